@@ -4,6 +4,11 @@ package e5
 type Attrs interface {
 	// OpType is the operation that the attributes belong to.
 	OpType() OpType
+	// values are those of the fields of its table; section is the name of the
+	// operation's section.
+	values(section string) []any
+	// check returns what is wrong, given the operands, or "".
+	check(in, out []*Operand) string
 }
 
 // CastAttrs converts one operand between the host's layout and the engine's;
