@@ -88,20 +88,10 @@ func (a *CastAttrs) check(in, out []*Operand) string {
 	if pack := max(src.ComponentPack, dst.ComponentPack, 1); a.ComponentPack < 0 || max(a.ComponentPack, 1) != pack {
 		return fmt.Sprintf("component pack %d, but that of the operands is %d", a.ComponentPack, pack)
 	}
-	if s, d := src.elements(), dst.elements(); s != d {
+	if s, d := src.Elements(), dst.Elements(); s != d {
 		return fmt.Sprintf("cast of %d elements to %d", s, d)
 	}
 	return ""
-}
-
-// elements returns the number of elements, modulo 2^64 for a layout whose
-// strides are all zero.
-func (d *TensorDescriptor) elements() uint64 {
-	n := uint64(1)
-	for _, x := range d.Dim {
-		n *= x
-	}
-	return n
 }
 
 func (a *AneInferenceAttrs) check(in, out []*Operand) string {

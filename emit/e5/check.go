@@ -2,6 +2,7 @@ package e5
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 )
 
@@ -97,29 +98,8 @@ func (fn *Function) check() *fault {
 			return f
 		}
 	}
-	for _, side := range []struct {
-		field   string
-		indices []uint32
-		want    Aperture
-	}{{"inputs", fn.Inputs, HostInput}, {"outputs", fn.Outputs, HostOutput}, {"states", fn.States, HostState}} {
-		f.field = side.field
-		seen := map[string]bool{}
-		for i, k := range side.indices {
-			if int64(k) >= int64(len(fn.Operands)) {
-				f.msg = fmt.Sprintf("entry %d is operand %d, but there are %d", i, k, len(fn.Operands))
-				return f
-			}
-			o := &fn.Operands[k]
-			if o.Aperture != side.want {
-				f.operand, f.msg = int(k), fmt.Sprintf("entry %d has aperture %s, must be %s", i, o.Aperture, side.want)
-				return f
-			}
-			if seen[o.Port.Name] {
-				f.operand, f.msg = int(k), fmt.Sprintf("port %.80q is listed twice", o.Port.Name)
-				return f
-			}
-			seen[o.Port.Name] = true
-		}
+	if s := fn.checkSignature(); s != nil {
+		return s
 	}
 	// Filled: holds a value before the operation runs.
 	filled := make([]bool, len(fn.Operands))
@@ -145,6 +125,42 @@ func (fn *Function) check() *fault {
 	return nil
 }
 
+// checkSignature compares the signature with the apertures of the operands.
+func (fn *Function) checkSignature() *fault {
+	f := &fault{block: -1, op: -1, operand: -1, table: functionTable.name}
+	for _, side := range []struct {
+		field   string
+		indices []uint32
+		want    Aperture
+	}{{"inputs", fn.Inputs, HostInput}, {"outputs", fn.Outputs, HostOutput}, {"states", fn.States, HostState}} {
+		f.field = side.field
+		seen := map[string]bool{}
+		for i, k := range side.indices {
+			if int64(k) >= int64(len(fn.Operands)) {
+				f.msg = fmt.Sprintf("entry %d is operand %d, but there are %d", i, k, len(fn.Operands))
+				return f
+			}
+			o := &fn.Operands[k]
+			if o.Aperture != side.want {
+				f.operand, f.msg = int(k), fmt.Sprintf("entry %d has aperture %s, must be %s", i, o.Aperture, side.want)
+				return f
+			}
+			if seen[o.Port.Name] {
+				f.operand, f.msg = int(k), fmt.Sprintf("port %.80q is listed twice", o.Port.Name)
+				return f
+			}
+			seen[o.Port.Name] = true
+		}
+		for k := range fn.Operands {
+			if o := &fn.Operands[k]; o.Aperture == side.want && !seen[o.Port.Name] {
+				f.operand, f.msg = k, fmt.Sprintf("do not list port %.80q of a %s operand", o.Port.Name, o.Aperture)
+				return f
+			}
+		}
+	}
+	return nil
+}
+
 // check returns the field and what is wrong with it.
 func (o *Operand) check() (field, msg string) {
 	if !o.Aperture.Valid() {
@@ -156,6 +172,16 @@ func (o *Operand) check() (field, msg string) {
 	}
 	if end > o.Port.ByteSize {
 		return "port", fmt.Sprintf("buffer of %d bytes, but the layout reaches byte %d", o.Port.ByteSize, end)
+	}
+	// Strides of zero, or strides that let elements overlap, would let a few
+	// bytes stand for any number of elements.
+	n, ok := o.Desc.elements()
+	width := o.Desc.Storage.Bits()
+	if width == 0 {
+		width = 8 // a string takes a byte at least
+	}
+	if hi, lo := bits.Mul64(n, uint64(width)); !ok || hi != 0 || lo/8 > o.Port.ByteSize {
+		return "port", fmt.Sprintf("%d elements of %s do not fit %d bytes", n, o.Desc.Storage, o.Port.ByteSize)
 	}
 	return "", ""
 }

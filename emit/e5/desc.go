@@ -108,3 +108,36 @@ func (d *TensorDescriptor) axes() (dim, stride [5]uint64) {
 	}
 	return dim, stride
 }
+
+// Offset returns the byte, from the tensor's base, of the element at index, one
+// entry an axis, each below its extent. In a packed row (a type narrower than a
+// byte) it is that of the row: the element is then index*Bits bits further.
+func (d *TensorDescriptor) Offset(index ...uint64) uint64 {
+	var off uint64
+	pack := uint64(max(d.ComponentPack, 1))
+	for i, x := range index {
+		if pack > 1 && i == len(d.Dim)-3 {
+			off += x % pack * uint64(d.Storage.Bits()/8)
+			x /= pack
+		}
+		off += x * d.Stride[i]
+	}
+	return off
+}
+
+// Elements returns the number of elements. Read and Write refuse a layout whose
+// elements do not fit its buffer, so it does not overflow after either.
+func (d *TensorDescriptor) Elements() uint64 { n, _ := d.elements(); return n }
+
+// elements returns the number of elements; ok is false when it is past 2^64.
+func (d *TensorDescriptor) elements() (n uint64, ok bool) {
+	n, ok = 1, true
+	for _, x := range d.Dim {
+		if x == 0 {
+			return 0, true
+		}
+		hi, lo := bits.Mul64(n, x)
+		n, ok = lo, ok && hi == 0
+	}
+	return n, ok
+}

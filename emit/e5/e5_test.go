@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -278,26 +279,21 @@ func TestConstantsInPlace(t *testing.T) {
 	f.AddOp(nil, nil, &CpuInferenceAttrs{Entry: "f", Constants: []Constant{{"w", bytes.Repeat([]byte{3}, big)}, {"v", bytes.Repeat([]byte{5}, big)}}})
 	q := &Program{Functions: []Function{f}}
 	var out []byte
-	alloc := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			out, _ = Bytes(q)
-		}
-	}).AllocedBytesPerOp()
-	if alloc > 2*big+big/4 {
-		t.Errorf("writing 2 constants of %d bytes allocates %d", big, alloc)
+	if n := allocated(func() { out = mustBytes(t, q) }); n > 2*big+big/4 {
+		t.Errorf("writing 2 constants of %d bytes allocates %d", big, n)
 	}
-	alloc = testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			if _, err := Read(out); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}).AllocedBytesPerOp()
-	if alloc > 1<<16 {
-		t.Errorf("reading allocates %d bytes", alloc)
+	if n := allocated(func() { mustRead(t, out) }); n > 1<<16 {
+		t.Errorf("reading allocates %d bytes", n)
 	}
+}
+
+// allocated returns the bytes that f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 func TestModelErrors(t *testing.T) {
@@ -315,11 +311,16 @@ func TestModelErrors(t *testing.T) {
 		{"writes an input", func(p *Program) { p.Functions[0].Blocks[0].Operations[2].Outputs = []uint32{0} }, "an input of the model"},
 		{"buffer too small", func(p *Program) { p.Functions[0].Operands[0].Port.ByteSize-- }, "buffer of 255 bytes, but the layout reaches byte 256"},
 		{"storage", func(p *Program) { p.Functions[0].Operands[0].Desc.Storage = 11 }, "storage type 11"},
-		{"overflow", func(p *Program) { p.Functions[0].Operands[0].Desc.Dim = []uint64{1 << 40, 1 << 40} }, "past 2^63"},
+		{"overflow", func(p *Program) { p.Functions[0].Operands[0].Desc.Dim = []uint64{1 << 60, 1 << 60} }, "past 2^63"},
+		{"overlap", func(p *Program) {
+			d := &p.Functions[0].Operands[0].Desc
+			d.Dim, d.Stride = []uint64{2, 64}, []uint64{0, 4}
+		}, "128 elements of fp32 do not fit 256 bytes"},
 		{"rank", func(p *Program) { p.Functions[0].Operands[0].Desc.Dim = make([]uint64, 3) }, "3 extents but 2 strides"},
 		{"aperture", func(p *Program) { p.Functions[0].Operands[0].Aperture = 5 }, "not one of the apertures"},
 		{"signature", func(p *Program) { p.Functions[0].Inputs = []uint32{1} }, "must be host_input"},
 		{"listed twice", func(p *Program) { p.Functions[0].Inputs = []uint32{0, 0} }, "listed twice"},
+		{"not listed", func(p *Program) { p.Functions[0].Outputs = nil }, "do not list port \"y\" of a host_output operand"},
 		{"cast type", func(p *Program) { p.Functions[0].Blocks[0].Operations[0].Attrs.(*CastAttrs).DstDType = Int8 }, "cast from fp32 to int8"},
 		{"cast pack", func(p *Program) { p.Functions[0].Blocks[0].Operations[0].Attrs.(*CastAttrs).ComponentPack = 4 }, "component pack 4"},
 		{"cast extent", func(p *Program) { p.Functions[0].Operands[0].Desc = HostDescriptor(FP32, 2, 16) }, "cast of 32 elements to 64"},
@@ -370,6 +371,29 @@ func TestExtent(t *testing.T) {
 		if got, err := tc.d.Extent(); err != nil || got != tc.want {
 			t.Errorf("%s: %d, %v, want %d", tc.d.String(), got, err, tc.want)
 		}
+	}
+}
+
+func TestOffset(t *testing.T) {
+	planar := HostDescriptor(FP16, 2, 3, 4)
+	packed := TensorDescriptor{Dim: []uint64{1, 5, 2, 3}, Stride: []uint64{0, 100, 64, 8}, Storage: FP16, ComponentPack: 4}
+	for _, tc := range []struct {
+		d     TensorDescriptor
+		index []uint64
+		want  uint64
+	}{
+		{planar, []uint64{1, 2, 3}, 46},
+		{packed, []uint64{0, 3, 1, 2}, 6 + 64 + 16},
+		{packed, []uint64{0, 4, 1, 2}, 100 + 64 + 16},
+		{HostDescriptor(Int4, 3, 5), []uint64{2, 4}, 6},
+		{HostDescriptor(FP32), nil, 0},
+	} {
+		if got := tc.d.Offset(tc.index...); got != tc.want {
+			t.Errorf("%s at %d: byte %d, want %d", tc.d.String(), tc.index, got, tc.want)
+		}
+	}
+	if n := packed.Elements(); n != 30 {
+		t.Errorf("%d elements, want 30", n)
 	}
 }
 

@@ -79,7 +79,7 @@ func vectorLen(x any) int {
 }
 
 // encode writes the FlatBuffer whose root is n, with a first buffer of size
-// bytes. The bytes do not depend on size.
+// bytes, on which the result does not depend. Every error is a *ModelError.
 func encode(n *node, size int64) ([]byte, error) {
 	if size > maxFile {
 		return nil, &ModelError{Msg: fmt.Sprintf("descriptor needs up to %d bytes, limit of a FlatBuffer %d", size, maxFile)}

@@ -22,7 +22,7 @@ func Read(buf []byte) (*Program, error) {
 	root := fb.GetRootAsE5Program(buf, 0)
 	r := &reader{buf: buf, index: map[sectionKey]*found{}}
 	if v := root.FormatVersion(); v != FormatVersion {
-		return nil, r.fail(int(root.Table().Pos), programTable, "format_version", "%d, must be %d", v, FormatVersion)
+		return nil, r.fail(fieldOffset(root.Table(), versionVOffset), programTable, "format_version", "%d, must be %d", v, FormatVersion)
 	}
 	p := &Program{Symbols: make([]string, root.SymbolNamesLength())}
 	for i := range p.Symbols {
@@ -131,8 +131,17 @@ func (r *reader) sections(root *fb.E5Program) error {
 	return nil
 }
 
-// dataVOffset is the vtable offset of Section.data.
-const dataVOffset = 8
+// Vtable offsets of the fields whose place the reader needs.
+const (
+	dataVOffset    = 8  // Section.data
+	versionVOffset = 10 // E5Program.format_version
+)
+
+// fieldOffset returns where a field is, and where its table is when it is not
+// there.
+func fieldOffset(tab flatbuffers.Table, v flatbuffers.VOffsetT) int {
+	return int(tab.Pos) + int(tab.Offset(v))
+}
 
 // take returns the section that a record at byte off of the file names.
 func (r *reader) take(kind int32, name string, off int, t *table, field string) (*found, error) {

@@ -21,6 +21,7 @@ type verifier struct {
 	buf  []byte
 	base int   // offset of buf in the file
 	left int64 // bytes not yet walked over
+	end  int64 // of the object that reaches furthest
 }
 
 // verify checks that buf, at offset base of the file, is a FlatBuffer whose root
@@ -30,7 +31,15 @@ func verify(buf []byte, base int, t *table) error {
 	if len(buf) < 4 {
 		return v.fail(0, t, "", "%d bytes, a root offset needs 4", len(buf))
 	}
-	return v.table(t, v.u32(0))
+	if err := v.table(t, v.u32(0)); err != nil {
+		return err
+	}
+	// A buffer is built from its end: nothing but the padding of the last object
+	// to a word can follow it.
+	if end := (v.end + 3) &^ 3; end != int64(len(buf)) {
+		return v.fail(v.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d", v.end, end, len(buf))
+	}
+	return nil
 }
 
 func (v *verifier) fail(pos int64, t *table, field, format string, args ...any) error {
@@ -49,6 +58,7 @@ func (v *verifier) claim(pos, n int64, t *table, field string) error {
 	if v.left -= n; v.left < 0 {
 		return v.fail(pos, t, field, "objects share bytes: together they are larger than the buffer of %d", size)
 	}
+	v.end = max(v.end, pos+n)
 	return nil
 }
 

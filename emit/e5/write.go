@@ -1,6 +1,7 @@
 package e5
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -125,7 +126,7 @@ type sectionList struct {
 
 func (l *sectionList) raw(s Section, align int) {
 	if l.seen[s.key()] && l.err == nil {
-		l.err = &ModelError{Path: fmt.Sprintf("section %q", s.Name), Msg: fmt.Sprintf("two sections of kind %d have this name", s.Kind)}
+		l.err = &ModelError{Path: fmt.Sprintf("section %.200q", s.Name), Msg: fmt.Sprintf("two sections of kind %d have this name", s.Kind)}
 	}
 	l.seen[s.key()] = true
 	l.nodes = append(l.nodes, s.node(align))
@@ -133,8 +134,9 @@ func (l *sectionList) raw(s Section, align int) {
 
 func (l *sectionList) nested(name string, kind int32, n *node) {
 	b, err := encode(n, n.bound())
-	if err != nil && l.err == nil {
-		l.err = &ModelError{Path: fmt.Sprintf("section %q", name), Msg: err.Error()}
+	var me *ModelError
+	if errors.As(err, &me) && l.err == nil {
+		l.err = &ModelError{Path: fmt.Sprintf("section %.200q: %s", name, me.Path), Msg: me.Msg}
 	}
 	l.raw(Section{name, kind, b}, 8)
 }
