@@ -20,6 +20,21 @@
 //   - The constants of a CPU segment lie at file offsets that are multiples of
 //     [ConstantAlign]; Read does not copy them.
 //
+// # Sections
+//
+// A function is the section of its name; its blocks are FN/BLOCK, its operations
+// FN/BLOCK/OP, each with OP__arg_frame, the layouts of its operands, and
+// OP__op_attrs, its parameters; the constants of a CPU segment are OP__const0 and
+// so on. The reader insists on these names, and that each section is referred to
+// once. Sections of a kind it does not know are kept as they are.
+//
+// # What is known and what is chosen
+//
+// The root table, the operation types, the fields of the tensor descriptor and
+// the storage types 0 to 10 are those of real descriptors. The names and the
+// numbers of the kinds of sections, the fields that e5.fbs marks "zinc", and the
+// records of the operations other than Cast and AneInference are choices.
+//
 // The Go module of FlatBuffers has no verifier, and its accessors panic on a
 // malformed buffer: the checks are verify.go, driven by the table of tables in
 // schema.go.

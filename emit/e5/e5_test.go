@@ -192,6 +192,31 @@ func TestChainShape(t *testing.T) {
 	}
 }
 
+// Two engine parts around a CPU segment: two inferences.
+func TestCutChain(t *testing.T) {
+	f := Function{Name: "main"}
+	x := f.AddOperand(host("x", HostInput, FP16, 1, 64))
+	y := f.AddOperand(host("y", HostOutput, FP16, 1, 64))
+	f.Inputs, f.Outputs = []uint32{x}, []uint32{y}
+	engine := func(from, to uint32, proc string) {
+		in := f.AddOperand(surface(proc+"_in", 0x30008000, 1, 1, 1, 64))
+		out := f.AddOperand(surface(proc+"_out", 0x3000c000, 1, 1, 1, 64))
+		f.AddOp([]uint32{from}, []uint32{in}, &CastAttrs{FP16, FP16, 1})
+		f.AddOp([]uint32{in}, []uint32{out}, &AneInferenceAttrs{ProcedureName: proc, AneHash: hash})
+		f.AddOp([]uint32{out}, []uint32{to}, &CastAttrs{FP16, FP16, 1})
+	}
+	a := f.AddOperand(host("a", Intermediate, FP16, 1, 64))
+	b := f.AddOperand(host("b", Intermediate, FP16, 1, 64))
+	engine(x, a, "main_ane_0")
+	f.AddOp([]uint32{a}, []uint32{b}, &CpuInferenceAttrs{Entry: "cpu0", Program: "func cpu0() {}"})
+	engine(b, y, "main_ane_1")
+	p := mustRead(t, mustBytes(t, &Program{Functions: []Function{f}}))
+	want := "Op0_Cast Op1_AneInference Op2_Cast Op3_CpuInference Op4_Cast Op5_AneInference Op6_Cast"
+	if got := opNames(p); got != want {
+		t.Errorf("chain %s, want %s", got, want)
+	}
+}
+
 // The size follows the operations, not the shapes.
 func TestSizeIndependentOfShape(t *testing.T) {
 	want := len(mustBytes(t, fused(0, 64)))
