@@ -31,6 +31,10 @@ type Image struct {
 	Scratch uint64
 	// Surfaces get their windows in this order. One input and one output at least.
 	Surfaces []Surface
+	// TensorOrder names every surface once, in the order of the tensor commands:
+	// the order in which the caller binds them, which need not be that of the
+	// addresses. Nil means by procedure, inputs first, each as in Surfaces.
+	TensorOrder []string
 	// Procedures: the first is the program (entry 0); the others are written as
 	// procedure commands. One at least.
 	Procedures []Entry
