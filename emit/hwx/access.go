@@ -139,16 +139,38 @@ func (f *File) ConstantSections() []*Section {
 	}
 }
 
-// ConstantBytes gives the constants of either form, nil without any. One section
-// is given without a copy when it is one part; several are joined.
+// ConstantBytes gives the constants of either form, nil without any. In a file
+// that was read they are the input's own bytes, however many sections they
+// take: several follow each other in the file. Else parts are joined.
 func (f *File) ConstantBytes() []byte {
 	l := f.ConstantSections()
 	if len(l) == 1 {
 		return l[0].Bytes()
+	}
+	if b := f.adjacent(l); b != nil {
+		return b
 	}
 	var b []byte
 	for _, s := range l {
 		b = append(b, s.Bytes()...)
 	}
 	return b
+}
+
+// adjacent gives the sections' contents as one slice of the file that was read,
+// nil when they are not that.
+func (f *File) adjacent(l []*Section) []byte {
+	if len(l) == 0 {
+		return nil
+	}
+	start := uint64(l[0].Offset)
+	end := start
+	for _, s := range l {
+		if uint64(s.Offset) != end || len(s.Parts) != 1 || s.Size == 0 || uint64(len(s.Parts[0])) != s.Size ||
+			s.Size > uint64(len(f.data)) || end > uint64(len(f.data))-s.Size || &s.Parts[0][0] != &f.data[end] {
+			return nil
+		}
+		end += s.Size
+	}
+	return f.data[start:end:end]
 }

@@ -6,6 +6,8 @@ type File struct {
 	Commands []Command
 	Gaps     []Gap // bytes between the parts that are not zero, by offset
 	Size     int64 // bytes in the file
+
+	data []byte // the input of Read
 }
 
 // Header holds the words of the header that are not counts; magic, number and

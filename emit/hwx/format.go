@@ -17,7 +17,11 @@ package hwx
 //	section: +00 name[16]  +10 segment name[16]  +20 u64 addr  +28 u64 size
 //	+30 u32 offset  +34 u32 align (power of two)  +38 u32 reloff  +3c u32 nreloc
 //	+40 u32 flags  +44 u32[3] reserved 0
-//	A section has bytes in the file when its size and its offset are not zero.
+//	Segment flag 4 on __TEXT exactly when it has no relocations: sure. Addresses:
+//	SurfacesFirst agrees with every recorded case of the current compiler,
+//	TextFirst with every old file.
+//	A section has bytes in the file when its size, its offset and its
+//	segment's file size are not zero.
 //	__DATA,__bss: protections and section flags are modelled (Mach-O's zero fill).
 //	__KERN_0,__kern_0: names, protection and alignment from chapter 23; section
 //	flags modelled on __TEXT,__const. __KERN_1 and up, for constants beyond the
@@ -68,6 +72,15 @@ package hwx
 //	+08 u32 symbols' offset  +0c u32 count  +10 u32 strings' offset  +14 u32 strings' size
 //	symbol: +00 u32 name  +04 u8 type  +05 u8 section from 1  +06 u16 desc  +08 u64 value
 //	strings: a NUL, then the names in symbol order, each with its NUL
+//
+//	order: kernel tiles, ports, element types, shapes        sure
+//	tile or port: type 0x0f, its section, its address; desc 2 for a live tile and
+//	for an input, 0 for an unused lane and for an output     sure
+//	element type: type 0x80, "float16:t5=r1;2;0"; 1 to 10 sure, 16 and 23 from
+//	chapter 23, those between not known and not written
+//	shape: type 0x20, desc its first type number, five numbers each   sure; numbers
+//	from 11 in old files sure, from 25 in SurfacesFirst modelled
+//	in a section past the 255th: type 0x03, section 0        modelled
 //
 //	relocation: u32 address inside the section, u32 0x05000000 | section from 1   sure
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
@@ -281,6 +282,9 @@ func TestKernelsCut(t *testing.T) {
 	}
 	if !bytes.Equal(f.ConstantBytes(), bytes.Join(img.Constants, nil)) {
 		t.Error("constants differ")
+	}
+	if unsafe.SliceData(f.ConstantBytes()) != unsafe.SliceData(b[l[0].Offset:]) {
+		t.Error("constants in several sections were copied")
 	}
 	if got := f.Section("__TEXT", "__text").Relocs[0].Section(); got != 6 {
 		t.Errorf("relocation of an offset in the third kernel section names section %d, want 6", got)

@@ -46,7 +46,7 @@ func (r *reader) file() (*File, error) {
 	if m := le.Uint32(d); m != Magic {
 		return nil, &FormatError{Off: 0, Field: "header.magic", Msg: fmt.Sprintf("not a hardware container: want %#x", uint32(Magic)), Val: m}
 	}
-	f := &File{Size: int64(len(d)), Header: Header{
+	f := &File{data: d, Size: int64(len(d)), Header: Header{
 		CPUType: le.Uint32(d[4:]), CPUSubtype: le.Uint32(d[8:]), FileType: le.Uint32(d[12:]),
 		Flags: le.Uint32(d[24:]), Reserved: le.Uint32(d[28:]),
 	}}

@@ -3,7 +3,6 @@ package hwx_test
 import (
 	"bytes"
 	"errors"
-	"reflect"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -345,68 +344,4 @@ func TestSegmentAt(t *testing.T) {
 			t.Errorf("segment at %#x is %q, want %q", addr, got, want)
 		}
 	}
-}
-
-// FuzzRead: no bytes make Read panic, and what it takes it writes again, equal.
-func FuzzRead(f *testing.F) {
-	for name, img := range images() {
-		if name != "many" && name != "kernels_cut" {
-			_, _, b := build(f, img)
-			f.Add(b)
-		}
-	}
-	for _, c := range commandSeeds() {
-		f.Add(c)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := hwx.Read(data)
-		if err != nil {
-			var fe *hwx.FormatError
-			if !errors.As(err, &fe) || fe.Off < 0 || fe.Off > int64(len(data)) {
-				t.Fatalf("error without a place in the file: %v", err)
-			}
-			return
-		}
-		b, err := hwx.Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(b, data) {
-			t.Fatal("written file differs")
-		}
-		again, err := hwx.Read(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, again) {
-			t.Fatal("reading the written file gives another File")
-		}
-		hwx.Validate(got)
-		var w countWriter
-		if err := hwx.Dump(&w, got); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := hwx.JSON(got); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// commandSeeds are small files of a few commands, without pages of zeros, which
-// a fuzzer changes faster than whole containers.
-func commandSeeds() [][]byte {
-	small := &hwx.File{Header: hwx.Header{CPUType: 0x80, CPUSubtype: 4, FileType: 2}, Commands: []hwx.Command{
-		&hwx.Port{Name: "a", Addr: 0x30000000},
-		&hwx.Tensor{Name: "a", Procedure: "net", Name2: "a"},
-		&hwx.Ident{Text: "zinc\n"},
-		&hwx.Symtab{SymOff: 0x300, StrOff: 0x320, StrSize: 3, Symbols: []hwx.Symbol{{Name: "a"}}},
-		&hwx.Segment{Name: hwx.MakeName("__TEXT"), FileOff: 0x340, FileSize: 8, VMSize: 8, Sections: []*hwx.Section{
-			{Name: hwx.MakeName("__text"), Size: 8, Offset: 0x340, Parts: [][]byte{make([]byte, 8)}, RelocOff: 0x348, Relocs: make([]hwx.Reloc, 1)}}},
-		&hwx.Raw{Cmd: 0x99, Data: []byte{1, 2, 3}},
-	}, Size: 0x350}
-	b, err := hwx.Encode(small)
-	if err != nil {
-		panic(err)
-	}
-	return [][]byte{b, b[:32]}
 }
