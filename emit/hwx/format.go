@@ -18,8 +18,8 @@ package hwx
 //	+30 u32 offset  +34 u32 align (power of two)  +38 u32 reloff  +3c u32 nreloc
 //	+40 u32 flags  +44 u32[3] reserved 0
 //	Segment flag 4 on __TEXT exactly when it has no relocations: sure. Addresses:
-//	SurfacesFirst agrees with every recorded case of the current compiler,
-//	TextFirst with every old file.
+//	in SurfacesFirst those of text and constants agree with every recorded case of
+//	the current compiler (older form), in TextFirst all with every old file.
 //	A section has bytes in the file when its size, its offset and its
 //	segment's file size are not zero.
 //	__DATA,__bss: protections and section flags are modelled (Mach-O's zero fill).
@@ -161,13 +161,6 @@ const (
 	SymShape   = 0x20 // stabs-style shape of a port
 	SymType    = 0x80 // stabs-style element type
 	DescLive   = 2
-)
-
-// Program state sizes in words.
-const (
-	ProgramWordsOld     = 0x214
-	ProgramWordsCurrent = 0x21a
-	TensorWords         = 0x1e
 )
 
 const (
