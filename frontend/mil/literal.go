@@ -105,11 +105,11 @@ var atomNames = []struct {
 	{intAtom, "integers"},
 }
 
-// contents names the kinds of atoms in l.
-func (l *Literal) contents() string {
+// String names the kinds of atoms in s.
+func (s atomSet) String() string {
 	var names []string
 	for _, k := range atomNames {
-		if l.atoms&k.set != 0 {
+		if s&k.set != 0 {
 			names = append(names, k.name)
 		}
 	}
@@ -117,7 +117,7 @@ func (l *Literal) contents() string {
 }
 
 func (l *Literal) mismatch(want string) error {
-	return fmt.Errorf("literal holds %s where %s are wanted", l.contents(), want)
+	return fmt.Errorf("literal holds %s where %s are wanted", l.atoms, want)
 }
 
 // Floats converts every atom, in order of writing, to float64. It fails when one

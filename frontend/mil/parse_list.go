@@ -1,6 +1,9 @@
 package mil
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // flatResult is what flatList found.
 type flatResult uint8
@@ -158,14 +161,12 @@ func (p *parser) conforms(l *Literal, at token) bool {
 	if t == nil || t.Kind != ScalarType && t.Kind != TensorType {
 		return true
 	}
-	end := min(at.end, p.prev)
 	report := func(format string, args ...any) bool {
-		p.errorAt(at.pos, end, "mil-literal", format, args...)
+		p.errorAt(at.pos, p.prev, "mil-literal", format, args...)
 		return false
 	}
-	class := Scalars[t.Elem].Class
-	if !l.fits(class) {
-		return report("%s in a literal of %s", l.contents(), describe(t))
+	if wrong := l.atoms &^ classAtoms[Scalars[t.Elem].Class]; wrong != 0 {
+		return report("%s in a literal of %s", wrong, describe(t))
 	}
 	want, shape := int64(1), t.Dims
 	if l.ragged {
@@ -176,12 +177,12 @@ func (p *parser) conforms(l *Literal, at token) bool {
 			return true
 		}
 		if d.Size != 0 && want > math.MaxInt64/d.Size {
-			return report("literal has %d elements, %s has more than %d", l.count, describe(t), int64(math.MaxInt64))
+			return report("literal has %s, %s has more than %d", elements(int64(l.count)), describe(t), int64(math.MaxInt64))
 		}
 		want *= d.Size
 	}
 	if int64(l.count) != want {
-		return report("literal has %d elements, %s has %d", l.count, describe(t), want)
+		return report("literal has %s, %s has %d", elements(int64(l.count)), describe(t), want)
 	}
 	if t.IsScalar() && l.list {
 		return report("list in a literal of %s", describe(t))
@@ -199,18 +200,18 @@ func (p *parser) conforms(l *Literal, at token) bool {
 	return true
 }
 
-// fits reports whether the atoms may stand for elements of class c.
-func (l *Literal) fits(c Class) bool {
-	switch c {
-	case FloatClass:
-		return l.IsNumeric()
-	case IntClass:
-		return l.IsInt() && l.atoms&bigAtom == 0
-	case UintClass:
-		return l.IsInt() && l.atoms&negAtom == 0
-	case BoolClass:
-		return l.IsBool()
-	default:
-		return l.IsString()
+// classAtoms holds what may stand for the elements of a class.
+var classAtoms = [...]atomSet{
+	FloatClass:  numericAtoms,
+	IntClass:    intAtom | negAtom,
+	UintClass:   intAtom | bigAtom,
+	BoolClass:   boolAtom,
+	StringClass: stringAtom,
+}
+
+func elements(n int64) string {
+	if n == 1 {
+		return "1 element"
 	}
+	return fmt.Sprintf("%d elements", n)
 }

@@ -216,14 +216,10 @@ func (p *parser) blob(t *Type, pos diag.Pos) (Value, bool) {
 		l, _ := a.Value.(*Literal)
 		switch {
 		case l != nil && a.Name == "path" && l.IsString() && l.count == 1 && !l.list:
-			b.Path, _ = l.Text()
+			b.Path, _ = unquote(l.text) // checked when it was read
 			b.PathPos, b.PathType = a.Pos, l.Type
 		case l != nil && a.Name == "offset" && l.IsInt() && l.atoms&negAtom == 0 && l.count == 1 && !l.list:
-			v, err := l.Uints()
-			if err != nil {
-				return nil, false
-			}
-			b.Offset = v[0]
+			b.Offset, _ = parseUint(l.text) // checked when it was read
 			b.OffsetPos, b.OffsetType = a.Pos, l.Type
 		default:
 			p.diags.Errorf(p.prog.Span(a.Pos, a.Value.End()), "mil-blob", p.op, "unexpected argument %s of %s", shorten(a.Name), blobWord).
@@ -231,14 +227,15 @@ func (p *parser) blob(t *Type, pos diag.Pos) (Value, bool) {
 			return nil, false
 		}
 	}
-	for _, missing := range []struct {
-		name string
-		pos  diag.Pos
-	}{{"path", b.PathPos}, {"offset", b.OffsetPos}} {
-		if missing.pos == diag.NoPos {
-			p.errorAt(word.pos, word.end, "mil-blob", "%s has no %s", blobWord, missing.name)
-			return nil, false
-		}
+	missing := ""
+	switch diag.NoPos {
+	case b.PathPos:
+		missing = "path"
+	case b.OffsetPos:
+		missing = "offset"
+	default:
+		return b, true
 	}
-	return b, true
+	p.errorAt(word.pos, word.end, "mil-blob", "%s has no %s", blobWord, missing)
+	return nil, false
 }

@@ -49,6 +49,7 @@ type parser struct {
 	tok   token
 	prev  int // end of the token before tok
 	depth int
+	ended bool   // the end of file has been reported
 	op    string // operation whose statement is being read, for messages
 	prog  *Program
 	diags *diag.List
@@ -112,7 +113,10 @@ func (p *parser) expected(what string) bool {
 		d := p.errorAt(p.tok.pos, p.tok.end, p.fault.code, "%s", p.fault.msg)
 		d.Hint = p.fault.hint
 	case eofToken:
-		p.errorAt(p.tok.pos, p.tok.end, "mil-syntax", "expected %s, found end of file", what)
+		if !p.ended { // once; every open bracket would say it again
+			p.errorAt(p.prev, p.prev, "mil-syntax", "expected %s, found end of file", what)
+			p.ended = true
+		}
 	default:
 		p.errorAt(p.tok.pos, p.tok.end, "mil-syntax", "expected %s, found %s", what, shorten(p.text()))
 	}
@@ -176,7 +180,9 @@ func (p *parser) name(what string) (name string, pos diag.Pos, ok bool) {
 func (p *parser) program() {
 	p.prog.Pos = p.pos()
 	if !p.header() {
-		p.skipToFunc()
+		if p.skipToFunc(); p.tok.kind == eofToken {
+			return
+		}
 	}
 	for {
 		switch {
@@ -348,8 +354,9 @@ func (p *parser) body() (*Block, bool) {
 	op := p.op
 	for p.tok.kind != '}' {
 		if p.tok.kind == eofToken || p.atFunc() {
-			p.expected(`"}" after the statements`)
-			p.note(open, "the block is opened")
+			if n := p.diags.Errors(); !p.expected(`"}" after the statements`) && p.diags.Errors() > n {
+				p.note(open, "the block is opened")
+			}
 			return nil, false
 		}
 		if s := p.stmt(); s != nil {
@@ -440,6 +447,13 @@ func (p *parser) skipStmt() {
 				p.next()
 				return
 			}
+		case illegalToken:
+			// A string that is not closed took the rest of its line, and the
+			// statement's end with it.
+			if depth == 0 && p.fault.code == "mil-string" {
+				p.next()
+				return
+			}
 		case nameToken:
 			if p.src[p.tok.pos] == 'f' && p.atFunc() {
 				return
@@ -507,8 +521,7 @@ func (p *parser) left(s *Stmt) bool {
 	first, pos := p.tok, p.pos()
 	name := p.text()
 	p.next()
-	_, isType := compound[name]
-	if p.tok.kind == '(' || p.tok.kind == '<' && !isType {
+	if p.tok.kind == '(' || p.tok.kind == '<' && p.atOpset(name) {
 		s.Op, s.OpPos = name, pos
 		return true
 	}
@@ -524,6 +537,17 @@ func (p *parser) left(s *Stmt) bool {
 	}
 	s.Results = p.slabs.params.many(p.params[base:])
 	return p.expect('=', " after the results")
+}
+
+// atOpset reports whether the "<" after a name at the start of a statement opens
+// an operation set, not the parameters of a type.
+func (p *parser) atOpset(name string) bool {
+	if _, isType := compound[name]; isType {
+		return false
+	}
+	ahead := p.scanner
+	ahead.next()
+	return ahead.next().kind == '>'
 }
 
 // nested reads the blocks of a statement.
