@@ -112,6 +112,7 @@ func (p *parser) expected(what string) bool {
 	case illegalToken:
 		d := p.errorAt(p.tok.pos, p.tok.end, p.fault.code, "%s", p.fault.msg)
 		d.Hint = p.fault.hint
+		p.ended = p.ended || p.tok.end == len(p.src) // a comment took the rest
 	case eofToken:
 		if !p.ended { // once; every open bracket would say it again
 			p.errorAt(p.prev, p.prev, "mil-syntax", "expected %s, found end of file", what)
