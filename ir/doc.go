@@ -1,0 +1,14 @@
+// Package ir is zinc's intermediate form: a program of functions in static
+// single assignment, each value with a type, a shape and a place in the source.
+//
+// In: the syntax tree of frontend/mil (or the package's own text form, which
+// parses back). Out: the same program, transformed by passes and read by lower
+// and by the reference interpreter.
+//
+// What always holds, and Verify checks: every operation is a row of the one op
+// table (Table), has one argument list a parameter of that row, in the row's
+// order, and results whose types are those the row's shape rule gives; every
+// value is defined once, before its uses; constants carry their bytes, little
+// endian and row major, often a window of a memory-mapped file, so nobody
+// writes to Const.Data; every operation keeps the source position it came from.
+package ir

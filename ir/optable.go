@@ -1,0 +1,158 @@
+package ir
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Class is a set of element types that a parameter accepts.
+type Class uint32
+
+// ClassOf returns the class that holds exactly the given types.
+func ClassOf(ts ...DType) Class {
+	var c Class
+	for _, t := range ts {
+		c |= 1 << t
+	}
+	return c
+}
+
+// Has reports whether t belongs to c.
+func (c Class) Has(t DType) bool { return c&(1<<t) != 0 }
+
+// String returns the names of the class's types: "fp16, fp32".
+func (c Class) String() string {
+	if c == clsAny {
+		return "any type"
+	}
+	s := ""
+	for t := Bool; t < numDTypes; t++ {
+		if c.Has(t) {
+			if s != "" {
+				s += ", "
+			}
+			s += t.String()
+		}
+	}
+	return s
+}
+
+// Param is one parameter of an operation.
+type Param struct {
+	Name     string
+	Class    Class  // element types accepted
+	Same     string // type variable: parameters (and results) that share a letter share an element type; "" for none
+	Optional bool
+	Default  any  // value that stands for an absent argument: int64, float64, bool, string, []int64, or nil when it is computed by the rule
+	Const    bool // must be known at compile time
+	Variadic bool // takes a tuple
+	Kind     Kind // Tensor unless it takes a list or a state
+}
+
+// Effect says whether an operation may be dropped or moved.
+type Effect uint8
+
+// Effects.
+const (
+	Pure   Effect = iota
+	Random        // result differs from call to call
+	Reads         // reads a state
+	Writes        // writes a state
+)
+
+// OpDef is one row of the op table: what an operation takes, what it gives.
+type OpDef struct {
+	Name   string
+	Since  string // first opset with this form, "" for all
+	Params []Param
+	// Infer is the shape rule: result types from the operation's arguments.
+	// It reports a broken rule as *RuleError or any error; the caller adds the place.
+	Infer func(op *Op) ([]Type, error)
+	// Fold computes the results when every argument is constant; nil when the
+	// operation is never folded. It may return nil, nil to decline.
+	Fold   func(op *Op) ([]*Const, error)
+	Effect Effect
+	Blocks int // nested blocks: 0, or 2 for cond and while_loop
+	Doc    string
+	index  map[string]int
+}
+
+// ParamIndex returns the index of the parameter of that name, or -1.
+func (d *OpDef) ParamIndex(name string) int {
+	if i, ok := d.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// RuleError is a broken typing rule: which argument, and the two facts that
+// disagree.
+type RuleError struct {
+	Param string // offending parameter, "" when it is the whole operation
+	Other string // parameter it disagrees with, "" for none
+	Msg   string
+}
+
+func (e *RuleError) Error() string { return e.Msg }
+
+// Rulef returns a RuleError about the parameter param.
+func Rulef(param, format string, args ...any) *RuleError {
+	return &RuleError{Param: param, Msg: fmt.Sprintf(format, args...)}
+}
+
+var table = map[string][]*OpDef{} // name -> forms, oldest first
+
+// register adds rows to the op table; the files ops_*.go call it from their
+// package-level variables' init.
+func register(rows ...*OpDef) {
+	for _, r := range rows {
+		r.index = make(map[string]int, len(r.Params))
+		for i := range r.Params {
+			r.index[r.Params[i].Name] = i
+		}
+		table[r.Name] = append(table[r.Name], r)
+		sort.SliceStable(table[r.Name], func(i, j int) bool {
+			return OpsetNumber(table[r.Name][i].Since) < OpsetNumber(table[r.Name][j].Since)
+		})
+	}
+}
+
+// OpsetNumber returns 15 for "ios15" and so on; 0 for "".
+func OpsetNumber(opset string) int {
+	n := 0
+	for i := 0; i < len(opset); i++ {
+		if c := opset[i]; c >= '0' && c <= '9' {
+			n = n*10 + int(c-'0')
+		}
+	}
+	return n
+}
+
+// Lookup returns the row of that name for the opset: the newest form not newer
+// than the opset. An empty opset takes the oldest form.
+func Lookup(name, opset string) *OpDef {
+	forms := table[name]
+	if len(forms) == 0 {
+		return nil
+	}
+	best := forms[0]
+	for _, f := range forms[1:] {
+		if OpsetNumber(f.Since) <= OpsetNumber(opset) {
+			best = f
+		}
+	}
+	return best
+}
+
+// Names returns every operation name, sorted.
+func Names() []string {
+	ns := make([]string, 0, len(table))
+	for n := range table {
+		ns = append(ns, n)
+	}
+	sort.Strings(ns)
+	return ns
+}
+
+// Forms returns the rows of one name, oldest first.
+func Forms(name string) []*OpDef { return table[name] }

@@ -1,0 +1,130 @@
+package ir
+
+// Program is one model: its functions and what the source says of its making.
+type Program struct {
+	Version   string     // of the MIL text, "1.0" or "1.3"
+	BuildInfo []KeyValue // in source order
+	Funcs     []*Func    // in source order; the entry is usually called main
+	Files     []string   // names that Pos.File counts into
+}
+
+// KeyValue is one entry of an ordered dictionary of strings.
+type KeyValue struct{ Key, Value string }
+
+// Func returns the function of that name, or nil.
+func (p *Program) Func(name string) *Func {
+	for _, f := range p.Funcs {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Func is one function: parameters, one block, results.
+type Func struct {
+	Name  string
+	Opset string // ios15, ios16, ios17, ios18: chooses among rows of one name
+	Body  *Block // Body.Params are the function's inputs, Body.Outputs its results
+	Flex  Flexible
+	Pos   Pos
+}
+
+// Flexible is what FlexibleShapeInformation says of a function's inputs.
+type Flexible struct {
+	Default map[string][]int64    // input -> default shape
+	Ranges  map[string][][2]int64 // input -> [low, high] a dimension; high -1: no bound
+	Enums   []map[string][]int64  // one map a configuration: input -> shape
+}
+
+// Block is a list of operations with its own parameters and outputs: a
+// function's body, a branch of cond, the body of a loop.
+type Block struct {
+	Params  []*Value
+	Ops     []*Op
+	Outputs []*Value
+}
+
+// Value is one SSA value: a block parameter, an operation's result, or a
+// constant (Const set, Def nil).
+type Value struct {
+	Name  string // MIL name, unique in its function
+	Type  Type
+	Const *Const
+	Def   *Op // operation that makes it; nil for parameters and constants
+	Pos   Pos
+}
+
+// IsConst reports whether the value is known at compile time.
+func (v *Value) IsConst() bool { return v != nil && v.Const != nil }
+
+// Op is one operation.
+type Op struct {
+	Def     *OpDef
+	Name    string     // the [name = ...] attribute, "" where absent
+	Args    [][]*Value // one list a parameter of Def, nil where absent
+	Results []*Value
+	Blocks  []*Block
+	Pos     Pos
+	Place   Place
+}
+
+// Arg returns the single argument of the parameter of that name, or nil where
+// it is absent.
+func (o *Op) Arg(name string) *Value {
+	if i := o.Def.ParamIndex(name); i >= 0 && i < len(o.Args) && len(o.Args[i]) > 0 {
+		return o.Args[i][0]
+	}
+	return nil
+}
+
+// ArgList returns all arguments of the parameter of that name.
+func (o *Op) ArgList(name string) []*Value {
+	if i := o.Def.ParamIndex(name); i >= 0 && i < len(o.Args) {
+		return o.Args[i]
+	}
+	return nil
+}
+
+// SetArg replaces the arguments of the parameter of that name.
+func (o *Op) SetArg(name string, vs ...*Value) {
+	o.Args[o.Def.ParamIndex(name)] = vs
+}
+
+// Operands calls f for every argument in parameter order.
+func (o *Op) Operands(f func(param *Param, v *Value)) {
+	for i, a := range o.Args {
+		for _, v := range a {
+			f(&o.Def.Params[i], v)
+		}
+	}
+}
+
+// Unit is where an operation runs.
+type Unit uint8
+
+// Units. An operation that no pass has placed is Unplaced.
+const (
+	Unplaced Unit = iota
+	Engine
+	CPU
+)
+
+// String returns the unit's name in reports.
+func (u Unit) String() string { return [...]string{"unplaced", "engine", "cpu"}[u] }
+
+// Place is where an operation runs and why.
+type Place struct {
+	Unit   Unit
+	Rule   string // the lowering rule that takes it, or the rule that refused it
+	Reason string // for people: offending value, limit; "" on the engine
+}
+
+// Pos is a place in a source file. The zero Pos is no place.
+type Pos struct {
+	File      int32 // index into Program.Files
+	Line, Col int32 // from 1
+}
+
+// IsValid reports whether p is a place.
+func (p Pos) IsValid() bool { return p.Line > 0 }
