@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -209,6 +210,10 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 		c.bound = r.opt.Perturb.Bound(s.op)
 	}
 	res = s.run(c)
+	var inner *Error
+	if errors.As(c.err, &inner) {
+		return nil, inner // of an operation in a nested block
+	}
 	if c.err != nil {
 		return nil, opError(s.op, "%v", c.err)
 	}
@@ -248,31 +253,34 @@ func where(stack []byte) string {
 
 // put stores a value and counts its bytes once, however many values share them.
 func (r *run) put(slot int, t Tensor) {
-	r.drop(slot)
+	r.count(t, +1)
+	r.count(r.env[slot], -1)
 	r.env[slot] = t
-	if len(t.Data) == 0 {
-		return
-	}
-	h := r.held[&t.Data[0]]
-	if h == nil {
-		h = &hold{bytes: int64(len(t.Data))}
-		r.held[&t.Data[0]] = h
-		r.live += h.bytes
-	}
-	h.n++
 }
 
 // drop forgets a value; its bytes stop counting with the last that shares them.
 func (r *run) drop(slot int) {
-	t := r.env[slot]
+	r.count(r.env[slot], -1)
 	r.env[slot] = Tensor{}
+}
+
+// count adds n to the number of values that hold the tensor's bytes.
+func (r *run) count(t Tensor, n int) {
+	for _, e := range t.List {
+		r.count(e, n)
+	}
 	if len(t.Data) == 0 {
 		return
 	}
-	if h := r.held[&t.Data[0]]; h != nil {
-		if h.n--; h.n == 0 {
-			r.live -= h.bytes
-			delete(r.held, &t.Data[0])
-		}
+	key := &t.Data[0]
+	h := r.held[key]
+	if h == nil {
+		h = &hold{bytes: int64(len(t.Data))}
+		r.held[key] = h
+		r.live += h.bytes
+	}
+	if h.n += n; h.n <= 0 {
+		r.live -= h.bytes
+		delete(r.held, key)
 	}
 }
