@@ -26,7 +26,7 @@ var rules = []rule{
 	{td.In2Fmt, twoSources, []uint32{2}, "only fp16 (2) sources are executed"},
 	{td.OutFmt, nil, []uint32{2}, "only fp16 (2) results are executed"},
 	{td.SrcMemFmt, on(td.SrcEn), []uint32{2}, "only fp16 (2) in memory is executed"},
-	{td.Src2MemFmt, on(td.Src2En), []uint32{2}, "only fp16 (2) in memory is executed"},
+	{td.Src2MemFmt, on(td.Source2DMA), []uint32{2}, "only fp16 (2) in memory is executed"},
 	{td.DstMemFmt, on(td.DstEn), []uint32{2}, "only fp16 (2) in memory is executed"},
 	{td.SrcShift, on(td.SrcEn), []uint32{0}, "meaning not known"},
 	{td.SrcOffsetCh, on(td.SrcEn), []uint32{0}, "meaning not known"},
@@ -56,7 +56,8 @@ var rules = []rule{
 	{td.ActiveNE, neuralTask, []uint32{0, 1, 2, 3, 4}, "there are sixteen cores (4)"},
 	{td.SwapResult, neuralTask, []uint32{0}, "a neural-engine result is exchanged by SwapNE"},
 	{td.Swap2, neuralTask, []uint32{0}, "the neural engine has no second source"},
-	{td.Src2En, neuralTask, []uint32{0}, "the neural engine has no second source"},
+	{td.Source2DMA, neuralTask, []uint32{0}, "the neural engine has no second source"},
+	{td.Src2En, nil, []uint32{0}, "0 in every recorded task; Common.Source2DMA says that source 2 is read from DRAM"},
 }
 
 // legal refuses a task with a value that has no known meaning.

@@ -247,7 +247,7 @@ var (
 		l2: td.L2Src, l2ch: td.L2SrcCh, l2row: td.L2SrcRow, l2depth: td.L2SrcDepth, l2grp: td.L2SrcGroup,
 	}
 	source2 = fields{
-		name: "source 2", en: td.Src2En, bar: td.RBase1, barEn: td.RBE1,
+		name: "source 2", en: td.Source2DMA, bar: td.RBase1, barEn: td.RBE1,
 		base: td.Src2Base, row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		inter: td.Src2Interleave, offset: td.PixelOffset.At(1), hasOffset: true,
 		l2: td.L2Src2, l2ch: td.L2Src2Ch, l2row: td.L2Src2Row, l2depth: td.L2Src2Depth, l2grp: td.L2Src2Group,
