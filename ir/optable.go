@@ -20,6 +20,23 @@ func ClassOf(ts ...DType) Class {
 // Has reports whether t belongs to c.
 func (c Class) Has(t DType) bool { return c&(1<<t) != 0 }
 
+// String returns the names of the class's types: "fp16, fp32".
+func (c Class) String() string {
+	if c == clsAny {
+		return "any type"
+	}
+	s := ""
+	for t := Bool; t < numDTypes; t++ {
+		if c.Has(t) {
+			if s != "" {
+				s += ", "
+			}
+			s += t.String()
+		}
+	}
+	return s
+}
+
 // Param is one parameter of an operation.
 type Param struct {
 	Name     string

@@ -17,7 +17,12 @@ const (
 	Tensor Kind = iota
 	List
 	State
+	// AnyKind stands in Param.Kind only: the parameter takes every form.
+	AnyKind
 )
+
+// String returns the form's name in messages.
+func (k Kind) String() string { return [...]string{"tensor", "list", "state", "value"}[k&3] }
 
 // Type is the type of a value.
 type Type struct {
@@ -146,3 +151,5 @@ func dimString(d int64) string {
 	}
 	return strconv.FormatInt(d, 10)
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,86 @@
+package ir
+
+// Nearest returns the operation name closest to name by edit distance, "" when
+// none is near enough to be meant.
+func Nearest(name string) string { return nearest(name, Names()) }
+
+// NearestParam returns the parameter of d closest to name, "" when none is near.
+func NearestParam(d *OpDef, name string) string {
+	ns := make([]string, len(d.Params))
+	for i, p := range d.Params {
+		ns[i] = p.Name
+	}
+	return nearest(name, ns)
+}
+
+// maxNearest bounds the length of a name that is compared.
+const maxNearest = 64
+
+func nearest(name string, among []string) string {
+	if len(name) > maxNearest {
+		return ""
+	}
+	best, at := 1+max(len(name), 3)/3, ""
+	for _, n := range among {
+		if d := editDistance(name, n); d < best {
+			best, at = d, n
+		}
+	}
+	return at
+}
+
+// editDistance is the least number of insertions, deletions and replacements
+// that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost = 1 + min(diag, row[j], row[j+1])
+			}
+			diag, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// LookupArgs returns the row of that name which takes all the named arguments:
+// the newest form not newer than the opset that does, else the oldest that
+// does, else what Lookup returns. Compiled programs hold forms older than their
+// opset (constexpr operations with packed attributes).
+func LookupArgs(name, opset string, args []string) *OpDef {
+	takes := func(d *OpDef) bool {
+		for _, a := range args {
+			if d.ParamIndex(a) < 0 {
+				return false
+			}
+		}
+		return true
+	}
+	var old, later *OpDef
+	for _, f := range table[name] {
+		switch {
+		case !takes(f):
+		case OpsetNumber(f.Since) <= OpsetNumber(opset):
+			old = f
+		case later == nil:
+			later = f
+		}
+	}
+	if old != nil {
+		return old
+	}
+	if later != nil {
+		return later
+	}
+	return Lookup(name, opset)
+}
+
+// NewOp returns an operation of that row with empty argument lists.
+func NewOp(d *OpDef) *Op { return &Op{Def: d, Args: make([][]*Value, len(d.Params))} }

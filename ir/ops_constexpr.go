@@ -1,0 +1,203 @@
+package ir
+
+import "math/bits"
+
+// shapeArg reads the shape attribute of the iOS 16 forms.
+func shapeArg(op *Op) ([]int64, error) {
+	s, err := needInts(op, "shape")
+	if err != nil {
+		return nil, err
+	}
+	if len(s) > maxRank {
+		return nil, Rulef("shape", "shape has %d elements, at most %d are possible", len(s), maxRank)
+	}
+	for i, d := range s {
+		if d < 0 || d > maxDim {
+			return nil, Rulef("shape", "shape[%d] is %d", i, d)
+		}
+	}
+	if _, ok := product(s); !ok {
+		return nil, Rulef("shape", "shape %s has too many elements", intsText(s))
+	}
+	return s, nil
+}
+
+// packedBytes checks that a vector of bytes holds n packed elements of the given bits.
+func packedBytes(op *Op, name string, n int64, bits int64) error {
+	if n > 1<<56 {
+		return Rulef("shape", "the shape has too many elements")
+	}
+	t := op.Arg(name).Type
+	if want := (n*bits + 7) / 8; t.Elems() != want {
+		return &RuleError{Param: name, Other: "shape", Msg: Rulef("", "%s has %d bytes, %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg}
+	}
+	return nil
+}
+
+func inferLUT16(op *Op) ([]Type, error) {
+	s, err := shapeArg(op)
+	if err != nil {
+		return nil, err
+	}
+	if err := rankIn(op, "lut", 1, 1); err != nil {
+		return nil, err
+	}
+	n := op.Arg("lut").Type.Shape[0]
+	b := int64(bits.Len64(uint64(max(n, 1)))) - 1
+	if n != 1<<b || b < 1 || b > 8 || b == 3 || b == 5 || b == 7 {
+		return nil, Rulef("lut", "lut has %d entries, must have 2, 4, 16, 64 or 256", n)
+	}
+	if err := packedBytes(op, "indices", count(s), b); err != nil {
+		return nil, err
+	}
+	return one(TensorOf(op.Arg("lut").Type.DType, s...))
+}
+
+func inferSparse16(op *Op) ([]Type, error) {
+	s, err := shapeArg(op)
+	if err != nil {
+		return nil, err
+	}
+	if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
+		return nil, err
+	}
+	if err := packedBytes(op, "mask", count(s), 1); err != nil {
+		return nil, err
+	}
+	return one(TensorOf(op.Arg("nonzero_data").Type.DType, s...))
+}
+
+// blockwise checks scale and offset against the data they belong to: each
+// dimension of scale divides that of data.
+func blockwise(op *Op, data Type) error {
+	sc := op.Arg("scale").Type
+	if sc.Rank() != data.Rank() {
+		return &RuleError{Param: "scale", Other: "data", Msg: Rulef("", "scale has rank %d, data has rank %d", sc.Rank(), data.Rank()).Msg}
+	}
+	for i, d := range sc.Shape {
+		if d < 1 || data.Shape[i] < 0 || data.Shape[i]%d != 0 {
+			return &RuleError{Param: "scale", Other: "data", Msg: Rulef("", "dimension %d of data is %d, not a multiple of %d in scale", i, data.Shape[i], d).Msg}
+		}
+	}
+	if o := op.Arg("offset"); o != nil && !o.Type.WithDType(sc.DType).Equal(sc) {
+		return &RuleError{Param: "offset", Other: "scale", Msg: Rulef("", "offset is %s, scale is %s", ShapeString(o.Type.Shape), ShapeString(sc.Shape)).Msg}
+	}
+	return nil
+}
+
+// lookup checks a table of the iOS 18 form against the indices: [blocks...,
+// 2^bits, vector], and returns the shape after vectors are laid out.
+func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
+	lut := op.Arg("lut").Type
+	r := idx.Rank()
+	if lut.Rank() != r+2 {
+		return nil, 0, &RuleError{Param: "lut", Other: "indices", Msg: Rulef("", "lut has rank %d, must have two more than the indices' %d", lut.Rank(), r).Msg}
+	}
+	for i := range r {
+		if d := lut.Shape[i]; d < 1 || idx.Shape[i] < 0 || idx.Shape[i]%d != 0 {
+			return nil, 0, &RuleError{Param: "lut", Other: "indices", Msg: Rulef("", "dimension %d of the indices is %d, not a multiple of %d in lut", i, idx.Shape[i], d).Msg}
+		}
+	}
+	if n := lut.Shape[r]; n != 1<<idx.DType.Bits() {
+		return nil, 0, &RuleError{Param: "lut", Other: "indices", Msg: Rulef("", "lut has %d entries, indices of %s need %d", n, idx.DType, 1<<idx.DType.Bits()).Msg}
+	}
+	out, vector = cloneShape(idx.Shape), lut.Shape[r+1]
+	if vector < 1 {
+		return nil, 0, Rulef("lut", "the vectors of lut have %d elements", vector)
+	}
+	if vector > 1 || op.Arg("vector_axis") != nil {
+		a, err := AxisAttr(op, "vector_axis", r)
+		if err != nil {
+			return nil, 0, err
+		}
+		out[a] *= vector
+	}
+	return out, vector, nil
+}
+
+func init() {
+	q8 := ClassOf(Int8, UInt8)
+	q48 := ClassOf(Int4, UInt4, Int8, UInt8, FP16, FP32)
+	entry := ClassOf(Int8, UInt8, FP16, FP32)
+	idx := ClassOf(UInt1, UInt2, UInt3, UInt4, UInt6, UInt8)
+	u1 := ClassOf(UInt1)
+	cst := func(n string, c Class) Param { return in(n, c).fixed() }
+	register(
+		&OpDef{Name: "constexpr_affine_dequantize", Since: "ios16", Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
+			Params: params(cst("quantized_data", q8), cst("zero_point", q8|ClassOf(FP32, FP16)), cst("scale", clsFloat), intP("axis")),
+			Infer: func(op *Op) ([]Type, error) {
+				q := op.Arg("quantized_data").Type
+				if _, err := AxisAttr(op, "axis", q.Rank()); err != nil {
+					return nil, err
+				}
+				if err := perAxis(op, "quantized_data"); err != nil {
+					return nil, err
+				}
+				return one(q.WithDType(op.Arg("scale").Type.DType))
+			}, Fold: foldAffine},
+		&OpDef{Name: "constexpr_cast", Since: "ios16", Doc: "source_val with another element type.",
+			Params: params(cst("source_val", ClassOf(FP16)), stringP("output_dtype")),
+			Infer: func(op *Op) ([]Type, error) {
+				t, err := needDType(op, "output_dtype", ClassOf(FP32, FP16))
+				if err != nil {
+					return nil, err
+				}
+				return one(op.Arg("source_val").Type.WithDType(t))
+			}, Fold: foldConstexprCast},
+		&OpDef{Name: "constexpr_lut_to_dense", Since: "ios16", Doc: "Entries of lut by packed indices, low bits first.",
+			Params: params(cst("indices", ClassOf(UInt8)), cst("lut", entry), cst("shape", ClassOf(UInt32, Int32))), Infer: inferLUT16, Fold: foldLUT16},
+		&OpDef{Name: "constexpr_sparse_to_dense", Since: "ios16", Doc: "The next value where the mask has a bit, else 0; masks low bits first.",
+			Params: params(cst("nonzero_data", entry), cst("mask", ClassOf(UInt8)), cst("shape", ClassOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
+
+		&OpDef{Name: "constexpr_blockwise_shift_scale", Since: "ios18", Doc: "scale (data - offset), scale and offset one a block of data.",
+			Params: params(cst("data", q48), cst("scale", clsFloat), cst("offset", q48).opt()),
+			Infer: func(op *Op) ([]Type, error) {
+				d := op.Arg("data").Type
+				if err := blockwise(op, d); err != nil {
+					return nil, err
+				}
+				return one(d.WithDType(op.Arg("scale").Type.DType))
+			}, Fold: foldBlockwise},
+		&OpDef{Name: "constexpr_lut_to_dense", Since: "ios18", Doc: "Entries or vectors of blockwise tables by index.",
+			Params: params(cst("indices", idx), cst("lut", entry), intP("vector_axis").opt()),
+			Infer: func(op *Op) ([]Type, error) {
+				s, _, err := lookup(op, op.Arg("indices").Type)
+				if err != nil {
+					return nil, err
+				}
+				return one(TensorOf(op.Arg("lut").Type.DType, s...))
+			}, Fold: foldLUT18},
+		&OpDef{Name: "constexpr_sparse_to_dense", Since: "ios18", Doc: "The next value where the mask is 1, else 0.",
+			Params: params(cst("nonzero_data", q48), cst("mask", u1)),
+			Infer: func(op *Op) ([]Type, error) {
+				if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
+					return nil, err
+				}
+				return one(op.Arg("mask").Type.WithDType(op.Arg("nonzero_data").Type.DType))
+			}, Fold: foldSparse},
+		&OpDef{Name: "constexpr_lut_to_sparse", Since: "ios18", Doc: "A sparse tensor of table indices as a sparse tensor of entries: mask and values.",
+			Params: params(cst("indices_mask", u1), cst("indices_nonzero_data", idx), cst("lut", entry), intP("vector_axis").opt()),
+			Infer: func(op *Op) ([]Type, error) {
+				if err := rankIn(op, "indices_nonzero_data", 1, 1); err != nil {
+					return nil, err
+				}
+				m, nz := op.Arg("indices_mask").Type, op.Arg("indices_nonzero_data").Type
+				s, vec, err := lookup(op, m.WithDType(nz.DType))
+				if err != nil {
+					return nil, err
+				}
+				return []Type{m.WithShape(s...), TensorOf(op.Arg("lut").Type.DType, times(nz.Shape[0], vec))}, nil
+			}, Fold: foldLUTSparse},
+		&OpDef{Name: "constexpr_sparse_blockwise_shift_scale", Since: "ios18", Doc: "Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.",
+			Params: params(cst("data_mask", u1), cst("nonzero_data", q48), cst("scale", clsFloat), cst("offset", q48).opt()),
+			Infer: func(op *Op) ([]Type, error) {
+				if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
+					return nil, err
+				}
+				m := op.Arg("data_mask").Type
+				if err := blockwise(op, m); err != nil {
+					return nil, err
+				}
+				return []Type{m, op.Arg("nonzero_data").Type.WithDType(op.Arg("scale").Type.DType)}, nil
+			}, Fold: foldSparseBlockwise})
+}

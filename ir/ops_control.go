@@ -1,0 +1,135 @@
+package ir
+
+// outputTypes are the types of a block's outputs.
+func outputTypes(b *Block) []Type {
+	out := make([]Type, len(b.Outputs))
+	for i, v := range b.Outputs {
+		out[i] = v.Type
+	}
+	return out
+}
+
+// join returns the type that holds both: dimensions that differ are unknown.
+func join(a, b Type) (Type, bool) {
+	if a.Kind != b.Kind || a.DType != b.DType || a.Rank() != b.Rank() {
+		return a, false
+	}
+	s := cloneShape(a.Shape)
+	for i := range s {
+		if s[i] != b.Shape[i] {
+			s[i] = Unknown
+		}
+	}
+	if a.Kind == List && a.Len != b.Len {
+		a.Len = Unknown
+	}
+	return a.WithShape(s...), true
+}
+
+func inferCond(op *Op) ([]Type, error) {
+	a, b := outputTypes(op.Blocks[0]), outputTypes(op.Blocks[1])
+	if len(a) != len(b) {
+		return nil, Rulef("", "the branches give %d and %d results", len(a), len(b))
+	}
+	for i := range a {
+		t, ok := join(a[i], b[i])
+		if !ok {
+			return nil, Rulef("", "result %d is %s in the first branch, %s in the second", i, a[i], b[i])
+		}
+		a[i] = t
+	}
+	return a, nil
+}
+
+// inferLoop is the rule of while_loop: the first block tells whether to go on,
+// the second gives the next values of the loop's variables.
+func inferLoop(op *Op) ([]Type, error) {
+	vars := op.ArgList("loop_vars")
+	test, body := op.Blocks[0], op.Blocks[1]
+	if len(test.Params) != len(vars) || len(body.Params) != len(vars) {
+		return nil, Rulef("loop_vars", "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params), len(body.Params))
+	}
+	if len(test.Outputs) != 1 || test.Outputs[0].Type.DType != Bool || test.Outputs[0].Type.Rank() != 0 {
+		return nil, Rulef("", "the condition must give one boolean scalar")
+	}
+	if len(body.Outputs) != len(vars) {
+		return nil, Rulef("loop_vars", "%d loop variables, the body gives %d", len(vars), len(body.Outputs))
+	}
+	out := make([]Type, len(vars))
+	for i, v := range vars {
+		p := body.Params[i].Type
+		if !v.Type.Fits(p) || !v.Type.Fits(test.Params[i].Type) {
+			return nil, Rulef("loop_vars", "loop variable %d is %s, the body takes %s", i, v.Type, p)
+		}
+		t, ok := join(p, body.Outputs[i].Type)
+		if !ok {
+			return nil, Rulef("loop_vars", "loop variable %d is %s, the body gives %s", i, p, body.Outputs[i].Type)
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+func listElem(op *Op) Type {
+	t := op.Arg("ls").Type
+	return TensorOf(t.DType, t.Shape...)
+}
+
+func listGiven(op *Op) ([]Type, error) { return one(op.Arg("ls").Type) }
+
+func init() {
+	register(
+		&OpDef{Name: "cond", Blocks: 2, Doc: "The results of one of two blocks, as pred says.",
+			Params: params(in("pred", clsBool)), Infer: inferCond},
+		&OpDef{Name: "while_loop", Blocks: 2, Doc: "Runs the second block on the loop's variables while the first gives true.",
+			Params: params(in("loop_vars", clsAny).of(AnyKind).many()), Infer: inferLoop})
+
+	ls, v := in("ls", clsElem).of(List), in("value", clsNumB)
+	register(
+		&OpDef{Name: "make_list", Doc: "A list of tensors of one shape.",
+			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true), in("elem_shape", clsInt32).many(), stringP("dtype").or("fp32")),
+			Infer:  inferMakeList},
+		&OpDef{Name: "list_length", Doc: "The number of elements of a list.", Params: params(ls),
+			Infer: func(*Op) ([]Type, error) { return one(Scalar(Int32)) }},
+		&OpDef{Name: "list_read", Doc: "One element of a list.", Params: params(ls, in("index", clsInt32)),
+			Infer: func(op *Op) ([]Type, error) { return one(listElem(op)) }},
+		&OpDef{Name: "list_write", Doc: "A list with one element replaced.", Params: params(ls, in("index", clsInt32), v), Infer: listGiven},
+		&OpDef{Name: "list_gather", Doc: "Elements of a list by index, stacked.", Params: params(ls, in("indices", clsInt32)),
+			Infer: func(op *Op) ([]Type, error) {
+				n := Unknown
+				if idx := op.Arg("indices").Type; idx.Rank() == 1 {
+					n = idx.Shape[0]
+				}
+				t := listElem(op)
+				return one(t.WithShape(append([]int64{n}, t.Shape...)...))
+			}},
+		&OpDef{Name: "list_scatter", Doc: "A list with elements replaced by slices of a tensor.", Params: params(ls, in("indices", clsInt32), v), Infer: listGiven})
+}
+
+func inferMakeList(op *Op) ([]Type, error) {
+	t, err := needDType(op, "dtype", clsElem)
+	if err != nil {
+		return nil, err
+	}
+	dynamic, err := needBool(op, "dynamic_length")
+	if err != nil {
+		return nil, err
+	}
+	n := Unknown
+	if v, ok := ArgInt(op, "init_length"); ok && !dynamic {
+		n = v
+	}
+	var shape []int64
+	for _, v := range op.ArgList("elem_shape") {
+		switch {
+		case v.Const == nil:
+			shape = append(shape, Unknown)
+		case v.Const.Type.DType.IsInt() && hasElems(v.Const, v.Const.Elems()):
+			shape = append(shape, v.Const.Ints()...)
+		}
+		if len(shape) > maxRank {
+			return nil, Rulef("elem_shape", "elem_shape has more than %d elements", maxRank)
+		}
+	}
+	return one(Type{Kind: List, DType: t, Shape: shape, Len: n})
+}

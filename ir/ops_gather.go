@@ -1,0 +1,184 @@
+package ir
+
+// Gather is what the arguments of gather and gather_along_axis say.
+type Gather struct {
+	Axis      int // from the front
+	BatchDims int
+	Validate  bool // validate_indices
+}
+
+// GatherAttrs decodes gather and gather_along_axis.
+func GatherAttrs(op *Op) (Gather, error) {
+	var g Gather
+	var err error
+	if g.Axis, err = AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
+		return g, err
+	}
+	if op.Def.ParamIndex("batch_dims") >= 0 {
+		if g.BatchDims, err = batchDims(op); err != nil {
+			return g, err
+		}
+	}
+	if op.Def.ParamIndex("validate_indices") >= 0 {
+		g.Validate, err = needBool(op, "validate_indices")
+	}
+	return g, err
+}
+
+func batchDims(op *Op) (int, error) {
+	b, err := needInt(op, "batch_dims")
+	if err != nil {
+		return 0, err
+	}
+	x, idx := op.Arg("x").Type, op.Arg("indices").Type
+	if b < 0 || b >= int64(max(x.Rank(), 1)) || b > int64(idx.Rank()) {
+		return 0, Rulef("batch_dims", "batch_dims is %d, x has rank %d and indices rank %d", b, x.Rank(), idx.Rank())
+	}
+	for i := range b {
+		if !agree(x.Shape[i], idx.Shape[i]) {
+			return 0, &RuleError{Param: "indices", Other: "x", Msg: Rulef("", "batch dimension %d of indices is %d, of x %d", i, idx.Shape[i], x.Shape[i]).Msg}
+		}
+	}
+	return int(b), nil
+}
+
+func inferGather(op *Op) ([]Type, error) {
+	g, err := GatherAttrs(op)
+	if err != nil {
+		return nil, err
+	}
+	x, idx := op.Arg("x").Type, op.Arg("indices").Type
+	if g.BatchDims > g.Axis {
+		return nil, &RuleError{Param: "batch_dims", Other: "axis", Msg: Rulef("", "batch_dims is %d, axis is %d; the batch comes first", g.BatchDims, g.Axis).Msg}
+	}
+	out := append(cloneShape(x.Shape[:g.Axis]), idx.Shape[g.BatchDims:]...)
+	return one(x.WithShape(append(out, x.Shape[g.Axis+1:]...)...))
+}
+
+func inferGatherAlong(op *Op) ([]Type, error) {
+	g, err := GatherAttrs(op)
+	if err != nil {
+		return nil, err
+	}
+	x, idx := op.Arg("x").Type, op.Arg("indices").Type
+	if err := alongAxis(op, "x", x, idx, g.Axis); err != nil {
+		return nil, err
+	}
+	return one(x.WithShape(idx.Shape...))
+}
+
+func alongAxis(op *Op, name string, x, idx Type, a int) error {
+	if x.Rank() != idx.Rank() {
+		return &RuleError{Param: "indices", Other: name, Msg: Rulef("", "indices has rank %d, %s has rank %d", idx.Rank(), name, x.Rank()).Msg}
+	}
+	for i, d := range x.Shape {
+		if i != a && !agree(d, idx.Shape[i]) {
+			return &RuleError{Param: "indices", Other: name, Msg: Rulef("", "dimension %d of indices is %d, of %s %d", i, idx.Shape[i], name, d).Msg}
+		}
+	}
+	return nil
+}
+
+// indexed is the shape that gather_nd gives and scatter_nd takes.
+func indexed(op *Op, name string, batch int) ([]int64, error) {
+	x, idx := op.Arg(name).Type, op.Arg("indices").Type
+	if idx.Rank() == 0 {
+		return nil, Rulef("indices", "indices has rank 0, must be at least 1")
+	}
+	k := idx.Shape[idx.Rank()-1]
+	if k < 0 {
+		return nil, Rulef("indices", "the last dimension of indices is not known")
+	}
+	if k > int64(x.Rank()-batch) {
+		return nil, &RuleError{Param: "indices", Other: name, Msg: Rulef("", "indices have %d coordinates, %s has rank %d with batch_dims = %d", k, name, x.Rank(), batch).Msg}
+	}
+	return append(cloneShape(idx.Shape[:idx.Rank()-1]), x.Shape[int64(batch)+k:]...), nil
+}
+
+func inferGatherND(op *Op) ([]Type, error) {
+	b := 0
+	var err error
+	if op.Def.ParamIndex("batch_dims") >= 0 {
+		if b, err = batchDims(op); err != nil {
+			return nil, err
+		}
+	}
+	out, err := indexed(op, "x", b)
+	if err != nil {
+		return nil, err
+	}
+	return one(op.Arg("x").Type.WithShape(out...))
+}
+
+var scatterModes = []string{"add", "div", "max", "min", "mul", "sub", "update"}
+
+func inferScatter(op *Op) ([]Type, error) {
+	if _, err := needOneOf(op, "mode", scatterModes...); err != nil {
+		return nil, err
+	}
+	data, idx, up := op.Arg("data").Type, op.Arg("indices").Type, op.Arg("updates").Type
+	var want []int64
+	switch op.Def.Name {
+	case "scatter_nd":
+		w, err := indexed(op, "data", 0)
+		if err != nil {
+			return nil, err
+		}
+		want = w
+	default:
+		a, err := AxisAttr(op, "axis", data.Rank())
+		if err != nil {
+			return nil, err
+		}
+		if op.Def.Name == "scatter_along_axis" {
+			if err := alongAxis(op, "data", data, idx, a); err != nil {
+				return nil, err
+			}
+			want = idx.Shape
+		} else {
+			want = append(append(cloneShape(data.Shape[:a]), idx.Shape...), data.Shape[a+1:]...)
+		}
+	}
+	if !up.Fits(up.WithShape(want...)) {
+		return nil, &RuleError{Param: "updates", Other: "indices", Msg: Rulef("", "updates is %s, data and indices ask for %s", ShapeString(up.Shape), ShapeString(want)).Msg}
+	}
+	return one(data)
+}
+
+func init() {
+	validate := func(d *OpDef) { d.Params = append(d.Params, boolP("validate_indices").or(false)) }
+	idx16 := ClassOf(Int32, UInt16, Int16)
+	idx17 := ClassOf(Int32, Int16, UInt16, Int8, UInt8)
+	forms := func(base *OpDef, batch bool) {
+		v16 := base.since("ios16", func(d *OpDef) {
+			d.class(idx16, "indices")
+			if batch {
+				d.Params = append(d.Params, intP("batch_dims").or(int64(0)))
+			}
+		})
+		register(base, v16, v16.since("ios17", func(d *OpDef) {
+			d.class(clsSmall, "x")
+			d.class(idx17, "indices")
+			validate(d)
+		}))
+	}
+	forms(&OpDef{Name: "gather", Doc: "Slices of x along axis, taken by index.",
+		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGather, Fold: foldGather}, true)
+	forms(&OpDef{Name: "gather_along_axis", Doc: "Elements of x taken along axis at the index of the same place.",
+		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGatherAlong}, false)
+	forms(&OpDef{Name: "gather_nd", Doc: "Slices of x taken by coordinates in the last dimension of indices.",
+		Params: params(in("x", clsNum), in("indices", clsInt32)), Infer: inferGatherND}, true)
+
+	for _, r := range []namedDoc{
+		{"scatter", "data with slices along axis combined with updates by index."},
+		{"scatter_along_axis", "data with elements along axis combined with updates at the index of the same place."},
+		{"scatter_nd", "data with slices combined with updates by coordinates."},
+	} {
+		ps := params(in("data", clsNum).as("T"), in("indices", clsInt32), in("updates", clsNum).as("T"))
+		if r.name != "scatter_nd" {
+			ps = append(ps, intP("axis").or(int64(0)))
+		}
+		d := &OpDef{Name: r.name, Doc: r.doc, Params: append(ps, stringP("mode").or("add")), Infer: inferScatter}
+		register(d, d.since("ios17", validate))
+	}
+}

@@ -1,0 +1,236 @@
+package ir
+
+import "math"
+
+// spatialSize makes a rule that replaces the last two dimensions.
+func spatialSize(size func(op *Op, h, w int64) (int64, int64, error)) func(op *Op) ([]Type, error) {
+	return func(op *Op) ([]Type, error) {
+		if err := rankIn(op, "x", 3, 5); err != nil {
+			return nil, err
+		}
+		x := op.Arg("x").Type
+		out := cloneShape(x.Shape)
+		n := len(out)
+		var err error
+		if out[n-2], out[n-1], err = size(op, out[n-2], out[n-1]); err != nil {
+			return nil, err
+		}
+		return one(x.WithShape(out...))
+	}
+}
+
+func upsampled(op *Op, h, w int64) (int64, int64, error) {
+	scale := func(name string, d int64) (int64, error) {
+		f, ok := ArgFloat(op, name)
+		if !ok || !(f > 0) {
+			return 0, Rulef(name, "%s must be a positive constant", name)
+		}
+		if d < 0 {
+			return Unknown, nil
+		}
+		r := math.Floor(f * float64(d))
+		if r < 1 || r > maxDim {
+			return 0, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s = %g makes %g of %d elements", name, f, r, d).Msg}
+		}
+		return int64(r), nil
+	}
+	oh, err := scale("scale_factor_height", h)
+	if err != nil {
+		return 0, 0, err
+	}
+	ow, err := scale("scale_factor_width", w)
+	return oh, ow, err
+}
+
+func targeted(height, width string) func(op *Op, h, w int64) (int64, int64, error) {
+	return func(op *Op, _, _ int64) (int64, int64, error) {
+		h, err := needInt(op, height)
+		if err != nil {
+			return 0, 0, err
+		}
+		w, err := needInt(op, width)
+		if err != nil {
+			return 0, 0, err
+		}
+		if h < 1 || w < 1 {
+			return 0, 0, Rulef(height, "%s is %d and %s %d, must be at least 1", height, h, width, w)
+		}
+		return h, w, nil
+	}
+}
+
+func cropped(op *Op, h, w int64) (int64, int64, error) {
+	take := func(name string, d int64) (int64, error) {
+		c, err := needInts(op, name)
+		if err != nil {
+			return 0, err
+		}
+		if len(c) != 2 || c[0] < 0 || c[1] < 0 || d >= 0 && c[0]+c[1] > d {
+			return 0, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s is %s, x has %s elements there", name, intsText(c), dimString(d)).Msg}
+		}
+		if d < 0 {
+			return Unknown, nil
+		}
+		return d - c[0] - c[1], nil
+	}
+	oh, err := take("crop_height", h)
+	if err != nil {
+		return 0, 0, err
+	}
+	ow, err := take("crop_width", w)
+	return oh, ow, err
+}
+
+// samplingModes are the grids of the resizing operations.
+var samplingModes = []string{"DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS", "OFFSET_CORNERS"}
+
+func inferCropResize(op *Op) ([]Type, error) {
+	if err := rankIn(op, "x", 4, 4); err != nil {
+		return nil, err
+	}
+	if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
+		return nil, err
+	}
+	if _, err := needOneOf(op, "box_coordinate_mode", "CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST", "CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST"); err != nil {
+		return nil, err
+	}
+	h, w, err := targeted("target_height", "target_width")(op, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	if op.Def.ParamIndex("boxes") >= 0 {
+		if err := rankIn(op, "boxes", 2, 2); err != nil {
+			return nil, err
+		}
+		b := op.Arg("boxes").Type
+		if !agree(b.Shape[1], 4) {
+			return nil, Rulef("boxes", "boxes has %d columns, must have 4", b.Shape[1])
+		}
+		if err := vectorOf(op, "box_indices", b.Shape[0], "the number of boxes"); err != nil {
+			return nil, err
+		}
+		return one(x.WithShape(b.Shape[0], x.Shape[1], h, w))
+	}
+	if err := rankIn(op, "roi", 5, 5); err != nil {
+		return nil, err
+	}
+	r := op.Arg("roi").Type
+	if !agree(r.Shape[2], 4) && !agree(r.Shape[2], 5) {
+		return nil, Rulef("roi", "roi has %d coordinates, must have 4 or 5", r.Shape[2])
+	}
+	return one(x.WithShape(r.Shape[0], x.Shape[0], x.Shape[1], h, w))
+}
+
+func inferResize(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	if err := rankIn(op, "shape", 1, 1); err != nil {
+		return nil, err
+	}
+	n, err := needInt(op, "resized_dims")
+	if err != nil {
+		return nil, err
+	}
+	have := op.Arg("shape").Type.Shape[0]
+	if n < 1 || n > int64(x.Rank()) || have >= 0 && n > have {
+		return nil, Rulef("resized_dims", "resized_dims is %d, x has rank %d and shape %s elements", n, x.Rank(), dimString(have))
+	}
+	if _, err := needOneOf(op, "interpolation_mode", "LINEAR", "NEAREST_NEIGHBOR"); err != nil {
+		return nil, err
+	}
+	if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
+		return nil, err
+	}
+	out := cloneShape(x.Shape)
+	tail := out[len(out)-int(n):]
+	v, ok := ArgInts(op, "shape")
+	for i := range tail {
+		switch {
+		case !ok:
+			tail[i] = Unknown
+		case v[len(v)-int(n)+i] < 0:
+			return nil, Rulef("shape", "shape has %d", v[len(v)-int(n)+i])
+		case v[len(v)-int(n)+i] > 0:
+			tail[i] = v[len(v)-int(n)+i]
+		}
+	}
+	return one(x.WithShape(out...))
+}
+
+func inferResample(op *Op) ([]Type, error) {
+	if err := rankIn(op, "x", 4, 4); err != nil {
+		return nil, err
+	}
+	if err := rankIn(op, "coordinates", 4, 4); err != nil {
+		return nil, err
+	}
+	x, c := op.Arg("x").Type, op.Arg("coordinates").Type
+	if !agree(x.Shape[0], c.Shape[0]) || !agree(c.Shape[3], 2) {
+		return nil, &RuleError{Param: "coordinates", Other: "x", Msg: Rulef("", "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape), dimString(x.Shape[0])).Msg}
+	}
+	return one(x.WithShape(x.Shape[0], x.Shape[1], c.Shape[1], c.Shape[2]))
+}
+
+func inferAffine(op *Op) ([]Type, error) {
+	if err := rankIn(op, "x", 4, 4); err != nil {
+		return nil, err
+	}
+	if err := rankIn(op, "transform_matrix", 2, 2); err != nil {
+		return nil, err
+	}
+	if m := op.Arg("transform_matrix").Type; !agree(m.Shape[1], 6) {
+		return nil, Rulef("transform_matrix", "transform_matrix has %d columns, must have 6", m.Shape[1])
+	}
+	return spatialSize(targeted("output_height", "output_width"))(op)
+}
+
+func init() {
+	x := in("x", clsFloat).as("T")
+	factor := func(n string) Param {
+		return in(n, ClassOf(FP32, Int32)).as("U").fixed().or(int64(1))
+	}
+	one32 := func(n string) Param { return intP(n).or(int64(1)) }
+	register(
+		&OpDef{Name: "upsample_nearest_neighbor", Doc: "Last two dimensions enlarged, element floor(i n_in/n_out).",
+			Params: params(x, factor("scale_factor_height"), factor("scale_factor_width")), Infer: spatialSize(upsampled)},
+		&OpDef{Name: "resize_nearest_neighbor", Doc: "Last two dimensions resized, element floor(i n_in/n_out).",
+			Params: params(x, intP("target_size_height"), intP("target_size_width")), Infer: spatialSize(targeted("target_size_height", "target_size_width"))},
+		&OpDef{Name: "resize_bilinear", Doc: "Last two dimensions resized by linear interpolation on the grid of sampling_mode.",
+			Params: params(x, one32("target_size_height"), one32("target_size_width"), stringP("sampling_mode").or("DEFAULT")),
+			Infer: func(op *Op) ([]Type, error) {
+				if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
+					return nil, err
+				}
+				return spatialSize(targeted("target_size_height", "target_size_width"))(op)
+			}},
+		&OpDef{Name: "crop", Doc: "Last two dimensions cut at both ends.",
+			Params: params(x, intP("crop_height"), intP("crop_width")), Infer: spatialSize(cropped)},
+		&OpDef{Name: "affine", Doc: "x sampled on an affinely transformed grid.",
+			Params: params(x, in("transform_matrix", clsFloat).as("T"), intP("output_height"), intP("output_width"), stringP("sampling_mode"),
+				stringP("padding_mode"), in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")), Infer: inferAffine})
+
+	up := &OpDef{Name: "upsample_bilinear", Doc: "Last two dimensions enlarged by linear interpolation.",
+		Params: params(x, factor("scale_factor_height"), factor("scale_factor_width"), boolP("align_corners").or(true)), Infer: spatialSize(upsampled)}
+	register(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP("half_pixel_centers").opt()) }))
+
+	resample := &OpDef{Name: "resample", Doc: "x sampled at given coordinates.",
+		Params: params(x, in("coordinates", ClassOf(Int32, FP32)), stringP("sampling_mode"), stringP("padding_mode"),
+			in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")), Infer: inferResample}
+	register(resample,
+		resample.since("ios16", func(d *OpDef) { d.class(clsNum, "coordinates") }),
+		resample.since("ios17", func(d *OpDef) { d.class(clsSmall, "coordinates") }))
+
+	tail := params(one32("target_height"), one32("target_width"), boolP("normalized_coordinates").or(false), in("spatial_scale", ClassOf(FP32)).fixed().or(1.0),
+		stringP("box_coordinate_mode").or("CORNERS_HEIGHT_FIRST"), stringP("sampling_mode").or("DEFAULT"))
+	crop := &OpDef{Name: "crop_resize", Doc: "Boxes cut out of x and resized to one size.",
+		Params: append(params(x, in("roi", clsFloat).as("T")), tail...), Infer: inferCropResize}
+	pad := in("pad_value", clsFloat).as("T").fixed().or(0.0)
+	register(crop,
+		crop.since("ios16", func(d *OpDef) { d.Params = append(d.Params, pad) }),
+		crop.since("ios17", func(d *OpDef) {
+			d.Params = append(append(params(x, in("boxes", ClassOf(FP16, FP32, UInt16)), in("box_indices", ClassOf(UInt16, Int32)).opt()), tail...), pad)
+		}))
+	register(&OpDef{Name: "resize", Since: "ios17", Doc: "Last dimensions resized to the end of shape, where 0 keeps one.",
+		Params: params(in("x", clsNum), in("shape", ClassOf(Int32, Int16, UInt16, UInt32)), in("resized_dims", ClassOf(UInt32)).fixed(),
+			stringP("interpolation_mode").or("LINEAR"), stringP("sampling_mode").or("DEFAULT")), Infer: inferResize})
+}

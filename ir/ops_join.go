@@ -1,0 +1,249 @@
+package ir
+
+func inferConcat(op *Op) ([]Type, error) {
+	vs := op.ArgList("values")
+	if len(vs) == 0 {
+		return nil, Rulef("values", "values is empty")
+	}
+	interleave, err := needBool(op, "interleave")
+	if err != nil {
+		return nil, err
+	}
+	t := vs[0].Type
+	rank := t.Rank()
+	if rank == 0 { // scalars join to a vector
+		for i, v := range vs {
+			if v.Type.Rank() != 0 {
+				return nil, Rulef("values", "operand %d has rank %d, operand 0 has rank 0", i, v.Type.Rank())
+			}
+		}
+		return one(t.WithShape(int64(len(vs))))
+	}
+	a, err := AxisAttr(op, "axis", rank)
+	if err != nil {
+		return nil, err
+	}
+	out := cloneShape(t.Shape)
+	for i, v := range vs[1:] {
+		if v.Type.Rank() != rank {
+			return nil, Rulef("values", "operand %d has rank %d, operand 0 has rank %d", i+1, v.Type.Rank(), rank)
+		}
+		for j, d := range v.Type.Shape {
+			switch {
+			case j != a || interleave:
+				if !agree(out[j], d) {
+					return nil, Rulef("values", "operand %d is %s, operand 0 is %s; dimension %d must be equal", i+1, ShapeString(v.Type.Shape), ShapeString(t.Shape), j)
+				}
+				out[j] = known(out[j], d)
+			}
+		}
+	}
+	if interleave {
+		if out[a] >= 0 {
+			out[a] *= int64(len(vs))
+		}
+		return one(t.WithShape(out...))
+	}
+	out[a] = 0
+	for _, v := range vs {
+		d := v.Type.Shape[a]
+		if d < 0 {
+			out[a] = Unknown
+			break
+		}
+		out[a] += d
+	}
+	return one(t.WithShape(out...))
+}
+
+func inferStack(op *Op) ([]Type, error) {
+	vs := op.ArgList("values")
+	if len(vs) == 0 {
+		return nil, Rulef("values", "values is empty")
+	}
+	t := vs[0].Type
+	a, err := AxisAttr(op, "axis", t.Rank()+1)
+	if err != nil {
+		return nil, err
+	}
+	shape := cloneShape(t.Shape)
+	for i, v := range vs[1:] {
+		if !v.Type.Fits(t.WithShape(shape...)) {
+			return nil, Rulef("values", "operand %d is %s, operand 0 is %s", i+1, v.Type, t)
+		}
+		for j, d := range v.Type.Shape {
+			shape[j] = known(shape[j], d)
+		}
+	}
+	out := append(shape[:a:a], int64(len(vs)))
+	return one(t.WithShape(append(out, shape[a:]...)...))
+}
+
+// Split is what the arguments of split say.
+type Split struct {
+	Axis  int
+	Sizes []int64 // one a result; Unknown when x's extent is
+}
+
+// SplitAttrs decodes split: split_sizes, or num_splits equal parts. With both,
+// the sizes win and their count must be num_splits.
+func SplitAttrs(op *Op) (Split, error) {
+	var s Split
+	x := op.Arg("x").Type
+	var err error
+	if s.Axis, err = AxisAttr(op, "axis", x.Rank()); err != nil {
+		return s, err
+	}
+	n := x.Shape[s.Axis]
+	num := int64(-1)
+	if op.Arg("num_splits") != nil {
+		if num, err = needInt(op, "num_splits"); err != nil {
+			return s, err
+		}
+		if num < 1 || num > maxSplits {
+			return s, Rulef("num_splits", "num_splits is %d, must be 1 to %d", num, maxSplits)
+		}
+	}
+	if op.Arg("split_sizes") != nil {
+		if s.Sizes, err = needInts(op, "split_sizes"); err != nil {
+			return s, err
+		}
+		if num >= 0 && int64(len(s.Sizes)) != num {
+			return s, &RuleError{Param: "split_sizes", Other: "num_splits", Msg: Rulef("", "split_sizes has %d elements, num_splits is %d", len(s.Sizes), num).Msg}
+		}
+		sum := int64(0)
+		for i, d := range s.Sizes {
+			if d < 0 || d > maxDim {
+				return s, Rulef("split_sizes", "split_sizes[%d] is %d", i, d)
+			}
+			sum += d
+		}
+		if n >= 0 && sum != n {
+			return s, &RuleError{Param: "split_sizes", Other: "x", Msg: Rulef("", "split_sizes add up to %d, dimension %d of x is %d", sum, s.Axis, n).Msg}
+		}
+		return s, nil
+	}
+	if num < 0 {
+		return s, Rulef("num_splits", "neither num_splits nor split_sizes is given")
+	}
+	part := Unknown
+	if n >= 0 {
+		if n%num != 0 {
+			return s, &RuleError{Param: "num_splits", Other: "x", Msg: Rulef("", "dimension %d of x is %d, not a multiple of num_splits = %d", s.Axis, n, num).Msg}
+		}
+		part = n / num
+	}
+	for range num {
+		s.Sizes = append(s.Sizes, part)
+	}
+	return s, nil
+}
+
+// maxSplits bounds the results that a num_splits can ask for; a dimension of
+// that many parts does not occur.
+const maxSplits = 1 << 16
+
+func inferSplit(op *Op) ([]Type, error) {
+	s, err := SplitAttrs(op)
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	out := make([]Type, len(s.Sizes))
+	for i, n := range s.Sizes {
+		shape := cloneShape(x.Shape)
+		shape[s.Axis] = n
+		out[i] = x.WithShape(shape...)
+	}
+	return out, nil
+}
+
+func inferTile(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	if err := vectorOf(op, "reps", int64(x.Rank()), "x's rank"); err != nil {
+		return nil, err
+	}
+	reps, ok := ArgInts(op, "reps")
+	if !ok {
+		return one(x.WithShape(unknownShape(x.Rank())...))
+	}
+	out := cloneShape(x.Shape)
+	for i, r := range reps {
+		if r < 0 || r > maxDim {
+			return nil, Rulef("reps", "reps[%d] is %d", i, r)
+		}
+		if out[i] >= 0 {
+			out[i] *= r
+		}
+	}
+	return one(x.WithShape(out...))
+}
+
+// PadAmounts returns the elements that pad adds before and after each dimension
+// of x; ok is false when they are not known at compile time.
+func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
+	rank := op.Arg("x").Type.Rank()
+	p := op.Arg("pad")
+	if p.Type.Rank() != 1 || p.Type.Shape[0]%2 != 0 && p.Type.Shape[0] >= 0 || p.Type.Shape[0] > int64(2*rank) {
+		return nil, nil, false, &RuleError{Param: "pad", Other: "x", Msg: Rulef("", "pad is %s, must be a vector of two for each of the last dimensions of x, which has rank %d", ShapeString(p.Type.Shape), rank).Msg}
+	}
+	v, known := ArgInts(op, "pad")
+	if !known {
+		return nil, nil, false, nil
+	}
+	before, after = make([]int64, rank), make([]int64, rank)
+	first := rank - len(v)/2
+	for i, n := range v {
+		if n < 0 || n > maxDim {
+			return nil, nil, false, Rulef("pad", "pad[%d] is %d, must not be negative", i, n)
+		}
+		if i%2 == 0 {
+			before[first+i/2] = n
+		} else {
+			after[first+i/2] = n
+		}
+	}
+	return before, after, true, nil
+}
+
+func inferPad(op *Op) ([]Type, error) {
+	mode, err := needOneOf(op, "mode", "constant", "reflect", "replicate", "symmetric")
+	if err != nil {
+		return nil, err
+	}
+	before, after, ok, err := PadAmounts(op)
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	out := cloneShape(x.Shape)
+	for i, d := range out {
+		switch {
+		case !ok:
+			if n := op.Arg("pad").Type.Shape[0]; n < 0 || i >= len(out)-int(n/2) {
+				out[i] = Unknown
+			}
+			continue
+		case d < 0:
+			continue
+		case mode == "reflect" && max(before[i], after[i]) >= max(d, 1), mode != "constant" && before[i]+after[i] > 0 && d == 0:
+			return nil, &RuleError{Param: "pad", Other: "x", Msg: Rulef("", "%s padding of %d and %d does not fit dimension %d of x, which is %d", mode, before[i], after[i], i, d).Msg}
+		}
+		out[i] = d + before[i] + after[i]
+	}
+	return one(x.WithShape(out...))
+}
+
+func init() {
+	register(
+		&OpDef{Name: "concat", Doc: "Tensors joined along axis; interleaved, one slice of each in turn.",
+			Params: params(in("values", clsElem).as("T").many(), intP("axis"), boolP("interleave").or(false)), Infer: inferConcat, Fold: foldConcat},
+		&OpDef{Name: "stack", Doc: "Tensors of one shape joined along a new axis.",
+			Params: params(in("values", clsElem).as("T").many(), intP("axis")), Infer: inferStack, Fold: foldStack},
+		&OpDef{Name: "split", Doc: "x cut along axis into equal parts or parts of given sizes.",
+			Params: params(in("x", clsSmallB), intP("num_splits").opt(), intP("split_sizes").opt(), intP("axis")), Infer: inferSplit, Fold: foldSplit},
+		&OpDef{Name: "tile", Doc: "x repeated reps times along every dimension.",
+			Params: params(in("x", clsNumB), in("reps", clsInt32)), Infer: inferTile, Fold: foldTile},
+		&OpDef{Name: "pad", Doc: "x with elements added around its last dimensions.",
+			Params: params(in("x", clsFloat).as("T"), in("pad", clsInt32), stringP("mode").or("constant"), in("constant_val", clsFloat).as("T").fixed().or(0.0)), Infer: inferPad})
+}

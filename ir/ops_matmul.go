@@ -1,0 +1,207 @@
+package ir
+
+// MatMul is what the arguments of matmul say after its rules for vectors: x is
+// [Batch..., M, K], y [Batch..., K, N] once transposed.
+type MatMul struct {
+	TransposeX, TransposeY bool
+	VectorX, VectorY       bool    // the operand had rank 1; its extra dimension is not in the result
+	Batch                  []int64 // broadcast batch dimensions
+	M, K, N                int64
+}
+
+// MatMulAttrs decodes matmul.
+func MatMulAttrs(op *Op) (MatMul, error) {
+	var m MatMul
+	var err error
+	if m.TransposeX, err = needBool(op, "transpose_x"); err != nil {
+		return m, err
+	}
+	if m.TransposeY, err = needBool(op, "transpose_y"); err != nil {
+		return m, err
+	}
+	x, y := op.Arg("x").Type.Shape, op.Arg("y").Type.Shape
+	if len(x) == 0 || len(y) == 0 {
+		return m, Rulef("x", "matmul takes no scalars: x is %s, y is %s", ShapeString(x), ShapeString(y))
+	}
+	if len(x) == 1 {
+		m.VectorX, x = true, []int64{1, x[0]}
+		m.TransposeX = false
+	}
+	if len(y) == 1 {
+		m.VectorY, y = true, []int64{y[0], 1}
+		m.TransposeY = false
+	}
+	bx, by := x[:len(x)-2], y[:len(y)-2]
+	m.M, m.K = x[len(x)-2], x[len(x)-1]
+	if m.TransposeX {
+		m.M, m.K = m.K, m.M
+	}
+	k := y[len(y)-2]
+	m.N = y[len(y)-1]
+	if m.TransposeY {
+		k, m.N = m.N, k
+	}
+	if !agree(m.K, k) {
+		return m, &RuleError{Param: "y", Other: "x", Msg: Rulef("", "x %s has inner dimension %d, y %s has %d (transpose_x = %t, transpose_y = %t)",
+			ShapeString(op.Arg("x").Type.Shape), m.K, ShapeString(op.Arg("y").Type.Shape), k, m.TransposeX, m.TransposeY).Msg}
+	}
+	m.K = known(m.K, k)
+	var clash int
+	var ok bool
+	if m.Batch, clash, ok = Broadcast(bx, by); !ok {
+		return m, &RuleError{Param: "y", Other: "x", Msg: Rulef("", "batch dimensions do not broadcast: x is %s, y is %s, %s at dimension %d",
+			ShapeString(x), ShapeString(y), clashText(bx, by, clash), -clash-2).Msg}
+	}
+	return m, nil
+}
+
+func inferMatMul(op *Op) ([]Type, error) {
+	m, err := MatMulAttrs(op)
+	if err != nil {
+		return nil, err
+	}
+	shape := m.Batch
+	if !m.VectorX {
+		shape = append(shape, m.M)
+	}
+	if !m.VectorY {
+		shape = append(shape, m.N)
+	}
+	return one(TensorOf(op.Arg("x").Type.DType, shape...))
+}
+
+func inferLinear(op *Op) ([]Type, error) {
+	x, w := op.Arg("x").Type, op.Arg("weight").Type
+	if err := rankIn(op, "x", 1, maxRank); err != nil {
+		return nil, err
+	}
+	if err := rankIn(op, "weight", 2, 2); err != nil {
+		return nil, err
+	}
+	if k := x.Shape[x.Rank()-1]; !agree(k, w.Shape[1]) {
+		return nil, &RuleError{Param: "weight", Other: "x", Msg: Rulef("", "weight has %d input features, x has %d", w.Shape[1], k).Msg}
+	}
+	if err := vectorOf(op, "bias", w.Shape[0], "the number of output features"); err != nil {
+		return nil, err
+	}
+	shape := cloneShape(x.Shape)
+	shape[len(shape)-1] = w.Shape[0]
+	return one(x.WithShape(shape...))
+}
+
+func inferAttention(op *Op) ([]Type, error) {
+	q, k, v := op.Arg("query").Type, op.Arg("key").Type, op.Arg("value").Type
+	if err := rankIn(op, "query", 3, 5); err != nil {
+		return nil, err
+	}
+	r := q.Rank()
+	for _, n := range []string{"key", "value"} {
+		if err := rankIn(op, n, r, r); err != nil {
+			return nil, err
+		}
+	}
+	if !agree(q.Shape[r-1], k.Shape[r-1]) {
+		return nil, &RuleError{Param: "key", Other: "query", Msg: Rulef("", "key has embedding %d, query has %d", k.Shape[r-1], q.Shape[r-1]).Msg}
+	}
+	if !agree(k.Shape[r-2], v.Shape[r-2]) {
+		return nil, &RuleError{Param: "value", Other: "key", Msg: Rulef("", "value has sequence length %d, key has %d", v.Shape[r-2], k.Shape[r-2]).Msg}
+	}
+	for _, o := range []struct {
+		name string
+		t    Type
+	}{{"key", k}, {"value", v}} {
+		for i := 0; i < r-2; i++ {
+			if !agree(q.Shape[i], o.t.Shape[i]) {
+				return nil, &RuleError{Param: o.name, Other: "query", Msg: Rulef("", "dimension %d of %s is %d, of query %d", i, o.name, o.t.Shape[i], q.Shape[i]).Msg}
+			}
+		}
+	}
+	scores := append(cloneShape(q.Shape[:r-1]), k.Shape[r-2])
+	if m := op.Arg("attn_mask"); m != nil {
+		s, _, ok := Broadcast(m.Type.Shape, scores)
+		if !ok || len(s) != len(scores) {
+			return nil, &RuleError{Param: "attn_mask", Other: "query", Msg: Rulef("", "attn_mask is %s, the scores are %s", ShapeString(m.Type.Shape), ShapeString(scores)).Msg}
+		}
+	}
+	shape := cloneShape(q.Shape)
+	shape[r-1] = v.Shape[r-1]
+	return one(q.WithShape(shape...))
+}
+
+func init() {
+	linear := &OpDef{Name: "linear", Doc: "x times the transpose of weight [D_out, D_in], plus bias.",
+		Params: params(in("x", clsNum).as("T"), in("weight", clsNum).as("T").fixed(), in("bias", clsNum).as("T").fixed().opt()), Infer: inferLinear}
+	register(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", "weight", "bias") }))
+
+	matmul := &OpDef{Name: "matmul", Doc: "Matrix product over the last two dimensions, batches broadcasting.",
+		Params: params(in("x", clsNum).as("T"), in("y", clsNum).as("T"), boolP("transpose_x").or(false), boolP("transpose_y").or(false)), Infer: inferMatMul}
+	register(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", "y") }))
+
+	register(&OpDef{Name: "scaled_dot_product_attention", Since: "ios18", Doc: "softmax(query key^T / sqrt(E) + mask) value.",
+		Params: params(in("query", clsFloat).as("T"), in("key", clsFloat).as("T"), in("value", clsFloat).as("T"), in("attn_mask", clsFloat|clsBool).opt()), Infer: inferAttention})
+
+	register(&OpDef{Name: "einsum", Doc: "Sum of products that the equation names, of two tensors.",
+		Params: params(in("values", clsNum).as("T").many(), stringP("equation")), Infer: inferEinsum})
+}
+
+// inferEinsum reads an equation of two operands without ellipses.
+func inferEinsum(op *Op) ([]Type, error) {
+	eq, err := needString(op, "equation")
+	if err != nil {
+		return nil, err
+	}
+	terms, out, ok := ParseEinsum(eq)
+	vs := op.ArgList("values")
+	if !ok || len(terms) != len(vs) {
+		return nil, Rulef("equation", "equation %q does not read as %d operands and a result", eq, len(vs))
+	}
+	dims := map[byte]int64{}
+	for i, t := range terms {
+		if len(t) != vs[i].Type.Rank() {
+			return nil, Rulef("values", "operand %d has rank %d, equation %q gives it %d letters", i, vs[i].Type.Rank(), eq, len(t))
+		}
+		for j := range len(t) {
+			d := vs[i].Type.Shape[j]
+			have, seen := dims[t[j]]
+			if seen && have != d && have != 1 && d != 1 && have >= 0 && d >= 0 {
+				return nil, Rulef("values", "letter %c of %q is %d and %d", t[j], eq, have, d)
+			}
+			if !seen || have == 1 || (have < 0 && d != 1) {
+				dims[t[j]] = d
+			}
+		}
+	}
+	shape := make([]int64, len(out))
+	for i := range len(out) {
+		d, seen := dims[out[i]]
+		if !seen {
+			return nil, Rulef("equation", "letter %c of the result is in no operand of %q", out[i], eq)
+		}
+		shape[i] = d
+	}
+	return one(TensorOf(vs[0].Type.DType, shape...))
+}
+
+// ParseEinsum splits an equation such as "bhic,bjhc->bhij" into the letters of
+// its operands and of its result.
+func ParseEinsum(eq string) (operands []string, result string, ok bool) {
+	var cur []byte
+	arrow := false
+	for i := 0; i < len(eq); i++ {
+		switch c := eq[i]; {
+		case c == ' ':
+		case c == ',' && !arrow:
+			operands = append(operands, string(cur))
+			cur = nil
+		case c == '-' && i+1 < len(eq) && eq[i+1] == '>' && !arrow:
+			operands = append(operands, string(cur))
+			cur, arrow = nil, true
+			i++
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			cur = append(cur, c)
+		default:
+			return nil, "", false
+		}
+	}
+	return operands, string(cur), arrow
+}

@@ -1,0 +1,97 @@
+package ir
+
+// checkVectors checks vectors over the channels (dimension 1) of x.
+func inferChannelNorm(low, high int) func(op *Op) ([]Type, error) {
+	return func(op *Op) ([]Type, error) {
+		if err := rankIn(op, "x", low, high); err != nil {
+			return nil, err
+		}
+		c := op.Arg("x").Type.Shape[1]
+		for _, n := range []string{"mean", "variance", "gamma", "beta"} {
+			if err := vectorOf(op, n, c, "the channels of x"); err != nil {
+				return nil, err
+			}
+		}
+		return sameAsX(op)
+	}
+}
+
+func inferLayerNorm(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	as, err := LayerNormAxes(op)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range []string{"gamma", "beta"} {
+		v := op.Arg(n)
+		if v == nil {
+			continue
+		}
+		if v.Type.Rank() != len(as) {
+			return nil, &RuleError{Param: n, Other: "axes", Msg: Rulef("", "%s has rank %d, axes names %d dimensions", n, v.Type.Rank(), len(as)).Msg}
+		}
+		for i, a := range as {
+			if !agree(v.Type.Shape[i], x.Shape[a]) {
+				return nil, &RuleError{Param: n, Other: "x", Msg: Rulef("", "%s is %s, dimension %d of x is %d", n, ShapeString(v.Type.Shape), a, x.Shape[a]).Msg}
+			}
+		}
+	}
+	return sameAsX(op)
+}
+
+// LayerNormAxes returns the axes of layer_norm in the order in which gamma and
+// beta count them; all axes when the argument is absent.
+func LayerNormAxes(op *Op) ([]int, error) {
+	rank := op.Arg("x").Type.Rank()
+	if op.Arg("axes") == nil {
+		as := make([]int, rank)
+		for i := range as {
+			as[i] = i
+		}
+		return as, nil
+	}
+	v, err := needInts(op, "axes")
+	if err != nil {
+		return nil, err
+	}
+	return axes("axes", v, rank)
+}
+
+func init() {
+	eps := func(v float64) Param { return in("epsilon", clsFloat).as("T").fixed().or(v) }
+	scale := func(name string) Param { return in(name, clsFloat).as("T").fixed().opt() }
+	mixed := func(d *OpDef) {
+		d.letter("U", "mean", "variance", "gamma", "beta", "epsilon", "alpha", "k")
+	}
+	for _, d := range []*OpDef{
+		{Name: "batch_norm", Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored statistics.",
+			Params: params(in("x", clsFloat).as("T"), in("mean", clsFloat).as("T").fixed(), in("variance", clsFloat).as("T").fixed(), scale("gamma"), scale("beta"), eps(1e-5)),
+			Infer:  inferChannelNorm(3, 5)},
+		{Name: "instance_norm", Doc: "x normalised over its spatial dimensions, channel by channel.",
+			Params: params(in("x", clsFloat).as("T"), scale("gamma"), scale("beta"), eps(1e-5)), Infer: inferChannelNorm(3, 4)},
+		{Name: "l2_norm", Doc: "x divided by the root of the sum of squares over the last three dimensions, plus epsilon under the root.",
+			Params: params(in("x", clsFloat).as("T"), eps(1e-6)),
+			Infer: func(op *Op) ([]Type, error) {
+				if err := rankIn(op, "x", 3, maxRank); err != nil {
+					return nil, err
+				}
+				return sameAsX(op)
+			}},
+		{Name: "layer_norm", Doc: "x normalised over axes, then scaled by gamma and shifted by beta.",
+			Params: params(in("x", clsFloat).as("T"), intP("axes").opt(), scale("gamma"), scale("beta"), eps(1e-5)), Infer: inferLayerNorm},
+		{Name: "local_response_norm", Doc: "x divided by a power of the sum of squares over neighbouring channels.",
+			Params: params(in("x", clsFloat).as("T"), intP("size"), in("alpha", clsFloat).as("T").fixed().or(1e-4),
+				in("beta", clsFloat).as("T").fixed().or(0.75), in("k", clsFloat).as("T").fixed().or(1.0)),
+			Infer: func(op *Op) ([]Type, error) {
+				if err := rankIn(op, "x", 3, 5); err != nil {
+					return nil, err
+				}
+				if n, err := needInt(op, "size"); err != nil || n < 1 {
+					return nil, Rulef("size", "size must be at least 1")
+				}
+				return sameAsX(op)
+			}},
+	} {
+		register(d, d.since("ios17", mixed))
+	}
+}

@@ -1,0 +1,121 @@
+package ir
+
+// recurrent is the shape rule of lstm, gru and rnn with the given number of
+// gates. Weights are [gates*H, I] and [gates*H, H].
+func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
+	return func(op *Op) ([]Type, error) {
+		if err := rankIn(op, "x", 3, 3); err != nil {
+			return nil, err
+		}
+		dirs := []string{"forward", "reverse"}
+		if cell {
+			dirs = append(dirs, "bidirectional")
+		}
+		dir, err := needOneOf(op, "direction", dirs...)
+		if err != nil {
+			return nil, err
+		}
+		seq, err := needBool(op, "output_sequence")
+		if err != nil {
+			return nil, err
+		}
+		x := op.Arg("x").Type
+		weights := [][2]string{{"weight_ih", "weight_hh"}}
+		width := int64(1)
+		if dir == "bidirectional" {
+			weights, width = append(weights, [2]string{"weight_ih_back", "weight_hh_back"}), 2
+		}
+		hidden := Unknown
+		for _, w := range weights {
+			h, err := gateWeights(op, w[0], w[1], gates, x.Shape[2])
+			if err != nil {
+				return nil, err
+			}
+			if !agree(hidden, h) {
+				return nil, &RuleError{Param: w[1], Other: "weight_hh", Msg: Rulef("", "%s has hidden size %d, weight_hh has %d", w[1], h, hidden).Msg}
+			}
+			hidden = h
+		}
+		for _, b := range []string{"bias", "bias_back", "input_bias"} {
+			if err := vectorOf(op, b, gates*hidden, "the gates times the hidden size"); err != nil {
+				return nil, err
+			}
+		}
+		for _, b := range []string{"peephole", "peephole_back"} {
+			if err := vectorOf(op, b, 3*hidden, "three times the hidden size"); err != nil {
+				return nil, err
+			}
+		}
+		state := []int64{x.Shape[1], width * hidden}
+		for _, s := range []string{"initial_h", "initial_c"} {
+			v := op.Arg(s)
+			if v != nil && !v.Type.Fits(v.Type.WithShape(state...)) {
+				return nil, &RuleError{Param: s, Other: "x", Msg: Rulef("", "%s is %s, x and weight_hh ask for %s", s, ShapeString(v.Type.Shape), ShapeString(state)).Msg}
+			}
+		}
+		steps := int64(1)
+		if seq {
+			steps = x.Shape[0]
+		}
+		out := []Type{x.WithShape(steps, state[0], state[1]), x.WithShape(state...)}
+		if cell {
+			out = append(out, x.WithShape(state...))
+		}
+		return out, nil
+	}
+}
+
+// gateWeights checks one pair of weights and returns the hidden size.
+func gateWeights(op *Op, ih, hh string, gates, input int64) (int64, error) {
+	for _, n := range []string{ih, hh} {
+		if op.Arg(n) == nil {
+			return 0, Rulef(n, "%s is missing for direction bidirectional", n)
+		}
+		if err := rankIn(op, n, 2, 2); err != nil {
+			return 0, err
+		}
+		if !op.Arg(n).Type.Static() {
+			return 0, Rulef(n, "%s is %s, its shape must be known", n, op.Arg(n).Type)
+		}
+	}
+	a, b := op.Arg(ih).Type.Shape, op.Arg(hh).Type.Shape
+	h := b[1]
+	switch {
+	case h < 1 || b[0] != gates*h:
+		return 0, Rulef(hh, "%s is %s, must be [%d H, H]", hh, ShapeString(b), gates)
+	case a[0] != gates*h:
+		return 0, &RuleError{Param: ih, Other: hh, Msg: Rulef("", "%s has %d rows, %s has %d", ih, a[0], hh, b[0]).Msg}
+	case !agree(a[1], input):
+		return 0, &RuleError{Param: ih, Other: "x", Msg: Rulef("", "%s has input size %d, x has %d", ih, a[1], input).Msg}
+	}
+	return h, nil
+}
+
+func init() {
+	weight := func(n string) Param { return in(n, clsFloat).as("T").fixed() }
+	head := func(second ...string) []Param {
+		ps := params(in("x", clsFloat).as("T"), in("initial_h", clsFloat).as("T"))
+		for _, n := range second {
+			ps = append(ps, in(n, clsFloat).as("T"))
+		}
+		return append(ps, weight("weight_ih"), weight("weight_hh"), weight("bias").opt())
+	}
+	mode := func(ps []Param, acts ...string) []Param {
+		ps = append(ps, stringP("direction").or("forward"), boolP("output_sequence").or(false))
+		for i := 0; i < len(acts); i += 2 {
+			ps = append(ps, stringP(acts[i]).or(acts[i+1]))
+		}
+		return ps
+	}
+	register(&OpDef{Name: "lstm", Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Gives the outputs, the last h and the last c.",
+		Params: append(mode(append(head("initial_c"), weight("peephole").opt(), weight("weight_ih_back").opt(), weight("weight_hh_back").opt(), weight("bias_back").opt(), weight("peephole_back").opt()),
+			"recurrent_activation", "sigmoid", "cell_activation", "tanh", "activation", "tanh"), weight("clip").opt()),
+		Infer: recurrent(4, true)})
+	gru := &OpDef{Name: "gru", Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the outputs and the last h.",
+		Params: mode(head(), "recurrent_activation", "sigmoid", "activation", "tanh"), Infer: recurrent(3, false)}
+	register(gru, gru.since("ios18", func(d *OpDef) {
+		d.Params = append(d.Params, boolP("reset_after").or(false), weight("input_bias").opt())
+	}))
+	register(&OpDef{Name: "rnn", Doc: "Plain recurrent layer over the first dimension of x. Gives the outputs and the last h.",
+		Params: mode(head(), "activation", "tanh"), Infer: recurrent(1, false)})
+}

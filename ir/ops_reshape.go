@@ -1,0 +1,275 @@
+package ir
+
+import "slices"
+
+// ReshapeTarget resolves the shape argument of reshape against x: 0 copies a
+// dimension (from the same position up to iOS 16, counted from the right from
+// iOS 17 on, where one without a match is 1) and -1 takes what is left.
+// fromRight chooses the rule.
+func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
+	out := cloneShape(shape)
+	free := -1
+	for i, d := range out {
+		switch {
+		case d == 0 && fromRight:
+			if j := len(x) - (len(out) - i); j >= 0 {
+				out[i] = x[j]
+			} else {
+				out[i] = 1
+			}
+		case d == 0:
+			if len(x) != len(out) {
+				if slices.Contains(x, 0) {
+					continue
+				}
+				return nil, Rulef("shape", "shape has a 0 at %d; that needs as many dimensions as x, which has %d", i, len(x))
+			}
+			out[i] = x[i]
+		case d == -1:
+			if free >= 0 {
+				return nil, Rulef("shape", "shape has -1 at %d and at %d", free, i)
+			}
+			free = i
+		case d < -1:
+			return nil, Rulef("shape", "shape has %d at %d", d, i)
+		}
+	}
+	total, ok := product(x)
+	if !ok {
+		return nil, Rulef("x", "x %s has too many elements", ShapeString(x))
+	}
+	rest := make([]int64, 0, len(out))
+	for i, d := range out {
+		if i != free {
+			rest = append(rest, d)
+		}
+	}
+	n, ok := product(rest)
+	if !ok {
+		return nil, Rulef("shape", "shape %s has too many elements", ShapeString(shape))
+	}
+	if total >= 0 && n >= 0 {
+		switch {
+		case free >= 0 && n == 0:
+			return nil, Rulef("shape", "shape %s has -1 beside an empty dimension", intsText(shape))
+		case free >= 0 && total%n != 0:
+			return nil, &RuleError{Param: "shape", Other: "x", Msg: Rulef("", "x %s has %d elements, not a multiple of %d in shape %s", ShapeString(x), total, n, intsText(shape)).Msg}
+		case free >= 0:
+			out[free] = total / n
+		case n != total:
+			return nil, &RuleError{Param: "shape", Other: "x", Msg: Rulef("", "x %s has %d elements, shape %s has %d", ShapeString(x), total, intsText(shape), n).Msg}
+		}
+	}
+	return out, nil
+}
+
+func intsText(v []int64) string {
+	s := "["
+	for i, n := range v {
+		if i > 0 {
+			s += ", "
+		}
+		s += itoa(n)
+	}
+	return s + "]"
+}
+
+func inferReshape(fromRight bool) func(op *Op) ([]Type, error) {
+	return func(op *Op) ([]Type, error) {
+		if err := rankIn(op, "shape", 1, 1); err != nil {
+			return nil, err
+		}
+		x, s := op.Arg("x").Type, op.Arg("shape")
+		n := s.Type.Shape[0]
+		if n < 0 || n > maxRank {
+			return nil, Rulef("shape", "shape has %s elements, at most %d are possible", dimString(n), maxRank)
+		}
+		v, ok := ArgInts(op, "shape")
+		if !ok {
+			return one(x.WithShape(unknownShape(int(n))...))
+		}
+		out, err := ReshapeTarget(x.Shape, v, fromRight)
+		if err != nil {
+			return nil, err
+		}
+		return one(x.WithShape(out...))
+	}
+}
+
+func unknownShape(rank int) []int64 {
+	s := make([]int64, rank)
+	for i := range s {
+		s[i] = Unknown
+	}
+	return s
+}
+
+func inferExpandDims(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	v, err := needInts(op, "axes")
+	if err != nil {
+		return nil, err
+	}
+	as, err := axes("axes", v, x.Rank()+len(v))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, 0, x.Rank()+len(v))
+	next := 0
+	for i := range x.Rank() + len(v) {
+		if slices.Contains(as, i) {
+			out = append(out, 1)
+			continue
+		}
+		out = append(out, x.Shape[next])
+		next++
+	}
+	return one(x.WithShape(out...))
+}
+
+// SqueezeAxes returns the dimensions that squeeze removes, ascending: those it
+// names that are 1 (others stay), or all that are 1.
+func SqueezeAxes(op *Op) ([]int, error) {
+	x := op.Arg("x").Type
+	var out []int
+	if op.Arg("axes") == nil {
+		for i, d := range x.Shape {
+			if d == 1 {
+				out = append(out, i)
+			}
+		}
+		return out, nil
+	}
+	v, err := needInts(op, "axes")
+	if err != nil {
+		return nil, err
+	}
+	as, err := axes("axes", v, x.Rank())
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(as)
+	for _, a := range as {
+		if d := x.Shape[a]; d == 1 || d < 0 {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+func inferSqueeze(op *Op) ([]Type, error) {
+	as, err := SqueezeAxes(op)
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	out := make([]int64, 0, x.Rank())
+	for i, d := range x.Shape {
+		if !slices.Contains(as, i) {
+			out = append(out, d)
+		}
+	}
+	return one(x.WithShape(out...))
+}
+
+// Perm returns the permutation of transpose, from the front.
+func Perm(op *Op) ([]int, error) {
+	v, err := needInts(op, "perm")
+	if err != nil {
+		return nil, err
+	}
+	rank := op.Arg("x").Type.Rank()
+	if len(v) != rank {
+		return nil, &RuleError{Param: "perm", Other: "x", Msg: Rulef("", "perm has %d elements, x has rank %d", len(v), rank).Msg}
+	}
+	return axes("perm", v, rank)
+}
+
+func inferTranspose(op *Op) ([]Type, error) {
+	p, err := Perm(op)
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	out := make([]int64, len(p))
+	for i, a := range p {
+		out[i] = x.Shape[a]
+	}
+	return one(x.WithShape(out...))
+}
+
+func inferFlatten2D(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	a, err := needInt(op, "axis")
+	if err != nil {
+		return nil, err
+	}
+	if a < 0 {
+		a += int64(x.Rank())
+	}
+	if a < 0 || a > int64(x.Rank()) {
+		return nil, Rulef("axis", "axis is outside x's rank %d", x.Rank())
+	}
+	return one(x.WithShape(count(x.Shape[:a]), count(x.Shape[a:])))
+}
+
+func inferReshapeLike(op *Op) ([]Type, error) {
+	refs, begins, ends, masks := op.ArgList("ref_tensors"), op.ArgList("begins"), op.ArgList("ends"), op.ArgList("end_masks")
+	if len(begins) != len(refs) || len(ends) != len(refs) || len(masks) != len(refs) {
+		return nil, Rulef("ref_tensors", "ref_tensors, begins, ends and end_masks have %d, %d, %d and %d elements", len(refs), len(begins), len(ends), len(masks))
+	}
+	var out []int64
+	for i, r := range refs {
+		b, e, m := begins[i].Const, ends[i].Const, masks[i].Const
+		if b == nil || e == nil || m == nil || !hasElems(b, 1) || !hasElems(e, 1) || !hasElems(m, 1) {
+			return nil, Rulef("begins", "begins, ends and end_masks must be constant scalars")
+		}
+		lo, hi, n := b.Int(0), e.Int(0), int64(r.Type.Rank())
+		if lo < 0 {
+			lo += n
+		}
+		if hi < 0 {
+			hi += n
+		}
+		if m.Bool(0) {
+			hi = n
+		}
+		if lo < 0 || hi > n || lo > hi {
+			return nil, Rulef("begins", "dimensions %d to %d of a reference of rank %d", lo, hi, n)
+		}
+		out = append(out, r.Type.Shape[lo:hi]...)
+	}
+	x := op.Arg("x").Type
+	if a, b := count(x.Shape), count(out); a >= 0 && b >= 0 && a != b {
+		return nil, &RuleError{Param: "ref_tensors", Other: "x", Msg: Rulef("", "x has %d elements, the references give %s", a, ShapeString(out)).Msg}
+	}
+	return one(x.WithShape(out...))
+}
+
+func init() {
+	later := func(d *OpDef) { d.class(clsSmallB, "x"); d.class(clsIndex, "shape") }
+
+	reshape := &OpDef{Name: "reshape", Doc: "x with another shape; 0 copies a dimension of x from the same position, -1 takes what is left.",
+		Params: params(in("x", clsNumB), in("shape", clsInt32)), Infer: inferReshape(false), Fold: foldReinterpret}
+	register(reshape, reshape.since("ios17", func(d *OpDef) {
+		later(d)
+		d.Infer = inferReshape(true)
+		d.Doc = "x with another shape; 0 copies a dimension of x counted from the right, -1 takes what is left."
+	}))
+	for _, d := range []*OpDef{
+		{Name: "expand_dims", Doc: "x with dimensions of 1 inserted at axes of the result.",
+			Params: params(in("x", clsNumB), intP("axes")), Infer: inferExpandDims, Fold: foldReinterpret},
+		{Name: "squeeze", Doc: "x without those of axes that are 1, or without any dimension of 1.",
+			Params: params(in("x", clsNumB), intP("axes").opt()), Infer: inferSqueeze, Fold: foldReinterpret},
+		{Name: "transpose", Doc: "x with its dimensions in the order perm.",
+			Params: params(in("x", clsNumB), intP("perm")), Infer: inferTranspose, Fold: foldTranspose},
+	} {
+		register(d, d.since("ios17", later))
+	}
+	register(&OpDef{Name: "flatten2d", Doc: "x as a matrix, its dimensions split at axis.",
+		Params: params(in("x", clsNumB), intP("axis").or(int64(1))), Infer: inferFlatten2D, Fold: foldReinterpret})
+	like := &OpDef{Name: "reshape_like", Since: "ios16", Doc: "x with a shape put together from dimensions of other tensors.",
+		Params: params(in("x", clsNumB), in("ref_tensors", clsElem).many(), in("begins", clsInt32).many(), in("ends", clsInt32).many(), in("end_masks", clsBool).many()),
+		Infer:  inferReshapeLike, Fold: foldReinterpret}
+	register(like, like.since("ios17", later))
+}

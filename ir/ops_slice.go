@@ -1,0 +1,266 @@
+package ir
+
+// SliceAxis is the part of one dimension that slice_by_index or slice_by_size
+// takes: Len elements from Begin, Stride apart (Stride may be negative).
+type SliceAxis struct {
+	Begin, Stride int64 // Begin is from the front; Unknown where it depends on an unknown
+	Len           int64 // Unknown where not known; 1 for a squeezed axis
+	Squeeze       bool  // the axis is not in the result
+}
+
+// Slice is one SliceAxis a dimension of x.
+type Slice []SliceAxis
+
+// Shape returns the shape of the result.
+func (s Slice) Shape() []int64 {
+	out := make([]int64, 0, len(s))
+	for _, a := range s {
+		if !a.Squeeze {
+			out = append(out, a.Len)
+		}
+	}
+	return out
+}
+
+// SliceAttrs decodes slice_by_index and slice_by_size (and the window of
+// slice_update). Where begin, end or size are not known at compile time, the
+// parts that depend on them are Unknown.
+func SliceAttrs(op *Op) (Slice, error) {
+	rank := op.Arg("x").Type.Rank()
+	x := op.Arg("x").Type.Shape
+	index := func(name string) ([]int64, bool, error) {
+		v := op.Arg(name)
+		if v == nil {
+			return nil, false, nil
+		}
+		n := int64(1)
+		if v.Type.Rank() == 1 {
+			n = v.Type.Shape[0]
+		}
+		if v.Type.Rank() > 1 || !agree(n, int64(rank)) {
+			return nil, false, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s is %s, x has rank %d", name, ShapeString(v.Type.Shape), rank).Msg}
+		}
+		ns, ok := ArgInts(op, name)
+		return ns, ok, nil
+	}
+	begin, haveBegin, err := index("begin")
+	if err != nil {
+		return nil, err
+	}
+	if op.Def.Name == "slice_by_size" {
+		size, haveSize, err := index("size")
+		if err != nil {
+			return nil, err
+		}
+		return sliceBySize(x, begin, haveBegin, size, haveSize)
+	}
+	end, haveEnd, err := index("end")
+	if err != nil {
+		return nil, err
+	}
+	stride, haveStride, err := index("stride")
+	if err != nil {
+		return nil, err
+	}
+	mask := func(name string) ([]bool, error) {
+		if op.Arg(name) == nil {
+			return make([]bool, rank), nil
+		}
+		m, ok := ArgBools(op, name)
+		if !ok || len(m) != rank {
+			return nil, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s is %s, x has rank %d", name, op.Arg(name).Type, rank).Msg}
+		}
+		return m, nil
+	}
+	beginMask, err := mask("begin_mask")
+	if err != nil {
+		return nil, err
+	}
+	endMask, err := mask("end_mask")
+	if err != nil {
+		return nil, err
+	}
+	squeeze, err := mask("squeeze_mask")
+	if err != nil {
+		return nil, err
+	}
+	out := make(Slice, rank)
+	for i, n := range x {
+		s := SliceAxis{Stride: 1, Squeeze: squeeze[i]}
+		if haveStride {
+			s.Stride = stride[i]
+		}
+		if s.Stride == 0 {
+			return nil, Rulef("stride", "stride[%d] is 0", i)
+		}
+		b, e := bound{open: beginMask[i], known: haveBegin}, bound{open: endMask[i], known: haveEnd}
+		if haveBegin {
+			b.at = begin[i]
+		}
+		if haveEnd {
+			e.at = end[i]
+		}
+		if s.Squeeze {
+			s.Stride, s.Len = 1, 1
+			switch {
+			case b.open:
+				s.Begin = 0
+			case !b.known || (b.at < 0 && n < 0):
+				s.Begin = Unknown
+			default:
+				s.Begin = b.at
+				if s.Begin < 0 {
+					s.Begin += n
+				}
+				if n >= 0 && (s.Begin < 0 || s.Begin >= n) {
+					return nil, &RuleError{Param: "begin", Other: "x", Msg: Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, b.at, i, n).Msg}
+				}
+			}
+			out[i] = s
+			continue
+		}
+		s.Begin, s.Len = sliceRange(n, b, e, s.Stride)
+		out[i] = s
+	}
+	return out, nil
+}
+
+// bound is one end of a range: open (masked), or an index that may count from
+// the end, or not known at compile time.
+type bound struct {
+	at          int64
+	open, known bool
+}
+
+// sliceRange resolves one dimension of n elements under numpy's rules.
+func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
+	if n < 0 {
+		return sliceUnknown(b, e, stride)
+	}
+	low, high := int64(0), n // where a bound may stand
+	if stride < 0 {
+		low, high = -1, n-1
+	}
+	place := func(v bound, open int64) (int64, bool) {
+		switch {
+		case v.open:
+			return open, true
+		case !v.known:
+			return 0, false
+		}
+		at := v.at
+		if at < 0 {
+			at += n
+		}
+		return min(max(at, low), high), true
+	}
+	first, last := low, high
+	if stride < 0 {
+		first, last = high, low
+	}
+	from, okB := place(b, first)
+	to, okE := place(e, last)
+	if !okB {
+		return Unknown, Unknown
+	}
+	if !okE {
+		return from, Unknown
+	}
+	if stride > 0 {
+		return from, max(0, (to-from+stride-1)/stride)
+	}
+	return from, max(0, (from-to-stride-1)/-stride)
+}
+
+// sliceUnknown resolves what does not depend on the unknown extent.
+func sliceUnknown(b, e bound, stride int64) (begin, length int64) {
+	begin, length = Unknown, Unknown
+	if stride > 0 && (b.open || b.known && b.at >= 0) {
+		begin = b.at
+		if b.open {
+			begin = 0
+		}
+	}
+	switch {
+	case b.open && e.open:
+	case b.known && !b.open && e.open && stride > 0 && b.at == -1:
+		length = 1
+	case b.known && e.known && !b.open && !e.open && b.at >= 0 && e.at >= 0 && stride > 0 && e.at <= b.at:
+		length = 0
+	}
+	return begin, length
+}
+
+func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) (Slice, error) {
+	out := make(Slice, len(x))
+	for i, n := range x {
+		s := SliceAxis{Begin: Unknown, Stride: 1, Len: Unknown}
+		if haveBegin {
+			s.Begin = begin[i]
+			if s.Begin < 0 && n >= 0 {
+				s.Begin += n
+			}
+			if s.Begin < 0 && n >= 0 || n >= 0 && s.Begin > n {
+				return nil, &RuleError{Param: "begin", Other: "x", Msg: Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, begin[i], i, n).Msg}
+			}
+			s.Begin = max(s.Begin, Unknown)
+		}
+		if haveSize {
+			switch {
+			case size[i] >= 0:
+				s.Len = size[i]
+			case size[i] == -1 && s.Begin >= 0 && n >= 0:
+				s.Len = n - s.Begin
+			case size[i] < -1:
+				return nil, Rulef("size", "size[%d] is %d; only -1 means the rest", i, size[i])
+			}
+			if s.Begin >= 0 && n >= 0 && s.Len > n-s.Begin {
+				return nil, &RuleError{Param: "size", Other: "x", Msg: Rulef("", "begin[%d] + size[%d] is %d, dimension %d of x is %d", i, i, s.Begin+s.Len, i, n).Msg}
+			}
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+func inferSlice(op *Op) ([]Type, error) {
+	s, err := SliceAttrs(op)
+	if err != nil {
+		return nil, err
+	}
+	return one(op.Arg("x").Type.WithShape(s.Shape()...))
+}
+
+func init() {
+	later := func(d *OpDef) {
+		d.class(clsSmallB, "x", "update")
+		d.class(clsIndex, "begin", "end", "stride", "size")
+		d.letter("U", "begin", "end", "stride", "size")
+	}
+	boolVec := func(n string) Param { return boolP(n).opt() }
+	byIndex := &OpDef{Name: "slice_by_index", Doc: "Elements begin to end of every dimension, stride apart; masks open an end or drop a dimension.",
+		Params: params(in("x", clsNumB), in("begin", clsInt32), in("end", clsInt32), intP("stride").opt(), boolVec("begin_mask"), boolVec("end_mask"), boolVec("squeeze_mask")),
+		Infer:  inferSlice, Fold: foldSlice}
+	register(byIndex, byIndex.since("ios17", later))
+	bySize := &OpDef{Name: "slice_by_size", Doc: "size elements of every dimension from begin; -1 takes the rest.",
+		Params: params(in("x", clsNumB), in("begin", clsInt32), in("size", clsInt32)), Infer: inferSlice, Fold: foldSlice}
+	register(bySize, bySize.since("ios17", later))
+
+	update := byIndex.since("ios18", func(d *OpDef) {
+		d.Name, d.Doc, d.Fold = "slice_update", "x with the elements that slice_by_index would take replaced by update.", nil
+		d.Params = append(params(in("x", clsSmallB).as("T"), in("update", clsSmallB).as("T")), d.Params[1:]...)
+		later(d)
+		d.Infer = func(op *Op) ([]Type, error) {
+			s, err := SliceAttrs(op)
+			if err != nil {
+				return nil, err
+			}
+			want, u := s.Shape(), op.Arg("update").Type
+			if !u.Fits(u.WithShape(want...)) {
+				return nil, &RuleError{Param: "update", Other: "x", Msg: Rulef("", "update is %s, the window is %s", ShapeString(u.Shape), ShapeString(want)).Msg}
+			}
+			return sameAsX(op)
+		}
+	})
+	register(update)
+}

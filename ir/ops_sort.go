@@ -1,0 +1,101 @@
+package ir
+
+func inferTopK(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	a, err := AxisAttr(op, "axis", x.Rank())
+	if err != nil {
+		return nil, err
+	}
+	k, err := needInt(op, "k")
+	if err != nil {
+		return nil, err
+	}
+	shape := cloneShape(x.Shape)
+	switch {
+	case k == -1:
+		k = shape[a]
+	case k < 1:
+		return nil, Rulef("k", "k is %d, must be at least 1, or -1 for all", k)
+	case shape[a] >= 0 && k > shape[a]:
+		return nil, &RuleError{Param: "k", Other: "x", Msg: Rulef("", "k is %d, dimension %d of x is %d", k, a, shape[a]).Msg}
+	}
+	shape[a] = k
+	t := Int32
+	if op.Def.ParamIndex("output_indices_dtype") >= 0 {
+		if t, err = needDType(op, "output_indices_dtype", ClassOf(Int32, UInt16, Int16, Int8, UInt8)); err != nil {
+			return nil, err
+		}
+	}
+	out := []Type{x.WithShape(shape...)}
+	if op.Def.ParamIndex("return_indices") >= 0 {
+		if with, err := needBool(op, "return_indices"); err != nil || !with {
+			return out, err
+		}
+	}
+	return append(out, TensorOf(t, shape...)), nil
+}
+
+func init() {
+	register(&OpDef{Name: "argsort", Doc: "Indices that sort x along axis, the lowest first of equals.",
+		Params: params(in("x", clsNum), intP("axis").or(int64(-1)), boolP("ascending").or(false)),
+		Infer: func(op *Op) ([]Type, error) {
+			x := op.Arg("x").Type
+			if _, err := AxisAttr(op, "axis", x.Rank()); err != nil {
+				return nil, err
+			}
+			return one(x.WithDType(Int32))
+		}})
+	topk := &OpDef{Name: "topk", Doc: "The k largest (ascending: smallest) elements along axis and their indices.",
+		Params: params(in("x", clsNum), intP("k").or(int64(1)), intP("axis").or(int64(-1)), boolP("ascending").or(false)), Infer: inferTopK}
+	v16 := topk.since("ios16", func(d *OpDef) {
+		d.Params = append(d.Params, boolP("sort").or(true), boolP("return_indices").or(true))
+	})
+	register(topk, v16, v16.since("ios17", func(d *OpDef) {
+		d.class(clsSmall, "x")
+		d.class(clsIndex, "k")
+		d.Params = append(d.Params, stringP("output_indices_dtype").or("int32"))
+	}))
+
+	nms := func(d *OpDef, old bool) {
+		d.Name, d.Doc = "non_maximum_suppression", "Boxes that overlap no better one, per batch, at most max_boxes."
+		d.Params = params(in("boxes", clsFloat).as("T"), in("scores", clsFloat).as("T"), in("iou_threshold", clsFloat).as("T").fixed())
+		if old {
+			d.Params = append(d.Params, in("score_threshold", clsFloat).as("T").fixed())
+		}
+		d.Params = append(d.Params, intP("max_boxes"), boolP("per_class_suppression").or(false))
+		d.Infer = func(op *Op) ([]Type, error) { return inferNMS(op, old) }
+	}
+	v15, v17 := &OpDef{}, &OpDef{Since: "ios17"}
+	nms(v15, true)
+	nms(v17, false)
+	register(v15, v17)
+}
+
+func inferNMS(op *Op, old bool) ([]Type, error) {
+	if err := rankIn(op, "boxes", 3, 3); err != nil {
+		return nil, err
+	}
+	if err := rankIn(op, "scores", 3, 3); err != nil {
+		return nil, err
+	}
+	n, err := needInt(op, "max_boxes")
+	if err != nil {
+		return nil, err
+	}
+	b, s := op.Arg("boxes").Type, op.Arg("scores").Type
+	if !agree(b.Shape[2], 4) {
+		return nil, Rulef("boxes", "the last dimension of boxes is %d, must be 4", b.Shape[2])
+	}
+	if !agree(b.Shape[1], s.Shape[1]) || !agree(b.Shape[0], s.Shape[0]) {
+		return nil, &RuleError{Param: "scores", Other: "boxes", Msg: Rulef("", "scores is %s, boxes is %s", ShapeString(s.Shape), ShapeString(b.Shape)).Msg}
+	}
+	if n < 1 {
+		return nil, Rulef("max_boxes", "max_boxes is %d, must be at least 1", n)
+	}
+	batch := known(s.Shape[0], b.Shape[0])
+	out := []Type{b.WithShape(batch, n, 4), s.WithShape(batch, n, s.Shape[2]), TensorOf(Int32, batch, n)}
+	if old {
+		out = append(out, TensorOf(Int32, batch))
+	}
+	return out, nil
+}

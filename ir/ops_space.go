@@ -1,0 +1,215 @@
+package ir
+
+// blockOf reads a positive block size.
+func blockOf(op *Op, name string) (int64, error) {
+	b, err := needInt(op, name)
+	if err == nil && (b < 1 || b > 1<<15) {
+		err = Rulef(name, "%s is %d, must be at least 1", name, b)
+	}
+	return b, err
+}
+
+func divided(op *Op, name string, i int, b int64) (int64, error) {
+	d := op.Arg("x").Type.Shape[i]
+	if d < 0 {
+		return Unknown, nil
+	}
+	if d%b != 0 {
+		return 0, &RuleError{Param: name, Other: "x", Msg: Rulef("", "dimension %d of x is %d, not a multiple of %d", i, d, b).Msg}
+	}
+	return d / b, nil
+}
+
+func times(d, n int64) int64 {
+	if d < 0 {
+		return Unknown
+	}
+	return d * n
+}
+
+// inferToSpace moves channels into height and width; inferToDepth the reverse.
+func inferToSpace(param string) func(op *Op) ([]Type, error) {
+	return func(op *Op) ([]Type, error) {
+		if err := rankIn(op, "x", 4, 4); err != nil {
+			return nil, err
+		}
+		b, err := blockOf(op, param)
+		if err != nil {
+			return nil, err
+		}
+		x := op.Arg("x").Type
+		c, err := divided(op, param, 1, b*b)
+		if err != nil {
+			return nil, err
+		}
+		return one(x.WithShape(x.Shape[0], c, times(x.Shape[2], b), times(x.Shape[3], b)))
+	}
+}
+
+func inferToDepth(param string) func(op *Op) ([]Type, error) {
+	return func(op *Op) ([]Type, error) {
+		if err := rankIn(op, "x", 4, 4); err != nil {
+			return nil, err
+		}
+		b, err := blockOf(op, param)
+		if err != nil {
+			return nil, err
+		}
+		x := op.Arg("x").Type
+		h, err := divided(op, param, 2, b)
+		if err != nil {
+			return nil, err
+		}
+		w, err := divided(op, param, 3, b)
+		if err != nil {
+			return nil, err
+		}
+		return one(x.WithShape(x.Shape[0], times(x.Shape[1], b*b), h, w))
+	}
+}
+
+// batchBlocks reads block_shape and the pairs of paddings or crops.
+func batchBlocks(op *Op, pairs string) (block, pair []int64, err error) {
+	if err := rankIn(op, "x", 4, 4); err != nil {
+		return nil, nil, err
+	}
+	if block, err = needInts(op, "block_shape"); err != nil {
+		return nil, nil, err
+	}
+	if pair, err = needInts(op, pairs); err != nil {
+		return nil, nil, err
+	}
+	if len(block) != 2 || len(pair) != 4 {
+		return nil, nil, Rulef(pairs, "block_shape has %d elements and %s %d; must be 2 and [2, 2]", len(block), pairs, len(pair))
+	}
+	for i := range pair {
+		if pair[i] < 0 || block[i/2] < 1 || block[i/2] > 1<<15 {
+			return nil, nil, Rulef(pairs, "block_shape %s or %s %s is out of range", intsText(block), pairs, intsText(pair))
+		}
+	}
+	return block, pair, nil
+}
+
+func inferSpaceToBatch(op *Op) ([]Type, error) {
+	block, pair, err := batchBlocks(op, "paddings")
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	out := []int64{times(x.Shape[0], block[0]*block[1]), x.Shape[1], Unknown, Unknown}
+	for i := range 2 {
+		if d := x.Shape[2+i]; d >= 0 {
+			d += pair[2*i] + pair[2*i+1]
+			if d%block[i] != 0 {
+				return nil, &RuleError{Param: "block_shape", Other: "x", Msg: Rulef("", "padded dimension %d of x is %d, not a multiple of %d", 2+i, d, block[i]).Msg}
+			}
+			out[2+i] = d / block[i]
+		}
+	}
+	return one(x.WithShape(out...))
+}
+
+func inferBatchToSpace(op *Op) ([]Type, error) {
+	block, pair, err := batchBlocks(op, "crops")
+	if err != nil {
+		return nil, err
+	}
+	n, err := divided(op, "block_shape", 0, block[0]*block[1])
+	if err != nil {
+		return nil, err
+	}
+	x := op.Arg("x").Type
+	out := []int64{n, x.Shape[1], Unknown, Unknown}
+	for i := range 2 {
+		if d := x.Shape[2+i]; d >= 0 {
+			if out[2+i] = d*block[i] - pair[2*i] - pair[2*i+1]; out[2+i] < 0 {
+				return nil, Rulef("crops", "crops take %d of %d elements", pair[2*i]+pair[2*i+1], d*block[i])
+			}
+		}
+	}
+	return one(x.WithShape(out...))
+}
+
+func inferWindows(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	a, err := AxisAttr(op, "axis", x.Rank())
+	if err != nil {
+		return nil, err
+	}
+	size, err := needInt(op, "size")
+	if err != nil {
+		return nil, err
+	}
+	stride, err := needInt(op, "stride")
+	if err != nil {
+		return nil, err
+	}
+	if size < 1 || stride < 1 {
+		return nil, Rulef("size", "size is %d and stride %d, must be at least 1", size, stride)
+	}
+	n := WindowOutput(x.Shape[a], size, stride, 0, 0, false)
+	if n == 0 {
+		return nil, &RuleError{Param: "size", Other: "x", Msg: Rulef("", "size is %d, dimension %d of x is %d", size, a, x.Shape[a]).Msg}
+	}
+	out := append(cloneShape(x.Shape[:a]), n, size)
+	return one(x.WithShape(append(out, x.Shape[a+1:]...)...))
+}
+
+func init() {
+	register(
+		&OpDef{Name: "depth_to_space", Doc: "Channels moved into blocks of space, the block index slow: [b, b, C].",
+			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToSpace("block_size")},
+		&OpDef{Name: "pixel_shuffle", Doc: "Channels moved into blocks of space, the block index fast: [C, r, r].",
+			Params: params(in("x", clsFloat), intP("upscale_factor")), Infer: inferToSpace("upscale_factor")},
+		&OpDef{Name: "space_to_depth", Doc: "Blocks of space moved into channels, the reverse of depth_to_space.",
+			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToDepth("block_size")},
+		&OpDef{Name: "pixel_unshuffle", Since: "ios16", Doc: "Blocks of space moved into channels, the reverse of pixel_shuffle.",
+			Params: params(in("x", clsFloat), in("downscale_factor", ClassOf(UInt32)).fixed()), Infer: inferToDepth("downscale_factor")},
+		&OpDef{Name: "space_to_batch", Doc: "Padded blocks of space moved into the batch.",
+			Params: params(in("x", clsFloat), intP("block_shape"), intP("paddings")), Infer: inferSpaceToBatch},
+		&OpDef{Name: "batch_to_space", Doc: "Batches moved into blocks of space, then cropped.",
+			Params: params(in("x", clsFloat), intP("block_shape"), intP("crops")), Infer: inferBatchToSpace})
+	win := &OpDef{Name: "sliding_windows", Doc: "Windows of size elements along axis, stride apart, as a new dimension.",
+		Params: params(in("x", clsNum), intP("axis"), intP("size"), intP("stride").or(int64(1))), Infer: inferWindows}
+	register(win, win.since("ios17", func(d *OpDef) { d.class(clsSmallB, "x") }))
+	for _, r := range []namedDoc{
+		{"reverse", "x with the order along axes turned round."},
+		{"reverse_sequence", "x with the first elements of each sequence turned round."},
+	} {
+		ps := params(in("x", clsNumB), intP("axes").opt())
+		infer := func(op *Op) ([]Type, error) {
+			if op.Arg("axes") == nil {
+				return sameAsX(op)
+			}
+			v, err := needInts(op, "axes")
+			if err != nil {
+				return nil, err
+			}
+			if _, err := axes("axes", v, op.Arg("x").Type.Rank()); err != nil {
+				return nil, err
+			}
+			return sameAsX(op)
+		}
+		if r.name == "reverse_sequence" {
+			ps = params(in("x", clsNumB), in("lengths", clsInt32), intP("seq_axis").or(int64(0)), intP("batch_axis").or(int64(0)))
+			infer = inferReverseSequence
+		}
+		d := &OpDef{Name: r.name, Doc: r.doc, Params: ps, Infer: infer}
+		register(d, d.since("ios17", func(d *OpDef) { d.class(clsSmallB, "x"); d.class(clsIndex, "lengths") }))
+	}
+}
+
+func inferReverseSequence(op *Op) ([]Type, error) {
+	x := op.Arg("x").Type
+	if _, err := AxisAttr(op, "seq_axis", x.Rank()); err != nil {
+		return nil, err
+	}
+	b, err := AxisAttr(op, "batch_axis", x.Rank())
+	if err != nil {
+		return nil, err
+	}
+	if err := vectorOf(op, "lengths", x.Shape[b], "the batch of x"); err != nil {
+		return nil, err
+	}
+	return sameAsX(op)
+}

@@ -1,0 +1,132 @@
+package ir
+
+import "math"
+
+// rangeLength is the number of elements of range_1d.
+func rangeLength(start, end, step float64) (int64, bool) {
+	if step == 0 || start != start || end != end || step != step {
+		return 0, false
+	}
+	n := math.Ceil((end - start) / step)
+	if n > maxDim {
+		return 0, false
+	}
+	return int64(max(n, 0)), true
+}
+
+func inferRange(op *Op) ([]Type, error) {
+	for _, n := range []string{"start", "end", "step"} {
+		if t := op.Arg(n).Type; t.Rank() != 0 && !(t.Rank() == 1 && agree(t.Shape[0], 1)) {
+			return nil, Rulef(n, "%s is %s, must be a scalar", n, t)
+		}
+	}
+	t := op.Arg("start").Type.DType
+	start, ok1 := ArgFloat(op, "start")
+	end, ok2 := ArgFloat(op, "end")
+	step, ok3 := ArgFloat(op, "step")
+	if !ok1 || !ok2 || !ok3 {
+		return one(TensorOf(t, Unknown))
+	}
+	n, ok := rangeLength(start, end, step)
+	if !ok {
+		return nil, Rulef("step", "range from %g to %g in steps of %g", start, end, step)
+	}
+	return one(TensorOf(t, n))
+}
+
+func inferFill(op *Op) ([]Type, error) {
+	t := FP32
+	if v := op.Arg("value"); v != nil {
+		t = v.Type.DType
+	}
+	s := op.Arg("shape")
+	if s.Type.Rank() != 1 {
+		return nil, Rulef("shape", "shape has rank %d, must be 1", s.Type.Rank())
+	}
+	n := s.Type.Shape[0]
+	if n < 0 || n > maxRank {
+		return nil, Rulef("shape", "shape has %s elements, at most %d are possible", dimString(n), maxRank)
+	}
+	v, ok := ArgInts(op, "shape")
+	if !ok {
+		return one(TensorOf(t, unknownShape(int(n))...))
+	}
+	for i, d := range v {
+		if d < 0 {
+			return nil, Rulef("shape", "shape[%d] is %d", i, d)
+		}
+	}
+	return one(TensorOf(t, v...))
+}
+
+func inferOneHot(op *Op) ([]Type, error) {
+	idx := op.Arg("indices").Type
+	a, err := AxisAttr(op, "axis", idx.Rank()+1)
+	if err != nil {
+		return nil, err
+	}
+	t := Int32
+	for _, n := range []string{"on_value", "off_value"} {
+		if v := op.Arg(n); v != nil {
+			t = v.Type.DType
+		}
+	}
+	n := Unknown
+	if v, ok := ArgInt(op, "one_hot_vector_size"); ok {
+		if v < 0 {
+			return nil, Rulef("one_hot_vector_size", "one_hot_vector_size is %d", v)
+		}
+		n = v
+	}
+	out := append(cloneShape(idx.Shape[:a]), n)
+	return one(TensorOf(t, append(out, idx.Shape[a:]...)...))
+}
+
+func init() {
+	register(
+		&OpDef{Name: "identity", Doc: "x itself.", Params: params(in("x", clsAny).of(AnyKind)), Infer: sameAsX, Fold: foldIdentity},
+		&OpDef{Name: "shape", Doc: "The dimensions of x.", Params: params(in("x", clsElem)),
+			Infer: func(op *Op) ([]Type, error) { return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank()))) }, Fold: foldShape},
+		&OpDef{Name: "fill", Doc: "A tensor of one value.",
+			Params: params(in("shape", clsInt32), in("value", clsNumB).fixed().or(0.0)), Infer: inferFill, Fold: foldFill},
+		&OpDef{Name: "fill_like", Since: "ios16", Doc: "A tensor of one value in the shape of another.",
+			Params: params(in("ref_tensor", clsNumB), in("value", clsNumB).fixed().or(0.0)),
+			Infer: func(op *Op) ([]Type, error) {
+				t := FP32
+				if v := op.Arg("value"); v != nil {
+					t = v.Type.DType
+				}
+				return one(TensorOf(t, op.Arg("ref_tensor").Type.Shape...))
+			}},
+		&OpDef{Name: "range_1d", Doc: "Numbers from start up to, not including, end.",
+			Params: params(in("end", clsNum).as("T"), in("start", clsNum).as("T"), in("step", clsNum).as("T")), Infer: inferRange, Fold: foldRange},
+		&OpDef{Name: "cumsum", Doc: "Running sum along axis; exclusive of the element, or from the end.",
+			Params: params(in("x", clsNum), intP("axis").or(int64(0)), boolP("exclusive").or(false), boolP("reverse").or(false)),
+			Infer: func(op *Op) ([]Type, error) {
+				if _, err := AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
+					return nil, err
+				}
+				return sameAsX(op)
+			}},
+		&OpDef{Name: "band_part", Doc: "x with elements outside a band round the diagonal set to 0.",
+			Params: params(in("x", clsNumB), intP("lower").or(int64(-1)), intP("upper").or(int64(-1))),
+			Infer: func(op *Op) ([]Type, error) {
+				if err := rankIn(op, "x", 2, maxRank); err != nil {
+					return nil, err
+				}
+				return sameAsX(op)
+			}},
+		&OpDef{Name: "non_zero", Doc: "Indices of the elements that are not 0, one a row.", Params: params(in("x", clsNumB)),
+			Infer: func(op *Op) ([]Type, error) {
+				return one(TensorOf(Int32, Unknown, int64(op.Arg("x").Type.Rank())))
+			}},
+		&OpDef{Name: "one_hot", Doc: "on_value at the index along a new axis, off_value elsewhere.",
+			Params: params(in("indices", clsInt32), in("one_hot_vector_size", clsInt32), intP("axis").or(int64(-1)),
+				in("on_value", clsNumB).as("T").fixed().or(int64(1)), in("off_value", clsNumB).as("T").fixed().or(int64(0))), Infer: inferOneHot},
+		&OpDef{Name: "classify", Doc: "The class of the highest probability and the probability of each.",
+			Params: params(in("probabilities", ClassOf(FP32)), in("classes", ClassOf(String, Int64)).of(AnyKind).fixed()),
+			Infer: func(op *Op) ([]Type, error) {
+				c, p := op.Arg("classes").Type, op.Arg("probabilities").Type
+				return []Type{Scalar(c.DType), p}, nil
+			}})
+}

@@ -1,0 +1,88 @@
+package ir
+
+// Element classes that many rows share. Their names follow the type domains of
+// the operation sets.
+var (
+	clsFloat  = ClassOf(FP16, FP32)
+	clsNum    = ClassOf(FP16, FP32, Int32)
+	clsNumB   = ClassOf(FP16, FP32, Int32, Bool)
+	clsSmall  = ClassOf(FP16, FP32, Int32, Int16, UInt16, Int8, UInt8)
+	clsSmallB = clsSmall | ClassOf(Bool)
+	clsInt32  = ClassOf(Int32)
+	clsIndex  = ClassOf(Int8, Int16, Int32)
+	clsBool   = ClassOf(Bool)
+	clsString = ClassOf(String)
+	clsAny    = Class(1<<numDTypes-1) &^ 1
+	clsElem   = clsAny &^ clsString
+)
+
+// in is a required parameter.
+func in(name string, c Class) Param { return Param{Name: name, Class: c} }
+
+// as ties the parameter's element type to a type variable.
+func (p Param) as(letter string) Param { p.Same = letter; return p }
+
+// opt makes the parameter optional without a stated default.
+func (p Param) opt() Param { p.Optional = true; return p }
+
+// or makes the parameter optional with a default value.
+func (p Param) or(v any) Param { p.Optional, p.Default = true, v; return p }
+
+// fixed marks a parameter that must be known at compile time.
+func (p Param) fixed() Param { p.Const = true; return p }
+
+// many marks a parameter that takes a tuple.
+func (p Param) many() Param { p.Variadic = true; return p }
+
+// of sets the form of value that the parameter takes.
+func (p Param) of(k Kind) Param { p.Kind = k; return p }
+
+// Parameters that recur. A literal of these kinds is always known at compile time.
+func intP(name string) Param    { return in(name, clsInt32).fixed() }
+func boolP(name string) Param   { return in(name, clsBool).fixed() }
+func stringP(name string) Param { return in(name, clsString).fixed() }
+
+// since returns a copy of the row as a later form of it, with changes applied.
+func (d *OpDef) since(opset string, change func(*OpDef)) *OpDef {
+	c := *d
+	c.Since = opset
+	c.Params = append([]Param(nil), d.Params...)
+	change(&c)
+	return &c
+}
+
+// class sets the element class of the named parameters.
+func (d *OpDef) class(c Class, names ...string) {
+	for _, n := range names {
+		for i := range d.Params {
+			if d.Params[i].Name == n {
+				d.Params[i].Class = c
+			}
+		}
+	}
+}
+
+// letter sets the type variable of the named parameters.
+func (d *OpDef) letter(l string, names ...string) {
+	for _, n := range names {
+		for i := range d.Params {
+			if d.Params[i].Name == n {
+				d.Params[i].Same = l
+			}
+		}
+	}
+}
+
+// rows makes one row a name, all alike but for their fold and doc.
+type namedDoc struct {
+	name, doc string
+}
+
+func params(ps ...Param) []Param { return ps }
+
+// sameAsX is the shape rule of an operation whose result has x's type.
+func sameAsX(op *Op) ([]Type, error) { return one(op.Arg("x").Type) }
+
+func one(t Type) ([]Type, error) { return []Type{t}, nil }
+
+func cloneShape(s []int64) []int64 { return append(make([]int64, 0, len(s)), s...) }

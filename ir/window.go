@@ -1,0 +1,307 @@
+package ir
+
+// Conv is what the arguments of conv and conv_transpose say, defaults and
+// padding resolved. Every slice has one element a spatial dimension.
+type Conv struct {
+	Spatial    int     // spatial dimensions, 1 to 3
+	Kernel     []int64 // taps
+	Strides    []int64
+	Dilations  []int64
+	PadType    string // valid, same, same_lower or custom
+	PadBefore  []int64
+	PadAfter   []int64 // of conv_transpose: what is cut from the full result; negative adds zeros
+	Groups     int64
+	In, Out    []int64 // spatial extents, Unknown where not known
+	Transposed bool
+}
+
+// Pool is what the arguments of a pooling operation say, resolved like Conv.
+type Pool struct {
+	Spatial        int
+	Kernel         []int64
+	Strides        []int64
+	PadType        string
+	PadBefore      []int64
+	PadAfter       []int64 // without what ceil_mode adds
+	CeilMode       bool
+	ExcludePadding bool    // avg_pool: padding does not count in the divisor
+	In, Out        []int64 // spatial extents, Unknown where not known
+}
+
+// WindowSame returns the padding that keeps ceil(n/stride) outputs: the total
+// of (ceil(n/stride)-1)*stride + extent - n, not below 0, with the odd one after
+// (before, when lower). An unknown n with stride 1 still has a known total.
+func WindowSame(n, extent, stride int64, lower bool) (before, after int64, ok bool) {
+	if n < 0 && stride != 1 {
+		return 0, 0, false
+	}
+	total := extent - 1
+	if n >= 0 {
+		total = max(0, ((n+stride-1)/stride-1)*stride+extent-n)
+	}
+	before = total / 2
+	if lower {
+		before = total - before
+	}
+	return before, total - before, true
+}
+
+// WindowOutput returns the number of windows of the given extent (dilation
+// counted) over n elements with padding: floor((n+before+after-extent)/stride)+1.
+// With ceil the last may hang over, unless it starts in the padding after.
+// Unknown gives Unknown; a window that does not fit gives 0.
+func WindowOutput(n, extent, stride, before, after int64, ceil bool) int64 {
+	if n < 0 {
+		return Unknown
+	}
+	room := n + before + after - extent
+	if room < 0 {
+		return 0
+	}
+	if !ceil {
+		return room/stride + 1
+	}
+	out := (room+stride-1)/stride + 1
+	if (out-1)*stride >= n+before {
+		out--
+	}
+	return out
+}
+
+// spatialInts reads an argument with one positive integer a spatial dimension.
+func spatialInts(op *Op, name string, spatial int, def int64) ([]int64, error) {
+	if op.Arg(name) == nil {
+		v := make([]int64, spatial)
+		for i := range v {
+			v[i] = def
+		}
+		return v, nil
+	}
+	v, err := needInts(op, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(v) != spatial {
+		return nil, Rulef(name, "%s has %d elements, x has %d spatial dimensions", name, len(v), spatial)
+	}
+	for i, n := range v {
+		if n < 1 || n > maxDim {
+			return nil, Rulef(name, "%s[%d] is %d, must be at least 1", name, i, n)
+		}
+	}
+	return v, nil
+}
+
+// padding resolves pad_type and pad against the input extents.
+func padding(op *Op, in, extent, strides []int64, types ...string) (kind string, before, after []int64, err error) {
+	if kind, err = needOneOf(op, "pad_type", types...); err != nil {
+		return "", nil, nil, err
+	}
+	n := len(in)
+	before, after = make([]int64, n), make([]int64, n)
+	switch kind {
+	case "custom":
+		if op.Arg("pad") == nil {
+			return "", nil, nil, Rulef("pad", "pad_type is custom and pad is missing")
+		}
+		p, err := needInts(op, "pad")
+		if err != nil {
+			return "", nil, nil, err
+		}
+		if len(p) != 2*n {
+			return "", nil, nil, Rulef("pad", "pad has %d elements, must have two for each of %d spatial dimensions", len(p), n)
+		}
+		for i, v := range p {
+			if v < 0 || v > maxDim {
+				return "", nil, nil, Rulef("pad", "pad[%d] is %d, must not be negative", i, v)
+			}
+			if i%2 == 0 {
+				before[i/2] = v
+			} else {
+				after[i/2] = v
+			}
+		}
+	case "same", "same_lower":
+		for i := range in {
+			before[i], after[i], _ = WindowSame(in[i], extent[i], strides[i], kind == "same_lower")
+		}
+	}
+	return kind, before, after, nil
+}
+
+// ConvAttrs decodes conv and conv_transpose. The weight's shape must be known.
+func ConvAttrs(op *Op) (Conv, error) {
+	c := Conv{Transposed: op.Def.Name == "conv_transpose"}
+	if err := rankIn(op, "x", 3, 5); err != nil {
+		return c, err
+	}
+	x, w := op.Arg("x").Type, op.Arg("weight").Type
+	if w.Rank() != x.Rank() {
+		return c, &RuleError{Param: "weight", Other: "x", Msg: Rulef("", "weight has rank %d, x has rank %d", w.Rank(), x.Rank()).Msg}
+	}
+	if !w.Static() {
+		return c, Rulef("weight", "weight is %s, its shape must be known", w)
+	}
+	for i, d := range w.Shape {
+		if d < 1 {
+			return c, Rulef("weight", "dimension %d of weight is %d", i, d)
+		}
+	}
+	c.Spatial = x.Rank() - 2
+	c.In, c.Kernel = x.Shape[2:], w.Shape[2:]
+	var err error
+	if c.Strides, err = spatialInts(op, "strides", c.Spatial, 1); err != nil {
+		return c, err
+	}
+	if c.Dilations, err = spatialInts(op, "dilations", c.Spatial, 1); err != nil {
+		return c, err
+	}
+	if c.Groups, err = needInt(op, "groups"); err != nil {
+		return c, err
+	}
+	if c.Groups < 1 {
+		return c, Rulef("groups", "groups is %d, must be at least 1", c.Groups)
+	}
+	extent := make([]int64, c.Spatial)
+	for i := range extent {
+		if (c.Kernel[i] - 1) > maxDim/c.Dilations[i] {
+			return c, Rulef("dilations", "dilations[%d] is %d, too large for %d taps", i, c.Dilations[i], c.Kernel[i])
+		}
+		extent[i] = (c.Kernel[i]-1)*c.Dilations[i] + 1
+	}
+	if c.Transposed {
+		return c, c.transposed(op, extent)
+	}
+	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower", "custom")
+	if err != nil {
+		return c, err
+	}
+	c.Out = make([]int64, c.Spatial)
+	for i := range c.Out {
+		if c.PadType == "same" || c.PadType == "same_lower" {
+			c.Out[i] = ceilDiv(c.In[i], c.Strides[i])
+			continue
+		}
+		c.Out[i] = WindowOutput(c.In[i], extent[i], c.Strides[i], c.PadBefore[i], c.PadAfter[i], false)
+		if c.Out[i] == 0 {
+			return c, tooSmall("weight", i, extent[i], c.In[i], c.PadBefore[i]+c.PadAfter[i])
+		}
+	}
+	return c, nil
+}
+
+func tooSmall(param string, i int, extent, n, pad int64) error {
+	return &RuleError{Param: param, Other: "x", Msg: Rulef("",
+		"the window covers %d elements of spatial dimension %d, x has %d with %d of padding", extent, i, n, pad).Msg}
+}
+
+func ceilDiv(n, d int64) int64 {
+	if n < 0 {
+		return Unknown
+	}
+	return (n + d - 1) / d
+}
+
+// transposed resolves padding and extents of conv_transpose: the full result
+// has (n-1)*stride + extent elements, of which padding is cut.
+func (c *Conv) transposed(op *Op, extent []int64) (err error) {
+	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower", "custom")
+	if err != nil {
+		return err
+	}
+	var want []int64
+	if op.Arg("output_shape") != nil {
+		if want, err = needInts(op, "output_shape"); err != nil {
+			return err
+		}
+		if len(want) != c.Spatial+2 {
+			return Rulef("output_shape", "output_shape has %d elements, x has rank %d", len(want), c.Spatial+2)
+		}
+		want = want[2:]
+	}
+	c.Out = make([]int64, c.Spatial)
+	for i, n := range c.In {
+		if n == 0 {
+			return Rulef("x", "spatial dimension %d of x is empty", i)
+		}
+		same := c.PadType == "same" || c.PadType == "same_lower"
+		if want == nil && n < 0 {
+			c.Out[i] = Unknown
+			if same {
+				c.cut(i, extent[i]-c.Strides[i])
+			}
+			continue
+		}
+		full := (n-1)*c.Strides[i] + extent[i]
+		switch {
+		case want != nil:
+			c.Out[i] = want[i]
+		case same:
+			c.Out[i] = n * c.Strides[i]
+		default:
+			c.Out[i] = full - c.PadBefore[i] - c.PadAfter[i]
+		}
+		if c.Out[i] < 1 {
+			return Rulef("pad", "spatial dimension %d of the result has %d elements", i, c.Out[i])
+		}
+		switch {
+		case n < 0: // extents resolve when x's are known
+		case same:
+			c.cut(i, full-c.Out[i])
+		default:
+			c.PadAfter[i] = full - c.Out[i] - c.PadBefore[i]
+		}
+	}
+	return nil
+}
+
+// cut spreads what same removes: the smaller half at the start (the larger for
+// same_lower); a negative total adds zeros at the end.
+func (c *Conv) cut(i int, total int64) {
+	before := max(0, total) / 2
+	if c.PadType == "same_lower" {
+		before = max(0, total) - before
+	}
+	c.PadBefore[i], c.PadAfter[i] = before, total-before
+}
+
+// PoolAttrs decodes avg_pool, max_pool and l2_pool.
+func PoolAttrs(op *Op) (Pool, error) {
+	var p Pool
+	if err := rankIn(op, "x", 3, 5); err != nil {
+		return p, err
+	}
+	x := op.Arg("x").Type
+	p.Spatial, p.In = x.Rank()-2, x.Shape[2:]
+	var err error
+	if p.Kernel, err = spatialInts(op, "kernel_sizes", p.Spatial, 1); err != nil {
+		return p, err
+	}
+	if p.Strides, err = spatialInts(op, "strides", p.Spatial, 1); err != nil {
+		return p, err
+	}
+	if p.CeilMode, err = needBool(op, "ceil_mode"); err != nil {
+		return p, err
+	}
+	if op.Def.ParamIndex("exclude_padding_from_average") >= 0 {
+		if p.ExcludePadding, err = needBool(op, "exclude_padding_from_average"); err != nil {
+			return p, err
+		}
+	}
+	p.PadType, p.PadBefore, p.PadAfter, err = padding(op, p.In, p.Kernel, p.Strides, "valid", "same", "same_lower", "custom")
+	if err != nil {
+		return p, err
+	}
+	p.Out = make([]int64, p.Spatial)
+	for i := range p.Out {
+		if p.PadType == "same" || p.PadType == "same_lower" {
+			p.Out[i] = ceilDiv(p.In[i], p.Strides[i])
+			continue
+		}
+		p.Out[i] = WindowOutput(p.In[i], p.Kernel[i], p.Strides[i], p.PadBefore[i], p.PadAfter[i], p.CeilMode)
+		if p.Out[i] == 0 {
+			return p, tooSmall("kernel_sizes", i, p.Kernel[i], p.In[i], p.PadBefore[i]+p.PadAfter[i])
+		}
+	}
+	return p, nil
+}
