@@ -32,8 +32,8 @@ func (p *part) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// align moves to the next multiple of 64 bytes; the last part may end early.
-func (p *part) align() { p.pos = min(len(p.buf), (p.pos+63)&^63) }
+// align moves to the next multiple of 64 bytes; a part is a whole number of them.
+func (p *part) align() { p.pos = (p.pos + 63) &^ 63 }
 
 // reader reads the coefficients of one task.
 type reader struct {
@@ -201,11 +201,15 @@ func (r *reader) group(j int) error {
 			if err := r.plane(p, j*g.out[axC]+start+c*lanes, lanes); err != nil {
 				return err
 			}
-			if g.out[axG] > 1 {
+		}
+		start += lanes * active
+	}
+	if g.out[axG] > 1 {
+		for _, p := range r.parts {
+			if p != nil {
 				p.align()
 			}
 		}
-		start += lanes * active
 	}
 	return nil
 }

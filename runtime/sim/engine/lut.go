@@ -11,124 +11,118 @@ const lutBytes = 128
 // knots is the number of samples of a lookup table.
 const knots = 33
 
+// Halves of a lookup table.
+const (
+	lutLow       = 0 // input bounds, and the results at and outside them
+	lutHigh      = 1
+	lutBelow     = 2
+	lutAbove     = 3
+	lutKnots     = 4
+	lutLowSlope  = 37 // the line between the low bound and the first knot
+	lutLowAt     = 38
+	lutHighSlope = 39 // the line between the last knot and the high bound
+	lutHighAt    = 40
+	lutStep      = 41 // an integer: -log2 of the knot spacing
+	lutMode      = 42 // an integer, see modes
+	lutAddend    = 43 // of a mode that adds the exponent
+)
+
 // lut is a lookup table, widened.
 type lut struct {
-	low, high         float32 // input bounds
-	below, above      float32 // results outside them
-	knot              [knots]float32
-	lowSlope, lowAt   float32 // line between the low bound and the first knot
-	highSlope, highAt float32 // line between the last knot and the high bound
-	perUnit           float32 // knots per unit of input
-	split             func(l *lut, x float32) float32
+	v       [lutBytes / 2]float64
+	diff    [knots]float64 // from each knot to the next
+	perUnit float64        // knots per unit of table argument
+	mode    *mode
 }
 
-// modes holds what the mode half of a table means.
-var modes = map[uint16]func(l *lut, x float32) float32{
-	0x01: (*lut).plain,
-	0x0a: (*lut).power,
-	0x67: (*lut).reciprocal,
+// mode says how an input becomes a table argument and what becomes of the
+// rest of it. All but plain take in positive inputs or any finite one.
+type mode struct {
+	number uint16
+	first  float64 // argument of the first knot
+	split  func(x float64) (arg float64, exp int)
+	join   func(y float64, exp int, addend float64) float64
+}
+
+func exponent(sign int) func(float64, int, float64) float64 {
+	return func(y float64, exp int, _ float64) float64 { return math.Ldexp(y, sign*exp) }
+}
+
+// modes lists the known values of the mode half. The first three are in
+// recorded tables; the others are modelled.
+var modes = []mode{
+	{number: 0x01}, // the input itself, knot 16 at zero: see eval
+	{number: 0x0a, first: 0, split: func(x float64) (float64, int) {
+		i := math.Floor(x)
+		return x - i, int(max(min(i, 1<<10), -1<<10))
+	}, join: exponent(1)},
+	{number: 0x67, first: 0.5, split: math.Frexp, join: exponent(-1)},
+	{number: 0x2b, first: 0.25, split: quarter, join: exponent(1)},
+	{number: 0x6b, first: 0.25, split: quarter, join: exponent(-1)},
+	{number: 0x27, first: 0.5, split: math.Frexp, join: func(y float64, exp int, addend float64) float64 {
+		return y + float64(float64(exp)*addend)
+	}},
+}
+
+// quarter writes x as arg * 4^exp with arg in [1/4, 1).
+func quarter(x float64) (arg float64, exp int) {
+	arg, exp = math.Frexp(x)
+	odd := exp & 1
+	return math.Ldexp(arg, -odd), (exp + odd) / 2
 }
 
 // newLUT decodes the 128 bytes of a table.
 func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	half := func(i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
-	f := func(i int) float32 { return widen(half(i)) }
-	l := &lut{
-		low: f(0), high: f(1), below: f(2), above: f(3),
-		lowSlope: f(37), lowAt: f(38), highSlope: f(39), highAt: f(40),
+	l := new(lut)
+	for i := range l.v {
+		l.v[i] = float64(widen(half(i)))
 	}
-	for i := range l.knot {
-		l.knot[i] = f(4 + i)
+	for i := range knots - 1 {
+		l.diff[i] = l.v[lutKnots+i+1] - l.v[lutKnots+i]
 	}
-	// The spacing is a small signed integer: -log2 of it, at most the range of
-	// fp16.
-	shift := int(int16(half(41)))
-	if shift < -16 || shift > 24 {
-		return nil, badAt(stream, addr+2*41, "lookup table: knot spacing 2^-%d, the exponent must be in -16..24", shift)
+	step := half(lutStep)
+	if step > 24 {
+		return nil, badAt(stream, addr+2*lutStep, "lookup table: knot spacing 2^-%d, the exponent must be in 0..24", step)
 	}
-	l.perUnit = float32(math.Ldexp(1, shift))
-	var ok bool
-	if l.split, ok = modes[half(42)]; !ok {
-		return nil, badAt(stream, addr+2*42, "lookup table: mode %#x is not known", half(42))
+	l.perUnit = math.Ldexp(1, int(step))
+	for i := range modes {
+		if modes[i].number == half(lutMode) {
+			l.mode = &modes[i]
+			return l, nil
+		}
 	}
-	return l, nil
+	return nil, badAt(stream, addr+2*lutMode, "lookup table: mode %#x is not known", half(lutMode))
 }
 
 // eval returns the table's value, before the final rounding. A NaN, which only
 // plain IEEE arithmetic brings here, stays one.
-func (l *lut) eval(x float32) float32 {
+func (l *lut) eval(in float32) float32 {
+	x := float64(in)
 	switch {
-	case x < l.low:
-		return l.below
-	case x > l.high:
-		return l.above
 	case x != x:
-		return x
+		return in
+	case x >= l.v[lutHigh]:
+		return float32(l.v[lutAbove])
+	case x <= l.v[lutLow]:
+		return float32(l.v[lutBelow])
 	}
-	return l.split(l, x)
+	if m := l.mode; m.split != nil {
+		arg, exp := m.split(x)
+		return float32(m.join(l.interpolate((arg-m.first)*l.perUnit), exp, l.v[lutAddend]))
+	}
+	p := x*l.perUnit + (knots-1)/2
+	switch {
+	case p < 0:
+		return float32(float64(l.v[lutLowSlope]*x) + l.v[lutLowAt])
+	case p > knots-1:
+		return float32(float64(l.v[lutHighSlope]*x) + l.v[lutHighAt])
+	}
+	return float32(l.interpolate(p))
 }
 
 // interpolate reads the knots at position p, which is clamped to them.
-func (l *lut) interpolate(p float32) float32 {
-	if !(p > 0) {
-		return l.knot[0]
-	}
-	if p >= knots-1 {
-		return l.knot[knots-1]
-	}
-	i := int(p)
-	a, b := l.knot[i], l.knot[i+1]
-	return a + float32((p-float32(i))*(b-a))
-}
-
-// plain is a table over the input itself, knot 16 at zero.
-func (l *lut) plain(x float32) float32 {
-	p := float32(x*l.perUnit) + (knots-1)/2
-	switch {
-	case p < 0:
-		return line(l.lowSlope, l.lowAt, x)
-	case p > knots-1:
-		return line(l.highSlope, l.highAt, x)
-	}
-	return l.interpolate(p)
-}
-
-// line is a tail; slope 0 makes it constant up to infinity.
-func line(slope, at, x float32) float32 {
-	if slope == 0 {
-		return at
-	}
-	return float32(slope*x) + at
-}
-
-// power is a table of 2^f over f in [0, 1]; the integer part of the input is
-// added to the exponent.
-func (l *lut) power(x float32) float32 {
-	i := math.Floor(float64(x))
-	if math.IsInf(i, 0) {
-		if i > 0 {
-			return l.above
-		}
-		return l.below
-	}
-	v := l.interpolate(float32(float64(x)-i) * l.perUnit)
-	return float32(math.Ldexp(float64(v), int(i)))
-}
-
-// reciprocal is a table of 1/m over m in [0.5, 1]; the exponent of the input
-// is negated.
-func (l *lut) reciprocal(x float32) float32 {
-	if x == 0 {
-		return l.below
-	}
-	if math.IsInf(float64(x), 0) {
-		return l.above
-	}
-	m, e := math.Frexp(float64(x))
-	sign := 1.0
-	if m < 0 {
-		m, sign = -m, -1
-	}
-	v := l.interpolate(float32(m-0.5) * l.perUnit)
-	return float32(math.Ldexp(sign*float64(v), -e))
+func (l *lut) interpolate(p float64) float64 {
+	i := int(max(0, min(p, knots-2)))
+	return l.v[lutKnots+i] + float64((p-float64(i))*l.diff[i])
 }
