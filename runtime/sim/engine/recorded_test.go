@@ -25,8 +25,11 @@ type recorded struct {
 			Words []string
 		}
 	}
-	Constant struct{ Size int } `json:"constant_section"`
-	Program  struct {
+	Constant struct {
+		Size   int
+		SHA256 string
+	} `json:"constant_section"`
+	Program struct {
 		Resources []string `json:"resource_addresses"`
 		Text      string   `json:"text_address"`
 	} `json:"program_descriptor"`
