@@ -1,0 +1,68 @@
+# zinc: the commands a developer needs. `make help` lists them.
+# build, test and demo need Go and nothing else; help, bench and fuzz-smoke also
+# use awk, and lint fetches staticcheck when it first runs.
+
+GO        ?= go
+OUT       ?= dist
+FUZZTIME  ?= 20s
+BENCH     ?= .
+BENCHARGS ?=
+TESTARGS  ?=
+# Test images that `make demo` shows.
+DIGITS    ?= 2 5 8
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+EXAMPLE     := examples/digits
+
+.PHONY: help build test bench demo lint gofmt vet staticcheck fuzz-smoke ci clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/zinc
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/zinc ./cmd/zinc
+
+test: ## run every test
+	$(GO) test $(TESTARGS) ./...
+
+bench: ## run the benchmarks; then each one's speed over the first of its group
+	@mkdir -p $(OUT)
+	@{ $(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHARGS) ./...; echo $$? >$(OUT)/bench.status; } | tee $(OUT)/bench.txt; \
+	exit $$(cat $(OUT)/bench.status)
+	@awk -f .ci/ratios.awk $(OUT)/bench.txt
+
+demo: build ## compile the bundled digit classifier and run it on test images
+	@mkdir -p $(OUT)
+	bin/zinc $(EXAMPLE)/digits.mlmodelc -o $(OUT)/digits.hwx
+	@set -e; for n in $(DIGITS); do \
+		echo "bin/zinc run $(OUT)/digits.hwx --input image=$(EXAMPLE)/testdata/$$n.npy --output probs=$(OUT)/$$n.npy"; \
+		bin/zinc run $(OUT)/digits.hwx --input image=$(EXAMPLE)/testdata/$$n.npy --output probs=$(OUT)/$$n.npy; \
+		$(GO) run ./$(EXAMPLE)/show $(EXAMPLE)/testdata/$$n.npy $(OUT)/$$n.npy; \
+	done
+
+lint: gofmt vet staticcheck ## check the format, vet and staticcheck
+
+gofmt:
+	@bad=$$($$($(GO) env GOROOT)/bin/gofmt -l .) || exit 1; \
+	if [ -n "$$bad" ]; then echo "not formatted (run gofmt -w):"; echo "$$bad"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
+
+fuzz-smoke: ## run every fuzz target for FUZZTIME, one after another
+	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
+	targets=$$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" name[i]; n = 0 }'); \
+	if [ -z "$$targets" ]; then echo "no fuzz target found"; exit 1; fi; \
+	for t in $$targets; do \
+		echo "$${t##*:} in $${t%:*}, $(FUZZTIME)"; \
+		$(GO) test -run '^$$' -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) "$${t%:*}" || exit 1; \
+	done
+
+ci: ## do what continuous integration does
+	.ci/run
+
+clean: ## remove what the other targets made
+	rm -rf bin $(OUT)

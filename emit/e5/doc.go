@@ -1,0 +1,41 @@
+// Package e5 reads, writes and prints the E5 dispatch descriptor: the FlatBuffer
+// that names the operations of a compiled model, in the order a runtime submits
+// them, and says where each operand lies.
+//
+// In: a [Program], its functions made of operations over one table of operands.
+// Out: the bytes of the descriptor; and from bytes, an equal Program or an error
+// that names the byte offset, the table and the field.
+//
+// What always holds:
+//
+//   - The same Program gives the same bytes, on any machine.
+//   - The size follows the number of operations and operands and the length of
+//     their names, never the shape of a tensor: a field of fixed width is
+//     written even when it is zero.
+//   - Every file decodes with the schema e5.fbs of this folder.
+//   - [Read] checks the whole buffer, nested records too, before it looks at any
+//     value, in time and memory that the length of the buffer bounds. Any input
+//     gives a Program or a [*FormatError].
+//   - What Read accepts, [Write] writes, and reading that gives an equal Program.
+//   - The constants of a CPU segment lie at file offsets that are multiples of
+//     [ConstantAlign]; Read does not copy them.
+//
+// # Sections
+//
+// A function is the section of its name; its blocks are FN/BLOCK, its operations
+// FN/BLOCK/OP, each with OP__arg_frame, the layouts of its operands, and
+// OP__op_attrs, its parameters; the constants of a CPU segment are OP__const0 and
+// so on. The reader insists on these names, and that each section is referred to
+// once. Sections of a kind it does not know are kept as they are.
+//
+// # What is known and what is chosen
+//
+// The root table, the operation types, the fields of the tensor descriptor and
+// the storage types 0 to 10 are those of real descriptors. The names and the
+// numbers of the kinds of sections, the fields that e5.fbs marks "zinc", and the
+// records of the operations other than Cast and AneInference are choices.
+//
+// The Go module of FlatBuffers has no verifier, and its accessors panic on a
+// malformed buffer: the checks are verify.go, driven by the table of tables in
+// schema.go.
+package e5

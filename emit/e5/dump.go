@@ -1,0 +1,244 @@
+package e5
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+)
+
+// shortBytes is the longest byte array that a print shows in full.
+const shortBytes = 32
+
+// summary stands for an array of bytes in a print.
+type summary struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"`
+	Hex    string `json:"hex,omitempty"`
+}
+
+func summarise(b []byte) summary {
+	if len(b) <= shortBytes {
+		return summary{Bytes: len(b), Hex: hex.EncodeToString(b)}
+	}
+	h := sha256.Sum256(b)
+	return summary{Bytes: len(b), SHA256: hex.EncodeToString(h[:])}
+}
+
+func (s summary) String() string {
+	switch {
+	case s.SHA256 != "":
+		return fmt.Sprintf("%d bytes, sha256 %s", s.Bytes, s.SHA256)
+	case s.Bytes > 0:
+		return fmt.Sprintf("%d bytes, %s", s.Bytes, s.Hex)
+	}
+	return "0 bytes"
+}
+
+// Dump prints p as text: a line for each operand and each operation, and under
+// an operation a line for each of its attributes. Names of any content are
+// quoted; arrays of more than 32 bytes are given as size and SHA-256.
+func Dump(w io.Writer, p *Program) error {
+	d := &dumper{w: w}
+	d.line(0, "e5 format_version %d", FormatVersion)
+	for _, kv := range p.BuildInfo {
+		d.line(0, "build-info %q = %q", kv.Key, kv.Value)
+	}
+	for i := range p.Functions {
+		d.function(&p.Functions[i])
+	}
+	for _, a := range p.Aliases {
+		d.line(0, "alias %q = symbol %d + %d", a.Name, a.SymbolIndex, a.AddrOffset)
+	}
+	for _, s := range p.Extra {
+		d.line(0, "section %q kind %d: %s", s.Name, s.Kind, summarise(s.Data))
+	}
+	d.line(0, "symbols %d", len(p.Symbols))
+	for i, s := range p.Symbols {
+		d.line(1, "%d %q", i, s)
+	}
+	return d.err
+}
+
+// dumper writes lines; the first error sticks.
+type dumper struct {
+	w   io.Writer
+	err error
+}
+
+func (d *dumper) line(depth int, format string, args ...any) {
+	if d.err == nil {
+		_, d.err = fmt.Fprintf(d.w, strings.Repeat("  ", depth)+format+"\n", args...)
+	}
+}
+
+func (d *dumper) function(f *Function) {
+	d.line(0, "function %q", f.Name)
+	if f.AneHashPath != "" {
+		d.line(1, "anehash_path %q", f.AneHashPath)
+	}
+	d.line(1, "inputs %d outputs %d states %d", f.Inputs, f.Outputs, f.States)
+	for i := range f.Operands {
+		o := &f.Operands[i]
+		d.line(1, "operand %d %q %s", i, o.Name, o.Desc.String())
+		d.line(2, "%s %q, %d bytes at 0x%x", o.Aperture, o.Port.Name, o.Port.ByteSize, o.Port.ApertureVA)
+	}
+	for _, b := range f.Blocks {
+		d.line(1, "block %q", b.Name)
+		for i := range b.Operations {
+			op := &b.Operations[i]
+			d.line(2, "%q %s %d -> %d", op.Name, op.Type, op.Inputs, op.Outputs)
+			d.attrs(op.Attrs)
+		}
+	}
+}
+
+// attrs prints the fields of any attributes, in the order of their declaration.
+func (d *dumper) attrs(a Attrs) {
+	v := reflect.ValueOf(a)
+	if !v.IsValid() || v.IsNil() {
+		return
+	}
+	v = v.Elem()
+	for i := range v.NumField() {
+		name := snake(v.Type().Field(i).Name)
+		switch x := v.Field(i).Interface().(type) {
+		case string:
+			d.text(name, x)
+		case []byte:
+			d.line(3, "%s %s", name, summarise(x))
+		case []Constant:
+			for _, c := range x {
+				d.line(3, "constant %q: %s", c.Name, summarise(c.Data))
+			}
+		default:
+			d.line(3, "%s %v", name, x)
+		}
+	}
+}
+
+// text prints a string, one of several lines as it stands.
+func (d *dumper) text(name, s string) {
+	if !strings.Contains(s, "\n") {
+		d.line(3, "%s %q", name, s)
+		return
+	}
+	d.line(3, "%s", name)
+	for l := range strings.Lines(s) {
+		d.line(4, "%s", printable(strings.TrimSuffix(l, "\n")))
+	}
+}
+
+// printable quotes a line that would do more to a terminal than show itself.
+func printable(s string) string {
+	for _, r := range s {
+		if r != '\t' && !unicode.IsPrint(r) {
+			return fmt.Sprintf("%q", s)
+		}
+	}
+	return s
+}
+
+// String prints a layout: "fp16[1 64] strides [128 2]".
+func (d *TensorDescriptor) String() string {
+	s := fmt.Sprintf("%s%d strides %d", d.Storage, d.Dim, d.Stride)
+	if d.ComponentPack > 1 {
+		s += fmt.Sprintf(" pack %d", d.ComponentPack)
+	}
+	return s
+}
+
+// schemaNames are the fields whose schema name snake does not give.
+var schemaNames = map[string]string{
+	"SrcDType": "src_dtype", "DstDType": "dst_dtype", "AneHash": "anehash", "AneHashPath": "anehash_path",
+	"ApertureVA": "aperture_va", "Desc": "descriptor", "Storage": "storage_type", "Symbols": "symbol_names",
+}
+
+// snake turns the name of a Go field into that of the schema.
+func snake(s string) string {
+	if n, ok := schemaNames[s]; ok {
+		return n
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// JSON returns p as indented JSON with a final newline, its field names those of
+// the schema. Arrays of more than 32 bytes are given as size and SHA-256.
+func JSON(p *Program) ([]byte, error) {
+	v := jsonValue(reflect.ValueOf(p))
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("e5: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// member is one entry of an object that keeps its order.
+type member struct {
+	key   string
+	value any
+}
+
+type object []member
+
+func (o object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		k, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, err
+		}
+		v, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, k...), ':'), v...)
+	}
+	return append(b, '}'), nil
+}
+
+// jsonValue turns a part of the model into what encoding/json prints well: bytes
+// as a summary, types by their names, structs in the order of their fields.
+func jsonValue(v reflect.Value) any {
+	if v.IsValid() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Struct {
+		if s, ok := v.Interface().(fmt.Stringer); ok {
+			return s.String()
+		}
+		if b, ok := v.Interface().([]byte); ok {
+			return summarise(b)
+		}
+	}
+	switch v.Kind() {
+	case reflect.Invalid:
+		return nil
+	case reflect.Pointer, reflect.Interface:
+		return jsonValue(v.Elem())
+	case reflect.Slice:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = jsonValue(v.Index(i))
+		}
+		return list
+	case reflect.Struct:
+		o := make(object, v.NumField())
+		for i := range o {
+			o[i] = member{snake(v.Type().Field(i).Name), jsonValue(v.Field(i))}
+		}
+		return o
+	}
+	return v.Interface()
+}

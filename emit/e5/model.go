@@ -1,0 +1,192 @@
+package e5
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
+)
+
+const (
+	// FormatVersion is the only value of E5Program.format_version.
+	FormatVersion = 4
+	// ConstantAlign is the alignment of a constant's bytes in the file.
+	ConstantAlign = 64
+	// StateStride is the spacing, in bytes, of the aperture addresses of states:
+	// the page of the engine's address translation.
+	StateStride = 0x4000
+	// MaxRank is the largest number of axes of an operand. MIL stops at 5; the
+	// rest is room for values that only a CPU segment sees.
+	MaxRank = 8
+)
+
+// Program is a whole descriptor.
+type Program struct {
+	// Symbols are the names of operations, operands and sections. Write derives
+	// them when Symbols is nil (see DeriveSymbols); Read never returns nil.
+	Symbols []string
+	// BuildInfo is written in the order given.
+	BuildInfo []KV
+	Functions []Function
+	Aliases   []Alias
+	// Extra are sections of kinds this package does not know, kept raw.
+	Extra []Section
+}
+
+// KV is one entry of the build info.
+type KV struct{ Key, Value string }
+
+// The keys of the build info that a real descriptor carries, as far as known.
+const (
+	KeyInputFilePath     = "input-file-path" // base name only
+	KeyBuiltForProfiling = "built-for-profiling"
+	KeyOnDevice          = "on-device-compilation"
+	KeyTarget            = "target"
+)
+
+// Section is a section kept raw.
+type Section struct {
+	Name string
+	Kind int32
+	Data []byte
+}
+
+// Alias gives a symbol another name.
+type Alias struct {
+	Name        string
+	SymbolIndex uint32 // index of Program.Symbols
+	AddrOffset  uint32
+}
+
+// Function is one entry point of a model.
+type Function struct {
+	Name string
+	// AneHashPath is the place of the container in a content-addressed cache,
+	// relative to its root; empty when the pair lies side by side.
+	AneHashPath string
+	Blocks      []Block
+	// Operands is every value that an operation or the signature names.
+	Operands []Operand
+	// Inputs, Outputs and States are the signature, in the model's order:
+	// indices of Operands, whose apertures must be HostInput, HostOutput and
+	// HostState.
+	Inputs, Outputs, States []uint32
+}
+
+// Block is a run of operations, submitted in order.
+type Block struct {
+	Name       string
+	Operations []Operation
+}
+
+// Operation is one step of the chain.
+type Operation struct {
+	// Name is OpName(i, Type) for the i-th operation of the function.
+	Name string
+	Type OpType
+	// Inputs and Outputs are indices of Function.Operands.
+	Inputs, Outputs []uint32
+	// Attrs is the one type that belongs to Type, never nil.
+	Attrs Attrs
+}
+
+// Operand is one value of a function: its layout and where its bytes are.
+type Operand struct {
+	Name     string
+	Desc     TensorDescriptor
+	Aperture Aperture
+	Port     IOPort
+}
+
+// IOPort names the buffer that holds an operand.
+type IOPort struct {
+	// Name is the model's name for a host aperture, the container's port for a
+	// surface, and free for an intermediate buffer.
+	Name string
+	// ByteSize is the size of the buffer. All of the operand lies inside it.
+	ByteSize uint64
+	// ApertureVA is the address in the engine's map, 0 where there is none.
+	ApertureVA uint64
+}
+
+// TensorDescriptor is the layout of an operand; see e5.fbs for the address of
+// an element. Dim and Stride run outermost first, Stride in bytes. The innermost
+// stride of a type narrower than a byte is 0: its elements are packed, and the
+// other strides count whole bytes.
+type TensorDescriptor struct {
+	Dim, Stride   []uint64
+	Storage       StorageType
+	ComponentPack int32 // channels side by side in one group; 0 and 1: planar
+}
+
+// Aperture says where the bytes of an operand are.
+type Aperture uint8
+
+const (
+	HostInput    = Aperture(fb.Aperturehost_input)   // the caller fills it
+	HostOutput   = Aperture(fb.Aperturehost_output)  // the caller reads it
+	HostState    = Aperture(fb.Aperturehost_state)   // kept from call to call
+	Surface      = Aperture(fb.Aperturesurface)      // an engine surface
+	Intermediate = Aperture(fb.Apertureintermediate) // between two operations
+)
+
+func (a Aperture) String() string {
+	if s, ok := fb.EnumNamesAperture[fb.Aperture(a)]; ok {
+		return s
+	}
+	return fmt.Sprintf("Aperture(%d)", uint8(a))
+}
+
+// Valid reports whether a is one of the five.
+func (a Aperture) Valid() bool { return a <= Intermediate }
+
+// OpType is the kind of an operation.
+type OpType uint8
+
+const (
+	Cast              = OpType(fb.OpTypeCast)
+	AneInference      = OpType(fb.OpTypeAneInference)
+	EirInference      = OpType(fb.OpTypeEirInference)
+	CpuInference      = OpType(fb.OpTypeCpuInference)
+	BnnsCpuInference  = OpType(fb.OpTypeBnnsCpuInference)
+	MlcCpuInference   = OpType(fb.OpTypeMlcCpuInference)
+	MpsGraphInference = OpType(fb.OpTypeMpsGraphInference)
+	E5MinimalCpu      = OpType(fb.OpTypeE5MinimalCpu)
+	Quant             = OpType(fb.OpTypeQuant)
+	Dequant           = OpType(fb.OpTypeDequant)
+	Barrier           = OpType(fb.OpTypeBarrier)
+	JitCall           = OpType(fb.OpTypeJitCall)
+)
+
+func (t OpType) String() string {
+	if s, ok := fb.EnumNamesOpType[fb.OpType(t)]; ok {
+		return s
+	}
+	return fmt.Sprintf("OpType(%d)", uint8(t))
+}
+
+// Valid reports whether t is one of the twelve.
+func (t OpType) Valid() bool { return t <= JitCall }
+
+// OpName is the name of the i-th operation of a function, "Op0_Cast".
+func OpName(i int, t OpType) string { return fmt.Sprintf("Op%d_%s", i, t) }
+
+// AddOperand appends o and returns its index.
+func (f *Function) AddOperand(o Operand) uint32 {
+	f.Operands = append(f.Operands, o)
+	return uint32(len(f.Operands) - 1)
+}
+
+// AddOp appends an operation to the last block, which it makes when there is
+// none, and names it after its place in the function.
+func (f *Function) AddOp(inputs, outputs []uint32, attrs Attrs) {
+	if len(f.Blocks) == 0 {
+		f.Blocks = append(f.Blocks, Block{Name: "block0"})
+	}
+	n := 0
+	for i := range f.Blocks {
+		n += len(f.Blocks[i].Operations)
+	}
+	t := attrs.OpType()
+	b := &f.Blocks[len(f.Blocks)-1]
+	b.Operations = append(b.Operations, Operation{Name: OpName(n, t), Type: t, Inputs: inputs, Outputs: outputs, Attrs: attrs})
+}

@@ -1,0 +1,176 @@
+package hwx
+
+// Procedure is a program or procedure command, seen without its form.
+type Procedure struct {
+	Name       string
+	Main       bool           // the flavour-1 program
+	Entry      uint64         // engine address of the first task
+	FirstWords int            // words of the first task
+	Tasks      int            // tasks in the chain
+	Bars       map[int]uint64 // buffer-access registers that are not zero
+	Program    *Program
+}
+
+// each calls do for every command of type T, in file order.
+func each[T Command](f *File, do func(T)) {
+	for _, c := range f.Commands {
+		if c, ok := c.(T); ok {
+			do(c)
+		}
+	}
+}
+
+func all[T Command](f *File) (l []T) {
+	each(f, func(c T) { l = append(l, c) })
+	return l
+}
+
+// Segments lists the segments in file order.
+func (f *File) Segments() []*Segment { return all[*Segment](f) }
+
+// Ports lists the ports in file order.
+func (f *File) Ports() []*Port { return all[*Port](f) }
+
+// Tensors lists the bound tensors in file order.
+func (f *File) Tensors() []*Tensor { return all[*Tensor](f) }
+
+// Procedures lists the program and the further procedures in file order.
+func (f *File) Procedures() []Procedure {
+	var l []Procedure
+	each(f, func(p *Program) {
+		q := Procedure{Name: p.Name, Main: p.Flavor == FlavorProgram, Entry: p.Entry,
+			FirstWords: p.FirstWords(), Tasks: int(p.Tasks), Bars: map[int]uint64{}, Program: p}
+		for i, v := range p.Bars {
+			if v != 0 {
+				q.Bars[i] = v
+			}
+		}
+		l = append(l, q)
+	})
+	return l
+}
+
+// Symbols lists the symbols of every symbol table.
+func (f *File) Symbols() []Symbol {
+	var l []Symbol
+	each(f, func(t *Symtab) { l = append(l, t.Symbols...) })
+	return l
+}
+
+// Banner is the text of the build banner, "" without one.
+func (f *File) Banner() string {
+	for _, c := range f.Commands {
+		if c, ok := c.(*Ident); ok {
+			return c.Text
+		}
+	}
+	return ""
+}
+
+// Sections lists the sections in file order; the symbol table and relocations
+// count them from 1.
+func (f *File) Sections() []*Section {
+	var l []*Section
+	each(f, func(s *Segment) { l = append(l, s.Sections...) })
+	return l
+}
+
+// Section finds a section by segment and name, nil when there is none.
+func (f *File) Section(segment, section string) *Section {
+	for _, c := range f.Commands {
+		if s, ok := c.(*Segment); ok && s.Name.String() == segment {
+			for _, q := range s.Sections {
+				if q.Name.String() == section {
+					return q
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// SegmentAt is the segment whose range of engine addresses holds addr, or nil.
+func (f *File) SegmentAt(addr uint64) *Segment {
+	for _, c := range f.Commands {
+		if s, ok := c.(*Segment); ok && addr >= s.VMAddr && addr-s.VMAddr < s.VMSize {
+			return s
+		}
+	}
+	return nil
+}
+
+// TextBytes is the task stream, nil without a __TEXT,__text section.
+func (f *File) TextBytes() []byte {
+	if s := f.Section(SegText, SectText); s != nil {
+		return s.Bytes()
+	}
+	return nil
+}
+
+// TextOf gives the whole task stream and the byte offset in it of the
+// procedure's first task; ok is false when the entry lies outside it. Offsets in
+// task headers count from the start of the stream, not from the entry.
+func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) {
+	s := f.Section(SegText, SectText)
+	if s == nil {
+		return nil, 0, false
+	}
+	text = s.Bytes()
+	if p.Entry < s.Addr || p.Entry-s.Addr >= uint64(len(text)) {
+		return nil, 0, false
+	}
+	return text, int(p.Entry - s.Addr), true
+}
+
+// ConstantSections lists the sections that hold constants, either form:
+// __TEXT,__const, or __KERN_0,__kern_0 and those that go on behind it.
+func (f *File) ConstantSections() []*Section {
+	if s := f.Section(SegText, SectConst); s != nil {
+		return []*Section{s}
+	}
+	var l []*Section
+	for i := 0; ; i++ {
+		seg, sect := kernelNames(i)
+		s := f.Section(seg, sect)
+		if s == nil {
+			return l
+		}
+		l = append(l, s)
+	}
+}
+
+// ConstantBytes gives the constants of either form, nil without any. In a file
+// that was read they are the input's own bytes, however many sections they
+// take: several follow each other in the file. Else parts are joined.
+func (f *File) ConstantBytes() []byte {
+	l := f.ConstantSections()
+	if len(l) == 1 {
+		return l[0].Bytes()
+	}
+	if b := f.adjacent(l); b != nil {
+		return b
+	}
+	var b []byte
+	for _, s := range l {
+		b = append(b, s.Bytes()...)
+	}
+	return b
+}
+
+// adjacent gives the sections' contents as one slice of the file that was read,
+// nil when they are not that.
+func (f *File) adjacent(l []*Section) []byte {
+	if len(l) == 0 {
+		return nil
+	}
+	start := uint64(l[0].Offset)
+	end := start
+	for _, s := range l {
+		if uint64(s.Offset) != end || len(s.Parts) != 1 || s.Size == 0 || uint64(len(s.Parts[0])) != s.Size ||
+			s.Size > uint64(len(f.data)) || end > uint64(len(f.data))-s.Size || &s.Parts[0][0] != &f.data[end] {
+			return nil
+		}
+		end += s.Size
+	}
+	return f.data[start:end:end]
+}

@@ -1,0 +1,61 @@
+package hwx
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FormatError says what is wrong with the bytes of a container and where.
+type FormatError struct {
+	Off   int64  // absolute byte offset, in the file, of the field at fault
+	Field string // the field, as "segment 2.section 0.size"
+	Msg   string // the rule that is broken, with its limit and what to do where that helps
+	Val   any    // the value found, nil when there is none
+	Err   error  // the cause, when another error is behind this one
+}
+
+// Error gives the place first, then rule and value.
+func (e *FormatError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hwx: byte %#x", e.Off)
+	if e.Field != "" {
+		b.WriteString(", " + e.Field)
+	}
+	b.WriteString(": " + e.Msg)
+	switch v := e.Val.(type) {
+	case nil:
+	case string:
+		fmt.Fprintf(&b, " (found %q)", v)
+	case uint32, uint64, int, int64, uint8, uint16:
+		fmt.Fprintf(&b, " (found %#x)", v)
+	default:
+		fmt.Fprintf(&b, " (found %v)", v)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// BuildError says what is wrong with an Image handed to Build.
+type BuildError struct {
+	Field string // the part of the Image, as "Surfaces[1].Size"
+	Msg   string // the rule, its limit, and what to do
+	Val   any    // the value at fault, nil when there is none
+}
+
+// Error names the part of the image, the rule and the value.
+func (e *BuildError) Error() string {
+	s := "hwx: image " + e.Field + ": " + e.Msg
+	switch v := e.Val.(type) {
+	case nil:
+		return s
+	case string:
+		return s + fmt.Sprintf(" (got %q)", v)
+	default:
+		return s + fmt.Sprintf(" (got %#x)", v)
+	}
+}

@@ -1,0 +1,206 @@
+package hwx
+
+// File is a container, typed. Commands keep the order of the file.
+type File struct {
+	Header   Header
+	Commands []Command
+	Gaps     []Gap // bytes between the parts that are not zero, by offset
+	Size     int64 // bytes in the file
+
+	data []byte // the input of Read
+}
+
+// Header holds the words of the header that are not counts; magic, number and
+// size of the commands follow from the rest.
+type Header struct {
+	CPUType    uint32
+	CPUSubtype uint32
+	FileType   uint32
+	Flags      uint32
+	Reserved   uint32
+}
+
+// Gap is a run of bytes that belongs to no part of the file.
+type Gap struct {
+	Off  int64
+	Data []byte
+}
+
+// Command is one load command: *Segment, *Port, *Program, *Tensor, *Ident,
+// *Symtab or *Raw.
+type Command interface {
+	// Kind is the command's number.
+	Kind() uint32
+	// append writes the command's bytes behind b; the size word is the
+	// caller's to fill.
+	append(b []byte) ([]byte, error)
+}
+
+// Name is a segment or section name, padded with zeros.
+type Name [16]byte
+
+// MakeName gives the Name of s; bytes past 16 are cut.
+func MakeName(s string) (n Name) { copy(n[:], s); return n }
+
+// String is the name up to its first zero.
+func (n Name) String() string {
+	for i, c := range n {
+		if c == 0 {
+			return string(n[:i])
+		}
+	}
+	return string(n[:])
+}
+
+// Segment is a range of engine addresses and, for some, of the file.
+type Segment struct {
+	Name              Name
+	VMAddr, VMSize    uint64
+	FileOff, FileSize uint64
+	MaxProt, InitProt uint32
+	Flags             uint32
+	Sections          []*Section
+	Tail              []byte // bytes behind the last section, normally none
+}
+
+// Section is a part of a segment.
+type Section struct {
+	Name, Segment Name
+	Addr, Size    uint64
+	Offset        uint32 // in the file; 0 when the section has no bytes there
+	Align         uint32 // power of two
+	RelocOff      uint32
+	Flags         uint32
+	Reserved      [3]uint32
+	Relocs        []Reloc
+	Parts         [][]byte // contents, Size bytes in all; nil when not in the file
+}
+
+// Bytes gives the contents: without a copy when they are one part, as in every
+// file that was read; nil for a section that has no bytes in the file.
+func (s *Section) Bytes() []byte {
+	switch len(s.Parts) {
+	case 0:
+		return nil
+	case 1:
+		return s.Parts[0]
+	}
+	b := make([]byte, 0, s.Size)
+	for _, p := range s.Parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
+// Reloc is a word that the loader adjusts by the base of a section.
+type Reloc struct {
+	Addr uint32 // byte offset inside the section that has the relocation
+	Info uint32 // kind in the high byte, section (from 1) below
+}
+
+// Section is the number, from 1, of the section the word points into.
+func (r Reloc) Section() int { return int(r.Info & 0xffffff) }
+
+// Port binds a name to a window.
+type Port struct {
+	Name    string
+	NameOff uint32
+	Unknown uint32 // +0x0c, always 0
+	Addr    uint32
+	Tail    []byte // bytes from +0x14, when not the name and its padding
+}
+
+// Program is a program or procedure descriptor: one entry into the tasks.
+type Program struct {
+	Flavor     uint32 // FlavorProgram or FlavorProcedure
+	Bars       [Bars]uint64
+	Entry      uint64 // address of the first task
+	FirstLess1 uint32 // words of the first task, minus one
+	Tasks      uint32
+	Unknown820 uint32    // 0
+	Mask       uint32    // +0x824, 0xffff
+	Unknown828 [5]uint32 // 0
+	NameOff    uint32
+	Unknown840 []uint32 // from +0x840 to the end of the state; see format.go
+	Name       string
+	Tail       []byte // bytes behind the state, when not the name and its padding
+}
+
+// FirstWords is the number of words of the first task.
+func (p *Program) FirstWords() int { return int(int64(p.FirstLess1) + 1) }
+
+// Tensor describes a bound tensor.
+type Tensor struct {
+	Unknown10  uint32 // 3
+	Binding    uint32 // BindInput or BindOutput
+	Procedure  string
+	ProcOff    uint32
+	Unknown1C  uint32 // 0
+	Name       string
+	NameOff    uint32
+	Element    uint32    // element code, 5 fp16
+	Dims       [4]uint32 // N, C, H, W
+	Depth      uint32    // 1
+	Unknown3C  [5]uint32 // 0
+	Strides    [4]uint64 // bytes between neighbours along N, C, H, W
+	BatchBytes uint64    // bytes of one batch element
+	Unknown78  uint32    // 1
+	Name2      string
+	Name2Off   uint32
+	Span       uint64   // input: bytes of the surface; output: to past the last element
+	More       []uint32 // state words past those known
+	Tail       []byte   // bytes behind the state, when not the names and their padding
+}
+
+// Ident is the build banner.
+type Ident struct {
+	Text string
+	Tail []byte // bytes from +0x08, when not the text and its padding
+}
+
+// Symtab is the symbol table.
+type Symtab struct {
+	SymOff  uint32
+	StrOff  uint32
+	StrSize uint32
+	Symbols []Symbol
+	Strings []byte // string table, when not a NUL and the names in order
+	Tail    []byte // bytes behind the command's known fields, normally none
+}
+
+// Symbol is one entry of the symbol table.
+type Symbol struct {
+	Name    string
+	NameOff uint32
+	Type    uint8
+	Sect    uint8 // section from 1, 0 none
+	Desc    uint16
+	Value   uint64
+}
+
+// Raw is a command kept as it was: its number is not known, or its flavour.
+type Raw struct {
+	Cmd  uint32
+	Data []byte // everything behind the size word
+}
+
+// Kind implements Command.
+func (*Segment) Kind() uint32 { return CmdSegment }
+
+// Kind implements Command.
+func (*Port) Kind() uint32 { return CmdPort }
+
+// Kind implements Command.
+func (*Program) Kind() uint32 { return CmdThread }
+
+// Kind implements Command.
+func (*Tensor) Kind() uint32 { return CmdThread }
+
+// Kind implements Command.
+func (*Ident) Kind() uint32 { return CmdIdent }
+
+// Kind implements Command.
+func (*Symtab) Kind() uint32 { return CmdSymtab }
+
+// Kind implements Command.
+func (r *Raw) Kind() uint32 { return r.Cmd }

@@ -1,0 +1,105 @@
+package hwx
+
+// Layout is the order in which addresses are given out.
+type Layout int
+
+const (
+	// SurfacesFirst is the order of the current compiler, and zinc's: scratch,
+	// surfaces, text, constants.
+	SurfacesFirst Layout = iota
+	// TextFirst is the order of the oldest single-task files: text and
+	// constants, then the surfaces. It goes with the older program descriptor
+	// (0x214 words of state).
+	TextFirst
+)
+
+// Image says what a new container must hold. Build gives it addresses.
+type Image struct {
+	CPUSubtype uint32 // SubtypeH13 ...
+	// Split puts the constants into segments of their own (__KERN_0,__kern_0,
+	// --split-kernel-section=true), not into __TEXT,__const behind the tasks.
+	Split  bool
+	Layout Layout
+	// Text is the task stream. Tasks lie on 256 bytes, the first at 0; the
+	// next-task words count from the start of Text.
+	Text []byte
+	// Constants are the packed coefficients: one run of bytes, given in parts
+	// that are never joined in memory. Without any the split form has no kernel
+	// segment and the other one a zero section of 0x4000 bytes.
+	Constants [][]byte
+	// Scratch is the size in bytes of __DATA,__bss; 0 for none. SurfacesFirst only.
+	Scratch uint64
+	// Surfaces get their windows in this order. One input and one output at least.
+	Surfaces []Surface
+	// TensorOrder names every surface once, in the order of the tensor commands:
+	// the order in which the caller binds them, which need not be that of the
+	// addresses. Nil means by procedure, inputs first, each as in Surfaces.
+	TensorOrder []string
+	// Procedures: the first is the program (entry 0); the others are written as
+	// procedure commands. One at least.
+	Procedures []Entry
+	// Kernels are the tiles named in the symbol table, in this order.
+	Kernels []Kernel
+	// Banner is the build banner, a line each, without line ends.
+	Banner []string
+	// MaxKernelSection is the ceiling in bytes of one kernel section, a multiple
+	// of Page; 0 means the constant MaxKernelSection. Split only. Constants beyond
+	// it go on in __KERN_1 and so on, next to each other in addresses and file.
+	MaxKernelSection uint64
+}
+
+// Surface is a window onto a buffer that the caller of the program binds.
+type Surface struct {
+	Name       string // unique in the file
+	Procedure  string // the procedure that binds it
+	Binding    uint32 // BindInput or BindOutput
+	Element    uint32 // element code, 5 fp16
+	Dims       [4]uint32
+	Strides    [4]uint64 // bytes, along N, C, H, W
+	BatchBytes uint64    // bytes of one batch element
+	Size       uint64    // bytes of the window
+}
+
+// Entry is one procedure of the program.
+type Entry struct {
+	Name       string // unique in the file
+	Offset     uint64 // byte offset in Text of its first task
+	FirstWords uint32 // words of its first task
+	Tasks      uint32 // tasks in its chain
+	Bars       map[int]BarRef
+	// Relocs are the byte offsets in Text of the live coefficient base address
+	// registers of its tasks; the words there are offsets into the constants.
+	Relocs []uint32
+}
+
+// BarKind is what a buffer-access register points at.
+type BarKind int
+
+// What a buffer-access register can point at.
+const (
+	BarText      BarKind = iota + 1 // __TEXT,__text
+	BarConstants                    // first byte of the constants; left 0 when the file has none
+	BarScratch                      // __DATA,__bss
+	BarSurface                      // the window of a surface
+)
+
+// BarRef names the section or surface behind a buffer-access register.
+type BarRef struct {
+	Kind    BarKind
+	Surface string // for BarSurface
+}
+
+// Kernel is a tile of the constants, named for the symbol table.
+type Kernel struct {
+	Name   string // K<SHA-256 in hex>_ne_<lane>
+	Offset uint64 // byte offset in the constants; their end for an unused lane
+	Live   bool   // false for an unused lane
+}
+
+// Addresses are the engine addresses Build gave out.
+type Addresses struct {
+	Text      uint64
+	Constants uint64 // 0 when the file has none
+	Scratch   uint64 // 0 when the file has none
+	Surfaces  map[string]uint64
+}

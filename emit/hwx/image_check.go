@@ -1,0 +1,186 @@
+package hwx
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxSurfaces keeps the shapes' type numbers within a symbol's 16-bit desc.
+const maxSurfaces = 10000
+
+// check refuses an image that has no container. total is the size of its
+// constants.
+func (m *Image) check(total uint64) error {
+	if _, ok := programForms[m.Layout]; !ok {
+		return &BuildError{Field: "Layout", Msg: "want SurfacesFirst or TextFirst", Val: int(m.Layout)}
+	}
+	if len(m.Text) == 0 || len(m.Text)%4 != 0 {
+		return &BuildError{Field: "Text", Msg: "want a whole number of 32-bit words, one task at least; bytes", Val: len(m.Text)}
+	}
+	if m.Layout == TextFirst && m.Scratch != 0 {
+		return &BuildError{Field: "Scratch", Msg: "only SurfacesFirst has a place for scratch", Val: m.Scratch}
+	}
+	if m.Scratch > AddrLimit {
+		return &BuildError{Field: "Scratch", Msg: "larger than the engine's address space", Val: m.Scratch}
+	}
+	if m.MaxKernelSection%Page != 0 {
+		return &BuildError{Field: "MaxKernelSection", Msg: fmt.Sprintf("want a multiple of %#x", Page), Val: m.MaxKernelSection}
+	}
+	if len(m.Procedures) == 0 {
+		return &BuildError{Field: "Procedures", Msg: "want one at least"}
+	}
+	if len(m.Surfaces) > maxSurfaces {
+		return &BuildError{Field: "Surfaces", Msg: fmt.Sprintf("limit %d", maxSurfaces), Val: len(m.Surfaces)}
+	}
+	for i, l := range m.Banner {
+		if slices.ContainsFunc([]byte(l), func(c byte) bool { return c == 0 || c == '\n' }) {
+			return &BuildError{Field: fmt.Sprintf("Banner[%d]", i), Msg: "a line holds neither NUL nor line end", Val: l}
+		}
+	}
+	procs, surfaces := map[string]bool{}, map[string]bool{}
+	for i := range m.Procedures {
+		if err := m.Procedures[i].check(fmt.Sprintf("Procedures[%d]", i), m, procs); err != nil {
+			return err
+		}
+	}
+	if m.Procedures[0].Offset != 0 {
+		return &BuildError{Field: "Procedures[0].Offset", Msg: "the program starts at the start of the text", Val: m.Procedures[0].Offset}
+	}
+	for i := range m.Surfaces {
+		if err := m.Surfaces[i].check(fmt.Sprintf("Surfaces[%d]", i), procs, surfaces); err != nil {
+			return err
+		}
+	}
+	if err := m.checkOrder(surfaces); err != nil {
+		return err
+	}
+	for i := range m.Procedures {
+		if err := m.Procedures[i].checkBars(fmt.Sprintf("Procedures[%d].Bars", i), m, surfaces); err != nil {
+			return err
+		}
+	}
+	for i, k := range m.Kernels {
+		field := fmt.Sprintf("Kernels[%d]", i)
+		if err := imageName(field+".Name", k.Name); err != nil {
+			return err
+		}
+		if total == 0 {
+			return &BuildError{Field: field, Msg: "names a tile of an image without constants", Val: k.Name}
+		}
+		if k.Offset > total || k.Live && k.Offset == total {
+			return &BuildError{Field: field + ".Offset", Msg: fmt.Sprintf("outside the constants (%#x bytes)", total), Val: k.Offset}
+		}
+	}
+	return nil
+}
+
+// checkOrder wants every surface once in TensorOrder, when there is one.
+func (m *Image) checkOrder(surfaces map[string]bool) error {
+	if m.TensorOrder == nil {
+		return nil
+	}
+	if len(m.TensorOrder) != len(m.Surfaces) {
+		return &BuildError{Field: "TensorOrder", Msg: fmt.Sprintf("want the %d surfaces, each once", len(m.Surfaces)), Val: len(m.TensorOrder)}
+	}
+	seen := map[string]bool{}
+	for i, n := range m.TensorOrder {
+		if !surfaces[n] || seen[n] {
+			return &BuildError{Field: fmt.Sprintf("TensorOrder[%d]", i), Msg: "no surface of that name, or named twice", Val: n}
+		}
+		seen[n] = true
+	}
+	return nil
+}
+
+func imageName(field, s string) error {
+	if s == "" {
+		return &BuildError{Field: field, Msg: "want a name"}
+	}
+	if err := checkName(field, s); err != nil {
+		return &BuildError{Field: field, Msg: fmt.Sprintf("want at most %d bytes and no NUL", maxName), Val: s}
+	}
+	return nil
+}
+
+// maxSurfaceName leaves room for the shape in the symbol of a surface.
+const maxSurfaceName = maxName - 512
+
+func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
+	if err := imageName(field+".Name", e.Name); err != nil {
+		return err
+	}
+	if seen[e.Name] {
+		return &BuildError{Field: field + ".Name", Msg: "procedure names are unique in a file", Val: e.Name}
+	}
+	seen[e.Name] = true
+	n := uint64(len(m.Text))
+	if e.Offset%TaskAlign != 0 || e.Offset >= n {
+		return &BuildError{Field: field + ".Offset", Msg: fmt.Sprintf("want a multiple of %#x inside the text (%#x bytes)", TaskAlign, n), Val: e.Offset}
+	}
+	if e.FirstWords == 0 || uint64(e.FirstWords)*4 > n-e.Offset {
+		return &BuildError{Field: field + ".FirstWords", Msg: fmt.Sprintf("the first task must lie inside the text (%#x bytes)", n), Val: e.FirstWords}
+	}
+	if e.Tasks == 0 {
+		return &BuildError{Field: field + ".Tasks", Msg: "want one at least", Val: e.Tasks}
+	}
+	return nil
+}
+
+func (e *Entry) checkBars(field string, m *Image, surfaces map[string]bool) error {
+	slots := make([]int, 0, len(e.Bars))
+	for i := range e.Bars {
+		slots = append(slots, i)
+	}
+	slices.Sort(slots)
+	for _, i := range slots {
+		ref, field := e.Bars[i], fmt.Sprintf("%s[%d]", field, i)
+		if i < 0 || i >= Bars {
+			return &BuildError{Field: field, Msg: fmt.Sprintf("there are %d buffer-access registers", Bars), Val: i}
+		}
+		switch {
+		case ref.Kind == BarText || ref.Kind == BarConstants:
+		case ref.Kind == BarScratch:
+			if m.Scratch == 0 {
+				return &BuildError{Field: field, Msg: "points at scratch, of which the image has none"}
+			}
+		case ref.Kind == BarSurface:
+			if !surfaces[ref.Surface] {
+				return &BuildError{Field: field, Msg: "no surface of that name", Val: ref.Surface}
+			}
+		default:
+			return &BuildError{Field: field + ".Kind", Msg: "want BarText, BarConstants, BarScratch or BarSurface", Val: int(ref.Kind)}
+		}
+	}
+	return nil
+}
+
+func (s *Surface) check(field string, procs, seen map[string]bool) error {
+	if err := imageName(field+".Name", s.Name); err != nil {
+		return err
+	}
+	if len(s.Name) > maxSurfaceName {
+		return &BuildError{Field: field + ".Name", Msg: fmt.Sprintf("want at most %d bytes", maxSurfaceName), Val: s.Name}
+	}
+	if seen[s.Name] {
+		return &BuildError{Field: field + ".Name", Msg: "surface names are unique in a file", Val: s.Name}
+	}
+	seen[s.Name] = true
+	if !procs[s.Procedure] {
+		return &BuildError{Field: field + ".Procedure", Msg: "no procedure of that name", Val: s.Procedure}
+	}
+	if _, ok := windows[s.Binding]; !ok {
+		return &BuildError{Field: field + ".Binding", Msg: "want BindInput or BindOutput", Val: s.Binding}
+	}
+	if s.Size == 0 || s.Size > AddrLimit {
+		return &BuildError{Field: field + ".Size", Msg: fmt.Sprintf("want 1 to %#x bytes", uint64(AddrLimit)), Val: s.Size}
+	}
+	for i, d := range s.Dims {
+		if d == 0 {
+			return &BuildError{Field: fmt.Sprintf("%s.Dims[%d]", field, i), Msg: "an extent is 1 at least; pad ranks below four with ones", Val: d}
+		}
+	}
+	if n, ok := s.span(); !ok || n > s.Size {
+		return &BuildError{Field: field + ".Strides", Msg: fmt.Sprintf("extents %v with strides %v pass the surface's size", s.Dims, s.Strides), Val: s.Size}
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package hwx
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// hex is a number that JSON carries as a hexadecimal string: engine addresses
+// and 64-bit sizes do not survive every reader's floating point.
+type hex uint64
+
+// MarshalText implements encoding.TextMarshaler.
+func (h hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#x", uint64(h)), nil }
+
+type fileJSON struct {
+	Size     int64         `json:"size"`
+	Header   headerJSON    `json:"header"`
+	Commands []commandJSON `json:"commands"`
+	Gaps     []gapJSON     `json:"gaps,omitempty"`
+}
+
+type headerJSON struct {
+	Magic      hex    `json:"magic"`
+	CPUType    hex    `json:"cputype"`
+	CPUSubtype uint32 `json:"cpusubtype"`
+	FileType   uint32 `json:"filetype"`
+	Flags      hex    `json:"flags"`
+}
+
+type gapJSON struct {
+	Offset hex `json:"offset"`
+	Size   int `json:"size"`
+}
+
+// commandJSON holds what every command has and one of the typed parts.
+type commandJSON struct {
+	Cmd     hex          `json:"cmd"`
+	Offset  hex          `json:"offset"`
+	Size    int64        `json:"size"`
+	Segment *segmentJSON `json:"segment,omitempty"`
+	Port    *portJSON    `json:"port,omitempty"`
+	Program *programJSON `json:"program,omitempty"`
+	Tensor  *tensorJSON  `json:"tensor,omitempty"`
+	Banner  []string     `json:"banner,omitempty"`
+	Symbols []symbolJSON `json:"symbols,omitempty"`
+	Raw     int          `json:"raw_bytes,omitempty"`
+}
+
+type segmentJSON struct {
+	Name     string        `json:"name"`
+	VMAddr   hex           `json:"vmaddr"`
+	VMSize   hex           `json:"vmsize"`
+	FileOff  hex           `json:"fileoff"`
+	FileSize hex           `json:"filesize"`
+	Prot     string        `json:"prot"`
+	Flags    hex           `json:"flags"`
+	Sections []sectionJSON `json:"sections"`
+}
+
+type sectionJSON struct {
+	Name   string      `json:"name"`
+	Addr   hex         `json:"addr"`
+	Size   hex         `json:"size"`
+	Offset hex         `json:"offset"`
+	Align  uint32      `json:"align"`
+	Flags  hex         `json:"flags"`
+	Relocs []relocJSON `json:"relocs,omitempty"`
+}
+
+type relocJSON struct {
+	Addr    hex    `json:"addr"`
+	Kind    uint32 `json:"kind"`
+	Section int    `json:"section"`
+}
+
+type portJSON struct {
+	Name string `json:"name"`
+	Addr hex    `json:"addr"`
+}
+
+type programJSON struct {
+	Name       string      `json:"name"`
+	Flavor     uint32      `json:"flavor"`
+	Entry      hex         `json:"entry"`
+	FirstWords int         `json:"first_words"`
+	Tasks      uint32      `json:"tasks"`
+	Bars       map[int]hex `json:"bars"`
+	Unknown840 []uint32    `json:"unknown_840"`
+}
+
+type tensorJSON struct {
+	Name       string    `json:"name"`
+	Procedure  string    `json:"procedure"`
+	Binding    string    `json:"binding"`
+	Element    uint32    `json:"element"`
+	Dims       [4]uint32 `json:"dims"`
+	Strides    [4]uint64 `json:"strides"`
+	BatchBytes uint64    `json:"batch_bytes"`
+	Span       uint64    `json:"span"`
+}
+
+type symbolJSON struct {
+	Name    string `json:"name"`
+	Type    hex    `json:"type"`
+	Section uint8  `json:"section"`
+	Desc    uint16 `json:"desc"`
+	Value   hex    `json:"value"`
+}
+
+// JSON gives the container as indented JSON with a line end. Keys keep their
+// order; addresses, offsets and sizes of segments are hexadecimal strings.
+func JSON(f *File) ([]byte, error) {
+	at, size, err := f.offsets()
+	if err != nil {
+		return nil, err
+	}
+	h := f.Header
+	v := fileJSON{Size: f.Size, Header: headerJSON{Magic, hex(h.CPUType), h.CPUSubtype, h.FileType, hex(h.Flags)}}
+	for i, c := range f.Commands {
+		j := commandJSON{Cmd: hex(c.Kind()), Offset: hex(at[i]), Size: size[i]}
+		switch c := c.(type) {
+		case *Segment:
+			j.Segment = c.view()
+		case *Port:
+			j.Port = &portJSON{c.Name, hex(c.Addr)}
+		case *Program:
+			j.Program = c.view()
+		case *Tensor:
+			j.Tensor = &tensorJSON{c.Name, c.Procedure, bindingName(c.Binding), c.Element, c.Dims, c.Strides, c.BatchBytes, c.Span}
+		case *Ident:
+			j.Banner = strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")
+		case *Symtab:
+			for _, s := range c.Symbols {
+				j.Symbols = append(j.Symbols, symbolJSON{s.Name, hex(s.Type), s.Sect, s.Desc, hex(s.Value)})
+			}
+		case *Raw:
+			j.Raw = len(c.Data)
+		}
+		v.Commands = append(v.Commands, j)
+	}
+	for _, g := range f.Gaps {
+		v.Gaps = append(v.Gaps, gapJSON{hex(g.Off), len(g.Data)})
+	}
+	b, err := json.MarshalIndent(v, "", " ")
+	return append(b, '\n'), err
+}
+
+func (s *Segment) view() *segmentJSON {
+	j := &segmentJSON{s.Name.String(), hex(s.VMAddr), hex(s.VMSize), hex(s.FileOff), hex(s.FileSize), protection(s.InitProt), hex(s.Flags), []sectionJSON{}}
+	for _, c := range s.Sections {
+		q := sectionJSON{Name: c.Name.String(), Addr: hex(c.Addr), Size: hex(c.Size), Offset: hex(c.Offset), Align: c.Align, Flags: hex(c.Flags)}
+		for _, r := range c.Relocs {
+			q.Relocs = append(q.Relocs, relocJSON{hex(r.Addr), r.Info >> 24, r.Section()})
+		}
+		j.Sections = append(j.Sections, q)
+	}
+	return j
+}
+
+func (p *Program) view() *programJSON {
+	j := &programJSON{p.Name, p.Flavor, hex(p.Entry), p.FirstWords(), p.Tasks, map[int]hex{}, p.Unknown840}
+	for i, a := range p.Bars {
+		if a != 0 {
+			j.Bars[i] = hex(a)
+		}
+	}
+	return j
+}

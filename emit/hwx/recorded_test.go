@@ -1,0 +1,121 @@
+package hwx_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+)
+
+// word is a 32-bit word or address recorded as a hexadecimal string.
+type word uint64
+
+func (w *word) UnmarshalText(b []byte) error {
+	n, err := strconv.ParseUint(strings.TrimPrefix(string(b), "0x"), 16, 64)
+	*w = word(n)
+	return err
+}
+
+// recorded is what the current compiler made of one small program.
+type recorded struct {
+	Tasks []struct {
+		Header  []word
+		Records []struct {
+			Addr  word
+			Words []word
+		}
+	}
+	Program struct {
+		Code      uint32
+		Size      int    `json:"command_size"`
+		Constants word   `json:"constant_address"`
+		Text      word   `json:"text_address"`
+		Resources []word `json:"resource_addresses"`
+		Tasks     uint32 `json:"task_count"`
+		First     uint32 `json:"task_words_minus_one"`
+	} `json:"program_descriptor"`
+	Tensors []struct {
+		Binding uint32
+		Element uint32 `json:"element_code"`
+		Shape   [4]uint32
+		Strides [4]uint64
+		Total   uint64 `json:"total_bytes"`
+	} `json:"tensor_descriptors"`
+	Constants struct {
+		Size int
+	} `json:"constant_section"`
+}
+
+// text puts the recorded tasks where their chain says.
+func (r *recorded) text() []byte {
+	var b []byte
+	for i, t := range r.Tasks {
+		if i > 0 {
+			b = append(b, make([]byte, int(r.Tasks[i-1].Header[7])-len(b))...)
+		}
+		add := func(w word) { b = append(b, byte(w), byte(w>>8), byte(w>>16), byte(w>>24)) }
+		for _, w := range t.Header {
+			add(w)
+		}
+		for _, rec := range t.Records {
+			add(word(len(rec.Words)-1)<<26 | rec.Addr)
+			for _, w := range rec.Words {
+				add(w)
+			}
+		}
+	}
+	return b
+}
+
+// TestRecordedAddresses builds a container round the recorded tasks, surfaces
+// and constants of every case. Scratch, surfaces, text and constants must come
+// to lie where the current compiler put text and constants, and the program
+// descriptor must have its size.
+func TestRecordedAddresses(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no recorded cases: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r recorded
+			if err := json.Unmarshal(b, &r); err != nil {
+				t.Fatal(err)
+			}
+			img := &hwx.Image{CPUSubtype: hwx.SubtypeH13, Text: r.text(), Constants: [][]byte{make([]byte, r.Constants.Size)}}
+			first := word(1 << 40)
+			for _, a := range r.Program.Resources {
+				if a != 0 {
+					first = min(first, a)
+				}
+			}
+			img.Scratch = uint64(first) - hwx.Base
+			for i, x := range r.Tensors {
+				img.Surfaces = append(img.Surfaces, hwx.Surface{Name: "t" + strconv.Itoa(i), Procedure: "net", Binding: x.Binding,
+					Element: x.Element, Dims: x.Shape, Strides: x.Strides, BatchBytes: x.Total, Size: x.Total * uint64(x.Shape[0])})
+			}
+			img.Procedures = []hwx.Entry{{Name: "net", FirstWords: r.Program.First + 1, Tasks: r.Program.Tasks,
+				Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}}}}
+			f, addrs, file := build(t, img)
+			if addrs.Text != uint64(r.Program.Text) || addrs.Constants != uint64(r.Program.Constants) {
+				t.Errorf("text at %#x, constants at %#x; recorded %#x and %#x", addrs.Text, addrs.Constants, r.Program.Text, r.Program.Constants)
+			}
+			at := offsetOf(t, file, hwx.CmdThread, hwx.FlavorProgram)
+			if words, size := int(file[at+12])|int(file[at+13])<<8, int(file[at+4])|int(file[at+5])<<8; words != int(r.Program.Code) || size != r.Program.Size {
+				t.Errorf("program of %#x words in %#x bytes; recorded %#x and %#x", words, size, r.Program.Code, r.Program.Size)
+			}
+			if bars := f.Procedures()[0].Bars; bars[1] != uint64(r.Program.Constants) {
+				t.Errorf("register 1 is %#x", bars[1])
+			}
+		})
+	}
+}

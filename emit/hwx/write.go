@@ -1,0 +1,140 @@
+package hwx
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// zeros is what fills the room between the parts of a file.
+var zeros [Page]byte
+
+// piece is a run of bytes with its place in the file.
+type piece struct {
+	off  int64
+	data []byte
+	what string
+}
+
+// pieces gives every part of the file, by offset. They never overlap.
+func (f *File) pieces() ([]piece, error) {
+	head, err := f.head()
+	if err != nil {
+		return nil, err
+	}
+	ps := []piece{{0, head, "load commands"}}
+	add := func(off int64, b []byte, what string) {
+		if len(b) > 0 {
+			ps = append(ps, piece{off, b, what})
+		}
+	}
+	for _, c := range f.Commands {
+		switch c := c.(type) {
+		case *Segment:
+			for _, s := range c.Sections {
+				what := s.Segment.String() + "," + s.Name.String()
+				if len(s.Relocs) > 0 {
+					add(int64(s.RelocOff), s.appendRelocs(make([]byte, 0, relocSize*len(s.Relocs))), "relocations of "+what)
+				}
+				if s.Parts == nil {
+					continue
+				}
+				off := int64(s.Offset)
+				for _, p := range s.Parts {
+					add(off, p, what)
+					off += int64(len(p))
+				}
+				if n := uint64(off - int64(s.Offset)); n != s.Size {
+					return nil, fmt.Errorf("hwx: section %s holds %#x bytes, its size says %#x", what, n, s.Size)
+				}
+			}
+		case *Symtab:
+			syms, strs, err := c.tables()
+			if err != nil {
+				return nil, err
+			}
+			add(int64(c.SymOff), syms, "symbols")
+			add(int64(c.StrOff), strs, "strings")
+		}
+	}
+	for _, g := range f.Gaps {
+		add(g.Off, g.Data, "gap")
+	}
+	slices.SortStableFunc(ps, func(a, b piece) int { return cmp.Compare(a.off, b.off) })
+	end := int64(0)
+	for i, p := range ps {
+		if p.off < end {
+			return nil, fmt.Errorf("hwx: %s at %#x overlaps %s, which ends at %#x", p.what, p.off, ps[i-1].what, end)
+		}
+		end = p.off + int64(len(p.data))
+	}
+	if end > f.Size {
+		return nil, fmt.Errorf("hwx: %s ends at %#x, past the file's size %#x", ps[len(ps)-1].what, end, f.Size)
+	}
+	return ps, nil
+}
+
+// head gives the header and the load commands.
+func (f *File) head() ([]byte, error) {
+	var b []byte
+	for _, v := range [...]uint32{Magic, f.Header.CPUType, f.Header.CPUSubtype, f.Header.FileType,
+		uint32(len(f.Commands)), 0, f.Header.Flags, f.Header.Reserved} {
+		b = le.AppendUint32(b, v)
+	}
+	var err error
+	for _, c := range f.Commands {
+		if b, err = encodeCommand(b, c); err != nil {
+			return nil, err
+		}
+	}
+	n := len(b) - headerSize
+	if int64(n) > 1<<32-1 {
+		return nil, fmt.Errorf("hwx: load commands of %d bytes do not fit a 32-bit size", n)
+	}
+	le.PutUint32(b[20:], uint32(n))
+	return b, nil
+}
+
+// WriteTo writes the container to w, section contents straight from their parts.
+// Nothing is written when the File contradicts itself (parts that overlap, a
+// section whose parts are not its size).
+func (f *File) WriteTo(w io.Writer) (int64, error) {
+	ps, err := f.pieces()
+	if err != nil {
+		return 0, err
+	}
+	at := int64(0)
+	fill := func(to int64) error {
+		for at < to {
+			n, err := w.Write(zeros[:min(to-at, int64(len(zeros)))])
+			at += int64(n)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, p := range ps {
+		if err := fill(p.off); err != nil {
+			return at, err
+		}
+		n, err := w.Write(p.data)
+		at += int64(n)
+		if err != nil {
+			return at, err
+		}
+	}
+	err = fill(f.Size)
+	return at, err
+}
+
+// Encode gives the container's bytes in memory; WriteTo needs no copy of them.
+func Encode(f *File) ([]byte, error) {
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

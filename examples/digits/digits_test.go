@@ -1,0 +1,225 @@
+package digits
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+const bundleDir = "digits.mlmodelc"
+
+func checkedIn(t testing.TB) Network {
+	t.Helper()
+	n, err := LoadNetwork(bundleDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// sameFiles fails unless each file is in dir, byte for byte.
+func sameFiles(t *testing.T, dir string, files map[string][]byte) {
+	t.Helper()
+	for name, want := range files {
+		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			t.Error(err)
+		} else if !bytes.Equal(have, want) {
+			t.Errorf("%s/%s is not what the code writes; run go run ./examples/digits/train", dir, name)
+		}
+	}
+}
+
+// TestBundleIsCurrent holds the text, the weights' layout and the accuracies
+// that are checked in against what the code says of the checked-in numbers.
+func TestBundleIsCurrent(t *testing.T) {
+	net := checkedIn(t)
+	report := NewReport(net, TrainSeed)
+	t.Logf("train %.4f, held out %.4f", report.Train, report.HeldOut)
+	files, err := BundleFiles(net, report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameFiles(t, bundleDir, files)
+	total := 0
+	for _, f := range files {
+		total += len(f)
+	}
+	if total > 100<<10 {
+		t.Errorf("the bundle is %d bytes, more than 100 KiB", total)
+	}
+}
+
+func TestImagesAreCurrent(t *testing.T) { sameFiles(t, "testdata", ImageFiles()) }
+
+// TestHeldOutAccuracy draws from seeds that nothing else uses.
+func TestHeldOutAccuracy(t *testing.T) {
+	net := checkedIn(t)
+	for _, seed := range []uint64{1001, 1002} {
+		if a := Accuracy(net, seed, 2000); a < MinAccuracy {
+			t.Errorf("seed %d: accuracy %.4f, want at least %.2f", seed, a, MinAccuracy)
+		} else {
+			t.Logf("seed %d: accuracy %.4f", seed, a)
+		}
+	}
+}
+
+// TestImagesAreTold reads the ten test images as a user's program would.
+func TestImagesAreTold(t *testing.T) {
+	eval := NewEvaluator(checkedIn(t))
+	for digit := range Classes {
+		file, err := os.ReadFile(filepath.Join("testdata", strconv.Itoa(digit)+".npy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, values, err := DecodeNPY(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(shape) != 4 || len(values) != Side*Side {
+			t.Fatalf("%d.npy: shape %v", digit, shape)
+		}
+		im := Image(values)
+		if got := eval.Classify(&im); got != digit {
+			t.Errorf("%d.npy is told as %d", digit, got)
+		}
+	}
+}
+
+// TestProbabilities compares the evaluator with the sums written out in
+// float64 over the definition of each layer.
+func TestProbabilities(t *testing.T) {
+	net := checkedIn(t)
+	eval := NewEvaluator(net)
+	for _, s := range TestImages() {
+		got, want := eval.Probabilities(&s.Image), byDefinition(net, &s.Image)
+		for i := range got {
+			if d := math.Abs(float64(got[i]) - want[i]); d > 1e-5 {
+				t.Errorf("digit %d: probability of %d is %g, by definition %g", s.Label, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+func byDefinition(net Network, im *Image) [Classes]float64 {
+	x := make([]float64, len(im))
+	for i, v := range im {
+		x[i] = float64(v)
+	}
+	for i, l := range Layers {
+		side := l.outSide()
+		small := side / l.Pool
+		y := make([]float64, l.Out*small*small)
+		for j := range y {
+			y[j] = math.Inf(-1)
+		}
+		for co := range l.Out {
+			for oy := range side {
+				for ox := range side {
+					sum := float64(net[i].Bias[co])
+					for tap := range l.In * l.Kernel * l.Kernel {
+						ci, ky, kx := tap/(l.Kernel*l.Kernel), tap/l.Kernel%l.Kernel, tap%l.Kernel
+						iy, ix := oy+ky-l.Pad, ox+kx-l.Pad
+						if iy >= 0 && iy < l.Side && ix >= 0 && ix < l.Side {
+							sum += float64(net[i].Weight[co*l.In*l.Kernel*l.Kernel+tap]) * x[(ci*l.Side+iy)*l.Side+ix]
+						}
+					}
+					if l.Relu {
+						sum = max(sum, 0)
+					}
+					at := (co*small+oy/l.Pool)*small + ox/l.Pool
+					y[at] = max(y[at], sum)
+				}
+			}
+		}
+		x = y
+	}
+	var out [Classes]float64
+	sum := 0.0
+	for i, v := range x {
+		out[i] = math.Exp(v)
+		sum += out[i]
+	}
+	for i := range out {
+		out[i] /= sum
+	}
+	return out
+}
+
+// TestGradient compares the gradient with differences of the loss. The biases
+// keep blank paper off the relu's corner, and the step is small enough that no
+// pooling square changes its winner.
+func TestGradient(t *testing.T) {
+	net := initialise(Stream(7, initStream))
+	for _, p := range net {
+		for i := range p.Bias {
+			p.Bias[i] = 0.0625 + float32(i)/128
+		}
+	}
+	s := Draw(Stream(7, drawStream), 4)
+	grad := newNetwork()
+	NewEvaluator(net).learn(&s, grad)
+
+	loss := func() float64 { return -math.Log(byDefinition(net, &s.Image)[s.Label]) }
+	const step = 1.0 / (1 << 20)
+	for i, params := range net.tensors() {
+		// A few elements of each tensor, spread over it.
+		for j := 0; j < len(params); j += max(1, len(params)/7) {
+			old := params[j]
+			high, low := old+step, old-step
+			params[j] = high
+			up := loss()
+			params[j] = low
+			down := loss()
+			params[j] = old
+			want, got := (up-down)/(float64(high)-float64(low)), float64(grad.tensors()[i][j])
+			if math.Abs(got-want) > 1e-4+0.005*math.Abs(want) {
+				t.Errorf("tensor %d, element %d: gradient %g, difference of the loss %g", i, j, got, want)
+			}
+		}
+	}
+}
+
+func TestExp(t *testing.T) {
+	for x := float32(0); x > -90; x -= 0.37 {
+		got, want := float64(exp(x)), math.Exp(float64(x))
+		if math.Abs(got-want) > 1e-7*want+1e-44 {
+			t.Errorf("exp(%g) = %g, want %g", x, got, want)
+		}
+	}
+	if got := exp(-1000); got != 0 {
+		t.Errorf("exp(-1000) = %g, want 0", got)
+	}
+}
+
+func TestParseWeightsRefuses(t *testing.T) {
+	good, err := os.ReadFile(filepath.Join(bundleDir, filepath.FromSlash(WeightsFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, _ := blobOffsets()
+	changed := func(at int) []byte {
+		b := bytes.Clone(good)
+		b[at] ^= 1
+		return b
+	}
+	for name, file := range map[string][]byte{
+		"empty":     nil,
+		"cut":       good[:len(good)-1],
+		"longer":    append(bytes.Clone(good), 0),
+		"count":     changed(0),
+		"version":   changed(4),
+		"sentinel":  changed(records[1]),
+		"type":      changed(records[1] + 4),
+		"size":      changed(records[2] + 8),
+		"offset":    changed(records[2] + 16),
+		"alignment": changed(records[1] - 1),
+	} {
+		if _, err := ParseWeights(file); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package weights
+
+import (
+	"fmt"
+	"math"
+)
+
+// Activation is a table with what a task needs beside it.
+type Activation struct {
+	Table Table
+	// Scale is the fp16 factor the engine applies before the table (register
+	// 0x0c810); 0x3c00 is one.
+	Scale uint16
+	// F is the exact function of the input before scaling.
+	F func(float64) float64
+	// Low and High delimit the inputs the table serves.
+	Low, High float64
+	// Modelled says that the table's mode is zinc's own, not a recorded one.
+	Modelled bool
+}
+
+// Worst is the table's error over its domain.
+func (a *Activation) Worst() WorstCase {
+	return Worst(&a.Table, a.F, fromHalf(a.Scale), a.Low, a.High)
+}
+
+// function is one row of the table of functions.
+type function struct {
+	name   string
+	params int
+	make   func(p []float64) (Spec, error)
+	// scale is applied before the table; 0 stands for 1.
+	scale float64
+	// f is the exact function when it differs from the Spec's, as with scale.
+	f func(float64) float64
+	// domain; both zero: all finite numbers.
+	low, high float64
+}
+
+const maxHalf = 65504
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func gelu(x float64) float64    { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
+func softplus(x float64) float64 {
+	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
+}
+
+func geluTanh(x float64) float64 {
+	c := math.Sqrt(2 / math.Pi)
+	return 0.5 * x * (1 + math.Tanh(c*(x+0.044715*x*x*x)))
+}
+
+// plain makes the row of a function sampled around zero.
+func plain(f func(float64) float64, step int, low, high Tail) func([]float64) (Spec, error) {
+	return func([]float64) (Spec, error) {
+		return Spec{F: f, Mode: ModePlain, Step: step, Low: low, High: high}, nil
+	}
+}
+
+// positive makes the row of a function of positive numbers.
+func positive(f func(float64) float64, m Mode, step int, below, above, addend float64) func([]float64) (Spec, error) {
+	return func([]float64) (Spec, error) {
+		return Spec{F: f, Mode: m, Step: step, Low: Hold(0, below, 0, 0), High: Hold(math.Inf(1), above, 0, 0), Addend: addend}, nil
+	}
+}
+
+// functions is every table zinc can name. Steps 1 (sigmoid) and 2 (gelu) are
+// those of recorded tables; the others are the step of least worst error in
+// 0..4, which the tests check.
+var functions = [...]function{
+	{name: "sigmoid", make: plain(sigmoid, 1, Saturate(0), Saturate(1))},
+	{name: "tanh", make: plain(math.Tanh, 3, Saturate(-1), Saturate(1))},
+	{name: "silu", make: plain(func(x float64) float64 { return x * sigmoid(x) }, 1, Saturate(0), Line(1, 1, 0))},
+	{name: "gelu", make: plain(gelu, 2, Saturate(0), Line(1, 1, 0))},
+	{name: "gelu_tanh_approximation", make: plain(geluTanh, 2, Saturate(0), Line(1, 1, 0))},
+	{name: "gelu_sigmoid_approximation", make: plain(func(x float64) float64 { return x * sigmoid(1.702*x) }, 2, Saturate(0), Line(1, 1, 0))},
+	{name: "erf", make: plain(math.Erf, 3, Saturate(-1), Saturate(1))},
+	{name: "softplus", make: plain(softplus, 1, Saturate(0), Line(1, 1, 0))},
+	{name: "softsign", make: plain(func(x float64) float64 { return x / (1 + math.Abs(x)) }, 0, softsignTail(-1), softsignTail(1))},
+	{name: "exp2", make: exp2, low: -maxHalf, high: maxHalf},
+	{name: "exp", make: exp2, scale: math.Log2E, f: math.Exp},
+	{name: "reciprocal", make: positive(func(x float64) float64 { return 1 / x }, ModeReciprocal, 6, math.Inf(1), 0, 0), low: 0x1p-24, high: maxHalf},
+	{name: "sqrt", make: positive(math.Sqrt, ModeSqrt, 5, 0, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
+	{name: "rsqrt", make: positive(func(x float64) float64 { return 1 / math.Sqrt(x) }, ModeRsqrt, 5, math.Inf(1), 0, 0), low: 0x1p-24, high: maxHalf},
+	// The engine's measured log(+0).
+	{name: "log", make: positive(math.Log, ModeLog, 6, -45440, math.Inf(1), math.Ln2), low: 0x1p-24, high: maxHalf},
+	{name: "log2", make: positive(math.Log2, ModeLog, 6, -45440, math.Inf(1), 1), low: 0x1p-24, high: maxHalf},
+	{name: "log10", make: positive(math.Log10, ModeLog, 6, -45440, math.Inf(1), math.Log10(2)), low: 0x1p-24, high: maxHalf},
+	// No range reduction is known, so the domain is the knots': one period.
+	{name: "sin", make: plain(math.Sin, 2, Hold(-4, math.Sin(-4), 0, 0), Hold(4, math.Sin(4), 0, 0)), low: -4, high: 4},
+	{name: "cos", make: plain(math.Cos, 2, Hold(-4, math.Cos(-4), 0, 0), Hold(4, math.Cos(4), 0, 0)), low: -4, high: 4},
+	{name: "atan", make: plain(math.Atan, 2, Saturate(-math.Pi/2), Saturate(math.Pi/2))},
+	{name: "relu", make: plain(func(x float64) float64 { return max(x, 0) }, 0, Hold(0, 0, 0, 0), Line(1, 1, 0))},
+	{name: "relu6", make: func([]float64) (Spec, error) { return clip([]float64{0, 6}) }},
+	{name: "clip", params: 2, make: clip},
+	{name: "threshold", params: 1, make: func(p []float64) (Spec, error) { return clip([]float64{p[0], math.Inf(1)}) }},
+	{name: "minimum", params: 1, make: func(p []float64) (Spec, error) { return clip([]float64{math.Inf(-1), p[0]}) }},
+	{name: "leaky_relu", params: 1, make: leakyReLU},
+	{name: "elu", params: 1, make: elu},
+	{name: "sigmoid_hard", params: 2, make: hardSigmoid},
+	{name: "scaled_tanh", params: 2, make: scaledTanh},
+}
+
+func softsignTail(sign int) Tail { return Saturate(float64(sign)) }
+
+func exp2([]float64) (Spec, error) {
+	// 2^-25 is half the smallest number and rounds to zero, 2^16 overflows.
+	return Spec{F: math.Exp2, Mode: ModeExp2, Step: 5, Low: Hold(-25, 0, 0, 0), High: Hold(16, math.Inf(1), 0, 0)}, nil
+}
+
+// clip is the identity with bounds, which are exact: max(min(x, b), a).
+func clip(p []float64) (Spec, error) {
+	a, b := p[0], p[1]
+	if a > b {
+		return Spec{}, fmt.Errorf("weights: clip from %g to %g is empty", a, b)
+	}
+	return Spec{F: func(x float64) float64 { return x }, Exact: func(x float64) float64 { return max(min(x, b), a) },
+		Mode: ModePlain, Low: Hold(a, a, 1, 0), High: Hold(b, b, 1, 0)}, nil
+}
+
+func leakyReLU(p []float64) (Spec, error) {
+	a := p[0]
+	return Spec{F: func(x float64) float64 {
+		if x < 0 {
+			return a * x
+		}
+		return x
+	}, Mode: ModePlain, Step: 0, Low: Line(-1, a, 0), High: Line(1, 1, 0)}, nil
+}
+
+func elu(p []float64) (Spec, error) {
+	a := p[0]
+	return Spec{F: func(x float64) float64 {
+		if x < 0 {
+			return a * math.Expm1(x)
+		}
+		return x
+	}, Mode: ModePlain, Step: 2, Low: Saturate(-a), High: Line(1, 1, 0)}, nil
+}
+
+// hardSigmoid is clip(alpha*x+beta, 0, 1): a line between two bounds.
+func hardSigmoid(p []float64) (Spec, error) {
+	a, b := p[0], p[1]
+	if a == 0 || math.Abs(a) < 0x1p-14 {
+		return Spec{}, fmt.Errorf("weights: sigmoid_hard slope is %g, want at least 2^-14 in size", a)
+	}
+	at0, at1 := -b/a, (1-b)/a
+	line := func(x float64) float64 { return float64(a*x) + b }
+	s := Spec{F: line, Exact: func(x float64) float64 { return max(min(line(x), 1), 0) }, Mode: ModePlain,
+		Low: Hold(at0, 0, a, b), High: Hold(at1, 1, a, b)}
+	if a < 0 {
+		s.Low, s.High = Hold(at1, 1, a, b), Hold(at0, 0, a, b)
+	}
+	return s, nil
+}
+
+func scaledTanh(p []float64) (Spec, error) {
+	a, b := p[0], p[1]
+	if b == 0 {
+		return Spec{}, fmt.Errorf("weights: scaled_tanh beta is 0")
+	}
+	step := 3
+	for w := math.Abs(b); w >= math.Sqrt2 && step < 12; w /= 2 {
+		step++
+	}
+	for w := math.Abs(b); w < math.Sqrt2/2 && step > 0; w *= 2 {
+		step--
+	}
+	v := math.Copysign(a, a*b)
+	return Spec{F: func(x float64) float64 { return a * math.Tanh(b*x) }, Mode: ModePlain, Step: step,
+		Low: Saturate(-v), High: Saturate(v)}, nil
+}
+
+// Activate makes the table of a named function: sigmoid, tanh, silu, gelu,
+// gelu_tanh_approximation, gelu_sigmoid_approximation, erf, softplus,
+// softsign, exp2, exp, reciprocal (positive inputs), sqrt, rsqrt, log, log2,
+// log10, sin and cos (inputs in -4..4), atan, relu, relu6, clip(low, high),
+// threshold(low), minimum(high), leaky_relu(slope), elu(scale),
+// sigmoid_hard(alpha, beta), scaled_tanh(alpha, beta).
+//
+// An epsilon inside rsqrt, log or the reciprocal is the engine's bias ahead of
+// the table (register 0x0c80c) and no part of it.
+func Activate(name string, params ...float64) (*Activation, error) {
+	for i := range functions {
+		fn := &functions[i]
+		if fn.name != name {
+			continue
+		}
+		if len(params) != fn.params {
+			return nil, fmt.Errorf("weights: table %s has %d parameters, got %d", name, fn.params, len(params))
+		}
+		for j, p := range params {
+			if math.IsNaN(p) || math.Abs(p) > maxHalf {
+				return nil, fmt.Errorf("weights: table %s parameter %d is %g, want a number of fp16", name, j, p)
+			}
+		}
+		s, err := fn.make(params)
+		if err != nil {
+			return nil, err
+		}
+		t, err := Generate(s)
+		if err != nil {
+			return nil, fmt.Errorf("%w (table %s)", err, name)
+		}
+		return fn.activation(s, t), nil
+	}
+	return nil, fmt.Errorf("weights: no table is named %q", name)
+}
+
+func (fn *function) activation(s Spec, t *Table) *Activation {
+	a := &Activation{Table: *t, Scale: 0x3c00, F: s.F, Low: fn.low, High: fn.high}
+	if fn.scale != 0 {
+		a.Scale = toHalf(fn.scale)
+	}
+	if s.Exact != nil {
+		a.F = s.Exact
+	}
+	if fn.f != nil {
+		a.F = fn.f
+	}
+	if fn.low == 0 && fn.high == 0 {
+		a.Low, a.High = -maxHalf, maxHalf
+	}
+	a.Modelled = s.Mode == ModeSqrt || s.Mode == ModeRsqrt || s.Mode == ModeLog
+	return a
+}
+
+// ActivationNames lists the names Activate knows, in table order.
+func ActivationNames() []string {
+	var ns []string
+	for i := range functions {
+		ns = append(ns, functions[i].name)
+	}
+	return ns
+}

@@ -1,0 +1,30 @@
+// Package weights lays constants out for the engine's coefficient DMA.
+//
+// In: the constants of one task as plain bytes (a weight tensor in MIL order,
+// little-endian fp16, usually a window of a memory-mapped file and never
+// written; bias and scale rows as fp16 bit patterns; a lookup table). Out: the
+// bytes of the task's parts, one a core, and the constant section that holds
+// the parts of all tasks, with the names its symbols carry.
+//
+// The pieces, in the order a code generator uses them:
+//
+//   - Cut says which outputs one task may hold.
+//   - A Plan says which core of a task computes which outputs, in which output
+//     channel group. It is a function of (outputs, cores, OCGSize) alone, so
+//     an engine that reads those three registers finds the same assignment.
+//   - Plan.Pack, Plan.PackSkipping, PairRows and Table.AppendTo write bytes.
+//   - A Section collects parts, stores equal constants once, and streams out.
+//   - Generate and the table constructors make lookup tables out of functions;
+//     Table.Eval is their reference evaluation and Worst their stated error.
+//
+// What always holds: every part starts on and is padded with zeros to 64
+// bytes; the bytes do not depend on the number of workers, on map order, time
+// or host; no input makes the package panic or allocate more than a small
+// multiple of its own length; a Kernel whose slices disagree with its extents
+// is refused with an error that names the field, its value and the limit.
+//
+// Sources: the packings of dense, grouped, depthwise and zero-skipping kernels
+// and the cutting rule were read off recorded containers and reproduce the
+// SHA-256 of their constant sections (see the package tests). What no record
+// confirms is marked "modelled" where it is defined.
+package weights

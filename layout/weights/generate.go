@@ -1,0 +1,174 @@
+package weights
+
+import (
+	"fmt"
+	"math"
+)
+
+// Spec says how a table is made from a function.
+type Spec struct {
+	// F is the function. Its results are rounded to binary32 before use, so a
+	// difference in the last bits of a platform's mathematics library shows in
+	// a table only where a value lies within 2^-24 of an fp16 rounding tie.
+	F func(float64) float64
+	// Exact is the function the table stands for, bounds included, when F is
+	// only its part between the bounds; nil when F is the whole.
+	Exact func(float64) float64
+	Mode  Mode
+	// Step is -log2 of the knot spacing, in 0..24; in a plain table it sets
+	// the sampled domain, -16*2^-Step..16*2^-Step.
+	Step int
+	// Low and High are the tails outside the knots.
+	Low, High Tail
+	// Addend is word 43 (ModeLog).
+	Addend float64
+}
+
+// Tail is one side of a table outside its knots.
+type Tail struct {
+	// Bound is where the tail's line gives way to Value; ignored when Fit.
+	Bound float64
+	// Value is the output at and beyond the bound.
+	Value float64
+	// Slope and Intercept are the line between bound and knots; ignored when
+	// Fit.
+	Slope, Intercept float64
+	// Fit asks for the line from the outermost knot to Value at the bound of
+	// least worst error.
+	Fit bool
+}
+
+// Saturate is a tail fitted towards v.
+func Saturate(v float64) Tail { return Tail{Value: v, Fit: true} }
+
+// Line is a tail without a bound that follows slope*x + intercept; the value
+// at sign*infinity is the line's.
+func Line(sign int, slope, intercept float64) Tail {
+	t := Tail{Bound: math.Inf(sign), Slope: slope, Intercept: intercept, Value: intercept}
+	if slope != 0 {
+		t.Value = math.Inf(sign)
+		if slope < 0 {
+			t.Value = math.Inf(-sign)
+		}
+	}
+	return t
+}
+
+// Hold is a tail that starts at bound and keeps value; between bound and the
+// knots, if anything lies there, runs the line.
+func Hold(bound, value, slope, intercept float64) Tail {
+	return Tail{Bound: bound, Value: value, Slope: slope, Intercept: intercept}
+}
+
+// Generate samples and fits a table.
+func Generate(s Spec) (*Table, error) {
+	sp := s.Mode.split()
+	if sp == nil {
+		return nil, fmt.Errorf("weights: table mode %#x is unknown", uint16(s.Mode))
+	}
+	if s.F == nil || s.Step < 0 || s.Step > 24 {
+		return nil, fmt.Errorf("weights: table step is %d, want 0..24, and a function", s.Step)
+	}
+	f := func(x float64) float64 { return float64(float32(s.F(x))) }
+	t := new(Table)
+	h := math.Ldexp(1, -s.Step)
+	start, end := sp.start, 1.0
+	if s.Mode == ModePlain {
+		start, end = -(Knots-1)/2*h, (Knots-1)/2*h
+	}
+	for i := range Knots {
+		if x := start + float64(float64(i)*h); x <= end {
+			v := toHalf(f(x))
+			if v&0x7fff > 0x7c00 {
+				return nil, fmt.Errorf("weights: table function is not a number at knot %d (%g)", i, x)
+			}
+			if v == 0x8000 {
+				v = 0
+			}
+			t[wordKnots+i] = v
+		}
+	}
+	t[wordStep], t[wordMode], t[wordAddend] = uint16(s.Step), uint16(s.Mode), toHalf(s.Addend)
+	t.tail(f, s.Low, start, wordLow, wordKnots, wordLowSlope)
+	t.tail(f, s.High, end, wordHigh, wordKnots+Knots-1, wordHighSlope)
+	return t, t.Check()
+}
+
+// tail fills in one side: bound, value, line. x0 is the outermost knot.
+func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, slope int) {
+	if tl.Fit {
+		tl = fit(f, tl.Value, x0, fromHalf(t[knot]))
+	}
+	t[bound], t[bound+2] = toHalf(tl.Bound), toHalf(tl.Value)
+	t[slope], t[slope+1] = toHalf(tl.Slope), toHalf(tl.Intercept)
+}
+
+// fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has
+// the least worst error, the jump to v at the bound included. Candidates are
+// every eighth fp16 value up to 256 times x0; the first best wins, so the
+// result does not depend on the order of floating comparisons.
+func fit(f func(float64) float64, v, x0, y0 float64) Tail {
+	const (
+		samples = 24
+		fitSpan = 8 << 10 // octaves
+	)
+	best, worst := Tail{Bound: x0, Value: v}, math.Inf(1)
+	first := toHalf(x0)
+	for b := first; b&0x7fff <= first&0x7fff+fitSpan && b&0x7fff < 0x7c00; b += 8 {
+		bound := fromHalf(b)
+		var slope, icpt float64
+		if bound != x0 {
+			slope = fromHalf(toHalf((v - y0) / (bound - x0)))
+			icpt = fromHalf(toHalf(y0 - float64(slope*x0)))
+		}
+		e := math.Abs(f(bound) - v)
+		for i := 0; i < samples && bound != x0; i++ {
+			x := x0 + float64((bound-x0)*float64(i))/samples
+			e = max(e, math.Abs(float64(slope*x)+icpt-f(x)))
+		}
+		if e < worst {
+			best, worst = Tail{Bound: bound, Value: v, Slope: slope, Intercept: icpt}, e
+		}
+	}
+	return best
+}
+
+// WorstCase is the largest error of a table against its function.
+type WorstCase struct {
+	// Abs is the largest |table - function|, AbsAt the input it occurs at.
+	Abs   float64
+	AbsAt uint16
+	// Rel is the largest |table - function| / |function| where the function
+	// is at least 2^-14, the smallest normal number; RelAt its input.
+	Rel   float64
+	RelAt uint16
+	// Inputs is the number of inputs compared.
+	Inputs int
+}
+
+// Worst compares the table, applied to fp16(x*scale), with f(x) for every
+// finite fp16 x in [low, high]. Inputs where both are infinite or f is outside
+// fp16 and the table saturates the same way count as equal.
+func Worst(t *Table, f func(float64) float64, scale, low, high float64) WorstCase {
+	var w WorstCase
+	for i := range 1 << 16 {
+		x := uint16(i)
+		v := fromHalf(x)
+		if !(v >= low && v <= high) || math.IsInf(v, 0) {
+			continue
+		}
+		w.Inputs++
+		got, want := t.Eval(toHalf(float64(v*scale))), f(v)
+		if got == toHalf(want) && got&0x7fff == 0x7c00 {
+			continue
+		}
+		e := math.Abs(fromHalf(got) - want)
+		if !(e <= w.Abs) {
+			w.Abs, w.AbsAt = e, x
+		}
+		if a := math.Abs(want); a >= 0x1p-14 && !(e/a <= w.Rel) {
+			w.Rel, w.RelAt = e/a, x
+		}
+	}
+	return w
+}

@@ -1,0 +1,67 @@
+package weights
+
+import "fmt"
+
+// Granule is the alignment and padding unit of everything the coefficient DMA
+// reads: its base and size registers do not store the low six bits.
+const Granule = 64
+
+// MaxCores is the number of cores, and so of kernel DMA lanes, of h13.
+const MaxCores = 16
+
+// maxExtent bounds every extent of a kernel; the widest register field that
+// holds one (channels) has 17 bits.
+const maxExtent = 1 << 17
+
+// Kernel is the constant side of one convolution or matrix product.
+type Kernel struct {
+	// Out and In are the whole channel counts. A matrix product with constant
+	// weight W[N][K] is Out = N, In = K, KH = KW = 1.
+	Out, In int
+	// KH and KW are the window in taps.
+	KH, KW int
+	// Groups divides Out and In; 1 is dense, Groups == In == Out depthwise.
+	Groups int
+	// W is the weight [Out][In/Groups][KH][KW], fp16 little endian. Never
+	// written.
+	W []byte
+	// Bias holds one fp16 an output, or is nil.
+	Bias []uint16
+	// Table is the lookup table fused behind the kernel, or nil. Every core's
+	// part starts with its own copy.
+	Table *Table
+}
+
+// Red is the length of one output's reduction: In/Groups*KH*KW.
+func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
+
+// Check reports the first field that breaks a rule of the type.
+func (k *Kernel) Check() error {
+	for _, e := range [...]struct {
+		name string
+		v    int
+	}{{"Out", k.Out}, {"In", k.In}, {"KH", k.KH}, {"KW", k.KW}, {"Groups", k.Groups}} {
+		if e.v < 1 || e.v > maxExtent {
+			return fmt.Errorf("weights: kernel field %s is %d, want 1..%d", e.name, e.v, maxExtent)
+		}
+	}
+	if k.Out%k.Groups != 0 || k.In%k.Groups != 0 {
+		return fmt.Errorf("weights: kernel field Groups is %d, which must divide Out %d and In %d", k.Groups, k.Out, k.In)
+	}
+	// Each factor is at most 2^17, so compare in steps to stay inside int64.
+	per := int64(k.In/k.Groups) * int64(k.KH)
+	if per > maxExtent*int64(maxExtent)/int64(k.KW) || int64(k.Out) > (1<<62)/(2*per*int64(k.KW)) {
+		return fmt.Errorf("weights: kernel of %d x %d x %d x %d taps is too large", k.Out, k.In/k.Groups, k.KH, k.KW)
+	}
+	if want := 2 * int64(k.Out) * per * int64(k.KW); int64(len(k.W)) != want {
+		return fmt.Errorf("weights: kernel field W has %d bytes, want %d for [%d][%d][%d][%d] fp16",
+			len(k.W), want, k.Out, k.In/k.Groups, k.KH, k.KW)
+	}
+	if k.Bias != nil && len(k.Bias) != k.Out {
+		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one an output) or none", len(k.Bias), k.Out)
+	}
+	return nil
+}
+
+// align rounds n up to Granule.
+func align(n int) int { return (n + Granule - 1) &^ (Granule - 1) }

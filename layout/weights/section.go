@@ -1,0 +1,280 @@
+package weights
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// EmptyBytes is the size of the zero section that the older container form
+// keeps where a program has no constants; no word points into it.
+const EmptyBytes = 16384
+
+// Parts says where one task's constants are: for each core, byte offset and
+// size in the section, and whether the core loads anything. A dead core has
+// offset 0 and size Granule, as recorded tasks write it.
+type Parts struct {
+	Offset, Size [MaxCores]uint32
+	Live         [MaxCores]bool
+}
+
+// Symbol names one tile of a constant: K, the SHA-256 of the packed constant in
+// upper-case hex, _ne_, the lane. A dead tile points at the section's end.
+type Symbol struct {
+	Name   string
+	Offset uint32
+	Live   bool
+}
+
+// Section collects the constants of a program in task order. The zero value is
+// ready. Constants are aligned to Granule; equal ones are stored once. The
+// bytes are kept as they were handed in, one slice a constant, and WriteTo
+// makes no second copy.
+type Section struct {
+	pieces [][]byte
+	size   uint32
+	seen   map[key]Parts
+	// named lists the constants with tiles, in order of first appearance.
+	named []constant
+}
+
+// key identifies stored bytes together with their division into parts, since
+// the same bytes may be read as other tiles.
+type key struct {
+	sum   [sha256.Size]byte
+	size  int
+	sizes [MaxCores]uint32
+	kind  kind
+}
+
+type kind uint8
+
+const (
+	kindParts kind = iota
+	kindShared
+	kindRaw
+)
+
+type constant struct {
+	sum   [sha256.Size]byte
+	parts Parts
+}
+
+// limit is the section's largest size: base registers hold 32 bits.
+const limit = 1 << 32
+
+// Size is the section's length in bytes so far, a multiple of Granule.
+func (s *Section) Size() int64 { return int64(s.size) }
+
+// Pieces returns the section's bytes as the slices it is made of, in order.
+// They must not be written.
+func (s *Section) Pieces() [][]byte { return s.pieces }
+
+// WriteTo writes the section.
+func (s *Section) WriteTo(w io.Writer) (int64, error) {
+	var n int64
+	for _, p := range s.pieces {
+		m, err := w.Write(p)
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Bytes copies the section into one slice.
+func (s *Section) Bytes() []byte { return bytes.Join(s.pieces, nil) }
+
+// AddKernel packs k task by task, one plan a task in the order the tasks run,
+// and adds the parts of each. The same kernel under the same plans is stored
+// once; equal slices of one kernel are not merged (recorded). workers is as
+// for Plan.Pack.
+func (s *Section) AddKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, error) {
+	var all []Parts
+	for i := range plans {
+		sizes, err := plans[i].PartSizes(k)
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		for _, size := range sizes {
+			n += size
+		}
+		if int64(s.size)+int64(n) >= limit {
+			return nil, overLimit(n, s.size)
+		}
+		buf := make([]byte, n)
+		if err := plans[i].Pack(buf, k, workers); err != nil {
+			return nil, err
+		}
+		ps, err := s.addParts(buf, sizes, i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ps)
+	}
+	return all, nil
+}
+
+// AddParts adds one task's packed constant: data is the parts in core order,
+// sizes[c] bytes each, a multiple of Granule, 0 for a dead core. The section
+// keeps data. An equal constant of equal sizes is stored once.
+func (s *Section) AddParts(data []byte, sizes [MaxCores]int) (Parts, error) {
+	return s.addParts(data, sizes, 0)
+}
+
+func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int) (Parts, error) {
+	total := 0
+	var ps Parts
+	for c, n := range sizes {
+		if n < 0 || n%Granule != 0 || n > len(data)-total {
+			return Parts{}, fmt.Errorf("weights: part %d has %d bytes, want a multiple of %d inside the %d of the constant", c, n, Granule, len(data))
+		}
+		ps.Size[c] = uint32(n)
+		total += n
+	}
+	if total != len(data) || total == 0 {
+		return Parts{}, fmt.Errorf("weights: parts have %d bytes together, the constant %d; want equal and not 0", total, len(data))
+	}
+	return s.add(data, kindParts, task, ps.Size, func(base uint32) Parts {
+		ps := Parts{}
+		at := base
+		for c, n := range sizes {
+			ps.Size[c] = Granule
+			if n > 0 {
+				ps.Offset[c], ps.Size[c], ps.Live[c] = at, uint32(n), true
+			}
+			at += uint32(n)
+		}
+		return ps
+	})
+}
+
+// AddTable adds a table for a task that streams nothing else on lanes cores.
+// All lanes read the one stored copy; the rest of the space that lanes copies
+// would take is zero, as recorded (128 bytes a lane).
+func (s *Section) AddTable(t *Table, lanes int) (Parts, error) {
+	if lanes < 1 || lanes > MaxCores {
+		return Parts{}, fmt.Errorf("weights: table on %d lanes, want 1..%d", lanes, MaxCores)
+	}
+	data := make([]byte, lanes*TableBytes)
+	t.put(data)
+	var sizes [MaxCores]uint32
+	for c := range lanes {
+		sizes[c] = TableBytes
+	}
+	return s.add(data, kindShared, 0, sizes, func(base uint32) Parts {
+		var ps Parts
+		for c := range ps.Size {
+			ps.Size[c] = Granule
+			if c < lanes {
+				ps.Offset[c], ps.Size[c], ps.Live[c] = base, TableBytes, true
+			}
+		}
+		return ps
+	})
+}
+
+// AddRow adds bytes that one task reads whole, such as the rows of PairRows,
+// padded to Granule, and returns their offset. They carry no tile names.
+func (s *Section) AddRow(data []byte) (uint32, error) { return s.AddSurface(1, len(data), data) }
+
+// AddSurface adds a raw tensor as a DMA source: rows of rowBytes, each padded
+// to Granule. It returns the offset. Where no row needs padding the section
+// keeps data itself.
+func (s *Section) AddSurface(rows, rowBytes int, data []byte) (uint32, error) {
+	if rows < 1 || rowBytes < 1 || rowBytes > len(data) || len(data)%rowBytes != 0 || len(data)/rowBytes != rows {
+		return 0, fmt.Errorf("weights: surface of %d rows of %d bytes, but %d bytes of data", rows, rowBytes, len(data))
+	}
+	if stride := align(rowBytes); stride != rowBytes {
+		if int64(stride) > (limit-1)/int64(rows) {
+			return 0, fmt.Errorf("weights: surface of %d rows of %d bytes passes the section's limit of %d bytes", rows, stride, int64(limit))
+		}
+		wide := make([]byte, rows*stride)
+		for r := range rows {
+			copy(wide[r*stride:], data[r*rowBytes:(r+1)*rowBytes])
+		}
+		data = wide
+	}
+	ps, err := s.add(data, kindRaw, 0, [MaxCores]uint32{}, func(base uint32) Parts {
+		return Parts{Offset: [MaxCores]uint32{base}}
+	})
+	return ps.Offset[0], err
+}
+
+func overLimit(n int, at uint32) error {
+	return fmt.Errorf("weights: constant of %d bytes at section offset %#x passes the section's limit of %d bytes", n, at, int64(limit))
+}
+
+// digest is the SHA-256 of a packed constant. The later tasks of a cut kernel
+// add their number as four bytes, so that equal slices keep names apart.
+func digest(data []byte, task int) [sha256.Size]byte {
+	if task == 0 {
+		return sha256.Sum256(data)
+	}
+	h := sha256.New()
+	h.Write(data)
+	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, place func(base uint32) Parts) (Parts, error) {
+	k := key{sum: digest(data, task), size: len(data), sizes: sizes, kind: kd}
+	if ps, ok := s.seen[k]; ok {
+		return ps, nil
+	}
+	if int64(s.size)+int64(len(data)) >= limit {
+		return Parts{}, overLimit(len(data), s.size)
+	}
+	ps := place(s.size)
+	s.pieces = append(s.pieces, data)
+	s.size += uint32(len(data))
+	if s.seen == nil {
+		s.seen = make(map[key]Parts)
+	}
+	s.seen[k] = ps
+	if kd != kindRaw {
+		s.named = append(s.named, constant{k.sum, ps})
+	}
+	return ps, nil
+}
+
+// Symbols lists the tiles of all constants in order of appearance, MaxCores a
+// constant, dead ones at the section's end.
+func (s *Section) Symbols() []Symbol {
+	var out []Symbol
+	for _, c := range s.named {
+		name := "K" + strings.ToUpper(hex.EncodeToString(c.sum[:])) + "_ne_"
+		for lane, live := range c.parts.Live {
+			sy := Symbol{Name: name + strconv.Itoa(lane), Offset: s.size, Live: live}
+			if live {
+				sy.Offset = c.parts.Offset[lane]
+			}
+			out = append(out, sy)
+		}
+	}
+	return out
+}
+
+// PairRows lays out a per-channel elementwise constant for the planar engine:
+// one fp16 bias a channel, then one fp16 scale a channel, each row padded to
+// Granule. The engine computes x*scale + bias; an add stores (c, 1.0), a mul
+// (0, c), a division (0, 1/c).
+func PairRows(bias, scale []uint16) ([]byte, error) {
+	if len(bias) != len(scale) || len(bias) == 0 {
+		return nil, fmt.Errorf("weights: %d biases and %d scales, want as many and at least one", len(bias), len(scale))
+	}
+	row := align(2 * len(bias))
+	out := make([]byte, 2*row)
+	for i := range bias {
+		binary.LittleEndian.PutUint16(out[2*i:], bias[i])
+		binary.LittleEndian.PutUint16(out[row+2*i:], scale[i])
+	}
+	return out, nil
+}

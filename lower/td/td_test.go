@@ -1,0 +1,187 @@
+package td
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+)
+
+// Every bit of every word belongs to exactly one field: init would panic on an
+// overlap, this checks that nothing is left over.
+func TestTableCoversEveryBit(t *testing.T) {
+	for b, ws := range words {
+		for i, fs := range ws {
+			var mask uint32
+			for _, f := range fs {
+				mask |= uint32(1<<table[f].Width-1) << table[f].Bit
+			}
+			if mask != 0xffffffff {
+				t.Errorf("%s word %d: fields cover %#x", b.Name, i, mask)
+			}
+		}
+	}
+}
+
+// A value written to one field comes back from the words, and no other field
+// changes.
+func TestFieldsAreIndependent(t *testing.T) {
+	for f := range table {
+		r := &table[f]
+		task := New()
+		task.Spans = DefaultSpans(true, true)
+		task.Set(KBase0, 3).Set(KBE0, 1) // eleven header words
+		before := append([]uint32(nil), task.val...)
+		task.Set(Field(f), int(r.Max()))
+		if r.Block == Header && r.Addr == 4*9 {
+			continue // changes the header's own length
+		}
+		ws, err := task.Encode()
+		if err != nil {
+			t.Fatalf("%s: %v", r.Name, err)
+		}
+		back, err := Decode(ws)
+		if err != nil {
+			t.Fatalf("%s: %v", r.Name, err)
+		}
+		if !reflect.DeepEqual(back.val, task.val) {
+			t.Errorf("%s: does not survive the words", r.Name)
+		}
+		for g := range before {
+			if g != f && back.val[g] != before[g] {
+				t.Errorf("%s: changes %s", r.Name, table[g].Name)
+			}
+		}
+	}
+}
+
+func TestSetRefuses(t *testing.T) {
+	for _, c := range []struct {
+		f    Field
+		v    int
+		want string
+	}{
+		{Win, 1 << 15, "Common.Win = 32768: the field holds 0..32767"},
+		{Cin, -1, "Common.Cin = -1: the field holds 0..131071"},
+		{SrcRow, 65, "TileDMASrc.SrcRow = 65: not a multiple of 64"},
+		{L2Res, 1 << 21, "L2.Res = 2097152: the field holds 0..2097136"},
+	} {
+		task := New().Set(c.f, c.v)
+		if _, err := task.Encode(); err == nil || err.Error() != c.want {
+			t.Errorf("%s = %d: error %v, want %q", c.f, c.v, err, c.want)
+		}
+	}
+}
+
+// Every recorded task decodes and encodes to the same words.
+func TestRecordedTasks(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded cases: %v", err)
+	}
+	word := func(s string) uint32 {
+		v, err := strconv.ParseUint(s, 0, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint32(v)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c struct {
+			Case  string
+			Tasks []struct {
+				Header  []string
+				Extra   any
+				Records []struct {
+					Addr  string
+					Words []string
+				}
+			}
+		}
+		if err := json.Unmarshal(data, &c); err != nil {
+			t.Fatal(err)
+		}
+		for i, task := range c.Tasks {
+			var ws []uint32
+			for _, h := range task.Header {
+				ws = append(ws, word(h))
+			}
+			for _, r := range task.Records {
+				ws = append(ws, uint32(len(r.Words)-1)<<26|word(r.Addr))
+				for _, w := range r.Words {
+					ws = append(ws, word(w))
+				}
+			}
+			d, err := Decode(ws)
+			if err != nil {
+				t.Errorf("%s task %d: %v", c.Case, i, err)
+				continue
+			}
+			back, err := d.Encode()
+			if err != nil || !reflect.DeepEqual(back, ws) {
+				t.Errorf("%s task %d: words differ after decode and encode (%v)", c.Case, i, err)
+			}
+			if want := DefaultSpans(d.On(KernelOn), false); !reflect.DeepEqual(d.Spans, want) {
+				t.Errorf("%s task %d: records %v, the default is %v", c.Case, i, d.Spans, want)
+			}
+		}
+	}
+}
+
+func TestChain(t *testing.T) {
+	a, b := New().Set(Win, 3), New().Set(Win, 5).SetBool(KernelOn, true)
+	text, offs, err := EncodeChain([]*Task{a, b}, 0x200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{0x200, 0x400}; !reflect.DeepEqual(offs, want) {
+		t.Fatalf("offsets %#x, want %#x", offs, want)
+	}
+	section := append(make([]byte, 0x200), text...)
+	got, err := DecodeChain(section, 0x200, a.Words())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0].Get(Win) != 3 || got[1].Get(Win) != 5 || !got[1].On(EON) || got[0].On(EON) {
+		t.Errorf("chain came back as %v", got)
+	}
+	for n := 0; n < len(section); n += 64 {
+		if _, err := DecodeChain(section[:n], 0x200, a.Words()); err == nil {
+			t.Errorf("section cut at %#x decodes", n)
+		}
+	}
+}
+
+func FuzzDecodeChain(f *testing.F) {
+	text, _, err := EncodeChain([]*Task{New(), New().SetBool(KernelOn, true)}, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text, 0, New().Words())
+	f.Fuzz(func(t *testing.T, text []byte, entry, n int) {
+		tasks, err := DecodeChain(text, entry, n)
+		if err != nil {
+			return
+		}
+		for _, p := range tasks {
+			ws, err := p.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, w := range ws {
+				if binary.LittleEndian.Uint32(text[p.Off+4*i:]) != w {
+					t.Fatalf("task at %#x: word %d changed", p.Off, i)
+				}
+			}
+		}
+	})
+}
