@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ func TestDiagnostics(t *testing.T) {
 				}
 			}
 			if *update {
-				if err := writeArchive(name, ar); err != nil {
+				if err := os.WriteFile(name, txtar.Format(ar), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}

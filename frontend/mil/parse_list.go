@@ -3,6 +3,8 @@ package mil
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // flatResult is what flatList found.
@@ -48,7 +50,7 @@ func (p *parser) flatList() (*Literal, flatResult) {
 			l := p.slabs.literals.one(Literal{text: s[p.tok.pos:i], count: f.count, atoms: f.atoms, list: true})
 			l.ragged = f.ragged || f.count > 0 && f.atomDepth != f.rank
 			l.shape = p.slabs.ints.many(f.dims[:f.rank])
-			p.off = i
+			p.off, p.tok.end = i, i
 			p.next()
 			return l, flat
 		case c == '/':
@@ -195,7 +197,7 @@ func (p *parser) conforms(l *Literal, at token) bool {
 		same = int64(l.shape[i]) == shape[i].Size
 	}
 	if !same {
-		return report("literal has shape %v, which is not that of %s", l.shape, describe(t))
+		return report("literal has shape %s, which is not that of %s", dims(l.shape), describe(t))
 	}
 	return true
 }
@@ -207,6 +209,15 @@ var classAtoms = [...]atomSet{
 	UintClass:   intAtom | bigAtom,
 	BoolClass:   boolAtom,
 	StringClass: stringAtom,
+}
+
+// dims writes a shape as MIL text does.
+func dims(shape []int32) string {
+	parts := make([]string, len(shape))
+	for i, n := range shape {
+		parts[i] = strconv.Itoa(int(n))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 func elements(n int64) string {

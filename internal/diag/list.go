@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 )
@@ -196,9 +197,10 @@ func (e *listError) Error() string {
 	return fmt.Sprintf("%d errors", l.Errors())
 }
 
-// AsList returns the List behind an error that Err made, or nil.
+// AsList returns the List behind an error that Err made or that wraps one, or nil.
 func AsList(err error) *List {
-	if e, ok := err.(*listError); ok {
+	var e *listError
+	if errors.As(err, &e) {
 		return (*List)(e)
 	}
 	return nil
