@@ -221,14 +221,22 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if v.Const == nil {
 		return nil, fmt.Errorf("value %q is not in the segment", v.Name)
 	}
-	dims := tensorDims(v.Type)
+	s, err := b.constSurface(v.Const, tensorDims(v.Type))
+	if err == nil {
+		b.vals[v] = s
+	}
+	return s, err
+}
+
+// constSurface lays a constant into the constant section under the given
+// dimensions.
+func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 	st, size := canonicalStrides(dims)
 	w := int(dims[len(dims)-1])
-	off, err := b.sec.AddSurface(int(v.Type.Elems())/w, w*elemBytes, v.Const.Data)
+	off, err := b.sec.AddSurface(int(c.Elems())/w, w*elemBytes, c.Data)
 	if err != nil {
 		return nil, err
 	}
-	s := &surf{buf: &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}, dims: dims, stride: st}
-	b.vals[v] = s
-	return s, nil
+	buf := &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}
+	return &surf{buf: buf, dims: dims, stride: st}, nil
 }
