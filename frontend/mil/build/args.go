@@ -138,7 +138,8 @@ func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) 
 		name = op.src.Results[0].Name
 	}
 	out.broken = false
-	out.value = &ir.Value{Name: b.unique(name + "." + p.Name), Type: c.Type, Const: c, Pos: b.pos(out.pos)}
+	out.value = &ir.Value{Type: c.Type, Const: c, Pos: b.pos(out.pos)}
+	b.invent(out.value, name+"."+p.Name)
 }
 
 // operandType returns the type of a literal in place: its own, or else the one

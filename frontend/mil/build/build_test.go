@@ -116,6 +116,28 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestNames holds that the text's names win over those of literals in place.
+func TestNames(t *testing.T) {
+	p := mustBuild(t, `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [4]> x) {
+            tensor<fp16, [4]> y = softmax(axis = int32(0), x = x);
+            tensor<fp16, [4]> y.axis = relu(x = y);
+            tensor<fp16, [4]> y.axis.1 = relu(x = y.axis);
+        } -> (y.axis, y.axis.1);
+}
+`, nil)
+	body := p.Funcs[0].Body
+	seen := map[string]bool{body.Ops[0].Arg("axis").Name: true}
+	for i, want := range []string{"y", "y.axis", "y.axis.1"} {
+		v := body.Ops[i].Results[0]
+		if v.Name != want || seen[v.Name] {
+			t.Errorf("result %d is %s, want %s", i, v.Name, want)
+		}
+		seen[v.Name] = true
+	}
+}
+
 // TestBlobWindow holds that a constant is the bytes of the mapped file.
 func TestBlobWindow(t *testing.T) {
 	dir := t.TempDir()
