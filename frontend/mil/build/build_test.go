@@ -209,7 +209,7 @@ func TestNoCascade(t *testing.T) {
 		`tensor<fp16, [4]> V = const()[val = tensor<fp16, [5]>([1, 2, 3, 4, 5])];`,
 		`tensor<fp16, [4]> V = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/w"), offset = uint64(64)))];`,
 		`tensor<int32, [4]> V = const()[val = tensor<int32, [4]>([1, 2, 3, 9999999999])];`,
-		`tensor<fp16, [4]> V = constexpr_cast(source_val = x, output_dtype = string("fp16"));`,
+		`tensor<fp16, [4]> V = constexpr_cast<ios16>(source_val = x, output_dtype = string("fp16"));`,
 		`tensor<fp16, [...]> V = relu(x = x);`,
 		`dict<string, int32> V = relu(x = x);`,
 		`tensor<fp16, [4]> x = relu(x = x);`,

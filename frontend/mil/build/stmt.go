@@ -238,7 +238,16 @@ func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 			names = append(names, a.Name)
 		}
 	}
-	return ir.LookupArgs(s.Op, opset, names)
+	def := ir.LookupArgs(s.Op, opset, names)
+	if n := ir.OpsetNumber(opset); n > 0 && ir.OpsetNumber(def.Since) > n {
+		at := b.src.OpSpan(s)
+		d := b.list.Errorf(at, codeOp, s.Op, "this form needs operation set %s, the statement has %s", def.Since, opset)
+		if s.OpOpset == "" {
+			d.Note(b.src.NameSpan(b.fn.OpsetPos, opset), "%s is the operation set of function %s", opset, b.fn.Name)
+		}
+		d.WithHint("write %s<%s>(...) or raise the function's operation set", s.Op, def.Since)
+	}
+	return def
 }
 
 // results checks the declared types of the results against the inferred ones and
