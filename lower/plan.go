@@ -13,8 +13,8 @@ const scratchAlign = 64
 // finish plans scratch, completes the tasks' buffer fields and returns the
 // procedure.
 func (b *builder) finish(seg *Segment) (*Procedure, error) {
-	if len(b.outputs)+len(b.inputs) > 32-BarFirstPort {
-		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), 32-BarFirstPort)
+	if len(b.outputs)+len(b.inputs) > b.t.MaxSurfaces {
+		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
 	}
 	size := b.planScratch()
 	for i := range b.fixups {
