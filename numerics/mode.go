@@ -1,0 +1,35 @@
+package numerics
+
+import "fmt"
+
+// Mode chooses the arithmetic of a run.
+type Mode uint8
+
+// Modes.
+const (
+	// IEEE computes in fp32 and rounds to the declared type at each operation.
+	IEEE Mode = iota
+	// ANE follows the engine: fp16 storage, a wide accumulator, one rounding
+	// at the output port, and the engine's own rules for special values.
+	ANE
+)
+
+var modeNames = [...]string{IEEE: "ieee", ANE: "ane"}
+
+// String returns the mode's name on the command line.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// ParseMode returns the mode of that name: ieee or ane.
+func ParseMode(s string) (Mode, error) {
+	for m, n := range modeNames {
+		if n == s {
+			return Mode(m), nil
+		}
+	}
+	return 0, fmt.Errorf("numerics mode %q is not known; the modes are ieee and ane", s)
+}

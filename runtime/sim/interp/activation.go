@@ -1,0 +1,197 @@
+package interp
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// param is an activation with one or two parameters, alpha and beta, each a
+// scalar or one number a channel (axis 1).
+type param struct {
+	beta       bool // takes beta as well
+	perChannel bool
+	f          func(x, alpha, beta float64) float64
+}
+
+var paramActivations = map[string]param{
+	"clamped_relu": {beta: true, f: func(x, a, b float64) float64 {
+		if x < 0 {
+			return math.Min(b, a*x)
+		}
+		return math.Min(x, b)
+	}},
+	"clip":              {beta: true, f: clip},
+	"elu":               {f: elu},
+	"leaky_relu":        {f: leaky},
+	"linear_activation": {beta: true, f: func(x, a, b float64) float64 { return float64(a*x) + b }},
+	"prelu":             {perChannel: true, f: leaky},
+	"scaled_tanh":       {beta: true, f: func(x, a, b float64) float64 { return a * math.Tanh(b*x) }},
+	"sigmoid_hard":      {beta: true, f: func(x, a, b float64) float64 { return clip(float64(a*x)+b, 0, 1) }},
+	"softplus_parametric": {beta: true, perChannel: true, f: func(x, a, b float64) float64 {
+		return a * softplus(b*x)
+	}},
+	"threshold": {f: func(x, a, _ float64) float64 {
+		if x < a {
+			return a
+		}
+		return x
+	}},
+	"thresholded_relu": {f: func(x, a, _ float64) float64 {
+		if x < a {
+			return 0
+		}
+		return x
+	}},
+}
+
+// clip keeps a NaN.
+func clip(x, lo, hi float64) float64 {
+	switch {
+	case x < lo:
+		return lo
+	case x > hi:
+		return hi
+	}
+	return x
+}
+
+func elu(x, a, _ float64) float64 {
+	if x < 0 {
+		return a * math.Expm1(x)
+	}
+	return x
+}
+
+func leaky(x, a, _ float64) float64 {
+	if x < 0 {
+		return a * x
+	}
+	return x
+}
+
+// gelus holds the forms of gelu by mode.
+var gelus = map[string]func(x float64) float64{
+	"EXACT": func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) },
+	"TANH_APPROXIMATION": func(x float64) float64 {
+		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+	},
+	"SIGMOID_APPROXIMATION": func(x float64) float64 { return x * sigmoid(1.702*x) },
+}
+
+var _ = add(func() map[string]kernel {
+	ks := map[string]kernel{"gelu": gelu, "softmax": softmax}
+	for n, p := range paramActivations {
+		ks[n] = p.kernel
+	}
+	return ks
+}())
+
+// channels returns alpha or beta as one number, or as one a channel.
+func (p param) channels(c *call, name string, x Tensor) []float64 {
+	t := c.numeric(name)
+	if c.err != nil {
+		return nil
+	}
+	n := t.Elems()
+	switch {
+	case n == 1:
+	case !p.perChannel:
+		c.fail("argument %s is %s, not a single number", name, t.Type)
+		return nil
+	case x.Type.Rank() < 2 || int64(n) != x.Type.Shape[1]:
+		c.fail("argument %s has %d elements, x of shape %s has other channels", name, n, ir.ShapeString(x.Type.Shape))
+		return nil
+	}
+	return t.Const().Floats()
+}
+
+func (p param) kernel(c *call) []Tensor {
+	x := c.numeric("x")
+	if c.err != nil {
+		return nil
+	}
+	alpha := p.channels(c, "alpha", x)
+	beta := []float64{0}
+	if p.beta {
+		beta = p.channels(c, "beta", x)
+	}
+	xs := c.floats(x)
+	if c.err != nil {
+		return nil
+	}
+	if len(alpha) == 1 && len(beta) == 1 {
+		a, b := alpha[0], beta[0]
+		mapFloats(c, xs, func(v float32) float32 { return float32(p.f(float64(v), a, b)) })
+		return results(c.outFloats(0, x.Type.Shape, xs))
+	}
+	inner, ch := prod(x.Type.Shape[2:]), int(x.Type.Shape[1])
+	c.parallel(prod(x.Type.Shape[:2]), 1+4096/max(1, inner), func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			a, b := alpha[(r%ch)%len(alpha)], beta[(r%ch)%len(beta)]
+			for i, v := range xs[r*inner : (r+1)*inner] {
+				xs[r*inner+i] = float32(p.f(float64(v), a, b))
+			}
+		}
+	})
+	return results(c.outFloats(0, x.Type.Shape, xs))
+}
+
+func gelu(c *call) []Tensor {
+	x := c.numeric("x")
+	f := gelus[c.choice("mode", "EXACT", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")]
+	xs := c.floats(x)
+	if c.err != nil {
+		return nil
+	}
+	mapFloats(c, xs, func(v float32) float32 {
+		if math.IsInf(float64(v), -1) {
+			return 0
+		}
+		return float32(f(float64(v)))
+	})
+	return results(c.outFloats(0, x.Type.Shape, xs))
+}
+
+// softmax subtracts the maximum of the axis first, sums in fp64 and divides.
+// Where the maximum is +infinity in the mode ANE, its lanes share the mass.
+func softmax(c *call) []Tensor {
+	x := c.numeric("x")
+	axis := c.axis("axis", -1, x.Type.Rank())
+	xs := c.floats(x)
+	if c.err != nil || len(xs) == 0 {
+		return results(c.outFloats(0, x.Type.Shape, xs))
+	}
+	n := int(x.Type.Shape[axis])
+	inner := prod(x.Type.Shape[axis+1:])
+	c.parallel(len(xs)/n, 1+4096/n, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			softmaxLane(xs, r/inner*inner*n+r%inner, inner, n, c.ane)
+		}
+	})
+	return results(c.outFloats(0, x.Type.Shape, xs))
+}
+
+// softmaxLane is softmax of the n elements at xs[at], xs[at+step], ...
+func softmaxLane(xs []float32, at, step, n int, ane bool) {
+	m := math.Inf(-1)
+	for i := range n {
+		v := float64(xs[at+i*step])
+		if v > m || v != v {
+			m = v
+		}
+	}
+	sum := 0.0
+	for i := range n {
+		d := float64(xs[at+i*step]) - m
+		if ane && d != d {
+			d = 0 // inf - inf
+		}
+		e := math.Exp(d)
+		sum += e
+		xs[at+i*step] = float32(e)
+	}
+	for i := range n {
+		xs[at+i*step] = float32(float64(xs[at+i*step]) / sum)
+	}
+}

@@ -1,0 +1,379 @@
+package interp
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// kernel computes one operation's results from its arguments. It reports a
+// broken rule with call.fail; what it returns then does not matter.
+type kernel func(c *call) []Tensor
+
+// call is one execution of one operation: access to its arguments, memory, and
+// the first error. Accessors return zero values after an error, so a kernel
+// reads what it needs, looks at c.err once, and then indexes freely.
+type call struct {
+	r       *run
+	op      *ir.Op
+	step    *step
+	ane     bool // the engine's rules apply
+	err     error
+	scratch int64          // bytes given out by this call
+	bound   numerics.Bound // of the perturbation, zero for none
+	acc     []float32      // root of the sum of squared products of result 0, where the bound asks for it
+}
+
+// fail records the first error of the call.
+func (c *call) fail(format string, args ...any) []Tensor {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
+func (c *call) placedOnEngine() bool { return c.op.Place.Unit == ir.Engine }
+
+// since is the opset whose semantics hold: that of the function, or that of
+// the row where the statement names a newer one.
+func (c *call) since() int { return max(c.r.opset, ir.OpsetNumber(c.op.Def.Since)) }
+
+func (c *call) warn(format string, args ...any) {
+	if c.r.opt.Warn != nil {
+		c.r.opt.Warn(c.op, c.op.Pos, fmt.Sprintf(format, args...))
+	}
+}
+
+// opt returns an argument that may be absent.
+func (c *call) opt(name string) (Tensor, bool) {
+	v := c.op.Arg(name)
+	if v == nil {
+		return Tensor{}, false
+	}
+	return c.r.value(v), true
+}
+
+// in returns an argument that must be there.
+func (c *call) in(name string) Tensor {
+	t, ok := c.opt(name)
+	if !ok {
+		c.fail("argument %s is missing", name)
+		return Tensor{}
+	}
+	if t.Type.Kind != ir.Tensor {
+		c.fail("argument %s is %s, not a tensor", name, t.Type)
+		return Tensor{}
+	}
+	return t
+}
+
+// numeric is in for an argument that is not of strings.
+func (c *call) numeric(name string) Tensor {
+	t := c.in(name)
+	if t.Type.DType == ir.String {
+		c.fail("argument %s is %s, which has no numbers", name, t.Type)
+		return Tensor{}
+	}
+	return t
+}
+
+// tuple returns all arguments of a parameter that takes a tuple.
+func (c *call) tuple(name string) []Tensor {
+	vs := c.op.ArgList(name)
+	ts := make([]Tensor, len(vs))
+	for i, v := range vs {
+		ts[i] = c.r.value(v)
+	}
+	return ts
+}
+
+// ints returns an integer vector, and whether the argument is there.
+func (c *call) ints(name string) ([]int64, bool) {
+	t, ok := c.opt(name)
+	if !ok {
+		return nil, false
+	}
+	if !t.Type.DType.IsInt() && t.Type.DType != ir.Bool || t.Type.Rank() > 1 {
+		c.fail("argument %s is %s, not a vector of integers", name, t.Type)
+		return nil, false
+	}
+	if t.Elems() > 1<<20 {
+		c.fail("argument %s has %d elements", name, t.Elems())
+		return nil, false
+	}
+	return t.Ints(), true
+}
+
+// intsN is ints for a vector of a given length, def standing for each element
+// of an absent one.
+func (c *call) intsN(name string, n int, def int64) []int64 {
+	vs, ok := c.ints(name)
+	if !ok {
+		vs = make([]int64, n)
+		for i := range vs {
+			vs[i] = def
+		}
+		return vs
+	}
+	if len(vs) != n {
+		c.fail("argument %s has %d elements, needs %d", name, len(vs), n)
+		return make([]int64, n)
+	}
+	return vs
+}
+
+// one returns the single element of an argument as a constant.
+func (c *call) one(name string) (*ir.Const, bool) {
+	t, ok := c.opt(name)
+	if !ok {
+		return nil, false
+	}
+	if t.Elems() != 1 {
+		c.fail("argument %s is %s, not a single element", name, t.Type)
+		return nil, false
+	}
+	return t.Const(), true
+}
+
+func (c *call) int(name string, def int64) int64 {
+	k, ok := c.one(name)
+	if !ok {
+		return def
+	}
+	if k.Type.DType == ir.String {
+		c.fail("argument %s is a string, not a number", name)
+		return def
+	}
+	return k.Int(0)
+}
+
+func (c *call) bool(name string, def bool) bool {
+	d := int64(0)
+	if def {
+		d = 1
+	}
+	return c.int(name, d) != 0
+}
+
+func (c *call) float(name string, def float64) float64 {
+	k, ok := c.one(name)
+	if !ok {
+		return def
+	}
+	if k.Type.DType == ir.String {
+		c.fail("argument %s is a string, not a number", name)
+		return def
+	}
+	return k.Float(0)
+}
+
+func (c *call) string(name, def string) string {
+	k, ok := c.one(name)
+	if !ok {
+		return def
+	}
+	if k.Type.DType != ir.String {
+		c.fail("argument %s is %s, not a string", name, k.Type)
+		return def
+	}
+	return k.Strings[0]
+}
+
+// choice returns a string argument that must be one of a set.
+func (c *call) choice(name, def string, set ...string) string {
+	s := c.string(name, def)
+	for _, k := range set {
+		if s == k {
+			return s
+		}
+	}
+	c.fail("argument %s is %q, not one of %q", name, s, set)
+	return def
+}
+
+// axis returns an axis of a tensor of the given rank, counted from the front.
+func (c *call) axis(name string, def int64, rank int) int {
+	return c.wrapAxis(name, c.int(name, def), rank)
+}
+
+func (c *call) wrapAxis(name string, a int64, rank int) int {
+	if a < -int64(rank) || a >= int64(rank) {
+		c.fail("argument %s is %d, outside the rank %d", name, a, rank)
+		return 0
+	}
+	if a < 0 {
+		a += int64(rank)
+	}
+	return int(a)
+}
+
+// reserve counts n bytes of memory against the limit of the run.
+func (c *call) reserve(n int64) bool {
+	if c.err != nil {
+		return false
+	}
+	if n < 0 || n > c.r.opt.MaxBytes-c.r.live-c.scratch {
+		c.fail("needs %d bytes beside %d live ones, over the limit of %d", n, c.r.live+c.scratch, c.r.opt.MaxBytes)
+		return false
+	}
+	c.scratch += n
+	return true
+}
+
+// shapeBytes returns the bytes of a shape at bits an element, or -1.
+func shapeBytes(d ir.DType, shape []int64) int64 { return ir.TensorOf(d, shape...).Bytes() }
+
+// buffer returns n zero floats, nil after an error.
+func (c *call) buffer(n int) []float32 {
+	if n < 0 || n > 1<<40 || !c.reserve(4*int64(n)) {
+		c.fail("cannot allocate %d elements", n)
+		return nil
+	}
+	return make([]float32, n)
+}
+
+// bytes returns zeroed memory for a tensor, nil after an error.
+func (c *call) bytes(d ir.DType, shape []int64) []byte {
+	n := shapeBytes(d, shape)
+	if n < 0 || !c.reserve(n) {
+		c.fail("cannot allocate a tensor of type %s", ir.TensorOf(d, shape...))
+		return nil
+	}
+	return make([]byte, n)
+}
+
+// floats returns the elements of a tensor as fp32, read through the engine's
+// input port where its rules apply.
+func (c *call) floats(t Tensor) []float32 {
+	if t.Type.DType == ir.String {
+		c.fail("%s has no numbers", t.Type)
+		return nil
+	}
+	out := c.buffer(t.Elems())
+	if c.err != nil {
+		return nil
+	}
+	unpackFloats(out, t)
+	if c.ane {
+		for i, v := range out {
+			out[i] = numerics.In(v)
+		}
+	}
+	return out
+}
+
+// optFloats is floats of an argument that may be absent (nil).
+func (c *call) optFloats(name string) []float32 {
+	t, ok := c.opt(name)
+	if !ok {
+		return nil
+	}
+	return c.floats(t)
+}
+
+// integers returns the elements of a tensor as integers.
+func (c *call) integers(t Tensor) []int64 {
+	if t.Type.DType == ir.String {
+		c.fail("%s has no numbers", t.Type)
+		return nil
+	}
+	if !c.reserve(8 * int64(t.Elems())) {
+		return nil
+	}
+	return t.Ints()
+}
+
+// dtype returns the declared element type of result i.
+func (c *call) dtype(i int) ir.DType {
+	if i >= len(c.op.Results) {
+		c.fail("the program names %d results", len(c.op.Results))
+		return ir.Invalid
+	}
+	d := c.op.Results[i].Type.DType
+	if d == ir.FP8E4M3 || d == ir.FP8E5M2 || d == ir.String || d == ir.Invalid || d > ir.String {
+		c.fail("result of element type %s is not computed", d)
+		return ir.Invalid
+	}
+	return d
+}
+
+// outFloats makes result i from unrounded values, rounded to its declared type
+// (by the engine's output port where its rules apply). vals is consumed.
+func (c *call) outFloats(i int, shape []int64, vals []float32) Tensor {
+	return c.emit(i, shape, vals, numerics.Out)
+}
+
+// outMAC is outFloats for matrix products and multi-tap convolutions.
+func (c *call) outMAC(i int, shape []int64, vals []float32) Tensor {
+	return c.emit(i, shape, vals, numerics.OutMAC)
+}
+
+func (c *call) emit(i int, shape []int64, vals []float32, port func(float32) float32) Tensor {
+	d := c.dtype(i)
+	b := c.bytes(d, shape)
+	if c.err == nil && int64(len(vals)) != ir.TensorOf(d, shape...).Elems() {
+		c.fail("internal error: %d values for shape %s", len(vals), ir.ShapeString(shape))
+	}
+	if c.err != nil {
+		return Tensor{}
+	}
+	if c.ane && d.IsFloat() {
+		for j, v := range vals {
+			vals[j] = port(v)
+		}
+	}
+	packFloats(b, d, vals)
+	return Tensor{Type: ir.TensorOf(d, shape...), Data: b}
+}
+
+// outInts makes result i from integers, which wrap.
+func (c *call) outInts(i int, shape []int64, vals []int64) Tensor {
+	d := c.dtype(i)
+	b := c.bytes(d, shape)
+	if c.err == nil && int64(len(vals)) != ir.TensorOf(d, shape...).Elems() {
+		c.fail("internal error: %d values for shape %s", len(vals), ir.ShapeString(shape))
+	}
+	if c.err != nil {
+		return Tensor{}
+	}
+	packInts(b, d, vals)
+	return Tensor{Type: ir.TensorOf(d, shape...), Data: b}
+}
+
+// parallel splits [0, n) into ranges of at least grain and runs f on them.
+// Every element must be written by one range alone and depend on no other.
+func (c *call) parallel(n, grain int, f func(lo, hi int)) {
+	if c.err != nil || n <= 0 {
+		return
+	}
+	w := min(c.r.workers, (n+max(1, grain)-1)/max(1, grain))
+	if w <= 1 {
+		f(0, n)
+		return
+	}
+	var wg sync.WaitGroup
+	var once sync.Once
+	var caught any
+	for i := range w {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			defer func() {
+				// Carried to the caller's goroutine, where the run's last belt is.
+				if x := recover(); x != nil {
+					once.Do(func() { caught = x })
+				}
+			}()
+			f(i*n/w, (i+1)*n/w)
+		}()
+	}
+	wg.Wait()
+	if caught != nil {
+		c.fail("internal error of the interpreter: %v", caught)
+	}
+}
+
+// results wraps results for return.
+func results(ts ...Tensor) []Tensor { return ts }

@@ -1,0 +1,286 @@
+package interp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// Default limits of a run.
+const (
+	DefaultMaxBytes = 16 << 30 // live bytes
+	DefaultMaxSteps = 10_000_000
+)
+
+// Options steer a run. The zero value runs in IEEE mode on all processors.
+type Options struct {
+	Numerics numerics.Mode
+	Workers  int      // goroutines a kernel may use; 0: GOMAXPROCS. Results do not depend on it
+	MaxBytes int64    // limit of live bytes, scratch included; 0: DefaultMaxBytes
+	MaxSteps int64    // limit of operations executed, loops unrolled; 0: DefaultMaxSteps
+	WideSums bool     // accumulate products of convolutions and matrix products in fp64
+	Perturb  *Perturb // nil for none
+	Seed     uint64   // of random operations whose own seed is -1
+
+	// States holds the states by name: what they hold before the run (zeros
+	// where absent) and, once Run has returned without error, after it.
+	States map[string]Tensor
+
+	Progress func(done, total int)                   // after every operation of the outermost block
+	Trace    func(op *ir.Op, results []Tensor)       // after every operation, in order
+	Warn     func(op *ir.Op, pos ir.Pos, msg string) // use of undefined behaviour that has been given a meaning
+}
+
+// Run prepares f and runs it once.
+func Run(ctx context.Context, f *ir.Func, inputs map[string]Tensor, opt Options) (map[string]Tensor, error) {
+	p, err := Prepare(f)
+	if err != nil {
+		return nil, err
+	}
+	return p.Run(ctx, inputs, opt)
+}
+
+// state is the content of one state during a run.
+type state struct {
+	name string
+	val  Tensor
+}
+
+// run is one execution of a program.
+type run struct {
+	p       *Program
+	ctx     context.Context
+	opt     *Options
+	opset   int
+	workers int
+	env     []Tensor
+	states  map[*ir.Value]*state
+	live    int64
+	held    map[*byte]*hold
+	steps   int64
+}
+
+// hold counts the values that share one allocation.
+type hold struct {
+	n     int
+	bytes int64
+}
+
+// Run executes the program. inputs holds one tensor a parameter of the
+// function, by name, of the parameter's element type and a shape that fits it;
+// states may be left out. The result holds one tensor an output, by name.
+func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options) (out map[string]Tensor, err error) {
+	r := &run{p: p, ctx: ctx, opt: &opt, opset: ir.OpsetNumber(p.fn.Opset), workers: opt.Workers,
+		env: make([]Tensor, len(p.slot)), states: make(map[*ir.Value]*state), held: make(map[*byte]*hold)}
+	if r.workers <= 0 {
+		r.workers = runtime.GOMAXPROCS(0)
+	}
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = DefaultMaxBytes
+	}
+	if opt.MaxSteps <= 0 {
+		opt.MaxSteps = DefaultMaxSteps
+	}
+	for i, v := range p.main.block.Params {
+		t, ok := inputs[v.Name]
+		if v.Type.Kind == ir.State {
+			if t, err = r.stateInput(v, t, ok); err != nil {
+				return nil, err
+			}
+			r.states[v] = &state{v.Name, t}
+			continue
+		}
+		if !ok {
+			return nil, &Error{Pos: v.Pos, Msg: fmt.Sprintf("input %q (%s) is not given", v.Name, v.Type)}
+		}
+		if err := t.check(); err != nil {
+			return nil, &Error{Pos: v.Pos, Msg: fmt.Sprintf("input %q: %v", v.Name, err)}
+		}
+		if !t.Type.Fits(v.Type) {
+			return nil, &Error{Pos: v.Pos, Msg: fmt.Sprintf("input %q is %s, the function takes %s", v.Name, t.Type, v.Type)}
+		}
+		r.env[p.main.params[i]] = t
+	}
+	outs, err := r.block(p.main, true)
+	if err != nil {
+		return nil, err
+	}
+	out = make(map[string]Tensor, len(outs))
+	for i, v := range p.main.block.Outputs {
+		out[v.Name] = outs[i]
+	}
+	if opt.States != nil {
+		for _, v := range p.main.block.Params {
+			if s := r.states[v]; s != nil {
+				opt.States[s.name] = s.val
+			}
+		}
+	}
+	return out, nil
+}
+
+// stateInput returns what a state holds before the run.
+func (r *run) stateInput(v *ir.Value, t Tensor, ok bool) (Tensor, error) {
+	want := v.Type
+	want.Kind = ir.Tensor
+	if !ok {
+		t, ok = r.opt.States[v.Name]
+	}
+	if !ok {
+		z, err := Zeros(want)
+		if err != nil {
+			return z, &Error{Pos: v.Pos, Msg: fmt.Sprintf("state %q: %v", v.Name, err)}
+		}
+		return z, nil
+	}
+	if err := t.check(); err != nil {
+		return t, &Error{Pos: v.Pos, Msg: fmt.Sprintf("state %q: %v", v.Name, err)}
+	}
+	if !t.Type.Fits(want) {
+		return t, &Error{Pos: v.Pos, Msg: fmt.Sprintf("state %q is %s, the function takes %s", v.Name, t.Type, v.Type)}
+	}
+	return t, nil
+}
+
+// value returns what v holds now.
+func (r *run) value(v *ir.Value) Tensor {
+	if v.Const != nil {
+		return FromConst(v.Const)
+	}
+	return r.env[r.p.slot[v]]
+}
+
+// block runs a plan whose parameters are already in the environment and
+// returns its outputs.
+func (r *run) block(pl *plan, outermost bool) ([]Tensor, error) {
+	for _, s := range pl.atStart {
+		r.drop(s)
+	}
+	for i := range pl.steps {
+		s := &pl.steps[i]
+		if err := r.ctx.Err(); err != nil {
+			return nil, opError(s.op, "the run was stopped: %v", err)
+		}
+		if r.steps++; r.steps > r.opt.MaxSteps {
+			return nil, opError(s.op, "more than %d operations were executed; raise the limit if the loop is meant to run that long", r.opt.MaxSteps)
+		}
+		res, err := r.step(s)
+		if err != nil {
+			return nil, err
+		}
+		for j, v := range s.op.Results {
+			r.put(r.p.slot[v], res[j])
+		}
+		if r.opt.Trace != nil {
+			r.opt.Trace(s.op, res)
+		}
+		for _, f := range s.free {
+			r.drop(f)
+		}
+		if outermost && r.opt.Progress != nil {
+			r.opt.Progress(i+1, len(pl.steps))
+		}
+	}
+	outs := make([]Tensor, len(pl.block.Outputs))
+	for i, v := range pl.block.Outputs {
+		outs[i] = r.value(v)
+	}
+	return outs, nil
+}
+
+// step runs one operation and checks what its kernel gives against the types
+// that the function declares.
+func (r *run) step(s *step) (res []Tensor, err error) {
+	c := &call{r: r, op: s.op, step: s}
+	c.ane = r.opt.Numerics == numerics.ANE && s.op.Place.Unit == ir.Engine
+	defer func() {
+		// The last belt: kernels check what they index, so this is a defect of
+		// the interpreter; a caller still gets an error and not a crash.
+		if x := recover(); x != nil {
+			err = opError(s.op, "internal error of the interpreter: %v (%s)", x, where(debug.Stack()))
+		}
+	}()
+	if r.opt.Perturb != nil && c.placedOnEngine() {
+		c.bound = r.opt.Perturb.Bound(s.op)
+	}
+	res = s.run(c)
+	var inner *Error
+	if errors.As(c.err, &inner) {
+		return nil, inner // of an operation in a nested block
+	}
+	if c.err != nil {
+		return nil, opError(s.op, "%v", c.err)
+	}
+	if len(res) != len(s.op.Results) {
+		return nil, opError(s.op, "gives %d results, the program names %d", len(res), len(s.op.Results))
+	}
+	for i, v := range s.op.Results {
+		if err := res[i].check(); err != nil {
+			return nil, opError(s.op, "result %d: %v", i, err)
+		}
+		if !res[i].Type.Fits(v.Type) && v.Type.Kind == ir.Tensor {
+			return nil, opError(s.op, "result %q is declared %s and comes out as %s", v.Name, v.Type, res[i].Type)
+		}
+	}
+	if !c.bound.IsExact() {
+		for i := range res {
+			res[i] = r.opt.Perturb.apply(c, s.index, i, res[i])
+		}
+	}
+	return res, nil
+}
+
+// where returns the first frame of a stack that lies in a kernel.
+func where(stack []byte) string {
+	seen := false
+	for _, l := range strings.Split(string(stack), "\n") {
+		if strings.HasPrefix(l, "panic(") {
+			seen = true
+		}
+		if seen && strings.Contains(l, "sim/interp.") {
+			name, _, _ := strings.Cut(l, "(0x")
+			return name[strings.LastIndex(name, "/")+1:]
+		}
+	}
+	return "unknown place"
+}
+
+// put stores a value and counts its bytes once, however many values share them.
+func (r *run) put(slot int, t Tensor) {
+	r.count(t, +1)
+	r.count(r.env[slot], -1)
+	r.env[slot] = t
+}
+
+// drop forgets a value; its bytes stop counting with the last that shares them.
+func (r *run) drop(slot int) {
+	r.count(r.env[slot], -1)
+	r.env[slot] = Tensor{}
+}
+
+// count adds n to the number of values that hold the tensor's bytes.
+func (r *run) count(t Tensor, n int) {
+	for _, e := range t.List {
+		r.count(e, n)
+	}
+	if len(t.Data) == 0 {
+		return
+	}
+	key := &t.Data[0]
+	h := r.held[key]
+	if h == nil {
+		h = &hold{bytes: int64(len(t.Data))}
+		r.held[key] = h
+		r.live += h.bytes
+	}
+	if h.n += n; h.n <= 0 {
+		r.live -= h.bytes
+		delete(r.held, key)
+	}
+}

@@ -1,0 +1,201 @@
+package interp
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// unary is one operation of one operand.
+type unary struct {
+	f   func(x float64) float64 // on floats
+	ane func(x float32) float32 // what the engine does where it differs; nil: f through the ports
+	i   func(x int64) int64     // on integers; nil: through f, truncated
+}
+
+var unaries = map[string]unary{
+	"abs":    {f: math.Abs, i: func(x int64) int64 { return max(x, -x) }},
+	"acos":   {f: math.Acos},
+	"asin":   {f: math.Asin},
+	"atan":   {f: math.Atan},
+	"atanh":  {f: math.Atanh},
+	"ceil":   {f: math.Ceil, i: same},
+	"cos":    {f: math.Cos},
+	"cosh":   {f: math.Cosh},
+	"erf":    {f: math.Erf},
+	"exp":    {f: math.Exp, ane: numerics.Exp},
+	"exp2":   {f: math.Exp2},
+	"floor":  {f: math.Floor, i: same},
+	"round":  {f: math.RoundToEven, i: same},
+	"sign":   {f: sign, i: func(x int64) int64 { return int64(sign(float64(x))) }},
+	"sin":    {f: math.Sin},
+	"sinh":   {f: math.Sinh},
+	"sqrt":   {f: math.Sqrt, ane: numerics.Sqrt},
+	"square": {f: func(x float64) float64 { return x * x }, i: func(x int64) int64 { return x * x }},
+	"tan":    {f: math.Tan},
+	"tanh":   {f: math.Tanh},
+
+	"relu":     {f: func(x float64) float64 { return relu(x) }, i: func(x int64) int64 { return max(x, 0) }},
+	"relu6":    {f: func(x float64) float64 { return math.Min(relu(x), 6) }},
+	"sigmoid":  {f: sigmoid},
+	"silu":     {f: func(x float64) float64 { return silu(x) }},
+	"softplus": {f: softplus, ane: numerics.Softplus},
+	"softsign": {f: func(x float64) float64 { return x / (1 + math.Abs(x)) }, ane: numerics.Softsign},
+}
+
+var _ = add(func() map[string]kernel {
+	ks := map[string]kernel{"logical_not": logicalNot, "cast": cast}
+	for n, u := range unaries {
+		ks[n] = u.kernel
+	}
+	for n, e := range epsilons {
+		ks[n] = e.kernel
+	}
+	return ks
+}())
+
+func same(x int64) int64 { return x }
+
+// sign keeps a NaN and gives +0 for both zeros.
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	case x == 0:
+		return 0
+	}
+	return x
+}
+
+// relu keeps a NaN.
+func relu(x float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	return x
+}
+
+func sigmoid(x float64) float64 {
+	if x < 0 {
+		e := math.Exp(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+func silu(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	return x * sigmoid(x)
+}
+
+func softplus(x float64) float64 {
+	return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
+}
+
+// mapFloats computes out[i] = f(xs[i]) in place.
+func mapFloats(c *call, xs []float32, f func(float32) float32) {
+	c.parallel(len(xs), 4096, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			xs[i] = f(xs[i])
+		}
+	})
+}
+
+func (u unary) kernel(c *call) []Tensor {
+	x := c.numeric("x")
+	if c.err != nil {
+		return nil
+	}
+	if !x.Type.DType.IsFloat() && u.i != nil {
+		xs := c.integers(x)
+		for i, v := range xs {
+			xs[i] = u.i(v)
+		}
+		return results(c.outInts(0, x.Type.Shape, xs))
+	}
+	xs := c.floats(x)
+	f := func(v float32) float32 { return float32(u.f(float64(v))) }
+	if c.ane && u.ane != nil {
+		f = u.ane
+	}
+	mapFloats(c, xs, f)
+	return results(c.outFloats(0, x.Type.Shape, xs))
+}
+
+// epsilon is a function of x plus or beside an epsilon.
+type epsilon struct {
+	def float64 // where the argument is absent, in the type of x: 0 in fp16 when it is too small
+	f   func(x, eps float64) float64
+	ane func(x float32) float32 // of x + eps
+}
+
+var epsilons = map[string]epsilon{
+	"inverse": {1e-4, func(x, e float64) float64 { return 1 / (x + e) }, numerics.Inverse},
+	"log":     {1e-45, func(x, e float64) float64 { return math.Log(x + e) }, numerics.Log},
+	"rsqrt":   {1e-12, func(x, e float64) float64 { return 1 / math.Sqrt(x+e) }, numerics.Rsqrt},
+}
+
+func (k epsilon) kernel(c *call) []Tensor {
+	x := c.numeric("x")
+	eps, given := c.opt("epsilon")
+	def := k.def
+	if !given {
+		// The default has the element type of x.
+		if x.Type.DType == ir.FP16 {
+			def = float64(numerics.Round16(float32(def)))
+		} else {
+			def = float64(float32(def))
+		}
+	} else if eps.Type.DType == ir.String {
+		return c.fail("argument epsilon is a string")
+	}
+	e := c.float("epsilon", def)
+	xs := c.floats(x)
+	if c.err != nil {
+		return nil
+	}
+	f := func(v float32) float32 { return float32(k.f(float64(v), e)) }
+	if c.ane {
+		f = func(v float32) float32 { return k.ane(numerics.Out(v + float32(e))) }
+	}
+	mapFloats(c, xs, f)
+	return results(c.outFloats(0, x.Type.Shape, xs))
+}
+
+func logicalNot(c *call) []Tensor {
+	x := c.numeric("x")
+	if c.err != nil {
+		return nil
+	}
+	vs := x.Bools()
+	for i, v := range vs {
+		vs[i] = !v
+	}
+	return results(c.outBools(0, x.Type.Shape, vs))
+}
+
+// cast converts to the declared element type: floats to integers truncate and
+// saturate, integers wrap, anything nonzero is true.
+func cast(c *call) []Tensor {
+	x := c.numeric("x")
+	d := c.dtype(0)
+	if s := c.string("dtype", ""); c.err == nil && s != "" {
+		if want, ok := ir.ParseDType(s); ok && want != d {
+			c.fail("argument dtype is %q and the result is declared %s", s, d)
+		}
+	}
+	switch {
+	case c.err != nil:
+		return nil
+	case x.Type.DType == d:
+		return results(c.port(x))
+	case x.Type.DType.IsFloat():
+		return results(c.outFloats(0, x.Type.Shape, c.floats(x)))
+	}
+	return results(c.outInts(0, x.Type.Shape, c.integers(x)))
+}
