@@ -194,7 +194,7 @@ func (b *builder) scalarSurface(v float64) *surf {
 	}
 	dims := []int64{1}
 	return &surf{
-		buf:  &buffer{space: constant, size: rowBytes(1), bar: barConstants, off: int64(off), def: -1},
+		buf:  &buffer{space: constant, size: rowBytes(1), bar: BarConstants, off: int64(off), def: -1},
 		dims: dims, stride: []int64{elemBytes},
 	}
 }

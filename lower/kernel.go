@@ -46,7 +46,7 @@ func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel) {
 
 // loadParts points the task's lanes at parts of the constant section.
 func (b *builder) loadParts(t *td.Task, parts weights.Parts) {
-	t.SetBool(td.KernelOn, true).Set(td.KBase0, barConstants).SetBool(td.KBE0, true)
+	t.SetBool(td.KernelOn, true).Set(td.KBase0, BarConstants).SetBool(td.KBE0, true)
 	idx := len(b.tasks)
 	for i, live := range parts.Live {
 		t.Set(td.CoeffSize.At(i), int(parts.Size[i]))

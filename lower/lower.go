@@ -128,14 +128,14 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 	for i, v := range seg.Inputs {
 		dims := tensorDims(v.Type)
 		st, size := canonicalStrides(dims)
-		buf := &buffer{space: inPort, size: size, bar: barFirstPort + len(seg.Outputs) + i, def: -1, port: i}
+		buf := &buffer{space: inPort, size: size, bar: BarFirstPort + len(seg.Outputs) + i, def: -1, port: i}
 		b.vals[v] = inBuffer(buf, dims)
 		b.inputs = append(b.inputs, Surface{v, dims, st, size})
 	}
 	for i, v := range seg.Outputs {
 		dims := tensorDims(v.Type)
 		st, size := canonicalStrides(dims)
-		b.outs[v] = &buffer{space: outPort, size: size, bar: barFirstPort + i, def: -1, port: i}
+		b.outs[v] = &buffer{space: outPort, size: size, bar: BarFirstPort + i, def: -1, port: i}
 		b.outputs = append(b.outputs, Surface{v, dims, st, size})
 	}
 	for _, op := range seg.Ops {
@@ -226,7 +226,7 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &surf{buf: &buffer{space: constant, size: size, bar: barConstants, off: int64(off), def: -1}, dims: dims, stride: st}
+	s := &surf{buf: &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}, dims: dims, stride: st}
 	b.vals[v] = s
 	return s, nil
 }

@@ -13,8 +13,8 @@ const scratchAlign = 64
 // finish plans scratch, completes the tasks' buffer fields and returns the
 // procedure.
 func (b *builder) finish(seg *Segment) (*Procedure, error) {
-	if len(b.outputs)+len(b.inputs) > 32-barFirstPort {
-		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), 32-barFirstPort)
+	if len(b.outputs)+len(b.inputs) > 32-BarFirstPort {
+		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), 32-BarFirstPort)
 	}
 	size := b.planScratch()
 	for i := range b.fixups {
@@ -22,7 +22,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		t := b.tasks[f.task]
 		bar := f.buf.bar
 		if f.buf.space == scratch {
-			bar = barScratch
+			bar = BarScratch
 		}
 		t.Set(f.bar, bar).SetBool(f.enable, true).Set(f.base, int(f.buf.off+f.off))
 		if f.bar == td.KBase0 && f.buf.space == scratch {

@@ -111,9 +111,14 @@ const (
 	paddingMax   = 2
 	nonlinRelu   = 1
 	nonlinTable  = 2
-	barConstants = 1
-	barScratch   = 3
-	barFirstPort = 4
+)
+
+// Buffer-access registers of a procedure: outputs from BarFirstPort on, then
+// inputs.
+const (
+	BarConstants = 1
+	BarScratch   = 3
+	BarFirstPort = 4
 )
 
 // half returns the bits of the fp16 nearest to f.

@@ -24,6 +24,7 @@ var List = []Pass{
 	{"select-function", "keep the function that is compiled", "everything after works on one function", selectFunction},
 	{"resolve-shapes", "give flexible inputs their default shapes and infer all others", "later passes ask for known dimensions", resolveShapes},
 	{"convert-precision", "with fp16 precision, compute in fp16 what the engine takes", "before folding, so that converted constants fold", convertPrecision},
+	{"keep-reference", "set a placed copy aside, for the interpreter to run", "after what the user asked for, before anything that must not change the results", keepReference},
 	{"fold-constants", "compute what depends on constants alone, compressed weights included", "patterns below look for constants", foldConstants},
 	{"normalise", "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that change nothing", "needs folded constants; fewer forms for the passes below", normalise},
 	{"fold-scale-bias", "fold constant factors and addends into the weights and bias of the product before them", "after normalise has turned batch norms into factors and addends", foldScaleBias},
@@ -59,6 +60,8 @@ type State struct {
 	Fused   map[*ir.Op][]*ir.Op // leading operation -> what rides on it
 	Steps   []*Step
 	Timings []Timing
+	// Reference is the function as keep-reference found it.
+	Reference *ir.Func
 
 	fresh int // values named by passes
 }

@@ -118,3 +118,18 @@ func fuseEpilogue(s *State) error {
 	}
 	return nil
 }
+
+// keepReference copies the function and places the copy's operations, so that
+// the interpreter knows what the engine would round.
+func keepReference(s *State) error {
+	f := ir.CloneFunc(s.Func, s.Func.Name)
+	for _, op := range f.Body.Ops {
+		rule, _, err := s.Accept(op)
+		op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+		if err != nil {
+			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+		}
+	}
+	s.Reference = f
+	return nil
+}
