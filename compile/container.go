@@ -98,8 +98,8 @@ func idle(img *hwx.Image) error {
 	img.Procedures = []hwx.Entry{{
 		Name: "net", FirstWords: uint32(t.Words()), Tasks: 1,
 		Bars: map[int]hwx.BarRef{
-			0:                  {Kind: hwx.BarText},
-			lower.BarFirstPort: {Kind: hwx.BarSurface, Surface: "idle@output"},
+			0:                      {Kind: hwx.BarText},
+			lower.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},
 			lower.BarFirstPort + 1: {Kind: hwx.BarSurface, Surface: "idle"},
 		},
 	}}

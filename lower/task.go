@@ -93,24 +93,24 @@ const (
 
 // Types of planar work (lower/td, Common.PlanarType).
 const (
-	peOne        = 2
-	peTwo        = 3
-	pePair       = 4
-	peReduce     = 5
-	peReduceTwo  = 6
-	peAdd        = 0
-	peMul        = 1
-	peMax        = 2
-	peMin        = 3
-	poolSum      = 0
-	poolAverage  = 1
-	poolMax      = 2
-	poolMin      = 3
-	peRecip      = 1
-	peRsqrt      = 2
-	paddingMax   = 2
-	nonlinRelu   = 1
-	nonlinTable  = 2
+	peOne       = 2
+	peTwo       = 3
+	pePair      = 4
+	peReduce    = 5
+	peReduceTwo = 6
+	peAdd       = 0
+	peMul       = 1
+	peMax       = 2
+	peMin       = 3
+	poolSum     = 0
+	poolAverage = 1
+	poolMax     = 2
+	poolMin     = 3
+	peRecip     = 1
+	peRsqrt     = 2
+	paddingMax  = 2
+	nonlinRelu  = 1
+	nonlinTable = 2
 )
 
 // Buffer-access registers of a procedure: outputs from BarFirstPort on, then
@@ -172,7 +172,7 @@ func (b *builder) source2(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
 		l2 = b.stage(o, t.Int(td.TileHeight))
-		t.SetBool(td.Src2En, true).SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
+		t.SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
 		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
 		t.Set(td.Src2Truncate, 3).Set(td.Src2MemFmt, 2).Set(td.PixelOffset.At(1), int(o.pix))
 		if o.inter > 1 {
