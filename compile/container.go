@@ -8,6 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
+// elementFP16 is the container's element code of fp16.
+const elementFP16 = 5
+
 // container assembles the hardware container of all procedures.
 func (d *driver) container() (*hwx.File, error) {
 	img := &hwx.Image{
@@ -61,7 +64,7 @@ func (d *driver) procedure(img *hwx.Image, p *proc) error {
 			s := &surfaces[i]
 			dims, strides := s.NCHW()
 			hs := hwx.Surface{
-				Name: names[i], Procedure: p.Name, Binding: binding, Element: hwx.ElementFP16,
+				Name: names[i], Procedure: p.Name, Binding: binding, Element: elementFP16,
 				BatchBytes: uint64(strides[0]), Size: uint64(s.Size),
 			}
 			for k := range dims {
@@ -90,7 +93,7 @@ func idle(img *hwx.Image) error {
 	img.Text = text
 	window := func(name string, binding uint32) hwx.Surface {
 		return hwx.Surface{
-			Name: name, Procedure: "net", Binding: binding, Element: hwx.ElementFP16, Dims: [4]uint32{1, 1, 1, 1},
+			Name: name, Procedure: "net", Binding: binding, Element: elementFP16, Dims: [4]uint32{1, 1, 1, 1},
 			Strides: [4]uint64{64, 64, 64, 2}, BatchBytes: 64, Size: 64,
 		}
 	}

@@ -74,7 +74,7 @@ func (d *driver) descriptor(hash string) (*e5.Program, error) {
 	return &e5.Program{
 		BuildInfo: []e5.KV{
 			{Key: e5.KeyInputFilePath, Value: d.o.InputName},
-			{Key: e5.KeyComponentZinc, Value: Version},
+			{Key: "component-zinc", Value: Version},
 			{Key: e5.KeyTarget, Value: d.o.Target.Name},
 		},
 		Functions: []e5.Function{*c.f},

@@ -50,7 +50,7 @@ func (r *execution) bytes(o *e5.Operand, id uint32) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("operand %q is not filled", o.Name)
 	}
-	if o.Desc.Storage == e5.StorageString {
+	if o.Desc.Storage == e5.String {
 		return nil, fmt.Errorf("operand %q holds strings, which have no layout", o.Name)
 	}
 	return t.Data, nil

@@ -213,13 +213,13 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped", name, i, addr)
 			}
 			switch {
-			case seg.Name == "__FVMLIB":
+			case seg.Name.String() == hwx.SegPort:
 				port, ok := ports[seg.VMAddr]
 				if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
 					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port", name, i, addr)
 				}
 				p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
-			case seg.Name == "__DATA":
+			case seg.Name.String() == hwx.SegScratch:
 				p.bars[i] = bar{scratch: true, size: int64(seg.VMSize), write: true}
 			case i == 1:
 				p.bars[i] = bar{consts: true, size: int64(len(p.consts))}

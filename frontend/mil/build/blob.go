@@ -28,16 +28,16 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	where := fmt.Sprintf("%s, bytes %#x to %#x", rel, blob.Offset, blob.Offset+uint64(len(blob.Data)))
+	where := fmt.Sprintf("%s has %d, bytes %#x to %#x", rel, len(blob.Data), blob.Offset, blob.Offset+uint64(len(blob.Data)))
 	// Truth values are kept as bytes.
 	if elem := blob.Type.String(); elem != t.DType.String() && !(t.DType == ir.Bool && blob.Type == blobfile.Uint8) {
 		return nil, fmt.Errorf("the text says %s, the record at byte %#x of %s says %s", t.DType, r.Offset, rel, elem)
 	}
 	switch n := t.Bytes(); {
 	case n < 0:
-		return nil, fmt.Errorf("%s has more bytes than can be counted; %s are %d", t, where, len(blob.Data))
+		return nil, fmt.Errorf("%s has more bytes than can be counted, %s", t, where)
 	case n != int64(len(blob.Data)):
-		return nil, fmt.Errorf("%s needs %d bytes, %s are %d", t, n, where, len(blob.Data))
+		return nil, fmt.Errorf("%s needs %d bytes, %s", t, n, where)
 	}
 	return &ir.Const{Type: t, Data: blob.Data, Blob: fmt.Sprintf("%s@%d", rel, r.Offset)}, nil
 }

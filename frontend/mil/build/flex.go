@@ -141,7 +141,7 @@ func (f *flexBuilder) ranges(d *mil.Dict) {
 		for i := range pairs {
 			low, high := flat[2*i], flat[2*i+1]
 			if n := t.Shape[i]; low < 0 || high >= 0 && (high < low || n > high) || n >= 0 && n < low {
-				f.errorAt(e.Value, "dimension %d of %s has range %d to %d, its size is %s", i, name, low, high, ir.ShapeString(t.Shape[i:i+1]))
+				f.errorAt(e.Value, "dimension %d of %s has range %d to %d, it is declared %s", i, name, low, high, t)
 				ok = false
 			}
 			pairs[i] = [2]int64{low, max(high, -1)}

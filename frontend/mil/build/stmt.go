@@ -134,7 +134,7 @@ func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Ty
 		code = codeBlob
 		c, err = b.blob(v, t)
 	default:
-		err = fmt.Errorf("a constant must be a literal or a BLOBFILE, with a type")
+		err = fmt.Errorf("the value of a constant must be a literal or a BLOBFILE")
 	}
 	if err != nil {
 		b.list.Errorf(b.src.ValueSpan(v), code, op, "%s: %v", name, err)

@@ -42,7 +42,8 @@ type reader struct {
 	cores int
 	parts [td.Lanes]*part // nil for an idle lane
 	out   *kernel
-	wide  *[65536]float32
+	wide  *[65536]float32 // values of weights
+	plain *[65536]float32 // values of biases, which are not multiplied
 	bias  bool
 	skip  bool
 	slots int // least lane slots of a zero-skipping cell
@@ -53,7 +54,7 @@ type reader struct {
 func (x *exec) kernel(g *geometry) (*kernel, error) {
 	t := x.t
 	r := &reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
-		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true)}
+		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true), plain: x.opts.Numerics.table(false)}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
@@ -224,7 +225,7 @@ func (r *reader) biases(p *part, first, lanes int) error {
 		return err
 	}
 	for l := range lanes {
-		r.out.bias[first+l] = r.wide[binary.LittleEndian.Uint16(b[2*l:])]
+		r.out.bias[first+l] = r.plain[binary.LittleEndian.Uint16(b[2*l:])]
 	}
 	return nil
 }

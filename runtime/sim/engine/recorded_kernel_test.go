@@ -292,3 +292,59 @@ func TestRecordedKernels(t *testing.T) {
 		})
 	}
 }
+
+// Chains of two products, the second in the layout that the first left in L2;
+// one with a table fused into the first.
+func TestRecordedChains(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		m      int
+		hidden int
+		gelu   bool
+		slack  float64
+	}{
+		{"chain_pair_mm_mm_d256_s64", 64, 256, false, 2e-3},
+		// Each hidden value may be off by the table's 0.0059, alike in sign
+		// over a region: the sum over 1024 weights below 0.05 stays within 0.2.
+		{"chain_ffn_d256_s128", 128, 1024, true, 0.2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, tasks := readRecorded(t, c.name)
+			first := kernelCase{groups: 1, k: 1, stride: 1, limit: 16, cout: c.hidden, red: 256, scale: 1, matrix: true, flat: true}
+			second := first
+			second.cout, second.red = 256, c.hidden
+			section := func(w1, w2 []uint16) []byte {
+				b := first.pack(w1, nil)
+				if c.gelu {
+					var lanes []byte
+					for i := range 16 {
+						n := len(b) / 16
+						lanes = append(append(lanes, halves(geluTable...)...), b[i*n:(i+1)*n]...)
+					}
+					b = lanes
+				}
+				return append(b, second.pack(w2, nil)...)
+			}
+			n := 256 * c.hidden
+			sum := sha256.Sum256(section(first.pattern(n, 0, 0, 0x3400), second.pattern(n, 0, 0, 0x3401)))
+			if hex.EncodeToString(sum[:]) != r.Constant.SHA256 {
+				t.Error("packed section is not the recorded one")
+			}
+			w1, w2 := random(1, n, 0.05), random(2, n, 0.05)
+			in, out := newSurface(1, 1, c.m, 256), newSurface(1, 1, c.m, 256)
+			in.set(random(3, c.m*256, 1))
+			mem := buffers{1: section(w1, w2), 3: make([]byte, 1<<20), 4: out.buf, 5: in.buf}
+			if err := New(Options{}).Run(context.Background(), tasks, mem); err != nil {
+				t.Fatal(err)
+			}
+			hidden := first.product(in.values(), values(w1), nil, c.m)
+			for i, v := range hidden {
+				if c.gelu {
+					v = gelu(v)
+				}
+				hidden[i] = float64(widen(narrow(float32(v))))
+			}
+			near(t, c.name, out.values(), second.product(hidden, values(w2), nil, c.m), 1, c.slack)
+		})
+	}
+}
