@@ -15,6 +15,10 @@ import (
 // find the largest error that the bounds allow.
 const SpreadFactor = 3
 
+// LooseFactor is the part of an output's scale beyond which its tolerance is
+// called loose.
+const LooseFactor = 0.25
+
 // Number is a float64 whose JSON form holds infinities and NaN, as strings.
 type Number float64
 
@@ -28,14 +32,18 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 // Output is the comparison of one output.
 type Output struct {
-	Name      string  `json:"name"`
-	Type      string  `json:"type"`
-	MaxAbs    Number  `json:"max_abs"`   // largest distance of two elements
-	MaxULP    int64   `json:"max_ulp"`   // the same in units in the last place of the output's type (of 1, for integers)
-	Tolerance Number  `json:"tolerance"` // limit of MaxAbs; of integers the largest of the elements' limits
-	Scale     Number  `json:"scale"`     // largest magnitude in the reference
-	Pass      bool    `json:"pass"`
-	Worst     Element `json:"worst"` // where MaxAbs is, or the first element past its limit
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	MaxAbs    Number `json:"max_abs"`   // largest distance of two elements
+	MaxULP    int64  `json:"max_ulp"`   // the same in units in the last place of the output's type (of 1, for integers)
+	Tolerance Number `json:"tolerance"` // limit of MaxAbs; of integers the largest of the elements' limits
+	Scale     Number `json:"scale"`     // largest magnitude in the reference
+	Pass      bool   `json:"pass"`
+	// Loose says that the tolerance is so near the output's scale that passing
+	// shows little: the model amplifies small errors on these inputs, or the
+	// output is close to nothing.
+	Loose bool    `json:"loose,omitempty"`
+	Worst Element `json:"worst"` // where MaxAbs is, or the first element past its limit
 }
 
 // Element is one element of an output, as both runs have it.
@@ -146,5 +154,6 @@ func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, erro
 		out.MaxAbs = max(out.MaxAbs, Number(e))
 		out.Pass = out.Pass && !past
 	}
+	out.Loose = d.IsFloat() && float64(out.Tolerance) > LooseFactor*float64(out.Scale)
 	return out, nil
 }

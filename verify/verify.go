@@ -160,27 +160,6 @@ func reference(ctx context.Context, r *compile.Result, inputs map[string]interp.
 	return want, tols, nil
 }
 
-// bounds returns the error bound of an operation on the engine, with the worst
-// error of its lookup table: of the table made for its result, else the worst
-// of the tables for operations of its kind.
-func bounds(r *compile.Report) func(op *ir.Op) numerics.Bound {
-	byResult, byKind := map[string]float64{}, map[string]float64{}
-	for _, t := range r.Tables {
-		byResult[t.Name] = max(byResult[t.Name], t.Abs)
-		byKind[t.Op] = max(byKind[t.Op], t.Abs)
-	}
-	return func(op *ir.Op) numerics.Bound {
-		abs := byKind[op.Def.Name]
-		if len(op.Results) > 0 {
-			if a, ok := byResult[op.Results[0].Name]; ok {
-				abs = a
-			}
-		}
-		b, _ := numerics.BoundFor(op.Def.Name, abs)
-		return b
-	}
-}
-
 // Text writes the result for people.
 func (r *Result) Text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -189,6 +168,9 @@ func (r *Result) Text(w io.Writer) error {
 		verdict := "pass"
 		if !o.Pass {
 			verdict = fmt.Sprintf("FAIL: element %d is %g, reference %g", o.Worst.Index, float64(o.Worst.Got), float64(o.Worst.Want))
+		}
+		if o.Loose {
+			verdict += " (loose: the tolerance is near the scale)"
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%d\t%.4g\t%.4g\t%s\n", o.Name, o.Type, float64(o.MaxAbs), o.MaxULP, float64(o.Tolerance), float64(o.Scale), verdict)
 	}
