@@ -6,7 +6,7 @@
 // and by the reference interpreter.
 //
 // What always holds, and Verify checks: every operation is a row of the one op
-// table (Table), has one argument list a parameter of that row, in the row's
+// table (Names, Forms), has one argument list a parameter of that row, in the row's
 // order, and results whose types are those the row's shape rule gives; every
 // value is defined once, before its uses; constants carry their bytes, little
 // endian and row major, often a window of a memory-mapped file, so nobody
