@@ -125,19 +125,20 @@ func (c *Const) Floats() []float64 {
 }
 
 // AppendElem appends one element of type t, given as a float, to packed bytes.
-// Integers are truncated and saturate; sub-byte types are not accepted.
+// A float is rounded once, to nearest even; integers are truncated and saturate
+// to the type's range. Sub-byte types and 8-bit floats are not accepted.
 func AppendElem(b []byte, t DType, v float64) []byte {
 	switch t {
 	case FP16:
-		return binary.LittleEndian.AppendUint16(b, float16.Fromfloat32(float32(v)).Bits())
+		return binary.LittleEndian.AppendUint16(b, uint16(narrow(v, 10, 5)))
 	case BF16:
-		return binary.LittleEndian.AppendUint16(b, bf16(float32(v)))
+		return binary.LittleEndian.AppendUint16(b, uint16(narrow(v, 7, 8)))
 	case FP32:
 		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
 	case FP64:
 		return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 	}
-	return AppendInt(b, t, satInt(v))
+	return AppendInt(b, t, satTo(t, v))
 }
 
 func satInt(v float64) int64 {

@@ -49,8 +49,8 @@ func inferLoop(op *Op) ([]Type, error) {
 	if len(test.Params) != len(vars) || len(body.Params) != len(vars) {
 		return nil, Rulef("loop_vars", "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params), len(body.Params))
 	}
-	if len(test.Outputs) != 1 || test.Outputs[0].Type.DType != Bool || test.Outputs[0].Type.Rank() != 0 {
-		return nil, Rulef("", "the condition must give one boolean scalar")
+	if len(test.Outputs) != 1 || !oneBool(test.Outputs[0].Type) {
+		return nil, Rulef("", "the condition must give one boolean")
 	}
 	if len(body.Outputs) != len(vars) {
 		return nil, Rulef("loop_vars", "%d loop variables, the body gives %d", len(vars), len(body.Outputs))
@@ -68,6 +68,13 @@ func inferLoop(op *Op) ([]Type, error) {
 		out[i] = t
 	}
 	return out, nil
+}
+
+// oneBool reports whether t can hold a single boolean; the condition of real
+// programs may be a tensor of one element.
+func oneBool(t Type) bool {
+	n := t.Elems()
+	return t.Kind == Tensor && t.DType == Bool && (n == 1 || n < 0)
 }
 
 func listElem(op *Op) Type {

@@ -58,10 +58,11 @@ func LayerNormAxes(op *Op) ([]int, error) {
 }
 
 func init() {
-	eps := func(v float64) Param { return in("epsilon", clsFloat).as("T").fixed().or(v) }
+	// Real programs give x in fp16 an epsilon in fp32, so it has no type variable.
+	eps := func(v float64) Param { return in("epsilon", clsFloat).fixed().or(v) }
 	scale := func(name string) Param { return in(name, clsFloat).as("T").fixed().opt() }
 	mixed := func(d *OpDef) {
-		d.letter("U", "mean", "variance", "gamma", "beta", "epsilon", "alpha", "k")
+		d.letter("U", "mean", "variance", "gamma", "beta", "alpha", "k")
 	}
 	for _, d := range []*OpDef{
 		{Name: "batch_norm", Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored statistics.",

@@ -128,7 +128,8 @@ func inferExpandDims(op *Op) ([]Type, error) {
 }
 
 // SqueezeAxes returns the dimensions that squeeze removes, ascending: those it
-// names that are 1 (others stay), or all that are 1.
+// names that are 1 (others stay), or all that are 1. A dimension that is not known
+// stays, as in the types that real programs declare.
 func SqueezeAxes(op *Op) ([]int, error) {
 	x := op.Arg("x").Type
 	var out []int
@@ -150,7 +151,7 @@ func SqueezeAxes(op *Op) ([]int, error) {
 	}
 	slices.Sort(as)
 	for _, a := range as {
-		if d := x.Shape[a]; d == 1 || d < 0 {
+		if x.Shape[a] == 1 {
 			out = append(out, a)
 		}
 	}

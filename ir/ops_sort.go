@@ -71,6 +71,8 @@ func init() {
 	register(v15, v17)
 }
 
+// inferNMS is the rule of both forms: boxes [n, B, 4] and scores [n, B, K] with
+// a count of the boxes kept, or from iOS 17 on [n, 4, B] and [n, K, B] without.
 func inferNMS(op *Op, old bool) ([]Type, error) {
 	if err := rankIn(op, "boxes", 3, 3); err != nil {
 		return nil, err
@@ -83,17 +85,25 @@ func inferNMS(op *Op, old bool) ([]Type, error) {
 		return nil, err
 	}
 	b, s := op.Arg("boxes").Type, op.Arg("scores").Type
-	if !agree(b.Shape[2], 4) {
-		return nil, Rulef("boxes", "the last dimension of boxes is %d, must be 4", b.Shape[2])
+	many, per := 1, 2
+	if !old {
+		many, per = 2, 1
 	}
-	if !agree(b.Shape[1], s.Shape[1]) || !agree(b.Shape[0], s.Shape[0]) {
+	if !agree(b.Shape[per], 4) {
+		return nil, Rulef("boxes", "dimension %d of boxes is %d, must be 4", per, b.Shape[per])
+	}
+	if !agree(b.Shape[many], s.Shape[many]) || !agree(b.Shape[0], s.Shape[0]) {
 		return nil, &RuleError{Param: "scores", Other: "boxes", Msg: Rulef("", "scores is %s, boxes is %s", ShapeString(s.Shape), ShapeString(b.Shape)).Msg}
 	}
 	if n < 1 {
 		return nil, Rulef("max_boxes", "max_boxes is %d, must be at least 1", n)
 	}
 	batch := known(s.Shape[0], b.Shape[0])
-	out := []Type{b.WithShape(batch, n, 4), s.WithShape(batch, n, s.Shape[2]), TensorOf(Int32, batch, n)}
+	bs, ss := []int64{batch, n, 4}, []int64{batch, n, s.Shape[per]}
+	if !old {
+		bs, ss = []int64{batch, 4, n}, []int64{batch, s.Shape[per], n}
+	}
+	out := []Type{b.WithShape(bs...), s.WithShape(ss...), TensorOf(Int32, batch, n)}
 	if old {
 		out = append(out, TensorOf(Int32, batch))
 	}

@@ -86,7 +86,7 @@ func init() {
 	register(
 		&OpDef{Name: "identity", Doc: "x itself.", Params: params(in("x", clsAny).of(AnyKind)), Infer: sameAsX, Fold: foldIdentity},
 		&OpDef{Name: "shape", Doc: "The dimensions of x.", Params: params(in("x", clsElem)),
-			Infer: func(op *Op) ([]Type, error) { return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank()))) }, Fold: foldShape},
+			Infer: func(op *Op) ([]Type, error) { return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank()))) }, Fold: foldShape, ByType: true},
 		&OpDef{Name: "fill", Doc: "A tensor of one value.",
 			Params: params(in("shape", clsInt32), in("value", clsNumB).fixed().or(0.0)), Infer: inferFill, Fold: foldFill},
 		&OpDef{Name: "fill_like", Since: "ios16", Doc: "A tensor of one value in the shape of another.",

@@ -71,6 +71,7 @@ type OpDef struct {
 	// Fold computes the results when every argument is constant; nil when the
 	// operation is never folded. It may return nil, nil to decline.
 	Fold   func(op *Op) ([]*Const, error)
+	ByType bool // Fold needs the arguments' types only
 	Effect Effect
 	Blocks int // nested blocks: 0, or 2 for cond and while_loop
 	Doc    string

@@ -103,15 +103,21 @@ func (o *Op) Operands(f func(param *Param, v *Value)) {
 // Unit is where an operation runs.
 type Unit uint8
 
-// Units. An operation that no pass has placed is Unplaced.
+// Units. An operation that no pass has placed is Unplaced; Transfer is a
+// conversion between fp16 and fp32 that the host makes on the way to or from
+// the engine.
 const (
 	Unplaced Unit = iota
 	Engine
 	CPU
+	Transfer
+	numUnits
 )
 
+var unitNames = [numUnits]string{"unplaced", "engine", "cpu", "transfer"}
+
 // String returns the unit's name in reports.
-func (u Unit) String() string { return [...]string{"unplaced", "engine", "cpu"}[u] }
+func (u Unit) String() string { return unitNames[u%numUnits] }
 
 // Place is where an operation runs and why.
 type Place struct {

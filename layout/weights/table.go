@@ -155,7 +155,7 @@ func (t *Table) Eval(x uint16) uint16 {
 	s := t.Mode().split()
 	v := fromHalf(x)
 	switch {
-	case s == nil || t[wordStep] > 24:
+	case t.Check() != nil:
 		return 0
 	case math.IsNaN(v) || v >= fromHalf(t[wordHigh]):
 		return t[wordAbove]

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -64,42 +65,225 @@ func TestGeneratedAgainstRecorded(t *testing.T) {
 			t.Errorf("%s: words %v differ from the recorded table", name, d)
 		}
 	}
-	a, err := Activate("sigmoid")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := goldenSigmoid(t)
-	d := diff(&a.Table, g)
-	t.Logf("sigmoid: words %v differ; generated %04x, recorded %04x", d, a.Table[:43], g[:43])
-	for _, i := range d {
-		if i >= wordKnots && i < wordKnots+Knots {
-			t.Errorf("sigmoid: knot %d is %#04x, recorded %#04x", i-wordKnots, a.Table[i], g[i])
+	// sigmoid: all knots and the low tail; the recorded high tail ends at
+	// 8.3203, the least worst error ends it at 9.9375 like the low one.
+	// gelu: the recorded knots are not samples of the function (0x922d at 0);
+	// bounds, mode and the line above are equal, but for the low bound (-4.4).
+	for name, want := range map[string]struct {
+		recorded *Table
+		words    string
+	}{
+		"sigmoid": {goldenSigmoid(t), "[1 39 40]"},
+		"gelu":    {recordedTable("gelu"), "[0 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 37 38]"},
+	} {
+		a, err := Activate(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(diff(&a.Table, want.recorded)); got != want.words {
+			t.Errorf("%s: words %s differ from the recorded table, want %s", name, got, want.words)
+		}
+		mine, theirs := a.Worst(), Worst(want.recorded, a.F, 1, a.Low, a.High)
+		if mine.Abs > theirs.Abs {
+			t.Errorf("%s: worst error %g, the recorded table's is %g", name, mine.Abs, theirs.Abs)
 		}
 	}
 }
 
-func TestActivations(t *testing.T) {
-	params := map[string][]float64{
-		"clip": {-1.5, 3}, "threshold": {0.5}, "minimum": {2}, "leaky_relu": {0.01}, "elu": {1},
-		"sigmoid_hard": {0.2, 0.5}, "scaled_tanh": {1.7159, 2.0 / 3},
-	}
-	for _, n := range ActivationNames() {
-		a, err := Activate(n, params[n]...)
+// statedErrors is the worst error of every table over its domain: absolute for
+// bounded functions and those that grow like x, relative for the rest. It is
+// what a report may state.
+var statedErrors = []struct {
+	name     string
+	params   []float64
+	relative bool
+	worst    string
+}{
+	{"sigmoid", nil, false, "0.00335"},
+	{"tanh", nil, false, "0.00532"},
+	{"silu", nil, false, "0.01516"},
+	{"gelu", nil, false, "0.00614"},
+	{"gelu_tanh_approximation", nil, false, "0.00614"},
+	{"gelu_sigmoid_approximation", nil, false, "0.00653"},
+	{"erf", nil, false, "0.00233"},
+	{"softplus", nil, false, "0.00804"},
+	{"softsign", nil, false, "0.03375"},
+	{"exp2", nil, true, "0.00087"},
+	{"exp", nil, true, "0.00532"},
+	{"reciprocal", nil, true, "0.00084"},
+	{"sqrt", nil, true, "0.00095"},
+	{"rsqrt", nil, true, "0.00158"},
+	{"log", nil, false, "0.00785"},
+	{"log2", nil, false, "0.00791"},
+	{"log10", nil, false, "0.00209"},
+	{"sin", nil, false, "0.00802"},
+	{"cos", nil, false, "0.00806"},
+	{"atan", nil, false, "0.02777"},
+	{"relu", nil, false, "0.00000"},
+	{"relu6", nil, false, "0.00000"},
+	{"clip", []float64{-1.5, 3}, false, "0.00000"},
+	{"threshold", []float64{0.5}, false, "0.00000"},
+	{"minimum", []float64{2}, false, "0.00000"},
+	{"leaky_relu", []float64{0.01}, true, "0.00069"},
+	{"elu", []float64{1}, false, "0.00694"},
+	{"sigmoid_hard", []float64{0.2, 0.5}, false, "0.00039"},
+	{"scaled_tanh", []float64{1.7159, 2.0 / 3}, false, "0.00484"},
+}
+
+func TestStatedErrors(t *testing.T) {
+	covered := map[string]bool{}
+	for _, tc := range statedErrors {
+		covered[tc.name] = true
+		a, err := Activate(tc.name, tc.params...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := a.Worst()
-		t.Logf("%-28s abs %.6f at %g, rel %.6f at %g, inputs %d, step %d", n, w.Abs, fromHalf(w.AbsAt), w.Rel, fromHalf(w.RelAt), w.Inputs, a.Table[wordStep])
-		if math.IsNaN(w.Abs) {
-			t.Errorf("%s is not a number somewhere", n)
+		v := w.Abs
+		if tc.relative {
+			v = w.Rel
+		}
+		if got := fmt.Sprintf("%.5f", v); got != tc.worst {
+			t.Errorf("%s%v: worst error %s, stated %s (at %g)", tc.name, tc.params, got, tc.worst, fromHalf(w.AbsAt))
+		}
+		if err := a.Table.Check(); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		for i := wordAddend + 1; i < TableWords; i++ {
+			if a.Table[i] != 0 {
+				t.Errorf("%s: word %d is %#x", tc.name, i, a.Table[i])
+			}
 		}
 	}
-	for n, tab := range map[string]*Table{"sigmoid": goldenSigmoid(t), "gelu": recordedTable("gelu")} {
-		a, err := Activate(n)
+	for _, n := range ActivationNames() {
+		if !covered[n] {
+			t.Errorf("no error is stated for %s", n)
+		}
+	}
+}
+
+// TestStepsAreBest checks that no other knot spacing has less worst error,
+// except where a recorded table fixes the step.
+func TestStepsAreBest(t *testing.T) {
+	for i := range functions {
+		fn := &functions[i]
+		if fn.params > 0 || fn.name == "sigmoid" || fn.name == "gelu" {
+			continue
+		}
+		s, err := fn.make(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := Worst(tab, a.F, 1, a.Low, a.High)
-		t.Logf("recorded %-20s abs %.6f at %g", n, w.Abs, fromHalf(w.AbsAt))
+		if s.Mode != ModePlain {
+			continue
+		}
+		worst := func(step int) float64 {
+			s.Step = step
+			tab, err := Generate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fn.activation(s, tab).Worst().Abs
+		}
+		chosen := worst(s.Step)
+		for step := range 5 {
+			if w := worst(step); w < chosen {
+				t.Errorf("%s: step %d has worst error %g, below %g", fn.name, step, w, chosen)
+			}
+		}
 	}
+}
+
+func TestEvalEdges(t *testing.T) {
+	inf, ninf, nan := uint16(0x7c00), uint16(0xfc00), uint16(0x7e00)
+	for _, tc := range []struct {
+		name     string
+		params   []float64
+		in, want uint16
+	}{
+		{"exp2", nil, 0x0000, 0x3c00}, {"exp2", nil, 0xbc00, 0x3800}, {"exp2", nil, 0x4b80, 0x7800},
+		{"exp2", nil, 0xce00, 0x0001}, {"exp2", nil, 0xce40, 0}, {"exp2", nil, 0x4c00, inf}, {"exp2", nil, nan, inf},
+		{"reciprocal", nil, 0x4000, 0x3800}, {"reciprocal", nil, 0, inf}, {"reciprocal", nil, 0x8000, inf}, {"reciprocal", nil, inf, 0},
+		{"sqrt", nil, 0x4400, 0x4000}, {"sqrt", nil, 0, 0}, {"sqrt", nil, inf, inf}, {"sqrt", nil, 0xbc00, 0},
+		{"rsqrt", nil, 0x4400, 0x3800}, {"rsqrt", nil, 0x3400, 0x4000}, {"rsqrt", nil, 0, inf}, {"rsqrt", nil, 0x0001, 0x6c00},
+		{"log2", nil, 0x4800, 0x4200}, {"log2", nil, 0x3c00, 0}, {"log2", nil, 0x0001, 0xce00}, {"log", nil, 0x3c00, 0},
+		{"log", nil, 0, toHalf(-45440)}, {"sigmoid", nil, 0, 0x3800}, {"sigmoid", nil, ninf, 0}, {"tanh", nil, 0x8000, 0},
+		{"leaky_relu", []float64{0.5}, 0xc000, 0xbc00}, {"leaky_relu", []float64{0.5}, ninf, ninf},
+		{"leaky_relu", []float64{-0.5}, ninf, inf}, {"clip", []float64{-1, 2}, 0x4700, 0x4000},
+		{"clip", []float64{-1, 2}, 0x3555, 0x3555}, {"threshold", []float64{1}, ninf, 0x3c00}, {"minimum", []float64{1}, ninf, ninf},
+		{"gelu", nil, inf, inf}, {"elu", []float64{1}, ninf, 0xbc00},
+	} {
+		a, err := Activate(tc.name, tc.params...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Table.Eval(tc.in); got != tc.want {
+			t.Errorf("%s%v(%g) is %#04x, want %#04x", tc.name, tc.params, fromHalf(tc.in), got, tc.want)
+		}
+	}
+}
+
+func TestActivateRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		params []float64
+	}{
+		{"tan", nil}, {"clip", []float64{1}}, {"clip", []float64{2, 1}}, {"elu", []float64{math.NaN()}},
+		{"leaky_relu", []float64{1e6}}, {"sigmoid_hard", []float64{0, 1}}, {"scaled_tanh", []float64{1, 0}},
+	} {
+		if a, err := Activate(tc.name, tc.params...); err == nil {
+			t.Errorf("%s%v makes %v", tc.name, tc.params, a.Table)
+		}
+	}
+	if _, err := Generate(Spec{F: math.Log, Mode: ModePlain, Step: 1}); err == nil {
+		t.Error("a function that is not a number at its knots makes a table")
+	}
+	if _, err := Generate(Spec{F: math.Exp, Mode: 3}); err == nil {
+		t.Error("an unknown mode makes a table")
+	}
+}
+
+func TestHalves(t *testing.T) {
+	for i := range 1 << 16 {
+		h := uint16(i)
+		if h&0x7fff > 0x7c00 {
+			continue
+		}
+		v := fromHalf(h)
+		if got := toHalf(v); got != h {
+			t.Fatalf("%#04x widens to %g, which narrows to %#04x", h, v, got)
+		}
+		if h&0x7fff >= 0x7bff {
+			continue
+		}
+		// A tie goes to the even neighbour, anything past it to the nearer.
+		mid := (v + fromHalf(h+1)) / 2
+		if got, want := toHalf(mid), h+h&1; got != want {
+			t.Fatalf("tie %g above %#04x rounds to %#04x, want %#04x", mid, h, got, want)
+		}
+		if got := toHalf(mid * (1 + 0x1p-40)); got != h+1 {
+			t.Fatalf("just past the tie above %#04x rounds to %#04x", h, got)
+		}
+	}
+}
+
+// FuzzEval evaluates tables of arbitrary words: no table makes it panic, and
+// the result is never the negative zero.
+func FuzzEval(f *testing.F) {
+	for _, n := range []string{"sigmoid", "exp", "reciprocal", "rsqrt", "log"} {
+		a, err := Activate(n)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.Table.Bytes(), uint16(0x3c00))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, x uint16) {
+		tab, err := ParseTable(b)
+		if err != nil {
+			return
+		}
+		if y := tab.Eval(x); y == 0x8000 && tab[wordBelow] != y && tab[wordAbove] != y {
+			t.Errorf("table %x gives -0 at %#x", b, x)
+		}
+	})
 }

@@ -147,6 +147,23 @@ func (t *Task) Written(f Field) bool {
 	return false
 }
 
+// WordIndex returns the index of the field's word in what Encode gives, or
+// false when the task does not write it.
+func (t *Task) WordIndex(f Field) (int, bool) {
+	r := &table[f]
+	if r.Block == Header {
+		return int(r.Addr / 4), int(r.Addr/4) < t.HeaderWords()
+	}
+	n := t.HeaderWords()
+	for _, s := range t.spans() {
+		if r.Addr >= s.Addr && r.Addr < s.Addr+4*uint32(s.Count) {
+			return n + 1 + int(r.Addr-s.Addr)/4, true
+		}
+		n += 1 + s.Count
+	}
+	return 0, false
+}
+
 // blockOf returns the block that holds all of a span, or nil.
 func blockOf(s Span) *Block {
 	i := sort.Search(len(byBase), func(i int) bool { return byBase[i].Base > s.Addr }) - 1

@@ -1,0 +1,123 @@
+package compile
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// elementFP16 is the container's element code of fp16.
+const elementFP16 = 5
+
+// container assembles the hardware container of all procedures.
+func (d *driver) container() (*hwx.File, error) {
+	img := &hwx.Image{
+		CPUSubtype: d.o.Target.Subtype, Split: d.o.SplitKernel,
+		Constants: d.sec.Pieces(), Banner: d.banner(),
+	}
+	if len(d.procs) == 0 {
+		if err := idle(img); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range d.procs {
+		if err := d.procedure(img, p); err != nil {
+			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
+		}
+	}
+	for _, s := range d.sec.Symbols() {
+		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
+	}
+	f, _, err := hwx.Build(img)
+	return f, err
+}
+
+// procedure appends one procedure's tasks and surfaces to the image.
+func (d *driver) procedure(img *hwx.Image, p *proc) error {
+	base := (len(img.Text) + td.Align - 1) &^ (td.Align - 1)
+	text, offs, err := td.EncodeChain(p.Tasks, base)
+	if err != nil {
+		return err
+	}
+	img.Text = append(append(img.Text, make([]byte, base-len(img.Text))...), text...)
+	e := hwx.Entry{
+		Name: p.Name, Offset: uint64(base), FirstWords: uint32(p.Tasks[0].Words()), Tasks: uint32(len(p.Tasks)),
+		Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}},
+	}
+	if p.Scratch > 0 {
+		e.Bars[lower.BarScratch] = hwx.BarRef{Kind: hwx.BarScratch}
+		img.Scratch = max(img.Scratch, uint64(p.Scratch))
+	}
+	for i, lanes := range p.Relocs {
+		for _, lane := range lanes {
+			w, ok := p.Tasks[i].WordIndex(td.CoeffBase.At(lane))
+			if !ok {
+				return fmt.Errorf("task %d does not write lane %d", i, lane)
+			}
+			e.Relocs = append(e.Relocs, uint32(offs[i]+4*w))
+		}
+	}
+	add := func(names []string, surfaces []lower.Surface, bar int, binding uint32) {
+		for i := range surfaces {
+			s := &surfaces[i]
+			dims, strides := s.NCHW()
+			hs := hwx.Surface{
+				Name: names[i], Procedure: p.Name, Binding: binding, Element: elementFP16,
+				BatchBytes: uint64(strides[0]), Size: uint64(s.Size),
+			}
+			for k := range dims {
+				hs.Dims[k], hs.Strides[k] = uint32(dims[k]), uint64(strides[k])
+			}
+			img.Surfaces = append(img.Surfaces, hs)
+			e.Bars[bar+i] = hwx.BarRef{Kind: hwx.BarSurface, Surface: names[i]}
+		}
+	}
+	add(p.in, p.Inputs, lower.BarFirstPort+len(p.Outputs), hwx.BindInput)
+	add(p.out, p.Outputs, lower.BarFirstPort, hwx.BindOutput)
+	img.Procedures = append(img.Procedures, e)
+	return nil
+}
+
+// idle fills the container of a program that leaves the engine alone: a single
+// task that is skipped, between a window of one element to read and one to
+// write, since the format knows no program without them.
+func idle(img *hwx.Image) error {
+	t := td.New().SetBool(td.TDSkip, true)
+	t.Spans = []td.Span{}
+	text, _, err := td.EncodeChain([]*td.Task{t}, 0)
+	if err != nil {
+		return err
+	}
+	img.Text = text
+	window := func(name string, binding uint32) hwx.Surface {
+		return hwx.Surface{
+			Name: name, Procedure: "net", Binding: binding, Element: elementFP16, Dims: [4]uint32{1, 1, 1, 1},
+			Strides: [4]uint64{64, 64, 64, 2}, BatchBytes: 64, Size: 64,
+		}
+	}
+	img.Surfaces = []hwx.Surface{window("idle", hwx.BindInput), window("idle@output", hwx.BindOutput)}
+	img.Procedures = []hwx.Entry{{
+		Name: "net", FirstWords: uint32(t.Words()), Tasks: 1,
+		Bars: map[int]hwx.BarRef{
+			0:                      {Kind: hwx.BarText},
+			lower.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},
+			lower.BarFirstPort + 1: {Kind: hwx.BarSurface, Surface: "idle"},
+		},
+	}}
+	return nil
+}
+
+// banner is what the build command of the container says: who made it, for
+// what, with which options; never Apple's tool.
+func (d *driver) banner() []string {
+	return []string{
+		"ANEC v1",
+		"zinc " + Version,
+		"\t-t " + d.o.Target.Name,
+		fmt.Sprintf("\t--split-kernel-section=%t", d.o.SplitKernel),
+		"\t--precision=" + d.o.precision(),
+		"\t-i " + d.o.InputName,
+	}
+}

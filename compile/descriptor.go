@@ -1,0 +1,307 @@
+package compile
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+)
+
+// chain builds the operation chain of the descriptor.
+type chain struct {
+	d    *driver
+	f    *e5.Function
+	host map[*ir.Value]uint32 // operands in host layout
+	surf map[*ir.Value]uint32 // outputs of engine procedures
+	outs map[*ir.Value]bool   // results of the function
+	want map[*ir.Value]bool   // values that something reads in host layout
+}
+
+// descriptor writes the steps as casts, inferences and CPU calls.
+func (d *driver) descriptor(hash string) (*e5.Program, error) {
+	fn := d.state.Func
+	c := &chain{
+		d: d, f: &e5.Function{Name: fn.Name, AneHashPath: hash},
+		host: map[*ir.Value]uint32{}, surf: map[*ir.Value]uint32{}, outs: map[*ir.Value]bool{}, want: map[*ir.Value]bool{},
+	}
+	for _, v := range fn.Body.Outputs {
+		c.outs[v], c.want[v] = true, true
+	}
+	for _, st := range d.state.Steps {
+		if st.Unit == ir.Engine {
+			continue
+		}
+		for _, op := range st.Ops {
+			if st.Unit == ir.Transfer {
+				// Reads the surface of an engine result directly.
+				continue
+			}
+			op.Operands(func(_ *ir.Param, v *ir.Value) { c.want[v] = true })
+		}
+		for _, v := range st.Inputs {
+			c.want[v] = c.want[v] || st.Unit == ir.CPU
+		}
+	}
+	for _, v := range fn.Body.Params {
+		id, err := c.operand(v, e5.HostInput)
+		if err != nil {
+			return nil, err
+		}
+		c.host[v] = id
+		c.f.Inputs = append(c.f.Inputs, id)
+	}
+	engine := 0
+	for i, st := range d.state.Steps {
+		var err error
+		switch st.Unit {
+		case ir.Engine:
+			err = c.inference(d.procs[engine], hash)
+			engine++
+		case ir.Transfer:
+			err = c.transfer(st.Ops[0])
+		default:
+			err = c.call(fmt.Sprintf("cpu_%d", i), st.Ops, st.Inputs, st.Outputs)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := c.results(); err != nil {
+		return nil, err
+	}
+	return &e5.Program{
+		BuildInfo: []e5.KV{
+			{Key: e5.KeyInputFilePath, Value: d.o.InputName},
+			{Key: "component-zinc", Value: Version},
+			{Key: e5.KeyTarget, Value: d.o.Target.Name},
+		},
+		Functions: []e5.Function{*c.f},
+	}, nil
+}
+
+// operand adds an operand in host layout.
+func (c *chain) operand(v *ir.Value, a e5.Aperture) (uint32, error) {
+	desc, size, err := hostLayout(v.Type)
+	if err != nil {
+		return 0, fmt.Errorf("value %q: %w", v.Name, err)
+	}
+	return c.f.AddOperand(e5.Operand{Name: v.Name, Desc: desc, Aperture: a, Port: e5.IOPort{Name: v.Name, ByteSize: size}}), nil
+}
+
+// hostLayout is the packed row-major layout of a tensor.
+func hostLayout(t ir.Type) (e5.TensorDescriptor, uint64, error) {
+	var none e5.TensorDescriptor
+	if t.Kind != ir.Tensor {
+		return none, 0, fmt.Errorf("a %s cannot pass between steps", t)
+	}
+	if !t.Static() {
+		return none, 0, fmt.Errorf("%s has a dimension that is not known at compile time", t)
+	}
+	st, ok := e5.StorageTypeOf(t.DType.String())
+	if !ok {
+		return none, 0, fmt.Errorf("the descriptor has no code for %s", t.DType)
+	}
+	dims := make([]uint64, len(t.Shape))
+	for i, d := range t.Shape {
+		dims[i] = uint64(d)
+	}
+	desc := e5.HostDescriptor(st, dims...)
+	size, err := desc.Extent()
+	return desc, size, err
+}
+
+// hostOf returns the operand that holds v in host layout, making it when v is
+// about to be filled.
+func (c *chain) hostOf(v *ir.Value) (uint32, error) {
+	if id, ok := c.host[v]; ok {
+		return id, nil
+	}
+	a := e5.Intermediate
+	if c.outs[v] {
+		a = e5.HostOutput
+	}
+	id, err := c.operand(v, a)
+	if err == nil {
+		c.host[v] = id
+	}
+	return id, err
+}
+
+// source returns the host operand that an engine input is filled from: that of
+// the conversion's operand when a conversion feeds it and nothing else.
+func (c *chain) source(v *ir.Value) (uint32, error) {
+	if id, ok := c.host[v]; ok {
+		return id, nil
+	}
+	if v.Def != nil && v.Def.Place.Unit == ir.Transfer {
+		return c.source(v.Def.Arg("x"))
+	}
+	return 0, fmt.Errorf("value %q is read before anything wrote it", v.Name)
+}
+
+func (c *chain) cast(from, to uint32) {
+	c.f.AddOp([]uint32{from}, []uint32{to}, &e5.CastAttrs{
+		SrcDType: c.f.Operands[from].Desc.Storage, DstDType: c.f.Operands[to].Desc.Storage, ComponentPack: 1,
+	})
+}
+
+// inference emits the casts around one procedure and its dispatch.
+func (c *chain) inference(p *proc, hash string) error {
+	var ins, outs []uint32
+	for i := range p.Inputs {
+		from, err := c.source(p.Inputs[i].Value)
+		if err != nil {
+			return err
+		}
+		id := c.surface(&p.Inputs[i], p.in[i])
+		c.cast(from, id)
+		ins = append(ins, id)
+	}
+	for i := range p.Outputs {
+		id := c.surface(&p.Outputs[i], p.out[i])
+		c.surf[p.Outputs[i].Value] = id
+		outs = append(outs, id)
+	}
+	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: hash, ProgramSymbol: "main_ane"})
+	for i := range p.Outputs {
+		v := p.Outputs[i].Value
+		if !c.want[v] && !c.feedsEngine(v) {
+			continue
+		}
+		to, err := c.hostOf(v)
+		if err != nil {
+			return err
+		}
+		c.cast(outs[i], to)
+	}
+	return nil
+}
+
+// feedsEngine reports whether a procedure reads v itself.
+func (c *chain) feedsEngine(v *ir.Value) bool {
+	for _, p := range c.d.procs {
+		for i := range p.Inputs {
+			if p.Inputs[i].Value == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *chain) surface(s *lower.Surface, port string) uint32 {
+	desc := e5.TensorDescriptor{Storage: e5.FP16, ComponentPack: 1}
+	for i := range s.Dims {
+		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))
+		desc.Stride = append(desc.Stride, uint64(s.Stride[i]))
+	}
+	return c.f.AddOperand(e5.Operand{Name: s.Value.Name, Desc: desc, Aperture: e5.Surface, Port: e5.IOPort{Name: port, ByteSize: uint64(s.Size)}})
+}
+
+// transfer emits a conversion between fp16 and fp32 that something other than
+// an engine input reads.
+func (c *chain) transfer(op *ir.Op) error {
+	x, y := op.Arg("x"), op.Results[0]
+	from, ok := c.surf[x]
+	if !ok {
+		if !c.want[y] && !c.readByTransfer(y) {
+			return nil // its reader takes the operand itself
+		}
+		var err error
+		if from, err = c.source(x); err != nil {
+			return err
+		}
+	}
+	to, err := c.hostOf(y)
+	if err != nil {
+		return err
+	}
+	c.cast(from, to)
+	return nil
+}
+
+func (c *chain) readByTransfer(v *ir.Value) bool {
+	for _, st := range c.d.state.Steps {
+		if st.Unit == ir.Transfer && st.Ops[0].Arg("x") == v {
+			return true
+		}
+	}
+	return false
+}
+
+// call emits a CPU call of some operations as a program of its own.
+func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) error {
+	fn := &ir.Func{Name: name, Opset: c.d.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
+	var text bytes.Buffer
+	var data ir.Data
+	err := ir.PrintTo(&text, &ir.Program{Version: c.d.state.Program.Version, Funcs: []*ir.Func{fn}, Files: c.d.state.Program.Files}, &data)
+	if err != nil {
+		return err
+	}
+	var ins, outs []uint32
+	for _, v := range inputs {
+		id, err := c.source(v)
+		if err != nil {
+			return err
+		}
+		ins = append(ins, id)
+	}
+	for _, v := range outputs {
+		id, err := c.hostOf(v)
+		if err != nil {
+			return err
+		}
+		outs = append(outs, id)
+	}
+	attrs := &e5.CpuInferenceAttrs{Entry: name, Program: text.String()}
+	if data.Size() > 0 {
+		attrs.Constants = []e5.Constant{{Name: "data", Data: data.Bytes()}}
+	}
+	c.f.AddOp(ins, outs, attrs)
+	return nil
+}
+
+// results gives the function's results their output operands: a parameter that
+// is a result is copied, a constant comes from a CPU call without operations.
+func (c *chain) results() error {
+	var constants []*ir.Value
+	for _, v := range c.d.state.Func.Body.Outputs {
+		if v.IsConst() {
+			constants = append(constants, v)
+			continue
+		}
+		id, ok := c.host[v]
+		if !ok {
+			return fmt.Errorf("result %q is never written", v.Name)
+		}
+		if c.f.Operands[id].Aperture == e5.HostInput {
+			to, err := c.operand(v, e5.HostOutput)
+			if err != nil {
+				return err
+			}
+			c.cast(id, to)
+			id = to
+		}
+		c.f.Outputs = append(c.f.Outputs, id)
+	}
+	if len(constants) == 0 {
+		return nil
+	}
+	if err := c.call("constants", nil, nil, constants); err != nil {
+		return err
+	}
+	// Results stay in the function's order.
+	c.f.Outputs = c.f.Outputs[:0]
+	for _, v := range c.d.state.Func.Body.Outputs {
+		id := c.host[v]
+		for i, o := range c.f.Operands {
+			if o.Name == v.Name && o.Aperture == e5.HostOutput {
+				id = uint32(i)
+			}
+		}
+		c.f.Outputs = append(c.f.Outputs, id)
+	}
+	return nil
+}

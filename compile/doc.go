@@ -1,0 +1,12 @@
+// Package compile drives a program through the house: passes, lowering,
+// container and dispatch descriptor.
+//
+// In: an ir.Program as package frontend built it, and Options. Out: a Result,
+// the container and the descriptor ready to be written, and a Report of where
+// everything went.
+//
+// What always holds: the same program and options give the same bytes, whatever
+// the number of workers; the pair refers to nothing outside itself; every
+// operation of the program is in the report, on the engine or on the CPU with
+// the reason.
+package compile

@@ -1,0 +1,220 @@
+package compile
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Report says where everything went. Its JSON form is stable: fields may be
+// added, none change meaning.
+type Report struct {
+	Target     string      `json:"target"`
+	Precision  string      `json:"precision"`
+	Function   string      `json:"function"`
+	EngineOps  int         `json:"engine_ops"`
+	CPUOps     int         `json:"cpu_ops"`
+	Transfers  int         `json:"transfer_ops"` // conversions on the way to or from the engine
+	EngineMACs int64       `json:"engine_macs"`
+	CPUMACs    int64       `json:"cpu_macs"`
+	Dispatches int         `json:"dispatches"`
+	CPUCalls   int         `json:"cpu_calls"`
+	Tasks      int         `json:"tasks"`
+	Weights    int64       `json:"weight_bytes"` // constant section
+	Scratch    int64       `json:"scratch_bytes"`
+	Ops        []OpReport  `json:"ops"`
+	Tables     []TableInfo `json:"tables,omitempty"`
+	Timings    []Timing    `json:"timings_seconds,omitempty"`
+}
+
+// OpReport is one operation's place.
+type OpReport struct {
+	Op     string `json:"op"`
+	Name   string `json:"name"` // of its first result
+	Line   int32  `json:"line,omitempty"`
+	Unit   string `json:"unit"`
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Fused  string `json:"fused_into,omitempty"` // first result of the operation it rides on
+	MACs   int64  `json:"macs,omitempty"`
+	Step   int    `json:"step"`
+}
+
+// TableInfo is a lookup table in use and its largest errors.
+type TableInfo struct {
+	Op   string  `json:"op"`
+	Name string  `json:"name"`
+	Abs  float64 `json:"worst_absolute"`
+	Rel  float64 `json:"worst_relative"`
+}
+
+// Timing is what one stage took.
+type Timing struct {
+	Stage   string  `json:"stage"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (r *Report) time(stage string, start time.Time) {
+	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
+}
+
+// account counts what the steps hold.
+func (d *driver) account() {
+	r := d.rep
+	r.Function = d.state.Func.Name
+	into := map[*ir.Op]*ir.Op{}
+	for lead, es := range d.state.Fused {
+		for _, e := range es {
+			into[e] = lead
+		}
+	}
+	for i, st := range d.state.Steps {
+		switch st.Unit {
+		case ir.Engine:
+			r.Dispatches++
+		case ir.CPU:
+			r.CPUCalls++
+		}
+		for _, op := range st.Ops {
+			o := OpReport{Op: op.Def.Name, Unit: op.Place.Unit.String(), Rule: op.Place.Rule, Reason: op.Place.Reason, Line: op.Pos.Line, Step: i, MACs: MACs(op)}
+			if len(op.Results) > 0 {
+				o.Name = op.Results[0].Name
+			}
+			if lead := into[op]; lead != nil {
+				o.Fused = lead.Results[0].Name
+			}
+			switch op.Place.Unit {
+			case ir.Engine:
+				r.EngineOps++
+				r.EngineMACs += o.MACs
+			case ir.CPU:
+				r.CPUOps++
+				r.CPUMACs += o.MACs
+			case ir.Transfer:
+				r.Transfers++
+			}
+			r.Ops = append(r.Ops, o)
+		}
+	}
+	for _, p := range d.procs {
+		r.Tasks += len(p.Tasks)
+		r.Scratch = max(r.Scratch, p.Scratch)
+		for _, t := range p.Tables {
+			r.Tables = append(r.Tables, TableInfo{Op: t.Op.Def.Name, Name: t.Op.Results[0].Name, Abs: t.Abs, Rel: t.Rel})
+		}
+	}
+	r.Weights = d.sec.Size()
+}
+
+// MACs returns the multiply-accumulates of an operation: one for each product
+// that a convolution, matrix product or recurrent layer sums; 0 for all else
+// and where a dimension is unknown.
+func MACs(op *ir.Op) int64 {
+	if len(op.Results) == 0 || op.Results[0].Type.Elems() < 0 {
+		return 0
+	}
+	out := op.Results[0].Type.Elems()
+	switch op.Def.Name {
+	case "conv":
+		w := op.Arg("weight").Type
+		if w.Rank() < 3 || w.Shape[0] <= 0 {
+			return 0
+		}
+		return out * (w.Elems() / w.Shape[0])
+	case "linear":
+		return out * op.Arg("weight").Type.Shape[1]
+	case "matmul":
+		a, err := ir.MatMulAttrs(op)
+		if err != nil || a.K < 0 {
+			return 0
+		}
+		return out * a.K
+	case "lstm", "gru", "rnn":
+		n := op.Arg("x").Type
+		if n.Rank() != 3 || !n.Static() {
+			return 0
+		}
+		total := int64(0)
+		for _, p := range []string{"weight_ih", "weight_hh", "weight_ih_back", "weight_hh_back"} {
+			if w := op.Arg(p); w != nil {
+				total += w.Type.Elems()
+			}
+		}
+		return n.Shape[0] * n.Shape[1] * total
+	}
+	return 0
+}
+
+// Line is the placement in one line.
+func (r *Report) Line() string {
+	ops := r.EngineOps + r.CPUOps
+	s := fmt.Sprintf("%s: %d of %d operations and %s of multiply-accumulates on the engine, %d %s, %d tasks",
+		r.Function, r.EngineOps, ops, percent(r.EngineMACs, r.EngineMACs+r.CPUMACs), r.Dispatches, plural(r.Dispatches, "dispatch", "dispatches"), r.Tasks)
+	if r.CPUOps == 0 {
+		return s
+	}
+	seen := map[string]int{}
+	var order []string
+	for _, o := range r.Ops {
+		if o.Unit == ir.CPU.String() {
+			if seen[o.Op]++; seen[o.Op] == 1 {
+				order = append(order, o.Op)
+			}
+		}
+	}
+	s += "; on the CPU:"
+	for i, n := range order {
+		if i == 8 {
+			return s + fmt.Sprintf(" and %d kinds more", len(order)-i)
+		}
+		if i > 0 {
+			s += ","
+		}
+		s += " " + n
+		if seen[n] > 1 {
+			s += fmt.Sprintf(" x%d", seen[n])
+		}
+	}
+	return s
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func percent(a, b int64) string {
+	if b == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.4g %%", 100*float64(a)/float64(b))
+}
+
+// Text writes the report as text.
+func (r *Report) Text(w io.Writer) error {
+	fmt.Fprintf(w, "target %s, precision %s, function %s\n", r.Target, r.Precision, r.Function)
+	fmt.Fprintf(w, "operations: %d on the engine, %d on the CPU, %d conversions between\n", r.EngineOps, r.CPUOps, r.Transfers)
+	fmt.Fprintf(w, "multiply-accumulates: %d on the engine, %d on the CPU\n", r.EngineMACs, r.CPUMACs)
+	fmt.Fprintf(w, "%d dispatches, %d CPU calls, %d tasks, %d bytes of constants, %d bytes of scratch\n", r.Dispatches, r.CPUCalls, r.Tasks, r.Weights, r.Scratch)
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\trule\twhy")
+	for _, o := range r.Ops {
+		why := o.Reason
+		if o.Fused != "" {
+			why = "rides on " + o.Fused
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, o.Rule, why)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, t := range r.Tables {
+		fmt.Fprintf(w, "table %s for %s: worst error %.3g absolute, %.3g relative\n", t.Op, t.Name, t.Abs, t.Rel)
+	}
+	return nil
+}

@@ -1,0 +1,364 @@
+package blobfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+)
+
+// bufferAt is a growing io.WriterAt.
+type bufferAt struct{ b []byte }
+
+func (w *bufferAt) WriteAt(p []byte, off int64) (int, error) {
+	if end := int(off) + len(p); end > len(w.b) {
+		w.b = append(w.b, make([]byte, end-len(w.b))...)
+	}
+	return copy(w.b[off:], p), nil
+}
+
+type blobCase struct {
+	elem ElemType
+	n    int
+	data []byte
+}
+
+var writerCases = []blobCase{
+	{Float16, 3, []byte{0, 0x3c, 0, 0x40, 0, 0x42}},
+	{Uint3, 5, []byte{0x88, 0xc6}}, // 15 bits, one unused
+	{Int4, 0, nil},
+	{Uint1, 13, []byte{0xff, 0x1f}},
+	{Float32, 17, bytes.Repeat([]byte{1, 2, 3, 4}, 17)},
+	{Uint6, 3, []byte{1, 2, 3}},
+	{Float8E5M2, 1, []byte{7}},
+}
+
+func writeCases(t testing.TB, cases []blobCase) (file []byte, records []uint64) {
+	t.Helper()
+	var buf bufferAt
+	w := NewWriter(&buf)
+	for _, c := range cases {
+		at, err := w.Append(c.elem, c.n, c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, at)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.b, records
+}
+
+func TestWriterRoundTrip(t *testing.T) {
+	file, records := writeCases(t, writerCases)
+	f, err := FromBytes("w.bin", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(f.Count()) != len(writerCases) {
+		t.Errorf("count is %d, want %d", f.Count(), len(writerCases))
+	}
+	list, err := f.List()
+	if err != nil || len(list) != len(writerCases) {
+		t.Fatalf("List found %d blobs, want %d: %v", len(list), len(writerCases), err)
+	}
+	for i, c := range writerCases {
+		b, err := f.Blob(records[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Type != c.elem || b.Len() != uint64(c.n) || !bytes.Equal(b.Data, c.data) {
+			t.Errorf("blob %d is %s[%d] %x, want %s[%d] %x", i, b.Type, b.Len(), b.Data, c.elem, c.n, c.data)
+		}
+		if b.Record%Alignment != 0 || b.Offset%Alignment != 0 {
+			t.Errorf("blob %d: record at %#x, data at %#x, want multiples of %d", i, b.Record, b.Offset, Alignment)
+		}
+		if list[i].Record != records[i] {
+			t.Errorf("List found record %#x, want %#x", list[i].Record, records[i])
+		}
+	}
+}
+
+func TestWriterRefuses(t *testing.T) {
+	w := NewWriter(new(bufferAt))
+	for _, c := range []blobCase{
+		{0, 1, []byte{0}}, {99, 1, []byte{0}}, {Float16, 2, []byte{0}}, {Int4, 3, []byte{0}}, {Uint8, -1, nil},
+		{Float32, 1 << 62, nil},
+	} {
+		if _, err := w.Append(c.elem, c.n, c.data); err == nil {
+			t.Errorf("%s[%d] of %d bytes was written", c.elem, c.n, len(c.data))
+		}
+	}
+	if w.Count() != 0 {
+		t.Errorf("count is %d after refusals", w.Count())
+	}
+}
+
+// TestFormatErrors breaks one field at a time of a good file.
+func TestFormatErrors(t *testing.T) {
+	good, records := writeCases(t, writerCases)
+	put32 := func(off uint64, v uint32) func([]byte) []byte {
+		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[off:], v); return b }
+	}
+	put64 := func(off, v uint64) func([]byte) []byte {
+		return func(b []byte) []byte { binary.LittleEndian.PutUint64(b[off:], v); return b }
+	}
+	size := uint64(len(good))
+	r0, r1, r4 := records[0], records[1], records[4]
+	for _, c := range []struct {
+		name   string
+		breakf func([]byte) []byte
+		at     uint64
+		offset uint64 // of the field that the error names
+		field  string
+	}{
+		{"empty", func(b []byte) []byte { return nil }, r0, 0, "header"},
+		{"version 1", put32(4, 1), r0, 4, "version"},
+		{"record in header", put32(0, 1), 0, 0, "metadata record"},
+		{"record past end", put32(0, 1), size, size, "metadata record"},
+		{"record far past end", put32(0, 1), 1<<64 - 1, 1<<64 - 1, "metadata record"},
+		{"sentinel", put32(r0, 0xdeadbeee), r0, r0, "sentinel"},
+		{"type 0", put32(r0+4, 0), r0, r0 + 4, "element type"},
+		{"type 18", put32(r0+4, 18), r0, r0 + 4, "element type"},
+		{"data in header", put64(r0+16, 63), r0, r0 + 16, "data offset"},
+		{"data past end", put64(r0+16, size+1), r0, r0 + 16, "data offset"},
+		{"data far past end", put64(r0+16, 1<<64-1), r0, r0 + 16, "data offset"},
+		{"data on the record", put64(r0+16, r0+32), r0, r0 + 16, "data offset"},
+		{"size past end", put64(r0+8, size-r0-RecordSize+2), r0, r0 + 8, "data size"},
+		{"size wraps", put64(r0+8, 1<<64-2), r0, r0 + 8, "data size"},
+		{"odd size of fp16", put64(r0+8, 5), r0, r0 + 8, "data size"},
+		{"odd size of fp32", put64(r4+8, 66), r4, r4 + 8, "data size"},
+		{"8 padding bits", put64(r1+24, 8), r1, r1 + 24, "padding bits"},
+		{"padding splits an element", put64(r1+24, 2), r1, r1 + 24, "padding bits"},
+		{"truncated", func(b []byte) []byte { return b[:r1+10] }, r1, r1, "metadata record"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := FromBytes("w.bin", c.breakf(bytes.Clone(good)))
+			if err == nil {
+				_, err = f.Blob(c.at)
+			}
+			var fe *FormatError
+			if !errors.As(err, &fe) {
+				t.Fatalf("error is %v, want a FormatError", err)
+			}
+			if fe.Offset != c.offset || fe.Field != c.field || fe.Limit == "" || fe.File != "w.bin" {
+				t.Errorf("error is %v, want field %s at %#x", fe, c.field, c.offset)
+			}
+		})
+	}
+}
+
+// TestListPastCount reads the form of a real file whose header counts one blob
+// while the text names a second, behind the first and not aligned.
+func TestListPastCount(t *testing.T) {
+	file, _ := writeCases(t, []blobCase{{Float16, 24, make([]byte, 48)}})
+	second := recordOf(Float16, 176, 2, 0).encode()
+	file = append(append(file, second[:]...), 1, 2)
+	f, err := FromBytes("w.bin", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.List()
+	if err != nil || len(list) != 2 || list[1].Record != 176 || list[1].Offset != 240 {
+		t.Fatalf("List is %v, %v; want a second blob at 176", list, err)
+	}
+}
+
+func TestListShort(t *testing.T) {
+	file, records := writeCases(t, writerCases)
+	binary.LittleEndian.PutUint32(file[records[2]:], 0)
+	f, err := FromBytes("w.bin", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.List()
+	if err == nil || len(list) != 2 || !strings.Contains(err.Error(), "blob 3 of 7") {
+		t.Fatalf("List found %d blobs, %v; want 2 and an error about blob 3", len(list), err)
+	}
+}
+
+func TestGarbagePaddingOfWholeBytes(t *testing.T) {
+	file, records := writeCases(t, writerCases)
+	binary.LittleEndian.PutUint64(file[records[0]+paddingField:], 5104411984)
+	f, err := FromBytes("w.bin", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := f.Blob(records[0]); err != nil || b.PaddingBits != 0 || b.Len() != 3 {
+		t.Errorf("blob is %v, %v; the field means nothing for fp16", b, err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	for _, c := range []struct{ in, out string }{
+		{"@model_path/weights/weight.bin", "weights/weight.bin"},
+		{"@model_path/./weights//w.bin", "weights/w.bin"},
+		{"@model_path/w..bin", "w..bin"},
+		{"weights/weight.bin", ""},
+		{"/etc/passwd", ""},
+		{"", ""},
+		{"@model_path/", ""},
+		{"@model_path/.", ""},
+		{"@model_path//etc/passwd", ""},
+		{"@model_path/../w.bin", ""},
+		{"@model_path/weights/../w.bin", ""},
+		{"@model_path/weights/..", ""},
+		{`@model_path/..\w.bin`, ""},
+		{"@model_path/C:w.bin", ""},
+		{"@model_path/w.bin\x00", ""},
+	} {
+		out, err := Resolve(c.in)
+		var pe *PathError
+		if out != c.out || (err != nil) != (c.out == "") || err != nil && !errors.As(err, &pe) {
+			t.Errorf("Resolve(%q) = %q, %v; want %q", c.in, out, err, c.out)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	top := t.TempDir()
+	model := filepath.Join(top, "m.mlmodelc")
+	if err := os.MkdirAll(filepath.Join(model, "weights"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Create(filepath.Join(model, "weights", "weight.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := w.Append(Uint8, 3, []byte("abc"))
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(top, "outside.bin")
+	inside, err := os.ReadFile(filepath.Join(model, "weights", "weight.bin"))
+	if err == nil {
+		err = os.WriteFile(outside, inside, 0o666)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(model, "short.bin"), []byte("x"), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s, err := OpenSet(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Blob("@model_path/weights/weight.bin", at)
+	if err != nil || string(b.Data) != "abc" {
+		t.Fatalf("blob is %q, %v; want abc", b.Data, err)
+	}
+	f1, err1 := s.Open("@model_path/weights/weight.bin")
+	f2, err2 := s.Open("@model_path/./weights/weight.bin")
+	if f1 != f2 || err1 != nil || err2 != nil {
+		t.Errorf("one file was opened twice: %v, %v", err1, err2)
+	}
+	if _, err := s.Open("@model_path/weights/none.bin"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), model) {
+		t.Errorf("missing file: error is %v, want one that names the folder", err)
+	}
+	if _, err := s.Open("@model_path/weights"); err == nil || !strings.Contains(err.Error(), "folder") {
+		t.Errorf("folder: error is %v", err)
+	}
+	if _, err := s.Open("@model_path/short.bin"); err == nil {
+		t.Error("a file of one byte was opened")
+	}
+	if runtime.GOOS != "windows" {
+		for link, target := range map[string]string{
+			"abs.bin": outside, "up.bin": "../outside.bin", "deep": "..", "in.bin": "weights/weight.bin",
+		} {
+			if err := os.Symlink(target, filepath.Join(model, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range []string{"@model_path/abs.bin", "@model_path/up.bin", "@model_path/deep/outside.bin"} {
+			if _, err := s.Open(p); err == nil {
+				t.Errorf("%s leads outside and was opened", p)
+			}
+		}
+		if _, err := s.Open("@model_path/in.bin"); err != nil {
+			t.Errorf("a link inside the folder: %v", err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Open("@model_path/weights/weight.bin"); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after Close: error is %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+// TestRealFiles lists every weight file of the shared folder.
+func TestRealFiles(t *testing.T) {
+	dir := shareddir.Find(t)
+	n, blobs := 0, 0
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(p) != ".bin" {
+			return err
+		}
+		f, err := Open(p)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		list, err := f.List()
+		if err != nil {
+			t.Error(err)
+		}
+		if len(list) < int(f.Count()) {
+			t.Errorf("%s: %d blobs found, %d counted", p, len(list), f.Count())
+		}
+		n, blobs = n+1, blobs+len(list)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n == 0 {
+		t.Fatal("no weight files found")
+	}
+	t.Logf("%d files, %d blobs", n, blobs)
+}
+
+// FuzzBlobFile reads any bytes at any offset: no panic, and a blob that is
+// returned lies in the file and holds whole elements.
+func FuzzBlobFile(f *testing.F) {
+	file, records := writeCases(f, writerCases)
+	for _, r := range records {
+		f.Add(file, r)
+	}
+	f.Add(file[:70], uint64(64))
+	f.Add([]byte{}, uint64(0))
+	f.Fuzz(func(t *testing.T, b []byte, off uint64) {
+		w, err := FromBytes("fuzz.bin", b)
+		if err != nil {
+			return
+		}
+		list, _ := w.List()
+		if got, err := w.Blob(off); err == nil {
+			list = append(list, got)
+		}
+		for _, got := range list {
+			if got.Offset+uint64(len(got.Data)) > uint64(len(b)) {
+				t.Fatalf("blob %v ends outside the file's %d bytes", got, len(b))
+			}
+			if bits := got.Len()*uint64(got.Type.Bits()) + uint64(got.PaddingBits); bits != uint64(len(got.Data))*8 {
+				t.Fatalf("blob of %d bytes holds %d bits", len(got.Data), bits)
+			}
+		}
+	})
+}

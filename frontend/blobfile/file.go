@@ -1,0 +1,215 @@
+package blobfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// A File is an open weight file.
+type File struct {
+	name  string
+	src   source
+	count uint32
+}
+
+// source is where the bytes come from.
+type source interface {
+	size() uint64
+	// bytes returns n bytes from off on, both of which have been checked against
+	// size.
+	bytes(off, n uint64) ([]byte, error)
+	close() error
+}
+
+// memory is a source that is in memory already.
+type memory []byte
+
+func (m memory) size() uint64                        { return uint64(len(m)) }
+func (m memory) bytes(off, n uint64) ([]byte, error) { return m[off : off+n : off+n], nil }
+func (m memory) close() error                        { return nil }
+
+// Open maps the weight file at path and checks its header. The file must not be
+// shortened while it is open.
+func Open(path string) (*File, error) {
+	info, err := os.Stat(path) // before opening, since opening a pipe would wait for a writer
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(path, info.Mode())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return open(path, f)
+}
+
+func notRegular(path string, mode fs.FileMode) error {
+	kind := "a special file"
+	if mode.IsDir() {
+		kind = "a folder"
+	}
+	return fmt.Errorf("%s: is %s, not a weight file", path, kind)
+}
+
+// open maps f. It owns f from now on.
+func open(name string, f *os.File) (*File, error) {
+	src, err := load(name, f)
+	if err != nil {
+		f.Close() // nothing was written to it
+		return nil, err
+	}
+	out, err := newFile(name, src)
+	if err != nil {
+		return nil, errors.Join(err, src.close())
+	}
+	return out, nil
+}
+
+func load(name string, f *os.File) (source, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(name, info.Mode())
+	}
+	if info.Size() < HeaderSize { // an empty file cannot be mapped
+		return nil, short(name, info.Size())
+	}
+	src, err := mapFile(f, uint64(info.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("%s: mapping %d bytes: %w", name, info.Size(), err)
+	}
+	return src, nil
+}
+
+// FromBytes returns a File over b, which must not change while it is in use.
+// Errors call it name.
+func FromBytes(name string, b []byte) (*File, error) {
+	if len(b) < HeaderSize {
+		return nil, short(name, int64(len(b)))
+	}
+	return newFile(name, memory(b))
+}
+
+func short(name string, size int64) error {
+	return &FormatError{File: name, Offset: 0, Field: "header",
+		Limit: fmt.Sprintf("the file has %d bytes, its header needs %d", size, HeaderSize)}
+}
+
+func newFile(name string, src source) (*File, error) {
+	b, err := src.bytes(0, HeaderSize)
+	if err != nil {
+		return nil, err
+	}
+	h := decodeHeader(b)
+	if h.version != Version {
+		return nil, &FormatError{File: name, Offset: 4, Field: "version", Value: fmt.Sprint(h.version),
+			Limit: fmt.Sprintf("only version %d can be read", Version)}
+	}
+	return &File{name: name, src: src, count: h.count}, nil
+}
+
+// Name returns the path that Open was given.
+func (f *File) Name() string { return f.name }
+
+// Size returns the size of the file in bytes.
+func (f *File) Size() uint64 { return f.src.size() }
+
+// Count returns the number of blobs that the header states. Real files hold more.
+func (f *File) Count() uint32 { return f.count }
+
+// Close unmaps the file. The Data of its blobs must not be used any more.
+func (f *File) Close() error { return f.src.close() }
+
+// Blob returns the blob whose metadata record is at the given offset.
+func (f *File) Blob(off uint64) (Blob, error) {
+	fail := func(field uint64, name, value, limit string, args ...any) (Blob, error) {
+		return Blob{}, &FormatError{File: f.name, Offset: off + field, Field: name, Value: value, Limit: fmt.Sprintf(limit, args...)}
+	}
+	size := f.Size()
+	if off < HeaderSize {
+		return fail(0, "metadata record", "", "it lies in the header, records start at byte %#x", HeaderSize)
+	}
+	if off > size || size-off < RecordSize {
+		return fail(0, "metadata record", "", "its %d bytes end outside the file, which has %d bytes", RecordSize, size)
+	}
+	b, err := f.src.bytes(off, RecordSize)
+	if err != nil {
+		return Blob{}, fmt.Errorf("%s: byte %#x: %w", f.name, off, err)
+	}
+	r := decodeRecord(b)
+	switch {
+	case r.sentinel != Sentinel:
+		return fail(0, "sentinel", fmt.Sprintf("%#08x", r.sentinel), "a metadata record starts with %#08X", uint32(Sentinel))
+	case !r.elem.Known():
+		return fail(elemField, "element type", fmt.Sprint(uint32(r.elem)), "known types are 1 to %d", lastElemType)
+	case r.offset < HeaderSize || r.offset > size:
+		return fail(offsetField, "data offset", fmt.Sprintf("%#x", r.offset), "it must be from %#x to the end of the file, %#x", HeaderSize, size)
+	case r.size > size-r.offset:
+		return fail(sizeField, "data size", fmt.Sprint(r.size), "data at byte %#x has room for %d bytes up to the end of the file", r.offset, size-r.offset)
+	case r.offset < off+RecordSize && r.offset+r.size > off:
+		return fail(offsetField, "data offset", fmt.Sprintf("%#x", r.offset), "the data must not overlap their own record, bytes %#x to %#x", off, off+RecordSize)
+	}
+	width := uint64(r.elem.Bits())
+	out := Blob{Type: r.elem, Record: off, Offset: r.offset}
+	if width >= 8 {
+		if r.size%(width/8) != 0 {
+			return fail(sizeField, "data size", fmt.Sprint(r.size), "it must be a multiple of the %d bytes of an element of %s", width/8, r.elem)
+		}
+	} else {
+		switch {
+		case r.padding >= 8 || r.padding > r.size*8:
+			return fail(paddingField, "padding bits", fmt.Sprint(r.padding), "they must be below 8 and within the data's %d bytes", r.size)
+		// A file has fewer than 2^63 bytes; of bits, only the remainder counts.
+		case (r.size%width*8+width*8-r.padding)%width != 0:
+			return fail(paddingField, "padding bits", fmt.Sprint(r.padding), "%d bytes without them must be whole elements of %s, %d bits each", r.size, r.elem, width)
+		}
+		out.PaddingBits = int(r.padding)
+	}
+	if out.Data, err = f.src.bytes(r.offset, r.size); err != nil {
+		return Blob{}, fmt.Errorf("%s: byte %#x: %w", f.name, r.offset, err)
+	}
+	return out, nil
+}
+
+// List returns the blobs of the file in order of their records, as well as they
+// can be found: it starts behind the header and looks for the next record behind
+// the data of the last one, where it ends and at the next multiples of 16 and 64
+// bytes. It goes on past the count in the header while records follow. err tells
+// why a stated blob was not found; the blobs before it are returned.
+func (f *File) List() (blobs []Blob, err error) {
+	next := uint64(HeaderSize)
+	for {
+		var b Blob
+		found := false
+		var first error
+		for _, align := range []uint64{Alignment, 1, 16} {
+			off := (next + align - 1) / align * align
+			b, err = f.Blob(off)
+			if err == nil {
+				found = true
+				break
+			}
+			if first == nil {
+				first = err
+			}
+		}
+		if !found {
+			if uint64(len(blobs)) < uint64(f.count) {
+				return blobs, fmt.Errorf("blob %d of %d: %w", len(blobs)+1, f.count, first)
+			}
+			return blobs, nil
+		}
+		blobs = append(blobs, b)
+		end := max(b.Record+RecordSize, b.Offset+uint64(len(b.Data)))
+		if end <= next {
+			return blobs, nil
+		}
+		next = end
+	}
+}

@@ -1,0 +1,151 @@
+package blobfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// ModelPath is the prefix of a path in MIL text that stands for the folder which
+// holds the text.
+const ModelPath = "@model_path/"
+
+// A PathError is a path in a MIL text that may not be followed.
+type PathError struct {
+	Path string // as in the text
+	Rule string // which rule it breaks
+}
+
+// Error returns the path and the rule.
+func (e *PathError) Error() string {
+	return fmt.Sprintf("weight file path %q %s", e.Path, e.Rule)
+}
+
+// A Set is the weight files of one model, opened at first use. It never leaves
+// the model's folder, whatever a path or a link in that folder says. It may be
+// used by several goroutines at a time.
+type Set struct {
+	dir  string
+	root *os.Root
+
+	mu    sync.Mutex
+	files map[string]*opened // by path in the folder; nil after Close
+}
+
+type opened struct {
+	file *File
+	err  error
+}
+
+// OpenSet returns the Set of the model in folder dir.
+func OpenSet(dir string) (*Set, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{dir: dir, root: root, files: map[string]*opened{}}, nil
+}
+
+// Resolve checks a path from a MIL text and returns the file's path in the
+// model's folder, with slashes.
+func Resolve(textPath string) (string, error) {
+	rel, ok := strings.CutPrefix(textPath, ModelPath)
+	switch {
+	case !ok:
+		return "", &PathError{textPath, "must begin with " + ModelPath}
+	case rel == "":
+		return "", &PathError{textPath, "names no file"}
+	case strings.ContainsAny(rel, "\\\x00"):
+		return "", &PathError{textPath, `must not hold a backslash or a zero byte`}
+	case strings.HasPrefix(rel, "/"):
+		return "", &PathError{textPath, "must not be absolute"}
+	case len(rel) >= 2 && rel[1] == ':':
+		return "", &PathError{textPath, "must not name a drive"}
+	}
+	for _, elem := range strings.Split(rel, "/") {
+		if elem == ".." {
+			return "", &PathError{textPath, `must not hold ".."`}
+		}
+	}
+	rel = path.Clean(rel)
+	if rel == "." {
+		return "", &PathError{textPath, "names no file"}
+	}
+	return rel, nil
+}
+
+// Open returns the weight file that a path in the MIL text names. It belongs to
+// s.
+func (s *Set) Open(textPath string) (*File, error) {
+	rel, err := Resolve(textPath)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil {
+		return nil, fmt.Errorf("weight files of %s: %w", s.dir, os.ErrClosed)
+	}
+	o := s.files[rel]
+	if o == nil {
+		o = new(opened)
+		o.file, o.err = s.load(rel)
+		s.files[rel] = o
+	}
+	return o.file, o.err
+}
+
+func (s *Set) load(rel string) (*File, error) {
+	name := path.Join(s.dir, rel)
+	info, err := s.root.Stat(rel) // before opening, since opening a pipe would wait for a writer
+	if err != nil {
+		return nil, s.explain(rel, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(name, info.Mode())
+	}
+	f, err := s.root.Open(rel)
+	if err != nil {
+		return nil, s.explain(rel, err)
+	}
+	return open(name, f)
+}
+
+// explain puts the model's folder into an error of os.Root.
+func (s *Set) explain(rel string, err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("weight file %s of model folder %s: %w", rel, s.dir, err)
+}
+
+// Blob returns the blob whose metadata record is at offset off of the file that a
+// path in the MIL text names.
+func (s *Set) Blob(textPath string, off uint64) (Blob, error) {
+	f, err := s.Open(textPath)
+	if err != nil {
+		return Blob{}, err
+	}
+	return f.Blob(off)
+}
+
+// Close unmaps every file. The Data of their blobs must not be used any more.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, o := range s.files {
+		if o.file != nil {
+			errs = append(errs, o.file.Close())
+		}
+	}
+	if s.files != nil {
+		errs = append(errs, s.root.Close())
+	}
+	s.files = nil
+	return errors.Join(errs...)
+}

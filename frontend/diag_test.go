@@ -1,0 +1,95 @@
+package frontend
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files from what the code does")
+
+// TestDiagnostics opens the model.mil of each archive in testdata/diag, beside a
+// weight file of two blobs, and compares the text form of what is wrong.
+func TestDiagnostics(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "diag", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(ar.Files) != 2 || ar.Files[0].Name != TextName || ar.Files[1].Name != "text" {
+				t.Fatalf("%s needs model.mil, then text", name)
+			}
+			dir := t.TempDir()
+			writeModel(t, dir, ar.Files[0].Data)
+			_, err = Open(dir, Options{})
+			l := diag.AsList(err)
+			if l == nil {
+				t.Fatalf("no diagnostics: %v", err)
+			}
+			for _, d := range l.All() {
+				if d.Code == "" || !d.Span.IsValid() {
+					t.Errorf("no code or no place: %s", d.Message)
+				}
+			}
+			var b strings.Builder
+			if err := l.WriteText(&b); err != nil {
+				t.Fatal(err)
+			}
+			// Where the folder stands is not part of what is compared.
+			got := strings.ReplaceAll(b.String(), dir+string(filepath.Separator), "")
+			got = strings.ReplaceAll(got, dir, "FOLDER")
+			if *update {
+				ar.Files[1].Data = []byte(got)
+				if err := os.WriteFile(name, txtar.Format(ar), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			} else if want := string(ar.Files[1].Data); got != want {
+				t.Errorf("text is\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// writeModel writes a text and a weight file with fp16 [8], its record at byte
+// 64, and fp32 [4], its record at byte 192.
+func writeModel(t testing.TB, dir string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, TextName), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "weights"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w, err := blobfile.Create(filepath.Join(dir, "weights", "weight.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []struct {
+		elem blobfile.ElemType
+		n    int
+		size int
+		at   uint64
+	}{{blobfile.Float16, 8, 16, 64}, {blobfile.Float32, 4, 16, 192}} {
+		data := make([]byte, b.size)
+		for i := range data {
+			data[i] = byte(i + 1)
+		}
+		if at, err := w.Append(b.elem, b.n, data); err != nil || at != b.at {
+			t.Fatalf("record at byte %d, want %d: %v", at, b.at, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

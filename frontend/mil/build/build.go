@@ -1,0 +1,224 @@
+package build
+
+import (
+	"strconv"
+
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Codes of the rules, as diag.Diagnostic.Code holds them.
+const (
+	codeOp    = "mil-op"    // no such operation, or not in this operation set
+	codeArg   = "mil-arg"   // an argument that is unknown, missing, given twice or of the wrong form
+	codeName  = "mil-name"  // a name that is unknown or defined twice
+	codeType  = "mil-type"  // types or shapes that disagree
+	codeConst = "mil-const" // a constant whose value does not suit its type
+	codeBlob  = "mil-blob"  // a weight file that does not hold what the text says
+	codeFlex  = "mil-flex"  // shape information that does not suit the inputs
+)
+
+// Options change what Program does.
+type Options struct {
+	// Partial says that statements are missing from the tree because they could
+	// not be parsed: a name that nothing defines is then no error of its own.
+	Partial bool
+}
+
+// Program builds the program of the syntax tree file. blobs holds the weight
+// files and stays open as long as the program is in use; it may be nil when there
+// are none, which makes every reference to one an error.
+//
+// The list holds errors and warnings in the order of the text. The program is nil
+// when there is an error.
+func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program, *diag.List) {
+	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}}
+	out := &ir.Program{Version: file.Version, BuildInfo: buildInfo(file)}
+	if file.File != nil {
+		out.Files = []string{file.File.Name}
+	}
+	seen := make(map[string]diag.Pos, len(file.Funcs))
+	for _, f := range file.Funcs {
+		if first, twice := seen[f.Name]; twice {
+			b.list.Errorf(file.NameSpan(f.NamePos, f.Name), codeName, "", "function %s is defined twice", f.Name).
+				Note(file.NameSpan(first, f.Name), "%s is first defined", f.Name)
+		} else {
+			seen[f.Name] = f.NamePos
+		}
+		out.Funcs = append(out.Funcs, b.function(f))
+	}
+	b.list.Sort()
+	if b.list.HasErrors() {
+		return nil, b.list
+	}
+	return out, b.list
+}
+
+// buildInfo reads the program's dictionary of strings; what has another form
+// says nothing about the program and is passed over.
+func buildInfo(file *mil.Program) []ir.KeyValue {
+	a := mil.FindArg(file.Attrs, "buildInfo")
+	if a == nil {
+		return nil
+	}
+	d, ok := a.Value.(*mil.Dict)
+	if !ok {
+		return nil
+	}
+	var out []ir.KeyValue
+	for _, e := range d.Entries {
+		k, okKey := text(e.Key)
+		v, okValue := text(e.Value)
+		if okKey && okValue {
+			out = append(out, ir.KeyValue{Key: k, Value: v})
+		}
+	}
+	return out
+}
+
+// text returns the string that v is.
+func text(v mil.Value) (string, bool) {
+	l, ok := v.(*mil.Literal)
+	if !ok {
+		return "", false
+	}
+	s, err := l.Text()
+	return s, err == nil
+}
+
+// A symbol is what a name stands for.
+type symbol struct {
+	value *ir.Value
+	name  string // as in the text
+	pos   diag.Pos
+	// broken says that an error was reported and that value lacks something: its
+	// constant, or everything when value is nil.
+	broken bool
+}
+
+// builder holds what the functions of one text share, and the scope of the
+// current one.
+type builder struct {
+	src   *mil.Program
+	blobs *blobfile.Set
+	opts  Options
+	list  *diag.List
+
+	fn    *mil.Func
+	scope map[string]*symbol // what can be seen here
+	names map[string]bool    // that values of the function have
+	log   []string           // names in the order in which they came into scope
+	hints int                // unknown names for which a near one was looked for
+}
+
+func (b *builder) pos(p diag.Pos) ir.Pos {
+	at := b.src.File.Position(p)
+	return ir.Pos{Line: int32(at.Line), Col: int32(at.Column)}
+}
+
+func (b *builder) function(f *mil.Func) *ir.Func {
+	b.fn = f
+	b.scope = make(map[string]*symbol, 2*len(f.Params))
+	b.names = map[string]bool{}
+	b.log = b.log[:0]
+	out := &ir.Func{Name: f.Name, Opset: f.Opset, Pos: b.pos(f.Pos), Body: &ir.Block{}}
+	if f.Opset != "" && ir.OpsetNumber(f.Opset) == 0 {
+		b.list.Warningf(b.src.NameSpan(f.OpsetPos, f.Opset), codeOp, "",
+			"operation set %s is not known; the oldest form of each operation is taken", f.Opset)
+	}
+	out.Body.Params = b.params(f.Params)
+	b.flexible(f, out)
+	if f.Body != nil {
+		b.body(f.Body, out.Body)
+	}
+	return out
+}
+
+// params declares the parameters of a function or block.
+func (b *builder) params(ps []mil.Param) []*ir.Value {
+	var out []*ir.Value
+	for i := range ps {
+		p := &ps[i]
+		t, ok := b.valueType(p.Type)
+		v := &ir.Value{Type: t, Pos: b.pos(p.Pos)}
+		b.define(p, &symbol{value: v, broken: !ok})
+		out = append(out, v)
+	}
+	return out
+}
+
+// define puts a name into the scope and gives the value its own.
+func (b *builder) define(p *mil.Param, s *symbol) {
+	s.name, s.pos = p.Name, p.Pos
+	s.value.Name = b.unique(p.Name)
+	if old := b.scope[p.Name]; old != nil {
+		if old.value != nil {
+			b.list.Errorf(b.src.NameSpan(p.Pos, p.Name), codeName, "", "%s is defined twice", p.Name).
+				Note(b.src.NameSpan(old.pos, old.name), "%s is first defined", p.Name)
+		}
+		b.scope[p.Name] = s
+		return
+	}
+	b.scope[p.Name] = s
+	b.log = append(b.log, p.Name)
+}
+
+// unique returns name, with a number at its end when the function has a value
+// of that name.
+func (b *builder) unique(name string) string {
+	if !b.names[name] {
+		b.names[name] = true
+		return name
+	}
+	for i := 1; ; i++ {
+		s := name + "." + strconv.Itoa(i)
+		if !b.names[s] {
+			b.names[s] = true
+			return s
+		}
+	}
+}
+
+// lookup returns what a name stands for. An unknown name is reported once.
+func (b *builder) lookup(r *mil.Ref, op string) *symbol {
+	if s := b.scope[r.Name]; s != nil {
+		return s
+	}
+	if !b.opts.Partial {
+		d := b.list.Errorf(b.src.ValueSpan(r), codeName, op, "%s is not defined here", r.Name)
+		if near := b.nearName(r.Name); near != "" {
+			d.WithHint("did you mean %s?", near)
+		}
+	}
+	s := &symbol{name: r.Name, pos: r.NamePos, broken: true}
+	b.scope[r.Name] = s
+	b.log = append(b.log, r.Name)
+	return s
+}
+
+// body builds the statements and outputs of a block whose parameters are in the
+// scope already.
+func (b *builder) body(src *mil.Block, out *ir.Block) {
+	for _, s := range src.Stmts {
+		b.stmt(s, out)
+	}
+	for i := range src.Outputs {
+		if s := b.lookup(&src.Outputs[i], ""); s.value != nil {
+			out.Outputs = append(out.Outputs, s.value)
+		}
+	}
+}
+
+// block builds a nested block; what it defines cannot be seen after it.
+func (b *builder) block(src *mil.Block) *ir.Block {
+	mark := len(b.log)
+	out := &ir.Block{Params: b.params(src.Params)}
+	b.body(src, out)
+	for _, name := range b.log[mark:] {
+		delete(b.scope, name)
+	}
+	b.log = b.log[:mark]
+	return out
+}

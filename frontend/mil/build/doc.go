@@ -1,0 +1,22 @@
+// Package build turns the syntax tree of a MIL text into an ir.Program.
+//
+// What goes in: the tree that frontend/mil made, and the model's weight files.
+// What comes out: the program, in which names are values, literals and blobs are
+// constants, every operation is a row of the op table and every type is the best
+// known one; or a diag.List with every error of the text.
+//
+// What always holds:
+//
+//   - A constant from a weight file is a window of the mapped file; nothing of
+//     it is copied, and its element type and size in bytes are those that the
+//     text declares.
+//   - A number in the text becomes the nearest number of its element type, ties
+//     to even, rounded once from the digits as written.
+//   - The type of a result is the inferred one, with dimensions that only the
+//     text knows filled in. The two must agree. After an error in a statement its
+//     results have their declared types, so that one fault is one error.
+//   - Names of values are unique in a function. Where two blocks beside each
+//     other use a name, the later one's gets a number at its end.
+//   - Time and memory are proportional to the length of the text. No declared
+//     size is allocated before the bytes for it were seen.
+package build

@@ -1,0 +1,331 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// stmt builds one statement at the end of a block and declares its results,
+// whether it is sound or not.
+func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
+	if s.Op == "const" {
+		b.constant(s)
+		return
+	}
+	types, known := b.declared(s)
+	op := b.operation(s, types)
+	symbols := make([]*symbol, len(s.Results))
+	for i := range s.Results {
+		p := &s.Results[i]
+		v := &ir.Value{Type: types[i], Pos: b.pos(p.Pos)}
+		if op != nil {
+			v.Def = op.Op
+			if op.types != nil {
+				v.Type = op.types[i]
+			}
+		}
+		symbols[i] = &symbol{value: v, broken: !known}
+		// The results of these stand for constants, which a fault has not made.
+		if op == nil || op.types == nil {
+			symbols[i].broken = symbols[i].broken || weightOps[s.Op]
+		}
+		b.define(p, symbols[i])
+		if op != nil {
+			op.Results = append(op.Results, v)
+		}
+	}
+	if op != nil {
+		out.Ops = append(out.Ops, op.Op)
+	}
+}
+
+// weightOps are the operations whose results may stand where a constant must.
+var weightOps = func() map[string]bool {
+	m := map[string]bool{}
+	for _, n := range ir.Names() {
+		for _, d := range ir.Forms(n) {
+			if ir.IsConstexpr(&ir.Op{Def: d}) {
+				m[n] = true
+			}
+		}
+	}
+	return m
+}()
+
+// declared converts the types of a statement's results.
+func (b *builder) declared(s *mil.Stmt) (types []ir.Type, ok bool) {
+	ok = true
+	types = make([]ir.Type, len(s.Results))
+	for i := range s.Results {
+		t, sound := b.valueType(s.Results[i].Type)
+		types[i] = t
+		ok = ok && sound
+	}
+	return types, ok
+}
+
+// constant builds a const statement, which makes a value and no operation.
+func (b *builder) constant(s *mil.Stmt) {
+	types, ok := b.declared(s)
+	var val *mil.Arg
+	for _, list := range [...][]mil.Arg{s.Args, s.Attrs} {
+		for i := range list {
+			switch a := &list[i]; {
+			case a.Name == "name":
+			case a.Name != "val":
+				ok = false
+				b.list.Errorf(b.src.NameSpan(a.Pos, a.Name), codeArg, s.Op, "there is no argument %s; a constant has val and name", a.Name)
+			case val != nil:
+				ok = false
+				b.list.Errorf(b.argSpan(a), codeArg, s.Op, "val is given twice").
+					Note(b.argSpan(val), "val is first given")
+			default:
+				val = a
+			}
+		}
+	}
+	switch {
+	case len(s.Results) != 1:
+		ok = false
+		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "a constant has one result, this has %d", len(s.Results))
+	case val == nil:
+		ok = false
+		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s has no value; the attribute val is missing", s.Results[0].Name)
+	}
+	for i := range s.Results {
+		p := &s.Results[i]
+		v := &ir.Value{Type: types[i], Pos: b.pos(p.Pos)}
+		if ok {
+			v.Const = b.constValue(s.Op, p.Name, val.Value, types[i], p.Type)
+			if ok = v.Const != nil; ok {
+				v.Type = v.Const.Type
+			}
+		}
+		b.define(p, &symbol{value: v, broken: !ok})
+	}
+}
+
+// constValue converts the value of a constant called name and declared as t; of
+// is the declaration. It reports what is wrong and then returns nil.
+func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Type) *ir.Const {
+	if own := typeOf(v); own != nil {
+		vt, ok := b.valueType(own)
+		if !ok {
+			return nil
+		}
+		if of != nil && !vt.Fits(t) {
+			b.list.Errorf(b.src.ValueSpan(v), codeType, op, "%s is declared %s, its value is %s", name, t, vt).
+				Note(b.src.Span(of.Pos, of.End), "the type of %s stands", name)
+			return nil
+		}
+		t = refine(vt, t)
+	}
+	var c *ir.Const
+	var err error
+	code := codeConst
+	switch v := v.(type) {
+	case *mil.Literal:
+		c, err = literal(v, t)
+	case *mil.BlobRef:
+		code = codeBlob
+		c, err = b.blob(v, t)
+	default:
+		err = fmt.Errorf("the value of a constant must be a literal or a BLOBFILE")
+	}
+	if err != nil {
+		b.list.Errorf(b.src.ValueSpan(v), code, op, "%s: %v", name, err)
+		return nil
+	}
+	return c
+}
+
+// typeOf returns the type that stands in front of a value, or nil.
+func typeOf(v mil.Value) *mil.Type {
+	switch v := v.(type) {
+	case *mil.Literal:
+		return v.Type
+	case *mil.BlobRef:
+		return v.Type
+	case *mil.List:
+		return v.Type
+	case *mil.Tuple:
+		return v.Type
+	case *mil.Dict:
+		return v.Type
+	}
+	return nil
+}
+
+// An operation is an ir.Op in the making.
+type operation struct {
+	*ir.Op
+	src   *mil.Stmt
+	given []*mil.Arg // the argument of each parameter, nil where absent
+	from  [][]*symbol
+	types []ir.Type // of the results; nil when they could not be inferred
+	fault bool      // an error was reported, or an argument is broken
+}
+
+// operation builds the operation of a statement and infers the types of its
+// results. It returns nil when there is no such operation.
+func (b *builder) operation(s *mil.Stmt, declared []ir.Type) *operation {
+	def := b.row(s)
+	if def == nil {
+		// Names in its arguments and blocks may be wrong all the same.
+		b.arguments(s, &operation{src: s})
+		for _, blk := range s.Blocks {
+			b.block(blk)
+		}
+		return nil
+	}
+	op := &operation{Op: ir.NewOp(def), src: s, given: make([]*mil.Arg, len(def.Params)), from: make([][]*symbol, len(def.Params))}
+	op.Name = s.NameAttr()
+	op.Pos = b.pos(s.OpPos)
+	b.arguments(s, op)
+	errorsBefore := b.list.Errors()
+	for _, blk := range s.Blocks {
+		op.Blocks = append(op.Blocks, b.block(blk))
+	}
+	op.fault = op.fault || b.list.Errors() != errorsBefore
+	for i := range def.Params {
+		// A missing argument is reported beside whatever else is wrong.
+		if p := &def.Params[i]; !p.Optional && op.given[i] == nil {
+			op.fault = true
+			b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "argument %s is missing", p.Name)
+		}
+	}
+	if op.fault {
+		return op
+	}
+	types, err := ir.InferOp(op.Op)
+	if err != nil {
+		b.ruleError(op, err)
+		return op
+	}
+	op.types = b.results(op, types, declared)
+	return op
+}
+
+// row looks the operation of a statement up and checks that its operation set
+// has it.
+func (b *builder) row(s *mil.Stmt) *ir.OpDef {
+	opset := b.fn.Opset
+	if s.OpOpset != "" {
+		opset = s.OpOpset
+	}
+	forms := ir.Forms(s.Op)
+	if len(forms) == 0 {
+		d := b.list.Errorf(b.src.OpSpan(s), codeOp, "", "there is no operation %s", s.Op)
+		if near := ir.Nearest(s.Op); near != "" {
+			d.WithHint("did you mean %s?", near)
+		}
+		return nil
+	}
+	var names []string
+	for _, a := range s.Args {
+		names = append(names, a.Name)
+	}
+	for _, a := range s.Attrs {
+		if a.Name != "name" {
+			names = append(names, a.Name)
+		}
+	}
+	return ir.LookupArgs(s.Op, opset, names)
+}
+
+// results checks the declared types of the results against the inferred ones and
+// returns what is known together.
+func (b *builder) results(op *operation, inferred, declared []ir.Type) []ir.Type {
+	s := op.src
+	if len(inferred) != len(declared) {
+		op.fault = true
+		b.list.Errorf(b.src.OpSpan(s), codeType, s.Op, "the operation gives %s, the statement names %d",
+			count(len(inferred), "result"), len(declared))
+		return nil
+	}
+	out := make([]ir.Type, len(inferred))
+	for i, t := range inferred {
+		p := &s.Results[i]
+		if !t.Fits(declared[i]) {
+			op.fault = true
+			d := b.list.Errorf(b.src.Span(p.Type.Pos, p.Type.End), codeType, s.Op,
+				"%s is declared %s, the operation gives %s", p.Name, declared[i], t)
+			b.operandNotes(d, op)
+			continue
+		}
+		out[i] = refine(t, declared[i])
+	}
+	if op.fault {
+		return nil
+	}
+	return out
+}
+
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// maxNotes bounds the operands that a message about a result names.
+const maxNotes = 3
+
+// operandNotes tells the types of an operation's operands that are computed.
+func (b *builder) operandNotes(d *diag.Diagnostic, op *operation) {
+	n := 0
+	for _, list := range op.from {
+		for _, s := range list {
+			if s.name == "" || s.value.IsConst() {
+				continue
+			}
+			if n++; n > maxNotes {
+				return
+			}
+			d.Note(b.src.NameSpan(s.pos, s.name), "%s, %s, is declared", s.name, s.value.Type)
+		}
+	}
+}
+
+// ruleError reports a rule that the operation breaks, at the argument to blame.
+func (b *builder) ruleError(op *operation, err error) {
+	op.fault = true
+	var rule *ir.RuleError
+	if !errors.As(err, &rule) {
+		rule = &ir.RuleError{Msg: err.Error()}
+	}
+	at := b.src.OpSpan(op.src)
+	if a := op.argument(rule.Param); a != nil {
+		at = b.argSpan(a)
+	}
+	d := b.list.Errorf(at, codeType, op.src.Op, "%s", rule.Msg)
+	seen := map[*symbol]bool{}
+	for _, param := range [...]string{rule.Param, rule.Other} {
+		i := op.Def.ParamIndex(param)
+		if i < 0 {
+			continue
+		}
+		for _, s := range op.from[i] {
+			if s.name == "" || seen[s] || len(seen) == maxNotes {
+				continue
+			}
+			seen[s] = true
+			d.Note(b.src.NameSpan(s.pos, s.name), "%s is declared", s.name)
+		}
+	}
+}
+
+// argument returns what the statement gives for a parameter, or nil.
+func (op *operation) argument(param string) *mil.Arg {
+	if i := op.Def.ParamIndex(param); i >= 0 {
+		return op.given[i]
+	}
+	return nil
+}
+
+// argSpan returns the range of NAME = VALUE.
+func (b *builder) argSpan(a *mil.Arg) diag.Span { return b.src.Span(a.Pos, a.Value.End()) }

@@ -1,0 +1,337 @@
+package mil
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// A Literal is an atom (number, string, truth value) or a list, nested or not,
+// of atoms. It refers to its text, about 100 bytes whatever the number of
+// elements, and is converted when one of its accessors is called.
+type Literal struct {
+	typed
+	text   string // from the first byte of the payload to the last
+	shape  []int32
+	count  int
+	atoms  atomSet
+	list   bool
+	ragged bool
+}
+
+// IsList reports whether the literal is written with brackets.
+func (l *Literal) IsList() bool { return l.list }
+
+// Len returns the number of atoms.
+func (l *Literal) Len() int { return l.count }
+
+// Shape returns the lengths of the nested lists, outermost first, none for an
+// atom. The literal's shape can differ from its type's: a single atom stands for
+// the element of a one-element tensor. ok is false for lists of unequal length.
+func (l *Literal) Shape() (shape []int, ok bool) {
+	if l.ragged {
+		return nil, false
+	}
+	shape = make([]int, len(l.shape))
+	for i, n := range l.shape {
+		shape[i] = int(n)
+	}
+	return shape, true
+}
+
+// IsNumeric reports whether every atom is a number; an empty list is.
+func (l *Literal) IsNumeric() bool { return l.atoms&^numericAtoms == 0 }
+
+// IsInt reports whether every atom is an integer; an empty list is.
+func (l *Literal) IsInt() bool { return l.atoms&^(numericAtoms&^floatAtom) == 0 }
+
+// IsBool reports whether every atom is a truth value; an empty list is.
+func (l *Literal) IsBool() bool { return l.atoms&^boolAtom == 0 }
+
+// IsString reports whether every atom is a string; an empty list is.
+func (l *Literal) IsString() bool { return l.atoms&^stringAtom == 0 }
+
+// Atoms yields the atoms as written, strings with their quotes and escapes.
+func (l *Literal) Atoms() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for c := (atomCursor{rest: l.text}); ; {
+			tok := c.next()
+			if tok == "" || !yield(tok) {
+				return
+			}
+		}
+	}
+}
+
+// atomCursor walks the atoms of a literal's text, which the parser has checked.
+type atomCursor struct{ rest string }
+
+// next returns the next atom, "" at the end.
+func (c *atomCursor) next() string {
+	s := c.rest
+	for i := 0; i < len(s); i++ {
+		switch b := s[i]; b {
+		case ' ', '\t', '\r', '\n', '[', ']', ',':
+		case '/':
+			i += max(commentLen(s[i:]), 1) - 1
+		case '"':
+			n := stringLen(s[i:])
+			c.rest = s[i+n:]
+			return s[i : i+n]
+		default:
+			n, _ := scanNumber(s[i:])
+			if n == 0 {
+				n = max(nameLen(s[i:]), 1)
+			}
+			c.rest = s[i+n:]
+			return s[i : i+n]
+		}
+	}
+	c.rest = ""
+	return ""
+}
+
+// atomNames are what messages call the kinds of atoms.
+var atomNames = []struct {
+	set  atomSet
+	name string
+}{
+	{stringAtom, "strings"},
+	{boolAtom, "truth values"},
+	{floatAtom, "fractions"},
+	{bigAtom, "integers above the largest int64"},
+	{negAtom, "negative integers"},
+	{intAtom, "integers"},
+}
+
+// String names the kinds of atoms in s.
+func (s atomSet) String() string {
+	var names []string
+	for _, k := range atomNames {
+		if s&k.set != 0 {
+			names = append(names, k.name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+func (l *Literal) mismatch(want string) error {
+	return fmt.Errorf("literal holds %s where %s are wanted", l.atoms, want)
+}
+
+// Floats converts every atom, in order of writing, to float64. It fails when one
+// is not a number. Numbers that float64 cannot hold are rounded to nearest even.
+func (l *Literal) Floats() ([]float64, error) {
+	if !l.IsNumeric() {
+		return nil, l.mismatch("numbers")
+	}
+	out := make([]float64, 0, l.count)
+	for c := (atomCursor{rest: l.text}); ; {
+		tok := c.next()
+		if tok == "" {
+			return out, nil
+		}
+		out = append(out, parseFloat(tok))
+	}
+}
+
+// Ints converts every atom to int64. It fails when one is not an integer or
+// does not fit.
+func (l *Literal) Ints() ([]int64, error) {
+	if !l.IsInt() {
+		return nil, l.mismatch("integers")
+	}
+	out := make([]int64, 0, l.count)
+	for c := (atomCursor{rest: l.text}); ; {
+		tok := c.next()
+		if tok == "" {
+			return out, nil
+		}
+		v, err := parseInt(tok)
+		if err != nil {
+			return nil, fmt.Errorf("integer %s is above the largest int64, %d", tok, uint64(1<<63-1))
+		}
+		out = append(out, v)
+	}
+}
+
+// Uints converts every atom to uint64. It fails when one is not an integer or is
+// negative.
+func (l *Literal) Uints() ([]uint64, error) {
+	if !l.IsInt() {
+		return nil, l.mismatch("integers")
+	}
+	out := make([]uint64, 0, l.count)
+	for c := (atomCursor{rest: l.text}); ; {
+		tok := c.next()
+		if tok == "" {
+			return out, nil
+		}
+		v, err := parseUint(tok)
+		if err != nil {
+			return nil, fmt.Errorf("integer %s is negative where an unsigned one is wanted", tok)
+		}
+		out = append(out, v)
+	}
+}
+
+// Bools converts every atom to a truth value. It fails when one is something
+// else.
+func (l *Literal) Bools() ([]bool, error) {
+	if !l.IsBool() {
+		return nil, l.mismatch("truth values")
+	}
+	out := make([]bool, 0, l.count)
+	for tok := range l.Atoms() {
+		out = append(out, tok == "true")
+	}
+	return out, nil
+}
+
+// Strings converts every atom to the string it stands for. It fails when one is
+// something else.
+func (l *Literal) Strings() ([]string, error) {
+	if !l.IsString() {
+		return nil, l.mismatch("strings")
+	}
+	out := make([]string, 0, l.count)
+	for tok := range l.Atoms() {
+		s, _ := unquote(tok) // checked by the parser
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func one[T any](l *Literal, all []T, err error) (v T, _ error) {
+	if err != nil {
+		return v, err
+	}
+	if len(all) != 1 {
+		return v, fmt.Errorf("literal has %d elements where one is wanted", len(all))
+	}
+	return all[0], nil
+}
+
+// Float returns the value of a literal of one number.
+func (l *Literal) Float() (float64, error) {
+	if l.count > 1 {
+		return one[float64](l, make([]float64, l.count), nil)
+	}
+	v, err := l.Floats()
+	return one(l, v, err)
+}
+
+// Int returns the value of a literal of one integer.
+func (l *Literal) Int() (int64, error) {
+	v, err := l.Ints()
+	return one(l, v, err)
+}
+
+// Bool returns the value of a literal of one truth value.
+func (l *Literal) Bool() (bool, error) {
+	v, err := l.Bools()
+	return one(l, v, err)
+}
+
+// Text returns the value of a literal of one string.
+func (l *Literal) Text() (string, error) {
+	v, err := l.Strings()
+	return one(l, v, err)
+}
+
+// FloatLiteral returns a literal of type t with the given values in row-major
+// order, nested as shape says (an atom when shape is nil).
+func FloatLiteral(t *Type, shape []int, values []float64) *Literal {
+	return makeLiteral(t, shape, len(values), floatAtom, func(b []byte, i int) []byte { return appendHexFloat(b, values[i]) })
+}
+
+// IntLiteral is FloatLiteral for integers.
+func IntLiteral(t *Type, shape []int, values []int64) *Literal {
+	atoms := intAtom
+	for _, v := range values {
+		if v < 0 {
+			atoms |= negAtom
+		}
+	}
+	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte { return strconv.AppendInt(b, values[i], 10) })
+}
+
+// BoolLiteral is FloatLiteral for truth values.
+func BoolLiteral(t *Type, shape []int, values []bool) *Literal {
+	return makeLiteral(t, shape, len(values), boolAtom, func(b []byte, i int) []byte { return strconv.AppendBool(b, values[i]) })
+}
+
+// StringLiteral is FloatLiteral for strings.
+func StringLiteral(t *Type, shape []int, values []string) *Literal {
+	return makeLiteral(t, shape, len(values), stringAtom, func(b []byte, i int) []byte { return appendQuoted(b, values[i]) })
+}
+
+// makeLiteral writes n atoms as nested lists. A shape that does not hold n
+// elements becomes one flat list, so that no value is lost.
+func makeLiteral(t *Type, shape []int, n int, atoms atomSet, atom func([]byte, int) []byte) *Literal {
+	l := &Literal{typed: typed{Type: t}, count: n, list: shape != nil || n != 1}
+	size := 1
+	for _, d := range shape {
+		size *= d
+	}
+	if size != n {
+		shape = []int{n}
+	}
+	for _, d := range shape {
+		l.shape = append(l.shape, int32(d))
+	}
+	if n > 0 {
+		l.atoms = atoms
+	}
+	var b []byte
+	next := 0
+	var write func(dims []int32)
+	write = func(dims []int32) {
+		if len(dims) == 0 {
+			b = atom(b, next)
+			next++
+			return
+		}
+		b = append(b, '[')
+		for i := range dims[0] {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			write(dims[1:])
+		}
+		b = append(b, ']')
+	}
+	write(l.shape)
+	l.text = string(b)
+	if n == 0 { // an empty dimension hides those inside it
+		for i, d := range l.shape {
+			if d == 0 {
+				l.shape = l.shape[:i+1]
+				break
+			}
+		}
+	}
+	return l
+}
+
+// commentLen returns the length of the comment at the start of s: 0 when there
+// is none, -1 when it has no end.
+func commentLen(s string) int {
+	if len(s) < 2 || s[0] != '/' {
+		return 0
+	}
+	switch s[1] {
+	case '/':
+		if n := strings.IndexByte(s, '\n'); n >= 0 {
+			return n
+		}
+		return len(s)
+	case '*':
+		if n := strings.Index(s[2:], "*/"); n >= 0 {
+			return n + 4
+		}
+		return -1
+	}
+	return 0
+}

@@ -1,0 +1,110 @@
+package diag
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Pos is a byte offset into a File, plus one; the zero value is no position.
+type Pos uint32
+
+// NoPos is the position of something that stands in no text.
+const NoPos Pos = 0
+
+// MaxSource is the largest text, in bytes, that a Pos can address.
+const MaxSource = 1<<32 - 2
+
+// PosAt returns the position of byte offset off.
+func PosAt(off int) Pos { return Pos(off + 1) }
+
+// IsValid reports whether p is a place in a text.
+func (p Pos) IsValid() bool { return p != NoPos }
+
+// Offset returns the byte offset of p, or -1 when p is no position.
+func (p Pos) Offset() int { return int(p) - 1 }
+
+// A File is one source text. Its fields must not change once a position in it
+// has been expanded.
+type File struct {
+	Name string // as diagnostics print it
+	Src  string // the whole text
+
+	once  sync.Once
+	lines []uint32 // byte offset of the start of every line
+}
+
+// NewFile returns a File of the given name and text.
+func NewFile(name, src string) *File { return &File{Name: name, Src: src} }
+
+// A Position is an expanded Pos. Lines and columns count from 1, columns in
+// bytes; a Line of 0 says that only the file is known.
+type Position struct {
+	Filename string
+	Offset   int // in bytes, from 0
+	Line     int
+	Column   int
+}
+
+// String returns file:line:col, or file alone when no line is known.
+func (p Position) String() string {
+	if p.Line == 0 {
+		return p.Filename
+	}
+	return p.Filename + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
+}
+
+// Position expands p. It is safe for concurrent use.
+func (f *File) Position(p Pos) Position {
+	if f == nil {
+		return Position{}
+	}
+	if !p.IsValid() || p.Offset() > len(f.Src) {
+		return Position{Filename: f.Name}
+	}
+	f.once.Do(f.index)
+	off := p.Offset()
+	i := sort.Search(len(f.lines), func(i int) bool { return int(f.lines[i]) > off }) - 1
+	return Position{Filename: f.Name, Offset: off, Line: i + 1, Column: off - int(f.lines[i]) + 1}
+}
+
+func (f *File) index() {
+	lines := make([]uint32, 1, 1+strings.Count(f.Src, "\n"))
+	for off := 0; ; {
+		n := strings.IndexByte(f.Src[off:], '\n')
+		if n < 0 {
+			break
+		}
+		off += n + 1
+		lines = append(lines, uint32(off))
+	}
+	f.lines = lines
+}
+
+// line returns the text of the line that holds byte offset off, without its
+// line end, and the offset at which it starts.
+func (f *File) line(off int) (text string, start int) {
+	start = strings.LastIndexByte(f.Src[:off], '\n') + 1
+	text = f.Src[start:]
+	if n := strings.IndexByte(text, '\n'); n >= 0 {
+		text = text[:n]
+	}
+	return strings.TrimSuffix(text, "\r"), start
+}
+
+// A Span is a range of bytes in a File: Start up to, not including, End. A Span
+// whose Start is no position names the file alone; the zero Span names nothing.
+type Span struct {
+	File       *File
+	Start, End Pos
+}
+
+// IsValid reports whether s is a place in a text.
+func (s Span) IsValid() bool { return s.File != nil && s.Start.IsValid() }
+
+// Position expands the start of s.
+func (s Span) Position() Position { return s.File.Position(s.Start) }
+
+// String returns the start of s as file:line:col.
+func (s Span) String() string { return s.Position().String() }

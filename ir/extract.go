@@ -1,0 +1,150 @@
+package ir
+
+// cloner copies operations; values map old to new. Constants are shared: nobody
+// writes to them.
+type cloner struct{ m map[*Value]*Value }
+
+func (c *cloner) value(v *Value) *Value {
+	if n, ok := c.m[v]; ok {
+		return n
+	}
+	return v
+}
+
+func (c *cloner) define(v *Value, def *Op) *Value {
+	n := *v
+	n.Def = def
+	c.m[v] = &n
+	return &n
+}
+
+func (c *cloner) op(op *Op) *Op {
+	n := *op
+	n.Args = make([][]*Value, len(op.Args))
+	for i, a := range op.Args {
+		if a == nil {
+			continue
+		}
+		n.Args[i] = make([]*Value, len(a))
+		for j, v := range a {
+			n.Args[i][j] = c.value(v)
+		}
+	}
+	n.Blocks = nil
+	for _, b := range op.Blocks {
+		n.Blocks = append(n.Blocks, c.block(b))
+	}
+	n.Results = nil
+	for _, r := range op.Results {
+		n.Results = append(n.Results, c.define(r, &n))
+	}
+	return &n
+}
+
+func (c *cloner) block(b *Block) *Block {
+	n := &Block{}
+	for _, p := range b.Params {
+		n.Params = append(n.Params, c.define(p, nil))
+	}
+	for _, op := range b.Ops {
+		n.Ops = append(n.Ops, c.op(op))
+	}
+	for _, v := range b.Outputs {
+		n.Outputs = append(n.Outputs, c.value(v))
+	}
+	return n
+}
+
+// CloneFunc returns a copy of f under another name; constants are shared.
+func CloneFunc(f *Func, name string) *Func {
+	c := &cloner{m: map[*Value]*Value{}}
+	n := *f
+	n.Name, n.Body = name, c.block(f.Body)
+	return &n
+}
+
+// Extract copies operations of f's body, in the order given, into a new
+// function. inputs are the values of f that they read and do not make, in order
+// of first use (constants are copied along, not passed); outputs those they make
+// that are read elsewhere in f or are its results, in order of definition. The
+// new function takes and gives them in these orders; f is left as it was.
+func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Value) {
+	inside := map[*Op]bool{}
+	made := map[*Value]bool{}
+	for _, op := range ops {
+		inside[op] = true
+		for _, r := range op.Results {
+			made[r] = true
+		}
+	}
+	c := &cloner{m: map[*Value]*Value{}}
+	fn = &Func{Name: name, Opset: f.Opset, Pos: f.Pos, Body: &Block{}}
+	for _, op := range ops {
+		reads(op, func(v *Value) {
+			if v.Const == nil && !made[v] && c.m[v] == nil {
+				inputs = append(inputs, v)
+				fn.Body.Params = append(fn.Body.Params, c.define(v, nil))
+			}
+		})
+	}
+	needed := map[*Value]bool{}
+	for _, op := range f.Body.Ops {
+		if !inside[op] {
+			reads(op, func(v *Value) { needed[v] = true })
+		}
+	}
+	for _, v := range f.Body.Outputs {
+		needed[v] = true
+	}
+	for _, op := range ops {
+		fn.Body.Ops = append(fn.Body.Ops, c.op(op))
+		for _, r := range op.Results {
+			if needed[r] {
+				outputs = append(outputs, r)
+				fn.Body.Outputs = append(fn.Body.Outputs, c.value(r))
+			}
+		}
+	}
+	return fn, inputs, outputs
+}
+
+// reads calls f for every value from outside that op and its blocks read.
+func reads(op *Op, f func(*Value)) {
+	for _, a := range op.Args {
+		for _, v := range a {
+			f(v)
+		}
+	}
+	for _, b := range op.Blocks {
+		own := map[*Value]bool{}
+		var block func(b *Block)
+		block = func(b *Block) {
+			for _, p := range b.Params {
+				own[p] = true
+			}
+			for _, o := range b.Ops {
+				for _, r := range o.Results {
+					own[r] = true
+				}
+			}
+			for _, o := range b.Ops {
+				for _, a := range o.Args {
+					for _, v := range a {
+						if !own[v] {
+							f(v)
+						}
+					}
+				}
+				for _, n := range o.Blocks {
+					block(n)
+				}
+			}
+			for _, v := range b.Outputs {
+				if !own[v] {
+					f(v)
+				}
+			}
+		}
+		block(b)
+	}
+}

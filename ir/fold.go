@@ -1,0 +1,228 @@
+package ir
+
+import (
+	"encoding/binary"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/x448/float16"
+)
+
+// FoldOp computes the results of an operation whose arguments are constants.
+// It returns nil, nil where the operation is not folded: an argument is not
+// constant, the row has no fold, or the result would be much larger than what
+// it is made of. Float arithmetic is done in float32 and rounded once.
+func FoldOp(op *Op) ([]*Const, error) {
+	if op.Def.Fold == nil || op.Def.Effect != Pure {
+		return nil, nil
+	}
+	if !op.Def.ByType {
+		for _, a := range op.Args {
+			for _, v := range a {
+				if !v.IsConst() {
+					return nil, nil
+				}
+			}
+		}
+	}
+	if _, err := InferOp(op); err != nil {
+		return nil, err
+	}
+	return op.Def.Fold(op)
+}
+
+// resultType is the type of the only result, when its bytes are known and whole.
+func resultType(op *Op) (Type, bool) {
+	ts, err := op.Def.Infer(op)
+	if err != nil || len(ts) != 1 {
+		return Type{}, false
+	}
+	t := ts[0]
+	return t, t.Bytes() >= 0 && t.DType.Bits() >= 8
+}
+
+// grown reports whether a fold makes so much more bytes than it reads that the
+// operation should stay: over a megabyte and sixteen times its arguments.
+func grown(out int64, args ...*Value) bool {
+	n := int64(1 << 20)
+	for _, a := range args {
+		if a != nil && a.Const != nil {
+			n += 16 * int64(len(a.Const.Data))
+		}
+	}
+	return out > n
+}
+
+func folded(t Type, data []byte) ([]*Const, error) {
+	c, err := NewConst(t, data)
+	if err != nil {
+		return nil, err
+	}
+	return []*Const{c}, nil
+}
+
+// chunk is the number of elements one worker takes at a time.
+const chunk = 1 << 16
+
+// parallel calls f for disjoint ranges that cover 0..n. What f writes depends on
+// its range only, so results do not depend on the number of workers.
+func parallel(n int, f func(lo, hi int)) {
+	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
+	if workers <= 1 {
+		f(0, n)
+		return
+	}
+	var wg sync.WaitGroup
+	next := make(chan int, (n+chunk-1)/chunk)
+	for lo := 0; lo < n; lo += chunk {
+		next <- lo
+	}
+	close(next)
+	for range workers {
+		wg.Go(func() {
+			for lo := range next {
+				f(lo, min(lo+chunk, n))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// reader returns a function that gives element i of a packed tensor as a
+// float32; integers past 24 bits are rounded.
+func reader(c *Const) func(i int) float32 {
+	b := c.Data
+	switch c.Type.DType {
+	case FP16:
+		return func(i int) float32 {
+			return float16.Frombits(binary.LittleEndian.Uint16(b[2*i:])).Float32()
+		}
+	case FP32:
+		return func(i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])) }
+	case Int8:
+		return func(i int) float32 { return float32(int8(b[i])) }
+	case UInt8, Bool:
+		return func(i int) float32 { return float32(b[i]) }
+	case Int4:
+		return func(i int) float32 { return float32(int8(b[i/2]<<(4-4*(i&1))) >> 4) }
+	case UInt4:
+		return func(i int) float32 { return float32(b[i/2] >> (4 * (i & 1)) & 15) }
+	}
+	return func(i int) float32 { return float32(c.Float(int64(i))) }
+}
+
+// writer returns a function that stores a float32 as element i of a tensor of a
+// float type, rounded once to nearest even.
+func writer(t DType, b []byte) func(i int, v float32) {
+	switch t {
+	case FP16:
+		return func(i int, v float32) { binary.LittleEndian.PutUint16(b[2*i:], float16.Fromfloat32(v).Bits()) }
+	case BF16:
+		return func(i int, v float32) { binary.LittleEndian.PutUint16(b[2*i:], bf16(v)) }
+	case FP32:
+		return func(i int, v float32) { binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v)) }
+	}
+	return nil
+}
+
+// putInt stores an integer as element i of a whole-byte type, wrapping.
+func putInt(t DType, b []byte, i int, v int64) {
+	switch t.Bits() {
+	case 8:
+		b[i] = byte(v)
+	case 16:
+		binary.LittleEndian.PutUint16(b[2*i:], uint16(v))
+	case 32:
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
+	default:
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
+	}
+}
+
+// strides are the row-major strides of a shape in elements.
+func strides(shape []int64) []int64 {
+	s := make([]int64, len(shape))
+	n := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = n
+		n *= shape[i]
+	}
+	return s
+}
+
+// spread are the strides with which shape is read when broadcast to out.
+func spread(shape, out []int64) []int64 {
+	s := make([]int64, len(out))
+	own := strides(shape)
+	for i := range shape {
+		if shape[i] != 1 {
+			s[len(out)-len(shape)+i] = own[i]
+		}
+	}
+	return s
+}
+
+// walk calls f with the offsets of every row (last dimension) of out in order,
+// one offset an operand, given each operand's strides.
+func walk(out []int64, base []int64, st [][]int64, f func(row int, at []int64)) {
+	r := len(out)
+	rows := 1
+	for i := range r - 1 {
+		rows *= int(out[i])
+	}
+	at := append([]int64(nil), base...)
+	idx := make([]int64, r)
+	for row := range rows {
+		f(row, at)
+		for d := r - 2; d >= 0; d-- {
+			idx[d]++
+			for k := range at {
+				at[k] += st[k][d]
+			}
+			if idx[d] < out[d] {
+				break
+			}
+			for k := range at {
+				at[k] -= st[k][d] * out[d]
+			}
+			idx[d] = 0
+		}
+	}
+}
+
+// copyStrided fills dst, row major of the given shape, from src read with
+// strides (in elements, possibly negative or 0) from base.
+func copyStrided(dst, src []byte, size int, shape []int64, base int64, st []int64) {
+	if len(shape) == 0 {
+		shape, st = []int64{1}, []int64{0}
+	}
+	if count(shape) == 0 {
+		return
+	}
+	n, step := int(shape[len(shape)-1]), int(st[len(st)-1])
+	walk(shape, []int64{base}, [][]int64{st}, func(row int, at []int64) {
+		d, s := dst[row*n*size:], int(at[0])
+		if step == 1 {
+			copy(d[:n*size], src[s*size:])
+			return
+		}
+		switch size {
+		case 1:
+			for i := range n {
+				d[i] = src[s]
+				s += step
+			}
+		case 2:
+			for i := range n {
+				d[2*i], d[2*i+1] = src[2*s], src[2*s+1]
+				s += step
+			}
+		default:
+			for i := range n {
+				copy(d[i*size:i*size+size], src[s*size:])
+				s += step
+			}
+		}
+	})
+}

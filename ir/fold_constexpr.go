@@ -1,0 +1,355 @@
+package ir
+
+import (
+	"math/bits"
+)
+
+func foldAffine(op *Op) ([]*Const, error) {
+	t, ok := resultType(op)
+	if !ok {
+		return nil, nil
+	}
+	q, scale, zero := op.Arg("quantized_data").Const, op.Arg("scale").Const, op.Arg("zero_point").Const
+	a, err := AxisAttr(op, "axis", max(t.Rank(), 1))
+	if err != nil {
+		return nil, err
+	}
+	inner, n := 1, 1
+	if t.Rank() > 0 {
+		inner, n = int(count(t.Shape[a+1:])), int(t.Shape[a])
+	}
+	pick := func(c *Const) func(ch int) float32 {
+		r := reader(c)
+		if c.Elems() == 1 {
+			return func(int) float32 { return r(0) }
+		}
+		return r
+	}
+	data := make([]byte, t.Bytes())
+	r, w, s, z := reader(q), writer(t.DType, data), pick(scale), pick(zero)
+	parallel(int(t.Elems()), func(lo, hi int) {
+		for i := lo; i < hi; {
+			ch := i / inner % n
+			sc, zp := s(ch), z(ch)
+			for end := min(hi, (i/inner+1)*inner); i < end; i++ {
+				w(i, float32(r(i)-zp)*sc)
+			}
+		}
+	})
+	return folded(t, data)
+}
+
+func foldConstexprCast(op *Op) ([]*Const, error) {
+	s, _ := ArgString(op, "output_dtype")
+	t, ok := ParseDType(s)
+	if !ok {
+		return nil, nil
+	}
+	return castTo(op.Arg("source_val").Const, t)
+}
+
+// packed returns the reader of n-bit indices, low bits first.
+func packed(b []byte, n int) func(i int) int {
+	if n == 8 {
+		return func(i int) int { return int(b[i]) }
+	}
+	mask := 1<<n - 1
+	if 8%n == 0 {
+		return func(i int) int { return int(b[i*n/8]>>(i*n%8)) & mask }
+	}
+	return func(i int) int {
+		bit := i * n
+		v := int(b[bit/8]) >> (bit % 8)
+		if bit%8+n > 8 {
+			v |= int(b[bit/8+1]) << (8 - bit%8)
+		}
+		return v & mask
+	}
+}
+
+// putEntry copies one table entry of 1, 2 or 4 bytes.
+func putEntry(dst, lut []byte, size, i, k int) {
+	switch size {
+	case 1:
+		dst[i] = lut[k]
+	case 2:
+		dst[2*i], dst[2*i+1] = lut[2*k], lut[2*k+1]
+	default:
+		copy(dst[i*size:i*size+size], lut[k*size:])
+	}
+}
+
+func foldLUT16(op *Op) ([]*Const, error) {
+	t, ok := resultType(op)
+	if !ok {
+		return nil, nil
+	}
+	lut := op.Arg("lut").Const
+	at := packed(op.Arg("indices").Const.Data, bits.Len64(uint64(lut.Elems()))-1)
+	size := t.DType.Bits() / 8
+	data := make([]byte, t.Bytes())
+	parallel(int(t.Elems()), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			putEntry(data, lut.Data, size, i, at(i))
+		}
+	})
+	return folded(t, data)
+}
+
+// ones counts the first n bits of a mask that are set.
+func ones(mask []byte, n int64) int64 {
+	var c int64
+	for i, b := range mask {
+		if left := n - 8*int64(i); left < 8 {
+			b &= 1<<max(left, 0) - 1
+		}
+		c += int64(bits.OnesCount8(b))
+	}
+	return c
+}
+
+// checkOnes requires one value a set bit of the mask.
+func checkOnes(op *Op, mask *Const, elems int64, maskName, dataName string) error {
+	c, n := ones(mask.Data, elems), op.Arg(dataName).Type.Elems()
+	if c != n {
+		return &RuleError{Param: dataName, Other: maskName, Msg: Rulef("", "%s has %d elements, %s has %d bits set", dataName, n, maskName, c).Msg}
+	}
+	return nil
+}
+
+// foldSparse serves both forms: a mask of packed bytes and one of uint1 hold
+// the same bytes.
+func foldSparse(op *Op) ([]*Const, error) {
+	ts, err := op.Def.Infer(op)
+	if err != nil {
+		return nil, err
+	}
+	t := ts[0]
+	if t.Bytes() < 0 {
+		return nil, nil
+	}
+	mask, nz := op.Arg("mask").Const, op.Arg("nonzero_data").Const
+	if err := checkOnes(op, mask, t.Elems(), "mask", "nonzero_data"); err != nil {
+		return nil, err
+	}
+	return folded(t, scatterOnes(t, mask.Data, nz))
+}
+
+// scatterOnes lays values out where the mask has a bit.
+func scatterOnes(t Type, mask []byte, nz *Const) []byte {
+	data := make([]byte, t.Bytes())
+	n := int(t.Elems())
+	k := 0
+	if b := t.DType.Bits(); b < 8 {
+		for i := range n {
+			if mask[i/8]>>(i%8)&1 == 1 {
+				v := nz.bitsAt(int64(k), b)
+				setBits(data, i*b, b, v)
+				k++
+			}
+		}
+		return data
+	}
+	size := t.DType.Bits() / 8
+	for j, m := range mask {
+		for ; m != 0; m &= m - 1 {
+			i := 8*j + bits.TrailingZeros8(m)
+			if i >= n {
+				break
+			}
+			putEntry(data, nz.Data, size, i, k)
+			k++
+		}
+	}
+	return data
+}
+
+// setBits puts the n low bits of v at a bit position of cleared bytes.
+func setBits(b []byte, at, n int, v uint64) {
+	b[at/8] |= byte(v << (at % 8))
+	if at%8+n > 8 {
+		b[at/8+1] |= byte(v >> (8 - at%8))
+	}
+}
+
+// gatherOnes collects, in order, the values where the mask has a bit.
+func gatherOnes(data, mask []byte, n, size int) []byte {
+	var out []byte
+	for j, m := range mask {
+		for ; m != 0; m &= m - 1 {
+			i := 8*j + bits.TrailingZeros8(m)
+			if i >= n {
+				break
+			}
+			out = append(out, data[i*size:i*size+size]...)
+		}
+	}
+	return out
+}
+
+// blockRow returns, for row r (all dimensions but the last) of shape, the index
+// of the first block of the row, given the number of blocks a dimension.
+func blockRow(shape, blocks []int64, r int64) int64 {
+	at, mul := int64(0), int64(1)
+	for d := len(shape) - 2; d >= 0; d-- {
+		i := r % shape[d]
+		r /= shape[d]
+		at += i / (shape[d] / blocks[d]) * mul
+		mul *= blocks[d]
+	}
+	if len(blocks) > 0 {
+		at *= blocks[len(blocks)-1]
+	}
+	return at
+}
+
+// lastDim returns the last dimension, 1 of a scalar.
+func lastDim(shape []int64) int64 {
+	if len(shape) == 0 {
+		return 1
+	}
+	return shape[len(shape)-1]
+}
+
+// scaleBlocks writes scale (data - offset) of the given elements. value returns
+// element i of the data.
+func scaleBlocks(op *Op, t Type, data []byte, value func(i int) float32) {
+	scale := op.Arg("scale").Const
+	s := reader(scale)
+	offset := func(int) float32 { return 0 }
+	if o := op.Arg("offset"); o != nil {
+		offset = reader(o.Const)
+	}
+	w := writer(t.DType, data)
+	row, nb := lastDim(t.Shape), lastDim(scale.Type.Shape)
+	if row == 0 {
+		return
+	}
+	block := int(row / nb)
+	parallel(int(t.Elems()), func(lo, hi int) {
+		for i := lo; i < hi; {
+			r := int64(i) / row
+			j := i - int(r*row)
+			k := int(blockRow(t.Shape, scale.Type.Shape, r)) + j/block
+			sc, of := s(k), offset(k)
+			for end := min(hi, i+block-j%block); i < end; i++ {
+				w(i, float32(value(i)-of)*sc)
+			}
+		}
+	})
+}
+
+func foldBlockwise(op *Op) ([]*Const, error) {
+	t, ok := resultType(op)
+	if !ok {
+		return nil, nil
+	}
+	data := make([]byte, t.Bytes())
+	scaleBlocks(op, t, data, reader(op.Arg("data").Const))
+	return folded(t, data)
+}
+
+func foldSparseBlockwise(op *Op) ([]*Const, error) {
+	mask, nz, scale := op.Arg("data_mask").Const, op.Arg("nonzero_data").Const, op.Arg("scale").Const
+	if err := checkOnes(op, mask, mask.Elems(), "data_mask", "nonzero_data"); err != nil {
+		return nil, err
+	}
+	dense := &Const{Type: mask.Type.WithDType(nz.Type.DType)}
+	t := mask.Type.WithDType(scale.Type.DType)
+	if t.Bytes() < 0 {
+		return nil, nil
+	}
+	dense.Data = scatterOnes(dense.Type, mask.Data, nz)
+	data := make([]byte, t.Bytes())
+	scaleBlocks(op, t, data, reader(dense))
+	out := gatherOnes(data, mask.Data, int(t.Elems()), t.DType.Bits()/8)
+	return []*Const{mask, {Type: nz.Type.WithDType(t.DType), Data: out}}, nil
+}
+
+// lookUp expands indices through blockwise tables into a dense tensor.
+func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
+	lut := op.Arg("lut").Const
+	shape, vec, err := lookup(op, idxType)
+	if err != nil {
+		return nil, err
+	}
+	t := TensorOf(lut.Type.DType, shape...)
+	if t.Bytes() < 0 {
+		return nil, nil
+	}
+	data := make([]byte, t.Bytes())
+	n := idxType.DType.Bits()
+	at := packed(idx, n)
+	size := t.DType.Bits() / 8
+	blocks := lut.Type.Shape[:idxType.Rank()]
+	row, nb := lastDim(idxType.Shape), lastDim(blocks)
+	inner := 1
+	if vec > 1 {
+		a, err := AxisAttr(op, "vector_axis", idxType.Rank())
+		if err != nil {
+			return nil, err
+		}
+		inner = int(count(idxType.Shape[a+1:]))
+	}
+	parallel(int(idxType.Elems()), func(lo, hi int) {
+		for i := lo; i < hi; {
+			r := int64(i) / row
+			first := int(blockRow(idxType.Shape, blocks, r))
+			for end := min(hi, int((r+1)*row)); i < end; i++ {
+				k := ((first+int((int64(i)-r*row)/(row/nb)))<<n | at(i)) * int(vec)
+				if vec == 1 {
+					putEntry(data, lut.Data, size, i, k)
+					continue
+				}
+				for v := range int(vec) {
+					putEntry(data, lut.Data, size, (i/inner*int(vec)+v)*inner+i%inner, k+v)
+				}
+			}
+		}
+	})
+	return &Const{Type: t, Data: data}, nil
+}
+
+func foldLUT18(op *Op) ([]*Const, error) {
+	idx := op.Arg("indices").Const
+	c, err := lookUp(op, idx.Type, idx.Data)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	return []*Const{c}, nil
+}
+
+func foldLUTSparse(op *Op) ([]*Const, error) {
+	mask, nz := op.Arg("indices_mask").Const, op.Arg("indices_nonzero_data").Const
+	if err := checkOnes(op, mask, mask.Elems(), "indices_mask", "indices_nonzero_data"); err != nil {
+		return nil, err
+	}
+	dense := mask.Type.WithDType(nz.Type.DType)
+	c, err := lookUp(op, dense, scatterOnes(dense, mask.Data, nz))
+	if c == nil || err != nil {
+		return nil, err
+	}
+	_, vec, err := lookup(op, dense)
+	if err != nil {
+		return nil, err
+	}
+	out := &Const{Type: c.Type.WithDType(UInt1)}
+	out.Data = make([]byte, out.Type.Bytes())
+	inner := 1
+	if vec > 1 {
+		a, err := AxisAttr(op, "vector_axis", dense.Rank())
+		if err != nil {
+			return nil, err
+		}
+		inner = int(count(dense.Shape[a+1:]))
+	}
+	for i := range int(mask.Elems()) {
+		if mask.Data[i/8]>>(i%8)&1 == 1 {
+			for v := range int(vec) {
+				setBits(out.Data, (i/inner*int(vec)+v)*inner+i%inner, 1, 1)
+			}
+		}
+	}
+	vals := gatherOnes(c.Data, out.Data, int(c.Elems()), c.Type.DType.Bits()/8)
+	return []*Const{out, {Type: TensorOf(c.Type.DType, nz.Elems()*vec), Data: vals}}, nil
+}

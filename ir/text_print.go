@@ -1,0 +1,334 @@
+package ir
+
+import (
+	"bufio"
+	"encoding/hex"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Data collects the bytes of large constants beside a printed program. Slices
+// are kept, not copied.
+type Data struct {
+	Parts [][]byte // in order, each padded to dataAlign by a part of zeros
+	size  int64
+}
+
+// dataAlign is the alignment of a constant in the data section.
+const dataAlign = 64
+
+var zeros [dataAlign]byte
+
+// Size returns the bytes collected, padding counted.
+func (d *Data) Size() int64 { return d.size }
+
+// Bytes returns the section in one piece.
+func (d *Data) Bytes() []byte {
+	out := make([]byte, 0, d.size)
+	for _, p := range d.Parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+func (d *Data) add(b []byte) int64 {
+	if pad := -d.size & (dataAlign - 1); pad != 0 {
+		d.Parts = append(d.Parts, zeros[:pad])
+		d.size += pad
+	}
+	at := d.size
+	d.Parts = append(d.Parts, b)
+	d.size += int64(len(b))
+	return at
+}
+
+// Constants of at most inlineElems elements are written as numbers, others as
+// hexadecimal bytes, or as a window of the data section from blobBytes on.
+const (
+	inlineElems = 64
+	blobBytes   = 256
+)
+
+// Print writes the program's text form, complete: Parse gives it back.
+func Print(w io.Writer, p *Program) error { return PrintTo(w, p, nil) }
+
+// PrintTo does the same with large constants put into data, which ParseWith
+// takes; a nil data keeps them in the text.
+func PrintTo(w io.Writer, p *Program, data *Data) error {
+	b := bufio.NewWriter(w)
+	pr := &printer{w: b, data: data}
+	pr.program(p)
+	return b.Flush()
+}
+
+type printer struct {
+	w    *bufio.Writer
+	data *Data
+	buf  []byte
+}
+
+func (p *printer) put(ss ...string) {
+	for _, s := range ss {
+		p.w.WriteString(s) // the buffer keeps the first error for Flush
+	}
+}
+
+func (p *printer) program(x *Program) {
+	p.put("program ", strconv.Quote(x.Version), "\n")
+	for _, f := range x.Files {
+		p.put("file ", strconv.Quote(f), "\n")
+	}
+	for _, kv := range x.BuildInfo {
+		p.put("build ", strconv.Quote(kv.Key), " ", strconv.Quote(kv.Value), "\n")
+	}
+	for _, f := range x.Funcs {
+		p.fn(f)
+	}
+}
+
+func (p *printer) fn(f *Func) {
+	p.put("\nfunc ", valueName(f.Name), " ", strconv.Quote(f.Opset), "(")
+	p.values(f.Body.Params)
+	p.put(")")
+	p.pos(f.Pos)
+	p.put(" {\n")
+	p.flex(f.Flex)
+	seen := map[*Value]bool{}
+	p.constants(f.Body, seen)
+	p.body(f.Body, "  ")
+	p.put("}\n")
+}
+
+func (p *printer) flex(f Flexible) {
+	for _, n := range sortedKeys(f.Default) {
+		p.put("  flex default ", strconv.Quote(n), " ", intsText(f.Default[n]), "\n")
+	}
+	for _, n := range sortedKeys(f.Ranges) {
+		var flat []int64
+		for _, r := range f.Ranges[n] {
+			flat = append(flat, r[0], r[1])
+		}
+		p.put("  flex range ", strconv.Quote(n), " ", intsText(flat), "\n")
+	}
+	for _, m := range f.Enums {
+		p.put("  flex enum {")
+		for _, n := range sortedKeys(m) {
+			p.put(" ", strconv.Quote(n), " ", intsText(m[n]))
+		}
+		p.put(" }\n")
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	ks := make([]string, 0, len(m))
+	for k := range m {
+		ks = append(ks, k)
+	}
+	slices.Sort(ks)
+	return ks
+}
+
+// constants writes those that the block reads, in order of first use.
+func (p *printer) constants(b *Block, seen map[*Value]bool) {
+	visit := func(v *Value) {
+		if v != nil && v.Const != nil && !seen[v] {
+			seen[v] = true
+			p.constant(v)
+		}
+	}
+	for _, op := range b.Ops {
+		for _, a := range op.Args {
+			for _, v := range a {
+				visit(v)
+			}
+		}
+		for _, n := range op.Blocks {
+			p.constants(n, seen)
+		}
+	}
+	for _, v := range b.Outputs {
+		visit(v)
+	}
+}
+
+func (p *printer) constant(v *Value) {
+	c := v.Const
+	p.put("  const ", valueName(v.Name), ": ", v.Type.String(), " = ")
+	n := int64(len(c.Data))
+	switch {
+	case c.Type.DType == String:
+		p.put("[")
+		for i, s := range c.Strings {
+			if i > 0 {
+				p.put(", ")
+			}
+			p.put(strconv.Quote(s))
+		}
+		p.put("]")
+	case p.data != nil && n >= blobBytes:
+		p.put("blob(", itoa(p.data.add(c.Data)), ", ", itoa(n), ")")
+	case c.Elems() >= 0 && c.Elems() <= inlineElems && int64(len(c.Data)) == c.Type.Bytes() && p.numbers(c):
+	default:
+		p.put(`hex "`)
+		enc := hex.NewEncoder(p.w)
+		enc.Write(c.Data)
+		p.put(`"`)
+	}
+	if c.Blob != "" {
+		p.put(" from ", strconv.Quote(c.Blob))
+	}
+	p.pos(v.Pos)
+	p.put("\n")
+}
+
+// numbers writes the elements exactly, or nothing when numbers cannot: packed
+// types, 8-bit floats and NaNs keep their bytes.
+func (p *printer) numbers(c *Const) bool {
+	t := c.Type.DType
+	if t.Bits() < 8 || t == FP8E4M3 || t == FP8E5M2 || t == UInt64 {
+		return false
+	}
+	b := append(p.buf[:0], '[')
+	for i := range c.Elems() {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if !t.IsFloat() {
+			b = strconv.AppendInt(b, c.Int(i), 10)
+			continue
+		}
+		v := c.Float(i)
+		if v != v {
+			return false
+		}
+		if math.IsInf(v, 0) {
+			if v < 0 {
+				b = append(b, '-')
+			}
+			b = append(b, "inf"...)
+			continue
+		}
+		b = strconv.AppendFloat(b, v, 'x', -1, 64)
+	}
+	p.buf = append(b, ']')
+	p.w.Write(p.buf)
+	return true
+}
+
+func (p *printer) body(b *Block, indent string) {
+	for _, op := range b.Ops {
+		p.op(op, indent)
+	}
+	p.put(indent, "return ")
+	p.names(b.Outputs)
+	p.put("\n")
+}
+
+func (p *printer) op(op *Op, indent string) {
+	p.put(indent)
+	if len(op.Results) == 0 {
+		p.put("do ")
+	} else {
+		p.values(op.Results)
+		p.put(" = ")
+	}
+	p.put(op.Def.Name)
+	if op.Def.Since != "" {
+		p.put("<", op.Def.Since, ">")
+	}
+	p.put("(")
+	first := true
+	for i, a := range op.Args {
+		if len(a) == 0 {
+			continue
+		}
+		if !first {
+			p.put(", ")
+		}
+		first = false
+		p.put(op.Def.Params[i].Name, " = ")
+		if len(a) == 1 {
+			p.put(valueName(a[0].Name))
+			continue
+		}
+		p.put("(")
+		p.names(a)
+		p.put(")")
+	}
+	p.put(")")
+	if op.Name != "" {
+		p.put(" name ", strconv.Quote(op.Name))
+	}
+	if pl := op.Place; pl != (Place{}) {
+		p.put(" on ", pl.Unit.String(), " ", strconv.Quote(pl.Rule), " ", strconv.Quote(pl.Reason))
+	}
+	p.pos(op.Pos)
+	for _, b := range op.Blocks {
+		p.put(" block (")
+		p.values(b.Params)
+		p.put(") {\n")
+		p.body(b, indent+"  ")
+		p.put(indent, "}")
+	}
+	p.put("\n")
+}
+
+// values writes definitions: name, type and place.
+func (p *printer) values(vs []*Value) {
+	for i, v := range vs {
+		if i > 0 {
+			p.put(", ")
+		}
+		p.put(valueName(v.Name), ": ", v.Type.String())
+		p.pos(v.Pos)
+	}
+}
+
+func (p *printer) names(vs []*Value) {
+	for i, v := range vs {
+		if i > 0 {
+			p.put(", ")
+		}
+		p.put(valueName(v.Name))
+	}
+}
+
+func (p *printer) pos(at Pos) {
+	if at != (Pos{}) {
+		p.put(" @", itoa(int64(at.File)), ":", itoa(int64(at.Line)), ":", itoa(int64(at.Col)))
+	}
+}
+
+// valueName writes a name: bare after the mark where its letters allow, else quoted.
+func valueName(s string) string {
+	bare := s != ""
+	for i := 0; i < len(s) && bare; i++ {
+		bare = isNameByte(s[i])
+	}
+	if bare {
+		return "%" + s
+	}
+	return "%" + strconv.Quote(s)
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c == '.' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// Equal reports whether two programs have the same text form and constants.
+func Equal(a, b *Program) bool {
+	text := func(p *Program) (string, *Data) {
+		var s strings.Builder
+		d := &Data{}
+		if PrintTo(&s, p, d) != nil {
+			return "", d
+		}
+		return s.String(), d
+	}
+	ta, da := text(a)
+	tb, db := text(b)
+	return ta == tb && slices.EqualFunc(da.Parts, db.Parts, func(x, y []byte) bool { return string(x) == string(y) })
+}

@@ -1,0 +1,43 @@
+package ir
+
+import (
+	"bytes"
+	"testing"
+)
+
+const sample = `program "1.3"
+file "a b.mil"
+build "k" "v\""
+
+func %main "ios18"(%x: tensor<fp16, [1, 4, ?, 8]> @0:4:21, %k: state<tensor<fp16, [2]>>) @0:3:1 {
+  flex default "x" [1, 4, 8, 8]
+  flex range "x" [1, 1, 4, 4, 1, -1, 8, 8]
+  flex enum { "x" [1, 4, 8, 8] }
+  const %w: tensor<fp16, [8, 4, 1, 1]> = [0x1p+00, -inf, 0x0p+00, 0x1p-24, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, -0x0p+00] from "weights/weight.bin@64" @0:5:1
+  const %pt: tensor<string, []> = ["same"]
+  const %ax: tensor<int32, []> = [-3]
+  %y: tensor<fp16, [1, 8, ?, 8]> @0:7:4 = conv<ios17>(x = %x, weight = %w, pad_type = %pt) name "y" on engine "conv" "" @0:7:5
+  %"a b": tensor<fp16, [1, 12, ?, 8]> = concat(values = (%y, %x), axis = %ax)
+  %s: tensor<fp16, [2]> = read_state(input = %k)
+  do write_state(input = %k, data = %s) on cpu "state" "no \"state\" on the engine"
+  return %"a b", %s
+}
+`
+
+func TestTextRoundTrip(t *testing.T) {
+	src := sample
+	p, err := Parse("t", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(p); err != nil {
+		t.Error(err)
+	}
+	var b bytes.Buffer
+	if err := Print(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != src {
+		t.Errorf("printed\n%s\nwant\n%s", b.String(), src)
+	}
+}

@@ -1,0 +1,160 @@
+package weights
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestSectionStoresEqualConstantsOnce(t *testing.T) {
+	s := new(Section)
+	k := &Kernel{Out: 16, In: 32, KH: 1, KW: 1, Groups: 1, W: bytes.Repeat([]byte{1, 2}, 512)}
+	p, err := PlanMatmul(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.AddKernel(k, 1, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := s.Size()
+	b, err := s.AddKernel(k, 2, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a[0] != b[0] || s.Size() != size {
+		t.Errorf("the same kernel again moved to %+v and grew the section to %d", b[0], s.Size())
+	}
+	// Equal bytes as a raw surface are another constant: it has no tiles.
+	if off, err := s.AddSurface(16, 64, s.Bytes()); err != nil || int64(off) != size {
+		t.Errorf("surface at %#x (%v), want %#x", off, err, size)
+	}
+	sy := s.Symbols()
+	if len(sy) != MaxCores {
+		t.Fatalf("%d symbols, want %d", len(sy), MaxCores)
+	}
+	name := fmt.Sprintf("K%X_ne_3", sha256.Sum256(s.Pieces()[0]))
+	if sy[3] != (Symbol{name, 3 * 64, true}) {
+		t.Errorf("symbol 3 is %+v, want %s at 0xc0", sy[3], name)
+	}
+}
+
+func TestSectionSlicesKeepTheirNames(t *testing.T) {
+	s := new(Section)
+	k := &Kernel{Out: 96, In: 16384, KH: 1, KW: 1, Groups: 1, W: make([]byte, 2*96*16384)}
+	ss, err := Cut(k.Out, k.Red(), false, 256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ps []Plan
+	for _, sl := range ss {
+		p, err := PlanSlice(sl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	if _, err := s.AddKernel(k, 0, ps...); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, sy := range s.Symbols() {
+		if seen[sy.Name] {
+			t.Fatalf("two tiles are named %s", sy.Name)
+		}
+		seen[sy.Name] = true
+	}
+	if len(seen) != 3*MaxCores || s.Size() != int64(len(k.W)) {
+		t.Errorf("%d names and %d bytes, want 48 and %d", len(seen), s.Size(), len(k.W))
+	}
+}
+
+func TestSectionDeadTilesPointAtTheEnd(t *testing.T) {
+	s := new(Section)
+	k := &Kernel{Out: 3, In: 3, KH: 1, KW: 1, Groups: 1, W: make([]byte, 18)}
+	p, err := PlanDense(3, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AddKernel(k, 1, p); err != nil {
+		t.Fatal(err)
+	}
+	for i, sy := range s.Symbols() {
+		want := uint32(64 * min(i, 3))
+		if sy.Live != (i < 3) || sy.Offset != want || !strings.HasSuffix(sy.Name, fmt.Sprintf("_ne_%d", i)) {
+			t.Errorf("tile %d is %+v, want offset %#x", i, sy, want)
+		}
+	}
+}
+
+func TestSurfaceRowsArePadded(t *testing.T) {
+	s := new(Section)
+	if _, err := s.AddRow([]byte{9}); err != nil {
+		t.Fatal(err)
+	}
+	off, err := s.AddSurface(2, 3, []byte{1, 2, 3, 4, 5, 6})
+	if err != nil || off != 64 {
+		t.Fatalf("surface at %d (%v), want 64", off, err)
+	}
+	want := make([]byte, 192)
+	want[0] = 9
+	copy(want[64:], []byte{1, 2, 3})
+	copy(want[128:], []byte{4, 5, 6})
+	if !bytes.Equal(s.Bytes(), want) {
+		t.Errorf("section is %x", s.Bytes())
+	}
+	for _, bad := range [][3]int{{0, 3, 6}, {2, 0, 6}, {2, 4, 6}, {3, 3, 6}, {1 << 40, 1 << 40, 6}} {
+		if _, err := s.AddSurface(bad[0], bad[1], make([]byte, bad[2])); err == nil {
+			t.Errorf("surface of %d rows of %d bytes out of %d is taken", bad[0], bad[1], bad[2])
+		}
+	}
+	if _, err := s.AddTable(new(Table), 17); err == nil {
+		t.Error("a table on 17 lanes is taken")
+	}
+	if _, err := s.AddParts(make([]byte, 65), [16]int{65}); err == nil {
+		t.Error("a part of 65 bytes is taken")
+	}
+}
+
+// TestCut holds the recorded channels a core and task.
+func TestCut(t *testing.T) {
+	for _, tc := range []struct {
+		out, red int
+		bias     bool
+		pixels   int
+		want     string // slices and, a slice, lanes of each group
+	}{
+		{64, 9216, false, 256, "[{0 32} {32 32}] [2] [2]"},
+		{128, 9216, false, 256, "[{0 32} {32 32} {64 32} {96 32}] [2] [2] [2] [2]"},
+		{128, 4608, false, 256, "[{0 96} {96 32}] [6] [2]"},
+		{256, 2304, true, 4096, "[{0 224} {224 32}] [14] [2]"},
+		{1024, 1024, false, 256, "[{0 512} {512 512}] [16 16] [16 16]"},
+		{2048, 1024, false, 375, "[{0 512} {512 512} {1024 512} {1536 512}] [16 16] [16 16] [16 16] [16 16]"},
+		{1024, 1024, false, 128, "[{0 1024}] [16 16 16 16]"},
+	} {
+		ss, err := Cut(tc.out, tc.red, tc.bias, tc.pixels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(ss)
+		for _, s := range ss {
+			p, err := PlanSlice(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lanes []int
+			for _, g := range p.Groups {
+				lanes = append(lanes, g.Lanes)
+			}
+			got += " " + fmt.Sprint(lanes)
+		}
+		if got != tc.want {
+			t.Errorf("Cut(%d, %d, %v, %d) is %s, want %s", tc.out, tc.red, tc.bias, tc.pixels, got, tc.want)
+		}
+	}
+	if _, err := Cut(16, 40000, false, 256); err == nil {
+		t.Error("a kernel of 80000 bytes an output is resident")
+	}
+}

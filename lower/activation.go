@@ -1,0 +1,122 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// tableOf names the lookup table of an operation and, where it has any, its
+// parameters.
+type tableOf struct {
+	name   string
+	params []string // attributes that are the table's parameters
+	bias   string   // attribute added to the input ahead of the table
+}
+
+var tableOps = map[string]tableOf{
+	"sigmoid":      {name: "sigmoid"},
+	"tanh":         {name: "tanh"},
+	"silu":         {name: "silu"},
+	"erf":          {name: "erf"},
+	"softplus":     {name: "softplus"},
+	"softsign":     {name: "softsign"},
+	"exp":          {name: "exp"},
+	"exp2":         {name: "exp2"},
+	"sqrt":         {name: "sqrt"},
+	"rsqrt":        {name: "rsqrt", bias: "epsilon"},
+	"log":          {name: "log", bias: "epsilon"},
+	"atan":         {name: "atan"},
+	"leaky_relu":   {name: "leaky_relu", params: []string{"alpha"}},
+	"elu":          {name: "elu", params: []string{"alpha"}},
+	"sigmoid_hard": {name: "sigmoid_hard", params: []string{"alpha", "beta"}},
+	"scaled_tanh":  {name: "scaled_tanh", params: []string{"alpha", "beta"}},
+}
+
+var geluTables = map[string]string{
+	"EXACT":                 "gelu",
+	"TANH_APPROXIMATION":    "gelu_tanh_approximation",
+	"SIGMOID_APPROXIMATION": "gelu_sigmoid_approximation",
+}
+
+// tableFor makes the table of an operation without an input bias, or reports
+// that it has none.
+func tableFor(op *ir.Op) (*weights.Activation, bool) {
+	a, bias, err := activation(op)
+	return a, err == nil && bias == 0
+}
+
+// activation makes the table of an operation and the fp16 bias of its input.
+func activation(op *ir.Op) (*weights.Activation, float64, error) {
+	name := op.Def.Name
+	if name == "gelu" {
+		mode, ok := ir.ArgString(op, "mode")
+		if !ok || geluTables[mode] == "" {
+			return nil, 0, refuse(fmt.Sprintf("gelu mode %q has no table", mode))
+		}
+		a, err := weights.Activate(geluTables[mode])
+		return a, 0, err
+	}
+	row, ok := tableOps[name]
+	if !ok {
+		return nil, 0, refuse("no table computes " + name)
+	}
+	var params []float64
+	for _, p := range row.params {
+		v, ok := ir.ArgFloat(op, p)
+		if !ok {
+			return nil, 0, refuse(p + " is known only at run time")
+		}
+		params = append(params, v)
+	}
+	bias := 0.0
+	if row.bias != "" {
+		v, ok := ir.ArgFloat(op, row.bias)
+		if !ok {
+			return nil, 0, refuse(row.bias + " is known only at run time")
+		}
+		// What rounds to nothing in fp16 is nothing.
+		bias = halfToFloat(uint16(half(v)))
+	}
+	a, err := weights.Activate(row.name, params...)
+	if err != nil {
+		return nil, 0, refuse(err.Error())
+	}
+	return a, bias, nil
+}
+
+func acceptTable(op *ir.Op, l *limits) error {
+	if _, _, err := activation(op); err != nil {
+		return err
+	}
+	return l.tensors(op)
+}
+
+func lowerTable(b *builder, op *ir.Op) error {
+	a, bias, err := activation(op)
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	b.useTable(op, a)
+	b.pointwise(func() *td.Task {
+		t := b.copyTask().Set(td.AccBias, half(bias))
+		b.fillTable(t, a)
+		return t
+	}, []*surf{x}, b.resultOf(op.Results[0]))
+	return nil
+}
+
+// tableTask emits a table over a tensor.
+func (b *builder) tableTask(a *weights.Activation, x, dst *surf) {
+	b.pointwise(func() *td.Task {
+		t := b.copyTask()
+		b.fillTable(t, a)
+		return t
+	}, []*surf{x}, dst)
+}

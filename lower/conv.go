@@ -1,0 +1,301 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// convGeometry is a convolution over rows and columns; one dimension is a
+// single row.
+type convGeometry struct {
+	kh, kw         int64 // taps, dilation included
+	sy, sx         int64
+	padTop, padLft int64
+	hout, wout     int64
+	groups         int64
+}
+
+// geometry reads a convolution of rank 3 or 4 as one over rows and columns.
+func geometry(op *ir.Op) (g convGeometry, err error) {
+	a, err := ir.ConvAttrs(op)
+	if err != nil {
+		return g, err
+	}
+	w := op.Arg("weight").Type.Shape
+	out := op.Results[0].Type.Shape
+	n := len(a.Strides)
+	if n != 1 && n != 2 {
+		return g, refuse(fmt.Sprintf("convolution over %d dimensions; the engine takes 1 or 2", n))
+	}
+	k := func(i int) int64 { return (w[2+i]-1)*a.Dilations[i] + 1 }
+	g = convGeometry{kh: 1, sy: 1, hout: 1, groups: a.Groups}
+	g.kw, g.sx, g.padLft, g.wout = k(n-1), a.Strides[n-1], a.PadBefore[n-1], out[len(out)-1]
+	if n == 2 {
+		g.kh, g.sy, g.padTop, g.hout = k(0), a.Strides[0], a.PadBefore[0], out[2]
+	}
+	return g, nil
+}
+
+func acceptConv(op *ir.Op, l *limits) error {
+	if !op.Arg("weight").IsConst() {
+		return refuse("the weight is known only at run time")
+	}
+	if b := op.Arg("bias"); b != nil && !b.IsConst() {
+		return refuse("the bias is known only at run time")
+	}
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	g, err := geometry(op)
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		what       string
+		have, most int64
+	}{
+		{"kernel width", g.kw, int64(l.t.MaxKernelW)},
+		{"kernel height", g.kh, int64(l.t.MaxKernelH)},
+		{"stride along the width", g.sx, int64(l.t.MaxStride)},
+		{"stride along the height", g.sy, int64(l.t.MaxStride)},
+		{"padding before the first column", g.padLft, int64(l.t.MaxPad)},
+		{"padding before the first row", g.padTop, int64(l.t.MaxPad)},
+		{"groups", g.groups, int64(l.t.MaxGroups)},
+	} {
+		if c.have > c.most {
+			return refuse(fmt.Sprintf("%s is %d, the limit is %d", c.what, c.have, c.most))
+		}
+	}
+	w := op.Arg("weight").Type.Shape
+	if row := w[1] * g.kh * g.kw * 2; row > l.t.KernelBytes {
+		return refuse(fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
+	}
+	return nil
+}
+
+func lowerConv(b *builder, op *ir.Op) error {
+	g, err := geometry(op)
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	e, err := b.epilogueOf(op)
+	if err != nil {
+		return err
+	}
+	dst := b.resultOf(e.out)
+	xi, di := asImage(x), asImage(dst)
+	wt := op.Arg("weight")
+	k := &weights.Kernel{
+		Out: int(wt.Type.Shape[0]), In: int(wt.Type.Shape[1] * g.groups), KH: int(g.kh), KW: int(g.kw),
+		Groups: int(g.groups), W: dilated(op), Table: e.lut(),
+	}
+	if bias := op.Arg("bias"); bias != nil {
+		k.Bias = constHalves(bias.Const)
+	}
+	for n := range xi.dims[0] {
+		if err := b.convolve(xi.slice(0, n, 1, 1), di.slice(0, n, 1, 1), k, &g, &e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asImage views a tensor of rank 3 or 4 as batch, channels, rows, columns.
+func asImage(s *surf) *surf {
+	if len(s.dims) != 3 {
+		return s
+	}
+	v := *s
+	v.dims = []int64{s.dims[0], s.dims[1], 1, s.dims[2]}
+	v.stride = []int64{s.stride[0], s.stride[1], s.stride[1], s.stride[2]}
+	return &v
+}
+
+// dilated returns the weight bytes with zeros between the taps of a dilated
+// kernel, or the constant's own bytes.
+func dilated(op *ir.Op) []byte {
+	a, err := ir.ConvAttrs(op)
+	w := op.Arg("weight")
+	if err != nil {
+		return w.Const.Data
+	}
+	plain := true
+	for _, d := range a.Dilations {
+		plain = plain && d == 1
+	}
+	if plain {
+		return w.Const.Data
+	}
+	s := w.Type.Shape
+	kh, kw, dh, dw := int64(1), s[len(s)-1], int64(1), a.Dilations[len(a.Dilations)-1]
+	if len(s) == 4 {
+		kh, dh = s[2], a.Dilations[0]
+	}
+	eh, ew := (kh-1)*dh+1, (kw-1)*dw+1
+	out := make([]byte, s[0]*s[1]*eh*ew*elemBytes)
+	for i := range s[0] * s[1] {
+		for y := range kh {
+			for x := range kw {
+				copy(out[((i*eh+y*dh)*ew+x*dw)*elemBytes:][:elemBytes], w.Const.Data[((i*kh+y)*kw+x)*elemBytes:])
+			}
+		}
+	}
+	return out
+}
+
+// convolve emits the tasks of one image: cut by outputs or groups so that
+// kernels stay resident, and by columns so that the rows a tile needs fit L2.
+func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
+	budget := b.t.L2Bytes - 4096
+	row := func(width int64) int64 { return x.dims[1] * align(width*elemBytes, 16) * g.kh }
+	cols := g.wout
+	for cols > 32 && row((cols-1)*g.sx+g.kw) > budget {
+		cols = align(cols/2, 32)
+		if cols <= 32 {
+			cols = 32
+			break
+		}
+	}
+	if row(min((cols-1)*g.sx+g.kw, x.w())) > budget {
+		return fmt.Errorf("%d channels of %d rows by %d columns do not fit L2", x.dims[1], g.kh, (cols-1)*g.sx+g.kw)
+	}
+	for o := int64(0); o < g.wout; o += cols {
+		n := min(cols, g.wout-o)
+		first := o*g.sx - g.padLft
+		part := *g
+		part.padLft = max(-first, 0)
+		begin := max(first, 0)
+		end := min(first+(n-1)*g.sx+g.kw, x.w())
+		if end <= begin { // all of it padding: still a column to read
+			begin = min(begin, x.w()-1)
+			end = begin + 1
+		}
+		part.wout = n
+		if err := b.convolveColumns(x.slice(3, begin, end-begin, 1), dst.slice(3, o, n, 1), k, &part, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
+	bias := k.Bias != nil
+	pixels := int(g.hout * g.wout)
+	switch {
+	case k.Groups == 1:
+		slices, err := weights.Cut(k.Out, k.Red(), bias, pixels)
+		if err != nil {
+			return err
+		}
+		small := x.dims[2] <= 8 && x.dims[3] <= 8
+		for i := len(slices) - 1; i >= 0; i-- { // recorded order: last first
+			s := slices[i]
+			var p weights.Plan
+			if len(slices) == 1 {
+				p, err = weights.PlanDense(k.Out, small)
+			} else {
+				p, err = weights.PlanSlice(s)
+			}
+			if err != nil {
+				return err
+			}
+			b.convTask(x, dst.slice(1, int64(s.First), int64(s.Count), 1), p, k, g, e, 1)
+		}
+	case k.Groups == k.In && k.Out == k.In:
+		p, err := weights.PlanDepthwise(k.Out)
+		if err != nil {
+			return err
+		}
+		b.convTask(x, dst, p, k, g, e, 1)
+	default:
+		return b.groupedConv(x, dst, k, g, e, pixels)
+	}
+	return nil
+}
+
+// groupedConv emits a grouped convolution in runs of groups whose kernels stay
+// resident together.
+func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue, pixels int) error {
+	ing, outg := k.In/k.Groups, k.Out/k.Groups
+	rows := k.Red()
+	if k.Bias != nil {
+		rows++
+	}
+	perGroup := align(int64(max(1, outg/td.Lanes+1)*rows*2), 64)
+	run := k.Groups
+	if pixels > b.t.StreamPixels {
+		run = int(max(1, min(int64(k.Groups), b.t.KernelBytes/perGroup)))
+	}
+	for first := 0; first < k.Groups; first += run {
+		n := min(run, k.Groups-first)
+		sub := *k
+		sub.Groups, sub.In, sub.Out = n, n*ing, n*outg
+		per := len(k.W) / k.Groups
+		sub.W = k.W[first*per : (first+n)*per]
+		if k.Bias != nil {
+			sub.Bias = k.Bias[first*outg : (first+n)*outg]
+		}
+		xs := x.slice(1, int64(first*ing), int64(n*ing), 1)
+		ds := dst.slice(1, int64(first*outg), int64(n*outg), 1)
+		if n == 1 {
+			if err := b.convolveColumns(xs, ds, &sub, g, e); err != nil {
+				return err
+			}
+			continue
+		}
+		p, err := weights.PlanGrouped(sub.Out, n)
+		if err != nil {
+			return err
+		}
+		b.convTask(xs, ds, p, &sub, g, e, int64(n))
+	}
+	return nil
+}
+
+// convTask emits one multiply task: image x to image dst, both [1, C, H, W].
+func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue, groups int64) {
+	t := neural(neMultiply)
+	e.apply(t)
+	t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
+	src, out := imageOperand(x, groups), imageOperand(dst, groups)
+	if p.Form == weights.Depthwise {
+		t.SetBool(td.UnicastEn, true)
+	}
+	rowBytes := src.ext[axG] * src.ext[axC] * align(src.ext[axW]*elemBytes, 16)
+	rows := min((b.t.L2Bytes-4096)/rowBytes, src.ext[axH])
+	tile := int64(0)
+	if rows < src.ext[axH] {
+		tile = max((rows-g.kh)/g.sy+1, 1)
+	}
+	src.rows = rows
+	t.SetBool(td.SmallSource, g.hout <= 8 && g.wout <= 8)
+	t.Set(td.ShMax, shMax(g.wout))
+	b.stream(t, p, k)
+	b.emit(t, src, nil, out, tile)
+}
+
+// shMax is the largest s of at most 4 with the output width within 128 >> s.
+func shMax(w int64) int {
+	s := 0
+	for s < 4 && w <= 128>>(s+1) {
+		s++
+	}
+	return s
+}
+
+// imageOperand reads an image [1, C, H, W] as groups of channels.
+func imageOperand(s *surf, groups int64) *operand {
+	c := s.dims[1] / groups
+	return &operand{
+		buf: s.buf, off: s.off, pix: s.pix,
+		ext:    [5]int64{groups, 1, c, s.dims[2], s.dims[3]},
+		stride: [4]int64{c * s.stride[1], s.dims[1] * s.stride[1], s.stride[1], s.stride[2]},
+	}
+}

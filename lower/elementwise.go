@@ -1,0 +1,200 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// pointwise emits tasks that compute dst from one or two sources of the same or
+// spread shapes. make returns a fresh task for each piece.
+func (b *builder) pointwise(make func() *td.Task, srcs []*surf, dst *surf) {
+	n, err := newNest(append(append([]*surf(nil), srcs...), dst)...)
+	if err != nil {
+		b.fail("%v", err)
+		return
+	}
+	n.walk(b, len(srcs), func(p *nest, tile int64) {
+		t := make()
+		p.spreadFlags(t, 1, 0)
+		var second *operand
+		if len(srcs) == 2 {
+			p.spreadFlags(t, 2, 1)
+			second = p.operand(1)
+		}
+		b.emit(t, p.operand(0), second, p.operand(len(srcs)), tile)
+	})
+}
+
+// scaleBias emits x*scale + bias on the planar engine.
+func (b *builder) scaleBias(x, dst *surf, scale, bias float64) {
+	b.pointwise(func() *td.Task {
+		return planar(peOne).Set(td.PEScale, half(scale)).Set(td.PEBias, half(bias))
+	}, []*surf{x}, dst)
+}
+
+// two emits a planar operation on two sources.
+func (b *builder) two(op int, negate bool, x, y, dst *surf) {
+	b.pointwise(func() *td.Task {
+		return planar(peTwo).Set(td.PEOp, op).SetBool(td.PENeg2, negate)
+	}, []*surf{x, y}, dst)
+}
+
+// binary is what the planar engine makes of a MIL operation on two operands.
+type binary struct {
+	op     int
+	negate bool // second operand
+	// scalar gives the factor and addend that stand for a scalar constant as
+	// second (or, first set, as first) operand; nil where a scalar has none.
+	scalar func(c float64, first bool) (scale, bias float64, ok bool)
+}
+
+var binaries = map[string]binary{
+	"add":     {op: peAdd, scalar: func(c float64, _ bool) (float64, float64, bool) { return 1, c, true }},
+	"mul":     {op: peMul, scalar: func(c float64, _ bool) (float64, float64, bool) { return c, 0, true }},
+	"maximum": {op: peMax},
+	"minimum": {op: peMin},
+	"sub": {op: peAdd, negate: true, scalar: func(c float64, first bool) (float64, float64, bool) {
+		if first {
+			return -1, c, true
+		}
+		return 1, -c, true
+	}},
+	"real_div": {scalar: func(c float64, first bool) (float64, float64, bool) { return 1 / c, 0, !first && c != 0 }},
+}
+
+// acceptBinary holds the limits of two-operand work.
+func acceptBinary(op *ir.Op, l *limits) error {
+	x, y := op.Arg("x"), op.Arg("y")
+	if x.IsConst() && y.IsConst() {
+		return refuse("both operands are constants")
+	}
+	return l.tensors(op)
+}
+
+func lowerBinary(b *builder, op *ir.Op) error {
+	row := binaries[op.Def.Name]
+	x, y := op.Arg("x"), op.Arg("y")
+	dst := b.resultOf(op.Results[0])
+	for i, c := range []*ir.Value{y, x} {
+		first := i == 1
+		if !c.IsConst() || c.Type.Elems() != 1 || row.scalar == nil {
+			continue
+		}
+		live := x
+		if first {
+			live = y
+		}
+		if live.Type.Elems() != op.Results[0].Type.Elems() {
+			continue
+		}
+		if scale, bias, ok := row.scalar(c.Const.Float(0), first); ok {
+			s, err := b.tensor(live)
+			if err != nil {
+				return err
+			}
+			b.scaleBias(s, dst, scale, bias)
+			return nil
+		}
+	}
+	xs, err := b.tensor(x)
+	if err != nil {
+		return err
+	}
+	ys, err := b.tensor(y)
+	if err != nil {
+		return err
+	}
+	if op.Def.Name == "real_div" {
+		// x / y: the reciprocal of y, then a product.
+		r := b.temp(ys.dims)
+		b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{ys}, r)
+		b.two(peMul, false, xs, r, dst)
+		return nil
+	}
+	b.two(row.op, row.negate, xs, ys, dst)
+	return nil
+}
+
+// lowerSquare multiplies a tensor with itself.
+func lowerSquare(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	b.two(peMul, false, x, x, b.resultOf(op.Results[0]))
+	return nil
+}
+
+// lowerAbs takes the absolute value on the planar engine.
+func lowerAbs(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	b.pointwise(func() *td.Task { return planar(peOne).Set(td.PECond, 1) }, []*surf{x}, b.resultOf(op.Results[0]))
+	return nil
+}
+
+// lowerRelu clamps at zero on the neural engine.
+func lowerRelu(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	b.pointwise(func() *td.Task { return b.copyTask().Set(td.Nonlinear, nonlinRelu) }, []*surf{x}, b.resultOf(op.Results[0]))
+	return nil
+}
+
+// lowerClip clamps from both sides with a maximum and a minimum against
+// constants, leaving out a bound that every fp16 number keeps.
+func lowerClip(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	dst := b.resultOf(op.Results[0])
+	lo, okLo := ir.ArgFloat(op, "alpha")
+	hi, okHi := ir.ArgFloat(op, "beta")
+	if op.Def.Name == "relu6" {
+		lo, hi, okLo, okHi = 0, 6, true, true
+	}
+	if !okLo || !okHi {
+		return fmt.Errorf("clip needs constant bounds")
+	}
+	return b.clamp(x, dst, lo, hi)
+}
+
+// clamp writes min(max(x, lo), hi) to dst.
+func (b *builder) clamp(x, dst *surf, lo, hi float64) error {
+	const largest = 65504 // fp16
+	useLo, useHi := lo > -largest, hi < largest
+	switch {
+	case !useLo && !useHi:
+		b.copyTo(x, dst)
+	case useLo && useHi:
+		t := b.temp(dst.dims)
+		b.two(peMax, false, x, b.scalarSurface(lo), t)
+		b.two(peMin, false, t, b.scalarSurface(hi), dst)
+	case useLo:
+		b.two(peMax, false, x, b.scalarSurface(lo), dst)
+	default:
+		b.two(peMin, false, x, b.scalarSurface(hi), dst)
+	}
+	return nil
+}
+
+// scalarSurface returns a one-element tensor of the constant section.
+func (b *builder) scalarSurface(v float64) *surf {
+	h := half(v)
+	off, err := b.sec.AddSurface(1, elemBytes, []byte{byte(h), byte(h >> 8)})
+	if err != nil {
+		b.fail("%v", err)
+	}
+	dims := []int64{1}
+	return &surf{
+		buf:  &buffer{space: constant, size: rowBytes(1), bar: BarConstants, off: int64(off), def: -1},
+		dims: dims, stride: []int64{elemBytes},
+	}
+}

@@ -1,0 +1,111 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// epilogue is what a multiply task does to its sums before it rounds: a factor,
+// then a clamp or a table.
+type epilogue struct {
+	scale float64
+	relu  bool
+	table *weights.Activation
+	out   *ir.Value // what the task writes
+}
+
+// CanFuse reports whether e can be carried out by the tasks of lead after the
+// operations already fused: at most one scalar factor, then at most one clamp
+// or table. A table needs its own coefficients, so a product of two runtime
+// operands takes none.
+func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
+	switch lead.Def.Name {
+	case "conv", "linear", "matmul":
+	default:
+		return false
+	}
+	for _, p := range before {
+		if p.Def.Name != "mul" {
+			return false
+		}
+	}
+	switch e.Def.Name {
+	case "mul":
+		return len(before) == 0 && scalarConst(e) != nil
+	case "relu":
+		return true
+	}
+	if runtimeProduct(lead) {
+		return false
+	}
+	_, ok := tableFor(e)
+	return ok
+}
+
+// scalarConst returns the one-element constant of a two-operand operation
+// whose result has the shape of the other operand.
+func scalarConst(op *ir.Op) *ir.Const {
+	x, y := op.Arg("x"), op.Arg("y")
+	for _, p := range [2][2]*ir.Value{{x, y}, {y, x}} {
+		c, live := p[0], p[1]
+		if c.IsConst() && !live.IsConst() && c.Type.Elems() == 1 && live.Type.Equal(op.Results[0].Type) {
+			return c.Const
+		}
+	}
+	return nil
+}
+
+// runtimeProduct reports whether op multiplies two values known only at run time.
+func runtimeProduct(op *ir.Op) bool {
+	return op.Def.Name == "matmul" && !op.Arg("x").IsConst() && !op.Arg("y").IsConst()
+}
+
+// epilogueOf collects what is fused behind op.
+func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
+	e := epilogue{scale: 1, out: op.Results[0]}
+	for _, f := range b.fused[op] {
+		switch f.Def.Name {
+		case "mul":
+			c := scalarConst(f)
+			if c == nil {
+				return e, fmt.Errorf("fused mul %q has no scalar constant", f.Name)
+			}
+			e.scale *= c.Float(0)
+		case "relu":
+			e.relu = true
+		default:
+			a, ok := tableFor(f)
+			if !ok {
+				return e, fmt.Errorf("fused %s %q has no table", f.Def.Name, f.Name)
+			}
+			e.table = a
+			b.useTable(f, a)
+		}
+		e.out = f.Results[0]
+	}
+	return e, nil
+}
+
+// apply sets the registers of the epilogue. A table's own input factor and the
+// fused factor share the one register.
+func (e *epilogue) apply(t *td.Task) {
+	scale := e.scale
+	switch {
+	case e.table != nil:
+		scale *= halfToFloat(e.table.Scale)
+		t.Set(td.Nonlinear, nonlinTable)
+	case e.relu:
+		t.Set(td.Nonlinear, nonlinRelu)
+	}
+	t.Set(td.PostScale, half(scale))
+}
+
+func (e *epilogue) lut() *weights.Table {
+	if e.table == nil {
+		return nil
+	}
+	return &e.table.Table
+}

@@ -1,0 +1,95 @@
+package lower
+
+import (
+	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+func halfToFloat(h uint16) float64 { return float64(float16.Frombits(h).Float32()) }
+
+// constHalves returns the elements of an fp16 constant as bit patterns.
+func constHalves(c *ir.Const) []uint16 {
+	out := make([]uint16, len(c.Data)/2)
+	for i := range out {
+		out[i] = uint16(c.Data[2*i]) | uint16(c.Data[2*i+1])<<8
+	}
+	return out
+}
+
+// planKey names one task's share of a kernel.
+type planKey struct {
+	k          *weights.Kernel
+	first, out int
+}
+
+// stream packs a kernel, adds it to the constant section and points the task's
+// lanes at it. Tasks that run the same share over other pixels share the bytes.
+func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel) {
+	key := planKey{k, p.First, p.Out}
+	parts, ok := b.packed[key]
+	if !ok {
+		all, err := b.sec.AddKernel(k, b.workers, p)
+		if err != nil {
+			b.fail("%v", err)
+			return
+		}
+		parts = all[0]
+		b.packed[key] = parts
+	}
+	t.Set(td.ActiveNE, log2up(int64(p.Cores))).Set(td.OCGSize, p.OCGSize).SetBool(td.NEBias, k.Bias != nil)
+	t.Set(td.ENE, eneMask(p.Cores))
+	b.loadParts(t, parts)
+}
+
+// loadParts points the task's lanes at parts of the constant section.
+func (b *builder) loadParts(t *td.Task, parts weights.Parts) {
+	t.SetBool(td.KernelOn, true).Set(td.KBase0, BarConstants).SetBool(td.KBE0, true)
+	idx := len(b.tasks)
+	for i, live := range parts.Live {
+		t.Set(td.CoeffSize.At(i), int(parts.Size[i]))
+		if live {
+			t.SetBool(td.CoeffEn.At(i), true).Set(td.CoeffBase.At(i), int(parts.Offset[i]))
+			b.relocs[idx] = append(b.relocs[idx], i)
+		}
+	}
+}
+
+// eneMask is the neural-engine enable field: 5 with sixteen cores, 4 with
+// eight, 1 with one channel (recorded); fewer cores in between take 3 as the
+// recorded convolution of three channels does.
+func eneMask(cores int) int {
+	switch {
+	case cores >= 16:
+		return 5
+	case cores == 8:
+		return 4
+	case cores > 1:
+		return 3
+	}
+	return 1
+}
+
+// fillTable points every lane of a channelwise task at a lookup table.
+func (b *builder) fillTable(t *td.Task, a *weights.Activation) {
+	parts, err := b.sec.AddTable(&a.Table, td.Lanes)
+	if err != nil {
+		b.fail("%v", err)
+		return
+	}
+	t.Set(td.ActiveNE, log2up(td.Lanes)).Set(td.ENE, eneMask(td.Lanes))
+	t.Set(td.Nonlinear, nonlinTable).Set(td.PostScale, int(a.Scale))
+	b.loadParts(t, parts)
+}
+
+// useTable notes that op's tasks use a table, for the report.
+func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
+	worst, ok := b.worst[a.Table]
+	if !ok {
+		worst = a.Worst()
+		b.worst[a.Table] = worst
+	}
+	b.tables = append(b.tables, TableUse{Op: op, Name: op.Def.Name, Abs: worst.Abs, Rel: worst.Rel})
+}

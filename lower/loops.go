@@ -1,0 +1,243 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// nest is a set of equally shaped loops over several tensors: the outer
+// dimensions with each tensor's byte stride, and the row.
+type nest struct {
+	dims   []int64   // outer extents, slow to fast
+	stride [][]int64 // by tensor, one a dimension; 0 where the tensor is spread
+	off    []int64   // by tensor: byte offset in its buffer
+	w      int64     // elements of a row
+	spread []bool    // by tensor: a single element stands for the row
+	surfs  []*surf
+}
+
+// newNest broadcasts tensors against the dimensions of the result, which is
+// surfs[len-1].
+func newNest(surfs ...*surf) (*nest, error) {
+	dst := surfs[len(surfs)-1]
+	rank := len(dst.dims)
+	n := &nest{w: dst.w(), surfs: surfs, dims: append([]int64(nil), dst.dims[:rank-1]...)}
+	for _, s := range surfs {
+		if len(s.dims) > rank {
+			r := s.reshape(dst.dims)
+			if r == nil {
+				return nil, fmt.Errorf("operand of shape %v under a result of shape %v", s.dims, dst.dims)
+			}
+			s = r
+		}
+		s = s.withLeadingOnes(rank)
+		st := make([]int64, rank-1)
+		for i := range st {
+			switch {
+			case s.dims[i] == n.dims[i] && n.dims[i] != 1:
+				st[i] = s.stride[i]
+			case s.dims[i] != 1:
+				return nil, fmt.Errorf("operand of shape %v does not spread over %v", s.dims, dst.dims)
+			}
+		}
+		if s.w() != n.w && s.w() != 1 {
+			return nil, fmt.Errorf("operand of shape %v does not spread over %v", s.dims, dst.dims)
+		}
+		n.stride = append(n.stride, st)
+		n.off = append(n.off, s.off)
+		n.spread = append(n.spread, s.w() != n.w)
+	}
+	return n, nil
+}
+
+// drop removes loops of one turn.
+func (n *nest) drop() {
+	for i := len(n.dims) - 1; i >= 0; i-- {
+		if n.dims[i] == 1 {
+			n.remove(i)
+		}
+	}
+}
+
+func (n *nest) remove(i int) {
+	n.dims = append(append([]int64(nil), n.dims[:i]...), n.dims[i+1:]...)
+	for k, st := range n.stride {
+		n.stride[k] = append(append([]int64(nil), st[:i]...), st[i+1:]...)
+	}
+}
+
+// merge joins neighbouring loops that every tensor walks without a jump.
+func (n *nest) merge() {
+	n.drop()
+	for i := len(n.dims) - 2; i >= 0; i-- {
+		ok := true
+		for _, st := range n.stride {
+			ok = ok && st[i] == st[i+1]*n.dims[i+1]
+		}
+		if ok {
+			n.dims[i+1] *= n.dims[i]
+			n.remove(i)
+		}
+	}
+}
+
+// clone returns an independent copy.
+func (n *nest) clone() *nest {
+	c := *n
+	c.dims = append([]int64(nil), n.dims...)
+	c.off = append([]int64(nil), n.off...)
+	c.stride = make([][]int64, len(n.stride))
+	for k, st := range n.stride {
+		c.stride[k] = append([]int64(nil), st...)
+	}
+	return &c
+}
+
+// window narrows loop i to count turns from first.
+func (n *nest) window(i int, first, count int64) *nest {
+	c := n.clone()
+	c.dims[i] = count
+	for k := range c.off {
+		c.off[k] += first * n.stride[k][i]
+	}
+	return c
+}
+
+// walk calls emit for pieces of the nest that a task can run: at most four
+// outer loops, the last of them the rows, within the field widths, and with at
+// least one row of every source in L2 at once. free is the L2 budget in bytes.
+func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
+	free := b.t.L2Bytes - b.l2floor - 4096
+	if natural := n.clone(); len(natural.dims) <= 4 && natural.fits(b, sources, free) {
+		emit(natural, natural.tile(sources, free))
+		return
+	}
+	m := n.clone()
+	m.merge()
+	m.split(b, sources, free, emit)
+}
+
+// rowBytes returns the bytes of L2 that one row of all sources takes.
+func (n *nest) rowBytes(sources int) int64 {
+	bytes := int64(0)
+	for k := range sources {
+		w := n.w
+		if n.spread[k] {
+			w = 1
+		}
+		bytes += align(w*elemBytes, 16)
+	}
+	for i, d := range n.dims {
+		if i < len(n.dims)-1 {
+			bytes *= d
+		}
+	}
+	return bytes
+}
+
+func (n *nest) rows() int64 {
+	if len(n.dims) == 0 {
+		return 1
+	}
+	return n.dims[len(n.dims)-1]
+}
+
+// tile returns the rows that fit the budget, 0 for all.
+func (n *nest) tile(sources int, free int64) int64 {
+	t := free / max(n.rowBytes(sources), 1)
+	if t >= n.rows() {
+		return 0
+	}
+	return t
+}
+
+// fits reports whether one task can run the nest.
+func (n *nest) fits(b *builder, sources int, free int64) bool {
+	k := len(n.dims)
+	limit := [4]int64{int64(b.t.MaxGroups), 1<<16 - 1, int64(b.t.MaxChannels), int64(b.t.MaxHeight)}
+	for i, d := range n.dims {
+		if d > limit[4-k+i] {
+			return false
+		}
+	}
+	return n.rowBytes(sources) <= free
+}
+
+// split cuts loops until the pieces fit.
+func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, tile int64)) {
+	if len(n.dims) > 4 {
+		for i := range n.dims[0] {
+			p := n.window(0, i, 1)
+			p.remove(0)
+			p.split(b, sources, free, emit)
+		}
+		return
+	}
+	if n.fits(b, sources, free) {
+		emit(n, n.tile(sources, free))
+		return
+	}
+	// Halve the slowest loop that has turns to give.
+	for i, d := range n.dims {
+		if d > 1 {
+			n.window(i, 0, d/2).split(b, sources, free, emit)
+			n.window(i, d/2, d-d/2).split(b, sources, free, emit)
+			return
+		}
+	}
+	b.fail("row of %d elements and %d sources does not fit %d bytes of L2", n.w, sources, free)
+}
+
+func (b *builder) fail(format string, args ...any) {
+	if b.err == nil {
+		b.err = fmt.Errorf(format, args...)
+	}
+}
+
+// operand returns tensor k of a piece as a task's operand.
+func (n *nest) operand(k int) *operand {
+	s := n.surfs[k]
+	o := &operand{buf: s.buf, off: n.off[k], pix: s.pix}
+	o.ext = [5]int64{1, 1, 1, 1, n.w}
+	full := n.rowStride(k)
+	for i := range 4 {
+		o.stride[i] = full
+	}
+	for i, d := range n.dims {
+		ax := 4 - len(n.dims) + i
+		o.ext[ax], o.stride[ax] = d, n.stride[k][i]
+	}
+	for i := 3; i >= 0; i-- { // strides of single turns: the whole below them
+		if o.ext[i] == 1 {
+			o.stride[i] = full
+			if i < 3 {
+				o.stride[i] = max(o.ext[i+1]*o.stride[i+1], full)
+			}
+		}
+	}
+	return o
+}
+
+func (n *nest) rowStride(k int) int64 {
+	if n.spread[k] {
+		return rowBytes(1)
+	}
+	return rowBytes(n.w)
+}
+
+// spreadFlags tells the task along which axes source number (1 or 2) is
+// spread: those where tensor k does not move.
+func (n *nest) spreadFlags(t *td.Task, number, k int) {
+	flags := [4]td.Field{td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C}
+	if number == 2 {
+		flags = [4]td.Field{td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C}
+	}
+	t.SetBool(flags[0], n.spread[k])
+	at := map[int]td.Field{3: flags[1], 1: flags[2], 2: flags[3]}
+	for i, d := range n.dims {
+		if f, ok := at[4-len(n.dims)+i]; ok && d > 1 && n.stride[k][i] == 0 {
+			t.SetBool(f, true)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Segment is a run of operations for the engine.
+type Segment struct {
+	Name    string
+	Ops     []*ir.Op
+	Inputs  []*ir.Value // read from the host, fp16
+	Outputs []*ir.Value // given to the host, fp16
+	// Fused maps a leading operation to the operations that its tasks carry
+	// out as well, in order (see package passes, fuse-epilogue).
+	Fused map[*ir.Op][]*ir.Op
+}
+
+// Surface is one port of a procedure: a tensor in the layout the engine reads.
+type Surface struct {
+	Value  *ir.Value
+	Dims   []int64 // of the value; at least one
+	Stride []int64 // bytes
+	Size   int64   // bytes of the whole window
+}
+
+// NCHW returns the surface as the container describes it: four dimensions,
+// leading ones or merged leading dimensions, and their byte strides.
+func (s *Surface) NCHW() (dims [4]int64, strides [4]int64) {
+	d, st := s.Dims, s.Stride
+	for len(d) > 4 { // canonical, so the two slowest merge
+		d = append([]int64{d[0] * d[1]}, d[2:]...)
+		st = st[1:]
+	}
+	for i := range dims {
+		j := len(d) - 4 + i
+		if j >= 0 {
+			dims[i], strides[i] = d[j], st[j]
+			continue
+		}
+		dims[i], strides[i] = 1, s.Size
+	}
+	return dims, strides
+}
+
+// TaskInfo says where a task came from.
+type TaskInfo struct {
+	Op   *ir.Op // operation, or the leading one of a fused run
+	Rule string
+	Kind string // "multiply", "neural" or "planar"
+}
+
+// Procedure is a lowered segment.
+type Procedure struct {
+	Name    string
+	Tasks   []*td.Task
+	Infos   []TaskInfo
+	Inputs  []Surface
+	Outputs []Surface
+	Scratch int64 // bytes
+	// Relocs lists, for every task, the kernel-DMA lanes whose base address
+	// points into the constant section.
+	Relocs [][]int
+	// Tables lists the lookup tables in use, with their stated errors.
+	Tables []TableUse
+	L2Peak int64 // bytes of L2 that the busiest task takes
+}
+
+// TableUse is a lookup table that an operation's tasks use.
+type TableUse struct {
+	Op       *ir.Op
+	Name     string
+	Abs, Rel float64 // largest absolute and relative error against the function, over the table's domain
+}
+
+// builder is the state of one lowering.
+type builder struct {
+	t       *target.Table
+	sec     *weights.Section
+	vals    map[*ir.Value]*surf
+	fused   map[*ir.Op][]*ir.Op
+	outs    map[*ir.Value]*buffer // results that go to a port
+	uses    map[*ir.Value]int     // uses inside the segment
+	tasks   []*td.Task
+	infos   []TaskInfo
+	relocs  map[int][]int
+	fixups  []fixup
+	tables  []TableUse
+	inputs  []Surface
+	outputs []Surface
+	packed  map[planKey]weights.Parts
+	worst   map[weights.Table]weights.WorstCase
+	workers int
+	err     error
+	op      *ir.Op
+	rule    string
+	l2floor int64 // L2 below is kept for later tasks of the rule
+	l2top   int64 // L2 below is taken by the task being emitted
+	l2peak  int64
+}
+
+// Error is an operation that could not be lowered although its rule accepted
+// it: a fault of zinc's.
+type Error struct {
+	Op   *ir.Op
+	Rule string
+	Err  error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("lowering %s %q by rule %s: %v", e.Op.Def.Name, e.Op.Name, e.Rule, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Lower turns a segment into tasks; constants go to sec. workers bounds the
+// goroutines that pack them, 0 for one a processor; it changes no byte.
+func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
+	b := &builder{
+		t: t, sec: sec, fused: seg.Fused,
+		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, relocs: map[int][]int{},
+		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, workers: workers,
+	}
+	for i, v := range seg.Inputs {
+		dims := tensorDims(v.Type)
+		st, size := canonicalStrides(dims)
+		buf := &buffer{space: inPort, size: size, bar: BarFirstPort + len(seg.Outputs) + i, def: -1, port: i}
+		b.vals[v] = inBuffer(buf, dims)
+		b.inputs = append(b.inputs, Surface{v, dims, st, size})
+	}
+	for i, v := range seg.Outputs {
+		dims := tensorDims(v.Type)
+		st, size := canonicalStrides(dims)
+		b.outs[v] = &buffer{space: outPort, size: size, bar: BarFirstPort + i, def: -1, port: i}
+		b.outputs = append(b.outputs, Surface{v, dims, st, size})
+	}
+	for _, op := range seg.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { b.uses[v]++ })
+	}
+	covered := map[*ir.Op]bool{}
+	for _, op := range seg.Ops {
+		if covered[op] {
+			continue
+		}
+		for _, e := range b.fused[op] {
+			covered[e] = true
+		}
+		r := ruleFor(op)
+		if r == nil {
+			return nil, &Error{op, "", fmt.Errorf("no rule")}
+		}
+		b.op, b.rule = op, r.Name
+		b.l2floor, b.l2top = 0, 0
+		if err := r.lower(b, op); err != nil {
+			return nil, &Error{op, r.Name, err}
+		}
+		if b.err != nil {
+			return nil, &Error{op, r.Name, b.err}
+		}
+	}
+	if err := b.exportViews(seg); err != nil {
+		return nil, err
+	}
+	return b.finish(seg)
+}
+
+// exportViews copies results that are views of other tensors, or that later
+// operations read as well, to their ports: a port's window is written, not read.
+func (b *builder) exportViews(seg *Segment) error {
+	for _, v := range seg.Outputs {
+		port := b.outs[v]
+		s := b.vals[v]
+		if s == nil {
+			return fmt.Errorf("segment %s: output %q has no tensor", seg.Name, v.Name)
+		}
+		if s.buf == port {
+			continue
+		}
+		b.op, b.rule = v.Def, "copy"
+		b.l2floor, b.l2top = 0, 0
+		b.copyTo(s, inBuffer(port, s.dims))
+		if b.err != nil {
+			return &Error{v.Def, "copy", b.err}
+		}
+	}
+	return nil
+}
+
+// resultOf returns the surface for a value that tasks are about to write: the
+// output port when nothing in the segment reads the value again, else scratch.
+func (b *builder) resultOf(v *ir.Value) *surf {
+	dims := tensorDims(v.Type)
+	if port := b.outs[v]; port != nil && b.uses[v] == 0 {
+		s := inBuffer(port, dims)
+		b.vals[v] = s
+		return s
+	}
+	s := b.temp(dims)
+	b.vals[v] = s
+	return s
+}
+
+// temp returns a surface in scratch.
+func (b *builder) temp(dims []int64) *surf {
+	_, size := canonicalStrides(dims)
+	return inBuffer(&buffer{space: scratch, size: size, def: -1}, dims)
+}
+
+// tensor returns the surface of an operand; a constant is laid into the
+// constant section.
+func (b *builder) tensor(v *ir.Value) (*surf, error) {
+	if s := b.vals[v]; s != nil {
+		return s, nil
+	}
+	if v.Const == nil {
+		return nil, fmt.Errorf("value %q is not in the segment", v.Name)
+	}
+	dims := tensorDims(v.Type)
+	st, size := canonicalStrides(dims)
+	w := int(dims[len(dims)-1])
+	off, err := b.sec.AddSurface(int(v.Type.Elems())/w, w*elemBytes, v.Const.Data)
+	if err != nil {
+		return nil, err
+	}
+	s := &surf{buf: &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}, dims: dims, stride: st}
+	b.vals[v] = s
+	return s, nil
+}

@@ -1,0 +1,333 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+func acceptMatmul(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	for _, p := range []string{"x", "y", "weight"} {
+		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 && p != "x" {
+			return refuse(fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
+		}
+	}
+	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Def.Name == "matmul" {
+		return refuse("x has rank 1; the engine multiplies matrices")
+	}
+	if bias := op.Arg("bias"); bias != nil && !bias.IsConst() {
+		return refuse("the bias is known only at run time")
+	}
+	if w := op.Arg("weight"); w != nil && !w.IsConst() {
+		return refuse("the weight is known only at run time")
+	}
+	x := op.Arg("x").Type.Shape
+	k := x[len(x)-1]
+	if tx, _ := ir.ArgBool(op, "transpose_x"); op.Def.Name == "matmul" && tx {
+		k = x[len(x)-2]
+	}
+	if most := l.t.KernelBytes/elemBytes - 1; k > most {
+		return refuse(fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
+	}
+	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
+		return refuse("both operands are constants")
+	}
+	return nil
+}
+
+// lowerLinear multiplies with a constant weight [N, K] and adds a bias.
+func lowerLinear(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	e, err := b.epilogueOf(op)
+	if err != nil {
+		return err
+	}
+	w := op.Arg("weight")
+	k := &weights.Kernel{
+		Out: int(w.Type.Shape[0]), In: int(w.Type.Shape[1]), KH: 1, KW: 1, Groups: 1, W: w.Const.Data, Table: e.lut(),
+	}
+	if bias := op.Arg("bias"); bias != nil {
+		k.Bias = spreadBias(constHalves(bias.Const), k.Out)
+	}
+	return b.rowsByConst(x, b.resultOf(e.out), k, &e)
+}
+
+// spreadBias repeats a bias of one element.
+func spreadBias(bias []uint16, n int) []uint16 {
+	if len(bias) == n {
+		return bias
+	}
+	out := make([]uint16, n)
+	for i := range out {
+		out[i] = bias[0]
+	}
+	return out
+}
+
+// matrices iterates over the leading dimensions of a result, calling f with
+// the matrices of the operands (spread where they have fewer) and the result.
+func matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
+	lead := dst.dims[:len(dst.dims)-2]
+	n := int64(1)
+	for _, d := range lead {
+		n *= d
+	}
+	pick := func(s *surf, index []int64) *surf {
+		if s == nil {
+			return nil
+		}
+		r := len(s.dims) - 2
+		m := &surf{buf: s.buf, off: s.off, pix: s.pix, dims: s.dims[r:], stride: s.stride[r:]}
+		for i := range r {
+			if at := index[len(lead)-r+i]; s.dims[i] != 1 {
+				m.off += at * s.stride[i]
+			}
+		}
+		return m
+	}
+	index := make([]int64, len(lead))
+	for range n {
+		if err := f(pick(x, index), pick(y, index), pick(dst, index)); err != nil {
+			return err
+		}
+		for i := len(index) - 1; i >= 0; i-- {
+			if index[i]++; index[i] < lead[i] {
+				break
+			}
+			index[i] = 0
+		}
+	}
+	return nil
+}
+
+// asRows views a tensor as one matrix of rows, or returns nil.
+func asRows(s *surf) *surf {
+	if len(s.dims) == 2 {
+		return s
+	}
+	return s.reshape([]int64{s.elems() / s.w(), s.w()})
+}
+
+// rowsByConst multiplies the rows of x with a constant kernel.
+func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) error {
+	if len(x.dims) == 1 {
+		x, dst = x.withLeadingOnes(2), dst.withLeadingOnes(2)
+	}
+	if xr, dr := asRows(x), asRows(dst); xr != nil && dr != nil && xr.dims[0] <= int64(b.t.MaxWidth) {
+		return b.matrixByConst(xr, dr, k, e, false)
+	}
+	return matrices(x, nil, dst, func(x, _, dst *surf) error { return b.matrixByConst(x, dst, k, e, false) })
+}
+
+// matrixByConst multiplies x [M, K], or [K, M] when given transposed, with the
+// kernel [N, K] into dst [M, N]: a 1x1 convolution over K channels and M
+// pixels, transposed on the way in by a pass of its own and on the way out by
+// the result's strides.
+func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, transposed bool) error {
+	img := x
+	if !transposed {
+		img = b.temp([]int64{x.dims[1], x.dims[0]})
+		b.swapCopy(x, img)
+	}
+	return b.imageByConst(img, dst, k, e, true)
+}
+
+// imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N]
+// when swap is set and [N, M] otherwise.
+func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
+	m := img.dims[1]
+	chunk := b.columnsInL2(img.dims[0], m)
+	if red := k.Red() + 1; int64(red)*2*elemBytes > b.t.KernelBytes {
+		// Not even two outputs a core stay resident: stream in small pieces.
+		chunk = min(chunk, int64(b.t.StreamPixels))
+	}
+	for first := int64(0); first < m; first += chunk {
+		n := min(chunk, m-first)
+		slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(n))
+		if err != nil {
+			return err
+		}
+		for _, s := range slices {
+			p, err := weights.PlanMatmul(k.Out)
+			if len(slices) > 1 {
+				p, err = weights.PlanSlice(s)
+			}
+			if err != nil {
+				return err
+			}
+			t := neural(neMultiply)
+			e.apply(t)
+			src := b.matrixOperand(img.slice(1, first, n, 1))
+			var out *operand
+			if swap {
+				out = swappedOperand(dst.slice(0, first, n, 1).slice(1, int64(s.First), int64(s.Count), 1))
+			} else {
+				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
+			}
+			t.Set(td.ShMax, shMax(n))
+			b.stream(t, p, k)
+			b.emit(t, src, nil, out, 0)
+		}
+	}
+	return nil
+}
+
+// columnsInL2 returns how many of m columns of k channels a task may read, a
+// multiple of 32 unless all of them.
+func (b *builder) columnsInL2(k, m int64) int64 {
+	budget := b.t.L2Bytes - 4096
+	for n := m; ; {
+		if k*align(n*elemBytes, 16) <= budget || n <= 32 {
+			return n
+		}
+		n = align(n/2, 32)
+		if n < 32 {
+			n = 32
+		}
+	}
+}
+
+// matrixOperand reads [C, W]: rows as channels.
+func (b *builder) matrixOperand(s *surf) *operand {
+	all := s.dims[0] * s.stride[0]
+	return &operand{
+		buf: s.buf, off: s.off, pix: s.pix,
+		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
+		stride: [4]int64{all, all, s.stride[0], s.stride[0]},
+	}
+}
+
+// swappedOperand writes a result of C channels and W columns as s = [W, C].
+func swappedOperand(s *surf) *operand {
+	all := s.dims[0] * s.stride[0]
+	return &operand{
+		buf: s.buf, off: s.off, swap: true,
+		ext:    [5]int64{1, 1, s.dims[1], 1, s.dims[0]},
+		stride: [4]int64{all, all, s.stride[0], s.stride[0]},
+	}
+}
+
+// swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at
+// a time as L2 holds.
+func (b *builder) swapCopy(x, dst *surf) {
+	chunk := int64(32)
+	row := align(x.dims[1]*elemBytes, 16)
+	if n := (b.t.L2Bytes - 4096 - b.l2floor) / row / 32 * 32; n > chunk {
+		chunk = n
+	}
+	for first := int64(0); first < x.dims[0]; first += chunk {
+		n := min(chunk, x.dims[0]-first)
+		b.emit(b.copyTask(), b.matrixOperand(x.slice(0, first, n, 1)), nil, swappedOperand(dst.slice(1, first, n, 1)), 0)
+	}
+}
+
+func lowerMatmul(b *builder, op *ir.Op) error {
+	a, err := ir.MatMulAttrs(op)
+	if err != nil {
+		return err
+	}
+	e, err := b.epilogueOf(op)
+	if err != nil {
+		return err
+	}
+	x, y := op.Arg("x"), op.Arg("y")
+	switch {
+	case y.IsConst() && constMatrix(y) && !a.TransposeX:
+		xs, err := b.tensor(x)
+		if err != nil {
+			return err
+		}
+		return b.rowsByConst(xs, b.resultOf(e.out), matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)
+	case y.IsConst():
+		xs, err := b.tensor(x)
+		if err != nil {
+			return err
+		}
+		dst := b.resultOf(e.out)
+		return b.eachConst(y, dst, func(i int64, xm, dm *surf) error {
+			return b.matrixByConst(xm, dm, matrixKernel(y.Const, i, !a.TransposeY, &e), &e, a.TransposeX)
+		}, xs)
+	case x.IsConst():
+		ys, err := b.tensor(y)
+		if err != nil {
+			return err
+		}
+		dst := b.resultOf(e.out)
+		return b.eachConst(x, dst, func(i int64, ym, dm *surf) error {
+			if a.TransposeY {
+				img := b.temp([]int64{ym.dims[1], ym.dims[0]})
+				b.swapCopy(ym, img)
+				ym = img
+			}
+			return b.imageByConst(ym, dm, matrixKernel(x.Const, i, a.TransposeX, &e), &e, false)
+		}, ys)
+	}
+	xs, err := b.tensor(x)
+	if err != nil {
+		return err
+	}
+	ys, err := b.tensor(y)
+	if err != nil {
+		return err
+	}
+	return matrices(xs, ys, b.resultOf(e.out), func(x, y, dst *surf) error {
+		return b.runtimeProduct(x, y, dst, a.TransposeX, a.TransposeY, &e)
+	})
+}
+
+func constMatrix(v *ir.Value) bool {
+	return v.Type.Elems() == v.Type.Shape[v.Type.Rank()-1]*v.Type.Shape[v.Type.Rank()-2]
+}
+
+// eachConst calls f for every matrix of the result with the index of the
+// constant's matrix that belongs to it.
+func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *surf) error, live *surf) error {
+	// A stand-in for the constant's place counts its matrices.
+	dims := c.Type.Shape
+	st := make([]int64, len(dims))
+	n := int64(1)
+	for i := len(dims) - 3; i >= 0; i-- {
+		st[i] = n
+		n *= dims[i]
+	}
+	stand := &surf{dims: dims, stride: st}
+	return matrices(live, stand, dst, func(live, s, dst *surf) error { return f(s.off, live, dst) })
+}
+
+// matrixKernel returns matrix i of a constant as a kernel [N, K]; stored says
+// that it lies as [K, N].
+func matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *weights.Kernel {
+	r := c.Type.Rank()
+	rows, cols := c.Type.Shape[r-2], c.Type.Shape[r-1]
+	w := c.Data[i*rows*cols*elemBytes:][:rows*cols*elemBytes]
+	if stored {
+		w = transposeHalves(w, int(rows), int(cols))
+		rows, cols = cols, rows
+	}
+	return &weights.Kernel{Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Table: e.lut()}
+}
+
+// transposeHalves returns a rows x cols matrix of halfwords transposed, block
+// by block so that both sides stay in cache.
+func transposeHalves(w []byte, rows, cols int) []byte {
+	out := make([]byte, len(w))
+	const block = 32
+	for r0 := 0; r0 < rows; r0 += block {
+		for c0 := 0; c0 < cols; c0 += block {
+			for r := r0; r < min(r0+block, rows); r++ {
+				for c := c0; c < min(c0+block, cols); c++ {
+					out[2*(c*rows+r)], out[2*(c*rows+r)+1] = w[2*(r*cols+c)], w[2*(r*cols+c)+1]
+				}
+			}
+		}
+	}
+	return out
+}

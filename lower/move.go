@@ -1,0 +1,452 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// copyTask returns a neural-engine pass that changes nothing.
+func (b *builder) copyTask() *td.Task { return neural(neCopy).SetBool(td.UnicastEn, true) }
+
+// copyTo copies a tensor to a surface of the same dimensions.
+func (b *builder) copyTo(x, dst *surf) { b.pointwise(b.copyTask, []*surf{x}, dst) }
+
+// moveTo writes the elements of x, in order, to dst of other dimensions.
+func (b *builder) moveTo(x, dst *surf) {
+	if v := x.reshape(dst.dims); v != nil {
+		b.copyTo(v, dst)
+		return
+	}
+	if v := dst.reshape(x.dims); v != nil && v.pix == 0 {
+		b.copyTo(x, v)
+		return
+	}
+	// Through a column of single elements, each on a row of its own: every
+	// split of that column is a view.
+	n := x.elems()
+	column := b.temp([]int64{n, 1})
+	spread := column.reshape(append(append([]int64(nil), x.dims...), 1))
+	b.swapLast(insertOne(x), spread)
+	gather := column.reshape(append(append([]int64(nil), dst.dims...), 1))
+	b.swapLast(gather, insertOne(dst))
+}
+
+// insertOne views [.., W] as [.., 1, W].
+func insertOne(s *surf) *surf {
+	n := len(s.dims)
+	v := *s
+	lead := rowBytes(s.w())
+	if n > 1 {
+		lead = s.stride[n-2]
+	}
+	v.dims = append(append([]int64(nil), s.dims[:n-1]...), 1, s.w())
+	v.stride = append(append([]int64(nil), s.stride[:n-1]...), lead, elemBytes)
+	return &v
+}
+
+// swapLast writes x [.., A, B] to dst [.., B, A].
+func (b *builder) swapLast(x, dst *surf) {
+	n := len(x.dims)
+	perm := make([]int, n)
+	for i := range perm {
+		perm[i] = i
+	}
+	perm[n-1], perm[n-2] = n-2, n-1
+	b.transposeTo(x, dst, perm)
+}
+
+// transposeTo writes x with its dimensions permuted to dst; perm moves the last
+// dimension. Dimension perm[last] of x becomes the channels of a neural-engine
+// pass that exchanges channels and width.
+func (b *builder) transposeTo(x, dst *surf, perm []int) {
+	last := len(perm) - 1
+	col := perm[last] // of x: becomes dst's rows' elements
+	at := 0           // of dst: where x's last dimension goes
+	type loop struct{ n, xs, ds int64 }
+	var loops []loop
+	for j, p := range perm[:last] {
+		if p == last {
+			at = j
+			continue
+		}
+		if x.dims[p] == 1 {
+			continue
+		}
+		l := loop{x.dims[p], x.stride[p], dst.stride[j]}
+		if k := len(loops); k > 0 && loops[k-1].xs == l.xs*l.n && loops[k-1].ds == l.ds*l.n {
+			loops[k-1] = loop{loops[k-1].n * l.n, l.xs, l.ds}
+			continue
+		}
+		loops = append(loops, l)
+	}
+	budget := b.t.L2Bytes - 4096 - b.l2floor
+	row := align(x.w()*elemBytes, 16)
+	var run func(loops []loop, c0, c int64, xo, do int64)
+	run = func(loops []loop, c0, c int64, xo, do int64) {
+		n := int64(1)
+		for _, l := range loops {
+			n *= l.n
+		}
+		h := int64(1)
+		if len(loops) > 0 {
+			h = loops[len(loops)-1].n
+		}
+		perRow := n / h * c * row
+		switch {
+		case len(loops) > 3 || h > int64(b.t.MaxHeight):
+			l := loops[0]
+			if len(loops) > 3 || l.n == 1 {
+				for i := range l.n {
+					run(loops[1:], c0, c, xo+i*l.xs, do+i*l.ds)
+				}
+				return
+			}
+			run(append([]loop{{l.n / 2, l.xs, l.ds}}, loops[1:]...), c0, c, xo, do)
+			run(append([]loop{{l.n - l.n/2, l.xs, l.ds}}, loops[1:]...), c0, c, xo+l.n/2*l.xs, do+l.n/2*l.ds)
+			return
+		case perRow > budget && c > 32:
+			// Columns of the result start on multiples of 64 bytes.
+			half := align(c/2, 32)
+			if half >= c {
+				half = 32
+			}
+			run(loops, c0, half, xo, do)
+			run(loops, c0+half, c-half, xo+half*x.stride[col], do+half*elemBytes)
+			return
+		case perRow > budget && len(loops) > 1:
+			l := loops[0]
+			for i := range l.n {
+				run(loops[1:], c0, c, xo+i*l.xs, do+i*l.ds)
+			}
+			return
+		case perRow > budget:
+			b.fail("a transposition of %d columns by %d rows does not fit L2", x.w(), c)
+			return
+		}
+		full := [3]loop{{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col], dst.stride[at]}}
+		copy(full[3-len(loops):], loops)
+		src := &operand{buf: x.buf, off: xo, pix: x.pix,
+			ext:    [5]int64{full[0].n, full[1].n, c, full[2].n, x.w()},
+			stride: [4]int64{full[0].xs, full[1].xs, x.stride[col], full[2].xs}}
+		out := &operand{buf: dst.buf, off: do, swap: true, ext: src.ext,
+			stride: [4]int64{full[0].ds, full[1].ds, dst.stride[at], full[2].ds}}
+		tile := int64(0)
+		if rows := budget / perRow; rows < full[2].n {
+			tile = rows
+		}
+		b.emit(b.copyTask(), src, nil, out, tile)
+	}
+	run(loops, 0, x.dims[col], x.off, dst.off)
+}
+
+func acceptMove(op *ir.Op, l *limits) error { return l.tensors(op) }
+
+// acceptReshape refuses a change of rows so large that moving single elements
+// through rows of their own is out of proportion.
+func acceptReshape(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	x, y := tensorDims(op.Arg("x").Type), tensorDims(op.Results[0].Type)
+	st, size := canonicalStrides(x)
+	if (&surf{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
+		return nil
+	}
+	const most = 1 << 20
+	if n := op.Arg("x").Type.Elems(); n > most || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
+		return refuse(fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d", x[len(x)-1], y[len(y)-1], n, most))
+	}
+	return nil
+}
+
+// lowerReshape gives the same elements other dimensions.
+func lowerReshape(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	y := op.Results[0]
+	dims := tensorDims(y.Type)
+	if v := x.reshape(dims); v != nil {
+		b.vals[y] = v
+		return nil
+	}
+	if st, _ := canonicalStrides(x.dims); !x.isCanonical() && (&surf{buf: x.buf, dims: x.dims, stride: st}).reshape(dims) != nil {
+		c := b.temp(x.dims)
+		b.copyTo(x, c)
+		b.vals[y] = c.reshape(dims)
+		return nil
+	}
+	b.moveTo(x, b.resultOf(y))
+	return nil
+}
+
+// lowerAlias gives the operand another name.
+func lowerAlias(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	b.vals[op.Results[0]] = x
+	return nil
+}
+
+func lowerTranspose(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	perm, err := ir.Perm(op)
+	if err != nil {
+		return err
+	}
+	if len(perm) == 0 || perm[len(perm)-1] == len(perm)-1 {
+		b.vals[op.Results[0]] = x.permute(perm)
+		return nil
+	}
+	// A last dimension that only trades places with ones moves nothing.
+	if v := x.permuteOnes(perm); v != nil {
+		b.vals[op.Results[0]] = v
+		return nil
+	}
+	b.transposeTo(x, b.resultOf(op.Results[0]), perm)
+	return nil
+}
+
+// permuteOnes returns the permuted view when the dimensions longer than one
+// keep their order and a row stays a row.
+func (s *surf) permuteOnes(perm []int) *surf {
+	prev := -1
+	dims := make([]int64, len(perm))
+	for j, p := range perm {
+		dims[j] = s.dims[p]
+		if s.dims[p] == 1 {
+			continue
+		}
+		if p < prev {
+			return nil
+		}
+		prev = p
+	}
+	return s.reshape(dims)
+}
+
+func acceptConcat(op *ir.Op, l *limits) error {
+	if on, ok := ir.ArgBool(op, "interleave"); ok && on {
+		return refuse("interleaves its operands")
+	}
+	return l.tensors(op)
+}
+
+func lowerConcat(b *builder, op *ir.Op) error {
+	axis, err := ir.AxisAttr(op, "axis", op.Results[0].Type.Rank())
+	if err != nil {
+		return err
+	}
+	return b.join(op, axis, func(s *surf) *surf { return s })
+}
+
+// lowerStack joins along a new axis.
+func lowerStack(b *builder, op *ir.Op) error {
+	rank := op.Results[0].Type.Rank()
+	axis, err := ir.AxisAttr(op, "axis", rank)
+	if err != nil {
+		return err
+	}
+	if axis < rank-1 {
+		return b.join(op, axis, func(s *surf) *surf {
+			d := append([]int64(nil), s.dims[:axis]...)
+			return s.reshape(append(append(d, 1), s.dims[axis:]...))
+		})
+	}
+	dst := b.resultOf(op.Results[0])
+	d := append([]int64(nil), dst.dims...)
+	d[rank-1], d[rank-2] = d[rank-2], d[rank-1]
+	t := b.temp(d)
+	for i, v := range op.ArgList("values") {
+		x, err := b.tensor(v)
+		if err != nil {
+			return err
+		}
+		b.copyTo(insertOne(x), t.slice(rank-2, int64(i), 1, 1))
+	}
+	b.swapLast(t, dst)
+	return nil
+}
+
+// join copies operands behind each other along an axis. Along the last one,
+// operands that would start off a multiple of 64 bytes are joined transposed.
+func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
+	dst := b.resultOf(op.Results[0])
+	to, last := dst, len(dst.dims)-1
+	if axis == last {
+		at, even := int64(0), true
+		for _, v := range op.ArgList("values") {
+			even = even && at*elemBytes%64 == 0
+			d := tensorDims(v.Type)
+			at += d[len(d)-1]
+		}
+		if !even {
+			to = b.transposedTemp(dst)
+			defer func() { b.swapLast(to, matrixOf(dst)) }()
+		}
+	}
+	at := int64(0)
+	for _, v := range op.ArgList("values") {
+		x, err := b.tensor(v)
+		if err != nil {
+			return err
+		}
+		if x = view(x); x == nil {
+			return fmt.Errorf("operand %q of shape %v has no view for axis %d", v.Name, v.Type.Shape, axis)
+		}
+		n := x.dims[axis]
+		if to == dst {
+			b.copyTo(x, dst.slice(axis, at, n, 1))
+		} else {
+			b.swapLast(matrixOf(x), to.slice(len(to.dims)-2, at, n, 1))
+		}
+		at += n
+	}
+	return nil
+}
+
+// matrixOf raises the rank to two.
+func matrixOf(s *surf) *surf { return s.withLeadingOnes(2) }
+
+// transposedTemp returns a scratch tensor with the last two dimensions of dst
+// exchanged.
+func (b *builder) transposedTemp(dst *surf) *surf {
+	d := append([]int64(nil), matrixOf(dst).dims...)
+	n := len(d)
+	d[n-1], d[n-2] = d[n-2], d[n-1]
+	return b.temp(d)
+}
+
+func lowerSplit(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	if err != nil {
+		return err
+	}
+	at := int64(0)
+	for _, y := range op.Results {
+		n := y.Type.Shape[axis]
+		b.vals[y] = x.slice(axis, at, n, 1)
+		at += n
+	}
+	return nil
+}
+
+func acceptSlice(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	a, err := ir.SliceAttrs(op)
+	if err != nil {
+		return err
+	}
+	for i, ax := range a {
+		if ax.Stride < 0 {
+			return refuse(fmt.Sprintf("walks dimension %d backwards", i))
+		}
+		if ax.Stride > 1 && i == len(a)-1 {
+			return refuse(fmt.Sprintf("takes every %dth element of a row", ax.Stride))
+		}
+		if ax.Squeeze && i == len(a)-1 {
+			return refuse("drops the last dimension")
+		}
+	}
+	return nil
+}
+
+func lowerSlice(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	a, err := ir.SliceAttrs(op)
+	if err != nil {
+		return err
+	}
+	v := x.clone()
+	for i, ax := range a {
+		v = v.slice(i, ax.Begin, ax.Len, ax.Stride)
+	}
+	keep := &surf{buf: v.buf, off: v.off, pix: v.pix}
+	for i, ax := range a {
+		if !ax.Squeeze {
+			keep.dims, keep.stride = append(keep.dims, v.dims[i]), append(keep.stride, v.stride[i])
+		}
+	}
+	b.vals[op.Results[0]] = keep
+	return nil
+}
+
+func acceptPad(op *ir.Op, l *limits) error {
+	if mode, _ := ir.ArgString(op, "mode"); mode != "constant" {
+		return refuse(fmt.Sprintf("mode %q; the engine pads with a constant", mode))
+	}
+	if _, ok := ir.ArgFloat(op, "constant_val"); !ok {
+		return refuse("constant_val is known only at run time")
+	}
+	if _, ok := ir.ArgInts(op, "pad"); !ok {
+		return refuse("pad is known only at run time")
+	}
+	return l.tensors(op)
+}
+
+// lowerPad fills the result with the constant and copies the tensor into it.
+func lowerPad(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	pad, _ := ir.ArgInts(op, "pad")
+	c, _ := ir.ArgFloat(op, "constant_val")
+	dst := b.resultOf(op.Results[0])
+	n := len(dst.dims)
+	before := make([]int64, n)
+	for i := range len(pad) / 2 {
+		before[n-len(pad)/2+i] = pad[2*i]
+	}
+	window := func(d *surf) *surf {
+		for i := range n - 1 {
+			d = d.slice(i, before[i], x.dims[i], 1)
+		}
+		return d
+	}
+	if before[n-1]*elemBytes%64 == 0 {
+		b.fill(dst, c)
+		b.copyTo(x, window(dst).slice(n-1, before[n-1], x.w(), 1))
+		return nil
+	}
+	// Rows that would start off a multiple of 64 bytes are padded transposed.
+	b.fill(dst, c)
+	wx, wd := matrixOf(x), matrixOf(window(dst))
+	t := b.transposedTemp(wd)
+	b.fill(t, c)
+	b.swapLast(wx, t.slice(len(t.dims)-2, before[n-1], x.w(), 1))
+	b.swapLast(t, wd)
+	return nil
+}
+
+// fill writes one number everywhere.
+func (b *builder) fill(dst *surf, v float64) {
+	s := b.scalarSurface(v)
+	n, err := newNest(s, dst)
+	if err != nil {
+		b.fail("%v", err)
+		return
+	}
+	n.walk(b, 1, func(p *nest, tile int64) {
+		t := planar(peOne)
+		p.spreadFlags(t, 1, 0)
+		b.emit(t, p.operand(0), nil, p.operand(1), tile)
+	})
+}

@@ -1,0 +1,207 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+func acceptSoftmax(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	_, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	return err
+}
+
+// lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by
+// table; reciprocal of the sum; product.
+func lowerSoftmax(b *builder, op *ir.Op) error {
+	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	dst := b.resultOf(op.Results[0])
+	exp, err := weights.Activate("exp2")
+	if err != nil {
+		return err
+	}
+	b.useTable(op, exp)
+	kept := append([]int64(nil), x.dims...)
+	kept[axis] = 1
+	over := make([]bool, len(kept))
+	over[axis] = true
+	rows := axis == len(kept)-1
+
+	top, total := b.temp(kept), b.temp(kept)
+	if rows {
+		err = b.planarReduce(x, top, over, func() *td.Task { return planar(peReduce).Set(td.PoolMode, poolMax) }, true)
+	} else {
+		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1)
+	}
+	if err != nil {
+		return err
+	}
+	t, ex := b.temp(x.dims), b.temp(x.dims)
+	b.pointwise(func() *td.Task {
+		return planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E))
+	}, []*surf{x, top}, t)
+	b.tableTask(exp, t, ex)
+	if rows {
+		err = b.planarReduce(ex, total, over, func() *td.Task { return planar(peReduce).Set(td.PENonlinear, peRecip) }, false)
+	} else {
+		sum := b.temp(kept)
+		if err = b.reduceChannels(ex, sum, axis, reductions["reduce_sum"], 1); err == nil {
+			b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{sum}, total)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	b.two(peMul, false, ex, total, dst)
+	return nil
+}
+
+func acceptLayerNorm(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	axes, err := ir.LayerNormAxes(op)
+	if err != nil {
+		return err
+	}
+	rank := op.Arg("x").Type.Rank()
+	if len(axes) == 0 || len(axes) > 3 {
+		return refuse(fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
+	}
+	for i, a := range axes {
+		if a != rank-len(axes)+i {
+			return refuse("normalises over axes that are not the last ones")
+		}
+	}
+	for _, p := range []string{"gamma", "beta"} {
+		if v := op.Arg(p); v != nil && !v.IsConst() {
+			return refuse(p + " is known only at run time")
+		}
+	}
+	return nil
+}
+
+// lowerLayerNorm emits the recorded three steps: mean; reciprocal deviation in
+// one pass over both operands; (x - mean) * rstd with the pair in L2. Scale and
+// shift follow as products and sums with constants.
+func lowerLayerNorm(b *builder, op *ir.Op) error {
+	axes, err := ir.LayerNormAxes(op)
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	eps, ok := ir.ArgFloat(op, "epsilon")
+	if !ok {
+		return fmt.Errorf("epsilon is not known at compile time")
+	}
+	dst := b.resultOf(op.Results[0])
+	gamma, beta := op.Arg("gamma"), op.Arg("beta")
+	to := dst
+	if gamma != nil || beta != nil {
+		to = b.temp(x.dims)
+	}
+	if err := b.normalise(x, to, len(x.dims)-len(axes), eps); err != nil {
+		return err
+	}
+	if gamma != nil {
+		g, err := b.tensor(gamma)
+		if err != nil {
+			return err
+		}
+		next := dst
+		if beta != nil {
+			next = b.temp(x.dims)
+		}
+		b.two(peMul, false, to, g, next)
+		to = next
+	}
+	if beta != nil {
+		s, err := b.tensor(beta)
+		if err != nil {
+			return err
+		}
+		b.two(peAdd, false, to, s, dst)
+	}
+	return nil
+}
+
+// normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from
+// first on; the dimensions before it are channels of the tasks.
+func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
+	xr, dr := normView(x, first), normView(dst, first)
+	if xr == nil || dr == nil {
+		return fmt.Errorf("tensor %v is not laid out for a normalisation from dimension %d", x.dims, first)
+	}
+	per := xr.dims[1] * xr.dims[2] // depth and rows folded per channel
+	row := per * align(xr.dims[3]*elemBytes, 16)
+	const pair = 32 // bytes of L2 a channel keeps for mean and rstd
+	chunk := min(xr.dims[0], (b.t.L2Bytes-8192)/(row+pair))
+	if chunk < 1 {
+		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
+	}
+	n := float32(1 / float64(per*xr.dims[3]))
+	final := int(math.Float32bits(n))
+	for c := int64(0); c < xr.dims[0]; c += chunk {
+		k := min(chunk, xr.dims[0]-c)
+		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
+		b.l2floor = 0
+		b.l2top = 0
+		rowStride := align(k*16, 64)
+		mean := l2Place{0, [4]int64{2 * rowStride, 2 * rowStride, 16, rowStride}}
+		rstd := l2Place{rowStride, mean.stride}
+		b.l2floor, b.l2top = 2*rowStride, 2*rowStride
+		one := [5]int64{1, 1, k, 1, 1}
+		in := func() *operand {
+			o := &operand{buf: xs.buf, off: xs.off, pix: xs.pix,
+				ext:    [5]int64{1, xs.dims[1], k, xs.dims[2], xs.dims[3]},
+				stride: [4]int64{k * xs.stride[0], xs.stride[1], xs.stride[0], xs.stride[2]}}
+			o.rows = o.ext[axH]
+			return o
+		}
+		b.emitReduce(planar(peReduce).Set(td.PEFinal, final), in(), nil, &operand{ext: one, l2: mean})
+		b.l2top = b.l2floor
+		// rsqrt(mean((mean - x)^2) + eps), the mean spread over the channel.
+		b.emitReduce(planar(peReduceTwo).SetBool(td.PENeg1, true).SetBool(td.PESquare, true).Set(td.PENonlinear, peRsqrt).
+			Set(td.PEFinal, final).Set(td.PEEpsilon, half(eps)).
+			SetBool(td.Bcast2W, true).SetBool(td.Bcast2H, true).SetBool(td.Bcast2D, true),
+			in(), &operand{ext: one, l2: mean}, &operand{ext: one, l2: rstd})
+		b.l2top = b.l2floor
+		out := &operand{buf: ds.buf, off: ds.off,
+			ext:    [5]int64{1, ds.dims[1], k, ds.dims[2], ds.dims[3]},
+			stride: [4]int64{k * ds.stride[0], ds.stride[1], ds.stride[0], ds.stride[2]}}
+		t := planar(pePair).SetBool(td.PENeg2, true).SetBool(td.Bcast2D, true)
+		b.emit(t, in(), &operand{ext: [5]int64{1, 1, k, 2, 1}, l2: mean}, out, 0)
+	}
+	b.l2floor, b.l2top = 0, 0
+	return nil
+}
+
+// normView views a tensor as channels (everything before dimension first),
+// depth, rows and columns, or returns nil.
+func normView(s *surf, first int) *surf {
+	c := int64(1)
+	for _, d := range s.dims[:first] {
+		c *= d
+	}
+	tail := append([]int64(nil), s.dims[first:]...)
+	for len(tail) < 3 {
+		tail = append([]int64{1}, tail...)
+	}
+	return s.reshape(append([]int64{c}, tail...))
+}

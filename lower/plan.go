@@ -1,0 +1,146 @@
+package lower
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// scratchAlign separates buffers in scratch.
+const scratchAlign = 64
+
+// finish plans scratch, completes the tasks' buffer fields and returns the
+// procedure.
+func (b *builder) finish(seg *Segment) (*Procedure, error) {
+	if len(b.outputs)+len(b.inputs) > 32-BarFirstPort {
+		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), 32-BarFirstPort)
+	}
+	size := b.planScratch()
+	for i := range b.fixups {
+		f := &b.fixups[i]
+		t := b.tasks[f.task]
+		bar := f.buf.bar
+		if f.buf.space == scratch {
+			bar = BarScratch
+		}
+		t.Set(f.bar, bar).SetBool(f.enable, true).Set(f.base, int(f.buf.off+f.off))
+		if f.bar == td.KBase0 && f.buf.space == scratch {
+			t.Set(td.DTID, f.buf.def)
+		}
+		if f.bar == td.WBase && f.buf.space != outPort {
+			t.SetBool(td.TBE, true)
+		}
+	}
+	p := &Procedure{
+		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
+		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables,
+	}
+	for i, t := range b.tasks {
+		p.Relocs[i] = b.relocs[i]
+		marks(t, i, len(b.tasks))
+		if err := t.Err(); err != nil {
+			return nil, fmt.Errorf("segment %s task %d (%s): %w", seg.Name, i, b.infos[i].Rule, err)
+		}
+	}
+	return p, nil
+}
+
+// marks sets the event words, which follow the position in the chain.
+func marks(t *td.Task, i, n int) {
+	switch {
+	case n == 1:
+		t.Set(td.LogEvents, 0x42a).Set(td.DebugLogEvents, 0xfff86a)
+	case i == 0:
+		t.Set(td.LogEvents, 0x408).Set(td.DebugLogEvents, 0xfff868)
+	case i == n-1:
+		t.Set(td.LogEvents, 0x422).Set(td.DebugLogEvents, 0xfff86a)
+	default:
+		t.Set(td.LogEvents, 0x400).Set(td.DebugLogEvents, 0xfff800)
+	}
+}
+
+// planScratch gives every scratch buffer an offset such that buffers alive at
+// the same task do not overlap, and returns the bytes in all. Buffers come in
+// the order of their first task; each takes the lowest gap that holds it.
+func (b *builder) planScratch() int64 {
+	var bufs []*buffer
+	seen := map[*buffer]bool{}
+	for i := range b.fixups {
+		if f := b.fixups[i].buf; f.space == scratch && !seen[f] {
+			seen[f] = true
+			bufs = append(bufs, f)
+		}
+	}
+	sort.SliceStable(bufs, func(i, j int) bool { return bufs[i].def < bufs[j].def })
+	ends := append([]*buffer(nil), bufs...)
+	sort.SliceStable(ends, func(i, j int) bool { return ends[i].last < ends[j].last })
+	var free gaps
+	top := int64(0)
+	next := 0
+	for _, f := range bufs {
+		for next < len(ends) && ends[next].last < f.def {
+			free.give(ends[next].off, align(ends[next].size, scratchAlign))
+			next++
+		}
+		n := align(f.size, scratchAlign)
+		if off, ok := free.take(n); ok {
+			f.off = off
+			continue
+		}
+		// Grow from a gap at the top, if one is there.
+		f.off = free.trim(top)
+		top = f.off + n
+	}
+	return top
+}
+
+// gap is a free stretch of scratch.
+type gap struct{ off, size int64 }
+
+// gaps are the free stretches, by offset, none touching another.
+type gaps []gap
+
+// take removes n bytes from the lowest gap that holds them.
+func (g *gaps) take(n int64) (int64, bool) {
+	for i := range *g {
+		e := &(*g)[i]
+		if e.size < n {
+			continue
+		}
+		off := e.off
+		e.off += n
+		e.size -= n
+		if e.size == 0 {
+			*g = append((*g)[:i], (*g)[i+1:]...)
+		}
+		return off, true
+	}
+	return 0, false
+}
+
+// trim removes the gap that ends at top, if any, and returns where it began.
+func (g *gaps) trim(top int64) int64 {
+	if n := len(*g); n > 0 && (*g)[n-1].off+(*g)[n-1].size == top {
+		off := (*g)[n-1].off
+		*g = (*g)[:n-1]
+		return off
+	}
+	return top
+}
+
+// give adds a stretch, joining its neighbours.
+func (g *gaps) give(off, size int64) {
+	i := sort.Search(len(*g), func(i int) bool { return (*g)[i].off > off })
+	*g = append(*g, gap{})
+	copy((*g)[i+1:], (*g)[i:])
+	(*g)[i] = gap{off, size}
+	if i+1 < len(*g) && off+size == (*g)[i+1].off {
+		(*g)[i].size += (*g)[i+1].size
+		*g = append((*g)[:i+1], (*g)[i+2:]...)
+	}
+	if i > 0 && (*g)[i-1].off+(*g)[i-1].size == off {
+		(*g)[i-1].size += (*g)[i].size
+		*g = append((*g)[:i], (*g)[i+1:]...)
+	}
+}

@@ -1,0 +1,94 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+func acceptPool(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	a, err := ir.PoolAttrs(op)
+	if err != nil {
+		return err
+	}
+	n := len(a.Kernel)
+	if n != 1 && n != 2 {
+		return refuse(fmt.Sprintf("pools over %d dimensions; the engine takes 1 or 2", n))
+	}
+	for i := range n {
+		switch {
+		case a.Kernel[i] > int64(l.t.MaxPool):
+			return refuse(fmt.Sprintf("window of %d, the limit is %d", a.Kernel[i], l.t.MaxPool))
+		case a.Strides[i] > int64(l.t.MaxStride):
+			return refuse(fmt.Sprintf("stride of %d, the limit is %d", a.Strides[i], l.t.MaxStride))
+		case a.PadBefore[i] > int64(l.t.MaxPad):
+			return refuse(fmt.Sprintf("padding of %d, the limit is %d", a.PadBefore[i], l.t.MaxPad))
+		}
+	}
+	if op.Def.Name == "avg_pool" && a.CeilMode && !a.ExcludePadding {
+		return refuse("an average that counts padding cannot tell it from what ceil_mode adds")
+	}
+	return nil
+}
+
+// lowerPool slides a window on the planar engine (modelled: no recorded
+// program pools).
+func lowerPool(b *builder, op *ir.Op) error {
+	a, err := ir.PoolAttrs(op)
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	g := convGeometry{kh: 1, sy: 1}
+	n := len(a.Kernel) - 1
+	g.kw, g.sx, g.padLft = a.Kernel[n], a.Strides[n], a.PadBefore[n]
+	if n == 1 {
+		g.kh, g.sy, g.padTop = a.Kernel[0], a.Strides[0], a.PadBefore[0]
+	}
+	mode, factor := poolMax, 1.0
+	if op.Def.Name == "avg_pool" {
+		mode = poolAverage
+		if !a.ExcludePadding {
+			mode, factor = poolSum, 1/float64(g.kh*g.kw)
+		}
+	}
+	xi, di := asImage(x), asImage(b.resultOf(op.Results[0]))
+	if g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 {
+		b.copyTo(xi, di)
+		return nil
+	}
+	for i := range xi.dims[0] {
+		b.poolImage(xi.slice(0, i, 1, 1), di.slice(0, i, 1, 1), mode, factor, &g)
+	}
+	return nil
+}
+
+// poolImage pools one image, as many channels at a time as L2 holds.
+func (b *builder) poolImage(x, dst *surf, mode int, factor float64, g *convGeometry) {
+	row := align(x.w()*elemBytes, 16)
+	channels := min(x.dims[1], max(1, (b.t.L2Bytes-4096)/(row*g.kh)))
+	for c := int64(0); c < x.dims[1]; c += channels {
+		n := min(channels, x.dims[1]-c)
+		t := planar(peReduce).Set(td.PoolMode, mode).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
+		t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
+		if mode == poolMax {
+			t.Set(td.PaddingMode, paddingMax)
+		}
+		src, out := imageOperand(x.slice(1, c, n, 1), 1), imageOperand(dst.slice(1, c, n, 1), 1)
+		rows := min((b.t.L2Bytes-4096)/(n*row), src.ext[axH])
+		src.rows = rows
+		tile := int64(0)
+		if rows < src.ext[axH] {
+			tile = max((rows-g.kh)/g.sy+1, 1)
+		}
+		b.emit(t, src, nil, out, tile)
+	}
+}

@@ -1,0 +1,272 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// reduction is what a MIL reduction asks of the engines.
+type reduction struct {
+	pool   int  // planar mode
+	neural int  // operation over channels
+	mean   bool // divide by the count
+	square bool // square first
+	root   bool // square root last
+}
+
+var reductions = map[string]reduction{
+	"reduce_sum":        {pool: poolSum, neural: neSum},
+	"reduce_mean":       {pool: poolSum, neural: neSum, mean: true},
+	"reduce_max":        {pool: poolMax, neural: neMax},
+	"reduce_sum_square": {pool: poolSum, neural: neSum, square: true},
+}
+
+func acceptReduce(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	a, err := ir.ReduceAttrs(op)
+	if err != nil {
+		return err
+	}
+	if len(a.Axes) == 0 {
+		return refuse("no axis to reduce")
+	}
+	return nil
+}
+
+func lowerReduce(b *builder, op *ir.Op) error {
+	a, err := ir.ReduceAttrs(op)
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(op.Arg("x"))
+	if err != nil {
+		return err
+	}
+	r := reductions[op.Def.Name]
+	if r.square {
+		sq := b.temp(x.dims)
+		b.two(peMul, false, x, x, sq)
+		x = sq
+	}
+	dst := b.resultOf(op.Results[0])
+	return b.reduce(x, dst, a.Axes, r)
+}
+
+// reduce writes the reduction of x over the axes to dst, whose dimensions are
+// those of x with ones at the axes, or without them.
+func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
+	kept := append([]int64(nil), x.dims...)
+	over := make([]bool, len(x.dims))
+	n := int64(1)
+	for _, a := range axes {
+		n *= kept[a]
+		kept[a], over[a] = 1, true
+	}
+	last := len(x.dims) - 1
+	factor := 1.0
+	if r.mean {
+		factor = 1 / float64(n)
+	}
+	if over[last] {
+		return b.reduceRows(x, dst, kept, over, r, factor)
+	}
+	// Channels are summed one axis at a time; the factor goes with the last.
+	for i, a := range axes {
+		d := append([]int64(nil), x.dims...)
+		d[a] = 1
+		y, f := b.temp(d), 1.0
+		if i == len(axes)-1 {
+			y, f = dst.reshape(d), factor
+			if y == nil {
+				y = b.temp(d)
+				defer func(y *surf) { b.moveTo(y, dst) }(y)
+			}
+		}
+		if err := b.reduceChannels(x, y, a, r, f); err != nil {
+			return err
+		}
+		x = y
+	}
+	return nil
+}
+
+// reduceRows reduces the last axis, with whatever others, on the planar engine.
+func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reduction, factor float64) error {
+	out := dst.reshape(kept)
+	if out == nil {
+		out = b.temp(kept)
+		defer func() { b.moveTo(out, dst) }()
+	}
+	return b.planarReduce(x, out, over, func() *td.Task {
+		return planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
+	}, r.pool == poolMax)
+}
+
+// planarReduce emits reduction tasks: kept axes become groups and channels,
+// reduced ones depth and rows; kept axes in excess are unrolled.
+func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, padMax bool) error {
+	type loop struct{ n, xs, os int64 }
+	var keep, fold []loop
+	for i := range x.dims[:len(x.dims)-1] {
+		if x.dims[i] == 1 {
+			continue
+		}
+		l := loop{x.dims[i], x.stride[i], out.stride[i]}
+		list := &keep
+		if over[i] {
+			list, l.os = &fold, 0
+		}
+		if k := len(*list); k > 0 && (*list)[k-1].xs == l.xs*l.n && (*list)[k-1].os == l.os*l.n {
+			(*list)[k-1] = loop{(*list)[k-1].n * l.n, l.xs, l.os}
+			continue
+		}
+		*list = append(*list, l)
+	}
+	if len(fold) > 2 {
+		return fmt.Errorf("reduction over %d separate axes; a task folds two beside the row", len(fold))
+	}
+	for len(fold) < 2 {
+		fold = append([]loop{{1, x.stride[0], 0}}, fold...)
+	}
+	budget := b.t.L2Bytes - 4096 - b.l2floor
+	row := align(x.w()*elemBytes, 16) * fold[0].n * fold[1].n
+	if row > budget {
+		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
+	}
+	var run func(keep []loop, xo, oo int64)
+	run = func(keep []loop, xo, oo int64) {
+		n := int64(1)
+		for _, l := range keep {
+			n *= l.n
+		}
+		if len(keep) > 2 || n*row > budget || len(keep) > 0 && keep[len(keep)-1].n > int64(b.t.MaxChannels) || len(keep) == 2 && keep[0].n > int64(b.t.MaxGroups) {
+			l := keep[0]
+			if len(keep) > 2 || l.n == 1 {
+				for i := range l.n {
+					run(keep[1:], xo+i*l.xs, oo+i*l.os)
+				}
+				return
+			}
+			half := l.n / 2
+			rest := keep[1:]
+			run(append([]loop{{half, l.xs, l.os}}, rest...), xo, oo)
+			run(append([]loop{{l.n - half, l.xs, l.os}}, rest...), xo+half*l.xs, oo+half*l.os)
+			return
+		}
+		for len(keep) < 2 {
+			keep = append([]loop{{1, x.stride[0], out.stride[0]}}, keep...)
+		}
+		t := make()
+		if padMax {
+			t.Set(td.PaddingMode, paddingMax)
+		}
+		in := &operand{buf: x.buf, off: xo, pix: x.pix,
+			ext:    [5]int64{keep[0].n, fold[0].n, keep[1].n, fold[1].n, x.w()},
+			stride: [4]int64{keep[0].xs, fold[0].xs, keep[1].xs, fold[1].xs}}
+		in.rows = in.ext[axH]
+		res := &operand{buf: out.buf, off: oo,
+			ext:    [5]int64{keep[0].n, 1, keep[1].n, 1, 1},
+			stride: [4]int64{keep[0].os, 64, keep[1].os, 64}}
+		b.emitReduce(t, in, nil, res)
+	}
+	run(keep, x.off, out.off)
+	return nil
+}
+
+// emitReduce emits a reduction. Recorded reductions say the input's extents in
+// the output registers too.
+func (b *builder) emitReduce(t *td.Task, src1, src2, dst *operand) {
+	dst.ext = [5]int64{src1.ext[axG], src1.ext[axD], src1.ext[axC], src1.ext[axH], src1.ext[axW]}
+	b.emit(t, src1, src2, dst, src1.ext[axH])
+}
+
+// reduceChannels reduces axis a, which is not the last, on the neural engine:
+// that axis becomes the channels.
+func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64) error {
+	last := len(x.dims) - 1
+	var perm []int
+	for i := range x.dims {
+		if i != a && i != last {
+			perm = append(perm, i)
+		}
+	}
+	xs, os := x.clone(), out.clone()
+	xs.dims, xs.stride = nil, nil
+	os.dims, os.stride = nil, nil
+	for _, i := range perm {
+		xs.dims, xs.stride = append(xs.dims, x.dims[i]), append(xs.stride, x.stride[i])
+		os.dims, os.stride = append(os.dims, out.dims[i]), append(os.stride, out.stride[i])
+	}
+	xs.dims, xs.stride = append(xs.dims, x.w()), append(xs.stride, elemBytes)
+	os.dims, os.stride = append(os.dims, x.w()), append(os.stride, elemBytes)
+	n, err := newNest(xs, os)
+	if err != nil {
+		return err
+	}
+	n.merge()
+	free := (b.t.L2Bytes - 4096) / x.dims[a]
+	n.channelPieces(b, free, func(p *nest) {
+		src, dst := p.operand(0), p.operand(1)
+		// The nest's last loop is the rows, the ones before depth and groups.
+		g, d, h := int64(1), int64(1), int64(1)
+		var st [2][3]int64
+		for k := range st {
+			st[k] = [3]int64{x.stride[a], x.stride[a], rowBytes(x.w())}
+		}
+		for j, i := 0, len(p.dims)-1; i >= 0; i, j = i-1, j+1 {
+			switch j {
+			case 0:
+				h, st[0][2], st[1][2] = p.dims[i], p.stride[0][i], p.stride[1][i]
+			case 1:
+				d, st[0][1], st[1][1] = p.dims[i], p.stride[0][i], p.stride[1][i]
+			case 2:
+				g, st[0][0], st[1][0] = p.dims[i], p.stride[0][i], p.stride[1][i]
+			}
+		}
+		src.ext = [5]int64{g, d, x.dims[a], h, x.w()}
+		src.stride = [4]int64{st[0][0], st[0][1], x.stride[a], st[0][2]}
+		dst.ext = [5]int64{g, d, 1, h, x.w()}
+		dst.stride = [4]int64{st[1][0], st[1][1], st[1][2], st[1][2]}
+		t := neural(r.neural).Set(td.PostScale, half(factor))
+		if r.neural == neMax {
+			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
+		}
+		row := x.dims[a] * d * g * align(x.w()*elemBytes, 16)
+		tile := int64(0)
+		if rows := (b.t.L2Bytes - 4096) / row; rows < h {
+			tile = max(rows, 1)
+		}
+		b.emit(t, src, nil, dst, tile)
+	})
+	return nil
+}
+
+// channelPieces walks a nest in pieces of at most three loops whose rows of
+// all but the last loop fit the budget.
+func (n *nest) channelPieces(b *builder, free int64, emit func(p *nest)) {
+	if len(n.dims) <= 3 && n.rowBytes(1) <= free && (len(n.dims) == 0 || n.rows() <= int64(b.t.MaxHeight)) {
+		emit(n)
+		return
+	}
+	if len(n.dims) > 3 {
+		for i := range n.dims[0] {
+			p := n.window(0, i, 1)
+			p.remove(0)
+			p.channelPieces(b, free, emit)
+		}
+		return
+	}
+	for i, d := range n.dims {
+		if d > 1 {
+			n.window(i, 0, d/2).channelPieces(b, free, emit)
+			n.window(i, d/2, d-d/2).channelPieces(b, free, emit)
+			return
+		}
+	}
+	b.fail("a row of %d elements with all its channels does not fit L2", n.w)
+}

@@ -1,0 +1,157 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Rule says how one family of operations becomes tasks.
+type Rule struct {
+	Name string
+	Ops  []string
+	Doc  string
+	// Moves marks rules that move data and compute nothing.
+	Moves  bool
+	accept func(op *ir.Op, l *limits) error
+	lower  func(b *builder, op *ir.Op) error
+}
+
+// Rules is the one list of rules.
+var Rules = []*Rule{
+	{Name: "convolution", Ops: []string{"conv"}, accept: acceptConv, lower: lowerConv,
+		Doc: "multiply tasks, cut so that kernels stay resident"},
+	{Name: "linear", Ops: []string{"linear"}, accept: acceptMatmul, lower: lowerLinear,
+		Doc: "rows turned into channels, then a 1x1 convolution that stores its result turned back"},
+	{Name: "matmul", Ops: []string{"matmul"}, accept: acceptMatmul, lower: lowerMatmul,
+		Doc: "as linear with a constant; with two runtime operands x is the kernel and y the image"},
+	{Name: "elementwise", Ops: []string{"add", "sub", "mul", "maximum", "minimum", "real_div"}, accept: acceptBinary, lower: lowerBinary,
+		Doc: "planar engine; scalar constants in its scale and bias registers"},
+	{Name: "square", Ops: []string{"square"}, accept: acceptMove, lower: lowerSquare, Doc: "planar product with itself"},
+	{Name: "abs", Ops: []string{"abs"}, accept: acceptMove, lower: lowerAbs, Doc: "planar absolute value"},
+	{Name: "relu", Ops: []string{"relu"}, accept: acceptMove, lower: lowerRelu, Doc: "neural-engine clamp"},
+	{Name: "clip", Ops: []string{"clip", "relu6"}, accept: acceptClip, lower: lowerClip, Doc: "planar maximum and minimum with constants"},
+	{Name: "table", Ops: tableOpNames(), accept: acceptTable, lower: lowerTable, Doc: "lookup table of 33 knots"},
+	{Name: "reduce", Ops: []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_sum_square"}, accept: acceptReduce, lower: lowerReduce,
+		Doc: "planar engine over rows, neural engine over channels"},
+	{Name: "softmax", Ops: []string{"softmax"}, accept: acceptSoftmax, lower: lowerSoftmax,
+		Doc: "maximum, difference, 2^t by table, reciprocal of the sum, product"},
+	{Name: "layer_norm", Ops: []string{"layer_norm"}, accept: acceptLayerNorm, lower: lowerLayerNorm,
+		Doc: "mean, reciprocal deviation, normalisation with the pair in L2; scale and shift as constants"},
+	{Name: "pool", Ops: []string{"max_pool", "avg_pool"}, accept: acceptPool, lower: lowerPool, Doc: "planar window (modelled)"},
+	{Name: "concat", Ops: []string{"concat"}, Moves: true, accept: acceptConcat, lower: lowerConcat, Doc: "copies behind each other"},
+	{Name: "stack", Ops: []string{"stack"}, Moves: true, accept: acceptMove, lower: lowerStack, Doc: "copies along a new axis"},
+	{Name: "split", Ops: []string{"split"}, Moves: true, accept: acceptMove, lower: lowerSplit, Doc: "views"},
+	{Name: "slice", Ops: []string{"slice_by_index", "slice_by_size"}, Moves: true, accept: acceptSlice, lower: lowerSlice, Doc: "views"},
+	{Name: "pad", Ops: []string{"pad"}, Moves: true, accept: acceptPad, lower: lowerPad, Doc: "fill and copy"},
+	{Name: "transpose", Ops: []string{"transpose"}, Moves: true, accept: acceptMove, lower: lowerTranspose,
+		Doc: "a view, or a pass that exchanges channels and width"},
+	{Name: "reshape", Ops: []string{"reshape", "expand_dims", "squeeze"}, Moves: true, accept: acceptReshape, lower: lowerReshape,
+		Doc: "a view where rows stay whole, else a copy through single elements"},
+	{Name: "identity", Ops: []string{"identity"}, Moves: true, accept: acceptMove, lower: lowerAlias, Doc: "nothing"},
+}
+
+func tableOpNames() []string {
+	ns := []string{"gelu"}
+	for n := range tableOps {
+		ns = append(ns, n)
+	}
+	sort.Strings(ns)
+	return ns
+}
+
+var ruleByOp = func() map[string]*Rule {
+	m := map[string]*Rule{}
+	for _, r := range Rules {
+		for _, n := range r.Ops {
+			m[n] = r
+		}
+	}
+	return m
+}()
+
+func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Name] }
+
+// Refusal is why the engine does not run an operation.
+type Refusal struct{ Reason string }
+
+func (r *Refusal) Error() string { return r.Reason }
+
+func refuse(reason string) error { return &Refusal{reason} }
+
+// Accept reports which rule lowers an operation for a target, or why none
+// does. moves says that the rule only moves data.
+func Accept(op *ir.Op, t *target.Table) (rule string, moves bool, err error) {
+	r := ruleFor(op)
+	if r == nil {
+		return "", false, refuse("no rule lowers " + op.Def.Name)
+	}
+	err = r.accept(op, &limits{t: t})
+	var no *Refusal
+	if err != nil && !errors.As(err, &no) {
+		err = refuse(err.Error())
+	}
+	return r.Name, r.Moves, err
+}
+
+// limits checks operands against a target's table.
+type limits struct{ t *target.Table }
+
+// tensors checks every tensor of an operation: element type, rank, extents.
+func (l *limits) tensors(op *ir.Op) error {
+	var err error
+	note := func(name string, v *ir.Value, operand bool) {
+		if err != nil || operand && v.IsConst() && !v.Type.DType.IsFloat() {
+			return
+		}
+		err = l.tensor(name, v)
+	}
+	op.Operands(func(p *ir.Param, v *ir.Value) { note(p.Name, v, true) })
+	for _, r := range op.Results {
+		note("result", r, false)
+	}
+	return err
+}
+
+func (l *limits) tensor(name string, v *ir.Value) error {
+	t := v.Type
+	scalar := v.IsConst() && t.Elems() == 1
+	switch {
+	case t.Kind != ir.Tensor:
+		return refuse(fmt.Sprintf("%s is a %s", name, t))
+	case scalar && t.DType.IsFloat():
+		return nil
+	case t.DType != ir.FP16 && t.DType.IsFloat():
+		return refuse(fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType))
+	case t.DType != ir.FP16:
+		return refuse(fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
+	case !t.Static():
+		return refuse(fmt.Sprintf("%s has an unknown dimension: %s", name, t))
+	case t.Rank() > l.t.MaxRank:
+		return refuse(fmt.Sprintf("%s has rank %d, the limit is %d", name, t.Rank(), l.t.MaxRank))
+	case t.Elems() <= 0:
+		return refuse(name + " is empty")
+	}
+	for i, d := range t.Shape {
+		most := int64(l.t.MaxChannels)
+		if i == t.Rank()-1 {
+			most = int64(l.t.MaxWidth)
+		}
+		if d > most && !v.IsConst() {
+			return refuse(fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
+		}
+	}
+	return nil
+}
+
+func acceptClip(op *ir.Op, l *limits) error {
+	for _, p := range []string{"alpha", "beta"} {
+		if _, ok := ir.ArgFloat(op, p); !ok && op.Def.Name == "clip" {
+			return refuse(p + " is known only at run time")
+		}
+	}
+	return l.tensors(op)
+}

@@ -1,0 +1,110 @@
+package lower
+
+import (
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// runtimeProduct multiplies two matrices known only at run time: y is the image
+// (K channels, N pixels), x the kernel, read row by row where a core takes one
+// output, else rewritten into scratch in the order the kernel DMA reads.
+func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) error {
+	if tx {
+		s := b.temp([]int64{x.dims[1], x.dims[0]})
+		b.swapCopy(x, s)
+		x = s
+	}
+	if ty {
+		s := b.temp([]int64{y.dims[1], y.dims[0]})
+		b.swapCopy(y, s)
+		y = s
+	}
+	m, k, n := x.dims[0], x.dims[1], y.dims[1]
+	chunk := b.columnsInL2(k, n)
+	for first := int64(0); first < m; {
+		lanes, groups := b.runtimeLanes(m-first, k, chunk)
+		rows := min(m-first, td.Lanes*lanes*groups)
+		var kr kernelRows
+		if lanes == 1 {
+			kr = directRows(x.slice(0, first, rows, 1))
+		} else {
+			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
+		}
+		for col := int64(0); col < n; col += chunk {
+			c := min(chunk, n-col)
+			t := neural(neMultiply)
+			e.apply(t)
+			t.SetBool(td.KernelSurface, true).SetBool(td.KernelOn, true).SetBool(td.TDE, kr.buf.space == scratch)
+			cores := min(rows, td.Lanes)
+			t.Set(td.ActiveNE, log2up(cores)).Set(td.OCGSize, log2up(lanes)).Set(td.ENE, eneMask(int(cores)))
+			t.Set(td.ShMax, shMax(c))
+			for i := range cores {
+				t.SetBool(td.CoeffEn.At(int(i)), true).Set(td.CoeffSize.At(int(i)), int(kr.size))
+				b.touch(fixup{len(b.tasks), td.KBase0, td.KBE0, td.CoeffBase.At(int(i)), kr.buf, kr.off + i*kr.step})
+			}
+			b.emit(t, b.matrixOperand(y.slice(1, col, c, 1)), nil, b.matrixOperand(dst.slice(0, first, rows, 1).slice(1, col, c, 1)), 0)
+		}
+		first += rows
+	}
+	return nil
+}
+
+// runtimeLanes chooses, for rows of k elements still to do, the outputs of one
+// core in a group (a power of two up to 8, what interleaving stores) and how
+// many groups one task takes.
+func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
+	most := b.t.KernelStream / td.Lanes
+	if pixels > int64(b.t.StreamPixels) {
+		most = b.t.KernelBytes
+	}
+	for lanes = 8; lanes > 1; lanes /= 2 {
+		plane := lanes * k * elemBytes
+		if rows < td.Lanes*lanes || align(plane, 64) > most {
+			continue
+		}
+		if plane%64 != 0 { // groups would not follow each other
+			return lanes, 1
+		}
+		return lanes, min(rows/(td.Lanes*lanes), most/plane)
+	}
+	return 1, 1
+}
+
+// kernelRows is where the parts of a runtime kernel lie: core i's at
+// off + i*step.
+type kernelRows struct {
+	buf             *buffer
+	off, step, size int64
+}
+
+// directRows reads rows in place, one a core.
+func directRows(x *surf) kernelRows {
+	return kernelRows{x.buf, x.off, x.stride[0], align(x.dims[1]*elemBytes, 64)}
+}
+
+// stageKernel copies rows into scratch so that each core's part holds, group
+// after group, k rows of lanes elements.
+func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
+	k := x.dims[1]
+	plane := lanes * k * elemBytes
+	step := align(plane*groups, 64)
+	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
+	group := td.Lanes * lanes
+	// One task a run of groups that L2 holds.
+	run := max(1, (b.t.L2Bytes-4096)/(group*align(k*elemBytes, 16)))
+	for g := int64(0); g < groups; g += run {
+		n := min(run, groups-g)
+		src := x.slice(0, g*group, n*group, 1)
+		in := &operand{
+			buf: src.buf, off: src.off, pix: src.pix,
+			ext:    [5]int64{n, 1, group, 1, k},
+			stride: [4]int64{group * src.stride[0], group * src.stride[0], src.stride[0], src.stride[0]},
+		}
+		out := &operand{
+			buf: buf, off: g * align(plane, 64), inter: lanes,
+			ext:    in.ext,
+			stride: [4]int64{align(plane, 64), step * td.Lanes, step, align(plane, 64)},
+		}
+		b.emit(planar(peOne), in, nil, out, 0)
+	}
+	return kernelRows{buf, 0, step, step}
+}

@@ -1,0 +1,227 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+const elemBytes = 2 // fp16
+
+// space is where a buffer lives.
+type space uint8
+
+const (
+	inPort space = iota
+	outPort
+	scratch
+	constant
+)
+
+// buffer is one window or part of a window that tasks address.
+type buffer struct {
+	space     space
+	size      int64
+	bar       int   // buffer-access register, set by the planner
+	off       int64 // byte offset in it, set by the planner (constants: by the section)
+	def, last int   // first and last task that touches it
+	port      int   // index among the procedure's inputs or outputs
+}
+
+// surf is a strided window of a buffer: the place of one tensor. The last
+// dimension is contiguous; stride[i] counts bytes for every other dimension.
+type surf struct {
+	buf    *buffer
+	off    int64 // bytes, a multiple of 64
+	pix    int64 // elements that rows start later than off; only a source may have some
+	dims   []int64
+	stride []int64 // stride[len-1] is elemBytes
+}
+
+func align(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// rowBytes is the bytes of a row of w elements in a surface of its own.
+func rowBytes(w int64) int64 { return align(w*elemBytes, 64) }
+
+// canonicalStrides returns the strides of a tensor in a buffer of its own and
+// the buffer's size.
+func canonicalStrides(dims []int64) (stride []int64, size int64) {
+	stride = make([]int64, len(dims))
+	n := len(dims) - 1
+	stride[n] = elemBytes
+	size = rowBytes(dims[n])
+	for i := n - 1; i >= 0; i-- {
+		stride[i] = size
+		size *= dims[i]
+	}
+	return stride, size
+}
+
+// tensorDims returns a value's dimensions, at least one.
+func tensorDims(t ir.Type) []int64 {
+	if len(t.Shape) == 0 {
+		return []int64{1}
+	}
+	return append([]int64(nil), t.Shape...)
+}
+
+// inBuffer returns the canonical surface of a tensor at the start of buf.
+func inBuffer(buf *buffer, dims []int64) *surf {
+	st, _ := canonicalStrides(dims)
+	return &surf{buf: buf, dims: dims, stride: st}
+}
+
+func (s *surf) w() int64 { return s.dims[len(s.dims)-1] }
+
+func (s *surf) elems() int64 {
+	n := int64(1)
+	for _, d := range s.dims {
+		n *= d
+	}
+	return n
+}
+
+// isCanonical reports whether the surface is laid out as one of its own.
+func (s *surf) isCanonical() bool {
+	if s.pix != 0 {
+		return false
+	}
+	st, _ := canonicalStrides(s.dims)
+	for i, d := range s.dims {
+		if d > 1 && s.stride[i] != st[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// slice narrows dimension i to n elements from begin, in steps; a step other
+// than one needs a dimension other than the last.
+func (s *surf) slice(i int, begin, n, step int64) *surf {
+	v := s.clone()
+	v.dims[i] = n
+	if i < len(s.dims)-1 {
+		v.off += begin * s.stride[i]
+		v.stride[i] *= step
+		return v
+	}
+	at := s.pix + begin
+	v.off += at * elemBytes / 64 * 64
+	v.pix = at % (64 / elemBytes)
+	return v
+}
+
+func (s *surf) clone() *surf {
+	v := *s
+	v.dims = append([]int64(nil), s.dims...)
+	v.stride = append([]int64(nil), s.stride...)
+	return &v
+}
+
+// permute reorders dimensions; the last must stay last.
+func (s *surf) permute(perm []int) *surf {
+	v := s.clone()
+	for i, p := range perm {
+		v.dims[i], v.stride[i] = s.dims[p], s.stride[p]
+	}
+	return v
+}
+
+// reshape returns the same bytes under other dimensions, or nil when they
+// would have to move.
+func (s *surf) reshape(dims []int64) *surf {
+	// Work on (extent, stride) factors, from the slow end, skipping ones.
+	var src [][2]int64
+	for i, d := range s.dims {
+		if d != 1 {
+			src = append(src, [2]int64{d, s.stride[i]})
+		}
+	}
+	v := &surf{buf: s.buf, off: s.off, pix: s.pix, dims: append([]int64(nil), dims...), stride: make([]int64, len(dims))}
+	j := len(src) - 1
+	for i := len(dims) - 1; i >= 0; {
+		if dims[i] == 1 {
+			i--
+			continue
+		}
+		if j < 0 {
+			return nil
+		}
+		// Take source dimensions until they cover dims[i], merging where contiguous.
+		have, st := src[j][0], src[j][1]
+		j--
+		for have < dims[i] {
+			if j < 0 || src[j][1] != have*st {
+				return nil
+			}
+			have *= src[j][0]
+			j--
+		}
+		// Split what was merged among target dimensions.
+		for have > 1 && i >= 0 {
+			if have%dims[i] != 0 {
+				return nil
+			}
+			v.stride[i] = st
+			st *= dims[i]
+			have /= dims[i]
+			i--
+		}
+		if have != 1 {
+			return nil
+		}
+	}
+	if j >= 0 {
+		return nil
+	}
+	// Strides of ones are free; give them those of a plain layout.
+	next := int64(elemBytes)
+	n := len(dims) - 1
+	for i := n; i >= 0; i-- {
+		if dims[i] == 1 {
+			if i < n {
+				next = align(next, 64)
+			}
+			v.stride[i] = next
+		}
+		next = v.stride[i] * dims[i]
+	}
+	if dims[n] != 1 && v.stride[n] != elemBytes {
+		return nil
+	}
+	v.stride[n] = elemBytes
+	if dims[n] == 1 && v.pix != 0 && s.w() != 1 {
+		return nil
+	}
+	for i := range n {
+		if v.stride[i]%64 != 0 {
+			if dims[i] == 1 {
+				v.stride[i] = align(v.stride[i], 64)
+				continue
+			}
+			return nil
+		}
+	}
+	return v
+}
+
+// withLeadingOnes returns the surface with its rank raised to n.
+func (s *surf) withLeadingOnes(n int) *surf {
+	if len(s.dims) >= n {
+		return s
+	}
+	v := *s
+	k := n - len(s.dims)
+	lead := s.stride[0] * s.dims[0]
+	v.dims, v.stride = make([]int64, 0, n), make([]int64, 0, n)
+	for range k {
+		v.dims, v.stride = append(v.dims, 1), append(v.stride, align(lead, 64))
+	}
+	v.dims, v.stride = append(v.dims, s.dims...), append(v.stride, s.stride...)
+	return &v
+}
+
+// String is for internal errors.
+func (s *surf) String() string {
+	return fmt.Sprintf("%v strides %v offset %#x+%d", s.dims, s.stride, s.off, s.pix)
+}

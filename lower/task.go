@@ -1,0 +1,277 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// axes counts the five loops of a task, slow to fast.
+const (
+	axG, axD, axC, axH, axW = 0, 1, 2, 3, 4
+)
+
+// l2Place is where a tensor lies in L2: byte address and byte strides of the
+// group, depth, channel and row loops.
+type l2Place struct {
+	base   int64
+	stride [4]int64
+}
+
+// operand is one tensor of a task: extents of the five loops, and either a
+// window of a buffer or a place in L2.
+type operand struct {
+	ext    [5]int64
+	buf    *buffer // nil: in L2
+	off    int64   // bytes in buf, a multiple of 64
+	stride [4]int64
+	pix    int64 // source only
+	inter  int64 // channels interleaved in a row, 0 for one
+	l2     l2Place
+	swap   bool  // stored with channels and width exchanged
+	rows   int64 // rows of a source that are on chip at once; 0 for those of the tile
+}
+
+// fixup is a task field that the planner completes: the buffer-access register
+// and offset of one stream.
+type fixup struct {
+	task              int
+	bar, enable, base td.Field
+
+	buf *buffer
+	off int64
+}
+
+// newTask returns a task with the words that every recorded task shares.
+func newTask() *td.Task {
+	t := td.New()
+	t.Set(td.Word20, 0x2041).Set(td.Ox, 1).Set(td.Oy, 1).Set(td.MACWord20, 1)
+	t.Set(td.Kw, 1).Set(td.Kh, 1).Set(td.Sx, 1).Set(td.Sy, 1)
+	t.Set(td.InFmt, 2).Set(td.OutFmt, 2).Set(td.Source1, 1)
+	t.Set(td.Word40, 0x100)
+	t.Set(td.NumGroups, 1).Set(td.UnicastCin, 1)
+	for i := range td.Lanes {
+		t.Set(td.CoeffCacheHint.At(i), 2).Set(td.CoeffSize.At(i), 64)
+	}
+	for i := range 4 {
+		t.Set(td.StreamConfig.At(i), 0x80).Set(td.StreamSize.At(i), 64)
+	}
+	t.Set(td.SrcCacheHint, 2).Set(td.SrcReuse, 8).Set(td.SrcNoReuse, 8).Set(td.SrcInterleave, 1)
+	t.Set(td.Src2Config, 0x8880>>1)
+	t.Set(td.DstCacheHint, 3).Set(td.DstInterleave, 1)
+	return t
+}
+
+// planar returns a planar-engine task of the given type with identity scales.
+func planar(typ int) *td.Task {
+	t := newTask()
+	t.Set(td.PlanarType, typ)
+	t.Set(td.PEScale, 0x3c00).Set(td.PEPreScale, 0x3c00).Set(td.PEFinal, int(math.Float32bits(1)))
+	t.Set(td.PalettizeBits, 8)
+	return t
+}
+
+// neural returns a neural-engine task of the given operation.
+func neural(op int) *td.Task {
+	t := newTask()
+	t.Set(td.TaskNID, 1)
+	t.Set(td.KernelFmt, 2).Set(td.PalettizeBits, 8).Set(td.BinaryPoint, 14)
+	t.Set(td.NEOp, op).Set(td.PostScale, 0x3c00)
+	return t
+}
+
+// Operations of the neural engine (lower/td, NE.Op).
+const (
+	neMultiply = 0
+	neSum      = 8
+	neMax      = 11
+	neCopy     = 12
+)
+
+// Types of planar work (lower/td, Common.PlanarType).
+const (
+	peOne       = 2
+	peTwo       = 3
+	pePair      = 4
+	peReduce    = 5
+	peReduceTwo = 6
+	peAdd       = 0
+	peMul       = 1
+	peMax       = 2
+	peMin       = 3
+	poolSum     = 0
+	poolAverage = 1
+	poolMax     = 2
+	poolMin     = 3
+	peRecip     = 1
+	peRsqrt     = 2
+	paddingMax  = 2
+	nonlinRelu  = 1
+	nonlinTable = 2
+)
+
+// Buffer-access registers of a procedure: outputs from BarFirstPort on, then
+// inputs.
+const (
+	BarConstants = 1
+	BarScratch   = 3
+	BarFirstPort = 4
+)
+
+// half returns the bits of the fp16 nearest to f.
+func half(f float64) int { return int(float16.Fromfloat32(float32(f)).Bits()) }
+
+// emit completes a task from its operands and appends it. src2 may be nil. tile
+// is the height of a tile, 0 for the whole.
+func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
+	idx := len(b.tasks)
+	t.Set(td.Win, int(src1.ext[axW])).Set(td.Hin, int(src1.ext[axH])).Set(td.Din, int(src1.ext[axD])).Set(td.Cin, int(src1.ext[axC]))
+	t.Set(td.Wout, int(dst.ext[axW])).Set(td.Hout, int(dst.ext[axH])).Set(td.Dout, int(dst.ext[axD])).Set(td.Cout, int(dst.ext[axC]))
+	t.Set(td.NumGroups, int(src1.ext[axG]))
+	if tile == 0 {
+		tile = max(dst.ext[axH], 1)
+	}
+	t.Set(td.TileHeight, int(tile))
+	b.source1(t, src1, idx)
+	if src2 != nil {
+		t.SetBool(td.PETwo, true).Set(td.In2Fmt, 2)
+		b.source2(t, src2, idx)
+	}
+	b.result(t, dst, idx)
+	if t.Get(td.PlanarType) != 0 {
+		t.Set(td.PatchWidth, log2up(max(dst.ext[axW], 16)))
+	}
+	if err := t.Err(); err != nil && b.err == nil {
+		b.err = fmt.Errorf("task %d: %w", idx, err)
+	}
+	b.tasks = append(b.tasks, t)
+	b.infos = append(b.infos, TaskInfo{Op: b.op, Rule: b.rule, Kind: taskKind(t)})
+}
+
+func (b *builder) source1(t *td.Task, o *operand, idx int) {
+	l2 := o.l2
+	if o.buf != nil {
+		l2 = b.stage(o, t.Int(td.TileHeight))
+		t.SetBool(td.SrcEn, true).SetBool(td.SrcLoc, true).Set(td.SrcNoReuse, 3).Set(td.SrcDependency, 3)
+		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
+		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
+		t.Set(td.PixelOffset, int(o.pix)).Set(td.SrcInterleave, int(max(o.inter, 1)))
+		t.Set(td.SrcType, 2).Set(td.SrcCfgRest, 0x50017)
+		b.touch(fixup{idx, td.RBase0, td.RBE0, td.SrcBase, o.buf, o.off})
+	} else {
+		t.Set(td.SrcCfgRest, 0x12)
+	}
+	setL2(t, td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, l2)
+	t.SetBool(td.Swap1, o.swap)
+}
+
+func (b *builder) source2(t *td.Task, o *operand, idx int) {
+	l2 := o.l2
+	if o.buf != nil {
+		l2 = b.stage(o, t.Int(td.TileHeight))
+		t.SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
+		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
+		t.Set(td.Src2Truncate, 3).Set(td.Src2MemFmt, 2).Set(td.PixelOffset.At(1), int(o.pix))
+		if o.inter > 1 {
+			t.Set(td.Src2Interleave, int(o.inter))
+		}
+		b.touch(fixup{idx, td.RBase1, td.RBE1, td.Src2Base, o.buf, o.off})
+	}
+	setL2(t, td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, l2)
+	t.SetBool(td.Swap2, o.swap)
+}
+
+func (b *builder) result(t *td.Task, o *operand, idx int) {
+	if o.buf == nil {
+		t.SetBool(td.TBE, true).Set(td.ResCfgRest, 0x50017)
+		setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, o.l2)
+	} else {
+		t.SetBool(td.DstEn, true).SetBool(td.DstLoc, true).Set(td.DstL2BfrMode, 1)
+		t.Set(td.DstRow, int(o.stride[axH])).Set(td.DstPlane, int(o.stride[axC])).Set(td.DstDepth, int(o.stride[axD])).Set(td.DstGroup, int(o.stride[axG]))
+		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).Set(td.DstZeroLast, 1)
+		t.Set(td.DstInterleave, int(max(o.inter, 1)))
+		t.Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50017)
+		// The result passes through L2 behind what the sources take there.
+		t.Set(td.L2Res, int(min(b.l2top, b.t.L2Bytes-16)))
+		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
+	}
+	if o.swap {
+		if t.Get(td.PlanarType) != 0 {
+			t.SetBool(td.SwapResult, true)
+		} else {
+			t.SetBool(td.SwapNE, true)
+		}
+	}
+	b.l2top = b.l2floor // staging of the next task starts over above what is kept
+}
+
+func setL2(t *td.Task, base, ch, row, depth, group td.Field, p l2Place) {
+	t.Set(base, int(p.base)).Set(ch, int(p.stride[axC])).Set(row, int(p.stride[axH])).Set(depth, int(p.stride[axD])).Set(group, int(p.stride[axG]))
+}
+
+// touch records that a task's stream uses a buffer.
+func (b *builder) touch(f fixup) {
+	if f.buf.def < 0 {
+		f.buf.def = f.task
+	}
+	f.buf.last = f.task
+	b.fixups = append(b.fixups, f)
+}
+
+// l2Layout lays a tensor out in L2 from base as recorded tasks do, rows
+// outermost, then channels, then elements; every step a multiple of 16 bytes.
+// It returns the bytes taken.
+func l2Layout(base int64, ext [5]int64, rows int64, swap bool) (l2Place, int64) {
+	c, w := ext[axC], ext[axW]
+	if swap {
+		c, w = w, c
+	}
+	ch := align(w*elemBytes, 16)
+	row := ch * c
+	depth := row * rows
+	group := depth * ext[axD]
+	return l2Place{base, [4]int64{group, depth, ch, row}}, group * ext[axG]
+}
+
+// staging returns the bytes that a source read by DMA takes in L2 with tiles of
+// the given height.
+func staging(ext [5]int64, rows int64, swap bool) int64 {
+	_, n := l2Layout(0, ext, min(rows, ext[axH]), swap)
+	return n
+}
+
+// stage gives a source that comes by DMA its place in L2.
+func (b *builder) stage(o *operand, tile int) l2Place {
+	rows := o.rows
+	if rows == 0 {
+		rows = int64(tile)
+	}
+	rows = min(rows, o.ext[axH])
+	p, n := l2Layout(b.l2top, o.ext, rows, o.swap)
+	b.l2top += align(n, 64)
+	if b.l2top > b.t.L2Bytes && b.err == nil {
+		b.err = fmt.Errorf("task %d: sources take %d bytes of L2, the limit is %d", len(b.tasks), b.l2top, b.t.L2Bytes)
+	}
+	return p
+}
+
+func log2up(n int64) int {
+	k := 0
+	for int64(1)<<k < n {
+		k++
+	}
+	return k
+}
+
+func taskKind(t *td.Task) string {
+	if t.Get(td.PlanarType) != 0 {
+		return "planar"
+	}
+	if t.Get(td.NEOp) == neMultiply {
+		return "multiply"
+	}
+	return "neural"
+}

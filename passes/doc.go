@@ -1,0 +1,14 @@
+// Package passes rewrites a program step by step until every operation has a
+// place, engine or CPU, and the operations stand in steps that one dispatch or
+// one CPU call runs.
+//
+// In: an ir.Program as the front end built it. Out: a State whose function has
+// constants folded, dead code gone, ranks and epilogues normalised, every
+// operation placed with a reason, and whose Steps are the order of execution.
+//
+// What always holds: List is the one list of passes, with the reason for each
+// place in the order; the verifier accepts the program between any two of them;
+// positions of the source survive; nothing depends on map order. The package
+// knows no lowering rule: what the engine takes is asked through
+// Options.Accept and Options.CanFuse.
+package passes

@@ -1,0 +1,164 @@
+package passes
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Pass is one row of the list.
+type Pass struct {
+	Name string
+	Doc  string
+	Why  string // why it stands where it stands
+	run  func(s *State) error
+}
+
+// List is every pass in order.
+var List = []Pass{
+	{"select-function", "keep the function that is compiled", "everything after works on one function", selectFunction},
+	{"resolve-shapes", "give flexible inputs their default shapes and infer all others", "later passes ask for known dimensions", resolveShapes},
+	{"convert-precision", "with fp16 precision, compute in fp16 what the engine takes", "before folding, so that converted constants fold", convertPrecision},
+	{"keep-reference", "set a placed copy aside, for the interpreter to run", "after what the user asked for, before anything that must not change the results", keepReference},
+	{"fold-constants", "compute what depends on constants alone, compressed weights included", "patterns below look for constants", foldConstants},
+	{"normalise", "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that change nothing", "needs folded constants; fewer forms for the passes below", normalise},
+	{"fold-scale-bias", "fold constant factors and addends into the weights and bias of the product before them", "after normalise has turned batch norms into factors and addends", foldScaleBias},
+	{"legalise", "rewrite what a limit of the target forbids and a rearrangement allows", "on final weights, before placement asks for the limits", legalise},
+	{"drop-dead-code", "drop operations that nothing uses", "the passes above leave some; placement should not count them", dropDeadCode},
+	{"place", "engine or CPU for every operation, with the reason", "all rewriting of operations is done", place},
+	{"fuse-epilogue", "let factors, clamps and tables ride on the product before them", "only what stands on the engine fuses", fuseEpilogue},
+	{"cut-steps", "order operations into steps: one engine procedure or one CPU call each, as few as dependences allow", "fused operations move together", cutSteps},
+}
+
+// Options steer a run.
+type Options struct {
+	Target    *target.Table
+	Func      string // function to compile, "" for main or the only one
+	Precision string // "declared" or "fp16"
+	// Accept reports the rule that lowers an operation and whether it only
+	// moves data, or why the engine does not run it.
+	Accept func(op *ir.Op) (rule string, moves bool, err error)
+	// CanFuse reports whether e may ride on lead behind the operations before.
+	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
+
+	PrintAfter   []string // names of passes, "all" for every one
+	PrintChanged bool
+	VerifyEach   bool
+	Log          io.Writer
+}
+
+// State is the program between two passes.
+type State struct {
+	Options
+	Program *ir.Program
+	Func    *ir.Func
+	Fused   map[*ir.Op][]*ir.Op // leading operation -> what rides on it
+	Steps   []*Step
+	Timings []Timing
+	// Reference is the function as keep-reference found it.
+	Reference *ir.Func
+
+	fresh int // values named by passes
+}
+
+// Timing is what one pass took.
+type Timing struct {
+	Pass string
+	Time time.Duration
+	Ops  int // operations afterwards
+}
+
+// Names returns the passes' names in order.
+func Names() []string {
+	var ns []string
+	for _, p := range List {
+		ns = append(ns, p.Name)
+	}
+	return ns
+}
+
+// Known reports whether name is a pass or "all".
+func Known(name string) bool {
+	for _, p := range List {
+		if p.Name == name {
+			return true
+		}
+	}
+	return name == "all"
+}
+
+// Run applies every pass to p.
+func Run(ctx context.Context, p *ir.Program, o Options) (*State, error) {
+	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}
+	var before []byte
+	for i := range List {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		pass := &List[i]
+		start := time.Now()
+		if err := s.runOne(pass); err != nil {
+			return nil, err
+		}
+		ops := 0
+		if s.Func != nil {
+			ops = len(s.Func.Body.Ops)
+		}
+		s.Timings = append(s.Timings, Timing{pass.Name, time.Since(start), ops})
+		if err := s.report(pass.Name, &before); err != nil {
+			return nil, err
+		}
+		if o.VerifyEach {
+			if err := ir.Verify(s.Program); err != nil {
+				return nil, fmt.Errorf("after pass %s: %w", pass.Name, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// runOne names the pass in whatever goes wrong in it.
+func (s *State) runOne(pass *Pass) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			name := "?"
+			if s.Func != nil {
+				name = s.Func.Name
+			}
+			panic(fmt.Sprintf("pass %s on function %s: %v", pass.Name, name, r))
+		}
+	}()
+	if err := pass.run(s); err != nil {
+		return fmt.Errorf("pass %s: %w", pass.Name, err)
+	}
+	return nil
+}
+
+// report prints the program after a pass where the options ask for it.
+func (s *State) report(name string, before *[]byte) error {
+	want := false
+	for _, n := range s.PrintAfter {
+		want = want || n == name || n == "all"
+	}
+	if s.Log == nil || !want && !s.PrintChanged {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := ir.Print(&b, s.Program); err != nil {
+		return err
+	}
+	if s.PrintChanged && bytes.Equal(b.Bytes(), *before) {
+		if !want {
+			fmt.Fprintf(s.Log, "// after %s: unchanged\n", name)
+			return nil
+		}
+	}
+	*before = append((*before)[:0], b.Bytes()...)
+	_, err := fmt.Fprintf(s.Log, "// after %s\n%s", name, b.Bytes())
+	return err
+}

@@ -1,0 +1,135 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// floatCast reports whether op converts between fp16 and fp32.
+func floatCast(op *ir.Op) bool {
+	if op.Def.Name != "cast" || len(op.Results) != 1 {
+		return false
+	}
+	from, to := op.Arg("x").Type.DType, op.Results[0].Type.DType
+	return from == ir.FP16 && to == ir.FP32 || from == ir.FP32 && to == ir.FP16
+}
+
+// place gives every operation a unit. An operation that the engine takes and
+// that computes goes there; one that only moves data goes there when what it
+// feeds or is fed by computes there; a conversion between fp16 and fp32 beside
+// the engine is part of the transfer; the rest goes to the CPU.
+func place(s *State) error {
+	moves := map[*ir.Op]bool{}
+	for _, op := range s.Func.Body.Ops {
+		rule, mv, err := s.Accept(op)
+		switch {
+		case floatCast(op):
+			op.Place = ir.Place{Unit: ir.Unplaced}
+		case err != nil:
+			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+		default:
+			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+			moves[op] = mv
+		}
+	}
+	s.dropIdleMoves(moves)
+	near := map[*ir.Value]bool{} // read by an operation on the engine
+	for _, op := range s.Func.Body.Ops {
+		if op.Place.Unit == ir.Engine {
+			op.Operands(func(_ *ir.Param, v *ir.Value) { near[v] = true })
+		}
+	}
+	for _, op := range s.Func.Body.Ops {
+		if op.Place.Unit != ir.Unplaced {
+			continue
+		}
+		x := op.Arg("x")
+		if near[op.Results[0]] || x.Def != nil && x.Def.Place.Unit == ir.Engine {
+			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
+			continue
+		}
+		op.Place = ir.Place{Unit: ir.CPU, Rule: "cast", Reason: "converts between values of the CPU"}
+	}
+	return nil
+}
+
+// dropIdleMoves sends to the CPU every connected run of engine operations in
+// which nothing computes: a dispatch would cost more than it saves.
+func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
+	parent := map[*ir.Op]*ir.Op{}
+	var find func(op *ir.Op) *ir.Op
+	find = func(op *ir.Op) *ir.Op {
+		for parent[op] != op {
+			parent[op] = parent[parent[op]]
+			op = parent[op]
+		}
+		return op
+	}
+	for op := range moves {
+		parent[op] = op
+	}
+	for _, op := range s.Func.Body.Ops {
+		if _, ok := moves[op]; !ok {
+			continue
+		}
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if _, ok := moves[v.Def]; ok && v.Def != nil {
+				parent[find(op)] = find(v.Def)
+			}
+		})
+	}
+	computes := map[*ir.Op]bool{}
+	for op, mv := range moves {
+		if !mv {
+			computes[find(op)] = true
+		}
+	}
+	for _, op := range s.Func.Body.Ops {
+		if _, ok := moves[op]; ok && !computes[find(op)] {
+			op.Place = ir.Place{Unit: ir.CPU, Rule: op.Place.Rule, Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves", op.Def.Name)}
+		}
+	}
+}
+
+// fuseEpilogue lets single readers of a product ride on it.
+func fuseEpilogue(s *State) error {
+	if s.CanFuse == nil {
+		return nil
+	}
+	n := uses(s.Func)
+	reader := map[*ir.Value]*ir.Op{}
+	for _, op := range s.Func.Body.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { reader[v] = op })
+	}
+	for _, lead := range s.Func.Body.Ops {
+		if lead.Place.Unit != ir.Engine || len(lead.Results) != 1 {
+			continue
+		}
+		v := lead.Results[0]
+		for n[v] == 1 && reader[v] != nil {
+			e := reader[v]
+			if e.Place.Unit != ir.Engine || !s.CanFuse(lead, s.Fused[lead], e) {
+				break
+			}
+			s.Fused[lead] = append(s.Fused[lead], e)
+			v = e.Results[0]
+		}
+	}
+	return nil
+}
+
+// keepReference copies the function and places the copy's operations, so that
+// the interpreter knows what the engine would round.
+func keepReference(s *State) error {
+	f := ir.CloneFunc(s.Func, s.Func.Name)
+	for _, op := range f.Body.Ops {
+		rule, _, err := s.Accept(op)
+		op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+		if err != nil {
+			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+		}
+	}
+	s.Reference = f
+	return nil
+}

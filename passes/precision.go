@@ -1,0 +1,111 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// convertPrecision computes in fp16 the fp32 operations that the engine takes
+// in fp16, when the options ask for it.
+func convertPrecision(s *State) error {
+	switch s.Precision {
+	case "", "declared":
+		return nil
+	case "fp16":
+	default:
+		return fmt.Errorf("precision %q: declared or fp16", s.Precision)
+	}
+	half := map[*ir.Value]*ir.Value{} // fp32 value -> its fp16 form
+	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		n, ok := s.halved(r, op, half)
+		if !ok {
+			r.keep(op)
+			return nil
+		}
+		r.keep(n)
+		for i, old := range op.Results {
+			back, err := s.makeOp(op, "cast", arg{"x", n.Results[i]}, arg{"dtype", s.constant(ir.ConstString("fp32"), op.Pos)})
+			if err != nil {
+				return err
+			}
+			takeResult(back, old)
+			r.keep(back)
+			half[old] = n.Results[i]
+		}
+		return nil
+	})
+}
+
+// halved returns op in fp16 when all its tensors are fp32 and the engine takes
+// the fp16 form; the casts it needs are kept already.
+func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
+	if op.Def.Name == "cast" || len(op.Blocks) > 0 {
+		return nil, false
+	}
+	for _, v := range op.Results {
+		if v.Type.Kind != ir.Tensor || v.Type.DType != ir.FP32 {
+			return nil, false
+		}
+	}
+	n := &ir.Op{Def: op.Def, Name: op.Name, Pos: op.Pos, Args: make([][]*ir.Value, len(op.Args))}
+	var casts []*ir.Op
+	made := map[*ir.Value]*ir.Value{}
+	for i, a := range op.Args {
+		for _, v := range a {
+			h := v
+			if v.Type.Kind == ir.Tensor && v.Type.DType == ir.FP32 {
+				var err error
+				if h, err = s.halfOf(op, v, half, made, &casts); err != nil {
+					return nil, false
+				}
+			}
+			n.Args[i] = append(n.Args[i], h)
+		}
+	}
+	ts, err := ir.InferOp(n)
+	if err != nil {
+		return nil, false
+	}
+	for i, t := range ts {
+		if t.DType != ir.FP16 {
+			return nil, false
+		}
+		n.Results = append(n.Results, &ir.Value{Name: s.name("fp16"), Type: t, Def: n, Pos: op.Results[i].Pos})
+	}
+	if _, _, err := s.Accept(n); err != nil {
+		return nil, false
+	}
+	for v, h := range made {
+		half[v] = h
+	}
+	for _, c := range casts {
+		r.keep(c)
+	}
+	return n, true
+}
+
+func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (*ir.Value, error) {
+	if h := half[v]; h != nil {
+		return h, nil
+	}
+	if h := made[v]; h != nil {
+		return h, nil
+	}
+	if v.IsConst() {
+		data := make([]byte, 0, len(v.Const.Data)/2)
+		for i := range v.Type.Elems() {
+			data = ir.AppendElem(data, ir.FP16, v.Const.Float(i))
+		}
+		t := v.Type.WithDType(ir.FP16)
+		made[v] = s.constant(&ir.Const{Type: t, Data: data, Blob: v.Const.Blob}, v.Pos)
+		return made[v], nil
+	}
+	c, err := s.makeOp(op, "cast", arg{"x", v}, arg{"dtype", s.constant(ir.ConstString("fp16"), op.Pos)})
+	if err != nil {
+		return nil, err
+	}
+	*casts = append(*casts, c)
+	made[v] = c.Results[0]
+	return c.Results[0], nil
+}

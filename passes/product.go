@@ -1,0 +1,181 @@
+package passes
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// splitBatchNorm turns a batch norm with known statistics into a factor and an
+// addend a channel, computed in double precision and rounded once.
+func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
+	x := op.Arg("x")
+	mean, variance := op.Arg("mean"), op.Arg("variance")
+	eps, ok := ir.ArgFloat(op, "epsilon")
+	if !ok || !mean.IsConst() || !variance.IsConst() || !known(x) || x.Type.Rank() < 3 {
+		return nil, nil
+	}
+	at := func(name string, i int64, absent float64) (float64, bool) {
+		v := op.Arg(name)
+		if v == nil {
+			return absent, true
+		}
+		if !v.IsConst() {
+			return 0, false
+		}
+		return v.Const.Float(i), true
+	}
+	n := mean.Type.Elems()
+	shape := make([]int64, x.Type.Rank())
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[1] = n
+	t := ir.TensorOf(x.Type.DType, shape...)
+	var scale, bias []byte
+	for i := range n {
+		g, ok1 := at("gamma", i, 1)
+		b, ok2 := at("beta", i, 0)
+		if !ok1 || !ok2 {
+			return nil, nil
+		}
+		f := g / math.Sqrt(variance.Const.Float(i)+eps)
+		scale = ir.AppendElem(scale, t.DType, f)
+		bias = ir.AppendElem(bias, t.DType, b-float64(mean.Const.Float(i)*f))
+	}
+	mul, err := s.makeOp(op, "mul", arg{"x", x}, arg{"y", s.constant(&ir.Const{Type: t, Data: scale}, op.Pos)})
+	if err != nil {
+		return nil, err
+	}
+	r.keep(mul)
+	add, err := s.makeOp(op, "add", arg{"x", mul.Results[0]}, arg{"y", s.constant(&ir.Const{Type: t, Data: bias}, op.Pos)})
+	if err != nil {
+		return nil, err
+	}
+	r.keep(add)
+	return add.Results[0], nil
+}
+
+// product describes where the outputs of a product with a constant lie: the
+// weight's parameter, which weight dimension counts outputs, and the result
+// dimension that does.
+type product struct {
+	weight string
+	out    func(op *ir.Op) (weightDim, resultDim int)
+}
+
+var products = map[string]product{
+	"conv":   {"weight", func(*ir.Op) (int, int) { return 0, 1 }},
+	"linear": {"weight", func(op *ir.Op) (int, int) { return 0, op.Results[0].Type.Rank() - 1 }},
+}
+
+// foldScaleBias folds mul and add (and sub of a constant) by a constant an
+// output channel into the conv or linear before them, when nothing else reads
+// that product.
+func foldScaleBias(s *State) error {
+	n := uses(s.Func)
+	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		v, err := s.foldInto(op, n)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			r.keep(op)
+			return nil
+		}
+		// The product now defines this operation's result.
+		p := v.Def
+		old := op.Results[0]
+		p.Results[0] = old
+		old.Def = p
+		return nil
+	})
+}
+
+// foldInto rewrites the product before op in place and returns its result, or
+// nil.
+func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
+	switch op.Def.Name {
+	case "mul", "add", "sub":
+	default:
+		return nil, nil
+	}
+	x, c := op.Arg("x"), op.Arg("y")
+	if x.IsConst() && op.Def.Name != "sub" {
+		x, c = c, x
+	}
+	if !c.IsConst() || x.IsConst() || x.Def == nil || n[x] != 1 || !x.Type.Equal(op.Results[0].Type) || !known(x) {
+		return nil, nil
+	}
+	p := x.Def
+	row, ok := products[p.Def.Name]
+	if !ok || !p.Arg(row.weight).IsConst() {
+		return nil, nil
+	}
+	if b := p.Arg("bias"); b != nil && !b.IsConst() {
+		return nil, nil
+	}
+	wdim, rdim := row.out(p)
+	w := p.Arg(row.weight)
+	outputs := w.Type.Shape[wdim]
+	each, ok := perChannel(c, x.Type.Shape, rdim, outputs)
+	if !ok {
+		return nil, nil
+	}
+	t := w.Type.DType
+	bias := make([]float64, outputs)
+	if b := p.Arg("bias"); b != nil {
+		for i := range bias {
+			bias[i] = b.Const.Float(min(int64(i), b.Type.Elems()-1))
+		}
+	}
+	switch op.Def.Name {
+	case "mul":
+		per := w.Type.Elems() / outputs
+		data := make([]byte, 0, len(w.Const.Data))
+		for i := range outputs {
+			for j := range per {
+				data = ir.AppendElem(data, t, float64(w.Const.Float(i*per+j)*each(i)))
+			}
+			bias[i] *= each(i)
+		}
+		p.SetArg(row.weight, s.constant(&ir.Const{Type: w.Type, Data: data}, w.Pos))
+		if p.Arg("bias") == nil {
+			return x, nil
+		}
+	case "add":
+		for i := range bias {
+			bias[i] += each(int64(i))
+		}
+	case "sub":
+		for i := range bias {
+			bias[i] -= each(int64(i))
+		}
+	}
+	var data []byte
+	for _, b := range bias {
+		data = ir.AppendElem(data, t, b)
+	}
+	p.SetArg("bias", s.constant(&ir.Const{Type: ir.TensorOf(t, outputs), Data: data}, op.Pos))
+	return x, nil
+}
+
+// perChannel returns the constant's value for each output when it varies along
+// no other dimension of the result.
+func perChannel(c *ir.Value, shape []int64, dim int, outputs int64) (func(i int64) float64, bool) {
+	cs := c.Type.Shape
+	if c.Type.Elems() == 1 {
+		v := c.Const.Float(0)
+		return func(int64) float64 { return v }, true
+	}
+	for i, d := range cs {
+		at := len(shape) - len(cs) + i
+		if d != 1 && at != dim {
+			return nil, false
+		}
+	}
+	if c.Type.Elems() != outputs {
+		return nil, false
+	}
+	return c.Const.Float, true
+}

@@ -1,0 +1,142 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// rewriter rebuilds the operations of a block in one walk: each operation has
+// its operands replaced by what earlier rewriting made of them and is then kept
+// or dropped.
+type rewriter struct {
+	s     *State
+	subst map[*ir.Value]*ir.Value
+	out   []*ir.Op
+}
+
+// rewrite walks the function's body. visit is called with each operation, its
+// operands already replaced; it keeps the operation (keep) or replaces its
+// results (replace).
+func (s *State) rewrite(visit func(r *rewriter, op *ir.Op) error) error {
+	r := &rewriter{s: s, subst: map[*ir.Value]*ir.Value{}}
+	ops := s.Func.Body.Ops
+	r.out = make([]*ir.Op, 0, len(ops))
+	for _, op := range ops {
+		r.operands(op)
+		if err := visit(r, op); err != nil {
+			return err
+		}
+	}
+	s.Func.Body.Ops = r.out
+	for i, v := range s.Func.Body.Outputs {
+		s.Func.Body.Outputs[i] = r.get(v)
+	}
+	return nil
+}
+
+// operands replaces an operation's operands, nested blocks included.
+func (r *rewriter) operands(op *ir.Op) {
+	for _, a := range op.Args {
+		for i, v := range a {
+			a[i] = r.get(v)
+		}
+	}
+	for _, b := range op.Blocks {
+		for _, inner := range b.Ops {
+			r.operands(inner)
+		}
+		for i, v := range b.Outputs {
+			b.Outputs[i] = r.get(v)
+		}
+	}
+}
+
+// get follows replacements to their end.
+func (r *rewriter) get(v *ir.Value) *ir.Value {
+	for {
+		u, ok := r.subst[v]
+		if !ok {
+			return v
+		}
+		v = u
+	}
+}
+
+func (r *rewriter) keep(op *ir.Op) { r.out = append(r.out, op) }
+
+// replace makes every later use of old a use of v.
+func (r *rewriter) replace(old, v *ir.Value) {
+	if old != v {
+		r.subst[old] = v
+	}
+}
+
+// constant returns a new constant value.
+func (s *State) constant(c *ir.Const, pos ir.Pos) *ir.Value {
+	return &ir.Value{Name: s.name("const"), Type: c.Type, Const: c, Pos: pos}
+}
+
+// name returns a name that no source value has: MIL identifiers hold no '%'.
+func (s *State) name(stem string) string {
+	s.fresh++
+	return fmt.Sprintf("%%%s.%d", stem, s.fresh)
+}
+
+// arg is one argument of an operation that a pass makes.
+type arg struct {
+	name string
+	v    *ir.Value
+}
+
+// makeOp returns a new operation in the place of like, with results inferred.
+func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
+	def := ir.Lookup(name, s.Func.Opset)
+	if def == nil {
+		return nil, fmt.Errorf("no operation %q", name)
+	}
+	op := &ir.Op{Def: def, Name: like.Name, Pos: like.Pos, Args: make([][]*ir.Value, len(def.Params))}
+	for _, a := range args {
+		i := def.ParamIndex(a.name)
+		if i < 0 {
+			return nil, fmt.Errorf("%s has no parameter %q", name, a.name)
+		}
+		if a.v != nil {
+			op.Args[i] = []*ir.Value{a.v}
+		}
+	}
+	types, err := ir.InferOp(op)
+	if err != nil {
+		return nil, fmt.Errorf("%s made of %s %q: %w", name, like.Def.Name, like.Name, err)
+	}
+	for _, t := range types {
+		op.Results = append(op.Results, &ir.Value{Name: s.name(name), Type: t, Def: op, Pos: like.Pos})
+	}
+	return op, nil
+}
+
+// takeResult lets op define old's value in the stead of its own only result, so
+// that the name survives.
+func takeResult(op *ir.Op, old *ir.Value) {
+	old.Def = op
+	op.Results[0] = old
+}
+
+// uses counts the uses of every value in a block and its nested blocks.
+func uses(f *ir.Func) map[*ir.Value]int {
+	n := map[*ir.Value]int{}
+	var walk func(b *ir.Block)
+	walk = func(b *ir.Block) {
+		for _, op := range b.Ops {
+			op.Operands(func(_ *ir.Param, v *ir.Value) { n[v]++ })
+			for _, inner := range op.Blocks {
+				walk(inner)
+			}
+		}
+		for _, v := range b.Outputs {
+			n[v]++
+		}
+	}
+	walk(f.Body)
+	return n
+}

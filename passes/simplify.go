@@ -1,0 +1,274 @@
+package passes
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+func selectFunction(s *State) error {
+	fs := s.Program.Funcs
+	name := s.Options.Func
+	switch {
+	case name == "" && len(fs) == 1:
+		s.Func = fs[0]
+	case name == "":
+		s.Func = s.Program.Func("main")
+	default:
+		s.Func = s.Program.Func(name)
+	}
+	if s.Func != nil {
+		s.Program.Funcs = []*ir.Func{s.Func}
+		return nil
+	}
+	var names []string
+	for _, f := range fs {
+		names = append(names, f.Name)
+	}
+	if name == "" {
+		return fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
+	}
+	return fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
+}
+
+// resolveShapes sets the default shapes of flexible inputs and infers what
+// follows from them. Dimensions that stay unknown keep their operations on the CPU.
+func resolveShapes(s *State) error {
+	if len(s.Func.Flex.Default) == 0 {
+		return nil
+	}
+	for _, p := range s.Func.Body.Params {
+		if d, ok := s.Func.Flex.Default[p.Name]; ok && len(d) == p.Type.Rank() {
+			p.Type = p.Type.WithShape(d...)
+		}
+	}
+	for _, op := range s.Func.Body.Ops {
+		ts, err := ir.InferOp(op)
+		if err != nil {
+			return fmt.Errorf("%s %q under the default shapes: %w", op.Def.Name, op.Name, err)
+		}
+		for i, t := range ts {
+			if t.Fits(op.Results[i].Type) {
+				op.Results[i].Type = t
+			}
+		}
+	}
+	return nil
+}
+
+// foldLimit is the largest result that folding may make out of constants that
+// are not weights: past it, a tile or fill is better computed at run time.
+const foldLimit = 16 << 20
+
+func foldConstants(s *State) error {
+	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		known := op.Def.Fold != nil && op.Def.Effect == ir.Pure && len(op.Blocks) == 0
+		op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+		constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
+		for _, v := range op.Results {
+			known = known && (constexpr || v.Type.Bytes() <= foldLimit)
+		}
+		if !known {
+			r.keep(op)
+			return nil
+		}
+		cs, err := op.Def.Fold(op)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
+		}
+		if cs == nil {
+			r.keep(op)
+			return nil
+		}
+		for i, v := range op.Results {
+			v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
+		}
+		return nil
+	})
+}
+
+// dropDeadCode removes pure operations whose results nothing uses.
+func dropDeadCode(s *State) error {
+	n := uses(s.Func)
+	ops := s.Func.Body.Ops
+	kept := make([]*ir.Op, 0, len(ops))
+	for i := len(ops) - 1; i >= 0; i-- {
+		op := ops[i]
+		live := op.Def.Effect != ir.Pure && op.Def.Effect != ir.Random || len(op.Blocks) > 0
+		for _, v := range op.Results {
+			live = live || n[v] > 0
+		}
+		if !live {
+			op.Operands(func(_ *ir.Param, v *ir.Value) { n[v]-- })
+			continue
+		}
+		kept = append(kept, op)
+	}
+	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+		kept[i], kept[j] = kept[j], kept[i]
+	}
+	s.Func.Body.Ops = kept
+	return nil
+}
+
+// known reports whether v is a tensor with known dimensions.
+func known(v *ir.Value) bool { return v.Type.Kind == ir.Tensor && v.Type.Static() }
+
+// patterns are the rewritings of normalise, by operation. Each returns what the
+// operation's only result becomes, or nil to leave it.
+var patterns = map[string]func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error){
+	"identity":    func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg("x"), nil },
+	"cast":        sameCast,
+	"reshape":     mergeReshape,
+	"expand_dims": mergeReshape,
+	"squeeze":     mergeReshape,
+	"pow":         constantPower,
+	"batch_norm":  splitBatchNorm,
+	"transpose":   mergeTranspose,
+}
+
+func normalise(s *State) error {
+	outs := map[*ir.Value]bool{}
+	for _, v := range s.Func.Body.Outputs {
+		outs[v] = true
+	}
+	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		p := patterns[op.Def.Name]
+		if p == nil || len(op.Results) != 1 {
+			r.keep(op)
+			return nil
+		}
+		before := len(r.out)
+		v, err := p(s, r, op)
+		if err != nil {
+			return err
+		}
+		switch old := op.Results[0]; {
+		case v == nil:
+			r.keep(op)
+		case outs[old] && len(r.out) > before && r.out[len(r.out)-1] == v.Def:
+			// A result of the function keeps its value.
+			takeResult(v.Def, old)
+		case outs[old]:
+			r.keep(op)
+		default:
+			r.replace(old, v)
+		}
+		return nil
+	})
+}
+
+func sameCast(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) {
+	x := op.Arg("x")
+	if x.Type.Equal(op.Results[0].Type) {
+		return x, nil
+	}
+	return nil, nil
+}
+
+func isReshape(op *ir.Op) bool {
+	if op == nil {
+		return false
+	}
+	switch op.Def.Name {
+	case "reshape", "expand_dims", "squeeze":
+		return true
+	}
+	return false
+}
+
+// mergeReshape turns a reshape of a reshape into one, and one that changes
+// nothing into its operand.
+func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
+	x, y := op.Arg("x"), op.Results[0]
+	if !known(x) || !known(y) {
+		return nil, nil
+	}
+	if x.Type.Equal(y.Type) {
+		return x, nil
+	}
+	if !isReshape(x.Def) {
+		return nil, nil
+	}
+	from := x.Def.Arg("x")
+	if !known(from) {
+		return nil, nil
+	}
+	if from.Type.Equal(y.Type) {
+		return from, nil
+	}
+	return s.reshape(r, op, from, y.Type.Shape)
+}
+
+// reshape emits a reshape of x.
+func (s *State) reshape(r *rewriter, like *ir.Op, x *ir.Value, shape []int64) (*ir.Value, error) {
+	n, err := s.makeOp(like, "reshape", arg{"x", x}, arg{"shape", s.constant(ir.ConstInts(ir.Int32, shape...), like.Pos)})
+	if err != nil {
+		return nil, err
+	}
+	r.keep(n)
+	return n.Results[0], nil
+}
+
+// mergeTranspose drops a transposition that changes nothing and merges two.
+func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
+	perm, err := ir.Perm(op)
+	if err != nil {
+		return nil, nil
+	}
+	x := op.Arg("x")
+	if sort.IntsAreSorted(perm) {
+		return x, nil
+	}
+	if x.Def == nil || x.Def.Def.Name != "transpose" {
+		return nil, nil
+	}
+	inner, err := ir.Perm(x.Def)
+	if err != nil {
+		return nil, nil
+	}
+	both := make([]int64, len(perm))
+	same := true
+	for i, p := range perm {
+		both[i] = int64(inner[p])
+		same = same && inner[p] == i
+	}
+	if same {
+		return x.Def.Arg("x"), nil
+	}
+	n, err := s.makeOp(op, "transpose", arg{"x", x.Def.Arg("x")}, arg{"perm", s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
+	if err != nil {
+		return nil, err
+	}
+	r.keep(n)
+	return n.Results[0], nil
+}
+
+// constantPower spells the powers that the engine has units for.
+func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
+	x, y := op.Arg("x"), op.Arg("y")
+	if !y.IsConst() || y.Type.Elems() != 1 || !x.Type.DType.IsFloat() || !x.Type.Equal(op.Results[0].Type) {
+		return nil, nil
+	}
+	var n *ir.Op
+	var err error
+	switch y.Const.Float(0) {
+	case 1:
+		return x, nil
+	case 2:
+		n, err = s.makeOp(op, "mul", arg{"x", x}, arg{"y", x})
+	case 0.5:
+		n, err = s.makeOp(op, "sqrt", arg{"x", x})
+	case -0.5:
+		n, err = s.makeOp(op, "rsqrt", arg{"x", x}, arg{"epsilon", s.constant(ir.ConstFloat(x.Type.DType, 0), op.Pos)})
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.keep(n)
+	return n.Results[0], nil
+}

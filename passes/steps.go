@@ -1,0 +1,210 @@
+package passes
+
+import (
+	"container/heap"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Step is a run of operations of one unit, in order: one engine procedure, one
+// CPU call, or one conversion on the way between them.
+type Step struct {
+	Unit    ir.Unit
+	Ops     []*ir.Op
+	Inputs  []*ir.Value // made outside and read inside, in order of first use; no constants
+	Outputs []*ir.Value // made inside and read outside, in order of making
+}
+
+// cutSteps orders the operations: all that are ready on one unit, then all that
+// are ready on the other, and so on. That takes as few engine steps as the
+// dependences between engine and CPU allow for the unit begun with; both
+// beginnings are tried.
+func cutSteps(s *State) error {
+	a, b := s.order(ir.Engine), s.order(ir.CPU)
+	best := a
+	if engineSteps(b) < engineSteps(a) {
+		best = b
+	}
+	s.Steps = best
+	s.surfaces()
+	s.Func.Body.Ops = s.Func.Body.Ops[:0]
+	for _, st := range best {
+		s.Func.Body.Ops = append(s.Func.Body.Ops, st.Ops...)
+	}
+	return nil
+}
+
+func engineSteps(steps []*Step) int {
+	n := 0
+	for _, st := range steps {
+		if st.Unit == ir.Engine {
+			n++
+		}
+	}
+	return n
+}
+
+// queue holds ready operations by their place in the source.
+type queue []int
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i] < q[j] }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(int)) }
+func (q *queue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}
+
+func (s *State) order(first ir.Unit) []*Step {
+	ops := s.Func.Body.Ops
+	index := make(map[*ir.Op]int, len(ops))
+	for i, op := range ops {
+		index[op] = i
+	}
+	waits := make([]int, len(ops))
+	users := make([][]int, len(ops))
+	var last int // last operation with an effect: those keep their order
+	last = -1
+	for i, op := range ops {
+		need := map[int]bool{}
+		var walk func(op *ir.Op)
+		walk = func(op *ir.Op) {
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if j, ok := index[v.Def]; ok && v.Def != nil && j != i {
+					need[j] = true
+				}
+			})
+			for _, b := range op.Blocks {
+				for _, inner := range b.Ops {
+					walk(inner)
+				}
+				for _, v := range b.Outputs {
+					if j, ok := index[v.Def]; ok && v.Def != nil && j != i {
+						need[j] = true
+					}
+				}
+			}
+		}
+		walk(op)
+		if op.Def.Effect != ir.Pure {
+			if last >= 0 {
+				need[last] = true
+			}
+			last = i
+		}
+		waits[i] = len(need)
+		for j := range need {
+			users[j] = append(users[j], i)
+		}
+	}
+	ready := map[ir.Unit]*queue{ir.Engine: {}, ir.CPU: {}, ir.Transfer: {}}
+	for i, op := range ops {
+		if waits[i] == 0 {
+			heap.Push(ready[op.Place.Unit], i)
+		}
+	}
+	var steps []*Step
+	run := func(unit ir.Unit) bool {
+		st := &Step{Unit: unit}
+		q := ready[unit]
+		for q.Len() > 0 {
+			i := heap.Pop(q).(int)
+			st.Ops = append(st.Ops, ops[i])
+			for _, j := range users[i] {
+				if waits[j]--; waits[j] == 0 {
+					heap.Push(ready[ops[j].Place.Unit], j)
+				}
+			}
+			if unit == ir.Transfer {
+				break
+			}
+		}
+		if len(st.Ops) == 0 {
+			return false
+		}
+		steps = append(steps, st)
+		return true
+	}
+	unit := first
+	for {
+		did := false
+		for run(ir.Transfer) {
+			did = true
+		}
+		did = run(unit) || did
+		other := ir.CPU
+		if unit == ir.CPU {
+			other = ir.Engine
+		}
+		if !did && ready[other].Len() == 0 {
+			return steps
+		}
+		unit = other
+	}
+}
+
+// surfaces fills in what each step reads and gives.
+func (s *State) surfaces() {
+	home := map[*ir.Value]*Step{}
+	for _, st := range s.Steps {
+		for _, op := range st.Ops {
+			for _, v := range op.Results {
+				home[v] = st
+			}
+		}
+	}
+	wanted := map[*ir.Value]bool{}
+	for _, v := range s.Func.Body.Outputs {
+		wanted[v] = true
+	}
+	for _, st := range s.Steps {
+		seen := map[*ir.Value]bool{}
+		read := func(v *ir.Value) {
+			if v.IsConst() || home[v] == st || seen[v] {
+				return
+			}
+			seen[v] = true
+			st.Inputs = append(st.Inputs, v)
+			wanted[v] = true
+		}
+		var walk func(op *ir.Op, inner map[*ir.Value]bool)
+		walk = func(op *ir.Op, inner map[*ir.Value]bool) {
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if !inner[v] {
+					read(v)
+				}
+			})
+			for _, b := range op.Blocks {
+				for _, p := range b.Params {
+					inner[p] = true
+				}
+				for _, o := range b.Ops {
+					walk(o, inner)
+					for _, v := range o.Results {
+						inner[v] = true
+					}
+				}
+				for _, v := range b.Outputs {
+					if !inner[v] {
+						read(v)
+					}
+				}
+			}
+		}
+		for _, op := range st.Ops {
+			walk(op, map[*ir.Value]bool{})
+		}
+	}
+	for _, st := range s.Steps {
+		for _, op := range st.Ops {
+			for _, v := range op.Results {
+				if wanted[v] {
+					st.Outputs = append(st.Outputs, v)
+				}
+			}
+		}
+	}
+}

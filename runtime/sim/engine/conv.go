@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+)
+
+// Sizes of a block of a product: rows of outputs and columns of pixels. A
+// block is small enough for gonum to compute it on the calling goroutine, and
+// the sum over red runs in order in any block, so blocking changes no bit.
+const (
+	blockRows   = 64
+	blockPixels = 192
+	blockFloats = 1 << 23 // limit of a gathered block of pixels
+)
+
+// convolve computes a dense or grouped convolution.
+func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+	cin, cout, red := g.in[axC], g.out[axC], g.red
+	pixels := g.out[axH] * g.out[axW]
+	cols := max(1, min(blockPixels, pixels, blockFloats/red))
+	cuts := (pixels + cols - 1) / cols
+	// A block of pixels is gathered once for all outputs, unless there are so
+	// few that the outputs must be shared out too.
+	rows := cout
+	if cuts*g.out[axG]*g.out[axD] < 8 {
+		rows = min(cout, max(blockRows, (cout/8+blockRows-1)/blockRows*blockRows))
+	}
+	parts := (cout + rows - 1) / rows
+	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] && g.in[axW] == g.out[axW]
+	special := !finite(v) || !finite(k.w)
+	inPlane := g.in[axH] * g.in[axW]
+	jobs := g.out[axG] * g.out[axD] * parts * cuts
+	return x.each(jobs, 1, func(lo, hi int) {
+		var gathered []float32
+		acc := make([]float32, min(blockRows, rows)*cols)
+		for i := lo; i < hi; i++ {
+			gd, part, cut := i/(parts*cuts), i/cuts%parts, i%cuts
+			grp := gd / g.out[axD]
+			from := cut * cols
+			n := min(cols, pixels-from)
+			b, ldb := v[gd*cin*inPlane:][:cin*inPlane], inPlane
+			if direct {
+				b = b[from:]
+			} else {
+				if gathered == nil {
+					gathered = make([]float32, red*cols)
+				}
+				g.gather(gathered, b, from, n)
+				b, ldb = gathered, n
+			}
+			for r := part * rows; r < min(cout, (part+1)*rows); r += blockRows {
+				if x.ctx.Err() != nil {
+					return
+				}
+				m := min(blockRows, min(cout, (part+1)*rows)-r)
+				w := k.w[(grp*cout+r)*red:][:m*red]
+				c := acc[:m*n]
+				switch {
+				case special:
+					x.careful(c, w, b, m, n, red, ldb)
+				case n <= 4:
+					dots(c, w, b, m, n, red, ldb)
+				default:
+					blas32.Implementation().Sgemm(blas.NoTrans, blas.NoTrans, m, n, red, 1, w, red, b, ldb, 0, c, n)
+				}
+				for j := range m {
+					bias := float32(0)
+					if k.bias != nil {
+						bias = k.bias[grp*cout+r+j]
+					}
+					p.row(out[(gd*cout+r+j)*pixels+from:][:n], c[j*n:][:n], bias)
+				}
+			}
+		}
+	})
+}
+
+// gather lays the inputs of n result pixels out as [red][n].
+func (g *geometry) gather(dst, src []float32, from, n int) {
+	H, W, ow := g.in[axH], g.in[axW], g.out[axW]
+	at := 0
+	for ci := range g.in[axC] {
+		for ky := range g.kh {
+			for kx := range g.kw {
+				row := dst[at:][:n]
+				at += n
+				for i := 0; i < n; {
+					oy, ox := (from+i)/ow, (from+i)%ow
+					m := min(n-i, ow-ox)
+					seg := row[i:][:m]
+					i += m
+					iy := oy*g.sy + ky - g.py
+					if iy < 0 || iy >= H {
+						clear(seg)
+						continue
+					}
+					g.columns(seg, src[(ci*H+iy)*W:][:W], ox*g.sx+kx-g.px)
+				}
+			}
+		}
+	}
+}
+
+// columns copies every sx-th element of a row from column first; columns
+// outside the row are zero.
+func (g *geometry) columns(dst, row []float32, first int) {
+	lead := 0
+	if first < 0 {
+		lead = min(len(dst), (-first+g.sx-1)/g.sx)
+		clear(dst[:lead])
+	}
+	start := first + lead*g.sx
+	have := 0
+	if start < len(row) {
+		have = min(len(dst)-lead, (len(row)-start+g.sx-1)/g.sx)
+	}
+	if have > 0 && g.sx == 1 {
+		copy(dst[lead:lead+have], row[start:])
+	} else {
+		for i := range have {
+			dst[lead+i] = row[start+i*g.sx]
+		}
+	}
+	clear(dst[lead+have:])
+}
+
+// dots computes c = w*b for a few columns.
+func dots(c, w, b []float32, m, n, red, ldb int) {
+	col := make([]float32, red)
+	for j := range n {
+		for k := range col {
+			col[k] = b[k*ldb+j]
+		}
+		for i := range m {
+			c[i*n+j] = dot(w[i*red:][:red], col)
+		}
+	}
+}
+
+// dot adds in four strands, joined in pairs at the end.
+func dot(a, b []float32) float32 {
+	var s [4]float32
+	b = b[:len(a)]
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s[0] += float32(a[i] * b[i])
+		s[1] += float32(a[i+1] * b[i+1])
+		s[2] += float32(a[i+2] * b[i+2])
+		s[3] += float32(a[i+3] * b[i+3])
+	}
+	for ; i < len(a); i++ {
+		s[0] += float32(a[i] * b[i])
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
+}
+
+// careful computes c = w*b where infinities or NaN take part: a product or a
+// sum without a value counts as the numerics mode says.
+func (x *exec) careful(c, w, b []float32, m, n, red, ldb int) {
+	num := x.opts.Numerics
+	for i := range m {
+		if x.ctx.Err() != nil {
+			return
+		}
+		for j := range n {
+			s := float32(0)
+			for k := range red {
+				s = num.fix(s + num.fix(float32(w[i*red+k]*b[k*ldb+j])))
+			}
+			c[i*n+j] = s
+		}
+	}
+}
+
+// finite reports whether no value is infinite or NaN.
+func finite(v []float32) bool {
+	for _, f := range v {
+		if math.Float32bits(f)&0x7f800000 == 0x7f800000 {
+			return false
+		}
+	}
+	return true
+}
+
+// depthwise convolves every channel with its own taps.
+func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+	cin, oh, ow := g.in[axC], g.out[axH], g.out[axW]
+	H, W := g.in[axH], g.in[axW]
+	num := x.opts.Numerics
+	special := !finite(v) || !finite(k.w)
+	return x.each(g.out[axD]*cin, grain(oh*ow*g.red), func(lo, hi int) {
+		acc, cols := make([]float32, ow), make([]float32, ow)
+		for i := lo; i < hi; i++ {
+			c := i % cin
+			taps := k.w[c*g.red:][:g.red]
+			bias := float32(0)
+			if k.bias != nil {
+				bias = k.bias[c]
+			}
+			for oy := range oh {
+				if x.ctx.Err() != nil {
+					return
+				}
+				clear(acc)
+				for ky := range g.kh {
+					iy := oy*g.sy + ky - g.py
+					if iy < 0 || iy >= H {
+						continue
+					}
+					row := v[(i*H+iy)*W:][:W]
+					for kx := range g.kw {
+						g.columns(cols, row, kx-g.px)
+						w := taps[ky*g.kw+kx]
+						if special {
+							for j, f := range cols {
+								acc[j] = num.fix(acc[j] + num.fix(float32(w*f)))
+							}
+							continue
+						}
+						for j, f := range cols {
+							acc[j] += float32(w * f)
+						}
+					}
+				}
+				p.row(out[(i*oh+oy)*ow:][:ow], acc, bias)
+			}
+		}
+	})
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// L2Size is the size of the on-chip memory in bytes.
+const L2Size = 2 << 20
+
+// stale is the pattern, a NaN, that the simulator leaves in L2 where the
+// content is not defined.
+const stale = 0x7fff
+
+// Memory is what the buffer-access registers point to.
+type Memory interface {
+	// Window returns bytes off to off+n of the buffer of a buffer-access
+	// register, for reading or for writing in place; an error when the register
+	// points to nothing or the range leaves the buffer.
+	Window(bar int, off, n int64, write bool) ([]byte, error)
+}
+
+// Event describes one executed task.
+type Event struct {
+	Index  int    // of the task in its chain
+	Off    int    // byte offset of the task in the task section
+	Kind   string // "skip", "planar", or the neural operation: "kernel", "sum", "maximum", "pass"
+	Source int64  // bytes that the two sources span in DRAM
+	Kernel int64  // bytes of coefficients
+	Result int64  // bytes that the result spans in DRAM
+	MACs   int64  // products formed, or elements passed through where there are none
+}
+
+// Options of an Engine.
+type Options struct {
+	Numerics Numerics
+	Workers  int         // goroutines of one task; 0 stands for GOMAXPROCS
+	MaxWork  int64       // limit of the products or elements of one task; 0 stands for 2^42
+	Trace    func(Event) // called after each task, in order
+}
+
+// Engine executes tasks. Its L2 keeps its content from task to task.
+type Engine struct {
+	L2   [L2Size]byte
+	opts Options
+}
+
+// New returns an engine with L2 all zero.
+func New(o Options) *Engine {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxWork <= 0 {
+		o.MaxWork = 1 << 42
+	}
+	return &Engine{opts: o}
+}
+
+// Run executes a chain of tasks in order. It stops at the first *Fault, or
+// with the context's error.
+func (e *Engine) Run(ctx context.Context, tasks []td.Placed, mem Memory) error {
+	for i, t := range tasks {
+		if err := e.step(ctx, i, t, mem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Step executes one task; a Fault carries the index in the task's header.
+func (e *Engine) Step(ctx context.Context, t td.Placed, mem Memory) error {
+	return e.step(ctx, t.Int(td.TID), t, mem)
+}
+
+func (e *Engine) step(ctx context.Context, index int, t td.Placed, mem Memory) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x := &exec{Engine: e, run: run{ctx: ctx, workers: e.opts.Workers}, t: t.Task, mem: mem, ev: Event{Index: index, Off: t.Off}}
+	if err := x.task(); err != nil {
+		var f *Fault
+		if errors.As(err, &f) {
+			f.Task, f.Off = index, t.Off
+		}
+		return err
+	}
+	if e.opts.Trace != nil {
+		e.opts.Trace(x.ev)
+	}
+	return nil
+}
+
+// exec is the execution of one task.
+type exec struct {
+	*Engine
+	run
+	t   *td.Task
+	mem Memory
+	ev  Event
+}
+
+func (x *exec) task() error {
+	if x.t.On(td.TDSkip) {
+		x.ev.Kind = "skip"
+		return nil
+	}
+	if err := x.t.Err(); err != nil {
+		return bad("%v", err)
+	}
+	if err := legal(x.t); err != nil {
+		return err
+	}
+	if x.t.Get(td.PlanarType) == 0 {
+		return x.neural()
+	}
+	return x.planar()
+}
+
+// work refuses more than the limit of products or elements; the factors are
+// extents of the task.
+func (x *exec) work(factors ...int) error {
+	n := int64(1)
+	for _, f := range factors {
+		f := int64(max(1, f))
+		if n > x.opts.MaxWork/f {
+			return bad("the task asks for more than %d operations (extents %v)", x.opts.MaxWork, factors)
+		}
+		n *= f
+	}
+	x.ev.MACs = n
+	return nil
+}
+
+// ext reads an extent; zero stands for one.
+func ext(t *td.Task, f td.Field) int { return max(1, t.Int(f)) }
+
+func inShape(t *td.Task) shape {
+	return shape{ext(t, td.NumGroups), ext(t, td.Din), ext(t, td.Cin), ext(t, td.Hin), ext(t, td.Win)}
+}
+
+func outShape(t *td.Task) shape {
+	return shape{ext(t, td.NumGroups), ext(t, td.Dout), ext(t, td.Cout), ext(t, td.Hout), ext(t, td.Wout)}
+}
+
+// bind checks a layout against its buffer and returns it with its bytes.
+func (x *exec) bind(f *fields, dim shape, swap, write bool) (*tile, error) {
+	if !x.t.On(f.en) {
+		return x.bindL2(f.onchip(x.t, dim, swap))
+	}
+	if !x.t.On(f.barEn) {
+		return nil, badField(x.t, f.barEn, "the DMA is on but names no buffer-access register")
+	}
+	l := f.dram(x.t, dim, swap)
+	first, n, err := l.extent()
+	if err != nil {
+		return nil, err
+	}
+	bar := x.t.Int(f.bar)
+	buf, err := x.mem.Window(bar, first, n, write)
+	if err != nil {
+		return nil, &Fault{Stream: l.name, Address: first, Msg: "window refused", Err: err}
+	}
+	if int64(len(buf)) < n {
+		return nil, badAt(l.name, first, "window of register %d gives %d bytes of %d", bar, len(buf), n)
+	}
+	if write {
+		x.ev.Result += n
+	} else {
+		x.ev.Source += n
+	}
+	return &tile{layout: l, buf: buf[:n:n], first: first}, nil
+}
+
+func (x *exec) bindL2(l layout) (*tile, error) {
+	first, n, err := l.extent()
+	if err != nil {
+		return nil, err
+	}
+	if first+n > L2Size {
+		return nil, badAt(l.name, first, "%d bytes end past the %d bytes of L2", n, L2Size)
+	}
+	return &tile{layout: l, buf: x.L2[first : first+n : first+n], first: first}, nil
+}
+
+// stage leaves a source that came by DMA in L2: the whole of it, or, where the
+// task works in smaller tiles, undefined content in one tile's place.
+func (x *exec) stage(f *fields, src *tile) error {
+	if !x.t.On(f.en) {
+		return nil
+	}
+	l := f.onchip(x.t, src.dim, src.swap)
+	if l.row|l.plane|l.depth|l.group == 0 {
+		return nil
+	}
+	tall, out := x.t.Int(td.TileHeight), ext(x.t, td.Hout)
+	whole := tall == 0 || tall >= out || f == &source1 && x.t.Get(td.SrcType) == 1
+	if !whole {
+		l.dim[axH] = min(l.dim[axH], tall)
+	}
+	dst, err := x.bindL2(l)
+	if err != nil {
+		return err
+	}
+	if whole {
+		src.copyRows(dst)
+	} else {
+		dst.fill(stale)
+	}
+	return nil
+}
+
+// spread gives the shape of a source with the axes it is broadcast along cut
+// to their index 0.
+func spread(t *td.Task, dim shape, first td.Field) shape {
+	// The four flags stand in the order width, height, depth, channel.
+	for i, a := range [4]int{axW, axH, axD, axC} {
+		if t.On(first.At(i)) {
+			dim[a] = 1
+		}
+	}
+	return dim
+}
+
+// clamp replaces negative values by zero.
+func clamp(v []float32) {
+	for i, f := range v {
+		if f < 0 {
+			v[i] = 0
+		}
+	}
+}

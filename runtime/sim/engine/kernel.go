@@ -1,0 +1,343 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// kernel is what a task's coefficient lanes hold.
+type kernel struct {
+	lut  *lut
+	bias []float32 // one a group and output channel; nil without
+	w    []float32 // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]
+}
+
+// part is what one lane streams, read front to back.
+type part struct {
+	name string
+	base int64
+	buf  []byte
+	pos  int
+}
+
+// take returns the next n bytes.
+func (p *part) take(n int) ([]byte, error) {
+	if n > len(p.buf)-p.pos {
+		return nil, badAt(p.name, p.base+int64(p.pos), "coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
+	}
+	b := p.buf[p.pos:][:n]
+	p.pos += n
+	return b, nil
+}
+
+// align moves to the next multiple of 64 bytes; a part is a whole number of them.
+func (p *part) align() { p.pos = (p.pos + 63) &^ 63 }
+
+// reader reads the coefficients of one task.
+type reader struct {
+	x     *exec
+	g     *geometry
+	cores int
+	parts [td.Lanes]*part // nil for an idle lane
+	out   *kernel
+	wide  *[65536]float32 // values of weights
+	plain *[65536]float32 // values of biases, which are not multiplied
+	bias  bool
+	skip  bool
+	slots int // least lane slots of a zero-skipping cell
+	cap   int // outputs of one core in an output group
+}
+
+// kernel reads the table, the biases and the weights that a task needs.
+func (x *exec) kernel(g *geometry) (*kernel, error) {
+	t := x.t
+	r := &reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
+		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true), plain: x.opts.Numerics.table(false)}
+	if t.On(td.SmallSource) {
+		r.slots = 4
+	}
+	table := t.Get(td.Nonlinear) == 2
+	if g.op != opKernel {
+		if r.bias {
+			return nil, badField(t, td.NEBias, fmt.Sprintf("a bias is known with a kernel (NE.Op 0), not with NE.Op %d", g.op))
+		}
+		if !table {
+			return r.out, nil
+		}
+	}
+	total, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	if table {
+		if err := r.table(); err != nil {
+			return nil, err
+		}
+	}
+	if g.op != opKernel {
+		return r.out, nil
+	}
+	return r.out, r.planes(total)
+}
+
+// open binds the live lanes and returns the sum of their bytes.
+func (r *reader) open() (total int64, err error) {
+	t := r.x.t
+	if !t.On(td.KernelOn) {
+		return 0, badField(t, td.KernelOn, "the task needs coefficients")
+	}
+	if !t.On(td.KBE0) {
+		return 0, badField(t, td.KBE0, "the coefficients name no buffer-access register")
+	}
+	bar := t.Int(td.KBase0)
+	for i := range td.Lanes {
+		if !t.On(td.CoeffEn.At(i)) {
+			continue
+		}
+		p := &part{name: fmt.Sprintf("kernel lane %d", i), base: int64(t.Get(td.CoeffBase.At(i)))}
+		n := int64(t.Get(td.CoeffSize.At(i)))
+		if p.buf, err = r.x.mem.Window(bar, p.base, n, false); err != nil {
+			return 0, &Fault{Stream: p.name, Address: p.base, Msg: "window refused", Err: err}
+		}
+		if int64(len(p.buf)) < n {
+			return 0, badAt(p.name, p.base, "window of register %d gives %d bytes of %d", bar, len(p.buf), n)
+		}
+		p.buf = p.buf[:n:n]
+		r.parts[i] = p
+		total += n
+	}
+	r.x.ev.Kernel = total
+	return total, nil
+}
+
+// table reads the lookup table: every live lane has a copy, the first counts.
+func (r *reader) table() error {
+	for _, p := range r.parts {
+		if p == nil {
+			continue
+		}
+		at := p.base + int64(p.pos)
+		b, err := p.take(lutBytes)
+		if err != nil {
+			return err
+		}
+		if r.out.lut == nil {
+			if r.out.lut, err = newLUT(p.name, at, b); err != nil {
+				return err
+			}
+		}
+	}
+	if r.out.lut == nil {
+		return bad("NE.NonlinearMode = 2: no live lane holds the lookup table")
+	}
+	return nil
+}
+
+// core returns the part of a core that takes part.
+func (r *reader) core(c int) (*part, error) {
+	if c >= td.Lanes || r.parts[c] == nil {
+		return nil, bad("KernelDMA.CoeffEn[%d] = 0: core %d has outputs to compute", c, c)
+	}
+	return r.parts[c], nil
+}
+
+// planes reads biases and weights.
+func (r *reader) planes(total int64) error {
+	g := r.g
+	// Every weight takes two bytes, or at least a mask bit, in some lane.
+	limit := total / 2
+	if r.skip {
+		limit = total * 8
+	}
+	n := int64(1)
+	for _, f := range []int{g.out[axG], g.out[axC], g.red} {
+		if n *= int64(f); n > limit {
+			return bad("%d groups of %d outputs with %d weights each do not fit in %d bytes of coefficients", g.out[axG], g.out[axC], g.red, total)
+		}
+	}
+	r.out.w = make([]float32, n)
+	if r.bias {
+		r.out.bias = make([]float32, g.out[axG]*g.out[axC])
+	}
+	if g.unicast {
+		return r.depthwise()
+	}
+	for j := range g.out[axG] {
+		if err := r.x.ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.group(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group reads the planes of one convolution group, output group by output
+// group.
+func (r *reader) group(j int) error {
+	g, n := r.g, r.cores
+	for start, first := 0, true; start < g.out[axC]; first = false {
+		rem := g.out[axC] - start
+		per := rem / n
+		lanes := 1
+		switch {
+		case per >= r.cap:
+			lanes = r.cap
+		case first && per > 0 && rem%n == 0:
+			lanes = per
+		default:
+			for 2*lanes <= per {
+				lanes *= 2
+			}
+		}
+		active := min(n, rem)
+		for c := range active {
+			p, err := r.core(c)
+			if err != nil {
+				return err
+			}
+			if err := r.plane(p, j*g.out[axC]+start+c*lanes, lanes); err != nil {
+				return err
+			}
+		}
+		start += lanes * active
+	}
+	if g.out[axG] > 1 {
+		for _, p := range r.parts {
+			if p != nil {
+				p.align()
+			}
+		}
+	}
+	return nil
+}
+
+// biases reads the bias halves of consecutive outputs.
+func (r *reader) biases(p *part, first, lanes int) error {
+	if !r.bias {
+		return nil
+	}
+	b, err := p.take(2 * lanes)
+	if err != nil {
+		return err
+	}
+	for l := range lanes {
+		r.out.bias[first+l] = r.plain[binary.LittleEndian.Uint16(b[2*l:])]
+	}
+	return nil
+}
+
+// plane reads the coefficients of consecutive outputs of one core.
+func (r *reader) plane(p *part, first, lanes int) error {
+	if err := r.biases(p, first, lanes); err != nil {
+		return err
+	}
+	if r.skip {
+		return r.skipping(p, first, lanes, r.g.in[axC])
+	}
+	red := r.g.red
+	b, err := p.take(2 * lanes * red)
+	if err != nil {
+		return err
+	}
+	for l := range lanes {
+		row := r.out.w[(first+l)*red:][:red]
+		for k := range row {
+			row[k] = r.wide[binary.LittleEndian.Uint16(b[2*(k*lanes+l):])]
+		}
+	}
+	return nil
+}
+
+// skipping reads a zero-skipping body: a length, then masks and the halves of
+// their set bits.
+func (r *reader) skipping(p *part, first, lanes, cin int) error {
+	g := r.g
+	at := p.base + int64(p.pos)
+	b, err := p.take(3)
+	if err != nil {
+		return err
+	}
+	size := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+	if b, err = p.take(size); err != nil {
+		return err
+	}
+	pos, slot, mask := 0, 0, byte(0)
+	short := func() error {
+		return badAt(p.name, at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
+	}
+	wide := max(lanes, r.slots)
+	taps := g.kh * g.kw
+	for ci := range cin {
+		for phase := range 4 {
+			for cy := range (g.kh + 1) / 2 {
+				for cx := range (g.kw + 1) / 2 {
+					y, x := 2*cy+phase/2, 2*cx+phase%2
+					for l := range wide {
+						if slot%8 == 0 {
+							if pos >= len(b) {
+								return short()
+							}
+							mask = b[pos]
+							pos++
+						}
+						slot++
+						if mask>>((slot-1)%8)&1 == 0 {
+							continue
+						}
+						if pos+2 > len(b) {
+							return short()
+						}
+						if l >= lanes || y >= g.kh || x >= g.kw {
+							return badAt(p.name, at, "zero-skipping body sets slot %d, where there is no tap", slot-1)
+						}
+						r.out.w[(first+l)*g.red+ci*taps+y*g.kw+x] = r.wide[binary.LittleEndian.Uint16(b[pos:])]
+						pos += 2
+					}
+				}
+			}
+		}
+	}
+	if pos != size {
+		return badAt(p.name, at, "zero-skipping body of %d bytes uses %d", size, pos)
+	}
+	return nil
+}
+
+// depthwise reads channels c, c+n, c+2n, .. from the lane of core c.
+func (r *reader) depthwise() error {
+	for ch := range r.g.out[axC] {
+		p, err := r.core(ch % r.cores)
+		if err != nil {
+			return err
+		}
+		if err := r.biases(p, ch, 1); err != nil {
+			return err
+		}
+		if r.skip {
+			err = r.skipping(p, ch, 1, 1)
+		} else {
+			err = r.plane1(p, ch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plane1 reads the taps of one channel.
+func (r *reader) plane1(p *part, ch int) error {
+	row := r.out.w[ch*r.g.red:][:r.g.red]
+	b, err := p.take(2 * len(row))
+	if err != nil {
+		return err
+	}
+	for k := range row {
+		row[k] = r.wide[binary.LittleEndian.Uint16(b[2*k:])]
+	}
+	return nil
+}

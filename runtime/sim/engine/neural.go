@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Neural operations, the values of NEOp.
+const (
+	opKernel  = 0
+	opSum     = 8
+	opMaximum = 11
+	opPass    = 12
+)
+
+var opNames = map[uint32]string{opKernel: "kernel", opSum: "sum", opMaximum: "maximum", opPass: "pass"}
+
+func (x *exec) neural() error {
+	t := x.t
+	op := t.Get(td.NEOp)
+	x.ev.Kind = opNames[op]
+	in, out := inShape(t), outShape(t)
+	if in[axD] != out[axD] {
+		return bad("Common.Din = %d, Common.Dout = %d: the neural engine keeps the depth", in[axD], out[axD])
+	}
+	dim1 := spread(t, in, td.Bcast1W)
+	if dim1 != in {
+		return bad("Common.Bcast1*: source extents %v of %v: the neural engine spreads no source", dim1, in)
+	}
+	geo, err := newGeometry(t, in, out)
+	if err != nil {
+		return err
+	}
+	if err := x.work(out[axG], out[axD], out[axC], out[axH], out[axW], geo.red); err != nil {
+		return err
+	}
+	src, err := x.bind(&source1, in, t.On(td.Swap1), false)
+	if err != nil {
+		return err
+	}
+	dst, err := x.bind(&result, out, t.On(td.SwapNE), true)
+	if err != nil {
+		return err
+	}
+	ker, err := x.kernel(geo)
+	if err != nil {
+		return err
+	}
+	v, err := src.load(&x.run, x.opts.Numerics.table(op == opKernel))
+	if err != nil {
+		return err
+	}
+	if err := x.stage(&source1, src); err != nil {
+		return err
+	}
+	if t.On(td.InputReLU) {
+		clamp(v)
+	}
+	p := newPost(t, x.opts.Numerics, ker, op == opKernel && geo.red > 1)
+	vals := make([]uint16, out.count())
+	switch {
+	case op == opPass:
+		err = x.each(len(v), 1<<14, func(lo, hi int) { p.row(vals[lo:hi], v[lo:hi], 0) })
+	case op != opKernel:
+		err = x.channels(p, geo, v, vals)
+	case geo.unicast:
+		err = x.depthwise(p, geo, ker, v, vals)
+	default:
+		err = x.convolve(p, geo, ker, v, vals)
+	}
+	if err != nil {
+		return err
+	}
+	return dst.store(&x.run, vals)
+}
+
+// geometry is the shape of a neural-engine task.
+type geometry struct {
+	in, out                shape
+	kw, kh, sx, sy, px, py int
+	unicast                bool
+	op                     uint32
+	span                   int // input channels of one result channel in a channel sum or maximum
+	red                    int // elements that one result element takes in
+}
+
+func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
+	g := &geometry{
+		in: in, out: out, kw: ext(t, td.Kw), kh: ext(t, td.Kh), sx: ext(t, td.Sx), sy: ext(t, td.Sy),
+		px: t.Int(td.Px), py: t.Int(td.Py), unicast: t.On(td.UnicastEn), op: t.Get(td.NEOp), red: 1,
+	}
+	if g.op == opKernel {
+		g.red = g.kw * g.kh
+		if !g.unicast {
+			g.red *= in[axC]
+			return g, nil
+		}
+		switch {
+		case in[axC] != out[axC]:
+			return nil, bad("Common.Cin = %d, Common.Cout = %d: channelwise work keeps the channels", in[axC], out[axC])
+		case in[axG] != 1:
+			return nil, badField(t, td.NumGroups, "a channelwise kernel (UnicastEn) has one group")
+		case t.Get(td.UnicastCin) > 1:
+			return nil, badField(t, td.UnicastCin, "a channelwise kernel takes one channel")
+		case t.Get(td.Ox) > 1 || t.Get(td.Oy) > 1:
+			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of several pixels at a time is not known", t.Get(td.Ox), t.Get(td.Oy))
+		}
+		return g, nil
+	}
+	if in[axH] != out[axH] || in[axW] != out[axW] || g.kw != 1 || g.kh != 1 || g.sx != 1 || g.sy != 1 || g.px != 0 || g.py != 0 {
+		return nil, bad("NE.Op = %d with extents in %v, out %v, kernel %dx%d, stride %dx%d, padding %d,%d: only NE.Op 0 has a window",
+			g.op, in, out, g.kw, g.kh, g.sx, g.sy, g.px, g.py)
+	}
+	g.span = 1
+	if g.op != opPass {
+		g.span = in[axC]
+		if g.unicast {
+			g.span = max(1, t.Int(td.UnicastCin))
+		}
+	}
+	if out[axC]*g.span != in[axC] {
+		return nil, bad("NE.Op = %d with Common.Cin = %d, Common.Cout = %d: %d input channels make one result channel", g.op, in[axC], out[axC], g.span)
+	}
+	g.red = g.span
+	return g, nil
+}
+
+// post is the arithmetic between accumulator and result.
+type post struct {
+	add, scale float32
+	clamp      bool
+	lut        *lut
+	multi      bool // products of several taps or channels: 32768 and more becomes infinity
+	num        Numerics
+}
+
+func newPost(t *td.Task, num Numerics, k *kernel, multi bool) *post {
+	p := &post{
+		add: widen(uint16(t.Get(td.AccBias))), scale: widen(uint16(t.Get(td.PostScale))),
+		clamp: t.Get(td.Nonlinear) == 1, multi: multi && num == ANE, num: num,
+	}
+	if t.Get(td.Nonlinear) == 2 {
+		p.lut = k.lut
+	}
+	return p
+}
+
+// saturation is the least magnitude that rounds to 32768.
+const saturation = 32760
+
+func (p *post) row(out []uint16, acc []float32, bias float32) {
+	for i, a := range acc {
+		y := p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
+		if p.multi {
+			if y >= saturation {
+				y = float32(math.Inf(1))
+			} else if y <= -saturation {
+				y = float32(math.Inf(-1))
+			}
+		}
+		if p.clamp && y < 0 {
+			y = 0
+		}
+		if p.lut != nil {
+			y = p.lut.eval(y)
+		}
+		out[i] = p.num.out(y)
+	}
+}
+
+// channels takes the sum or the maximum over spans of channels.
+func (x *exec) channels(p *post, g *geometry, v []float32, out []uint16) error {
+	plane := g.in[axH] * g.in[axW]
+	n := g.out[axG] * g.out[axD] * g.out[axC]
+	const piece = 1 << 10
+	cuts := (plane + piece - 1) / piece
+	return x.each(n*cuts, grain(g.span*min(plane, piece)), func(lo, hi int) {
+		sums := make([]float64, min(plane, piece))
+		row := make([]float32, len(sums))
+		for i := lo; i < hi; i++ {
+			if x.ctx.Err() != nil {
+				return
+			}
+			c, from := i/cuts, i%cuts*piece
+			m := min(piece, plane-from)
+			src := v[c*g.span*plane+from:]
+			acc := sums[:m]
+			for k := range acc {
+				acc[k] = float64(src[k])
+			}
+			for s := 1; s < g.span; s++ {
+				next := src[s*plane:][:m]
+				if g.op == opMaximum {
+					for k, f := range next {
+						acc[k] = max(acc[k], float64(f))
+					}
+				} else {
+					for k, f := range next {
+						acc[k] += float64(f)
+					}
+				}
+			}
+			for k, f := range acc {
+				row[k] = float32(f)
+			}
+			p.row(out[c*plane+from:][:m], row[:m], 0)
+		}
+	})
+}

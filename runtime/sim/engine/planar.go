@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// planarType says what a value of PlanarType uses.
+type planarType struct {
+	two    bool // a second source
+	pair   bool // which is a pair of parameters a channel
+	reduce bool
+}
+
+var planarTypes = map[uint32]planarType{
+	2: {},
+	3: {two: true},
+	4: {two: true, pair: true},
+	5: {reduce: true},
+	6: {two: true, reduce: true},
+}
+
+// operand is a widened source with its element stride along each axis; zero
+// where it is broadcast.
+type operand struct {
+	v      []float32
+	stride [5]int
+}
+
+// strides gives the strides of a tensor of the given shape in axis order.
+func strides(dim shape) (s [5]int) {
+	n := 1
+	for a := axW; a >= 0; a-- {
+		if dim[a] > 1 {
+			s[a] = n
+		}
+		n *= dim[a]
+	}
+	return s
+}
+
+func (x *exec) planar() error {
+	t := x.t
+	x.ev.Kind = "planar"
+	kind := planarTypes[t.Get(td.PlanarType)]
+	if kind.two != t.On(td.PETwo) {
+		return badField(t, td.PETwo, fmt.Sprintf("PlanarType %d decides whether there is a second source", t.Get(td.PlanarType)))
+	}
+	in, out := inShape(t), outShape(t)
+	if in[axC] != out[axC] {
+		return bad("Common.Cin = %d, Common.Cout = %d: planar work keeps the channels", in[axC], out[axC])
+	}
+	win := window{
+		kw: ext(t, td.Kw), kh: ext(t, td.Kh), sx: ext(t, td.Sx), sy: ext(t, td.Sy),
+		px: t.Int(td.Px), py: t.Int(td.Py), mode: t.Get(td.PoolMode),
+	}
+	work := 1
+	switch {
+	case !kind.reduce:
+		if !win.all() {
+			return bad("kernel %dx%d with stride %dx%d: only a reduction (PlanarType 5 and 6) has a window", win.kw, win.kh, win.sx, win.sy)
+		}
+		if in != out {
+			return bad("extents in %v, out %v: elementwise work keeps them", in, out)
+		}
+	case win.all():
+		out = shape{in[axG], 1, in[axC], 1, 1}
+	default:
+		if in[axD] != out[axD] {
+			return bad("Common.Din = %d, Common.Dout = %d: pooling keeps the depth", in[axD], out[axD])
+		}
+		work = win.kw * win.kh * out[axH] * out[axW]
+		if spread(t, in, td.Bcast1W) != in {
+			return bad("Common.Bcast1*: pooling of a source that is spread along an axis is not known")
+		}
+	}
+	if err := x.work(in[axG], in[axD], in[axC], max(in[axH]*in[axW], work)); err != nil {
+		return err
+	}
+
+	// Everything is bound before anything is widened, so that no size is
+	// believed before its window has justified it.
+	dim1 := spread(t, in, td.Bcast1W)
+	src1, err := x.bind(&source1, dim1, t.On(td.Swap1), false)
+	if err != nil {
+		return err
+	}
+	var src2 *tile
+	if kind.two {
+		dim2 := spread(t, in, td.Bcast2W)
+		if kind.pair {
+			dim2[axH], dim2[axW] = 2, 1
+		}
+		if src2, err = x.bind(&source2, dim2, t.On(td.Swap2), false); err != nil {
+			return err
+		}
+	}
+	dst, err := x.bind(&result, out, t.On(td.SwapResult), true)
+	if err != nil {
+		return err
+	}
+	// A broadcast source justifies its own bytes only: an elementwise result is
+	// justified by its window, a reduction works through in without storing it.
+	ops, err := x.operands(src1, src2, kind)
+	if err != nil {
+		return err
+	}
+	if err := x.stage(&source1, src1); err != nil {
+		return err
+	}
+	if src2 != nil {
+		if err := x.stage(&source2, src2); err != nil {
+			return err
+		}
+	}
+	el := newElementwise(t, x.opts.Numerics)
+	var vals []uint16
+	switch {
+	case !kind.reduce:
+		vals, err = x.elementwise(el, in, ops)
+	case win.all():
+		vals, err = x.reduceAll(el, in, ops, newFinal(t, x.opts.Numerics), win.mode)
+	default:
+		vals, err = x.pool(el, in, out, ops, newFinal(t, x.opts.Numerics), win)
+	}
+	if err != nil {
+		return err
+	}
+	return dst.store(&x.run, vals)
+}
+
+// operands widens the sources. A parameter pair becomes two operands.
+func (x *exec) operands(src1, src2 *tile, kind planarType) ([]operand, error) {
+	t := x.t
+	table := x.opts.Numerics.table(false)
+	v, err := src1.load(&x.run, table)
+	if err != nil {
+		return nil, err
+	}
+	if t.On(td.InputReLU) {
+		clamp(v)
+	}
+	ops := []operand{{v, strides(src1.dim)}}
+	if src2 == nil {
+		return ops, nil
+	}
+	if v, err = src2.load(&x.run, table); err != nil {
+		return nil, err
+	}
+	if t.On(td.Input2ReLU) {
+		clamp(v)
+	}
+	s := strides(src2.dim)
+	if !kind.pair {
+		return append(ops, operand{v, s}), nil
+	}
+	row := s[axH]
+	s[axH] = 0
+	return append(ops, operand{v, s}, operand{v[row:], s}), nil
+}
+
+// elementwise is the arithmetic of one element before any reduction.
+type elementwise struct {
+	op          uint32
+	neg1, neg2  bool
+	scale, bias float32
+	abs, square bool
+	relu        bool
+	num         Numerics
+}
+
+func newElementwise(t *td.Task, num Numerics) *elementwise {
+	return &elementwise{
+		op: t.Get(td.PEOp), neg1: t.On(td.PENeg1), neg2: t.On(td.PENeg2),
+		scale: widen(uint16(t.Get(td.PEScale))), bias: widen(uint16(t.Get(td.PEBias))),
+		abs: t.Get(td.PECond) == 1, square: t.On(td.PESquare), relu: t.On(td.PERelu), num: num,
+	}
+}
+
+// row computes len(v) elements; ops are slices, of length one where the
+// operand has a single value for the row.
+func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
+	a := ops[0]
+	if len(a) == 1 {
+		for i := range v {
+			v[i] = a[0]
+		}
+	} else {
+		copy(v, a)
+	}
+	if e.neg1 {
+		for i := range v {
+			v[i] = -v[i]
+		}
+	}
+	if n > 1 {
+		sign := float32(1)
+		if e.neg2 {
+			sign = -1
+		}
+		e.combine(v, ops[1], e.op, sign)
+	}
+	if n > 2 {
+		e.combine(v, ops[2], 1, 1)
+	}
+	if e.scale != 1 || e.bias != 0 {
+		for i, f := range v {
+			v[i] = float32(f*e.scale) + e.bias
+		}
+	}
+	if e.num == ANE {
+		for i, f := range v {
+			if f != f {
+				v[i] = 0
+			}
+		}
+	}
+	if e.abs {
+		for i, f := range v {
+			v[i] = math.Float32frombits(math.Float32bits(f) &^ (1 << 31))
+		}
+	}
+	if e.square {
+		for i, f := range v {
+			v[i] = f * f
+		}
+	}
+	if e.relu {
+		clamp(v)
+	}
+}
+
+// combine is v = op(v, sign*b).
+func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
+	step := 1
+	if len(b) == 1 {
+		step = 0
+	}
+	j := 0
+	switch op {
+	case 0:
+		for i, f := range v {
+			v[i] = f + float32(sign*b[j])
+			j += step
+		}
+	case 1:
+		for i, f := range v {
+			v[i] = f * float32(sign*b[j])
+			j += step
+		}
+	case 2:
+		for i, f := range v {
+			v[i] = max(f, float32(sign*b[j]))
+			j += step
+		}
+	case 3:
+		for i, f := range v {
+			v[i] = min(f, float32(sign*b[j]))
+			j += step
+		}
+	}
+	if e.num == ANE {
+		for i, f := range v {
+			if f != f {
+				v[i] = 0
+			}
+		}
+	}
+}
+
+// elementwise computes a whole tensor of the given shape.
+func (x *exec) elementwise(el *elementwise, dim shape, ops []operand) ([]uint16, error) {
+	out := make([]uint16, dim.count())
+	w := newWalk(dim, ops)
+	// A row may be one element or the whole tensor: work is cut by elements.
+	piece := max(1, min(w.inner, 1<<12))
+	cuts := (w.inner + piece - 1) / piece
+	num := x.opts.Numerics
+	err := x.each(w.rows*cuts, grain(piece), func(lo, hi int) {
+		buf := make([]float32, piece)
+		for i := lo; i < hi; i++ {
+			row, from := i/cuts, i%cuts*piece
+			n := min(piece, w.inner-from)
+			v := buf[:n]
+			el.row(v, w.at(row, from, n), len(ops))
+			o := out[row*w.inner+from:][:n]
+			for k, f := range v {
+				o[k] = num.out(f)
+			}
+		}
+	})
+	return out, err
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// window is the extent and step of a reduction.
+type window struct {
+	kw, kh, sx, sy, px, py int
+	mode                   uint32 // PoolMode: 0 sum, 1 average, 2 maximum, 3 minimum
+}
+
+// all reports whether the window stands for a whole channel.
+func (w window) all() bool { return w.kw == 1 && w.kh == 1 && w.sx == 1 && w.sy == 1 }
+
+// final is the arithmetic after a reduction.
+type final struct {
+	factor, epsilon float64
+	nonlinear       uint32
+	num             Numerics
+}
+
+func newFinal(t *td.Task, num Numerics) *final {
+	return &final{
+		factor:  float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale)))),
+		epsilon: float64(widen(uint16(t.Get(td.PEEpsilon)))), nonlinear: t.Get(td.PENonlinear), num: num,
+	}
+}
+
+func (f *final) value(v float64) uint16 {
+	v = v*f.factor + f.epsilon
+	if f.num == ANE && math.IsNaN(v) {
+		v = 0
+	}
+	if f.num == ANE && v == 0 {
+		v = 0 // drops the sign
+	}
+	switch f.nonlinear {
+	case 1:
+		v = 1 / v
+	case 2:
+		v = 1 / math.Sqrt(v)
+	}
+	return f.num.out(float32(v))
+}
+
+// fold accumulates values in float64, in which sums of fp16 products are exact
+// far beyond any extent a task can have.
+type fold struct {
+	mode uint32
+	acc  float64
+	n    int
+}
+
+func newFold(mode uint32) fold {
+	switch mode {
+	case 2:
+		return fold{mode: mode, acc: math.Inf(-1)}
+	case 3:
+		return fold{mode: mode, acc: math.Inf(1)}
+	}
+	return fold{mode: mode}
+}
+
+func (f *fold) add(v []float32) {
+	acc := f.acc
+	switch f.mode {
+	case 2:
+		for _, x := range v {
+			acc = max(acc, float64(x))
+		}
+	case 3:
+		for _, x := range v {
+			acc = min(acc, float64(x))
+		}
+	default:
+		for _, x := range v {
+			acc += float64(x)
+		}
+	}
+	f.acc = acc
+	f.n += len(v)
+}
+
+func (f *fold) value() float64 {
+	if f.mode == 1 && f.n > 0 {
+		return f.acc / float64(f.n)
+	}
+	return f.acc
+}
+
+// reduceAll reduces every channel of every group to one value.
+func (x *exec) reduceAll(el *elementwise, dim shape, ops []operand, fin *final, mode uint32) ([]uint16, error) {
+	G, D, C, H, W := dim[axG], dim[axD], dim[axC], dim[axH], dim[axW]
+	out := make([]uint16, G*C)
+	err := x.each(G*C, grain(D*H*W), func(lo, hi int) {
+		var buf []float32
+		for i := lo; i < hi; i++ {
+			g, c := i/C, i%C
+			acc := newFold(mode)
+			// One channel's depth, rows and columns are a tensor of their own.
+			w := newWalk(shape{1, D, 1, H, W}, channel(ops, g, c))
+			piece := min(w.inner, 1<<12)
+			if cap(buf) < piece {
+				buf = make([]float32, piece)
+			}
+			for row := range w.rows {
+				for from := 0; from < w.inner; from += piece {
+					if x.ctx.Err() != nil {
+						return
+					}
+					n := min(piece, w.inner-from)
+					v := buf[:n]
+					el.row(v, w.at(row, from, n), len(ops))
+					acc.add(v)
+				}
+			}
+			out[i] = fin.value(acc.value())
+		}
+	})
+	return out, err
+}
+
+// channel gives the operands of one channel of one group.
+func channel(ops []operand, g, c int) []operand {
+	out := make([]operand, len(ops))
+	for i, o := range ops {
+		out[i] = operand{o.v[g*o.stride[axG]+c*o.stride[axC]:], o.stride}
+	}
+	return out
+}
+
+// pool reduces windows of each plane.
+func (x *exec) pool(el *elementwise, in, dim shape, ops []operand, fin *final, win window) ([]uint16, error) {
+	D, C, H, W := in[axD], in[axC], in[axH], in[axW]
+	oh, ow := dim[axH], dim[axW]
+	out := make([]uint16, dim.count())
+	err := x.each(in[axG]*D*C, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			g, d, c := i/(D*C), i/C%D, i%C
+			plane := channel(ops, g, c)
+			for k := range plane {
+				plane[k].v = plane[k].v[d*plane[k].stride[axD]:]
+			}
+			v := x.plane(el, H, W, plane)
+			for oy := range oh {
+				if x.ctx.Err() != nil {
+					return
+				}
+				top, bottom := max(0, oy*win.sy-win.py), min(H, oy*win.sy-win.py+win.kh)
+				for ox := range ow {
+					left, right := max(0, ox*win.sx-win.px), min(W, ox*win.sx-win.px+win.kw)
+					acc := newFold(win.mode)
+					for y := top; y < bottom && left < right; y++ {
+						acc.add(v[y*W+left : y*W+right])
+					}
+					out[(i*oh+oy)*ow+ox] = fin.value(acc.value())
+				}
+			}
+		}
+	})
+	return out, err
+}
+
+// plane computes the elementwise values of one plane.
+func (x *exec) plane(el *elementwise, h, w int, ops []operand) []float32 {
+	v := make([]float32, h*w)
+	k := newWalk(shape{1, 1, 1, h, w}, ops)
+	for row := range k.rows {
+		el.row(v[row*k.inner:][:k.inner], k.at(row, 0, k.inner), len(ops))
+	}
+	return v
+}

@@ -1,0 +1,422 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+func step(t *testing.T, e *Engine, task *td.Task, mem Memory) {
+	t.Helper()
+	if err := e.Step(context.Background(), td.Placed{Task: task}, mem); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// passTask copies a [1, c, h, w] tensor from register 5 to register 4.
+func passTask(c, h, w int) (*td.Task, *surface, *surface) {
+	in, out := newSurface(1, c, h, w), newSurface(1, c, h, w)
+	t := td.New().Set(td.InFmt, 2).Set(td.OutFmt, 2).Set(td.Win, w).Set(td.Hin, h).Set(td.Cin, c).
+		Set(td.Wout, w).Set(td.Hout, h).Set(td.Cout, c).Set(td.NEOp, 12).Set(td.UnicastEn, 1).Set(td.PostScale, 0x3c00).
+		Set(td.SrcEn, 1).Set(td.SrcMemFmt, 2).Set(td.SrcRow, in.stride[2]).Set(td.SrcPlane, in.stride[1]).
+		Set(td.DstEn, 1).Set(td.DstMemFmt, 2).Set(td.DstRow, out.stride[2]).Set(td.DstPlane, out.stride[1]).
+		Set(td.RBase0, 5).Set(td.RBE0, 1).Set(td.WBase, 4).Set(td.WBE, 1)
+	in.set(random(7, c*h*w, 4))
+	return t, in, out
+}
+
+func TestSwapAndInterleave(t *testing.T) {
+	const c, h, w = 6, 3, 5
+	task, in, _ := passTask(c, h, w)
+	// The result stands with channels and columns exchanged: w planes of h rows
+	// of c elements, then four such planes in a row.
+	for _, inter := range []int{1, 4} {
+		out := make([]byte, 1<<12)
+		row := (2*c*inter + 63) &^ 63
+		task.Set(td.SwapNE, 1).Set(td.DstInterleave, inter).Set(td.DstRow, row).Set(td.DstPlane, row*h)
+		step(t, New(Options{}), task, buffers{5: in.buf, 4: out})
+		i := 0
+		for _, v := range in.bits() {
+			ci, y, x := i/(h*w), i/w%h, i%w
+			at := x/inter*row*h + y*row + (ci*inter+x%inter)*2
+			if got := binary.LittleEndian.Uint16(out[at:]); got != v {
+				t.Fatalf("interleave %d: element (%d, %d, %d) is %#x, want %#x", inter, ci, y, x, got, v)
+			}
+			i++
+		}
+		// And back, by a source that is exchanged and interleaved.
+		back, _, to := passTask(c, h, w)
+		back.Set(td.Swap1, 1).Set(td.SrcInterleave, inter).Set(td.SrcRow, row).Set(td.SrcPlane, row*h)
+		step(t, New(Options{}), back, buffers{5: out, 4: to.buf})
+		if !bytes.Equal(to.buf, in.buf) {
+			t.Errorf("interleave %d: the way back gives another tensor", inter)
+		}
+	}
+}
+
+func TestPixelOffset(t *testing.T) {
+	task, in, out := passTask(2, 2, 20)
+	task.Set(td.Win, 12).Set(td.Wout, 12).Set(td.PixelOffset, 5)
+	step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+	src, dst := in.bits(), out.bits()
+	for i := range dst {
+		want := uint16(0)
+		if i%20 < 12 {
+			want = src[i+5]
+		}
+		if dst[i] != want {
+			t.Fatalf("element %d is %#x, want %#x", i, dst[i], want)
+		}
+	}
+}
+
+// Groups and depth are loops around the rest, with strides of their own.
+func TestGroupsAndDepth(t *testing.T) {
+	in, out := newSurface(6, 2, 3, 4), newSurface(6, 2, 3, 4)
+	in.set(random(1, 6*2*3*4, 2))
+	task, _, _ := passTask(2, 3, 4)
+	for _, f := range []struct {
+		f td.Field
+		v int
+	}{
+		{td.NumGroups, 3}, {td.Din, 2}, {td.Dout, 2},
+		// group g, depth d is batch 2g+d of the source, 5-(2g+d) cannot be
+		// expressed; the result stands depth first.
+		{td.SrcGroup, 2 * in.stride[0]}, {td.SrcDepth, in.stride[0]},
+		{td.DstGroup, in.stride[0]}, {td.DstDepth, 3 * in.stride[0]},
+	} {
+		task.Set(f.f, f.v)
+	}
+	step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+	n := in.stride[0]
+	for g := range 3 {
+		for d := range 2 {
+			if !bytes.Equal(in.buf[(2*g+d)*n:][:n], out.buf[(3*d+g)*n:][:n]) {
+				t.Errorf("group %d, depth %d is not in its place", g, d)
+			}
+		}
+	}
+}
+
+// A source that came by DMA stands in L2 afterwards when its tile is whole or
+// SrcType keeps it; a smaller tile leaves no defined content.
+func TestStaging(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		tile, kind int
+		want       bool
+	}{{"whole", 4, 2, true}, {"no tile", 0, 2, true}, {"smaller", 2, 2, false}, {"smaller, kept", 2, 1, true}} {
+		e := New(Options{})
+		task, in, out := passTask(3, 4, 8)
+		task.Set(td.TileHeight, c.tile).Set(td.SrcType, c.kind).Set(td.L2Src, 256).Set(td.L2SrcCh, 64).Set(td.L2SrcRow, 16)
+		step(t, e, task, buffers{5: in.buf, 4: out.buf})
+		read, _, got := passTask(3, 4, 8)
+		read.Set(td.SrcEn, 0).Set(td.L2Src, 256).Set(td.L2SrcCh, 64).Set(td.L2SrcRow, 16)
+		step(t, e, read, buffers{4: got.buf})
+		if bytes.Equal(got.buf, in.buf) != c.want {
+			t.Errorf("%s: source stands in L2 afterwards: %v, want %v", c.name, !c.want, c.want)
+		}
+		if h := got.bits()[0]; !c.want && h != 0x7c00 {
+			t.Errorf("%s: stale element reads %#x, want a NaN read as infinity", c.name, h)
+		}
+	}
+}
+
+func TestPostArithmetic(t *testing.T) {
+	task, mem := kernelTask(3, 16, 1, 1, 1)
+	copy(mem[5], make([]byte, len(mem[5])))
+	for c, v := range []float32{1, 2, -1} {
+		binary.LittleEndian.PutUint16(mem[5][64*c:], narrow(v))
+	}
+	// Core c computes output c: bias 10*c, weights 1, 2, 3, so 2 + 10*c.
+	for c := range 16 {
+		copy(mem[1][64*c:], halves(narrow(float32(10*c)), 0x3c00, 0x4000, 0x4200))
+	}
+	task.Set(td.NEBias, 1).Set(td.AccBias, int(narrow(-30))).Set(td.PostScale, int(narrow(0.5))).Set(td.Nonlinear, 1)
+	step(t, New(Options{}), task, mem)
+	for c := range 16 {
+		want := math.Max(0, (2+10*float64(c)-30)*0.5)
+		if got := float64(widen(binary.LittleEndian.Uint16(mem[4][64*c:]))); got != want {
+			t.Errorf("output %d is %g, want %g", c, got, want)
+		}
+	}
+}
+
+func TestChannelSumAndMaximum(t *testing.T) {
+	for _, c := range []struct {
+		op, span int
+		f        func(a, b float64) float64
+	}{{8, 0, plus}, {11, 0, math.Max}, {11, 2, math.Max}, {8, 3, plus}, {8, 1, plus}} {
+		task, in, _ := passTask(6, 2, 3)
+		span, unicast := c.span, 1
+		if span == 0 {
+			span, unicast = 6, 0
+		}
+		out := newSurface(1, 6/span, 2, 3)
+		task.Set(td.NEOp, c.op).Set(td.UnicastEn, unicast).Set(td.UnicastCin, c.span).Set(td.Cout, 6/span)
+		step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+		v := in.values()
+		want := make([]float64, 6/span*6)
+		for i := range want {
+			ch, p := i/6, i%6
+			want[i] = v[ch*span*6+p]
+			for s := 1; s < span; s++ {
+				want[i] = c.f(want[i], v[(ch*span+s)*6+p])
+			}
+		}
+		near(t, opNames[uint32(c.op)], out.values(), want, 0.5, 0)
+	}
+}
+
+func TestTables(t *testing.T) {
+	uniform := func(step, mode int, start float64, f func(float64) float64) []uint16 {
+		v := make([]uint16, 64)
+		for i := range knots {
+			v[4+i] = narrow(float32(f(start + float64(i)*math.Ldexp(1, -step))))
+		}
+		v[0], v[1], v[2], v[3] = 0, 0x7c00, narrow(-7), narrow(9)
+		v[41], v[42] = uint16(step), uint16(mode)
+		return v
+	}
+	plain := uniform(1, 1, -8, func(x float64) float64 { return x * x })
+	plain[0], plain[1] = narrow(-20), narrow(20)
+	plain[37], plain[38], plain[39], plain[40] = narrow(-2), narrow(3), narrow(4), narrow(5)
+	log := uniform(6, 0x27, 0.5, math.Log)
+	log[43] = narrow(math.Ln2)
+	for _, c := range []struct {
+		name  string
+		v     []uint16
+		x, y  float64
+		slack float64
+	}{
+		{"below", plain, -20, -7, 0}, {"above", plain, 20, 9, 0}, {"low tail", plain, -10, 23, 0}, {"high tail", plain, 10, 45, 0},
+		{"knot", plain, 3, 9, 0}, {"between knots", plain, 3.25, 10.625, 0}, {"last knot", plain, 8, 64, 0},
+		{"2^x", expTable(), 3.5, math.Exp2(3.5), 0.01}, {"2^-x", expTable(), -7.3, math.Exp2(-7.3), 1e-5}, {"2^x out", expTable(), 16, math.Inf(1), 0},
+		{"1/x", reciprocalTable(), 3, 1. / 3, 2e-4}, {"1/x large", reciprocalTable(), 1000, 1e-3, 1e-6}, {"1/0", reciprocalTable(), 0, math.Inf(1), 0}, {"1/inf", reciprocalTable(), math.Inf(1), 0, 0},
+		{"sqrt", uniform(5, 0x2b, 0.25, math.Sqrt), 7, math.Sqrt(7), 2e-3}, {"sqrt small", uniform(5, 0x2b, 0.25, math.Sqrt), 0.02, math.Sqrt(0.02), 2e-4},
+		{"rsqrt", uniform(5, 0x6b, 0.25, func(x float64) float64 { return 1 / math.Sqrt(x) }), 7, 1 / math.Sqrt(7), 2e-3},
+		{"log", log, 50, math.Log(50), 4e-3}, {"log small", log, 0.01, math.Log(0.01), 4e-3},
+	} {
+		l, err := newLUT("table", 0, halves(c.v...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := float64(widen(narrow(float32(c.x))))
+		if y := float64(l.eval(float32(x))); y != c.y && !(math.Abs(y-c.y) <= c.slack+ulp(c.y)) {
+			t.Errorf("%s: table(%g) = %g, want %g", c.name, x, y, c.y)
+		}
+	}
+	if _, err := newLUT("table", 0, halves(uniform(1, 2, 0, math.Exp)...)); err == nil || !strings.Contains(err.Error(), "mode 0x2") {
+		t.Errorf("unknown mode: %v", err)
+	}
+}
+
+func TestPooling(t *testing.T) {
+	for mode, f := range []func(v []float64) float64{
+		func(v []float64) float64 { s := 0.0; return fold1(v, s, plus) },
+		func(v []float64) float64 { return fold1(v, 0, plus) / float64(len(v)) },
+		func(v []float64) float64 { return fold1(v, math.Inf(-1), math.Max) },
+		func(v []float64) float64 { return fold1(v, math.Inf(1), math.Min) },
+	} {
+		task, in, _ := passTask(2, 5, 7)
+		out := newSurface(1, 2, 3, 4)
+		task.Set(td.PlanarType, 5).Set(td.UnicastEn, 0).Set(td.PEScale, 0x3c00).Set(td.PEPreScale, 0x3c00).Set(td.PEFinal, 0x3f800000).
+			Set(td.PoolMode, mode).Set(td.Kw, 3).Set(td.Kh, 3).Set(td.Sx, 2).Set(td.Sy, 2).Set(td.Px, 1).Set(td.Py, 1).
+			Set(td.Hout, 3).Set(td.Wout, 4).Set(td.DstPlane, out.stride[1])
+		step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+		v := in.values()
+		var want []float64
+		for i := range 2 * 3 * 4 {
+			var w []float64
+			for y := max(0, i/4%3*2-1); y <= min(4, i/4%3*2+1); y++ {
+				for x := max(0, i%4*2-1); x <= min(6, i%4*2+1); x++ {
+					w = append(w, v[i/12*35+y*7+x])
+				}
+			}
+			want = append(want, f(w))
+		}
+		near(t, "pooling", out.values(), want, 0.51, 0)
+	}
+}
+
+func fold1(v []float64, s float64, f func(a, b float64) float64) float64 {
+	for _, x := range v {
+		s = f(s, x)
+	}
+	return s
+}
+
+// The planar arithmetic, in the order that the contract states.
+func TestPlanarOrder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  func(*td.Task)
+		f    func(a, b float64) float64
+	}{
+		{"minimum", func(t *td.Task) { t.Set(td.PEOp, 3) }, math.Min},
+		{"negated", func(t *td.Task) { t.Set(td.PENeg1, 1) }, func(a, b float64) float64 { return b - a }},
+		{"scale, bias, absolute, square", func(t *td.Task) {
+			t.Set(td.PEScale, int(narrow(2))).Set(td.PEBias, int(narrow(-3))).Set(td.PECond, 1).Set(td.PESquare, 1)
+		}, func(a, b float64) float64 { return ((a+b)*2 - 3) * ((a+b)*2 - 3) }},
+		{"clamped sources", func(t *td.Task) { t.Set(td.InputReLU, 1).Set(td.Input2ReLU, 1).Set(td.PENeg2, 1) },
+			func(a, b float64) float64 { return math.Max(a, 0) - math.Max(b, 0) }},
+		{"clamped result", func(t *td.Task) { t.Set(td.PERelu, 1) }, func(a, b float64) float64 { return math.Max(0, a+b) }},
+	} {
+		task, mem := planarTask2()
+		c.set(task)
+		a, b, out := newSurface(1, 4, 3, 5), newSurface(1, 4, 3, 5), newSurface(1, 4, 3, 5)
+		a.set(random(1, 60, 2))
+		b.set(random(2, 60, 2))
+		mem[4], mem[5], mem[6] = out.buf, a.buf, b.buf
+		step(t, New(Options{}), task, mem)
+		want := make([]float64, 60)
+		for i := range want {
+			want[i] = c.f(a.values()[i], b.values()[i])
+		}
+		near(t, c.name, out.values(), want, 0.51, 1e-6)
+	}
+}
+
+// The measured behaviour of numbers, mode by mode: a op b of one element.
+func TestNumerics(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	negZero := math.Copysign(0, -1)
+	for _, c := range []struct {
+		name      string
+		op        int // PEOp, or -1 for a product by a 1x1 kernel, -2 for two products
+		a, b      float64
+		ane, ieee float64
+	}{
+		{"inf - inf", 0, inf, -inf, 0, nan},
+		{"0 * inf", 1, 0, inf, 0, nan},
+		{"NaN reads as infinity", 0, nan, 1, inf, nan},
+		{"-0 + -0", 0, negZero, negZero, 0, negZero},
+		{"elementwise range", 0, 32768, 16384, 49152, 49152},
+		{"elementwise subnormal", 1, math.Ldexp(1, -20), 1, math.Ldexp(1, -20), math.Ldexp(1, -20)},
+		{"single product range", -1, 49152, 1, 49152, 49152},
+		{"product sum saturates", -2, 16384, 1, inf, 32768},
+		{"product sum below", -2, 16376, 1, 32752, 32752},
+		{"product sum saturates below zero", -2, -16384, 1, -inf, -32768},
+		{"product subnormal", -1, math.Ldexp(1, -20), 1, 0, math.Ldexp(1, -20)},
+		{"product of 0 and inf", -2, 0, inf, 0, nan},
+	} {
+		for _, num := range []Numerics{ANE, IEEE} {
+			var task *td.Task
+			var mem buffers
+			a, b := narrow(float32(c.a)), narrow(float32(c.b))
+			if c.op >= 0 {
+				task, mem = planarTask2()
+				task.Set(td.PEOp, c.op)
+				copy(mem[5], halves(a))
+				copy(mem[6], halves(b))
+			} else {
+				task, mem = kernelTask(-c.op, 16, 1, 1, 1)
+				for ch := range -c.op {
+					copy(mem[5][64*ch:], halves(a))
+				}
+				copy(mem[1], halves(b, b))
+			}
+			step(t, New(Options{Numerics: num}), task, mem)
+			got, want := binary.LittleEndian.Uint16(mem[4]), c.ane
+			if num == IEEE {
+				want = c.ieee
+			}
+			if w := narrow(float32(want)); got != w && !(want != want && widen(got) != widen(got)) {
+				t.Errorf("%s, mode %d: %#x (%g), want %#x (%g)", c.name, num, got, widen(got), w, want)
+			}
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		set  func(*td.Task)
+		want string
+	}{
+		{func(t *td.Task) { t.Set(td.InFmt, 0) }, "Common.InFmt = 0: only fp16 (2) sources are executed"},
+		{func(t *td.Task) { t.Set(td.PlanarType, 9) }, "Common.PlanarType = 9: 0 and 2 to 6 are known"},
+		{func(t *td.Task) { t.Set(td.NEOp, 5) }, "NE.Op = 5: 0 kernel, 8 sum, 11 maximum, 12 pass through are known"},
+		{func(t *td.Task) { t.Set(td.PalettizedEn, 1) }, "NE.PalettizedEn = 1: palettized coefficients are not executed"},
+		{func(t *td.Task) { t.Set(td.Src2En, 1) }, "TileDMASrc.Src2En = 1: 0 in every recorded task"},
+		{func(t *td.Task) { t.Set(td.RBE0, 0) }, "Header.RBE0 = 0: the DMA is on but names no buffer-access register"},
+		{func(t *td.Task) { t.Set(td.SrcBase, 64) }, "source 1 at 0x40: window refused: bytes 0x40 to"},
+		{func(t *td.Task) { t.Set(td.DstPlane, 128) }, "result at 0x0: window refused"},
+		{func(t *td.Task) { t.Set(td.CoeffEn.At(3), 0) }, "KernelDMA.CoeffEn[3] = 0: core 3 has outputs to compute"},
+		{func(t *td.Task) { t.Set(td.CoeffSize.At(3), 64); t.Set(td.Cin, 60).Set(td.SrcPlane, 0) }, "kernel lane 3 at 0xc0: coefficients need 120 more bytes, 64 of the part's 64 are left"},
+		{func(t *td.Task) { t.Set(td.SrcEn, 0).Set(td.L2Src, L2Size-16).Set(td.L2SrcCh, 16) }, "source 1 in L2 at 0x1ffff0:"},
+		{func(t *td.Task) { t.Set(td.Cin, 1<<17-1).Set(td.SrcPlane, 0) }, "extents [1 1 131071 1 1]"},
+		{func(t *td.Task) {
+			t.Set(td.Cout, 1<<17-1).Set(td.Wout, 1<<15-1).Set(td.Hout, 1<<15-1).Set(td.Cin, 1<<17-1)
+		}, "the task asks for more than"},
+	} {
+		task, mem := kernelTask(8, 16, 1, 1, 1)
+		for i := range td.Lanes {
+			if c.want[:6] == "kernel" {
+				task.Set(td.CoeffSize.At(i), 128).Set(td.CoeffBase.At(i), 64*i)
+			}
+		}
+		mem[1] = append(mem[1], make([]byte, 256)...)
+		c.set(task)
+		err := New(Options{}).Run(context.Background(), []td.Placed{{Task: td.New().Set(td.TDSkip, 1)}, {Task: task, Off: 0x300}}, mem)
+		var f *Fault
+		if !errors.As(err, &f) || f.Task != 1 || f.Off != 0x300 || !strings.HasPrefix(err.Error(), "task 1 at 0x300: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %q, want %q", err, c.want)
+		}
+	}
+}
+
+// The bytes do not depend on the number of workers.
+func TestWorkers(t *testing.T) {
+	task, mem := kernelTask(96, 160, 3, 301, 3)
+	var want []byte
+	for _, n := range []int{1, 2, 7} {
+		clear(mem[4])
+		step(t, New(Options{Workers: n}), task, mem)
+		if want == nil {
+			want = bytes.Clone(mem[4])
+		} else if !bytes.Equal(mem[4], want) {
+			t.Errorf("%d workers give other bytes than one", n)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	task, mem := kernelTask(384, 384, 1, 1500, 3)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := New(Options{}).Run(ctx, []td.Placed{{Task: task}}, mem); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	for i := range 1 << 16 {
+		h := uint16(i)
+		v := widen(h)
+		if v != v {
+			continue
+		}
+		if got := narrow(v); got != h {
+			t.Fatalf("%#x widens to %g and narrows to %#x", h, v, got)
+		}
+		// Halfway to the next pattern goes to the even one.
+		if next := widen(h + 1); h&0x7fff < 0x7bff {
+			mid := float32((float64(v) + float64(next)) / 2)
+			if got := narrow(mid); got != (h+1)&^1 {
+				t.Fatalf("%g, between %#x and the next, narrows to %#x", mid, h, got)
+			}
+		}
+	}
+	if got := narrow(65520); got != 0x7c00 {
+		t.Errorf("65520 narrows to %#x", got)
+	}
+	if got := narrow(65519); got != 0x7bff {
+		t.Errorf("65519 narrows to %#x", got)
+	}
+}

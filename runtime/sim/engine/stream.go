@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// The axes of a tensor, outermost first.
+const (
+	axG = iota
+	axD
+	axC
+	axH
+	axW
+)
+
+// shape is the extent of each axis; never below one.
+type shape [5]int
+
+func (s shape) count() int64 {
+	n := int64(1)
+	for _, v := range s {
+		n *= int64(v)
+	}
+	return n
+}
+
+// layout says where the elements of a tensor stand in a buffer. Shape is that
+// of the tensor; with swap, element (c, h, w) stands at channel position w and
+// column c.
+type layout struct {
+	name   string
+	base   int64 // bytes
+	group  int64
+	depth  int64
+	plane  int64 // of one channel position, or of interleave of them
+	row    int64
+	inter  int64 // channel positions interleaved in a row, at least 1
+	offset int64 // elements before column 0
+	swap   bool
+	dim    shape
+}
+
+// stored returns the extents of channel positions and columns.
+func (l *layout) stored() (positions, columns int) {
+	if l.swap {
+		return l.dim[axW], l.dim[axC]
+	}
+	return l.dim[axC], l.dim[axW]
+}
+
+// maxCount bounds the elements of one tensor. With extents of up to 17 bits
+// the product of five fits in 77 bits, so it is formed step by step.
+const maxCount = 1 << 28
+
+// extent returns the first byte and the number of bytes that the tensor spans,
+// and refuses a tensor with many more elements than bytes: such an image names
+// the same bytes again and again, and nothing justifies its size.
+func (l *layout) extent() (first, n int64, err error) {
+	p, q := l.stored()
+	last := int64(l.dim[axG]-1)*l.group + int64(l.dim[axD]-1)*l.depth + int64(l.dim[axH]-1)*l.row +
+		int64(p-1)/l.inter*l.plane + int64(q-1)*l.inter*2 + (min(int64(p), l.inter)-1)*2
+	first = l.base + l.offset*l.inter*2
+	n = last + 2
+	limit := max(16*n, 1<<16)
+	if limit > maxCount {
+		limit = maxCount
+	}
+	count := int64(1)
+	for _, v := range l.dim {
+		count *= int64(v)
+		if count > limit {
+			return 0, 0, badAt(l.name, first, "extents %v (group, depth, channel, row, column) are over %d elements in %d bytes", l.dim, limit, n)
+		}
+	}
+	return first, n, nil
+}
+
+// tile is a layout bound to the bytes it covers: buf[0] is the byte at first.
+type tile struct {
+	layout
+	buf   []byte
+	first int64
+}
+
+// at returns the index in buf of the first column of a row.
+func (t *tile) at(g, d, p, h int) int64 {
+	return t.base + t.offset*t.inter*2 - t.first + int64(g)*t.group + int64(d)*t.depth +
+		int64(p)/t.inter*t.plane + int64(h)*t.row + int64(p)%t.inter*2
+}
+
+// rows calls f for each stored row, with the index of its first byte.
+func (t *tile) rows(f func(g, d, p, h int, at int64)) {
+	pos, _ := t.stored()
+	for g := range t.dim[axG] {
+		for d := range t.dim[axD] {
+			for p := range pos {
+				for h := range t.dim[axH] {
+					f(g, d, p, h, t.at(g, d, p, h))
+				}
+			}
+		}
+	}
+}
+
+// load widens the whole tensor into group, depth, channel, row, column order.
+func (t *tile) load(run *run, table *[65536]float32) ([]float32, error) {
+	out := make([]float32, t.dim.count())
+	pos, cols := t.stored()
+	G, D, C, H, W := t.dim[axG], t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
+	err := run.each(G*D*pos, grain(H*cols), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gd, p := i/pos, i%pos
+			g, d := gd/D, gd%D
+			for h := range H {
+				src := t.buf[t.at(g, d, p, h):]
+				if !t.swap && t.inter == 1 {
+					dst := out[((gd*C+p)*H+h)*W:][:W]
+					src = src[:2*W]
+					for x := range dst {
+						dst[x] = table[uint16(src[2*x])|uint16(src[2*x+1])<<8]
+					}
+					continue
+				}
+				step := int(2 * t.inter)
+				k, dk := ((gd*C+p)*H+h)*W, 1
+				if t.swap {
+					k, dk = (gd*C*H+h)*W+p, H*W
+				}
+				for q := range cols {
+					out[k] = table[binary.LittleEndian.Uint16(src[q*step:])]
+					k += dk
+				}
+			}
+		}
+	})
+	return out, err
+}
+
+// store writes fp16 patterns that stand in group, depth, channel, row, column
+// order.
+func (t *tile) store(run *run, vals []uint16) error {
+	pos, cols := t.stored()
+	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
+	write := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gd, p := i/pos, i%pos
+			g, d := gd/t.dim[axD], gd%t.dim[axD]
+			for h := range H {
+				dst := t.buf[t.at(g, d, p, h):]
+				step := int(2 * t.inter)
+				k, dk := ((gd*C+p)*H+h)*W, 1
+				if t.swap {
+					k, dk = (gd*C*H+h)*W+p, H*W
+				}
+				for q := range cols {
+					binary.LittleEndian.PutUint16(dst[q*step:], vals[k])
+					k += dk
+				}
+			}
+		}
+	}
+	n := t.dim[axG] * t.dim[axD] * pos
+	if !t.disjoint() {
+		// Rows that share bytes are written in order, so that the last stands.
+		return run.serial(n, grain(H*cols), write)
+	}
+	return run.each(n, grain(H*cols), write)
+}
+
+// disjoint reports whether no two elements share a byte, so that rows may be
+// written in any order; it may report false for some that do not.
+func (t *tile) disjoint() bool {
+	_, cols := t.stored()
+	pos, _ := t.stored()
+	type axis struct {
+		n      int
+		stride int64
+	}
+	axes := []axis{
+		{t.dim[axH], t.row}, {(pos-1)/int(t.inter) + 1, t.plane}, {t.dim[axD], t.depth}, {t.dim[axG], t.group},
+	}
+	for i := range axes {
+		for j := i; j > 0 && axes[j].stride < axes[j-1].stride; j-- {
+			axes[j], axes[j-1] = axes[j-1], axes[j]
+		}
+	}
+	span := int64(cols) * t.inter * 2
+	for _, a := range axes {
+		if a.n == 1 {
+			continue
+		}
+		if a.stride < span {
+			return false
+		}
+		span += int64(a.n-1) * a.stride
+	}
+	return true
+}
+
+// copyRows copies the raw elements of t to the same positions of dst.
+func (t *tile) copyRows(dst *tile) {
+	_, cols := t.stored()
+	t.rows(func(g, d, p, h int, at int64) {
+		to := dst.buf[dst.at(g, d, p, h):]
+		from := t.buf[at:]
+		if t.inter == 1 && dst.inter == 1 {
+			copy(to[:2*cols], from[:2*cols])
+			return
+		}
+		for q := range cols {
+			i, j := q*int(t.inter)*2, q*int(dst.inter)*2
+			to[j], to[j+1] = from[i], from[i+1]
+		}
+	})
+}
+
+// fill gives every element one pattern.
+func (t *tile) fill(pattern uint16) {
+	_, cols := t.stored()
+	t.rows(func(_, _, _, _ int, at int64) {
+		row := t.buf[at:]
+		for q := range cols {
+			binary.LittleEndian.PutUint16(row[q*int(t.inter)*2:], pattern)
+		}
+	})
+}
+
+// fields names the registers of one tensor stream.
+type fields struct {
+	name                            string
+	en                              td.Field
+	bar, barEn                      td.Field
+	base, row, plane, depth, group  td.Field
+	inter                           td.Field
+	offset                          td.Field
+	hasOffset                       bool
+	l2, l2ch, l2row, l2depth, l2grp td.Field
+}
+
+var (
+	source1 = fields{
+		name: "source 1", en: td.SrcEn, bar: td.RBase0, barEn: td.RBE0,
+		base: td.SrcBase, row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
+		inter: td.SrcInterleave, offset: td.PixelOffset, hasOffset: true,
+		l2: td.L2Src, l2ch: td.L2SrcCh, l2row: td.L2SrcRow, l2depth: td.L2SrcDepth, l2grp: td.L2SrcGroup,
+	}
+	source2 = fields{
+		name: "source 2", en: td.Source2DMA, bar: td.RBase1, barEn: td.RBE1,
+		base: td.Src2Base, row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
+		inter: td.Src2Interleave, offset: td.PixelOffset.At(1), hasOffset: true,
+		l2: td.L2Src2, l2ch: td.L2Src2Ch, l2row: td.L2Src2Row, l2depth: td.L2Src2Depth, l2grp: td.L2Src2Group,
+	}
+	result = fields{
+		name: "result", en: td.DstEn, bar: td.WBase, barEn: td.WBE,
+		base: td.DstBase, row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
+		inter: td.DstInterleave,
+		l2:    td.L2Res, l2ch: td.L2ResCh, l2row: td.L2ResRow, l2depth: td.L2ResDepth, l2grp: td.L2ResGroup,
+	}
+)
+
+// dram is the stream's layout in its DRAM buffer.
+func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
+	l := layout{
+		name: f.name, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)), plane: int64(t.Get(f.plane)),
+		depth: int64(t.Get(f.depth)), group: int64(t.Get(f.group)), inter: max(1, int64(t.Get(f.inter))), swap: swap, dim: dim,
+	}
+	if f.hasOffset {
+		l.offset = int64(t.Get(f.offset))
+	}
+	return l
+}
+
+// onchip is the stream's layout in L2.
+func (f *fields) onchip(t *td.Task, dim shape, swap bool) layout {
+	return layout{
+		name: f.name + " in L2", base: int64(t.Get(f.l2)), row: int64(t.Get(f.l2row)), plane: int64(t.Get(f.l2ch)),
+		depth: int64(t.Get(f.l2depth)), group: int64(t.Get(f.l2grp)), inter: 1, swap: swap, dim: dim,
+	}
+}

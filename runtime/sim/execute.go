@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// execution is the state of one run.
+type execution struct {
+	m        *Machine
+	o        Options
+	engine   *engine.Engine
+	host     map[uint32]interp.Tensor // by operand
+	surfaces map[string][]byte        // by port
+	scratch  []byte
+	proc     *procedure // running now
+}
+
+func (r *execution) traceTask(e engine.Event) {
+	if r.o.Trace != nil && r.proc != nil {
+		r.o.Trace(r.proc.name, &e)
+	}
+}
+
+func (r *execution) step(ctx context.Context, i int) error {
+	op := &r.m.ops[i]
+	switch a := op.Attrs.(type) {
+	case *e5.CastAttrs:
+		return r.cast(op.Inputs[0], op.Outputs[0])
+	case *e5.AneInferenceAttrs:
+		r.proc = r.m.procs[a.ProcedureName]
+		return r.engine.Run(ctx, r.proc.tasks, r)
+	}
+	return r.call(ctx, op, r.m.calls[i])
+}
+
+// call runs a CPU call.
+func (r *execution) call(ctx context.Context, op *e5.Operation, c *call) error {
+	in := make(map[string]interp.Tensor, len(c.inputs))
+	for k, id := range op.Inputs {
+		t, ok := r.host[id]
+		if !ok {
+			return fmt.Errorf("operand %q is not filled", r.m.fn.Operands[id].Name)
+		}
+		in[c.inputs[k]] = t
+	}
+	out, err := c.prog.Run(ctx, in, interp.Options{Numerics: r.o.Numerics, Workers: r.o.Workers})
+	if err != nil {
+		return err
+	}
+	for k, id := range op.Outputs {
+		t, ok := out[c.outputs[k]]
+		if want := typeOf(&r.m.fn.Operands[id].Desc); !ok || !t.Type.Equal(want) {
+			return fmt.Errorf("result %q is %s, the descriptor says %s", c.outputs[k], t.Type, want)
+		}
+		r.host[id] = t
+	}
+	return nil
+}
+
+// Window implements engine.Memory for the running procedure.
+func (r *execution) Window(i int, off, n int64, write bool) ([]byte, error) {
+	b, ok := r.proc.bars[i]
+	if !ok {
+		return nil, fmt.Errorf("buffer-access register %d points at nothing", i)
+	}
+	if off < 0 || n < 0 || off > b.size || n > b.size-off {
+		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a window of %#x bytes", off, off+n, i, b.size)
+	}
+	if write && !b.write {
+		return nil, fmt.Errorf("write to buffer-access register %d, a window that is only read", i)
+	}
+	switch {
+	case b.consts:
+		return r.proc.consts[off : off+n], nil
+	case b.scratch:
+		if int64(len(r.scratch)) < b.size {
+			r.scratch = make([]byte, b.size)
+		}
+		return r.scratch[off : off+n], nil
+	}
+	return r.surface(b.port, b.size)[off : off+n], nil
+}
+
+func (r *execution) surface(port string, size int64) []byte {
+	s := r.surfaces[port]
+	if int64(len(s)) < size {
+		s = append(s, make([]byte, size-int64(len(s)))...)
+		r.surfaces[port] = s
+	}
+	return s
+}
