@@ -27,10 +27,13 @@ func einsum(c *call) []Tensor {
 		}
 		for d, l := range t {
 			n := vs[i].Type.Shape[d]
-			if old, seen := size[l]; seen && old != n || l < 'A' || l > 'z' {
-				return c.fail("letter %q stands for %d and for %d elements", l, size[l], n)
+			old, seen := size[l]
+			if seen && old != n && old != 1 && n != 1 || l < 'A' || l > 'z' {
+				return c.fail("letter %q stands for %d and for %d elements", l, old, n)
 			}
-			size[l] = n
+			if !seen || old == 1 {
+				size[l] = n // 1 repeats, as in numpy
+			}
 		}
 	}
 	// Letters in order: those of the result, then the summed ones.
@@ -53,7 +56,9 @@ func einsum(c *call) []Tensor {
 		st[i] = make([]int, len(order))
 		own := strides(vs[i].Type.Shape)
 		for d, l := range t {
-			st[i][strings.IndexRune(string(order), l)] += own[d]
+			if vs[i].Type.Shape[d] != 1 {
+				st[i][strings.IndexRune(string(order), l)] += own[d]
+			}
 		}
 	}
 	// Walk the outputs; the summed letters make one list of steps an operand.

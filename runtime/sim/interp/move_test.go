@@ -201,6 +201,14 @@ func TestResizeGrids(t *testing.T) {
 	}
 }
 
+func TestEinsumBroadcasts(t *testing.T) {
+	b := newBld(t, "ios15")
+	x := b.input("x", floats(t, ir.FP32, []int64{1, 2}, 1, 2))
+	y := b.input("y", floats(t, ir.FP32, []int64{2, 2}, 1, 2, 3, 4))
+	r := b.opAs("einsum", args{"values": []*ir.Value{x, y}, "equation": str("ab,ab->a")}, ir.TensorOf(ir.FP32, 2))[0]
+	wantFloats(t, b.run(Options{}, r)[0], 0, []int64{2}, 5, 11)
+}
+
 func TestEinsum(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{1, 2, 1, 2}, 1, 2, 3, 4)) // b c h w, c = 2, w = 2
