@@ -200,6 +200,7 @@ func (n *nest) operand(k int) *operand {
 	s := n.surfs[k]
 	o := &operand{buf: s.buf, off: n.off[k], pix: s.pix}
 	o.ext = [5]int64{1, 1, 1, 1, n.w}
+	o.spread[axW] = n.spread[k]
 	full := n.rowStride(k)
 	for i := range 4 {
 		o.stride[i] = full
@@ -207,6 +208,7 @@ func (n *nest) operand(k int) *operand {
 	for i, d := range n.dims {
 		ax := 4 - len(n.dims) + i
 		o.ext[ax], o.stride[ax] = d, n.stride[k][i]
+		o.spread[ax] = d > 1 && n.stride[k][i] == 0
 	}
 	for i := 3; i >= 0; i-- { // strides of single turns: the whole below them
 		if o.ext[i] == 1 {

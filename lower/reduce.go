@@ -110,6 +110,9 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 // planarReduce emits reduction tasks: kept axes become groups and channels,
 // reduced ones depth and rows; kept axes in excess are unrolled.
 func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, padMax bool) error {
+	if len(x.dims) == 1 { // a vector is one row
+		x, out, over = x.withLeadingOnes(2), out.withLeadingOnes(2), []bool{false, over[0]}
+	}
 	type loop struct{ n, xs, os int64 }
 	var keep, fold []loop
 	for i := range x.dims[:len(x.dims)-1] {

@@ -103,15 +103,22 @@ type limits struct{ t *target.Table }
 // tensors checks every tensor of an operation: element type, rank, extents.
 func (l *limits) tensors(op *ir.Op) error {
 	var err error
+	live := len(op.Results)
 	note := func(name string, v *ir.Value, operand bool) {
 		if err != nil || operand && v.IsConst() && !v.Type.DType.IsFloat() {
 			return
+		}
+		if operand && !v.IsConst() {
+			live++
 		}
 		err = l.tensor(name, v)
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) { note(p.Name, v, true) })
 	for _, r := range op.Results {
 		note("result", r, false)
+	}
+	if err == nil && live > l.t.MaxSurfaces {
+		return refuse(fmt.Sprintf("reads and gives %d tensors, a procedure has registers for %d", live, l.t.MaxSurfaces))
 	}
 	return err
 }

@@ -31,8 +31,9 @@ type operand struct {
 	pix    int64 // source only
 	inter  int64 // channels interleaved in a row, 0 for one
 	l2     l2Place
-	swap   bool  // stored with channels and width exchanged
-	rows   int64 // rows of a source that are on chip at once; 0 for those of the tile
+	swap   bool    // stored with channels and width exchanged
+	spread [5]bool // axes along which the tensor has one index only
+	rows   int64   // rows of a source that are on chip at once; 0 for those of the tile
 }
 
 // fixup is a task field that the planner completes: the buffer-access register
@@ -205,6 +206,7 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 			t.SetBool(td.SwapNE, true)
 		}
 	}
+	b.l2use = append(b.l2use, b.l2top)
 	b.l2top = b.l2floor // staging of the next task starts over above what is kept
 }
 
@@ -236,21 +238,24 @@ func l2Layout(base int64, ext [5]int64, rows int64, swap bool) (l2Place, int64) 
 	return l2Place{base, [4]int64{group, depth, ch, row}}, group * ext[axG]
 }
 
-// staging returns the bytes that a source read by DMA takes in L2 with tiles of
-// the given height.
-func staging(ext [5]int64, rows int64, swap bool) int64 {
-	_, n := l2Layout(0, ext, min(rows, ext[axH]), swap)
-	return n
-}
-
 // stage gives a source that comes by DMA its place in L2.
 func (b *builder) stage(o *operand, tile int) l2Place {
 	rows := o.rows
 	if rows == 0 {
 		rows = int64(tile)
 	}
-	rows = min(rows, o.ext[axH])
-	p, n := l2Layout(b.l2top, o.ext, rows, o.swap)
+	ext := o.ext
+	for i, s := range o.spread {
+		if s {
+			ext[i] = 1
+		}
+	}
+	p, n := l2Layout(b.l2top, ext, min(rows, ext[axH]), o.swap)
+	for i := range p.stride {
+		if o.spread[i] {
+			p.stride[i] = 0
+		}
+	}
 	b.l2top += align(n, 64)
 	if b.l2top > b.t.L2Bytes && b.err == nil {
 		b.err = fmt.Errorf("task %d: sources take %d bytes of L2, the limit is %d", len(b.tasks), b.l2top, b.t.L2Bytes)

@@ -18,14 +18,15 @@ type Step struct {
 // cutSteps orders the operations: all that are ready on one unit, then all that
 // are ready on the other, and so on. That takes as few engine steps as the
 // dependences between engine and CPU allow for the unit begun with; both
-// beginnings are tried.
+// beginnings are tried. A step with more surfaces than a procedure has
+// registers for is cut again.
 func cutSteps(s *State) error {
 	a, b := s.order(ir.Engine), s.order(ir.CPU)
 	best := a
 	if engineSteps(b) < engineSteps(a) {
 		best = b
 	}
-	s.Steps = best
+	s.Steps = s.splitWide(best)
 	s.surfaces()
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
 	for _, st := range best {
@@ -144,6 +145,78 @@ func (s *State) order(first ir.Unit) []*Step {
 		}
 		unit = other
 	}
+}
+
+// splitWide cuts engine steps whose surfaces outnumber the buffer-access
+// registers of a procedure into runs that keep within them. Fused operations
+// stay together.
+func (s *State) splitWide(steps []*Step) []*Step {
+	left := uses(s.Func) // uses not yet seen, over the whole function
+	var out []*Step
+	for _, st := range steps {
+		if st.Unit != ir.Engine {
+			for _, op := range st.Ops {
+				op.Operands(func(_ *ir.Param, v *ir.Value) { left[v]-- })
+			}
+			out = append(out, st)
+			continue
+		}
+		for first := 0; first < len(st.Ops); {
+			n := s.widest(st.Ops[first:], left)
+			out = append(out, &Step{Unit: ir.Engine, Ops: st.Ops[first : first+n]})
+			for _, op := range st.Ops[first : first+n] {
+				op.Operands(func(_ *ir.Param, v *ir.Value) { left[v]-- })
+			}
+			first += n
+		}
+	}
+	return out
+}
+
+// widest returns the length of the longest run from the front of ops that keeps
+// within the registers, at least one operation with what rides on it.
+func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) int {
+	inside := map[*ir.Value]int{} // made in the run: uses still to come
+	read := map[*ir.Value]bool{}  // made outside and read in the run
+	outputs, open, best := 0, 0, 0
+	rides := map[*ir.Op]bool{}
+	for i, op := range ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.IsConst() {
+				return
+			}
+			if n, ok := inside[v]; ok {
+				if inside[v] = n - 1; n == 1 {
+					outputs--
+				}
+				return
+			}
+			read[v] = true
+		})
+		for _, v := range op.Results {
+			inside[v] = left[v]
+			if left[v] > 0 {
+				outputs++
+			}
+		}
+		if rides[op] {
+			open--
+		}
+		for _, e := range s.Fused[op] {
+			rides[e] = true
+			open++
+		}
+		if open > 0 {
+			continue
+		}
+		if len(read)+outputs <= s.Target.MaxSurfaces || best == 0 {
+			best = i + 1
+		}
+		if len(read) > s.Target.MaxSurfaces {
+			break
+		}
+	}
+	return best
 }
 
 // surfaces fills in what each step reads and gives.

@@ -26,6 +26,7 @@ type Table struct {
 	MaxStride              int   // largest stride that the register holds
 	MaxPad                 int   // largest leading padding that the register holds
 	MaxGroups              int   // convolution groups that the register holds
+	MaxSurfaces            int   // inputs and outputs of a procedure: 5-bit buffer-access register numbers, less 0..3
 	L2Bytes                int64 // operand working set
 	KernelBytes            int64 // resident kernel memory of one core
 	KernelStream           int64 // streamed kernel of one task
@@ -45,7 +46,7 @@ var H13 = &Table{
 	Name: "h13", Family: "A13", Subtype: 4, TD: 7,
 	MaxKernelW: 13, MaxKernelH: 29,
 	MaxWidth: 16384, MaxHeight: 16384, MaxChannels: 65536, MaxBatch: 65536, MaxRank: 5,
-	MaxPool: 29, MaxStride: 3, MaxPad: 31, MaxGroups: 1<<13 - 1,
+	MaxPool: 29, MaxStride: 3, MaxPad: 31, MaxGroups: 1<<13 - 1, MaxSurfaces: 28,
 	L2Bytes: 2 << 20, KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, PageBytes: 16 << 10, InstrAlign: 256, SurfaceAlign: 64,
 	DispatchFloorUS: 190, PeakFLOPs: 3.25e12, Bandwidth: 9e9,
