@@ -189,6 +189,38 @@ func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, til
 	b.fail("row of %d elements and %d sources does not fit %d bytes of L2", n.w, sources, free)
 }
 
+// singleRows calls f for pieces of the nest whose last loop, the rows of a task,
+// has a single turn.
+func (n *nest) singleRows(f func(p *nest)) {
+	if len(n.dims) > 3 {
+		for i := range n.dims[0] {
+			p := n.window(0, i, 1)
+			p.remove(0)
+			p.singleRows(f)
+		}
+		return
+	}
+	p := n.clone()
+	p.dims = append(p.dims, 1)
+	for k := range p.stride {
+		p.stride[k] = append(p.stride[k], p.rowStride(k))
+	}
+	f(p)
+}
+
+// columns narrows the row to count elements from first, a multiple of what 64
+// bytes hold.
+func (n *nest) columns(first, count int64) *nest {
+	c := n.clone()
+	c.w = count
+	for k := range c.off {
+		if !c.spread[k] {
+			c.off[k] += first * elemBytes
+		}
+	}
+	return c
+}
+
 func (b *builder) fail(format string, args ...any) {
 	if b.err == nil {
 		b.err = fmt.Errorf(format, args...)

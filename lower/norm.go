@@ -13,8 +13,11 @@ func acceptSoftmax(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	_, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
-	return err
+	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	if err != nil {
+		return err
+	}
+	return l.channels(op.Arg("x").Type, axis)
 }
 
 // lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by
@@ -59,7 +62,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	} else {
 		sum := b.temp(kept)
 		if err = b.reduceChannels(ex, sum, axis, reductions["reduce_sum"], 1); err == nil {
-			b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{sum}, total)
+			b.reciprocal(sum, total)
 		}
 	}
 	if err != nil {
