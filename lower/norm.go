@@ -206,6 +206,11 @@ func (s *surf) permuteRows(perm []int) *surf {
 // first on; the dimensions before it are channels of the tasks.
 func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	xr, dr := normView(x, first), normView(dst, first)
+	if xr == nil {
+		c := b.temp(x.dims)
+		b.copyTo(x, c)
+		xr = normView(c, first)
+	}
 	if xr == nil || dr == nil {
 		return fmt.Errorf("tensor %v is not laid out for a normalisation from dimension %d", x.dims, first)
 	}
