@@ -204,9 +204,16 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 		for n, t := range out {
 			y, y0 := t.Floats32(), base[n].Floats32()
 			for i := range y {
-				if d := math.Abs(float64(y[i]) - float64(y0[i])); d <= math.MaxFloat32 {
-					tol[n][i] = max(tol[n][i], d)
+				d := math.Abs(float64(y[i]) - float64(y0[i]))
+				if y[i] == y0[i] {
+					d = 0 // equal infinities
 				}
+				// Where an error makes a number of an infinity or the other way
+				// round, nothing can be said.
+				if d != d {
+					d = math.Inf(1)
+				}
+				tol[n][i] = max(tol[n][i], d)
 			}
 		}
 	}
@@ -214,7 +221,9 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 		y0 := base[n].Floats32()
 		top, scale := 0.0, 0.0
 		for i := range l {
-			top = max(top, l[i])
+			if l[i] <= math.MaxFloat32 {
+				top = max(top, l[i])
+			}
 			if a := math.Abs(float64(y0[i])); a <= math.MaxFloat32 {
 				scale = max(scale, a)
 			}
@@ -222,7 +231,7 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 		for i := range l {
 			if ops == 1 && numerics.Bounds[single.Def.Name].Why == numerics.Product {
 				l[i] = 2*l[i] + float64(numerics.ULP16(y0[i]))
-			} else if base[n].Type.DType.IsFloat() {
+			} else if base[n].Type.DType.IsFloat() && l[i] <= math.MaxFloat32 {
 				l[i] = 3*top + float64(numerics.ULP16(float32(scale)))
 			}
 		}
