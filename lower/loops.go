@@ -192,6 +192,19 @@ func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, til
 	b.fail("row of %d elements and %d sources does not fit %d bytes of L2", n.w, sources, free)
 }
 
+// columns narrows the row to count elements from first, a multiple of what 64
+// bytes hold.
+func (n *nest) columns(first, count int64) *nest {
+	c := n.clone()
+	c.w = count
+	for k := range c.off {
+		if !c.spread[k] {
+			c.off[k] += first * elemBytes
+		}
+	}
+	return c
+}
+
 func (b *builder) fail(format string, args ...any) {
 	if b.err == nil {
 		b.err = fmt.Errorf(format, args...)

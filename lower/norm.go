@@ -13,8 +13,11 @@ func acceptSoftmax(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	_, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
-	return err
+	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	if err != nil {
+		return err
+	}
+	return l.channels(op.Arg("x").Type, axis)
 }
 
 // lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by
@@ -59,7 +62,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	} else {
 		sum := b.temp(kept)
 		if err = b.reduceChannels(ex, sum, axis, reductions["reduce_sum"], 1); err == nil {
-			b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{sum}, total)
+			b.reciprocal(sum, total)
 		}
 	}
 	if err != nil {
@@ -203,6 +206,11 @@ func (s *surf) permuteRows(perm []int) *surf {
 // first on; the dimensions before it are channels of the tasks.
 func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	xr, dr := normView(x, first), normView(dst, first)
+	if xr == nil {
+		c := b.temp(x.dims)
+		b.copyTo(x, c)
+		xr = normView(c, first)
+	}
 	if xr == nil || dr == nil {
 		return fmt.Errorf("tensor %v is not laid out for a normalisation from dimension %d", x.dims, first)
 	}
