@@ -3,6 +3,7 @@ package compile
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
@@ -236,7 +237,7 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 	fn := &ir.Func{Name: name, Opset: c.d.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
 	var text bytes.Buffer
 	var data ir.Data
-	err := ir.PrintTo(&text, &ir.Program{Version: c.d.state.Program.Version, Funcs: []*ir.Func{fn}, Files: c.d.state.Program.Files}, &data)
+	err := ir.PrintTo(&text, &ir.Program{Version: c.d.state.Program.Version, Funcs: []*ir.Func{fn}, Files: c.d.files()}, &data)
 	if err != nil {
 		return err
 	}
@@ -261,6 +262,16 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 	}
 	c.f.AddOp(ins, outs, attrs)
 	return nil
+}
+
+// files returns the names of the source files without their folders, which are
+// no business of an artefact.
+func (d *driver) files() []string {
+	var out []string
+	for _, f := range d.state.Program.Files {
+		out = append(out, filepath.Base(filepath.ToSlash(f)))
+	}
+	return out
 }
 
 // results gives the function's results their output operands: a parameter that

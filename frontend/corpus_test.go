@@ -36,6 +36,9 @@ func weights(t testing.TB, shared, dir string) string {
 	if e, err := os.ReadDir(filepath.Join(dir, "weights")); err == nil && len(e) > 0 {
 		return dir
 	}
+	if testing.Short() {
+		t.Skip("making the weights of this model takes seconds")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3: the weights of this model must be made")

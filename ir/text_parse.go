@@ -118,8 +118,10 @@ type (
 	}
 )
 
+// Without lookahead a choice is kept from its first token on, which is what
+// puts an error where the fault is.
 var textGrammar = sync.OnceValue(func() *participle.Parser[textProgram] {
-	return participle.MustBuild[textProgram](participle.Lexer(textLexer{}))
+	return participle.MustBuild[textProgram](participle.Lexer(textLexer{}), participle.UseLookahead(0))
 })
 
 // Parse reads the text form that Print writes. It checks names, parameters and

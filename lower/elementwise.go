@@ -187,14 +187,10 @@ func (b *builder) clamp(x, dst *surf, lo, hi float64) error {
 
 // scalarSurface returns a one-element tensor of the constant section.
 func (b *builder) scalarSurface(v float64) *surf {
-	h := half(v)
-	off, err := b.sec.AddSurface(1, elemBytes, []byte{byte(h), byte(h >> 8)})
+	s, err := b.constSurface(ir.ConstFloat(ir.FP16, v), []int64{1})
 	if err != nil {
 		b.fail("%v", err)
+		return &surf{buf: &buffer{space: constant, def: -1}, dims: []int64{1}, stride: []int64{elemBytes}}
 	}
-	dims := []int64{1}
-	return &surf{
-		buf:  &buffer{space: constant, size: rowBytes(1), bar: BarConstants, off: int64(off), def: -1},
-		dims: dims, stride: []int64{elemBytes},
-	}
+	return s
 }

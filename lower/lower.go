@@ -66,8 +66,8 @@ type Procedure struct {
 	// points into the constant section.
 	Relocs [][]int
 	// Tables lists the lookup tables in use, with their stated errors.
-	Tables []TableUse
-	L2Peak int64 // bytes of L2 that the busiest task takes
+	Tables   []TableUse
+	Resident int // intermediate tensors that stay in L2
 }
 
 // TableUse is a lookup table that an operation's tasks use.
@@ -79,28 +79,29 @@ type TableUse struct {
 
 // builder is the state of one lowering.
 type builder struct {
-	t       *target.Table
-	sec     *weights.Section
-	vals    map[*ir.Value]*surf
-	fused   map[*ir.Op][]*ir.Op
-	outs    map[*ir.Value]*buffer // results that go to a port
-	uses    map[*ir.Value]int     // uses inside the segment
-	tasks   []*td.Task
-	infos   []TaskInfo
-	relocs  map[int][]int
-	fixups  []fixup
-	tables  []TableUse
-	inputs  []Surface
-	outputs []Surface
-	packed  map[planKey]weights.Parts
-	worst   map[weights.Table]weights.WorstCase
-	workers int
-	err     error
-	op      *ir.Op
-	rule    string
-	l2floor int64 // L2 below is kept for later tasks of the rule
-	l2top   int64 // L2 below is taken by the task being emitted
-	l2peak  int64
+	t        *target.Table
+	sec      *weights.Section
+	vals     map[*ir.Value]*surf
+	fused    map[*ir.Op][]*ir.Op
+	outs     map[*ir.Value]*buffer // results that go to a port
+	uses     map[*ir.Value]int     // uses inside the segment
+	tasks    []*td.Task
+	infos    []TaskInfo
+	relocs   map[int][]int
+	fixups   []fixup
+	tables   []TableUse
+	inputs   []Surface
+	outputs  []Surface
+	packed   map[planKey]weights.Parts
+	worst    map[weights.Table]weights.WorstCase
+	workers  int
+	err      error
+	op       *ir.Op
+	rule     string
+	l2floor  int64   // L2 below is kept for later tasks of the rule
+	l2top    int64   // L2 below is taken by the task being emitted
+	l2use    []int64 // by task: L2 that it takes from address 0 up
+	resident int     // buffers that stay in L2
 }
 
 // Error is an operation that could not be lowered although its rule accepted
@@ -207,7 +208,8 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 // temp returns a surface in scratch.
 func (b *builder) temp(dims []int64) *surf {
 	_, size := canonicalStrides(dims)
-	return inBuffer(&buffer{space: scratch, size: size, def: -1}, dims)
+	w := dims[len(dims)-1]
+	return inBuffer(&buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}, dims)
 }
 
 // tensor returns the surface of an operand; a constant is laid into the
@@ -219,14 +221,22 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if v.Const == nil {
 		return nil, fmt.Errorf("value %q is not in the segment", v.Name)
 	}
-	dims := tensorDims(v.Type)
+	s, err := b.constSurface(v.Const, tensorDims(v.Type))
+	if err == nil {
+		b.vals[v] = s
+	}
+	return s, err
+}
+
+// constSurface lays a constant into the constant section under the given
+// dimensions.
+func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 	st, size := canonicalStrides(dims)
 	w := int(dims[len(dims)-1])
-	off, err := b.sec.AddSurface(int(v.Type.Elems())/w, w*elemBytes, v.Const.Data)
+	off, err := b.sec.AddSurface(int(c.Elems())/w, w*elemBytes, c.Data)
 	if err != nil {
 		return nil, err
 	}
-	s := &surf{buf: &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}, dims: dims, stride: st}
-	b.vals[v] = s
-	return s, nil
+	buf := &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}
+	return &surf{buf: buf, dims: dims, stride: st}, nil
 }

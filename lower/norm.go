@@ -77,14 +77,8 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 	if err != nil {
 		return err
 	}
-	rank := op.Arg("x").Type.Rank()
 	if len(axes) == 0 || len(axes) > 3 {
 		return refuse(fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
-	}
-	for i, a := range axes {
-		if a != rank-len(axes)+i {
-			return refuse("normalises over axes that are not the last ones")
-		}
 	}
 	for _, p := range []string{"gamma", "beta"} {
 		if v := op.Arg(p); v != nil && !v.IsConst() {
@@ -116,11 +110,11 @@ func lowerLayerNorm(b *builder, op *ir.Op) error {
 	if gamma != nil || beta != nil {
 		to = b.temp(x.dims)
 	}
-	if err := b.normalise(x, to, len(x.dims)-len(axes), eps); err != nil {
+	if err := b.normaliseAxes(x, to, axes, eps); err != nil {
 		return err
 	}
 	if gamma != nil {
-		g, err := b.tensor(gamma)
+		g, err := b.alongAxes(gamma, axes, len(x.dims))
 		if err != nil {
 			return err
 		}
@@ -132,11 +126,75 @@ func lowerLayerNorm(b *builder, op *ir.Op) error {
 		to = next
 	}
 	if beta != nil {
-		s, err := b.tensor(beta)
+		s, err := b.alongAxes(beta, axes, len(x.dims))
 		if err != nil {
 			return err
 		}
 		b.two(peAdd, false, to, s, dst)
+	}
+	return nil
+}
+
+// alongAxes returns a constant whose dimensions are those at the axes of a
+// tensor of the given rank.
+func (b *builder) alongAxes(v *ir.Value, axes []int, rank int) (*surf, error) {
+	dims := make([]int64, rank)
+	for i := range dims {
+		dims[i] = 1
+	}
+	for i, a := range axes {
+		dims[a] = v.Type.Shape[i]
+	}
+	return b.constSurface(v.Const, dims)
+}
+
+// normaliseAxes normalises over any axes: those that are not last (but for
+// ones) are moved there and back, as recorded for channels alone.
+func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
+	rank := len(x.dims)
+	over := make([]bool, rank)
+	for _, a := range axes {
+		over[a] = true
+	}
+	first, last := axes[0], true
+	for i := first; i < rank; i++ {
+		last = last && (over[i] || x.dims[i] == 1)
+	}
+	if last {
+		return b.normalise(x, dst, first, eps)
+	}
+	var perm []int
+	for i := range rank {
+		if !over[i] {
+			perm = append(perm, i)
+		}
+	}
+	kept := len(perm)
+	perm = append(perm, axes...)
+	dims, back := make([]int64, rank), make([]int, rank)
+	for i, p := range perm {
+		dims[i], back[p] = x.dims[p], i
+	}
+	in, out := x.permuteRows(perm), b.temp(dims)
+	if in == nil {
+		in = b.temp(dims)
+		b.transposeTo(x, in, perm)
+	}
+	if err := b.normalise(in, out, kept, eps); err != nil {
+		return err
+	}
+	if v := out.permuteRows(back); v != nil {
+		b.copyTo(v, dst)
+	} else {
+		b.transposeTo(out, dst, back)
+	}
+	return nil
+}
+
+// permuteRows returns the permuted view when the last dimension stays last.
+func (s *surf) permuteRows(perm []int) *surf {
+	if n := len(perm) - 1; perm[n] == n {
+		return s.permute(perm)
 	}
 	return nil
 }

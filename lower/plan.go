@@ -16,6 +16,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	if len(b.outputs)+len(b.inputs) > b.t.MaxSurfaces {
 		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
 	}
+	b.keepInL2()
 	size := b.planScratch()
 	for i := range b.fixups {
 		f := &b.fixups[i]
@@ -34,7 +35,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	}
 	p := &Procedure{
 		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
-		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables,
+		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident,
 	}
 	for i, t := range b.tasks {
 		p.Relocs[i] = b.relocs[i]

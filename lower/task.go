@@ -206,6 +206,7 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 			t.SetBool(td.SwapNE, true)
 		}
 	}
+	b.l2use = append(b.l2use, b.l2top)
 	b.l2top = b.l2floor // staging of the next task starts over above what is kept
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/internal/npy"
 )
 
 // Files of a bundle, relative to its folder, in slash form.
@@ -224,12 +226,18 @@ func BundleFiles(n Network, r Report) (map[string][]byte, error) {
 }
 
 // ImageFiles returns the ten test images by their names.
-func ImageFiles() map[string][]byte {
+func ImageFiles() (map[string][]byte, error) {
 	out := make(map[string][]byte, Classes)
 	for i, s := range TestImages() {
-		out[fmt.Sprintf("%d.npy", i)] = EncodeNPY([]int{1, 1, Side, Side}, s.Image[:])
+		a, err := npy.FromFloats("f2", []int64{1, 1, Side, Side}, s.Image[:])
+		if err != nil {
+			return nil, err
+		}
+		if out[fmt.Sprintf("%d.npy", i)], err = npy.Encode(a); err != nil {
+			return nil, err
+		}
 	}
-	return out
+	return out, nil
 }
 
 // WriteFiles writes files below dir, making the folders they need.

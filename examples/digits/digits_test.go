@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/npy"
 )
 
 const bundleDir = "digits.mlmodelc"
@@ -53,7 +55,13 @@ func TestBundleIsCurrent(t *testing.T) {
 	}
 }
 
-func TestImagesAreCurrent(t *testing.T) { sameFiles(t, "testdata", ImageFiles()) }
+func TestImagesAreCurrent(t *testing.T) {
+	files, err := ImageFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameFiles(t, "testdata", files)
+}
 
 // TestHeldOutAccuracy draws from seeds that nothing else uses.
 func TestHeldOutAccuracy(t *testing.T) {
@@ -75,12 +83,16 @@ func TestImagesAreTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shape, values, err := DecodeNPY(file)
+		a, err := npy.Decode(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(shape) != 4 || len(values) != Side*Side {
-			t.Fatalf("%d.npy: shape %v", digit, shape)
+		values, err := a.Floats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Shape) != 4 || len(values) != Side*Side {
+			t.Fatalf("%d.npy: shape %v", digit, a.Shape)
 		}
 		im := Image(values)
 		if got := eval.Classify(&im); got != digit {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/examples/digits"
+	"github.com/zinc-compiler/zinc/internal/npy"
 )
 
 // shades are the characters for a pixel, from paper to full ink.
@@ -54,12 +55,16 @@ func load(path string, count int) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, values, err := digits.DecodeNPY(file)
+	a, err := npy.Decode(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	values, err := a.Floats()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(values) != count {
-		return nil, fmt.Errorf("%s: shape %v holds %d numbers, want %d", path, shape, len(values), count)
+		return nil, fmt.Errorf("%s: shape %v holds %d numbers, want %d", path, a.Shape, len(values), count)
 	}
 	return values, nil
 }

@@ -8,12 +8,21 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/examples/digits"
+	"github.com/zinc-compiler/zinc/internal/npy"
 )
 
 func scoresFile(t *testing.T, scores ...float32) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "scores.npy")
-	if err := os.WriteFile(path, digits.EncodeNPY([]int{1, len(scores), 1, 1}, scores), 0o644); err != nil {
+	a, err := npy.FromFloats("f2", []int64{1, int64(len(scores)), 1, 1}, scores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := npy.Encode(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -46,12 +46,16 @@ func run(out io.Writer, dir string, seed uint64, check bool) error {
 	if err != nil {
 		return err
 	}
+	images, err := digits.ImageFiles()
+	if err != nil {
+		return err
+	}
 	folders := []struct {
 		name  string
 		files map[string][]byte
 	}{
 		{"digits.mlmodelc", bundle},
-		{"testdata", digits.ImageFiles()},
+		{"testdata", images},
 	}
 	for _, f := range folders {
 		folder := filepath.Join(dir, f.name)

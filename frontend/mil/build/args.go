@@ -106,10 +106,15 @@ func (b *builder) namesIn(values []mil.Value, op string) {
 // operand returns what an argument's value stands for. A literal in place
 // becomes a constant, with a name made from the statement's and the parameter's.
 func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
-	if r, ok := v.(*mil.Ref); ok {
-		return b.lookup(r, op.src.Op)
-	}
 	out := &symbol{pos: v.Pos(), broken: true}
+	if r, ok := v.(*mil.Ref); ok {
+		truth, is := truths[r.Name]
+		if !is || b.scope[r.Name] != nil || !p.Class.Has(ir.Bool) {
+			return b.lookup(r, op.src.Op)
+		}
+		b.inPlace(out, ir.ConstBool(truth), p, op)
+		return out
+	}
 	t, ok := b.operandType(v, p, op)
 	if !ok {
 		return out
@@ -118,13 +123,23 @@ func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
 	if c == nil {
 		return out
 	}
+	b.inPlace(out, c, p, op)
+	return out
+}
+
+// truths are the words that are truth values where they name nothing; the
+// syntax tree has a bare word as a name.
+var truths = map[string]bool{"true": true, "false": false}
+
+// inPlace makes out stand for the constant c, given in place of a name.
+func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) {
 	name := op.src.Op
 	if len(op.src.Results) > 0 {
 		name = op.src.Results[0].Name
 	}
 	out.broken = false
-	out.value = &ir.Value{Name: b.unique(name + "." + p.Name), Type: c.Type, Const: c, Pos: b.pos(v.Pos())}
-	return out
+	out.value = &ir.Value{Type: c.Type, Const: c, Pos: b.pos(out.pos)}
+	b.invent(out.value, name+"."+p.Name)
 }
 
 // operandType returns the type of a literal in place: its own, or else the one

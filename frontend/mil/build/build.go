@@ -107,10 +107,11 @@ type builder struct {
 	list  *diag.List
 
 	fn    *mil.Func
-	scope map[string]*symbol // what can be seen here
-	names map[string]bool    // that values of the function have
-	log   []string           // names in the order in which they came into scope
-	hints int                // unknown names for which a near one was looked for
+	scope map[string]*symbol   // what can be seen here
+	names map[string]*ir.Value // that values of the function have; the value when the name is not from the text
+	next  map[string]int       // last number put after a name
+	log   []string             // names in the order in which they came into scope
+	hints int                  // unknown names for which a near one was looked for
 }
 
 func (b *builder) pos(p diag.Pos) ir.Pos {
@@ -121,7 +122,8 @@ func (b *builder) pos(p diag.Pos) ir.Pos {
 func (b *builder) function(f *mil.Func) *ir.Func {
 	b.fn = f
 	b.scope = make(map[string]*symbol, 2*len(f.Params))
-	b.names = map[string]bool{}
+	b.names = map[string]*ir.Value{}
+	b.next = map[string]int{}
 	b.log = b.log[:0]
 	out := &ir.Func{Name: f.Name, Opset: f.Opset, Pos: b.pos(f.Pos), Body: &ir.Block{}}
 	if f.Opset != "" && ir.OpsetNumber(f.Opset) == 0 {
@@ -152,7 +154,7 @@ func (b *builder) params(ps []mil.Param) []*ir.Value {
 // define puts a name into the scope and gives the value its own.
 func (b *builder) define(p *mil.Param, s *symbol) {
 	s.name, s.pos = p.Name, p.Pos
-	s.value.Name = b.unique(p.Name)
+	b.rename(s.value, p.Name)
 	if old := b.scope[p.Name]; old != nil {
 		if old.value != nil {
 			b.list.Errorf(b.src.NameSpan(p.Pos, p.Name), codeName, "", "%s is defined twice", p.Name).
@@ -165,20 +167,32 @@ func (b *builder) define(p *mil.Param, s *symbol) {
 	b.log = append(b.log, p.Name)
 }
 
-// unique returns name, with a number at its end when the function has a value
-// of that name.
-func (b *builder) unique(name string) string {
-	if !b.names[name] {
-		b.names[name] = true
-		return name
+// rename gives v the name from the text. A value that has it already, and has it
+// from this package, gets another; when the text uses the name again, v does.
+func (b *builder) rename(v *ir.Value, name string) {
+	old, taken := b.names[name]
+	switch {
+	case !taken:
+		v.Name, b.names[name] = name, nil
+	case old != nil:
+		v.Name, b.names[name] = name, nil
+		b.invent(old, name)
+	default:
+		b.invent(v, name)
 	}
-	for i := 1; ; i++ {
-		s := name + "." + strconv.Itoa(i)
-		if !b.names[s] {
-			b.names[s] = true
-			return s
+}
+
+// invent gives v a name that begins with stem and that no value has.
+func (b *builder) invent(v *ir.Value, stem string) {
+	name := stem
+	for {
+		if _, taken := b.names[name]; !taken {
+			break
 		}
+		b.next[stem]++
+		name = stem + "." + strconv.Itoa(b.next[stem])
 	}
+	v.Name, b.names[name] = name, v
 }
 
 // lookup returns what a name stands for. An unknown name is reported once.

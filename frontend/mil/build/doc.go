@@ -15,8 +15,9 @@
 //   - The type of a result is the inferred one, with dimensions that only the
 //     text knows filled in. The two must agree. After an error in a statement its
 //     results have their declared types, so that one fault is one error.
-//   - Names of values are unique in a function. Where two blocks beside each
-//     other use a name, the later one's gets a number at its end.
+//   - Names of values are unique in a function, and are those of the text. Where
+//     two blocks beside each other use a name, the later one's gets a number at
+//     its end; a literal in place of a name is a constant RESULT.PARAMETER.
 //   - Time and memory are proportional to the length of the text. No declared
 //     size is allocated before the bytes for it were seen.
 package build

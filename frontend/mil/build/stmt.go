@@ -17,7 +17,7 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 		return
 	}
 	types, known := b.declared(s)
-	op := b.operation(s, types)
+	op := b.operation(s, types, known)
 	symbols := make([]*symbol, len(s.Results))
 	for i := range s.Results {
 		p := &s.Results[i]
@@ -28,10 +28,10 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 				v.Type = op.types[i]
 			}
 		}
-		symbols[i] = &symbol{value: v, broken: !known}
-		// The results of these stand for constants, which a fault has not made.
+		symbols[i] = &symbol{value: v}
+		// The results of weightOps stand for constants, which a fault has not made.
 		if op == nil || op.types == nil {
-			symbols[i].broken = symbols[i].broken || weightOps[s.Op]
+			symbols[i].broken = !known || weightOps[s.Op]
 		}
 		b.define(p, symbols[i])
 		if op != nil {
@@ -171,8 +171,9 @@ type operation struct {
 }
 
 // operation builds the operation of a statement and infers the types of its
-// results. It returns nil when there is no such operation.
-func (b *builder) operation(s *mil.Stmt, declared []ir.Type) *operation {
+// results. It returns nil when there is no such operation. The inferred types
+// stand alone when the declared ones are not known.
+func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operation {
 	def := b.row(s)
 	if def == nil {
 		// Names in its arguments and blocks may be wrong all the same.
@@ -206,6 +207,9 @@ func (b *builder) operation(s *mil.Stmt, declared []ir.Type) *operation {
 		b.ruleError(op, err)
 		return op
 	}
+	if !known && len(types) == len(declared) {
+		declared = types
+	}
 	op.types = b.results(op, types, declared)
 	return op
 }
@@ -234,7 +238,16 @@ func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 			names = append(names, a.Name)
 		}
 	}
-	return ir.LookupArgs(s.Op, opset, names)
+	def := ir.LookupArgs(s.Op, opset, names)
+	if n := ir.OpsetNumber(opset); n > 0 && ir.OpsetNumber(def.Since) > n {
+		at := b.src.OpSpan(s)
+		d := b.list.Errorf(at, codeOp, s.Op, "this form needs operation set %s, the statement has %s", def.Since, opset)
+		if s.OpOpset == "" {
+			d.Note(b.src.NameSpan(b.fn.OpsetPos, opset), "%s is the operation set of function %s", opset, b.fn.Name)
+		}
+		d.WithHint("write %s<%s>(...) or raise the function's operation set", s.Op, def.Since)
+	}
+	return def
 }
 
 // results checks the declared types of the results against the inferred ones and

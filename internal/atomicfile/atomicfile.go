@@ -1,0 +1,196 @@
+package atomicfile
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is one file to write.
+type File struct {
+	Path  string
+	Write func(w io.Writer) error
+}
+
+// Bytes returns a File of the given contents.
+func Bytes(path string, data []byte) File {
+	return File{path, func(w io.Writer) error { _, err := w.Write(data); return err }}
+}
+
+// Write writes the files, all or none. It looks at ctx before it renames the
+// first file; from then on it goes through to the end.
+func Write(ctx context.Context, files ...File) (err error) {
+	t := &transaction{}
+	defer func() { err = errors.Join(err, t.end(err != nil)) }()
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.stage(f); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i := range t.staged {
+		if err := t.commit(&t.staged[i]); err != nil {
+			return err
+		}
+	}
+	t.syncFolders()
+	return nil
+}
+
+// staged is one file on its way.
+type staged struct {
+	target string // with links resolved
+	temp   string // "" once it has become the target
+	backup string // second link to the old file, "" for none
+	done   bool   // target is the new file
+}
+
+type transaction struct{ staged []staged }
+
+// rename and link are replaced by tests.
+var (
+	rename = os.Rename
+	link   = os.Link
+)
+
+// resolve follows a link at path, so that the file it points to is replaced
+// and the link stays, and checks that what is there may be replaced.
+func resolve(path string) (target string, mode fs.FileMode, err error) {
+	target = path
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		target = r
+	}
+	switch info, err := os.Lstat(target); {
+	case errors.Is(err, fs.ErrNotExist):
+		return target, 0o666, nil
+	case err != nil:
+		return "", 0, err
+	case info.IsDir():
+		return "", 0, fmt.Errorf("%s is a folder, not a file", path)
+	case !info.Mode().IsRegular():
+		return "", 0, fmt.Errorf("%s is not a regular file and cannot be replaced", path)
+	default:
+		return target, info.Mode().Perm(), nil
+	}
+}
+
+// stage writes the contents to a temporary file beside the target.
+func (t *transaction) stage(f File) error {
+	target, mode, err := resolve(f.Path)
+	if err != nil {
+		return err
+	}
+	for _, s := range t.staged {
+		if s.target == target {
+			return fmt.Errorf("%s is to be written twice", f.Path)
+		}
+	}
+	temp := beside(target)
+	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		// The name of the temporary file says nothing to the user.
+		if p := (*fs.PathError)(nil); errors.As(err, &p) {
+			err = p.Err
+		}
+		return fmt.Errorf("cannot write %s: %w", f.Path, err)
+	}
+	t.staged = append(t.staged, staged{target: target, temp: temp})
+	w := bufio.NewWriterSize(out, 1<<20)
+	err = f.Write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if e := out.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// beside returns an unused name in the folder of path.
+func beside(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:10]+".tmp")
+}
+
+// commit puts one new file in place and keeps a link to the old one.
+func (t *transaction) commit(s *staged) error {
+	if len(t.staged) > 1 {
+		backup := beside(s.target)
+		switch err := link(s.target, backup); {
+		case err == nil:
+			s.backup = backup
+		case errors.Is(err, fs.ErrNotExist):
+		default:
+			// A file system without links: move the old file out of the way.
+			if err := rename(s.target, backup); err != nil {
+				return fmt.Errorf("cannot replace %s: %w", s.target, err)
+			}
+			s.backup = backup
+			s.done = true // end puts the old file back
+		}
+	}
+	if err := rename(s.temp, s.target); err != nil {
+		return fmt.Errorf("cannot replace %s: %w", s.target, err)
+	}
+	s.temp, s.done = "", true
+	return nil
+}
+
+// end removes what is temporary and, after a failure, puts old files back.
+func (t *transaction) end(failed bool) error {
+	var errs []error
+	for i := len(t.staged) - 1; i >= 0; i-- {
+		s := &t.staged[i]
+		if s.temp != "" {
+			os.Remove(s.temp)
+		}
+		switch {
+		case failed && s.done && s.backup != "":
+			if err := rename(s.backup, s.target); err != nil {
+				errs = append(errs, fmt.Errorf("the old %s could not be put back and is %s: %w", s.target, s.backup, err))
+			}
+		case failed && s.done:
+			if err := os.Remove(s.target); err != nil {
+				errs = append(errs, err)
+			}
+		case s.backup != "":
+			if err := os.Remove(s.backup); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// syncFolders makes the renames last. Systems that cannot sync a folder are
+// left alone: the contents are safe already.
+func (t *transaction) syncFolders() {
+	seen := map[string]bool{}
+	for _, s := range t.staged {
+		dir := filepath.Dir(s.target)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if d, err := os.Open(dir); err == nil {
+			d.Sync()
+			d.Close()
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// contents returns the folder's files by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]string{}
+	for _, e := range es {
+		if b, err := os.ReadFile(filepath.Join(dir, e.Name())); err == nil {
+			m[e.Name()] = string(b)
+		}
+	}
+	return m
+}
+
+func want(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	got := contents(t, dir)
+	if len(got) != len(files) {
+		t.Errorf("folder holds %q, want %q", got, files)
+	}
+	for n, c := range files {
+		if got[n] != c {
+			t.Errorf("%s holds %q, want %q", n, got[n], c)
+		}
+	}
+}
+
+// pair returns a folder that holds a=old a and, with two, b=old b; and the
+// files that replace them.
+func pair(t *testing.T, two bool) (dir string, a, b File) {
+	dir = t.TempDir()
+	put(t, filepath.Join(dir, "a"), "old a")
+	if two {
+		put(t, filepath.Join(dir, "b"), "old b")
+	}
+	return dir, Bytes(filepath.Join(dir, "a"), []byte("new a")), Bytes(filepath.Join(dir, "b"), []byte("new b"))
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir, a, b := pair(t, false)
+	if err := Write(context.Background(), a, b); err != nil {
+		t.Fatal(err)
+	}
+	want(t, dir, map[string]string{"a": "new a", "b": "new b"})
+	if info, err := os.Stat(a.Path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode of the replaced file: %v, %v, want that of the old one", info.Mode(), err)
+	}
+}
+
+func TestFailedContents(t *testing.T) {
+	dir, a, b := pair(t, true)
+	broken := errors.New("broken")
+	b.Write = func(w io.Writer) error { io.WriteString(w, "half"); return broken }
+	if err := Write(context.Background(), a, b); !errors.Is(err, broken) || !strings.Contains(err.Error(), b.Path) {
+		t.Errorf("error %v, want broken, with the path", err)
+	}
+	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
+}
+
+func TestCancelled(t *testing.T) {
+	for _, when := range []string{"before", "during"} {
+		dir, a, b := pair(t, true)
+		ctx, cancel := context.WithCancel(context.Background())
+		if when == "before" {
+			cancel()
+		}
+		write := b.Write
+		b.Write = func(w io.Writer) error { cancel(); return write(w) }
+		if err := Write(ctx, a, b); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error %v, want cancelled", when, err)
+		}
+		want(t, dir, map[string]string{"a": "old a", "b": "old b"})
+	}
+}
+
+// TestSecondRenameFails breaks the rename of the second file: the first one
+// must come back, or go, if there was none.
+func TestSecondRenameFails(t *testing.T) {
+	defer func() { rename, link = os.Rename, os.Link }()
+	broken := errors.New("broken")
+	for _, links := range []bool{true, false} {
+		for _, old := range []map[string]string{{"a": "old a", "b": "old b"}, {"a": "old a"}, {"b": "old b"}, {}} {
+			dir := t.TempDir()
+			for n, c := range old {
+				put(t, filepath.Join(dir, n), c)
+			}
+			link = os.Link
+			if !links {
+				link = func(from, to string) error {
+					if _, err := os.Lstat(from); err != nil {
+						return err
+					}
+					return errors.New("no links here")
+				}
+			}
+			rename = func(from, to string) error {
+				if filepath.Base(to) == "b" && strings.HasSuffix(from, ".tmp") {
+					if c, err := os.ReadFile(from); err == nil && string(c) == "new b" {
+						return broken
+					}
+				}
+				return os.Rename(from, to)
+			}
+			err := Write(context.Background(), Bytes(filepath.Join(dir, "a"), []byte("new a")), Bytes(filepath.Join(dir, "b"), []byte("new b")))
+			if !errors.Is(err, broken) {
+				t.Errorf("links %v, %v: error %v, want broken", links, old, err)
+			}
+			want(t, dir, old)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	dir, a, _ := pair(t, true)
+	for _, c := range []struct {
+		path, want string
+	}{
+		{dir, "folder"},
+		{os.DevNull, "not a regular file"},
+		{a.Path, "twice"},
+		{filepath.Join(dir, "a", "x"), "x"},
+		{filepath.Join(dir, "none", "x"), filepath.Join("none", "x")},
+	} {
+		err := Write(context.Background(), a, Bytes(c.path, nil))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.path, err, c.want)
+		}
+	}
+	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
+}
+
+func TestThroughLink(t *testing.T) {
+	dir, _, _ := pair(t, false)
+	at := filepath.Join(dir, "link")
+	if err := os.Symlink("a", at); err != nil {
+		t.Skipf("no symbolic links: %v", err)
+	}
+	if err := Write(context.Background(), Bytes(at, []byte("new a"))); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(at); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+	want(t, dir, map[string]string{"a": "new a", "link": "new a"})
+}

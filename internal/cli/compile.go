@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+)
+
+// compileCommand is the state of `zinc MODEL`.
+type compileCommand struct {
+	*env
+	compileFlags
+	out    string
+	report string
+	dryRun bool
+}
+
+func newCompile(e *env) *cobra.Command {
+	c := &compileCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "zinc MODEL [-o OUT.hwx]",
+		Short: "Compile Core ML models for the Apple Neural Engine, and run them on a simulator",
+		Long: `Zinc compiles MODEL, a .mlmodelc folder or a .mil file, to a pair of files: the
+hardware container OUT.hwx and, beside it, the dispatch descriptor OUT.e5. What
+the engine cannot run goes into the pair as a program for the CPU; the last line
+on standard error says what went where.
+
+Exit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 zinc
+is wrong.`,
+		Example: `  zinc digits.mlmodelc -o digits.hwx
+  zinc model.mil --weights weights/ --report json >report.json
+  zinc model.mlmodelc --precision fp16 --dry-run`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := unknownCommand(cmd, args); err != nil {
+				return err
+			}
+			return operands(1, 1, "one MODEL, a .mlmodelc folder or a .mil file")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
+	f.Var(newChoice(&c.report, "none", "text", "json"), "report", "print a report of placement, tasks and sizes on standard output: text or json")
+	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
+	c.model(f)
+	c.passes(f)
+	return cmd
+}
+
+func (c *compileCommand) run(cmd *cobra.Command, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	hwxPath, e5Path, err := pairPaths(c.out, path)
+	if err != nil {
+		return err
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for _, p := range []string{hwxPath, e5Path} {
+		if sameFile(p, m.Path) {
+			return usagef("-o %s would replace the model's own text", c.out)
+		}
+	}
+	r, err := c.compile(cmd.Context(), c.env, m)
+	if err != nil {
+		return err
+	}
+	files := []atomicfile.File{
+		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
+		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
+	}
+	if c.dryRun {
+		for _, f := range files {
+			var n counter
+			if err := f.Write(&n); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
+		}
+	} else if err := atomicfile.Write(cmd.Context(), files...); err != nil {
+		return err
+	}
+	if err := c.printReport(r.Report); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	return nil
+}
+
+func (c *compileCommand) printReport(r *compile.Report) error {
+	switch c.report {
+	case "text":
+		return r.Text(c.env.out)
+	case "json":
+		return writeJSON(c.env.out, r)
+	}
+	return nil
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+const (
+	containerExt  = ".hwx"
+	descriptorExt = ".e5"
+)
+
+// pairPaths returns the two files of a pair. An empty out takes the model's
+// base name, in the current folder.
+func pairPaths(out, model string) (container, descriptor string, err error) {
+	if out == "" {
+		abs, err := filepath.Abs(model)
+		if err != nil {
+			return "", "", err
+		}
+		base := filepath.Base(abs)
+		out = strings.TrimSuffix(base, filepath.Ext(base)) + containerExt
+	}
+	switch filepath.Ext(out) {
+	case containerExt:
+		return out, strings.TrimSuffix(out, containerExt) + descriptorExt, nil
+	case descriptorExt:
+		return "", "", usagef("-o %s: give the container's name, %s%s; the descriptor goes beside it", out, strings.TrimSuffix(out, descriptorExt), containerExt)
+	}
+	return out, out + descriptorExt, nil
+}
+
+// sameFile reports whether two paths are one existing file.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}

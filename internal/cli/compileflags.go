@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// compileFlags are the flags of every command that compiles.
+type compileFlags struct {
+	target       string
+	precision    string
+	split        bool
+	function     string
+	weights      string
+	workers      int
+	progress     bool
+	printAfter   []string
+	printChanged bool
+	timePasses   bool
+	verifyEach   bool
+}
+
+// model registers the flags that say what is compiled and how.
+func (c *compileFlags) model(f *pflag.FlagSet) {
+	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Names(), ", "))
+	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision", "declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
+	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
+	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default main, or the only one)")
+	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
+	f.IntVar(&c.workers, "workers", 0, "goroutines to use, 0 for one a processor; results do not depend on it")
+	f.BoolVar(&c.progress, "progress", false, "show progress on standard error (shown on a terminal when work takes long)")
+}
+
+// passes registers the flags that look into the compiler.
+func (c *compileFlags) passes(f *pflag.FlagSet) {
+	f.StringSliceVar(&c.printAfter, "print-after", nil, "print the program after the pass `NAME` (or all) on standard error")
+	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
+	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
+	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
+}
+
+// check reports values that no model could make right.
+func (c *compileFlags) check() error {
+	for _, n := range c.printAfter {
+		if !passes.Known(n) {
+			return usagef("--print-after=%s: no such pass; passes are %s and all", n, strings.Join(passes.Names(), ", "))
+		}
+	}
+	if c.workers < 0 {
+		return usagef("--workers=%d: must be 0 or more", c.workers)
+	}
+	if _, err := target.Lookup(c.target); err != nil {
+		return usagef("--target: %w", err)
+	}
+	return nil
+}
+
+// options returns the compiler's options for a model of the given text file.
+func (c *compileFlags) options(e *env, text string, p *progress) (compile.Options, error) {
+	t, err := target.Lookup(c.target)
+	if err != nil {
+		return compile.Options{}, usagef("--target: %w", err)
+	}
+	return compile.Options{
+		Target: t, Precision: c.precision, SplitKernel: c.split, Func: c.function, Workers: c.workers,
+		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
+		VerifyEach: c.verifyEach, TimePasses: c.timePasses, Log: e.err,
+	}, nil
+}
+
+// open opens the model and prints what is odd about it.
+func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
+	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights})
+	if err != nil {
+		return nil, err
+	}
+	if m.Warnings != nil && m.Warnings.Warnings() > 0 {
+		e.list(m.Warnings)
+	}
+	return m, nil
+}
+
+// compile compiles an open model.
+func (c *compileFlags) compile(ctx context.Context, e *env, m *frontend.Model) (*compile.Result, error) {
+	p := e.newProgress(c.progress)
+	defer p.end()
+	o, err := c.options(e, m.Path, p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := compile.Compile(ctx, m.Program, o)
+	p.end()
+	if err != nil {
+		return nil, err
+	}
+	if c.timePasses {
+		total := 0.0
+		for _, t := range r.Report.Timings {
+			fmt.Fprintf(e.err, "%9.3f ms  %s\n", 1e3*t.Seconds, t.Stage)
+			total += t.Seconds
+		}
+		fmt.Fprintf(e.err, "%9.3f ms  in all\n", 1e3*total)
+	}
+	return r, nil
+}

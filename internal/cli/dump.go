@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// dumpCommand is the state of `zinc dump`.
+type dumpCommand struct {
+	*env
+	json    bool
+	ir      bool
+	weights string
+}
+
+func newDump(e *env) *cobra.Command {
+	c := &dumpCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "dump FILE",
+		Short: "Print a container, descriptor, MIL text, weight file or array",
+		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
+dispatch descriptor, MIL text in its canonical layout, the records of a weight
+file, or the head of an npy array. A file's kind is told by its content. Of a
+model's folder the MIL text is printed.`,
+		Example: `  zinc dump digits.hwx
+  zinc dump digits.e5 --json
+  zinc dump model.mil --ir`,
+		GroupID: groupInspect,
+		Args:    operands(1, 1, "one FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(args[0]) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
+	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path, with --ir")
+	cmd.MarkFlagsMutuallyExclusive("json", "ir")
+	return cmd
+}
+
+// dumpers prints each kind of file.
+var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
+	kindContainer: (*dumpCommand).container,
+	kindText:      (*dumpCommand).text,
+	kindWeights:   (*dumpCommand).weightFile,
+	kindArray:     (*dumpCommand).array,
+	kindOther:     (*dumpCommand).descriptor,
+}
+
+func (c *dumpCommand) run(path string) error {
+	if c.ir {
+		return c.program(path)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, frontend.TextName)
+	}
+	b, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	return dumpers[kindOf(b)](c, path, b)
+}
+
+func (c *dumpCommand) program(path string) error {
+	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return ir.Print(c.out, m.Program)
+}
+
+func (c *dumpCommand) text(path string, b []byte) error {
+	p, list := mil.Parse(path, b)
+	if err := list.Err(); err != nil {
+		return err
+	}
+	if c.json {
+		return writeJSON(c.out, textJSON(p))
+	}
+	return mil.Print(c.out, p)
+}
+
+// descriptor prints a file that is none of the other kinds.
+func (c *dumpCommand) descriptor(path string, b []byte) error {
+	p, err := e5.Read(b)
+	if err != nil {
+		return fmt.Errorf("%s: no container, MIL text, weight file or array by its first bytes, and no descriptor: %w", path, err)
+	}
+	if !c.json {
+		return e5.Dump(c.out, p)
+	}
+	j, err := e5.JSON(p)
+	if err == nil {
+		_, err = c.out.Write(j)
+	}
+	return err
+}
+
+// arrayJSON is the JSON form of an npy file.
+type arrayJSON struct {
+	Type  string  `json:"type"`
+	Shape []int64 `json:"shape"`
+	Bytes int     `json:"bytes"`
+}
+
+func (c *dumpCommand) array(path string, b []byte) error {
+	a, err := npy.Decode(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if c.json {
+		return writeJSON(c.out, arrayJSON{a.Type, a.Shape, len(a.Data)})
+	}
+	t, err := fromArray(a, ir.TensorOf(irTypes[a.Type], a.Shape...))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return summarise(c.out, filepath.Base(path), t)
+}

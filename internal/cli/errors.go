@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
+)
+
+// Exit statuses.
+const (
+	statusOK       = 0
+	statusInput    = 1
+	statusUsage    = 2
+	statusInternal = 3
+)
+
+// usageError is a wrong command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// internalError is a fault of zinc.
+type internalError struct {
+	err   error
+	stack []byte // of a panic
+}
+
+func (e *internalError) Error() string { return e.err.Error() }
+func (e *internalError) Unwrap() error { return e.err }
+
+// shownError is an error whose text the user has seen, as a failed
+// verification's.
+type shownError struct{ err error }
+
+func (e *shownError) Error() string { return e.err.Error() }
+func (e *shownError) Unwrap() error { return e.err }
+
+// statusOf returns the exit status of an error. A container or descriptor that
+// zinc itself put together wrongly is its own fault, whatever the input.
+func statusOf(err error) int {
+	if err == nil {
+		return statusOK
+	}
+	for _, c := range []struct {
+		status int
+		target any
+	}{
+		{statusUsage, new(*usageError)},
+		{statusInternal, new(*internalError)},
+		{statusInternal, new(*hwx.BuildError)},
+		{statusInternal, new(*e5.ModelError)},
+	} {
+		if errors.As(err, c.target) {
+			return c.status
+		}
+	}
+	return statusInput
+}
+
+// fail prints err, once, and returns the exit status.
+func (e *env) fail(err error) int {
+	status := statusOf(err)
+	shown := (*shownError)(nil)
+	if err == nil || errors.As(err, &shown) {
+		return status
+	}
+	if list := diag.AsList(err); list != nil && status == statusInput {
+		e.list(list)
+		return status
+	}
+	message, hint := err.Error(), ""
+	switch {
+	case status == statusUsage:
+		hint = "see zinc --help"
+	case status == statusInternal:
+		message = "internal error: " + message
+		hint = "this is a fault of zinc, not of the input; please report it with the model and the command line"
+	case errors.Is(err, context.Canceled):
+		message = "interrupted; nothing was written"
+	}
+	if e.diagnostics == "json" {
+		var list diag.List
+		list.Add(diag.Diagnostic{Severity: diag.Error, Message: message, Hint: hint})
+		list.WriteJSON(e.err)
+	} else {
+		fmt.Fprintf(e.err, "zinc: %s\n", message)
+		if hint != "" {
+			fmt.Fprintf(e.err, "zinc: %s\n", hint)
+		}
+	}
+	if in := (*internalError)(nil); errors.As(err, &in) && in.stack != nil {
+		fmt.Fprintf(e.err, "%s", in.stack)
+	}
+	return status
+}
+
+// list prints diagnostics in the form that was asked for.
+func (e *env) list(l *diag.List) {
+	if e.diagnostics == "json" {
+		l.WriteJSON(e.err)
+		return
+	}
+	l.WriteText(e.err)
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/internal/npy"
+)
+
+// kind is what a file is, told by its content.
+type kind int
+
+const (
+	kindContainer kind = iota
+	kindText           // MIL text, or any text
+	kindWeights
+	kindArray
+	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
+)
+
+// kinds tells all kinds but kindOther by their first bytes, in this order.
+var kinds = []struct {
+	kind kind
+	is   func(b []byte) bool
+}{
+	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
+	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
+	{kindWeights, func(b []byte) bool {
+		return len(b) >= 8 && binary.LittleEndian.Uint32(b[4:]) == blobfile.Version &&
+			(len(b) < blobfile.HeaderSize+4 || binary.LittleEndian.Uint32(b[blobfile.HeaderSize:]) == blobfile.Sentinel)
+	}},
+	{kindText, isText},
+}
+
+// textPrefix is how much of a file is looked at to call it text.
+const textPrefix = 4096
+
+// isText reports whether b begins as text does.
+func isText(b []byte) bool {
+	if len(b) > textPrefix {
+		b = b[:textPrefix]
+		for i := 0; i < utf8.UTFMax && !utf8.Valid(b); i++ {
+			b = b[:len(b)-1] // a character may be cut
+		}
+	}
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' {
+			return false
+		}
+	}
+	return len(b) > 0 && utf8.Valid(b)
+}
+
+func kindOf(b []byte) kind {
+	for _, k := range kinds {
+		if k.is(b) {
+			return k.kind
+		}
+	}
+	return kindOther
+}
+
+// readFile reads a file that is regular: a pipe or a device could go on for
+// ever.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	b, err := os.ReadFile(path)
+	if err == nil && len(b) == 0 {
+		err = errors.New(path + ": the file is empty")
+	}
+	return b, err
+}

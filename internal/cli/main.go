@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// env is what every command works with.
+type env struct {
+	in          io.Reader
+	out         io.Writer // buffered; Main flushes it
+	err         io.Writer
+	diagnostics string // text or json
+	profile     profile
+}
+
+// Main runs zinc with the arguments that follow the program's name and returns
+// the exit status. An interrupt cancels what is going on; a second one ends the
+// process at once.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return run(ctx, args, stdin, stdout, stderr)
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	out := bufio.NewWriterSize(stdout, 64<<10)
+	e := &env{in: stdin, out: out, err: stderr, diagnostics: "text"}
+	err := guarded(func() error {
+		root := newRoot(e)
+		root.SetArgs(args)
+		root.SetIn(stdin)
+		root.SetOut(out)
+		root.SetErr(stderr)
+		return root.ExecuteContext(ctx)
+	})
+	if e2 := e.profile.stop(); err == nil {
+		err = e2
+	}
+	if e2 := out.Flush(); err == nil && e2 != nil {
+		err = fmt.Errorf("writing the result: %w", e2)
+	}
+	return e.fail(err)
+}
+
+// guarded turns a panic into an error of status 3.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &internalError{fmt.Errorf("%v", r), debug.Stack()}
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// progressDelay is how long work goes on before a terminal shows it unasked.
+const progressDelay = 500 * time.Millisecond
+
+// progressEvery is the time between two refreshes on a terminal.
+const progressEvery = 100 * time.Millisecond
+
+// progress shows how far work has come: on a terminal one line that is
+// rewritten, elsewhere a line when a stage begins and ends.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	asked    bool
+	begin    time.Time
+	last     time.Time
+	width    int // of what stands on the terminal's line
+	stage    string
+}
+
+func (e *env) newProgress(asked bool) *progress {
+	return &progress{w: e.err, terminal: isTerminal(e.err), asked: asked, begin: time.Now()}
+}
+
+// isTerminal reports whether w is a character device other than the null
+// device.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// step reports that done of total units of a stage are done. It is called from
+// one goroutine at a time.
+func (p *progress) step(stage string, done, total int) {
+	now := time.Now()
+	text := fmt.Sprintf("%s: %d of %d", stage, done, total)
+	switch {
+	case p.terminal && (p.asked || now.Sub(p.begin) >= progressDelay):
+		if now.Sub(p.last) < progressEvery {
+			return
+		}
+		p.last = now
+		fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(0, p.width-len(text))))
+		p.width = len(text)
+	case !p.terminal && p.asked && (stage != p.stage || done == total):
+		p.stage = stage
+		fmt.Fprintf(p.w, "zinc: %s\n", text)
+	}
+}
+
+// end clears the terminal's line.
+func (p *progress) end() {
+	if p.width > 0 {
+		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
+		p.width = 0
+	}
+}

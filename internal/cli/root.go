@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	groupModel   = "model"
+	groupInspect = "inspect"
+)
+
+// newRoot returns the command tree. The root itself compiles.
+func newRoot(e *env) *cobra.Command {
+	root := newCompile(e)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddGroup(
+		&cobra.Group{ID: groupModel, Title: "Commands for models:"},
+		&cobra.Group{ID: groupInspect, Title: "Commands for files and for zinc itself:"},
+	)
+	root.SetHelpCommandGroupID(groupInspect)
+	root.SetCompletionCommandGroupID(groupInspect)
+	root.AddCommand(newRun(e), newVerify(e), newDump(e), newVersion(e))
+
+	p := root.PersistentFlags()
+	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "form of errors on standard error: text or json")
+	p.StringVar(&e.profile.cpu, "cpuprofile", "", "write a CPU profile to this file")
+	p.StringVar(&e.profile.mem, "memprofile", "", "write a memory profile to this file")
+	p.MarkHidden("cpuprofile")
+	p.MarkHidden("memprofile")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return e.profile.start() }
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err} })
+	return root
+}
+
+// operands returns the check that a command has from lo to hi operands, which
+// want names.
+func operands(lo, hi int, want string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < lo:
+			return usagef("%s: %s is missing", c.CommandPath(), want)
+		case len(args) > hi:
+			return usagef("%s: %q is one operand too many; wanted %s", c.CommandPath(), args[hi], want)
+		}
+		return nil
+	}
+}
+
+// unknownCommand reports a first operand that can only be a misspelled command.
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.ContainsAny(args[0], `./\`) {
+		return nil
+	}
+	if _, err := os.Lstat(args[0]); err == nil {
+		return nil
+	}
+	msg := fmt.Sprintf("%q is neither a file nor a command", args[0])
+	c.SuggestionsMinimumDistance = 2
+	if s := c.SuggestionsFor(args[0]); len(s) > 0 {
+		slices.Sort(s)
+		msg += "; did you mean " + strings.Join(s, " or ") + "?"
+	}
+	return usagef("%s", msg)
+}
+
+// choice is the value of a flag that takes one of a few words.
+type choice struct {
+	value *string
+	words []string
+}
+
+// newChoice returns the flag's value; the first word is the default unless
+// value holds one already.
+func newChoice(value *string, words ...string) *choice {
+	if *value == "" {
+		*value = words[0]
+	}
+	return &choice{value, words}
+}
+
+func (c *choice) String() string { return *c.value }
+func (c *choice) Type() string   { return strings.Join(c.words, "|") }
+
+// Set implements pflag.Value.
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.words, s) {
+		return fmt.Errorf("must be %s", strings.Join(c.words, " or "))
+	}
+	*c.value = s
+	return nil
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// runCommand is the state of `zinc run`.
+type runCommand struct {
+	*env
+	compileFlags
+	inputs, outputs []string
+	engine          string
+	numerics        string
+	random          uint64
+	fill            bool // --random was given
+}
+
+func newRun(e *env) *cobra.Command {
+	c := &runCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "run PAIR.hwx|MODEL --input NAME=FILE.npy ... --output NAME=FILE.npy ...",
+		Short: "Run a compiled pair, or a model, on arrays",
+		Long: `Run executes a compiled pair (PAIR.hwx with PAIR.e5 beside it), or a model that it
+compiles in memory first, on the simulator. With --engine=interp the reference
+interpreter runs the model instead.
+
+Inputs are npy files of the input's element type and shape. Outputs go to npy
+files; those that no --output names are summarised on standard output.`,
+		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
+  zinc run digits.mlmodelc --random 1
+  zinc run digits.mlmodelc --engine interp --input image=7.npy`,
+		GroupID: groupModel,
+		Args:    operands(1, 1, "one PAIR.hwx or MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.fill = cmd.Flags().Changed("random")
+			return c.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
+	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
+	f.Var(newChoice(&c.engine, "sim", "interp"), "engine", "what runs it: sim, the simulator of the engine, or interp, the reference interpreter (models only)")
+	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
+	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
+	c.model(f)
+	return cmd
+}
+
+func (c *runCommand) run(ctx context.Context, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	inputs, err := pairs("--input", c.inputs)
+	if err != nil {
+		return err
+	}
+	outputs, err := pairs("--output", c.outputs)
+	if err != nil {
+		return err
+	}
+	mode, err := numerics.ParseMode(c.numerics)
+	if err != nil {
+		return &usageError{err}
+	}
+	x, err := c.executor(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	for _, o := range outputs {
+		if !slices.ContainsFunc(x.outputs, func(p port) bool { return p.name == o.name }) {
+			return fmt.Errorf("%s has no output %q; outputs: %s", path, o.name, ports(x.outputs))
+		}
+	}
+	tensors, err := c.tensors(path, x.inputs, inputs)
+	if err != nil {
+		return err
+	}
+	got, err := x.run(ctx, tensors, mode, c.workers)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, x.outputs, outputs, got)
+}
+
+// named is one NAME=FILE of the command line.
+type named struct{ name, file string }
+
+// pairs splits the values of a flag at their first =, which no name of MIL holds.
+func pairs(flag string, values []string) ([]named, error) {
+	var out []named
+	for _, v := range values {
+		name, file, ok := strings.Cut(v, "=")
+		if !ok || name == "" || file == "" {
+			return nil, usagef("%s %q: wanted NAME=FILE.npy", flag, v)
+		}
+		if slices.ContainsFunc(out, func(n named) bool { return n.name == name }) {
+			return nil, usagef("%s: %q is given twice", flag, name)
+		}
+		out = append(out, named{name, file})
+	}
+	return out, nil
+}
+
+// ports lists ports for a message.
+func ports(ps []port) string {
+	var s []string
+	for _, p := range ps {
+		s = append(s, p.name+" "+p.typ.String())
+	}
+	if s == nil {
+		return "none"
+	}
+	return strings.Join(s, ", ")
+}
+
+// tensors reads the inputs and fills the absent ones.
+func (c *runCommand) tensors(path string, want []port, files []named) (map[string]interp.Tensor, error) {
+	tensors := map[string]interp.Tensor{}
+	for _, f := range files {
+		i := slices.IndexFunc(want, func(p port) bool { return p.name == f.name })
+		if i < 0 {
+			return nil, fmt.Errorf("%s has no input %q; inputs: %s", path, f.name, ports(want))
+		}
+		b, err := readFile(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %w", f.name, err)
+		}
+		a, err := npy.Decode(b)
+		if err == nil {
+			tensors[f.name], err = fromArray(a, want[i].typ)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %s: %w", f.name, f.file, err)
+		}
+	}
+	var missing []port
+	for _, p := range want {
+		if _, ok := tensors[p.name]; ok {
+			continue
+		}
+		if !c.fill {
+			missing = append(missing, p)
+			continue
+		}
+		t, err := verify.Random(p.typ, p.name, c.random)
+		if err != nil {
+			return nil, err
+		}
+		tensors[p.name] = t
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("%s: input missing: %s; give each with --input NAME=FILE.npy, or fill them with --random SEED", path, ports(missing))
+	}
+	return tensors, nil
+}
+
+// write writes the named outputs, all or none, and summarises the others.
+func (c *runCommand) write(ctx context.Context, have []port, files []named, got map[string]interp.Tensor) error {
+	var out []atomicfile.File
+	for _, f := range files {
+		t, ok := got[f.name]
+		if !ok {
+			return &internalError{err: fmt.Errorf("the run gave no output %q", f.name)}
+		}
+		a, err := toArray(t)
+		if err != nil {
+			return fmt.Errorf("output %s: %w", f.name, err)
+		}
+		b, err := npy.Encode(a)
+		if err != nil {
+			return fmt.Errorf("output %s: %w", f.name, err)
+		}
+		out = append(out, atomicfile.Bytes(f.file, b))
+	}
+	if err := atomicfile.Write(ctx, out...); err != nil {
+		return err
+	}
+	for _, p := range have {
+		if slices.ContainsFunc(files, func(f named) bool { return f.name == p.name }) {
+			continue
+		}
+		t, ok := got[p.name]
+		if !ok {
+			return &internalError{err: fmt.Errorf("the run gave no output %q", p.name)}
+		}
+		if err := summarise(c.out, p.name, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pairOf returns the container and the descriptor of which path is one.
+func pairOf(path string) (container, descriptor string) {
+	base := strings.TrimSuffix(strings.TrimSuffix(path, containerExt), descriptorExt)
+	switch filepath.Ext(path) {
+	case containerExt:
+		return path, base + descriptorExt
+	case descriptorExt:
+		return base + containerExt, path
+	}
+	return path, path + descriptorExt
+}
+
+// readPair reads both files of a pair.
+func readPair(path string) (container, descriptor []byte, err error) {
+	c, d := pairOf(path)
+	for _, f := range []struct {
+		path, other, what string
+		data              *[]byte
+	}{
+		{c, d, "container", &container},
+		{d, c, "descriptor", &descriptor},
+	} {
+		if *f.data, err = readFile(f.path); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("the pair's %s %s does not exist; it belongs beside %s", f.what, f.path, f.other)
+			}
+			return nil, nil, err
+		}
+	}
+	return container, descriptor, nil
+}
+
+// isPair reports whether path is a file of a pair, rather than a model.
+func isPair(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		return false, nil
+	}
+	b, err := readFile(path)
+	if err != nil {
+		return false, err
+	}
+	k := kindOf(b)
+	return k == kindContainer || k == kindOther, nil
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// verifyCommand is the state of `zinc verify`.
+type verifyCommand struct {
+	*env
+	compileFlags
+	seed     uint64
+	json     bool
+	numerics string
+}
+
+func newVerify(e *env) *cobra.Command {
+	c := &verifyCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "verify MODEL",
+		Short: "Compile a model, run the pair and the reference interpreter, compare the outputs",
+		Long: fmt.Sprintf(`Verify compiles MODEL, loads the bytes of the pair into the simulator, runs it and
+the reference interpreter on the same random inputs, and compares every output.
+
+Inputs: floats from the standard normal distribution, integers from 0 to %d, truth
+values by fair coin; all follow from the seed and the input's name.
+
+The tolerance of an output comes from the interpreter alone: %d times the largest
+distance that %d runs with errors of the size each engine operation may have show,
+and one fp16 unit in the last place (docs/numerics.md).
+
+Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
+		Example: `  zinc verify digits.mlmodelc --seed 1
+  zinc verify model.mil --seed 2 --json`,
+		GroupID: groupModel,
+		Args:    operands(1, 1, "one MODEL"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs")
+	f.BoolVar(&c.json, "json", false, "print the result as JSON")
+	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
+	c.model(f)
+	return cmd
+}
+
+func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	mode, err := numerics.ParseMode(c.numerics)
+	if err != nil {
+		return &usageError{err}
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	p := c.newProgress(c.progress)
+	defer p.end()
+	o, err := c.options(c.env, m.Path, p)
+	if err != nil {
+		return err
+	}
+	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Numerics: mode, Workers: c.workers})
+	p.end()
+	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
+		return &internalError{err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if c.json {
+		err = writeJSON(c.out, r)
+	} else {
+		err = r.Text(c.out)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	if !r.Pass {
+		fmt.Fprintf(c.err, "zinc: verification failed: %s past the tolerance\n", strings.Join(r.Failed(), ", "))
+		return &shownError{errors.New("verification failed")}
+	}
+	return nil
+}

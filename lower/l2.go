@@ -1,0 +1,213 @@
+package lower
+
+import (
+	"sort"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// stream is one tile-DMA stream of a task: the fields that place it in DRAM and
+// those that place it in L2.
+type stream struct {
+	bar, enable               td.Field
+	base                      td.Field
+	row, plane, depth, group  td.Field
+	l2, l2row, l2ch, l2d, l2g td.Field
+	inter                     td.Field
+	pix                       td.Field // of a source
+	source                    bool
+	off                       func(t *td.Task) // turns the DMA off
+}
+
+// streams are the three tile-DMA streams, by the field that holds their buffer.
+var streams = map[td.Field]stream{
+	td.RBase0: {
+		bar: td.RBase0, enable: td.RBE0, base: td.SrcBase,
+		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
+		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
+		inter: td.SrcInterleave, pix: td.PixelOffset, source: true,
+		off: func(t *td.Task) {
+			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
+			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
+			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x12)
+		},
+	},
+	td.RBase1: {
+		bar: td.RBase1, enable: td.RBE1, base: td.Src2Base,
+		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
+		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
+		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true,
+		off: func(t *td.Task) {
+			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
+		},
+	},
+	td.WBase: {
+		bar: td.WBase, enable: td.WBE, base: td.DstBase,
+		row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
+		l2: td.L2Res, l2row: td.L2ResRow, l2ch: td.L2ResCh, l2d: td.L2ResDepth, l2g: td.L2ResGroup,
+		inter: td.DstInterleave,
+		off: func(t *td.Task) {
+			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
+			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
+			t.Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
+		},
+	},
+}
+
+// resident is a buffer that may stay in L2 from its first task to its last.
+type resident struct {
+	buf  *buffer
+	uses []*fixup
+	row  int64 // bytes of DRAM that stand for one row
+	pack int64 // bytes of L2 that one row takes
+	size int64 // bytes of L2
+	at   int64 // L2 address
+}
+
+// keepInL2 moves scratch buffers that fit between the tasks' own needs into L2,
+// so that they never travel to DRAM, and returns the fixups that are left.
+// A buffer keeps its row-major order; only the padding of its rows shrinks from
+// 64 to 16 bytes where every access starts on a row.
+func (b *builder) keepInL2() {
+	peak := make([]int64, len(b.tasks)) // L2 that a task itself takes, from address 0
+	copy(peak, b.l2use)
+	var cand []*resident
+	byBuf := map[*buffer]*resident{}
+	for i := range b.fixups {
+		f := &b.fixups[i]
+		if f.buf.space != scratch {
+			continue
+		}
+		r := byBuf[f.buf]
+		if r == nil {
+			r = &resident{buf: f.buf}
+			byBuf[f.buf] = r
+			cand = append(cand, r)
+		}
+		r.uses = append(r.uses, f)
+	}
+	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
+	highest := newRangeMax(peak)
+	var live []*resident
+	moved := map[*buffer]bool{}
+	for _, r := range cand {
+		if !b.fitsL2(r) {
+			continue
+		}
+		// Forget what ended before this begins.
+		n := 0
+		for _, l := range live {
+			if l.buf.last >= r.buf.def {
+				live[n] = l
+				n++
+			}
+		}
+		live = live[:n]
+		floor := align(highest.max(r.buf.def, r.buf.last), 64)
+		at, ok := below(live, r.size, floor, b.t.L2Bytes)
+		if !ok {
+			continue
+		}
+		r.at = at
+		live = append(live, r)
+		sort.Slice(live, func(i, j int) bool { return live[i].at > live[j].at })
+		for _, f := range r.uses {
+			b.toL2(r, f)
+		}
+		moved[r.buf] = true
+	}
+	left := b.fixups[:0]
+	for _, f := range b.fixups {
+		if !moved[f.buf] {
+			left = append(left, f)
+		}
+	}
+	b.fixups = left
+	b.resident = len(moved)
+}
+
+// below finds the highest address under the top for n bytes that no live buffer
+// takes and that is not under the floor. live is sorted from the top down.
+func below(live []*resident, n, floor, top int64) (int64, bool) {
+	end := top
+	for _, l := range live {
+		if end-n >= l.at+l.size {
+			break
+		}
+		end = min(end, l.at)
+	}
+	at := (end - n) / 64 * 64
+	return at, at >= floor
+}
+
+// fitsL2 reports whether every access to the buffer can be made in L2, and
+// chooses the row packing.
+func (b *builder) fitsL2(r *resident) bool {
+	r.row, r.pack = r.buf.rowBytes, r.buf.rowBytes
+	if r.row == 0 || r.buf.size > b.t.L2Bytes/2 {
+		return false
+	}
+	packed := align(r.buf.rowElems*elemBytes, 16)
+	tight := packed < r.row
+	for _, f := range r.uses {
+		s, ok := streams[f.bar]
+		if !ok {
+			return false
+		}
+		t := b.tasks[f.task]
+		if t.Int(s.inter) > 1 || s.source && t.Get(s.pix) != 0 {
+			return false
+		}
+		tight = tight && f.off%r.row == 0
+		for _, st := range []td.Field{s.row, s.plane, s.depth, s.group} {
+			tight = tight && int64(t.Get(st))%r.row == 0
+		}
+	}
+	if tight {
+		r.pack = packed
+	}
+	r.size = align(r.buf.size/r.row*r.pack, 64)
+	return true
+}
+
+// toL2 points one stream of a task at L2.
+func (b *builder) toL2(r *resident, f *fixup) {
+	s, t := streams[f.bar], b.tasks[f.task]
+	scale := func(n int64) int { return int(n / r.row * r.pack) }
+	if r.pack == r.row {
+		scale = func(n int64) int { return int(n) }
+	}
+	limit := int(b.t.L2Bytes - 16)
+	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
+	t.Set(s.l2, int(r.at)+scale(f.off))
+	t.Set(s.l2row, stride(s.row)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, stride(s.group))
+	for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base} {
+		t.Set(g, 0)
+	}
+	s.off(t)
+}
+
+// rangeMax answers the largest of a run of values (sparse table).
+type rangeMax [][]int64
+
+func newRangeMax(v []int64) rangeMax {
+	m := rangeMax{v}
+	for w := 1; 2*w <= len(v); w *= 2 {
+		prev := m[len(m)-1]
+		next := make([]int64, len(v)-2*w+1)
+		for i := range next {
+			next[i] = max(prev[i], prev[i+w])
+		}
+		m = append(m, next)
+	}
+	return m
+}
+
+// max returns the largest value of positions i to j.
+func (m rangeMax) max(i, j int) int64 {
+	k := 0
+	for 1<<(k+1) <= j-i+1 {
+		k++
+	}
+	return max(m[k][i], m[k][j+1-1<<k])
+}

@@ -1,0 +1,224 @@
+package numerics
+
+import (
+	"math"
+	"testing"
+)
+
+var (
+	posInf  = float32(math.Inf(1))
+	negInf  = float32(math.Inf(-1))
+	nan     = float32(math.NaN())
+	negZero = float32(math.Copysign(0, -1))
+)
+
+// same compares bits, so that the sign of zero counts.
+func same(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+
+func TestInputPort(t *testing.T) {
+	if got := In(nan); got != posInf {
+		t.Errorf("NaN is read as %v, want +inf", got)
+	}
+	if got := In(negZero); !same(got, 0) {
+		t.Errorf("-0 is read as %v with sign", got)
+	}
+	if got := In(-3); got != -3 {
+		t.Errorf("-3 is read as %v", got)
+	}
+}
+
+func TestOutputNeverNaN(t *testing.T) {
+	for what, v := range map[string]float32{"inf-inf": posInf - posInf, "0*inf": 0 * posInf} {
+		if got := Out(v); !same(got, 0) {
+			t.Errorf("%s gives %v, want +0", what, got)
+		}
+	}
+}
+
+func TestSignedZeroDropped(t *testing.T) {
+	if got := Out(negZero); !same(got, 0) {
+		t.Errorf("-0 leaves as %v with sign", got)
+	}
+	if got := Out(-1e-9); !same(got, 0) {
+		t.Errorf("a negative that rounds to zero leaves as %v with sign", got)
+	}
+	if got := Inverse(negZero); got != posInf {
+		t.Errorf("1/-0 = %v, want +inf", got)
+	}
+	if got := Rsqrt(negZero); got != posInf {
+		t.Errorf("rsqrt(-0) = %v, want +inf", got)
+	}
+}
+
+func TestRootsOfNegatives(t *testing.T) {
+	for what, got := range map[string]float32{"sqrt(-1)": Sqrt(-1), "rsqrt(-1)": Rsqrt(-1), "log(-1)": Log(-1)} {
+		if !same(got, 0) {
+			t.Errorf("%s = %v, want +0", what, got)
+		}
+	}
+}
+
+func TestLogOfZero(t *testing.T) {
+	if Log(0) != -45440 || Log(negZero) != -45440 {
+		t.Errorf("log(+0) = %v, log(-0) = %v, want -45440", Log(0), Log(negZero))
+	}
+	if got := Narrow(-45440); Widen(got) != -45440 {
+		t.Errorf("-45440 is not an fp16 value")
+	}
+}
+
+// TestExpLimit: 11.094 is 11.09375 in fp16, and the value below it is finite.
+func TestExpLimit(t *testing.T) {
+	if got := Exp(Round16(11.094)); got != posInf {
+		t.Errorf("exp(11.094) = %v, want +inf", got)
+	}
+	if got := Exp(11.0859375); math.IsInf(float64(got), 0) {
+		t.Errorf("exp(11.0859375) = %v, want a number", got)
+	}
+}
+
+func TestMACRange(t *testing.T) {
+	for _, tt := range []struct{ in, mac, elem float32 }{
+		{32752, 32752, 32752}, {32768, posInf, 32768}, {-32768, negInf, -32768}, {65504, posInf, 65504}, {65520, posInf, posInf},
+		{32760, posInf, 32768}, // rounds to even first
+	} {
+		if got := OutMAC(tt.in); got != tt.mac {
+			t.Errorf("OutMAC(%v) = %v, want %v", tt.in, got, tt.mac)
+		}
+		if got := Out(tt.in); got != tt.elem {
+			t.Errorf("Out(%v) = %v, want %v", tt.in, got, tt.elem)
+		}
+	}
+}
+
+func TestSubnormals(t *testing.T) {
+	sub := float32(0x1p-20)
+	if Out(sub) != sub || In(sub) != sub {
+		t.Error("elementwise paths must keep subnormals")
+	}
+	if MACIn(sub) != 0 || MACIn(-sub) != 0 {
+		t.Error("the multiply-accumulate must flush subnormals")
+	}
+	if MACIn(MinNormalFP16) != MinNormalFP16 {
+		t.Error("the smallest normal must pass")
+	}
+}
+
+func TestWidthSlice(t *testing.T) {
+	if WidthSlice(4094) != 4094 || WidthSlice(Round16(4095)) != posInf || WidthSlice(-4096) != negInf {
+		t.Errorf("4094 -> %v, 4095 -> %v, -4096 -> %v", WidthSlice(4094), WidthSlice(Round16(4095)), WidthSlice(-4096))
+	}
+}
+
+func TestActivationsAtInfinity(t *testing.T) {
+	if Softplus(posInf) != 0 || Softsign(posInf) != 0 {
+		t.Errorf("softplus(inf) = %v, softsign(inf) = %v, want 0", Softplus(posInf), Softsign(posInf))
+	}
+	if Softplus(0) != Round16(math.Ln2) || Softsign(1) != 0.5 {
+		t.Errorf("softplus(0) = %v, softsign(1) = %v", Softplus(0), Softsign(1))
+	}
+}
+
+// TestGroupSweep is the measured sweep: how many of sixteen ones survive beside
+// (B, -B).
+func TestGroupSweep(t *testing.T) {
+	for b, want := range map[float32]float32{1024: 16, 3000: 16, 4090: 16, 4096: 4, 8000: 4, 16000: 4, 30000: 4} {
+		var acc Accumulator
+		for range 16 {
+			acc.Add(b, 1)
+			acc.Add(-b, 1)
+			acc.Add(1, 1)
+		}
+		if got := OutMAC(acc.Sum()); got != want {
+			t.Errorf("B = %v: %v ones survive, want %v", b, got, want)
+		}
+	}
+}
+
+func TestGroupLongSum(t *testing.T) {
+	var acc Accumulator
+	acc.Add(4096, 1)
+	for range 1024 {
+		acc.Add(1, 1)
+	}
+	if got := OutMAC(acc.Sum()); got != 5116 {
+		t.Errorf("4096 and 1024 ones give %v, want 5116", got)
+	}
+}
+
+func TestAccumulatorSpecials(t *testing.T) {
+	var acc Accumulator
+	acc.Add(0, posInf)
+	acc.Add(2, 3)
+	if got := acc.Sum(); got != 6 {
+		t.Errorf("0*inf + 6 = %v, want 6", got)
+	}
+	acc = Accumulator{}
+	acc.Add(posInf, 1)
+	acc.Add(negInf, 1)
+	if got := OutMAC(acc.Sum()); !same(got, 0) {
+		t.Errorf("inf - inf = %v, want +0", got)
+	}
+}
+
+// TestAccBound holds the model to the bound of products on random data: the
+// bound is one that errors of independent groups stay under with a wide margin.
+func TestAccBound(t *testing.T) {
+	seed := uint64(1)
+	next := func() float32 {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		return Round16(float32(int64(seed)>>40) / (1 << 22))
+	}
+	b := Bounds["matmul"].Bound
+	for _, k := range []int{4, 64, 384, 1536} {
+		worst := 0.0
+		for range 200 {
+			var acc Accumulator
+			exact, squares := 0.0, 0.0
+			for range k {
+				x, y := next(), next()
+				acc.Add(x, y)
+				p := float64(x) * float64(y)
+				exact += p
+				squares += p * p
+			}
+			d := math.Abs(float64(OutMAC(acc.Sum())) - float64(Round16(float32(exact))))
+			if r := d / b.At(exact, math.Sqrt(squares)); r > worst {
+				worst = r
+			}
+		}
+		t.Logf("k = %d: worst %.2f of the bound", k, worst)
+		if worst > 1 {
+			t.Errorf("k = %d: the model leaves the bound, factor %.2f", k, worst)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	if b, ok := BoundFor("transpose", 0.5); !ok || !b.IsExact() {
+		t.Errorf("transpose: %+v", b)
+	}
+	if b, _ := BoundFor("relu", 0); !b.IsExact() {
+		t.Errorf("relu: %+v", b)
+	}
+	if b, _ := BoundFor("sigmoid", 0.0034); b.Abs != 0.0034 {
+		t.Errorf("sigmoid: %+v", b)
+	}
+	if b, ok := BoundFor("not an operation", 0); ok || b.IsExact() {
+		t.Errorf("an unknown operation got %+v", b)
+	}
+	if got := (Bound{ULP: 1, Abs: 0.5, Rel: 0.25, Acc: 2}).At(-1, 3); got != 1.0/1024+0.5+0.25+6 {
+		t.Errorf("At = %v", got)
+	}
+}
+
+func TestModes(t *testing.T) {
+	for _, m := range []Mode{IEEE, ANE} {
+		if got, err := ParseMode(m.String()); err != nil || got != m {
+			t.Errorf("%v comes back as %v, %v", m, got, err)
+		}
+	}
+	if _, err := ParseMode("fast"); err == nil {
+		t.Error("an unknown mode was taken")
+	}
+}

@@ -1,0 +1,124 @@
+package numerics
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+func TestWidenEveryPattern(t *testing.T) {
+	for i := range 1 << 16 {
+		got, want := math.Float32bits(Widen(uint16(i))), math.Float32bits(float16.Frombits(uint16(i)).Float32())
+		if got != want {
+			t.Fatalf("Widen(%#04x) = %#08x, want %#08x", i, got, want)
+		}
+	}
+}
+
+// TestNarrowBoundaries looks at every fp16 value, every midpoint between two
+// and the fp32 neighbours of both: where rounding can go wrong.
+func TestNarrowBoundaries(t *testing.T) {
+	check := func(u uint32) {
+		f := math.Float32frombits(u)
+		if got, want := Narrow(f), float16.Fromfloat32(f).Bits(); got != want {
+			t.Fatalf("Narrow(%v, bits %#08x) = %#04x, want %#04x", f, u, got, want)
+		}
+	}
+	for i := range 1 << 16 {
+		u := math.Float32bits(Widen(uint16(i)))
+		next := math.Float32bits(Widen(uint16(i + 1)))
+		mid := u + (next-u)/2
+		for d := uint32(0); d < 5; d++ {
+			check(u + d - 2)
+			check(mid + d - 2)
+		}
+	}
+	for _, f := range []float32{65519, 65519.996, 65520, 65536, math.MaxFloat32, math.SmallestNonzeroFloat32, 0x1p-25, 0x1.000002p-25, 0x1p-24, 0x1.8p-24} {
+		check(math.Float32bits(f))
+		check(math.Float32bits(-f))
+	}
+}
+
+func TestNarrowRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2_000_000 {
+		u := r.Uint32()
+		f := math.Float32frombits(u)
+		if got, want := Narrow(f), float16.Fromfloat32(f).Bits(); got != want {
+			t.Fatalf("Narrow(bits %#08x) = %#04x, want %#04x", u, got, want)
+		}
+	}
+}
+
+func TestBytesRoundTrip(t *testing.T) {
+	src := make([]byte, 2<<16)
+	for i := range 1 << 16 {
+		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
+	}
+	mid, back := make([]float32, 1<<16), make([]byte, 2<<16)
+	if n := WidenBytes(mid, src); n != 1<<16 {
+		t.Fatalf("WidenBytes converted %d", n)
+	}
+	if n := NarrowBytes(back, mid); n != 1<<16 {
+		t.Fatalf("NarrowBytes converted %d", n)
+	}
+	for i := range 1 << 16 {
+		a, b := binary.LittleEndian.Uint16(src[2*i:]), binary.LittleEndian.Uint16(back[2*i:])
+		if a != b && !(isNaN16(a) && b == a|0x200) {
+			t.Fatalf("%#04x came back as %#04x", a, b)
+		}
+	}
+	if n := WidenBytes(mid[:3], src[:5]); n != 2 {
+		t.Errorf("an odd byte made %d elements", n)
+	}
+}
+
+func TestULP(t *testing.T) {
+	for _, tt := range []struct {
+		a, b float32
+		want int
+	}{{1, 1, 0}, {0, float32(math.Copysign(0, -1)), 0}, {1, 1.0009765625, 1}, {-0x1p-24, 0x1p-24, 2}, {65504, float32(math.Inf(1)), 1}, {2048, 2050, 1}} {
+		if got := ULPDiff16(Narrow(tt.a), Narrow(tt.b)); got != tt.want {
+			t.Errorf("ULPDiff16(%v, %v) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+	if d := ULPDiff16(0x7e00, 0x3c00); d != 1<<17 {
+		t.Errorf("NaN against 1: %d", d)
+	}
+	if d := ULPDiff16(0x7e00, 0xfe01); d != 0 {
+		t.Errorf("NaN against NaN: %d", d)
+	}
+	if d := ULPDiff32(1, math.Nextafter32(1, 2)); d != 1 {
+		t.Errorf("ULPDiff32 of neighbours: %d", d)
+	}
+	for h := uint16(0); h < 0x7bff; h++ {
+		if got, want := ULP16(Widen(h)), Widen(h+1)-Widen(h); got != want {
+			t.Fatalf("ULP16(%v) = %v, want %v", Widen(h), got, want)
+		}
+	}
+}
+
+func BenchmarkNarrow(b *testing.B) {
+	src, dst := make([]float32, 1<<16), make([]byte, 2<<16)
+	for i := range src {
+		src[i] = float32(i)*0.37 - 9000
+	}
+	b.SetBytes(int64(4 * len(src)))
+	for b.Loop() {
+		NarrowBytes(dst, src)
+	}
+}
+
+func BenchmarkWiden(b *testing.B) {
+	dst, src := make([]float32, 1<<16), make([]byte, 2<<16)
+	for i := range src {
+		src[i] = byte(i * 7)
+	}
+	b.SetBytes(int64(4 * len(dst)))
+	for b.Loop() {
+		WidenBytes(dst, src)
+	}
+}

@@ -1,0 +1,159 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// SpreadFactor multiplies the spread of the perturbed runs: a few runs do not
+// find the largest error that the bounds allow.
+const SpreadFactor = 3
+
+// LooseFactor is the part of an output's scale beyond which its tolerance is
+// called loose.
+const LooseFactor = 0.25
+
+// Number is a float64 whose JSON form holds infinities and NaN, as strings.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); math.IsInf(f, 0) || math.IsNaN(f) {
+		return json.Marshal(strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return json.Marshal(float64(n))
+}
+
+// Output is the comparison of one output.
+type Output struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	MaxAbs    Number `json:"max_abs"`   // largest distance of two elements
+	MaxULP    int64  `json:"max_ulp"`   // the same in units in the last place of the output's type (of 1, for integers)
+	Tolerance Number `json:"tolerance"` // limit of MaxAbs; of integers the largest of the elements' limits
+	Scale     Number `json:"scale"`     // largest magnitude in the reference
+	Pass      bool   `json:"pass"`
+	// Loose says that the tolerance is so near the output's scale that passing
+	// shows little: the model amplifies small errors on these inputs, or the
+	// output is close to nothing.
+	Loose bool    `json:"loose,omitempty"`
+	Worst Element `json:"worst"` // where MaxAbs is, or the first element past its limit
+}
+
+// Element is one element of an output, as both runs have it.
+type Element struct {
+	Index int    `json:"index"` // row major
+	Got   Number `json:"got"`
+	Want  Number `json:"want"`
+}
+
+// tolerance is what the interpreter alone says of one output.
+type tolerance struct {
+	base   []float64
+	spread []float64 // largest distance of a perturbed run from base, per element
+}
+
+// values returns the elements as float64, exactly but for 64-bit integers.
+func values(t interp.Tensor) []float64 { return t.Const().Floats() }
+
+// newTolerance starts with the run that is not perturbed.
+func newTolerance(base interp.Tensor) *tolerance {
+	v := values(base)
+	return &tolerance{base: v, spread: make([]float64, len(v))}
+}
+
+// add counts a perturbed run. An element that is not finite in one of the runs
+// says nothing about distances and is left out.
+func (t *tolerance) add(run interp.Tensor) {
+	for i, y := range values(run) {
+		if i < len(t.base) {
+			if d := math.Abs(y - t.base[i]); d <= math.MaxFloat64 {
+				t.spread[i] = max(t.spread[i], d)
+			}
+		}
+	}
+}
+
+// scale returns the largest finite magnitude of the base run.
+func (t *tolerance) scale() float64 {
+	m := 0.0
+	for _, y := range t.base {
+		if a := math.Abs(y); a <= math.MaxFloat64 {
+			m = max(m, a)
+		}
+	}
+	return m
+}
+
+// limits returns the limit of each element's distance: of floats one limit for
+// all, SpreadFactor times the largest spread and one unit in the last place of
+// fp16 at the output's scale; of integers and truth values each element's own
+// spread.
+func (t *tolerance) limits(d ir.DType) func(i int) float64 {
+	if !d.IsFloat() {
+		return func(i int) float64 { return t.spread[i] }
+	}
+	m := 0.0
+	for _, s := range t.spread {
+		m = max(m, s)
+	}
+	limit := SpreadFactor*m + float64(numerics.ULP16(float32(t.scale())))
+	return func(int) float64 { return limit }
+}
+
+// distance returns how far two elements stand apart. Equal infinities, and two
+// NaN, do not; all else that is not finite is infinitely far.
+func distance(a, b float64) float64 {
+	switch d := math.Abs(a - b); {
+	case a == b || a != a && b != b:
+		return 0
+	case d <= math.MaxFloat64:
+		return d
+	}
+	return math.Inf(1)
+}
+
+// ulps returns the distance of two elements in units in the last place of d.
+func ulps(d ir.DType, a, b float64) int64 {
+	switch d {
+	case ir.FP16:
+		return int64(numerics.ULPDiff16(numerics.Narrow(float32(a)), numerics.Narrow(float32(b))))
+	case ir.BF16:
+		// The distance of the upper halves of two fp32 patterns.
+		return numerics.ULPDiff32(float32(a), float32(b)) >> 16
+	case ir.FP32, ir.FP64, ir.FP8E4M3, ir.FP8E5M2:
+		return numerics.ULPDiff32(float32(a), float32(b))
+	}
+	return int64(min(math.Abs(a-b), math.MaxInt64/2))
+}
+
+// compare holds an output against the interpreter's.
+func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, error) {
+	if !got.Type.Equal(want.Type) {
+		return Output{}, fmt.Errorf("output %s: the pair gives %s, the source %s", name, got.Type, want.Type)
+	}
+	d := want.Type.DType
+	out := Output{Name: name, Type: want.Type.String(), Scale: Number(tol.scale()), Pass: true}
+	limit := tol.limits(d)
+	g := values(got)
+	for i, w := range tol.base {
+		e := distance(g[i], w)
+		l := limit(i)
+		out.Tolerance = max(out.Tolerance, Number(l))
+		out.MaxULP = max(out.MaxULP, ulps(d, g[i], w))
+		past := e > l
+		if i == 0 || e > float64(out.MaxAbs) && (past || out.Pass) || past && out.Pass {
+			out.Worst = Element{i, Number(g[i]), Number(w)}
+		}
+		out.MaxAbs = max(out.MaxAbs, Number(e))
+		out.Pass = out.Pass && !past
+	}
+	out.Loose = d.IsFloat() && float64(out.Tolerance) > LooseFactor*float64(out.Scale)
+	return out, nil
+}
