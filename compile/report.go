@@ -151,8 +151,11 @@ func MACs(op *ir.Op) int64 {
 // Line is the placement in one line.
 func (r *Report) Line() string {
 	ops := r.EngineOps + r.CPUOps
-	s := fmt.Sprintf("%s: %d of %d operations and %s of multiply-accumulates on the engine, %d %s, %d tasks",
-		r.Function, r.EngineOps, ops, percent(r.EngineMACs, r.EngineMACs+r.CPUMACs), r.Dispatches, plural(r.Dispatches, "dispatch", "dispatches"), r.Tasks)
+	s := fmt.Sprintf("%s: %d of %d operations", r.Function, r.EngineOps, ops)
+	if total := r.EngineMACs + r.CPUMACs; total > 0 {
+		s += fmt.Sprintf(" and %.4g %% of multiply-accumulates", 100*float64(r.EngineMACs)/float64(total))
+	}
+	s += fmt.Sprintf(" on the engine, %d %s, %d %s", r.Dispatches, plural(r.Dispatches, "dispatch", "dispatches"), r.Tasks, plural(r.Tasks, "task", "tasks"))
 	if r.CPUOps == 0 {
 		return s
 	}
@@ -186,13 +189,6 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
-}
-
-func percent(a, b int64) string {
-	if b == 0 {
-		return "0 %"
-	}
-	return fmt.Sprintf("%.4g %%", 100*float64(a)/float64(b))
 }
 
 // Text writes the report as text.

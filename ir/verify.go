@@ -167,7 +167,11 @@ func (v *verifier) op(op *Op, depth int) {
 	}
 	for i, t := range ts {
 		if !t.Fits(op.Results[i].Type) {
-			v.errorf(op.Results[i].Pos, "%s: %s is declared %s, the operation gives %s", op.Def.Name, op.Results[i].Name, op.Results[i].Type, t)
+			at := op.Results[i].Pos
+			if !at.IsValid() {
+				at = op.Pos
+			}
+			v.errorf(at, "%s: %s is declared %s, the operation gives %s", op.Def.Name, op.Results[i].Name, op.Results[i].Type, t)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestVerify(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		break_ func(f *Func)
+		damage func(f *Func)
 		want   string
 	}{
 		{"order", func(f *Func) { f.Body.Ops[0], f.Body.Ops[1] = f.Body.Ops[1], f.Body.Ops[0] }, "m.mil:5:9: relu: x: a is used before it is defined"},
@@ -56,7 +56,7 @@ func TestVerify(t *testing.T) {
 		}, "axis must be known at compile time"},
 	} {
 		p := parse(t, chain)
-		c.break_(p.Funcs[0])
+		c.damage(p.Funcs[0])
 		err := Verify(p)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)

@@ -149,6 +149,14 @@ func makeList(c *call) []Tensor {
 		shape = append(shape, e.Ints()...)
 	}
 	t.Shape = shape
+	// The declared length is that at first; whether the list may grow goes with
+	// the value.
+	if t.Len = n; c.bool("dynamic_length", true) {
+		t.Len = ir.Unknown
+	}
+	if c.err != nil {
+		return nil
+	}
 	return results(Tensor{Type: t, List: make([]Tensor, n)})
 }
 
@@ -187,7 +195,7 @@ func listRead(c *call) []Tensor {
 
 // with returns a copy of a list with elements replaced.
 func (c *call) with(l Tensor, at []int64, vals []Tensor) []Tensor {
-	dynamic := c.op.Results[0].Type.Len < 0
+	dynamic := l.Type.Len < 0
 	list := slices.Clone(l.List)
 	for k, i := range at {
 		if i >= int64(len(list)) && i < maxList && dynamic && c.reserve(128*(i+1-int64(len(list)))) {

@@ -74,13 +74,13 @@ func (c *call) values(t Tensor) []float64 {
 	return out
 }
 
-// topk gives the k largest (or smallest) elements of an axis and their indices.
+// topk gives the k largest (or smallest) elements of an axis and their indices,
+// in order even where sort is false, which leaves the order open.
 func topk(c *call) []Tensor {
 	x, size := c.moved("x")
 	axis := c.axis("axis", -1, x.Type.Rank())
 	k := c.int("k", 1)
 	ascending := c.bool("ascending", false)
-	sort := c.bool("sort", true)
 	withIndices := c.bool("return_indices", true)
 	if c.err != nil {
 		return nil
@@ -104,9 +104,6 @@ func topk(c *call) []Tensor {
 	if len(ind) > 0 {
 		lanes(x.Type.Shape, axis, func(l, at, step int) {
 			order := sorted(int(n), func(i int) float64 { return vals[at+i*step] }, ascending)[:k]
-			if !sort {
-				slices.Sort(order)
-			}
 			for i, o := range order {
 				to := l/inner*inner*int(k) + l%inner + i*inner
 				ind[to] = int64(o)

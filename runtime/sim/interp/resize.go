@@ -1,0 +1,198 @@
+package interp
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+var _ = add(map[string]kernel{
+	"upsample_nearest_neighbor": func(c *call) []Tensor { return resized(c, (*call).upsampled, nearestFloor) },
+	"resize_nearest_neighbor":   func(c *call) []Tensor { return resized(c, (*call).targeted, nearestFloor) },
+	"upsample_bilinear":         func(c *call) []Tensor { return resized(c, (*call).upsampled, c.upsampleGrid()) },
+	"resize_bilinear":           func(c *call) []Tensor { return resized(c, (*call).targeted, c.samplingGrid()) },
+	"resize":                    resize,
+})
+
+// grid gives the place in an axis of in elements that element i of out ones is
+// read from, before it is held to the axis.
+type grid struct {
+	at      func(i, in, out float64) float64
+	nearest bool // take the element at floor(at) instead of a mean of two
+}
+
+var nearestFloor = grid{func(i, in, out float64) float64 { return math.Floor(i * in / out) }, true}
+
+// grids are the sampling modes.
+var grids = map[string]func(i, in, out float64) float64{
+	"DEFAULT": func(i, in, out float64) float64 { return i * in / out },
+	"STRICT_ALIGN_CORNERS": func(i, in, out float64) float64 {
+		if out == 1 {
+			return 0
+		}
+		return i * (in - 1) / (out - 1)
+	},
+	"ALIGN_CORNERS": func(i, in, out float64) float64 {
+		if out == 1 {
+			return (in - 1) / 2
+		}
+		return i * (in - 1) / (out - 1)
+	},
+	"UNALIGN_CORNERS": func(i, in, out float64) float64 { return (i+0.5)*in/out - 0.5 },
+	"OFFSET_CORNERS":  func(i, in, out float64) float64 { return (i + 0.5) * math.Max(1, in-1) / out },
+}
+
+func (c *call) samplingGrid() grid {
+	m := c.choice("sampling_mode", "DEFAULT", "DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS", "OFFSET_CORNERS")
+	return grid{at: grids[m]}
+}
+
+// upsampleGrid reads align_corners and, from iOS 16 on, half_pixel_centers,
+// which is the opposite of align_corners where it is absent.
+func (c *call) upsampleGrid() grid {
+	align := c.bool("align_corners", true)
+	switch half := c.bool("half_pixel_centers", !align); {
+	case align:
+		return grid{at: grids["STRICT_ALIGN_CORNERS"]}
+	case half:
+		return grid{at: grids["UNALIGN_CORNERS"]}
+	}
+	return grid{at: grids["DEFAULT"]}
+}
+
+// upsampled is the size of an axis times its factor, rounded down; the scale of
+// the grid is computed again from that size.
+func (c *call) upsampled(h, w int64) (int64, int64) {
+	size := func(name string, n int64) int64 {
+		f := math.Floor(c.float(name, 1) * float64(n))
+		if !(f >= 1) || f > maxDim {
+			c.fail("argument %s makes %g of %d elements", name, f, n)
+			return 1
+		}
+		return int64(f)
+	}
+	return size("scale_factor_height", h), size("scale_factor_width", w)
+}
+
+func (c *call) targeted(int64, int64) (int64, int64) {
+	return c.int("target_size_height", 1), c.int("target_size_width", 1)
+}
+
+// resized resizes the last two dimensions.
+func resized(c *call, size func(c *call, h, w int64) (int64, int64), g grid) []Tensor {
+	x := c.numeric("x")
+	n := x.Type.Rank()
+	if c.err == nil && n < 3 {
+		return c.fail("x has shape %s, needs at least 3 dimensions", ir.ShapeString(x.Type.Shape))
+	}
+	if c.err != nil {
+		return nil
+	}
+	shape := slices.Clone(x.Type.Shape)
+	shape[n-2], shape[n-1] = size(c, shape[n-2], shape[n-1])
+	return c.resample(x, shape, g)
+}
+
+// resize takes the new sizes of the last resized_dims dimensions from the end
+// of shape, where 0 keeps one.
+func resize(c *call) []Tensor {
+	x := c.numeric("x")
+	want, ok := c.ints("shape")
+	k := c.int("resized_dims", 0)
+	g := c.samplingGrid()
+	if c.choice("interpolation_mode", "LINEAR", "LINEAR", "NEAREST_NEIGHBOR") == "NEAREST_NEIGHBOR" {
+		at := g.at
+		g = grid{func(i, in, out float64) float64 { return math.Floor(at(i, in, out) + 0.5) }, true}
+	}
+	n := x.Type.Rank()
+	if c.err == nil && (!ok || k < 0 || k > int64(n) || k > int64(len(want))) {
+		return c.fail("resized_dims is %d, x has shape %s and shape has %d elements", k, ir.ShapeString(x.Type.Shape), len(want))
+	}
+	if c.err != nil {
+		return nil
+	}
+	shape := slices.Clone(x.Type.Shape)
+	for i := range int(k) {
+		if v := want[len(want)-1-i]; v != 0 {
+			shape[n-1-i] = v
+		}
+	}
+	return c.resample(x, shape, g)
+}
+
+// resample brings x to another shape of the same rank, one axis after the
+// other.
+func (c *call) resample(x Tensor, shape []int64, g grid) []Tensor {
+	if c.err != nil {
+		return nil
+	}
+	for d, v := range shape {
+		if v < 0 || v >= maxDim || x.Type.Shape[d] == 0 && v != 0 {
+			return c.fail("dimension %d of %d elements cannot become %d", d, x.Type.Shape[d], v)
+		}
+	}
+	if ir.TensorOf(ir.FP64, shape...).Bytes() < 0 {
+		return c.fail("the result of shape %s is too large", ir.ShapeString(shape))
+	}
+	if g.nearest {
+		return c.resampleNearest(x, shape, g)
+	}
+	xs := c.floats(x)
+	now := slices.Clone(x.Type.Shape)
+	for d, out := range shape {
+		in := now[d]
+		if in == out || c.err != nil {
+			continue
+		}
+		now[d] = out
+		inner := prod(now[d+1:])
+		next := c.buffer(prod(now))
+		if c.err != nil {
+			return nil
+		}
+		c.parallel(prod(now[:d])*int(out), 1+16384/max(1, inner), func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				p := min(max(g.at(float64(r%int(out)), float64(in), float64(out)), 0), float64(in-1))
+				low := int(p)
+				f := float32(p - float64(low))
+				a := xs[(r/int(out)*int(in)+low)*inner:][:inner]
+				to := next[r*inner : (r+1)*inner]
+				if f == 0 {
+					copy(to, a)
+					continue
+				}
+				b := xs[(r/int(out)*int(in)+low+1)*inner:][:inner]
+				for i := range to {
+					to[i] = float32((1-f)*a[i]) + float32(f*b[i])
+				}
+			}
+		})
+		xs = next
+	}
+	return results(c.outFloats(0, shape, xs))
+}
+
+func (c *call) resampleNearest(x Tensor, shape []int64, g grid) []Tensor {
+	x, size := c.movedTensor("x", x)
+	index := make([][]int, len(shape))
+	for d, out := range shape {
+		if !c.reserve(8 * out) {
+			return nil
+		}
+		in := x.Type.Shape[d]
+		index[d] = make([]int, out)
+		for i := range index[d] {
+			index[d][i] = i
+			if in != out {
+				index[d][i] = int(min(max(g.at(float64(i), float64(in), float64(out)), 0), float64(in-1)))
+			}
+		}
+	}
+	t := Tensor{Type: ir.TensorOf(x.Type.DType, shape...), Data: c.bytes(x.Type.DType, shape)}
+	if c.err != nil {
+		return nil
+	}
+	pick(t.Data, x, size, shape, index, nil)
+	return results(t)
+}
