@@ -203,7 +203,7 @@ func (b *builder) matrixOperand(s *surf) *operand {
 	return &operand{
 		buf: s.buf, off: s.off, pix: s.pix,
 		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
-		stride: [4]int64{all, all, s.stride[0], s.stride[0]},
+		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
 }
 
@@ -213,8 +213,17 @@ func swappedOperand(s *surf) *operand {
 	return &operand{
 		buf: s.buf, off: s.off, swap: true,
 		ext:    [5]int64{1, 1, s.dims[1], 1, s.dims[0]},
-		stride: [4]int64{all, all, s.stride[0], s.stride[0]},
+		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
+}
+
+// singleRow is the row stride of a matrix that a task reads as channels of one
+// row: all of a declared surface, one row of scratch (recorded).
+func singleRow(s *surf, all int64) int64 {
+	if s.buf.space == scratch {
+		return s.stride[0]
+	}
+	return all
 }
 
 // swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at
