@@ -117,22 +117,10 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// reciprocal writes 1/x to dst. The planar engine takes a reciprocal behind a
-// reduction alone, so every element is pooled by itself: a window two rows tall
-// over tensors of one row (modelled, as all pooling is).
+// reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal
+// behind a reduction only).
 func (b *builder) reciprocal(x, dst *surf) {
-	n, err := newNest(x, dst)
-	if err != nil {
-		b.fail("%v", err)
-		return
-	}
-	n.merge()
-	n.singleRows(func(p *nest) {
-		p.split(b, 1, b.t.L2Bytes-b.l2floor-4096, func(p *nest, _ int64) {
-			t := planar(peReduce).Set(td.PoolMode, poolSum).Set(td.PENonlinear, peRecip).Set(td.Kh, 2)
-			b.emit(t, p.operand(0), nil, p.operand(1), 1)
-		})
-	})
+	b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
 }
 
 // lowerSquare multiplies a tensor with itself.

@@ -159,8 +159,8 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 	for len(fold) < 2 {
 		fold = append([]loop{{1, x.stride[0], 0}}, fold...)
 	}
-	budget := b.t.L2Bytes - 4096 - b.l2floor
-	row := align(x.w()*elemBytes, 16) * fold[0].n * fold[1].n
+	budget := b.t.L2Bytes - 4096 - maxRowPad*fold[1].n
+	row := align(x.w()*elemBytes, granule) * fold[0].n * fold[1].n
 	if row > budget {
 		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
 	}
@@ -235,7 +235,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		return err
 	}
 	n.merge()
-	free := (b.t.L2Bytes - 4096) / x.dims[a]
+	free := (b.t.L2Bytes - 4096 - maxRowPad) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
 		// The nest's last loop is the rows, the ones before depth and groups.
@@ -262,7 +262,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		if r.neural == neMax {
 			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
 		}
-		row := x.dims[a] * d * g * align(p.w*elemBytes, 16)
+		row := x.dims[a]*d*g*align(p.w*elemBytes, granule) + maxRowPad
 		tile := int64(0)
 		if rows := (b.t.L2Bytes - 4096) / row; rows < h {
 			tile = max(rows, 1)

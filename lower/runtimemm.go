@@ -36,7 +36,6 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 			t.SetBool(td.KernelSurface, true).SetBool(td.KernelOn, true).SetBool(td.TDE, kr.buf.space == scratch)
 			cores := min(rows, td.Lanes)
 			t.Set(td.ActiveNE, log2up(cores)).Set(td.OCGSize, log2up(lanes)).Set(td.ENE, eneMask(int(cores)))
-			t.Set(td.ShMax, shMax(c))
 			for i := range cores {
 				t.SetBool(td.CoeffEn.At(int(i)), true).Set(td.CoeffSize.At(int(i)), int(kr.size))
 				b.touch(fixup{len(b.tasks), td.KBase0, td.KBE0, td.CoeffBase.At(int(i)), kr.buf, kr.off + i*kr.step})
