@@ -33,6 +33,10 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
 		return refuse(fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
+	// A task reads 32 columns of all k at least, and to turn a matrix 32 rows.
+	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-4096 {
+		return refuse(fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d", k, n, l.t.L2Bytes-4096))
+	}
 	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
 		return refuse("both operands are constants")
 	}

@@ -88,7 +88,7 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 			return refuse(p + " is known only at run time")
 		}
 	}
-	return nil
+	return l.rows(op.Arg("x").Type, axes)
 }
 
 // lowerLayerNorm emits the recorded three steps: mean; reciprocal deviation in
