@@ -56,15 +56,8 @@ type driver struct {
 	o     Options
 	state *passes.State
 	sec   weights.Section
-	procs []*proc
+	procs []*lower.Procedure
 	rep   *Report
-}
-
-// proc is a lowered step with the names that its surfaces have in the container.
-type proc struct {
-	*lower.Procedure
-	step    *passes.Step
-	in, out []string // port names
 }
 
 // Compile compiles p, which it rewrites and must not be used afterwards.
@@ -138,6 +131,13 @@ func (d *driver) passes(p *ir.Program) error {
 			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", s.Func.Name, v.Name)
 		}
 	}
+	seen := map[*ir.Value]bool{}
+	for _, v := range s.Func.Body.Outputs {
+		if seen[v] {
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", s.Func.Name, v.Name)
+		}
+		seen[v] = true
+	}
 	d.o.progress("passes", 1, 1)
 	return nil
 }
@@ -170,18 +170,18 @@ func (d *driver) lower() error {
 		if n := len(d.procs); n > 0 {
 			name = fmt.Sprintf("net_%d", n)
 		}
-		lp, err := lower.Lower(&lower.Segment{
-			Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: d.state.Fused,
+		ports := map[*ir.Value]string{}
+		for _, v := range st.Inputs {
+			ports[v] = unique(v.Name)
+		}
+		for _, v := range st.Outputs {
+			ports[v] = unique(v.Name + "@output")
+		}
+		p, err := lower.Lower(&lower.Segment{
+			Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: d.state.Fused, Ports: ports,
 		}, d.o.Target, &d.sec, d.o.Workers)
 		if err != nil {
 			return err
-		}
-		p := &proc{Procedure: lp, step: st}
-		for _, v := range st.Inputs {
-			p.in = append(p.in, unique(v.Name))
-		}
-		for _, v := range st.Outputs {
-			p.out = append(p.out, unique(v.Name+"@output"))
 		}
 		d.procs = append(d.procs, p)
 		d.o.progress("lower", len(d.procs), total)
