@@ -91,8 +91,8 @@ func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]s
 	if f.typ != bytes_ {
 		n := protowire.ConsumeFieldValue(num, f.typ, b)
 		switch {
-		case f.typ == protowire.StartGroupType || f.typ == protowire.EndGroupType:
-			return 0, d.errorf(at, "the %s is not used by model specifications: the file is none, or damaged", wireNames[f.typ])
+		case f.typ != varint && f.typ != bits32 && f.typ != bits64:
+			return 0, d.errorf(at, "the field is of wire type %d, a group or none: the file is no model specification, or damaged", f.typ)
 		case n < 0:
 			return 0, d.errorf(at, "the %s number is cut off or too long", wireNames[f.typ])
 		}

@@ -52,7 +52,6 @@ const (
 
 var wireNames = map[protowire.Type]string{
 	varint: "varint", bits32: "32-bit", bits64: "64-bit", bytes_: "length-delimited",
-	protowire.StartGroupType: "group", protowire.EndGroupType: "end of group",
 }
 
 // A span is a run of bytes with its offset in the file.
@@ -188,7 +187,7 @@ func (r *reader) more() bool {
 			r.data.b, m = protowire.ConsumeBytes(body)
 			r.data.at = r.next + int64(n+m-len(r.data.b))
 		default:
-			r.fail("the %s of field %d is not used by model specifications", wireNames[typ], num)
+			r.fail("the field is of wire type %d, a group or none; model specifications have neither", typ)
 			return false
 		}
 		if m < 0 {
