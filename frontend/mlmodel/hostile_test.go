@@ -6,31 +6,40 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// nested returns a specification of n blocks in each other.
-func nested(n int) []byte {
-	inner := []byte(msg(str(2, "x")))
-	for range n {
-		// Prepending would copy n times; the depth is what counts.
-		inner = msg(sub(3, str(1, "cond"), raw(4, inner)))
+// wrap puts inner n times into field b, behind lead, of a message in field a. It
+// writes the heads from the inside out, so that 10,000 levels take no time.
+func wrap(n int, inner, lead []byte, a, b protowire.Number) []byte {
+	heads := make([][]byte, n)
+	size := len(inner)
+	for i := range heads {
+		in := protowire.AppendVarint(protowire.AppendTag(nil, b, protowire.BytesType), uint64(size))
+		out := protowire.AppendVarint(protowire.AppendTag(nil, a, protowire.BytesType), uint64(len(lead)+len(in)+size))
+		heads[i] = append(append(out, lead...), in...)
+		size += len(heads[i])
 	}
-	return spec(nil, function("main", "CoreML7", nil, part(inner)))
+	slices.Reverse(heads)
+	return append(bytes.Join(heads, nil), inner...)
 }
 
-// nestedTypes returns a specification with n lists in each other as a type.
+// nested returns a specification of n blocks in each other.
+func nested(n int) []byte {
+	return spec(nil, function("main", "CoreML7", nil, part(wrap(n, str(2, "x"), str(1, "cond"), 3, 4))))
+}
+
+// nestedTypes returns a specification with n dictionaries in each other as a type.
 func nestedTypes(n int) []byte {
-	typ := tensor(11)
-	for range n {
-		typ = []part{sub(4, sub(1, tensor(2)...), sub(2, typ...))}
-	}
-	return simple(sub(1, str(1, "p"), sub(2, typ...)))
+	return simple(sub(1, str(1, "p"), raw(2, wrap(n, msg(tensor(11)...), sub(1, tensor(2)...), 4, 2))))
 }
 
 // nestedValues returns a specification with n tuples in each other.
