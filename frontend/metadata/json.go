@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
@@ -164,3 +165,7 @@ func list[T any](text string, into *T, field string) error {
 	}
 	return nil
 }
+
+// IsCompiled reports whether m is of a compiled model, whose program is a text
+// beside it.
+func (m *Model) IsCompiled() bool { return filepath.Base(m.Source) == FileName }
