@@ -146,7 +146,7 @@ var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
 
-const giveHint = "give a .mil file, a .mlpackage, a .mlmodel with an ML program, a .mlmodelc folder or a folder with " + TextName
+const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program or a .mil file"
 
 // readText reads a file that must be a regular one.
 func readText(name string) ([]byte, error) {
