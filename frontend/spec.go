@@ -117,7 +117,7 @@ func openSpec(path string, opts Options) (*Model, error) {
 		return nil, err
 	}
 	defer s.close()
-	spec, err := mlmodel.Decode(s.file, s.size, s.name, mlmodel.Options{})
+	spec, err := mlmodel.Decode(s.file, s.size, s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -188,9 +188,9 @@ func besideText(name string) (*Metadata, error) {
 }
 
 // Describe returns what the model at path says of itself, in any form of
-// specification, without reading its program; and its program as MIL text, ""
-// when it is none. Of a MIL text it returns nil when there is no metadata beside
-// it, and no text.
+// specification, and its program as MIL text, "" when it is no ML program. The
+// program is not built and its weights are not opened. Of a MIL text Describe
+// returns the metadata beside it, nil when there is none, and no text.
 func Describe(path string) (*Metadata, string, error) {
 	isSpec, err := specification(path)
 	if err != nil {
@@ -209,7 +209,7 @@ func Describe(path string) (*Metadata, string, error) {
 		return nil, "", err
 	}
 	defer s.close()
-	spec, err := mlmodel.Decode(s.file, s.size, s.name, mlmodel.Options{})
+	spec, err := mlmodel.Decode(s.file, s.size, s.name)
 	if err != nil {
 		return nil, "", err
 	}

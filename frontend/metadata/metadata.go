@@ -57,8 +57,7 @@ type Feature struct {
 // Flexible reports whether the feature can have more than one shape.
 func (f *Feature) Flexible() bool { return len(f.Ranges) > 0 || len(f.Enumerated) > 0 }
 
-// Func returns the description of the function of that name, or nil. A model
-// that describes one function under another name has it for main too.
+// Func returns the description of the function of that name, or nil.
 func (m *Model) Func(name string) *Function {
 	if m == nil {
 		return nil

@@ -116,7 +116,7 @@ func simple(extra ...part) []byte {
 func withConst(typ []part, value []part) []byte { return simple(constant("c", typ, value)) }
 
 func decode(b []byte) (*Model, error) {
-	return Decode(bytes.NewReader(b), int64(len(b)), "m.mlmodel", Options{})
+	return Decode(bytes.NewReader(b), int64(len(b)), "m.mlmodel")
 }
 
 // decodeText decodes and prints a specification.

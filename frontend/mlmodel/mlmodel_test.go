@@ -198,3 +198,29 @@ func TestOpsets(t *testing.T) {
 		}
 	}
 }
+
+// TestNames holds that every name that is taken can be read as MIL text.
+func TestNames(t *testing.T) {
+	x := tensor(11, 2)
+	for _, name := range []string{"a", "_", "a@1", "a.b/c", "x0", "inf", "nan", "true", "e1", "func", "tensor", "state", "program", "BLOBFILE", "dict", "A_9"} {
+		b := spec(nil, function(name, "CoreML7", []part{named(1, name, x)}, str(2, name+"_1"),
+			sub(3, str(1, "relu"), ref("x", name), named(3, name+"_1", x)),
+			sub(3, str(1, name), ref(name, name, name), named(3, name+"_2", x), entry(5, name, text("")...))))
+		m, err := decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Text(m.Program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tree, list := mil.ParseString("text", s); list.HasErrors() || !mil.Equal(tree, m.Program) {
+			t.Errorf("%s: %v in\n%s", name, list.Err(), s)
+		}
+	}
+	for _, name := range []string{"", "1a", "@a", ".a", "a-b", "a b", "é", "a//b", "a\x00"} {
+		if isName(name) {
+			t.Errorf("%q is taken as a name", name)
+		}
+	}
+}

@@ -12,17 +12,11 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// Options change what Decode reads.
-type Options struct {
-	// DescriptionOnly leaves the program out.
-	DescriptionOnly bool
-}
-
 // A Model is a decoded specification.
 type Model struct {
 	Metadata *metadata.Model
 	// Program is the ML program, without positions; nil when the model is in
-	// another form (Metadata.Form) or was not asked for.
+	// another form (Metadata.Form).
 	Program *mil.Program
 }
 
@@ -32,8 +26,8 @@ const maxHead = 20
 // Decode reads the specification of size bytes in r. name is what errors call the
 // file. Only the parts that are understood are read; the layers and weights of
 // another form of model are passed over. Errors are of r, or an *Error.
-func Decode(r io.ReaderAt, size int64, name string, opts Options) (*Model, error) {
-	d := &decoder{file: name, opts: &opts}
+func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
+	d := &decoder{file: name}
 	m := &Model{Metadata: &metadata.Model{Source: name}}
 	parts := map[protowire.Number]span{}
 	if size == 0 {
@@ -117,7 +111,7 @@ func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]s
 		}
 		m.Metadata.Form = form
 	}
-	if num == 2 || num == programField && !d.opts.DescriptionOnly {
+	if num == 2 || num == programField {
 		if _, twice := parts[num]; twice {
 			return 0, d.errorf(at, "the field is given twice")
 		}

@@ -72,7 +72,6 @@ type step struct {
 type decoder struct {
 	file string
 	path []step
-	opts *Options
 }
 
 // errorf returns an error about the field that the path names.
