@@ -246,3 +246,25 @@ func FuzzModel(f *testing.F) {
 		}
 	})
 }
+
+// TestBrackets holds that the text of a tensor with many dimensions of 1 is not
+// much longer than its values.
+func TestBrackets(t *testing.T) {
+	dims := []int64{1 << 18}
+	for len(dims) < maxRank {
+		dims = append(dims, 1)
+	}
+	typ := tensor(31, dims...)
+	in := withConst(typ, immediate(typ, sub(7, raw(1, make([]byte, 1<<18)))))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m, err := decode(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Text(m.Program)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err != nil || len(s) > 8*len(in) || n > maxAlloc {
+		t.Errorf("%d bytes of text and %d allocated for %d bytes: %v", len(s), n, len(in), err)
+	}
+}

@@ -36,6 +36,8 @@ func TestValues(t *testing.T) {
 		{"int4 packed", tensor(25, 3), immediate(tensor(25, 3), sub(7, raw(1, []byte{0x2f, 0x01}))), "tensor<int4, [3]>([-1, 2, 1])"},
 		{"int4 in bytes", tensor(25, 3), immediate(tensor(25, 3), sub(7, raw(1, []byte{255, 2, 1}))), "tensor<int4, [3]>([-1, 2, 1])"},
 		{"uint3 packed", tensor(39, 3), immediate(tensor(39, 3), sub(7, raw(1, []byte{0b11_010_001, 0b1}))), "tensor<uint3, [3]>([1, 2, 7])"},
+		{"many dimensions", tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), immediate(tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), sub(2, packed(1, 3, 4))),
+			"tensor<int32, [2, 1, 1, 1, 1, 1, 1, 1, 1]>([3, 4])"},
 		{"bool", tensor(1, 2), immediate(tensor(1, 2), sub(3, packed(1, 1, 0))), "tensor<bool, [2]>([true, false])"},
 		{"string", tensor(2), text("a\"\n"), `tensor<string, []>("a\"\n")`},
 		{"empty", tensor(23, 0, 5), immediate(tensor(23, 0, 5), sub(2)), "tensor<int32, [0, 5]>([])"},

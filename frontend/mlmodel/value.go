@@ -216,6 +216,11 @@ func (d *decoder) tensor(m span, t *mil.Type) (*mil.Literal, error) {
 	return nil, d.errorf(m.at, "values in field %q are no elements of %s", c.kind, t)
 }
 
+// maxLists limits the levels of lists that a literal is written with; with more
+// dimensions it is one list. Brackets around every element of a tensor of many
+// dimensions of 1 would make the text a hundred times as long as the values.
+const maxLists = 8
+
 // size returns the shape of a literal of type t and the number of its elements.
 func (d *decoder) size(at int64, t *mil.Type) (shape []int, n int64, err error) {
 	n = 1
@@ -236,6 +241,9 @@ func (d *decoder) size(at int64, t *mil.Type) (shape []int, n int64, err error) 
 			return nil, 0, d.errorf(at, "%s has more elements than can be counted", t)
 		}
 		n *= dim.Size
+	}
+	if len(shape) > maxLists {
+		shape = []int{int(n)}
 	}
 	return shape, n, nil
 }
