@@ -131,6 +131,13 @@ func (d *driver) passes(p *ir.Program) error {
 			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", s.Func.Name, v.Name)
 		}
 	}
+	seen := map[*ir.Value]bool{}
+	for _, v := range s.Func.Body.Outputs {
+		if seen[v] {
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", s.Func.Name, v.Name)
+		}
+		seen[v] = true
+	}
 	d.o.progress("passes", 1, 1)
 	return nil
 }
