@@ -16,7 +16,9 @@ type stream struct {
 	inter                     td.Field
 	pix                       td.Field // of a source
 	source                    bool
-	off                       func(t *td.Task) // turns the DMA off
+	extH                      td.Field
+	off                       func(t *td.Task) // turns the DMA off and clears its format
+	park                      func(t *td.Task) // turns the DMA off, the buffer staying named
 }
 
 // streams are the three tile-DMA streams, by the field that holds their buffer.
@@ -25,31 +27,39 @@ var streams = map[td.Field]stream{
 		bar: td.RBase0, enable: td.RBE0, base: td.SrcBase,
 		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
-		inter: td.SrcInterleave, pix: td.PixelOffset, source: true,
+		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin,
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
 			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x12)
+		},
+		park: func(t *td.Task) {
+			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 4)
+			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x16)
 		},
 	},
 	td.RBase1: {
 		bar: td.RBase1, enable: td.RBE1, base: td.Src2Base,
 		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
-		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true,
+		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin,
 		off: func(t *td.Task) {
 			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
 		},
+		park: func(t *td.Task) { t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1) },
 	},
 	td.WBase: {
 		bar: td.WBase, enable: td.WBE, base: td.DstBase,
 		row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
 		l2: td.L2Res, l2row: td.L2ResRow, l2ch: td.L2ResCh, l2d: td.L2ResDepth, l2g: td.L2ResGroup,
-		inter: td.DstInterleave,
+		inter: td.DstInterleave, extH: td.Hout,
 		off: func(t *td.Task) {
 			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
 			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
 			t.Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
+		},
+		park: func(t *td.Task) {
+			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0).Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
 		},
 	},
 }
@@ -62,6 +72,7 @@ type resident struct {
 	pack int64 // bytes of L2 that one row takes
 	size int64 // bytes of L2
 	at   int64 // L2 address
+	kept bool  // a source that came by DMA, kept for further tasks; uses are its readers
 }
 
 // keepInL2 moves scratch buffers that fit between the tasks' own needs into L2,
@@ -69,8 +80,6 @@ type resident struct {
 // A buffer keeps its row-major order; only the padding of its rows shrinks from
 // 64 to 16 bytes where every access starts on a row.
 func (b *builder) keepInL2() {
-	peak := make([]int64, len(b.tasks)) // L2 that a task itself takes, from address 0
-	copy(peak, b.l2use)
 	var cand []*resident
 	byBuf := map[*buffer]*resident{}
 	for i := range b.fixups {
@@ -86,12 +95,13 @@ func (b *builder) keepInL2() {
 		}
 		r.uses = append(r.uses, f)
 	}
+	cand = append(b.keepSources(), cand...)
 	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
-	highest := newRangeMax(peak)
-	var live []*resident
+	b.l2floor = make([]int64, len(b.tasks))
+	var live []*resident // by address
 	moved := map[*buffer]bool{}
 	for _, r := range cand {
-		if !b.fitsL2(r) {
+		if !r.kept && !b.fitsL2(r) {
 			continue
 		}
 		// Forget what ended before this begins.
@@ -103,41 +113,162 @@ func (b *builder) keepInL2() {
 			}
 		}
 		live = live[:n]
-		floor := align(highest.max(r.buf.def, r.buf.last), 64)
-		at, ok := below(live, r.size, floor, b.t.L2Bytes)
-		if !ok {
+		r.at = lowest(live, r.size)
+		if !b.roomAbove(r) {
 			continue
 		}
-		r.at = at
 		live = append(live, r)
-		sort.Slice(live, func(i, j int) bool { return live[i].at > live[j].at })
+		sort.SliceStable(live, func(i, j int) bool { return live[i].at < live[j].at })
+		for i := r.buf.def; i <= r.buf.last; i++ {
+			b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
+		}
+		if r.kept {
+			b.keep(r)
+			continue
+		}
 		for _, f := range r.uses {
 			b.toL2(r, f)
 		}
-		moved[r.buf] = true
+		if !r.buf.named {
+			moved[r.buf] = true
+		}
+		b.resident++
 	}
 	left := b.fixups[:0]
 	for _, f := range b.fixups {
-		if !moved[f.buf] {
+		if f.buf != nil && !moved[f.buf] {
 			left = append(left, f)
 		}
 	}
 	b.fixups = left
-	b.resident = len(moved)
 }
 
-// below finds the highest address under the top for n bytes that no live buffer
-// takes and that is not under the floor. live is sorted from the top down.
-func below(live []*resident, n, floor, top int64) (int64, bool) {
-	end := top
+// roomAbove reports whether every task in the buffer's life still has the L2
+// that it takes itself, above the buffers that stay.
+func (b *builder) roomAbove(r *resident) bool {
+	for i := r.buf.def; i <= r.buf.last; i++ {
+		if align(max(b.l2floor[i], r.at+r.size), 64)+b.l2use[i] > b.t.L2Bytes {
+			return false
+		}
+	}
+	return true
+}
+
+// placeTransients gives what passes through L2 its place above the buffers that
+// stay there meanwhile: the sources that come by DMA, then the result that leaves.
+func (b *builder) placeTransients() {
+	for i, t := range b.tasks {
+		top := b.l2floor[i]
+		if t.On(td.SrcEn) && !b.kept[i] {
+			t.Set(td.L2Src, int(bankApart(top)))
+			top = bankApart(top) + b.staged[i][0]
+		}
+		if t.On(td.Source2DMA) {
+			t.Set(td.L2Src2, int(bankApart(top)))
+			top = bankApart(top) + b.staged[i][1]
+		}
+		if t.On(td.DstEn) {
+			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
+		}
+		second := t.On(td.PETwo)
+		switch {
+		case t.On(td.SrcEn) && (!second || t.On(td.Source2DMA)):
+			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x50017)
+		default:
+			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x14)
+			if t.On(td.SrcEn) {
+				t.Set(td.SrcCfgRest, 0x17)
+			}
+		}
+	}
+}
+
+// keepSources finds sources that come by DMA in several tasks of one operation,
+// the same window in the same layout: the first keeps them in L2 for the others.
+func (b *builder) keepSources() []*resident {
+	byTask := map[int]*fixup{}
+	for i := range b.fixups {
+		if f := &b.fixups[i]; f.bar == td.RBase0 {
+			byTask[f.task] = f
+		}
+	}
+	var out []*resident
+	var cur *resident
+	for i, t := range b.tasks {
+		f := byTask[i]
+		// All of the source must stand in L2 at once.
+		whole := t.Int(td.TileHeight) >= t.Int(td.Hout) && t.Int(td.L2SrcCh) >= t.Int(td.Win)*elemBytes && t.Get(td.NumGroups) <= 1
+		if f == nil || !t.On(td.SrcEn) || !whole || t.On(td.Swap1) || f.buf.space == scratch {
+			cur = nil
+			continue
+		}
+		if cur != nil && b.infos[cur.uses[0].task].Op == b.infos[i].Op && sameWindow(b.tasks[cur.uses[0].task], t, cur.uses[0], f) {
+			cur.uses = append(cur.uses, f)
+			cur.buf.last = i
+			if len(cur.uses) == 2 {
+				out = append(out, cur)
+			}
+			continue
+		}
+		cur = &resident{kept: true, buf: &buffer{space: f.buf.space, def: i, last: i}, uses: []*fixup{f}, size: align(b.l2use[i], granule)}
+		if !t.On(td.Source2DMA) {
+			cur.size = b.staged[i][0]
+		}
+	}
+	return out
+}
+
+// windowFields are the fields of which two tasks that read source 1 alike agree.
+var windowFields = []td.Field{
+	td.Win, td.Hin, td.Din, td.Cin, td.NumGroups, td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, td.SrcInterleave,
+	td.PixelOffset, td.Swap1, td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup,
+}
+
+func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
+	if fa.buf != fb.buf || fa.off != fb.off {
+		return false
+	}
+	for _, f := range windowFields {
+		if a.Get(f) != b.Get(f) {
+			return false
+		}
+	}
+	return (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0)
+}
+
+// keep points the tasks of a kept source at its place.
+func (b *builder) keep(r *resident) {
+	for i, f := range r.uses {
+		t := b.tasks[f.task]
+		t.Set(td.L2Src, int(r.at))
+		if i == 0 {
+			t.Set(td.SrcType, 1)
+			b.kept[f.task] = true
+			continue
+		}
+		s := streams[td.RBase0]
+		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, td.PixelOffset} {
+			t.Set(g, 0)
+		}
+		if t.Get(td.NumGroups) <= 1 {
+			t.Set(s.l2g, 0)
+		}
+		s.off(t)
+		f.buf = nil // the stream no longer names a buffer
+	}
+}
+
+// lowest finds the lowest address for n bytes that no live buffer takes. live is
+// sorted by address.
+func lowest(live []*resident, n int64) int64 {
+	at := int64(0)
 	for _, l := range live {
-		if end-n >= l.at+l.size {
+		if at+n <= l.at {
 			break
 		}
-		end = min(end, l.at)
+		at = max(at, l.at+l.size)
 	}
-	at := (end - n) / 64 * 64
-	return at, at >= floor
+	return at
 }
 
 // fitsL2 reports whether every access to the buffer can be made in L2, and
@@ -147,8 +278,11 @@ func (b *builder) fitsL2(r *resident) bool {
 	if r.row == 0 || r.buf.size > b.t.L2Bytes/2 {
 		return false
 	}
-	packed := align(r.buf.rowElems*elemBytes, 16)
-	tight := packed < r.row
+	packed := align(r.buf.rowElems*elemBytes, granule)
+	if r.buf.apart && packed/granule%2 == 0 {
+		packed += granule
+	}
+	tight := true
 	for _, f := range r.uses {
 		s, ok := streams[f.bar]
 		if !ok {
@@ -166,7 +300,7 @@ func (b *builder) fitsL2(r *resident) bool {
 	if tight {
 		r.pack = packed
 	}
-	r.size = align(r.buf.size/r.row*r.pack, 64)
+	r.size = align(r.buf.size/r.row*r.pack, granule)
 	return true
 }
 
@@ -181,33 +315,18 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
 	t.Set(s.l2, int(r.at)+scale(f.off))
 	t.Set(s.l2row, stride(s.row)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, stride(s.group))
+	if t.Get(td.NumGroups) <= 1 {
+		t.Set(s.l2g, 0)
+	}
+	if pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; t.Get(s.extH) == 1 && !pair {
+		t.Set(s.l2row, t.Int(s.l2d)) // of a single row
+	}
+	if r.buf.named {
+		s.park(t)
+		return
+	}
 	for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base} {
 		t.Set(g, 0)
 	}
 	s.off(t)
-}
-
-// rangeMax answers the largest of a run of values (sparse table).
-type rangeMax [][]int64
-
-func newRangeMax(v []int64) rangeMax {
-	m := rangeMax{v}
-	for w := 1; 2*w <= len(v); w *= 2 {
-		prev := m[len(m)-1]
-		next := make([]int64, len(v)-2*w+1)
-		for i := range next {
-			next[i] = max(prev[i], prev[i+w])
-		}
-		m = append(m, next)
-	}
-	return m
-}
-
-// max returns the largest value of positions i to j.
-func (m rangeMax) max(i, j int) int64 {
-	k := 0
-	for 1<<(k+1) <= j-i+1 {
-		k++
-	}
-	return max(m[k][i], m[k][j+1-1<<k])
 }
