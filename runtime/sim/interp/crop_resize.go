@@ -74,7 +74,10 @@ func cropResize(c *call) []Tensor {
 	}
 	in, plane := prod(xs[1:]), int(h*w)
 	block := int(xs[1]) * plane
-	c.parallel(k.n*k.images, 1+16384/max(1, block), func(lo, hi int) {
+	if block == 0 {
+		return results(c.outFloats(0, shape, out))
+	}
+	c.parallel(k.n*k.images, 1+16384/block, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			i, img := r/k.images, r%k.images
 			if k.image != nil {
