@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -25,6 +26,9 @@ type Options struct {
 	Seed     uint64
 	Numerics numerics.Mode // of the simulator; the reference is always IEEE
 	Workers  int           // goroutines of the runs, 0 for one a processor
+	// Progress is called as the runs go on: operations of a reference run, tasks
+	// of the simulated one. Nil for none.
+	Progress func(stage string, done, total int)
 }
 
 // Result is a verification.
@@ -98,7 +102,17 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reference run: %w", err)
 	}
-	got, err := m.Run(ctx, inputs, sim.Options{Numerics: o.Numerics, Workers: o.Workers})
+	run := sim.Options{Numerics: o.Numerics, Workers: o.Workers}
+	if o.Progress != nil {
+		tasks := 0
+		run.Trace = func(_ string, e *engine.Event) {
+			if e != nil {
+				tasks++
+				o.Progress("simulated run", tasks, r.Report.Tasks)
+			}
+		}
+	}
+	got, err := m.Run(ctx, inputs, run)
 	if err != nil {
 		return nil, fmt.Errorf("simulated run: %w", err)
 	}
@@ -134,7 +148,7 @@ func reference(ctx context.Context, r *compile.Result, inputs map[string]interp.
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := interp.Options{Numerics: numerics.IEEE, Workers: o.Workers}
+	opt := interp.Options{Numerics: numerics.IEEE, Workers: o.Workers, Progress: o.stage("reference run")}
 	want, err := prog.Run(ctx, inputs, opt)
 	if err != nil {
 		return nil, nil, err
@@ -148,6 +162,7 @@ func reference(ctx context.Context, r *compile.Result, inputs map[string]interp.
 	}
 	bound := bounds(r.Report)
 	for k := range uint64(Perturbations) {
+		opt.Progress = o.stage(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations))
 		opt.Perturb = &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
 		y, err := prog.Run(ctx, inputs, opt)
 		if err != nil {
@@ -158,6 +173,14 @@ func reference(ctx context.Context, r *compile.Result, inputs map[string]interp.
 		}
 	}
 	return want, tols, nil
+}
+
+// stage returns the progress of one run.
+func (o *Options) stage(name string) func(done, total int) {
+	if o.Progress == nil {
+		return nil
+	}
+	return func(done, total int) { o.Progress(name, done, total) }
 }
 
 // Text writes the result for people.

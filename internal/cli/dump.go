@@ -42,7 +42,6 @@ model's folder the MIL text is printed.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path, with --ir")
-	cmd.MarkFlagsMutuallyExclusive("json", "ir")
 	return cmd
 }
 
@@ -56,6 +55,9 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 }
 
 func (c *dumpCommand) run(path string) error {
+	if c.ir && c.json {
+		return usagef("--ir and --json: the intermediate form has no JSON")
+	}
 	if c.ir {
 		return c.program(path)
 	}

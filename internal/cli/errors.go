@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/lower"
 )
 
 // Exit statuses.
@@ -42,8 +43,9 @@ type shownError struct{ err error }
 func (e *shownError) Error() string { return e.err.Error() }
 func (e *shownError) Unwrap() error { return e.err }
 
-// statusOf returns the exit status of an error. A container or descriptor that
-// zinc itself put together wrongly is its own fault, whatever the input.
+// statusOf returns the exit status of an error. An accepted operation that does
+// not lower, and a container or descriptor put together wrongly, are faults of
+// zinc, whatever the input.
 func statusOf(err error) int {
 	if err == nil {
 		return statusOK
@@ -56,6 +58,7 @@ func statusOf(err error) int {
 		{statusInternal, new(*internalError)},
 		{statusInternal, new(*hwx.BuildError)},
 		{statusInternal, new(*e5.ModelError)},
+		{statusInternal, new(*lower.Error)},
 	} {
 		if errors.As(err, c.target) {
 			return c.status

@@ -42,11 +42,15 @@ func newRoot(e *env) *cobra.Command {
 // want names.
 func operands(lo, hi int, want string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
+		name := ""
+		if c.HasParent() {
+			name = c.Name() + ": "
+		}
 		switch {
 		case len(args) < lo:
-			return usagef("%s: %s is missing", c.CommandPath(), want)
+			return usagef("%s%s is missing", name, want)
 		case len(args) > hi:
-			return usagef("%s: %q is one operand too many; wanted %s", c.CommandPath(), args[hi], want)
+			return usagef("%s%q is one operand too many; wanted %s", name, args[hi], want)
 		}
 		return nil
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // arrayTypes gives the npy element type in which values of each MIL type
-// travel. Types that npy has not travel in the next wider one that it has.
+// travel. Types that npy has not travel in the next wider one that it has;
+// 8-bit floats, which the interpreter cannot make, do not travel.
 var arrayTypes = map[ir.DType]struct {
 	name  string
 	wider bool
@@ -20,7 +21,7 @@ var arrayTypes = map[ir.DType]struct {
 	ir.Bool: {name: "b1"}, ir.FP16: {name: "f2"}, ir.FP32: {name: "f4"}, ir.FP64: {name: "f8"},
 	ir.Int8: {name: "i1"}, ir.Int16: {name: "i2"}, ir.Int32: {name: "i4"}, ir.Int64: {name: "i8"},
 	ir.UInt8: {name: "u1"}, ir.UInt16: {name: "u2"}, ir.UInt32: {name: "u4"}, ir.UInt64: {name: "u8"},
-	ir.BF16: {"f4", true}, ir.FP8E4M3: {"f4", true}, ir.FP8E5M2: {"f4", true}, ir.Int4: {"i1", true},
+	ir.BF16: {"f4", true}, ir.Int4: {"i1", true},
 	ir.UInt1: {"u1", true}, ir.UInt2: {"u1", true}, ir.UInt3: {"u1", true}, ir.UInt4: {"u1", true}, ir.UInt6: {"u1", true},
 }
 

@@ -69,7 +69,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Numerics: mode, Workers: c.workers})
+	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Numerics: mode, Workers: c.workers, Progress: p.step})
 	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return &internalError{err: err}

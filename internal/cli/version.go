@@ -18,7 +18,7 @@ func newVersion(e *env) *cobra.Command {
 		Short:   "Print the version of zinc and the targets it knows",
 		Example: "  zinc version",
 		GroupID: groupInspect,
-		Args:    operands(0, 0, "none"),
+		Args:    operands(0, 0, "no operand"),
 		RunE: func(*cobra.Command, []string) error {
 			rev := ""
 			if info, ok := debug.ReadBuildInfo(); ok {

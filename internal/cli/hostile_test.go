@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// call runs zinc in this process.
+func call(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	status = run(context.Background(), args, strings.NewReader(""), &out, &err)
+	return status, out.String(), err.String()
+}
+
+// pairFiles compiles the example model into a fresh folder.
+func pairFiles(t *testing.T) (container string, hwx, e5 []byte) {
+	t.Helper()
+	container = filepath.Join(t.TempDir(), "d.hwx")
+	if status, _, msg := call(t, filepath.Join(digits(t), "digits.mlmodelc"), "-o", container); status != 0 {
+		t.Fatalf("status %d: %s", status, msg)
+	}
+	var err error
+	if hwx, err = os.ReadFile(container); err != nil {
+		t.Fatal(err)
+	}
+	if e5, err = os.ReadFile(strings.TrimSuffix(container, ".hwx") + ".e5"); err != nil {
+		t.Fatal(err)
+	}
+	return container, hwx, e5
+}
+
+func put(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refused checks that a command fails because of its input, with one error that
+// names the file.
+func refused(t *testing.T, what, file string, args ...string) {
+	t.Helper()
+	status, out, msg := call(t, args...)
+	if status != statusInput || out != "" || strings.Count(msg, "\n") != 1 || !strings.Contains(msg, file) {
+		t.Errorf("%s: %q: status %d, output %q, error %q; want status 1 and one line that names %s", what, args, status, out, msg, file)
+	}
+}
+
+// TestCutPair cuts either file of a pair at every 64th byte.
+func TestCutPair(t *testing.T) {
+	_, hwx, e5 := pairFiles(t)
+	dir := t.TempDir()
+	x, y := filepath.Join(dir, "x.hwx"), filepath.Join(dir, "x.e5")
+	put(t, y, e5)
+	for n := 0; n < len(hwx); n += 64 {
+		put(t, x, hwx[:n])
+		refused(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "dump", x)
+		refused(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "run", x, "--random", "1")
+	}
+	put(t, x, hwx)
+	for n := 0; n < len(e5); n += 64 {
+		put(t, y, e5[:n])
+		refused(t, fmt.Sprintf("descriptor cut at %d", n), "x.e5", "dump", y)
+		refused(t, fmt.Sprintf("descriptor cut at %d", n), "x.", "run", x, "--random", "1")
+	}
+	put(t, y, e5)
+	if status, _, msg := call(t, "run", x, "--random", "1"); status != 0 {
+		t.Errorf("the whole pair: status %d: %s", status, msg)
+	}
+}
+
+// TestNoiseAsDescriptor puts random bytes in the descriptor's place.
+func TestNoiseAsDescriptor(t *testing.T) {
+	container, _, e5 := pairFiles(t)
+	y := strings.TrimSuffix(container, ".hwx") + ".e5"
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		b := make([]byte, 1+r.IntN(2000))
+		for j := range b {
+			b[j] = byte(r.Uint32())
+		}
+		if i%2 == 1 { // noise behind a true beginning
+			b = append(append([]byte{}, e5[:r.IntN(len(e5))]...), b...)
+		}
+		put(t, y, b)
+		refused(t, fmt.Sprintf("noise %d", i), "d.e5", "dump", y)
+		refused(t, fmt.Sprintf("noise %d", i), "d.", "run", container, "--random", "1")
+	}
+}
+
+// TestFlippedContainer changes a byte of the container at a time: the
+// descriptor's hash must notice, wherever it is.
+func TestFlippedContainer(t *testing.T) {
+	container, hwx, _ := pairFiles(t)
+	for at := 0; at < len(hwx); at += 997 {
+		b := bytes.Clone(hwx)
+		b[at] ^= 0x10
+		put(t, container, b)
+		refused(t, fmt.Sprintf("byte %d flipped", at), "d.hwx", "run", container, "--random", "1")
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// trigger calls f once, when the text comes by.
+type trigger struct {
+	bytes.Buffer
+	text string
+	f    func()
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if w.f != nil && strings.Contains(w.String(), w.text) {
+		w.f()
+		w.f = nil
+	}
+	return n, err
+}
+
+// TestInterrupt cancels a compilation while it works: the old pair stays, and
+// nothing else.
+func TestInterrupt(t *testing.T) {
+	model := filepath.Join(digits(t), "digits.mlmodelc")
+	for _, stage := range []string{"passes: 0", "passes: 1", "lower: "} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, "d.hwx"), []byte("old container"))
+		put(t, filepath.Join(dir, "d.e5"), []byte("old descriptor"))
+		ctx, cancel := context.WithCancel(context.Background())
+		msg := &trigger{text: stage, f: cancel}
+		var out bytes.Buffer
+		status := run(ctx, []string{model, "-o", filepath.Join(dir, "d.hwx"), "--progress"}, strings.NewReader(""), &out, msg)
+		if status != statusInput || !strings.Contains(msg.String(), "interrupted") {
+			t.Errorf("%s: status %d, %q", stage, status, msg)
+		}
+		es, err := os.ReadDir(dir)
+		if err != nil || len(es) != 2 {
+			t.Errorf("%s: the folder holds %v, %v", stage, es, err)
+		}
+		for name, want := range map[string]string{"d.hwx": "old container", "d.e5": "old descriptor"} {
+			if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+				t.Errorf("%s: %s holds %q, %v", stage, name, b, err)
+			}
+		}
+		cancel()
+	}
+}
+
+// TestPanic shows what a fault of zinc looks like.
+func TestPanic(t *testing.T) {
+	err := guarded(func() error { panic("two and two") })
+	var msg bytes.Buffer
+	e := &env{err: &msg, diagnostics: "text"}
+	if status := e.fail(err); status != statusInternal {
+		t.Errorf("status %d, want %d", status, statusInternal)
+	}
+	if s := msg.String(); !strings.Contains(s, "internal error: two and two") || !strings.Contains(s, "report") {
+		t.Errorf("message %q", s)
+	}
+}
+
+// broken fails every write.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// TestBrokenOutput checks that a result that could not be written is an error.
+func TestBrokenOutput(t *testing.T) {
+	var msg bytes.Buffer
+	if status := run(context.Background(), []string{"version"}, strings.NewReader(""), broken{}, &msg); status != statusInput || strings.Count(msg.String(), "\n") != 1 {
+		t.Errorf("status %d, %q", status, &msg)
+	}
+}

@@ -1,0 +1,141 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+func open(t testing.TB, path string) *ir.Program {
+	t.Helper()
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m.Program
+}
+
+var digits = filepath.Join("..", "examples", "digits", "digits.mlmodelc")
+
+func TestDigits(t *testing.T) {
+	for seed := range uint64(3) {
+		r, err := Run(context.Background(), open(t, digits), Options{Seed: seed, Numerics: numerics.ANE})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.Pass || len(r.Outputs) != 1 || r.Model.CPUOps != 0 || r.Model.Tasks == 0 || r.Model.Weights == 0 {
+			t.Errorf("seed %d: %+v", seed, r)
+		}
+		for _, o := range r.Outputs {
+			if o.Loose {
+				t.Errorf("seed %d: %s: tolerance %g is loose at scale %g", seed, o.Name, float64(o.Tolerance), float64(o.Scale))
+			}
+		}
+	}
+}
+
+// TestWorkers compares whole results, timings left out.
+func TestWorkers(t *testing.T) {
+	var first string
+	for _, n := range []int{1, 2, 5} {
+		r, err := Run(context.Background(), open(t, digits), Options{Seed: 1, Numerics: numerics.ANE, Workers: n, Compile: compile.Options{Workers: n}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Report.Timings = nil
+		j, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == "" {
+			first = string(j)
+		} else if string(j) != first {
+			t.Errorf("%d workers give\n%s\n1 gives\n%s", n, j, first)
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, open(t, digits), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want cancelled", err)
+	}
+}
+
+// TestWrongResult changes one probability at a time: the tolerance of a real
+// model must not swallow it.
+func TestWrongResult(t *testing.T) {
+	r, err := compile.Compile(context.Background(), open(t, digits), compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := Random(r.Reference.Body.Params[0].Type, "image", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]interp.Tensor{"image": in}
+	want, tols, err := reference(context.Background(), r, inputs, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vs := want["probs"].Floats32()
+	for i := range vs {
+		wrong := append([]float32{}, vs...)
+		wrong[i] += 0.25
+		o, err := compare("probs", shaped(t, wrong, want["probs"].Type), want["probs"], tols["probs"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Pass || o.Worst.Index != i {
+			t.Errorf("probability %d off by a quarter: %+v", i, o)
+		}
+	}
+}
+
+// TestCorpus verifies real models.
+func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real models take seconds")
+	}
+	dir := filepath.Join(shareddir.Find(t), "corpus")
+	for _, name := range []string{"coremltools-add", "coremlrs-test-linear", "espresso-fused-ffn", "espresso-fused-qkv", "espresso-matmul", "mnist-cnn-inline", "silero-v6-fp16"} {
+		t.Run(name, func(t *testing.T) {
+			paths, err := filepath.Glob(filepath.Join(dir, name, "model.mil"))
+			if more, _ := filepath.Glob(filepath.Join(dir, name, "*", "model.mil")); err != nil || len(paths)+len(more) != 1 {
+				t.Fatalf("model.mil of %s: %v %v, %v", name, paths, more, err)
+			} else {
+				paths = append(paths, more...)
+			}
+			r, err := Run(context.Background(), open(t, paths[0]), Options{Seed: 1, Numerics: numerics.ANE})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.Pass {
+				var b strings.Builder
+				r.Text(&b)
+				t.Errorf("does not pass:\n%s", &b)
+			}
+		})
+	}
+}
+
+func shaped(t testing.TB, vs []float32, typ ir.Type) interp.Tensor {
+	t.Helper()
+	x, err := interp.FromFloats(typ.DType, vs, typ.Shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
