@@ -6,6 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 func acceptMatmul(op *ir.Op, l *limits) error {
@@ -14,17 +15,17 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	}
 	for _, p := range []string{"x", "y", "weight"} {
 		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 && p != "x" {
-			return refuse(fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
+			return refuse(target.RuleVector, "rank of "+p, v.Type.Rank(), "at least 2", fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
 		}
 	}
 	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Def.Name == "matmul" {
-		return refuse("x has rank 1; the engine multiplies matrices")
+		return refuse(target.RuleVector, "rank of x", 1, "at least 2", "x has rank 1; the engine multiplies matrices")
 	}
 	if bias := op.Arg("bias"); bias != nil && !bias.IsConst() {
-		return refuse("the bias is known only at run time")
+		return unknownNow("bias", "the bias")
 	}
 	if w := op.Arg("weight"); w != nil && !w.IsConst() {
-		return refuse("the weight is known only at run time")
+		return unknownNow("weight", "the weight")
 	}
 	x := op.Arg("x").Type.Shape
 	k := x[len(x)-1]
@@ -32,10 +33,10 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 		k = x[len(x)-2]
 	}
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
-		return refuse(fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
+		return refuse(target.RuleKernelBytes, "elements summed over", k, most, fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
 	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
-		return refuse("both operands are constants")
+		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // reduction is what a MIL reduction asks of the engines.
@@ -33,7 +34,7 @@ func acceptReduce(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(a.Axes) == 0 {
-		return refuse("no axis to reduce")
+		return refuse(target.RuleAxes, "axes", "none", "at least one", "no axis to reduce")
 	}
 	return nil
 }
