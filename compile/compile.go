@@ -56,15 +56,8 @@ type driver struct {
 	o     Options
 	state *passes.State
 	sec   weights.Section
-	procs []*proc
+	procs []*lower.Procedure
 	rep   *Report
-}
-
-// proc is a lowered step with the names that its surfaces have in the container.
-type proc struct {
-	*lower.Procedure
-	step    *passes.Step
-	in, out []string // port names
 }
 
 // Compile compiles p, which it rewrites and must not be used afterwards.
@@ -170,18 +163,18 @@ func (d *driver) lower() error {
 		if n := len(d.procs); n > 0 {
 			name = fmt.Sprintf("net_%d", n)
 		}
-		lp, err := lower.Lower(&lower.Segment{
-			Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: d.state.Fused,
+		ports := map[*ir.Value]string{}
+		for _, v := range st.Inputs {
+			ports[v] = unique(v.Name)
+		}
+		for _, v := range st.Outputs {
+			ports[v] = unique(v.Name + "@output")
+		}
+		p, err := lower.Lower(&lower.Segment{
+			Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: d.state.Fused, Ports: ports,
 		}, d.o.Target, &d.sec, d.o.Workers)
 		if err != nil {
 			return err
-		}
-		p := &proc{Procedure: lp, step: st}
-		for _, v := range st.Inputs {
-			p.in = append(p.in, unique(v.Name))
-		}
-		for _, v := range st.Outputs {
-			p.out = append(p.out, unique(v.Name+"@output"))
 		}
 		d.procs = append(d.procs, p)
 		d.o.progress("lower", len(d.procs), total)

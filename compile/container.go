@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower"
@@ -35,7 +36,7 @@ func (d *driver) container() (*hwx.File, error) {
 }
 
 // procedure appends one procedure's tasks and surfaces to the image.
-func (d *driver) procedure(img *hwx.Image, p *proc) error {
+func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) error {
 	base := (len(img.Text) + td.Align - 1) &^ (td.Align - 1)
 	text, offs, err := td.EncodeChain(p.Tasks, base)
 	if err != nil {
@@ -59,23 +60,30 @@ func (d *driver) procedure(img *hwx.Image, p *proc) error {
 			e.Relocs = append(e.Relocs, uint32(offs[i]+4*w))
 		}
 	}
-	add := func(names []string, surfaces []lower.Surface, bar int, binding uint32) {
-		for i := range surfaces {
-			s := &surfaces[i]
-			dims, strides := s.NCHW()
-			hs := hwx.Surface{
-				Name: names[i], Procedure: p.Name, Binding: binding, Element: elementFP16,
-				BatchBytes: uint64(strides[0]), Size: uint64(s.Size),
-			}
-			for k := range dims {
-				hs.Dims[k], hs.Strides[k] = uint32(dims[k]), uint64(strides[k])
-			}
-			img.Surfaces = append(img.Surfaces, hs)
-			e.Bars[bar+i] = hwx.BarRef{Kind: hwx.BarSurface, Surface: names[i]}
-		}
+	type port struct {
+		*lower.Surface
+		binding uint32
 	}
-	add(p.in, p.Inputs, lower.BarFirstPort+len(p.Outputs), hwx.BindInput)
-	add(p.out, p.Outputs, lower.BarFirstPort, hwx.BindOutput)
+	var ports []port
+	for i := range p.Inputs {
+		ports = append(ports, port{&p.Inputs[i], hwx.BindInput})
+	}
+	for i := range p.Outputs {
+		ports = append(ports, port{&p.Outputs[i], hwx.BindOutput})
+	}
+	sort.Slice(ports, func(i, j int) bool { return ports[i].Bar < ports[j].Bar })
+	for _, s := range ports {
+		dims, strides := s.NCHW()
+		hs := hwx.Surface{
+			Name: s.Name, Procedure: p.Name, Binding: s.binding, Element: elementFP16,
+			BatchBytes: uint64(strides[0]), Size: uint64(s.Size),
+		}
+		for k := range dims {
+			hs.Dims[k], hs.Strides[k] = uint32(dims[k]), uint64(strides[k])
+		}
+		img.Surfaces = append(img.Surfaces, hs)
+		e.Bars[s.Bar] = hwx.BarRef{Kind: hwx.BarSurface, Surface: s.Name}
+	}
 	img.Procedures = append(img.Procedures, e)
 	return nil
 }

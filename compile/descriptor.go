@@ -149,19 +149,19 @@ func (c *chain) cast(from, to uint32) {
 }
 
 // inference emits the casts around one procedure and its dispatch.
-func (c *chain) inference(p *proc, hash string) error {
+func (c *chain) inference(p *lower.Procedure, hash string) error {
 	var ins, outs []uint32
 	for i := range p.Inputs {
 		from, err := c.source(p.Inputs[i].Value)
 		if err != nil {
 			return err
 		}
-		id := c.surface(&p.Inputs[i], p.in[i])
+		id := c.surface(&p.Inputs[i])
 		c.cast(from, id)
 		ins = append(ins, id)
 	}
 	for i := range p.Outputs {
-		id := c.surface(&p.Outputs[i], p.out[i])
+		id := c.surface(&p.Outputs[i])
 		c.surf[p.Outputs[i].Value] = id
 		outs = append(outs, id)
 	}
@@ -192,13 +192,13 @@ func (c *chain) feedsEngine(v *ir.Value) bool {
 	return false
 }
 
-func (c *chain) surface(s *lower.Surface, port string) uint32 {
+func (c *chain) surface(s *lower.Surface) uint32 {
 	desc := e5.TensorDescriptor{Storage: e5.FP16, ComponentPack: 1}
 	for i := range s.Dims {
 		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))
 		desc.Stride = append(desc.Stride, uint64(s.Stride[i]))
 	}
-	return c.f.AddOperand(e5.Operand{Name: s.Value.Name, Desc: desc, Aperture: e5.Surface, Port: e5.IOPort{Name: port, ByteSize: uint64(s.Size)}})
+	return c.f.AddOperand(e5.Operand{Name: s.Value.Name, Desc: desc, Aperture: e5.Surface, Port: e5.IOPort{Name: s.Name, ByteSize: uint64(s.Size)}})
 }
 
 // transfer emits a conversion between fp16 and fp32 that something other than

@@ -49,7 +49,7 @@ var streams = map[td.Field]stream{
 		off: func(t *td.Task) {
 			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
 			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
-			t.Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
+			t.Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
 		},
 	},
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -18,11 +19,17 @@ type Segment struct {
 	// Fused maps a leading operation to the operations that its tasks carry
 	// out as well, in order (see package passes, fuse-epilogue).
 	Fused map[*ir.Op][]*ir.Op
+	// Ports names every input and output in the container. Buffer-access
+	// registers, and with them addresses, follow the order of these names, as
+	// in every recorded program.
+	Ports map[*ir.Value]string
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.
 type Surface struct {
 	Value  *ir.Value
+	Name   string  // of the port
+	Bar    int     // buffer-access register
 	Dims   []int64 // of the value; at least one
 	Stride []int64 // bytes
 	Size   int64   // bytes of the whole window
@@ -126,18 +133,16 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, workers: workers,
 	}
-	for i, v := range seg.Inputs {
-		dims := tensorDims(v.Type)
-		st, size := canonicalStrides(dims)
-		buf := &buffer{space: inPort, size: size, bar: BarFirstPort + len(seg.Outputs) + i, def: -1, port: i}
-		b.vals[v] = inBuffer(buf, dims)
-		b.inputs = append(b.inputs, Surface{v, dims, st, size})
+	bars := registers(seg)
+	for _, v := range seg.Inputs {
+		buf, sf := b.port(v, inPort, seg.Ports[v], bars[v])
+		b.vals[v] = inBuffer(buf, sf.Dims)
+		b.inputs = append(b.inputs, sf)
 	}
-	for i, v := range seg.Outputs {
-		dims := tensorDims(v.Type)
-		st, size := canonicalStrides(dims)
-		b.outs[v] = &buffer{space: outPort, size: size, bar: BarFirstPort + i, def: -1, port: i}
-		b.outputs = append(b.outputs, Surface{v, dims, st, size})
+	for _, v := range seg.Outputs {
+		buf, sf := b.port(v, outPort, seg.Ports[v], bars[v])
+		b.outs[v] = buf
+		b.outputs = append(b.outputs, sf)
 	}
 	for _, op := range seg.Ops {
 		op.Operands(func(_ *ir.Param, v *ir.Value) { b.uses[v]++ })
@@ -167,6 +172,24 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 		return nil, err
 	}
 	return b.finish(seg)
+}
+
+// registers gives every port its buffer-access register.
+func registers(seg *Segment) map[*ir.Value]int {
+	ports := append(append([]*ir.Value(nil), seg.Inputs...), seg.Outputs...)
+	sort.SliceStable(ports, func(i, j int) bool { return seg.Ports[ports[i]] < seg.Ports[ports[j]] })
+	bars := make(map[*ir.Value]int, len(ports))
+	for i, v := range ports {
+		bars[v] = BarFirstPort + i
+	}
+	return bars
+}
+
+// port returns the buffer and the description of one port.
+func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Surface) {
+	dims := tensorDims(v.Type)
+	st, size := canonicalStrides(dims)
+	return &buffer{space: sp, size: size, bar: bar, def: -1}, Surface{v, name, bar, dims, st, size}
 }
 
 // exportViews copies results that are views of other tensors, or that later

@@ -25,7 +25,6 @@ type buffer struct {
 	bar       int   // buffer-access register, set by the planner
 	off       int64 // byte offset in it, set by the planner (constants: by the section)
 	def, last int   // first and last task that touches it
-	port      int   // index among the procedure's inputs or outputs
 	rowBytes  int64 // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64 // of a tensor's buffer: elements of a row
 }

@@ -53,6 +53,20 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptRuns cancels what runs a model, in its different parts.
+func TestInterruptRuns(t *testing.T) {
+	for _, stage := range []string{"reference run", "perturbed run 2", "simulated run"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		msg := &trigger{text: stage, f: cancel}
+		var out bytes.Buffer
+		status := run(ctx, []string{"verify", filepath.Join(digits(t), "digits.mlmodelc"), "--progress"}, strings.NewReader(""), &out, msg)
+		if lines := strings.Split(strings.TrimSpace(msg.String()), "\n"); status != statusInput || out.Len() > 0 || lines[len(lines)-1] != "zinc: interrupted; nothing was written" {
+			t.Errorf("%s: status %d, %q, %q", stage, status, &out, msg)
+		}
+		cancel()
+	}
+}
+
 // TestPanic shows what a fault of zinc looks like.
 func TestPanic(t *testing.T) {
 	err := guarded(func() error { panic("two and two") })

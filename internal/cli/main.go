@@ -41,6 +41,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		root.SetErr(stderr)
 		return root.ExecuteContext(ctx)
 	})
+	if err != nil && ctx.Err() != nil && statusOf(err) == statusInput {
+		err = ctx.Err() // whatever was stopped says so in its own way
+	}
 	if e2 := e.profile.stop(); err == nil {
 		err = e2
 	}
