@@ -72,6 +72,9 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err := d.passes(p); err != nil {
 		return nil, err
 	}
+	if err := d.noStates(); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	if err := d.lower(); err != nil {
 		return nil, err
@@ -126,12 +129,18 @@ func (d *driver) passes(p *ir.Program) error {
 	for _, tm := range s.Timings {
 		d.rep.Timings = append(d.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
 	}
-	for _, v := range s.Func.Body.Params {
+	d.o.progress("passes", 1, 1)
+	return nil
+}
+
+// noStates refuses a function with a state, which has no place in a pair yet.
+func (d *driver) noStates() error {
+	f := d.state.Func
+	for _, v := range f.Body.Params {
 		if v.Type.Kind == ir.State {
-			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", s.Func.Name, v.Name)
+			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", f.Name, v.Name)
 		}
 	}
-	d.o.progress("passes", 1, 1)
 	return nil
 }
 

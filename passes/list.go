@@ -62,8 +62,13 @@ type State struct {
 	Timings []Timing
 	// Reference is the function as keep-reference found it.
 	Reference *ir.Func
+	// Refusals holds why each operation on the CPU is there, where facts are known.
+	Refusals map[*ir.Op]*target.Refusal
+	// Compressed are the compressed constants that folding made dense, in source order.
+	Compressed []*Compressed
 
-	fresh int // values named by passes
+	fresh   int                // values named by passes
+	derived map[*ir.Value]bool // made by decompressing
 }
 
 // Timing is what one pass took.
@@ -94,7 +99,7 @@ func Known(name string) bool {
 
 // Run applies every pass to p.
 func Run(ctx context.Context, p *ir.Program, o Options) (*State, error) {
-	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}
+	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}, Refusals: map[*ir.Op]*target.Refusal{}}
 	var before []byte
 	for i := range List {
 		if err := ctx.Err(); err != nil {

@@ -82,6 +82,9 @@ func foldConstants(s *State) error {
 			r.keep(op)
 			return nil
 		}
+		if constexpr {
+			s.noteCompressed(op)
+		}
 		for i, v := range op.Results {
 			v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
 		}
