@@ -145,6 +145,9 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 
 func acceptMove(op *ir.Op, l *limits) error { return l.tensors(op) }
 
+// maxSingles is the number of elements that a change of rows may move singly.
+const maxSingles = 1 << 20
+
 // acceptReshape refuses a change of rows so large that moving single elements
 // through rows of their own is out of proportion.
 func acceptReshape(op *ir.Op, l *limits) error {
@@ -156,9 +159,8 @@ func acceptReshape(op *ir.Op, l *limits) error {
 	if (&surf{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
 		return nil
 	}
-	const most = 1 << 20
-	if n := op.Arg("x").Type.Elems(); n > most || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
-		return refuse(target.RuleRows, "elements moved singly", n, most, fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d", x[len(x)-1], y[len(y)-1], n, most))
+	if n := op.Arg("x").Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
+		return refuse(target.RuleRows, "elements moved singly", n, maxSingles, fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d", x[len(x)-1], y[len(y)-1], n, maxSingles))
 	}
 	return nil
 }

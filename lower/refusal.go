@@ -27,6 +27,11 @@ func unknownNow(param, called string) error {
 	return refuse(target.RuleRuntime, param, "runtime value", "constant", called+" is known only at run time")
 }
 
+// noRule refuses an operation that no rule is for.
+func noRule(op string) error {
+	return refuse(target.RuleNoLowering, "operation", op, "one that a rule lowers", "no rule lowers "+op)
+}
+
 // gate refuses an operation that the target's hardware does not have.
 func gate(op string, t *target.Table) error {
 	g, ok := target.GateOf(op)

@@ -87,7 +87,7 @@ func Accept(op *ir.Op, t *target.Table) (rule string, moves bool, err error) {
 		return name, moves, no
 	}
 	if r == nil {
-		return "", false, refuse(target.RuleNoLowering, "lowering rule", "none", "one of zinc's", "no rule lowers "+op.Def.Name)
+		return "", false, noRule(op.Def.Name)
 	}
 	err = r.accept(op, &limits{t: t})
 	var no *Refusal
