@@ -72,7 +72,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err := d.passes(p); err != nil {
 		return nil, err
 	}
-	if err := d.noStates(); err != nil {
+	if err := d.compilable(); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -133,13 +133,20 @@ func (d *driver) passes(p *ir.Program) error {
 	return nil
 }
 
-// noStates refuses a function with a state, which has no place in a pair yet.
-func (d *driver) noStates() error {
+// compilable refuses a function that no pair can hold yet.
+func (d *driver) compilable() error {
 	f := d.state.Func
 	for _, v := range f.Body.Params {
 		if v.Type.Kind == ir.State {
 			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", f.Name, v.Name)
 		}
+	}
+	seen := map[*ir.Value]bool{}
+	for _, v := range f.Body.Outputs {
+		if seen[v] {
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", f.Name, v.Name)
+		}
+		seen[v] = true
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ var ruleLimits = map[string][]string{
 	"relu":        nil,
 	"clip":        {target.RuleRuntime},
 	"table":       {target.RuleRuntime, target.RuleActivation},
-	"reduce":      {target.RuleAxes},
-	"softmax":     nil,
+	"reduce":      {target.RuleAxes, target.RuleWorkingSet},
+	"softmax":     {target.RuleWorkingSet},
 	"layer_norm":  {target.RuleAxes, target.RuleRuntime},
 	"pool":        {target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding, target.RuleCeilMode},
 	"concat":      {target.RuleInterleave},
@@ -51,6 +51,9 @@ var limitText = map[string]func(t *target.Table) string{
 		return fmt.Sprintf("coefficients of one output up to %d bytes", t.KernelBytes)
 	},
 	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
+	target.RuleWorkingSet: func(t *target.Table) string {
+		return fmt.Sprintf("a dimension other than the last, worked over as a whole, within %d bytes of L2", t.L2Bytes-4096)
+	},
 	target.RuleRows: func(t *target.Table) string {
 		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)
 	},

@@ -56,6 +56,7 @@ const (
 	RuleCeilMode    = "ceil-mode"
 	RuleVector      = "vector-product"
 	RuleAxes        = "axes"
+	RuleWorkingSet  = "working-set"
 	RuleRows        = "row-change"
 	RuleInterleave  = "interleave"
 	RuleSlice       = "slice"
@@ -92,6 +93,7 @@ var Rules = []Rule{
 	{RuleCeilMode, "averages that count padding have no ceil_mode", "set exclude_padding_from_average, or pad in an operation of its own"},
 	{RuleVector, "products are of matrices", "expand_dims the vector to a matrix of one row or column"},
 	{RuleAxes, "the operation has axes that the engine takes", "reshape so that at most three dimensions are worked over, at least one"},
+	{RuleWorkingSet, "what is worked over as a whole fits L2", "reduce in two steps over parts of the dimension, or transpose it to the end"},
 	{RuleRows, "a reshape keeps rows whole or moves few elements", "reshape so that the last dimension stays, or transpose instead"},
 	{RuleInterleave, "operands are joined behind each other", "stack the operands, transpose and reshape"},
 	{RuleSlice, "slices go forward and take rows whole", "slice another dimension than the last, or transpose first; a reversal belongs into the weights"},

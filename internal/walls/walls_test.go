@@ -1,0 +1,117 @@
+package walls
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/zinc-compiler/zinc"
+
+// pkg is what the go command says of a package.
+type pkg struct {
+	ImportPath string
+	Name       string
+	Doc        string
+	Imports    []string
+	Deps       []string
+	GoFiles    []string
+}
+
+// list reads every package of the module.
+func list(t *testing.T) map[string]*pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Doc,Imports,Deps,GoFiles", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		var ee *exec.ExitError
+		if errors.As(err, &ee) {
+			t.Fatalf("go list: %v\n%s", err, ee.Stderr)
+		}
+		t.Fatal(err)
+	}
+	ps := map[string]*pkg{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		p := new(pkg)
+		if err := d.Decode(p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		ps[p.ImportPath] = p
+	}
+	return ps
+}
+
+// ours returns the package's path within the module, "" for another's.
+func ours(p string) string {
+	if p == module {
+		return "."
+	}
+	rel, ok := strings.CutPrefix(p, module+"/")
+	if !ok {
+		return ""
+	}
+	return rel
+}
+
+// under reports whether a package is dir or below it.
+func under(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
+
+func anyUnder(p string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool { return under(p, d) })
+}
+
+// TestEngineKnowsOnlyRegisters: of packages outside the standard library the
+// engine imports the matrix kernels and the half-precision type alone.
+func TestEngineKnowsOnlyRegisters(t *testing.T) {
+	ps := list(t)
+	p := ps[module+"/runtime/sim/engine"]
+	if p == nil {
+		t.Fatal("no package runtime/sim/engine")
+	}
+	for _, imp := range p.Imports {
+		if !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") || ours(imp) != "" {
+			continue
+		}
+		if !strings.HasPrefix(imp, "gonum.org/v1/gonum/") && imp != "github.com/x448/float16" {
+			t.Errorf("runtime/sim/engine imports %s", imp)
+		}
+	}
+	if slices.Contains(p.Deps, module+"/lower") {
+		t.Error("runtime/sim/engine reaches the rules of package lower")
+	}
+}
+
+func TestNames(t *testing.T) {
+	banned := []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "shared"}
+	for name, p := range list(t) {
+		rel := ours(name)
+		if rel == "" {
+			continue
+		}
+		if slices.Contains(banned, p.Name) || slices.Contains(banned, path.Base(rel)) {
+			t.Errorf("package %s is named %s, which says nothing", rel, p.Name)
+		}
+		if p.Doc == "" && !generated(rel) {
+			t.Errorf("package %s has no doc comment", rel)
+		}
+	}
+}
+
+// generated reports packages all of whose files flatc writes, without comments.
+func generated(rel string) bool { return strings.HasSuffix(rel, "/internal/fb") }
+
+// TestNoCgo: the module builds without a C compiler.
+func TestNoCgo(t *testing.T) {
+	for name, p := range list(t) {
+		if ours(name) != "" && slices.Contains(p.Imports, "C") {
+			t.Errorf("package %s uses cgo", ours(name))
+		}
+	}
+}
