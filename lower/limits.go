@@ -98,7 +98,7 @@ func Explain(name string, t *target.Table) (*Rule, *Refusal) {
 	case gate(name, t) != nil:
 		no = gate(name, t).(*Refusal)
 	case r == nil:
-		no = noRule(name).(*Refusal)
+		no = noRule(name, "").(*Refusal)
 	}
 	return r, no
 }

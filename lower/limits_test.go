@@ -32,6 +32,11 @@ func TestLimitsKnown(t *testing.T) {
 			t.Errorf("limits of %s, which is no rule", n)
 		}
 	}
+	for n := range target.Rewrites {
+		if ir.Lookup(n, "") == nil || ruleByOp[n] != nil {
+			t.Errorf("a rewrite for %s, which is no operation or is lowered", n)
+		}
+	}
 	for id := range limitText {
 		if _, ok := target.RuleOf(id); !ok {
 			t.Errorf("text for %q, which is no rule", id)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -27,9 +28,25 @@ func unknownNow(param, called string) error {
 	return refuse(target.RuleRuntime, param, "runtime value", "constant", called+" is known only at run time")
 }
 
-// noRule refuses an operation that no rule is for.
-func noRule(op string) error {
-	return refuse(target.RuleNoLowering, "operation", op, "one that a rule lowers", "no rule lowers "+op)
+// noRule refuses an operation that no rule is for; on says what it works on.
+func noRule(op, on string) error {
+	return &Refusal{Rule: target.RuleNoLowering, What: "operation", Have: op + on, Limit: "one that a rule lowers", Reason: "no rule lowers " + op, Op: op}
+}
+
+// typesOf is the element types of an operation's operand and result.
+func typesOf(op *ir.Op) string {
+	s := ""
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if s == "" && !v.IsConst() {
+			s = " of " + v.Type.DType.String()
+		}
+	})
+	if len(op.Results) > 0 && s != "" {
+		if r := " of " + op.Results[0].Type.DType.String(); r != s {
+			s += " to" + r[len(" of"):]
+		}
+	}
+	return s
 }
 
 // gate refuses an operation that the target's hardware does not have.
@@ -37,13 +54,13 @@ func gate(op string, t *target.Table) error {
 	g, ok := target.GateOf(op)
 	switch {
 	case ok && g.Never:
-		return refuse(target.RuleNever, "operation", op, "in no hardware family", "the engine has no "+op)
+		return &Refusal{Rule: target.RuleNever, What: "operation", Have: op, Limit: "in no hardware family", Reason: "the engine has no " + op, Op: op}
 	case ok && !t.Admits(g):
-		return refuse(target.RuleFamily, "hardware family", t.Family, g.From,
-			fmt.Sprintf("the engine has %s from family %s on; %s is %s", op, g.From, t.Name, t.Family))
+		return &Refusal{Rule: target.RuleFamily, What: "hardware family", Have: t.Family.String(), Limit: g.From.String(),
+			Reason: fmt.Sprintf("the engine has %s from family %s on; %s is %s", op, g.From, t.Name, t.Family), Op: op}
 	case slices.Contains(t.NoCode, op):
-		return refuse(target.RuleNoCode, "operation", op, "no code generation on "+t.Name,
-			fmt.Sprintf("no code generation is known for %s on %s", op, t.Name))
+		return &Refusal{Rule: target.RuleNoCode, What: "operation", Have: op, Limit: "no code generation on " + t.Name,
+			Reason: fmt.Sprintf("no code generation is known for %s on %s", op, t.Name), Op: op}
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func Accept(op *ir.Op, t *target.Table) (rule string, moves bool, err error) {
 		return name, moves, no
 	}
 	if r == nil {
-		return "", false, noRule(op.Def.Name)
+		return "", false, noRule(op.Def.Name, typesOf(op))
 	}
 	err = r.accept(op, &limits{t: t})
 	var no *Refusal

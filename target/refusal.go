@@ -10,6 +10,7 @@ type Refusal struct {
 	Have   string // its value
 	Limit  string // what the target takes
 	Reason string // all of it in one phrase
+	Op     string // operation that is refused whatever its arguments, "" otherwise
 }
 
 // Error returns the reason.
@@ -17,6 +18,9 @@ func (r *Refusal) Error() string { return r.Reason }
 
 // Hint returns a rewrite that the engine would take, "" when none is known.
 func (r *Refusal) Hint() string {
+	if s := Rewrites[r.Op]; s != "" {
+		return s
+	}
 	if d, ok := RuleOf(r.Rule); ok {
 		return d.Hint
 	}
@@ -69,7 +73,7 @@ const (
 
 // Rules is every rule, by ID.
 var Rules = []Rule{
-	{RuleNever, "the hardware has the operation", "keep it off the way between engine operations, or express it with operations that the engine has; a recurrent layer stays on the CPU"},
+	{RuleNever, "the hardware has the operation", "keep it off the way between engine operations, or express it with operations that the engine has"},
 	{RuleFamily, "the hardware family has the operation", "express it with older operations (a sine or cosine of constants folds; an index of the largest belongs at the end of the model)"},
 	{RuleNoCode, "the vendor's compiler generates code for the operation on the target", "do it after the model, on its results"},
 	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},

@@ -156,4 +156,7 @@ func TestRules(t *testing.T) {
 	if r := (&Refusal{Rule: RuleRank}); r.Hint() == "" {
 		t.Error("no rewrite for a rank")
 	}
+	if r := (&Refusal{Rule: RuleNever, Op: "lstm"}); r.Hint() != Rewrites["lstm"] {
+		t.Errorf("lstm: %s", r.Hint())
+	}
 }

@@ -76,22 +76,29 @@ func (t *targetResult) dispatchText(w io.Writer) {
 	}
 }
 
-// rewriteText prints each rewrite once, with how many operations it is for.
+// rewriteText prints each rewrite once, with how often it is called for.
 func (t *targetResult) rewriteText(w io.Writer) {
-	count := map[string]int{}
-	var order []*compile.RefusalInfo
+	type rewrite struct{ rule, text string }
+	count := map[rewrite]int{}
+	only := map[rewrite]string{} // the one operation that it is for, "" for several
+	var order []rewrite
 	for _, o := range t.Ops {
-		if no := o.Refusal; no != nil {
-			if count[no.Rule]++; count[no.Rule] == 1 && no.Rewrite != "" {
-				order = append(order, no)
-			}
+		if o.Refusal == nil || o.Refusal.Rewrite == "" {
+			continue
+		}
+		r := rewrite{o.Refusal.Rule, o.Refusal.Rewrite}
+		switch count[r]++; {
+		case count[r] == 1:
+			order = append(order, r)
+			only[r] = " " + o.Op
+		case only[r] != " "+o.Op:
+			only[r] = ""
 		}
 	}
 	if len(order) > 0 {
 		fmt.Fprintln(w, "\nrewrites:")
 	}
-	for _, no := range order {
-		n := count[no.Rule]
-		fmt.Fprintf(w, "  %s (%d %s): %s\n", no.Rule, n, verb(n, "operation", "operations"), no.Rewrite)
+	for _, r := range order {
+		fmt.Fprintf(w, "  %s%s, %d %s: %s\n", r.rule, only[r], count[r], verb(count[r], "time", "times"), r.text)
 	}
 }

@@ -44,13 +44,14 @@ type Param struct {
 
 // Placement is what one target does with an operation.
 type Placement struct {
-	Target string   `json:"target"`
-	Unit   string   `json:"unit"`             // engine, cpu, transfer, or compiler when nothing is left to run
-	Rule   string   `json:"rule,omitempty"`   // lowering rule, pass, or rule that it breaks
-	How    string   `json:"how,omitempty"`    // what the rule makes of it
-	Limits []string `json:"limits,omitempty"` // beyond those of every tensor
-	Reason string   `json:"reason,omitempty"` // why not the engine
-	Native string   `json:"native,omitempty"` // hardware family from which on it has the operation
+	Target  string   `json:"target"`
+	Unit    string   `json:"unit"`              // engine, cpu, transfer, or compiler when nothing is left to run
+	Rule    string   `json:"rule,omitempty"`    // lowering rule, pass, or rule that it breaks
+	How     string   `json:"how,omitempty"`     // what the rule makes of it
+	Limits  []string `json:"limits,omitempty"`  // beyond those of every tensor
+	Reason  string   `json:"reason,omitempty"`  // why not the engine
+	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and give the same
+	Native  string   `json:"native,omitempty"`  // hardware family from which on it has the operation
 }
 
 // compiled is the unit of what the compiler leaves nothing of.
@@ -145,7 +146,7 @@ func placementOf(name string, t *target.Table) Placement {
 	}
 	rule, no := lower.Explain(name, t)
 	if no != nil {
-		p.Rule, p.Reason = no.Rule, no.Reason
+		p.Rule, p.Reason, p.Rewrite = no.Rule, no.Reason, target.Rewrites[name]
 		return p
 	}
 	p.Unit, p.Rule, p.How, p.Limits = ir.Engine.String(), rule.Name, rule.Doc, rule.Limits(t)

@@ -81,6 +81,9 @@ func (p *Placement) text() string {
 		if p.Native != "" && p.Rule == target.RuleNoLowering {
 			s += "; the hardware has it from family " + p.Native + " on"
 		}
+		if p.Rewrite != "" {
+			s += ". Rewrite: " + p.Rewrite
+		}
 		return s
 	}
 	s := p.Unit + ", " + p.by() + p.Rule + ": " + p.How
