@@ -35,24 +35,37 @@ func (d *driver) compressed() {
 			})
 		}
 	}
+	result := map[*ir.Value]bool{}
+	for _, v := range d.state.Func.Body.Outputs {
+		result[v] = true
+	}
 	t := d.o.Target
 	for _, c := range d.state.Compressed {
 		info := CompressedInfo{
-			Name: c.Value.Name, Line: c.Pos.Line, Form: c.Form, Stored: c.Stored,
+			Name: c.Name, Line: c.Pos.Line, Form: c.Form, Stored: c.Stored,
 			CouldStream: c.Stream != "" && t.Streams(c.Stream),
-			Streamed:    max(c.Value.Type.Elems(), 0) * coefficientBytes,
+		}
+		used, returned := false, false
+		for _, v := range c.Values {
+			unit, ok := units[v]
+			used, returned = used || ok, returned || result[v]
+			if unit == ir.Engine {
+				info.Streamed += max(v.Type.Elems(), 0) * coefficientBytes
+			}
 		}
 		takes := fmt.Sprintf("%s streams only %s", t.Name, strings.Join(t.StreamForms, ", "))
 		if info.CouldStream {
 			takes = fmt.Sprintf("%s could stream %s, zinc writes dense fp16 coefficients only", t.Name, c.Stream)
 		}
-		switch unit, used := units[c.Value]; {
-		case used && unit != ir.Engine:
-			info.Streamed, info.Why = 0, "dense: the CPU reads it"
-		case used:
+		switch {
+		case info.Streamed > 0:
 			info.Why = "dense: " + takes
+		case used:
+			info.Why = "dense: the CPU reads it"
+		case returned:
+			info.Why = "dense: the function returns it"
 		default:
-			info.Why = "dense, and rewritten with the operation that reads it: " + takes
+			info.Why = "dense, and folded into another constant"
 		}
 		d.rep.Compressed = append(d.rep.Compressed, info)
 	}

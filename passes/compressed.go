@@ -12,10 +12,12 @@ import (
 // Compressed is a constant that the source holds in a compressed form and that
 // folding made dense.
 type Compressed struct {
-	Value *ir.Value // the dense constant
-	Pos   ir.Pos    // of the operation that makes it dense
-	// Form says how it is stored, for people: "palette, 4 bits", "sparse, then
-	// blockwise int4".
+	Name string // of the dense constant
+	Pos  ir.Pos // of the operation that makes it dense
+	// Values are the dense constant and the constants that passes made of it.
+	Values []*ir.Value
+	// Form says how it is stored, for people: "4-bit palette", "sparse blockwise
+	// int4". Forms on top of each other stand in the order of unfolding.
 	Form string
 	// Stream is the form as target.Table.StreamForms calls it, forms on top of
 	// each other joined by "+"; "" when the constant is not compressed in a sense
@@ -86,9 +88,9 @@ func palette(op *ir.Op) (form, stream string) {
 		n = bits.Len64(uint64(op.Arg("lut").Type.Elems())) - 1
 	}
 	if lut := op.Arg("lut").Type; lut.Rank() > 1 && lut.Shape[lut.Rank()-1] > 1 {
-		return fmt.Sprintf("palette of vectors, %d bits", n), fmt.Sprintf("vector-palette%d", n)
+		return fmt.Sprintf("%d-bit palette of vectors", n), fmt.Sprintf("vector-palette%d", n)
 	}
-	return fmt.Sprintf("palette, %d bits", n), fmt.Sprintf("palette%d", n)
+	return fmt.Sprintf("%d-bit palette", n), fmt.Sprintf("palette%d", n)
 }
 
 // noteCompressed records what op makes dense. A form on top of another one
@@ -99,7 +101,8 @@ func (s *State) noteCompressed(op *ir.Op) {
 		return
 	}
 	form, stream := describe(op)
-	c := &Compressed{Value: op.Results[len(op.Results)-1], Pos: op.Pos, Form: form, Stream: stream}
+	dense := op.Results[len(op.Results)-1]
+	c := &Compressed{Name: dense.Name, Pos: op.Pos, Values: []*ir.Value{dense}, Form: form, Stream: stream}
 	var seen []*Compressed
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if inner := s.compressedOf(v); inner != nil {
@@ -118,7 +121,7 @@ func (s *State) noteCompressed(op *ir.Op) {
 		}
 	})
 	for _, inner := range seen {
-		if c.Stream == "sparse" && strings.HasPrefix(inner.Form, "sparse ") {
+		if c.Stream == "sparse" && strings.Contains(inner.Stream, "sparse") {
 			c.Form = inner.Form // the mask of that form laid out
 		} else {
 			c.Form = inner.Form + ", then " + c.Form
@@ -147,9 +150,16 @@ func joinForms(a, b string) string {
 
 func (s *State) compressedOf(v *ir.Value) *Compressed {
 	for _, c := range s.Compressed {
-		if c.Value == v {
+		if slices.Contains(c.Values, v) {
 			return c
 		}
 	}
 	return nil
+}
+
+// derive notes that a pass made the constant to out of the constant from.
+func (s *State) derive(from, to *ir.Value) {
+	if c := s.compressedOf(from); c != nil {
+		c.Values = append(c.Values, to)
+	}
 }

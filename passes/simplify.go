@@ -84,6 +84,8 @@ func foldConstants(s *State) error {
 		}
 		if constexpr {
 			s.noteCompressed(op)
+		} else {
+			op.Operands(func(_ *ir.Param, v *ir.Value) { s.derive(v, op.Results[0]) })
 		}
 		for i, v := range op.Results {
 			v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
