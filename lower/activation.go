@@ -16,6 +16,7 @@ type tableOf struct {
 	name   string
 	params []string // attributes that are the table's parameters
 	bias   string   // attribute added to the input ahead of the table
+	root   bool     // computed as a sum over single channels (recorded for rsqrt)
 }
 
 var tableOps = map[string]tableOf{
@@ -27,8 +28,8 @@ var tableOps = map[string]tableOf{
 	"softsign":     {name: "softsign"},
 	"exp":          {name: "exp"},
 	"exp2":         {name: "exp2"},
-	"sqrt":         {name: "sqrt"},
-	"rsqrt":        {name: "rsqrt", bias: "epsilon"},
+	"sqrt":         {name: "sqrt", root: true},
+	"rsqrt":        {name: "rsqrt", bias: "epsilon", root: true},
 	"log":          {name: "log", bias: "epsilon"},
 	"atan":         {name: "atan"},
 	"leaky_relu":   {name: "leaky_relu", params: []string{"alpha"}},
@@ -106,9 +107,13 @@ func lowerTable(b *builder, op *ir.Op) error {
 		return err
 	}
 	b.useTable(op, a)
-	b.pointwise(func() *td.Task {
+	root := tableOps[op.Def.Name].root
+	b.pointwise(func(channels int64) *td.Task {
 		t := b.copyTask().Set(td.AccBias, half(bias))
-		b.fillTable(t, a)
+		if root {
+			t.Set(td.NEOp, neSum).Set(td.DPECategory, 1)
+		}
+		b.fillTable(t, a, channels)
 		return t
 	}, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
@@ -116,9 +121,9 @@ func lowerTable(b *builder, op *ir.Op) error {
 
 // tableTask emits a table over a tensor.
 func (b *builder) tableTask(a *weights.Activation, x, dst *surf) {
-	b.pointwise(func() *td.Task {
+	b.pointwise(func(channels int64) *td.Task {
 		t := b.copyTask()
-		b.fillTable(t, a)
+		b.fillTable(t, a, channels)
 		return t
 	}, []*surf{x}, dst)
 }
