@@ -102,3 +102,6 @@ func Explain(name string, t *target.Table) (*Rule, *Refusal) {
 	}
 	return r, no
 }
+
+// TensorRules returns the IDs of the rules that hold for every tensor.
+func TensorRules() []string { return tensorRules }

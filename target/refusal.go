@@ -74,7 +74,7 @@ const (
 // Rules is every rule, by ID.
 var Rules = []Rule{
 	{RuleNever, "the hardware has the operation", "keep it off the way between engine operations, or express it with operations that the engine has"},
-	{RuleFamily, "the hardware family has the operation", "express it with older operations (a sine or cosine of constants folds; an index of the largest belongs at the end of the model)"},
+	{RuleFamily, "the hardware family has the operation", "express it with older operations, or choose a later target"},
 	{RuleNoCode, "the vendor's compiler generates code for the operation on the target", "do it after the model, on its results"},
 	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},
 	{RuleValueKind, "operands are tensors", "read the state or list into a tensor first"},
@@ -104,7 +104,7 @@ var Rules = []Rule{
 	{RulePadMode, "padding is with a constant", "pad with a constant, or slice the edge and concat it"},
 	{RuleActivation, "the activation has a lookup table", "use an activation of the list in `zinc ops`"},
 	{RuleConversion, "conversions are part of a transfer to or from the engine", "declare the operations around it in one type; --precision=fp16 does"},
-	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", "nothing to do unless its neighbours move to the engine"},
+	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", ""},
 	{RuleOther, "the arguments are ones that the lowering rule takes", ""},
 }
 
