@@ -17,8 +17,8 @@ var tensorRules = []string{
 // tensorRules.
 var ruleLimits = map[string][]string{
 	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride, target.RulePadding, target.RuleGroups, target.RuleKernelBytes},
-	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes},
-	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes},
+	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
+	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
 	"elementwise": {target.RuleConstants},
 	"square":      nil,
 	"abs":         nil,
@@ -27,7 +27,7 @@ var ruleLimits = map[string][]string{
 	"table":       {target.RuleRuntime, target.RuleActivation},
 	"reduce":      {target.RuleAxes, target.RuleWorkingSet},
 	"softmax":     {target.RuleWorkingSet},
-	"layer_norm":  {target.RuleAxes, target.RuleRuntime},
+	"layer_norm":  {target.RuleAxes, target.RuleRuntime, target.RuleWorkingSet},
 	"pool":        {target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding, target.RuleCeilMode},
 	"concat":      {target.RuleInterleave},
 	"stack":       nil,
@@ -52,7 +52,7 @@ var limitText = map[string]func(t *target.Table) string{
 	},
 	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
 	target.RuleWorkingSet: func(t *target.Table) string {
-		return fmt.Sprintf("a dimension other than the last, worked over as a whole, within %d bytes of L2", t.L2Bytes-4096)
+		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other than the last, rows reduced together) within %d bytes of L2", t.L2Bytes)
 	},
 	target.RuleRows: func(t *target.Table) string {
 		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)

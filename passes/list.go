@@ -99,7 +99,7 @@ func Known(name string) bool {
 
 // Run applies every pass to p.
 func Run(ctx context.Context, p *ir.Program, o Options) (*State, error) {
-	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}, Refusals: map[*ir.Op]*target.Refusal{}}
+	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}
 	var before []byte
 	for i := range List {
 		if err := ctx.Err(); err != nil {

@@ -32,7 +32,7 @@ func place(s *State) error {
 			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
 			var no *target.Refusal
 			if errors.As(err, &no) {
-				s.Refusals[op] = no
+				s.noteRefusal(op, no)
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
@@ -64,6 +64,13 @@ func place(s *State) error {
 // refuse sends an operation to the CPU.
 func (s *State) refuse(op *ir.Op, rule string, no *target.Refusal) {
 	op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: no.Reason}
+	s.noteRefusal(op, no)
+}
+
+func (s *State) noteRefusal(op *ir.Op, no *target.Refusal) {
+	if s.Refusals == nil {
+		s.Refusals = map[*ir.Op]*target.Refusal{}
+	}
 	s.Refusals[op] = no
 }
 
