@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // reduction is what a MIL reduction asks of the engines.
@@ -33,7 +34,7 @@ func acceptReduce(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(a.Axes) == 0 {
-		return refuse("no axis to reduce")
+		return refuse(target.RuleAxes, "axes", "none", "at least one", "no axis to reduce")
 	}
 	x := op.Arg("x").Type
 	if slices.Contains(a.Axes, x.Rank()-1) {
@@ -60,7 +61,8 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 	}
 	row := align(w*elemBytes, granule) + maxRowPad
 	if rows, most := n/w, l.t.L2Bytes-8192-128; rows*row > most {
-		return refuse(fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w, rows*row, most))
+		return refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
+			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w, rows*row, most))
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (l *limits) channels(t ir.Type, axis int) error {
 	w := t.Shape[t.Rank()-1]
 	most := l.t.L2Bytes - 4096 - maxRowPad
 	if n := t.Shape[axis] * align(min(w*elemBytes, 64), granule); n > most {
-		return refuse(fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, most))
+		return refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
+			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, most))
 	}
 	return nil
 }
