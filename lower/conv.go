@@ -277,7 +277,7 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 		tile = max((rows-g.kh)/g.sy+1, 1)
 	}
 	src.rows = rows
-	b.stream(t, p, k)
+	b.stream(t, p, k, g.hout <= 8 && g.wout <= 8)
 	b.emit(t, src, nil, out, tile)
 }
 

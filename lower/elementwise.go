@@ -100,6 +100,9 @@ func lowerBinary(b *builder, op *ir.Op) error {
 			return nil
 		}
 	}
+	if done, err := b.perChannel(op, x, y, dst); done || err != nil {
+		return err
+	}
 	xs, err := b.tensor(x)
 	if err != nil {
 		return err

@@ -181,7 +181,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 			} else {
 				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
 			}
-			b.stream(t, p, k)
+			b.stream(t, p, k, false)
 			b.emit(t, src, nil, out, 0)
 		}
 	}

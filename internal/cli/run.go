@@ -24,6 +24,7 @@ type runCommand struct {
 	*env
 	compileFlags
 	inputs, outputs []string
+	states, after   []string // what the states hold before and after the run
 	engine          string
 	numerics        string
 	random          uint64
@@ -40,7 +41,10 @@ compiles in memory first, on the simulator. With --engine=interp the reference
 interpreter runs the model instead.
 
 Inputs are npy files of the input's element type and shape. Outputs go to npy
-files; those that no --output names are summarised on standard output.`,
+files; those that no --output names are summarised on standard output.
+
+A state holds zeros before the run, or what --state reads; --state-out writes what
+it holds after it. Naming one file for both makes a chain of runs.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy`,
@@ -54,6 +58,8 @@ files; those that no --output names are summarised on standard output.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
+	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable; interp only)")
+	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable; interp only)")
 	f.Var(newChoice(&c.engine, "sim", "interp"), "engine", "what runs it: sim, the simulator of the engine, or interp, the reference interpreter (models only)")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
@@ -73,6 +79,21 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	states, err := pairs("--state", c.states)
+	if err != nil {
+		return err
+	}
+	after, err := pairs("--state-out", c.after)
+	if err != nil {
+		return err
+	}
+	for _, o := range outputs {
+		for _, s := range after {
+			if o.file == s.file {
+				return usagef("--output and --state-out both write %s", o.file)
+			}
+		}
+	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
 		return &usageError{err}
@@ -87,15 +108,27 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 			return fmt.Errorf("%s has no output %q; outputs: %s", path, o.name, ports(x.outputs))
 		}
 	}
-	tensors, err := c.tensors(path, x.inputs, inputs)
+	for _, s := range after {
+		if !slices.ContainsFunc(x.states, func(p port) bool { return p.name == s.name }) {
+			return fmt.Errorf("%s has no state %q; states: %s", path, s.name, ports(x.states))
+		}
+	}
+	tensors, err := read(path, "input", x.inputs, inputs)
+	if err == nil {
+		err = c.complete(path, x.inputs, tensors)
+	}
 	if err != nil {
 		return err
 	}
-	got, err := x.run(ctx, tensors, mode, c.workers)
+	held, err := read(path, "state", x.states, states)
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, x.outputs, outputs, got)
+	got, err := x.run(ctx, tensors, held, mode, c.workers)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
 }
 
 // named is one NAME=FILE of the command line.
@@ -129,26 +162,31 @@ func ports(ps []port) string {
 	return strings.Join(s, ", ")
 }
 
-// tensors reads the inputs and fills the absent ones.
-func (c *runCommand) tensors(path string, want []port, files []named) (map[string]interp.Tensor, error) {
+// read reads the files of inputs or states.
+func read(path, what string, want []port, files []named) (map[string]interp.Tensor, error) {
 	tensors := map[string]interp.Tensor{}
 	for _, f := range files {
 		i := slices.IndexFunc(want, func(p port) bool { return p.name == f.name })
 		if i < 0 {
-			return nil, fmt.Errorf("%s has no input %q; inputs: %s", path, f.name, ports(want))
+			return nil, fmt.Errorf("%s has no %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
 		b, err := readFile(f.file)
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %w", f.name, err)
+			return nil, fmt.Errorf("%s %s: %w", what, f.name, err)
 		}
 		a, err := npy.Decode(b)
 		if err == nil {
 			tensors[f.name], err = fromArray(a, want[i].typ)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %s: %w", f.name, f.file, err)
+			return nil, fmt.Errorf("%s %s: %s: %w", what, f.name, f.file, err)
 		}
 	}
+	return tensors, nil
+}
+
+// complete fills the inputs that are absent.
+func (c *runCommand) complete(path string, want []port, tensors map[string]interp.Tensor) error {
 	var missing []port
 	for _, p := range want {
 		if _, ok := tensors[p.name]; ok {
@@ -158,33 +196,50 @@ func (c *runCommand) tensors(path string, want []port, files []named) (map[strin
 			missing = append(missing, p)
 			continue
 		}
-		t, err := verify.Random(p.typ, p.name, c.random)
+		t, err := verify.Random(p.fill, p.name, c.random)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		tensors[p.name] = t
 	}
 	if missing != nil {
-		return nil, fmt.Errorf("%s: input missing: %s; give each with --input NAME=FILE.npy, or fill them with --random SEED", path, ports(missing))
+		return fmt.Errorf("%s: input missing: %s; give each with --input NAME=FILE.npy, or fill them with --random SEED", path, ports(missing))
 	}
-	return tensors, nil
+	return nil
 }
 
-// write writes the named outputs, all or none, and summarises the others.
-func (c *runCommand) write(ctx context.Context, have []port, files []named, got map[string]interp.Tensor) error {
+// array is a value on its way to a file.
+type array struct {
+	named
+	what  string // output or state
+	value interp.Tensor
+	given bool
+}
+
+func arrays(what string, files []named, from map[string]interp.Tensor) []array {
+	var out []array
+	for _, f := range files {
+		t, ok := from[f.name]
+		out = append(out, array{f, what, t, ok})
+	}
+	return out
+}
+
+// write writes the named outputs and states, all or none, and summarises the
+// outputs that have no file.
+func (c *runCommand) write(ctx context.Context, have []port, files []array, got map[string]interp.Tensor) error {
 	var out []atomicfile.File
 	for _, f := range files {
-		t, ok := got[f.name]
-		if !ok {
-			return &internalError{err: fmt.Errorf("the run gave no output %q", f.name)}
+		if !f.given {
+			return &internalError{err: fmt.Errorf("the run gave no %s %q", f.what, f.name)}
 		}
-		a, err := toArray(t)
+		a, err := toArray(f.value)
 		if err != nil {
-			return fmt.Errorf("output %s: %w", f.name, err)
+			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
 		b, err := npy.Encode(a)
 		if err != nil {
-			return fmt.Errorf("output %s: %w", f.name, err)
+			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
 		out = append(out, atomicfile.Bytes(f.file, b))
 	}
@@ -192,7 +247,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []named, got 
 		return err
 	}
 	for _, p := range have {
-		if slices.ContainsFunc(files, func(f named) bool { return f.name == p.name }) {
+		if slices.ContainsFunc(files, func(f array) bool { return f.what == "output" && f.name == p.name }) {
 			continue
 		}
 		t, ok := got[p.name]
