@@ -72,6 +72,9 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err := d.passes(p); err != nil {
 		return nil, err
 	}
+	if err := d.compilable(); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	if err := d.lower(); err != nil {
 		return nil, err
@@ -126,19 +129,25 @@ func (d *driver) passes(p *ir.Program) error {
 	for _, tm := range s.Timings {
 		d.rep.Timings = append(d.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
 	}
-	for _, v := range s.Func.Body.Params {
+	d.o.progress("passes", 1, 1)
+	return nil
+}
+
+// compilable refuses a function that no pair can hold yet.
+func (d *driver) compilable() error {
+	f := d.state.Func
+	for _, v := range f.Body.Params {
 		if v.Type.Kind == ir.State {
-			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", s.Func.Name, v.Name)
+			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", f.Name, v.Name)
 		}
 	}
 	seen := map[*ir.Value]bool{}
-	for _, v := range s.Func.Body.Outputs {
+	for _, v := range f.Body.Outputs {
 		if seen[v] {
-			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", s.Func.Name, v.Name)
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", f.Name, v.Name)
 		}
 		seen[v] = true
 	}
-	d.o.progress("passes", 1, 1)
 	return nil
 }
 

@@ -384,7 +384,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	refused := 0
-	for i := range descriptor {
+	for i := 0; i < len(descriptor); i += 5 {
 		d := bytes.Clone(descriptor)
 		d[i] ^= 1 << (i % 8)
 		if err := run(container, d); err != nil {

@@ -12,22 +12,25 @@ import (
 // Report says where everything went. Its JSON form is stable: fields may be
 // added, none change meaning.
 type Report struct {
-	Target     string      `json:"target"`
-	Precision  string      `json:"precision"`
-	Function   string      `json:"function"`
-	EngineOps  int         `json:"engine_ops"`
-	CPUOps     int         `json:"cpu_ops"`
-	Transfers  int         `json:"transfer_ops"` // conversions on the way to or from the engine
-	EngineMACs int64       `json:"engine_macs"`
-	CPUMACs    int64       `json:"cpu_macs"`
-	Dispatches int         `json:"dispatches"`
-	CPUCalls   int         `json:"cpu_calls"`
-	Tasks      int         `json:"tasks"`
-	Weights    int64       `json:"weight_bytes"` // constant section
-	Scratch    int64       `json:"scratch_bytes"`
-	Ops        []OpReport  `json:"ops"`
-	Tables     []TableInfo `json:"tables,omitempty"`
-	Timings    []Timing    `json:"timings_seconds,omitempty"`
+	Target     string     `json:"target"`
+	Precision  string     `json:"precision"`
+	Function   string     `json:"function"`
+	EngineOps  int        `json:"engine_ops"`
+	CPUOps     int        `json:"cpu_ops"`
+	Transfers  int        `json:"transfer_ops"` // conversions on the way to or from the engine
+	EngineMACs int64      `json:"engine_macs"`
+	CPUMACs    int64      `json:"cpu_macs"`
+	Dispatches int        `json:"dispatches"`
+	CPUCalls   int        `json:"cpu_calls"`
+	Tasks      int        `json:"tasks"`
+	Weights    int64      `json:"weight_bytes"` // constant section
+	Scratch    int64      `json:"scratch_bytes"`
+	Ops        []OpReport `json:"ops"`
+	// DispatchList has one element a dispatch, in order.
+	DispatchList []Dispatch       `json:"dispatch_list,omitempty"`
+	Compressed   []CompressedInfo `json:"compressed,omitempty"`
+	Tables       []TableInfo      `json:"tables,omitempty"`
+	Timings      []Timing         `json:"timings_seconds,omitempty"`
 }
 
 // OpReport is one operation's place.
@@ -35,12 +38,24 @@ type OpReport struct {
 	Op     string `json:"op"`
 	Name   string `json:"name"` // of its first result
 	Line   int32  `json:"line,omitempty"`
+	Col    int32  `json:"column,omitempty"`
 	Unit   string `json:"unit"`
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it rides on
 	MACs   int64  `json:"macs,omitempty"`
 	Step   int    `json:"step"`
+	// Refusal holds the facts behind Reason, nil on the engine.
+	Refusal *RefusalInfo `json:"refusal,omitempty"`
+}
+
+// RefusalInfo is why an operation is on the CPU, as facts.
+type RefusalInfo struct {
+	Rule    string `json:"rule"` // ID of a row of target.Rules
+	What    string `json:"what"`
+	Value   string `json:"value"`
+	Limit   string `json:"limit"`
+	Rewrite string `json:"rewrite,omitempty"`
 }
 
 // TableInfo is a lookup table in use and its largest errors.
@@ -71,6 +86,7 @@ func (d *driver) account() {
 			into[e] = lead
 		}
 	}
+	index := map[*ir.Op]int{}
 	for i, st := range d.state.Steps {
 		switch st.Unit {
 		case ir.Engine:
@@ -79,7 +95,7 @@ func (d *driver) account() {
 			r.CPUCalls++
 		}
 		for _, op := range st.Ops {
-			o := OpReport{Op: op.Def.Name, Unit: op.Place.Unit.String(), Rule: op.Place.Rule, Reason: op.Place.Reason, Line: op.Pos.Line, Step: i, MACs: MACs(op)}
+			o := OpReport{Op: op.Def.Name, Unit: op.Place.Unit.String(), Rule: op.Place.Rule, Reason: op.Place.Reason, Line: op.Pos.Line, Col: op.Pos.Col, Step: i, MACs: MACs(op)}
 			if len(op.Results) > 0 {
 				o.Name = op.Results[0].Name
 			}
@@ -96,9 +112,15 @@ func (d *driver) account() {
 			case ir.Transfer:
 				r.Transfers++
 			}
+			if no := d.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
+				o.Refusal = &RefusalInfo{Rule: no.Rule, What: no.What, Value: no.Have, Limit: no.Limit, Rewrite: no.Hint()}
+			}
+			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)
 		}
 	}
+	d.dispatches(index)
+	d.compressed()
 	for _, p := range d.procs {
 		r.Tasks += len(p.Tasks)
 		r.Scratch = max(r.Scratch, p.Scratch)
@@ -208,6 +230,9 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	for _, c := range r.Compressed {
+		fmt.Fprintf(w, "constant %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
 	}
 	for _, t := range r.Tables {
 		fmt.Fprintf(w, "table %s for %s: worst error %.3g absolute, %.3g relative\n", t.Op, t.Name, t.Abs, t.Rel)

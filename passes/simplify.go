@@ -82,6 +82,11 @@ func foldConstants(s *State) error {
 			r.keep(op)
 			return nil
 		}
+		if constexpr {
+			s.noteCompressed(op)
+		} else {
+			op.Operands(func(_ *ir.Param, v *ir.Value) { s.derive(v, op.Results[0]) })
+		}
 		for i, v := range op.Results {
 			v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
 		}
