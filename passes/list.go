@@ -25,6 +25,7 @@ var List = []Pass{
 	{"resolve-shapes", "give flexible inputs their default shapes and infer all others", "later passes ask for known dimensions", resolveShapes},
 	{"convert-precision", "with fp16 precision, compute in fp16 what the engine takes", "before folding, so that converted constants fold", convertPrecision},
 	{"keep-reference", "set a placed copy aside, for the interpreter to run", "after what the user asked for, before anything that must not change the results", keepReference},
+	{"lower-states", "make states parameters and results of the function", "after keep-reference, which keeps them as the source has them; later passes know tensors only", lowerStates},
 	{"fold-constants", "compute what depends on constants alone, compressed weights included", "patterns below look for constants", foldConstants},
 	{"normalise", "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that change nothing", "needs folded constants; fewer forms for the passes below", normalise},
 	{"fold-scale-bias", "fold constant factors and addends into the weights and bias of the product before them", "after normalise has turned batch norms into factors and addends", foldScaleBias},
@@ -60,6 +61,10 @@ type State struct {
 	Fused   map[*ir.Op][]*ir.Op // leading operation -> what rides on it
 	Steps   []*Step
 	Timings []Timing
+	// States are the function's states; their results stand in Func.Body.Outputs
+	// behind the VisibleOutputs that the source names.
+	States         []StateBuffer
+	VisibleOutputs int
 	// Reference is the function as keep-reference found it.
 	Reference *ir.Func
 
