@@ -41,6 +41,8 @@ type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
 	Precision string // "declared" or "fp16"
+	// Shapes are shapes of inputs, by name, in the stead of the defaults.
+	Shapes map[string][]int64
 	// Accept reports the rule that lowers an operation and whether it only
 	// moves data, or why the engine does not run it.
 	Accept func(op *ir.Op) (rule string, moves bool, err error)

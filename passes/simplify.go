@@ -9,53 +9,40 @@ import (
 )
 
 func selectFunction(s *State) error {
-	fs := s.Program.Funcs
-	name := s.Options.Func
-	switch {
-	case name == "" && len(fs) == 1:
-		s.Func = fs[0]
-	case name == "":
-		s.Func = s.Program.Func("main")
-	default:
-		s.Func = s.Program.Func(name)
+	f, err := Select(s.Program, s.Options.Func)
+	if err != nil {
+		return err
 	}
-	if s.Func != nil {
-		s.Program.Funcs = []*ir.Func{s.Func}
-		return nil
-	}
-	var names []string
-	for _, f := range fs {
-		names = append(names, f.Name)
-	}
-	if name == "" {
-		return fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
-	}
-	return fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
+	s.Func = f
+	s.Program.Funcs = []*ir.Func{f}
+	return nil
 }
 
-// resolveShapes sets the default shapes of flexible inputs and infers what
-// follows from them. Dimensions that stay unknown keep their operations on the CPU.
-func resolveShapes(s *State) error {
-	if len(s.Func.Flex.Default) == 0 {
-		return nil
+// Select returns the function of that name; "" means the only one, or main.
+func Select(p *ir.Program, name string) (*ir.Func, error) {
+	var f *ir.Func
+	switch {
+	case name == "" && len(p.Funcs) == 1:
+		f = p.Funcs[0]
+	case name == "":
+		f = p.Func("main")
+	default:
+		f = p.Func(name)
 	}
-	for _, p := range s.Func.Body.Params {
-		if d, ok := s.Func.Flex.Default[p.Name]; ok && len(d) == p.Type.Rank() {
-			p.Type = p.Type.WithShape(d...)
-		}
+	if f != nil {
+		return f, nil
 	}
-	for _, op := range s.Func.Body.Ops {
-		ts, err := ir.InferOp(op)
-		if err != nil {
-			return fmt.Errorf("%s %q under the default shapes: %w", op.Def.Name, op.Name, err)
-		}
-		for i, t := range ts {
-			if t.Fits(op.Results[i].Type) {
-				op.Results[i].Type = t
-			}
-		}
+	var names []string
+	for _, f := range p.Funcs {
+		names = append(names, f.Name)
 	}
-	return nil
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("the program has no functions")
+	case name == "":
+		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
 }
 
 // foldLimit is the largest result that folding may make out of constants that

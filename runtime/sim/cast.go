@@ -14,7 +14,7 @@ import (
 // cast copies a tensor from one operand to another, changing layout and, between
 // fp16 and fp32, element type.
 func (r *execution) cast(from, to uint32) error {
-	src, dst := &r.m.fn.Operands[from], &r.m.fn.Operands[to]
+	src, dst := &r.fn.Operands[from], &r.fn.Operands[to]
 	data, err := r.bytes(src, from)
 	if err != nil {
 		return err
