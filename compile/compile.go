@@ -178,6 +178,13 @@ func (d *driver) passes(j *job) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
+	seen := map[*ir.Value]bool{}
+	for _, v := range s.Func.Body.Outputs[:s.VisibleOutputs] {
+		if seen[v] {
+			return nil, fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", s.Func.Name, v.Name)
+		}
+		seen[v] = true
+	}
 	u := &unit{name: j.name, state: s, rep: &Report{Target: t.Name, Precision: d.o.precision()}}
 	for _, tm := range s.Timings {
 		u.rep.Timings = append(u.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})

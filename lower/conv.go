@@ -154,7 +154,7 @@ func dilated(op *ir.Op) []byte {
 // kernels stay resident, and by columns so that the rows a tile needs fit L2.
 func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	budget := b.t.L2Bytes - 4096
-	row := func(width int64) int64 { return x.dims[1] * align(width*elemBytes, 16) * g.kh }
+	row := func(width int64) int64 { return (x.dims[1]*align(width*elemBytes, granule) + maxRowPad) * g.kh }
 	cols := g.wout
 	for cols > 32 && row((cols-1)*g.sx+g.kw) > budget {
 		cols = align(cols/2, 32)
@@ -268,26 +268,15 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	if p.Form == weights.Depthwise {
 		t.SetBool(td.UnicastEn, true)
 	}
-	rowBytes := src.ext[axG] * src.ext[axC] * align(src.ext[axW]*elemBytes, 16)
+	rowBytes := src.ext[axG]*src.ext[axC]*align(src.ext[axW]*elemBytes, granule) + maxRowPad
 	rows := min((b.t.L2Bytes-4096)/rowBytes, src.ext[axH])
 	tile := int64(0)
 	if rows < src.ext[axH] {
 		tile = max((rows-g.kh)/g.sy+1, 1)
 	}
 	src.rows = rows
-	t.SetBool(td.SmallSource, g.hout <= 8 && g.wout <= 8)
-	t.Set(td.ShMax, shMax(g.wout))
 	b.stream(t, p, k)
 	b.emit(t, src, nil, out, tile)
-}
-
-// shMax is the largest s of at most 4 with the output width within 128 >> s.
-func shMax(w int64) int {
-	s := 0
-	for s < 4 && w <= 128>>(s+1) {
-		s++
-	}
-	return s
 }
 
 // imageOperand reads an image [1, C, H, W] as groups of channels.

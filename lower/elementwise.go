@@ -109,12 +109,18 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	if op.Def.Name == "real_div" {
 		// x / y: the reciprocal of y, then a product.
 		r := b.temp(ys.dims)
-		b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{ys}, r)
+		b.reciprocal(ys, r)
 		b.two(peMul, false, xs, r, dst)
 		return nil
 	}
 	b.two(row.op, row.negate, xs, ys, dst)
 	return nil
+}
+
+// reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal
+// behind a reduction only).
+func (b *builder) reciprocal(x, dst *surf) {
+	b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
 }
 
 // lowerSquare multiplies a tensor with itself.

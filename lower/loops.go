@@ -108,7 +108,7 @@ func (n *nest) window(i int, first, count int64) *nest {
 // outer loops, the last of them the rows, within the field widths, and with at
 // least one row of every source in L2 at once. free is the L2 budget in bytes.
 func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
-	free := b.t.L2Bytes - b.l2floor - 4096
+	free := b.t.L2Bytes - 4096
 	if natural := n.clone(); len(natural.dims) <= 4 && natural.fits(b, sources, free) {
 		emit(natural, natural.tile(sources, free))
 		return
@@ -117,6 +117,9 @@ func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
 	m.merge()
 	m.split(b, sources, free, emit)
 }
+
+// maxRowPad is the most that l2Layout pads a row.
+const maxRowPad = 3 * granule
 
 // rowBytes returns the bytes of L2 that one row of all sources takes.
 func (n *nest) rowBytes(sources int) int64 {
@@ -133,7 +136,7 @@ func (n *nest) rowBytes(sources int) int64 {
 			bytes *= d
 		}
 	}
-	return bytes
+	return bytes + int64(sources)*maxRowPad
 }
 
 func (n *nest) rows() int64 {
@@ -187,6 +190,19 @@ func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, til
 		}
 	}
 	b.fail("row of %d elements and %d sources does not fit %d bytes of L2", n.w, sources, free)
+}
+
+// columns narrows the row to count elements from first, a multiple of what 64
+// bytes hold.
+func (n *nest) columns(first, count int64) *nest {
+	c := n.clone()
+	c.w = count
+	for k := range c.off {
+		if !c.spread[k] {
+			c.off[k] += first * elemBytes
+		}
+	}
+	return c
 }
 
 func (b *builder) fail(format string, args ...any) {

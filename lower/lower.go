@@ -105,8 +105,8 @@ type builder struct {
 	err      error
 	op       *ir.Op
 	rule     string
-	l2floor  int64   // L2 below is kept for later tasks of the rule
-	l2top    int64   // L2 below is taken by the task being emitted
+	l2top    int64   // L2 below is taken by the task being emitted, as its words show it
+	l2reach  int64   // L2 below may be written by the task being emitted
 	l2use    []int64 // by task: L2 that it takes from address 0 up
 	resident int     // buffers that stay in L2
 }
@@ -160,7 +160,6 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 			return nil, &Error{op, "", fmt.Errorf("no rule")}
 		}
 		b.op, b.rule = op, r.Name
-		b.l2floor, b.l2top = 0, 0
 		if err := r.lower(b, op); err != nil {
 			return nil, &Error{op, r.Name, err}
 		}
@@ -205,7 +204,6 @@ func (b *builder) exportViews(seg *Segment) error {
 			continue
 		}
 		b.op, b.rule = v.Def, "copy"
-		b.l2floor, b.l2top = 0, 0
 		b.copyTo(s, inBuffer(port, s.dims))
 		if b.err != nil {
 			return &Error{v.Def, "copy", b.err}

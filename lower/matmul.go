@@ -5,7 +5,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 func acceptMatmul(op *ir.Op, l *limits) error {
@@ -172,7 +171,6 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 			} else {
 				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
 			}
-			t.Set(td.ShMax, shMax(n))
 			b.stream(t, p, k)
 			b.emit(t, src, nil, out, 0)
 		}
@@ -219,8 +217,8 @@ func swappedOperand(s *surf) *operand {
 // a time as L2 holds.
 func (b *builder) swapCopy(x, dst *surf) {
 	chunk := int64(32)
-	row := align(x.dims[1]*elemBytes, 16)
-	if n := (b.t.L2Bytes - 4096 - b.l2floor) / row / 32 * 32; n > chunk {
+	row := align(x.dims[1]*elemBytes, granule)
+	if n := (b.t.L2Bytes - 4096) / row / 32 * 32; n > chunk {
 		chunk = n
 	}
 	for first := int64(0); first < x.dims[0]; first += chunk {

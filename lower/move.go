@@ -81,8 +81,8 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		}
 		loops = append(loops, l)
 	}
-	budget := b.t.L2Bytes - 4096 - b.l2floor
-	row := align(x.w()*elemBytes, 16)
+	budget := b.t.L2Bytes - 4096
+	row := align(x.w()*elemBytes, granule) + maxRowPad
 	var run func(loops []loop, c0, c int64, xo, do int64)
 	run = func(loops []loop, c0, c int64, xo, do int64) {
 		n := int64(1)

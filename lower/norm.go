@@ -13,8 +13,11 @@ func acceptSoftmax(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	_, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
-	return err
+	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	if err != nil {
+		return err
+	}
+	return l.channels(op.Arg("x").Type, axis)
 }
 
 // lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by
@@ -59,7 +62,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	} else {
 		sum := b.temp(kept)
 		if err = b.reduceChannels(ex, sum, axis, reductions["reduce_sum"], 1); err == nil {
-			b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{sum}, total)
+			b.reciprocal(sum, total)
 		}
 	}
 	if err != nil {
@@ -203,13 +206,18 @@ func (s *surf) permuteRows(perm []int) *surf {
 // first on; the dimensions before it are channels of the tasks.
 func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	xr, dr := normView(x, first), normView(dst, first)
+	if xr == nil {
+		c := b.temp(x.dims)
+		b.copyTo(x, c)
+		xr = normView(c, first)
+	}
 	if xr == nil || dr == nil {
 		return fmt.Errorf("tensor %v is not laid out for a normalisation from dimension %d", x.dims, first)
 	}
 	per := xr.dims[1] * xr.dims[2] // depth and rows folded per channel
 	row := per * align(xr.dims[3]*elemBytes, 16)
-	const pair = 32 // bytes of L2 a channel keeps for mean and rstd
-	chunk := min(xr.dims[0], (b.t.L2Bytes-8192)/(row+pair))
+	const extra = 80 // bytes of L2 a channel takes for mean, deviation and padding
+	chunk := min(xr.dims[0], (b.t.L2Bytes-8192-xr.dims[2]*48)/(row+extra))
 	if chunk < 1 {
 		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
 	}
@@ -218,13 +226,13 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	for c := int64(0); c < xr.dims[0]; c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
-		b.l2floor = 0
-		b.l2top = 0
-		rowStride := align(k*16, 64)
-		mean := l2Place{0, [4]int64{2 * rowStride, 2 * rowStride, 16, rowStride}}
-		rstd := l2Place{rowStride, mean.stride}
-		b.l2floor, b.l2top = 2*rowStride, 2*rowStride
-		one := [5]int64{1, 1, k, 1, 1}
+		// Mean and reciprocal deviation of each channel: two rows of one element.
+		pair := b.temp([]int64{2, k, 1})
+		all := 2 * pair.stride[0]
+		row := func(i int64) *operand {
+			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], ext: [5]int64{1, 1, k, 1, 1},
+				stride: [4]int64{all, all, pair.stride[1], pair.stride[0]}}
+		}
 		in := func() *operand {
 			o := &operand{buf: xs.buf, off: xs.off, pix: xs.pix,
 				ext:    [5]int64{1, xs.dims[1], k, xs.dims[2], xs.dims[3]},
@@ -232,21 +240,20 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 			o.rows = o.ext[axH]
 			return o
 		}
-		b.emitReduce(planar(peReduce).Set(td.PEFinal, final), in(), nil, &operand{ext: one, l2: mean})
-		b.l2top = b.l2floor
+		b.emitReduce(planar(peReduce).Set(td.PEFinal, final), in(), nil, row(0))
 		// rsqrt(mean((mean - x)^2) + eps), the mean spread over the channel.
 		b.emitReduce(planar(peReduceTwo).SetBool(td.PENeg1, true).SetBool(td.PESquare, true).Set(td.PENonlinear, peRsqrt).
 			Set(td.PEFinal, final).Set(td.PEEpsilon, half(eps)).
 			SetBool(td.Bcast2W, true).SetBool(td.Bcast2H, true).SetBool(td.Bcast2D, true),
-			in(), &operand{ext: one, l2: mean}, &operand{ext: one, l2: rstd})
-		b.l2top = b.l2floor
+			in(), row(0), row(1))
 		out := &operand{buf: ds.buf, off: ds.off,
 			ext:    [5]int64{1, ds.dims[1], k, ds.dims[2], ds.dims[3]},
 			stride: [4]int64{k * ds.stride[0], ds.stride[1], ds.stride[0], ds.stride[2]}}
 		t := planar(pePair).SetBool(td.PENeg2, true).SetBool(td.Bcast2D, true)
-		b.emit(t, in(), &operand{ext: [5]int64{1, 1, k, 2, 1}, l2: mean}, out, 0)
+		both := row(0)
+		both.ext[axH] = 2
+		b.emit(t, in(), both, out, 0)
 	}
-	b.l2floor, b.l2top = 0, 0
 	return nil
 }
 

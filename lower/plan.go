@@ -80,7 +80,11 @@ func travel(t *td.Task) {
 		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin))
 	}
 	if t.On(td.DstEn) {
-		moved += tensor(t.Int(td.Wout), t.Int(td.Hout), t.Int(td.Dout), t.Int(td.Cout))
+		w, h, d := t.Int(td.Wout), t.Int(td.Hout), t.Int(td.Dout)
+		if typ := t.Int(td.PlanarType); typ >= peReduce && t.Get(td.Kw)*t.Get(td.Kh)*t.Get(td.Sx)*t.Get(td.Sy) == 1 {
+			w, h, d = 1, 1, 1 // the output registers repeat the input's extents
+		}
+		moved += tensor(w, h, d, t.Int(td.Cout))
 	}
 	for i := range td.Lanes {
 		if t.On(td.CoeffEn.At(i)) {

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -34,6 +35,28 @@ func acceptReduce(op *ir.Op, l *limits) error {
 	}
 	if len(a.Axes) == 0 {
 		return refuse("no axis to reduce")
+	}
+	x := op.Arg("x").Type
+	for _, i := range a.Axes {
+		if slices.Contains(a.Axes, x.Rank()-1) {
+			break // reduced along the rows
+		}
+		if err := l.channels(x, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// channels holds the limit of a reduction over an axis other than the last:
+// all of it is in L2 at once, of as few columns as a task can begin with.
+func (l *limits) channels(t ir.Type, axis int) error {
+	w := t.Shape[t.Rank()-1]
+	if axis == t.Rank()-1 {
+		return nil
+	}
+	if n := t.Shape[axis] * align(min(w*elemBytes, 64), 16); n > l.t.L2Bytes-4096 {
+		return refuse(fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, l.t.L2Bytes-4096))
 	}
 	return nil
 }
@@ -136,8 +159,8 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 	for len(fold) < 2 {
 		fold = append([]loop{{1, x.stride[0], 0}}, fold...)
 	}
-	budget := b.t.L2Bytes - 4096 - b.l2floor
-	row := align(x.w()*elemBytes, 16) * fold[0].n * fold[1].n
+	budget := b.t.L2Bytes - 4096 - maxRowPad*fold[1].n
+	row := align(x.w()*elemBytes, granule) * fold[0].n * fold[1].n
 	if row > budget {
 		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
 	}
@@ -212,7 +235,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		return err
 	}
 	n.merge()
-	free := (b.t.L2Bytes - 4096) / x.dims[a]
+	free := (b.t.L2Bytes - 4096 - maxRowPad) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
 		// The nest's last loop is the rows, the ones before depth and groups.
@@ -231,15 +254,15 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 				g, st[0][0], st[1][0] = p.dims[i], p.stride[0][i], p.stride[1][i]
 			}
 		}
-		src.ext = [5]int64{g, d, x.dims[a], h, x.w()}
+		src.ext = [5]int64{g, d, x.dims[a], h, p.w}
 		src.stride = [4]int64{st[0][0], st[0][1], x.stride[a], st[0][2]}
-		dst.ext = [5]int64{g, d, 1, h, x.w()}
+		dst.ext = [5]int64{g, d, 1, h, p.w}
 		dst.stride = [4]int64{st[1][0], st[1][1], st[1][2], st[1][2]}
 		t := neural(r.neural).Set(td.PostScale, half(factor))
 		if r.neural == neMax {
 			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
 		}
-		row := x.dims[a] * d * g * align(x.w()*elemBytes, 16)
+		row := x.dims[a]*d*g*align(p.w*elemBytes, granule) + maxRowPad
 		tile := int64(0)
 		if rows := (b.t.L2Bytes - 4096) / row; rows < h {
 			tile = max(rows, 1)
@@ -270,6 +293,11 @@ func (n *nest) channelPieces(b *builder, free int64, emit func(p *nest)) {
 			n.window(i, d/2, d-d/2).channelPieces(b, free, emit)
 			return
 		}
+	}
+	if half := align(n.w/2, 64/elemBytes); half < n.w {
+		n.columns(0, half).channelPieces(b, free, emit)
+		n.columns(half, n.w-half).channelPieces(b, free, emit)
+		return
 	}
 	b.fail("a row of %d elements with all its channels does not fit L2", n.w)
 }

@@ -25,7 +25,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		rows := min(m-first, td.Lanes*lanes*groups)
 		var kr kernelRows
 		if lanes == 1 {
-			kr = directRows(x.slice(0, first, rows, 1))
+			kr = b.directRows(x.slice(0, first, rows, 1))
 		} else {
 			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
 		}
@@ -36,7 +36,6 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 			t.SetBool(td.KernelSurface, true).SetBool(td.KernelOn, true).SetBool(td.TDE, kr.buf.space == scratch)
 			cores := min(rows, td.Lanes)
 			t.Set(td.ActiveNE, log2up(cores)).Set(td.OCGSize, log2up(lanes)).Set(td.ENE, eneMask(int(cores)))
-			t.Set(td.ShMax, shMax(c))
 			for i := range cores {
 				t.SetBool(td.CoeffEn.At(int(i)), true).Set(td.CoeffSize.At(int(i)), int(kr.size))
 				b.touch(fixup{len(b.tasks), td.KBase0, td.KBE0, td.CoeffBase.At(int(i)), kr.buf, kr.off + i*kr.step})
@@ -76,8 +75,14 @@ type kernelRows struct {
 	off, step, size int64
 }
 
-// directRows reads rows in place, one a core.
-func directRows(x *surf) kernelRows {
+// directRows reads rows in place, one a core. The kernel DMA knows no offset
+// within 64 bytes: rows that have one are copied first.
+func (b *builder) directRows(x *surf) kernelRows {
+	if x.pix != 0 {
+		c := b.temp(x.dims)
+		b.copyTo(x, c)
+		x = c
+	}
 	return kernelRows{x.buf, x.off, x.stride[0], align(x.dims[1]*elemBytes, 64)}
 }
 

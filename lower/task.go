@@ -138,11 +138,16 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	b.source1(t, src1, idx)
 	if src2 != nil {
 		t.SetBool(td.PETwo, true).Set(td.In2Fmt, 2)
+		if src1.buf != nil && src2.buf != nil {
+			t.Set(td.SrcCfgRest, 0x150017)
+		}
 		b.source2(t, src2, idx)
 	}
 	b.result(t, dst, idx)
 	if t.Get(td.PlanarType) != 0 {
-		t.Set(td.PatchWidth, log2up(max(dst.ext[axW], 16)))
+		patch(t, dst.ext)
+	} else {
+		units(t, dst.ext)
 	}
 	if err := t.Err(); err != nil && b.err == nil {
 		b.err = fmt.Errorf("task %d: %w", idx, err)
@@ -154,7 +159,7 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 func (b *builder) source1(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
-		l2 = b.stage(o, t.Int(td.TileHeight))
+		l2 = b.stage(t, o)
 		t.SetBool(td.SrcEn, true).SetBool(td.SrcLoc, true).Set(td.SrcNoReuse, 3).Set(td.SrcDependency, 3)
 		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
 		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
@@ -171,7 +176,7 @@ func (b *builder) source1(t *td.Task, o *operand, idx int) {
 func (b *builder) source2(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
-		l2 = b.stage(o, t.Int(td.TileHeight))
+		l2 = b.stage(t, o)
 		t.SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
 		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
 		t.Set(td.Src2Truncate, 3).Set(td.Src2MemFmt, 2).Set(td.PixelOffset.At(1), int(o.pix))
@@ -205,8 +210,8 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 			t.SetBool(td.SwapNE, true)
 		}
 	}
-	b.l2use = append(b.l2use, b.l2top)
-	b.l2top = b.l2floor // staging of the next task starts over above what is kept
+	b.l2use = append(b.l2use, b.l2reach)
+	b.l2top, b.l2reach = 0, 0 // the next task starts over
 }
 
 func setL2(t *td.Task, base, ch, row, depth, group td.Field, p l2Place) {
@@ -222,26 +227,12 @@ func (b *builder) touch(f fixup) {
 	b.fixups = append(b.fixups, f)
 }
 
-// l2Layout lays a tensor out in L2 from base as recorded tasks do, rows
-// outermost, then channels, then elements; every step a multiple of 16 bytes.
-// It returns the bytes taken.
-func l2Layout(base int64, ext [5]int64, rows int64, swap bool) (l2Place, int64) {
-	c, w := ext[axC], ext[axW]
-	if swap {
-		c, w = w, c
-	}
-	ch := align(w*elemBytes, 16)
-	row := ch * c
-	depth := row * rows
-	group := depth * ext[axD]
-	return l2Place{base, [4]int64{group, depth, ch, row}}, group * ext[axG]
-}
-
-// stage gives a source that comes by DMA its place in L2.
-func (b *builder) stage(o *operand, tile int) l2Place {
+// stage gives a source that comes by DMA its place in L2, behind what the task
+// keeps there already.
+func (b *builder) stage(t *td.Task, o *operand) l2Place {
 	rows := o.rows
 	if rows == 0 {
-		rows = int64(tile)
+		rows = int64(t.Int(td.TileHeight))
 	}
 	ext := o.ext
 	for i, s := range o.spread {
@@ -249,15 +240,22 @@ func (b *builder) stage(o *operand, tile int) l2Place {
 			ext[i] = 1
 		}
 	}
-	p, n := l2Layout(b.l2top, ext, min(rows, ext[axH]), o.swap)
+	rows = min(rows, ext[axH])
+	p, n := l2Layout(t, bankApart(b.l2top), ext, rows, o.swap)
+	b.l2top = align(p.base+n, 64)
+	// Every element of the tile may come to stand at its address.
+	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) + p.stride[axH]*(rows-1) + ext[axW]*elemBytes
+	if o.swap {
+		reach = p.base + n*ext[axG]
+	}
+	b.l2reach = max(b.l2reach, align(reach, 64), b.l2top)
+	if b.l2reach > b.t.L2Bytes && b.err == nil {
+		b.err = fmt.Errorf("task %d: sources take %d bytes of L2, the limit is %d", len(b.tasks), b.l2reach, b.t.L2Bytes)
+	}
 	for i := range p.stride {
 		if o.spread[i] {
 			p.stride[i] = 0
 		}
-	}
-	b.l2top += align(n, 64)
-	if b.l2top > b.t.L2Bytes && b.err == nil {
-		b.err = fmt.Errorf("task %d: sources take %d bytes of L2, the limit is %d", len(b.tasks), b.l2top, b.t.L2Bytes)
 	}
 	return p
 }

@@ -40,7 +40,11 @@ func lowerStates(s *State) error {
 	if len(s.States) == 0 {
 		return nil
 	}
+	outs := append([]*ir.Value(nil), f.Body.Outputs...)
 	if err := l.block(f.Body, now); err != nil {
+		return err
+	}
+	if err := l.nameResults(outs); err != nil {
 		return err
 	}
 	for i, p := range l.order {
@@ -48,6 +52,39 @@ func lowerStates(s *State) error {
 			s.States[i].Result = len(f.Body.Outputs)
 			f.Body.Outputs = append(f.Body.Outputs, v)
 		}
+	}
+	return nil
+}
+
+// nameResults gives results that were reads or updates of a state the names the
+// source has for them: the value behind takes the name, or is copied where it has
+// one that must stay.
+func (l *stateLowering) nameResults(before []*ir.Value) error {
+	b := l.s.Func.Body
+	taken := map[*ir.Value]bool{} // named as a result already
+	for i, v := range b.Outputs {
+		if v == before[i] {
+			taken[v] = true
+		}
+	}
+	for i, old := range before {
+		v := b.Outputs[i]
+		if v == old {
+			continue
+		}
+		if v.Def != nil && !taken[v] {
+			v.Name = old.Name
+			taken[v] = true
+			continue
+		}
+		like := old.Def
+		op, err := l.s.makeOp(like, "identity", arg{"x", v})
+		if err != nil {
+			return err
+		}
+		op.Results[0].Name = old.Name
+		b.Ops = append(b.Ops, op)
+		b.Outputs[i] = op.Results[0]
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (x *exec) planar() error {
 	var vals []uint16
 	switch {
 	case !kind.reduce:
-		vals, err = x.elementwise(el, in, ops)
+		vals, err = x.elementwise(el, in, ops, newFinal(t, x.opts.Numerics))
 	case win.all():
 		vals, err = x.reduceAll(el, in, ops, newFinal(t, x.opts.Numerics), win.mode)
 	default:
@@ -270,8 +270,10 @@ func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
 	}
 }
 
-// elementwise computes a whole tensor of the given shape.
-func (x *exec) elementwise(el *elementwise, dim shape, ops []operand) ([]uint16, error) {
+// elementwise computes a whole tensor of the given shape. The arithmetic that
+// recorded tasks do after a reduction holds here too where it is not the
+// identity (modelled: every recorded elementwise task has the identity there).
+func (x *exec) elementwise(el *elementwise, dim shape, ops []operand, last *final) ([]uint16, error) {
 	out := make([]uint16, dim.count())
 	w := newWalk(dim, ops)
 	// A row may be one element or the whole tensor: work is cut by elements.
@@ -286,6 +288,12 @@ func (x *exec) elementwise(el *elementwise, dim shape, ops []operand) ([]uint16,
 			v := buf[:n]
 			el.row(v, w.at(row, from, n), len(ops))
 			o := out[row*w.inner+from:][:n]
+			if !last.identity() {
+				for k, f := range v {
+					o[k] = last.value(float64(f))
+				}
+				continue
+			}
 			for k, f := range v {
 				o[k] = num.out(f)
 			}

@@ -15,7 +15,7 @@ type window struct {
 // all reports whether the window stands for a whole channel.
 func (w window) all() bool { return w.kw == 1 && w.kh == 1 && w.sx == 1 && w.sy == 1 }
 
-// final is the arithmetic after a reduction.
+// final is the arithmetic after a reduction, or after elementwise work.
 type final struct {
 	factor, epsilon float64
 	nonlinear       uint32
@@ -28,6 +28,8 @@ func newFinal(t *td.Task, num Numerics) *final {
 		epsilon: float64(widen(uint16(t.Get(td.PEEpsilon)))), nonlinear: t.Get(td.PENonlinear), num: num,
 	}
 }
+
+func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == 0 }
 
 func (f *final) value(v float64) uint16 {
 	v = v*f.factor + f.epsilon

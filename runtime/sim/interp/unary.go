@@ -161,7 +161,8 @@ func (k epsilon) kernel(c *call) []Tensor {
 	}
 	f := func(v float32) float32 { return float32(k.f(float64(v), e)) }
 	if c.ane {
-		f = func(v float32) float32 { return k.ane(numerics.Out(v + float32(e))) }
+		// The engine adds in its wide accumulator and rounds the result alone.
+		f = func(v float32) float32 { return k.ane(numerics.In(v) + float32(e)) }
 	}
 	mapFloats(c, xs, f)
 	return results(c.outFloats(0, x.Type.Shape, xs))

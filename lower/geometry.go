@@ -1,0 +1,107 @@
+package lower
+
+import (
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Rules for words that follow from the shape of a task alone. Each names the
+// recorded cases it was read from (oracles of the h13 families).
+
+// granule is the unit of L2 addresses; banks many of them lie side by side.
+const (
+	granule = 16
+	banks   = 64
+)
+
+// workUnit is the pixels that the neural engine takes at a time.
+const workUnit = 128
+
+// l2Layout lays a source that passes through L2 out from base: elements, then
+// channels, then depth, then rows, groups one after the other in the same place.
+// A neural source keeps one work unit of a row. Rows get padding so that the
+// rows of a patch fall on different banks. It returns the bytes of one group,
+// as the address of what comes behind it shows.
+func l2Layout(t *td.Task, base int64, ext [5]int64, rows int64, swap bool) (l2Place, int64) {
+	c, w := ext[axC], ext[axW]
+	if swap {
+		c, w = w, c
+	}
+	neural := t.Get(td.PlanarType) == 0
+	if neural {
+		w = min(w, workUnit)
+	}
+	ch := align(w*elemBytes, granule)
+	depth := ch * c
+	whole := depth * ext[axD]
+	row := whole + rowPad(t, neural, ch, whole, ext[axH])
+	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
+}
+
+// rowPad is the padding of a row in L2. Planar: two granules where channels are
+// narrow and rows would start on one bank, one where the row is an odd number of
+// granules (elementwise and reduction cases). Neural: none for wide channels, nor
+// for channelwise work on a single row; else two granules with a stride or with
+// rows that do not start on one bank, three otherwise (convolution and
+// activation cases).
+func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
+	n := row / granule
+	switch {
+	case !neural && ch <= 2*granule && n%banks == 0:
+		return 2 * granule
+	case !neural && n%2 == 1:
+		return granule
+	case !neural:
+		return 0
+	case ch > 4*granule, t.Get(td.NEOp) != neMultiply && height == 1:
+		return 0
+	case t.Get(td.Sx) > 1, n%banks != 0:
+		return 2 * granule
+	}
+	return 3 * granule
+}
+
+// bankApart moves an address off the bank that address 0 is on.
+func bankApart(at int64) int64 {
+	if at > 0 && at/granule%banks == 0 {
+		return at + 4*granule
+	}
+	return at
+}
+
+// patch sets the planar engine's patch: at least 16 columns, and as many rows
+// as keep it within 256 pixels, 512 for a reduction of one source (elementwise
+// and reduction cases).
+func patch(t *td.Task, ext [5]int64) {
+	w := log2up(max(ext[axW], 16))
+	budget := 8
+	if t.Get(td.PlanarType) == peReduce {
+		budget = 9
+	}
+	h := 0
+	if w < budget {
+		h = min(budget-w, log2up(max(ext[axH], 1)))
+	}
+	t.Set(td.PatchWidth, min(w, 15)).Set(td.PatchHeight, h)
+}
+
+// units sets how the neural engine folds rows into work units: shift s makes a
+// unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
+// columns, the rows and 4; a product with an output of at most 8x8 takes 4
+// throughout and the small-source mode; one that sums long reductions over
+// folded rows asks for its largest shift (convolution cases; the threshold of
+// the last, between 64 and 576 terms, is modelled).
+func units(t *td.Task, out [5]int64) {
+	s := 0
+	for s < 4 && out[axW] <= workUnit>>(s+1) && s < log2up(max(out[axH], 1)) {
+		s++
+	}
+	multiply := t.Get(td.NEOp) == neMultiply
+	switch {
+	case multiply && out[axW] <= 8 && out[axH] <= 8:
+		t.SetBool(td.SmallSource, true).Set(td.ShMin, 4).Set(td.ShPref, 4)
+		s = 4
+	case multiply && s > 1 && !t.On(td.UnicastEn) && t.Get(td.Cin)*t.Get(td.Kw)*t.Get(td.Kh) > 64:
+		t.Set(td.ShMin, s).Set(td.ShPref, s)
+	}
+	t.Set(td.ShMax, s)
+}

@@ -1,0 +1,338 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// compiled is a program as the pair that was written, loaded from its bytes,
+// beside the function that the interpreter runs.
+type compiled struct {
+	text    string // the program before compiling
+	hwx, e5 []byte
+	res     *compile.Result
+	machine *sim.Machine
+}
+
+// compilePair compiles a program, writes the pair and loads the bytes.
+func compilePair(p *ir.Program, o compile.Options) (*compiled, error) {
+	c := &compiled{}
+	var text bytes.Buffer
+	if err := ir.Print(&text, p); err != nil {
+		return nil, err
+	}
+	c.text = text.String()
+	if err := ir.Verify(p); err != nil {
+		return c, fmt.Errorf("the program is not sound: %w", err)
+	}
+	o.VerifyEach = true
+	res, err := compile.Compile(context.Background(), p, o)
+	if err != nil {
+		return c, fmt.Errorf("compile: %w", err)
+	}
+	c.res = res
+	var hb bytes.Buffer
+	if _, err := res.HWX.WriteTo(&hb); err != nil {
+		return c, fmt.Errorf("write container: %w", err)
+	}
+	c.hwx = hb.Bytes()
+	if c.e5, err = e5.Bytes(res.E5); err != nil {
+		return c, fmt.Errorf("write descriptor: %w", err)
+	}
+	if c.machine, err = sim.Load(c.hwx, c.e5); err != nil {
+		return c, fmt.Errorf("load: %w", err)
+	}
+	return c, nil
+}
+
+// brief is the program without the bytes of its constants.
+func (c *compiled) brief() string {
+	var b strings.Builder
+	for _, l := range strings.Split(c.text, "\n") {
+		if len(l) > 400 {
+			l = l[:200] + " ... " + l[len(l)-40:]
+		}
+		b.WriteString(l + "\n")
+	}
+	return b.String()
+}
+
+// inputs returns seeded values for every parameter; fill, where it is not nil,
+// gives them instead of the normal distribution.
+func (c *compiled) inputs(seed uint64, fill func(r *rand.Rand) float64) map[string]interp.Tensor {
+	in := map[string]interp.Tensor{}
+	for i, v := range c.res.Reference.Body.Params {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		vs := make([]float32, v.Type.Elems())
+		for k := range vs {
+			switch {
+			case v.Type.DType == ir.Bool:
+				vs[k] = float32(r.IntN(2))
+			case !v.Type.DType.IsFloat():
+				vs[k] = float32(r.IntN(4))
+			case fill != nil:
+				vs[k] = float32(fill(r))
+			default:
+				vs[k] = float32(r.NormFloat64())
+			}
+		}
+		t, err := interp.FromFloats(v.Type.DType, vs, v.Type.Shape...)
+		if err != nil {
+			panic(err)
+		}
+		in[v.Name] = t
+	}
+	return in
+}
+
+// tableError is what the report states of lookup tables: of the table made for
+// the named result, else of the worst of that operation's tables.
+func (c *compiled) tableError(op, result string) (abs, rel float64) {
+	own := false
+	for _, t := range c.res.Report.Tables {
+		switch {
+		case t.Name == result && t.Op == op:
+			if !own {
+				abs, rel, own = 0, 0, true
+			}
+			abs, rel = max(abs, t.Abs), max(rel, t.Rel)
+		case t.Op == op && !own:
+			abs, rel = max(abs, t.Abs), max(rel, t.Rel)
+		}
+	}
+	return abs, rel
+}
+
+// bound is how far an operation's result on the engine may stand from the
+// interpreter's.
+func (c *compiled) bound(op *ir.Op) numerics.Bound {
+	abs, rel := c.tableError(op.Def.Name, op.Results[0].Name)
+	// A table that is as good as exact relative to its value (an exponential)
+	// states an absolute error that holds at the top of its range alone.
+	relative := rel > 0 && rel <= 1.0/64
+	if relative {
+		abs = 0
+	}
+	b, _ := numerics.BoundFor(op.Def.Name, abs)
+	if numerics.Bounds[op.Def.Name].Why == numerics.Elementwise {
+		// An exact function elsewhere, a table here: roots, logarithms.
+		b.Abs += abs
+		if relative {
+			b.Rel += rel
+		}
+	}
+	if relative {
+		switch numerics.Bounds[op.Def.Name].Why {
+		case numerics.Table:
+			b.Rel += rel
+		case numerics.Composite: // the value's error and its sum's
+			b.Rel += 2 * rel
+		}
+	}
+	return b
+}
+
+// perturbations is the number of runs that find how far errors spread.
+const perturbations = 8
+
+// quotientULP is the bound of a quotient: the engine multiplies with the rounded
+// reciprocal, up to one unit in the last place off, and rounds the product.
+const quotientULP = 2
+
+// tolerances returns the limit of every element of every output. With every
+// operation exact it is 0; of a single operation whose bound follows from the
+// result it is that bound. Otherwise it comes from runs of the interpreter in
+// which every operation errs at random within its bound: of a single product,
+// twice the largest deviation of that very element; of more, where errors add
+// up in other ways than the few runs show, three times the largest of the whole
+// output; both with one unit in the last place.
+func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, base map[string]interp.Tensor) (map[string][]float64, error) {
+	exact, ops := true, 0
+	var single *ir.Op
+	for _, op := range c.res.Reference.Body.Ops {
+		if op.Place.Unit != ir.Engine {
+			continue
+		}
+		b := c.bound(op)
+		exact = exact && b.IsExact()
+		if !b.IsExact() {
+			ops++
+			single = op
+		}
+	}
+	tol := map[string][]float64{}
+	for n, t := range base {
+		tol[n] = make([]float64, t.Elems())
+	}
+	if exact {
+		return tol, nil
+	}
+	if ops == 1 && len(c.res.Reference.Body.Ops) == 1 {
+		b := c.bound(single)
+		if single.Def.Name == "real_div" {
+			b.ULP = quotientULP
+		}
+		if why := numerics.Bounds[single.Def.Name].Why; why == numerics.Elementwise || why == numerics.Table {
+			for n, l := range tol {
+				for i, y := range base[n].Floats32() {
+					l[i] = b.At(float64(y), 0)
+				}
+			}
+			return tol, nil
+		}
+	}
+	for k := range perturbations {
+		out, err := interp.Run(context.Background(), c.res.Reference, in, interp.Options{
+			Numerics: mode, Perturb: &interp.Perturb{Seed: uint64(k), Bound: c.bound},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for n, t := range out {
+			y, y0 := t.Floats32(), base[n].Floats32()
+			for i := range y {
+				d := math.Abs(float64(y[i]) - float64(y0[i]))
+				if y[i] == y0[i] {
+					d = 0 // equal infinities
+				}
+				// Where an error makes a number of an infinity or the other way
+				// round, nothing can be said.
+				if d != d {
+					d = math.Inf(1)
+				}
+				tol[n][i] = max(tol[n][i], d)
+			}
+		}
+	}
+	for n, l := range tol {
+		y0 := base[n].Floats32()
+		top, scale := 0.0, 0.0
+		for i := range l {
+			if l[i] <= math.MaxFloat32 {
+				top = max(top, l[i])
+			}
+			if a := math.Abs(float64(y0[i])); a <= math.MaxFloat32 {
+				scale = max(scale, a)
+			}
+		}
+		for i := range l {
+			if ops == 1 && numerics.Bounds[single.Def.Name].Why == numerics.Product {
+				l[i] = 2*l[i] + float64(numerics.ULP16(y0[i]))
+			} else if base[n].Type.DType.IsFloat() && l[i] <= math.MaxFloat32 {
+				l[i] = 3*top + float64(numerics.ULP16(float32(scale)))
+			}
+		}
+	}
+	return tol, nil
+}
+
+// check runs the pair and the interpreter on the same inputs in one mode and
+// returns what differs.
+func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error {
+	want, err := interp.Run(context.Background(), c.res.Reference, in, interp.Options{Numerics: mode})
+	if err != nil {
+		return fmt.Errorf("%v: interpreter: %w", mode, err)
+	}
+	got, err := c.machine.Run(context.Background(), in, sim.Options{Numerics: mode})
+	if err != nil {
+		return fmt.Errorf("%v: simulator: %w", mode, err)
+	}
+	tol, err := c.tolerances(in, mode, want)
+	if err != nil {
+		return fmt.Errorf("%v: perturbed interpreter: %w", mode, err)
+	}
+	for _, v := range c.res.Reference.Body.Outputs {
+		g, ok := got[v.Name]
+		if !ok {
+			return fmt.Errorf("%v: the pair gives no output %q", mode, v.Name)
+		}
+		if !g.Type.Equal(want[v.Name].Type) {
+			return fmt.Errorf("%v: output %s is %s, want %s", mode, v.Name, g.Type, want[v.Name].Type)
+		}
+		a, b := g.Floats32(), want[v.Name].Floats32()
+		bad, first := 0, -1
+		for i := range a {
+			d := math.Abs(float64(a[i]) - float64(b[i]))
+			same := a[i] == b[i] || a[i] != a[i] && b[i] != b[i]
+			if !same && !(d <= tol[v.Name][i]) {
+				if bad++; first < 0 {
+					first = i
+				}
+			}
+		}
+		if bad > 0 {
+			return fmt.Errorf("%v: output %s %s: %d of %d elements are off, first %d: %g, want %g within %.3g",
+				mode, v.Name, g.Type, bad, len(a), first, a[first], b[first], tol[v.Name][first])
+		}
+	}
+	return nil
+}
+
+// onEngine fails when an operation of the program ran anywhere else.
+func (c *compiled) onEngine() error {
+	for _, o := range c.res.Report.Ops {
+		if o.Unit == ir.CPU.String() {
+			return fmt.Errorf("%s %s is on the CPU: %s", o.Op, o.Name, o.Reason)
+		}
+	}
+	if c.res.Report.EngineOps == 0 {
+		return fmt.Errorf("nothing runs on the engine")
+	}
+	return nil
+}
+
+// sample is one program of a table.
+type sample struct {
+	name  string
+	build func(g *irbuild.Graph)
+	fill  func(r *rand.Rand) float64 // values of inputs; nil for normal ones
+	cpu   bool                       // something of it is meant to run on the CPU
+	tasks int                        // 0: any number
+}
+
+// runSamples compiles every program of a table and compares it in both modes.
+func runSamples(t *testing.T, table []sample) {
+	t.Helper()
+	seen := map[string]bool{}
+	for i, s := range table {
+		if seen[s.name] {
+			t.Errorf("two samples are named %q", s.name)
+		}
+		seen[s.name] = true
+		t.Run(s.name, func(t *testing.T) {
+			g := irbuild.New(uint64(i))
+			s.build(g)
+			c, err := compilePair(g.Program(), compile.Options{SplitKernel: i%3 == 0})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, c.brief())
+			}
+			if !s.cpu {
+				if err := c.onEngine(); err != nil {
+					t.Errorf("%v\n%s", err, c.brief())
+				}
+			}
+			if s.tasks != 0 && c.res.Report.Tasks != s.tasks {
+				t.Errorf("%d tasks, want %d", c.res.Report.Tasks, s.tasks)
+			}
+			in := c.inputs(uint64(i), s.fill)
+			for _, mode := range []numerics.Mode{numerics.ANE, numerics.IEEE} {
+				if err := c.check(in, mode); err != nil {
+					t.Errorf("%v\n%s", err, c.brief())
+				}
+			}
+		})
+	}
+}
