@@ -98,7 +98,10 @@ func checkShape(f *ir.Func, name string, shape []int64) error {
 		return fmt.Errorf("shape of %s: function %s has no such input; inputs: %s", name, f.Name, strings.Join(have, ", "))
 	}
 	t := f.Body.Params[i].Type
-	if t.Kind != ir.Tensor || len(shape) != t.Rank() {
+	if t.Kind != ir.Tensor {
+		return fmt.Errorf("shape of %s: the input is %s, whose shape is fixed", name, t)
+	}
+	if len(shape) != t.Rank() {
 		return fmt.Errorf("shape of %s: %s has %d dimensions, the input is %s", name, ir.ShapeString(shape), len(shape), t)
 	}
 	ranges := f.Flex.Ranges[name]

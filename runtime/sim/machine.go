@@ -406,6 +406,27 @@ func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
 	return m.fn
 }
 
+// takes lists what the configurations of the chosen function take as an input,
+// in order of size.
+func (m *Machine) takes(name string) string {
+	var types []ir.Type
+	for _, f := range m.funcs {
+		for _, id := range f.Inputs {
+			if o := &f.Operands[id]; f.base() == m.fn.base() && o.Name == name {
+				types = append(types, typeOf(&o.Desc))
+			}
+		}
+	}
+	slices.SortStableFunc(types, func(a, b ir.Type) int { return slices.Compare(a.Shape, b.Shape) })
+	var s []string
+	for _, t := range types {
+		if n := t.String(); !slices.Contains(s, n) {
+			s = append(s, n)
+		}
+	}
+	return strings.Join(s, " or ")
+}
+
 // Run executes the chain of the chosen function once. Where the function was
 // compiled for several shapes, those of the inputs choose. States keep what the
 // run leaves in them, unless it fails.
@@ -424,7 +445,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 			return nil, fmt.Errorf("input %q is missing; it is %s", op.Name, typeOf(&op.Desc))
 		}
 		if want := typeOf(&op.Desc); !t.Type.Fits(want) {
-			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, want)
+			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.takes(op.Name))
 		}
 		r.host[id] = t
 	}
