@@ -21,6 +21,10 @@ type port struct {
 // executor runs a pair or a model.
 type executor struct {
 	inputs, outputs []port
+	accepts         []port // inputs as files may have them
+	states          []port
+	state           func(name string) (interp.Tensor, error)
+	setState        func(name string, t interp.Tensor) error
 	run             func(ctx context.Context, inputs map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error)
 	close           func() error
 }
@@ -42,6 +46,11 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 		m, err := sim.Load(container, descriptor)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if c.function != "" {
+			if err := m.Select(c.function); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
 		}
 		return machineExecutor(m), nil
 	}
@@ -74,9 +83,16 @@ func machineExecutor(m *sim.Machine) *executor {
 	for _, p := range m.Inputs() {
 		x.inputs = append(x.inputs, port{p.Name, p.Type})
 	}
+	for _, p := range m.Accepts() {
+		x.accepts = append(x.accepts, port{p.Name, p.Type})
+	}
 	for _, p := range m.Outputs() {
 		x.outputs = append(x.outputs, port{p.Name, p.Type})
 	}
+	for _, p := range m.States() {
+		x.states = append(x.states, port{p.Name, p.Type})
+	}
+	x.state, x.setState = m.State, m.SetState
 	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
 		return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
 	}
@@ -104,14 +120,26 @@ func interpExecutor(r *compile.Result) (*executor, error) {
 		return nil, err
 	}
 	x := &executor{}
+	held := map[string]interp.Tensor{}
 	for _, v := range r.Reference.Body.Params {
+		if v.Type.Kind == ir.State {
+			t := ir.TensorOf(v.Type.DType, v.Type.Shape...)
+			x.states = append(x.states, port{v.Name, t})
+			if held[v.Name], err = interp.Zeros(t); err != nil {
+				return nil, fmt.Errorf("state %q: %w", v.Name, err)
+			}
+			continue
+		}
 		x.inputs = append(x.inputs, port{v.Name, v.Type})
 	}
 	for _, v := range r.Reference.Body.Outputs {
 		x.outputs = append(x.outputs, port{v.Name, v.Type})
 	}
+	x.accepts = x.inputs
+	x.state = func(name string) (interp.Tensor, error) { return held[name], nil }
+	x.setState = func(name string, t interp.Tensor) error { held[name] = t; return nil }
 	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
-		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers})
+		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: held})
 	}
 	return x, nil
 }

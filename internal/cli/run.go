@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,8 @@ type runCommand struct {
 	*env
 	compileFlags
 	inputs, outputs []string
+	states, held    []string
+	steps           int
 	engine          string
 	numerics        string
 	random          uint64
@@ -40,7 +43,11 @@ compiles in memory first, on the simulator. With --engine=interp the reference
 interpreter runs the model instead.
 
 Inputs are npy files of the input's element type and shape. Outputs go to npy
-files; those that no --output names are summarised on standard output.`,
+files; those that no --output names are summarised on standard output.
+
+States begin with zeros, or with the array that --state names, and are kept over
+the calls that --steps asks for; the outputs are those of the last call. With
+--random every call has inputs of its own.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy`,
@@ -54,6 +61,9 @@ files; those that no --output names are summarised on standard output.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
+	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: what the state NAME holds before the first call (repeatable)")
+	f.StringArrayVar(&c.held, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the last call to a file (repeatable)")
+	f.IntVar(&c.steps, "steps", 1, "`N` calls, one after the other")
 	f.Var(newChoice(&c.engine, "sim", "interp"), "engine", "what runs it: sim, the simulator of the engine, or interp, the reference interpreter (models only)")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
@@ -73,6 +83,17 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	states, err := pairs("--state", c.states)
+	if err != nil {
+		return err
+	}
+	held, err := pairs("--state-out", c.held)
+	if err != nil {
+		return err
+	}
+	if c.steps < 1 {
+		return usagef("--steps=%d: must be 1 or more", c.steps)
+	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
 		return &usageError{err}
@@ -87,16 +108,47 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 			return fmt.Errorf("%s has no output %q; outputs: %s", path, o.name, ports(x.outputs))
 		}
 	}
-	tensors, err := c.tensors(path, x.inputs, inputs)
+	for _, h := range held {
+		if !slices.ContainsFunc(x.states, func(p port) bool { return p.name == h.name }) {
+			return fmt.Errorf("%s has no state %q; states: %s", path, h.name, ports(x.states))
+		}
+	}
+	before, err := arrays(path, "state", x.states, states)
 	if err != nil {
 		return err
 	}
-	got, err := x.run(ctx, tensors, mode, c.workers)
+	for _, s := range states {
+		if err := x.setState(s.name, before[s.name]); err != nil {
+			return err
+		}
+	}
+	given, err := arrays(path, "input", x.accepts, inputs)
 	if err != nil {
 		return err
+	}
+	var got map[string]interp.Tensor
+	for step := range c.steps {
+		tensors, err := c.fillIn(path, x.inputs, given, uint64(step)<<32)
+		if err != nil {
+			return err
+		}
+		if got, err = x.run(ctx, tensors, mode, c.workers); err != nil {
+			return err
+		}
+	}
+	for _, h := range held {
+		t, err := x.state(h.name)
+		if err != nil {
+			return err
+		}
+		got[stateName+h.name] = t
+		outputs = append(outputs, named{stateName + h.name, h.file})
 	}
 	return c.write(ctx, x.outputs, outputs, got)
 }
+
+// stateName marks states among outputs: no name of MIL holds a blank.
+const stateName = "state "
 
 // named is one NAME=FILE of the command line.
 type named struct{ name, file string }
@@ -129,26 +181,32 @@ func ports(ps []port) string {
 	return strings.Join(s, ", ")
 }
 
-// tensors reads the inputs and fills the absent ones.
-func (c *runCommand) tensors(path string, want []port, files []named) (map[string]interp.Tensor, error) {
+// arrays reads the files of inputs or states.
+func arrays(path, what string, want []port, files []named) (map[string]interp.Tensor, error) {
 	tensors := map[string]interp.Tensor{}
 	for _, f := range files {
 		i := slices.IndexFunc(want, func(p port) bool { return p.name == f.name })
 		if i < 0 {
-			return nil, fmt.Errorf("%s has no input %q; inputs: %s", path, f.name, ports(want))
+			return nil, fmt.Errorf("%s has no %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
 		b, err := readFile(f.file)
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %w", f.name, err)
+			return nil, fmt.Errorf("%s %s: %w", what, f.name, err)
 		}
 		a, err := npy.Decode(b)
 		if err == nil {
 			tensors[f.name], err = fromArray(a, want[i].typ)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %s: %w", f.name, f.file, err)
+			return nil, fmt.Errorf("%s %s: %s: %w", what, f.name, f.file, err)
 		}
 	}
+	return tensors, nil
+}
+
+// fillIn returns the inputs with the absent ones filled by the seed plus more.
+func (c *runCommand) fillIn(path string, want []port, given map[string]interp.Tensor, more uint64) (map[string]interp.Tensor, error) {
+	tensors := maps.Clone(given)
 	var missing []port
 	for _, p := range want {
 		if _, ok := tensors[p.name]; ok {
@@ -158,7 +216,7 @@ func (c *runCommand) tensors(path string, want []port, files []named) (map[strin
 			missing = append(missing, p)
 			continue
 		}
-		t, err := verify.Random(p.typ, p.name, c.random)
+		t, err := verify.Random(p.typ, p.name, c.random+more)
 		if err != nil {
 			return nil, err
 		}

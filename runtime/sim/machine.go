@@ -188,7 +188,7 @@ func (m *Machine) Reset() {
 }
 
 // States returns the states of the chosen function in order.
-func (m *Machine) States() []Port { return m.ports(m.fn.States) }
+func (m *Machine) States() []Port { return m.fn.ports(m.fn.States) }
 
 func (m *Machine) stateOperand(name string) (uint32, error) {
 	var names []string
@@ -360,15 +360,37 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 }
 
 // Inputs returns the function's inputs in order.
-func (m *Machine) Inputs() []Port { return m.ports(m.fn.Inputs) }
+func (m *Machine) Inputs() []Port { return m.fn.ports(m.fn.Inputs) }
+
+// Accepts returns the function's inputs as all its configurations take them: a
+// dimension that is not the same in all is unknown.
+func (m *Machine) Accepts() []Port {
+	ports := m.Inputs()
+	for _, f := range m.funcs {
+		if f.base() != m.fn.base() || len(f.Inputs) != len(ports) {
+			continue
+		}
+		for i, p := range f.ports(f.Inputs) {
+			if p.Type.Rank() != ports[i].Type.Rank() {
+				continue
+			}
+			for k, d := range p.Type.Shape {
+				if d != ports[i].Type.Shape[k] {
+					ports[i].Type.Shape[k] = ir.Unknown
+				}
+			}
+		}
+	}
+	return ports
+}
 
 // Outputs returns the function's outputs in order.
-func (m *Machine) Outputs() []Port { return m.ports(m.fn.Outputs) }
+func (m *Machine) Outputs() []Port { return m.fn.ports(m.fn.Outputs) }
 
-func (m *Machine) ports(ids []uint32) []Port {
+func (f *function) ports(ids []uint32) []Port {
 	out := make([]Port, len(ids))
 	for i, id := range ids {
-		o := &m.fn.Operands[id]
+		o := &f.Operands[id]
 		out[i] = Port{o.Name, typeOf(&o.Desc)}
 	}
 	return out
