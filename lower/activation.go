@@ -14,6 +14,7 @@ type tableOf struct {
 	name   string
 	params []string // attributes that are the table's parameters
 	bias   string   // attribute added to the input ahead of the table
+	root   bool     // computed as a sum over single channels (recorded for rsqrt)
 }
 
 var tableOps = map[string]tableOf{
@@ -25,8 +26,8 @@ var tableOps = map[string]tableOf{
 	"softsign":     {name: "softsign"},
 	"exp":          {name: "exp"},
 	"exp2":         {name: "exp2"},
-	"sqrt":         {name: "sqrt"},
-	"rsqrt":        {name: "rsqrt", bias: "epsilon"},
+	"sqrt":         {name: "sqrt", root: true},
+	"rsqrt":        {name: "rsqrt", bias: "epsilon", root: true},
 	"log":          {name: "log", bias: "epsilon"},
 	"atan":         {name: "atan"},
 	"leaky_relu":   {name: "leaky_relu", params: []string{"alpha"}},
@@ -104,9 +105,13 @@ func lowerTable(b *builder, op *ir.Op) error {
 		return err
 	}
 	b.useTable(op, a)
-	b.pointwise(func() *td.Task {
+	root := tableOps[op.Def.Name].root
+	b.pointwise(func(channels int64) *td.Task {
 		t := b.copyTask().Set(td.AccBias, half(bias))
-		b.fillTable(t, a)
+		if root {
+			t.Set(td.NEOp, neSum).Set(td.DPECategory, 1)
+		}
+		b.fillTable(t, a, channels)
 		return t
 	}, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
@@ -114,9 +119,9 @@ func lowerTable(b *builder, op *ir.Op) error {
 
 // tableTask emits a table over a tensor.
 func (b *builder) tableTask(a *weights.Activation, x, dst *surf) {
-	b.pointwise(func() *td.Task {
+	b.pointwise(func(channels int64) *td.Task {
 		t := b.copyTask()
-		b.fillTable(t, a)
+		b.fillTable(t, a, channels)
 		return t
 	}, []*surf{x}, dst)
 }

@@ -8,35 +8,36 @@ import (
 )
 
 // pointwise emits tasks that compute dst from one or two sources of the same or
-// spread shapes. make returns a fresh task for each piece.
-func (b *builder) pointwise(make func() *td.Task, srcs []*surf, dst *surf) {
+// spread shapes. make returns a fresh task for each piece of so many channels.
+func (b *builder) pointwise(make func(channels int64) *td.Task, srcs []*surf, dst *surf) {
 	n, err := newNest(append(append([]*surf(nil), srcs...), dst)...)
 	if err != nil {
 		b.fail("%v", err)
 		return
 	}
 	n.walk(b, len(srcs), func(p *nest, tile int64) {
-		t := make()
+		out := p.operand(len(srcs))
+		t := make(out.ext[axC])
 		p.spreadFlags(t, 1, 0)
 		var second *operand
 		if len(srcs) == 2 {
 			p.spreadFlags(t, 2, 1)
 			second = p.operand(1)
 		}
-		b.emit(t, p.operand(0), second, p.operand(len(srcs)), tile)
+		b.emit(t, p.operand(0), second, out, tile)
 	})
 }
 
 // scaleBias emits x*scale + bias on the planar engine.
 func (b *builder) scaleBias(x, dst *surf, scale, bias float64) {
-	b.pointwise(func() *td.Task {
+	b.pointwise(func(int64) *td.Task {
 		return planar(peOne).Set(td.PEScale, half(scale)).Set(td.PEBias, half(bias))
 	}, []*surf{x}, dst)
 }
 
 // two emits a planar operation on two sources.
 func (b *builder) two(op int, negate bool, x, y, dst *surf) {
-	b.pointwise(func() *td.Task {
+	b.pointwise(func(int64) *td.Task {
 		return planar(peTwo).Set(td.PEOp, op).SetBool(td.PENeg2, negate)
 	}, []*surf{x, y}, dst)
 }
@@ -120,7 +121,7 @@ func lowerBinary(b *builder, op *ir.Op) error {
 // reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal
 // behind a reduction only).
 func (b *builder) reciprocal(x, dst *surf) {
-	b.pointwise(func() *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
+	b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
 }
 
 // lowerSquare multiplies a tensor with itself.
@@ -139,7 +140,7 @@ func lowerAbs(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	b.pointwise(func() *td.Task { return planar(peOne).Set(td.PECond, 1) }, []*surf{x}, b.resultOf(op.Results[0]))
+	b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PECond, 1) }, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
 }
 
@@ -149,7 +150,7 @@ func lowerRelu(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	b.pointwise(func() *td.Task { return b.copyTask().Set(td.Nonlinear, nonlinRelu) }, []*surf{x}, b.resultOf(op.Results[0]))
+	b.pointwise(func(int64) *td.Task { return b.copyTask().Set(td.Nonlinear, nonlinRelu) }, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
 }
 

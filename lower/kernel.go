@@ -72,16 +72,28 @@ func eneMask(cores int) int {
 	return 1
 }
 
-// fillTable points every lane of a channelwise task at a lookup table.
-func (b *builder) fillTable(t *td.Task, a *weights.Activation) {
-	parts, err := b.sec.AddTable(&a.Table, td.Lanes)
+// fillTable points the lanes of a channelwise task of so many channels at a
+// lookup table.
+func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
+	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
 	if err != nil {
 		b.fail("%v", err)
 		return
 	}
-	t.Set(td.ActiveNE, log2up(td.Lanes)).Set(td.ENE, eneMask(td.Lanes))
 	t.Set(td.Nonlinear, nonlinTable).Set(td.PostScale, int(a.Scale))
 	b.loadParts(t, parts)
+}
+
+// channelCores sets the cores of a channelwise neural task: as many as the
+// result has channels where it is stored (activation, copy and transposition
+// cases).
+func channelCores(t *td.Task, dst *operand) {
+	c := dst.ext[axC]
+	if dst.swap {
+		c = dst.ext[axW]
+	}
+	cores := weights.ActiveCores(int(min(c, td.Lanes)))
+	t.Set(td.ActiveNE, log2up(int64(cores))).Set(td.ENE, eneMask(cores))
 }
 
 // useTable notes that op's tasks use a table, for the report.

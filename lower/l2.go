@@ -16,7 +16,9 @@ type stream struct {
 	inter                     td.Field
 	pix                       td.Field // of a source
 	source                    bool
-	off                       func(t *td.Task) // turns the DMA off
+	extH                      td.Field
+	off                       func(t *td.Task) // turns the DMA off and clears its format
+	park                      func(t *td.Task) // turns the DMA off, the buffer staying named
 }
 
 // streams are the three tile-DMA streams, by the field that holds their buffer.
@@ -25,31 +27,39 @@ var streams = map[td.Field]stream{
 		bar: td.RBase0, enable: td.RBE0, base: td.SrcBase,
 		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
-		inter: td.SrcInterleave, pix: td.PixelOffset, source: true,
+		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin,
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
 			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x12)
+		},
+		park: func(t *td.Task) {
+			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 4)
+			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x16)
 		},
 	},
 	td.RBase1: {
 		bar: td.RBase1, enable: td.RBE1, base: td.Src2Base,
 		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
-		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true,
+		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin,
 		off: func(t *td.Task) {
 			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
 		},
+		park: func(t *td.Task) { t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1) },
 	},
 	td.WBase: {
 		bar: td.WBase, enable: td.WBE, base: td.DstBase,
 		row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
 		l2: td.L2Res, l2row: td.L2ResRow, l2ch: td.L2ResCh, l2d: td.L2ResDepth, l2g: td.L2ResGroup,
-		inter: td.DstInterleave,
+		inter: td.DstInterleave, extH: td.Hout,
 		off: func(t *td.Task) {
 			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
 			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
 			t.Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
+		},
+		park: func(t *td.Task) {
+			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0).Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
 		},
 	},
 }
@@ -69,8 +79,6 @@ type resident struct {
 // A buffer keeps its row-major order; only the padding of its rows shrinks from
 // 64 to 16 bytes where every access starts on a row.
 func (b *builder) keepInL2() {
-	peak := make([]int64, len(b.tasks)) // L2 that a task itself takes, from address 0
-	copy(peak, b.l2use)
 	var cand []*resident
 	byBuf := map[*buffer]*resident{}
 	for i := range b.fixups {
@@ -87,8 +95,8 @@ func (b *builder) keepInL2() {
 		r.uses = append(r.uses, f)
 	}
 	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
-	highest := newRangeMax(peak)
-	var live []*resident
+	b.l2floor = make([]int64, len(b.tasks))
+	var live []*resident // by address
 	moved := map[*buffer]bool{}
 	for _, r := range cand {
 		if !b.fitsL2(r) {
@@ -103,18 +111,22 @@ func (b *builder) keepInL2() {
 			}
 		}
 		live = live[:n]
-		floor := align(highest.max(r.buf.def, r.buf.last), 64)
-		at, ok := below(live, r.size, floor, b.t.L2Bytes)
-		if !ok {
+		r.at = lowest(live, r.size)
+		if !b.roomAbove(r) {
 			continue
 		}
-		r.at = at
 		live = append(live, r)
-		sort.Slice(live, func(i, j int) bool { return live[i].at > live[j].at })
+		sort.SliceStable(live, func(i, j int) bool { return live[i].at < live[j].at })
+		for i := r.buf.def; i <= r.buf.last; i++ {
+			b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
+		}
 		for _, f := range r.uses {
 			b.toL2(r, f)
 		}
-		moved[r.buf] = true
+		if !r.buf.named {
+			moved[r.buf] = true
+		}
+		b.resident++
 	}
 	left := b.fixups[:0]
 	for _, f := range b.fixups {
@@ -123,21 +135,50 @@ func (b *builder) keepInL2() {
 		}
 	}
 	b.fixups = left
-	b.resident = len(moved)
 }
 
-// below finds the highest address under the top for n bytes that no live buffer
-// takes and that is not under the floor. live is sorted from the top down.
-func below(live []*resident, n, floor, top int64) (int64, bool) {
-	end := top
+// roomAbove reports whether every task in the buffer's life still has the L2
+// that it takes itself, above the buffers that stay.
+func (b *builder) roomAbove(r *resident) bool {
+	for i := r.buf.def; i <= r.buf.last; i++ {
+		if align(max(b.l2floor[i], r.at+r.size), 64)+b.l2use[i] > b.t.L2Bytes {
+			return false
+		}
+	}
+	return true
+}
+
+// shiftTransients moves what tasks pass through L2 above the buffers that stay
+// there meanwhile.
+func (b *builder) shiftTransients() {
+	for i, t := range b.tasks {
+		up := int(b.l2floor[i])
+		if up == 0 {
+			continue
+		}
+		if t.On(td.SrcEn) {
+			t.Set(td.L2Src, t.Int(td.L2Src)+up)
+		}
+		if t.On(td.Source2DMA) {
+			t.Set(td.L2Src2, t.Int(td.L2Src2)+up)
+		}
+		if t.On(td.DstEn) {
+			t.Set(td.L2Res, t.Int(td.L2Res)+up)
+		}
+	}
+}
+
+// lowest finds the lowest address for n bytes that no live buffer takes. live is
+// sorted by address.
+func lowest(live []*resident, n int64) int64 {
+	at := int64(0)
 	for _, l := range live {
-		if end-n >= l.at+l.size {
+		if at+n <= l.at {
 			break
 		}
-		end = min(end, l.at)
+		at = max(at, l.at+l.size)
 	}
-	at := (end - n) / 64 * 64
-	return at, at >= floor
+	return at
 }
 
 // fitsL2 reports whether every access to the buffer can be made in L2, and
@@ -165,8 +206,11 @@ func (b *builder) fitsL2(r *resident) bool {
 	}
 	if tight {
 		r.pack = packed
+		if r.buf.apart && packed/granule%2 == 0 {
+			r.pack += granule
+		}
 	}
-	r.size = align(r.buf.size/r.row*r.pack, 64)
+	r.size = align(r.buf.size/r.row*r.pack, granule)
 	return true
 }
 
@@ -181,33 +225,18 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
 	t.Set(s.l2, int(r.at)+scale(f.off))
 	t.Set(s.l2row, stride(s.row)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, stride(s.group))
+	if t.Get(td.NumGroups) <= 1 {
+		t.Set(s.l2g, 0)
+	}
+	if t.Get(s.extH) == 1 {
+		t.Set(s.l2row, t.Int(s.l2d))
+	}
+	if r.buf.named {
+		s.park(t)
+		return
+	}
 	for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base} {
 		t.Set(g, 0)
 	}
 	s.off(t)
-}
-
-// rangeMax answers the largest of a run of values (sparse table).
-type rangeMax [][]int64
-
-func newRangeMax(v []int64) rangeMax {
-	m := rangeMax{v}
-	for w := 1; 2*w <= len(v); w *= 2 {
-		prev := m[len(m)-1]
-		next := make([]int64, len(v)-2*w+1)
-		for i := range next {
-			next[i] = max(prev[i], prev[i+w])
-		}
-		m = append(m, next)
-	}
-	return m
-}
-
-// max returns the largest value of positions i to j.
-func (m rangeMax) max(i, j int) int64 {
-	k := 0
-	for 1<<(k+1) <= j-i+1 {
-		k++
-	}
-	return max(m[k][i], m[k][j+1-1<<k])
 }

@@ -108,6 +108,7 @@ type builder struct {
 	l2top    int64   // L2 below is taken by the task being emitted, as its words show it
 	l2reach  int64   // L2 below may be written by the task being emitted
 	l2use    []int64 // by task: L2 that it takes from address 0 up
+	l2floor  []int64 // by task: L2 below belongs to buffers that stay
 	resident int     // buffers that stay in L2
 }
 

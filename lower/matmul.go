@@ -134,6 +134,10 @@ func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, tr
 	img := x
 	if !transposed {
 		img = b.temp([]int64{x.dims[1], x.dims[0]})
+		img.buf.apart = true
+		// An input that is turned on its way in keeps its place in scratch
+		// (recorded for every such product whose operand is an input).
+		img.buf.named = x.buf.space == inPort
 		b.swapCopy(x, img)
 	}
 	return b.imageByConst(img, dst, k, e, true)

@@ -11,7 +11,9 @@ import (
 func (b *builder) copyTask() *td.Task { return neural(neCopy).SetBool(td.UnicastEn, true) }
 
 // copyTo copies a tensor to a surface of the same dimensions.
-func (b *builder) copyTo(x, dst *surf) { b.pointwise(b.copyTask, []*surf{x}, dst) }
+func (b *builder) copyTo(x, dst *surf) {
+	b.pointwise(func(int64) *td.Task { return b.copyTask() }, []*surf{x}, dst)
+}
 
 // moveTo writes the elements of x, in order, to dst of other dimensions.
 func (b *builder) moveTo(x, dst *surf) {

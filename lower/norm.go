@@ -53,7 +53,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 		return err
 	}
 	t, ex := b.temp(x.dims), b.temp(x.dims)
-	b.pointwise(func() *td.Task {
+	b.pointwise(func(int64) *td.Task {
 		return planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E))
 	}, []*surf{x, top}, t)
 	b.tableTask(exp, t, ex)

@@ -17,6 +17,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
 	}
 	b.keepInL2()
+	b.shiftTransients()
 	size := b.planScratch()
 	for i := range b.fixups {
 		f := &b.fixups[i]
@@ -48,25 +49,36 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	return p, nil
 }
 
-// marks sets the event words, which follow the position in the chain.
+// marks sets the event words, which follow the position in the chain. The upper
+// part of the debug mask is empty for a pass that only copies, and lacks bit 13
+// for the tables of roots and reciprocals (all recorded chains).
 func marks(t *td.Task, i, n int) {
+	events, low := 0x400, 0x00
 	switch {
 	case n == 1:
-		t.Set(td.LogEvents, 0x42a).Set(td.DebugLogEvents, 0xfff86a)
+		events, low = 0x42a, 0x6a
 	case i == 0:
-		t.Set(td.LogEvents, 0x408).Set(td.DebugLogEvents, 0xfff868)
+		events, low = 0x408, 0x68
 	case i == n-1:
-		t.Set(td.LogEvents, 0x422).Set(td.DebugLogEvents, 0xfff86a)
-	default:
-		t.Set(td.LogEvents, 0x400).Set(td.DebugLogEvents, 0xfff800)
+		events, low = 0x422, 0x6a
 	}
+	high := 0xfff800
+	switch {
+	case t.Get(td.PlanarType) != 0:
+	case t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0:
+		high = 0
+	case t.Get(td.DPECategory) == 1:
+		high = 0xffd800
+	}
+	t.Set(td.LogEvents, events).Set(td.DebugLogEvents, high|low)
 }
 
 // travel sets the header's estimate of time and its location bits. The time is
 // that of the bytes which the tile and kernel DMA move, in microseconds at 34.13
 // GB/s (bytes * 3 / 102400, recorded on 64 of 66 convolutions and products). Of
-// the locations SPL is set with a source read from DRAM, TSE and TSR with a
-// result that leaves the chip, TDE with a kernel from scratch (recorded).
+// the locations SPL is set with a source in a buffer, TSE and TSR with a result
+// in one; SPC and DPC say that the buffer is named but stays in L2; TDE comes
+// with a kernel from scratch (recorded).
 func travel(t *td.Task) {
 	moved := int64(0)
 	tensor := func(w, h, d, c int) int64 {
@@ -92,8 +104,11 @@ func travel(t *td.Task) {
 		}
 	}
 	t.Set(td.ExeCycles, int(min(moved*3/102400, 1<<16-1)))
-	t.SetBool(td.SPL, t.On(td.SrcEn))
-	t.SetBool(td.TSE, t.On(td.DstEn)).SetBool(td.TSR, t.On(td.DstEn))
+	// A buffer that is named though its DMA is off counts as read or written.
+	from := t.On(td.SrcEn) || t.On(td.RBE0)
+	to := t.On(td.DstEn) || t.On(td.WBE)
+	t.SetBool(td.SPL, from).SetBool(td.SPC, from && !t.On(td.SrcEn))
+	t.SetBool(td.TSE, to).SetBool(td.TSR, to).SetBool(td.DPC, to && !t.On(td.DstEn))
 }
 
 // planScratch gives every scratch buffer an offset such that buffers alive at

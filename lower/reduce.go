@@ -15,7 +15,6 @@ type reduction struct {
 	neural int  // operation over channels
 	mean   bool // divide by the count
 	square bool // square first
-	root   bool // square root last
 }
 
 var reductions = map[string]reduction{

@@ -25,6 +25,8 @@ type buffer struct {
 	bar       int   // buffer-access register, set by the planner
 	off       int64 // byte offset in it, set by the planner (constants: by the section)
 	def, last int   // first and last task that touches it
+	named     bool  // keeps its place in scratch, and in the tasks' words, when it stays in L2
+	apart     bool  // rows in L2 are kept off each other's banks
 	rowBytes  int64 // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64 // of a tensor's buffer: elements of a row
 }

@@ -148,6 +148,9 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 		patch(t, dst.ext)
 	} else {
 		units(t, dst.ext)
+		if t.Get(td.NEOp) != neMultiply {
+			channelCores(t, dst)
+		}
 	}
 	if err := t.Err(); err != nil && b.err == nil {
 		b.err = fmt.Errorf("task %d: %w", idx, err)
@@ -242,7 +245,7 @@ func (b *builder) stage(t *td.Task, o *operand) l2Place {
 	}
 	rows = min(rows, ext[axH])
 	p, n := l2Layout(t, bankApart(b.l2top), ext, rows, o.swap)
-	b.l2top = align(p.base+n, 64)
+	b.l2top = p.base + n
 	// Every element of the tile may come to stand at its address.
 	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) + p.stride[axH]*(rows-1) + ext[axW]*elemBytes
 	if o.swap {

@@ -58,8 +58,7 @@ func place(s *State) error {
 // which nothing computes: a dispatch would cost more than it saves.
 func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 	parent := map[*ir.Op]*ir.Op{}
-	var find func(op *ir.Op) *ir.Op
-	find = func(op *ir.Op) *ir.Op {
+	find := func(op *ir.Op) *ir.Op {
 		for parent[op] != op {
 			parent[op] = parent[parent[op]]
 			op = parent[op]

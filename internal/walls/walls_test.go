@@ -67,53 +67,6 @@ func anyUnder(p string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(d string) bool { return under(p, d) })
 }
 
-// walls says for every part of the module what of the module it may import,
-// itself aside. The first row that a package is under counts. Packages with no
-// row may import anything.
-var walls = []struct {
-	dir   string
-	may   []string
-	never []string // not even through others
-}{
-	{dir: "numerics"},
-	{dir: "target"},
-	{dir: "ir", never: []string{"frontend", "passes", "lower", "layout", "emit", "runtime"}},
-	{dir: "frontend", may: []string{"ir", "internal/diag"}},
-	{dir: "passes", may: []string{"ir", "target"}},
-	{dir: "lower/td"},
-	{dir: "lower", may: []string{"ir", "target", "layout"}},
-	{dir: "layout", may: []string{"numerics"}},
-	{dir: "emit", may: []string{"lower/td", "layout"}},
-	{dir: "runtime/sim/engine", may: []string{"lower/td", "numerics"}, never: []string{"ir", "passes", "layout", "emit", "frontend"}},
-	{dir: "runtime/sim/interp", may: []string{"ir", "numerics"}, never: []string{"lower", "layout", "emit", "passes", "compile"}},
-	{dir: "runtime/sim", may: []string{"ir", "emit", "lower/td", "numerics"}, never: []string{"passes", "compile", "frontend"}},
-}
-
-func TestWalls(t *testing.T) {
-	for name, p := range list(t) {
-		rel := ours(name)
-		if rel == "" {
-			continue
-		}
-		for _, w := range walls {
-			if !under(rel, w.dir) {
-				continue
-			}
-			for _, imp := range p.Imports {
-				if o := ours(imp); o != "" && !under(o, w.dir) && !anyUnder(o, w.may) {
-					t.Errorf("%s imports %s; %s may import %v of the module", rel, o, w.dir, w.may)
-				}
-			}
-			for _, dep := range p.Deps {
-				if o := ours(dep); o != "" && anyUnder(o, w.never) {
-					t.Errorf("%s reaches %s, which %s must not", rel, o, w.dir)
-				}
-			}
-			break
-		}
-	}
-}
-
 // TestEngineKnowsOnlyRegisters: of packages outside the standard library the
 // engine imports the matrix kernels and the half-precision type alone.
 func TestEngineKnowsOnlyRegisters(t *testing.T) {

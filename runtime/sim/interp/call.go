@@ -264,15 +264,6 @@ func (c *call) floats(t Tensor) []float32 {
 	return out
 }
 
-// optFloats is floats of an argument that may be absent (nil).
-func (c *call) optFloats(name string) []float32 {
-	t, ok := c.opt(name)
-	if !ok {
-		return nil
-	}
-	return c.floats(t)
-}
-
 // integers returns the elements of a tensor as integers.
 func (c *call) integers(t Tensor) []int64 {
 	if t.Type.DType == ir.String {

@@ -1,0 +1,102 @@
+package docs
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// element matches the name of a field that is one of an array.
+var element = regexp.MustCompile(`^(.*)\[(\d+)\]$`)
+
+// writeFields prints the field table, a table a block. The elements of an array
+// are one row, and so are the bits of a word that nobody has explained; words
+// that follow each other with the same such bits share it.
+func writeFields(w *bytes.Buffer) {
+	rows := td.Fields()
+	for i, b := range append([]*td.Block{td.Header}, td.Order...) {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if b == td.Header {
+			fmt.Fprintf(w, "### %s\n\n%s. The first column is the index of the word.\n\n", b.Name, sentence(b.Doc))
+		} else {
+			fmt.Fprintf(w, "### %s\n\n%s. %d registers from %#07x.\n\n", b.Name, sentence(b.Doc), b.Words, b.Base)
+		}
+		head(w, "register", "bits", "field", "unit", "known", "meaning")
+		for j := 0; j < len(rows); j++ {
+			r := &rows[j]
+			if r.Block != b || r.Known == td.Unknown {
+				continue
+			}
+			name, addr := strings.TrimPrefix(r.Name, b.Name+"."), place(r)
+			if m := element.FindStringSubmatch(name); m != nil {
+				n := 1
+				for j+n < len(rows) && strings.HasPrefix(rows[j+n].Name, b.Name+"."+m[1]+"[") {
+					n++
+				}
+				name, addr = fmt.Sprintf("%s[0..%d]", m[1], n-1), addr+" + 4*i"
+				j += n - 1
+			}
+			unit := ""
+			if r.Unit > 1 {
+				unit = fmt.Sprint(r.Unit)
+			}
+			row(w, addr, bits(r), "`"+name+"`", unit, r.Known.String(), r.Doc)
+		}
+		writeUnknown(w, b, rows)
+	}
+}
+
+// writeUnknown prints the unexplained bits of a block.
+func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
+	type run struct{ first, last, bits string }
+	var runs []run
+	for i := 0; i < len(rows); {
+		r := &rows[i]
+		if r.Block != b || r.Known != td.Unknown {
+			i++
+			continue
+		}
+		var bs []string
+		addr := r.Addr
+		for ; i < len(rows) && rows[i].Block == b && rows[i].Addr == addr; i++ {
+			bs = append(bs, bits(&rows[i]))
+		}
+		text := strings.Join(bs, ", ")
+		// Words without such bits may lie between two of one run: the rows
+		// of a block come in the order of their addresses.
+		if n := len(runs); n > 0 && runs[n-1].bits == text {
+			runs[n-1].last = place(r)
+			continue
+		}
+		runs = append(runs, run{place(r), place(r), text})
+	}
+	for _, u := range runs {
+		at := u.first
+		if u.last != u.first {
+			at += " .. " + u.last
+		}
+		row(w, at, u.bits, "", "", td.Unknown.String(), "")
+	}
+}
+
+func place(r *td.Row) string {
+	if r.Block == td.Header {
+		return fmt.Sprint(r.Addr / 4)
+	}
+	return fmt.Sprintf("%#07x", r.Addr)
+}
+
+// bits returns the bits of a row, high to low.
+func bits(r *td.Row) string {
+	if r.Width == 1 {
+		return fmt.Sprint(r.Bit)
+	}
+	return fmt.Sprintf("%d:%d", r.Bit+r.Width-1, r.Bit)
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

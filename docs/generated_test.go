@@ -1,0 +1,110 @@
+package docs
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/passes"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
+
+// parts are the generated parts: where each stands and what writes it.
+var parts = []struct {
+	file, name string
+	write      func(w *bytes.Buffer)
+}{
+	{"registers.md", "fields", writeFields},
+	{"ARCHITECTURE.md", "passes", writePasses},
+	{"ARCHITECTURE.md", "rules", writeRules},
+	{"ARCHITECTURE.md", "walls", writeWalls},
+}
+
+// TestGenerated compares every generated part with the tables in the code.
+func TestGenerated(t *testing.T) {
+	for _, p := range parts {
+		var want bytes.Buffer
+		p.write(&want)
+		src, err := os.ReadFile(p.file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		got, err := replace(src, p.name, want.Bytes())
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", p.file, err)
+		case bytes.Equal(got, src):
+		case *update:
+			if err := os.WriteFile(p.file, got, 0o666); err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("%s: the part %q is not current; go generate ./docs rewrites it", p.file, p.name)
+		}
+	}
+}
+
+// replace returns src with the text between the two lines that mark a part
+// replaced by body.
+func replace(src []byte, name string, body []byte) ([]byte, error) {
+	open, end := []byte("<!-- generated: "+name+";"), []byte("<!-- end: "+name+" -->\n")
+	i := bytes.Index(src, open)
+	if i < 0 || bytes.Count(src, open) != 1 {
+		return nil, fmt.Errorf("no line, or more than one, begins with %q", open)
+	}
+	n := bytes.IndexByte(src[i:], '\n')
+	j := bytes.Index(src, end)
+	if n < 0 || j < i+n+1 || bytes.Count(src, end) != 1 {
+		return nil, fmt.Errorf("%q is followed by no line %q, or by more than one", open, end)
+	}
+	out := append([]byte(nil), src[:i+n+1]...)
+	out = append(append(out, '\n'), body...)
+	return append(append(out, '\n'), src[j:]...), nil
+}
+
+// cell escapes what would end a table's cell.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func row(w *bytes.Buffer, cells ...string) {
+	for i := range cells {
+		cells[i] = cell(cells[i])
+	}
+	fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+}
+
+func head(w *bytes.Buffer, cells ...string) {
+	row(w, cells...)
+	fmt.Fprintln(w, "|"+strings.Repeat(" --- |", len(cells)))
+}
+
+// quoted returns names in backquotes, separated by commas.
+func quoted(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(names, "`, `") + "`"
+}
+
+func writePasses(w *bytes.Buffer) {
+	head(w, "", "pass", "what it does", "why it stands here")
+	for i, p := range passes.List {
+		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
+	}
+}
+
+func writeRules(w *bytes.Buffer) {
+	head(w, "rule", "operations", "moves data only", "tasks")
+	for _, r := range lower.Rules {
+		moves := ""
+		if r.Moves {
+			moves = "yes"
+		}
+		row(w, r.Name, quoted(r.Ops), moves, r.Doc)
+	}
+}

@@ -1,0 +1,91 @@
+package docs
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/zinc-compiler/zinc/"
+
+// wall says what a package must not depend on, directly or not. A folder's
+// name stands for the packages below it as well; "*" is every package of zinc.
+type wall struct {
+	pkg    string
+	never  []string
+	except []string
+	why    string
+}
+
+var walls = []wall{
+	{"lower/td", []string{"*"}, nil, "compiler and engine share the bytes of a task and its field names, and nothing else"},
+	{"runtime/sim/engine", []string{"*"}, []string{"lower/td"}, "it knows registers and bytes alone, so a wrong lowering cannot be hidden by the same mistake in the engine"},
+	{"runtime/sim/interp", []string{"lower", "layout", "emit", "passes", "runtime/sim/engine"}, nil, "the second opinion must not share code with the first"},
+	{"numerics", []string{"*"}, nil, "scalars alone; engine-side and interpreter-side code may both be measured by it"},
+	{"internal/diag", []string{"*"}, nil, "whatever holds a source position may import it"},
+	{"frontend/mil", []string{"*"}, []string{"internal/diag"}, "syntax alone: no names, no types, no files"},
+	{"frontend/blobfile", []string{"*"}, nil, "a file format alone"},
+	{"ir", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "runtime", "target"}, nil, "the form between the parts belongs to none of them"},
+	{"frontend", []string{"passes", "lower", "layout", "emit", "compile", "runtime", "target"}, nil, "reading a model does not depend on what it is compiled for"},
+	{"passes", []string{"frontend", "lower", "layout", "emit", "compile", "runtime"}, nil, "what the engine takes is asked through Options.Accept and Options.CanFuse"},
+	{"layout/weights", []string{"*"}, nil, "constants as plain bytes in, bytes out"},
+	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime"}, nil, "a rule never sees the simulator, nor how its tasks are filed"},
+	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
+	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
+	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
+}
+
+// under reports whether a package is one of the folders' or below them.
+func under(pkg string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool {
+		return f == "*" || pkg == f || strings.HasPrefix(pkg, f+"/")
+	})
+}
+
+// TestWalls asks the go command what each package depends on.
+func TestWalls(t *testing.T) {
+	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	deps := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		fs := strings.Fields(line)
+		var own []string
+		for _, f := range fs[1:] {
+			if p, ok := strings.CutPrefix(f, module); ok {
+				own = append(own, p)
+			}
+		}
+		deps[strings.TrimPrefix(fs[0], module)] = own
+	}
+	for _, w := range walls {
+		have, ok := deps[w.pkg]
+		if !ok {
+			t.Errorf("%s: no such package", w.pkg)
+		}
+		for _, d := range have {
+			if under(d, w.never) && !under(d, w.except) {
+				t.Errorf("%s depends on %s: %s", w.pkg, d, w.why)
+			}
+		}
+	}
+}
+
+func writeWalls(w *bytes.Buffer) {
+	head(w, "package", "never depends on", "because")
+	for _, x := range walls {
+		never := quoted(x.never)
+		if x.never[0] == "*" {
+			never = "any package of zinc"
+		}
+		if x.except != nil {
+			never += ", but for " + quoted(x.except)
+		}
+		row(w, "`"+x.pkg+"`", never, x.why)
+	}
+}
