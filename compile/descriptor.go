@@ -97,28 +97,37 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 // operand adds an operand in host layout.
 func (c *chain) operand(v *ir.Value, a e5.Aperture) (uint32, error) {
 	desc, size, err := hostLayout(v.Type)
+	if err == nil && v.Type.Kind != ir.Tensor && a != e5.Intermediate {
+		err = fmt.Errorf("a %s cannot be an input or output", v.Type)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("value %q: %w", v.Name, err)
 	}
 	return c.f.AddOperand(e5.Operand{Name: v.Name, Desc: desc, Aperture: a, Port: e5.IOPort{Name: v.Name, ByteSize: size}}), nil
 }
 
-// hostLayout is the packed row-major layout of a tensor.
+// hostLayout is the packed row-major layout of a tensor. Dimensions that are not
+// known make the whole layout one that the runtime finds; so does a list, which
+// passes between CPU calls as it is.
 func hostLayout(t ir.Type) (e5.TensorDescriptor, uint64, error) {
 	var none e5.TensorDescriptor
-	if t.Kind != ir.Tensor {
-		return none, 0, fmt.Errorf("a %s cannot pass between steps", t)
-	}
-	if !t.Static() {
-		return none, 0, fmt.Errorf("%s has a dimension that is not known at compile time", t)
-	}
 	st, ok := e5.StorageTypeOf(t.DType.String())
 	if !ok {
 		return none, 0, fmt.Errorf("the descriptor has no code for %s", t.DType)
 	}
+	switch t.Kind {
+	case ir.List:
+		return e5.HostDescriptor(st, e5.UnknownDim), 0, nil
+	case ir.Tensor:
+	default:
+		return none, 0, fmt.Errorf("a %s cannot pass between steps", t)
+	}
 	dims := make([]uint64, len(t.Shape))
 	for i, d := range t.Shape {
 		dims[i] = uint64(d)
+		if d < 0 {
+			dims[i] = e5.UnknownDim
+		}
 	}
 	desc := e5.HostDescriptor(st, dims...)
 	size, err := desc.Extent()

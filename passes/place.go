@@ -11,6 +11,9 @@ func floatCast(op *ir.Op) bool {
 	if op.Def.Name != "cast" || len(op.Results) != 1 {
 		return false
 	}
+	if !known(op.Arg("x")) || !known(op.Results[0]) {
+		return false // the engine sees neither
+	}
 	from, to := op.Arg("x").Type.DType, op.Results[0].Type.DType
 	return from == ir.FP16 && to == ir.FP32 || from == ir.FP32 && to == ir.FP16
 }

@@ -199,12 +199,34 @@ func inputs(f *compile.Function, seed uint64) ([]map[string]interp.Tensor, error
 			}
 			var err error
 			// The first call takes the seed as it is.
-			if steps[i][v.Name], err = Random(v.Type, v.Name, seed+uint64(i)<<32); err != nil {
+			if steps[i][v.Name], err = Random(concrete(v, f.Reference.Flex.Ranges[v.Name]), v.Name, seed+uint64(i)<<32); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return steps, nil
+}
+
+// UnknownExtent is the extent that a dimension without a default gets, as far as
+// its range allows.
+const UnknownExtent = 2
+
+// concrete returns the type of an input with every dimension known.
+func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
+	shape := slices.Clone(v.Type.Shape)
+	for i, d := range shape {
+		if d >= 0 {
+			continue
+		}
+		shape[i] = UnknownExtent
+		if i < len(ranges) {
+			low, high := ranges[i][0], ranges[i][1]
+			if shape[i] = max(shape[i], low); high >= 0 {
+				shape[i] = min(shape[i], high)
+			}
+		}
+	}
+	return v.Type.WithShape(shape...)
 }
 
 // reference runs the interpreter on the source, call by call: once as it is, and

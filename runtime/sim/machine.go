@@ -400,6 +400,10 @@ func typeOf(d *e5.TensorDescriptor) ir.Type {
 	dt, _ := ir.ParseDType(d.Storage.String())
 	t := ir.Type{Kind: ir.Tensor, DType: dt}
 	for _, n := range d.Dim {
+		if n == e5.UnknownDim {
+			t.Shape = append(t.Shape, ir.Unknown)
+			continue
+		}
 		t.Shape = append(t.Shape, int64(n))
 	}
 	return t
@@ -494,6 +498,9 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		t, ok := r.host[id]
 		if !ok {
 			return nil, fmt.Errorf("output %q was never written", fn.Operands[id].Name)
+		}
+		if t.Type.Kind != ir.Tensor {
+			return nil, fmt.Errorf("output %q is a %s", fn.Operands[id].Name, t.Type.Kind)
 		}
 		out[fn.Operands[id].Name] = t
 	}
