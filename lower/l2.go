@@ -72,6 +72,7 @@ type resident struct {
 	pack int64 // bytes of L2 that one row takes
 	size int64 // bytes of L2
 	at   int64 // L2 address
+	kept bool  // a source that came by DMA, kept for further tasks; uses are its readers
 }
 
 // keepInL2 moves scratch buffers that fit between the tasks' own needs into L2,
@@ -94,12 +95,13 @@ func (b *builder) keepInL2() {
 		}
 		r.uses = append(r.uses, f)
 	}
+	cand = append(b.keepSources(), cand...)
 	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
 	b.l2floor = make([]int64, len(b.tasks))
 	var live []*resident // by address
 	moved := map[*buffer]bool{}
 	for _, r := range cand {
-		if !b.fitsL2(r) {
+		if !r.kept && !b.fitsL2(r) {
 			continue
 		}
 		// Forget what ended before this begins.
@@ -120,6 +122,10 @@ func (b *builder) keepInL2() {
 		for i := r.buf.def; i <= r.buf.last; i++ {
 			b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
 		}
+		if r.kept {
+			b.keep(r)
+			continue
+		}
 		for _, f := range r.uses {
 			b.toL2(r, f)
 		}
@@ -130,7 +136,7 @@ func (b *builder) keepInL2() {
 	}
 	left := b.fixups[:0]
 	for _, f := range b.fixups {
-		if !moved[f.buf] {
+		if f.buf != nil && !moved[f.buf] {
 			left = append(left, f)
 		}
 	}
@@ -148,23 +154,107 @@ func (b *builder) roomAbove(r *resident) bool {
 	return true
 }
 
-// shiftTransients moves what tasks pass through L2 above the buffers that stay
-// there meanwhile.
-func (b *builder) shiftTransients() {
+// placeTransients gives what passes through L2 its place above the buffers that
+// stay there meanwhile: the sources that come by DMA, then the result that leaves.
+func (b *builder) placeTransients() {
 	for i, t := range b.tasks {
-		up := int(b.l2floor[i])
-		if up == 0 {
-			continue
-		}
-		if t.On(td.SrcEn) {
-			t.Set(td.L2Src, t.Int(td.L2Src)+up)
+		top := b.l2floor[i]
+		if t.On(td.SrcEn) && !b.kept[i] {
+			t.Set(td.L2Src, int(bankApart(top)))
+			top = bankApart(top) + b.staged[i][0]
 		}
 		if t.On(td.Source2DMA) {
-			t.Set(td.L2Src2, t.Int(td.L2Src2)+up)
+			t.Set(td.L2Src2, int(bankApart(top)))
+			top = bankApart(top) + b.staged[i][1]
 		}
 		if t.On(td.DstEn) {
-			t.Set(td.L2Res, t.Int(td.L2Res)+up)
+			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
 		}
+		second := t.On(td.PETwo)
+		switch {
+		case t.On(td.SrcEn) && (!second || t.On(td.Source2DMA)):
+			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x50017)
+		default:
+			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x14)
+			if t.On(td.SrcEn) {
+				t.Set(td.SrcCfgRest, 0x17)
+			}
+		}
+	}
+}
+
+// keepSources finds sources that come by DMA in several tasks of one operation,
+// the same window in the same layout: the first keeps them in L2 for the others.
+func (b *builder) keepSources() []*resident {
+	byTask := map[int]*fixup{}
+	for i := range b.fixups {
+		if f := &b.fixups[i]; f.bar == td.RBase0 {
+			byTask[f.task] = f
+		}
+	}
+	var out []*resident
+	var cur *resident
+	for i, t := range b.tasks {
+		f := byTask[i]
+		// All of the source must stand in L2 at once.
+		whole := t.Int(td.TileHeight) >= t.Int(td.Hout) && t.Int(td.L2SrcCh) >= t.Int(td.Win)*elemBytes && t.Get(td.NumGroups) <= 1
+		if f == nil || !t.On(td.SrcEn) || !whole || t.On(td.Swap1) || f.buf.space == scratch {
+			cur = nil
+			continue
+		}
+		if cur != nil && b.infos[cur.uses[0].task].Op == b.infos[i].Op && sameWindow(b.tasks[cur.uses[0].task], t, cur.uses[0], f) {
+			cur.uses = append(cur.uses, f)
+			cur.buf.last = i
+			if len(cur.uses) == 2 {
+				out = append(out, cur)
+			}
+			continue
+		}
+		cur = &resident{kept: true, buf: &buffer{space: f.buf.space, def: i, last: i}, uses: []*fixup{f}, size: align(b.l2use[i], granule)}
+		if !t.On(td.Source2DMA) {
+			cur.size = b.staged[i][0]
+		}
+	}
+	return out
+}
+
+// windowFields are the fields of which two tasks that read source 1 alike agree.
+var windowFields = []td.Field{
+	td.Win, td.Hin, td.Din, td.Cin, td.NumGroups, td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, td.SrcInterleave,
+	td.PixelOffset, td.Swap1, td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup,
+}
+
+func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
+	if fa.buf != fb.buf || fa.off != fb.off {
+		return false
+	}
+	for _, f := range windowFields {
+		if a.Get(f) != b.Get(f) {
+			return false
+		}
+	}
+	return (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0)
+}
+
+// keep points the tasks of a kept source at its place.
+func (b *builder) keep(r *resident) {
+	for i, f := range r.uses {
+		t := b.tasks[f.task]
+		t.Set(td.L2Src, int(r.at))
+		if i == 0 {
+			t.Set(td.SrcType, 1)
+			b.kept[f.task] = true
+			continue
+		}
+		s := streams[td.RBase0]
+		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, td.PixelOffset} {
+			t.Set(g, 0)
+		}
+		if t.Get(td.NumGroups) <= 1 {
+			t.Set(s.l2g, 0)
+		}
+		s.off(t)
+		f.buf = nil // the stream no longer names a buffer
 	}
 }
 
@@ -188,8 +278,11 @@ func (b *builder) fitsL2(r *resident) bool {
 	if r.row == 0 || r.buf.size > b.t.L2Bytes/2 {
 		return false
 	}
-	packed := align(r.buf.rowElems*elemBytes, 16)
-	tight := packed < r.row
+	packed := align(r.buf.rowElems*elemBytes, granule)
+	if r.buf.apart && packed/granule%2 == 0 {
+		packed += granule
+	}
+	tight := true
 	for _, f := range r.uses {
 		s, ok := streams[f.bar]
 		if !ok {
@@ -206,9 +299,6 @@ func (b *builder) fitsL2(r *resident) bool {
 	}
 	if tight {
 		r.pack = packed
-		if r.buf.apart && packed/granule%2 == 0 {
-			r.pack += granule
-		}
 	}
 	r.size = align(r.buf.size/r.row*r.pack, granule)
 	return true
@@ -228,8 +318,8 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	if t.Get(td.NumGroups) <= 1 {
 		t.Set(s.l2g, 0)
 	}
-	if t.Get(s.extH) == 1 {
-		t.Set(s.l2row, t.Int(s.l2d))
+	if pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; t.Get(s.extH) == 1 && !pair {
+		t.Set(s.l2row, t.Int(s.l2d)) // of a single row
 	}
 	if r.buf.named {
 		s.park(t)

@@ -105,11 +105,13 @@ type builder struct {
 	err      error
 	op       *ir.Op
 	rule     string
-	l2top    int64   // L2 below is taken by the task being emitted, as its words show it
-	l2reach  int64   // L2 below may be written by the task being emitted
-	l2use    []int64 // by task: L2 that it takes from address 0 up
-	l2floor  []int64 // by task: L2 below belongs to buffers that stay
-	resident int     // buffers that stay in L2
+	l2top    int64        // L2 below is taken by the task being emitted, as its words show it
+	l2reach  int64        // L2 below may be written by the task being emitted
+	l2use    []int64      // by task: L2 that it takes from address 0 up
+	staged   [][2]int64   // by task: L2 that sources 1 and 2 take on their way through
+	kept     map[int]bool // tasks whose source 1 stays for later ones
+	l2floor  []int64      // by task: L2 below belongs to buffers that stay
+	resident int          // buffers that stay in L2
 }
 
 // Error is an operation that could not be lowered although its rule accepted
@@ -132,7 +134,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 	b := &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, workers: workers,
+		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
 	bars := registers(seg)
 	for _, v := range seg.Inputs {

@@ -33,6 +33,10 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
 		return refuse(fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
+	// A task reads 32 columns of all k at least, and to turn a matrix 32 rows.
+	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-4096 {
+		return refuse(fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d", k, n, l.t.L2Bytes-4096))
+	}
 	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
 		return refuse("both operands are constants")
 	}
@@ -203,7 +207,7 @@ func (b *builder) matrixOperand(s *surf) *operand {
 	return &operand{
 		buf: s.buf, off: s.off, pix: s.pix,
 		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
-		stride: [4]int64{all, all, s.stride[0], s.stride[0]},
+		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
 }
 
@@ -213,8 +217,17 @@ func swappedOperand(s *surf) *operand {
 	return &operand{
 		buf: s.buf, off: s.off, swap: true,
 		ext:    [5]int64{1, 1, s.dims[1], 1, s.dims[0]},
-		stride: [4]int64{all, all, s.stride[0], s.stride[0]},
+		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
+}
+
+// singleRow is the row stride of a matrix that a task reads as channels of one
+// row: all of a declared surface, one row of scratch (recorded).
+func singleRow(s *surf, all int64) int64 {
+	if s.buf.space == scratch {
+		return s.stride[0]
+	}
+	return all
 }
 
 // swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at

@@ -68,7 +68,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	b.two(peMul, false, ex, total, dst)
+	b.two(peMul, false, total, ex, dst)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 			return refuse(p + " is known only at run time")
 		}
 	}
-	return nil
+	return l.rows(op.Arg("x").Type, axes)
 }
 
 // lowerLayerNorm emits the recorded three steps: mean; reciprocal deviation in
@@ -241,15 +241,18 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 			return o
 		}
 		b.emitReduce(planar(peReduce).Set(td.PEFinal, final), in(), nil, row(0))
-		// rsqrt(mean((mean - x)^2) + eps), the mean spread over the channel.
+		// rsqrt(mean((x - mean)^2) + eps), the mean spread over the channel.
+		x1 := in()
+		mean := row(0)
+		mean.ext, mean.spread = x1.ext, [5]bool{axD: true, axH: true, axW: true}
 		b.emitReduce(planar(peReduceTwo).SetBool(td.PENeg1, true).SetBool(td.PESquare, true).Set(td.PENonlinear, peRsqrt).
 			Set(td.PEFinal, final).Set(td.PEEpsilon, half(eps)).
-			SetBool(td.Bcast2W, true).SetBool(td.Bcast2H, true).SetBool(td.Bcast2D, true),
-			in(), row(0), row(1))
+			SetBool(td.Bcast1W, x1.ext[axW] > 1).SetBool(td.Bcast1H, x1.ext[axH] > 1).SetBool(td.Bcast1D, x1.ext[axD] > 1),
+			mean, x1, row(1))
 		out := &operand{buf: ds.buf, off: ds.off,
 			ext:    [5]int64{1, ds.dims[1], k, ds.dims[2], ds.dims[3]},
 			stride: [4]int64{k * ds.stride[0], ds.stride[1], ds.stride[0], ds.stride[2]}}
-		t := planar(pePair).SetBool(td.PENeg2, true).SetBool(td.Bcast2D, true)
+		t := planar(pePair).SetBool(td.PENeg2, true).SetBool(td.Bcast2D, xs.dims[1] > 1)
 		both := row(0)
 		both.ext[axH] = 2
 		b.emit(t, in(), both, out, 0)

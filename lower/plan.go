@@ -17,7 +17,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
 	}
 	b.keepInL2()
-	b.shiftTransients()
+	b.placeTransients()
 	size := b.planScratch()
 	for i := range b.fixups {
 		f := &b.fixups[i]

@@ -36,10 +36,10 @@ func acceptReduce(op *ir.Op, l *limits) error {
 		return refuse("no axis to reduce")
 	}
 	x := op.Arg("x").Type
+	if slices.Contains(a.Axes, x.Rank()-1) {
+		return l.rows(x, a.Axes)
+	}
 	for _, i := range a.Axes {
-		if slices.Contains(a.Axes, x.Rank()-1) {
-			break // reduced along the rows
-		}
 		if err := l.channels(x, i); err != nil {
 			return err
 		}
@@ -47,15 +47,34 @@ func acceptReduce(op *ir.Op, l *limits) error {
 	return nil
 }
 
+// rows holds the limit of a reduction whose axes include the last: all that is
+// reduced to one number, rows and their padding, is in L2 at once, beside a
+// pair of numbers for a norm.
+func (l *limits) rows(t ir.Type, axes []int) error {
+	w, n := t.Shape[t.Rank()-1], int64(1)
+	for _, a := range axes {
+		n *= t.Shape[a]
+	}
+	if !slices.Contains(axes, t.Rank()-1) {
+		w = t.Shape[slices.Max(axes)]
+	}
+	row := align(w*elemBytes, granule) + maxRowPad
+	if rows, most := n/w, l.t.L2Bytes-8192-128; rows*row > most {
+		return refuse(fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w, rows*row, most))
+	}
+	return nil
+}
+
 // channels holds the limit of a reduction over an axis other than the last:
 // all of it is in L2 at once, of as few columns as a task can begin with.
 func (l *limits) channels(t ir.Type, axis int) error {
-	w := t.Shape[t.Rank()-1]
 	if axis == t.Rank()-1 {
 		return nil
 	}
-	if n := t.Shape[axis] * align(min(w*elemBytes, 64), 16); n > l.t.L2Bytes-4096 {
-		return refuse(fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, l.t.L2Bytes-4096))
+	w := t.Shape[t.Rank()-1]
+	most := l.t.L2Bytes - 4096 - maxRowPad
+	if n := t.Shape[axis] * align(min(w*elemBytes, 64), granule); n > most {
+		return refuse(fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, most))
 	}
 	return nil
 }
@@ -124,9 +143,27 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 		out = b.temp(kept)
 		defer func() { b.moveTo(out, dst) }()
 	}
+	if !x.isCanonical() && separate(over) {
+		// Axes that do not follow each other in memory are loops of their own,
+		// of which a task has few.
+		c := b.temp(x.dims)
+		b.copyTo(x, c)
+		x = c
+	}
 	return b.planarReduce(x, out, over, func() *td.Task {
 		return planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
 	}, r.pool == poolMax)
+}
+
+// separate reports whether more than two axes beside the row are reduced.
+func separate(over []bool) bool {
+	n := 0
+	for _, o := range over[:len(over)-1] {
+		if o {
+			n++
+		}
+	}
+	return n > 2
 }
 
 // planarReduce emits reduction tasks: kept axes become groups and channels,
@@ -274,7 +311,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 // channelPieces walks a nest in pieces of at most three loops whose rows of
 // all but the last loop fit the budget.
 func (n *nest) channelPieces(b *builder, free int64, emit func(p *nest)) {
-	if len(n.dims) <= 3 && n.rowBytes(1) <= free && (len(n.dims) == 0 || n.rows() <= int64(b.t.MaxHeight)) {
+	if len(n.dims) <= 3 && n.rowBytes(1)-maxRowPad <= free && (len(n.dims) == 0 || n.rows() <= int64(b.t.MaxHeight)) {
 		emit(n)
 		return
 	}
@@ -293,7 +330,7 @@ func (n *nest) channelPieces(b *builder, free int64, emit func(p *nest)) {
 			return
 		}
 	}
-	if half := align(n.w/2, 64/elemBytes); half < n.w {
+	if half := align(n.w/2, 64/elemBytes); 0 < half && half < n.w {
 		n.columns(0, half).channelPieces(b, free, emit)
 		n.columns(half, n.w-half).channelPieces(b, free, emit)
 		return

@@ -135,6 +135,7 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 		tile = max(dst.ext[axH], 1)
 	}
 	t.Set(td.TileHeight, int(tile))
+	b.staged = append(b.staged, [2]int64{})
 	b.source1(t, src1, idx)
 	if src2 != nil {
 		t.SetBool(td.PETwo, true).Set(td.In2Fmt, 2)
@@ -162,7 +163,7 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 func (b *builder) source1(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
-		l2 = b.stage(t, o)
+		l2 = b.stage(t, o, 0)
 		t.SetBool(td.SrcEn, true).SetBool(td.SrcLoc, true).Set(td.SrcNoReuse, 3).Set(td.SrcDependency, 3)
 		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
 		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
@@ -179,7 +180,7 @@ func (b *builder) source1(t *td.Task, o *operand, idx int) {
 func (b *builder) source2(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
-		l2 = b.stage(t, o)
+		l2 = b.stage(t, o, 1)
 		t.SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
 		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
 		t.Set(td.Src2Truncate, 3).Set(td.Src2MemFmt, 2).Set(td.PixelOffset.At(1), int(o.pix))
@@ -202,8 +203,6 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).Set(td.DstZeroLast, 1)
 		t.Set(td.DstInterleave, int(max(o.inter, 1)))
 		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50017)
-		// The result passes through L2 behind what the sources take there.
-		t.Set(td.L2Res, int(min(b.l2top, b.t.L2Bytes-16)))
 		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
 	}
 	if o.swap {
@@ -232,7 +231,7 @@ func (b *builder) touch(f fixup) {
 
 // stage gives a source that comes by DMA its place in L2, behind what the task
 // keeps there already.
-func (b *builder) stage(t *td.Task, o *operand) l2Place {
+func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	rows := o.rows
 	if rows == 0 {
 		rows = int64(t.Int(td.TileHeight))
@@ -246,6 +245,7 @@ func (b *builder) stage(t *td.Task, o *operand) l2Place {
 	rows = min(rows, ext[axH])
 	p, n := l2Layout(t, bankApart(b.l2top), ext, rows, o.swap)
 	b.l2top = p.base + n
+	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.
 	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) + p.stride[axH]*(rows-1) + ext[axW]*elemBytes
 	if o.swap {

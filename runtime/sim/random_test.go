@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // choices is a source of decisions: bytes, then zeros.
@@ -456,9 +457,9 @@ func makeProgram(b []byte) (p *ir.Program, steps string) {
 }
 
 // tryProgram compiles and compares a made program. Any error is a find.
-func tryProgram(b []byte) (engine bool, err error) {
+func tryProgram(b []byte, on *target.Table) (engine bool, err error) {
 	p, steps := makeProgram(b)
-	c, err := compilePair(p, compile.Options{SplitKernel: len(b)%2 == 0, Workers: 1})
+	c, err := compilePair(p, compile.Options{Target: on, SplitKernel: len(b)%2 == 0, Workers: 1})
 	if err == nil {
 		in := c.inputs(uint64(len(b)), nil)
 		for _, mode := range []numerics.Mode{numerics.ANE, numerics.IEEE} {
@@ -473,24 +474,23 @@ func tryProgram(b []byte) (engine bool, err error) {
 	return c.res.Report.EngineOps > 0, nil
 }
 
-// TestRandomGraphs compiles seeded random programs and compares the pair with
-// the interpreter. ZINC_RANDOM_GRAPHS sets another number of programs.
-func TestRandomGraphs(t *testing.T) {
-	n := 300
+// randomGraphs compiles seeded random programs for a target and compares the
+// pair with the interpreter. ZINC_RANDOM_GRAPHS sets another number of programs.
+func randomGraphs(t *testing.T, n int, stream uint64, on *target.Table) {
 	if testing.Short() {
-		n = 60
+		n /= 5
 	}
 	if v, err := strconv.Atoi(os.Getenv("ZINC_RANDOM_GRAPHS")); err == nil {
 		n = v
 	}
 	engine := 0
 	for seed := range n {
-		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		r := rand.New(rand.NewPCG(uint64(seed), stream))
 		b := make([]byte, 20+r.IntN(160))
 		for i := range b {
 			b[i] = byte(r.IntN(256))
 		}
-		used, err := tryProgram(b)
+		used, err := tryProgram(b, on)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
@@ -501,6 +501,16 @@ func TestRandomGraphs(t *testing.T) {
 	if engine < n/2 {
 		t.Errorf("only %d of %d programs use the engine", engine, n)
 	}
+}
+
+func TestRandomGraphs(t *testing.T) { randomGraphs(t, 300, 1, target.H13) }
+
+// TestRandomCuts: on a target with little L2 and low limits small tensors are
+// cut as large ones are. The engine, which has more, runs the result.
+func TestRandomCuts(t *testing.T) {
+	small := *target.H13
+	small.L2Bytes, small.MaxHeight, small.MaxGroups, small.StreamPixels = 48<<10, 20, 5, 16
+	randomGraphs(t, 300, 3, &small)
 }
 
 // FuzzGraph makes programs of bytes.
@@ -517,7 +527,7 @@ func FuzzGraph(f *testing.F) {
 		if len(b) > 400 {
 			return
 		}
-		if _, err := tryProgram(b); err != nil {
+		if _, err := tryProgram(b, target.H13); err != nil {
 			t.Fatal(err)
 		}
 	})

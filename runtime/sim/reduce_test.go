@@ -49,6 +49,7 @@ func TestReduce(t *testing.T) {
 			{[]int64{1, 512, 40, 40}, []int{2}},
 			{[]int64{2, 20, 30, 10, 12}, []int{1, 3}},
 			{[]int64{2, 20, 30, 10, 12}, []int{0, 2, 4}},
+			{[]int64{20000, 30}, []int{0}},
 		} {
 			samples = append(samples, sample{name: fmt.Sprint("large ", op, c.shape, c.axes), fill: func(r *rand.Rand) float64 { return r.NormFloat64() / 8 }, build: func(g *irbuild.Graph) {
 				g.Output(g.Op(op, "x", g.Input(c.shape...), "axes", c.axes, "keep_dims", true))
@@ -56,6 +57,11 @@ func TestReduce(t *testing.T) {
 		}
 		samples = append(samples, sample{name: op + " of a negative axis", build: func(g *irbuild.Graph) {
 			g.Output(g.Op(op, "x", g.Input(2, 3, 4), "axes", []int{-1, 0}))
+		}}, sample{name: op + " of more than L2 holds", cpu: true, build: func(g *irbuild.Graph) {
+			g.Output(g.Op(op, "x", g.Op("relu", "x", g.Input(1, 512, 40, 40)), "axes", []int{1, 2, 3}))
+		}, fill: func(r *rand.Rand) float64 { return r.NormFloat64() / 64 }}, sample{name: op + " of a slice along four axes", build: func(g *irbuild.Graph) {
+			x := rangeOf([]int{0, 1, 1, 1, 1}, []int{2, 3, 3, 5, 6}, nil)(g, g.Input(2, 4, 4, 6, 7))[0]
+			g.Output(g.Op(op, "x", x, "axes", []int{0, 1, 2, 4}))
 		}}, sample{name: op + " over everything", build: func(g *irbuild.Graph) {
 			g.Output(g.Op(op, "x", g.Input(2, 3, 4)))
 		}}, sample{name: op + " inside", build: func(g *irbuild.Graph) {
@@ -116,7 +122,9 @@ func TestLayerNorm(t *testing.T) {
 			g.Output(g.Op("layer_norm", "x", g.Input(shape...), "axes", []int{-1}, "gamma", g.Weights(n), "beta", g.Weights(n), "epsilon", 1e-5))
 		}})
 	}
-	samples = append(samples, sample{name: "within a block", build: func(g *irbuild.Graph) {
+	samples = append(samples, sample{name: "of more than L2 holds", cpu: true, build: func(g *irbuild.Graph) {
+		g.Output(g.Op("layer_norm", "x", g.Op("relu", "x", g.Input(2, 300, 4000)), "axes", []int{1, 2}, "epsilon", 1e-3))
+	}}, sample{name: "within a block", build: func(g *irbuild.Graph) {
 		x := g.Input(1, 9, 48)
 		n := g.Op("layer_norm", "x", x, "axes", []int{-1}, "gamma", g.Weights(48), "beta", g.Weights(48), "epsilon", 1e-5)
 		y := g.Op("linear", "x", n, "weight", scaled(g, 48, 48, 48), "bias", g.Weights(48))

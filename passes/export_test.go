@@ -1,0 +1,27 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// RunSome applies the named passes in the order given, for tests of one pass.
+func RunSome(p *ir.Program, o Options, names ...string) (*State, error) {
+	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}
+	for _, n := range names {
+		found := false
+		for i := range List {
+			if List[i].Name == n {
+				found = true
+				if err := s.runOne(&List[i]); err != nil {
+					return s, err
+				}
+			}
+		}
+		if !found {
+			return s, fmt.Errorf("no pass %q", n)
+		}
+	}
+	return s, nil
+}
