@@ -61,8 +61,8 @@ func sharing(t *testing.T, names ...string) string {
 	return dir
 }
 
-// pair compiles the model of a folder and returns the bytes of the pair.
-func pair(t *testing.T, dir string, o compile.Options) (r *compile.Result, container, descriptor []byte) {
+// bytesOf compiles the model of a folder and returns the bytes of the pair.
+func bytesOf(t *testing.T, dir string, o compile.Options) (r *compile.Result, container, descriptor []byte) {
 	t.Helper()
 	m, err := frontend.Open(filepath.Join(dir, "model.mil"), frontend.Options{})
 	if err != nil {
@@ -85,8 +85,8 @@ func pair(t *testing.T, dir string, o compile.Options) (r *compile.Result, conta
 func TestFunctionsShareWeights(t *testing.T) {
 	const weights = 2 * 2048 * 2560
 	dir := sharing(t, "first", "second")
-	_, one, oneE5 := pair(t, dir, compile.Options{Func: "second"})
-	r, both, bothE5 := pair(t, dir, compile.Options{})
+	_, one, oneE5 := bytesOf(t, dir, compile.Options{Func: "second"})
+	r, both, bothE5 := bytesOf(t, dir, compile.Options{})
 	if len(one) < weights {
 		t.Fatalf("one function makes a container of %d bytes, its weights alone are %d", len(one), weights)
 	}
@@ -113,7 +113,7 @@ func TestFunctionsShareWeights(t *testing.T) {
 		if err := m.Select(n); err != nil {
 			t.Fatal(err)
 		}
-		y[n] = run(t, m, in)["y"].Floats32()
+		y[n] = step(t, m, in)["y"].Floats32()
 	}
 	negative := 0
 	for i, v := range y["first"] {
@@ -131,7 +131,7 @@ func TestFunctionsShareWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, alone, in)["y"].Floats32(); !slices.Equal(got, y["second"]) {
+	if got := step(t, alone, in)["y"].Floats32(); !slices.Equal(got, y["second"]) {
 		t.Error("second alone computes something else than in the pair of both")
 	}
 	if err := m.Select("third"); err == nil || !strings.Contains(err.Error(), `no function "third"; it has first, second`) {
@@ -143,7 +143,7 @@ func TestFunctionsShareWeights(t *testing.T) {
 func TestMainIsTheDefault(t *testing.T) {
 	_, m := compiled(t, `func zero<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(0)); } -> (y);
 	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`, compile.Options{})
-	if got := run(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(got, []float32{3, 6, 9, 12}) {
+	if got := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(got, []float32{3, 6, 9, 12}) {
 		t.Errorf("y is %v", got)
 	}
 }
@@ -193,7 +193,7 @@ func TestEnumeratedShapes(t *testing.T) {
 	}
 	for _, n := range []int64{2, 6, 4, 2} {
 		x := []float32{1, 2, 3, 4, 5, 6}[:n]
-		y := run(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, n}, x...)})["y"]
+		y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, n}, x...)})["y"]
 		if y.Type.Shape[1] != n || y.Floats32()[n-1] != 3*x[n-1] {
 			t.Errorf("%d elements give %s %v", n, y.Type, y.Floats32())
 		}

@@ -64,7 +64,7 @@ func fp16s(t testing.TB, shape []int64, vs ...float32) interp.Tensor {
 	return x
 }
 
-func run(t testing.TB, m *sim.Machine, in map[string]interp.Tensor) map[string]interp.Tensor {
+func step(t testing.TB, m *sim.Machine, in map[string]interp.Tensor) map[string]interp.Tensor {
 	t.Helper()
 	out, err := m.Run(context.Background(), in, sim.Options{Numerics: numerics.ANE})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestAccumulatorCountsWithNothingSent(t *testing.T) {
 	}
 	for round := range 2 {
 		for want := float32(1); want <= 4; want++ {
-			y := run(t, m, nil)["y"].Floats32()
+			y := step(t, m, nil)["y"].Floats32()
 			for _, v := range y {
 				if v != want {
 					t.Fatalf("round %d: call %g gives %v", round, want, y)
@@ -117,7 +117,7 @@ func TestAccumulatorCountsWithNothingSent(t *testing.T) {
 	if err := m.SetState("total", fp16s(t, []int64{1, 4}, 10, 20, 30, 40)); err != nil {
 		t.Fatal(err)
 	}
-	if y := run(t, m, nil)["y"].Floats32(); !slices.Equal(y, []float32{11, 21, 31, 41}) {
+	if y := step(t, m, nil)["y"].Floats32(); !slices.Equal(y, []float32{11, 21, 31, 41}) {
 		t.Errorf("after setting the state: %v", y)
 	}
 	s, err := m.State("total")
@@ -134,7 +134,7 @@ func TestStateValueIsResult(t *testing.T) {
 	tensor<fp16, [1, 4]> after = coreml_update_state(state = s, value = sum);
 	} -> (before, after);`, compile.Options{})
 	for i := range 3 {
-		out := run(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, 1, 2, 3, 4)})
+		out := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, 1, 2, 3, 4)})
 		f := float32(i)
 		got := append(out["before"].Floats32(), out["after"].Floats32()...)
 		if want := []float32{f, 2 * f, 3 * f, 4 * f, f + 1, 2*f + 2, 3*f + 3, 4*f + 4}; !slices.Equal(got, want) {
@@ -162,7 +162,7 @@ func TestStatesChangePlaces(t *testing.T) {
 		}
 	}
 	x := fp16s(t, []int64{2}, 5, 6)
-	y := run(t, m, map[string]interp.Tensor{"x": x})["y"].Floats32()
+	y := step(t, m, map[string]interp.Tensor{"x": x})["y"].Floats32()
 	if !slices.Equal(y, []float32{-4, -5}) {
 		t.Errorf("y is %v", y)
 	}
@@ -196,7 +196,7 @@ func TestCacheFillsSlotBySlot(t *testing.T) {
 		}
 		mask := make([]float32, slots)
 		mask[i] = 1
-		y := run(t, m, map[string]interp.Tensor{"value": fp16s(t, []int64{1, 1, 1, 8}, v...), "mask": fp16s(t, []int64{1, 1, slots, 1}, mask...)})["y"].Floats32()
+		y := step(t, m, map[string]interp.Tensor{"value": fp16s(t, []int64{1, 1, 1, 8}, v...), "mask": fp16s(t, []int64{1, 1, slots, 1}, mask...)})["y"].Floats32()
 		if sum += v[0]; y[0] != sum {
 			t.Errorf("step %d: the first column sums to %g, want %g", i, y[0], sum)
 		}
@@ -270,7 +270,7 @@ func TestStateReadAfterWriteOnTheOtherUnit(t *testing.T) {
 		for k := range held {
 			held[k] += x[k]
 		}
-		if y := run(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, x...)})["y"].Floats32(); !slices.Equal(y, want) {
+		if y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, x...)})["y"].Floats32(); !slices.Equal(y, want) {
 			t.Fatalf("call %d gives %v, want %v", i, y, want)
 		}
 	}
@@ -306,7 +306,7 @@ func TestStatesInNestedBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := run(t, m, map[string]interp.Tensor{"n": n, "up": bit(c.up)})
+		out := step(t, m, map[string]interp.Tensor{"n": n, "up": bit(c.up)})
 		if y := out["y"].Floats32()[0]; y != float32(c.c) {
 			t.Errorf("call %d gives %g, want %d", i, y, c.c)
 		}

@@ -26,7 +26,7 @@ func TestUnknownShapes(t *testing.T) {
 	}
 	for _, x := range [][]float32{{0, 1, 0, 2, 0, 3}, {1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}} {
 		free := x[:len(x)/2]
-		out := run(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{6}, x...), "free": fp16s(t, []int64{3}, free...)})
+		out := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{6}, x...), "free": fp16s(t, []int64{3}, free...)})
 		var y, z, w []float32
 		sum := float32(0)
 		for _, v := range x {
@@ -64,7 +64,7 @@ func TestListPassesBetweenCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := run(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4), "i": one})["y"]
+	y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4), "i": one})["y"]
 	if got := y.Floats32(); !slices.Equal(got, []float32{1, 3, 6, 10}) {
 		t.Errorf("y is %v", got)
 	}

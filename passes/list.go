@@ -26,7 +26,8 @@ var List = []Pass{
 	{"convert-precision", "with fp16 precision, compute in fp16 what the engine takes", "before folding, so that converted constants fold", convertPrecision},
 	{"keep-reference", "set a placed copy aside, for the interpreter to run", "after what the user asked for, before anything that must not change the results", keepReference},
 	{"lower-states", "make states parameters and results of the function", "after keep-reference, which keeps them as the source has them; later passes know tensors only", lowerStates},
-	{"fold-constants", "compute what depends on constants alone, compressed weights included", "patterns below look for constants", foldConstants},
+	{"fold-constants", "compute what depends on constants alone, compressed weights included; take the branch and unroll the loop that constants decide", "patterns below look for constants", foldConstants},
+	{"flatten-branches", "compute both branches of a condition on data and select, where they are pure and cheap", "on what folding could not decide; before the patterns, which look at the function's own operations", flattenBranches},
 	{"normalise", "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that change nothing", "needs folded constants; fewer forms for the passes below", normalise},
 	{"fold-scale-bias", "fold constant factors and addends into the weights and bias of the product before them", "after normalise has turned batch norms into factors and addends", foldScaleBias},
 	{"legalise", "rewrite what a limit of the target forbids and a rearrangement allows", "on final weights, before placement asks for the limits", legalise},
@@ -71,6 +72,8 @@ type State struct {
 	Reference *ir.Func
 
 	fresh int // values named by passes
+	// stays says why a loop or condition was neither unrolled nor flattened.
+	stays map[*ir.Op]string
 }
 
 // Timing is what one pass took.

@@ -31,6 +31,9 @@ func place(s *State) error {
 			op.Place = ir.Place{Unit: ir.Unplaced}
 		case err != nil:
 			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+			if why := s.stays[op]; why != "" {
+				op.Place.Rule, op.Place.Reason = "control-flow", why
+			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
 			moves[op] = mv

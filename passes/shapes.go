@@ -16,32 +16,59 @@ func resolveShapes(s *State) error {
 	if err := checkShapes(s.Func, s.Shapes); err != nil {
 		return err
 	}
-	changed := false
+	was := map[*ir.Value]ir.Type{} // to go back to
+	set := func(v *ir.Value, t ir.Type) {
+		if _, ok := was[v]; !ok {
+			was[v] = v.Type
+		}
+		v.Type = t
+	}
 	for _, p := range s.Func.Body.Params {
 		d, ok := s.Shapes[p.Name]
 		if !ok {
 			d, ok = s.Func.Flex.Default[p.Name]
 		}
 		if ok && len(d) == p.Type.Rank() && !slices.Equal(d, p.Type.Shape) {
-			p.Type = p.Type.WithShape(d...)
-			changed = true
+			set(p, p.Type.WithShape(d...))
 		}
 	}
-	if !changed {
+	if len(was) == 0 {
 		return nil
 	}
-	what := "default"
-	if len(s.Shapes) > 0 {
-		what = "given"
+	err := s.inferBlock(s.Func.Body, set)
+	if err == nil {
+		return nil
 	}
-	for _, op := range s.Func.Body.Ops {
+	if len(s.Shapes) > 0 {
+		return fmt.Errorf("under the given shapes: %w", err)
+	}
+	// Models exist whose default shapes they cannot run with. Their shapes stay
+	// as declared, unknown where they are.
+	for v, t := range was {
+		v.Type = t
+	}
+	return nil
+}
+
+// inferBlock infers the results of a block's operations, and of the branches of
+// conditions in it, from the operands' types as they are now.
+func (s *State) inferBlock(b *ir.Block, set func(v *ir.Value, t ir.Type)) error {
+	for _, op := range b.Ops {
+		if op.Def.Name == "cond" {
+			for _, inner := range op.Blocks {
+				if err := s.inferBlock(inner, set); err != nil {
+					return err
+				}
+			}
+		}
 		ts, err := ir.InferOp(op)
 		if err != nil {
-			return fmt.Errorf("%s %q under the %s shapes: %w", op.Def.Name, op.Name, what, err)
+			return fmt.Errorf("%s: %w", s.label(op), err)
 		}
 		for i, t := range ts {
-			if t.Fits(op.Results[i].Type) {
-				op.Results[i].Type = t
+			// The text may know a dimension that the operands do not tell.
+			if v := op.Results[i]; v.Type.Kind == ir.Tensor && t.Fits(v.Type) {
+				set(v, meet(t, v.Type))
 			}
 		}
 	}

@@ -15,6 +15,7 @@ func selectFunction(s *State) error {
 	}
 	s.Func = f
 	s.Program.Funcs = []*ir.Func{f}
+	s.VisibleOutputs = len(f.Body.Outputs)
 	return nil
 }
 
@@ -50,30 +51,35 @@ func Select(p *ir.Program, name string) (*ir.Func, error) {
 const foldLimit = 16 << 20
 
 func foldConstants(s *State) error {
-	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		known := op.Def.Fold != nil && op.Def.Effect == ir.Pure && len(op.Blocks) == 0
-		op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
-		constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
-		for _, v := range op.Results {
-			known = known && (constexpr || v.Type.Bytes() <= foldLimit)
-		}
-		if !known {
-			r.keep(op)
-			return nil
-		}
-		cs, err := op.Def.Fold(op)
-		if err != nil {
-			return fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
-		}
-		if cs == nil {
-			r.keep(op)
-			return nil
-		}
-		for i, v := range op.Results {
-			v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
-		}
-		return nil
-	})
+	before := append([]*ir.Value(nil), s.Func.Body.Outputs...)
+	if err := s.rewrite(s.fold); err != nil {
+		return err
+	}
+	return s.keepNames(before)
+}
+
+// foldOp makes an operation's results constants where its operands are.
+func (s *State) foldOp(op *ir.Op) (bool, error) {
+	known := op.Def.Fold != nil && op.Def.Effect == ir.Pure && len(op.Blocks) == 0
+	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+	constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
+	for _, v := range op.Results {
+		known = known && (constexpr || v.Type.Bytes() <= foldLimit)
+	}
+	if !known {
+		return false, nil
+	}
+	cs, err := op.Def.Fold(op)
+	if err != nil {
+		return false, fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
+	}
+	if cs == nil {
+		return false, nil
+	}
+	for i, v := range op.Results {
+		v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
+	}
+	return true, nil
 }
 
 // dropDeadCode removes pure operations whose results nothing uses.

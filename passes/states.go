@@ -20,7 +20,6 @@ type StateBuffer struct {
 // their operands, and the engine sees no state.
 func lowerStates(s *State) error {
 	f := s.Func
-	s.VisibleOutputs = len(f.Body.Outputs)
 	l := &stateLowering{s: s, subst: map[*ir.Value]*ir.Value{}}
 	now := map[*ir.Value]*ir.Value{}
 	for i, p := range f.Body.Params {
@@ -44,7 +43,7 @@ func lowerStates(s *State) error {
 	if err := l.block(f.Body, now); err != nil {
 		return err
 	}
-	if err := l.nameResults(outs); err != nil {
+	if err := s.keepNames(outs); err != nil {
 		return err
 	}
 	for i, p := range l.order {
@@ -52,39 +51,6 @@ func lowerStates(s *State) error {
 			s.States[i].Result = len(f.Body.Outputs)
 			f.Body.Outputs = append(f.Body.Outputs, v)
 		}
-	}
-	return nil
-}
-
-// nameResults gives results that were reads or updates of a state the names the
-// source has for them: the value behind takes the name, or is copied where it has
-// one that must stay.
-func (l *stateLowering) nameResults(before []*ir.Value) error {
-	b := l.s.Func.Body
-	taken := map[*ir.Value]bool{} // named as a result already
-	for i, v := range b.Outputs {
-		if v == before[i] {
-			taken[v] = true
-		}
-	}
-	for i, old := range before {
-		v := b.Outputs[i]
-		if v == old {
-			continue
-		}
-		if v.Def != nil && !taken[v] {
-			v.Name = old.Name
-			taken[v] = true
-			continue
-		}
-		like := old.Def
-		op, err := l.s.makeOp(like, "identity", arg{"x", v})
-		if err != nil {
-			return err
-		}
-		op.Results[0].Name = old.Name
-		b.Ops = append(b.Ops, op)
-		b.Outputs[i] = op.Results[0]
 	}
 	return nil
 }
@@ -124,7 +90,7 @@ func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
 		if acc, ok := stateAccess[op.Def.Name]; ok {
 			st := op.Arg(acc.state)
 			if now[st] == nil {
-				return fmt.Errorf("%s %q: the state must be a parameter of the function", op.Def.Name, op.Name)
+				return fmt.Errorf("%s: the state must be a parameter of the function", l.s.label(op))
 			}
 			if acc.value != "" {
 				now[st] = op.Arg(acc.value)
@@ -223,11 +189,11 @@ func (l *stateLowering) branches(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 // loop gives a while_loop one variable more for each state that its body writes.
 func (l *stateLowering) loop(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 	if len(op.Blocks) != 2 {
-		return fmt.Errorf("while_loop %q has %d blocks, want 2", op.Name, len(op.Blocks))
+		return fmt.Errorf("%s has %d blocks, want 2", l.s.label(op), len(op.Blocks))
 	}
 	test, body := op.Blocks[0], op.Blocks[1]
 	if len(l.written(test)) > 0 {
-		return fmt.Errorf("while_loop %q writes a state in its condition; write it in the body", op.Name)
+		return fmt.Errorf("%s writes a state in its condition; write it in the body", l.s.label(op))
 	}
 	w := l.written(body)
 	inTest, inBody := map[*ir.Value]*ir.Value{}, map[*ir.Value]*ir.Value{}
