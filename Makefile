@@ -1,6 +1,7 @@
 # zinc: the commands a developer needs. `make help` lists them.
 # build, test and demo need Go and nothing else; help, bench and fuzz-smoke also
-# use awk, and lint fetches staticcheck when it first runs.
+# use awk, conformance uses python3, and lint fetches staticcheck when it first
+# runs.
 
 GO        ?= go
 OUT       ?= dist
@@ -8,13 +9,17 @@ FUZZTIME  ?= 20s
 BENCH     ?= .
 BENCHARGS ?=
 TESTARGS  ?=
+# More arguments for score.py, such as --with-assumed or --op conv.
+CONFARGS  ?=
+# The folder of shared test material, which is not part of the repository.
+SHARED    ?= $(or $(ZINC_SHARED),../shared)
 # Test images that `make demo` shows.
 DIGITS    ?= 2 5 8
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build test bench demo lint gofmt vet staticcheck fuzz-smoke ci clean
+.PHONY: help build test conformance bench demo lint gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +29,19 @@ build: ## build bin/zinc
 
 test: ## run every test
 	$(GO) test $(TESTARGS) ./...
+
+conformance: build ## run the cases of ../shared/conformance on the interpreter, each a run of bin/zinc
+	@if [ ! -d "$(SHARED)/conformance/cases" ]; then \
+		echo "conformance: skipped, $(SHARED)/conformance is absent (ZINC_SHARED names another folder)"; \
+	elif ! command -v python3 >/dev/null 2>&1; then \
+		echo "conformance: no python3, so the cases run in one process"; \
+		ZINC_SHARED="$(abspath $(SHARED))" $(GO) test -count=1 -v -run '^TestConformance$$' ./runtime/sim/interp; \
+	else \
+		mkdir -p $(OUT) && python3 "$(SHARED)/conformance/_tools/score.py" \
+			'$(CURDIR)/bin/zinc run {dir}/model.mil --engine interp --numerics ieee {inputs} {outputs}' \
+			--list --json $(OUT)/conformance.json $(CONFARGS) && \
+		python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["percent"] < 98 and "conformance: under 98 %")' $(OUT)/conformance.json; \
+	fi
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
 	@mkdir -p $(OUT)

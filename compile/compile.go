@@ -114,6 +114,9 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := u.compilable(); err != nil {
+			return nil, err
+		}
 		d.units = append(d.units, u)
 	}
 	d.o.progress("passes", len(jobs), len(jobs))
@@ -178,18 +181,23 @@ func (d *driver) passes(j *job) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := map[*ir.Value]bool{}
-	for _, v := range s.Func.Body.Outputs[:s.VisibleOutputs] {
-		if seen[v] {
-			return nil, fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", s.Func.Name, v.Name)
-		}
-		seen[v] = true
-	}
 	u := &unit{name: j.name, state: s, rep: &Report{Target: t.Name, Precision: d.o.precision()}}
 	for _, tm := range s.Timings {
 		u.rep.Timings = append(u.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
 	}
 	return u, nil
+}
+
+// compilable refuses a function that no pair can hold.
+func (u *unit) compilable() error {
+	seen := map[*ir.Value]bool{}
+	for _, v := range u.state.Func.Body.Outputs[:u.state.VisibleOutputs] {
+		if seen[v] {
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", u.name, v.Name)
+		}
+		seen[v] = true
+	}
+	return nil
 }
 
 // unique returns name, or name with a number where it is taken.

@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,25 +15,30 @@ import (
 // Report says where everything went. Its JSON form is stable: fields may be
 // added, none change meaning.
 type Report struct {
-	Target     string      `json:"target"`
-	Precision  string      `json:"precision"`
-	Function   string      `json:"function"`
-	EngineOps  int         `json:"engine_ops"`
-	CPUOps     int         `json:"cpu_ops"`
-	Transfers  int         `json:"transfer_ops"` // conversions on the way to or from the engine
-	EngineMACs int64       `json:"engine_macs"`
-	CPUMACs    int64       `json:"cpu_macs"`
-	Dispatches int         `json:"dispatches"`
-	CPUCalls   int         `json:"cpu_calls"`
-	Tasks      int         `json:"tasks"`
-	Weights    int64       `json:"weight_bytes"` // constant section
-	Scratch    int64       `json:"scratch_bytes"`
-	Ops        []OpReport  `json:"ops"`
-	Tables     []TableInfo `json:"tables,omitempty"`
-	Timings    []Timing    `json:"timings_seconds,omitempty"`
-	Casts      int         `json:"casts"` // layout conversions of one call
-	States     []string    `json:"states,omitempty"`
-	Functions  []*Report   `json:"functions,omitempty"` // of a pair with several
+	Target     string     `json:"target"`
+	Precision  string     `json:"precision"`
+	Function   string     `json:"function"`
+	EngineOps  int        `json:"engine_ops"`
+	CPUOps     int        `json:"cpu_ops"`
+	Transfers  int        `json:"transfer_ops"` // conversions on the way to or from the engine
+	EngineMACs int64      `json:"engine_macs"`
+	CPUMACs    int64      `json:"cpu_macs"`
+	Dispatches int        `json:"dispatches"`
+	CPUCalls   int        `json:"cpu_calls"`
+	Tasks      int        `json:"tasks"`
+	Weights    int64      `json:"weight_bytes"` // constant section
+	Scratch    int64      `json:"scratch_bytes"`
+	Ops        []OpReport `json:"ops"`
+	// DispatchList has one element a dispatch, in order.
+	DispatchList []Dispatch       `json:"dispatch_list,omitempty"`
+	Compressed   []CompressedInfo `json:"compressed,omitempty"`
+	Tables       []TableInfo      `json:"tables,omitempty"`
+	Timings      []Timing         `json:"timings_seconds,omitempty"`
+	Casts        int              `json:"casts"` // layout conversions of one call
+	States       []string         `json:"states,omitempty"`
+	// Functions are the reports of a pair with several; the report itself then
+	// sums them up, their operations and steps one function behind the other.
+	Functions []*Report `json:"functions,omitempty"`
 }
 
 // OpReport is one operation's place.
@@ -40,12 +46,24 @@ type OpReport struct {
 	Op     string `json:"op"`
 	Name   string `json:"name"` // of its first result
 	Line   int32  `json:"line,omitempty"`
+	Col    int32  `json:"column,omitempty"`
 	Unit   string `json:"unit"`
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it rides on
 	MACs   int64  `json:"macs,omitempty"`
 	Step   int    `json:"step"`
+	// Refusal holds the facts behind Reason, nil on the engine.
+	Refusal *RefusalInfo `json:"refusal,omitempty"`
+}
+
+// RefusalInfo is why an operation is on the CPU, as facts.
+type RefusalInfo struct {
+	Rule    string `json:"rule"` // ID of a row of target.Rules
+	What    string `json:"what"`
+	Value   string `json:"value"`
+	Limit   string `json:"limit"`
+	Rewrite string `json:"rewrite,omitempty"`
 }
 
 // TableInfo is a lookup table in use and its largest errors.
@@ -66,14 +84,17 @@ func (r *Report) time(stage string, start time.Time) {
 	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
 }
 
-// account counts what the steps hold.
+// account counts what the steps hold, and the casts of the chain f, nil where
+// there is none.
 func (d *driver) account(u *unit, f *e5.Function) {
 	r := u.rep
 	r.Function = u.name
-	for _, b := range f.Blocks {
-		for i := range b.Operations {
-			if b.Operations[i].Type == e5.Cast {
-				r.Casts++
+	if f != nil {
+		for _, b := range f.Blocks {
+			for i := range b.Operations {
+				if b.Operations[i].Type == e5.Cast {
+					r.Casts++
+				}
 			}
 		}
 	}
@@ -86,6 +107,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			into[e] = lead
 		}
 	}
+	index := map[*ir.Op]int{}
 	for i, st := range u.state.Steps {
 		switch st.Unit {
 		case ir.Engine:
@@ -94,7 +116,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			r.CPUCalls++
 		}
 		for _, op := range st.Ops {
-			o := OpReport{Op: op.Def.Name, Unit: op.Place.Unit.String(), Rule: op.Place.Rule, Reason: op.Place.Reason, Line: op.Pos.Line, Step: i, MACs: MACs(op)}
+			o := OpReport{Op: op.Def.Name, Unit: op.Place.Unit.String(), Rule: op.Place.Rule, Reason: op.Place.Reason, Line: op.Pos.Line, Col: op.Pos.Col, Step: i, MACs: MACs(op)}
 			if len(op.Results) > 0 {
 				o.Name = op.Results[0].Name
 			}
@@ -111,9 +133,15 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			case ir.Transfer:
 				r.Transfers++
 			}
+			if no := u.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
+				o.Refusal = &RefusalInfo{Rule: no.Rule, What: no.What, Value: no.Have, Limit: no.Limit, Rewrite: no.Hint()}
+			}
+			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)
 		}
 	}
+	u.dispatches(index)
+	u.compressed()
 	for _, p := range u.procs {
 		r.Tasks += len(p.Tasks)
 		r.Scratch = max(r.Scratch, p.Scratch)
@@ -131,8 +159,30 @@ func sum(fs []*Function) *Report {
 	}
 	f := fs[0].Report
 	r := &Report{Target: f.Target, Precision: f.Precision, Weights: f.Weights}
-	for _, f := range fs {
+	step := 0
+	for i, f := range fs {
 		o := f.Report
+		if i > 0 {
+			r.Function += ", "
+		}
+		r.Function += o.Function
+		first, next := len(r.Ops), step
+		for _, x := range o.Ops {
+			next = max(next, step+x.Step+1)
+			x.Step += step
+			r.Ops = append(r.Ops, x)
+		}
+		for _, x := range o.DispatchList {
+			x.Step += step
+			x.CutBy = slices.Clone(x.CutBy)
+			for k := range x.CutBy {
+				x.CutBy[k] += first
+			}
+			r.DispatchList = append(r.DispatchList, x)
+		}
+		step = next
+		r.Compressed = append(r.Compressed, o.Compressed...)
+		r.Tables = append(r.Tables, o.Tables...)
 		r.Functions = append(r.Functions, o)
 		r.EngineOps += o.EngineOps
 		r.CPUOps += o.CPUOps
@@ -269,6 +319,9 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	for _, c := range r.Compressed {
+		fmt.Fprintf(w, "constant %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
 	}
 	for _, t := range r.Tables {
 		fmt.Fprintf(w, "table %s for %s: worst error %.3g absolute, %.3g relative\n", t.Op, t.Name, t.Abs, t.Rel)

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/metadata"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -28,8 +28,10 @@ type Options struct {
 // A Model is an open model.
 type Model struct {
 	Program *ir.Program
-	Path    string     // of the MIL text
-	Source  *diag.File // the text, for diagnostics of later phases
+	Path    string     // of the MIL text or the model specification
+	Source  *diag.File // the text, for diagnostics of later phases; of a specification, its program as text
+	// Metadata is what the model says of itself; nil when the form has none.
+	Metadata *Metadata
 	// Warnings holds what is odd about the text; no errors.
 	Warnings *diag.List
 
@@ -55,19 +57,20 @@ type FormError struct {
 // Error returns the path, the form and what to do.
 func (e *FormError) Error() string { return e.Path + ": " + e.Form + "; " + e.Hint }
 
-const compileHint = "compile it with `xcrun coremlcompiler compile MODEL FOLDER` (coremlc) and give the .mlmodelc folder"
+// Metadata is what a model says of itself.
+type Metadata = metadata.Model
 
-// refused are the forms of models that are not read, by the ending of the path
-// in lower case.
-var refused = map[string]string{
-	".mlpackage": "a model package (.mlpackage) is not read yet",
-	".mlmodel":   "a model specification (.mlmodel) is not read yet",
-}
-
-// Open reads the model at path. An error of the text, its types or its weights
-// has all the diagnostics behind it, which diag.AsList returns; other errors are
-// of the file system, or a *FormError.
+// Open reads the model at path: a MIL text, a folder with one (as a compiled
+// model is), a model package or a model specification. An error of the text, its
+// types or its weights has all the diagnostics behind it, which diag.AsList
+// returns; one of a specification is an *mlmodel.Error; other errors are of the
+// file system or the manifest, or a *FormError.
 func Open(path string, opts Options) (*Model, error) {
+	if isSpec, err := specification(path); err != nil {
+		return nil, err
+	} else if isSpec {
+		return openSpec(path, opts)
+	}
 	name, err := textPath(path)
 	if err != nil {
 		return nil, err
@@ -76,15 +79,30 @@ func Open(path string, opts Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, list := mil.Parse(name, src)
-	if len(tree.Funcs) == 0 && list.HasErrors() {
-		return nil, list.Err()
-	}
 	dir := opts.WeightsDir
 	if dir == "" {
 		dir = filepath.Dir(name)
 	}
-	blobs, err := blobfile.OpenSet(dir)
+	m, err := fromText(name, src, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	if err != nil {
+		return nil, err
+	}
+	m.Path = name
+	if m.Metadata, err = besideText(name); err != nil {
+		m.Close() // only read from
+		return nil, err
+	}
+	return m, nil
+}
+
+// fromText makes the program of a MIL text, with weight files from the Set that
+// open returns.
+func fromText(name string, src []byte, open func() (*blobfile.Set, error)) (*Model, error) {
+	tree, list := mil.Parse(name, src)
+	if len(tree.Funcs) == 0 && list.HasErrors() {
+		return nil, list.Err()
+	}
+	blobs, err := open()
 	if err != nil {
 		return nil, fmt.Errorf("folder of the weight files: %w", err)
 	}
@@ -96,7 +114,7 @@ func Open(path string, opts Options) (*Model, error) {
 		blobs.Close() // only read from
 		return nil, list.Err()
 	}
-	return &Model{Program: prog, Path: name, Source: tree.File, Warnings: list, blobs: blobs}, nil
+	return &Model{Program: prog, Source: tree.File, Warnings: list, blobs: blobs}, nil
 }
 
 // textPath returns the path of the MIL text of the model at path.
@@ -104,9 +122,6 @@ func textPath(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
-	}
-	if form := refused[strings.ToLower(filepath.Ext(filepath.Clean(path)))]; form != "" {
-		return "", &FormError{path, form, compileHint}
 	}
 	if !info.IsDir() {
 		return path, nil
@@ -123,14 +138,15 @@ func textPath(path string) (string, error) {
 			return "", &FormError{path, known.form, known.hint}
 		}
 	}
-	return "", &FormError{path, "the folder has no " + TextName, "give a .mil file, a .mlmodelc folder or a folder with " + TextName}
+	return "", &FormError{path, "the folder has no " + TextName, giveHint}
 }
 
 // otherForms are forms of models without MIL text, by a file they have.
 var otherForms = []struct{ file, form, hint string }{
-	{"Manifest.json", refused[".mlpackage"], compileHint},
-	{"model.espresso.net", "a compiled neural network has no MIL text", "convert the original model to an ML program (convert_to=\"mlprogram\") and compile that"},
+	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
+
+const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program or a .mil file"
 
 // readText reads a file that must be a regular one.
 func readText(name string) ([]byte, error) {
@@ -139,7 +155,7 @@ func readText(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &FormError{name, "not a regular file", "give a .mil file, a .mlmodelc folder or a folder with " + TextName}
+		return nil, &FormError{name, "not a regular file", giveHint}
 	}
 	if info.Size() > diag.MaxSource {
 		return nil, &FormError{name, fmt.Sprintf("the text has %d bytes, the limit is %d", info.Size(), int64(diag.MaxSource)), "give a smaller model"}

@@ -94,7 +94,7 @@ func init() {
 	ls, v := in("ls", clsElem).of(List), in("value", clsNumB)
 	register(
 		&OpDef{Name: "make_list", Doc: "A list of tensors of one shape.",
-			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true), in("elem_shape", clsInt32).many(), stringP("dtype").or("fp32")),
+			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true), in("elem_shape", clsInt32|clsString).many(), stringP("dtype").or("fp32")),
 			Infer:  inferMakeList},
 		&OpDef{Name: "list_length", Doc: "The number of elements of a list.", Params: params(ls),
 			Infer: func(*Op) ([]Type, error) { return one(Scalar(Int32)) }},
@@ -129,7 +129,7 @@ func inferMakeList(op *Op) ([]Type, error) {
 	var shape []int64
 	for _, v := range op.ArgList("elem_shape") {
 		switch {
-		case v.Const == nil:
+		case v.Const == nil || v.Const.Type.DType == String: // a string names a dimension that is not known
 			shape = append(shape, Unknown)
 		case v.Const.Type.DType.IsInt() && hasElems(v.Const, v.Const.Elems()):
 			shape = append(shape, v.Const.Ints()...)

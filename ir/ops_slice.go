@@ -132,7 +132,11 @@ type bound struct {
 	open, known bool
 }
 
-// sliceRange resolves one dimension of n elements under numpy's rules.
+// sliceRange resolves one dimension of n elements under numpy's rules, but for
+// negative bounds past the front under a negative stride: they are held to
+// element 0, as coremltools' shape rule does, where numpy would let an end stand
+// before it. As there, a step from one negative bound to another still takes the
+// element that it starts from.
 func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 	if n < 0 {
 		return sliceUnknown(b, e, stride)
@@ -150,7 +154,7 @@ func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 		}
 		at := v.at
 		if at < 0 {
-			at += n
+			at = max(at+n, 0)
 		}
 		return min(max(at, low), high), true
 	}
@@ -165,6 +169,9 @@ func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 	}
 	if !okE {
 		return from, Unknown
+	}
+	if stride < 0 && !b.open && !e.open && b.at < 0 && e.at < b.at && b.at >= -n && e.at >= b.at+stride {
+		return from, 1
 	}
 	if stride > 0 {
 		return from, max(0, (to-from+stride-1)/stride)

@@ -1,5 +1,10 @@
 package ir
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Program is one model: its functions and what the source says of its making.
 type Program struct {
 	Version   string     // of the MIL text, "1.0" or "1.3"
@@ -19,6 +24,29 @@ func (p *Program) Func(name string) *Func {
 		}
 	}
 	return nil
+}
+
+// Entry returns the function of that name; of name "" the only function, or
+// main. The error lists the functions there are.
+func (p *Program) Entry(name string) (*Func, error) {
+	if name == "" && len(p.Funcs) == 1 {
+		return p.Funcs[0], nil
+	}
+	f := p.Func(name)
+	if name == "" {
+		f = p.Func("main")
+	}
+	if f != nil {
+		return f, nil
+	}
+	names := make([]string, len(p.Funcs))
+	for i, f := range p.Funcs {
+		names[i] = f.Name
+	}
+	if name == "" {
+		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
 }
 
 // Func is one function: parameters, one block, results.

@@ -2,10 +2,12 @@ package lower
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // tableOf names the lookup table of an operation and, where it has any, its
@@ -55,20 +57,20 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	if name == "gelu" {
 		mode, ok := ir.ArgString(op, "mode")
 		if !ok || geluTables[mode] == "" {
-			return nil, 0, refuse(fmt.Sprintf("gelu mode %q has no table", mode))
+			return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode), "EXACT, SIGMOID_APPROXIMATION, TANH_APPROXIMATION", fmt.Sprintf("gelu mode %q has no table", mode))
 		}
 		a, err := weights.Activate(geluTables[mode])
 		return a, 0, err
 	}
 	row, ok := tableOps[name]
 	if !ok {
-		return nil, 0, refuse("no table computes " + name)
+		return nil, 0, refuse(target.RuleActivation, "activation", name, "one with a table", "no table computes "+name)
 	}
 	var params []float64
 	for _, p := range row.params {
 		v, ok := ir.ArgFloat(op, p)
 		if !ok {
-			return nil, 0, refuse(p + " is known only at run time")
+			return nil, 0, unknownNow(p, p)
 		}
 		params = append(params, v)
 	}
@@ -76,14 +78,14 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	if row.bias != "" {
 		v, ok := ir.ArgFloat(op, row.bias)
 		if !ok {
-			return nil, 0, refuse(row.bias + " is known only at run time")
+			return nil, 0, unknownNow(row.bias, row.bias)
 		}
 		// What rounds to nothing in fp16 is nothing.
 		bias = halfToFloat(uint16(half(v)))
 	}
 	a, err := weights.Activate(row.name, params...)
 	if err != nil {
-		return nil, 0, refuse(err.Error())
+		return nil, 0, refuse(target.RuleActivation, "parameters", fmt.Sprint(params), "ones that a table can hold", err.Error())
 	}
 	return a, bias, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // convGeometry is a convolution over rows and columns; one dimension is a
@@ -28,7 +29,7 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 	out := op.Results[0].Type.Shape
 	n := len(a.Strides)
 	if n != 1 && n != 2 {
-		return g, refuse(fmt.Sprintf("convolution over %d dimensions; the engine takes 1 or 2", n))
+		return g, refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2", fmt.Sprintf("convolution over %d dimensions; the engine takes 1 or 2", n))
 	}
 	k := func(i int) int64 { return (w[2+i]-1)*a.Dilations[i] + 1 }
 	g = convGeometry{kh: 1, sy: 1, hout: 1, groups: a.Groups}
@@ -41,10 +42,10 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 
 func acceptConv(op *ir.Op, l *limits) error {
 	if !op.Arg("weight").IsConst() {
-		return refuse("the weight is known only at run time")
+		return unknownNow("weight", "the weight")
 	}
 	if b := op.Arg("bias"); b != nil && !b.IsConst() {
-		return refuse("the bias is known only at run time")
+		return unknownNow("bias", "the bias")
 	}
 	if err := l.tensors(op); err != nil {
 		return err
@@ -54,24 +55,25 @@ func acceptConv(op *ir.Op, l *limits) error {
 		return err
 	}
 	for _, c := range []struct {
-		what       string
+		rule, what string
 		have, most int64
 	}{
-		{"kernel width", g.kw, int64(l.t.MaxKernelW)},
-		{"kernel height", g.kh, int64(l.t.MaxKernelH)},
-		{"stride along the width", g.sx, int64(l.t.MaxStride)},
-		{"stride along the height", g.sy, int64(l.t.MaxStride)},
-		{"padding before the first column", g.padLft, int64(l.t.MaxPad)},
-		{"padding before the first row", g.padTop, int64(l.t.MaxPad)},
-		{"groups", g.groups, int64(l.t.MaxGroups)},
+		{target.RuleKernel, "kernel width", g.kw, int64(l.t.MaxKernelW)},
+		{target.RuleKernel, "kernel height", g.kh, int64(l.t.MaxKernelH)},
+		{target.RuleStride, "stride along the width", g.sx, int64(l.t.MaxStride)},
+		{target.RuleStride, "stride along the height", g.sy, int64(l.t.MaxStride)},
+		{target.RulePadding, "padding before the first column", g.padLft, int64(l.t.MaxPad)},
+		{target.RulePadding, "padding before the first row", g.padTop, int64(l.t.MaxPad)},
+		{target.RuleGroups, "groups", g.groups, int64(l.t.MaxGroups)},
 	} {
 		if c.have > c.most {
-			return refuse(fmt.Sprintf("%s is %d, the limit is %d", c.what, c.have, c.most))
+			return past(c.rule, c.what, c.have, c.most)
 		}
 	}
 	w := op.Arg("weight").Type.Shape
 	if row := w[1] * g.kh * g.kw * 2; row > l.t.KernelBytes {
-		return refuse(fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
+		return refuse(target.RuleKernelBytes, "coefficient bytes of one output", row, l.t.KernelBytes,
+			fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
 	}
 	return nil
 }
@@ -275,7 +277,7 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 		tile = max((rows-g.kh)/g.sy+1, 1)
 	}
 	src.rows = rows
-	b.stream(t, p, k)
+	b.stream(t, p, k, g.hout <= 8 && g.wout <= 8)
 	b.emit(t, src, nil, out, tile)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // pointwise emits tasks that compute dst from one or two sources of the same or
@@ -69,7 +70,7 @@ var binaries = map[string]binary{
 func acceptBinary(op *ir.Op, l *limits) error {
 	x, y := op.Arg("x"), op.Arg("y")
 	if x.IsConst() && y.IsConst() {
-		return refuse("both operands are constants")
+		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
 	return l.tensors(op)
 }
@@ -98,6 +99,9 @@ func lowerBinary(b *builder, op *ir.Op) error {
 			b.scaleBias(s, dst, scale, bias)
 			return nil
 		}
+	}
+	if done, err := b.perChannel(op, x, y, dst); done || err != nil {
+		return err
 	}
 	xs, err := b.tensor(x)
 	if err != nil {

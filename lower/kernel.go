@@ -27,21 +27,46 @@ type planKey struct {
 
 // stream packs a kernel, adds it to the constant section and points the task's
 // lanes at it. Tasks that run the same share over other pixels share the bytes.
-func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel) {
+// small says that the output is at most 8x8.
+func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel, small bool) {
 	key := planKey{k, p.First, p.Out}
 	parts, ok := b.packed[key]
 	if !ok {
-		all, err := b.sec.AddKernel(k, b.workers, p)
-		if err != nil {
+		var err error
+		if parts, err = b.pack(t, p, k, small); err != nil {
 			b.fail("%v", err)
 			return
 		}
-		parts = all[0]
 		b.packed[key] = parts
+	}
+	if skips(t, p, k) {
+		t.SetBool(td.KernelSkip, true).SetBool(td.SparseFmt, true)
 	}
 	t.Set(td.ActiveNE, log2up(int64(p.Cores))).Set(td.OCGSize, p.OCGSize).SetBool(td.NEBias, k.Bias != nil)
 	t.Set(td.ENE, eneMask(p.Cores))
 	b.loadParts(t, parts)
+}
+
+// skips reports whether a kernel is stored without its zeros: with stride 2 both
+// ways, in one output group of an uncut kernel and without a table (recorded;
+// other kernels with stride 2 are dense, modelled).
+func skips(t *td.Task, p weights.Plan, k *weights.Kernel) bool {
+	return t.Get(td.Sx) == 2 && t.Get(td.Sy) == 2 && len(p.Groups) <= 1 && p.Out == k.Out && k.Table == nil
+}
+
+func (b *builder) pack(t *td.Task, p weights.Plan, k *weights.Kernel, small bool) (weights.Parts, error) {
+	if skips(t, p, k) {
+		data, sizes, err := p.PackSkipping(k, small)
+		if err != nil {
+			return weights.Parts{}, err
+		}
+		return b.sec.AddParts(data, sizes)
+	}
+	all, err := b.sec.AddKernel(k, b.workers, p)
+	if err != nil {
+		return weights.Parts{}, err
+	}
+	return all[0], nil
 }
 
 // loadParts points the task's lanes at parts of the constant section.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 func acceptMatmul(op *ir.Op, l *limits) error {
@@ -13,17 +14,17 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	}
 	for _, p := range []string{"x", "y", "weight"} {
 		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 && p != "x" {
-			return refuse(fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
+			return refuse(target.RuleVector, "rank of "+p, v.Type.Rank(), "at least 2", fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
 		}
 	}
 	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Def.Name == "matmul" {
-		return refuse("x has rank 1; the engine multiplies matrices")
+		return refuse(target.RuleVector, "rank of x", 1, "at least 2", "x has rank 1; the engine multiplies matrices")
 	}
 	if bias := op.Arg("bias"); bias != nil && !bias.IsConst() {
-		return refuse("the bias is known only at run time")
+		return unknownNow("bias", "the bias")
 	}
 	if w := op.Arg("weight"); w != nil && !w.IsConst() {
-		return refuse("the weight is known only at run time")
+		return unknownNow("weight", "the weight")
 	}
 	x := op.Arg("x").Type.Shape
 	k := x[len(x)-1]
@@ -31,14 +32,15 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 		k = x[len(x)-2]
 	}
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
-		return refuse(fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
+		return refuse(target.RuleKernelBytes, "elements summed over", k, most, fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
 	// A task reads 32 columns of all k at least, and to turn a matrix 32 rows.
 	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-4096 {
-		return refuse(fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d", k, n, l.t.L2Bytes-4096))
+		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-4096,
+			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d", k, n, l.t.L2Bytes-4096))
 	}
 	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
-		return refuse("both operands are constants")
+		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
 	return nil
 }
@@ -179,7 +181,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 			} else {
 				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
 			}
-			b.stream(t, p, k)
+			b.stream(t, p, k, false)
 			b.emit(t, src, nil, out, 0)
 		}
 	}

@@ -2,9 +2,11 @@ package lower
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // copyTask returns a neural-engine pass that changes nothing.
@@ -145,6 +147,9 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 
 func acceptMove(op *ir.Op, l *limits) error { return l.tensors(op) }
 
+// maxSingles is the number of elements that a change of rows may move singly.
+const maxSingles = 1 << 20
+
 // acceptReshape refuses a change of rows so large that moving single elements
 // through rows of their own is out of proportion.
 func acceptReshape(op *ir.Op, l *limits) error {
@@ -156,9 +161,8 @@ func acceptReshape(op *ir.Op, l *limits) error {
 	if (&surf{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
 		return nil
 	}
-	const most = 1 << 20
-	if n := op.Arg("x").Type.Elems(); n > most || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
-		return refuse(fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d", x[len(x)-1], y[len(y)-1], n, most))
+	if n := op.Arg("x").Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
+		return refuse(target.RuleRows, "elements moved singly", n, maxSingles, fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d", x[len(x)-1], y[len(y)-1], n, maxSingles))
 	}
 	return nil
 }
@@ -237,7 +241,7 @@ func (s *surf) permuteOnes(perm []int) *surf {
 
 func acceptConcat(op *ir.Op, l *limits) error {
 	if on, ok := ir.ArgBool(op, "interleave"); ok && on {
-		return refuse("interleaves its operands")
+		return refuse(target.RuleInterleave, "interleave", true, false, "interleaves its operands")
 	}
 	return l.tensors(op)
 }
@@ -355,13 +359,13 @@ func acceptSlice(op *ir.Op, l *limits) error {
 	}
 	for i, ax := range a {
 		if ax.Stride < 0 {
-			return refuse(fmt.Sprintf("walks dimension %d backwards", i))
+			return refuse(target.RuleSlice, fmt.Sprintf("stride of dimension %d", i), ax.Stride, "at least 1", fmt.Sprintf("walks dimension %d backwards", i))
 		}
 		if ax.Stride > 1 && i == len(a)-1 {
-			return refuse(fmt.Sprintf("takes every %dth element of a row", ax.Stride))
+			return refuse(target.RuleSlice, "stride of the last dimension", ax.Stride, 1, fmt.Sprintf("takes every %dth element of a row", ax.Stride))
 		}
 		if ax.Squeeze && i == len(a)-1 {
-			return refuse("drops the last dimension")
+			return refuse(target.RuleSlice, "squeeze_mask of the last dimension", true, false, "drops the last dimension")
 		}
 	}
 	return nil
@@ -392,13 +396,13 @@ func lowerSlice(b *builder, op *ir.Op) error {
 
 func acceptPad(op *ir.Op, l *limits) error {
 	if mode, _ := ir.ArgString(op, "mode"); mode != "constant" {
-		return refuse(fmt.Sprintf("mode %q; the engine pads with a constant", mode))
+		return refuse(target.RulePadMode, "mode", strconv.Quote(mode), `"constant"`, fmt.Sprintf("mode %q; the engine pads with a constant", mode))
 	}
 	if _, ok := ir.ArgFloat(op, "constant_val"); !ok {
-		return refuse("constant_val is known only at run time")
+		return unknownNow("constant_val", "constant_val")
 	}
 	if _, ok := ir.ArgInts(op, "pad"); !ok {
-		return refuse("pad is known only at run time")
+		return unknownNow("pad", "pad")
 	}
 	return l.tensors(op)
 }

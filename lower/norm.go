@@ -7,6 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 func acceptSoftmax(op *ir.Op, l *limits) error {
@@ -81,11 +82,11 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(axes) == 0 || len(axes) > 3 {
-		return refuse(fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
+		return refuse(target.RuleAxes, "axes", len(axes), "1 to 3", fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
 	}
 	for _, p := range []string{"gamma", "beta"} {
 		if v := op.Arg(p); v != nil && !v.IsConst() {
-			return refuse(p + " is known only at run time")
+			return unknownNow(p, p)
 		}
 	}
 	return l.rows(op.Arg("x").Type, axes)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // reduction is what a MIL reduction asks of the engines.
@@ -33,7 +34,7 @@ func acceptReduce(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(a.Axes) == 0 {
-		return refuse("no axis to reduce")
+		return refuse(target.RuleAxes, "axes", "none", "at least one", "no axis to reduce")
 	}
 	x := op.Arg("x").Type
 	if slices.Contains(a.Axes, x.Rank()-1) {
@@ -60,7 +61,8 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 	}
 	row := align(w*elemBytes, granule) + maxRowPad
 	if rows, most := n/w, l.t.L2Bytes-8192-128; rows*row > most {
-		return refuse(fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w, rows*row, most))
+		return refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
+			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w, rows*row, most))
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (l *limits) channels(t ir.Type, axis int) error {
 	w := t.Shape[t.Rank()-1]
 	most := l.t.L2Bytes - 4096 - maxRowPad
 	if n := t.Shape[axis] * align(min(w*elemBytes, 64), granule); n > most {
-		return refuse(fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, most))
+		return refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
+			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, most))
 	}
 	return nil
 }
@@ -108,12 +111,15 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 		n *= kept[a]
 		kept[a], over[a] = 1, true
 	}
-	last := len(x.dims) - 1
 	factor := 1.0
 	if r.mean {
 		factor = 1 / float64(n)
 	}
-	if over[last] {
+	rows := true // nothing but ones behind the last axis
+	for i := axes[len(axes)-1] + 1; i < len(x.dims); i++ {
+		rows = rows && x.dims[i] == 1
+	}
+	if rows {
 		return b.reduceRows(x, dst, kept, over, r, factor)
 	}
 	// Channels are summed one axis at a time; the factor goes with the last.
@@ -136,7 +142,8 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	return nil
 }
 
-// reduceRows reduces the last axis, with whatever others, on the planar engine.
+// reduceRows reduces the last axis longer than one, with whatever others, on the
+// planar engine.
 func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reduction, factor float64) error {
 	out := dst.reshape(kept)
 	if out == nil {
@@ -166,75 +173,94 @@ func separate(over []bool) bool {
 	return n > 2
 }
 
-// planarReduce emits reduction tasks: kept axes become groups and channels,
-// reduced ones depth and rows; kept axes in excess are unrolled.
+// axisLoop is one loop of a reduction: its turns and the byte strides of source
+// and result.
+type axisLoop struct{ n, xs, os int64 }
+
+// joinLoops merges neighbours that both tensors walk without a jump, from the
+// slow end, until at most most loops are left.
+func joinLoops(ls []axisLoop, most int) []axisLoop {
+	for i := 0; i+1 < len(ls) && len(ls) > most; {
+		if a, b := ls[i], ls[i+1]; a.xs == b.xs*b.n && a.os == b.os*b.n {
+			ls = append(append(append([]axisLoop(nil), ls[:i]...), axisLoop{a.n * b.n, b.xs, b.os}), ls[i+2:]...)
+			continue
+		}
+		i++
+	}
+	return ls
+}
+
+// planarReduce emits reduction tasks. Kept axes become channels (the slower) and
+// groups, reduced ones rows (the slower) and depth, as in the recorded sums and
+// means; kept axes in excess are unrolled.
 func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, padMax bool) error {
 	if len(x.dims) == 1 { // a vector is one row
 		x, out, over = x.withLeadingOnes(2), out.withLeadingOnes(2), []bool{false, over[0]}
 	}
-	type loop struct{ n, xs, os int64 }
-	var keep, fold []loop
+	var keep, fold []axisLoop
 	for i := range x.dims[:len(x.dims)-1] {
-		if x.dims[i] == 1 {
-			continue
+		switch l := (axisLoop{x.dims[i], x.stride[i], out.stride[i]}); {
+		case x.dims[i] == 1:
+		case over[i]:
+			fold = append(fold, axisLoop{l.n, l.xs, 0})
+		default:
+			keep = append(keep, l)
 		}
-		l := loop{x.dims[i], x.stride[i], out.stride[i]}
-		list := &keep
-		if over[i] {
-			list, l.os = &fold, 0
-		}
-		if k := len(*list); k > 0 && (*list)[k-1].xs == l.xs*l.n && (*list)[k-1].os == l.os*l.n {
-			(*list)[k-1] = loop{(*list)[k-1].n * l.n, l.xs, l.os}
-			continue
-		}
-		*list = append(*list, l)
 	}
+	keep, fold = joinLoops(keep, 2), joinLoops(fold, 2)
 	if len(fold) > 2 {
 		return fmt.Errorf("reduction over %d separate axes; a task folds two beside the row", len(fold))
 	}
+	one := axisLoop{1, x.stride[0], out.stride[0]}
 	for len(fold) < 2 {
-		fold = append([]loop{{1, x.stride[0], 0}}, fold...)
+		fold = append(fold, one)
 	}
-	budget := b.t.L2Bytes - 4096 - maxRowPad*fold[1].n
-	row := align(x.w()*elemBytes, granule) * fold[0].n * fold[1].n
+	rows, depth := fold[0], fold[1]
+	budget := b.t.L2Bytes - 4096 - maxRowPad*rows.n
+	row := align(x.w()*elemBytes, granule) * rows.n * depth.n
 	if row > budget {
 		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
 	}
-	var run func(keep []loop, xo, oo int64)
-	run = func(keep []loop, xo, oo int64) {
-		n := int64(1)
-		for _, l := range keep {
-			n *= l.n
-		}
-		if len(keep) > 2 || n*row > budget || len(keep) > 0 && keep[len(keep)-1].n > int64(b.t.MaxChannels) || len(keep) == 2 && keep[0].n > int64(b.t.MaxGroups) {
-			l := keep[0]
-			if len(keep) > 2 || l.n == 1 {
-				for i := range l.n {
-					run(keep[1:], xo+i*l.xs, oo+i*l.os)
-				}
-				return
-			}
-			half := l.n / 2
-			rest := keep[1:]
-			run(append([]loop{{half, l.xs, l.os}}, rest...), xo, oo)
-			run(append([]loop{{l.n - half, l.xs, l.os}}, rest...), xo+half*l.xs, oo+half*l.os)
-			return
-		}
-		for len(keep) < 2 {
-			keep = append([]loop{{1, x.stride[0], out.stride[0]}}, keep...)
-		}
+	emit := func(c, g axisLoop, xo, oo int64) {
 		t := make()
 		if padMax {
 			t.Set(td.PaddingMode, paddingMax)
 		}
 		in := &operand{buf: x.buf, off: xo, pix: x.pix,
-			ext:    [5]int64{keep[0].n, fold[0].n, keep[1].n, fold[1].n, x.w()},
-			stride: [4]int64{keep[0].xs, fold[0].xs, keep[1].xs, fold[1].xs}}
+			ext:    [5]int64{g.n, depth.n, c.n, rows.n, x.w()},
+			stride: [4]int64{g.xs, depth.xs, c.xs, rows.xs}}
 		in.rows = in.ext[axH]
 		res := &operand{buf: out.buf, off: oo,
-			ext:    [5]int64{keep[0].n, 1, keep[1].n, 1, 1},
-			stride: [4]int64{keep[0].os, 64, keep[1].os, 64}}
+			ext:    [5]int64{g.n, 1, c.n, 1, 1},
+			stride: [4]int64{g.os, c.n * c.os, c.os, c.n * c.os}}
 		b.emitReduce(t, in, nil, res)
+	}
+	var run func(keep []axisLoop, xo, oo int64)
+	run = func(keep []axisLoop, xo, oo int64) {
+		if len(keep) > 2 {
+			l := keep[0]
+			for i := range l.n {
+				run(keep[1:], xo+i*l.xs, oo+i*l.os)
+			}
+			return
+		}
+		kept := append(append([]axisLoop(nil), keep...), one, one)[:2]
+		c, g := kept[0], kept[1]
+		if c.n*g.n*row <= budget && c.n <= int64(b.t.MaxChannels) && g.n <= int64(b.t.MaxGroups) {
+			emit(c, g, xo, oo)
+			return
+		}
+		// Halve the slower loop that has turns to give.
+		at := 0
+		if c.n == 1 {
+			at = 1
+		}
+		l := kept[at]
+		for _, part := range [2][2]int64{{0, l.n / 2}, {l.n / 2, l.n - l.n/2}} {
+			next := append([]axisLoop(nil), kept...)
+			next[at].n = part[1]
+			run(next, xo+part[0]*l.xs, oo+part[0]*l.os)
+		}
 	}
 	run(keep, x.off, out.off)
 	return nil

@@ -75,26 +75,26 @@ var ruleByOp = func() map[string]*Rule {
 
 func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Name] }
 
-// Refusal is why the engine does not run an operation.
-type Refusal struct{ Reason string }
-
-func (r *Refusal) Error() string { return r.Reason }
-
-func refuse(reason string) error { return &Refusal{reason} }
-
 // Accept reports which rule lowers an operation for a target, or why none
 // does. moves says that the rule only moves data.
 func Accept(op *ir.Op, t *target.Table) (rule string, moves bool, err error) {
 	r := ruleFor(op)
+	name := ""
+	if r != nil {
+		name, moves = r.Name, r.Moves
+	}
+	if no := gate(op.Def.Name, t); no != nil {
+		return name, moves, no
+	}
 	if r == nil {
-		return "", false, refuse("no rule lowers " + op.Def.Name)
+		return "", false, noRule(op.Def.Name, typesOf(op))
 	}
 	err = r.accept(op, &limits{t: t})
 	var no *Refusal
 	if err != nil && !errors.As(err, &no) {
-		err = refuse(err.Error())
+		err = refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
 	}
-	return r.Name, r.Moves, err
+	return name, moves, err
 }
 
 // limits checks operands against a target's table.
@@ -118,7 +118,8 @@ func (l *limits) tensors(op *ir.Op) error {
 		note("result", r, false)
 	}
 	if err == nil && live > l.t.MaxSurfaces {
-		return refuse(fmt.Sprintf("reads and gives %d tensors, a procedure has registers for %d", live, l.t.MaxSurfaces))
+		return refuse(target.RuleSurfaces, "tensors read and given", live, l.t.MaxSurfaces,
+			fmt.Sprintf("reads and gives %d tensors, a procedure has registers for %d", live, l.t.MaxSurfaces))
 	}
 	return err
 }
@@ -128,19 +129,19 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 	scalar := v.IsConst() && t.Elems() == 1
 	switch {
 	case t.Kind != ir.Tensor:
-		return refuse(fmt.Sprintf("%s is a %s", name, t))
+		return refuse(target.RuleValueKind, name, t, "tensor", fmt.Sprintf("%s is a %s", name, t))
 	case scalar && t.DType.IsFloat():
 		return nil
 	case t.DType != ir.FP16 && t.DType.IsFloat():
-		return refuse(fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType))
+		return refuse(target.RuleFloatType, name, t.DType, ir.FP16, fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType))
 	case t.DType != ir.FP16:
-		return refuse(fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
+		return refuse(target.RuleElementType, name, t.DType, ir.FP16, fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case !t.Static():
-		return refuse(fmt.Sprintf("%s has an unknown dimension: %s", name, t))
+		return refuse(target.RuleDynamic, name, ir.ShapeString(t.Shape), "known dimensions", fmt.Sprintf("%s has an unknown dimension: %s", name, t))
 	case t.Rank() > l.t.MaxRank:
-		return refuse(fmt.Sprintf("%s has rank %d, the limit is %d", name, t.Rank(), l.t.MaxRank))
+		return refuse(target.RuleRank, "rank of "+name, t.Rank(), l.t.MaxRank, fmt.Sprintf("%s has rank %d, the limit is %d", name, t.Rank(), l.t.MaxRank))
 	case t.Elems() <= 0:
-		return refuse(name + " is empty")
+		return refuse(target.RuleEmpty, name, ir.ShapeString(t.Shape), "at least one element", name+" is empty")
 	}
 	for i, d := range t.Shape {
 		most := int64(l.t.MaxChannels)
@@ -148,7 +149,7 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 			most = int64(l.t.MaxWidth)
 		}
 		if d > most && !v.IsConst() {
-			return refuse(fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
+			return refuse(target.RuleExtent, fmt.Sprintf("dimension %d of %s", i, name), d, most, fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
 		}
 	}
 	return nil
@@ -157,7 +158,7 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 func acceptClip(op *ir.Op, l *limits) error {
 	for _, p := range []string{"alpha", "beta"} {
 		if _, ok := ir.ArgFloat(op, p); !ok && op.Def.Name == "clip" {
-			return refuse(p + " is known only at run time")
+			return unknownNow(p, p)
 		}
 	}
 	return l.tensors(op)

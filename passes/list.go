@@ -70,8 +70,13 @@ type State struct {
 	VisibleOutputs int
 	// Reference is the function as keep-reference found it.
 	Reference *ir.Func
+	// Refusals holds why each operation on the CPU is there, where facts are known.
+	Refusals map[*ir.Op]*target.Refusal
+	// Compressed are the compressed constants that folding made dense, in source order.
+	Compressed []*Compressed
 
-	fresh int // values named by passes
+	fresh   int                // values named by passes
+	derived map[*ir.Value]bool // made by decompressing
 	// stays says why a loop or condition was neither unrolled nor flattened.
 	stays map[*ir.Op]string
 }

@@ -1,9 +1,11 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // floatCast reports whether op converts between fp16 and fp32.
@@ -31,8 +33,12 @@ func place(s *State) error {
 			op.Place = ir.Place{Unit: ir.Unplaced}
 		case err != nil:
 			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+			var no *target.Refusal
+			if errors.As(err, &no) {
+				s.noteRefusal(op, no)
+			}
 			if why := s.stays[op]; why != "" {
-				op.Place.Rule, op.Place.Reason = "control-flow", why
+				s.refuse(op, op.Def.Name, &target.Refusal{Rule: target.RuleControl, What: op.Def.Name, Have: why, Limit: "decided when it is compiled", Reason: why})
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
@@ -55,9 +61,23 @@ func place(s *State) error {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue
 		}
-		op.Place = ir.Place{Unit: ir.CPU, Rule: "cast", Reason: "converts between values of the CPU"}
+		s.refuse(op, "cast", &target.Refusal{Rule: target.RuleConversion, What: "neighbours", Have: "on the CPU", Limit: "on the engine",
+			Reason: "converts between values of the CPU"})
 	}
 	return nil
+}
+
+// refuse sends an operation to the CPU.
+func (s *State) refuse(op *ir.Op, rule string, no *target.Refusal) {
+	op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: no.Reason}
+	s.noteRefusal(op, no)
+}
+
+func (s *State) noteRefusal(op *ir.Op, no *target.Refusal) {
+	if s.Refusals == nil {
+		s.Refusals = map[*ir.Op]*target.Refusal{}
+	}
+	s.Refusals[op] = no
 }
 
 // dropIdleMoves sends to the CPU every connected run of engine operations in
@@ -92,7 +112,8 @@ func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 	}
 	for _, op := range s.Func.Body.Ops {
 		if _, ok := moves[op]; ok && !computes[find(op)] {
-			op.Place = ir.Place{Unit: ir.CPU, Rule: op.Place.Rule, Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves", op.Def.Name)}
+			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "neighbours", Have: "on the CPU", Limit: "on the engine",
+				Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves", op.Def.Name)})
 		}
 	}
 }

@@ -99,6 +99,7 @@ func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Valu
 		}
 		t := v.Type.WithDType(ir.FP16)
 		made[v] = s.constant(&ir.Const{Type: t, Data: data, Blob: v.Const.Blob}, v.Pos)
+		s.derive(v, made[v])
 		return made[v], nil
 	}
 	c, err := s.makeOp(op, "cast", arg{"x", v}, arg{"dtype", s.constant(ir.ConstString("fp16"), op.Pos)})

@@ -139,7 +139,9 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 			}
 			bias[i] *= each(i)
 		}
-		p.SetArg(row.weight, s.constant(&ir.Const{Type: w.Type, Data: data}, w.Pos))
+		scaled := s.constant(&ir.Const{Type: w.Type, Data: data}, w.Pos)
+		s.derive(w, scaled)
+		p.SetArg(row.weight, scaled)
 		if p.Arg("bias") == nil {
 			return x, nil
 		}

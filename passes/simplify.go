@@ -76,6 +76,11 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if cs == nil {
 		return false, nil
 	}
+	if constexpr {
+		s.noteCompressed(op)
+	} else {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { s.derive(v, op.Results[0]) })
+	}
 	for i, v := range op.Results {
 		v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
 	}

@@ -46,7 +46,13 @@ func OpenSet(dir string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Set{dir: dir, root: root, files: map[string]*opened{}}, nil
+	return NewSet(root, dir), nil
+}
+
+// NewSet returns the Set of the model whose folder is root, which from then on
+// belongs to the Set. dir is its path in messages.
+func NewSet(root *os.Root, dir string) *Set {
+	return &Set{dir: dir, root: root, files: map[string]*opened{}}
 }
 
 // Resolve checks a path from a MIL text and returns the file's path in the

@@ -48,7 +48,7 @@
 //	dict     = "{" ["{" value "," value "}" {"," "{" value "," value "}"}] "}"
 //	atom     = number | string | "true" | "false"
 //
-// A name is letters, digits and "_", and may hold "." and "/" (but no comment);
+// A name is letters, digits and "_", and may hold ".", "/" (but no comment) and "@";
 // it may begin with a digit and may be a word of the grammar, an operation or a
 // type: what a word means is decided by what follows it. Numbers are decimal or
 // hexadecimal, with "inf" and "nan". Comments are "//" and "/* */". No compiled

@@ -3,6 +3,7 @@ package mil
 import (
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -255,6 +256,17 @@ func IntLiteral(t *Type, shape []int, values []int64) *Literal {
 		}
 	}
 	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte { return strconv.AppendInt(b, values[i], 10) })
+}
+
+// UintLiteral is FloatLiteral for integers that are not negative.
+func UintLiteral(t *Type, shape []int, values []uint64) *Literal {
+	atoms := intAtom
+	for _, v := range values {
+		if v > math.MaxInt64 {
+			atoms |= bigAtom
+		}
+	}
+	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte { return strconv.AppendUint(b, values[i], 10) })
 }
 
 // BoolLiteral is FloatLiteral for truth values.

@@ -284,6 +284,7 @@ func TestMadeLiterals(t *testing.T) {
 		FloatLiteral(typ("fp32", 3, 0), []int{3, 0}, nil),
 		FloatLiteral(typ("fp32", 0, 3), []int{0, 3}, nil),
 		IntLiteral(typ("int32", 3), []int{3}, []int64{1, -2, math.MinInt64}),
+		UintLiteral(typ("uint64", 2), []int{2}, []uint64{1, math.MaxUint64}),
 		BoolLiteral(&Type{Elem: "bool"}, nil, []bool{true}),
 		StringLiteral(typ("string", 2), []int{2}, []string{"a\"\\\n\x01\xff", "é"}),
 	} {

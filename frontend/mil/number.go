@@ -49,6 +49,7 @@ var classes = func() (t [256]byteClass) {
 	}
 	t['.'] |= nameByte
 	t['/'] |= nameByte
+	t['@'] |= nameByte // model specifications allow it
 	return t
 }()
 

@@ -33,7 +33,7 @@ type compileFlags struct {
 
 // model registers the flags that say what is compiled and how.
 func (c *compileFlags) model(f *pflag.FlagSet) {
-	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Names(), ", "))
+	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision", "declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")

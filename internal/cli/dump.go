@@ -20,6 +20,8 @@ type dumpCommand struct {
 	json    bool
 	ir      bool
 	weights string
+
+	metadata *frontend.Metadata // of the model whose text is printed, nil when there is none
 }
 
 func newDump(e *env) *cobra.Command {
@@ -30,7 +32,8 @@ func newDump(e *env) *cobra.Command {
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
 dispatch descriptor, MIL text in its canonical layout, the records of a weight
 file, or the head of an npy array. A file's kind is told by its content. Of a
-model's folder the MIL text is printed.`,
+model's folder, a package or a specification (.mlmodel) what it says of itself is
+printed, then its program as MIL text.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.e5 --json
   zinc dump model.mil --ir`,
@@ -61,6 +64,9 @@ func (c *dumpCommand) run(path string) error {
 	if c.ir {
 		return c.program(path)
 	}
+	if done, err := c.model(path); done || err != nil {
+		return err
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, frontend.TextName)
 	}
@@ -86,7 +92,11 @@ func (c *dumpCommand) text(path string, b []byte) error {
 		return err
 	}
 	if c.json {
-		return writeJSON(c.out, textJSON(p))
+		j := textJSON(p)
+		return writeJSON(c.out, modelJSON{c.metadata, &j})
+	}
+	if err := c.metadata.WriteText(c.out, "// "); err != nil {
+		return err
 	}
 	return mil.Print(c.out, p)
 }

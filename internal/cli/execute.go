@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -12,21 +13,23 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// port is an input or output of what is run.
+// port is an input, an output or a state of what is run.
 type port struct {
 	name string
 	typ  ir.Type
+	// fill is the type of values that are made up: typ with the default shape.
+	fill ir.Type
 }
+
+func portOf(name string, t ir.Type) port { return port{name, t, t} }
 
 // executor runs a pair or a model.
 type executor struct {
-	inputs, outputs []port
-	accepts         []port // inputs as files may have them
-	states          []port
-	state           func(name string) (interp.Tensor, error)
-	setState        func(name string, t interp.Tensor) error
-	run             func(ctx context.Context, inputs map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error)
-	close           func() error
+	inputs, outputs, states []port
+	// run takes what the states hold before it and leaves there what they hold
+	// after it; absent ones hold zeros.
+	run   func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error)
+	close func() error
 }
 
 // executor prepares what path holds for the chosen engine.
@@ -58,18 +61,7 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.compile(ctx, c.env, m)
-	if err != nil {
-		m.Close()
-		return nil, err
-	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	var x *executor
-	if c.engine == "interp" {
-		x, err = interpExecutor(r)
-	} else {
-		x, err = compiledExecutor(r)
-	}
+	x, err := c.modelExecutor(ctx, m)
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -78,23 +70,59 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 	return x, nil
 }
 
+func (c *runCommand) modelExecutor(ctx context.Context, m *frontend.Model) (*executor, error) {
+	// In this mode an operation's place does not change its arithmetic, so the
+	// source itself is run: no compilation has to take it first.
+	if c.engine == "interp" && c.numerics == "ieee" && c.precision == "declared" {
+		f, err := m.Program.Entry(c.function)
+		if err != nil {
+			return nil, err
+		}
+		return interpExecutor(f)
+	}
+	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	if c.engine == "interp" {
+		// The source's function with every operation placed: where an operation
+		// runs decides its arithmetic.
+		return interpExecutor(r.Reference)
+	}
+	return compiledExecutor(r)
+}
+
 func machineExecutor(m *sim.Machine) *executor {
 	x := &executor{close: func() error { return nil }}
-	for _, p := range m.Inputs() {
-		x.inputs = append(x.inputs, port{p.Name, p.Type})
-	}
-	for _, p := range m.Accepts() {
-		x.accepts = append(x.accepts, port{p.Name, p.Type})
+	defaults := m.Inputs()
+	for i, p := range m.Accepts() {
+		x.inputs = append(x.inputs, port{p.Name, p.Type, defaults[i].Type})
 	}
 	for _, p := range m.Outputs() {
-		x.outputs = append(x.outputs, port{p.Name, p.Type})
+		x.outputs = append(x.outputs, portOf(p.Name, p.Type))
 	}
 	for _, p := range m.States() {
-		x.states = append(x.states, port{p.Name, p.Type})
+		x.states = append(x.states, portOf(p.Name, p.Type))
 	}
-	x.state, x.setState = m.State, m.SetState
-	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
-		return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+		for _, p := range x.states {
+			if t, ok := states[p.name]; ok {
+				if err := m.SetState(p.name, t); err != nil {
+					return nil, err
+				}
+			}
+		}
+		out, err := m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range x.states {
+			if states[p.name], err = m.State(p.name); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	}
 	return x
 }
@@ -112,34 +140,30 @@ func compiledExecutor(r *compile.Result) (*executor, error) {
 	return machineExecutor(m), nil
 }
 
-// interpExecutor runs the source's function, whose operations the compilation
-// has placed: where an operation runs decides its arithmetic.
-func interpExecutor(r *compile.Result) (*executor, error) {
-	prog, err := interp.Prepare(r.Reference)
+// interpExecutor runs a function on the reference interpreter.
+func interpExecutor(f *ir.Func) (*executor, error) {
+	prog, err := interp.Prepare(f)
 	if err != nil {
 		return nil, err
 	}
 	x := &executor{}
-	held := map[string]interp.Tensor{}
-	for _, v := range r.Reference.Body.Params {
-		if v.Type.Kind == ir.State {
-			t := ir.TensorOf(v.Type.DType, v.Type.Shape...)
-			x.states = append(x.states, port{v.Name, t})
-			if held[v.Name], err = interp.Zeros(t); err != nil {
-				return nil, fmt.Errorf("state %q: %w", v.Name, err)
-			}
+	for _, v := range f.Body.Params {
+		p := portOf(v.Name, v.Type)
+		if d := f.Flex.Default[v.Name]; !v.Type.Static() && v.Type.WithShape(d...).Fits(v.Type) {
+			p.fill = v.Type.WithShape(d...)
+		}
+		if v.Type.Kind != ir.State {
+			x.inputs = append(x.inputs, p)
 			continue
 		}
-		x.inputs = append(x.inputs, port{v.Name, v.Type})
+		p.typ.Kind = ir.Tensor // the form in which its content travels
+		x.states = append(x.states, p)
 	}
-	for _, v := range r.Reference.Body.Outputs {
-		x.outputs = append(x.outputs, port{v.Name, v.Type})
+	for _, v := range f.Body.Outputs {
+		x.outputs = append(x.outputs, portOf(v.Name, v.Type))
 	}
-	x.accepts = x.inputs
-	x.state = func(name string) (interp.Tensor, error) { return held[name], nil }
-	x.setState = func(name string, t interp.Tensor) error { held[name] = t; return nil }
-	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
-		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: held})
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: states})
 	}
 	return x, nil
 }

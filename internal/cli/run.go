@@ -25,7 +25,7 @@ type runCommand struct {
 	*env
 	compileFlags
 	inputs, outputs []string
-	states, held    []string
+	states, after   []string // what the states hold before and after the run
 	steps           int
 	engine          string
 	numerics        string
@@ -45,9 +45,10 @@ interpreter runs the model instead.
 Inputs are npy files of the input's element type and shape. Outputs go to npy
 files; those that no --output names are summarised on standard output.
 
-States begin with zeros, or with the array that --state names, and are kept over
-the calls that --steps asks for; the outputs are those of the last call. With
---random every call has inputs of its own.`,
+A state holds zeros before the run, or what --state reads; --state-out writes what
+it holds after it. Naming one file for both makes a chain of runs; --steps makes
+several in one, of which the last gives the outputs. With --random each of them has
+inputs of its own.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy`,
@@ -61,9 +62,9 @@ the calls that --steps asks for; the outputs are those of the last call. With
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
-	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: what the state NAME holds before the first call (repeatable)")
-	f.StringArrayVar(&c.held, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the last call to a file (repeatable)")
-	f.IntVar(&c.steps, "steps", 1, "`N` calls, one after the other")
+	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable)")
+	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
+	f.IntVar(&c.steps, "steps", 1, "`N` runs, one after the other")
 	f.Var(newChoice(&c.engine, "sim", "interp"), "engine", "what runs it: sim, the simulator of the engine, or interp, the reference interpreter (models only)")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
@@ -87,9 +88,16 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	held, err := pairs("--state-out", c.held)
+	after, err := pairs("--state-out", c.after)
 	if err != nil {
 		return err
+	}
+	for _, o := range outputs {
+		for _, s := range after {
+			if o.file == s.file {
+				return usagef("--output and --state-out both write %s", o.file)
+			}
+		}
 	}
 	if c.steps < 1 {
 		return usagef("--steps=%d: must be 1 or more", c.steps)
@@ -108,47 +116,31 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 			return fmt.Errorf("%s has no output %q; outputs: %s", path, o.name, ports(x.outputs))
 		}
 	}
-	for _, h := range held {
-		if !slices.ContainsFunc(x.states, func(p port) bool { return p.name == h.name }) {
-			return fmt.Errorf("%s has no state %q; states: %s", path, h.name, ports(x.states))
+	for _, s := range after {
+		if !slices.ContainsFunc(x.states, func(p port) bool { return p.name == s.name }) {
+			return fmt.Errorf("%s has no state %q; states: %s", path, s.name, ports(x.states))
 		}
 	}
-	before, err := arrays(path, "state", x.states, states)
+	given, err := read(path, "input", x.inputs, inputs)
 	if err != nil {
 		return err
 	}
-	for _, s := range states {
-		if err := x.setState(s.name, before[s.name]); err != nil {
-			return err
-		}
-	}
-	given, err := arrays(path, "input", x.accepts, inputs)
+	held, err := read(path, "state", x.states, states)
 	if err != nil {
 		return err
 	}
 	var got map[string]interp.Tensor
 	for step := range c.steps {
-		tensors, err := c.fillIn(path, x.inputs, given, uint64(step)<<32)
-		if err != nil {
+		tensors := maps.Clone(given)
+		if err := c.complete(path, x.inputs, tensors, uint64(step)<<32); err != nil {
 			return err
 		}
-		if got, err = x.run(ctx, tensors, mode, c.workers); err != nil {
+		if got, err = x.run(ctx, tensors, held, mode, c.workers); err != nil {
 			return err
 		}
 	}
-	for _, h := range held {
-		t, err := x.state(h.name)
-		if err != nil {
-			return err
-		}
-		got[stateName+h.name] = t
-		outputs = append(outputs, named{stateName + h.name, h.file})
-	}
-	return c.write(ctx, x.outputs, outputs, got)
+	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
 }
-
-// stateName marks states among outputs: no name of MIL holds a blank.
-const stateName = "state "
 
 // named is one NAME=FILE of the command line.
 type named struct{ name, file string }
@@ -181,8 +173,8 @@ func ports(ps []port) string {
 	return strings.Join(s, ", ")
 }
 
-// arrays reads the files of inputs or states.
-func arrays(path, what string, want []port, files []named) (map[string]interp.Tensor, error) {
+// read reads the files of inputs or states.
+func read(path, what string, want []port, files []named) (map[string]interp.Tensor, error) {
 	tensors := map[string]interp.Tensor{}
 	for _, f := range files {
 		i := slices.IndexFunc(want, func(p port) bool { return p.name == f.name })
@@ -204,9 +196,9 @@ func arrays(path, what string, want []port, files []named) (map[string]interp.Te
 	return tensors, nil
 }
 
-// fillIn returns the inputs with the absent ones filled by the seed plus more.
-func (c *runCommand) fillIn(path string, want []port, given map[string]interp.Tensor, more uint64) (map[string]interp.Tensor, error) {
-	tensors := maps.Clone(given)
+// complete fills the inputs that are absent with values that follow from the seed
+// and more.
+func (c *runCommand) complete(path string, want []port, tensors map[string]interp.Tensor, more uint64) error {
 	var missing []port
 	for _, p := range want {
 		if _, ok := tensors[p.name]; ok {
@@ -216,33 +208,50 @@ func (c *runCommand) fillIn(path string, want []port, given map[string]interp.Te
 			missing = append(missing, p)
 			continue
 		}
-		t, err := verify.Random(p.typ, p.name, c.random+more)
+		t, err := verify.Random(p.fill, p.name, c.random+more)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		tensors[p.name] = t
 	}
 	if missing != nil {
-		return nil, fmt.Errorf("%s: input missing: %s; give each with --input NAME=FILE.npy, or fill them with --random SEED", path, ports(missing))
+		return fmt.Errorf("%s: input missing: %s; give each with --input NAME=FILE.npy, or fill them with --random SEED", path, ports(missing))
 	}
-	return tensors, nil
+	return nil
 }
 
-// write writes the named outputs, all or none, and summarises the others.
-func (c *runCommand) write(ctx context.Context, have []port, files []named, got map[string]interp.Tensor) error {
+// array is a value on its way to a file.
+type array struct {
+	named
+	what  string // output or state
+	value interp.Tensor
+	given bool
+}
+
+func arrays(what string, files []named, from map[string]interp.Tensor) []array {
+	var out []array
+	for _, f := range files {
+		t, ok := from[f.name]
+		out = append(out, array{f, what, t, ok})
+	}
+	return out
+}
+
+// write writes the named outputs and states, all or none, and summarises the
+// outputs that have no file.
+func (c *runCommand) write(ctx context.Context, have []port, files []array, got map[string]interp.Tensor) error {
 	var out []atomicfile.File
 	for _, f := range files {
-		t, ok := got[f.name]
-		if !ok {
-			return &internalError{err: fmt.Errorf("the run gave no output %q", f.name)}
+		if !f.given {
+			return &internalError{err: fmt.Errorf("the run gave no %s %q", f.what, f.name)}
 		}
-		a, err := toArray(t)
+		a, err := toArray(f.value)
 		if err != nil {
-			return fmt.Errorf("output %s: %w", f.name, err)
+			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
 		b, err := npy.Encode(a)
 		if err != nil {
-			return fmt.Errorf("output %s: %w", f.name, err)
+			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
 		out = append(out, atomicfile.Bytes(f.file, b))
 	}
@@ -250,7 +259,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []named, got 
 		return err
 	}
 	for _, p := range have {
-		if slices.ContainsFunc(files, func(f named) bool { return f.name == p.name }) {
+		if slices.ContainsFunc(files, func(f array) bool { return f.what == "output" && f.name == p.name }) {
 			continue
 		}
 		t, ok := got[p.name]

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,11 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/zinc-compiler/zinc/internal/sarif"
 )
+
+var update = flag.Bool("update", false, "rewrite the outputs that scripts compare with")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
@@ -33,19 +38,27 @@ func digits(t testing.TB) string {
 //	same FILE FILE             compare two files byte for byte
 //	cut FILE BYTES OUT         write the first bytes of a file to another
 //	empty FOLDER               check that a folder holds nothing
+//	sarif FILE                 check that a file is a SARIF log
 //
-// and $DIGITS is the folder of the example model.
+// and $DIGITS is the folder of the example model, $OPSMD the document of
+// operations.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DIGITS", digits(t))
+			md, err := filepath.Abs(filepath.Join("..", "..", "docs", "ops.md"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("OPSMD", md)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": status, "same": same, "cut": cut, "empty": empty,
+			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF,
 		},
 	})
 }
@@ -99,5 +112,14 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if len(es) > 0 {
 		ts.Fatalf("%s holds %v", args[0], es)
+	}
+}
+
+func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sarif FILE")
+	}
+	if err := sarif.Check([]byte(ts.ReadFile(args[0]))); (err == nil) == neg {
+		ts.Fatalf("%s: %v", args[0], err)
 	}
 }

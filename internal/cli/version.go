@@ -32,7 +32,7 @@ func newVersion(e *env) *cobra.Command {
 				}
 			}
 			_, err := fmt.Fprintf(e.out, "zinc %s%s, %s %s/%s\ntargets: %s\n", compile.Version, rev,
-				runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(target.Names(), ", "))
+				runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(target.Compiled(), ", "))
 			return err
 		},
 	}

@@ -60,13 +60,6 @@ func ours(p string) string {
 	return rel
 }
 
-// under reports whether a package is dir or below it.
-func under(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
-
-func anyUnder(p string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool { return under(p, d) })
-}
-
 // TestEngineKnowsOnlyRegisters: of packages outside the standard library the
 // engine imports the matrix kernels and the half-precision type alone.
 func TestEngineKnowsOnlyRegisters(t *testing.T) {

@@ -212,10 +212,7 @@ var makers = []struct {
 			return m.scaled(m.try("matmul", "x", x, "y", x, "transpose_y", true), s[r-1])
 		}
 		left := m.yes()
-		k := s[r-1] // x on the left, not transposed
-		if left == tx {
-			k = s[r-2]
-		}
+		var k int64 // what the product sums over
 		if !left {
 			k = s[r-2]
 			if ty {

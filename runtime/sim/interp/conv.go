@@ -5,15 +5,61 @@ import (
 )
 
 var _ = add(map[string]kernel{
-	"conv":           conv,
+	"conv":           func(c *call) []Tensor { return conv(c, c.convWeights) },
+	"conv_quantized": func(c *call) []Tensor { return conv(c, c.dequantized) },
 	"conv_transpose": convTranspose,
 })
 
 // colElems is the size that one block of unfolded columns may have: 16 MB.
 const colElems = 4 << 20
 
-// conv slides weight [C_out, C_in/groups, k...] over x [N, C_in, d...].
-func conv(c *call) []Tensor {
+// convWeights returns the weights and one bias a channel.
+func (c *call) convWeights(w Tensor) (weights, bias []float32) {
+	return c.macFloats(w), c.vector("bias", int(w.Type.Shape[0]), 0)
+}
+
+// dequantized is convWeights of integers v that stand for v*quant_scale +
+// quant_bias, both single or one an output channel. The definition does not say
+// whether its formula holds for the bias; it is of the same quantised type as
+// the weights, so it does here.
+func (c *call) dequantized(w Tensor) (weights, bias []float32) {
+	cout := int(w.Type.Shape[0])
+	if c.string("quantization_type", "") != "linear" {
+		c.fail("argument quantization_type is %q: only \"linear\" is defined, no argument holds a table", c.string("quantization_type", ""))
+	}
+	if n := c.int("nbits", 8); n < 1 || n > 8 {
+		c.fail("argument nbits is %d, outside [1, 8]", n)
+	}
+	factor := func(name string) []float32 {
+		t := c.numeric(name)
+		if n := t.Elems(); c.err == nil && n != 1 && n != cout {
+			c.fail("argument %s has %d elements, needs 1 or %d", name, n, cout)
+		}
+		return c.floats(t)
+	}
+	scale, shift := factor("quant_scale"), factor("quant_bias")
+	weights = c.floats(w)
+	if t, ok := c.opt("bias"); ok {
+		if bias = c.floats(t); c.err == nil && len(bias) != cout {
+			c.fail("argument bias has %d elements, needs %d", len(bias), cout)
+		}
+	}
+	if c.err != nil {
+		return nil, nil
+	}
+	for _, vs := range [][]float32{weights, bias} {
+		each := max(1, len(vs)/max(1, cout))
+		for i, v := range vs {
+			ch := i / each
+			vs[i] = float32(v*scale[ch%len(scale)]) + shift[ch%len(shift)]
+		}
+	}
+	return weights, bias
+}
+
+// conv slides weight [C_out, C_in/groups, k...] over x [N, C_in, d...]; read
+// gives the numbers of the weights and the bias.
+func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 	x, wt := c.numeric("x"), c.numeric("weight")
 	groups := c.int("groups", 1)
 	if c.err != nil {
@@ -35,8 +81,8 @@ func conv(c *call) []Tensor {
 	if ir.TensorOf(ir.FP32, shape...).Bytes() < 0 || int64(j.cin)*int64(w.kernelElem) > 1<<32 {
 		return c.fail("the result of shape %s is too large", ir.ShapeString(shape))
 	}
-	bias := c.vector("bias", int(ws[0]), 0)
-	xf, wf, out := c.macFloats(x), c.macFloats(wt), c.buffer(prod(shape))
+	wf, bias := read(wt)
+	xf, out := c.macFloats(x), c.buffer(prod(shape))
 	j.run(c, xf, wf, out)
 	if c.err != nil {
 		return nil

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -58,6 +59,7 @@ func TestInputChecks(t *testing.T) {
 func TestHostileFunctions(t *testing.T) {
 	big := ir.TensorOf(ir.FP32, 1, 1)
 	x := floats(t, ir.FP32, []int64{1, 2, 3}, 1, 2, 3, 4, 5, 6)
+	img, nan := floats(t, ir.FP32, []int64{1, 1, 2, 2}, 1, 2, 3, 4), float32(math.NaN())
 	for _, tt := range []struct {
 		op string
 		a  args
@@ -94,6 +96,21 @@ func TestHostileFunctions(t *testing.T) {
 		{"relu", args{"x": str("text")}},
 		{"constexpr_lut_to_dense", args{"indices": constant(ints(t, ir.UInt8, []int64{1}, 7)), "lut": constant(x), "shape": vec(100)}},
 		{"constexpr_sparse_to_dense", args{"nonzero_data": constant(x), "mask": constant(ints(t, ir.UInt8, []int64{1}, 255)), "shape": vec(8)}},
+		{"affine", args{"x": constant(img), "transform_matrix": constant(floats(t, ir.FP32, []int64{1, 5}, 1, 2, 3, 4, 5)), "output_height": num(1), "output_width": num(1), "coordinates_mode": str("normalized_minus_one_to_one")}},
+		{"affine", args{"x": constant(img), "transform_matrix": constant(floats(t, ir.FP32, []int64{1, 6}, 1, 2, 3, 4, 5, 6)), "output_height": num(-1), "output_width": num(1)}},
+		{"affine", args{"x": constant(x), "transform_matrix": constant(x)}},
+		{"resample", args{"x": constant(img), "coordinates": constant(x)}},
+		{"resample", args{"x": constant(img), "coordinates": constant(img), "padding_mode": str("wrap")}},
+		{"resample", args{"x": constant(floats(t, ir.FP32, []int64{1, 1, 0, 2})), "coordinates": constant(img)}},
+		{"crop_resize", args{"x": constant(img), "roi": constant(x)}},
+		{"crop_resize", args{"x": constant(img), "roi": constant(floats(t, ir.FP32, []int64{1, 1, 5, 1, 1}, 7, 0, 0, 1, 1))}},
+		{"crop_resize", args{"x": constant(img), "roi": constant(floats(t, ir.FP32, []int64{1, 1, 5, 1, 1}, nan, 0, 0, 1, 1)), "target_height": num(1 << 30), "target_width": num(1 << 30)}},
+		{"non_maximum_suppression", args{"boxes": constant(x), "scores": constant(x), "max_boxes": num(1)}},
+		{"non_maximum_suppression", args{"boxes": constant(floats(t, ir.FP32, []int64{1, 1, 4}, 1, 2, 3, 4)), "scores": constant(floats(t, ir.FP32, []int64{1, 1, 1}, 1)), "max_boxes": num(1 << 30), "iou_threshold": str("x")}},
+		{"classify", args{"probabilities": constant(x), "classes": str("a")}},
+		{"classify", args{"probabilities": constant(x)}},
+		{"conv_quantized", args{"x": constant(x), "weight": constant(ints(t, ir.UInt8, []int64{1, 2, 1}, 1, 1)), "quantization_type": str("lut"), "quant_scale": scalar(ir.FP32, 1), "quant_bias": scalar(ir.FP32, 1)}},
+		{"conv_quantized", args{"x": constant(x), "weight": constant(ints(t, ir.UInt8, []int64{1, 2, 1}, 1, 1)), "quantization_type": str("linear"), "quant_scale": constant(x), "quant_bias": scalar(ir.FP32, 1)}},
 	} {
 		b := newBld(t, "ios16")
 		types := []ir.Type{big}

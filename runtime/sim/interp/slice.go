@@ -46,7 +46,11 @@ func (g region) walk(shape []int64) (base int, st []int) {
 
 // region reads begin, end, stride and the masks as numpy reads a slice: a
 // masked begin starts at the end that the stride comes from, numbers count from
-// the end when negative and are held to the dimension.
+// the end when negative and are held to the dimension. Past the front they are
+// held to element 0, under a negative stride too, where numpy would let an end
+// stand before it: coremltools' shape rule does so, and declared types follow it.
+// As there, a step from one negative number to another still takes the element
+// that it starts from.
 func (c *call) region(shape []int64) region {
 	n := len(shape)
 	begin, ok1 := c.ints("begin")
@@ -86,11 +90,15 @@ func (c *call) region(shape []int64) region {
 		}
 		hold := func(v int64) int64 {
 			if v < 0 {
-				v = max(v, -1<<62) + d
+				v = max(max(v, -1<<62)+d, 0)
 			}
 			return min(max(v, lo), hi)
 		}
+		single := s < 0 && beginMask[i] == 0 && endMask[i] == 0 && b < 0 && e < b && b >= -d && e >= b+s
 		b, e = hold(b), hold(e)
+		if single {
+			e = b - 1
+		}
 		if beginMask[i] != 0 {
 			if b = lo; s < 0 {
 				b = hi

@@ -1,0 +1,114 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Causes of a dispatch.
+const (
+	CauseFirst     = "first"     // the engine's work begins
+	CauseCPU       = "cpu"       // operations on the CPU lie between it and the dispatch before
+	CauseRegisters = "registers" // the work before has as many tensors as a procedure has registers for
+)
+
+// Dispatch is one engine step and why it does not belong to the one before.
+type Dispatch struct {
+	Step    int    `json:"step"`
+	Ops     int    `json:"ops"`
+	MACs    int64  `json:"macs"`
+	Inputs  int    `json:"inputs"`
+	Outputs int    `json:"outputs"`
+	Cause   string `json:"cause"`
+	// CutBy are the operations on the CPU that the step waits for and that
+	// themselves wait for the engine, indices into Report.Ops. The first is the
+	// one to look at: the others may only convert or move for it.
+	CutBy []int `json:"cut_by,omitempty"`
+}
+
+// dispatches fills in the report's dispatches; index says where an operation
+// stands in Report.Ops.
+func (u *unit) dispatches(index map[*ir.Op]int) {
+	steps := u.state.Steps
+	fromEngine := map[*ir.Op]bool{} // depends on an engine operation
+	last := -1
+	for i, st := range steps {
+		for _, op := range st.Ops {
+			on := st.Unit == ir.Engine
+			reads(op, func(v *ir.Value) { on = on || v.Def != nil && fromEngine[v.Def] })
+			fromEngine[op] = on
+		}
+		if st.Unit != ir.Engine {
+			continue
+		}
+		x := Dispatch{Step: i, Ops: len(st.Ops), Inputs: len(st.Inputs), Outputs: len(st.Outputs), Cause: CauseFirst}
+		for _, op := range st.Ops {
+			x.MACs += MACs(op)
+		}
+		if last >= 0 {
+			x.Cause = CauseRegisters
+			if by := u.between(steps[last+1:i], st, fromEngine); len(by) > 0 {
+				x.Cause = CauseCPU
+				for _, op := range by {
+					x.CutBy = append(x.CutBy, index[op])
+				}
+			}
+		}
+		u.rep.DispatchList = append(u.rep.DispatchList, x)
+		last = i
+	}
+}
+
+// between returns the operations of the given CPU steps that an engine step
+// waits for: those that wait for the engine themselves, or all when none does.
+func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir.Op]bool) []*ir.Op {
+	need := map[*ir.Value]bool{}
+	for _, v := range to.Inputs {
+		need[v] = true
+	}
+	var all []*ir.Op
+	for i := len(steps) - 1; i >= 0; i-- {
+		ops := steps[i].Ops
+		for j := len(ops) - 1; j >= 0; j-- {
+			op := ops[j]
+			if !slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return need[v] }) {
+				continue
+			}
+			reads(op, func(v *ir.Value) { need[v] = true })
+			if steps[i].Unit == ir.CPU {
+				all = append(all, op)
+			}
+		}
+	}
+	slices.Reverse(all)
+	if on := slices.DeleteFunc(slices.Clone(all), func(op *ir.Op) bool { return !fromEngine[op] }); len(on) > 0 {
+		all = on
+	}
+	// Operations that are on the CPU for the sake of others come last.
+	slices.SortStableFunc(all, func(a, b *ir.Op) int { return u.follows(a) - u.follows(b) })
+	return all
+}
+
+// follows is 1 for an operation that is on the CPU because its neighbours are.
+func (u *unit) follows(op *ir.Op) int {
+	if no := u.state.Refusals[op]; no != nil && (no.Rule == target.RuleConversion || no.Rule == target.RuleIdleMove) {
+		return 1
+	}
+	return 0
+}
+
+// reads calls f for every value that an operation or its blocks read.
+func reads(op *ir.Op, f func(v *ir.Value)) {
+	op.Operands(func(_ *ir.Param, v *ir.Value) { f(v) })
+	for _, b := range op.Blocks {
+		for _, inner := range b.Ops {
+			reads(inner, f)
+		}
+		for _, v := range b.Outputs {
+			f(v)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package mlmodel reads model specifications: the protocol buffer in a .mlmodel
+// file, alone or in a model package, as far as ML programs and descriptions go.
+//
+// What goes in: the bytes of the file. What comes out: the description of the
+// model, and, when it is an ML program, its program as a syntax tree of package
+// mil; Text prints that tree as MIL text, so that a package and its compiled form
+// go the same way from there on. The field numbers are those of coremltools'
+// mlmodel/format (Model, FeatureTypes, MIL).
+//
+// What always holds:
+//
+//   - An error names the file, the byte offset, the path of fields to it, the rule
+//     and the value. No input makes the package panic.
+//   - Memory is proportional to the part of the file that is read, whatever its
+//     lengths and shapes say; messages nest at most MaxDepth deep; models in other
+//     forms than an ML program are passed over, not read.
+//   - The tree does not depend on the order of map entries in the file, which means
+//     nothing: functions and arguments are sorted by name, and so are the
+//     parameters of a function, which the schema says are unordered and which
+//     compiled models have in that order too.
+//   - Shapes that the description calls flexible become the function's
+//     FlexibleShapeInformation, as in compiled models.
+package mlmodel

@@ -1,0 +1,319 @@
+package mlmodel
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/frontend/metadata"
+)
+
+// description reads a ModelDescription.
+func (d *decoder) description(m span, out *metadata.Model) error {
+	whole := metadata.Function{Name: "main"}
+	err := d.each(m, descriptionSchema, func(r *reader) error {
+		switch r.name {
+		case "metadata":
+			return d.in(one(r.name), r.at, func() error { return d.metadata(r.data, out) })
+		case "defaultFunctionName":
+			out.Default = r.text()
+		case "functions":
+			return d.in(nth(r.name, len(out.Functions)), r.at, func() error {
+				f := metadata.Function{}
+				err := d.each(r.data, functionDescriptionSchema, func(r *reader) error { return d.functionField(r, &f) })
+				out.Functions = append(out.Functions, f)
+				return err
+			})
+		default:
+			return d.functionField(r, &whole)
+		}
+		return nil
+	})
+	if len(out.Functions) == 0 {
+		out.Functions = []metadata.Function{whole}
+	}
+	return err
+}
+
+// functionField reads a field that describes a function, or a model of one.
+func (d *decoder) functionField(r *reader, f *metadata.Function) error {
+	var list *[]metadata.Feature
+	switch r.name {
+	case "name":
+		f.Name = r.text()
+		return nil
+	case "predictedFeatureName":
+		f.Predicted = r.text()
+		return nil
+	case "predictedProbabilitiesName":
+		f.Probabilities = r.text()
+		return nil
+	case "input":
+		list = &f.Inputs
+	case "output":
+		list = &f.Outputs
+	case "state":
+		list = &f.States
+	}
+	return d.in(nth(r.name, len(*list)), r.at, func() error {
+		x, err := d.feature(r.data)
+		*list = append(*list, x)
+		return err
+	})
+}
+
+func (d *decoder) metadata(m span, out *metadata.Model) error {
+	texts := map[string]*string{
+		"shortDescription": &out.Description, "versionString": &out.Version, "author": &out.Author, "license": &out.License,
+	}
+	err := d.each(m, metadataSchema, func(r *reader) error {
+		if t := texts[r.name]; t != nil {
+			*t = r.text()
+			return nil
+		}
+		key, value, ok := r.entry()
+		if ok {
+			out.UserDefined = append(out.UserDefined, metadata.KeyValue{Key: key, Value: string(value.b)})
+		}
+		return r.err
+	})
+	out.SortUserDefined()
+	return err
+}
+
+func (d *decoder) feature(m span) (f metadata.Feature, err error) {
+	err = d.each(m, featureSchema, func(r *reader) error {
+		switch r.name {
+		case "name":
+			f.Name = r.text()
+		case "shortDescription":
+			f.Description = r.text()
+		case "type":
+			return d.in(one(r.name), r.at, func() error { return d.featureType(r.data, &f) })
+		}
+		return nil
+	})
+	return f, err
+}
+
+// featureType reads a FeatureType.
+func (d *decoder) featureType(m span, f *metadata.Feature) error {
+	return d.each(m, featureTypeSchema, func(r *reader) error {
+		if r.name == "isOptional" {
+			f.Optional = r.n != 0
+			return nil
+		}
+		f.Kind = r.name
+		return d.in(one(r.name), r.at, func() error {
+			switch r.name {
+			case "multiArray":
+				return d.array(r.data, f)
+			case "image":
+				return d.image(r.data, f)
+			case "state":
+				return d.each(r.data, stateSchema, func(r *reader) error {
+					return d.in(one(r.name), r.at, func() error { return d.array(r.data, f) })
+				})
+			case "dictionary":
+				return d.each(r.data, dictionarySchema, func(r *reader) error { f.Elem = r.name; return nil })
+			case "sequence":
+				return d.each(r.data, sequenceSchema, func(r *reader) error { f.Elem = r.name; return nil })
+			}
+			return nil
+		})
+	})
+}
+
+// maxRank limits the dimensions of a tensor or feature. Core ML's own limit is 5;
+// this one keeps texts and messages short.
+const maxRank = 64
+
+// shape adds the numbers of a shape to one.
+func (r *reader) shape(to []int64) ([]int64, error) {
+	ok := r.numbers(func(n uint64) {
+		if len(to) <= maxRank {
+			to = append(to, int64(n))
+		}
+	})
+	if !ok {
+		return nil, r.err
+	}
+	if len(to) > maxRank {
+		r.fail("the shape has more than %d dimensions", maxRank)
+		return nil, r.err
+	}
+	for _, n := range to {
+		if n < 0 {
+			r.fail("the shape has dimension %d, the least is 0", n)
+			return nil, r.err
+		}
+	}
+	return to, nil
+}
+
+// array reads an ArrayFeatureType.
+func (d *decoder) array(m span, f *metadata.Feature) error {
+	err := d.each(m, arraySchema, func(r *reader) (err error) {
+		switch r.name {
+		case "shape":
+			f.Shape, err = r.shape(f.Shape)
+		case "dataType":
+			f.Elem = arrayTypes[r.n]
+			if f.Elem == "" {
+				r.fail("array element type %d is not known", r.n)
+			}
+		case "intDefaultValue":
+			v := float64(int32(r.n))
+			f.Value = &v
+		case "floatDefaultValue":
+			v := float64(math.Float32frombits(uint32(r.n)))
+			f.Value = &v
+		case "doubleDefaultValue":
+			v := math.Float64frombits(r.n)
+			f.Value = &v
+		case "enumeratedShapes":
+			return d.in(one(r.name), r.at, func() error {
+				return d.each(r.data, shapesSchema, func(r *reader) error {
+					return d.in(nth(r.name, len(f.Enumerated)), r.at, func() error {
+						var s []int64
+						err := d.each(r.data, shapeSchema, func(r *reader) (err error) { s, err = r.shape(s); return err })
+						f.Enumerated = append(f.Enumerated, s)
+						return err
+					})
+				})
+			})
+		case "shapeRange":
+			return d.in(one(r.name), r.at, func() error {
+				return d.each(r.data, shapeRangeSchema, func(r *reader) error { return d.sizeRange(r, nth(r.name, len(f.Ranges)), f) })
+			})
+		}
+		if err == nil {
+			err = r.err
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return d.consistent(m.at, f)
+}
+
+// sizeRange reads a SizeRange and adds it to the ranges of f.
+func (d *decoder) sizeRange(r *reader, s step, f *metadata.Feature) error {
+	return d.in(s, r.at, func() error {
+		var low, high int64
+		err := d.each(r.data, sizeRangeSchema, func(r *reader) error {
+			if r.name == "lowerBound" {
+				low = int64(r.n)
+			} else {
+				high = max(int64(r.n), -1)
+			}
+			return nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case low < 0 || high >= 0 && high < low:
+			return d.errorf(r.at, "the range is %d to %d", low, high)
+		case len(f.Ranges) >= maxRank:
+			return d.errorf(r.at, "there are ranges for more than %d dimensions", maxRank)
+		}
+		f.Ranges = append(f.Ranges, [2]int64{low, high})
+		return nil
+	})
+}
+
+// consistent fills in the default shape and checks that there is one shape, or
+// one range, for each dimension.
+func (d *decoder) consistent(at int64, f *metadata.Feature) error {
+	if f.Shape == nil && len(f.Enumerated) > 0 {
+		f.Shape = f.Enumerated[0]
+	}
+	if f.Shape == nil && len(f.Ranges) > 0 {
+		for _, r := range f.Ranges {
+			f.Shape = append(f.Shape, r[0])
+		}
+	}
+	if n := len(f.Ranges); n > 0 && n != len(f.Shape) {
+		return d.errorf(at, "there are ranges for %d dimensions, the shape has %d", n, len(f.Shape))
+	}
+	for i, r := range f.Ranges {
+		if n := f.Shape[i]; n < r[0] || r[1] >= 0 && n > r[1] {
+			return d.errorf(at, "dimension %d of the default shape is %d, its range is %d to %d", i, n, r[0], r[1])
+		}
+	}
+	for i, s := range f.Enumerated {
+		if len(s) != len(f.Shape) {
+			return d.errorf(at, "enumerated shape %d has %d dimensions, the default shape has %d", i, len(s), len(f.Shape))
+		}
+	}
+	return nil
+}
+
+// image reads an ImageFeatureType. Its shapes are [height, width].
+func (d *decoder) image(m span, f *metadata.Feature) error {
+	var size [2]int64
+	given := false
+	err := d.each(m, imageSchema, func(r *reader) error {
+		switch r.name {
+		case "width", "height":
+			given = true
+			return d.extent(r, &size)
+		case "colorSpace":
+			if f.Elem = colourSpaces[r.n]; f.Elem == "" {
+				r.fail("colour space %d is not known", r.n)
+				return r.err
+			}
+		case "enumeratedSizes":
+			return d.in(one(r.name), r.at, func() error {
+				return d.each(r.data, imageSizesSchema, func(r *reader) error {
+					return d.in(nth(r.name, len(f.Enumerated)), r.at, func() error {
+						var s [2]int64
+						err := d.each(r.data, imageSizeSchema, func(r *reader) error { return d.extent(r, &s) })
+						f.Enumerated = append(f.Enumerated, s[:])
+						return err
+					})
+				})
+			})
+		case "imageSizeRange":
+			return d.in(one(r.name), r.at, func() error {
+				var parts [2]metadata.Feature // height, width
+				err := d.each(r.data, imageRangeSchema, func(r *reader) error {
+					i := 0
+					if r.name == "widthRange" {
+						i = 1
+					}
+					return d.sizeRange(r, one(r.name), &parts[i])
+				})
+				for _, p := range parts {
+					if err == nil && len(p.Ranges) != 1 {
+						err = d.errorf(r.at, "an image needs one range for its height and one for its width")
+					}
+					f.Ranges = append(f.Ranges, p.Ranges...)
+				}
+				return err
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if given && (size[0] > 0 && size[1] > 0 || !f.Flexible()) {
+		f.Shape = size[:]
+	}
+	return d.consistent(m.at, f)
+}
+
+// extent reads the width or height of an image into [height, width].
+func (d *decoder) extent(r *reader, size *[2]int64) error {
+	n := int64(r.n)
+	if n < 0 {
+		r.fail("the %s of the image is %d", r.name, n)
+		return r.err
+	}
+	if r.name == "height" {
+		size[0] = n
+	} else {
+		size[1] = n
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package mlmodel
+
+import (
+	"strconv"
+
+	"github.com/zinc-compiler/zinc/frontend/metadata"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+)
+
+// flexAttr is the attribute of a function with the shapes of its inputs.
+const flexAttr = "FlexibleShapeInformation"
+
+// flexible returns the attribute that compiled models have for inputs whose
+// shape is not fixed: their default shapes, then the ranges of their dimensions
+// or the shapes there are. It returns nil when every input is fixed, or when the
+// file describes none of them.
+//
+// An input that the program leaves open and the description fixes has the
+// described shape for its default and its only range.
+func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil.Arg, error) {
+	if desc == nil {
+		return nil, nil
+	}
+	features := map[string]*metadata.Feature{}
+	for i := range desc.Inputs {
+		features[desc.Inputs[i].Name] = &desc.Inputs[i]
+	}
+	defaults, ranges := &mil.Dict{}, &mil.Dict{}
+	var enums []*metadata.Feature
+	for _, p := range f.Params {
+		x := features[p.Name]
+		if x == nil || p.Type.Kind != mil.TensorType || !open(p.Type) {
+			continue
+		}
+		x = asTensor(x, p.Type)
+		if len(x.Shape) == 0 {
+			continue
+		}
+		if len(x.Shape) != len(p.Type.Dims) {
+			return nil, d.errorf(at, "the program has input %s as %s, the description with %d dimensions", p.Name, p.Type, len(x.Shape))
+		}
+		key := mil.StringLiteral(nil, nil, []string{p.Name})
+		defaults.Entries = append(defaults.Entries, mil.Entry{Key: key, Value: mil.IntLiteral(nil, []int{len(x.Shape)}, x.Shape)})
+		if len(x.Enumerated) > 0 {
+			enums = append(enums, x)
+			continue
+		}
+		var flat []int64
+		for i, n := range x.Shape {
+			r := [2]int64{n, n}
+			if len(x.Ranges) > 0 {
+				r = x.Ranges[i]
+			}
+			flat = append(flat, r[:]...)
+		}
+		ranges.Entries = append(ranges.Entries, mil.Entry{Key: key, Value: mil.IntLiteral(nil, []int{len(x.Shape), 2}, flat)})
+	}
+	if len(defaults.Entries) == 0 {
+		return nil, nil
+	}
+	top := &mil.Tuple{}
+	top.Type = &mil.Type{Kind: mil.TupleType}
+	add := func(word string, dict *mil.Dict, t *mil.Type) {
+		if len(dict.Entries) == 0 {
+			return
+		}
+		top.Type.Args = append(top.Type.Args, &mil.Type{Kind: mil.TupleType, Args: []*mil.Type{stringType, t}})
+		top.Elems = append(top.Elems, &mil.Tuple{Elems: []mil.Value{mil.StringLiteral(nil, nil, []string{word}), dict}})
+	}
+	add("DefaultShapes", defaults, shapesType)
+	add("RangeDims", ranges, rangesType)
+	configs, err := d.configurations(at, enums)
+	if err != nil {
+		return nil, err
+	}
+	add("EnumeratedShapes", configs, configsType)
+	return &mil.Arg{Name: flexAttr, Value: top}, nil
+}
+
+// Types of the parts of the attribute.
+var (
+	unknown     = []mil.Dim{{Kind: mil.UnknownDim}}
+	shapeType   = &mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: unknown}
+	pairsType   = &mil.Type{Kind: mil.ListType, Dims: unknown, Args: []*mil.Type{{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Size: 2}}}}}
+	shapesType  = dictOf(shapeType)
+	rangesType  = dictOf(pairsType)
+	configsType = dictOf(shapesType)
+)
+
+func dictOf(t *mil.Type) *mil.Type {
+	return &mil.Type{Kind: mil.DictType, Args: []*mil.Type{stringType, t}}
+}
+
+// open reports whether a dimension of t is not known.
+func open(t *mil.Type) bool {
+	for _, dim := range t.Dims {
+		if dim.Kind == mil.VariadicDim {
+			return false
+		}
+		if dim.Kind != mil.FixedDim {
+			return true
+		}
+	}
+	return false
+}
+
+// asTensor returns an image as the tensor that it becomes in the program: one
+// image, its channels, height, width. Other features are returned as they are.
+func asTensor(x *metadata.Feature, t *mil.Type) *metadata.Feature {
+	if x.Kind != "image" || len(t.Dims) != 4 || len(x.Shape) != 2 {
+		return x
+	}
+	y := *x
+	c := channels[x.Elem]
+	y.Shape = append([]int64{1, c}, x.Shape...)
+	y.Ranges, y.Enumerated = nil, nil
+	if len(x.Ranges) > 0 {
+		y.Ranges = append([][2]int64{{1, 1}, {c, c}}, x.Ranges...)
+	}
+	for _, s := range x.Enumerated {
+		y.Enumerated = append(y.Enumerated, append([]int64{1, c}, s...))
+	}
+	return &y
+}
+
+// configurations returns a dictionary of shapes by input for each configuration:
+// the shapes of the inputs that stand at one place of their lists, which must be
+// of one length.
+func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict, error) {
+	out := &mil.Dict{}
+	if len(enums) == 0 {
+		return out, nil
+	}
+	n := len(enums[0].Enumerated)
+	for _, x := range enums {
+		if len(x.Enumerated) != n {
+			return nil, d.errorf(at, "input %s has %d enumerated shapes, %s has %d; the lists must be of one length", x.Name, len(x.Enumerated), enums[0].Name, n)
+		}
+	}
+	for i := range n {
+		shapes := &mil.Dict{}
+		for _, x := range enums {
+			s := x.Enumerated[i]
+			shapes.Entries = append(shapes.Entries, mil.Entry{
+				Key: mil.StringLiteral(nil, nil, []string{x.Name}), Value: mil.IntLiteral(nil, []int{len(s)}, s),
+			})
+		}
+		out.Entries = append(out.Entries, mil.Entry{Key: mil.StringLiteral(nil, nil, []string{strconv.Itoa(i)}), Value: shapes})
+	}
+	return out, nil
+}

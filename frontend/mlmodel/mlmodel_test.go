@@ -1,0 +1,228 @@
+package mlmodel
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/zinc-compiler/zinc/frontend/mil"
+)
+
+// TestValues converts constants of every form and element type.
+func TestValues(t *testing.T) {
+	minus := uint64(math.MaxUint64) // -1 as a varint
+	cat := func(bs ...[]byte) []byte { return bytes.Join(bs, nil) }
+	for _, c := range []struct {
+		name  string
+		typ   []part
+		value []part
+		want  string
+	}{
+		{"fp32", tensor(11, 2), immediate(tensor(11, 2), sub(1, raw(1, cat(f32(1.5), f32(float32(math.Inf(-1))))))), "tensor<fp32, [2]>([0x1.8p+0, -inf])"},
+		{"fp32 one by one", tensor(11, 2), immediate(tensor(11, 2), sub(1, part(cat([]byte{0x0d}, f32(1), []byte{0x0d}, f32(2))))), "tensor<fp32, [2]>([0x1p+0, 0x1p+1])"},
+		{"fp64", tensor(12), immediate(tensor(12), sub(6, raw(1, f64(0.1)))), "tensor<fp64, []>(0x1.999999999999ap-4)"},
+		{"fp16 bytes", tensor(10, 2), immediate(tensor(10, 2), sub(7, raw(1, []byte{0, 0x3c, 1, 0}))), "tensor<fp16, [2]>([0x1p+0, 0x1p-24])"},
+		{"bf16 bytes", tensor(13), immediate(tensor(13), sub(7, raw(1, []byte{0x80, 0x3f}))), "tensor<bf16, []>(0x1p+0)"},
+		{"int32", tensor(23, 2, 1), immediate(tensor(23, 2, 1), sub(2, packed(1, 7, minus))), "tensor<int32, [2, 1]>([[7], [-1]])"},
+		{"int64", tensor(24), immediate(tensor(24), sub(5, packed(1, minus))), "tensor<int64, []>(-1)"},
+		{"uint64", tensor(34), immediate(tensor(34), sub(5, packed(1, minus))), "tensor<uint64, []>(18446744073709551615)"},
+		{"uint32", tensor(33), immediate(tensor(33), sub(2, packed(1, minus))), "tensor<uint32, []>(4294967295)"},
+		{"int8 bytes", tensor(21, 2), immediate(tensor(21, 2), sub(7, raw(1, []byte{255, 1}))), "tensor<int8, [2]>([-1, 1])"},
+		{"uint8 bytes", tensor(31, 2), immediate(tensor(31, 2), sub(7, raw(1, []byte{255, 1}))), "tensor<uint8, [2]>([255, 1])"},
+		{"int16 ints", tensor(22, 1), immediate(tensor(22, 1), sub(2, packed(1, minus))), "tensor<int16, [1]>([-1])"},
+		{"int4 packed", tensor(25, 3), immediate(tensor(25, 3), sub(7, raw(1, []byte{0x2f, 0x01}))), "tensor<int4, [3]>([-1, 2, 1])"},
+		{"int4 in bytes", tensor(25, 3), immediate(tensor(25, 3), sub(7, raw(1, []byte{255, 2, 1}))), "tensor<int4, [3]>([-1, 2, 1])"},
+		{"uint3 packed", tensor(39, 3), immediate(tensor(39, 3), sub(7, raw(1, []byte{0b11_010_001, 0b1}))), "tensor<uint3, [3]>([1, 2, 7])"},
+		{"many dimensions", tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), immediate(tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), sub(2, packed(1, 3, 4))),
+			"tensor<int32, [2, 1, 1, 1, 1, 1, 1, 1, 1]>([3, 4])"},
+		{"bool", tensor(1, 2), immediate(tensor(1, 2), sub(3, packed(1, 1, 0))), "tensor<bool, [2]>([true, false])"},
+		{"string", tensor(2), text("a\"\n"), `tensor<string, []>("a\"\n")`},
+		{"empty", tensor(23, 0, 5), immediate(tensor(23, 0, 5), sub(2)), "tensor<int32, [0, 5]>([])"},
+		{"empty without values", tensor(23, 0), []part{sub(2, tensor(23, 0)...), sub(3, sub(1))}, "tensor<int32, [0]>([])"},
+		{"blob", tensor(10, 9, 9), []part{sub(2, tensor(10, 9, 9)...), sub(5, str(1, "@model_path/w.bin"), num(2, 64))},
+			`tensor<fp16, [9, 9]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = tensor<uint64, []>(64)))`},
+		{"list", []part{sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))},
+			[]part{sub(2, sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))), sub(3, sub(3, sub(1, text("a")...), sub(1, text("b")...)))},
+			`list<tensor<string, []>, 2>(["a", "b"])`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := decodeText(t, withConst(c.typ, c.value))
+			if want := "val = " + c.want + "]"; !strings.Contains(got, want) {
+				t.Errorf("no %s in\n%s", want, got)
+			}
+		})
+	}
+}
+
+// TestProgram converts what the corpus has not: several functions, nested blocks,
+// arguments in place, tuples, states, unknown dimensions.
+func TestProgram(t *testing.T) {
+	x := tensor(11, -1, 3)
+	state := []part{sub(5, sub(1, tensor(10, 4)...))}
+	block := func(name string, parts ...part) part {
+		return sub(4, append(parts, str(2, name))...)
+	}
+	b := spec(nil,
+		function("second", "CoreML8", []part{named(1, "x", x), named(1, "k", state), named(1, "a", tensor(1))},
+			str(2, "y"),
+			sub(3, str(1, "cond"), ref("pred", "a"), named(3, "y", x),
+				block("t", sub(3, str(1, "relu"), ref("x", "x"), named(3, "t", x))),
+				block("x")),
+			sub(3, str(1, "while_loop"), ref("loop_vars", "x", "y"), named(3, "p", x), named(3, "q", x),
+				block("c", named(1, "u", x)), block("u", named(1, "u", x))),
+			sub(3, str(1, "gelu"), ref("x", "x"), entry(2, "mode", sub(1, sub(2, text("EXACT")...))), named(3, "z", x)),
+		),
+		function("first", "CoreML5", nil, str(2, "o")),
+		entry(4, "buildInfo",
+			sub(2, sub(4, sub(1, tensor(2)...), sub(2, tensor(2)...))),
+			sub(3, sub(4, sub(1, sub(1, text("z")...), sub(2, text("1")...)), sub(1, sub(1, text("a")...), sub(2, text("2")...))))),
+	)
+	const want = `program(1.0)
+[buildInfo = dict<tensor<string, []>, tensor<string, []>>({{"a", "2"}, {"z", "1"}})]
+{
+    func first<ios15>() {
+        } -> (o);
+    func second<ios18>(tensor<bool, []> a, state<tensor<fp16, [4]>> k, tensor<fp32, [?, 3]> x) {
+            tensor<fp32, [?, 3]> y = cond(pred = a) () {
+                    tensor<fp32, [?, 3]> t = relu(x = x);
+                } -> (t)
+            () {
+                } -> (x);
+            tensor<fp32, [?, 3]> p, tensor<fp32, [?, 3]> q = while_loop(loop_vars = (x, y)) (tensor<fp32, [?, 3]> u) {
+                } -> (c)
+            (tensor<fp32, [?, 3]> u) {
+                } -> (u);
+            tensor<fp32, [?, 3]> z = gelu(mode = tensor<string, []>("EXACT"), x = x);
+        } -> (y);
+}
+`
+	if got := decodeText(t, b); got != want {
+		t.Errorf("text is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// array is a feature of an array type, in field n.
+func array(n protowire.Number, name string, fields ...part) part {
+	return sub(n, str(1, name), sub(3, sub(5, fields...)))
+}
+
+// TestFlexible holds that the shapes of the description reach the function.
+func TestFlexible(t *testing.T) {
+	size := func(low, high uint64) part { return sub(1, num(1, low), num(2, high)) }
+	shapes := func(ss ...[]uint64) part {
+		var ps []part
+		for _, s := range ss {
+			ps = append(ps, sub(1, packed(1, s...)))
+		}
+		return sub(21, ps...)
+	}
+	open := tensor(11, -1, 3)
+	fn := func(inputs ...part) part {
+		return function("main", "CoreML7", inputs, str(2, "x"))
+	}
+	for _, c := range []struct {
+		name string
+		desc []part
+		fn   part
+		want string
+	}{
+		{"range", []part{array(1, "x", packed(1, 2, 3), num(2, 65568), sub(31, size(1, 8), size(3, 3)))}, fn(named(1, "x", open)),
+			`((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[1, 8], [3, 3]]}})))`},
+		{"no upper bound, no default", []part{array(1, "x", num(2, 65568), sub(31, size(1, math.MaxUint64), size(3, 3)))}, fn(named(1, "x", open)),
+			`((("DefaultShapes", {{"x", [1, 3]}}), ("RangeDims", {{"x", [[1, -1], [3, 3]]}})))`},
+		{"fixed by the description", []part{array(1, "x", packed(1, 2, 3), num(2, 65568))}, fn(named(1, "x", open)),
+			`((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
+		{"enumerated", []part{array(1, "x", packed(1, 4, 3), num(2, 65568), shapes([]uint64{2, 3}, []uint64{4, 3}))}, fn(named(1, "x", open)),
+			`((("DefaultShapes", {{"x", [4, 3]}}), ("EnumeratedShapes", {{"0", {{"x", [2, 3]}}}, {"1", {{"x", [4, 3]}}}})))`},
+		{"fixed", []part{array(1, "x", packed(1, 2, 3), num(2, 65568))}, fn(named(1, "x", tensor(11, 2, 3))), ""},
+		{"image", []part{sub(1, str(1, "x"), sub(3, sub(4, num(1, 20), num(2, 10), num(3, 20),
+			sub(31, sub(1, num(1, 20), num(2, 40)), sub(2, num(1, 10), num(2, 30))))))}, fn(named(1, "x", tensor(11, 1, 3, -1, -1))),
+			`((("DefaultShapes", {{"x", [1, 3, 10, 20]}}), ("RangeDims", {{"x", [[1, 1], [3, 3], [10, 30], [20, 40]]}})))`},
+		{"of the function", []part{sub(20, str(1, "main"), array(2, "x", packed(1, 2, 3), num(2, 65568)))}, fn(named(1, "x", open)),
+			`((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := decodeText(t, spec(c.desc, c.fn))
+			switch {
+			case c.want == "" && strings.Contains(got, flexAttr):
+				t.Errorf("a fixed shape has shape information:\n%s", got)
+			case !strings.Contains(got, c.want):
+				t.Errorf("no %s in\n%s", c.want, got)
+			}
+		})
+	}
+}
+
+// TestForms tells every form of model that is no ML program.
+func TestForms(t *testing.T) {
+	for n, form := range modelForms {
+		if form == ProgramForm {
+			continue
+		}
+		// What stands in the model is not looked at.
+		m, err := decode(msg(num(1, 1), raw(2, nil), raw(protowire.Number(n), []byte{0xff, 0xff, 0xff})))
+		if err != nil || m.Program != nil || m.Metadata.Form != form || m.Metadata.SpecificationVersion != 1 {
+			t.Errorf("field %d: %+v, %v, want %s", n, m, err, form)
+		}
+	}
+}
+
+// TestOrder holds that the order of map entries in the file changes nothing.
+func TestOrder(t *testing.T) {
+	x := tensor(11, 2)
+	op := func(args ...part) part {
+		return sub(3, append(args, str(1, "add"), named(3, "y", x))...)
+	}
+	a := spec(nil, function("main", "CoreML7", []part{named(1, "x", x), named(1, "b", x)}, str(2, "y"), op(ref("x", "x"), ref("y", "b"))))
+	b := spec(nil, function("main", "CoreML7", []part{named(1, "b", x), named(1, "x", x)}, op(ref("y", "b"), ref("x", "x")), str(2, "y")))
+	if s, u := decodeText(t, a), decodeText(t, b); s != u {
+		t.Errorf("%s\nand\n%s", s, u)
+	}
+}
+
+// TestOpsets holds that the operation sets are those of the table.
+func TestOpsets(t *testing.T) {
+	for name, want := range opsets {
+		m, err := decode(spec(nil, function("main", name, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := m.Program.Func("main"); f == nil || f.Opset != want {
+			t.Errorf("%s is %v, want %s", name, f, want)
+		}
+	}
+	for n, elem := range dataTypes {
+		if _, ok := mil.Scalars[elem]; !ok {
+			t.Errorf("element type %d is %s, which MIL text has not", n, elem)
+		}
+	}
+}
+
+// TestNames holds that every name that is taken can be read as MIL text.
+func TestNames(t *testing.T) {
+	x := tensor(11, 2)
+	for _, name := range []string{"a", "_", "a@1", "a.b/c", "x0", "inf", "nan", "true", "e1", "func", "tensor", "state", "program", "BLOBFILE", "dict", "A_9"} {
+		b := spec(nil, function(name, "CoreML7", []part{named(1, name, x)}, str(2, name+"_1"),
+			sub(3, str(1, "relu"), ref("x", name), named(3, name+"_1", x)),
+			sub(3, str(1, name), ref(name, name, name), named(3, name+"_2", x), entry(5, name, text("")...))))
+		m, err := decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Text(m.Program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tree, list := mil.ParseString("text", s); list.HasErrors() || !mil.Equal(tree, m.Program) {
+			t.Errorf("%s: %v in\n%s", name, list.Err(), s)
+		}
+	}
+	for _, name := range []string{"", "1a", "@a", ".a", "a-b", "a b", "é", "a//b", "a\x00"} {
+		if isName(name) {
+			t.Errorf("%q is taken as a name", name)
+		}
+	}
+}

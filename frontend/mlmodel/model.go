@@ -1,0 +1,137 @@
+package mlmodel
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/zinc-compiler/zinc/frontend/metadata"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/diag"
+)
+
+// A Model is a decoded specification.
+type Model struct {
+	Metadata *metadata.Model
+	// Program is the ML program, without positions; nil when the model is in
+	// another form (Metadata.Form).
+	Program *mil.Program
+}
+
+// maxHead is the most bytes that a field's tag and length have.
+const maxHead = 20
+
+// Decode reads the specification of size bytes in r. name is what errors call the
+// file. Only the parts that are understood are read; the layers and weights of
+// another form of model are passed over. Errors are of r, or an *Error.
+func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
+	d := &decoder{file: name}
+	m := &Model{Metadata: &metadata.Model{Source: name}}
+	parts := map[protowire.Number]span{}
+	if size == 0 {
+		return nil, d.errorf(0, "the file is empty, a model specification has at least its version")
+	}
+	for at := int64(0); at < size; {
+		head := make([]byte, min(maxHead, size-at))
+		if _, err := r.ReadAt(head, at); err != nil && err != io.EOF {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		num, typ, n := protowire.ConsumeTag(head)
+		if n < 0 {
+			return nil, d.errorf(at, "no field begins here: the file is no model specification, or damaged")
+		}
+		step := one(fmt.Sprintf("field %d", num))
+		if f, ok := modelSchema[num]; ok {
+			step = one(f.name)
+		} else if form, ok := modelForms[int32(num)]; ok {
+			step = one(form)
+		}
+		var length int64
+		err := d.in(step, at, func() error {
+			var err error
+			length, err = d.topField(m, r, parts, field{step.name, typ}, num, head[n:], at+int64(n), size)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		at += int64(n) + length
+	}
+	if m.Metadata.Form == "" {
+		return nil, d.errorf(size, "the specification ends without a model; none of the %d forms of model is in it", len(modelForms))
+	}
+	if p, ok := parts[2]; ok {
+		if err := d.in(one("description"), p.at, func() error { return d.description(p, m.Metadata) }); err != nil {
+			return nil, err
+		}
+	}
+	if p, ok := parts[programField]; ok {
+		err := d.in(one(ProgramForm), p.at, func() (err error) {
+			m.Program, err = d.program(p, m.Metadata)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// topField takes one field of the model, whose tag is read, and returns how many
+// bytes follow that tag. b is what the head holds of them, at their offset.
+func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]span, f field, num protowire.Number, b []byte, at, size int64) (int64, error) {
+	if f.typ != bytes_ {
+		n := protowire.ConsumeFieldValue(num, f.typ, b)
+		switch {
+		case f.typ != varint && f.typ != bits32 && f.typ != bits64:
+			return 0, d.errorf(at, "the field is of wire type %d, a group or none: the file is no model specification, or damaged", f.typ)
+		case n < 0:
+			return 0, d.errorf(at, "the %s number is cut off or too long", wireNames[f.typ])
+		}
+		if num == 1 && f.typ == varint {
+			v, _ := protowire.ConsumeVarint(b)
+			m.Metadata.SpecificationVersion = int64(v)
+		}
+		return int64(n), nil
+	}
+	length, n := protowire.ConsumeVarint(b)
+	if n < 0 {
+		return 0, d.errorf(at, "the length of the field is cut off or too long")
+	}
+	start := at + int64(n)
+	if length > uint64(size-start) {
+		return 0, d.errorf(at, "the field has %d bytes, %d are left of the file: it is cut off or damaged", length, size-start)
+	}
+	form := modelForms[int32(num)]
+	if form != "" {
+		if m.Metadata.Form != "" {
+			return 0, d.errorf(at, "the specification holds two models, %s and %s", m.Metadata.Form, form)
+		}
+		m.Metadata.Form = form
+	}
+	if num == 2 || num == programField {
+		if _, twice := parts[num]; twice {
+			return 0, d.errorf(at, "the field is given twice")
+		}
+		if length > diag.MaxSource {
+			return 0, d.errorf(at, "the field has %d bytes, the limit is %d", length, int64(diag.MaxSource))
+		}
+		data := make([]byte, length)
+		if _, err := r.ReadAt(data, start); err != nil && err != io.EOF {
+			return 0, fmt.Errorf("%s: %w", d.file, err)
+		}
+		parts[num] = span{data, start}
+	}
+	return int64(n) + int64(length), nil
+}
+
+// Text returns the program as MIL text.
+func Text(p *mil.Program) (string, error) {
+	var b strings.Builder
+	if err := mil.Print(&b, p); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}

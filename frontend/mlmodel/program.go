@@ -1,0 +1,311 @@
+package mlmodel
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend/metadata"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+)
+
+// versions maps Program.version to the version in MIL text.
+var versions = map[uint64]string{1: "1.0"}
+
+// program reads a MILSpec.Program. about gives the flexible shapes.
+func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
+	p := &mil.Program{Version: "1.0"}
+	funcs := map[string]span{}
+	attrs := map[string]span{}
+	err := d.each(m, programSchema, func(r *reader) error {
+		switch r.name {
+		case "version":
+			if p.Version = versions[r.n]; p.Version == "" {
+				r.fail("the program has version %d, only 1 is known", int64(r.n))
+				return r.err
+			}
+		case "functions":
+			return r.collect(funcs)
+		case "attributes":
+			return r.collect(attrs)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.Attrs, err = d.attributes(attrs); err != nil {
+		return nil, err
+	}
+	for _, a := range p.Attrs {
+		sortDict(a.Value)
+	}
+	if len(funcs) == 0 {
+		return nil, d.errorf(m.at, "the program has no function")
+	}
+	for _, name := range slices.Sorted(maps.Keys(funcs)) {
+		body := funcs[name]
+		err := d.in(keyed("functions", name), body.at, func() error {
+			f, err := d.function(name, body, about)
+			p.Funcs = append(p.Funcs, f)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// collect puts the current field, an entry of a map from strings, into m.
+func (r *reader) collect(m map[string]span) error {
+	key, value, ok := r.entry()
+	if !ok {
+		return r.err
+	}
+	if !isName(key) {
+		r.fail("the key %s is no identifier", shown(key))
+		return r.err
+	}
+	if _, twice := m[key]; twice {
+		r.fail("%s is given twice", key)
+		return r.err
+	}
+	m[key] = value
+	return nil
+}
+
+// sortDict orders the entries of a dictionary of attributes, which have no order
+// in the file, by their keys as text.
+func sortDict(v mil.Value) {
+	dict, ok := v.(*mil.Dict)
+	if !ok {
+		return
+	}
+	key := func(e mil.Entry) string {
+		if l, ok := e.Key.(*mil.Literal); ok {
+			s, _ := l.Text()
+			return s
+		}
+		return ""
+	}
+	sort.SliceStable(dict.Entries, func(i, j int) bool { return key(dict.Entries[i]) < key(dict.Entries[j]) })
+}
+
+// isName reports whether s may stand as a name in MIL text: letters, digits and
+// "_./@", not beginning with a digit or a mark, without the mark of a comment.
+func isName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || !(c >= '0' && c <= '9' || c == '.' || c == '/' || c == '@')) {
+			return false
+		}
+	}
+	return s != "" && !strings.Contains(s, "//")
+}
+
+// name returns the current field, which must be an identifier.
+func (r *reader) identifier() (string, error) {
+	s := r.text()
+	if !isName(s) {
+		r.fail("%s is no identifier", shown(s))
+		return "", r.err
+	}
+	return s, nil
+}
+
+// function reads a MILSpec.Function. The block of its operation set is its body;
+// others are passed over.
+func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Func, error) {
+	f := &mil.Func{Name: name}
+	blocks := map[string]span{}
+	attrs := map[string]span{}
+	opset := ""
+	err := d.each(m, functionSchema, func(r *reader) (err error) {
+		switch r.name {
+		case "inputs":
+			f.Params, err = d.namedType(r, f.Params)
+			return err
+		case "opset":
+			opset = r.text()
+		case "block_specializations":
+			return r.collect(blocks)
+		case "attributes":
+			return r.collect(attrs)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.Opset = opsets[opset]; f.Opset == "" {
+		return nil, d.errorf(m.at, "operation set %s is not known; known are %s", shown(opset), strings.Join(slices.Sorted(maps.Keys(opsets)), ", "))
+	}
+	body, ok := blocks[opset]
+	if !ok {
+		return nil, d.errorf(m.at, "there is no block for operation set %s, only for %q", opset, slices.Sorted(maps.Keys(blocks)))
+	}
+	sort.SliceStable(f.Params, func(i, j int) bool { return f.Params[i].Name < f.Params[j].Name })
+	if f.Attrs, err = d.attributes(attrs); err != nil {
+		return nil, err
+	}
+	err = d.in(keyed("block_specializations", opset), body.at, func() (err error) {
+		f.Body, err = d.block(body)
+		if err == nil && len(f.Body.Params) > 0 {
+			err = d.errorf(body.at, "the block of a function has %d inputs of its own, only nested ones may", len(f.Body.Params))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if mil.FindArg(f.Attrs, flexAttr) == nil {
+		desc := about.Func(name)
+		a, err := d.flexible(m.at, f, desc)
+		if err != nil {
+			return nil, err
+		}
+		if a != nil {
+			f.Attrs = append(f.Attrs, *a)
+		}
+	}
+	return f, nil
+}
+
+// attributes converts a map of values, sorted by name.
+func (d *decoder) attributes(m map[string]span) ([]mil.Arg, error) {
+	var out []mil.Arg
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		err := d.in(keyed("attributes", name), m[name].at, func() error {
+			v, err := d.value(m[name], true)
+			out = append(out, mil.Arg{Name: name, Value: v})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// namedType adds the current field, a NamedValueType, to ps.
+func (d *decoder) namedType(r *reader, ps []mil.Param) ([]mil.Param, error) {
+	err := d.in(nth(r.name, len(ps)), r.at, func() error {
+		var p mil.Param
+		err := d.each(r.data, namedTypeSchema, func(r *reader) (err error) {
+			if r.name == "name" {
+				p.Name, err = r.identifier()
+				return err
+			}
+			return d.in(one(r.name), r.at, func() (err error) { p.Type, err = d.valueType(r.data); return err })
+		})
+		switch {
+		case err != nil:
+			return err
+		case p.Name == "" || p.Type == nil:
+			return d.errorf(r.at, "a name and a type are needed, the name is %s", shown(p.Name))
+		}
+		ps = append(ps, p)
+		return nil
+	})
+	return ps, err
+}
+
+// block reads a MILSpec.Block.
+func (d *decoder) block(m span) (*mil.Block, error) {
+	b := &mil.Block{}
+	err := d.each(m, blockSchema, func(r *reader) (err error) {
+		switch r.name {
+		case "inputs":
+			b.Params, err = d.namedType(r, b.Params)
+		case "outputs":
+			var name string
+			name, err = r.identifier()
+			b.Outputs = append(b.Outputs, mil.Ref{Name: name})
+		case "operations":
+			err = d.in(nth(r.name, len(b.Stmts)), r.at, func() error {
+				s, err := d.operation(r.data)
+				b.Stmts = append(b.Stmts, s)
+				return err
+			})
+		}
+		return err
+	})
+	return b, err
+}
+
+// operation reads a MILSpec.Operation.
+func (d *decoder) operation(m span) (*mil.Stmt, error) {
+	s := &mil.Stmt{}
+	inputs := map[string]span{}
+	attrs := map[string]span{}
+	err := d.each(m, operationSchema, func(r *reader) (err error) {
+		switch r.name {
+		case "type":
+			s.Op, err = r.identifier()
+		case "inputs":
+			err = r.collect(inputs)
+		case "outputs":
+			s.Results, err = d.namedType(r, s.Results)
+		case "blocks":
+			err = d.in(nth(r.name, len(s.Blocks)), r.at, func() error {
+				b, err := d.block(r.data)
+				s.Blocks = append(s.Blocks, b)
+				return err
+			})
+		case "attributes":
+			err = r.collect(attrs)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Op == "" {
+		return nil, d.errorf(m.at, "the operation has no type")
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		err := d.in(keyed("inputs", name), inputs[name].at, func() error {
+			v, err := d.argument(inputs[name])
+			s.Args = append(s.Args, mil.Arg{Name: name, Value: v})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.Attrs, err = d.attributes(attrs)
+	return s, err
+}
+
+// argument reads an Argument: one value as it is, several as a tuple.
+func (d *decoder) argument(m span) (mil.Value, error) {
+	var vs []mil.Value
+	err := d.each(m, argumentSchema, func(r *reader) error {
+		return d.in(nth(r.name, len(vs)), r.at, func() error {
+			var v mil.Value
+			err := d.each(r.data, bindingSchema, func(r *reader) error {
+				if r.name == "name" {
+					name, err := r.identifier()
+					v = &mil.Ref{Name: name}
+					return err
+				}
+				return d.in(one(r.name), r.at, func() (err error) { v, err = d.value(r.data, true); return err })
+			})
+			if err == nil && v == nil {
+				err = d.errorf(r.at, "the argument is neither a name nor a value")
+			}
+			vs = append(vs, v)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(vs) == 1 {
+		return vs[0], nil
+	}
+	return &mil.Tuple{Elems: vs}, nil
+}

@@ -1,0 +1,299 @@
+package mlmodel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// MaxDepth limits how deep messages may nest in each other.
+const MaxDepth = 256
+
+// An Error is a fault of a model specification.
+type Error struct {
+	File   string
+	Offset int64  // in bytes from the start of the file
+	Field  string // path of fields, as in mlProgram.functions[main].inputs[0]
+	Msg    string // the rule, the offending value, the limit
+}
+
+// Error returns the place and the fault.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s: byte %#x: ", e.File, e.Offset)
+	if e.Field != "" {
+		s += e.Field + ": "
+	}
+	return s + e.Msg
+}
+
+// A field says what the schema has under a field number.
+type field struct {
+	name string
+	typ  protowire.Type
+}
+
+// A schema holds the fields of a message that are read; others are passed over.
+type schema map[protowire.Number]field
+
+// Wire types, as the tables of the schema call them.
+const (
+	varint = protowire.VarintType
+	bits32 = protowire.Fixed32Type
+	bits64 = protowire.Fixed64Type
+	bytes_ = protowire.BytesType // strings and messages
+
+	// Repeated numbers, packed into one length-delimited field or one by one.
+	varints protowire.Type = 16 + protowire.VarintType
+	many32  protowire.Type = 16 + protowire.Fixed32Type
+	many64  protowire.Type = 16 + protowire.Fixed64Type
+)
+
+var wireNames = map[protowire.Type]string{
+	varint: "varint", bits32: "32-bit", bits64: "64-bit", bytes_: "length-delimited",
+}
+
+// A span is a run of bytes with its offset in the file.
+type span struct {
+	b  []byte
+	at int64
+}
+
+// A step is one element of the path to a field: its name and, where it is
+// repeated or a map, which one.
+type step struct {
+	name  string
+	index int // -1 where key or nothing says which
+	key   string
+}
+
+// A decoder walks a specification.
+type decoder struct {
+	file string
+	path []step
+}
+
+// errorf returns an error about the field that the path names.
+func (d *decoder) errorf(at int64, format string, args ...any) error {
+	return &Error{File: d.file, Offset: at, Field: d.place(), Msg: fmt.Sprintf(format, args...)}
+}
+
+// shownSteps is how much of either end of a long path is shown.
+const shownSteps = 8
+
+func (d *decoder) place() string {
+	var b strings.Builder
+	for i, s := range d.path {
+		if i >= shownSteps && i < len(d.path)-shownSteps {
+			if i == shownSteps {
+				fmt.Fprintf(&b, " ... (%d more) ...", len(d.path)-2*shownSteps)
+			}
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(s.name)
+		switch {
+		case s.key != "":
+			b.WriteString("[" + shown(s.key) + "]")
+		case s.index >= 0:
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		}
+	}
+	return b.String()
+}
+
+// shown returns a text of the file as messages show it.
+func shown(s string) string {
+	if len(s) > 80 {
+		s = s[:80] + "..."
+	}
+	if isName(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// in calls f with a step on the path. The path of an error is that of the place
+// where the error was made.
+func (d *decoder) in(s step, at int64, f func() error) error {
+	d.path = append(d.path, s)
+	if len(d.path) > MaxDepth {
+		return d.errorf(at, "messages nest deeper than %d", MaxDepth)
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	d.path = d.path[:len(d.path)-1]
+	return nil
+}
+
+// one returns the step of a field that stands alone.
+func one(name string) step { return step{name: name, index: -1} }
+
+// nth returns the step of element i of a repeated field.
+func nth(name string, i int) step { return step{name: name, index: i} }
+
+// keyed returns the step of the entry of a map.
+func keyed(name, key string) step { return step{name: name, index: -1, key: key} }
+
+// A reader yields the known fields of one message in the order of the file.
+type reader struct {
+	d    *decoder
+	sch  schema
+	rest []byte
+	next int64 // offset of rest
+	err  error
+
+	// The current field.
+	num  protowire.Number
+	wire protowire.Type
+	field
+	n    uint64 // varint and fixed
+	data span   // length-delimited
+	at   int64  // of its tag
+}
+
+func (d *decoder) read(m span, sch schema) *reader {
+	return &reader{d: d, sch: sch, rest: m.b, next: m.at}
+}
+
+// more goes on to the next known field. It returns false at the end and on an
+// error, which is then in err.
+func (r *reader) more() bool {
+	for r.err == nil && len(r.rest) > 0 {
+		num, typ, n := protowire.ConsumeTag(r.rest)
+		if n < 0 {
+			r.err = r.d.errorf(r.next, "no field begins here, %d bytes before the end of the message: %v", len(r.rest), protowire.ParseError(n))
+			return false
+		}
+		f, known := r.sch[num]
+		r.num, r.wire, r.field, r.at = num, typ, f, r.next
+		body := r.rest[n:]
+		var m int
+		switch typ {
+		case varint:
+			r.n, m = protowire.ConsumeVarint(body)
+		case bits32:
+			var v uint32
+			v, m = protowire.ConsumeFixed32(body)
+			r.n = uint64(v)
+		case bits64:
+			r.n, m = protowire.ConsumeFixed64(body)
+		case bytes_:
+			r.data.b, m = protowire.ConsumeBytes(body)
+			r.data.at = r.next + int64(n+m-len(r.data.b))
+		default:
+			r.fail("the field is of wire type %d, a group or none; model specifications have neither", typ)
+			return false
+		}
+		if m < 0 {
+			r.cut(typ, body)
+			return false
+		}
+		if known && typ != f.typ && (f.typ < varints || typ != bytes_ && typ != f.typ-varints) {
+			r.fail("the field is %s, the schema has it %s", wireNames[typ], wireNames[f.typ&7])
+			return false
+		}
+		r.rest = r.rest[n+m:]
+		r.next += int64(n + m)
+		if known {
+			return true
+		}
+	}
+	return false
+}
+
+// cut reports a field whose bytes are not all there.
+func (r *reader) cut(typ protowire.Type, body []byte) {
+	if typ == bytes_ {
+		if size, n := protowire.ConsumeVarint(body); n > 0 {
+			r.fail("the field has %d bytes, %d are left of its message: the file is cut off or damaged", size, len(body)-n)
+			return
+		}
+	}
+	r.fail("the %s number is cut off or too long, %d bytes are left of its message", wireNames[typ], len(body))
+}
+
+// fail sets the error of the current field.
+func (r *reader) fail(format string, args ...any) {
+	name := r.name
+	if name == "" {
+		name = "field " + strconv.Itoa(int(r.num))
+	}
+	r.err = r.d.in(one(name), r.at, func() error { return r.d.errorf(r.at, format, args...) })
+}
+
+// numbers calls f for each number of the current field, one of repeated numbers.
+func (r *reader) numbers(f func(n uint64)) bool {
+	if r.wire != bytes_ {
+		f(r.n)
+		return true
+	}
+	for b := r.data.b; len(b) > 0; {
+		var n uint64
+		var m int
+		switch r.typ {
+		case varints:
+			n, m = protowire.ConsumeVarint(b)
+		case many32:
+			var v uint32
+			v, m = protowire.ConsumeFixed32(b)
+			n = uint64(v)
+		default:
+			n, m = protowire.ConsumeFixed64(b)
+		}
+		if m < 0 {
+			r.fail("the last number is cut off or too long, %d bytes are left of its list", len(b))
+			return false
+		}
+		f(n)
+		b = b[m:]
+	}
+	return true
+}
+
+// text returns the current field as a string.
+func (r *reader) text() string { return string(r.data.b) }
+
+// once reports a field that a message may hold one time and holds again.
+func (r *reader) once(seen *bool) bool {
+	if *seen {
+		r.fail("the field is given twice")
+		return false
+	}
+	*seen = true
+	return true
+}
+
+// entry splits the current field, an entry of a map from strings, into key and
+// value.
+func (r *reader) entry() (key string, value span, ok bool) {
+	e := r.d.read(r.data, entrySchema)
+	value.at = r.data.at
+	for e.more() {
+		if e.num == 1 {
+			key = e.text()
+		} else {
+			value = e.data
+		}
+	}
+	if e.err != nil {
+		r.err = e.err
+		return "", value, false
+	}
+	return key, value, true
+}
+
+// each runs f on every field of the message m.
+func (d *decoder) each(m span, sch schema, f func(r *reader) error) error {
+	r := d.read(m, sch)
+	for r.more() {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return r.err
+}

@@ -1,0 +1,221 @@
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/metadata"
+	"github.com/zinc-compiler/zinc/frontend/mlmodel"
+	"github.com/zinc-compiler/zinc/frontend/mlpackage"
+)
+
+const convertHint = "convert the original model to an ML program (coremltools: convert(..., convert_to=\"mlprogram\")) and give that"
+
+// specHints say what to do with models that are no ML programs, by their form;
+// the others are converted anew.
+var specHints = map[string]string{
+	"pipeline":           "give the ML programs of the pipeline one by one; coremltools' utils can save each of its models as a package",
+	"pipelineClassifier": "give the ML programs of the pipeline one by one; coremltools' utils can save each of its models as a package",
+	"pipelineRegressor":  "give the ML programs of the pipeline one by one; coremltools' utils can save each of its models as a package",
+	"serializedModel":    "give the model that it was made of",
+}
+
+// specNames tell people what forms of models are; the others go by their name.
+var specNames = map[string]string{
+	"neuralNetwork":           "a neural network (neuralNetwork), the older form of Core ML model, whose layers are no MIL program",
+	"neuralNetworkClassifier": "a neural network classifier (neuralNetworkClassifier), the older form of Core ML model, whose layers are no MIL program",
+	"neuralNetworkRegressor":  "a neural network regressor (neuralNetworkRegressor), the older form of Core ML model, whose layers are no MIL program",
+}
+
+// specification reports whether the model at path is a package or a
+// specification: a folder that is called a package or has a manifest and no MIL
+// text, or a file that is called a specification.
+func specification(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	ext := strings.ToLower(filepath.Ext(filepath.Clean(path)))
+	if !info.IsDir() {
+		return ext == ".mlmodel", nil
+	}
+	if ext == ".mlpackage" {
+		return true, nil
+	}
+	if _, err := os.Stat(filepath.Join(path, TextName)); err == nil {
+		return false, nil
+	}
+	_, err = os.Stat(filepath.Join(path, mlpackage.ManifestName))
+	return err == nil, nil
+}
+
+// A source is an open specification with the folder of its weights.
+type source struct {
+	name string // of the specification, for messages
+	dir  string
+	file *os.File
+	size int64
+	root *os.Root
+}
+
+func (s *source) close() {
+	if s.file != nil {
+		s.file.Close() // only read from
+	}
+	if s.root != nil {
+		s.root.Close()
+	}
+}
+
+// openSource opens the specification at path, in a package or alone.
+func openSource(path string) (*source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{}
+	if info.IsDir() {
+		p, err := mlpackage.Open(path)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("package %s: %w", path, err)
+			}
+			return nil, err
+		}
+		s.name, s.dir, s.root = p.Spec, p.Dir, p.Root
+		s.file, s.size, err = p.OpenSpec()
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		return s, nil
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &FormError{path, "not a regular file", giveHint}
+	}
+	s.name, s.dir, s.size = path, filepath.Dir(path), info.Size()
+	if s.file, err = os.Open(path); err != nil {
+		return nil, err
+	}
+	if s.root, err = os.OpenRoot(s.dir); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openSpec reads a package or a specification.
+func openSpec(path string, opts Options) (*Model, error) {
+	s, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	spec, err := mlmodel.Decode(s.file, s.size, s.name)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Program == nil {
+		return nil, formError(path, spec.Metadata.Form)
+	}
+	text, err := mlmodel.Text(spec.Program)
+	if err != nil {
+		return nil, err
+	}
+	m, err := fromText(s.name+" as text", []byte(text), func() (*blobfile.Set, error) {
+		if opts.WeightsDir != "" {
+			return blobfile.OpenSet(opts.WeightsDir)
+		}
+		root := s.root
+		s.root = nil // the Set closes it
+		return blobfile.NewSet(root, s.dir), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Path, m.Metadata = s.name, spec.Metadata
+	return m, nil
+}
+
+// formError refuses a model that is no ML program.
+func formError(path, form string) error {
+	name, ok := specNames[form]
+	if !ok {
+		name = "a model of the form " + form
+	}
+	hint, ok := specHints[form]
+	if !ok {
+		hint = convertHint
+	}
+	return &FormError{path, "this is " + name + "; only ML programs (" + mlmodel.ProgramForm + ") are read", hint}
+}
+
+// maxMetadata limits the size of a compiled model's metadata, in bytes.
+const maxMetadata = 16 << 20
+
+// besideText returns the metadata in the folder of a MIL text, or nil when there
+// is none.
+func besideText(name string) (*Metadata, error) {
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(metadata.FileName)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, nil // the program does not need it
+	}
+	shown := filepath.Join(filepath.Dir(name), metadata.FileName)
+	if info.Size() > maxMetadata {
+		return nil, fmt.Errorf("%s: the metadata has %d bytes, the limit is %d", shown, info.Size(), maxMetadata)
+	}
+	f, err := root.Open(metadata.FileName)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxMetadata))
+	if err != nil {
+		return nil, err
+	}
+	return metadata.ParseJSON(shown, data)
+}
+
+// Describe returns what the model at path says of itself, in any form of
+// specification, and its program as MIL text, "" when it is no ML program. The
+// program is not built and its weights are not opened. Of a MIL text Describe
+// returns the metadata beside it, nil when there is none, and no text.
+func Describe(path string) (*Metadata, string, error) {
+	isSpec, err := specification(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if !isSpec {
+		name, err := textPath(path)
+		if err != nil {
+			return nil, "", err
+		}
+		m, err := besideText(name)
+		return m, "", err
+	}
+	s, err := openSource(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer s.close()
+	spec, err := mlmodel.Decode(s.file, s.size, s.name)
+	if err != nil {
+		return nil, "", err
+	}
+	if spec.Program == nil {
+		return spec.Metadata, "", nil
+	}
+	text, err := mlmodel.Text(spec.Program)
+	return spec.Metadata, text, err
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// checkModel runs `zinc check` and returns what it says as data.
+func checkModel(t *testing.T, path string, args ...string) checkResult {
+	t.Helper()
+	args = append([]string{"check", path, "--json"}, args...)
+	s, out, errs := call(t, args...)
+	if s != statusOK {
+		t.Fatalf("zinc %s: status %d\n%s", strings.Join(args, " "), s, errs)
+	}
+	var r checkResult
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// general are the rules that are no limit of a lowering rule.
+var general = []string{
+	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering, target.RuleConversion, target.RuleIdleMove, target.RuleOther,
+}
+
+// explained checks that every operation on the CPU names rule, value and limit,
+// that the rule is one its lowering rule is documented to hold, and that a
+// dispatch after the first says what cut it.
+func explained(t *testing.T, r *targetResult) {
+	t.Helper()
+	held := map[string][]string{}
+	for _, rule := range lower.Rules {
+		held[rule.Name] = rule.Holds()
+	}
+	for _, o := range r.Ops {
+		if (o.Unit == ir.CPU.String()) != (o.Refusal != nil) {
+			t.Errorf("%s: %s %s is on unit %s with refusal %+v", r.Target, o.Op, o.Name, o.Unit, o.Refusal)
+			continue
+		}
+		if o.Refusal == nil {
+			continue
+		}
+		no := o.Refusal
+		if _, ok := target.RuleOf(no.Rule); !ok || no.What == "" || no.Value == "" || no.Limit == "" || o.Reason == "" || o.Line == 0 {
+			t.Errorf("%s: line %d, %s %s: %q, %+v", r.Target, o.Line, o.Op, o.Name, o.Reason, no)
+		}
+		if !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules(), no.Rule) && !slices.Contains(held[o.Rule], no.Rule) {
+			t.Errorf("%s: %s %s breaks %s, which rule %s is not documented to hold", r.Target, o.Op, o.Name, no.Rule, o.Rule)
+		}
+	}
+	if len(r.DispatchList) != r.Dispatches {
+		t.Errorf("%s: %d dispatches, %d described", r.Target, r.Dispatches, len(r.DispatchList))
+	}
+	for i, d := range r.DispatchList {
+		if (d.Cause == "first") != (i == 0) || (d.Cause == "cpu") != (len(d.CutBy) > 0) {
+			t.Errorf("%s: dispatch %d: %+v", r.Target, i, d)
+		}
+		for _, at := range d.CutBy {
+			if r.Ops[at].Unit != ir.CPU.String() {
+				t.Errorf("%s: dispatch %d is cut by %+v", r.Target, i, r.Ops[at])
+			}
+		}
+	}
+}
+
+func count(r *targetResult, op, rule string) int {
+	n := 0
+	for _, o := range r.Ops {
+		if o.Op == op && o.Refusal != nil && o.Refusal.Rule == rule {
+			n++
+		}
+	}
+	return n
+}
+
+// functions are the functions to check of models that have no main.
+var functions = map[string]string{"rb-multifunction-flexible": "second"}
+
+// TestCheckCorpus explains the placement of real models.
+func TestCheckCorpus(t *testing.T) {
+	shared := shareddir.Find(t)
+	es, err := os.ReadDir(filepath.Join(shared, "corpus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tooBig = "parakeet-eou-encoder-1280ms" // 213 MB of made weights
+	for _, e := range es {
+		dir := filepath.Join(shared, "corpus", e.Name())
+		if _, err := os.Stat(filepath.Join(dir, "model.mil")); err != nil || e.Name() == tooBig {
+			continue
+		}
+		t.Run(e.Name(), func(t *testing.T) {
+			args := []string{"--target", "h12,h13,h15"}
+			if f := functions[e.Name()]; f != "" {
+				args = append(args, "--func", f)
+			}
+			r := checkModel(t, withWeights(t, shared, dir), args...)
+			for i := range r.Targets {
+				explained(t, &r.Targets[i])
+			}
+			h12, h13 := &r.Targets[0], &r.Targets[1]
+			switch {
+			case e.Name() == "whisper-tiny-encoder":
+				if h13.EngineMACsPercent != 100 || h13.CPUOps != 0 {
+					t.Errorf("h13: %g %% of multiply-accumulates, %d operations on the CPU", h13.EngineMACsPercent, h13.CPUOps)
+				}
+				if count(h12, "softmax", target.RuleFamily) != 4 || count(h12, "layer_norm", target.RuleFamily) != 9 {
+					t.Errorf("h12: %d softmax, %d layer_norm", count(h12, "softmax", target.RuleFamily), count(h12, "layer_norm", target.RuleFamily))
+				}
+			case strings.Contains(e.Name(), "lstm"), strings.HasPrefix(e.Name(), "silero"):
+				if count(h13, "lstm", target.RuleNever) == 0 {
+					t.Error("no lstm is named")
+				}
+			}
+		})
+	}
+}
+
+// withWeights returns a folder with the model and its weights, made where the
+// corpus has none.
+func withWeights(t *testing.T, shared, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "model.mil"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "weights")); err == nil || !bytes.Contains(text, []byte("BLOBFILE")) {
+		return dir
+	}
+	if testing.Short() {
+		t.Skip("making the weights of this model takes seconds")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3: the weights of this model must be made")
+	}
+	tmp := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tmp, "model.mil"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), tmp).CombinedOutput(); err != nil {
+		t.Fatalf("making weights: %v\n%s", err, out)
+	}
+	return tmp
+}
+
+// detector is shaped as one-stage detectors are: strided convolutions with
+// silu, upsampling, a skip joined on, and boxes chosen at the end.
+const detector = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4, 16, 16]> x) {
+            tensor<int32, [2]> one = const()[name = string("one"), val = tensor<int32, [2]>([1, 1])];
+            tensor<int32, [2]> two = const()[name = string("two"), val = tensor<int32, [2]>([2, 2])];
+            tensor<fp16, [4, 4, 1, 1]> w = const()[name = string("w"), val = tensor<fp16, [4, 4, 1, 1]>([[[[1]], [[0]], [[0]], [[0]]], [[[0]], [[1]], [[0]], [[0]]], [[[0]], [[0]], [[1]], [[0]]], [[[0]], [[0]], [[0]], [[1]]]])];
+            string pt = const()[name = string("pt"), val = string("valid")];
+            bool no = const()[name = string("no"), val = bool(false)];
+            tensor<fp16, [1, 4, 8, 8]> c1 = conv(x = x, weight = w, pad_type = pt, strides = two, dilations = one, groups = int32(1))[name = string("c1")];
+            tensor<fp16, [1, 4, 8, 8]> s1 = silu(x = c1)[name = string("s1")];
+            tensor<fp16, [1, 4, 16, 16]> u = upsample_nearest_neighbor(x = s1, scale_factor_height = fp32(2.0), scale_factor_width = fp32(2.0))[name = string("u")];
+            tensor<fp16, [1, 8, 16, 16]> j = concat(values = (u, x), axis = int32(1), interleave = no)[name = string("j")];
+            tensor<fp16, [1, 8, 16, 16]> g = sigmoid(x = j)[name = string("g")];
+            tensor<fp16, [1, 8, 256]> f = reshape(x = g, shape = tensor<int32, [3]>([1, 8, 256]))[name = string("f")];
+            tensor<int32, [1, 256]> best = reduce_argmax(x = f, axis = int32(1), keep_dims = no)[name = string("best")];
+        } -> (f, best);
+}
+`
+
+// TestCheckDetector names what keeps a detector from running in one dispatch.
+func TestCheckDetector(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "detector.mil")
+	if err := os.WriteFile(path, []byte(detector), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := checkModel(t, path, "--target", "h13")
+	h13 := &r.Targets[0]
+	explained(t, h13)
+	if h13.CPUOps != 2 || count(h13, "upsample_nearest_neighbor", target.RuleNoLowering) != 1 || count(h13, "reduce_argmax", target.RuleFamily) != 1 {
+		t.Errorf("on the CPU: %+v", h13.Ops)
+	}
+	if h13.Dispatches != 2 || h13.Ops[h13.DispatchList[1].CutBy[0]].Name != "u" {
+		t.Errorf("%+v", h13.DispatchList)
+	}
+}

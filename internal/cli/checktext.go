@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/zinc-compiler/zinc/compile"
+)
+
+// text writes the placement on one target: the shares, each operation, the
+// dispatches, the rewrites, the compressed constants.
+func (t *targetResult) text(w io.Writer, model string) error {
+	fmt.Fprintf(w, "%s, function %s, target %s, precision %s\n", model, t.Function, t.Target, t.Precision)
+	fmt.Fprintf(w, "engine: %d of %d operations, %.4g %%; ", t.EngineOps, t.EngineOps+t.CPUOps, t.EngineOpsPercent)
+	if macs := t.EngineMACs + t.CPUMACs; macs > 0 {
+		fmt.Fprintf(w, "%d of %d multiply-accumulates, %.4g %%\n", t.EngineMACs, macs, t.EngineMACsPercent)
+	} else {
+		fmt.Fprintln(w, "no multiply-accumulates")
+	}
+	if t.Transfers > 0 {
+		fmt.Fprintf(w, "%d %s done on the way to and from the engine\n", t.Transfers, verb(t.Transfers, "conversion is", "conversions are"))
+	}
+	fmt.Fprintln(w)
+	var table bytes.Buffer
+	tw := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "step\tplace\tunit\toperation\tresult\trule\tvalue\tlimit")
+	for _, o := range t.Ops {
+		fmt.Fprintf(tw, "%d\t%d:%d\t%s\t%s\t%s\t", o.Step, o.Line, o.Col, o.Unit, o.Op, o.Name)
+		switch no := o.Refusal; {
+		case no != nil:
+			fmt.Fprintf(tw, "%s\t%s: %s\t%s\n", no.Rule, no.What, no.Value, no.Limit)
+		case o.Fused != "":
+			fmt.Fprintf(tw, "%s\trides on %s\t\n", o.Rule, o.Fused)
+		default:
+			fmt.Fprintf(tw, "%s\t\t\n", o.Rule)
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for line := range bytes.Lines(table.Bytes()) {
+		fmt.Fprintf(w, "%s\n", bytes.TrimRight(line, " \n"))
+	}
+	t.dispatchText(w)
+	t.rewriteText(w)
+	if len(t.Compressed) > 0 {
+		fmt.Fprintln(w, "\ncompressed constants:")
+		for _, c := range t.Compressed {
+			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
+		}
+	}
+	return nil
+}
+
+// causes say why a dispatch begins.
+var causes = map[string]string{
+	compile.CauseFirst:     "the engine's work begins",
+	compile.CauseRegisters: "cut: the tensors of one procedure are used up",
+	compile.CauseCPU:       "cut by ",
+}
+
+func (t *targetResult) dispatchText(w io.Writer) {
+	fmt.Fprintf(w, "\n%d %s, %d %s on the CPU\n", t.Dispatches, verb(t.Dispatches, "dispatch", "dispatches"), t.CPUCalls, verb(t.CPUCalls, "call", "calls"))
+	for i, d := range t.DispatchList {
+		fmt.Fprintf(w, "  %d: step %d, %d %s, %d in, %d out; %s", i+1, d.Step, d.Ops, verb(d.Ops, "operation", "operations"), d.Inputs, d.Outputs, causes[d.Cause])
+		if len(d.CutBy) > 0 {
+			o := t.Ops[d.CutBy[0]]
+			fmt.Fprintf(w, "%s %q, line %d: %s", o.Op, o.Name, o.Line, o.Reason)
+			if n := len(d.CutBy) - 1; n > 0 {
+				fmt.Fprintf(w, " (and %d %s with it)", n, verb(n, "operation", "operations"))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// rewriteText prints each rewrite once, with how often it is called for.
+func (t *targetResult) rewriteText(w io.Writer) {
+	type rewrite struct{ rule, text string }
+	count := map[rewrite]int{}
+	only := map[rewrite]string{} // the one operation that it is for, "" for several
+	var order []rewrite
+	for _, o := range t.Ops {
+		if o.Refusal == nil || o.Refusal.Rewrite == "" {
+			continue
+		}
+		r := rewrite{o.Refusal.Rule, o.Refusal.Rewrite}
+		switch count[r]++; {
+		case count[r] == 1:
+			order = append(order, r)
+			only[r] = " " + o.Op
+		case only[r] != " "+o.Op:
+			only[r] = ""
+		}
+	}
+	if len(order) > 0 {
+		fmt.Fprintln(w, "\nrewrites:")
+	}
+	for _, r := range order {
+		fmt.Fprintf(w, "  %s%s, %d %s: %s\n", r.rule, only[r], count[r], verb(count[r], "time", "times"), r.text)
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend"
+)
+
+// modelJSON is the JSON form of a model with what it says of itself.
+type modelJSON struct {
+	Metadata *frontend.Metadata `json:"metadata,omitempty"`
+	*programJSON
+}
+
+// model prints a model's folder or specification: what it says of itself, as
+// comments in front of the program, then the program as MIL text. Of a model that
+// is no ML program only the first is printed. done is false for other files.
+func (c *dumpCommand) model(path string) (done bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if !info.IsDir() && !strings.EqualFold(filepath.Ext(path), ".mlmodel") {
+		return false, nil
+	}
+	m, text, err := frontend.Describe(path)
+	if err != nil {
+		return true, err
+	}
+	c.metadata = m
+	switch {
+	case text != "":
+		return true, c.text(m.Source, []byte(text))
+	case info.IsDir() && (m == nil || m.IsCompiled()):
+		return false, nil // the text stands in the folder
+	case c.json:
+		return true, writeJSON(c.out, modelJSON{m, nil})
+	}
+	return true, m.WriteText(c.out, "")
+}

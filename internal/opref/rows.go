@@ -1,0 +1,154 @@
+package opref
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Row is one operation.
+type Row struct {
+	Name        string      `json:"name"`
+	Forms       []Form      `json:"forms"` // oldest first
+	Interpreted bool        `json:"interpreted"`
+	Placement   []Placement `json:"placement"` // one a target asked for
+}
+
+// Form is one form of an operation.
+type Form struct {
+	Since  string  `json:"since"` // first operation set with it
+	Doc    string  `json:"doc"`
+	Params []Param `json:"params"`
+	Folds  bool    `json:"folds"`            // computed at compile time when its arguments are constant
+	Effect string  `json:"effect,omitempty"` // random, reads or writes; pure ones have none
+	Blocks int     `json:"blocks,omitempty"` // nested blocks
+}
+
+// Param is one parameter of a form.
+type Param struct {
+	Name     string   `json:"name"`
+	Types    []string `json:"types"`          // element types
+	Kind     string   `json:"kind,omitempty"` // when it takes no tensor
+	Same     string   `json:"same,omitempty"` // type variable: parameters that share it share an element type
+	Optional bool     `json:"optional"`
+	Default  string   `json:"default,omitempty"` // as MIL text writes it
+	Const    bool     `json:"const"`             // must be known at compile time
+	Variadic bool     `json:"variadic,omitempty"`
+}
+
+// Placement is what one target does with an operation.
+type Placement struct {
+	Target  string   `json:"target"`
+	Unit    string   `json:"unit"`              // engine, cpu, transfer, or compiler when nothing is left to run
+	Rule    string   `json:"rule,omitempty"`    // lowering rule, pass, or rule that it breaks
+	How     string   `json:"how,omitempty"`     // what the rule makes of it
+	Limits  []string `json:"limits,omitempty"`  // beyond those of every tensor
+	Reason  string   `json:"reason,omitempty"`  // why not the engine
+	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and give the same
+	Native  string   `json:"native,omitempty"`  // hardware family from which on it has the operation
+}
+
+// compiled is the unit of what the compiler leaves nothing of.
+const compiled = "compiler"
+
+// firstSet is the operation set of rows that name none.
+const firstSet = "ios15"
+
+// Rows returns the operations of the given names, every one for none, with
+// their placement on the targets.
+func Rows(targets []*target.Table, names ...string) ([]Row, error) {
+	if len(names) == 0 {
+		names = ir.Names()
+	}
+	rows := make([]Row, 0, len(names))
+	for _, n := range names {
+		forms := ir.Forms(n)
+		if len(forms) == 0 {
+			msg := fmt.Sprintf("unknown operation %q", n)
+			if near := ir.Nearest(n); near != "" {
+				msg += fmt.Sprintf("; did you mean %s?", near)
+			}
+			return nil, fmt.Errorf("%s", msg)
+		}
+		r := Row{Name: n, Interpreted: interp.Supports(n)}
+		for _, d := range forms {
+			r.Forms = append(r.Forms, formOf(d))
+		}
+		for _, t := range targets {
+			r.Placement = append(r.Placement, placementOf(n, t))
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+var effects = map[ir.Effect]string{ir.Random: "random", ir.Reads: "reads a state", ir.Writes: "writes a state"}
+
+func formOf(d *ir.OpDef) Form {
+	f := Form{Since: d.Since, Doc: d.Doc, Folds: d.Fold != nil, Effect: effects[d.Effect], Blocks: d.Blocks, Params: []Param{}}
+	if f.Since == "" {
+		f.Since = firstSet
+	}
+	for i := range d.Params {
+		p := &d.Params[i]
+		q := Param{Name: p.Name, Types: typesOf(p), Same: p.Same, Optional: p.Optional, Const: p.Const, Variadic: p.Variadic, Default: defaultText(p.Default)}
+		if p.Kind != ir.Tensor {
+			q.Kind = p.Kind.String()
+		}
+		f.Params = append(f.Params, q)
+	}
+	return f
+}
+
+func typesOf(p *ir.Param) []string {
+	if s := p.Class.String(); s != "" {
+		return strings.Split(s, ", ")
+	}
+	return nil
+}
+
+// defaultText writes a default as MIL text would.
+func defaultText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		s := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(s, ".e") {
+			s += ".0"
+		}
+		return s
+	case string:
+		return strconv.Quote(v)
+	case []int64:
+		return ir.ShapeString(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func placementOf(name string, t *target.Table) Placement {
+	p := Placement{Target: t.Name, Unit: ir.CPU.String()}
+	if g, ok := target.GateOf(name); ok && !g.Never {
+		p.Native = g.From.String()
+	}
+	if s, ok := passes.SettledOps[name]; ok {
+		p.Unit, p.Rule, p.How = s.Unit.String(), s.Pass, s.Doc
+		if s.Unit == ir.Unplaced {
+			p.Unit = compiled
+		}
+		return p
+	}
+	rule, no := lower.Explain(name, t)
+	if no != nil {
+		p.Rule, p.Reason, p.Rewrite = no.Rule, no.Reason, target.Rewrites[name]
+		return p
+	}
+	p.Unit, p.Rule, p.How, p.Limits = ir.Engine.String(), rule.Name, rule.Doc, rule.Limits(t)
+	return p
+}

@@ -1,0 +1,168 @@
+package sarif
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// object is what the standard says of one object: each property with its form
+// and whether it must be there.
+type object map[string]prop
+
+type prop struct {
+	kind     string // string, integer, array, object, bag
+	required bool
+	of       string   // object of an object or of an array's elements
+	among    []string // values that a string may have
+	least    int      // of an integer
+}
+
+// schema holds the part of the standard's schema that zinc writes.
+var schema = map[string]object{
+	"log": {
+		"$schema": {kind: "string"}, "version": {kind: "string", required: true, among: []string{"2.1.0"}},
+		"runs": {kind: "array", required: true, of: "run"},
+	},
+	"run": {
+		"tool": {kind: "object", required: true, of: "tool"}, "automationDetails": {kind: "object", of: "automation"},
+		"columnKind": {kind: "string", among: []string{"utf16CodeUnits", "unicodeCodePoints"}},
+		"results":    {kind: "array", of: "result"}, "properties": {kind: "bag"},
+	},
+	"automation": {"id": {kind: "string"}},
+	"tool":       {"driver": {kind: "object", required: true, of: "driver"}},
+	"driver": {
+		"name": {kind: "string", required: true}, "version": {kind: "string"}, "informationUri": {kind: "string"},
+		"rules": {kind: "array", of: "rule"},
+	},
+	"rule": {
+		"id": {kind: "string", required: true}, "shortDescription": {kind: "object", of: "text"}, "help": {kind: "object", of: "text"},
+	},
+	"text": {"text": {kind: "string", required: true}},
+	"result": {
+		"ruleId": {kind: "string"}, "ruleIndex": {kind: "integer"}, "message": {kind: "object", required: true, of: "text"},
+		"level":     {kind: "string", among: []string{"none", Note, Warning, Error}},
+		"locations": {kind: "array", of: "location"}, "properties": {kind: "bag"},
+	},
+	"location": {
+		"physicalLocation": {kind: "object", of: "physical"}, "logicalLocations": {kind: "array", of: "logical"},
+	},
+	"physical": {"artifactLocation": {kind: "object", required: true, of: "artifact"}, "region": {kind: "object", of: "region"}},
+	"artifact": {"uri": {kind: "string"}},
+	"region":   {"startLine": {kind: "integer", least: 1}, "startColumn": {kind: "integer", least: 1}},
+	"logical":  {"name": {kind: "string"}, "kind": {kind: "string"}},
+}
+
+// Check reports where a log departs from the standard: a property missing,
+// unknown or of the wrong form, an index that leads nowhere.
+func Check(b []byte) error {
+	var v map[string]any
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("sarif: %w", err)
+	}
+	if err := checkObject("log", "log", v); err != nil {
+		return err
+	}
+	for _, r := range v["runs"].([]any) {
+		if err := checkResults(r.(map[string]any)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkObject(at, name string, v map[string]any) error {
+	o := schema[name]
+	for k, p := range o {
+		if _, ok := v[k]; !ok && p.required {
+			return fmt.Errorf("sarif: %s has no %s", at, k)
+		}
+	}
+	for k, x := range v {
+		p, ok := o[k]
+		if !ok {
+			return fmt.Errorf("sarif: %s has the unknown property %s", at, k)
+		}
+		if err := p.check(at+"."+k, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p prop) check(at string, x any) error {
+	wrong := fmt.Errorf("sarif: %s is %v, wanted %s", at, x, p.kind)
+	switch p.kind {
+	case "string":
+		s, ok := x.(string)
+		switch {
+		case !ok:
+			return wrong
+		case s == "":
+			return fmt.Errorf("sarif: %s is empty", at)
+		case p.among != nil && !slices.Contains(p.among, s):
+			return fmt.Errorf("sarif: %s is %q, must be one of %s", at, s, strings.Join(p.among, ", "))
+		}
+	case "integer":
+		n, ok := x.(float64)
+		if !ok || n != float64(int(n)) || int(n) < p.least {
+			return wrong
+		}
+	case "array":
+		a, ok := x.([]any)
+		if !ok {
+			return wrong
+		}
+		for i, e := range a {
+			m, ok := e.(map[string]any)
+			if !ok {
+				return wrong
+			}
+			if err := checkObject(fmt.Sprintf("%s[%d]", at, i), p.of, m); err != nil {
+				return err
+			}
+		}
+	default:
+		m, ok := x.(map[string]any)
+		if !ok {
+			return wrong
+		}
+		if p.kind == "object" {
+			return checkObject(at, p.of, m)
+		}
+	}
+	return nil
+}
+
+// checkResults checks what the forms alone do not tell: rules by index and
+// references.
+func checkResults(run map[string]any) error {
+	driver := run["tool"].(map[string]any)["driver"].(map[string]any)
+	rules, _ := driver["rules"].([]any)
+	results, _ := run["results"].([]any)
+	for i, r := range results {
+		res := r.(map[string]any)
+		if n, ok := res["ruleIndex"].(float64); ok {
+			if int(n) >= len(rules) || n < 0 {
+				return fmt.Errorf("sarif: result %d has rule index %v of %d", i, n, len(rules))
+			}
+			if id := rules[int(n)].(map[string]any)["id"]; res["ruleId"] != id {
+				return fmt.Errorf("sarif: result %d has rule %v, its index is that of %v", i, res["ruleId"], id)
+			}
+		}
+		locations, _ := res["locations"].([]any)
+		for _, l := range locations {
+			p, ok := l.(map[string]any)["physicalLocation"].(map[string]any)
+			if !ok {
+				continue
+			}
+			uri, _ := p["artifactLocation"].(map[string]any)["uri"].(string)
+			if u, err := url.Parse(uri); err != nil || strings.ContainsAny(uri, ` \`) || u.String() != uri {
+				return fmt.Errorf("sarif: result %d: %q is no reference", i, uri)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package lower
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// tensorRules hold for every operation.
+var tensorRules = []string{
+	target.RuleValueKind, target.RuleFloatType, target.RuleElementType, target.RuleDynamic, target.RuleRank,
+	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces,
+}
+
+// ruleLimits names, for each lowering rule, what it asks for beyond
+// tensorRules.
+var ruleLimits = map[string][]string{
+	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride, target.RulePadding, target.RuleGroups, target.RuleKernelBytes},
+	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
+	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
+	"elementwise": {target.RuleConstants},
+	"square":      nil,
+	"abs":         nil,
+	"relu":        nil,
+	"clip":        {target.RuleRuntime},
+	"table":       {target.RuleRuntime, target.RuleActivation},
+	"reduce":      {target.RuleAxes, target.RuleWorkingSet},
+	"softmax":     {target.RuleWorkingSet},
+	"layer_norm":  {target.RuleAxes, target.RuleRuntime, target.RuleWorkingSet},
+	"pool":        {target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding, target.RuleCeilMode},
+	"concat":      {target.RuleInterleave},
+	"stack":       nil,
+	"split":       nil,
+	"slice":       {target.RuleSlice},
+	"pad":         {target.RulePadMode, target.RuleRuntime},
+	"transpose":   nil,
+	"reshape":     {target.RuleRows},
+	"identity":    nil,
+}
+
+// limitText says what a rule asks for on a target.
+var limitText = map[string]func(t *target.Table) string{
+	target.RuleKernel: func(t *target.Table) string {
+		return fmt.Sprintf("kernels up to %d wide and %d high, dilation included", t.MaxKernelW, t.MaxKernelH)
+	},
+	target.RuleStride:  func(t *target.Table) string { return fmt.Sprintf("strides up to %d", t.MaxStride) },
+	target.RulePadding: func(t *target.Table) string { return fmt.Sprintf("leading padding up to %d", t.MaxPad) },
+	target.RuleGroups:  func(t *target.Table) string { return fmt.Sprintf("up to %d groups", t.MaxGroups) },
+	target.RuleKernelBytes: func(t *target.Table) string {
+		return fmt.Sprintf("coefficients of one output up to %d bytes", t.KernelBytes)
+	},
+	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
+	target.RuleWorkingSet: func(t *target.Table) string {
+		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other than the last, rows reduced together) within %d bytes of L2", t.L2Bytes)
+	},
+	target.RuleRows: func(t *target.Table) string {
+		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)
+	},
+	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
+	target.RuleExtent: func(t *target.Table) string {
+		return fmt.Sprintf("last dimension up to %d, others up to %d", t.MaxWidth, t.MaxChannels)
+	},
+	target.RuleSurfaces: func(t *target.Table) string {
+		return fmt.Sprintf("up to %d tensors read and given", t.MaxSurfaces)
+	},
+}
+
+// Holds returns the IDs of the rules that a lowering rule holds operations to,
+// beyond those of every tensor.
+func (r *Rule) Holds() []string { return ruleLimits[r.Name] }
+
+// TensorLimits says what a target asks of every tensor.
+func TensorLimits(t *target.Table) []string { return limitsOf(tensorRules, t) }
+
+// Limits says what a lowering rule asks of an operation on a target beyond
+// TensorLimits.
+func (r *Rule) Limits(t *target.Table) []string { return limitsOf(r.Holds(), t) }
+
+func limitsOf(ids []string, t *target.Table) []string {
+	var out []string
+	for _, id := range ids {
+		if f := limitText[id]; f != nil {
+			out = append(out, f(t))
+		} else if d, ok := target.RuleOf(id); ok {
+			out = append(out, strings.TrimSpace(d.Doc))
+		}
+	}
+	return out
+}
+
+// Explain returns the rule that lowers operations of a name on a target, or why
+// none does whatever the arguments.
+func Explain(name string, t *target.Table) (*Rule, *Refusal) {
+	r := ruleByOp[name]
+	var no *Refusal
+	switch {
+	case gate(name, t) != nil:
+		no = gate(name, t).(*Refusal)
+	case r == nil:
+		no = noRule(name, "").(*Refusal)
+	}
+	return r, no
+}
+
+// TensorRules returns the IDs of the rules that hold for every tensor.
+func TensorRules() []string { return tensorRules }

@@ -1,0 +1,92 @@
+package lower
+
+import (
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// TestLimitsKnown holds the limits to the rules, both ways.
+func TestLimitsKnown(t *testing.T) {
+	rules := map[string]bool{}
+	for _, r := range Rules {
+		rules[r.Name] = true
+		ids, ok := ruleLimits[r.Name]
+		if !ok {
+			t.Errorf("rule %s has no row of limits", r.Name)
+		}
+		for _, id := range append(ids, tensorRules...) {
+			if _, ok := target.RuleOf(id); !ok {
+				t.Errorf("rule %s: no rule %q", r.Name, id)
+			}
+		}
+		for _, n := range r.Ops {
+			if ir.Lookup(n, "") == nil {
+				t.Errorf("rule %s: no operation %s", r.Name, n)
+			}
+		}
+	}
+	for n := range ruleLimits {
+		if !rules[n] {
+			t.Errorf("limits of %s, which is no rule", n)
+		}
+	}
+	for n := range target.Rewrites {
+		if ir.Lookup(n, "") == nil || ruleByOp[n] != nil {
+			t.Errorf("a rewrite for %s, which is no operation or is lowered", n)
+		}
+	}
+	for id := range limitText {
+		if _, ok := target.RuleOf(id); !ok {
+			t.Errorf("text for %q, which is no rule", id)
+		}
+	}
+}
+
+// TestGated checks operations whose arguments do not matter.
+func TestGated(t *testing.T) {
+	h15, err := target.Lookup("h15")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h12, err := target.Lookup("h12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		op   string
+		t    *target.Table
+		rule string // "" when a rule lowers it
+		have string
+		lim  string
+	}{
+		{"sin", target.H13, target.RuleFamily, "A13", "A15"},
+		{"sin", h15, target.RuleNoLowering, "sin", "one that a rule lowers"},
+		{"reduce_argmax", target.H13, target.RuleFamily, "A13", "A15"},
+		{"lstm", h15, target.RuleNever, "lstm", "in no hardware family"},
+		{"topk", target.H13, target.RuleNoCode, "topk", "no code generation on h13"},
+		{"topk", h15, target.RuleNoLowering, "topk", "one that a rule lowers"},
+		{"softmax", h12, target.RuleFamily, "A12", "A13"},
+		{"softmax", target.H13, "", "", ""},
+		{"gather", target.H13, target.RuleNoLowering, "gather", "one that a rule lowers"},
+	} {
+		_, no := Explain(c.op, c.t)
+		if no == nil {
+			if c.rule != "" {
+				t.Errorf("%s on %s is not refused", c.op, c.t.Name)
+			}
+			continue
+		}
+		if no.Rule != c.rule || no.Have != c.have || no.Limit != c.lim {
+			t.Errorf("%s on %s: %s, %s, %s", c.op, c.t.Name, no.Rule, no.Have, no.Limit)
+		}
+	}
+	for _, g := range target.Gates {
+		for _, n := range g.Ops {
+			if _, no := Explain(n, target.H13); g.Never && (no == nil || no.Rule != target.RuleNever) {
+				t.Errorf("%s: %v", n, no)
+			}
+		}
+	}
+}

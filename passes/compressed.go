@@ -1,0 +1,165 @@
+package passes
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Compressed is a constant that the source holds in a compressed form and that
+// folding made dense.
+type Compressed struct {
+	Name string // of the dense constant
+	Pos  ir.Pos // of the operation that makes it dense
+	// Values are the dense constant and the constants that passes made of it.
+	Values []*ir.Value
+	// Form says how it is stored, for people: "4-bit palette", "sparse blockwise
+	// int4". Forms on top of each other stand in the order of unfolding.
+	Form string
+	// Stream is the form as target.Table.StreamForms calls it, forms on top of
+	// each other joined by "+"; "" when the constant is not compressed in a sense
+	// that the engine could know.
+	Stream string
+	Stored int64 // bytes of its parts as the source holds them: values, tables, masks, scales
+
+	inner bool // another compressed constant is made of it
+}
+
+// forms name the compressed form that each operation undoes: for people, and as
+// the target tables call it.
+var forms = map[string]func(op *ir.Op) (form, stream string){
+	"constexpr_affine_dequantize": func(op *ir.Op) (string, string) {
+		return affine(op.Arg("quantized_data").Type.DType)
+	},
+	"constexpr_blockwise_shift_scale": func(op *ir.Op) (string, string) {
+		return blockwise(op, op.Arg("data"), op.Arg("data").Type.Shape)
+	},
+	"constexpr_sparse_blockwise_shift_scale": func(op *ir.Op) (string, string) {
+		form, stream := blockwise(op, op.Arg("nonzero_data"), op.Arg("data_mask").Type.Shape)
+		return "sparse " + form, "sparse+" + stream
+	},
+	"constexpr_lut_to_dense": palette,
+	"constexpr_lut_to_sparse": func(op *ir.Op) (string, string) {
+		form, stream := palette(op)
+		return "sparse " + form, "sparse+" + stream
+	},
+	"constexpr_sparse_to_dense": func(*ir.Op) (string, string) { return "sparse", "sparse" },
+	"constexpr_cast": func(op *ir.Op) (string, string) {
+		return "cast from " + op.Arg("source_val").Type.DType.String(), ""
+	},
+}
+
+// blockwise tells scales by the block from scales by the channel, which the
+// affine form has too.
+func blockwise(op *ir.Op, data *ir.Value, shape []int64) (form, stream string) {
+	scale := op.Arg("scale").Type.Shape
+	cut := 0 // dimensions cut into more than one block
+	for i, d := range scale {
+		if d > 1 {
+			cut++
+			if i < len(shape) && d != shape[i] {
+				cut = len(scale) + 1 // blocks of several elements
+			}
+		}
+	}
+	if cut > 1 {
+		return "blockwise " + data.Type.DType.String(), "blockwise"
+	}
+	return affine(data.Type.DType)
+}
+
+// affine is the form of elements with one scale, or one a channel.
+func affine(t ir.DType) (form, stream string) {
+	return "affine " + t.String(), fmt.Sprintf("int%d", t.Bits())
+}
+
+// palette counts the bits of an index.
+func palette(op *ir.Op) (form, stream string) {
+	idx := op.Arg("indices")
+	if idx == nil {
+		idx = op.Arg("indices_nonzero_data")
+	}
+	n := idx.Type.DType.Bits()
+	if op.Def.ParamIndex("shape") >= 0 {
+		// The first form packs its indices into bytes; its table tells their width.
+		n = bits.Len64(uint64(op.Arg("lut").Type.Elems())) - 1
+	}
+	if lut := op.Arg("lut").Type; lut.Rank() > 1 && lut.Shape[lut.Rank()-1] > 1 {
+		return fmt.Sprintf("%d-bit palette of vectors", n), fmt.Sprintf("vector-palette%d", n)
+	}
+	return fmt.Sprintf("%d-bit palette", n), fmt.Sprintf("palette%d", n)
+}
+
+// noteCompressed records what op makes dense. A form on top of another one
+// becomes part of the same record.
+func (s *State) noteCompressed(op *ir.Op) {
+	describe := forms[op.Def.Name]
+	if describe == nil || len(op.Results) == 0 {
+		return
+	}
+	form, stream := describe(op)
+	dense := op.Results[len(op.Results)-1]
+	c := &Compressed{Name: dense.Name, Pos: op.Pos, Values: []*ir.Value{dense}, Form: form, Stream: stream}
+	var seen []*Compressed
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if inner := s.compressedOf(v); inner != nil {
+			if !slices.Contains(seen, inner) {
+				seen = append(seen, inner)
+				inner.inner = true
+				c.Stored += inner.Stored
+			}
+			return
+		}
+		// Shapes and axes are 32-bit integers, which no compressed data are.
+		t := v.Type.DType
+		attribute := t == ir.String || t.IsInt() && t.Bits() == 32
+		if v.IsConst() && !attribute && !s.derived[v] {
+			c.Stored += v.Type.Bytes()
+		}
+	})
+	for _, inner := range seen {
+		if c.Stream == "sparse" && strings.Contains(inner.Stream, "sparse") {
+			c.Form = inner.Form // the mask of that form laid out
+		} else {
+			c.Form = inner.Form + ", then " + c.Form
+		}
+		c.Stream = joinForms(inner.Stream, c.Stream)
+	}
+	if s.derived == nil {
+		s.derived = map[*ir.Value]bool{}
+	}
+	for _, v := range op.Results {
+		s.derived[v] = true // a mask made on the way is stored nowhere
+	}
+	s.Compressed = slices.DeleteFunc(append(s.Compressed, c), func(c *Compressed) bool { return c.inner })
+}
+
+// joinForms names one form on top of another, each part once.
+func joinForms(a, b string) string {
+	var parts []string
+	for _, p := range strings.FieldsFunc(a+"+"+b, func(r rune) bool { return r == '+' }) {
+		if !slices.Contains(parts, p) {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, "+")
+}
+
+func (s *State) compressedOf(v *ir.Value) *Compressed {
+	for _, c := range s.Compressed {
+		if slices.Contains(c.Values, v) {
+			return c
+		}
+	}
+	return nil
+}
+
+// derive notes that a pass made the constant to out of the constant from.
+func (s *State) derive(from, to *ir.Value) {
+	if c := s.compressedOf(from); c != nil {
+		c.Values = append(c.Values, to)
+	}
+}

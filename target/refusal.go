@@ -1,0 +1,120 @@
+package target
+
+import "slices"
+
+// Refusal is why the engine does not run an operation, as facts: the rule, the
+// value that breaks it, and what the rule allows.
+type Refusal struct {
+	Rule   string // ID of a row of Rules
+	What   string // what was looked at: an operand, an attribute, a property
+	Have   string // its value
+	Limit  string // what the target takes
+	Reason string // all of it in one phrase
+	Op     string // operation that is refused whatever its arguments, "" otherwise
+}
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
+// Hint returns a rewrite that the engine would take, "" when none is known.
+func (r *Refusal) Hint() string {
+	if s := Rewrites[r.Op]; s != "" {
+		return s
+	}
+	if d, ok := RuleOf(r.Rule); ok {
+		return d.Hint
+	}
+	return ""
+}
+
+// Rule is one rule that placement holds operations to.
+type Rule struct {
+	ID   string
+	Doc  string // what the rule asks for
+	Hint string // how to rewrite what breaks it, "" when no rewrite is known
+}
+
+// IDs of rules.
+const (
+	RuleNever       = "never"
+	RuleFamily      = "family"
+	RuleNoCode      = "no-code"
+	RuleNoLowering  = "no-lowering"
+	RuleValueKind   = "value-kind"
+	RuleFloatType   = "float-type"
+	RuleElementType = "element-type"
+	RuleDynamic     = "dynamic-shape"
+	RuleRank        = "rank"
+	RuleEmpty       = "empty"
+	RuleExtent      = "extent"
+	RuleSurfaces    = "surfaces"
+	RuleRuntime     = "runtime-operand"
+	RuleConstants   = "constant-operands"
+	RuleSpatialRank = "spatial-rank"
+	RuleKernel      = "kernel-extent"
+	RuleStride      = "stride"
+	RulePadding     = "padding"
+	RuleGroups      = "groups"
+	RuleKernelBytes = "kernel-bytes"
+	RuleWindow      = "window"
+	RuleCeilMode    = "ceil-mode"
+	RuleVector      = "vector-product"
+	RuleAxes        = "axes"
+	RuleWorkingSet  = "working-set"
+	RuleRows        = "row-change"
+	RuleInterleave  = "interleave"
+	RuleSlice       = "slice"
+	RulePadMode     = "pad-mode"
+	RuleActivation  = "activation"
+	RuleConversion  = "conversion"
+	RuleIdleMove    = "idle-move"
+	RuleControl     = "control-flow"
+	RuleOther       = "arguments"
+)
+
+// Rules is every rule, by ID.
+var Rules = []Rule{
+	{RuleNever, "the hardware has the operation", "keep it off the way between engine operations, or express it with operations that the engine has"},
+	{RuleFamily, "the hardware family has the operation", "express it with older operations, or choose a later target"},
+	{RuleNoCode, "the vendor's compiler generates code for the operation on the target", "do it after the model, on its results"},
+	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},
+	{RuleValueKind, "operands are tensors", "read the state or list into a tensor first"},
+	{RuleFloatType, "the engine computes in fp16", "compile with --precision=fp16, or cast to fp16 in the model"},
+	{RuleElementType, "the engine computes in fp16, not in integers or truth values", "cast to fp16 where the values fit (integers up to 2048 are exact), or keep integer work outside the engine's part"},
+	{RuleDynamic, "every dimension is known at compile time", "fix the inputs' shapes: --shape NAME=1x3x224x224, or a default shape in the model"},
+	{RuleRank, "ranks are within the engine's", "reshape: merge neighbouring dimensions that the operation treats alike"},
+	{RuleEmpty, "tensors have elements", "drop the operation: it computes nothing"},
+	{RuleExtent, "dimensions are within the engine's", "split the tensor along that dimension, or reshape so that another takes part of it"},
+	{RuleSurfaces, "a procedure reads and gives no more tensors than it has registers for", "take the operation apart: several joins or splits of fewer tensors"},
+	{RuleRuntime, "weights, biases and attributes are known at compile time", "make the operand a constant; a product of two runtime tensors is a matmul"},
+	{RuleConstants, "an operand is live", "compute the value before the model is saved"},
+	{RuleSpatialRank, "one or two spatial dimensions", "take the third dimension apart: one 2-D operation a slice, added or joined"},
+	{RuleKernel, "kernels are within the engine's, dilation included", "split the kernel along that axis: convolve with each part on a shifted slice and add the results"},
+	{RuleStride, "strides are within the register's", "use two operations whose strides multiply to it (6 = 2 * 3), or a stride of 1 and a slice"},
+	{RulePadding, "padding is within the register's", "pad in an operation of its own"},
+	{RuleGroups, "groups are within the register's", "split the channels and convolve each part"},
+	{RuleKernelBytes, "the coefficients of one output fit kernel memory", "split the input channels, convolve or multiply each part and add the results"},
+	{RuleWindow, "pooling windows are within the engine's", "pool twice with windows that multiply to it, or reduce over the axis"},
+	{RuleCeilMode, "averages that count padding have no ceil_mode", "set exclude_padding_from_average, or pad in an operation of its own"},
+	{RuleVector, "products are of matrices", "expand_dims the vector to a matrix of one row or column"},
+	{RuleAxes, "the operation has axes that the engine takes", "reshape so that at most three dimensions are worked over, at least one"},
+	{RuleWorkingSet, "what is worked over as a whole fits L2", "reduce in two steps over parts of the dimension, or transpose it to the end"},
+	{RuleRows, "a reshape keeps rows whole or moves few elements", "reshape so that the last dimension stays, or transpose instead"},
+	{RuleInterleave, "operands are joined behind each other", "stack the operands, transpose and reshape"},
+	{RuleSlice, "slices go forward and take rows whole", "slice another dimension than the last, or transpose first; a reversal belongs into the weights"},
+	{RulePadMode, "padding is with a constant", "pad with a constant, or slice the edge and concat it"},
+	{RuleActivation, "the activation has a lookup table", "use an activation of the list in `zinc ops`"},
+	{RuleConversion, "conversions are part of a transfer to or from the engine", "declare the operations around it in one type; --precision=fp16 does"},
+	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", ""},
+	{RuleControl, "loops and conditions are decided when the model is compiled, or both branches are cheap", "give the loop a fixed number of trips, or compute both branches in the model and select"},
+	{RuleOther, "the arguments are ones that the lowering rule takes", ""},
+}
+
+// RuleOf returns the rule of an ID.
+func RuleOf(id string) (Rule, bool) {
+	i := slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return Rules[i], true
+}

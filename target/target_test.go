@@ -1,0 +1,162 @@
+package target
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestVersions holds names, hardware versions and families to the published list.
+func TestVersions(t *testing.T) {
+	want := []struct {
+		name    string
+		subtype uint32
+		family  string
+	}{
+		{"h11", 1, "A11Legacy"}, {"h12", 3, "A12"},
+		{"h13", 4, "A13"}, {"h13g", 4, "A13"},
+		{"h14", 5, "A14"}, {"h14g", 5, "A14"}, {"h14c", 5, "A14"},
+		{"h15", 6, "A15"}, {"h16", 8, "A15"},
+		{"h17", 7, "A16"}, {"h17a", 7, "A16"}, {"h17g", 7, "A16"}, {"h17c", 7, "A16"}, {"h17d", 7, "A16"},
+		{"h17s", 9, "A17"}, {"h18", 10, "A17"},
+	}
+	if len(want) != len(Names()) {
+		t.Errorf("targets %v", Names())
+	}
+	for _, w := range want {
+		tab, err := Lookup(w.name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if tab.Name != w.name || tab.Subtype != w.subtype || tab.Family.String() != w.family {
+			t.Errorf("%s: name %s, version %d, family %s, want %d, %s", w.name, tab.Name, tab.Subtype, tab.Family, w.subtype, w.family)
+		}
+	}
+	if got := strings.Join(Compiled(), " "); got != "h13 h13g" {
+		t.Errorf("programs are written for %s", got)
+	}
+	if _, err := Lookup("h99"); err == nil || !strings.Contains(err.Error(), "h17s") {
+		t.Errorf("h99: %v", err)
+	}
+}
+
+// TestLimits holds the tables to the published ones, column by column.
+func TestLimits(t *testing.T) {
+	rows := []struct {
+		name string
+		get  func(t *Table) int64
+		want [4]int64 // h13, h14, h15, h16 and later
+	}{
+		{"kernel width, 8 bits", func(t *Table) int64 { return int64(t.MaxKernelW8) }, [4]int64{29, 32, 32, 32}},
+		{"kernel width, fp16", func(t *Table) int64 { return int64(t.MaxKernelW) }, [4]int64{13, 16, 16, 16}},
+		{"small kernel width, 8 bits", func(t *Table) int64 { return int64(t.SmallKernelW8) }, [4]int64{15, 16, 16, 16}},
+		{"small kernel width, fp16", func(t *Table) int64 { return int64(t.SmallKernelW) }, [4]int64{7, 8, 8, 8}},
+		{"kernel height", func(t *Table) int64 { return int64(t.MaxKernelH) }, [4]int64{29, 32, 32, 32}},
+		{"small kernel height", func(t *Table) int64 { return int64(t.SmallKernelH) }, [4]int64{15, 16, 16, 16}},
+		{"width", func(t *Table) int64 { return int64(t.MaxWidth) }, [4]int64{16384, 16384, 16384, 65536}},
+		{"height", func(t *Table) int64 { return int64(t.MaxHeight) }, [4]int64{16384, 16384, 16384, 65536}},
+		{"channels", func(t *Table) int64 { return int64(t.MaxChannels) }, [4]int64{65536, 65536, 65536, 65536}},
+		{"batch", func(t *Table) int64 { return int64(t.MaxBatch) }, [4]int64{65536, 65536, 65536, 65536}},
+		{"rank", func(t *Table) int64 { return int64(t.MaxRank) }, [4]int64{5, 5, 5, 5}},
+		{"spatial bits", func(t *Table) int64 { return int64(t.SpatialBits) }, [4]int64{15, 15, 15, 15}},
+		{"channel bits", func(t *Table) int64 { return int64(t.ChannelBits) }, [4]int64{17, 17, 17, 17}},
+		{"group bits", func(t *Table) int64 { return int64(t.GroupBits) }, [4]int64{13, 13, 13, 13}},
+		{"pooling window", func(t *Table) int64 { return int64(t.MaxPool) }, [4]int64{29, 31, 31, 31}},
+		{"reduction by transpose", func(t *Table) int64 { return int64(t.ReduceTranspose) }, [4]int64{192, 192, 384, 384}},
+		{"group convolution", func(t *Table) int64 { return int64(t.GroupDecompose) }, [4]int64{2048, 2048, 2048, 2048}},
+		{"working set", func(t *Table) int64 { return t.L2Bytes }, [4]int64{2 << 20, 2 << 20, 2 << 20, 2 << 20}},
+		{"kernel memory", func(t *Table) int64 { return t.KernelBytes }, [4]int64{64 << 10, 64 << 10, 64 << 10, 64 << 10}},
+		{"streamed kernel", func(t *Table) int64 { return t.KernelStream }, [4]int64{16 << 20, 16 << 20, 16 << 20, 16 << 20}},
+		{"L2 banks", func(t *Table) int64 { return int64(t.L2Banks) }, [4]int64{64, 64, 64, 64}},
+		{"L2 granule", func(t *Table) int64 { return int64(t.L2Granule) }, [4]int64{16, 16, 16, 16}},
+		{"instruction alignment", func(t *Table) int64 { return int64(t.InstrAlign) }, [4]int64{256, 16, 16, 16}},
+		{"activation table", func(t *Table) int64 { return int64(t.TableBytes) }, [4]int64{86, 86, 86, 86}},
+		{"cores costed", func(t *Table) int64 { return int64(t.CostCores) }, [4]int64{4, 4, 4, 4}},
+		{"texture engine", func(t *Table) int64 { return map[bool]int64{true: 1}[t.Texture] }, [4]int64{0, 1, 1, 1}},
+	}
+	for _, tab := range All {
+		col := 3
+		switch tab.Name[:3] {
+		case "h11", "h12":
+			if tab.Base != "h13" {
+				t.Errorf("%s does not say whose limits it has", tab.Name)
+			}
+			col = 0
+		case "h13", "h14", "h15":
+			col = int(tab.Name[2] - '3')
+		}
+		for _, r := range rows {
+			if got := r.get(tab); got != r.want[col] {
+				t.Errorf("%s: %s is %d, want %d", tab.Name, r.name, got, r.want[col])
+			}
+		}
+		if !slices.Equal(tab.StrideFactors, []int{2, 3, 4, 8}) {
+			t.Errorf("%s: stride factors %v", tab.Name, tab.StrideFactors)
+		}
+		if tab.MaxGroups != 1<<tab.GroupBits-1 {
+			t.Errorf("%s: %d groups do not fill %d bits", tab.Name, tab.MaxGroups, tab.GroupBits)
+		}
+	}
+}
+
+func TestStreams(t *testing.T) {
+	for _, c := range []struct {
+		form string
+		from int // column from which it streams
+	}{{"palette4", 0}, {"palette8", 0}, {"sparse", 0}, {"int8", 1}, {"blockwise", 2}, {"palette2", 3}, {"sparse+palette4", 3}} {
+		for i, tab := range []*Table{H13, H14, H15, H16} {
+			if got, want := tab.Streams(c.form), i >= c.from; got != want {
+				t.Errorf("%s on %s: streams is %v, want %v", c.form, tab.Name, got, want)
+			}
+		}
+	}
+}
+
+func TestGates(t *testing.T) {
+	for _, c := range []struct {
+		op    string
+		first *Table // oldest table that admits it, nil for none
+	}{
+		{"conv", H11}, {"gelu", H11}, {"silu", H11}, {"softmax", H13}, {"erf", H13}, {"scaled_dot_product_attention", H13},
+		{"resample", H14}, {"crop_resize", H14}, {"sin", H15}, {"cos", H15}, {"reduce_argmax", H15}, {"random_uniform", H15},
+		{"lstm", nil}, {"random_normal", nil}, {"scatter_nd", nil}, {"logical_xor", nil},
+	} {
+		g, ok := GateOf(c.op)
+		if !ok {
+			t.Errorf("no gate speaks of %s", c.op)
+			continue
+		}
+		for i, tab := range All {
+			want := c.first != nil && i >= slices.Index(All, c.first)
+			if got := tab.Admits(g); got != want {
+				t.Errorf("%s on %s: %v, want %v", c.op, tab.Name, got, want)
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, g := range Gates {
+		for _, op := range g.Ops {
+			if seen[op] {
+				t.Errorf("two gates speak of %s", op)
+			}
+			seen[op] = true
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rules {
+		if r.ID == "" || r.Doc == "" || seen[r.ID] {
+			t.Errorf("rule %+v", r)
+		}
+		seen[r.ID] = true
+	}
+	if r := (&Refusal{Rule: RuleRank}); r.Hint() == "" {
+		t.Error("no rewrite for a rank")
+	}
+	if r := (&Refusal{Rule: RuleNever, Op: "lstm"}); r.Hint() != Rewrites["lstm"] {
+		t.Errorf("lstm: %s", r.Hint())
+	}
+}
