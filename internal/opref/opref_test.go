@@ -62,6 +62,9 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s has %d forms, %d placements", r.Name, len(r.Forms), len(r.Placement))
 		}
 		_, settled := passes.SettledOps[r.Name]
+		if !r.Interpreted {
+			t.Errorf("%s has no kernel", r.Name)
+		}
 		for _, p := range r.Placement {
 			switch {
 			case p.Target == "h13" && (p.Unit == "engine") != lowered[r.Name] && !settled:
