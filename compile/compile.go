@@ -25,9 +25,12 @@ type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
 	SplitKernel bool   // constants in segments of their own
-	Func        string // "" for main or the only function
-	Workers     int    // goroutines that pack constants, 0 for one a processor
-	InputName   string // base name of the source, for the build information
+	Func        string // "" for all functions
+	// Shapes are shapes of inputs, by name, in the stead of the defaults. A set
+	// of enumerated shapes is compiled whole where none is given.
+	Shapes    map[string][]int64
+	Workers   int    // goroutines that pack constants, 0 for one a processor
+	InputName string // base name of the source, for the build information
 
 	Progress     func(stage string, done, total int)
 	PrintAfter   []string
@@ -39,28 +42,60 @@ type Options struct {
 
 // Result is a compiled program.
 type Result struct {
-	HWX    *hwx.File
-	E5     *e5.Program
+	HWX *hwx.File
+	E5  *e5.Program
+	// Report is that of the only function; of several, it sums them up and holds
+	// theirs in Functions.
+	Report *Report
+	// Functions are the functions of the pair, the one that runs by default
+	// first.
+	Functions []*Function
+	// Reference and Placed are those of the first function.
+	Reference, Placed *ir.Func
+}
+
+// Function is one function of a pair, in one configuration of its shapes.
+type Function struct {
+	// Name is that of the descriptor: the source's, with VariantMark and a
+	// number behind it for each further configuration of enumerated shapes.
+	Name   string
 	Report *Report
 	// Reference is the program whose outputs the pair must give: the source's
 	// function with shapes and precision settled, every operation placed, before
-	// any other rewriting.
+	// any other rewriting. Its states are parameters of state type.
 	Reference *ir.Func
 	// Placed is the function as it was lowered.
 	Placed *ir.Func
+	// States are the names of its states, in order.
+	States []string
 }
+
+// VariantMark parts the name of a function from the number of a configuration of
+// its shapes. No identifier of MIL holds it.
+const VariantMark = "@"
 
 // driver is the state of one compilation.
 type driver struct {
 	ctx   context.Context
 	o     Options
+	units []*unit
+	sec   weights.Section // of all functions: equal constants are stored once
+	names map[string]int  // procedures and ports in use
+	hash  string          // of the container
+	addrs map[string]uint64
+	end   uint64 // first address behind the container
+}
+
+// unit is one function in one configuration.
+type unit struct {
+	name  string
 	state *passes.State
-	sec   weights.Section
 	procs []*lower.Procedure
 	rep   *Report
 }
 
-// Compile compiles p, which it rewrites and must not be used afterwards.
+// Compile compiles p, which it rewrites and must not be used afterwards. Without
+// Options.Func all functions go into one pair.
 func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target == nil {
 		o.Target = target.H13
@@ -68,19 +103,28 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target.TD != 7 {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
 	}
-	d := &driver{ctx: ctx, o: o, rep: &Report{Target: o.Target.Name, Precision: o.precision()}}
-	if err := d.passes(p); err != nil {
+	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
+	jobs, err := o.jobs(p)
+	if err != nil {
 		return nil, err
 	}
-	if err := d.compilable(); err != nil {
-		return nil, err
+	for i := range jobs {
+		d.o.progress("passes", i, len(jobs))
+		u, err := d.passes(&jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		if err := u.compilable(); err != nil {
+			return nil, err
+		}
+		d.units = append(d.units, u)
 	}
-	start := time.Now()
+	d.o.progress("passes", len(jobs), len(jobs))
+	first := d.units[0].rep
 	if err := d.lower(); err != nil {
 		return nil, err
 	}
-	d.rep.time("lower", start)
-	start = time.Now()
+	start := time.Now()
 	file, err := d.container()
 	if err != nil {
 		return nil, err
@@ -89,15 +133,27 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if _, err := file.WriteTo(h); err != nil {
 		return nil, err
 	}
-	d.rep.time("emit-hwx", start)
+	d.hash = hex.EncodeToString(h.Sum(nil))
+	first.time("emit-hwx", start)
 	start = time.Now()
-	desc, err := d.descriptor(hex.EncodeToString(h.Sum(nil)))
+	d.addresses(file)
+	desc, err := d.descriptor(p)
 	if err != nil {
 		return nil, err
 	}
-	d.rep.time("emit-e5", start)
-	d.account()
-	return &Result{HWX: file, E5: desc, Report: d.rep, Reference: d.state.Reference, Placed: d.state.Func}, nil
+	first.time("emit-e5", start)
+	r := &Result{HWX: file, E5: desc}
+	for i, u := range d.units {
+		d.account(u, &desc.Functions[i])
+		f := &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func}
+		for _, st := range u.state.States {
+			f.States = append(f.States, st.Name)
+		}
+		r.Functions = append(r.Functions, f)
+	}
+	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
+	r.Report = sum(r.Functions)
+	return r, nil
 }
 
 func (o *Options) precision() string {
@@ -113,87 +169,99 @@ func (o *Options) progress(stage string, done, total int) {
 	}
 }
 
-func (d *driver) passes(p *ir.Program) error {
-	d.o.progress("passes", 0, 1)
+// passes runs the passes on one function.
+func (d *driver) passes(j *job) (*unit, error) {
 	t := d.o.Target
-	s, err := passes.Run(d.ctx, p, passes.Options{
-		Target: t, Func: d.o.Func, Precision: d.o.precision(),
+	s, err := passes.Run(d.ctx, j.program, passes.Options{
+		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
 		Accept:     func(op *ir.Op) (string, bool, error) { return lower.Accept(op, t) },
 		CanFuse:    lower.CanFuse,
 		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, VerifyEach: d.o.VerifyEach, Log: d.o.Log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.state = s
+	u := &unit{name: j.name, state: s, rep: &Report{Target: t.Name, Precision: d.o.precision()}}
 	for _, tm := range s.Timings {
-		d.rep.Timings = append(d.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
+		u.rep.Timings = append(u.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
 	}
-	d.o.progress("passes", 1, 1)
-	return nil
+	return u, nil
 }
 
-// compilable refuses a function that no pair can hold yet.
-func (d *driver) compilable() error {
-	f := d.state.Func
-	for _, v := range f.Body.Params {
-		if v.Type.Kind == ir.State {
-			return fmt.Errorf("function %s: parameter %q is a state; states are not compiled yet", f.Name, v.Name)
-		}
-	}
+// compilable refuses a function that no pair can hold.
+func (u *unit) compilable() error {
 	seen := map[*ir.Value]bool{}
-	for _, v := range f.Body.Outputs {
+	for _, v := range u.state.Func.Body.Outputs[:u.state.VisibleOutputs] {
 		if seen[v] {
-			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", f.Name, v.Name)
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", u.name, v.Name)
 		}
 		seen[v] = true
 	}
 	return nil
 }
 
-// lower turns every engine step into a procedure.
-func (d *driver) lower() error {
-	total := 0
-	for _, st := range d.state.Steps {
-		if st.Unit == ir.Engine {
-			total++
-		}
-	}
-	used := map[string]int{}
-	unique := func(name string) string {
-		n := used[name]
-		used[name]++
+// unique returns name, or name with a number where it is taken.
+func (d *driver) unique(name string) string {
+	for {
+		n := d.names[name]
+		d.names[name]++
 		if n == 0 {
 			return name
 		}
-		return fmt.Sprintf("%s.%d", name, n)
+		if s := fmt.Sprintf("%s.%d", name, n); d.names[s] == 0 {
+			d.names[s]++
+			return s
+		}
 	}
-	for _, st := range d.state.Steps {
-		if st.Unit != ir.Engine {
-			continue
+}
+
+// lower turns every engine step into a procedure.
+func (d *driver) lower() error {
+	total := 0
+	for _, u := range d.units {
+		for _, st := range u.state.Steps {
+			if st.Unit == ir.Engine {
+				total++
+			}
 		}
-		if err := d.ctx.Err(); err != nil {
-			return err
+	}
+	done := 0
+	for _, u := range d.units {
+		start := time.Now()
+		base := "net"
+		if len(d.units) > 1 {
+			base = u.name
 		}
-		name := "net"
-		if n := len(d.procs); n > 0 {
-			name = fmt.Sprintf("net_%d", n)
+		for _, st := range u.state.Steps {
+			if st.Unit != ir.Engine {
+				continue
+			}
+			if err := d.ctx.Err(); err != nil {
+				return err
+			}
+			name := base
+			if n := len(u.procs); n > 0 {
+				name = fmt.Sprintf("%s_%d", base, n)
+			}
+			name = d.unique(name)
+			ports := map[*ir.Value]string{}
+			for _, v := range st.Inputs {
+				ports[v] = d.unique(v.Name)
+			}
+			for _, v := range st.Outputs {
+				ports[v] = d.unique(v.Name + "@output")
+			}
+			p, err := lower.Lower(&lower.Segment{
+				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
+			}, d.o.Target, &d.sec, d.o.Workers)
+			if err != nil {
+				return err
+			}
+			u.procs = append(u.procs, p)
+			done++
+			d.o.progress("lower", done, total)
 		}
-		ports := map[*ir.Value]string{}
-		for _, v := range st.Inputs {
-			ports[v] = unique(v.Name)
-		}
-		for _, v := range st.Outputs {
-			ports[v] = unique(v.Name + "@output")
-		}
-		p, err := lower.Lower(&lower.Segment{
-			Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: d.state.Fused, Ports: ports,
-		}, d.o.Target, &d.sec, d.o.Workers)
-		if err != nil {
-			return err
-		}
-		d.procs = append(d.procs, p)
-		d.o.progress("lower", len(d.procs), total)
+		u.rep.time("lower", start)
 	}
 	return nil
 }

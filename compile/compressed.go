@@ -24,9 +24,9 @@ type CompressedInfo struct {
 const coefficientBytes = 2
 
 // compressed fills in the report's compressed constants.
-func (d *driver) compressed() {
+func (u *unit) compressed() {
 	units := map[*ir.Value]ir.Unit{}
-	for _, st := range d.state.Steps {
+	for _, st := range u.state.Steps {
 		for _, op := range st.Ops {
 			reads(op, func(v *ir.Value) {
 				if units[v] != ir.Engine {
@@ -36,11 +36,11 @@ func (d *driver) compressed() {
 		}
 	}
 	result := map[*ir.Value]bool{}
-	for _, v := range d.state.Func.Body.Outputs {
+	for _, v := range u.state.Func.Body.Outputs {
 		result[v] = true
 	}
-	t := d.o.Target
-	for _, c := range d.state.Compressed {
+	t := u.state.Target
+	for _, c := range u.state.Compressed {
 		info := CompressedInfo{
 			Name: c.Name, Line: c.Pos.Line, Form: c.Form, Stored: c.Stored,
 			CouldStream: c.Stream != "" && t.Streams(c.Stream),
@@ -67,6 +67,6 @@ func (d *driver) compressed() {
 		default:
 			info.Why = "dense, and folded into another constant"
 		}
-		d.rep.Compressed = append(d.rep.Compressed, info)
+		u.rep.Compressed = append(u.rep.Compressed, info)
 	}
 }

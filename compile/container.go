@@ -18,14 +18,16 @@ func (d *driver) container() (*hwx.File, error) {
 		CPUSubtype: d.o.Target.Subtype, Split: d.o.SplitKernel,
 		Constants: d.sec.Pieces(), Banner: d.banner(),
 	}
-	if len(d.procs) == 0 {
-		if err := idle(img); err != nil {
-			return nil, err
+	for _, u := range d.units {
+		for _, p := range u.procs {
+			if err := d.procedure(img, p); err != nil {
+				return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
+			}
 		}
 	}
-	for _, p := range d.procs {
-		if err := d.procedure(img, p); err != nil {
-			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
+	if len(img.Procedures) == 0 {
+		if err := idle(img); err != nil {
+			return nil, err
 		}
 	}
 	for _, s := range d.sec.Symbols() {
@@ -33,6 +35,17 @@ func (d *driver) container() (*hwx.File, error) {
 	}
 	f, _, err := hwx.Build(img)
 	return f, err
+}
+
+// addresses keeps where the container's windows lie in the engine's map.
+func (d *driver) addresses(f *hwx.File) {
+	d.addrs = map[string]uint64{}
+	for _, p := range f.Ports() {
+		d.addrs[p.Name] = uint64(p.Addr)
+	}
+	for _, s := range f.Segments() {
+		d.end = max(d.end, s.VMAddr+s.VMSize)
+	}
 }
 
 // procedure appends one procedure's tasks and surfaces to the image.

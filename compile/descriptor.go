@@ -13,24 +13,51 @@ import (
 // chain builds the operation chain of the descriptor.
 type chain struct {
 	d    *driver
+	u    *unit
 	f    *e5.Function
 	host map[*ir.Value]uint32 // operands in host layout
 	surf map[*ir.Value]uint32 // outputs of engine procedures
 	outs map[*ir.Value]bool   // results of the function
-	want map[*ir.Value]bool   // values that something reads in host layout
+	// result holds the operands of results that are parameters.
+	result map[*ir.Value]uint32
+	want   map[*ir.Value]bool // values that something reads in host layout
+	// direct are the new values of states that go straight to the state's
+	// buffer, since nothing reads what it held before from then on.
+	direct map[*ir.Value]uint32
+	states []uint32 // operand of each state
 }
 
-// descriptor writes the steps as casts, inferences and CPU calls.
-func (d *driver) descriptor(hash string) (*e5.Program, error) {
-	fn := d.state.Func
-	c := &chain{
-		d: d, f: &e5.Function{Name: fn.Name, AneHashPath: hash},
-		host: map[*ir.Value]uint32{}, surf: map[*ir.Value]uint32{}, outs: map[*ir.Value]bool{}, want: map[*ir.Value]bool{},
+// descriptor writes the functions of the pair.
+func (d *driver) descriptor(p *ir.Program) (*e5.Program, error) {
+	out := &e5.Program{
+		BuildInfo: []e5.KV{
+			{Key: e5.KeyInputFilePath, Value: d.o.InputName},
+			{Key: "component-zinc", Value: Version},
+			{Key: e5.KeyTarget, Value: d.o.Target.Name},
+		},
 	}
-	for _, v := range fn.Body.Outputs {
+	for _, u := range d.units {
+		f, err := d.function(u)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", u.name, err)
+		}
+		out.Functions = append(out.Functions, *f)
+	}
+	return out, nil
+}
+
+// function writes the steps of one function as casts, inferences and CPU calls.
+func (d *driver) function(u *unit) (*e5.Function, error) {
+	fn := u.state.Func
+	c := &chain{
+		d: d, u: u, f: &e5.Function{Name: u.name, AneHashPath: d.hash},
+		host: map[*ir.Value]uint32{}, surf: map[*ir.Value]uint32{}, outs: map[*ir.Value]bool{}, want: map[*ir.Value]bool{},
+		result: map[*ir.Value]uint32{}, direct: map[*ir.Value]uint32{},
+	}
+	for _, v := range c.visible() {
 		c.outs[v], c.want[v] = true, true
 	}
-	for _, st := range d.state.Steps {
+	for _, st := range u.state.Steps {
 		if st.Unit == ir.Engine {
 			continue
 		}
@@ -45,20 +72,15 @@ func (d *driver) descriptor(hash string) (*e5.Program, error) {
 			c.want[v] = c.want[v] || st.Unit == ir.CPU
 		}
 	}
-	for _, v := range fn.Body.Params {
-		id, err := c.operand(v, e5.HostInput)
-		if err != nil {
-			return nil, err
-		}
-		c.host[v] = id
-		c.f.Inputs = append(c.f.Inputs, id)
+	if err := c.params(fn); err != nil {
+		return nil, err
 	}
 	engine := 0
-	for i, st := range d.state.Steps {
+	for i, st := range u.state.Steps {
 		var err error
 		switch st.Unit {
 		case ir.Engine:
-			err = c.inference(d.procs[engine], hash)
+			err = c.inference(u.procs[engine])
 			engine++
 		case ir.Transfer:
 			err = c.transfer(st.Ops[0])
@@ -69,44 +91,43 @@ func (d *driver) descriptor(hash string) (*e5.Program, error) {
 			return nil, err
 		}
 	}
-	if err := c.results(); err != nil {
-		return nil, err
-	}
-	return &e5.Program{
-		BuildInfo: []e5.KV{
-			{Key: e5.KeyInputFilePath, Value: d.o.InputName},
-			{Key: "component-zinc", Value: Version},
-			{Key: e5.KeyTarget, Value: d.o.Target.Name},
-		},
-		Functions: []e5.Function{*c.f},
-	}, nil
+	return c.f, c.results()
 }
 
 // operand adds an operand in host layout.
 func (c *chain) operand(v *ir.Value, a e5.Aperture) (uint32, error) {
 	desc, size, err := hostLayout(v.Type)
+	if err == nil && v.Type.Kind != ir.Tensor && a != e5.Intermediate {
+		err = fmt.Errorf("a %s cannot be an input or output", v.Type)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("value %q: %w", v.Name, err)
 	}
 	return c.f.AddOperand(e5.Operand{Name: v.Name, Desc: desc, Aperture: a, Port: e5.IOPort{Name: v.Name, ByteSize: size}}), nil
 }
 
-// hostLayout is the packed row-major layout of a tensor.
+// hostLayout is the packed row-major layout of a tensor. Dimensions that are not
+// known make the whole layout one that the runtime finds; so does a list, which
+// passes between CPU calls as it is.
 func hostLayout(t ir.Type) (e5.TensorDescriptor, uint64, error) {
 	var none e5.TensorDescriptor
-	if t.Kind != ir.Tensor {
-		return none, 0, fmt.Errorf("a %s cannot pass between steps", t)
-	}
-	if !t.Static() {
-		return none, 0, fmt.Errorf("%s has a dimension that is not known at compile time", t)
-	}
 	st, ok := e5.StorageTypeOf(t.DType.String())
 	if !ok {
 		return none, 0, fmt.Errorf("the descriptor has no code for %s", t.DType)
 	}
+	switch t.Kind {
+	case ir.List:
+		return e5.HostDescriptor(st, e5.UnknownDim), 0, nil
+	case ir.Tensor:
+	default:
+		return none, 0, fmt.Errorf("a %s cannot pass between steps", t)
+	}
 	dims := make([]uint64, len(t.Shape))
 	for i, d := range t.Shape {
 		dims[i] = uint64(d)
+		if d < 0 {
+			dims[i] = e5.UnknownDim
+		}
 	}
 	desc := e5.HostDescriptor(st, dims...)
 	size, err := desc.Extent()
@@ -117,6 +138,10 @@ func hostLayout(t ir.Type) (e5.TensorDescriptor, uint64, error) {
 // about to be filled.
 func (c *chain) hostOf(v *ir.Value) (uint32, error) {
 	if id, ok := c.host[v]; ok {
+		return id, nil
+	}
+	if id, ok := c.direct[v]; ok {
+		c.host[v] = id
 		return id, nil
 	}
 	a := e5.Intermediate
@@ -149,7 +174,7 @@ func (c *chain) cast(from, to uint32) {
 }
 
 // inference emits the casts around one procedure and its dispatch.
-func (c *chain) inference(p *lower.Procedure, hash string) error {
+func (c *chain) inference(p *lower.Procedure) error {
 	var ins, outs []uint32
 	for i := range p.Inputs {
 		from, err := c.source(p.Inputs[i].Value)
@@ -165,7 +190,7 @@ func (c *chain) inference(p *lower.Procedure, hash string) error {
 		c.surf[p.Outputs[i].Value] = id
 		outs = append(outs, id)
 	}
-	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: hash, ProgramSymbol: "main_ane"})
+	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: c.d.hash, ProgramSymbol: "main_ane"})
 	for i := range p.Outputs {
 		v := p.Outputs[i].Value
 		if !c.want[v] && !c.feedsEngine(v) {
@@ -182,7 +207,7 @@ func (c *chain) inference(p *lower.Procedure, hash string) error {
 
 // feedsEngine reports whether a procedure reads v itself.
 func (c *chain) feedsEngine(v *ir.Value) bool {
-	for _, p := range c.d.procs {
+	for _, p := range c.u.procs {
 		for i := range p.Inputs {
 			if p.Inputs[i].Value == v {
 				return true
@@ -198,7 +223,7 @@ func (c *chain) surface(s *lower.Surface) uint32 {
 		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))
 		desc.Stride = append(desc.Stride, uint64(s.Stride[i]))
 	}
-	return c.f.AddOperand(e5.Operand{Name: s.Value.Name, Desc: desc, Aperture: e5.Surface, Port: e5.IOPort{Name: s.Name, ByteSize: uint64(s.Size)}})
+	return c.f.AddOperand(e5.Operand{Name: s.Value.Name, Desc: desc, Aperture: e5.Surface, Port: e5.IOPort{Name: s.Name, ByteSize: uint64(s.Size), ApertureVA: c.d.addrs[s.Name]}})
 }
 
 // transfer emits a conversion between fp16 and fp32 that something other than
@@ -224,7 +249,7 @@ func (c *chain) transfer(op *ir.Op) error {
 }
 
 func (c *chain) readByTransfer(v *ir.Value) bool {
-	for _, st := range c.d.state.Steps {
+	for _, st := range c.u.state.Steps {
 		if st.Unit == ir.Transfer && st.Ops[0].Arg("x") == v {
 			return true
 		}
@@ -234,10 +259,10 @@ func (c *chain) readByTransfer(v *ir.Value) bool {
 
 // call emits a CPU call of some operations as a program of its own.
 func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) error {
-	fn := &ir.Func{Name: name, Opset: c.d.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
+	fn := &ir.Func{Name: name, Opset: c.u.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
 	var text bytes.Buffer
 	var data ir.Data
-	err := ir.PrintTo(&text, &ir.Program{Version: c.d.state.Program.Version, Funcs: []*ir.Func{fn}, Files: c.d.files()}, &data)
+	err := ir.PrintTo(&text, &ir.Program{Version: c.u.state.Program.Version, Funcs: []*ir.Func{fn}, Files: c.u.files()}, &data)
 	if err != nil {
 		return err
 	}
@@ -266,9 +291,9 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 
 // files returns the names of the source files without their folders, which are
 // no business of an artefact.
-func (d *driver) files() []string {
+func (u *unit) files() []string {
 	var out []string
-	for _, f := range d.state.Program.Files {
+	for _, f := range u.state.Program.Files {
 		out = append(out, filepath.Base(filepath.ToSlash(f)))
 	}
 	return out
@@ -276,43 +301,48 @@ func (d *driver) files() []string {
 
 // results gives the function's results their output operands: a parameter that
 // is a result is copied, a constant comes from a CPU call without operations.
+// What states are to hold is written last.
 func (c *chain) results() error {
-	var constants []*ir.Value
-	for _, v := range c.d.state.Func.Body.Outputs {
+	for _, v := range c.visible() {
 		if v.IsConst() {
-			constants = append(constants, v)
 			continue
 		}
 		id, ok := c.host[v]
 		if !ok {
 			return fmt.Errorf("result %q is never written", v.Name)
 		}
-		if c.f.Operands[id].Aperture == e5.HostInput {
+		if a := c.f.Operands[id].Aperture; a == e5.HostInput || a == e5.HostState {
 			to, err := c.operand(v, e5.HostOutput)
 			if err != nil {
 				return err
 			}
 			c.cast(id, to)
-			id = to
+			c.result[v] = to
 		}
-		c.f.Outputs = append(c.f.Outputs, id)
 	}
-	if len(constants) == 0 {
-		return nil
-	}
-	if err := c.call("constants", nil, nil, constants); err != nil {
+	held, err := c.heldStates()
+	if err != nil {
 		return err
 	}
-	// Results stay in the function's order.
-	c.f.Outputs = c.f.Outputs[:0]
-	for _, v := range c.d.state.Func.Body.Outputs {
-		id := c.host[v]
-		for i, o := range c.f.Operands {
-			if o.Name == v.Name && o.Aperture == e5.HostOutput {
-				id = uint32(i)
-			}
+	var constants []*ir.Value
+	seen := map[*ir.Value]bool{}
+	for _, v := range c.u.state.Func.Body.Outputs {
+		if v.IsConst() && !seen[v] {
+			seen[v] = true
+			constants = append(constants, v)
+		}
+	}
+	if len(constants) > 0 {
+		if err := c.call("constants", nil, nil, constants); err != nil {
+			return err
+		}
+	}
+	for _, v := range c.visible() {
+		id, ok := c.result[v]
+		if !ok {
+			id = c.host[v]
 		}
 		c.f.Outputs = append(c.f.Outputs, id)
 	}
-	return nil
+	return c.keepStates(held)
 }

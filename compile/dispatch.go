@@ -31,8 +31,8 @@ type Dispatch struct {
 
 // dispatches fills in the report's dispatches; index says where an operation
 // stands in Report.Ops.
-func (d *driver) dispatches(index map[*ir.Op]int) {
-	steps := d.state.Steps
+func (u *unit) dispatches(index map[*ir.Op]int) {
+	steps := u.state.Steps
 	fromEngine := map[*ir.Op]bool{} // depends on an engine operation
 	last := -1
 	for i, st := range steps {
@@ -50,21 +50,21 @@ func (d *driver) dispatches(index map[*ir.Op]int) {
 		}
 		if last >= 0 {
 			x.Cause = CauseRegisters
-			if by := d.between(steps[last+1:i], st, fromEngine); len(by) > 0 {
+			if by := u.between(steps[last+1:i], st, fromEngine); len(by) > 0 {
 				x.Cause = CauseCPU
 				for _, op := range by {
 					x.CutBy = append(x.CutBy, index[op])
 				}
 			}
 		}
-		d.rep.DispatchList = append(d.rep.DispatchList, x)
+		u.rep.DispatchList = append(u.rep.DispatchList, x)
 		last = i
 	}
 }
 
 // between returns the operations of the given CPU steps that an engine step
 // waits for: those that wait for the engine themselves, or all when none does.
-func (d *driver) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir.Op]bool) []*ir.Op {
+func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir.Op]bool) []*ir.Op {
 	need := map[*ir.Value]bool{}
 	for _, v := range to.Inputs {
 		need[v] = true
@@ -88,13 +88,13 @@ func (d *driver) between(steps []*passes.Step, to *passes.Step, fromEngine map[*
 		all = on
 	}
 	// Operations that are on the CPU for the sake of others come last.
-	slices.SortStableFunc(all, func(a, b *ir.Op) int { return d.follows(a) - d.follows(b) })
+	slices.SortStableFunc(all, func(a, b *ir.Op) int { return u.follows(a) - u.follows(b) })
 	return all
 }
 
 // follows is 1 for an operation that is on the CPU because its neighbours are.
-func (d *driver) follows(op *ir.Op) int {
-	if no := d.state.Refusals[op]; no != nil && (no.Rule == target.RuleConversion || no.Rule == target.RuleIdleMove) {
+func (u *unit) follows(op *ir.Op) int {
+	if no := u.state.Refusals[op]; no != nil && (no.Rule == target.RuleConversion || no.Rule == target.RuleIdleMove) {
 		return 1
 	}
 	return 0

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -14,10 +15,22 @@ func Plan(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	d := &driver{ctx: ctx, o: o, rep: &Report{Target: o.Target.Name, Precision: o.precision()}}
-	if err := d.passes(p); err != nil {
+	d := &driver{ctx: ctx, o: o}
+	jobs, err := o.jobs(p)
+	if err != nil {
 		return nil, err
 	}
-	d.account()
-	return d.rep, nil
+	var fs []*Function
+	for i := range jobs {
+		if strings.Contains(jobs[i].name, VariantMark) {
+			continue // another configuration of what is placed already
+		}
+		u, err := d.passes(&jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		d.account(u, nil)
+		fs = append(fs, &Function{Name: u.name, Report: u.rep})
+	}
+	return sum(fs), nil
 }

@@ -3,9 +3,12 @@ package compile
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -31,6 +34,11 @@ type Report struct {
 	Compressed   []CompressedInfo `json:"compressed,omitempty"`
 	Tables       []TableInfo      `json:"tables,omitempty"`
 	Timings      []Timing         `json:"timings_seconds,omitempty"`
+	Casts        int              `json:"casts"` // layout conversions of one call
+	States       []string         `json:"states,omitempty"`
+	// Functions are the reports of a pair with several; the report itself then
+	// sums them up, their operations and steps one function behind the other.
+	Functions []*Report `json:"functions,omitempty"`
 }
 
 // OpReport is one operation's place.
@@ -76,18 +84,31 @@ func (r *Report) time(stage string, start time.Time) {
 	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
 }
 
-// account counts what the steps hold.
-func (d *driver) account() {
-	r := d.rep
-	r.Function = d.state.Func.Name
+// account counts what the steps hold, and the casts of the chain f, nil where
+// there is none.
+func (d *driver) account(u *unit, f *e5.Function) {
+	r := u.rep
+	r.Function = u.name
+	if f != nil {
+		for _, b := range f.Blocks {
+			for i := range b.Operations {
+				if b.Operations[i].Type == e5.Cast {
+					r.Casts++
+				}
+			}
+		}
+	}
+	for _, st := range u.state.States {
+		r.States = append(r.States, st.Name)
+	}
 	into := map[*ir.Op]*ir.Op{}
-	for lead, es := range d.state.Fused {
+	for lead, es := range u.state.Fused {
 		for _, e := range es {
 			into[e] = lead
 		}
 	}
 	index := map[*ir.Op]int{}
-	for i, st := range d.state.Steps {
+	for i, st := range u.state.Steps {
 		switch st.Unit {
 		case ir.Engine:
 			r.Dispatches++
@@ -112,16 +133,16 @@ func (d *driver) account() {
 			case ir.Transfer:
 				r.Transfers++
 			}
-			if no := d.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
+			if no := u.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
 				o.Refusal = &RefusalInfo{Rule: no.Rule, What: no.What, Value: no.Have, Limit: no.Limit, Rewrite: no.Hint()}
 			}
 			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)
 		}
 	}
-	d.dispatches(index)
-	d.compressed()
-	for _, p := range d.procs {
+	u.dispatches(index)
+	u.compressed()
+	for _, p := range u.procs {
 		r.Tasks += len(p.Tasks)
 		r.Scratch = max(r.Scratch, p.Scratch)
 		for _, t := range p.Tables {
@@ -129,6 +150,53 @@ func (d *driver) account() {
 		}
 	}
 	r.Weights = d.sec.Size()
+}
+
+// sum is the report of a pair: that of its only function, or one of all.
+func sum(fs []*Function) *Report {
+	if len(fs) == 1 {
+		return fs[0].Report
+	}
+	f := fs[0].Report
+	r := &Report{Target: f.Target, Precision: f.Precision, Weights: f.Weights}
+	step := 0
+	for i, f := range fs {
+		o := f.Report
+		if i > 0 {
+			r.Function += ", "
+		}
+		r.Function += o.Function
+		first, next := len(r.Ops), step
+		for _, x := range o.Ops {
+			next = max(next, step+x.Step+1)
+			x.Step += step
+			r.Ops = append(r.Ops, x)
+		}
+		for _, x := range o.DispatchList {
+			x.Step += step
+			x.CutBy = slices.Clone(x.CutBy)
+			for k := range x.CutBy {
+				x.CutBy[k] += first
+			}
+			r.DispatchList = append(r.DispatchList, x)
+		}
+		step = next
+		r.Compressed = append(r.Compressed, o.Compressed...)
+		r.Tables = append(r.Tables, o.Tables...)
+		r.Functions = append(r.Functions, o)
+		r.EngineOps += o.EngineOps
+		r.CPUOps += o.CPUOps
+		r.Transfers += o.Transfers
+		r.EngineMACs += o.EngineMACs
+		r.CPUMACs += o.CPUMACs
+		r.Dispatches += o.Dispatches
+		r.CPUCalls += o.CPUCalls
+		r.Tasks += o.Tasks
+		r.Casts += o.Casts
+		r.Scratch = max(r.Scratch, o.Scratch)
+		r.Timings = append(r.Timings, o.Timings...)
+	}
+	return r
 }
 
 // MACs returns the multiply-accumulates of an operation: one for each product
@@ -172,6 +240,13 @@ func MACs(op *ir.Op) int64 {
 
 // Line is the placement in one line.
 func (r *Report) Line() string {
+	if len(r.Functions) > 0 {
+		var lines []string
+		for _, f := range r.Functions {
+			lines = append(lines, f.Line())
+		}
+		return fmt.Sprintf("%d functions; %s", len(lines), strings.Join(lines, "; "))
+	}
 	ops := r.EngineOps + r.CPUOps
 	s := fmt.Sprintf("%s: %d of %d operations", r.Function, r.EngineOps, ops)
 	if total := r.EngineMACs + r.CPUMACs; total > 0 {
@@ -215,10 +290,24 @@ func plural(n int, one, many string) string {
 
 // Text writes the report as text.
 func (r *Report) Text(w io.Writer) error {
+	for i, f := range r.Functions {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := f.Text(w); err != nil {
+			return err
+		}
+	}
+	if len(r.Functions) > 0 {
+		return nil
+	}
 	fmt.Fprintf(w, "target %s, precision %s, function %s\n", r.Target, r.Precision, r.Function)
 	fmt.Fprintf(w, "operations: %d on the engine, %d on the CPU, %d conversions between\n", r.EngineOps, r.CPUOps, r.Transfers)
 	fmt.Fprintf(w, "multiply-accumulates: %d on the engine, %d on the CPU\n", r.EngineMACs, r.CPUMACs)
-	fmt.Fprintf(w, "%d dispatches, %d CPU calls, %d tasks, %d bytes of constants, %d bytes of scratch\n", r.Dispatches, r.CPUCalls, r.Tasks, r.Weights, r.Scratch)
+	fmt.Fprintf(w, "%d dispatches, %d CPU calls, %d tasks, %d bytes of constants, %d bytes of scratch, %d layout conversions\n", r.Dispatches, r.CPUCalls, r.Tasks, r.Weights, r.Scratch, r.Casts)
+	if len(r.States) > 0 {
+		fmt.Fprintf(w, "states: %s\n", strings.Join(r.States, ", "))
+	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\trule\twhy")
 	for _, o := range r.Ops {

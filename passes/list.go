@@ -25,7 +25,9 @@ var List = []Pass{
 	{"resolve-shapes", "give flexible inputs their default shapes and infer all others", "later passes ask for known dimensions", resolveShapes},
 	{"convert-precision", "with fp16 precision, compute in fp16 what the engine takes", "before folding, so that converted constants fold", convertPrecision},
 	{"keep-reference", "set a placed copy aside, for the interpreter to run", "after what the user asked for, before anything that must not change the results", keepReference},
-	{"fold-constants", "compute what depends on constants alone, compressed weights included", "patterns below look for constants", foldConstants},
+	{"lower-states", "make states parameters and results of the function", "after keep-reference, which keeps them as the source has them; later passes know tensors only", lowerStates},
+	{"fold-constants", "compute what depends on constants alone, compressed weights included; take the branch and unroll the loop that constants decide", "patterns below look for constants", foldConstants},
+	{"flatten-branches", "compute both branches of a condition on data and select, where they are pure and cheap", "on what folding could not decide; before the patterns, which look at the function's own operations", flattenBranches},
 	{"normalise", "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that change nothing", "needs folded constants; fewer forms for the passes below", normalise},
 	{"fold-scale-bias", "fold constant factors and addends into the weights and bias of the product before them", "after normalise has turned batch norms into factors and addends", foldScaleBias},
 	{"legalise", "rewrite what a limit of the target forbids and a rearrangement allows", "on final weights, before placement asks for the limits", legalise},
@@ -40,6 +42,8 @@ type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
 	Precision string // "declared" or "fp16"
+	// Shapes are shapes of inputs, by name, in the stead of the defaults.
+	Shapes map[string][]int64
 	// Accept reports the rule that lowers an operation and whether it only
 	// moves data, or why the engine does not run it.
 	Accept func(op *ir.Op) (rule string, moves bool, err error)
@@ -60,6 +64,10 @@ type State struct {
 	Fused   map[*ir.Op][]*ir.Op // leading operation -> what rides on it
 	Steps   []*Step
 	Timings []Timing
+	// States are the function's states; their results stand in Func.Body.Outputs
+	// behind the VisibleOutputs that the source names.
+	States         []StateBuffer
+	VisibleOutputs int
 	// Reference is the function as keep-reference found it.
 	Reference *ir.Func
 	// Refusals holds why each operation on the CPU is there, where facts are known.
@@ -69,6 +77,8 @@ type State struct {
 
 	fresh   int                // values named by passes
 	derived map[*ir.Value]bool // made by decompressing
+	// stays says why a loop or condition was neither unrolled nor flattened.
+	stays map[*ir.Op]string
 }
 
 // Timing is what one pass took.

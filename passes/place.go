@@ -13,6 +13,9 @@ func floatCast(op *ir.Op) bool {
 	if op.Def.Name != "cast" || len(op.Results) != 1 {
 		return false
 	}
+	if !known(op.Arg("x")) || !known(op.Results[0]) {
+		return false // the engine sees neither
+	}
 	from, to := op.Arg("x").Type.DType, op.Results[0].Type.DType
 	return from == ir.FP16 && to == ir.FP32 || from == ir.FP32 && to == ir.FP16
 }
@@ -33,6 +36,9 @@ func place(s *State) error {
 			var no *target.Refusal
 			if errors.As(err, &no) {
 				s.noteRefusal(op, no)
+			}
+			if why := s.stays[op]; why != "" {
+				s.refuse(op, op.Def.Name, &target.Refusal{Rule: target.RuleControl, What: op.Def.Name, Have: why, Limit: "decided when it is compiled", Reason: why})
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}

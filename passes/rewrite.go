@@ -115,6 +115,18 @@ func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
 	return op, nil
 }
 
+// label names an operation in an error, with its place where the source has one.
+func (s *State) label(op *ir.Op) string {
+	l := op.Def.Name
+	if len(op.Results) > 0 {
+		l += fmt.Sprintf(" %q", op.Results[0].Name)
+	}
+	if at := s.Program.PosString(op.Pos); at != "" {
+		l = at + ": " + l
+	}
+	return l
+}
+
 // takeResult lets op define old's value in the stead of its own only result, so
 // that the name survives.
 func takeResult(op *ir.Op, old *ir.Value) {

@@ -9,53 +9,41 @@ import (
 )
 
 func selectFunction(s *State) error {
-	fs := s.Program.Funcs
-	name := s.Options.Func
-	switch {
-	case name == "" && len(fs) == 1:
-		s.Func = fs[0]
-	case name == "":
-		s.Func = s.Program.Func("main")
-	default:
-		s.Func = s.Program.Func(name)
+	f, err := Select(s.Program, s.Options.Func)
+	if err != nil {
+		return err
 	}
-	if s.Func != nil {
-		s.Program.Funcs = []*ir.Func{s.Func}
-		return nil
-	}
-	var names []string
-	for _, f := range fs {
-		names = append(names, f.Name)
-	}
-	if name == "" {
-		return fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
-	}
-	return fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
+	s.Func = f
+	s.Program.Funcs = []*ir.Func{f}
+	s.VisibleOutputs = len(f.Body.Outputs)
+	return nil
 }
 
-// resolveShapes sets the default shapes of flexible inputs and infers what
-// follows from them. Dimensions that stay unknown keep their operations on the CPU.
-func resolveShapes(s *State) error {
-	if len(s.Func.Flex.Default) == 0 {
-		return nil
+// Select returns the function of that name; "" means the only one, or main.
+func Select(p *ir.Program, name string) (*ir.Func, error) {
+	var f *ir.Func
+	switch {
+	case name == "" && len(p.Funcs) == 1:
+		f = p.Funcs[0]
+	case name == "":
+		f = p.Func("main")
+	default:
+		f = p.Func(name)
 	}
-	for _, p := range s.Func.Body.Params {
-		if d, ok := s.Func.Flex.Default[p.Name]; ok && len(d) == p.Type.Rank() {
-			p.Type = p.Type.WithShape(d...)
-		}
+	if f != nil {
+		return f, nil
 	}
-	for _, op := range s.Func.Body.Ops {
-		ts, err := ir.InferOp(op)
-		if err != nil {
-			return fmt.Errorf("%s %q under the default shapes: %w", op.Def.Name, op.Name, err)
-		}
-		for i, t := range ts {
-			if t.Fits(op.Results[i].Type) {
-				op.Results[i].Type = t
-			}
-		}
+	var names []string
+	for _, f := range p.Funcs {
+		names = append(names, f.Name)
 	}
-	return nil
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("the program has no functions")
+	case name == "":
+		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
 }
 
 // foldLimit is the largest result that folding may make out of constants that
@@ -63,35 +51,40 @@ func resolveShapes(s *State) error {
 const foldLimit = 16 << 20
 
 func foldConstants(s *State) error {
-	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		known := op.Def.Fold != nil && op.Def.Effect == ir.Pure && len(op.Blocks) == 0
-		op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
-		constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
-		for _, v := range op.Results {
-			known = known && (constexpr || v.Type.Bytes() <= foldLimit)
-		}
-		if !known {
-			r.keep(op)
-			return nil
-		}
-		cs, err := op.Def.Fold(op)
-		if err != nil {
-			return fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
-		}
-		if cs == nil {
-			r.keep(op)
-			return nil
-		}
-		if constexpr {
-			s.noteCompressed(op)
-		} else {
-			op.Operands(func(_ *ir.Param, v *ir.Value) { s.derive(v, op.Results[0]) })
-		}
-		for i, v := range op.Results {
-			v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
-		}
-		return nil
-	})
+	before := append([]*ir.Value(nil), s.Func.Body.Outputs...)
+	if err := s.rewrite(s.fold); err != nil {
+		return err
+	}
+	return s.keepNames(before)
+}
+
+// foldOp makes an operation's results constants where its operands are.
+func (s *State) foldOp(op *ir.Op) (bool, error) {
+	known := op.Def.Fold != nil && op.Def.Effect == ir.Pure && len(op.Blocks) == 0
+	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+	constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
+	for _, v := range op.Results {
+		known = known && (constexpr || v.Type.Bytes() <= foldLimit)
+	}
+	if !known {
+		return false, nil
+	}
+	cs, err := op.Def.Fold(op)
+	if err != nil {
+		return false, fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
+	}
+	if cs == nil {
+		return false, nil
+	}
+	if constexpr {
+		s.noteCompressed(op)
+	} else {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { s.derive(v, op.Results[0]) })
+	}
+	for i, v := range op.Results {
+		v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
+	}
+	return true, nil
 }
 
 // dropDeadCode removes pure operations whose results nothing uses.

@@ -68,6 +68,7 @@ const (
 	RuleActivation  = "activation"
 	RuleConversion  = "conversion"
 	RuleIdleMove    = "idle-move"
+	RuleControl     = "control-flow"
 	RuleOther       = "arguments"
 )
 
@@ -105,6 +106,7 @@ var Rules = []Rule{
 	{RuleActivation, "the activation has a lookup table", "use an activation of the list in `zinc ops`"},
 	{RuleConversion, "conversions are part of a transfer to or from the engine", "declare the operations around it in one type; --precision=fp16 does"},
 	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", ""},
+	{RuleControl, "loops and conditions are decided when the model is compiled, or both branches are cheap", "give the loop a fixed number of trips, or compute both branches in the model and select"},
 	{RuleOther, "the arguments are ones that the lowering rule takes", ""},
 }
 

@@ -92,13 +92,45 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err != nil {
 		return nil, &FaultError{"loading the pair that was written", err}
 	}
-	inputs := map[string]interp.Tensor{}
-	for _, v := range r.Reference.Body.Params {
-		if inputs[v.Name], err = Random(v.Type, v.Name, o.Seed); err != nil {
+	res := &Result{
+		Seed: o.Seed, Numerics: o.Numerics.String(), Reference: numerics.IEEE.String(), Pass: true,
+		Container: int64(len(container)), Descriptor: int64(len(descriptor)), Report: r.Report,
+		Model: Model{
+			EngineOps: r.Report.EngineOps, CPUOps: r.Report.CPUOps, EngineMACs: r.Report.EngineMACs, CPUMACs: r.Report.CPUMACs,
+			Dispatches: r.Report.Dispatches, Tasks: r.Report.Tasks, Weights: r.Report.Weights,
+		},
+	}
+	for _, f := range r.Functions {
+		if err := m.Select(f.Name); err != nil {
+			return nil, &FaultError{"loading the pair that was written", err}
+		}
+		outs, err := function(ctx, m, f, o)
+		if err != nil {
 			return nil, err
 		}
+		for i := range outs {
+			if len(r.Functions) > 1 {
+				outs[i].Name = f.Name + ": " + outs[i].Name
+			}
+			res.Pass = res.Pass && outs[i].Pass
+		}
+		res.Outputs = append(res.Outputs, outs...)
 	}
-	want, tols, err := reference(ctx, r, inputs, o)
+	return res, nil
+}
+
+// Steps is the number of calls of a function with states, each on inputs of its
+// own; the states begin with zeros.
+const Steps = 3
+
+// function compares every result of every call of one function, and what its
+// states hold after each.
+func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Options) ([]Output, error) {
+	steps, err := inputs(f, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	want, tols, err := reference(ctx, f, steps, o)
 	if err != nil {
 		return nil, fmt.Errorf("reference run: %w", err)
 	}
@@ -108,71 +140,156 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		run.Trace = func(_ string, e *engine.Event) {
 			if e != nil {
 				tasks++
-				o.Progress("simulated run", tasks, r.Report.Tasks)
+				o.Progress("simulated run", tasks, f.Report.Tasks*len(steps))
 			}
 		}
 	}
-	got, err := m.Run(ctx, inputs, run)
-	if err != nil {
-		return nil, fmt.Errorf("simulated run: %w", err)
-	}
-
-	res := &Result{
-		Seed: o.Seed, Numerics: o.Numerics.String(), Reference: numerics.IEEE.String(), Pass: true,
-		Container: int64(len(container)), Descriptor: int64(len(descriptor)), Report: r.Report,
-		Model: Model{
-			EngineOps: r.Report.EngineOps, CPUOps: r.Report.CPUOps, EngineMACs: r.Report.EngineMACs, CPUMACs: r.Report.CPUMACs,
-			Dispatches: r.Report.Dispatches, Tasks: r.Report.Tasks, Weights: r.Report.Weights,
-		},
-	}
-	for _, v := range r.Reference.Body.Outputs {
-		g, ok := got[v.Name]
-		if !ok {
-			return nil, &FaultError{"simulated run", fmt.Errorf("the pair has no output %q", v.Name)}
-		}
-		out, err := compare(v.Name, g, want[v.Name], tols[v.Name])
+	m.Reset()
+	var out []Output
+	for i, in := range steps {
+		got, err := m.Run(ctx, in, run)
 		if err != nil {
-			return nil, &FaultError{"comparison", err}
+			return nil, fmt.Errorf("simulated run: %w", err)
 		}
-		res.Pass = res.Pass && out.Pass
-		res.Outputs = append(res.Outputs, out)
+		names := make([]string, 0, len(f.Reference.Body.Outputs)+len(f.States))
+		for _, v := range f.Reference.Body.Outputs {
+			names = append(names, v.Name)
+		}
+		for _, n := range f.States {
+			t, err := m.State(n)
+			if err != nil {
+				return nil, &FaultError{"simulated run", err}
+			}
+			got[statePrefix+n] = t
+			names = append(names, statePrefix+n)
+		}
+		for _, n := range names {
+			g, ok := got[n]
+			if !ok {
+				return nil, &FaultError{"simulated run", fmt.Errorf("the pair has no output %q", n)}
+			}
+			c, err := compare(n, g, want[i][n], tols[i][n])
+			if err != nil {
+				return nil, &FaultError{"comparison", err}
+			}
+			if len(steps) > 1 {
+				c.Name = fmt.Sprintf("%s (call %d)", n, i+1)
+			}
+			out = append(out, c)
+		}
 	}
-	return res, nil
+	return out, nil
 }
 
-// reference runs the interpreter on the source: once as it is, and
+// statePrefix marks the names of states among those of results.
+const statePrefix = "state "
+
+// inputs returns the random inputs of each call.
+func inputs(f *compile.Function, seed uint64) ([]map[string]interp.Tensor, error) {
+	n := 1
+	if len(f.States) > 0 {
+		n = Steps
+	}
+	steps := make([]map[string]interp.Tensor, n)
+	for i := range steps {
+		steps[i] = map[string]interp.Tensor{}
+		for _, v := range f.Reference.Body.Params {
+			if v.Type.Kind == ir.State {
+				continue
+			}
+			var err error
+			// The first call takes the seed as it is.
+			if steps[i][v.Name], err = Random(concrete(v, f.Reference.Flex.Ranges[v.Name]), v.Name, seed+uint64(i)<<32); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return steps, nil
+}
+
+// UnknownExtent is the extent that a dimension without a default gets, as far as
+// its range allows.
+const UnknownExtent = 2
+
+// concrete returns the type of an input with every dimension known.
+func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
+	shape := slices.Clone(v.Type.Shape)
+	for i, d := range shape {
+		if d >= 0 {
+			continue
+		}
+		shape[i] = UnknownExtent
+		if i < len(ranges) {
+			low, high := ranges[i][0], ranges[i][1]
+			if shape[i] = max(shape[i], low); high >= 0 {
+				shape[i] = min(shape[i], high)
+			}
+		}
+	}
+	return v.Type.WithShape(shape...)
+}
+
+// reference runs the interpreter on the source, call by call: once as it is, and
 // Perturbations times with every operation on the engine erring within its
 // bound.
-func reference(ctx context.Context, r *compile.Result, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, map[string]*tolerance, error) {
-	prog, err := interp.Prepare(r.Reference)
+func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor, o Options) ([]map[string]interp.Tensor, []map[string]*tolerance, error) {
+	prog, err := interp.Prepare(f.Reference)
 	if err != nil {
 		return nil, nil, err
 	}
 	opt := interp.Options{Numerics: numerics.IEEE, Workers: o.Workers, Progress: o.stage("reference run")}
-	want, err := prog.Run(ctx, inputs, opt)
+	want, err := calls(ctx, prog, steps, opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	tols := map[string]*tolerance{}
-	for n, t := range want {
-		tols[n] = newTolerance(t)
+	tols := make([]map[string]*tolerance, len(steps))
+	for i := range steps {
+		tols[i] = map[string]*tolerance{}
+		for n, t := range want[i] {
+			tols[i][n] = newTolerance(t)
+		}
 	}
-	if r.Report.EngineOps == 0 {
+	if f.Report.EngineOps == 0 {
 		return want, tols, nil
 	}
-	bound := bounds(r.Report)
+	bound := bounds(f.Report)
 	for k := range uint64(Perturbations) {
 		opt.Progress = o.stage(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations))
 		opt.Perturb = &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
-		y, err := prog.Run(ctx, inputs, opt)
+		y, err := calls(ctx, prog, steps, opt)
 		if err != nil {
 			return nil, nil, err
 		}
-		for n, t := range y {
-			tols[n].add(t)
+		for i := range steps {
+			for n, t := range y[i] {
+				tols[i][n].add(t)
+			}
 		}
 	}
 	return want, tols, nil
+}
+
+// calls runs a program step by step, its states kept between, and returns the
+// results and the states of each.
+func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor, opt interp.Options) ([]map[string]interp.Tensor, error) {
+	opt.States = map[string]interp.Tensor{}
+	var out []map[string]interp.Tensor
+	for _, in := range steps {
+		y, err := prog.Run(ctx, in, opt)
+		if err != nil {
+			return nil, err
+		}
+		for n, t := range opt.States {
+			y[statePrefix+n] = t
+		}
+		out = append(out, y)
+		if opt.Perturb != nil {
+			p := *opt.Perturb
+			p.Seed += 1 << 32
+			opt.Perturb = &p
+		}
+	}
+	return out, nil
 }
 
 // stage returns the progress of one run.

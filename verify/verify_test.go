@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,10 +87,11 @@ func TestWrongResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	inputs := map[string]interp.Tensor{"image": in}
-	want, tols, err := reference(context.Background(), r, inputs, Options{Seed: 1})
+	wants, steps, err := reference(context.Background(), r.Functions[0], []map[string]interp.Tensor{inputs}, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+	want, tols := wants[0], steps[0]
 	vs := want["probs"].Floats32()
 	for i := range vs {
 		wrong := append([]float32{}, vs...)
@@ -101,6 +103,40 @@ func TestWrongResult(t *testing.T) {
 		if o.Pass || o.Worst.Index != i {
 			t.Errorf("probability %d off by a quarter: %+v", i, o)
 		}
+	}
+}
+
+// TestStates verifies a model with a state over several calls.
+func TestStates(t *testing.T) {
+	dir := t.TempDir()
+	text := `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> s) {
+            tensor<fp16, [1, 4]> old = read_state(input = s);
+            tensor<fp16, [1, 4]> sum = add(x = old, y = x);
+            tensor<fp16, [1, 4]> new = coreml_update_state(state = s, value = sum);
+            tensor<fp16, [1, 4]> y = relu(x = new);
+        } -> (y);
+    func other<ios18>(tensor<fp16, [4]> x) {
+            tensor<fp16, [4]> y = exp(x = x);
+        } -> (y);
+}
+`
+	path := filepath.Join(dir, "model.mil")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), open(t, path), Options{Seed: 1, Numerics: numerics.ANE})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range r.Outputs {
+		names = append(names, o.Name)
+	}
+	want := "main: y (call 1), main: state s (call 1), main: y (call 2), main: state s (call 2), main: y (call 3), main: state s (call 3), other: y"
+	if got := strings.Join(names, ", "); got != want || !r.Pass {
+		t.Errorf("pass %v, outputs %s", r.Pass, got)
 	}
 }
 

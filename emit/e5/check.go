@@ -170,6 +170,15 @@ func (o *Operand) check() (field, msg string) {
 	if err != nil {
 		return "descriptor", err.Error()
 	}
+	if o.Desc.Unknown() {
+		switch {
+		case o.Aperture == Surface || o.Aperture == HostState:
+			return "descriptor", fmt.Sprintf("an extent is not known, which a %s operand's must be", o.Aperture)
+		case o.Port.ByteSize != 0:
+			return "port", fmt.Sprintf("buffer of %d bytes for a tensor whose extents are not all known, must be 0", o.Port.ByteSize)
+		}
+		return "", ""
+	}
 	if end > o.Port.ByteSize {
 		return "port", fmt.Sprintf("buffer of %d bytes, but the layout reaches byte %d", o.Port.ByteSize, end)
 	}

@@ -3,7 +3,17 @@ package e5
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
+
+// UnknownDim is an extent that is known at run time only. It is zinc's own: the
+// vendor's descriptors have none that is known. All strides of such a tensor are
+// 0 and so is the size of its buffer; the runtime brings the tensor's own shape
+// along. Only operands that no engine surface is cast to or from have it.
+const UnknownDim = 1<<64 - 1
+
+// Unknown reports whether an extent is known at run time only.
+func (d *TensorDescriptor) Unknown() bool { return slices.Contains(d.Dim, UnknownDim) }
 
 // HostDescriptor is the layout of a dense row-major tensor. Rank 0 is a scalar.
 // The extents are not checked; Write does.
@@ -13,6 +23,9 @@ func HostDescriptor(t StorageType, dim ...uint64) TensorDescriptor {
 		return d
 	}
 	d.Stride = make([]uint64, len(dim))
+	if d.Unknown() {
+		return d
+	}
 	s := uint64(t.Bits() / 8)
 	last := len(dim) - 1
 	d.Stride[last] = s
@@ -50,6 +63,14 @@ func (d *TensorDescriptor) Extent() (uint64, error) {
 	width := uint64(d.Storage.Bits())
 	if pack > 1 && (len(d.Dim) < 3 || width%8 != 0 || width == 0) {
 		return 0, fmt.Errorf("component pack %d needs 3 axes and whole bytes, have %d axes of %s", pack, len(d.Dim), d.Storage)
+	}
+	if d.Unknown() {
+		for i, s := range d.Stride {
+			if s != 0 {
+				return 0, fmt.Errorf("axis %d: stride %d of a tensor whose extents are not all known, must be 0", i, s)
+			}
+		}
+		return 0, nil
 	}
 	for _, n := range d.Dim {
 		if n == 0 {
@@ -125,13 +146,16 @@ func (d *TensorDescriptor) Offset(index ...uint64) uint64 {
 	return off
 }
 
-// Elements returns the number of elements. Read and Write refuse a layout whose
+// Elements returns the number of elements, 0 where an extent is not known. Read and Write refuse a layout whose
 // elements do not fit its buffer, so it does not overflow after either.
 func (d *TensorDescriptor) Elements() uint64 { n, _ := d.elements(); return n }
 
 // elements returns the number of elements; ok is false when it is past 2^64.
 func (d *TensorDescriptor) elements() (n uint64, ok bool) {
 	n, ok = 1, true
+	if d.Unknown() {
+		return 0, true
+	}
 	for _, x := range d.Dim {
 		if x == 0 {
 			return 0, true

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -145,7 +146,8 @@ func printable(s string) string {
 
 // String prints a layout: "fp16[1 64] strides [128 2]".
 func (d *TensorDescriptor) String() string {
-	s := fmt.Sprintf("%s%d strides %d", d.Storage, d.Dim, d.Stride)
+	dims := strings.ReplaceAll(fmt.Sprint(d.Dim), strconv.FormatUint(UnknownDim, 10), "?")
+	s := fmt.Sprintf("%s%s strides %d", d.Storage, dims, d.Stride)
 	if d.ComponentPack > 1 {
 		s += fmt.Sprintf(" pack %d", d.ComponentPack)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ type compileFlags struct {
 	precision    string
 	split        bool
 	function     string
+	shapes       []string
 	weights      string
 	workers      int
 	progress     bool
@@ -34,7 +36,8 @@ func (c *compileFlags) model(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision", "declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
-	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default main, or the only one)")
+	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
+	f.StringArrayVar(&c.shapes, "shape", nil, "`NAME=1x3x224x224`: shape of an input in the stead of its default, within its range or set (repeatable)")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
 	f.IntVar(&c.workers, "workers", 0, "goroutines to use, 0 for one a processor; results do not depend on it")
 	f.BoolVar(&c.progress, "progress", false, "show progress on standard error (shown on a terminal when work takes long)")
@@ -55,6 +58,9 @@ func (c *compileFlags) check() error {
 			return usagef("--print-after=%s: no such pass; passes are %s and all", n, strings.Join(passes.Names(), ", "))
 		}
 	}
+	if _, err := parseShapes(c.shapes); err != nil {
+		return err
+	}
 	if c.workers < 0 {
 		return usagef("--workers=%d: must be 0 or more", c.workers)
 	}
@@ -70,11 +76,40 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	if err != nil {
 		return compile.Options{}, usagef("--target: %w", err)
 	}
+	shapes, err := parseShapes(c.shapes)
+	if err != nil {
+		return compile.Options{}, err
+	}
 	return compile.Options{
-		Target: t, Precision: c.precision, SplitKernel: c.split, Func: c.function, Workers: c.workers,
+		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, TimePasses: c.timePasses, Log: e.err,
 	}, nil
+}
+
+// parseShapes reads the values of --shape.
+func parseShapes(values []string) (map[string][]int64, error) {
+	shapes := map[string][]int64{}
+	for _, v := range values {
+		i := strings.LastIndexByte(v, '=')
+		if i <= 0 {
+			return nil, usagef("--shape %q: wanted NAME=DIMENSIONS, as in x=1x3x224x224", v)
+		}
+		name := v[:i]
+		if _, twice := shapes[name]; twice {
+			return nil, usagef("--shape: %q is given twice", name)
+		}
+		shape := []int64{}
+		for _, d := range strings.Split(v[i+1:], "x") {
+			n, err := strconv.ParseInt(d, 10, 64)
+			if err != nil || n < 0 {
+				return nil, usagef("--shape %q: %q is no dimension; wanted NAME=DIMENSIONS, as in x=1x3x224x224", v, d)
+			}
+			shape = append(shape, n)
+		}
+		shapes[name] = shape
+	}
+	return shapes, nil
 }
 
 // open opens the model and prints what is odd about it.

@@ -50,6 +50,11 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		if c.function != "" {
+			if err := m.Select(c.function); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
 		return machineExecutor(m), nil
 	}
 	m, err := c.open(c.env, path)
@@ -90,14 +95,34 @@ func (c *runCommand) modelExecutor(ctx context.Context, m *frontend.Model) (*exe
 
 func machineExecutor(m *sim.Machine) *executor {
 	x := &executor{close: func() error { return nil }}
-	for _, p := range m.Inputs() {
-		x.inputs = append(x.inputs, portOf(p.Name, p.Type))
+	defaults := m.Inputs()
+	for i, p := range m.Accepts() {
+		x.inputs = append(x.inputs, port{p.Name, p.Type, defaults[i].Type})
 	}
 	for _, p := range m.Outputs() {
 		x.outputs = append(x.outputs, portOf(p.Name, p.Type))
 	}
-	x.run = func(ctx context.Context, in, _ map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
-		return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+	for _, p := range m.States() {
+		x.states = append(x.states, portOf(p.Name, p.Type))
+	}
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+		for _, p := range x.states {
+			if t, ok := states[p.name]; ok {
+				if err := m.SetState(p.name, t); err != nil {
+					return nil, err
+				}
+			}
+		}
+		out, err := m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range x.states {
+			if states[p.name], err = m.State(p.name); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	}
 	return x
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ type runCommand struct {
 	compileFlags
 	inputs, outputs []string
 	states, after   []string // what the states hold before and after the run
+	steps           int
 	engine          string
 	numerics        string
 	random          uint64
@@ -44,7 +46,9 @@ Inputs are npy files of the input's element type and shape. Outputs go to npy
 files; those that no --output names are summarised on standard output.
 
 A state holds zeros before the run, or what --state reads; --state-out writes what
-it holds after it. Naming one file for both makes a chain of runs.`,
+it holds after it. Naming one file for both makes a chain of runs; --steps makes
+several in one, of which the last gives the outputs. With --random each of them has
+inputs of its own.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy`,
@@ -58,8 +62,9 @@ it holds after it. Naming one file for both makes a chain of runs.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
-	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable; interp only)")
-	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable; interp only)")
+	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable)")
+	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
+	f.IntVar(&c.steps, "steps", 1, "`N` runs, one after the other")
 	f.Var(newChoice(&c.engine, "sim", "interp"), "engine", "what runs it: sim, the simulator of the engine, or interp, the reference interpreter (models only)")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
@@ -94,6 +99,9 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 			}
 		}
 	}
+	if c.steps < 1 {
+		return usagef("--steps=%d: must be 1 or more", c.steps)
+	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
 		return &usageError{err}
@@ -113,10 +121,7 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 			return fmt.Errorf("%s has no state %q; states: %s", path, s.name, ports(x.states))
 		}
 	}
-	tensors, err := read(path, "input", x.inputs, inputs)
-	if err == nil {
-		err = c.complete(path, x.inputs, tensors)
-	}
+	given, err := read(path, "input", x.inputs, inputs)
 	if err != nil {
 		return err
 	}
@@ -124,9 +129,15 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	got, err := x.run(ctx, tensors, held, mode, c.workers)
-	if err != nil {
-		return err
+	var got map[string]interp.Tensor
+	for step := range c.steps {
+		tensors := maps.Clone(given)
+		if err := c.complete(path, x.inputs, tensors, uint64(step)<<32); err != nil {
+			return err
+		}
+		if got, err = x.run(ctx, tensors, held, mode, c.workers); err != nil {
+			return err
+		}
 	}
 	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
 }
@@ -185,8 +196,9 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 	return tensors, nil
 }
 
-// complete fills the inputs that are absent.
-func (c *runCommand) complete(path string, want []port, tensors map[string]interp.Tensor) error {
+// complete fills the inputs that are absent with values that follow from the seed
+// and more.
+func (c *runCommand) complete(path string, want []port, tensors map[string]interp.Tensor, more uint64) error {
 	var missing []port
 	for _, p := range want {
 		if _, ok := tensors[p.name]; ok {
@@ -196,7 +208,7 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 			missing = append(missing, p)
 			continue
 		}
-		t, err := verify.Random(p.fill, p.name, c.random)
+		t, err := verify.Random(p.fill, p.name, c.random+more)
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -21,13 +24,31 @@ type Port struct {
 	Type ir.Type
 }
 
-// Machine is a loaded pair. It may run any number of times, one run at a time.
+// Machine is a loaded pair. It may run any number of times, one run at a time,
+// and keeps the states of its functions from run to run.
 type Machine struct {
-	fn    *e5.Function
+	funcs []*function // in the descriptor's order
+	fn    *function   // chosen; the one that Run runs unless the inputs choose another configuration
 	procs map[string]*procedure
-	calls map[int]*call // by operation index in the function
-	ops   []e5.Operation
 }
+
+// function is one function of the descriptor, made ready.
+type function struct {
+	*e5.Function
+	ops    []e5.Operation
+	calls  map[int]*call            // by operation index
+	states map[string]interp.Tensor // by name, of all configurations; what the last run left
+}
+
+// base is the name without the number of a configuration.
+func (f *function) base() string {
+	name, _, _ := strings.Cut(f.Name, variantMark)
+	return name
+}
+
+// variantMark parts the name of a function from the number of a configuration of
+// its shapes (compile.VariantMark).
+const variantMark = "@"
 
 // procedure is one task chain with what its buffer-access registers point at.
 type procedure struct {
@@ -91,26 +112,131 @@ func Load(container, descriptor []byte) (*Machine, error) {
 	if err != nil {
 		return nil, &LoadError{"descriptor", err}
 	}
-	if len(d.Functions) != 1 {
-		return nil, loadf("descriptor", "it has %d functions; the runtime takes 1", len(d.Functions))
+	if len(d.Functions) == 0 {
+		return nil, loadf("descriptor", "it has no functions")
 	}
-	m := &Machine{fn: &d.Functions[0], procs: map[string]*procedure{}, calls: map[int]*call{}}
+	m := &Machine{procs: map[string]*procedure{}}
 	sum := sha256.Sum256(container)
 	hash := hex.EncodeToString(sum[:])
-	for _, b := range m.fn.Blocks {
-		m.ops = append(m.ops, b.Operations...)
-	}
-	for i := range m.ops {
-		if err := m.prepare(f, i, hash); err != nil {
-			return nil, err
+	for i := range d.Functions {
+		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
+		for _, o := range m.funcs {
+			if o.Name == fn.Name {
+				return nil, loadf("descriptor", "function %q is there twice", fn.Name)
+			}
 		}
+		for _, b := range fn.Blocks {
+			fn.ops = append(fn.ops, b.Operations...)
+		}
+		for k := range fn.ops {
+			if err := m.prepare(f, fn, k, hash); err != nil {
+				return nil, err
+			}
+		}
+		m.funcs = append(m.funcs, fn)
 	}
+	m.fn = m.funcs[0]
+	m.Reset()
 	return m, nil
 }
 
+// Functions returns the names of the functions; the first is the one that runs
+// when none is chosen. Configurations of one function's shapes count once.
+func (m *Machine) Functions() []string {
+	var names []string
+	for _, f := range m.funcs {
+		if n := f.base(); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Configurations returns the names of a function's configurations, each of which
+// Select takes; the first is that of the default shapes.
+func (m *Machine) Configurations(name string) []string {
+	var names []string
+	for _, f := range m.funcs {
+		if f.base() == name {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Select chooses the function that Run runs, by its name or that of one of its
+// configurations.
+func (m *Machine) Select(name string) error {
+	for _, f := range m.funcs {
+		if f.Name == name {
+			m.fn = f
+			return nil
+		}
+	}
+	return fmt.Errorf("the pair has no function %q; it has %s", name, strings.Join(m.Functions(), ", "))
+}
+
+// Reset sets the states of all functions to zeros.
+func (m *Machine) Reset() {
+	held := map[string]map[string]interp.Tensor{}
+	for _, f := range m.funcs {
+		if held[f.base()] == nil {
+			held[f.base()] = map[string]interp.Tensor{}
+		}
+		f.states = held[f.base()]
+	}
+}
+
+// States returns the states of the chosen function in order.
+func (m *Machine) States() []Port { return m.fn.ports(m.fn.States) }
+
+func (m *Machine) stateOperand(name string) (uint32, error) {
+	var names []string
+	for _, id := range m.fn.States {
+		n := m.fn.Operands[id].Name
+		if n == name {
+			return id, nil
+		}
+		names = append(names, n)
+	}
+	return 0, fmt.Errorf("function %q has no state %q; it has %s", m.fn.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// State returns what a state of the chosen function holds. The bytes must not be
+// changed.
+func (m *Machine) State(name string) (interp.Tensor, error) {
+	id, err := m.stateOperand(name)
+	if err != nil {
+		return interp.Tensor{}, err
+	}
+	return m.fn.state(id)
+}
+
+// SetState puts a tensor into a state of the chosen function.
+func (m *Machine) SetState(name string, t interp.Tensor) error {
+	id, err := m.stateOperand(name)
+	if err != nil {
+		return err
+	}
+	if want := typeOf(&m.fn.Operands[id].Desc); !t.Type.Equal(want) {
+		return fmt.Errorf("state %q is %s, gets %s", name, want, t.Type)
+	}
+	m.fn.states[name] = t
+	return nil
+}
+
+// state returns what a state holds, zeros before anything was put there.
+func (f *function) state(id uint32) (interp.Tensor, error) {
+	o := &f.Operands[id]
+	if t, ok := f.states[o.Name]; ok {
+		return t, nil
+	}
+	return interp.Zeros(typeOf(&o.Desc))
+}
+
 // prepare checks one operation of the chain against the container.
-func (m *Machine) prepare(f *hwx.File, i int, hash string) error {
-	op := &m.ops[i]
+func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
+	op := &fn.ops[i]
 	switch a := op.Attrs.(type) {
 	case *e5.CastAttrs:
 		return nil
@@ -118,13 +244,16 @@ func (m *Machine) prepare(f *hwx.File, i int, hash string) error {
 		if a.AneHash != hash {
 			return loadf(op.Name, "the descriptor was written for a container with SHA-256 %s, this one has %s", a.AneHash, hash)
 		}
-		p, err := loadProcedure(f, a.ProcedureName)
-		if err != nil {
-			return &LoadError{op.Name, err}
+		p := m.procs[a.ProcedureName]
+		if p == nil {
+			var err error
+			if p, err = loadProcedure(f, a.ProcedureName); err != nil {
+				return &LoadError{op.Name, err}
+			}
+			m.procs[a.ProcedureName] = p
 		}
-		m.procs[a.ProcedureName] = p
 		for _, id := range append(append([]uint32(nil), op.Inputs...), op.Outputs...) {
-			o := &m.fn.Operands[id]
+			o := &fn.Operands[id]
 			found := false
 			for _, b := range p.bars {
 				if b.port == o.Port.Name && b.port != "" {
@@ -147,7 +276,7 @@ func (m *Machine) prepare(f *hwx.File, i int, hash string) error {
 		if len(c.inputs) != len(op.Inputs) || len(c.outputs) != len(op.Outputs) {
 			return loadf(op.Name, "program %q takes %d and gives %d tensors, the operation has %d and %d", a.Entry, len(c.inputs), len(c.outputs), len(op.Inputs), len(op.Outputs))
 		}
-		m.calls[i] = c
+		fn.calls[i] = c
 		return nil
 	}
 	return loadf(op.Name, "operation type %v is not one the runtime executes", op.Type)
@@ -231,15 +360,37 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 }
 
 // Inputs returns the function's inputs in order.
-func (m *Machine) Inputs() []Port { return m.ports(m.fn.Inputs) }
+func (m *Machine) Inputs() []Port { return m.fn.ports(m.fn.Inputs) }
+
+// Accepts returns the function's inputs as all its configurations take them: a
+// dimension that is not the same in all is unknown.
+func (m *Machine) Accepts() []Port {
+	ports := m.Inputs()
+	for _, f := range m.funcs {
+		if f.base() != m.fn.base() || len(f.Inputs) != len(ports) {
+			continue
+		}
+		for i, p := range f.ports(f.Inputs) {
+			if p.Type.Rank() != ports[i].Type.Rank() {
+				continue
+			}
+			for k, d := range p.Type.Shape {
+				if d != ports[i].Type.Shape[k] {
+					ports[i].Type.Shape[k] = ir.Unknown
+				}
+			}
+		}
+	}
+	return ports
+}
 
 // Outputs returns the function's outputs in order.
-func (m *Machine) Outputs() []Port { return m.ports(m.fn.Outputs) }
+func (m *Machine) Outputs() []Port { return m.fn.ports(m.fn.Outputs) }
 
-func (m *Machine) ports(ids []uint32) []Port {
+func (f *function) ports(ids []uint32) []Port {
 	out := make([]Port, len(ids))
 	for i, id := range ids {
-		o := &m.fn.Operands[id]
+		o := &f.Operands[id]
 		out[i] = Port{o.Name, typeOf(&o.Desc)}
 	}
 	return out
@@ -249,48 +400,112 @@ func typeOf(d *e5.TensorDescriptor) ir.Type {
 	dt, _ := ir.ParseDType(d.Storage.String())
 	t := ir.Type{Kind: ir.Tensor, DType: dt}
 	for _, n := range d.Dim {
+		if n == e5.UnknownDim {
+			t.Shape = append(t.Shape, ir.Unknown)
+			continue
+		}
 		t.Shape = append(t.Shape, int64(n))
 	}
 	return t
 }
 
-// Run executes the chain once.
+// configuration returns the configuration of the chosen function that takes the
+// inputs: the chosen one where its shapes fit or where it is the only one.
+func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
+	fits := func(f *function) bool {
+		for _, id := range f.Inputs {
+			o := &f.Operands[id]
+			if t, ok := inputs[o.Name]; !ok || !t.Type.Fits(typeOf(&o.Desc)) {
+				return false
+			}
+		}
+		return true
+	}
+	if fits(m.fn) {
+		return m.fn
+	}
+	for _, f := range m.funcs {
+		if f.base() == m.fn.base() && fits(f) {
+			return f
+		}
+	}
+	return m.fn
+}
+
+// takes lists what the configurations of the chosen function take as an input,
+// in order of size.
+func (m *Machine) takes(name string) string {
+	var types []ir.Type
+	for _, f := range m.funcs {
+		for _, id := range f.Inputs {
+			if o := &f.Operands[id]; f.base() == m.fn.base() && o.Name == name {
+				types = append(types, typeOf(&o.Desc))
+			}
+		}
+	}
+	slices.SortStableFunc(types, func(a, b ir.Type) int { return slices.Compare(a.Shape, b.Shape) })
+	var s []string
+	for _, t := range types {
+		if n := t.String(); !slices.Contains(s, n) {
+			s = append(s, n)
+		}
+	}
+	return strings.Join(s, " or ")
+}
+
+// Run executes the chain of the chosen function once. Where the function was
+// compiled for several shapes, those of the inputs choose. States keep what the
+// run leaves in them, unless it fails.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, error) {
-	r := &execution{m: m, o: o, host: map[uint32]interp.Tensor{}, surfaces: map[string][]byte{}}
+	fn := m.configuration(inputs)
+	r := &execution{m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}, surfaces: map[string][]byte{}}
 	mode := engine.ANE
 	if o.Numerics == numerics.IEEE {
 		mode = engine.IEEE
 	}
 	r.engine = engine.New(engine.Options{Numerics: mode, Workers: o.Workers, Trace: r.traceTask})
-	for _, id := range m.fn.Inputs {
-		op := &m.fn.Operands[id]
+	for _, id := range fn.Inputs {
+		op := &fn.Operands[id]
 		t, ok := inputs[op.Name]
 		if !ok {
 			return nil, fmt.Errorf("input %q is missing; it is %s", op.Name, typeOf(&op.Desc))
 		}
-		if want := typeOf(&op.Desc); !t.Type.Equal(want) {
-			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, want)
+		if want := typeOf(&op.Desc); !t.Type.Fits(want) {
+			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.takes(op.Name))
 		}
 		r.host[id] = t
 	}
-	for i := range m.ops {
+	for _, id := range fn.States {
+		t, err := fn.state(id)
+		if err != nil {
+			return nil, fmt.Errorf("state %q: %w", fn.Operands[id].Name, err)
+		}
+		r.host[id] = t
+	}
+	for i := range fn.ops {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := r.step(ctx, i); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.ops[i].Name, err)
+			return nil, fmt.Errorf("%s: %w", fn.ops[i].Name, err)
 		}
 		if o.Trace != nil {
-			o.Trace(m.ops[i].Name, nil)
+			o.Trace(fn.ops[i].Name, nil)
 		}
 	}
 	out := map[string]interp.Tensor{}
-	for _, id := range m.fn.Outputs {
+	for _, id := range fn.Outputs {
 		t, ok := r.host[id]
 		if !ok {
-			return nil, fmt.Errorf("output %q was never written", m.fn.Operands[id].Name)
+			return nil, fmt.Errorf("output %q was never written", fn.Operands[id].Name)
 		}
-		out[m.fn.Operands[id].Name] = t
+		if t.Type.Kind != ir.Tensor {
+			return nil, fmt.Errorf("output %q is a %s", fn.Operands[id].Name, t.Type.Kind)
+		}
+		out[fn.Operands[id].Name] = t
+	}
+	for _, id := range fn.States {
+		fn.states[fn.Operands[id].Name] = r.host[id]
 	}
 	return out, nil
 }

@@ -1,0 +1,122 @@
+package compile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// loop doubles a matrix product's input until a counter reaches a bound.
+func loop(params, bound string) string {
+	return `func main<ios18>(tensor<fp16, [1, 4]> x` + params + `) {
+	tensor<int32, [1]> zero = const()[val = tensor<int32, [1]>([0])];
+	tensor<int32, [1]> end, tensor<fp16, [1, 4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, tensor<fp16, [1, 4]> a) {
+		tensor<bool, [1]> go = less(x = i, y = ` + bound + `);
+	} -> (go) (tensor<int32, [1]> j, tensor<fp16, [1, 4]> b) {
+		tensor<int32, [1]> k = add(x = j, y = int32(1));
+		tensor<fp16, [1, 4]> p = linear(x = b, weight = tensor<fp16, [4, 4]>([[0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2], [2, 0, 0, 0]]));
+	} -> (k, p);
+	} -> (y);`
+}
+
+func TestCountedLoopRunsOnTheEngine(t *testing.T) {
+	r, m := compiled(t, loop("", "int32(5)"), compile.Options{})
+	if r.Report.CPUOps != 0 || r.Report.EngineOps != 5 || r.Report.Dispatches != 1 {
+		t.Errorf("%s", r.Report.Line())
+	}
+	y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, 1, 2, 3, 4)})["y"].Floats32()
+	if !slices.Equal(y, []float32{64, 96, 128, 32}) {
+		t.Errorf("y is %v", y)
+	}
+}
+
+func TestLoopOnDataRunsOnTheCPU(t *testing.T) {
+	r, m := compiled(t, loop(", tensor<int32, [1]> n", "n"), compile.Options{})
+	said := false
+	for _, o := range r.Report.Ops {
+		if o.Op == "while_loop" {
+			said = o.Unit == ir.CPU.String() && strings.Contains(o.Reason, "depends on data")
+			if !said {
+				t.Errorf("while_loop is on %s: %q", o.Unit, o.Reason)
+			}
+		}
+	}
+	if !said || r.Report.EngineOps != 0 {
+		t.Errorf("%s", r.Report.Line())
+	}
+	for n, want := range [][]float32{{1, 2, 3, 4}, {4, 6, 8, 2}, {12, 16, 4, 8}} {
+		trips, err := interp.FromInts(ir.Int32, []int64{int64(n)}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, 1, 2, 3, 4), "n": trips})["y"].Floats32()
+		if !slices.Equal(y, want) {
+			t.Errorf("%d trips: y is %v, want %v", n, y, want)
+		}
+	}
+}
+
+// Past the limit a loop stays a loop, and still runs.
+func TestLongLoopStays(t *testing.T) {
+	r, m := compiled(t, `func main<ios18>(tensor<fp16, [4]> x) {
+	tensor<int32, [1]> zero = const()[val = tensor<int32, [1]>([0])];
+	tensor<int32, [1]> end, tensor<fp16, [4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, tensor<fp16, [4]> a) {
+		tensor<bool, [1]> go = less(x = i, y = int32(65));
+	} -> (go) (tensor<int32, [1]> j, tensor<fp16, [4]> b) {
+		tensor<int32, [1]> k = add(x = j, y = int32(1));
+		tensor<fp16, [4]> p = add(x = b, y = fp16(1));
+	} -> (k, p);
+	} -> (y);`, compile.Options{})
+	if r.Report.CPUOps != 1 || !strings.Contains(r.Report.Ops[0].Reason, "more than 64 trips") {
+		t.Errorf("%s: %q", r.Report.Line(), r.Report.Ops[0].Reason)
+	}
+	if y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(y, []float32{66, 67, 68, 69}) {
+		t.Errorf("y is %v", y)
+	}
+}
+
+func TestBranches(t *testing.T) {
+	const cheap = `tensor<fp16, [1, 4]> y = cond(pred = p) () {
+		tensor<fp16, [1, 4]> a = mul(x = x, y = fp16(2));
+	} -> (a) () {
+		tensor<fp16, [1, 4]> b = relu(x = x);
+	} -> (b);`
+	const costly = `tensor<fp16, [1, 4]> y = cond(pred = p) () {
+		tensor<fp16, [1, 4]> a = mul(x = x, y = fp16(2));
+	} -> (a) () {
+		tensor<fp16, [1, 4]> b = cumsum(x = x, axis = int32(1), exclusive = bool(false), reverse = bool(false));
+		tensor<fp16, [1, 4]> c = relu(x = b);
+	} -> (c);`
+	x := []float32{-1, 2, -3, 4}
+	for _, c := range []struct {
+		name, body, cpu, why string
+		whenFalse            []float32
+	}{
+		{"cheap", cheap, "select", "", []float32{0, 2, 0, 4}},
+		{"costly", costly, "cond", "the condition depends on data", []float32{0, 1, 0, 2}},
+	} {
+		r, m := compiled(t, "func main<ios18>(tensor<fp16, [1, 4]> x, tensor<bool, []> p) {\n"+c.body+"\n} -> (y);", compile.Options{})
+		for _, o := range r.Report.Ops {
+			if o.Unit == ir.CPU.String() && (o.Op != c.cpu || !strings.Contains(o.Reason, c.why)) {
+				t.Errorf("%s: %s is on the CPU: %q", c.name, o.Op, o.Reason)
+			}
+		}
+		if (r.Report.EngineOps > 0) != (c.name == "cheap") {
+			t.Errorf("%s: %s", c.name, r.Report.Line())
+		}
+		for v, want := range [][]float32{c.whenFalse, {-2, 4, -6, 8}} {
+			p, err := interp.FromInts(ir.Bool, []int64{int64(v)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, x...), "p": p})["y"].Floats32()
+			if !slices.Equal(y, want) {
+				t.Errorf("%s, %d: y is %v, want %v", c.name, v, y, want)
+			}
+		}
+	}
+}

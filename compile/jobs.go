@@ -1,0 +1,86 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+)
+
+// job is a function to compile in one configuration of its shapes.
+type job struct {
+	name    string
+	program *ir.Program // of this function alone
+	shapes  map[string][]int64
+}
+
+// maxVariants bounds the configurations of enumerated shapes that are compiled
+// of one function.
+const maxVariants = 128
+
+// jobs returns what the options ask for, the function that runs by default
+// first: main, or the source's first.
+func (o *Options) jobs(p *ir.Program) ([]job, error) {
+	fs := p.Funcs
+	if o.Func != "" || len(fs) == 0 {
+		f, err := passes.Select(p, o.Func)
+		if err != nil {
+			return nil, err
+		}
+		fs = []*ir.Func{f}
+	} else if i := slices.IndexFunc(fs, func(f *ir.Func) bool { return f.Name == "main" }); i > 0 {
+		fs = slices.Concat([]*ir.Func{fs[i]}, fs[:i], fs[i+1:])
+	}
+	if len(fs) > 1 && len(o.Shapes) > 0 {
+		return nil, fmt.Errorf("shapes are given and the program has %d functions; choose one with --func", len(fs))
+	}
+	var jobs []job
+	for _, f := range fs {
+		sets := configurations(f)
+		if len(o.Shapes) > 0 || len(sets) == 0 {
+			sets = []map[string][]int64{o.Shapes}
+		}
+		if len(sets) > maxVariants {
+			return nil, fmt.Errorf("function %s has %d enumerated shapes, of which at most %d are compiled together; choose one with --shape", f.Name, len(sets), maxVariants)
+		}
+		for i, shapes := range sets {
+			j := job{name: f.Name, shapes: shapes}
+			g := f
+			if i > 0 {
+				j.name = fmt.Sprintf("%s%s%d", f.Name, VariantMark, i)
+			}
+			if i < len(sets)-1 {
+				g = ir.CloneFunc(f, f.Name) // passes rewrite it
+			}
+			j.program = &ir.Program{Version: p.Version, BuildInfo: p.BuildInfo, Files: p.Files, Funcs: []*ir.Func{g}}
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, nil
+}
+
+// configurations returns the enumerated shapes of a function, that of the
+// default shapes first, none twice.
+func configurations(f *ir.Func) []map[string][]int64 {
+	var out []map[string][]int64
+	same := func(a, b map[string][]int64) bool { return maps.EqualFunc(a, b, slices.Equal[[]int64]) }
+	for _, e := range f.Flex.Enums {
+		// Inputs that the configuration leaves out keep their default.
+		full := maps.Clone(e)
+		for n, d := range f.Flex.Default {
+			if _, ok := full[n]; !ok {
+				full[n] = d
+			}
+		}
+		switch {
+		case slices.ContainsFunc(out, func(o map[string][]int64) bool { return same(o, full) }):
+		case same(full, f.Flex.Default):
+			out = slices.Insert(out, 0, full)
+		default:
+			out = append(out, full)
+		}
+	}
+	return out
+}

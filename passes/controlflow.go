@@ -1,0 +1,335 @@
+package passes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Limits of unrolling: past them a loop stays a loop, on the CPU.
+const (
+	MaxTrips       = 64
+	MaxUnrolledOps = 10_000
+)
+
+// MaxBranchWork bounds, in elements computed, the branches of a condition that
+// are both computed.
+const MaxBranchWork = 1 << 22
+
+// fold visits one operation of fold-constants: what depends on constants alone is
+// computed, a condition on a constant becomes the branch it takes, a loop whose
+// trips constants decide becomes its bodies one after the other.
+func (s *State) fold(r *rewriter, op *ir.Op) error {
+	narrow(op)
+	switch op.Def.Name {
+	case "cond":
+		if done, err := s.foldCond(r, op); done || err != nil {
+			return err
+		}
+	case "while_loop":
+		if done, err := s.unroll(r, op); done || err != nil {
+			return err
+		}
+	}
+	done, err := s.foldOp(op)
+	if err == nil && !done {
+		r.keep(op)
+	}
+	return err
+}
+
+// narrow infers anew the results of an operation whose shapes are not all known:
+// folding may have made operands known.
+func narrow(op *ir.Op) {
+	static := true
+	for _, v := range op.Results {
+		static = static && (v.Type.Kind != ir.Tensor || v.Type.Static())
+	}
+	if static {
+		return
+	}
+	ts, err := ir.InferOp(op)
+	if err != nil || len(ts) != len(op.Results) {
+		return
+	}
+	for i, t := range ts {
+		if v := op.Results[i]; v.Type.Kind == ir.Tensor && t.Fits(v.Type) {
+			v.Type = meet(t, v.Type)
+		}
+	}
+}
+
+// meet returns the type that knows what either knows.
+func meet(a, b ir.Type) ir.Type {
+	shape := make([]int64, a.Rank())
+	for i := range shape {
+		shape[i] = max(a.Shape[i], b.Shape[i])
+	}
+	return a.WithShape(shape...)
+}
+
+// foldCond replaces a condition on a constant by the branch it takes.
+func (s *State) foldCond(r *rewriter, op *ir.Op) (bool, error) {
+	pred := op.Arg("pred")
+	if len(op.Blocks) != 2 || !pred.IsConst() || pred.Type.Elems() != 1 {
+		return false, nil
+	}
+	b := op.Blocks[1]
+	if pred.Const.Int(0) != 0 {
+		b = op.Blocks[0]
+	}
+	outs, err := s.inline(r, b, nil)
+	if err != nil {
+		return false, err
+	}
+	for i, v := range op.Results {
+		r.replace(v, outs[i])
+	}
+	return true, nil
+}
+
+// unroll replaces a loop whose trips constants decide by its bodies. What it has
+// made is taken back when a trip depends on data or a limit is passed.
+func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
+	if len(op.Blocks) != 2 {
+		return false, nil
+	}
+	mark, fresh := len(r.out), s.fresh
+	giveUp := func(format string, args ...any) (bool, error) {
+		s.why(op, format, args...)
+		r.out, s.fresh = r.out[:mark], fresh
+		return false, nil
+	}
+	vars := append([]*ir.Value(nil), op.ArgList("loop_vars")...)
+	for trip := 0; ; trip++ {
+		test, err := s.inline(r, op.Blocks[0], vars)
+		if err != nil {
+			return false, err
+		}
+		if len(test) != 1 || !test[0].IsConst() || test[0].Type.Elems() != 1 {
+			return giveUp("whether trip %d is made depends on data", trip+1)
+		}
+		if test[0].Const.Int(0) == 0 {
+			break
+		}
+		if trip == MaxTrips {
+			return giveUp("it makes more than %d trips, the most that are unrolled", MaxTrips)
+		}
+		if vars, err = s.inline(r, op.Blocks[1], vars); err != nil {
+			return false, err
+		}
+		if len(r.out)-mark > MaxUnrolledOps {
+			return giveUp("%d trips are more than %d operations, the most that a loop unrolls to", trip+1, MaxUnrolledOps)
+		}
+	}
+	for i, v := range op.Results {
+		r.replace(v, vars[i])
+	}
+	return true, nil
+}
+
+// why keeps the reason for which control flow stays, for placement to tell.
+func (s *State) why(op *ir.Op, format string, args ...any) {
+	if s.stays == nil {
+		s.stays = map[*ir.Op]string{}
+	}
+	s.stays[op] = fmt.Sprintf(format, args...)
+}
+
+// inline emits a copy of a block's operations, its parameters replaced by args,
+// and returns the block's outputs. Copies are folded like any operation.
+func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value, error) {
+	if len(args) != len(b.Params) {
+		return nil, fmt.Errorf("a block takes %d parameters, gets %d", len(b.Params), len(args))
+	}
+	c := &copier{s: s, m: map[*ir.Value]*ir.Value{}}
+	for i, p := range b.Params {
+		c.m[p] = args[i]
+	}
+	for _, op := range b.Ops {
+		n := c.op(op)
+		r.operands(n)
+		if err := s.fold(r, n); err != nil {
+			return nil, err
+		}
+	}
+	outs := make([]*ir.Value, len(b.Outputs))
+	for i, v := range b.Outputs {
+		outs[i] = r.get(c.get(v))
+	}
+	return outs, nil
+}
+
+// copier copies operations, giving their results new names.
+type copier struct {
+	s *State
+	m map[*ir.Value]*ir.Value
+}
+
+func (c *copier) get(v *ir.Value) *ir.Value {
+	if n := c.m[v]; n != nil {
+		return n
+	}
+	return v
+}
+
+func (c *copier) define(v *ir.Value, def *ir.Op) *ir.Value {
+	n := *v
+	stem, _, _ := strings.Cut(strings.TrimPrefix(v.Name, "%"), "%")
+	n.Name, n.Def = c.s.name(stem), def
+	c.m[v] = &n
+	return &n
+}
+
+func (c *copier) op(op *ir.Op) *ir.Op {
+	n := *op
+	n.Args = make([][]*ir.Value, len(op.Args))
+	for i, a := range op.Args {
+		if a != nil {
+			n.Args[i] = make([]*ir.Value, len(a))
+		}
+		for j, v := range a {
+			n.Args[i][j] = c.get(v)
+		}
+	}
+	n.Blocks = nil
+	for _, b := range op.Blocks {
+		n.Blocks = append(n.Blocks, c.block(b))
+	}
+	n.Results = nil
+	for _, v := range op.Results {
+		n.Results = append(n.Results, c.define(v, &n))
+	}
+	return &n
+}
+
+func (c *copier) block(b *ir.Block) *ir.Block {
+	n := &ir.Block{}
+	for _, p := range b.Params {
+		n.Params = append(n.Params, c.define(p, nil))
+	}
+	for _, op := range b.Ops {
+		n.Ops = append(n.Ops, c.op(op))
+	}
+	for _, v := range b.Outputs {
+		n.Outputs = append(n.Outputs, c.get(v))
+	}
+	return n
+}
+
+// flattenBranches computes both branches of a condition on data and selects,
+// where the branches are pure, the engine takes all of them, and together they
+// are cheap: that saves the way to the CPU and back.
+func flattenBranches(s *State) error {
+	before := append([]*ir.Value(nil), s.Func.Body.Outputs...)
+	err := s.rewrite(func(r *rewriter, op *ir.Op) error {
+		if op.Def.Name == "cond" {
+			if why := s.unflat(op); why != "" {
+				s.why(op, "the condition depends on data and %s", why)
+			}
+		}
+		if op.Def.Name != "cond" || s.stays[op] != "" {
+			r.keep(op)
+			return nil
+		}
+		var sides [2][]*ir.Value
+		for k, b := range op.Blocks {
+			var err error
+			if sides[k], err = s.inline(r, b, nil); err != nil {
+				return err
+			}
+		}
+		for i, v := range op.Results {
+			sel, err := s.makeOp(op, "select", arg{"cond", op.Arg("pred")}, arg{"a", sides[0][i]}, arg{"b", sides[1][i]})
+			if err != nil {
+				return err
+			}
+			takeResult(sel, v)
+			r.keep(sel)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.keepNames(before)
+}
+
+// unflat says why the branches of a condition are not both computed, "" when they
+// are to be.
+func (s *State) unflat(op *ir.Op) string {
+	if len(op.Blocks) != 2 || len(op.Results) == 0 {
+		return "it has no results"
+	}
+	work, ops := int64(0), 0
+	for _, b := range op.Blocks {
+		for _, o := range b.Ops {
+			if o.Def.Effect != ir.Pure || len(o.Blocks) > 0 {
+				return fmt.Sprintf("a branch holds %s, which must run only when it is meant to", o.Def.Name)
+			}
+			if _, _, err := s.Accept(o); err != nil {
+				return fmt.Sprintf("a branch holds %s, which the engine does not run: %v", o.Def.Name, err)
+			}
+			for _, v := range o.Results {
+				n := v.Type.Elems()
+				if w := o.Arg("weight"); w != nil && w.Type.Elems() > 0 && w.Type.Shape[0] > 0 {
+					n *= w.Type.Elems() / w.Type.Shape[0]
+				}
+				work += n
+			}
+			ops++
+		}
+	}
+	switch {
+	case ops == 0:
+		return "neither branch computes anything"
+	case work > MaxBranchWork:
+		return fmt.Sprintf("both branches together compute %d elements, more than the %d up to which both are computed", work, MaxBranchWork)
+	}
+	pred := op.Arg("pred").Type
+	for i, v := range op.Results {
+		a, b := op.Blocks[0].Outputs[i].Type, op.Blocks[1].Outputs[i].Type
+		if !known(v) || !a.Equal(b) || pred.Elems() != 1 || pred.Rank() > v.Type.Rank() {
+			return fmt.Sprintf("result %q is %s in one branch and %s in the other, on a condition of %s", v.Name, a, b, pred)
+		}
+	}
+	return ""
+}
+
+// keepNames gives the function's results the names they had before a pass, as
+// before lists them: the value behind takes the name, or is copied where it has
+// one that must stay.
+func (s *State) keepNames(before []*ir.Value) error {
+	b := s.Func.Body
+	taken := map[*ir.Value]bool{} // named as a result already
+	for i, v := range b.Outputs {
+		if v == before[i] {
+			taken[v] = true
+		}
+	}
+	for i, old := range before[:s.VisibleOutputs] {
+		v := b.Outputs[i]
+		switch {
+		case v == old:
+			continue
+		case v.IsConst():
+			n := s.constant(v.Const, old.Pos)
+			n.Name = old.Name
+			b.Outputs[i] = n
+			continue
+		case v.Def != nil && !taken[v]:
+			v.Name = old.Name
+			taken[v] = true
+			continue
+		}
+		op, err := s.makeOp(old.Def, "identity", arg{"x", v})
+		if err != nil {
+			return err
+		}
+		op.Results[0].Name = old.Name
+		b.Ops = append(b.Ops, op)
+		b.Outputs[i] = op.Results[0]
+	}
+	return nil
+}

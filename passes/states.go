@@ -1,0 +1,224 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// StateBuffer is a state of the function after lower-states: a parameter that
+// holds what the state held before the call, and the result to be held after it.
+type StateBuffer struct {
+	Name   string
+	Value  *ir.Value // parameter, a plain tensor
+	Result int       // index of Func.Body.Outputs; -1 for a state that is only read
+}
+
+// lowerStates makes states plain tensors. Each state becomes a parameter; a read
+// becomes the value at that point, a write the value from there on; what the last
+// write leaves is one result more. Operations then stand in no order but that of
+// their operands, and the engine sees no state.
+func lowerStates(s *State) error {
+	f := s.Func
+	l := &stateLowering{s: s, subst: map[*ir.Value]*ir.Value{}}
+	now := map[*ir.Value]*ir.Value{}
+	for i, p := range f.Body.Params {
+		if p.Type.Kind != ir.State {
+			continue
+		}
+		t := ir.TensorOf(p.Type.DType, p.Type.Shape...)
+		if !t.Static() {
+			return fmt.Errorf("state %q is %s; a state needs a shape that is known", p.Name, p.Type)
+		}
+		v := &ir.Value{Name: p.Name, Type: t, Pos: p.Pos}
+		f.Body.Params[i] = v
+		now[p] = v
+		l.order = append(l.order, p)
+		s.States = append(s.States, StateBuffer{Name: p.Name, Value: v, Result: -1})
+	}
+	if len(s.States) == 0 {
+		return nil
+	}
+	outs := append([]*ir.Value(nil), f.Body.Outputs...)
+	if err := l.block(f.Body, now); err != nil {
+		return err
+	}
+	if err := s.keepNames(outs); err != nil {
+		return err
+	}
+	for i, p := range l.order {
+		if v := now[p]; v != s.States[i].Value {
+			s.States[i].Result = len(f.Body.Outputs)
+			f.Body.Outputs = append(f.Body.Outputs, v)
+		}
+	}
+	return nil
+}
+
+// stateLowering holds what the walk has replaced.
+type stateLowering struct {
+	s     *State
+	order []*ir.Value // the states, as the source has them
+	subst map[*ir.Value]*ir.Value
+}
+
+func (l *stateLowering) get(v *ir.Value) *ir.Value {
+	for l.subst[v] != nil {
+		v = l.subst[v]
+	}
+	return v
+}
+
+// stateAccess says, by operation, which parameter names the state, which the
+// value written, if any.
+var stateAccess = map[string]struct{ state, value string }{
+	"read_state":          {state: "input"},
+	"write_state":         {state: "input", value: "data"},
+	"coreml_update_state": {state: "state", value: "value"},
+}
+
+// block lowers the operations of a block; now holds the value of each state and
+// is brought up to what the block leaves.
+func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
+	ops := make([]*ir.Op, 0, len(b.Ops))
+	for _, op := range b.Ops {
+		for _, a := range op.Args {
+			for i, v := range a {
+				a[i] = l.get(v)
+			}
+		}
+		if acc, ok := stateAccess[op.Def.Name]; ok {
+			st := op.Arg(acc.state)
+			if now[st] == nil {
+				return fmt.Errorf("%s: the state must be a parameter of the function", l.s.label(op))
+			}
+			if acc.value != "" {
+				now[st] = op.Arg(acc.value)
+			}
+			for _, v := range op.Results {
+				l.subst[v] = now[st]
+			}
+			continue
+		}
+		var err error
+		switch op.Def.Name {
+		case "cond":
+			err = l.branches(op, now)
+		case "while_loop":
+			err = l.loop(op, now)
+		default:
+			for _, inner := range op.Blocks {
+				if err = l.block(inner, now); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		ops = append(ops, op)
+	}
+	b.Ops = ops
+	for i, v := range b.Outputs {
+		b.Outputs[i] = l.get(v)
+	}
+	return nil
+}
+
+// written returns the states that operations of the block write.
+func (l *stateLowering) written(b *ir.Block) map[*ir.Value]bool {
+	w := map[*ir.Value]bool{}
+	var walk func(b *ir.Block)
+	walk = func(b *ir.Block) {
+		for _, op := range b.Ops {
+			if acc := stateAccess[op.Def.Name]; acc.value != "" {
+				w[op.Arg(acc.state)] = true
+			}
+			for _, inner := range op.Blocks {
+				walk(inner)
+			}
+		}
+	}
+	walk(b)
+	return w
+}
+
+func (l *stateLowering) result(op *ir.Op, p *ir.Value) *ir.Value {
+	v := &ir.Value{Name: l.s.name("state"), Type: ir.TensorOf(p.Type.DType, p.Type.Shape...), Def: op, Pos: op.Pos}
+	op.Results = append(op.Results, v)
+	return v
+}
+
+func (l *stateLowering) param(b *ir.Block, op *ir.Op, p *ir.Value) *ir.Value {
+	v := &ir.Value{Name: l.s.name("state"), Type: ir.TensorOf(p.Type.DType, p.Type.Shape...), Pos: op.Pos}
+	b.Params = append(b.Params, v)
+	return v
+}
+
+// branches gives a cond one result more for each state that a branch writes.
+func (l *stateLowering) branches(op *ir.Op, now map[*ir.Value]*ir.Value) error {
+	w := map[*ir.Value]bool{}
+	var after []map[*ir.Value]*ir.Value
+	for _, b := range op.Blocks {
+		for p := range l.written(b) {
+			w[p] = true
+		}
+	}
+	for _, b := range op.Blocks {
+		in := map[*ir.Value]*ir.Value{}
+		for p, v := range now {
+			in[p] = v
+		}
+		if err := l.block(b, in); err != nil {
+			return err
+		}
+		after = append(after, in)
+	}
+	for _, p := range l.order {
+		if !w[p] {
+			continue
+		}
+		for i, b := range op.Blocks {
+			b.Outputs = append(b.Outputs, after[i][p])
+		}
+		now[p] = l.result(op, p)
+	}
+	return nil
+}
+
+// loop gives a while_loop one variable more for each state that its body writes.
+func (l *stateLowering) loop(op *ir.Op, now map[*ir.Value]*ir.Value) error {
+	if len(op.Blocks) != 2 {
+		return fmt.Errorf("%s has %d blocks, want 2", l.s.label(op), len(op.Blocks))
+	}
+	test, body := op.Blocks[0], op.Blocks[1]
+	if len(l.written(test)) > 0 {
+		return fmt.Errorf("%s writes a state in its condition; write it in the body", l.s.label(op))
+	}
+	w := l.written(body)
+	inTest, inBody := map[*ir.Value]*ir.Value{}, map[*ir.Value]*ir.Value{}
+	k := op.Def.ParamIndex("loop_vars")
+	for p, v := range now {
+		inTest[p], inBody[p] = v, v
+	}
+	for _, p := range l.order {
+		if !w[p] {
+			continue
+		}
+		op.Args[k] = append(op.Args[k], now[p])
+		inTest[p], inBody[p] = l.param(test, op, p), l.param(body, op, p)
+	}
+	if err := l.block(test, inTest); err != nil {
+		return err
+	}
+	if err := l.block(body, inBody); err != nil {
+		return err
+	}
+	for _, p := range l.order {
+		if w[p] {
+			body.Outputs = append(body.Outputs, inBody[p])
+			now[p] = l.result(op, p)
+		}
+	}
+	return nil
+}
