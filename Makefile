@@ -76,7 +76,7 @@ fuzz-smoke: ## run every fuzz target for FUZZTIME, one after another
 	if [ -z "$$targets" ]; then echo "no fuzz target found"; exit 1; fi; \
 	for t in $$targets; do \
 		echo "$${t##*:} in $${t%:*}, $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) "$${t%:*}" || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${t%:*}" || exit 1; \
 	done
 
 ci: ## do what continuous integration does

@@ -71,8 +71,8 @@ func (s *sampler) tap(y, x float64) tap {
 		}
 		return int(y*s.w + x)
 	}
-	if s.nearest {
-		return tap{at: [4]int{element(int64(math.RoundToEven(y)), int64(math.RoundToEven(x)))}, weight: [4]float32{1}, n: 1}
+	if s.nearest { // halves upward, as resize
+		return tap{at: [4]int{element(int64(math.Floor(y+0.5)), int64(math.Floor(x+0.5)))}, weight: [4]float32{1}, n: 1}
 	}
 	y0, x0 := math.Floor(y), math.Floor(x)
 	fy, fx := y-y0, x-x0
