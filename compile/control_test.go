@@ -1,9 +1,12 @@
 package compile_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
@@ -118,5 +121,36 @@ func TestBranches(t *testing.T) {
 				t.Errorf("%s, %d: y is %v, want %v", c.name, v, y, want)
 			}
 		}
+	}
+}
+
+// Loops in loops multiply: unrolling stops at a bound of its own, soon.
+func TestDeepLoopsStop(t *testing.T) {
+	const depth = 8
+	body := "tensor<int32, [1]> k0 = add(x = j0, y = int32(1));\n"
+	for i := range depth {
+		body = fmt.Sprintf(`tensor<int32, [1]> z%[1]d = const()[val = tensor<int32, [1]>([0])];
+	tensor<int32, [1]> e%[1]d = while_loop(loop_vars = (z%[1]d)) (tensor<int32, [1]> i%[1]d) {
+		tensor<bool, [1]> go%[1]d = less(x = i%[1]d, y = int32(60));
+	} -> (go%[1]d) (tensor<int32, [1]> j%[1]d) {
+	%[2]s
+	} -> (k%[1]d);
+	tensor<int32, [1]> k%[3]d = add(x = %[4]s, y = int32(1));
+	`, i, body, i+1, map[bool]string{true: fmt.Sprintf("j%d", i+1), false: fmt.Sprintf("e%d", i)}[i < depth-1])
+	}
+	start := time.Now()
+	r, err := compile.Compile(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+fmt.Sprintf("} -> (k%d);", depth)), compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("took %v", d)
+	}
+	stays := false
+	for _, o := range r.Report.Ops {
+		stays = stays || o.Op == "while_loop"
+	}
+	if !stays {
+		t.Error("the outermost loop is gone")
 	}
 }

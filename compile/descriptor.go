@@ -155,8 +155,23 @@ func (c *chain) hostOf(v *ir.Value) (uint32, error) {
 	return id, err
 }
 
-// source returns the host operand that an engine input is filled from: that of
-// the conversion's operand when a conversion feeds it and nothing else.
+// filler returns the operand that an engine input is filled from: the surface
+// that a procedure before has written, else as source.
+func (c *chain) filler(v *ir.Value) (uint32, error) {
+	for x := v; x != nil; {
+		if id, ok := c.surf[x]; ok {
+			return id, nil
+		}
+		if _, ok := c.host[x]; ok || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
+			break
+		}
+		x = x.Def.Arg("x")
+	}
+	return c.source(v)
+}
+
+// source returns the host operand of a value: that of the conversion's operand
+// when a conversion feeds it and nothing else.
 func (c *chain) source(v *ir.Value) (uint32, error) {
 	if id, ok := c.host[v]; ok {
 		return id, nil
@@ -177,7 +192,7 @@ func (c *chain) cast(from, to uint32) {
 func (c *chain) inference(p *lower.Procedure) error {
 	var ins, outs []uint32
 	for i := range p.Inputs {
-		from, err := c.source(p.Inputs[i].Value)
+		from, err := c.filler(p.Inputs[i].Value)
 		if err != nil {
 			return err
 		}
@@ -193,7 +208,7 @@ func (c *chain) inference(p *lower.Procedure) error {
 	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: c.d.hash, ProgramSymbol: "main_ane"})
 	for i := range p.Outputs {
 		v := p.Outputs[i].Value
-		if !c.want[v] && !c.feedsEngine(v) {
+		if !c.want[v] {
 			continue
 		}
 		to, err := c.hostOf(v)
@@ -203,18 +218,6 @@ func (c *chain) inference(p *lower.Procedure) error {
 		c.cast(outs[i], to)
 	}
 	return nil
-}
-
-// feedsEngine reports whether a procedure reads v itself.
-func (c *chain) feedsEngine(v *ir.Value) bool {
-	for _, p := range c.u.procs {
-		for i := range p.Inputs {
-			if p.Inputs[i].Value == v {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (c *chain) surface(s *lower.Surface) uint32 {

@@ -34,7 +34,7 @@ type Report struct {
 	Compressed   []CompressedInfo `json:"compressed,omitempty"`
 	Tables       []TableInfo      `json:"tables,omitempty"`
 	Timings      []Timing         `json:"timings_seconds,omitempty"`
-	Casts        int              `json:"casts"` // layout conversions of one call
+	Casts        int              `json:"casts"` // layout conversions of one call; 0 in a plan, which has no chain
 	States       []string         `json:"states,omitempty"`
 	// Functions are the reports of a pair with several; the report itself then
 	// sums them up, their operations and steps one function behind the other.

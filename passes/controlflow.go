@@ -13,6 +13,10 @@ const (
 	MaxUnrolledOps = 10_000
 )
 
+// maxCopies bounds the operations that all unrolling of a function copies, those
+// that fold away included: loops in loops multiply.
+const maxCopies = 20 * MaxUnrolledOps
+
 // MaxBranchWork bounds, in elements computed, the branches of a condition that
 // are both computed.
 const MaxBranchWork = 1 << 22
@@ -95,6 +99,11 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 	if len(op.Blocks) != 2 {
 		return false, nil
 	}
+	for _, b := range op.Blocks {
+		if err := s.foldWeights(b); err != nil {
+			return false, err
+		}
+	}
 	mark, fresh := len(r.out), s.fresh
 	giveUp := func(format string, args ...any) (bool, error) {
 		s.why(op, format, args...)
@@ -103,6 +112,9 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 	}
 	vars := append([]*ir.Value(nil), op.ArgList("loop_vars")...)
 	for trip := 0; ; trip++ {
+		if s.copies > maxCopies {
+			return giveUp("unrolling it and the loops around it takes more than %d operations", maxCopies)
+		}
 		test, err := s.inline(r, op.Blocks[0], vars)
 		if err != nil {
 			return false, err
@@ -127,6 +139,26 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 		r.replace(v, vars[i])
 	}
 	return true, nil
+}
+
+// foldWeights makes the compressed constants of a block dense where they stand,
+// once for all copies.
+func (s *State) foldWeights(b *ir.Block) error {
+	kept := b.Ops[:0]
+	for _, op := range b.Ops {
+		done := false
+		if strings.HasPrefix(op.Def.Name, "constexpr_") {
+			var err error
+			if done, err = s.foldOp(op); err != nil {
+				return err
+			}
+		}
+		if !done {
+			kept = append(kept, op)
+		}
+	}
+	b.Ops = kept
+	return nil
 }
 
 // why keeps the reason for which control flow stays, for placement to tell.
@@ -183,6 +215,7 @@ func (c *copier) define(v *ir.Value, def *ir.Op) *ir.Value {
 }
 
 func (c *copier) op(op *ir.Op) *ir.Op {
+	c.s.copies++
 	n := *op
 	n.Args = make([][]*ir.Value, len(op.Args))
 	for i, a := range op.Args {

@@ -78,7 +78,8 @@ type State struct {
 	fresh   int                // values named by passes
 	derived map[*ir.Value]bool // made by decompressing
 	// stays says why a loop or condition was neither unrolled nor flattened.
-	stays map[*ir.Op]string
+	stays  map[*ir.Op]string
+	copies int // operations copied by unrolling
 }
 
 // Timing is what one pass took.

@@ -435,3 +435,45 @@ func TestStorageTypes(t *testing.T) {
 		t.Error("codes past 10 are extensions, and start at 256")
 	}
 }
+
+// Extents known at run time only: kept on the way through the file, with no
+// strides and no bytes, and never on a surface or a state.
+func TestUnknownExtents(t *testing.T) {
+	build := func(a Aperture, change func(o *Operand)) *Program {
+		f := Function{Name: "main"}
+		o := Operand{Name: "x", Desc: HostDescriptor(FP16, 2, UnknownDim), Aperture: HostInput, Port: IOPort{Name: "x"}}
+		x := f.AddOperand(o)
+		o.Name, o.Port.Name, o.Aperture = "y", "y", a
+		change(&o)
+		y := f.AddOperand(o)
+		f.Inputs = []uint32{x}
+		switch a {
+		case HostOutput:
+			f.Outputs = []uint32{y}
+		case HostState:
+			f.States = []uint32{y}
+		}
+		f.AddOp([]uint32{x}, []uint32{y}, &CastAttrs{SrcDType: FP16, DstDType: o.Desc.Storage, ComponentPack: 1})
+		return &Program{Functions: []Function{f}}
+	}
+	p := mustRead(t, mustBytes(t, build(HostOutput, func(*Operand) {})))
+	d := &p.Functions[0].Operands[1].Desc
+	if !d.Unknown() || d.Dim[0] != 2 || d.Stride[0] != 0 || d.Elements() != 0 {
+		t.Errorf("read back as %s", d)
+	}
+	if got := d.String(); got != "fp16[2 ?] strides [0 0]" {
+		t.Errorf("prints as %s", got)
+	}
+	for what, p := range map[string]*Program{
+		"descriptor: an extent is not known": build(Surface, func(*Operand) {}),
+		"which a host_state operand's must":  build(HostState, func(*Operand) {}),
+		"must be 0":                          build(HostOutput, func(o *Operand) { o.Port.ByteSize = 64 }),
+		"stride 2 of a tensor":               build(HostOutput, func(o *Operand) { o.Desc.Stride = []uint64{0, 2} }),
+		"is copied to another such":          build(HostOutput, func(o *Operand) { o.Desc.Storage = FP32 }),
+		"not all known is copied":            build(HostOutput, func(o *Operand) { o.Desc = HostDescriptor(FP16, 2, 0) }),
+	} {
+		if _, err := Bytes(p); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("error %v, want %q", err, what)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -15,8 +16,9 @@ import (
 // fp16 and fp32, element type.
 func (r *execution) cast(from, to uint32) error {
 	src, dst := &r.fn.Operands[from], &r.fn.Operands[to]
-	if dst.Desc.Unknown() {
-		// The tensor keeps the shape it has; the reader has checked the types.
+	if dst.Desc.Unknown() || sameLayout(src, dst) {
+		// No bytes change, and nothing writes into a tensor that exists. One whose
+		// extents are not known keeps those it has; the reader has checked the types.
 		t, ok := r.host[from]
 		if !ok {
 			return fmt.Errorf("operand %q is not filled", src.Name)
@@ -48,6 +50,12 @@ func (r *execution) cast(from, to uint32) error {
 	}
 	r.host[to] = t
 	return nil
+}
+
+// sameLayout reports whether two host operands hold their elements alike.
+func sameLayout(a, b *e5.Operand) bool {
+	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage &&
+		slices.Equal(a.Desc.Dim, b.Desc.Dim) && slices.Equal(a.Desc.Stride, b.Desc.Stride)
 }
 
 // bytes returns an operand's bytes.
