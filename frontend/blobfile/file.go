@@ -145,7 +145,7 @@ func (f *File) Blob(off uint64) (Blob, error) {
 	r := decodeRecord(b)
 	switch {
 	case r.sentinel != Sentinel:
-		return fail(0, "sentinel", fmt.Sprintf("%#08x", r.sentinel), "a metadata record starts with %#08X", uint32(Sentinel))
+		return fail(0, "sentinel", fmt.Sprintf("%#08x", r.sentinel), "a metadata record starts with 0x%X", uint32(Sentinel))
 	case !r.elem.Known():
 		return fail(elemField, "element type", fmt.Sprint(uint32(r.elem)), "known types are 1 to %d", lastElemType)
 	case r.offset < HeaderSize || r.offset > size:

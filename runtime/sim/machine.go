@@ -133,11 +133,32 @@ func Load(container, descriptor []byte) (*Machine, error) {
 				return nil, err
 			}
 		}
+		if err := fn.fits(); err != nil {
+			return nil, err
+		}
 		m.funcs = append(m.funcs, fn)
 	}
 	m.fn = m.funcs[0]
 	m.Reset()
 	return m, nil
+}
+
+// MaxBytes bounds what the operands of one function and the scratch of its
+// procedures take together: a pair of a few kilobytes may name buffers of any
+// size.
+const MaxBytes = 8 << 30
+
+// fits refuses a function whose buffers pass MaxBytes.
+func (fn *function) fits() error {
+	total := uint64(0)
+	for i := range fn.Operands {
+		o := &fn.Operands[i]
+		if o.Port.ByteSize > MaxBytes || total+o.Port.ByteSize > MaxBytes {
+			return loadf("descriptor", "function %q: operand %q of %d bytes takes its buffers past the limit of %d bytes", fn.Name, o.Name, o.Port.ByteSize, uint64(MaxBytes))
+		}
+		total += o.Port.ByteSize
+	}
+	return nil
 }
 
 // Functions returns the names of the functions; the first is the one that runs
@@ -348,6 +369,8 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port", name, i, addr)
 				}
 				p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
+			case seg.Name.String() == hwx.SegScratch && seg.VMSize > MaxBytes:
+				return nil, fmt.Errorf("procedure %q: scratch of %d bytes, the limit is %d", name, seg.VMSize, uint64(MaxBytes))
 			case seg.Name.String() == hwx.SegScratch:
 				p.bars[i] = bar{scratch: true, size: int64(seg.VMSize), write: true}
 			case i == 1:
