@@ -13,12 +13,10 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		b.swapCopy(x, s)
 		x = s
 	}
-	if ty {
-		s := b.temp([]int64{y.dims[1], y.dims[0]})
-		b.swapCopy(y, s)
-		y = s
-	}
 	m, k, n := x.dims[0], x.dims[1], y.dims[1]
+	if ty {
+		n = y.dims[0]
+	}
 	chunk := b.columnsInL2(k, n)
 	for first := int64(0); first < m; {
 		lanes, groups := b.runtimeLanes(m-first, k, chunk)
@@ -28,6 +26,12 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 			kr = b.directRows(x.slice(0, first, rows, 1))
 		} else {
 			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
+		}
+		if ty { // behind the kernel, as recorded
+			s := b.temp([]int64{y.dims[1], y.dims[0]})
+			s.buf.apart = true
+			b.swapCopy(y, s)
+			y, ty = s, false
 		}
 		for col := int64(0); col < n; col += chunk {
 			c := min(chunk, n-col)
