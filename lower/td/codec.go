@@ -65,6 +65,7 @@ func decode(ws []uint32, off int) (*Task, error) {
 		t.setWord(Header, i, ws[i])
 	}
 	t.Spans = []Span{}
+	written := map[*Block]uint64{} // a bit a register
 	for p := n; p < len(ws); {
 		s := Span{Addr: ws[p] & 0x3ffffff, Count: int(ws[p]>>26) + 1}
 		b := blockOf(s)
@@ -76,6 +77,12 @@ func decode(ws []uint32, off int) (*Task, error) {
 		}
 		first := int(s.Addr-b.Base) / 4
 		for i := range s.Count {
+			// A task holds one value a register, and no recorded task writes one twice.
+			bit := uint64(1) << (first + i)
+			if written[b]&bit != 0 {
+				return nil, badf(off+4*(p+1+i), "register %#x is written twice", s.Addr+4*uint32(i))
+			}
+			written[b] |= bit
 			t.setWord(b, first+i, ws[p+1+i])
 		}
 		t.Spans = append(t.Spans, s)
