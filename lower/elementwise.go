@@ -118,8 +118,19 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		b.two(peMul, false, xs, r, dst)
 		return nil
 	}
-	b.two(row.op, row.negate, xs, ys, dst)
+	b.two(row.op, row.negate, xs, b.nearby(ys, dst), dst)
 	return nil
+}
+
+// nearby copies a second operand that the host gives and that is spread over the
+// result, so that it can stay in L2 (recorded for every such operand).
+func (b *builder) nearby(y, dst *surf) *surf {
+	if y.buf.space != inPort || y.elems() >= dst.elems() {
+		return y
+	}
+	c := b.temp(y.dims)
+	b.copyTo(y, c)
+	return c
 }
 
 // reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal

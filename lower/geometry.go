@@ -60,7 +60,8 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	return 3 * granule
 }
 
-// bankApart moves an address off the bank that address 0 is on.
+// bankApart moves the second source's address off the bank that the first begins
+// on (binary_add_1x3x224x224).
 func bankApart(at int64) int64 {
 	if at > 0 && at/granule%banks == 0 {
 		return at + 4*granule

@@ -16,7 +16,8 @@ type stream struct {
 	inter                     td.Field
 	pix                       td.Field // of a source
 	source                    bool
-	extH                      td.Field
+	extH, extC, extD          td.Field
+	swap                      td.Field
 	off                       func(t *td.Task) // turns the DMA off and clears its format
 	park                      func(t *td.Task) // turns the DMA off, the buffer staying named
 }
@@ -27,7 +28,7 @@ var streams = map[td.Field]stream{
 		bar: td.RBase0, enable: td.RBE0, base: td.SrcBase,
 		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
-		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin,
+		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, swap: td.Swap1,
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
@@ -42,7 +43,7 @@ var streams = map[td.Field]stream{
 		bar: td.RBase1, enable: td.RBE1, base: td.Src2Base,
 		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
-		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin,
+		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, swap: td.Swap2,
 		off: func(t *td.Task) {
 			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
 		},
@@ -52,7 +53,7 @@ var streams = map[td.Field]stream{
 		bar: td.WBase, enable: td.WBE, base: td.DstBase,
 		row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
 		l2: td.L2Res, l2row: td.L2ResRow, l2ch: td.L2ResCh, l2d: td.L2ResDepth, l2g: td.L2ResGroup,
-		inter: td.DstInterleave, extH: td.Hout,
+		inter: td.DstInterleave, extH: td.Hout, extC: td.Cout, extD: td.Dout, swap: td.SwapNE,
 		off: func(t *td.Task) {
 			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
 			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
@@ -160,8 +161,8 @@ func (b *builder) placeTransients() {
 	for i, t := range b.tasks {
 		top := b.l2floor[i]
 		if t.On(td.SrcEn) && !b.kept[i] {
-			t.Set(td.L2Src, int(bankApart(top)))
-			top = bankApart(top) + b.staged[i][0]
+			t.Set(td.L2Src, int(top))
+			top += b.staged[i][0]
 		}
 		if t.On(td.Source2DMA) {
 			t.Set(td.L2Src2, int(bankApart(top)))
@@ -320,6 +321,12 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	}
 	if pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; t.Get(s.extH) == 1 && !pair {
 		t.Set(s.l2row, t.Int(s.l2d)) // of a single row
+	}
+	if t.Get(s.extC) == 1 && !t.On(s.swap) {
+		t.Set(s.l2ch, t.Int(s.l2row)) // of a single channel
+		if t.Get(s.extD) == 1 {
+			t.Set(s.l2d, t.Int(s.l2row))
+		}
 	}
 	if r.buf.named {
 		s.park(t)

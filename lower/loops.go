@@ -226,11 +226,19 @@ func (n *nest) operand(k int) *operand {
 		o.ext[ax], o.stride[ax] = d, n.stride[k][i]
 		o.spread[ax] = d > 1 && n.stride[k][i] == 0
 	}
-	for i := 3; i >= 0; i-- { // strides of single turns: the whole below them
-		if o.ext[i] == 1 {
+	// Strides of single turns, and of axes that a flag spreads: the whole below
+	// them. Groups have no flag.
+	turns := func(i int) int64 {
+		if o.spread[i] {
+			return 1
+		}
+		return o.ext[i]
+	}
+	for i := 3; i >= 0; i-- {
+		if turns(i) == 1 && (i != axG || o.ext[axG] == 1) {
 			o.stride[i] = full
 			if i < 3 {
-				o.stride[i] = max(o.ext[i+1]*o.stride[i+1], full)
+				o.stride[i] = max(turns(i+1)*o.stride[i+1], full)
 			}
 		}
 	}

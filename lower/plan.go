@@ -104,8 +104,9 @@ func travel(t *td.Task) {
 		}
 	}
 	t.Set(td.ExeCycles, int(min(moved*3/102400, 1<<16-1)))
-	// A buffer that is named though its DMA is off counts as read or written.
-	from := t.On(td.SrcEn) || t.On(td.RBE0)
+	// A buffer that is named though its DMA is off counts as read or written;
+	// a source beside one that stays in L2 does not.
+	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
 	to := t.On(td.DstEn) || t.On(td.WBE)
 	t.SetBool(td.SPL, from).SetBool(td.SPC, from && !t.On(td.SrcEn))
 	t.SetBool(td.TSE, to).SetBool(td.TSR, to).SetBool(td.DPC, to && !t.On(td.DstEn))

@@ -243,7 +243,11 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 		}
 	}
 	rows = min(rows, ext[axH])
-	p, n := l2Layout(t, bankApart(b.l2top), ext, rows, o.swap)
+	at := b.l2top
+	if source == 1 {
+		at = bankApart(at)
+	}
+	p, n := l2Layout(t, at, ext, rows, o.swap)
 	b.l2top = p.base + n
 	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.
