@@ -92,6 +92,8 @@ type builder struct {
 	fused    map[*ir.Op][]*ir.Op
 	outs     map[*ir.Value]*buffer // results that go to a port
 	uses     map[*ir.Value]int     // uses inside the segment
+	reader   map[*ir.Value]*ir.Op  // last operation of the segment that reads a value
+	images   map[*ir.Value]*surf   // products kept as channels by rows for the next product
 	tasks    []*td.Task
 	infos    []TaskInfo
 	relocs   map[int][]int
@@ -133,7 +135,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
 	b := &builder{
 		t: t, sec: sec, fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, relocs: map[int][]int{},
+		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
 	bars := registers(seg)
@@ -148,7 +150,10 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 		b.outputs = append(b.outputs, sf)
 	}
 	for _, op := range seg.Ops {
-		op.Operands(func(_ *ir.Param, v *ir.Value) { b.uses[v]++ })
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			b.uses[v]++
+			b.reader[v] = op
+		})
 	}
 	covered := map[*ir.Op]bool{}
 	for _, op := range seg.Ops {

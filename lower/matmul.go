@@ -47,10 +47,6 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 
 // lowerLinear multiplies with a constant weight [N, K] and adds a bias.
 func lowerLinear(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
-	if err != nil {
-		return err
-	}
 	e, err := b.epilogueOf(op)
 	if err != nil {
 		return err
@@ -62,7 +58,56 @@ func lowerLinear(b *builder, op *ir.Op) error {
 	if bias := op.Arg("bias"); bias != nil {
 		k.Bias = spreadBias(constHalves(bias.Const), k.Out)
 	}
-	return b.rowsByConst(x, b.resultOf(e.out), k, &e)
+	return b.product(op.Arg("x"), k, &e)
+}
+
+// product multiplies the rows of x with a constant kernel. A result that only
+// another such product reads stays as it comes, one channel a column, and is not
+// turned back and forth between the two (recorded chains of products).
+func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
+	img := b.images[x]
+	if img == nil {
+		xs, err := b.tensor(x)
+		if err != nil {
+			return err
+		}
+		if !b.feedsProduct(e.out) {
+			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
+		}
+		rows := asRows(matrixOf(xs))
+		if rows == nil || rows.dims[0] > int64(b.t.MaxWidth) {
+			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
+		}
+		img = b.turned(rows)
+	}
+	if b.feedsProduct(e.out) {
+		next := b.temp([]int64{int64(k.Out), img.dims[1]})
+		b.images[e.out] = next
+		return b.imageByConst(img, next, k, e, false)
+	}
+	dst := b.resultOf(e.out)
+	rows := asRows(matrixOf(dst))
+	if rows == nil {
+		return fmt.Errorf("result of shape %v is not laid out as rows", dst.dims)
+	}
+	return b.imageByConst(img, rows, k, e, true)
+}
+
+// feedsProduct reports whether v is read once, by a product with a constant that
+// takes it as rows.
+func (b *builder) feedsProduct(v *ir.Value) bool {
+	op := b.reader[v]
+	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || op.Arg("x") != v || v.Type.Rank() < 2 {
+		return false
+	}
+	if op.Def.Name == "linear" {
+		return true
+	}
+	if op.Def.Name != "matmul" || !op.Arg("y").IsConst() || !constMatrix(op.Arg("y")) {
+		return false
+	}
+	a, err := ir.MatMulAttrs(op)
+	return err == nil && !a.TransposeX
 }
 
 // spreadBias repeats a bias of one element.
@@ -139,14 +184,20 @@ func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) erro
 func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, transposed bool) error {
 	img := x
 	if !transposed {
-		img = b.temp([]int64{x.dims[1], x.dims[0]})
-		img.buf.apart = true
-		// An input that is turned on its way in keeps its place in scratch
-		// (recorded for every such product whose operand is an input).
-		img.buf.named = x.buf.space == inPort
-		b.swapCopy(x, img)
+		img = b.turned(x)
 	}
 	return b.imageByConst(img, dst, k, e, true)
+}
+
+// turned copies rows [M, K] to an image [K, M].
+func (b *builder) turned(x *surf) *surf {
+	img := b.temp([]int64{x.dims[1], x.dims[0]})
+	img.buf.apart = true
+	// An input that is turned on its way in keeps its place in scratch
+	// (recorded for every such product whose operand is an input).
+	img.buf.named = x.buf.space == inPort
+	b.swapCopy(x, img)
+	return img
 }
 
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N]
@@ -258,11 +309,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 	x, y := op.Arg("x"), op.Arg("y")
 	switch {
 	case y.IsConst() && constMatrix(y) && !a.TransposeX:
-		xs, err := b.tensor(x)
-		if err != nil {
-			return err
-		}
-		return b.rowsByConst(xs, b.resultOf(e.out), matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)
+		return b.product(x, matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)
 	case y.IsConst():
 		xs, err := b.tensor(x)
 		if err != nil {

@@ -108,6 +108,9 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		return nil, nil
 	}
 	p := x.Def
+	if p.Def.Name == "matmul" && op.Def.Name != "mul" {
+		s.asLinear(p, c)
+	}
 	row, ok := products[p.Def.Name]
 	if !ok || !p.Arg(row.weight).IsConst() {
 		return nil, nil
@@ -160,6 +163,45 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	}
 	p.SetArg("bias", s.constant(&ir.Const{Type: ir.TensorOf(t, outputs), Data: data}, op.Pos))
 	return x, nil
+}
+
+// asLinear turns a matrix product with a constant matrix, behind which the
+// constant c is added column by column, into a linear, which has a bias. It
+// leaves p alone where that does not fit.
+func (s *State) asLinear(p *ir.Op, c *ir.Value) {
+	x, y := p.Arg("x"), p.Arg("y")
+	tx, _ := ir.ArgBool(p, "transpose_x")
+	ty, _ := ir.ArgBool(p, "transpose_y")
+	if tx || x.IsConst() || !y.IsConst() || y.Type.Rank() != 2 || y.Type.DType.Bits()%8 != 0 {
+		return
+	}
+	out := p.Results[0].Type
+	n := out.Shape[out.Rank()-1]
+	if _, ok := perChannel(c, out.Shape, out.Rank()-1, n); !ok {
+		return
+	}
+	w := y
+	if !ty {
+		w = s.constant(transposed(y.Const), y.Pos)
+	}
+	l, err := s.makeOp(p, "linear", arg{"x", x}, arg{"weight", w})
+	if err != nil || !l.Results[0].Type.Equal(out) {
+		return
+	}
+	p.Def, p.Args = l.Def, l.Args
+}
+
+// transposed returns a constant matrix with its dimensions exchanged.
+func transposed(c *ir.Const) *ir.Const {
+	rows, cols := c.Type.Shape[0], c.Type.Shape[1]
+	size := int64(c.Type.DType.Bits() / 8)
+	data := make([]byte, len(c.Data))
+	for r := range rows {
+		for k := range cols {
+			copy(data[(k*rows+r)*size:][:size], c.Data[(r*cols+k)*size:])
+		}
+	}
+	return &ir.Const{Type: c.Type.WithShape(cols, rows), Data: data, Blob: c.Blob}
 }
 
 // perChannel returns the constant's value for each output when it varies along
