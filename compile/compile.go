@@ -36,7 +36,6 @@ type Options struct {
 	PrintAfter   []string
 	PrintChanged bool
 	VerifyEach   bool
-	TimePasses   bool
 	Log          io.Writer
 }
 

@@ -1,8 +1,6 @@
 package frontend
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,36 +21,6 @@ func report(err error) string {
 	return b.String()
 }
 
-// weights returns a folder with the weight files of the model in dir: dir itself
-// when it has them or needs none, else one that is made.
-func weights(t testing.TB, shared, dir string) string {
-	text, err := os.ReadFile(filepath.Join(dir, TextName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "BLOBFILE") {
-		return dir
-	}
-	if e, err := os.ReadDir(filepath.Join(dir, "weights")); err == nil && len(e) > 0 {
-		return dir
-	}
-	if testing.Short() {
-		t.Skip("making the weights of this model takes seconds")
-	}
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3: the weights of this model must be made")
-	}
-	tmp := t.TempDir()
-	if err := os.WriteFile(filepath.Join(tmp, TextName), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), tmp).CombinedOutput(); err != nil {
-		t.Fatalf("making weights: %v\n%s", err, out)
-	}
-	return tmp
-}
-
 // TestCorpus opens every model of the corpus and verifies its program.
 func TestCorpus(t *testing.T) {
 	shared := shareddir.Find(t)
@@ -63,7 +31,7 @@ func TestCorpus(t *testing.T) {
 	for _, f := range files {
 		dir := filepath.Dir(f)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			m, err := Open(f, Options{WeightsDir: weights(t, shared, dir)})
+			m, err := Open(f, Options{WeightsDir: shareddir.WithWeights(t, shared, dir)})
 			if err != nil {
 				t.Fatal(report(err))
 			}

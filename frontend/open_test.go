@@ -121,7 +121,7 @@ func BenchmarkBuild(b *testing.B) {
 	if err != nil {
 		b.Skip(err)
 	}
-	dir := weights(b, shareddir.Find(b), filepath.Dir(name))
+	dir := shareddir.WithWeights(b, shareddir.Find(b), filepath.Dir(name))
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
 		m, err := Open(name, Options{WeightsDir: dir})

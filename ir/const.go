@@ -174,8 +174,8 @@ func AppendInt(b []byte, t DType, v int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(v))
 }
 
-// ConstInts returns an integer (or boolean) constant; no shape gives a vector
-// of len(vs), Scalar types are made with ConstInt.
+// ConstInts returns a vector of integers (or booleans); scalars are made with
+// ConstInt.
 func ConstInts(t DType, vs ...int64) *Const {
 	b := make([]byte, 0, len(vs)*t.Bits()/8)
 	for _, v := range vs {

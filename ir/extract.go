@@ -1,24 +1,38 @@
 package ir
 
-// cloner copies operations; values map old to new. Constants are shared: nobody
+// A Cloner copies operations with their blocks. Constants are shared: nobody
 // writes to them.
-type cloner struct{ m map[*Value]*Value }
+type Cloner struct {
+	// Values maps old values to new ones; a value that is not in it stays itself.
+	// What is put in before copying replaces the operands it names.
+	Values map[*Value]*Value
+	// Rename gives a copied value its name; nil keeps the old one.
+	Rename func(old string) string
+	// Ops counts the operations copied, those of blocks among them.
+	Ops int
+}
 
-func (c *cloner) value(v *Value) *Value {
-	if n, ok := c.m[v]; ok {
+// Value returns what takes v's place in the copies.
+func (c *Cloner) Value(v *Value) *Value {
+	if n, ok := c.Values[v]; ok {
 		return n
 	}
 	return v
 }
 
-func (c *cloner) define(v *Value, def *Op) *Value {
+func (c *Cloner) define(v *Value, def *Op) *Value {
 	n := *v
 	n.Def = def
-	c.m[v] = &n
+	if c.Rename != nil {
+		n.Name = c.Rename(v.Name)
+	}
+	c.Values[v] = &n
 	return &n
 }
 
-func (c *cloner) op(op *Op) *Op {
+// Op returns a copy of op.
+func (c *Cloner) Op(op *Op) *Op {
+	c.Ops++
 	n := *op
 	n.Args = make([][]*Value, len(op.Args))
 	for i, a := range op.Args {
@@ -27,7 +41,7 @@ func (c *cloner) op(op *Op) *Op {
 		}
 		n.Args[i] = make([]*Value, len(a))
 		for j, v := range a {
-			n.Args[i][j] = c.value(v)
+			n.Args[i][j] = c.Value(v)
 		}
 	}
 	n.Blocks = nil
@@ -41,23 +55,23 @@ func (c *cloner) op(op *Op) *Op {
 	return &n
 }
 
-func (c *cloner) block(b *Block) *Block {
+func (c *Cloner) block(b *Block) *Block {
 	n := &Block{}
 	for _, p := range b.Params {
 		n.Params = append(n.Params, c.define(p, nil))
 	}
 	for _, op := range b.Ops {
-		n.Ops = append(n.Ops, c.op(op))
+		n.Ops = append(n.Ops, c.Op(op))
 	}
 	for _, v := range b.Outputs {
-		n.Outputs = append(n.Outputs, c.value(v))
+		n.Outputs = append(n.Outputs, c.Value(v))
 	}
 	return n
 }
 
 // CloneFunc returns a copy of f under another name; constants are shared.
 func CloneFunc(f *Func, name string) *Func {
-	c := &cloner{m: map[*Value]*Value{}}
+	c := &Cloner{Values: map[*Value]*Value{}}
 	n := *f
 	n.Name, n.Body = name, c.block(f.Body)
 	return &n
@@ -77,11 +91,11 @@ func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Valu
 			made[r] = true
 		}
 	}
-	c := &cloner{m: map[*Value]*Value{}}
+	c := &Cloner{Values: map[*Value]*Value{}}
 	fn = &Func{Name: name, Opset: f.Opset, Pos: f.Pos, Body: &Block{}}
 	for _, op := range ops {
 		reads(op, func(v *Value) {
-			if v.Const == nil && !made[v] && c.m[v] == nil {
+			if v.Const == nil && !made[v] && c.Values[v] == nil {
 				inputs = append(inputs, v)
 				fn.Body.Params = append(fn.Body.Params, c.define(v, nil))
 			}
@@ -97,11 +111,11 @@ func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Valu
 		needed[v] = true
 	}
 	for _, op := range ops {
-		fn.Body.Ops = append(fn.Body.Ops, c.op(op))
+		fn.Body.Ops = append(fn.Body.Ops, c.Op(op))
 		for _, r := range op.Results {
 			if needed[r] {
 				outputs = append(outputs, r)
-				fn.Body.Outputs = append(fn.Body.Outputs, c.value(r))
+				fn.Body.Outputs = append(fn.Body.Outputs, c.Value(r))
 			}
 		}
 	}

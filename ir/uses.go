@@ -87,10 +87,3 @@ func (r *Rewriter) block(b *Block) {
 		b.Outputs[i] = r.Find(v)
 	}
 }
-
-// ReplaceUses makes every use of old in f read new.
-func ReplaceUses(f *Func, old, new *Value) {
-	var r Rewriter
-	r.Replace(old, new)
-	r.Apply(f)
-}

@@ -8,9 +8,6 @@ import (
 	"github.com/x448/float16"
 )
 
-// MaxFP16 is the largest finite fp16 value.
-const MaxFP16 = 65504
-
 // MinNormalFP16 is the smallest normal fp16 value, 2^-14.
 const MinNormalFP16 = 1.0 / 16384
 
@@ -77,15 +74,3 @@ func NarrowBytes(dst []byte, src []float32) int {
 
 // Round16 rounds f to the nearest fp16 value.
 func Round16(f float32) float32 { return Widen(Narrow(f)) }
-
-// NarrowBF16 rounds to bfloat16, to nearest, ties to even; a NaN stays quiet.
-func NarrowBF16(f float32) uint16 {
-	u := math.Float32bits(f)
-	if f != f {
-		return uint16(u>>16) | 0x40
-	}
-	return uint16((u + 0x7fff + (u>>16)&1) >> 16)
-}
-
-// WidenBF16 returns the value of a bfloat16 bit pattern.
-func WidenBF16(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }

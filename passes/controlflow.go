@@ -175,12 +175,14 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 	if len(args) != len(b.Params) {
 		return nil, fmt.Errorf("a block takes %d parameters, gets %d", len(b.Params), len(args))
 	}
-	c := &copier{s: s, m: map[*ir.Value]*ir.Value{}}
+	c := &ir.Cloner{Values: map[*ir.Value]*ir.Value{}, Rename: s.rename}
 	for i, p := range b.Params {
-		c.m[p] = args[i]
+		c.Values[p] = args[i]
 	}
 	for _, op := range b.Ops {
-		n := c.op(op)
+		before := c.Ops
+		n := c.Op(op)
+		s.copies += c.Ops - before
 		r.operands(n)
 		if err := s.fold(r, n); err != nil {
 			return nil, err
@@ -188,67 +190,9 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 	}
 	outs := make([]*ir.Value, len(b.Outputs))
 	for i, v := range b.Outputs {
-		outs[i] = r.get(c.get(v))
+		outs[i] = r.get(c.Value(v))
 	}
 	return outs, nil
-}
-
-// copier copies operations, giving their results new names.
-type copier struct {
-	s *State
-	m map[*ir.Value]*ir.Value
-}
-
-func (c *copier) get(v *ir.Value) *ir.Value {
-	if n := c.m[v]; n != nil {
-		return n
-	}
-	return v
-}
-
-func (c *copier) define(v *ir.Value, def *ir.Op) *ir.Value {
-	n := *v
-	stem, _, _ := strings.Cut(strings.TrimPrefix(v.Name, "%"), "%")
-	n.Name, n.Def = c.s.name(stem), def
-	c.m[v] = &n
-	return &n
-}
-
-func (c *copier) op(op *ir.Op) *ir.Op {
-	c.s.copies++
-	n := *op
-	n.Args = make([][]*ir.Value, len(op.Args))
-	for i, a := range op.Args {
-		if a != nil {
-			n.Args[i] = make([]*ir.Value, len(a))
-		}
-		for j, v := range a {
-			n.Args[i][j] = c.get(v)
-		}
-	}
-	n.Blocks = nil
-	for _, b := range op.Blocks {
-		n.Blocks = append(n.Blocks, c.block(b))
-	}
-	n.Results = nil
-	for _, v := range op.Results {
-		n.Results = append(n.Results, c.define(v, &n))
-	}
-	return &n
-}
-
-func (c *copier) block(b *ir.Block) *ir.Block {
-	n := &ir.Block{}
-	for _, p := range b.Params {
-		n.Params = append(n.Params, c.define(p, nil))
-	}
-	for _, op := range b.Ops {
-		n.Ops = append(n.Ops, c.op(op))
-	}
-	for _, v := range b.Outputs {
-		n.Outputs = append(n.Outputs, c.get(v))
-	}
-	return n
 }
 
 // flattenBranches computes both branches of a condition on data and selects,

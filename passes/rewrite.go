@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -81,6 +82,12 @@ func (s *State) constant(c *ir.Const, pos ir.Pos) *ir.Value {
 func (s *State) name(stem string) string {
 	s.fresh++
 	return fmt.Sprintf("%%%s.%d", stem, s.fresh)
+}
+
+// rename returns a new name on the stem of an old one.
+func (s *State) rename(old string) string {
+	stem, _, _ := strings.Cut(strings.TrimPrefix(old, "%"), "%")
+	return s.name(stem)
 }
 
 // arg is one argument of an operation that a pass makes.

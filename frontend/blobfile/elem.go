@@ -61,14 +61,3 @@ func (t ElemType) String() string {
 	}
 	return elemTypes[t].name
 }
-
-// ParseElemType returns the type of that name in MIL text. bool tensors are kept
-// as uint8 or uint1 and have no number of their own.
-func ParseElemType(name string) (ElemType, bool) {
-	for t := Float16; t <= lastElemType; t++ {
-		if elemTypes[t].name == name {
-			return t, true
-		}
-	}
-	return 0, false
-}

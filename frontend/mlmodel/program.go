@@ -106,7 +106,7 @@ func isName(s string) bool {
 	return s != "" && !strings.Contains(s, "//")
 }
 
-// name returns the current field, which must be an identifier.
+// identifier returns the current field, which must be an identifier.
 func (r *reader) identifier() (string, error) {
 	s := r.text()
 	if !isName(s) {

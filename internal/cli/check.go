@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -117,7 +118,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (targetResult, string, error) {
 	quiet := *c.env
 	if !first {
-		quiet.err = discard{}
+		quiet.err = io.Discard
 	}
 	m, err := f.open(&quiet, path)
 	if err != nil {
@@ -164,10 +165,6 @@ func verb(n int, one, many string) string {
 	}
 	return many
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 func (c *checkCommand) print(r *checkResult) error {
 	switch {

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,7 +105,7 @@ func TestCheckCorpus(t *testing.T) {
 			if f := functions[e.Name()]; f != "" {
 				args = append(args, "--func", f)
 			}
-			r := checkModel(t, withWeights(t, shared, dir), args...)
+			r := checkModel(t, shareddir.WithWeights(t, shared, dir), args...)
 			for i := range r.Targets {
 				explained(t, &r.Targets[i])
 			}
@@ -127,34 +125,6 @@ func TestCheckCorpus(t *testing.T) {
 			}
 		})
 	}
-}
-
-// withWeights returns a folder with the model and its weights, made where the
-// corpus has none.
-func withWeights(t *testing.T, shared, dir string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "model.mil"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "weights")); err == nil || !bytes.Contains(text, []byte("BLOBFILE")) {
-		return dir
-	}
-	if testing.Short() {
-		t.Skip("making the weights of this model takes seconds")
-	}
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3: the weights of this model must be made")
-	}
-	tmp := t.TempDir()
-	if err := os.WriteFile(filepath.Join(tmp, "model.mil"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), tmp).CombinedOutput(); err != nil {
-		t.Fatalf("making weights: %v\n%s", err, out)
-	}
-	return tmp
 }
 
 // detector is shaped as one-stage detectors are: strided convolutions with

@@ -31,8 +31,9 @@ func newCompile(e *env) *cobra.Command {
 		Short: "Compile Core ML models for the Apple Neural Engine, and run them on a simulator",
 		Long: `Zinc compiles MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel with an ML
 program or a .mil file, to a pair of files: the hardware container OUT.hwx and,
-beside it, the dispatch descriptor OUT.e5. What the engine cannot run goes into the pair as a program for the CPU; the last line
-on standard error says what went where.
+beside it, the dispatch descriptor OUT.e5. What the engine cannot run goes into
+the pair as a program for the CPU; the last line on standard error says what went
+where.
 
 Exit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 zinc
 is wrong.`,

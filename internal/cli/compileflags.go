@@ -83,7 +83,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	return compile.Options{
 		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
-		VerifyEach: c.verifyEach, TimePasses: c.timePasses, Log: e.err,
+		VerifyEach: c.verifyEach, Log: e.err,
 	}, nil
 }
 

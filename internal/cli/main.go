@@ -13,7 +13,6 @@ import (
 
 // env is what every command works with.
 type env struct {
-	in          io.Reader
 	out         io.Writer // buffered; Main flushes it
 	err         io.Writer
 	diagnostics string // text or json
@@ -32,7 +31,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	e := &env{in: stdin, out: out, err: stderr, diagnostics: "text"}
+	e := &env{out: out, err: stderr, diagnostics: "text"}
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)

@@ -3,7 +3,9 @@
 package shareddir
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -37,4 +39,36 @@ func Find(t testing.TB) string {
 		}
 		dir = up
 	}
+}
+
+// WithWeights returns a folder with the model of dir, a folder of the corpus, and
+// its weight files: dir itself when it has them or needs none, else a temporary
+// one for which the shared folder's mkweights.py makes them.
+func WithWeights(t testing.TB, shared, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "model.mil"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte("BLOBFILE")) {
+		return dir
+	}
+	if e, err := os.ReadDir(filepath.Join(dir, "weights")); err == nil && len(e) > 0 {
+		return dir
+	}
+	if testing.Short() {
+		t.Skip("making the weights of this model takes seconds")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3: the weights of this model must be made")
+	}
+	tmp := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tmp, "model.mil"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), tmp).CombinedOutput(); err != nil {
+		t.Fatalf("making weights: %v\n%s", err, out)
+	}
+	return tmp
 }

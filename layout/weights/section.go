@@ -11,10 +11,6 @@ import (
 	"strings"
 )
 
-// EmptyBytes is the size of the zero section that the older container form
-// keeps where a program has no constants; no word points into it.
-const EmptyBytes = 16384
-
 // Parts says where one task's constants are: for each core, byte offset and
 // size in the section, and whether the core loads anything. A dead core has
 // offset 0 and size Granule, as recorded tasks write it.
