@@ -62,6 +62,9 @@ func joinAlong(t Type, vs []*Value, a int, width func(v *Value) int64) ([]*Const
 	outer := count(t.Shape[:a])
 	inner := count(t.Shape[a+1:]) * size
 	data := make([]byte, 0, t.Bytes())
+	if cap(data) == 0 { // outer may be large where nothing is to copy
+		outer = 0
+	}
 	for o := range outer {
 		for _, v := range vs {
 			n := width(v) * inner
@@ -215,8 +218,12 @@ func foldGather(op *Op) ([]*Const, error) {
 		at[i] = k
 	}
 	inner := count(x.Type.Shape[g.Axis+1:]) * t.DType.Bytes(1)
+	outer := count(x.Type.Shape[:g.Axis])
 	data := make([]byte, 0, t.Bytes())
-	for o := range count(x.Type.Shape[:g.Axis]) {
+	if cap(data) == 0 { // outer may be large where nothing is to copy
+		outer = 0
+	}
+	for o := range outer {
 		for _, k := range at {
 			from := (o*n + k) * inner
 			data = append(data, x.Const.Data[from:from+inner]...)

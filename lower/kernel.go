@@ -23,13 +23,15 @@ func constHalves(c *ir.Const) []uint16 {
 type planKey struct {
 	k          *weights.Kernel
 	first, out int
+	ocg        int
+	small      bool
 }
 
 // stream packs a kernel, adds it to the constant section and points the task's
 // lanes at it. Tasks that run the same share over other pixels share the bytes.
 // small says that the output is at most 8x8.
 func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel, small bool) {
-	key := planKey{k, p.First, p.Out}
+	key := planKey{k, p.First, p.Out, p.OCGSize, small}
 	parts, ok := b.packed[key]
 	if !ok {
 		var err error

@@ -130,14 +130,30 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// maxTasks bounds the tasks of a procedure: twice those of the largest change of
+// rows. A shape of a few bytes can ask for any number of small products.
+const maxTasks = 2 * maxSingles
+
+// tooManyTasks leaves the loops of a rule; Lower makes an error of it.
+type tooManyTasks struct{}
+
 // Lower turns a segment into tasks; constants go to sec. workers bounds the
 // goroutines that pack them, 0 for one a processor; it changes no byte.
-func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
+func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p *Procedure, err error) {
 	b := &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
+	defer func() {
+		switch r := recover(); r {
+		case nil:
+		case tooManyTasks{}:
+			p, err = nil, &Error{b.op, b.rule, fmt.Errorf("takes more than %d tasks; cut the model in two or keep the operation off the engine", maxTasks)}
+		default:
+			panic(r)
+		}
+	}()
 	bars := registers(seg)
 	for _, v := range seg.Inputs {
 		buf, sf := b.port(v, inPort, seg.Ports[v], bars[v])

@@ -152,6 +152,15 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 			return refuse(target.RuleExtent, fmt.Sprintf("dimension %d of %s", i, name), d, most, fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
 		}
 	}
+	// Rows are padded; each dimension is bounded, their product is not.
+	dims := tensorDims(t)
+	size := rowBytes(dims[len(dims)-1])
+	for _, d := range dims[:len(dims)-1] {
+		if size > maxTensorBytes/d {
+			return refuse(target.RuleExtent, "padded bytes of "+name, ir.ShapeString(t.Shape), maxTensorBytes, fmt.Sprintf("%s of shape %s takes more than the %d bytes that the engine addresses", name, ir.ShapeString(t.Shape), int64(maxTensorBytes)))
+		}
+		size *= d
+	}
 	return nil
 }
 

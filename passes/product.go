@@ -26,6 +26,11 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return v.Const.Float(i), true
 	}
 	n := mean.Type.Elems()
+	for _, name := range []string{"variance", "gamma", "beta"} {
+		if v := op.Arg(name); v != nil && v.Type.Elems() != n {
+			return nil, nil
+		}
+	}
 	shape := make([]int64, x.Type.Rank())
 	for i := range shape {
 		shape[i] = 1
@@ -131,6 +136,9 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		for i := range bias {
 			bias[i] = b.Const.Float(min(int64(i), b.Type.Elems()-1))
 		}
+	}
+	if outputs == 0 {
+		return nil, nil
 	}
 	switch op.Def.Name {
 	case "mul":

@@ -32,7 +32,7 @@ func newFinal(t *td.Task, num Numerics) *final {
 func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == 0 }
 
 func (f *final) value(v float64) uint16 {
-	v = v*f.factor + f.epsilon
+	v = float64(v*f.factor) + f.epsilon
 	if f.num == ANE && math.IsNaN(v) {
 		v = 0
 	}

@@ -238,7 +238,7 @@ func (c *call) outBools(i int, shape []int64, vals []bool) Tensor {
 
 func logical(c *call, f func(x, y bool) bool) []Tensor {
 	x, y, shape := operands(c, "x", "y")
-	if c.err != nil {
+	if c.err != nil || !c.reserve(int64(prod(shape))+int64(x.Elems())+int64(y.Elems())) {
 		return nil
 	}
 	out := make([]bool, prod(shape))
