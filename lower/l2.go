@@ -255,6 +255,9 @@ func (b *builder) keep(r *resident) {
 			t.Set(s.l2g, 0)
 		}
 		s.off(t)
+		if first := b.tasks[r.uses[0].task]; first.Get(td.PlanarType) == 0 && t.Get(td.PlanarType) == 0 {
+			t.Set(td.SrcCfgRest, 0x10) // no result of the engine stands there (recorded)
+		}
 		f.buf = nil // the stream no longer names a buffer
 	}
 }
