@@ -38,6 +38,9 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 			t.Set(td.DTID, f.buf.def)
 		}
 		if f.bar == td.WBase {
+			if f.buf.space == scratch && t.On(td.DstEn) {
+				t.Set(td.DstCacheHint, 15) // read again soon (recorded)
+			}
 			partial[f.task] = f.buf.space == outPort && f.task < final[f.buf]
 			if partial[f.task] || f.buf.space != outPort {
 				t.SetBool(td.TBE, true)

@@ -205,7 +205,7 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 		t.Set(td.DstRow, int(o.stride[axH])).Set(td.DstPlane, int(o.stride[axC])).Set(td.DstDepth, int(o.stride[axD])).Set(td.DstGroup, int(o.stride[axG]))
 		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).Set(td.DstZeroLast, 1)
 		t.Set(td.DstInterleave, int(max(o.inter, 1)))
-		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50017)
+		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50007|int(max(o.inter, 1))<<4)
 		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
 	}
 	if o.swap {
