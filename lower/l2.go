@@ -100,6 +100,7 @@ func (b *builder) keepInL2() {
 	}
 	cand = append(b.keepSources(), cand...)
 	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
+	b.largerFirst(cand)
 	b.l2floor = make([]int64, len(b.tasks))
 	var live []*resident // by address
 	moved := map[*buffer]bool{}
@@ -304,6 +305,9 @@ func lowest(live []*resident, n int64) int64 {
 // fitsL2 reports whether every access to the buffer can be made in L2, and
 // chooses the row packing.
 func (b *builder) fitsL2(r *resident) bool {
+	if r.buf.image[0] > 0 {
+		return b.imageFitsL2(r)
+	}
 	r.row, r.pack, r.bare = r.buf.rowBytes, r.buf.rowBytes, r.buf.rowBytes
 	if r.row == 0 || r.buf.size > b.t.L2Bytes/2 {
 		return false
@@ -363,6 +367,10 @@ func (b *builder) planeForPlanar(r *resident) bool {
 // toL2 points one stream of a task at L2.
 func (b *builder) toL2(r *resident, f *fixup) {
 	s, t := streams[f.bar], b.tasks[f.task]
+	if r.buf.image[0] > 0 {
+		b.imageToL2(r, f)
+		return
+	}
 	scale := func(n int64) int { return int(n / r.row * r.pack) }
 	if r.pack == r.row {
 		scale = func(n int64) int { return int(n) }
@@ -391,7 +399,12 @@ func (b *builder) toL2(r *resident, f *fixup) {
 			t.Set(s.l2d, one)
 		}
 	}
-	if r.buf.named {
+	s.leave(t, r.buf)
+}
+
+// leave takes a stream's DMA away: a named buffer stays in the words.
+func (s *stream) leave(t *td.Task, buf *buffer) {
+	if buf.named {
 		s.park(t)
 		return
 	}
