@@ -20,4 +20,5 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	golang.org/x/tools v0.30.0 // indirect
+	howett.net/plist v1.0.1 // indirect
 )
