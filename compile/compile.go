@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -25,6 +26,7 @@ type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
 	SplitKernel bool   // constants in segments of their own
+	FullTD      bool   // every task writes the kernel block whole, as old compilers did
 	Func        string // "" for all functions
 	// Shapes are shapes of inputs, by name, in the stead of the defaults. A set
 	// of enumerated shapes is compiled whole where none is given.
@@ -255,6 +257,11 @@ func (d *driver) lower() error {
 			}, d.o.Target, &d.sec, d.o.Workers)
 			if err != nil {
 				return err
+			}
+			if d.o.FullTD {
+				for _, t := range p.Tasks {
+					t.Spans = td.DefaultSpans(t.On(td.KernelOn), true)
+				}
 			}
 			u.procs = append(u.procs, p)
 			done++
