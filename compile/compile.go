@@ -13,7 +13,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
-	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -26,7 +25,7 @@ type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
 	SplitKernel bool   // constants in segments of their own
-	FullTD      bool   // every task writes the kernel block whole, as old compilers did
+	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.OldForm)
 	Func        string // "" for all functions
 	// Shapes are shapes of inputs, by name, in the stead of the defaults. A set
 	// of enumerated shapes is compiled whole where none is given.
@@ -259,9 +258,7 @@ func (d *driver) lower() error {
 				return err
 			}
 			if d.o.FullTD {
-				for _, t := range p.Tasks {
-					t.Spans = td.DefaultSpans(t.On(td.KernelOn), true)
-				}
+				lower.OldForm(p)
 			}
 			u.procs = append(u.procs, p)
 			done++
