@@ -35,7 +35,7 @@ const (
 // call, writes a value into it. Its type is generic and its configuration
 // 32-bit, the one form there is.
 type CustomBar struct {
-	Task     int    // index of the image
+	Task     int // index of the image
 	Kind     BarKind
 	Register uint32 // byte address of the register
 	Bit      uint8

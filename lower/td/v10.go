@@ -193,5 +193,5 @@ func wordName(off int) string {
 	case g == HeaderV10:
 		return fmt.Sprintf("header word %d", off/4)
 	}
-	return fmt.Sprintf("%s register %#05x", g.Name, g.Base+uint32(off-g.Image))
+	return fmt.Sprintf("%s register 0x%04x", g.Name, g.Base+uint32(off-g.Image))
 }
