@@ -28,10 +28,11 @@ func newDump(e *env) *cobra.Command {
 	c := &dumpCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print a container, descriptor, MIL text, weight file or array",
+		Short: "Print a container, descriptor, MIL text, weight file, array, tasks or records",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
 dispatch descriptor, MIL text in its canonical layout, the records of a weight
-file, or the head of an npy array. A file's kind is told by its content. Of a
+file, the head of an npy array, or what --emit wrote: tasks as text, a record
+stream, register images. A file's kind is told by its content. Of a
 model's folder, a package or a specification (.mlmodel) what it says of itself is
 printed, then its program as MIL text.`,
 		Example: `  zinc dump digits.hwx
@@ -54,6 +55,9 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindText:      (*dumpCommand).text,
 	kindWeights:   (*dumpCommand).weightFile,
 	kindArray:     (*dumpCommand).array,
+	kindRecords:   (*dumpCommand).records,
+	kindImages:    (*dumpCommand).images,
+	kindTasks:     (*dumpCommand).tasks,
 	kindOther:     (*dumpCommand).descriptor,
 }
 
