@@ -12,7 +12,7 @@ func PrintRecords(w io.Writer, rs []Record) error {
 	fmt.Fprintf(bw, "record stream version %d, %d records of %d bytes\n", RecordVersion, len(rs), RecordSize)
 	for i := range rs {
 		r := &rs[i]
-		fmt.Fprintf(bw, "record %d: task %d, %s register %#06x, ", i, r.Task, Groups[r.Group].Name, r.Register)
+		fmt.Fprintf(bw, "record %d: task %d, %s register 0x%04x, ", i, r.Task, Groups[r.Group].Name, r.Register)
 		switch {
 		case r.Slot == 0:
 			k, _ := opConfigAt(uint32(r.Register % RegisterWindow))

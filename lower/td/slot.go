@@ -31,22 +31,27 @@ type slotRow struct {
 	bar, barE Field
 	offset    Field
 	hasOffset bool // false: the lanes' own offsets stand in the image
+	owner     bool // the buffer-access register is first of all this stream's
 }
 
 // slotRows has the streams in the order in which their records stand in a task.
 var slotRows = []slotRow{
-	{SlotSource, "input tile", G2, SrcEn, RBase0, RBE0, SrcBase, true},
-	{SlotSource2, "second operand", G2, Source2DMA, RBase1, RBE1, Src2Base, true},
-	{SlotWeights, "weight lanes", G0, KernelOn, KBase0, KBE0, 0, false},
-	{SlotBias, "bias", G0, StreamConfig.At(0), KBase0, KBE0, StreamBase.At(0), true},
-	{SlotPostScale, "post-scale", G0, StreamConfig.At(1), KBase0, KBE0, StreamBase.At(1), true},
-	{SlotPalette, "palette", G0, StreamConfig.At(2), KBase0, KBE0, StreamBase.At(2), true},
-	{SlotActivation, "activation", G0, StreamConfig.At(3), KBase0, KBE0, StreamBase.At(3), true},
-	{SlotResult, "output tile", G6, DstEn, WBase, WBE, DstBase, true},
+	{SlotSource, "input tile", G2, SrcEn, RBase0, RBE0, SrcBase, true, true},
+	{SlotSource2, "second operand", G2, Source2DMA, RBase1, RBE1, Src2Base, true, true},
+	{SlotWeights, "weight lanes", G0, KernelOn, KBase0, KBE0, 0, false, true},
+	{SlotBias, "bias", G0, StreamConfig.At(0), KBase0, KBE0, StreamBase.At(0), true, false},
+	{SlotPostScale, "post-scale", G0, StreamConfig.At(1), KBase0, KBE0, StreamBase.At(1), true, false},
+	{SlotPalette, "palette", G0, StreamConfig.At(2), KBase0, KBE0, StreamBase.At(2), true, false},
+	{SlotActivation, "activation", G0, StreamConfig.At(3), KBase0, KBE0, StreamBase.At(3), true, false},
+	{SlotResult, "output tile", G6, DstEn, WBase, WBE, DstBase, true, true},
 }
 
 // on reports whether the task enables the stream: bit 0 of its enable field.
 func (s *slotRow) on(t *Task) bool { return t.val[s.enable]&1 == 1 }
+
+// named reports whether the task names a buffer for the stream. Recorded tasks
+// do so for a tensor that has a buffer and yet stays in L2, its DMA off.
+func (s *slotRow) named(t *Task) bool { return s.owner && t.On(s.barE) }
 
 func slotOf(s Slot) (int, *slotRow) {
 	for i := range slotRows {

@@ -6,9 +6,11 @@ import (
 )
 
 // Split returns the version-10 form of a program: an image a task, with the
-// buffers of its DMA streams left open, and the records that close them. What a
-// record carries is zero in the image: the buffer-access register of a stream,
-// the byte offset of it, and the op-config registers.
+// buffers of its DMA streams left open, and the records that close them: one
+// for each stream that the task enables or names a buffer for, and one for an
+// op-config register. What a record carries is zero in the image: the
+// buffer-access register of a stream, the byte offset of it, and the op-config
+// registers.
 func Split(tasks []*Task) (images [][]byte, records []Record, err error) {
 	if len(tasks) > 1<<16 {
 		return nil, nil, fmt.Errorf("%d tasks: a record's task index has 16 bits", len(tasks))
@@ -27,7 +29,7 @@ func split(index int, t *Task) (rs []Record, img []byte, err error) {
 	open := t.Clone()
 	for i := range slotRows {
 		s := &slotRows[i]
-		if !s.on(t) {
+		if !s.on(t) && !s.named(t) {
 			continue
 		}
 		r := Record{
@@ -74,8 +76,9 @@ func groupIndex(g *Group) int {
 }
 
 // Join rebuilds the tasks of a program from its images and its records. The
-// two must agree: a record for every stream that an image enables, none for
-// another, and nothing in an image where a record has its say.
+// two must agree: a record for every stream that an image enables, for another
+// only one that names a buffer, and nothing in an image where a record has its
+// say.
 func Join(images [][]byte, records []Record) ([]*Task, error) {
 	tasks := make([]*Task, len(images))
 	var err error
@@ -117,7 +120,7 @@ func (r *Record) join(t *Task, closed *uint) error {
 		return r.joinValue(t)
 	}
 	k, s := slotOf(r.Slot)
-	if !s.on(t) {
+	if !s.on(t) && (!s.owner || r.Bar == NoBar) {
 		return fieldf(offSlot, "slot", "%s: the image has %s = 0, so the stream is off", r.Slot, s.enable)
 	}
 	if r.Bar != NoBar {
