@@ -114,6 +114,7 @@ func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) ([]td.
 	if err := c.printReport(r.Report); err != nil {
 		return nil, err
 	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
 	return containerPrograms(r.HWX)
 }
 

@@ -11,9 +11,9 @@ type Group struct {
 	Doc   string
 }
 
-// The groups of version 10: image base, words and register base are those of
-// table 23.4 (whose struct bases count the eight bytes before each group), the
-// dimension fields of listing 23.3 settling where a group's word 0 lies.
+// The groups of version 10: words and register base are those of table 23.4; the
+// image bases lie eight bytes below its struct bases, which puts the first word
+// of G1 where listing 23.3 has Win.
 // HeaderV10 is what the image holds before its first group.
 var (
 	HeaderV10 = &Group{"Header", 0x00, 9, 0, "the task header: nine words before the first group"}
