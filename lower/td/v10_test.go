@@ -224,6 +224,11 @@ func TestDecodeV10Refuses(t *testing.T) {
 	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(), "form 3: forms are 0 to 2") {
 		t.Error(err)
 	}
+	bad = bytes.Clone(good)
+	bad[G1.Image+4*formWord], bad[KernelOn.Row().V10.Offset()] = 1, 1<<6
+	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(), "form 1 (full): the task's records are those of form 0 (current)") {
+		t.Error(err)
+	}
 	for _, n := range []int{0, 1, ImageSize - 1, ImageSize + 1} {
 		if _, err := DecodeV10(make([]byte, n)); err == nil {
 			t.Errorf("%d bytes decode", n)

@@ -89,6 +89,10 @@ func decodeV10(img []byte, at int) (*Task, error) {
 		return nil, imagef(at+G1.Image+4*formWord, "form %d: forms are 0 to %d", form, len(forms)-1)
 	}
 	t.Spans = forms[form].spans(t)
+	if want, err := t.form(); err != nil || want != int(form) {
+		// A task that streams coefficients is whole in its current form.
+		return nil, imagef(at+G1.Image+4*formWord, "form %d (%s): the task's records are those of form %d (%s)", form, forms[form].name, want, forms[want].name)
+	}
 	return t, nil
 }
 
