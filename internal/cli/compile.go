@@ -21,8 +21,8 @@ type compileCommand struct {
 	*env
 	compileFlags
 	out    string
-	report string
 	emit   string
+	report string
 	dryRun bool
 }
 
@@ -44,7 +44,8 @@ Exit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 zinc
 is wrong.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
-  zinc model.mlmodelc --precision fp16 --dry-run`,
+  zinc model.mlmodelc --precision fp16 --dry-run
+  zinc digits.mlmodelc --emit=td -o -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := unknownCommand(cmd, args); err != nil {
 				return err
@@ -55,8 +56,8 @@ is wrong.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
-	f.Var(newChoice(&c.emit, "pair", "netplist"), "emit", "what to write: the pair, or netplist, the model as a network description with its weight file")
 	f.Var(newChoice(&c.report, "none", "text", "json"), "report", "print a report of placement, tasks and sizes on standard output: text or json")
+	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
 	c.model(f)
 	c.passes(f)
@@ -67,8 +68,8 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if c.emit == "netplist" {
-		return c.netplist(cmd.Context(), path)
+	if e := c.emission(); e != nil {
+		return c.runEmit(cmd.Context(), e, path)
 	}
 	hwxPath, e5Path, err := pairPaths(c.out, path)
 	if err != nil {

@@ -28,11 +28,12 @@ func newDump(e *env) *cobra.Command {
 	c := &dumpCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print a container, descriptor, MIL text, network description, weight file or array",
+		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
 dispatch descriptor, MIL text in its canonical layout, the records of a weight
-file, the intermediate form of a network description, or the head of an npy
-array. A file's kind is told by its content. Of a
+file, the intermediate form of a network description, the head of an npy array,
+or what --emit wrote: tasks as text, a record stream, register images. A file's
+kind is told by its content. Of a
 model's folder, a package or a specification (.mlmodel) what it says of itself is
 printed, then its program as MIL text.`,
 		Example: `  zinc dump digits.hwx
@@ -56,6 +57,9 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindWeights:   (*dumpCommand).weightFile,
 	kindArray:     (*dumpCommand).array,
 	kindNetplist:  (*dumpCommand).netplist,
+	kindRecords:   (*dumpCommand).records,
+	kindImages:    (*dumpCommand).images,
+	kindTasks:     (*dumpCommand).tasks,
 	kindOther:     (*dumpCommand).descriptor,
 }
 
