@@ -16,10 +16,11 @@ type write struct {
 	defined   bool // its content may be read
 	result    bool // a result, rather than a source on its way
 	from, to  int64
+	row, runs int64 // bytes of a row, and rows
 	field     td.Field
-	read      bool // a task has read some of it
-	lost      int  // the first write that went over it before anything read it, plus one
-	over      map[int]bool
+	read      bool         // a task has read some of it
+	lost      int          // the first write that went over it before anything read it, plus one
+	over      map[int]bool // writes of which it has overwritten a part, 64 at most
 }
 
 // l2 says for each granule which write it holds, as index of writes plus one.
@@ -58,15 +59,18 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 // put notes that an access was written.
 func (m *l2) put(a *access, w write) {
 	w.from, w.to = a.extent()
+	w.row, w.runs = a.row, a.runs()
 	old, _ := m.meet(a)
 	n := len(m.writes)
 	for _, i := range old {
 		o := &m.writes[i]
-		// What lies wholly inside is an update of the whole: a margin is filled
-		// first, and what it surrounds is written over it.
-		if !o.read && o.lost == 0 {
+		// The same buffer written anew is no loss: a margin may be filled first and
+		// the whole be written over it.
+		again := w.from == o.from && w.to == o.to && w.row == o.row && w.runs == o.runs
+		if !o.read && o.lost == 0 && !again {
 			o.lost = n + 1
 		}
+		// What lies wholly inside is an update of the whole.
 		if w.from < o.from || w.to > o.to {
 			if w.over == nil {
 				w.over = map[int]bool{}
