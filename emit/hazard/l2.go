@@ -70,8 +70,9 @@ func (m *l2) put(a *access, w write) {
 		if !o.read && o.lost == 0 && !again {
 			o.lost = n + 1
 		}
-		// What lies wholly inside is an update of the whole.
-		if w.from < o.from || w.to > o.to {
+		// What lies wholly inside is an update of the whole, unless that had its
+		// readers already.
+		if w.from < o.from || w.to > o.to || o.read && !again {
 			if w.over == nil {
 				w.over = map[int]bool{}
 			}
