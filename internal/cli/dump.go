@@ -30,10 +30,11 @@ func newDump(e *env) *cobra.Command {
 		Use:   "dump FILE",
 		Short: "Print a container, descriptor, MIL text, weight file or array",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
-dispatch descriptor, MIL text in its canonical layout, the records of a weight
-file, or the head of an npy array. A file's kind is told by its content. Of a
-model's folder, a package or a specification (.mlmodel) what it says of itself is
-printed, then its program as MIL text.`,
+dispatch descriptor, a firmware container with its records, MIL text in its
+canonical layout, the records of a weight file, or the head of an npy array. A
+file's kind is told by its content. Of a model's folder, a package or a
+specification (.mlmodel) what it says of itself is printed, then its program as
+MIL text.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.e5 --json
   zinc dump model.mil --ir`,
@@ -54,6 +55,7 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindText:      (*dumpCommand).text,
 	kindWeights:   (*dumpCommand).weightFile,
 	kindArray:     (*dumpCommand).array,
+	kindFirmware:  (*dumpCommand).firmware,
 	kindOther:     (*dumpCommand).descriptor,
 }
 

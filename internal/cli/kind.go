@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
@@ -21,6 +22,7 @@ const (
 	kindText           // MIL text, or any text
 	kindWeights
 	kindArray
+	kindFirmware
 	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
 )
 
@@ -30,6 +32,7 @@ var kinds = []struct {
 	is   func(b []byte) bool
 }{
 	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
+	{kindFirmware, afpp.IsPackage},
 	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
 	{kindWeights, func(b []byte) bool {
 		return len(b) >= 8 && binary.LittleEndian.Uint32(b[4:]) == blobfile.Version &&
