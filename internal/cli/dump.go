@@ -31,7 +31,7 @@ func newDump(e *env) *cobra.Command {
 		Use:   "dump FILE",
 		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
-dispatch descriptor, MIL text in its canonical layout, the records of a weight
+dispatch descriptor, a firmware container with its records, MIL text in its canonical layout, the records of a weight
 file, the intermediate form of a network description, the head of an npy array,
 or what --emit wrote: tasks as text, a record stream, register images. A file's
 kind is told by its content. Of a
@@ -68,6 +68,7 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindRecords:   (*dumpCommand).records,
 	kindImages:    (*dumpCommand).images,
 	kindTasks:     (*dumpCommand).tasks,
+	kindFirmware:  (*dumpCommand).firmware,
 	kindOther:     (*dumpCommand).descriptor,
 }
 

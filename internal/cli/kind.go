@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/netplist"
@@ -28,6 +29,7 @@ const (
 	kindRecords
 	kindImages
 	kindTasks
+	kindFirmware
 	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
 )
 
@@ -37,6 +39,7 @@ var kinds = []struct {
 	is   func(b []byte) bool
 }{
 	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
+	{kindFirmware, afpp.IsPackage},
 	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
 	{kindRecords, begins(td.RecordMagic)},
 	{kindImages, begins(td.ImagesMagic)},

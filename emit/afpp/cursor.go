@@ -1,0 +1,117 @@
+package afpp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cursor takes fields off a section's body. The first fault stays; what is taken
+// behind it is zero.
+type cursor struct {
+	b     []byte
+	base  int64 // of b in the file
+	at    int   // of the next field
+	last  int   // of the field taken last
+	where string
+	err   *FormatError
+}
+
+// fail keeps the first fault, at an offset of the body.
+func (c *cursor) fail(at int, field, rule string, val, limit any) {
+	if c.err == nil {
+		c.err = &FormatError{c.base + int64(at), c.where + "." + field, rule, val, limit}
+	}
+}
+
+func (c *cursor) left() int { return len(c.b) - c.at }
+
+// take returns the next n bytes.
+func (c *cursor) take(n int, field string) []byte {
+	c.last = c.at
+	if c.err == nil && n > c.left() {
+		c.fail(c.at, field, "the section's body ends inside it", n, c.left())
+	}
+	if c.err != nil {
+		return nil
+	}
+	c.at += n
+	return c.b[c.last:c.at:c.at]
+}
+
+func (c *cursor) u16(field string) uint16 {
+	if b := c.take(2, field); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (c *cursor) u32(field string) uint32 {
+	if b := c.take(4, field); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (c *cursor) u64(field string) uint64 {
+	if b := c.take(8, field); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// count takes the number of entries of at least size bytes each, which must fit
+// into what is left.
+func (c *cursor) count(field string, size int) int {
+	n := c.u32(field)
+	if int64(n) > int64(c.left()/size) {
+		c.fail(c.last, field, fmt.Sprintf("entries of %d bytes do not fit into the rest of the body", size), int64(n), c.left()/size)
+		return 0
+	}
+	return int(n)
+}
+
+// check fails with the field taken last unless ok.
+func (c *cursor) check(ok bool, field, rule string, val, limit any) {
+	if !ok {
+		c.fail(c.last, field, rule, val, limit)
+	}
+}
+
+// name takes a name.
+func (c *cursor) name(field string) string {
+	n := c.u32(field + ".length")
+	c.check(n >= 1 && n <= MaxName, field+".length", "a name has 1 to 255 bytes", int64(n), MaxName)
+	if c.err != nil {
+		return ""
+	}
+	s := string(c.take(int(n), field))
+	if why := badName(s); why != "" {
+		c.fail(c.last, field, why, s, nil)
+	}
+	if pad := c.take(-int(n)&3, field+".padding"); len(bytes.Trim(pad, "\x00")) > 0 {
+		c.fail(c.last, field+".padding", "must be zero", fmt.Sprintf("%x", pad), nil)
+	}
+	return s
+}
+
+// badName says why a name cannot stand, "" when it can.
+func badName(s string) string {
+	if !utf8.ValidString(s) {
+		return "a name is UTF-8"
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "a name has printing characters alone"
+	}
+	return ""
+}
+
+// done fails when bytes are left.
+func (c *cursor) done() {
+	if c.err == nil && c.left() > 0 {
+		c.fail(c.at, "end", "bytes behind the last entry", c.left(), 0)
+	}
+}

@@ -1,0 +1,26 @@
+// Package afpp reads and writes the firmware container, the form in which a
+// program is handed to the firmware at load: a package (ANEH) of programs
+// (ANEP), each of five sections (ANES): generic, kernel, text, operation and
+// procedure (chapter 23, table 23.1; chapter 29, AFPP validation).
+//
+// In: the bytes of a container ([Read]), or a [Package] that says what a new
+// one must hold ([Encode]). Out: the typed form, its bytes, its text ([Dump])
+// and its JSON ([JSON]).
+//
+// What always holds:
+//
+//   - Encode(Read(x)) is x, byte for byte, for every x that Read takes.
+//   - Encode gives only bytes that Read takes, or an error.
+//   - Read trusts nothing: magic numbers, versions, sizes, bounds, overlap,
+//     padding, checksums, and every index from one table into another. A
+//     failure is a [*FormatError] with the byte offset, the field, the rule, the
+//     value and the limit. Memory is bounded by a constant times the length of
+//     the input; section bytes are slices of it.
+//   - The same Package gives the same bytes.
+//
+// What is known and what is modelled: the three levels, their magic numbers, the
+// names of the sections, the shape of the headers, the 44 bytes of a record and
+// the seven register groups are the chapters'. The bodies of the generic,
+// operation and procedure sections, the numbers of the section kinds and the
+// alignment of bodies are zinc's own, as format.go says row by row.
+package afpp

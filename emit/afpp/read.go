@@ -1,0 +1,476 @@
+package afpp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+)
+
+// IsPackage reports whether b begins as a firmware container does.
+func IsPackage(b []byte) bool {
+	return len(b) >= 4 && binary.LittleEndian.Uint32(b) == MagicPackage
+}
+
+// Read returns the typed form of a container, which shares the bytes of b. An
+// error is a *FormatError.
+func Read(b []byte) (*Package, error) {
+	h, err := readHeader(b, 0, MagicPackage, "package")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case h.size != uint64(len(b)):
+		return nil, &FormatError{12, "package.size", "must be the length of the container", h.size, uint64(len(b))}
+	case h.count < 1 || h.count > MaxPrograms:
+		return nil, &FormatError{8, "package.count", "a package has at least one program and no more than the firmware has slots", int64(h.count), MaxPrograms}
+	}
+	p := &Package{Version: h.version}
+	at := uint64(HeaderSize)
+	for i := range int(h.count) {
+		field := programField(i)
+		next := alignUp(at)
+		if next > uint64(len(b)) {
+			return nil, &FormatError{int64(at), field, "the container ends before it", uint64(len(b)), next}
+		}
+		if err := zeros(b, at, next, field+".padding before"); err != nil {
+			return nil, err
+		}
+		r := &programReader{b: b, base: next, field: field, p: &Program{}}
+		if at, err = r.read(); err != nil {
+			return nil, err
+		}
+		p.Programs = append(p.Programs, r.p)
+	}
+	if at != uint64(len(b)) {
+		return nil, &FormatError{int64(at), "package", "bytes behind the last program", uint64(len(b)) - at, uint64(0)}
+	}
+	return p, nil
+}
+
+// header is what every header begins with.
+type header struct {
+	version, count uint32
+	size           uint64
+}
+
+// readHeader reads the first words of a header.
+func readHeader(b []byte, at uint64, magic uint32, field string) (header, error) {
+	if at > uint64(len(b)) || uint64(len(b))-at < HeaderSize {
+		return header{}, &FormatError{int64(at), field, "the container ends inside the header", len(b) - int(at), HeaderSize}
+	}
+	le := binary.LittleEndian
+	b = b[at:]
+	if v := le.Uint32(b); v != magic {
+		return header{}, &FormatError{int64(at), field + ".magic", "not the magic number of this level", v, magic}
+	}
+	v := le.Uint32(b[4:])
+	if v>>16 != Version>>16 {
+		return header{}, &FormatError{int64(at) + 4, field + ".version", "this major version is unknown; pack the program anew", versionText(v), versionText(Version)}
+	}
+	return header{v, le.Uint32(b[8:]), uint64(le.Uint32(b[12:]))}, nil
+}
+
+// zeros checks padding.
+func zeros(b []byte, from, to uint64, field string) error {
+	for i := from; i < to; i++ {
+		if b[i] != 0 {
+			return &FormatError{int64(i), field, "must be zero", b[i], uint8(0)}
+		}
+	}
+	return nil
+}
+
+// programReader reads one program. The indices from table to table are checked
+// as the sections, which stand in order, are read.
+type programReader struct {
+	b     []byte // the container
+	base  uint64 // of the program in it
+	size  uint64
+	field string
+	p     *Program
+
+	tasks, operationCount, procedureCount int // as generic says
+	records                               []int64
+}
+
+// span is a body's place, from the program's header.
+type span struct {
+	kind     int
+	from, to uint64
+}
+
+// read returns where the program ends in the container.
+func (r *programReader) read() (uint64, error) {
+	h, err := readHeader(r.b, r.base, MagicProgram, r.field)
+	if err != nil {
+		return 0, err
+	}
+	r.size, r.p.Version = h.size, h.version
+	switch {
+	case h.count != NumKinds:
+		return 0, r.fault(8, "count", "a program has one section of each kind", int64(h.count), NumKinds)
+	case h.size < bodiesAt:
+		return 0, r.fault(12, "size", "the headers do not fit", h.size, uint64(bodiesAt))
+	case h.size > uint64(len(r.b))-r.base:
+		return 0, r.fault(12, "size", "reaches past the end of the container", h.size, uint64(len(r.b))-r.base)
+	}
+	var spans []span
+	var cursors [NumKinds]*cursor
+	var counts [NumKinds]int
+	for k := range kinds {
+		s, c, n, err := r.section(k)
+		if err != nil {
+			return 0, err
+		}
+		spans, cursors[k], counts[k] = append(spans, s), c, n
+	}
+	if err := r.layout(spans); err != nil {
+		return 0, err
+	}
+	for k := range kinds {
+		kinds[k].read(r, cursors[k], counts[k])
+		cursors[k].done()
+		if err := cursors[k].err; err != nil {
+			return 0, err
+		}
+	}
+	if err := r.bind(); err != nil {
+		return 0, err
+	}
+	return r.base + r.size, nil
+}
+
+// fault is an error at an offset from the program's header.
+func (r *programReader) fault(at uint64, field, rule string, val, limit any) error {
+	return &FormatError{int64(r.base + at), r.field + "." + field, rule, val, limit}
+}
+
+// section reads the header of section k and returns its body.
+func (r *programReader) section(k int) (span, *cursor, int, error) {
+	at := uint64(HeaderSize + k*SectionHeaderSize)
+	name := kinds[k].name
+	h, err := readHeader(r.b, r.base+at, MagicSection, r.field+"."+name)
+	if err != nil {
+		return span{}, nil, 0, err
+	}
+	le, head := binary.LittleEndian, r.b[r.base+at:][:SectionHeaderSize]
+	kind, off, size, sum := le.Uint32(head[0x10:]), le.Uint64(head[0x14:]), le.Uint64(head[0x1c:]), le.Uint32(head[0x24:])
+	switch {
+	case kind != uint32(k+1):
+		err = r.fault(at+0x10, name+".kind", "sections stand in the order of their kinds", kind, uint32(k+1))
+	case off < bodiesAt:
+		err = r.fault(at+0x14, name+".offset", "the body overlaps the headers", off, uint64(bodiesAt))
+	case off%Align != 0:
+		err = r.fault(at+0x14, name+".offset", "a body stands at a multiple of the alignment", off, uint64(Align))
+	case off > r.size:
+		err = r.fault(at+0x14, name+".offset", "lies past the end of the program", off, r.size)
+	case size > r.size-off:
+		err = r.fault(at+0x1c, name+".size", "reaches past the end of the program", size, r.size-off)
+	case h.size != SectionHeaderSize+size:
+		err = r.fault(at+12, name+".total size", "must be header and body together", h.size, SectionHeaderSize+size)
+	}
+	if err != nil {
+		return span{}, nil, 0, err
+	}
+	body := r.b[r.base+off:][:size:size]
+	if got := crc32.ChecksumIEEE(body); got != sum {
+		return span{}, nil, 0, r.fault(at+0x24, name+".crc", "is not the checksum of the body", sum, got)
+	}
+	// A count beyond the body's bytes can be no count of anything in it.
+	if uint64(h.count) > max(size, 1) {
+		return span{}, nil, 0, r.fault(at+8, name+".count", "more "+kinds[k].counts+" than the body has bytes", int64(h.count), int64(size))
+	}
+	r.p.Versions[k], r.p.Offsets[k] = h.version, off
+	c := &cursor{b: body, base: int64(r.base + off), where: r.field + "." + name}
+	return span{k, off, off + size}, c, int(h.count), nil
+}
+
+// layout checks that bodies do not overlap, that padding is zero and that the
+// program ends where the last body does.
+func (r *programReader) layout(spans []span) error {
+	slices.SortStableFunc(spans, func(a, b span) int {
+		if a.from != b.from {
+			return int(int64(a.from) - int64(b.from))
+		}
+		return int(int64(a.to) - int64(b.to)) // an empty body first
+	})
+	end := uint64(bodiesAt)
+	for _, s := range spans {
+		name := kinds[s.kind].name
+		if s.from < end {
+			return r.fault(HeaderSize+uint64(s.kind)*SectionHeaderSize+0x14, name+".offset", "the body overlaps the one before it", s.from, end)
+		}
+		if err := zeros(r.b, r.base+end, r.base+s.from, r.field+"."+name+".padding before"); err != nil {
+			return err
+		}
+		end = s.to
+	}
+	if end != r.size {
+		return r.fault(12, "size", "must be the end of the last body", r.size, end)
+	}
+	return nil
+}
+
+func (r *programReader) generic(c *cursor, count int) {
+	g := &r.p.Generic
+	c.check(count == 1, "count", "there is one generic entry", count, 1)
+	g.Identity = c.u64("identity")
+	g.Image = c.u32("image version")
+	c.check(g.Image == ImageVersion, "image version", "register images of this version are unknown", int64(g.Image), ImageVersion)
+	n := [3]uint32{}
+	for i, name := range [...]string{"tasks", "operations", "procedures"} {
+		n[i] = c.u32(name)
+		c.check(n[i] >= 1 && n[i] <= 1<<16, name, "a program has at least one, and as many as a record's 16 bits count", int64(n[i]), 1<<16)
+	}
+	r.tasks, r.operationCount, r.procedureCount = int(n[0]), int(n[1]), int(n[2])
+	g.Base = c.u64("window base")
+	c.check(g.Base%PageSize == 0, "window base", "must be a multiple of the page", g.Base, uint64(PageSize))
+	c.check(g.Base < AddressLimit, "window base", "device addresses are below the limit", g.Base, uint64(AddressLimit))
+	g.Size = c.u64("window size")
+	c.check(g.Size >= 1 && g.Size <= AddressLimit-g.Base, "window size", "the window has bytes and ends at the address limit", g.Size, AddressLimit-g.Base)
+	copy(g.Container[:], c.take(len(g.Container), "container hash"))
+}
+
+func (r *programReader) kernel(c *cursor, count int) {
+	r.p.Kernel = c.take(c.left(), "coefficients")
+	c.check(len(r.p.Kernel)%Align == 0, "size", "coefficients are whole tiles", len(r.p.Kernel), Align)
+	c.check(count == len(r.p.Kernel)/Align, "count", "must be the number of tiles", count, len(r.p.Kernel)/Align)
+}
+
+func (r *programReader) text(c *cursor, count int) {
+	magic := c.take(len(streamMagic), "stream.magic")
+	c.check(string(magic) == streamMagic, "stream.magic", "not a record stream", string(magic), streamMagic)
+	v := c.u16("stream.version")
+	c.check(v == streamVersion, "stream.version", "this version is unknown", v, uint16(streamVersion))
+	v = c.u16("stream.record size")
+	c.check(v == RecordSize, "stream.record size", "a record has one size", int(v), RecordSize)
+	want := streamHeader + int64(count)*RecordSize + int64(r.tasks)*ImageSize
+	c.check(int64(len(c.b)) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(len(c.b)), want)
+	if c.err != nil {
+		return
+	}
+	r.p.Text.Records = make([]Record, count)
+	r.records = make([]int64, count)
+	for i := range r.p.Text.Records {
+		r.records[i] = c.base + int64(c.at)
+		r.p.Text.Records[i] = readRecord(c, fmt.Sprintf("record %d.", i), r.tasks)
+	}
+	r.p.Text.Images = make([][]byte, r.tasks)
+	for i := range r.p.Text.Images {
+		r.p.Text.Images[i] = c.take(ImageSize, "image")
+	}
+}
+
+// readRecord takes a record. Its operands are checked in bind, when the buffers
+// are known.
+func readRecord(c *cursor, f string, tasks int) (r Record) {
+	start := c.at
+	mark := c.u32(f + "marker")
+	r.Operands, r.Group, r.Task = uint8(mark), uint8(mark>>8), uint16(mark>>16)
+	c.check(r.Operands == 1 || r.Operands == 2, f+"operands", "a record uses one or two", int(r.Operands), 2)
+	c.check(int(r.Group) < len(Groups), f+"group", "there are seven", int(r.Group), len(Groups)-1)
+	c.check(int(r.Task) < tasks, f+"task", "no such task", int(r.Task), tasks-1)
+	r.Register = c.u64(f + "register")
+	c.check(r.Register%4 == 0, f+"register", "registers are words", r.Register, uint64(4))
+	r.Operand[0] = c.u64(f + "operand 0")
+	r.Operand[1] = c.u64(f + "operand 1")
+	c.check(r.Operands != 1 || r.Operand[1] == 0, f+"operand 1", "must be zero where one operand is used", r.Operand[1], uint64(0))
+	r.Slot = c.u32(f + "slot")
+	c.check(r.Slot&slotPending == 0, f+"slot", "the slot waits for its address; resolve the relocations before packing", r.Slot, uint32(slotPending-1))
+	if c.err == nil && r.Slot != 0 {
+		g := Groups[r.Group]
+		c.check(g.holds(r.Slot), f+"slot", "is no register of the record's group, "+g.Name, r.Slot, g.Register/4+g.Words-1)
+	}
+	place := c.take(4, f+"placement")
+	if place != nil {
+		r.BitOffset, r.BitWidth, r.Shift = place[0], place[1], place[2]
+		c.check(r.BitWidth >= 1 && int(r.BitOffset)+int(r.BitWidth) <= 32, f+"placement", "the bit-field has bits, inside a 32-bit register", int(r.BitOffset)+int(r.BitWidth), 32)
+		c.check(r.Shift < 64, f+"placement.shift", "an operand has 64 bits", int(r.Shift), 63)
+		c.check(place[3] == 0, f+"placement.reserved", "must be zero", place[3], uint8(0))
+	}
+	bar := c.u32(f + "bar")
+	r.Bar, r.BarOffset = uint16(bar), uint16(bar>>16)
+	c.check(r.Slot != 0 || bar == 0, f+"bar", "must be zero where there is no slot", bar, uint32(0))
+	c.check(r.Bar < MaxBars, f+"bar", "there are 32 buffer-access registers", int(r.Bar), MaxBars-1)
+	sum := c.u32(f + "crc")
+	if c.err == nil {
+		got := crc32.ChecksumIEEE(c.b[start : start+RecordSize-4])
+		c.check(sum == got, f+"crc", "is not the checksum of the record", sum, got)
+	}
+	return r
+}
+
+// names refuses a name that stands twice.
+type names map[string]bool
+
+func (n names) add(c *cursor, at int, field, s string) {
+	if n[s] {
+		c.fail(at, field, "the name stands twice", s, nil)
+	}
+	n[s] = true
+}
+
+func (r *programReader) operations(c *cursor, count int) {
+	c.check(count == r.operationCount, "count", "must be what generic says", count, r.operationCount)
+	seen, next := names{}, 0
+	for i := 0; i < count && c.err == nil; i++ {
+		f := fmt.Sprintf("entry %d.", i)
+		o := Operation{Class: c.u32(f + "class")}
+		c.check(o.Class < NumClasses, f+"class", "no such operation class", int64(o.Class), NumClasses-1)
+		o.FirstTask = c.u32(f + "first task")
+		c.check(int64(o.FirstTask) == int64(next), f+"first task", "an operation begins where the one before it ends", int64(o.FirstTask), next)
+		o.Tasks = c.u32(f + "tasks")
+		c.check(o.Tasks >= 1 && int64(o.Tasks) <= int64(r.tasks-next), f+"tasks", "an operation has tasks of the program", int64(o.Tasks), r.tasks-next)
+		at := c.at
+		o.Name = c.name(f + "name")
+		seen.add(c, at, f+"name", o.Name)
+		next += int(o.Tasks)
+		r.p.Operations = append(r.p.Operations, o)
+	}
+	if c.err == nil && next != r.tasks {
+		c.fail(c.at, "tasks", "every task belongs to an operation", next, r.tasks)
+	}
+}
+
+func (r *programReader) procedures(c *cursor, count int) {
+	c.check(count == r.procedureCount, "count", "must be what generic says", count, r.procedureCount)
+	seen, next, bars := names{}, 0, 0
+	for i := 0; i < count && c.err == nil; i++ {
+		f := fmt.Sprintf("entry %d.", i)
+		p := Procedure{FirstOperation: c.u32(f + "first operation")}
+		c.check(int64(p.FirstOperation) == int64(next), f+"first operation", "a procedure begins where the one before it ends", int64(p.FirstOperation), next)
+		p.Operations = c.u32(f + "operations")
+		c.check(p.Operations >= 1 && int64(p.Operations) <= int64(len(r.p.Operations)-next), f+"operations", "a procedure has operations of the program", int64(p.Operations), len(r.p.Operations)-next)
+		next += int(p.Operations)
+		in, out := c.count(f+"inputs", 12), c.count(f+"outputs", 12)
+		n := c.count(f+"bars", 24)
+		c.check(n <= MaxBars, f+"bars", "there are 32 buffer-access registers", n, MaxBars)
+		bars += n
+		c.check(bars <= MaxAllBars, f+"bars", "bars of all procedures together", bars, MaxAllBars)
+		at := c.at
+		p.Name = c.name(f + "name")
+		seen.add(c, at, f+"name", p.Name)
+		portAt := c.at
+		ports := names{}
+		p.Inputs = readPorts(c, f+"input", in, ports)
+		p.Outputs = readPorts(c, f+"output", out, ports)
+		p.Bars = r.bars(c, f, n)
+		checkPorts(c, portAt, f, &p)
+		r.p.Procedures = append(r.p.Procedures, p)
+	}
+	if c.err == nil && next != len(r.p.Operations) {
+		c.fail(c.at, "operations", "every operation belongs to a procedure", next, len(r.p.Operations))
+	}
+}
+
+func readPorts(c *cursor, f string, n int, seen names) (ps []Port) {
+	for i := 0; i < n && c.err == nil; i++ {
+		q := Port{Bar: c.u32(fmt.Sprintf("%s %d.bar", f, i))}
+		at, field := c.at, fmt.Sprintf("%s %d.name", f, i)
+		q.Name = c.name(field)
+		seen.add(c, at, field, q.Name)
+		ps = append(ps, q)
+	}
+	return ps
+}
+
+// bars reads the buffers of a procedure, which lie in the program's window.
+func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
+	var used [MaxBars]bool
+	g := r.p.Generic
+	for i := 0; i < n && c.err == nil; i++ {
+		f := fmt.Sprintf("%sbar %d.", f, i)
+		b := Bar{ID: c.u32(f + "id")}
+		c.check(b.ID < MaxBars, f+"id", "there are 32 buffer-access registers", int64(b.ID), MaxBars-1)
+		if c.err == nil {
+			c.check(!used[b.ID], f+"id", "the register is bound twice", int64(b.ID), nil)
+			used[b.ID] = true
+		}
+		b.Usage = Usage(c.u32(f + "usage"))
+		c.check(b.Usage.String() != "", f+"usage", "no such usage code", int64(b.Usage), int64(UsageConstants))
+		b.Address = c.u64(f + "address")
+		c.check(b.Address%Align == 0, f+"address", "a buffer begins at a multiple of the tile", b.Address, uint64(Align))
+		c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "lies outside the program's window", b.Address, g.Base+g.Size)
+		b.Size = c.u64(f + "size")
+		if c.err == nil {
+			left := g.Size - (b.Address - g.Base)
+			c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size, left)
+			c.check(b.Usage != UsageWeights || b.Size <= uint64(len(r.p.Kernel)), f+"size", "reaches past the kernel section", b.Size, uint64(len(r.p.Kernel)))
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// checkPorts checks that each port names a bar of its direction.
+func checkPorts(c *cursor, at int, f string, p *Procedure) {
+	if c.err != nil {
+		return
+	}
+	for _, d := range []struct {
+		name  string
+		ports []Port
+		usage Usage
+	}{{"input", p.Inputs, UsageInput}, {"output", p.Outputs, UsageOutput}} {
+		for i, q := range d.ports {
+			b := p.bar(q.Bar)
+			if b == nil || b.Usage != d.usage {
+				c.fail(at, fmt.Sprintf("%s%s %d.bar", f, d.name, i), "the procedure has no "+d.usage.String()+" bar of this identifier", int64(q.Bar), nil)
+				return
+			}
+			at += 8 + (len(q.Name)+3)&^3
+		}
+	}
+}
+
+// bar returns the bar of an identifier, nil when there is none.
+func (p *Procedure) bar(id uint32) *Bar {
+	i := slices.IndexFunc(p.Bars, func(b Bar) bool { return b.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &p.Bars[i]
+}
+
+// bind checks the operands of every record against the buffers of the procedure
+// that runs its task.
+func (r *programReader) bind() error {
+	owner := make([]*Procedure, 0, r.tasks)
+	for i := range r.p.Procedures {
+		p := &r.p.Procedures[i]
+		for _, o := range r.p.Operations[p.FirstOperation : p.FirstOperation+p.Operations] {
+			for range o.Tasks {
+				owner = append(owner, p)
+			}
+		}
+	}
+	for i, rec := range r.p.Text.Records {
+		if rec.Slot == 0 {
+			continue
+		}
+		fault := func(at int64, field, rule string, val, limit any) error {
+			return &FormatError{r.records[i] + at, fmt.Sprintf("%s.text.record %d.%s", r.field, i, field), rule, val, limit}
+		}
+		p := owner[rec.Task]
+		b := p.bar(uint32(rec.Bar))
+		if b == nil {
+			return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), int(rec.Bar), nil)
+		}
+		for k, v := range rec.Operand[:rec.Operands] {
+			field, at := fmt.Sprintf("operand %d", k), int64(0x0c+8*k)
+			switch {
+			case v>>32 != 0:
+				return fault(at, field, "the high 32 bits of a device address are zero before the firmware rebases it", v, uint64(1<<32-1))
+			case v%Align != 0:
+				return fault(at, field, "a device address is a multiple of the tile", v, uint64(Align))
+			case k == 0 && (v < b.Address || v-b.Address >= b.Size):
+				return fault(at, field, fmt.Sprintf("lies outside bar %d, which begins at %#x", b.ID, b.Address), v, b.Address+b.Size-1)
+			}
+		}
+		if o := uint64(rec.BarOffset) * Align; o >= b.Size {
+			return fault(0x26, "bar offset", fmt.Sprintf("lies outside bar %d", b.ID), o, b.Size-1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+// Package firmware models parts of the engine controller's firmware, as chapter
+// 29 tells of them, each usable alone:
+//
+//   - [Pool], [Queue], [Kernel]: fixed pools, bounded queues and the message
+//     pumps over them, with the five task states of table 29.1;
+//   - [Machine] with [ExecRules], [ProcessRules], [CacheRules] and
+//     [OutputSetRules]: the execution loop's state machine of table 29.8 and the
+//     three small ones;
+//   - [Scheduler]: eight fixed priorities with credits, table 29.6;
+//   - [Programs], [TaskQueues]: 144 program slots, 255 task queues;
+//   - [Submit]: the registers of a hardware queue, table 29.7;
+//   - [Clock], [Quiesce]: virtual time, and the software deadline of two seconds;
+//   - [StatsBuffer]: listings 29.4 and 29.5, table 29.9.
+//
+// In: messages, requests, register files and the passing of virtual time. Out:
+// what runs, in which order, and which of it is refused, with counts.
+//
+// What always holds:
+//
+//   - Nothing grows: every object comes from a table sized when it was made, and
+//     what does not fit is refused by name with the capacity. After all work is
+//     done each pool is as full as at first.
+//   - The same calls in the same order give the same order of events: nothing
+//     reads the time of day, a map's order or a random number.
+//   - Kernel, Queue, Pool, Clock and Scheduler may be used by several
+//     goroutines. Everything else has one owner.
+//   - No input makes it panic. A transition that its table does not list is a
+//     [*TransitionError].
+//
+// What is modelled, not known: the capacities, the events that move a task from
+// state to state, which of the execution loop's transitions the rules mark so,
+// what a credit is (a request that a priority may have in flight, as many as
+// its queue weight), the bits within the queue registers, and where the running
+// totals of a statistics buffer stand (here: beside it). Wiring into the machine,
+// bring-up, doorbells, and dumps of faults are not here.
+package firmware

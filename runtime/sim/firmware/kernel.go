@@ -1,0 +1,280 @@
+package firmware
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Object is a kind of kernel object, each held in a pool of its own.
+type Object int
+
+// The kinds of kernel objects.
+const (
+	Tasks Object = iota
+	Semaphores
+	Mailboxes
+	Queues
+	Signals
+	Timers
+	Mutexes
+	NumObjects = iota
+)
+
+var objectNames = []string{"task", "semaphore", "mailbox", "queue", "signal", "timer", "mutex"}
+
+// String names the kind.
+func (o Object) String() string { return word(objectNames, int(o)) }
+
+// KernelConfig sizes a kernel. The capacities are modelled: the chapter says
+// that they are fixed, not what they are.
+type KernelConfig struct {
+	Capacity    [NumObjects]int
+	Interrupts  int    // records of the interrupt buffer
+	InitialHeap uint64 // bytes
+	Reserved    uint64 // bytes reserved for the framework
+}
+
+// DefaultKernel is room for the named tasks and as many again.
+var DefaultKernel = KernelConfig{
+	Capacity: [NumObjects]int{32, 160, 32, 64, 32, 32, 32}, Interrupts: 64,
+	InitialHeap: 4 << 20, Reserved: 1 << 20,
+}
+
+// Message is what a pump hands to its handler.
+type Message struct {
+	Interrupt bool // from the interrupt-context queue
+	Data      []byte
+}
+
+// Post is a message for a task.
+type Post struct {
+	To   *Task
+	Data []byte
+}
+
+// Handler runs one message to completion, in task context, and returns what to
+// send then. A send to a full queue parks the task until there is room.
+type Handler func(Message) []Post
+
+// TaskConfig is a task to create.
+type TaskConfig struct {
+	Name     string
+	Priority int // of the kernel thread; a higher one runs first
+	Depth    int // of both queues
+	Width    int // bytes of the longest message
+	Handler  Handler
+}
+
+// Task is a message pump.
+type Task struct {
+	TaskConfig
+	input, interrupt *Queue
+	machine          *Machine[TaskState, TaskEvent]
+	objects          [NumObjects][]int // of the pools
+	records          []int             // of the interrupt buffer, a record a message
+	outbox           []Post            // still to be sent
+	order            uint64            // since when it is runnable or parked
+	current          bool              // between the beginning of a message and the end of its sends
+	gone             bool
+}
+
+// Kernel runs message pumps, the highest priority first. Preemption happens
+// where a message is sent: a task of a higher priority runs before the sender's
+// next send.
+type Kernel struct {
+	mu        sync.Mutex
+	pools     [NumObjects]*Pool
+	interrupt *Pool
+	tasks     []*Task // in the order of creation
+	order     uint64
+	running   bool
+}
+
+// Boot makes a kernel. It refuses a heap that is not more than twice the
+// framework's reservation.
+func Boot(c KernelConfig) (*Kernel, error) {
+	if c.InitialHeap/2 < c.Reserved || c.InitialHeap == 2*c.Reserved {
+		return nil, fmt.Errorf("firmware: the initial heap of %d bytes must exceed twice the reservation of %d; enlarge the heap", c.InitialHeap, c.Reserved)
+	}
+	k := new(Kernel)
+	var err error
+	for o := range k.pools {
+		if k.pools[o], err = NewPool(Object(o).String(), c.Capacity[o]); err != nil {
+			return nil, err
+		}
+	}
+	k.interrupt, err = NewPool("interrupt record", c.Interrupts)
+	return k, err
+}
+
+// Pools reports every pool, total and available; the interrupt buffer is last.
+func (k *Kernel) Pools() []Report {
+	out := make([]Report, 0, NumObjects+1)
+	for _, p := range k.pools {
+		out = append(out, p.Report())
+	}
+	return append(out, k.interrupt.Report())
+}
+
+// taskObjects are what a task takes of the pools: itself, two queues, and two
+// semaphores a queue.
+var taskObjects = [NumObjects]int{Tasks: 1, Queues: 2, Semaphores: 4}
+
+// Create makes a task in state WAITING. When a pool is empty nothing is taken.
+func (k *Kernel) Create(c TaskConfig) (*Task, error) {
+	if c.Handler == nil {
+		return nil, fmt.Errorf("firmware: task %s has no handler", c.Name)
+	}
+	t := &Task{TaskConfig: c, machine: NewMachine("task "+c.Name, Waiting, TaskRules)}
+	var err error
+	if t.input, err = NewQueue(c.Name+" input", c.Depth, c.Width); err != nil {
+		return nil, err
+	}
+	if t.interrupt, err = NewQueue(c.Name+" interrupt", c.Depth, c.Width); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for o, n := range taskObjects {
+		for range n {
+			i, err := k.pools[o].Take()
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("firmware: task %s: %w", c.Name, err), k.release(t))
+			}
+			t.objects[o] = append(t.objects[o], i)
+		}
+	}
+	k.tasks = append(k.tasks, t)
+	return t, nil
+}
+
+func (k *Kernel) release(t *Task) (err error) {
+	for o, is := range t.objects {
+		for _, i := range is {
+			err = errors.Join(err, k.pools[o].Release(i))
+		}
+		t.objects[o] = nil
+	}
+	return err
+}
+
+// Terminate ends a task that has nothing to do and that nobody waits for.
+func (k *Kernel) Terminate(t *Task) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.live(t); err != nil {
+		return err
+	}
+	if s := t.machine.State(); s != Waiting && s != Suspended || t.pending() || t.current {
+		return fmt.Errorf("firmware: task %s is %s or has messages; it ends when it has run them", t.Name, s)
+	}
+	for _, o := range k.tasks {
+		if slices.ContainsFunc(o.outbox, func(p Post) bool { return p.To == t }) {
+			return fmt.Errorf("firmware: task %s waits to send to task %s, which cannot end", o.Name, t.Name)
+		}
+	}
+	k.tasks = slices.DeleteFunc(k.tasks, func(o *Task) bool { return o == t })
+	t.gone = true
+	return k.release(t)
+}
+
+func (k *Kernel) live(t *Task) error {
+	if t == nil {
+		return errors.New("firmware: no task")
+	}
+	if t.gone || !slices.Contains(k.tasks, t) {
+		return fmt.Errorf("firmware: task %s is not one of this kernel's; it may have ended", t.Name)
+	}
+	return nil
+}
+
+func (t *Task) pending() bool {
+	return len(t.input.used) > 0 || len(t.interrupt.used) > 0 || len(t.outbox) > 0
+}
+
+// wake makes a task that waits for messages runnable.
+func (k *Kernel) wake(t *Task) {
+	if t.machine.Fire(TaskPosted) == nil {
+		k.stamp(t)
+	}
+}
+
+func (k *Kernel) stamp(t *Task) { k.order++; t.order = k.order }
+
+// Post sends a message to a task from outside. A full queue refuses it.
+func (k *Kernel) Post(t *Task, data []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.post(t, data)
+}
+
+func (k *Kernel) post(t *Task, data []byte) error {
+	if err := k.live(t); err != nil {
+		return err
+	}
+	if err := t.input.TrySend(data); err != nil {
+		return err
+	}
+	k.wake(t)
+	return nil
+}
+
+// Interrupt is what an interrupt handler does: it takes a record of the
+// interrupt buffer, posts the task's interrupt queue and returns. No logic of
+// the task runs here.
+func (k *Kernel) Interrupt(t *Task, data []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.live(t); err != nil {
+		return err
+	}
+	r, err := k.interrupt.Take()
+	if err != nil {
+		return err
+	}
+	if err := t.interrupt.TrySend(data); err != nil {
+		return errors.Join(err, k.interrupt.Release(r))
+	}
+	t.records = append(t.records, r)
+	k.wake(t)
+	return nil
+}
+
+// Change delivers one of the events that come from outside a pump: suspend,
+// resume, block, unblock. What the task's state does not take is refused.
+func (k *Kernel) Change(t *Task, e TaskEvent) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.live(t); err != nil {
+		return err
+	}
+	if e < TaskSuspend || e > TaskUnblock {
+		return fmt.Errorf("firmware: task %s: event %s is the kernel's own", t.Name, e)
+	}
+	if err := t.machine.Fire(e); err != nil {
+		return err
+	}
+	k.stamp(t)
+	return nil
+}
+
+// TaskReport is a line of the task list.
+type TaskReport struct {
+	Name             string
+	Priority         int
+	State            TaskState
+	Input, Interrupt Report
+}
+
+// TaskList lists the tasks in the order of creation.
+func (k *Kernel) TaskList() []TaskReport {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := make([]TaskReport, len(k.tasks))
+	for i, t := range k.tasks {
+		out[i] = TaskReport{t.Name, t.Priority, t.machine.State(), t.input.Report(), t.interrupt.Report()}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package firmware
+
+import "fmt"
+
+// Rule is one transition of a state machine.
+type Rule[S, E comparable] struct {
+	From S
+	On   E
+	To   S
+	// Modelled marks a transition that the chapter does not state in so many
+	// words.
+	Modelled bool
+}
+
+// TransitionError refuses an event in a state that lists none for it.
+type TransitionError struct {
+	Machine, State, Event string
+}
+
+// Error names the machine, the state and the event.
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("firmware: %s machine in state %s takes no event %s", e.Machine, e.State, e.Event)
+}
+
+// Machine is a state machine that runs from a table. Its owner calls it from one
+// goroutine.
+type Machine[S, E interface {
+	comparable
+	fmt.Stringer
+}] struct {
+	name  string
+	state S
+	rules []Rule[S, E]
+}
+
+// NewMachine returns a machine in its start state.
+func NewMachine[S, E interface {
+	comparable
+	fmt.Stringer
+}](name string, start S, rules []Rule[S, E]) *Machine[S, E] {
+	return &Machine[S, E]{name, start, rules}
+}
+
+// State returns the state.
+func (m *Machine[S, E]) State() S { return m.state }
+
+// Fire moves the machine. An event that the state does not list leaves it as it
+// is and is a *TransitionError.
+func (m *Machine[S, E]) Fire(e E) error {
+	for _, r := range m.rules {
+		if r.From == m.state && r.On == e {
+			m.state = r.To
+			return nil
+		}
+	}
+	return &TransitionError{m.name, m.state.String(), e.String()}
+}
+
+// word returns a name of a list, or the number that is none.
+func word(list []string, i int) string {
+	if i >= 0 && i < len(list) {
+		return list[i]
+	}
+	return fmt.Sprint(i)
+}
+
+// TaskState is the scheduler's state of a task (table 29.1).
+type TaskState int
+
+// The five states.
+const (
+	Runnable  TaskState = iota // ready or running
+	Suspended                  // explicitly parked
+	Waiting                    // on its message queue
+	SemWait                    // on a semaphore: the room of a full queue
+	Blocked
+	NumTaskStates = iota
+)
+
+var taskStates = []string{"RUNNABLE", "SUSPENDED", "WAITING", "SEMWAIT", "BLOCKED"}
+
+// String is the state as a task list prints it.
+func (s TaskState) String() string { return word(taskStates, int(s)) }
+
+// TaskEvent is what moves a task from state to state.
+type TaskEvent int
+
+// The events of a task.
+const (
+	TaskPosted  TaskEvent = iota // a message came
+	TaskDrained                  // both queues are empty
+	TaskFull                     // a send found its queue full
+	TaskRoom                     // that queue has room, and the message went in
+	TaskSuspend
+	TaskResume
+	TaskBlock
+	TaskUnblock
+	NumTaskEvents = iota
+)
+
+var taskEvents = []string{"posted", "drained", "full", "room", "suspend", "resume", "block", "unblock"}
+
+// String names the event.
+func (e TaskEvent) String() string { return word(taskEvents, int(e)) }
+
+// TaskRules are the transitions between the states of table 29.1. The chapter
+// lists the states alone.
+var TaskRules = []Rule[TaskState, TaskEvent]{
+	{Waiting, TaskPosted, Runnable, true},
+	{Runnable, TaskDrained, Waiting, true},
+	{Runnable, TaskFull, SemWait, true},
+	{SemWait, TaskRoom, Runnable, true},
+	{Runnable, TaskSuspend, Suspended, true},
+	{Waiting, TaskSuspend, Suspended, true},
+	{Suspended, TaskResume, Runnable, true},
+	{Runnable, TaskBlock, Blocked, true},
+	{Waiting, TaskBlock, Blocked, true},
+	{Blocked, TaskUnblock, Runnable, true},
+}

@@ -1,0 +1,96 @@
+package firmware
+
+import (
+	"fmt"
+	"sync"
+)
+
+// CapacityError refuses what does not fit into a table of fixed size.
+type CapacityError struct {
+	What     string // the pool or queue
+	Capacity int    // its entries, all taken
+}
+
+// Error names the table, the capacity and the way out.
+func (e *CapacityError) Error() string {
+	return fmt.Sprintf("firmware: %s: all %d are taken; release one first", e.What, e.Capacity)
+}
+
+// ValueError refuses a value outside its bounds.
+type ValueError struct {
+	Field    string
+	Val      int64
+	Min, Max int64 // both allowed
+}
+
+// Error names the field, the value and the bounds.
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("firmware: %s is %d, must be %d to %d", e.Field, e.Val, e.Min, e.Max)
+}
+
+// between refuses a value outside min to max.
+func between(field string, v, min, max int64) error {
+	if v < min || v > max {
+		return &ValueError{field, v, min, max}
+	}
+	return nil
+}
+
+// Pool hands out the indices of a table of fixed size, the lowest free one
+// first.
+type Pool struct {
+	name string
+	mu   sync.Mutex
+	used []bool
+	free int
+}
+
+// maxPool bounds a table; the firmware's largest has 288 entries.
+const maxPool = 1 << 16
+
+// NewPool makes a pool of 1 to 65536 entries.
+func NewPool(name string, capacity int) (*Pool, error) {
+	if err := between(name+" pool's capacity", int64(capacity), 1, maxPool); err != nil {
+		return nil, err
+	}
+	return &Pool{name: name, used: make([]bool, capacity), free: capacity}, nil
+}
+
+// Take returns a free index, or a *CapacityError.
+func (p *Pool) Take() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, u := range p.used {
+		if !u {
+			p.used[i] = true
+			p.free--
+			return i, nil
+		}
+	}
+	return 0, &CapacityError{p.name, len(p.used)}
+}
+
+// Release gives an index back. One that is not taken is refused.
+func (p *Pool) Release(i int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i < 0 || i >= len(p.used) || !p.used[i] {
+		return fmt.Errorf("firmware: %s %d is not taken; it cannot be released", p.name, i)
+	}
+	p.used[i] = false
+	p.free++
+	return nil
+}
+
+// Report is the state of a pool.
+type Report struct {
+	Name             string
+	Total, Available int
+}
+
+// Report returns the pool's totals.
+func (p *Pool) Report() Report {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Report{p.name, len(p.used), p.free}
+}

@@ -1,0 +1,110 @@
+package firmware
+
+import (
+	"context"
+	"sync"
+)
+
+// Queue is the control block of a bounded message queue: a maximum width, a ring
+// of fixed depth, read and write pointers, a lock and two counting semaphores.
+type Queue struct {
+	name       string
+	width      int // bytes of the longest message
+	mu         sync.Mutex
+	ring       []byte
+	length     []int // of the message in each place of the ring
+	read       int
+	write      int
+	room, used chan struct{} // counting semaphores: a token each
+}
+
+// maxRing bounds the bytes of a queue's ring.
+const maxRing = 1 << 24
+
+// NewQueue makes an empty queue of depth messages of at most width bytes.
+func NewQueue(name string, depth, width int) (*Queue, error) {
+	if err := between(name+" queue's depth", int64(depth), 1, maxPool); err != nil {
+		return nil, err
+	}
+	if err := between(name+" queue's width", int64(width), 1, int64(maxRing/depth)); err != nil {
+		return nil, err
+	}
+	q := &Queue{
+		name: name, width: width, ring: make([]byte, depth*width), length: make([]int, depth),
+		room: make(chan struct{}, depth), used: make(chan struct{}, depth),
+	}
+	for range depth {
+		q.room <- struct{}{}
+	}
+	return q, nil
+}
+
+// TrySend adds a copy of a message. A full queue is a *CapacityError, a message
+// that is too long a *ValueError.
+func (q *Queue) TrySend(m []byte) error {
+	if err := between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width)); err != nil {
+		return err
+	}
+	select {
+	case <-q.room:
+	default:
+		return &CapacityError{q.name + " queue", len(q.length)}
+	}
+	q.put(m)
+	return nil
+}
+
+// Send adds a copy of a message; it blocks while the queue is full.
+func (q *Queue) Send(ctx context.Context, m []byte) error {
+	if err := between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width)); err != nil {
+		return err
+	}
+	select {
+	case <-q.room:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	q.put(m)
+	return nil
+}
+
+func (q *Queue) put(m []byte) {
+	q.mu.Lock()
+	copy(q.ring[q.write*q.width:], m)
+	q.length[q.write] = len(m)
+	q.write = (q.write + 1) % len(q.length)
+	q.mu.Unlock()
+	q.used <- struct{}{}
+}
+
+// TryReceive takes the oldest message; false when there is none.
+func (q *Queue) TryReceive() ([]byte, bool) {
+	select {
+	case <-q.used:
+		return q.get(), true
+	default:
+		return nil, false
+	}
+}
+
+// Receive takes the oldest message; it blocks while the queue is empty.
+func (q *Queue) Receive(ctx context.Context) ([]byte, error) {
+	select {
+	case <-q.used:
+		return q.get(), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (q *Queue) get() []byte {
+	q.mu.Lock()
+	m := append([]byte(nil), q.ring[q.read*q.width:][:q.length[q.read]]...)
+	q.read = (q.read + 1) % len(q.length)
+	q.mu.Unlock()
+	q.room <- struct{}{}
+	return m
+}
+
+// Report returns depth and free places.
+func (q *Queue) Report() Report { return Report{q.name, len(q.length), len(q.room)} }

@@ -1,0 +1,198 @@
+package firmware
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// StatsSizes are the sizes that the size query gives the host (listing 29.4).
+type StatsSizes struct {
+	Header, Event, Debug, Engine int // bytes
+}
+
+// QueryStatsSizes answers the size query.
+func QueryStatsSizes() StatsSizes { return StatsSizes{StatsHeaderSize, 0x14, 0x10, engineRecord} }
+
+// The statistics buffer.
+const (
+	StatsMagic      = 0x0101
+	StatsHeaderSize = 0x28
+	MaxStatsEngines = 32
+
+	// The engine table that counters are copied from.
+	EngineStride   = 0x48
+	engineCounters = 0x30 // of the 16-byte quad in an engine's block
+
+	engineRecord = 0x20
+)
+
+// StatsField is a row of table 29.9.
+type StatsField struct {
+	Offset, Width int // bytes
+	Name          string
+	get           func(*StatsHeader) uint64
+	set           func(*StatsHeader, uint64)
+}
+
+// StatsFields are the fields of the header.
+var StatsFields = []StatsField{
+	{0x00, 2, "magic", func(h *StatsHeader) uint64 { return uint64(h.Magic) }, func(h *StatsHeader, v uint64) { h.Magic = uint16(v) }},
+	{0x04, 8, "per-call timing", func(h *StatsHeader) uint64 { return h.Timing }, func(h *StatsHeader, v uint64) { h.Timing = v }},
+	{0x0c, 4, "word from the call object", func(h *StatsHeader) uint64 { return uint64(h.Word0) }, func(h *StatsHeader, v uint64) { h.Word0 = uint32(v) }},
+	{0x10, 8, "reserved", func(h *StatsHeader) uint64 { return 0 }, func(h *StatsHeader, v uint64) { h.reserved = v }},
+	{0x18, 4, "word from the call object", func(h *StatsHeader) uint64 { return uint64(h.Word1) }, func(h *StatsHeader, v uint64) { h.Word1 = uint32(v) }},
+	{0x1c, 8, "per-call counter", func(h *StatsHeader) uint64 { return h.Counter }, func(h *StatsHeader, v uint64) { h.Counter = v }},
+	{0x24, 4, "descriptor-area length", func(h *StatsHeader) uint64 { return uint64(h.Area) }, func(h *StatsHeader, v uint64) { h.Area = uint32(v) }},
+}
+
+// StatsHeader is the head of a statistics buffer.
+type StatsHeader struct {
+	Magic        uint16
+	Timing       uint64 // from the kernel's timebase
+	Word0, Word1 uint32 // of the call object
+	Counter      uint64
+	Area         uint32 // bytes of descriptors: the record's size less the header's
+
+	reserved uint64
+}
+
+// EngineStats is the descriptor of one engine.
+type EngineStats struct {
+	ID, Type, Call, Index uint32
+	Counters              [4]uint32
+}
+
+// Totals are the running totals of a buffer.
+type Totals struct{ Valid, LogEvents, StatEvents uint64 }
+
+// CallStats is what the firmware knows of a call when it completes.
+type CallStats struct {
+	Timing, Counter       uint64
+	Word0, Word1          uint32
+	Call                  uint32
+	Engines               []EngineID // the active ones, at most 32
+	Table                 []byte     // engine blocks, EngineStride apart
+	LogEvents, StatEvents uint64
+}
+
+// EngineID names an active engine.
+type EngineID struct{ ID, Type, Index uint32 }
+
+// StatsBuffer is the firmware's side of a buffer that the host supplies.
+type StatsBuffer struct {
+	memory []byte // nil while nothing is mapped
+	totals Totals
+}
+
+// PreMap maps the host's buffer through m. An address or a size of zero skips
+// the map (listing 29.5): it is no error, and nothing is ever written.
+func (b *StatsBuffer) PreMap(addr, size uint64, m func(addr, size uint64) ([]byte, error)) error {
+	*b = StatsBuffer{}
+	if addr == 0 || size == 0 {
+		return nil
+	}
+	mem, err := m(addr, size)
+	if err != nil {
+		return fmt.Errorf("firmware: statistics buffer %#x of %d bytes: %w", addr, size, err)
+	}
+	if uint64(len(mem)) != size {
+		return fmt.Errorf("firmware: statistics buffer %#x: %d of %d bytes are mapped", addr, len(mem), size)
+	}
+	b.memory = mem
+	return nil
+}
+
+// Mapped reports whether completions are written.
+func (b *StatsBuffer) Mapped() bool { return b.memory != nil }
+
+// Complete writes the record of a call: header, then a descriptor for each
+// active engine. It writes nothing without a mapping, and all or nothing with
+// one.
+func (b *StatsBuffer) Complete(c CallStats) error {
+	if b.memory == nil {
+		return nil
+	}
+	if err := between("active engines", int64(len(c.Engines)), 0, MaxStatsEngines); err != nil {
+		return err
+	}
+	need := StatsHeaderSize + engineRecord*len(c.Engines)
+	if err := between("statistics buffer's size", int64(len(b.memory)), int64(need), 1<<62); err != nil {
+		return err
+	}
+	records := make([]EngineStats, len(c.Engines))
+	for i, e := range c.Engines {
+		at := int64(e.Index)*EngineStride + engineCounters
+		if err := between("engine index", int64(e.Index), 0, MaxStatsEngines-1); err != nil {
+			return err
+		}
+		if err := between("engine table's size", int64(len(c.Table)), at+16, 1<<62); err != nil {
+			return err
+		}
+		records[i] = EngineStats{ID: e.ID, Type: e.Type, Call: c.Call, Index: e.Index}
+		for k := range records[i].Counters {
+			records[i].Counters[k] = binary.LittleEndian.Uint32(c.Table[at+4*int64(k):])
+		}
+	}
+	h := &StatsHeader{
+		Magic: StatsMagic, Timing: c.Timing, Word0: c.Word0, Word1: c.Word1, Counter: c.Counter,
+		Area: uint32(need - StatsHeaderSize),
+	}
+	h.put(b.memory)
+	for i, r := range records {
+		r.put(b.memory[StatsHeaderSize+engineRecord*i:])
+	}
+	b.totals.Valid++
+	b.totals.LogEvents += c.LogEvents
+	b.totals.StatEvents += c.StatEvents
+	return nil
+}
+
+// Totals returns the running totals; all zero when nothing was ever mapped.
+func (b *StatsBuffer) Totals() Totals { return b.totals }
+
+func (h *StatsHeader) put(b []byte) {
+	clear(b[:StatsHeaderSize])
+	for _, f := range StatsFields {
+		v := f.get(h)
+		for k := range f.Width {
+			b[f.Offset+k] = byte(v >> (8 * k))
+		}
+	}
+}
+
+func (r EngineStats) put(b []byte) {
+	for i, v := range [...]uint32{r.ID, r.Type, r.Call, r.Index, r.Counters[0], r.Counters[1], r.Counters[2], r.Counters[3]} {
+		binary.LittleEndian.PutUint32(b[4*i:], v)
+	}
+}
+
+// ReadStats is the host's side: it reads a record out of a buffer.
+func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
+	if len(b) < StatsHeaderSize {
+		return nil, nil, fmt.Errorf("firmware: statistics buffer of %d bytes: the header has %d", len(b), StatsHeaderSize)
+	}
+	h := new(StatsHeader)
+	for _, f := range StatsFields {
+		var v uint64
+		for k := range f.Width {
+			v |= uint64(b[f.Offset+k]) << (8 * k)
+		}
+		f.set(h, v)
+	}
+	at := "firmware: statistics buffer: "
+	switch room := len(b) - StatsHeaderSize; {
+	case h.Magic != StatsMagic:
+		return nil, nil, fmt.Errorf("%sbyte 0x0, magic is %#x, must be %#x", at, h.Magic, StatsMagic)
+	case h.reserved != 0:
+		return nil, nil, fmt.Errorf("%sbyte 0x10, reserved is %#x, must be zero", at, h.reserved)
+	case int64(h.Area) > int64(room) || h.Area%engineRecord != 0 || h.Area > MaxStatsEngines*engineRecord:
+		return nil, nil, fmt.Errorf("%sbyte 0x24, descriptor-area length is %d: must be a multiple of %d, at most %d",
+			at, h.Area, engineRecord, min(room, MaxStatsEngines*engineRecord))
+	}
+	out := make([]EngineStats, h.Area/engineRecord)
+	for i := range out {
+		w := func(k int) uint32 { return binary.LittleEndian.Uint32(b[StatsHeaderSize+engineRecord*i+4*k:]) }
+		out[i] = EngineStats{w(0), w(1), w(2), w(3), [4]uint32{w(4), w(5), w(6), w(7)}}
+	}
+	return h, out, nil
+}

@@ -1,0 +1,97 @@
+package firmware
+
+import "fmt"
+
+// The hardware queues, in the engine's register aperture (table 29.7).
+const (
+	NumHardwareQueues = 8
+	QueueStride       = 0x148 // bytes
+	BlockWords        = 35    // of the task-descriptor register block
+
+	RegDoorbell = 0x24000 // submit doorbell
+	RegSize     = 0x24004 // size and count
+	RegPriority = 0x24008 // priority and network identifier
+	RegEnable   = 0x25000 // queue enable
+	RegStatus   = 0x2500c // queue status and vacancy
+	RegBars     = 0x250a0 // buffer-access-register file
+)
+
+// QueueRegister is a row of table 29.7.
+type QueueRegister struct {
+	Offset uint32 // within the queue
+	Name   string
+}
+
+// QueueRegisters are the registers that a submission uses.
+var QueueRegisters = []QueueRegister{
+	{RegDoorbell, "submit doorbell"},
+	{RegSize, "size and count"},
+	{RegPriority, "priority and network identifier"},
+	{RegEnable, "queue enable"},
+	{RegStatus, "queue status and vacancy"},
+	{RegBars, "buffer-access-register file"},
+}
+
+// QueueAddress returns the address of a queue's register.
+func QueueAddress(queue int, offset uint32) uint32 { return offset + uint32(queue)*QueueStride }
+
+// Registers is an engine's register aperture.
+type Registers interface {
+	Read(addr uint32) uint32
+	Write(addr, v uint32)
+}
+
+// Submission is the work for a hardware queue.
+type Submission struct {
+	Queue    int    // hardware queue, below 8
+	Priority int    // below 8
+	Network  int    // 1 to 255
+	Words    uint16 // size of the first task, in words
+	Count    uint16 // tasks
+	Block    [BlockWords]uint32
+}
+
+// vacancyPolls bounds the wait for a place in a queue; modelled.
+const vacancyPolls = 64
+
+// Submit starts work as the submit path does: it guards the identifiers, polls
+// the queue for vacancy, enables it, copies the register block and rings the
+// doorbell. A queue without a place is a *CapacityError and nothing is written.
+//
+// Modelled: any bit of the status register is a vacancy; size and count, and
+// priority and network, are the halves of their words, the first one high.
+func Submit(r Registers, s Submission) error {
+	for _, c := range []struct {
+		field       string
+		v, min, max int
+	}{
+		{"hardware queue", s.Queue, 0, NumHardwareQueues - 1},
+		{"priority", s.Priority, 0, NumPriorities - 1},
+		{"network identifier", s.Network, 1, NumTaskQueues},
+	} {
+		if err := between(c.field, int64(c.v), int64(c.min), int64(c.max)); err != nil {
+			return err
+		}
+	}
+	if !vacant(r, s.Queue) {
+		return &CapacityError{fmt.Sprintf("hardware queue %d", s.Queue), 1}
+	}
+	write := func(offset, v uint32) { r.Write(QueueAddress(s.Queue, offset), v) }
+	write(RegEnable, 1)
+	for i, v := range s.Block {
+		write(RegBars+4*uint32(i), v)
+	}
+	write(RegSize, uint32(s.Words)<<16|uint32(s.Count))
+	write(RegPriority, uint32(s.Priority)<<16|uint32(s.Network))
+	write(RegDoorbell, 1)
+	return nil
+}
+
+func vacant(r Registers, queue int) bool {
+	for range vacancyPolls {
+		if r.Read(QueueAddress(queue, RegStatus)) != 0 {
+			return true
+		}
+	}
+	return false
+}
