@@ -1,18 +1,23 @@
 package sim_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// A descriptor of a few kilobytes that names terabytes is refused before
-// anything of that size is asked for.
-func TestBuffersAreBounded(t *testing.T) {
+// idle returns a container of one procedure, net, that does nothing between two
+// ports, x and y, of 64 bytes.
+func idle(t *testing.T) []byte {
+	t.Helper()
 	task := td.New().SetBool(td.TDSkip, true)
 	task.Spans = []td.Span{}
 	text, _, err := td.EncodeChain([]*td.Task{task}, 0)
@@ -35,23 +40,107 @@ func TestBuffersAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return container
+}
+
+// castPair returns the descriptor of a function that only casts a host tensor to
+// another.
+func castPair(t *testing.T, src, dst e5.TensorDescriptor) []byte {
+	t.Helper()
 	fn := e5.Function{Name: "main"}
 	var ids []uint32
-	for _, a := range []e5.Aperture{e5.HostInput, e5.HostOutput} {
-		d := e5.HostDescriptor(e5.FP16, 1<<20, 1<<20)
+	for i, d := range []e5.TensorDescriptor{src, dst} {
+		a := []e5.Aperture{e5.HostInput, e5.HostOutput}[i]
 		size, err := d.Extent()
 		if err != nil {
 			t.Fatal(err)
 		}
+		size = max(size, d.Elements()*uint64(max(d.Storage.Bits(), 8))/8)
 		ids = append(ids, fn.AddOperand(e5.Operand{Name: a.String(), Desc: d, Aperture: a, Port: e5.IOPort{Name: a.String(), ByteSize: size}}))
 	}
-	fn.AddOp(ids[:1], ids[1:], &e5.CastAttrs{SrcDType: e5.FP16, DstDType: e5.FP16, ComponentPack: 1})
+	fn.AddOp(ids[:1], ids[1:], &e5.CastAttrs{SrcDType: src.Storage, DstDType: dst.Storage, ComponentPack: max(src.ComponentPack, dst.ComponentPack, 1)})
 	fn.Inputs, fn.Outputs = ids[:1], ids[1:]
 	descriptor, err := e5.Bytes(&e5.Program{Functions: []e5.Function{fn}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sim.Load(container, descriptor); err == nil || !strings.Contains(err.Error(), "past the limit") {
+	return descriptor
+}
+
+// A descriptor of a few kilobytes that names terabytes is refused before
+// anything of that size is asked for.
+func TestBuffersAreBounded(t *testing.T) {
+	d := e5.HostDescriptor(e5.FP16, 1<<20, 1<<20)
+	descriptor := castPair(t, d, d)
+	if _, err := sim.Load(idle(t), descriptor); err == nil || !strings.Contains(err.Error(), "past the limit") {
 		t.Errorf("a descriptor of %d bytes with operands of 2 TiB loads: %v", len(descriptor), err)
+	}
+}
+
+// TestCastShapes holds casts to shapes that are walked alike, and tensors of the
+// host to no gaps, whatever their descriptors say.
+func TestCastShapes(t *testing.T) {
+	container := idle(t)
+	host := e5.HostDescriptor
+	padded := e5.TensorDescriptor{Dim: []uint64{2, 3}, Stride: []uint64{64, 2}, Storage: e5.FP16}
+	spread := e5.TensorDescriptor{Dim: []uint64{2, 3}, Stride: []uint64{2, 64}, Storage: e5.FP16}
+	packed := host(e5.FP16, 2, 3, 1)
+	packed.ComponentPack = 2
+	for _, c := range []struct {
+		name     string
+		src, dst e5.TensorDescriptor
+		refused  string // "" when it runs
+	}{
+		{"same", host(e5.FP16, 2, 3), host(e5.FP32, 2, 3), ""},
+		{"vector of one to scalar", host(e5.FP16, 1), host(e5.FP32), ""},
+		{"scalar to ones", host(e5.FP16), host(e5.FP32, 1, 1, 1), ""},
+		{"ones dropped", host(e5.FP16, 2, 1, 3, 1), host(e5.FP32, 1, 2, 3), ""},
+		{"ones dropped, nothing converted", host(e5.FP16, 2, 1, 3, 1), host(e5.FP16, 1, 2, 3), ""},
+		{"padded source", padded, host(e5.FP32, 2, 3), ""},
+		{"padded result", host(e5.FP32, 2, 3), padded, ""},
+		{"elements apart", spread, host(e5.FP32, 2, 3), ""},
+		{"packed", packed, host(e5.FP32, 2, 3), ""},
+		{"empty", host(e5.FP16, 0, 3), host(e5.FP32, 0, 3), ""},
+		{"rows to columns", host(e5.FP16, 2, 3), host(e5.FP32, 3, 2), "must be the same"},
+		{"rank raised", host(e5.FP16, 6), host(e5.FP32, 2, 3), "must be the same"},
+		{"rank lowered", host(e5.FP16, 2, 3), host(e5.FP32, 6), "must be the same"},
+		{"halves of bytes", host(e5.Int4, 2, 3), host(e5.Int8, 2, 3), "no conversion"},
+		{"strings", host(e5.String, 2, 3), host(e5.String, 3, 2), "must be the same"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := sim.Load(container, castPair(t, c.src, c.dst))
+			var load *sim.LoadError
+			if c.refused != "" {
+				if !errors.As(err, &load) || !strings.Contains(err.Error(), c.refused) {
+					t.Fatalf("loads with %v, want a refusal with %q", err, c.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := m.Inputs()[0]
+			var data []byte
+			for i := range in.Type.Elems() {
+				data = ir.AppendElem(data, in.Type.DType, float64(i+1))
+			}
+			x, err := interp.NewTensor(in.Type, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := m.Run(context.Background(), map[string]interp.Tensor{in.Name: x}, sim.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			y := out[m.Outputs()[0].Name]
+			if !y.Type.Equal(m.Outputs()[0].Type) {
+				t.Fatalf("gives %s, want %s", y.Type, m.Outputs()[0].Type)
+			}
+			for i := range y.Type.Elems() {
+				if got := (&ir.Const{Type: y.Type, Data: y.Data}).Float(i); got != float64(i+1) {
+					t.Fatalf("element %d is %v", i, got)
+				}
+			}
+		})
 	}
 }

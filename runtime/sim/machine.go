@@ -260,6 +260,9 @@ func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
 	op := &fn.ops[i]
 	switch a := op.Attrs.(type) {
 	case *e5.CastAttrs:
+		if err := checkCast(&fn.Operands[op.Inputs[0]], &fn.Operands[op.Outputs[0]]); err != nil {
+			return &LoadError{op.Name, err}
+		}
 		return nil
 	case *e5.AneInferenceAttrs:
 		if a.AneHash != hash {
