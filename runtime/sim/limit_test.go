@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
@@ -16,7 +18,10 @@ import (
 
 // idle returns a container of one procedure, net, that does nothing between two
 // ports, x and y, of 64 bytes.
-func idle(t *testing.T) []byte {
+func idle(t *testing.T) []byte { return idleOver(t, 0) }
+
+// idleOver is idle with so many bytes of scratch.
+func idleOver(t *testing.T, scratch uint64) []byte {
 	t.Helper()
 	task := td.New().SetBool(td.TDSkip, true)
 	task.Spans = []td.Span{}
@@ -28,10 +33,16 @@ func idle(t *testing.T) []byte {
 		return hwx.Surface{Name: name, Procedure: "net", Binding: binding, Element: 5, Dims: [4]uint32{1, 1, 1, 1},
 			Strides: [4]uint64{64, 64, 64, 2}, BatchBytes: 64, Size: 64}
 	}
+	bars := map[int]hwx.BarRef{0: {Kind: hwx.BarText}}
+	if scratch > 0 {
+		bars[4] = hwx.BarRef{Kind: hwx.BarSurface, Surface: "x"}
+		bars[5] = hwx.BarRef{Kind: hwx.BarSurface, Surface: "y"}
+		bars[3] = hwx.BarRef{Kind: hwx.BarScratch}
+	}
 	f, _, err := hwx.Build(&hwx.Image{
-		CPUSubtype: hwx.SubtypeH13, Split: true, Text: text,
+		CPUSubtype: hwx.SubtypeH13, Split: scratch == 0, Scratch: scratch, Text: text,
 		Surfaces:   []hwx.Surface{surface("x", hwx.BindInput), surface("y", hwx.BindOutput)},
-		Procedures: []hwx.Entry{{Name: "net", FirstWords: uint32(task.Words()), Tasks: 1, Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}}}},
+		Procedures: []hwx.Entry{{Name: "net", FirstWords: uint32(task.Words()), Tasks: 1, Bars: bars}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,5 +153,42 @@ func TestCastShapes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Scratch and operands count together: either alone is within the limit.
+func TestScratchIsCounted(t *testing.T) {
+	sum := func(b []byte) string { h := sha256.Sum256(b); return hex.EncodeToString(h[:]) }
+	for _, c := range []struct {
+		scratch, host uint64
+		refused       bool
+	}{
+		{1 << 20, 1 << 20, false},
+		{3 << 30, 4 << 30, false},
+		{3 << 30, 6 << 30, true},
+		{1 << 20, 9 << 30, true},
+	} {
+		container := idleOver(t, c.scratch)
+		fn := e5.Function{Name: "main"}
+		add := func(name string, a e5.Aperture, d e5.TensorDescriptor, size uint64) uint32 {
+			return fn.AddOperand(e5.Operand{Name: name, Desc: d, Aperture: a, Port: e5.IOPort{Name: name, ByteSize: size}})
+		}
+		one := e5.HostDescriptor(e5.FP16, 1, 1, 1, 1)
+		big := add("big", e5.HostInput, e5.HostDescriptor(e5.FP16, 1<<15, c.host>>16), c.host)
+		in, x := add("in", e5.HostInput, one, 64), add("x", e5.Surface, one, 64)
+		y, out := add("y", e5.Surface, one, 64), add("out", e5.HostOutput, one, 64)
+		cast := &e5.CastAttrs{SrcDType: e5.FP16, DstDType: e5.FP16, ComponentPack: 1}
+		fn.AddOp([]uint32{in}, []uint32{x}, cast)
+		fn.AddOp([]uint32{x}, []uint32{y}, &e5.AneInferenceAttrs{ProcedureName: "net", AneHash: sum(container)})
+		fn.AddOp([]uint32{y}, []uint32{out}, cast)
+		fn.Inputs, fn.Outputs = []uint32{big, in}, []uint32{out}
+		descriptor, err := e5.Bytes(&e5.Program{Functions: []e5.Function{fn}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = sim.Load(container, descriptor)
+		if c.refused != (err != nil && strings.Contains(err.Error(), "past the limit")) || !c.refused && err != nil {
+			t.Errorf("scratch of %d and a tensor of %d bytes: %v", c.scratch, c.host, err)
+		}
 	}
 }
