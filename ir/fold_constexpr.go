@@ -266,7 +266,13 @@ func foldSparseBlockwise(op *Op) ([]*Const, error) {
 	return []*Const{mask, {Type: nz.Type.WithDType(t.DType), Data: out}}, nil
 }
 
-// lookUp expands indices through blockwise tables into a dense tensor.
+// lookupGrowth is how many bytes a lookup may make of one byte of indices or
+// mask: eight single bits, each a vector of eight fp32.
+const lookupGrowth = 256
+
+// lookUp expands indices through blockwise tables into a dense tensor. It
+// returns nil where that would be more than a fold may make of its arguments: a
+// table of long vectors multiplies with the indices.
 func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
 	lut := op.Arg("lut").Const
 	shape, vec, err := lookup(op, idxType)
@@ -274,7 +280,13 @@ func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
 		return nil, err
 	}
 	t := TensorOf(lut.Type.DType, shape...)
-	if t.Bytes() < 0 {
+	limit := int64(1 << 24)
+	for _, p := range []string{"indices", "indices_mask", "indices_nonzero_data"} {
+		if v := op.Arg(p); v != nil && v.Const != nil {
+			limit += lookupGrowth * int64(len(v.Const.Data))
+		}
+	}
+	if t.Bytes() < 0 || t.Bytes() > limit {
 		return nil, nil
 	}
 	data := make([]byte, t.Bytes())

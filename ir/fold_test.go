@@ -138,6 +138,30 @@ func TestLUTManyWorkers(t *testing.T) {
 	}
 }
 
+// A table of long vectors multiplies with the indices: a terabyte of a megabyte
+// each is left for the run to refuse.
+func TestLookupIsBounded(t *testing.T) {
+	const elems, vector = 1 << 20, 1 << 20
+	lut := &Value{Name: "lut", Type: TensorOf(FP16, 1, 1, 2, vector)}
+	lut.Const = &Const{Type: lut.Type, Data: make([]byte, 4*vector)}
+	mask := packedConst(UInt1, []int64{1024, elems / 1024}, make([]byte, elems/8)...)
+	for _, op := range []*Op{
+		mkop(t, "constexpr_lut_to_dense", "ios18", args{"indices": mask, "lut": lut, "vector_axis": n(0)}),
+		mkop(t, "constexpr_lut_to_sparse", "ios18", args{"indices_mask": mask, "indices_nonzero_data": packedConst(UInt1, []int64{0}), "lut": lut, "vector_axis": n(0)}),
+	} {
+		if cs, err := FoldOp(op); cs != nil || err != nil {
+			t.Errorf("%s folds to %v, %v", op.Def.Name, cs, err)
+		}
+	}
+	// As many bytes as weights of single bits may give do fold.
+	small := &Value{Name: "lut", Type: TensorOf(FP32, 1, 1, 2, 8)}
+	small.Const = &Const{Type: small.Type, Data: make([]byte, 64)}
+	op := mkop(t, "constexpr_lut_to_dense", "ios18", args{"indices": mask, "lut": small, "vector_axis": n(0)})
+	if cs, err := FoldOp(op); err != nil || len(cs) != 1 || len(cs[0].Data) != 32*elems {
+		t.Errorf("vectors of eight do not fold: %v", err)
+	}
+}
+
 func TestFloat16(t *testing.T) {
 	for bits := range 1 << 16 {
 		f := float16.Frombits(uint16(bits))

@@ -75,7 +75,32 @@ func acceptConv(op *ir.Op, l *limits) error {
 		return refuse(target.RuleKernelBytes, "coefficient bytes of one output", row, l.t.KernelBytes,
 			fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
 	}
+	x := op.Arg("x").Type.Shape
+	if cols, need, most := g.columns(l.t, x[1], x[len(x)-1]); need > most {
+		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", need, most,
+			fmt.Sprintf("%d channels of %d rows by %d columns take %d bytes of L2, the limit is %d", x[1], g.kh, (cols-1)*g.sx+g.kw, need, most))
+	}
 	return nil
+}
+
+// columns returns how many columns of the result a task gives, so that the rows
+// which one row of the result needs, of all channels, fit L2: all, or a multiple
+// of 32. need is the bytes they take, past most when not even 32 fit.
+func (g *convGeometry) columns(t *target.Table, channels, width int64) (cols, need, most int64) {
+	most = t.L2Bytes - l2Reserve
+	cols = g.wout
+	for cols > 32 && g.rowBytes(channels, (cols-1)*g.sx+g.kw) > most {
+		cols = max(align(cols/2, 32), 32)
+	}
+	return cols, g.rowBytes(channels, min((cols-1)*g.sx+g.kw, width)), most
+}
+
+// l2Reserve is what a convolution leaves of L2 beside its source's rows.
+const l2Reserve = 4096
+
+// rowBytes returns the L2 that the source rows of one result row take.
+func (g *convGeometry) rowBytes(channels, width int64) int64 {
+	return (channels*align(width*elemBytes, granule) + maxRowPad) * g.kh
 }
 
 func lowerConv(b *builder, op *ir.Op) error {
@@ -96,7 +121,10 @@ func lowerConv(b *builder, op *ir.Op) error {
 	wt := op.Arg("weight")
 	k := &weights.Kernel{
 		Out: int(wt.Type.Shape[0]), In: int(wt.Type.Shape[1] * g.groups), KH: int(g.kh), KW: int(g.kw),
-		Groups: int(g.groups), W: dilated(op), Table: e.lut(),
+		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(),
+	}
+	if !b.trial {
+		k.W = dilated(op)
 	}
 	if bias := op.Arg("bias"); bias != nil {
 		k.Bias = constHalves(bias.Const)
@@ -155,22 +183,13 @@ func dilated(op *ir.Op) []byte {
 // convolve emits the tasks of one image: cut by outputs or groups so that
 // kernels stay resident, and by columns so that the rows a tile needs fit L2.
 func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
-	budget := b.t.L2Bytes - 4096
-	row := func(width int64) int64 { return (x.dims[1]*align(width*elemBytes, granule) + maxRowPad) * g.kh }
-	if row(x.w()) <= budget {
+	if need := g.rowBytes(x.dims[1], x.w()); need <= b.t.L2Bytes-l2Reserve {
 		// Uncut: the whole width is read, also what no step of the stride reaches
 		// (recorded for 1x1 kernels with stride 2).
 		return b.convolveColumns(x, dst, k, g, e)
 	}
-	cols := g.wout
-	for cols > 32 && row((cols-1)*g.sx+g.kw) > budget {
-		cols = align(cols/2, 32)
-		if cols <= 32 {
-			cols = 32
-			break
-		}
-	}
-	if row(min((cols-1)*g.sx+g.kw, x.w())) > budget {
+	cols, need, most := g.columns(b.t, x.dims[1], x.w())
+	if need > most {
 		return fmt.Errorf("%d channels of %d rows by %d columns do not fit L2", x.dims[1], g.kh, (cols-1)*g.sx+g.kw)
 	}
 	for o := int64(0); o < g.wout; o += cols {

@@ -31,6 +31,9 @@ type planKey struct {
 // lanes at it. Tasks that run the same share over other pixels share the bytes.
 // small says that the output is at most 8x8.
 func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel, small bool) {
+	if b.trial {
+		return
+	}
 	key := planKey{k, p.First, p.Out, p.OCGSize, small}
 	parts, ok := b.packed[key]
 	if !ok {
@@ -100,12 +103,15 @@ func eneMask(cores int) int {
 // fillTable points the lanes of a channelwise task of so many channels at a
 // lookup table.
 func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
+	t.Set(td.Nonlinear, nonlinTable).Set(td.PostScale, int(a.Scale))
+	if b.trial {
+		return
+	}
 	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
 	if err != nil {
 		b.fail("%v", err)
 		return
 	}
-	t.Set(td.Nonlinear, nonlinTable).Set(td.PostScale, int(a.Scale))
 	b.loadParts(t, parts)
 }
 
@@ -123,6 +129,9 @@ func channelCores(t *td.Task, dst *operand) {
 
 // useTable notes that op's tasks use a table, for the report.
 func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
+	if b.trial {
+		return
+	}
 	worst, ok := b.worst[a.Table]
 	if !ok {
 		worst = a.Worst()

@@ -7,16 +7,16 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// tensorRules hold for every operation.
+// tensorRules hold for every operation, whatever lowers it.
 var tensorRules = []string{
 	target.RuleValueKind, target.RuleFloatType, target.RuleElementType, target.RuleDynamic, target.RuleRank,
-	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces,
+	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces, target.RuleTasks,
 }
 
 // ruleLimits names, for each lowering rule, what it asks for beyond
 // tensorRules.
 var ruleLimits = map[string][]string{
-	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride, target.RulePadding, target.RuleGroups, target.RuleKernelBytes},
+	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride, target.RulePadding, target.RuleGroups, target.RuleKernelBytes, target.RuleWorkingSet},
 	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
 	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
 	"elementwise": {target.RuleConstants, target.RuleReciprocal},
@@ -52,13 +52,16 @@ var limitText = map[string]func(t *target.Table) string{
 	},
 	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
 	target.RuleWorkingSet: func(t *target.Table) string {
-		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other than the last, rows reduced together) within %d bytes of L2", t.L2Bytes)
+		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other than the last, rows reduced together, all channels of a window's rows by 32 columns) within %d bytes of L2", t.L2Bytes)
 	},
 	target.RuleReciprocal: func(*target.Table) string {
 		return "constant divisors with a reciprocal in fp16 (magnitudes from 1.53e-05 to 16384)"
 	},
 	target.RuleRows: func(t *target.Table) string {
 		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)
+	},
+	target.RuleTasks: func(*target.Table) string {
+		return fmt.Sprintf("up to %d tasks, a quarter of what a chain counts", maxOpTasks)
 	},
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {

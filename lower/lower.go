@@ -115,6 +115,7 @@ type builder struct {
 	kept     map[int]bool // tasks whose source 1 stays for later ones
 	l2floor  []int64      // by task: L2 below belongs to buffers that stay
 	resident int          // buffers that stay in L2
+	trial    bool         // tasks are counted and not kept, constants not packed
 }
 
 // Error is an operation that could not be lowered although its rule accepted
@@ -131,21 +132,22 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxTasks bounds the tasks of a procedure: twice those of the largest change of
-// rows. A shape of a few bytes can ask for any number of small products.
-const maxTasks = 2 * maxSingles
-
-// tooManyTasks leaves the loops of a rule; Lower makes an error of it.
+// tooManyTasks leaves the loops of a rule; Lower makes an error of it, a trial a
+// refusal.
 type tooManyTasks struct{}
 
-// Lower turns a segment into tasks; constants go to sec. workers bounds the
-// goroutines that pack them, 0 for one a processor; it changes no byte.
-func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p *Procedure, err error) {
-	b := &builder{
+func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
+	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
+}
+
+// Lower turns a segment into tasks; constants go to sec. workers bounds the
+// goroutines that pack them, 0 for one a processor; it changes no byte.
+func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p *Procedure, err error) {
+	b := newBuilder(seg, t, sec, workers)
 	defer func() {
 		switch r := recover(); r {
 		case nil:
@@ -278,6 +280,9 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 // dimensions.
 func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 	st, size := canonicalStrides(dims)
+	if b.trial {
+		return &surf{buf: &buffer{space: constant, size: size, bar: BarConstants, def: -1}, dims: dims, stride: st}, nil
+	}
 	w := int(dims[len(dims)-1])
 	off, err := b.sec.AddSurface(int(c.Elems())/w, w*elemBytes, c.Data)
 	if err != nil {

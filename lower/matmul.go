@@ -316,7 +316,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 	x, y := op.Arg("x"), op.Arg("y")
 	switch {
 	case y.IsConst() && constMatrix(y) && !a.TransposeX:
-		return b.product(x, matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)
+		return b.product(x, b.matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)
 	case y.IsConst():
 		xs, err := b.tensor(x)
 		if err != nil {
@@ -324,7 +324,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 		}
 		dst := b.resultOf(e.out)
 		return b.eachConst(y, dst, func(i int64, xm, dm *surf) error {
-			return b.matrixByConst(xm, dm, matrixKernel(y.Const, i, !a.TransposeY, &e), &e, a.TransposeX)
+			return b.matrixByConst(xm, dm, b.matrixKernel(y.Const, i, !a.TransposeY, &e), &e, a.TransposeX)
 		}, xs)
 	case x.IsConst():
 		ys, err := b.tensor(y)
@@ -338,7 +338,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 				b.swapCopy(ym, img)
 				ym = img
 			}
-			return b.imageByConst(ym, dm, matrixKernel(x.Const, i, a.TransposeX, &e), &e, false)
+			return b.imageByConst(ym, dm, b.matrixKernel(x.Const, i, a.TransposeX, &e), &e, false)
 		}, ys)
 	}
 	xs, err := b.tensor(x)
@@ -374,13 +374,15 @@ func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *s
 }
 
 // matrixKernel returns matrix i of a constant as a kernel [N, K]; stored says
-// that it lies as [K, N].
-func matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *weights.Kernel {
+// that it lies as [K, N]. A trial's kernel keeps that order.
+func (b *builder) matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *weights.Kernel {
 	r := c.Type.Rank()
 	rows, cols := c.Type.Shape[r-2], c.Type.Shape[r-1]
 	w := c.Data[i*rows*cols*elemBytes:][:rows*cols*elemBytes]
 	if stored {
-		w = transposeHalves(w, int(rows), int(cols))
+		if !b.trial {
+			w = transposeHalves(w, int(rows), int(cols))
+		}
 		rows, cols = cols, rows
 	}
 	return &weights.Kernel{Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Table: e.lut()}

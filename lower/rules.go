@@ -89,7 +89,10 @@ func Accept(op *ir.Op, t *target.Table) (rule string, moves bool, err error) {
 	if r == nil {
 		return "", false, noRule(op.Def.Name, typesOf(op))
 	}
-	err = r.accept(op, &limits{t: t})
+	l := &limits{t: t}
+	if err = r.accept(op, l); err == nil {
+		err = l.trial(r, op)
+	}
 	var no *Refusal
 	if err != nil && !errors.As(err, &no) {
 		err = refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())

@@ -129,7 +129,7 @@ func half(f float64) int { return int(float16.Fromfloat32(float32(f)).Bits()) }
 // is the height of a tile, 0 for the whole.
 func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	idx := len(b.tasks)
-	if idx >= maxTasks {
+	if idx >= maxTasks || b.trial && idx >= maxOpTasks {
 		panic(tooManyTasks{})
 	}
 	t.Set(td.Win, int(src1.ext[axW])).Set(td.Hin, int(src1.ext[axH])).Set(td.Din, int(src1.ext[axD])).Set(td.Cin, int(src1.ext[axC]))
@@ -159,6 +159,10 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	}
 	if err := t.Err(); err != nil && b.err == nil {
 		b.err = fmt.Errorf("task %d: %w", idx, err)
+	}
+	if b.trial {
+		b.tasks = append(b.tasks, nil)
+		return
 	}
 	b.tasks = append(b.tasks, t)
 	b.infos = append(b.infos, TaskInfo{Op: b.op, Rule: b.rule, Kind: taskKind(t)})
@@ -230,6 +234,9 @@ func (b *builder) touch(f fixup) {
 		f.buf.def = f.task
 	}
 	f.buf.last = f.task
+	if b.trial {
+		return
+	}
 	b.fixups = append(b.fixups, f)
 }
 

@@ -8,7 +8,15 @@ import (
 
 // RunSome applies the named passes in the order given, for tests of one pass.
 func RunSome(p *ir.Program, o Options, names ...string) (*State, error) {
-	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}
+	return runSome(&State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}, names)
+}
+
+// RunSpent is RunSome with but left bytes of the budget of folding to spend.
+func RunSpent(p *ir.Program, o Options, left int64, names ...string) (*State, error) {
+	return runSome(&State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}, folded: foldBudget - left}, names)
+}
+
+func runSome(s *State, names []string) (*State, error) {
 	for _, n := range names {
 		found := false
 		for i := range List {

@@ -75,6 +75,7 @@ type State struct {
 	// Compressed are the compressed constants that folding made dense, in source order.
 	Compressed []*Compressed
 
+	folded  int64              // bytes that folding made of constants, weights apart
 	fresh   int                // values named by passes
 	derived map[*ir.Value]bool // made by decompressing
 	// stays says why a loop or condition was neither unrolled nor flattened.

@@ -50,6 +50,10 @@ func Select(p *ir.Program, name string) (*ir.Func, error) {
 // are not weights: past it, a tile or fill is better computed at run time.
 const foldLimit = 16 << 20
 
+// foldBudget is what all such results of a program may take together: a few
+// hundred lines could otherwise ask for any number of the largest.
+const foldBudget = 512 << 20
+
 func foldConstants(s *State) error {
 	before := append([]*ir.Value(nil), s.Func.Body.Outputs...)
 	if err := s.rewrite(s.fold); err != nil {
@@ -60,16 +64,19 @@ func foldConstants(s *State) error {
 
 // foldOp makes an operation's results constants where its operands are.
 func (s *State) foldOp(op *ir.Op) (bool, error) {
-	known := op.Def.Fold != nil && op.Def.Effect == ir.Pure && len(op.Blocks) == 0
-	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+	if len(op.Blocks) > 0 {
+		return false, nil
+	}
+	known, bytes := true, int64(0)
 	constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
 	for _, v := range op.Results {
 		known = known && (constexpr || v.Type.Bytes() <= foldLimit)
+		bytes += max(v.Type.Bytes(), 0)
 	}
-	if !known {
+	if !known || !constexpr && s.folded+bytes > foldBudget {
 		return false, nil
 	}
-	cs, err := op.Def.Fold(op)
+	cs, err := ir.FoldOp(op)
 	if err != nil {
 		return false, fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
 	}
@@ -79,6 +86,9 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if constexpr {
 		s.noteCompressed(op)
 	} else {
+		for _, c := range cs {
+			s.folded += int64(len(c.Data))
+		}
 		op.Operands(func(_ *ir.Param, v *ir.Value) { s.derive(v, op.Results[0]) })
 	}
 	for i, v := range op.Results {

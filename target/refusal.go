@@ -48,6 +48,7 @@ const (
 	RuleEmpty       = "empty"
 	RuleExtent      = "extent"
 	RuleSurfaces    = "surfaces"
+	RuleTasks       = "tasks"
 	RuleRuntime     = "runtime-operand"
 	RuleConstants   = "constant-operands"
 	RuleSpatialRank = "spatial-rank"
@@ -87,6 +88,7 @@ var Rules = []Rule{
 	{RuleEmpty, "tensors have elements", "drop the operation: it computes nothing"},
 	{RuleExtent, "dimensions are within the engine's", "split the tensor along that dimension, or reshape so that another takes part of it"},
 	{RuleSurfaces, "a procedure reads and gives no more tensors than it has registers for", "take the operation apart: several joins or splits of fewer tensors"},
+	{RuleTasks, "an operation takes a part of a chain's tasks", "fewer and larger matrices or images: reshape so that small leading dimensions become rows or channels"},
 	{RuleRuntime, "weights, biases and attributes are known at compile time", "make the operand a constant; a product of two runtime tensors is a matmul"},
 	{RuleConstants, "an operand is live", "compute the value before the model is saved"},
 	{RuleSpatialRank, "one or two spatial dimensions", "take the third dimension apart: one 2-D operation a slice, added or joined"},

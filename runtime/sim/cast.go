@@ -12,16 +12,50 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
+// checkCast refuses a cast that the runtime cannot carry out. The reader has
+// checked the types and that the elements are as many; here their shapes must
+// be the same but for dimensions of one, so that both are walked alike.
+func checkCast(src, dst *e5.Operand) error {
+	if dst.Desc.Unknown() || sameElements(src, dst) {
+		return nil
+	}
+	for _, o := range []*e5.Operand{src, dst} {
+		if o.Aperture != e5.Surface {
+			continue
+		}
+		if n := o.Desc.ComponentPack; n > 1 {
+			return fmt.Errorf("operand %q has component pack %d; the runtime copies surfaces of pack 1", o.Name, n)
+		}
+		if n := o.Desc.Storage.Bits(); n == 0 || n%8 != 0 {
+			return fmt.Errorf("operand %q is a surface of %v; the runtime copies elements of whole bytes", o.Name, o.Desc.Storage)
+		}
+	}
+	if a, b := long(src.Desc.Dim), long(dst.Desc.Dim); !slices.Equal(a, b) {
+		return fmt.Errorf("cast of shape %v to %v; beside dimensions of one they must be the same", src.Desc.Dim, dst.Desc.Dim)
+	}
+	_, err := converter(src.Desc.Storage, dst.Desc.Storage)
+	return err
+}
+
+// long returns the extents other than one.
+func long(dim []uint64) []uint64 {
+	return slices.DeleteFunc(slices.Clone(dim), func(d uint64) bool { return d == 1 })
+}
+
 // cast copies a tensor from one operand to another, changing layout and, between
 // fp16 and fp32, element type.
 func (r *execution) cast(from, to uint32) error {
 	src, dst := &r.fn.Operands[from], &r.fn.Operands[to]
-	if dst.Desc.Unknown() || sameLayout(src, dst) {
+	host := src.Aperture != e5.Surface && dst.Aperture != e5.Surface
+	if host && (dst.Desc.Unknown() || src.Desc.Storage == dst.Desc.Storage) {
 		// No bytes change, and nothing writes into a tensor that exists. One whose
 		// extents are not known keeps those it has; the reader has checked the types.
 		t, ok := r.host[from]
 		if !ok {
 			return fmt.Errorf("operand %q is not filled", src.Name)
+		}
+		if !dst.Desc.Unknown() {
+			t.Type = typeOf(&dst.Desc)
 		}
 		r.host[to] = t
 		return nil
@@ -34,13 +68,14 @@ func (r *execution) cast(from, to uint32) error {
 	if dst.Aperture == e5.Surface {
 		out = r.surface(dst.Port.Name, int64(dst.Port.ByteSize))
 	} else {
-		out = make([]byte, dst.Port.ByteSize)
+		out = make([]byte, dst.Desc.Elements()*uint64(dst.Desc.Storage.Bits())/8)
 	}
 	conv, err := converter(src.Desc.Storage, dst.Desc.Storage)
 	if err != nil {
 		return err
 	}
-	copyTensor(&src.Desc, data, &dst.Desc, out, conv)
+	sd, dd := held(src), held(dst)
+	copyTensor(&sd, data, &dd, out, conv)
 	if dst.Aperture == e5.Surface {
 		return nil
 	}
@@ -52,10 +87,19 @@ func (r *execution) cast(from, to uint32) error {
 	return nil
 }
 
-// sameLayout reports whether two host operands hold their elements alike.
-func sameLayout(a, b *e5.Operand) bool {
-	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage &&
-		slices.Equal(a.Desc.Dim, b.Desc.Dim) && slices.Equal(a.Desc.Stride, b.Desc.Stride)
+// sameElements reports whether two host operands hold their elements alike.
+func sameElements(a, b *e5.Operand) bool {
+	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage && slices.Equal(a.Desc.Dim, b.Desc.Dim)
+}
+
+// held is the layout in which the runtime holds an operand: a surface as its
+// descriptor says, a tensor of the host row major and without gaps whatever the
+// descriptor says.
+func held(o *e5.Operand) e5.TensorDescriptor {
+	if o.Aperture == e5.Surface {
+		return o.Desc
+	}
+	return e5.HostDescriptor(o.Desc.Storage, o.Desc.Dim...)
 }
 
 // bytes returns an operand's bytes.
@@ -67,8 +111,8 @@ func (r *execution) bytes(o *e5.Operand, id uint32) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("operand %q is not filled", o.Name)
 	}
-	if o.Desc.Storage == e5.String {
-		return nil, fmt.Errorf("operand %q holds strings, which have no layout", o.Name)
+	if want := typeOf(&o.Desc); !t.Type.Equal(want) {
+		return nil, fmt.Errorf("operand %q holds %s, the descriptor says %s", o.Name, t.Type, want)
 	}
 	return t.Data, nil
 }
@@ -98,50 +142,53 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 	return nil, fmt.Errorf("no conversion from %v to %v", from, to)
 }
 
-// copyTensor copies row by row; the descriptors have equal shapes, which the
-// reader has checked to lie inside their buffers.
+// axes returns the extents other than one with their byte strides, ending in a
+// dimension whose elements follow each other in both tensors.
+func axes(a, b *e5.TensorDescriptor) (dim, as, bs []uint64) {
+	strides := func(d *e5.TensorDescriptor) (st []uint64) {
+		for i, n := range d.Dim {
+			if n != 1 {
+				st = append(st, d.Stride[i])
+			}
+		}
+		return st
+	}
+	dim, as, bs = long(a.Dim), strides(a), strides(b)
+	aw, bw := uint64(a.Storage.Bits()/8), uint64(b.Storage.Bits()/8)
+	if n := len(dim) - 1; n < 0 || as[n] != aw || bs[n] != bw {
+		dim, as, bs = append(dim, 1), append(as, aw), append(bs, bw)
+	}
+	return dim, as, bs
+}
+
+// copyTensor copies row by row; the descriptors have equal shapes but for
+// dimensions of one (checkCast), and lie inside their buffers (the reader).
 func copyTensor(sd *e5.TensorDescriptor, src []byte, dd *e5.TensorDescriptor, dst []byte, conv rowConverter) {
 	if conv == nil {
 		size := int(sd.Storage.Bits() / 8)
 		conv = func(dst, src []byte, n int) { copy(dst[:n*size], src[:n*size]) }
 	}
-	rank := len(dd.Dim)
-	if rank == 0 {
-		conv(dst, src, 1)
-		return
-	}
-	// The innermost axis is one run where both sides pack it; else every element
-	// is a run of its own.
-	n, outer := int(dd.Dim[rank-1]), rank-2
-	if n > 1 && !(packed(sd) && packed(dd)) {
-		n, outer = 1, rank-1
-	}
-	total := 1
-	for _, d := range dd.Dim {
-		total *= int(d)
-	}
+	total := int(dd.Elements())
 	if total == 0 {
 		return
 	}
+	dim, ss, ds := axes(sd, dd)
+	rank := len(dim)
+	n := int(dim[rank-1])
 	index := make([]uint64, rank)
 	var so, do uint64
 	for range total / n {
 		conv(dst[do:], src[so:], n)
-		for i := outer; i >= 0; i-- {
+		for i := rank - 2; i >= 0; i-- {
 			index[i]++
-			so += sd.Stride[i]
-			do += dd.Stride[i]
-			if index[i] < dd.Dim[i] {
+			so += ss[i]
+			do += ds[i]
+			if index[i] < dim[i] {
 				break
 			}
-			so -= index[i] * sd.Stride[i]
-			do -= index[i] * dd.Stride[i]
+			so -= index[i] * ss[i]
+			do -= index[i] * ds[i]
 			index[i] = 0
 		}
 	}
-}
-
-// packed reports whether neighbours along the innermost axis touch.
-func packed(d *e5.TensorDescriptor) bool {
-	return d.Stride[len(d.Stride)-1] <= uint64(d.Storage.Bits()/8)
 }

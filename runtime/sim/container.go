@@ -87,7 +87,7 @@ func LoadContainer(container []byte) (*Machine, error) {
 			return nil, err
 		}
 	}
-	if err := fn.fits(); err != nil {
+	if err := fn.fits(m.procs); err != nil {
 		return nil, err
 	}
 	m.Reset()

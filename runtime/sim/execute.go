@@ -18,8 +18,8 @@ type execution struct {
 	engine   *engine.Engine
 	host     map[uint32]interp.Tensor // by operand
 	surfaces map[string][]byte        // by port
-	scratch  []byte
-	proc     *procedure // running now
+	scratch  map[uint64][]byte        // by address of its segment
+	proc     *procedure               // running now
 }
 
 func (r *execution) traceTask(e engine.Event) {
@@ -87,10 +87,12 @@ func (r *execution) Window(i int, off, n int64, write bool) ([]byte, error) {
 	case b.consts:
 		return r.proc.consts[b.at+off : b.at+off+n], nil
 	case b.scratch:
-		if int64(len(r.scratch)) < b.size {
-			r.scratch = make([]byte, b.size)
+		s := r.scratch[b.segment]
+		if s == nil {
+			s = make([]byte, b.at+b.size) // the whole segment
+			r.scratch[b.segment] = s
 		}
-		return r.scratch[off : off+n], nil
+		return s[b.at+off : b.at+off+n], nil
 	}
 	return r.surface(b.port, b.size)[off : off+n], nil
 }

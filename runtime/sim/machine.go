@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,8 +63,9 @@ type procedure struct {
 type bar struct {
 	port    string
 	scratch bool
+	segment uint64 // of scratch: address of the segment
 	consts  bool
-	at      int64 // of constants: where among them the window begins
+	at      int64 // where in the segment, or among the constants, the window begins
 	size    int64
 	write   bool
 }
@@ -134,7 +136,7 @@ func Load(container, descriptor []byte) (*Machine, error) {
 				return nil, err
 			}
 		}
-		if err := fn.fits(); err != nil {
+		if err := fn.fits(m.procs); err != nil {
 			return nil, err
 		}
 		m.funcs = append(m.funcs, fn)
@@ -144,20 +146,63 @@ func Load(container, descriptor []byte) (*Machine, error) {
 	return m, nil
 }
 
-// MaxBytes bounds what the operands of one function and the scratch of its
-// procedures take together: a pair of a few kilobytes may name buffers of any
-// size.
+// MaxBytes bounds what the operands of one function, the ports of its procedures
+// and their scratch take together: a pair of a few kilobytes may name buffers of
+// any size.
 const MaxBytes = 8 << 30
 
 // fits refuses a function whose buffers pass MaxBytes.
-func (fn *function) fits() error {
+func (fn *function) fits(procs map[string]*procedure) error {
 	total := uint64(0)
+	take := func(what, name string, n uint64) error {
+		if n > MaxBytes || total+n > MaxBytes {
+			return loadf("descriptor", "function %q: %s %q of %d bytes takes its buffers past the limit of %d bytes", fn.Name, what, name, n, uint64(MaxBytes))
+		}
+		total += n
+		return nil
+	}
+	held := map[string]uint64{} // surfaces by port, the largest use of each
+	surface := func(port string, n uint64) error {
+		if n <= held[port] {
+			return nil
+		}
+		err := take("port", port, n-held[port])
+		held[port] = n
+		return err
+	}
 	for i := range fn.Operands {
 		o := &fn.Operands[i]
-		if o.Port.ByteSize > MaxBytes || total+o.Port.ByteSize > MaxBytes {
-			return loadf("descriptor", "function %q: operand %q of %d bytes takes its buffers past the limit of %d bytes", fn.Name, o.Name, o.Port.ByteSize, uint64(MaxBytes))
+		err := error(nil)
+		if o.Aperture == e5.Surface {
+			err = surface(o.Port.Name, o.Port.ByteSize)
+		} else {
+			err = take("operand", o.Name, o.Port.ByteSize)
 		}
-		total += o.Port.ByteSize
+		if err != nil {
+			return err
+		}
+	}
+	segments := map[uint64]bool{}
+	for i := range fn.ops {
+		a, ok := fn.ops[i].Attrs.(*e5.AneInferenceAttrs)
+		if !ok {
+			continue
+		}
+		p := procs[a.ProcedureName]
+		for _, k := range slices.Sorted(maps.Keys(p.bars)) {
+			b := p.bars[k]
+			err := error(nil)
+			switch {
+			case b.scratch && !segments[b.segment]:
+				segments[b.segment] = true
+				err = take("scratch of", p.name, uint64(b.at+b.size))
+			case b.port != "":
+				err = surface(b.port, uint64(b.size))
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -261,6 +306,9 @@ func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
 	op := &fn.ops[i]
 	switch a := op.Attrs.(type) {
 	case *e5.CastAttrs:
+		if err := checkCast(&fn.Operands[op.Inputs[0]], &fn.Operands[op.Outputs[0]]); err != nil {
+			return &LoadError{op.Name, err}
+		}
 		return nil
 	case *e5.AneInferenceAttrs:
 		if a.AneHash != hash {
@@ -370,10 +418,9 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port", name, i, addr)
 				}
 				p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
-			case seg.Name.String() == hwx.SegScratch && seg.VMSize > MaxBytes:
-				return nil, fmt.Errorf("procedure %q: scratch of %d bytes, the limit is %d", name, seg.VMSize, uint64(MaxBytes))
 			case seg.Name.String() == hwx.SegScratch:
-				p.bars[i] = bar{scratch: true, size: int64(seg.VMSize), write: true}
+				at := addr - seg.VMAddr // within the segment, SegmentAt says
+				p.bars[i] = bar{scratch: true, segment: seg.VMAddr, at: int64(at), size: int64(seg.VMSize - at), write: true}
 			default:
 				// Constants, whichever register points at them; the text needs no
 				// window, since no task reads it.
@@ -499,7 +546,7 @@ func (m *Machine) takes(name string) string {
 // run leaves in them, unless it fails.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, error) {
 	fn := m.configuration(inputs)
-	r := &execution{m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}, surfaces: map[string][]byte{}}
+	r := &execution{m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}, surfaces: map[string][]byte{}, scratch: map[uint64][]byte{}}
 	mode := engine.ANE
 	if o.Numerics == numerics.IEEE {
 		mode = engine.IEEE

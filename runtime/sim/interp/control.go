@@ -132,7 +132,7 @@ func makeList(c *call) []Tensor {
 	if c.err == nil && (n < 0 || n > maxList) {
 		return c.fail("argument init_length is %d, outside [0, %d]", n, maxList)
 	}
-	if c.err != nil || len(c.op.Results) != 1 || !c.reserve(128*n) {
+	if c.err != nil || len(c.op.Results) != 1 || !c.reserve(listElem*n) {
 		return c.fail("makes one list")
 	}
 	t := c.op.Results[0].Type
@@ -196,9 +196,12 @@ func listRead(c *call) []Tensor {
 // with returns a copy of a list with elements replaced.
 func (c *call) with(l Tensor, at []int64, vals []Tensor) []Tensor {
 	dynamic := l.Type.Len < 0
+	if !c.reserve(listElem * int64(len(l.List))) {
+		return nil
+	}
 	list := slices.Clone(l.List)
 	for k, i := range at {
-		if i >= int64(len(list)) && i < maxList && dynamic && c.reserve(128*(i+1-int64(len(list)))) {
+		if i >= int64(len(list)) && i < maxList && dynamic && c.reserve(listElem*(i+1-int64(len(list)))) {
 			list = append(list, make([]Tensor, i+1-int64(len(list)))...)
 		}
 		if i < 0 || i >= int64(len(list)) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"unsafe"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -63,6 +64,7 @@ type run struct {
 	states  map[*ir.Value]*state
 	live    int64
 	held    map[*byte]*hold
+	lists   map[*Tensor]*hold // by first element
 	steps   int64
 }
 
@@ -77,7 +79,7 @@ type hold struct {
 // states may be left out. The result holds one tensor an output, by name.
 func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options) (out map[string]Tensor, err error) {
 	r := &run{p: p, ctx: ctx, opt: &opt, opset: ir.OpsetNumber(p.fn.Opset), workers: opt.Workers,
-		env: make([]Tensor, len(p.slot)), states: make(map[*ir.Value]*state), held: make(map[*byte]*hold)}
+		env: make([]Tensor, len(p.slot)), states: make(map[*ir.Value]*state), held: make(map[*byte]*hold), lists: make(map[*Tensor]*hold)}
 	if r.workers <= 0 {
 		r.workers = runtime.GOMAXPROCS(0)
 	}
@@ -269,18 +271,27 @@ func (r *run) count(t Tensor, n int) {
 	for _, e := range t.List {
 		r.count(e, n)
 	}
-	if len(t.Data) == 0 {
-		return
+	if len(t.List) > 0 {
+		holdOne(r, r.lists, &t.List[0], listElem*int64(len(t.List)), n)
 	}
-	key := &t.Data[0]
-	h := r.held[key]
+	if len(t.Data) > 0 {
+		holdOne(r, r.held, &t.Data[0], int64(len(t.Data)), n)
+	}
+}
+
+// listElem is the bytes that an element of a list takes beside its data.
+const listElem = int64(unsafe.Sizeof(Tensor{}))
+
+// holdOne adds n to the number of values that hold one allocation.
+func holdOne[K comparable](r *run, held map[K]*hold, key K, bytes int64, n int) {
+	h := held[key]
 	if h == nil {
-		h = &hold{bytes: int64(len(t.Data))}
-		r.held[key] = h
+		h = &hold{bytes: bytes}
+		held[key] = h
 		r.live += h.bytes
 	}
 	if h.n += n; h.n <= 0 {
 		r.live -= h.bytes
-		delete(r.held, key)
+		delete(held, key)
 	}
 }

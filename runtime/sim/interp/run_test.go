@@ -258,3 +258,28 @@ func TestProgressAndTrace(t *testing.T) {
 		t.Errorf("traced %v, progress %d", names, last)
 	}
 }
+
+// Lists take memory before anything is written to them, for as long as they live.
+func TestListsAreCounted(t *testing.T) {
+	const lists, elems = 10, 1000
+	for _, together := range []bool{false, true} {
+		b := newBld(t, "ios15")
+		var made, lengths []*ir.Value
+		length := func(l *ir.Value) { lengths = append(lengths, b.op("list_length", args{"ls": l})) }
+		for range lists {
+			l := b.op("make_list", args{"init_length": num(elems), "dynamic_length": truth(true), "elem_shape": []*ir.Value{num(2)}, "dtype": str("fp32")})
+			if made = append(made, l); !together {
+				length(l)
+			}
+		}
+		if together {
+			for _, l := range made {
+				length(l)
+			}
+		}
+		_, err := Run(context.Background(), b.fn(lengths...), nil, Options{MaxBytes: lists / 2 * elems * listElem})
+		if together != (err != nil && strings.Contains(err.Error(), "over the limit")) {
+			t.Errorf("lists alive together %v: %v", together, err)
+		}
+	}
+}

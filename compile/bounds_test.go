@@ -1,0 +1,36 @@
+package compile_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// TestHugeProducts compiles products whose shapes ask for billions of matrices,
+// or that go through memory in so many tasks that no chain holds them: they go to
+// the CPU, soon.
+func TestHugeProducts(t *testing.T) {
+	for _, c := range [][]int64{{65536, 65536, 1, 1}, {2048, 2048, 1, 1}} {
+		begin := time.Now()
+		r, _, _ := pair(t, compile.Options{}, func(g *irbuild.Graph) {
+			g.Output(g.Op("matmul", "x", g.Input(c...), "y", g.Input(c...)))
+		})
+		if r.Report.CPUOps != 1 || r.Report.EngineOps != 0 {
+			t.Errorf("%v: %d operations on the CPU, %d on the engine", c, r.Report.CPUOps, r.Report.EngineOps)
+		}
+		if d := time.Since(begin); d > 10*time.Second {
+			t.Errorf("%v takes %v", c, d)
+		}
+	}
+}
+
+// A linear layer of no inputs has an empty weight, which no factor folds into.
+func TestEmptyWeight(t *testing.T) {
+	pair(t, compile.Options{}, func(g *irbuild.Graph) {
+		w := g.Const(&ir.Const{Type: ir.TensorOf(ir.FP16, 0, 4)})
+		g.Output(g.Op("mul", "x", g.Op("linear", "x", g.Input(2, 4), "weight", w), "y", 2.0))
+	})
+}

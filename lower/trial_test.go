@@ -1,0 +1,98 @@
+package lower_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// filled adds a weight of ones, which a large shape makes faster than noise.
+func filled(g *irbuild.Graph, shape ...int64) *ir.Value {
+	t := ir.TensorOf(ir.FP16, shape...)
+	data := make([]byte, t.Bytes())
+	for i := 1; i < len(data); i += 2 {
+		data[i] = 0x3c
+	}
+	return g.Const(&ir.Const{Type: t, Data: data})
+}
+
+// TestAcceptIsLowered holds placement to lowering: what shapes of a few bytes
+// ask too much of is refused, with the rule and soon, and the rest is lowered.
+func TestAcceptIsLowered(t *testing.T) {
+	conv := func(g *irbuild.Graph, groups int64, x, w *ir.Value) *ir.Value {
+		return g.Op("conv", "x", x, "weight", w, "pad_type", "valid", "pad", []int64{0, 0, 0, 0},
+			"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "groups", groups)
+	}
+	product := func(x, y []int64) func(g *irbuild.Graph) *ir.Value {
+		return func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(x...), "y", g.Input(y...))
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		rule  string // "" when it is lowered
+		limit string
+		build func(g *irbuild.Graph) *ir.Value
+	}{
+		{"four million products", target.RuleTasks, "16384", product([]int64{2048, 2048, 1, 1}, []int64{2048, 2048, 1, 1})},
+		{"as many products as the dimensions allow", target.RuleTasks, "16384", product([]int64{65536, 1024, 1, 1}, []int64{65536, 1024, 1, 1})},
+		{"few products of many pieces", target.RuleTasks, "16384", product([]int64{65536, 16384}, []int64{16384, 16384})},
+		{"a thousand products", "", "", product([]int64{8, 128, 1, 1}, []int64{8, 128, 1, 1})},
+		{"products with a constant each", target.RuleTasks, "16384", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(512, 64, 1, 1), "y", filled(g, 512, 64, 1, 1))
+		}},
+		{"a transposition of single rows", target.RuleTasks, "16384", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("transpose", "x", g.Input(256, 65536, 2, 2), "perm", []int64{1, 0, 3, 2})
+		}},
+		{"images that are many", target.RuleTasks, "16384", func(g *irbuild.Graph) *ir.Value {
+			return conv(g, 1, g.Input(65536, 1, 1, 1), filled(g, 1, 1, 1, 1))
+		}},
+		{"dense channels of two rows", target.RuleWorkingSet, "2093056", func(g *irbuild.Graph) *ir.Value {
+			return conv(g, 1, g.Input(1, 16384, 2, 64), filled(g, 1, 16384, 2, 1))
+		}},
+		{"depthwise channels of three rows", target.RuleWorkingSet, "2093056", func(g *irbuild.Graph) *ir.Value {
+			return conv(g, 8191, g.Input(1, 8191*8, 4, 1), filled(g, 8191, 8, 3, 1))
+		}},
+		{"dense channels of one row", "", "", func(g *irbuild.Graph) *ir.Value {
+			return conv(g, 1, g.Input(1, 16384, 2, 64), filled(g, 1, 16384, 1, 1))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := irbuild.New(1)
+			out := c.build(g)
+			begin := time.Now()
+			_, _, err := lower.Accept(out.Def, target.H13)
+			if d := time.Since(begin); d > 5*time.Second {
+				t.Errorf("placement takes %v", d)
+			}
+			var no *lower.Refusal
+			if errors.As(err, &no); err != nil && no == nil {
+				t.Fatalf("%v is no refusal", err)
+			}
+			if c.rule != "" {
+				if no == nil || no.Rule != c.rule || no.Limit != c.limit || no.Have == "" {
+					t.Fatalf("refusal %+v, want one by rule %s with limit %s", no, c.rule, c.limit)
+				}
+				return
+			}
+			if no != nil {
+				t.Fatalf("refused: %+v", no)
+			}
+			seg := &lower.Segment{Name: "s", Ops: []*ir.Op{out.Def}, Outputs: []*ir.Value{out}, Ports: map[*ir.Value]string{out: "y"}}
+			out.Def.Operands(func(p *ir.Param, v *ir.Value) {
+				if !v.IsConst() {
+					seg.Inputs, seg.Ports[v] = append(seg.Inputs, v), p.Name
+				}
+			})
+			if _, err := lower.Lower(seg, target.H13, &weights.Section{}, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
