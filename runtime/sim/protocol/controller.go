@@ -183,7 +183,7 @@ func (c *Controller) takeControl(d *Delivery, msg []byte) error {
 	d.Header = h
 	// What has no handler is refused before its body is read.
 	if r := d.Row; err == nil && r != nil && r.Disposition != Handled {
-		return fmt.Errorf("%w: byte 0x0, id = %#04x, CSNE_CMD_%s: %s", ErrUnsupported, h.ID, r.Name, r.Disposition)
+		return fmt.Errorf("%w: byte 0x0, id = %s, %s: %s", ErrUnsupported, hex4(h.ID), r.command(), r.Disposition)
 	}
 	m, n, err := Decode(c.cfg.Numbering, msg)
 	if err != nil {

@@ -132,7 +132,18 @@ type Row struct {
 }
 
 // String renders the identifier as the command logger does.
-func (r *Row) String() string { return fmt.Sprintf("CMD = %#04x [CSNE_CMD_%s]", uint32(r.ID), r.Name) }
+func (r *Row) String() string { return fmt.Sprintf("CMD = %s [%s]", hex4(uint32(r.ID)), r.command()) }
+
+// command returns the name with its prefix.
+func (r *Row) command() string { return "CSNE_CMD_" + r.Name }
+
+// hex4 is C's %#04x: four characters with the prefix, which zero has not.
+func hex4(v uint32) string {
+	if v == 0 {
+		return "0000"
+	}
+	return fmt.Sprintf("0x%02x", v)
+}
 
 // Start is the command that the packed enum names and the logger's table does
 // not: it exists in the wire numbering alone.

@@ -21,9 +21,6 @@ type Message struct {
 // MaxMessage is the longest message: a back-channel call with a full payload.
 const MaxMessage = HeaderSize + 12 + BackChannelCap
 
-// Name returns the command's name with its prefix.
-func (r *Row) command() string { return "CSNE_CMD_" + r.Name }
-
 // New makes a message and checks it as the firmware would. The header's ID and
 // Size are filled in.
 func New(n Numbering, row *Row, h Header, body Body) (*Message, error) {
@@ -71,7 +68,7 @@ func Decode(n Numbering, msg []byte) (*Message, int, error) {
 	}
 	row := n.Row(h.ID)
 	if row == nil {
-		return nil, 0, fmt.Errorf("%w: byte 0x0, id = %#04x: it names no command; use one of the identifiers of Rows", ErrUnsupported, h.ID)
+		return nil, 0, fmt.Errorf("%w: byte 0x0, id = %s: it names no command; use one of the identifiers of Rows", ErrUnsupported, hex4(h.ID))
 	}
 	end := HeaderSize + int(h.Size)
 	body, err := DecodeBody(row, msg[HeaderSize:end:end])
