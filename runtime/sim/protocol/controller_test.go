@@ -125,6 +125,28 @@ func TestEndpoints(t *testing.T) {
 	if err := e.Post(msg(0)); !errors.Is(err, ErrFull) {
 		t.Errorf("a full ring: %v", err)
 	}
+	for range 8 {
+		if b, _ := e.Take(); !bytes.Equal(b, msg(next)) {
+			t.Fatalf("took %q, want message %d", b, next)
+		}
+		next++
+	}
+	// A ring that grows while its oldest message is not in the first place.
+	post, take := 0, 0
+	for _, n := range []int{3, -2, 4, -1, 4, -8} {
+		for ; n > 0; n-- {
+			if err := e.Post(msg(post)); err != nil {
+				t.Fatal(err)
+			}
+			post++
+		}
+		for ; n < 0; n++ {
+			if b, _ := e.Take(); !bytes.Equal(b, msg(take)) {
+				t.Fatalf("took %q, want message %d", b, take)
+			}
+			take++
+		}
+	}
 	if d := send(t, c, IDEndpointUnset2, Header{}, record(t, endpointUnset, 1)); d.Err != nil || e.Bound() {
 		t.Errorf("unset: %v", d.Err)
 	}

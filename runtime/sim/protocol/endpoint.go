@@ -101,8 +101,9 @@ func (e *Endpoint) Post(msg []byte) error {
 		return fmt.Errorf("%w: all %d slots of the ring hold messages", ErrFull, e.slots)
 	}
 	msg = append([]byte(nil), msg...)
-	if len(e.ring) < e.slots && e.head == 0 && e.n == len(e.ring) {
-		e.ring = append(e.ring, msg)
+	if e.n == len(e.ring) { // grow, with the oldest message first again
+		e.ring = append(append(e.ring[e.head:len(e.ring):len(e.ring)], e.ring[:e.head]...), msg)
+		e.head = 0
 	} else {
 		e.ring[(e.head+e.n)%len(e.ring)] = msg
 	}
