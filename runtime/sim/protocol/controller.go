@@ -166,7 +166,9 @@ func (c *Controller) Next(ch Channel) (d *Delivery, ok bool) {
 		d.Err = c.takeControl(d, msg)
 	}
 	if d.Err == nil {
-		d.Err = c.act(d)
+		if d.Err = c.act(d); ch == Loop {
+			d.Err = loopOffset(d.Err)
+		}
 	}
 	c.count(d)
 	if c.cfg.Trace != nil {

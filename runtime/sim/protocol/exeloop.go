@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -103,10 +104,7 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 		err = bad(6, "padding", le.Uint16(msg[6:]), "0", "")
 	default:
 		// The control header's check has its offsets; the loop's differ.
-		if err = check.check(); err != nil {
-			e := err.(*Error)
-			e.Off = map[string]int{"programId": 0x08, "processId": 0x0c, "priority": 0x14}[e.Field]
-		}
+		err = loopOffset(check.check())
 	}
 	if err != nil {
 		return nil, 0, of(err, row.Meaning, 0)
@@ -119,7 +117,19 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 	return &LoopMessage{row, h, body}, end, nil
 }
 
-// Header as the control channel has it, in the logger's numbering of the body.
+// loopOffset moves an error about a header's field to where the execution
+// loop's header has the field.
+func loopOffset(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		if at, ok := map[string]int{"programId": 0x08, "processId": 0x0c, "procedureId": 0x10, "priority": 0x14}[e.Field]; ok {
+			e.Off = at
+		}
+	}
+	return err
+}
+
+// control is the header as the control channel has it, in the logger's numbering of the body.
 func (m *LoopMessage) control() Header {
 	h := m.Header
 	return Header{uint32(m.Row.Body), h.Size, h.Priority, h.ProgramID, h.ProcessID, h.ProcedureID}

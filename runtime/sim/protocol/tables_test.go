@@ -221,7 +221,8 @@ func TestTable30_3(t *testing.T) {
 	p := programs{base: 0x5000}
 	v, h := variant(t, IDProcedureCall), Header{ProgramID: 0, ProcessID: 0}
 	c := call(v)
-	wantError(t, CheckCall(p, h, v, c, nil), 0x10, "stats.buffer")
+	wantError(t, CheckCall(p, h, v, c, nil), HeaderSize+0x10, "stats.buffer")
+	wantError(t, CheckCall(p, h, variant(t, IDCacheInstall), c, nil), HeaderSize+8+0x10, "stats.buffer")
 	c.Stats.Buffer = 0x5000
 	if err := CheckCall(p, h, v, c, nil); err != nil {
 		t.Error(err)
@@ -446,12 +447,20 @@ func TestTable30_6(t *testing.T) {
 		if !strings.Contains(d.Err.Error(), "Cmd 0x201 is not supported through ExeLoop cmd channel") || d.Outcome != Refused {
 			t.Errorf("%v, %v", d.Err, d.Outcome)
 		}
-		if err := c.Post(Loop, b); errors.Is(err, ErrFault) != strict {
+		late := bytes.Clone(b)
+		binary.LittleEndian.PutUint32(late[0x08:], 0)
+		if err := c.Post(Loop, late); errors.Is(err, ErrFault) != strict {
 			t.Errorf("strict %v: %v", strict, err)
 		}
 		if n := counted(c, "UNLOAD_PROGRAM", Refused); n != 1 {
 			t.Errorf("counted %d, want 1", n)
 		}
+		if strict {
+			continue
+		}
+		// A call that decodes and fails later is placed in the loop's header.
+		d, _ = c.Next(Loop)
+		wantError(t, d.Err, 0x10, "procedureId")
 	}
 }
 

@@ -26,6 +26,7 @@ type Programs interface {
 // CheckCall validates a call against the program it names: dropped when the
 // process does not run, rejected when the procedure, its type, the statistics
 // buffer or the number of buffers does not fit. in is nil but for an inference.
+// Offsets in errors are those of a message on the control channel.
 func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Inference) error {
 	name := Rows[v.ID].command()
 	if h.ProgramID == Unbound || h.ProcessID == Unbound {
@@ -46,7 +47,14 @@ func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Infere
 		return notRunning(name, h)
 	}
 	if s := call.Stats; s.Buffer != 0 && s.Size != 0 && s.Buffer < proc.StatArrayBase {
-		return of(bad(callLayout.Fields[callStatsBuffer].Off, "stats.buffer", s.Buffer, fmt.Sprintf(">= pProc->pStatArrayBaseOrig (%#x)", proc.StatArrayBase), ""), name, 0)
+		at := HeaderSize // where the call's body begins
+		switch {
+		case in != nil:
+			at += inferenceLayout.Size + len(in.Buffers)*BufferSize
+		case v.Cache:
+			at += installLayout.Size
+		}
+		return of(bad(callLayout.Fields[callStatsBuffer].Off, "stats.buffer", s.Buffer, fmt.Sprintf(">= pProc->pStatArrayBaseOrig (%#x)", proc.StatArrayBase), ""), name, at)
 	}
 	if n := uint64(proc.IOBuffers) + 1; in != nil && uint64(len(in.Buffers))+1 != n {
 		return of(bad(inferenceLayout.Fields[1].Off, "bufNbr", len(in.Buffers)+1, fmt.Sprintf("pMsg->bufNbr == 1 + pAneProgramDesc2->procedures[procedureId].numIoBuffers = %d", n), ""), name, HeaderSize)

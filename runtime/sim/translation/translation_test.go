@@ -333,6 +333,20 @@ func TestRebase(t *testing.T) {
 			t.Errorf("%#x: back %#x, %v", tc.addr, back, err)
 		}
 	}
+	// Through a context the address must be mapped, and a fault has its stream.
+	c := unit(t, Config{}).Context(1)
+	if _, err := c.MapAt(0x3000_8000, make([]byte, 10), Output, "load"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Runtime(r, 0x3000_8009, "load"); err != nil || got != 0x1bc4_4000_8009 {
+		t.Errorf("%#x, %v", got, err)
+	}
+	for addr, why := range map[uint64]Reason{0x3000_4000: Unmapped, 0x3000_800a: PastEnd, 0x1_3000_8000: HighBits, 0x2000_0000: Outside} {
+		_, err := c.Runtime(r, addr, "load")
+		if f := wantFault(t, err, why); f.Stream != 0 || f.Task != "load" || f.Addr != addr {
+			t.Errorf("%+v", f)
+		}
+	}
 	_, err = r.Device(0x1bc4_3fff_ffff, "load")
 	wantFault(t, err, Outside)
 	for _, bad := range [][3]uint64{
