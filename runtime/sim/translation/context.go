@@ -121,7 +121,7 @@ func (c *Context) mapping(host []byte, usage Usage, task string, addr uint64, fi
 	}
 	m, evicted, hit, reason := c.place(host, row, addr, size, fixed)
 	c.unit.count(func(s *Stats) {
-		s.EvictedMappings += uint64(evicted)
+		s.EvictedMappings += uint64(len(evicted))
 		switch {
 		case hit:
 			s.Hits++
@@ -129,10 +129,18 @@ func (c *Context) mapping(host []byte, usage Usage, task string, addr uint64, fi
 			s.Maps++
 		}
 	})
+	for _, o := range evicted {
+		o.trace(Evicted, task)
+	}
 	if m == nil {
 		c.unit.unpin(c)
 		f.Reason, f.Limit, f.Advice = reason, c.unit.cfg.Aperture, "release mappings that are not in use"
 		return nil, c.fault(f)
+	}
+	if hit {
+		m.trace(Found, task)
+	} else {
+		m.trace(Mapped, task)
 	}
 	return m, nil
 }
@@ -149,30 +157,28 @@ func (c *Context) noStream(f Fault) *Fault {
 }
 
 // place finds or makes the mapping under c.mu.
-func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool) (m *Mapping, evicted int, hit bool, why Reason) {
+func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool) (m *Mapping, evicted []*Mapping, hit bool, why Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, 0, false, Closed
+		return nil, nil, false, Closed
 	}
 	key := hostKey{unsafe.SliceData(host), len(host), row.Code}
 	if old := c.byHost[key]; old != nil && (!fixed || old.addr == addr) {
 		c.pin(old)
-		return old, 0, true, 0
+		return old, nil, true, 0
 	}
 	if fixed {
-		var old []*Mapping
 		for _, o := range c.maps {
 			if o.addr < addr+size && addr < o.end() {
 				if o.users > 0 {
-					return nil, 0, false, Overlap
+					return nil, nil, false, Overlap
 				}
-				old = append(old, o)
+				evicted = append(evicted, o)
 			}
 		}
-		for _, o := range old {
+		for _, o := range evicted {
 			c.remove(o)
-			evicted++
 		}
 	} else {
 		for addr = c.hole(size); addr == 0; addr = c.hole(size) {
@@ -180,8 +186,9 @@ func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool
 			if e == nil {
 				return nil, evicted, false, NoSpace
 			}
-			c.remove(e.Value.(*Mapping))
-			evicted++
+			o := e.Value.(*Mapping)
+			c.remove(o)
+			evicted = append(evicted, o)
 		}
 	}
 	m = &Mapping{ctx: c, addr: addr, host: host, usage: row.Code, allow: row.Allow, users: 1}
@@ -311,37 +318,45 @@ func (m *Mapping) Unmap(task string) error {
 		return c.fault(f)
 	}
 	c.unit.count(func(s *Stats) { s.Unmaps++ })
+	m.trace(Unmaps, task)
 	return nil
 }
 
 // Flush removes every mapping that nobody uses and returns how many.
 func (c *Context) Flush() int {
 	c.mu.Lock()
-	n := 0
+	var gone []*Mapping
 	for e := c.idle.Front(); e != nil; e = c.idle.Front() {
-		c.remove(e.Value.(*Mapping))
-		n++
+		m := e.Value.(*Mapping)
+		c.remove(m)
+		gone = append(gone, m)
 	}
 	c.mu.Unlock()
-	c.unit.count(func(s *Stats) { s.Unmaps += uint64(n) })
-	return n
+	c.unit.count(func(s *Stats) { s.Unmaps += uint64(len(gone)) })
+	for _, m := range gone {
+		m.trace(Unmaps, "flush")
+	}
+	return len(gone)
 }
 
 // Close ends the context: its mappings go, pinned or not, and its stream is
 // free. What the client's tasks touch from then on faults.
 func (c *Context) Close() {
 	c.mu.Lock()
-	n := len(c.maps)
-	for len(c.maps) > 0 {
-		c.remove(c.maps[len(c.maps)-1])
+	gone := slices.Clone(c.maps)
+	for _, m := range slices.Backward(gone) {
+		c.remove(m)
 	}
 	c.closed = true
 	c.mu.Unlock()
+	for _, m := range gone {
+		m.trace(Unmaps, "close")
+	}
 	c.unit.mu.Lock()
 	defer c.unit.mu.Unlock()
 	if !c.gone {
 		c.gone = true
-		c.unit.stats.Unmaps += uint64(n)
+		c.unit.stats.Unmaps += uint64(len(gone))
 		c.unit.drop(c)
 		if c.unit.contexts[c.client] == c {
 			delete(c.unit.contexts, c.client)

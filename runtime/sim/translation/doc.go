@@ -4,8 +4,8 @@
 //
 // In: host buffers with a usage code, one address space (Context) a client, and
 // device addresses that tasks use. Out: device addresses, the bytes behind
-// them, and a *Fault with stream, address and task for an access that no page
-// allows.
+// them, a *Fault with stream, address and task for an access that no page
+// allows, and a trace of the unit's steps when one is asked for.
 //
 // What always holds: an address translates through the pages of one client
 // alone, so no client reaches another's buffer; a mapping begins on a page and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -364,6 +365,32 @@ func TestConfig(t *testing.T) {
 		if _, err := NewUnit(cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}
+	}
+}
+
+func TestTrace(t *testing.T) {
+	var got []string
+	u := unit(t, Config{Slots: 1, Aperture: 3 * PageSize, Trace: func(s Step) {
+		got = append(got, fmt.Sprintf("%v %d %#x %s", s.Kind, s.Client, s.Addr, s.Task))
+	}})
+	c := u.Context(1)
+	buf := make([]byte, PageSize)
+	a := mustMap(t, c, buf, Input)
+	mustMap(t, c, buf, Input).Release()
+	a.Release()
+	b := mustMap(t, c, make([]byte, 2*PageSize), Input)
+	_, err := u.Context(2).Window(PageSize, 1, Read, "peek")
+	wantFault(t, err, NoStream)
+	b.Release()
+	_, err = u.Context(2).Window(PageSize, 1, Read, "peek")
+	wantFault(t, err, Unmapped)
+	c.Flush()
+	want := []string{
+		"stream in 1 0x0 ", "map 1 0x4000 map", "found 1 0x4000 map", "evict 1 0x4000 map", "map 1 0x4000 map",
+		"fault 2 0x4000 peek", "stream out 1 0x0 ", "stream in 2 0x0 ", "fault 2 0x4000 peek", "unmap 1 0x4000 flush",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

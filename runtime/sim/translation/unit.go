@@ -11,6 +11,9 @@ type Config struct {
 	Slots    int    // streams; 0 means DefaultSlots
 	Aperture uint64 // bytes a client may map, a multiple of PageSize; 0 means ApertureSize
 	Log      int    // faults kept, newest last; 0 means 64
+	// Trace, when set, sees every step of the unit. It is called outside all
+	// locks, from the goroutine that took the step.
+	Trace func(Step)
 }
 
 // Unit is the translation unit: its streams, the contexts on them, and the
@@ -92,6 +95,7 @@ func (u *Unit) Faults() []*Fault {
 
 // report files a fault and returns it.
 func (u *Unit) report(f *Fault) *Fault {
+	defer u.trace(Step{Kind: Faulted, Client: f.Client, Stream: f.Stream, Addr: f.Addr, Len: f.Len, Task: f.Task, Fault: f})
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.stats.Faults++
@@ -113,9 +117,22 @@ func (u *Unit) count(f func(*Stats)) {
 // NoSlot.
 func (u *Unit) bringIn(c *Context, pin int) int {
 	u.mu.Lock()
-	defer u.mu.Unlock()
+	slot, in, out := u.assign(c, pin)
+	u.mu.Unlock()
+	if out != nil {
+		u.trace(Step{Kind: StreamOut, Client: out.client, Stream: slot})
+	}
+	if in {
+		u.trace(Step{Kind: StreamIn, Client: c.client, Stream: slot})
+	}
+	return slot
+}
+
+// assign is bringIn under u.mu: the stream, whether it is new, and the context
+// that lost it.
+func (u *Unit) assign(c *Context, pin int) (slot int, in bool, out *Context) {
 	if c.gone {
-		return NoSlot
+		return NoSlot, false, nil
 	}
 	if c.slot == NoSlot {
 		free := -1
@@ -127,21 +144,21 @@ func (u *Unit) bringIn(c *Context, pin int) int {
 		}
 		for e := u.resident.Front(); free < 0 && e != nil; e = e.Next() {
 			if old := e.Value.(*Context); old.pins == 0 {
-				free = old.slot
+				free, out = old.slot, old
 				u.drop(old)
 				u.stats.EvictedContexts++
 				break
 			}
 		}
 		if free < 0 {
-			return NoSlot
+			return NoSlot, false, nil
 		}
-		u.slots[free], c.slot = c, free
+		u.slots[free], c.slot, in = c, free, true
 		c.elem = u.resident.PushBack(c)
 	}
 	u.resident.MoveToBack(c.elem)
 	c.pins += pin
-	return c.slot
+	return c.slot, in, out
 }
 
 func (u *Unit) unpin(c *Context) {
