@@ -34,6 +34,7 @@ type operand struct {
 	swap   bool    // stored with channels and width exchanged
 	spread [5]bool // axes along which the tensor has one index only
 	rows   int64   // rows of a source that are on chip at once; 0 for those of the tile
+	cols   int64   // columns of a neural source that are on chip at once; 0 for a work unit
 }
 
 // fixup is a task field that the planner completes: the buffer-access register
@@ -205,7 +206,7 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 		t.Set(td.DstRow, int(o.stride[axH])).Set(td.DstPlane, int(o.stride[axC])).Set(td.DstDepth, int(o.stride[axD])).Set(td.DstGroup, int(o.stride[axG]))
 		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).Set(td.DstZeroLast, 1)
 		t.Set(td.DstInterleave, int(max(o.inter, 1)))
-		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50017)
+		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50007|int(max(o.inter, 1))<<4)
 		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
 	}
 	if o.swap {
@@ -250,7 +251,7 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	if source == 1 {
 		at = bankApart(at)
 	}
-	p, n := l2Layout(t, at, ext, rows, o.swap)
+	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n
 	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.

@@ -26,6 +26,9 @@ type Options struct {
 	Seed     uint64
 	Numerics numerics.Mode // of the simulator; the reference is always IEEE
 	Workers  int           // goroutines of the runs, 0 for one a processor
+	// Inputs take the place of random values, in every function that has an input
+	// of the name; with states, in every call.
+	Inputs map[string]interp.Tensor
 	// Progress is called as the runs go on: operations of a reference run, tasks
 	// of the simulated one. Nil for none.
 	Progress func(stage string, done, total int)
@@ -126,7 +129,7 @@ const Steps = 3
 // function compares every result of every call of one function, and what its
 // states hold after each.
 func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Options) ([]Output, error) {
-	steps, err := inputs(f, o.Seed)
+	steps, err := inputs(f, o)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +187,8 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Option
 // statePrefix marks the names of states among those of results.
 const statePrefix = "state "
 
-// inputs returns the random inputs of each call.
-func inputs(f *compile.Function, seed uint64) ([]map[string]interp.Tensor, error) {
+// inputs returns the inputs of each call: those given, else random ones.
+func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) {
 	n := 1
 	if len(f.States) > 0 {
 		n = Steps
@@ -197,11 +200,19 @@ func inputs(f *compile.Function, seed uint64) ([]map[string]interp.Tensor, error
 			if v.Type.Kind == ir.State {
 				continue
 			}
-			var err error
-			// The first call takes the seed as it is.
-			if steps[i][v.Name], err = Random(concrete(v, f.Reference.Flex.Ranges[v.Name]), v.Name, seed+uint64(i)<<32); err != nil {
-				return nil, err
+			t := concrete(v, f.Reference.Flex.Ranges[v.Name])
+			x, given := o.Inputs[v.Name]
+			if given && !x.Type.Equal(t) {
+				return nil, fmt.Errorf("input %s: the values given are %s, wanted %s", v.Name, x.Type, t)
 			}
+			if !given {
+				var err error
+				// The first call takes the seed as it is.
+				if x, err = Random(t, v.Name, o.Seed+uint64(i)<<32); err != nil {
+					return nil, err
+				}
+			}
+			steps[i][v.Name] = x
 		}
 	}
 	return steps, nil

@@ -28,10 +28,11 @@ func newDump(e *env) *cobra.Command {
 	c := &dumpCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print a container, descriptor, MIL text, weight file or array",
+		Short: "Print a container, descriptor, MIL text, network description, weight file or array",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
 dispatch descriptor, MIL text in its canonical layout, the records of a weight
-file, or the head of an npy array. A file's kind is told by its content. Of a
+file, the intermediate form of a network description, or the head of an npy
+array. A file's kind is told by its content. Of a
 model's folder, a package or a specification (.mlmodel) what it says of itself is
 printed, then its program as MIL text.`,
 		Example: `  zinc dump digits.hwx
@@ -54,6 +55,7 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindText:      (*dumpCommand).text,
 	kindWeights:   (*dumpCommand).weightFile,
 	kindArray:     (*dumpCommand).array,
+	kindNetplist:  (*dumpCommand).netplist,
 	kindOther:     (*dumpCommand).descriptor,
 }
 
@@ -99,6 +101,15 @@ func (c *dumpCommand) text(path string, b []byte) error {
 		return err
 	}
 	return mil.Print(c.out, p)
+}
+
+// netplist prints a network description in the intermediate form, the only text
+// of it beside the property list itself.
+func (c *dumpCommand) netplist(path string, _ []byte) error {
+	if c.json {
+		return usagef("--json: a network description is printed in the intermediate form, which has no JSON")
+	}
+	return c.program(path)
 }
 
 // descriptor prints a file that is none of the other kinds.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/npy"
 )
 
@@ -21,6 +22,7 @@ const (
 	kindText           // MIL text, or any text
 	kindWeights
 	kindArray
+	kindNetplist
 	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
 )
 
@@ -35,6 +37,7 @@ var kinds = []struct {
 		return len(b) >= 8 && binary.LittleEndian.Uint32(b[4:]) == blobfile.Version &&
 			(len(b) < blobfile.HeaderSize+4 || binary.LittleEndian.Uint32(b[blobfile.HeaderSize:]) == blobfile.Sentinel)
 	}},
+	{kindNetplist, netplist.Is},
 	{kindText, isText},
 }
 

@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -18,6 +20,7 @@ type verifyCommand struct {
 	seed     uint64
 	json     bool
 	numerics string
+	inputs   []string
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -26,9 +29,9 @@ func newVerify(e *env) *cobra.Command {
 		Use:   "verify MODEL",
 		Short: "Compile a model, run the pair and the reference interpreter, compare the outputs",
 		Long: fmt.Sprintf(`Verify compiles MODEL, loads the bytes of the pair into the simulator, runs it and
-the reference interpreter on the same random inputs, and compares every output.
+the reference interpreter on the same inputs, and compares every output.
 
-Inputs: floats from the standard normal distribution, integers from 0 to %d, truth
+Inputs that no --input names are random: floats from the standard normal distribution, integers from 0 to %d, truth
 values by fair coin; all follow from the seed and the input's name.
 
 The tolerance of an output comes from the interpreter alone: %d times the largest
@@ -37,6 +40,7 @@ and one fp16 unit in the last place (docs/numerics.md).
 
 Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
+  zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one MODEL"),
@@ -44,6 +48,7 @@ Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.Spread
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs")
+	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
 	c.model(f)
@@ -58,18 +63,26 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return &usageError{err}
 	}
+	files, err := pairs("--input", c.inputs)
+	if err != nil {
+		return err
+	}
 	m, err := c.open(c.env, path)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
+	given, err := read(path, "input", inputPorts(m.Program), files)
+	if err != nil {
+		return err
+	}
 	p := c.newProgress(c.progress)
 	defer p.end()
 	o, err := c.options(c.env, m.Path, p)
 	if err != nil {
 		return err
 	}
-	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Numerics: mode, Workers: c.workers, Progress: p.step})
+	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step})
 	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return &internalError{err: err}
@@ -91,4 +104,18 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return &shownError{errors.New("verification failed")}
 	}
 	return nil
+}
+
+// inputPorts returns the inputs of a program's functions, one a name: the first
+// that has it. verify holds values against the type of each.
+func inputPorts(p *ir.Program) []port {
+	var out []port
+	for _, f := range p.Funcs {
+		for _, v := range f.Body.Params {
+			if v.Type.Kind == ir.Tensor && !slices.ContainsFunc(out, func(o port) bool { return o.name == v.Name }) {
+				out = append(out, portOf(v.Name, v.Type))
+			}
+		}
+	}
+	return out
 }

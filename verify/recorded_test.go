@@ -1,0 +1,282 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// A change of a recorded case's shapes. A rule of lowering that holds for shapes
+// nobody recorded must hold for these too.
+type change struct {
+	name string
+	axis int   // counted from the last axis, 1 is the last
+	by   int64 // added to the extent
+}
+
+var changes = []change{
+	{"as recorded", 0, 0},
+	{"width + 1", 1, 1},
+	{"channels + 16", 3, 16},
+	{"batch of 2", 4, 1},
+}
+
+// TestRecordedShapes verifies every recorded case, with weights of its own, and
+// each under changed shapes: the written bytes run on the engine alone and agree
+// with the interpreter.
+func TestRecordedShapes(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded cases: %v", err)
+	}
+	for i, f := range files {
+		if testing.Short() && i%8 != 0 {
+			continue
+		}
+		name := strings.TrimSuffix(filepath.Base(f), ".json")
+		t.Run(name, func(t *testing.T) {
+			p := recorded(t, f)
+			for _, c := range changes {
+				q := ir.CloneFunc(p.Func("main"), "main")
+				if !applyChange(t, q, c) {
+					continue // no such axis
+				}
+				prog := &ir.Program{Funcs: []*ir.Func{q}}
+				if err := ir.Verify(prog); err != nil {
+					t.Errorf("%s: %v", c.name, err)
+					continue
+				}
+				r, err := Run(context.Background(), prog, Options{Seed: 1, Numerics: numerics.ANE, Inputs: inDomain(t, q)})
+				switch {
+				case err != nil:
+					t.Errorf("%s: %v", c.name, err)
+				case r.Model.CPUOps != 0 || r.Model.Tasks == 0:
+					t.Errorf("%s: %d operations on the CPU, %d tasks: the engine must run all", c.name, r.Model.CPUOps, r.Model.Tasks)
+				case !r.Pass:
+					t.Errorf("%s: %+v", c.name, r.Outputs)
+				}
+			}
+		})
+	}
+}
+
+// inDomain gives the input of a root values that have one: the engine has no NaN
+// to give for others (docs/numerics.md).
+func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
+	t.Helper()
+	given := map[string]interp.Tensor{}
+	for _, op := range f.Body.Ops {
+		if op.Def.Name != "rsqrt" {
+			continue
+		}
+		v := op.Arg("x")
+		x, err := Random(v.Type, v.Name, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vs := x.Floats32()
+		for i := range vs {
+			vs[i] = max(vs[i], -vs[i])
+		}
+		if given[v.Name], err = interp.FromFloats(v.Type.DType, vs, v.Type.Shape...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return given
+}
+
+var blobType = regexp.MustCompile(`tensor<fp16, \[([0-9, ]+)\]>\(BLOBFILE\(path = string\("@model_path/weights.bin"\), offset = uint64\((\d+)\)\)\)`)
+
+// recorded opens the program of a recorded case. The weight file it names is made
+// anew, a blob for each reference: the recorded ones repeat a value.
+func recorded(t *testing.T, file string) *ir.Program {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct{ MIL string }
+	if err := json.Unmarshal(raw, &c); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	blobs := make([]byte, 64)
+	count := uint32(0)
+	text := blobType.ReplaceAllStringFunc(c.MIL, func(s string) string {
+		m := blobType.FindStringSubmatchIndex(s)
+		n := int64(1)
+		for _, d := range strings.Split(s[m[2]:m[3]], ",") {
+			k, err := strconv.ParseInt(strings.TrimSpace(d), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n *= k
+		}
+		at := len(blobs)
+		head := make([]byte, 64)
+		binary.LittleEndian.PutUint32(head, 0xdeadbeef)
+		binary.LittleEndian.PutUint32(head[4:], 1)
+		binary.LittleEndian.PutUint64(head[8:], uint64(2*n))
+		binary.LittleEndian.PutUint64(head[16:], uint64(at+64))
+		blobs = append(append(blobs, head...), weightsOf(t, ir.TensorOf(ir.FP16, n), uint64(at)).Data...)
+		blobs = append(blobs, make([]byte, -len(blobs)&63)...)
+		count++
+		return s[:m[4]] + strconv.Itoa(at) + s[m[5]:]
+	})
+	binary.LittleEndian.PutUint32(blobs, count)
+	binary.LittleEndian.PutUint32(blobs[4:], 2)
+	if err := os.WriteFile(filepath.Join(dir, "model.mil"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "weights.bin"), blobs, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, filepath.Join(dir, "model.mil"))
+}
+
+// weightsOf gives a constant values that follow from the seed.
+func weightsOf(t *testing.T, typ ir.Type, seed uint64) *ir.Const {
+	t.Helper()
+	x, err := Random(typ, "weights", seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 0, 2*typ.Elems())
+	for _, v := range x.Floats32() {
+		data = ir.AppendElem(data, typ.DType, float64(v)/8)
+	}
+	k, err := ir.NewConst(typ, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// applyChange changes the inputs of f and what follows from them. It reports
+// whether f has the axis.
+func applyChange(t *testing.T, f *ir.Func, c change) bool {
+	t.Helper()
+	if c.by == 0 {
+		return true
+	}
+	was := map[*ir.Value]ir.Type{}
+	for _, p := range f.Body.Params {
+		was[p] = p.Type
+	}
+	if f.Body.Params[0].Type.Rank() < c.axis {
+		return false
+	}
+	// The axis of every input, or every axis of that extent: which of the two fits
+	// depends on how products turn their operands.
+	all := func(v *ir.Value, axis int) bool { return v.Type.Rank()-c.axis == axis }
+	first := f.Body.Params[0].Type
+	extent := first.Shape[first.Rank()-c.axis]
+	same := func(v *ir.Value, axis int) bool { return was[v].Shape[axis] == extent }
+	var errs []error
+	for _, hit := range []func(*ir.Value, int) bool{all, same} {
+		for _, p := range f.Body.Params {
+			p.Type = was[p]
+			s := slices.Clone(p.Type.Shape)
+			for axis := range s {
+				if hit(p, axis) && (s[axis] != 1 || extent == 1) {
+					s[axis] += c.by
+				}
+			}
+			p.Type = p.Type.WithShape(s...)
+		}
+		err := follow(t, f, was)
+		if err == nil {
+			return true
+		}
+		errs = append(errs, err)
+	}
+	t.Errorf("%s: no way to change the shapes: %v", c.name, errs)
+	return false
+}
+
+// follow makes constants and results fit the operands' types as they are now.
+func follow(t *testing.T, f *ir.Func, was map[*ir.Value]ir.Type) error {
+	t.Helper()
+	for _, op := range f.Body.Ops {
+		if x := op.Arg("x"); x != nil && !x.IsConst() {
+			fitConstants(t, op, x.Type, was[x])
+		}
+		ts, err := ir.InferOp(op)
+		if err != nil {
+			return fmt.Errorf("%s: %w", op.Def.Name, err)
+		}
+		for i, r := range op.Results {
+			if _, ok := was[r]; !ok {
+				was[r] = r.Type
+			}
+			r.Type = ts[i]
+		}
+	}
+	return nil
+}
+
+// fitConstants gives op constants of the shapes that its changed operand x needs.
+func fitConstants(t *testing.T, op *ir.Op, x, old ir.Type) {
+	t.Helper()
+	resize := func(name string, shape []int64) {
+		if v := op.Arg(name); v != nil && v.IsConst() && !slices.Equal(v.Type.Shape, shape) {
+			k := weightsOf(t, v.Type.WithShape(shape...), uint64(len(shape)))
+			op.SetArg(name, &ir.Value{Name: v.Name, Type: k.Type, Const: k})
+		}
+	}
+	switch op.Def.Name {
+	case "conv":
+		w := op.Arg("weight").Type.Shape
+		groups, _ := ir.ArgInt(op, "groups")
+		out, in := w[0], x.Shape[1]
+		if groups == old.Shape[1] && groups > 1 && groups != in {
+			groups, out = in, in*w[0]/old.Shape[1]
+			k := ir.ConstInt(ir.Int32, groups)
+			v := op.Arg("groups")
+			op.SetArg("groups", &ir.Value{Name: v.Name, Type: k.Type, Const: k})
+		}
+		resize("weight", []int64{out, in / groups, w[2], w[3]})
+		resize("bias", []int64{out})
+	case "matmul":
+		if y := op.Arg("y"); y.IsConst() {
+			s := slices.Clone(y.Type.Shape)
+			k := x.Shape[x.Rank()-1]
+			if turned, _ := ir.ArgBool(op, "transpose_x"); turned {
+				k = x.Shape[x.Rank()-2]
+			}
+			if turned, _ := ir.ArgBool(op, "transpose_y"); turned {
+				s[len(s)-1] = k
+			} else {
+				s[len(s)-2] = k
+			}
+			resize("y", s)
+		}
+	default:
+		for _, name := range []string{"y", "gamma", "beta"} {
+			v := op.Arg(name)
+			if v == nil || !v.IsConst() || v.Type.DType != x.DType || v.Type.Rank() > x.Rank() {
+				continue
+			}
+			s := slices.Clone(v.Type.Shape)
+			for i := range s {
+				if at := x.Rank() - len(s) + i; s[i] != 1 && s[i] == old.Shape[at] {
+					s[i] = x.Shape[at]
+				}
+			}
+			resize(name, s)
+		}
+	}
+}
