@@ -23,6 +23,8 @@ var walls = []wall{
 	{"lower/td", []string{"*"}, nil, "compiler and engine share the bytes of a task and its field names, and nothing else"},
 	{"runtime/sim/engine", []string{"*"}, []string{"lower/td"}, "it knows registers and bytes alone, so a wrong lowering cannot be hidden by the same mistake in the engine"},
 	{"runtime/sim/interp", []string{"lower", "layout", "emit", "passes", "runtime/sim/engine"}, nil, "the second opinion must not share code with the first"},
+	{"runtime/sim/translation", []string{"*"}, nil, "an address unit alone: buffers in, bytes behind addresses out"},
+	{"runtime/sim/protocol", []string{"*"}, nil, "messages alone: what the firmware knows of programs is asked through an interface"},
 	{"numerics", []string{"*"}, nil, "scalars alone; engine-side and interpreter-side code may both be measured by it"},
 	{"internal/diag", []string{"*"}, nil, "whatever holds a source position may import it"},
 	{"frontend/mil", []string{"*"}, []string{"internal/diag"}, "syntax alone: no names, no types, no files"},

@@ -1,0 +1,154 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// The bodies of the cache-request family begin with the opaque 64-bit
+// cacheHandler. What follows is modelled from the chapter's gates.
+var (
+	installLayout = pack("", "chapter 30: cacheHandler, then the call", CopyContainerSize, f("cacheHandler", 8))
+	triggerLayout = pack("", "chapter 30; order modelled", MaxInputBuffers*BufferSize,
+		f("cacheHandler", 8), b("execTimestamp", 8, 1, math.MaxUint64, "execTimestamp > pCacheReq->lastTriggerExecTimestamp"),
+		b("nbrOfInputBuffers", 4, 0, MaxInputBuffers, "nbrOfInputBuffers <= (16)"))
+	recycleLayout = pack("", "chapter 30; order modelled", 0,
+		f("cacheHandler", 8), b("outputBufferSetId", 4, 0, OutputBufferSets-1, "outputBufferSetId < nbrOfOutputBufferSets"),
+		b("buffer.type", 4, uint64(OutputBuffer), uint64(OutputBuffer), "buffer.type == eCSneBufferDescriptorType_OutputBuffer"),
+		b("buffer.barId", 4, 0, MaxWireBars-1, "barId < 32"),
+		b("buffer.buffer", 8, 0, math.MaxUint32, "(buffer >> 32) == 0"), f("buffer.size", 8))
+	invalidateLayout   = pack("", "chapter 30", 0, f("cacheHandler", 8))
+	setActiveLayout    = pack("", "chapter 30; group's width modelled", 0, f("cacheHandler", 8), f("groupId", 4))
+	forceDisableLayout = pack("", "chapter 30", 0, b("globalDisable", 4, 1, 1, "admitted only when set true"))
+	premapLayout       = pack("", "chapter 30; order modelled", 0,
+		b("nbrOfOperations", 4, 1, 1, "exactly one operation"), b("nbrOfBuffers", 4, 1, 1, "pPreMapOp->nbrOfBuffers == 1"),
+		b("address", 8, 1, math.MaxUint32, "nonzero, high 32 bits zero"), b("bytes", 8, 1, math.MaxUint32, "nonzero"))
+	inferenceLayout = pack("", "chapter 30; order modelled", CopyContainerSize+MaxInferenceBuffers*BufferSize,
+		b("propertyBuffer", 8, 1, math.MaxUint32, "pre-mapped, nonzero, high 32 bits zero"),
+		b("bufNbr", 4, 1, MaxInferenceBuffers, "bufNbr == 1 + numIoBuffers"))
+)
+
+// MaxInferenceBuffers is the most that bufNbr can be: the property buffer and
+// one buffer a buffer-access register.
+const MaxInferenceBuffers = 1 + MaxWireBars
+
+// CacheCall is the body that installs a cache request. The handler is the
+// firmware's to give, so a request carries 0.
+type CacheCall struct {
+	Handler uint64
+	Call    ProcedureCall
+}
+
+// Append appends the body's bytes.
+func (c *CacheCall) Append(p []byte) []byte {
+	return c.Call.Append(binary.LittleEndian.AppendUint64(p, c.Handler))
+}
+
+func decodeCacheCall(v *Variant, body []byte) (*CacheCall, error) {
+	if err := installLayout.Check(body); err != nil {
+		return nil, err
+	}
+	if h := installLayout.get(body, 0); h != 0 {
+		return nil, bad(0, "cacheHandler", h, "0 in a request: the firmware returns the handler", "")
+	}
+	call, err := decodeCall(v, body[8:])
+	if err != nil {
+		return nil, of(err, "", 8)
+	}
+	return &CacheCall{Call: *call}, nil
+}
+
+// Trigger is the body that fires a cache request.
+type Trigger struct {
+	Handler   uint64
+	Timestamp uint64 // execTimestamp, strictly above the request's last
+	Inputs    []Buffer
+}
+
+// Append appends the body's bytes.
+func (t *Trigger) Append(p []byte) []byte {
+	le := binary.LittleEndian
+	p = le.AppendUint32(le.AppendUint64(le.AppendUint64(p, t.Handler), t.Timestamp), uint32(len(t.Inputs)))
+	for i := range t.Inputs {
+		p = t.Inputs[i].append(p)
+	}
+	return p
+}
+
+func decodeTrigger(body []byte) (*Trigger, error) {
+	l := triggerLayout
+	if err := l.Check(body); err != nil {
+		return nil, err
+	}
+	n := int(l.get(body, 2))
+	if len(body) != l.Size+n*BufferSize {
+		return nil, bad(l.Fields[2].Off, "nbrOfInputBuffers", n, "the buffers fill the body", "let count and size agree")
+	}
+	t := &Trigger{Handler: l.get(body, 0), Timestamp: l.get(body, 1)}
+	var err error
+	t.Inputs, _, err = decodeBuffers(body, l.Size, n, InputBuffer, "inputBuffer")
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Inference is the body of an inference call: the pre-mapped property buffer,
+// the program's buffers, and the procedure call that the firmware expands it to.
+type Inference struct {
+	PropertyBuffer uint64   // device address; counts as the first of bufNbr
+	Buffers        []Buffer // bufNbr - 1 of them
+	Call           ProcedureCall
+}
+
+// Append appends the body's bytes.
+func (c *Inference) Append(p []byte) []byte {
+	le := binary.LittleEndian
+	p = le.AppendUint32(le.AppendUint64(p, c.PropertyBuffer), uint32(1+len(c.Buffers)))
+	for i := range c.Buffers {
+		p = c.Buffers[i].append(p)
+	}
+	return c.Call.Append(p)
+}
+
+func decodeInference(v *Variant, body []byte) (*Inference, error) {
+	l := inferenceLayout
+	if err := l.Check(body); err != nil {
+		return nil, err
+	}
+	n := int(l.get(body, 1)) - 1
+	if rest := len(body) - l.Size; rest < n*BufferSize {
+		return nil, bad(l.Fields[1].Off, "bufNbr", n+1, "the buffers lie inside the body", "let count and size agree")
+	}
+	c := &Inference{PropertyBuffer: l.get(body, 0)}
+	at := l.Size
+	var err error
+	if c.Buffers, at, err = decodeBuffers(body, at, n, 0, "buffer"); err != nil {
+		return nil, err
+	}
+	call, err := decodeCall(v, body[at:])
+	if err != nil {
+		return nil, of(err, "", at)
+	}
+	c.Call = *call
+	return c, nil
+}
+
+// SubPackets expands an inference into the procedure calls that it stands for,
+// CANE_SUB_PACKET_CMD_PROCEDURE_CALL: one on the M1's single path, with the
+// inference's buffers in front of the call's own.
+func (c *Inference) SubPackets() []ProcedureCall {
+	call := c.Call
+	call.Inputs, call.Outputs = nil, nil
+	for _, bs := range [][]Buffer{c.Buffers, c.Call.Inputs, c.Call.Outputs} {
+		for _, b := range bs {
+			if b.Type == OutputBuffer {
+				call.Outputs = append(call.Outputs, b)
+			} else {
+				call.Inputs = append(call.Inputs, b)
+			}
+		}
+	}
+	call.OrderOffset = 0
+	return []ProcedureCall{call}
+}

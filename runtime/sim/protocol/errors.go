@@ -1,0 +1,74 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is a message that breaks a rule: where, which, by what, and the limit.
+type Error struct {
+	Command string // the command's name, "" before the identifier is known
+	Off     int    // byte offset in what was decoded
+	Field   string // the field at that offset
+	Value   string // what stands there
+	Limit   string // the rule, as the firmware's gate states it where that is known
+	Advice  string // what to do
+}
+
+func (e *Error) Error() string {
+	s := "protocol: "
+	if e.Command != "" {
+		s += e.Command + ": "
+	}
+	s += fmt.Sprintf("byte %#x, %s = %s: %s", e.Off, e.Field, e.Value, e.Limit)
+	if e.Advice != "" {
+		s += "; " + e.Advice
+	}
+	return s
+}
+
+// What the firmware does with a message that it does not run. Every error of
+// this package is one of these to errors.Is.
+var (
+	// ErrMalformed: the message fails integrity or argument validation; it is
+	// rejected without running.
+	ErrMalformed = errors.New("protocol: malformed message")
+	// ErrUnsupported: the identifier has no handler on the channel; it is
+	// dropped and counted, or faults when the controller is strict.
+	ErrUnsupported = errors.New("protocol: unsupported command")
+	// ErrDropped: the process does not run or the cache handle is in the wrong
+	// state; the message is dropped and counted.
+	ErrDropped = errors.New("protocol: command dropped")
+	// ErrUnbound: no endpoint is bound, so nothing was posted.
+	ErrUnbound = errors.New("protocol: endpoint not bound")
+	// ErrFull: a queue or a pool has no room; nothing was posted.
+	ErrFull = errors.New("protocol: queue is full")
+	// ErrFault: a strict controller met a command that faults the firmware.
+	ErrFault = errors.New("protocol: firmware fault")
+)
+
+// Is makes every *Error a malformed message.
+func (e *Error) Is(target error) bool { return target == ErrMalformed }
+
+func bad(off int, field string, value any, limit, advice string) *Error {
+	v := fmt.Sprint(value)
+	switch x := value.(type) {
+	case uint64:
+		v = fmt.Sprintf("%#x", x)
+	case uint32:
+		v = fmt.Sprintf("%#x", x)
+	}
+	return &Error{Off: off, Field: field, Value: v, Limit: limit, Advice: advice}
+}
+
+// of names the command of an error and shifts its offset.
+func of(err error, command string, base int) error {
+	var e *Error
+	if errors.As(err, &e) {
+		if e.Command == "" {
+			e.Command = command
+		}
+		e.Off += base
+	}
+	return err
+}

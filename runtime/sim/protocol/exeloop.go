@@ -1,0 +1,142 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// LoopRow is one line of ExeLoop.
+type LoopRow struct {
+	Wire    uint16
+	Meaning string
+	VTable  string // where the compare tree goes
+	Does    string
+	Body    ID // whose body the message carries
+}
+
+// ExeLoop lists the nine identifiers that CAneEngineExeLoop::dispatch
+// implements (table 30.6). Bodies follow the identifiers' names; that of 0x212
+// is modelled as the plain call's, by its meaning.
+var ExeLoop = []LoopRow{
+	{0x002d, "CH_DATA_FILE_LOAD2", "+0x250", "guarded by the engine flag at [x19,#0x2bb]", 0x2b},
+	{0x0204, "procedure call", "+0x200", "validate (programId, procId) then dispatch, the inference trigger", IDProcedureCall},
+	{0x0209, "cache-request trigger", "+0x218", "logs cacheHandler", IDCacheTrigger},
+	{0x020a, "cache-request submit", "cache path", "cache-request submission", IDCacheRecycle},
+	{0x020c, "procedure call with bars", "+0x208 region", "custom buffer-address-register call", IDCallBars},
+	{0x0211, "procedure call with events", "events path", "event-signalled call, force-disable-cache arm", IDCallEvents},
+	{0x0212, "procedure-call variant", "+0x210", "shared reply and verify path", IDProcedureCall},
+	{0x0404, "RETURN_PROCESS_ID", "+0x190", "process-id handshake reply", 0x59},
+	{0xff00, "BACK_CHANNEL_RPC", "func 0x47818", "length-and-magic guarded host-to-firmware payload", IDBackChannel},
+}
+
+// LoopRowOf returns the line of a wire identifier, nil for one that the loop
+// does not implement.
+func LoopRowOf(wire uint16) *LoopRow {
+	for i := range ExeLoop {
+		if ExeLoop[i].Wire == wire {
+			return &ExeLoop[i]
+		}
+	}
+	return nil
+}
+
+// LoopHeader is the header on the execution loop's channel. Chapter 30 gives it
+// other offsets than the control channel's: the identifier, 16 bits wide, at
+// 4, then program, process, procedure and priority. What stands at 0 and 6 it
+// does not say: modelled as the body's length and as zero.
+type LoopHeader struct {
+	Size        uint32 // +0x00, bytes of the body
+	Wire        uint16 // +0x04
+	ProgramID   int32  // +0x08
+	ProcessID   int32  // +0x0c
+	ProcedureID uint32 // +0x10
+	Priority    uint32 // +0x14
+}
+
+// LoopMessage is a decoded message of the execution loop's channel.
+type LoopMessage struct {
+	Row    *LoopRow
+	Header LoopHeader
+	Body   Body
+}
+
+// Unsupported is a wire identifier that the execution loop does not implement.
+type Unsupported struct{ Wire uint16 }
+
+func (u *Unsupported) Error() string {
+	return fmt.Sprintf("protocol: byte 0x4: Cmd %#x is not supported through ExeLoop cmd channel", u.Wire)
+}
+
+// Is makes it an unsupported command.
+func (u *Unsupported) Is(target error) bool { return target == ErrUnsupported }
+
+// Bytes returns the message's bytes, with the body's length filled in.
+func (m *LoopMessage) Bytes() []byte {
+	body := m.Body.Append(nil)
+	le := binary.LittleEndian
+	p := le.AppendUint32(make([]byte, 0, HeaderSize+len(body)), uint32(len(body)))
+	p = le.AppendUint16(le.AppendUint16(p, m.Header.Wire), 0)
+	for _, v := range []uint32{uint32(m.Header.ProgramID), uint32(m.Header.ProcessID), m.Header.ProcedureID, m.Header.Priority} {
+		p = le.AppendUint32(p, v)
+	}
+	return append(p, body...)
+}
+
+// DecodeLoop reads one message of the execution loop's channel and returns how
+// many bytes it has.
+func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
+	if len(msg) < HeaderSize {
+		return nil, 0, bad(0, "header", len(msg), "24 bytes", "send the whole header")
+	}
+	le := binary.LittleEndian
+	h := LoopHeader{le.Uint32(msg), le.Uint16(msg[4:]), int32(le.Uint32(msg[8:])), int32(le.Uint32(msg[12:])), le.Uint32(msg[16:]), le.Uint32(msg[20:])}
+	row := LoopRowOf(h.Wire)
+	if row == nil {
+		return nil, 0, &Unsupported{h.Wire}
+	}
+	check := Header{ID: uint32(h.Wire), Priority: h.Priority, ProgramID: h.ProgramID, ProcessID: h.ProcessID}
+	var err error
+	switch {
+	case uint64(h.Size) > uint64(len(msg)-HeaderSize):
+		err = bad(0, "size", h.Size, "maxCmdBufSize >= sizeof(*pMsg) + size", "the buffer is shorter than the body")
+	case le.Uint16(msg[6:]) != 0:
+		err = bad(6, "padding", le.Uint16(msg[6:]), "0", "")
+	default:
+		// The control header's check has its offsets; the loop's differ.
+		err = loopOffset(check.check())
+	}
+	if err != nil {
+		return nil, 0, of(err, row.Meaning, 0)
+	}
+	end := HeaderSize + int(h.Size)
+	body, err := DecodeBody(&Rows[row.Body], msg[HeaderSize:end:end])
+	if err != nil {
+		return nil, 0, of(err, row.Meaning, HeaderSize)
+	}
+	return &LoopMessage{row, h, body}, end, nil
+}
+
+// loopOffset moves an error about a header's field to where the execution
+// loop's header has the field.
+func loopOffset(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		if at, ok := map[string]int{"programId": 0x08, "processId": 0x0c, "procedureId": 0x10, "priority": 0x14}[e.Field]; ok {
+			e.Off = at
+		}
+	}
+	return err
+}
+
+// control is the header as the control channel has it, in the logger's numbering of the body.
+func (m *LoopMessage) control() Header {
+	h := m.Header
+	return Header{uint32(m.Row.Body), h.Size, h.Priority, h.ProgramID, h.ProcessID, h.ProcedureID}
+}
+
+// Log renders a procedure call as the execution loop logs it; at is the time.
+func (m *LoopMessage) Log(at int64) string {
+	h := &m.Header
+	return fmt.Sprintf("[EXELOOP] CMD=%s [PROC CALL] at %d : ProgId=%d ProcId=%d Proc=%d Pri=%d", hex4(uint32(h.Wire)), at, h.ProgramID, h.ProcessID, h.ProcedureID, h.Priority)
+}

@@ -1,0 +1,126 @@
+package protocol
+
+import "encoding/binary"
+
+// Limits of the header.
+const (
+	HeaderSize   = 24
+	Priorities   = 8   // fwPriority < 8
+	MaxPrograms  = 144 // program slots; programId is below
+	MaxProcesses = 288 // processId is below
+	Unbound      = -1  // programId or processId of no slot
+)
+
+// Header is sCSneControllerCmdHdr, the six fields before every body (table
+// 30.1). ID is in the numbering of the channel that carries the message.
+type Header struct {
+	ID          uint32
+	Size        uint32 // bytes of the body that follows
+	Priority    uint32 // 0 to 7
+	ProgramID   int32  // loaded-program slot, Unbound when invalid
+	ProcessID   int32  // process of the program, Unbound when none
+	ProcedureID uint32 // index into the program's procedure table
+}
+
+// HeaderField is one line of HeaderFields.
+type HeaderField struct {
+	Name  string
+	Off   int
+	Width int // bytes
+	Get   func(*Header) uint32
+}
+
+// HeaderFields lists the header in order (table 30.1).
+var HeaderFields = []HeaderField{
+	{"id", 0x00, 4, func(h *Header) uint32 { return h.ID }},
+	{"size", 0x04, 4, func(h *Header) uint32 { return h.Size }},
+	{"priority", 0x08, 4, func(h *Header) uint32 { return h.Priority }},
+	{"programId", 0x0c, 4, func(h *Header) uint32 { return uint32(h.ProgramID) }},
+	{"processId", 0x10, 4, func(h *Header) uint32 { return uint32(h.ProcessID) }},
+	{"procedureId", 0x14, 4, func(h *Header) uint32 { return h.ProcedureID }},
+}
+
+// Append appends the header's 24 bytes.
+func (h *Header) Append(p []byte) []byte {
+	for _, f := range HeaderFields {
+		p = binary.LittleEndian.AppendUint32(p, f.Get(h))
+	}
+	return p
+}
+
+// check refuses values outside the ranges of the header.
+func (h *Header) check() error {
+	switch {
+	case h.Priority >= Priorities:
+		return bad(0x08, "priority", h.Priority, "fwPriority < 8", "0 and 1 are real time, 2 to 7 normal")
+	case h.ProgramID < Unbound || h.ProgramID >= MaxPrograms:
+		return bad(0x0c, "programId", h.ProgramID, "-1, or below 144", "name a loaded program")
+	case h.ProcessID < Unbound || h.ProcessID >= MaxProcesses:
+		return bad(0x10, "processId", h.ProcessID, "-1, or below 288", "name a process of the program")
+	}
+	return nil
+}
+
+// DecodeHeader reads and checks the header of a message in a buffer of
+// maxCmdBufSize = len(msg) bytes: maxCmdBufSize >= sizeof(*pMsg) + pCmdHdr->size.
+func DecodeHeader(msg []byte) (Header, error) {
+	if len(msg) < HeaderSize {
+		return Header{}, bad(0, "header", len(msg), "24 bytes", "send the whole header")
+	}
+	u := func(off int) uint32 { return binary.LittleEndian.Uint32(msg[off:]) }
+	h := Header{u(0), u(4), u(8), int32(u(12)), int32(u(16)), u(20)}
+	if uint64(h.Size) > uint64(len(msg)-HeaderSize) {
+		return h, bad(0x04, "size", h.Size, "maxCmdBufSize >= sizeof(*pMsg) + pCmdHdr->size", "the buffer is shorter than the body")
+	}
+	return h, h.check()
+}
+
+// Class is one of the two classes that the scheduler admits.
+type Class uint8
+
+// The scheduling classes.
+const (
+	Realtime Class = iota + 1 // high, separately admitted
+	Normal                    // the queue
+)
+
+func (c Class) String() string {
+	switch c {
+	case Realtime:
+		return "realtime"
+	case Normal:
+		return "normal"
+	}
+	return "no class"
+}
+
+// PriorityBand is one line of PriorityBands.
+type PriorityBand struct {
+	First, Last uint32
+	Class       Class
+	Gate        string
+}
+
+// PriorityBands maps the eight levels onto the two classes (table 30.2).
+var PriorityBands = []PriorityBand{
+	{0, 1, Realtime, "(priority >= 0 && priority <= 1)"},
+	{2, 7, Normal, "(priority >= 2 && priority <= 7)"},
+}
+
+// ClassOf returns the class of a priority level, 0 for one that is no level.
+func ClassOf(priority uint32) Class {
+	for _, b := range PriorityBands {
+		if priority >= b.First && priority <= b.Last {
+			return b.Class
+		}
+	}
+	return 0
+}
+
+// QueueKey is what the scheduler files a submission under.
+type QueueKey struct {
+	UserID, JobID       uint32
+	Priority            uint32 // below Priorities
+	HWQueue, TaskQueue  uint32
+	ScheduleInfoQueueID uint32 // queueId < priorityQCount
+}

@@ -1,0 +1,233 @@
+package protocol
+
+import "fmt"
+
+// ID is an identifier of the dispatched set, eCSneCmdId in the logger's
+// numbering: 0x00 to 0x5c.
+type ID uint32
+
+// Invalid is ECSneCmdId_Invalid, the marker of no command.
+const Invalid ID = 0xffff_ffff
+
+// Identifiers that code has to name. Rows lists all.
+const (
+	IDReset            ID = 0x01
+	IDEndpointSet      ID = 0x14
+	IDEndpointUnset    ID = 0x15
+	IDPropertyWrite    ID = 0x1e
+	IDPropertyRead     ID = 0x1f
+	IDEndpointSet2     ID = 0x29
+	IDEndpointUnset2   ID = 0x2a
+	IDErrorNote        ID = 0x34
+	IDResetNote        ID = 0x38
+	IDProcedureCall    ID = 0x41
+	IDCacheInstall     ID = 0x45
+	IDCacheTrigger     ID = 0x46
+	IDCacheRecycle     ID = 0x47
+	IDCacheInvalidate  ID = 0x48
+	IDCallBars         ID = 0x49
+	IDPremap           ID = 0x4a
+	IDCacheBars        ID = 0x4b
+	IDCacheEvents      ID = 0x4c
+	IDForceDisable     ID = 0x4d
+	IDCallEvents       ID = 0x4e
+	IDSetActive        ID = 0x4f
+	IDProgramEvent     ID = 0x50
+	IDChainingEvent    ID = 0x53
+	IDPrefetchEvent    ID = 0x54
+	IDRequestProgramID ID = 0x56
+	IDInferenceCall    ID = 0x5a
+	IDBackChannel      ID = 0x5b
+)
+
+// Direction says who sends a command.
+type Direction uint8
+
+// The directions.
+const (
+	ToFirmware Direction = iota + 1
+	ToHost               // a notification
+	Both
+)
+
+func (d Direction) String() string {
+	switch d {
+	case ToFirmware:
+		return "host to firmware"
+	case ToHost:
+		return "firmware to host"
+	case Both:
+		return "both"
+	}
+	return "no direction"
+}
+
+// Disposition says what the firmware does with a command that the host posts.
+type Disposition uint8
+
+// The dispositions.
+const (
+	// Handled commands are validated and delivered.
+	Handled Disposition = iota + 1
+	// HostServed commands have no handler in this build: the kernel driver
+	// serves them itself. Posted to the firmware they are refused and counted.
+	HostServed
+	// Emitted commands are notifications; posted by the host they are refused
+	// and counted.
+	Emitted
+)
+
+func (d Disposition) String() string {
+	switch d {
+	case Handled:
+		return "handled"
+	case HostServed:
+		return "refused and counted: the driver serves it"
+	case Emitted:
+		return "refused and counted: the firmware emits it"
+	}
+	return "no disposition"
+}
+
+// WireSource says how a wire identifier is known.
+type WireSource uint8
+
+// The sources of a wire identifier.
+const (
+	// WireStated: table 30.5 or 30.6 states it.
+	WireStated WireSource = iota + 1
+	// WirePlace: table 30.5 states the family's range, which is full and in the
+	// logger's order, so the place in it gives the number. Every stated number
+	// agrees with this.
+	WirePlace
+	// WireLeft: the one name and the one number of a family that are left. The
+	// execution loop uses 0x212 for a variant of the procedure call (table
+	// 30.6), which contradicts this; ExeLoop has its own row for it.
+	WireLeft
+)
+
+func (s WireSource) String() string {
+	switch s {
+	case WireStated:
+		return "stated"
+	case WirePlace:
+		return "from the place in the family"
+	case WireLeft:
+		return "left over in the family"
+	}
+	return "no source"
+}
+
+// Row is what is known of one identifier.
+type Row struct {
+	ID          ID
+	Name        string // without the prefix CSNE_CMD_
+	Way         Direction
+	Subsystem   string
+	Wire        uint16 // ECSneCmdId, the number in the packed enum
+	WireSource  WireSource
+	Request     *Layout // the body's fixed part and bounds
+	Disposition Disposition
+	Source      string // of the disposition
+}
+
+// String renders the identifier as the command logger does.
+func (r *Row) String() string { return fmt.Sprintf("CMD = %s [%s]", hex4(uint32(r.ID)), r.command()) }
+
+// command returns the name with its prefix.
+func (r *Row) command() string { return "CSNE_CMD_" + r.Name }
+
+// hex4 is C's %#04x: four characters with the prefix, which zero has not.
+func hex4(v uint32) string {
+	if v == 0 {
+		return "0000"
+	}
+	return fmt.Sprintf("0x%02x", v)
+}
+
+// Start is the command that the packed enum names and the logger's table does
+// not: it exists in the wire numbering alone.
+var Start = Row{Invalid, "START", ToFirmware, "lifecycle", 0x0001, WirePlace, empty, Handled, "chapter 29, bring-up"}
+
+// EndpointTypeName is a string among the commands' that is no command but a
+// value of the endpoint's type.
+const EndpointTypeName = "CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING"
+
+// Numbering is one of the two numberings of the commands.
+type Numbering uint8
+
+// The numberings.
+const (
+	Logger Numbering = iota // 0x00 to 0x5c, as the command logger indexes
+	Wire                    // ECSneCmdId, as the packed enum holds
+)
+
+var byWire = func() map[uint16]*Row {
+	m := map[uint16]*Row{Start.Wire: &Start}
+	for i := range Rows {
+		m[Rows[i].Wire] = &Rows[i]
+	}
+	return m
+}()
+
+var byName = func() map[string]*Row {
+	m := map[string]*Row{Start.Name: &Start}
+	for i := range Rows {
+		m[Rows[i].Name] = &Rows[i]
+	}
+	return m
+}()
+
+// Row returns the row of an identifier, nil for one that the numbering lacks.
+func (n Numbering) Row(id uint32) *Row {
+	if n == Wire {
+		if id > 0xffff {
+			return nil
+		}
+		return byWire[uint16(id)]
+	}
+	if id >= uint32(len(Rows)) {
+		return nil
+	}
+	return &Rows[id]
+}
+
+// Of returns a row's identifier in the numbering.
+func (n Numbering) Of(r *Row) uint32 {
+	if n == Wire {
+		return uint32(r.Wire)
+	}
+	return uint32(r.ID)
+}
+
+// ByName returns the row of a name without the prefix CSNE_CMD_, or nil.
+func ByName(name string) *Row { return byName[name] }
+
+// Family is one line of Families.
+type Family struct {
+	First, Last uint16 // wire identifiers
+	Count       int    // named identifiers; the outliers' one line is split in three
+	Subsystem   string
+}
+
+// Families partitions the wire identifiers by high byte (table 30.5).
+var Families = []Family{
+	{0x0001, 0x0034, 52, "control, config, power, debug"},
+	{0x0100, 0x0108, 9, "channel notifications"},
+	{0x0200, 0x0212, 19, "program, process, procedure call"},
+	{0x0300, 0x0305, 6, "events"},
+	{0x0400, 0x0404, 5, "id handshakes"},
+	{0x7000, 0x7000, 1, "outliers"},
+	{0xff00, 0xff00, 1, "outliers"},
+	{0x0000, 0x0000, 1, "outliers"},
+}
+
+// FamilyOf returns the family of a wire identifier, nil when it has none.
+func FamilyOf(wire uint16) *Family {
+	for i := range Families {
+		if f := &Families[i]; wire >= f.First && wire <= f.Last {
+			return f
+		}
+	}
+	return nil
+}

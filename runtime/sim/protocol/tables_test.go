@@ -1,0 +1,492 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// wantError wants an *Error at a field, and its offset, value and limit in the
+// text.
+func wantError(t *testing.T, err error, off int, field string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Off != off || e.Field != field {
+		t.Errorf("got %v, want an error at byte %#x, field %s", err, off, field)
+		return
+	}
+	if !errors.Is(err, ErrMalformed) || !strings.Contains(e.Error(), fmt.Sprintf("byte %#x, %s = ", off, field)) || e.Limit == "" {
+		t.Errorf("error %q lacks offset, field or limit", e)
+	}
+}
+
+// TestTable30_1: the six fields of the command header.
+func TestTable30_1(t *testing.T) {
+	want := []struct {
+		name  string
+		off   int
+		width int
+	}{{"id", 0, 4}, {"size", 4, 4}, {"priority", 8, 4}, {"programId", 0xc, 4}, {"processId", 0x10, 4}, {"procedureId", 0x14, 4}}
+	if len(HeaderFields) != len(want) {
+		t.Fatalf("%d fields, want 6", len(HeaderFields))
+	}
+	h := Header{0x41, 0, 7, 143, 287, 9}
+	b := h.Append(nil)
+	if len(b) != HeaderSize {
+		t.Fatalf("%d bytes, want 24", len(b))
+	}
+	values := []uint32{0x41, 0, 7, 143, 287, 9}
+	for i, w := range want {
+		f := HeaderFields[i]
+		if f.Name != w.name || f.Off != w.off || f.Width != w.width {
+			t.Errorf("field %d is %s at %#x, want %s at %#x", i, f.Name, f.Off, w.name, w.off)
+		}
+		if got := binary.LittleEndian.Uint32(b[w.off:]); got != values[i] {
+			t.Errorf("%s encodes as %d, want %d", w.name, got, values[i])
+		}
+	}
+	if got, err := DecodeHeader(b); err != nil || got != h {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// -1 is the unbound marker and reads as 0xFFFFFFFF.
+	u := Header{ProgramID: Unbound, ProcessID: Unbound}
+	if b := u.Append(nil); binary.LittleEndian.Uint64(b[0xc:]) != 1<<64-1 {
+		t.Errorf("unbound slots encode as % x", b)
+	}
+	for _, bad := range []struct {
+		set   func(*Header)
+		off   int
+		field string
+	}{
+		{func(h *Header) { h.Size = 1 }, 4, "size"},
+		{func(h *Header) { h.Size = 1<<32 - 1 }, 4, "size"},
+		{func(h *Header) { h.Priority = 8 }, 8, "priority"},
+		{func(h *Header) { h.ProgramID = 144 }, 0xc, "programId"},
+		{func(h *Header) { h.ProgramID = -2 }, 0xc, "programId"},
+		{func(h *Header) { h.ProcessID = 288 }, 0x10, "processId"},
+		{func(h *Header) { h.ProcessID = -2 }, 0x10, "processId"},
+	} {
+		g := h
+		bad.set(&g)
+		_, err := DecodeHeader(g.Append(nil))
+		wantError(t, err, bad.off, bad.field)
+	}
+	for n := range HeaderSize {
+		_, err := DecodeHeader(b[:n])
+		wantError(t, err, 0, "header")
+	}
+}
+
+// TestTable30_2: the eight priority levels and their two classes.
+func TestTable30_2(t *testing.T) {
+	want := [10]Class{Realtime, Realtime, Normal, Normal, Normal, Normal, Normal, Normal, 0, 0}
+	for p, c := range want {
+		if got := ClassOf(uint32(p)); got != c {
+			t.Errorf("level %d: %v, want %v", p, got, c)
+		}
+	}
+	levels := uint32(0)
+	for _, b := range PriorityBands {
+		if b.First != levels {
+			t.Errorf("a band begins at %d, want %d", b.First, levels)
+		}
+		levels = b.Last + 1
+	}
+	if levels != Priorities {
+		t.Errorf("%d levels, want %d", levels, Priorities)
+	}
+}
+
+// call returns a call of a variant with every array within its limits.
+func call(v *Variant) *ProcedureCall {
+	c := &ProcedureCall{
+		Stats:  Stats{0x4000, 0x100},
+		Inputs: []Buffer{{InputBuffer, 0, 0x8000, 64}}, Outputs: []Buffer{{OutputBuffer, 1, 0xc000, 128}},
+		UserID: 3, JobID: 4,
+	}
+	if v.Events {
+		c.Waits = []Event{{1, 2, 3, 4}}
+		c.Signals = []Event{{5, 6, 7, 8}}
+	}
+	if v.Bars {
+		c.Bars = []CustomBar{{3, 0x1_0000, 256}}
+		c.Order = []uint32{1, 0}
+	}
+	return c
+}
+
+func variant(t testing.TB, id ID) *Variant {
+	v := VariantOf(id)
+	if v == nil {
+		t.Fatalf("%#x is no variant", uint32(id))
+	}
+	return v
+}
+
+func events(n int) []Event       { return make([]Event, n) }
+func bars(n int) []CustomBar     { return make([]CustomBar, n) }
+func inputs(n int) (bs []Buffer) { return repeat(n, Buffer{Type: InputBuffer}) }
+func repeat(n int, b Buffer) (bs []Buffer) {
+	for range n {
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// TestTable30_3: the counted fields of the procedure-call body, each at its
+// bound and one past it, and the rules of the variants.
+func TestTable30_3(t *testing.T) {
+	patch := func(off int, v uint32) func([]byte) {
+		return func(b []byte) { binary.LittleEndian.PutUint32(b[off:], v) }
+	}
+	const sets, waits, signals, nbars, stats, size, orderOff, order, sub, masks = 0x00, 0x04, 0x08, 0x0c, 0x10, 0x18, 0x30, 0x34, 0x38, 0x3c
+	for _, tc := range []struct {
+		name  string
+		id    ID
+		set   func(*ProcedureCall)
+		bytes func([]byte)
+		off   int
+		field string // "" for a call that is taken
+	}{
+		{"one output set", IDProcedureCall, nil, nil, 0, ""},
+		{"no output set", IDProcedureCall, nil, patch(sets, 0), sets, "nbrOfOutputBufferSets"},
+		{"two output sets", IDProcedureCall, nil, patch(sets, 2), sets, "nbrOfOutputBufferSets"},
+		{"32 bars", IDCallBars, func(c *ProcedureCall) { c.Bars = bars(32) }, nil, 0, ""},
+		{"33 bars", IDCallBars, func(c *ProcedureCall) { c.Bars = bars(33) }, nil, nbars, "nbrOfCustomBars"},
+		{"no bars", IDCallBars, func(c *ProcedureCall) { c.Bars = nil }, nil, 0, ""},
+		{"bars on a plain call", IDProcedureCall, func(c *ProcedureCall) { c.Bars = bars(1) }, nil, nbars, "nbrOfCustomBars"},
+		{"16 signals", IDCallEvents, func(c *ProcedureCall) { c.Signals = events(16) }, nil, 0, ""},
+		{"17 signals", IDCallEvents, func(c *ProcedureCall) { c.Signals = events(17) }, nil, signals, "nbrOfSignalEvents"},
+		{"no signals", IDCallEvents, func(c *ProcedureCall) { c.Signals = nil }, nil, signals, "nbrOfSignalEvents"},
+		{"waits alone", IDCacheEvents, func(c *ProcedureCall) { c.Signals = nil }, nil, 0, ""},
+		{"no events", IDCacheEvents, func(c *ProcedureCall) { c.Signals, c.Waits = nil, nil }, nil, waits, "nbrOfWaitEvents"},
+		{"events on a plain call", IDProcedureCall, func(c *ProcedureCall) { c.Signals = events(1) }, nil, waits, "nbrOfWaitEvents"},
+		{"sub-network order with events", IDCallEvents, func(c *ProcedureCall) { c.SubNetwork = true }, nil, sub, "bSubNetworkCustomExecuteOrder"},
+		{"sub-network order with bars", IDCallBars, func(c *ProcedureCall) { c.SubNetwork = true }, nil, 0, ""},
+		{"no event mask", IDCallEvents, nil, patch(masks, 0), masks, "nbrOfEventMasks"},
+		{"two event masks", IDCallEvents, nil, patch(masks, 2), masks, "nbrOfEventMasks"},
+		{"128 orders", IDCallBars, func(c *ProcedureCall) { c.Order = make([]uint32, 128) }, nil, 0, ""},
+		{"129 orders", IDCallBars, func(c *ProcedureCall) { c.Order = make([]uint32, 129) }, nil, order, "nbrOfCustomExecuteOrder"},
+		{"offset without order", IDCallBars, nil, patch(order, 0), orderOff, "customExecuteOrderArrayOffset"},
+		{"order inside the call", IDCallBars, nil, patch(orderOff, 72), orderOff, "customExecuteOrderArrayOffset"},
+		{"order behind a gap", IDCallBars, func(c *ProcedureCall) { c.OrderOffset = 1024 }, nil, 0, ""},
+		{"order up to the container's end", IDCallBars, func(c *ProcedureCall) { c.OrderOffset = CopyContainerSize - 8 }, nil, 0, ""},
+		{"order past the container", IDCallBars, nil, patch(orderOff, CopyContainerSize-7), orderOff, "customExecuteOrderArrayOffset"},
+		{"order past everything", IDCallBars, nil, patch(orderOff, 1<<32-1), orderOff, "customExecuteOrderArrayOffset"},
+		{"order on a plain call", IDProcedureCall, func(c *ProcedureCall) { c.Order = []uint32{1} }, nil, order, "nbrOfCustomExecuteOrder"},
+		{"stats at the least", IDProcedureCall, func(c *ProcedureCall) { c.Stats.Size = 0x6c }, nil, 0, ""},
+		{"stats too small", IDProcedureCall, func(c *ProcedureCall) { c.Stats.Size = 0x6b }, nil, size, "stats.size"},
+		{"stats without address", IDProcedureCall, func(c *ProcedureCall) { c.Stats = Stats{0, 1} }, nil, 0, ""},
+		{"stats without size", IDProcedureCall, func(c *ProcedureCall) { c.Stats = Stats{1 << 40, 0} }, nil, 0, ""},
+		{"stats in the high window", IDProcedureCall, func(c *ProcedureCall) { c.Stats.Buffer = 1 << 32 }, nil, stats, "stats.buffer"},
+		{"count without bytes", IDProcedureCall, nil, patch(0x20, 2), 0, "size"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := variant(t, tc.id)
+			c := call(v)
+			if tc.set != nil {
+				tc.set(c)
+			}
+			b := c.Append(nil)
+			if len(b) != c.Size() {
+				t.Errorf("%d bytes, Size says %d", len(b), c.Size())
+			}
+			if tc.bytes != nil {
+				tc.bytes(b)
+			}
+			got, err := decodeCall(v, b)
+			if tc.field != "" {
+				wantError(t, err, tc.off, tc.field)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := got.Append(nil); !bytes.Equal(again, b) {
+				t.Errorf("decoded and encoded again:\n% x\n% x", b, again)
+			}
+		})
+	}
+
+	// stats.buffer against the process.
+	p := programs{base: 0x5000}
+	v, h := variant(t, IDProcedureCall), Header{ProgramID: 0, ProcessID: 0}
+	c := call(v)
+	wantError(t, CheckCall(p, h, v, c, nil), HeaderSize+0x10, "stats.buffer")
+	wantError(t, CheckCall(p, h, variant(t, IDCacheInstall), c, nil), HeaderSize+8+0x10, "stats.buffer")
+	c.Stats.Buffer = 0x5000
+	if err := CheckCall(p, h, v, c, nil); err != nil {
+		t.Error(err)
+	}
+
+	// The records of events and bars, and the log line.
+	e := Event{1, 2, 3, 4}
+	if b := e.append(nil); len(b) != 24 || binary.LittleEndian.Uint64(b[16:]) != 4 {
+		t.Errorf("event is % x", b)
+	}
+	if s := e.Log("waitEvent", 5); s != "waitEvent[5]: type=1 mask=2 id=3 value=4" {
+		t.Error(s)
+	}
+	if s := (&CustomBar{3, 0x40, 7}).Log(1); s != "bar[1]: type=0 cfg=0 barId=3 value=0x40 bufSize=7" {
+		t.Error(s)
+	}
+	ce := call(variant(t, IDCallEvents))
+	if s := ce.Log(2); s != "Bufs = 2 Priority = 2 CustomBars = 1 WaitEvents = 1 SignalEvents = 1" {
+		t.Error(s)
+	}
+	bar := func(off int, v uint32, field string) {
+		c := &ProcedureCall{Bars: bars(2)}
+		b := c.Append(nil)
+		at := callLayout.Size + CustomBarSize + off
+		binary.LittleEndian.PutUint32(b[at:], v)
+		_, err := decodeCall(variant(t, IDCallBars), b)
+		if off == 16 {
+			at -= 4
+		}
+		wantError(t, err, at, field)
+	}
+	bar(0, 1, "bar[1].type")
+	bar(4, 1, "bar[1].config")
+	bar(8, 32, "bar[1].barId")
+	bar(16, 1, "bar[1].value")
+	if MaxProgramBars != 128 || MaxExecuteOrder != 128 {
+		t.Error("a compiled program holds up to 128 bars and orders")
+	}
+}
+
+// TestTable30_4: the per-call and per-request limits on the M1.
+func TestTable30_4(t *testing.T) {
+	for _, n := range []int{0, 16, 17} {
+		tr := Trigger{Handler: 1, Timestamp: 1, Inputs: inputs(n)}
+		_, err := decodeTrigger(tr.Append(nil))
+		if n <= 16 {
+			if err != nil {
+				t.Errorf("trigger with %d input buffers: %v", n, err)
+			}
+			continue
+		}
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("trigger with %d input buffers: %v", n, err)
+		}
+		// One short of its bytes, so that the count is what is refused.
+		b := tr.Append(nil)
+		_, err = decodeTrigger(b[:len(b)-BufferSize])
+		wantError(t, err, 16, "nbrOfInputBuffers")
+	}
+	v := variant(t, IDProcedureCall)
+	for _, f := range []struct {
+		off  int
+		name string
+	}{{0x28, "nbrOfTdPartition"}, {0x2c, "nbrOfAneRequestInList"}} {
+		for _, n := range []uint32{0, 1, 2} {
+			b := call(v).Append(nil)
+			binary.LittleEndian.PutUint32(b[f.off:], n)
+			if _, err := decodeCall(v, b); n == 1 {
+				if err != nil {
+					t.Error(err)
+				}
+			} else {
+				wantError(t, err, f.off, f.name)
+			}
+		}
+	}
+	// Fewer than two active shared events.
+	pool, err := NewCacheRequests(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := pool.Install(Header{}, &ProcedureCall{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pool.Install(Header{}, &ProcedureCall{}, true)
+	wantError(t, err, 0, "sharedEventsActiveNbr")
+	if _, err := pool.Install(Header{}, &ProcedureCall{}, false); err != nil {
+		t.Error(err)
+	}
+	if err := pool.Invalidate(first); err != nil {
+		t.Error(err)
+	}
+	if _, err := pool.Install(Header{}, &ProcedureCall{}, true); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTable30_5: the six families of the wire enum and their counts.
+func TestTable30_5(t *testing.T) {
+	total := 0
+	for _, f := range Families {
+		n := 0
+		for id := int(f.First); id <= int(f.Last); id++ {
+			if Wire.Row(uint32(id)) == nil {
+				t.Errorf("wire %#04x has no name", id)
+			}
+			n++
+		}
+		if n != f.Count {
+			t.Errorf("family %#x-%#x has %d identifiers, want %d", f.First, f.Last, n, f.Count)
+		}
+		total += n
+	}
+	if total != 94 || len(byWire) != 94 {
+		t.Errorf("%d identifiers in families, %d named, want 94", total, len(byWire))
+	}
+	// Members that the table names, by family.
+	for first, names := range map[uint16]string{
+		0x0001: "START STOP RESET CONFIG_GET CONFIG_GET_EXT PRINT_ENABLE BUILDINFO BOOT PING TIMEPROFILE_START POWER_DOWN POWER_DEVICE_ON POWER_DEVICE_OFF SET_SNE_PMU_BASE SET_DYNAMIC_POWERGATE IPC_ENDPOINT_SET CH_BUFFER_RETURN CH_PROPERTY_READ CH_PROPERTY_WRITE TRACE_ENABLE RESOURCE_INFO_GET STATS_BUFFER_SIZE_GET SUSPEND DSID_SET MCACHE_SIZE_GET SECURE_MODE_START SECURE_MODE_STOP EXCLAVE_MODE_START EXCLAVE_MODE_STOP QUIESCE_STATE CPU_LOAD_GET",
+		0x0100: "CH_ERROR_NOTIFICATION CH_POWER_CONTROL CH_SIGNPOST_NOTIFICATION CH_SIGNPOST64_NOTIFICATION_GROUP CH_RESET_NOTIFICATION CPU_LOAD_NOTIFICATION SECURE_MODE_RESUME_TRANSITION",
+		0x0200: "LOAD_PROGRAM UNLOAD_PROGRAM CREATE_PROCESS TERMINATE_PROCESS PROCEDURE_CALL LOAD_AFPP UNLOAD_AFPP PROGRAM_INTERFACE_VERSION_CHECK PROCEDURE_CALL_CACHE_REQUEST PROCEDURE_CALL_WITH_CUSTOM_BARS PROCEDURE_CALL_WITH_SIGNAL_EVENTS PREMAP_BUFFER FORCE_DISABLE_CACHE_REQUESTS TM_SYNC_ERR_NOTIFICATION",
+		0x0300: "SET_ACTIVE_CACHE_REQUEST_IN_GROUP PROGRAM_EVENT USER_EVENT DBG_EVENT DATA_CHAINING_EVENT PREFETCH_DSID_EVENT",
+		0x0400: "SECURE_MODE_EVENT REQUEST_PROGRAM_ID RETURN_PROGRAM_ID REQUEST_PROCESS_ID RETURN_PROCESS_ID",
+		0x7000: "INFERENCE_CALL", 0xff00: "BACK_CHANNEL_RPC", 0x0000: "DEBUG_COMMAND_DATA_CHECK",
+	} {
+		for _, name := range strings.Fields(names) {
+			r := ByName(name)
+			if r == nil {
+				t.Errorf("no row %s", name)
+			} else if f := FamilyOf(r.Wire); f == nil || f.First != first {
+				t.Errorf("%s is %#04x, outside the family from %#04x", name, r.Wire, first)
+			}
+		}
+	}
+	// Inside a family the two numberings run in step.
+	last := map[uint16]*Row{}
+	for i := range Rows {
+		r := &Rows[i]
+		if r.WireSource == WireLeft {
+			continue
+		}
+		f := FamilyOf(r.Wire)
+		if l := last[f.First]; l != nil && r.Wire-l.Wire != uint16(r.ID-l.ID) {
+			t.Errorf("%s: wire %#04x after %#04x", r.Name, r.Wire, l.Wire)
+		}
+		last[f.First] = r
+	}
+	if FamilyOf(0x35) != nil || FamilyOf(0x213) != nil || Wire.Row(0x10001) != nil || Wire.Row(uint32(Invalid)) != nil {
+		t.Error("identifiers outside the families have names")
+	}
+}
+
+// TestTable30_6: what the execution loop implements, and the refusal of all
+// else, plain and strict.
+func TestTable30_6(t *testing.T) {
+	names := map[uint16]string{
+		0x002d: "CH_DATA_FILE_LOAD2", 0x0204: "PROCEDURE_CALL", 0x0209: "PROCEDURE_CALL_TRIGGER_CACHE_REQUEST",
+		0x020a: "PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", 0x020c: "PROCEDURE_CALL_WITH_CUSTOM_BARS", 0x0211: "PROCEDURE_CALL_WITH_SIGNAL_EVENTS",
+		0x0404: "RETURN_PROCESS_ID", 0xff00: "BACK_CHANNEL_RPC",
+	}
+	vtable := map[uint16]string{0x2d: "+0x250", 0x204: "+0x200", 0x209: "+0x218", 0x212: "+0x210", 0x404: "+0x190", 0xff00: "func 0x47818"}
+	if len(ExeLoop) != 9 {
+		t.Errorf("%d identifiers, want 9", len(ExeLoop))
+	}
+	for _, r := range ExeLoop {
+		if n, ok := names[r.Wire]; ok && (Wire.Row(uint32(r.Wire)).Name != n || Rows[r.Body].Name != n) {
+			t.Errorf("%#04x is %s with the body of %s, want %s", r.Wire, Wire.Row(uint32(r.Wire)).Name, Rows[r.Body].Name, n)
+		}
+		if v, ok := vtable[r.Wire]; ok && r.VTable != v {
+			t.Errorf("%#04x: slot %s, want %s", r.Wire, r.VTable, v)
+		}
+	}
+	// The layout of the debug line.
+	m := &LoopMessage{Row: LoopRowOf(0x204), Header: LoopHeader{0, 0x204, 1, 2, 3, 4}, Body: call(variant(t, IDProcedureCall))}
+	b := m.Bytes()
+	if binary.LittleEndian.Uint16(b[4:]) != 0x204 {
+		t.Errorf("the id is not at 4: % x", b[:24])
+	}
+	for i, want := range []uint32{1, 2, 3, 4} {
+		if got := binary.LittleEndian.Uint32(b[8+4*i:]); got != want {
+			t.Errorf("at %#x: %d, want %d", 8+4*i, got, want)
+		}
+	}
+	if s := m.Log(99); s != "[EXELOOP] CMD=0x204 [PROC CALL] at 99 : ProgId=1 ProcId=2 Proc=3 Pri=4" {
+		t.Error(s)
+	}
+	got, n, err := DecodeLoop(append(b, 1, 2, 3))
+	if err != nil || n != len(b) || !bytes.Equal(got.Bytes(), b) {
+		t.Errorf("%d of %d bytes, %v", n, len(b), err)
+	}
+	for _, bad := range []struct {
+		off   int
+		v     uint32
+		field string
+	}{{0x08, 144, "programId"}, {0x0c, 288, "processId"}, {0x14, 8, "priority"}, {0, 1 << 31, "size"}} {
+		c := bytes.Clone(b)
+		binary.LittleEndian.PutUint32(c[bad.off:], bad.v)
+		_, _, err := DecodeLoop(c)
+		wantError(t, err, bad.off, bad.field)
+	}
+	// Each of the 65536 wire identifiers is implemented or unsupported.
+	for id := range 1 << 16 {
+		c := bytes.Clone(b[:HeaderSize])
+		binary.LittleEndian.PutUint32(c, 0)
+		binary.LittleEndian.PutUint16(c[4:], uint16(id))
+		_, _, err := DecodeLoop(c)
+		if (LoopRowOf(uint16(id)) == nil) != errors.Is(err, ErrUnsupported) {
+			t.Fatalf("%#04x: %v", id, err)
+		}
+	}
+	for _, strict := range []bool{false, true} {
+		c := controller(t, Config{Strict: strict})
+		bindLoop(t, c)
+		unsupported := bytes.Clone(b)
+		binary.LittleEndian.PutUint16(unsupported[4:], 0x0201)
+		if err := c.Post(Loop, unsupported); err != nil {
+			t.Fatal(err)
+		}
+		d, _ := c.Next(Loop)
+		if !strings.Contains(d.Err.Error(), "Cmd 0x201 is not supported through ExeLoop cmd channel") || d.Outcome != Refused {
+			t.Errorf("%v, %v", d.Err, d.Outcome)
+		}
+		late := bytes.Clone(b)
+		binary.LittleEndian.PutUint32(late[0x08:], 0)
+		if err := c.Post(Loop, late); errors.Is(err, ErrFault) != strict {
+			t.Errorf("strict %v: %v", strict, err)
+		}
+		if n := counted(c, "UNLOAD_PROGRAM", Refused); n != 1 {
+			t.Errorf("counted %d, want 1", n)
+		}
+		if strict {
+			continue
+		}
+		// A call that decodes and fails later is placed in the loop's header.
+		d, _ = c.Next(Loop)
+		wantError(t, d.Err, 0x10, "procedureId")
+	}
+}
+
+// TestFigure30_1: a submission is posted, picked up, executed and notified.
+func TestFigure30_1(t *testing.T) {
+	c := controller(t, Config{})
+	m := &LoopMessage{Row: LoopRowOf(0x204), Header: LoopHeader{Wire: 0x204, Priority: 1}, Body: call(variant(t, IDProcedureCall))}
+	if err := c.Post(Loop, m.Bytes()); !errors.Is(err, ErrUnbound) {
+		t.Fatalf("an unbound endpoint takes a submission: %v", err)
+	}
+	bindLoop(t, c)
+	if err := c.Post(Loop, m.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.Endpoint(Loop).Bell():
+	default:
+		t.Error("no bell rings")
+	}
+	d, ok := c.Next(Loop)
+	if !ok || d.Err != nil || d.Class != Realtime || len(d.Calls) != 1 {
+		t.Fatalf("%+v", d)
+	}
+	ev, err := NewRecord(programEvent, nil, 1, 0, uint64(d.Calls[0].JobID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Notify(&Rows[IDProgramEvent], d.Header, ev); err != nil {
+		t.Fatal(err)
+	}
+	n, ok := c.TakeNotification()
+	if !ok || n.Row.Name != "PROGRAM_EVENT" || n.Body.(*Record).Value("jobId") != 4 {
+		t.Errorf("%+v", n)
+	}
+}

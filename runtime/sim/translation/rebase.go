@@ -1,0 +1,64 @@
+package translation
+
+import "fmt"
+
+// FirmwareHigh is the high half of every address in the firmware's aperture.
+const FirmwareHigh = 0x1bc4
+
+// Rebase is the window through which the firmware sees device addresses:
+// runtime = MappedBase + (address - DVABase), for Size bytes.
+type Rebase struct {
+	MappedBase uint64 // first runtime address; its high 32 bits are FirmwareHigh
+	DVABase    uint64 // first device address; its high 32 bits are zero
+	Size       uint64 // bytes
+}
+
+// NewRebase checks a window: runtime addresses all have the high half
+// FirmwareHigh, device addresses all lie inside the aperture.
+func NewRebase(mappedBase, dvaBase, size uint64) (Rebase, error) {
+	switch {
+	case mappedBase>>32 != FirmwareHigh:
+		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x: high half is %#x; it must be %#x", mappedBase, mappedBase>>32, FirmwareHigh)
+	case mappedBase%PageSize != 0 || dvaBase%PageSize != 0:
+		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x and dvaBase %#x must be multiples of %#x", mappedBase, dvaBase, PageSize)
+	case dvaBase >= ApertureSize || size > ApertureSize-dvaBase:
+		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the aperture of %#x", size, dvaBase, uint64(ApertureSize))
+	case size == 0 || mappedBase&0xffff_ffff+size > 1<<32:
+		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the high half %#x or are none", size, mappedBase, FirmwareHigh)
+	}
+	return Rebase{mappedBase, dvaBase, size}, nil
+}
+
+// Runtime returns the firmware's address of a device address. It refuses an
+// address whose high 32 bits are not zero before it computes anything, and one
+// outside the window.
+func (r Rebase) Runtime(addr uint64, task string) (uint64, error) {
+	if addr>>32 != 0 {
+		return 0, &Fault{Stream: NoSlot, Task: task, Addr: addr, Reason: HighBits, Limit: 1<<32 - 1, Advice: "pass the device address, not the firmware's"}
+	}
+	if addr < r.DVABase || addr-r.DVABase >= r.Size {
+		return 0, &Fault{Stream: NoSlot, Task: task, Addr: addr, Reason: Outside, Limit: r.DVABase + r.Size, Advice: fmt.Sprintf("the window begins at %#x", r.DVABase)}
+	}
+	return r.MappedBase + (addr - r.DVABase), nil
+}
+
+// Device returns the device address of a runtime address.
+func (r Rebase) Device(runtime uint64, task string) (uint64, error) {
+	if runtime < r.MappedBase || runtime-r.MappedBase >= r.Size {
+		return 0, &Fault{Stream: NoSlot, Task: task, Addr: runtime, Reason: Outside, Limit: r.MappedBase + r.Size, Advice: fmt.Sprintf("the window begins at %#x", r.MappedBase)}
+	}
+	return r.DVABase + (runtime - r.MappedBase), nil
+}
+
+// Runtime is Rebase.Runtime for an address of this client, which must be mapped
+// as well: a fault names the client's stream and is filed.
+func (c *Context) Runtime(r Rebase, addr uint64, task string) (uint64, error) {
+	to, err := r.Runtime(addr, task)
+	if f, ok := err.(*Fault); ok {
+		return 0, c.fault(*f)
+	}
+	if _, err := c.Window(addr, 1, 0, task); err != nil {
+		return 0, err
+	}
+	return to, nil
+}

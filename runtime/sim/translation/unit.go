@@ -1,0 +1,225 @@
+package translation
+
+import (
+	"container/list"
+	"fmt"
+	"sync"
+)
+
+// Config sizes a unit. The zero value is the real one.
+type Config struct {
+	Slots    int    // streams; 0 means DefaultSlots
+	Aperture uint64 // bytes a client may map, a multiple of PageSize; 0 means ApertureSize
+	Log      int    // faults kept, newest last; 0 means 64
+	// Trace, when set, sees every step of the unit. It is called outside all
+	// locks, from the goroutine that took the step.
+	Trace func(Step)
+}
+
+// Unit is the translation unit: its streams, the contexts on them, and the
+// physical frames that mappings point to.
+type Unit struct {
+	cfg Config
+
+	mu       sync.Mutex
+	contexts map[uint64]*Context
+	slots    []*Context
+	resident list.List // of *Context, least recently used first
+	faults   []*Fault
+	stats    Stats
+
+	frames frames
+}
+
+// Stats counts what a unit has done.
+type Stats struct {
+	Maps             uint64 // buffers mapped
+	Hits             uint64 // Map calls that an idle or shared mapping answered
+	Unmaps           uint64 // mappings removed by Unmap, Flush or Close
+	EvictedMappings  uint64 // idle mappings removed to make room
+	EvictedContexts  uint64 // contexts that lost their stream
+	Faults           uint64
+	FramesInUse      uint64
+	ContextsOpen     uint64
+	ContextsResident uint64
+}
+
+// NewUnit makes a unit.
+func NewUnit(cfg Config) (*Unit, error) {
+	if cfg.Slots == 0 {
+		cfg.Slots = DefaultSlots
+	}
+	if cfg.Aperture == 0 {
+		cfg.Aperture = ApertureSize
+	}
+	if cfg.Log == 0 {
+		cfg.Log = 64
+	}
+	if cfg.Slots < 1 || cfg.Slots > 256 || cfg.Log < 1 || cfg.Log > 1<<16 {
+		return nil, fmt.Errorf("translation: %d streams and a log of %d: 1 to 256 and 1 to 65536 are allowed", cfg.Slots, cfg.Log)
+	}
+	if cfg.Aperture%PageSize != 0 || cfg.Aperture < 2*PageSize || cfg.Aperture > ApertureSize {
+		return nil, fmt.Errorf("translation: aperture of %#x bytes: a multiple of %#x from %#x to %#x is allowed", cfg.Aperture, PageSize, 2*PageSize, uint64(ApertureSize))
+	}
+	return &Unit{cfg: cfg, contexts: map[uint64]*Context{}, slots: make([]*Context, cfg.Slots)}, nil
+}
+
+// Context opens the address space of a client, or returns the one it has.
+func (u *Unit) Context(client uint64) *Context {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c := u.contexts[client]
+	if c == nil {
+		c = newContext(u, client)
+		u.contexts[client] = c
+	}
+	return c
+}
+
+// Stats returns the counts so far.
+func (u *Unit) Stats() Stats {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.stats
+	s.FramesInUse = u.frames.inUse()
+	s.ContextsOpen, s.ContextsResident = uint64(len(u.contexts)), uint64(u.resident.Len())
+	return s
+}
+
+// Faults returns the last faults, oldest first.
+func (u *Unit) Faults() []*Fault {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return append([]*Fault(nil), u.faults...)
+}
+
+// report files a fault and returns it.
+func (u *Unit) report(f *Fault) *Fault {
+	defer u.trace(Step{Kind: Faulted, Client: f.Client, Stream: f.Stream, Addr: f.Addr, Len: f.Len, Task: f.Task, Fault: f})
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.stats.Faults++
+	if len(u.faults) == u.cfg.Log {
+		u.faults = append(u.faults[:0], u.faults[1:]...)
+	}
+	u.faults = append(u.faults, f)
+	return f
+}
+
+func (u *Unit) count(f func(*Stats)) {
+	u.mu.Lock()
+	f(&u.stats)
+	u.mu.Unlock()
+}
+
+// bringIn gives the context a stream, evicting the context that was used least
+// recently among those without a pinned mapping. It returns the stream, or
+// NoSlot.
+func (u *Unit) bringIn(c *Context, pin int) int {
+	u.mu.Lock()
+	slot, in, out := u.assign(c, pin)
+	u.mu.Unlock()
+	if out != nil {
+		u.trace(Step{Kind: StreamOut, Client: out.client, Stream: slot})
+	}
+	if in {
+		u.trace(Step{Kind: StreamIn, Client: c.client, Stream: slot})
+	}
+	return slot
+}
+
+// assign is bringIn under u.mu: the stream, whether it is new, and the context
+// that lost it.
+func (u *Unit) assign(c *Context, pin int) (slot int, in bool, out *Context) {
+	if c.gone {
+		return NoSlot, false, nil
+	}
+	if c.slot == NoSlot {
+		free := -1
+		for i, s := range u.slots {
+			if s == nil {
+				free = i
+				break
+			}
+		}
+		for e := u.resident.Front(); free < 0 && e != nil; e = e.Next() {
+			if old := e.Value.(*Context); old.pins == 0 {
+				free, out = old.slot, old
+				u.drop(old)
+				u.stats.EvictedContexts++
+				break
+			}
+		}
+		if free < 0 {
+			return NoSlot, false, nil
+		}
+		u.slots[free], c.slot, in = c, free, true
+		c.elem = u.resident.PushBack(c)
+	}
+	u.resident.MoveToBack(c.elem)
+	c.pins += pin
+	return c.slot, in, out
+}
+
+func (u *Unit) unpin(c *Context) {
+	u.mu.Lock()
+	c.pins--
+	u.mu.Unlock()
+}
+
+// drop takes a context's stream away; u.mu is held.
+func (u *Unit) drop(c *Context) {
+	if c.slot == NoSlot {
+		return
+	}
+	u.slots[c.slot] = nil
+	u.resident.Remove(c.elem)
+	c.slot, c.elem = NoSlot, nil
+}
+
+// frames are the physical pages that leaves name. A frame is a window of at
+// most PageSize bytes of a host buffer.
+type frames struct {
+	mu   sync.RWMutex
+	page map[uint64][]byte
+	free []uint64
+	next uint64
+}
+
+func (f *frames) add(b []byte) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.page == nil {
+		f.page = map[uint64][]byte{}
+	}
+	var n uint64
+	if k := len(f.free); k > 0 {
+		n, f.free = f.free[k-1], f.free[:k-1]
+	} else {
+		f.next++
+		n = f.next
+	}
+	f.page[n] = b
+	return n
+}
+
+func (f *frames) remove(n uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.page[n]; ok {
+		delete(f.page, n)
+		f.free = append(f.free, n)
+	}
+}
+
+func (f *frames) get(n uint64) []byte {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.page[n]
+}
+
+func (f *frames) inUse() uint64 {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return uint64(len(f.page))
+}
