@@ -29,6 +29,7 @@ var walls = []wall{
 	{"internal/diag", []string{"*"}, nil, "whatever holds a source position may import it"},
 	{"frontend/mil", []string{"*"}, []string{"internal/diag"}, "syntax alone: no names, no types, no files"},
 	{"frontend/blobfile", []string{"*"}, nil, "a file format alone"},
+	{"frontend/netplist", []string{"*"}, []string{"ir"}, "a description is read from its bytes and its weight files alone"},
 	{"ir", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "runtime", "target"}, nil, "the form between the parts belongs to none of them"},
 	{"frontend", []string{"passes", "lower", "layout", "emit", "compile", "runtime", "target"}, nil, "reading a model does not depend on what it is compiled for"},
 	{"passes", []string{"frontend", "lower", "layout", "emit", "compile", "runtime"}, nil, "what the engine takes is asked through Options.Accept and Options.CanFuse"},
