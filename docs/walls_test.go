@@ -33,6 +33,7 @@ var walls = []wall{
 	{"layout/weights", []string{"*"}, nil, "constants as plain bytes in, bytes out"},
 	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime"}, nil, "a rule never sees the simulator, nor how its tasks are filed"},
 	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
+	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
 }
