@@ -36,6 +36,7 @@ var walls = []wall{
 	{"layout/weights", []string{"*"}, nil, "constants as plain bytes in, bytes out"},
 	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime", "lower/attest"}, nil, "a rule never sees the simulator, nor how its tasks are filed, nor which of them recorded programs vouch for"},
 	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
+	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
 	{"emit/afpp", []string{"*"}, nil, "a file format alone: records and images as bytes and numbers"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
