@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -242,6 +243,8 @@ func TestPumpConcurrent(t *testing.T) {
 				case !errors.As(err, &over):
 					t.Error(err)
 					return
+				default:
+					runtime.Gosched() // full: let the pump run
 				}
 			}
 		})
