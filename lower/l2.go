@@ -32,11 +32,11 @@ var streams = map[td.Field]stream{
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
-			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x12)
+			t.Set(td.SrcType, 0)
 		},
 		park: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 4)
-			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x16)
+			t.Set(td.SrcType, 0)
 		},
 	},
 	td.RBase1: {
@@ -65,15 +65,17 @@ var streams = map[td.Field]stream{
 	},
 }
 
-// resident is a buffer that may stay in L2 from its first task to its last.
+// resident is a place in L2 that a buffer, or several in turn, may keep from its
+// first task to its last.
 type resident struct {
-	buf  *buffer
+	bufs []*buffer // one, or those that follow each other in one place
 	uses []*fixup
+	def  int   // first task that touches it
+	last int   // last task that touches it
 	row  int64 // bytes of DRAM that stand for one row
 	pack int64 // bytes of L2 that one row takes
 	size int64 // bytes of L2
 	at   int64 // L2 address
-	kept bool  // a source that came by DMA, kept for further tasks; uses are its readers
 }
 
 // keepInL2 moves scratch buffers that fit between the tasks' own needs into L2,
@@ -90,50 +92,38 @@ func (b *builder) keepInL2() {
 		}
 		r := byBuf[f.buf]
 		if r == nil {
-			r = &resident{buf: f.buf}
+			r = &resident{bufs: []*buffer{f.buf}, def: f.buf.def, last: f.buf.last}
 			byBuf[f.buf] = r
 			cand = append(cand, r)
 		}
 		r.uses = append(r.uses, f)
 	}
-	cand = append(b.keepSources(), cand...)
-	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
+	cand = b.inPlace(cand)
+	b.placingOrder(cand)
 	b.l2floor = make([]int64, len(b.tasks))
-	var live []*resident // by address
+	b.l2live = make([][]*resident, len(b.tasks))
 	moved := map[*buffer]bool{}
 	for _, r := range cand {
-		if !r.kept && !b.fitsL2(r) {
-			continue
-		}
-		// Forget what ended before this begins.
-		n := 0
-		for _, l := range live {
-			if l.buf.last >= r.buf.def {
-				live[n] = l
-				n++
-			}
-		}
-		live = live[:n]
-		r.at = lowest(live, r.size)
-		if !b.roomAbove(r) {
-			continue
-		}
-		live = append(live, r)
-		sort.SliceStable(live, func(i, j int) bool { return live[i].at < live[j].at })
-		for i := r.buf.def; i <= r.buf.last; i++ {
-			b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
-		}
-		if r.kept {
-			b.keep(r)
+		r.at = lowest(b.aliveWith(r), r.size)
+		if !b.settle(r) {
 			continue
 		}
 		for _, f := range r.uses {
 			b.toL2(r, f)
+			if !f.buf.named {
+				moved[f.buf] = true
+			}
 		}
-		if !r.buf.named {
-			moved[r.buf] = true
+		b.resident += len(r.bufs)
+	}
+	// Kept sources come above all that lives meanwhile, like those that pass.
+	for _, r := range b.keepSources() {
+		for i := r.def; i <= r.last; i++ {
+			r.at = max(r.at, b.l2floor[i])
 		}
-		b.resident++
+		if b.settle(r) {
+			b.keep(r)
+		}
 	}
 	left := b.fixups[:0]
 	for _, f := range b.fixups {
@@ -144,15 +134,136 @@ func (b *builder) keepInL2() {
 	b.fixups = left
 }
 
-// roomAbove reports whether every task in the buffer's life still has the L2
-// that it takes itself, above the buffers that stay.
-func (b *builder) roomAbove(r *resident) bool {
-	for i := r.buf.def; i <= r.buf.last; i++ {
+// settle records a resident at its address, if every task in its life still has
+// the L2 that it takes itself, above the buffers that stay.
+func (b *builder) settle(r *resident) bool {
+	for i := r.def; i <= r.last; i++ {
 		if align(max(b.l2floor[i], r.at+r.size), 64)+b.l2use[i] > b.t.L2Bytes {
 			return false
 		}
 	}
+	for i := r.def; i <= r.last; i++ {
+		b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
+		b.l2live[i] = append(b.l2live[i], r)
+	}
 	return true
+}
+
+// aliveWith returns the settled residents that share a task with r, by address.
+func (b *builder) aliveWith(r *resident) []*resident {
+	var out []*resident
+	seen := map[*resident]bool{}
+	for i := r.def; i <= r.last; i++ {
+		for _, l := range b.l2live[i] {
+			if !seen[l] {
+				seen[l] = true
+				out = append(out, l)
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].at < out[j].at })
+	return out
+}
+
+// placingOrder sorts residents as they get their addresses: what reductions give
+// first, then by bytes times tasks, the most first (recorded chains).
+func (b *builder) placingOrder(cand []*resident) {
+	reduced := func(r *resident) bool {
+		for _, f := range r.uses {
+			if f.bar != td.WBase {
+				continue
+			}
+			t := b.tasks[f.task]
+			if op := t.Get(td.NEOp); t.Int(td.PlanarType) < peReduce && (t.Get(td.PlanarType) != 0 || op != neMax && (op != neSum || t.On(td.UnicastEn))) {
+				return false
+			}
+		}
+		return true
+	}
+	first := make(map[*resident]bool, len(cand))
+	for _, r := range cand {
+		first[r] = reduced(r)
+	}
+	sort.SliceStable(cand, func(i, j int) bool {
+		x, y := cand[i], cand[j]
+		if first[x] != first[y] {
+			return first[x]
+		}
+		if first[x] {
+			return x.def < y.def
+		}
+		wx, wy := x.size*int64(x.last-x.def+1), y.size*int64(y.last-y.def+1)
+		if wx != wy {
+			return wx > wy
+		}
+		return x.def < y.def
+	})
+}
+
+// inPlace drops what cannot stay in L2 and joins buffers that can follow each
+// other in one place: the result of an elementwise task takes that of its first
+// source when nothing reads the source later and both lie alike (recorded in
+// softmax and layer_norm).
+func (b *builder) inPlace(cand []*resident) []*resident {
+	var out []*resident
+	ends := map[int]*resident{} // by task: a resident that ends there as source 1
+	for _, r := range cand {    // by first task
+		if !b.fitsL2(r) {
+			continue
+		}
+		f := r.uses[0]
+		t := b.tasks[r.def]
+		if p := ends[r.def]; p != nil && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && b.sameLayout(t, p, f) {
+			delete(ends, r.def)
+			p.bufs = append(p.bufs, r.bufs...)
+			p.uses = append(p.uses, r.uses...)
+			p.last = r.last
+			r = p
+		} else {
+			out = append(out, r)
+		}
+		if n := r.uses[len(r.uses)-1]; n.bar == td.RBase0 {
+			ends[r.last] = r
+		}
+	}
+	return out
+}
+
+// sameLayout reports whether task t is elementwise and its result would lie in L2
+// as its source 1 does, which is the resident p.
+func (b *builder) sameLayout(t *td.Task, p *resident, f *fixup) bool {
+	switch t.Int(td.PlanarType) {
+	case 0:
+		if t.Get(td.NEOp) != neCopy || t.On(td.SwapNE) {
+			return false
+		}
+	case peOne, peTwo, pePair:
+		if t.On(td.SwapResult) != t.On(td.Swap1) || t.On(td.Bcast1W) || t.On(td.Bcast1H) || t.On(td.Bcast1D) || t.On(td.Bcast1C) {
+			return false
+		}
+	default:
+		return false
+	}
+	if t.Int(td.TileHeight) < t.Int(td.Hout) {
+		return false
+	}
+	src := p.uses[len(p.uses)-1]
+	if src.off != f.off {
+		return false
+	}
+	for _, pair := range [4][2]td.Field{{td.SrcRow, td.DstRow}, {td.SrcPlane, td.DstPlane}, {td.SrcDepth, td.DstDepth}, {td.SrcGroup, td.DstGroup}} {
+		if t.Get(pair[0]) != t.Get(pair[1]) {
+			return false
+		}
+	}
+	// No other use by the same task: a second source is read at other places.
+	n := 0
+	for _, u := range p.uses {
+		if u.task == f.task {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // placeTransients gives what passes through L2 its place above the buffers that
@@ -170,16 +281,6 @@ func (b *builder) placeTransients() {
 		}
 		if t.On(td.DstEn) {
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
-		}
-		second := t.On(td.PETwo)
-		switch {
-		case t.On(td.SrcEn) && (!second || t.On(td.Source2DMA)):
-			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x50017)
-		default:
-			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x14)
-			if t.On(td.SrcEn) {
-				t.Set(td.SrcCfgRest, 0x17)
-			}
 		}
 	}
 }
@@ -205,13 +306,13 @@ func (b *builder) keepSources() []*resident {
 		}
 		if cur != nil && b.infos[cur.uses[0].task].Op == b.infos[i].Op && sameWindow(b.tasks[cur.uses[0].task], t, cur.uses[0], f) {
 			cur.uses = append(cur.uses, f)
-			cur.buf.last = i
+			cur.last = i
 			if len(cur.uses) == 2 {
 				out = append(out, cur)
 			}
 			continue
 		}
-		cur = &resident{kept: true, buf: &buffer{space: f.buf.space, def: i, last: i}, uses: []*fixup{f}, size: align(b.l2use[i], granule)}
+		cur = &resident{def: i, last: i, uses: []*fixup{f}, size: align(b.l2use[i], granule)}
 		if !t.On(td.Source2DMA) {
 			cur.size = b.staged[i][0]
 		}
@@ -275,12 +376,13 @@ func lowest(live []*resident, n int64) int64 {
 // fitsL2 reports whether every access to the buffer can be made in L2, and
 // chooses the row packing.
 func (b *builder) fitsL2(r *resident) bool {
-	r.row, r.pack = r.buf.rowBytes, r.buf.rowBytes
-	if r.row == 0 || r.buf.size > b.t.L2Bytes/2 {
+	buf := r.bufs[0]
+	r.row, r.pack = buf.rowBytes, buf.rowBytes
+	if r.row == 0 || buf.size > b.t.L2Bytes/2 {
 		return false
 	}
-	packed := align(r.buf.rowElems*elemBytes, granule)
-	if r.buf.apart && packed/granule%2 == 0 {
+	packed := align(buf.rowElems*elemBytes, granule)
+	if buf.apart && packed/granule%2 == 0 {
 		packed += granule
 	}
 	tight := true
@@ -301,7 +403,7 @@ func (b *builder) fitsL2(r *resident) bool {
 	if tight {
 		r.pack = packed
 	}
-	r.size = align(r.buf.size/r.row*r.pack, granule)
+	r.size = align(buf.size/r.row*r.pack, granule)
 	return true
 }
 
@@ -328,7 +430,7 @@ func (b *builder) toL2(r *resident, f *fixup) {
 			t.Set(s.l2d, t.Int(s.l2row))
 		}
 	}
-	if r.buf.named {
+	if f.buf.named {
 		s.park(t)
 		return
 	}

@@ -107,13 +107,14 @@ type builder struct {
 	err      error
 	op       *ir.Op
 	rule     string
-	l2top    int64        // L2 below is taken by the task being emitted, as its words show it
-	l2reach  int64        // L2 below may be written by the task being emitted
-	l2use    []int64      // by task: L2 that it takes from address 0 up
-	staged   [][2]int64   // by task: L2 that sources 1 and 2 take on their way through
-	kept     map[int]bool // tasks whose source 1 stays for later ones
-	l2floor  []int64      // by task: L2 below belongs to buffers that stay
-	resident int          // buffers that stay in L2
+	l2top    int64         // L2 below is taken by the task being emitted, as its words show it
+	l2reach  int64         // L2 below may be written by the task being emitted
+	l2use    []int64       // by task: L2 that it takes from address 0 up
+	staged   [][2]int64    // by task: L2 that sources 1 and 2 take on their way through
+	kept     map[int]bool  // tasks whose source 1 stays for later ones
+	l2floor  []int64       // by task: L2 below belongs to buffers that stay
+	l2live   [][]*resident // by task: what stays in L2 meanwhile
+	resident int           // buffers that stay in L2
 }
 
 // Error is an operation that could not be lowered although its rule accepted

@@ -34,6 +34,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 			t.SetBool(td.TBE, true)
 		}
 	}
+	b.dependencies()
 	p := &Procedure{
 		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
 		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident,
