@@ -94,6 +94,7 @@ type builder struct {
 	uses     map[*ir.Value]int     // uses inside the segment
 	reader   map[*ir.Value]*ir.Op  // last operation of the segment that reads a value
 	images   map[*ir.Value]*surf   // products kept as channels by rows for the next product
+	clamped  map[*ir.Value]bool    // results whose reader clamps the operand itself
 	tasks    []*td.Task
 	infos    []TaskInfo
 	relocs   map[int][]int
@@ -143,7 +144,7 @@ type tooManyTasks struct{}
 func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p *Procedure, err error) {
 	b := &builder{
 		t: t, sec: sec, fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, relocs: map[int][]int{},
+		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
 	defer func() {

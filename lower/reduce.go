@@ -233,6 +233,9 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 		res := &operand{buf: out.buf, off: oo,
 			ext:    [5]int64{g.n, 1, c.n, 1, 1},
 			stride: [4]int64{g.os, c.n * c.os, c.os, c.n * c.os}}
+		if rows.n > 1 { // reduced rows leave one of the result's
+			res.stride[axH] = out.stride[len(out.stride)-2]
+		}
 		b.emitReduce(t, in, nil, res)
 	}
 	var run func(keep []axisLoop, xo, oo int64)
@@ -246,6 +249,9 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 		}
 		kept := append(append([]axisLoop(nil), keep...), one, one)[:2]
 		c, g := kept[0], kept[1]
+		if i := len(x.dims) - 2; len(keep) == 0 && !over[i] { // exchanged with the axis that is reduced
+			c.xs = x.stride[i]
+		}
 		if c.n*g.n*row <= budget && c.n <= int64(b.t.MaxChannels) && g.n <= int64(b.t.MaxGroups) {
 			emit(c, g, xo, oo)
 			return
