@@ -189,6 +189,9 @@ func (b *builder) dependencies() {
 			src |= aliasConvSrc
 		}
 		t.Set(td.SrcCfgRest, src).Set(td.ResCfgRest, res)
+		if close {
+			b.inStep(i)
+		}
 		if f.planar {
 			t.SetBool(td.PlanarNext, i+1 < len(b.tasks) && b.tasks[i+1].Get(td.PlanarType) != 0)
 			t.SetBool(td.PlanarBefore, i > 0 && before.planar)
@@ -198,5 +201,22 @@ func (b *builder) dependencies() {
 		} else {
 			lastNE, readNE = i, false
 		}
+	}
+}
+
+// inStep sets the tiling of two tasks that run in step across the engines: a
+// neural task folds rows of at most half a work unit in two for a planar reader,
+// and a planar task's patch is as high as its neural reader's unit (recorded in
+// softmax over rows; the patch of the maximum that reads a product of
+// chain_attn_s64_dh64, which is two rows high as well, is not explained).
+func (b *builder) inStep(i int) {
+	t, p := b.tasks[i], b.tasks[i-1]
+	if t.Get(td.PlanarType) == 0 || p.Get(td.PlanarType) != 0 || p.Int(td.ShMax) != 0 || p.Int(td.Wout) > workUnit/2 {
+		return
+	}
+	p.Set(td.ShMax, 1).Set(td.ShMin, 1).Set(td.ShPref, 1)
+	if i > 1 && p.Int(td.SrcDependent) == dependPlanar {
+		w := b.tasks[i-2]
+		w.Set(td.PatchHeight, max(w.Int(td.PatchHeight), 1))
 	}
 }

@@ -213,7 +213,7 @@ func (b *builder) inPlace(cand []*resident) []*resident {
 		}
 		f := r.uses[0]
 		t := b.tasks[r.def]
-		if p := ends[r.def]; p != nil && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && b.sameLayout(t, p, f) {
+		if p := ends[r.def]; p != nil && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && b.sameLayout(t, p, f) {
 			delete(ends, r.def)
 			p.bufs = append(p.bufs, r.bufs...)
 			p.uses = append(p.uses, r.uses...)
@@ -286,70 +286,107 @@ func (b *builder) placeTransients() {
 }
 
 // keepSources finds sources that come by DMA in several tasks of one operation,
-// the same window in the same layout: the first keeps them in L2 for the others.
+// the same window in the same layout, as source 1 in the first and as either
+// source in the others: the first keeps them in L2.
 func (b *builder) keepSources() []*resident {
-	byTask := map[int]*fixup{}
+	byTask := map[int]map[td.Field]*fixup{}
 	for i := range b.fixups {
-		if f := &b.fixups[i]; f.bar == td.RBase0 {
-			byTask[f.task] = f
+		if f := &b.fixups[i]; f.bar == td.RBase0 || f.bar == td.RBase1 {
+			if byTask[f.task] == nil {
+				byTask[f.task] = map[td.Field]*fixup{}
+			}
+			byTask[f.task][f.bar] = f
 		}
 	}
 	var out []*resident
 	var cur *resident
 	for i, t := range b.tasks {
-		f := byTask[i]
+		one, two := byTask[i][td.RBase0], byTask[i][td.RBase1]
+		live := func(f *fixup, dma, swap td.Field) bool {
+			return f != nil && t.On(dma) && !t.On(swap) && f.buf.space != scratch
+		}
 		// All of the source must stand in L2 at once.
 		whole := t.Int(td.TileHeight) >= t.Int(td.Hout) && t.Int(td.L2SrcCh) >= t.Int(td.Win)*elemBytes && t.Get(td.NumGroups) <= 1
-		if f == nil || !t.On(td.SrcEn) || !whole || t.On(td.Swap1) || f.buf.space == scratch {
-			cur = nil
-			continue
-		}
-		if cur != nil && b.infos[cur.uses[0].task].Op == b.infos[i].Op && sameWindow(b.tasks[cur.uses[0].task], t, cur.uses[0], f) {
-			cur.uses = append(cur.uses, f)
-			cur.last = i
-			if len(cur.uses) == 2 {
-				out = append(out, cur)
+		first := live(one, td.SrcEn, td.Swap1)
+		again := false
+		if cur != nil && b.infos[cur.def].Op == b.infos[i].Op {
+			for _, f := range []*fixup{one, two} {
+				if f == nil || f == two && !live(two, td.Source2DMA, td.Swap2) || f == one && !(first && whole) {
+					continue
+				}
+				if sameWindow(b.tasks[cur.def], t, cur.uses[0], f) {
+					again = true
+					cur.uses = append(cur.uses, f)
+					cur.last = i
+					if len(cur.uses) == 2 {
+						out = append(out, cur)
+					}
+				}
 			}
-			continue
 		}
-		cur = &resident{def: i, last: i, uses: []*fixup{f}, size: align(b.l2use[i], granule)}
-		if !t.On(td.Source2DMA) {
-			cur.size = b.staged[i][0]
+		switch {
+		case again:
+		case !first || !whole:
+			cur = nil
+		default:
+			cur = &resident{def: i, last: i, uses: []*fixup{one}, size: align(b.l2use[i], granule)}
+			if !t.On(td.Source2DMA) {
+				cur.size = b.staged[i][0]
+			}
 		}
 	}
 	return out
 }
 
-// windowFields are the fields of which two tasks that read source 1 alike agree.
-var windowFields = []td.Field{
-	td.Win, td.Hin, td.Din, td.Cin, td.NumGroups, td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, td.SrcInterleave,
-	td.PixelOffset, td.Swap1, td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup,
+// windowFields are the fields of source 1, and with them those of source 2, of
+// which two tasks that read a source alike agree.
+var windowFields = [][2]td.Field{
+	{td.Win, td.Win}, {td.Hin, td.Hin}, {td.Din, td.Din}, {td.Cin, td.Cin}, {td.NumGroups, td.NumGroups},
+	{td.SrcRow, td.Src2Row}, {td.SrcPlane, td.Src2Plane}, {td.SrcDepth, td.Src2Depth}, {td.SrcGroup, td.Src2Group},
+	{td.PixelOffset, td.PixelOffset.At(1)}, {td.Swap1, td.Swap2},
+	{td.Bcast1W, td.Bcast2W}, {td.Bcast1H, td.Bcast2H}, {td.Bcast1D, td.Bcast2D}, {td.Bcast1C, td.Bcast2C},
+	{td.L2SrcCh, td.L2Src2Ch}, {td.L2SrcRow, td.L2Src2Row}, {td.L2SrcDepth, td.L2Src2Depth}, {td.L2SrcGroup, td.L2Src2Group},
 }
 
+// sameWindow reports whether task b reads by fb, as either source, what task a
+// reads by fa as source 1.
 func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
 	if fa.buf != fb.buf || fa.off != fb.off {
 		return false
 	}
-	for _, f := range windowFields {
-		if a.Get(f) != b.Get(f) {
+	second := 0
+	if fb.bar == td.RBase1 {
+		second = 1
+	}
+	// A single row lies alike for both engines but for its padding.
+	single := a.Get(td.Hin) == 1 && a.Get(td.Din) == 1
+	for i, f := range windowFields {
+		if a.Get(f[0]) != b.Get(f[second]) && !(single && i >= len(windowFields)-3) {
 			return false
 		}
 	}
-	return (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0)
+	inter := [2]int{b.Int(td.SrcInterleave), max(b.Int(td.Src2Interleave), 1)}[second]
+	return a.Int(td.SrcInterleave) == inter && (single || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
 }
 
-// keep points the tasks of a kept source at its place.
+// keep points the tasks of a kept source at its place. A reduction that keeps its
+// source takes it a patch at a time (norm_layer_norm_ax1_2_3).
 func (b *builder) keep(r *resident) {
 	for i, f := range r.uses {
 		t := b.tasks[f.task]
-		t.Set(td.L2Src, int(r.at))
+		s := streams[f.bar]
+		t.Set(s.l2, int(r.at))
 		if i == 0 {
 			t.Set(td.SrcType, 1)
+			if t.Get(td.PlanarType) == peReduce {
+				t.Set(td.TileHeight, min(t.Int(td.TileHeight), 1<<t.Int(td.PatchHeight)))
+			}
 			b.kept[f.task] = true
 			continue
 		}
-		s := streams[td.RBase0]
-		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, td.PixelOffset} {
+		first := b.tasks[r.def]
+		t.Set(s.l2row, first.Int(td.L2SrcRow)).Set(s.l2d, first.Int(td.L2SrcDepth)).Set(s.l2g, first.Int(td.L2SrcGroup))
+		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, s.pix} {
 			t.Set(g, 0)
 		}
 		if t.Get(td.NumGroups) <= 1 {
@@ -403,8 +440,16 @@ func (b *builder) fitsL2(r *resident) bool {
 	if tight {
 		r.pack = packed
 	}
-	r.size = align(buf.size/r.row*r.pack, granule)
+	r.size = align(buf.size/r.row*r.pack+r.padding(buf.size), granule)
 	return true
+}
+
+// padding is what padded rows add to n bytes of the buffer in DRAM.
+func (r *resident) padding(n int64) int64 {
+	if r.bufs[0].padEach == 0 {
+		return 0
+	}
+	return n / r.row / r.bufs[0].padEach * r.bufs[0].padBytes
 }
 
 // toL2 points one stream of a task at L2.
@@ -416,18 +461,21 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	}
 	limit := int(b.t.L2Bytes - 16)
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
-	t.Set(s.l2, int(r.at)+scale(f.off))
-	t.Set(s.l2row, stride(s.row)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, stride(s.group))
+	padded := func(n int64) int { return scale(n) + int(r.padding(n)) }
+	t.Set(s.l2, int(r.at)+padded(f.off))
+	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
 	if t.Get(td.NumGroups) <= 1 {
 		t.Set(s.l2g, 0)
 	}
-	if pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; t.Get(s.extH) == 1 && !pair {
-		t.Set(s.l2row, t.Int(s.l2d)) // of a single row
-	}
-	if t.Get(s.extC) == 1 && !t.On(s.swap) {
-		t.Set(s.l2ch, t.Int(s.l2row)) // of a single channel
-		if t.Get(s.extD) == 1 {
-			t.Set(s.l2d, t.Int(s.l2row))
+	if !f.buf.plain {
+		if pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; t.Get(s.extH) == 1 && !pair {
+			t.Set(s.l2row, t.Int(s.l2d)) // of a single row
+		}
+		if t.Get(s.extC) == 1 && !t.On(s.swap) {
+			t.Set(s.l2ch, t.Int(s.l2row)) // of a single channel
+			if t.Get(s.extD) == 1 {
+				t.Set(s.l2d, t.Int(s.l2row))
+			}
 		}
 	}
 	if f.buf.named {

@@ -90,11 +90,12 @@ type builder struct {
 	sec      *weights.Section
 	vals     map[*ir.Value]*surf
 	fused    map[*ir.Op][]*ir.Op
-	outs     map[*ir.Value]*buffer // results that go to a port
-	uses     map[*ir.Value]int     // uses inside the segment
-	reader   map[*ir.Value]*ir.Op  // last operation of the segment that reads a value
-	images   map[*ir.Value]*surf   // products kept as channels by rows for the next product
-	clamped  map[*ir.Value]bool    // results whose reader clamps the operand itself
+	outs     map[*ir.Value]*buffer  // results that go to a port
+	uses     map[*ir.Value]int      // uses inside the segment
+	reader   map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	images   map[*ir.Value]*surf    // products kept as channels by rows for the next product
+	kernels  map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
+	clamped  map[*ir.Value]bool     // results whose reader clamps the operand itself
 	tasks    []*td.Task
 	infos    []TaskInfo
 	relocs   map[int][]int
@@ -144,7 +145,7 @@ type tooManyTasks struct{}
 func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p *Procedure, err error) {
 	b := &builder{
 		t: t, sec: sec, fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, relocs: map[int][]int{},
+		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
 	defer func() {

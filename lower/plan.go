@@ -34,6 +34,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 			t.SetBool(td.TBE, true)
 		}
 	}
+	b.fetchedAgain()
 	b.dependencies()
 	p := &Procedure{
 		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
@@ -48,6 +49,30 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		}
 	}
 	return p, nil
+}
+
+// fetchedAgain sets the cache hints of an input that several tasks fetch: all but
+// the last ask that it be kept (norm_layer_norm_ax1_2_3).
+func (b *builder) fetchedAgain() {
+	fetch := map[*buffer][]int{}
+	for i := range b.fixups {
+		if f := &b.fixups[i]; f.bar == td.RBase0 && f.buf.space == inPort && b.tasks[f.task].On(td.SrcEn) {
+			fetch[f.buf] = append(fetch[f.buf], f.task)
+		}
+	}
+	for _, tasks := range fetch {
+		if len(tasks) == 1 {
+			continue
+		}
+		for k, i := range tasks {
+			t := b.tasks[i].Set(td.SrcReuse, 0xb)
+			if k < len(tasks)-1 {
+				t.Set(td.SrcNoReuse, 0xb)
+			} else {
+				t.Set(td.SrcCacheHint, 0)
+			}
+		}
+	}
 }
 
 // marks sets the event words, which follow the position in the chain. The upper

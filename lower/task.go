@@ -206,12 +206,23 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 	if o.swap {
 		if t.Get(td.PlanarType) != 0 {
 			t.SetBool(td.SwapResult, true)
+			if o.buf != nil {
+				b.gathered(t)
+			}
 		} else {
 			t.SetBool(td.SwapNE, true)
 		}
 	}
 	b.l2use = append(b.l2use, b.l2reach)
 	b.l2top, b.l2reach = 0, 0 // the next task starts over
+}
+
+// gathered marks a planar result that goes to DRAM with channels and width
+// exchanged: it is put together in L2 (reduce_probe_sum_ax1_1x64x8x8; its row
+// stride could follow the groups as well as the channels).
+func (b *builder) gathered(t *td.Task) {
+	t.Set(td.ResType, 1).Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
+	t.Set(td.L2ResCh, granule).Set(td.L2ResRow, granule*t.Int(td.Cout)).Set(td.L2ResDepth, granule)
 }
 
 func setL2(t *td.Task, base, ch, row, depth, group td.Field, p l2Place) {
