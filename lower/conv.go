@@ -157,6 +157,11 @@ func dilated(op *ir.Op) []byte {
 func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	budget := b.t.L2Bytes - 4096
 	row := func(width int64) int64 { return (x.dims[1]*align(width*elemBytes, granule) + maxRowPad) * g.kh }
+	if row(x.w()) <= budget {
+		// Uncut: the whole width is read, also what no step of the stride reaches
+		// (recorded for 1x1 kernels with stride 2).
+		return b.convolveColumns(x, dst, k, g, e)
+	}
 	cols := g.wout
 	for cols > 32 && row((cols-1)*g.sx+g.kw) > budget {
 		cols = align(cols/2, 32)
@@ -267,6 +272,9 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	e.apply(t)
 	t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
+	if groups == 1 { // of the whole result, also where the task writes a slice of it (recorded)
+		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
+	}
 	if p.Form == weights.Depthwise {
 		t.SetBool(td.UnicastEn, true)
 	}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -72,6 +73,15 @@ func acceptBinary(op *ir.Op, l *limits) error {
 	if x.IsConst() && y.IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
+	if op.Def.Name == "real_div" && y.IsConst() {
+		for i := range y.Type.Elems() {
+			c := y.Const.Float(i)
+			if r := halfToFloat(uint16(half(1 / c))); !(math.Abs(r*c-1) <= 1.0/2048) {
+				return refuse(target.RuleReciprocal, fmt.Sprintf("element %d of y", i), c, "1.53e-05 to 16384",
+					fmt.Sprintf("y holds %g, whose reciprocal fp16 does not hold to its precision; the engine divides by multiplying with reciprocals", c))
+			}
+		}
+	}
 	return l.tensors(op)
 }
 
@@ -79,6 +89,11 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	row := binaries[op.Def.Name]
 	x, y := op.Arg("x"), op.Arg("y")
 	dst := b.resultOf(op.Results[0])
+	if op.Def.Name == "real_div" { // also by a scalar (binary_real_div_c64_constant_scalar)
+		if done, err := b.perChannel(op, x, y, dst); done || err != nil {
+			return err
+		}
+	}
 	for i, c := range []*ir.Value{y, x} {
 		first := i == 1
 		if !c.IsConst() || c.Type.Elems() != 1 || row.scalar == nil {

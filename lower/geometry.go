@@ -13,22 +13,32 @@ const (
 	banks   = 64
 )
 
+// smallImage is the most rows and columns of an image that the engine works on as
+// a whole.
+const smallImage = 8
+
+// turnShift is the unit shift of a turn to such an image.
+const turnShift = 3
+
 // workUnit is the pixels that the neural engine takes at a time.
 const workUnit = 128
 
 // l2Layout lays a source that passes through L2 out from base: elements, then
 // channels, then depth, then rows, groups one after the other in the same place.
-// A neural source keeps one work unit of a row. Rows get padding so that the
+// A neural source keeps one work unit of a row, or cols where that is not 0. Rows get padding so that the
 // rows of a patch fall on different banks. It returns the bytes of one group,
 // as the address of what comes behind it shows.
-func l2Layout(t *td.Task, base int64, ext [5]int64, rows int64, swap bool) (l2Place, int64) {
+func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if swap {
 		c, w = w, c
 	}
 	neural := t.Get(td.PlanarType) == 0
 	if neural {
-		w = min(w, workUnit)
+		if cols == 0 {
+			cols = workUnit
+		}
+		w = min(w, cols)
 	}
 	ch := align(w*elemBytes, granule)
 	depth := ch * c
@@ -97,7 +107,13 @@ func units(t *td.Task, out [5]int64) {
 		s++
 	}
 	multiply := t.Get(td.NEOp) == neMultiply || t.Get(td.NEOp) == neSum && !t.On(td.UnicastEn)
+	turn := t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0 && t.On(td.SwapNE)
 	switch {
+	case turn && out[axC] <= smallImage && out[axH] <= smallImage:
+		// Turned for a product on an image of at most 8x8: sixteen columns a unit,
+		// one a core (matmul_m1_k256_n512, matmul_m64_k256_n1024).
+		s = turnShift
+		t.Set(td.ShMin, min(log2up(max(out[axH], 1)), s)).Set(td.ShPref, s)
 	case multiply && out[axW] <= 8 && out[axH] <= 8:
 		t.SetBool(td.SmallSource, true).Set(td.ShMin, 4).Set(td.ShPref, 4)
 		s = 4

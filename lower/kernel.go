@@ -64,11 +64,9 @@ func (b *builder) pack(t *td.Task, p weights.Plan, k *weights.Kernel, small bool
 		}
 		return b.sec.AddParts(data, sizes)
 	}
-	all, err := b.sec.AddKernel(k, b.workers, p)
-	if err != nil {
-		return weights.Parts{}, err
-	}
-	return all[0], nil
+	task := b.shares[k] // equal slices of one kernel are kept apart (recorded)
+	b.shares[k]++
+	return b.sec.AddSlice(k, b.workers, p, task)
 }
 
 // loadParts points the task's lanes at parts of the constant section.

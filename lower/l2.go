@@ -17,6 +17,7 @@ type stream struct {
 	pix                       td.Field // of a source
 	source                    bool
 	extH, extC, extD          td.Field
+	spreadH, spreadC          td.Field // of a source
 	swap                      td.Field
 	off                       func(t *td.Task) // turns the DMA off and clears its format
 	park                      func(t *td.Task) // turns the DMA off, the buffer staying named
@@ -28,7 +29,7 @@ var streams = map[td.Field]stream{
 		bar: td.RBase0, enable: td.RBE0, base: td.SrcBase,
 		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
-		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, swap: td.Swap1,
+		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadH: td.Bcast1H, spreadC: td.Bcast1C, swap: td.Swap1,
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
@@ -43,7 +44,7 @@ var streams = map[td.Field]stream{
 		bar: td.RBase1, enable: td.RBE1, base: td.Src2Base,
 		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
-		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, swap: td.Swap2,
+		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadH: td.Bcast2H, spreadC: td.Bcast2C, swap: td.Swap2,
 		off: func(t *td.Task) {
 			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
 		},
@@ -74,6 +75,7 @@ type resident struct {
 	last int   // last task that touches it
 	row  int64 // bytes of DRAM that stand for one row
 	pack int64 // bytes of L2 that one row takes
+	bare int64 // bytes of L2 that one row fills, without padding
 	size int64 // bytes of L2
 	at   int64 // L2 address
 }
@@ -393,6 +395,9 @@ func (b *builder) keep(r *resident) {
 			t.Set(s.l2g, 0)
 		}
 		s.off(t)
+		if first := b.tasks[r.uses[0].task]; first.Get(td.PlanarType) == 0 && t.Get(td.PlanarType) == 0 {
+			t.Set(td.SrcCfgRest, 0x10) // no result of the engine stands there (recorded)
+		}
 		f.buf = nil // the stream no longer names a buffer
 	}
 }
@@ -414,12 +419,19 @@ func lowest(live []*resident, n int64) int64 {
 // chooses the row packing.
 func (b *builder) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
-	r.row, r.pack = buf.rowBytes, buf.rowBytes
+	if buf.image[0] > 0 {
+		return b.imageFitsL2(r)
+	}
+	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
 	if r.row == 0 || buf.size > b.t.L2Bytes/2 {
 		return false
 	}
 	packed := align(buf.rowElems*elemBytes, granule)
 	if buf.apart && packed/granule%2 == 0 {
+		packed += granule
+	}
+	bare := align(buf.rowElems*elemBytes, granule)
+	if packed == bare && bare/granule%2 == 1 && b.planeForPlanar(r) {
 		packed += granule
 	}
 	tight := true
@@ -438,7 +450,7 @@ func (b *builder) fitsL2(r *resident) bool {
 		}
 	}
 	if tight {
-		r.pack = packed
+		r.pack, r.bare = packed, bare
 	}
 	r.size = align(buf.size/r.row*r.pack+r.padding(buf.size), granule)
 	return true
@@ -452,9 +464,35 @@ func (r *resident) padding(n int64) int64 {
 	return n / r.row / r.bufs[0].padEach * r.bufs[0].padBytes
 }
 
+// planeForPlanar reports whether a buffer is written as rows of one channel that
+// the planar engine reads as rows: they are padded as the rows of a source that
+// comes by DMA are (env_bcast_mul with 1x1x8x8).
+func (b *builder) planeForPlanar(r *resident) bool {
+	rows, planar := false, false
+	for _, f := range r.uses {
+		t := b.tasks[f.task]
+		if f.bar == td.WBase {
+			if t.Get(td.Cout) != 1 || t.Get(td.Dout) != 1 || t.Get(td.NumGroups) > 1 || t.On(td.SwapNE) || t.On(td.SwapResult) {
+				return false
+			}
+			rows = t.Get(td.Hout) > 1
+			continue
+		}
+		planar = t.Get(td.PlanarType) == peOne || t.Get(td.PlanarType) == peTwo
+		if !planar || t.Get(td.Hin) == 1 {
+			return false
+		}
+	}
+	return rows && planar
+}
+
 // toL2 points one stream of a task at L2.
 func (b *builder) toL2(r *resident, f *fixup) {
 	s, t := streams[f.bar], b.tasks[f.task]
+	if f.buf.image[0] > 0 {
+		b.imageToL2(r, f)
+		return
+	}
 	scale := func(n int64) int { return int(n / r.row * r.pack) }
 	if r.pack == r.row {
 		scale = func(n int64) int { return int(n) }
@@ -468,17 +506,30 @@ func (b *builder) toL2(r *resident, f *fixup) {
 		t.Set(s.l2g, 0)
 	}
 	if !f.buf.plain {
-		if pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; t.Get(s.extH) == 1 && !pair {
+		single := t.Get(s.extH) == 1 || s.source && t.On(s.spreadH)
+		switch pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; {
+		case pair && t.On(s.swap):
+			t.Set(s.l2d, t.Int(s.l2row)) // of two rows that lie along the channels
+		case single && !pair:
 			t.Set(s.l2row, t.Int(s.l2d)) // of a single row
 		}
-		if t.Get(s.extC) == 1 && !t.On(s.swap) {
-			t.Set(s.l2ch, t.Int(s.l2row)) // of a single channel
+		if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) {
+			one := t.Int(s.l2row) // of a single channel
+			if one == int(r.pack) {
+				one = int(r.bare)
+			}
+			t.Set(s.l2ch, one)
 			if t.Get(s.extD) == 1 {
-				t.Set(s.l2d, t.Int(s.l2row))
+				t.Set(s.l2d, one)
 			}
 		}
 	}
-	if f.buf.named {
+	s.leave(t, f.buf)
+}
+
+// leave takes a stream's DMA away: a named buffer stays in the words.
+func (s *stream) leave(t *td.Task, buf *buffer) {
+	if buf.named {
 		s.park(t)
 		return
 	}

@@ -19,7 +19,7 @@ var ruleLimits = map[string][]string{
 	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride, target.RulePadding, target.RuleGroups, target.RuleKernelBytes},
 	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
 	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
-	"elementwise": {target.RuleConstants},
+	"elementwise": {target.RuleConstants, target.RuleReciprocal},
 	"square":      nil,
 	"abs":         nil,
 	"relu":        nil,
@@ -53,6 +53,9 @@ var limitText = map[string]func(t *target.Table) string{
 	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
 	target.RuleWorkingSet: func(t *target.Table) string {
 		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other than the last, rows reduced together) within %d bytes of L2", t.L2Bytes)
+	},
+	target.RuleReciprocal: func(*target.Table) string {
+		return "constant divisors with a reciprocal in fp16 (magnitudes from 1.53e-05 to 16384)"
 	},
 	target.RuleRows: func(t *target.Table) string {
 		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)

@@ -104,6 +104,7 @@ type builder struct {
 	inputs   []Surface
 	outputs  []Surface
 	packed   map[planKey]weights.Parts
+	shares   map[*weights.Kernel]int // slices of a kernel packed so far
 	worst    map[weights.Table]weights.WorstCase
 	workers  int
 	err      error
@@ -146,7 +147,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 	b := &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
+		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
 	defer func() {
 		switch r := recover(); r {

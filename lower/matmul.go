@@ -71,14 +71,21 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 		if err != nil {
 			return err
 		}
-		if !b.feedsProduct(e.out) {
+		rows := asRows(matrixOf(xs))
+		if !b.feedsProduct(e.out) && (rows == nil || !folds(rows.dims[0], rows.dims[1], int64(k.Out))) {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
 		}
-		rows := asRows(matrixOf(xs))
 		if rows == nil || rows.dims[0] > int64(b.t.MaxWidth) {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
 		}
-		img = b.turned(rows)
+		if folds(rows.dims[0], rows.dims[1], int64(k.Out)) {
+			img = b.foldedTurn(rows)
+		} else {
+			img = b.turned(rows)
+		}
+	}
+	if len(img.dims) == 3 {
+		return b.foldedProduct(img, k, e)
 	}
 	if b.feedsProduct(e.out) {
 		next := b.temp([]int64{int64(k.Out), img.dims[1]})

@@ -19,6 +19,13 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	b.keepInL2()
 	b.placeTransients()
 	size := b.planScratch()
+	final := map[*buffer]int{} // last task that writes an output
+	for _, f := range b.fixups {
+		if f.bar == td.WBase && f.buf.space == outPort {
+			final[f.buf] = max(final[f.buf], f.task)
+		}
+	}
+	partial := make([]bool, len(b.tasks))
 	for i := range b.fixups {
 		f := &b.fixups[i]
 		t := b.tasks[f.task]
@@ -30,8 +37,14 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		if f.bar == td.KBase0 && f.buf.space == scratch {
 			t.Set(td.DTID, f.buf.def)
 		}
-		if f.bar == td.WBase && f.buf.space != outPort {
-			t.SetBool(td.TBE, true)
+		if f.bar == td.WBase {
+			if f.buf.space == scratch && t.On(td.DstEn) {
+				t.Set(td.DstCacheHint, 15) // read again soon (recorded)
+			}
+			partial[f.task] = f.buf.space == outPort && f.task < final[f.buf]
+			if partial[f.task] || f.buf.space != outPort {
+				t.SetBool(td.TBE, true)
+			}
 		}
 	}
 	b.fetchedAgain()
@@ -43,7 +56,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	for i, t := range b.tasks {
 		p.Relocs[i] = b.relocs[i]
 		marks(t, i, len(b.tasks))
-		travel(t)
+		travel(t, partial[i])
 		if err := t.Err(); err != nil {
 			return nil, fmt.Errorf("segment %s task %d (%s): %w", seg.Name, i, b.infos[i].Rule, err)
 		}
@@ -103,9 +116,9 @@ func marks(t *td.Task, i, n int) {
 // that of the bytes which the tile and kernel DMA move, in microseconds at 34.13
 // GB/s (bytes * 3 / 102400, recorded on 64 of 66 convolutions and products). Of
 // the locations SPL is set with a source in a buffer, TSE and TSR with a result
-// in one; SPC and DPC say that the buffer is named but stays in L2; TDE comes
+// in one that no later task adds to (partial says that one does); SPC and DPC say that the buffer is named but stays in L2; TDE comes
 // with a kernel from scratch (recorded).
-func travel(t *td.Task) {
+func travel(t *td.Task, partial bool) {
 	moved := int64(0)
 	tensor := func(w, h, d, c int) int64 {
 		n := int64(max(d, 1)) * int64(max(c, 1)) * int64(max(h, 1)) * int64(max(t.Int(td.NumGroups), 1))
@@ -122,7 +135,11 @@ func travel(t *td.Task) {
 		if typ := t.Int(td.PlanarType); typ >= peReduce && t.Get(td.Kw)*t.Get(td.Kh)*t.Get(td.Sx)*t.Get(td.Sy) == 1 {
 			w, h, d = 1, 1, 1 // the output registers repeat the input's extents
 		}
-		moved += tensor(w, h, d, t.Int(td.Cout))
+		c := t.Int(td.Cout)
+		if t.On(td.SwapNE) || t.On(td.SwapResult) { // bytes as stored: channels along the row
+			w, c = c, w
+		}
+		moved += tensor(w, h, d, c)
 	}
 	for i := range td.Lanes {
 		if t.On(td.CoeffEn.At(i)) {
@@ -133,7 +150,7 @@ func travel(t *td.Task) {
 	// A buffer that is named though its DMA is off counts as read or written;
 	// a source beside one that stays in L2 does not.
 	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
-	to := t.On(td.DstEn) || t.On(td.WBE)
+	to := (t.On(td.DstEn) || t.On(td.WBE)) && !partial
 	t.SetBool(td.SPL, from).SetBool(td.SPC, from && !t.On(td.SrcEn))
 	t.SetBool(td.TSE, to).SetBool(td.TSR, to).SetBool(td.DPC, to && !t.On(td.DstEn))
 }

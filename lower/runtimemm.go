@@ -139,12 +139,15 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 		in := &operand{
 			buf: src.buf, off: src.off, pix: src.pix,
 			ext:    [5]int64{n, 1, group, 1, k},
-			stride: [4]int64{group * src.stride[0], group * src.stride[0], src.stride[0], src.stride[0]},
+			stride: [4]int64{group * src.stride[0], group * src.stride[0], src.stride[0], singleRow(src, group*src.stride[0])},
 		}
 		out := &operand{
 			buf: buf, off: g * align(plane, 64), inter: lanes,
 			ext:    in.ext,
 			stride: [4]int64{align(plane, 64), step * td.Lanes, step, align(plane, 64)},
+		}
+		if n == 1 {
+			out.stride[axG] = step * td.Lanes // of all, as recorded
 		}
 		b.emit(planar(peOne), in, nil, out, 0)
 	}

@@ -34,6 +34,7 @@ type operand struct {
 	swap   bool    // stored with channels and width exchanged
 	spread [5]bool // axes along which the tensor has one index only
 	rows   int64   // rows of a source that are on chip at once; 0 for those of the tile
+	cols   int64   // columns of a neural source that are on chip at once; 0 for a work unit
 }
 
 // fixup is a task field that the planner completes: the buffer-access register
@@ -256,7 +257,7 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	if source == 1 {
 		at = bankApart(at)
 	}
-	p, n := l2Layout(t, at, ext, rows, o.swap)
+	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n
 	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.

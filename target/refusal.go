@@ -61,6 +61,7 @@ const (
 	RuleVector      = "vector-product"
 	RuleAxes        = "axes"
 	RuleWorkingSet  = "working-set"
+	RuleReciprocal  = "reciprocal"
 	RuleRows        = "row-change"
 	RuleInterleave  = "interleave"
 	RuleSlice       = "slice"
@@ -99,6 +100,7 @@ var Rules = []Rule{
 	{RuleVector, "products are of matrices", "expand_dims the vector to a matrix of one row or column"},
 	{RuleAxes, "the operation has axes that the engine takes", "reshape so that at most three dimensions are worked over, at least one"},
 	{RuleWorkingSet, "what is worked over as a whole fits L2", "reduce in two steps over parts of the dimension, or transpose it to the end"},
+	{RuleReciprocal, "constant divisors have reciprocals in fp16", "scale the dividend and the divisor by the same power of two"},
 	{RuleRows, "a reshape keeps rows whole or moves few elements", "reshape so that the last dimension stays, or transpose instead"},
 	{RuleInterleave, "operands are joined behind each other", "stack the operands, transpose and reshape"},
 	{RuleSlice, "slices go forward and take rows whole", "slice another dimension than the last, or transpose first; a reversal belongs into the weights"},

@@ -94,28 +94,34 @@ func (s *Section) Bytes() []byte { return bytes.Join(s.pieces, nil) }
 func (s *Section) AddKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, error) {
 	var all []Parts
 	for i := range plans {
-		sizes, err := plans[i].PartSizes(k)
-		if err != nil {
-			return nil, err
-		}
-		n := 0
-		for _, size := range sizes {
-			n += size
-		}
-		if int64(s.size)+int64(n) >= limit {
-			return nil, overLimit(n, s.size)
-		}
-		buf := make([]byte, n)
-		if err := plans[i].Pack(buf, k, workers); err != nil {
-			return nil, err
-		}
-		ps, err := s.addParts(buf, sizes, i)
+		ps, err := s.AddSlice(k, workers, plans[i], i)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, ps)
 	}
 	return all, nil
+}
+
+// AddSlice packs the share of k that the task of the given number, counted from
+// 0 among the tasks of the kernel, runs under its plan.
+func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, error) {
+	sizes, err := plan.PartSizes(k)
+	if err != nil {
+		return Parts{}, err
+	}
+	n := 0
+	for _, size := range sizes {
+		n += size
+	}
+	if int64(s.size)+int64(n) >= limit {
+		return Parts{}, overLimit(n, s.size)
+	}
+	buf := make([]byte, n)
+	if err := plan.Pack(buf, k, workers); err != nil {
+		return Parts{}, err
+	}
+	return s.addParts(buf, sizes, task)
 }
 
 // AddParts adds one task's packed constant: data is the parts in core order,
