@@ -25,6 +25,7 @@ type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
 	SplitKernel bool   // constants in segments of their own
+	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.OldForm)
 	Func        string // "" for all functions
 	// Shapes are shapes of inputs, by name, in the stead of the defaults. A set
 	// of enumerated shapes is compiled whole where none is given.
@@ -255,6 +256,9 @@ func (d *driver) lower() error {
 			}, d.o.Target, &d.sec, d.o.Workers)
 			if err != nil {
 				return err
+			}
+			if d.o.FullTD {
+				lower.OldForm(p)
 			}
 			u.procs = append(u.procs, p)
 			done++

@@ -133,12 +133,15 @@ func idle(img *hwx.Image) error {
 // banner is what the build command of the container says: who made it, for
 // what, with which options; never Apple's tool.
 func (d *driver) banner() []string {
-	return []string{
+	lines := []string{
 		"ANEC v1",
 		"zinc " + Version,
 		"\t-t " + d.o.Target.Name,
 		fmt.Sprintf("\t--split-kernel-section=%t", d.o.SplitKernel),
 		"\t--precision=" + d.o.precision(),
-		"\t-i " + d.o.InputName,
 	}
+	if d.o.FullTD {
+		lines = append(lines, "\t--td-form=full")
+	}
+	return append(lines, "\t-i "+d.o.InputName)
 }

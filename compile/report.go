@@ -10,6 +10,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/attest"
 )
 
 // Report says where everything went. Its JSON form is stable: fields may be
@@ -26,16 +28,20 @@ type Report struct {
 	Dispatches int        `json:"dispatches"`
 	CPUCalls   int        `json:"cpu_calls"`
 	Tasks      int        `json:"tasks"`
-	Weights    int64      `json:"weight_bytes"` // constant section
+	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs vouch for (lower/attest)
+	Weights    int64      `json:"weight_bytes"`   // constant section
 	Scratch    int64      `json:"scratch_bytes"`
 	Ops        []OpReport `json:"ops"`
 	// DispatchList has one element a dispatch, in order.
-	DispatchList []Dispatch       `json:"dispatch_list,omitempty"`
-	Compressed   []CompressedInfo `json:"compressed,omitempty"`
-	Tables       []TableInfo      `json:"tables,omitempty"`
-	Timings      []Timing         `json:"timings_seconds,omitempty"`
-	Casts        int              `json:"casts"` // layout conversions of one call; 0 in a plan, which has no chain
-	States       []string         `json:"states,omitempty"`
+	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
+	// TaskList has one element a task, procedure by procedure; of a function's
+	// report only.
+	TaskList   []TaskReport     `json:"task_list,omitempty"`
+	Compressed []CompressedInfo `json:"compressed,omitempty"`
+	Tables     []TableInfo      `json:"tables,omitempty"`
+	Timings    []Timing         `json:"timings_seconds,omitempty"`
+	Casts      int              `json:"casts"` // layout conversions of one call; 0 in a plan, which has no chain
+	States     []string         `json:"states,omitempty"`
 	// Functions are the reports of a pair with several; the report itself then
 	// sums them up, their operations and steps one function behind the other.
 	Functions []*Report `json:"functions,omitempty"`
@@ -55,6 +61,19 @@ type OpReport struct {
 	Step   int    `json:"step"`
 	// Refusal holds the facts behind Reason, nil on the engine.
 	Refusal *RefusalInfo `json:"refusal,omitempty"`
+}
+
+// TaskReport is one task and what vouches for its words.
+type TaskReport struct {
+	Procedure string `json:"procedure"`
+	Task      int    `json:"task"` // index in the procedure's chain
+	Op        string `json:"op"`   // first result of the operation it works for
+	Rule      string `json:"rule"`
+	Kind      string `json:"kind"` // what it computes, without sizes (lower/attest)
+	Attested  bool   `json:"attested"`
+	// Cases are the recorded programs that hold tasks of the kind, with the words
+	// that zinc writes.
+	Cases []string `json:"cases,omitempty"`
 }
 
 // RefusalInfo is why an operation is on the CPU, as facts.
@@ -145,11 +164,27 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	for _, p := range u.procs {
 		r.Tasks += len(p.Tasks)
 		r.Scratch = max(r.Scratch, p.Scratch)
+		r.attest(p)
 		for _, t := range p.Tables {
 			r.Tables = append(r.Tables, TableInfo{Op: t.Op.Def.Name, Name: t.Op.Results[0].Name, Abs: t.Abs, Rel: t.Rel})
 		}
 	}
 	r.Weights = d.sec.Size()
+}
+
+// attest lists a procedure's tasks with what vouches for them.
+func (r *Report) attest(p *lower.Procedure) {
+	for i, t := range p.Tasks {
+		x := TaskReport{Procedure: p.Name, Task: i, Rule: p.Infos[i].Rule, Kind: attest.Kind(t, i, len(p.Tasks))}
+		if op := p.Infos[i].Op; op != nil && len(op.Results) > 0 {
+			x.Op = op.Results[0].Name
+		}
+		if x.Cases = attest.Cases(x.Kind); x.Cases != nil {
+			x.Attested = true
+			r.Attested++
+		}
+		r.TaskList = append(r.TaskList, x)
+	}
 }
 
 // sum is the report of a pair: that of its only function, or one of all.
@@ -192,6 +227,7 @@ func sum(fs []*Function) *Report {
 		r.Dispatches += o.Dispatches
 		r.CPUCalls += o.CPUCalls
 		r.Tasks += o.Tasks
+		r.Attested += o.Attested
 		r.Casts += o.Casts
 		r.Scratch = max(r.Scratch, o.Scratch)
 		r.Timings = append(r.Timings, o.Timings...)
@@ -320,6 +356,11 @@ func (r *Report) Text(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	if r.Tasks > 0 {
+		if err := r.attestation(w); err != nil {
+			return err
+		}
+	}
 	for _, c := range r.Compressed {
 		fmt.Fprintf(w, "constant %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
 	}
@@ -327,4 +368,32 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(w, "table %s for %s: worst error %.3g absolute, %.3g relative\n", t.Op, t.Name, t.Abs, t.Rel)
 	}
 	return nil
+}
+
+// attestation prints how many tasks of each rule recorded programs vouch for.
+func (r *Report) attestation(w io.Writer) error {
+	type count struct {
+		rule            string
+		tasks, attested int
+	}
+	var counts []*count
+	for _, t := range r.TaskList {
+		i := slices.IndexFunc(counts, func(c *count) bool { return c.rule == t.Rule })
+		if i < 0 {
+			i = len(counts)
+			counts = append(counts, &count{rule: t.Rule})
+		}
+		counts[i].tasks++
+		if t.Attested {
+			counts[i].attested++
+		}
+	}
+	fmt.Fprintf(w, "attested by recorded programs: %d of %d tasks", r.Attested, r.Tasks)
+	sep := "; "
+	for _, c := range counts {
+		fmt.Fprintf(w, "%s%s %d of %d", sep, c.rule, c.attested, c.tasks)
+		sep = ", "
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }

@@ -26,26 +26,27 @@ func writeFields(w *bytes.Buffer) {
 		} else {
 			fmt.Fprintf(w, "### %s\n\n%s. %d registers from %#07x.\n\n", b.Name, sentence(b.Doc), b.Words, b.Base)
 		}
-		head(w, "register", "bits", "field", "unit", "known", "meaning")
+		head(w, "register", "bits", "field", "unit", "known", "meaning", "version 10", "its source")
 		for j := 0; j < len(rows); j++ {
 			r := &rows[j]
 			if r.Block != b || r.Known == td.Unknown {
 				continue
 			}
-			name, addr := strings.TrimPrefix(r.Name, b.Name+"."), place(r)
+			name, addr, v10 := strings.TrimPrefix(r.Name, b.Name+"."), place(r), placeV10(r)
 			if m := element.FindStringSubmatch(name); m != nil {
 				n := 1
 				for j+n < len(rows) && strings.HasPrefix(rows[j+n].Name, b.Name+"."+m[1]+"[") {
 					n++
 				}
-				name, addr = fmt.Sprintf("%s[0..%d]", m[1], n-1), addr+" + 4*i"
+				step := rows[j+1].V10.Offset() - r.V10.Offset()
+				name, addr, v10 = fmt.Sprintf("%s[0..%d]", m[1], n-1), addr+" + 4*i", v10+fmt.Sprintf(" + %d*i", step)
 				j += n - 1
 			}
 			unit := ""
 			if r.Unit > 1 {
 				unit = fmt.Sprint(r.Unit)
 			}
-			row(w, addr, bits(r), "`"+name+"`", unit, r.Known.String(), r.Doc)
+			row(w, addr, bits(r), "`"+name+"`", unit, r.Known.String(), r.Doc, v10, r.V10.Source)
 		}
 		writeUnknown(w, b, rows)
 	}
@@ -53,7 +54,12 @@ func writeFields(w *bytes.Buffer) {
 
 // writeUnknown prints the unexplained bits of a block.
 func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
-	type run struct{ first, last, bits string }
+	type run struct {
+		first, last, bits string
+		group             *td.Group
+		firstV10, lastV10 string
+		source            string
+	}
 	var runs []run
 	for i := 0; i < len(rows); {
 		r := &rows[i]
@@ -69,18 +75,18 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 		text := strings.Join(bs, ", ")
 		// Words without such bits may lie between two of one run: the rows
 		// of a block come in the order of their addresses.
-		if n := len(runs); n > 0 && runs[n-1].bits == text {
-			runs[n-1].last = place(r)
+		if n := len(runs); n > 0 && runs[n-1].bits == text && runs[n-1].group == r.V10.Group && runs[n-1].source == r.V10.Source {
+			runs[n-1].last, runs[n-1].lastV10 = place(r), wordV10(r)
 			continue
 		}
-		runs = append(runs, run{place(r), place(r), text})
+		runs = append(runs, run{place(r), place(r), text, r.V10.Group, wordV10(r), wordV10(r), r.V10.Source})
 	}
 	for _, u := range runs {
-		at := u.first
+		at, v10 := u.first, u.firstV10
 		if u.last != u.first {
-			at += " .. " + u.last
+			at, v10 = at+" .. "+u.last, v10+" .. "+u.lastV10
 		}
-		row(w, at, u.bits, "", "", td.Unknown.String(), "")
+		row(w, at, u.bits, "", "", td.Unknown.String(), "", v10, u.source)
 	}
 }
 
@@ -91,12 +97,39 @@ func place(r *td.Row) string {
 	return fmt.Sprintf("%#07x", r.Addr)
 }
 
+// wordV10 returns the word of version 10 that holds a field: its group and the
+// byte offset in it.
+func wordV10(r *td.Row) string {
+	return fmt.Sprintf("%s + 0x%02x", r.V10.Group.Name, 4*r.V10.Word)
+}
+
+// placeV10 returns the word, and the lowest bit where it is another than in
+// version 7.
+func placeV10(r *td.Row) string {
+	if r.V10.Bit != r.Bit {
+		return fmt.Sprintf("%s, bit %d", wordV10(r), r.V10.Bit)
+	}
+	return wordV10(r)
+}
+
 // bits returns the bits of a row, high to low.
 func bits(r *td.Row) string {
 	if r.Width == 1 {
 		return fmt.Sprint(r.Bit)
 	}
 	return fmt.Sprintf("%d:%d", r.Bit+r.Width-1, r.Bit)
+}
+
+// writeGroups prints the groups of version 10.
+func writeGroups(w *bytes.Buffer) {
+	head(w, "group", "contents", "image base", "words", "register base")
+	for _, g := range append([]*td.Group{td.HeaderV10}, td.Groups...) {
+		base := ""
+		if g != td.HeaderV10 {
+			base = fmt.Sprintf("0x%04x", g.Base)
+		}
+		row(w, g.Name, g.Doc, fmt.Sprintf("0x%03x", g.Image), fmt.Sprint(g.Words), base)
+	}
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -19,6 +19,7 @@ var parts = []struct {
 	file, name string
 	write      func(w *bytes.Buffer)
 }{
+	{"registers.md", "groups", writeGroups},
 	{"registers.md", "fields", writeFields},
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},

@@ -31,7 +31,7 @@ var walls = []wall{
 	{"frontend", []string{"passes", "lower", "layout", "emit", "compile", "runtime", "target"}, nil, "reading a model does not depend on what it is compiled for"},
 	{"passes", []string{"frontend", "lower", "layout", "emit", "compile", "runtime"}, nil, "what the engine takes is asked through Options.Accept and Options.CanFuse"},
 	{"layout/weights", []string{"*"}, nil, "constants as plain bytes in, bytes out"},
-	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime"}, nil, "a rule never sees the simulator, nor how its tasks are filed"},
+	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime", "lower/attest"}, nil, "a rule never sees the simulator, nor how its tasks are filed, nor which of them recorded programs vouch for"},
 	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},

@@ -2,8 +2,9 @@
 // belong together, and makes a program of the intermediate representation.
 //
 // What goes in: the path of a .mil file, of a compiled model (.mlmodelc), of any
-// folder with a model.mil, of a model package (.mlpackage), or of a specification
-// (.mlmodel) that holds an ML program. What comes out: an ir.Program whose
+// folder with a model.mil, of a model package (.mlpackage), of a specification
+// (.mlmodel) that holds an ML program, or of a network description (a property
+// list, see package netplist), which its content tells. What comes out: an ir.Program whose
 // constants are windows of mapped files, until Close, with what the model says of
 // itself (Metadata); or an error, behind which stand all the diagnostics of the
 // text (diag.AsList).

@@ -28,8 +28,8 @@ type Options struct {
 // A Model is an open model.
 type Model struct {
 	Program *ir.Program
-	Path    string     // of the MIL text or the model specification
-	Source  *diag.File // the text, for diagnostics of later phases; of a specification, its program as text
+	Path    string     // of the MIL text, the model specification or the network description
+	Source  *diag.File // the text, for diagnostics of later phases; of a specification, its program as text; nil of a network description
 	// Metadata is what the model says of itself; nil when the form has none.
 	Metadata *Metadata
 	// Warnings holds what is odd about the text; no errors.
@@ -61,10 +61,11 @@ func (e *FormError) Error() string { return e.Path + ": " + e.Form + "; " + e.Hi
 type Metadata = metadata.Model
 
 // Open reads the model at path: a MIL text, a folder with one (as a compiled
-// model is), a model package or a model specification. An error of the text, its
-// types or its weights has all the diagnostics behind it, which diag.AsList
-// returns; one of a specification is an *mlmodel.Error; other errors are of the
-// file system or the manifest, or a *FormError.
+// model is), a model package, a model specification or a network description,
+// which its content tells. An error of the text, its types or its weights has all
+// the diagnostics behind it, which diag.AsList returns; one of a specification is
+// an *mlmodel.Error, one of a description a *netplist.Error; other errors are of
+// the file system or the manifest, or a *FormError.
 func Open(path string, opts Options) (*Model, error) {
 	if isSpec, err := specification(path); err != nil {
 		return nil, err
@@ -74,6 +75,11 @@ func Open(path string, opts Options) (*Model, error) {
 	name, err := textPath(path)
 	if err != nil {
 		return nil, err
+	}
+	if isList, err := propertyList(name); err != nil {
+		return nil, err
+	} else if isList {
+		return openNetplist(name, opts)
 	}
 	src, err := readText(name)
 	if err != nil {
@@ -146,7 +152,7 @@ var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
 
-const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program or a .mil file"
+const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network description (.plist)"
 
 // readText reads a file that must be a regular one.
 func readText(name string) ([]byte, error) {

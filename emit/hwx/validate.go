@@ -153,7 +153,8 @@ func (v *validator) bindings() {
 		v.rule(!names[t.Name], "two tensors are named %q", t.Name)
 		names[t.Name] = true
 	}
-	v.rule(bound[BindInput] && bound[BindOutput], "no input or no output tensor")
+	// Without any, ports and symbols alone describe what the program takes.
+	v.rule(bound[BindInput] && bound[BindOutput] || len(names) == 0 && len(l) > 0, "no input or no output tensor")
 }
 
 func (v *validator) symbols() {

@@ -48,7 +48,7 @@ falls short on any of the targets.`,
 	f := cmd.Flags()
 	c.model(f)
 	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
-	for _, name := range []string{"split-kernel-section", "workers"} {
+	for _, name := range []string{"split-kernel-section", "td-form", "workers"} {
 		f.MarkHidden(name) // nothing is packed
 	}
 	f.BoolVar(&c.json, "json", false, "print JSON")

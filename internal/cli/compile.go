@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ type compileCommand struct {
 	*env
 	compileFlags
 	out    string
+	emit   string
 	report string
 	dryRun bool
 }
@@ -30,27 +32,32 @@ func newCompile(e *env) *cobra.Command {
 		Use:   "zinc MODEL [-o OUT.hwx]",
 		Short: "Compile Core ML models for the Apple Neural Engine, and run them on a simulator",
 		Long: `Zinc compiles MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel with an ML
-program or a .mil file, to a pair of files: the hardware container OUT.hwx and,
-beside it, the dispatch descriptor OUT.e5. What the engine cannot run goes into
-the pair as a program for the CPU; the last line on standard error says what went
-where.
+program, a .mil file or a network description (.plist), to a pair of files: the
+hardware container OUT.hwx and, beside it, the dispatch descriptor OUT.e5. What
+the engine cannot run goes into the pair as a program for the CPU; the last line
+on standard error says what went where.
+
+With --emit=netplist it writes MODEL as a network description OUT.plist and,
+beside it, OUT.weights, and compiles nothing.
 
 Exit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 zinc
 is wrong.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
-  zinc model.mlmodelc --precision fp16 --dry-run`,
+  zinc model.mlmodelc --precision fp16 --dry-run
+  zinc digits.mlmodelc --emit=td -o -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := unknownCommand(cmd, args); err != nil {
 				return err
 			}
-			return operands(1, 1, "one MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel or a .mil file")(cmd, args)
+			return operands(1, 1, "one MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel, a .mil file or a .plist")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
 	f.Var(newChoice(&c.report, "none", "text", "json"), "report", "print a report of placement, tasks and sizes on standard output: text or json")
+	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
 	c.model(f)
 	c.passes(f)
@@ -60,6 +67,9 @@ is wrong.`,
 func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if e := c.emission(); e != nil {
+		return c.runEmit(cmd.Context(), e, path)
 	}
 	hwxPath, e5Path, err := pairPaths(c.out, path)
 	if err != nil {
@@ -83,21 +93,28 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
 		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
 	}
-	if c.dryRun {
-		for _, f := range files {
-			var n counter
-			if err := f.Write(&n); err != nil {
-				return err
-			}
-			fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
-		}
-	} else if err := atomicfile.Write(cmd.Context(), files...); err != nil {
+	if err := c.write(cmd.Context(), files); err != nil {
 		return err
 	}
 	if err := c.printReport(r.Report); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	return nil
+}
+
+// write writes the files, or says with --dry-run what it would write.
+func (c *compileCommand) write(ctx context.Context, files []atomicfile.File) error {
+	if !c.dryRun {
+		return atomicfile.Write(ctx, files...)
+	}
+	for _, f := range files {
+		var n counter
+		if err := f.Write(&n); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
+	}
 	return nil
 }
 

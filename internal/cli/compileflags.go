@@ -20,6 +20,7 @@ type compileFlags struct {
 	target       string
 	precision    string
 	split        bool
+	tdForm       string
 	function     string
 	shapes       []string
 	weights      string
@@ -36,6 +37,7 @@ func (c *compileFlags) model(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision", "declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
+	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse as current compilers write them, or full, the kernel record whole in every task as old ones did")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
 	f.StringArrayVar(&c.shapes, "shape", nil, "`NAME=1x3x224x224`: shape of an input in the stead of its default, within its range or set (repeatable)")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
@@ -81,7 +83,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		return compile.Options{}, err
 	}
 	return compile.Options{
-		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, Func: c.function, Workers: c.workers,
+		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, FullTD: c.tdForm == "full", Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, Log: e.err,
 	}, nil

@@ -19,6 +19,7 @@ type dumpCommand struct {
 	*env
 	json    bool
 	ir      bool
+	hazard  bool
 	weights string
 
 	metadata *frontend.Metadata // of the model whose text is printed, nil when there is none
@@ -28,14 +29,22 @@ func newDump(e *env) *cobra.Command {
 	c := &dumpCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print a container, descriptor, MIL text, weight file or array",
+		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
 dispatch descriptor, MIL text in its canonical layout, the records of a weight
-file, or the head of an npy array. A file's kind is told by its content. Of a
+file, the intermediate form of a network description, the head of an npy array,
+or what --emit wrote: tasks as text, a record stream, register images. A file's
+kind is told by its content. Of a
 model's folder, a package or a specification (.mlmodel) what it says of itself is
-printed, then its program as MIL text.`,
+printed, then its program as MIL text.
+
+With --hazards the tasks of a container are checked instead: DMA outside its
+buffer, memory that is read before anything wrote it or overwritten before its
+reader ran, and chains that contradict themselves. Each hazard is a line with task,
+field, value and limit; the exit status is 1 when there is any.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.e5 --json
+  zinc dump digits.hwx --hazards
   zinc dump model.mil --ir`,
 		GroupID: groupInspect,
 		Args:    operands(1, 1, "one FILE"),
@@ -44,6 +53,7 @@ printed, then its program as MIL text.`,
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
+	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path, with --ir")
 	return cmd
 }
@@ -54,6 +64,10 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindText:      (*dumpCommand).text,
 	kindWeights:   (*dumpCommand).weightFile,
 	kindArray:     (*dumpCommand).array,
+	kindNetplist:  (*dumpCommand).netplist,
+	kindRecords:   (*dumpCommand).records,
+	kindImages:    (*dumpCommand).images,
+	kindTasks:     (*dumpCommand).tasks,
 	kindOther:     (*dumpCommand).descriptor,
 }
 
@@ -61,8 +75,18 @@ func (c *dumpCommand) run(path string) error {
 	if c.ir && c.json {
 		return usagef("--ir and --json: the intermediate form has no JSON")
 	}
+	if c.ir && c.hazard {
+		return usagef("--ir and --hazards: hazards are a container's, the intermediate form a model's")
+	}
 	if c.ir {
 		return c.program(path)
+	}
+	if c.hazard {
+		b, err := readFile(path)
+		if err != nil {
+			return err
+		}
+		return c.hazards(path, b)
 	}
 	if done, err := c.model(path); done || err != nil {
 		return err
@@ -99,6 +123,15 @@ func (c *dumpCommand) text(path string, b []byte) error {
 		return err
 	}
 	return mil.Print(c.out, p)
+}
+
+// netplist prints a network description in the intermediate form, the only text
+// of it beside the property list itself.
+func (c *dumpCommand) netplist(path string, _ []byte) error {
+	if c.json {
+		return usagef("--json: a network description is printed in the intermediate form, which has no JSON")
+	}
+	return c.program(path)
 }
 
 // descriptor prints a file that is none of the other kinds.

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
@@ -42,13 +45,9 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 		if c.engine == "interp" {
 			return nil, usagef("--engine=interp runs models; %s is a compiled pair", path)
 		}
-		container, descriptor, err := readPair(path)
+		m, err := c.load(path)
 		if err != nil {
 			return nil, err
-		}
-		m, err := sim.Load(container, descriptor)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if c.function != "" {
 			if err := m.Select(c.function); err != nil {
@@ -68,6 +67,33 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 	}
 	x.close = m.Close
 	return x, nil
+}
+
+// load loads a pair, or a container without a descriptor beside it.
+func (c *runCommand) load(path string) (*sim.Machine, error) {
+	if _, d := pairOf(path); path != d {
+		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
+			container, err := readFile(path)
+			if err != nil {
+				return nil, err
+			}
+			m, err := sim.LoadContainer(container)
+			if err != nil {
+				return nil, fmt.Errorf("%s: without %s beside it: %w", path, d, err)
+			}
+			fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
+			return m, nil
+		}
+	}
+	container, descriptor, err := readPair(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sim.Load(container, descriptor)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
 }
 
 func (c *runCommand) modelExecutor(ctx context.Context, m *frontend.Model) (*executor, error) {

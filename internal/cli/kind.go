@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // kind is what a file is, told by its content.
@@ -21,6 +24,10 @@ const (
 	kindText           // MIL text, or any text
 	kindWeights
 	kindArray
+	kindNetplist
+	kindRecords
+	kindImages
+	kindTasks
 	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
 )
 
@@ -31,11 +38,20 @@ var kinds = []struct {
 }{
 	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
 	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
+	{kindRecords, begins(td.RecordMagic)},
+	{kindImages, begins(td.ImagesMagic)},
+	{kindTasks, begins(td.TextMagic)},
 	{kindWeights, func(b []byte) bool {
 		return len(b) >= 8 && binary.LittleEndian.Uint32(b[4:]) == blobfile.Version &&
 			(len(b) < blobfile.HeaderSize+4 || binary.LittleEndian.Uint32(b[blobfile.HeaderSize:]) == blobfile.Sentinel)
 	}},
+	{kindNetplist, netplist.Is},
 	{kindText, isText},
+}
+
+// begins returns the test for a file that opens with the given bytes.
+func begins(magic string) func(b []byte) bool {
+	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }
 
 // textPrefix is how much of a file is looked at to call it text.

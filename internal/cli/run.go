@@ -36,11 +36,13 @@ type runCommand struct {
 func newRun(e *env) *cobra.Command {
 	c := &runCommand{env: e}
 	cmd := &cobra.Command{
-		Use:   "run PAIR.hwx|MODEL --input NAME=FILE.npy ... --output NAME=FILE.npy ...",
-		Short: "Run a compiled pair, or a model, on arrays",
-		Long: `Run executes a compiled pair (PAIR.hwx with PAIR.e5 beside it), or a model that it
+		Use:   "run FILE.hwx|MODEL --input NAME=FILE.npy ... --output NAME=FILE.npy ...",
+		Short: "Run a compiled pair, a container alone, or a model, on arrays",
+		Long: `Run executes a compiled pair (FILE.hwx with FILE.e5 beside it), or a model that it
 compiles in memory first, on the simulator. With --engine=interp the reference
-interpreter runs the model instead.
+interpreter runs the model instead. A container of one program with no descriptor
+beside it runs as well: its inputs and outputs are the tensors that it binds, in
+fp16 and the shape n, c, h, w, by the names of their ports.
 
 Inputs are npy files of the input's element type and shape. Outputs go to npy
 files; those that no --output names are summarised on standard output.
@@ -53,7 +55,7 @@ inputs of its own.`,
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy`,
 		GroupID: groupModel,
-		Args:    operands(1, 1, "one PAIR.hwx or MODEL"),
+		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.fill = cmd.Flags().Changed("random")
 			return c.run(cmd.Context(), args[0])

@@ -29,6 +29,7 @@ type Row struct {
 	Unit  uint32 // value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address; 1 otherwise
 	Known Known
 	Doc   string
+	V10   Place // where version 10 has the field
 }
 
 // Max returns the largest value the field holds.

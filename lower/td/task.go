@@ -2,6 +2,7 @@ package td
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -71,7 +72,7 @@ func (t *Task) Err() error { return t.err }
 func (t *Task) Clone() *Task {
 	c := *t
 	c.val = append([]uint32(nil), t.val...)
-	c.Spans = append([]Span(nil), t.Spans...)
+	c.Spans = slices.Clone(t.Spans) // nil and empty differ
 	return &c
 }
 

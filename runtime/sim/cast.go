@@ -110,7 +110,12 @@ func copyTensor(sd *e5.TensorDescriptor, src []byte, dd *e5.TensorDescriptor, ds
 		conv(dst, src, 1)
 		return
 	}
-	n := int(dd.Dim[rank-1])
+	// The innermost axis is one run where both sides pack it; else every element
+	// is a run of its own.
+	n, outer := int(dd.Dim[rank-1]), rank-2
+	if n > 1 && !(packed(sd) && packed(dd)) {
+		n, outer = 1, rank-1
+	}
 	total := 1
 	for _, d := range dd.Dim {
 		total *= int(d)
@@ -122,7 +127,7 @@ func copyTensor(sd *e5.TensorDescriptor, src []byte, dd *e5.TensorDescriptor, ds
 	var so, do uint64
 	for range total / n {
 		conv(dst[do:], src[so:], n)
-		for i := rank - 2; i >= 0; i-- {
+		for i := outer; i >= 0; i-- {
 			index[i]++
 			so += sd.Stride[i]
 			do += dd.Stride[i]
@@ -134,4 +139,9 @@ func copyTensor(sd *e5.TensorDescriptor, src []byte, dd *e5.TensorDescriptor, ds
 			index[i] = 0
 		}
 	}
+}
+
+// packed reports whether neighbours along the innermost axis touch.
+func packed(d *e5.TensorDescriptor) bool {
+	return d.Stride[len(d.Stride)-1] <= uint64(d.Storage.Bits()/8)
 }

@@ -85,7 +85,7 @@ func (r *execution) Window(i int, off, n int64, write bool) ([]byte, error) {
 	}
 	switch {
 	case b.consts:
-		return r.proc.consts[off : off+n], nil
+		return r.proc.consts[b.at+off : b.at+off+n], nil
 	case b.scratch:
 		if int64(len(r.scratch)) < b.size {
 			r.scratch = make([]byte, b.size)

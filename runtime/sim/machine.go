@@ -63,6 +63,7 @@ type bar struct {
 	port    string
 	scratch bool
 	consts  bool
+	at      int64 // of constants: where among them the window begins
 	size    int64
 	write   bool
 }
@@ -373,13 +374,30 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 				return nil, fmt.Errorf("procedure %q: scratch of %d bytes, the limit is %d", name, seg.VMSize, uint64(MaxBytes))
 			case seg.Name.String() == hwx.SegScratch:
 				p.bars[i] = bar{scratch: true, size: int64(seg.VMSize), write: true}
-			case i == 1:
-				p.bars[i] = bar{consts: true, size: int64(len(p.consts))}
+			default:
+				// Constants, whichever register points at them; the text needs no
+				// window, since no task reads it.
+				if at, ok := constantAt(f, addr); ok && at <= int64(len(p.consts)) {
+					p.bars[i] = bar{consts: true, at: at, size: int64(len(p.consts)) - at}
+				}
 			}
 		}
 		return p, nil
 	}
 	return nil, fmt.Errorf("the container has no procedure %q", name)
+}
+
+// constantAt returns where an address stands among the constants, whose sections
+// follow each other in address too.
+func constantAt(f *hwx.File, addr uint64) (int64, bool) {
+	before := uint64(0)
+	for _, s := range f.ConstantSections() {
+		if addr >= s.Addr && addr-s.Addr < max(s.Size, 1) {
+			return int64(before + addr - s.Addr), true
+		}
+		before += s.Size
+	}
+	return 0, false
 }
 
 // Inputs returns the function's inputs in order.

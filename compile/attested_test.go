@@ -1,0 +1,242 @@
+package compile
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of attested kinds")
+
+// recordedCase is what the test uses of a recorded case.
+type recordedCase struct {
+	Case    string
+	MIL     string
+	Weights struct {
+		Storage, Value, Pattern string
+		Mask                    uint16 `json:"xor_mask"`
+		Payload                 uint64 `json:"payload_bytes"`
+		Shape                   []int
+		Shapes                  [][]int
+	}
+	Tasks []struct {
+		Header  []string
+		Records []struct {
+			Addr  string
+			Words []string
+		}
+	}
+}
+
+// TestAttested holds the table of attested kinds against the recorded cases:
+// a kind is in it when recorded tasks of the kind are equal word for word to
+// what zinc writes and none differs.
+func TestAttested(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded cases: %v", err)
+	}
+	good, bad := map[string][]string{}, map[string][]string{}
+	for _, f := range files {
+		c := new(recordedCase)
+		raw, err := os.ReadFile(f)
+		if err == nil {
+			err = json.Unmarshal(raw, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine := compiledTasks(t, c)
+		if mine == nil {
+			continue // its weights are not of the form the text names; see docs/deviations.md
+		}
+		for i, m := range mine {
+			into := bad
+			if len(mine) == len(c.Tasks) && slices.Equal(canonical(t, m), recordedWords(t, c, i)) {
+				into = good
+			}
+			if k := attest.Kind(m, i, len(mine)); !slices.Contains(into[k], c.Case) {
+				into[k] = append(into[k], c.Case)
+			}
+		}
+	}
+	var lines []string
+	for k, cases := range good {
+		if bad[k] == nil {
+			lines = append(lines, k+"\t"+strings.Join(cases, " ")+"\n")
+		}
+	}
+	sort.Strings(lines)
+	got := strings.Join(lines, "")
+	file := filepath.Join("..", "lower", "attest", "attested.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, []byte(got)) {
+		t.Errorf("%s is not what the recorded cases give; run go test ./compile -run TestAttested -update", file)
+	}
+}
+
+// canonical returns the words of a task as a decode of them sees it.
+func canonical(t *testing.T, m *td.Task) []uint32 {
+	t.Helper()
+	ws, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ws
+}
+
+func recordedWords(t *testing.T, c *recordedCase, i int) []uint32 {
+	t.Helper()
+	var ws []uint32
+	number := func(s string) uint32 {
+		v, err := strconv.ParseUint(s, 0, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint32(v)
+	}
+	for _, h := range c.Tasks[i].Header {
+		ws = append(ws, number(h))
+	}
+	for _, r := range c.Tasks[i].Records {
+		ws = append(ws, uint32(len(r.Words)-1)<<26|number(r.Addr))
+		for _, w := range r.Words {
+			ws = append(ws, number(w))
+		}
+	}
+	return ws
+}
+
+// compiledTasks compiles a case and decodes the tasks of its container.
+func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
+	t.Helper()
+	dir := t.TempDir()
+	text, weights := caseFiles(t, c)
+	for name, data := range map[string][]byte{"model.mil": text, "weights.bin": weights} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := frontend.Open(filepath.Join(dir, "model.mil"), frontend.Options{})
+	if err != nil {
+		t.Logf("%s: %v", c.Case, err)
+		return nil
+	}
+	defer m.Close()
+	r, err := Compile(context.Background(), m.Program, Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", c.Case, err)
+	}
+	procs := r.HWX.Procedures()
+	if len(procs) != 1 {
+		t.Fatalf("%s: %d procedures", c.Case, len(procs))
+	}
+	text, off, ok := r.HWX.TextOf(procs[0])
+	if !ok {
+		t.Fatalf("%s: no tasks", c.Case)
+	}
+	placed, err := td.DecodeChain(text, off, procs[0].FirstWords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks []*td.Task
+	for _, p := range placed {
+		tasks = append(tasks, p.Task)
+	}
+	return tasks
+}
+
+// caseFiles gives a case's text and weight file: a blob for each reference, in
+// order, with the values that its compiler saw.
+func caseFiles(t *testing.T, c *recordedCase) (text, weights []byte) {
+	t.Helper()
+	le := binary.LittleEndian
+	weights = make([]byte, 64)
+	le.PutUint32(weights[4:], 2)
+	parts := strings.Split(c.MIL, "offset = uint64(")
+	out := parts[0]
+	for k, rest := range parts[1:] {
+		blob := blobOf(t, c, k)
+		at := len(weights)
+		head := make([]byte, 64)
+		le.PutUint32(head, 0xdeadbeef)
+		le.PutUint32(head[4:], 1)
+		le.PutUint64(head[8:], uint64(len(blob)))
+		le.PutUint64(head[16:], uint64(at+64))
+		weights = append(append(weights, head...), blob...)
+		weights = append(weights, make([]byte, -len(weights)&63)...)
+		le.PutUint32(weights, uint32(k+1))
+		_, tail, _ := strings.Cut(rest, ")")
+		out += "offset = uint64(" + strconv.Itoa(at) + ")" + tail
+	}
+	return []byte(out), weights
+}
+
+func blobOf(t *testing.T, c *recordedCase, k int) []byte {
+	t.Helper()
+	shapes := c.Weights.Shapes
+	if shapes == nil {
+		shapes = [][]int{c.Weights.Shape}
+	}
+	if k >= len(shapes) {
+		t.Fatalf("%s: %d constants, %d shapes", c.Case, k+1, len(shapes))
+	}
+	count := func(k int) int {
+		n := 1
+		for _, d := range shapes[k] {
+			n *= d
+		}
+		return n
+	}
+	start := 0
+	for i := range k {
+		start += count(i)
+	}
+	le := binary.LittleEndian
+	// The fill files were read from their byte 0: their header counts as values.
+	head := make([]byte, 128)
+	le.PutUint32(head, 1)
+	le.PutUint32(head[4:], 2)
+	le.PutUint32(head[64:], 0xdeadbeef)
+	le.PutUint64(head[68:], c.Weights.Payload)
+	le.PutUint64(head[76:], 128)
+	var b []byte
+	for i := range count(k) {
+		v := uint16(0x3800)
+		switch {
+		case c.Weights.Pattern != "":
+			v = uint16(start+i+1) ^ c.Weights.Mask
+		case strings.HasPrefix(c.Weights.Value, "fp16 bits 0x3400 + index"):
+			v = 0x3400 + uint16(k)
+		case i < 64:
+			v = le.Uint16(head[2*i:])
+		case c.Weights.Value == "distinct":
+			v = 0x3801
+		}
+		b = le.AppendUint16(b, v)
+	}
+	return b
+}

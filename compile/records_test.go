@@ -1,0 +1,170 @@
+package compile_test
+
+import (
+	"encoding/binary"
+	"reflect"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// chainOf decodes the tasks of a container's only procedure.
+func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
+	t.Helper()
+	f, err := hwx.Read(container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.Procedures()[0]
+	text, off, ok := f.TextOf(p)
+	if !ok {
+		t.Fatal("no task section")
+	}
+	tasks, err = td.DecodeChain(text, off, p.FirstWords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, tasks
+}
+
+// TestIdentityTasks: the tasks of the identity layer as table 23.7 reads them,
+// and as version-10 images and records, which rebuild them.
+func TestIdentityTasks(t *testing.T) {
+	_, container, _ := pair(t, compile.Options{SplitKernel: true}, identity)
+	text, chain := chainOf(t, container)
+	if len(text) != 0x474 || len(chain) != 2 || chain[1].Off != 0x200 {
+		t.Fatalf("%#x bytes with %d tasks, want 0x474 with two, the second at 0x200", len(text), len(chain))
+	}
+	word := func(off int) uint32 { return binary.LittleEndian.Uint32(text[off:]) }
+	for _, c := range []struct {
+		off  int
+		mask uint32
+		want uint32
+		row  string
+	}{
+		{0x000, 0xffffffff, 0, "header: first word"},
+		// The low half is the estimated time.
+		{0x004, 0xffff0000, 0x009c0000, "header: size of the next task"},
+		{0x008, 0xffffffff, 0x408, "header: register-count base"},
+		{0x0c8, 0xffffffff, 0x5000a021, "TD-0 +0x0c8"},
+		{0x0cc, 0xffffffff, 0x2041, "TD-0 +0x0c8: register 0x5021 set to 0x2041"},
+		{0x128, 0xffffffff, 0x01002031, "TD-0 +0x128: op-config"},
+		{0x470, 0xffffffff, 0x01302031, "TD-1 +0x470: op-config, terminates"},
+	} {
+		if got := word(c.off) & c.mask; got != c.want {
+			t.Errorf("%s: %#x, want %#x", c.row, got, c.want)
+		}
+	}
+	for i := range 16 {
+		for _, c := range []struct {
+			off  int
+			want uint32
+			row  string
+		}{
+			{0x034 + 4*i, 0x80, "TD-0 +0x034, partition"},
+			{0x234 + 4*i, 0x81, "TD-1 +0x234, partition"},
+			{0x274 + 4*i, uint32(0x200 * i), "TD-1 +0x274, offset"},
+		} {
+			if got := word(c.off); got != c.want {
+				t.Errorf("%s %d: %#x, want %#x", c.row, i, got, c.want)
+			}
+		}
+	}
+
+	var tasks []*td.Task
+	for _, p := range chain {
+		tasks = append(tasks, p.Task)
+	}
+	images, records, err := td.Split(tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(records); n < 6 || n > 8 {
+		t.Errorf("%d records, want six to eight", n)
+	}
+	type row struct {
+		task  int
+		slot  td.Slot
+		value uint64
+	}
+	var got []row
+	for _, r := range records {
+		got = append(got, row{r.Task, r.Slot, r.Operand})
+	}
+	want := []row{
+		{0, td.SlotSource, 0}, {0, td.SlotResult, 0}, {0, 0, 0x01002031},
+		{1, td.SlotSource, 0}, {1, td.SlotWeights, 0}, {1, td.SlotResult, 0}, {1, 0, 0x01302031},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("records %v, want %v", got, want)
+	}
+	stream, err := td.EncodeRecords(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if records, err = td.DecodeRecords(stream); err != nil {
+		t.Fatal(err)
+	}
+	rebuilt, err := td.Join(images, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, task := range rebuilt {
+		ws, err := task.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, w := range ws {
+			if w != word(chain[i].Off+4*j) {
+				t.Errorf("task %d word %d: %#x, the container has %#x", i, j, w, word(chain[i].Off+4*j))
+			}
+		}
+		// The image alone does not make the task: the records carry it.
+		if bare, err := td.DecodeV10(images[i]); err != nil || bare.On(td.RBE0) || bare.On(td.WBE) {
+			t.Errorf("image %d names buffers that records name (%v)", i, err)
+		}
+	}
+}
+
+// TestBlockRecords: the tasks of a graph that uses most of the house go through
+// images and records to the same words.
+func TestBlockRecords(t *testing.T) {
+	_, container, _ := pair(t, compile.Options{}, block)
+	f, err := hwx.Read(container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range f.Procedures() {
+		text, off, ok := f.TextOf(p)
+		if !ok {
+			t.Fatal("no task section")
+		}
+		chain, err := td.DecodeChain(text, off, p.FirstWords)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tasks []*td.Task
+		for _, c := range chain {
+			tasks = append(tasks, c.Task)
+		}
+		images, records, err := td.Split(tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rebuilt, err := td.Join(images, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range tasks {
+			want, err := tasks[i].Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ws, err := rebuilt[i].Encode(); err != nil || !reflect.DeepEqual(ws, want) {
+				t.Errorf("procedure %s task %d: other words after images and records (%v)", p.Name, i, err)
+			}
+		}
+	}
+}

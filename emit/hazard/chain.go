@@ -1,0 +1,111 @@
+package hazard
+
+import (
+	"encoding/binary"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// maxTaskWords is the most that NextSize says.
+const maxTaskWords = 512
+
+// chain walks the tasks of the procedure and looks at each. It ends where the
+// next task cannot be found or read.
+func (c *checker) chain(seen map[int]bool) {
+	c.task = 0
+	text, off, ok := c.file.TextOf(c.proc)
+	if !ok {
+		c.find("Procedure.Entry", int64(c.proc.Entry), int64(len(text)), "the entry is not in __TEXT,__text")
+		return
+	}
+	words := c.proc.FirstWords
+	// The place where the size and the address of the current task stand.
+	sizeField, pointerField := "Procedure.FirstWords", "Procedure.Entry"
+	for {
+		c.report.Tasks++
+		blame := *c // the task that names this one
+		if c.task > 0 {
+			blame.task = c.task - 1
+		} else {
+			blame.off = off
+		}
+		last := c.off
+		if !blame.placed(seen, off, words, len(text), last, pointerField, sizeField, c.task > 0) {
+			return
+		}
+		seen[off] = true
+		ws := make([]uint32, words)
+		for i := range ws {
+			ws[i] = binary.LittleEndian.Uint32(text[off+4*i:])
+		}
+		t, err := td.Decode(ws)
+		if err != nil {
+			blame.find(sizeField, int64(words), maxTaskWords, "task %d has no such size: %v", c.task, err)
+			return
+		}
+		c.off = off
+		next := int(t.Get(td.NextPointer))
+		// Up to the next multiple, or the next task, nothing follows a task.
+		end := off + 4*words
+		stop := min(len(text), (end+td.Align-1)&^(td.Align-1))
+		if next > off && next < stop {
+			stop = next
+		}
+		for p := end; p < stop; p++ {
+			if text[p] != 0 {
+				blame.find(sizeField, int64(words), int64(words+(p-end)/4+1), "words follow behind the end of task %d: its size is at least the limit", c.task)
+				break
+			}
+		}
+		c.marks(t, next == 0)
+		c.step(t)
+		c.task++
+		if next == 0 {
+			break
+		}
+		if next < end {
+			c.task--
+			c.findField(td.NextPointer, int64(next), int64(end), "the next task begins before this one ends")
+			return
+		}
+		off, words = next, t.Int(td.NextSize)+1
+		sizeField, pointerField = td.NextSize.String(), td.NextPointer.String()
+	}
+	if c.task != c.proc.Tasks {
+		n := int64(c.task)
+		c.task--
+		c.find("Procedure.Tasks", int64(c.proc.Tasks), n, "the command names another number of tasks than the chain has")
+	}
+	c.lost()
+}
+
+// placed checks that a task of so many words may stand at off, where the task
+// before it, at last, says that it does; first tasks have none before.
+func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer, length string, follows bool) bool {
+	switch {
+	case off%td.Align != 0:
+		c.find(pointer, int64(off), td.Align, "a task begins on a multiple of the limit")
+	case seen[off] || follows && off <= last:
+		c.find(pointer, int64(off), int64(last), "the chain comes back to a task that is in a chain already, or runs backwards")
+	case words < 10 || words > maxTaskWords:
+		c.find(length, int64(words), maxTaskWords, "a task has 10 words at least")
+	case off > size || 4*words > size-off:
+		c.find(length, int64(off)+4*int64(words), int64(size), "the task runs past the task section")
+	default:
+		return true
+	}
+	return false
+}
+
+// marks checks what a task says of its place in the chain.
+func (c *checker) marks(t *td.Task, last bool) {
+	if got := t.Int(td.TID); got != c.task&0xffff {
+		c.findField(td.TID, int64(got), int64(c.task), "the index is not the task's place in its chain")
+	}
+	if t.On(td.EON) != last {
+		c.findField(td.EON, int64(t.Get(td.EON)), 1, "the mark of the last task is set on it alone")
+	}
+	if last && t.Get(td.NextSize) != 0 {
+		c.findField(td.NextSize, int64(t.Get(td.NextSize)), 0, "the last task names the size of a next one")
+	}
+}

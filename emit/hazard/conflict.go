@@ -1,0 +1,63 @@
+package hazard
+
+// conflicts checks the tensors of one task against each other: a result may
+// stand where a source stood only element for element.
+func (c *checker) conflicts(x *accesses) {
+	r := &x.result
+	for _, s := range x.sources {
+		if s.dma != r.dma || !c.sameSpace(s, r) || !crosses(s, r) {
+			continue
+		}
+		from, to := s.extent()
+		at, _ := r.extent()
+		if x.same && at == from && s.stride == r.stride && s.count == r.count && s.row == r.row {
+			continue // in step
+		}
+		c.findField(r.base, at, to, "the result is written over the %s, %#x up to the limit, that the task is still reading", s.name, from)
+	}
+}
+
+// sameSpace reports whether two accesses go to one buffer; of DRAM, through one
+// register or two that point at the same byte.
+func (c *checker) sameSpace(a, b *access) bool {
+	if !a.dma {
+		return true
+	}
+	p, ok := c.bars[int(a.task.Get(a.bar))]
+	q, ok2 := c.bars[int(b.task.Get(b.bar))]
+	return ok && ok2 && p == q
+}
+
+// crosses reports whether two accesses certainly share bytes: their extents
+// meet and one of them has no gaps in it that the other could stand in, or the
+// rows themselves meet.
+func crosses(a, b *access) bool {
+	af, at := a.extent()
+	bf, bt := b.extent()
+	if af >= bt || bf >= at {
+		return false
+	}
+	if a.runs() > granules/8 || b.runs() > granules/8 {
+		return false
+	}
+	var s intervals
+	prev := int64(-1)
+	ordered := true
+	a.each(func(from, to int64) {
+		if from < prev {
+			ordered = false
+		}
+		prev = from
+		if n := len(s.l); n > 0 && ordered && from <= s.l[n-1].to {
+			s.l[n-1].to = max(s.l[n-1].to, to)
+		} else if ordered {
+			s.l = append(s.l, interval{from, to})
+		}
+	})
+	if !ordered {
+		return false
+	}
+	met := false
+	b.each(func(from, to int64) { met = met || s.meets(from, to) })
+	return met
+}

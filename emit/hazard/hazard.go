@@ -1,0 +1,210 @@
+package hazard
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Finding is one hazard.
+type Finding struct {
+	Procedure string `json:"procedure"`
+	Task      int    `json:"task"`   // index in the chain
+	Offset    int    `json:"offset"` // of the task in the task section, in bytes
+	Field     string `json:"field"`  // as docs/registers.md names it, or of the command: Procedure.Tasks
+	Value     int64  `json:"value"`  // what the field leads to: itself, or an address
+	Limit     int64  `json:"limit"`  // what Value had to keep to
+	Rule      string `json:"rule"`
+}
+
+// String names place, field, value, limit and rule in one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("procedure %s: task %d at %#x: %s: %#x, limit %#x: %s", f.Procedure, f.Task, f.Offset, f.Field, f.Value, f.Limit, f.Rule)
+}
+
+// MaxFindings bounds what Check tells of a file that is wrong all over.
+const MaxFindings = 1000
+
+// Report is what Check found.
+type Report struct {
+	Procedures int       `json:"procedures"`
+	Tasks      int       `json:"tasks"`
+	Hazards    []Finding `json:"hazards"` // in order of tasks, at most MaxFindings; never nil
+}
+
+// Check looks at every procedure of a container. It refuses one of another
+// generation than h13, whose tasks are not known.
+func Check(f *hwx.File) (*Report, error) {
+	if f.Header.CPUSubtype != hwx.SubtypeH13 {
+		return nil, fmt.Errorf("the tasks of CPU subtype %d are not known: only h13's (%d) are checked", f.Header.CPUSubtype, hwx.SubtypeH13)
+	}
+	r := &Report{Hazards: []Finding{}}
+	seen := map[int]bool{} // tasks by offset, of every chain
+	for _, p := range f.Procedures() {
+		c := &checker{report: r, proc: p, file: f, regions: regions(f), l2: newL2()}
+		c.bars = c.resolve()
+		c.chain(seen)
+		r.Procedures++
+	}
+	return r, nil
+}
+
+// checker is the state of one procedure.
+type checker struct {
+	report  *Report
+	proc    hwx.Procedure
+	file    *hwx.File
+	regions []region
+	bars    map[int]bar
+	written map[int]*intervals // by region
+	l2      *l2
+	task    int
+	off     int
+}
+
+func (c *checker) find(field string, value, limit int64, format string, args ...any) {
+	if len(c.report.Hazards) < MaxFindings {
+		c.report.Hazards = append(c.report.Hazards, Finding{c.proc.Name, c.task, c.off, field, value, limit, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (c *checker) findField(f td.Field, value, limit int64, format string, args ...any) {
+	c.find(f.String(), value, limit, format, args...)
+}
+
+// step looks at one task.
+func (c *checker) step(t *td.Task) {
+	if t.On(td.TDSkip) {
+		return
+	}
+	x := newAccesses(t)
+	for _, a := range x.sources {
+		c.source(t, a)
+	}
+	c.kernel(t)
+	c.conflicts(x)
+	for _, a := range x.sources {
+		c.stage(t, a)
+	}
+	c.result(t, &x.result)
+}
+
+// source checks where a source comes from.
+func (c *checker) source(t *td.Task, a *access) {
+	if !a.dma {
+		if !c.inL2(a) {
+			return
+		}
+		c.readL2(a)
+		return
+	}
+	r, from, to, ok := c.window(t, a, false)
+	if !ok {
+		return
+	}
+	if w := c.written[r]; w != nil {
+		row := a.row
+		for _, at := range [2][2]int64{{from, from + 2}, {to - min(row, 2), to}} {
+			if !w.holds(at[0], at[1]) {
+				c.findField(a.base, at[0], w.end(), "%s reads byte %#x of %s, which no task before wrote; written so far up to the limit", a.name, at[0], c.regions[r].name)
+				break
+			}
+		}
+	}
+}
+
+// result checks where the result goes, and notes that it is there.
+func (c *checker) result(t *td.Task, a *access) {
+	if n, stride := a.aliased(); n > 1 {
+		c.findField(a.strideField(a.dma, stride), a.stride[stride], a.row, "%d parts of the result, each of the limit's bytes, are written over each other", n)
+	}
+	if !a.dma {
+		if c.inL2(a) {
+			c.l2.put(a, write{task: c.task, off: c.off, defined: true, result: true, field: a.base})
+		}
+		return
+	}
+	r, from, to, ok := c.window(t, a, true)
+	if ok && c.written[r] != nil {
+		c.written[r].add(from, to)
+	}
+}
+
+// window finds the buffer of a DMA and checks that it holds the access; from and
+// to are bytes of the region.
+func (c *checker) window(t *td.Task, a *access, write bool) (r int, from, to int64, ok bool) {
+	if !t.On(a.barEn) {
+		c.findField(a.barEn, 0, 1, "the DMA of the %s is on but names no buffer-access register", a.name)
+		return 0, 0, 0, false
+	}
+	b, ok := c.buffer(t, a.bar, a.name)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	g := &c.regions[b.region]
+	switch {
+	case write && !g.write:
+		c.findField(a.bar, int64(t.Get(a.bar)), 0, "the result goes to %s, which is only read", g.name)
+		return 0, 0, 0, false
+	case !write && !g.read && !g.write:
+		c.findField(a.bar, int64(t.Get(a.bar)), 0, "the %s comes from %s, which cannot be read", a.name, g.name)
+		return 0, 0, 0, false
+	}
+	first, last := a.extent()
+	size := g.size - b.at
+	if first > size {
+		c.findField(a.base, first, size, "the %s begins past the end of %s", a.name, g.name)
+		return 0, 0, 0, false
+	}
+	if last > size {
+		c.findField(a.furthest(), last, size, "the %s ends past the end of %s", a.name, g.name)
+		return 0, 0, 0, false
+	}
+	return b.region, b.at + first, b.at + last, true
+}
+
+// buffer finds what a buffer-access register points at.
+func (c *checker) buffer(t *td.Task, f td.Field, name string) (bar, bool) {
+	i := int(t.Get(f))
+	b, ok := c.bars[i]
+	if !ok {
+		c.findField(f, int64(i), hwx.Bars, "the %s uses buffer-access register %d, which points at no buffer (%#x)", name, i, c.proc.Bars[i])
+	}
+	return b, ok
+}
+
+// kernel checks the coefficient lanes.
+func (c *checker) kernel(t *td.Task) {
+	needs := t.Get(td.PlanarType) == 0 && (t.Get(td.NEOp) == 0 || t.Get(td.Nonlinear) == 2)
+	if !t.On(td.KernelOn) {
+		if needs {
+			c.findField(td.KernelOn, 0, 1, "the task needs coefficients but streams none")
+		}
+		return
+	}
+	if !t.On(td.KBE0) {
+		c.findField(td.KBE0, 0, 1, "the coefficients name no buffer-access register")
+		return
+	}
+	b, ok := c.buffer(t, td.KBase0, "kernel")
+	if !ok {
+		return
+	}
+	g := &c.regions[b.region]
+	for i := range td.Lanes {
+		if !t.On(td.CoeffEn.At(i)) {
+			continue
+		}
+		base, size := int64(t.Get(td.CoeffBase.At(i))), int64(t.Get(td.CoeffSize.At(i)))
+		room := g.size - b.at
+		switch {
+		case base > room:
+			c.findField(td.CoeffBase.At(i), base, room, "lane %d begins past the end of %s", i, g.name)
+		case size > room-base:
+			c.findField(td.CoeffSize.At(i), base+size, room, "lane %d ends past the end of %s", i, g.name)
+		case c.written[b.region] != nil && !c.written[b.region].meets(b.at+base, b.at+base+size):
+			c.findField(td.CoeffBase.At(i), base, c.written[b.region].end(), "lane %d reads coefficients from %s, where no task before wrote", i, g.name)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package netplist
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// maxTap bounds an extent of a kernel, a step and a padding.
+const maxTap = 1 << 16
+
+func (u *unitReader) conv(in []*tensor) *ir.Value {
+	x := in[0].v
+	if u.deep {
+		u.d.fail("Type", "zinc reads convolutions of networks without depth only", x.Type.String(), "state InputDepth 1 for every input")
+		return nil
+	}
+	if !u.d.need("OutputChannels", "state the channels of the result") || !u.p.need("KernelHeight", "state the extent") || !u.p.need("KernelWidth", "state the extent") {
+		return nil
+	}
+	u.p.word("Type", "zinc reads no other kind of convolution: convert the model it came from to MIL", "Conv")
+	tap := func(k string) int64 { return u.p.integer(k, 1, 1, maxTap) }
+	u.p.word2("KernelDepth", 1, "zinc reads convolutions without depth only")
+	u.p.word("KernelMode", "zinc reads dense coefficients only: expand them", "Dense")
+	if u.p.truth("KernelGroupReuse") {
+		u.p.fail("KernelGroupReuse", "must be false", "true", "zinc reads no coefficients that groups share: repeat them for each group")
+	}
+	pad := make([]int64, 4)
+	for i, k := range []string{"PadTop", "PadBot", "PadLeft", "PadRight"} {
+		pad[i] = u.p.integer(k, 0, 0, maxTap)
+	}
+	step := u.step()
+	out := u.d.integer("OutputChannels", 1, 1, maxDim)
+	kh, kw := tap("KernelHeight"), tap("KernelWidth")
+	if u.r.err != nil {
+		return nil
+	}
+	w := u.coefficients(u.p, "Kernel", out, x.Type.Shape[1], kh, kw)
+	if u.r.err != nil {
+		return nil
+	}
+	return u.add(u.d, "conv", arg{"x", x}, arg{"weight", w}, arg{"strides", []int64{step, step}},
+		arg{"pad_type", "custom"}, arg{"pad", pad}, arg{"dilations", []int64{1, 1}}, arg{"groups", int64(1)})
+}
+
+// step returns the step along both axes, of which descriptions show only equal
+// ones.
+func (u *unitReader) step() int64 {
+	var steps []int64
+	for i, v := range u.p.list("Step") {
+		steps = append(steps, u.p.asInteger(fmt.Sprintf("Step[%d]", i), v, 1, maxTap))
+	}
+	switch {
+	case len(steps) == 0:
+		return 1
+	case len(steps) != 2:
+		u.p.fail("Step", "must hold two steps", shown(u.p.m["Step"]), "")
+	case steps[0] != steps[1]:
+		u.p.fail("Step", "the recorded descriptions do not show which axis is named first, so both steps must be equal", fmt.Sprint(steps), "make them equal")
+	}
+	return steps[0]
+}
+
+// goc reads a gain and an offset: scalars or, in BiasScaleGroupData, one number a
+// channel.
+func (u *unitReader) goc(in []*tensor) *ir.Value {
+	scale := u.p.half("ScaleScalar", halfOne)
+	bias := u.p.half("BiasScalar", 0)
+	g := u.p.sub("BiasScaleGroupData")
+	if u.r.err != nil {
+		return nil
+	}
+	x := in[0].v
+	for _, k := range []struct {
+		prefix string
+		into   **ir.Const
+	}{{"Scale", &scale}, {"Bias", &bias}} {
+		if _, ok := g.m[k.prefix+"Count"]; !ok {
+			continue
+		}
+		if _, both := u.p.m[k.prefix+"Scalar"]; both {
+			u.p.fail(k.prefix+"Scalar", "must not stand beside "+g.path+k.prefix+"Count", shown(u.p.m[k.prefix+"Scalar"]), "delete one")
+			return nil
+		}
+		c := u.channels(g, k.prefix, x)
+		if c == nil {
+			return nil
+		}
+		*k.into = c
+	}
+	g.done()
+	if u.r.err != nil {
+		return nil
+	}
+	if v := u.foldBias(in[0], scale, bias); v != nil {
+		return v
+	}
+	v := x
+	if !isHalf(scale, halfOne) {
+		v = u.add(u.d, "mul", arg{"x", v}, arg{"y", scale})
+	}
+	if u.r.err == nil && (!isHalf(bias, 0) || v == x) {
+		v = u.add(u.d, "add", arg{"x", v}, arg{"y", bias})
+	}
+	return v
+}
+
+// channels returns the numbers of a GOC unit, one a channel.
+func (u *unitReader) channels(g *dict, prefix string, x *ir.Value) *ir.Const {
+	a := u.axis(axisChannel)
+	c := x.Type.Shape[a]
+	if n := g.integer(prefix+"Count", 0, 0, maxDim); n != c && u.r.err == nil {
+		g.fail(prefix+"Count", fmt.Sprintf("the unit reads %d channels, and each has one number", c), fmt.Sprint(n), "correct the count")
+	}
+	if u.r.err != nil {
+		return nil
+	}
+	shape := make([]int64, x.Type.Rank())
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[a] = c
+	return u.coefficients(g, prefix, shape...)
+}
+
+// isHalf reports whether c is a scalar of the given bits.
+func isHalf(c *ir.Const, bits uint16) bool {
+	return c.Type.Rank() == 0 && c.Data[0] == byte(bits) && c.Data[1] == byte(bits>>8)
+}
+
+// foldBias gives a convolution that nothing else reads the bias of the GOC unit
+// behind it: descriptions have no other way to state a convolution's bias.
+func (u *unitReader) foldBias(in *tensor, scale, bias *ir.Const) *ir.Value {
+	op := in.v.Def
+	if op == nil || op.Def.Name != "conv" || op.Arg("bias") != nil || in.unit == "" || u.uses[in.unit] != 1 ||
+		!isHalf(scale, halfOne) || bias.Type.Rank() == 0 {
+		return nil
+	}
+	b := *bias
+	b.Type = ir.TensorOf(ir.FP16, slices.Max(bias.Type.Shape))
+	op.SetArg("bias", u.constant(u.d.unit, "bias", &b))
+	return in.v
+}

@@ -1,0 +1,65 @@
+package netplist
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// opset is the operation set of every function.
+const opset = "ios18"
+
+// arg is an argument of an operation by the name of its parameter.
+type arg struct {
+	param string
+	value any // *ir.Value, []*ir.Value, *ir.Const, []int64 or string
+}
+
+// unique returns stem, or stem with a number where it is taken.
+func (n *network) unique(stem string) string {
+	name := stem
+	for i := 1; n.names[name]; i++ {
+		name = fmt.Sprintf("%s.%d", stem, i)
+	}
+	n.names[name] = true
+	return name
+}
+
+// constant returns the value of a constant of a unit.
+func (n *network) constant(unit, param string, c *ir.Const) *ir.Value {
+	return &ir.Value{Name: n.unique(unit + "." + param), Type: c.Type, Const: c}
+}
+
+// add adds an operation for a unit; what the operation does not take becomes an
+// error of the unit.
+func (n *network) add(d *dict, name string, args ...arg) *ir.Value {
+	def := ir.Lookup(name, opset)
+	op := ir.NewOp(def)
+	op.Name = d.unit
+	for _, a := range args {
+		k := def.ParamIndex(a.param)
+		switch v := a.value.(type) {
+		case *ir.Value:
+			op.Args[k] = []*ir.Value{v}
+		case []*ir.Value:
+			op.Args[k] = v
+		case *ir.Const:
+			op.Args[k] = []*ir.Value{n.constant(d.unit, a.param, v)}
+		case []int64:
+			op.Args[k] = []*ir.Value{n.constant(d.unit, a.param, ir.ConstInts(ir.Int32, v...))}
+		case int64:
+			op.Args[k] = []*ir.Value{n.constant(d.unit, a.param, ir.ConstInt(ir.Int32, v))}
+		case string:
+			op.Args[k] = []*ir.Value{n.constant(d.unit, a.param, ir.ConstString(v))}
+		}
+	}
+	types, err := ir.InferOp(op)
+	if err != nil {
+		d.fail("Type", "the tensors do not suit the unit: "+err.Error(), shown(d.m["Type"]), "change the extents of what it reads")
+		return nil
+	}
+	v := &ir.Value{Name: n.unique(d.unit), Type: types[0], Def: op}
+	op.Results = []*ir.Value{v}
+	n.fn.Body.Ops = append(n.fn.Body.Ops, op)
+	return v
+}

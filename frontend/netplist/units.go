@@ -1,0 +1,236 @@
+package netplist
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sort"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// A unit is a row of the table of units.
+type unit struct {
+	low, high int // of what it reads
+	read      func(u *unitReader, in []*tensor) *ir.Value
+	doc       string
+}
+
+// A unitReader is the unit being read: its dictionary and its parameters.
+type unitReader struct {
+	*network
+	d, p *dict
+}
+
+// maxBottoms bounds what a unit reads; the list is bounded anyway.
+const maxBottoms = 1 << 16
+
+// units are the units that are read. Recorded descriptions have every one of
+// them; what else of a unit is modelled stands in the table of its kinds.
+var units map[string]*unit
+
+var unitNames []string
+
+func init() {
+	units = map[string]*unit{
+		"Conv":              {1, 1, (*unitReader).conv, "convolution with coefficients [OutputChannels, channels, KernelHeight, KernelWidth]"},
+		"GOC":               {1, 1, (*unitReader).goc, "x * scale + bias, each a scalar (the bits of an fp16 number) or one number a channel"},
+		"Neuron":            {1, 1, (*unitReader).neuron, "a function of each element"},
+		"ElementWise":       {2, 2, (*unitReader).elementwise, "a function of the elements of two tensors of one shape"},
+		"ScaledElementWise": {2, 2, (*unitReader).elementwise, "the same, with a Scale that must be 1"},
+		"Concat":            {1, maxBottoms, (*unitReader).concat, "tensors joined along Dimension, channels where it is not stated"},
+		"InputView":         {1, 1, (*unitReader).view, "Size elements along Dimension from Offset"},
+		"Broadcast":         {1, 1, (*unitReader).broadcast, "axes of one element repeated"},
+		"Reshape":           {1, 1, (*unitReader).reshape, "the same elements in another shape, width fastest"},
+	}
+	for n := range units {
+		unitNames = append(unitNames, n)
+	}
+	sort.Strings(unitNames)
+}
+
+// A kind is an operation of Neuron and of the two elementwise units.
+type kind struct {
+	name string // in descriptions
+	op   string // of the intermediate form
+	// recorded says that recorded descriptions show the name; the names of others
+	// are modelled.
+	recorded bool
+}
+
+// neurons are the kinds of Neuron. Where an operation has two names the first is
+// written.
+var neurons = []kind{
+	{"Sigmoid", "sigmoid", true},
+	{"Sign", "sign", true},
+	{"Exp2", "exp2", true},
+	{"ReLU", "relu", false},
+	{"Relu", "relu", false},
+	{"Tanh", "tanh", false},
+	{"Sqrt", "sqrt", false},
+}
+
+// pairings are the kinds of ElementWise and ScaledElementWise.
+var pairings = []kind{
+	{"Add", "add", true},
+	{"Min", "minimum", true},
+	{"Max", "maximum", false},
+	{"Mult", "mul", false},
+	{"Sub", "sub", false},
+}
+
+// kind returns the operation of a unit's kind.
+func (u *unitReader) kind(among []kind) string {
+	u.p.need("Type", "state the kind of the unit")
+	var names []string
+	for _, k := range among {
+		names = append(names, k.name)
+	}
+	name := u.p.word("Type", "zinc knows no other kinds of this unit: express it by those, or convert the model it came from to MIL", names...)
+	for _, k := range among {
+		if k.name == name {
+			return k.op
+		}
+	}
+	return among[0].op
+}
+
+func (u *unitReader) neuron(in []*tensor) *ir.Value {
+	op := u.kind(neurons)
+	if u.r.err != nil {
+		return nil
+	}
+	return u.add(u.d, op, arg{"x", in[0].v})
+}
+
+// halfOne is 1 as the bits of an fp16 number.
+const halfOne = 0x3c00
+
+func (u *unitReader) elementwise(in []*tensor) *ir.Value {
+	op := u.kind(pairings)
+	if u.d.text("Type") == "ScaledElementWise" {
+		u.p.word2("Scale", halfOne, "the bits of fp16 1 are the only recorded scale, so what another multiplies is not known: scale with a GOC unit")
+	}
+	if u.r.err != nil {
+		return nil
+	}
+	x, y := in[0].v, in[1].v
+	if !x.Type.Equal(y.Type) {
+		u.d.fail("Bottom", "what it reads must have one shape", x.Type.String()+" and "+y.Type.String(), "put a Broadcast unit in front of the smaller")
+		return nil
+	}
+	return u.add(u.d, op, arg{"x", x}, arg{"y", y})
+}
+
+// dimension returns the axis that Dimension names.
+func (u *unitReader) dimension() int {
+	name := u.p.word("Dimension", "", axes...)
+	if name == axisDepth && !u.deep {
+		u.p.fail("Dimension", "no tensor of the network is deeper than 1", shown(name), "name another axis")
+	}
+	return u.axis(name)
+}
+
+func (u *unitReader) concat(in []*tensor) *ir.Value {
+	a := u.dimension()
+	if u.r.err != nil {
+		return nil
+	}
+	vs := make([]*ir.Value, len(in))
+	for i, t := range in {
+		vs[i] = t.v
+	}
+	return u.add(u.d, "concat", arg{"values", vs}, arg{"axis", int64(a)})
+}
+
+func (u *unitReader) view(in []*tensor) *ir.Value {
+	for _, k := range []string{"Dimension", "Offset", "Size"} {
+		u.p.need(k, "state what the view takes")
+	}
+	a := u.dimension()
+	if u.r.err != nil {
+		return nil
+	}
+	size := append([]int64(nil), in[0].v.Type.Shape...)
+	begin := make([]int64, len(size))
+	begin[a] = u.p.integer("Offset", 0, 0, size[a]-1)
+	size[a] = u.p.integer("Size", 1, 1, size[a]-begin[a])
+	if u.r.err != nil {
+		return nil
+	}
+	return u.add(u.d, "slice_by_size", arg{"x", in[0].v}, arg{"begin", begin}, arg{"size", size})
+}
+
+func (u *unitReader) broadcast(in []*tensor) *ir.Value {
+	shape := in[0].v.Type.Shape
+	reps := make([]int64, len(shape))
+	for i := range reps {
+		reps[i] = 1
+	}
+	seen := map[string]bool{}
+	u.p.need("BroadcastInfo", "list axes and sizes")
+	for i, v := range u.p.list("BroadcastInfo") {
+		m, ok := v.(map[string]any)
+		key := fmt.Sprintf("BroadcastInfo[%d]", i)
+		if !ok {
+			u.p.fail(key, "must be a dictionary", shown(v), "")
+			return nil
+		}
+		d := u.r.dict(u.name, u.d.unit, u.p.path+key+".", m)
+		d.need("Dimension", "name the axis")
+		d.need("Size", "state the extent of the result")
+		axis := d.word("Dimension", "", axes...)
+		size := d.integer("Size", 1, 1, maxDim)
+		d.done()
+		if seen[axis] {
+			d.fail("Dimension", "an axis must be named once", shown(axis), "delete one")
+		}
+		seen[axis] = true
+		a := u.axis(axis)
+		if u.r.err != nil {
+			return nil
+		}
+		if a < 0 { // the depth of a network without, to be repeated once
+			continue
+		}
+		switch shape[a] {
+		case size:
+		case 1:
+			reps[a] = size
+		default:
+			d.fail("Size", fmt.Sprintf("the axis has %d elements, and one that is repeated has 1", shape[a]), fmt.Sprint(size), "")
+			return nil
+		}
+	}
+	if u.r.err != nil {
+		return nil
+	}
+	return u.add(u.d, "tile", arg{"x", in[0].v}, arg{"reps", reps})
+}
+
+func (u *unitReader) reshape(in []*tensor) *ir.Value {
+	dim := func(k string) int64 {
+		k = "Reshaped" + k
+		u.p.need(k, "state all five extents")
+		return u.p.integer(k, 1, 1, maxDim)
+	}
+	depth := dim(axisDepth)
+	shape := u.shape(dim(axisBatch), dim(axisChannel), depth, dim(axisHeight), dim(axisWidth))
+	if depth != 1 || u.deep && in[0].v.Type.Shape[0] != 1 {
+		u.p.fail("ReshapedDepth", "the recorded descriptions do not show in which order a Reshape counts elements of deep tensors, so depth must be 1 before and after", fmt.Sprint(depth), "reshape without depth")
+	}
+	if u.r.err != nil {
+		return nil
+	}
+	t := ir.TensorOf(ir.FP16, shape...)
+	if have := in[0].v.Type; t.Elems() != have.Elems() {
+		u.p.fail("ReshapedChannel", fmt.Sprintf("the unit reads %s, %d elements, and gives as many", have, have.Elems()), fmt.Sprintf("%d in %s", t.Elems(), t), "correct the extents")
+		return nil
+	}
+	return u.add(u.d, "reshape", arg{"x", in[0].v}, arg{"shape", shape})
+}
+
+// half returns the fp16 number whose bits an integer is, def where there is none.
+func (d *dict) half(key string, def uint16) *ir.Const {
+	bits := uint16(d.integer(key, int64(def), 0, 0xffff))
+	return &ir.Const{Type: ir.Scalar(ir.FP16), Data: binary.LittleEndian.AppendUint16(nil, bits)}
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// emission is a form that --emit writes in the stead of the pair. The default
+// file is the model's base name with a dot and the form's name. A form of several
+// files has run instead of write.
+type emission struct {
+	name, help string
+	run        func(c *compileCommand, ctx context.Context, path string) error
+	write      func(c *compileCommand, ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error)
+}
+
+// emissions are the forms of --emit beside the pair.
+var emissions = []emission{
+	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).netplist},
+	{name: "td", help: "the tasks as text, which dump reads back", write: (*compileCommand).emitTasks},
+	{name: "records", help: "the stream of 44-byte records that a load resolves", write: (*compileCommand).emitRecords},
+	{name: "images", help: "the version-10 register images that the records complete", write: (*compileCommand).emitImages},
+}
+
+// emitPair is the value of --emit that stands for the pair.
+const emitPair = "pair"
+
+// emitWords are the values of --emit, the default first.
+func emitWords() []string {
+	words := []string{emitPair}
+	for _, e := range emissions {
+		words = append(words, e.name)
+	}
+	return words
+}
+
+// emitHelp describes the values of --emit.
+func emitHelp() string {
+	parts := []string{"what to write: pair, the container and its descriptor"}
+	for _, e := range emissions {
+		parts = append(parts, e.name+", "+e.help)
+	}
+	return strings.Join(parts, "; ") + "; of the last three -o - writes to standard output"
+}
+
+// emission returns the form that --emit asks for, nil for the pair.
+func (c *compileCommand) emission() *emission {
+	for i := range emissions {
+		if emissions[i].name == c.emit {
+			return &emissions[i]
+		}
+	}
+	return nil
+}
+
+// runEmit writes one form of the model instead of the pair.
+func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) error {
+	if e.run != nil {
+		return e.run(c, ctx, path)
+	}
+	out := c.out
+	if out == "" {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		base := filepath.Base(abs)
+		out = strings.TrimSuffix(base, filepath.Ext(base)) + "." + e.name
+	}
+	if ext := filepath.Ext(out); ext == containerExt || ext == descriptorExt {
+		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name, strings.TrimSuffix(out, ext), e.name)
+	}
+	if out == stdoutName && c.report != "none" {
+		return usagef("-o - and --report: both would go to standard output")
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if out != stdoutName && sameFile(out, m.Path) {
+		return usagef("-o %s would replace the model's own text", out)
+	}
+	write, err := e.write(c, ctx, m)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.dryRun:
+		var n counter
+		if err := write(&n); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", out, n)
+		return nil
+	case out == stdoutName:
+		return write(c.env.out)
+	}
+	return atomicfile.Write(ctx, atomicfile.File{Path: out, Write: write})
+}
+
+// stdoutName is the value of -o that stands for standard output.
+const stdoutName = "-"
+
+// programs compiles the model and returns the tasks of its procedures, as the
+// container holds them.
+func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) ([]td.Program, error) {
+	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.printReport(r.Report); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	return containerPrograms(r.HWX)
+}
+
+// containerPrograms decodes the tasks of a container's procedures.
+func containerPrograms(f *hwx.File) ([]td.Program, error) {
+	var ps []td.Program
+	for _, p := range f.Procedures() {
+		ch, err := decodeChain(f, p)
+		if err == nil && ch.note != "" {
+			err = fmt.Errorf("%s", ch.note)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
+		}
+		tp := td.Program{Name: p.Name}
+		for _, t := range ch.tasks {
+			tp.Tasks = append(tp.Tasks, t.Task)
+		}
+		ps = append(ps, tp)
+	}
+	return ps, nil
+}
+
+func (c *compileCommand) emitTasks(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
+	ps, err := c.programs(ctx, m)
+	return func(w io.Writer) error { return td.WriteText(w, ps) }, err
+}
+
+// split compiles the model and returns its tasks, those of all procedures
+// behind each other, as images and records.
+func (c *compileCommand) split(ctx context.Context, m *frontend.Model) ([][]byte, []td.Record, error) {
+	ps, err := c.programs(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	var tasks []*td.Task
+	for _, p := range ps {
+		tasks = append(tasks, p.Tasks...)
+	}
+	return td.Split(tasks)
+}
+
+func (c *compileCommand) emitRecords(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
+	_, rs, err := c.split(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	b, err := td.EncodeRecords(rs)
+	return writeBytes(b), err
+}
+
+func (c *compileCommand) emitImages(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
+	images, _, err := c.split(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	b, err := td.EncodeImages(images)
+	return writeBytes(b), err
+}
+
+func writeBytes(b []byte) func(w io.Writer) error {
+	return func(w io.Writer) error { _, err := w.Write(b); return err }
+}

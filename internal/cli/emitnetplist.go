@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend/netplist"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+)
+
+const (
+	listExt    = ".plist"
+	weightsExt = ".weights"
+)
+
+// netplist writes the model as a network description, with its weight file
+// beside it where it has coefficients.
+func (c *compileCommand) netplist(ctx context.Context, path string) error {
+	if c.report != "none" {
+		return usagef("--emit=netplist and --report: nothing is compiled, so there is nothing to report")
+	}
+	if len(c.shapes) > 0 {
+		return usagef("--emit=netplist and --shape: a description is written of the shapes that the model declares")
+	}
+	out := c.out
+	if out == "" {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		base := filepath.Base(abs)
+		out = strings.TrimSuffix(base, filepath.Ext(base)) + listExt
+	}
+	if filepath.Ext(out) != listExt {
+		return usagef("-o %s: the name of a network description ends in %s", c.out, listExt)
+	}
+	weights := strings.TrimSuffix(out, listExt) + weightsExt
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for _, p := range []string{out, weights} {
+		if sameFile(p, m.Path) {
+			return usagef("-o %s would replace the model's own text", out)
+		}
+	}
+	f, err := m.Program.Entry(c.function)
+	if err != nil {
+		return err
+	}
+	d, err := netplist.Write(f, filepath.Base(weights))
+	if err != nil {
+		return err
+	}
+	files := []atomicfile.File{{Path: out, Write: content(d.List)}}
+	if len(d.Weights) > 0 {
+		files = append(files, atomicfile.File{Path: weights, Write: content(d.Weights)})
+	}
+	return c.write(ctx, files)
+}
+
+// content returns the writer of a file of the given bytes.
+func content(b []byte) func(w io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
+}

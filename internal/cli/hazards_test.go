@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+)
+
+// silent compiles a model and checks that its container has no hazards.
+func silent(t *testing.T, model string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "m.hwx")
+	if s, _, msg := call(t, model, "-o", out); s != statusOK {
+		t.Fatalf("status %d: %s", s, msg)
+	}
+	if s, text, msg := call(t, "dump", "--hazards", out); s != statusOK {
+		t.Errorf("status %d: %s%s", s, text, msg)
+	}
+}
+
+// TestHazardsOfCorpus: nothing is found in what zinc makes of real models.
+func TestHazardsOfCorpus(t *testing.T) {
+	shared := shareddir.Find(t)
+	for _, name := range []string{"espresso-conv", "espresso-fused-ffn", "espresso-matmul", "espresso-sdpa-fwd-taps", "mnist-cnn-inline", "silero-v6-fp16"} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(shared, "corpus", name)
+			if _, err := os.Stat(filepath.Join(dir, "model.mil")); err != nil {
+				t.Skip(err)
+			}
+			silent(t, filepath.Join(shareddir.WithWeights(t, shared, dir), "model.mil"))
+		})
+	}
+}
+
+// TestHazardsOfRecordedCases: nor in what it makes of the recorded programs. Some
+// name two weights at one place of a file, which no well-formed file has; they
+// are left out.
+func TestHazardsOfRecordedCases(t *testing.T) {
+	shared := shareddir.Find(t)
+	if testing.Short() {
+		t.Skip("compiling every recorded case takes seconds")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3: the weights of the cases must be made")
+	}
+	files, err := filepath.Glob(filepath.Join(shared, "oracles", "h13", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded cases: %v", err)
+	}
+	ran := 0
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c struct{ MIL string }
+		if err := json.Unmarshal(data, &c); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		model := filepath.Join(dir, "model.mil")
+		if err := os.WriteFile(model, []byte(c.MIL), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(c.MIL, "BLOBFILE") && exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), dir).Run() != nil {
+			continue
+		}
+		ran++
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".json"), func(t *testing.T) { silent(t, model) })
+	}
+	if ran < len(files)*3/4 {
+		t.Errorf("%d of %d cases compiled", ran, len(files))
+	}
+}
+
+// TestRunGolden runs every container of the recorded compiler from the command line.
+func TestRunGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "golden", "apple-h13", "*.hwx"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no containers: %v", err)
+	}
+	for _, f := range files {
+		s, out, msg := call(t, "run", f, "--random", "1")
+		if s != statusOK || !strings.HasPrefix(out, "probs@output  tensor<fp16, [1, ") || !strings.Contains(msg, "no descriptor") {
+			t.Errorf("%s: status %d\n%s%s", f, s, out, msg)
+		}
+	}
+}

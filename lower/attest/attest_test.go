@@ -1,0 +1,47 @@
+package attest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+func TestTable(t *testing.T) {
+	lines := slices.Collect(strings.Lines(table))
+	if !slices.IsSorted(lines) || len(lines) == 0 {
+		t.Fatalf("%d lines, want some, sorted", len(lines))
+	}
+	for _, line := range lines {
+		kind, cases, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || len(strings.Fields(cases)) == 0 || !slices.Equal(Cases(kind), strings.Fields(cases)) {
+			t.Errorf("line %q: want a kind, a tab, recorded cases", line)
+		}
+	}
+	if c := Cases("work=none"); c != nil {
+		t.Errorf("an unknown kind is attested by %q", c)
+	}
+}
+
+// TestKind: sizes of one class are one kind, and what the rules distinguish are
+// several.
+func TestKind(t *testing.T) {
+	task := func(c, w, index int) string {
+		x := td.New().SetBool(td.SrcEn, true).SetBool(td.DstEn, true).Set(td.NEOp, 12).Set(td.Nonlinear, 1)
+		x.Set(td.Cin, c).Set(td.Cout, c).Set(td.Win, w).Set(td.Hin, 1).Set(td.Wout, w).Set(td.Hout, 1)
+		return Kind(x, index, 3)
+	}
+	first := task(64, 32, 0)
+	for _, c := range []struct {
+		channels, width, index int
+		same                   bool
+	}{
+		{128, 32, 0, true}, {64, 64, 0, true}, {64, 33, 0, false}, {65, 32, 0, false}, {8, 32, 0, false},
+		{64, 1, 0, false}, {64, 256, 0, false}, {64, 32, 1, false}, {64, 32, 2, false},
+	} {
+		if k := task(c.channels, c.width, c.index); (k == first) != c.same {
+			t.Errorf("%d channels, width %d, task %d of 3: kind %q beside %q", c.channels, c.width, c.index, k, first)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package td
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// A record stream: an 8-byte header (magic, u16 version, u16 bytes of a
+// record), then records. All of it is little-endian.
+const (
+	RecordMagic   = "ZTDR"
+	RecordVersion = 1
+	RecordSize    = 44
+	streamHeader  = 8
+)
+
+// unresolved is set in the key of a slot that the load has not filled.
+const unresolved = 1 << 31
+
+// NoBar is the buffer-access register of a record without one.
+const NoBar = 0xffff
+
+// RegisterWindow is what the base of a load's engine registers is a multiple
+// of: every register of version 10 lies below it, so that the register is told
+// from the base. Modelled.
+const RegisterWindow = 0x8000
+
+// AddressBits is the width of a device address.
+const AddressBits = 42
+
+// Placement says how an operand goes into its register: shifted right, then
+// placed at a bit. A field wider than the register goes on in the next one.
+type Placement struct{ Bit, Width, Shift uint8 }
+
+// The two placements there are: a device address, on 64 bytes, into the pair
+// of registers (low, high) of a slot, and a whole register.
+var (
+	placeAddress = Placement{Bit: 6, Width: AddressBits - 6, Shift: 6}
+	placeValue   = Placement{Bit: 0, Width: 32}
+)
+
+// Record is one 44-byte record. With a slot it stands for the base of a DMA
+// stream, and Operand is the device address once Resolved; without one Operand
+// is the value of a register.
+type Record struct {
+	Task     int    // index of the task's image
+	Group    int    // index in Groups
+	Register uint64 // engine register: its byte address, behind the base of this load when resolved
+	Slot     Slot   // 0: Operand is a value
+	Resolved bool
+	Operand  uint64
+	Place    Placement
+	Bar      int    // buffer-access register of a slot, or NoBar
+	Offset   uint32 // byte offset in that buffer, a multiple of 64
+}
+
+// offsetInline is the largest offset that the record's own field holds.
+const offsetInline = 0xffff * 64
+
+// operands returns how many operands the record uses: a second one, the byte
+// offset, where its field is too narrow for it.
+func (r *Record) operands() int {
+	if r.Offset > offsetInline {
+		return 2
+	}
+	return 1
+}
+
+// append appends the record's bytes.
+func (r *Record) append(out []byte) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	start := len(out)
+	le := binary.LittleEndian
+	n := r.operands()
+	out = le.AppendUint32(out, uint32(n)|uint32(r.Group)<<8|uint32(r.Task)<<16)
+	out = le.AppendUint64(out, r.Register)
+	out = le.AppendUint64(out, r.Operand)
+	second, units := uint64(0), r.Offset/64
+	if n == 2 {
+		second, units = uint64(r.Offset), 0
+	}
+	out = le.AppendUint64(out, second)
+	key := uint32(r.Slot)
+	if r.Slot != 0 && !r.Resolved {
+		key |= unresolved
+	}
+	out = le.AppendUint32(out, key)
+	out = le.AppendUint32(out, uint32(r.Place.Bit)|uint32(r.Place.Width)<<8|uint32(r.Place.Shift)<<16)
+	out = le.AppendUint32(out, uint32(r.Bar)|units<<16)
+	return le.AppendUint32(out, crc32.ChecksumIEEE(out[start:])), nil
+}
+
+// fieldError is a rule that a record breaks, with the field's byte offset in it.
+type fieldError struct {
+	off   int
+	field string
+	msg   string
+}
+
+func (e *fieldError) Error() string { return e.field + ": " + e.msg }
+
+func fieldf(off int, field, format string, args ...any) error {
+	return &fieldError{off, field, fmt.Sprintf(format, args...)}
+}
+
+// Byte offsets in a record.
+const (
+	offMarker   = 0x00
+	offRegister = 0x04
+	offOperand0 = 0x0c
+	offOperand1 = 0x14
+	offSlot     = 0x1c
+	offPlace    = 0x20
+	offBar      = 0x24
+	offCRC      = 0x28
+)
+
+// Resolve fills in what one load decides: base, where its engine registers
+// begin, and for a slot address, the device address of the buffer that its
+// buffer-access register names.
+func (r *Record) Resolve(base, address uint64) error {
+	if base%RegisterWindow != 0 {
+		return fmt.Errorf("register base %#x: not a multiple of %#x", base, RegisterWindow)
+	}
+	c := *r
+	c.Register = base + r.Register%RegisterWindow
+	if r.Slot != 0 {
+		c.Operand, c.Resolved = address+uint64(r.Offset), true
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	*r = c
+	return nil
+}
+
+// check reports the first rule that a record breaks.
+func (r *Record) check() error {
+	switch {
+	case r.Task < 0 || r.Task > 0xffff:
+		return fieldf(offMarker, "task index", "%d: the field holds 0..%d", r.Task, 0xffff)
+	case r.Group < 0 || r.Group >= len(Groups):
+		return fieldf(offMarker, "group", "%d: groups are 0..%d", r.Group, len(Groups)-1)
+	case r.Bar < 0 || r.Bar > NoBar:
+		return fieldf(offBar, "buffer-access register", "%d: the field holds 0..%d", r.Bar, NoBar)
+	case r.Slot == 0:
+		return r.checkValue()
+	}
+	_, s := slotOf(r.Slot)
+	switch {
+	case s == nil:
+		return fieldf(offSlot, "slot", "key %#x is no slot of version 10", uint32(r.Slot))
+	case Groups[r.Group] != s.group:
+		return fieldf(offMarker, "group", "%d: %s lies in %s", r.Group, r.Slot, s.group.Name)
+	case !r.Resolved && r.Register != uint64(r.Slot.Register()):
+		return fieldf(offRegister, "register", "%#x: %s, unresolved, has register %#x", r.Register, r.Slot, r.Slot.Register())
+	case r.Register%RegisterWindow != uint64(r.Slot.Register()):
+		return fieldf(offRegister, "register", "%#x: %s has register %#x, behind a base that is a multiple of %#x", r.Register, r.Slot, r.Slot.Register(), RegisterWindow)
+	case r.Place != placeAddress:
+		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a device address it is bit %d, width %d, shift %d",
+			r.Place.Bit, r.Place.Width, r.Place.Shift, placeAddress.Bit, placeAddress.Width, placeAddress.Shift)
+	case r.Bar != NoBar && uint64(r.Bar) > table[s.bar].Max():
+		return fieldf(offBar, "buffer-access register", "%d: %s holds 0..%d, %#x for none", r.Bar, table[s.bar].Name, table[s.bar].Max(), NoBar)
+	case r.Offset%64 != 0 || !s.hasOffset && r.Offset != 0:
+		return fieldf(offBar, "offset", "%#x: wanted a multiple of 64, and 0 of the weight lanes", r.Offset)
+	case !r.Resolved && r.Operand != 0:
+		return fieldf(offOperand0, "operand 0", "%#x: the slot is unresolved, so the address is not known", r.Operand)
+	case r.Operand%64 != 0 || r.Operand>>AddressBits != 0:
+		return fieldf(offOperand0, "operand 0", "device address %#x: wanted a multiple of 64 below 1<<%d", r.Operand, AddressBits)
+	}
+	return nil
+}
+
+func (r *Record) checkValue() error {
+	switch {
+	case r.Resolved:
+		return fieldf(offSlot, "slot", "a value has no slot to resolve")
+	case r.Bar != NoBar:
+		return fieldf(offBar, "buffer-access register", "%d: a value has none (%#x)", r.Bar, NoBar)
+	case r.Offset != 0:
+		return fieldf(offBar, "offset", "%#x: a value has none", r.Offset)
+	case r.Place != placeValue:
+		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a value it is bit 0, width 32, shift 0", r.Place.Bit, r.Place.Width, r.Place.Shift)
+	case r.Operand>>32 != 0:
+		return fieldf(offOperand0, "operand 0", "%#x: a register has 32 bits", r.Operand)
+	case r.Operand == 0:
+		return fieldf(offOperand0, "operand 0", "0: a register with its reset value has no record")
+	}
+	i, ok := opConfigAt(uint32(r.Register % RegisterWindow))
+	if !ok {
+		return fieldf(offRegister, "register", "%#x: no register whose value travels in a record", r.Register)
+	}
+	if g := table[opConfig[i].at].V10.Group; Groups[r.Group] != g {
+		return fieldf(offMarker, "group", "%d: register %#x lies in %s", r.Group, r.Register, g.Name)
+	}
+	return nil
+}
+
+// StreamError is a record stream that breaks a rule.
+type StreamError struct {
+	Off    int64 // byte offset in the stream
+	Record int   // index, or -1 in the header
+	Field  string
+	Msg    string
+}
+
+func (e *StreamError) Error() string {
+	if e.Record < 0 {
+		return fmt.Sprintf("record stream byte %#x: %s: %s", e.Off, e.Field, e.Msg)
+	}
+	return fmt.Sprintf("record stream byte %#x: record %d: %s: %s", e.Off, e.Record, e.Field, e.Msg)
+}
+
+// EncodeRecords returns the stream of the records, which must stand in order:
+// by task, within a task by stream, then the op-config registers.
+func EncodeRecords(rs []Record) ([]byte, error) {
+	out := append(make([]byte, 0, streamHeader+RecordSize*len(rs)), RecordMagic...)
+	out = binary.LittleEndian.AppendUint16(out, RecordVersion)
+	out = binary.LittleEndian.AppendUint16(out, RecordSize)
+	var err error
+	for i := range rs {
+		if i > 0 && !rs[i-1].before(&rs[i]) {
+			return nil, outOfOrder(rs, i)
+		}
+		if out, err = rs[i].append(out); err != nil {
+			return nil, inStream(err, i)
+		}
+	}
+	return out, nil
+}
+
+// DecodeRecords reads a stream and checks every record of it: size, checksum,
+// counts, slot, placement, order.
+func DecodeRecords(b []byte) ([]Record, error) {
+	head := func(off int64, field, format string, args ...any) error {
+		return &StreamError{off, -1, field, fmt.Sprintf(format, args...)}
+	}
+	if len(b) < streamHeader || string(b[:4]) != RecordMagic {
+		return nil, head(0, "magic", "a record stream opens with %d bytes, the first four %q", streamHeader, RecordMagic)
+	}
+	if v := binary.LittleEndian.Uint16(b[4:]); v != RecordVersion {
+		return nil, head(4, "version", "record stream version %d is not known: known is %d", v, RecordVersion)
+	}
+	if n := binary.LittleEndian.Uint16(b[6:]); n != RecordSize {
+		return nil, head(6, "record size", "%d: records of version %d have %d bytes", n, RecordVersion, RecordSize)
+	}
+	rest := b[streamHeader:]
+	rs := make([]Record, len(rest)/RecordSize)
+	for i := range rs {
+		if err := rs[i].decode(rest[i*RecordSize:][:RecordSize]); err != nil {
+			return nil, inStream(err, i)
+		}
+		if i > 0 && !rs[i-1].before(&rs[i]) {
+			return nil, outOfOrder(rs, i)
+		}
+	}
+	if n := len(rest) % RecordSize; n != 0 {
+		return nil, &StreamError{int64(len(b) - n), len(rs), "size", fmt.Sprintf("%d bytes are left, a record has %d", n, RecordSize)}
+	}
+	return rs, nil
+}
+
+func (r *Record) decode(b []byte) error {
+	le := binary.LittleEndian
+	if got, want := le.Uint32(b[offCRC:]), crc32.ChecksumIEEE(b[:offCRC]); got != want {
+		return fieldf(offCRC, "CRC-32", "%#08x: the record's first %d bytes have %#08x", got, offCRC, want)
+	}
+	marker, key, place, bar := le.Uint32(b), le.Uint32(b[offSlot:]), le.Uint32(b[offPlace:]), le.Uint32(b[offBar:])
+	*r = Record{
+		Task: int(marker >> 16), Group: int(marker >> 8 & 0xff),
+		Register: le.Uint64(b[offRegister:]), Operand: le.Uint64(b[offOperand0:]),
+		Slot: Slot(key &^ unresolved), Resolved: key != 0 && key&unresolved == 0,
+		Place: Placement{uint8(place), uint8(place >> 8), uint8(place >> 16)},
+		Bar:   int(bar & 0xffff), Offset: bar >> 16 * 64,
+	}
+	second := le.Uint64(b[offOperand1:])
+	switch n := marker & 0xff; {
+	case n != 1 && n != 2:
+		return fieldf(offMarker, "operand count", "%d: a record has 1 or 2 operands", n)
+	case n == 1 && second != 0:
+		return fieldf(offOperand1, "operand 1", "%#x: the record counts one operand, so it is 0", second)
+	case n == 2 && (second <= offsetInline || second >= 1<<32):
+		return fieldf(offOperand1, "operand 1", "%#x: a byte offset that needs the second operand lies in %#x..%#x", second, offsetInline+64, uint32(1<<32-64))
+	case n == 2 && r.Offset != 0:
+		return fieldf(offBar, "offset", "%#x: operand 1 holds it, so it is 0", r.Offset)
+	case n == 2:
+		r.Offset = uint32(second)
+	}
+	if key == unresolved {
+		return fieldf(offSlot, "slot", "%#x: marked unresolved, but without a key", key)
+	}
+	if place>>24 != 0 {
+		return fieldf(offPlace, "placement", "%#x: bits 31:24 are zero", place)
+	}
+	return r.check()
+}
+
+// before reports whether r stands before s in a stream.
+func (r *Record) before(s *Record) bool {
+	if r.Task != s.Task {
+		return r.Task < s.Task
+	}
+	return r.rank() < s.rank()
+}
+
+// rank orders the records of a task.
+func (r *Record) rank() int {
+	if r.Slot != 0 {
+		i, _ := slotOf(r.Slot)
+		return i
+	}
+	i, _ := opConfigAt(uint32(r.Register % RegisterWindow))
+	return len(slotRows) + i
+}
+
+func outOfOrder(rs []Record, i int) error {
+	return &StreamError{int64(streamHeader + i*RecordSize), i, "order",
+		fmt.Sprintf("task %d, register %#x stands behind task %d, register %#x", rs[i].Task, rs[i].Register, rs[i-1].Task, rs[i-1].Register)}
+}
+
+// inStream gives a field's error its place in the stream.
+func inStream(err error, i int) error {
+	e, ok := err.(*fieldError)
+	if !ok {
+		return err
+	}
+	return &StreamError{int64(streamHeader + i*RecordSize + e.off), i, e.field, e.msg}
+}

@@ -1,0 +1,34 @@
+package td
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// PrintRecords writes a record stream as text, a line a record.
+func PrintRecords(w io.Writer, rs []Record) error {
+	bw := bufio.NewWriter(w)
+	fmt.Fprintf(bw, "record stream version %d, %d records of %d bytes\n", RecordVersion, len(rs), RecordSize)
+	for i := range rs {
+		r := &rs[i]
+		fmt.Fprintf(bw, "record %d: task %d, %s register 0x%04x, ", i, r.Task, Groups[r.Group].Name, r.Register)
+		switch {
+		case r.Slot == 0:
+			k, _ := opConfigAt(uint32(r.Register % RegisterWindow))
+			fmt.Fprintf(bw, "value %#08x, op-config %s\n", r.Operand, opConfig[k].name)
+			continue
+		case r.Resolved:
+			fmt.Fprintf(bw, "%s at %#x", r.Slot, r.Operand)
+		default:
+			fmt.Fprintf(bw, "%s unresolved", r.Slot)
+		}
+		if r.Bar == NoBar {
+			fmt.Fprint(bw, ", no buffer-access register")
+		} else {
+			fmt.Fprintf(bw, ", buffer-access register %d", r.Bar)
+		}
+		fmt.Fprintf(bw, " + %#x\n", r.Offset)
+	}
+	return bw.Flush()
+}

@@ -1,0 +1,98 @@
+package td
+
+import "fmt"
+
+// Slot is a relocation slot of version 10: the key of a place that the load
+// fills with a device address. A key is the index of a register among all, its
+// byte address divided by four (0x1344 is register 0x4d10).
+type Slot uint32
+
+// The slots: those of table 23.5, and by the same rule one for the coefficient
+// lanes, whose sixteen configurations listing 23.3 has at G0 + 0x2c.
+const (
+	SlotSource     Slot = 0x1344
+	SlotSource2    Slot = 0x134a
+	SlotResult     Slot = 0x1442
+	SlotBias       Slot = 0x1554
+	SlotPostScale  Slot = 0x1558
+	SlotPalette    Slot = 0x155c
+	SlotActivation Slot = 0x1560
+	SlotWeights    Slot = 0x1542
+)
+
+// slotRow is one DMA stream: its slot, the group of the slot's register, the
+// flag that enables the stream, the buffer-access register that it goes
+// through, and the field with its byte offset in that buffer.
+type slotRow struct {
+	slot      Slot
+	name      string
+	group     *Group
+	enable    Field
+	bar, barE Field
+	offset    Field
+	hasOffset bool // false: the lanes' own offsets stand in the image
+	owner     bool // the buffer-access register is first of all this stream's
+}
+
+// slotRows has the streams in the order in which their records stand in a task.
+var slotRows = []slotRow{
+	{SlotSource, "input tile", G2, SrcEn, RBase0, RBE0, SrcBase, true, true},
+	{SlotSource2, "second operand", G2, Source2DMA, RBase1, RBE1, Src2Base, true, true},
+	{SlotWeights, "weight lanes", G0, KernelOn, KBase0, KBE0, 0, false, true},
+	{SlotBias, "bias", G0, StreamConfig.At(0), KBase0, KBE0, StreamBase.At(0), true, false},
+	{SlotPostScale, "post-scale", G0, StreamConfig.At(1), KBase0, KBE0, StreamBase.At(1), true, false},
+	{SlotPalette, "palette", G0, StreamConfig.At(2), KBase0, KBE0, StreamBase.At(2), true, false},
+	{SlotActivation, "activation", G0, StreamConfig.At(3), KBase0, KBE0, StreamBase.At(3), true, false},
+	{SlotResult, "output tile", G6, DstEn, WBase, WBE, DstBase, true, true},
+}
+
+// on reports whether the task enables the stream: bit 0 of its enable field.
+func (s *slotRow) on(t *Task) bool { return t.val[s.enable]&1 == 1 }
+
+// named reports whether the task names a buffer for the stream. Recorded tasks
+// do so for a tensor that has a buffer and yet stays in L2, its DMA off.
+func (s *slotRow) named(t *Task) bool { return s.owner && t.On(s.barE) }
+
+func slotOf(s Slot) (int, *slotRow) {
+	for i := range slotRows {
+		if slotRows[i].slot == s {
+			return i, &slotRows[i]
+		}
+	}
+	return 0, nil
+}
+
+// Register returns the byte address of the slot's register.
+func (s Slot) Register() uint32 { return 4 * uint32(s) }
+
+// String returns the slot's name and key.
+func (s Slot) String() string {
+	if _, r := slotOf(s); r != nil {
+		return fmt.Sprintf("%s (%#x)", r.name, uint32(s))
+	}
+	return fmt.Sprintf("slot %#x", uint32(s))
+}
+
+// opConfig are the registers whose value travels in a record, and not in the
+// image, when it differs from the reset value, zero: the two words that table
+// 23.7 calls the op-config descriptor. The one before the first operation of a
+// chain is the format of its source, the one that ends the chain the format of
+// its result.
+var opConfig = []struct {
+	name string
+	at   Field // any field of the register
+	when func(t *Task) bool
+}{
+	{"start", SrcFmtMode, func(t *Task) bool { return !t.On(LNID) }},
+	{"end", DstFmtMode, func(t *Task) bool { return t.On(EON) }},
+}
+
+// opConfigAt returns the index of the op-config row of a register.
+func opConfigAt(reg uint32) (int, bool) {
+	for i := range opConfig {
+		if r, _ := table[opConfig[i].at].V10.Register(); r == reg {
+			return i, true
+		}
+	}
+	return 0, false
+}

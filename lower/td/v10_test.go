@@ -1,0 +1,331 @@
+package td
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// randomTask returns a task with values in a share of its fields.
+func randomTask(rng *rand.Rand) *Task {
+	t := New()
+	share := rng.Float64()
+	for f := range table {
+		if rng.Float64() < share {
+			t.val[f] = uint32(rng.Uint64() & (1<<table[f].Width - 1))
+		}
+	}
+	t.Spans = forms[rng.IntN(len(forms))].spans(t)
+	return t
+}
+
+func sameTask(a, b *Task) bool {
+	return reflect.DeepEqual(a.val, b.val) && reflect.DeepEqual(a.spans(), b.spans())
+}
+
+// difference names the first field in which two tasks differ.
+func difference(a, b *Task) string {
+	for f := range table {
+		if a.val[f] != b.val[f] {
+			return fmt.Sprintf("%s is %#x, was %#x", table[f].Name, a.val[f], b.val[f])
+		}
+	}
+	return fmt.Sprintf("records are %v, were %v", a.spans(), b.spans())
+}
+
+// roundTrip checks every way of a task through version 10, and of the tasks
+// of one program together.
+func roundTrip(t *testing.T, name string, tasks []*Task) {
+	t.Helper()
+	for i, task := range tasks {
+		img, err := EncodeV10(task)
+		if err != nil {
+			t.Fatalf("%s task %d: %v", name, i, err)
+		}
+		back, err := DecodeV10(img)
+		if err != nil {
+			t.Fatalf("%s task %d: %v", name, i, err)
+		}
+		if !sameTask(back, task) {
+			t.Errorf("%s task %d: not the same task after version 10", name, i)
+		}
+	}
+	images, rs, err := Split(tasks)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	stream, err := EncodeRecords(rs)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	file, err := EncodeImages(images)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if rs, err = DecodeRecords(stream); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if images, err = DecodeImages(file); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	back, err := Join(images, rs)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	var text bytes.Buffer
+	if err := WriteText(&text, []Program{{name, tasks}}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	read, err := ReadText(text.String())
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if len(back) != len(tasks) || len(read) != 1 || read[0].Name != name || len(read[0].Tasks) != len(tasks) {
+		t.Fatalf("%s: %d tasks become %d from the records and %d programs from the text", name, len(tasks), len(back), len(read))
+	}
+	for i := range tasks {
+		if !sameTask(back[i], tasks[i]) {
+			t.Errorf("%s task %d: records and image rebuild another task: %s", name, i, difference(back[i], tasks[i]))
+		}
+		if !sameTask(read[0].Tasks[i], tasks[i]) {
+			t.Errorf("%s task %d: the text gives another task", name, i)
+		}
+	}
+}
+
+func TestRandomTasksV10(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 7))
+	for range 300 {
+		tasks := make([]*Task, 1+rng.IntN(3))
+		for i := range tasks {
+			tasks[i] = randomTask(rng)
+		}
+		roundTrip(t, "random", tasks)
+	}
+}
+
+// Every field of version 7 has one place, its own; the places that the
+// chapters give are where they give them.
+func TestPlaces(t *testing.T) {
+	bits := map[[2]int]string{}
+	for i := range table {
+		r := &table[i]
+		p := r.V10
+		if p.Group == nil || p.Source == "" {
+			t.Fatalf("%s has no place or source", r.Name)
+		}
+		if p.Word >= p.Group.Words {
+			t.Errorf("%s: word %d of %s, which has %d", r.Name, p.Word, p.Group.Name, p.Group.Words)
+		}
+		for b := range int(r.Width) {
+			k := [2]int{p.Offset(), int(p.Bit) + b}
+			if other, ok := bits[k]; ok || k[1] > 31 {
+				t.Errorf("%s: bit %v is %s's", r.Name, k, other)
+			}
+			bits[k] = r.Name
+		}
+	}
+	end := 0
+	for _, g := range append([]*Group{HeaderV10}, Groups...) {
+		if g.Image < end {
+			t.Errorf("%s begins at %#x, before %#x", g.Name, g.Image, end)
+		}
+		end = g.Image + 4*g.Words
+	}
+	if end != ImageSize {
+		t.Errorf("the groups end at %#x, the image at %#x", end, ImageSize)
+	}
+	for _, c := range []struct {
+		f      Field
+		off    int // in the image, listing 23.3
+		bit    uint8
+		width  uint8
+		reg    uint32 // 0: none given
+		lookup string
+	}{
+		{Win, 0xf4, 0, 15, 0, "listing 23.3"},
+		{Hin, 0xf4, 16, 15, 0, "listing 23.3"},
+		{Cin, 0x100, 0, 17, 0, "listing 23.3"},
+		{Cout, 0x104, 0, 17, 0, "listing 23.3"},
+		{OCGSize, 0x118, 0, 3, 0, "listing 23.3"},
+		{NumGroups, 0x11c, 0, 13, 0, "listing 23.3"},
+		{PlanarType, 0xf4 + 0x38, 4, 4, 0, "task type"},
+		{CoeffEn, 0x2c, 0, 1, 0x5508, "listing 23.3"},
+		{StreamConfig, 0x24 + 0x48, 0, 32, 0x5548, "enables"},
+		{StreamConfig.At(3), 0x24 + 0x78, 0, 32, 0x5578, "enables"},
+		{StreamBase, 0x24 + 0x4c, 6, 26, 0x554c, "offsets"},
+		{StreamBase.At(3), 0x24 + 0x7c, 6, 26, 0x557c, "offsets"},
+		{SrcBase, 0x148 + 0x10, 6, 26, 4 * 0x1344, "table 23.5"},
+		{Src2Base, 0x148 + 0x28, 6, 26, 4 * 0x134a, "table 23.5"},
+		{DstBase, 0x358 + 0x08, 6, 26, 4 * 0x1442, "table 23.5"},
+		{SrcRow, 0x148 + 0x18, 6, 26, 0, assigned},
+		{L2Src, 0x2e4 + 0x08, 4, 17, 0, assigned},
+	} {
+		r := c.f.Row()
+		reg, _ := r.V10.Register()
+		if r.V10.Offset() != c.off || r.V10.Bit != c.bit || r.Width != c.width || c.reg != 0 && reg != c.reg || !strings.Contains(r.V10.Source, c.lookup) {
+			t.Errorf("%s: image %#x bit %d width %d register %#x (%s), want %+v", r.Name, r.V10.Offset(), r.V10.Bit, r.Width, reg, r.V10.Source, c)
+		}
+	}
+}
+
+// The registers of every slot's address pair, low and high, hold no field but
+// the offset that the record carries, so that the load may write them. The
+// weight lanes have no pair: each lane's own offset counts from the address.
+func TestSlotRegisters(t *testing.T) {
+	for _, s := range slotRows {
+		g := registerGroup(s.slot.Register())
+		if g != s.group {
+			t.Errorf("%s: register %#x is not in %s", s.slot, s.slot.Register(), s.group.Name)
+		}
+		if s.slot == SlotWeights {
+			continue
+		}
+		for i := range uint32(2) {
+			off := g.Image + int(s.slot.Register()-g.Base) + 4*int(i)
+			if groupAt(off) != g {
+				t.Errorf("%s: its pair leaves %s", s.slot, g.Name)
+			}
+			for _, w := range v10words {
+				for _, f := range w.fields {
+					if w.off == off && f != s.offset && table[f].Known != Unknown {
+						t.Errorf("%s: %s lies in its pair", s.slot, f)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestDecodeV10Refuses(t *testing.T) {
+	good, err := EncodeV10(New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		off  int
+		want string
+	}{
+		{0xac, "image byte 0xac: a word between the groups = 0x80: bits 0x80 belong to no field"},
+		{0x15c, "image byte 0x15c: G2 register 0x4d14 = 0x80: bits 0x80 belong to no field"},
+		{0x118, "image byte 0x118: G1 register 0x0024 = 0x80: bits 0x80 belong to no field"},
+	} {
+		bad := bytes.Clone(good)
+		bad[c.off] = 0x80
+		if _, err := DecodeV10(bad); err == nil || err.Error() != c.want {
+			t.Errorf("%#x: %v, want %s", c.off, err, c.want)
+		}
+	}
+	bad := bytes.Clone(good)
+	bad[G1.Image+4*formWord] = 3
+	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(), "form 3: forms are 0 to 2") {
+		t.Error(err)
+	}
+	bad = bytes.Clone(good)
+	bad[G1.Image+4*formWord], bad[KernelOn.Row().V10.Offset()] = 1, 1<<6
+	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(), "form 1 (full): the task's records are those of form 0 (current)") {
+		t.Error(err)
+	}
+	for _, n := range []int{0, 1, ImageSize - 1, ImageSize + 1} {
+		if _, err := DecodeV10(make([]byte, n)); err == nil {
+			t.Errorf("%d bytes decode", n)
+		}
+	}
+	odd := New()
+	odd.Spans = []Span{{Common.Base, 3}}
+	if _, err := EncodeV10(odd); err == nil || !strings.Contains(err.Error(), "none of the forms") {
+		t.Error(err)
+	}
+	if _, err := EncodeV10(New().Set(Win, -1)); err == nil {
+		t.Error("a value that does not fit is encoded")
+	}
+}
+
+func TestVersions(t *testing.T) {
+	task := New().Set(Win, 5).SetBool(KernelOn, true)
+	task.Spans = DefaultSpans(true, false)
+	for _, v := range []int{7, 10} {
+		c, err := CodecOf(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := c.Encode(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := c.Decode(b)
+		if err != nil || !sameTask(back, task) {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		if _, err := c.Decode(b[:len(b)-3]); err == nil {
+			t.Errorf("%s: a cut task decodes", c.Name)
+		}
+	}
+	const want = "task descriptor version 11 (ZinAneTdHw_v11) is not known: known are 7 (ZinAneTd<7>) and 10 (ZinAneTdHw_v10)"
+	if _, err := CodecOf(11); err == nil || err.Error() != want {
+		t.Error(err)
+	}
+	file, err := EncodeImages([][]byte{make([]byte, ImageSize)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		off  int
+		v    byte
+		want string
+	}{
+		{0, 'X', "byte 0x0"},
+		{4, 11, "byte 0x4: version: task descriptor version 11"},
+		{4, 7, "version 7 has no register image"},
+		{6, 1, "byte 0x6: image size"},
+	} {
+		bad := bytes.Clone(file)
+		bad[c.off] = c.v
+		if _, err := DecodeImages(bad); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	if _, err := DecodeImages(file[:len(file)-1]); err == nil {
+		t.Error("a cut image decodes")
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "nothing in it"},
+		{"zinc tasks, descriptor 11, text 1", "line 1: task descriptor version 11"},
+		{textHead + "\ntask 0, records none", "line 2: a task before the first procedure"},
+		{textHead + "\nprocedure x", "wanted its name in quotes"},
+		{textHead + "\nprocedure \"x\"\ntask 1, records none", "line 3: task 1"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records many", "forms are current, full and none"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 32768", "line 4: Common.Win = 32768: the field holds 0..32767"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x04.0 Common.Win = 1", "its place in version 10 is G1+0x00.0"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Wim = 1", "no field"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 1\nG1+0x00.0 Common.Win = 1", "line 5: Common.Win is there twice"},
+	} {
+		if _, err := ReadText(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func FuzzDecodeV10(f *testing.F) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 4 {
+		img, err := EncodeV10(randomTask(rng))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(img)
+	}
+	f.Fuzz(func(t *testing.T, img []byte) {
+		task, err := DecodeV10(img)
+		if err != nil {
+			return
+		}
+		back, err := EncodeV10(task)
+		if err != nil || !bytes.Equal(back, img) {
+			t.Fatalf("the image changed (%v)", err)
+		}
+	})
+}
