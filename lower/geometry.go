@@ -92,7 +92,7 @@ func patch(t *td.Task, ext [5]int64) {
 	if w < budget {
 		h = min(budget-w, log2up(max(ext[axH], 1)))
 	}
-	t.Set(td.PatchWidth, min(w, 15)).Set(td.PatchHeight, h)
+	t.Set(td.PatchWidth, min(w, budget)).Set(td.PatchHeight, h)
 }
 
 // units sets how the neural engine folds rows into work units: shift s makes a

@@ -282,6 +282,14 @@ func (b *builder) placeTransients() {
 			top = bankApart(top) + b.staged[i][1]
 		}
 		if t.On(td.DstEn) {
+			// A task in step with the one before may not take the place of what that
+			// one still fetches (encoder_conv_idx with k1x9).
+			if i > 0 && !t.On(td.SrcEn) {
+				before := b.footprintOf(i - 1)
+				if b.followsClosely(i, b.footprintOf(i), before) {
+					top = max(top, before.fetch[0].hi, before.fetch[1].hi)
+				}
+			}
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
 		}
 	}
