@@ -234,6 +234,8 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 			}
 			b.convTask(x, dst.slice(1, int64(s.First), int64(s.Count), 1), p, k, g, e, 1)
 		}
+	case k.Groups == k.In && k.Out == k.In && paired(g):
+		return b.pairedConv(x, dst, k, g, e)
 	case k.Groups == k.In && k.Out == k.In:
 		p, err := weights.PlanDepthwise(k.Out)
 		if err != nil {

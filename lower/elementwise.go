@@ -133,8 +133,27 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		b.two(peMul, false, xs, r, dst)
 		return nil
 	}
-	b.two(row.op, row.negate, xs, b.nearby(ys, dst), dst)
+	if b.clamped[x] {
+		xs, ys, x, y = ys, xs, y, x
+	}
+	ys = b.nearby(ys, dst)
+	b.pointwise(func(int64) *td.Task {
+		return planar(peTwo).Set(td.PEOp, row.op).SetBool(td.PENeg2, row.negate).SetBool(td.Input2ReLU, b.clamped[y])
+	}, []*surf{xs, ys}, dst)
 	return nil
+}
+
+// clampsSource reports whether a relu is carried out by the sum that alone reads
+// it, whose other operand is the relu's own: the planar engine clamps its second
+// source on the way in (chain_res_relu).
+func (b *builder) clampsSource(op *ir.Op) bool {
+	x, v := op.Arg("x"), op.Results[0]
+	r := b.reader[v]
+	if r == nil || r.Def.Name != "add" || b.uses[v] != 1 || b.outs[v] != nil {
+		return false
+	}
+	p, q := r.Arg("x"), r.Arg("y")
+	return p == x && q == v || p == v && q == x
 }
 
 // nearby copies a second operand that the host gives and that is spread over the
@@ -174,11 +193,16 @@ func lowerAbs(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerRelu clamps at zero on the neural engine.
+// lowerRelu clamps at zero on the neural engine, or leaves it to the sum that
+// follows.
 func lowerRelu(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg("x"))
 	if err != nil {
 		return err
+	}
+	if b.clampsSource(op) {
+		b.vals[op.Results[0]], b.clamped[op.Results[0]] = x, true
+		return nil
 	}
 	b.pointwise(func(int64) *td.Task { return b.copyTask().Set(td.Nonlinear, nonlinRelu) }, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil

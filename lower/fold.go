@@ -83,8 +83,9 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 // imageFitsL2 is fitsL2 of an image: it lies there as a source of the product that
 // comes by DMA does, row after row of all channels.
 func (b *builder) imageFitsL2(r *resident) bool {
-	c, h := r.buf.image[0], r.buf.image[1]
-	r.bare = align(r.buf.image[2]*elemBytes, granule)
+	buf := r.bufs[0]
+	c, h := buf.image[0], buf.image[1]
+	r.bare = align(buf.image[2]*elemBytes, granule)
 	whole := c * r.bare
 	r.row = 0
 	for _, f := range r.uses {
@@ -93,7 +94,7 @@ func (b *builder) imageFitsL2(r *resident) bool {
 			return false
 		}
 		t := b.tasks[f.task]
-		if int64(t.Get(s.row)) != r.buf.rowBytes || int64(t.Get(s.plane)) != h*r.buf.rowBytes {
+		if int64(t.Get(s.row)) != buf.rowBytes || int64(t.Get(s.plane)) != h*buf.rowBytes {
 			return false
 		}
 		if f.bar == td.RBase0 {
@@ -107,23 +108,6 @@ func (b *builder) imageFitsL2(r *resident) bool {
 // imageToL2 is toL2 of an image.
 func (b *builder) imageToL2(r *resident, f *fixup) {
 	s, t := streams[f.bar], b.tasks[f.task]
-	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(r.buf.image[0]*r.bare)).Set(s.l2g, 0)
-	s.leave(t, r.buf)
-}
-
-// largerFirst exchanges neighbours in the order in which buffers get their places:
-// a turned input and the result of the product that reads it, where the result is
-// the larger (recorded: chain_ffn_d256_s128, matmul_m64_k256_n1024; in
-// chain_pair_mm_mm the input is).
-func (b *builder) largerFirst(cand []*resident) {
-	for i := 0; i+1 < len(cand); i++ {
-		x, y := cand[i], cand[i+1]
-		if x.kept || y.kept || !x.buf.named || x.buf.last != y.buf.def {
-			continue
-		}
-		if b.fitsL2(x) && b.fitsL2(y) && y.size > x.size {
-			cand[i], cand[i+1] = y, x
-			i++
-		}
-	}
+	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(f.buf.image[0]*r.bare)).Set(s.l2g, 0)
+	s.leave(t, f.buf)
 }

@@ -92,12 +92,12 @@ func patch(t *td.Task, ext [5]int64) {
 	if w < budget {
 		h = min(budget-w, log2up(max(ext[axH], 1)))
 	}
-	t.Set(td.PatchWidth, min(w, 15)).Set(td.PatchHeight, h)
+	t.Set(td.PatchWidth, min(w, budget)).Set(td.PatchHeight, h)
 }
 
 // units sets how the neural engine folds rows into work units: shift s makes a
 // unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
-// columns, the rows and 4; a product with an output of at most 8x8 takes 4
+// columns, the rows and 4; a product, or a sum over channels, with an output of at most 8x8 takes 4
 // throughout and the small-source mode; one that sums long reductions over
 // folded rows asks for its largest shift (convolution cases; the threshold of
 // the last, between 64 and 576 terms, is modelled).
@@ -106,7 +106,7 @@ func units(t *td.Task, out [5]int64) {
 	for s < 4 && out[axW] <= workUnit>>(s+1) && s < log2up(max(out[axH], 1)) {
 		s++
 	}
-	multiply := t.Get(td.NEOp) == neMultiply
+	multiply := t.Get(td.NEOp) == neMultiply || t.Get(td.NEOp) == neSum && !t.On(td.UnicastEn)
 	turn := t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0 && t.On(td.SwapNE)
 	switch {
 	case turn && out[axC] <= smallImage && out[axH] <= smallImage:

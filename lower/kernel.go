@@ -47,6 +47,21 @@ func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel, small bo
 	if skips(t, p, k) {
 		t.SetBool(td.KernelSkip, true).SetBool(td.SparseFmt, true)
 	}
+	b.lanes(t, p, k, parts)
+}
+
+// streamParts is stream for a kernel that pack lays out.
+func (b *builder) streamParts(t *td.Task, p weights.Plan, k *weights.Kernel, pack func() (weights.Parts, error)) {
+	parts, err := pack()
+	if err != nil {
+		b.fail("%v", err)
+		return
+	}
+	b.lanes(t, p, k, parts)
+}
+
+// lanes points a task's cores at their parts of a kernel.
+func (b *builder) lanes(t *td.Task, p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 	t.Set(td.ActiveNE, log2up(int64(p.Cores))).Set(td.OCGSize, p.OCGSize).SetBool(td.NEBias, k.Bias != nil)
 	t.Set(td.ENE, eneMask(p.Cores))
 	b.loadParts(t, parts)

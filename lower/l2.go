@@ -33,11 +33,11 @@ var streams = map[td.Field]stream{
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
-			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x12)
+			t.Set(td.SrcType, 0)
 		},
 		park: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 4)
-			t.Set(td.SrcType, 0).Set(td.SrcCfgRest, 0x16)
+			t.Set(td.SrcType, 0)
 		},
 	},
 	td.RBase1: {
@@ -66,16 +66,18 @@ var streams = map[td.Field]stream{
 	},
 }
 
-// resident is a buffer that may stay in L2 from its first task to its last.
+// resident is a place in L2 that a buffer, or several in turn, may keep from its
+// first task to its last.
 type resident struct {
-	buf  *buffer
+	bufs []*buffer // one, or those that follow each other in one place
 	uses []*fixup
+	def  int   // first task that touches it
+	last int   // last task that touches it
 	row  int64 // bytes of DRAM that stand for one row
 	pack int64 // bytes of L2 that one row takes
 	bare int64 // bytes of L2 that one row fills, without padding
 	size int64 // bytes of L2
 	at   int64 // L2 address
-	kept bool  // a source that came by DMA, kept for further tasks; uses are its readers
 }
 
 // keepInL2 moves scratch buffers that fit between the tasks' own needs into L2,
@@ -92,51 +94,38 @@ func (b *builder) keepInL2() {
 		}
 		r := byBuf[f.buf]
 		if r == nil {
-			r = &resident{buf: f.buf}
+			r = &resident{bufs: []*buffer{f.buf}, def: f.buf.def, last: f.buf.last}
 			byBuf[f.buf] = r
 			cand = append(cand, r)
 		}
 		r.uses = append(r.uses, f)
 	}
-	cand = append(b.keepSources(), cand...)
-	sort.SliceStable(cand, func(i, j int) bool { return cand[i].buf.def < cand[j].buf.def })
-	b.largerFirst(cand)
+	cand = b.inPlace(cand)
+	b.placingOrder(cand)
 	b.l2floor = make([]int64, len(b.tasks))
-	var live []*resident // by address
+	b.l2live = make([][]*resident, len(b.tasks))
 	moved := map[*buffer]bool{}
 	for _, r := range cand {
-		if !r.kept && !b.fitsL2(r) {
-			continue
-		}
-		// Forget what ended before this begins.
-		n := 0
-		for _, l := range live {
-			if l.buf.last >= r.buf.def {
-				live[n] = l
-				n++
-			}
-		}
-		live = live[:n]
-		r.at = lowest(live, r.size)
-		if !b.roomAbove(r) {
-			continue
-		}
-		live = append(live, r)
-		sort.SliceStable(live, func(i, j int) bool { return live[i].at < live[j].at })
-		for i := r.buf.def; i <= r.buf.last; i++ {
-			b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
-		}
-		if r.kept {
-			b.keep(r)
+		r.at = lowest(b.aliveWith(r), r.size)
+		if !b.settle(r) {
 			continue
 		}
 		for _, f := range r.uses {
 			b.toL2(r, f)
+			if !f.buf.named {
+				moved[f.buf] = true
+			}
 		}
-		if !r.buf.named {
-			moved[r.buf] = true
+		b.resident += len(r.bufs)
+	}
+	// Kept sources come above all that lives meanwhile, like those that pass.
+	for _, r := range b.keepSources() {
+		for i := r.def; i <= r.last; i++ {
+			r.at = max(r.at, b.l2floor[i])
 		}
-		b.resident++
+		if b.settle(r) {
+			b.keep(r)
+		}
 	}
 	left := b.fixups[:0]
 	for _, f := range b.fixups {
@@ -147,21 +136,141 @@ func (b *builder) keepInL2() {
 	b.fixups = left
 }
 
-// roomAbove reports whether every task in the buffer's life still has the L2
-// that it takes itself, above the buffers that stay.
-func (b *builder) roomAbove(r *resident) bool {
-	for i := r.buf.def; i <= r.buf.last; i++ {
+// settle records a resident at its address, if every task in its life still has
+// the L2 that it takes itself, above the buffers that stay.
+func (b *builder) settle(r *resident) bool {
+	for i := r.def; i <= r.last; i++ {
 		if align(max(b.l2floor[i], r.at+r.size), 64)+b.l2use[i] > b.t.L2Bytes {
 			return false
 		}
 	}
+	for i := r.def; i <= r.last; i++ {
+		b.l2floor[i] = max(b.l2floor[i], r.at+r.size)
+		b.l2live[i] = append(b.l2live[i], r)
+	}
 	return true
+}
+
+// aliveWith returns the settled residents that share a task with r, by address.
+func (b *builder) aliveWith(r *resident) []*resident {
+	var out []*resident
+	seen := map[*resident]bool{}
+	for i := r.def; i <= r.last; i++ {
+		for _, l := range b.l2live[i] {
+			if !seen[l] {
+				seen[l] = true
+				out = append(out, l)
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].at < out[j].at })
+	return out
+}
+
+// placingOrder sorts residents as they get their addresses: what reductions give
+// first, then by bytes times tasks, the most first (recorded chains).
+func (b *builder) placingOrder(cand []*resident) {
+	reduced := func(r *resident) bool {
+		for _, f := range r.uses {
+			if f.bar != td.WBase {
+				continue
+			}
+			t := b.tasks[f.task]
+			if op := t.Get(td.NEOp); t.Int(td.PlanarType) < peReduce && (t.Get(td.PlanarType) != 0 || op != neMax && (op != neSum || t.On(td.UnicastEn))) {
+				return false
+			}
+		}
+		return true
+	}
+	first := make(map[*resident]bool, len(cand))
+	for _, r := range cand {
+		first[r] = reduced(r)
+	}
+	sort.SliceStable(cand, func(i, j int) bool {
+		x, y := cand[i], cand[j]
+		if first[x] != first[y] {
+			return first[x]
+		}
+		if first[x] {
+			return x.def < y.def
+		}
+		wx, wy := x.size*int64(x.last-x.def+1), y.size*int64(y.last-y.def+1)
+		if wx != wy {
+			return wx > wy
+		}
+		return x.def < y.def
+	})
+}
+
+// inPlace drops what cannot stay in L2 and joins buffers that can follow each
+// other in one place: the result of an elementwise task takes that of its first
+// source when nothing reads the source later and both lie alike (recorded in
+// softmax and layer_norm).
+func (b *builder) inPlace(cand []*resident) []*resident {
+	var out []*resident
+	ends := map[int]*resident{} // by task: a resident that ends there as source 1
+	for _, r := range cand {    // by first task
+		if !b.fitsL2(r) {
+			continue
+		}
+		f := r.uses[0]
+		t := b.tasks[r.def]
+		if p := ends[r.def]; p != nil && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && b.sameLayout(t, p, f) {
+			delete(ends, r.def)
+			p.bufs = append(p.bufs, r.bufs...)
+			p.uses = append(p.uses, r.uses...)
+			p.last = r.last
+			r = p
+		} else {
+			out = append(out, r)
+		}
+		if n := r.uses[len(r.uses)-1]; n.bar == td.RBase0 {
+			ends[r.last] = r
+		}
+	}
+	return out
+}
+
+// sameLayout reports whether task t is elementwise and its result would lie in L2
+// as its source 1 does, which is the resident p.
+func (b *builder) sameLayout(t *td.Task, p *resident, f *fixup) bool {
+	switch t.Int(td.PlanarType) {
+	case 0:
+		if t.Get(td.NEOp) != neCopy || t.On(td.SwapNE) {
+			return false
+		}
+	case peOne, peTwo, pePair:
+		if t.On(td.SwapResult) != t.On(td.Swap1) || t.On(td.Bcast1W) || t.On(td.Bcast1H) || t.On(td.Bcast1D) || t.On(td.Bcast1C) {
+			return false
+		}
+	default:
+		return false
+	}
+	if t.Int(td.TileHeight) < t.Int(td.Hout) {
+		return false
+	}
+	src := p.uses[len(p.uses)-1]
+	if src.off != f.off {
+		return false
+	}
+	for _, pair := range [4][2]td.Field{{td.SrcRow, td.DstRow}, {td.SrcPlane, td.DstPlane}, {td.SrcDepth, td.DstDepth}, {td.SrcGroup, td.DstGroup}} {
+		if t.Get(pair[0]) != t.Get(pair[1]) {
+			return false
+		}
+	}
+	// No other use by the same task: a second source is read at other places.
+	n := 0
+	for _, u := range p.uses {
+		if u.task == f.task {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // placeTransients gives what passes through L2 its place above the buffers that
 // stay there meanwhile: the sources that come by DMA, then the result that leaves.
 func (b *builder) placeTransients() {
-	last := -1 // planar task before this one
 	for i, t := range b.tasks {
 		top := b.l2floor[i]
 		if t.On(td.SrcEn) && !b.kept[i] {
@@ -173,109 +282,121 @@ func (b *builder) placeTransients() {
 			top = bankApart(top) + b.staged[i][1]
 		}
 		if t.On(td.DstEn) {
+			// A task in step with the one before may not take the place of what that
+			// one still fetches (encoder_conv_idx with k1x9).
+			if i > 0 && !t.On(td.SrcEn) {
+				before := b.footprintOf(i - 1)
+				if b.followsClosely(i, b.footprintOf(i), before) {
+					top = max(top, before.fetch[0].hi, before.fetch[1].hi)
+				}
+			}
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
 		}
-		second := t.On(td.PETwo)
-		format := t.Int(td.ResCfgRest) & 0xf0
-		switch {
-		case t.On(td.SrcEn) && !second && last >= 0:
-			b.aliases(i, last)
-		case t.On(td.SrcEn) && (!second || t.On(td.Source2DMA)):
-			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x50007|format)
-		default:
-			t.Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|0x4|format)
-			if t.On(td.SrcEn) {
-				t.Set(td.SrcCfgRest, 0x17)
-			}
-		}
-		if t.Get(td.PlanarType) != 0 {
-			last = i
-		}
 	}
-}
-
-// aliases says of task i, whose source comes by DMA, what its places in L2 share
-// with the planar task before it: the source with that task's source, the result
-// with that task's result (rrmm_r2rr_m64, rrmm_r3rr_m32, chain_attn; before the
-// first planar task all marks are set).
-func (b *builder) aliases(i, planar int) {
-	t, p := b.tasks[i], b.tasks[planar]
-	src, res := 0x17, 0x7|t.Int(td.ResCfgRest)&0xf0
-	if at, from := int64(t.Int(td.L2Src)), int64(p.Int(td.L2Src)); at < from+b.staged[planar][0] && from < at+b.staged[i][0] {
-		src |= 0x10000
-	}
-	// What passes on its way out has no known end.
-	if t.Get(td.L2Res) >= p.Get(td.L2Res) || t.On(td.DstEn) || b.l2floor[i] > int64(p.Int(td.L2Res)) {
-		res |= 0x40000
-	}
-	t.Set(td.SrcCfgRest, src).Set(td.ResCfgRest, t.Int(td.ResCfgRest)&^0xfffff|res)
 }
 
 // keepSources finds sources that come by DMA in several tasks of one operation,
-// the same window in the same layout: the first keeps them in L2 for the others.
+// the same window in the same layout, as source 1 in the first and as either
+// source in the others: the first keeps them in L2.
 func (b *builder) keepSources() []*resident {
-	byTask := map[int]*fixup{}
+	byTask := map[int]map[td.Field]*fixup{}
 	for i := range b.fixups {
-		if f := &b.fixups[i]; f.bar == td.RBase0 {
-			byTask[f.task] = f
+		if f := &b.fixups[i]; f.bar == td.RBase0 || f.bar == td.RBase1 {
+			if byTask[f.task] == nil {
+				byTask[f.task] = map[td.Field]*fixup{}
+			}
+			byTask[f.task][f.bar] = f
 		}
 	}
 	var out []*resident
 	var cur *resident
 	for i, t := range b.tasks {
-		f := byTask[i]
+		one, two := byTask[i][td.RBase0], byTask[i][td.RBase1]
+		live := func(f *fixup, dma, swap td.Field) bool {
+			return f != nil && t.On(dma) && !t.On(swap) && f.buf.space != scratch
+		}
 		// All of the source must stand in L2 at once.
 		whole := t.Int(td.TileHeight) >= t.Int(td.Hout) && t.Int(td.L2SrcCh) >= t.Int(td.Win)*elemBytes && t.Get(td.NumGroups) <= 1
-		if f == nil || !t.On(td.SrcEn) || !whole || t.On(td.Swap1) || f.buf.space == scratch {
-			cur = nil
-			continue
-		}
-		if cur != nil && b.infos[cur.uses[0].task].Op == b.infos[i].Op && sameWindow(b.tasks[cur.uses[0].task], t, cur.uses[0], f) {
-			cur.uses = append(cur.uses, f)
-			cur.buf.last = i
-			if len(cur.uses) == 2 {
-				out = append(out, cur)
+		first := live(one, td.SrcEn, td.Swap1)
+		again := false
+		if cur != nil && b.infos[cur.def].Op == b.infos[i].Op {
+			for _, f := range []*fixup{one, two} {
+				if f == nil || f == two && !live(two, td.Source2DMA, td.Swap2) || f == one && !(first && whole) {
+					continue
+				}
+				if sameWindow(b.tasks[cur.def], t, cur.uses[0], f) {
+					again = true
+					cur.uses = append(cur.uses, f)
+					cur.last = i
+					if len(cur.uses) == 2 {
+						out = append(out, cur)
+					}
+				}
 			}
-			continue
 		}
-		cur = &resident{kept: true, buf: &buffer{space: f.buf.space, def: i, last: i}, uses: []*fixup{f}, size: align(b.l2use[i], granule)}
-		if !t.On(td.Source2DMA) {
-			cur.size = b.staged[i][0]
+		switch {
+		case again:
+		case !first || !whole:
+			cur = nil
+		default:
+			cur = &resident{def: i, last: i, uses: []*fixup{one}, size: align(b.l2use[i], granule)}
+			if !t.On(td.Source2DMA) {
+				cur.size = b.staged[i][0]
+			}
 		}
 	}
 	return out
 }
 
-// windowFields are the fields of which two tasks that read source 1 alike agree.
-var windowFields = []td.Field{
-	td.Win, td.Hin, td.Din, td.Cin, td.NumGroups, td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, td.SrcInterleave,
-	td.PixelOffset, td.Swap1, td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup,
+// windowFields are the fields of source 1, and with them those of source 2, of
+// which two tasks that read a source alike agree.
+var windowFields = [][2]td.Field{
+	{td.Win, td.Win}, {td.Hin, td.Hin}, {td.Din, td.Din}, {td.Cin, td.Cin}, {td.NumGroups, td.NumGroups},
+	{td.SrcRow, td.Src2Row}, {td.SrcPlane, td.Src2Plane}, {td.SrcDepth, td.Src2Depth}, {td.SrcGroup, td.Src2Group},
+	{td.PixelOffset, td.PixelOffset.At(1)}, {td.Swap1, td.Swap2},
+	{td.Bcast1W, td.Bcast2W}, {td.Bcast1H, td.Bcast2H}, {td.Bcast1D, td.Bcast2D}, {td.Bcast1C, td.Bcast2C},
+	{td.L2SrcCh, td.L2Src2Ch}, {td.L2SrcRow, td.L2Src2Row}, {td.L2SrcDepth, td.L2Src2Depth}, {td.L2SrcGroup, td.L2Src2Group},
 }
 
+// sameWindow reports whether task b reads by fb, as either source, what task a
+// reads by fa as source 1.
 func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
 	if fa.buf != fb.buf || fa.off != fb.off {
 		return false
 	}
-	for _, f := range windowFields {
-		if a.Get(f) != b.Get(f) {
+	second := 0
+	if fb.bar == td.RBase1 {
+		second = 1
+	}
+	// A single row lies alike for both engines but for its padding.
+	single := a.Get(td.Hin) == 1 && a.Get(td.Din) == 1
+	for i, f := range windowFields {
+		if a.Get(f[0]) != b.Get(f[second]) && !(single && i >= len(windowFields)-3) {
 			return false
 		}
 	}
-	return (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0)
+	inter := [2]int{b.Int(td.SrcInterleave), max(b.Int(td.Src2Interleave), 1)}[second]
+	return a.Int(td.SrcInterleave) == inter && (single || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
 }
 
-// keep points the tasks of a kept source at its place.
+// keep points the tasks of a kept source at its place. A reduction that keeps its
+// source takes it a patch at a time (norm_layer_norm_ax1_2_3).
 func (b *builder) keep(r *resident) {
 	for i, f := range r.uses {
 		t := b.tasks[f.task]
-		t.Set(td.L2Src, int(r.at))
+		s := streams[f.bar]
+		t.Set(s.l2, int(r.at))
 		if i == 0 {
 			t.Set(td.SrcType, 1)
+			if t.Get(td.PlanarType) == peReduce {
+				t.Set(td.TileHeight, min(t.Int(td.TileHeight), 1<<t.Int(td.PatchHeight)))
+			}
 			b.kept[f.task] = true
 			continue
 		}
-		s := streams[td.RBase0]
-		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, td.PixelOffset} {
+		first := b.tasks[r.def]
+		t.Set(s.l2row, first.Int(td.L2SrcRow)).Set(s.l2d, first.Int(td.L2SrcDepth)).Set(s.l2g, first.Int(td.L2SrcGroup))
+		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, s.pix} {
 			t.Set(g, 0)
 		}
 		if t.Get(td.NumGroups) <= 1 {
@@ -305,18 +426,19 @@ func lowest(live []*resident, n int64) int64 {
 // fitsL2 reports whether every access to the buffer can be made in L2, and
 // chooses the row packing.
 func (b *builder) fitsL2(r *resident) bool {
-	if r.buf.image[0] > 0 {
+	buf := r.bufs[0]
+	if buf.image[0] > 0 {
 		return b.imageFitsL2(r)
 	}
-	r.row, r.pack, r.bare = r.buf.rowBytes, r.buf.rowBytes, r.buf.rowBytes
-	if r.row == 0 || r.buf.size > b.t.L2Bytes/2 {
+	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
+	if r.row == 0 || buf.size > b.t.L2Bytes/2 {
 		return false
 	}
-	packed := align(r.buf.rowElems*elemBytes, granule)
-	if r.buf.apart && packed/granule%2 == 0 {
+	packed := align(buf.rowElems*elemBytes, granule)
+	if buf.apart && packed/granule%2 == 0 {
 		packed += granule
 	}
-	bare := align(r.buf.rowElems*elemBytes, granule)
+	bare := align(buf.rowElems*elemBytes, granule)
 	if packed == bare && bare/granule%2 == 1 && b.planeForPlanar(r) {
 		packed += granule
 	}
@@ -338,8 +460,16 @@ func (b *builder) fitsL2(r *resident) bool {
 	if tight {
 		r.pack, r.bare = packed, bare
 	}
-	r.size = align(r.buf.size/r.row*r.pack, granule)
+	r.size = align(buf.size/r.row*r.pack+r.padding(buf.size), granule)
 	return true
+}
+
+// padding is what padded rows add to n bytes of the buffer in DRAM.
+func (r *resident) padding(n int64) int64 {
+	if r.bufs[0].padEach == 0 {
+		return 0
+	}
+	return n / r.row / r.bufs[0].padEach * r.bufs[0].padBytes
 }
 
 // planeForPlanar reports whether a buffer is written as rows of one channel that
@@ -367,7 +497,7 @@ func (b *builder) planeForPlanar(r *resident) bool {
 // toL2 points one stream of a task at L2.
 func (b *builder) toL2(r *resident, f *fixup) {
 	s, t := streams[f.bar], b.tasks[f.task]
-	if r.buf.image[0] > 0 {
+	if f.buf.image[0] > 0 {
 		b.imageToL2(r, f)
 		return
 	}
@@ -377,29 +507,32 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	}
 	limit := int(b.t.L2Bytes - 16)
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
-	t.Set(s.l2, int(r.at)+scale(f.off))
-	t.Set(s.l2row, stride(s.row)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, stride(s.group))
+	padded := func(n int64) int { return scale(n) + int(r.padding(n)) }
+	t.Set(s.l2, int(r.at)+padded(f.off))
+	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
 	if t.Get(td.NumGroups) <= 1 {
 		t.Set(s.l2g, 0)
 	}
-	single := t.Get(s.extH) == 1 || s.source && t.On(s.spreadH)
-	switch pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; {
-	case pair && t.On(s.swap):
-		t.Set(s.l2d, t.Int(s.l2row)) // of two rows that lie along the channels
-	case single && !pair:
-		t.Set(s.l2row, t.Int(s.l2d)) // of a single row
-	}
-	if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) {
-		one := t.Int(s.l2row) // of a single channel
-		if one == int(r.pack) {
-			one = int(r.bare)
+	if !f.buf.plain {
+		single := t.Get(s.extH) == 1 || s.source && t.On(s.spreadH)
+		switch pair := f.bar == td.RBase1 && t.Get(td.PlanarType) == pePair; {
+		case pair && t.On(s.swap):
+			t.Set(s.l2d, t.Int(s.l2row)) // of two rows that lie along the channels
+		case single && !pair:
+			t.Set(s.l2row, t.Int(s.l2d)) // of a single row
 		}
-		t.Set(s.l2ch, one)
-		if t.Get(s.extD) == 1 {
-			t.Set(s.l2d, one)
+		if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) {
+			one := t.Int(s.l2row) // of a single channel
+			if one == int(r.pack) {
+				one = int(r.bare)
+			}
+			t.Set(s.l2ch, one)
+			if t.Get(s.extD) == 1 {
+				t.Set(s.l2d, one)
+			}
 		}
 	}
-	s.leave(t, r.buf)
+	s.leave(t, f.buf)
 }
 
 // leave takes a stream's DMA away: a named buffer stays in the words.

@@ -90,10 +90,12 @@ type builder struct {
 	sec      *weights.Section
 	vals     map[*ir.Value]*surf
 	fused    map[*ir.Op][]*ir.Op
-	outs     map[*ir.Value]*buffer // results that go to a port
-	uses     map[*ir.Value]int     // uses inside the segment
-	reader   map[*ir.Value]*ir.Op  // last operation of the segment that reads a value
-	images   map[*ir.Value]*surf   // products kept as channels by rows for the next product
+	outs     map[*ir.Value]*buffer  // results that go to a port
+	uses     map[*ir.Value]int      // uses inside the segment
+	reader   map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	images   map[*ir.Value]*surf    // products kept as channels by rows for the next product
+	kernels  map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
+	clamped  map[*ir.Value]bool     // results whose reader clamps the operand itself
 	tasks    []*td.Task
 	infos    []TaskInfo
 	relocs   map[int][]int
@@ -108,14 +110,15 @@ type builder struct {
 	err      error
 	op       *ir.Op
 	rule     string
-	l2top    int64        // L2 below is taken by the task being emitted, as its words show it
-	l2reach  int64        // L2 below may be written by the task being emitted
-	l2use    []int64      // by task: L2 that it takes from address 0 up
-	staged   [][2]int64   // by task: L2 that sources 1 and 2 take on their way through
-	kept     map[int]bool // tasks whose source 1 stays for later ones
-	l2floor  []int64      // by task: L2 below belongs to buffers that stay
-	resident int          // buffers that stay in L2
-	trial    bool         // tasks are counted and not kept, constants not packed
+	l2top    int64         // L2 below is taken by the task being emitted, as its words show it
+	l2reach  int64         // L2 below may be written by the task being emitted
+	l2use    []int64       // by task: L2 that it takes from address 0 up
+	staged   [][2]int64    // by task: L2 that sources 1 and 2 take on their way through
+	kept     map[int]bool  // tasks whose source 1 stays for later ones
+	l2floor  []int64       // by task: L2 below belongs to buffers that stay
+	l2live   [][]*resident // by task: what stays in L2 meanwhile
+	resident int           // buffers that stay in L2
+	trial    bool          // tasks are counted and not kept, constants not packed
 }
 
 // Error is an operation that could not be lowered although its rule accepted
@@ -139,7 +142,7 @@ type tooManyTasks struct{}
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, relocs: map[int][]int{},
+		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
 		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
 	}
 }

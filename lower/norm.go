@@ -43,7 +43,17 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	over := make([]bool, len(kept))
 	over[axis] = true
 	rows := axis == len(kept)-1
-
+	if rows {
+		if xm, dm := asRows(matrixOf(x)), asRows(matrixOf(dst)); xm != nil && dm != nil && b.rowsSideBySide(x) {
+			b.softmaxRows(op, exp, xm, dm)
+			return nil
+		}
+	}
+	if recip, err := weights.Activate("reciprocal"); err == nil && b.singleColumn(x, dst, axis) {
+		b.useTable(op, recip)
+		b.softmaxColumn(exp, recip, x, dst, axis)
+		return nil
+	}
 	top, total := b.temp(kept), b.temp(kept)
 	if rows {
 		err = b.planarReduce(x, top, over, func() *td.Task { return planar(peReduce).Set(td.PoolMode, poolMax) }, true)
@@ -71,6 +81,100 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	}
 	b.two(peMul, false, total, ex, dst)
 	return nil
+}
+
+// rowsSideBySide reports whether a tensor is rows along one axis alone, more than
+// one of them, which a task can hold together as channels of a single row.
+func (b *builder) rowsSideBySide(x *surf) bool {
+	many := 0
+	for _, d := range x.dims[:len(x.dims)-1] {
+		if d > 1 {
+			many++
+		}
+	}
+	rows := x.elems() / x.w()
+	return many == 1 && rows <= int64(b.t.MaxChannels) && rows <= int64(b.t.MaxWidth) && rows*align(x.w()*elemBytes, granule) <= b.t.L2Bytes/4
+}
+
+// softmaxRows is the softmax of a matrix's rows, which stand as channels: the
+// numbers that a row is reduced to lie side by side in one row, exchanged with the
+// channels, and are spread along the width (chain_attn_s64_dh64). A result that
+// is the kernel of a product at run time is written in the kernel's order.
+func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst *surf) {
+	n := x.dims[0]
+	line := func(s *surf) *operand {
+		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, x.dims[1]},
+			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}, spread: [5]bool{axW: true}}
+	}
+	reduced := func(t *td.Task, src *surf) *surf {
+		y := b.temp([]int64{1, n})
+		out := line(y)
+		out.spread = [5]bool{}
+		b.emitReduce(t, b.matrixOperand(src), nil, out)
+		return y
+	}
+	top := reduced(planar(peReduce).Set(td.PoolMode, poolMax).Set(td.PaddingMode, paddingMax), x)
+	d, ex := b.temp(x.dims), b.temp(x.dims)
+	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2W, true),
+		b.matrixOperand(x), line(top), b.matrixOperand(d), 0)
+	t := b.copyTask()
+	b.fillTable(t, exp, n)
+	b.emit(t, b.matrixOperand(d), nil, b.matrixOperand(ex), 0)
+	total := reduced(planar(peReduce).Set(td.PENonlinear, peRecip), ex)
+	out := b.matrixOperand(dst)
+	if k := b.kernelOf(op.Results[0]); k != nil {
+		out = k
+	}
+	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1W, true), line(total), b.matrixOperand(ex), out, 0)
+}
+
+// singleColumn reports whether all of x lies along one axis, other than the last,
+// and a task can hold it as channels and as a row.
+func (b *builder) singleColumn(x, dst *surf, axis int) bool {
+	c := x.dims[axis]
+	return c > 1 && x.elems() == c && axis < len(x.dims)-1 && x.pix == 0 && dst.pix == 0 && c <= int64(b.t.MaxWidth) && c <= int64(b.t.MaxChannels) && c*granule <= b.t.L2Bytes/16
+}
+
+// softmaxColumn is the softmax of a tensor that is one column of channels: the
+// neural engine takes the maximum and the reciprocal of the sum, and the powers
+// are taken along a row, which the difference is turned into on its way out and
+// the powers on theirs (norm_softmax_a1_1x64x1x1).
+func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, axis int) {
+	c := x.dims[axis]
+	column := func(s *surf, step int64) *operand {
+		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, c, 1, 1}, stride: [4]int64{c * step, c * step, step, step}}
+	}
+	flat := func(s *surf) *operand { // a column of scratch: its one row is all of it
+		o := column(s, s.stride[0])
+		o.stride[axH] = o.stride[axD]
+		return o
+	}
+	single := func(s *surf) *operand {
+		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, 1, 1, 1}, stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
+	}
+	spread := func(s *surf) *operand {
+		o := single(s)
+		o.ext[axC], o.spread[axC] = c, true
+		return o
+	}
+	top, total := b.temp([]int64{1, 1}), b.temp([]int64{1, 1})
+	line, ex := b.temp([]int64{1, c}), b.temp([]int64{c, 1})
+	line.buf.named = true
+	row := [4]int64{line.stride[0], line.stride[0], line.stride[0], line.stride[0]}
+
+	t := neural(neMax).Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(c, 1<<16-1)))
+	b.emit(t, column(x, x.stride[axis]), nil, single(top), 0)
+	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2C, true),
+		column(x, x.stride[axis]), spread(top), &operand{buf: line.buf, off: line.off, swap: true, ext: [5]int64{1, 1, c, 1, 1}, stride: row}, 0)
+	t = b.copyTask()
+	b.fillTable(t, exp, 1)
+	turned := flat(ex)
+	turned.swap, turned.ext = true, [5]int64{1, 1, 1, 1, c}
+	b.emit(t, &operand{buf: line.buf, off: line.off, ext: turned.ext, stride: row}, nil, turned, 0)
+	t = neural(neSum).Set(td.DPECategory, 1)
+	b.fillTable(t, recip, 1)
+	b.emit(t, flat(ex), nil, single(total), 0)
+	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1C, true), spread(total), flat(ex), column(dst, dst.stride[axis]), 0)
 }
 
 func acceptLayerNorm(op *ir.Op, l *limits) error {
@@ -164,8 +268,11 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 	for i := first; i < rank; i++ {
 		last = last && (over[i] || x.dims[i] == 1)
 	}
-	if last {
+	if last && (over[rank-1] || x.w() != 1 || !x.isCanonical() || !dst.isCanonical() || len(axes) != 1) {
 		return b.normalise(x, dst, first, eps)
+	}
+	if last {
+		return b.normaliseColumn(x, dst, first, eps)
 	}
 	var perm []int
 	for i := range rank {
@@ -195,6 +302,44 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 	return nil
 }
 
+// normaliseColumn normalises an axis behind which there are only ones: planar
+// copies lay it along the row and back (norm_layer_norm_ax1).
+func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
+	n := int64(1)
+	for _, d := range x.dims[:axis] {
+		n *= d
+	}
+	line := b.temp([]int64{n, 1, x.dims[axis]})
+	column := func(s *surf) *operand {
+		c := s.dims[axis]
+		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, c, n, 1},
+			stride: [4]int64{n * c * s.stride[axis], n * c * s.stride[axis], s.stride[axis], lineStep(n, s.stride[axis], c)}}
+	}
+	if n > int64(b.t.MaxHeight) || n*x.dims[axis]*4*granule > b.t.L2Bytes/2 || x.dims[axis] > int64(b.t.MaxWidth) {
+		return b.normalise(x, dst, axis, eps)
+	}
+	along := func(s *surf) *operand {
+		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, x.dims[axis], n, 1},
+			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
+	}
+	b.emit(planar(peOne), column(x), nil, along(line), 0)
+	to := b.temp(line.dims)
+	if err := b.normalise(line, to, 2, eps); err != nil {
+		return err
+	}
+	b.emit(planar(peOne), along(to), nil, column(dst), 0)
+	return nil
+}
+
+// lineStep is the row stride of a column of c elements: that of one element when
+// there is one column alone.
+func lineStep(n, stride, c int64) int64 {
+	if n == 1 {
+		return stride
+	}
+	return c * stride
+}
+
 // permuteRows returns the permuted view when the last dimension stays last.
 func (s *surf) permuteRows(perm []int) *surf {
 	if n := len(perm) - 1; perm[n] == n {
@@ -215,10 +360,10 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	if xr == nil || dr == nil {
 		return fmt.Errorf("tensor %v is not laid out for a normalisation from dimension %d", x.dims, first)
 	}
-	per := xr.dims[1] * xr.dims[2] // depth and rows folded per channel
+	per := xr.dims[1] * xr.dims[2] // folded per channel, beside the row
 	row := per * align(xr.dims[3]*elemBytes, 16)
 	const extra = 80 // bytes of L2 a channel takes for mean, deviation and padding
-	chunk := min(xr.dims[0], (b.t.L2Bytes-8192-xr.dims[2]*48)/(row+extra))
+	chunk := min(xr.dims[0], (b.t.L2Bytes-8192-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
 	if chunk < 1 {
 		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
 	}
@@ -227,17 +372,25 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	for c := int64(0); c < xr.dims[0]; c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
-		// Mean and reciprocal deviation of each channel: two rows of one element.
-		pair := b.temp([]int64{2, k, 1})
-		all := 2 * pair.stride[0]
+		// Mean and reciprocal deviation of each channel: two rows of one element,
+		// kept off each other's banks.
+		apart := k + rowPad(planar(pePair), false, granule, k*granule, 2)/granule
+		pair := b.temp([]int64{2, apart, 1})
+		pair.buf.plain = true
 		row := func(i int64) *operand {
+			all := k * pair.stride[1]
 			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], ext: [5]int64{1, 1, k, 1, 1},
 				stride: [4]int64{all, all, pair.stride[1], pair.stride[0]}}
 		}
+		// As in other reductions the slower of two folded axes becomes the rows.
+		rows, depth := 1, 2
+		if xs.dims[1] == 1 {
+			rows, depth = 2, 1
+		}
 		in := func() *operand {
 			o := &operand{buf: xs.buf, off: xs.off, pix: xs.pix,
-				ext:    [5]int64{1, xs.dims[1], k, xs.dims[2], xs.dims[3]},
-				stride: [4]int64{k * xs.stride[0], xs.stride[1], xs.stride[0], xs.stride[2]}}
+				ext:    [5]int64{1, xs.dims[depth], k, xs.dims[rows], xs.dims[3]},
+				stride: [4]int64{k * xs.stride[0], xs.stride[depth], xs.stride[0], xs.stride[rows]}}
 			o.rows = o.ext[axH]
 			return o
 		}
@@ -250,13 +403,21 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 			Set(td.PEFinal, final).Set(td.PEEpsilon, half(eps)).
 			SetBool(td.Bcast1W, x1.ext[axW] > 1).SetBool(td.Bcast1H, x1.ext[axH] > 1).SetBool(td.Bcast1D, x1.ext[axD] > 1),
 			mean, x1, row(1))
-		out := &operand{buf: ds.buf, off: ds.off,
-			ext:    [5]int64{1, ds.dims[1], k, ds.dims[2], ds.dims[3]},
-			stride: [4]int64{k * ds.stride[0], ds.stride[1], ds.stride[0], ds.stride[2]}}
-		t := planar(pePair).SetBool(td.PENeg2, true).SetBool(td.Bcast2D, xs.dims[1] > 1)
+		t := planar(pePair).SetBool(td.PENeg2, true)
 		both := row(0)
 		both.ext[axH] = 2
-		b.emit(t, in(), both, out, 0)
+		src := in()
+		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext,
+			stride: [4]int64{k * ds.stride[0], ds.stride[depth], ds.stride[0], ds.stride[rows]}}
+		if k == 1 && xs.dims[1] > 1 && xs.dims[1] <= int64(b.t.MaxChannels) {
+			// One pair for all: the tensor as the image that it is.
+			t.SetBool(td.Bcast2C, true)
+			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
+		} else {
+			t.SetBool(td.Bcast2D, src.ext[axD] > 1)
+			both.swap = k == 1 && src.ext[axW] > 1
+		}
+		b.emit(t, src, both, out, 0)
 	}
 	return nil
 }

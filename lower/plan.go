@@ -47,6 +47,8 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 			}
 		}
 	}
+	b.fetchedAgain()
+	b.dependencies()
 	p := &Procedure{
 		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
 		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident,
@@ -60,6 +62,30 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		}
 	}
 	return p, nil
+}
+
+// fetchedAgain sets the cache hints of an input that several tasks fetch: all but
+// the last ask that it be kept (norm_layer_norm_ax1_2_3).
+func (b *builder) fetchedAgain() {
+	fetch := map[*buffer][]int{}
+	for i := range b.fixups {
+		if f := &b.fixups[i]; f.bar == td.RBase0 && f.buf.space == inPort && b.tasks[f.task].On(td.SrcEn) {
+			fetch[f.buf] = append(fetch[f.buf], f.task)
+		}
+	}
+	for _, tasks := range fetch {
+		if len(tasks) == 1 {
+			continue
+		}
+		for k, i := range tasks {
+			t := b.tasks[i].Set(td.SrcReuse, 0xb)
+			if k < len(tasks)-1 {
+				t.Set(td.SrcNoReuse, 0xb)
+			} else {
+				t.Set(td.SrcCacheHint, 0)
+			}
+		}
+	}
 }
 
 // marks sets the event words, which follow the position in the chain. The upper
@@ -120,13 +146,31 @@ func travel(t *td.Task, partial bool) {
 			moved += int64(t.Get(td.CoeffSize.At(i)))
 		}
 	}
-	t.Set(td.ExeCycles, int(min(moved*3/102400, 1<<16-1)))
+	t.Set(td.ExeCycles, int(min(max(moved*3/102400, patches(t)/256), 1<<16-1)))
 	// A buffer that is named though its DMA is off counts as read or written;
 	// a source beside one that stays in L2 does not.
 	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
 	to := (t.On(td.DstEn) || t.On(td.WBE)) && !partial
 	t.SetBool(td.SPL, from).SetBool(td.SPC, from && !t.On(td.SrcEn))
 	t.SetBool(td.TSE, to).SetBool(td.TSR, to).SetBool(td.DPC, to && !t.On(td.DstEn))
+}
+
+// patches counts the patches of all sources that a planar task walks. A task takes
+// a microsecond for 256 of them where that is more than its transfers take
+// (inferred from reduce_probe_sum_ax3 and chain_res_relu; no case contradicts).
+func patches(t *td.Task) int64 {
+	if t.Get(td.PlanarType) == 0 {
+		return 0
+	}
+	n := int64(1)
+	for _, f := range []td.Field{td.Cin, td.Din, td.NumGroups} {
+		n *= int64(max(t.Int(f), 1))
+	}
+	if t.On(td.PETwo) {
+		n *= 2
+	}
+	across := func(ext, log td.Field) int64 { return (int64(t.Int(ext)) + 1<<t.Int(log) - 1) >> t.Int(log) }
+	return n * across(td.Win, td.PatchWidth) * across(td.Hin, td.PatchHeight)
 }
 
 // planScratch gives every scratch buffer an offset such that buffers alive at

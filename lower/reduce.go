@@ -122,6 +122,9 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	if rows {
 		return b.reduceRows(x, dst, kept, over, r, factor)
 	}
+	if done := b.reduceTurned(x, dst, kept, axes, r, factor); done {
+		return nil
+	}
 	// Channels are summed one axis at a time; the factor goes with the last.
 	for i, a := range axes {
 		d := append([]int64(nil), x.dims...)
@@ -140,6 +143,35 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 		x = y
 	}
 	return nil
+}
+
+// reduceTurned sums the channels of one image through a pass that lays them along
+// the row (reduce_probe_sum_ax1_1x64x8x8), the rows of the image being groups of
+// the sum. It reports false where that does not fit.
+func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
+	if r.neural != neSum || len(x.dims) != 4 || len(axes) != 1 || axes[0] != 1 || x.dims[0] != 1 {
+		return false
+	}
+	c, h, w := x.dims[1], x.dims[2], x.dims[3]
+	line := align(c*elemBytes, granule)
+	out := dst.reshape(kept)
+	if out == nil || h > int64(b.t.MaxGroups) || c > int64(b.t.MaxWidth) || w > int64(b.t.MaxChannels) ||
+		h*(w*line+maxRowPad) > b.t.L2Bytes/4 || h*(c*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 {
+		return false
+	}
+	t := b.temp([]int64{h, w, c})
+	if w*line/granule%banks == 0 { // rows of the image off each other's banks
+		t.buf.padEach, t.buf.padBytes = w, 2*granule
+	}
+	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
+		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
+	b.emit(b.copyTask(), imageOperand(x, 1), nil, turned, 0)
+	in := &operand{buf: t.buf, off: t.off, ext: [5]int64{h, 1, w, 1, c},
+		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
+	res := &operand{buf: out.buf, off: out.off, swap: true,
+		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
+	b.emitReduce(planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor)))), in, nil, res)
+	return true
 }
 
 // reduceRows reduces the last axis longer than one, with whatever others, on the
@@ -233,6 +265,9 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 		res := &operand{buf: out.buf, off: oo,
 			ext:    [5]int64{g.n, 1, c.n, 1, 1},
 			stride: [4]int64{g.os, c.n * c.os, c.os, c.n * c.os}}
+		if rows.n > 1 { // reduced rows leave one of the result's
+			res.stride[axH] = out.stride[len(out.stride)-2]
+		}
 		b.emitReduce(t, in, nil, res)
 	}
 	var run func(keep []axisLoop, xo, oo int64)
@@ -246,6 +281,9 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 		}
 		kept := append(append([]axisLoop(nil), keep...), one, one)[:2]
 		c, g := kept[0], kept[1]
+		if i := len(x.dims) - 2; len(keep) == 0 && !over[i] { // exchanged with the axis that is reduced
+			c.xs = x.stride[i]
+		}
 		if c.n*g.n*row <= budget && c.n <= int64(b.t.MaxChannels) && g.n <= int64(b.t.MaxGroups) {
 			emit(c, g, xo, oo)
 			return

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -22,7 +23,9 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		lanes, groups := b.runtimeLanes(m-first, k, chunk)
 		rows := min(m-first, td.Lanes*lanes*groups)
 		var kr kernelRows
-		if lanes == 1 {
+		if ready, ok := b.kernels[x.buf]; ok {
+			kr = ready
+		} else if lanes == 1 {
 			kr = b.directRows(x.slice(0, first, rows, 1))
 		} else {
 			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
@@ -70,6 +73,36 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 		return lanes, min(rows/(td.Lanes*lanes), most/plane)
 	}
 	return 1, 1
+}
+
+// kernelOf returns the place of a value that is read once, as the kernel of a
+// product at run time, where one task can write all of it in the kernel's order;
+// else nil.
+func (b *builder) kernelOf(v *ir.Value) *operand {
+	op := b.reader[v]
+	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg("x") != v {
+		return nil
+	}
+	a, err := ir.MatMulAttrs(op)
+	y := tensorDims(op.Arg("y").Type)
+	out := op.Results[0].Type
+	if err != nil || a.TransposeX || len(y) < 2 || out.Elems() != out.Shape[out.Rank()-1]*out.Shape[out.Rank()-2] {
+		return nil
+	}
+	x := b.vals[v]
+	m, k, n := x.dims[len(x.dims)-2], x.w(), y[len(y)-1]
+	if a.TransposeY {
+		n = y[len(y)-2]
+	}
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n))
+	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
+		return nil
+	}
+	step := align(lanes*k*elemBytes, 64)
+	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
+	b.kernels[x.buf] = kernelRows{buf, 0, step, step}
+	return &operand{buf: buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k},
+		stride: [4]int64{step * td.Lanes, step * td.Lanes, step, step}}
 }
 
 // kernelRows is where the parts of a runtime kernel lie: core i's at

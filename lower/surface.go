@@ -27,6 +27,9 @@ type buffer struct {
 	def, last int      // first and last task that touches it
 	named     bool     // keeps its place in scratch, and in the tasks' words, when it stays in L2
 	apart     bool     // rows in L2 are kept off each other's banks
+	plain     bool     // strides in L2 are those of the whole layout, also of single rows and channels
+	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
+	padBytes  int64    // the padding
 	image     [3]int64 // of an image of products: channels, rows and columns; rows lie apart in L2
 	rowBytes  int64    // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64    // of a tensor's buffer: elements of a row

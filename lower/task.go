@@ -143,9 +143,6 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	b.source1(t, src1, idx)
 	if src2 != nil {
 		t.SetBool(td.PETwo, true).Set(td.In2Fmt, 2)
-		if src1.buf != nil && src2.buf != nil {
-			t.Set(td.SrcCfgRest, 0x150017)
-		}
 		b.source2(t, src2, idx)
 	}
 	b.result(t, dst, idx)
@@ -176,10 +173,8 @@ func (b *builder) source1(t *td.Task, o *operand, idx int) {
 		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
 		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
 		t.Set(td.PixelOffset, int(o.pix)).Set(td.SrcInterleave, int(max(o.inter, 1)))
-		t.Set(td.SrcType, 2).Set(td.SrcCfgRest, 0x50017)
+		t.Set(td.SrcType, 2)
 		b.touch(fixup{idx, td.RBase0, td.RBE0, td.SrcBase, o.buf, o.off})
-	} else {
-		t.Set(td.SrcCfgRest, 0x12)
 	}
 	setL2(t, td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, l2)
 	t.SetBool(td.Swap1, o.swap)
@@ -203,25 +198,36 @@ func (b *builder) source2(t *td.Task, o *operand, idx int) {
 
 func (b *builder) result(t *td.Task, o *operand, idx int) {
 	if o.buf == nil {
-		t.SetBool(td.TBE, true).Set(td.ResCfgRest, 0x50017)
+		t.SetBool(td.TBE, true)
 		setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, o.l2)
 	} else {
 		t.SetBool(td.DstEn, true).SetBool(td.DstLoc, true).Set(td.DstL2BfrMode, 1)
 		t.Set(td.DstRow, int(o.stride[axH])).Set(td.DstPlane, int(o.stride[axC])).Set(td.DstDepth, int(o.stride[axD])).Set(td.DstGroup, int(o.stride[axG]))
 		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).Set(td.DstZeroLast, 1)
 		t.Set(td.DstInterleave, int(max(o.inter, 1)))
-		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2).Set(td.ResCfgRest, 0x50007|int(max(o.inter, 1))<<4)
+		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2)
 		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
 	}
 	if o.swap {
 		if t.Get(td.PlanarType) != 0 {
 			t.SetBool(td.SwapResult, true)
+			if o.buf != nil {
+				b.gathered(t)
+			}
 		} else {
 			t.SetBool(td.SwapNE, true)
 		}
 	}
 	b.l2use = append(b.l2use, b.l2reach)
 	b.l2top, b.l2reach = 0, 0 // the next task starts over
+}
+
+// gathered marks a planar result that goes to DRAM with channels and width
+// exchanged: it is put together in L2 (reduce_probe_sum_ax1_1x64x8x8; its row
+// stride could follow the groups as well as the channels).
+func (b *builder) gathered(t *td.Task) {
+	t.Set(td.ResType, 1).Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
+	t.Set(td.L2ResCh, granule).Set(td.L2ResRow, granule*t.Int(td.Cout)).Set(td.L2ResDepth, granule)
 }
 
 func setL2(t *td.Task, base, ch, row, depth, group td.Field, p l2Place) {

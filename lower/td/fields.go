@@ -261,6 +261,8 @@ var (
 	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "8 in every fp16 sample")
 	SparseFmt     = reg(NE, "SparseFmt", 0x00, 8, 1, 1, Recorded, "zero-skipping body")
 	KernelReuse   = reg(NE, "GroupKernelReuse", 0x00, 10, 1, 1, Named, "")
+	PlanarNext    = reg(NE, "PlanarNext", 0x00, 12, 1, 1, Recorded, "a planar task whose successor is planar")
+	PlanarBefore  = reg(NE, "PlanarBefore", 0x00, 14, 1, 1, Recorded, "a planar task whose predecessor is planar")
 	KernelSurface = reg(NE, "KernelFromSurface", 0x00, 16, 1, 1, Recorded, "coefficients come from a buffer written at run time")
 	NEOp          = reg(NE, "Op", 0x04, 0, 4, 1, Recorded, "0 multiply with the kernel, 8 sum over channels, 11 maximum over channels, 12 pass through")
 	NEBias        = reg(NE, "KernelMode", 0x04, 4, 1, 1, Recorded, "coefficients open with one bias an output channel")

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -317,9 +318,12 @@ func (r *reader) depthwise() error {
 		if err := r.biases(p, ch, 1); err != nil {
 			return err
 		}
-		if r.skip {
+		switch {
+		case r.skip:
 			err = r.skipping(p, ch, 1, 1)
-		} else {
+		case r.g.paired:
+			err = r.pairs(p, ch)
+		default:
 			err = r.plane1(p, ch)
 		}
 		if err != nil {
@@ -340,4 +344,57 @@ func (r *reader) plane1(p *part, ch int) error {
 		row[k] = r.wide[binary.LittleEndian.Uint16(b[2*k:])]
 	}
 	return nil
+}
+
+// pairs reads the taps of a channel that the even and the odd column of a pair
+// apply to one input column: the input columns of even position first, then those
+// of odd position. Each tap stands there twice, the bias too.
+func (r *reader) pairs(p *part, ch int) error {
+	again := r.out.bias
+	if r.bias {
+		r.out.bias = []float32{0}
+		err := r.biases(p, 0, 1)
+		second := r.out.bias[0]
+		r.out.bias = again
+		if err != nil {
+			return err
+		}
+		if math.Float32bits(second) != math.Float32bits(again[ch]) {
+			return badAt(p.name, p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch], second)
+		}
+	}
+	n := r.g.red
+	row := r.out.w[ch*n:][:n]
+	b, err := p.take(4 * (n + 1))
+	if err != nil {
+		return err
+	}
+	at := 0
+	for parity := range 2 {
+		for i := parity; i <= n; i += 2 {
+			even, odd := binary.LittleEndian.Uint16(b[4*at:]), binary.LittleEndian.Uint16(b[4*at+2:])
+			at++
+			if i == n && even != 0 || i == 0 && odd != 0 {
+				return badAt(p.name, p.base+int64(p.pos), "a pair of columns has a tap outside its %d", n)
+			}
+			if i < n {
+				row[i] = r.wide[even]
+			}
+			if i > 0 && i < n+1 {
+				first := binary.LittleEndian.Uint16(b[4*pairSlot(i-1, n):])
+				if first != odd {
+					return badAt(p.name, p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x", i-1, first, odd)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pairSlot is where the input column i of a paired channel of n taps stands.
+func pairSlot(i, n int) int {
+	if i%2 == 0 {
+		return i / 2
+	}
+	return (n+1)/2 + i/2
 }

@@ -32,6 +32,7 @@ func (x *exec) neural() error {
 	if err != nil {
 		return err
 	}
+	out = geo.out
 	if err := x.work(out[axG], out[axD], out[axC], out[axH], out[axW], geo.red); err != nil {
 		return err
 	}
@@ -80,6 +81,7 @@ type geometry struct {
 	in, out                shape
 	kw, kh, sx, sy, px, py int
 	unicast                bool
+	paired                 bool // two columns at a time
 	op                     uint32
 	span                   int // input channels of one result channel in a channel sum or maximum
 	red                    int // elements that one result element takes in
@@ -103,8 +105,15 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 			return nil, badField(t, td.NumGroups, "a channelwise kernel (UnicastEn) has one group")
 		case t.Get(td.UnicastCin) > 1:
 			return nil, badField(t, td.UnicastCin, "a channelwise kernel takes one channel")
-		case t.Get(td.Ox) > 1 || t.Get(td.Oy) > 1:
-			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of several pixels at a time is not known", t.Get(td.Ox), t.Get(td.Oy))
+		case t.Get(td.Oy) > 1 || t.Get(td.Ox) > 2:
+			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is not known", t.Get(td.Ox), t.Get(td.Oy))
+		case t.Get(td.Ox) == 2:
+			if g.sx != 2 || g.kh != 1 || g.kw%2 == 0 || t.On(td.SparseFmt) {
+				return nil, bad("Common.Ox = 2 with Sx = %d, kernel %dx%d: pairs of columns are known at a step of 2 with one row of an odd number of taps, all stored", g.sx, g.kw, g.kh)
+			}
+			// Wout counts pairs.
+			g.paired, g.sx = true, 1
+			g.out[axW] *= 2
 		}
 		return g, nil
 	}
