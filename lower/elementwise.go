@@ -134,7 +134,7 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		return nil
 	}
 	if b.clamped[x] {
-		xs, ys, x, y = ys, xs, y, x
+		xs, ys, y = ys, xs, x
 	}
 	ys = b.nearby(ys, dst)
 	b.pointwise(func(int64) *td.Task {

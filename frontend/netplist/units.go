@@ -12,7 +12,6 @@ import (
 type unit struct {
 	low, high int // of what it reads
 	read      func(u *unitReader, in []*tensor) *ir.Value
-	doc       string
 }
 
 // A unitReader is the unit being read: its dictionary and its parameters.
@@ -32,15 +31,15 @@ var unitNames []string
 
 func init() {
 	units = map[string]*unit{
-		"Conv":              {1, 1, (*unitReader).conv, "convolution with coefficients [OutputChannels, channels, KernelHeight, KernelWidth]"},
-		"GOC":               {1, 1, (*unitReader).goc, "x * scale + bias, each a scalar (the bits of an fp16 number) or one number a channel"},
-		"Neuron":            {1, 1, (*unitReader).neuron, "a function of each element"},
-		"ElementWise":       {2, 2, (*unitReader).elementwise, "a function of the elements of two tensors of one shape"},
-		"ScaledElementWise": {2, 2, (*unitReader).elementwise, "the same, with a Scale that must be 1"},
-		"Concat":            {1, maxBottoms, (*unitReader).concat, "tensors joined along Dimension, channels where it is not stated"},
-		"InputView":         {1, 1, (*unitReader).view, "Size elements along Dimension from Offset"},
-		"Broadcast":         {1, 1, (*unitReader).broadcast, "axes of one element repeated"},
-		"Reshape":           {1, 1, (*unitReader).reshape, "the same elements in another shape, width fastest"},
+		"Conv":              {1, 1, (*unitReader).conv},            // convolution with coefficients [OutputChannels, channels, KernelHeight, KernelWidth]
+		"GOC":               {1, 1, (*unitReader).goc},             // x * scale + bias, each a scalar (the bits of an fp16 number) or one number a channel
+		"Neuron":            {1, 1, (*unitReader).neuron},          // a function of each element
+		"ElementWise":       {2, 2, (*unitReader).elementwise},     // a function of the elements of two tensors of one shape
+		"ScaledElementWise": {2, 2, (*unitReader).elementwise},     // the same, with a Scale that must be 1
+		"Concat":            {1, maxBottoms, (*unitReader).concat}, // tensors joined along Dimension, channels where it is not stated
+		"InputView":         {1, 1, (*unitReader).view},            // Size elements along Dimension from Offset
+		"Broadcast":         {1, 1, (*unitReader).broadcast},       // axes of one element repeated
+		"Reshape":           {1, 1, (*unitReader).reshape},         // the same elements in another shape, width fastest
 	}
 	for n := range units {
 		unitNames = append(unitNames, n)

@@ -76,8 +76,7 @@ func TestTable29_1Pumps(t *testing.T) {
 	k := boot(t, DefaultKernel)
 	var log []string
 	sink := create(t, k, "server", 1, 2, func(m Message) []Post { log = append(log, string(m.Data)); return nil })
-	var src *Task
-	src = create(t, k, "call manager", 2, 4, func(m Message) []Post {
+	src := create(t, k, "call manager", 2, 4, func(m Message) []Post {
 		var out []Post
 		for i := range 4 {
 			out = append(out, Post{sink, fmt.Appendf(nil, "%s%d", m.Data, i)})
