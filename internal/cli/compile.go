@@ -152,12 +152,9 @@ const (
 // base name, in the current folder.
 func pairPaths(out, model string) (container, descriptor string, err error) {
 	if out == "" {
-		abs, err := filepath.Abs(model)
-		if err != nil {
+		if out, err = defaultName(model, containerExt); err != nil {
 			return "", "", err
 		}
-		base := filepath.Base(abs)
-		out = strings.TrimSuffix(base, filepath.Ext(base)) + containerExt
 	}
 	switch filepath.Ext(out) {
 	case containerExt:
@@ -166,6 +163,17 @@ func pairPaths(out, model string) (container, descriptor string, err error) {
 		return "", "", usagef("-o %s: give the container's name, %s%s; the descriptor goes beside it", out, strings.TrimSuffix(out, descriptorExt), containerExt)
 	}
 	return out, out + descriptorExt, nil
+}
+
+// defaultName is the model's base name with another extension, in the current
+// folder. The model's path may be ".", so the name is that of the absolute path.
+func defaultName(model, ext string) (string, error) {
+	abs, err := filepath.Abs(model)
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(abs)
+	return strings.TrimSuffix(base, filepath.Ext(base)) + ext, nil
 }
 
 // sameFile reports whether two paths are one existing file.

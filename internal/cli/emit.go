@@ -68,12 +68,10 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 	}
 	out := c.out
 	if out == "" {
-		abs, err := filepath.Abs(path)
-		if err != nil {
+		var err error
+		if out, err = defaultName(path, "."+e.name); err != nil {
 			return err
 		}
-		base := filepath.Base(abs)
-		out = strings.TrimSuffix(base, filepath.Ext(base)) + "." + e.name
 	}
 	if ext := filepath.Ext(out); ext == containerExt || ext == descriptorExt {
 		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name, strings.TrimSuffix(out, ext), e.name)
@@ -169,7 +167,7 @@ func (c *compileCommand) emitRecords(ctx context.Context, m *frontend.Model) (fu
 		return nil, err
 	}
 	b, err := td.EncodeRecords(rs)
-	return writeBytes(b), err
+	return content(b), err
 }
 
 func (c *compileCommand) emitImages(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
@@ -178,9 +176,5 @@ func (c *compileCommand) emitImages(ctx context.Context, m *frontend.Model) (fun
 		return nil, err
 	}
 	b, err := td.EncodeImages(images)
-	return writeBytes(b), err
-}
-
-func writeBytes(b []byte) func(w io.Writer) error {
-	return func(w io.Writer) error { _, err := w.Write(b); return err }
+	return content(b), err
 }

@@ -26,12 +26,10 @@ func (c *compileCommand) netplist(ctx context.Context, path string) error {
 	}
 	out := c.out
 	if out == "" {
-		abs, err := filepath.Abs(path)
-		if err != nil {
+		var err error
+		if out, err = defaultName(path, listExt); err != nil {
 			return err
 		}
-		base := filepath.Base(abs)
-		out = strings.TrimSuffix(base, filepath.Ext(base)) + listExt
 	}
 	if filepath.Ext(out) != listExt {
 		return usagef("-o %s: the name of a network description ends in %s", c.out, listExt)

@@ -73,11 +73,10 @@ func some(on bool, s string) string {
 
 // flags lists the fields that are set, by their names without the block.
 func flags(t *td.Task, fs ...td.Field) string {
-	rows := td.Fields()
 	var on []string
 	for _, f := range fs {
 		if t.On(f) {
-			_, name, _ := strings.Cut(rows[f].Name, ".")
+			_, name, _ := strings.Cut(f.String(), ".")
 			on = append(on, name)
 		}
 	}
