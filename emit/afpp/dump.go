@@ -83,7 +83,7 @@ func dumpRecord(w io.Writer, r *td.Record) {
 	if r.Place.Shift != 0 {
 		shift = fmt.Sprintf(">>%d", r.Place.Shift)
 	}
-	fmt.Fprintf(w, "%d\t%s\t%#x\t[%d:%d]%s\t%s\t%s\t%s\n", r.Task, td.Groups[r.Group].Doc, r.Register,
+	fmt.Fprintf(w, "%d\t%s\t%#x\t[%d:%d]%s\t%s\t%s\t%s\n", r.Task, td.Groups[r.Group].Name, r.Register,
 		int(r.Place.Bit)+int(r.Place.Width)-1, r.Place.Bit, shift, value, slot, bar)
 }
 
@@ -91,10 +91,10 @@ func dumpRecord(w io.Writer, r *td.Record) {
 func dumpImage(w io.Writer, m []byte) {
 	eachWord(m, func(g *td.Group, at int, v uint32) {
 		if g == td.HeaderV10 {
-			fmt.Fprintf(w, "%s\tword %d\t%#08x\n", g.Doc, at, v)
+			fmt.Fprintf(w, "%s\tword %d\t%#08x\n", g.Name, at, v)
 			return
 		}
-		fmt.Fprintf(w, "%s\t%#04x\t%#08x\n", g.Doc, int(g.Base)+4*at, v)
+		fmt.Fprintf(w, "%s\t%#04x\t%#08x\n", g.Name, int(g.Base)+4*at, v)
 	})
 }
 
