@@ -80,7 +80,6 @@ func TestRefused(t *testing.T) {
 		{"bar in no segment", split, func(f *hwx.File) { program(f).Bars[5] = 0x20000000 }, "container: procedure \"a\": buffer-access register 5 holds 0x20000000"},
 		{"bar inside a window", split, func(f *hwx.File) { program(f).Bars[5] += 0x40 }, "register 5: points into a window, but at no port's first byte"},
 		{"bar off the tile", split, func(f *hwx.File) { program(f).Bars[3] += 4 }, "register 3: a buffer begins on a tile"},
-		{"bar 32 (table 29.4)", split, func(f *hwx.File) { program(f).Bars[32] = program(f).Bars[3] }, "register 32: a task names 32 registers"},
 		{"port bound twice", split, func(f *hwx.File) { program(f).Bars[6] = program(f).Bars[5] }, "register 6: the port is bound to another register already (found \"a_in\")"},
 		{"window of no bytes", split, func(f *hwx.File) { segment(f, hwx.SegPort, 0).Sections[0].Size = 0 }, "port a_in: a window has bytes"},
 		{"stream's bar not bound", split, func(f *hwx.File) { program(f).Bars[5] = 0 }, "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command points the buffer-access register at nothing (found 5)"},
@@ -95,7 +94,6 @@ func TestRefused(t *testing.T) {
 			inTask(1, td.StreamConfig, 1)(f)
 			inTask(1, td.StreamSize, 0x2040)(f)
 		}, "KernelDMA.StreamBase[0]: 0x2040 bytes from there leave buffer-access register 1, weights"},
-		{"scratch (listing 23.4)", split, func(f *hwx.File) { scratch(f, loader.MaxScratch+hwx.Page) }, "segment __DATA: scratch of all segments together passes the limit of the compiler; split the model (found 0xc0004000, limit 0xc0000000)"},
 		{"constants off the tile", whole, func(f *hwx.File) {
 			s := f.Section(hwx.SegText, hwx.SectConst)
 			s.Align, s.Addr, s.Size = 0, s.Addr+4, s.Size-4
@@ -132,6 +130,42 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%d of %d bytes are taken", n, len(split))
 			}
 		}
+	}
+}
+
+// TestTable29_4BufferAccessRegisters: a procedure has at most 32 of them; 32 are
+// taken, one more is refused by its number.
+func TestTable29_4BufferAccessRegisters(t *testing.T) {
+	all := func(n int) []byte {
+		return changed(t, built(t)["split"], func(f *hwx.File) {
+			p := program(f)
+			for i := range n {
+				if p.Bars[i] == 0 {
+					p.Bars[i] = p.Bars[3]
+				}
+			}
+		})
+	}
+	c := unit(t, translation.Config{}).Context(1)
+	if g := firmware(t, c, load(t, read(t, all(32)), c)); len(g.Procedures[0].Bars) != 32 {
+		t.Errorf("%d bars", len(g.Procedures[0].Bars))
+	}
+	if _, err := loader.Read(all(33)); err == nil || !strings.Contains(err.Error(), "procedure \"a\", buffer-access register 32: a task names 32 registers") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestListing23_4ScratchLimit: --bss-limit bounds the scratch of a container.
+func TestListing23_4ScratchLimit(t *testing.T) {
+	at := func(n uint64) []byte {
+		return changed(t, built(t)["split"], func(f *hwx.File) { scratch(f, n) })
+	}
+	if _, err := loader.Read(at(3221225472)); err != nil {
+		t.Error(err)
+	}
+	_, err := loader.Read(at(3221225472 + hwx.Page))
+	if want := "segment __DATA: scratch of all segments together passes the limit of the compiler; split the model (found 0xc0004000, limit 0xc0000000)"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
 	}
 }
 
