@@ -96,7 +96,7 @@ func (f *fold) value() float64 {
 // reduceAll reduces every channel of every group to one value.
 func (x *exec) reduceAll(el *elementwise, dim shape, ops []operand, fin *final, mode uint32) ([]uint16, error) {
 	G, D, C, H, W := dim[axG], dim[axD], dim[axC], dim[axH], dim[axW]
-	out := make([]uint16, G*C)
+	out := x.patterns(G * C)
 	err := x.each(G*C, grain(D*H*W), func(lo, hi int) {
 		var buf []float32
 		for i := lo; i < hi; i++ {
@@ -138,7 +138,7 @@ func channel(ops []operand, g, c int) []operand {
 func (x *exec) pool(el *elementwise, in, dim shape, ops []operand, fin *final, win window) ([]uint16, error) {
 	D, C, H, W := in[axD], in[axC], in[axH], in[axW]
 	oh, ow := dim[axH], dim[axW]
-	out := make([]uint16, dim.count())
+	out := x.patterns(int(dim.count()))
 	err := x.each(in[axG]*D*C, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			g, d, c := i/(D*C), i/C%D, i%C
