@@ -44,7 +44,36 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 	depth := ch * c
 	whole := depth * ext[axD]
 	row := whole + rowPad(t, neural, ch, whole, ext[axH])
+	if neural && t.Int(td.SrcInterleave) > 1 {
+		row = whole + interleavedPad
+	}
 	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
+}
+
+// Padding of rows in L2 where a source comes with its channels interleaved and
+// the result is put together there (encoder_conv_pad, one case).
+const (
+	interleavedPad = 5 * granule
+	gatheredPad    = 8 * granule
+)
+
+// maxUnitPad is the most that a row of a neural source is padded.
+const maxUnitPad = interleavedPad
+
+// gatheredRow is the L2 bytes of a row of a result that is put together there,
+// channel after channel of a work unit.
+func gatheredRow(o *operand) int64 {
+	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + gatheredPad
+}
+
+// gatheredUnits marks the result of a task whose source has its channels
+// interleaved and whose result has not: it is put together in L2.
+func (b *builder) gatheredUnits(t *td.Task, o *operand) {
+	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
+	all := ch * o.ext[axC]
+	t.Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
+	t.Set(td.L2ResCh, int(ch)).Set(td.L2ResRow, int(gatheredRow(o))).Set(td.L2ResDepth, int(all)).Set(td.L2ResGroup, int(all))
+	b.l2use[len(b.l2use)-1] += gatheredRow(o) * int64(t.Int(td.TileHeight))
 }
 
 // rowPad is the padding of a row in L2. Planar: two granules where channels are
@@ -52,7 +81,8 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 // granules (elementwise and reduction cases). Neural: none for wide channels, nor
 // for channelwise work on a single row; else two granules with a stride or with
 // rows that do not start on one bank, three otherwise (convolution and
-// activation cases).
+// activation cases). An image of at most 8x8 whose eight rows lie on different
+// banks needs none (encoder_conv_pad_.._tiny, .._sym).
 func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	n := row / granule
 	switch {
@@ -63,6 +93,8 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	case !neural:
 		return 0
 	case ch > 4*granule, t.Get(td.NEOp) != neMultiply && height == 1:
+		return 0
+	case t.Get(td.NEOp) == neMultiply && t.Int(td.Wout) <= smallImage && t.Int(td.Hout) <= smallImage && t.Get(td.Sx) == 1 && n*smallImage <= banks:
 		return 0
 	case t.Get(td.Sx) > 1, n%banks != 0:
 		return 2 * granule
@@ -119,6 +151,9 @@ func units(t *td.Task, out [5]int64) {
 		s = 4
 	case multiply && s > 1 && !t.On(td.UnicastEn) && t.Get(td.Cin)*t.Get(td.Kw)*t.Get(td.Kh) > 64:
 		t.Set(td.ShMin, s).Set(td.ShPref, s)
+	}
+	if n := t.Int(td.SrcInterleave); multiply && n > 1 {
+		s = max(s, log2up(int64(n))) // as many rows as channels side by side (encoder_conv_pad)
 	}
 	t.Set(td.ShMax, s)
 }
