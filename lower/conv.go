@@ -320,7 +320,7 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	}
 	src.cols = (workUnit-1)*g.sx + g.kw // a unit's own and those of the taps
 	var in *operand
-	if src.inter > 1 && out.inter <= 1 {
+	if t.Set(td.Wout, int(g.wout)).Set(td.Hout, int(g.hout)); narrowUnits(t) {
 		in = out
 	}
 	tile := tileRows(src, in, g.kh, g.sy, b.t.L2Bytes-l2Reserve)

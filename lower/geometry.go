@@ -20,6 +20,9 @@ const smallImage = 8
 // turnShift is the unit shift of a turn to such an image.
 const turnShift = 3
 
+// maxShift is the largest unit shift.
+const maxShift = 4
+
 // workUnit is the pixels that the neural engine takes at a time.
 const workUnit = 128
 
@@ -44,21 +47,21 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 	depth := ch * c
 	whole := depth * ext[axD]
 	row := whole + rowPad(t, neural, ch, whole, ext[axH])
-	if neural && t.Int(td.SrcInterleave) > 1 {
-		row = whole + interleavedPad
+	if neural && narrowUnits(t) {
+		row = whole + narrowPad
 	}
 	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
 }
 
-// Padding of rows in L2 where a source comes with its channels interleaved and
-// the result is put together there (encoder_conv_pad, one case).
+// Padding of rows in L2 of a source in narrow units and of the result that is put
+// together there (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad).
 const (
-	interleavedPad = 5 * granule
-	gatheredPad    = 8 * granule
+	narrowPad   = 5 * granule
+	gatheredPad = 8 * granule
 )
 
 // maxUnitPad is the most that a row of a neural source is padded.
-const maxUnitPad = interleavedPad
+const maxUnitPad = narrowPad
 
 // gatheredRow is the L2 bytes of a row of a result that is put together there,
 // channel after channel of a work unit.
@@ -66,8 +69,8 @@ func gatheredRow(o *operand) int64 {
 	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + gatheredPad
 }
 
-// gatheredUnits marks the result of a task whose source has its channels
-// interleaved and whose result has not: it is put together in L2.
+// gatheredUnits marks the result of a task in narrow units: they are put together
+// to rows in L2.
 func (b *builder) gatheredUnits(t *td.Task, o *operand) {
 	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
 	all := ch * o.ext[axC]
@@ -127,6 +130,28 @@ func patch(t *td.Task, ext [5]int64) {
 	t.Set(td.PatchWidth, min(w, budget)).Set(td.PatchHeight, h)
 }
 
+// wideShift is the unit shift of a 1x1 convolution whose rows take several work
+// units: that of the units which cover the least area, the least of equal ones
+// (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad; a kernel
+// of two columns has 0 there). It is 0 for other tasks.
+func wideShift(t *td.Task) int {
+	w, h := int64(t.Int(td.Wout)), int64(t.Int(td.Hout))
+	if t.Get(td.NEOp) != neMultiply || w <= workUnit || t.Get(td.Kw) != 1 || t.Get(td.Kh) != 1 || t.Get(td.Sx) != 1 || t.Get(td.Sy) != 1 || t.On(td.SwapNE) {
+		return 0
+	}
+	best, least := 0, int64(0)
+	for s := range maxShift + 1 {
+		if area := align(w, workUnit>>s) * align(h, 1<<s); least == 0 || area < least {
+			best, least = s, area
+		}
+	}
+	return best
+}
+
+// narrowUnits reports whether several work units lie side by side, each with less
+// of a row than the 64 bytes that DMA moves.
+func narrowUnits(t *td.Task) bool { return workUnit>>wideShift(t)*elemBytes < 64 }
+
 // units sets how the neural engine folds rows into work units: shift s makes a
 // unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
 // columns, the rows and 4; a product, or a sum over channels, with an output of at most 8x8 takes 4
@@ -135,7 +160,7 @@ func patch(t *td.Task, ext [5]int64) {
 // the last, between 64 and 576 terms, is modelled).
 func units(t *td.Task, out [5]int64) {
 	s := 0
-	for s < 4 && out[axW] <= workUnit>>(s+1) && s < log2up(max(out[axH], 1)) {
+	for s < maxShift && out[axW] <= workUnit>>(s+1) && s < log2up(max(out[axH], 1)) {
 		s++
 	}
 	multiply := t.Get(td.NEOp) == neMultiply || t.Get(td.NEOp) == neSum && !t.On(td.UnicastEn)
@@ -152,8 +177,5 @@ func units(t *td.Task, out [5]int64) {
 	case multiply && s > 1 && !t.On(td.UnicastEn) && t.Get(td.Cin)*t.Get(td.Kw)*t.Get(td.Kh) > 64:
 		t.Set(td.ShMin, s).Set(td.ShPref, s)
 	}
-	if n := t.Int(td.SrcInterleave); multiply && n > 1 {
-		s = max(s, log2up(int64(n))) // as many rows as channels side by side (encoder_conv_pad)
-	}
-	t.Set(td.ShMax, s)
+	t.Set(td.ShMax, max(s, wideShift(t)))
 }
