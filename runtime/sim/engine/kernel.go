@@ -21,6 +21,7 @@ type part struct {
 	base int64
 	buf  []byte
 	pos  int
+	book []float32 // codebook of palettized weights
 }
 
 // take returns the next n bytes.
@@ -47,8 +48,10 @@ type reader struct {
 	plain *[65536]float32 // values of biases, which are not multiplied
 	bias  bool
 	skip  bool
-	slots int // least lane slots of a zero-skipping cell
-	cap   int // outputs of one core in an output group
+	bits  int  // of a codebook index, 0 without a codebook
+	mask  bool // zero-skipping: the masks alone tell the weights
+	slots int  // least lane slots of a zero-skipping cell
+	cap   int  // outputs of one core in an output group
 }
 
 // kernel reads the table, the biases and the weights that a task needs.
@@ -79,6 +82,9 @@ func (x *exec) kernel(g *geometry) (*kernel, error) {
 	}
 	if g.op != opKernel {
 		return r.out, nil
+	}
+	if err := r.codebooks(); err != nil {
+		return nil, err
 	}
 	return r.out, r.planes(total)
 }
@@ -147,10 +153,13 @@ func (r *reader) core(c int) (*part, error) {
 // planes reads biases and weights.
 func (r *reader) planes(total int64) error {
 	g := r.g
-	// Every weight takes two bytes, or at least a mask bit, in some lane.
+	// Every weight takes two bytes, an index or at least a mask bit in some lane.
 	limit := total / 2
-	if r.skip {
+	switch {
+	case r.skip:
 		limit = total * 8
+	case r.bits > 0:
+		limit = total * 8 / int64(r.bits)
 	}
 	n := int64(1)
 	for _, f := range []int{g.out[axG], g.out[axC], g.red} {
@@ -240,6 +249,9 @@ func (r *reader) plane(p *part, first, lanes int) error {
 		return r.skipping(p, first, lanes, r.g.in[axC])
 	}
 	red := r.g.red
+	if r.bits > 0 {
+		return r.indexed(p, first, lanes)
+	}
 	b, err := p.take(2 * lanes * red)
 	if err != nil {
 		return err
@@ -249,61 +261,6 @@ func (r *reader) plane(p *part, first, lanes int) error {
 		for k := range row {
 			row[k] = r.wide[binary.LittleEndian.Uint16(b[2*(k*lanes+l):])]
 		}
-	}
-	return nil
-}
-
-// skipping reads a zero-skipping body: a length, then masks and the halves of
-// their set bits.
-func (r *reader) skipping(p *part, first, lanes, cin int) error {
-	g := r.g
-	at := p.base + int64(p.pos)
-	b, err := p.take(3)
-	if err != nil {
-		return err
-	}
-	size := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
-	if b, err = p.take(size); err != nil {
-		return err
-	}
-	pos, slot, mask := 0, 0, byte(0)
-	short := func() error {
-		return badAt(p.name, at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
-	}
-	wide := max(lanes, r.slots)
-	taps := g.kh * g.kw
-	for ci := range cin {
-		for phase := range 4 {
-			for cy := range (g.kh + 1) / 2 {
-				for cx := range (g.kw + 1) / 2 {
-					y, x := 2*cy+phase/2, 2*cx+phase%2
-					for l := range wide {
-						if slot%8 == 0 {
-							if pos >= len(b) {
-								return short()
-							}
-							mask = b[pos]
-							pos++
-						}
-						slot++
-						if mask>>((slot-1)%8)&1 == 0 {
-							continue
-						}
-						if pos+2 > len(b) {
-							return short()
-						}
-						if l >= lanes || y >= g.kh || x >= g.kw {
-							return badAt(p.name, at, "zero-skipping body sets slot %d, where there is no tap", slot-1)
-						}
-						r.out.w[(first+l)*g.red+ci*taps+y*g.kw+x] = r.wide[binary.LittleEndian.Uint16(b[pos:])]
-						pos += 2
-					}
-				}
-			}
-		}
-	}
-	if pos != size {
-		return badAt(p.name, at, "zero-skipping body of %d bytes uses %d", size, pos)
 	}
 	return nil
 }
@@ -321,6 +278,8 @@ func (r *reader) depthwise() error {
 		switch {
 		case r.skip:
 			err = r.skipping(p, ch, 1, 1)
+		case r.bits > 0:
+			err = r.indexed(p, ch, 1)
 		case r.g.paired:
 			err = r.pairs(p, ch)
 		default:
