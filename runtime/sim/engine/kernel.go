@@ -17,17 +17,20 @@ type kernel struct {
 
 // part is what one lane streams, read front to back.
 type part struct {
-	name string
+	lane int
 	base int64
 	buf  []byte
 	pos  int
 	book []float32 // codebook of palettized weights
 }
 
+// name names the stream in faults.
+func (p *part) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
+
 // take returns the next n bytes.
 func (p *part) take(n int) ([]byte, error) {
 	if n > len(p.buf)-p.pos {
-		return nil, badAt(p.name, p.base+int64(p.pos), "coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
+		return nil, badAt(p.name(), p.base+int64(p.pos), "coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
 	}
 	b := p.buf[p.pos:][:n]
 	p.pos += n
@@ -42,7 +45,8 @@ type reader struct {
 	x     *exec
 	g     *geometry
 	cores int
-	parts [td.Lanes]*part // nil for an idle lane
+	lanes [td.Lanes]part
+	parts [td.Lanes]*part // the live ones of lanes
 	out   *kernel
 	wide  *[65536]float32 // values of weights
 	plain *[65536]float32 // values of biases, which are not multiplied
@@ -103,13 +107,14 @@ func (r *reader) open() (total int64, err error) {
 		if !t.On(td.CoeffEn.At(i)) {
 			continue
 		}
-		p := &part{name: fmt.Sprintf("kernel lane %d", i), base: int64(t.Get(td.CoeffBase.At(i)))}
+		p := &r.lanes[i]
+		p.lane, p.base = i, int64(t.Get(td.CoeffBase.At(i)))
 		n := int64(t.Get(td.CoeffSize.At(i)))
 		if p.buf, err = r.x.mem.Window(bar, p.base, n, false); err != nil {
-			return 0, &Fault{Stream: p.name, Address: p.base, Msg: "window refused", Err: err}
+			return 0, &Fault{Stream: p.name(), Address: p.base, Msg: "window refused", Err: err}
 		}
 		if int64(len(p.buf)) < n {
-			return 0, badAt(p.name, p.base, "window of register %d gives %d bytes of %d", bar, len(p.buf), n)
+			return 0, badAt(p.name(), p.base, "window of register %d gives %d bytes of %d", bar, len(p.buf), n)
 		}
 		p.buf = p.buf[:n:n]
 		r.parts[i] = p
@@ -131,7 +136,7 @@ func (r *reader) table() error {
 			return err
 		}
 		if r.out.lut == nil {
-			if r.out.lut, err = newLUT(p.name, at, b); err != nil {
+			if r.out.lut, err = newLUT(p.name(), at, b); err != nil {
 				return err
 			}
 		}
@@ -319,7 +324,7 @@ func (r *reader) pairs(p *part, ch int) error {
 			return err
 		}
 		if math.Float32bits(second) != math.Float32bits(again[ch]) {
-			return badAt(p.name, p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch], second)
+			return badAt(p.name(), p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch], second)
 		}
 	}
 	n := r.g.red
@@ -334,7 +339,7 @@ func (r *reader) pairs(p *part, ch int) error {
 			even, odd := binary.LittleEndian.Uint16(b[4*at:]), binary.LittleEndian.Uint16(b[4*at+2:])
 			at++
 			if i == n && even != 0 || i == 0 && odd != 0 {
-				return badAt(p.name, p.base+int64(p.pos), "a pair of columns has a tap outside its %d", n)
+				return badAt(p.name(), p.base+int64(p.pos), "a pair of columns has a tap outside its %d", n)
 			}
 			if i < n {
 				row[i] = r.wide[even]
@@ -342,7 +347,7 @@ func (r *reader) pairs(p *part, ch int) error {
 			if i > 0 && i < n+1 {
 				first := binary.LittleEndian.Uint16(b[4*pairSlot(i-1, n):])
 				if first != odd {
-					return badAt(p.name, p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x", i-1, first, odd)
+					return badAt(p.name(), p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x", i-1, first, odd)
 				}
 			}
 		}

@@ -21,7 +21,7 @@ func (r *reader) skipping(p *part, first, lanes, cin int) error {
 	}
 	pos, slot, mask := 0, 0, byte(0)
 	short := func() error {
-		return badAt(p.name, at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
+		return badAt(p.name(), at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
 	}
 	wide := max(lanes, r.slots)
 	taps := g.kh * g.kw
@@ -43,7 +43,7 @@ func (r *reader) skipping(p *part, first, lanes, cin int) error {
 							continue
 						}
 						if l >= lanes || y >= g.kh || x >= g.kw {
-							return badAt(p.name, at, "zero-skipping body sets slot %d, where there is no tap", slot-1)
+							return badAt(p.name(), at, "zero-skipping body sets slot %d, where there is no tap", slot-1)
 						}
 						w := &r.out.w[(first+l)*g.red+ci*taps+y*g.kw+x]
 						if r.mask {
@@ -61,7 +61,7 @@ func (r *reader) skipping(p *part, first, lanes, cin int) error {
 		}
 	}
 	if pos != size {
-		return badAt(p.name, at, "zero-skipping body of %d bytes uses %d", size, pos)
+		return badAt(p.name(), at, "zero-skipping body of %d bytes uses %d", size, pos)
 	}
 	return nil
 }
