@@ -35,7 +35,7 @@ type Client interface {
 	ReleaseInstance(ctx context.Context, r ReleaseRequest) error
 	// Unload ends the caller's part in a resident program, and its instances of it.
 	Unload(ctx context.Context, r UnloadRequest) error
-	// Purge drops cached models and idle resident programs.
+	// Purge drops compiled models from the cache.
 	Purge(ctx context.Context, r PurgeRequest) (*PurgeReply, error)
 	// Close ends the connection and releases what it holds.
 	Close() error
@@ -56,7 +56,8 @@ type CompileRequest struct {
 	Secondary bool
 }
 
-// CompileReply is a compiled model.
+// CompileReply is a compiled model. Its bytes are the cache's: nobody may change
+// them.
 type CompileReply struct {
 	Model      [32]byte // SHA-256 of files and options: the key of the cache
 	Container  []byte
@@ -174,4 +175,7 @@ type UnloadRequest struct {
 type PurgeRequest struct{ AllPartitions bool }
 
 // PurgeReply counts what went.
-type PurgeReply struct{ Models, Programs int }
+type PurgeReply struct {
+	Models int
+	Bytes  int64
+}

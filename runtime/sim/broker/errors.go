@@ -67,3 +67,6 @@ func Is(err error, c Code) bool { return errors.Is(err, &Error{Code: c}) }
 func errorf(method string, c Code, format string, args ...any) *Error {
 	return &Error{Method: method, Code: c, Msg: fmt.Sprintf(format, args...), Return: codes[c].ret}
 }
+
+// errNoSurface is a task without room for a further surface.
+var errNoSurface = errorf(mEvaluate, NoResources, "the tenant's task has no surface left; evaluate on the same slices from run to run, or release instances")

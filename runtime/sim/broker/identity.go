@@ -32,6 +32,8 @@ type tenant struct {
 	team string
 	hash [HashSize]byte
 	uid  int // at a per-user broker; else 0
+	// session parts callers without a team identifier: nobody matches them.
+	session uint64
 }
 
 // Tier is the class of an admitted connection.
