@@ -335,14 +335,16 @@ func (s *Session) evaluate(ctx context.Context, method string, req EvaluateReque
 	return nil
 }
 
+// procedure is the index of a procedure, the first for no name; -1 without one.
+func (in *instance) procedure(name string) int {
+	return slices.IndexFunc(in.r.procs, func(p Procedure) bool { return name == "" || p.Name == name })
+}
+
 // arrange finds the procedure and puts the surfaces in the order of its ports.
 func (in *instance) arrange(method string, req *EvaluateRequest) (int, [][]byte, error) {
 	procs := in.r.procs
-	p := 0
-	if req.Procedure != "" {
-		p = slices.IndexFunc(procs, func(p Procedure) bool { return p.Name == req.Procedure })
-	}
-	if p < 0 || p >= len(procs) {
+	p := in.procedure(req.Procedure)
+	if p < 0 {
 		return 0, nil, errorf(method, NotFound, "the program has no procedure %q", req.Procedure)
 	}
 	ports := procs[p].Ports
