@@ -15,7 +15,13 @@ type IOExternalMethodArguments struct {
 	StructureInput  []byte
 	ScalarOutput    []uint64 // filled by the call
 	StructureOutput []byte   // filled by the call
+
+	cause error
 }
+
+// Cause is why the call failed, as the driver's log has it: nil after a call that
+// did not fail.
+func (a *IOExternalMethodArguments) Cause() error { return a.cause }
 
 // ArgumentField is a line of ArgumentFields.
 type ArgumentField struct {

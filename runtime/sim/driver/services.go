@@ -107,9 +107,3 @@ func (s *Services) Destroy(h Handle) error { return Unsupported }
 
 // Close closes the device for the task.
 func (s *Services) Close() error { return Unsupported }
-
-// ReplySize and RequestSize are the sizes of selector 2's structs in bytes.
-const (
-	RequestSize = 2376
-	ReplySize   = 40
-)
