@@ -25,11 +25,13 @@ type client struct {
 	closed  atomic.Bool
 	last    atomic.Pointer[error]
 
+	requests atomic.Uint64 // so far
+	debug    atomic.Pointer[debugProcessor]
+
 	mu        sync.Mutex
 	space     *space // the client's address space, made when it is first needed
 	instances []*instance
 	chains    []*chain
-	debug     *debugProcessor
 	hints     map[uint32]uint32
 	mappings  []userMapping
 }
@@ -241,7 +243,8 @@ func (c *client) teardown() {
 	c.token.Store(0)
 	c.mu.Lock()
 	instances, chains, maps, s := c.instances, c.chains, c.mappings, c.space
-	c.instances, c.chains, c.mappings, c.space, c.debug, c.hints = nil, nil, nil, nil, nil, nil
+	c.instances, c.chains, c.mappings, c.space, c.hints = nil, nil, nil, nil, nil
+	c.debug.Store(nil)
 	c.mu.Unlock()
 	c.d.release(chains, instances, maps, s)
 }

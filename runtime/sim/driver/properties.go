@@ -4,11 +4,11 @@ import "strconv"
 
 // Kext is a row of table 27.1.
 type Kext struct {
-	Role, Bundle  string
-	Class         string   // principal class
-	RegisteredAs  string   // the name under which it is registered, when it differs
-	Provider      []string // provider match
-	ProviderRole  string   // the role that the provider must have, if any
+	Role, Bundle string
+	Class        string   // principal class
+	RegisteredAs string   // the name under which it is registered, when it differs
+	Provider     []string // provider match
+	ProviderRole string   // the role that the provider must have, if any
 }
 
 // KextBuild is the build at which the three kexts are version-locked.
