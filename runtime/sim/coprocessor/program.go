@@ -53,11 +53,7 @@ func prepare(mem []byte, addr uint64) (*program, error) {
 		return nil, fmt.Errorf("coprocessor: the container has %d programs; one load takes one slot, so pack each alone", len(pkg.Programs))
 	}
 	src := pkg.Programs[0]
-	records := make([]td.Record, len(src.Text.Records))
-	for i := range records {
-		records[i] = recordOf(&src.Text.Records[i])
-	}
-	tasks, err := td.Join(src.Text.Images, records)
+	tasks, err := td.Join(src.Text.Images, src.Text.Records)
 	if err != nil {
 		return nil, fmt.Errorf("coprocessor: program 0.text: %w", err)
 	}
@@ -70,24 +66,6 @@ func prepare(mem []byte, addr uint64) (*program, error) {
 	return p, nil
 }
 
-// recordOf gives a record the form that tasks are rebuilt from. The container
-// places an address in the low register of a slot's pair, since its high half is
-// zero; the rebuilt task has no address, but register and offset.
-func recordOf(r *afpp.Record) td.Record {
-	out := td.Record{
-		Task: int(r.Task), Group: int(r.Group), Register: r.Register, Operand: r.Operand[0],
-		Place: td.Placement{Bit: r.BitOffset, Width: r.BitWidth, Shift: r.Shift}, Bar: td.NoBar,
-	}
-	if r.Slot != 0 {
-		out.Slot, out.Resolved, out.Bar, out.Offset = td.Slot(r.Slot), true, int(r.Bar), uint32(r.BarOffset)*afpp.Align
-		out.Place = td.Placement{Bit: 6, Width: td.AddressBits - 6, Shift: 6}
-		if r.Operands == 2 {
-			out.Offset = uint32(r.Operand[1])
-		}
-	}
-	return out
-}
-
 // fill prepares one procedure.
 func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Task, text uint32) error {
 	*p = procedure{name: from.Name, text: text}
@@ -95,7 +73,7 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 		p.bars[b.ID] = bar{translation.Usage(b.Usage), b.Address, b.Size}
 		if b.Usage == afpp.UsageInput || b.Usage == afpp.UsageOutput {
 			p.io++
-			if b.Address == 0 {
+			if b.ByCall() {
 				p.ports |= 1 << b.ID
 			}
 		}
@@ -106,7 +84,7 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 		}
 		p.ops = append(p.ops, span{len(p.tasks), int(o.Tasks)})
 		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
-			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * afpp.ImageSize})
+			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * td.ImageSize})
 		}
 	}
 	if len(p.tasks) == 0 {
