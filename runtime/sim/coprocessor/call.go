@@ -110,6 +110,7 @@ func (b *boot) schedule(j *job) error {
 
 // calls begins the call that goes first.
 func (b *boot) calls(firmware.Message) []firmware.Post {
+	b.run.kicked = false
 	if b.stuck != nil {
 		return nil
 	}
@@ -144,10 +145,7 @@ func (b *boot) interrupts(m firmware.Message) []firmware.Post {
 	case len(m.Data) == 1:
 		b.deadline()
 	}
-	if b.run.waiting > 0 && !b.dead() {
-		return b.run.again[callManager]
-	}
-	return nil
+	return b.kick()
 }
 
 // execute submits a job to its hardware queue, whose doorbell starts the engine.

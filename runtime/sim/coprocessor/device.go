@@ -106,8 +106,9 @@ func (d *Device) Bind(user uint32, ctx *translation.Context) {
 	d.users[user] = ctx
 }
 
-// Unbind removes a user's address space. What still runs for the user faults at
-// its next access.
+// Unbind removes a user's address space from the table: nothing more is loaded
+// or started for the user. A process keeps the space it was created with, and
+// faults once that is closed.
 func (d *Device) Unbind(user uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

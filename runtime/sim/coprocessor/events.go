@@ -1,6 +1,8 @@
 package coprocessor
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
@@ -116,9 +118,15 @@ func (b *boot) hostSignals() {
 	}
 }
 
-// abandon drops the calls of a process that wait for events: the process is torn
-// down.
+// abandon drops the calls of a process that wait for events, and invalidates its
+// cache requests: the process is torn down.
 func (b *boot) abandon(process int32) {
+	for _, h := range slices.Sorted(maps.Keys(b.chains)) {
+		if b.chains[h].header.ProcessID == process {
+			_ = b.rings.Cache().Invalidate(h) // one that is being invalidated goes by itself
+			delete(b.chains, h)
+		}
+	}
 	parked := b.jobs.parked
 	b.jobs.parked = nil
 	for _, j := range parked {

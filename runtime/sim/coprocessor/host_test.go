@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/afpp"
@@ -426,5 +425,3 @@ func full(t testing.TB, d *Device) {
 		}
 	}
 }
-
-var _ = time.Second

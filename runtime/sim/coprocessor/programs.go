@@ -219,9 +219,8 @@ func (b *boot) createProcess(d *protocol.Delivery, a *answer) error {
 	return nil
 }
 
-// terminateProcess stops a process and frees its slot. Its resident cache
-// requests are the host's to invalidate; a trigger of one is dropped from here
-// on.
+// terminateProcess stops a process and frees its slot. What waits for events,
+// and what is resident of it, goes with it.
 func (b *boot) terminateProcess(d *protocol.Delivery, _ *answer) error {
 	if _, err := b.table.process(d.Header); err != nil {
 		return err

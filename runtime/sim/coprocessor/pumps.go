@@ -68,6 +68,7 @@ type runState struct {
 	again   [numPumps][]firmware.Post // a message to each pump, made once
 	passed  *protocol.Delivery        // what the server handed to another pump
 	waiting int                       // calls in the scheduler that have not begun
+	kicked  bool                      // the call manager has a message
 	flight  int                       // calls accepted and not complete
 	done    []byte                    // the interrupt record of a completion
 }
@@ -127,8 +128,8 @@ func (b *boot) takeOne(ch protocol.Channel, self pump) []firmware.Post {
 	if to := b.take(d); to != idleTask {
 		b.run.passed = d
 		posts = b.run.again[to]
-	} else if b.run.waiting > 0 {
-		posts = b.run.again[callManager]
+	} else {
+		posts = b.kick()
 	}
 	if ring.Pending() > 0 && !b.dead() {
 		// What was passed on runs before this, since its task has a higher
@@ -148,8 +149,14 @@ func (b *boot) pass(firmware.Message) []firmware.Post {
 	if d != nil {
 		b.command(d)
 	}
-	if b.run.waiting > 0 {
-		return b.run.again[callManager]
+	return b.kick()
+}
+
+// kick wakes the call manager when calls wait, with one message for all.
+func (b *boot) kick() []firmware.Post {
+	if b.run.waiting == 0 || b.run.kicked || b.dead() {
+		return nil
 	}
-	return nil
+	b.run.kicked = true
+	return b.run.again[callManager]
 }

@@ -24,8 +24,8 @@ func (b *boot) serve(ctx context.Context, bells uint32) error {
 			err = b.kernel.Interrupt(b.tasks[p], wordBell)
 		}
 	}
-	if b.run.waiting > 0 && err == nil {
-		err = b.kernel.Post(b.tasks[callManager], wordBell)
+	if k := b.kick(); k != nil && err == nil {
+		err = b.kernel.Post(k[0].To, k[0].Data)
 	}
 	for err == nil || errors.Is(err, firmware.ErrLimit) {
 		if err = ctx.Err(); err != nil {
