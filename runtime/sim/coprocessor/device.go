@@ -2,6 +2,8 @@ package coprocessor
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
@@ -24,6 +26,7 @@ type Config struct {
 	Strict   bool                   // an identifier that the execution loop does not implement faults
 	Numerics engine.Numerics        // of the engine
 	Workers  int                    // goroutines of one task; 0 stands for GOMAXPROCS
+	MaxWork  int64                  // limit of the products or elements of one task; 0 stands for the engine's own
 	Kernel   *firmware.KernelConfig // nil: firmware.DefaultKernel
 	// Doorbell sees the firmware's stores to host doorbells: the register and
 	// the value of each. It is called from Run.
@@ -39,53 +42,126 @@ type Config struct {
 	Terminal func(line string)
 }
 
-// Channel is a line of the channel-description table.
-type Channel struct {
-	Name    string
-	Index   int
-	Version uint32 // of its ring buffer, RingVersion
-	Slots   int
-	ToHost  bool
-	Ready   bool // the firmware takes commands on it
-}
-
 // Device is the controller with its firmware and the engine.
 type Device struct {
-	cfg Config
+	cfg    Config
+	window translation.Rebase // the firmware's view of device addresses
+	fabric fabric
+	engine *engine.Engine
+	tenant *translation.Context // whose data the engine's L2 holds
+
+	running sync.Mutex // held by Run
+
+	// Guarded by mu.
+	mu       sync.Mutex
+	regs     registers
+	phase    phase
+	boot     *boot // nil in reset
+	fault    *Fault
+	dump     *CoreDump
+	restarts int
+	users    map[uint32]*translation.Context
+	targets  [numTargets]target
+	stats    Stats
+	last     error
 }
 
 // New returns a device without power.
-func New(cfg Config) (*Device, error) { return &Device{cfg: cfg}, nil }
-
-// Read32 reads a register. An aperture without power reads zero.
-func (d *Device) Read32(b Bank, off uint32) uint32 { return 0 }
-
-// Write32 writes a register.
-func (d *Device) Write32(b Bank, off uint32, v uint32) {}
+func New(cfg Config) (*Device, error) {
+	switch {
+	case cfg.Unit == nil:
+		return nil, errors.New("coprocessor: Config.Unit is nil; every access of the engine is translated")
+	case cfg.Clock == nil:
+		return nil, errors.New("coprocessor: Config.Clock is nil; the firmware's deadlines need one")
+	}
+	if cfg.Kernel == nil {
+		k := firmware.DefaultKernel
+		cfg.Kernel = &k
+	}
+	w, err := translation.NewRebase(translation.FirmwareHigh<<32, 0, translation.ApertureSize)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{cfg: cfg, window: w, users: map[uint32]*translation.Context{}}
+	d.engine = engine.New(engine.Options{Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork, Trace: d.engineTrace()})
+	return d, nil
+}
 
 // Rings returns the rings of the current boot, nil until the second wake.
-func (d *Device) Rings() *protocol.Controller { return nil }
-
-// Channels returns the channel-description table of the current boot, nil until
-// the second wake.
-func (d *Device) Channels() []Channel { return nil }
+func (d *Device) Rings() *protocol.Controller {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.boot == nil || d.phase < phaseChannels || d.phase > phaseReady {
+		return nil
+	}
+	return d.boot.rings
+}
 
 // Bind enters a user's address space in the stream table: what LOAD_AFPP,
-// CREATE_PROCESS and PREMAP_BUFFER name in the header's procedureId, and a call
-// in userId (modelled).
-func (d *Device) Bind(user uint32, ctx *translation.Context) {}
+// CREATE_PROCESS and PREMAP_BUFFER name in the header's procedureId (modelled:
+// no source states how a message names its stream).
+func (d *Device) Bind(user uint32, ctx *translation.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.users[user] = ctx
+}
 
-// Unbind removes a user's address space.
-func (d *Device) Unbind(user uint32) {}
+// Unbind removes a user's address space from the table: nothing more is loaded
+// or started for the user. A process keeps the space it was created with, and
+// faults once that is closed.
+func (d *Device) Unbind(user uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.users, user)
+}
+
+func (d *Device) user(id uint32) *translation.Context {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.users[id]
+}
 
 // Run runs the firmware until it is idle: after a doorbell, or a register write
 // of the bring-up. One goroutine at a time may call it. The error is the
 // context's, or a *Fault when the firmware has faulted, then or before.
-func (d *Device) Run(ctx context.Context) error { return nil }
+func (d *Device) Run(ctx context.Context) error {
+	if !d.running.TryLock() {
+		return errors.New("coprocessor: the firmware runs already; one caller at a time")
+	}
+	defer d.running.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.bringUp()
+	d.mu.Lock()
+	b, fault := d.boot, d.fault
+	serve := b != nil && fault == nil && (d.phase == phaseChannels || d.phase == phaseReady)
+	var bells uint32
+	if serve {
+		bells, d.regs.bells = d.regs.bells, 0
+	}
+	d.mu.Unlock()
+	if fault != nil {
+		return fault
+	}
+	if !serve {
+		return nil
+	}
+	return b.serve(ctx, bells)
+}
 
 // TakeNotification is the host's side of the notification ring. ok is false when
 // there is none; an error says that one came damaged.
-func (d *Device) TakeNotification() (m *protocol.Message, ok bool, err error) { return nil, false, nil }
+func (d *Device) TakeNotification() (m *protocol.Message, ok bool, err error) {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil || b.rings == nil {
+		return nil, false, nil
+	}
+	b.releaseNotes(false)
+	return b.rings.NextNotification()
+}
 
 // Reply is the data of a completed command that protocol.Replies lists.
 type Reply struct {
@@ -93,33 +169,67 @@ type Reply struct {
 	Record *protocol.Record
 }
 
-// TakeReply returns the oldest reply. A completion of a command that has one
-// stands behind its reply (modelled: a ring of its own, BUF_T2H).
-func (d *Device) TakeReply() (Reply, bool) { return Reply{}, false }
+// TakeReply returns the oldest reply. The reply of a command is there before its
+// completion is (modelled: a ring of its own, BUF_T2H).
+func (d *Device) TakeReply() (Reply, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.boot == nil || len(d.boot.replies) == 0 {
+		return Reply{}, false
+	}
+	r := d.boot.replies[0]
+	d.boot.replies = d.boot.replies[1:]
+	return r, true
+}
 
 // LastError says in words why the last message that failed did so. A debug aid:
 // the host of a real device sees the status alone.
-func (d *Device) LastError() error { return nil }
-
-// SignalEvent is a signal of a shared event from outside the device: calls that
-// wait for the value run at the next Run.
-func (d *Device) SignalEvent(id, value uint64) error { return nil }
-
-// EventValue returns what a shared event stands at.
-func (d *Device) EventValue(id uint64) uint64 { return 0 }
-
-// Pools reports every pool of the firmware.
-func (d *Device) Pools() []firmware.Report { return nil }
+func (d *Device) LastError() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
+}
 
 // RestartCount is how often the firmware was started again after a fault.
-func (d *Device) RestartCount() int { return 0 }
+func (d *Device) RestartCount() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.restarts
+}
 
 // Stats counts what the device has done since New.
 type Stats struct {
-	Boots, Faults, Calls, Completed, Dropped, Rejected, Refused uint64
-	Doorbells, Retries, Aborts, Resets                          uint64
-	Tasks                                                       uint64 // executed by the engine
+	Boots, Faults                         uint64
+	Calls                                 uint64 // procedure calls that the engine was given
+	Completed                             uint64 // of them, with StatusOK
+	Ran, Rejected, Dropped, Refused       uint64 // messages by outcome
+	Doorbells, Retries                    uint64 // stores to host doorbells, and rejected ones among them
+	Aborts, Resets                        uint64
+	Tasks                                 uint64 // executed by the engine
+	LostNotes, DamagedNotes, DelayedNotes uint64 // by injection
 }
 
 // Stats returns the counts.
-func (d *Device) Stats() Stats { return Stats{} }
+func (d *Device) Stats() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stats
+}
+
+// count changes the counts.
+func (d *Device) count(f func(*Stats)) {
+	d.mu.Lock()
+	f(&d.stats)
+	d.mu.Unlock()
+}
+
+// Pools reports every pool of the firmware, nil without a boot.
+func (d *Device) Pools() []firmware.Report {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.pools()
+}

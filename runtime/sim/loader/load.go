@@ -37,8 +37,49 @@ type Loaded struct {
 // held is a mapping of a load.
 type held struct {
 	*translation.Mapping
-	shared   bool // another load of the same container may have it too
+	text     bool // of the container's own bytes, which all loads of a client share
 	released bool
+}
+
+// textUsers counts the loads of each client that share the mapping of the text.
+type textUsers struct {
+	mu sync.Mutex
+	n  map[*translation.Context]int
+}
+
+// hold maps the text, or finds it mapped, for one more load.
+func (u *textUsers) hold(c *translation.Context, text []byte, task string) (*translation.Mapping, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	m, err := c.Map(text, translation.Text, task)
+	if err == nil {
+		if u.n == nil {
+			u.n = map[*translation.Context]int{}
+		}
+		u.n[c]++
+	}
+	return m, err
+}
+
+// unmap ends a load's use of a mapping; the text goes with its last user.
+func (l *Loaded) unmap(m *held) error {
+	if u := &l.p.texts; m.text {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if !m.released {
+			if u.n[l.ctx]--; u.n[l.ctx] == 0 {
+				delete(u.n, l.ctx)
+			}
+		}
+	}
+	if !m.released {
+		m.Release()
+		m.released = true
+	}
+	if m.text && l.p.texts.n[l.ctx] > 0 {
+		return nil
+	}
+	return m.Unmap(l.task)
 }
 
 // Memory is how many bytes of a client's aperture a load takes, in whole pages.
@@ -135,23 +176,23 @@ func (p *Program) Load(ctx *translation.Context, task string) (*Loaded, error) {
 func (l *Loaded) fill(pkg *afpp.Package, layout afpp.Layout) error {
 	p, g := l.p, pkg.Programs[0]
 	for _, s := range p.segments.scratch {
-		addr, err := l.mapped(make([]byte, s.VMSize), translation.Intermediate, s.Name.String(), false)
+		addr, err := l.mapped(make([]byte, s.VMSize), translation.Intermediate, s.Name.String())
 		if err != nil {
 			return err
 		}
 		l.scratch = append(l.scratch, addr)
 	}
-	var err error
-	if l.text, err = l.mapped(p.segments.textBytes, translation.Text, p.segments.text.Name.String(), true); err != nil {
+	text, err := p.texts.hold(l.ctx, p.segments.textBytes, l.task)
+	if l.text, err = l.keep(text, err, p.segments.text.Name.String(), true); err != nil {
 		return err
 	}
 	l.firmware = make([]byte, layout.Size)
-	if l.afpp, err = l.mapped(l.firmware, translation.Text, "firmware container", false); err != nil {
+	if l.afpp, err = l.mapped(l.firmware, translation.Text, "firmware container"); err != nil {
 		return err
 	}
 	if k := layout.Programs[0].Bodies[afpp.KindKernel-1]; k.Size > 0 {
 		g.Kernel = p.kernel(l.firmware[k.At : k.At+k.Size : k.At+k.Size])
-		if l.kernel, err = l.mapped(g.Kernel, translation.Usage(p.segments.usage), "constants", false); err != nil {
+		if l.kernel, err = l.mapped(g.Kernel, translation.Usage(p.segments.usage), "constants"); err != nil {
 			return err
 		}
 	}
@@ -164,13 +205,18 @@ func (l *Loaded) fill(pkg *afpp.Package, layout afpp.Layout) error {
 	return nil
 }
 
-// mapped maps a buffer and returns its device address.
-func (l *Loaded) mapped(b []byte, usage translation.Usage, what string, shared bool) (uint64, error) {
+// mapped maps a buffer of the load's own and returns its device address.
+func (l *Loaded) mapped(b []byte, usage translation.Usage, what string) (uint64, error) {
 	m, err := l.ctx.Map(b, usage, l.task)
+	return l.keep(m, err, what, false)
+}
+
+// keep notes a mapping and returns its device address.
+func (l *Loaded) keep(m *translation.Mapping, err error, what string, text bool) (uint64, error) {
 	if err != nil {
 		return 0, &Error{Where: what, Err: err}
 	}
-	l.maps = append(l.maps, &held{Mapping: m, shared: shared})
+	l.maps = append(l.maps, &held{Mapping: m, text: text})
 	return m.Addr(), nil
 }
 
@@ -240,16 +286,9 @@ func (l *Loaded) Close() error {
 	var left []*held
 	var bad []error
 	for _, m := range slices.Backward(l.maps) {
-		if !m.released {
-			m.Release()
-			m.released = true
-		}
-		err := m.Unmap(l.task)
-		stale := errors.Is(err, &translation.Fault{Reason: translation.Stale}) // the context is closed, or the room was needed
-		inUse := errors.Is(err, &translation.Fault{Reason: translation.InUse})
-		switch {
-		case err == nil, stale, inUse && m.shared:
-		default:
+		err := l.unmap(m)
+		// Stale: the context is closed, or another mapping needed the room.
+		if err != nil && !errors.Is(err, &translation.Fault{Reason: translation.Stale}) {
 			left = append(left, m)
 			bad = append(bad, &Error{Where: "close of " + l.task, Err: err})
 		}

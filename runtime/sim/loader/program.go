@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Program is one container, read and checked once. It does not change, and all
-// loads of the container share it.
+// Program is one container, read and checked once. What it says does not change,
+// and all loads of the container share it, from any goroutine.
 type Program struct {
 	container []byte
 	file      *hwx.File
@@ -22,6 +22,7 @@ type Program struct {
 	ops       []afpp.Operation
 	images    [][]byte
 	records   []td.Record // unresolved
+	texts     textUsers
 }
 
 // Procedure is what a call names; its index is the procedure's number on the

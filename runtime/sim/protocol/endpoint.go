@@ -135,3 +135,10 @@ func (e *Endpoint) Take() ([]byte, bool) {
 
 // Bell is signalled when messages were posted; one signal may stand for several.
 func (e *Endpoint) Bell() <-chan struct{} { return e.bell }
+
+// Pending returns how many messages wait in the ring.
+func (e *Endpoint) Pending() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.n
+}
