@@ -1,9 +1,11 @@
 package driver
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/coprocessor"
@@ -18,6 +20,7 @@ import (
 // the next trigger installs it again.
 type chain struct {
 	handle    Handle
+	gone      atomic.Bool // dropped
 	client    *client
 	inst      *instance
 	procedure uint32
@@ -90,7 +93,7 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 		switch {
 		case c.token.Load() == 0:
 			return Closed, errClosed
-		case i.handle == 0 || !i.prepared.Load():
+		case i.gone.Load() || !i.prepared.Load():
 			return NotReady, fmt.Errorf("driver: token %#x is not prepared any longer", args.token)
 		case len(c.chains) == maxChains:
 			return NoResources, fmt.Errorf("driver: a client has at most %d chains", maxChains)
@@ -183,7 +186,7 @@ func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == 
 
 // alive reports whether a chain can be used; the gate is held.
 func (x *chain) alive() (Return, error) {
-	if x.handle == 0 || x.inst.handle == 0 || !x.inst.prepared.Load() {
+	if x.gone.Load() || x.inst.gone.Load() || !x.inst.prepared.Load() {
 		return NotFound, fmt.Errorf("driver: the chain's program is not prepared any longer")
 	}
 	return Success, nil
@@ -461,7 +464,7 @@ func (d *Device) dropChains(i *instance) {
 		}
 	}
 	d.mu.RUnlock()
-	slices.SortFunc(gone, func(a, b *chain) int { return int(int64(a.handle) - int64(b.handle)) })
+	slices.SortFunc(gone, func(a, b *chain) int { return cmp.Compare(a.handle, b.handle) })
 	for _, x := range gone {
 		d.dropChain(x)
 	}
@@ -472,7 +475,7 @@ func (d *Device) dropChain(x *chain) {
 	d.mu.Lock()
 	delete(d.chains, x.handle)
 	d.mu.Unlock()
-	x.handle = 0
+	x.gone.Store(true)
 }
 
 // Commands of the cache-request family.

@@ -54,7 +54,7 @@ func (c *client) addressSpace(token uint64) (*space, Return, error) {
 		if r != Success {
 			return nil, r, err
 		}
-		if i.handle == 0 || i.p.space == nil {
+		if i.gone.Load() || i.p.space == nil {
 			return nil, NotFound, fmt.Errorf("driver: token %#x was destroyed", token)
 		}
 		c.d.keep(i.p.space)

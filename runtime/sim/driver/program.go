@@ -47,6 +47,7 @@ type instance struct {
 	handle Handle
 	client *client
 	p      *program
+	gone   atomic.Bool // destroyed
 
 	prepared atomic.Bool
 	waiting  atomic.Int32 // requests that have not completed
@@ -219,7 +220,7 @@ func (c *client) programPrepare(a *IOExternalMethodArguments) Return {
 		return c.fail(a, r, err)
 	}
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramPrepare", func(deadline time.Duration) (Return, error) {
-		if i.handle == 0 {
+		if i.gone.Load() {
 			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
 		}
 		i.flags = args.flags
@@ -276,7 +277,7 @@ func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 	}
 	var i *instance
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramCreateInstance", func(deadline time.Duration) (Return, error) {
-		if base.handle == 0 || base.p.running == 0 {
+		if base.gone.Load() || base.p.running == 0 {
 			return NotReady, fmt.Errorf("driver: token %#x: the program is not resident any longer", args.token)
 		}
 		var r Return
@@ -353,7 +354,7 @@ func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
 		return c.fail(a, r, err)
 	}
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramDestroy", func(time.Duration) (Return, error) {
-		if i.handle == 0 {
+		if i.gone.Load() {
 			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
 		}
 		if c.d.chained(i) {

@@ -124,12 +124,12 @@ func (d *Device) instance(h Handle) *instance {
 // dropInstance ends a token; the gate is held.
 func (d *Device) dropInstance(i *instance) {
 	d.mu.Lock()
-	if i.handle == 0 {
+	if i.gone.Load() {
 		d.mu.Unlock()
 		return
 	}
 	delete(d.instances, i.handle)
-	i.handle = 0
+	i.gone.Store(true)
 	i.p.handles--
 	last := i.p.handles == 0
 	d.mu.Unlock()
