@@ -217,6 +217,7 @@ type boot struct {
 	at          pump // whose message runs
 	inInterrupt bool // taken from the interrupt queue
 	died        bool
+	far         uint64 // the address that a fault is about
 }
 
 // Modelled capacities.

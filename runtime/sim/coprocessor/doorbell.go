@@ -92,6 +92,7 @@ func (b *boot) ringOne(reg uint64, value uint32) {
 	for try := 1; ; try++ {
 		rc, fatal := b.d.fabric.ringDoorbell(reg, value, b.d.store)
 		if fatal {
+			b.far = reg
 			b.fail(synchronousAbort, errL2C)
 			return
 		}

@@ -162,9 +162,9 @@ func (b *boot) stage(f *Fault) *CoreDump {
 	regs[30] = dumpPC
 	var gpr strings.Builder
 	for i, v := range regs {
-		fmt.Fprintf(&gpr, "x%d=%#018x ", i, v)
+		fmt.Fprintf(&gpr, "x%d=0x%016x ", i, v)
 	}
-	fmt.Fprintf(&gpr, "pc=%#018x", uint64(dumpPC))
+	fmt.Fprintf(&gpr, "pc=0x%016x", uint64(dumpPC))
 	context := "task"
 	if b.inInterrupt {
 		context = "interrupt"
@@ -174,9 +174,9 @@ func (b *boot) stage(f *Fault) *CoreDump {
 	b.d.mu.Unlock()
 	texts := []string{
 		f.Class,
-		fmt.Sprintf("FAR=%#018x ESR=%#010x", uint64(0), uint64(dumpESR)),
+		fmt.Sprintf("FAR=0x%016x ESR=0x%08x", b.far, uint64(dumpESR)),
 		gpr.String(),
-		fmt.Sprintf("S3_3_C15_C8_0=%#018x", b.d.fabric.value),
+		fmt.Sprintf("S3_3_C15_C8_0=0x%016x", b.d.fabric.value),
 		itoa(restarts),
 		b.ring.replay(),
 		f.Task,

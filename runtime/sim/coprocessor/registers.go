@@ -64,15 +64,18 @@ func (d *Device) Write32(b Bank, off uint32, v uint32) {
 	switch {
 	case b >= NumBanks || off%4 != 0 || off >= Banks[b].Size:
 	case b == PS && off == RegPower, b == PWGATE && off == RegGate:
-		on := v&1 == 1
+		on, was := v&1 == 1, r.up()
 		if b == PS {
 			r.power = on
-		} else {
+		} else if on || !was || d.fabric.gate() { // a link that is not ready keeps its clock
 			r.gate = on
 		}
-		if !r.up() {
+		switch {
+		case !r.up():
 			r.reset()
 			d.hold()
+		case !was:
+			d.fabric.up()
 		}
 	case !r.up():
 	case b == ANE && off >= RegScratch && off < RegScratch+4*NumScratch:
