@@ -115,3 +115,15 @@ func (c *cursor) done() {
 		c.fail(c.at, "end", "bytes behind the last entry", c.left(), 0)
 	}
 }
+
+// CheckName says why a container cannot hold a name; nil when it can.
+func CheckName(s string) error {
+	why := badName(s)
+	switch {
+	case len(s) == 0 || len(s) > MaxName:
+		why = fmt.Sprintf("a name has 1 to %d bytes, not %d", MaxName, len(s))
+	case why == "":
+		return nil
+	}
+	return fmt.Errorf("afpp: name %q: %s", s[:min(len(s), MaxName)], why)
+}
