@@ -1,0 +1,122 @@
+package broker
+
+import (
+	"bufio"
+	"encoding/gob"
+	"fmt"
+	"io"
+	"net"
+	"net/rpc"
+	"sync"
+	"time"
+)
+
+// headerBytes bounds what stands before the body of a message: the name of a
+// method, a number, and the definitions of their types.
+const headerBytes = 4 << 10
+
+// limitReader lets so many bytes of a message pass. It reads single bytes, so that
+// gob puts no buffer of its own before it.
+type limitReader struct {
+	r    *bufio.Reader
+	left int64
+}
+
+// errTooLong ends a connection: its bytes cannot be told apart any more.
+type errTooLong struct{ limit int64 }
+
+func (e errTooLong) Error() string {
+	return fmt.Sprintf("a message is longer than %d bytes, the limit", e.limit)
+}
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong{}
+	}
+	if int64(len(p)) > l.left {
+		p = p[:l.left]
+	}
+	n, err := l.r.Read(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+func (l *limitReader) ReadByte() (byte, error) {
+	if l.left <= 0 {
+		return 0, errTooLong{}
+	}
+	l.left--
+	return l.r.ReadByte()
+}
+
+// codec is net/rpc's gob coding of a server, with limits: on the bytes of a
+// message, on the calls under way, and on the time that a peer takes for a reply.
+type codec struct {
+	conn  net.Conn
+	in    limitReader
+	dec   *gob.Decoder
+	out   *bufio.Writer
+	enc   *gob.Encoder
+	limit int64
+	write time.Duration
+	calls chan struct{} // one token for each call under way
+	lost  func()        // called when no more requests will come
+	once  sync.Once
+}
+
+func newCodec(c net.Conn, l *Limits, lost func()) *codec {
+	k := &codec{conn: c, limit: l.MessageBytes, write: l.Write, calls: make(chan struct{}, l.CallsInFlight), lost: lost}
+	k.in.r = bufio.NewReader(c)
+	k.dec = gob.NewDecoder(&k.in)
+	k.out = bufio.NewWriter(c)
+	k.enc = gob.NewEncoder(k.out)
+	return k
+}
+
+// ReadRequestHeader reads the head of the next request and waits for a place. It
+// waits last, so that the end of a connection with no more calls than it may have
+// under way is seen at once.
+func (k *codec) ReadRequestHeader(r *rpc.Request) error {
+	k.in.left = headerBytes
+	if err := k.dec.Decode(r); err != nil {
+		k.lost()
+		return err
+	}
+	k.calls <- struct{}{} // WriteResponse gives it back
+	return nil
+}
+
+// ReadRequestBody reads the body, or passes over it when there is no method for
+// it. A body that gob cannot read ends the connection.
+func (k *codec) ReadRequestBody(body any) error {
+	k.in.left = k.limit
+	err := k.dec.Decode(body)
+	if err != nil {
+		k.conn.Close() // what follows would be read at the wrong place
+	}
+	return err
+}
+
+// WriteResponse sends a reply.
+func (k *codec) WriteResponse(r *rpc.Response, body any) error {
+	defer func() { <-k.calls }()
+	k.conn.SetWriteDeadline(time.Now().Add(k.write))
+	err := k.enc.Encode(r)
+	if err == nil {
+		err = k.enc.Encode(body)
+	}
+	if err == nil {
+		err = k.out.Flush()
+	}
+	if err != nil {
+		k.Close()
+	}
+	return err
+}
+
+// Close closes the connection, once.
+func (k *codec) Close() error {
+	err := io.ErrClosedPipe
+	k.once.Do(func() { err = k.conn.Close() })
+	return err
+}
