@@ -637,3 +637,20 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 	}
 	return out, nil
 }
+
+// Procedures returns the procedures of the container that a function runs, in the
+// order of their first run; none when there is no such function.
+func (m *Machine) Procedures(name string) []string {
+	var out []string
+	for _, f := range m.funcs {
+		if f.Name != name {
+			continue
+		}
+		for i := range f.ops {
+			if a, ok := f.ops[i].Attrs.(*e5.AneInferenceAttrs); ok && !slices.Contains(out, a.ProcedureName) {
+				out = append(out, a.ProcedureName)
+			}
+		}
+	}
+	return out
+}
