@@ -49,6 +49,7 @@ const (
 	callExecute          = "e5rt_execution_stream_execute_sync"
 	callSubmit           = "e5rt_execution_stream_submit_async"
 	callReset            = "e5rt_execution_stream_reset"
+	callCompletion       = "completion" // of submit_async: no call, but traced
 )
 
 // Calls are the calls of the package in the order in which a program makes them.
@@ -73,6 +74,7 @@ var Calls = []Call{
 	{callEncode, "ExecutionStream.EncodeOperation", DispatchPhase, true},
 	{callExecute, "ExecutionStream.ExecuteSync", DispatchPhase, true},
 	{callSubmit, "ExecutionStream.SubmitAsync", DispatchPhase, false},
+	{callCompletion, "Submission.Done", DispatchPhase, false},
 	{callReset, "ExecutionStream.Reset", DispatchPhase, true},
 	{callFunctionRelease, "ProgramFunction.Release", CompilePhase, false},
 }

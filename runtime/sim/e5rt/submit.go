@@ -23,7 +23,8 @@ type Submission struct {
 // SubmitAsync is e5rt_execution_stream_submit_async: it returns at once, and the
 // operations are run behind the streams that were submitted before. The completion
 // function, which may be nil, is called once from another goroutine when the
-// operations have been run, or from a Wait that the timeout has broken.
+// operations have been run, or from a Wait that the timeout has broken. By then the
+// stream may be reset, encoded and submitted again.
 //
 // The timeout is of virtual time, from now on; 0 is none. It breaks the wait, not
 // the work: a completion that comes later than it is an error of kind ErrTimeout,
@@ -58,32 +59,37 @@ func (b *Submission) run(ctx context.Context, turn chan struct{}, request uint64
 		<-turn
 	}
 	err := s.dispatch(ctx, callSubmit, request)
-	now := s.rt.clock.Now()
+	if err == nil && !b.lost && b.deadline > 0 {
+		if late := s.rt.clock.Now() - b.deadline; late > 0 {
+			err = b.timedOut(fmt.Sprintf("its completion came %v after the timeout", late))
+		}
+	}
+	if !b.lost {
+		b.settle(err)
+	}
 	if !s.rt.o.OverlapStreams {
-		s.rt.turns.leave()
+		s.rt.turns.leave() // before the completion function, which may want a turn
 	}
-	if b.lost {
-		b.err = err
-		close(b.finished)
-		return
+	if !b.lost {
+		b.complete()
 	}
-	if err == nil && b.deadline > 0 && now > b.deadline {
-		err = b.timedOut(fmt.Sprintf("its completion came %v after the timeout", now-b.deadline))
-	}
-	b.fire(err)
 	close(b.finished)
 }
 
-// fire makes the result known.
-func (b *Submission) fire(err error) {
+// settle makes the result known.
+func (b *Submission) settle(err error) {
 	b.err = err
 	b.s.ended(executed)
 	if b.s.rt.o.Trace.On() {
-		b.s.rt.event(trace.Instant, "completion", b.s.String(), 0, err)
+		b.s.rt.event(trace.Instant, callCompletion, b.s.String(), 0, err)
 	}
 	close(b.fired)
+}
+
+// complete calls the completion function.
+func (b *Submission) complete() {
 	if b.done != nil {
-		b.done(err)
+		b.done(b.err)
 		b.s.collected()
 	}
 }
@@ -112,7 +118,8 @@ func (b *Submission) Wait(ctx context.Context) error {
 			if err == nil {
 				err = b.timedOut(lostRule)
 			}
-			b.fire(err)
+			b.settle(err)
+			b.complete()
 		default: // another Wait does it
 		}
 	}
@@ -121,14 +128,13 @@ func (b *Submission) Wait(ctx context.Context) error {
 		b.s.collected()
 		return b.err
 	case <-ctx.Done():
-		rule := ""
-		if b.lost {
-			rule = lostRule
-		}
-		return &Error{callSubmit, b.s.String(), rule, "", ctx.Err()}
+		return b.gaveUp(ctx.Err())
 	}
 }
 
 func (b *Submission) gaveUp(err error) error {
+	if b.lost {
+		return &Error{callSubmit, b.s.String(), lostRule, lostDo, err}
+	}
 	return &Error{callSubmit, b.s.String(), "the wait was given up", "wait again", err}
 }
