@@ -47,6 +47,12 @@ func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions
 	if n.InputName == "" {
 		n.InputName = filepath.Base(modelPath)
 	}
+	if len(n.Shapes) == 0 {
+		n.Shapes = nil
+	}
+	if len(n.Extra) == 0 {
+		n.Extra = nil
+	}
 	options, err := json.Marshal(&n) // maps in the order of their keys
 	if err != nil {
 		return Key{}, err

@@ -57,6 +57,9 @@ type Runtime struct {
 	requests uint64
 	holder   *ExecutionStream // with OverlapStreams: whose completion is outstanding and will fire
 
+	running int           // with OverlapStreams: streams whose operations are being run
+	idle    chan struct{} // closed when none is
+
 	tick sync.Mutex // one Advance at a time
 }
 
@@ -82,8 +85,22 @@ func (rt *Runtime) advance(d time.Duration) error {
 	return rt.clock.Advance(d)
 }
 
-// wait lets time pass until a deadline.
-func (rt *Runtime) wait(deadline time.Duration) error {
+// wait lets time pass until a deadline. While operations are being run it is they
+// that spend time, so it waits for them first.
+func (rt *Runtime) wait(ctx context.Context, deadline time.Duration) error {
+	for {
+		rt.mu.Lock()
+		n, idle := rt.running, rt.idle
+		rt.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	rt.tick.Lock()
 	defer rt.tick.Unlock()
 	if d := deadline - rt.clock.Now(); d > 0 {

@@ -97,8 +97,24 @@ func (s *ExecutionStream) start(call string) (request uint64, lost bool, err err
 		if !lost {
 			s.rt.holder = s
 		}
+		if s.rt.running++; s.rt.running == 1 {
+			s.rt.idle = make(chan struct{})
+		}
 	}
 	return s.rt.requests, lost, nil
+}
+
+// ran says that the operations have been run.
+func (s *ExecutionStream) ran() {
+	if !s.rt.o.OverlapStreams {
+		s.rt.turns.leave()
+		return
+	}
+	s.rt.mu.Lock()
+	if s.rt.running--; s.rt.running == 0 {
+		close(s.rt.idle)
+	}
+	s.rt.mu.Unlock()
 }
 
 // ended says that the stream is not in flight any more.
@@ -140,9 +156,7 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 		}
 	}
 	err = s.dispatch(ctx, callExecute, request)
-	if !s.rt.o.OverlapStreams {
-		s.rt.turns.leave()
-	}
+	s.ran()
 	if lost {
 		<-ctx.Done()
 		return s.rt.called(callExecute, s, &Error{callExecute, s.String(), lostRule, lostDo, ctx.Err()})

@@ -67,9 +67,7 @@ func (b *Submission) run(ctx context.Context, turn chan struct{}, request uint64
 	if !b.lost {
 		b.settle(err)
 	}
-	if !s.rt.o.OverlapStreams {
-		s.rt.turns.leave() // before the completion function, which may want a turn
-	}
+	s.ran() // before the completion function, which may want a turn
 	if !b.lost {
 		b.complete()
 	}
@@ -114,7 +112,11 @@ func (b *Submission) Wait(ctx context.Context) error {
 		}
 		select {
 		case <-b.breaking:
-			err := b.s.rt.wait(b.deadline)
+			err := b.s.rt.wait(ctx, b.deadline)
+			if err != nil && err == ctx.Err() {
+				b.breaking <- struct{}{}
+				return b.gaveUp(err)
+			}
 			if err == nil {
 				err = b.timedOut(lostRule)
 			}
