@@ -280,6 +280,10 @@ func (m *Machine) Select(name string) error {
 			return nil
 		}
 	}
+	return m.noFunction(name)
+}
+
+func (m *Machine) noFunction(name string) error {
 	return fmt.Errorf("the pair has no function %q; it has %s", name, strings.Join(m.Functions(), ", "))
 }
 
@@ -595,7 +599,7 @@ func (o *Options) newEngine(trace func(engine.Event)) *engine.Engine {
 // run leaves in them, unless it fails.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, error) {
 	fn := m.configuration(inputs)
-	r := &execution{store: m.memory(fn), m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
+	r := &execution{store: m.memory(fn), procs: m.procs, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
 	if o.Dispatcher == nil {
 		r.engine = o.newEngine(r.traceTask)
 	}
@@ -617,25 +621,14 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		}
 		r.host[id] = t
 	}
-	for i := range fn.ops {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := r.step(ctx, i); err != nil {
-			return nil, fmt.Errorf("%s: %w", fn.ops[i].Name, err)
-		}
-		if o.Trace != nil {
-			o.Trace(fn.ops[i].Name, nil)
-		}
+	if err := r.run(ctx); err != nil {
+		return nil, err
 	}
 	out := map[string]interp.Tensor{}
 	for _, id := range fn.Outputs {
-		t, ok := r.host[id]
-		if !ok {
-			return nil, fmt.Errorf("output %q was never written", fn.Operands[id].Name)
-		}
-		if t.Type.Kind != ir.Tensor {
-			return nil, fmt.Errorf("output %q is a %s", fn.Operands[id].Name, t.Type.Kind)
+		t, err := r.result(id)
+		if err != nil {
+			return nil, err
 		}
 		out[fn.Operands[id].Name] = t
 	}
@@ -643,4 +636,21 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		fn.states[fn.Operands[id].Name] = r.host[id]
 	}
 	return out, nil
+}
+
+// Procedures returns the procedures of the container that a function runs, in the
+// order of their first run; none when there is no such function.
+func (m *Machine) Procedures(name string) []string {
+	var out []string
+	for _, f := range m.funcs {
+		if f.Name != name {
+			continue
+		}
+		for i := range f.ops {
+			if a, ok := f.ops[i].Attrs.(*e5.AneInferenceAttrs); ok && !slices.Contains(out, a.ProcedureName) {
+				out = append(out, a.ProcedureName)
+			}
+		}
+	}
+	return out
 }
