@@ -564,9 +564,24 @@ func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
 	return m.fn
 }
 
-// takes lists what the configurations of the chosen function take as an input,
+// Configuration returns the name of the configuration of the chosen function that
+// takes the inputs; the chosen one where none does.
+func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
+	return m.configuration(inputs).Name
+}
+
+// AllConfigurations returns the names of all configurations of all functions.
+func (m *Machine) AllConfigurations() []string {
+	var names []string
+	for _, f := range m.funcs {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Takes lists what the configurations of the chosen function take as an input,
 // in order of size.
-func (m *Machine) takes(name string) string {
+func (m *Machine) Takes(name string) string {
 	var types []ir.Type
 	for _, f := range m.funcs {
 		for _, id := range f.Inputs {
@@ -610,7 +625,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 			return nil, fmt.Errorf("input %q is missing; it is %s", op.Name, typeOf(&op.Desc))
 		}
 		if want := typeOf(&op.Desc); !t.Type.Fits(want) {
-			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.takes(op.Name))
+			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.Takes(op.Name))
 		}
 		r.host[id] = t
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -46,32 +47,19 @@ type binding struct {
 	own  bool   // a state that nothing is bound to
 }
 
+// ErrUnsized is a function that cannot be prepared, but run.
+var ErrUnsized = errors.New("its size is not known before it runs; only tensors of known size can be bound")
+
 // Prepare makes a function, or one of its configurations, ready to be run. Buffers
 // for inputs and outputs must be bound before the first run. A function with inputs
 // or outputs whose extents are known at run time only, or with strings, cannot be
-// prepared: use Run.
+// prepared (ErrUnsized): use Run.
 func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
-	i := slices.IndexFunc(m.funcs, func(f *function) bool { return f.Name == name })
-	if i < 0 {
-		return nil, m.noFunction(name)
+	fn, bound, err := m.bindings(name)
+	if err != nil {
+		return nil, err
 	}
-	fn := m.funcs[i]
-	p := &Prepared{fn: fn, o: o, store: newStore(fn), procs: m.procs, inputs: len(fn.Inputs), outputs: len(fn.Outputs)}
-	for k, ids := range [][]uint32{fn.Inputs, fn.Outputs, fn.States} {
-		for _, id := range ids {
-			op := &fn.Operands[id]
-			b := binding{name: op.Name, id: id, typ: typeOf(&op.Desc)}
-			n := b.typ.Bytes()
-			if n < 0 || b.typ.DType == ir.String {
-				return nil, fmt.Errorf("function %q: %q is %s, whose size is not known before it runs; only tensors of known size can be bound", name, op.Name, b.typ)
-			}
-			b.size = int(n)
-			if k == 2 {
-				b.buf, b.own = make([]byte, n), true
-			}
-			p.bound = append(p.bound, b)
-		}
-	}
+	p := &Prepared{fn: fn, o: o, store: newStore(fn), procs: m.procs, bound: bound, inputs: len(fn.Inputs), outputs: len(fn.Outputs)}
 	if o.Dispatcher == nil {
 		p.engine = o.newEngine(p.traceTask)
 	}
@@ -80,6 +68,40 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 		p.slow = &execution{store: p.store, procs: m.procs, fn: fn, o: o, engine: p.engine, host: map[uint32]interp.Tensor{}}
 	}
 	return p, nil
+}
+
+// Preparable reports why a function, or one of its configurations, cannot be
+// prepared.
+func (m *Machine) Preparable(name string) error {
+	_, _, err := m.bindings(name)
+	return err
+}
+
+// bindings lists what buffers can be bound to: inputs, outputs, states, which have
+// buffers of their own at first.
+func (m *Machine) bindings(name string) (*function, []binding, error) {
+	i := slices.IndexFunc(m.funcs, func(f *function) bool { return f.Name == name })
+	if i < 0 {
+		return nil, nil, m.noFunction(name)
+	}
+	fn := m.funcs[i]
+	var bound []binding
+	for k, ids := range [][]uint32{fn.Inputs, fn.Outputs, fn.States} {
+		for _, id := range ids {
+			op := &fn.Operands[id]
+			b := binding{name: op.Name, id: id, typ: typeOf(&op.Desc)}
+			n := b.typ.Bytes()
+			if n < 0 || b.typ.DType == ir.String {
+				return nil, nil, fmt.Errorf("function %q: %q is %s: %w", name, op.Name, b.typ, ErrUnsized)
+			}
+			b.size = int(n)
+			if k == 2 {
+				b.buf, b.own = make([]byte, n), true
+			}
+			bound = append(bound, b)
+		}
+	}
+	return fn, bound, nil
 }
 
 func (p *Prepared) traceTask(e engine.Event) {

@@ -125,6 +125,9 @@ func (op *ExecutionStreamOperation) InputNames() []string { return op.names(inpu
 // OutputNames returns the names of the output ports in order.
 func (op *ExecutionStreamOperation) OutputNames() []string { return op.names(outputSide) }
 
+// StateNames returns the names of the states in order.
+func (op *ExecutionStreamOperation) StateNames() []string { return op.names(stateSide) }
+
 func (op *ExecutionStreamOperation) names(side *portSide) []string {
 	var names []string
 	for _, p := range op.ports {
