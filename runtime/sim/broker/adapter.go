@@ -118,7 +118,7 @@ func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 
 // CreateInstanceWithWeights makes an instance whose tasks are the base's.
 func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequest) (reply *InstanceReply, err error) {
-	_, end, err := s.enter(ctx, mWeights, &req)
+	end, err := s.enter(ctx, mWeights, &req)
 	if err != nil {
 		return nil, err
 	}

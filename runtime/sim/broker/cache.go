@@ -88,11 +88,13 @@ func modelDigest(r *CompileRequest) [32]byte {
 // Compile makes a container of a model, or finds it in the caller's partition. Of
 // several callers that ask for one model at a time, one compiles.
 func (s *Session) Compile(ctx context.Context, req CompileRequest) (reply *CompileReply, err error) {
-	ctx, end, err := s.enter(ctx, mCompile, &req)
+	end, err := s.enter(ctx, mCompile, &req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { end(err) }()
+	ctx, stop := s.until(ctx)
+	defer stop()
 	b := s.b
 	if b.cfg.Compile == nil {
 		return nil, errorf(mCompile, Failed, "this broker was made without a compiler")
@@ -187,7 +189,7 @@ func (b *Broker) runCompiler(ctx context.Context, req CompileRequest) (container
 
 // Purge drops compiled models: of the caller's partition, or of all.
 func (s *Session) Purge(ctx context.Context, req PurgeRequest) (reply *PurgeReply, err error) {
-	_, end, err := s.enter(ctx, mPurge, &req)
+	end, err := s.enter(ctx, mPurge, &req)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package broker
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/driver"
+)
 
 // Check says who asks for an entitlement.
 type Check uint8
@@ -19,7 +23,7 @@ func (c Check) String() string {
 
 // The keys of table 27.8.
 const (
-	KeyUserClient        = "com.apple.ane.iokit-user-access"
+	KeyUserClient        = driver.UserAccess
 	KeyDataChaining      = "com.apple.ane.allow-dataChaining-access"
 	KeyPrivate           = "com.apple.aned.private.allow"
 	KeyAccess            = "com.apple.aned.private.ANEAccess.allow"

@@ -42,7 +42,7 @@ func (in *instance) options() PrepareOptions {
 
 // CreateInstance makes an instance of a loaded model.
 func (s *Session) CreateInstance(ctx context.Context, req InstanceRequest) (reply *InstanceReply, err error) {
-	_, end, err := s.enter(ctx, mInstance, &req)
+	end, err := s.enter(ctx, mInstance, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Session) end(in *instance) {
 
 // ReleaseInstance ends an instance.
 func (s *Session) ReleaseInstance(ctx context.Context, req ReleaseRequest) (err error) {
-	_, end, err := s.enter(ctx, mRelease, &req)
+	end, err := s.enter(ctx, mRelease, &req)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Session) instance(method string, num uint64) (*instance, error) {
 
 // OpenDirectPath gives the handles of the direct path.
 func (s *Session) OpenDirectPath(ctx context.Context, req DirectPathRequest) (reply *DirectPathReply, err error) {
-	_, end, err := s.enter(ctx, mDirect, &req)
+	end, err := s.enter(ctx, mDirect, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -255,13 +255,14 @@ func (s *Session) turn(num uint64) *turn {
 }
 
 // wait returns when all calls before have a place, or were given up.
-func (t *turn) wait(ctx context.Context) {
+func (t *turn) wait(ctx, connection context.Context) {
 	if t == nil || t.before == nil {
 		return
 	}
 	select {
 	case <-t.before:
 	case <-ctx.Done():
+	case <-connection.Done():
 	}
 }
 
@@ -291,7 +292,7 @@ func (s *Session) evaluate(ctx context.Context, method string, req EvaluateReque
 		}
 	}
 	defer pass()
-	ctx, end, err := s.enter(ctx, method, &req)
+	end, err := s.enter(ctx, method, &req)
 	if err != nil {
 		return err
 	}
@@ -308,12 +309,14 @@ func (s *Session) evaluate(ctx context.Context, method string, req EvaluateReque
 	if req.QoS != 0 {
 		class, _ = req.QoS.class()
 	}
-	t.wait(ctx)
+	t.wait(ctx, s.ctx)
 	select {
 	case in.tokens <- struct{}{}:
 		pass()
 	case <-ctx.Done():
 		return errorf(method, Aborted, "waiting for one of %d places: %v", in.depth, ctx.Err())
+	case <-s.ctx.Done():
+		return errorf(method, Aborted, "waiting for one of %d places: the connection closed", in.depth)
 	}
 	b := s.b
 	handle, set, err := b.begin(method, in)

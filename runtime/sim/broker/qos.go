@@ -36,9 +36,9 @@ type QoSClass struct {
 // The keys of table 27.7 that the classes above user-interactive need. The driver
 // owns that table; the broker asks on behalf of its callers, because the task that
 // the driver sees is the broker's own.
-const (
-	keySystemPriorities = "com.apple.ane.allow-system-reserved-priorities"
-	keyRealTime         = "com.apple.ane.realtime-priority-client"
+var (
+	keySystemPriorities = kernelKey("systemReservedPriorities")
+	keyRealTime         = kernelKey("realtimePriority")
 )
 
 // QoSClasses maps classes to queue and priority, most urgent first.

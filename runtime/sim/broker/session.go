@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/runtime/sim/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 )
 
@@ -29,6 +30,7 @@ type Session struct {
 	instances map[uint64]*instance
 	held      int   // instances, with those being made
 	bytes     int64 // of containers that the connection's programs stand on
+	direct    []*driver.Services
 }
 
 var _ Client = (*Session)(nil)
@@ -50,9 +52,9 @@ func (s *Session) Identity() Identity {
 	return id
 }
 
-// enter begins a call: it is admitted, traced, and ends when the connection
-// closes. The function that it returns ends it.
-func (s *Session) enter(ctx context.Context, name string, req any) (context.Context, func(error), error) {
+// enter begins a call: it is admitted and traced. The function that it returns
+// ends it.
+func (s *Session) enter(ctx context.Context, name string, req any) (func(error), error) {
 	m := methodNamed[name]
 	b := s.b
 	b.mu.Lock()
@@ -86,26 +88,31 @@ func (s *Session) enter(ctx context.Context, name string, req any) (context.Cont
 	if closed {
 		err := errorf(name, Aborted, "the connection is closed")
 		end(err)
-		return nil, nil, err
+		return nil, err
 	}
 	if err := s.admit(m, req); err != nil {
 		end(err)
-		return nil, nil, err
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		err := errorf(name, Aborted, "%v", err)
 		end(err)
-		return nil, nil, err
+		return nil, err
 	}
+	return end, nil
+}
+
+// until gives a call that may take long a context that ends with the connection.
+func (s *Session) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
-	return ctx, func(err error) { stop(); cancel(); end(err) }, nil
+	return ctx, func() { stop(); cancel() }
 }
 
 // Load makes a container resident, or attaches to the resident program of the
 // same tenant.
 func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, err error) {
-	_, end, err := s.enter(ctx, mLoad, &req)
+	end, err := s.enter(ctx, mLoad, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +146,7 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 
 // Attach takes part in a resident program of another process.
 func (s *Session) Attach(ctx context.Context, req AttachRequest) (reply *LoadReply, err error) {
-	_, end, err := s.enter(ctx, mAttach, &req)
+	end, err := s.enter(ctx, mAttach, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +233,7 @@ func (s *Session) named(identifier string) *resident {
 
 // Unload ends the caller's part in a resident program, and its instances of it.
 func (s *Session) Unload(ctx context.Context, req UnloadRequest) (err error) {
-	_, end, err := s.enter(ctx, mUnload, &req)
+	end, err := s.enter(ctx, mUnload, &req)
 	if err != nil {
 		return err
 	}
@@ -295,6 +302,9 @@ func (s *Session) Close() error {
 		models = append(models, m)
 	}
 	b.mu.Unlock()
+	for _, d := range s.direct {
+		d.Close()
+	}
 	slices.SortFunc(ins, byNumber)
 	slices.SortFunc(models, func(a, c *model) int { return int(a.id) - int(c.id) })
 	for _, in := range ins {
