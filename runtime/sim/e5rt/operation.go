@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
@@ -201,6 +202,12 @@ func (p *IOPort) Name() string { return p.name }
 // TensorDescriptor is e5rt_io_port_retain_tensor_desc: the tensor that a bound
 // buffer holds.
 func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
+
+// ResultType returns the type of what the last run has left in an output. It differs
+// from that of TensorDescriptor where extents are known at run time only, and is the
+// zero Type before the first run of such a function. It must not be asked for while
+// the operation is in flight.
+func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }
 
 // BufferObject returns what is bound; nil when nothing is.
 func (p *IOPort) BufferObject() *BufferObject {
