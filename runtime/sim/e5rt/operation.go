@@ -15,6 +15,9 @@ type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
 // e5rt_precompiled_compute_op_create_options_create_with_program_function. The
 // function must be loaded.
 func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateOptions, error) {
+	if f == nil {
+		return nil, &Error{callOptionsCreate, "options", "no function", "retain one with " + callRetainFunction, ErrArgument}
+	}
 	rt := f.lib.rt
 	rt.mu.Lock()
 	state := f.state
@@ -42,6 +45,9 @@ type ExecutionStreamOperation struct {
 // CreatePrecompiledComputeOperationWithOptions is
 // e5rt_execution_stream_operation_create_precompiled_compute_operation_with_options.
 func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateOptions) (*ExecutionStreamOperation, error) {
+	if o == nil {
+		return nil, &Error{callOperationCreate, "operation", "no options", "create them with " + callOptionsCreate, ErrArgument}
+	}
 	f := o.fn
 	rt := f.lib.rt
 	rt.mu.Lock()
