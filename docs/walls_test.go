@@ -44,6 +44,7 @@ var walls = []wall{
 	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
+	{"runtime/sim/e5rt", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "the compiler is a function that the caller gives; what runs is bytes"},
 }
 
 // under reports whether a package is one of the folders' or below them.

@@ -43,8 +43,10 @@ type binding struct {
 	id   uint32 // operand
 	typ  ir.Type
 	size int
-	buf  []byte // nil: not bound
-	own  bool   // a state that nothing is bound to
+	buf  []byte  // nil: not bound
+	own  bool    // a state that nothing is bound to
+	open bool    // an output whose extents the run finds: size is 0, and buf all of the caller's
+	was  ir.Type // of an open one: what the last run found
 }
 
 // ErrUnsized is a function that cannot be prepared, but run.
@@ -52,8 +54,8 @@ var ErrUnsized = errors.New("its size is not known before it runs; only tensors 
 
 // Prepare makes a function, or one of its configurations, ready to be run. Buffers
 // for inputs and outputs must be bound before the first run. A function with inputs
-// or outputs whose extents are known at run time only, or with strings, cannot be
-// prepared (ErrUnsized): use Run.
+// whose extents are known at run time only, or with strings, cannot be prepared
+// (ErrUnsized): use Run.
 func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	fn, bound, err := m.bindings(name)
 	if err != nil {
@@ -91,10 +93,11 @@ func (m *Machine) bindings(name string) (*function, []binding, error) {
 			op := &fn.Operands[id]
 			b := binding{name: op.Name, id: id, typ: typeOf(&op.Desc)}
 			n := b.typ.Bytes()
-			if n < 0 || b.typ.DType == ir.String {
+			b.open = k == 1 && op.Desc.Unknown()
+			if n < 0 && !b.open || b.typ.DType == ir.String {
 				return nil, nil, fmt.Errorf("function %q: %q is %s: %w", name, op.Name, b.typ, ErrUnsized)
 			}
-			b.size = int(n)
+			b.size = max(int(n), 0)
 			if k == 2 {
 				b.buf, b.own = make([]byte, n), true
 			}
@@ -127,7 +130,9 @@ func (p *Prepared) BindInput(name string, b []byte) error {
 	return p.bind("input", name, b, p.bound[:p.inputs])
 }
 
-// BindOutput binds a buffer to an output; see BindInput.
+// BindOutput binds a buffer to an output; see BindInput. An output whose extents are
+// known at run time only takes as much of the buffer as the run finds that it needs,
+// and a run that needs more fails.
 func (p *Prepared) BindOutput(name string, b []byte) error {
 	return p.bind("output", name, b, p.bound[p.inputs:p.inputs+p.outputs])
 }
@@ -151,6 +156,9 @@ func (p *Prepared) bind(kind, name string, b []byte, among []binding) error {
 			b = []byte{} // a tensor of no bytes
 		}
 		t.buf, t.own = b[:t.size:t.size], false
+		if t.open {
+			t.buf = b
+		}
 		p.planned = false
 		return nil
 	}
@@ -159,6 +167,22 @@ func (p *Prepared) bind(kind, name string, b []byte, among []binding) error {
 		names = append(names, among[i].name)
 	}
 	return fmt.Errorf("function %q has no %s %q; it has %q", p.fn.Name, kind, name, names)
+}
+
+// OutputType returns the type of what the last run has left in an output: of one
+// whose extents are known at run time only, those that the run found. It is the zero
+// Type before the first run and for an output that is not there.
+func (p *Prepared) OutputType(name string) ir.Type {
+	for i := p.inputs; i < p.inputs+p.outputs; i++ {
+		switch b := &p.bound[i]; {
+		case b.name != name:
+		case b.open:
+			return b.was
+		default:
+			return b.typ
+		}
+	}
+	return ir.Type{}
 }
 
 // Check reports what stands against a run: a port that nothing is bound to, or a
@@ -247,12 +271,17 @@ func (p *Prepared) runTensors(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(t.Data) != b.size {
+		switch {
+		case b.open && len(t.Data) > len(b.buf):
+			return fmt.Errorf("output %q is %s of %d bytes, the buffer has %d", b.name, t.Type, len(t.Data), len(b.buf))
+		case !b.open && len(t.Data) != b.size:
 			return fmt.Errorf("output %q is %s, the function declares %s", b.name, t.Type, b.typ)
 		}
 	}
 	for i := p.inputs; i < len(p.bound); i++ {
-		copy(p.bound[i].buf, r.host[p.bound[i].id].Data)
+		t := r.host[p.bound[i].id]
+		copy(p.bound[i].buf, t.Data)
+		p.bound[i].was = t.Type
 	}
 	return nil
 }
@@ -277,6 +306,9 @@ func (p *Prepared) fast() []step {
 	p.mem = make([][]byte, len(p.fn.Operands))
 	filled := make([]bool, len(p.fn.Operands))
 	for i := range p.bound {
+		if p.bound[i].open {
+			return nil
+		}
 		if i < p.inputs || i >= p.inputs+p.outputs {
 			filled[p.bound[i].id] = true
 		}

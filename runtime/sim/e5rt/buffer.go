@@ -64,12 +64,15 @@ func (b *BufferObject) Bytes() []byte { return b.data }
 type TensorDescriptor struct {
 	Type    ir.Type
 	Strides []int64 // bytes; nil where elements are narrower than a byte
-	Size    int64   // bytes
+	// Size is its bytes, -1 of an output whose extents are known at run time only: it
+	// takes as much of the buffer as it needs, and the run fails when that is more
+	// than there is.
+	Size int64
 }
 
 func describe(t ir.Type) TensorDescriptor {
 	d := TensorDescriptor{Type: t, Size: t.Bytes()}
-	if w := int64(t.DType.Bits()); w%8 == 0 {
+	if w := int64(t.DType.Bits()); w%8 == 0 && d.Size >= 0 {
 		d.Strides = make([]int64, len(t.Shape))
 		step := w / 8
 		for i := len(t.Shape) - 1; i >= 0; i-- {

@@ -2,6 +2,7 @@ package e5rt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -194,6 +195,8 @@ func (c *Compiler) board(key Key) (f *flight, mine bool) {
 	return f, true
 }
 
+var errAbandoned = errors.New("e5rt: a compilation did not return")
+
 // fly fills f from the cache or by lowering.
 func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string, o *CompilerOptions) (hit bool) {
 	defer func() {
@@ -209,6 +212,7 @@ func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string
 			return true
 		}
 	}
+	f.err = errAbandoned // what the others see if the compiler panics
 	f.pair, f.machine, f.err = c.lower(ctx, modelPath, o)
 	if f.err != nil {
 		return false

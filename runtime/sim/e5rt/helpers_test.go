@@ -95,6 +95,9 @@ func (b *bed) operation(t testing.TB) (*e5rt.ExecutionStreamOperation, map[strin
 	bind := func(p *e5rt.IOPort, err error) {
 		check(t, err)
 		d := p.TensorDescriptor()
+		if d.Size < 0 {
+			return // the test binds it
+		}
 		buf := got[*e5rt.BufferObject](t)(b.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault))
 		check(t, p.BindBufferObject(buf))
 		buffers[p.Name()] = buf

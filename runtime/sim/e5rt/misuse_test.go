@@ -114,6 +114,14 @@ func TestMisuse(t *testing.T) {
 			_, err := e5rt.CreateWithProgramFunction(got[*e5rt.ProgramFunction](t)(d.lib.RetainProgramFunction("main")))
 			return err
 		}, e5rt.ErrOrder, []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function", "program function 2", "load it with e5rt_program_function_load_for_execution"}},
+		{"options of no function", func(t *testing.T, d *bed) error {
+			_, err := e5rt.CreateWithProgramFunction(nil)
+			return err
+		}, e5rt.ErrArgument, []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function", "no function"}},
+		{"operation of no options", func(t *testing.T, d *bed) error {
+			_, err := e5rt.CreatePrecompiledComputeOperationWithOptions(nil)
+			return err
+		}, e5rt.ErrArgument, []string{"no options"}},
 		{"release with an operation encoded", func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			defer d.stream.Reset()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
@@ -14,6 +15,9 @@ type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
 // e5rt_precompiled_compute_op_create_options_create_with_program_function. The
 // function must be loaded.
 func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateOptions, error) {
+	if f == nil {
+		return nil, &Error{callOptionsCreate, "options", "no function", "retain one with " + callRetainFunction, ErrArgument}
+	}
 	rt := f.lib.rt
 	rt.mu.Lock()
 	state := f.state
@@ -41,6 +45,9 @@ type ExecutionStreamOperation struct {
 // CreatePrecompiledComputeOperationWithOptions is
 // e5rt_execution_stream_operation_create_precompiled_compute_operation_with_options.
 func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateOptions) (*ExecutionStreamOperation, error) {
+	if o == nil {
+		return nil, &Error{callOperationCreate, "operation", "no options", "create them with " + callOptionsCreate, ErrArgument}
+	}
 	f := o.fn
 	rt := f.lib.rt
 	rt.mu.Lock()
@@ -204,6 +211,12 @@ func (p *IOPort) Name() string { return p.name }
 // TensorDescriptor is e5rt_io_port_retain_tensor_desc: the tensor that a bound
 // buffer holds.
 func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
+
+// ResultType returns the type of what the last run has left in an output. It differs
+// from that of TensorDescriptor where extents are known at run time only, and is the
+// zero Type before the first run of such a function. It must not be asked for while
+// the operation is in flight.
+func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }
 
 // BufferObject returns what is bound; nil when nothing is.
 func (p *IOPort) BufferObject() *BufferObject {

@@ -21,8 +21,18 @@ type Engine interface {
 	Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
 }
 
-// Clock is virtual time, as *firmware.Clock keeps it. It is called from the
-// goroutines that dispatch.
+// EngineFunc is a function as an Engine.
+type EngineFunc func(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
+
+// Open calls the function.
+func (f EngineFunc) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+	return f(ctx, container)
+}
+
+// Clock is virtual time, as *firmware.Clock keeps it. A runtime calls it from the
+// goroutines that dispatch, one Advance at a time. Where several runtimes, or the
+// layers below, advance one clock from other goroutines, and it has timers, Advance
+// must be made to wait for them: a timer's call runs in the goroutine that advances.
 type Clock interface {
 	Now() time.Duration
 	Advance(d time.Duration) error
