@@ -177,12 +177,6 @@ func (d *Device) publish() {
 		d.last = fmt.Errorf("coprocessor: bring-up: %w", err)
 		return
 	}
-	for _, c := range b.channels {
-		if c.Version != RingVersion {
-			d.last = fmt.Errorf("coprocessor: bring-up: channel %s has ring-buffer version %d, the firmware has %d", c.Name, c.Version, RingVersion)
-			return
-		}
-	}
 	d.boot = b
 	s[ScratchWake] = WakeChannels
 	d.phase = phaseChannels
@@ -256,8 +250,8 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	if b.rings, err = protocol.NewController(cfg); err != nil {
 		return nil, err
 	}
-	b.channels = channelTable()
-	return b, nil
+	b.channels, err = channelTable(d.cfg.RingVersion)
+	return b, err
 }
 
 // pools reports all pools of the boot.

@@ -37,6 +37,9 @@ type Config struct {
 	// SecondWake reports whether the second wake of boot n, counted from 1,
 	// arrives. Nil: always.
 	SecondWake func(n int) bool
+	// RingVersion is the ring-buffer version of the rings that the host set up,
+	// by the channel's name. Nil: RingVersion for all.
+	RingVersion func(channel string) uint32
 	// Terminal gets the firmware's log lines when printing is enabled. Nil: no
 	// line is made.
 	Terminal func(line string)
@@ -49,6 +52,7 @@ type Device struct {
 	fabric fabric
 	engine *engine.Engine
 	tenant *translation.Context // whose data the engine's L2 holds
+	runs   protocol.QueueKey    // of the call that the engine runs
 
 	running sync.Mutex // held by Run
 
