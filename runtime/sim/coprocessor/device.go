@@ -227,6 +227,17 @@ func (d *Device) count(f func(*Stats)) {
 	d.mu.Unlock()
 }
 
+// Tasks lists the firmware's tasks with their states, nil without a boot.
+func (d *Device) Tasks() []firmware.TaskReport {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.kernel.TaskList()
+}
+
 // Pools reports every pool of the firmware, nil without a boot.
 func (d *Device) Pools() []firmware.Report {
 	d.mu.Lock()

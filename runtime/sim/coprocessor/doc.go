@@ -36,8 +36,9 @@
 //   - A fault stops the firmware until the host has reset it; nothing of a boot
 //     outlives the reset but the restart count and the dump.
 //
-// Run, TakeNotification, HeldUntil and CallHost belong to one goroutine at a
-// time; registers, posts and reports may come from any.
+// Run, TakeNotification, HeldUntil, CallHost and the writes that gate power or
+// reset belong to one goroutine at a time; other registers, posts and reports may
+// come from any.
 //
 // What is modelled, not known: all register offsets, the values of the wakes and
 // the statuses; which ring is which named channel, and a mailbox register for
