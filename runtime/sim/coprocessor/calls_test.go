@@ -621,3 +621,94 @@ func TestListing29_4Device(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// A host that takes no notifications loses what does not fit, and the firmware
+// goes on.
+func TestNotesFull(t *testing.T) {
+	h := ready(t, nil)
+	for range 300 {
+		h.post("RESOURCE_INFO_GET", none())
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(h.notes()); n != 256 || h.d.Stats().LostNotes != 44 {
+		t.Errorf("%d notifications, %d lost", n, h.d.Stats().LostNotes)
+	}
+	replies := 0
+	for {
+		if _, ok := h.d.TakeReply(); !ok {
+			break
+		}
+		replies++
+	}
+	if replies != maxReplies {
+		t.Errorf("%d replies", replies)
+	}
+	h.must("RESOURCE_INFO_GET", none())
+}
+
+// A ring that is full throttles the host, and more calls than the event pool
+// holds are answered.
+func TestFull(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	hd := x.header()
+	msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: x.body()}).Bytes()
+	n := 0
+	for ; h.d.Rings().Post(protocol.Loop, msg) == nil; n++ {
+	}
+	if n != 64 {
+		t.Errorf("the loop's ring takes %d messages, the host gave it 64", n)
+	}
+	call, err := protocol.New(Numbering, protocol.ByName("PROCEDURE_CALL"), hd, x.body())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		if err := h.d.Rings().Post(protocol.Control, call.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.d.Write32(ANE, RegDoorbell, 1<<BellLoop|1<<BellControl)
+	if err := h.run(); err != nil {
+		t.Fatal(err)
+	}
+	done := map[Status]int{}
+	for _, n := range h.notes() {
+		done[n.status()]++
+	}
+	if done[StatusOK] != numJobs || done[StatusFull] != 8 {
+		t.Errorf("%v", done)
+	}
+	full1(t, h.d, "direct procedure-call event")
+	if x.call().status() != StatusOK {
+		t.Error("the next call fails")
+	}
+}
+
+// A file of tunables is taken when the engine's flag is set.
+func TestDataFile(t *testing.T) {
+	h := ready(t, nil)
+	mem := make([]byte, 256)
+	m, err := h.ctx.Map(mem, translation.Constants, "tunables")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hd := none()
+	hd.ProcedureID = h.user
+	h.must("CH_DATA_FILE_LOAD2", hd, m.Addr(), 256)
+	if n := h.command("CH_DATA_FILE_LOAD2", hd, m.Addr(), 257); n.status() != StatusTranslation {
+		t.Errorf("%+v", n)
+	}
+	h.d.Unbind(h.user)
+	if n := h.command("CH_DATA_FILE_LOAD2", hd, m.Addr(), 256); n.status() != StatusTranslation {
+		t.Errorf("%+v", n)
+	}
+	h = newHost(t, nil)
+	h.up()
+	h.must("START", none())
+	if n := h.command("CH_DATA_FILE_LOAD2", hd, 0x4000, 256); n.status() != StatusUnsupported {
+		t.Errorf("%+v", n)
+	}
+}

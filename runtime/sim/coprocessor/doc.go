@@ -16,8 +16,9 @@
 // What always holds:
 //
 //   - Each message that the firmware takes is answered by one notification: one
-//     that is valid by PROGRAM_EVENT (a trigger by DATA_CHAINING_EVENT), when it
-//     has completed, with its status; any other by CH_ERROR_NOTIFICATION. A
+//     that is valid by PROGRAM_EVENT (a trigger that was accepted by
+//     DATA_CHAINING_EVENT), when it has completed, with its status; any other by
+//     CH_ERROR_NOTIFICATION. A
 //     PROGRAM_EVENT's event is the wire identifier of the command, its header has
 //     the identifiers that the command made. Data that a command asked for is
 //     there (TakeReply) before its completion.
