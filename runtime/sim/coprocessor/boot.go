@@ -177,10 +177,20 @@ func (d *Device) publish() {
 		d.last = fmt.Errorf("coprocessor: bring-up: %w", err)
 		return
 	}
+	for _, step := range bootSteps {
+		d.emit(trace.Event{Layer: trace.Firmware, Name: step})
+	}
 	d.boot = b
 	s[ScratchWake] = WakeChannels
 	d.phase = phaseChannels
 	d.handshake(1)
+}
+
+// bootSteps are what the reset vector does before the channel table is there
+// (chapter 29).
+var bootSteps = []string{
+	"memory-management unit", "exception and interrupt stacks", "kernel heap", "boot arguments and chip revision",
+	"inter-process-communication protocol version", "ring-buffer versions", "channel-description table",
 }
 
 // boot is all that one boot of the firmware holds: nothing of it outlives a

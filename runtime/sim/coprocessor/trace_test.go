@@ -16,7 +16,7 @@ import (
 func TestTrace(t *testing.T) {
 	rec := new(trace.Recording)
 	h := ready(t, func(c *Config) { c.Trace = rec.Tracer() })
-	for _, name := range []string{"scratch 7, first wake", "scratch 7, second wake", "channel ready", "scratch 3, plus a magic-number-1 check", "CSNE_CMD_PRINT_ENABLE", "CSNE_CMD_START", "CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"} {
+	for _, name := range []string{"scratch 7, first wake", "kernel heap", "channel-description table", "scratch 7, second wake", "channel ready", "scratch 3, plus a magic-number-1 check", "CSNE_CMD_PRINT_ENABLE", "CSNE_CMD_START", "CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"} {
 		if !slices.ContainsFunc(rec.Events, func(e trace.Event) bool { return e.Name == name }) {
 			t.Errorf("no event %q", name)
 		}
