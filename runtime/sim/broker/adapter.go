@@ -127,8 +127,6 @@ func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequ
 		return nil, errorf(mWeights, BadArgument, "the weight-file count is %d and there are %d weight files; they must be equal, and at least 1", req.WeightFileCount, len(req.WeightFiles))
 	}
 	b := s.b
-	b.load.Lock()
-	defer b.load.Unlock()
 	b.mu.Lock()
 	base := s.named(req.Base)
 	b.mu.Unlock()
@@ -138,6 +136,14 @@ func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequ
 	container, err := Adapt(base.container, req.WeightFiles)
 	if err != nil {
 		return nil, errorf(mWeights, BadArgument, "base %q: %v", req.Base, err)
+	}
+	b.load.Lock()
+	defer b.load.Unlock()
+	b.mu.Lock()
+	same := s.named(req.Base) == base
+	b.mu.Unlock()
+	if !same {
+		return nil, errorf(mWeights, NotFound, "base model %q went while its adapter was made", req.Base)
 	}
 	if err := s.mayTake(mWeights, int64(len(container))); err != nil {
 		return nil, err

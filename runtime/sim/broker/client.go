@@ -1,6 +1,9 @@
 package broker
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Client is a connection to a broker, in this process (*Session) or over a socket
 // (*Remote). Its methods may be called from any number of goroutines; every error
@@ -141,13 +144,17 @@ type InstanceReply struct {
 	Procedures []Procedure
 }
 
-// EvaluateRequest asks for a run. The slices of Surfaces have the sizes of the
-// procedure's ports; outputs are written in place.
+// EvaluateRequest asks for a run. Surfaces has a slice of at least its size for
+// every port of the procedure, and nothing else; outputs are written in place. The
+// same slices from run to run are bound once.
 type EvaluateRequest struct {
 	Instance  uint64
 	Procedure string // empty for the first
 	Surfaces  map[string][]byte
 	QoS       QoS // zero for the instance's
+	// Timeout is the request's deadline from when the driver gets it, of virtual
+	// time; 0 is the driver's own.
+	Timeout time.Duration
 }
 
 // DirectPathRequest names the instance to be driven directly.

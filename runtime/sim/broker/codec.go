@@ -15,6 +15,9 @@ import (
 // method, a number, and the definitions of their types.
 const headerBytes = 4 << 10
 
+// helloBytes bounds the body of a message of a peer that has not said who it is.
+const helloBytes = 64 << 10
+
 // limitReader lets so many bytes of a message pass. It reads single bytes, so that
 // gob puts no buffer of its own before it.
 type limitReader struct {
@@ -60,12 +63,12 @@ type codec struct {
 	limit int64
 	write time.Duration
 	calls chan struct{} // one token for each call under way
-	lost  func()        // called when no more requests will come
+	peer  *peer
 	once  sync.Once
 }
 
-func newCodec(c net.Conn, l *Limits, lost func()) *codec {
-	k := &codec{conn: c, limit: l.MessageBytes, write: l.Write, calls: make(chan struct{}, l.CallsInFlight), lost: lost}
+func newCodec(c net.Conn, l *Limits, p *peer) *codec {
+	k := &codec{conn: c, limit: l.MessageBytes, write: l.Write, calls: make(chan struct{}, l.CallsInFlight), peer: p}
 	k.in.r = bufio.NewReader(c)
 	k.dec = gob.NewDecoder(&k.in)
 	k.out = bufio.NewWriter(c)
@@ -79,7 +82,7 @@ func newCodec(c net.Conn, l *Limits, lost func()) *codec {
 func (k *codec) ReadRequestHeader(r *rpc.Request) error {
 	k.in.left = headerBytes
 	if err := k.dec.Decode(r); err != nil {
-		k.lost()
+		k.peer.cancel() // no more requests will come
 		return err
 	}
 	k.calls <- struct{}{} // WriteResponse gives it back
@@ -90,6 +93,9 @@ func (k *codec) ReadRequestHeader(r *rpc.Request) error {
 // it. A body that gob cannot read ends the connection.
 func (k *codec) ReadRequestBody(body any) error {
 	k.in.left = k.limit
+	if !k.peer.known.Load() {
+		k.in.left = min(k.limit, helloBytes)
+	}
 	err := k.dec.Decode(body)
 	if err != nil {
 		k.conn.Close() // what follows would be read at the wrong place

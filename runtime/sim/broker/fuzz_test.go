@@ -32,12 +32,10 @@ func FuzzSocket(f *testing.F) {
 	c := container(f, 8, 1)
 	files := section(f, container(f, 8, 2))
 	id := caller(1, "A", KeyAdapterWeight, KeyModelShare, KeyAggressiveSaving, KeyPurgeAll, KeyDirectPath)
-	hello := []any{"Hello", &id}
-	with := func(calls ...any) []byte { return stream(f, append(hello, calls...)...) }
+	with := func(calls ...any) []byte { return append([]byte{1}, stream(f, calls...)...) } // of a peer that is known
 	f.Add([]byte{})
-	f.Add([]byte("\xf8\x7f\xff\xff\xff\xff\xff\xff\xff"))
-	f.Add(stream(f, hello...))
-	f.Add(stream(f, "Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}}))
+	f.Add([]byte("\x00\xf8\x7f\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add(append([]byte{0}, stream(f, "Hello", &id, "Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}})...))
 	f.Add(with("Load", &Call[LoadRequest]{1, LoadRequest{Container: c, Identifier: "b", Share: true}},
 		"CreateInstance", &Call[InstanceRequest]{2, InstanceRequest{Model: 3, QueueDepth: 2}},
 		"Evaluate", &Call[Evaluation]{3, Evaluation{Instance: 4, Ports: []string{"x1"}, Sizes: []uint64{3072}, Data: make([]byte, 3072)}},
@@ -57,7 +55,16 @@ func FuzzSocket(f *testing.F) {
 		})
 		near, far := net.Pipe()
 		ended := make(chan struct{})
-		go func() { b.serveConn(far); close(ended) }()
+		p := b.newPeer(far)
+		if len(data) > 0 {
+			if data[0]&1 == 1 {
+				if _, err := p.hello(id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data = data[1:]
+		}
+		go func() { p.serve(); close(ended) }()
 		go func() { // replies
 			buf := make([]byte, 1<<16)
 			for {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/rpc"
 	"slices"
@@ -16,7 +17,13 @@ type Remote struct {
 	number atomic.Uint64
 
 	mu        sync.Mutex
-	instances map[uint64][]Procedure
+	instances map[uint64]remoteInstance
+}
+
+// remoteInstance is what the caller's side knows of an instance.
+type remoteInstance struct {
+	model uint64 // 0 for an adapter
+	procs []Procedure
 }
 
 var _ Client = (*Remote)(nil)
@@ -35,7 +42,7 @@ func Dial(ctx context.Context, path string, id Identity) (*Remote, error) {
 // NewRemote is Dial on a connection that exists; it is closed when the broker
 // refuses.
 func NewRemote(ctx context.Context, c net.Conn, id Identity) (*Remote, error) {
-	r := &Remote{rpc: rpc.NewClient(c), instances: map[uint64][]Procedure{}}
+	r := &Remote{rpc: rpc.NewClient(c), instances: map[uint64]remoteInstance{}}
 	var a Answer[Tier]
 	err := r.wait(ctx, r.rpc.Go(serviceName+".Hello", &id, &a, make(chan *rpc.Call, 1)), 0)
 	if err == nil && a.Err != nil {
@@ -100,19 +107,21 @@ func (r *Remote) Attach(ctx context.Context, req AttachRequest) (*LoadReply, err
 
 // CreateInstance makes an instance of a loaded model.
 func (r *Remote) CreateInstance(ctx context.Context, req InstanceRequest) (*InstanceReply, error) {
-	return r.keep(call[InstanceRequest, InstanceReply](ctx, r, "CreateInstance", req))
+	in, err := call[InstanceRequest, InstanceReply](ctx, r, "CreateInstance", req)
+	return r.keep(req.Model, in, err)
 }
 
 // CreateInstanceWithWeights makes an instance of a base with weight files.
 func (r *Remote) CreateInstanceWithWeights(ctx context.Context, req WeightsRequest) (*InstanceReply, error) {
-	return r.keep(call[WeightsRequest, InstanceReply](ctx, r, "CreateInstanceWithWeights", req))
+	in, err := call[WeightsRequest, InstanceReply](ctx, r, "CreateInstanceWithWeights", req)
+	return r.keep(0, in, err)
 }
 
 // keep remembers what an instance can run.
-func (r *Remote) keep(in *InstanceReply, err error) (*InstanceReply, error) {
+func (r *Remote) keep(model uint64, in *InstanceReply, err error) (*InstanceReply, error) {
 	if err == nil {
 		r.mu.Lock()
-		r.instances[in.Instance] = in.Procedures
+		r.instances[in.Instance] = remoteInstance{model, in.Procedures}
 		r.mu.Unlock()
 	}
 	return in, err
@@ -130,17 +139,17 @@ func (r *Remote) EvaluateAsync(ctx context.Context, req EvaluateRequest, done fu
 
 func (r *Remote) evaluate(ctx context.Context, req EvaluateRequest, async bool) error {
 	r.mu.Lock()
-	procs := r.instances[req.Instance]
+	procs := r.instances[req.Instance].procs
 	r.mu.Unlock()
 	in := &instance{r: &resident{procs: procs}}
 	if procs == nil {
 		return errorf(mEvaluate, NotFound, "the connection has no instance %d", req.Instance)
 	}
-	p, surfaces, err := in.arrange(mEvaluate, &req)
+	p, surfaces, err := in.arrange(mEvaluate, &req, nil)
 	if err != nil {
 		return err
 	}
-	e := Evaluation{Instance: req.Instance, Procedure: procs[p].Name, QoS: req.QoS, Async: async}
+	e := Evaluation{Instance: req.Instance, Procedure: procs[p].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
 	total, wanted := 0, 0
 	for i, port := range procs[p].Ports {
 		if port.Output {
@@ -192,6 +201,11 @@ func (r *Remote) ReleaseInstance(ctx context.Context, req ReleaseRequest) error 
 // Unload ends the caller's part in a resident program.
 func (r *Remote) Unload(ctx context.Context, req UnloadRequest) error {
 	_, err := call[UnloadRequest, Nothing](ctx, r, "Unload", req)
+	if err == nil && req.Model != 0 {
+		r.mu.Lock()
+		maps.DeleteFunc(r.instances, func(_ uint64, in remoteInstance) bool { return in.model == req.Model })
+		r.mu.Unlock()
+	}
 	return err
 }
 

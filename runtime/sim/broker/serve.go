@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/rpc"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Evaluation struct {
 	Instance  uint64
 	Procedure string
 	QoS       QoS
+	Timeout   time.Duration
 	Async     bool
 	Ports     []string
 	Sizes     []uint64
@@ -89,13 +91,21 @@ func (b *Broker) Serve(l net.Listener) error {
 }
 
 // serveConn serves one connection and releases what it held.
-func (b *Broker) serveConn(c net.Conn) {
+func (b *Broker) serveConn(c net.Conn) { b.newPeer(c).serve() }
+
+func (b *Broker) newPeer(c net.Conn) *peer {
 	p := &peer{b: b, conn: c, cancels: map[uint64]context.CancelFunc{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// serve runs the peer's calls until its connection ends.
+func (p *peer) serve() {
+	b, c := p.b, p.conn
 	c.SetReadDeadline(time.Now().Add(b.lim.Handshake))
 	server := rpc.NewServer()
 	if err := server.RegisterName(serviceName, &service{p}); err == nil {
-		server.ServeCodec(newCodec(c, &b.lim, p.cancel))
+		server.ServeCodec(newCodec(c, &b.lim, p))
 	}
 	p.cancel()
 	c.Close()
@@ -121,6 +131,7 @@ type peer struct {
 	mu      sync.Mutex
 	session *Session
 	over    bool
+	known   atomic.Bool // the peer has said who it is
 	cancels map[uint64]context.CancelFunc
 	early   []uint64 // cancelled before they began
 }
@@ -203,6 +214,7 @@ func (p *peer) hello(claim Identity) (*Session, error) {
 	}
 	s, err := p.b.Connect(id)
 	p.session = s
+	p.known.Store(err == nil)
 	return s, err
 }
 
@@ -298,7 +310,7 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 	if len(e.Sizes) != len(e.Ports) {
 		return nil, errorf(method, BadArgument, "%d ports and %d sizes", len(e.Ports), len(e.Sizes))
 	}
-	req := EvaluateRequest{Instance: e.Instance, Procedure: e.Procedure, QoS: e.QoS, Surfaces: map[string][]byte{}}
+	req := EvaluateRequest{Instance: e.Instance, Procedure: e.Procedure, QoS: e.QoS, Timeout: e.Timeout, Surfaces: map[string][]byte{}}
 	data := e.Data
 	for i, name := range e.Ports {
 		n := e.Sizes[i]
@@ -327,7 +339,7 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 			req.Surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
 		}
 	}
-	if err := s.evaluate(ctx, method, req, true, nil); err != nil {
+	if err := s.evaluate(ctx, methodNamed[method], &req, true, nil); err != nil {
 		return nil, err
 	}
 	return reply, nil

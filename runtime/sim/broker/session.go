@@ -52,50 +52,62 @@ func (s *Session) Identity() Identity {
 	return id
 }
 
+// open counts a call. A call of an open connection must be ended with calls.Done.
+func (s *Session) open() (n uint64, open bool) {
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	s.requests++
+	if !s.closed {
+		s.calls.Add(1)
+	}
+	return s.requests, !s.closed
+}
+
+// span and spanned open and close the span of a call in the trace, which is on.
+func (s *Session) span(m *Method, n uint64, q QoS) {
+	args := []trace.Arg{{Key: "tier", Value: s.tier.String()}}
+	if m.qos != nil {
+		args = append(args, trace.Arg{Key: "qos", Value: q.String()}, trace.Arg{Key: "priority", Value: ProgramPriority(q)}, trace.Arg{Key: "queue", Value: QueueIndex(q)})
+	}
+	s.b.cfg.Trace.Emit(trace.Event{Layer: trace.Broker, Phase: trace.Begin, Name: m.Name, At: s.b.cfg.Now(), Client: s.num, Request: n, Args: args})
+}
+
+func (s *Session) spanned(m *Method, n uint64, err error) {
+	e := trace.Event{Layer: trace.Broker, Phase: trace.End, Name: m.Name, At: s.b.cfg.Now(), Client: s.num, Request: n}
+	if err != nil {
+		e.Err = err.Error()
+	}
+	s.b.cfg.Trace.Emit(e)
+}
+
 // enter begins a call: it is admitted and traced. The function that it returns
 // ends it.
 func (s *Session) enter(ctx context.Context, name string, req any) (func(error), error) {
 	m := methodNamed[name]
-	b := s.b
-	b.mu.Lock()
-	s.requests++
-	n := s.requests
-	closed := s.closed
-	if !closed {
-		s.calls.Add(1)
-	}
-	b.mu.Unlock()
-	if b.cfg.Trace.On() {
-		args := []trace.Arg{{Key: "tier", Value: s.tier.String()}}
+	n, open := s.open()
+	on := s.b.cfg.Trace.On()
+	if on {
+		q := QoS(0)
 		if m.qos != nil {
-			q := m.qos(req)
-			args = append(args, trace.Arg{Key: "qos", Value: q.String()}, trace.Arg{Key: "priority", Value: ProgramPriority(q)}, trace.Arg{Key: "queue", Value: QueueIndex(q)})
+			q = m.qos(req)
 		}
-		b.cfg.Trace.Emit(trace.Event{Layer: trace.Broker, Phase: trace.Begin, Name: name, At: b.cfg.Now(), Client: s.num, Request: n, Args: args})
+		s.span(m, n, q)
 	}
 	end := func(err error) {
-		if b.cfg.Trace.On() {
-			e := trace.Event{Layer: trace.Broker, Phase: trace.End, Name: name, At: b.cfg.Now(), Client: s.num, Request: n}
-			if err != nil {
-				e.Err = err.Error()
-			}
-			b.cfg.Trace.Emit(e)
+		if on {
+			s.spanned(m, n, err)
 		}
-		if !closed {
+		if open {
 			s.calls.Done()
 		}
 	}
-	if closed {
-		err := errorf(name, Aborted, "the connection is closed")
-		end(err)
-		return nil, err
+	err := error(nil)
+	if !open {
+		err = errorf(name, Aborted, "the connection is closed")
+	} else if err = s.admit(m, req); err == nil && ctx.Err() != nil {
+		err = errorf(name, Aborted, "%v", ctx.Err())
 	}
-	if err := s.admit(m, req); err != nil {
-		end(err)
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		err := errorf(name, Aborted, "%v", err)
+	if err != nil {
 		end(err)
 		return nil, err
 	}
@@ -122,10 +134,22 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	}
 	b := s.b
 	key := residentKey{owner: s.owner, digest: sha256.Sum256(req.Container), process: s.process(req.Share)}
+	b.mu.Lock()
+	r := b.residents[key]
+	b.mu.Unlock()
+	var procs []Procedure
+	if r == nil { // read while others load; who is first makes it
+		if procs, err = b.cfg.Kernel.Procedures(req.Container); err != nil {
+			return nil, &Error{Method: mLoad, Code: BadArgument, Msg: err.Error(), Return: codes[BadArgument].ret}
+		}
+	}
 	b.load.Lock()
 	defer b.load.Unlock()
 	b.mu.Lock()
-	r := b.residents[key]
+	if r != nil && b.residents[key] != r { // it has gone: its reading has not
+		procs = r.procs
+	}
+	r = b.residents[key]
 	named := s.named(req.Identifier)
 	b.mu.Unlock()
 	if req.Identifier != "" && named != nil && named != r {
@@ -133,10 +157,6 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	}
 	attached := r != nil
 	if r == nil {
-		procs, err := b.cfg.Kernel.Procedures(req.Container)
-		if err != nil {
-			return nil, &Error{Method: mLoad, Code: BadArgument, Msg: err.Error(), Return: codes[BadArgument].ret}
-		}
 		if r, err = b.create(s, key, req.Container, procs, req.QoS); err != nil {
 			return nil, failed(mLoad, "create", err)
 		}
