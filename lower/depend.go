@@ -98,14 +98,15 @@ func (b *builder) footprintOf(i int) footprint {
 
 // followsClosely reports whether task i takes source 1 from the task before it in
 // the order in which that one gives it: the same extents, no row or channel
-// taken more than once, and a producer that finishes its channels in one output
-// group (recorded chains; the last is inferred from two products).
+// taken more than once, a producer that finishes its channels in one output
+// group (recorded chains; inferred from two products) and that does not keep its
+// own source for later tasks (norm_layer_norm_ax3_1x1x1x64).
 func (b *builder) followsClosely(i int, f, before footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
 	t, p := b.tasks[i], b.tasks[i-1]
-	if t.On(td.Bcast1H) || t.On(td.Bcast1C) || t.On(td.Bcast1D) {
+	if t.On(td.Bcast1H) || t.On(td.Bcast1C) || t.On(td.Bcast1D) || p.Get(td.SrcType) == 1 {
 		return false
 	}
 	wide := p.Int(td.Wout) * max(p.Int(td.Ox), 1)

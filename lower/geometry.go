@@ -70,11 +70,15 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	return 3 * granule
 }
 
-// bankApart moves the second source's address off the bank that the first begins
-// on (binary_add_1x3x224x224).
-func bankApart(at int64) int64 {
-	if at > 0 && at/granule%banks == 0 {
-		return at + 4*granule
+// bankStep is how many banks apart two sources begin at least.
+const bankStep = 4
+
+// bankApart moves the second source's address up to where it begins at least
+// bankStep banks behind the first, which begins at base (binary_add of images of
+// one pixel with 64 to 4096 channels, binary_add_1x3x224x224).
+func bankApart(base, at int64) int64 {
+	if n := (at - base) / granule % banks; at > base && n < bankStep {
+		return at + (bankStep-n)*granule
 	}
 	return at
 }

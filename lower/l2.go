@@ -271,15 +271,20 @@ func (b *builder) sameLayout(t *td.Task, p *resident, f *fixup) bool {
 // placeTransients gives what passes through L2 its place above the buffers that
 // stay there meanwhile: the sources that come by DMA, then the result that leaves.
 func (b *builder) placeTransients() {
+	twice := b.sourceTwice()
 	for i, t := range b.tasks {
-		top := b.l2floor[i]
+		base := b.l2floor[i]
+		top := base
 		if t.On(td.SrcEn) && !b.kept[i] {
 			t.Set(td.L2Src, int(top))
 			top += b.staged[i][0]
 		}
 		if t.On(td.Source2DMA) {
-			t.Set(td.L2Src2, int(bankApart(top)))
-			top = bankApart(top) + b.staged[i][1]
+			if !twice[i] {
+				top = bankApart(base, top)
+			}
+			t.Set(td.L2Src2, int(top))
+			top += b.staged[i][1]
 		}
 		if t.On(td.DstEn) {
 			// A task in step with the one before may not take the place of what that
@@ -293,6 +298,23 @@ func (b *builder) placeTransients() {
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
 		}
 	}
+}
+
+// sourceTwice tells of each task whether both its sources are one tensor: these
+// may begin on neighbouring banks (chain_res_relu).
+func (b *builder) sourceTwice() []bool {
+	first := make([]*fixup, len(b.tasks))
+	twice := make([]bool, len(b.tasks))
+	for i := range b.fixups {
+		switch f := &b.fixups[i]; f.bar {
+		case td.RBase0:
+			first[f.task] = f
+		case td.RBase1:
+			one := first[f.task]
+			twice[f.task] = one != nil && one.buf == f.buf && one.off == f.off
+		}
+	}
+	return twice
 }
 
 // keepSources finds sources that come by DMA in several tasks of one operation,

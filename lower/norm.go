@@ -269,7 +269,7 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 		last = last && (over[i] || x.dims[i] == 1)
 	}
 	if last && (over[rank-1] || x.w() != 1 || !x.isCanonical() || !dst.isCanonical() || len(axes) != 1) {
-		return b.normalise(x, dst, first, eps)
+		return b.normalise(x, dst, first, eps, false)
 	}
 	if last {
 		return b.normaliseColumn(x, dst, first, eps)
@@ -291,7 +291,7 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 		in = b.temp(dims)
 		b.transposeTo(x, in, perm)
 	}
-	if err := b.normalise(in, out, kept, eps); err != nil {
+	if err := b.normalise(in, out, kept, eps, false); err != nil {
 		return err
 	}
 	if v := out.permuteRows(back); v != nil {
@@ -316,7 +316,7 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 			stride: [4]int64{n * c * s.stride[axis], n * c * s.stride[axis], s.stride[axis], lineStep(n, s.stride[axis], c)}}
 	}
 	if n > int64(b.t.MaxHeight) || n*x.dims[axis]*4*granule > b.t.L2Bytes/2 || x.dims[axis] > int64(b.t.MaxWidth) {
-		return b.normalise(x, dst, axis, eps)
+		return b.normalise(x, dst, axis, eps, false)
 	}
 	along := func(s *surf) *operand {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, x.dims[axis], n, 1},
@@ -324,7 +324,7 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 	}
 	b.emit(planar(peOne), column(x), nil, along(line), 0)
 	to := b.temp(line.dims)
-	if err := b.normalise(line, to, 2, eps); err != nil {
+	if err := b.normalise(line, to, 2, eps, true); err != nil {
 		return err
 	}
 	b.emit(planar(peOne), along(to), nil, column(dst), 0)
@@ -349,8 +349,10 @@ func (s *surf) permuteRows(perm []int) *surf {
 }
 
 // normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from
-// first on; the dimensions before it are channels of the tasks.
-func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
+// first on; the dimensions before it are channels of the tasks. turned says that x
+// is a column laid along the row, beside which the pair counts as exchanged too
+// (norm_layer_norm_ax1_1x64x1x1; not norm_layer_norm_ax3_1x1x1x64).
+func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) error {
 	xr, dr := normView(x, first), normView(dst, first)
 	if xr == nil {
 		c := b.temp(x.dims)
@@ -415,7 +417,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
 			t.SetBool(td.Bcast2D, src.ext[axD] > 1)
-			both.swap = k == 1 && src.ext[axW] > 1
+			both.swap = turned && k == 1 && src.ext[axW] > 1
 		}
 		b.emit(t, src, both, out, 0)
 	}

@@ -338,26 +338,32 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 	free := (b.t.L2Bytes - 4096 - maxRowPad) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
-		// The nest's last loop is the rows, the ones before depth and groups.
+		// The nest's last loop is the rows, the ones before depth and groups. An
+		// axis of one turn has the stride of the whole below it.
 		g, d, h := int64(1), int64(1), int64(1)
-		var st [2][3]int64
+		var st [2][4]int64
+		for k, s := range [2]*surf{x, out} {
+			st[k] = [4]int64{axH: rowBytes(s.w()), axC: s.stride[a]}
+		}
+		loops := len(p.dims)
+		if loops > 0 {
+			h, st[0][axH], st[1][axH] = p.dims[loops-1], p.stride[0][loops-1], p.stride[1][loops-1]
+		}
+		channels := [2]int64{x.dims[a], 1}
 		for k := range st {
-			st[k] = [3]int64{x.stride[a], x.stride[a], rowBytes(x.w())}
+			st[k][axD] = max(channels[k]*st[k][axC], h*st[k][axH])
 		}
-		for j, i := 0, len(p.dims)-1; i >= 0; i, j = i-1, j+1 {
-			switch j {
-			case 0:
-				h, st[0][2], st[1][2] = p.dims[i], p.stride[0][i], p.stride[1][i]
-			case 1:
-				d, st[0][1], st[1][1] = p.dims[i], p.stride[0][i], p.stride[1][i]
-			case 2:
-				g, st[0][0], st[1][0] = p.dims[i], p.stride[0][i], p.stride[1][i]
-			}
+		if loops > 1 {
+			d, st[0][axD], st[1][axD] = p.dims[loops-2], p.stride[0][loops-2], p.stride[1][loops-2]
 		}
-		src.ext = [5]int64{g, d, x.dims[a], h, p.w}
-		src.stride = [4]int64{st[0][0], st[0][1], x.stride[a], st[0][2]}
-		dst.ext = [5]int64{g, d, 1, h, p.w}
-		dst.stride = [4]int64{st[1][0], st[1][1], st[1][2], st[1][2]}
+		for k := range st {
+			st[k][axG] = max(d*st[k][axD], channels[k]*st[k][axC])
+		}
+		if loops > 2 {
+			g, st[0][axG], st[1][axG] = p.dims[loops-3], p.stride[0][loops-3], p.stride[1][loops-3]
+		}
+		src.ext, src.stride = [5]int64{g, d, x.dims[a], h, p.w}, st[0]
+		dst.ext, dst.stride = [5]int64{g, d, 1, h, p.w}, st[1]
 		t := neural(r.neural).Set(td.PostScale, half(factor))
 		if r.neural == neMax {
 			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))

@@ -262,7 +262,7 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	rows = min(rows, ext[axH])
 	at := b.l2top
 	if source == 1 {
-		at = bankApart(at)
+		at = bankApart(0, at)
 	}
 	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n
