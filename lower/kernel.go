@@ -122,6 +122,11 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 	if b.trial {
 		return
 	}
+	switch a.Table.Mode() {
+	case weights.ModePlain, weights.ModeExp2:
+	default:
+		b.split[t] = true
+	}
 	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
 	if err != nil {
 		b.fail("%v", err)

@@ -215,7 +215,7 @@ func (b *builder) inPlace(cand []*resident) []*resident {
 		}
 		f := r.uses[0]
 		t := b.tasks[r.def]
-		if p := ends[r.def]; p != nil && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && b.sameLayout(t, p, f) {
+		if p := ends[r.def]; p != nil && !p.bufs[0].named && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && p.bufs[0].image == r.bufs[0].image && b.sameLayout(t, p, f) {
 			delete(ends, r.def)
 			p.bufs = append(p.bufs, r.bufs...)
 			p.uses = append(p.uses, r.uses...)
@@ -451,6 +451,13 @@ func (b *builder) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
 	if buf.image[0] > 0 {
 		return b.imageFitsL2(r)
+	}
+	if buf.shape[0] > 0 {
+		buf.image = buf.shape
+		if b.imageFitsL2(r) {
+			return true
+		}
+		buf.image = [3]int64{}
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
 	if r.row == 0 || buf.size > b.t.L2Bytes/2 {

@@ -106,6 +106,7 @@ type builder struct {
 	packed   map[planKey]weights.Parts
 	shares   map[*weights.Kernel]int // slices of a kernel packed so far
 	worst    map[weights.Table]weights.WorstCase
+	split    map[*td.Task]bool // tasks with a table of an input's mantissa
 	workers  int
 	err      error
 	op       *ir.Op
@@ -143,7 +144,7 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
+		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{}, workers: workers,
 	}
 }
 
@@ -260,7 +261,11 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 func (b *builder) temp(dims []int64) *surf {
 	_, size := canonicalStrides(dims)
 	w := dims[len(dims)-1]
-	return inBuffer(&buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}, dims)
+	buf := &buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}
+	if len(dims) == 4 && dims[0] == 1 && dims[1] > 1 && dims[2] > 1 {
+		buf.shape = [3]int64{dims[1], dims[2], w}
+	}
+	return inBuffer(buf, dims)
 }
 
 // tensor returns the surface of an operand; a constant is laid into the

@@ -45,7 +45,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	rows := axis == len(kept)-1
 	if rows {
 		if xm, dm := asRows(matrixOf(x)), asRows(matrixOf(dst)); xm != nil && dm != nil && b.rowsSideBySide(x) {
-			b.softmaxRows(op, exp, xm, dm)
+			b.softmaxRows(op, exp, rowsOf(x, xm), rowsOf(dst, dm))
 			return nil
 		}
 	}
@@ -96,36 +96,78 @@ func (b *builder) rowsSideBySide(x *surf) bool {
 	return many == 1 && rows <= int64(b.t.MaxChannels) && rows <= int64(b.t.MaxWidth) && rows*align(x.w()*elemBytes, granule) <= b.t.L2Bytes/4
 }
 
+// matrixRows is a tensor as a matrix of its rows; step is the stride of the single
+// row that stands beside the channels which the rows become, 0 for the usual one.
+type matrixRows struct {
+	*surf
+	step int64
+}
+
+// rowsOf returns the matrix m of s's rows. Where the rows lie along the channels
+// of an image the image's one row is a row (norm_softmax_a3_1x8x1x64), else it is
+// all of them, the axis they lie along and the channels being exchanged.
+func rowsOf(s, m *surf) matrixRows {
+	if n := len(s.dims); n > 2 && s.dims[n-2] == 1 {
+		return matrixRows{m, m.stride[0]}
+	}
+	return matrixRows{m, 0}
+}
+
+// operand is matrixOperand with the row's stride.
+func (r matrixRows) operand(b *builder) *operand {
+	o := b.matrixOperand(r.surf)
+	if r.step != 0 {
+		o.stride[axH] = r.step
+	}
+	return o
+}
+
 // softmaxRows is the softmax of a matrix's rows, which stand as channels: the
 // numbers that a row is reduced to lie side by side in one row, exchanged with the
-// channels, and are spread along the width (chain_attn_s64_dh64). A result that
+// channels, and are spread along the width (chain_attn_s64_dh64). Rows of one
+// element lie side by side in scratch too (norm_softmax_a3_1x64x1x1). A result that
 // is the kernel of a product at run time is written in the kernel's order.
-func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst *surf) {
-	n := x.dims[0]
+func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixRows) {
+	n, w := x.dims[0], x.dims[1]
 	line := func(s *surf) *operand {
-		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, x.dims[1]},
-			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}, spread: [5]bool{axW: true}}
+		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, w},
+			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
 	}
-	reduced := func(t *td.Task, src *surf) *surf {
+	spread := func(s *surf) *operand {
+		o := line(s)
+		o.spread[axW] = true
+		return o
+	}
+	reduced := func(t *td.Task, src *operand) *surf {
 		y := b.temp([]int64{1, n})
-		out := line(y)
-		out.spread = [5]bool{}
-		b.emitReduce(t, b.matrixOperand(src), nil, out)
+		b.emitReduce(t, src, nil, line(y))
 		return y
 	}
-	top := reduced(planar(peReduce).Set(td.PoolMode, poolMax).Set(td.PaddingMode, paddingMax), x)
-	d, ex := b.temp(x.dims), b.temp(x.dims)
+	powers, steps := b.matrixOperand, n
+	dims := x.dims
+	if w == 1 {
+		powers, steps, dims = line, 1, []int64{1, n}
+	}
+	top := reduced(planar(peReduce).Set(td.PoolMode, poolMax).Set(td.PaddingMode, paddingMax), x.operand(b))
+	d, ex := b.temp(dims), b.temp(dims)
+	d.buf.named = w == 1
 	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2W, true),
-		b.matrixOperand(x), line(top), b.matrixOperand(d), 0)
+		x.operand(b), spread(top), powers(d), 0)
 	t := b.copyTask()
-	b.fillTable(t, exp, n)
-	b.emit(t, b.matrixOperand(d), nil, b.matrixOperand(ex), 0)
-	total := reduced(planar(peReduce).Set(td.PENonlinear, peRecip), ex)
-	out := b.matrixOperand(dst)
+	b.fillTable(t, exp, steps)
+	in, out := powers(d), powers(ex)
+	if w == 1 { // along the row
+		for _, o := range [2]*operand{in, out} {
+			o.ext, o.swap = [5]int64{1, 1, 1, 1, n}, false
+		}
+	}
+	b.emit(t, in, nil, out, 0)
+	total := reduced(planar(peReduce).Set(td.PENonlinear, peRecip), powers(ex))
+	out = dst.operand(b)
 	if k := b.kernelOf(op.Results[0]); k != nil {
 		out = k
 	}
-	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1W, true), line(total), b.matrixOperand(ex), out, 0)
+	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1W, true), spread(total), powers(ex), out, 0)
 }
 
 // singleColumn reports whether all of x lies along one axis, other than the last,

@@ -55,7 +55,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	}
 	for i, t := range b.tasks {
 		p.Relocs[i] = b.relocs[i]
-		marks(t, i, len(b.tasks))
+		marks(t, i, len(b.tasks), b.split[t] || t.Get(td.DPECategory) == 1)
 		travel(t, partial[i])
 		if err := t.Err(); err != nil {
 			return nil, fmt.Errorf("segment %s task %d (%s): %w", seg.Name, i, b.infos[i].Rule, err)
@@ -91,7 +91,7 @@ func (b *builder) fetchedAgain() {
 // marks sets the event words, which follow the position in the chain. The upper
 // part of the debug mask is empty for a pass that only copies, and lacks bit 13
 // for the tables of roots and reciprocals (all recorded chains).
-func marks(t *td.Task, i, n int) {
+func marks(t *td.Task, i, n int, split bool) {
 	events, low := 0x400, 0x00
 	switch {
 	case n == 1:
@@ -106,7 +106,7 @@ func marks(t *td.Task, i, n int) {
 	case t.Get(td.PlanarType) != 0:
 	case t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0:
 		high = 0
-	case t.Get(td.DPECategory) == 1:
+	case split:
 		high = 0xffd800
 	}
 	t.Set(td.LogEvents, events).Set(td.DebugLogEvents, high|low)
@@ -142,7 +142,7 @@ func travel(t *td.Task, partial bool) {
 		moved += tensor(w, h, d, c)
 	}
 	for i := range td.Lanes {
-		if t.On(td.CoeffEn.At(i)) {
+		if t.On(td.CoeffEn.At(i)) && t.Get(td.NEOp) == neMultiply { // tables do not count (binary_real_div_1x64x8x8)
 			moved += int64(t.Get(td.CoeffSize.At(i)))
 		}
 	}
