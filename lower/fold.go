@@ -100,8 +100,9 @@ func (b *builder) imageFitsL2(r *resident) bool {
 		if buf.shape[0] > 0 && !s.wholeImage(t, c, h) {
 			return false
 		}
-		if s.source && r.row == 0 {
-			r.row = whole + rowPad(t, t.Get(td.PlanarType) == 0, r.bare, whole, h)
+		// Rows are padded for the planar engine where it takes part.
+		if planar := t.Get(td.PlanarType) != 0; planar || s.source && r.row == 0 {
+			r.row = whole + rowPad(t, !planar, r.bare, whole, h)
 		}
 	}
 	r.pack, r.size = r.row, align(r.row*h, granule)
@@ -111,8 +112,9 @@ func (b *builder) imageFitsL2(r *resident) bool {
 // wholeImage reports whether a task takes or gives an image of c channels and h
 // rows by a stream as it is.
 func (s *stream) wholeImage(t *td.Task, c, h int64) bool {
-	elementwise := t.Get(td.PlanarType) < pePair && (t.Get(td.PlanarType) != 0 || t.Get(td.NEOp) == neCopy)
-	return elementwise && int64(t.Get(s.extC)) == c && int64(t.Get(s.extH)) == h && t.Get(s.extD) <= 1 && t.Get(td.NumGroups) <= 1 &&
+	op := t.Get(td.NEOp)
+	whole := t.Get(td.PlanarType) < pePair && (t.Get(td.PlanarType) != 0 || op == neCopy || s.source && (op == neSum || op == neMax))
+	return whole && int64(t.Get(s.extC)) == c && int64(t.Get(s.extH)) == h && t.Get(s.extD) <= 1 && t.Get(td.NumGroups) <= 1 &&
 		!t.On(s.swap) && (!s.source || t.Get(s.pix) == 0 && t.Get(s.inter) <= 1 && !t.On(s.spreadH) && !t.On(s.spreadC)) &&
 		t.Int(td.TileHeight) >= t.Int(td.Hout)
 }

@@ -176,6 +176,9 @@ func (b *builder) placingOrder(cand []*resident) {
 				continue
 			}
 			t := b.tasks[f.task]
+			if t.Int(td.PlanarType) >= peReduce && t.Int(td.Win)*max(t.Int(td.Hin), 1)*max(t.Int(td.Din), 1) == 1 {
+				return false // of one element: gives as much as it takes (norm_softmax_a3_1x64x1x1)
+			}
 			if op := t.Get(td.NEOp); t.Int(td.PlanarType) < peReduce && (t.Get(td.PlanarType) != 0 || op != neMax && (op != neSum || t.On(td.UnicastEn))) {
 				return false
 			}
@@ -392,13 +395,15 @@ func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
 	}
 	// A single row lies alike for both engines but for its padding.
 	single := a.Get(td.Hin) == 1 && a.Get(td.Din) == 1
+	// A maximum over the channels lays an image as the planar engine reads it.
+	across := a.Get(td.PlanarType) == 0 && a.Get(td.NEOp) == neMax && b.Get(td.PlanarType) == peTwo && a.Get(td.Din) == 1
 	for i, f := range windowFields {
-		if a.Get(f[0]) != b.Get(f[second]) && !(single && i >= len(windowFields)-3) {
+		if a.Get(f[0]) != b.Get(f[second]) && !((single || across) && i >= len(windowFields)-3) {
 			return false
 		}
 	}
 	inter := [2]int{b.Int(td.SrcInterleave), max(b.Int(td.Src2Interleave), 1)}[second]
-	return a.Int(td.SrcInterleave) == inter && (single || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
+	return a.Int(td.SrcInterleave) == inter && (single || across || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
 }
 
 // keep points the tasks of a kept source at its place. A reduction that keeps its
@@ -417,6 +422,9 @@ func (b *builder) keep(r *resident) {
 			continue
 		}
 		first := b.tasks[r.def]
+		if first.Get(td.Hin) > 1 && (first.Get(td.PlanarType) == 0) != (t.Get(td.PlanarType) == 0) {
+			b.layAcross(first, t, s)
+		}
 		t.Set(s.l2row, first.Int(td.L2SrcRow)).Set(s.l2d, first.Int(td.L2SrcDepth)).Set(s.l2g, first.Int(td.L2SrcGroup))
 		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, s.pix} {
 			t.Set(g, 0)
@@ -430,6 +438,13 @@ func (b *builder) keep(r *resident) {
 		}
 		f.buf = nil // the stream no longer names a buffer
 	}
+}
+
+// layAcross gives a neural task's source, which it keeps for a planar one, the rows
+// of that one, and its units those of tasks in step (norm_softmax_a1_1x64x8x8).
+func (b *builder) layAcross(first, t *td.Task, s stream) {
+	first.Set(td.L2SrcRow, t.Int(s.l2row)).Set(td.L2SrcDepth, t.Int(s.l2d)).Set(td.L2SrcGroup, t.Int(s.l2g))
+	stepUnits(first)
 }
 
 // lowest finds the lowest address for n bytes that no live buffer takes. live is

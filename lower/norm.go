@@ -58,7 +58,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if rows {
 		err = b.planarReduce(x, top, over, func() *td.Task { return planar(peReduce).Set(td.PoolMode, poolMax) }, true)
 	} else {
-		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1)
+		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1, nil)
 	}
 	if err != nil {
 		return err
@@ -71,10 +71,16 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if rows {
 		err = b.planarReduce(ex, total, over, func() *td.Task { return planar(peReduce).Set(td.PENonlinear, peRecip) }, false)
 	} else {
-		sum := b.temp(kept)
-		if err = b.reduceChannels(ex, sum, axis, reductions["reduce_sum"], 1); err == nil {
-			b.reciprocal(sum, total)
+		// The reciprocal by table as the sum leaves (norm_softmax_a1_1x64x8x8).
+		var recip *weights.Activation
+		if recip, err = weights.Activate("reciprocal"); err != nil {
+			return err
 		}
+		b.useTable(op, recip)
+		err = b.reduceChannels(ex, total, axis, reductions["reduce_sum"], 1, func(t *td.Task) {
+			t.Set(td.DPECategory, 1)
+			b.fillTable(t, recip, 1)
+		})
 	}
 	if err != nil {
 		return err

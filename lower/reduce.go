@@ -137,7 +137,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 				defer func(y *surf) { b.moveTo(y, dst) }(y)
 			}
 		}
-		if err := b.reduceChannels(x, y, a, r, f); err != nil {
+		if err := b.reduceChannels(x, y, a, r, f, nil); err != nil {
 			return err
 		}
 		x = y
@@ -312,8 +312,8 @@ func (b *builder) emitReduce(t *td.Task, src1, src2, dst *operand) {
 }
 
 // reduceChannels reduces axis a, which is not the last, on the neural engine:
-// that axis becomes the channels.
-func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64) error {
+// that axis becomes the channels. finish, if there is one, completes each task.
+func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64, finish func(t *td.Task)) error {
 	last := len(x.dims) - 1
 	var perm []int
 	for i := range x.dims {
@@ -367,6 +367,9 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		t := neural(r.neural).Set(td.PostScale, half(factor))
 		if r.neural == neMax {
 			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
+		}
+		if finish != nil {
+			finish(t)
 		}
 		row := x.dims[a]*d*g*align(p.w*elemBytes, granule) + maxRowPad
 		tile := int64(0)
