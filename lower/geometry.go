@@ -50,7 +50,9 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 // rowPad is the padding of a row in L2. Planar: two granules where channels are
 // narrow and rows would start on one bank, one where the row is an odd number of
 // granules (elementwise and reduction cases). Neural: none for wide channels, nor
-// for channelwise work on a single row; else two granules with a stride or with
+// for channelwise work on a single row, nor for copies of part of the banks in
+// units of other than eight rows (sums over channels of 1x32x4x4 and rows of
+// 1x64x8x8, inferred); else two granules with a stride or with
 // rows that do not start on one bank, three otherwise (convolution and
 // activation cases).
 func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
@@ -63,6 +65,8 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	case !neural:
 		return 0
 	case ch > 4*granule, t.Get(td.NEOp) != neMultiply && height == 1:
+		return 0
+	case t.Get(td.NEOp) == neCopy && n%banks != 0 && t.Int(td.ShMax) != turnShift:
 		return 0
 	case t.Get(td.Sx) > 1, n%banks != 0:
 		return 2 * granule
@@ -113,10 +117,14 @@ func units(t *td.Task, out [5]int64) {
 	multiply := t.Get(td.NEOp) == neMultiply || t.Get(td.NEOp) == neSum && !t.On(td.UnicastEn)
 	turn := t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0 && t.On(td.SwapNE)
 	switch {
-	case turn && out[axC] <= smallImage && out[axH] <= smallImage:
-		// Turned for a product on an image of at most 8x8: sixteen columns a unit,
-		// one a core (matmul_m1_k256_n512, matmul_m64_k256_n1024).
+	case turn && out[axC] <= smallImage:
+		// Turned to rows of one granule: sixteen columns a unit, one a core, or eight
+		// where there are no more (matmul_m1_k256_n512, matmul_m64_k256_n1024,
+		// reduce_probe_max_ax2_1x64x8x8).
 		s = turnShift
+		if out[axW] <= smallImage {
+			s = turnShift + 1
+		}
 		t.Set(td.ShMin, min(log2up(max(out[axH], 1)), s)).Set(td.ShPref, s)
 	case multiply && out[axW] <= 8 && out[axH] <= 8:
 		t.SetBool(td.SmallSource, true).Set(td.ShMin, 4).Set(td.ShPref, 4)

@@ -140,8 +140,8 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 // cases).
 func channelCores(t *td.Task, dst *operand) {
 	c := dst.ext[axC]
-	if dst.swap {
-		c = dst.ext[axW]
+	if dst.swap { // eight columns at least, as a unit has
+		c = max(dst.ext[axW], smallImage)
 	}
 	cores := weights.ActiveCores(int(min(c, td.Lanes)))
 	t.Set(td.ActiveNE, log2up(int64(cores))).Set(td.ENE, eneMask(cores))

@@ -185,9 +185,18 @@ func (b *builder) placingOrder(cand []*resident) {
 		}
 		return true
 	}
+	// A turn reads each number once (reduce_probe_max_ax2).
+	spread := func(r *resident) bool {
+		for _, f := range r.uses {
+			if t := b.tasks[f.task]; f.bar != td.WBase && t.Get(td.PlanarType) == 0 && t.Get(td.NEOp) == neCopy && t.On(td.SwapNE) {
+				return false
+			}
+		}
+		return true
+	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		first[r] = reduced(r)
+		first[r] = reduced(r) && spread(r)
 	}
 	sort.SliceStable(cand, func(i, j int) bool {
 		x, y := cand[i], cand[j]
@@ -553,7 +562,7 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
 	padded := func(n int64) int { return scale(n) + int(r.padding(n)) }
 	t.Set(s.l2, int(r.at)+padded(f.off))
-	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
+	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, min(padded(int64(t.Get(s.plane))), limit)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
 	if t.Get(td.NumGroups) <= 1 {
 		t.Set(s.l2g, 0)
 	}

@@ -146,7 +146,7 @@ func travel(t *td.Task, partial bool) {
 			moved += int64(t.Get(td.CoeffSize.At(i)))
 		}
 	}
-	t.Set(td.ExeCycles, int(min(max(moved, fetches(t)*fetchBytes)*3/102400, 1<<16-1)))
+	t.Set(td.ExeCycles, int(min(max(moved, fetches(t)*fetchBytes, foldedPatches(t)*fetchBytes/2)*3/102400, 1<<16-1)))
 	// A buffer that is named though its DMA is off counts as read or written;
 	// a source beside one that stays in L2 does not.
 	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
@@ -163,21 +163,36 @@ const fetchBytes = 150
 // fetched for itself, and where patches are small their number decides the time.
 // The neural engine fetches all rows of a channel at once.
 func fetches(t *td.Task) int64 {
-	n := int64(1)
-	for _, f := range []td.Field{td.Cin, td.Din, td.NumGroups} {
-		n *= int64(max(t.Int(f), 1))
-	}
-	if t.Get(td.PlanarType) != 0 {
-		across := func(ext, log td.Field) int64 { return (int64(t.Int(ext)) + 1<<t.Int(log) - 1) >> t.Int(log) }
-		n *= across(td.Win, td.PatchWidth) * across(td.Hin, td.PatchHeight)
-	}
 	sources := int64(0)
 	for _, f := range []td.Field{td.SrcEn, td.Source2DMA} {
 		if t.On(f) {
 			sources++
 		}
 	}
-	return n * sources
+	return patches(t) * sources
+}
+
+// patches counts the pieces in which a task takes a source.
+func patches(t *td.Task) int64 {
+	n := int64(1)
+	for _, f := range []td.Field{td.Cin, td.Din, td.NumGroups} {
+		n *= int64(max(t.Int(f), 1))
+	}
+	if t.Get(td.PlanarType) == 0 {
+		return n
+	}
+	across := func(ext, log td.Field) int64 { return (int64(t.Int(ext)) + 1<<t.Int(log) - 1) >> t.Int(log) }
+	return n * across(td.Win, td.PatchWidth) * across(td.Hin, td.PatchHeight)
+}
+
+// foldedPatches counts the patches of a reduction's source that stands in L2, which
+// cost about half a fetch (reduce_probe_max_ax2_1x64x8x8: 512 of them between one
+// and two microseconds).
+func foldedPatches(t *td.Task) int64 {
+	if t.Int(td.PlanarType) < peReduce || t.On(td.SrcEn) {
+		return 0
+	}
+	return patches(t)
 }
 
 // planScratch gives every scratch buffer an offset such that buffers alive at

@@ -122,7 +122,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	if rows {
 		return b.reduceRows(x, dst, kept, over, r, factor)
 	}
-	if done := b.reduceTurned(x, dst, kept, axes, r, factor); done {
+	if b.reduceTurned(x, dst, kept, axes, r, factor) || b.reduceDown(x, dst, kept, axes, r, factor) {
 		return nil
 	}
 	// Channels are summed one axis at a time; the factor goes with the last.
@@ -160,9 +160,7 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 		return false
 	}
 	t := b.temp([]int64{h, w, c})
-	if w*line/granule%banks == 0 { // rows of the image off each other's banks
-		t.buf.padEach, t.buf.padBytes = w, 2*granule
-	}
+	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
 	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
 	b.emit(b.copyTask(), imageOperand(x, 1), nil, turned, 0)
@@ -171,6 +169,60 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
 	b.emitReduce(planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor)))), in, nil, res)
+	return true
+}
+
+// turnPad is the padding of a row that a turn to the row leaves in L2, which keeps
+// rows off each other's banks: two granules where it fills whole banks, one where it
+// is another even number of granules (sums over channels of 1x32x4x4 and 1x64x8x8,
+// sum and maximum over rows of 1x64x8x8).
+func turnPad(row int64) int64 {
+	switch n := row / granule; {
+	case n%banks == 0:
+		return 2 * granule
+	case n%2 == 0:
+		return granule
+	}
+	return 0
+}
+
+// turnedRows is how many rows a turned result leaves at a time (reduce_probe_max_ax2).
+const turnedRows = 16
+
+// reduceDown reduces the rows of one image: a turn lays them along the row, the
+// columns of the image being groups of the reduction, and another turns the result
+// back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It reports
+// false where that does not fit.
+func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
+	if len(x.dims) != 4 || len(axes) != 1 || axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || dst.pix != 0 {
+		return false
+	}
+	c, h, w := x.dims[1], x.dims[2], x.dims[3]
+	line := align(h*elemBytes, granule)
+	out := dst.reshape(kept)
+	if out == nil || c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) || h > int64(b.t.MaxChannels) || c > int64(b.t.MaxHeight) || c > int64(b.t.MaxChannels) ||
+		c*(w*line+maxRowPad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 || c*w*granule > b.t.L2Bytes/4 {
+		return false
+	}
+	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
+	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
+	y.buf.plain = true
+	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
+	b.emit(b.copyTask(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
+		stride: [4]int64{whole(x), whole(x), x.stride[2], x.stride[1]}}, nil,
+		&operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, h, c, w},
+			stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}, 0)
+	p := planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
+	if r.pool == poolMax {
+		p.Set(td.PaddingMode, paddingMax)
+	}
+	b.emitReduce(p, &operand{buf: t.buf, off: t.off, ext: [5]int64{w, 1, c, 1, h},
+		stride: [4]int64{t.stride[1], t.stride[0], t.stride[0], t.stride[0]}}, nil,
+		&operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], w * y.stride[0]}})
+	b.emit(b.copyTask(), &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, w, c, 1},
+		stride: [4]int64{y.stride[0], y.stride[0], y.stride[0], y.stride[1]}}, nil,
+		&operand{buf: out.buf, off: out.off, swap: true, ext: [5]int64{1, 1, w, c, 1},
+			stride: [4]int64{whole(out), whole(out), out.stride[2], out.stride[1]}}, turnedRows)
 	return true
 }
 
