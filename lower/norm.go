@@ -413,7 +413,10 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	per := xr.dims[1] * xr.dims[2] // folded per channel, beside the row
 	row := per * align(xr.dims[3]*elemBytes, 16)
 	const extra = 80 // bytes of L2 a channel takes for mean, deviation and padding
-	chunk := min(xr.dims[0], (b.t.L2Bytes-8192-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
+	// Of four dimensions the first lead are not the tensor's own.
+	lead := 4 - (len(x.dims) - first)
+	single := len(x.dims) > 2 && x.dims[len(x.dims)-2] == 1
+	chunk := min(xr.dims[0], int64(b.t.MaxWidth), (b.t.L2Bytes-8192-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
 	if chunk < 1 {
 		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
 	}
@@ -422,25 +425,46 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	for c := int64(0); c < xr.dims[0]; c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
-		// Mean and reciprocal deviation of each channel: two rows of one element,
-		// kept off each other's banks.
-		apart := k + rowPad(planar(pePair), false, granule, k*granule, 2)/granule
-		pair := b.temp([]int64{2, apart, 1})
-		pair.buf.plain = true
-		row := func(i int64) *operand {
-			all := k * pair.stride[1]
-			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], ext: [5]int64{1, 1, k, 1, 1},
-				stride: [4]int64{all, all, pair.stride[1], pair.stride[0]}}
+		// Mean and reciprocal deviation of each channel: with several channels two rows
+		// of them, stored exchanged (chain_base_layer_norm_d256_s64,
+		// norm_layer_norm_ax2_3_1x32x4x4), else two rows of one element, kept off each
+		// other's banks.
+		var row func(i int64) *operand
+		if k > 1 {
+			lines := b.temp([]int64{2, k})
+			row = func(i int64) *operand {
+				s := lines.stride[0]
+				return &operand{buf: lines.buf, off: lines.off + i*s, swap: true, ext: [5]int64{1, 1, k, 1, 1}, stride: [4]int64{s, s, s, s}}
+			}
+		} else {
+			pair := b.temp([]int64{2, 1 + rowPad(planar(pePair), false, granule, granule, 2)/granule, 1})
+			pair.buf.plain = true
+			row = func(i int64) *operand {
+				s := pair.stride[1]
+				return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], ext: [5]int64{1, 1, 1, 1, 1}, stride: [4]int64{s, s, s, pair.stride[0]}}
+			}
 		}
-		// As in other reductions the slower of two folded axes becomes the rows.
+		// As in other reductions the slower of two folded axes becomes the rows. Axes
+		// that the tensor does not have stand for what lies above it, the rows for the
+		// single row of an image where it has one.
 		rows, depth := 1, 2
 		if xs.dims[1] == 1 {
 			rows, depth = 2, 1
 		}
+		strides := func(s *surf) [4]int64 {
+			all := k * s.stride[0]
+			st := [4]int64{all, all, s.stride[0], all}
+			if depth >= lead {
+				st[axD] = s.stride[depth]
+			}
+			if rows >= lead || single {
+				st[axH] = s.stride[rows]
+			}
+			return st
+		}
 		in := func() *operand {
 			o := &operand{buf: xs.buf, off: xs.off, pix: xs.pix,
-				ext:    [5]int64{1, xs.dims[depth], k, xs.dims[rows], xs.dims[3]},
-				stride: [4]int64{k * xs.stride[0], xs.stride[depth], xs.stride[0], xs.stride[rows]}}
+				ext: [5]int64{1, xs.dims[depth], k, xs.dims[rows], xs.dims[3]}, stride: strides(xs)}
 			o.rows = o.ext[axH]
 			return o
 		}
@@ -457,15 +481,14 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 		both := row(0)
 		both.ext[axH] = 2
 		src := in()
-		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext,
-			stride: [4]int64{k * ds.stride[0], ds.stride[depth], ds.stride[0], ds.stride[rows]}}
+		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext, stride: strides(ds)}
 		if k == 1 && xs.dims[1] > 1 && xs.dims[1] <= int64(b.t.MaxChannels) {
 			// One pair for all: the tensor as the image that it is.
 			t.SetBool(td.Bcast2C, true)
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
 			t.SetBool(td.Bcast2D, src.ext[axD] > 1)
-			both.swap = turned && k == 1 && src.ext[axW] > 1
+			both.swap = k > 1 || turned && src.ext[axW] > 1
 		}
 		b.emit(t, src, both, out, 0)
 	}

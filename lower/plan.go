@@ -146,7 +146,7 @@ func travel(t *td.Task, partial bool) {
 			moved += int64(t.Get(td.CoeffSize.At(i)))
 		}
 	}
-	t.Set(td.ExeCycles, int(min(max(moved, fetches(t)*fetchBytes, foldedPatches(t)*fetchBytes/2)*3/102400, 1<<16-1)))
+	t.Set(td.ExeCycles, int(min(max(moved+groupBytes(t), fetches(t)*fetchBytes, foldedBytes(t))*3/102400, 1<<16-1)))
 	// A buffer that is named though its DMA is off counts as read or written;
 	// a source beside one that stays in L2 does not.
 	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
@@ -161,7 +161,7 @@ const fetchBytes = 150
 
 // fetches counts the patches of the sources that come by DMA: a channel's patch is
 // fetched for itself, and where patches are small their number decides the time.
-// The neural engine fetches all rows of a channel at once.
+// The neural engine fetches all rows of a channel at once, and either all groups.
 func fetches(t *td.Task) int64 {
 	sources := int64(0)
 	for _, f := range []td.Field{td.SrcEn, td.Source2DMA} {
@@ -169,7 +169,7 @@ func fetches(t *td.Task) int64 {
 			sources++
 		}
 	}
-	return patches(t) * sources
+	return patches(t) / int64(max(t.Int(td.NumGroups), 1)) * sources
 }
 
 // patches counts the pieces in which a task takes a source.
@@ -185,14 +185,24 @@ func patches(t *td.Task) int64 {
 	return n * across(td.Win, td.PatchWidth) * across(td.Hin, td.PatchHeight)
 }
 
-// foldedPatches counts the patches of a reduction's source that stands in L2, which
-// cost about half a fetch (reduce_probe_max_ax2_1x64x8x8: 512 of them between one
-// and two microseconds).
-func foldedPatches(t *td.Task) int64 {
-	if t.Int(td.PlanarType) < peReduce || t.On(td.SrcEn) {
+// groupBytes is what the time of a reduction's groups comes to in bytes: half a
+// kilobyte each beside the transfers (modelled; reduce_probe_sum_ax3_1x64x8x8 and
+// reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680).
+func groupBytes(t *td.Task) int64 {
+	if g := int64(t.Int(td.NumGroups)); g > 1 && t.Int(td.PlanarType) >= peReduce && t.On(td.SrcEn) {
+		return g * 512
+	}
+	return 0
+}
+
+// foldedBytes is what the time of a reduction's own work comes to in bytes: some for
+// each patch and some for each pixel of one (modelled; fits the reductions of
+// reduce_probe_max_ax2_1x64x8x8, chain_base_layer_norm_d256_s64, chain_attn).
+func foldedBytes(t *td.Task) int64 {
+	if t.Int(td.PlanarType) < peReduce {
 		return 0
 	}
-	return patches(t)
+	return patches(t) * (32 + int64(9<<(t.Int(td.PatchWidth)+t.Int(td.PatchHeight))/4))
 }
 
 // planScratch gives every scratch buffer an offset such that buffers alive at
