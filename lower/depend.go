@@ -223,18 +223,19 @@ func (b *builder) inStep(i int) {
 	t, p := b.tasks[i], b.tasks[i-1]
 	switch {
 	case t.Get(td.PlanarType) != 0 && p.Get(td.PlanarType) == 0:
-		stepUnits(p)
+		stepUnits(p, 0)
 	case t.Get(td.PlanarType) == 0 && p.Get(td.PlanarType) != 0 && t.Get(td.NEOp) == neCopy:
-		if s := stepUnits(t); s > 0 {
+		if s := stepUnits(t, p.Int(td.PatchHeight)); s > 0 {
 			p.Set(td.PatchHeight, max(p.Int(td.PatchHeight), s))
 		}
 	}
 }
 
-// stepUnits folds a neural task's rows into units by its columns alone, unless a
-// product or sum has chosen its own, and returns the shift.
-func stepUnits(t *td.Task) int {
-	s := 0
+// stepUnits folds a neural task's rows into units by its columns alone, and at least
+// as many as a patch ahead of it has (norm_softmax_a1_1x128x16x16), unless a product
+// or sum has chosen its own, and returns the shift.
+func stepUnits(t *td.Task, patch int) int {
+	s := min(patch, 4)
 	for s < 4 && t.Int(td.Wout) <= workUnit>>(s+1) {
 		s++
 	}

@@ -192,12 +192,6 @@ func (b *builder) nearby(y, dst *surf) *surf {
 	return c
 }
 
-// reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal
-// behind a reduction only).
-func (b *builder) reciprocal(x, dst *surf) {
-	b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
-}
-
 // lowerSquare multiplies a tensor with itself.
 func lowerSquare(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg("x"))

@@ -120,8 +120,8 @@ func (s *stream) wholeImage(t *td.Task, c, h int64) bool {
 }
 
 // imageToL2 is toL2 of an image.
-func (b *builder) imageToL2(r *resident, f *fixup) {
+func (b *builder) imageToL2(r *resident, f *fixup, again bool) {
 	s, t := streams[f.bar], b.tasks[f.task]
 	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(f.buf.image[0]*r.bare)).Set(s.l2g, 0)
-	s.leave(t, f.buf)
+	s.leave(t, f.buf.named && !again)
 }

@@ -50,7 +50,8 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 // rowPad is the padding of a row in L2. Planar: two granules where channels are
 // narrow and rows would start on one bank, one where the row is an odd number of
 // granules, or an even one of several narrow channels (elementwise and reduction
-// cases, norm_layer_norm_ax2_3_1x32x4x4). Neural: none for wide channels, nor
+// cases, norm_layer_norm_ax2_3_1x32x4x4,
+// reduce_probe_mean_ax3_1x32x4x4). Neural: none for wide channels, nor
 // for channelwise work on a single row, nor for copies of part of the banks in
 // units of other than eight rows (sums over channels of 1x32x4x4 and rows of
 // 1x64x8x8, inferred); else two granules with a stride or with
@@ -61,7 +62,7 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	switch {
 	case !neural && ch <= 2*granule && n%banks == 0:
 		return 2 * granule
-	case !neural && (n%2 == 1 || ch <= 2*granule && t.Int(td.Cin) > 1 && height > 1):
+	case !neural && (n%2 == 1 || ch <= 2*granule && t.Int(td.Cin) > 1):
 		return granule
 	case !neural:
 		return 0

@@ -110,9 +110,17 @@ func (b *builder) keepInL2() {
 		if !b.settle(r) {
 			continue
 		}
+		read := map[*buffer]bool{}
 		for _, f := range r.uses {
-			b.toL2(r, f)
-			if !f.buf.named {
+			// Of a named buffer only its first reader says the name
+			// (chain_branch_d256_s64).
+			again := f.bar != td.WBase && read[f.buf]
+			read[f.buf] = read[f.buf] || f.bar != td.WBase
+			b.toL2(r, f, again)
+			switch {
+			case again:
+				f.buf = nil
+			case !f.buf.named:
 				moved[f.buf] = true
 			}
 		}
@@ -453,7 +461,7 @@ func (b *builder) keep(r *resident) {
 // of that one, and its units those of tasks in step (norm_softmax_a1_1x64x8x8).
 func (b *builder) layAcross(first, t *td.Task, s stream) {
 	first.Set(td.L2SrcRow, t.Int(s.l2row)).Set(td.L2SrcDepth, t.Int(s.l2d)).Set(td.L2SrcGroup, t.Int(s.l2g))
-	stepUnits(first)
+	stepUnits(first, 0)
 }
 
 // lowest finds the lowest address for n bytes that no live buffer takes. live is
@@ -547,11 +555,12 @@ func (b *builder) planeForPlanar(r *resident) bool {
 	return rows && planar
 }
 
-// toL2 points one stream of a task at L2.
-func (b *builder) toL2(r *resident, f *fixup) {
+// toL2 points one stream of a task at L2. again says that an earlier task has read
+// the buffer.
+func (b *builder) toL2(r *resident, f *fixup, again bool) {
 	s, t := streams[f.bar], b.tasks[f.task]
 	if f.buf.image[0] > 0 {
-		b.imageToL2(r, f)
+		b.imageToL2(r, f, again)
 		return
 	}
 	scale := func(n int64) int { return int(n / r.row * r.pack) }
@@ -574,7 +583,7 @@ func (b *builder) toL2(r *resident, f *fixup) {
 		case single && !pair:
 			t.Set(s.l2row, t.Int(s.l2d)) // of a single row
 		}
-		if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) {
+		if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) && !f.buf.apart {
 			one := t.Int(s.l2row) // of a single channel
 			if one == int(r.pack) {
 				one = int(r.bare)
@@ -585,12 +594,12 @@ func (b *builder) toL2(r *resident, f *fixup) {
 			}
 		}
 	}
-	s.leave(t, f.buf)
+	s.leave(t, f.buf.named && !again)
 }
 
 // leave takes a stream's DMA away: a named buffer stays in the words.
-func (s *stream) leave(t *td.Task, buf *buffer) {
-	if buf.named {
+func (s *stream) leave(t *td.Task, named bool) {
+	if named {
 		s.park(t)
 		return
 	}

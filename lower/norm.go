@@ -425,24 +425,17 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	for c := int64(0); c < xr.dims[0]; c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
-		// Mean and reciprocal deviation of each channel: with several channels two rows
-		// of them, stored exchanged (chain_base_layer_norm_d256_s64,
-		// norm_layer_norm_ax2_3_1x32x4x4), else two rows of one element, kept off each
-		// other's banks.
-		var row func(i int64) *operand
-		if k > 1 {
-			lines := b.temp([]int64{2, k})
-			row = func(i int64) *operand {
-				s := lines.stride[0]
-				return &operand{buf: lines.buf, off: lines.off + i*s, swap: true, ext: [5]int64{1, 1, k, 1, 1}, stride: [4]int64{s, s, s, s}}
-			}
-		} else {
-			pair := b.temp([]int64{2, 1 + rowPad(planar(pePair), false, granule, granule, 2)/granule, 1})
-			pair.buf.plain = true
-			row = func(i int64) *operand {
-				s := pair.stride[1]
-				return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], ext: [5]int64{1, 1, 1, 1, 1}, stride: [4]int64{s, s, s, pair.stride[0]}}
-			}
+		// Mean and reciprocal deviation of each channel: two rows kept off each other's
+		// banks, stored exchanged where there are several channels
+		// (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
+		// norm_layer_norm_ax3_1x8x1x64).
+		lines, per := []int64{2, 1, k}, align(k*elemBytes, granule)
+		lines[1] += rowPad(planar(pePair), false, granule, per, 1) / granule
+		pair := b.temp(lines)
+		pair.buf.plain = true
+		row := func(i int64) *operand {
+			s := pair.stride[1]
+			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], swap: k > 1, ext: [5]int64{1, 1, k, 1, 1}, stride: [4]int64{s, s, s, pair.stride[0]}}
 		}
 		// As in other reductions the slower of two folded axes becomes the rows. Axes
 		// that the tensor does not have stand for what lies above it, the rows for the
