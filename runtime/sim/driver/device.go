@@ -147,6 +147,16 @@ func (d *Device) advance(t time.Duration) {
 	}
 }
 
+// Elapse lets virtual time pass for work above the driver, behind the command
+// gate: what becomes due meanwhile is the device's.
+func (d *Device) Elapse(t time.Duration) error {
+	a := &action{priority: controlPriority, run: func(*action) { d.advance(t) }}
+	for d.gate.do(a) == NoResources { // so many wait that there is no place
+		runtime.Gosched()
+	}
+	return nil
+}
+
 // Properties returns what the driver publishes (table 27.9).
 func (d *Device) Properties() Properties { return d.properties }
 

@@ -25,6 +25,9 @@ type Model struct {
 	mu    sync.Mutex // one run at a time
 	funcs map[string]*runner
 	plain *plain
+	// unsized says that the runtime cannot hold the model's tensors: their sizes are
+	// known only when it runs.
+	unsized bool
 }
 
 // runner is a function of the model with an operation of it on a stream.
@@ -81,7 +84,7 @@ func (p *Process) LoadContainer(ctx context.Context, container []byte) (*Model, 
 func (p *Process) model() (*Model, error) {
 	o := p.s.o
 	rt, err := e5rt.New(e5rt.Options{
-		Engine: p, Clock: p.s.Device.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
+		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
 		IEEE: o.Numerics == engine.IEEE, Workers: o.Workers,
 	})
 	if err != nil {
@@ -130,7 +133,7 @@ func (m *Model) Close() error {
 func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lib != nil && m.plain == nil {
+	if m.lib != nil && !m.unsized {
 		r, err := m.runner(ctx, m.machine.Configuration(inputs))
 		if err == nil {
 			return m.run(ctx, r, inputs)
@@ -138,6 +141,9 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 		if !errors.Is(err, sim.ErrUnsized) {
 			return nil, err
 		}
+		m.unsized = true
+	}
+	if m.plain == nil {
 		if err := m.open(ctx, m.lib.Pair().Container); err != nil {
 			return nil, err
 		}
@@ -197,6 +203,9 @@ func (m *Model) ready(ctx context.Context, r *runner) error {
 				return err
 			}
 			d := port.TensorDescriptor()
+			if !d.Type.Static() {
+				return fmt.Errorf("%q is %s: %w", name, d.Type, sim.ErrUnsized)
+			}
 			buf, err := m.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault)
 			if err != nil {
 				return err

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync"
+	"time"
 
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
@@ -103,40 +104,20 @@ func (p *Process) Close() error { return p.client.Close() }
 
 // Open makes a container resident for the process, and an instance of it.
 func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
-	l, err := p.client.Load(ctx, broker.LoadRequest{Container: container, QoS: p.qos})
+	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos}, broker.InstanceRequest{QoS: p.qos})
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := p.client.CreateInstance(ctx, broker.InstanceRequest{Model: l.Model, QoS: p.qos})
-	if err != nil {
-		_ = p.client.Unload(ctx, broker.UnloadRequest{Model: l.Model, QoS: p.qos}) // the first error counts
-		return nil, nil, err
-	}
-	i := &instance{p: p, model: l.Model, num: in.Instance}
-	return i, i, nil
+	return r, r, nil
 }
 
-// instance is a loaded container of a process.
-type instance struct {
-	p          *Process
-	model, num uint64
-	once       sync.Once
-	err        error
-}
+// clock is the device's clock for a process: its time passes behind the command
+// gate, since what is due then belongs to the device.
+type clock struct{ d *driver.Device }
 
-// Dispatch runs a procedure through the broker.
-func (i *instance) Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error {
-	return i.p.client.Evaluate(ctx, broker.EvaluateRequest{Instance: i.num, Procedure: procedure, Surfaces: surfaces})
-}
+func (c clock) Now() time.Duration { return c.d.Clock().Now() }
 
-// Close lets the container go.
-func (i *instance) Close() error {
-	i.once.Do(func() {
-		ctx := context.Background()
-		i.err = i.p.client.ReleaseInstance(ctx, broker.ReleaseRequest{Instance: i.num})
-		if err := i.p.client.Unload(ctx, broker.UnloadRequest{Model: i.model, QoS: i.p.qos}); i.err == nil {
-			i.err = err
-		}
-	})
-	return i.err
-}
+func (c clock) Advance(t time.Duration) error { return c.d.Elapse(t) }
+
+// Clock is the device's virtual clock, as processes let time pass on it.
+func (s *Stack) Clock() e5rt.Clock { return clock{s.Device} }

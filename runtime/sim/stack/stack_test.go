@@ -194,7 +194,7 @@ func BenchmarkDispatch(b *testing.B) {
 			o := e5rt.Options{Workers: 1}
 			if way == "stack" {
 				s, p := machine(b, stack.Options{Workers: 1})
-				o.Engine, o.Clock = p, s.Device.Clock()
+				o.Engine, o.Clock = p, s.Clock()
 			}
 			rt, err := e5rt.New(o)
 			if err != nil {
