@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/translation"
 )
 
+// raw posts bytes on a ring and returns what comes back.
 func (h *host) raw(ch protocol.Channel, msg []byte) []note {
 	h.t.Helper()
 	if err := h.d.Rings().Post(ch, msg); err != nil {
