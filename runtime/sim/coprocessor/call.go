@@ -185,7 +185,7 @@ func (b *boot) execute(j *job) {
 		return
 	}
 	if queue, ok := b.file.rung(); ok {
-		j.err = b.start1(queue, j)
+		j.err = b.startEngine(queue, j)
 		b.file.drained(queue)
 	}
 	switch {
@@ -202,9 +202,9 @@ func (b *boot) execute(j *job) {
 	}
 }
 
-// start1 is the engine at the ring of a queue's doorbell: it takes the buffer
+// startEngine is the engine at the ring of a queue's doorbell: it takes the buffer
 // bases from the queue's register file and runs the tasks.
-func (b *boot) start1(queue int, j *job) error {
+func (b *boot) startEngine(queue int, j *job) error {
 	m := &j.process.caches[j.header.ProcedureID]
 	if err := m.begin(b, queue, j); err != nil {
 		return err
