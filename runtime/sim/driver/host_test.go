@@ -263,3 +263,5 @@ func names(rec *trace.Recording, layer trace.Layer) (out []string) {
 	}
 	return out
 }
+
+type loaderPort = loader.Port
