@@ -495,3 +495,38 @@ func TestContainerText(t *testing.T) {
 		t.Errorf("%+v", m.info)
 	}
 }
+
+// TestInjectedCommands takes the driver's state away behind its back: the request
+// that finds out fails, and the next works.
+func TestInjectedCommands(t *testing.T) {
+	for name, w := range map[string]struct {
+		command string
+		header  protocol.Header
+		values  []uint64
+	}{
+		"endpoint unset":     {"IPC_ENDPOINT_UNSET", unbound, []uint64{uint64(protocol.EndpointDataChaining)}},
+		"process terminated": {"TERMINATE_PROCESS", protocol.Header{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice(t, Config{})
+			task := broker(1)
+			m := prepared(t, open(t, d, task), adder(t), PrepareOptions{})
+			direct, err := d.OpenDirect(task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := protocol.ByName(w.command)
+			msg, err := protocol.New(coprocessor.Numbering, row, w.header, &protocol.Record{Layout: row.Request, Values: w.values})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := direct.Client().Method("ANE_SendCommand", &MethodArguments{In: []uint64{0}, Data: msg.Bytes()}); r != Success {
+				t.Fatal(r, direct.Client().LastError())
+			}
+			_, err = m.s.SendRequest(&m.req)
+			want(t, err, Aborted)
+			m.check(t)
+			poolsBusy(t, d, 1)
+		})
+	}
+}
