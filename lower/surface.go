@@ -30,7 +30,8 @@ type buffer struct {
 	plain     bool     // strides in L2 are those of the whole layout, also of single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding
-	image     [3]int64 // of an image of products: channels, rows and columns; rows lie apart in L2
+	image     [3]int64 // of an image: channels, rows and columns; rows lie apart in L2
+	shape     [3]int64 // of a tensor that may lie there as an image: the same
 	rowBytes  int64    // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64    // of a tensor's buffer: elements of a row
 }
@@ -43,6 +44,7 @@ type surf struct {
 	pix    int64 // elements that rows start later than off; only a source may have some
 	dims   []int64
 	stride []int64 // stride[len-1] is elemBytes
+	inter  int64   // channels side by side in a row of an image [1, C, H, W], which stride[1] covers; 0 for one
 }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }

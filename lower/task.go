@@ -140,6 +140,10 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	}
 	t.Set(td.TileHeight, int(tile))
 	b.staged = append(b.staged, [2]int64{})
+	if t.Get(td.PlanarType) == 0 {
+		t.SetBool(td.SwapNE, dst.swap)
+		units(t, dst.ext)
+	}
 	b.source1(t, src1, idx)
 	if src2 != nil {
 		t.SetBool(td.PETwo, true).Set(td.In2Fmt, 2)
@@ -148,11 +152,8 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	b.result(t, dst, idx)
 	if t.Get(td.PlanarType) != 0 {
 		patch(t, dst.ext)
-	} else {
-		units(t, dst.ext)
-		if t.Get(td.NEOp) != neMultiply {
-			channelCores(t, dst)
-		}
+	} else if t.Get(td.NEOp) != neMultiply {
+		channelCores(t, dst)
 	}
 	if err := t.Err(); err != nil && b.err == nil {
 		b.err = fmt.Errorf("task %d: %w", idx, err)
@@ -168,11 +169,12 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 func (b *builder) source1(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
+		t.Set(td.SrcInterleave, int(max(o.inter, 1)))
 		l2 = b.stage(t, o, 0)
 		t.SetBool(td.SrcEn, true).SetBool(td.SrcLoc, true).Set(td.SrcNoReuse, 3).Set(td.SrcDependency, 3)
 		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
 		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
-		t.Set(td.PixelOffset, int(o.pix)).Set(td.SrcInterleave, int(max(o.inter, 1)))
+		t.Set(td.PixelOffset, int(o.pix))
 		t.Set(td.SrcType, 2)
 		b.touch(fixup{idx, td.RBase0, td.RBE0, td.SrcBase, o.buf, o.off})
 	}
@@ -262,7 +264,7 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	rows = min(rows, ext[axH])
 	at := b.l2top
 	if source == 1 {
-		at = bankApart(at)
+		at = bankApart(0, at)
 	}
 	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n
