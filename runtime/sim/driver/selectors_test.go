@@ -51,8 +51,9 @@ func TestSelectorSizes(t *testing.T) {
 			c.Close()
 		}
 	}
-	if want := 2 * (26*4 + 26 + 6); calls < 2*26*4 { // each size up, and down where it is not zero
-		t.Errorf("%d calls, want about %d", calls, want)
+	// Each of 26 selectors has four sizes up, and the 33 that are not zero down.
+	if want := 2 * (26*4 + 33); calls != want {
+		t.Errorf("%d calls, want %d", calls, want)
 	}
 }
 

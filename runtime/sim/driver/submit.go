@@ -385,7 +385,7 @@ func (h *hardware) awaitCall(k *call) (Return, error) {
 	}
 	if err == nil {
 		if h.reset { // another queue's trouble: the result stands, the firmware is started again
-			h.recover(fmt.Errorf("driver: the firmware asked for a reset"))
+			h.recover(errReset)
 		}
 		return Success, nil
 	}
