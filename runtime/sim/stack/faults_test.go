@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
@@ -33,7 +34,6 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := poolsAfter(t, pair, in)
 	n := uint64(seeds)
 	if testing.Short() {
 		n = 10
@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 			t.Run(k.Name+"@"+site.String(), func(t *testing.T) {
 				made, failed := uint64(0), 0
 				for seed := range n {
-					m, errs := fault(t, pair, in, want, fmt.Sprintf("%s@%s:p=0.2,count=2", k.Name, site), seed, full)
+					m, errs := fault(t, pair, in, want, fmt.Sprintf("%s@%s:after=%d,p=0.2,count=2", k.Name, site, seed*7%50), seed)
 					made += m
 					failed += errs
 				}
@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 }
 
 // fault makes runs on a machine with faults until no more are made, and one more.
-func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec string, seed uint64, full []firmware.Report) (made uint64, failed int) {
+func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec string, seed uint64) (made uint64, failed int) {
 	t.Helper()
 	ctx := context.Background()
 	s, err := inject.Parse(spec)
@@ -75,6 +75,17 @@ func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec
 		t.Helper()
 		t.Errorf("--inject %q --inject-seed %d: %s", spec, seed, fmt.Sprintf(format, args...))
 	}
+	// Another client keeps the device powered, so that its pools can be looked at.
+	keeper, err := machine.Device.OpenServices(&driver.Task{PID: 1, Entitlements: []string{driver.UserAccess}})
+	for ; err != nil && inj.Made(s[0].Kind) > 0 && failed < 8; failed++ {
+		keeper, err = machine.Device.OpenServices(&driver.Task{PID: 1, Entitlements: []string{driver.UserAccess}})
+	}
+	if err != nil {
+		fail("opening the device: %v", err)
+		return
+	}
+	defer keeper.Close()
+	full, frames := machine.Device.Coprocessor().Pools(), machine.Device.Unit().Stats().FramesInUse
 	p, err := machine.Connect(stack.Application(501), 0)
 	if err != nil {
 		fail("connecting: %v", err)
@@ -119,14 +130,23 @@ func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec
 			equal(t, "the dispatch after the last fault: outputs", got, want)
 		}
 	}
-	boots := 0
+	begun, limited := 0, 0
 	for _, e := range events.Events {
-		if e.Layer == trace.Firmware && e.Name == bootEvent {
-			boots++
+		switch {
+		case e.Layer != trace.Driver:
+		case e.Name == "cancel outstanding commands":
+			begun++
+		case strings.HasPrefix(e.Name, "recovery is rate-limited"):
+			limited++
 		}
 	}
-	if n := machine.Device.Recoveries(); boots != 0 && n != boots-1 {
-		fail("%d recoveries, the trace has %d boots", n, boots)
+	if n := machine.Device.Recoveries(); n != begun-limited {
+		fail("%d recoveries, the trace has %d of which %d had to wait", n, begun, limited)
+	}
+	if k := s[0].Kind; (k == inject.Exception || k == inject.Crash) && (s[0].Site == inject.Step || s[0].Site == inject.Task) {
+		if n := machine.Device.Coprocessor().RestartCount(); uint64(n) != made {
+			fail("the firmware was restarted %d times for %d faults", n, made)
+		}
 	}
 	if m != nil {
 		if err := m.Close(); err != nil {
@@ -136,38 +156,8 @@ func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec
 	if pools := machine.Device.Coprocessor().Pools(); pools != nil && !slices.Equal(pools, full) {
 		fail("pools are %v, want %v", pools, full)
 	}
-	if st := machine.Device.Unit().Stats(); st.FramesInUse != 0 {
-		if err := p.Close(); err != nil {
-			fail("closing the process: %v", err)
-		}
-		if st = machine.Device.Unit().Stats(); st.FramesInUse != 0 {
-			fail("%d frames stay in use", st.FramesInUse)
-		}
+	if n := machine.Device.Unit().Stats().FramesInUse; n != frames {
+		fail("%d frames are in use, %d were before the model came", n, frames)
 	}
 	return made, failed
-}
-
-// bootEvent is the event of the firmware's entry at its reset vector.
-const bootEvent = "boot"
-
-// poolsAfter returns what the firmware's pools hold when a model has run and gone,
-// without faults.
-func poolsAfter(t *testing.T, pair e5rt.Pair, in map[string]interp.Tensor) []firmware.Report {
-	t.Helper()
-	s, p := machine(t, stack.Options{})
-	m, err := p.Load(pair)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Run(context.Background(), in); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	pools := s.Device.Coprocessor().Pools()
-	if pools == nil {
-		t.Fatal("the device lost its power when the model went")
-	}
-	return pools
 }
