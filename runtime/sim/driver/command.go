@@ -221,24 +221,34 @@ func (h *hardware) send(row *protocol.Row, hd protocol.Header, body protocol.Bod
 	if err != nil {
 		return outcome{}, err
 	}
-	for { // answers that nobody took are of commands that failed
-		if _, ok := h.cop.TakeReply(); !ok {
-			break
+	for again := 0; ; again++ {
+		for { // answers that nobody took are of commands that failed
+			if _, ok := h.cop.TakeReply(); !ok {
+				break
+			}
+		}
+		if err := h.post(protocol.Control, m.Bytes(), coprocessor.BellControl); err != nil {
+			return outcome{}, err
+		}
+		o, err := h.await(h.d.clock.Now()+commandDeadline, completed)
+		if err == nil && h.reset {
+			o.status = coprocessor.StatusReset
+		}
+		if err != nil || o.status == coprocessor.StatusOK {
+			return o, err
+		}
+		// A message that came damaged was refused without running, so that it may
+		// come again; a teardown that is given up would leave its slots taken.
+		if o.status != coprocessor.StatusIntegrity || again == resends {
+			err = fmt.Errorf("driver: %s: status %d, %v: %w", row, uint32(o.status), o.status, h.because())
+			return o, &statusError{o.status, err}
 		}
 	}
-	if err := h.post(protocol.Control, m.Bytes(), coprocessor.BellControl); err != nil {
-		return outcome{}, err
-	}
-	o, err := h.await(h.d.clock.Now()+commandDeadline, completed)
-	if err == nil && h.reset {
-		o.status = coprocessor.StatusReset
-	}
-	if err == nil && o.status != coprocessor.StatusOK {
-		err = fmt.Errorf("driver: %s: status %d, %v: %w", row, uint32(o.status), o.status, h.because())
-		return o, &statusError{o.status, err}
-	}
-	return o, err
 }
+
+// resends is how often a command that is no request is sent again when it came
+// damaged, modelled.
+const resends = 3
 
 // statusError is a command that the firmware completed with a status.
 type statusError struct {
