@@ -79,6 +79,16 @@ func TestTable27_2(t *testing.T) {
 	}
 }
 
+// TestUserSpaceSelectors holds the selector immediates that the front end has on
+// the M1.
+func TestUserSpaceSelectors(t *testing.T) {
+	for want, got := range []int{0: SelDeviceOpen, 2: SelSendRequest, 3: SelProgramCreate, 4: SelProgramPrepare, 6: SelProgramDestroy, 10: SelGetVersion, 16: SelLoadFirmware} {
+		if got != 0 && got != want {
+			t.Errorf("selector %d, want %d", got, want)
+		}
+	}
+}
+
 func TestTable27_4(t *testing.T) {
 	if len(table274) != 9 {
 		t.Fatal("the chapter has 9 selectors")
@@ -387,7 +397,11 @@ func TestTable27_9(t *testing.T) {
 			t.Errorf("%s = %s, want %s", row.Name, row.Value, want[i])
 		}
 	}
-	// At rest: the hints client alone, and no power.
+	// At rest: device, load balancer and the standing hints client alone, and no
+	// power.
+	if r := d.Registry(); !slices.Equal(r, []RegistryEntry{{"ANEHWDevice", "H11ANEIn"}, {"ANEDriver", "H1xANELoadBalancer"}, {"ANEClientHints", "standing"}}) {
+		t.Errorf("registry at rest: %v", r)
+	}
 	if c, r := d.NewUserClient(&Task{PID: 1}, HintsClient); r != Success || c.Class() != "ANEClientHints" {
 		t.Errorf("hints client: %v", r)
 	}
@@ -398,6 +412,9 @@ func TestTable27_9(t *testing.T) {
 	s := open(t, d, broker(2))
 	if s := d.Status(); s.Power != 1 || s.Ready != 1 || s.Clients != 2 {
 		t.Errorf("open: %+v", s)
+	}
+	if r := d.Registry(); len(r) != 5 || r[4] != (RegistryEntry{"H11ANEInUserClient", "client 2"}) {
+		t.Errorf("registry: %v", r)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
