@@ -82,10 +82,14 @@ func TestTable27_2(t *testing.T) {
 // TestUserSpaceSelectors holds the selector immediates that the front end has on
 // the M1.
 func TestUserSpaceSelectors(t *testing.T) {
-	for want, got := range []int{0: SelDeviceOpen, 2: SelSendRequest, 3: SelProgramCreate, 4: SelProgramPrepare, 6: SelProgramDestroy, 10: SelGetVersion, 16: SelLoadFirmware} {
-		if got != 0 && got != want {
-			t.Errorf("selector %d, want %d", got, want)
+	for handler, sel := range map[string]uint32{"ANE_DeviceOpen": 0, "ANE_ProgramSendRequest": 2, "ANE_ProgramCreate": 3, "ANE_ProgramPrepare": 4,
+		"ANE_ProgramDestroy": 6, "ANE_GetVersion": 10, "ANE_LoadFirmware": 16} {
+		if got := ControlSelectors[sel].Handler; got != handler {
+			t.Errorf("selector %d is %s, want %s", sel, got, handler)
 		}
+	}
+	if SelDeviceOpen != 0 || SelSendRequest != 2 || SelProgramCreate != 3 || SelProgramPrepare != 4 || SelProgramDestroy != 6 || SelGetVersion != 10 || SelLoadFirmware != 16 {
+		t.Error("the constants differ")
 	}
 }
 
