@@ -221,34 +221,48 @@ func (h *hardware) send(row *protocol.Row, hd protocol.Header, body protocol.Bod
 	if err != nil {
 		return outcome{}, err
 	}
-	for again := 0; ; again++ {
-		for { // answers that nobody took are of commands that failed
-			if _, ok := h.cop.TakeReply(); !ok {
-				break
-			}
+	for { // answers that nobody took are of commands that failed
+		if _, ok := h.cop.TakeReply(); !ok {
+			break
 		}
+	}
+	for posts := 1; ; posts++ {
 		if err := h.post(protocol.Control, m.Bytes(), coprocessor.BellControl); err != nil {
 			return outcome{}, err
 		}
 		o, err := h.await(h.d.clock.Now()+commandDeadline, completed)
-		if err == nil && h.reset {
-			o.status = coprocessor.StatusReset
-		}
-		if err != nil || o.status == coprocessor.StatusOK {
+		switch {
+		case err != nil:
 			return o, err
+		case h.reset:
+			o.status = coprocessor.StatusReset
+		case o.status == coprocessor.StatusOK:
+			return o, nil
+		case o.status == coprocessor.StatusIntegrity && posts < maxPosts:
+			continue
 		}
-		// A message that came damaged was refused without running, so that it may
-		// come again; a teardown that is given up would leave its slots taken.
-		if o.status != coprocessor.StatusIntegrity || again == resends {
-			err = fmt.Errorf("driver: %s: status %d, %v: %w", row, uint32(o.status), o.status, h.because())
-			return o, &statusError{o.status, err}
-		}
+		err = fmt.Errorf("driver: %s: status %d, %v: %w", row, uint32(o.status), o.status, h.because())
+		return o, &statusError{o.status, err}
 	}
 }
 
-// resends is how often a command that is no request is sent again when it came
-// damaged, modelled.
-const resends = 3
+// maxPosts is how often a message is posted that arrives damaged: it was rejected
+// without running (modelled).
+const maxPosts = 2
+
+// finish sends a command that takes something down. When the firmware does not do
+// it, a reset does.
+func (h *hardware) finish(row *protocol.Row, hd protocol.Header, values ...uint64) {
+	boot := h.boot.Load()
+	_, err := h.command(row, hd, values...)
+	if err == nil {
+		return
+	}
+	h.failed(err)
+	if h.ready.Load() && h.boot.Load() == boot {
+		h.recover(err)
+	}
+}
 
 // statusError is a command that the firmware completed with a status.
 type statusError struct {

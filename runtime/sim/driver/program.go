@@ -431,9 +431,7 @@ func (h *hardware) evict(p *program) {
 	}
 	if p.boot != 0 && p.boot == h.boot.Load() && h.ready.Load() {
 		hd := protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound}
-		if _, err := h.command(unloadAFPP, hd); err != nil {
-			h.failed(err)
-		}
+		h.finish(unloadAFPP, hd)
 	}
 	p.boot = 0
 	if p.loaded == nil {
@@ -455,9 +453,7 @@ func (h *hardware) unprepare(i *instance) {
 	p := i.p
 	if i.boot == h.boot.Load() && h.ready.Load() {
 		hd := protocol.Header{ProgramID: p.slot, ProcessID: i.process}
-		if _, err := h.command(terminateProcess, hd); err != nil {
-			h.failed(err)
-		}
+		h.finish(terminateProcess, hd)
 	}
 	i.boot = 0
 	p.running--
