@@ -24,6 +24,7 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"seeds-coverage.md", "seeds", writeSeeds},
 }
 
 // TestGenerated compares every generated part with the tables in the code.
