@@ -25,6 +25,7 @@ var walls = []wall{
 	{"runtime/sim/interp", []string{"lower", "layout", "emit", "passes", "runtime/sim/engine"}, nil, "the second opinion must not share code with the first"},
 	{"runtime/sim/translation", []string{"*"}, nil, "an address unit alone: buffers in, bytes behind addresses out"},
 	{"runtime/sim/protocol", []string{"*"}, nil, "messages alone: what the firmware knows of programs is asked through an interface"},
+	{"runtime/sim/stack", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "a machine gets bytes; what compiled them is a function that its maker gives"},
 	{"runtime/sim/trace", []string{"*"}, nil, "every layer tells its steps through it"},
 	{"runtime/sim/inject", []string{"*"}, nil, "every layer asks it for faults"},
 	{"numerics", []string{"*"}, nil, "scalars alone; engine-side and interpreter-side code may both be measured by it"},
