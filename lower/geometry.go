@@ -28,7 +28,7 @@ const workUnit = 128
 // A neural source keeps one work unit of a row, or cols where that is not 0. Rows get padding so that the
 // rows of a patch fall on different banks. It returns the bytes of one group,
 // as the address of what comes behind it shows.
-func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool) (l2Place, int64) {
+func (b *builder) l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if swap {
 		c, w = w, c
@@ -43,7 +43,11 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 	ch := align(w*elemBytes, granule)
 	depth := ch * c
 	whole := depth * ext[axD]
-	row := whole + rowPad(t, neural, ch, whole, ext[axH])
+	pad := rowPad(t, neural, ch, whole, ext[axH])
+	if b.old && unpaddedRow(t, whole, ext[axH]) {
+		pad = 0
+	}
+	row := whole + pad
 	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
 }
 
@@ -68,6 +72,14 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 		return 2 * granule
 	}
 	return 3 * granule
+}
+
+// secondAt returns where the second source begins that follows what ends at at.
+func (b *builder) secondAt(at int64) int64 {
+	if b.old {
+		at = align(at, oldSecondAlign)
+	}
+	return bankApart(at)
 }
 
 // bankApart moves the second source's address off the bank that the first begins

@@ -278,8 +278,8 @@ func (b *builder) placeTransients() {
 			top += b.staged[i][0]
 		}
 		if t.On(td.Source2DMA) {
-			t.Set(td.L2Src2, int(bankApart(top)))
-			top = bankApart(top) + b.staged[i][1]
+			t.Set(td.L2Src2, int(b.secondAt(top)))
+			top = b.secondAt(top) + b.staged[i][1]
 		}
 		if t.On(td.DstEn) {
 			// A task in step with the one before may not take the place of what that
@@ -291,6 +291,9 @@ func (b *builder) placeTransients() {
 				}
 			}
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
+			if b.old {
+				b.throughL2(i, top)
+			}
 		}
 	}
 }

@@ -262,9 +262,9 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	rows = min(rows, ext[axH])
 	at := b.l2top
 	if source == 1 {
-		at = bankApart(at)
+		at = b.secondAt(at)
 	}
-	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
+	p, n := b.l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n
 	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.
