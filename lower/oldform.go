@@ -105,7 +105,7 @@ func oldForm(p *Procedure) {
 		}
 	}
 	for _, t := range p.Tasks {
-		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1}, {td.WBase, td.WBE}} {
+		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1}, {td.WBase, td.WBE}, {td.KBase0, td.KBE0}} {
 			if n := t.Int(b.bar); t.On(b.enable) && n >= BarFirstPort {
 				t.Set(b.bar, last-n)
 			}
