@@ -58,6 +58,17 @@ func plain(f func(float64) float64, step int, low, high Tail) func([]float64) (S
 	}
 }
 
+// gated makes the row of an input times a gate between 0 and 1. Its knots have least
+// squared errors and its high line runs through the last (gelu and silu as
+// recorded, nearly; see docs/deviations.md).
+func gated(f func(float64) float64, step int) func([]float64) (Spec, error) {
+	return func([]float64) (Spec, error) {
+		high := Line(1, 1, 0)
+		high.Through = true
+		return Spec{F: f, Mode: ModePlain, Step: step, LeastSquares: true, Low: Saturate(0), High: high}, nil
+	}
+}
+
 // symmetric makes the row of a function of which f(-x) is -f(x), sampled from
 // zero up.
 func symmetric(f func(float64) float64, step int, high Tail) func([]float64) (Spec, error) {
@@ -81,8 +92,8 @@ func ofPositive(f func(float64) float64, m Mode, step int, below, above float64)
 var functions = [...]function{
 	{name: "sigmoid", make: plain(sigmoid, 1, Saturate(0), Saturate(1))},
 	{name: "tanh", make: symmetric(math.Tanh, 3, Hold(4, 1, 0, 1))},
-	{name: "silu", make: plain(func(x float64) float64 { return x * sigmoid(x) }, 1, Saturate(0), Line(1, 1, 0))},
-	{name: "gelu", make: plain(gelu, 2, Saturate(0), Line(1, 1, 0))},
+	{name: "silu", make: gated(func(x float64) float64 { return x * sigmoid(x) }, 1)},
+	{name: "gelu", make: gated(gelu, 2)},
 	{name: "gelu_tanh_approximation", make: plain(geluTanh, 2, Saturate(0), Line(1, 1, 0))},
 	{name: "gelu_sigmoid_approximation", make: plain(func(x float64) float64 { return x * sigmoid(1.702*x) }, 2, Saturate(0), Line(1, 1, 0))},
 	{name: "erf", make: symmetric(math.Erf, 4, Saturate(1))},

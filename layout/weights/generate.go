@@ -19,6 +19,9 @@ type Spec struct {
 	// the sampled domain, -16*2^-Step..16*2^-Step, in an odd one 0..32*2^-Step.
 	// LinesOnly is a table without a domain: the tails are the function.
 	Step int
+	// LeastSquares asks for knots of least squared error instead of samples, see
+	// leastSquares. For the plain mode.
+	LeastSquares bool
 	// Low and High are the tails outside the knots.
 	Low, High Tail
 }
@@ -32,6 +35,8 @@ type Tail struct {
 	// Slope and Intercept are the line between bound and knots; ignored when
 	// Fit.
 	Slope, Intercept float64
+	// Through asks for a line of Slope through the outermost knot.
+	Through bool
 	// Fit asks for the line from the outermost knot to Value at the bound of
 	// least worst error.
 	Fit bool
@@ -71,6 +76,11 @@ func Generate(s Spec) (*Table, error) {
 	f := func(x float64) float64 { return float64(float32(s.F(x))) }
 	t := new(Table)
 	start, end := sp.span(s.Step)
+	fitted := s.LeastSquares && s.Mode == ModePlain && s.Step <= maxStep
+	var knots [Knots]float64
+	if fitted {
+		knots = leastSquares(f, start, s.Step)
+	}
 	for i := range Knots {
 		x := start + math.Ldexp(float64(i), -s.Step)
 		var v uint16
@@ -79,6 +89,8 @@ func Generate(s Spec) (*Table, error) {
 			if v = toHalf(f(0)); s.Exact != nil {
 				v = toHalf(s.Exact(0))
 			}
+		case fitted:
+			v = toHalf(knots[i])
 		case x >= sp.first && x <= sp.end || math.IsNaN(sp.first):
 			v = toHalf(f(x))
 		}
@@ -98,8 +110,11 @@ func Generate(s Spec) (*Table, error) {
 
 // tail fills in one side: bound, value, line. x0 is the outermost knot.
 func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, slope int) {
-	if tl.Fit {
+	switch {
+	case tl.Fit:
 		tl = fit(f, tl.Value, x0, fromHalf(t[knot]))
+	case tl.Through:
+		tl.Intercept = fromHalf(t[knot]) - float64(tl.Slope*x0)
 	}
 	t[bound], t[bound+2] = toHalf(tl.Bound), toHalf(tl.Value)
 	t[slope], t[slope+1] = toHalf(tl.Slope), toHalf(tl.Intercept)
