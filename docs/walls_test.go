@@ -25,6 +25,8 @@ var walls = []wall{
 	{"runtime/sim/interp", []string{"lower", "layout", "emit", "passes", "runtime/sim/engine"}, nil, "the second opinion must not share code with the first"},
 	{"runtime/sim/translation", []string{"*"}, nil, "an address unit alone: buffers in, bytes behind addresses out"},
 	{"runtime/sim/protocol", []string{"*"}, nil, "messages alone: what the firmware knows of programs is asked through an interface"},
+	{"runtime/sim/trace", []string{"*"}, nil, "every layer tells its steps through it"},
+	{"runtime/sim/inject", []string{"*"}, nil, "every layer asks it for faults"},
 	{"numerics", []string{"*"}, nil, "scalars alone; engine-side and interpreter-side code may both be measured by it"},
 	{"internal/diag", []string{"*"}, nil, "whatever holds a source position may import it"},
 	{"frontend/mil", []string{"*"}, []string{"internal/diag"}, "syntax alone: no names, no types, no files"},
@@ -38,7 +40,8 @@ var walls = []wall{
 	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
 	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
-	{"emit/afpp", []string{"*"}, nil, "a file format alone: records and images as bytes and numbers"},
+	{"emit/afpp", []string{"*"}, []string{"lower/td"}, "a file format alone, whose records and register groups are those that tasks are split into"},
+	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
 }

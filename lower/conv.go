@@ -76,7 +76,16 @@ func acceptConv(op *ir.Op, l *limits) error {
 			fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
 	}
 	x := op.Arg("x").Type.Shape
-	if cols, need, most := g.columns(l.t, x[1], x[len(x)-1]); need > most {
+	rows := int64(1)
+	if len(x) == 4 {
+		rows = x[2]
+	}
+	g, rows, width := g.padded(rows, x[len(x)-1])
+	if width > int64(l.t.MaxWidth) || rows > int64(l.t.MaxHeight) {
+		return refuse(target.RuleExtent, "rows and columns with their padding", fmt.Sprintf("%d, %d", rows, width), fmt.Sprintf("%d, %d", l.t.MaxHeight, l.t.MaxWidth),
+			fmt.Sprintf("the image padded to %d rows by %d columns is beyond the limits %d and %d", rows, width, l.t.MaxHeight, l.t.MaxWidth))
+	}
+	if cols, need, most := g.columns(l.t, x[1], width); need > most {
 		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", need, most,
 			fmt.Sprintf("%d channels of %d rows by %d columns take %d bytes of L2, the limit is %d", x[1], g.kh, (cols-1)*g.sx+g.kw, need, most))
 	}
@@ -183,6 +192,16 @@ func dilated(op *ir.Op) []byte {
 // convolve emits the tasks of one image: cut by outputs or groups so that
 // kernels stay resident, and by columns so that the rows a tile needs fit L2.
 func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
+	if m := g.apart(x.dims[2], x.w()); m != (margin{}) {
+		v, _, w := g.padded(x.dims[2], x.w())
+		depthwise := k.Groups == k.In && k.Out == k.In && !paired(&v)
+		whole := v.rowBytes(x.dims[1], w) <= b.t.L2Bytes-l2Reserve && (k.Groups == 1 || depthwise)
+		padded, err := b.shift(x, m, whole)
+		if err != nil {
+			return err
+		}
+		return b.convolve(padded, dst, k, &v, e)
+	}
 	if need := g.rowBytes(x.dims[1], x.w()); need <= b.t.L2Bytes-l2Reserve {
 		// Uncut: the whole width is read, also what no step of the stride reaches
 		// (recorded for 1x1 kernels with stride 2).
@@ -299,23 +318,56 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	if p.Form == weights.Depthwise {
 		t.SetBool(td.UnicastEn, true)
 	}
-	rowBytes := src.ext[axG]*src.ext[axC]*align(src.ext[axW]*elemBytes, granule) + maxRowPad
-	rows := min((b.t.L2Bytes-4096)/rowBytes, src.ext[axH])
-	tile := int64(0)
-	if rows < src.ext[axH] {
-		tile = max((rows-g.kh)/g.sy+1, 1)
+	src.cols = (workUnit-1)*g.sx + g.kw // a unit's own and those of the taps
+	var in *operand
+	if t.Set(td.Wout, int(g.wout)).Set(td.Hout, int(g.hout)); narrowUnits(t) {
+		in = out
 	}
-	src.rows = rows
-	b.stream(t, p, k, g.hout <= 8 && g.wout <= 8)
+	tile := tileRows(src, in, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
+	b.stream(t, p, k, g.hout <= smallImage && g.wout <= smallImage)
 	b.emit(t, src, nil, out, tile)
+	if in != nil {
+		b.gatheredUnits(t, in)
+	}
 }
 
 // imageOperand reads an image [1, C, H, W] as groups of channels.
 func imageOperand(s *surf, groups int64) *operand {
 	c := s.dims[1] / groups
+	blocks := c / max(s.inter, 1)
 	return &operand{
-		buf: s.buf, off: s.off, pix: s.pix,
+		buf: s.buf, off: s.off, pix: s.pix, inter: s.inter,
 		ext:    [5]int64{groups, 1, c, s.dims[2], s.dims[3]},
-		stride: [4]int64{c * s.stride[1], s.dims[1] * s.stride[1], s.stride[1], s.stride[2]},
+		stride: [4]int64{blocks * s.stride[1], groups * blocks * s.stride[1], s.stride[1], s.stride[2]},
 	}
+}
+
+// channels narrows an image [1, C, H, W] to n channels from first; both are
+// multiples of what is interleaved.
+func (s *surf) channels(first, n int64) *surf {
+	return s.slice(1, first/max(s.inter, 1), n, 1)
+}
+
+// tileRows returns the rows of the result in a tile of a neural task over windows
+// of kh rows, so that the source's rows that a tile needs, in the columns of a
+// work unit, and the result where it is gathered there, fit most bytes of L2: 0
+// for all. It sets how many rows of the source are on chip at once.
+func tileRows(src, gathered *operand, kh, sy, most int64) int64 {
+	row := src.ext[axG]*src.ext[axC]*align(min(src.ext[axW], src.unitColumns())*elemBytes, granule) + maxUnitPad
+	if gathered != nil {
+		row += gatheredRow(gathered)
+	}
+	src.rows = min(most/row, src.ext[axH])
+	if src.rows == src.ext[axH] {
+		return 0
+	}
+	return max((src.rows-kh)/sy+1, 1)
+}
+
+// unitColumns is the columns of a neural source that are on chip at once.
+func (o *operand) unitColumns() int64 {
+	if o.cols != 0 {
+		return o.cols
+	}
+	return workUnit
 }

@@ -111,6 +111,9 @@ func (b *builder) followsClosely(i int, f, before footprint) bool {
 	wide := p.Int(td.Wout) * max(p.Int(td.Ox), 1)
 	same := wide >= t.Int(td.Win) && wide < t.Int(td.Win)+max(p.Int(td.Ox), 1) && p.Get(td.Hout) == t.Get(td.Hin) && p.Get(td.Dout) == t.Get(td.Din) &&
 		p.Get(td.Cout) == t.Get(td.Cin) && p.Get(td.NumGroups) == t.Get(td.NumGroups)
+	if small := p.On(td.SmallSource) && t.On(td.SmallSource); small && t.On(td.UnicastEn) {
+		return false // channelwise work on an image of at most 8x8 (encoder_conv_pad_.._tiny)
+	}
 	groups := !before.planar && p.Get(td.NEOp) == neMultiply && !p.On(td.UnicastEn) && p.Int(td.Cout) > td.Lanes<<p.Int(td.OCGSize)
 	return same && !groups
 }

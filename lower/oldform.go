@@ -46,13 +46,6 @@ const oldEvent = 0x8
 // first source of 0x420 bytes puts the second at 0x440).
 const oldSecondAlign = 64
 
-// unpaddedRow reports whether the older form puts nothing behind the only row of
-// a product's source: the row does not end on the bank that it starts on (conv and
-// conv3, 3 granules; a row of 64 granules is padded as now).
-func unpaddedRow(t *td.Task, row, height int64) bool {
-	return t.Get(td.NEOp) == neMultiply && t.Get(td.PlanarType) == 0 && height == 1 && row/granule%banks != 0
-}
-
 // oldResultPad is the padding of a row of a product's result in L2 whose rows
 // would start on one bank; others have none (64 granules; conv and conv3 with 3).
 const oldResultPad = 2 * granule
@@ -60,10 +53,11 @@ const oldResultPad = 2 * granule
 // throughL2 lets the result of a product that leaves by DMA stand in L2 from at on
 // before it leaves, as the older form does: elements, then channels, then depth,
 // then rows, as sources stand. Results of other work leave as they come (relu,
-// sigmoid, sum). A tile that L2 has no room for leaves as it comes (modelled).
+// sigmoid, sum), and one that is put together in L2 anyway stays so. A tile that L2
+// has no room for leaves as it comes (modelled).
 func (b *builder) throughL2(i int, at int64) {
 	t := b.tasks[i]
-	if taskKind(t) != "multiply" || t.On(td.SwapNE) {
+	if taskKind(t) != "multiply" || t.On(td.SwapNE) || t.Get(td.ResBfrMode) == 0 {
 		return
 	}
 	ch := align(int64(min(t.Int(td.Wout)*max(t.Int(td.Ox), 1), workUnit))*elemBytes, granule)

@@ -37,6 +37,9 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		if f.bar == td.KBase0 && f.buf.space == scratch {
 			t.Set(td.DTID, f.buf.def)
 		}
+		if f.bar == td.RBase0 && f.buf.space == scratch && t.On(td.SrcEn) {
+			t.Set(td.SrcCacheHint, 0).Set(td.SrcReuse, 9).Set(td.SrcDependency, 5) // not read again (recorded)
+		}
 		if f.bar == td.WBase {
 			if f.buf.space == scratch && t.On(td.DstEn) {
 				t.Set(td.DstCacheHint, 15) // read again soon (recorded)
@@ -123,15 +126,17 @@ func marks(t *td.Task, i, n int) {
 // with a kernel from scratch (recorded).
 func travel(t *td.Task, partial bool) {
 	moved := int64(0)
-	tensor := func(w, h, d, c int) int64 {
-		n := int64(max(d, 1)) * int64(max(c, 1)) * int64(max(h, 1)) * int64(max(t.Int(td.NumGroups), 1))
-		return n * rowBytes(int64(w))
+	tensor := func(w, h, d, c, inter int) int64 {
+		inter = max(inter, 1)
+		c = (max(c, 1) + inter - 1) / inter
+		n := int64(max(d, 1)) * int64(c) * int64(max(h, 1)) * int64(max(t.Int(td.NumGroups), 1))
+		return n * rowBytes(int64(w*inter))
 	}
 	if t.On(td.SrcEn) {
-		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin))
+		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin), t.Int(td.SrcInterleave))
 	}
 	if t.On(td.Source2DMA) {
-		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin))
+		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin), t.Int(td.Src2Interleave))
 	}
 	if t.On(td.DstEn) {
 		w, h, d := t.Int(td.Wout), t.Int(td.Hout), t.Int(td.Dout)
@@ -142,7 +147,7 @@ func travel(t *td.Task, partial bool) {
 		if t.On(td.SwapNE) || t.On(td.SwapResult) { // bytes as stored: channels along the row
 			w, c = c, w
 		}
-		moved += tensor(w, h, d, c)
+		moved += tensor(w, h, d, c, t.Int(td.DstInterleave))
 	}
 	for i := range td.Lanes {
 		if t.On(td.CoeffEn.At(i)) {

@@ -43,6 +43,7 @@ type surf struct {
 	pix    int64 // elements that rows start later than off; only a source may have some
 	dims   []int64
 	stride []int64 // stride[len-1] is elemBytes
+	inter  int64   // channels side by side in a row of an image [1, C, H, W], which stride[1] covers; 0 for one
 }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }

@@ -168,11 +168,12 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 func (b *builder) source1(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
+		t.Set(td.SrcInterleave, int(max(o.inter, 1)))
 		l2 = b.stage(t, o, 0)
 		t.SetBool(td.SrcEn, true).SetBool(td.SrcLoc, true).Set(td.SrcNoReuse, 3).Set(td.SrcDependency, 3)
 		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
 		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
-		t.Set(td.PixelOffset, int(o.pix)).Set(td.SrcInterleave, int(max(o.inter, 1)))
+		t.Set(td.PixelOffset, int(o.pix))
 		t.Set(td.SrcType, 2)
 		b.touch(fixup{idx, td.RBase0, td.RBE0, td.SrcBase, o.buf, o.off})
 	}
@@ -264,7 +265,7 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	if source == 1 {
 		at = b.secondAt(at)
 	}
-	p, n := b.l2Layout(t, at, ext, rows, o.cols, o.swap)
+	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n
 	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.

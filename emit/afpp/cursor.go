@@ -42,13 +42,6 @@ func (c *cursor) take(n int, field string) []byte {
 	return c.b[c.last:c.at:c.at]
 }
 
-func (c *cursor) u16(field string) uint16 {
-	if b := c.take(2, field); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
-
 func (c *cursor) u32(field string) uint32 {
 	if b := c.take(4, field); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -114,4 +107,16 @@ func (c *cursor) done() {
 	if c.err == nil && c.left() > 0 {
 		c.fail(c.at, "end", "bytes behind the last entry", c.left(), 0)
 	}
+}
+
+// CheckName says why a container cannot hold a name; nil when it can.
+func CheckName(s string) error {
+	why := badName(s)
+	switch {
+	case len(s) == 0 || len(s) > MaxName:
+		why = fmt.Sprintf("a name has 1 to %d bytes, not %d", MaxName, len(s))
+	case why == "":
+		return nil
+	}
+	return fmt.Errorf("afpp: name %q: %s", s[:min(len(s), MaxName)], why)
 }

@@ -16,11 +16,18 @@
 //     failure is a [*FormatError] with the byte offset, the field, the rule, the
 //     value and the limit. Memory is bounded by a constant times the length of
 //     the input; section bytes are slices of it.
+//   - A record with a slot lies in a bar of its task's procedure, and has an
+//     address exactly when that bar has one: address 0 of an input or an output
+//     says that each call brings the buffer. All records name registers of one
+//     aperture.
 //   - The same Package gives the same bytes.
+//
+// What a register image says is not checked here, only its size: that images and
+// records agree is td.Join's to say, which who runs the tasks calls.
 //
 // What is known and what is modelled: the three levels, their magic numbers, the
 // names of the sections, the shape of the headers, the 44 bytes of a record and
 // the seven register groups are the chapters'. The bodies of the generic,
 // operation and procedure sections, the numbers of the section kinds and the
-// alignment of bodies are zinc's own, as format.go says row by row.
+// alignment and order of bodies are zinc's own, as format.go says row by row.
 package afpp

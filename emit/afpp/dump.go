@@ -1,11 +1,13 @@
 package afpp
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"strings"
 	"text/tabwriter"
+
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // Dump prints a container as text.
@@ -16,16 +18,21 @@ func Dump(w io.Writer, p *Package) error {
 		fmt.Fprintf(tw, "warning: %s\n", s)
 	}
 	for i, g := range p.Programs {
-		dumpProgram(tw, i, g)
+		if err := dumpProgram(tw, i, g); err != nil {
+			return err
+		}
 	}
 	return tw.Flush()
 }
 
-func dumpProgram(w io.Writer, i int, g *Program) {
+func dumpProgram(w io.Writer, i int, g *Program) error {
 	fmt.Fprintf(w, "\n%s, %s\n", programField(i), versionText(g.Version))
 	fmt.Fprintln(w, "section\tat\tbytes\tcount\tcrc")
 	for k := range kinds {
-		body, n := kinds[k].body(g)
+		body, n, err := kinds[k].body(g)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(w, "%s\t%#x\t%#x\t%d %s\t%08x\n", kinds[k].name, g.Offsets[k], len(body), n, kinds[k].counts, crc32.ChecksumIEEE(body))
 	}
 	fmt.Fprintf(w, "\nidentity %#016x, image version %d\nwindow %#x to %#x\ncontainer sha256 %x\n",
@@ -33,14 +40,15 @@ func dumpProgram(w io.Writer, i int, g *Program) {
 	for _, p := range g.Procedures {
 		dumpProcedure(w, g, p)
 	}
-	fmt.Fprintf(w, "\n%d records\ntask\tgroup\tregister\tbits\toperands\tslot\tbar\n", len(g.Text.Records))
-	for _, r := range g.Text.Records {
-		dumpRecord(w, r)
+	fmt.Fprintf(w, "\n%d records\ntask\tgroup\tregister\tbits\toperand\tslot\tbar\n", len(g.Text.Records))
+	for i := range g.Text.Records {
+		dumpRecord(w, &g.Text.Records[i])
 	}
 	for i, m := range g.Text.Images {
 		fmt.Fprintf(w, "\nimage of task %d, crc %08x\n", i, crc32.ChecksumIEEE(m))
 		dumpImage(w, m)
 	}
+	return nil
 }
 
 func dumpProcedure(w io.Writer, g *Program, p Procedure) {
@@ -55,38 +63,49 @@ func dumpProcedure(w io.Writer, g *Program, p Procedure) {
 		fmt.Fprintf(w, "output %s\tbar %d\n", q.Name, q.Bar)
 	}
 	for _, b := range p.Bars {
-		fmt.Fprintf(w, "bar %d\t%s\t%#x\t%#x bytes\n", b.ID, b.Usage, b.Address, b.Size)
+		at := fmt.Sprintf("%#x", b.Address)
+		if b.ByCall() {
+			at = "bound by the call"
+		}
+		fmt.Fprintf(w, "bar %d\t%s\t%s\t%#x bytes\n", b.ID, b.Usage, at, b.Size)
 	}
 }
 
-func dumpRecord(w io.Writer, r Record) {
-	ops := make([]string, r.Operands)
-	for k := range ops {
-		ops[k] = fmt.Sprintf("%#x", r.Operand[k])
-	}
-	slot, bar := "value", ""
+func dumpRecord(w io.Writer, r *td.Record) {
+	value, slot, bar := fmt.Sprintf("%#x", r.Operand), "value", ""
 	if r.Slot != 0 {
-		slot, bar = strings.TrimSpace(fmt.Sprintf("%#x %s", r.Slot, slotNames[r.Slot])), fmt.Sprintf("%d+%#x", r.Bar, int(r.BarOffset)*Align)
+		slot, bar = r.Slot.String(), fmt.Sprintf("%d+%#x", r.Bar, r.Offset)
+		if !r.Resolved {
+			value = "open"
+		}
 	}
 	shift := ""
-	if r.Shift != 0 {
-		shift = fmt.Sprintf(">>%d", r.Shift)
+	if r.Place.Shift != 0 {
+		shift = fmt.Sprintf(">>%d", r.Place.Shift)
 	}
-	fmt.Fprintf(w, "%d\t%s\t%#x\t[%d:%d]%s\t%s\t%s\t%s\n", r.Task, Groups[r.Group].Name, r.Register,
-		int(r.BitOffset)+int(r.BitWidth)-1, r.BitOffset, shift, strings.Join(ops, " "), slot, bar)
+	fmt.Fprintf(w, "%d\t%s\t%#x\t[%d:%d]%s\t%s\t%s\t%s\n", r.Task, td.Groups[r.Group].Name, r.Register,
+		int(r.Place.Bit)+int(r.Place.Width)-1, r.Place.Bit, shift, value, slot, bar)
 }
 
 // dumpImage prints the words of an image that are not zero, group by group.
 func dumpImage(w io.Writer, m []byte) {
-	for _, g := range Groups {
+	eachWord(m, func(g *td.Group, at int, v uint32) {
+		if g == td.HeaderV10 {
+			fmt.Fprintf(w, "%s\tword %d\t%#08x\n", g.Name, at, v)
+			return
+		}
+		fmt.Fprintf(w, "%s\t%#04x\t%#08x\n", g.Name, int(g.Base)+4*at, v)
+	})
+}
+
+// eachWord calls do for each word of an image that is not zero, with its group
+// and its index there.
+func eachWord(m []byte, do func(g *td.Group, at int, v uint32)) {
+	for _, g := range append([]*td.Group{td.HeaderV10}, td.Groups...) {
 		for i := range g.Words {
-			if v := word(m, g.Image+4*i); v != 0 {
-				fmt.Fprintf(w, "%s\t%#04x\t%#08x\n", g.Name, g.Register+4*i, v)
+			if v := binary.LittleEndian.Uint32(m[g.Image+4*i:]); v != 0 {
+				do(g, i, v)
 			}
 		}
 	}
-}
-
-func word(m []byte, at uint32) uint32 {
-	return uint32(m[at]) | uint32(m[at+1])<<8 | uint32(m[at+2])<<16 | uint32(m[at+3])<<24
 }

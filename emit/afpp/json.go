@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // hex is a number that JSON carries as a hexadecimal string: 64-bit addresses do
@@ -64,26 +66,28 @@ type portJSON struct {
 type barJSON struct {
 	ID      uint32 `json:"id"`
 	Usage   string `json:"usage"`
-	Address hex    `json:"address"`
+	Address hex    `json:"address"` // 0x0: bound by the call
 	Size    hex    `json:"size"`
 }
 
 type recordJSON struct {
-	Task      uint16 `json:"task"`
-	Group     uint8  `json:"group"`
-	Register  hex    `json:"register"`
-	Operands  []hex  `json:"operands"`
-	Slot      hex    `json:"slot"`
-	BitOffset uint8  `json:"bit_offset"`
-	BitWidth  uint8  `json:"bit_width"`
-	Shift     uint8  `json:"shift"`
-	Bar       uint16 `json:"bar"`
-	BarOffset int    `json:"bar_offset"` // bytes
+	Task     int    `json:"task"`
+	Group    string `json:"group"`
+	Register hex    `json:"register"`
+	Slot     hex    `json:"slot"` // key, 0 of a value
+	Resolved bool   `json:"resolved"`
+	Operand  hex    `json:"operand"`
+	Bit      uint8  `json:"bit"`
+	Width    uint8  `json:"width"`
+	Shift    uint8  `json:"shift"`
+	Bar      *int   `json:"bar"` // null of a value
+	Offset   uint32 `json:"offset"`
 }
 
 type imageJSON struct {
-	CRC   hex         `json:"crc32"`
-	Words map[hex]hex `json:"words"` // those that are not zero, by register; encoding/json sorts them
+	CRC    hex            `json:"crc32"`
+	Header map[string]hex `json:"header,omitempty"` // words that are not zero, by index
+	Words  map[hex]hex    `json:"words"`            // those that are not zero, by register; encoding/json sorts them
 }
 
 // JSON returns a container as JSON, indented. Coefficients are told by their
@@ -91,20 +95,27 @@ type imageJSON struct {
 func JSON(p *Package) ([]byte, error) {
 	out := packageJSON{Version: hex(p.Version), Warnings: p.Warnings(), Programs: []programJSON{}}
 	for _, g := range p.Programs {
-		out.Programs = append(out.Programs, g.json())
+		j, err := g.json()
+		if err != nil {
+			return nil, err
+		}
+		out.Programs = append(out.Programs, j)
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
 	return append(b, '\n'), err
 }
 
-func (g *Program) json() programJSON {
+func (g *Program) json() (programJSON, error) {
 	j := programJSON{
 		Version: hex(g.Version), Identity: hex(g.Generic.Identity), Image: g.Generic.Image, Base: hex(g.Generic.Base),
 		Size: hex(g.Generic.Size), Container: fmt.Sprintf("%x", g.Generic.Container),
 		Procedures: []procedureJSON{}, Records: []recordJSON{}, Images: []imageJSON{},
 	}
 	for k := range kinds {
-		body, n := kinds[k].body(g)
+		body, n, err := kinds[k].body(g)
+		if err != nil {
+			return programJSON{}, err
+		}
 		j.Sections = append(j.Sections, sectionJSON{kinds[k].name, hex(g.Versions[k]), hex(g.Offsets[k]), len(body), n, hex(crc32.ChecksumIEEE(body))})
 	}
 	for _, p := range g.Procedures {
@@ -117,28 +128,27 @@ func (g *Program) json() programJSON {
 		}
 		j.Procedures = append(j.Procedures, q)
 	}
-	for _, r := range g.Text.Records {
-		q := recordJSON{
-			Task: r.Task, Group: r.Group, Register: hex(r.Register), Slot: hex(r.Slot), BitOffset: r.BitOffset,
-			BitWidth: r.BitWidth, Shift: r.Shift, Bar: r.Bar, BarOffset: int(r.BarOffset) * Align,
-		}
-		for _, v := range r.Operand[:r.Operands] {
-			q.Operands = append(q.Operands, hex(v))
+	for i := range g.Text.Records {
+		r := &g.Text.Records[i]
+		q := recordJSON{r.Task, td.Groups[r.Group].Name, hex(r.Register), hex(r.Slot), r.Resolved, hex(r.Operand),
+			r.Place.Bit, r.Place.Width, r.Place.Shift, nil, r.Offset}
+		if r.Bar != td.NoBar {
+			q.Bar = &r.Bar
 		}
 		j.Records = append(j.Records, q)
 	}
 	for _, m := range g.Text.Images {
-		q := imageJSON{hex(crc32.ChecksumIEEE(m)), map[hex]hex{}}
-		for _, gr := range Groups {
-			for i := range gr.Words {
-				if v := word(m, gr.Image+4*i); v != 0 {
-					q.Words[hex(gr.Register+4*i)] = hex(v)
-				}
+		q := imageJSON{hex(crc32.ChecksumIEEE(m)), map[string]hex{}, map[hex]hex{}}
+		eachWord(m, func(g *td.Group, at int, v uint32) {
+			if g == td.HeaderV10 {
+				q.Header[fmt.Sprintf("%02d", at)] = hex(v)
+				return
 			}
-		}
+			q.Words[hex(int(g.Base)+4*at)] = hex(v)
+		})
 		j.Images = append(j.Images, q)
 	}
-	return j
+	return j, nil
 }
 
 func portsJSON(ps []Port) []portJSON {

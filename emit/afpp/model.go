@@ -1,5 +1,7 @@
 package afpp
 
+import "github.com/zinc-compiler/zinc/lower/td"
+
 // Package is a firmware container: what one load hands to the firmware.
 type Package struct {
 	Version  uint32 // major<<16 | minor; Encode writes [Version] for zero
@@ -10,7 +12,7 @@ type Package struct {
 type Program struct {
 	Version    uint32           // of the program's header; as Package.Version
 	Versions   [NumKinds]uint32 // of each section's header, by Kind-1
-	Offsets    [NumKinds]uint64 // of each section's body, from the program's header; Encode places a zero
+	Offsets    [NumKinds]uint64 // of each section's body, from the program's header; the writer places a zero
 	Generic    Generic
 	Kernel     []byte // coefficients; a multiple of [Align] bytes
 	Text       Text
@@ -21,7 +23,7 @@ type Program struct {
 // Generic is the section that names a program.
 type Generic struct {
 	Identity  uint64   // of the program among those of a client
-	Image     uint32   // version of the register images, 10
+	Image     uint32   // version of the register images, [td.VersionV10]
 	Base      uint64   // first device address that the program may name; page-aligned
 	Size      uint64   // bytes from Base; Base+Size is at most [AddressLimit]
 	Container [32]byte // SHA-256 of the hardware container
@@ -29,24 +31,25 @@ type Generic struct {
 
 // Text is the section that the engine runs from: the record stream, and a
 // register image for each task.
+//
+// A record with a slot is resolved exactly when its buffer has an address: one
+// of a buffer that the call brings stays open, its register without a base, for
+// the firmware to close ([td.Record.Resolve]) with [Text.RegisterBase]. All
+// other records have their registers behind one base, that of the load.
 type Text struct {
-	Records []Record
-	Images  [][]byte // one a task, of [ImageSize] bytes
+	Records []td.Record
+	Images  [][]byte // one a task, of [td.ImageSize] bytes
 }
 
-// Record is one 44-byte register write.
-type Record struct {
-	Operands  uint8     // used, 1 or 2
-	Group     uint8     // of table 23.4, 0 to 6
-	Task      uint16    // index into Text.Images
-	Register  uint64    // device address of the register, in this load's aperture
-	Operand   [2]uint64 // device addresses below 2^32 when Slot is not 0, else values
-	Slot      uint32    // relocation slot, 0 for a value
-	BitOffset uint8     // where in the register the value goes
-	BitWidth  uint8
-	Shift     uint8  // right, before placing
-	Bar       uint16 // buffer-access register that Operand[0] lies in; 0 for a value
-	BarOffset uint16 // in units of 64 bytes; 0 for a value or when it does not fit
+// RegisterBase is where the engine's registers begin in this load's aperture, or
+// false when no record tells.
+func (t *Text) RegisterBase() (uint64, bool) {
+	for i := range t.Records {
+		if r := &t.Records[i]; r.Slot == 0 || r.Resolved {
+			return r.Register - r.Register%td.RegisterWindow, true
+		}
+	}
+	return 0, false
 }
 
 // Operation is a range of tasks that do one thing.
@@ -78,8 +81,14 @@ type Port struct {
 type Bar struct {
 	ID      uint32 // below [MaxBars], once a procedure
 	Usage   Usage
-	Address uint64 // inside the window of Generic; a multiple of [Align]
+	Address uint64 // inside the window of Generic; a multiple of [Align]; 0: bound by the call
 	Size    uint64 // bytes, at least 1
+}
+
+// ByCall reports whether each call brings the buffer: an input or an output that
+// the load gave no address.
+func (b *Bar) ByCall() bool {
+	return b.Address == 0 && (b.Usage == UsageInput || b.Usage == UsageOutput)
 }
 
 // Usage is what a mapped buffer is for.

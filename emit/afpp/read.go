@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // IsPackage reports whether b begins as a firmware container does.
@@ -90,8 +92,8 @@ type programReader struct {
 	field string
 	p     *Program
 
-	tasks, operationCount, procedureCount int // as generic says
-	records                               []int64
+	tasks, operationCount, procedureCount int   // as generic says
+	records                               int64 // where the first record stands in the container
 }
 
 // span is a body's place, from the program's header.
@@ -217,7 +219,7 @@ func (r *programReader) generic(c *cursor, count int) {
 	c.check(count == 1, "count", "there is one generic entry", count, 1)
 	g.Identity = c.u64("identity")
 	g.Image = c.u32("image version")
-	c.check(g.Image == ImageVersion, "image version", "register images of this version are unknown", int64(g.Image), ImageVersion)
+	c.check(g.Image == td.VersionV10, "image version", "register images of this version are unknown", int64(g.Image), td.VersionV10)
 	n := [3]uint32{}
 	for i, name := range [...]string{"tasks", "operations", "procedures"} {
 		n[i] = c.u32(name)
@@ -238,67 +240,49 @@ func (r *programReader) kernel(c *cursor, count int) {
 	c.check(count == len(r.p.Kernel)/Align, "count", "must be the number of tiles", count, len(r.p.Kernel)/Align)
 }
 
+// streamHeader is the bytes of a record stream before its first record: magic,
+// version, bytes of a record.
+const streamHeader = 8
+
 func (r *programReader) text(c *cursor, count int) {
-	magic := c.take(len(streamMagic), "stream.magic")
-	c.check(string(magic) == streamMagic, "stream.magic", "not a record stream", string(magic), streamMagic)
-	v := c.u16("stream.version")
-	c.check(v == streamVersion, "stream.version", "this version is unknown", v, uint16(streamVersion))
-	v = c.u16("stream.record size")
-	c.check(v == RecordSize, "stream.record size", "a record has one size", int(v), RecordSize)
-	want := streamHeader + int64(count)*RecordSize + int64(r.tasks)*ImageSize
+	want := streamHeader + int64(count)*td.RecordSize + int64(r.tasks)*td.ImageSize
 	c.check(int64(len(c.b)) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(len(c.b)), want)
 	if c.err != nil {
 		return
 	}
-	r.p.Text.Records = make([]Record, count)
-	r.records = make([]int64, count)
-	for i := range r.p.Text.Records {
-		r.records[i] = c.base + int64(c.at)
-		r.p.Text.Records[i] = readRecord(c, fmt.Sprintf("record %d.", i), r.tasks)
+	r.records = c.base + streamHeader
+	rs, err := td.DecodeRecords(c.take(streamHeader+count*td.RecordSize, "stream"))
+	if err != nil {
+		c.err = inStream(err, c)
+		return
 	}
+	for i := range rs {
+		if rs[i].Task >= r.tasks {
+			c.fail(streamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
+			return
+		}
+	}
+	r.p.Text.Records = rs
 	r.p.Text.Images = make([][]byte, r.tasks)
 	for i := range r.p.Text.Images {
-		r.p.Text.Images[i] = c.take(ImageSize, "image")
+		r.p.Text.Images[i] = c.take(td.ImageSize, "image")
 	}
 }
 
-// readRecord takes a record. Its operands are checked in bind, when the buffers
-// are known.
-func readRecord(c *cursor, f string, tasks int) (r Record) {
-	start := c.at
-	mark := c.u32(f + "marker")
-	r.Operands, r.Group, r.Task = uint8(mark), uint8(mark>>8), uint16(mark>>16)
-	c.check(r.Operands == 1 || r.Operands == 2, f+"operands", "a record uses one or two", int(r.Operands), 2)
-	c.check(int(r.Group) < len(Groups), f+"group", "there are seven", int(r.Group), len(Groups)-1)
-	c.check(int(r.Task) < tasks, f+"task", "no such task", int(r.Task), tasks-1)
-	r.Register = c.u64(f + "register")
-	c.check(r.Register%4 == 0, f+"register", "registers are words", r.Register, uint64(4))
-	r.Operand[0] = c.u64(f + "operand 0")
-	r.Operand[1] = c.u64(f + "operand 1")
-	c.check(r.Operands != 1 || r.Operand[1] == 0, f+"operand 1", "must be zero where one operand is used", r.Operand[1], uint64(0))
-	r.Slot = c.u32(f + "slot")
-	c.check(r.Slot&slotPending == 0, f+"slot", "the slot waits for its address; resolve the relocations before packing", r.Slot, uint32(slotPending-1))
-	if c.err == nil && r.Slot != 0 {
-		g := Groups[r.Group]
-		c.check(g.holds(r.Slot), f+"slot", "is no register of the record's group, "+g.Name, r.Slot, g.Register/4+g.Words-1)
+// recordField names a field of a record.
+func recordField(i int, field string) string { return fmt.Sprintf("record %d.%s", i, field) }
+
+// inStream gives an error of the record stream its place in the container.
+func inStream(err error, c *cursor) *FormatError {
+	e, ok := err.(*td.StreamError)
+	if !ok {
+		return &FormatError{c.base, c.where + ".stream", err.Error(), nil, nil}
 	}
-	place := c.take(4, f+"placement")
-	if place != nil {
-		r.BitOffset, r.BitWidth, r.Shift = place[0], place[1], place[2]
-		c.check(r.BitWidth >= 1 && int(r.BitOffset)+int(r.BitWidth) <= 32, f+"placement", "the bit-field has bits, inside a 32-bit register", int(r.BitOffset)+int(r.BitWidth), 32)
-		c.check(r.Shift < 64, f+"placement.shift", "an operand has 64 bits", int(r.Shift), 63)
-		c.check(place[3] == 0, f+"placement.reserved", "must be zero", place[3], uint8(0))
+	field := "stream." + e.Field
+	if e.Record >= 0 {
+		field = recordField(e.Record, e.Field)
 	}
-	bar := c.u32(f + "bar")
-	r.Bar, r.BarOffset = uint16(bar), uint16(bar>>16)
-	c.check(r.Slot != 0 || bar == 0, f+"bar", "must be zero where there is no slot", bar, uint32(0))
-	c.check(r.Bar < MaxBars, f+"bar", "there are 32 buffer-access registers", int(r.Bar), MaxBars-1)
-	sum := c.u32(f + "crc")
-	if c.err == nil {
-		got := crc32.ChecksumIEEE(c.b[start : start+RecordSize-4])
-		c.check(sum == got, f+"crc", "is not the checksum of the record", sum, got)
-	}
-	return r
+	return &FormatError{c.base + e.Off, c.where + "." + field, e.Msg, nil, nil}
 }
 
 // names refuses a name that stands twice.
@@ -335,7 +319,7 @@ func (r *programReader) operations(c *cursor, count int) {
 
 func (r *programReader) procedures(c *cursor, count int) {
 	c.check(count == r.procedureCount, "count", "must be what generic says", count, r.procedureCount)
-	seen, next, bars := names{}, 0, 0
+	seen, next := names{}, 0
 	for i := 0; i < count && c.err == nil; i++ {
 		f := fmt.Sprintf("entry %d.", i)
 		p := Procedure{FirstOperation: c.u32(f + "first operation")}
@@ -346,8 +330,6 @@ func (r *programReader) procedures(c *cursor, count int) {
 		in, out := c.count(f+"inputs", 12), c.count(f+"outputs", 12)
 		n := c.count(f+"bars", 24)
 		c.check(n <= MaxBars, f+"bars", "there are 32 buffer-access registers", n, MaxBars)
-		bars += n
-		c.check(bars <= MaxAllBars, f+"bars", "bars of all procedures together", bars, MaxAllBars)
 		at := c.at
 		p.Name = c.name(f + "name")
 		seen.add(c, at, f+"name", p.Name)
@@ -391,13 +373,16 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		c.check(b.Usage.String() != "", f+"usage", "no such usage code", int64(b.Usage), int64(UsageConstants))
 		b.Address = c.u64(f + "address")
 		c.check(b.Address%Align == 0, f+"address", "a buffer begins at a multiple of the tile", b.Address, uint64(Align))
-		c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "lies outside the program's window", b.Address, g.Base+g.Size)
-		b.Size = c.u64(f + "size")
-		if c.err == nil {
-			left := g.Size - (b.Address - g.Base)
-			c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size, left)
-			c.check(b.Usage != UsageWeights || b.Size <= uint64(len(r.p.Kernel)), f+"size", "reaches past the kernel section", b.Size, uint64(len(r.p.Kernel)))
+		left := uint64(AddressLimit)
+		if !b.ByCall() {
+			c.check(b.Address != 0, f+"address", "0 stands for a buffer that the call brings, and that is an input or an output", b.Usage.String(), nil)
+			c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "lies outside the program's window", b.Address, g.Base+g.Size)
+			left = g.Size - (b.Address - g.Base)
 		}
+		b.Size = c.u64(f + "size")
+		c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size, left)
+		kernel := b.Usage == UsageWeights || b.Usage == UsageConstants
+		c.check(!kernel || b.Size <= uint64(len(r.p.Kernel)), f+"size", "reaches past the kernel section", b.Size, uint64(len(r.p.Kernel)))
 		bs = append(bs, b)
 	}
 	return bs
@@ -445,32 +430,42 @@ func (r *programReader) bind() error {
 			}
 		}
 	}
-	for i, rec := range r.p.Text.Records {
-		if rec.Slot == 0 {
-			continue
+	base, known := r.p.Text.RegisterBase()
+	for i := range r.p.Text.Records {
+		if err := r.bindRecord(i, owner, base, known); err != nil {
+			return err
 		}
-		fault := func(at int64, field, rule string, val, limit any) error {
-			return &FormatError{r.records[i] + at, fmt.Sprintf("%s.text.record %d.%s", r.field, i, field), rule, val, limit}
-		}
-		p := owner[rec.Task]
-		b := p.bar(uint32(rec.Bar))
-		if b == nil {
-			return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), int(rec.Bar), nil)
-		}
-		for k, v := range rec.Operand[:rec.Operands] {
-			field, at := fmt.Sprintf("operand %d", k), int64(0x0c+8*k)
-			switch {
-			case v>>32 != 0:
-				return fault(at, field, "the high 32 bits of a device address are zero before the firmware rebases it", v, uint64(1<<32-1))
-			case v%Align != 0:
-				return fault(at, field, "a device address is a multiple of the tile", v, uint64(Align))
-			case k == 0 && (v < b.Address || v-b.Address >= b.Size):
-				return fault(at, field, fmt.Sprintf("lies outside bar %d, which begins at %#x", b.ID, b.Address), v, b.Address+b.Size-1)
-			}
-		}
-		if o := uint64(rec.BarOffset) * Align; o >= b.Size {
-			return fault(0x26, "bar offset", fmt.Sprintf("lies outside bar %d", b.ID), o, b.Size-1)
-		}
+	}
+	return nil
+}
+
+// bindRecord checks record i: its buffer, its address, its aperture.
+func (r *programReader) bindRecord(i int, owner []*Procedure, base uint64, known bool) error {
+	rec := &r.p.Text.Records[i]
+	fault := func(at int64, field, rule string, val, limit any) error {
+		return &FormatError{r.records + int64(i)*td.RecordSize + at, r.field + ".text." + recordField(i, field), rule, val, limit}
+	}
+	if got := rec.Register - rec.Register%td.RegisterWindow; (rec.Slot == 0 || rec.Resolved) && known && got != base {
+		return fault(0x04, "register", "a load has one aperture for all its registers", got, base)
+	}
+	if rec.Slot == 0 {
+		return nil
+	}
+	p := owner[rec.Task]
+	b := p.bar(uint32(rec.Bar))
+	switch {
+	case b == nil:
+		return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), rec.Bar, nil)
+	case uint64(rec.Offset) >= b.Size:
+		return fault(0x26, "bar offset", fmt.Sprintf("lies outside bar %d", b.ID), rec.Offset, b.Size-1)
+	case rec.Resolved && b.ByCall():
+		return fault(0x1c, "slot", fmt.Sprintf("has an address, but each call brings the buffer of bar %d", b.ID), rec.Operand, nil)
+	case !rec.Resolved && !b.ByCall():
+		return fault(0x1c, "slot", "waits for its address; resolve the relocations before packing", uint32(rec.Slot), nil)
+	case rec.Operand>>32 != 0:
+		return fault(0x0c, "operand 0", "the high 32 bits of a device address are zero before the firmware rebases it", rec.Operand, uint64(1<<32-1))
+	case rec.Resolved && rec.Operand != b.Address+uint64(rec.Offset):
+		return fault(0x0c, "operand 0", fmt.Sprintf("is not its offset behind bar %d, which begins at %#x", b.ID, b.Address), rec.Operand, b.Address+uint64(rec.Offset))
 	}
 	return nil
 }

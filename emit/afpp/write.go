@@ -1,37 +1,175 @@
 package afpp
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/lower/td"
 )
+
+// Layout says where the bytes of a package stand.
+type Layout struct {
+	Size     uint64 // of the container, bytes
+	Programs []ProgramLayout
+}
+
+// ProgramLayout is the place of one program, offsets from the container's start.
+type ProgramLayout struct {
+	At     uint64 // of its header
+	Bodies [NumKinds]struct{ At, Size uint64 }
+}
+
+// Place returns the layout that the writer gives a package. It does not depend
+// on addresses, so that memory can be mapped before a load's addresses are
+// written into it.
+func Place(p *Package) (Layout, error) {
+	l, _, err := place(p)
+	return l, err
+}
+
+// parts are the bodies of a program and what their headers count.
+type parts struct {
+	body  [NumKinds][]byte
+	count [NumKinds]int
+}
+
+func place(p *Package) (Layout, []parts, error) {
+	l := Layout{Size: HeaderSize}
+	bodies := make([]parts, len(p.Programs))
+	for i, g := range p.Programs {
+		field := programField(i)
+		pl := ProgramLayout{At: alignUp(l.Size)}
+		if err := encodable(g, field, int64(pl.At)); err != nil {
+			return Layout{}, nil, err
+		}
+		end := pl.At + bodiesAt
+		for _, k := range writeOrder {
+			b, n, err := kinds[k].body(g)
+			if err != nil {
+				return Layout{}, nil, &FormatError{int64(end), field + "." + kinds[k].name, err.Error(), nil, nil}
+			}
+			bodies[i].body[k], bodies[i].count[k] = b, n
+			at, err := bodyAt(g, k, pl.At, end, uint64(len(b)), field)
+			if err != nil {
+				return Layout{}, nil, err
+			}
+			pl.Bodies[k].At, pl.Bodies[k].Size = at, uint64(len(b))
+			end = max(end, at+uint64(len(b)))
+		}
+		if end > math.MaxUint32 {
+			return Layout{}, nil, &FormatError{12, "package.size", "a container's size is 32 bits", end, uint32(math.MaxUint32)}
+		}
+		l.Size = end
+		l.Programs = append(l.Programs, pl)
+	}
+	return l, bodies, nil
+}
+
+// writeOrder is the order in which bodies are placed: coefficients last.
+var writeOrder = [NumKinds]Kind{KindGeneric - 1, KindText - 1, KindOperation - 1, KindProcedure - 1, KindKernel - 1}
+
+// bodyAt is where body k of a program goes: where the program says, or behind
+// end.
+func bodyAt(g *Program, k Kind, base, end, size uint64, field string) (uint64, error) {
+	off := g.Offsets[k]
+	fault := func(rule string, limit any) error {
+		at := base + HeaderSize + uint64(k)*SectionHeaderSize + 0x14
+		return &FormatError{int64(at), field + "." + kinds[k].name + ".offset", rule, off, limit}
+	}
+	switch {
+	case off == 0 && k == KindKernel-1 && size > 0:
+		return (end + PageSize - 1) &^ (PageSize - 1), nil
+	case off == 0:
+		return base + alignUp(end-base), nil
+	case off < bodiesAt:
+		return 0, fault("a body stands behind the headers; 0 lets the writer place it", uint64(bodiesAt))
+	case off > math.MaxUint32 || size > math.MaxUint32-SectionHeaderSize || off+size > math.MaxUint32:
+		return 0, fault("a program's size is 32 bits", uint32(math.MaxUint32))
+	}
+	return base + off, nil
+}
 
 // Encode returns the bytes of a container. It writes what p says and hands the
 // bytes to Read, so that an error has the offset and field that the container
 // would have had.
 func Encode(p *Package) ([]byte, error) {
-	out := appendHeader(nil, MagicPackage, p.Version, len(p.Programs))
-	for i, g := range p.Programs {
-		out = pad(out, alignUp(uint64(len(out))))
-		if err := encodable(g, programField(i), int64(len(out))); err != nil {
-			return nil, err
-		}
-		b, err := encodeProgram(g, programField(i), int64(len(out)))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, b...)
-		if uint64(len(out)) > math.MaxUint32 {
-			return nil, &FormatError{int64(len(out)), "package.size", "a container's size is 32 bits", len(out), uint32(math.MaxUint32)}
-		}
-	}
-	binary.LittleEndian.PutUint32(out[12:], uint32(len(out)))
-	if _, err := Read(out); err != nil {
+	l, bodies, err := place(p)
+	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	out := make([]byte, l.Size)
+	return out, encodeInto(out, p, l, bodies)
+}
+
+// EncodeInto is Encode into memory of exactly the layout's size. Coefficients
+// that are that memory's own are not copied.
+func EncodeInto(dst []byte, p *Package) error {
+	l, bodies, err := place(p)
+	if err != nil {
+		return err
+	}
+	if uint64(len(dst)) != l.Size {
+		return &FormatError{12, "package.size", "the memory has another size than the container", len(dst), l.Size}
+	}
+	return encodeInto(dst, p, l, bodies)
+}
+
+func encodeInto(dst []byte, p *Package, l Layout, bodies []parts) error {
+	put := header{p.Version, uint32(len(p.Programs)), l.Size}
+	put.write(dst, MagicPackage)
+	end := uint64(HeaderSize)
+	for i, g := range p.Programs {
+		clear(dst[end:l.Programs[i].At])
+		end = l.Programs[i].write(dst, g, &bodies[i])
+	}
+	_, err := Read(dst)
+	return err
+}
+
+// write writes a program and returns where it ends.
+func (l *ProgramLayout) write(dst []byte, g *Program, b *parts) uint64 {
+	le := binary.LittleEndian
+	order := slices.Clone(writeOrder[:])
+	slices.SortStableFunc(order, func(x, y Kind) int { return cmp.Compare(l.Bodies[x].At, l.Bodies[y].At) })
+	end := l.At + bodiesAt
+	for _, k := range order {
+		at := l.Bodies[k].At
+		if at > end {
+			clear(dst[end:at])
+		}
+		copy(dst[at:], b.body[k]) // where bodies overlap Read finds it
+		end = max(end, at+l.Bodies[k].Size)
+	}
+	head := header{g.Version, NumKinds, end - l.At}
+	head.write(dst[l.At:], MagicProgram)
+	for k := range kinds {
+		h := dst[l.At+HeaderSize+uint64(k)*SectionHeaderSize:]
+		size := l.Bodies[k].Size
+		sec := header{g.Versions[k], uint32(b.count[k]), SectionHeaderSize + size}
+		sec.write(h, MagicSection)
+		le.PutUint32(h[0x10:], uint32(k+1))
+		le.PutUint64(h[0x14:], l.Bodies[k].At-l.At)
+		le.PutUint64(h[0x1c:], size)
+		le.PutUint32(h[0x24:], crc32.ChecksumIEEE(b.body[k]))
+	}
+	return end
+}
+
+// write writes what every header begins with.
+func (h header) write(b []byte, magic uint32) {
+	le := binary.LittleEndian
+	if h.version == 0 {
+		h.version = Version
+	}
+	le.PutUint32(b, magic)
+	le.PutUint32(b[4:], h.version)
+	le.PutUint32(b[8:], h.count)
+	le.PutUint32(b[12:], uint32(h.size))
 }
 
 // Write writes the bytes of a container.
@@ -43,24 +181,14 @@ func Write(w io.Writer, p *Package) error {
 	return err
 }
 
-func appendHeader(b []byte, magic, version uint32, count int) []byte {
-	if version == 0 {
-		version = Version
-	}
-	le := binary.LittleEndian
-	return le.AppendUint32(le.AppendUint32(le.AppendUint32(le.AppendUint32(b, magic), version), uint32(count)), 0)
-}
-
-func pad(b []byte, to uint64) []byte { return append(b, make([]byte, to-uint64(len(b)))...) }
-
 // encodable refuses what bytes cannot say, so that Read could not find it.
 func encodable(g *Program, field string, at int64) error {
 	if g == nil {
 		return &FormatError{at, field, "there is no program", nil, nil}
 	}
 	for i, m := range g.Text.Images {
-		if len(m) != ImageSize {
-			return &FormatError{at, fmt.Sprintf("%s.text.image %d", field, i), "a register image has one size", len(m), ImageSize}
+		if len(m) != td.ImageSize {
+			return &FormatError{at, fmt.Sprintf("%s.text.image %d", field, i), "a register image has one size", len(m), td.ImageSize}
 		}
 	}
 	return nil
@@ -69,45 +197,7 @@ func encodable(g *Program, field string, at int64) error {
 // bodiesAt is where the first body may stand.
 const bodiesAt = HeaderSize + NumKinds*SectionHeaderSize
 
-func encodeProgram(g *Program, field string, base int64) ([]byte, error) {
-	var bodies [NumKinds][]byte
-	var counts [NumKinds]int
-	offsets := g.Offsets
-	end := uint64(bodiesAt)
-	for k := range kinds {
-		bodies[k], counts[k] = kinds[k].body(g)
-		if offsets[k] == 0 {
-			offsets[k] = alignUp(end)
-		}
-		at := uint64(base) + HeaderSize + uint64(k)*SectionHeaderSize + 0x14
-		if n := uint64(len(bodies[k])); offsets[k] > math.MaxUint32 || n > math.MaxUint32-SectionHeaderSize || offsets[k]+n > math.MaxUint32 {
-			return nil, &FormatError{int64(at), field + "." + kinds[k].name + ".offset", "a program's size is 32 bits", offsets[k], uint32(math.MaxUint32)}
-		}
-		if offsets[k] < bodiesAt {
-			return nil, &FormatError{int64(at), field + "." + kinds[k].name + ".offset", "a body stands behind the headers; 0 lets the writer place it", offsets[k], uint64(bodiesAt)}
-		}
-		end = max(end, offsets[k]+uint64(len(bodies[k])))
-	}
-	le := binary.LittleEndian
-	b := appendHeader(nil, MagicProgram, g.Version, NumKinds)
-	le.PutUint32(b[12:], uint32(end))
-	for k, body := range bodies {
-		at := len(b)
-		b = appendHeader(b, MagicSection, g.Versions[k], counts[k])
-		le.PutUint32(b[at+12:], uint32(SectionHeaderSize+len(body)))
-		b = le.AppendUint32(b, uint32(k+1))
-		b = le.AppendUint64(b, offsets[k])
-		b = le.AppendUint64(b, uint64(len(body)))
-		b = le.AppendUint32(b, crc32.ChecksumIEEE(body))
-	}
-	b = pad(b, end)
-	for k, body := range bodies {
-		copy(b[offsets[k]:], body) // where bodies overlap Read finds it
-	}
-	return b, nil
-}
-
-func genericBody(g *Program) ([]byte, int) {
+func genericBody(g *Program) ([]byte, int, error) {
 	le := binary.LittleEndian
 	b := le.AppendUint64(nil, g.Generic.Identity)
 	for _, v := range []int{int(g.Generic.Image), len(g.Text.Images), len(g.Operations), len(g.Procedures)} {
@@ -115,36 +205,20 @@ func genericBody(g *Program) ([]byte, int) {
 	}
 	b = le.AppendUint64(b, g.Generic.Base)
 	b = le.AppendUint64(b, g.Generic.Size)
-	return append(b, g.Generic.Container[:]...), 1
+	return append(b, g.Generic.Container[:]...), 1, nil
 }
 
-func kernelBody(g *Program) ([]byte, int) { return g.Kernel, len(g.Kernel) / Align }
+func kernelBody(g *Program) ([]byte, int, error) { return g.Kernel, len(g.Kernel) / Align, nil }
 
-func textBody(g *Program) ([]byte, int) {
-	le := binary.LittleEndian
-	b := append([]byte(nil), streamMagic...)
-	b = le.AppendUint16(b, streamVersion)
-	b = le.AppendUint16(b, RecordSize)
-	for _, r := range g.Text.Records {
-		b = r.append(b)
+func textBody(g *Program) ([]byte, int, error) {
+	b, err := td.EncodeRecords(g.Text.Records)
+	if err != nil {
+		return nil, 0, err
 	}
 	for _, m := range g.Text.Images {
 		b = append(b, m...)
 	}
-	return b, len(g.Text.Records)
-}
-
-// append adds the record's 44 bytes.
-func (r Record) append(b []byte) []byte {
-	le, at := binary.LittleEndian, len(b)
-	b = le.AppendUint32(b, uint32(r.Operands)|uint32(r.Group)<<8|uint32(r.Task)<<16)
-	b = le.AppendUint64(b, r.Register)
-	b = le.AppendUint64(b, r.Operand[0])
-	b = le.AppendUint64(b, r.Operand[1])
-	b = le.AppendUint32(b, r.Slot)
-	b = append(b, r.BitOffset, r.BitWidth, r.Shift, 0)
-	b = le.AppendUint32(b, uint32(r.Bar)|uint32(r.BarOffset)<<16)
-	return le.AppendUint32(b, crc32.ChecksumIEEE(b[at:]))
+	return b, len(g.Text.Records), nil
 }
 
 func appendName(b []byte, s string) []byte {
@@ -152,16 +226,16 @@ func appendName(b []byte, s string) []byte {
 	return append(b, make([]byte, -len(s)&3)...)
 }
 
-func operationBody(g *Program) (b []byte, count int) {
+func operationBody(g *Program) (b []byte, count int, err error) {
 	le := binary.LittleEndian
 	for _, o := range g.Operations {
 		b = le.AppendUint32(le.AppendUint32(le.AppendUint32(b, o.Class), o.FirstTask), o.Tasks)
 		b = appendName(b, o.Name)
 	}
-	return b, len(g.Operations)
+	return b, len(g.Operations), nil
 }
 
-func procedureBody(g *Program) (b []byte, count int) {
+func procedureBody(g *Program) (b []byte, count int, err error) {
 	le := binary.LittleEndian
 	for _, p := range g.Procedures {
 		b = le.AppendUint32(le.AppendUint32(b, p.FirstOperation), p.Operations)
@@ -179,8 +253,5 @@ func procedureBody(g *Program) (b []byte, count int) {
 			b = le.AppendUint64(le.AppendUint64(b, r.Address), r.Size)
 		}
 	}
-	return b, len(g.Procedures)
+	return b, len(g.Procedures), nil
 }
-
-// String names a record by task and register.
-func (r Record) String() string { return fmt.Sprintf("task %d register %#x", r.Task, r.Register) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type dumpCommand struct {
 	json    bool
 	ir      bool
 	hazard  bool
+	loaded  []bool // by loadedForms
 	weights string
 
 	metadata *frontend.Metadata // of the model whose text is printed, nil when there is none
@@ -31,12 +33,16 @@ func newDump(e *env) *cobra.Command {
 		Use:   "dump FILE",
 		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
 		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
-dispatch descriptor, a firmware container with its records, MIL text in its canonical layout, the records of a weight
-file, the intermediate form of a network description, the head of an npy array,
-or what --emit wrote: tasks as text, a record stream, register images. A file's
+dispatch descriptor, a firmware container with its records, MIL text in its
+canonical layout, the records of a weight file, the intermediate form of a network description, the head of an npy array,
+or what --emit wrote: tasks as text, a record stream, register images, a
+firmware container. A file's
 kind is told by its content. Of a
 model's folder, a package or a specification (.mlmodel) what it says of itself is
 printed, then its program as MIL text.
+
+With --loaded or --firmware a container is loaded into an empty address space and
+what the load makes of it is printed: the loaded image, or the firmware container.
 
 With --hazards the tasks of a container are checked instead: DMA outside its
 buffer, memory that is read before anything wrote it or overwritten before its
@@ -45,6 +51,7 @@ field, value and limit; the exit status is 1 when there is any.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.e5 --json
   zinc dump digits.hwx --hazards
+  zinc dump digits.hwx --loaded
   zinc dump model.mil --ir`,
 		GroupID: groupInspect,
 		Args:    operands(1, 1, "one FILE"),
@@ -54,6 +61,10 @@ field, value and limit; the exit status is 1 when there is any.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
+	c.loaded = make([]bool, len(loadedForms))
+	for i, l := range loadedForms {
+		f.BoolVar(&c.loaded[i], l.name, false, l.help)
+	}
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path, with --ir")
 	return cmd
 }
@@ -78,6 +89,16 @@ func (c *dumpCommand) run(path string) error {
 	}
 	if c.ir && c.hazard {
 		return usagef("--ir and --hazards: hazards are a container's, the intermediate form a model's")
+	}
+	for i, on := range c.loaded {
+		if !on {
+			continue
+		}
+		f := &loadedForms[i]
+		if c.ir || c.hazard || slices.Contains(c.loaded[i+1:], true) {
+			return usagef("--%s with --ir, --hazards or another form: one of them at a time", f.name)
+		}
+		return c.load(f, path)
 	}
 	if c.ir {
 		return c.program(path)

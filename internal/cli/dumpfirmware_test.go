@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // TestDumpFirmware prints a firmware container, told by its content, as text and
 // as JSON, and says where a broken one is wrong.
 func TestDumpFirmware(t *testing.T) {
 	b, err := afpp.Encode(&afpp.Package{Programs: []*afpp.Program{{
-		Generic:    afpp.Generic{Identity: 7, Image: afpp.ImageVersion, Base: 0x30000000, Size: afpp.PageSize},
-		Text:       afpp.Text{Images: [][]byte{make([]byte, afpp.ImageSize)}},
+		Generic:    afpp.Generic{Identity: 7, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
+		Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
 		Operations: []afpp.Operation{{Name: "copy", Class: 4, Tasks: 1}},
 		Procedures: []afpp.Procedure{{Name: "net", Operations: 1, Bars: []afpp.Bar{{Usage: afpp.UsageInput, Address: 0x30000000, Size: 64}}, Inputs: []afpp.Port{{Name: "x"}}}},
 	}}})

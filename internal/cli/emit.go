@@ -28,6 +28,7 @@ var emissions = []emission{
 	{name: "td", help: "the tasks as text, which dump reads back", write: (*compileCommand).emitTasks},
 	{name: "records", help: "the stream of 44-byte records that a load resolves", write: (*compileCommand).emitRecords},
 	{name: "images", help: "the version-10 register images that the records complete", write: (*compileCommand).emitImages},
+	{name: "afpp", help: "the firmware container that a load makes of the pair's container", write: (*compileCommand).emitFirmware},
 }
 
 // emitPair is the value of --emit that stands for the pair.
@@ -48,7 +49,7 @@ func emitHelp() string {
 	for _, e := range emissions {
 		parts = append(parts, e.name+", "+e.help)
 	}
-	return strings.Join(parts, "; ") + "; of the last three -o - writes to standard output"
+	return strings.Join(parts, "; ") + "; of all but pair and netplist -o - writes to standard output"
 }
 
 // emission returns the form that --emit asks for, nil for the pair.

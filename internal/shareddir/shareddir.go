@@ -22,7 +22,7 @@ func Find(t testing.TB) string {
 		if _, err := os.Stat(d); err != nil {
 			t.Fatalf("%s=%s: %v", Env, d, err)
 		}
-		return d
+		return resolve(t, d)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -31,7 +31,7 @@ func Find(t testing.TB) string {
 	for {
 		d := filepath.Join(dir, "shared")
 		if _, err := os.Stat(filepath.Join(d, "corpus")); err == nil {
-			return d
+			return resolve(t, d)
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
@@ -39,6 +39,16 @@ func Find(t testing.TB) string {
 		}
 		dir = up
 	}
+}
+
+// resolve follows links, since tests walk the folder and a walk does not.
+func resolve(t testing.TB, dir string) string {
+	t.Helper()
+	d, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // WithWeights returns a folder with the model of dir, a folder of the corpus, and

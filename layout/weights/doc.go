@@ -12,7 +12,7 @@
 //   - A Plan says which core of a task computes which outputs, in which output
 //     channel group. It is a function of (outputs, cores, OCGSize) alone, so
 //     an engine that reads those three registers finds the same assignment.
-//   - Plan.Pack, Plan.PackSkipping, PairRows and Table.AppendTo write bytes.
+//   - Plan.Pack, Plan.PackSkipping, Plan.PackMasks, PairRows and Table.AppendTo write bytes.
 //   - A Section collects parts, stores equal constants once, and streams out.
 //   - Generate and the table constructors make lookup tables out of functions;
 //     Table.Eval is their reference evaluation and Worst their stated error.

@@ -32,6 +32,16 @@ type Kernel struct {
 	Table *Table
 }
 
+// ShiftKernel returns the channelwise kernel of one 1.0 at tap (y, x) of a
+// window of kh by kw, which moves an image of so many channels.
+func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
+	k := &Kernel{Out: channels, In: channels, KH: kh, KW: kw, Groups: channels, W: make([]byte, 2*channels*kh*kw)}
+	for i := 2 * (y*kw + x); i < len(k.W); i += 2 * kh * kw {
+		k.W[i+1] = 0x3c
+	}
+	return k
+}
+
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
 

@@ -112,16 +112,25 @@ func TestRecordedPaired(t *testing.T) {
 func TestRecordedShift(t *testing.T) {
 	c := readCase(t, "encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_f4")
 	s := new(Section)
-	var sizes [MaxCores]int
-	for i := range 8 {
-		sizes[i] = len(ShiftPart())
-	}
-	if _, err := s.AddParts(bytes.Repeat(ShiftPart(), 8), sizes); err != nil {
-		t.Fatal(err)
-	}
 	p, err := PlanDepthwise(8)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// The same bytes are recorded for an output of 8x8, whose cells have four
+	// slots (encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_tiny).
+	shift, sizes, err := p.PackMasks(ShiftKernel(8, 1, 2, 0, 0), false)
+	if small, _, err := p.PackMasks(ShiftKernel(8, 1, 2, 0, 0), true); err != nil || !bytes.Equal(small, shift) {
+		t.Errorf("cells of four slots give other bytes (%v)", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.AddParts(shift, sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Offset[1] != 0x80 || first.Size[1] != 0x80 || first.Live[8] {
+		t.Errorf("parts at %#x of %#x bytes", first.Offset, first.Size)
 	}
 	ps, err := s.AddKernel(&Kernel{Out: 8, In: 8, KH: 1, KW: 1, Groups: 8, W: halves(c.tensors(t)[0])}, 1, p)
 	if err != nil {

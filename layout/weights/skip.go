@@ -34,19 +34,50 @@ const maxSkipBody = 1<<24 - 1
 // Recorded with one output channel group only; several follow one another
 // inside the part (modelled), as does a fused table ahead of them.
 func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
+	return p.packBodies(k, &body{sy: 2, sx: 2, slots: skipSlots(smallOutput)}, nil)
+}
+
+// PackMasks packs a stride 1 kernel of zeros and one other value v: the
+// zero-skipping form with a codebook of one-bit indices, in which the masks
+// alone tell the weights. Each part opens with the codebook, v in a granule of
+// its own, behind a fused table (modelled); bodies are those of PackSkipping
+// without halves and, the stride being 1, with one phase, whose cells are the
+// taps. Recorded for depthwise kernels of one channel a core, with cells of two
+// and of four slots.
+func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
+	v := uint16(0)
+	for i := 0; i+1 < len(k.W); i += 2 {
+		switch w := binary.LittleEndian.Uint16(k.W[i:]); {
+		case w&0x7fff == 0 || w == v:
+		case v != 0:
+			return nil, [MaxCores]int{}, fmt.Errorf("weights: masks tell one value from zero, the kernel has %#04x and %#04x", v, w)
+		default:
+			v = w
+		}
+	}
+	book := make([]byte, Granule)
+	binary.LittleEndian.PutUint16(book, v)
+	return p.packBodies(k, &body{sy: 1, sx: 1, slots: skipSlots(smallOutput), masks: true}, book)
+}
+
+func skipSlots(smallOutput bool) int {
+	if smallOutput {
+		return skipSlotsSmall
+	}
+	return skipSlotsLarge
+}
+
+// packBodies lays out bodies core by core; book opens every part.
+func (p *Plan) packBodies(k *Kernel, form *body, book []byte) ([]byte, [MaxCores]int, error) {
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {
 		return nil, sizes, err
 	}
-	slots := skipSlotsLarge
-	if smallOutput {
-		slots = skipSlotsSmall
-	}
 	var out []byte
 	var err error
-	body := func(first, lanes int) {
+	add := func(first, lanes int) {
 		if err == nil {
-			out, err = appendSkipBody(out, k, first, lanes, max(lanes, slots))
+			out, err = form.append(out, k, first, lanes)
 		}
 	}
 	for c := range p.Cores {
@@ -54,10 +85,11 @@ func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int,
 		if k.Table != nil {
 			out = append(out, k.Table.Bytes()...)
 		}
+		out = append(out, book...)
 		lead := len(out)
 		if p.Form == Depthwise {
 			for ch := c; ch < p.Out; ch += p.Cores {
-				body(p.First+ch, 1)
+				add(p.First+ch, 1)
 			}
 			out = pad(out, lead)
 		} else {
@@ -65,7 +97,7 @@ func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int,
 			for cg := range p.ConvGroups {
 				for _, g := range p.Groups {
 					if c < g.Live {
-						body(p.First+cg*per+g.Start+c*g.Lanes, g.Lanes)
+						add(p.First+cg*per+g.Start+c*g.Lanes, g.Lanes)
 					}
 				}
 				out = pad(out, lead)
@@ -88,7 +120,15 @@ func pad(b []byte, from int) []byte {
 	return append(b, make([]byte, align(n)-n)...)
 }
 
-func appendSkipBody(b []byte, k *Kernel, first, lanes, slots int) ([]byte, error) {
+// body is a form of zero-skipping bodies.
+type body struct {
+	sy, sx int  // stride: the taps of one phase are so far apart
+	slots  int  // least lane slots of a cell
+	masks  bool // the masks alone, without halves
+}
+
+// append appends the body of outputs first to first+lanes.
+func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 	if k.Bias != nil {
 		for _, v := range k.Bias[first : first+lanes] {
 			b = binary.LittleEndian.AppendUint16(b, v)
@@ -100,10 +140,10 @@ func appendSkipBody(b []byte, k *Kernel, first, lanes, slots int) ([]byte, error
 	row := 2 * k.Red()
 	mask, bit := -1, 8
 	for ci := range k.In / k.Groups {
-		for phase := range 4 {
-			for y := phase >> 1; y < 2*((k.KH+1)/2); y += 2 {
-				for x := phase & 1; x < 2*((k.KW+1)/2); x += 2 {
-					for l := range slots {
+		for phase := range f.sy * f.sx {
+			for y := phase / f.sx; y < f.sy*((k.KH+f.sy-1)/f.sy); y += f.sy {
+				for x := phase % f.sx; x < f.sx*((k.KW+f.sx-1)/f.sx); x += f.sx {
+					for l := range max(lanes, f.slots) {
 						if bit == 8 {
 							mask, bit = len(b), 0
 							b = append(b, 0)
@@ -112,7 +152,9 @@ func appendSkipBody(b []byte, k *Kernel, first, lanes, slots int) ([]byte, error
 							at := (first+l)*row + 2*(ci*taps+y*k.KW+x)
 							if v := binary.LittleEndian.Uint16(k.W[at:]); v&0x7fff != 0 {
 								b[mask] |= 1 << bit
-								b = binary.LittleEndian.AppendUint16(b, v)
+								if !f.masks {
+									b = binary.LittleEndian.AppendUint16(b, v)
+								}
 							}
 						}
 						bit++

@@ -58,14 +58,3 @@ func appendTap(b, w []byte, at, n, i int) []byte {
 	}
 	return append(b, w[2*(at+i)], w[2*(at+i)+1])
 }
-
-// ShiftPart is one core's part of the task that moves an image one column to
-// the right for a custom padding: a two-tap palettised zero-skipping kernel
-// whose codebook is {1.0}. 64 bytes of codebook, then a body of one mask byte
-// with its first slot set.
-func ShiftPart() []byte {
-	b := make([]byte, 2*Granule)
-	b[1] = 0x3c // 1.0
-	b[Granule], b[Granule+3] = 1, 1
-	return b
-}

@@ -112,7 +112,7 @@ var (
 
 	// Kernel DMA.
 	KernelOn       = reg(Kernel, "On", 0x00, 6, 1, 1, Recorded, "the task streams coefficients")
-	KernelSkip     = reg(Kernel, "ZeroSkip", 0x00, 5, 1, 1, Recorded, "coefficient bodies are in zero-skipping form (stride 2)")
+	KernelSkip     = reg(Kernel, "ZeroSkip", 0x00, 5, 1, 1, Recorded, "coefficient bodies are in zero-skipping form")
 	CoeffEn        = lane(Kernel, "CoeffEn", 0x08, 0, 1, 1, Recorded, "lane i streams")
 	CoeffCrH       = lane(Kernel, "CoeffCrH", 0x08, 4, 2, 1, Named, "")
 	CoeffCacheHint = lane(Kernel, "CoeffCacheHint", 0x08, 6, 4, 1, Named, "2 in every sample")
@@ -257,9 +257,10 @@ var (
 
 	// Neural engine.
 	KernelFmt     = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "0 int8, 1 uint8, 2 fp16")
-	PalettizedEn  = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Named, "")
-	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "8 in every fp16 sample")
+	PalettizedEn  = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Recorded, "parts open with a codebook of fp16 values, padded to 64 bytes")
+	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "bits of a codebook index; 8 without a codebook")
 	SparseFmt     = reg(NE, "SparseFmt", 0x00, 8, 1, 1, Recorded, "zero-skipping body")
+	SparseBinary  = reg(NE, "SparseBinary", 0x00, 15, 1, 1, Recorded, "zero-skipping body of a kernel with one value beside zero: masks alone, every set bit the codebook's first entry")
 	KernelReuse   = reg(NE, "GroupKernelReuse", 0x00, 10, 1, 1, Named, "")
 	PlanarNext    = reg(NE, "PlanarNext", 0x00, 12, 1, 1, Recorded, "a planar task whose successor is planar")
 	PlanarBefore  = reg(NE, "PlanarBefore", 0x00, 14, 1, 1, Recorded, "a planar task whose predecessor is planar")

@@ -66,7 +66,7 @@ func (r *execution) cast(from, to uint32) error {
 	}
 	var out []byte
 	if dst.Aperture == e5.Surface {
-		out = r.surface(dst.Port.Name, int64(dst.Port.ByteSize))
+		out = r.surface(dst.Port.Name)
 	} else {
 		out = make([]byte, dst.Desc.Elements()*uint64(dst.Desc.Storage.Bits())/8)
 	}
@@ -105,7 +105,7 @@ func held(o *e5.Operand) e5.TensorDescriptor {
 // bytes returns an operand's bytes.
 func (r *execution) bytes(o *e5.Operand, id uint32) ([]byte, error) {
 	if o.Aperture == e5.Surface {
-		return r.surface(o.Port.Name, int64(o.Port.ByteSize)), nil
+		return r.surface(o.Port.Name), nil
 	}
 	t, ok := r.host[id]
 	if !ok {

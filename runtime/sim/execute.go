@@ -12,14 +12,12 @@ import (
 
 // execution is the state of one run.
 type execution struct {
-	m        *Machine
-	fn       *function
-	o        Options
-	engine   *engine.Engine
-	host     map[uint32]interp.Tensor // by operand
-	surfaces map[string][]byte        // by port
-	scratch  map[uint64][]byte        // by address of its segment
-	proc     *procedure               // running now
+	*store
+	m      *Machine
+	fn     *function
+	o      Options
+	engine *engine.Engine           // nil: Options.Dispatcher runs the procedures
+	host   map[uint32]interp.Tensor // by operand
 }
 
 func (r *execution) traceTask(e engine.Event) {
@@ -35,7 +33,10 @@ func (r *execution) step(ctx context.Context, i int) error {
 		return r.cast(op.Inputs[0], op.Outputs[0])
 	case *e5.AneInferenceAttrs:
 		r.proc = r.m.procs[a.ProcedureName]
-		return r.engine.Run(ctx, r.proc.tasks, r)
+		if d := r.o.Dispatcher; d != nil {
+			return d.Dispatch(ctx, r.proc.name, r.portsOf(r.proc))
+		}
+		return r.engine.Run(ctx, r.proc.tasks, r.store)
 	}
 	return r.call(ctx, op, r.fn.calls[i])
 }
@@ -69,39 +70,4 @@ func (r *execution) call(ctx context.Context, op *e5.Operation, c *call) error {
 		r.host[id] = t
 	}
 	return nil
-}
-
-// Window implements engine.Memory for the running procedure.
-func (r *execution) Window(i int, off, n int64, write bool) ([]byte, error) {
-	b, ok := r.proc.bars[i]
-	if !ok {
-		return nil, fmt.Errorf("buffer-access register %d points at nothing", i)
-	}
-	if off < 0 || n < 0 || off > b.size || n > b.size-off {
-		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a window of %#x bytes", off, off+n, i, b.size)
-	}
-	if write && !b.write {
-		return nil, fmt.Errorf("write to buffer-access register %d, a window that is only read", i)
-	}
-	switch {
-	case b.consts:
-		return r.proc.consts[b.at+off : b.at+off+n], nil
-	case b.scratch:
-		s := r.scratch[b.segment]
-		if s == nil {
-			s = make([]byte, b.at+b.size) // the whole segment
-			r.scratch[b.segment] = s
-		}
-		return s[b.at+off : b.at+off+n], nil
-	}
-	return r.surface(b.port, b.size)[off : off+n], nil
-}
-
-func (r *execution) surface(port string, size int64) []byte {
-	s := r.surfaces[port]
-	if int64(len(s)) < size {
-		s = append(s, make([]byte, size-int64(len(s)))...)
-		r.surfaces[port] = s
-	}
-	return s
 }

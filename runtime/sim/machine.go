@@ -31,6 +31,7 @@ type Machine struct {
 	funcs []*function // in the descriptor's order
 	fn    *function   // chosen; the one that Run runs unless the inputs choose another configuration
 	procs map[string]*procedure
+	held  uint64 // bytes that the memory of the functions takes, all of which is kept while it is within MaxBytes
 }
 
 // function is one function of the descriptor, made ready.
@@ -39,6 +40,9 @@ type function struct {
 	ops    []e5.Operation
 	calls  map[int]*call            // by operation index
 	states map[string]interp.Tensor // by name, of all configurations; what the last run left
+	sizes  map[string]int64         // of the surfaces, by port
+	total  uint64                   // bytes of its buffers
+	store  *store                   // nil until it runs
 }
 
 // base is the name without the number of a configuration.
@@ -84,6 +88,20 @@ type Options struct {
 	// Trace is called after every operation of the chain and, for the engine,
 	// after every task with the name of the procedure.
 	Trace func(where string, e *engine.Event)
+	// Dispatcher, when set, takes the engine inferences in the stead of the engine;
+	// Trace then sees operations of the chain alone, and Numerics and Workers hold
+	// for CPU calls alone.
+	Dispatcher Dispatcher
+}
+
+// Dispatcher runs one procedure of the container on the surfaces of its ports, in
+// place.
+type Dispatcher interface {
+	// Dispatch gets every port of the procedure by name, with the size that the
+	// container gives it. The map and the slices are the same from run to run of one
+	// function of a Machine, and must be neither changed (the map) nor kept in use
+	// after Dispatch has returned (the bytes).
+	Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error
 }
 
 // LoadError is a pair that cannot be loaded, and why.
@@ -204,7 +222,29 @@ func (fn *function) fits(procs map[string]*procedure) error {
 			}
 		}
 	}
+	fn.sizes, fn.total = map[string]int64{}, total
+	for port, n := range held {
+		fn.sizes[port] = int64(n)
+	}
 	return nil
+}
+
+// memory returns the memory of a function, all zeros. What other functions hold is
+// let go when all of it would pass MaxBytes.
+func (m *Machine) memory(fn *function) *store {
+	if fn.store != nil {
+		fn.store.clear()
+		return fn.store
+	}
+	if m.held+fn.total > MaxBytes {
+		for _, f := range m.funcs {
+			f.store = nil
+		}
+		m.held = 0
+	}
+	m.held += fn.total
+	fn.store = newStore(fn)
+	return fn.store
 }
 
 // Functions returns the names of the functions; the first is the one that runs
@@ -541,17 +581,24 @@ func (m *Machine) takes(name string) string {
 	return strings.Join(s, " or ")
 }
 
+// newEngine returns an engine as the options ask for.
+func (o *Options) newEngine(trace func(engine.Event)) *engine.Engine {
+	mode := engine.ANE
+	if o.Numerics == numerics.IEEE {
+		mode = engine.IEEE
+	}
+	return engine.New(engine.Options{Numerics: mode, Workers: o.Workers, Trace: trace})
+}
+
 // Run executes the chain of the chosen function once. Where the function was
 // compiled for several shapes, those of the inputs choose. States keep what the
 // run leaves in them, unless it fails.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, error) {
 	fn := m.configuration(inputs)
-	r := &execution{m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}, surfaces: map[string][]byte{}, scratch: map[uint64][]byte{}}
-	mode := engine.ANE
-	if o.Numerics == numerics.IEEE {
-		mode = engine.IEEE
+	r := &execution{store: m.memory(fn), m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
+	if o.Dispatcher == nil {
+		r.engine = o.newEngine(r.traceTask)
 	}
-	r.engine = engine.New(engine.Options{Numerics: mode, Workers: o.Workers, Trace: r.traceTask})
 	for _, id := range fn.Inputs {
 		op := &fn.Operands[id]
 		t, ok := inputs[op.Name]

@@ -18,6 +18,18 @@ const (
 
 // convolve computes a dense or grouped convolution.
 func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] && g.in[axW] == g.out[axW]
+	special := !finite(v) || !finite(k.w)
+	if !direct && !special && g.small() {
+		return x.shifted(p, g, k, v, out)
+	}
+	return x.gathered(p, g, k, v, out, direct, special)
+}
+
+// gathered computes a convolution as products of matrices: coefficients, and the
+// pixels that each result sees, which direct says are the image as it is. Special
+// says that infinities or NaN take part.
+func (x *exec) gathered(p *post, g *geometry, k *kernel, v []float32, out []uint16, direct, special bool) error {
 	cin, cout, red := g.in[axC], g.out[axC], g.red
 	pixels := g.out[axH] * g.out[axW]
 	cols := max(1, min(blockPixels, pixels, blockFloats/red))
@@ -29,12 +41,10 @@ func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint
 		rows = min(cout, max(blockRows, (cout/8+blockRows-1)/blockRows*blockRows))
 	}
 	parts := (cout + rows - 1) / rows
-	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] && g.in[axW] == g.out[axW]
-	special := !finite(v) || !finite(k.w)
 	inPlane := g.in[axH] * g.in[axW]
 	jobs := g.out[axG] * g.out[axD] * parts * cuts
 	return x.each(jobs, 1, func(lo, hi int) {
-		var gathered []float32
+		var block []float32
 		acc := make([]float32, min(blockRows, rows)*cols)
 		for i := lo; i < hi; i++ {
 			gd, part, cut := i/(parts*cuts), i/cuts%parts, i%cuts
@@ -45,11 +55,11 @@ func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint
 			if direct {
 				b = b[from:]
 			} else {
-				if gathered == nil {
-					gathered = make([]float32, red*cols)
+				if block == nil {
+					block = make([]float32, red*cols)
 				}
-				g.gather(gathered, b, from, n)
-				b, ldb = gathered, n
+				g.gather(block, b, from, n)
+				b, ldb = block, n
 			}
 			for r := part * rows; r < min(cout, (part+1)*rows); r += blockRows {
 				if x.ctx.Err() != nil {
@@ -76,6 +86,73 @@ func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint
 			}
 		}
 	})
+}
+
+// smallImage bounds the padded image, in elements, that shifted works on: it
+// stays in the first cache.
+const smallImage = 1 << 13
+
+// small reports whether a convolution of step 1 has an image small enough for
+// shifted.
+func (g *geometry) small() bool {
+	ph, pw := g.padded()
+	return g.sx == 1 && g.sy == 1 && g.out[axH]*g.out[axW] > 4 && g.in[axC] <= smallImage && ph <= smallImage && pw <= smallImage && g.in[axC]*ph*pw <= smallImage
+}
+
+// padded gives the extent of an image with the rows and columns that windows of
+// step 1 reach.
+func (g *geometry) padded() (height, width int) {
+	return g.out[axH] + g.kh - 1, g.out[axW] + g.kw - 1
+}
+
+// shifted computes a convolution of step 1 on a small image without gathering
+// its pixels: in the padded image, what a tap sees is the image itself, shifted.
+// Results stand as wide as the padded image, and the columns behind the image's
+// own mean nothing. Products are added in the order of gathered.
+func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+	cin, cout, oh, ow := g.in[axC], g.out[axC], g.out[axH], g.out[axW]
+	ph, pw := g.padded()
+	H, W := g.in[axH], g.in[axW]
+	run := oh*pw - (g.kw - 1)
+	image, acc := x.floats(cin*ph*pw), x.floats(oh*pw)
+	saxpy := blas32.Implementation().Saxpy
+	for gd := range g.out[axG] * g.out[axD] {
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+		clear(image)
+		left, top := max(0, g.px), max(0, g.py)
+		for ci := range cin {
+			for y := top; y < min(ph, H+g.py); y++ {
+				row := v[((gd*cin+ci)*H+y-g.py)*W:][:W]
+				copy(image[(ci*ph+y)*pw+left:][:pw-left], row)
+			}
+		}
+		for o := range cout {
+			at := gd/g.out[axD]*cout + o
+			w := k.w[at*g.red:][:g.red]
+			clear(acc)
+			i := 0
+			for ci := range cin {
+				for ky := range g.kh {
+					for kx := range g.kw {
+						if f := w[i]; f != 0 {
+							saxpy(run, f, image[(ci*ph+ky)*pw+kx:], 1, acc, 1)
+						}
+						i++
+					}
+				}
+			}
+			bias := float32(0)
+			if k.bias != nil {
+				bias = k.bias[at]
+			}
+			for y := range oh {
+				p.row(out[((gd*cout+o)*oh+y)*ow:][:ow], acc[y*pw:][:ow], bias)
+			}
+		}
+	}
+	return nil
 }
 
 // gather lays the inputs of n result pixels out as [red][n].

@@ -44,8 +44,9 @@ type Options struct {
 
 // Engine executes tasks. Its L2 keeps its content from task to task.
 type Engine struct {
-	L2   [L2Size]byte
-	opts Options
+	L2    [L2Size]byte
+	opts  Options
+	arena arena
 }
 
 // New returns an engine with L2 all zero.
@@ -79,6 +80,7 @@ func (e *Engine) step(ctx context.Context, index int, t td.Placed, mem Memory) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	e.arena.reset()
 	x := &exec{Engine: e, run: run{ctx: ctx, workers: e.opts.Workers}, t: t.Task, mem: mem, ev: Event{Index: index, Off: t.Off}}
 	if err := x.task(); err != nil {
 		var f *Fault

@@ -30,12 +30,15 @@ func FuzzStep(f *testing.F) {
 	depthwise.Set(td.UnicastEn, 1).Set(td.NEBias, 1)
 	skipping, _ := kernelTask(8, 16, 4, 4, 1)
 	skipping.Set(td.SparseFmt, 1).Set(td.Sx, 2).Set(td.Sy, 2).Set(td.Wout, 2).Set(td.Hout, 2)
+	indexed, _ := kernelTask(8, 16, 2, 4, 1)
+	indexed.Set(td.PalettizedEn, 1).Set(td.PalettizeBits, 2).Set(td.Cin, 4)
+	masks := skipping.Clone().Set(td.PalettizedEn, 1).Set(td.PalettizeBits, 1).Set(td.SparseBinary, 1)
 	planar, _ := planarTask2()
 	reduction := planar.Clone().Set(td.PlanarType, 6)
 	pooling := planar.Clone().Set(td.PlanarType, 5).Set(td.PETwo, 0).Set(td.Kw, 2).Set(td.Kh, 2)
 	pair := planar.Clone().Set(td.PlanarType, 4)
 	l2 := planar.Clone().Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.L2SrcRow, 16).Set(td.L2ResRow, 16)
-	seeds := []*td.Task{kernel, depthwise, skipping, planar, reduction, pooling, pair, l2}
+	seeds := []*td.Task{kernel, depthwise, skipping, planar, reduction, pooling, pair, l2, indexed, masks}
 	for i := range seeds {
 		f.Add(uint8(i), []byte{})
 		f.Add(uint8(i), []byte{0x60, 0, 3, 0, 0, 0})

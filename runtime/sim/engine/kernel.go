@@ -17,16 +17,20 @@ type kernel struct {
 
 // part is what one lane streams, read front to back.
 type part struct {
-	name string
+	lane int
 	base int64
 	buf  []byte
 	pos  int
+	book []float32 // codebook of palettized weights
 }
+
+// name names the stream in faults.
+func (p *part) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
 
 // take returns the next n bytes.
 func (p *part) take(n int) ([]byte, error) {
 	if n > len(p.buf)-p.pos {
-		return nil, badAt(p.name, p.base+int64(p.pos), "coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
+		return nil, badAt(p.name(), p.base+int64(p.pos), "coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
 	}
 	b := p.buf[p.pos:][:n]
 	p.pos += n
@@ -41,14 +45,17 @@ type reader struct {
 	x     *exec
 	g     *geometry
 	cores int
-	parts [td.Lanes]*part // nil for an idle lane
+	lanes [td.Lanes]part
+	parts [td.Lanes]*part // the live ones of lanes
 	out   *kernel
 	wide  *[65536]float32 // values of weights
 	plain *[65536]float32 // values of biases, which are not multiplied
 	bias  bool
 	skip  bool
-	slots int // least lane slots of a zero-skipping cell
-	cap   int // outputs of one core in an output group
+	bits  int  // of a codebook index, 0 without a codebook
+	mask  bool // zero-skipping: the masks alone tell the weights
+	slots int  // least lane slots of a zero-skipping cell
+	cap   int  // outputs of one core in an output group
 }
 
 // kernel reads the table, the biases and the weights that a task needs.
@@ -80,6 +87,9 @@ func (x *exec) kernel(g *geometry) (*kernel, error) {
 	if g.op != opKernel {
 		return r.out, nil
 	}
+	if err := r.codebooks(); err != nil {
+		return nil, err
+	}
 	return r.out, r.planes(total)
 }
 
@@ -97,13 +107,14 @@ func (r *reader) open() (total int64, err error) {
 		if !t.On(td.CoeffEn.At(i)) {
 			continue
 		}
-		p := &part{name: fmt.Sprintf("kernel lane %d", i), base: int64(t.Get(td.CoeffBase.At(i)))}
+		p := &r.lanes[i]
+		p.lane, p.base = i, int64(t.Get(td.CoeffBase.At(i)))
 		n := int64(t.Get(td.CoeffSize.At(i)))
 		if p.buf, err = r.x.mem.Window(bar, p.base, n, false); err != nil {
-			return 0, &Fault{Stream: p.name, Address: p.base, Msg: "window refused", Err: err}
+			return 0, &Fault{Stream: p.name(), Address: p.base, Msg: "window refused", Err: err}
 		}
 		if int64(len(p.buf)) < n {
-			return 0, badAt(p.name, p.base, "window of register %d gives %d bytes of %d", bar, len(p.buf), n)
+			return 0, badAt(p.name(), p.base, "window of register %d gives %d bytes of %d", bar, len(p.buf), n)
 		}
 		p.buf = p.buf[:n:n]
 		r.parts[i] = p
@@ -125,7 +136,7 @@ func (r *reader) table() error {
 			return err
 		}
 		if r.out.lut == nil {
-			if r.out.lut, err = newLUT(p.name, at, b); err != nil {
+			if r.out.lut, err = newLUT(p.name(), at, b); err != nil {
 				return err
 			}
 		}
@@ -147,10 +158,13 @@ func (r *reader) core(c int) (*part, error) {
 // planes reads biases and weights.
 func (r *reader) planes(total int64) error {
 	g := r.g
-	// Every weight takes two bytes, or at least a mask bit, in some lane.
+	// Every weight takes two bytes, an index or at least a mask bit in some lane.
 	limit := total / 2
-	if r.skip {
+	switch {
+	case r.skip:
 		limit = total * 8
+	case r.bits > 0:
+		limit = total * 8 / int64(r.bits)
 	}
 	n := int64(1)
 	for _, f := range []int{g.out[axG], g.out[axC], g.red} {
@@ -240,6 +254,9 @@ func (r *reader) plane(p *part, first, lanes int) error {
 		return r.skipping(p, first, lanes, r.g.in[axC])
 	}
 	red := r.g.red
+	if r.bits > 0 {
+		return r.indexed(p, first, lanes)
+	}
 	b, err := p.take(2 * lanes * red)
 	if err != nil {
 		return err
@@ -249,61 +266,6 @@ func (r *reader) plane(p *part, first, lanes int) error {
 		for k := range row {
 			row[k] = r.wide[binary.LittleEndian.Uint16(b[2*(k*lanes+l):])]
 		}
-	}
-	return nil
-}
-
-// skipping reads a zero-skipping body: a length, then masks and the halves of
-// their set bits.
-func (r *reader) skipping(p *part, first, lanes, cin int) error {
-	g := r.g
-	at := p.base + int64(p.pos)
-	b, err := p.take(3)
-	if err != nil {
-		return err
-	}
-	size := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
-	if b, err = p.take(size); err != nil {
-		return err
-	}
-	pos, slot, mask := 0, 0, byte(0)
-	short := func() error {
-		return badAt(p.name, at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
-	}
-	wide := max(lanes, r.slots)
-	taps := g.kh * g.kw
-	for ci := range cin {
-		for phase := range 4 {
-			for cy := range (g.kh + 1) / 2 {
-				for cx := range (g.kw + 1) / 2 {
-					y, x := 2*cy+phase/2, 2*cx+phase%2
-					for l := range wide {
-						if slot%8 == 0 {
-							if pos >= len(b) {
-								return short()
-							}
-							mask = b[pos]
-							pos++
-						}
-						slot++
-						if mask>>((slot-1)%8)&1 == 0 {
-							continue
-						}
-						if pos+2 > len(b) {
-							return short()
-						}
-						if l >= lanes || y >= g.kh || x >= g.kw {
-							return badAt(p.name, at, "zero-skipping body sets slot %d, where there is no tap", slot-1)
-						}
-						r.out.w[(first+l)*g.red+ci*taps+y*g.kw+x] = r.wide[binary.LittleEndian.Uint16(b[pos:])]
-						pos += 2
-					}
-				}
-			}
-		}
-	}
-	if pos != size {
-		return badAt(p.name, at, "zero-skipping body of %d bytes uses %d", size, pos)
 	}
 	return nil
 }
@@ -321,6 +283,8 @@ func (r *reader) depthwise() error {
 		switch {
 		case r.skip:
 			err = r.skipping(p, ch, 1, 1)
+		case r.bits > 0:
+			err = r.indexed(p, ch, 1)
 		case r.g.paired:
 			err = r.pairs(p, ch)
 		default:
@@ -360,7 +324,7 @@ func (r *reader) pairs(p *part, ch int) error {
 			return err
 		}
 		if math.Float32bits(second) != math.Float32bits(again[ch]) {
-			return badAt(p.name, p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch], second)
+			return badAt(p.name(), p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch], second)
 		}
 	}
 	n := r.g.red
@@ -375,7 +339,7 @@ func (r *reader) pairs(p *part, ch int) error {
 			even, odd := binary.LittleEndian.Uint16(b[4*at:]), binary.LittleEndian.Uint16(b[4*at+2:])
 			at++
 			if i == n && even != 0 || i == 0 && odd != 0 {
-				return badAt(p.name, p.base+int64(p.pos), "a pair of columns has a tap outside its %d", n)
+				return badAt(p.name(), p.base+int64(p.pos), "a pair of columns has a tap outside its %d", n)
 			}
 			if i < n {
 				row[i] = r.wide[even]
@@ -383,7 +347,7 @@ func (r *reader) pairs(p *part, ch int) error {
 			if i > 0 && i < n+1 {
 				first := binary.LittleEndian.Uint16(b[4*pairSlot(i-1, n):])
 				if first != odd {
-					return badAt(p.name, p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x", i-1, first, odd)
+					return badAt(p.name(), p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x", i-1, first, odd)
 				}
 			}
 		}

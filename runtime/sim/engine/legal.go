@@ -44,7 +44,6 @@ var rules = []rule{
 
 	{td.NEOp, neuralTask, []uint32{0, 8, 11, 12}, "0 kernel, 8 sum, 11 maximum, 12 pass through are known"},
 	{td.KernelFmt, withKernel, []uint32{2}, "only fp16 (2) coefficients are executed"},
-	{td.PalettizedEn, withKernel, []uint32{0}, "palettized coefficients are not executed"},
 	{td.KernelReuse, withKernel, []uint32{0}, "meaning not known"},
 	{td.BiasMode, neuralTask, []uint32{0}, "meaning not known"},
 	{td.MatrixBias, neuralTask, []uint32{0}, "meaning not known"},

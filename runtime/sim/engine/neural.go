@@ -48,7 +48,7 @@ func (x *exec) neural() error {
 	if err != nil {
 		return err
 	}
-	v, err := src.load(&x.run, x.opts.Numerics.table(op == opKernel))
+	v, err := src.load(x, x.opts.Numerics.table(op == opKernel))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (x *exec) neural() error {
 		clamp(v)
 	}
 	p := newPost(t, x.opts.Numerics, ker, op == opKernel && geo.red > 1)
-	vals := make([]uint16, out.count())
+	vals := x.patterns(int(out.count()))
 	switch {
 	case op == opPass:
 		err = x.each(len(v), 1<<14, func(lo, hi int) { p.row(vals[lo:hi], v[lo:hi], 0) })
@@ -160,7 +160,11 @@ const saturation = 32760
 
 func (p *post) row(out []uint16, acc []float32, bias float32) {
 	for i, a := range acc {
-		y := p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
+		y := float32(float32(a+bias)+p.add) * p.scale
+		if y != y {
+			// Where any step has no value, neither has the last.
+			y = p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
+		}
 		if p.multi {
 			if y >= saturation {
 				y = float32(math.Inf(1))

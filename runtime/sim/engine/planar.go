@@ -135,7 +135,7 @@ func (x *exec) planar() error {
 func (x *exec) operands(src1, src2 *tile, kind planarType) ([]operand, error) {
 	t := x.t
 	table := x.opts.Numerics.table(false)
-	v, err := src1.load(&x.run, table)
+	v, err := src1.load(x, table)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (x *exec) operands(src1, src2 *tile, kind planarType) ([]operand, error) {
 	if src2 == nil {
 		return ops, nil
 	}
-	if v, err = src2.load(&x.run, table); err != nil {
+	if v, err = src2.load(x, table); err != nil {
 		return nil, err
 	}
 	if t.On(td.Input2ReLU) {
@@ -274,7 +274,7 @@ func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
 // recorded tasks do after a reduction holds here too where it is not the
 // identity (modelled: every recorded elementwise task has the identity there).
 func (x *exec) elementwise(el *elementwise, dim shape, ops []operand, last *final) ([]uint16, error) {
-	out := make([]uint16, dim.count())
+	out := x.patterns(int(dim.count()))
 	w := newWalk(dim, ops)
 	// A row may be one element or the whole tensor: work is cut by elements.
 	piece := max(1, min(w.inner, 1<<12))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -96,18 +97,17 @@ func (f *fold) value() float64 {
 // reduceAll reduces every channel of every group to one value.
 func (x *exec) reduceAll(el *elementwise, dim shape, ops []operand, fin *final, mode uint32) ([]uint16, error) {
 	G, D, C, H, W := dim[axG], dim[axD], dim[axC], dim[axH], dim[axW]
-	out := make([]uint16, G*C)
+	out := x.patterns(G * C)
 	err := x.each(G*C, grain(D*H*W), func(lo, hi int) {
-		var buf []float32
+		// One channel's depth, rows and columns are a tensor of their own; all
+		// channels are walked alike.
+		own := slices.Clone(ops)
+		w := newWalk(shape{1, D, 1, H, W}, own)
+		piece := min(w.inner, 1<<12)
+		buf := make([]float32, piece)
 		for i := lo; i < hi; i++ {
-			g, c := i/C, i%C
+			channel(own, ops, i/C, i%C)
 			acc := newFold(mode)
-			// One channel's depth, rows and columns are a tensor of their own.
-			w := newWalk(shape{1, D, 1, H, W}, channel(ops, g, c))
-			piece := min(w.inner, 1<<12)
-			if cap(buf) < piece {
-				buf = make([]float32, piece)
-			}
 			for row := range w.rows {
 				for from := 0; from < w.inner; from += piece {
 					if x.ctx.Err() != nil {
@@ -126,23 +126,22 @@ func (x *exec) reduceAll(el *elementwise, dim shape, ops []operand, fin *final, 
 }
 
 // channel gives the operands of one channel of one group.
-func channel(ops []operand, g, c int) []operand {
-	out := make([]operand, len(ops))
+func channel(dst, ops []operand, g, c int) {
 	for i, o := range ops {
-		out[i] = operand{o.v[g*o.stride[axG]+c*o.stride[axC]:], o.stride}
+		dst[i] = operand{o.v[g*o.stride[axG]+c*o.stride[axC]:], o.stride}
 	}
-	return out
 }
 
 // pool reduces windows of each plane.
 func (x *exec) pool(el *elementwise, in, dim shape, ops []operand, fin *final, win window) ([]uint16, error) {
 	D, C, H, W := in[axD], in[axC], in[axH], in[axW]
 	oh, ow := dim[axH], dim[axW]
-	out := make([]uint16, dim.count())
+	out := x.patterns(int(dim.count()))
 	err := x.each(in[axG]*D*C, 1, func(lo, hi int) {
+		plane := slices.Clone(ops)
 		for i := lo; i < hi; i++ {
 			g, d, c := i/(D*C), i/C%D, i%C
-			plane := channel(ops, g, c)
+			channel(plane, ops, g, c)
 			for k := range plane {
 				plane[k].v = plane[k].v[d*plane[k].stride[axD]:]
 			}

@@ -347,7 +347,7 @@ func TestFaults(t *testing.T) {
 		{func(t *td.Task) { t.Set(td.InFmt, 0) }, "Common.InFmt = 0: only fp16 (2) sources are executed"},
 		{func(t *td.Task) { t.Set(td.PlanarType, 9) }, "Common.PlanarType = 9: 0 and 2 to 6 are known"},
 		{func(t *td.Task) { t.Set(td.NEOp, 5) }, "NE.Op = 5: 0 kernel, 8 sum, 11 maximum, 12 pass through are known"},
-		{func(t *td.Task) { t.Set(td.PalettizedEn, 1) }, "NE.PalettizedEn = 1: palettized coefficients are not executed"},
+		{func(t *td.Task) { t.Set(td.SparseBinary, 1) }, "NE.SparseBinary = 1: masks alone tell the weights only with a codebook"},
 		{func(t *td.Task) { t.Set(td.Src2En, 1) }, "TileDMASrc.Src2En = 1: 0 in every recorded task"},
 		{func(t *td.Task) { t.Set(td.RBE0, 0) }, "Header.RBE0 = 0: the DMA is on but names no buffer-access register"},
 		{func(t *td.Task) { t.Set(td.SrcBase, 64) }, "source 1 at 0x40: window refused: bytes 0x40 to"},

@@ -105,11 +105,11 @@ func (t *tile) rows(f func(g, d, p, h int, at int64)) {
 }
 
 // load widens the whole tensor into group, depth, channel, row, column order.
-func (t *tile) load(run *run, table *[65536]float32) ([]float32, error) {
-	out := make([]float32, t.dim.count())
+func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
+	out := x.floats(int(t.dim.count()))
 	pos, cols := t.stored()
 	G, D, C, H, W := t.dim[axG], t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
-	err := run.each(G*D*pos, grain(H*cols), func(lo, hi int) {
+	err := x.each(G*D*pos, grain(H*cols), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			gd, p := i/pos, i%pos
 			g, d := gd/D, gd%D

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// oneCore is a kernel task of c channels of a row of w elements to n channels,
+// whose one part is data.
+func oneCore(c, n, w, k int, data []byte) (*td.Task, buffers) {
+	t, mem := kernelTask(c, n, 1, w, k)
+	t.Set(td.ActiveNE, 0).Set(td.PalettizedEn, 1).Set(td.CoeffSize, len(data))
+	for i := 1; i < td.Lanes; i++ {
+		t.Set(td.CoeffEn.At(i), 0)
+	}
+	mem[1] = data
+	return t, mem
+}
+
+// codebook is a codebook of n halves, padded as it stands in a part, whose first
+// entries are given.
+func codebook(n int, v ...float32) []byte {
+	h := make([]uint16, n)
+	for i, f := range v {
+		h[i] = narrow(f)
+	}
+	return halves(h...)
+}
+
+// Products with codebook indices, each computed by hand.
+func TestPalette(t *testing.T) {
+	join := func(parts ...[]byte) []byte { return pad(slices.Concat(parts...)) }
+	far := codebook(64, 0, 2, -0.5)
+	far[2*63], far[2*63+1] = 0, 0x48 // entry 63 is 8
+	for _, c := range []struct {
+		name    string
+		c, n, w int
+		kw, px  int
+		bits    int
+		set     []td.Field // switched on
+		part    []byte
+		x       [][]float32 // a row a channel
+		want    [][]float64
+	}{
+		// 4 bits, low nibble first: weights 2, -0.5, 2.
+		{"four bits", 3, 1, 1, 1, 0, 4, nil, join(codebook(16, 0, 2, -0.5), []byte{0x21, 0x01}),
+			[][]float32{{1}, {4}, {3}}, [][]float64{{6}}},
+		// 6 bits cross bytes: indices 1, 63, 2 are 1 + 63<<6 + 2<<12 = 0x2fc1.
+		{"six bits", 3, 1, 1, 1, 0, 6, nil, join(far, []byte{0xc1, 0x2f, 0x00}),
+			[][]float32{{1}, {0.5}, {4}}, [][]float64{{4}}},
+		// 3 bits, two lanes a row: (1, 2) for channel 0, (2, 0) for channel 1:
+		// 1 + 2<<3 + 2<<6 = 0x91. Biases 10 and 20 stand before.
+		{"three bits with biases", 2, 2, 1, 1, 0, 3, []td.Field{td.NEBias}, join(codebook(8, 0, 1, -3), []byte{0x00, 0x49, 0x00, 0x4d, 0x91, 0x00}),
+			[][]float32{{1}, {2}}, [][]float64{{10 + 1 - 6}, {20 - 3}}},
+		// A byte an index; the codebook of 256 takes 512 bytes.
+		{"eight bits", 2, 1, 1, 1, 0, 8, nil, join(codebook(256, 0, 0, 4, 5), []byte{3, 2}),
+			[][]float32{{1}, {2}}, [][]float64{{13}}},
+		// Channelwise: three taps a channel, each from a whole byte on. Channel 0
+		// has bits 1, 0, 1, channel 1 has 0, 1, 1; entry 0 is 0.5, entry 1 is 2.
+		{"one bit, channelwise", 2, 2, 3, 3, 1, 1, []td.Field{td.UnicastEn}, join(codebook(2, 0.5, 2), []byte{0b101, 0b110}),
+			[][]float32{{1, 2, 3}, {4, 5, 6}}, [][]float64{{0.5 + 4, 2 + 1 + 6, 4 + 1.5}, {8 + 10, 2 + 10 + 12, 2.5 + 12}}},
+		// Masks alone: two taps in cells of two lane slots (bits 0 and 2), a body
+		// a channel. Channel 0 takes the column before, channel 1 both columns.
+		{"masks", 2, 2, 3, 2, 1, 1, []td.Field{td.UnicastEn, td.SparseFmt, td.SparseBinary}, join(codebook(2, 3), []byte{1, 0, 0, 0x01, 1, 0, 0, 0x05}),
+			[][]float32{{1, 2, 3}, {4, 5, 6}}, [][]float64{{0, 3, 6}, {12, 27, 33}}},
+		// Four slots a cell in small-source mode: the second tap is bit 4.
+		{"masks of a small source", 1, 1, 3, 2, 1, 1, []td.Field{td.UnicastEn, td.SparseFmt, td.SparseBinary, td.SmallSource}, join(codebook(2, 3), []byte{1, 0, 0, 0x10}),
+			[][]float32{{1, 2, 3}}, [][]float64{{3, 6, 9}}},
+	} {
+		task, mem := oneCore(c.c, c.n, c.w, c.kw, c.part)
+		task.Set(td.Px, c.px).Set(td.PalettizeBits, c.bits)
+		for _, f := range c.set {
+			task.Set(f, 1)
+		}
+		for i, row := range c.x {
+			for j, v := range row {
+				h := narrow(v)
+				mem[5][64*i+2*j], mem[5][64*i+2*j+1] = byte(h), byte(h>>8)
+			}
+		}
+		step(t, New(Options{Numerics: IEEE}), task, mem)
+		for i, row := range c.want {
+			var got []float64
+			for j := range row {
+				got = append(got, float64(widen(uint16(mem[4][64*i+2*j])|uint16(mem[4][64*i+2*j+1])<<8)))
+			}
+			if !slices.Equal(got, row) {
+				t.Errorf("%s: channel %d is %v, want %v", c.name, i, got, row)
+			}
+		}
+	}
+}
+
+// What the palette fields cannot mean, and parts that are too short, are faults.
+func TestPaletteFaults(t *testing.T) {
+	for _, c := range []struct {
+		bits int
+		part []byte
+		set  []td.Field
+		want string
+	}{
+		{5, make([]byte, 64), nil, "NE.PalettizedBits = 5: an index of a codebook has one of [1 2 3 4 6 8] bits"},
+		{8, make([]byte, 64), nil, "kernel lane 0 at 0x0: coefficients need 512 more bytes, 64 of the part's 64 are left"},
+		{4, make([]byte, 64), nil, "coefficients need 4 more bytes, 0 of the part's 64 are left"},
+		{4, make([]byte, 128), []td.Field{td.SparseFmt}, "NE.SparseBinary = 0: the order of indices in a zero-skipping body is not known"},
+		{1, make([]byte, 128), []td.Field{td.SparseBinary}, "NE.SparseBinary = 1: masks belong to a zero-skipping body"},
+		{4, make([]byte, 128), []td.Field{td.SparseFmt, td.SparseBinary}, "NE.PalettizedBits = 4: masks alone tell one value from zero"},
+		{1, append(make([]byte, 64), pad([]byte{1, 0, 0, 2})...), []td.Field{td.SparseFmt, td.SparseBinary}, "zero-skipping body sets slot 1, where there is no tap"},
+		{1, append(make([]byte, 64), pad([]byte{9, 0, 0, 1})...), []td.Field{td.SparseFmt, td.SparseBinary}, "zero-skipping body of 9 bytes uses 2"},
+	} {
+		task, mem := oneCore(8, 1, 1, 1, c.part)
+		task.Set(td.PalettizeBits, c.bits)
+		for _, f := range c.set {
+			task.Set(f, 1)
+		}
+		err := New(Options{}).Step(context.Background(), td.Placed{Task: task}, mem)
+		var f *Fault
+		if !errors.As(err, &f) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %q, want %q", err, c.want)
+		}
+	}
+}
+
+// The recorded padding runs from its recorded words: a task whose kernel is masks
+// of the one value 1 moves the image a column to the right, then one multiplies.
+// The constant section is shown to be the recorded one by its hash.
+func TestRecordedPadding(t *testing.T) {
+	const name = "encoder_conv_pad_c8_n8_k1x1_s1_g8_bias0_p0010_f4"
+	r, tasks := readRecorded(t, name)
+	section := func(w []uint16) []byte {
+		var b []byte
+		for range w {
+			b = append(append(b, codebook(2, 1)...), pad([]byte{1, 0, 0, 1})...)
+		}
+		for _, v := range w {
+			b = append(b, halves(v)...)
+		}
+		return b
+	}
+	if sum := sha256.Sum256(section([]uint16{1, 2, 3, 4, 5, 6, 7, 8})); hex.EncodeToString(sum[:]) != r.Constant.SHA256 {
+		t.Error("packed section is not the recorded one")
+	}
+	w := random(1, 8, 1)
+	in, out := newSurface(1, 8, 375, 749), newSurface(1, 8, 375, 750)
+	in.set(random(2, 8*375*749, 1))
+	mem := buffers{1: section(w), 3: make([]byte, 5<<20), 4: in.buf, 5: out.buf}
+	if err := New(Options{Numerics: IEEE}).Run(context.Background(), tasks, mem); err != nil {
+		t.Fatal(err)
+	}
+	x, f := in.values(), values(w)
+	var want []float64
+	for c := range 8 {
+		for y := range 375 {
+			want = append(want, 0)
+			for _, v := range x[(c*375+y)*749:][:749] {
+				want = append(want, v*f[c])
+			}
+		}
+	}
+	near(t, name, out.values(), want, 0.6, 0)
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"encoding/binary"
+)
+
+// skipping reads a zero-skipping body: a length, then masks and, except where the
+// masks alone tell the weights, the halves of their set bits. Slots run over the
+// input channel, the phase of the stride, the cell of the taps of one phase and
+// the lane.
+func (r *reader) skipping(p *part, first, lanes, cin int) error {
+	g := r.g
+	at := p.base + int64(p.pos)
+	b, err := p.take(3)
+	if err != nil {
+		return err
+	}
+	size := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
+	if b, err = p.take(size); err != nil {
+		return err
+	}
+	pos, slot, mask := 0, 0, byte(0)
+	short := func() error {
+		return badAt(p.name(), at, "zero-skipping body ends after its %d bytes, at slot %d", size, slot)
+	}
+	wide := max(lanes, r.slots)
+	taps := g.kh * g.kw
+	for ci := range cin {
+		for phase := range g.sy * g.sx {
+			for cy := range (g.kh + g.sy - 1) / g.sy {
+				for cx := range (g.kw + g.sx - 1) / g.sx {
+					y, x := g.sy*cy+phase/g.sx, g.sx*cx+phase%g.sx
+					for l := range wide {
+						if slot%8 == 0 {
+							if pos >= len(b) {
+								return short()
+							}
+							mask = b[pos]
+							pos++
+						}
+						slot++
+						if mask>>((slot-1)%8)&1 == 0 {
+							continue
+						}
+						if l >= lanes || y >= g.kh || x >= g.kw {
+							return badAt(p.name(), at, "zero-skipping body sets slot %d, where there is no tap", slot-1)
+						}
+						w := &r.out.w[(first+l)*g.red+ci*taps+y*g.kw+x]
+						if r.mask {
+							*w = p.book[0]
+							continue
+						}
+						if pos+2 > len(b) {
+							return short()
+						}
+						*w = r.wide[binary.LittleEndian.Uint16(b[pos:])]
+						pos += 2
+					}
+				}
+			}
+		}
+	}
+	if pos != size {
+		return badAt(p.name(), at, "zero-skipping body of %d bytes uses %d", size, pos)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package loader
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// place is where a task stands.
+type place struct {
+	proc  *procedure
+	index int // in its chain
+	off   int // in the text
+}
+
+func (p place) String() string {
+	return fmt.Sprintf("procedure %q, task %d at text byte %#x", p.proc.name, p.index, p.off)
+}
+
+// check refuses a stream that the load can give no buffer.
+func (p place) check(r *td.Record) error {
+	if r.Slot == 0 {
+		return nil
+	}
+	where := fmt.Sprintf("%s, %s", p, r.Slot)
+	if r.Bar == td.NoBar {
+		return &Error{Where: where, Rule: "the stream is on but names no buffer-access register"}
+	}
+	b := p.proc.bar(r.Bar)
+	switch {
+	case b == nil:
+		return &Error{Where: where, Rule: "the procedure's command points the buffer-access register at nothing", Val: r.Bar}
+	case b.usage == afpp.UsageText:
+		return &Error{Where: where, Rule: "no task reads or writes the text", Val: r.Bar}
+	case r.Slot == td.SlotResult && !b.writable():
+		return &Error{Where: where, Rule: fmt.Sprintf("a result goes to an output or to scratch; buffer-access register %d is %s", b.id, b.usage)}
+	case uint64(r.Offset) >= b.size:
+		return &Error{Where: where, Rule: fmt.Sprintf("the offset leaves buffer-access register %d", b.id), Val: r.Offset, Limit: b.size - 1}
+	}
+	return nil
+}
+
+// checkKernel refuses coefficients outside the buffer that they are read from.
+func (p place) checkKernel(t *td.Task) error {
+	if !t.On(td.KBE0) || t.On(td.TDSkip) {
+		return nil
+	}
+	b := p.proc.bar(t.Int(td.KBase0))
+	if b == nil {
+		return nil // no stream is on, or check has refused it
+	}
+	inside := func(on bool, base, size td.Field) error {
+		if at, n := uint64(t.Get(base)), uint64(t.Get(size)); on && (at > b.size || n > b.size-at) {
+			return &Error{Where: fmt.Sprintf("%s, %s", p, base), Rule: fmt.Sprintf("%#x bytes from there leave buffer-access register %d, %s", n, b.id, b.usage), Val: at, Limit: b.size}
+		}
+		return nil
+	}
+	for i := range td.Lanes {
+		if err := inside(t.On(td.KernelOn) && t.On(td.CoeffEn.At(i)), td.CoeffBase.At(i), td.CoeffSize.At(i)); err != nil {
+			return err
+		}
+	}
+	for i := range 4 {
+		if err := inside(t.Get(td.StreamConfig.At(i))&1 == 1, td.StreamBase.At(i), td.StreamSize.At(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

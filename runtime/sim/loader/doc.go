@@ -1,0 +1,29 @@
+// Package loader brings a hardware container into a client's device memory, as
+// the kernel does at load time: container in, mapped segments and the firmware
+// container (AFPP) out.
+//
+// In: the bytes of a container ([Read]), then the address space of a client
+// ([Program.Load]). Out: [Loaded], which knows the device address of the
+// firmware container, and on demand the loaded program image, the container with
+// its bases resolved.
+//
+// What always holds:
+//
+//   - A container that Read takes has valid structure, tasks that decode, and
+//     only streams whose buffer exists: what a task names and the load cannot
+//     give is refused with the place, before anything is mapped.
+//   - Read allocates by the length of the container. Load allocates what the
+//     container says it maps ([Program.Memory]), once the aperture can hold it.
+//   - Two loads of one container differ only in relocated fields: the image in
+//     segment bases and what points into them, the firmware container in record
+//     operands, register bases, bar addresses, its window and checksums.
+//   - Coefficients lie in memory once beside the container file: the firmware
+//     container's kernel section is the device memory that constant bars name.
+//   - After Close nothing of the load is mapped. Without Close nothing is moved
+//     or evicted.
+//
+// Known from the chapters: the steps, the usage codes, the page, the slots, the
+// names of the sections, the classes of operations. Modelled: where in the
+// register aperture a load's registers begin, that ports stay open until the
+// call, and how tasks are told apart by class (operation.go).
+package loader

@@ -1,0 +1,73 @@
+package loader
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// class is a row of the operation-class enumeration (table 23.13) and the tasks
+// that are of it. Codes and names are the table's; which task is of which class
+// is modelled, from what its registers make it do.
+type class struct {
+	code uint32
+	name string
+	is   func(t *td.Task) bool
+}
+
+// Values of fields that tell classes apart.
+const (
+	planarReduce = 5  // and above: reductions
+	opKernel     = 0  // multiply with the kernel
+	opPass       = 12 // pass through, with post-scale and lookup
+	one          = 0x3c00
+)
+
+func planar(t *td.Task) bool { return t.Get(td.PlanarType) != 0 }
+func window(t *td.Task) bool { return t.Get(td.Kw) > 1 || t.Get(td.Kh) > 1 }
+
+// classes has the classes in the order in which a task is tried.
+var classes = []class{
+	{0, "None", func(t *td.Task) bool { return t.On(td.TDSkip) }},
+	{2, "Pooling", func(t *td.Task) bool { return t.Get(td.PlanarType) >= planarReduce && window(t) }},
+	{20, "Reduction", func(t *td.Task) bool { return t.Get(td.PlanarType) >= planarReduce }},
+	{5, "ScaledElementWise", func(t *td.Task) bool {
+		return planar(t) && (t.Get(td.PEScale) != one || t.Get(td.PEBias) != 0)
+	}},
+	{4, "ElementWise", planar},
+	{69, "NEMatMul", func(t *td.Task) bool { return t.Get(td.NEOp) == opKernel && t.On(td.KernelSurface) }},
+	{68, "NEConv", func(t *td.Task) bool { return t.Get(td.NEOp) == opKernel }},
+	{6, "Neuron", func(t *td.Task) bool { return t.Get(td.NEOp) == opPass && t.Get(td.Nonlinear) != 0 }},
+	{8, "GOC", func(t *td.Task) bool { return t.Get(td.NEOp) == opPass }},
+	{20, "Reduction", func(*td.Task) bool { return true }}, // a sum or a maximum over channels
+}
+
+func classOf(t *td.Task) *class {
+	for i := range classes {
+		if classes[i].is(t) {
+			return &classes[i]
+		}
+	}
+	return &classes[0]
+}
+
+// operations makes the operation table: an operation is a run of tasks of one
+// class in one procedure, named by class and first task.
+func (p *Program) operations(tasks []*td.Task) {
+	next := 0
+	for _, pr := range p.procs {
+		pr.first = len(p.ops)
+		var last *class
+		for range pr.tasks {
+			c := classOf(tasks[next])
+			if last == nil || c.code != last.code {
+				p.ops = append(p.ops, afpp.Operation{Name: fmt.Sprintf("%s_%d", c.name, next), Class: c.code, FirstTask: uint32(next)})
+			}
+			p.ops[len(p.ops)-1].Tasks++
+			last = c
+			next++
+		}
+		pr.ops = len(p.ops) - pr.first
+	}
+}

@@ -1,0 +1,180 @@
+package loader
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Program is one container, read and checked once. What it says does not change,
+// and all loads of the container share it, from any goroutine.
+type Program struct {
+	container []byte
+	file      *hwx.File
+	digest    [32]byte
+	segments  segments
+	procs     []*procedure
+	ops       []afpp.Operation
+	images    [][]byte
+	records   []td.Record // unresolved
+	texts     textUsers
+}
+
+// Procedure is what a call names; its index is the procedure's number on the
+// wire.
+type Procedure struct {
+	Name  string
+	Ports []Port // in the order of their bars
+	Tasks int
+}
+
+// Port is a buffer that each call brings.
+type Port struct {
+	Name   string
+	Bar    uint32 // buffer-access register
+	Output bool
+	Size   uint64 // bytes
+}
+
+// procedure is a procedure with what its bars point at.
+type procedure struct {
+	name     string
+	bars     []bar // by identifier
+	first    int   // operation
+	ops      int
+	tasks    int
+	firstTID int // index of its first task in the program
+}
+
+// Read checks a container and takes it apart: its procedures' tasks as
+// version-10 images and unresolved records, its buffers by what they are for.
+// The slice stays in use. Errors are *Error, or behind one those of emit/hwx and
+// lower/td.
+func Read(container []byte) (*Program, error) {
+	f, err := hwx.Read(container)
+	if err != nil {
+		return nil, &Error{Where: "container", Err: err}
+	}
+	if bad := hwx.Validate(f); len(bad) > 0 {
+		return nil, &Error{Where: "container", Err: bad[0]}
+	}
+	if f.Header.CPUSubtype != hwx.SubtypeH13 {
+		return nil, &Error{Where: "container byte 0x8, header.cpusubtype", Rule: "only h13's tasks are known", Val: f.Header.CPUSubtype, Limit: uint32(hwx.SubtypeH13)}
+	}
+	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
+	if err := p.segments.find(f, container); err != nil {
+		return nil, err
+	}
+	var tasks []*td.Task
+	var places []place
+	for _, q := range f.Procedures() {
+		pr, chain, err := p.procedure(q)
+		if err != nil {
+			return nil, err
+		}
+		pr.firstTID = len(tasks)
+		for i, t := range chain {
+			tasks = append(tasks, t.Task)
+			places = append(places, place{pr, i, t.Off})
+		}
+		p.procs = append(p.procs, pr)
+	}
+	if len(tasks) > maxTasks {
+		return nil, &Error{Where: "container", Rule: "a record's task index has 16 bits; split the model", Val: len(tasks), Limit: maxTasks}
+	}
+	if p.images, p.records, err = td.Split(tasks); err != nil {
+		return nil, &Error{Where: "container, tasks", Err: err}
+	}
+	for i := range p.records {
+		if err := places[p.records[i].Task].check(&p.records[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i, t := range tasks {
+		if err := places[i].checkKernel(t); err != nil {
+			return nil, err
+		}
+	}
+	p.operations(tasks)
+	return p, nil
+}
+
+// maxTasks is how many tasks a record's index tells apart.
+const maxTasks = 1 << 16
+
+// procedure reads the bars and the tasks of one procedure.
+func (p *Program) procedure(q hwx.Procedure) (*procedure, []td.Placed, error) {
+	where := fmt.Sprintf("procedure %q", q.Name)
+	if err := afpp.CheckName(q.Name); err != nil {
+		return nil, nil, &Error{Where: where, Err: err}
+	}
+	text, entry, ok := p.file.TextOf(q)
+	if !ok {
+		return nil, nil, &Error{Where: where + ", entry", Rule: "lies outside " + hwx.SegText + "," + hwx.SectText, Val: q.Entry}
+	}
+	chain, err := td.DecodeChain(text, entry, q.FirstWords)
+	if err != nil {
+		return nil, nil, &Error{Where: where, Err: err}
+	}
+	if len(chain) != q.Tasks {
+		return nil, nil, &Error{Where: where + ", tasks", Rule: "is not what its chain has", Val: q.Tasks, Limit: len(chain)}
+	}
+	pr := &procedure{name: q.Name, tasks: len(chain)}
+	ports := map[string]bool{}
+	for id := range uint32(hwx.Bars) {
+		addr, ok := q.Bars[int(id)]
+		if !ok {
+			continue
+		}
+		at := fmt.Sprintf("%s, buffer-access register %d", where, id)
+		if id >= afpp.MaxBars {
+			return nil, nil, &Error{Where: at, Rule: "a task names 32 registers", Val: addr, Limit: afpp.MaxBars - 1}
+		}
+		b, ok, err := p.segments.bar(id, addr, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			continue
+		}
+		if b.port != "" {
+			if ports[b.port] {
+				return nil, nil, &Error{Where: at, Rule: "the port is bound to another register already", Val: b.port}
+			}
+			ports[b.port] = true
+		}
+		pr.bars = append(pr.bars, b)
+	}
+	return pr, chain, nil
+}
+
+// Digest is the SHA-256 of the container: the identity of its code.
+func (p *Program) Digest() [32]byte { return p.digest }
+
+// Procedures lists the procedures in the order of their numbers.
+func (p *Program) Procedures() []Procedure {
+	l := make([]Procedure, len(p.procs))
+	for i, pr := range p.procs {
+		l[i] = Procedure{Name: pr.name, Tasks: pr.tasks}
+		for _, b := range pr.bars {
+			if b.port != "" {
+				l[i].Ports = append(l[i].Ports, Port{b.port, b.id, b.usage == afpp.UsageOutput, b.size})
+			}
+		}
+	}
+	return l
+}
+
+// bar finds a procedure's register, nil when it points at nothing.
+func (pr *procedure) bar(id int) *bar {
+	i, ok := slices.BinarySearchFunc(pr.bars, uint32(id), func(b bar, id uint32) int { return cmp.Compare(b.id, id) })
+	if !ok {
+		return nil
+	}
+	return &pr.bars[i]
+}

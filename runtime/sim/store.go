@@ -1,0 +1,82 @@
+package sim
+
+import "fmt"
+
+// store is the memory of one function: the surfaces of its ports and the scratch
+// of its procedures. Each is allocated when it is first used, at its full size,
+// and stays the same slice from run to run, so that whatever maps surfaces into
+// an engine's address space finds them mapped.
+type store struct {
+	sizes    map[string]int64             // of the surfaces, by port
+	surfaces map[string][]byte            // by port
+	scratch  map[uint64][]byte            // by address of its segment
+	ports    map[string]map[string][]byte // of a procedure, by its name: what a Dispatcher is given
+	proc     *procedure                   // running now
+}
+
+func newStore(fn *function) *store {
+	return &store{sizes: fn.sizes, surfaces: map[string][]byte{}, scratch: map[uint64][]byte{}, ports: map[string]map[string][]byte{}}
+}
+
+// clear sets all of the memory to zeros.
+func (s *store) clear() {
+	for _, b := range s.surfaces {
+		clear(b)
+	}
+	for _, b := range s.scratch {
+		clear(b)
+	}
+}
+
+// surface returns the surface of a port.
+func (s *store) surface(port string) []byte {
+	b, ok := s.surfaces[port]
+	if !ok {
+		b = make([]byte, s.sizes[port])
+		s.surfaces[port] = b
+	}
+	return b
+}
+
+// portsOf returns the surfaces of a procedure's ports, each of the size that the
+// container gives it.
+func (s *store) portsOf(p *procedure) map[string][]byte {
+	m, ok := s.ports[p.name]
+	if ok {
+		return m
+	}
+	m = map[string][]byte{}
+	for _, b := range p.bars {
+		if b.port != "" && int64(len(m[b.port])) < b.size {
+			m[b.port] = s.surface(b.port)[:b.size:b.size]
+		}
+	}
+	s.ports[p.name] = m
+	return m
+}
+
+// Window implements engine.Memory for the running procedure.
+func (s *store) Window(i int, off, n int64, write bool) ([]byte, error) {
+	b, ok := s.proc.bars[i]
+	if !ok {
+		return nil, fmt.Errorf("buffer-access register %d points at nothing", i)
+	}
+	if off < 0 || n < 0 || off > b.size || n > b.size-off {
+		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a window of %#x bytes", off, off+n, i, b.size)
+	}
+	if write && !b.write {
+		return nil, fmt.Errorf("write to buffer-access register %d, a window that is only read", i)
+	}
+	switch {
+	case b.consts:
+		return s.proc.consts[b.at+off : b.at+off+n], nil
+	case b.scratch:
+		m := s.scratch[b.segment]
+		if m == nil {
+			m = make([]byte, b.at+b.size) // the whole segment
+			s.scratch[b.segment] = m
+		}
+		return m[b.at+off : b.at+off+n], nil
+	}
+	return s.surface(b.port)[off : off+n], nil
+}

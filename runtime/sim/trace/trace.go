@@ -1,0 +1,133 @@
+package trace
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Layer is a layer of the stack, from the caller down.
+type Layer uint8
+
+// The layers.
+const (
+	E5RT Layer = iota
+	Broker
+	Driver
+	Loader
+	Translation
+	Protocol
+	Firmware
+	Engine
+
+	NumLayers = iota
+)
+
+// layers has the names of the layers and what each is.
+var layers = [NumLayers]struct{ name, doc string }{
+	{"e5rt", "the runtime that applications call"},
+	{"broker", "the daemon that opens the device for them"},
+	{"driver", "the kernel driver behind its user clients"},
+	{"loader", "the making of a loaded program and its firmware container"},
+	{"translation", "the address-translation unit"},
+	{"protocol", "the command rings"},
+	{"firmware", "the controller's firmware"},
+	{"engine", "the tasks"},
+}
+
+// String returns the layer's name.
+func (l Layer) String() string {
+	if l >= NumLayers {
+		return fmt.Sprintf("layer %d", uint8(l))
+	}
+	return layers[l].name
+}
+
+// Doc says in a phrase what the layer is.
+func (l Layer) Doc() string {
+	if l >= NumLayers {
+		return ""
+	}
+	return layers[l].doc
+}
+
+// Phase says whether an event stands alone, or opens or closes a span. Spans of
+// one layer and client nest.
+type Phase uint8
+
+// The phases.
+const (
+	Instant Phase = iota
+	Begin
+	End
+)
+
+// Arg is one thing that an event says. Value is a string, an integer, a bool or
+// a time.Duration.
+type Arg struct {
+	Key   string
+	Value any
+}
+
+// Event is one step of a layer.
+type Event struct {
+	Seq     uint64 // from 1, assigned by the Tracer
+	Layer   Layer
+	Phase   Phase
+	Name    string        // the chapters' name of the call, command or state
+	At      time.Duration // virtual time
+	Client  uint64        // whose work it is; 0 when it is nobody's
+	Request uint64        // which of the client's requests; 0 when none
+	Args    []Arg
+	Data    []byte // the bytes that crossed a boundary here, if any did
+	Err     string // why the step failed
+}
+
+// Tracer numbers events and hands them to a sink, one at a time. A nil Tracer
+// is off.
+type Tracer struct {
+	mu   sync.Mutex
+	seq  uint64
+	sink func(Event)
+}
+
+// New returns a tracer. The sink must copy an event's Args and Data if it keeps
+// them longer than the call.
+func New(sink func(Event)) *Tracer { return &Tracer{sink: sink} }
+
+// On reports whether events go anywhere; a caller asks before it builds one.
+func (t *Tracer) On() bool { return t != nil }
+
+// Emit hands an event to the sink.
+func (t *Tracer) Emit(e Event) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seq++
+	e.Seq = t.seq
+	t.sink(e)
+}
+
+// Recording keeps events.
+type Recording struct {
+	Events []Event
+	// MaxData bounds the bytes kept of an event's Data; 0 keeps all. The
+	// event's "bytes" argument says how many there were when some were cut.
+	MaxData int
+}
+
+// Tracer returns a tracer that appends to the recording. Read Events when the
+// work is done.
+func (r *Recording) Tracer() *Tracer { return New(r.add) }
+
+func (r *Recording) add(e Event) {
+	e.Args = append([]Arg(nil), e.Args...)
+	if n := len(e.Data); r.MaxData > 0 && n > r.MaxData {
+		e.Data = e.Data[:r.MaxData]
+		e.Args = append(e.Args, Arg{"bytes", n})
+	}
+	e.Data = append([]byte(nil), e.Data...)
+	r.Events = append(r.Events, e)
+}
