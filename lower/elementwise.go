@@ -52,7 +52,9 @@ type binary struct {
 	// scalar gives the factor and addend that stand for a scalar constant as
 	// second (or, first set, as first) operand; nil where a scalar has none.
 	scalar func(c float64, first bool) (scale, bias float64, ok bool)
-	table  string // the lookup table that stands for a scalar constant, its parameter
+	// table names the lookup table of the operation with a scalar constant, its
+	// parameter (binary_maximum_c64_constant_scalar).
+	table string
 }
 
 var binaries = map[string]binary{
@@ -109,10 +111,9 @@ func lowerBinary(b *builder, op *ir.Op) error {
 			continue
 		}
 		if row.table != "" {
-			// A neural task with lines for knots (recorded for maximum).
 			a, err := weights.Activate(row.table, c.Const.Float(0))
 			if err != nil {
-				break // not finite: the planar engine compares
+				break // not a number that bounds: the planar engine compares
 			}
 			s, err := b.tensor(live)
 			if err != nil {
@@ -134,6 +135,9 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	if done, err := b.perChannel(op, x, y, dst); done || err != nil {
 		return err
 	}
+	if done, err := b.boundRow(row, x, y, dst); done || err != nil {
+		return err
+	}
 	xs, err := b.tensor(x)
 	if err != nil {
 		return err
@@ -143,9 +147,14 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		return err
 	}
 	if op.Def.Name == "real_div" {
-		// x / y: the reciprocal of y, then a product.
+		// x / y: the reciprocal of y by table, then a product (binary_real_div_1x64x8x8).
+		recip, err := weights.Activate("reciprocal")
+		if err != nil {
+			return err
+		}
 		r := b.temp(ys.dims)
-		b.reciprocal(ys, r)
+		b.useTable(op, recip)
+		b.tableTask(recip, ys, r)
 		b.two(peMul, false, xs, r, dst)
 		return nil
 	}
@@ -181,12 +190,6 @@ func (b *builder) nearby(y, dst *surf) *surf {
 	c := b.temp(y.dims)
 	b.copyTo(y, c)
 	return c
-}
-
-// reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal
-// behind a reduction only).
-func (b *builder) reciprocal(x, dst *surf) {
-	b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
 }
 
 // lowerSquare multiplies a tensor with itself.

@@ -42,10 +42,6 @@ func oneGroup(t *td.Task) bool { return t.Get(td.NumGroups) <= 1 }
 // oldEvent is the bit of LogEvents that current tasks set and old ones do not.
 const oldEvent = 0x8
 
-// oldSecondAlign is what the address of a second source is a multiple of (sum: a
-// first source of 0x420 bytes puts the second at 0x440).
-const oldSecondAlign = 64
-
 // oldResultPad is the padding of a row of a product's result in L2 whose rows
 // would start on one bank; others have none (64 granules; conv and conv3 with 3).
 const oldResultPad = 2 * granule

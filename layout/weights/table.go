@@ -74,7 +74,8 @@ type Mode uint16
 // The modes, all of recorded tables. What each does with negative inputs follows
 // from its functions: tanh needs its sign back, and roots and logarithms of
 // negative numbers are measured to give +0. That a reciprocal gets its sign back is
-// inferred from the two bits that its mode shares with that of tanh.
+// inferred: its mode shares two bits with that of tanh, and a division by run-time
+// numbers is recorded with its table (binary_real_div_1x64x8x8).
 const (
 	// ModePlain: t = x, t0 = -16*2^-step.
 	ModePlain Mode = 0x01
