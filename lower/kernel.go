@@ -112,7 +112,7 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 		return
 	}
 	switch a.Table.Mode() {
-	case weights.ModePlain, weights.ModeExp2:
+	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2:
 	default:
 		b.split[t] = true
 	}
