@@ -25,10 +25,10 @@ func TestQueueDepth(t *testing.T) {
 		s         *Session
 		ask, want int
 	}{
-		{one, 6, 6}, // alone: as asked
+		{one, 2, 2}, // alone: as asked
 		{one, 0, 1},
-		{two, 2, 2},   // contention, within the share of 8
-		{two, 20, 7},  // 16 - 9 are free
+		{two, 20, 8},  // 13 are free, and half of 16 is the share of one of two
+		{two, 20, 5},  // as many are free
 		{three, 4, 1}, // nothing is free
 		{three, 1, 1},
 	} {
@@ -37,8 +37,8 @@ func TestQueueDepth(t *testing.T) {
 		}
 	}
 	two.Close()
-	if got := depth(three, 20); got != 7 {
-		t.Errorf("after a connection closed: granted %d of 20, wanted the 7 that are free", got)
+	if got := depth(three, 20); got != 8 {
+		t.Errorf("after a connection closed: granted %d of 20, wanted the share of 8", got)
 	}
 	for _, p := range k.programs {
 		if p.base != 0 && p.options.QueueDepth < 1 {

@@ -248,8 +248,17 @@ func TestHostilePeers(t *testing.T) {
 	}
 	client.Close()
 
-	// A second Hello changes nothing.
+	// Nor may who has not said who it is send much.
 	conn := raw()
+	client = rpc.NewClient(conn)
+	err := client.Call(serviceName+".Load", &Call[LoadRequest]{Value: LoadRequest{Container: make([]byte, 2*helloBytes)}}, &a)
+	if err == nil {
+		t.Error("a large message before Hello was read")
+	}
+	client.Close()
+
+	// A second Hello changes nothing.
+	conn = raw()
 	client = rpc.NewClient(conn)
 	id := caller(2, "B")
 	var tier Answer[Tier]
