@@ -122,6 +122,11 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 	if b.trial {
 		return
 	}
+	switch a.Table.Mode() {
+	case weights.ModePlain, weights.ModeExp2:
+	default:
+		b.split[t] = true
+	}
 	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
 	if err != nil {
 		b.fail("%v", err)
@@ -135,8 +140,8 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 // cases).
 func channelCores(t *td.Task, dst *operand) {
 	c := dst.ext[axC]
-	if dst.swap {
-		c = dst.ext[axW]
+	if dst.swap { // eight columns at least, as a unit has
+		c = max(dst.ext[axW], smallImage)
 	}
 	cores := weights.ActiveCores(int(min(c, td.Lanes)))
 	t.Set(td.ActiveNE, log2up(int64(cores))).Set(td.ENE, eneMask(cores))

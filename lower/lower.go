@@ -93,6 +93,7 @@ type builder struct {
 	outs     map[*ir.Value]*buffer  // results that go to a port
 	uses     map[*ir.Value]int      // uses inside the segment
 	reader   map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	turns    map[turnKey]*surf      // matrices that lie turned already
 	images   map[*ir.Value]*surf    // products kept as channels by rows for the next product
 	kernels  map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
 	clamped  map[*ir.Value]bool     // results whose reader clamps the operand itself
@@ -106,6 +107,7 @@ type builder struct {
 	packed   map[planKey]weights.Parts
 	shares   map[*weights.Kernel]int // slices of a kernel packed so far
 	worst    map[weights.Table]weights.WorstCase
+	split    map[*td.Task]bool // tasks with a table of an input's mantissa
 	workers  int
 	err      error
 	op       *ir.Op
@@ -143,7 +145,7 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
+		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{}, turns: map[turnKey]*surf{}, workers: workers,
 	}
 }
 
@@ -178,7 +180,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 		})
 	}
 	covered := map[*ir.Op]bool{}
-	for _, op := range seg.Ops {
+	for _, op := range scheduled(seg.Ops, b.uses) {
 		if covered[op] {
 			continue
 		}
@@ -260,7 +262,11 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 func (b *builder) temp(dims []int64) *surf {
 	_, size := canonicalStrides(dims)
 	w := dims[len(dims)-1]
-	return inBuffer(&buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}, dims)
+	buf := &buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}
+	if len(dims) == 4 && dims[0] == 1 && dims[1] > 1 && dims[2] > 1 {
+		buf.shape = [3]int64{dims[1], dims[2], w}
+	}
+	return inBuffer(buf, dims)
 }
 
 // tensor returns the surface of an operand; a constant is laid into the

@@ -29,7 +29,7 @@ var Rules = []*Rule{
 	{Name: "matmul", Ops: []string{"matmul"}, accept: acceptMatmul, lower: lowerMatmul,
 		Doc: "as linear with a constant; with two runtime operands x is the kernel and y the image"},
 	{Name: "elementwise", Ops: []string{"add", "sub", "mul", "maximum", "minimum", "real_div"}, accept: acceptBinary, lower: lowerBinary,
-		Doc: "planar engine; scalar constants in its scale and bias registers"},
+		Doc: "planar engine; scalar constants in its scale and bias registers or in a table"},
 	{Name: "square", Ops: []string{"square"}, accept: acceptMove, lower: lowerSquare, Doc: "planar product with itself"},
 	{Name: "abs", Ops: []string{"abs"}, accept: acceptMove, lower: lowerAbs, Doc: "planar absolute value"},
 	{Name: "relu", Ops: []string{"relu"}, accept: acceptMove, lower: lowerRelu, Doc: "neural-engine clamp"},

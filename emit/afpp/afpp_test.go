@@ -517,9 +517,14 @@ func TestEveryByte(t *testing.T) {
 // FuzzRead: no bytes make Read panic, and what it takes it writes again, equal.
 // Checksums are written anew before a second reading.
 func FuzzRead(f *testing.F) {
-	f.Add(encode(f, small(1)))
-	f.Add(encode(f, small(1), small(2)))
-	f.Add(encode(f, byCall(1)))
+	for _, ps := range [][]*afpp.Program{{small(1)}, {small(1), small(2)}, {byCall(1)}} {
+		for _, p := range ps {
+			// The coefficients close behind the headers: a page of padding is too
+			// much to change.
+			p.Offsets = [afpp.NumKinds]uint64{0x180, 0x100, 0x200, 0xb00, 0xb80}
+		}
+		f.Add(encode(f, ps...))
+	}
 	f.Add(make([]byte, 300))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		holds(t, b)

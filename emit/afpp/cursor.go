@@ -42,13 +42,6 @@ func (c *cursor) take(n int, field string) []byte {
 	return c.b[c.last:c.at:c.at]
 }
 
-func (c *cursor) u16(field string) uint16 {
-	if b := c.take(2, field); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
-
 func (c *cursor) u32(field string) uint32 {
 	if b := c.take(4, field); b != nil {
 		return binary.LittleEndian.Uint32(b)

@@ -40,7 +40,7 @@ const (
 // Limits.
 const (
 	MaxPrograms  = 144        // program slots of the firmware (chapters 29, 30)
-	MaxBars      = 32         // hardware register slots of a procedure (table 29.4)
+	MaxBars      = 32         // hardware register slots of a procedure (table 29.4); the 128 of chapter 30 are custom bars
 	NumClasses   = 79         // operation classes (table 23.13)
 	AddressLimit = 0xe0000000 // device addresses are below it: the 3.5 GiB aperture
 	PageSize     = 0x4000     // of the address translation

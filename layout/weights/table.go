@@ -72,7 +72,9 @@ const (
 	ModePlain Mode = 0x01
 	// ModeExp2: e = floor(x), t = x-e, t0 = 0, result y*2^e. One octave.
 	ModeExp2 Mode = 0x0a
-	// ModeReciprocal: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y*2^-e.
+	// ModeReciprocal: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y*2^-e. The
+	// sign is set aside and put back (inferred: a division by run-time numbers is
+	// recorded with this table, binary_real_div_1x64x8x8).
 	ModeReciprocal Mode = 0x67
 	// ModeSqrt: x = t*4^e with t in [1/4, 1), t0 = 1/4, result y*2^e. The
 	// knots run at 1/32 up to t = 1, number 24; the rest are zero. Modelled.
@@ -156,6 +158,11 @@ func (t *Table) Eval(x uint16) uint16 {
 	v := fromHalf(x)
 	switch {
 	case t.Check() != nil:
+		return 0
+	case s.mode == ModeReciprocal && v < 0: // of the other sign
+		if y := t.Eval(x & 0x7fff); y != 0 {
+			return y ^ 0x8000
+		}
 		return 0
 	case math.IsNaN(v) || v >= fromHalf(t[wordHigh]):
 		return t[wordAbove]

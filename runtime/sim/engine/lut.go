@@ -42,6 +42,7 @@ type mode struct {
 	first  float64 // argument of the first knot
 	split  func(x float64) (arg float64, exp int)
 	join   func(y float64, exp int, addend float64) float64
+	odd    bool // a negative input has the value of its magnitude, negated
 }
 
 func exponent(sign int) func(float64, int, float64) float64 {
@@ -56,7 +57,8 @@ var modes = []mode{
 		i := math.Floor(x)
 		return x - i, int(max(min(i, 1<<10), -1<<10))
 	}, join: exponent(1)},
-	{number: 0x67, first: 0.5, split: math.Frexp, join: exponent(-1)},
+	// Odd by inference: divisions by run-time numbers are recorded with this mode.
+	{number: 0x67, first: 0.5, split: math.Frexp, join: exponent(-1), odd: true},
 	{number: 0x2b, first: 0.25, split: quarter, join: exponent(1)},
 	{number: 0x6b, first: 0.25, split: quarter, join: exponent(-1)},
 	{number: 0x27, first: 0.5, split: math.Frexp, join: func(y float64, exp int, addend float64) float64 {
@@ -102,6 +104,8 @@ func (l *lut) eval(in float32) float32 {
 	switch {
 	case x != x:
 		return in
+	case x < 0 && l.mode.odd:
+		return -l.eval(-in)
 	case x >= l.v[lutHigh]:
 		return float32(l.v[lutAbove])
 	case x <= l.v[lutLow]:

@@ -3,8 +3,10 @@ package loader_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -120,10 +122,18 @@ var corpus = []string{
 	"silero-vad-unified-v6.0.0.mlpackage",
 }
 
+// containers are the compiled models, which several tests load. No load changes
+// them; TestTable23_1LoadedImage says so.
+var containers sync.Map
+
 // compiled compiles a model of the corpus, with the constants apart or behind
 // the tasks.
 func compiled(t testing.TB, name string, split bool) []byte {
 	t.Helper()
+	key := fmt.Sprint(name, split)
+	if b, ok := containers.Load(key); ok {
+		return b.([]byte)
+	}
 	m, err := frontend.Open(filepath.Join(shareddir.Find(t), "corpus", name), frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +147,7 @@ func compiled(t testing.TB, name string, split bool) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	containers.Store(key, b)
 	return b
 }
 
