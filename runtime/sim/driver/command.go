@@ -52,6 +52,9 @@ func returnOf(s coprocessor.Status) Return {
 	return GeneralError
 }
 
+// errReset: the firmware asked the host for a reset.
+var errReset = errors.New("driver: the firmware asked for a reset")
+
 // post puts a message into a ring and rings the doorbell. It passes the site
 // Post, whose faults it makes.
 func (h *hardware) post(ch protocol.Channel, msg []byte, bell uint32) error {

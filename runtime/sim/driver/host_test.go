@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
@@ -263,3 +264,7 @@ func names(rec *trace.Recording, layer trace.Layer) (out []string) {
 	}
 	return out
 }
+
+type loaderPort = loader.Port
+
+type section = coprocessor.Section

@@ -90,7 +90,7 @@ func (c *client) hostBuffer(args *memoryMapArgs) ([]byte, Return, error) {
 	}
 	first, size := args.ranges[0].Addr, uint64(0)
 	for i, r := range args.ranges[:args.count] {
-		if r.Size == 0 || r.Addr != first+size || first+size+r.Size < first {
+		if r.Size == 0 || r.Size > userEnd || r.Addr != first+size {
 			return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte %#x: range %d does not follow the one before it", 0x20+16*i, i)
 		}
 		size += r.Size

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -154,14 +155,14 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 			return h.failed(err), err
 		}
 		o, err := h.await(deadline, completed)
-		if err == nil && o.status != coprocessor.StatusOK {
-			err = &statusError{o.status, fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status), o.status, h.because())}
+		if err != nil || h.reset {
+			return h.failed(cmp.Or(err, errReset)), err
 		}
-		if err != nil {
-			return h.failed(err), err
+		// What the command changed behind the driver's back, such as a process
+		// that is gone, shows at the next request, which fails and mends it.
+		if o.status != coprocessor.StatusOK {
+			return returnOf(o.status), fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status), o.status, h.because())
 		}
-		// What the command changed behind the driver's back, such as a slot that
-		// is gone, shows at the next request, whose refusal is an error.
 		return Success, nil
 	})
 }

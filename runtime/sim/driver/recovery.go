@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 )
 
@@ -152,25 +153,25 @@ func (h *hardware) ensure(deadline time.Duration) (Return, error) {
 	return Success, nil
 }
 
+// outOfStep are statuses that the firmware gives only when it and the driver
+// disagree about what is loaded, which a reset mends.
+var outOfStep = [coprocessor.NumStatuses]bool{coprocessor.StatusNotReady: true, coprocessor.StatusDropped: true, coprocessor.StatusReset: true}
+
 // failed decides what an error of a command means: the firmware's own refusal
 // leaves the device as it is, anything else recovers it.
 func (h *hardware) failed(err error) Return {
 	var st *statusError
-	var fault *coprocessor.Fault
 	r := Aborted
 	switch {
-	case errors.As(err, &st) && st.status != coprocessor.StatusReset:
+	case errors.As(err, &st):
 		r = returnOf(st.status)
-		if !h.reset {
+		if st.status < coprocessor.NumStatuses && !outOfStep[st.status] && !h.reset {
 			return r
 		}
 	case errors.Is(err, errLost):
 		r = Timeout
-	case errors.As(err, &fault), errors.As(err, &st):
-	default: // nothing was sent, or the ring refused it
-		if h.cop.Rings() != nil && h.cop.Rings().Fault() == nil && !h.reset {
-			return GeneralError
-		}
+	case errors.Is(err, protocol.ErrMalformed): // nothing was sent
+		return BadArgument
 	}
 	h.recover(err)
 	return r

@@ -26,6 +26,7 @@ type call struct {
 	job      uint32
 
 	surfaces [3*maxPorts + 1][]byte // inputs, outputs, intermediates, statistics
+	bound    int                    // of them
 	maps     []*translation.Mapping
 	wire     protocol.ProcedureCall
 	msg      []byte
@@ -48,7 +49,8 @@ func finishCall(a *action) { a.call.complete() }
 
 // recycle gives a call back; it keeps no reference of the request's.
 func (k *call) recycle() {
-	clear(k.surfaces[:])
+	clear(k.surfaces[:k.bound])
+	k.bound = 0
 	k.maps = k.maps[:0]
 	k.client, k.inst, k.proc, k.port, k.cause = nil, nil, nil, nil, nil
 	k.action.finish = nil
@@ -208,7 +210,6 @@ func (k *call) bind() (Return, error) {
 	if int(q.nInputs) != len(k.proc.inputs) || int(q.nOutputs) != len(k.proc.outputs) {
 		return BadArgument, fmt.Errorf("driver: request: %d input and %d output surfaces, procedure %q has %d and %d ports", q.nInputs, q.nOutputs, k.proc.name, len(k.proc.inputs), len(k.proc.outputs))
 	}
-	n := 0
 	take := func(ids []uint32, ports []loader.Port, what string) (Return, error) {
 		for i, id := range ids {
 			b, ok := k.client.task.surface(id)
@@ -220,8 +221,8 @@ func (k *call) bind() (Return, error) {
 					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes, port %q takes %d", what, id, len(b), ports[i].Name, ports[i].Size)
 				}
 			}
-			k.surfaces[n] = b
-			n++
+			k.surfaces[k.bound] = b
+			k.bound++
 		}
 		return Success, nil
 	}
@@ -384,7 +385,7 @@ func (h *hardware) awaitCall(k *call) (Return, error) {
 	}
 	if err == nil {
 		if h.reset { // another queue's trouble: the result stands, the firmware is started again
-			h.recover(fmt.Errorf("driver: the firmware asked for a reset"))
+			h.recover(errReset)
 		}
 		return Success, nil
 	}

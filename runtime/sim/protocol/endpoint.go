@@ -103,7 +103,9 @@ func (e *Endpoint) post(msg []byte) error {
 	case e.n == e.slots:
 		return fmt.Errorf("%w: all %d slots of the ring hold messages", ErrFull, e.slots)
 	}
-	if e.n == len(e.ring) { // grow, with the oldest message first again
+	if e.n == len(e.ring) && e.head == 0 {
+		e.ring = append(e.ring, msg)
+	} else if e.n == len(e.ring) { // grow, with the oldest message first again
 		e.ring = append(append(e.ring[e.head:len(e.ring):len(e.ring)], e.ring[:e.head]...), msg)
 		e.head = 0
 	} else {
