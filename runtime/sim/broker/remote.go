@@ -187,6 +187,11 @@ func (r *Remote) OpenDirectPath(ctx context.Context, req DirectPathRequest) (*Di
 	return call[DirectPathRequest, DirectPathReply](ctx, r, "OpenDirectPath", req)
 }
 
+// PrepareChaining makes a chain of a procedure of an instance.
+func (r *Remote) PrepareChaining(ctx context.Context, req ChainingRequest) (*ChainingReply, error) {
+	return call[ChainingRequest, ChainingReply](ctx, r, "PrepareChaining", req)
+}
+
 // ReleaseInstance ends an instance.
 func (r *Remote) ReleaseInstance(ctx context.Context, req ReleaseRequest) error {
 	_, err := call[ReleaseRequest, Nothing](ctx, r, "ReleaseInstance", req)

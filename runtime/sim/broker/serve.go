@@ -272,6 +272,13 @@ func (v *service) OpenDirectPath(in *Call[DirectPathRequest], out *Answer[Direct
 	})
 }
 
+// PrepareChaining is Session.PrepareChaining.
+func (v *service) PrepareChaining(in *Call[ChainingRequest], out *Answer[ChainingReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ChainingRequest) (*ChainingReply, error) {
+		return s.PrepareChaining(ctx, r)
+	})
+}
+
 // ReleaseInstance is Session.ReleaseInstance.
 func (v *service) ReleaseInstance(in *Call[ReleaseRequest], out *Answer[Nothing]) error {
 	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ReleaseRequest) (*Nothing, error) {

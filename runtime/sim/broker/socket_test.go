@@ -98,6 +98,9 @@ func TestSocket(t *testing.T) {
 	if d, err := r.OpenDirectPath(ctx, DirectPathRequest{Instance: in.Instance}); err != nil || d.Program == 0 {
 		t.Errorf("direct path: %v", err)
 	}
+	if d, err := r.PrepareChaining(ctx, ChainingRequest{Instance: in.Instance}); err != nil || d.Chain == 0 {
+		t.Errorf("chaining: %v", err)
+	}
 	if err := r.ReleaseInstance(ctx, ReleaseRequest{Instance: adapter.Instance}); err != nil {
 		t.Error(err)
 	}
