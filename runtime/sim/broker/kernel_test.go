@@ -19,7 +19,12 @@ import (
 // machine is a broker on a device of its own.
 func machine(t testing.TB, change func(*Config)) (*Broker, *driver.Device) {
 	t.Helper()
-	d, err := driver.NewDevice(driver.Config{Workers: 1})
+	return machineOf(t, driver.Config{Workers: 1}, change)
+}
+
+func machineOf(t testing.TB, dc driver.Config, change func(*Config)) (*Broker, *driver.Device) {
+	t.Helper()
+	d, err := driver.NewDevice(dc)
 	if err != nil {
 		t.Fatal(err)
 	}
