@@ -99,8 +99,10 @@ func (k *codec) ReadRequestBody(body any) error {
 	err := k.dec.Decode(body)
 	if err != nil {
 		k.conn.Close() // what follows would be read at the wrong place
+		return err
 	}
-	return err
+	k.peer.order(body)
+	return nil
 }
 
 // WriteResponse sends a reply.

@@ -89,27 +89,31 @@ func TestDepthBounds(t *testing.T) {
 	}
 }
 
-// TestAsyncOrder: the asynchronous calls of one caller get their places in order.
+// TestAsyncOrder: the asynchronous calls of one caller get their places in order,
+// in the broker's process and over a socket.
 func TestAsyncOrder(t *testing.T) {
 	b, k := room(t, nil)
-	s := connect(t, b, caller(1, "A"))
-	m := load(t, s, LoadRequest{Container: container(t, 8, 1)})
-	in := instantiate(t, s, InstanceRequest{Model: m.Model})
-	var wg sync.WaitGroup
-	classes := []QoS{QoSBackground, QoSUtility, QoSDefault, QoSUserInitiated, QoSUserInteractive}
-	for i := range 50 {
-		wg.Add(1)
-		s.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1), QoS: classes[i%5]}, func(err error) {
-			if err != nil {
-				t.Error(err)
+	path := listen(t, b)
+	for what, s := range map[string]Client{"in process": connect(t, b, caller(1, "A")), "over a socket": dial(t, path, caller(2, "A"))} {
+		m := load(t, s, LoadRequest{Container: container(t, 8, 1)})
+		in := instantiate(t, s, InstanceRequest{Model: m.Model})
+		k.requests = nil
+		var wg sync.WaitGroup
+		classes := []QoS{QoSBackground, QoSUtility, QoSDefault, QoSUserInitiated, QoSUserInteractive}
+		for i := range 100 {
+			wg.Add(1)
+			s.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1), QoS: classes[i%5]}, func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+				wg.Done()
+			})
+		}
+		wg.Wait()
+		for i, r := range k.requests {
+			if r.QoS != classes[i%5] {
+				t.Fatalf("%s: request %d is out of order", what, i)
 			}
-			wg.Done()
-		})
-	}
-	wg.Wait()
-	for i, r := range k.requests {
-		if r.QoS != classes[i%5] {
-			t.Fatalf("request %d is out of order", i)
 		}
 	}
 }

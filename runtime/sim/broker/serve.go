@@ -39,6 +39,8 @@ type Evaluation struct {
 	Ports     []string
 	Sizes     []uint64
 	Data      []byte
+
+	turn *turn // taken when the call was read, which is in the caller's order
 }
 
 // Outputs are the outputs of an evaluation, in the order of the procedure's ports.
@@ -161,6 +163,21 @@ func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
 		p.mu.Unlock()
 		cancel()
 	}, nil
+}
+
+// order gives an asynchronous evaluation its place among those of its instance.
+// It is called for one call after the other, as they are read.
+func (p *peer) order(body any) {
+	c, ok := body.(*Call[Evaluation])
+	if !ok || !c.Value.Async {
+		return
+	}
+	p.mu.Lock()
+	s := p.session
+	p.mu.Unlock()
+	if s != nil {
+		c.Value.turn = s.turn(c.Value.Instance)
+	}
 }
 
 // service has the methods that net/rpc finds.
@@ -300,6 +317,7 @@ func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
 
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
 func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
+	defer in.Value.turn.pass()
 	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, &e) })
 }
 
@@ -346,7 +364,7 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 			req.Surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
 		}
 	}
-	if err := s.evaluate(ctx, methodNamed[method], &req, true, nil); err != nil {
+	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {
 		return nil, err
 	}
 	return reply, nil
