@@ -133,7 +133,8 @@ type peer struct {
 	mu      sync.Mutex
 	session *Session
 	over    bool
-	known   atomic.Bool // the peer has said who it is
+	known   atomic.Bool  // the peer has said who it is
+	outputs atomic.Int64 // bytes of outputs that have not been sent
 	cancels map[uint64]context.CancelFunc
 	early   []uint64 // cancelled before they began
 }
@@ -318,12 +319,12 @@ func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
 func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 	defer in.Value.turn.pass()
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, &e) })
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, v.p, &e) })
 }
 
 // remote runs an evaluation whose inputs came in a message. Outputs begin as
 // zeros.
-func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
+func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outputs, error) {
 	method := mEvaluate
 	if e.Async {
 		method = mEvaluateAsync
@@ -357,6 +358,10 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 	if outputs > uint64(s.b.lim.MessageBytes) {
 		return nil, errorf(method, NoMemory, "the outputs have %d bytes, a message at most %d; evaluate in the broker's process, or on the direct path", outputs, s.b.lim.MessageBytes)
 	}
+	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
+		peer.outputs.Add(-int64(outputs))
+		return nil, errorf(method, NoMemory, "%d bytes of outputs would be under way to the peer, at most %d may be; wait for answers", n, s.b.lim.MessageBytes)
+	}
 	reply := &Outputs{Data: make([]byte, outputs)}
 	rest := reply.Data
 	for _, port := range in.r.procs[p].Ports {
@@ -365,6 +370,7 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 		}
 	}
 	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {
+		peer.outputs.Add(-int64(outputs)) // WriteResponse does it otherwise
 		return nil, err
 	}
 	return reply, nil
