@@ -177,16 +177,20 @@ func (d *Device) publish() {
 		d.last = fmt.Errorf("coprocessor: bring-up: %w", err)
 		return
 	}
-	for _, c := range b.channels {
-		if c.Version != RingVersion {
-			d.last = fmt.Errorf("coprocessor: bring-up: channel %s has ring-buffer version %d, the firmware has %d", c.Name, c.Version, RingVersion)
-			return
-		}
+	for _, step := range bootSteps {
+		d.emit(trace.Event{Layer: trace.Firmware, Name: step})
 	}
 	d.boot = b
 	s[ScratchWake] = WakeChannels
 	d.phase = phaseChannels
 	d.handshake(1)
+}
+
+// bootSteps are what the reset vector does before the channel table is there
+// (chapter 29).
+var bootSteps = []string{
+	"memory-management unit", "exception and interrupt stacks", "kernel heap", "boot arguments and chip revision",
+	"inter-process-communication protocol version", "ring-buffer versions", "channel-description table",
 }
 
 // boot is all that one boot of the firmware holds: nothing of it outlives a
@@ -256,8 +260,8 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	if b.rings, err = protocol.NewController(cfg); err != nil {
 		return nil, err
 	}
-	b.channels = channelTable()
-	return b, nil
+	b.channels, err = channelTable(d.cfg.RingVersion)
+	return b, err
 }
 
 // pools reports all pools of the boot.

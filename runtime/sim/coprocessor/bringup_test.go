@@ -219,6 +219,24 @@ func TestBootArguments(t *testing.T) {
 	}
 }
 
+// A ring of another version keeps the second wake away.
+func TestRingVersion(t *testing.T) {
+	for _, name := range []string{"", "SHAREDMALLOC", "DATA_CHAIN_H2T"} {
+		h := newHost(t, func(c *Config) {
+			c.RingVersion = func(channel string) uint32 {
+				if channel == name {
+					return RingVersion + 1
+				}
+				return RingVersion
+			}
+		})
+		err := h.boot()
+		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), "channel "+name+" has ring-buffer version") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 // The first commands, in their order, and what the queries answer.
 func TestFirstCommands(t *testing.T) {
 	h := newHost(t, nil)
@@ -258,6 +276,17 @@ func TestFirstCommands(t *testing.T) {
 	}
 	if n := h.command("INIT_SHARED_EVENT_INFO", none(), 0x1000, 8); n.status() != StatusMalformed {
 		t.Errorf("room for no event: %+v", n)
+	}
+	if n := h.command("SET_SNE_PMU_BASE", none(), 0x1000); n.status() != StatusMalformed {
+		t.Errorf("another PMU base: %+v", n)
+	}
+	for i, want := range []uint32{PowerOn, PowerOn, 0, 0, 0, 0} {
+		if got := h.d.PMU(PMUBase + PMUStride*uint64(i)); got != want {
+			t.Errorf("power state %d is %#x", i, got)
+		}
+	}
+	if h.d.PMU(PMUBase-8) != 0 || h.d.PMU(PMUBase+4) != 0 {
+		t.Error("registers outside the aperture")
 	}
 	// What the driver serves itself is refused and counted.
 	if n := h.command("PING", none()); n.name != "CH_ERROR_NOTIFICATION" || n.status() != StatusUnsupported {

@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/translation"
 )
 
@@ -151,6 +152,8 @@ func (b *boot) interrupts(m firmware.Message) []firmware.Post {
 // execute submits a job to its hardware queue, whose doorbell starts the engine.
 func (b *boot) execute(j *job) {
 	j.began = b.now()
+	b.span(trace.Begin, j)
+	b.d.runs = j.key
 	if !b.loop.MayTouchHardware() {
 		b.fail(synchronousAbort, &firmware.InvariantError{State: b.loop.State(), Event: firmware.EventDispatch})
 		return
@@ -175,14 +178,14 @@ func (b *boot) execute(j *job) {
 		return
 	}
 	if b.tracing() {
-		b.traceSubmit(&s)
+		b.traceSubmit(&s, j)
 	}
 	if f, ok := b.d.cfg.Inject.At(inject.Queue); ok {
 		b.jam(j, f)
 		return
 	}
 	if queue, ok := b.file.rung(); ok {
-		j.err = b.start1(queue, j)
+		j.err = b.startEngine(queue, j)
 		b.file.drained(queue)
 	}
 	switch {
@@ -199,9 +202,9 @@ func (b *boot) execute(j *job) {
 	}
 }
 
-// start1 is the engine at the ring of a queue's doorbell: it takes the buffer
+// startEngine is the engine at the ring of a queue's doorbell: it takes the buffer
 // bases from the queue's register file and runs the tasks.
-func (b *boot) start1(queue int, j *job) error {
+func (b *boot) startEngine(queue int, j *job) error {
 	m := &j.process.caches[j.header.ProcedureID]
 	if err := m.begin(b, queue, j); err != nil {
 		return err
@@ -265,6 +268,7 @@ func (b *boot) complete(j *job) {
 			j.status, j.err = StatusTranslation, err
 		}
 	}
+	b.span(trace.End, j)
 	if j.err != nil {
 		b.fault(j.status, j.err)
 	}

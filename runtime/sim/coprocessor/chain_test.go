@@ -277,3 +277,26 @@ func TestBackChannelDevice(t *testing.T) {
 		t.Error("a call without a slot")
 	}
 }
+
+// A trigger that cannot be accepted is answered, and leaves the request as it was.
+func TestTriggerRefused(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	body := x.body()
+	in := body.Inputs[0]
+	body.Inputs = nil
+	h.postBody(protocol.ByName("PROCEDURE_CALL_CACHE_REQUEST"), x.header(), &protocol.CacheCall{Call: *body})
+	if err := h.run(); err != nil {
+		t.Fatal(err)
+	}
+	h.notes()
+	r, _ := h.d.TakeReply()
+	m := r.Record.Values[0]
+	if n := h.trigger(&protocol.Trigger{Handler: m, Timestamp: 1}); n.name != "PROGRAM_EVENT" || n.status() != StatusBuffer {
+		t.Errorf("%+v", n)
+	}
+	if n := h.trigger(&protocol.Trigger{Handler: m, Timestamp: 2, Inputs: []protocol.Buffer{in}}); n.name != "DATA_CHAINING_EVENT" || n.status() != StatusOK {
+		t.Errorf("%+v: %v", n, h.d.LastError())
+	}
+	full1(t, h.d, "direct procedure-call event")
+}

@@ -1,5 +1,7 @@
 package coprocessor
 
+import "fmt"
+
 // Channel is a line of the channel-description table.
 type Channel struct {
 	Name    string
@@ -28,12 +30,20 @@ var channelNames = []struct {
 	{"DATA_CHAIN_H2T", 64, false},
 }
 
-func channelTable() []Channel {
+// channelTable describes the channels over the rings that the host set up, and
+// refuses a ring of another version than the firmware's.
+func channelTable(version func(string) uint32) ([]Channel, error) {
 	out := make([]Channel, len(channelNames))
 	for i, c := range channelNames {
 		out[i] = Channel{Name: c.name, Index: i, Version: RingVersion, Slots: c.slots, ToHost: c.host}
+		if version == nil {
+			continue
+		}
+		if out[i].Version = version(c.name); out[i].Version != RingVersion {
+			return nil, fmt.Errorf("channel %s has ring-buffer version %d, the firmware has %d", c.name, out[i].Version, RingVersion)
+		}
 	}
-	return out
+	return out, nil
 }
 
 // Channels returns the channel-description table of the current boot, nil until

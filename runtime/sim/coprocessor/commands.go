@@ -37,7 +37,7 @@ func init() {
 	startRow = commandRow{early: true, do: (*boot).start}
 	commands = [128]commandRow{
 		0x03: {early: true, do: (*boot).printEnable},
-		0x0b: {early: true, do: (*boot).pmuBase},
+		0x0b: {early: true, do: (*boot).setPMUBase},
 		0x12: {do: (*boot).powerOn},
 		0x14: {early: true, do: (*boot).done},
 		0x15: {early: true, do: (*boot).done},

@@ -37,6 +37,9 @@ type Config struct {
 	// SecondWake reports whether the second wake of boot n, counted from 1,
 	// arrives. Nil: always.
 	SecondWake func(n int) bool
+	// RingVersion is the ring-buffer version of the rings that the host set up,
+	// by the channel's name. Nil: RingVersion for all.
+	RingVersion func(channel string) uint32
 	// Terminal gets the firmware's log lines when printing is enabled. Nil: no
 	// line is made.
 	Terminal func(line string)
@@ -49,6 +52,7 @@ type Device struct {
 	fabric fabric
 	engine *engine.Engine
 	tenant *translation.Context // whose data the engine's L2 holds
+	runs   protocol.QueueKey    // of the call that the engine runs
 
 	running sync.Mutex // held by Run
 
@@ -221,6 +225,17 @@ func (d *Device) count(f func(*Stats)) {
 	d.mu.Lock()
 	f(&d.stats)
 	d.mu.Unlock()
+}
+
+// Tasks lists the firmware's tasks with their states, nil without a boot.
+func (d *Device) Tasks() []firmware.TaskReport {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.kernel.TaskList()
 }
 
 // Pools reports every pool of the firmware, nil without a boot.

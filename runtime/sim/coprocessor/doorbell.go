@@ -82,7 +82,7 @@ func (b *boot) ringControl() { b.ringOne(Mailbox, 1<<BellControl) }
 // ringGPU is the engine-to-graphics synchronisation doorbell.
 func (b *boot) ringGPU() { b.ringOne(GPUDoorbell, 1) }
 
-var errL2C = errors.New("Uncorrectable L2C error overflow")
+var errL2C = errors.New("fatal: Uncorrectable L2C error overflow")
 
 // ringOne rings a doorbell until it is taken.
 func (b *boot) ringOne(reg uint64, value uint32) {

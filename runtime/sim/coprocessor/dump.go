@@ -137,8 +137,10 @@ func (b *boot) fail(class string, err error) {
 	f := &Fault{class, pumps[b.at].name, err}
 	dump := b.stage(f)
 	d.mu.Lock()
-	d.fault, d.dump, d.phase, d.last = f, dump, phaseFault, f
-	d.stats.Faults++
+	if d.boot == b { // the host has not reset it meanwhile
+		d.fault, d.dump, d.phase, d.last = f, dump, phaseFault, f
+		d.stats.Faults++
+	}
 	d.mu.Unlock()
 	b.emit(trace.Event{Layer: trace.Firmware, Name: class, Err: err.Error(), Args: []trace.Arg{{Key: "task", Value: f.Task}}})
 }

@@ -189,7 +189,7 @@ func (h *host) first() {
 	h.t.Helper()
 	h.must("PRINT_ENABLE", none(), 1)
 	h.must("START", none())
-	h.must("SET_SNE_PMU_BASE", none(), 0x2_8e08_c000)
+	h.must("SET_SNE_PMU_BASE", none(), PMUBase)
 	h.must("CH_PROPERTY_WRITE", none(), PropHostTime, 1)
 	h.must("CH_PROPERTY_WRITE", none(), PropTunables, 1)
 	h.must("RESOURCE_INFO_GET", none())

@@ -21,7 +21,6 @@ type callCache struct {
 	bars [afpp.MaxBars]window
 	seq  []access
 	next int
-	same bool // this call has made every access of the last one, so far
 }
 
 // window is a buffer-access register during a call.

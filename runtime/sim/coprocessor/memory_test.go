@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/runtime/sim/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/translation"
 )
@@ -187,5 +188,68 @@ func TestClientsApart(t *testing.T) {
 		if q.Output && !bytes.Equal(bufs[i], want) {
 			t.Error("the result differs")
 		}
+	}
+}
+
+// Buffers of many pages are looked at by their ends.
+func TestKeptTranslationsLarge(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, func(g *irbuild.Graph) {
+		g.Output(g.Op("add", "x", g.Input(1, 64, 32, 64), "y", 1.0))
+	}), 0)
+	in := x.body().Inputs[0]
+	if in.Size <= spanPages {
+		t.Fatalf("%d bytes", in.Size)
+	}
+	const at = 0x4000_0000
+	call := func(want Status) {
+		t.Helper()
+		b := x.body()
+		b.Inputs[0].Buffer = at
+		h.loop(0x204, x.header(), b)
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+		if n := h.notes(); n[0].status() != want {
+			t.Errorf("%+v: %v", n, h.d.LastError())
+		}
+	}
+	host := make([]byte, in.Size)
+	var last *translation.Mapping
+	put := func(b []byte) {
+		t.Helper()
+		if last != nil {
+			last.Release()
+			if err := last.Unmap("test"); err != nil {
+				t.Fatal(err)
+			}
+			last = nil
+		}
+		if b != nil {
+			m, err := h.ctx.MapAt(at, b, translation.Input, "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = m
+		}
+	}
+	put(host)
+	call(StatusOK)
+	epochs := h.d.boot.table.processes[x.process].caches[0].epochs()
+	call(StatusOK)
+	if h.d.boot.table.processes[x.process].caches[0].epochs() != epochs {
+		t.Error("the kept translations were not used")
+	}
+	put(host[:len(host)/2])
+	call(StatusTranslation)
+	put(host)
+	call(StatusOK)
+	put(nil)
+	call(StatusTranslation)
+	other := bytes.Repeat([]byte{0, 0x3c}, len(host)/2)
+	put(other)
+	call(StatusOK)
+	if x.outputs()[0][1] != 0x40 {
+		t.Error("the bytes of the buffer before")
 	}
 }

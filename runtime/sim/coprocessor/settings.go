@@ -24,9 +24,8 @@ const DeviceMemoryCache = 1
 // settings are what the first commands leave.
 type settings struct {
 	printing  bool
-	pmuBase   uint64
-	devices   []uint32
-	threshold uint32 // context-switch latency
+	devices   []uint32 // guarded by the device's mu
+	threshold uint32   // context-switch latency
 	props     [numProps]uint32
 	premaps   []premap
 	tunables  int // bytes loaded
@@ -49,14 +48,19 @@ func (b *boot) printEnable(d *protocol.Delivery, _ *answer) error {
 	return nil
 }
 
-func (b *boot) pmuBase(d *protocol.Delivery, _ *answer) error {
-	b.settings.pmuBase = record(d).Values[0]
+// setPMUBase takes the base of the power-status registers, which is fixed.
+func (b *boot) setPMUBase(d *protocol.Delivery, _ *answer) error {
+	if base := record(d).Values[0]; base != PMUBase {
+		return refusef(StatusMalformed, "PMU base %#x: it is fixed at %#x", base, uint64(PMUBase))
+	}
 	return nil
 }
 
 func (b *boot) powerOn(d *protocol.Delivery, _ *answer) error {
 	id := uint32(record(d).Values[0])
-	if !slices.Contains(b.settings.devices, id) {
+	b.d.mu.Lock()
+	defer b.d.mu.Unlock()
+	if !b.settings.on(id) {
 		if len(b.settings.devices) == maxDevices {
 			return &firmware.CapacityError{What: "powered device", Capacity: maxDevices}
 		}
@@ -64,6 +68,9 @@ func (b *boot) powerOn(d *protocol.Delivery, _ *answer) error {
 	}
 	return nil
 }
+
+// on reports whether a device has power.
+func (s *settings) on(id uint32) bool { return slices.Contains(s.devices, id) }
 
 func (b *boot) defaultSetting(d *protocol.Delivery, _ *answer) error {
 	b.settings.threshold = uint32(record(d).Values[0])

@@ -22,11 +22,10 @@ func (d *Device) emit(e trace.Event) {
 	}
 }
 
-func (b *boot) emit(e trace.Event)       { b.d.emit(e) }
-func (b *boot) now() time.Duration       { return b.d.cfg.Clock.Now() }
-func (b *boot) tracing() bool            { return b.d.cfg.Trace.On() || b.printing() }
-func (b *boot) printing() bool           { return b.settings.printing && b.d.cfg.Terminal != nil }
-func client(j *protocol.QueueKey) uint64 { return uint64(j.UserID) }
+func (b *boot) emit(e trace.Event) { b.d.emit(e) }
+func (b *boot) now() time.Duration { return b.d.cfg.Clock.Now() }
+func (b *boot) tracing() bool      { return b.d.cfg.Trace.On() || b.printing() }
+func (b *boot) printing() bool     { return b.settings.printing && b.d.cfg.Terminal != nil }
 
 // printf is a line of the firmware's log.
 func (b *boot) printf(format string, args ...any) {
@@ -47,6 +46,20 @@ func (b *boot) instant(name, key string, v uint64) {
 	}
 }
 
+// span opens or closes a call's execution in the trace.
+func (b *boot) span(p trace.Phase, j *job) {
+	if !b.d.cfg.Trace.On() {
+		return
+	}
+	e := trace.Event{Layer: trace.Firmware, Phase: p, Name: "EXEC", Client: uint64(j.key.UserID), Request: uint64(j.key.JobID)}
+	if p == trace.Begin {
+		e.Args = []trace.Arg{{Key: "procedure", Value: j.proc.name}, {Key: "priority", Value: uint64(j.key.Priority)}, {Key: "network", Value: j.program.network}}
+	} else if j.err != nil {
+		e.Err = j.err.Error()
+	}
+	b.emit(e)
+}
+
 // traceMessage is a message as the firmware took it.
 func (b *boot) traceMessage(d *protocol.Delivery) {
 	if !b.tracing() {
@@ -57,10 +70,22 @@ func (b *boot) traceMessage(d *protocol.Delivery) {
 		name = "CSNE_CMD_" + d.Row.Name
 		b.printf("%s", d.Row)
 	}
-	b.emit(trace.Event{Layer: trace.Protocol, Name: name, Request: uint64(d.Header.ID), Data: d.Bytes, Args: []trace.Arg{
+	var job uint64
+	if len(d.Calls) > 0 {
+		job = uint64(d.Calls[0].JobID)
+	}
+	b.emit(trace.Event{Layer: trace.Protocol, Name: name, Client: b.clientOf(d.Header), Request: job, Data: d.Bytes, Args: []trace.Arg{
 		{Key: "outcome", Value: d.Outcome.String()}, {Key: "programId", Value: int(d.Header.ProgramID)}, {Key: "processId", Value: int(d.Header.ProcessID)},
 		{Key: "procedureId", Value: uint64(d.Header.ProcedureID)}, {Key: "priority", Value: uint64(d.Header.Priority)},
 	}})
+}
+
+// clientOf is whose work a header is about, 0 when nobody's.
+func (b *boot) clientOf(h protocol.Header) uint64 {
+	if p, err := b.table.process(h); err == nil {
+		return uint64(p.user)
+	}
+	return 0
 }
 
 // logCall is how the loop logs a call that it accepts, by class (listing 29.2).
@@ -90,11 +115,11 @@ func (b *boot) logCall(d *protocol.Delivery, c *protocol.ProcedureCall) {
 	for i := range c.Signals {
 		b.printf("%s", c.Signals[i].Log("signalEvent", i))
 	}
-	b.emit(trace.Event{Layer: trace.Firmware, Name: class, Request: uint64(c.JobID), Args: []trace.Arg{{Key: "line", Value: line}, {Key: "shape", Value: c.Log(h.Priority)}}})
+	b.emit(trace.Event{Layer: trace.Firmware, Name: class, Client: b.clientOf(h), Request: uint64(c.JobID), Args: []trace.Arg{{Key: "line", Value: line}, {Key: "shape", Value: c.Log(h.Priority)}}})
 }
 
 // traceSubmit is a submission to a hardware queue, with its register block.
-func (b *boot) traceSubmit(s *firmware.Submission) {
+func (b *boot) traceSubmit(s *firmware.Submission, j *job) {
 	if !b.d.cfg.Trace.On() {
 		return
 	}
@@ -102,17 +127,20 @@ func (b *boot) traceSubmit(s *firmware.Submission) {
 	for _, w := range s.Block {
 		data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
 	}
-	b.emit(trace.Event{Layer: trace.Firmware, Name: "submit doorbell", Data: data, Args: []trace.Arg{
+	b.emit(trace.Event{Layer: trace.Firmware, Name: "submit doorbell", Client: uint64(j.key.UserID), Request: uint64(j.key.JobID), Data: data, Args: []trace.Arg{
 		{Key: "queue", Value: s.Queue}, {Key: "priority", Value: s.Priority}, {Key: "network", Value: s.Network}, {Key: "tasks", Value: int(s.Count)},
 	}})
 }
 
 // traceNote is a notification as it left.
 func (b *boot) traceNote(row *protocol.Row, h protocol.Header, values []uint64, err error) {
-	e := trace.Event{Layer: trace.Protocol, Name: "CSNE_CMD_" + row.Name}
+	e := trace.Event{Layer: trace.Protocol, Name: "CSNE_CMD_" + row.Name, Client: b.clientOf(h)}
 	for i, f := range row.Request.Fields {
 		if i < len(values) {
 			e.Args = append(e.Args, trace.Arg{Key: f.Name, Value: values[i]})
+			if f.Name == "jobId" {
+				e.Request = values[i]
+			}
 		}
 	}
 	if m, e2 := protocol.New(Numbering, row, h, &protocol.Record{Layout: row.Request, Values: values}); e2 == nil {
@@ -146,7 +174,7 @@ func (d *Device) engineTrace() func(engine.Event) {
 	}
 	return func(e engine.Event) {
 		if d.cfg.Trace.On() {
-			d.emit(trace.Event{Layer: trace.Engine, Name: "task " + itoa(e.Index) + " " + e.Kind, Args: []trace.Arg{
+			d.emit(trace.Event{Layer: trace.Engine, Client: uint64(d.runs.UserID), Request: uint64(d.runs.JobID), Name: "task " + itoa(e.Index) + " " + e.Kind, Args: []trace.Arg{
 				{Key: "offset", Value: e.Off}, {Key: "source", Value: e.Source}, {Key: "kernel", Value: e.Kernel}, {Key: "result", Value: e.Result}, {Key: "MACs", Value: e.MACs},
 			}})
 		}

@@ -391,9 +391,7 @@ func (h *hardware) install(x *chain) (Return, error) {
 // its buffers go.
 func (h *hardware) invalidate(x *chain) {
 	if x.handler != 0 && x.boot == h.boot.Load() && h.ready.Load() {
-		if _, err := h.command(cacheInvalidate, unbound, x.handler); err != nil {
-			h.failed(err)
-		}
+		h.finish(cacheInvalidate, unbound, x.handler)
 	}
 	x.handler, x.boot, x.ready = 0, 0, false
 	for i := range x.outputs {

@@ -226,18 +226,42 @@ func (h *hardware) send(row *protocol.Row, hd protocol.Header, body protocol.Bod
 			break
 		}
 	}
-	if err := h.post(protocol.Control, m.Bytes(), coprocessor.BellControl); err != nil {
-		return outcome{}, err
-	}
-	o, err := h.await(h.d.clock.Now()+commandDeadline, completed)
-	if err == nil && h.reset {
-		o.status = coprocessor.StatusReset
-	}
-	if err == nil && o.status != coprocessor.StatusOK {
+	for posts := 1; ; posts++ {
+		if err := h.post(protocol.Control, m.Bytes(), coprocessor.BellControl); err != nil {
+			return outcome{}, err
+		}
+		o, err := h.await(h.d.clock.Now()+commandDeadline, completed)
+		switch {
+		case err != nil:
+			return o, err
+		case h.reset:
+			o.status = coprocessor.StatusReset
+		case o.status == coprocessor.StatusOK:
+			return o, nil
+		case o.status == coprocessor.StatusIntegrity && posts < maxPosts:
+			continue
+		}
 		err = fmt.Errorf("driver: %s: status %d, %v: %w", row, uint32(o.status), o.status, h.because())
 		return o, &statusError{o.status, err}
 	}
-	return o, err
+}
+
+// maxPosts is how often a message is posted that arrives damaged: it was rejected
+// without running (modelled).
+const maxPosts = 2
+
+// finish sends a command that takes something down. When the firmware does not do
+// it, a reset does.
+func (h *hardware) finish(row *protocol.Row, hd protocol.Header, values ...uint64) {
+	boot := h.boot.Load()
+	_, err := h.command(row, hd, values...)
+	if err == nil {
+		return
+	}
+	h.failed(err)
+	if h.ready.Load() && h.boot.Load() == boot {
+		h.recover(err)
+	}
 }
 
 // statusError is a command that the firmware completed with a status.

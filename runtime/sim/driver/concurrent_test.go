@@ -68,12 +68,11 @@ func TestConcurrent(t *testing.T) {
 	if n := d.Coprocessor().Stats().Completed; n != clients*requests {
 		t.Errorf("%d calls completed, want %d", n, clients*requests)
 	}
+	var all []*Services
 	for _, m := range models {
-		if err := m.s.Close(); err != nil {
-			t.Error(err)
-		}
+		all = append(all, m.s)
 	}
-	poolsAfterClose(t, d)
+	closeAll(t, d, all...)
 }
 
 // submit sends requests of a client, every third at a wake port.
@@ -144,7 +143,7 @@ func TestConcurrentLifecycle(t *testing.T) {
 		})
 	}
 	group.Wait()
-	poolsAfterClose(t, d)
+	closeAll(t, d)
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
@@ -179,5 +178,5 @@ func TestCloseWhileWaiting(t *testing.T) {
 			t.Errorf("completion %v", c.Result)
 		}
 	}
-	poolsAfterClose(t, d)
+	closeAll(t, d)
 }

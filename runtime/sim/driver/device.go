@@ -56,6 +56,7 @@ type Device struct {
 	gate       *gate
 	hw         *hardware
 	tokens     atomic.Uint64
+	standing   *client // the hints client that is there at rest; of no task
 
 	mu         sync.RWMutex
 	clients    map[uint64]*client
@@ -98,6 +99,7 @@ func NewDevice(cfg Config) (*Device, error) {
 		return nil, err
 	}
 	d.gate.note = d.noteGate
+	d.standing = &client{d: d, row: &ClientTypes[HintsClient-1], task: &Task{}}
 	d.hw.recovery.tokens = RecoveryBurst
 	d.hw.start()
 	return d, nil
@@ -236,6 +238,10 @@ type UserClient interface {
 	// Closed.
 	Close() Return
 }
+
+// ConnectionOffset is where the object of either functional client, and the handle
+// of either front end, stores its connection (chapter 27).
+const ConnectionOffset = 0x40
 
 // The types of user clients (listing 27.1). The numbers are modelled.
 const (

@@ -59,22 +59,33 @@ func TestFaultsAtPost(t *testing.T) {
 				if n := d.Status().Restarts; n != 0 {
 					t.Errorf("seed %d: restart count %d, the firmware took no fault", seed, n)
 				}
-				s.Close()
-				poolsAfterClose(t, d)
+				closeAll(t, d, s)
 			}
 		})
 	}
 }
 
-// poolsAfterClose opens a last client, so that the firmware is there to ask, and
-// checks that nothing is left of those before.
-func poolsAfterClose(t testing.TB, d *Device) {
+// closeAll closes clients while another keeps the device on, and checks that
+// nothing is left of them.
+func closeAll(t testing.TB, d *Device, open ...*Services) {
 	t.Helper()
-	s := open(t, d, broker(99))
+	keeper, err := d.OpenServices(broker(999))
+	if err != nil { // a fault that is made only now
+		if keeper, err = d.OpenServices(broker(999)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range open {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 	poolsFull(t, d)
-	s.Close()
 	if st := d.Unit().Stats(); st.ContextsOpen != 1 {
 		t.Errorf("%d contexts are open", st.ContextsOpen)
+	}
+	if err := keeper.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -153,13 +164,10 @@ func oneFault(t *testing.T, in *inject.Injector, k inject.Kind, after int, seed 
 		}
 		m.same(t, expect)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	closeAll(t, d, s)
 	if got, want := d.Status().Restarts, d.Coprocessor().Stats().Faults; uint64(got) > want {
 		t.Errorf("restart count %d after %d faults", got, want)
 	}
-	poolsAfterClose(t, d)
 	return in.Made(k) > 0
 }
 

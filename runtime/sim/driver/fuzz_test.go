@@ -110,3 +110,36 @@ func FuzzSendCommand(f *testing.F) {
 		m.check(t)
 	})
 }
+
+// FuzzContainer creates, prepares and runs any container: what the driver takes
+// runs or fails with a code.
+func FuzzContainer(f *testing.F) {
+	f.Add(adder(f), 0, byte(0))
+	f.Add(pair(f), 40, byte(1))
+	f.Fuzz(func(t *testing.T, container []byte, at int, by byte) {
+		if len(container) > 0 {
+			container[uint(at)%uint(len(container))] ^= by
+		}
+		d := newDevice(t, Config{MaxWork: 1 << 20})
+		s := open(t, d, broker(1))
+		h, err := s.ProgramCreate(container)
+		if err != nil {
+			closeAll(t, d, s)
+			return
+		}
+		if info, err := s.Prepare(h, PrepareOptions{}); err == nil {
+			for _, p := range d.instance(h).p.procs {
+				for _, q := range append(p.inputs, p.outputs...) {
+					if q.Size > 1<<20 {
+						return // the surfaces would be larger than the test wants
+					}
+				}
+			}
+			if len(d.instance(h).p.procs) > 0 {
+				m := bound(t, s, h, info, container)
+				_, _ = s.SendRequest(&m.req)
+			}
+		}
+		closeAll(t, d, s)
+	})
+}

@@ -206,17 +206,19 @@ func (c *client) writeRegister(a *MethodArguments) (Return, error) {
 }
 
 // signalEvent signals a shared event from the host: In is its identifier and
-// value.
+// value. It does not wait for the command gate, which a request that waits for the
+// event may hold.
 func (c *client) signalEvent(a *MethodArguments) (Return, error) {
-	return c.d.gated(c, "ANE_FWSharedEventDoorbellRing", func(deadline time.Duration) (Return, error) {
-		if r, err := c.d.hw.ensure(deadline); r != Success {
+	h := c.d.hw
+	if !h.ready.Load() {
+		if r, err := c.d.power(); r != Success {
 			return r, err
 		}
-		if err := c.d.hw.cop.SignalEvent(a.In[0], a.In[1]); err != nil {
-			return BadArgument, err
-		}
-		return Success, nil
-	})
+	}
+	if err := h.cop.SignalEvent(a.In[0], a.In[1]); err != nil {
+		return BadArgument, err
+	}
+	return Success, nil
 }
 
 func (c *client) flushMappings(a *MethodArguments) (Return, error) {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"encoding/hex"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,6 @@ type program struct {
 	client *client
 	prog   *loader.Program // does not change
 	procs  []procedure     // do not change
-	digest [32]byte        // does not change
 
 	space   *space
 	loaded  *loader.Loaded
@@ -103,7 +103,11 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	if err != nil {
 		return c.fail(a, BadArgument, err)
 	}
-	p := &program{owner: c.info.id, client: c, prog: prog, digest: prog.Digest()}
+	p := &program{owner: c.info.id, client: c, prog: prog}
+	if on {
+		digest := prog.Digest()
+		c.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "read container", At: c.d.clock.Now(), Client: c.id, Args: []trace.Arg{{Key: "sha256", Value: hex.EncodeToString(digest[:])}}})
+	}
 	for _, q := range prog.Procedures() {
 		pr := procedure{name: q.Name}
 		for _, port := range q.Ports {
@@ -386,6 +390,11 @@ func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error
 		}
 		p.loaded = l
 		h.cop.Bind(p.space.user, p.space.ctx)
+		if h.d.trace.On() {
+			addr, size := l.AFPP()
+			h.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "load", At: h.d.clock.Now(), Client: i.client.id, Data: l.Firmware(), Args: []trace.Arg{
+				{Key: "address", Value: addr}, {Key: "bytes", Value: size}, {Key: "procedures", Value: len(p.procs)}, {Key: "resident", Value: p.residentBytes()}}})
+		}
 	}
 	if p.boot != boot {
 		addr, size := p.loaded.AFPP()
@@ -422,9 +431,7 @@ func (h *hardware) evict(p *program) {
 	}
 	if p.boot != 0 && p.boot == h.boot.Load() && h.ready.Load() {
 		hd := protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound}
-		if _, err := h.command(unloadAFPP, hd); err != nil {
-			h.failed(err)
-		}
+		h.finish(unloadAFPP, hd)
 	}
 	p.boot = 0
 	if p.loaded == nil {
@@ -446,9 +453,7 @@ func (h *hardware) unprepare(i *instance) {
 	p := i.p
 	if i.boot == h.boot.Load() && h.ready.Load() {
 		hd := protocol.Header{ProgramID: p.slot, ProcessID: i.process}
-		if _, err := h.command(terminateProcess, hd); err != nil {
-			h.failed(err)
-		}
+		h.finish(terminateProcess, hd)
 	}
 	i.boot = 0
 	p.running--

@@ -57,6 +57,23 @@ func (p *Properties) Published() []Property {
 	}
 }
 
+// RegistryEntry is a node of the registry below the device.
+type RegistryEntry struct {
+	Class string // of the object; with the number of the client for a user client
+	Name  string // the name that it is registered under
+}
+
+// Registry lists the device, the load balancer, the standing hints client, and
+// the user clients that are open. At rest there are the first three alone: user
+// clients are opened on demand.
+func (d *Device) Registry() []RegistryEntry {
+	out := []RegistryEntry{{Kexts[0].Class, Kexts[0].RegisteredAs}, {Kexts[2].Class, Kexts[2].RegisteredAs}, {d.standing.Class(), "standing"}}
+	for _, c := range d.openClients() {
+		out = append(out, RegistryEntry{c.Class(), "client " + decimal(uint32(c.id))})
+	}
+	return out
+}
+
 func decimal(v uint32) string { return strconv.FormatUint(uint64(v), 10) }
 
 func yesNo(b bool) string {

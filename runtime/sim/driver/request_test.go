@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
@@ -394,5 +395,65 @@ func TestStatsBuffer(t *testing.T) {
 	m.check(t)
 	if !bytes.Equal(stats, make([]byte, len(stats))) {
 		t.Error("statistics were written without a buffer in the request")
+	}
+}
+
+// TestManyInputs runs a procedure with more inputs than a call carries: the rest
+// goes as register overrides.
+func TestManyInputs(t *testing.T) {
+	container := graph(func(g *irbuild.Graph) {
+		x := g.Input(1, 2, 1, 8)
+		for range protocol.MaxInputBuffers + 3 {
+			x = g.Op("add", "x", x, "y", g.Input(1, 2, 1, 8))
+		}
+		g.Output(x)
+	})
+	rec := &trace.Recording{}
+	d := newDevice(t, Config{Trace: rec.Tracer()})
+	s := open(t, d, broker(1))
+	m := prepared(t, s, container(t), PrepareOptions{})
+	if len(m.req.Inputs) <= protocol.MaxInputBuffers {
+		t.Fatalf("%d inputs", len(m.req.Inputs))
+	}
+	m.check(t)
+	inOrder(t, names(rec, trace.Driver), []string{"post CSNE_CMD_PROCEDURE_CALL_WITH_CUSTOM_BARS"})
+}
+
+// TestCallBytes holds the command that build writes against the protocol's own
+// encoding.
+func TestCallBytes(t *testing.T) {
+	d := newDevice(t, Config{})
+	s := open(t, d, broker(1))
+	m := prepared(t, s, pair(t), PrepareOptions{})
+	c := s.client.(*client)
+	k := &call{client: c}
+	b := make([]byte, RequestSize)
+	if err := EncodeRequest(b, &m.req, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.req.decode(b); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.prepareRequest(k); r != Success {
+		t.Fatal(err)
+	}
+	held(t, d, func() {
+		if r, err := d.hw.build(k); r != Success {
+			t.Fatal(err)
+		}
+		for _, x := range k.maps {
+			x.Release()
+		}
+	})
+	got, n, err := protocol.DecodeLoop(k.msg)
+	if err != nil || n != len(k.msg) {
+		t.Fatalf("%d of %d bytes: %v", n, len(k.msg), err)
+	}
+	if want := got.Bytes(); !bytes.Equal(k.msg, want) {
+		t.Errorf("% x\n% x", k.msg, want)
+	}
+	h := got.Header
+	if h.Wire != 0x204 || h.ProgramID != m.info.ProgramID || h.ProcessID != m.info.ProcessID || h.Priority != PriorityDefault {
+		t.Errorf("%+v", h)
 	}
 }

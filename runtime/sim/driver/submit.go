@@ -285,10 +285,24 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 		return r, err
 	}
 	h.d.advance(RequestTime)
-	if err := h.post(protocol.Loop, k.msg, k.req.doorbell); err != nil {
-		return h.failed(err), err
+	for posts := 1; ; posts++ {
+		if err := h.post(protocol.Loop, k.msg, k.req.doorbell); err != nil {
+			return h.failed(err), err
+		}
+		o, err := h.awaitCall(k)
+		switch {
+		case err != nil:
+			return h.failed(err), err
+		case o.status == coprocessor.StatusIntegrity && posts < maxPosts && !h.reset:
+			continue
+		case o.status != coprocessor.StatusOK:
+			err = &statusError{o.status, fmt.Errorf("driver: job %d: status %d, %v: %w", k.job, uint32(o.status), o.status, h.because())}
+			return h.failed(err), err
+		case h.reset: // another queue's trouble: the result stands, the firmware is started again
+			h.recover(errReset)
+		}
+		return Success, nil
 	}
-	return h.awaitCall(k)
 }
 
 // build maps the surfaces and writes the command.
@@ -369,25 +383,17 @@ func (k *call) mapSurface(p *program, n int, size uint64, u translation.Usage) (
 }
 
 // awaitCall waits for the completion of a call by its job.
-func (h *hardware) awaitCall(k *call) (Return, error) {
-	o, err := h.await(k.deadline, func(m *protocol.Message) (outcome, bool) {
+func (h *hardware) awaitCall(k *call) (outcome, error) {
+	return h.await(k.deadline, func(m *protocol.Message) (outcome, bool) {
 		if m.Row.ID != protocol.IDProgramEvent {
 			return errorNote(m)
 		}
 		r, ok := m.Body.(*protocol.Record)
-		if !ok || uint32(r.Value("jobId")) != k.job {
+		if !ok {
 			return outcome{}, false
 		}
-		return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+		// A call that was refused before it became a job completes without one.
+		s, job := coprocessor.Status(r.Value("status")), uint32(r.Value("jobId"))
+		return outcome{status: s, header: m.Header}, job == k.job || job == 0 && s != coprocessor.StatusOK
 	})
-	if err == nil && o.status != coprocessor.StatusOK {
-		err = &statusError{o.status, fmt.Errorf("driver: job %d: status %d, %v: %w", k.job, uint32(o.status), o.status, h.because())}
-	}
-	if err == nil {
-		if h.reset { // another queue's trouble: the result stands, the firmware is started again
-			h.recover(errReset)
-		}
-		return Success, nil
-	}
-	return h.failed(err), err
 }

@@ -79,6 +79,20 @@ func TestTable27_2(t *testing.T) {
 	}
 }
 
+// TestUserSpaceSelectors holds the selector immediates that the front end has on
+// the M1.
+func TestUserSpaceSelectors(t *testing.T) {
+	for handler, sel := range map[string]uint32{"ANE_DeviceOpen": 0, "ANE_ProgramSendRequest": 2, "ANE_ProgramCreate": 3, "ANE_ProgramPrepare": 4,
+		"ANE_ProgramDestroy": 6, "ANE_GetVersion": 10, "ANE_LoadFirmware": 16} {
+		if got := ControlSelectors[sel].Handler; got != handler {
+			t.Errorf("selector %d is %s, want %s", sel, got, handler)
+		}
+	}
+	if SelDeviceOpen != 0 || SelSendRequest != 2 || SelProgramCreate != 3 || SelProgramPrepare != 4 || SelProgramDestroy != 6 || SelGetVersion != 10 || SelLoadFirmware != 16 {
+		t.Error("the constants differ")
+	}
+}
+
 func TestTable27_4(t *testing.T) {
 	if len(table274) != 9 {
 		t.Fatal("the chapter has 9 selectors")
@@ -387,7 +401,11 @@ func TestTable27_9(t *testing.T) {
 			t.Errorf("%s = %s, want %s", row.Name, row.Value, want[i])
 		}
 	}
-	// At rest: the hints client alone, and no power.
+	// At rest: device, load balancer and the standing hints client alone, and no
+	// power.
+	if r := d.Registry(); !slices.Equal(r, []RegistryEntry{{"ANEHWDevice", "H11ANEIn"}, {"ANEDriver", "H1xANELoadBalancer"}, {"ANEClientHints", "standing"}}) {
+		t.Errorf("registry at rest: %v", r)
+	}
 	if c, r := d.NewUserClient(&Task{PID: 1}, HintsClient); r != Success || c.Class() != "ANEClientHints" {
 		t.Errorf("hints client: %v", r)
 	}
@@ -398,6 +416,9 @@ func TestTable27_9(t *testing.T) {
 	s := open(t, d, broker(2))
 	if s := d.Status(); s.Power != 1 || s.Ready != 1 || s.Clients != 2 {
 		t.Errorf("open: %+v", s)
+	}
+	if r := d.Registry(); len(r) != 5 || r[4] != (RegistryEntry{"H11ANEInUserClient", "client 2"}) {
+		t.Errorf("registry: %v", r)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
