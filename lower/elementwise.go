@@ -227,8 +227,8 @@ func lowerRelu(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerClip clamps from both sides with a maximum and a minimum against
-// constants, leaving out a bound that every fp16 number keeps.
+// lowerClip clamps from both sides, leaving out a bound that every fp16 number
+// keeps.
 func lowerClip(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg("x"))
 	if err != nil {
@@ -243,25 +243,38 @@ func lowerClip(b *builder, op *ir.Op) error {
 	if !okLo || !okHi {
 		return fmt.Errorf("clip needs constant bounds")
 	}
-	return b.clamp(x, dst, lo, hi)
+	return b.clamp(op, x, dst, lo, hi)
 }
 
-// clamp writes min(max(x, lo), hi) to dst.
-func (b *builder) clamp(x, dst *surf, lo, hi float64) error {
+// clamp writes min(max(x, lo), hi) to dst by one table, whose two lines have no
+// error (recorded for one bound, inferred for two).
+func (b *builder) clamp(op *ir.Op, x, dst *surf, lo, hi float64) error {
 	const largest = 65504 // fp16
+	if lo > hi {
+		lo = hi // whatever is above the upper bound becomes it
+	}
 	useLo, useHi := lo > -largest, hi < largest
+	var a *weights.Activation
+	var err error
 	switch {
 	case !useLo && !useHi:
 		b.copyTo(x, dst)
+		return nil
 	case useLo && useHi:
+		a, err = weights.Activate("clip", lo, hi)
+	case useLo:
+		a, err = weights.Activate("threshold", lo)
+	default:
+		a, err = weights.Activate("minimum", hi)
+	}
+	if err != nil { // a bound that is not finite: the planar engine compares
 		t := b.temp(dst.dims)
 		b.two(peMax, false, x, b.scalarSurface(lo), t)
 		b.two(peMin, false, t, b.scalarSurface(hi), dst)
-	case useLo:
-		b.two(peMax, false, x, b.scalarSurface(lo), dst)
-	default:
-		b.two(peMin, false, x, b.scalarSurface(hi), dst)
+		return nil
 	}
+	b.useTable(op, a)
+	b.tableTask(a, x, dst)
 	return nil
 }
 

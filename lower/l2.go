@@ -316,6 +316,9 @@ func (b *builder) placeTransients() {
 				}
 			}
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
+			if b.old {
+				b.throughL2(i, top)
+			}
 		}
 	}
 }

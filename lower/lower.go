@@ -23,6 +23,9 @@ type Segment struct {
 	// registers, and with them addresses, follow the order of these names, as
 	// in every recorded program.
 	Ports map[*ir.Value]string
+	// Full asks for tasks as the compilers made them that wrote every record
+	// whole (oldform.go).
+	Full bool
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.
@@ -120,6 +123,7 @@ type builder struct {
 	l2floor  []int64       // by task: L2 below belongs to buffers that stay
 	l2live   [][]*resident // by task: what stays in L2 meanwhile
 	resident int           // buffers that stay in L2
+	old      bool          // tasks of the older form
 	trial    bool          // tasks are counted and not kept, constants not packed
 }
 
@@ -145,7 +149,7 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{}, turns: map[turnKey]*surf{}, workers: workers,
+		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{}, turns: map[turnKey]*surf{}, workers: workers, old: seg.Full,
 	}
 }
 

@@ -64,6 +64,9 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 			return nil, fmt.Errorf("segment %s task %d (%s): %w", seg.Name, i, b.infos[i].Rule, err)
 		}
 	}
+	if b.old {
+		oldForm(p)
+	}
 	return p, nil
 }
 

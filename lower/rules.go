@@ -33,7 +33,7 @@ var Rules = []*Rule{
 	{Name: "square", Ops: []string{"square"}, accept: acceptMove, lower: lowerSquare, Doc: "planar product with itself"},
 	{Name: "abs", Ops: []string{"abs"}, accept: acceptMove, lower: lowerAbs, Doc: "planar absolute value"},
 	{Name: "relu", Ops: []string{"relu"}, accept: acceptMove, lower: lowerRelu, Doc: "neural-engine clamp"},
-	{Name: "clip", Ops: []string{"clip", "relu6"}, accept: acceptClip, lower: lowerClip, Doc: "planar maximum and minimum with constants"},
+	{Name: "clip", Ops: []string{"clip", "relu6"}, accept: acceptClip, lower: lowerClip, Doc: "a table of two lines between the bounds"},
 	{Name: "table", Ops: tableOpNames(), accept: acceptTable, lower: lowerTable, Doc: "lookup table of 33 knots"},
 	{Name: "reduce", Ops: []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_sum_square"}, accept: acceptReduce, lower: lowerReduce,
 		Doc: "planar engine over rows, neural engine over channels"},
