@@ -43,6 +43,7 @@ type hardware struct {
 	resources resources
 	eventMap  *translation.Mapping
 	job       uint32 // last job identifier
+	uses      uint64 // of programs
 	held      []heldSlot
 	reset     bool // the firmware asked for a reset
 	recovery  recovery

@@ -1,8 +1,10 @@
 package driver
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +36,7 @@ type program struct {
 	boot    uint32 // the bring-up in which slot holds; 0: in none
 	handles int    // instances that exist
 	running int    // instances that are prepared
+	used    uint64 // when it was last used, in uses of the hardware
 }
 
 // procedure is a procedure's ports, split by direction.
@@ -373,16 +376,36 @@ func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
 }
 
 // makeReady makes an instance's program resident in this boot of the firmware
-// and gives the instance a process.
+// and gives the instance a process. What does not fit makes room by unwiring
+// programs that are idle.
 func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error) {
 	if r, err := h.ensure(deadline); r != Success {
 		return r, err
 	}
-	boot := h.boot.Load()
-	if i.boot == boot && i.prepared.Load() {
+	h.uses++
+	i.p.used = h.uses
+	if i.boot == h.boot.Load() && i.prepared.Load() {
 		return Success, nil
 	}
-	p := i.p
+	for {
+		r, err := h.wire(i)
+		if r == Success {
+			if !i.prepared.Swap(true) {
+				i.p.running++
+			}
+			return Success, nil
+		}
+		if r != NoResources && r != NoMemory || !h.unwire(i.p, r == NoMemory) {
+			h.evict(i.p)
+			return r, err
+		}
+	}
+}
+
+// wire loads an instance's program, as far as it is not loaded, and creates the
+// instance's process.
+func (h *hardware) wire(i *instance) (Return, error) {
+	boot, p := h.boot.Load(), i.p
 	if p.loaded == nil {
 		l, err := p.prog.Load(p.space.ctx, fmt.Sprintf("load of client %d", i.client.id))
 		if err != nil {
@@ -401,9 +424,7 @@ func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error
 		hd := protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound, ProcedureID: p.space.user}
 		o, err := h.command(loadAFPP, hd, addr, uint64(size))
 		if err != nil {
-			r := h.failed(err)
-			h.evict(p)
-			return r, err
+			return h.failed(err), err
 		}
 		p.slot, p.boot = o.header.ProgramID, boot
 	}
@@ -411,27 +432,70 @@ func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error
 		hd := protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound, ProcedureID: p.space.user}
 		o, err := h.command(createProcess, hd)
 		if err != nil {
-			r := h.failed(err)
-			h.evict(p)
-			return r, err
+			return h.failed(err), err
 		}
 		i.process, i.boot = o.header.ProcessID, boot
 		i.network.Store(o.header.ProgramID + 1)
 	}
-	if !i.prepared.Swap(true) {
-		p.running++
-	}
 	return Success, nil
+}
+
+// unwire releases the memory and the slots of the resident program that was not
+// used for longest, for another that needs them: the program stays prepared, and
+// its next request loads it again. One whose client has opted out, or that has
+// chains, stays. Near asks for a program in the same address space. It reports
+// whether there was one.
+func (h *hardware) unwire(p *program, near bool) bool {
+	boot := h.boot.Load()
+	instances := map[*program][]*instance{}
+	var victim *program
+	h.d.mu.RLock()
+	for _, i := range h.d.instances {
+		instances[i.p] = append(instances[i.p], i)
+	}
+	wired := map[*program]bool{p: true}
+	for _, x := range h.d.chains {
+		wired[x.inst.p] = true
+	}
+	h.d.mu.RUnlock()
+	for q, is := range instances {
+		keep := slices.ContainsFunc(is, func(i *instance) bool { return i.flags&FlagKeepWired != 0 })
+		if wired[q] || keep || q.loaded == nil || q.boot != boot || near && q.space != p.space {
+			continue
+		}
+		if victim == nil || q.used < victim.used {
+			victim = q
+		}
+	}
+	if victim == nil || !h.ready.Load() {
+		return false
+	}
+	if h.d.trace.On() {
+		h.d.emit(trace.Event{Name: "unwire", Client: victim.client.id, Args: []trace.Arg{{Key: "slot", Value: int(victim.slot)}}})
+	}
+	is := instances[victim]
+	slices.SortFunc(is, func(a, b *instance) int { return cmp.Compare(a.handle, b.handle) })
+	for _, i := range is {
+		if i.boot == h.boot.Load() && h.ready.Load() {
+			h.finish(terminateProcess, protocol.Header{ProgramID: victim.slot, ProcessID: i.process})
+		}
+		i.boot = 0
+	}
+	h.unload(victim)
+	return h.ready.Load()
 }
 
 // evict unloads a program that no instance has prepared.
 func (h *hardware) evict(p *program) {
-	if p.running > 0 {
-		return
+	if p.running == 0 {
+		h.unload(p)
 	}
+}
+
+// unload gives the firmware's slot and the device memory of a program back.
+func (h *hardware) unload(p *program) {
 	if p.boot != 0 && p.boot == h.boot.Load() && h.ready.Load() {
-		hd := protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound}
-		h.finish(unloadAFPP, hd)
+		h.finish(unloadAFPP, protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound})
 	}
 	p.boot = 0
 	if p.loaded == nil {

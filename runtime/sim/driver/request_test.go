@@ -441,9 +441,7 @@ func TestCallBytes(t *testing.T) {
 		if r, err := d.hw.build(k); r != Success {
 			t.Fatal(err)
 		}
-		for _, x := range k.maps {
-			x.Release()
-		}
+		k.release()
 	})
 	got, n, err := protocol.DecodeLoop(k.msg)
 	if err != nil || n != len(k.msg) {

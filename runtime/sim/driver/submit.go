@@ -51,7 +51,6 @@ func finishCall(a *action) { a.call.complete() }
 func (k *call) recycle() {
 	clear(k.surfaces[:k.bound])
 	k.bound = 0
-	k.maps = k.maps[:0]
 	k.client, k.inst, k.proc, k.port, k.cause = nil, nil, nil, nil, nil
 	k.action.finish = nil
 	calls.Put(k)
@@ -249,9 +248,7 @@ func (h *hardware) run(k *call) Return {
 		h.d.emit(trace.Event{Phase: trace.Begin, Name: "ANEDriver::ANE_ProgramSendRequest", Client: k.client.id, Request: k.seq, Args: []trace.Arg{{Key: "priority", Value: uint64(k.req.priority)}}})
 	}
 	r, err := h.dispatch(k)
-	for _, m := range k.maps {
-		m.Release()
-	}
+	k.release()
 	if err == nil {
 		h.d.advance(CompletionTime)
 	}
@@ -276,13 +273,18 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 	case k.client.token.Load() == 0:
 		return Aborted, fmt.Errorf("driver: the client closed while the request waited")
 	}
-	if !h.ready.Load() || k.inst.boot != h.boot.Load() {
-		if r, err := h.makeReady(k.inst, k.deadline); r != Success {
+	if r, err := h.makeReady(k.inst, k.deadline); r != Success {
+		return r, err
+	}
+	for {
+		r, err := h.build(k)
+		if r == Success {
+			break
+		}
+		if !isFault(err, translation.NoSpace) || !h.unwire(k.inst.p, true) {
 			return r, err
 		}
-	}
-	if r, err := h.build(k); r != Success {
-		return r, err
+		k.release()
 	}
 	h.d.advance(RequestTime)
 	for posts := 1; ; posts++ {
@@ -380,6 +382,14 @@ func (k *call) mapSurface(p *program, n int, size uint64, u translation.Usage) (
 	}
 	k.maps = append(k.maps, m)
 	return m.Addr(), nil
+}
+
+// release lets the surfaces go; they stay mapped until the room is needed.
+func (k *call) release() {
+	for _, m := range k.maps {
+		m.Release()
+	}
+	k.maps = k.maps[:0]
 }
 
 // awaitCall waits for the completion of a call by its job.
