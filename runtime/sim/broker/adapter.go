@@ -40,21 +40,27 @@ func coefficients(container []byte) (map[string][]extent, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := f.Sections()
-	parts := map[string][]extent{}
+	constant := map[*hwx.Section]bool{}
 	for _, c := range f.ConstantSections() {
+		constant[c] = true
+	}
+	tiles := map[int][]hwx.Symbol{} // by the number of their section
+	for _, s := range f.Symbols() {
+		if s.Type == hwx.SymSection && s.Desc == hwx.DescLive {
+			tiles[int(s.Sect)] = append(tiles[int(s.Sect)], s)
+		}
+	}
+	parts := map[string][]extent{}
+	for i, c := range f.Sections() {
+		if !constant[c] {
+			continue
+		}
 		if c.Offset == 0 || c.Size == 0 || uint64(c.Offset)+c.Size > uint64(len(container)) {
 			continue
 		}
 		name := c.Name.String()
 		parts[name] = append(parts[name], extent{int64(c.Offset), int64(c.Size)})
-		number := slices.Index(all, c) + 1
-		var live []hwx.Symbol
-		for _, s := range f.Symbols() {
-			if s.Type == hwx.SymSection && s.Desc == hwx.DescLive && int(s.Sect) == number && s.Value >= c.Addr && s.Value < c.Addr+c.Size {
-				live = append(live, s)
-			}
-		}
+		live := slices.DeleteFunc(tiles[i+1], func(s hwx.Symbol) bool { return s.Value < c.Addr || s.Value-c.Addr >= c.Size })
 		starts := make([]uint64, 0, len(live)+1)
 		for _, s := range live {
 			starts = append(starts, s.Value)

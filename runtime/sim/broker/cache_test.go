@@ -120,6 +120,38 @@ func TestCompileTogether(t *testing.T) {
 	refused(t, err, Failed)
 }
 
+// TestPurgeMeanwhile: what was being compiled when its partition was purged is not
+// kept.
+func TestPurgeMeanwhile(t *testing.T) {
+	begun, hold := make(chan struct{}, 10), make(chan struct{})
+	b, _ := room(t, func(c *Config) {
+		c.Compile = func(context.Context, CompileRequest) ([]byte, []byte, error) {
+			begun <- struct{}{}
+			<-hold
+			return []byte("c"), nil, nil
+		}
+	})
+	s := connect(t, b, caller(1, "A"))
+	req := CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("x")}}}
+	done := make(chan error)
+	go func() { _, err := s.Compile(t.Context(), req); done <- err }()
+	<-begun
+	if p, err := s.Purge(t.Context(), PurgeRequest{}); err != nil || p.Models != 0 {
+		t.Errorf("purge: %+v, %v", p, err)
+	}
+	close(hold)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if r := b.Report(); r.CachedModels != 0 || r.CachedBytes != 0 {
+		t.Errorf("%d models of %d bytes are kept", r.CachedModels, r.CachedBytes)
+	}
+	if c, err := s.Compile(t.Context(), req); err != nil || c.Cached {
+		t.Errorf("compiling again: %v", err)
+	}
+	<-begun
+}
+
 // TestCompilerPanic: a compiler that panics fails its caller alone.
 func TestCompilerPanic(t *testing.T) {
 	b, _ := room(t, func(c *Config) {

@@ -34,6 +34,10 @@ type Client interface {
 	// OpenDirectPath gives the handles with which the holder of the temporary
 	// exception drives submissions on its own connection to the driver.
 	OpenDirectPath(ctx context.Context, r DirectPathRequest) (*DirectPathReply, error)
+	// PrepareChaining makes a chain of a procedure of an instance: the output set
+	// of one execution is the input set of the next. The direct path fires it, for
+	// whom the kernel lets chain data.
+	PrepareChaining(ctx context.Context, r ChainingRequest) (*ChainingReply, error)
 	// ReleaseInstance ends an instance.
 	ReleaseInstance(ctx context.Context, r ReleaseRequest) error
 	// Unload ends the caller's part in a resident program, and its instances of it.
@@ -167,6 +171,20 @@ type DirectPathRequest struct {
 type DirectPathReply struct {
 	Program            uint64 // the driver's handle of the program instance
 	IntermediateBuffer uint64 // the handle of its intermediate buffer
+}
+
+// ChainingRequest names the procedure to be chained.
+type ChainingRequest struct {
+	Instance  uint64
+	Procedure string // empty for the first
+	QoS       QoS
+}
+
+// ChainingReply is a chain.
+type ChainingReply struct {
+	Chain           uint64 // the driver's handle
+	Procedure       int    // index
+	Inputs, Outputs int    // ports
 }
 
 // ReleaseRequest names an instance.

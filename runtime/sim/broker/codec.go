@@ -53,7 +53,8 @@ func (l *limitReader) ReadByte() (byte, error) {
 }
 
 // codec is net/rpc's gob coding of a server, with limits: on the bytes of a
-// message, on the calls under way, and on the time that a peer takes for a reply.
+// message and of those under way, on the calls under way, and on the time that a
+// peer takes for a reply.
 type codec struct {
 	conn  net.Conn
 	in    limitReader
@@ -61,14 +62,17 @@ type codec struct {
 	out   *bufio.Writer
 	enc   *gob.Encoder
 	limit int64
+	seq   uint64 // of the request whose body comes next
 	write time.Duration
 	calls chan struct{} // one token for each call under way
+	held  ledger
 	peer  *peer
 	once  sync.Once
 }
 
 func newCodec(c net.Conn, l *Limits, p *peer) *codec {
 	k := &codec{conn: c, limit: l.MessageBytes, write: l.Write, calls: make(chan struct{}, l.CallsInFlight), peer: p}
+	k.held.room = sync.NewCond(&k.held.mu)
 	k.in.r = bufio.NewReader(c)
 	k.dec = gob.NewDecoder(&k.in)
 	k.out = bufio.NewWriter(c)
@@ -86,6 +90,8 @@ func (k *codec) ReadRequestHeader(r *rpc.Request) error {
 		return err
 	}
 	k.calls <- struct{}{} // WriteResponse gives it back
+	k.held.wait(k.limit)
+	k.seq = r.Seq
 	return nil
 }
 
@@ -96,16 +102,26 @@ func (k *codec) ReadRequestBody(body any) error {
 	if !k.peer.known.Load() {
 		k.in.left = min(k.limit, helloBytes)
 	}
+	before := k.in.left
 	err := k.dec.Decode(body)
+	k.held.add(k.seq, before-k.in.left)
 	if err != nil {
 		k.conn.Close() // what follows would be read at the wrong place
+		return err
 	}
-	return err
+	k.peer.order(body)
+	return nil
 }
 
 // WriteResponse sends a reply.
 func (k *codec) WriteResponse(r *rpc.Response, body any) error {
-	defer func() { <-k.calls }()
+	defer func() {
+		k.held.remove(r.Seq)
+		if o, ok := body.(*Answer[Outputs]); ok {
+			k.peer.outputs.Add(-int64(len(o.Value.Data)))
+		}
+		<-k.calls
+	}()
 	k.conn.SetWriteDeadline(time.Now().Add(k.write))
 	err := k.enc.Encode(r)
 	if err == nil {
@@ -125,4 +141,46 @@ func (k *codec) Close() error {
 	err := io.ErrClosedPipe
 	k.once.Do(func() { err = k.conn.Close() })
 	return err
+}
+
+// ledger counts the bytes of the messages that a connection's calls under way were
+// made of. Calls of one number, which only a hostile peer sends, are told apart by
+// their order.
+type ledger struct {
+	mu    sync.Mutex
+	room  *sync.Cond
+	bytes int64
+	calls map[uint64][]int64
+}
+
+// wait returns when less than so many bytes are under way.
+func (l *ledger) wait(limit int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.bytes >= limit {
+		l.room.Wait()
+	}
+}
+
+func (l *ledger) add(seq uint64, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls == nil {
+		l.calls = map[uint64][]int64{}
+	}
+	l.bytes += n
+	l.calls[seq] = append(l.calls[seq], n)
+}
+
+func (l *ledger) remove(seq uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ns := l.calls[seq]; len(ns) > 1 {
+		l.bytes -= ns[0]
+		l.calls[seq] = ns[1:]
+	} else if len(ns) == 1 {
+		l.bytes -= ns[0]
+		delete(l.calls, seq)
+	}
+	l.room.Broadcast()
 }

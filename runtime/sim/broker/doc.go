@@ -18,7 +18,8 @@
 //   - What a connection made is released when it closes or dies: instances,
 //     attachments, direct-path handles. A program that nobody holds is idle, and
 //     idle programs lose their memory in the order of their last use.
-//   - Hostile bytes on the socket end their connection and nothing else.
+//   - Hostile bytes on the socket end their connection and nothing else; what one
+//     connection can make the broker hold is bounded by [Limits].
 //   - Any number of goroutines may call. One caller after another gives the same
 //     requests to the driver in the same order.
 //
@@ -26,5 +27,8 @@
 // (how far a queue depth is reduced, the byte budgets, which tier a caller of each
 // key belongs to, the slots that the trust-cache key reserves), and the numbers of
 // the classes above user-interactive. Rows and constants say so where they stand.
-// On a machine the kernel vouches for a caller; here [Attest] does.
+// On a machine the kernel vouches for a caller; here [Attest] does. The queue index
+// of a class is reported, and the driver has no argument for it. An adapter is a
+// program of its own to the driver, which takes whole containers; the coefficients
+// that differ are all that the broker replaces in it ([Adapt]).
 package broker

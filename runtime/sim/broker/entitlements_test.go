@@ -105,6 +105,10 @@ var probes = map[string]func(t *testing.T, with bool, key string) error{
 		if err == nil && (d.Program == 0 || d.IntermediateBuffer == 0) {
 			t.Errorf("handles %+v", d)
 		}
+		_, other := s.PrepareChaining(t.Context(), ChainingRequest{Instance: in.Instance})
+		if (err == nil) != (other == nil) {
+			t.Errorf("openDirectPath says %v, prepareChaining %v", err, other)
+		}
 		return err
 	},
 	KeyTrustCacheClient: func(t *testing.T, with bool, key string) error {
@@ -261,6 +265,10 @@ func TestMethods(t *testing.T) {
 		if keys[e.Key] != (e.CheckedBy == ByMethod) {
 			t.Errorf("%s is checked by the %v, and a method asks for it: %v", e.Key, e.CheckedBy, keys[e.Key])
 		}
+	}
+	// The path of every dispatch asks for classes alone.
+	if len(methodNamed[mEvaluate].Gates)+len(methodNamed[mEvaluateAsync].Gates) > 0 {
+		t.Error("evaluations have gates, which dispatch does not read")
 	}
 	// Every method that compiles, loads or instantiates takes a class.
 	for _, m := range Methods {

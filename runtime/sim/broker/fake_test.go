@@ -48,6 +48,7 @@ type fakeProgram struct {
 	base      Handle // of an instance
 	prepared  bool
 	instances int
+	chains    int
 	options   PrepareOptions
 }
 
@@ -56,6 +57,7 @@ type fakeServices struct {
 	surfaces map[uint32][]byte
 	next     uint32
 	closed   bool
+	chained  []*fakeProgram
 }
 
 func newFake(t testing.TB) *fakeKernel {
@@ -158,11 +160,26 @@ func (s *fakeServices) CreateInstance(h Handle, o PrepareOptions) (Handle, error
 	return s.k.next, nil
 }
 
+func (s *fakeServices) PrepareChain(h Handle, procedure int) (Handle, error) {
+	s.k.mu.Lock()
+	defer s.k.mu.Unlock()
+	p := s.k.programs[h]
+	ok := p != nil && p.svc != s && p.prepared && p.base != 0 && procedure < len(p.procs)
+	s.note(ok, "chain of %d", h)
+	if !ok {
+		return 0, kernelError(codes[BadArgument].ret)
+	}
+	s.k.next++
+	s.chained = append(s.chained, p)
+	p.chains++
+	return s.k.next, nil
+}
+
 func (s *fakeServices) Unprepare(h Handle) error {
 	s.k.mu.Lock()
 	defer s.k.mu.Unlock()
 	p := s.k.programs[h]
-	s.note(p != nil && p.svc == s && p.prepared && p.instances == 0, "unprepare %d", h)
+	s.note(p != nil && p.svc == s && p.prepared && p.instances == 0 && p.chains == 0, "unprepare %d", h)
 	if p != nil {
 		p.prepared = false
 	}
@@ -207,6 +224,9 @@ func (s *fakeServices) Close() error {
 	s.k.mu.Lock()
 	defer s.k.mu.Unlock()
 	s.note(len(s.surfaces) == 0, "close with %d surfaces", len(s.surfaces))
+	for _, p := range s.chained {
+		p.chains--
+	}
 	s.closed = true
 	s.k.open--
 	return nil

@@ -87,3 +87,28 @@ func FuzzSocket(f *testing.F) {
 		k.clean(t)
 	})
 }
+
+// FuzzAdapt gives hostile containers and weight files: Coefficients and Adapt give
+// errors or a container of the same length whose tasks are the base's.
+func FuzzAdapt(f *testing.F) {
+	c := container(f, 8, 1)
+	whole := section(f, container(f, 8, 2))[0]
+	f.Add(c, whole.Name, whole.Data)
+	f.Add(c[:len(c)-1], whole.Name, whole.Data)
+	f.Add(c, "", []byte{})
+	f.Fuzz(func(t *testing.T, base []byte, name string, data []byte) {
+		sizes, err := Coefficients(base)
+		out, fail := Adapt(base, []WeightFile{{Name: name, Data: data}})
+		if err != nil && fail == nil {
+			t.Error("an adapter of a container that cannot be read")
+		}
+		if fail == nil && (sizes[name] != int64(len(data)) || len(out) != len(base)) {
+			t.Errorf("%d bytes replaced by %d, container of %d bytes by one of %d", sizes[name], len(data), len(base), len(out))
+		}
+		for n, size := range sizes {
+			if size < 0 || size > int64(len(base))*int64(len(base)) {
+				t.Errorf("%q has %d bytes", n, size)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"io"
 )
 
 // instance is an instance of a program, of one connection.
@@ -21,6 +22,8 @@ type instance struct {
 	// Broker.mu guards the rest.
 	gone    bool
 	direct  bool
+	revoke  []io.Closer   // connections that stand on the instance, to be closed before it goes
+	chains  Services      // the connection of its chains
 	running int           // evaluations between begin and finish
 	last    chan struct{} // closed when the latest asynchronous call has its place
 	free    []*bindings   // sets that nobody uses, the last used on top
@@ -155,7 +158,12 @@ func (s *Session) end(in *instance) {
 		r.direct--
 	}
 	made := in.epoch != 0 && in.epoch == r.epoch && r.wired
+	revoke := in.revoke
+	in.revoke = nil
 	b.mu.Unlock()
+	for _, c := range revoke {
+		c.Close()
+	}
 	if made {
 		r.svc.Unprepare(in.handle)
 		r.svc.Destroy(in.handle)
@@ -196,30 +204,4 @@ func (s *Session) instance(method string, num uint64) (*instance, error) {
 		return in, nil
 	}
 	return nil, errorf(method, NotFound, "the connection has no instance %d", num)
-}
-
-// OpenDirectPath gives the handles of the direct path.
-func (s *Session) OpenDirectPath(ctx context.Context, req DirectPathRequest) (reply *DirectPathReply, err error) {
-	end, err := s.enter(ctx, mDirect, &req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { end(err) }()
-	b := s.b
-	b.load.Lock()
-	defer b.load.Unlock()
-	in, err := s.instance(mDirect, req.Instance)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.wire(mDirect, in.r, in); err != nil {
-		return nil, err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !in.direct {
-		in.direct = true
-		in.r.direct++
-	}
-	return &DirectPathReply{Program: uint64(in.handle), IntermediateBuffer: uint64(in.r.intermediate)}, nil
 }

@@ -25,10 +25,10 @@ func TestQueueDepth(t *testing.T) {
 		s         *Session
 		ask, want int
 	}{
-		{one, 6, 6}, // alone: as asked
+		{one, 2, 2}, // alone: as asked
 		{one, 0, 1},
-		{two, 2, 2},   // contention, within the share of 8
-		{two, 20, 7},  // 16 - 9 are free
+		{two, 20, 8},  // 13 are free, and half of 16 is the share of one of two
+		{two, 20, 5},  // as many are free
 		{three, 4, 1}, // nothing is free
 		{three, 1, 1},
 	} {
@@ -37,8 +37,8 @@ func TestQueueDepth(t *testing.T) {
 		}
 	}
 	two.Close()
-	if got := depth(three, 20); got != 7 {
-		t.Errorf("after a connection closed: granted %d of 20, wanted the 7 that are free", got)
+	if got := depth(three, 20); got != 8 {
+		t.Errorf("after a connection closed: granted %d of 20, wanted the share of 8", got)
 	}
 	for _, p := range k.programs {
 		if p.base != 0 && p.options.QueueDepth < 1 {
@@ -89,27 +89,31 @@ func TestDepthBounds(t *testing.T) {
 	}
 }
 
-// TestAsyncOrder: the asynchronous calls of one caller get their places in order.
+// TestAsyncOrder: the asynchronous calls of one caller get their places in order,
+// in the broker's process and over a socket.
 func TestAsyncOrder(t *testing.T) {
 	b, k := room(t, nil)
-	s := connect(t, b, caller(1, "A"))
-	m := load(t, s, LoadRequest{Container: container(t, 8, 1)})
-	in := instantiate(t, s, InstanceRequest{Model: m.Model})
-	var wg sync.WaitGroup
-	classes := []QoS{QoSBackground, QoSUtility, QoSDefault, QoSUserInitiated, QoSUserInteractive}
-	for i := range 50 {
-		wg.Add(1)
-		s.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1), QoS: classes[i%5]}, func(err error) {
-			if err != nil {
-				t.Error(err)
+	path := listen(t, b)
+	for what, s := range map[string]Client{"in process": connect(t, b, caller(1, "A")), "over a socket": dial(t, path, caller(2, "A"))} {
+		m := load(t, s, LoadRequest{Container: container(t, 8, 1)})
+		in := instantiate(t, s, InstanceRequest{Model: m.Model})
+		k.requests = nil
+		var wg sync.WaitGroup
+		classes := []QoS{QoSBackground, QoSUtility, QoSDefault, QoSUserInitiated, QoSUserInteractive}
+		for i := range 100 {
+			wg.Add(1)
+			s.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1), QoS: classes[i%5]}, func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+				wg.Done()
+			})
+		}
+		wg.Wait()
+		for i, r := range k.requests {
+			if r.QoS != classes[i%5] {
+				t.Fatalf("%s: request %d is out of order", what, i)
 			}
-			wg.Done()
-		})
-	}
-	wg.Wait()
-	for i, r := range k.requests {
-		if r.QoS != classes[i%5] {
-			t.Fatalf("request %d is out of order", i)
 		}
 	}
 }

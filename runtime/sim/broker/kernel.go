@@ -18,10 +18,11 @@ type Device struct {
 }
 
 // KernelKeys are the entitlements of the broker's own task: the hard gate, which
-// it and its per-user sibling alone hold, and the two grants of priorities, because
-// the driver sees its task and not those of its callers (modelled).
+// it and its per-user sibling alone hold, data chaining, and the two grants of
+// priorities, because the driver sees its task and not those of its callers
+// (modelled but for the first).
 func KernelKeys() []string {
-	return []string{KeyUserClient, kernelKey("realtimePriority"), kernelKey("systemReservedPriorities")}
+	return []string{KeyUserClient, KeyDataChaining, kernelKey("realtimePriority"), kernelKey("systemReservedPriorities")}
 }
 
 // NewDevice returns the Kernel of a broker whose task has a process number and
@@ -116,6 +117,11 @@ func (s *services) CreateInstance(h Handle, o PrepareOptions) (Handle, error) {
 func (s *services) Unprepare(h Handle) error { return wrap(s.s.Unprepare(driver.Handle(h))) }
 func (s *services) Destroy(h Handle) error   { return wrap(s.s.Destroy(driver.Handle(h))) }
 
+func (s *services) PrepareChain(h Handle, procedure int) (Handle, error) {
+	c, err := s.s.ChainingPrepare(driver.Handle(h), uint32(procedure))
+	return Handle(c.Handle), wrap(err)
+}
+
 func (s *services) SendRequest(r *Request) error {
 	_, err := s.s.SendRequest(&driver.Request{
 		Handle: driver.Handle(r.Handle), Procedure: uint32(r.Procedure), Priority: uint32(r.Priority), QoS: uint32(r.QoS),
@@ -155,7 +161,7 @@ type Direct struct {
 // OpenDirectConnection gives the holder of the temporary exception its own
 // direct-path client of the driver for an instance. The task must be the caller's:
 // requests name its surfaces, and what it may do beyond the open follows from its
-// entitlements. The connection is closed with the session, or by its owner.
+// entitlements. The connection is closed with the instance, or by its owner.
 func (s *Session) OpenDirectConnection(ctx context.Context, req DirectPathRequest, task *driver.Task) (*Direct, error) {
 	k, ok := s.b.cfg.Kernel.(*Device)
 	if !ok {
@@ -173,14 +179,14 @@ func (s *Session) OpenDirectConnection(ctx context.Context, req DirectPathReques
 		return nil, failed(mDirect, "open", err)
 	}
 	s.b.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.direct = append(s.direct, svc)
+	in := s.instances[req.Instance]
+	if in != nil {
+		in.revoke = append(in.revoke, svc)
 	}
 	s.b.mu.Unlock()
-	if closed {
+	if in == nil {
 		svc.Close()
-		return nil, errorf(mDirect, Aborted, "the connection closed")
+		return nil, errorf(mDirect, NotFound, "instance %d is released", req.Instance)
 	}
 	s.b.instant("directConnection", s.num, nil, trace.Arg{Key: "program", Value: h.Program})
 	return &Direct{svc, driver.Handle(h.Program), uint32(h.IntermediateBuffer)}, nil

@@ -2,12 +2,16 @@ package broker
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/runtime/sim/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 )
@@ -15,7 +19,12 @@ import (
 // machine is a broker on a device of its own.
 func machine(t testing.TB, change func(*Config)) (*Broker, *driver.Device) {
 	t.Helper()
-	d, err := driver.NewDevice(driver.Config{Workers: 1})
+	return machineOf(t, driver.Config{Workers: 1}, change)
+}
+
+func machineOf(t testing.TB, dc driver.Config, change func(*Config)) (*Broker, *driver.Device) {
+	t.Helper()
+	d, err := driver.NewDevice(dc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,17 +251,101 @@ func TestDirectPath(t *testing.T) {
 			t.Errorf("task %s: %v", what, err)
 		}
 	}
-	// The handle goes with the instance, the connection with the session.
+	// Handle and connection go with the instance.
 	if err := s.ReleaseInstance(t.Context(), ReleaseRequest{Instance: in.Instance}); err != nil {
 		t.Fatal(err)
 	}
 	req.Priority = 5
-	if _, err := x.SendRequest(&req); !errors.Is(err, driver.NotFound) {
+	if _, err := x.SendRequest(&req); !errors.Is(err, driver.Closed) {
 		t.Errorf("a request of a released instance: %v", err)
+	}
+	again := instantiate(t, s, InstanceRequest{Model: m.Model})
+	if x, err = s.OpenDirectConnection(t.Context(), DirectPathRequest{Instance: again.Instance}, task); err != nil {
+		t.Fatal(err)
+	}
+	req.Handle = x.Program
+	if _, err := x.SendRequest(&req); err != nil {
+		t.Error(err)
 	}
 	s.Close()
 	if _, err := x.SendRequest(&req); !errors.Is(err, driver.Closed) {
 		t.Errorf("a request after the session closed: %v", err)
+	}
+}
+
+// TestChaining keeps an accumulator resident: the broker makes the chain, the
+// direct path fires it, and each execution takes what the one before has written.
+func TestChaining(t *testing.T) {
+	b, _ := machine(t, nil)
+	g := irbuild.New(1)
+	g.Output(g.Op("add", "x", g.Input(1, 8, 1, 32), "y", 1.0))
+	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{SplitKernel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := hwx.Encode(r.HWX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, allowed := range []bool{true, false} {
+		id := caller(7, "A", KeyDirectPath)
+		if allowed {
+			id.Entitlements = append(id.Entitlements, KeyDataChaining)
+		}
+		s := connect(t, b, id)
+		m := load(t, s, LoadRequest{Container: c})
+		in := instantiate(t, s, InstanceRequest{Model: m.Model})
+		chain, err := s.PrepareChaining(t.Context(), ChainingRequest{Instance: in.Instance})
+		if err != nil || chain.Inputs != 1 || chain.Outputs != 1 {
+			t.Fatalf("chain %+v, %v", chain, err)
+		}
+		task := &driver.Task{PID: id.PID, TeamID: id.TeamID, CodeDirectoryHash: id.CodeDirectoryHash, Entitlements: id.Entitlements}
+		x, err := s.OpenDirectConnection(t.Context(), DirectPathRequest{Instance: in.Instance}, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := in.Procedures[0]
+		surfaces := surfacesOf(p, 0)
+		for _, port := range p.Ports {
+			clear(surfaces[port.Name])
+		}
+		var ins []driver.ReadyBuffer
+		var outs []uint32
+		for _, port := range p.Ports {
+			id := task.CreateSurface(surfaces[port.Name])
+			if port.Output {
+				outs = append(outs, id)
+			} else {
+				ins = append(ins, driver.ReadyBuffer{Surface: id, Size: port.Size})
+			}
+		}
+		d := driver.Chain{Handle: driver.Handle(chain.Chain), Procedure: uint32(chain.Procedure), Inputs: 1, Outputs: 1}
+		for step, want := range []uint16{0x3c00, 0x4000, 0x4200, 0x4400} { // 1, 2, 3, 4
+			err := x.OutputSetEnqueue(d, outs)
+			if !allowed {
+				if !errors.Is(err, driver.NotPrivileged) {
+					t.Errorf("without %s: %v", KeyDataChaining, err)
+				}
+				break
+			}
+			if err == nil {
+				err = x.InputsReady(d, ins, 0)
+			}
+			if err != nil {
+				t.Fatalf("step %d: %v", step, err)
+			}
+			ins = nil
+			if got := binary.LittleEndian.Uint16(output(p, surfaces)); got != want {
+				t.Errorf("step %d: %#x, wanted %#x", step, got, want)
+			}
+		}
+		// The chain does not keep the instance from being released.
+		if err := s.ReleaseInstance(t.Context(), ReleaseRequest{Instance: in.Instance}); err != nil {
+			t.Error(err)
+		}
+		_, err = s.PrepareChaining(t.Context(), ChainingRequest{Instance: in.Instance})
+		refused(t, err, NotFound)
+		s.Close()
 	}
 }
 

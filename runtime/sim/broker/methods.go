@@ -32,6 +32,7 @@ const (
 	mEvaluate      = "evaluate"
 	mEvaluateAsync = "evaluateAsync"
 	mDirect        = "openDirectPath"
+	mChaining      = "prepareChaining"
 	mRelease       = "releaseInstance"
 	mUnload        = "unloadModel"
 	mPurge         = "purgeModels"
@@ -69,6 +70,9 @@ var Methods = []Method{
 	{Name: mDirect, Call: "OpenDirectPath", Doc: "hand out the program and intermediate-buffer handles of an instance", QoS: true,
 		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
 		qos:   func(r any) QoS { return r.(*DirectPathRequest).QoS }},
+	{Name: mChaining, Call: "PrepareChaining", Doc: "make a chain of a procedure, which the direct path fires", QoS: true,
+		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
+		qos:   func(r any) QoS { return r.(*ChainingRequest).QoS }},
 	{Name: mRelease, Call: "ReleaseInstance", Doc: "end an instance"},
 	{Name: mUnload, Call: "Unload", Doc: "end the caller's part in a resident program, with its instances", QoS: true,
 		qos: func(r any) QoS { return r.(*UnloadRequest).QoS }},

@@ -73,18 +73,34 @@ func (r *Remote) wait(ctx context.Context, c *rpc.Call, number uint64) error {
 	return c.Error
 }
 
-// call makes a call of a method and waits for it.
-func call[A, R any](ctx context.Context, r *Remote, method string, a A) (*R, error) {
-	n := r.number.Add(1)
-	var out Answer[R]
-	c := r.rpc.Go(serviceName+"."+method, &Call[A]{n, a}, &out, make(chan *rpc.Call, 1))
-	if err := r.wait(ctx, c, n); err != nil {
+// pending is a call under way.
+type pending[R any] struct {
+	call   *rpc.Call
+	number uint64
+	out    Answer[R]
+}
+
+// start makes a call of a method: it is on its way when start returns.
+func start[A, R any](r *Remote, method string, a A) *pending[R] {
+	p := &pending[R]{number: r.number.Add(1)}
+	p.call = r.rpc.Go(serviceName+"."+method, &Call[A]{p.number, a}, &p.out, make(chan *rpc.Call, 1))
+	return p
+}
+
+// answer waits for a call.
+func (p *pending[R]) answer(ctx context.Context, r *Remote) (*R, error) {
+	if err := r.wait(ctx, p.call, p.number); err != nil {
 		return nil, err
 	}
-	if out.Err != nil {
-		return nil, out.Err
+	if p.out.Err != nil {
+		return nil, p.out.Err
 	}
-	return &out.Value, nil
+	return &p.out.Value, nil
+}
+
+// call makes a call of a method and waits for it.
+func call[A, R any](ctx context.Context, r *Remote, method string, a A) (*R, error) {
+	return start[A, R](r, method, a).answer(ctx, r)
 }
 
 // Tier is the tier that the connection was sorted into.
@@ -129,25 +145,37 @@ func (r *Remote) keep(model uint64, in *InstanceReply, err error) (*InstanceRepl
 
 // Evaluate sends the inputs, waits, and writes the outputs into their surfaces.
 func (r *Remote) Evaluate(ctx context.Context, req EvaluateRequest) error {
-	return r.evaluate(ctx, req, false)
+	finish, err := r.evaluate(req, false)
+	if err != nil {
+		return err
+	}
+	return finish(ctx)
 }
 
-// EvaluateAsync does the same and returns at once.
+// EvaluateAsync sends the inputs and returns; the outputs are written before done
+// is called.
 func (r *Remote) EvaluateAsync(ctx context.Context, req EvaluateRequest, done func(error)) {
-	go func() { done(r.evaluate(ctx, req, true)) }()
+	finish, err := r.evaluate(req, true)
+	go func() {
+		if err == nil {
+			err = finish(ctx)
+		}
+		done(err)
+	}()
 }
 
-func (r *Remote) evaluate(ctx context.Context, req EvaluateRequest, async bool) error {
+// evaluate sends an evaluation; the function that it returns waits for the end.
+func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context) error, error) {
 	r.mu.Lock()
 	procs := r.instances[req.Instance].procs
 	r.mu.Unlock()
 	in := &instance{r: &resident{procs: procs}}
 	if procs == nil {
-		return errorf(mEvaluate, NotFound, "the connection has no instance %d", req.Instance)
+		return nil, errorf(mEvaluate, NotFound, "the connection has no instance %d", req.Instance)
 	}
 	p, surfaces, err := in.arrange(mEvaluate, &req, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e := Evaluation{Instance: req.Instance, Procedure: procs[p].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
 	total, wanted := 0, 0
@@ -166,25 +194,33 @@ func (r *Remote) evaluate(ctx context.Context, req EvaluateRequest, async bool) 
 			e.Data = append(e.Data, surfaces[i]...)
 		}
 	}
-	out, err := call[Evaluation, Outputs](ctx, r, "Evaluate", e)
-	if err != nil {
-		return err
-	}
-	if len(out.Data) != wanted {
-		return errorf(mEvaluate, Failed, "the broker sent %d bytes of outputs, wanted %d", len(out.Data), wanted)
-	}
-	data := out.Data
-	for i, port := range procs[p].Ports {
-		if port.Output {
-			data = data[copy(surfaces[i], data):]
+	sent := start[Evaluation, Outputs](r, "Evaluate", e)
+	return func(ctx context.Context) error {
+		out, err := sent.answer(ctx, r)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		if len(out.Data) != wanted {
+			return errorf(mEvaluate, Failed, "the broker sent %d bytes of outputs, wanted %d", len(out.Data), wanted)
+		}
+		data := out.Data
+		for i, port := range procs[p].Ports {
+			if port.Output {
+				data = data[copy(surfaces[i], data):]
+			}
+		}
+		return nil
+	}, nil
 }
 
 // OpenDirectPath gives the handles of the direct path.
 func (r *Remote) OpenDirectPath(ctx context.Context, req DirectPathRequest) (*DirectPathReply, error) {
 	return call[DirectPathRequest, DirectPathReply](ctx, r, "OpenDirectPath", req)
+}
+
+// PrepareChaining makes a chain of a procedure of an instance.
+func (r *Remote) PrepareChaining(ctx context.Context, req ChainingRequest) (*ChainingReply, error) {
+	return call[ChainingRequest, ChainingReply](ctx, r, "PrepareChaining", req)
 }
 
 // ReleaseInstance ends an instance.

@@ -280,3 +280,28 @@ func TestLoadRefusals(t *testing.T) {
 	_, err = s.Load(t.Context(), LoadRequest{Container: c})
 	refused(t, err, NoResources)
 }
+
+// TestIntermediateBuffer: a sibling that attaches is handed the intermediate
+// buffer of the resident program, a stranger another.
+func TestIntermediateBuffer(t *testing.T) {
+	b, _ := room(t, nil)
+	c := container(t, 8, 1)
+	handles := func(pid int, team string) *DirectPathReply {
+		t.Helper()
+		s := connect(t, b, caller(pid, team, KeyModelShare, KeyDirectPath))
+		m := load(t, s, LoadRequest{Container: c, Share: true})
+		in := instantiate(t, s, InstanceRequest{Model: m.Model})
+		d, err := s.OpenDirectPath(t.Context(), DirectPathRequest{Instance: in.Instance})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	owner, sibling, stranger := handles(1, "A"), handles(2, "A"), handles(3, "B")
+	if owner.IntermediateBuffer != sibling.IntermediateBuffer || owner.Program == sibling.Program {
+		t.Errorf("owner %+v, sibling %+v: one buffer and two instances were wanted", owner, sibling)
+	}
+	if stranger.IntermediateBuffer == owner.IntermediateBuffer {
+		t.Error("a stranger was handed the owner's intermediate buffer")
+	}
+}

@@ -39,6 +39,8 @@ type Evaluation struct {
 	Ports     []string
 	Sizes     []uint64
 	Data      []byte
+
+	turn *turn // taken when the call was read, which is in the caller's order
 }
 
 // Outputs are the outputs of an evaluation, in the order of the procedure's ports.
@@ -131,7 +133,8 @@ type peer struct {
 	mu      sync.Mutex
 	session *Session
 	over    bool
-	known   atomic.Bool // the peer has said who it is
+	known   atomic.Bool  // the peer has said who it is
+	outputs atomic.Int64 // bytes of outputs that have not been sent
 	cancels map[uint64]context.CancelFunc
 	early   []uint64 // cancelled before they began
 }
@@ -161,6 +164,21 @@ func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
 		p.mu.Unlock()
 		cancel()
 	}, nil
+}
+
+// order gives an asynchronous evaluation its place among those of its instance.
+// It is called for one call after the other, as they are read.
+func (p *peer) order(body any) {
+	c, ok := body.(*Call[Evaluation])
+	if !ok || !c.Value.Async {
+		return
+	}
+	p.mu.Lock()
+	s := p.session
+	p.mu.Unlock()
+	if s != nil {
+		c.Value.turn = s.turn(c.Value.Instance)
+	}
 }
 
 // service has the methods that net/rpc finds.
@@ -272,6 +290,13 @@ func (v *service) OpenDirectPath(in *Call[DirectPathRequest], out *Answer[Direct
 	})
 }
 
+// PrepareChaining is Session.PrepareChaining.
+func (v *service) PrepareChaining(in *Call[ChainingRequest], out *Answer[ChainingReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ChainingRequest) (*ChainingReply, error) {
+		return s.PrepareChaining(ctx, r)
+	})
+}
+
 // ReleaseInstance is Session.ReleaseInstance.
 func (v *service) ReleaseInstance(in *Call[ReleaseRequest], out *Answer[Nothing]) error {
 	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ReleaseRequest) (*Nothing, error) {
@@ -293,12 +318,13 @@ func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
 
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
 func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, &e) })
+	defer in.Value.turn.pass()
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, v.p, &e) })
 }
 
 // remote runs an evaluation whose inputs came in a message. Outputs begin as
 // zeros.
-func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
+func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outputs, error) {
 	method := mEvaluate
 	if e.Async {
 		method = mEvaluateAsync
@@ -332,6 +358,10 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 	if outputs > uint64(s.b.lim.MessageBytes) {
 		return nil, errorf(method, NoMemory, "the outputs have %d bytes, a message at most %d; evaluate in the broker's process, or on the direct path", outputs, s.b.lim.MessageBytes)
 	}
+	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
+		peer.outputs.Add(-int64(outputs))
+		return nil, errorf(method, NoMemory, "%d bytes of outputs would be under way to the peer, at most %d may be; wait for answers", n, s.b.lim.MessageBytes)
+	}
 	reply := &Outputs{Data: make([]byte, outputs)}
 	rest := reply.Data
 	for _, port := range in.r.procs[p].Ports {
@@ -339,7 +369,8 @@ func (s *Session) remote(ctx context.Context, e *Evaluation) (*Outputs, error) {
 			req.Surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
 		}
 	}
-	if err := s.evaluate(ctx, methodNamed[method], &req, true, nil); err != nil {
+	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {
+		peer.outputs.Add(-int64(outputs)) // WriteResponse does it otherwise
 		return nil, err
 	}
 	return reply, nil

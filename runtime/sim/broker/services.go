@@ -30,6 +30,10 @@ type Services interface {
 	Unprepare(h Handle) error
 	// Destroy forgets a program or an instance.
 	Destroy(h Handle) error
+	// PrepareChain makes a chain of a procedure of a prepared program or instance,
+	// of this connection or of another of the same tenant. It goes with the
+	// connection that made it, and its program cannot go before.
+	PrepareChain(h Handle, procedure int) (chain Handle, err error)
 	// SendRequest runs a procedure and returns when it has run.
 	SendRequest(r *Request) error
 	// CreateSurface makes a surface of bytes that stay in use until

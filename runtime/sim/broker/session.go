@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/zinc-compiler/zinc/runtime/sim/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 )
 
@@ -30,7 +29,6 @@ type Session struct {
 	instances map[uint64]*instance
 	held      int   // instances, with those being made
 	bytes     int64 // of containers that the connection's programs stand on
-	direct    []*driver.Services
 }
 
 var _ Client = (*Session)(nil)
@@ -322,9 +320,6 @@ func (s *Session) Close() error {
 		models = append(models, m)
 	}
 	b.mu.Unlock()
-	for _, d := range s.direct {
-		d.Close()
-	}
 	slices.SortFunc(ins, byNumber)
 	slices.SortFunc(models, func(a, c *model) int { return int(a.id) - int(c.id) })
 	for _, in := range ins {

@@ -98,6 +98,9 @@ func TestSocket(t *testing.T) {
 	if d, err := r.OpenDirectPath(ctx, DirectPathRequest{Instance: in.Instance}); err != nil || d.Program == 0 {
 		t.Errorf("direct path: %v", err)
 	}
+	if d, err := r.PrepareChaining(ctx, ChainingRequest{Instance: in.Instance}); err != nil || d.Chain == 0 {
+		t.Errorf("chaining: %v", err)
+	}
 	if err := r.ReleaseInstance(ctx, ReleaseRequest{Instance: adapter.Instance}); err != nil {
 		t.Error(err)
 	}
@@ -248,8 +251,17 @@ func TestHostilePeers(t *testing.T) {
 	}
 	client.Close()
 
-	// A second Hello changes nothing.
+	// Nor may who has not said who it is send much.
 	conn := raw()
+	client = rpc.NewClient(conn)
+	err := client.Call(serviceName+".Load", &Call[LoadRequest]{Value: LoadRequest{Container: make([]byte, 2*helloBytes)}}, &a)
+	if err == nil {
+		t.Error("a large message before Hello was read")
+	}
+	client.Close()
+
+	// A second Hello changes nothing.
+	conn = raw()
 	client = rpc.NewClient(conn)
 	id := caller(2, "B")
 	var tier Answer[Tier]
@@ -285,6 +297,80 @@ func TestHostilePeers(t *testing.T) {
 	soon(t, "the peer is there", func() bool { return b.Report().Connections == 2 })
 	soon(t, "the peer that never reads is gone", func() bool { return b.Report().Connections == 1 })
 	evaluate(t, good, in, c, 1)
+}
+
+// TestBytesInFlight: what a connection's calls under way hold is bounded by twice
+// the limit of a message, and their outputs by the limit.
+func TestBytesInFlight(t *testing.T) {
+	b, _ := room(t, func(c *Config) { c.Limits.MessageBytes = 40 << 10 })
+	path := listen(t, b)
+	r := dial(t, path, caller(1, "A"))
+	c := container(t, 8, 1)
+	local := connect(t, b, caller(2, "A"))
+	if len(c) < 40<<10 {
+		t.Fatal("the container was to be larger than a message")
+	}
+	if _, err := r.Load(t.Context(), LoadRequest{Container: c}); err == nil {
+		t.Error("a message beyond the limit was taken")
+	}
+	// In this process the same load goes.
+	load(t, local, LoadRequest{Container: c})
+
+	l := ledger{}
+	l.room = sync.NewCond(&l.mu)
+	l.add(1, 10)
+	l.add(1, 20)
+	l.add(2, 5)
+	through := make(chan bool)
+	go func() { l.wait(20); close(through) }()
+	l.remove(7)
+	l.remove(1)
+	select {
+	case <-through:
+		t.Error("25 bytes are under way, and 20 were waited for")
+	case <-time.After(20 * time.Millisecond):
+	}
+	l.remove(1)
+	<-through
+	l.remove(2)
+	if l.bytes != 0 || len(l.calls) != 0 {
+		t.Errorf("%d bytes of %d calls are left", l.bytes, len(l.calls))
+	}
+}
+
+// TestOutputsInFlight refuses evaluations whose outputs have no room.
+func TestOutputsInFlight(t *testing.T) {
+	c := container(t, 8, 1) // 3072 bytes of output, and as many of input
+	b, k := room(t, func(cfg *Config) { cfg.Limits.MessageBytes = int64(len(c)) + 4096 })
+	outputs := int((int64(len(c)) + 4096) / 3072)
+	k.hold, k.started = make(chan struct{}), make(chan struct{}, 1000)
+	path := listen(t, b)
+	r := dial(t, path, caller(1, "A"))
+	m := load(t, r, LoadRequest{Container: c})
+	in := instantiate(t, r, InstanceRequest{Model: m.Model, QueueDepth: 100})
+	n := outputs + 5
+	if n > 31 {
+		t.Skip("the container is too large for this test")
+	}
+	done := make(chan error, n)
+	for range n {
+		r.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1)}, func(err error) { done <- err })
+	}
+	refusals := 0
+	for range 5 {
+		if err := <-done; Is(err, NoMemory) {
+			refusals++
+		} else {
+			t.Errorf("an evaluation beyond the room: %v", err)
+		}
+	}
+	close(k.hold)
+	for range n - 5 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	evaluate(t, r, in, c, 3)
 }
 
 // TestPeer takes process and user from the host's kernel.
