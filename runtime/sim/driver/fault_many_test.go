@@ -11,7 +11,7 @@ import (
 // they last each request gives an error or the right bytes, and after them the
 // device is whole.
 func TestManyFaults(t *testing.T) {
-	seeds := uint64(20)
+	seeds := uint64(8)
 	if testing.Short() {
 		seeds = 3
 	}
