@@ -72,7 +72,7 @@ func (h *hardware) recover(cause error) {
 		}
 		return
 	}
-	h.reinit()
+	_ = h.reinit() // a failure leaves the channel not ready, and the next action tries again
 }
 
 // reinit boots the firmware warm, at the cost of a token. When it fails the

@@ -151,6 +151,31 @@ func TestAsync(t *testing.T) {
 	poolsBusy(t, d, 1)
 }
 
+// TestAsyncBytes sends an asynchronous request as the kernel's block of bytes: the
+// port by its name, the reference before the scalar.
+func TestAsyncBytes(t *testing.T) {
+	d := newDevice(t, Config{})
+	s := open(t, d, broker(1))
+	m := prepared(t, s, adder(t), PrepareOptions{})
+	expect := m.direct(t)
+	port, _ := NewWakePort(1)
+	in := make([]byte, RequestSize)
+	if err := EncodeRequest(in, &m.req, 9); err != nil {
+		t.Fatal(err)
+	}
+	a := IOExternalMethodArguments{AsyncWakePort: port, AsyncReference: [ReferenceSize]byte{5: 1}, ScalarInput: []uint64{uint64(s.token)}, StructureInput: in, StructureOutput: make([]byte, ReplySize)}
+	block, done := EncodeArguments(s.task, &a)
+	if r := s.client.ExternalMethodBytes(SelSendRequest, block); r != Success {
+		t.Fatal(r, s.client.LastError())
+	}
+	done()
+	c := <-port.C
+	if r, err := DecodeReply(c.Reply[:]); err != nil || r.Sequence != 9 || c.Result != Success || c.Reference != a.AsyncReference {
+		t.Errorf("%+v, %v", c, err)
+	}
+	m.same(t, expect)
+}
+
 // held runs f with the command gate held, so that what f sends waits.
 func held(t testing.TB, d *Device, f func()) {
 	t.Helper()

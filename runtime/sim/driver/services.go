@@ -113,8 +113,8 @@ func (s *Services) method(call string, selector uint32, a *IOExternalMethodArgum
 	return nil
 }
 
-// control refuses selectors of the control client on a direct-path one, where the
-// same number names another method.
+// of refuses a method on a client of the other class, where the selector's number
+// names another method.
 func (s *Services) of(class, call string) error {
 	if s.client.Class() != class {
 		return &Error{Call: call, Return: Unsupported, Cause: fmt.Errorf("the method is %s's", class)}
