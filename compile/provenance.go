@@ -292,7 +292,7 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 	surface := map[int]uint64{} // by buffer-access register
 	port := func(s *lower.Surface, output bool) {
 		surface[s.Bar] = uint64(len(r.db.Surfaces))
-		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{Procedure: at, Name: s.Name, Output: output, Value: s.Value.Name, Size: uint64(s.Size), Node: r.value(s.Value)})
+		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{Procedure: at, Name: s.Name, Output: output, Value: s.Value.Name, Size: uint64(s.Size), Node: r.join(passSteps, r.value(s.Value))})
 	}
 	for i := range p.Inputs {
 		port(&p.Inputs[i], false)
@@ -350,7 +350,7 @@ func (r *recorder) idle(img *hwx.Image, u *unit) {
 	if r == nil {
 		return
 	}
-	n := r.join(passPlace, r.function(u.state.Func))
+	n := r.join(passSteps, r.function(u.state.Func))
 	e := &img.Procedures[0]
 	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: e.Name, Func: u.name, Node: n})
 	for _, s := range img.Surfaces {

@@ -135,6 +135,18 @@ func (t *Task) ref() Ref { return Ref{Node: t.Node, Rule: t.Rule} }
 // Ref says where a task came from.
 func (t *Task) Ref() Ref { return t.ref() }
 
+// RuleSurface is the rule of every surface.
+const RuleSurface = "surface"
+
+// Ref says where a surface came from: what gives its value.
+func (s *Surface) Ref() Ref { return Ref{Node: s.Node, Rule: RuleSurface} }
+
+// Ref says where an operation came from.
+func (o *Operation) Ref() Ref { return Ref{Node: o.Node, Rule: o.Rule} }
+
+// Ref says where an operation of the lowered program came from.
+func (o *Operator) Ref() Ref { return Ref{Node: o.Node, Rule: o.Rule} }
+
 // Constants calls visit for n bytes of the constants from off on, stretch by
 // stretch in order, until it returns false. Bytes that no extent holds are
 // padding with Extent -1.
