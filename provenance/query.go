@@ -19,16 +19,23 @@ type Source struct {
 	Users      []int    // statements of Ref.User that are not among them
 	Passes     []string // that made or changed it, in order
 	Rule       string
+	More       bool // the answer was cut short (see Brief)
 }
 
 // Source resolves a Ref.
-func (db *DB) Source(r Ref) Source {
+func (db *DB) Source(r Ref) Source { return db.Brief(r, len(db.Nodes)) }
+
+// Brief is Source that looks at no more than max nodes, those nearest, so that
+// many answers take no longer than max for each.
+func (db *DB) Brief(r Ref, max int) Source {
 	s := Source{Rule: r.Rule}
-	own := db.reach(r.Node)
+	own, cut := db.reach(r.Node, max)
+	s.More = cut
 	s.Statements = db.statements(own)
 	all := own
 	if r.User != 0 && r.User != r.Node {
-		user := db.reach(r.User)
+		user, cut := db.reach(r.User, max)
+		s.More = s.More || cut
 		for _, i := range db.statements(user) {
 			if _, ok := slices.BinarySearch(s.Statements, i); !ok {
 				s.Users = append(s.Users, i)
@@ -45,27 +52,32 @@ func (db *DB) Source(r Ref) Source {
 	return s
 }
 
-// reach returns a node and all it came from, ascending, which is the order of
-// their making.
-func (db *DB) reach(n NodeID) []NodeID {
+// reach returns a node and all it came from, at most max, ascending, which is
+// the order of their making.
+func (db *DB) reach(n NodeID, max int) (out []NodeID, cut bool) {
 	if n == 0 || int(n) >= len(db.Nodes) {
-		return nil
+		return nil, false
 	}
-	out := []NodeID{n}
+	out = []NodeID{n}
 	if len(db.Nodes[n].From) == 0 {
-		return out
+		return out, false
 	}
 	seen := map[NodeID]bool{n: true}
 	for i := 0; i < len(out); i++ {
 		for _, f := range db.Nodes[out[i]].From {
-			if !seen[f] {
-				seen[f] = true
-				out = append(out, f)
+			if seen[f] {
+				continue
 			}
+			if len(out) >= max {
+				cut = true
+				break
+			}
+			seen[f] = true
+			out = append(out, f)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return out, cut
 }
 
 func (db *DB) statements(nodes []NodeID) (out []int) {
