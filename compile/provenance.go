@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"encoding/hex"
 	"path/filepath"
 	"slices"
@@ -40,7 +41,7 @@ const (
 // for a database.
 type recorder struct {
 	db      *provenance.DB
-	stmts   map[ir.Stmt]int32
+	stmts   map[statementKey]int32
 	nodes   map[*ir.Origin]provenance.NodeID
 	ops     map[*ir.Op]provenance.NodeID // placed, with what is fused
 	lead    map[*ir.Op]*ir.Op
@@ -50,10 +51,17 @@ type recorder struct {
 	roles   [weights.NumRoles]string
 }
 
+// statementKey tells statements apart. Configurations of one function share
+// theirs.
+type statementKey struct {
+	fn, op, name string
+	pos          ir.Pos
+}
+
 func newRecorder(p *ir.Program, o *Options) *recorder {
 	r := &recorder{
 		db:    &provenance.DB{Compiler: "zinc " + Version, Target: o.Target.Name, Nodes: []provenance.Node{{Statement: -1}}},
-		stmts: map[ir.Stmt]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{},
+		stmts: map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{},
 		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure]provenance.NodeID{}, extents: map[int64]int{},
 	}
 	for _, f := range p.Files {
@@ -65,20 +73,59 @@ func newRecorder(p *ir.Program, o *Options) *recorder {
 	return r
 }
 
-// statement returns the number of a statement. Configurations of one function
-// share theirs.
+// statement returns the number of a statement.
 func (r *recorder) statement(s *ir.Stmt) int32 {
-	if i, ok := r.stmts[*s]; ok {
+	k := statementKey{s.Func, s.Op, s.Name, s.Pos}
+	if i, ok := r.stmts[k]; ok {
 		return i
 	}
 	i := int32(len(r.db.Statements))
-	r.stmts[*s] = i
+	r.stmts[k] = i
 	x := provenance.Statement{Func: s.Func, Op: s.Op, Name: s.Name}
 	if s.Pos.IsValid() && int(s.Pos.File) < len(r.db.Files) {
 		x.File, x.Line, x.Col = s.Pos.File, s.Pos.Line, max(s.Pos.Col, 0)
 	}
 	r.db.Statements = append(r.db.Statements, x)
+	var args []int32
+	for _, o := range s.Args {
+		if o.Stmt != nil {
+			args = append(args, r.statement(o.Stmt)) // a constant, which has none itself
+		}
+	}
+	r.db.Statements[i].Args = args
 	return i
+}
+
+// inSourceOrder puts the statements into the order of the source.
+func (r *recorder) inSourceOrder() {
+	old := r.db.Statements
+	order := make([]int32, len(old))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int {
+		a, b := &old[i], &old[j]
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	at := make([]int32, len(old))
+	r.db.Statements = make([]provenance.Statement, len(old))
+	for to, from := range order {
+		at[from] = int32(to)
+		r.db.Statements[to] = old[from]
+	}
+	for i := range r.db.Statements {
+		args := r.db.Statements[i].Args
+		for k := range args {
+			args[k] = at[args[k]]
+		}
+		slices.Sort(args)
+		r.db.Statements[i].Args = slices.Compact(args)
+	}
+	for i := range r.db.Nodes {
+		if n := &r.db.Nodes[i]; n.Statement >= 0 {
+			n.Statement = at[n.Statement]
+		}
+	}
 }
 
 func (r *recorder) add(n provenance.Node) provenance.NodeID {
@@ -157,9 +204,27 @@ func (r *recorder) op(op *ir.Op) provenance.NodeID {
 		}
 		n = r.join(passFuse, ns...)
 	}
+	if len(op.Blocks) > 0 {
+		ns := []provenance.NodeID{n}
+		for _, b := range op.Blocks {
+			ns = append(ns, r.block(b)...)
+		}
+		n = r.join("", ns...)
+	}
 	n = r.join(passPlace, n)
 	r.ops[op] = n
 	return n
+}
+
+// block returns the nodes of the operations of a block and the blocks in it.
+func (r *recorder) block(b *ir.Block) (ns []provenance.NodeID) {
+	for _, op := range b.Ops {
+		ns = append(ns, r.node(op.Origin))
+		for _, inner := range op.Blocks {
+			ns = append(ns, r.block(inner)...)
+		}
+	}
+	return ns
 }
 
 func (r *recorder) value(v *ir.Value) provenance.NodeID {
@@ -192,6 +257,9 @@ func (r *recorder) unit(u *unit) {
 		for _, e := range es {
 			r.lead[e] = lead
 		}
+	}
+	for _, p := range u.state.Func.Body.Params {
+		r.value(p)
 	}
 	for i, st := range u.state.Steps {
 		for _, op := range st.Ops {
@@ -370,6 +438,7 @@ func (r *recorder) finish(d *driver, f *hwx.File) error {
 		return err
 	}
 	copy(r.db.SHA256[:], hash)
+	r.inSourceOrder()
 	r.db.TextSize = uint64(len(f.TextBytes()))
 	for _, s := range f.ConstantSections() {
 		r.db.ConstantSize += s.Size

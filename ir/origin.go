@@ -6,6 +6,9 @@ type Stmt struct {
 	Op   string // what it computes; StmtConst, StmtParam and StmtFunc are no operations
 	Name string // of its first result, as the source has it
 	Pos  Pos    // zero where the source has no lines
+	// Args are the origins of the constants that an operation names, its
+	// attributes among them.
+	Args []*Origin
 }
 
 // What a statement is that is no operation.
@@ -93,17 +96,22 @@ func (r *originRecorder) value(v *Value, what string, user *Origin) {
 
 func (r *originRecorder) block(b *Block) {
 	for _, op := range b.Ops {
-		if op.Origin == nil {
-			s := &Stmt{Func: r.fn, Op: op.Def.Name, Name: op.Name, Pos: op.Pos}
-			if len(op.Results) > 0 {
-				s.Name = op.Results[0].Name
-			}
-			op.Origin = &Origin{Stmt: s}
+		if op.Origin != nil {
+			continue
 		}
+		s := &Stmt{Func: r.fn, Op: op.Def.Name, Name: op.Name, Pos: op.Pos}
+		if len(op.Results) > 0 {
+			s.Name = op.Results[0].Name
+		}
+		op.Origin = &Origin{Stmt: s}
 		for _, a := range op.Args {
 			for _, v := range a {
-				if v.IsConst() {
-					r.value(v, StmtConst, op.Origin)
+				if !v.IsConst() {
+					continue
+				}
+				r.value(v, StmtConst, op.Origin)
+				if v.Origin != op.Origin {
+					s.Args = append(s.Args, v.Origin)
 				}
 			}
 		}

@@ -144,6 +144,7 @@ func (s *Statement) code(c *codec) {
 	c.text(&s.Func)
 	c.text(&s.Op)
 	c.text(&s.Name)
+	list(c, &s.Args, (*codec).i32)
 }
 
 func (n *Node) code(c *codec) {

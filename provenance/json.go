@@ -31,6 +31,8 @@ type StatementView struct {
 	Func   string `json:"function"`
 	Op     string `json:"op"`
 	Name   string `json:"name"`
+	// Args are the constants that an operation names.
+	Args []int32 `json:"constants,omitempty"`
 }
 
 // NodeView is a node of the graph; the first one stands for nothing.
@@ -161,7 +163,7 @@ func (db *DB) View() *View {
 	}
 	for i := range db.Statements {
 		s := &db.Statements[i]
-		v.Statements = append(v.Statements, StatementView{db.File(s), s.Line, s.Col, s.Func, s.Op, s.Name})
+		v.Statements = append(v.Statements, StatementView{db.File(s), s.Line, s.Col, s.Func, s.Op, s.Name, s.Args})
 	}
 	for i := range db.Nodes {
 		n := &db.Nodes[i]

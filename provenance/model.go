@@ -29,6 +29,8 @@ type Statement struct {
 	Func      string
 	Op        string // operation, or "const", "input", "func"
 	Name      string // of its first result
+	// Args are the constants that an operation names, indices into DB.Statements.
+	Args []int32
 }
 
 // NodeID is an index into DB.Nodes; 0 is none.

@@ -330,6 +330,17 @@ func (db *DB) Named(name string) (out []int) {
 	return out
 }
 
+// Readers returns the operations that name a constant, both indices into
+// DB.Statements: what an attribute decides is to be looked for in them.
+func (db *DB) Readers(statement int) (out []int) {
+	for i := range db.Statements {
+		if slices.Contains(db.Statements[i].Args, int32(statement)) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // File returns the name of a statement's file, "" where it is not known.
 func (db *DB) File(s *Statement) string {
 	if int(s.File) < len(db.Files) && s.Line > 0 {

@@ -137,6 +137,11 @@ func (db *DB) check() error {
 		if s := &db.Statements[i]; s.File < 0 || s.Line < 0 || s.Col < 0 || s.Line > 0 && int(s.File) >= len(db.Files) {
 			return bad("statement", i, "line %d of file %d: the database names %d files", s.Line, s.File, len(db.Files))
 		}
+		for _, a := range db.Statements[i].Args {
+			if a < 0 || int(a) >= len(db.Statements) {
+				return bad("statement", i, "names statement %d of %d", a, len(db.Statements))
+			}
+		}
 	}
 	node := func(field string, i int, ids ...NodeID) error {
 		for _, id := range ids {
