@@ -218,7 +218,8 @@ func (c *chain) inference(p *lower.Procedure) error {
 	}
 	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: c.d.hash, ProgramSymbol: "main_ane"})
 	if r := c.d.prov; r != nil {
-		c.note(RuleInference, r.steps[p])
+		c.note(RuleInference, r.steps[p][0])
+		c.noteWith(r.steps[p][1])
 	}
 	for i := range p.Outputs {
 		v := p.Outputs[i].Value
@@ -313,6 +314,7 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 			ns = append(ns, r.value(v))
 		}
 		c.note(RuleCall, ns...)
+		c.noteWith(r.join("", r.withList(ops)...))
 	}
 	return nil
 }

@@ -44,10 +44,11 @@ type recorder struct {
 	stmts   map[statementKey]int32
 	nodes   map[*ir.Origin]provenance.NodeID
 	ops     map[*ir.Op]provenance.NodeID // placed, with what is fused
+	withs   map[*ir.Op]provenance.NodeID // constants that they name
 	lead    map[*ir.Op]*ir.Op
 	fused   map[*ir.Op][]*ir.Op
-	steps   map[*lower.Procedure]provenance.NodeID
-	extents map[int64]int // by offset
+	steps   map[*lower.Procedure][2]provenance.NodeID // node and constants
+	extents map[int64]int                             // by offset
 	roles   [weights.NumRoles]string
 }
 
@@ -61,8 +62,8 @@ type statementKey struct {
 func newRecorder(p *ir.Program, o *Options) *recorder {
 	r := &recorder{
 		db:    &provenance.DB{Compiler: "zinc " + Version, Target: o.Target.Name, Nodes: []provenance.Node{{Statement: -1}}},
-		stmts: map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{},
-		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure]provenance.NodeID{}, extents: map[int64]int{},
+		stmts: map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{}, withs: map[*ir.Op]provenance.NodeID{},
+		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure][2]provenance.NodeID{}, extents: map[int64]int{},
 	}
 	for _, f := range p.Files {
 		r.db.Files = append(r.db.Files, filepath.Base(filepath.ToSlash(f)))
@@ -216,6 +217,48 @@ func (r *recorder) op(op *ir.Op) provenance.NodeID {
 	return n
 }
 
+// with returns the node of the constants that a placed operation names, for one
+// that is fused those of its run.
+func (r *recorder) with(op *ir.Op) provenance.NodeID {
+	if l := r.lead[op]; l != nil {
+		op = l
+	}
+	if n, ok := r.withs[op]; ok {
+		return n
+	}
+	ns := r.constantsOf(nil, op)
+	for _, e := range r.fused[op] {
+		ns = r.constantsOf(ns, e)
+	}
+	n := r.join("", ns...)
+	r.withs[op] = n
+	return n
+}
+
+// constantsOf appends the nodes of the constants that an operation and its blocks
+// name.
+func (r *recorder) constantsOf(ns []provenance.NodeID, op *ir.Op) []provenance.NodeID {
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.IsConst() {
+			ns = append(ns, r.node(v.Origin))
+		}
+	})
+	for _, b := range op.Blocks {
+		for _, inner := range b.Ops {
+			ns = r.constantsOf(ns, inner)
+		}
+	}
+	return ns
+}
+
+func (r *recorder) withList(ops []*ir.Op) []provenance.NodeID {
+	ns := make([]provenance.NodeID, len(ops))
+	for i, op := range ops {
+		ns[i] = r.with(op)
+	}
+	return ns
+}
+
 // block returns the nodes of the operations of a block and the blocks in it.
 func (r *recorder) block(b *ir.Block) (ns []provenance.NodeID) {
 	for _, op := range b.Ops {
@@ -264,7 +307,7 @@ func (r *recorder) unit(u *unit) {
 	for i, st := range u.state.Steps {
 		for _, op := range st.Ops {
 			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
-				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op)}
+				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op)}
 			if len(op.Results) > 0 {
 				x.Name = op.Results[0].Name
 			}
@@ -317,13 +360,7 @@ func (r *recorder) use(c lower.ConstantUse) {
 	u := provenance.Use{Node: r.op(c.Op), Rule: c.Rule, Values: made(c.Values), Bias: made(c.Bias)}
 	if u.Values == 0 {
 		// The rule made it up, of the operation and its constants.
-		ns := []provenance.NodeID{u.Node}
-		c.Op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if v.IsConst() {
-				ns = append(ns, r.node(v.Origin))
-			}
-		})
-		u.Values = r.join("", ns...)
+		u.Values = r.join("", u.Node, r.with(c.Op))
 	}
 	if u.Bias == 0 {
 		u.Bias = u.Node
@@ -354,7 +391,7 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 	}
 	st := u.state.Steps[step]
 	n := r.join(passSteps, r.opList(st.Ops)...)
-	r.steps[p] = n
+	r.steps[p] = [2]provenance.NodeID{n, r.join("", r.withList(st.Ops)...)}
 	at := uint32(len(r.db.Procedures))
 	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: p.Name, Func: u.name, Step: uint32(step), Node: n})
 	surface := map[int]uint64{} // by buffer-access register
@@ -369,7 +406,7 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 		port(&p.Outputs[i], true)
 	}
 	for i, t := range p.Tasks {
-		x := provenance.Task{Procedure: at, Index: uint32(i), Offset: uint64(offs[i]), Words: uint32(t.Words()), Node: r.op(p.Infos[i].Op), Rule: p.Infos[i].Rule}
+		x := provenance.Task{Procedure: at, Index: uint32(i), Offset: uint64(offs[i]), Words: uint32(t.Words()), Node: r.op(p.Infos[i].Op), With: r.with(p.Infos[i].Op), Rule: p.Infos[i].Rule}
 		link := func(bar int, base td.Field) {
 			w, ok := t.WordIndex(base)
 			if !ok {
@@ -462,6 +499,12 @@ func (c *chain) note(rule string, ns ...provenance.NodeID) {
 	b := &c.f.Blocks[len(c.f.Blocks)-1]
 	op := &b.Operations[len(b.Operations)-1]
 	r.db.Operations = append(r.db.Operations, provenance.Operation{Func: c.u.name, Index: uint32(index), Name: op.Name, Kind: op.Type.String(), Rule: rule, Node: r.join(passSteps, ns...)})
+}
+
+// noteWith adds to the last note the constants that its operations name.
+func (c *chain) noteWith(n provenance.NodeID) {
+	ops := c.d.prov.db.Operations
+	ops[len(ops)-1].With = n
 }
 
 // madeOf returns the node of a value, none without a recorder.

@@ -162,6 +162,7 @@ func (o *Operator) code(c *codec) {
 		c.text(s)
 	}
 	c.node(&o.Node)
+	c.node(&o.With)
 }
 
 func (g *Gone) code(c *codec) {
@@ -183,6 +184,7 @@ func (t *Task) code(c *codec) {
 	c.address(&t.Offset)
 	c.u32(&t.Words)
 	c.node(&t.Node)
+	c.node(&t.With)
 	c.text(&t.Rule)
 	list(c, &t.Links, func(c *codec, l *Link) {
 		c.u32(&l.Word)
@@ -227,6 +229,7 @@ func (o *Operation) code(c *codec) {
 	c.text(&o.Kind)
 	c.text(&o.Rule)
 	c.node(&o.Node)
+	c.node(&o.With)
 }
 
 // table is one list of a DB: how many records it has, and the code of each.

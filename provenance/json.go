@@ -47,6 +47,7 @@ type SourceView struct {
 	Node       NodeID   `json:"node"`
 	Statements []int    `json:"statements"`
 	Users      []int    `json:"users,omitempty"`
+	With       []int    `json:"with,omitempty"`
 	Passes     []string `json:"passes,omitempty"`
 	Rule       string   `json:"rule,omitempty"`
 	More       bool     `json:"more,omitempty"` // statements are left out; the graph has them
@@ -146,7 +147,7 @@ type OperationView struct {
 // SourceView returns the JSON form of an answer.
 func (db *DB) SourceView(r Ref) SourceView {
 	s := db.Brief(r, briefNodes)
-	v := SourceView{Node: r.Node, Statements: s.Statements, Users: s.Users, Passes: s.Passes, Rule: s.Rule, More: s.More}
+	v := SourceView{Node: r.Node, Statements: s.Statements, Users: s.Users, With: s.With, Passes: s.Passes, Rule: s.Rule, More: s.More}
 	if v.Statements == nil {
 		v.Statements = []int{}
 	}

@@ -55,6 +55,7 @@ type Operator struct {
 	Rule   string // lowering rule, or the rule that refused it
 	Reason string // of a refusal
 	Node   NodeID
+	With   NodeID // constants that it names, attributes among them
 }
 
 // Gone is an operation that a pass took away. By is what its readers read
@@ -78,7 +79,8 @@ type Task struct {
 	Index     uint32 // in the procedure's chain
 	Offset    uint64 // bytes, in __TEXT,__text
 	Words     uint32
-	Node      NodeID
+	Node      NodeID // operation that it works for, with what is fused into it
+	With      NodeID // constants that those name, attributes among them
 	Rule      string
 	Links     []Link // by Word
 }
@@ -167,4 +169,5 @@ type Operation struct {
 	Kind  string // Cast, AneInference, CpuInference
 	Rule  string // what of the compiler emits it
 	Node  NodeID
+	With  NodeID // constants that its operations name, of a dispatch or CPU call
 }

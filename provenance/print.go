@@ -27,8 +27,8 @@ func (db *DB) StatementString(i int) string {
 }
 
 // SourceLines returns an answer as lines of text: "from" lines, one a statement,
-// at most max of them and all where max is 0, "for" lines of its users, then the
-// passes and the rule.
+// at most max of them and all where max is 0, "for" lines of its users, "with"
+// lines of constants, then the passes and the rule.
 func (db *DB) SourceLines(s Source, max int) (lines []string) {
 	some := func(word string, list []int) {
 		if len(list) == 0 {
@@ -50,6 +50,7 @@ func (db *DB) SourceLines(s Source, max int) (lines []string) {
 	}
 	some("from", s.Statements)
 	some("for", s.Users)
+	some("with", s.With)
 	if len(s.Passes) > 0 {
 		lines = append(lines, "pass "+strings.Join(s.Passes, ", "))
 	}

@@ -7,16 +7,19 @@ import (
 )
 
 // Ref is one answer to where something came from: Node is what it was made of,
-// User the operation that it was made for, where that is another node.
+// User the operation that it was made for, where that is another node, With the
+// constants that operations of it name.
 type Ref struct {
-	Node, User NodeID
-	Rule       string
+	Node, User, With NodeID
+	Rule             string
 }
 
-// Source is a Ref resolved.
+// Source is a Ref resolved. Its lists of statements are indices into
+// DB.Statements, ascending, none in two of them.
 type Source struct {
-	Statements []int    // what it was made of, indices into DB.Statements, ascending
-	Users      []int    // statements of Ref.User that are not among them
+	Statements []int    // what it was made of
+	Users      []int    // operations it was made for
+	With       []int    // constants that those operations name, and what they were made of
 	Passes     []string // that made or changed it, in order
 	Rule       string
 	More       bool // the answer was cut short (see Brief)
@@ -25,25 +28,28 @@ type Source struct {
 // Source resolves a Ref.
 func (db *DB) Source(r Ref) Source { return db.Brief(r, len(db.Nodes)) }
 
-// Brief is Source that looks at no more than max nodes, those nearest, so that
-// many answers take no longer than max for each.
+// Brief is Source that looks at no more than max nodes, those nearest, for each
+// part of the answer.
 func (db *DB) Brief(r Ref, max int) Source {
 	s := Source{Rule: r.Rule}
-	own, cut := db.reach(r.Node, max)
-	s.More = cut
-	s.Statements = db.statements(own)
-	all := own
-	if r.User != 0 && r.User != r.Node {
-		user, cut := db.reach(r.User, max)
+	var all []NodeID
+	var seen []int
+	for _, part := range []struct {
+		node NodeID
+		list *[]int
+	}{{r.Node, &s.Statements}, {r.User, &s.Users}, {r.With, &s.With}} {
+		nodes, cut := db.reach(part.node, max)
 		s.More = s.More || cut
-		for _, i := range db.statements(user) {
-			if _, ok := slices.BinarySearch(s.Statements, i); !ok {
-				s.Users = append(s.Users, i)
+		for _, i := range db.statements(nodes) {
+			if _, ok := slices.BinarySearch(seen, i); !ok {
+				*part.list = append(*part.list, i)
 			}
 		}
-		all = append(all, user...)
-		slices.Sort(all)
+		seen = append(seen, *part.list...)
+		slices.Sort(seen)
+		all = append(all, nodes...)
 	}
+	slices.Sort(all)
 	for _, n := range all {
 		if p := db.Nodes[n].Pass; p != "" && !slices.Contains(s.Passes, p) {
 			s.Passes = append(s.Passes, p)
@@ -116,7 +122,7 @@ func (db *DB) Text(off, n uint64) (hits []Hit) {
 		}
 		if i >= 0 {
 			t := &db.Tasks[i]
-			refs := []Ref{t.ref()}
+			refs := []Ref{t.Ref()}
 			if stop := min(t.Offset+4*uint64(t.Words), end); at < stop {
 				hits = append(hits, Hit{at, stop - at, WhatTask, i, -1, refs})
 				at = stop
@@ -142,10 +148,8 @@ func limit(off, n, size uint64) uint64 {
 	return off + min(n, size-off)
 }
 
-func (t *Task) ref() Ref { return Ref{Node: t.Node, Rule: t.Rule} }
-
 // Ref says where a task came from.
-func (t *Task) Ref() Ref { return t.ref() }
+func (t *Task) Ref() Ref { return Ref{Node: t.Node, With: t.With, Rule: t.Rule} }
 
 // RuleSurface is the rule of every surface.
 const RuleSurface = "surface"
@@ -154,10 +158,10 @@ const RuleSurface = "surface"
 func (s *Surface) Ref() Ref { return Ref{Node: s.Node, Rule: RuleSurface} }
 
 // Ref says where an operation came from.
-func (o *Operation) Ref() Ref { return Ref{Node: o.Node, Rule: o.Rule} }
+func (o *Operation) Ref() Ref { return Ref{Node: o.Node, With: o.With, Rule: o.Rule} }
 
 // Ref says where an operation of the lowered program came from.
-func (o *Operator) Ref() Ref { return Ref{Node: o.Node, Rule: o.Rule} }
+func (o *Operator) Ref() Ref { return Ref{Node: o.Node, With: o.With, Rule: o.Rule} }
 
 // Constants calls visit for n bytes of the constants from off on, stretch by
 // stretch in order, until it returns false. Bytes that no extent holds are
@@ -247,7 +251,7 @@ func (x *Extent) Refs(role string) []Ref {
 		if n == 0 {
 			n = u.Node
 		}
-		if r := (Ref{n, u.Node, u.Rule}); !slices.Contains(out, r) {
+		if r := (Ref{Node: n, User: u.Node, Rule: u.Rule}); !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}
@@ -290,7 +294,7 @@ func (db *DB) Word(task, word int) (Word, error) {
 	if word < 0 || word >= int(t.Words) {
 		return Word{}, fmt.Errorf("word %d: task %d has %d", word, t.Index, t.Words)
 	}
-	w := Word{Offset: t.Offset + 4*uint64(word), Ref: t.ref()}
+	w := Word{Offset: t.Offset + 4*uint64(word), Ref: t.Ref()}
 	for i := range t.Links {
 		if t.Links[i].Word == uint32(word) {
 			w.Link = &t.Links[i]
@@ -370,9 +374,9 @@ func (db *DB) From(statements ...int) *Made {
 		}
 	}
 	m := &Made{}
-	pick(&m.Operators, db.Operators, func(x *Operator) bool { return hit[x.Node] })
+	pick(&m.Operators, db.Operators, func(x *Operator) bool { return hit[x.Node] || hit[x.With] })
 	pick(&m.Gone, db.Gone, func(x *Gone) bool { return hit[x.Node] })
-	pick(&m.Tasks, db.Tasks, func(x *Task) bool { return hit[x.Node] })
+	pick(&m.Tasks, db.Tasks, func(x *Task) bool { return hit[x.Node] || hit[x.With] })
 	pick(&m.Extents, db.Extents, func(x *Extent) bool {
 		return slices.ContainsFunc(x.Uses, func(u Use) bool { return hit[u.Values] || hit[u.Bias] || hit[u.Table] })
 	})
@@ -380,7 +384,7 @@ func (db *DB) From(statements ...int) *Made {
 		return slices.ContainsFunc(x.Uses, func(u Use) bool { return hit[u.Node] })
 	})
 	pick(&m.Surfaces, db.Surfaces, func(x *Surface) bool { return hit[x.Node] })
-	pick(&m.Operations, db.Operations, func(x *Operation) bool { return hit[x.Node] })
+	pick(&m.Operations, db.Operations, func(x *Operation) bool { return hit[x.Node] || hit[x.With] })
 	return m
 }
 

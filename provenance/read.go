@@ -158,7 +158,7 @@ func (db *DB) check() error {
 		return nil
 	}
 	for i := range db.Operators {
-		if err := node("operator", i, db.Operators[i].Node); err != nil {
+		if err := node("operator", i, db.Operators[i].Node, db.Operators[i].With); err != nil {
 			return err
 		}
 	}
@@ -173,7 +173,7 @@ func (db *DB) check() error {
 		}
 	}
 	for i := range db.Operations {
-		if err := node("operation", i, db.Operations[i].Node); err != nil {
+		if err := node("operation", i, db.Operations[i].Node, db.Operations[i].With); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func (db *DB) check() error {
 	end := uint64(0)
 	for i := range db.Tasks {
 		t := &db.Tasks[i]
-		if err := node("task", i, t.Node); err != nil {
+		if err := node("task", i, t.Node, t.With); err != nil {
 			return err
 		}
 		if err := procedure("task", i, t.Procedure); err != nil {
