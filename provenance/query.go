@@ -239,23 +239,28 @@ func (r *Repeat) each() (n uint64) {
 func (x *Extent) Refs(role string) []Ref {
 	out := make([]Ref, 0, len(x.Uses))
 	for _, u := range x.Uses {
-		n := u.Values
-		switch role {
-		case RoleBias:
-			n = u.Bias
-		case RoleTable:
-			n = u.Table
-		case RolePadding, RoleReserved:
-			n = u.Node
-		}
-		if n == 0 {
-			n = u.Node
-		}
-		if r := (Ref{Node: n, User: u.Node, Rule: u.Rule}); !slices.Contains(out, r) {
+		if r := (Ref{Node: u.of(role), User: u.Node, Rule: u.Rule}); !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// of returns the node of the bytes of a role.
+func (u *Use) of(role string) NodeID {
+	n := u.Values
+	switch role {
+	case RoleBias:
+		n = u.Bias
+	case RoleTable:
+		n = u.Table
+	case RolePadding, RoleReserved:
+		n = 0
+	}
+	if n == 0 {
+		return u.Node
+	}
+	return n
 }
 
 // Word is one word of a task.
@@ -378,7 +383,9 @@ func (db *DB) From(statements ...int) *Made {
 	pick(&m.Gone, db.Gone, func(x *Gone) bool { return hit[x.Node] })
 	pick(&m.Tasks, db.Tasks, func(x *Task) bool { return hit[x.Node] || hit[x.With] })
 	pick(&m.Extents, db.Extents, func(x *Extent) bool {
-		return slices.ContainsFunc(x.Uses, func(u Use) bool { return hit[u.Values] || hit[u.Bias] || hit[u.Table] })
+		return slices.ContainsFunc(x.Roles(), func(role string) bool {
+			return role != RolePadding && role != RoleReserved && slices.ContainsFunc(x.Uses, func(u Use) bool { return hit[u.of(role)] })
+		})
 	})
 	pick(&m.Reads, db.Extents, func(x *Extent) bool {
 		return slices.ContainsFunc(x.Uses, func(u Use) bool { return hit[u.Node] })

@@ -37,6 +37,11 @@ func Read(b []byte) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(pairs)
+}
+
+// decode reads the records of a file, which stand in the order of their keys.
+func decode(pairs []pair) (*DB, error) {
 	r := &recordReader{pairs: pairs}
 	db := &DB{}
 	counts := make([]uint64, 2+len(tables))
