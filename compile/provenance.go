@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -50,6 +51,7 @@ type recorder struct {
 	steps   map[*lower.Procedure][2]provenance.NodeID // node and constants
 	extents map[int64]int                             // by offset
 	roles   [weights.NumRoles]string
+	states  map[*ir.Value]provenance.NodeID // parameters that hold states
 }
 
 // statementKey tells statements apart. Configurations of one function share
@@ -61,8 +63,9 @@ type statementKey struct {
 
 func newRecorder(p *ir.Program, o *Options) *recorder {
 	r := &recorder{
-		db:    &provenance.DB{Compiler: "zinc " + Version, Target: o.Target.Name, Nodes: []provenance.Node{{Statement: -1}}},
-		stmts: map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{}, withs: map[*ir.Op]provenance.NodeID{},
+		db:     &provenance.DB{Compiler: "zinc " + Version, Target: o.Target.Name, Passes: passes.Names(), Nodes: []provenance.Node{{Statement: -1}}},
+		states: map[*ir.Value]provenance.NodeID{},
+		stmts:  map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{}, withs: map[*ir.Op]provenance.NodeID{},
 		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure][2]provenance.NodeID{}, extents: map[int64]int{},
 	}
 	for _, f := range p.Files {
@@ -274,6 +277,9 @@ func (r *recorder) value(v *ir.Value) provenance.NodeID {
 	if v.Def != nil {
 		return r.op(v.Def)
 	}
+	if n, ok := r.states[v]; ok {
+		return n
+	}
 	return r.node(v.Origin)
 }
 
@@ -300,6 +306,9 @@ func (r *recorder) unit(u *unit) {
 		for _, e := range es {
 			r.lead[e] = lead
 		}
+	}
+	for _, st := range u.state.States {
+		r.states[st.Value] = r.node(st.Origin)
 	}
 	for _, p := range u.state.Func.Body.Params {
 		r.value(p)
@@ -513,4 +522,20 @@ func (c *chain) madeOf(v *ir.Value) provenance.NodeID {
 		return 0
 	}
 	return c.d.prov.value(v)
+}
+
+// heldBy returns the node of the state into whose buffer v goes directly, none
+// when it goes into none.
+func (c *chain) heldBy(v *ir.Value) provenance.NodeID {
+	r := c.d.prov
+	id, ok := c.direct[v]
+	if r == nil || !ok {
+		return 0
+	}
+	for k, st := range c.u.state.States {
+		if c.states[k] == id {
+			return r.node(st.Origin)
+		}
+	}
+	return 0
 }
