@@ -12,6 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -120,7 +122,7 @@ func (c *dumpCommand) run(path string) error {
 		return c.program(path)
 	}
 	if c.hazard {
-		b, err := readFile(path)
+		b, err := regularfile.Read(path)
 		if err != nil {
 			return err
 		}
@@ -134,7 +136,7 @@ func (c *dumpCommand) run(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, frontend.TextName)
 	}
-	b, err := readFile(path)
+	b, err := regularfile.Read(path)
 	if err != nil {
 		return err
 	}
@@ -209,7 +211,7 @@ func (c *dumpCommand) array(path string, b []byte) error {
 	if c.json {
 		return writeJSON(c.out, arrayJSON{a.Type, a.Shape, len(a.Data)})
 	}
-	t, err := fromArray(a, ir.TensorOf(irTypes[a.Type], a.Shape...))
+	t, err := values.FromArray(a, ir.TensorOf(values.TypeOf(a.Type), a.Shape...))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

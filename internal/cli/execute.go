@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -104,7 +105,7 @@ func (c *runCommand) pair(ctx context.Context, path string) (container, descript
 func (c *runCommand) read(path string) (container, descriptor []byte, err error) {
 	if _, d := pairOf(path); path != d {
 		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
-			if container, err = readFile(path); err == nil {
+			if container, err = regularfile.Read(path); err == nil {
 				fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
 			}
 			return container, nil, err

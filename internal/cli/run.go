@@ -15,6 +15,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
@@ -219,13 +221,13 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 		if i < 0 {
 			return nil, fmt.Errorf("%s has no %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
-		b, err := readFile(f.file)
+		b, err := regularfile.Read(f.file)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", what, f.name, err)
 		}
 		a, err := npy.Decode(b)
 		if err == nil {
-			tensors[f.name], err = fromArray(a, want[i].typ)
+			tensors[f.name], err = values.FromArray(a, want[i].typ)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %s: %w", what, f.name, f.file, err)
@@ -283,7 +285,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		if !f.given {
 			return &internalError{err: fmt.Errorf("the run gave no %s %q", f.what, f.name)}
 		}
-		a, err := toArray(f.value)
+		a, err := values.ToArray(f.value)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
@@ -333,7 +335,7 @@ func readPair(path string) (container, descriptor []byte, err error) {
 		{c, d, "container", &container},
 		{d, c, "descriptor", &descriptor},
 	} {
-		if *f.data, err = readFile(f.path); err != nil {
+		if *f.data, err = regularfile.Read(f.path); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("the pair's %s %s does not exist; it belongs beside %s", f.what, f.path, f.other)
 			}
@@ -352,7 +354,7 @@ func isPair(path string) (bool, error) {
 	if info.IsDir() {
 		return false, nil
 	}
-	b, err := readFile(path)
+	b, err := regularfile.Read(path)
 	if err != nil {
 		return false, err
 	}
