@@ -30,6 +30,7 @@ type compileFlags struct {
 	printChanged bool
 	timePasses   bool
 	verifyEach   bool
+	cache        cacheFlags
 	provenance   bool // record what the parts of the pair came from
 }
 
@@ -52,6 +53,11 @@ func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
 	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
+}
+
+// looks reports whether something is asked for that only a compilation shows.
+func (c *compileFlags) looks() bool {
+	return c.printAfter != nil || c.printChanged || c.timePasses || c.verifyEach
 }
 
 // check reports values that no model could make right.

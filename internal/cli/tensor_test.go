@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -63,7 +64,7 @@ func TestPairNames(t *testing.T) {
 			t.Errorf("-o %q of %q: %q, %q, %v", c.out, c.model, a, b, err)
 		}
 		// What was written is found again, by either name.
-		if x, y := pairOf(a); x != a || y != b {
+		if x, y := zinc.PairPaths(a); x != a || y != b {
 			t.Errorf("the pair of %q is %q, %q", a, x, y)
 		}
 	}
