@@ -41,6 +41,7 @@ var walls = []wall{
 	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
 	{"emit/afpp", []string{"*"}, []string{"lower/td"}, "a file format alone, whose records and register groups are those that tasks are split into"},
+	{"provenance", []string{"*"}, nil, "names, lines and offsets alone: who asks where a byte came from needs no compiler"},
 	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
