@@ -18,7 +18,7 @@ type Options struct {
 	Timeout     time.Duration // of one run of the predicate; a candidate that meets it is not interesting; 0 for none
 	Jobs        int           // candidates tried at a time, 0 for one a processor
 	MaxRuns     int           // of the predicate, 0 for no limit
-	Passes      []string      // names of the passes to run, in the table's order; nil for all
+	Passes      []string      // names of the passes to run, in the table's order; nil for all, empty to try the program alone
 	TempDir     string        // folder for the candidates' files, "" for the system's
 	// Progress is called after every run that counted and every pass, from one
 	// goroutine at a time. Nil for none.
@@ -116,18 +116,19 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	r.res = &Result{Before: r.cur.text.Statements}
 	r.step = &Step{}
 	yes, err := r.test(r.cur)
-	if err != nil && !errors.Is(err, errStop) {
+	if errors.Is(err, errStop) { // before there was an answer
+		return nil, ctx.Err()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err == nil && !yes {
+	if !yes {
 		if r.timedOut > 0 {
 			return nil, fmt.Errorf("%w (it did not end within the time limit of %s)", ErrNotInteresting, o.Timeout)
 		}
 		return nil, ErrNotInteresting
 	}
-	if err == nil {
-		err = r.rounds(list)
-	}
+	err = r.rounds(list)
 	if errors.Is(err, errStop) {
 		r.res.Stopped, err = MaxRuns, nil
 		if ctx.Err() != nil {

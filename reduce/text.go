@@ -34,8 +34,11 @@ var blobTypes = map[ir.DType]blobfile.ElemType{
 
 // A Text is a program as MIL text, with the constants that it refers to.
 type Text struct {
-	MIL        []byte
-	Statements int // of all functions and blocks, const statements among them
+	MIL []byte
+	// Statements counts those of all functions and blocks, and one for every
+	// constant, also for those that stand in the place of an argument: as many as
+	// the texts of compiled models have, which give each constant a statement.
+	Statements int
 	// Blobs are the constants of the weight file, one after the other as a
 	// blobfile.Writer places them; none means that there is no weight file.
 	Blobs []*ir.Const
@@ -67,15 +70,6 @@ func NewText(p *ir.Program, weights string) (*Text, error) {
 	return w.out, nil
 }
 
-// Statements counts the statements that a program has as MIL text.
-func Statements(p *ir.Program) int {
-	t, err := NewText(p, defaultWeights)
-	if err != nil {
-		return math.MaxInt32
-	}
-	return t.Statements
-}
-
 // texter makes the syntax tree of one program.
 type texter struct {
 	weights string
@@ -89,6 +83,7 @@ type texter struct {
 	names map[*ir.Value]string
 	taken map[string]bool
 	made  map[*ir.Value]bool // constants that have a statement in scope
+	seen  map[*ir.Value]bool // constants that count as a statement
 }
 
 func (w *texter) fail(format string, args ...any) {
@@ -111,6 +106,7 @@ func (w *texter) buildInfo(kvs []ir.KeyValue) mil.Value {
 
 func (w *texter) function(f *ir.Func) *mil.Func {
 	w.fn, w.names, w.taken, w.made = f, map[*ir.Value]string{}, map[string]bool{}, map[*ir.Value]bool{}
+	w.seen = map[*ir.Value]bool{}
 	out := &mil.Func{Name: f.Name, Opset: f.Opset}
 	// Inputs and outputs have a name outside the text: theirs come first.
 	for _, v := range f.Body.Params {
@@ -228,6 +224,7 @@ func (w *texter) operand(v *ir.Value, out *mil.Block, scope *[]*ir.Value) mil.Va
 	if v.Const == nil {
 		return &mil.Ref{Name: w.name(v)}
 	}
+	w.count(v)
 	if !w.made[v] && v.Const.Elems() <= maxInline {
 		if l := w.literal(v.Const); l != nil {
 			return l
@@ -243,12 +240,20 @@ func (w *texter) constant(v *ir.Value, out *mil.Block, scope *[]*ir.Value) {
 		return
 	}
 	w.made[v] = true
+	w.count(v)
 	*scope = append(*scope, v)
 	val := w.constValue(v)
 	out.Stmts = append(out.Stmts, &mil.Stmt{
 		Op: "const", Results: w.params([]*ir.Value{v}), Attrs: []mil.Arg{{Name: "val", Value: val}},
 	})
-	w.out.Statements++
+}
+
+// count counts a constant as a statement, once a function.
+func (w *texter) count(v *ir.Value) {
+	if !w.seen[v] {
+		w.seen[v] = true
+		w.out.Statements++
+	}
 }
 
 func (w *texter) constValue(v *ir.Value) mil.Value {
