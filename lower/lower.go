@@ -75,6 +75,10 @@ type Procedure struct {
 	// Tables lists the lookup tables in use, with their stated errors.
 	Tables   []TableUse
 	Resident int // intermediate tensors that stay in L2
+	// Stores says where tasks put their results, Held where the values of the
+	// segment's operations stand, in buffers as planned.
+	Stores []Store
+	Held   []Held
 }
 
 // TableUse is a lookup table that an operation's tasks use.
@@ -100,6 +104,7 @@ type builder struct {
 	infos    []TaskInfo
 	relocs   map[int][]int
 	fixups   []fixup
+	stores   []stored
 	tables   []TableUse
 	inputs   []Surface
 	outputs  []Surface

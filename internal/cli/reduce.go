@@ -192,7 +192,11 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		Progress: func(x reduce.Progress) {
 			if x.Statements != shown || p.terminal {
 				shown = x.Statements
-				p.line(fmt.Sprintf("reduce: round %d, %s: %d statements after %d runs", x.Round, x.Pass, x.Statements, x.Runs))
+				at := fmt.Sprintf("round %d, %s", x.Round, x.Pass)
+				if x.Round == 0 {
+					at = "the model as it stands"
+				}
+				p.line(fmt.Sprintf("reduce: %s: %d statements after %d runs", at, x.Statements, x.Runs))
 			}
 		},
 	})

@@ -26,6 +26,12 @@ func (r *execution) traceTask(e engine.Event) {
 	}
 }
 
+func (r *execution) results(task int, extent [5]int, patterns []uint16) {
+	if r.proc != nil {
+		r.o.Results(r.proc.name, task, extent, patterns)
+	}
+}
+
 func (r *execution) step(ctx context.Context, i int) error {
 	op := &r.fn.ops[i]
 	switch a := op.Attrs.(type) {

@@ -88,6 +88,9 @@ type Options struct {
 	// Trace is called after every operation of the chain and, for the engine,
 	// after every task with the name of the procedure.
 	Trace func(where string, e *engine.Event)
+	// Results is called with what each task gives, as engine.Options says, with the
+	// name of the procedure. Nil for none.
+	Results func(where string, task int, extent [5]int, patterns []uint16)
 	// Dispatcher, when set, takes the engine inferences in the stead of the engine;
 	// Trace then sees operations of the chain alone, and Numerics and Workers hold
 	// for CPU calls alone.
@@ -582,12 +585,12 @@ func (m *Machine) takes(name string) string {
 }
 
 // newEngine returns an engine as the options ask for.
-func (o *Options) newEngine(trace func(engine.Event)) *engine.Engine {
+func (o *Options) newEngine(trace func(engine.Event), results func(int, [5]int, []uint16)) *engine.Engine {
 	mode := engine.ANE
 	if o.Numerics == numerics.IEEE {
 		mode = engine.IEEE
 	}
-	return engine.New(engine.Options{Numerics: mode, Workers: o.Workers, Trace: trace})
+	return engine.New(engine.Options{Numerics: mode, Workers: o.Workers, Trace: trace, Results: results})
 }
 
 // Run executes the chain of the chosen function once. Where the function was
@@ -597,7 +600,11 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 	fn := m.configuration(inputs)
 	r := &execution{store: m.memory(fn), m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
 	if o.Dispatcher == nil {
-		r.engine = o.newEngine(r.traceTask)
+		var results func(int, [5]int, []uint16)
+		if o.Results != nil {
+			results = r.results
+		}
+		r.engine = o.newEngine(r.traceTask, results)
 	}
 	for _, id := range fn.Inputs {
 		op := &fn.Operands[id]
