@@ -213,7 +213,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(c.err, "zinc: %s: %d statements of %d, %d constants in the weight file; %d runs, %d candidates known already\n",
+	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %d constants in the weight file; %d runs, %d candidates known already\n",
 		c.output, r.Statements, r.Before, len(text.Blobs), r.Runs, r.Cached)
 	if c.json {
 		if e := writeJSON(c.out, r); err == nil {
