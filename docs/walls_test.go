@@ -43,6 +43,8 @@ var walls = []wall{
 	{"emit/afpp", []string{"*"}, []string{"lower/td"}, "a file format alone, whose records and register groups are those that tasks are split into"},
 	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
+	{"verify", []string{"frontend", "reduce", "internal/cli"}, nil, "it judges programs, however they were opened or made smaller"},
+	{"reduce", []string{"internal/cli"}, nil, "a predicate may be a function as well as a command"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
 }
 

@@ -232,6 +232,32 @@ func (r *reducer) statements() error {
 	})
 }
 
+func (r *reducer) sever() error {
+	return r.perFunc(func(fn int) error {
+		count := func() int { return len(every(r.cur.prog.Funcs[fn])) }
+		return r.each(count, func(i int) edit {
+			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
+				f := p.Funcs[fn]
+				op := every(f)[i]
+				if !slices.Contains(f.Body.Ops, op) || slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return slices.Contains(f.Body.Outputs, v) }) {
+					return nil, false
+				}
+				var ends []*ir.Value
+				reads(op, func(v *ir.Value) {
+					if v.Def != nil && port(v.Type) && !slices.Contains(f.Body.Outputs, v) && !slices.Contains(ends, v) && slices.Contains(f.Body.Ops, v.Def) {
+						ends = append(ends, v)
+					}
+				})
+				if len(ends) == 0 || !cut(f, map[*ir.Op]bool{op: true}) {
+					return nil, false
+				}
+				f.Body.Outputs = append(f.Body.Outputs, ends...)
+				return nil, true
+			}
+		})
+	})
+}
+
 // without is the edit that drops operations lo to hi, as every counts them.
 func without(fn, lo, hi int) edit {
 	return func(p *ir.Program) (map[*ir.Value]bool, bool) {

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// constants returns the constants that a function reads, in order of first use.
+// constantsOf returns the constants that a function reads, in order of first use.
 func constantsOf(f *ir.Func) []*ir.Value {
 	var out []*ir.Value
 	seen := map[*ir.Value]bool{}
@@ -30,6 +30,7 @@ var smaller = []int64{1, 2, 4, 8, 16, 32, 64}
 
 // A resize gives dimensions other extents, everywhere or in one input.
 type resize struct {
+	all        []int64  // these extents become 1; nil for those of from
 	from, to   [2]int64 // two extents at once, for a reshape between them; the second pair 0 for one
 	input, dim int      // one dimension of one input; input -1 for all inputs and constants
 	numbers    bool     // also integers in constants, which may be shapes
@@ -44,7 +45,12 @@ func resizes(f *ir.Func) []resize {
 		}
 	}
 	for _, v := range constantsOf(f) {
-		if v.Const.Type.Kind == ir.Tensor {
+		switch {
+		case list(v.Const):
+			for _, d := range v.Const.Ints() { // of a shape, as the extents between two reshapes
+				extents[d] = d > 1
+			}
+		case v.Const.Type.Kind == ir.Tensor:
 			for _, d := range v.Const.Type.Shape {
 				extents[d] = d > 1
 			}
@@ -59,6 +65,9 @@ func resizes(f *ir.Func) []resize {
 	slices.Sort(ds)
 	slices.Reverse(ds)
 	var out []resize
+	for _, numbers := range []bool{true, false} {
+		out = append(out, resize{all: ds, input: -1, numbers: numbers})
+	}
 	for _, d := range ds {
 		for _, to := range targets(d) {
 			for _, numbers := range []bool{true, false} {
@@ -66,6 +75,9 @@ func resizes(f *ir.Func) []resize {
 			}
 		}
 		for _, e := range ds {
+			if e < d {
+				out = append(out, resize{all: []int64{d, e}, input: -1, numbers: true})
+			}
 			if e < d && d%e == 0 {
 				out = append(out, resize{from: [2]int64{d, e}, to: [2]int64{d / e, 1}, input: -1, numbers: true})
 			}
@@ -79,6 +91,12 @@ func resizes(f *ir.Func) []resize {
 		}
 	}
 	return out
+}
+
+// list reports whether a constant is a short list of integers, as the arguments
+// are that say axes and shapes. Its length is that of no tensor.
+func list(c *ir.Const) bool {
+	return c.Type.Kind == ir.Tensor && c.Type.DType == ir.Int32 && len(c.Type.Shape) == 1 && c.Elems() <= maxInline
 }
 
 // targets returns the extents below d to try, ascending.
@@ -97,6 +115,12 @@ func targets(d int64) []int64 {
 
 // of returns the extent that takes the place of d.
 func (z resize) of(d int64) int64 {
+	if z.all != nil {
+		if slices.Contains(z.all, d) {
+			return 1
+		}
+		return d
+	}
 	for i, from := range z.from {
 		if from != 0 && d == from {
 			return z.to[i]
@@ -145,8 +169,11 @@ func (z resize) constant(c *ir.Const) (*ir.Const, bool) {
 	if t.Kind != ir.Tensor || t.DType == ir.String {
 		return c, true
 	}
-	if z.numbers && t.DType == ir.Int32 && len(t.Shape) == 1 && c.Elems() <= maxInline {
+	if list(c) {
 		vs := c.Ints()
+		if !z.numbers {
+			return c, true
+		}
 		out := slices.Clone(vs)
 		for i, n := range out {
 			out[i] = z.of(n)
@@ -154,6 +181,7 @@ func (z resize) constant(c *ir.Const) (*ir.Const, bool) {
 		if !slices.Equal(vs, out) {
 			return ir.ConstInts(ir.Int32, out...), true
 		}
+		return c, true
 	}
 	shape := slices.Clone(t.Shape)
 	for i, d := range shape {
@@ -187,9 +215,9 @@ func corner(data []byte, from, to []int64, size int) []byte {
 
 func (r *reducer) dims() error {
 	return r.perFunc(func(fn int) error {
-		var list []resize
-		return r.each(func() int { list = resizes(r.cur.prog.Funcs[fn]); return len(list) }, func(i int) edit {
-			z := list[i]
+		var zs []resize
+		return r.each(func() int { zs = resizes(r.cur.prog.Funcs[fn]); return len(zs) }, func(i int) edit {
+			z := zs[i]
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) { return z.apply(p.Funcs[fn]) }
 		})
 	})

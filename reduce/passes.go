@@ -19,6 +19,7 @@ var Passes = []Pass{
 	{"fold", "compute what depends on constants alone", "what is left are the constants that a cut could not make inputs", (*reducer).fold},
 	{"inline", "put a branch of a condition, or one turn of a loop, in the place of the statement", "before statements, which then can drop what was inside", (*reducer).inline},
 	{"statements", "drop runs of statements (ddmin), from half of them down to one; what they gave becomes inputs", "finds what cuts at one place cannot: faults that need statements far apart", (*reducer).statements},
+	{"sever", "drop a statement between two others; what it read becomes outputs", "the two need not be connected to show the fault together", (*reducer).sever},
 	{"bypass", "put an operand of the same type, or a constant, in the place of a result", "for values that cannot become inputs", (*reducer).bypass},
 	{"states", "make a state's value an input, and drop its updates", "after statements, which leaves only states that are read", (*reducer).states},
 	{"inputs", "drop inputs that nothing reads, and let one serve for several of its type", "the cuts above have made many", (*reducer).inputs},

@@ -140,8 +140,19 @@ func TestPasses(t *testing.T) {
 			"tensor<fp16, [1, 6]> a = sigmoid(x = x);",
 			"} -> (a);"}},
 		{"a flexible shape that matters", several, nil, []string{"RangeDims"}, nil},
-		{"far apart", shapes, nil, []string{"add(", "softmax("}, nil},
-		{"through a reshape", shapes, []string{"dims", "metadata"}, []string{"add(", "reshape(", "transpose(", "mul(", "softmax("}, nil},
+		{"far apart", shapes, nil, []string{"add(", "softmax("}, []string{
+			"func main<ios18>(tensor<fp16, [1, 1, 1]> x, tensor<fp16, [1, 1, 1, 1]> d) {",
+			"tensor<fp16, [1, 1, 1]> a = add(x = x, y = x);",
+			"tensor<fp16, [1, 1, 1, 1]> e = softmax(x = d);",
+			"} -> (e, a);"}},
+		{"through a reshape", shapes, []string{"dims", "metadata"}, []string{"add(", "reshape(", "transpose(", "mul(", "softmax("}, []string{
+			"func main<ios18>(tensor<fp16, [1, 1, 1]> x, tensor<fp16, [1, 1, 1]> w) {",
+			"tensor<fp16, [1, 1, 1]> a = add(x = x, y = w);",
+			"tensor<fp16, [1, 1, 1, 1]> b = reshape(x = a, shape = tensor<int32, [4]>([1, 1, 1, 1]));",
+			"tensor<fp16, [1, 1, 1, 1]> c = transpose(x = b, perm = tensor<int32, [4]>([0, 2, 3, 1]));",
+			"tensor<fp16, [1, 1, 1, 1]> d = mul(x = c, y = tensor<fp16, [1]>([0x1p+0]));",
+			"tensor<fp16, [1, 1, 1, 1]> e = softmax(x = d, axis = int32(3));",
+			"} -> (e);"}},
 		{"zeros", shapes, nil, []string{"mul("}, []string{
 			"func main<ios18>(tensor<fp16, [1, 1, 1, 1]> c) {",
 			"tensor<fp16, [1, 1, 1, 1]> d = mul(x = c, y = tensor<fp16, [1]>([0x1p+0]));",

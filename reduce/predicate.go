@@ -24,7 +24,7 @@ type Builtin struct {
 var Builtins = []Builtin{
 	{"verify", "", "zinc verify fails as it does on MODEL: outputs beyond their tolerance, an error, a fault of zinc, or a panic", sameFailure},
 	{"outputs-differ", "", "the model compiles and runs, and an output of the simulator is beyond its tolerance", outputsDiffer},
-	{"compile-error", "TEXT", "compiling fails, or panics, with a message that contains TEXT", compileError},
+	{"compile-error", "TEXT", "compiling fails, or panics, with a message that contains TEXT (which should name no line: those of candidates differ)", compileError},
 }
 
 // ParseBuiltin returns the built-in predicate that s names, nil when it names
@@ -107,12 +107,13 @@ func failure(r *verify.Result, err error) string {
 }
 
 // sameFailure holds the candidates to the failure of the program that is
-// reduced, which is the first to be tried and tried alone.
+// reduced, which is the first to be tried and tried alone; asked about the result
+// in a reduction of its own, it still does.
 func sameFailure(_ string, o verify.Options) Interesting {
 	want := ""
 	return func(ctx context.Context, c *Candidate) (bool, error) {
 		got := failure(verified(ctx, c, o))
-		if c.Number == 1 {
+		if c.Number == 1 && want == "" {
 			want = got
 		}
 		return got != "" && got == want, nil

@@ -67,7 +67,9 @@ func TestFirstDeparture(t *testing.T) {
 		t.Fatal(err)
 	}
 	proc := r.Functions[0].Procedures[0]
-	t.Logf("%d tasks, %d values", len(proc.Tasks), len(proc.Held))
+	if proc.Resident == 0 || len(proc.Held) < len(proc.Tasks) {
+		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs all kinds of places", len(proc.Tasks), len(proc.Held), proc.Resident)
+	}
 	o := Options{Seed: 3}
 	d, err := departures(t.Context(), r, container, descriptor, o)
 	if err != nil || d.First != nil || d.Compared < 4 {

@@ -232,18 +232,14 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return nil
 	}
 	if command == nil {
-		return c.confirm(ctx, vo)
+		return c.confirm(ctx, ask)
 	}
 	return nil
 }
 
 // confirm asks a built-in predicate, which saw programs in memory, about the text
 // that was written.
-func (c *reduceCommand) confirm(ctx context.Context, o verify.Options) error {
-	ask, _, err := c.question(o)
-	if err != nil {
-		return err
-	}
+func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting) error {
 	m, err := frontend.Open(c.output, frontend.Options{})
 	if err != nil {
 		return &internalError{err: fmt.Errorf("opening the model that was written: %w", err)}
