@@ -23,7 +23,7 @@ var Passes = []Pass{
 	{"bypass", "put an operand of the same type, or a constant, in the place of a result", "for values that cannot become inputs", (*reducer).bypass},
 	{"states", "make a state's value an input, and drop its updates", "after statements, which leaves only states that are read", (*reducer).states},
 	{"inputs", "drop inputs that nothing reads, and let one serve for several of its type", "the cuts above have made many", (*reducer).inputs},
-	{"arguments", "drop optional arguments", "fewer constants to shrink", (*reducer).arguments},
+	{"arguments", "drop optional arguments, and values of arguments that take several", "fewer constants to shrink", (*reducer).arguments},
 	{"dims", "make dimensions smaller, in inputs, constants and shapes at once or in one place, and infer the shapes behind them again", "few statements are left to agree on shapes", (*reducer).dims},
 	{"constants", "make constants all zeros or all ones", "after dims, on what is small by then", (*reducer).constants},
 	{"metadata", "drop build information and the names of operations", "changes nothing that computes, so it can wait", (*reducer).metadata},

@@ -124,6 +124,9 @@ func reinfer(b *ir.Block, changed map[*ir.Value]bool) error {
 		}
 		for i, t := range ts {
 			if r := op.Results[i]; !t.Equal(r.Type) && !(len(op.Blocks) > 0 && t.Fits(r.Type)) {
+				if t.Elems() == 0 && r.Type.Elems() != 0 {
+					return fmt.Errorf("%s: %s would be empty", op.Def.Name, r.Name)
+				}
 				r.Type = t
 				changed[r] = true
 			}

@@ -369,14 +369,21 @@ func (r *reducer) inputs() error {
 
 func (r *reducer) arguments() error {
 	return r.perFunc(func(fn int) error {
-		type place struct{ op, arg int }
+		// Of an argument of several values, lo to hi go; of any other, all of it.
+		type place struct{ op, arg, lo, hi int }
 		var places []place
 		count := func() int {
 			places = nil
 			for i, op := range every(r.cur.prog.Funcs[fn]) {
 				for j, vs := range op.Args {
 					if vs != nil && op.Def.Params[j].Optional {
-						places = append(places, place{i, j})
+						places = append(places, place{i, j, 0, len(vs)})
+					}
+					if n := len(vs); n > 1 {
+						places = append(places, place{i, j, 1, n}, place{i, j, n / 2, n})
+						for k := range n {
+							places = append(places, place{i, j, k, k + 1})
+						}
 					}
 				}
 			}
@@ -387,10 +394,11 @@ func (r *reducer) arguments() error {
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
 				op := every(p.Funcs[fn])[at.op]
 				changed := map[*ir.Value]bool{}
-				for _, v := range op.Args[at.arg] {
-					changed[v] = true
+				if vs := op.Args[at.arg]; at.hi-at.lo == len(vs) {
+					op.Args[at.arg] = nil
+				} else {
+					op.Args[at.arg] = slices.Delete(vs, at.lo, at.hi)
 				}
-				op.Args[at.arg] = nil
 				// The operation's own operands tell that its shape is to be inferred again.
 				op.Operands(func(_ *ir.Param, v *ir.Value) { changed[v] = true })
 				return changed, true
