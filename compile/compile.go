@@ -25,7 +25,7 @@ type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
 	SplitKernel bool   // constants in segments of their own
-	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.OldForm)
+	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.Segment.Full)
 	Func        string // "" for all functions
 	// Shapes are shapes of inputs, by name, in the stead of the defaults. A set
 	// of enumerated shapes is compiled whole where none is given.
@@ -254,13 +254,10 @@ func (d *driver) lower() error {
 				ports[v] = d.unique(v.Name + "@output")
 			}
 			p, err := lower.Lower(&lower.Segment{
-				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
+				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports, Full: d.o.FullTD,
 			}, d.o.Target, &d.sec, d.o.Workers)
 			if err != nil {
 				return err
-			}
-			if d.o.FullTD {
-				lower.OldForm(p)
 			}
 			u.procs = append(u.procs, p)
 			done++

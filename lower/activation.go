@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -16,7 +17,7 @@ type tableOf struct {
 	name   string
 	params []string // attributes that are the table's parameters
 	bias   string   // attribute added to the input ahead of the table
-	root   bool     // computed as a sum over single channels (recorded for rsqrt)
+	root   bool     // computed as a sum over single channels (recorded for rsqrt; for log on a later target)
 }
 
 var tableOps = map[string]tableOf{
@@ -30,7 +31,7 @@ var tableOps = map[string]tableOf{
 	"exp2":         {name: "exp2"},
 	"sqrt":         {name: "sqrt", root: true},
 	"rsqrt":        {name: "rsqrt", bias: "epsilon", root: true},
-	"log":          {name: "log", bias: "epsilon"},
+	"log":          {name: "log", bias: "epsilon", root: true},
 	"atan":         {name: "atan"},
 	"leaky_relu":   {name: "leaky_relu", params: []string{"alpha"}},
 	"elu":          {name: "elu", params: []string{"alpha"}},
@@ -44,12 +45,15 @@ var geluTables = map[string]string{
 	"SIGMOID_APPROXIMATION": "gelu_sigmoid_approximation",
 }
 
-// tableFor makes the table of an operation without an input bias, or reports
-// that it has none.
+// tableFor makes the table of an operation without an input bias or a factor
+// behind it, or reports that it has none.
 func tableFor(op *ir.Op) (*weights.Activation, bool) {
 	a, bias, err := activation(op)
-	return a, err == nil && bias == 0
+	return a, err == nil && bias == 0 && a.After == halfOne
 }
+
+// halfOne is 1 in fp16.
+const halfOne = 0x3c00
 
 // activation makes the table of an operation and the fp16 bias of its input.
 func activation(op *ir.Op) (*weights.Activation, float64, error) {
@@ -108,6 +112,11 @@ func lowerTable(b *builder, op *ir.Op) error {
 	}
 	b.useTable(op, a)
 	root := tableOps[op.Def.Name].root
+	dst := b.resultOf(op.Results[0])
+	to := dst
+	if a.After != halfOne {
+		to = b.temp(dst.dims)
+	}
 	b.pointwise(func(channels int64) *td.Task {
 		t := b.copyTask().Set(td.AccBias, half(bias))
 		if root {
@@ -115,7 +124,13 @@ func lowerTable(b *builder, op *ir.Op) error {
 		}
 		b.fillTable(t, a, channels)
 		return t
-	}, []*surf{x}, b.resultOf(op.Results[0]))
+	}, []*surf{x}, to)
+	if a.After != halfOne {
+		// The factor is the planar engine's last one, a number of fp16 (log on a
+		// later target).
+		factor := int(math.Float32bits(float32(halfToFloat(a.After))))
+		b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PEFinal, factor) }, []*surf{to}, dst)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // channelPair is what an operation with a constant makes of each channel: the
@@ -28,13 +29,8 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	}
 	channels := x.Type.Shape[1]
 	n := y.Type.Elems()
-	for i, d := range y.Type.Shape {
-		if d != 1 && (4-y.Type.Rank()+i != 1 || d != channels) {
-			return false, nil
-		}
-	}
-	row := channels*align(x.Type.Shape[3]*elemBytes, granule) + maxRowPad
-	if n != channels && n != 1 || row > b.t.L2Bytes/2 || channels > int64(b.t.MaxWidth) {
+	row, ok := b.alongChannels(x.Type, y.Type)
+	if !ok || n != channels && n != 1 {
 		return false, nil
 	}
 	var bias, scale []uint16
@@ -58,16 +54,75 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	rows := inBuffer(&buffer{space: constant, size: int64(len(data)), bar: BarConstants, off: int64(off), def: -1}, dims)
 	params := b.temp(dims)
 	b.copyTo(rows, params)
-	for i := range xs.dims[0] {
-		src, out := imageOperand(xs.slice(0, i, 1, 1), 1), imageOperand(dst.slice(0, i, 1, 1), 1)
+	b.eachImage(xs, dst, row, func(src, out *operand, tile int64) {
 		two := &operand{buf: params.buf, off: params.off, swap: true,
 			ext:    [5]int64{1, 1, channels, 2, 1},
 			stride: [4]int64{2 * params.stride[0], 2 * params.stride[0], params.stride[0], params.stride[0]}}
+		b.emit(planar(pePair), src, two, out, tile)
+	})
+	return true, nil
+}
+
+// alongChannels reports whether a constant lies along the channels of an image of
+// type x alone, and a task can hold a row of the image beside it; row is the bytes
+// of L2 that one takes.
+func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
+	channels := x.Shape[1]
+	for i, d := range y.Shape {
+		if d != 1 && (4-y.Rank()+i != 1 || d != channels) {
+			return 0, false
+		}
+	}
+	row = channels*align(x.Shape[3]*elemBytes, granule) + maxRowPad
+	return row, row <= b.t.L2Bytes/2 && channels <= int64(b.t.MaxWidth)
+}
+
+// eachImage calls emit for the images of a batch.
+func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand, tile int64)) {
+	for i := range x.dims[0] {
+		src, out := imageOperand(x.slice(0, i, 1, 1), 1), imageOperand(dst.slice(0, i, 1, 1), 1)
 		tile := int64(0)
 		if fit := (b.t.L2Bytes/2 - 4096) / row; fit < src.ext[axH] {
 			tile = max(fit, 1)
 		}
-		b.emit(planar(pePair), src, two, out, tile)
+		emit(src, out, tile)
 	}
+}
+
+// boundRow lowers a maximum or minimum of an image and a constant that has one
+// value a channel: the constant comes to L2 as one row by a copy, from where the
+// planar engine reads it exchanged (binary_maximum_c64_constant_blob). It reports
+// false where the form does not fit.
+func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) {
+	if x.IsConst() {
+		x, y = y, x
+	}
+	if row.table == "" || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || x.Type.Elems() != dst.elems() || y.Type.Elems() != x.Type.Shape[1] {
+		return false, nil
+	}
+	bytes, ok := b.alongChannels(x.Type, y.Type)
+	if !ok {
+		return false, nil
+	}
+	xs, err := b.tensor(x)
+	if err != nil {
+		return false, err
+	}
+	line, err := b.constSurface(y.Const, []int64{1, x.Type.Shape[1]})
+	if err != nil {
+		return false, err
+	}
+	bound := b.temp(line.dims)
+	b.copyTo(line, bound)
+	b.eachImage(xs, dst, bytes, func(src, out *operand, tile int64) {
+		two := &operand{buf: bound.buf, off: bound.off, swap: true, ext: [5]int64{1, 1, src.ext[axC], 1, 1}}
+		for i := range two.stride {
+			two.stride[i] = bound.stride[0]
+		}
+		two.spread[axH], two.spread[axW] = src.ext[axH] > 1, src.ext[axW] > 1
+		t := planar(peTwo).Set(td.PEOp, row.op)
+		t.SetBool(td.Bcast2H, two.spread[axH]).SetBool(td.Bcast2W, two.spread[axW])
+		b.emit(t, src, two, out, tile)
+	})
 	return true, nil
 }

@@ -98,14 +98,15 @@ func (b *builder) footprintOf(i int) footprint {
 
 // followsClosely reports whether task i takes source 1 from the task before it in
 // the order in which that one gives it: the same extents, no row or channel
-// taken more than once, and a producer that finishes its channels in one output
-// group (recorded chains; the last is inferred from two products).
+// taken more than once, a producer that finishes its channels in one output
+// group (recorded chains; inferred from two products) and that does not keep its
+// own source for later tasks (norm_layer_norm_ax3_1x1x1x64).
 func (b *builder) followsClosely(i int, f, before footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
 	t, p := b.tasks[i], b.tasks[i-1]
-	if t.On(td.Bcast1H) || t.On(td.Bcast1C) || t.On(td.Bcast1D) {
+	if t.On(td.Bcast1H) || t.On(td.Bcast1C) || t.On(td.Bcast1D) || p.Get(td.SrcType) == 1 {
 		return false
 	}
 	wide := p.Int(td.Wout) * max(p.Int(td.Ox), 1)
@@ -124,6 +125,7 @@ func (b *builder) followsClosely(i int, f, before footprint) bool {
 func (b *builder) dependencies() {
 	feet := make([]footprint, len(b.tasks))
 	lastNE, lastPE, readNE := -1, -1, false // readNE: a planar task has read lastNE's result
+	readPE, freePE := false, false          // a neural task has read lastPE's; one not in step with it has
 	for i, t := range b.tasks {
 		f := b.footprintOf(i)
 		feet[i] = f
@@ -154,7 +156,11 @@ func (b *builder) dependencies() {
 		if lastNE >= 0 && reads(feet[lastNE].give, lastNE) && !readNE {
 			src |= aliasConvRes
 		}
-		if lastPE >= 0 && reads(feet[lastPE].give, lastPE) {
+		settled := readPE // by a task of the same engine, which waited
+		if f.planar {
+			settled = freePE
+		}
+		if lastPE >= 0 && reads(feet[lastPE].give, lastPE) && !settled {
 			src |= aliasPlanarRes
 		}
 		// What another engine's task fetched and left in L2.
@@ -200,26 +206,45 @@ func (b *builder) dependencies() {
 			t.SetBool(td.PlanarBefore, i > 0 && before.planar)
 			t.SetBool(td.DisallowAbort, t.On(td.PlanarNext))
 			readNE = readNE || lastNE >= 0 && (f.read[0].meets(feet[lastNE].give) || f.read[1].meets(feet[lastNE].give))
-			lastPE = i
+			lastPE, readPE, freePE = i, false, false
 		} else {
+			if lastPE >= 0 && (f.read[0].meets(feet[lastPE].give) || f.read[1].meets(feet[lastPE].give)) {
+				readPE, freePE = true, freePE || !close || lastPE != i-1
+			}
 			lastNE, readNE = i, false
 		}
 	}
 }
 
-// inStep sets the tiling of two tasks that run in step across the engines: a
-// neural task folds rows of at most half a work unit in two for a planar reader,
-// and a planar task's patch is as high as its neural reader's unit (recorded in
-// softmax over rows; the patch of the maximum that reads a product of
-// chain_attn_s64_dh64, which is two rows high as well, is not explained).
+// inStep sets the tiling of two tasks that run in step across the engines: the
+// neural task folds rows in units of as many as its columns leave room for, also
+// where it has fewer, and the patch of a planar task ahead of it is as high
+// (recorded in softmax over rows and over channels; the patch of the maximum that
+// reads a product of chain_attn_s64_dh64, which is two rows high as well, is not
+// explained).
 func (b *builder) inStep(i int) {
 	t, p := b.tasks[i], b.tasks[i-1]
-	if t.Get(td.PlanarType) == 0 || p.Get(td.PlanarType) != 0 || p.Int(td.ShMax) != 0 || p.Int(td.Wout) > workUnit/2 {
-		return
+	switch {
+	case t.Get(td.PlanarType) != 0 && p.Get(td.PlanarType) == 0:
+		stepUnits(p, 0)
+	case t.Get(td.PlanarType) == 0 && p.Get(td.PlanarType) != 0 && t.Get(td.NEOp) == neCopy:
+		if s := stepUnits(t, p.Int(td.PatchHeight)); s > 0 {
+			p.Set(td.PatchHeight, max(p.Int(td.PatchHeight), s))
+		}
 	}
-	p.Set(td.ShMax, 1).Set(td.ShMin, 1).Set(td.ShPref, 1)
-	if i > 1 && p.Int(td.SrcDependent) == dependPlanar {
-		w := b.tasks[i-2]
-		w.Set(td.PatchHeight, max(w.Int(td.PatchHeight), 1))
+}
+
+// stepUnits folds a neural task's rows into units by its columns alone, and at least
+// as many as a patch ahead of it has (norm_softmax_a1_1x128x16x16), unless a product
+// or sum has chosen its own, and returns the shift.
+func stepUnits(t *td.Task, patch int) int {
+	s := min(patch, 4)
+	for s < 4 && t.Int(td.Wout) <= workUnit>>(s+1) {
+		s++
 	}
+	if s == 0 || t.Get(td.ShMin) != 0 {
+		return 0
+	}
+	t.Set(td.ShMax, s).Set(td.ShMin, s).Set(td.ShPref, s)
+	return s
 }

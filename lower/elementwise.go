@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -51,13 +52,16 @@ type binary struct {
 	// scalar gives the factor and addend that stand for a scalar constant as
 	// second (or, first set, as first) operand; nil where a scalar has none.
 	scalar func(c float64, first bool) (scale, bias float64, ok bool)
+	// table names the lookup table of the operation with a scalar constant, its
+	// parameter (binary_maximum_c64_constant_scalar).
+	table string
 }
 
 var binaries = map[string]binary{
 	"add":     {op: peAdd, scalar: func(c float64, _ bool) (float64, float64, bool) { return 1, c, true }},
 	"mul":     {op: peMul, scalar: func(c float64, _ bool) (float64, float64, bool) { return c, 0, true }},
-	"maximum": {op: peMax},
-	"minimum": {op: peMin},
+	"maximum": {op: peMax, table: "threshold"},
+	"minimum": {op: peMin, table: "minimum"},
 	"sub": {op: peAdd, negate: true, scalar: func(c float64, first bool) (float64, float64, bool) {
 		if first {
 			return -1, c, true
@@ -96,7 +100,7 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	}
 	for i, c := range []*ir.Value{y, x} {
 		first := i == 1
-		if !c.IsConst() || c.Type.Elems() != 1 || row.scalar == nil {
+		if !c.IsConst() || c.Type.Elems() != 1 || row.scalar == nil && row.table == "" {
 			continue
 		}
 		live := x
@@ -105,6 +109,19 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		}
 		if live.Type.Elems() != op.Results[0].Type.Elems() {
 			continue
+		}
+		if row.table != "" {
+			a, err := weights.Activate(row.table, c.Const.Float(0))
+			if err != nil {
+				break // not a number that bounds: the planar engine compares
+			}
+			s, err := b.tensor(live)
+			if err != nil {
+				return err
+			}
+			b.useTable(op, a)
+			b.tableTask(a, s, dst)
+			return nil
 		}
 		if scale, bias, ok := row.scalar(c.Const.Float(0), first); ok {
 			s, err := b.tensor(live)
@@ -118,6 +135,9 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	if done, err := b.perChannel(op, x, y, dst); done || err != nil {
 		return err
 	}
+	if done, err := b.boundRow(row, x, y, dst); done || err != nil {
+		return err
+	}
 	xs, err := b.tensor(x)
 	if err != nil {
 		return err
@@ -127,9 +147,14 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		return err
 	}
 	if op.Def.Name == "real_div" {
-		// x / y: the reciprocal of y, then a product.
+		// x / y: the reciprocal of y by table, then a product (binary_real_div_1x64x8x8).
+		recip, err := weights.Activate("reciprocal")
+		if err != nil {
+			return err
+		}
 		r := b.temp(ys.dims)
-		b.reciprocal(ys, r)
+		b.useTable(op, recip)
+		b.tableTask(recip, ys, r)
 		b.two(peMul, false, xs, r, dst)
 		return nil
 	}
@@ -167,12 +192,6 @@ func (b *builder) nearby(y, dst *surf) *surf {
 	return c
 }
 
-// reciprocal writes 1/x to dst (modelled: recorded tasks take a reciprocal
-// behind a reduction only).
-func (b *builder) reciprocal(x, dst *surf) {
-	b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PENonlinear, peRecip) }, []*surf{x}, dst)
-}
-
 // lowerSquare multiplies a tensor with itself.
 func lowerSquare(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg("x"))
@@ -208,8 +227,8 @@ func lowerRelu(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerClip clamps from both sides with a maximum and a minimum against
-// constants, leaving out a bound that every fp16 number keeps.
+// lowerClip clamps from both sides, leaving out a bound that every fp16 number
+// keeps.
 func lowerClip(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg("x"))
 	if err != nil {
@@ -224,25 +243,38 @@ func lowerClip(b *builder, op *ir.Op) error {
 	if !okLo || !okHi {
 		return fmt.Errorf("clip needs constant bounds")
 	}
-	return b.clamp(x, dst, lo, hi)
+	return b.clamp(op, x, dst, lo, hi)
 }
 
-// clamp writes min(max(x, lo), hi) to dst.
-func (b *builder) clamp(x, dst *surf, lo, hi float64) error {
+// clamp writes min(max(x, lo), hi) to dst by one table, whose two lines have no
+// error (recorded for one bound, inferred for two).
+func (b *builder) clamp(op *ir.Op, x, dst *surf, lo, hi float64) error {
 	const largest = 65504 // fp16
+	if lo > hi {
+		lo = hi // whatever is above the upper bound becomes it
+	}
 	useLo, useHi := lo > -largest, hi < largest
+	var a *weights.Activation
+	var err error
 	switch {
 	case !useLo && !useHi:
 		b.copyTo(x, dst)
+		return nil
 	case useLo && useHi:
+		a, err = weights.Activate("clip", lo, hi)
+	case useLo:
+		a, err = weights.Activate("threshold", lo)
+	default:
+		a, err = weights.Activate("minimum", hi)
+	}
+	if err != nil { // a bound that is not finite: the planar engine compares
 		t := b.temp(dst.dims)
 		b.two(peMax, false, x, b.scalarSurface(lo), t)
 		b.two(peMin, false, t, b.scalarSurface(hi), dst)
-	case useLo:
-		b.two(peMax, false, x, b.scalarSurface(lo), dst)
-	default:
-		b.two(peMin, false, x, b.scalarSurface(hi), dst)
+		return nil
 	}
+	b.useTable(op, a)
+	b.tableTask(a, x, dst)
 	return nil
 }
 

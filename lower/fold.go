@@ -97,17 +97,31 @@ func (b *builder) imageFitsL2(r *resident) bool {
 		if int64(t.Get(s.row)) != buf.rowBytes || int64(t.Get(s.plane)) != h*buf.rowBytes {
 			return false
 		}
-		if f.bar == td.RBase0 {
-			r.row = whole + rowPad(t, true, r.bare, whole, h)
+		if buf.shape[0] > 0 && !s.wholeImage(t, c, h) {
+			return false
+		}
+		// Rows are padded for the planar engine where it takes part.
+		if planar := t.Get(td.PlanarType) != 0; planar || s.source && r.row == 0 {
+			r.row = whole + rowPad(t, !planar, r.bare, whole, h)
 		}
 	}
 	r.pack, r.size = r.row, align(r.row*h, granule)
 	return r.row > 0 && r.row < b.t.L2Bytes/(2*h)
 }
 
+// wholeImage reports whether a task takes or gives an image of c channels and h
+// rows by a stream as it is.
+func (s *stream) wholeImage(t *td.Task, c, h int64) bool {
+	op := t.Get(td.NEOp)
+	whole := t.Get(td.PlanarType) < pePair && (t.Get(td.PlanarType) != 0 || op == neCopy || s.source && (op == neSum || op == neMax))
+	return whole && int64(t.Get(s.extC)) == c && int64(t.Get(s.extH)) == h && t.Get(s.extD) <= 1 && t.Get(td.NumGroups) <= 1 &&
+		!t.On(s.swap) && (!s.source || t.Get(s.pix) == 0 && t.Get(s.inter) <= 1 && !t.On(s.spreadH) && !t.On(s.spreadC)) &&
+		t.Int(td.TileHeight) >= t.Int(td.Hout)
+}
+
 // imageToL2 is toL2 of an image.
-func (b *builder) imageToL2(r *resident, f *fixup) {
+func (b *builder) imageToL2(r *resident, f *fixup, again bool) {
 	s, t := streams[f.bar], b.tasks[f.task]
 	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(f.buf.image[0]*r.bare)).Set(s.l2g, 0)
-	s.leave(t, f.buf)
+	s.leave(t, f.buf.named && !again)
 }

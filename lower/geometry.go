@@ -81,8 +81,12 @@ func (b *builder) gatheredUnits(t *td.Task, o *operand) {
 
 // rowPad is the padding of a row in L2. Planar: two granules where channels are
 // narrow and rows would start on one bank, one where the row is an odd number of
-// granules (elementwise and reduction cases). Neural: none for wide channels, nor
-// for channelwise work on a single row; else two granules with a stride or with
+// granules, or an even one of several narrow channels (elementwise and reduction
+// cases, norm_layer_norm_ax2_3_1x32x4x4,
+// reduce_probe_mean_ax3_1x32x4x4). Neural: none for wide channels, nor
+// for channelwise work on a single row, nor for copies of part of the banks in
+// units of other than eight rows (sums over channels of 1x32x4x4 and rows of
+// 1x64x8x8, inferred); else two granules with a stride or with
 // rows that do not start on one bank, three otherwise (convolution and
 // activation cases). An image of at most 8x8 whose eight rows lie on different
 // banks needs none (encoder_conv_pad_.._tiny, .._sym).
@@ -91,11 +95,13 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	switch {
 	case !neural && ch <= 2*granule && n%banks == 0:
 		return 2 * granule
-	case !neural && n%2 == 1:
+	case !neural && (n%2 == 1 || ch <= 2*granule && t.Int(td.Cin) > 1):
 		return granule
 	case !neural:
 		return 0
 	case ch > 4*granule, t.Get(td.NEOp) != neMultiply && height == 1:
+		return 0
+	case t.Get(td.NEOp) == neCopy && n%banks != 0 && t.Int(td.ShMax) != turnShift:
 		return 0
 	case t.Get(td.NEOp) == neMultiply && t.Int(td.Wout) <= smallImage && t.Int(td.Hout) <= smallImage && t.Get(td.Sx) == 1 && n*smallImage <= banks:
 		return 0
@@ -105,11 +111,15 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 	return 3 * granule
 }
 
-// bankApart moves the second source's address off the bank that the first begins
-// on (binary_add_1x3x224x224).
-func bankApart(at int64) int64 {
-	if at > 0 && at/granule%banks == 0 {
-		return at + 4*granule
+// bankStep is how many banks apart two sources begin at least.
+const bankStep = 4
+
+// bankApart moves the second source's address up to where it begins at least
+// bankStep banks behind the first, which begins at base (binary_add of images of
+// one pixel with 64 to 4096 channels, binary_add_1x3x224x224).
+func bankApart(base, at int64) int64 {
+	if n := (at - base) / granule % banks; at > base && n < bankStep {
+		return at + (bankStep-n)*granule
 	}
 	return at
 }
@@ -166,10 +176,14 @@ func units(t *td.Task, out [5]int64) {
 	multiply := t.Get(td.NEOp) == neMultiply || t.Get(td.NEOp) == neSum && !t.On(td.UnicastEn)
 	turn := t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0 && t.On(td.SwapNE)
 	switch {
-	case turn && out[axC] <= smallImage && out[axH] <= smallImage:
-		// Turned for a product on an image of at most 8x8: sixteen columns a unit,
-		// one a core (matmul_m1_k256_n512, matmul_m64_k256_n1024).
+	case turn && out[axC] <= smallImage:
+		// Turned to rows of one granule: sixteen columns a unit, one a core, or eight
+		// where there are no more (matmul_m1_k256_n512, matmul_m64_k256_n1024,
+		// reduce_probe_max_ax2_1x64x8x8).
 		s = turnShift
+		if out[axW] <= smallImage {
+			s = turnShift + 1
+		}
 		t.Set(td.ShMin, min(log2up(max(out[axH], 1)), s)).Set(td.ShPref, s)
 	case multiply && out[axW] <= 8 && out[axH] <= 8:
 		t.SetBool(td.SmallSource, true).Set(td.ShMin, 4).Set(td.ShPref, 4)

@@ -100,20 +100,9 @@ func (b *builder) loadParts(t *td.Task, parts weights.Parts) {
 	}
 }
 
-// eneMask is the neural-engine enable field: 5 with sixteen cores, 4 with
-// eight, 1 with one channel (recorded); fewer cores in between take 3 as the
-// recorded convolution of three channels does.
-func eneMask(cores int) int {
-	switch {
-	case cores >= 16:
-		return 5
-	case cores == 8:
-		return 4
-	case cores > 1:
-		return 3
-	}
-	return 1
-}
+// eneMask is the neural-engine enable field: one more than the logarithm of the
+// cores (recorded for all five counts; two cores by compiler 4.2.1 alone).
+func eneMask(cores int) int { return log2up(int64(cores)) + 1 }
 
 // fillTable points the lanes of a channelwise task of so many channels at a
 // lookup table.
@@ -121,6 +110,11 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 	t.Set(td.Nonlinear, nonlinTable).Set(td.PostScale, int(a.Scale))
 	if b.trial {
 		return
+	}
+	switch a.Table.Mode() {
+	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2:
+	default:
+		b.split[t] = true
 	}
 	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
 	if err != nil {
@@ -135,8 +129,8 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 // cases).
 func channelCores(t *td.Task, dst *operand) {
 	c := dst.ext[axC]
-	if dst.swap {
-		c = dst.ext[axW]
+	if dst.swap { // eight columns at least, as a unit has
+		c = max(dst.ext[axW], smallImage)
 	}
 	cores := weights.ActiveCores(int(min(c, td.Lanes)))
 	t.Set(td.ActiveNE, log2up(int64(cores))).Set(td.ENE, eneMask(cores))

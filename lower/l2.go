@@ -110,9 +110,17 @@ func (b *builder) keepInL2() {
 		if !b.settle(r) {
 			continue
 		}
+		read := map[*buffer]bool{}
 		for _, f := range r.uses {
-			b.toL2(r, f)
-			if !f.buf.named {
+			// Of a named buffer only its first reader says the name
+			// (chain_branch_d256_s64).
+			again := f.bar != td.WBase && read[f.buf]
+			read[f.buf] = read[f.buf] || f.bar != td.WBase
+			b.toL2(r, f, again)
+			switch {
+			case again:
+				f.buf = nil
+			case !f.buf.named:
 				moved[f.buf] = true
 			}
 		}
@@ -176,7 +184,19 @@ func (b *builder) placingOrder(cand []*resident) {
 				continue
 			}
 			t := b.tasks[f.task]
+			if t.Int(td.PlanarType) >= peReduce && t.Int(td.Win)*max(t.Int(td.Hin), 1)*max(t.Int(td.Din), 1) == 1 {
+				return false // of one element: gives as much as it takes (norm_softmax_a3_1x64x1x1)
+			}
 			if op := t.Get(td.NEOp); t.Int(td.PlanarType) < peReduce && (t.Get(td.PlanarType) != 0 || op != neMax && (op != neSum || t.On(td.UnicastEn))) {
+				return false
+			}
+		}
+		return true
+	}
+	// A turn reads each number once (reduce_probe_max_ax2).
+	spread := func(r *resident) bool {
+		for _, f := range r.uses {
+			if t := b.tasks[f.task]; f.bar != td.WBase && t.Get(td.PlanarType) == 0 && t.Get(td.NEOp) == neCopy && t.On(td.SwapNE) {
 				return false
 			}
 		}
@@ -184,7 +204,7 @@ func (b *builder) placingOrder(cand []*resident) {
 	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		first[r] = reduced(r)
+		first[r] = reduced(r) && spread(r)
 	}
 	sort.SliceStable(cand, func(i, j int) bool {
 		x, y := cand[i], cand[j]
@@ -215,7 +235,7 @@ func (b *builder) inPlace(cand []*resident) []*resident {
 		}
 		f := r.uses[0]
 		t := b.tasks[r.def]
-		if p := ends[r.def]; p != nil && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && b.sameLayout(t, p, f) {
+		if p := ends[r.def]; p != nil && !p.bufs[0].named && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && p.bufs[0].image == r.bufs[0].image && b.sameLayout(t, p, f) {
 			delete(ends, r.def)
 			p.bufs = append(p.bufs, r.bufs...)
 			p.uses = append(p.uses, r.uses...)
@@ -271,15 +291,20 @@ func (b *builder) sameLayout(t *td.Task, p *resident, f *fixup) bool {
 // placeTransients gives what passes through L2 its place above the buffers that
 // stay there meanwhile: the sources that come by DMA, then the result that leaves.
 func (b *builder) placeTransients() {
+	twice := b.sourceTwice()
 	for i, t := range b.tasks {
-		top := b.l2floor[i]
+		base := b.l2floor[i]
+		top := base
 		if t.On(td.SrcEn) && !b.kept[i] {
 			t.Set(td.L2Src, int(top))
 			top += b.staged[i][0]
 		}
 		if t.On(td.Source2DMA) {
-			t.Set(td.L2Src2, int(bankApart(top)))
-			top = bankApart(top) + b.staged[i][1]
+			if !twice[i] {
+				top = bankApart(base, top)
+			}
+			t.Set(td.L2Src2, int(top))
+			top += b.staged[i][1]
 		}
 		if t.On(td.DstEn) {
 			// A task in step with the one before may not take the place of what that
@@ -291,8 +316,28 @@ func (b *builder) placeTransients() {
 				}
 			}
 			t.Set(td.L2Res, int(min(top, b.t.L2Bytes-granule)))
+			if b.old {
+				b.throughL2(i, top)
+			}
 		}
 	}
+}
+
+// sourceTwice tells of each task whether both its sources are one tensor: these
+// may begin on neighbouring banks (chain_res_relu).
+func (b *builder) sourceTwice() []bool {
+	first := make([]*fixup, len(b.tasks))
+	twice := make([]bool, len(b.tasks))
+	for i := range b.fixups {
+		switch f := &b.fixups[i]; f.bar {
+		case td.RBase0:
+			first[f.task] = f
+		case td.RBase1:
+			one := first[f.task]
+			twice[f.task] = one != nil && one.buf == f.buf && one.off == f.off
+		}
+	}
+	return twice
 }
 
 // keepSources finds sources that come by DMA in several tasks of one operation,
@@ -370,13 +415,15 @@ func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
 	}
 	// A single row lies alike for both engines but for its padding.
 	single := a.Get(td.Hin) == 1 && a.Get(td.Din) == 1
+	// A maximum over the channels lays an image as the planar engine reads it.
+	across := a.Get(td.PlanarType) == 0 && a.Get(td.NEOp) == neMax && b.Get(td.PlanarType) == peTwo && a.Get(td.Din) == 1
 	for i, f := range windowFields {
-		if a.Get(f[0]) != b.Get(f[second]) && !(single && i >= len(windowFields)-3) {
+		if a.Get(f[0]) != b.Get(f[second]) && !((single || across) && i >= len(windowFields)-3) {
 			return false
 		}
 	}
 	inter := [2]int{b.Int(td.SrcInterleave), max(b.Int(td.Src2Interleave), 1)}[second]
-	return a.Int(td.SrcInterleave) == inter && (single || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
+	return a.Int(td.SrcInterleave) == inter && (single || across || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
 }
 
 // keep points the tasks of a kept source at its place. A reduction that keeps its
@@ -395,6 +442,9 @@ func (b *builder) keep(r *resident) {
 			continue
 		}
 		first := b.tasks[r.def]
+		if first.Get(td.Hin) > 1 && (first.Get(td.PlanarType) == 0) != (t.Get(td.PlanarType) == 0) {
+			b.layAcross(first, t, s)
+		}
 		t.Set(s.l2row, first.Int(td.L2SrcRow)).Set(s.l2d, first.Int(td.L2SrcDepth)).Set(s.l2g, first.Int(td.L2SrcGroup))
 		for _, g := range []td.Field{s.row, s.plane, s.depth, s.group, s.base, s.pix} {
 			t.Set(g, 0)
@@ -408,6 +458,13 @@ func (b *builder) keep(r *resident) {
 		}
 		f.buf = nil // the stream no longer names a buffer
 	}
+}
+
+// layAcross gives a neural task's source, which it keeps for a planar one, the rows
+// of that one, and its units those of tasks in step (norm_softmax_a1_1x64x8x8).
+func (b *builder) layAcross(first, t *td.Task, s stream) {
+	first.Set(td.L2SrcRow, t.Int(s.l2row)).Set(td.L2SrcDepth, t.Int(s.l2d)).Set(td.L2SrcGroup, t.Int(s.l2g))
+	stepUnits(first, 0)
 }
 
 // lowest finds the lowest address for n bytes that no live buffer takes. live is
@@ -429,6 +486,13 @@ func (b *builder) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
 	if buf.image[0] > 0 {
 		return b.imageFitsL2(r)
+	}
+	if buf.shape[0] > 0 {
+		buf.image = buf.shape
+		if b.imageFitsL2(r) {
+			return true
+		}
+		buf.image = [3]int64{}
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
 	if r.row == 0 || buf.size > b.t.L2Bytes/2 {
@@ -494,11 +558,12 @@ func (b *builder) planeForPlanar(r *resident) bool {
 	return rows && planar
 }
 
-// toL2 points one stream of a task at L2.
-func (b *builder) toL2(r *resident, f *fixup) {
+// toL2 points one stream of a task at L2. again says that an earlier task has read
+// the buffer.
+func (b *builder) toL2(r *resident, f *fixup, again bool) {
 	s, t := streams[f.bar], b.tasks[f.task]
 	if f.buf.image[0] > 0 {
-		b.imageToL2(r, f)
+		b.imageToL2(r, f, again)
 		return
 	}
 	scale := func(n int64) int { return int(n / r.row * r.pack) }
@@ -509,7 +574,7 @@ func (b *builder) toL2(r *resident, f *fixup) {
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
 	padded := func(n int64) int { return scale(n) + int(r.padding(n)) }
 	t.Set(s.l2, int(r.at)+padded(f.off))
-	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, stride(s.plane)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
+	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, min(padded(int64(t.Get(s.plane))), limit)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
 	if t.Get(td.NumGroups) <= 1 {
 		t.Set(s.l2g, 0)
 	}
@@ -521,7 +586,7 @@ func (b *builder) toL2(r *resident, f *fixup) {
 		case single && !pair:
 			t.Set(s.l2row, t.Int(s.l2d)) // of a single row
 		}
-		if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) {
+		if (t.Get(s.extC) == 1 || s.source && t.On(s.spreadC)) && !t.On(s.swap) && !f.buf.apart {
 			one := t.Int(s.l2row) // of a single channel
 			if one == int(r.pack) {
 				one = int(r.bare)
@@ -532,12 +597,12 @@ func (b *builder) toL2(r *resident, f *fixup) {
 			}
 		}
 	}
-	s.leave(t, f.buf)
+	s.leave(t, f.buf.named && !again)
 }
 
 // leave takes a stream's DMA away: a named buffer stays in the words.
-func (s *stream) leave(t *td.Task, buf *buffer) {
-	if buf.named {
+func (s *stream) leave(t *td.Task, named bool) {
+	if named {
 		s.park(t)
 		return
 	}

@@ -23,6 +23,9 @@ type Segment struct {
 	// registers, and with them addresses, follow the order of these names, as
 	// in every recorded program.
 	Ports map[*ir.Value]string
+	// Full asks for tasks as the compilers made them that wrote every record
+	// whole (oldform.go).
+	Full bool
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.
@@ -97,6 +100,7 @@ type builder struct {
 	outs     map[*ir.Value]*buffer  // results that go to a port
 	uses     map[*ir.Value]int      // uses inside the segment
 	reader   map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	turns    map[turnKey]*surf      // matrices that lie turned already
 	images   map[*ir.Value]*surf    // products kept as channels by rows for the next product
 	kernels  map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
 	clamped  map[*ir.Value]bool     // results whose reader clamps the operand itself
@@ -111,6 +115,7 @@ type builder struct {
 	packed   map[planKey]weights.Parts
 	shares   map[*weights.Kernel]int // slices of a kernel packed so far
 	worst    map[weights.Table]weights.WorstCase
+	split    map[*td.Task]bool // tasks with a table of an input's mantissa
 	workers  int
 	err      error
 	op       *ir.Op
@@ -123,6 +128,7 @@ type builder struct {
 	l2floor  []int64       // by task: L2 below belongs to buffers that stay
 	l2live   [][]*resident // by task: what stays in L2 meanwhile
 	resident int           // buffers that stay in L2
+	old      bool          // tasks of the older form
 	trial    bool          // tasks are counted and not kept, constants not packed
 }
 
@@ -148,7 +154,7 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, workers: workers,
+		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{}, turns: map[turnKey]*surf{}, workers: workers, old: seg.Full,
 	}
 }
 
@@ -183,7 +189,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 		})
 	}
 	covered := map[*ir.Op]bool{}
-	for _, op := range seg.Ops {
+	for _, op := range scheduled(seg.Ops, b.uses) {
 		if covered[op] {
 			continue
 		}
@@ -265,7 +271,11 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 func (b *builder) temp(dims []int64) *surf {
 	_, size := canonicalStrides(dims)
 	w := dims[len(dims)-1]
-	return inBuffer(&buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}, dims)
+	buf := &buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}
+	if len(dims) == 4 && dims[0] == 1 && dims[1] > 1 && dims[2] > 1 {
+		buf.shape = [3]int64{dims[1], dims[2], w}
+	}
+	return inBuffer(buf, dims)
 }
 
 // tensor returns the surface of an operand; a constant is laid into the

@@ -196,20 +196,38 @@ func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, tr
 	return b.imageByConst(img, dst, k, e, true)
 }
 
-// turned copies rows [M, K] to an image [K, M].
+// turnKey is a matrix that a turn reads.
+type turnKey struct {
+	buf             *buffer
+	off             int64
+	rows, cols, row int64
+}
+
+// turned copies rows [M, K] to an image [K, M], once for all products that read
+// them (chain_branch_d256_s64).
 func (b *builder) turned(x *surf) *surf {
+	key := turnKey{x.buf, x.off, x.dims[0], x.dims[1], x.stride[0]}
+	if img := b.turns[key]; img != nil && x.pix == 0 {
+		return img
+	}
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.apart = true
 	// An input that is turned on its way in keeps its place in scratch
 	// (recorded for every such product whose operand is an input).
 	img.buf.named = x.buf.space == inPort
 	b.swapCopy(x, img)
+	if x.pix == 0 {
+		b.turns[key] = img
+	}
 	return img
 }
 
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N]
 // when swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
+	if swap && dst.buf.space == scratch {
+		dst.buf.apart = true // rows that lie side by side (chain_branch_d256_s64)
+	}
 	m := img.dims[1]
 	chunk := b.columnsInL2(img.dims[0], m)
 	if red := k.Red() + 1; int64(red)*2*elemBytes > b.t.KernelBytes {

@@ -45,7 +45,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	rows := axis == len(kept)-1
 	if rows {
 		if xm, dm := asRows(matrixOf(x)), asRows(matrixOf(dst)); xm != nil && dm != nil && b.rowsSideBySide(x) {
-			b.softmaxRows(op, exp, xm, dm)
+			b.softmaxRows(op, exp, rowsOf(x, xm), rowsOf(dst, dm))
 			return nil
 		}
 	}
@@ -58,7 +58,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if rows {
 		err = b.planarReduce(x, top, over, func() *td.Task { return planar(peReduce).Set(td.PoolMode, poolMax) }, true)
 	} else {
-		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1)
+		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1, nil)
 	}
 	if err != nil {
 		return err
@@ -71,10 +71,16 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if rows {
 		err = b.planarReduce(ex, total, over, func() *td.Task { return planar(peReduce).Set(td.PENonlinear, peRecip) }, false)
 	} else {
-		sum := b.temp(kept)
-		if err = b.reduceChannels(ex, sum, axis, reductions["reduce_sum"], 1); err == nil {
-			b.reciprocal(sum, total)
+		// The reciprocal by table as the sum leaves (norm_softmax_a1_1x64x8x8).
+		var recip *weights.Activation
+		if recip, err = weights.Activate("reciprocal"); err != nil {
+			return err
 		}
+		b.useTable(op, recip)
+		err = b.reduceChannels(ex, total, axis, reductions["reduce_sum"], 1, func(t *td.Task) {
+			t.Set(td.DPECategory, 1)
+			b.fillTable(t, recip, 1)
+		})
 	}
 	if err != nil {
 		return err
@@ -96,36 +102,78 @@ func (b *builder) rowsSideBySide(x *surf) bool {
 	return many == 1 && rows <= int64(b.t.MaxChannels) && rows <= int64(b.t.MaxWidth) && rows*align(x.w()*elemBytes, granule) <= b.t.L2Bytes/4
 }
 
+// matrixRows is a tensor as a matrix of its rows; step is the stride of the single
+// row that stands beside the channels which the rows become, 0 for the usual one.
+type matrixRows struct {
+	*surf
+	step int64
+}
+
+// rowsOf returns the matrix m of s's rows. Where the rows lie along the channels
+// of an image the image's one row is a row (norm_softmax_a3_1x8x1x64), else it is
+// all of them, the axis they lie along and the channels being exchanged.
+func rowsOf(s, m *surf) matrixRows {
+	if n := len(s.dims); n > 2 && s.dims[n-2] == 1 {
+		return matrixRows{m, m.stride[0]}
+	}
+	return matrixRows{m, 0}
+}
+
+// operand is matrixOperand with the row's stride.
+func (r matrixRows) operand(b *builder) *operand {
+	o := b.matrixOperand(r.surf)
+	if r.step != 0 {
+		o.stride[axH] = r.step
+	}
+	return o
+}
+
 // softmaxRows is the softmax of a matrix's rows, which stand as channels: the
 // numbers that a row is reduced to lie side by side in one row, exchanged with the
-// channels, and are spread along the width (chain_attn_s64_dh64). A result that
+// channels, and are spread along the width (chain_attn_s64_dh64). Rows of one
+// element lie side by side in scratch too (norm_softmax_a3_1x64x1x1). A result that
 // is the kernel of a product at run time is written in the kernel's order.
-func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst *surf) {
-	n := x.dims[0]
+func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixRows) {
+	n, w := x.dims[0], x.dims[1]
 	line := func(s *surf) *operand {
-		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, x.dims[1]},
-			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}, spread: [5]bool{axW: true}}
+		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, w},
+			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
 	}
-	reduced := func(t *td.Task, src *surf) *surf {
+	spread := func(s *surf) *operand {
+		o := line(s)
+		o.spread[axW] = true
+		return o
+	}
+	reduced := func(t *td.Task, src *operand) *surf {
 		y := b.temp([]int64{1, n})
-		out := line(y)
-		out.spread = [5]bool{}
-		b.emitReduce(t, b.matrixOperand(src), nil, out)
+		b.emitReduce(t, src, nil, line(y))
 		return y
 	}
-	top := reduced(planar(peReduce).Set(td.PoolMode, poolMax).Set(td.PaddingMode, paddingMax), x)
-	d, ex := b.temp(x.dims), b.temp(x.dims)
+	powers, steps := b.matrixOperand, n
+	dims := x.dims
+	if w == 1 {
+		powers, steps, dims = line, 1, []int64{1, n}
+	}
+	top := reduced(planar(peReduce).Set(td.PoolMode, poolMax).Set(td.PaddingMode, paddingMax), x.operand(b))
+	d, ex := b.temp(dims), b.temp(dims)
+	d.buf.named = w == 1
 	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2W, true),
-		b.matrixOperand(x), line(top), b.matrixOperand(d), 0)
+		x.operand(b), spread(top), powers(d), 0)
 	t := b.copyTask()
-	b.fillTable(t, exp, n)
-	b.emit(t, b.matrixOperand(d), nil, b.matrixOperand(ex), 0)
-	total := reduced(planar(peReduce).Set(td.PENonlinear, peRecip), ex)
-	out := b.matrixOperand(dst)
+	b.fillTable(t, exp, steps)
+	in, out := powers(d), powers(ex)
+	if w == 1 { // along the row
+		for _, o := range [2]*operand{in, out} {
+			o.ext, o.swap = [5]int64{1, 1, 1, 1, n}, false
+		}
+	}
+	b.emit(t, in, nil, out, 0)
+	total := reduced(planar(peReduce).Set(td.PENonlinear, peRecip), powers(ex))
+	out = dst.operand(b)
 	if k := b.kernelOf(op.Results[0]); k != nil {
 		out = k
 	}
-	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1W, true), line(total), b.matrixOperand(ex), out, 0)
+	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1W, true), spread(total), powers(ex), out, 0)
 }
 
 // singleColumn reports whether all of x lies along one axis, other than the last,
@@ -269,7 +317,7 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 		last = last && (over[i] || x.dims[i] == 1)
 	}
 	if last && (over[rank-1] || x.w() != 1 || !x.isCanonical() || !dst.isCanonical() || len(axes) != 1) {
-		return b.normalise(x, dst, first, eps)
+		return b.normalise(x, dst, first, eps, false)
 	}
 	if last {
 		return b.normaliseColumn(x, dst, first, eps)
@@ -291,7 +339,7 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 		in = b.temp(dims)
 		b.transposeTo(x, in, perm)
 	}
-	if err := b.normalise(in, out, kept, eps); err != nil {
+	if err := b.normalise(in, out, kept, eps, false); err != nil {
 		return err
 	}
 	if v := out.permuteRows(back); v != nil {
@@ -316,7 +364,7 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 			stride: [4]int64{n * c * s.stride[axis], n * c * s.stride[axis], s.stride[axis], lineStep(n, s.stride[axis], c)}}
 	}
 	if n > int64(b.t.MaxHeight) || n*x.dims[axis]*4*granule > b.t.L2Bytes/2 || x.dims[axis] > int64(b.t.MaxWidth) {
-		return b.normalise(x, dst, axis, eps)
+		return b.normalise(x, dst, axis, eps, false)
 	}
 	along := func(s *surf) *operand {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, x.dims[axis], n, 1},
@@ -324,7 +372,7 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 	}
 	b.emit(planar(peOne), column(x), nil, along(line), 0)
 	to := b.temp(line.dims)
-	if err := b.normalise(line, to, 2, eps); err != nil {
+	if err := b.normalise(line, to, 2, eps, true); err != nil {
 		return err
 	}
 	b.emit(planar(peOne), along(to), nil, column(dst), 0)
@@ -349,8 +397,10 @@ func (s *surf) permuteRows(perm []int) *surf {
 }
 
 // normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from
-// first on; the dimensions before it are channels of the tasks.
-func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
+// first on; the dimensions before it are channels of the tasks. turned says that x
+// is a column laid along the row, beside which the pair counts as exchanged too
+// (norm_layer_norm_ax1_1x64x1x1; not norm_layer_norm_ax3_1x1x1x64).
+func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) error {
 	xr, dr := normView(x, first), normView(dst, first)
 	if xr == nil {
 		c := b.temp(x.dims)
@@ -363,7 +413,10 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	per := xr.dims[1] * xr.dims[2] // folded per channel, beside the row
 	row := per * align(xr.dims[3]*elemBytes, 16)
 	const extra = 80 // bytes of L2 a channel takes for mean, deviation and padding
-	chunk := min(xr.dims[0], (b.t.L2Bytes-8192-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
+	// Of four dimensions the first lead are not the tensor's own.
+	lead := 4 - (len(x.dims) - first)
+	single := len(x.dims) > 2 && x.dims[len(x.dims)-2] == 1
+	chunk := min(xr.dims[0], int64(b.t.MaxWidth), (b.t.L2Bytes-8192-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
 	if chunk < 1 {
 		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
 	}
@@ -372,25 +425,39 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 	for c := int64(0); c < xr.dims[0]; c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
-		// Mean and reciprocal deviation of each channel: two rows of one element,
-		// kept off each other's banks.
-		apart := k + rowPad(planar(pePair), false, granule, k*granule, 2)/granule
-		pair := b.temp([]int64{2, apart, 1})
+		// Mean and reciprocal deviation of each channel: two rows kept off each other's
+		// banks, stored exchanged where there are several channels
+		// (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
+		// norm_layer_norm_ax3_1x8x1x64).
+		lines, per := []int64{2, 1, k}, align(k*elemBytes, granule)
+		lines[1] += rowPad(planar(pePair), false, granule, per, 1) / granule
+		pair := b.temp(lines)
 		pair.buf.plain = true
 		row := func(i int64) *operand {
-			all := k * pair.stride[1]
-			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], ext: [5]int64{1, 1, k, 1, 1},
-				stride: [4]int64{all, all, pair.stride[1], pair.stride[0]}}
+			s := pair.stride[1]
+			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], swap: k > 1, ext: [5]int64{1, 1, k, 1, 1}, stride: [4]int64{s, s, s, pair.stride[0]}}
 		}
-		// As in other reductions the slower of two folded axes becomes the rows.
+		// As in other reductions the slower of two folded axes becomes the rows. Axes
+		// that the tensor does not have stand for what lies above it, the rows for the
+		// single row of an image where it has one.
 		rows, depth := 1, 2
 		if xs.dims[1] == 1 {
 			rows, depth = 2, 1
 		}
+		strides := func(s *surf) [4]int64 {
+			all := k * s.stride[0]
+			st := [4]int64{all, all, s.stride[0], all}
+			if depth >= lead {
+				st[axD] = s.stride[depth]
+			}
+			if rows >= lead || single {
+				st[axH] = s.stride[rows]
+			}
+			return st
+		}
 		in := func() *operand {
 			o := &operand{buf: xs.buf, off: xs.off, pix: xs.pix,
-				ext:    [5]int64{1, xs.dims[depth], k, xs.dims[rows], xs.dims[3]},
-				stride: [4]int64{k * xs.stride[0], xs.stride[depth], xs.stride[0], xs.stride[rows]}}
+				ext: [5]int64{1, xs.dims[depth], k, xs.dims[rows], xs.dims[3]}, stride: strides(xs)}
 			o.rows = o.ext[axH]
 			return o
 		}
@@ -407,15 +474,14 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64) error {
 		both := row(0)
 		both.ext[axH] = 2
 		src := in()
-		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext,
-			stride: [4]int64{k * ds.stride[0], ds.stride[depth], ds.stride[0], ds.stride[rows]}}
+		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext, stride: strides(ds)}
 		if k == 1 && xs.dims[1] > 1 && xs.dims[1] <= int64(b.t.MaxChannels) {
 			// One pair for all: the tensor as the image that it is.
 			t.SetBool(td.Bcast2C, true)
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
 			t.SetBool(td.Bcast2D, src.ext[axD] > 1)
-			both.swap = k == 1 && src.ext[axW] > 1
+			both.swap = k > 1 || turned && src.ext[axW] > 1
 		}
 		b.emit(t, src, both, out, 0)
 	}

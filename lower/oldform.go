@@ -14,10 +14,10 @@ type oldRow struct {
 	doc  string
 }
 
-// oldForm holds what the recorded tasks of compiler version 4.2.1 show: one planar,
+// oldFields holds what the recorded tasks of compiler version 4.2.1 show: one planar,
 // two neural and two that multiply. Where a field is of a unit that the task leaves
 // alone, current compilers write an idle value and the old one nothing.
-var oldForm = []oldRow{
+var oldFields = []oldRow{
 	{td.StreamSize, 4, "", 0, nil, "all five; current tasks have 64"},
 	{td.SrcGroup, 1, "", 0, oneGroup, "all five have one group; current tasks state its stride all the same"},
 	{td.Src2Group, 1, "", 0, oneGroup, "as SrcGroup"},
@@ -42,18 +42,52 @@ func oneGroup(t *td.Task) bool { return t.Get(td.NumGroups) <= 1 }
 // oldEvent is the bit of LogEvents that current tasks set and old ones do not.
 const oldEvent = 0x8
 
-// oldShWidth bounds the width of an old neural task's output at shift 0: its
-// largest shift s is the largest up to 4 with width <= oldShWidth >> s. Modelled
-// from widths 77 (1) and 1 (4).
-const oldShWidth = 256
+// oldResultPad is the padding of a row of a product's result in L2 whose rows
+// would start on one bank; others have none (64 granules; conv and conv3 with 3).
+const oldResultPad = 2 * granule
 
-// OldForm rewrites a lowered procedure as the compilers that wrote full tasks made
-// it: every record whole, the fields of the table oldForm, and ports counted
+// throughL2 lets the result of a product that leaves by DMA stand in L2 from at on
+// before it leaves, as the older form does: elements, then channels, then depth,
+// then rows, as sources stand. Results of other work leave as they come (relu,
+// sigmoid, sum), and one that is put together in L2 anyway stays so. A tile that L2
+// has no room for leaves as it comes (modelled).
+func (b *builder) throughL2(i int, at int64) {
+	t := b.tasks[i]
+	if taskKind(t) != "multiply" || t.On(td.SwapNE) || t.Get(td.ResBfrMode) == 0 {
+		return
+	}
+	ch := align(int64(min(t.Int(td.Wout)*max(t.Int(td.Ox), 1), workUnit))*elemBytes, granule)
+	depth := ch * int64(t.Int(td.Cout))
+	whole := depth * int64(max(t.Int(td.Dout), 1))
+	row := whole
+	if ch <= 4*granule && whole/granule%banks == 0 {
+		row += oldResultPad
+	}
+	if at+row*int64(max(t.Int(td.TileHeight), 1)) > b.t.L2Bytes {
+		return
+	}
+	setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, l2Place{at, [4]int64{whole, depth, ch, row}})
+	t.Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
+}
+
+// oldShift sets the unit shifts of a pass that does not multiply: a work unit is
+// two rows high at least, and always where a row is at most half a unit (relu and
+// sigmoid with rows of 77; rows of 16 and 1). Products keep theirs; of these only
+// results of one pixel are recorded, with shift 4.
+func oldShift(t *td.Task) {
+	s := max(t.Int(td.ShMax), 1)
+	t.Set(td.ShMax, s).Set(td.ShPref, s)
+	if t.Int(td.Wout) <= workUnit/2 {
+		t.Set(td.ShMin, max(t.Int(td.ShMin), 1))
+	}
+}
+
+// oldForm rewrites a lowered procedure as the compilers that wrote full tasks made
+// it: every record whole, the fields of the table oldFields, and ports counted
 // backwards by the names that current compilers count them by, which puts
-// "probs@output" in front of "image2" and that in front of "image" as recorded. L2
-// addresses and the choice of what passes through L2 stay as current compilers
-// make them.
-func OldForm(p *Procedure) {
+// "probs@output" in front of "image2" and that in front of "image" as recorded.
+// Where things stand in L2 the builder decides by the rules above.
+func oldForm(p *Procedure) {
 	last := 2*BarFirstPort + len(p.Inputs) + len(p.Outputs) - 1
 	for _, l := range [][]Surface{p.Inputs, p.Outputs} {
 		for i := range l {
@@ -61,14 +95,14 @@ func OldForm(p *Procedure) {
 		}
 	}
 	for _, t := range p.Tasks {
-		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1}, {td.WBase, td.WBE}} {
+		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1}, {td.WBase, td.WBE}, {td.KBase0, td.KBE0}} {
 			if n := t.Int(b.bar); t.On(b.enable) && n >= BarFirstPort {
 				t.Set(b.bar, last-n)
 			}
 		}
 		t.Set(td.LogEvents, t.Int(td.LogEvents)&^oldEvent)
 		kind := taskKind(t)
-		for _, r := range oldForm {
+		for _, r := range oldFields {
 			if r.on != "" && r.on != kind || r.when != nil && !r.when(t) {
 				continue
 			}
@@ -76,12 +110,8 @@ func OldForm(p *Procedure) {
 				t.Set(r.first.At(i), r.value)
 			}
 		}
-		if kind != "planar" {
-			s := 4
-			for s > 0 && t.Int(td.Wout) > oldShWidth>>s {
-				s--
-			}
-			t.Set(td.ShMax, s).Set(td.ShPref, s)
+		if kind == "neural" {
+			oldShift(t)
 		}
 		t.Spans = td.DefaultSpans(t.On(td.KernelOn), true)
 	}

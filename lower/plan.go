@@ -59,11 +59,14 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	p.Stores, p.Held = b.heldValues(seg)
 	for i, t := range b.tasks {
 		p.Relocs[i] = b.relocs[i]
-		marks(t, i, len(b.tasks))
+		marks(t, i, len(b.tasks), b.split[t] || t.Get(td.DPECategory) == 1)
 		travel(t, partial[i])
 		if err := t.Err(); err != nil {
 			return nil, fmt.Errorf("segment %s task %d (%s): %w", seg.Name, i, b.infos[i].Rule, err)
 		}
+	}
+	if b.old {
+		oldForm(p)
 	}
 	return p, nil
 }
@@ -95,7 +98,7 @@ func (b *builder) fetchedAgain() {
 // marks sets the event words, which follow the position in the chain. The upper
 // part of the debug mask is empty for a pass that only copies, and lacks bit 13
 // for the tables of roots and reciprocals (all recorded chains).
-func marks(t *td.Task, i, n int) {
+func marks(t *td.Task, i, n int, split bool) {
 	events, low := 0x400, 0x00
 	switch {
 	case n == 1:
@@ -110,7 +113,7 @@ func marks(t *td.Task, i, n int) {
 	case t.Get(td.PlanarType) != 0:
 	case t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0:
 		high = 0
-	case t.Get(td.DPECategory) == 1:
+	case split:
 		high = 0xffd800
 	}
 	t.Set(td.LogEvents, events).Set(td.DebugLogEvents, high|low)
@@ -148,11 +151,11 @@ func travel(t *td.Task, partial bool) {
 		moved += tensor(w, h, d, c, t.Int(td.DstInterleave))
 	}
 	for i := range td.Lanes {
-		if t.On(td.CoeffEn.At(i)) {
+		if t.On(td.CoeffEn.At(i)) && t.Get(td.NEOp) == neMultiply { // tables do not count (binary_real_div_1x64x8x8)
 			moved += int64(t.Get(td.CoeffSize.At(i)))
 		}
 	}
-	t.Set(td.ExeCycles, int(min(max(moved*3/102400, patches(t)/256), 1<<16-1)))
+	t.Set(td.ExeCycles, int(min(max(moved+groupBytes(t), fetches(t)*fetchBytes, foldedBytes(t))*3/102400, 1<<16-1)))
 	// A buffer that is named though its DMA is off counts as read or written;
 	// a source beside one that stays in L2 does not.
 	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
@@ -161,22 +164,54 @@ func travel(t *td.Task, partial bool) {
 	t.SetBool(td.TSE, to).SetBool(td.TSR, to).SetBool(td.DPC, to && !t.On(td.DstEn))
 }
 
-// patches counts the patches of all sources that a planar task walks. A task takes
-// a microsecond for 256 of them where that is more than its transfers take
-// (inferred from reduce_probe_sum_ax3 and chain_res_relu; no case contradicts).
-func patches(t *td.Task) int64 {
-	if t.Get(td.PlanarType) == 0 {
-		return 0
+// fetchBytes is what the time of one fetch comes to in bytes. Recorded sums and
+// tables of 1x1 images with 64 to 4096 channels leave 150 to 154.
+const fetchBytes = 150
+
+// fetches counts the patches of the sources that come by DMA: a channel's patch is
+// fetched for itself, and where patches are small their number decides the time.
+// The neural engine fetches all rows of a channel at once, and either all groups.
+func fetches(t *td.Task) int64 {
+	sources := int64(0)
+	for _, f := range []td.Field{td.SrcEn, td.Source2DMA} {
+		if t.On(f) {
+			sources++
+		}
 	}
+	return patches(t) / int64(max(t.Int(td.NumGroups), 1)) * sources
+}
+
+// patches counts the pieces in which a task takes a source.
+func patches(t *td.Task) int64 {
 	n := int64(1)
 	for _, f := range []td.Field{td.Cin, td.Din, td.NumGroups} {
 		n *= int64(max(t.Int(f), 1))
 	}
-	if t.On(td.PETwo) {
-		n *= 2
+	if t.Get(td.PlanarType) == 0 {
+		return n
 	}
 	across := func(ext, log td.Field) int64 { return (int64(t.Int(ext)) + 1<<t.Int(log) - 1) >> t.Int(log) }
 	return n * across(td.Win, td.PatchWidth) * across(td.Hin, td.PatchHeight)
+}
+
+// groupBytes is what the time of a reduction's groups comes to in bytes: half a
+// kilobyte each beside the transfers (modelled; reduce_probe_sum_ax3_1x64x8x8 and
+// reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680).
+func groupBytes(t *td.Task) int64 {
+	if g := int64(t.Int(td.NumGroups)); g > 1 && t.Int(td.PlanarType) >= peReduce && t.On(td.SrcEn) {
+		return g * 512
+	}
+	return 0
+}
+
+// foldedBytes is what the time of a reduction's own work comes to in bytes: some for
+// each patch and some for each pixel of one (modelled; fits the reductions of
+// reduce_probe_max_ax2_1x64x8x8, chain_base_layer_norm_d256_s64, chain_attn).
+func foldedBytes(t *td.Task) int64 {
+	if t.Int(td.PlanarType) < peReduce {
+		return 0
+	}
+	return patches(t) * (32 + int64(9<<(t.Int(td.PatchWidth)+t.Int(td.PatchHeight))/4))
 }
 
 // planScratch gives every scratch buffer an offset such that buffers alive at

@@ -122,7 +122,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	if rows {
 		return b.reduceRows(x, dst, kept, over, r, factor)
 	}
-	if done := b.reduceTurned(x, dst, kept, axes, r, factor); done {
+	if b.reduceTurned(x, dst, kept, axes, r, factor) || b.reduceDown(x, dst, kept, axes, r, factor) {
 		return nil
 	}
 	// Channels are summed one axis at a time; the factor goes with the last.
@@ -137,7 +137,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 				defer func(y *surf) { b.moveTo(y, dst) }(y)
 			}
 		}
-		if err := b.reduceChannels(x, y, a, r, f); err != nil {
+		if err := b.reduceChannels(x, y, a, r, f, nil); err != nil {
 			return err
 		}
 		x = y
@@ -160,9 +160,7 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 		return false
 	}
 	t := b.temp([]int64{h, w, c})
-	if w*line/granule%banks == 0 { // rows of the image off each other's banks
-		t.buf.padEach, t.buf.padBytes = w, 2*granule
-	}
+	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
 	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
 	b.emit(b.copyTask(), imageOperand(x, 1), nil, turned, 0)
@@ -171,6 +169,60 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
 	b.emitReduce(planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor)))), in, nil, res)
+	return true
+}
+
+// turnPad is the padding of a row that a turn to the row leaves in L2, which keeps
+// rows off each other's banks: two granules where it fills whole banks, one where it
+// is another even number of granules (sums over channels of 1x32x4x4 and 1x64x8x8,
+// sum and maximum over rows of 1x64x8x8).
+func turnPad(row int64) int64 {
+	switch n := row / granule; {
+	case n%banks == 0:
+		return 2 * granule
+	case n%2 == 0:
+		return granule
+	}
+	return 0
+}
+
+// turnedRows is how many rows a turned result leaves at a time (reduce_probe_max_ax2).
+const turnedRows = 16
+
+// reduceDown reduces the rows of one image: a turn lays them along the row, the
+// columns of the image being groups of the reduction, and another turns the result
+// back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It reports
+// false where that does not fit.
+func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
+	if len(x.dims) != 4 || len(axes) != 1 || axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || dst.pix != 0 {
+		return false
+	}
+	c, h, w := x.dims[1], x.dims[2], x.dims[3]
+	line := align(h*elemBytes, granule)
+	out := dst.reshape(kept)
+	if out == nil || c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) || h > int64(b.t.MaxChannels) || c > int64(b.t.MaxHeight) || c > int64(b.t.MaxChannels) ||
+		c*(w*line+maxRowPad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 || c*w*granule > b.t.L2Bytes/4 {
+		return false
+	}
+	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
+	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
+	y.buf.plain = true
+	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
+	b.emit(b.copyTask(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
+		stride: [4]int64{whole(x), whole(x), x.stride[2], x.stride[1]}}, nil,
+		&operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, h, c, w},
+			stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}, 0)
+	p := planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
+	if r.pool == poolMax {
+		p.Set(td.PaddingMode, paddingMax)
+	}
+	b.emitReduce(p, &operand{buf: t.buf, off: t.off, ext: [5]int64{w, 1, c, 1, h},
+		stride: [4]int64{t.stride[1], t.stride[0], t.stride[0], t.stride[0]}}, nil,
+		&operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], w * y.stride[0]}})
+	b.emit(b.copyTask(), &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, w, c, 1},
+		stride: [4]int64{y.stride[0], y.stride[0], y.stride[0], y.stride[1]}}, nil,
+		&operand{buf: out.buf, off: out.off, swap: true, ext: [5]int64{1, 1, w, c, 1},
+			stride: [4]int64{whole(out), whole(out), out.stride[2], out.stride[1]}}, turnedRows)
 	return true
 }
 
@@ -312,8 +364,8 @@ func (b *builder) emitReduce(t *td.Task, src1, src2, dst *operand) {
 }
 
 // reduceChannels reduces axis a, which is not the last, on the neural engine:
-// that axis becomes the channels.
-func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64) error {
+// that axis becomes the channels. finish, if there is one, completes each task.
+func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64, finish func(t *td.Task)) error {
 	last := len(x.dims) - 1
 	var perm []int
 	for i := range x.dims {
@@ -338,29 +390,38 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 	free := (b.t.L2Bytes - 4096 - maxRowPad) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
-		// The nest's last loop is the rows, the ones before depth and groups.
+		// The nest's last loop is the rows, the ones before depth and groups. An
+		// axis of one turn has the stride of the whole below it.
 		g, d, h := int64(1), int64(1), int64(1)
-		var st [2][3]int64
+		var st [2][4]int64
+		for k, s := range [2]*surf{x, out} {
+			st[k] = [4]int64{axH: rowBytes(s.w()), axC: s.stride[a]}
+		}
+		loops := len(p.dims)
+		if loops > 0 {
+			h, st[0][axH], st[1][axH] = p.dims[loops-1], p.stride[0][loops-1], p.stride[1][loops-1]
+		}
+		channels := [2]int64{x.dims[a], 1}
 		for k := range st {
-			st[k] = [3]int64{x.stride[a], x.stride[a], rowBytes(x.w())}
+			st[k][axD] = max(channels[k]*st[k][axC], h*st[k][axH])
 		}
-		for j, i := 0, len(p.dims)-1; i >= 0; i, j = i-1, j+1 {
-			switch j {
-			case 0:
-				h, st[0][2], st[1][2] = p.dims[i], p.stride[0][i], p.stride[1][i]
-			case 1:
-				d, st[0][1], st[1][1] = p.dims[i], p.stride[0][i], p.stride[1][i]
-			case 2:
-				g, st[0][0], st[1][0] = p.dims[i], p.stride[0][i], p.stride[1][i]
-			}
+		if loops > 1 {
+			d, st[0][axD], st[1][axD] = p.dims[loops-2], p.stride[0][loops-2], p.stride[1][loops-2]
 		}
-		src.ext = [5]int64{g, d, x.dims[a], h, p.w}
-		src.stride = [4]int64{st[0][0], st[0][1], x.stride[a], st[0][2]}
-		dst.ext = [5]int64{g, d, 1, h, p.w}
-		dst.stride = [4]int64{st[1][0], st[1][1], st[1][2], st[1][2]}
+		for k := range st {
+			st[k][axG] = max(d*st[k][axD], channels[k]*st[k][axC])
+		}
+		if loops > 2 {
+			g, st[0][axG], st[1][axG] = p.dims[loops-3], p.stride[0][loops-3], p.stride[1][loops-3]
+		}
+		src.ext, src.stride = [5]int64{g, d, x.dims[a], h, p.w}, st[0]
+		dst.ext, dst.stride = [5]int64{g, d, 1, h, p.w}, st[1]
 		t := neural(r.neural).Set(td.PostScale, half(factor))
 		if r.neural == neMax {
 			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
+		}
+		if finish != nil {
+			finish(t)
 		}
 		row := x.dims[a]*d*g*align(p.w*elemBytes, granule) + maxRowPad
 		tile := int64(0)

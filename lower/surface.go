@@ -30,7 +30,8 @@ type buffer struct {
 	plain     bool     // strides in L2 are those of the whole layout, also of single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding
-	image     [3]int64 // of an image of products: channels, rows and columns; rows lie apart in L2
+	image     [3]int64 // of an image: channels, rows and columns; rows lie apart in L2
+	shape     [3]int64 // of a tensor that may lie there as an image: the same
 	rowBytes  int64    // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64    // of a tensor's buffer: elements of a row
 }

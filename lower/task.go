@@ -140,6 +140,10 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	}
 	t.Set(td.TileHeight, int(tile))
 	b.staged = append(b.staged, [2]int64{})
+	if t.Get(td.PlanarType) == 0 {
+		t.SetBool(td.SwapNE, dst.swap)
+		units(t, dst.ext)
+	}
 	b.source1(t, src1, idx)
 	if src2 != nil {
 		t.SetBool(td.PETwo, true).Set(td.In2Fmt, 2)
@@ -148,11 +152,8 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	b.result(t, dst, idx)
 	if t.Get(td.PlanarType) != 0 {
 		patch(t, dst.ext)
-	} else {
-		units(t, dst.ext)
-		if t.Get(td.NEOp) != neMultiply {
-			channelCores(t, dst)
-		}
+	} else if t.Get(td.NEOp) != neMultiply {
+		channelCores(t, dst)
 	}
 	if err := t.Err(); err != nil && b.err == nil {
 		b.err = fmt.Errorf("task %d: %w", idx, err)
@@ -266,7 +267,7 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	rows = min(rows, ext[axH])
 	at := b.l2top
 	if source == 1 {
-		at = bankApart(at)
+		at = bankApart(0, at)
 	}
 	p, n := l2Layout(t, at, ext, rows, o.cols, o.swap)
 	b.l2top = p.base + n

@@ -193,6 +193,9 @@ func newAccesses(t *td.Task) *accesses {
 	switch {
 	case kind == 0:
 		swap = t.On(td.SwapNE)
+		if t.Get(td.NEOp) == 0 && t.On(td.UnicastEn) && t.Get(td.Ox) > 1 {
+			out[axW] *= int64(t.Get(td.Ox)) // Wout counts groups of columns
+		}
 		x.same = t.Get(td.NEOp) == 12 || t.Get(td.NEOp) == 0 && t.On(td.UnicastEn) && !window
 	case kind >= 5:
 		x.same = false

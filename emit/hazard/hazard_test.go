@@ -86,7 +86,8 @@ func check(t testing.TB, container []byte) *hazard.Report {
 // TestPlanted plants one fault at a time into a sound container: one field of one
 // task, or the command's count. Each must be found by task, field, value and limit.
 func TestPlanted(t *testing.T) {
-	const window, l2 = 64 * 512, 2 << 20
+	// image is the bytes of 64x8x8 in L2, from the first to the last it takes.
+	const window, l2, image = 64 * 512, 2 << 20, 7*1056 + 63*16 + 16
 	for _, c := range []struct {
 		name     string
 		branches bool
@@ -99,22 +100,22 @@ func TestPlanted(t *testing.T) {
 		limit    int64 // -1: not fixed here, being an address of another task
 	}{
 		{name: "source past its buffer", task: 0, set: td.SrcBase, to: 0x8000, value: 0x8000 + 63*512 + 7*64 + 16, limit: window},
-		{name: "result stride past its buffer", task: 7, set: td.DstPlane, to: 1024, value: 63*1024 + 7*64 + 16, limit: window},
-		{name: "result into an input", task: 7, set: td.WBase, to: 5, value: 5, limit: 0},
+		{name: "result stride past its buffer", task: 6, set: td.DstPlane, to: 1024, value: 63*1024 + 7*64 + 16, limit: window},
+		{name: "result into an input", task: 6, set: td.WBase, to: 5, value: 5, limit: 0},
 		{name: "register without a buffer", task: 0, set: td.RBase0, to: 9, value: 9, limit: hwx.Bars},
-		{name: "DMA without a register", task: 7, set: td.WBE, to: 0, value: 0, limit: 1},
-		{name: "result past L2", task: 3, set: td.L2Res, to: l2 - 16, value: l2 - 16 + 64*128, limit: l2},
+		{name: "DMA without a register", task: 6, set: td.WBE, to: 0, value: 0, limit: 1},
+		{name: "result past L2", task: 3, set: td.L2Res, to: l2 - 16, value: l2 - 16 + image, limit: l2},
 		{name: "L2 that nothing wrote", task: 1, set: td.L2Src, to: 0x100000, value: 0x100000, limit: 0x100000},
-		{name: "overwritten before its first reader", branches: true, task: 1, set: td.L2Res, to: 16, field: td.L2Src.String(), at: 1, value: 0x100, limit: 0x2010},
-		{name: "overwritten before its second reader", task: 5, set: td.L2Res, to: 0x1000, field: td.L2Src2.String(), at: 1, value: 0x100, limit: 0x1000 + 7*32 + 16},
-		{name: "result over its own source", task: 1, set: td.L2Res, to: 0x200, value: 0x200, limit: 0x100 + 64*128},
-		{name: "result over itself", task: 7, set: td.DstPlane, to: 0, value: 0, limit: 16},
+		{name: "overwritten before its first reader", branches: true, task: 1, set: td.L2Res, to: 16, field: td.L2Src.String(), at: 1, value: 0x100, limit: 16 + image},
+		{name: "overwritten before its second reader", task: 4, set: td.L2Res, to: 0x1000, field: td.L2Src2.String(), at: 1, value: 0x100, limit: 0x1000 + 7*32 + 16},
+		{name: "result over its own source", task: 1, set: td.L2Res, to: 0x2300, value: 0x2300, limit: 0x2200 + 64*128},
+		{name: "result over itself", task: 6, set: td.DstPlane, to: 0, value: 0, limit: 16},
 		{name: "coefficients past their section", task: 0, set: td.CoeffBase.At(3), to: 1 << 20, value: 1 << 20, limit: -1},
 		{name: "coefficients longer than their section", task: 0, set: td.CoeffSize.At(15), to: 1 << 20, value: -1, limit: -1},
 		{name: "size of the next task", task: 1, set: td.NextSize, to: 124, value: 125, limit: -1},
 		{name: "chain that comes back", task: 3, set: td.NextPointer, to: 768, value: 768, limit: -1},
 		{name: "index in the chain", task: 4, set: td.TID, to: 9, value: 9, limit: 4},
-		{name: "last task without its mark", task: 7, set: td.EON, to: 0, value: 0, limit: 1},
+		{name: "last task without its mark", task: 6, set: td.EON, to: 0, value: 0, limit: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := program(t, true)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +11,10 @@ import (
 )
 
 // silent compiles a model and checks that its container has no hazards.
-func silent(t *testing.T, model string) {
+func silent(t *testing.T, model string, flags ...string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "m.hwx")
-	if s, _, msg := call(t, model, "-o", out); s != statusOK {
+	if s, _, msg := call(t, append(flags, model, "-o", out)...); s != statusOK {
 		t.Fatalf("status %d: %s", s, msg)
 	}
 	if s, text, msg := call(t, "dump", "--hazards", out); s != statusOK {
@@ -37,9 +36,9 @@ func TestHazardsOfCorpus(t *testing.T) {
 	}
 }
 
-// TestHazardsOfRecordedCases: nor in what it makes of the recorded programs. Some
-// name two weights at one place of a file, which no well-formed file has; they
-// are left out.
+// TestHazardsOfRecordedCases: nor in what it makes of the recorded programs, in
+// either form of the tasks. One is left out: the weight file that belongs to it
+// does not hold its weights.
 func TestHazardsOfRecordedCases(t *testing.T) {
 	shared := shareddir.Find(t)
 	if testing.Short() {
@@ -53,29 +52,20 @@ func TestHazardsOfRecordedCases(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
-	ran := 0
+	keep := t.TempDir()
+	args := append([]string{filepath.Join(shared, "tools", "parity.py"), "--write-only", "--keep", keep}, files...)
+	if out, err := exec.Command(python, args...).CombinedOutput(); err != nil {
+		t.Fatalf("writing the models: %v\n%s", err, out)
+	}
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var c struct{ MIL string }
-		if err := json.Unmarshal(data, &c); err != nil {
-			t.Fatal(err)
-		}
-		dir := t.TempDir()
-		model := filepath.Join(dir, "model.mil")
-		if err := os.WriteFile(model, []byte(c.MIL), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(c.MIL, "BLOBFILE") && exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), dir).Run() != nil {
+		name := strings.TrimSuffix(filepath.Base(f), ".json")
+		if name == "encoder_conv_idx_c1_n256_k3x3_s2_g1_bias1_same" {
 			continue
 		}
-		ran++
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".json"), func(t *testing.T) { silent(t, model) })
-	}
-	if ran < len(files)*3/4 {
-		t.Errorf("%d of %d cases compiled", ran, len(files))
+		t.Run(name, func(t *testing.T) {
+			silent(t, filepath.Join(keep, name, "model.mil"))
+			silent(t, filepath.Join(keep, name, "model.mil"), "--td-form=full", "--split-kernel-section=false")
+		})
 	}
 }
 

@@ -11,17 +11,18 @@ type Activation struct {
 	// Scale is the fp16 factor the engine applies before the table (register
 	// 0x0c810); 0x3c00 is one.
 	Scale uint16
+	// After is the fp16 factor that a further task applies behind the table;
+	// 0x3c00 is one.
+	After uint16
 	// F is the exact function of the input before scaling.
 	F func(float64) float64
 	// Low and High delimit the inputs the table serves.
 	Low, High float64
-	// Modelled says that the table's mode is zinc's own, not a recorded one.
-	Modelled bool
 }
 
 // Worst is the table's error over its domain.
 func (a *Activation) Worst() WorstCase {
-	return Worst(&a.Table, a.F, fromHalf(a.Scale), a.Low, a.High)
+	return worst(&a.Table, a.F, fromHalf(a.Scale), fromHalf(a.After), a.Low, a.High)
 }
 
 // function is one row of the table of functions.
@@ -29,9 +30,9 @@ type function struct {
 	name   string
 	params int
 	make   func(p []float64) (Spec, error)
-	// scale is applied before the table; 0 stands for 1.
-	scale float64
-	// f is the exact function when it differs from the Spec's, as with scale.
+	// scale is applied before the table and after behind it; 0 stands for 1.
+	scale, after float64
+	// f is the exact function when it differs from the Spec's, as with factors.
 	f func(float64) float64
 	// domain; both zero: all finite numbers.
 	low, high float64
@@ -57,41 +58,61 @@ func plain(f func(float64) float64, step int, low, high Tail) func([]float64) (S
 	}
 }
 
-// positive makes the row of a function of positive numbers.
-func positive(f func(float64) float64, m Mode, step int, below, above, addend float64) func([]float64) (Spec, error) {
+// gated makes the row of an input times a gate between 0 and 1. Its knots have least
+// squared errors and its high line runs through the last (gelu and silu as
+// recorded, nearly; see docs/deviations.md).
+func gated(f func(float64) float64, step int) func([]float64) (Spec, error) {
 	return func([]float64) (Spec, error) {
-		return Spec{F: f, Mode: m, Step: step, Low: Hold(0, below, 0, 0), High: Hold(math.Inf(1), above, 0, 0), Addend: addend}, nil
+		high := Line(1, 1, 0)
+		high.Through = true
+		return Spec{F: f, Mode: ModePlain, Step: step, LeastSquares: true, Low: Saturate(0), High: high}, nil
 	}
 }
 
-// functions is every table zinc can name. Steps 1 (sigmoid) and 2 (gelu) are
-// those of recorded tables; the parameterless others are the step of least worst
-// error in 0..4, which the tests check. square has no row: the planar engine
-// multiplies, and no table covers the range.
+// symmetric makes the row of a function of which f(-x) is -f(x), sampled from
+// zero up.
+func symmetric(f func(float64) float64, step int, high Tail) func([]float64) (Spec, error) {
+	return func([]float64) (Spec, error) {
+		return Spec{F: f, Mode: ModeOdd, Step: step, High: high}, nil
+	}
+}
+
+// ofPositive makes the row of a function of positive numbers.
+func ofPositive(f func(float64) float64, m Mode, step int, below, above float64) func([]float64) (Spec, error) {
+	return func([]float64) (Spec, error) {
+		return Spec{F: f, Mode: m, Step: step, Low: Hold(0, below, 0, 0), High: Hold(math.Inf(1), above, 0, 0)}, nil
+	}
+}
+
+// functions is every table zinc can name. The steps of sigmoid, tanh, silu, gelu,
+// exp2, reciprocal, sqrt, rsqrt and log2 are those of recorded tables, as is that
+// tanh ends at its last knot; the other parameterless ones in a plain or odd mode
+// have the step of least worst error in 0..4, which the tests check. square has no
+// row: the planar engine multiplies, and no table covers the range.
 var functions = [...]function{
 	{name: "sigmoid", make: plain(sigmoid, 1, Saturate(0), Saturate(1))},
-	{name: "tanh", make: plain(math.Tanh, 3, Saturate(-1), Saturate(1))},
-	{name: "silu", make: plain(func(x float64) float64 { return x * sigmoid(x) }, 1, Saturate(0), Line(1, 1, 0))},
-	{name: "gelu", make: plain(gelu, 2, Saturate(0), Line(1, 1, 0))},
+	{name: "tanh", make: symmetric(math.Tanh, 3, Hold(4, 1, 0, 1))},
+	{name: "silu", make: gated(func(x float64) float64 { return x * sigmoid(x) }, 1)},
+	{name: "gelu", make: gated(gelu, 2)},
 	{name: "gelu_tanh_approximation", make: plain(geluTanh, 2, Saturate(0), Line(1, 1, 0))},
 	{name: "gelu_sigmoid_approximation", make: plain(func(x float64) float64 { return x * sigmoid(1.702*x) }, 2, Saturate(0), Line(1, 1, 0))},
-	{name: "erf", make: plain(math.Erf, 3, Saturate(-1), Saturate(1))},
+	{name: "erf", make: symmetric(math.Erf, 4, Saturate(1))},
 	{name: "softplus", make: plain(softplus, 1, Saturate(0), Line(1, 1, 0))},
-	{name: "softsign", make: plain(func(x float64) float64 { return x / (1 + math.Abs(x)) }, 1, Saturate(-1), Saturate(1))},
+	{name: "softsign", make: symmetric(func(x float64) float64 { return x / (1 + math.Abs(x)) }, 2, Saturate(1))},
 	{name: "exp2", make: exp2, low: -maxHalf, high: maxHalf},
 	{name: "exp", make: exp2, scale: math.Log2E, f: math.Exp},
-	{name: "reciprocal", make: positive(func(x float64) float64 { return 1 / x }, ModeReciprocal, 6, math.Inf(1), 0, 0), low: 0x1p-24, high: maxHalf},
-	{name: "sqrt", make: positive(math.Sqrt, ModeSqrt, 5, 0, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
-	{name: "rsqrt", make: positive(func(x float64) float64 { return 1 / math.Sqrt(x) }, ModeRsqrt, 5, math.Inf(1), 0, 0), low: 0x1p-24, high: maxHalf},
-	// The engine's measured log(+0).
-	{name: "log", make: positive(math.Log, ModeLog, 6, -45440, math.Inf(1), math.Ln2), low: 0x1p-24, high: maxHalf},
-	{name: "log2", make: positive(math.Log2, ModeLog, 6, -45440, math.Inf(1), 1), low: 0x1p-24, high: maxHalf},
-	{name: "log10", make: positive(math.Log10, ModeLog, 6, -45440, math.Inf(1), math.Log10(2)), low: 0x1p-24, high: maxHalf},
+	{name: "reciprocal", make: ofPositive(func(x float64) float64 { return 1 / x }, ModeReciprocal, 6, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
+	{name: "sqrt", make: ofPositive(math.Sqrt, ModeSqrt, 4, 0, math.Inf(1)), low: 0x1p-24, high: maxHalf},
+	{name: "rsqrt", make: ofPositive(func(x float64) float64 { return 1 / math.Sqrt(x) }, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
+	// Logarithms are factors behind log2, whose table gives 0 at infinity.
+	{name: "log2", make: log2, low: 0x1p-24, high: maxHalf},
+	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxHalf},
+	{name: "log10", make: log2, after: math.Log10(2), f: math.Log10, low: 0x1p-24, high: maxHalf},
 	// No range reduction is known, so the domain is the knots': one period.
-	{name: "sin", make: plain(math.Sin, 2, Hold(-4, math.Sin(-4), 0, 0), Hold(4, math.Sin(4), 0, 0)), low: -4, high: 4},
+	{name: "sin", make: symmetric(math.Sin, 3, Hold(4, math.Sin(4), 0, 0)), low: -4, high: 4},
 	{name: "cos", make: plain(math.Cos, 2, Hold(-4, math.Cos(-4), 0, 0), Hold(4, math.Cos(4), 0, 0)), low: -4, high: 4},
-	{name: "atan", make: plain(math.Atan, 1, Saturate(-math.Pi/2), Saturate(math.Pi/2))},
-	{name: "relu", make: plain(func(x float64) float64 { return max(x, 0) }, 0, Hold(0, 0, 0, 0), Line(1, 1, 0))},
+	{name: "atan", make: symmetric(math.Atan, 1, Saturate(math.Pi/2))},
+	{name: "relu", make: func([]float64) (Spec, error) { return clip([]float64{0, math.Inf(1)}) }},
 	{name: "relu6", make: func([]float64) (Spec, error) { return clip([]float64{0, 6}) }},
 	{name: "clip", params: 2, make: clip},
 	{name: "threshold", params: 1, make: func(p []float64) (Spec, error) { return clip([]float64{p[0], math.Inf(1)}) }},
@@ -100,6 +121,10 @@ var functions = [...]function{
 	{name: "elu", params: 1, make: elu},
 	{name: "sigmoid_hard", params: 2, make: hardSigmoid},
 	{name: "scaled_tanh", params: 2, make: scaledTanh},
+}
+
+func log2([]float64) (Spec, error) {
+	return ofPositive(math.Log2, ModeLog2, 6, math.Inf(-1), 0)(nil)
 }
 
 func exp2([]float64) (Spec, error) {
@@ -114,7 +139,7 @@ func clip(p []float64) (Spec, error) {
 		return Spec{}, fmt.Errorf("weights: clip from %g to %g is empty", a, b)
 	}
 	return Spec{F: func(x float64) float64 { return x }, Exact: func(x float64) float64 { return max(min(x, b), a) },
-		Mode: ModePlain, Low: Hold(a, a, 1, 0), High: Hold(b, b, 1, 0)}, nil
+		Mode: ModePlain, Step: LinesOnly, Low: Hold(a, a, 1, 0), High: Hold(b, b, 1, 0)}, nil
 }
 
 func leakyReLU(p []float64) (Spec, error) {
@@ -124,7 +149,7 @@ func leakyReLU(p []float64) (Spec, error) {
 			return a * x
 		}
 		return x
-	}, Mode: ModePlain, Step: 0, Low: Line(-1, a, 0), High: Line(1, 1, 0)}, nil
+	}, Mode: ModePlain, Step: LinesOnly, Low: Line(-1, a, 0), High: Line(1, 1, 0)}, nil
 }
 
 func elu(p []float64) (Spec, error) {
@@ -145,7 +170,7 @@ func hardSigmoid(p []float64) (Spec, error) {
 	}
 	at0, at1 := -b/a, (1-b)/a
 	line := func(x float64) float64 { return float64(a*x) + b }
-	s := Spec{F: line, Exact: func(x float64) float64 { return max(min(line(x), 1), 0) }, Mode: ModePlain,
+	s := Spec{F: line, Exact: func(x float64) float64 { return max(min(line(x), 1), 0) }, Mode: ModePlain, Step: LinesOnly,
 		Low: Hold(at0, 0, a, b), High: Hold(at1, 1, a, b)}
 	if a < 0 {
 		s.Low, s.High = Hold(at1, 1, a, b), Hold(at0, 0, a, b)
@@ -165,9 +190,7 @@ func scaledTanh(p []float64) (Spec, error) {
 	for w := math.Abs(b); w < math.Sqrt2/2 && step > 0; w *= 2 {
 		step--
 	}
-	v := math.Copysign(a, a*b)
-	return Spec{F: func(x float64) float64 { return a * math.Tanh(b*x) }, Mode: ModePlain, Step: step,
-		Low: Saturate(-v), High: Saturate(v)}, nil
+	return Spec{F: func(x float64) float64 { return a * math.Tanh(b*x) }, Mode: ModeOdd, Step: step, High: Saturate(math.Copysign(a, a*b))}, nil
 }
 
 // Activate makes the table of a named function: sigmoid, tanh, silu, gelu,
@@ -177,12 +200,11 @@ func scaledTanh(p []float64) (Spec, error) {
 // threshold(low), minimum(high), leaky_relu(slope), elu(scale),
 // sigmoid_hard(alpha, beta), scaled_tanh(alpha, beta).
 //
-// A table has one output for all inputs at or below its low bound, so rsqrt and
-// log give at negative inputs what they give at 0; the engine's measured +0
-// there is a rule of the engine outside the table.
+// Roots and logarithms of negative inputs are +0, as measured on the engine.
 //
 // An epsilon inside rsqrt, log or the reciprocal is the engine's bias ahead of
-// the table (register 0x0c80c) and no part of it.
+// the table (register 0x0c80c) and no part of it; the factor of log and log10 is
+// another task's behind it.
 func Activate(name string, params ...float64) (*Activation, error) {
 	for i := range functions {
 		fn := &functions[i]
@@ -211,9 +233,12 @@ func Activate(name string, params ...float64) (*Activation, error) {
 }
 
 func (fn *function) activation(s Spec, t *Table) *Activation {
-	a := &Activation{Table: *t, Scale: 0x3c00, F: s.F, Low: fn.low, High: fn.high}
+	a := &Activation{Table: *t, Scale: 0x3c00, After: 0x3c00, F: s.F, Low: fn.low, High: fn.high}
 	if fn.scale != 0 {
 		a.Scale = toHalf(fn.scale)
+	}
+	if fn.after != 0 {
+		a.After = toHalf(fn.after)
 	}
 	if s.Exact != nil {
 		a.F = s.Exact
@@ -224,7 +249,6 @@ func (fn *function) activation(s Spec, t *Table) *Activation {
 	if fn.low == 0 && fn.high == 0 {
 		a.Low, a.High = -maxHalf, maxHalf
 	}
-	a.Modelled = s.Mode == ModeSqrt || s.Mode == ModeRsqrt || s.Mode == ModeLog
 	return a
 }
 

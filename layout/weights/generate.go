@@ -16,12 +16,14 @@ type Spec struct {
 	Exact func(float64) float64
 	Mode  Mode
 	// Step is -log2 of the knot spacing, in 0..24; in a plain table it sets
-	// the sampled domain, -16*2^-Step..16*2^-Step.
+	// the sampled domain, -16*2^-Step..16*2^-Step, in an odd one 0..32*2^-Step.
+	// LinesOnly is a table without a domain: the tails are the function.
 	Step int
+	// LeastSquares asks for knots of least squared error instead of samples, see
+	// leastSquares. For the plain mode.
+	LeastSquares bool
 	// Low and High are the tails outside the knots.
 	Low, High Tail
-	// Addend is word 43 (ModeLog).
-	Addend float64
 }
 
 // Tail is one side of a table outside its knots.
@@ -33,6 +35,8 @@ type Tail struct {
 	// Slope and Intercept are the line between bound and knots; ignored when
 	// Fit.
 	Slope, Intercept float64
+	// Through asks for a line of Slope through the outermost knot.
+	Through bool
 	// Fit asks for the line from the outermost knot to Value at the bound of
 	// least worst error.
 	Fit bool
@@ -66,29 +70,39 @@ func Generate(s Spec) (*Table, error) {
 	if sp == nil {
 		return nil, fmt.Errorf("weights: table mode %#x is unknown", uint16(s.Mode))
 	}
-	if s.F == nil || s.Step < 0 || s.Step > 24 {
-		return nil, fmt.Errorf("weights: table step is %d, want 0..24, and a function", s.Step)
+	if s.F == nil || (s.Step < 0 || s.Step > maxStep) && s.Step != LinesOnly {
+		return nil, fmt.Errorf("weights: table step is %d, want 0..%d or %d, and a function", s.Step, maxStep, LinesOnly)
 	}
 	f := func(x float64) float64 { return float64(float32(s.F(x))) }
 	t := new(Table)
-	h := math.Ldexp(1, -s.Step)
-	start, end := sp.start, 1.0
-	if s.Mode == ModePlain {
-		start, end = -(Knots-1)/2*h, (Knots-1)/2*h
+	start, end := sp.span(s.Step)
+	fitted := s.LeastSquares && s.Mode == ModePlain && s.Step <= maxStep
+	var knots [Knots]float64
+	if fitted {
+		knots = leastSquares(f, start, s.Step)
 	}
 	for i := range Knots {
-		if x := start + float64(float64(i)*h); x <= end {
-			v := toHalf(f(x))
-			if v&0x7fff > 0x7c00 {
-				return nil, fmt.Errorf("weights: table function is not a number at knot %d (%g)", i, x)
+		x := start + math.Ldexp(float64(i), -s.Step)
+		var v uint16
+		switch {
+		case s.Step == LinesOnly: // as good as zero, with the bounds
+			if v = toHalf(f(0)); s.Exact != nil {
+				v = toHalf(s.Exact(0))
 			}
-			if v == 0x8000 {
-				v = 0
-			}
-			t[wordKnots+i] = v
+		case fitted:
+			v = toHalf(knots[i])
+		case x >= sp.first && x <= sp.end || math.IsNaN(sp.first):
+			v = toHalf(f(x))
 		}
+		if v&0x7fff > 0x7c00 {
+			return nil, fmt.Errorf("weights: table function is not a number at knot %d (%g)", i, x)
+		}
+		if v == 0x8000 {
+			v = 0
+		}
+		t[wordKnots+i] = v
 	}
-	t[wordStep], t[wordMode], t[wordAddend] = uint16(s.Step), uint16(s.Mode), toHalf(s.Addend)
+	t[wordStep], t[wordMode] = uint16(s.Step), uint16(s.Mode)
 	t.tail(f, s.Low, start, wordLow, wordKnots, wordLowSlope)
 	t.tail(f, s.High, end, wordHigh, wordKnots+Knots-1, wordHighSlope)
 	return t, t.Check()
@@ -96,8 +110,11 @@ func Generate(s Spec) (*Table, error) {
 
 // tail fills in one side: bound, value, line. x0 is the outermost knot.
 func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, slope int) {
-	if tl.Fit {
+	switch {
+	case tl.Fit:
 		tl = fit(f, tl.Value, x0, fromHalf(t[knot]))
+	case tl.Through:
+		tl.Intercept = fromHalf(t[knot]) - float64(tl.Slope*x0)
 	}
 	t[bound], t[bound+2] = toHalf(tl.Bound), toHalf(tl.Value)
 	t[slope], t[slope+1] = toHalf(tl.Slope), toHalf(tl.Intercept)
@@ -106,7 +123,9 @@ func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, 
 // fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has
 // the least worst error, the jump to v at the bound included. Candidates are
 // every eighth fp16 value up to 256 times x0; the first best wins, so the
-// result does not depend on the order of floating comparisons.
+// result does not depend on the order of floating comparisons. The bound lies no
+// further out than where the rounded function is v already (the high tail of the
+// recorded sigmoid ends there, its low tail at the bound of least worst error).
 func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 	const (
 		samples = 24
@@ -116,21 +135,31 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 	first := toHalf(x0)
 	for b := first; b&0x7fff <= first&0x7fff+fitSpan && b&0x7fff < 0x7c00; b += 8 {
 		bound := fromHalf(b)
-		var slope, icpt float64
+		tl := Tail{Bound: bound, Value: v}
 		if bound != x0 {
-			slope = fromHalf(toHalf((v - y0) / (bound - x0)))
-			icpt = fromHalf(toHalf(y0 - float64(slope*x0)))
+			tl = chord(x0, y0, bound, v)
 		}
 		e := math.Abs(f(bound) - v)
 		for i := 0; i < samples && bound != x0; i++ {
 			x := x0 + float64((bound-x0)*float64(i))/samples
-			e = max(e, math.Abs(float64(slope*x)+icpt-f(x)))
+			e = max(e, math.Abs(float64(tl.Slope*x)+tl.Intercept-f(x)))
 		}
 		if e < worst {
-			best, worst = Tail{Bound: bound, Value: v, Slope: slope, Intercept: icpt}, e
+			best, worst = tl, e
+		}
+	}
+	for b := first + 1; b&0x7fff < toHalf(best.Bound)&0x7fff; b++ {
+		if bound := fromHalf(b); toHalf(f(bound)) == toHalf(v) {
+			return chord(x0, y0, bound, v)
 		}
 	}
 	return best
+}
+
+// chord is the tail from (x0, y0) to (bound, v), its line as a table holds it.
+func chord(x0, y0, bound, v float64) Tail {
+	slope := fromHalf(toHalf((v - y0) / (bound - x0)))
+	return Tail{Bound: bound, Value: v, Slope: slope, Intercept: fromHalf(toHalf(y0 - float64(slope*x0)))}
 }
 
 // WorstCase is the largest error of a table against its function.
@@ -150,6 +179,11 @@ type WorstCase struct {
 // finite fp16 x in [low, high]. Inputs where both are infinite or f is outside
 // fp16 and the table saturates the same way count as equal.
 func Worst(t *Table, f func(float64) float64, scale, low, high float64) WorstCase {
+	return worst(t, f, scale, 1, low, high)
+}
+
+// worst is Worst of fp16(table*after).
+func worst(t *Table, f func(float64) float64, scale, after, low, high float64) WorstCase {
 	var w WorstCase
 	for i := range 1 << 16 {
 		x := uint16(i)
@@ -159,6 +193,9 @@ func Worst(t *Table, f func(float64) float64, scale, low, high float64) WorstCas
 		}
 		w.Inputs++
 		got, want := t.Eval(toHalf(float64(v*scale))), f(v)
+		if after != 1 {
+			got = toHalf(float64(fromHalf(got) * after))
+		}
 		if got == toHalf(want) && got&0x7fff == 0x7c00 {
 			continue
 		}

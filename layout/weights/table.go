@@ -23,24 +23,25 @@ const Knots = 33
 //	4..36   33 knots, uniformly 2^-step apart
 //	37, 38  slope and intercept between the low bound and the first knot
 //	39, 40  slope and intercept between the last knot and the high bound
-//	41      step, an integer: -log2 of the knot spacing
+//	41      step, an integer: -log2 of the knot spacing; LinesOnly for none
 //	42      mode, an integer (Mode)
-//	43      addend a unit of exponent (ModeLog only; modelled)
 //	rest    zero
 //
 // Evaluation of an input x, NaN read as +infinity:
 //
-//  1. x >= word 1: word 3. x <= word 0: word 2. (Both inclusive: the
+//  1. By the mode's sign rule a negative x gives +0, or its size is taken and
+//     the result of the steps below gets the sign of x back.
+//  2. x >= word 1: word 3. x <= word 0: word 2. (Both inclusive: the
 //     reciprocal's word 2 is its value at 0, exp's word 3 its value at 16.)
-//  2. The mode splits x into a table argument t, whose first knot is at t0,
+//  3. The mode splits x into a table argument t, whose first knot is at t0,
 //     and an exponent e; see Mode.
-//  3. Plain mode only: t < t0: word37*t + word38; t past the last knot:
+//  4. Where t is x itself: t < t0: word37*t + word38; t past the last knot:
 //     word39*t + word40.
-//  4. Else with p = (t-t0)*2^step, i = floor(p) (at most 31):
+//  5. Else with p = (t-t0)*2^step, i = floor(p) (at most 31):
 //     y = knot[i] + (knot[i+1]-knot[i])*(p-i).
-//  5. The mode puts e back into y.
+//  6. The mode puts e back into y.
 //
-// Steps 2 to 5 are exact (binary64 holds them) and the result is rounded once
+// Steps 3 to 6 are exact (binary64 holds them) and the result is rounded once
 // to fp16, to nearest, ties to even; a zero result is +0. Words 0..42 were
 // read off recorded tables; where the engine rounds on the way is not known.
 type Table [TableWords]uint16
@@ -58,60 +59,85 @@ const (
 	wordHighIntercept
 	wordStep
 	wordMode
-	wordAddend
 )
+
+// LinesOnly as a step puts all knots on zero, so that the two lines are the whole
+// function (recorded for leaky_relu, and for maximum and minimum with a scalar).
+const LinesOnly = 64
+
+// maxStep is the largest step of a table with knots.
+const maxStep = 24
 
 // Mode is word 42 of a table: how an input becomes a table argument.
 type Mode uint16
 
-// The modes. ModePlain, ModeExp2 and ModeReciprocal carry the numbers of
-// recorded tables; the others are modelled: their numbers are zinc's own and
-// no record confirms them.
+// The modes, all of recorded tables. What each does with negative inputs follows
+// from its functions: tanh needs its sign back, and roots and logarithms of
+// negative numbers are measured to give +0. That a reciprocal gets its sign back is
+// inferred: its mode shares two bits with that of tanh, and a division by run-time
+// numbers is recorded with its table (binary_real_div_1x64x8x8).
 const (
 	// ModePlain: t = x, t0 = -16*2^-step.
 	ModePlain Mode = 0x01
+	// ModeOdd: t = |x|, t0 = 0, result with the sign of x.
+	ModeOdd Mode = 0x60
 	// ModeExp2: e = floor(x), t = x-e, t0 = 0, result y*2^e. One octave.
 	ModeExp2 Mode = 0x0a
-	// ModeReciprocal: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y*2^-e.
+	// ModeReciprocal: |x| = t*2^e with t in [1/2, 1), t0 = 1/2, result y*2^-e
+	// with the sign of x.
 	ModeReciprocal Mode = 0x67
-	// ModeSqrt: x = t*4^e with t in [1/4, 1), t0 = 1/4, result y*2^e. The
-	// knots run at 1/32 up to t = 1, number 24; the rest are zero. Modelled.
-	ModeSqrt Mode = 0x2b
-	// ModeRsqrt: as ModeSqrt, result y*2^-e. Modelled.
-	ModeRsqrt Mode = 0x6b
-	// ModeLog: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y + e*word43.
-	// Modelled.
-	ModeLog Mode = 0x27
+	// ModeSqrt: x = t*4^e with t in [1/2, 2), t0 = 0, result y*2^e. The knots
+	// below 1/2 are zero.
+	ModeSqrt Mode = 0xc5
+	// ModeRsqrt: as ModeSqrt, result y*2^-e.
+	ModeRsqrt Mode = 0xc6
+	// ModeLog2: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y + e.
+	ModeLog2 Mode = 0xc9
+)
+
+// signRule is what a mode does with negative inputs.
+type signRule int
+
+const (
+	signed   signRule = iota // they are inputs like others
+	odd                      // the table serves sizes, the result gets the sign back
+	positive                 // they give +0
 )
 
 // split is what a mode does, one row a mode.
 type split struct {
-	mode  Mode
-	name  string
-	start float64 // t0; NaN: centred on zero
-	argue func(x float64) (t float64, e int)
+	mode       Mode
+	name       string
+	sign       signRule
+	whole      bool    // t is the input: lines hold beyond the knots
+	start      float64 // t0; NaN: centred on zero
+	first, end float64 // knots from first to end are samples, NaN: all
+	argue      func(x float64) (t float64, e int)
 	// apply puts the exponent back.
-	apply func(y float64, e int, addend float64) float64
+	apply func(y float64, e int) float64
 }
 
 var splits = [...]split{
-	{ModePlain, "plain", math.NaN(), func(x float64) (float64, int) { return x, 0 }, scaleExp(0)},
-	{ModeExp2, "exponent split", 0, func(x float64) (float64, int) { f := math.Floor(x); return x - f, int(f) }, scaleExp(1)},
-	{ModeReciprocal, "mantissa, exponent negated", 0.5, math.Frexp, scaleExp(-1)},
-	{ModeSqrt, "mantissa of 4, exponent", 0.25, frexp4, scaleExp(1)},
-	{ModeRsqrt, "mantissa of 4, exponent negated", 0.25, frexp4, scaleExp(-1)},
-	{ModeLog, "mantissa, exponent added", 0.5, math.Frexp, func(y float64, e int, a float64) float64 { return y + float64(float64(e)*a) }},
+	{ModePlain, "plain", signed, true, math.NaN(), math.NaN(), math.NaN(), itself, scaleExp(0)},
+	{ModeOdd, "odd", odd, true, 0, math.NaN(), math.NaN(), itself, scaleExp(0)},
+	{ModeExp2, "exponent split", signed, false, 0, 0, 1, func(x float64) (float64, int) { f := math.Floor(x); return x - f, int(f) }, scaleExp(1)},
+	{ModeReciprocal, "mantissa, exponent negated", odd, false, 0.5, 0.5, 1, math.Frexp, scaleExp(-1)},
+	{ModeSqrt, "mantissa of 4, exponent", positive, false, 0, 0.5, 2, frexp4, scaleExp(1)},
+	{ModeRsqrt, "mantissa of 4, exponent negated", positive, false, 0, 0.5, 2, frexp4, scaleExp(-1)},
+	{ModeLog2, "mantissa, exponent added", positive, false, 0.5, 0.5, 1, math.Frexp, func(y float64, e int) float64 { return y + float64(e) }},
 }
 
-func scaleExp(sign int) func(float64, int, float64) float64 {
-	return func(y float64, e int, _ float64) float64 { return math.Ldexp(y, sign*e) }
+func itself(x float64) (float64, int) { return x, 0 }
+
+func scaleExp(sign int) func(float64, int) float64 {
+	return func(y float64, e int) float64 { return math.Ldexp(y, sign*e) }
 }
 
-// frexp4 splits x > 0 into t*4^e with t in [1/4, 1).
+// frexp4 splits x > 0 into t*4^e with t in [1/2, 2).
 func frexp4(x float64) (float64, int) {
 	t, e := math.Frexp(x)
 	if e&1 != 0 {
-		t, e = t/2, e+1
+		t, e = t*2, e-1
 	}
 	return t, e / 2
 }
@@ -140,8 +166,8 @@ func (t *Table) Check() error {
 	if t.Mode().split() == nil {
 		return fmt.Errorf("weights: table word %d is %#x, not a known mode", wordMode, t[wordMode])
 	}
-	if t[wordStep] > 24 {
-		return fmt.Errorf("weights: table word %d is %d, want a step of 0..24", wordStep, t[wordStep])
+	if t[wordStep] > maxStep && t[wordStep] != LinesOnly {
+		return fmt.Errorf("weights: table word %d is %d, want a step of 0..%d or %d", wordStep, t[wordStep], maxStep, LinesOnly)
 	}
 	if !(fromHalf(t[wordLow]) <= fromHalf(t[wordHigh])) {
 		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are no interval", t[wordLow], t[wordHigh])
@@ -154,34 +180,56 @@ func (t *Table) Check() error {
 func (t *Table) Eval(x uint16) uint16 {
 	s := t.Mode().split()
 	v := fromHalf(x)
-	switch {
-	case t.Check() != nil:
+	if t.Check() != nil {
 		return 0
+	}
+	if s.sign != signed && v < 0 {
+		if s.sign == positive {
+			return 0
+		}
+		if y := t.size(s, -v); y != 0 {
+			return y ^ 0x8000
+		}
+		return 0
+	}
+	return t.size(s, v)
+}
+
+// size evaluates an input that the sign rule leaves.
+func (t *Table) size(s *split, v float64) uint16 {
+	switch {
 	case math.IsNaN(v) || v >= fromHalf(t[wordHigh]):
 		return t[wordAbove]
 	case v <= fromHalf(t[wordLow]):
 		return t[wordBelow]
 	}
 	arg, e := s.argue(v)
-	y := s.apply(t.at(s, arg), e, fromHalf(t[wordAddend]))
+	y := s.apply(t.at(s, arg), e)
 	if h := toHalf(y); h != 0x8000 {
 		return h
 	}
 	return 0
 }
 
+// span returns the arguments of the first and the last knot.
+func (s *split) span(step int) (first, last float64) {
+	h := math.Ldexp(1, -step)
+	first = s.start
+	if math.IsNaN(first) {
+		first = -(Knots - 1) / 2 * h
+	}
+	return first, first + (Knots-1)*h
+}
+
 // at interpolates the table at argument v.
 func (t *Table) at(s *split, v float64) float64 {
 	step := int(t[wordStep])
-	start := s.start
-	if s.mode == ModePlain {
-		start = -math.Ldexp((Knots-1)/2, -step)
-	}
+	start, _ := s.span(step)
 	p := math.Ldexp(v-start, step)
 	switch {
-	case s.mode == ModePlain && p < 0:
+	case s.whole && p < 0:
 		return float64(fromHalf(t[wordLowSlope])*v) + fromHalf(t[wordLowIntercept])
-	case s.mode == ModePlain && p > Knots-1:
+	case s.whole && p > Knots-1:
 		return float64(fromHalf(t[wordHighSlope])*v) + fromHalf(t[wordHighIntercept])
 	}
 	i := int(min(max(math.Floor(p), 0), Knots-2))

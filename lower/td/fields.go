@@ -99,7 +99,7 @@ var (
 	WBE            = headerR("WBE", 8, 17, 1, "WBase valid")
 	TBase          = header("TBase", 8, 18, 5, "")
 	TBE            = headerR("TBE", 8, 23, 1, "the result is not a declared surface")
-	ENE            = headerR("ENE", 8, 24, 4, "neural-engine enable mask: 5 with 16 cores, 4 with 8, 1 with one channel, 0 planar")
+	ENE            = headerR("ENE", 8, 24, 4, "neural-engine enable mask: 1 + log2 of the cores, 0 planar")
 	KBase0         = headerR("KBase0", 9, 0, 5, "buffer-access register of the kernel: 1 constants, 3 scratch")
 	KBE0           = headerR("KBE0", 9, 5, 1, "KBase0 valid")
 	KBase1         = header("KBase1", 9, 6, 5, "")

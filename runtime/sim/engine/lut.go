@@ -24,7 +24,13 @@ const (
 	lutHighAt    = 40
 	lutStep      = 41 // an integer: -log2 of the knot spacing
 	lutMode      = 42 // an integer, see modes
-	lutAddend    = 43 // of a mode that adds the exponent
+)
+
+// maxLUTStep bounds -log2 of the spacing of knots; linesOnly stands for knots that
+// all lie on zero.
+const (
+	maxLUTStep = 24
+	linesOnly  = 64
 )
 
 // lut is a lookup table, widened.
@@ -36,39 +42,48 @@ type lut struct {
 }
 
 // mode says how an input becomes a table argument and what becomes of the
-// rest of it. All but plain take in positive inputs or any finite one.
+// rest of it.
 type mode struct {
 	number uint16
-	first  float64 // argument of the first knot
+	sign   signRule
+	whole  bool    // the argument is the input, with lines beyond the knots
+	first  float64 // argument of the first knot, for knot 16 at zero NaN
 	split  func(x float64) (arg float64, exp int)
-	join   func(y float64, exp int, addend float64) float64
+	join   func(y float64, exp int) float64
 }
 
-func exponent(sign int) func(float64, int, float64) float64 {
-	return func(y float64, exp int, _ float64) float64 { return math.Ldexp(y, sign*exp) }
+// signRule is what a mode does with negative inputs.
+type signRule int
+
+const (
+	signed   signRule = iota // they are inputs like others
+	odd                      // the table serves sizes, the result gets the sign back
+	positive                 // they give +0 (measured for roots and logarithm)
+)
+
+func exponent(sign int) func(float64, int) float64 {
+	return func(y float64, exp int) float64 { return math.Ldexp(y, sign*exp) }
 }
 
-// modes lists the known values of the mode half. The first three are in
-// recorded tables; the others are modelled.
+// modes lists the known values of the mode half, all of recorded tables.
 var modes = []mode{
-	{number: 0x01}, // the input itself, knot 16 at zero: see eval
+	{number: 0x01, whole: true, first: math.NaN()},
+	{number: 0x60, sign: odd, whole: true},
 	{number: 0x0a, first: 0, split: func(x float64) (float64, int) {
 		i := math.Floor(x)
 		return x - i, int(max(min(i, 1<<10), -1<<10))
 	}, join: exponent(1)},
-	{number: 0x67, first: 0.5, split: math.Frexp, join: exponent(-1)},
-	{number: 0x2b, first: 0.25, split: quarter, join: exponent(1)},
-	{number: 0x6b, first: 0.25, split: quarter, join: exponent(-1)},
-	{number: 0x27, first: 0.5, split: math.Frexp, join: func(y float64, exp int, addend float64) float64 {
-		return y + float64(float64(exp)*addend)
-	}},
+	{number: 0x67, sign: odd, first: 0.5, split: math.Frexp, join: exponent(-1)},
+	{number: 0xc5, sign: positive, first: 0, split: quarter, join: exponent(1)},
+	{number: 0xc6, sign: positive, first: 0, split: quarter, join: exponent(-1)},
+	{number: 0xc9, sign: positive, first: 0.5, split: math.Frexp, join: func(y float64, exp int) float64 { return y + float64(exp) }},
 }
 
-// quarter writes x as arg * 4^exp with arg in [1/4, 1).
+// quarter writes x as arg * 4^exp with arg in [1/2, 2).
 func quarter(x float64) (arg float64, exp int) {
 	arg, exp = math.Frexp(x)
 	odd := exp & 1
-	return math.Ldexp(arg, -odd), (exp + odd) / 2
+	return math.Ldexp(arg, odd), (exp - odd) / 2
 }
 
 // newLUT decodes the 128 bytes of a table.
@@ -82,8 +97,8 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 		l.diff[i] = l.v[lutKnots+i+1] - l.v[lutKnots+i]
 	}
 	step := half(lutStep)
-	if step > 24 {
-		return nil, badAt(stream, addr+2*lutStep, "lookup table: knot spacing 2^-%d, the exponent must be in 0..24", step)
+	if step > maxLUTStep && step != linesOnly {
+		return nil, badAt(stream, addr+2*lutStep, "lookup table: knot spacing 2^-%d, the exponent must be in 0..%d, or %d for none", step, maxLUTStep, linesOnly)
 	}
 	l.perUnit = math.Ldexp(1, int(step))
 	for i := range modes {
@@ -99,19 +114,34 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 // plain IEEE arithmetic brings here, stays one.
 func (l *lut) eval(in float32) float32 {
 	x := float64(in)
-	switch {
-	case x != x:
+	if x != x {
 		return in
+	}
+	if m := l.mode; x < 0 && m.sign != signed {
+		if m.sign == positive {
+			return 0
+		}
+		return -l.size(-x)
+	}
+	return l.size(x)
+}
+
+// size evaluates an input that the sign rule leaves.
+func (l *lut) size(x float64) float32 {
+	m := l.mode
+	switch {
 	case x >= l.v[lutHigh]:
 		return float32(l.v[lutAbove])
 	case x <= l.v[lutLow]:
 		return float32(l.v[lutBelow])
-	}
-	if m := l.mode; m.split != nil {
+	case !m.whole:
 		arg, exp := m.split(x)
-		return float32(m.join(l.interpolate((arg-m.first)*l.perUnit), exp, l.v[lutAddend]))
+		return float32(m.join(l.interpolate((arg-m.first)*l.perUnit), exp))
 	}
-	p := x*l.perUnit + (knots-1)/2
+	p := x * l.perUnit
+	if m.first != m.first {
+		p += (knots - 1) / 2
+	}
 	switch {
 	case p < 0:
 		return float32(float64(l.v[lutLowSlope]*x) + l.v[lutLowAt])

@@ -104,7 +104,41 @@ func reciprocalTable() []uint16 {
 	return out
 }
 
-// geluTable is the table of recorded gelu tasks, whose knots follow no rule.
+// sigmoidTable, tanhTable and rsqrtTable hold the words of the recorded tables but
+// for the knots, which are samples.
+func sigmoidTable() []uint16 {
+	out := make([]uint16, 64)
+	copy(out, []uint16{0xc8f8, 0x4829, 0, 0x3c00})
+	copy(out[37:], []uint16{0x09ac, 0x170c, 0x163e, 0x3be6, 1, 1})
+	for i := range knots {
+		out[4+i] = narrow(float32(sigmoid(float64(i)/2 - 8)))
+	}
+	return out
+}
+
+func tanhTable() []uint16 {
+	out := make([]uint16, 64)
+	copy(out, []uint16{0, 0x4400, 0, 0x3c00})
+	copy(out[37:], []uint16{0, 0, 0, 0x3c00, 3, 0x60})
+	for i := range knots {
+		out[4+i] = narrow(float32(math.Tanh(float64(i) / 8)))
+	}
+	return out
+}
+
+func rsqrtTable() []uint16 {
+	out := make([]uint16, 64)
+	copy(out, []uint16{0, 0x7c00, 0x7c00, 0})
+	out[41], out[42] = 4, 0xc6
+	for i := 8; i < knots; i++ {
+		out[4+i] = narrow(float32(4 / math.Sqrt(float64(i))))
+	}
+	return out
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// geluTable is the table of recorded gelu tasks, whose knots are no samples.
 var geluTable = []uint16{
 	0xc466, 0x7c00, 0x0000, 0x7c00,
 	0x0000, 0x8e8a, 0x9230, 0x9757, 0x9bf0, 0xa011, 0xa3bf, 0xa6ec, 0xa9bf, 0xac75, 0xae67, 0xb03d, 0xb11e, 0xb184, 0xb104, 0xaecf, 0x922d,
@@ -155,6 +189,15 @@ func TestRecordedCases(t *testing.T) {
 		{name: "unary_abs_c64", in: []int{4}, out: 5, want: unary(math.Abs)},
 		{name: "unary_relu_c64", in: []int{4}, out: 5, want: unary(func(a float64) float64 { return math.Max(0, a) })},
 		{name: "unary_exp_c64", in: []int{4}, out: 5, constants: table(expTable()), want: unary(math.Exp), ulps: 3},
+		// 0.0034 and 0.0017 were measured; roots of negative numbers are +0.
+		{name: "unary_sigmoid_c64", in: []int{4}, out: 5, constants: table(sigmoidTable()), want: unary(sigmoid), ulps: 1, slack: 0.0034},
+		{name: "unary_tanh_c64", in: []int{4}, out: 5, constants: table(tanhTable()), want: unary(math.Tanh), ulps: 1, slack: 0.0017},
+		{name: "unary_rsqrt_c64", in: []int{4}, out: 5, constants: table(rsqrtTable()), want: unary(func(x float64) float64 {
+			if x+1e-6 < 0 {
+				return 0
+			}
+			return 1 / math.Sqrt(x+1e-6)
+		}), ulps: 3},
 		// The knot at -1/4 alone is 0.0061 from gelu; 0.0059 was measured.
 		{name: "unary_gelu_c64", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1, slack: 0.0062},
 		{name: "env_act_gelu_1x64x8x8_exact", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1, slack: 0.0062},

@@ -187,8 +187,11 @@ func TestTables(t *testing.T) {
 	plain := uniform(1, 1, -8, func(x float64) float64 { return x * x })
 	plain[0], plain[1] = narrow(-20), narrow(20)
 	plain[37], plain[38], plain[39], plain[40] = narrow(-2), narrow(3), narrow(4), narrow(5)
-	log := uniform(6, 0x27, 0.5, math.Log)
-	log[43] = narrow(math.Ln2)
+	tanh := uniform(3, 0x60, 0, math.Tanh)
+	tanh[1], tanh[2], tanh[3], tanh[40] = narrow(4), 0, narrow(1), narrow(1)
+	leaky := make([]uint16, 64)
+	leaky[0], leaky[1], leaky[2], leaky[3], leaky[37], leaky[39], leaky[41], leaky[42] = 0xfc00, 0x7c00, 0xfc00, 0x7c00, narrow(0.125), narrow(1), 64, 1
+	rsqrtTable := uniform(4, 0xc6, 0, func(x float64) float64 { return 1 / math.Sqrt(max(x, 0.5)) })
 	for _, c := range []struct {
 		name  string
 		v     []uint16
@@ -199,9 +202,11 @@ func TestTables(t *testing.T) {
 		{"knot", plain, 3, 9, 0}, {"between knots", plain, 3.25, 10.625, 0}, {"last knot", plain, 8, 64, 0},
 		{"2^x", expTable(), 3.5, math.Exp2(3.5), 0.01}, {"2^-x", expTable(), -7.3, math.Exp2(-7.3), 1e-5}, {"2^x out", expTable(), 16, math.Inf(1), 0},
 		{"1/x", reciprocalTable(), 3, 1. / 3, 2e-4}, {"1/x large", reciprocalTable(), 1000, 1e-3, 1e-6}, {"1/0", reciprocalTable(), 0, math.Inf(1), 0}, {"1/inf", reciprocalTable(), math.Inf(1), 0, 0},
-		{"sqrt", uniform(5, 0x2b, 0.25, math.Sqrt), 7, math.Sqrt(7), 2e-3}, {"sqrt small", uniform(5, 0x2b, 0.25, math.Sqrt), 0.02, math.Sqrt(0.02), 2e-4},
-		{"rsqrt", uniform(5, 0x6b, 0.25, func(x float64) float64 { return 1 / math.Sqrt(x) }), 7, 1 / math.Sqrt(7), 2e-3},
-		{"log", log, 50, math.Log(50), 4e-3}, {"log small", log, 0.01, math.Log(0.01), 4e-3},
+		{"sqrt", uniform(4, 0xc5, 0, math.Sqrt), 7, math.Sqrt(7), 2e-3}, {"sqrt small", uniform(4, 0xc5, 0, math.Sqrt), 0.02, math.Sqrt(0.02), 2e-4}, {"sqrt -1", uniform(4, 0xc5, 0, math.Sqrt), -1, 0, 0},
+		{"rsqrt", rsqrtTable, 7, 1 / math.Sqrt(7), 2e-3}, {"rsqrt 2^-24", rsqrtTable, 0x1p-24, 4096, 0}, {"rsqrt -1", rsqrtTable, -1, 0, 0},
+		{"log2", uniform(6, 0xc9, 0.5, math.Log2), 50, math.Log2(50), 4e-3}, {"log2 small", uniform(6, 0xc9, 0.5, math.Log2), 0.01, math.Log2(0.01), 4e-3}, {"log2 -1", uniform(6, 0xc9, 0.5, math.Log2), -1, 0, 0},
+		{"tanh", tanh, 0.7, math.Tanh(0.7), 2e-3}, {"tanh odd", tanh, -0.7, -math.Tanh(0.7), 2e-3}, {"tanh out", tanh, -4, -1, 0}, {"tanh 0", tanh, 0, 0, 0}, {"-1/3", reciprocalTable(), -3, -1. / 3, 2e-4},
+		{"leaky", leaky, -3, -0.375, 0}, {"leaky up", leaky, 0.25, 0.25, 0}, {"leaky 0", leaky, 0, 0, 0},
 	} {
 		l, err := newLUT("table", 0, halves(c.v...))
 		if err != nil {

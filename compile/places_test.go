@@ -1,0 +1,130 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// lowered compiles a graph and returns the tasks of its one procedure.
+func lowered(t *testing.T, g *irbuild.Graph) []td.Placed {
+	t.Helper()
+	r, err := Compile(context.Background(), g.Program(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.HWX.Procedures()[0]
+	text, entry, ok := r.HWX.TextOf(p)
+	if !ok {
+		t.Fatal("no task section")
+	}
+	l, err := td.DecodeChain(text, entry, p.FirstWords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestSourcesApart: where two sources of one pixel a channel and the result lie, and
+// the time, as recorded for binary_add_1xCx1x1 and binary_maximum_1x1024x1x1.
+func TestSourcesApart(t *testing.T) {
+	for _, c := range []struct {
+		channels         int64
+		second, res, exe int
+	}{
+		{64, 0x440, 0x860, 0}, {128, 0x840, 0x1060, 1}, {256, 0x1040, 0x2060, 2}, {512, 0x2040, 0x4060, 4},
+		{1024, 0x4040, 0x8060, 9}, {2048, 0x8040, 0x10060, 18}, {4096, 0x10040, 0x20060, 36},
+	} {
+		g := irbuild.New(1)
+		g.Output(g.Op("add", "x", g.Input(1, c.channels, 1, 1), "y", g.Input(1, c.channels, 1, 1)))
+		l := lowered(t, g)
+		if len(l) != 1 || l[0].Int(td.L2Src2) != c.second || l[0].Int(td.L2Res) != c.res || l[0].Int(td.ExeCycles) != c.exe {
+			t.Errorf("%d channels: %d tasks, source 2 at %#x, result at %#x, time %d; recorded 1, %#x, %#x, %d", c.channels,
+				len(l), l[0].Int(td.L2Src2), l[0].Int(td.L2Res), l[0].Int(td.ExeCycles), c.second, c.res, c.exe)
+		}
+	}
+	// Of one tensor the second reading begins where the first ends (chain_res_relu_d256).
+	g := irbuild.New(1)
+	x := g.Input(1, 256, 1, 1)
+	g.Output(g.Op("add", "x", x, "y", g.Op("relu", "x", x)))
+	if l := lowered(t, g); len(l) != 1 || l[0].Int(td.L2Src2) != 0x1020 {
+		t.Errorf("x + relu(x): %d tasks, source 2 at %#x, recorded 1, 0x1020", len(l), l[0].Int(td.L2Src2))
+	}
+}
+
+// TestTaskForms: the tasks of an operation by engine and by what stays in L2, as
+// recorded for the named cases.
+func TestTaskForms(t *testing.T) {
+	reduce := func(op string, axis int64, shape ...int64) func(g *irbuild.Graph) {
+		return func(g *irbuild.Graph) {
+			g.Output(g.Op(op, "x", g.Input(shape...), "axes", []int64{axis}, "keep_dims", true))
+		}
+	}
+	softmax := func(axis int64, shape ...int64) func(g *irbuild.Graph) {
+		return func(g *irbuild.Graph) { g.Output(g.Op("softmax", "x", g.Input(shape...), "axis", axis)) }
+	}
+	norm := func(axes []int64, shape ...int64) func(g *irbuild.Graph) {
+		return func(g *irbuild.Graph) {
+			g.Output(g.Op("layer_norm", "x", g.Input(shape...), "axes", axes, "epsilon", 1e-5))
+		}
+	}
+	for _, c := range []struct {
+		recorded string
+		make     func(g *irbuild.Graph)
+		want     string // by task: engine, L2 address and row stride of source 1, of the result
+	}{
+		{"reduce_probe_max_ax2_1x64x8x8", reduce("reduce_max", 2, 1, 64, 8, 8), "[N 2400/80 0/90] [P 0/80 2400/2000] [N 2400/10 4400/0]"},
+		{"reduce_probe_sum_ax1_1x32x4x4", reduce("reduce_sum", 1, 1, 32, 4, 4), "[N 440/200 0/110] [P 0/100 440/40]"},
+		{"reduce_probe_mean_ax3_1x32x4x4", reduce("reduce_mean", 3, 1, 32, 4, 4), "[P 0/210 210/0]"},
+		{"norm_softmax_a1_1x64x8x8", softmax(1, 1, 64, 8, 8), "[N 2200/420 0/20] [P 2200/420 100/420] [N 100/420 100/420] [N 100/420 0/20] [P 0/20 2200/0]"},
+		{"norm_softmax_a3_1x64x1x1", softmax(3, 1, 64, 1, 1), "[P 100/420 0/80] [P 100/420 80/80] [N 80/80 0/80] [P 0/80 80/80] [P 80/80 100/0]"},
+		{"norm_layer_norm_ax3_1x8x1x64", norm([]int64{3}, 1, 8, 1, 64), "[P 40/400 0/20] [P 0/20 20/20] [P 40/400 440/0]"},
+		{"norm_layer_norm_ax2_3_1x32x4x4", norm([]int64{2, 3}, 1, 32, 4, 4), "[P 80/210 0/40] [P 0/40 40/40] [P 80/210 8c0/0]"},
+		{"binary_real_div_1x64x8x8", func(g *irbuild.Graph) {
+			g.Output(g.Op("real_div", "x", g.Input(1, 64, 8, 8), "y", g.Input(1, 64, 8, 8)))
+		}, "[N 2100/430 0/420] [P 2100/420 4200/0]"},
+		{"binary_maximum_c64_constant_blob", func(g *irbuild.Graph) {
+			g.Output(g.Op("maximum", "x", g.Input(1, 64, 1, 1), "y", g.Weights(1, 64, 1, 1)))
+		}, "[N 80/80 0/80] [P 80/420 4a0/0]"},
+		{"binary_maximum_c64_constant_scalar", func(g *irbuild.Graph) { g.Output(g.Op("maximum", "x", g.Input(1, 64, 1, 1), "y", 0.5)) }, "[N 0/400 400/0]"},
+	} {
+		g := irbuild.New(1)
+		c.make(g)
+		got := ""
+		for _, x := range lowered(t, g) {
+			engine := "N"
+			if x.Get(td.PlanarType) != 0 {
+				engine = "P"
+			}
+			got += fmt.Sprintf("[%s %x/%x %x/%x] ", engine, x.Int(td.L2Src), x.Int(td.L2SrcRow), x.Int(td.L2Res), x.Int(td.L2ResRow))
+		}
+		if got != c.want+" " {
+			t.Errorf("%s:\n got %s\nwant %s", c.recorded, got, c.want)
+		}
+	}
+}
+
+// TestBranches: of two products that a sum alone reads the second operand's comes
+// first, and both read one turn of their input (chain_branch_d256_s64).
+func TestBranches(t *testing.T) {
+	g := irbuild.New(1)
+	x := g.Input(1, 64, 256)
+	product := func() any {
+		return g.Op("matmul", "x", x, "y", g.Weights(256, 256), "transpose_x", false, "transpose_y", true)
+	}
+	p, q := product(), product()
+	g.Output(g.Op("add", "x", p, "y", q))
+	l := lowered(t, g)
+	if len(l) != 4 {
+		t.Fatalf("%d tasks, recorded 4", len(l))
+	}
+	if a, b, c := l[1].Int(td.L2Res), l[2].Int(td.L2Res), l[3]; a != 0x9000 || b != 0x11400 || c.Int(td.L2Src) != b || c.Int(td.L2Src2) != a {
+		t.Errorf("products at %#x and %#x, sources at %#x and %#x; recorded 0x9000 and 0x11400, 0x11400 and 0x9000", a, b, c.Int(td.L2Src), c.Int(td.L2Src2))
+	}
+	if !l[1].On(td.RBE0) || l[2].On(td.RBE0) {
+		t.Error("the first product alone names the buffer of the turned input")
+	}
+}

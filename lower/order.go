@@ -1,0 +1,65 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// products are the rules whose operations multiply with a kernel.
+var products = map[string]bool{"convolution": true, "linear": true, "matmul": true}
+
+// scheduled returns a segment's operations in the order in which they become tasks:
+// the program's, but for two products that an elementwise operation alone reads. The
+// product that is its second operand comes first (chain_branch_d256_s64).
+func scheduled(ops []*ir.Op, uses map[*ir.Value]int) []*ir.Op {
+	out := slices.Clone(ops)
+	at := make(map[*ir.Op]int, len(out))
+	for i, op := range out {
+		at[op] = i
+	}
+	for _, op := range ops {
+		if r := ruleFor(op); r == nil || r.Name != "elementwise" {
+			continue
+		}
+		first, second := soleProduct(op.Arg("x"), uses), soleProduct(op.Arg("y"), uses)
+		if first == nil || second == nil || first == second {
+			continue
+		}
+		i, inside := at[first]
+		j, also := at[second]
+		if !inside || !also || j < i || readsAfter(second, i, at) {
+			continue
+		}
+		copy(out[i+1:j+1], out[i:j])
+		out[i] = second
+		for k := i; k <= j; k++ {
+			at[out[k]] = k
+		}
+	}
+	return out
+}
+
+// soleProduct returns the product that gives v, when v is read once.
+func soleProduct(v *ir.Value, uses map[*ir.Value]int) *ir.Op {
+	if v == nil || v.Def == nil || v.IsConst() || uses[v] != 1 {
+		return nil
+	}
+	if r := ruleFor(v.Def); r == nil || !products[r.Name] {
+		return nil
+	}
+	return v.Def
+}
+
+// readsAfter reports whether an operand of op is defined at place i or behind it.
+func readsAfter(op *ir.Op, i int, at map[*ir.Op]int) bool {
+	late := false
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.Def != nil {
+			if k, ok := at[v.Def]; ok && k >= i {
+				late = true
+			}
+		}
+	})
+	return late
+}
