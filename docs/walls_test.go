@@ -46,6 +46,8 @@ var walls = []wall{
 	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
 	{"runtime/sim/broker", []string{"*"}, []string{"runtime/sim/driver", "runtime/sim/coprocessor", "runtime/sim/loader", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/firmware", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject", "emit/hwx", "emit/afpp", "lower/td"}, "the driver, what it stands on, and the container's format: compiling is given to it as a function"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
+	{"verify", []string{"frontend", "reduce", "internal/cli"}, nil, "it judges programs, however they were opened or made smaller"},
+	{"reduce", []string{"internal/cli"}, nil, "a predicate may be a function as well as a command"},
 	{"runtime/sim/coprocessor", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime"}, []string{"lower/td", "emit/afpp", "runtime/sim/firmware", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject"}, "a container's bytes are all that the controller knows of a program"},
 	{"runtime/sim/driver", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime/sim/interp"}, []string{"lower/td", "emit/hwx", "emit/afpp"}, "the kernel knows containers and messages, never what they were compiled from"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},

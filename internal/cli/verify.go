@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ type verifyCommand struct {
 	json     bool
 	numerics string
 	inputs   []string
+	first    bool
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -38,10 +40,17 @@ The tolerance of an output comes from the interpreter alone: %d times the larges
 distance that %d runs with errors of the size each engine operation may have show,
 and one fp16 unit in the last place (docs/numerics.md).
 
-Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
+With --first-departure every value of the model that a task of the engine writes, to
+a port, to scratch or to L2, is held against the interpreter's value of its statement
+as the tasks run, by the same rule. The first that departs is told with its task,
+statement, line and both values, and ends the run. Of a function with states the
+first call is looked at.
+
+Exit status 1 when an output does not pass, or a value departs.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
-  zinc verify model.mil --seed 2 --json`,
+  zinc verify model.mil --seed 2 --json
+  zinc verify model.mil --first-departure`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -50,6 +59,7 @@ Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.Spread
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs")
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
+	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
 	c.model(f)
 	return cmd
@@ -82,7 +92,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step})
+	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step}
+	if c.first {
+		return c.departure(cmd.Context(), m.Program, vo, p)
+	}
+	r, err := verify.Run(cmd.Context(), m.Program, vo)
 	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return &internalError{err: err}
@@ -104,6 +118,28 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return &shownError{errors.New("verification failed")}
 	}
 	return nil
+}
+
+// departure tells the first value that departs.
+func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o verify.Options, p *progress) error {
+	d, err := verify.FirstDeparture(ctx, program, o)
+	p.end()
+	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
+		return &internalError{err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if c.json {
+		err = writeJSON(c.out, d)
+	} else {
+		err = d.Text(c.out)
+	}
+	if err == nil && d.First != nil {
+		fmt.Fprintf(c.err, "zinc: verification failed: %s is the first value that departs\n", d.First.Value)
+		return &shownError{errors.New("verification failed")}
+	}
+	return err
 }
 
 // inputPorts returns the inputs of a program's functions, one a name: the first
