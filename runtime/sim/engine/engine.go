@@ -51,6 +51,8 @@ type Engine struct {
 	L2    [L2Size]byte
 	opts  Options
 	arena arena
+	// reader is that of the running task's coefficients.
+	reader reader
 }
 
 // New returns an engine with L2 all zero.
