@@ -17,7 +17,7 @@ import (
 type Estimate struct {
 	Time     cost.Time  `json:"us"`
 	Cycles   int64      `json:"cycles"`   // of the engine; a dispatch's own time has none
-	Bound    string     `json:"binding"`  // the term that takes most
+	Bound    string     `json:"binding"`  // the term that takes most, "" where nothing runs on the engine
 	Terms    cost.Split `json:"terms_us"` // by binding term of each task; adds up to Time
 	DMABytes int64      `json:"dma_bytes"`
 	L2Peak   int64      `json:"l2_peak_bytes"`
@@ -38,7 +38,9 @@ func (e *Estimate) add(t cost.Task) {
 func (e *Estimate) merge(o *Estimate) {
 	e.Terms.Add(o.Terms)
 	e.Time = e.Terms.Total()
-	e.Bound = e.Terms.Binding().String()
+	if e.Time > 0 {
+		e.Bound = e.Terms.Binding().String()
+	}
 	e.Cycles += o.Cycles
 	e.DMABytes += o.DMABytes
 	e.L2Peak = max(e.L2Peak, o.L2Peak)
@@ -72,7 +74,7 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 		return // a plan
 	}
 	tab := u.state.Target
-	all := &Estimate{Bound: cost.Dispatch.String(), Stages: cost.Stages(tab), CostOf: tab.CostOf, Known: cost.Known()}
+	all := &Estimate{Stages: cost.Stages(tab), CostOf: tab.CostOf, Known: cost.Known()}
 	u.rep.Estimate = all
 	u.eachTask(index, func(op, dispatch int, t cost.Task, _ []cost.Extent) {
 		o, d := &u.rep.Ops[op], &u.rep.DispatchList[dispatch]
