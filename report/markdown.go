@@ -24,7 +24,13 @@ func md(s string) string {
 		switch {
 		case c == '\n' || c == '\r' || c == '\t':
 			b.WriteByte(' ')
-		case strings.ContainsRune("\\`*_{}[]<>()#+!|~&@", c):
+		case c == '<':
+			b.WriteString("&lt;")
+		case c == '>':
+			b.WriteString("&gt;")
+		case c == '&':
+			b.WriteString("&amp;")
+		case strings.ContainsRune("\\`*_[]#|~@", c):
 			b.WriteByte('\\')
 			b.WriteRune(c)
 		default:
