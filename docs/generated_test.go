@@ -24,6 +24,9 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"cost.md", "costs", writeCosts},
+	{"cost.md", "comparisons", writeComparisons},
+	{"cost.md", "budgets", writeBudgets},
 }
 
 // TestGenerated compares every generated part with the tables in the code.
