@@ -19,7 +19,7 @@ type Constant struct {
 // The constants that no target's table holds. All were measured on the M1 or
 // follow from it.
 var (
-	kernelBandwidth = Constant{"bandwidth of coefficients", 40e9, "B/s", "published measurement on the M1: about 40 GB/s effective on large weights; used for coefficients of every size", false}
+	kernelBandwidth = Constant{"bandwidth of coefficients", 40e9, "B/s", "published measurement on the M1: about 40 GB/s effective on large weights; that coefficients of every size get it is assumed", false}
 	clock           = Constant{"clock", 11e12 / (2 * 16 * 256), "Hz", "11e12 operations a second (the M1's published figure) by 2 operations, 16 cores and 256 products a core and cycle; the 256 are assumed", true}
 
 	stageBind     = Constant{"binding, runtime, host copies", 25, "us", "dispatch of a small graph on the M1, chapter 2, table 2.3", false}
@@ -42,7 +42,7 @@ func l2Rate(t *target.Table) float64 { return float64(t.L2Banks * t.L2Granule) }
 func Constants(t *target.Table) []Constant {
 	cs := []Constant{
 		{"peak", t.PeakFLOPs, "fp16 operations/s", "published measurement on the M1, two operations a multiply-accumulate, all cores", false},
-		{"cores", float64(t.Cores), "", "kernels are spread over them; a task that enables fewer gets their share of the peak (modelled)", false},
+		{"cores", float64(t.Cores), "", "kernels are spread over them; that a task which enables fewer gets their share of the peak is assumed", true},
 		{"bandwidth of tensors", t.Bandwidth, "B/s", "published measurement on the M1, one stream of dispatches", false},
 		kernelBandwidth,
 		clock,
