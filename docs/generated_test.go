@@ -27,6 +27,11 @@ var parts = []struct {
 	{"cost.md", "costs", writeCosts},
 	{"cost.md", "comparisons", writeComparisons},
 	{"cost.md", "budgets", writeBudgets},
+	{"seeds-coverage.md", "seeds", writeSeeds},
+	{"broker.md", "entitlements", writeEntitlements},
+	{"broker.md", "tiers", writeTiers},
+	{"broker.md", "methods", writeMethods},
+	{"broker.md", "qos", writeQoS},
 }
 
 // TestGenerated compares every generated part with the tables in the code.
