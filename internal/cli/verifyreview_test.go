@@ -40,7 +40,7 @@ func TestVerifyReview(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, b.String())
 		}
 	}
-	if strings.Contains(b.String(), `"name": "fine"`) {
+	if strings.Contains(b.String(), `Output \"fine\"`) {
 		t.Error("an output that passes is a finding")
 	}
 }
