@@ -26,6 +26,7 @@ type compileCommand struct {
 	emit    string
 	reports reportFlag
 	budgets budgetFlags
+	debug   string
 	dryRun  bool
 	doc     *report.Document // of what was compiled, nil before
 }
@@ -55,6 +56,7 @@ line is wrong, 3 zinc is wrong.`,
   zinc digits.mlmodelc --dry-run --report csv=layers.csv --report html=report.html
   zinc digits.mlmodelc --report markdown --max-dispatches 1 --max-weight-bytes 65536
   zinc model.mlmodelc --precision fp16 --dry-run
+  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc digits.mlmodelc --emit=td -o -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := unknownCommand(cmd, args); err != nil {
@@ -68,6 +70,7 @@ line is wrong, 3 zinc is wrong.`,
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
 	c.reports.register(f)
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
+	f.StringVar(&c.debug, "debug-db", "", "write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
 	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
 	c.model(f)
 	c.passes(f)
@@ -80,6 +83,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if e := c.emission(); e != nil {
+		if c.debug != "" {
+			return usagef("--debug-db with --emit: the debug database is of a pair, which --emit does not write")
+		}
 		return c.runEmit(cmd.Context(), e, path)
 	}
 	hwxPath, e5Path, err := pairPaths(c.out, path)
@@ -96,8 +102,14 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 			return usagef("-o %s would replace the model's own text", c.out)
 		}
 	}
-	if err := c.reports.apart(hwxPath, e5Path, m.Path); err != nil {
+	if err := c.reports.apart(hwxPath, e5Path, c.debug, m.Path); err != nil {
 		return err
+	}
+	if c.debug != "" {
+		if clean := filepath.Clean(c.debug); clean == filepath.Clean(hwxPath) || clean == filepath.Clean(e5Path) || sameFile(clean, m.Path) {
+			return usagef("--debug-db %s would replace the pair or the model's own text", c.debug)
+		}
+		c.provenance = true
 	}
 	r, err := c.compile(cmd.Context(), c.env, m)
 	if err != nil {
@@ -108,7 +120,11 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
 		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
 	}
-	if err := c.write(cmd.Context(), append(files, c.reports.files(c.doc)...)); err != nil {
+	files = append(files, c.reports.files(c.doc)...)
+	if c.debug != "" {
+		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
+	}
+	if err := c.write(cmd.Context(), files); err != nil {
 		return err
 	}
 	return c.tell()

@@ -84,11 +84,11 @@ func (r *reportFlag) stdout() *report.Form {
 	return nil
 }
 
-// apart reports a file that is also one of those given.
+// apart reports a file that is also one of those given; "" is none.
 func (r *reportFlag) apart(others ...string) error {
 	for _, o := range r.list {
 		for _, p := range others {
-			if o.file != "" && (filepath.Clean(o.file) == filepath.Clean(p) || sameFile(o.file, p)) {
+			if o.file != "" && p != "" && (filepath.Clean(o.file) == filepath.Clean(p) || sameFile(o.file, p)) {
 				return usagef("--report %s=%s would replace %s", o.form.Name, o.file, p)
 			}
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -28,6 +29,7 @@ type verifyCommand struct {
 	budgets  budgetFlags
 	numerics string
 	inputs   []string
+	first    bool
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -45,11 +47,18 @@ The tolerance of an output comes from the interpreter alone: %d times the larges
 distance that %d runs with errors of the size each engine operation may have show,
 and one fp16 unit in the last place (docs/numerics.md).
 
-Exit status 1 when an output does not pass, or a budget: --max-error bounds what
-the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
+With --first-departure every value of the model that a task of the engine writes, to
+a port, to scratch or to L2, is held against the interpreter's value of its statement
+as the tasks run, by the same rule. The first that departs is told with its task,
+statement, line and both values, and ends the run. Of a function with states the
+first call is looked at.
+
+Exit status 1 when an output does not pass, a value departs or a budget is passed:
+--max-error bounds what the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json
+  zinc verify model.mil --first-departure
   zinc verify model.mil --max-error 0.01 --max-dispatches 1`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one MODEL"),
@@ -60,6 +69,7 @@ the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Pe
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were passed")
+	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f, &report.OutputError)
 	c.model(f)
@@ -72,6 +82,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	}
 	if c.json && c.sarif {
 		return usagef("verify: --json and --sarif: choose one")
+	}
+	if c.first && (c.sarif || len(c.budgets.limits) > 0) {
+		return usagef("verify: --first-departure ends the run at a value, so it goes with neither --sarif nor a budget")
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
@@ -96,7 +109,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step})
+	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step}
+	if c.first {
+		return c.departure(cmd.Context(), m.Program, vo, p)
+	}
+	r, err := verify.Run(cmd.Context(), m.Program, vo)
 	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return &internalError{err: err}
@@ -177,6 +194,28 @@ func (r *verifyResult) review(model string) sarif.Run {
 		})
 	}
 	return run
+}
+
+// departure tells the first value that departs.
+func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o verify.Options, p *progress) error {
+	d, err := verify.FirstDeparture(ctx, program, o)
+	p.end()
+	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
+		return &internalError{err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if c.json {
+		err = writeJSON(c.out, d)
+	} else {
+		err = d.Text(c.out)
+	}
+	if err == nil && d.First != nil {
+		fmt.Fprintf(c.err, "zinc: verification failed: %s is the first value that departs\n", d.First.Value)
+		return &shownError{errors.New("verification failed")}
+	}
+	return err
 }
 
 // inputPorts returns the inputs of a program's functions, one a name: the first
