@@ -61,8 +61,11 @@ func tracedModel(bump string) string {
 			dims = append(dims, fmt.Sprint(d))
 		}
 		v := numbers(n, i+1, c.name == bump)
-		if c.name == "variance" {
+		switch c.name {
+		case "variance":
 			v = strings.ReplaceAll(v, "-", "")
+		case "lo":
+			v = "-" + v // below hi
 		}
 		t := "tensor<fp16, [" + strings.Join(dims, ", ") + "]>"
 		if c.shape == nil {
@@ -389,5 +392,89 @@ func TestProvenanceIsDeterministic(t *testing.T) {
 		if plain.Provenance != nil || !bytes.Equal(with.Bytes(), without.Bytes()) {
 			t.Error("the container is another one without a database")
 		}
+	}
+}
+
+// asWritten checks that every byte of a container has an answer with statements
+// and a rule.
+func asWritten(t *testing.T, db *provenance.DB, f *hwx.File) {
+	t.Helper()
+	check := func(h provenance.Hit) bool {
+		if h.What == provenance.RolePadding {
+			return true
+		}
+		for _, r := range h.Refs {
+			if s := db.Source(r); len(s.Statements) == 0 || s.Rule == "" || len(s.Passes) == 0 {
+				t.Fatalf("%d bytes of %s at %#x came from %+v", h.Size, h.What, h.Offset, s)
+			}
+		}
+		if len(h.Refs) == 0 {
+			t.Fatalf("%d bytes of %s at %#x came from nothing", h.Size, h.What, h.Offset)
+		}
+		return true
+	}
+	for _, h := range db.Text(0, uint64(len(f.TextBytes()))) {
+		check(h)
+	}
+	db.Constants(0, uint64(len(f.ConstantBytes())), check)
+}
+
+// TestProvenanceOfForms: full tasks, several functions that share a constant, and
+// constants in sections of their own.
+func TestProvenanceOfForms(t *testing.T) {
+	two := tracedModel("") + "\n" + strings.Replace(tracedModel(""), "func main", "func second", 1)
+	for _, o := range []compile.Options{{FullTD: true}, {SplitKernel: true}, {FullTD: true, SplitKernel: true, Precision: "fp16"}} {
+		_, db, f := trace(t, two, o)
+		asWritten(t, db, f)
+		// Both functions are users of the one stored weight, each with its own line.
+		seen := map[string]bool{}
+		for i := range db.Extents {
+			for _, r := range db.Extents[i].Refs("values") {
+				s := db.Source(r)
+				if slices.Contains(names(db, s.Statements), "lw") {
+					seen[db.Statements[s.Statements[0]].Func] = true
+				}
+			}
+		}
+		if !seen["main"] || !seen["second"] {
+			t.Errorf("%+v: the weight is known in functions %v", o, seen)
+		}
+	}
+}
+
+// TestProvenanceIsLinear: a chain of folded constants, each made of the one before,
+// takes nodes in proportion to its length, and its end still knows its beginning.
+func TestProvenanceIsLinear(t *testing.T) {
+	chain := func(n int) string {
+		var b strings.Builder
+		b.WriteString("    func main<ios17>(tensor<fp16, [1, 4, 1, 8]> x) {\n        tensor<fp16, [1, 4, 1, 1]> k0 = const()[val = tensor<fp16, [1, 4, 1, 1]>([1, 2, 3, 4])];\n")
+		for i := range n {
+			fmt.Fprintf(&b, "        tensor<fp16, [1, 4, 1, 1]> k%d = add(x = k%d, y = k0);\n", i+1, i)
+		}
+		fmt.Fprintf(&b, "        tensor<fp16, [1, 4, 1, 8]> y = add(x = x, y = k%d);\n    } -> (y);", n)
+		return b.String()
+	}
+	var nodes []int
+	for _, n := range []int{1000, 2000} {
+		_, db, f := trace(t, chain(n), compile.Options{})
+		asWritten(t, db, f)
+		nodes = append(nodes, len(db.Nodes))
+		edges := 0
+		for _, x := range db.Nodes {
+			edges += len(x.From)
+		}
+		if edges > 8*n {
+			t.Errorf("%d statements: %d nodes with %d references", n, len(db.Nodes), edges)
+		}
+		s := db.Source(db.Extents[0].Refs("bias")[0])
+		if len(s.Statements) != n+1 {
+			t.Errorf("the constant came from %d statements, want %d", len(s.Statements), n+1)
+		}
+		if m := db.From(db.Named("k1")...); len(m.Extents) != 1 || len(m.Tasks) == 0 {
+			t.Errorf("the chain's beginning leads to %+v", m)
+		}
+	}
+	if nodes[1] > 2*nodes[0] {
+		t.Errorf("%d nodes for half the program, %d for the whole", nodes[0], nodes[1])
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/reduce"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
@@ -23,7 +24,11 @@ var parts = []struct {
 	{"registers.md", "fields", writeFields},
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
+	{"ARCHITECTURE.md", "reductions", writeReductions},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"cost.md", "costs", writeCosts},
+	{"cost.md", "comparisons", writeComparisons},
+	{"cost.md", "budgets", writeBudgets},
 	{"seeds-coverage.md", "seeds", writeSeeds},
 	{"broker.md", "entitlements", writeEntitlements},
 	{"broker.md", "tiers", writeTiers},
@@ -100,6 +105,13 @@ func quoted(names []string) string {
 func writePasses(w *bytes.Buffer) {
 	head(w, "", "pass", "what it does", "why it stands here")
 	for i, p := range passes.List {
+		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
+	}
+}
+
+func writeReductions(w *bytes.Buffer) {
+	head(w, "", "pass", "what it does", "why it stands here")
+	for i, p := range reduce.Passes {
 		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
 	}
 }
