@@ -1,6 +1,7 @@
 package zinc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,9 @@ type Options struct {
 	// FullTD writes every record of a task whole, as old compilers did.
 	FullTD bool
 
+	// DebugDB fills Pair.Debug, which Pair.Patch needs.
+	DebugDB bool
+
 	// Workers are the goroutines that pack constants, 0 for one a processor. The
 	// bytes do not depend on it.
 	Workers int
@@ -52,7 +56,7 @@ type Report = compile.Report
 // model's text has its diagnostics, with places, in its message.
 func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 	store, key, cached := o.store(ctx, path)
-	if cached {
+	if cached && !o.DebugDB {
 		if p, err := store.Get(key); err == nil {
 			return &Pair{Container: p.Container, Descriptor: p.Descriptor, Cached: true}, nil
 		}
@@ -100,7 +104,12 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 		return nil, err
 	}
 	p := &Pair{Report: r.Report}
-	p.Container, p.Descriptor, err = verify.Pair(r)
+	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil || !o.DebugDB {
+		return p, err
+	}
+	var db bytes.Buffer
+	err = r.Provenance.Write(&db)
+	p.Debug = db.Bytes()
 	return p, err
 }
 
@@ -108,7 +117,7 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 func (o *Options) compiler() (compile.Options, error) {
 	c := compile.Options{
 		Precision: o.Precision, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes, Workers: o.Workers,
-		Target: target.H13,
+		Provenance: o.DebugDB, Target: target.H13,
 	}
 	switch o.Precision {
 	case "", "declared", "fp16":

@@ -1,22 +1,28 @@
 package zinc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // Extensions of the two files of a pair.
 const (
 	ContainerExt  = ".hwx"
 	DescriptorExt = ".e5"
+	debugExt      = ".zdb"
 )
 
 // Pair is a compiled model. The bytes must not be changed while a Model of it is in
@@ -26,6 +32,9 @@ type Pair struct {
 	// Descriptor is nil for a container that stands alone, which runs on the tensors
 	// that it binds.
 	Descriptor []byte
+	// Debug is the pair's debug database, nil where it has none: what every part of it
+	// came from. Patch needs it.
+	Debug []byte
 	// Report is that of the compilation; nil for a pair that was read or came from a
 	// cache.
 	Report *Report
@@ -46,7 +55,8 @@ func PairPaths(path string) (container, descriptor string) {
 	return path, path + DescriptorExt
 }
 
-// ReadPair reads a pair of which path is one file.
+// ReadPair reads a pair of which path is one file, and the debug database beside it
+// (.zdb) where there is one.
 func ReadPair(path string) (*Pair, error) {
 	p := &Pair{}
 	c, d := PairPaths(path)
@@ -65,7 +75,16 @@ func ReadPair(path string) (*Pair, error) {
 			return nil, err
 		}
 	}
-	return p, nil
+	var err error
+	if p.Debug, err = regularfile.Read(debugPath(c)); errors.Is(err, fs.ErrNotExist) {
+		p.Debug, err = nil, nil
+	}
+	return p, err
+}
+
+// debugPath is where the debug database of a container is.
+func debugPath(container string) string {
+	return strings.TrimSuffix(container, ContainerExt) + debugExt
 }
 
 // ReadPairOrContainer is ReadPair for a path whose container may stand alone: without
@@ -83,12 +102,48 @@ func ReadPairOrContainer(path string) (*Pair, error) {
 	return ReadPair(path)
 }
 
-// Write writes the pair as the two files of which path is one, both or neither.
+// Write writes the pair as the two files of which path is one, and its debug
+// database beside them; all of them or none.
 func (p *Pair) Write(ctx context.Context, path string) error {
 	c, d := PairPaths(path)
 	files := []atomicfile.File{atomicfile.Bytes(c, p.Container)}
 	if p.Descriptor != nil {
 		files = append(files, atomicfile.Bytes(d, p.Descriptor))
 	}
+	if p.Debug != nil {
+		files = append(files, atomicfile.Bytes(debugPath(c), p.Debug))
+	}
 	return atomicfile.Write(ctx, files...)
+}
+
+// ErrNoDebug says that a pair has no debug database.
+var ErrNoDebug = errors.New("zinc: the pair has no debug database; compile it with Options.DebugDB")
+
+// Patch returns the pair with new values for constants of its source, by name. Its
+// tasks are the same bytes. A constant that does not stand in the pair as it stands
+// in the source is an error with the reason (*patch.Refusal).
+func (p *Pair) Patch(weights map[string]Tensor) (*Pair, error) {
+	if p.Debug == nil {
+		return nil, ErrNoDebug
+	}
+	db, err := provenance.Read(p.Debug)
+	if err != nil {
+		return nil, err
+	}
+	var ws []patch.Weight
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		if err := weights[name].check(); err != nil {
+			return nil, fmt.Errorf("constant %q: %w", name, err)
+		}
+		ws = append(ws, patch.Weight{Name: name, Array: weights[name].array()})
+	}
+	r, err := patch.Apply(p.Container, p.Descriptor, db, ws)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := r.DB.Write(&b); err != nil {
+		return nil, err
+	}
+	return &Pair{Container: r.Container, Descriptor: r.Descriptor, Debug: b.Bytes(), Report: p.Report}, nil
 }

@@ -279,7 +279,7 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 	mine := reflect.TypeFor[zinc.Options]()
 	other := map[string]string{
 		"SplitKernel": "OneSection", "InputName": "the model's own", "Progress": "a callback", "PrintAfter": "printing", "PrintChanged": "printing",
-		"VerifyEach": "checking", "Log": "printing", "Provenance": "a file beside the pair",
+		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
 		if _, ok := mine.FieldByName(f.Name); !ok && other[f.Name] == "" {

@@ -161,7 +161,7 @@ func (p *patcher) pack(w *weight) error {
 		x := &p.db.Extents[i]
 		for k := range x.Uses {
 			u := &x.Uses[k]
-			if u.Table != u.Node && w.from[u.Table] {
+			if size(x, provenance.RoleTable) > 0 && u.Table != u.Node && w.from[u.Table] {
 				return w.refuse("it is part of a lookup table")
 			}
 			for _, role := range []string{roleValues, provenance.RoleBias} {
