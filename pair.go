@@ -32,14 +32,16 @@ type Pair struct {
 	// Descriptor is nil for a container that stands alone, which runs on the tensors
 	// that it binds.
 	Descriptor []byte
-	// Debug is the pair's debug database, nil where it has none: what every part of it
-	// came from. Patch needs it.
+	// Debug is the debug database that the compilation gave, nil for none: what every
+	// part of the pair came from. Patch needs it, or that of a pair that was read.
 	Debug []byte
 	// Report is that of the compilation; nil for a pair that was read or came from a
 	// cache.
 	Report *Report
 	// Cached says that the pair came from a cache: nothing was compiled.
 	Cached bool
+
+	debugFile string // where the debug database may be, "" for nowhere
 }
 
 // PairPaths returns the paths of the container and the descriptor of a pair of which
@@ -55,8 +57,8 @@ func PairPaths(path string) (container, descriptor string) {
 	return path, path + DescriptorExt
 }
 
-// ReadPair reads a pair of which path is one file, and the debug database beside it
-// (.zdb) where there is one.
+// ReadPair reads a pair of which path is one file. Patch finds its debug database
+// beside the container (.zdb).
 func ReadPair(path string) (*Pair, error) {
 	p := &Pair{}
 	c, d := PairPaths(path)
@@ -75,11 +77,8 @@ func ReadPair(path string) (*Pair, error) {
 			return nil, err
 		}
 	}
-	var err error
-	if p.Debug, err = regularfile.Read(debugPath(c)); errors.Is(err, fs.ErrNotExist) {
-		p.Debug, err = nil, nil
-	}
-	return p, err
+	p.debugFile = debugPath(c)
+	return p, nil
 }
 
 // debugPath is where the debug database of a container is.
@@ -119,14 +118,25 @@ func (p *Pair) Write(ctx context.Context, path string) error {
 // ErrNoDebug says that a pair has no debug database.
 var ErrNoDebug = errors.New("zinc: the pair has no debug database; compile it with Options.DebugDB")
 
+func (p *Pair) debug() (*provenance.DB, error) {
+	if p.Debug != nil {
+		return provenance.Read(p.Debug)
+	}
+	if p.debugFile == "" {
+		return nil, ErrNoDebug
+	}
+	db, err := provenance.Open(p.debugFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrNoDebug, err)
+	}
+	return db, err
+}
+
 // Patch returns the pair with new values for constants of its source, by name. Its
 // tasks are the same bytes. A constant that does not stand in the pair as it stands
 // in the source is an error with the reason (*patch.Refusal).
 func (p *Pair) Patch(weights map[string]Tensor) (*Pair, error) {
-	if p.Debug == nil {
-		return nil, ErrNoDebug
-	}
-	db, err := provenance.Read(p.Debug)
+	db, err := p.debug()
 	if err != nil {
 		return nil, err
 	}

@@ -179,6 +179,35 @@ func round[T zinc.Element](t *testing.T, vs []T, typ string) {
 	}
 }
 
+// TestPatch patches a pair that was compiled and one that was read.
+func TestPatch(t *testing.T) {
+	ctx := context.Background()
+	weights := map[string]zinc.Tensor{"conv3_weight": got[zinc.Tensor](t)(zinc.DecodeNPY(got[[]byte](t)(os.ReadFile("examples/patch/testdata/conv3_weight.npy"))))}
+	if _, err := compiled(t, digits).Patch(weights); !errors.Is(err, zinc.ErrNoDebug) {
+		t.Errorf("without a debug database: %v", err)
+	}
+	pair := got[*zinc.Pair](t)(zinc.Compile(ctx, digits, zinc.Options{DebugDB: true}))
+	patched := got[*zinc.Pair](t)(pair.Patch(weights))
+	path := filepath.Join(t.TempDir(), "d.hwx")
+	if err := pair.Write(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	read := got[*zinc.Pair](t)(zinc.ReadPair(path))
+	if again := got[*zinc.Pair](t)(read.Patch(weights)); !bytes.Equal(again.Container, patched.Container) || bytes.Equal(again.Container, pair.Container) {
+		t.Error("the pair that was read is patched to another")
+	}
+	if err := os.Remove(strings.TrimSuffix(path, ".hwx") + ".zdb"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read.Patch(weights); !errors.Is(err, zinc.ErrNoDebug) {
+		t.Errorf("without the file: %v", err)
+	}
+	weights["conv3_bias"] = zinc.Tensor{Type: "f2", Shape: []int64{10}, Data: make([]byte, 3)}
+	if _, err := pair.Patch(weights); err == nil || !strings.Contains(err.Error(), "conv3_bias") {
+		t.Errorf("half an element: %v", err)
+	}
+}
+
 // Goroutines share a model; each gets its own answer.
 func TestConcurrent(t *testing.T) {
 	m := opened(t, compiled(t, digits), zinc.RunOptions{})

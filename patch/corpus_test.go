@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -27,7 +28,7 @@ type pair struct {
 
 // build compiles a model with its database. Constants that it changes are changed
 // first.
-func build(t testing.TB, path string, o compile.Options, change func(p *ir.Program)) *pair {
+func build(t testing.TB, path string, change func(p *ir.Program)) *pair {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
@@ -37,8 +38,7 @@ func build(t testing.TB, path string, o compile.Options, change func(p *ir.Progr
 	if change != nil {
 		change(m.Program)
 	}
-	o.SplitKernel, o.Provenance, o.InputName = true, true, filepath.Base(m.Path)
-	r, err := compile.Compile(context.Background(), m.Program, o)
+	r, err := compile.Compile(context.Background(), m.Program, compile.Options{SplitKernel: true, Provenance: true, InputName: filepath.Base(m.Path)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,65 +74,77 @@ func constants(p *ir.Program, f func(fn string, v *ir.Value)) {
 
 var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
 
-// TestCorpusSame patches every constant of real models that can be patched with the
-// values that it has: not a byte may change, so that every value stands where the
-// packing says.
-func TestCorpusSame(t *testing.T) {
-	dir := filepath.Join(shareddir.Find(t), "corpus")
-	models := []string{"mnist-cnn-inline", "silero-v6-fp16", "coremltools-add", "parakeet-eou-joint", "parakeet-eou-decoder-lstm", "silero-v6-256ms-fp16"}
+// TestCorpus patches every constant of real models that can be patched: with the
+// values that it has, after which not a byte may have changed, so that every value
+// stands where the packing says; and all of them at once with other values, which must
+// give what the model compiles to with these.
+func TestCorpus(t *testing.T) {
+	shared := shareddir.Find(t)
+	models := []string{"silero-v6-fp16", "silero-v6-256ms-fp16", "parakeet-eou-joint", "parakeet-eou-decoder-lstm", "coremltools-add", "espresso-matmul", "espresso-fused-ffn", "espresso-conv"}
 	if !testing.Short() {
 		models = append(models, "whisper-tiny-encoder")
 	}
 	all := 0
 	for _, name := range models {
-		path := modelIn(filepath.Join(dir, name))
-		if path == "" {
-			t.Logf("%s: no model", name)
-			continue
-		}
-		m, err := frontend.Open(path, frontend.Options{})
-		if err != nil {
-			t.Logf("%s: %v", name, err)
-			continue
-		}
-		p := build(t, path, compile.Options{Precision: "fp16"}, nil)
-		patched, refused := 0, map[string]int{}
-		constants(m.Program, func(fn string, v *ir.Value) {
-			w := patch.Weight{Name: fn + "/" + v.Name, Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: v.Const.Data}}
-			r, err := patch.Apply(p.container, p.descriptor, p.db, []patch.Weight{w})
-			no := (*patch.Refusal)(nil)
-			switch {
-			case errors.As(err, &no):
-				refused[quoted.ReplaceAllString(no.Reason, "NAME")]++
-			case err != nil:
-				refused[err.Error()]++
-			case !bytes.Equal(r.Container, p.container) || !bytes.Equal(r.Descriptor, p.descriptor):
-				t.Errorf("%s: %s with the values that it has changes bytes", name, w.Name)
-			default:
-				patched++
+		t.Run(name, func(t *testing.T) {
+			dir := shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name))
+			m, err := frontend.Open(dir, frontend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			p := build(t, dir, nil)
+			var patched []patch.Weight
+			refused := map[string]int{}
+			constants(m.Program, func(fn string, v *ir.Value) {
+				w := patch.Weight{Name: fn + "/" + v.Name, Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: v.Const.Data}}
+				r, err := patch.Apply(p.container, p.descriptor, p.db, []patch.Weight{w})
+				no := (*patch.Refusal)(nil)
+				switch {
+				case errors.As(err, &no):
+					refused[quoted.ReplaceAllString(no.Reason, "NAME")]++
+				case err != nil:
+					refused[quoted.ReplaceAllString(err.Error(), "NAME")]++
+				case !bytes.Equal(r.Container, p.container) || !bytes.Equal(r.Descriptor, p.descriptor):
+					t.Errorf("%s with the values that it has changes bytes", w.Name)
+				default:
+					patched = append(patched, w)
+				}
+			})
+			all += len(patched)
+			t.Logf("%d constants patched", len(patched))
+			for _, r := range slices.Sorted(maps.Keys(refused)) {
+				t.Logf("%d refused: %.200s", refused[r], r)
+			}
+			if len(patched) == 0 {
+				return
+			}
+			values := map[string][]byte{}
+			for i := range patched {
+				data := bytes.Clone(patched[i].Array.Data)
+				for k := 1; k < len(data); k += 2 {
+					data[k] ^= 0x80 // the sign
+				}
+				patched[i].Array.Data = data
+				values[patched[i].Name] = data
+			}
+			want := build(t, dir, func(prog *ir.Program) {
+				constants(prog, func(fn string, v *ir.Value) {
+					if data := values[fn+"/"+v.Name]; data != nil {
+						v.Const = &ir.Const{Type: v.Type, Data: data}
+					}
+				})
+			})
+			r, err := patch.Apply(p.container, p.descriptor, p.db, patched)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(r.Container, want.container) || !bytes.Equal(r.Descriptor, want.descriptor) {
+				t.Errorf("the pair is not what the new values compile to: %s", difference(t, r.Container, want.container))
 			}
 		})
-		m.Close()
-		all += patched
-		t.Logf("%s: %d constants patched", name, patched)
-		for r, n := range refused {
-			t.Logf("  %d refused: %.200s", n, r)
-		}
 	}
-	if all < 20 {
+	if all < 100 {
 		t.Errorf("only %d constants of the corpus can be patched", all)
 	}
-}
-
-// modelIn returns the path of the model in a folder of the corpus.
-func modelIn(dir string) string {
-	for _, glob := range []string{"*.mlmodelc", "*.mil", "*.mlpackage"} {
-		if ms, _ := filepath.Glob(filepath.Join(dir, glob)); len(ms) > 0 {
-			return ms[0]
-		}
-	}
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	return ""
 }

@@ -271,6 +271,8 @@ func (p *patcher) apply() {
 		order = append(order, i)
 	}
 	slices.Sort(order)
+	names := p.names()
+	renamed := map[string]string{}
 	for _, i := range order {
 		x := &p.db.Extents[i]
 		now := p.content(x)
@@ -282,26 +284,61 @@ func (p *patcher) apply() {
 		}
 		at := 0
 		p.bytes(x.Offset, x.Size, func(b []byte) { at += copy(b, now[at:]) })
-		p.rename(i, before, now)
+		p.rename(names, renamed, i, before, now)
+	}
+	// All at once: the new name of one may be the old name of another.
+	var pairs []string
+	for _, old := range slices.Sorted(maps.Keys(renamed)) {
+		pairs = append(pairs, old+tiles, renamed[old]+tiles)
+	}
+	if pairs != nil {
+		p.container = []byte(strings.NewReplacer(pairs...).Replace(string(p.container)))
 	}
 }
 
-// rename gives the tiles of a constant, whose names are its digest, their new names.
-func (p *patcher) rename(extent int, before, now []byte) {
-	const tiles = "_ne_"
-	for task := range maxShares {
-		old := tileName(before, task) + tiles
-		if !bytes.Contains(p.container, []byte(old)) {
+// tiles parts the name of a constant's tiles from the number of the lane.
+const tiles = "_ne_"
+
+// names returns the names of the tiles of constants, without the lane, by the offset
+// at which the constant begins.
+func (p *patcher) names() map[uint64]string {
+	out := map[uint64]string{}
+	sections := p.file.ConstantSections()
+	for _, s := range p.file.Symbols() {
+		name, _, ok := strings.Cut(s.Name, tiles)
+		if !ok || s.Desc != hwx.DescLive {
 			continue
 		}
-		// Other constants may have had the same bytes, in other parts: their names stay,
-		// and so does this one, which tells them apart no longer.
-		for i := range p.db.Extents {
-			if x := &p.db.Extents[i]; i != extent && x.Size == uint64(len(before)) && bytes.Equal(p.content(x), before) {
+		for i, c := range sections {
+			if s.Value >= c.Addr && s.Value-c.Addr < c.Size {
+				at := p.at[i].offset + s.Value - c.Addr
+				if out[at] == "" {
+					out[at] = name
+				}
+			}
+		}
+	}
+	return out
+}
+
+// rename notes the new name of the tiles of a constant, whose names are its digest.
+func (p *patcher) rename(names map[uint64]string, renamed map[string]string, extent int, before, now []byte) {
+	old := names[p.db.Extents[extent].Offset]
+	if old == "" {
+		return // rows, which have no names
+	}
+	for task := range maxShares {
+		if tileName(before, task) != old {
+			continue
+		}
+		// Other constants may have had the same bytes in other parts. They keep the name,
+		// and so does this one, since the names do not tell which is whose.
+		for at, name := range names {
+			if name == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+p.db.Extents[extent].Size) {
 				return
 			}
 		}
-		p.container = bytes.ReplaceAll(p.container, []byte(old), []byte(tileName(now, task)+tiles))
+		renamed[old] = tileName(now, task)
 		return
 	}
 }

@@ -235,6 +235,30 @@ func difference(t testing.TB, a, b []byte) string {
 	return "names differ"
 }
 
+// TestExchanged: two constants take each other's values, and so each other's names.
+func TestExchanged(t *testing.T) {
+	build := func(g *graph) {
+		x := g.Input(1, 8, 12, 12)
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		c := g.Op("conv", append([]any{"x", x, "weight", g.weight("w", 8, 8, 1, 1)}, args...)...)
+		g.Output(g.Op("conv", append([]any{"x", c, "weight", g.weight("v", 8, 8, 1, 1)}, args...)...))
+	}
+	old := made(t, build, nil)
+	values := map[string][]byte{"w": original(build, "v"), "v": original(build, "w")}
+	want := made(t, build, values)
+	var ws []patch.Weight
+	for _, n := range []string{"w", "v"} {
+		ws = append(ws, patch.Weight{Name: n, Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: values[n]}})
+	}
+	r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(r.Container, want.container) {
+		t.Errorf("the container is not what the exchanged values compile to: %s", difference(t, r.Container, want.container))
+	}
+}
+
 // TestRefused: what a patch would get wrong is refused with its reason.
 func TestRefused(t *testing.T) {
 	args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
