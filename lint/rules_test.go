@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,7 +13,11 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // parseRanges reads NAME=LO:HI words.
@@ -32,8 +37,10 @@ func parseRanges(t *testing.T, words []string) map[string]Interval {
 	return m
 }
 
-// lintText lints a text.
-func lintText(t *testing.T, text []byte, ranges map[string]Interval) *Report {
+var options = compile.Options{Target: target.H13, SplitKernel: true, Workers: 1}
+
+// openText opens a text.
+func openText(t *testing.T, text []byte) *frontend.Model {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.mil")
 	if err := os.WriteFile(path, text, 0o666); err != nil {
@@ -43,14 +50,78 @@ func lintText(t *testing.T, text []byte, ranges map[string]Interval) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
-	r, err := Run(context.Background(), m.Program, Options{
-		Compile: compile.Options{Target: target.H13, SplitKernel: true, Workers: 1}, Ranges: ranges, Workers: 1, Source: m.Source,
-	})
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// lintText lints a text.
+func lintText(t *testing.T, text []byte, ranges map[string]Interval) *Report {
+	t.Helper()
+	m := openText(t, text)
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Ranges: ranges, Workers: 1, Source: m.Source})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// same compares two numbers, NaN with NaN.
+func same(a, b float64) bool { return a == b || a != a && b != b }
+
+// rerun compiles the text anew, runs the finding's inputs on what was written and
+// in the interpreter, and holds both against the finding's numbers.
+func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
+	t.Helper()
+	ctx := context.Background()
+	src, err := openText(t, text).Program.Entry("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, x := range f.Inputs {
+		for i, v := range x.Const().Floats() {
+			if !ranges[n].Has(v) {
+				t.Errorf("input %s: element %d is %g, outside %v", n, i, v, ranges[n])
+			}
+		}
+	}
+	want, err := interp.Run(ctx, src, f.Inputs, interp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compile.Compile(ctx, openText(t, text).Program, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, descriptor, err := verify.Pair(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sim.Load(container, descriptor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Run(ctx, f.Inputs, sim.Options{Numerics: numerics.ANE})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Evidence.By == ByANE {
+		if got, err = interp.Run(ctx, r.Reference, f.Inputs, interp.Options{Numerics: numerics.ANE}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := f.Evidence
+	g, w := got[e.Output].Const().Floats()[e.Index], want[e.Output].Const().Floats()[e.Index]
+	if !same(g, float64(e.Engine)) || !same(w, float64(e.Interpreter)) {
+		t.Errorf("run again: engine %g, interpreter %g; the finding has %+v", g, w, *e)
+	}
+	exact := float64(e.Exact)
+	switch d := max(g-exact, exact-g); {
+	case g-g != 0 && !same(g, exact): // infinite where it is not
+	case g == 0 && (exact != 0): // or 0
+	case d > max(exact, -exact)/16:
+	default:
+		t.Errorf("no cliff: engine %g, exact %g", g, exact)
+	}
 }
 
 // TestRules: for each rule a model in which it is found and shown, and a
@@ -78,7 +149,15 @@ func TestRules(t *testing.T) {
 				found = true
 				if f.State != Shown {
 					t.Errorf("not shown: %s", f.Note)
+					continue
 				}
+				if by := map[string]string{"width-slice-4096": ByANE, "float-to-int": ByInterpreter}[rule.Name]; f.Evidence.By != cmp.Or(by, BySimulator) {
+					t.Errorf("shown by %s", f.Evidence.By)
+				}
+				if f.Line == 0 || f.Source == "" || f.Why == "" || f.Instead == "" || f.Limit == "" || f.Local == nil {
+					t.Errorf("finding lacks its place or its words: %+v", f)
+				}
+				rerun(t, a.Files[0].Data, f, parseRanges(t, words["ranges"]))
 			}
 			if !found {
 				t.Error("not found")
