@@ -6,6 +6,9 @@
 GO        ?= go
 OUT       ?= dist
 FUZZTIME  ?= 20s
+# Fuzz targets that run at a time, and the workers of each.
+FUZZJOBS  ?= 2
+FUZZWORKERS ?= 1
 BENCH     ?= .
 BENCHARGS ?=
 TESTARGS  ?=
@@ -70,14 +73,16 @@ vet:
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-fuzz-smoke: ## run every fuzz target for FUZZTIME, one after another
+fuzz-smoke: ## run every fuzz target for FUZZTIME, FUZZJOBS at a time
+	@mkdir -p $(OUT)
 	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
 	targets=$$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" name[i]; n = 0 }'); \
 	if [ -z "$$targets" ]; then echo "no fuzz target found"; exit 1; fi; \
-	for t in $$targets; do \
-		echo "$${t##*:} in $${t%:*}, $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$${t%:*}" || exit 1; \
-	done
+	echo "$$targets" | xargs -P $(FUZZJOBS) -I '{}' sh -c ' \
+		t={}; out=$$(mktemp $(OUT)/fuzz.XXXXXX); \
+		$(GO) test -run "^$$" -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel $(FUZZWORKERS) "$${t%:*}" >$$out 2>&1; status=$$?; \
+		echo "$${t##*:} in $${t%:*}, $(FUZZTIME): $$(tail -n 1 $$out)"; \
+		if [ $$status -ne 0 ]; then cat $$out; fi; rm -f $$out; exit $$status'
 
 ci: ## do what continuous integration does
 	.ci/run

@@ -109,6 +109,8 @@ func (c *chain) heldStates() (map[*ir.Value]uint32, error) {
 			return nil, err
 		}
 		c.cast(id, to)
+		c.through = c.through[:0]
+		c.noteState(&st, v)
 		held[v] = to
 	}
 	return held, nil
@@ -128,6 +130,7 @@ func (c *chain) keepStates(held map[*ir.Value]uint32) error {
 		if c.has(v) {
 			continue
 		}
+		c.through = c.through[:0]
 		from, ok := held[v]
 		if !ok {
 			from, ok = c.surf[v]
@@ -139,6 +142,7 @@ func (c *chain) keepStates(held map[*ir.Value]uint32) error {
 			}
 		}
 		c.cast(from, c.states[k])
+		c.noteState(&st, v)
 	}
 	return nil
 }

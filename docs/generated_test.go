@@ -24,6 +24,11 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"seeds-coverage.md", "seeds", writeSeeds},
+	{"broker.md", "entitlements", writeEntitlements},
+	{"broker.md", "tiers", writeTiers},
+	{"broker.md", "methods", writeMethods},
+	{"broker.md", "qos", writeQoS},
 }
 
 // TestGenerated compares every generated part with the tables in the code.

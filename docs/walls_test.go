@@ -25,6 +25,7 @@ var walls = []wall{
 	{"runtime/sim/interp", []string{"lower", "layout", "emit", "passes", "runtime/sim/engine"}, nil, "the second opinion must not share code with the first"},
 	{"runtime/sim/translation", []string{"*"}, nil, "an address unit alone: buffers in, bytes behind addresses out"},
 	{"runtime/sim/protocol", []string{"*"}, nil, "messages alone: what the firmware knows of programs is asked through an interface"},
+	{"runtime/sim/stack", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "a machine gets bytes; what compiled them is a function that its maker gives"},
 	{"runtime/sim/trace", []string{"*"}, nil, "every layer tells its steps through it"},
 	{"runtime/sim/inject", []string{"*"}, nil, "every layer asks it for faults"},
 	{"numerics", []string{"*"}, nil, "scalars alone; engine-side and interpreter-side code may both be measured by it"},
@@ -41,9 +42,14 @@ var walls = []wall{
 	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
 	{"emit/afpp", []string{"*"}, []string{"lower/td"}, "a file format alone, whose records and register groups are those that tasks are split into"},
+	{"provenance", []string{"*"}, nil, "names, lines and offsets alone: who asks where a byte came from needs no compiler"},
 	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
+	{"runtime/sim/broker", []string{"*"}, []string{"runtime/sim/driver", "runtime/sim/coprocessor", "runtime/sim/loader", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/firmware", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject", "emit/hwx", "emit/afpp", "lower/td"}, "the driver, what it stands on, and the container's format: compiling is given to it as a function"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
+	{"runtime/sim/coprocessor", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime"}, []string{"lower/td", "emit/afpp", "runtime/sim/firmware", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject"}, "a container's bytes are all that the controller knows of a program"},
+	{"runtime/sim/driver", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime/sim/interp"}, []string{"lower/td", "emit/hwx", "emit/afpp"}, "the kernel knows containers and messages, never what they were compiled from"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
+	{"runtime/sim/e5rt", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "the compiler is a function that the caller gives; what runs is bytes"},
 }
 
 // under reports whether a package is one of the folders' or below them.

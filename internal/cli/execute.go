@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 
-	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -36,31 +37,89 @@ type executor struct {
 }
 
 // executor prepares what path holds for the chosen engine.
-func (c *runCommand) executor(ctx context.Context, path string) (*executor, error) {
+func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mode) (*executor, error) {
 	pair, err := isPair(path)
 	if err != nil {
 		return nil, err
 	}
-	if pair {
-		if c.engine == "interp" {
-			return nil, usagef("--engine=interp runs models; %s is a compiled pair", path)
-		}
-		m, err := c.load(path)
-		if err != nil {
-			return nil, err
-		}
-		if c.function != "" {
-			if err := m.Select(c.function); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-		}
-		return machineExecutor(m), nil
+	if pair && c.engine == "interp" {
+		return nil, usagef("--engine=interp runs models; %s is a compiled pair", path)
 	}
+	if c.engine == "interp" {
+		return c.interpreted(ctx, path)
+	}
+	container, descriptor, closeModel, err := c.pair(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var x *executor
+	if c.engine == "direct" {
+		x, err = c.direct(container, descriptor)
+	} else {
+		x, err = c.stacked(ctx, container, descriptor, mode)
+	}
+	if err != nil {
+		closeModel()
+		if !pair {
+			return nil, &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	last := x.close
+	x.close = func() error { return errors.Join(last(), closeModel()) }
+	return x, nil
+}
+
+// pair returns the bytes of the pair at path, or of the one that the model there
+// compiles to. The descriptor is nil when a container stands alone.
+func (c *runCommand) pair(ctx context.Context, path string) (container, descriptor []byte, closeModel func() error, err error) {
+	nothing := func() error { return nil }
+	if pair, err := isPair(path); err != nil {
+		return nil, nil, nil, err
+	} else if pair {
+		container, descriptor, err = c.read(path)
+		return container, descriptor, nothing, err
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			m.Close()
+		}
+	}()
+	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	if container, descriptor, err = verify.Pair(r); err != nil {
+		return nil, nil, nil, &internalError{err: err}
+	}
+	return container, descriptor, m.Close, nil
+}
+
+// read reads a pair, or a container without a descriptor beside it.
+func (c *runCommand) read(path string) (container, descriptor []byte, err error) {
+	if _, d := pairOf(path); path != d {
+		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
+			if container, err = readFile(path); err == nil {
+				fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
+			}
+			return container, nil, err
+		}
+	}
+	return readPair(path)
+}
+
+// interpreted runs a model on the reference interpreter.
+func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, error) {
 	m, err := c.open(c.env, path)
 	if err != nil {
 		return nil, err
 	}
-	x, err := c.modelExecutor(ctx, m)
+	x, err := c.interpreter(ctx, m)
 	if err != nil {
 		m.Close()
 		return nil, err
@@ -69,37 +128,10 @@ func (c *runCommand) executor(ctx context.Context, path string) (*executor, erro
 	return x, nil
 }
 
-// load loads a pair, or a container without a descriptor beside it.
-func (c *runCommand) load(path string) (*sim.Machine, error) {
-	if _, d := pairOf(path); path != d {
-		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
-			container, err := readFile(path)
-			if err != nil {
-				return nil, err
-			}
-			m, err := sim.LoadContainer(container)
-			if err != nil {
-				return nil, fmt.Errorf("%s: without %s beside it: %w", path, d, err)
-			}
-			fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
-			return m, nil
-		}
-	}
-	container, descriptor, err := readPair(path)
-	if err != nil {
-		return nil, err
-	}
-	m, err := sim.Load(container, descriptor)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
-}
-
-func (c *runCommand) modelExecutor(ctx context.Context, m *frontend.Model) (*executor, error) {
+func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*executor, error) {
 	// In this mode an operation's place does not change its arithmetic, so the
 	// source itself is run: no compilation has to take it first.
-	if c.engine == "interp" && c.numerics == "ieee" && c.precision == "declared" {
+	if c.numerics == "ieee" && c.precision == "declared" {
 		f, err := m.Program.Entry(c.function)
 		if err != nil {
 			return nil, err
@@ -111,59 +143,89 @@ func (c *runCommand) modelExecutor(ctx context.Context, m *frontend.Model) (*exe
 		return nil, err
 	}
 	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	if c.engine == "interp" {
-		// The source's function with every operation placed: where an operation
-		// runs decides its arithmetic.
-		return interpExecutor(r.Reference)
-	}
-	return compiledExecutor(r)
+	// The source's function with every operation placed: where an operation runs
+	// decides its arithmetic.
+	return interpExecutor(r.Reference)
 }
 
-func machineExecutor(m *sim.Machine) *executor {
-	x := &executor{close: func() error { return nil }}
-	defaults := m.Inputs()
-	for i, p := range m.Accepts() {
-		x.inputs = append(x.inputs, port{p.Name, p.Type, defaults[i].Type})
+// direct runs a pair with the engine driven directly.
+func (c *runCommand) direct(container, descriptor []byte) (*executor, error) {
+	var m *sim.Machine
+	var err error
+	if descriptor == nil {
+		m, err = sim.LoadContainer(container)
+	} else {
+		m, err = sim.Load(container, descriptor)
 	}
-	for _, p := range m.Outputs() {
-		x.outputs = append(x.outputs, portOf(p.Name, p.Type))
+	if err == nil && c.function != "" {
+		err = m.Select(c.function)
 	}
-	for _, p := range m.States() {
-		x.states = append(x.states, portOf(p.Name, p.Type))
+	if err != nil {
+		return nil, err
 	}
+	x := portsOf(m)
+	x.close = func() error { return nil }
 	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
-		for _, p := range x.states {
-			if t, ok := states[p.name]; ok {
-				if err := m.SetState(p.name, t); err != nil {
-					return nil, err
-				}
-			}
+		return stepped(m, states, func() (map[string]interp.Tensor, error) {
+			return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+		})
+	}
+	return x, nil
+}
+
+// stacked runs a pair through the whole stack.
+func (c *runCommand) stacked(ctx context.Context, container, descriptor []byte, mode numerics.Mode) (*executor, error) {
+	var events *trace.Recording
+	if c.trace != "" {
+		events = &trace.Recording{}
+	}
+	r, err := c.build(ctx, container, descriptor, mode, c.workers, events)
+	if err != nil {
+		return nil, err
+	}
+	if c.function != "" {
+		if err := r.choose(c.function); err != nil {
+			return nil, errors.Join(err, r.close())
 		}
-		out, err := m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
-		if err != nil {
-			return nil, err
+	}
+	m := r.model.Machine()
+	x := portsOf(m)
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, _ numerics.Mode, _ int) (map[string]interp.Tensor, error) {
+		before := maps.Clone(states)
+		return stepped(m, states, func() (map[string]interp.Tensor, error) { return r.run(ctx, in, before) })
+	}
+	x.close = func() error {
+		err := r.close()
+		if c.inject != "" {
+			err = nil // what the faults left behind is no error of the run
 		}
-		for _, p := range x.states {
-			if states[p.name], err = m.State(p.name); err != nil {
+		if events != nil {
+			err = errors.Join(err, r.write(ctx, c.trace))
+		}
+		return err
+	}
+	return x, nil
+}
+
+// stepped runs a machine once between setting its states and reading them.
+func stepped(m *sim.Machine, states map[string]interp.Tensor, run func() (map[string]interp.Tensor, error)) (map[string]interp.Tensor, error) {
+	for _, p := range m.States() {
+		if t, ok := states[p.Name]; ok {
+			if err := m.SetState(p.Name, t); err != nil {
 				return nil, err
 			}
 		}
-		return out, nil
 	}
-	return x
-}
-
-// compiledExecutor runs the bytes that a compilation gives.
-func compiledExecutor(r *compile.Result) (*executor, error) {
-	container, descriptor, err := verify.Pair(r)
+	out, err := run()
 	if err != nil {
-		return nil, &internalError{err: err}
+		return nil, err
 	}
-	m, err := sim.Load(container, descriptor)
-	if err != nil {
-		return nil, &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+	for _, p := range m.States() {
+		if states[p.Name], err = m.State(p.Name); err != nil {
+			return nil, err
+		}
 	}
-	return machineExecutor(m), nil
+	return out, nil
 }
 
 // interpExecutor runs a function on the reference interpreter.

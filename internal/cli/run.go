@@ -29,8 +29,10 @@ type runCommand struct {
 	steps           int
 	engine          string
 	numerics        string
-	random          uint64
-	fill            bool // --random was given
+	machineFlags
+	random        uint64
+	trace, replay string // files
+	fill          bool   // --random was given
 }
 
 func newRun(e *env) *cobra.Command {
@@ -39,7 +41,9 @@ func newRun(e *env) *cobra.Command {
 		Use:   "run FILE.hwx|MODEL --input NAME=FILE.npy ... --output NAME=FILE.npy ...",
 		Short: "Run a compiled pair, a container alone, or a model, on arrays",
 		Long: `Run executes a compiled pair (FILE.hwx with FILE.e5 beside it), or a model that it
-compiles in memory first, on the simulator. With --engine=interp the reference
+compiles in memory first, on the simulator: through runtime, broker, driver, address
+translation, command rings and firmware down to the engine. With --engine=direct the
+engine runs the tasks without the layers above it; with --engine=interp the reference
 interpreter runs the model instead. A container of one program with no descriptor
 beside it runs as well: its inputs and outputs are the tensors that it binds, in
 fp16 and the shape n, c, h, w, by the names of their ports.
@@ -53,7 +57,9 @@ several in one, of which the last gives the outputs. With --random each of them 
 inputs of its own.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
-  zinc run digits.mlmodelc --engine interp --input image=7.npy`,
+  zinc run digits.mlmodelc --engine interp --input image=7.npy
+  zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
+  zinc run digits.hwx --replay t.json`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,16 +73,25 @@ inputs of its own.`,
 	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable)")
 	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
 	f.IntVar(&c.steps, "steps", 1, "`N` runs, one after the other")
-	f.Var(newChoice(&c.engine, "sim", "interp"), "engine", "what runs it: sim, the simulator of the engine, or interp, the reference interpreter (models only)")
+	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "what runs it: sim, the simulator of the whole stack down to the engine; direct, the engine alone, without the layers above it; or interp, the reference interpreter (models only)")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
+	f.StringVar(&c.trace, "trace", "", "write what every layer did to `FILE`, a Chrome trace that Perfetto opens and --replay runs again")
+	f.StringVar(&c.replay, "replay", "", "make the runs of a trace `FILE` again, on the same inputs with the same faults, and compare the two traces")
+	c.register(f)
 	c.model(f)
 	return cmd
 }
 
-func (c *runCommand) run(ctx context.Context, path string) error {
-	if err := c.check(); err != nil {
+func (c *runCommand) run(ctx context.Context, path string) (err error) {
+	if err := errors.Join(c.compileFlags.check(), c.machineFlags.check()); err != nil {
 		return err
+	}
+	if err := c.exclusive(); err != nil {
+		return err
+	}
+	if c.replay != "" {
+		return c.replayTrace(ctx, path)
 	}
 	inputs, err := pairs("--input", c.inputs)
 	if err != nil {
@@ -108,11 +123,16 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	x, err := c.executor(ctx, path)
+	x, err := c.executor(ctx, path, mode)
 	if err != nil {
 		return err
 	}
-	defer x.close()
+	closed := false
+	defer func() {
+		if !closed {
+			err = errors.Join(err, x.close())
+		}
+	}()
 	for _, o := range outputs {
 		if !slices.ContainsFunc(x.outputs, func(p port) bool { return p.name == o.name }) {
 			return fmt.Errorf("%s has no output %q; outputs: %s", path, o.name, ports(x.outputs))
@@ -141,7 +161,23 @@ func (c *runCommand) run(ctx context.Context, path string) error {
 			return err
 		}
 	}
+	closed = true
+	if err := x.close(); err != nil {
+		return err
+	}
 	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
+}
+
+// exclusive refuses flags that contradict each other.
+func (c *runCommand) exclusive() error {
+	below := c.inject != "" || c.strict || c.trace != "" || c.replay != ""
+	if below && c.engine != "sim" {
+		return usagef("--engine=%s has no layers below it: --trace, --replay, --inject and --strict-firmware go with --engine=sim", c.engine)
+	}
+	if c.replay != "" && (c.trace != "" || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+len(c.after) > 0 || c.fill || c.steps != 1) {
+		return usagef("--replay takes inputs, states and faults from the trace; give neither, and no --trace or --output")
+	}
+	return nil
 }
 
 // named is one NAME=FILE of the command line.

@@ -75,7 +75,8 @@ func (r *execution) cast(from, to uint32) error {
 		return err
 	}
 	sd, dd := held(src), held(dst)
-	copyTensor(&sd, data, &dd, out, conv)
+	mv := newMove(&sd, &dd, conv)
+	mv.run(data, out)
 	if dst.Aperture == e5.Surface {
 		return nil
 	}
@@ -161,34 +162,56 @@ func axes(a, b *e5.TensorDescriptor) (dim, as, bs []uint64) {
 	return dim, as, bs
 }
 
-// copyTensor copies row by row; the descriptors have equal shapes but for
-// dimensions of one (checkCast), and lie inside their buffers (the reader).
-func copyTensor(sd *e5.TensorDescriptor, src []byte, dd *e5.TensorDescriptor, dst []byte, conv rowConverter) {
+// move copies a tensor row by row from one layout to another.
+type move struct {
+	conv   rowConverter
+	dim    []uint64 // extents, the last of a row
+	ss, ds []uint64 // strides in bytes
+	rows   int
+	index  []uint64 // all zeros but while it runs
+	bytes  int      // when there are no rows: as many bytes as they are
+}
+
+// bytesMove copies n bytes as they are.
+func bytesMove(n int) move { return move{bytes: n} }
+
+// newMove plans a copy; the descriptors have equal shapes but for dimensions of one
+// (checkCast), and lie inside their buffers (the reader).
+func newMove(sd, dd *e5.TensorDescriptor, conv rowConverter) move {
 	if conv == nil {
 		size := int(sd.Storage.Bits() / 8)
 		conv = func(dst, src []byte, n int) { copy(dst[:n*size], src[:n*size]) }
 	}
 	total := int(dd.Elements())
 	if total == 0 {
-		return
+		return move{}
 	}
 	dim, ss, ds := axes(sd, dd)
-	rank := len(dim)
-	n := int(dim[rank-1])
-	index := make([]uint64, rank)
+	return move{conv: conv, dim: dim, ss: ss, ds: ds, rows: total / int(dim[len(dim)-1]), index: make([]uint64, len(dim))}
+}
+
+// run copies. Two goroutines must not run one move at a time.
+func (m *move) run(src, dst []byte) {
+	if m.rows == 0 {
+		copy(dst[:m.bytes], src[:m.bytes])
+		return
+	}
+	rank := len(m.dim)
+	n := int(m.dim[rank-1])
+	clear(m.index)
 	var so, do uint64
-	for range total / n {
-		conv(dst[do:], src[so:], n)
+	for range m.rows {
+		m.conv(dst[do:], src[so:], n)
 		for i := rank - 2; i >= 0; i-- {
-			index[i]++
-			so += ss[i]
-			do += ds[i]
-			if index[i] < dim[i] {
+			m.index[i]++
+			so += m.ss[i]
+			do += m.ds[i]
+			if m.index[i] < m.dim[i] {
 				break
 			}
-			so -= index[i] * ss[i]
-			do -= index[i] * ds[i]
-			index[i] = 0
+			so -= m.index[i] * m.ss[i]
+			do -= m.index[i] * m.ds[i]
+			m.index[i] = 0
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -27,13 +28,13 @@ func TestDispatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	in, ctx := c.inputs(1, nil), context.Background()
-	want, err := c.machine.Run(ctx, in, sim.Options{})
+	want, err := c.machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &sim.Recorder{M: c.machine}
 	for range 3 {
-		got, err := c.machine.Run(ctx, in, sim.Options{Dispatcher: d})
+		got, err := c.machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE, Dispatcher: d})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,7 @@ func TestDispatcher(t *testing.T) {
 		t.Errorf("given ports %q, the procedures have %q", got, want)
 	}
 	d.Err = errors.New("no engine")
-	if _, err := c.machine.Run(ctx, in, sim.Options{Dispatcher: d}); !errors.Is(err, d.Err) {
+	if _, err := c.machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE, Dispatcher: d}); !errors.Is(err, d.Err) {
 		t.Errorf("a Dispatcher that fails: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // execution is the state of one run.
 type execution struct {
 	*store
-	m      *Machine
+	procs  map[string]*procedure
 	fn     *function
 	o      Options
 	engine *engine.Engine           // nil: Options.Dispatcher runs the procedures
@@ -26,13 +26,41 @@ func (r *execution) traceTask(e engine.Event) {
 	}
 }
 
+// run executes the chain.
+func (r *execution) run(ctx context.Context) error {
+	for i := range r.fn.ops {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.step(ctx, i); err != nil {
+			return fmt.Errorf("%s: %w", r.fn.ops[i].Name, err)
+		}
+		if r.o.Trace != nil {
+			r.o.Trace(r.fn.ops[i].Name, nil)
+		}
+	}
+	return nil
+}
+
+// result returns what the run has left in an output.
+func (r *execution) result(id uint32) (interp.Tensor, error) {
+	t, ok := r.host[id]
+	if !ok {
+		return t, fmt.Errorf("output %q was never written", r.fn.Operands[id].Name)
+	}
+	if t.Type.Kind != ir.Tensor {
+		return t, fmt.Errorf("output %q is a %s", r.fn.Operands[id].Name, t.Type.Kind)
+	}
+	return t, nil
+}
+
 func (r *execution) step(ctx context.Context, i int) error {
 	op := &r.fn.ops[i]
 	switch a := op.Attrs.(type) {
 	case *e5.CastAttrs:
 		return r.cast(op.Inputs[0], op.Outputs[0])
 	case *e5.AneInferenceAttrs:
-		r.proc = r.m.procs[a.ProcedureName]
+		r.proc = r.procs[a.ProcedureName]
 		if d := r.o.Dispatcher; d != nil {
 			return d.Dispatch(ctx, r.proc.name, r.portsOf(r.proc))
 		}

@@ -280,6 +280,10 @@ func (m *Machine) Select(name string) error {
 			return nil
 		}
 	}
+	return m.noFunction(name)
+}
+
+func (m *Machine) noFunction(name string) error {
 	return fmt.Errorf("the pair has no function %q; it has %s", name, strings.Join(m.Functions(), ", "))
 }
 
@@ -560,9 +564,24 @@ func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
 	return m.fn
 }
 
-// takes lists what the configurations of the chosen function take as an input,
+// Configuration returns the name of the configuration of the chosen function that
+// takes the inputs; the chosen one where none does.
+func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
+	return m.configuration(inputs).Name
+}
+
+// AllConfigurations returns the names of all configurations of all functions.
+func (m *Machine) AllConfigurations() []string {
+	var names []string
+	for _, f := range m.funcs {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Takes lists what the configurations of the chosen function take as an input,
 // in order of size.
-func (m *Machine) takes(name string) string {
+func (m *Machine) Takes(name string) string {
 	var types []ir.Type
 	for _, f := range m.funcs {
 		for _, id := range f.Inputs {
@@ -595,7 +614,7 @@ func (o *Options) newEngine(trace func(engine.Event)) *engine.Engine {
 // run leaves in them, unless it fails.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, error) {
 	fn := m.configuration(inputs)
-	r := &execution{store: m.memory(fn), m: m, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
+	r := &execution{store: m.memory(fn), procs: m.procs, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
 	if o.Dispatcher == nil {
 		r.engine = o.newEngine(r.traceTask)
 	}
@@ -606,7 +625,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 			return nil, fmt.Errorf("input %q is missing; it is %s", op.Name, typeOf(&op.Desc))
 		}
 		if want := typeOf(&op.Desc); !t.Type.Fits(want) {
-			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.takes(op.Name))
+			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.Takes(op.Name))
 		}
 		r.host[id] = t
 	}
@@ -617,25 +636,14 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		}
 		r.host[id] = t
 	}
-	for i := range fn.ops {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := r.step(ctx, i); err != nil {
-			return nil, fmt.Errorf("%s: %w", fn.ops[i].Name, err)
-		}
-		if o.Trace != nil {
-			o.Trace(fn.ops[i].Name, nil)
-		}
+	if err := r.run(ctx); err != nil {
+		return nil, err
 	}
 	out := map[string]interp.Tensor{}
 	for _, id := range fn.Outputs {
-		t, ok := r.host[id]
-		if !ok {
-			return nil, fmt.Errorf("output %q was never written", fn.Operands[id].Name)
-		}
-		if t.Type.Kind != ir.Tensor {
-			return nil, fmt.Errorf("output %q is a %s", fn.Operands[id].Name, t.Type.Kind)
+		t, err := r.result(id)
+		if err != nil {
+			return nil, err
 		}
 		out[fn.Operands[id].Name] = t
 	}
@@ -643,4 +651,21 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		fn.states[fn.Operands[id].Name] = r.host[id]
 	}
 	return out, nil
+}
+
+// Procedures returns the procedures of the container that a function runs, in the
+// order of their first run; none when there is no such function.
+func (m *Machine) Procedures(name string) []string {
+	var out []string
+	for _, f := range m.funcs {
+		if f.Name != name {
+			continue
+		}
+		for i := range f.ops {
+			if a, ok := f.ops[i].Attrs.(*e5.AneInferenceAttrs); ok && !slices.Contains(out, a.ProcedureName) {
+				out = append(out, a.ProcedureName)
+			}
+		}
+	}
+	return out
 }

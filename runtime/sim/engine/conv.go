@@ -105,17 +105,16 @@ func (g *geometry) padded() (height, width int) {
 	return g.out[axH] + g.kh - 1, g.out[axW] + g.kw - 1
 }
 
-// shifted computes a convolution of step 1 on a small image without gathering
-// its pixels: in the padded image, what a tap sees is the image itself, shifted.
-// Results stand as wide as the padded image, and the columns behind the image's
-// own mean nothing. Products are added in the order of gathered.
+// shifted computes a convolution of step 1 on a small image without gathering its
+// pixels: what a tap sees of the padded image is the image itself, shifted. Products
+// are added in the order of gathered.
 func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
 	cin, cout, oh, ow := g.in[axC], g.out[axC], g.out[axH], g.out[axW]
 	ph, pw := g.padded()
 	H, W := g.in[axH], g.in[axW]
-	run := oh*pw - (g.kw - 1)
-	image, acc := x.floats(cin*ph*pw), x.floats(oh*pw)
-	saxpy := blas32.Implementation().Saxpy
+	// Results stand as wide as the padded image: the columns behind the image's own
+	// mean nothing. Behind both is room for a sum of four that begins at the end.
+	image, acc := x.floats(cin*ph*pw+4), x.floats(oh*pw+4)
 	for gd := range g.out[axG] * g.out[axD] {
 		if err := x.ctx.Err(); err != nil {
 			return err
@@ -131,17 +130,14 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 		for o := range cout {
 			at := gd/g.out[axD]*cout + o
 			w := k.w[at*g.red:][:g.red]
-			clear(acc)
-			i := 0
-			for ci := range cin {
-				for ky := range g.kh {
-					for kx := range g.kw {
-						if f := w[i]; f != 0 {
-							saxpy(run, f, image[(ci*ph+ky)*pw+kx:], 1, acc, 1)
-						}
-						i++
+			if oh*pw <= fewPixels {
+				for y := range oh {
+					for c := 0; c < ow; c += 4 {
+						g.four((*[4]float32)(acc[y*pw+c:]), image[y*pw+c:], w, ph*pw, pw)
 					}
 				}
+			} else {
+				g.rows(acc[:oh*pw-(g.kw-1)], image, w, ph*pw, pw)
 			}
 			bias := float32(0)
 			if k.bias != nil {
@@ -153,6 +149,48 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 		}
 	}
 	return nil
+}
+
+// fewPixels is up to where sums in registers are faster than sums of whole images
+// with vector instructions.
+const fewPixels = 36
+
+// rows sums the products of all pixels of an image, tap by tap.
+func (g *geometry) rows(acc, image, w []float32, plane, row int) {
+	saxpy := blas32.Implementation().Saxpy
+	clear(acc)
+	i := 0
+	for ci := range g.in[axC] {
+		for ky := range g.kh {
+			for kx := range g.kw {
+				if f := w[i]; f != 0 {
+					saxpy(len(acc), f, image[ci*plane+ky*row+kx:], 1, acc, 1)
+				}
+				i++
+			}
+		}
+	}
+}
+
+// four sums the products of four pixels that stand beside each other; image begins
+// at what the first tap of the first of them sees.
+func (g *geometry) four(acc *[4]float32, image, w []float32, plane, row int) {
+	var a0, a1, a2, a3 float32
+	for ci := range g.in[axC] {
+		for ky := range g.kh {
+			taps := w[:g.kw]
+			w = w[g.kw:]
+			see := image[ci*plane+ky*row:]
+			for kx, f := range taps {
+				p := (*[4]float32)(see[kx:])
+				a0 += float32(f * p[0])
+				a1 += float32(f * p[1])
+				a2 += float32(f * p[2])
+				a3 += float32(f * p[3])
+			}
+		}
+	}
+	*acc = [4]float32{a0, a1, a2, a3}
 }
 
 // gather lays the inputs of n result pixels out as [red][n].

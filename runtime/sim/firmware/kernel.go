@@ -74,6 +74,7 @@ type Task struct {
 	machine          *Machine[TaskState, TaskEvent]
 	objects          [NumObjects][]int // of the pools
 	records          []int             // of the interrupt buffer, a record a message
+	held             [1]int            // room for the one record that there mostly is
 	outbox           []Post            // still to be sent
 	order            uint64            // since when it is runnable or parked
 	current          bool              // between the beginning of a message and the end of its sends
@@ -196,7 +197,7 @@ func (t *Task) pending() bool {
 
 // wake makes a task that waits for messages runnable.
 func (k *Kernel) wake(t *Task) {
-	if t.machine.Fire(TaskPosted) == nil {
+	if t.machine.State() == Waiting && t.machine.Fire(TaskPosted) == nil {
 		k.stamp(t)
 	}
 }
@@ -236,6 +237,9 @@ func (k *Kernel) Interrupt(t *Task, data []byte) error {
 	}
 	if err := t.interrupt.TrySend(data); err != nil {
 		return errors.Join(err, k.interrupt.Release(r))
+	}
+	if len(t.records) == 0 {
+		t.records = t.held[:0]
 	}
 	t.records = append(t.records, r)
 	k.wake(t)

@@ -136,6 +136,15 @@ func (p *Programs) Call(program, process int) error {
 	return nil
 }
 
+// Running reports whether a process of a program runs; nothing is counted.
+func (p *Programs) Running(program, process int) bool {
+	if process < 0 || process >= NumProcesses {
+		return false
+	}
+	x := &p.process[process]
+	return x.machine != nil && x.program == program && x.machine.State() == ProcessRunning
+}
+
 // Dropped counts the calls that were dropped.
 func (p *Programs) Dropped() int { return p.dropped }
 

@@ -42,8 +42,8 @@ func NewQueue(name string, depth, width int) (*Queue, error) {
 // TrySend adds a copy of a message. A full queue is a *CapacityError, a message
 // that is too long a *ValueError.
 func (q *Queue) TrySend(m []byte) error {
-	if err := between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width)); err != nil {
-		return err
+	if len(m) > q.width {
+		return q.tooLong(m)
 	}
 	select {
 	case <-q.room:
@@ -54,10 +54,14 @@ func (q *Queue) TrySend(m []byte) error {
 	return nil
 }
 
+func (q *Queue) tooLong(m []byte) error {
+	return between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width))
+}
+
 // Send adds a copy of a message; it blocks while the queue is full.
 func (q *Queue) Send(ctx context.Context, m []byte) error {
-	if err := between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width)); err != nil {
-		return err
+	if len(m) > q.width {
+		return q.tooLong(m)
 	}
 	select {
 	case <-q.room:

@@ -82,6 +82,8 @@ type EngineID struct{ ID, Type, Index uint32 }
 type StatsBuffer struct {
 	memory []byte // nil while nothing is mapped
 	totals Totals
+
+	addr, size uint64 // of the last Remap
 }
 
 // PreMap maps the host's buffer through m. An address or a size of zero skips
@@ -99,6 +101,21 @@ func (b *StatsBuffer) PreMap(addr, size uint64, m func(addr, size uint64) ([]byt
 		return fmt.Errorf("firmware: statistics buffer %#x: %d of %d bytes are mapped", addr, len(mem), size)
 	}
 	b.memory = mem
+	return nil
+}
+
+// Remap is PreMap for a buffer that may be the one before: the map is made anew,
+// since the host may have moved it, and the running totals of the same address
+// and size go on.
+func (b *StatsBuffer) Remap(addr, size uint64, m func(addr, size uint64) ([]byte, error)) error {
+	totals, same := b.totals, b.addr == addr && b.size == size
+	if err := b.PreMap(addr, size, m); err != nil {
+		return err
+	}
+	b.addr, b.size = addr, size
+	if same {
+		b.totals = totals
+	}
 	return nil
 }
 

@@ -131,3 +131,44 @@ func TestListing29_5(t *testing.T) {
 		t.Error("half a map is taken")
 	}
 }
+
+// Remap keeps the running totals of one buffer, and begins anew with another.
+func TestRemap(t *testing.T) {
+	var b StatsBuffer
+	m := func(addr, size uint64) ([]byte, error) { return make([]byte, size), nil }
+	for i, c := range []struct {
+		addr, size, valid uint64
+	}{{0x1000, 0x100, 1}, {0x1000, 0x100, 2}, {0x2000, 0x100, 1}, {0x2000, 0x80, 1}, {0, 0x80, 0}, {0x2000, 0x80, 1}} {
+		if err := b.Remap(c.addr, c.size, m); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Complete(CallStats{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Totals().Valid; got != c.valid {
+			t.Errorf("%d: %d records, want %d", i, got, c.valid)
+		}
+	}
+}
+
+// Running asks without counting.
+func TestRunning(t *testing.T) {
+	p := NewPrograms()
+	program, err := p.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := p.Attach(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Running(program, process) || p.Running(program, -1) || p.Running(program, NumProcesses) {
+		t.Error("an idle process runs")
+	}
+	if err := p.Fire(process, ProcessStart); err != nil {
+		t.Fatal(err)
+	}
+	if !p.Running(program, process) || p.Running(program+1, process) || p.Dropped() != 0 {
+		t.Error("the process does not run, or the question was counted")
+	}
+}

@@ -20,6 +20,12 @@ type Config struct {
 	Strict bool
 	// Trace, when set, sees every delivery in order, one at a time a channel.
 	Trace func(*Delivery)
+	// Sealed rings carry a checksum behind each message (Seal): one that changes
+	// on its way is rejected. Modelled.
+	Sealed bool
+	// OnNote, when set, gets the slot of each notification before it enters the
+	// ring and returns the slots that enter, in order: what a lossy ring does.
+	OnNote func(slot []byte) [][]byte
 }
 
 // Channel is one of the two rings to the firmware.
@@ -38,6 +44,7 @@ type Delivery struct {
 	Row     *Row     // nil when the identifier names no command
 	LoopRow *LoopRow // of a message from the execution loop's channel
 	Header  Header   // of either channel, as table 30.1 has it
+	Bytes   []byte   // the message as it was taken
 	Body    Body
 	Class   Class         // of a call, a trigger or an inference
 	Request *CacheRequest // of an install or a trigger: a copy
@@ -106,6 +113,9 @@ func NewController(cfg Config) (*Controller, error) {
 		if *e, err = NewEndpoint(cfg.MaxCmdBufSize); err != nil {
 			return nil, err
 		}
+		if cfg.Sealed {
+			(*e).max += sealSize
+		}
 	}
 	if c.cache, err = NewCacheRequests(cfg.CacheRequests); err != nil {
 		return nil, err
@@ -142,7 +152,19 @@ func (c *Controller) Post(ch Channel, msg []byte) error {
 	if err := c.Fault(); err != nil {
 		return err
 	}
+	if c.cfg.Sealed {
+		msg = Seal(msg)
+	}
 	return c.Endpoint(ch).Post(msg)
+}
+
+// PostSlot is Post for the bytes of a slot as they arrive, seal included: the
+// host's side of a ring that damages what passes.
+func (c *Controller) PostSlot(ch Channel, slot []byte) error {
+	if err := c.Fault(); err != nil {
+		return err
+	}
+	return c.Endpoint(ch).Post(slot)
 }
 
 // Next is the firmware's side: it takes the oldest message of a channel,
@@ -160,9 +182,15 @@ func (c *Controller) Next(ch Channel) (d *Delivery, ok bool) {
 		return nil, false
 	}
 	d = &Delivery{Channel: ch}
-	if ch == Loop {
+	if c.cfg.Sealed {
+		msg, d.Err = unseal(msg)
+	}
+	d.Bytes = msg
+	switch {
+	case d.Err != nil:
+	case ch == Loop:
 		d.Err = c.takeLoop(d, msg)
-	} else {
+	default:
 		d.Err = c.takeControl(d, msg)
 	}
 	if d.Err == nil {
@@ -309,12 +337,36 @@ func (c *Controller) Notify(row *Row, h Header, body Body) error {
 	if row.Way == ToFirmware {
 		return fmt.Errorf("%w: CSNE_CMD_%s is no notification", ErrMalformed, row.Name)
 	}
-	m, err := New(c.cfg.Numbering, row, h, body)
+	h.ID = c.cfg.Numbering.Of(row)
+	m := &Message{row, h, body}
+	slot, err := m.encode()
 	if err != nil {
 		return err
 	}
-	return c.notes.Post(m.Bytes())
+	if r, ok := body.(*Record); !ok || r.Layout != row.Request || r.Tail != nil {
+		_, _, err = Decode(c.cfg.Numbering, slot)
+	} else if err = m.Header.check(); err == nil {
+		if err = row.Request.Check(slot[HeaderSize:]); err == nil {
+			err = checkRecord(r)
+		}
+	}
+	if err != nil {
+		return of(err, row.command(), 0)
+	}
+	if c.cfg.Sealed {
+		slot = Seal(slot)
+	}
+	if c.cfg.OnNote == nil {
+		return c.notes.post(slot)
+	}
+	for _, s := range c.cfg.OnNote(slot) {
+		err = errors.Join(err, c.notes.Post(s))
+	}
+	return err
 }
+
+// PutNote enters a slot that OnNote has held back.
+func (c *Controller) PutNote(slot []byte) error { return c.notes.Post(slot) }
 
 // CallHost makes a back-channel call into the driver and returns its slot.
 func (c *Controller) CallHost(payload []byte) (slot uint32, err error) {
@@ -336,12 +388,26 @@ func (c *Controller) CallHost(payload []byte) (slot uint32, err error) {
 
 // TakeNotification is the host's side of Notify: the oldest notification.
 func (c *Controller) TakeNotification() (*Message, bool) {
+	m, ok, err := c.NextNotification()
+	return m, ok && err == nil
+}
+
+// NextNotification is TakeNotification that says what is wrong with a
+// notification that came damaged; m then is nil.
+func (c *Controller) NextNotification() (m *Message, ok bool, err error) {
 	b, ok := c.notes.Take()
 	if !ok {
-		return nil, false
+		return nil, false, nil
 	}
-	m, _, err := Decode(c.cfg.Numbering, b)
-	return m, err == nil
+	if c.cfg.Sealed {
+		if b, err = unseal(b); err != nil {
+			return nil, true, err
+		}
+	}
+	if m, _, err = Decode(c.cfg.Numbering, b); err != nil {
+		return nil, true, err
+	}
+	return m, true, nil
 }
 
 // NotificationBell is signalled when notifications were emitted.

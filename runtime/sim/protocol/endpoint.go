@@ -89,7 +89,10 @@ func (e *Endpoint) DoorBell() (reg uint64, mask uint32) {
 }
 
 // Post copies a message into the ring and rings the firmware's bell.
-func (e *Endpoint) Post(msg []byte) error {
+func (e *Endpoint) Post(msg []byte) error { return e.post(append([]byte(nil), msg...)) }
+
+// post is Post for a message that nobody else holds.
+func (e *Endpoint) post(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -100,8 +103,9 @@ func (e *Endpoint) Post(msg []byte) error {
 	case e.n == e.slots:
 		return fmt.Errorf("%w: all %d slots of the ring hold messages", ErrFull, e.slots)
 	}
-	msg = append([]byte(nil), msg...)
-	if e.n == len(e.ring) { // grow, with the oldest message first again
+	if e.n == len(e.ring) && e.head == 0 {
+		e.ring = append(e.ring, msg)
+	} else if e.n == len(e.ring) { // grow, with the oldest message first again
 		e.ring = append(append(e.ring[e.head:len(e.ring):len(e.ring)], e.ring[:e.head]...), msg)
 		e.head = 0
 	} else {
@@ -133,3 +137,10 @@ func (e *Endpoint) Take() ([]byte, bool) {
 
 // Bell is signalled when messages were posted; one signal may stand for several.
 func (e *Endpoint) Bell() <-chan struct{} { return e.bell }
+
+// Pending returns how many messages wait in the ring.
+func (e *Endpoint) Pending() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.n
+}

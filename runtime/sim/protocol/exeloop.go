@@ -120,6 +120,9 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 // loopOffset moves an error about a header's field to where the execution
 // loop's header has the field.
 func loopOffset(err error) error {
+	if err == nil {
+		return nil
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		if at, ok := map[string]int{"programId": 0x08, "processId": 0x0c, "procedureId": 0x10, "priority": 0x14}[e.Field]; ok {

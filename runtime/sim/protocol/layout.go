@@ -125,8 +125,11 @@ func decodeRecord(l *Layout, body []byte) (*Record, error) {
 		return nil, err
 	}
 	r := &Record{Layout: l}
+	if len(l.Fields) > 0 {
+		r.Values = make([]uint64, len(l.Fields))
+	}
 	for i := range l.Fields {
-		r.Values = append(r.Values, l.get(body, i))
+		r.Values[i] = l.get(body, i)
 	}
 	if len(body) > l.Size {
 		r.Tail = append([]byte(nil), body[l.Size:]...)

@@ -35,13 +35,15 @@ func New(n Numbering, row *Row, h Header, body Body) (*Message, error) {
 }
 
 func (m *Message) encode() ([]byte, error) {
-	body := m.Body.Append(nil)
 	least, most := m.Row.Request.Bounds()
-	if len(body) < least || len(body) > most {
-		return nil, of(bad(0, "size", len(body), fmt.Sprintf("%d to %d bytes", least, most), ""), m.Row.command(), HeaderSize)
+	msg := m.Body.Append(make([]byte, HeaderSize, HeaderSize+least))
+	n := len(msg) - HeaderSize
+	if n < least || n > most {
+		return nil, of(bad(0, "size", n, fmt.Sprintf("%d to %d bytes", least, most), ""), m.Row.command(), HeaderSize)
 	}
-	m.Header.Size = uint32(len(body))
-	return append(m.Header.Append(make([]byte, 0, HeaderSize+len(body))), body...), nil
+	m.Header.Size = uint32(n)
+	m.Header.Append(msg[:0])
+	return msg, nil
 }
 
 // Bytes returns the message's bytes; of a message that New or Decode made,

@@ -1,0 +1,171 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+)
+
+// laneMark parts the name of a kernel from the lane in the name of a symbol.
+const laneMark = "_ne_"
+
+// extent is a run of bytes of a container's file.
+type extent struct{ off, size int64 }
+
+// Coefficients lists what an adapter may replace in a base, and how many bytes
+// each takes: by the name of a section of constants the whole section, by the name
+// of a kernel (of its symbols, without the lane) its tiles, lane after lane, each
+// up to the next tile. Errors are those of hwx.Read.
+func Coefficients(container []byte) (map[string]int64, error) {
+	parts, err := coefficients(container)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for name, es := range parts {
+		for _, e := range es {
+			sizes[name] += e.size
+		}
+	}
+	return sizes, nil
+}
+
+func coefficients(container []byte) (map[string][]extent, error) {
+	f, err := hwx.Read(container)
+	if err != nil {
+		return nil, err
+	}
+	constant := map[*hwx.Section]bool{}
+	for _, c := range f.ConstantSections() {
+		constant[c] = true
+	}
+	tiles := map[int][]hwx.Symbol{} // by the number of their section
+	for _, s := range f.Symbols() {
+		if s.Type == hwx.SymSection && s.Desc == hwx.DescLive {
+			tiles[int(s.Sect)] = append(tiles[int(s.Sect)], s)
+		}
+	}
+	parts := map[string][]extent{}
+	for i, c := range f.Sections() {
+		if !constant[c] {
+			continue
+		}
+		if c.Offset == 0 || c.Size == 0 || uint64(c.Offset)+c.Size > uint64(len(container)) {
+			continue
+		}
+		name := c.Name.String()
+		parts[name] = append(parts[name], extent{int64(c.Offset), int64(c.Size)})
+		live := slices.DeleteFunc(tiles[i+1], func(s hwx.Symbol) bool { return s.Value < c.Addr || s.Value-c.Addr >= c.Size })
+		starts := make([]uint64, 0, len(live)+1)
+		for _, s := range live {
+			starts = append(starts, s.Value)
+		}
+		starts = append(starts, c.Addr+c.Size)
+		slices.Sort(starts)
+		starts = slices.Compact(starts)
+		for _, s := range live {
+			kernel, _, ok := strings.Cut(s.Name, laneMark)
+			if !ok {
+				continue
+			}
+			i, _ := slices.BinarySearch(starts, s.Value)
+			parts[kernel] = append(parts[kernel], extent{int64(c.Offset) + int64(s.Value-c.Addr), int64(starts[i+1] - s.Value)})
+		}
+	}
+	return parts, nil
+}
+
+// Adapt returns a container with the coefficients of weight files in the place of
+// a base's. Everything else is the base's, byte for byte. A file that names no
+// coefficients, has another size or meets another file's bytes is refused.
+func Adapt(base []byte, files []WeightFile) ([]byte, error) {
+	parts, err := coefficients(base)
+	if err != nil {
+		return nil, err
+	}
+	type placed struct {
+		extent
+		by string
+	}
+	var taken []placed
+	out := bytes.Clone(base)
+	for _, f := range files {
+		es, ok := parts[f.Name]
+		if !ok {
+			return nil, fmt.Errorf("weight file %q: the base has no coefficients of that name; name a section of constants or a kernel of its symbols", f.Name)
+		}
+		want := int64(0)
+		for _, e := range es {
+			want += e.size
+		}
+		if int64(len(f.Data)) != want {
+			return nil, fmt.Errorf("weight file %q has %d bytes, the base's coefficients %d; they must be equal", f.Name, len(f.Data), want)
+		}
+		data := f.Data
+		for _, e := range es {
+			copy(out[e.off:e.off+e.size], data)
+			data = data[e.size:]
+			taken = append(taken, placed{e, f.Name})
+		}
+	}
+	slices.SortFunc(taken, func(a, c placed) int { return int(a.off - c.off) })
+	for i := 1; i < len(taken); i++ {
+		if a, c := taken[i-1], taken[i]; a.off+a.size > c.off {
+			return nil, fmt.Errorf("weight files %q and %q both replace the byte at offset %#x of the container", a.by, c.by, c.off)
+		}
+	}
+	return out, nil
+}
+
+// CreateInstanceWithWeights makes an instance whose tasks are the base's.
+func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequest) (reply *InstanceReply, err error) {
+	end, err := s.enter(ctx, mWeights, &req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { end(err) }()
+	if req.WeightFileCount != len(req.WeightFiles) || req.WeightFileCount < 1 {
+		return nil, errorf(mWeights, BadArgument, "the weight-file count is %d and there are %d weight files; they must be equal, and at least 1", req.WeightFileCount, len(req.WeightFiles))
+	}
+	b := s.b
+	b.mu.Lock()
+	base := s.named(req.Base)
+	b.mu.Unlock()
+	if base == nil {
+		return nil, errorf(mWeights, NotFound, "no resident base model is named %q to %v; load one with that Identifier, and Share for other processes", req.Base, &s.id)
+	}
+	container, err := Adapt(base.container, req.WeightFiles)
+	if err != nil {
+		return nil, errorf(mWeights, BadArgument, "base %q: %v", req.Base, err)
+	}
+	b.load.Lock()
+	defer b.load.Unlock()
+	b.mu.Lock()
+	same := s.named(req.Base) == base
+	b.mu.Unlock()
+	if !same {
+		return nil, errorf(mWeights, NotFound, "base model %q went while its adapter was made", req.Base)
+	}
+	if err := s.mayTake(mWeights, int64(len(container))); err != nil {
+		return nil, err
+	}
+	key := residentKey{owner: s.owner, digest: sha256.Sum256(container), process: s.id.PID, adapter: 1}
+	r, err := b.create(s, key, container, base.procs, req.QoS)
+	if err != nil {
+		return nil, failed(mWeights, "create", err)
+	}
+	b.mu.Lock()
+	r.base = base
+	r.holders++
+	base.holders++
+	s.bytes += int64(len(container))
+	b.use++
+	base.lastUse = b.use
+	b.mu.Unlock()
+	return s.instantiate(mWeights, req.InstanceRequest, nil, r)
+}

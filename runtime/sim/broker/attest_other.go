@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package broker
+
+import "net"
+
+func peerCredentials(net.Conn) (pid, uid int, err error) { return 0, 0, errNoCredentials }

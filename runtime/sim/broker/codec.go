@@ -1,0 +1,186 @@
+package broker
+
+import (
+	"bufio"
+	"encoding/gob"
+	"fmt"
+	"io"
+	"net"
+	"net/rpc"
+	"sync"
+	"time"
+)
+
+// headerBytes bounds what stands before the body of a message: the name of a
+// method, a number, and the definitions of their types.
+const headerBytes = 4 << 10
+
+// helloBytes bounds the body of a message of a peer that has not said who it is.
+const helloBytes = 64 << 10
+
+// limitReader lets so many bytes of a message pass. It reads single bytes, so that
+// gob puts no buffer of its own before it.
+type limitReader struct {
+	r    *bufio.Reader
+	left int64
+}
+
+// errTooLong ends a connection: its bytes cannot be told apart any more.
+type errTooLong struct{ limit int64 }
+
+func (e errTooLong) Error() string {
+	return fmt.Sprintf("a message is longer than %d bytes, the limit", e.limit)
+}
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong{}
+	}
+	if int64(len(p)) > l.left {
+		p = p[:l.left]
+	}
+	n, err := l.r.Read(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+func (l *limitReader) ReadByte() (byte, error) {
+	if l.left <= 0 {
+		return 0, errTooLong{}
+	}
+	l.left--
+	return l.r.ReadByte()
+}
+
+// codec is net/rpc's gob coding of a server, with limits: on the bytes of a
+// message and of those under way, on the calls under way, and on the time that a
+// peer takes for a reply.
+type codec struct {
+	conn  net.Conn
+	in    limitReader
+	dec   *gob.Decoder
+	out   *bufio.Writer
+	enc   *gob.Encoder
+	limit int64
+	seq   uint64 // of the request whose body comes next
+	write time.Duration
+	calls chan struct{} // one token for each call under way
+	held  ledger
+	peer  *peer
+	once  sync.Once
+}
+
+func newCodec(c net.Conn, l *Limits, p *peer) *codec {
+	k := &codec{conn: c, limit: l.MessageBytes, write: l.Write, calls: make(chan struct{}, l.CallsInFlight), peer: p}
+	k.held.room = sync.NewCond(&k.held.mu)
+	k.in.r = bufio.NewReader(c)
+	k.dec = gob.NewDecoder(&k.in)
+	k.out = bufio.NewWriter(c)
+	k.enc = gob.NewEncoder(k.out)
+	return k
+}
+
+// ReadRequestHeader reads the head of the next request and waits for a place. It
+// waits last, so that the end of a connection with no more calls than it may have
+// under way is seen at once.
+func (k *codec) ReadRequestHeader(r *rpc.Request) error {
+	k.in.left = headerBytes
+	if err := k.dec.Decode(r); err != nil {
+		k.peer.cancel() // no more requests will come
+		return err
+	}
+	k.calls <- struct{}{} // WriteResponse gives it back
+	k.held.wait(k.limit)
+	k.seq = r.Seq
+	return nil
+}
+
+// ReadRequestBody reads the body, or passes over it when there is no method for
+// it. A body that gob cannot read ends the connection.
+func (k *codec) ReadRequestBody(body any) error {
+	k.in.left = k.limit
+	if !k.peer.known.Load() {
+		k.in.left = min(k.limit, helloBytes)
+	}
+	before := k.in.left
+	err := k.dec.Decode(body)
+	k.held.add(k.seq, before-k.in.left)
+	if err != nil {
+		k.conn.Close() // what follows would be read at the wrong place
+		return err
+	}
+	k.peer.order(body)
+	return nil
+}
+
+// WriteResponse sends a reply.
+func (k *codec) WriteResponse(r *rpc.Response, body any) error {
+	defer func() {
+		k.held.remove(r.Seq)
+		if o, ok := body.(*Answer[Outputs]); ok {
+			k.peer.outputs.Add(-int64(len(o.Value.Data)))
+		}
+		<-k.calls
+	}()
+	k.conn.SetWriteDeadline(time.Now().Add(k.write))
+	err := k.enc.Encode(r)
+	if err == nil {
+		err = k.enc.Encode(body)
+	}
+	if err == nil {
+		err = k.out.Flush()
+	}
+	if err != nil {
+		k.Close()
+	}
+	return err
+}
+
+// Close closes the connection, once.
+func (k *codec) Close() error {
+	err := io.ErrClosedPipe
+	k.once.Do(func() { err = k.conn.Close() })
+	return err
+}
+
+// ledger counts the bytes of the messages that a connection's calls under way were
+// made of. Calls of one number, which only a hostile peer sends, are told apart by
+// their order.
+type ledger struct {
+	mu    sync.Mutex
+	room  *sync.Cond
+	bytes int64
+	calls map[uint64][]int64
+}
+
+// wait returns when less than so many bytes are under way.
+func (l *ledger) wait(limit int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.bytes >= limit {
+		l.room.Wait()
+	}
+}
+
+func (l *ledger) add(seq uint64, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls == nil {
+		l.calls = map[uint64][]int64{}
+	}
+	l.bytes += n
+	l.calls[seq] = append(l.calls[seq], n)
+}
+
+func (l *ledger) remove(seq uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ns := l.calls[seq]; len(ns) > 1 {
+		l.bytes -= ns[0]
+		l.calls[seq] = ns[1:]
+	} else if len(ns) == 1 {
+		l.bytes -= ns[0]
+		delete(l.calls, seq)
+	}
+	l.room.Broadcast()
+}

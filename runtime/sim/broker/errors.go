@@ -1,0 +1,72 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the kind of a refusal or failure.
+type Code uint8
+
+// The codes.
+const (
+	NotEntitled Code = iota + 1 // an entitlement or a tier is missing
+	NotFound                    // no such program, instance, model or procedure of this caller
+	BadArgument                 // a value outside its limit
+	NoMemory                    // a byte budget
+	NoResources                 // a count
+	Mismatch                    // the owner of a resident program has another identity
+	Aborted                     // cancelled, or the connection closed
+	Failed                      // the compiler or the driver failed
+)
+
+// codes has the name of each code and the kernel's number for it.
+var codes = [...]struct {
+	name string
+	ret  uint32
+}{
+	NotEntitled: {"not entitled", 0xe00002c1},
+	NotFound:    {"not found", 0xe00002f0},
+	BadArgument: {"bad argument", 0xe00002c2},
+	NoMemory:    {"no memory", 0xe00002bd},
+	NoResources: {"no resources", 0xe00002be},
+	Mismatch:    {"not the owner", 0xe00002c1},
+	Aborted:     {"aborted", 0xe00002eb},
+	Failed:      {"failed", 0xe00002bc},
+}
+
+// String returns the code's name.
+func (c Code) String() string {
+	if c == 0 || int(c) >= len(codes) {
+		return fmt.Sprintf("code %d", uint8(c))
+	}
+	return codes[c].name
+}
+
+// Error is a refusal or a failure of a method. It crosses the socket as it is.
+type Error struct {
+	Method string // of Methods, or "connect"
+	Code   Code
+	Key    string // the entitlement that is missing, if one is
+	Msg    string // the rule, the value, the limit, and what to do
+	Return uint32 // the kernel's return code: the driver's own where it failed
+}
+
+// Error gives the method, the kind and the rule.
+func (e *Error) Error() string { return fmt.Sprintf("broker: %s: %s: %s", e.Method, e.Code, e.Msg) }
+
+// Is makes an Error match one that says only a code.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Method == "" && t.Msg == "" && t.Code == e.Code
+}
+
+// Is reports whether an error is of a code.
+func Is(err error, c Code) bool { return errors.Is(err, &Error{Code: c}) }
+
+func errorf(method string, c Code, format string, args ...any) *Error {
+	return &Error{Method: method, Code: c, Msg: fmt.Sprintf(format, args...), Return: codes[c].ret}
+}
+
+// errNoSurface is a task without room for a further surface.
+var errNoSurface = errorf(mEvaluate, NoResources, "the tenant's task has no surface left; evaluate on the same slices from run to run, or release instances")

@@ -1,0 +1,241 @@
+package broker
+
+import (
+	"context"
+	"slices"
+)
+
+// Evaluate runs a procedure on surfaces, in place.
+func (s *Session) Evaluate(ctx context.Context, req EvaluateRequest) error {
+	return s.evaluate(ctx, methodNamed[mEvaluate], &req, false, nil)
+}
+
+// EvaluateAsync runs a procedure; done is called when it has run, or cannot. Calls
+// of one caller on one instance get their places in the order in which they came.
+func (s *Session) EvaluateAsync(ctx context.Context, req EvaluateRequest, done func(error)) {
+	t := s.turn(req.Instance)
+	go func() { done(s.evaluate(ctx, methodNamed[mEvaluateAsync], &req, false, t)) }()
+}
+
+// turn is the place of an asynchronous call among those of its instance.
+type turn struct {
+	before, mine chan struct{}
+	passed       bool
+}
+
+func (s *Session) turn(num uint64) *turn {
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	in := s.instances[num]
+	if in == nil {
+		return nil
+	}
+	t := &turn{before: in.last, mine: make(chan struct{})}
+	in.last = t.mine
+	return t
+}
+
+// wait returns when all calls before have a place, or were given up.
+func (t *turn) wait(ctx, connection context.Context) {
+	if t == nil || t.before == nil {
+		return
+	}
+	select {
+	case <-t.before:
+	case <-ctx.Done():
+	case <-connection.Done():
+	}
+}
+
+// pass lets the next call go, after those before.
+func (t *turn) pass() {
+	if t == nil || t.passed {
+		return
+	}
+	t.passed = true
+	if t.before != nil {
+		select {
+		case <-t.before:
+		default:
+			go func() { <-t.before; close(t.mine) }()
+			return
+		}
+	}
+	close(t.mine)
+}
+
+// evaluate runs a procedure. The slices of a passing caller will not come again.
+// It is the path of every dispatch, so it builds nothing that it need not.
+func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn) error {
+	n, open := s.open()
+	on := s.b.cfg.Trace.On()
+	if on {
+		s.span(m, n, req.QoS)
+	}
+	err := s.dispatch(ctx, m, req, passing, t, open)
+	t.pass()
+	if on {
+		s.spanned(m, n, err)
+	}
+	if open {
+		s.calls.Done()
+	}
+	return err
+}
+
+func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn, open bool) error {
+	if !open {
+		return errorf(m.Name, Aborted, "the connection is closed")
+	}
+	if req.QoS != 0 {
+		if err := s.admitQoS(m, req.QoS); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return errorf(m.Name, Aborted, "%v", err)
+	}
+	if req.Timeout < 0 {
+		return errorf(m.Name, BadArgument, "timeout %v: not below zero", req.Timeout)
+	}
+	in, err := s.instance(m.Name, req.Instance)
+	if err != nil {
+		return err
+	}
+	class := in.class
+	if req.QoS != 0 {
+		class, _ = req.QoS.class()
+	}
+	t.wait(ctx, s.ctx)
+	select {
+	case in.tokens <- struct{}{}:
+		t.pass()
+	case <-ctx.Done():
+		return errorf(m.Name, Aborted, "waiting for one of %d places: %v", in.depth, ctx.Err())
+	case <-s.ctx.Done():
+		return errorf(m.Name, Aborted, "waiting for one of %d places: the connection closed", in.depth)
+	}
+	b := s.b
+	handle, set, err := b.begin(m.Name, in)
+	if err != nil {
+		<-in.tokens
+		return err
+	}
+	r := &set.request
+	*r = Request{
+		Handle: handle, Priority: class.Priority, Queue: class.Queue, QoS: class.QoS, Timeout: req.Timeout,
+		Inputs: r.Inputs[:0], Outputs: r.Outputs[:0],
+	}
+	if r.Procedure, set.surfaces, err = in.arrange(m.Name, req, set.surfaces[:0]); err == nil {
+		ports := in.r.procs[r.Procedure].Ports
+		if err = set.bind(in.r.svc, ports, passing); err == nil {
+			if err = in.r.svc.SendRequest(r); err == nil {
+				set.settle(ports)
+			}
+		}
+	}
+	clear(set.surfaces)
+	b.finish(in, set)
+	if err != nil {
+		return failed(m.Name, "send request", err)
+	}
+	return nil
+}
+
+// procedure is the index of a procedure, the first for no name; -1 without one.
+func (in *instance) procedure(name string) int {
+	return slices.IndexFunc(in.r.procs, func(p Procedure) bool { return name == "" || p.Name == name })
+}
+
+// arrange finds the procedure and appends the surfaces in the order of its ports,
+// each as long as its port.
+func (in *instance) arrange(method string, req *EvaluateRequest, surfaces [][]byte) (int, [][]byte, error) {
+	procs := in.r.procs
+	p := in.procedure(req.Procedure)
+	if p < 0 {
+		return 0, surfaces, errorf(method, NotFound, "the program has no procedure %q", req.Procedure)
+	}
+	ports := procs[p].Ports
+	for i := range ports {
+		b, ok := req.Surfaces[ports[i].Name]
+		if !ok {
+			return 0, surfaces, errorf(method, BadArgument, "procedure %q: port %q has no surface", procs[p].Name, ports[i].Name)
+		}
+		n := ports[i].Size
+		if uint64(len(b)) < n {
+			return 0, surfaces, errorf(method, BadArgument, "procedure %q: port %q has a surface of %d bytes, it takes %d", procs[p].Name, ports[i].Name, len(b), n)
+		}
+		surfaces = append(surfaces, b[:n:n])
+	}
+	if len(req.Surfaces) > len(ports) {
+		return 0, surfaces, errorf(method, BadArgument, "procedure %q has %d ports, and %d surfaces are given; leave those out that it does not name", procs[p].Name, len(ports), len(req.Surfaces))
+	}
+	return p, surfaces, nil
+}
+
+// begin makes sure that the program is wired, counts the evaluation and gives it a
+// set of bindings. The caller has a token.
+func (b *Broker) begin(method string, in *instance) (Handle, *bindings, error) {
+	r := in.r
+	b.mu.Lock()
+	if !in.gone && (!r.wired || in.epoch != r.epoch) {
+		b.mu.Unlock()
+		b.load.Lock()
+		defer b.load.Unlock()
+		b.mu.Lock()
+		gone := in.gone
+		b.mu.Unlock()
+		if !gone {
+			if err := b.wire(method, r, in); err != nil {
+				return 0, nil, err
+			}
+		}
+		b.mu.Lock()
+	}
+	defer b.mu.Unlock()
+	if in.gone {
+		return 0, nil, errorf(method, NotFound, "instance %d is released", in.num)
+	}
+	r.busy++
+	in.running++
+	b.use++
+	r.lastUse = b.use
+	var set *bindings
+	if n := len(in.free); n > 0 {
+		set, in.free = in.free[n-1], in.free[:n-1]
+	} else {
+		set = &bindings{}
+		in.made = append(in.made, set)
+	}
+	return in.handle, set, nil
+}
+
+// finish ends an evaluation: token and bindings are given back. A program whose
+// every instance saves power aggressively loses its memory when nothing runs.
+func (b *Broker) finish(in *instance, set *bindings) {
+	r := in.r
+	b.mu.Lock()
+	r.busy--
+	in.running--
+	b.use++
+	r.lastUse = b.use
+	in.free = append(in.free, set)
+	<-in.tokens
+	save := r.busy == 0 && in.AggressivePowerSaving
+	r.idle.Broadcast()
+	b.mu.Unlock()
+	if !save {
+		return
+	}
+	b.load.Lock()
+	defer b.load.Unlock()
+	b.mu.Lock()
+	save = r.mayUnwire() && len(r.instances) > 0
+	for o := range r.instances {
+		save = save && o.AggressivePowerSaving
+	}
+	b.mu.Unlock()
+	if save {
+		b.unwire(r, "power saving")
+	}
+}

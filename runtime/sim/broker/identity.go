@@ -1,0 +1,62 @@
+package broker
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// HashSize is the length of a code-directory hash in bytes.
+const HashSize = 20
+
+// Identity is who a caller is, as code signing and the kernel say.
+type Identity struct {
+	PID               int
+	UID               int
+	TeamID            string
+	CodeDirectoryHash [HashSize]byte
+	Entitlements      []string
+}
+
+// String names the caller in messages.
+func (id *Identity) String() string {
+	team := id.TeamID
+	if team == "" {
+		team = "no team"
+	}
+	return fmt.Sprintf("process %d (%s, %s)", id.PID, team, hex.EncodeToString(id.CodeDirectoryHash[:4]))
+}
+
+// tenant is the owner of resident programs and of a cache partition: what a
+// second client must match.
+type tenant struct {
+	team string
+	hash [HashSize]byte
+	uid  int // at a per-user broker; else 0
+	// session parts callers without a team identifier: nobody matches them.
+	session uint64
+}
+
+// Tier is the class of an admitted connection.
+type Tier uint8
+
+// The three tiers.
+const (
+	NoTier Tier = iota
+	Restricted
+	Unrestricted
+	PerUser
+)
+
+// tiers says of each tier who is sorted into it.
+var tiers = [...]struct{ name, doc string }{
+	NoTier:       {"none", "a refused connection"},
+	Restricted:   {"restricted", "holders of " + KeyPrivate + ": every method, the gated ones through the admission check"},
+	Unrestricted: {"unrestricted", "holders of " + KeyAccess + " alone: the baseline methods, never the gated ones"},
+	PerUser:      {"per-user", "callers of the per-user broker, of its user alone: the baseline methods and, with " + KeyPrivate + ", the gated ones"},
+}
+
+// String returns the tier's name.
+func (t Tier) String() string { return tiers[min(t, PerUser)].name }
+
+// Doc says who is sorted into the tier.
+func (t Tier) Doc() string { return tiers[min(t, PerUser)].doc }

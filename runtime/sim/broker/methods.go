@@ -1,0 +1,159 @@
+package broker
+
+// Gate is an argument of a method that asks for an entitlement.
+type Gate struct {
+	Key string
+	// Argument names what asks for it; "any call" when the method itself does.
+	Argument string
+	// AnyTier gates are not bound to the restricted and per-user tiers.
+	AnyTier bool
+	asks    func(req any) bool
+}
+
+// Method is a row of the table of methods.
+type Method struct {
+	Name  string
+	Call  string // method of Client
+	Doc   string
+	Gates []Gate
+	// QoS reports whether the method takes a quality-of-service class.
+	QoS bool
+	qos func(req any) QoS
+}
+
+// The names of the methods. They follow the daemon's interface where it is known
+// publicly (compile, load, new instance, unload, purge), else they are modelled.
+const (
+	mCompile       = "compileModel"
+	mLoad          = "loadModel"
+	mAttach        = "attachModel"
+	mInstance      = "createInstance"
+	mWeights       = "createInstanceWithWeights"
+	mEvaluate      = "evaluate"
+	mEvaluateAsync = "evaluateAsync"
+	mDirect        = "openDirectPath"
+	mChaining      = "prepareChaining"
+	mRelease       = "releaseInstance"
+	mUnload        = "unloadModel"
+	mPurge         = "purgeModels"
+	mConnect       = "connect"
+)
+
+func always(any) bool { return true }
+
+// Methods is the table of the methods: what each is for, which entitlements which
+// of its arguments ask for, and whether it takes a class of service. Admission
+// reads it, and nothing else decides.
+var Methods = []Method{
+	{Name: mCompile, Call: "Compile", Doc: "compile a model, or find it in the caller's cache partition", QoS: true,
+		Gates: []Gate{{Key: KeySecondaryCompiler, Argument: "Secondary", asks: func(r any) bool { return r.(*CompileRequest).Secondary }}},
+		qos:   func(r any) QoS { return r.(*CompileRequest).QoS }},
+	{Name: mLoad, Call: "Load", Doc: "make a container resident, or take part in the resident program of the same tenant", QoS: true,
+		Gates: []Gate{{Key: KeyModelShare, Argument: "Share", asks: func(r any) bool { return r.(*LoadRequest).Share }}},
+		qos:   func(r any) QoS { return r.(*LoadRequest).QoS }},
+	{Name: mAttach, Call: "Attach", Doc: "take part in a resident program of another process", QoS: true,
+		Gates: []Gate{{Key: KeyModelShare, Argument: "any call", asks: always}},
+		qos:   func(r any) QoS { return r.(*AttachRequest).QoS }},
+	{Name: mInstance, Call: "CreateInstance", Doc: "make an instance of a loaded model", QoS: true,
+		Gates: []Gate{{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool { return r.(*InstanceRequest).AggressivePowerSaving }}},
+		qos:   func(r any) QoS { return r.(*InstanceRequest).QoS }},
+	{Name: mWeights, Call: "CreateInstanceWithWeights", Doc: "make an instance of a named base model with weight files of its own", QoS: true,
+		Gates: []Gate{
+			{Key: KeyAdapterWeight, Argument: "any call", asks: always},
+			{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool { return r.(*WeightsRequest).AggressivePowerSaving }},
+		},
+		qos: func(r any) QoS { return r.(*WeightsRequest).QoS }},
+	{Name: mEvaluate, Call: "Evaluate", Doc: "run a procedure of an instance, and wait for it", QoS: true,
+		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
+	{Name: mEvaluateAsync, Call: "EvaluateAsync", Doc: "run a procedure of an instance; a completion follows", QoS: true,
+		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
+	{Name: mDirect, Call: "OpenDirectPath", Doc: "hand out the program and intermediate-buffer handles of an instance", QoS: true,
+		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
+		qos:   func(r any) QoS { return r.(*DirectPathRequest).QoS }},
+	{Name: mChaining, Call: "PrepareChaining", Doc: "make a chain of a procedure, which the direct path fires", QoS: true,
+		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
+		qos:   func(r any) QoS { return r.(*ChainingRequest).QoS }},
+	{Name: mRelease, Call: "ReleaseInstance", Doc: "end an instance"},
+	{Name: mUnload, Call: "Unload", Doc: "end the caller's part in a resident program, with its instances", QoS: true,
+		qos: func(r any) QoS { return r.(*UnloadRequest).QoS }},
+	{Name: mPurge, Call: "Purge", Doc: "drop compiled models from the caller's cache partition, or from all",
+		Gates: []Gate{{Key: KeyPurgeAll, Argument: "AllPartitions", asks: func(r any) bool { return r.(*PurgeRequest).AllPartitions }}}},
+}
+
+// methodNamed finds a row.
+var methodNamed = func() map[string]*Method {
+	m := map[string]*Method{}
+	for i := range Methods {
+		m[Methods[i].Name] = &Methods[i]
+	}
+	return m
+}()
+
+// accept sorts a caller into a tier, or refuses it: the check of a connection.
+func (b *Broker) accept(id *Identity) (Tier, error) {
+	if !id.Entitled(KeyPrivate) && !id.Entitled(KeyAccess) {
+		e := errorf(mConnect, NotEntitled, "%v holds neither %s nor %s; a client of the broker needs one of them", id, KeyPrivate, KeyAccess)
+		e.Key = KeyPrivate
+		return NoTier, e
+	}
+	switch {
+	case b.cfg.PerUser && id.UID != b.cfg.UID:
+		return NoTier, errorf(mConnect, NotEntitled, "%v runs as user %d; this is the broker of user %d", id, id.UID, b.cfg.UID)
+	case b.cfg.PerUser:
+		return PerUser, nil
+	case id.Entitled(KeyPrivate):
+		return Restricted, nil
+	}
+	return Unrestricted, nil
+}
+
+// gated reports whether a tier takes gated requests of a caller at all.
+func (s *Session) gated() bool {
+	return s.tier == Restricted || s.tier == PerUser && s.id.Entitled(KeyPrivate)
+}
+
+// admit is the admission check of a method.
+func (s *Session) admit(m *Method, req any) error {
+	for i := range m.Gates {
+		g := &m.Gates[i]
+		if !g.asks(req) {
+			continue
+		}
+		if !g.AnyTier && !s.gated() {
+			e := errorf(m.Name, NotEntitled, "%s is for the restricted tier; %v is in the %v one, which %s leaves", g.Argument, &s.id, s.tier, KeyPrivate)
+			e.Key = g.Key
+			return e
+		}
+		if !s.id.Entitled(g.Key) {
+			e := errorf(m.Name, NotEntitled, "%s needs %s, which %v does not hold", g.Argument, g.Key, &s.id)
+			e.Key = g.Key
+			return e
+		}
+	}
+	if m.qos == nil {
+		return nil
+	}
+	return s.admitQoS(m, m.qos(req))
+}
+
+// admitQoS checks that the caller may ask for a class.
+func (s *Session) admitQoS(m *Method, q QoS) error {
+	c, ok := q.class()
+	if !ok {
+		return errorf(m.Name, BadArgument, "quality of service %d is none of the classes; use one of QoSClasses, such as %d", uint32(q), QoSDefault)
+	}
+	if c.Restricted && !s.gated() {
+		return errorf(m.Name, NotEntitled, "class %s is for the restricted tier; %v is in the %v one", c.Name, &s.id, s.tier)
+	}
+	if len(c.Keys) == 0 {
+		return nil
+	}
+	for _, k := range c.Keys {
+		if s.id.Entitled(k) {
+			return nil
+		}
+	}
+	e := errorf(m.Name, NotEntitled, "class %s, priority %d, needs %s, which %v does not hold", c.Name, c.Priority, c.Keys[0], &s.id)
+	e.Key = c.Keys[0]
+	return e
+}

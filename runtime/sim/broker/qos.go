@@ -1,0 +1,96 @@
+package broker
+
+import "fmt"
+
+// QoS is the quality-of-service class that every compile, load and instantiate
+// method takes. Zero stands for QoSDefault.
+type QoS uint32
+
+// The classes. The five application classes have the numbers of the system's
+// thread classes (table 27.6 shows 21); the numbers of the other three are
+// modelled.
+const (
+	QoSBackground      QoS = 9
+	QoSUtility         QoS = 17
+	QoSDefault         QoS = 21
+	QoSUserInitiated   QoS = 25
+	QoSUserInteractive QoS = 33
+	QoSRealTime        QoS = 0x40 // modelled number
+	QoSSystemRealTime  QoS = 0x41 // modelled: priority 1
+	QoSSystemReserved  QoS = 0x42 // modelled: priority 0
+)
+
+// QoSClass is a row of the table of classes.
+type QoSClass struct {
+	QoS      QoS
+	Name     string
+	Queue    int // queue index, below 8
+	Priority int // program priority: 0 and 1 the system's band, 2 to 7 the applications'
+	// Keys are entitlements of which the caller must hold one; nil asks for none.
+	Keys []string
+	// Restricted classes are refused to the unrestricted tier.
+	Restricted bool
+	Source     string
+}
+
+// The keys of table 27.7 that the classes above user-interactive need. The driver
+// owns that table; the broker asks on behalf of its callers, because the task that
+// the driver sees is the broker's own.
+var (
+	keySystemPriorities = kernelKey("systemReservedPriorities")
+	keyRealTime         = kernelKey("realtimePriority")
+)
+
+// QoSClasses maps classes to queue and priority, most urgent first.
+var QoSClasses = []QoSClass{
+	{QoSSystemReserved, "system-reserved", 0, 0, []string{keySystemPriorities}, true, "tables 27.7, 29.6 and 30.2; number modelled"},
+	{QoSSystemRealTime, "system real-time", 1, 1, []string{keyRealTime, keySystemPriorities}, true, "tables 27.7 and 30.2; number modelled"},
+	{QoSRealTime, "real-time", 2, 2, []string{keyRealTime}, true, "public interfaces: priority and queue 2, restricted connections alone; number modelled"},
+	{QoSUserInteractive, "user-interactive", 3, 3, nil, false, "public interfaces: priorities below 4 run as class 33"},
+	{QoSUserInitiated, "user-initiated", 4, 4, nil, false, "public interfaces: the class of priority 4"},
+	{QoSDefault, "default", 5, 5, nil, false, "table 27.6 shows the pair (5, 21)"},
+	{QoSUtility, "utility", 6, 6, nil, false, "public interfaces: the class of priority 6"},
+	{QoSBackground, "background", 7, 7, nil, false, "modelled: the last level"},
+}
+
+// class finds the row of a class.
+func (q QoS) class() (*QoSClass, bool) {
+	if q == 0 {
+		q = QoSDefault
+	}
+	for i := range QoSClasses {
+		if QoSClasses[i].QoS == q {
+			return &QoSClasses[i], true
+		}
+	}
+	return nil, false
+}
+
+// Valid reports whether the class is in the table.
+func (q QoS) Valid() bool { _, ok := q.class(); return ok }
+
+// String returns the name of the class.
+func (q QoS) String() string {
+	if c, ok := q.class(); ok {
+		return c.Name
+	}
+	return fmt.Sprintf("class %d", uint32(q))
+}
+
+// QueueIndex is the queue of a class; a class that is not in the table has that of
+// QoSDefault.
+func QueueIndex(q QoS) int {
+	if c, ok := q.class(); ok {
+		return c.Queue
+	}
+	return QueueIndex(QoSDefault)
+}
+
+// ProgramPriority is the program priority of a class, 0 the most urgent of 8; a
+// class that is not in the table has that of QoSDefault.
+func ProgramPriority(q QoS) int {
+	if c, ok := q.class(); ok {
+		return c.Priority
+	}
+	return ProgramPriority(QoSDefault)
+}

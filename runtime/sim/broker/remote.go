@@ -1,0 +1,254 @@
+package broker
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/rpc"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Remote is a connection to a broker over a Unix socket.
+type Remote struct {
+	rpc    *rpc.Client
+	tier   Tier
+	number atomic.Uint64
+
+	mu        sync.Mutex
+	instances map[uint64]remoteInstance
+}
+
+// remoteInstance is what the caller's side knows of an instance.
+type remoteInstance struct {
+	model uint64 // 0 for an adapter
+	procs []Procedure
+}
+
+var _ Client = (*Remote)(nil)
+
+// Dial connects to the broker that listens at a path, as the caller that the
+// broker's Attest takes this identity for.
+func Dial(ctx context.Context, path string, id Identity) (*Remote, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return NewRemote(ctx, c, id)
+}
+
+// NewRemote is Dial on a connection that exists; it is closed when the broker
+// refuses.
+func NewRemote(ctx context.Context, c net.Conn, id Identity) (*Remote, error) {
+	r := &Remote{rpc: rpc.NewClient(c), instances: map[uint64]remoteInstance{}}
+	var a Answer[Tier]
+	err := r.wait(ctx, r.rpc.Go(serviceName+".Hello", &id, &a, make(chan *rpc.Call, 1)), 0)
+	if err == nil && a.Err != nil {
+		err = a.Err
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.tier = a.Value
+	return r, nil
+}
+
+// wait waits for a call; when the context ends first, the broker is asked to
+// cancel the call, whose answer is waited for: until then the reply is written to.
+func (r *Remote) wait(ctx context.Context, c *rpc.Call, number uint64) error {
+	select {
+	case <-c.Done:
+		return c.Error
+	case <-ctx.Done():
+	}
+	if number == 0 {
+		r.Close()
+	} else {
+		r.rpc.Go(serviceName+".Cancel", number, &Answer[Nothing]{}, make(chan *rpc.Call, 1))
+	}
+	<-c.Done
+	return c.Error
+}
+
+// pending is a call under way.
+type pending[R any] struct {
+	call   *rpc.Call
+	number uint64
+	out    Answer[R]
+}
+
+// start makes a call of a method: it is on its way when start returns.
+func start[A, R any](r *Remote, method string, a A) *pending[R] {
+	p := &pending[R]{number: r.number.Add(1)}
+	p.call = r.rpc.Go(serviceName+"."+method, &Call[A]{p.number, a}, &p.out, make(chan *rpc.Call, 1))
+	return p
+}
+
+// answer waits for a call.
+func (p *pending[R]) answer(ctx context.Context, r *Remote) (*R, error) {
+	if err := r.wait(ctx, p.call, p.number); err != nil {
+		return nil, err
+	}
+	if p.out.Err != nil {
+		return nil, p.out.Err
+	}
+	return &p.out.Value, nil
+}
+
+// call makes a call of a method and waits for it.
+func call[A, R any](ctx context.Context, r *Remote, method string, a A) (*R, error) {
+	return start[A, R](r, method, a).answer(ctx, r)
+}
+
+// Tier is the tier that the connection was sorted into.
+func (r *Remote) Tier() Tier { return r.tier }
+
+// Compile makes a container of a model, or finds it in the caller's partition.
+func (r *Remote) Compile(ctx context.Context, req CompileRequest) (*CompileReply, error) {
+	return call[CompileRequest, CompileReply](ctx, r, "Compile", req)
+}
+
+// Load makes a container resident, or attaches to the tenant's resident program.
+func (r *Remote) Load(ctx context.Context, req LoadRequest) (*LoadReply, error) {
+	return call[LoadRequest, LoadReply](ctx, r, "Load", req)
+}
+
+// Attach takes part in a resident program of another process.
+func (r *Remote) Attach(ctx context.Context, req AttachRequest) (*LoadReply, error) {
+	return call[AttachRequest, LoadReply](ctx, r, "Attach", req)
+}
+
+// CreateInstance makes an instance of a loaded model.
+func (r *Remote) CreateInstance(ctx context.Context, req InstanceRequest) (*InstanceReply, error) {
+	in, err := call[InstanceRequest, InstanceReply](ctx, r, "CreateInstance", req)
+	return r.keep(req.Model, in, err)
+}
+
+// CreateInstanceWithWeights makes an instance of a base with weight files.
+func (r *Remote) CreateInstanceWithWeights(ctx context.Context, req WeightsRequest) (*InstanceReply, error) {
+	in, err := call[WeightsRequest, InstanceReply](ctx, r, "CreateInstanceWithWeights", req)
+	return r.keep(0, in, err)
+}
+
+// keep remembers what an instance can run.
+func (r *Remote) keep(model uint64, in *InstanceReply, err error) (*InstanceReply, error) {
+	if err == nil {
+		r.mu.Lock()
+		r.instances[in.Instance] = remoteInstance{model, in.Procedures}
+		r.mu.Unlock()
+	}
+	return in, err
+}
+
+// Evaluate sends the inputs, waits, and writes the outputs into their surfaces.
+func (r *Remote) Evaluate(ctx context.Context, req EvaluateRequest) error {
+	finish, err := r.evaluate(req, false)
+	if err != nil {
+		return err
+	}
+	return finish(ctx)
+}
+
+// EvaluateAsync sends the inputs and returns; the outputs are written before done
+// is called.
+func (r *Remote) EvaluateAsync(ctx context.Context, req EvaluateRequest, done func(error)) {
+	finish, err := r.evaluate(req, true)
+	go func() {
+		if err == nil {
+			err = finish(ctx)
+		}
+		done(err)
+	}()
+}
+
+// evaluate sends an evaluation; the function that it returns waits for the end.
+func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context) error, error) {
+	r.mu.Lock()
+	procs := r.instances[req.Instance].procs
+	r.mu.Unlock()
+	in := &instance{r: &resident{procs: procs}}
+	if procs == nil {
+		return nil, errorf(mEvaluate, NotFound, "the connection has no instance %d", req.Instance)
+	}
+	p, surfaces, err := in.arrange(mEvaluate, &req, nil)
+	if err != nil {
+		return nil, err
+	}
+	e := Evaluation{Instance: req.Instance, Procedure: procs[p].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
+	total, wanted := 0, 0
+	for i, port := range procs[p].Ports {
+		if port.Output {
+			wanted += len(surfaces[i])
+		} else {
+			total += len(surfaces[i])
+		}
+	}
+	e.Data = slices.Grow([]byte(nil), total)
+	for i, port := range procs[p].Ports {
+		if !port.Output {
+			e.Ports = append(e.Ports, port.Name)
+			e.Sizes = append(e.Sizes, port.Size)
+			e.Data = append(e.Data, surfaces[i]...)
+		}
+	}
+	sent := start[Evaluation, Outputs](r, "Evaluate", e)
+	return func(ctx context.Context) error {
+		out, err := sent.answer(ctx, r)
+		if err != nil {
+			return err
+		}
+		if len(out.Data) != wanted {
+			return errorf(mEvaluate, Failed, "the broker sent %d bytes of outputs, wanted %d", len(out.Data), wanted)
+		}
+		data := out.Data
+		for i, port := range procs[p].Ports {
+			if port.Output {
+				data = data[copy(surfaces[i], data):]
+			}
+		}
+		return nil
+	}, nil
+}
+
+// OpenDirectPath gives the handles of the direct path.
+func (r *Remote) OpenDirectPath(ctx context.Context, req DirectPathRequest) (*DirectPathReply, error) {
+	return call[DirectPathRequest, DirectPathReply](ctx, r, "OpenDirectPath", req)
+}
+
+// PrepareChaining makes a chain of a procedure of an instance.
+func (r *Remote) PrepareChaining(ctx context.Context, req ChainingRequest) (*ChainingReply, error) {
+	return call[ChainingRequest, ChainingReply](ctx, r, "PrepareChaining", req)
+}
+
+// ReleaseInstance ends an instance.
+func (r *Remote) ReleaseInstance(ctx context.Context, req ReleaseRequest) error {
+	_, err := call[ReleaseRequest, Nothing](ctx, r, "ReleaseInstance", req)
+	if err == nil {
+		r.mu.Lock()
+		delete(r.instances, req.Instance)
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// Unload ends the caller's part in a resident program.
+func (r *Remote) Unload(ctx context.Context, req UnloadRequest) error {
+	_, err := call[UnloadRequest, Nothing](ctx, r, "Unload", req)
+	if err == nil && req.Model != 0 {
+		r.mu.Lock()
+		maps.DeleteFunc(r.instances, func(_ uint64, in remoteInstance) bool { return in.model == req.Model })
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// Purge drops compiled models from the cache.
+func (r *Remote) Purge(ctx context.Context, req PurgeRequest) (*PurgeReply, error) {
+	return call[PurgeRequest, PurgeReply](ctx, r, "Purge", req)
+}
+
+// Close ends the connection; the broker releases what it holds.
+func (r *Remote) Close() error { return r.rpc.Close() }

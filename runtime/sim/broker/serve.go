@@ -1,0 +1,377 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/rpc"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// serviceName is the name under which the methods stand in a request.
+const serviceName = "Broker"
+
+// Call is a request as it crosses the socket. Number is the caller's, for Cancel.
+type Call[T any] struct {
+	Number uint64
+	Value  T
+}
+
+// Answer is a reply as it crosses the socket: a value, or an error.
+type Answer[T any] struct {
+	Err   *Error
+	Value T
+}
+
+// Nothing is the value of an answer that says no more than that it was done.
+type Nothing struct{ Done bool }
+
+// Evaluation is an EvaluateRequest as it crosses the socket: the inputs one after
+// the other, in the order of Ports.
+type Evaluation struct {
+	Instance  uint64
+	Procedure string
+	QoS       QoS
+	Timeout   time.Duration
+	Async     bool
+	Ports     []string
+	Sizes     []uint64
+	Data      []byte
+
+	turn *turn // taken when the call was read, which is in the caller's order
+}
+
+// Outputs are the outputs of an evaluation, in the order of the procedure's ports.
+type Outputs struct{ Data []byte }
+
+// Serve accepts connections until the listener or the broker is closed, and
+// returns why it ended; nil after Broker.Close. A peer says first who it is, and
+// Config.Attest vouches for it.
+func (b *Broker) Serve(l net.Listener) error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		l.Close()
+		return nil
+	}
+	b.listeners[l] = true
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		delete(b.listeners, l)
+		b.mu.Unlock()
+		l.Close()
+	}()
+	for {
+		c, err := l.Accept()
+		b.mu.Lock()
+		closed := b.closed
+		full := len(b.peers) >= 2*b.lim.Connections // with those that have not said who they are
+		if err == nil && !closed && !full {
+			b.peers[c] = true
+		}
+		b.mu.Unlock()
+		var temporary interface{ Temporary() bool }
+		switch {
+		case closed:
+			if err == nil {
+				c.Close()
+			}
+			return nil
+		case errors.As(err, &temporary) && temporary.Temporary():
+			time.Sleep(10 * time.Millisecond) // of the host's time: it has no descriptor left
+		case err != nil:
+			return err
+		case full:
+			c.Close()
+		default:
+			go b.serveConn(c)
+		}
+	}
+}
+
+// serveConn serves one connection and releases what it held.
+func (b *Broker) serveConn(c net.Conn) { b.newPeer(c).serve() }
+
+func (b *Broker) newPeer(c net.Conn) *peer {
+	p := &peer{b: b, conn: c, cancels: map[uint64]context.CancelFunc{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// serve runs the peer's calls until its connection ends.
+func (p *peer) serve() {
+	b, c := p.b, p.conn
+	c.SetReadDeadline(time.Now().Add(b.lim.Handshake))
+	server := rpc.NewServer()
+	if err := server.RegisterName(serviceName, &service{p}); err == nil {
+		server.ServeCodec(newCodec(c, &b.lim, p))
+	}
+	p.cancel()
+	c.Close()
+	p.mu.Lock()
+	s := p.session
+	p.over = true
+	p.mu.Unlock()
+	if s != nil {
+		s.Close()
+	}
+	b.mu.Lock()
+	delete(b.peers, c)
+	b.mu.Unlock()
+}
+
+// peer is a connection on the socket.
+type peer struct {
+	b      *Broker
+	conn   net.Conn
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	session *Session
+	over    bool
+	known   atomic.Bool  // the peer has said who it is
+	outputs atomic.Int64 // bytes of outputs that have not been sent
+	cancels map[uint64]context.CancelFunc
+	early   []uint64 // cancelled before they began
+}
+
+// maxEarly bounds the numbers that are kept of calls to be cancelled.
+const maxEarly = 64
+
+// begin finds the session and gives a call a context that Cancel ends.
+func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.session == nil {
+		return nil, nil, nil, errorf(mConnect, NotEntitled, "the peer has not said who it is; call Hello first")
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	for i, n := range p.early {
+		if n == number {
+			p.early = append(p.early[:i], p.early[i+1:]...)
+			cancel()
+			break
+		}
+	}
+	p.cancels[number] = cancel
+	return p.session, ctx, func() {
+		p.mu.Lock()
+		delete(p.cancels, number)
+		p.mu.Unlock()
+		cancel()
+	}, nil
+}
+
+// order gives an asynchronous evaluation its place among those of its instance.
+// It is called for one call after the other, as they are read.
+func (p *peer) order(body any) {
+	c, ok := body.(*Call[Evaluation])
+	if !ok || !c.Value.Async {
+		return
+	}
+	p.mu.Lock()
+	s := p.session
+	p.mu.Unlock()
+	if s != nil {
+		c.Value.turn = s.turn(c.Value.Instance)
+	}
+}
+
+// service has the methods that net/rpc finds.
+type service struct{ p *peer }
+
+// serve runs one call of a session.
+func serve[A, R any](p *peer, in *Call[A], out *Answer[R], f func(context.Context, *Session, A) (*R, error)) error {
+	s, ctx, end, err := p.begin(in.Number)
+	if err == nil {
+		var r *R
+		if r, err = f(ctx, s, in.Value); err == nil {
+			out.Value = *r
+		}
+		end()
+	}
+	if err != nil && !errors.As(err, &out.Err) {
+		out.Err = errorf(mConnect, Failed, "%v", err)
+	}
+	return nil
+}
+
+func done(err error) (*Nothing, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Nothing{true}, nil
+}
+
+// Hello says who the peer is.
+func (v *service) Hello(claim *Identity, out *Answer[Tier]) error {
+	p := v.p
+	s, err := p.hello(*claim)
+	if err == nil {
+		out.Value = s.tier
+		p.conn.SetReadDeadline(time.Time{})
+	} else if !errors.As(err, &out.Err) {
+		out.Err = errorf(mConnect, NotEntitled, "%v", err)
+	}
+	return nil
+}
+
+func (p *peer) hello(claim Identity) (*Session, error) {
+	id, err := p.b.cfg.Attest(p.conn, claim)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.session != nil || p.over {
+		return nil, errorf(mConnect, BadArgument, "the peer has said who it is")
+	}
+	s, err := p.b.Connect(id)
+	p.session = s
+	p.known.Store(err == nil)
+	return s, err
+}
+
+// Cancel ends the context of a call.
+func (v *service) Cancel(number uint64, out *Answer[Nothing]) error {
+	p := v.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cancel := p.cancels[number]; cancel != nil {
+		cancel()
+	} else {
+		if len(p.early) == maxEarly {
+			p.early = p.early[1:]
+		}
+		p.early = append(p.early, number)
+	}
+	return nil
+}
+
+// Compile is Session.Compile.
+func (v *service) Compile(in *Call[CompileRequest], out *Answer[CompileReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r CompileRequest) (*CompileReply, error) {
+		return s.Compile(ctx, r)
+	})
+}
+
+// Load is Session.Load.
+func (v *service) Load(in *Call[LoadRequest], out *Answer[LoadReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r LoadRequest) (*LoadReply, error) { return s.Load(ctx, r) })
+}
+
+// Attach is Session.Attach.
+func (v *service) Attach(in *Call[AttachRequest], out *Answer[LoadReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r AttachRequest) (*LoadReply, error) { return s.Attach(ctx, r) })
+}
+
+// CreateInstance is Session.CreateInstance.
+func (v *service) CreateInstance(in *Call[InstanceRequest], out *Answer[InstanceReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r InstanceRequest) (*InstanceReply, error) {
+		return s.CreateInstance(ctx, r)
+	})
+}
+
+// CreateInstanceWithWeights is Session.CreateInstanceWithWeights.
+func (v *service) CreateInstanceWithWeights(in *Call[WeightsRequest], out *Answer[InstanceReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r WeightsRequest) (*InstanceReply, error) {
+		return s.CreateInstanceWithWeights(ctx, r)
+	})
+}
+
+// OpenDirectPath is Session.OpenDirectPath.
+func (v *service) OpenDirectPath(in *Call[DirectPathRequest], out *Answer[DirectPathReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r DirectPathRequest) (*DirectPathReply, error) {
+		return s.OpenDirectPath(ctx, r)
+	})
+}
+
+// PrepareChaining is Session.PrepareChaining.
+func (v *service) PrepareChaining(in *Call[ChainingRequest], out *Answer[ChainingReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ChainingRequest) (*ChainingReply, error) {
+		return s.PrepareChaining(ctx, r)
+	})
+}
+
+// ReleaseInstance is Session.ReleaseInstance.
+func (v *service) ReleaseInstance(in *Call[ReleaseRequest], out *Answer[Nothing]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r ReleaseRequest) (*Nothing, error) {
+		return done(s.ReleaseInstance(ctx, r))
+	})
+}
+
+// Unload is Session.Unload.
+func (v *service) Unload(in *Call[UnloadRequest], out *Answer[Nothing]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r UnloadRequest) (*Nothing, error) {
+		return done(s.Unload(ctx, r))
+	})
+}
+
+// Purge is Session.Purge.
+func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r PurgeRequest) (*PurgeReply, error) { return s.Purge(ctx, r) })
+}
+
+// Evaluate is Session.Evaluate, on copies of the caller's surfaces.
+func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
+	defer in.Value.turn.pass()
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, v.p, &e) })
+}
+
+// remote runs an evaluation whose inputs came in a message. Outputs begin as
+// zeros.
+func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outputs, error) {
+	method := mEvaluate
+	if e.Async {
+		method = mEvaluateAsync
+	}
+	in, err := s.instance(method, e.Instance)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.Sizes) != len(e.Ports) {
+		return nil, errorf(method, BadArgument, "%d ports and %d sizes", len(e.Ports), len(e.Sizes))
+	}
+	req := EvaluateRequest{Instance: e.Instance, Procedure: e.Procedure, QoS: e.QoS, Timeout: e.Timeout, Surfaces: map[string][]byte{}}
+	data := e.Data
+	for i, name := range e.Ports {
+		n := e.Sizes[i]
+		if n > uint64(len(data)) {
+			return nil, errorf(method, BadArgument, "port %q: %d bytes, and %d are left of the message's", name, n, len(data))
+		}
+		req.Surfaces[name], data = data[:n:n], data[n:]
+	}
+	p := in.procedure(e.Procedure)
+	if p < 0 {
+		return nil, errorf(method, NotFound, "the program has no procedure %q", e.Procedure)
+	}
+	outputs := uint64(0)
+	for _, port := range in.r.procs[p].Ports {
+		if port.Output {
+			outputs += port.Size
+		}
+	}
+	if outputs > uint64(s.b.lim.MessageBytes) {
+		return nil, errorf(method, NoMemory, "the outputs have %d bytes, a message at most %d; evaluate in the broker's process, or on the direct path", outputs, s.b.lim.MessageBytes)
+	}
+	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
+		peer.outputs.Add(-int64(outputs))
+		return nil, errorf(method, NoMemory, "%d bytes of outputs would be under way to the peer, at most %d may be; wait for answers", n, s.b.lim.MessageBytes)
+	}
+	reply := &Outputs{Data: make([]byte, outputs)}
+	rest := reply.Data
+	for _, port := range in.r.procs[p].Ports {
+		if port.Output {
+			req.Surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
+		}
+	}
+	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {
+		peer.outputs.Add(-int64(outputs)) // WriteResponse does it otherwise
+		return nil, err
+	}
+	return reply, nil
+}

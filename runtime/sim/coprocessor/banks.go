@@ -1,0 +1,72 @@
+package coprocessor
+
+// Bank is one of the seven register apertures that the kernel maps.
+type Bank uint8
+
+// The banks, in the order in which they are constructed.
+const (
+	ANE Bank = iota
+	PS
+	PWGATE
+	PTD
+	ANEHAL1
+	ANEHAL2
+	ANEHAL3
+	NumBanks = iota
+)
+
+// BankRow is a row of table 29.2.
+type BankRow struct {
+	Order int // from 1
+	Bank  Bank
+	Name  string
+	Role  string
+	// Index is the device-tree reg index of the aperture. The first four take a
+	// contiguous base and three successive offsets; those of ANEHAL come from
+	// per-family device fields. The numbers are modelled.
+	Index int
+	Size  uint32 // bytes, modelled
+}
+
+// Banks are the seven apertures of table 29.2.
+var Banks = [NumBanks]BankRow{
+	{1, ANE, "ANE", "main control aperture, holding the scratch registers and the reset-vector register", 0, 0x40000},
+	{2, PS, "PS", "power-state", 1, 0x4000},
+	{3, PWGATE, "PWGATE", "power-gate", 2, 0x4000},
+	{4, PTD, "PTD", "page-table and translation-domain control", 3, 0x4000},
+	{5, ANEHAL1, "ANEHAL1", "hardware-abstraction register aperture", 7, 0x4000},
+	{6, ANEHAL2, "ANEHAL2", "hardware-abstraction register aperture", 8, 0x4000},
+	{7, ANEHAL3, "ANEHAL3", "hardware-abstraction register aperture", 9, 0x4000},
+}
+
+// String names the bank.
+func (b Bank) String() string {
+	if b < NumBanks {
+		return Banks[b].Name
+	}
+	return "no bank"
+}
+
+// Registers of the banks. The names of the scratch registers and of RVBAR are
+// chapter 29's; all offsets, and the registers without a source, are modelled.
+const (
+	RegScratch  = 0x1000 // ANE: eight scratch mailbox registers, four bytes apart
+	RegRVBAR    = 0x1050 // ANE: rANE_H11_CHINOOK_IO_RVBAR, low word; high word behind it
+	RegCPU      = 0x1060 // ANE: 1 releases the controller from reset, 0 holds it there
+	RegDoorbell = 0x1100 // ANE: the host's doorbell; a mask of 1 << index
+	RegIRQ      = 0x1104 // ANE: 1 enables the interrupts to the host
+	RegPower    = 0x0000 // PS: 1 powers the device, 0 takes all its state
+	RegGate     = 0x0000 // PWGATE: 1 opens the gate
+	RegStream   = 0x0000 // PTD: enables a translation stream, four bytes apart
+
+	NumScratch = 8
+)
+
+// Scratch returns the offset of a scratch register in bank ANE.
+func Scratch(i int) uint32 { return RegScratch + 4*uint32(i) }
+
+// Doorbell indices of the host's doorbell register, modelled.
+const (
+	BellControl = 0 // messages in the control ring
+	BellLoop    = 1 // messages in the execution loop's ring
+)

@@ -1,0 +1,106 @@
+package coprocessor
+
+// registers are the apertures' contents. Only what the bring-up and the doorbell
+// need has an effect; the rest of an aperture holds what was written.
+type registers struct {
+	words   [NumBanks]map[uint32]uint32
+	scratch [NumScratch]uint32
+	rvbar   uint64
+	cpu     bool // released from reset
+	irq     bool // interrupts to the host
+	bells   uint32
+	power   bool
+	gate    bool
+}
+
+// maxHeld bounds the registers of a bank that hold what was written.
+const maxHeld = 1024
+
+func (r *registers) up() bool { return r.power && r.gate }
+
+// reset is what loss of power leaves: nothing.
+func (r *registers) reset() {
+	power, gate := r.power, r.gate
+	*r = registers{power: power, gate: gate}
+}
+
+// Read32 reads a register. An aperture without power reads zero, but for the
+// power registers.
+func (d *Device) Read32(b Bank, off uint32) uint32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := &d.regs
+	switch {
+	case b >= NumBanks || off%4 != 0 || off >= Banks[b].Size:
+		return 0
+	case b == PS && off == RegPower:
+		return bit(r.power)
+	case b == PWGATE && off == RegGate:
+		return bit(r.gate)
+	case !r.up():
+		return 0
+	case b == ANE && off >= RegScratch && off < RegScratch+4*NumScratch:
+		return r.scratch[(off-RegScratch)/4]
+	case b == ANE && off == RegRVBAR:
+		return uint32(r.rvbar)
+	case b == ANE && off == RegRVBAR+4:
+		return uint32(r.rvbar >> 32)
+	case b == ANE && off == RegCPU:
+		return bit(r.cpu)
+	case b == ANE && off == RegIRQ:
+		return bit(r.irq)
+	case b == ANE && off == RegDoorbell:
+		return r.bells
+	}
+	return r.words[b][off]
+}
+
+// Write32 writes a register. Writes to what is not there, or has no power, are
+// lost.
+func (d *Device) Write32(b Bank, off uint32, v uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := &d.regs
+	switch {
+	case b >= NumBanks || off%4 != 0 || off >= Banks[b].Size:
+	case b == PS && off == RegPower, b == PWGATE && off == RegGate:
+		on, was := v&1 == 1, r.up()
+		if b == PS {
+			r.power = on
+		} else if on || !was || d.fabric.gate() { // a link that is not ready keeps its clock
+			r.gate = on
+		}
+		switch {
+		case !r.up():
+			r.reset()
+			d.hold()
+		case !was:
+			d.fabric.up()
+		}
+	case !r.up():
+	case b == ANE && off >= RegScratch && off < RegScratch+4*NumScratch:
+		r.scratch[(off-RegScratch)/4] = v
+	case b == ANE && off == RegRVBAR:
+		r.rvbar = r.rvbar&^0xffff_ffff | uint64(v)
+	case b == ANE && off == RegRVBAR+4:
+		r.rvbar = r.rvbar&0xffff_ffff | uint64(v)<<32
+	case b == ANE && off == RegCPU:
+		d.releaseCPU(v&1 == 1)
+	case b == ANE && off == RegIRQ:
+		r.irq = v&1 == 1
+	case b == ANE && off == RegDoorbell:
+		r.bells |= v
+	case len(r.words[b]) < maxHeld:
+		if r.words[b] == nil {
+			r.words[b] = map[uint32]uint32{}
+		}
+		r.words[b][off] = v
+	}
+}
+
+func bit(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,187 @@
+package driver
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// IOExternalMethodArguments is what a selector is called with. The kernel's block
+// of bytes (listing 27.2) and this struct are two forms of it: EncodeArguments
+// and DecodeArguments go between them.
+type IOExternalMethodArguments struct {
+	AsyncWakePort   *WakePort // of an asynchronous call; nil otherwise
+	AsyncReference  [ReferenceSize]byte
+	ScalarInput     []uint64
+	StructureInput  []byte
+	ScalarOutput    []uint64 // filled by the call
+	StructureOutput []byte   // filled by the call
+
+	cause error
+}
+
+// Cause is why the call failed, as the driver's log has it: nil after a call that
+// did not fail.
+func (a *IOExternalMethodArguments) Cause() error { return a.cause }
+
+// ArgumentField is a line of ArgumentFields.
+type ArgumentField struct {
+	Off    int // bytes from the block's first
+	Width  int // bytes
+	Name   string
+	Source string
+}
+
+// ArgumentFields are the fields of the block that every selector reads.
+// Offsets are listing 27.2's. The widths and that arrays stand as pointers follow
+// from the gaps; IOKit's public header has the scalar count at +0x28 and a
+// separate pointer for the reference, which the listing joins.
+var ArgumentFields = []ArgumentField{
+	{0x08, 8, "asyncWakePort", "listing 27.2; modelled: the port's name in the task, 0 for none"},
+	{0x10, 8, "scalarInput", "listing 27.2; a pointer, of the 0x20-byte asyncReference before the scalars when a port is given"},
+	{0x20, 4, "scalarInputCount", "listing 27.2"},
+	{0x30, 8, "structureInput", "listing 27.2"},
+	{0x38, 4, "structureInputSize", "listing 27.2"},
+	{0x48, 8, "scalarOutput", "listing 27.2"},
+	{0x50, 4, "scalarOutputCount", "listing 27.2"},
+	{0x58, 8, "structureOutput", "listing 27.2"},
+	{0x60, 4, "structureOutputSize", "listing 27.2"},
+}
+
+// ArgumentsSize is the size of the block in bytes: its last field and padding.
+const ArgumentsSize = 0x68
+
+// Offsets of ArgumentFields, in its order.
+const (
+	argPort       = 0x08
+	argScalarIn   = 0x10
+	argScalarInN  = 0x20
+	argStructIn   = 0x30
+	argStructInN  = 0x38
+	argScalarOut  = 0x48
+	argScalarOutN = 0x50
+	argStructOut  = 0x58
+	argStructOutN = 0x60
+)
+
+// maxScalars is how many scalars a call has at most, either way, and maxStructure
+// the most bytes of a structure that travel in the message (IOKit).
+const (
+	maxScalars   = 16
+	maxStructure = 4096
+)
+
+// EncodeArguments writes the block of a call into bytes whose pointers lead into
+// the task's address space, where it maps the call's arrays. Done unmaps them
+// and copies the scalar outputs back.
+func EncodeArguments(t *Task, a *IOExternalMethodArguments) (block []byte, done func()) {
+	le := binary.LittleEndian
+	block = make([]byte, ArgumentsSize)
+	var mapped []uint64
+	put := func(ptr, count int, b []byte, n int) {
+		at := t.Map(b)
+		if at != 0 {
+			mapped = append(mapped, at)
+		}
+		le.PutUint64(block[ptr:], at)
+		le.PutUint32(block[count:], uint32(n))
+	}
+	var in []byte
+	if a.AsyncWakePort != nil {
+		le.PutUint64(block[argPort:], uint64(t.portName(a.AsyncWakePort)))
+		in = append(in, a.AsyncReference[:]...)
+	}
+	for _, v := range a.ScalarInput {
+		in = le.AppendUint64(in, v)
+	}
+	out := make([]byte, 8*len(a.ScalarOutput))
+	put(argScalarIn, argScalarInN, in, len(a.ScalarInput))
+	put(argStructIn, argStructInN, a.StructureInput, len(a.StructureInput))
+	put(argScalarOut, argScalarOutN, out, len(a.ScalarOutput))
+	put(argStructOut, argStructOutN, a.StructureOutput, len(a.StructureOutput))
+	return block, func() {
+		for i := range a.ScalarOutput {
+			a.ScalarOutput[i] = le.Uint64(out[8*i:])
+		}
+		for _, at := range mapped {
+			t.Unmap(at)
+		}
+	}
+}
+
+// DecodeArguments reads a block of bytes of a task. Store writes the scalar
+// outputs back to where the block points; structures are in place. A block of
+// another size, a count above IOKit's limits, or a pointer that does not lead to
+// as many bytes is a bad argument.
+func DecodeArguments(t *Task, block []byte) (a *IOExternalMethodArguments, store func(), r Return) {
+	if len(block) != ArgumentsSize {
+		return nil, nil, BadArgument
+	}
+	le := binary.LittleEndian
+	a = &IOExternalMethodArguments{}
+	nIn, nOut := le.Uint32(block[argScalarInN:]), le.Uint32(block[argScalarOutN:])
+	if nIn > maxScalars || nOut > maxScalars {
+		return nil, nil, BadArgument
+	}
+	get := func(ptr int, n uint64) []byte {
+		if n == 0 || r != Success {
+			return nil
+		}
+		b, ok := t.memory(le.Uint64(block[ptr:]), n)
+		if !ok {
+			r = BadArgument
+		}
+		return b
+	}
+	size := func(at int) uint64 {
+		n := le.Uint32(block[at:])
+		if n > maxStructure {
+			r = BadArgument
+		}
+		return uint64(n)
+	}
+	ref := uint64(0)
+	if name := le.Uint64(block[argPort:]); name != 0 {
+		if a.AsyncWakePort = t.port(name); a.AsyncWakePort == nil {
+			return nil, nil, BadArgument
+		}
+		ref = ReferenceSize
+	}
+	in := get(argScalarIn, ref+8*uint64(nIn))
+	a.StructureInput = get(argStructIn, size(argStructInN))
+	out := get(argScalarOut, 8*uint64(nOut))
+	a.StructureOutput = get(argStructOut, size(argStructOutN))
+	if r != Success {
+		return nil, nil, r
+	}
+	copy(a.AsyncReference[:ref], in)
+	for i := range nIn {
+		a.ScalarInput = append(a.ScalarInput, le.Uint64(in[ref+8*uint64(i):]))
+	}
+	a.ScalarOutput = make([]uint64, nOut)
+	return a, func() {
+		for i, v := range a.ScalarOutput {
+			le.PutUint64(out[8*i:], v)
+		}
+	}, Success
+}
+
+// portName returns the name under which the task knows a port, making one.
+func (t *Task) portName(p *WakePort) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.ports, p)
+	if i < 0 {
+		t.ports = append(t.ports, p)
+		i = len(t.ports) - 1
+	}
+	return uint32(i + 1)
+}
+
+func (t *Task) port(name uint64) *WakePort {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if name < 1 || name > uint64(len(t.ports)) {
+		return nil
+	}
+	return t.ports[name-1]
+}

@@ -1,0 +1,263 @@
+package driver
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// DispatchStride is the size of an IOExternalMethodDispatch2022 record in bytes
+// (listing 27.4).
+const DispatchStride = 40
+
+// DontCheck is the size that means "do not check"; no record has it.
+const DontCheck = 0xffff_ffff
+
+// DispatchField is a line of DispatchFields.
+type DispatchField struct {
+	Off, Width int // bytes
+	Name       string
+}
+
+// DispatchFields is the record of listing 27.4. The flag of the debug
+// work-processor group stands in the first of the reserved bytes (modelled).
+var DispatchFields = []DispatchField{
+	{0x00, 8, "function"},
+	{0x08, 4, "checkScalarInputCount"},
+	{0x0c, 4, "checkStructureInputSize"},
+	{0x10, 4, "checkScalarOutputCount"},
+	{0x14, 4, "checkStructureOutputSize"},
+	{0x18, 16, "reserved"},
+}
+
+// Sizes is the exact size tuple of a selector.
+type Sizes struct {
+	ScalarIn, StructIn, ScalarOut, StructOut uint32 // counts and bytes
+}
+
+// Selector is a line of a selector table, from which the dispatch array is made.
+type Selector struct {
+	Handler string
+	Sizes   Sizes
+	Debug   bool // of the debug work-processor group
+}
+
+// ControlSelectors are the control client's (table 27.2).
+var ControlSelectors = []Selector{
+	{"ANE_DeviceOpen", Sizes{0, 104, 0, 104}, false},
+	{"ANE_DeviceClose", Sizes{0, 0, 0, 0}, false},
+	{"ANE_ProgramSendRequest", Sizes{1, 2376, 0, 40}, false},
+	{"ANE_ProgramCreate", Sizes{0, 32, 0, 0}, false},
+	{"ANE_ProgramPrepare", Sizes{0, 56, 0, 56}, false},
+	{"ANE_ProgramUnprepare", Sizes{0, 56, 0, 0}, false},
+	{"ANE_ProgramDestroy", Sizes{0, 16, 0, 0}, false},
+	{"ANE_GetStatus", Sizes{0, 0, 0, 32}, false},
+	{"ANE_ProgramCreateInstance", Sizes{0, 32, 0, 0}, false},
+	{"ANE_ProgramChainingPrepare", Sizes{0, 16, 0, 24}, false},
+	{"ANE_GetVersion", Sizes{0, 0, 1, 0}, false},
+	{"ANE_RegisterDebugWorkProcessor", Sizes{0, 24, 0, 0}, true},
+	{"ANE_UnregisterDebugWorkProcessor", Sizes{0, 0, 0, 0}, true},
+	{"ANE_GetDebugWorkProcessorItem", Sizes{2, 0, 0, 0}, true},
+	{"ANE_CompleteDebugWorkProcessorItem", Sizes{2, 0, 0, 0}, true},
+	{"ANE_ReleaseDebugWorkProcessorBuffers", Sizes{0, 0, 0, 0}, true},
+	{"ANE_LoadFirmware", Sizes{3, 0, 0, 0}, false},
+}
+
+// DirectPathSelectors are the direct-path client's (table 27.4).
+var DirectPathSelectors = []Selector{
+	{"ANE_DeviceOpen", Sizes{0, 104, 0, 104}, false},
+	{"ANE_DeviceClose", Sizes{0, 0, 0, 0}, false},
+	{"ANE_ProgramSendRequest", Sizes{1, 2376, 0, 40}, false},
+	{"ANE_ProgramOutputSetEnqueue", Sizes{0, 40, 0, 0}, false},
+	{"ANE_ProgramInputsReady", Sizes{0, 3104, 0, 0}, false},
+	{"ANE_MemoryMapRequest", Sizes{1, 2080, 1, 0}, false},
+	{"ANE_MemoryUnMapRequest", Sizes{0, 2080, 0, 0}, false},
+	{"ANE_SessionHintRequest", Sizes{0, 16, 0, 24}, false},
+	{"ANE_ProgramChainingSetActiveProcedure", Sizes{0, 32, 0, 0}, false},
+}
+
+// HintsSelectors are the hint-only client's. The chapter names the method; its
+// number and its sizes are modelled.
+var HintsSelectors = []Selector{
+	{"setClientHint", Sizes{2, 0, 0, 0}, false},
+}
+
+// The selectors of table 27.2 and 27.4 by number.
+const (
+	SelDeviceOpen          = 0
+	SelDeviceClose         = 1
+	SelSendRequest         = 2
+	SelProgramCreate       = 3
+	SelProgramPrepare      = 4
+	SelProgramUnprepare    = 5
+	SelProgramDestroy      = 6
+	SelGetStatus           = 7
+	SelCreateInstance      = 8
+	SelChainingPrepare     = 9
+	SelGetVersion          = 10
+	SelRegisterDebugWP     = 11
+	SelUnregisterDebugWP   = 12
+	SelGetDebugWPItem      = 13
+	SelCompleteDebugWPItem = 14
+	SelReleaseDebugWP      = 15
+	SelLoadFirmware        = 16
+
+	SelOutputSetEnqueue   = 3
+	SelInputsReady        = 4
+	SelMemoryMap          = 5
+	SelMemoryUnMap        = 6
+	SelSessionHint        = 7
+	SelSetActiveProcedure = 8
+)
+
+// Handler pointers. The address and the authentication code are modelled: the
+// kernel authenticates the pointer when it loads it, here by comparing the code.
+const (
+	handlerBase   = 0x0000_7e07_0000
+	handlerStride = 0x40
+	pointerBits   = 47
+)
+
+// sign puts the authentication code into a pointer's high bits.
+func sign(p uint64) uint64 { return p | authentication(p)<<pointerBits }
+
+// authenticate takes it out again; false when it is not the pointer's.
+func authenticate(p uint64) (uint64, bool) {
+	raw := p & (1<<pointerBits - 1)
+	return raw, p>>pointerBits == authentication(raw)
+}
+
+func authentication(p uint64) uint64 {
+	return p * 0x9e37_79b9_7f4a_7c15 >> pointerBits
+}
+
+// handlers are the functions that records point to, in the order of their
+// addresses. Direct-path selectors 0 to 2 point to the control client's.
+var handlers = []struct {
+	name string
+	call func(*client, *IOExternalMethodArguments) Return
+}{
+	{"ANE_DeviceOpen", (*client).deviceOpen},
+	{"ANE_DeviceClose", (*client).deviceClose},
+	{"ANE_ProgramSendRequest", (*client).programSendRequest},
+	{"ANE_ProgramCreate", (*client).programCreate},
+	{"ANE_ProgramPrepare", (*client).programPrepare},
+	{"ANE_ProgramUnprepare", (*client).programUnprepare},
+	{"ANE_ProgramDestroy", (*client).programDestroy},
+	{"ANE_GetStatus", (*client).getStatus},
+	{"ANE_ProgramCreateInstance", (*client).programCreateInstance},
+	{"ANE_ProgramChainingPrepare", (*client).programChainingPrepare},
+	{"ANE_GetVersion", (*client).getVersion},
+	{"ANE_RegisterDebugWorkProcessor", (*client).registerDebugWorkProcessor},
+	{"ANE_UnregisterDebugWorkProcessor", (*client).unregisterDebugWorkProcessor},
+	{"ANE_GetDebugWorkProcessorItem", (*client).getDebugWorkProcessorItem},
+	{"ANE_CompleteDebugWorkProcessorItem", (*client).completeDebugWorkProcessorItem},
+	{"ANE_ReleaseDebugWorkProcessorBuffers", (*client).releaseDebugWorkProcessorBuffers},
+	{"ANE_LoadFirmware", (*client).loadFirmware},
+	{"ANE_ProgramOutputSetEnqueue", (*client).programOutputSetEnqueue},
+	{"ANE_ProgramInputsReady", (*client).programInputsReady},
+	{"ANE_MemoryMapRequest", (*client).memoryMapRequest},
+	{"ANE_MemoryUnMapRequest", (*client).memoryUnMapRequest},
+	{"ANE_SessionHintRequest", (*client).sessionHintRequest},
+	{"ANE_ProgramChainingSetActiveProcedure", (*client).programChainingSetActiveProcedure},
+	{"setClientHint", (*client).setClientHint},
+}
+
+// EncodeDispatch makes the dispatch array of a selector table. A handler that
+// does not exist gets a null pointer.
+func EncodeDispatch(table []Selector) []byte {
+	le := binary.LittleEndian
+	out := make([]byte, 0, DispatchStride*len(table))
+	for _, s := range table {
+		var p uint64
+		for i := range handlerNames {
+			if handlerNames[i] == s.Handler {
+				p = sign(handlerBase + uint64(i)*handlerStride)
+			}
+		}
+		out = le.AppendUint64(out, p)
+		for _, n := range []uint32{s.Sizes.ScalarIn, s.Sizes.StructIn, s.Sizes.ScalarOut, s.Sizes.StructOut} {
+			out = le.AppendUint32(out, n)
+		}
+		var reserved [16]byte
+		if s.Debug {
+			reserved[0] = 1
+		}
+		out = append(out, reserved[:]...)
+	}
+	return out
+}
+
+// DispatchRecord is a decoded record.
+type DispatchRecord struct {
+	Function uint64 // with its authentication code
+	Handler  int    // index of the function, -1 when the pointer leads nowhere
+	Sizes    Sizes
+	Debug    bool
+}
+
+// DecodeDispatch reads the record of a selector out of an array.
+func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
+	if uint64(selector) >= uint64(len(array)/DispatchStride) {
+		return DispatchRecord{}, fmt.Errorf("driver: selector %d: the array has records 0 to %d", selector, len(array)/DispatchStride-1)
+	}
+	le := binary.LittleEndian
+	b := array[int(selector)*DispatchStride:]
+	r := DispatchRecord{Function: le.Uint64(b), Handler: -1, Sizes: Sizes{le.Uint32(b[0x08:]), le.Uint32(b[0x0c:]), le.Uint32(b[0x10:]), le.Uint32(b[0x14:])}, Debug: b[0x18] != 0}
+	if p, ok := authenticate(r.Function); ok && p >= handlerBase && (p-handlerBase)%handlerStride == 0 {
+		if i := (p - handlerBase) / handlerStride; i < uint64(len(handlerNames)) {
+			r.Handler = int(i)
+		}
+	}
+	return r, nil
+}
+
+// handlerNames are the names of handlers, which cannot be asked themselves while
+// the arrays are made.
+var handlerNames = func() []string {
+	var names []string
+	for _, t := range [][]Selector{ControlSelectors, DirectPathSelectors, HintsSelectors} {
+		for _, s := range t {
+			known := false
+			for _, n := range names {
+				known = known || n == s.Handler
+			}
+			if !known {
+				names = append(names, s.Handler)
+			}
+		}
+	}
+	return names
+}()
+
+// The arrays, in read-only data: _sANEDriverClientMethods at 17 records and
+// _sANEDriverDirectPathClientMethods at 9 (listing 27.3), and that of the hints.
+var (
+	sANEDriverClientMethods           = EncodeDispatch(ControlSelectors)
+	sANEDriverDirectPathClientMethods = EncodeDispatch(DirectPathSelectors)
+	sANEClientHintsMethods            = EncodeDispatch(HintsSelectors)
+)
+
+// ClientType is a line of ClientTypes.
+type ClientType struct {
+	Type     uint32
+	Class    string
+	Role     string
+	Methods  []byte // dispatch array
+	Count    uint32 // records that the class hands the dispatcher
+	Symbol   string // of the array
+	NeedsKey bool   // the hard gate applies
+}
+
+// ClientTypes lists what ANEHWDevice::newUserClient vends (listing 27.1). The
+// type numbers are modelled.
+var ClientTypes = []ClientType{
+	{ControlClient, "H11ANEInUserClient", "control client: program lifecycle and the inference hot path", sANEDriverClientMethods, 0x11, "_sANEDriverClientMethods", true},
+	{DirectPathClient, "H11ANEInDirectPathClient", "direct path: enqueue, memory-map, session-hint", sANEDriverDirectPathClientMethods, 0x9, "_sANEDriverDirectPathClientMethods", true},
+	{HintsClient, "ANEClientHints", "scheduling-hint client (setClientHint)", sANEClientHintsMethods, 1, "_sANEClientHintsMethods", false},
+}
+
+// checks compares a call with its record.
+func (s Sizes) check(a *IOExternalMethodArguments) bool {
+	return uint64(len(a.ScalarInput)) == uint64(s.ScalarIn) && uint64(len(a.StructureInput)) == uint64(s.StructIn) &&
+		uint64(len(a.ScalarOutput)) == uint64(s.ScalarOut) && uint64(len(a.StructureOutput)) == uint64(s.StructOut)
+}

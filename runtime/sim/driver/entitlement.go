@@ -1,0 +1,59 @@
+package driver
+
+// Entitlement is what the driver reads of a task when a client is made.
+type Entitlement struct {
+	Key        string
+	Field      string // of ANEClientInfo
+	Capability string
+	Source     string
+	set        func(*ANEClientInfo, bool)
+}
+
+// UserAccess is the hard gate: it opens the control and the direct-path client.
+const UserAccess = "com.apple.ane.iokit-user-access"
+
+// Entitlements lists the keys that the driver reads, in the order in which it
+// does: the two open gates (listing 27.6), then table 27.7. The names of the
+// first two fields are the chapter's, those of the others modelled.
+var Entitlements = []Entitlement{
+	{UserAccess, "isPrivileged", "open the user client", "listing 27.6", func(i *ANEClientInfo, v bool) { i.IsPrivileged = v }},
+	{"com.apple.ane.allow-dataChaining-access", "allowDataChaining", "resident data chaining", "listing 27.6", func(i *ANEClientInfo, v bool) { i.AllowDataChaining = v }},
+	{"com.apple.ane.realtime-priority-client", "realtimePriority", "the real-time-priority client grant", "table 27.7", func(i *ANEClientInfo, v bool) { i.RealtimePriority = v }},
+	{"com.apple.ane.allow-system-reserved-priorities", "systemReservedPriorities", "use of the system-reserved scheduling priorities", "table 27.7", func(i *ANEClientInfo, v bool) { i.SystemReservedPriorities = v }},
+	{"com.apple.ane.memory", "memoryAccess", "a memory-access grant", "table 27.7", func(i *ANEClientInfo, v bool) { i.MemoryAccess = v }},
+	{"com.apple.ane.allow-data", "dataAccess", "a data-access grant", "table 27.7", func(i *ANEClientInfo, v bool) { i.DataAccess = v }},
+	{"com.apple.private.ane.allow-set-client-hints", "setClientHints", "set per-client hints", "table 27.7", func(i *ANEClientInfo, v bool) { i.SetClientHints = v }},
+	{"com.apple.private.ane.allow-share-coalition-hints", "shareCoalitionHints", "share hints across a coalition", "table 27.7", func(i *ANEClientInfo, v bool) { i.ShareCoalitionHints = v }},
+}
+
+// ANEClientInfo is what the driver stamps on a client when it is made, and never
+// reads again.
+type ANEClientInfo struct {
+	PID               int
+	TeamID            string
+	CodeDirectoryHash [20]byte
+
+	IsPrivileged             bool
+	AllowDataChaining        bool
+	RealtimePriority         bool
+	SystemReservedPriorities bool
+	MemoryAccess             bool
+	DataAccess               bool
+	SetClientHints           bool
+	ShareCoalitionHints      bool
+	// PrivilegedVMAccess is the second access check, a property and no
+	// entitlement (chapter 27, after table 27.5).
+	PrivilegedVMAccess bool
+
+	id identity
+}
+
+// newClientInfo is ANEClientInfo::create: it reads each entitlement once.
+func newClientInfo(t *Task) ANEClientInfo {
+	id := t.identity()
+	info := ANEClientInfo{PID: t.PID, TeamID: id.team, CodeDirectoryHash: id.hash, PrivilegedVMAccess: t.PrivilegedVMAccess, id: id}
+	for i := range Entitlements {
+		Entitlements[i].set(&info, t.Holds(Entitlements[i].Key))
+	}
+	return info
+}

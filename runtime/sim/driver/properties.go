@@ -1,0 +1,84 @@
+package driver
+
+import "strconv"
+
+// Kext is a row of table 27.1.
+type Kext struct {
+	Role, Bundle string
+	Class        string   // principal class
+	RegisteredAs string   // the name under which it is registered, when it differs
+	Provider     []string // provider match
+	ProviderRole string   // the role that the provider must have, if any
+}
+
+// KextBuild is the build at which the three kexts are version-locked.
+const KextBuild = "9.511.3"
+
+// Kexts are the three kernel extensions (table 27.1).
+var Kexts = []Kext{
+	{"interface and hardware driver", "AppleH11ANEInterface", "ANEHWDevice", "H11ANEIn", []string{"RTBuddyService"}, "ANE"},
+	{"per-die abstraction layer", "AppleT8132ANEHAL", "AppleT8132ANEHAL", "", []string{"IOResources"}, ""},
+	{"multi-engine arbiter", "AppleANELoadBalancer", "ANEDriver", "H1xANELoadBalancer", []string{"IOResources", "IOKit"}, ""},
+}
+
+// Properties are what the driver publishes into the registry (table 27.9).
+type Properties struct {
+	ArchitectureType string
+	Version          uint32
+	MinorVersion     uint32
+	BoardType        uint32
+	BoardSubtype     uint32
+	NumCores         uint32
+	NumEngines       uint32
+	CPUSubtype       uint32
+	InternalBuild    bool
+}
+
+// M1 are the properties read on the M1 host.
+var M1 = Properties{"h13g", 0x60, 17, 96, 0, 16, 1, 4, false}
+
+// Property is a row of the published table.
+type Property struct {
+	Name, Value, Meaning string
+}
+
+// Published lists the properties in the order of table 27.9.
+func (p *Properties) Published() []Property {
+	return []Property{
+		{"architecture type string", p.ArchitectureType, "microarchitecture family, drives per-family codegen"},
+		{"version", decimal(p.Version), "major hardware version"},
+		{"minor version", decimal(p.MinorVersion), "minor revision"},
+		{"board type", decimal(p.BoardType), "board and system-on-chip type id"},
+		{"board subtype", decimal(p.BoardSubtype), "board sub-variant"},
+		{"number of cores", decimal(p.NumCores), "compute cores in this engine"},
+		{"number of engines", decimal(p.NumEngines), "distinct engine units, load balancer is a pass-through"},
+		{"CPU subtype", decimal(p.CPUSubtype), "program-ABI gate"},
+		{"internal build", yesNo(p.InternalBuild), "release build, gates the debug surfaces"},
+	}
+}
+
+// RegistryEntry is a node of the registry below the device.
+type RegistryEntry struct {
+	Class string // of the object; with the number of the client for a user client
+	Name  string // the name that it is registered under
+}
+
+// Registry lists the device, the load balancer, the standing hints client, and
+// the user clients that are open. At rest there are the first three alone: user
+// clients are opened on demand.
+func (d *Device) Registry() []RegistryEntry {
+	out := []RegistryEntry{{Kexts[0].Class, Kexts[0].RegisteredAs}, {Kexts[2].Class, Kexts[2].RegisteredAs}, {d.standing.Class(), "standing"}}
+	for _, c := range d.openClients() {
+		out = append(out, RegistryEntry{c.Class(), "client " + decimal(uint32(c.id))})
+	}
+	return out
+}
+
+func decimal(v uint32) string { return strconv.FormatUint(uint64(v), 10) }
+
+func yesNo(b bool) string {
+	if b {
+		return "Yes"
+	}
+	return "No"
+}

@@ -1,0 +1,92 @@
+package driver
+
+import "fmt"
+
+// Return is a return code of a call into the kernel.
+type Return uint32
+
+// The return codes. Where public notes and IOKit's headers differ, IOKit's value
+// is used and the other stands in the row's note (Returns).
+const (
+	Success       Return = 0
+	GeneralError  Return = 0xe00002bc
+	NoMemory      Return = 0xe00002bd
+	NoResources   Return = 0xe00002be
+	NotPrivileged Return = 0xe00002c1
+	BadArgument   Return = 0xe00002c2
+	Closed        Return = 0xe00002c5
+	Unsupported   Return = 0xe00002c7
+	Busy          Return = 0xe00002d5
+	Timeout       Return = 0xe00002d6
+	NotReady      Return = 0xe00002d8
+	Aborted       Return = 0xe00002eb
+	NotFound      Return = 0xe00002f0
+)
+
+// ReturnRow is a line of Returns.
+type ReturnRow struct {
+	Code Return
+	Name string
+	Use  string
+	Note string // what sources say of the value
+}
+
+// Returns lists the codes.
+var Returns = []ReturnRow{
+	{Success, "kIOReturnSuccess", "done", "IOKit"},
+	{GeneralError, "kIOReturnError", "a firmware status that has no code of its own", "IOKit; public notes have 0xe0000001"},
+	{NoMemory, "kIOReturnNoMemory", "the address space has no room", "IOKit"},
+	{NoResources, "kIOReturnNoResources", "slots, queues or ports are full", "IOKit"},
+	{NotPrivileged, "kIOReturnNotPrivileged", "an entitlement or the identity is missing", "IOKit"},
+	{BadArgument, "kIOReturnBadArgument", "a size or a null pointer, or a value out of range", "chapter 27"},
+	{Closed, "kIOReturnExclusiveAccess", "the client is closed or closing", "chapter 27; the name is IOKit's"},
+	{Unsupported, "kIOReturnUnsupported", "a disabled path or a stub", "chapter 27"},
+	{Busy, "kIOReturnBusy", "in use, so it cannot go", "IOKit"},
+	{Timeout, "kIOReturnTimeout", "the deadline passed", "IOKit; public notes have 0xe0000404"},
+	{NotReady, "kIOReturnNotReady", "the channel is not ready", "IOKit; public notes have 0xe00002d0"},
+	{Aborted, "kIOReturnAborted", "the request was cancelled", "IOKit"},
+	{NotFound, "kIOReturnNotFound", "no such handle or surface", "IOKit"},
+}
+
+// String returns the code's name and value.
+func (r Return) String() string {
+	for i := range Returns {
+		if Returns[i].Code == r {
+			return fmt.Sprintf("%s (%#x)", Returns[i].Name, uint32(r))
+		}
+	}
+	return fmt.Sprintf("IOReturn %#x", uint32(r))
+}
+
+// Error is String; a Return other than Success is an error.
+func (r Return) Error() string { return r.String() }
+
+// Error is a failed call of a front end.
+type Error struct {
+	Call   string // the front end's call
+	Return Return
+	// Status is the framework's status, when it has one of its own: 24 for a
+	// usage type that is not supported.
+	Status int
+	Cause  error // what the driver's log says
+}
+
+// Error names the call, the code and the cause.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("driver: %s: %v", e.Call, e.Return)
+	if e.Status != 0 {
+		s += fmt.Sprintf(", status %d", e.Status)
+	}
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+// Unwrap returns the code and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Return}
+	}
+	return []error{e.Return, e.Cause}
+}

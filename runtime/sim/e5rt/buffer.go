@@ -1,0 +1,127 @@
+package e5rt
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// BufferType is the kind of memory of a buffer object.
+type BufferType uint32
+
+// BufferTypeDefault is the type that listing 2.3 passes, and the only one known.
+const BufferTypeDefault BufferType = 0
+
+// MaxBufferBytes bounds a buffer object: all that the engine's address space holds
+// is 3.5 GiB (chapter 27).
+const MaxBufferBytes = 7 << 29
+
+// BufferObject is memory that ports are bound to. It stays where it is, so a port is
+// bound once and the buffer refilled.
+type BufferObject struct {
+	rt   *Runtime
+	id   uint64
+	typ  BufferType
+	data []byte
+}
+
+// BufferObjectAlloc is e5rt_buffer_object_alloc: a buffer object of n bytes, all
+// zero.
+func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, error) {
+	object := word("buffer object")
+	switch {
+	case n < 1 || n > MaxBufferBytes:
+		return nil, rt.called(callAlloc, object, &Error{callAlloc, string(object), fmt.Sprintf("size of %d bytes, must be 1 to %d", n, int64(MaxBufferBytes)), "ask the port's TensorDescriptor for the size", ErrArgument})
+	case typ != BufferTypeDefault:
+		return nil, rt.called(callAlloc, object, &Error{callAlloc, string(object), fmt.Sprintf("type %d is not known", typ), "use type 0", ErrArgument})
+	}
+	rt.mu.Lock()
+	b := &BufferObject{rt: rt, id: rt.id("buffer"), typ: typ}
+	rt.mu.Unlock()
+	b.data = make([]byte, n)
+	return b, rt.called(callAlloc, b, nil)
+}
+
+// word is the name of an object that has no other.
+type word string
+
+func (w word) String() string { return string(w) }
+
+// String names the buffer: its number and its size.
+func (b *BufferObject) String() string {
+	return fmt.Sprintf("buffer object %d of %d bytes", b.id, len(b.data))
+}
+
+// Type returns the type that the buffer was allocated with.
+func (b *BufferObject) Type() BufferType { return b.typ }
+
+// Bytes returns the memory itself. It must not be touched while a stream that uses
+// it is in flight.
+func (b *BufferObject) Bytes() []byte { return b.data }
+
+// TensorDescriptor is the tensor of a port: packed, row major, little endian.
+type TensorDescriptor struct {
+	Type    ir.Type
+	Strides []int64 // bytes; nil where elements are narrower than a byte
+	// Size is its bytes, -1 of an output whose extents are known at run time only: it
+	// takes as much of the buffer as it needs, and the run fails when that is more
+	// than there is.
+	Size int64
+}
+
+func describe(t ir.Type) TensorDescriptor {
+	d := TensorDescriptor{Type: t, Size: t.Bytes()}
+	if w := int64(t.DType.Bits()); w%8 == 0 && d.Size >= 0 {
+		d.Strides = make([]int64, len(t.Shape))
+		step := w / 8
+		for i := len(t.Shape) - 1; i >= 0; i-- {
+			d.Strides[i] = step
+			step *= t.Shape[i]
+		}
+	}
+	return d
+}
+
+// View is a buffer's bytes as a tensor, in place.
+type View struct{ t interp.Tensor }
+
+// View returns the first bytes of the buffer as a tensor. The buffer must be large
+// enough.
+func (b *BufferObject) View(d TensorDescriptor) (View, error) {
+	n := d.Type.Bytes()
+	if n < 0 || n > int64(len(b.data)) || d.Type.DType == ir.String {
+		return View{}, fmt.Errorf("e5rt: %s cannot be seen as %s of %d bytes", b, d.Type, n)
+	}
+	return View{interp.Tensor{Type: d.Type, Data: b.data[:n:n]}}, nil
+}
+
+// Tensor returns the view as a tensor that shares the buffer's bytes: it changes
+// when they do.
+func (v View) Tensor() interp.Tensor { return v.t }
+
+// Floats returns a copy of the elements.
+func (v View) Floats() []float32 { return v.t.Floats32() }
+
+// SetFloats writes all elements, rounded to the element type.
+func (v View) SetFloats(vs ...float32) error {
+	t, err := interp.FromFloats(v.t.Type.DType, vs, v.t.Type.Shape...)
+	if err != nil {
+		return fmt.Errorf("e5rt: view of %s: %w", v.t.Type, err)
+	}
+	copy(v.t.Data, t.Data)
+	return nil
+}
+
+// Ints returns a copy of the elements as integers.
+func (v View) Ints() []int64 { return v.t.Ints() }
+
+// SetInts writes all elements, wrapped to the element type.
+func (v View) SetInts(vs ...int64) error {
+	t, err := interp.FromInts(v.t.Type.DType, vs, v.t.Type.Shape...)
+	if err != nil {
+		return fmt.Errorf("e5rt: view of %s: %w", v.t.Type, err)
+	}
+	copy(v.t.Data, t.Data)
+	return nil
+}

@@ -1,0 +1,128 @@
+package e5rt
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// An entry of the cache is one file, so that it is replaced whole:
+//
+//	0   8  magic
+//	8   32 key
+//	40  8  bytes of the container
+//	48  8  bytes of the descriptor
+//	56  32 SHA-256 of container and descriptor
+//	88  ...container, then descriptor, to the end of the file
+const (
+	entryMagic  = "ZINCE5C1"
+	entryHeader = 88
+	entrySuffix = ".e5cache"
+)
+
+// MaxEntryBytes bounds an entry of the cache.
+const MaxEntryBytes = 8 << 30
+
+// EntryError is an entry of the cache that is not whole.
+type EntryError struct{ Path, Rule string }
+
+func (e *EntryError) Error() string { return "e5rt: cache entry " + e.Path + ": " + e.Rule }
+
+func entryPath(folder string, k Key) string { return filepath.Join(folder, k.String()+entrySuffix) }
+
+// readEntry reads an entry. An error is fs.ErrNotExist when there is none, an
+// *EntryError when it is not whole.
+func readEntry(folder string, k Key) (Pair, error) {
+	path := entryPath(folder, k)
+	bad := func(format string, args ...any) (Pair, error) {
+		return Pair{}, &EntryError{path, fmt.Sprintf(format, args...)}
+	}
+	// Before it is opened: opening a pipe would wait for its other end.
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Pair{}, err
+	}
+	if err != nil {
+		return bad("%v", err)
+	}
+	if !info.Mode().IsRegular() {
+		return bad("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return bad("%v", err)
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return bad("%v", err)
+	}
+	var h [entryHeader]byte
+	if _, err := io.ReadFull(f, h[:]); err != nil {
+		return bad("header of %d bytes: %v", entryHeader, err)
+	}
+	if string(h[:8]) != entryMagic {
+		return bad("magic %q, want %q", h[:8], entryMagic)
+	}
+	if !bytes.Equal(h[8:40], k[:]) {
+		return bad("key %x is not that of its name", h[8:40])
+	}
+	c, d := binary.LittleEndian.Uint64(h[40:]), binary.LittleEndian.Uint64(h[48:])
+	if size := uint64(info.Size()); size > MaxEntryBytes || c > size || d > size || c+d+entryHeader != size {
+		return bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size, int64(MaxEntryBytes))
+	}
+	// A file may be long and hold nothing: read as much as there is, in steps.
+	body, err := io.ReadAll(io.LimitReader(f, int64(c+d)))
+	if err != nil {
+		return bad("%v", err)
+	}
+	if uint64(len(body)) != c+d {
+		return bad("%d bytes where the header says %d", len(body), c+d)
+	}
+	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], h[56:88]) {
+		return bad("the checksum is not that of the bytes")
+	}
+	return Pair{Container: body[:c:c], Descriptor: body[c:]}, nil
+}
+
+// writeEntry writes an entry so that nobody ever sees part of it. Whoever wrote the
+// same entry meanwhile wrote the same bytes.
+func writeEntry(folder string, k Key, p Pair) (err error) {
+	if n := int64(len(p.Container)) + int64(len(p.Descriptor)) + entryHeader; n > MaxEntryBytes {
+		return fmt.Errorf("e5rt: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	h := append(append(make([]byte, 0, entryHeader), entryMagic...), k[:]...)
+	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Container)))
+	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Descriptor)))
+	sum := sha256.New()
+	sum.Write(p.Container)
+	sum.Write(p.Descriptor)
+	h = sum.Sum(h)
+	f, err := os.CreateTemp(folder, "."+k.String()+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	for _, b := range [][]byte{h, p.Container, p.Descriptor} {
+		if _, err := f.Write(b); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	// Before the name appears: after a crash it must not stand for missing bytes.
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), entryPath(folder, k)) // replaces a link, not what it points to
+}

@@ -1,0 +1,8 @@
+package e5rt
+
+// For tests.
+var (
+	WriteEntry = writeEntry
+	ReadEntry  = readEntry
+	EntryPath  = entryPath
+)

@@ -1,0 +1,165 @@
+package e5rt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/runtime/sim"
+)
+
+// Pair is a compiled model: the container of the engine's programs and the
+// descriptor of the calls around them.
+type Pair struct{ Container, Descriptor []byte }
+
+// ProgramLibrary is a compiled model.
+type ProgramLibrary struct {
+	rt      *Runtime
+	id      uint64
+	pair    Pair
+	machine *sim.Machine
+	hit     bool
+}
+
+// NewProgramLibrary is e5rt_program_library_create: a library of a model that was
+// compiled before. The slices must not change while it is in use.
+func (rt *Runtime) NewProgramLibrary(p Pair) (*ProgramLibrary, error) {
+	object := word("program library")
+	m, err := sim.Load(p.Container, p.Descriptor)
+	if err != nil {
+		return nil, rt.called(callLibraryCreate, object, &Error{callLibraryCreate, string(object), "", "compile the model anew", err})
+	}
+	l := rt.library(p, m, false)
+	return l, rt.called(callLibraryCreate, l, nil)
+}
+
+func (rt *Runtime) library(p Pair, m *sim.Machine, hit bool) *ProgramLibrary {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return &ProgramLibrary{rt: rt, id: rt.id("library"), pair: p, machine: m, hit: hit}
+}
+
+// String names the library.
+func (l *ProgramLibrary) String() string { return fmt.Sprintf("program library %d", l.id) }
+
+// Pair returns what was compiled. The bytes must not be changed.
+func (l *ProgramLibrary) Pair() Pair { return l.pair }
+
+// FromCache reports whether the library came from the compiler's cache.
+func (l *ProgramLibrary) FromCache() bool { return l.hit }
+
+// FunctionNames is e5rt_program_library_get_function_names: every function, and
+// every further configuration of its shapes.
+func (l *ProgramLibrary) FunctionNames() []string {
+	var names []string
+	for _, f := range l.machine.Functions() {
+		names = append(names, l.machine.Configurations(f)...)
+	}
+	return names
+}
+
+// RetainProgramFunction is e5rt_program_library_retain_program_function.
+func (l *ProgramLibrary) RetainProgramFunction(name string) (*ProgramFunction, error) {
+	names := l.FunctionNames()
+	if !slices.Contains(names, name) {
+		return nil, l.rt.called(callRetainFunction, l, &Error{callRetainFunction, l.String(), fmt.Sprintf("no function %q", name), "it has " + strings.Join(names, ", "), ErrArgument})
+	}
+	l.rt.mu.Lock()
+	f := &ProgramFunction{lib: l, id: l.rt.id("function"), name: name}
+	l.rt.mu.Unlock()
+	return f, l.rt.called(callRetainFunction, f, nil)
+}
+
+// ProgramFunction is one function of a library.
+type ProgramFunction struct {
+	lib  *ProgramLibrary
+	id   uint64
+	name string
+
+	// Under the runtime's lock.
+	state      functionState
+	dispatcher sim.Dispatcher // nil: the engine driven directly
+	closer     io.Closer      // nil: nothing to close
+	encoded    int            // operations that are encoded on a stream
+}
+
+type functionState uint8
+
+const (
+	retained functionState = iota
+	loading
+	loaded
+	released
+)
+
+// String names the function.
+func (f *ProgramFunction) String() string {
+	return fmt.Sprintf("program function %d (%q)", f.id, f.name)
+}
+
+// Name returns the function's name.
+func (f *ProgramFunction) Name() string { return f.name }
+
+// LoadForExecution is e5rt_program_function_load_for_execution: the container of the
+// function becomes resident on the engine. It is called once.
+func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
+	rt := f.lib.rt
+	rt.mu.Lock()
+	state := f.state
+	if state == retained {
+		f.state = loading
+	}
+	rt.mu.Unlock()
+	switch state {
+	case released:
+		return rt.called(callLoad, f, &Error{callLoad, f.String(), "it has been released", "retain it from its library again", ErrOrder})
+	case loading, loaded:
+		return rt.called(callLoad, f, &Error{callLoad, f.String(), "it is loaded already", "load it once, ahead of the loop", ErrOrder})
+	}
+	var d sim.Dispatcher
+	var c io.Closer
+	err := error(nil)
+	if rt.o.Engine != nil && len(f.lib.machine.Procedures(f.name)) > 0 {
+		d, c, err = rt.o.Engine.Open(ctx, f.lib.pair.Container)
+	}
+	rt.mu.Lock()
+	f.state, f.dispatcher, f.closer = loaded, d, c
+	if err != nil {
+		f.state = retained
+	}
+	rt.mu.Unlock()
+	if err != nil {
+		return rt.called(callLoad, f, &Error{callLoad, f.String(), "", "", err})
+	}
+	return rt.called(callLoad, f, nil)
+}
+
+// Release is e5rt_program_function_release: the function leaves the engine. No
+// operation of it may be encoded.
+func (f *ProgramFunction) Release() error {
+	rt := f.lib.rt
+	rt.mu.Lock()
+	e := (*Error)(nil)
+	switch {
+	case f.state == released:
+		e = &Error{callFunctionRelease, f.String(), "it has been released", "release it once", ErrOrder}
+	case f.state == loading:
+		e = &Error{callFunctionRelease, f.String(), "it is being loaded", "wait for " + callLoad, ErrInFlight}
+	case f.encoded > 0:
+		e = &Error{callFunctionRelease, f.String(), fmt.Sprintf("%d of its operations are encoded", f.encoded), "reset their streams with " + callReset, ErrInFlight}
+	default:
+		f.state = released
+	}
+	rt.mu.Unlock()
+	if e != nil {
+		return rt.called(callFunctionRelease, f, e)
+	}
+	if f.closer != nil {
+		if err := f.closer.Close(); err != nil {
+			return rt.called(callFunctionRelease, f, &Error{callFunctionRelease, f.String(), "", "", err})
+		}
+	}
+	return rt.called(callFunctionRelease, f, nil)
+}

@@ -1,0 +1,257 @@
+package e5rt
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+)
+
+// PrecompiledComputeOpCreateOptions say what an operation is made of.
+type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
+
+// CreateWithProgramFunction is
+// e5rt_precompiled_compute_op_create_options_create_with_program_function. The
+// function must be loaded.
+func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateOptions, error) {
+	if f == nil {
+		return nil, &Error{callOptionsCreate, "options", "no function", "retain one with " + callRetainFunction, ErrArgument}
+	}
+	rt := f.lib.rt
+	rt.mu.Lock()
+	state := f.state
+	rt.mu.Unlock()
+	if state != loaded {
+		return nil, rt.called(callOptionsCreate, f, &Error{callOptionsCreate, f.String(), "it is not loaded", "load it with " + callLoad, ErrOrder})
+	}
+	return &PrecompiledComputeOpCreateOptions{f}, rt.called(callOptionsCreate, f, nil)
+}
+
+// ExecutionStreamOperation is one run of a function on the buffers that are bound
+// to its ports. Its states, where the function has some, are its own unless they
+// are bound too.
+type ExecutionStreamOperation struct {
+	fn    *ProgramFunction
+	id    uint64
+	run   *sim.Prepared
+	ports []*IOPort // inputs, outputs, states
+
+	// Under the runtime's lock.
+	prepared bool
+	stream   *ExecutionStream // that it is encoded on
+}
+
+// CreatePrecompiledComputeOperationWithOptions is
+// e5rt_execution_stream_operation_create_precompiled_compute_operation_with_options.
+func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateOptions) (*ExecutionStreamOperation, error) {
+	if o == nil {
+		return nil, &Error{callOperationCreate, "operation", "no options", "create them with " + callOptionsCreate, ErrArgument}
+	}
+	f := o.fn
+	rt := f.lib.rt
+	rt.mu.Lock()
+	state, d := f.state, f.dispatcher
+	rt.mu.Unlock()
+	if state != loaded {
+		return nil, rt.called(callOperationCreate, f, &Error{callOperationCreate, f.String(), "it is not loaded any more", "retain and load it again", ErrOrder})
+	}
+	run, err := f.lib.machine.Prepare(f.name, rt.simOptions(d))
+	if err != nil {
+		return nil, rt.called(callOperationCreate, f, &Error{callOperationCreate, f.String(), "", "", err})
+	}
+	rt.mu.Lock()
+	op := &ExecutionStreamOperation{fn: f, id: rt.id("operation"), run: run}
+	rt.mu.Unlock()
+	for _, side := range portSides {
+		for _, p := range side.of(run) {
+			op.ports = append(op.ports, &IOPort{op: op, side: side, name: p.Name, desc: describe(p.Type)})
+		}
+	}
+	return op, rt.called(callOperationCreate, op, nil)
+}
+
+// String names the operation.
+func (op *ExecutionStreamOperation) String() string {
+	return fmt.Sprintf("operation %d (%q)", op.id, op.fn.name)
+}
+
+// portSide is a kind of ports.
+type portSide struct {
+	name   string
+	retain string // the call
+	of     func(*sim.Prepared) []sim.Port
+	bind   func(*sim.Prepared, string, []byte) error
+}
+
+var (
+	inputSide  = &portSide{"input", callRetainInput, (*sim.Prepared).Inputs, (*sim.Prepared).BindInput}
+	outputSide = &portSide{"output", callRetainOutput, (*sim.Prepared).Outputs, (*sim.Prepared).BindOutput}
+	stateSide  = &portSide{"state", callRetainState, (*sim.Prepared).States, (*sim.Prepared).BindState}
+	portSides  = []*portSide{inputSide, outputSide, stateSide}
+)
+
+// RetainInputPort is e5rt_execution_stream_operation_retain_input_port.
+func (op *ExecutionStreamOperation) RetainInputPort(name string) (*IOPort, error) {
+	return op.retain(inputSide, name)
+}
+
+// RetainOutputPort is e5rt_execution_stream_operation_retain_output_port.
+func (op *ExecutionStreamOperation) RetainOutputPort(name string) (*IOPort, error) {
+	return op.retain(outputSide, name)
+}
+
+// RetainStatePort gives the port of a state of the function, which a run reads and
+// writes. The M1 has no states (a program with one is refused there), and no call
+// of the vendor's is known: it is zinc's own.
+func (op *ExecutionStreamOperation) RetainStatePort(name string) (*IOPort, error) {
+	return op.retain(stateSide, name)
+}
+
+func (op *ExecutionStreamOperation) retain(side *portSide, name string) (*IOPort, error) {
+	var names []string
+	for _, p := range op.ports {
+		if p.side != side {
+			continue
+		}
+		if p.name == name {
+			return p, op.fn.lib.rt.called(side.retain, p, nil)
+		}
+		names = append(names, p.name)
+	}
+	do := "it has none"
+	if names != nil {
+		do = "it has " + strings.Join(names, ", ")
+	}
+	return nil, op.fn.lib.rt.called(side.retain, op, &Error{side.retain, op.String(), fmt.Sprintf("no %s port %q", side.name, name), do, ErrArgument})
+}
+
+// InputNames returns the names of the input ports in order.
+func (op *ExecutionStreamOperation) InputNames() []string { return op.names(inputSide) }
+
+// OutputNames returns the names of the output ports in order.
+func (op *ExecutionStreamOperation) OutputNames() []string { return op.names(outputSide) }
+
+// StateNames returns the names of the states in order.
+func (op *ExecutionStreamOperation) StateNames() []string { return op.names(stateSide) }
+
+func (op *ExecutionStreamOperation) names(side *portSide) []string {
+	var names []string
+	for _, p := range op.ports {
+		if p.side == side {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// PrepareOpForEncode is e5rt_execution_stream_operation_prepare_op_for_encode: it
+// checks that the operation can be encoded. Encoding does it where it was not done.
+func (op *ExecutionStreamOperation) PrepareOpForEncode() error {
+	rt := op.fn.lib.rt
+	rt.mu.Lock()
+	err := op.free(callPrepare)
+	if err == nil {
+		err = op.prepare(callPrepare)
+	}
+	rt.mu.Unlock()
+	return rt.called(callPrepare, op, err)
+}
+
+// free refuses an operation that is encoded. The runtime's lock is held.
+func (op *ExecutionStreamOperation) free(call string) error {
+	switch s := op.stream; {
+	case s == nil:
+		return nil
+	case s.state == inFlight:
+		return &Error{call, op.String(), fmt.Sprintf("%s, on which it is encoded, is in flight", s), "wait for its completion", ErrInFlight}
+	default:
+		return &Error{call, op.String(), fmt.Sprintf("it is encoded on %s", s), "reset the stream with " + callReset, ErrOrder}
+	}
+}
+
+// prepare checks the bindings. The runtime's lock is held.
+func (op *ExecutionStreamOperation) prepare(call string) error {
+	if op.fn.state != loaded {
+		return &Error{call, op.String(), fmt.Sprintf("%s has been released", op.fn), "retain and load it again", ErrOrder}
+	}
+	if op.prepared {
+		return nil
+	}
+	for _, p := range op.ports {
+		if p.buf == nil && p.side != stateSide {
+			return &Error{call, op.String(), fmt.Sprintf("nothing is bound to %s port %q", p.side.name, p.name), "bind a buffer object of " + fmt.Sprint(p.desc.Size) + " bytes with " + callBind, ErrUnbound}
+		}
+	}
+	if err := op.run.Check(); err != nil {
+		return &Error{call, op.String(), err.Error(), "bind a buffer object of its own to each", ErrArgument}
+	}
+	op.prepared = true
+	return nil
+}
+
+// IOPort is an input or output of an operation. A buffer object is bound to it once
+// and stays bound.
+type IOPort struct {
+	op   *ExecutionStreamOperation
+	side *portSide
+	name string
+	desc TensorDescriptor
+	buf  *BufferObject // under the runtime's lock
+}
+
+// String names the port and its operation.
+func (p *IOPort) String() string {
+	return fmt.Sprintf("%s port %q of %s", p.side.name, p.name, p.op)
+}
+
+// Name returns the name of the tensor.
+func (p *IOPort) Name() string { return p.name }
+
+// TensorDescriptor is e5rt_io_port_retain_tensor_desc: the tensor that a bound
+// buffer holds.
+func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
+
+// ResultType returns the type of what the last run has left in an output. It differs
+// from that of TensorDescriptor where extents are known at run time only, and is the
+// zero Type before the first run of such a function. It must not be asked for while
+// the operation is in flight.
+func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }
+
+// BufferObject returns what is bound; nil when nothing is.
+func (p *IOPort) BufferObject() *BufferObject {
+	p.op.fn.lib.rt.mu.Lock()
+	defer p.op.fn.lib.rt.mu.Unlock()
+	return p.buf
+}
+
+// BindBufferObject is e5rt_io_port_bind_buffer_object. The tensor takes the buffer's
+// first bytes. A buffer object may be bound to any number of inputs, and besides to
+// one output of an operation, which then keeps state in it. The operation must not
+// be encoded.
+func (p *IOPort) BindBufferObject(b *BufferObject) error {
+	rt := p.op.fn.lib.rt
+	rt.mu.Lock()
+	err := p.bind(b)
+	rt.mu.Unlock()
+	return rt.called(callBind, p, err)
+}
+
+func (p *IOPort) bind(b *BufferObject) error {
+	switch {
+	case b == nil:
+		return &Error{callBind, p.String(), "no buffer object", "allocate one with " + callAlloc, ErrArgument}
+	case b.rt != p.op.fn.lib.rt:
+		return &Error{callBind, p.String(), fmt.Sprintf("%s belongs to another runtime", b), "allocate one of this runtime with " + callAlloc, ErrArgument}
+	case int64(len(b.data)) < p.desc.Size:
+		return &Error{callBind, p.String(), fmt.Sprintf("%s is too small: %s takes %d", b, p.desc.Type, p.desc.Size), "allocate a larger one with " + callAlloc, ErrSize}
+	}
+	if err := p.op.free(callBind); err != nil {
+		return err
+	}
+	if err := p.side.bind(p.op.run, p.name, b.data); err != nil {
+		return &Error{callBind, p.String(), "", "", err}
+	}
+	p.buf, p.op.prepared = b, false
+	return nil
+}

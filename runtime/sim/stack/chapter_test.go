@@ -1,0 +1,122 @@
+package stack_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/runtime/sim/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/loader"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/trace"
+)
+
+// TestTable2_2 finds the three forms of one program: the descriptor, whose size
+// does not grow with the tensors, the program image, and below the host boundary
+// the firmware container that a load makes of it.
+func TestTable2_2(t *testing.T) {
+	small, wide := compiled(t, "../e5rt/testdata/tiny.mil"), compiled(t, "../e5rt/testdata/tinywide.mil")
+	for _, pair := range [][]byte{small.Container, wide.Container} {
+		f, err := hwx.Read(pair)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := loader.Read(pair)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := driver.NewDevice(driver.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := p.Load(d.Unit().Context(1), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fw, err := afpp.Read(l.Firmware())
+		if err != nil {
+			t.Fatal(err)
+		}
+		prog := fw.Programs[0]
+		if len(fw.Programs) != 1 || len(prog.Procedures) != len(f.Procedures()) || len(prog.Text.Records) == 0 || len(prog.Operations) == 0 || prog.Generic.Container != p.Digest() {
+			t.Errorf("the firmware container has %d programs, %d procedures, %d records, %d operations", len(fw.Programs), len(prog.Procedures), len(prog.Text.Records), len(prog.Operations))
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if a, b := len(small.Descriptor), len(wide.Descriptor); b > a+64 {
+		t.Errorf("the descriptor grows from %d to %d bytes with the tensors", a, b)
+	}
+	d, err := e5.Read(small.Descriptor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inferences := 0
+	for _, b := range d.Functions[0].Blocks {
+		for _, op := range b.Operations {
+			if _, ok := op.Attrs.(*e5.AneInferenceAttrs); ok {
+				inferences++
+			}
+		}
+	}
+	if inferences != 1 {
+		t.Errorf("the fused graph has %d inferences, want one between its casts", inferences)
+	}
+}
+
+// TestTable2_3 reads the stages of one dispatch from its trace: what a call costs
+// is the time from the binding to the completion, about 190 us.
+func TestTable2_3(t *testing.T) {
+	pair := compiled(t, "../e5rt/testdata/tiny.mil")
+	events := &trace.Recording{}
+	_, p := machine(t, stack.Options{Trace: events.Tracer()})
+	m, err := p.Load(pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := inputs(t, m.Machine(), 1)
+	if _, err := m.Run(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	from := len(events.Events)
+	if _, err := m.Run(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]time.Duration{}
+	for _, e := range events.Events[from:] {
+		key := e.Layer.String() + " " + e.Name
+		if e.Phase == trace.End {
+			key += " end"
+		}
+		if _, ok := at[key]; !ok {
+			at[key] = e.At
+		}
+	}
+	us := func(x float64) time.Duration { return time.Duration(x * float64(time.Microsecond)) }
+	for _, s := range []struct {
+		stage    string
+		from, to string
+		low, up  time.Duration
+	}{
+		{"user-space binding and copies", "e5rt e5rt_execution_stream_execute_sync", "driver H11ANEInUserClient::externalMethod", us(25), us(25)},
+		{"building the request", "driver ANEDriver::ANE_ProgramSendRequest", "driver ANEHWDevice::doorBellRing", us(16), us(16)},
+		{"firmware kick", "driver ANEHWDevice::doorBellRing", "protocol CSNE_CMD_PROCEDURE_CALL", us(2), us(3)},
+		{"firmware round trip", "protocol CSNE_CMD_PROCEDURE_CALL", "protocol CSNE_CMD_PROGRAM_EVENT", us(130), us(130)},
+		{"completion", "protocol CSNE_CMD_PROGRAM_EVENT", "driver ANEDriver::ANE_ProgramSendRequest end", us(10), us(10)},
+		{"the whole call", "e5rt e5rt_execution_stream_execute_sync", "e5rt e5rt_execution_stream_execute_sync end", us(180), us(190)},
+	} {
+		a, ok := at[s.from]
+		b, ok2 := at[s.to]
+		if !ok || !ok2 {
+			t.Errorf("%s: the trace has no %q or no %q", s.stage, s.from, s.to)
+			continue
+		}
+		if d := b - a; d < s.low || d > s.up {
+			t.Errorf("%s takes %v, want %v to %v", s.stage, d, s.low, s.up)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// Model is a compiled model in a process, run by way of the runtime's calls
+// (package e5rt): its buffers are bound once and refilled.
+type Model struct {
+	p       *Process
+	rt      *e5rt.Runtime
+	lib     *e5rt.ProgramLibrary // nil: a container alone
+	machine *sim.Machine
+
+	mu    sync.Mutex // one run at a time
+	funcs map[string]*runner
+	plain *plain
+	// unsized says that the runtime cannot hold the model's tensors: their sizes are
+	// known only when it runs.
+	unsized bool
+}
+
+// runner is a function of the model with an operation of it on a stream.
+type runner struct {
+	fn     *e5rt.ProgramFunction
+	op     *e5rt.ExecutionStreamOperation
+	stream *e5rt.ExecutionStream
+	in     []bound
+	out    []bound
+	states []bound
+}
+
+// bound is a port with its buffer object.
+type bound struct {
+	sim.Port
+	buf *e5rt.BufferObject
+}
+
+// plain runs a model whose sizes are known only when it runs, or one without a
+// descriptor: the chain is the machine's, the inferences go through the broker.
+type plain struct {
+	dispatcher sim.Dispatcher
+	closer     io.Closer
+}
+
+// Load opens a compiled pair for the process. The bytes must stay unchanged while
+// the model is in use.
+func (p *Process) Load(pair e5rt.Pair) (*Model, error) {
+	m, err := p.model()
+	if err != nil {
+		return nil, err
+	}
+	if m.machine, err = sim.Load(pair.Container, pair.Descriptor); err != nil {
+		return nil, err
+	}
+	m.lib, err = m.rt.NewProgramLibrary(pair)
+	return m, err
+}
+
+// LoadContainer opens a container that stands alone: one program on its own
+// tensors. There is no descriptor for the runtime to read, so the process calls the
+// broker itself.
+func (p *Process) LoadContainer(ctx context.Context, container []byte) (*Model, error) {
+	m, err := p.model()
+	if err != nil {
+		return nil, err
+	}
+	if m.machine, err = sim.LoadContainer(container); err != nil {
+		return nil, err
+	}
+	return m, m.open(ctx, container)
+}
+
+func (p *Process) model() (*Model, error) {
+	o := p.s.o
+	rt, err := e5rt.New(e5rt.Options{
+		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
+		IEEE: o.Numerics == engine.IEEE, Workers: o.Workers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Model{p: p, rt: rt, funcs: map[string]*runner{}}, nil
+}
+
+// open makes the container resident without the runtime.
+func (m *Model) open(ctx context.Context, container []byte) error {
+	d, c, err := m.p.Open(ctx, container)
+	if err != nil {
+		return err
+	}
+	m.plain = &plain{d, c}
+	return nil
+}
+
+// Machine tells of the model's functions, their ports and states. It holds the
+// states, and chooses the function that Run runs.
+func (m *Model) Machine() *sim.Machine { return m.machine }
+
+// Runtime is the runtime below the model.
+func (m *Model) Runtime() *e5rt.Runtime { return m.rt }
+
+// Close lets the model go.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, name := range m.machine.AllConfigurations() {
+		if r := m.funcs[name]; r != nil {
+			errs = append(errs, r.stream.Reset(), r.fn.Release())
+		}
+	}
+	m.funcs = map[string]*runner{}
+	if m.plain != nil {
+		errs = append(errs, m.plain.closer.Close())
+		m.plain = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Run runs the machine's chosen function once, in the configuration that the
+// inputs ask for. States keep what the run leaves in them, unless it fails.
+func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lib != nil && !m.unsized {
+		r, err := m.runner(ctx, m.machine.Configuration(inputs))
+		if err == nil {
+			return m.run(ctx, r, inputs)
+		}
+		if !errors.Is(err, sim.ErrUnsized) {
+			return nil, err
+		}
+		m.unsized = true
+	}
+	if m.plain == nil {
+		if err := m.open(ctx, m.lib.Pair().Container); err != nil {
+			return nil, err
+		}
+	}
+	o := sim.Options{Numerics: numerics.ANE, Workers: m.p.s.o.Workers, Dispatcher: m.plain.dispatcher}
+	if m.p.s.o.Numerics == engine.IEEE {
+		o.Numerics = numerics.IEEE
+	}
+	return m.machine.Run(ctx, inputs, o)
+}
+
+// runner makes a function ready: the calls of listing 2.4 above the loop.
+func (m *Model) runner(ctx context.Context, name string) (*runner, error) {
+	if r := m.funcs[name]; r != nil {
+		return r, nil
+	}
+	if err := m.machine.Preparable(name); err != nil {
+		return nil, err
+	}
+	r := &runner{}
+	var err error
+	if r.fn, err = m.lib.RetainProgramFunction(name); err != nil {
+		return nil, err
+	}
+	if err := m.ready(ctx, r); err != nil {
+		_ = r.fn.Release() // the first error counts
+		return nil, err
+	}
+	m.funcs[name] = r
+	return r, nil
+}
+
+func (m *Model) ready(ctx context.Context, r *runner) error {
+	err := r.fn.LoadForExecution(ctx)
+	if err != nil {
+		return err
+	}
+	opts, err := e5rt.CreateWithProgramFunction(r.fn)
+	if err != nil {
+		return err
+	}
+	if r.op, err = e5rt.CreatePrecompiledComputeOperationWithOptions(opts); err != nil {
+		return err
+	}
+	for _, side := range []struct {
+		names  []string
+		retain func(string) (*e5rt.IOPort, error)
+		to     *[]bound
+	}{
+		{r.op.InputNames(), r.op.RetainInputPort, &r.in},
+		{r.op.OutputNames(), r.op.RetainOutputPort, &r.out},
+		{r.op.StateNames(), r.op.RetainStatePort, &r.states},
+	} {
+		for _, name := range side.names {
+			port, err := side.retain(name)
+			if err != nil {
+				return err
+			}
+			d := port.TensorDescriptor()
+			if !d.Type.Static() {
+				return fmt.Errorf("%q is %s: %w", name, d.Type, sim.ErrUnsized)
+			}
+			buf, err := m.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault)
+			if err != nil {
+				return err
+			}
+			if err := port.BindBufferObject(buf); err != nil {
+				return err
+			}
+			*side.to = append(*side.to, bound{sim.Port{Name: name, Type: d.Type}, buf})
+		}
+	}
+	r.stream, err = m.rt.NewExecutionStream()
+	return err
+}
+
+// run is one turn of the loop of listing 2.4.
+func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+	for _, b := range r.in {
+		t, ok := inputs[b.Name]
+		if !ok {
+			return nil, fmt.Errorf("input %q is missing; it is %s", b.Name, b.Type)
+		}
+		if !t.Type.Equal(b.Type) {
+			return nil, fmt.Errorf("input %q is %s, want %s", b.Name, t.Type, m.machine.Takes(b.Name))
+		}
+		copy(b.buf.Bytes(), t.Data)
+	}
+	for _, b := range r.states {
+		t, err := m.machine.State(b.Name)
+		if err != nil {
+			return nil, err
+		}
+		copy(b.buf.Bytes(), t.Data)
+	}
+	err := r.op.PrepareOpForEncode()
+	if err == nil {
+		err = r.stream.EncodeOperation(r.op)
+	}
+	if err == nil {
+		err = r.stream.ExecuteSync(ctx)
+	}
+	if e := r.stream.Reset(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range r.states {
+		if err := m.machine.SetState(b.Name, b.tensor()); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string]interp.Tensor{}
+	for _, b := range r.out {
+		out[b.Name] = b.tensor()
+	}
+	return out, nil
+}
+
+// tensor copies what a buffer holds.
+func (b *bound) tensor() interp.Tensor {
+	return interp.Tensor{Type: b.Type, Data: append([]byte(nil), b.buf.Bytes()[:b.Type.Bytes()]...)}
+}

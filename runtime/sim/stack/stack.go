@@ -1,0 +1,123 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/broker"
+	"github.com/zinc-compiler/zinc/runtime/sim/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/trace"
+)
+
+// Options say what machine to build. The zero value is an M1 without trace and
+// faults.
+type Options struct {
+	Trace    *trace.Tracer
+	Inject   *inject.Injector
+	Strict   bool // the firmware faults where the real one does
+	Numerics engine.Numerics
+	Workers  int // goroutines of one task, 0 for one a processor; results do not depend on it
+	Compile  broker.Compiler
+	Limits   broker.Limits
+	Terminal func(line string) // gets the firmware's log lines
+}
+
+// Stack is a machine: device, driver and broker.
+type Stack struct {
+	Device *driver.Device
+	Broker *broker.Broker
+	o      Options
+}
+
+// brokerPID is the process number of the broker, which is modelled.
+const brokerPID = 100
+
+// New builds a machine. The firmware is brought up when a process first needs the
+// device.
+func New(o Options) (*Stack, error) {
+	d, err := driver.NewDevice(driver.Config{
+		Trace: o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers, Terminal: o.Terminal,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b, err := broker.New(broker.Config{
+		Kernel: broker.NewDevice(d, brokerPID, broker.KernelKeys()), Compile: o.Compile, Limits: o.Limits,
+		Trace: o.Trace, Now: d.Clock().Now,
+	})
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return &Stack{Device: d, Broker: b, o: o}, nil
+}
+
+// Close ends every process's connection and powers the device off.
+func (s *Stack) Close() error {
+	err := s.Broker.Close()
+	if e := s.Device.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Application is the identity of an ordinary application: number pid, of the team
+// of that number, with the baseline entitlement.
+func Application(pid int) broker.Identity {
+	id := broker.Identity{PID: pid, UID: 501, TeamID: fmt.Sprintf("TEAM%06d", pid), Entitlements: []string{broker.KeyPrivate}}
+	for i := range id.CodeDirectoryHash {
+		id.CodeDirectoryHash[i] = byte(pid >> (8 * (i % 4)))
+	}
+	return id
+}
+
+// Process is an application with a connection to the broker. It is an
+// e5rt.Engine.
+type Process struct {
+	s      *Stack
+	client broker.Client
+	qos    broker.QoS
+	id     broker.Identity
+}
+
+// Connect makes a process, whose work has a class of service; zero stands for the
+// default class.
+func (s *Stack) Connect(id broker.Identity, qos broker.QoS) (*Process, error) {
+	c, err := s.Broker.Connect(id)
+	if err != nil {
+		return nil, err
+	}
+	return &Process{s, c, qos, id}, nil
+}
+
+// Client is the process's connection to the broker.
+func (p *Process) Client() broker.Client { return p.client }
+
+// Close ends the connection; what the process has loaded goes with it.
+func (p *Process) Close() error { return p.client.Close() }
+
+// Open makes a container resident for the process, and an instance of it.
+func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos}, broker.InstanceRequest{QoS: p.qos})
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, r, nil
+}
+
+// clock is the device's clock for a process: its time passes behind the command
+// gate, since what is due then belongs to the device.
+type clock struct{ d *driver.Device }
+
+func (c clock) Now() time.Duration { return c.d.Clock().Now() }
+
+func (c clock) Advance(t time.Duration) error { return c.d.Elapse(t) }
+
+// Clock is the device's virtual clock, as processes let time pass on it.
+func (s *Stack) Clock() e5rt.Clock { return clock{s.Device} }

@@ -1,0 +1,188 @@
+package stack_test
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// compiled returns the pair of the model at a path.
+func compiled(t testing.TB, path string) e5rt.Pair {
+	t.Helper()
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r, err := compile.Compile(context.Background(), m.Program, compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, descriptor, err := verify.Pair(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e5rt.Pair{Container: container, Descriptor: descriptor}
+}
+
+// machine returns a machine and a process on it.
+func machine(t testing.TB, o stack.Options) (*stack.Stack, *stack.Process) {
+	t.Helper()
+	s, err := stack.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	p, err := s.Connect(stack.Application(501), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, p
+}
+
+// inputs returns seeded values for the ports of a machine's chosen function, of
+// its default shapes.
+func inputs(t testing.TB, m *sim.Machine, seed uint64) map[string]interp.Tensor {
+	t.Helper()
+	in := map[string]interp.Tensor{}
+	for _, p := range m.Inputs() {
+		typ := p.Type
+		for i, d := range typ.Shape {
+			if d < 0 {
+				typ.Shape[i] = verify.UnknownExtent
+			}
+		}
+		x, err := verify.Random(typ, p.Name, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in[p.Name] = x
+	}
+	return in
+}
+
+// equal compares the tensors of two runs bit for bit.
+func equal(t *testing.T, what string, got, want map[string]interp.Tensor) {
+	t.Helper()
+	if a, b := slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)); !slices.Equal(a, b) {
+		t.Fatalf("%s are %v, want %v", what, a, b)
+	}
+	for name, w := range want {
+		if g := got[name]; !g.Type.Equal(w.Type) || !bytes.Equal(g.Data, w.Data) {
+			t.Errorf("%s %q: the stack's %s differs from the engine's %s", what, name, g.Type, w.Type)
+		}
+	}
+}
+
+// same runs a pair on the engine driven directly and through the whole stack.
+func same(t *testing.T, pair e5rt.Pair, steps int) {
+	t.Helper()
+	ctx := context.Background()
+	direct, err := sim.Load(pair.Container, pair.Descriptor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, p := machine(t, stack.Options{})
+	m, err := p.Load(pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fn := range direct.Functions() {
+		for _, x := range []*sim.Machine{direct, m.Machine()} {
+			if err := x.Select(fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for step := range steps {
+			in := inputs(t, direct, uint64(step+1))
+			want, err := direct.Run(ctx, in, sim.Options{Numerics: numerics.ANE})
+			if err != nil {
+				t.Fatalf("%s: the engine driven directly: %v", fn, err)
+			}
+			got, err := m.Run(ctx, in)
+			if err != nil {
+				t.Fatalf("%s: through the stack: %v", fn, err)
+			}
+			equal(t, fn+": outputs", got, want)
+			for _, st := range direct.States() {
+				a, err := direct.State(st.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := m.Machine().State(st.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				equal(t, fn+": state", map[string]interp.Tensor{st.Name: b}, map[string]interp.Tensor{st.Name: a})
+			}
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := s.Device.Recoveries(); n != 0 {
+		t.Errorf("%d recoveries without a fault", n)
+	}
+}
+
+// TestCorpus runs every compiled model of the corpus through the whole stack: the
+// outputs are those of the engine driven directly, bit for bit.
+func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real models take minutes")
+	}
+	shared := shareddir.Find(t)
+	var paths []string
+	err := filepath.WalkDir(filepath.Join(shared, "corpus"), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == frontend.TextName {
+			paths = append(paths, filepath.Dir(path))
+		} else if filepath.Ext(path) == ".mlpackage" {
+			paths = append(paths, path)
+			return filepath.SkipDir
+		}
+		return nil
+	})
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d models, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		name, err := filepath.Rel(filepath.Join(shared, "corpus"), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			if filepath.Ext(path) != ".mlpackage" {
+				path = shareddir.WithWeights(t, shared, path)
+			}
+			pair, steps := compiled(t, path), 2
+			if len(pair.Container) > 4<<20 {
+				steps = 1 // a run takes half a minute
+			}
+			same(t, pair, steps)
+		})
+	}
+}
+
+// TestBundled runs the bundled models: no shared folder is needed.
+func TestBundled(t *testing.T) {
+	for _, path := range []string{"../e5rt/testdata/tiny.mil", "../e5rt/testdata/tinywide.mil", "../e5rt/testdata/cache.mil", "../../../examples/digits/digits.mlmodelc"} {
+		t.Run(filepath.Base(path), func(t *testing.T) { same(t, compiled(t, path), 3) })
+	}
+}
