@@ -27,7 +27,7 @@ type Options struct {
 	// runs together; 0 stands for DefaultWork, negative for no search.
 	Work    int64
 	Workers int
-	// Units gives operations, by their first result, another place than that of
+	// Units gives operations, by UnitKey, another place than that of
 	// Compile.Target: that of a target that zinc writes no programs for.
 	Units map[string]ir.Unit
 	// Target is the name to report, "" for that of Compile.Target.
@@ -41,6 +41,15 @@ func (o *Options) work() int64 {
 		return DefaultWork
 	}
 	return o.Work
+}
+
+// UnitKey names a statement across targets: by its place in the text, else by its
+// first result.
+func UnitKey(op, result string, line, col int32) string {
+	if line > 0 {
+		return fmt.Sprintf("%s %d:%d", op, line, col)
+	}
+	return op + " " + result
 }
 
 // Report is what was found.
@@ -161,7 +170,7 @@ func sorted(m map[string]bool) []string {
 func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []string, o *Options) (*Function, error) {
 	fn := f.Reference
 	for _, op := range fn.Body.Ops {
-		if u, ok := o.Units[name(op)]; ok {
+		if u, ok := o.Units[UnitKey(op.Def.Name, name(op), op.Pos.Line, op.Pos.Col)]; ok {
 			op.Place.Unit = u
 		}
 	}
@@ -239,7 +248,7 @@ func allStatic(f *ir.Func) bool {
 
 func (p *proof) finding(files []string, src *diag.File) *Finding {
 	f := &Finding{
-		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: name(p.op), Unit: p.op.Place.Unit.String(), Value: p.value.Name,
+		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: p.op.Place.Unit.String(), Value: valueLabel(p.value),
 		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit, Why: p.rule.Why, Detail: p.detail,
 		Instead: p.instead, Note: p.note,
 	}
@@ -261,6 +270,32 @@ func (p *proof) finding(files []string, src *diag.File) *Finding {
 		f.State, f.Evidence, f.Local = Shown, p.shown, p.local
 	}
 	return f
+}
+
+// made begins the names of values that passes make.
+const made = "%"
+
+// label is what a statement is called in the source: its result, or where a pass
+// has made that, its name.
+func label(op *ir.Op) string {
+	if n := name(op); !strings.HasPrefix(n, made) || op.Name == "" {
+		return n
+	}
+	return op.Name
+}
+
+// valueLabel is the same for a value.
+func valueLabel(v *ir.Value) string {
+	switch {
+	case !strings.HasPrefix(v.Name, made):
+	case v.Const != nil:
+		return "a constant"
+	case v.Def != nil && v.Def.Name != "":
+		return v.Def.Name
+	case v.Def != nil:
+		return "the result of " + v.Def.Def.Name
+	}
+	return v.Name
 }
 
 func (p *proof) proof() bool { return p.reached || p.shown != nil }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -43,7 +44,7 @@ type proof struct {
 // of the interpreter towards its own goals.
 const (
 	maxEngineRuns = 6
-	maxTries      = 48
+	maxTries      = 96
 )
 
 // afford takes the cost of n runs out of the budget.
@@ -274,7 +275,7 @@ func (s *search) pursue(p *proof, g goal) error {
 		}
 	}
 	if g.near != g.near {
-		cs, _, err := s.corners(p, g, false)
+		cs, err := s.corners(g, g.dir, -1)
 		if err != nil {
 			return err
 		}
@@ -283,7 +284,7 @@ func (s *search) pursue(p *proof, g goal) error {
 				return nil
 			}
 			p.tries++
-			if err := s.try(c, []*proof{p}); err != nil {
+			if err := s.try(c.c, []*proof{p}); err != nil {
 				return err
 			}
 		}
@@ -338,93 +339,100 @@ func (s *search) fillPort(p *proof, q *port, g goal) error {
 }
 
 // cornerSteps is how often a corner is taken anew from the derivative at the one
-// before; an affine function needs one.
+// before; an affine function needs one. starts are the points to begin at: where
+// all inputs are 0 some derivatives are too.
 const cornerSteps = 3
 
+var starts = []pattern{
+	constant("the middle", func(r Interval) float64 { return (r.Lo + r.Hi) / 2 }),
+	patterns[4],
+}
+
+// extreme is an input in which an element has the value y.
+type extreme struct {
+	c  candidate
+	at int
+	y  float64
+}
+
 // corners returns inputs that bring an element of the goal's value towards its
-// extreme, the best first, and the element.
-func (s *search) corners(p *proof, g goal, reverse bool) ([]candidate, int, error) {
+// extreme in the direction dir, the best first. at fixes the element, below 0
+// each step chooses one.
+func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
 	wv := s.b.wide.of[g.v]
 	if wv == nil || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
-		return nil, 0, nil
+		return nil, nil
 	}
-	dir := g.dir
-	if reverse {
-		dir = -dir
-	}
-	c, err := constant("the middle", func(r Interval) float64 { return (r.Lo + r.Hi) / 2 }).make(s.ports, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	var out []candidate
-	var score []float64
-	at := -1
-	for range cornerSteps {
-		if !s.afford(3) {
+	var out []extreme
+	for k, start := range starts {
+		if len(out) > 0 && g.hot != nil {
+			break // affine, as far as the weights tell
+		}
+		c, err := start.make(s.ports, k)
+		if err != nil {
+			return nil, err
+		}
+		if !s.afford(1) {
 			break
 		}
 		_, t, err := s.b.exact(s.ctx, c.in, true)
 		if err != nil {
-			return nil, 0, s.failed(err)
+			return nil, s.failed(err)
 		}
-		ys := t.floats(wv)
-		if len(ys) == 0 {
-			return nil, 0, nil
-		}
-		if at < 0 {
-			at = element(wv, ys, dir, g.hot)
-		}
-		grads := gradient(s.ctx, s.b.wide.fn, t, wv, at)
-		n := candidate{tensors{}, "the corner of the input ranges that the signs of the weights name"}
-		changed := false
-		for _, q := range s.ports {
-			gr := grads[s.b.wide.of[q.v]]
-			old := c.in[q.v.Name].Const().Floats()
-			x, err := q.fill(func(i int) float64 {
-				switch {
-				case i >= len(gr) || gr[i] == 0 || gr[i] != gr[i]:
-					return old[i]
-				case gr[i]*dir > 0:
-					return q.r.Hi
-				}
-				return q.r.Lo
-			})
-			if err != nil {
-				return nil, 0, err
+		for range cornerSteps {
+			ys := t.floats(wv)
+			if len(ys) == 0 || !s.afford(3) {
+				break
 			}
-			changed = changed || !x.Equal(c.in[q.v.Name])
-			n.in[q.v.Name] = x
+			e := at
+			if e < 0 {
+				e = element(wv, ys, dir, g.hot)
+			}
+			n, changed, err := s.corner(c, t, wv, e, dir)
+			if err != nil {
+				return nil, err
+			}
+			if !changed {
+				break
+			}
+			if _, t, err = s.b.exact(s.ctx, n.in, true); err != nil {
+				return nil, s.failed(err)
+			}
+			if ys = t.floats(wv); e < len(ys) {
+				out = append(out, extreme{n, e, ys[e]})
+			}
+			c = n
 		}
-		if !changed {
-			break
-		}
-		_, t, err = s.b.exact(s.ctx, n.in, true)
+	}
+	slices.SortStableFunc(out, func(a, b extreme) int { return cmp.Compare(dir*b.y, dir*a.y) })
+	return out, nil
+}
+
+// corner moves every input element to the end of its range that the derivative
+// of element at names.
+func (s *search) corner(c candidate, t trace, wv *ir.Value, at int, dir float64) (candidate, bool, error) {
+	grads := gradient(s.ctx, s.b.wide.fn, t, wv, at)
+	n := candidate{tensors{}, "the corner of the input ranges that the signs of the derivative name"}
+	changed := false
+	for _, q := range s.ports {
+		gr := grads[s.b.wide.of[q.v]]
+		old := c.in[q.v.Name].Const().Floats()
+		x, err := q.fill(func(i int) float64 {
+			switch {
+			case i >= len(gr) || gr[i] == 0 || gr[i] != gr[i]:
+				return old[i]
+			case gr[i]*dir > 0:
+				return q.r.Hi
+			}
+			return q.r.Lo
+		})
 		if err != nil {
-			return nil, 0, s.failed(err)
+			return n, false, err
 		}
-		if ys = t.floats(wv); at < len(ys) {
-			out, score = append(out, n), append(score, dir*ys[at])
-		}
-		c = n
+		changed = changed || !x.Equal(c.in[q.v.Name])
+		n.in[q.v.Name] = x
 	}
-	order := make([]int, len(out))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case score[i] > score[j]:
-			return -1
-		case score[i] < score[j]:
-			return 1
-		}
-		return 0
-	})
-	sorted := make([]candidate, len(out))
-	for i, k := range order {
-		sorted[i] = out[k]
-	}
-	return sorted, at, nil
+	return n, changed, nil
 }
 
 // element chooses the element to push: in the middle of the channel that the
@@ -457,20 +465,17 @@ func element(v *ir.Value, ys []float64, dir float64, h *hot) int {
 }
 
 // bisections is how often the way between two corners is halved.
-const bisections = 24
+const bisections = 40
 
 // bisect looks for a number between the corners in which an element is largest
 // and least.
 func (s *search) bisect(p *proof, g goal) error {
-	up, at, err := s.corners(p, g, false)
+	up, err := s.corners(g, 1, -1)
 	if err != nil || len(up) == 0 {
 		return err
 	}
-	h := &hot{}
-	if g.v.Type.Rank() == 0 {
-		h = nil
-	}
-	down, _, err := s.corners(p, goal{g.v, g.dir, g.near, h}, true)
+	at := up[0].at
+	down, err := s.corners(g, -1, at)
 	if err != nil || len(down) == 0 {
 		return err
 	}
@@ -483,7 +488,7 @@ func (s *search) bisect(p *proof, g goal) error {
 		m := (lo + hi) / 2
 		c := candidate{tensors{}, "between two corners of the input ranges, where the value meets the limit"}
 		for _, q := range s.ports {
-			a, b := down[0].in[q.v.Name].Const().Floats(), up[0].in[q.v.Name].Const().Floats()
+			a, b := down[0].c.in[q.v.Name].Const().Floats(), up[0].c.in[q.v.Name].Const().Floats()
 			t, err := q.fill(func(i int) float64 { return a[i] + (b[i]-a[i])*m })
 			if err != nil {
 				return err

@@ -44,15 +44,17 @@ func otherRows() map[string]transfer {
 			r := c.in("start").hull(c.in("end"))
 			return one(r.slack(1, 0))
 		},
-		"argsort":          argRange,
-		"read_state":       func(c *call) []Interval { return one(c.in("input")) },
-		"random_uniform":   func(c *call) []Interval { return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0)) },
-		"random_bernoulli": truth,
-		"dequantize":       dequantizeRange,
-		"quantize":         func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
-		"lstm":             recurrentRange("activation", "cell_activation"),
-		"gru":              recurrentRange("activation"),
-		"rnn":              recurrentRange("activation"),
+		"argsort":             argRange,
+		"read_state":          func(c *call) []Interval { return one(c.in("input")) },
+		"random_uniform":      func(c *call) []Interval { return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0)) },
+		"random_bernoulli":    truth,
+		"coreml_update_state": func(c *call) []Interval { return c.each(c.in("value")) },
+		"scatter":             scatterRange, "scatter_along_axis": scatterRange, "scatter_nd": scatterRange,
+		"dequantize": dequantizeRange,
+		"quantize":   func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
+		"lstm":       recurrentRange("activation", "cell_activation"),
+		"gru":        recurrentRange("activation"),
+		"rnn":        recurrentRange("activation"),
 	}
 	for _, n := range []string{"constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_cast", "constexpr_lut_to_dense",
 		"constexpr_lut_to_sparse", "constexpr_sparse_blockwise_shift_scale", "constexpr_sparse_to_dense"} {
@@ -69,6 +71,15 @@ func otherRows() map[string]transfer {
 		}
 	}
 	return m
+}
+
+// scatterRange: where elements replace others, either is left. Sums and products
+// of as many as meet are not counted.
+func scatterRange(c *call) []Interval {
+	if mode, ok := ir.ArgString(c.op, "mode"); !ok || mode != "update" {
+		return c.unknown()
+	}
+	return one(c.in("data").hull(c.in("updates")))
 }
 
 // dequantizeRange is (input - zero_point) * scale over the extremes of both.
@@ -100,7 +111,7 @@ func recurrentRange(names ...string) func(c *call) []Interval {
 			}
 		})
 		h := span(-1, 1).slack(8, 1)
-		if c.has("initial_h") && c.op.Def.Name != "lstm" {
+		if c.has("initial_h") {
 			h = h.hull(c.in("initial_h"))
 		}
 		if !finite {
