@@ -20,14 +20,33 @@ type analysis struct {
 	ops    []*ir.Op // in order, those of nested blocks before their own
 	// unmodelled are the operations judged by their type alone.
 	unmodelled []*ir.Op
+	// calm leaves NaN out of every result: the ranges are those of the runs in which
+	// no statement gives one. Rules look at these, for behind a first NaN nothing
+	// else could be told.
+	calm bool
 }
 
 // analyse judges a function whose operations have places. inputs gives the range
 // of each parameter; one that is not in it has the range of its type.
 func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
+	a := prepare(f, inputs, map[*ir.Value]*ir.Const{}, map[*ir.Const]Interval{})
+	a.block(f.Body)
+	return a
+}
+
+// calmly judges the function again without NaN.
+func (a *analysis) calmly() *analysis {
+	c := prepare(a.fn, a.inputs, a.folded, a.consts)
+	c.calm = true
+	c.block(a.fn.Body)
+	return c
+}
+
+// prepare gives the parameters their ranges.
+func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const, consts map[*ir.Const]Interval) *analysis {
 	a := &analysis{
 		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{},
-		folded: map[*ir.Value]*ir.Const{}, consts: map[*ir.Const]Interval{}, uses: ir.Uses(f),
+		folded: folded, consts: consts, uses: ir.Uses(f),
 	}
 	for _, p := range f.Body.Params {
 		r, ok := inputs[p.Name]
@@ -36,7 +55,6 @@ func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
 		}
 		a.val[p], a.raw[p] = r, r
 	}
-	a.block(f.Body)
 	return a
 }
 
@@ -80,6 +98,9 @@ func (a *analysis) op(op *ir.Op) {
 		}
 		if v.Type.Kind != ir.Tensor {
 			r = all
+		}
+		if a.calm && v.Type.Kind == ir.Tensor {
+			r.NaN = false
 		}
 		a.raw[v] = r
 		a.val[v] = settle(op, v.Type.DType, r)

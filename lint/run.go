@@ -109,6 +109,9 @@ type Finding struct {
 	Evidence *Evidence `json:"evidence,omitempty"`
 	Local    *Evidence `json:"local,omitempty"`
 	Note     string    `json:"note,omitempty"`
+	// Behind says that an earlier statement may already give infinity or NaN, and
+	// that this one is judged as if no NaN came of it.
+	Behind bool `json:"behind,omitempty"`
 	// Inputs are the values that show or reach it.
 	Inputs tensors `json:"-"`
 	// Files are where the inputs were written, by name.
@@ -200,11 +203,12 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 			s.ports = append(s.ports, &port{v, r, int(n)})
 		}
 	}
-	s.a = analyse(fn, ranges)
+	sound := analyse(fn, ranges)
+	s.a = sound.calmly()
 	found, unjudged := suspects(s.a)
 	out.Statements, out.Unjudged = len(s.a.ops), unjudged
 	seen := map[string]bool{}
-	for _, op := range s.a.unmodelled {
+	for _, op := range sound.unmodelled {
 		if !seen[op.Def.Name] {
 			seen[op.Def.Name] = true
 			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
@@ -228,12 +232,23 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 		}
 	}
 	for _, p := range s.open {
-		out.Findings = append(out.Findings, p.finding(files, o.Source))
+		x := p.finding(files, o.Source)
+		x.Behind = behind(sound, p.op)
+		out.Findings = append(out.Findings, x)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	return out, nil
+}
+
+// behind reports whether a computed operand may be infinite or NaN.
+func behind(a *analysis, op *ir.Op) bool {
+	hit := false
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		hit = hit || v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.of(v).finite()
+	})
+	return hit
 }
 
 // allStatic reports whether every input can be made.

@@ -149,3 +149,38 @@ func TestUnmodelled(t *testing.T) {
 		t.Errorf("unmodelled: %v", u)
 	}
 }
+
+// TestBehind: a statement behind one that may give NaN is judged as if it did
+// not, and says so.
+func TestBehind(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<fp16, [1, 8, 4, 4]> z) {
+            tensor<fp16, [1, 8, 4, 4]> a = square(x = x)[name = string("a")];
+            tensor<fp16, [1, 8, 4, 4]> b = softmax(x = a, axis = int32(3))[name = string("b")];
+            tensor<fp16, [1, 8, 4, 4]> c = mul(x = b, y = fp16(30))[name = string("c")];
+            tensor<fp16, [1, 8, 4, 4]> y = exp(x = c)[name = string("y")];
+            tensor<fp16, [1, 8, 4, 4]> w = exp(x = z)[name = string("w")];
+        } -> (y, w);
+}
+`
+	m := openText(t, []byte(text))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Ranges: map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"a": false, "y": true, "w": false}
+	for _, f := range r.Functions[0].Findings {
+		b, ok := want[f.Statement]
+		if !ok || f.Behind != b {
+			t.Errorf("%s of %s: behind is %v", f.Rule, f.Statement, f.Behind)
+		}
+		delete(want, f.Statement)
+		if f.Statement != "a" && f.State != Shown {
+			t.Errorf("%s of %s is %s: %s", f.Rule, f.Statement, f.State, f.Note)
+		}
+	}
+	if len(want) > 0 || r.Functions[0].Unjudged != 1 {
+		t.Errorf("not found: %v; %d not judged, want the softmax alone", want, r.Functions[0].Unjudged)
+	}
+}

@@ -20,6 +20,7 @@ type search struct {
 	ports []*port
 	cost  int64 // of one run, in multiply-accumulates and elements
 	spent int64
+	out   bool // something was left out for want of budget
 
 	open []*proof
 	keep map[*ir.Value]bool
@@ -50,6 +51,7 @@ const (
 // afford takes the cost of n runs out of the budget.
 func (s *search) afford(n int64) bool {
 	if s.ctx.Err() != nil || s.spent+n*s.cost > s.o.work() {
+		s.out = true
 		return false
 	}
 	s.spent += n * s.cost
@@ -70,8 +72,7 @@ func costOf(f *ir.Func) int64 {
 	return n
 }
 
-// run tries the patterns on all suspicions together, then goes after the goals
-// of those that are left.
+// run looks for inputs by goals and by patterns, and notes how far it came.
 func (s *search) run() error {
 	s.keep = map[*ir.Value]bool{}
 	for _, p := range s.open {
@@ -82,8 +83,39 @@ func (s *search) run() error {
 			op.Operands(func(_ *ir.Param, v *ir.Value) { s.keep[v] = true })
 		}
 	}
-	// What is asked for by name comes first: a corner of an affine function is its
-	// worst case.
+	// What is asked for by name comes first, a corner of an affine function being its
+	// worst case; unless the budget may not last for all goals: a pattern serves all
+	// suspicions at once.
+	order := []func() error{s.goals, s.patterns}
+	if s.cost*int64(runsOfGoal*len(s.open)) > s.o.work() {
+		slices.Reverse(order)
+	}
+	for _, step := range order {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	for _, p := range s.open {
+		switch {
+		case p.shown != nil:
+		case p.reached:
+			if p.note == "" {
+				p.note = "an input reaches the limit, and no output of the function shows it"
+			}
+		case s.out:
+			p.note = "the search ended with its budget (--work)"
+		default:
+			p.note = "no input was found"
+		}
+	}
+	return s.ctx.Err()
+}
+
+// runsOfGoal is about how many runs a goal takes.
+const runsOfGoal = 16
+
+// goals goes after the goals of each suspicion.
+func (s *search) goals() error {
 	for _, p := range s.open {
 		for _, g := range p.goals {
 			if err := s.pursue(p, g); err != nil {
@@ -91,6 +123,11 @@ func (s *search) run() error {
 			}
 		}
 	}
+	return nil
+}
+
+// patterns tries inputs that are made without looking at the model.
+func (s *search) patterns() error {
 	for k, p := range patterns {
 		if s.done() || !s.afford(1) {
 			break
@@ -117,20 +154,7 @@ func (s *search) run() error {
 			}
 		}
 	}
-	for _, p := range s.open {
-		switch {
-		case p.shown != nil:
-		case p.reached:
-			if p.note == "" {
-				p.note = "an input reaches the limit, and no output of the function shows it"
-			}
-		case s.spent+s.cost > s.o.work():
-			p.note = "the search ended with its budget (--work)"
-		default:
-			p.note = "no input was found"
-		}
-	}
-	return s.ctx.Err()
+	return nil
 }
 
 func (s *search) done() bool {

@@ -160,6 +160,14 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 		k := 1 + 2*rnd.IntN(2)
 		return try("conv", "x", x, "weight", g.Weights(s[1], s[1], int64(k), int64(k)), "pad_type", "same", "bias", g.Weights(s[1]))
 	case 6:
+		switch rnd.IntN(6) {
+		case 0:
+			p := try("softmax", "x", x, "axis", 3)
+			return try("matmul", "x", p, "y", vs[rnd.IntN(len(vs))])
+		case 1:
+			e := []string{"reduce_max", "reduce_min"}[rnd.IntN(2)]
+			return try("sub", "x", x, "y", try(e, "x", x, "axes", []int{1 + rnd.IntN(3)}, "keep_dims", true))
+		}
 		if rnd.IntN(2) == 0 {
 			return try("matmul", "x", x, "y", g.Weights(s[3], s[3]))
 		}
@@ -213,7 +221,7 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 // ranges, in both modes, on the engine and off it.
 func TestRandomPrograms(t *testing.T) {
 	seen, ops := 0, map[string]bool{}
-	for seed := range uint64(400) {
+	for seed := range uint64(1500) {
 		rnd := rand.New(rand.NewPCG(seed, 77))
 		g := irbuild.New(seed)
 		x := g.Input(1, 4, 4, 4)

@@ -99,6 +99,9 @@ func (x *Finding) text(w io.Writer, model, path string) {
 		}
 		fmt.Fprintf(w, "  run: %s\n", cmd)
 	}
+	if x.Behind {
+		fmt.Fprintln(w, "  behind: an earlier statement may give infinity or NaN; this one is judged as if no NaN came of it")
+	}
 	if x.Note != "" {
 		fmt.Fprintf(w, "  note: %s\n", x.Note)
 	}

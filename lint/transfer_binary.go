@@ -54,6 +54,11 @@ func powRange(x, y Interval) Interval {
 	if x.empty() || y.empty() {
 		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
 	}
+	if x.NaN || y.NaN { // 1^NaN and NaN^0 are 1
+		r := powRange(Interval{Lo: x.Lo, Hi: x.Hi}, Interval{Lo: y.Lo, Hi: y.Hi}).with(1)
+		r.NaN = true
+		return r
+	}
 	if y.Lo == y.Hi {
 		p := y.Lo
 		f := func(v float64) float64 { return math.Pow(v, p) }

@@ -43,9 +43,6 @@ func softmaxRange(c *call) []Interval {
 // normalised is (x - mean) / sqrt(variance + eps) over n elements: at most
 // sqrt(n-1) in size, and at most the width of x over the root of eps.
 func normalised(x Interval, n, eps float64) Interval {
-	if !x.finite() {
-		return all
-	}
 	m := math.Sqrt(max(n-1, 0))
 	if x.empty() {
 		return nothing
@@ -54,10 +51,11 @@ func normalised(x Interval, n, eps float64) Interval {
 		m = min(m, e)
 	}
 	r := span(-m, m).slack(8, m)
-	r.NaN = eps <= 0 || eps != eps // a constant row
-	if r.NaN {
-		r.Lo, r.Hi = -inf, inf
+	if eps <= 0 || eps != eps { // a constant row
+		return all
 	}
+	// Where a row holds an infinity or a NaN, all of it becomes NaN.
+	r.NaN = !x.finite()
 	return r
 }
 

@@ -272,7 +272,30 @@ func matmulRange(c *call) []Interval {
 	if m.K < 0 {
 		return c.unknown()
 	}
-	return one(c.sumOfProducts(x, y, float64(m.K), false))
+	r := c.sumOfProducts(x, y, float64(m.K), false)
+	if x.finite() && weightsOf(c.op.Arg("x"), &m) {
+		r = within(r, c.sumOfProducts(span(0, 1), y, 1, true), float64(m.K))
+	}
+	return one(r)
+}
+
+// weightsOf reports whether the rows of x are the results of a softmax, which are
+// not negative and add up to one.
+func weightsOf(x *ir.Value, m *ir.MatMul) bool {
+	if x.Def == nil || x.Def.Def.Name != "softmax" || m.TransposeX {
+		return false
+	}
+	axis, err := ir.AxisAttr(x.Def, "axis", x.Type.Rank())
+	return err == nil && axis == x.Type.Rank()-1
+}
+
+// within holds the bounds of r to those of v and what the rounding of n weights
+// in fp16 may add: a share of 2^-11 each and, to small ones, half of the least
+// number.
+func within(r, v Interval, n float64) Interval {
+	v = v.slack(1, v.mag()*(4096+n/4))
+	r.Lo, r.Hi = max(r.Lo, v.Lo), min(r.Hi, v.Hi)
+	return r
 }
 
 func batches(s []int64) int64 {
