@@ -54,7 +54,7 @@ func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) 
 		for _, r := range op.Results {
 			any = any || b.grads[r] != nil
 		}
-		if !any || ctx.Err() != nil {
+		if !any || ctx.Err() != nil || !staticOp(op) {
 			continue
 		}
 		if len(op.Results) == 1 {
@@ -73,6 +73,20 @@ func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) 
 		}
 	}
 	return out
+}
+
+// staticOp reports whether every tensor of an operation has a known shape, which
+// the rows count in.
+func staticOp(op *ir.Op) bool {
+	ok := true
+	check := func(v *ir.Value) {
+		ok = ok && (v.Type.Kind != ir.Tensor || v.Type.Static())
+	}
+	op.Operands(func(_ *ir.Param, v *ir.Value) { check(v) })
+	for _, r := range op.Results {
+		check(r)
+	}
+	return ok
 }
 
 // of returns the derivative of a value to add to, nil where none is wanted.

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -94,6 +95,46 @@ func TestConformanceLies(t *testing.T) {
 	t.Logf("%d runs, %d operations, %d of them modelled", ran, len(ops), len(modelled))
 	if !testing.Short() && (ran < 1000 || len(modelled) < 100) {
 		t.Errorf("only %d runs of %d modelled operations", ran, len(modelled))
+	}
+}
+
+// TestConformanceRuns lints the same cases whole: every operation goes through
+// rules, search and engine, and every finding has its words.
+func TestConformanceRuns(t *testing.T) {
+	cases, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))
+	if err != nil || len(cases) == 0 {
+		t.Skip("the shared folder has no conformance cases")
+	}
+	ran, states := 0, map[string]int{}
+	for i, dir := range cases {
+		if i%7 != 0 {
+			continue
+		}
+		m, err := frontend.Open(dir, frontend.Options{})
+		if err != nil {
+			continue
+		}
+		o := options
+		o.Precision = "fp16"
+		r, err := Run(context.Background(), m.Program, Options{Compile: o, Workers: 1, Work: 3e6, Source: m.Source})
+		m.Close()
+		if err != nil {
+			t.Logf("%s: %v", filepath.Base(dir), err) // a program that zinc does not compile
+			continue
+		}
+		ran++
+		for _, f := range r.Functions {
+			for _, x := range f.Findings {
+				states[x.State]++
+				if RuleNamed(x.Rule) == nil || x.Why == "" || x.Instead == "" || x.Limit == "" || (x.State == Shown) != (x.Evidence != nil) || x.State != Shown && x.Note == "" {
+					t.Errorf("%s: %+v", filepath.Base(dir), x)
+				}
+			}
+		}
+	}
+	t.Logf("%d programs: %v", ran, states)
+	if ran < 100 {
+		t.Errorf("only %d programs were linted", ran)
 	}
 }
 

@@ -247,7 +247,7 @@ func checkCancellation(s *site) *suspect {
 func checkMeanAxes(s *site) *suspect {
 	a, err := ir.ReduceAttrs(s.op)
 	x := s.arg("x")
-	if err != nil || !s.engine || len(a.Axes) < 2 {
+	if err != nil || !s.engine || len(a.Axes) < 2 || !x.Type.Static() {
 		return nil
 	}
 	last := a.Axes[len(a.Axes)-1]

@@ -96,7 +96,7 @@ func binaryRows() map[string]transfer {
 			if p == q && p != nil {
 				r = sameOperand(n, x, r)
 			}
-			if n == "sub" {
+			if n == "sub" && !c.a.of(p).NaN {
 				r = lessExtreme(p, q, r)
 			}
 			if d := c.op.Results[0].Type.DType; d.IsInt() {
