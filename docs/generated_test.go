@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/reduce"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
@@ -27,7 +28,11 @@ var parts = []struct {
 	{"lint.md", "lint-unmodelled", writeUnmodelled},
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
+	{"ARCHITECTURE.md", "reductions", writeReductions},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"cost.md", "costs", writeCosts},
+	{"cost.md", "comparisons", writeComparisons},
+	{"cost.md", "budgets", writeBudgets},
 	{"seeds-coverage.md", "seeds", writeSeeds},
 	{"broker.md", "entitlements", writeEntitlements},
 	{"broker.md", "tiers", writeTiers},
@@ -128,6 +133,13 @@ func writeUnmodelled(w *bytes.Buffer) {
 		}
 	}
 	fmt.Fprintln(w, quoted(names)+".")
+}
+
+func writeReductions(w *bytes.Buffer) {
+	head(w, "", "pass", "what it does", "why it stands here")
+	for i, p := range reduce.Passes {
+		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
+	}
 }
 
 func writeRules(w *bytes.Buffer) {
