@@ -10,6 +10,7 @@
 // What always holds: the interval of a value contains what the interpreter
 // gives for it, in either mode of numerics, whatever the inputs in their ranges;
 // an operation without a transfer function has the range of its type, and is
-// listed as such. A finding is "shown" only by a run, never by the intervals.
+// listed as such. Rules look at the intervals of the runs in which no earlier
+// statement gives NaN; a finding says where one may. A finding is "shown" only by a run, never by the intervals.
 // The same program, ranges and options give the same findings and inputs.
 package lint
