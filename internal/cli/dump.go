@@ -12,7 +12,6 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -122,7 +121,7 @@ func (c *dumpCommand) run(path string) error {
 		return c.program(path)
 	}
 	if c.hazard {
-		b, err := regularfile.Read(path)
+		b, err := readFile(path)
 		if err != nil {
 			return err
 		}
@@ -136,7 +135,7 @@ func (c *dumpCommand) run(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, frontend.TextName)
 	}
-	b, err := regularfile.Read(path)
+	b, err := readFile(path)
 	if err != nil {
 		return err
 	}

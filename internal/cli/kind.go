@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -84,3 +85,6 @@ func kindOf(b []byte) kind {
 	}
 	return kindOther
 }
+
+// readFile reads a file that is regular: a pipe or a device could go on for ever.
+func readFile(path string) ([]byte, error) { return regularfile.Read(path) }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/runtime/sim/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/translation"
 )
@@ -59,7 +58,7 @@ var loadedForms = []loadedForm{
 
 // load loads a container and prints a form of it.
 func (c *dumpCommand) load(f *loadedForm, path string) error {
-	b, err := regularfile.Read(path)
+	b, err := readFile(path)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/patch"
@@ -89,7 +88,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	}
 	var ws []patch.Weight
 	for _, f := range files {
-		b, err := regularfile.Read(f.file)
+		b, err := readFile(f.file)
 		if err != nil {
 			return fmt.Errorf("weights %s: %w", f.name, err)
 		}

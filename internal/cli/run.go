@@ -13,7 +13,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -220,7 +219,7 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 		if i < 0 {
 			return nil, fmt.Errorf("%s has no %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
-		b, err := regularfile.Read(f.file)
+		b, err := readFile(f.file)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", what, f.name, err)
 		}
@@ -321,7 +320,7 @@ func isPair(path string) (bool, error) {
 	if info.IsDir() {
 		return false, nil
 	}
-	b, err := regularfile.Read(path)
+	b, err := readFile(path)
 	if err != nil {
 		return false, err
 	}

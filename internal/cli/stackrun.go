@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
@@ -129,7 +128,7 @@ func (r *room) write(ctx context.Context, file string) error {
 
 // replayTrace makes the runs of a trace again and compares the traces.
 func (c *runCommand) replayTrace(ctx context.Context, path string) error {
-	recorded, err := regularfile.Read(c.replay)
+	recorded, err := readFile(c.replay)
 	if err != nil {
 		return err
 	}
