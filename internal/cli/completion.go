@@ -31,7 +31,6 @@ var flagWords = map[string]func() []string{
 var commandFlagWords = map[string]func() []string{
 	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
 	"zinc stack --target": target.Compiled, "zinc generate --target": target.Compiled, "zinc patch --target": target.Compiled,
-	"zinc check --target": target.Names,
 }
 
 // completes tells the shell what flags and operands take: the words of a choice,
