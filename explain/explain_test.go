@@ -1,0 +1,127 @@
+package explain_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+var update = flag.Bool("update", false, "rewrite the messages that the tests compare with")
+
+// complaints are the ten published complaints, each with a small model.
+var complaints = []struct {
+	about, file, stmt string
+	rule              string // that refuses the statement on h13, "" where zinc takes it
+	rewrites          []string
+	host              []string // operations of the model that stay on the CPU with the rewrite
+}{
+	{"op not on the engine", "operation.mil", "y", target.RuleNoLowering, []string{"triangle"}, nil},
+	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, nil},
+	{"kernel too large", "kernel.mil", "y", target.RuleKernel, []string{"split-kernel"}, nil},
+	{"rank 6", "rank.mil", "y", target.RuleRank, []string{"merge-dimensions"}, nil},
+	{"dynamic shape", "dynamic.mil", "y", target.RuleDynamic, []string{"fix-shape"}, nil},
+	{"fp32-only", "fp32.mil", "y", target.RuleFloatType, []string{"compute-in-fp16"}, nil},
+	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, nil},
+	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil},
+	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil},
+	{"state not a multiple", "state.mil", "a", "", nil, nil},
+}
+
+func open(t testing.TB, file string) *frontend.Model {
+	t.Helper()
+	m, err := frontend.Open(filepath.Join("testdata", file), frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func explained(t testing.TB, file, stmt string) *explain.Answer {
+	t.Helper()
+	m := open(t, file)
+	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, explain.Options{
+		Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: file}, Rewrites: true, Seed: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestComplaints explains each complaint's statement, compares the message with the
+// one kept, and looks at where the rewrite runs.
+func TestComplaints(t *testing.T) {
+	golden := filepath.Join("testdata", "complaints.txtar")
+	if *update {
+		writeWeights(t)
+	}
+	var out txtar.Archive
+	for _, c := range complaints {
+		t.Run(c.about, func(t *testing.T) {
+			a := explained(t, c.file, c.stmt)
+			var b bytes.Buffer
+			if err := a.Text(&b, explain.Detail{}); err != nil {
+				t.Fatal(err)
+			}
+			out.Files = append(out.Files, txtar.File{Name: c.about, Data: b.Bytes()})
+			rule := ""
+			if no := a.Refused(); no != nil {
+				rule = no.Rule
+			}
+			var names []string
+			for _, r := range a.Rewrites {
+				names = append(names, r.Name)
+			}
+			if rule != c.rule || !slices.Equal(names, c.rewrites) {
+				t.Errorf("refused by %q with rewrites %q, wanted %q with %q", rule, names, c.rule, c.rewrites)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(golden, txtar.Format(&out), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := txtar.Format(&out); !bytes.Equal(got, want) && len(out.Files) == len(complaints) {
+		t.Errorf("the messages are others; run with -update and look at the difference\n%s", got)
+	}
+}
+
+// writeWeights writes the weight of weight.mil: 32832 coefficients of one output,
+// more than kernel memory holds.
+func writeWeights(t *testing.T) {
+	t.Helper()
+	w, err := blobfile.Create(filepath.Join("testdata", "weights.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 3648 * 9
+	var data []byte
+	for i := range n {
+		data = ir.AppendElem(data, ir.FP16, float64(i*7%11-5)/256)
+	}
+	if _, err := w.Append(blobfile.Float16, n, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

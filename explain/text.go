@@ -1,0 +1,179 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// Detail says how much of an answer Text prints.
+type Detail struct {
+	Tasks int // tasks shown with their fields, the first of the statement's
+}
+
+// Text writes the answer for people.
+func (a *Answer) Text(w io.Writer, d Detail) error {
+	p := &printer{w: w}
+	place := ""
+	if a.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d: ", a.File, a.Line, a.Column)
+	}
+	p.f("%s%s %q of function %s, target %s, precision %s\n", place, a.Op, a.Name, a.Function, a.Target, a.Precision)
+	if len(a.Passes) > 0 {
+		p.f("passes: %s\n", strings.Join(a.Passes, ", "))
+	}
+	for _, g := range a.Gone {
+		if g.By != "" {
+			p.f("taken away by %s; read in its place: %s\n", g.Pass, g.By)
+		} else {
+			p.f("taken away by %s\n", g.Pass)
+		}
+	}
+	for i := range a.Operators {
+		p.operator(&a.Operators[i])
+	}
+	if len(a.Operators) == 0 && len(a.Gone) == 0 {
+		p.f("nothing of it is in the compiled program\n")
+	}
+	p.tasks(a.Tasks, d.Tasks)
+	p.bytes(a)
+	for _, n := range a.Numerics {
+		p.f("numerics: %s\n", n)
+	}
+	p.rewrites(a)
+	return p.err
+}
+
+// printer keeps the first error of a writer.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) f(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *printer) operator(o *Operator) {
+	p.f("%s: %s %q, step %d", o.Unit, o.Op, o.Name, o.Step)
+	if o.Refusal == nil {
+		if o.Rule != "" {
+			p.f(", rule %s", o.Rule)
+		}
+		if o.Fused != "" {
+			p.f(", rides on %q", o.Fused)
+		}
+		if o.MACs > 0 {
+			p.f(", %d multiply-accumulates", o.MACs)
+		}
+		if o.Reason != "" {
+			p.f(": %s", o.Reason)
+		}
+		p.f("\n")
+		return
+	}
+	p.f(": %s\n  rule   %s\n  value  %s: %s\n  limit  %s\n", o.Reason, o.Refusal.Rule, o.Refusal.What, o.Refusal.Value, o.Refusal.Limit)
+	if o.Refusal.Rewrite != "" {
+		p.f("  hint   %s\n", o.Refusal.Rewrite)
+	}
+}
+
+func (p *printer) tasks(ts []Task, fields int) {
+	for i := range ts {
+		t := &ts[i]
+		known := "modelled"
+		if t.Attested {
+			known = "attested"
+		}
+		p.f("task %s %d: bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Procedure, t.Index, t.Offset, t.Offset+4*uint64(t.Words)-1, t.Rule, t.Kind, known)
+		if i >= fields {
+			continue
+		}
+		for k := 0; k < len(t.Fields); {
+			word := t.Fields[k].Word
+			var fs []string
+			for ; k < len(t.Fields) && t.Fields[k].Word == word; k++ {
+				fs = append(fs, fmt.Sprintf("%s %d", t.Fields[k].Name, t.Fields[k].Value))
+			}
+			p.f("  word %3d  %s\n", word, strings.Join(fs, ", "))
+		}
+		for _, l := range t.Links {
+			p.f("  %s\n", l)
+		}
+	}
+	if len(ts) > fields {
+		p.f("fields of %d tasks are left out\n", len(ts)-max(fields, 0))
+	}
+}
+
+func (p *printer) bytes(a *Answer) {
+	for _, c := range a.Constants {
+		how := "read by its tasks"
+		if c.Made {
+			how = "made of it"
+		}
+		p.f("constant: bytes %d to %d, %s:", c.Offset, c.Offset+c.Size-1, how)
+		for i, r := range c.Roles {
+			if i > 0 {
+				p.f(",")
+			}
+			p.f(" %d of %s", r.Bytes, r.Role)
+		}
+		p.f("\n")
+	}
+	for _, s := range a.Surfaces {
+		dir := "in"
+		if s.Output {
+			dir = "out"
+		}
+		p.f("surface: %s %s, %s, value %q, %d bytes at %#x\n", s.Procedure, s.Name, dir, s.Value, s.Size, s.Address)
+	}
+	for _, o := range a.Operations {
+		p.f("descriptor: operation %d of %s, %s %q (%s)\n", o.Index, o.Function, o.Kind, o.Name, o.Rule)
+	}
+}
+
+func (p *printer) rewrites(a *Answer) {
+	no := a.Refused()
+	if no == nil {
+		return
+	}
+	for _, r := range a.Rewrites {
+		p.f("\nrewrite %s: %s\n", r.Name, r.Doc)
+		for _, l := range r.Diff {
+			p.f("  %s\n", l)
+		}
+		if r.Note != "" {
+			p.f("it %s\n", r.Note)
+		}
+		what := "the model"
+		if !r.Whole {
+			what = "the statement alone"
+		}
+		p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
+		for _, l := range r.Engine {
+			p.f("  engine  %s\n", l)
+		}
+		for _, l := range r.Host {
+			p.f("  cpu     %s\n", l)
+		}
+		for _, o := range r.Outputs {
+			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s\n", o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
+		}
+	}
+	for _, t := range a.Tried {
+		p.f("\nrewrite %s was tried and is not offered: %s\n", t.Name, t.Why)
+	}
+	switch {
+	case a.PlacedOnly:
+		p.f("\nno rewrite was looked for: zinc writes no programs for %s, so none could be run\n", a.Target)
+	case len(a.Rewrites) == 0:
+		p.f("\nno rewrite is known that compiles and runs on the engine\n")
+	}
+}
+
+func number(n verify.Number) string { return fmt.Sprintf("%.3g", float64(n)) }
