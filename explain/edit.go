@@ -109,6 +109,11 @@ func (e *edit) add(op *ir.Op) *ir.Value {
 	for _, t := range ts {
 		op.Results = append(op.Results, &ir.Value{Name: e.fresh(op.Def.Name), Type: t, Def: op, Pos: op.Pos})
 	}
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		if v.Const != nil && v.Name == "" {
+			v.Name = e.fresh(p.Name)
+		}
+	})
 	e.ops = append(e.ops, op)
 	return op.Results[0]
 }

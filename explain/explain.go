@@ -114,6 +114,8 @@ type Surface struct {
 	Value     string `json:"value"`
 	Address   uint64 `json:"address"`
 	Size      uint64 `json:"size"`
+	Row       int64  `json:"row_elements"`        // of the last dimension
+	RowBytes  int64  `json:"row_bytes,omitempty"` // from one row to the next, padding included; 0 where there is one row
 }
 
 // Descriptor is an operation of the dispatch descriptor.
@@ -168,7 +170,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	made := db.From(stmts...)
 	a.operators(db, made, r)
 	a.tasks(db, made, r)
-	a.rest(db, made)
+	a.constants(db, made)
+	a.ports(db, made, r)
 	a.numerics(r)
 	if !o.Rewrites {
 		return a, nil
@@ -314,8 +317,8 @@ func fields(t *td.Task) []Field {
 	return out
 }
 
-// rest lists constants, surfaces and operations of the descriptor.
-func (a *Answer) rest(db *provenance.DB, made *provenance.Made) {
+// constants lists the stored constants.
+func (a *Answer) constants(db *provenance.DB, made *provenance.Made) {
 	all := append(slices.Clone(made.Extents), made.Reads...)
 	slices.Sort(all)
 	for _, i := range slices.Compact(all) {
@@ -333,9 +336,29 @@ func (a *Answer) rest(db *provenance.DB, made *provenance.Made) {
 		}
 		a.Constants = append(a.Constants, c)
 	}
+}
+
+// ports lists surfaces and operations of the descriptor.
+func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Result) {
 	for _, i := range made.Surfaces {
 		x := &db.Surfaces[i]
-		a.Surfaces = append(a.Surfaces, Surface{db.Procedures[x.Procedure].Name, x.Name, x.Output, x.Value, x.Address, x.Size})
+		s := Surface{Procedure: db.Procedures[x.Procedure].Name, Name: x.Name, Output: x.Output, Value: x.Value, Address: x.Address, Size: x.Size}
+		for _, f := range r.Functions {
+			for _, p := range f.Procedures {
+				if p.Name != s.Procedure {
+					continue
+				}
+				for _, y := range append(slices.Clone(p.Inputs), p.Outputs...) {
+					if n := len(y.Dims); y.Name == s.Name && n > 0 {
+						s.Row = y.Dims[n-1]
+						if n > 1 {
+							s.RowBytes = y.Stride[n-2]
+						}
+					}
+				}
+			}
+		}
+		a.Surfaces = append(a.Surfaces, s)
 	}
 	for _, i := range made.Operations {
 		x := &db.Operations[i]

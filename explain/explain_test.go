@@ -37,7 +37,7 @@ var complaints = []struct {
 	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, nil},
 	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil},
 	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil},
-	{"state not a multiple", "state.mil", "a", "", nil, nil},
+	{"state not a multiple", "state.mil", "u", "", nil, nil},
 }
 
 func open(t testing.TB, file string) *frontend.Model {

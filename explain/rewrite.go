@@ -142,7 +142,7 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	if err != nil {
 		return nil, fmt.Errorf("the changed program does not compile: %w", err)
 	}
-	if err := r.placed(w, c.Provenance, e.ops); err != nil {
+	if err := r.placed(w, c.Provenance, old.Def.Name, e.ops); err != nil {
 		return nil, err
 	}
 	co.Provenance = false
@@ -153,17 +153,19 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	return w, err
 }
 
-// placed checks that what computes in the replacement runs on the engine.
-func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, ops []*ir.Op) error {
+// placed checks that what computes in the replacement of an operation runs on the
+// engine. Where that operation moves data itself, what is of its name counts.
+func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []*ir.Op) error {
+	moves := func(name string) bool { return name != replaced && slices.Contains(movers, name) }
 	computes := 0
 	for _, op := range ops {
-		allowed := slices.Contains(movers, op.Def.Name) || slices.Contains(r.Host, op.Def.Name)
+		allowed := moves(op.Def.Name) || slices.Contains(r.Host, op.Def.Name)
 		for _, i := range db.From(db.Named(op.Results[0].Name)...).Operators {
 			x := &db.Operators[i]
 			line := fmt.Sprintf("%s %q", x.Op, x.Name)
 			list := &w.Engine
 			switch {
-			case x.Unit == ir.CPU.String() && !allowed && !slices.Contains(movers, x.Op):
+			case x.Unit == ir.CPU.String() && !allowed && !moves(x.Op):
 				return fmt.Errorf("%s of the replacement runs on the CPU: %s", line, x.Reason)
 			case x.Unit == ir.CPU.String():
 				line += ": " + x.Reason
@@ -171,7 +173,7 @@ func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, ops []*ir.Op) error {
 			case x.Unit == ir.Transfer.String():
 				continue
 			default:
-				if !slices.Contains(movers, x.Op) || !allowed {
+				if !moves(x.Op) {
 					computes++
 				}
 				line += ", " + x.Rule
@@ -181,7 +183,6 @@ func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, ops []*ir.Op) error {
 			}
 		}
 	}
-	// Operators derived from several of the replacement's statements are listed once.
 	if computes == 0 {
 		return errors.New("nothing of the replacement runs on the engine")
 	}

@@ -20,14 +20,15 @@ func dims(shape []int64) string {
 // maxParts bounds the operations that a split makes.
 const maxParts = 64
 
-// parts cuts n into runs of at most most.
+// parts cuts n into runs of at most most, none more than one longer than another.
 func (e *edit) parts(n, most int64) (out [][2]int64) {
 	if most <= 0 || (n+most-1)/most > maxParts {
 		e.fail("%d in parts of %d are more than the %d that a rewrite makes", n, most, maxParts)
 		return nil
 	}
-	for lo := int64(0); lo < n; lo += most {
-		out = append(out, [2]int64{lo, min(lo+most, n)})
+	count := (n + most - 1) / most
+	for i := range count {
+		out = append(out, [2]int64{i * n / count, (i + 1) * n / count})
 	}
 	return out
 }
@@ -217,7 +218,7 @@ func oneHot(e *edit) {
 	}
 	hot := e.do("one_hot", arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])}, arg{"axis", e.int(-1)},
 		arg{"on_value", e.num(ir.FP16, 1)}, arg{"off_value", e.num(ir.FP16, 0)})
-	e.note = "holds for indices from 0 to the number of rows less one; one_hot runs on the CPU"
+	e.note = "holds for indices from 0 to the number of rows less one"
 	e.product(hot, []int64{n, x.Type.Shape[0]}, x)
 }
 

@@ -130,7 +130,11 @@ func (p *printer) bytes(a *Answer) {
 		if s.Output {
 			dir = "out"
 		}
-		p.f("surface: %s %s, %s, value %q, %d bytes at %#x\n", s.Procedure, s.Name, dir, s.Value, s.Size, s.Address)
+		p.f("surface: %s %s, %s, value %q, %d bytes at %#x", s.Procedure, s.Name, dir, s.Value, s.Size, s.Address)
+		if s.RowBytes > 0 {
+			p.f(", rows of %d elements on %d bytes", s.Row, s.RowBytes)
+		}
+		p.f("\n")
 	}
 	for _, o := range a.Operations {
 		p.f("descriptor: operation %d of %s, %s %q (%s)\n", o.Index, o.Function, o.Kind, o.Name, o.Rule)
@@ -145,7 +149,7 @@ func (p *printer) rewrites(a *Answer) {
 	for _, r := range a.Rewrites {
 		p.f("\nrewrite %s: %s\n", r.Name, r.Doc)
 		for _, l := range r.Diff {
-			p.f("  %s\n", l)
+			p.f("  %s\n", elide(l))
 		}
 		if r.Note != "" {
 			p.f("it %s\n", r.Note)
@@ -177,3 +181,35 @@ func (p *printer) rewrites(a *Answer) {
 }
 
 func number(n verify.Number) string { return fmt.Sprintf("%.3g", float64(n)) }
+
+// maxList is the length up to which the values of a constant are printed.
+const maxList = 64
+
+// elide shortens the lists of values in a line of MIL text.
+func elide(line string) string {
+	var out strings.Builder
+	for {
+		open := strings.Index(line, "([")
+		if open < 0 {
+			break
+		}
+		end := strings.Index(line[open:], "])")
+		if end < 0 {
+			break
+		}
+		end += open
+		if list := line[open:end]; len(list) > maxList {
+			cut := strings.LastIndexByte(list[:maxList], ',') + 1
+			out.WriteString(line[:open] + list[:max(cut, 2)] + " ...")
+		} else {
+			out.WriteString(line[:end])
+		}
+		out.WriteString("])")
+		line = strings.TrimLeft(line[end+2:], "]")
+		if strings.HasPrefix(line, ")") {
+			line = line[1:]
+		}
+	}
+	out.WriteString(line)
+	return out.String()
+}
