@@ -38,6 +38,8 @@ var walls = []wall{
 	{"passes", []string{"frontend", "lower", "layout", "emit", "compile", "runtime"}, nil, "what the engine takes is asked through Options.Accept and Options.CanFuse"},
 	{"layout/weights", []string{"*"}, nil, "constants as plain bytes in, bytes out"},
 	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime", "lower/attest"}, nil, "a rule never sees the simulator, nor how its tasks are filed, nor which of them recorded programs vouch for"},
+	{"cost", []string{"*"}, []string{"lower/td", "target"}, "an estimate follows from registers, so that any program can have one"},
+	{"report", []string{"frontend", "runtime", "verify", "internal/cli"}, nil, "every form shows the report that it is given; it runs and reads nothing"},
 	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
 	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
