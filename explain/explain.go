@@ -42,6 +42,7 @@ type Answer struct {
 	Surfaces   []Surface    `json:"surfaces,omitempty"`
 	Operations []Descriptor `json:"descriptor_operations,omitempty"`
 	Numerics   []string     `json:"numerics,omitempty"`
+	CostError  string       `json:"cost_known_error,omitempty"` // of the estimates
 	Rewrites   []*Rewrite   `json:"rewrites,omitempty"`
 	Tried      []Tried      `json:"tried,omitempty"`
 	// PlacedOnly says that zinc writes no programs for the target, so that there
@@ -67,19 +68,22 @@ type Operator struct {
 	Fused    string               `json:"fused_into,omitempty"`
 	MACs     int64                `json:"macs,omitempty"`
 	Refusal  *compile.RefusalInfo `json:"refusal,omitempty"`
+	// Estimate is that of its tasks, with what rides on it; nil where it has none.
+	Estimate *compile.Estimate `json:"estimate,omitempty"`
 }
 
 // Task is a task that works for the statement.
 type Task struct {
-	Procedure string   `json:"procedure"`
-	Index     int      `json:"index"`
-	Offset    uint64   `json:"offset"` // bytes, in the task section
-	Words     int      `json:"words"`
-	Rule      string   `json:"rule"`
-	Kind      string   `json:"kind"`
-	Attested  bool     `json:"attested"`
-	Fields    []Field  `json:"fields"` // those written that are not 0, by word
-	Links     []string `json:"links,omitempty"`
+	Procedure string            `json:"procedure"`
+	Index     int               `json:"index"`
+	Offset    uint64            `json:"offset"` // bytes, in the task section
+	Words     int               `json:"words"`
+	Rule      string            `json:"rule"`
+	Kind      string            `json:"kind"`
+	Attested  bool              `json:"attested"`
+	Estimate  *compile.Estimate `json:"estimate,omitempty"`
+	Fields    []Field           `json:"fields"` // those written that are not 0, by word
+	Links     []string          `json:"links,omitempty"`
 }
 
 // Field is a field of a task's word.
@@ -173,6 +177,9 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	a.constants(db, made)
 	a.ports(db, made, r)
 	a.numerics(r)
+	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
+		a.CostError = r.Report.Estimate.Known
+	}
 	if !o.Rewrites {
 		return a, nil
 	}
@@ -218,7 +225,7 @@ func (a *Answer) planned(rep *compile.Report, s *found) {
 }
 
 func operatorOf(fn string, o *compile.OpReport) Operator {
-	return Operator{Op: o.Op, Name: o.Name, Function: fn, Step: o.Step, Unit: o.Unit, Rule: o.Rule, Reason: o.Reason, Fused: o.Fused, MACs: o.MACs, Refusal: o.Refusal}
+	return Operator{Op: o.Op, Name: o.Name, Function: fn, Step: o.Step, Unit: o.Unit, Rule: o.Rule, Reason: o.Reason, Fused: o.Fused, MACs: o.MACs, Refusal: o.Refusal, Estimate: o.Estimate}
 }
 
 // operators lists what the statement became, and what passes did on the way.
@@ -287,7 +294,7 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 		k := key{db.Procedures[x.Procedure].Name, int(x.Index)}
 		t := Task{
 			Procedure: k.procedure, Index: k.index, Offset: x.Offset, Words: int(x.Words), Rule: x.Rule,
-			Kind: kinds[k].Kind, Attested: kinds[k].Attested, Fields: fields(tasks[k]),
+			Kind: kinds[k].Kind, Attested: kinds[k].Attested, Estimate: kinds[k].Estimate, Fields: fields(tasks[k]),
 		}
 		for _, l := range x.Links {
 			t.Links = append(t.Links, fmt.Sprintf("word %d points at %s", l.Word, db.LinkString(l)))

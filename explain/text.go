@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -39,6 +40,9 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 	}
 	p.tasks(a.Tasks, d.Tasks)
 	p.bytes(a)
+	if a.CostError != "" {
+		p.f("the cost is %s\n", a.CostError)
+	}
 	for _, n := range a.Numerics {
 		p.f("numerics: %s\n", n)
 	}
@@ -74,12 +78,21 @@ func (p *printer) operator(o *Operator) {
 			p.f(": %s", o.Reason)
 		}
 		p.f("\n")
+		p.cost("cost, what rides on it included", o.Estimate)
 		return
 	}
 	p.f(": %s\n  rule   %s\n  value  %s: %s\n  limit  %s\n", o.Reason, o.Refusal.Rule, o.Refusal.What, o.Refusal.Value, o.Refusal.Limit)
 	if o.Refusal.Rewrite != "" {
 		p.f("  hint   %s\n", o.Refusal.Rewrite)
 	}
+}
+
+// cost prints an estimate. Its known error is told once, with the numerics.
+func (p *printer) cost(what string, e *compile.Estimate) {
+	if e == nil || e.Time == 0 {
+		return
+	}
+	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
 }
 
 func (p *printer) tasks(ts []Task, fields int) {
@@ -90,6 +103,7 @@ func (p *printer) tasks(ts []Task, fields int) {
 			known = "attested"
 		}
 		p.f("task %s %d: bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Procedure, t.Index, t.Offset, t.Offset+4*uint64(t.Words)-1, t.Rule, t.Kind, known)
+		p.cost("  cost", t.Estimate)
 		if i >= fields {
 			continue
 		}
@@ -193,22 +207,24 @@ func elide(line string) string {
 		if open < 0 {
 			break
 		}
-		end := strings.Index(line[open:], "])")
-		if end < 0 {
-			break
+		open++
+		end, depth := open, 0
+		for ; end < len(line); end++ {
+			if line[end] == '[' {
+				depth++
+			} else if line[end] == ']' {
+				if depth--; depth == 0 {
+					break
+				}
+			}
 		}
-		end += open
 		if list := line[open:end]; len(list) > maxList {
 			cut := strings.LastIndexByte(list[:maxList], ',') + 1
-			out.WriteString(line[:open] + list[:max(cut, 2)] + " ...")
+			out.WriteString(line[:open] + list[:max(cut, 1)] + " ...")
 		} else {
 			out.WriteString(line[:end])
 		}
-		out.WriteString("])")
-		line = strings.TrimLeft(line[end+2:], "]")
-		if strings.HasPrefix(line, ")") {
-			line = line[1:]
-		}
+		line = line[end:]
 	}
 	out.WriteString(line)
 	return out.String()
