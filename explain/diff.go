@@ -3,11 +3,14 @@ package explain
 import "strings"
 
 // bodyLines returns the lines of a program's text that say something, without
-// their indentation.
-func bodyLines(text string) (out []string) {
+// their indentation; those of the function's head and end when frame is set.
+func bodyLines(text string, frame bool) (out []string) {
 	for _, l := range strings.Split(text, "\n") {
 		l = strings.TrimSpace(l)
 		if l == "" || l == "{" || l == "}" || strings.HasPrefix(l, "program(") {
+			continue
+		}
+		if !frame && (strings.HasPrefix(l, "func ") || strings.HasPrefix(l, "} -> ")) {
 			continue
 		}
 		out = append(out, l)

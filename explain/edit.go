@@ -219,6 +219,9 @@ func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
 	for _, d := range shape[axis+1:] {
 		inner *= d
 	}
+	if inner*shape[axis] <= 0 {
+		return e.fail("%s is empty", what)
+	}
 	var data []byte
 	for at := int64(0); at+shape[axis]*inner <= int64(len(c.Data)); at += shape[axis] * inner {
 		data = append(data, c.Data[at+lo*inner:at+hi*inner]...)

@@ -16,7 +16,9 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 var update = flag.Bool("update", false, "rewrite the messages that the tests compare with")
@@ -29,12 +31,12 @@ var complaints = []struct {
 	host              []string // operations of the model that stay on the CPU with the rewrite
 }{
 	{"op not on the engine", "operation.mil", "y", target.RuleNoLowering, []string{"triangle"}, nil},
-	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, nil},
+	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, []string{"reshape", "reshape"}},
 	{"kernel too large", "kernel.mil", "y", target.RuleKernel, []string{"split-kernel"}, nil},
 	{"rank 6", "rank.mil", "y", target.RuleRank, []string{"merge-dimensions"}, nil},
 	{"dynamic shape", "dynamic.mil", "y", target.RuleDynamic, []string{"fix-shape"}, nil},
 	{"fp32-only", "fp32.mil", "y", target.RuleFloatType, []string{"compute-in-fp16"}, nil},
-	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, nil},
+	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, []string{"one_hot"}},
 	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil},
 	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil},
 	{"state not a multiple", "state.mil", "u", "", nil, nil},
@@ -89,6 +91,21 @@ func TestComplaints(t *testing.T) {
 			if rule != c.rule || !slices.Equal(names, c.rewrites) {
 				t.Errorf("refused by %q with rewrites %q, wanted %q with %q", rule, names, c.rule, c.rewrites)
 			}
+			if c.rule == "" {
+				holds(t, open(t, c.file).Program, c.stmt, nil)
+			}
+			for _, r := range a.Rewrites {
+				path := filepath.Join(t.TempDir(), "again.mil")
+				if _, err := reduce.Write(context.Background(), r.Program(), path); err != nil {
+					t.Fatal(err)
+				}
+				m, err := frontend.Open(path, frontend.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds(t, m.Program, c.stmt, c.host)
+				m.Close()
+			}
 		})
 	}
 	if *update {
@@ -102,6 +119,31 @@ func TestComplaints(t *testing.T) {
 	}
 	if got := txtar.Format(&out); !bytes.Equal(got, want) && len(out.Files) == len(complaints) {
 		t.Errorf("the messages are others; run with -update and look at the difference\n%s", got)
+	}
+}
+
+// holds compiles a program that was written and opened anew, and runs it on other
+// inputs than the rewrite was judged by. Only the operations of host run on the CPU.
+func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
+	t.Helper()
+	v, err := verify.Run(context.Background(), p, verify.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Pass {
+		t.Errorf("the simulator departs from the interpreter in %q", v.Failed())
+	}
+	var got []string
+	for _, o := range v.Report.Ops {
+		if o.Unit == ir.CPU.String() {
+			got = append(got, o.Op)
+		}
+	}
+	if !slices.Equal(got, host) {
+		t.Errorf("with the rewrite of %s %q run on the CPU, wanted %q", stmt, got, host)
+	}
+	if v.Model.EngineOps == 0 || v.Model.Tasks == 0 {
+		t.Errorf("%d operations and %d tasks on the engine", v.Model.EngineOps, v.Model.Tasks)
 	}
 }
 

@@ -278,7 +278,7 @@ func difference(before, after *ir.Program, index int, ops []*ir.Op, inputs bool)
 		if err != nil {
 			return nil, err
 		}
-		return bodyLines(string(t.MIL)), nil
+		return bodyLines(string(t.MIL), inputs), nil
 	}
 	a, err := text(before, before.Funcs[0].Body.Ops[index:index+1])
 	if err != nil {

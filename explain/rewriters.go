@@ -244,6 +244,10 @@ func fixShape(e *edit) {
 			}
 		}
 		v.Type.Shape = shape
+		if n := v.Type.Elems(); n < 0 || n > maxInput {
+			e.fail("input %q of %s is more than the %d elements that a rewrite is run on", v.Name, v.Type, maxInput)
+			return
+		}
 		if e.note == "" {
 			e.note = "holds for the shapes it fixes; put in those that you need, or give them with --shape " + v.Name + "=" + dims(shape)
 		}
@@ -269,6 +273,9 @@ func fixShape(e *edit) {
 	}
 	e.ops = []*ir.Op{e.op}
 }
+
+// maxInput bounds the elements of an input that a rewrite fixes the shape of.
+const maxInput = 1 << 24
 
 // fixedExtent is the size of a dimension that the model says nothing of: a row of
 // 64 bytes in fp16.

@@ -80,7 +80,11 @@ func splitKernel(e *edit) {
 	if e.err != nil {
 		return
 	}
-	most := []int64{int64(e.t.MaxKernelH), int64(e.t.MaxKernelW)}[2-min(a.Spatial, 2):]
+	if a.Spatial < 1 || a.Spatial > 2 {
+		e.not()
+		return
+	}
+	most := []int64{int64(e.t.MaxKernelH), int64(e.t.MaxKernelW)}[2-a.Spatial:]
 	axis := -1
 	for i := range a.Spatial {
 		if (a.Kernel[i]-1)*a.Dilations[i]+1 > most[i] {
@@ -91,7 +95,7 @@ func splitKernel(e *edit) {
 			axis = i
 		}
 	}
-	if axis < 0 || a.Spatial > 2 {
+	if axis < 0 {
 		e.not()
 		return
 	}
@@ -127,7 +131,7 @@ func splitChannels(e *edit) {
 	for _, k := range w.Type.Shape[2:] {
 		taps *= k
 	}
-	if a.Groups != 1 {
+	if a.Groups != 1 || taps <= 0 {
 		e.not()
 		return
 	}
@@ -213,6 +217,10 @@ func oneHot(e *edit) {
 		return
 	}
 	n := idx.Type.Elems()
+	if n <= 0 || x.Type.Shape[0] <= 0 || n > maxMatrix/x.Type.Shape[0] {
+		e.fail("%d indices of %d rows are more than the %d elements that a rewrite makes one-hot", n, x.Type.Shape[0], maxMatrix)
+		return
+	}
 	if idx.Type.DType != ir.Int32 {
 		idx = e.do("cast", arg{"x", idx}, arg{"dtype", e.str("int32")})
 	}
@@ -254,6 +262,10 @@ func (e *edit) last(axis string) (*ir.Value, int64) {
 
 // times multiplies the rows of x with a square constant.
 func (e *edit) times(x *ir.Value, what string, n int64, f func(r, c int64) float64) {
+	if e.err != nil || n <= 0 {
+		e.not()
+		return
+	}
 	rows := x.Type.Elems() / n
 	e.product(x, []int64{rows, n}, e.matrix(what, ir.FP16, n, n, f))
 }

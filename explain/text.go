@@ -107,14 +107,7 @@ func (p *printer) tasks(ts []Task, fields int) {
 		if i >= fields {
 			continue
 		}
-		for k := 0; k < len(t.Fields); {
-			word := t.Fields[k].Word
-			var fs []string
-			for ; k < len(t.Fields) && t.Fields[k].Word == word; k++ {
-				fs = append(fs, fmt.Sprintf("%s %d", t.Fields[k].Name, t.Fields[k].Value))
-			}
-			p.f("  word %3d  %s\n", word, strings.Join(fs, ", "))
-		}
+		p.words(t.Fields)
 		for _, l := range t.Links {
 			p.f("  %s\n", l)
 		}
@@ -122,6 +115,41 @@ func (p *printer) tasks(ts []Task, fields int) {
 	if len(ts) > fields {
 		p.f("fields of %d tasks are left out\n", len(ts)-max(fields, 0))
 	}
+}
+
+// words prints the fields of a task, those of one word on a line, and lanes that
+// hold the same once.
+func (p *printer) words(fs []Field) {
+	first, last, held, single := 0, 0, "", ""
+	flush := func() {
+		switch {
+		case held == "":
+		case first == last:
+			p.f("  word  %7d  %s\n", first, single)
+		default:
+			p.f("  words %7s  %s\n", fmt.Sprintf("%d-%d", first, last), strings.ReplaceAll(held, "[]", "[*]"))
+		}
+	}
+	for k := 0; k < len(fs); {
+		word := fs[k].Word
+		var plain, lanes []string
+		for ; k < len(fs) && fs[k].Word == word; k++ {
+			name := fs[k].Name
+			plain = append(plain, fmt.Sprintf("%s %d", name, fs[k].Value))
+			if open := strings.IndexByte(name, '['); open > 0 {
+				name = name[:open] + "[]"
+			}
+			lanes = append(lanes, fmt.Sprintf("%s %d", name, fs[k].Value))
+		}
+		line := strings.Join(lanes, ", ")
+		if line == held && word == last+1 && strings.Contains(line, "[]") {
+			last = word
+			continue
+		}
+		flush()
+		first, last, held, single = word, word, line, strings.Join(plain, ", ")
+	}
+	flush()
 }
 
 func (p *printer) bytes(a *Answer) {
