@@ -154,9 +154,10 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 }
 
 // placed checks that what computes in the replacement of an operation runs on the
-// engine. Where that operation moves data itself, what is of its name counts.
+// engine. Where that operation moves data itself, what is of its name counts,
+// or all of the replacement (Moves).
 func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []*ir.Op) error {
-	moves := func(name string) bool { return name != replaced && slices.Contains(movers, name) }
+	moves := func(name string) bool { return !r.Moves && name != replaced && slices.Contains(movers, name) }
 	computes := 0
 	for _, op := range ops {
 		allowed := moves(op.Def.Name) || slices.Contains(r.Host, op.Def.Name)

@@ -15,6 +15,9 @@ type Rewriter struct {
 	Ops   []string // operations that it is for, nil for any
 	Doc   string   // what it writes
 	Host  []string // operations of the replacement that may run on the CPU
+	// Moves marks rewriters of what only moves data: all of the replacement must run
+	// on the engine then.
+	Moves bool
 	apply func(e *edit)
 }
 
@@ -23,23 +26,23 @@ var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCod
 
 // Rewriters is the table of rewriters. Those for a rule are tried in this order.
 var Rewriters = []Rewriter{
-	{"fix-shape", []string{target.RuleDynamic}, nil, "unknown dimensions of the function's inputs become fixed", nil, fixShape},
-	{"compute-in-fp16", []string{target.RuleFloatType}, nil, "operands are cast to fp16, the result back", nil, inHalf},
-	{"fold-rows", []string{target.RuleExtent}, pointwise, "the wide dimension is folded into two, the result unfolded", nil, foldRows},
-	{"merge-dimensions", []string{target.RuleRank}, append([]string{"transpose"}, pointwise...), "dimensions that stay neighbours become one, those of 1 go", nil, mergeDimensions},
-	{"split-kernel", []string{target.RuleKernel}, []string{"conv"}, "parts of the kernel on shifted slices, added", nil, splitKernel},
-	{"split-channels", []string{target.RuleKernelBytes}, []string{"conv"}, "parts of the input channels, convolved and added", nil, splitChannels},
-	{"select-rows", withoutCode, []string{"gather"}, "rows at constant indices are sliced and joined", nil, selectRows},
-	{"one-hot", withoutCode, []string{"gather"}, "a matmul of one-hot indices with the table", []string{"one_hot"}, oneHot},
-	{"triangle", withoutCode, []string{"cumsum"}, "a matmul with a constant triangle of ones", nil, triangle},
-	{"permutation", withoutCode, []string{"reverse"}, "a matmul with a constant permutation", nil, permutation},
-	{"two-sides", withoutCode, []string{"prelu"}, "relu(x) - alpha * relu(-x)", nil, twoSides},
-	{"negated-maximum", withoutCode, []string{"reduce_min"}, "-reduce_max(-x)", nil, negatedMaximum},
-	{"norm-by-parts", withoutCode, []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"}, "abs before, or sqrt or log behind, a sum", nil, normByParts},
-	{"scale-and-shift", withoutCode, []string{"linear_activation"}, "mul and add", nil, scaleAndShift},
-	{"leaky-and-minimum", withoutCode, []string{"clamped_relu"}, "leaky_relu, then minimum", nil, leakyMinimum},
-	{"mask", withoutCode, []string{"band_part"}, "mul with a constant mask of 0 and 1", nil, bandMask},
-	{"copies", withoutCode, []string{"tile"}, "the copies joined, an axis at a time", nil, joinCopies},
+	{"fix-shape", []string{target.RuleDynamic}, nil, "unknown dimensions of the function's inputs become fixed", nil, false, fixShape},
+	{"compute-in-fp16", []string{target.RuleFloatType}, nil, "operands are cast to fp16, the result back", nil, false, inHalf},
+	{"fold-rows", []string{target.RuleExtent}, pointwise, "the wide dimension is folded into two, the result unfolded", nil, false, foldRows},
+	{"merge-dimensions", []string{target.RuleRank}, append([]string{"transpose"}, pointwise...), "dimensions that stay neighbours become one, those of 1 go", nil, false, mergeDimensions},
+	{"split-kernel", []string{target.RuleKernel}, []string{"conv"}, "parts of the kernel on shifted slices, added", nil, false, splitKernel},
+	{"split-channels", []string{target.RuleKernelBytes}, []string{"conv"}, "parts of the input channels, convolved and added", nil, false, splitChannels},
+	{"select-rows", withoutCode, []string{"gather"}, "rows at constant indices are sliced and joined", nil, true, selectRows},
+	{"one-hot", withoutCode, []string{"gather"}, "a matmul of one-hot indices with the table", []string{"one_hot"}, false, oneHot},
+	{"triangle", withoutCode, []string{"cumsum"}, "a matmul with a constant triangle of ones", nil, false, triangle},
+	{"permutation", withoutCode, []string{"reverse"}, "a matmul with a constant permutation", nil, false, permutation},
+	{"two-sides", withoutCode, []string{"prelu"}, "relu(x) - alpha * relu(-x)", nil, false, twoSides},
+	{"negated-maximum", withoutCode, []string{"reduce_min"}, "-reduce_max(-x)", nil, false, negatedMaximum},
+	{"norm-by-parts", withoutCode, []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"}, "abs before, or sqrt or log behind, a sum", nil, false, normByParts},
+	{"scale-and-shift", withoutCode, []string{"linear_activation"}, "mul and add", nil, false, scaleAndShift},
+	{"leaky-and-minimum", withoutCode, []string{"clamped_relu"}, "leaky_relu, then minimum", nil, false, leakyMinimum},
+	{"mask", withoutCode, []string{"band_part"}, "mul with a constant mask of 0 and 1", nil, false, bandMask},
+	{"copies", withoutCode, []string{"tile"}, "the copies joined, an axis at a time", nil, true, joinCopies},
 }
 
 // For reports whether a rewriter answers the refusal of an operation by a rule.
