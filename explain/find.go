@@ -172,13 +172,22 @@ func near(all []*found, at Place) []*found {
 		}
 		return out
 	}
+	// On one line an operation comes before the constants that stand in it.
 	var before, after *found
 	for _, s := range all {
-		switch l := int(s.pos().Line); {
+		l := int(s.pos().Line)
+		nearer := func(old *found, sign int) bool {
+			if old == nil {
+				return true
+			}
+			d := sign * (l - int(old.pos().Line))
+			return d > 0 || d == 0 && old.op == nil && s.op != nil
+		}
+		switch {
 		case l == 0:
-		case l < at.Line && (before == nil || int(before.pos().Line) < l):
+		case l < at.Line && nearer(before, 1):
 			before = s
-		case l > at.Line && (after == nil || int(after.pos().Line) > l):
+		case l > at.Line && nearer(after, -1):
 			after = s
 		}
 	}

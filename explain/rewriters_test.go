@@ -182,6 +182,7 @@ func TestFind(t *testing.T) {
 		{Place{Name: "z"}, `tanh "z" (line 6)`, ""},
 		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6)`},
 		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
+		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
 		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},
 		{Place{Name: "none"}, "", `no statement at "none"`},
 	} {

@@ -113,7 +113,7 @@ func (p *printer) tasks(ts []Task, fields int) {
 		}
 	}
 	if len(ts) > fields {
-		p.f("fields of %d tasks are left out\n", len(ts)-max(fields, 0))
+		p.f("fields left out: those of %d more\n", len(ts)-max(fields, 0))
 	}
 }
 
