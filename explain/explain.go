@@ -48,6 +48,10 @@ type Answer struct {
 	// PlacedOnly says that zinc writes no programs for the target, so that there
 	// are no tasks, and no rewrites, which would have to run.
 	PlacedOnly bool `json:"placed_only,omitempty"`
+	// Sought says that rewrites were looked for; NotSought why they were not, where
+	// they were asked for.
+	Sought    bool   `json:"rewrites_sought"`
+	NotSought string `json:"rewrites_not_sought,omitempty"`
 }
 
 // Gone is an operation of the statement that a pass took away.
@@ -155,6 +159,9 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		}
 		a.PlacedOnly = true
 		a.planned(rep, s)
+		if o.Rewrites && a.Refused() != nil {
+			a.NotSought = fmt.Sprintf("zinc writes no programs for %s, so none could be run", a.Target)
+		}
 		return a, nil
 	}
 	o.Compile.Provenance = true
@@ -180,10 +187,19 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
-	if !o.Rewrites {
+	no := a.Refused()
+	if !o.Rewrites || no == nil {
 		return a, nil
 	}
-	if no := a.refusal(s); no != nil {
+	switch {
+	case s.op == nil:
+		a.NotSought = "ask for the operation that is refused, on its own line"
+	case s.index < 0:
+		a.NotSought = "the statement stands in a block of another; rewrites are of the function's own statements"
+	case len(s.op.Results) != 1:
+		a.NotSought = fmt.Sprintf("the statement gives %d results, rewrites are of statements with one", len(s.op.Results))
+	default:
+		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
 	}
 	return a, err
@@ -203,14 +219,6 @@ func (a *Answer) Refused() *compile.RefusalInfo {
 		}
 	}
 	return nil
-}
-
-// refusal is Refused for a statement that is an operation.
-func (a *Answer) refusal(s *found) *compile.RefusalInfo {
-	if s.op == nil {
-		return nil
-	}
-	return a.Refused()
 }
 
 // planned fills in the operators from a plan, which has no record of origins: those

@@ -95,11 +95,9 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 	return out, at, false
 }
 
-// rewrites tries the rewriters for a refusal.
+// rewrites tries the rewriters for the refusal of an operation of a function's body
+// that gives one result.
 func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Options) (out []*Rewrite, tried []Tried, err error) {
-	if s.op == nil || s.index < 0 || len(s.op.Results) != 1 {
-		return nil, nil, nil
-	}
 	for i := range Rewriters {
 		r := &Rewriters[i]
 		if !r.For(rule, s.op.Def.Name) {

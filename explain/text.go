@@ -184,10 +184,6 @@ func (p *printer) bytes(a *Answer) {
 }
 
 func (p *printer) rewrites(a *Answer) {
-	no := a.Refused()
-	if no == nil {
-		return
-	}
 	for _, r := range a.Rewrites {
 		p.f("\nrewrite %s: %s\n", r.Name, r.Doc)
 		for _, l := range r.Diff {
@@ -215,9 +211,9 @@ func (p *printer) rewrites(a *Answer) {
 		p.f("\nrewrite %s was tried and is not offered: %s\n", t.Name, t.Why)
 	}
 	switch {
-	case a.PlacedOnly:
-		p.f("\nno rewrite was looked for: zinc writes no programs for %s, so none could be run\n", a.Target)
-	case len(a.Rewrites) == 0:
+	case a.NotSought != "":
+		p.f("\nno rewrite was looked for: %s\n", a.NotSought)
+	case a.Sought && len(a.Rewrites) == 0:
 		p.f("\nno rewrite is known that compiles and runs on the engine\n")
 	}
 }
