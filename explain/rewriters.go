@@ -36,6 +36,7 @@ var Rewriters = []Rewriter{
 	{"one-hot", withoutCode, []string{"gather"}, "a matmul of one-hot indices with the table", []string{"one_hot"}, false, oneHot},
 	{"triangle", withoutCode, []string{"cumsum"}, "a matmul with a constant triangle of ones", nil, false, triangle},
 	{"permutation", withoutCode, []string{"reverse"}, "a matmul with a constant permutation", nil, false, permutation},
+	{"edges", []string{target.RulePadMode}, []string{"pad"}, "a matmul with a constant matrix that repeats the elements at the edges", nil, false, edges},
 	{"two-sides", withoutCode, []string{"prelu"}, "relu(x) - alpha * relu(-x)", nil, false, twoSides},
 	{"negated-maximum", withoutCode, []string{"reduce_min"}, "-reduce_max(-x)", nil, false, negatedMaximum},
 	{"norm-by-parts", withoutCode, []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"}, "abs before, or sqrt or log behind, a sum", nil, false, normByParts},

@@ -260,14 +260,17 @@ func (e *edit) last(axis string) (*ir.Value, int64) {
 	return x, x.Type.Shape[x.Type.Rank()-1]
 }
 
-// times multiplies the rows of x with a square constant.
-func (e *edit) times(x *ir.Value, what string, n int64, f func(r, c int64) float64) {
+// finite is what holds for products with zeros.
+const finite = "holds where x is finite: a zero times an infinity is NaN"
+
+// times multiplies the rows of x, of n elements each, with a constant of n by m.
+func (e *edit) times(x *ir.Value, what string, n, m int64, f func(r, c int64) float64) {
 	if e.err != nil || n <= 0 {
 		e.not()
 		return
 	}
 	rows := x.Type.Elems() / n
-	e.product(x, []int64{rows, n}, e.matrix(what, ir.FP16, n, n, f))
+	e.product(x, []int64{rows, n}, e.matrix(what, ir.FP16, n, m, f))
 }
 
 func oneIf(b bool) float64 {
@@ -286,7 +289,8 @@ func triangle(e *edit) {
 		e.not()
 		return
 	}
-	e.times(x, "triangle", n, func(r, c int64) float64 {
+	e.note = finite
+	e.times(x, "triangle", n, n, func(r, c int64) float64 {
 		if rev {
 			r, c = c, r
 		}
@@ -304,7 +308,41 @@ func permutation(e *edit) {
 		return
 	}
 	n := x.Type.Shape[rank-1]
-	e.times(x, "permutation", n, func(r, c int64) float64 { return oneIf(r+c == n-1) })
+	e.note = finite
+	e.times(x, "permutation", n, n, func(r, c int64) float64 { return oneIf(r+c == n-1) })
+}
+
+// edges pads the last axis with what stands at its edges: mirrored at the outermost
+// element, or that element again.
+func edges(e *edit) {
+	x := e.op.Arg("x")
+	before, after, ok, err := ir.PadAmounts(e.op)
+	mode, _ := ir.ArgString(e.op, "mode")
+	last := x.Type.Rank() - 1
+	if err != nil || !ok || mode != "reflect" && mode != "replicate" || !x.Type.Static() || x.Type.DType != ir.FP16 || len(before) != last+1 || last < 0 {
+		e.not()
+		return
+	}
+	for i := range last {
+		if before[i] != 0 || after[i] != 0 {
+			e.fail("dimension %d is padded; the rewrite is for the last alone", i)
+			return
+		}
+	}
+	n, out := x.Type.Shape[last], e.op.Results[0].Type.Shape
+	e.note = finite
+	e.times(x, "edges", n, out[last], func(r, c int64) float64 {
+		at := c - before[last]
+		switch {
+		case mode == "replicate":
+			at = min(max(at, 0), n-1)
+		case at < 0:
+			at = -at
+		case at >= n:
+			at = 2*n - 2 - at
+		}
+		return oneIf(at == r)
+	})
 }
 
 // twoSides spells prelu out.
@@ -370,7 +408,7 @@ func bandMask(e *edit) {
 		return
 	}
 	n := x.Type.Shape[x.Type.Rank()-2:]
-	e.note = "holds where x is finite: the mask turns infinities into NaN"
+	e.note = finite
 	e.become(e.do("mul", arg{"x", x}, arg{"y", e.matrix("mask", x.Type.DType, n[0], n[1], func(r, c int64) float64 {
 		return oneIf((lower < 0 || r-c <= lower) && (upper < 0 || c-r <= upper))
 	})}))

@@ -204,7 +204,11 @@ func (p *printer) rewrites(a *Answer) {
 			p.f("  cpu     %s\n", l)
 		}
 		for _, o := range r.Outputs {
-			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s\n", o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
+			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s", o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
+			if o.Loose {
+				p.f(", loose: it is near what the output holds")
+			}
+			p.f("\n")
 		}
 	}
 	for _, t := range a.Tried {
