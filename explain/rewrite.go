@@ -214,7 +214,7 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 			return err
 		}
 	}
-		want, err := interp.Run(ctx, orig.Functions[0].Reference, inputs, interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}})
+	want, err := interp.Run(ctx, orig.Functions[0].Reference, inputs, interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}})
 	if err != nil {
 		return fmt.Errorf("the original does not run: %w", err)
 	}
