@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -165,5 +166,61 @@ func writeWeights(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAllTasks asks about every operation of the example: together the answers name
+// every task and every stored constant, and each operation is on the engine.
+func TestAllTasks(t *testing.T) {
+	m, err := frontend.Open(filepath.Join("..", "examples", "digits", "digits.mlmodelc"), frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	o := explain.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: "digits"}}
+	tasks := map[[2]string]bool{}
+	constants := map[uint64]uint64{}
+	for _, op := range m.Program.Funcs[0].Body.Ops {
+		a, err := explain.Explain(context.Background(), m.Program, explain.Place{Line: int(op.Pos.Line)}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Name != op.Results[0].Name || a.Op != op.Def.Name || len(a.Operators) == 0 || a.Operators[0].Unit != ir.Engine.String() || len(a.Passes) == 0 {
+			t.Errorf("%s: %+v", op.Results[0].Name, a)
+		}
+		for _, x := range a.Tasks {
+			tasks[[2]string{x.Procedure, strconv.Itoa(x.Index)}] = true
+			if len(x.Fields) == 0 || x.Estimate == nil {
+				t.Errorf("%s: task %d has %d fields and estimate %v", a.Name, x.Index, len(x.Fields), x.Estimate)
+			}
+			for _, f := range x.Fields {
+				if f.Word >= x.Words || f.Value == 0 || f.Name == "" {
+					t.Errorf("%s: task %d of %d words: %+v", a.Name, x.Index, x.Words, f)
+				}
+			}
+		}
+		for _, c := range a.Constants {
+			sum := uint64(0)
+			for _, r := range c.Roles {
+				sum += r.Bytes
+			}
+			if sum != c.Size {
+				t.Errorf("%s: a constant of %d bytes has roles for %d", a.Name, c.Size, sum)
+			}
+			constants[c.Offset] = c.Size
+		}
+	}
+	o.Compile.Provenance = true
+	r, err := compile.Compile(context.Background(), m.Program, o.Compile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tasks) != r.Report.Tasks {
+		t.Errorf("answers name %d tasks of %d", len(tasks), r.Report.Tasks)
+	}
+	for _, x := range r.Provenance.Extents {
+		if constants[x.Offset] != x.Size {
+			t.Errorf("no answer names the constant of %d bytes at %d", x.Size, x.Offset)
+		}
 	}
 }

@@ -31,6 +31,9 @@ type Rewrite struct {
 	Whole   bool       `json:"whole_model"`
 	Seed    uint64     `json:"seed"`
 	Outputs []Compared `json:"outputs"`
+	// What was compiled, before and after the change.
+	CPUOps     [2]int `json:"cpu_ops"`
+	Dispatches [2]int `json:"dispatches"`
 
 	program *ir.Program
 }
@@ -205,6 +208,8 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 	if err != nil {
 		return fmt.Errorf("the original does not compile: %w", err)
 	}
+	w.CPUOps = [2]int{orig.Report.CPUOps, v.Report.CPUOps}
+	w.Dispatches = [2]int{orig.Report.Dispatches, v.Report.Dispatches}
 	inputs := map[string]interp.Tensor{}
 	for _, x := range fs[0].Reference.Body.Params {
 		if x.Type.Kind == ir.State {

@@ -203,6 +203,7 @@ func (p *printer) rewrites(a *Answer) {
 		for _, l := range r.Host {
 			p.f("  cpu     %s\n", l)
 		}
+		p.f("  operations on the CPU: %d before, %d after; dispatches: %d before, %d after\n", r.CPUOps[0], r.CPUOps[1], r.Dispatches[0], r.Dispatches[1])
 		for _, o := range r.Outputs {
 			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s", o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
 			if o.Loose {
