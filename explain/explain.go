@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
@@ -16,6 +17,7 @@ import (
 type Options struct {
 	Compile  compile.Options // how the model is compiled; Provenance is set anyway
 	Rewrites bool            // look for rewrites of what is refused
+	Hazards  bool            // judge the numbers by the rules of package lint, for inputs in their default ranges
 	Seed     uint64          // of the inputs that rewrites are run on
 	Workers  int             // goroutines of the runs, 0 for one a processor
 }
@@ -42,9 +44,12 @@ type Answer struct {
 	Surfaces   []Surface    `json:"surfaces,omitempty"`
 	Operations []Descriptor `json:"descriptor_operations,omitempty"`
 	Numerics   []string     `json:"numerics,omitempty"`
-	CostError  string       `json:"cost_known_error,omitempty"` // of the estimates
-	Rewrites   []*Rewrite   `json:"rewrites,omitempty"`
-	Tried      []Tried      `json:"tried,omitempty"`
+	// Hazards are the statement's findings of package lint, none of them searched for
+	// an input that shows it.
+	Hazards   []*lint.Finding `json:"hazards,omitempty"`
+	CostError string          `json:"cost_known_error,omitempty"` // of the estimates
+	Rewrites  []*Rewrite      `json:"rewrites,omitempty"`
+	Tried     []Tried         `json:"tried,omitempty"`
 	// PlacedOnly says that zinc writes no programs for the target, so that there
 	// are no tasks, and no rewrites, which would have to run.
 	PlacedOnly bool `json:"placed_only,omitempty"`
@@ -186,6 +191,11 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	a.numerics(r)
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
+	}
+	if o.Hazards {
+		if err := a.hazards(ctx, p, o); err != nil {
+			return nil, err
+		}
 	}
 	no := a.Refused()
 	if !o.Rewrites || no == nil {
@@ -407,4 +417,25 @@ func (a *Answer) numerics(r *compile.Result) {
 		}
 		a.Numerics = append(a.Numerics, fmt.Sprintf("recorded programs vouch for the kind of %d of %d tasks; the rest is modelled", attested, n))
 	}
+}
+
+// hazards keeps the linter's findings of the statement. Without a search for inputs
+// they are what intervals allow.
+func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
+	o.Compile.Provenance, o.Compile.Progress = false, nil
+	rep, err := lint.Run(ctx, clone(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
+	if err != nil {
+		return fmt.Errorf("judging the numbers: %w", err)
+	}
+	for _, f := range rep.Functions {
+		if f.Name != a.Function {
+			continue
+		}
+		for _, x := range f.Findings {
+			if x.Statement == a.Name || a.Line > 0 && x.Line == a.Line && x.Col == a.Column {
+				a.Hazards = append(a.Hazards, x)
+			}
+		}
+	}
+	return nil
 }

@@ -57,7 +57,7 @@ func explained(t testing.TB, file, stmt string) *explain.Answer {
 	t.Helper()
 	m := open(t, file)
 	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, explain.Options{
-		Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: file}, Rewrites: true, Seed: 1,
+		Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: file}, Rewrites: true, Hazards: true, Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -153,6 +153,26 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestHazards notes the exponential of what can be large, and nothing of the relu.
+func TestHazards(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 8]> x", "tensor<fp16, [1, 8]> h = mul(x = x, y = fp16(8))", "tensor<fp16, [1, 8]> y = exp(x = h)", "tensor<fp16, [1, 8]> z = relu(x = y)")
+	o := options()
+	o.Hazards = true
+	for name, rule := range map[string]string{"y": "exp-overflow", "h": ""} {
+		a, err := Explain(context.Background(), p, Place{Name: name}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, h := range a.Hazards {
+			got += h.Rule
+		}
+		if got != rule {
+			t.Errorf("%s: %q, wanted %q", name, got, rule)
+		}
+	}
+}
+
 // TestAlone rewrites a statement of a function that is too large to run whole.
 func TestAlone(t *testing.T) {
 	body := []string{"tensor<fp16, [1, 16]> h0 = relu(x = x)"}

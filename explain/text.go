@@ -46,6 +46,12 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 	for _, n := range a.Numerics {
 		p.f("numerics: %s\n", n)
 	}
+	for _, h := range a.Hazards {
+		p.f("hazard %s: %s may lie from %.4g to %.4g, limit %s. %s\n  instead: %s\n", h.Rule, h.Value, float64(h.Interval[0]), float64(h.Interval[1]), h.Limit, h.Why, h.Instead)
+	}
+	if len(a.Hazards) > 0 {
+		p.f("hazards are for inputs in their default ranges; zinc lint takes others and looks for inputs that show them\n")
+	}
 	p.rewrites(a)
 	return p.err
 }

@@ -22,6 +22,7 @@ type explainCommand struct {
 	op       string
 	json     bool
 	rewrites bool
+	hazards  bool
 	tasks    int
 	seed     uint64
 	output   string
@@ -37,7 +38,8 @@ func newExplain(e *env) *cobra.Command {
 		Long: `Explain compiles MODEL in memory and tells what became of the statement on LINE of
 its text, or of the one whose result is NAME: the passes that touched it, where it
 runs and by which rule, its tasks with the fields of their words, the bytes of its
-constants, its surfaces, the estimated cost and what is known of its numbers.
+constants, its surfaces, the estimated cost, what is known of its numbers and which
+cliffs of the arithmetic they may reach.
 
 For a statement on the CPU it prints the rule, the value that breaks the rule and
 the limit, and looks for a rewrite. A rewrite is shown only when zinc has compiled
@@ -61,6 +63,7 @@ Targets that zinc writes no programs for get placement alone.`,
 	f.BoolVar(&c.json, "json", false, "print JSON, with the fields of all tasks")
 	f.IntVar(&c.tasks, "tasks", 1, "tasks whose fields are printed")
 	f.BoolVar(&c.rewrites, "rewrites", true, "look for rewrites of what the engine refuses")
+	f.BoolVar(&c.hazards, "hazards", true, "judge the statement's numbers by the rules of zinc lint")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs that rewrites are run on")
 	f.StringVarP(&c.output, "output", "o", "", "write the function with the rewrite, or the statement alone of a large one, as `FILE.mil` or into a folder")
 	f.StringVar(&c.rewrite, "rewrite", "", "`NAME` of the rewrite that --output writes (default the first)")
@@ -113,7 +116,7 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	if err != nil {
 		return err
 	}
-	a, err := explain.Explain(ctx, m.Program, at, explain.Options{Compile: o, Rewrites: c.rewrites, Seed: c.seed, Workers: c.workers})
+	a, err := explain.Explain(ctx, m.Program, at, explain.Options{Compile: o, Rewrites: c.rewrites, Hazards: c.hazards, Seed: c.seed, Workers: c.workers})
 	p.end()
 	if err != nil {
 		if at := (*explain.PlaceError)(nil); errors.As(err, &at) {
