@@ -53,6 +53,7 @@ var walls = []wall{
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
 	{"verify", []string{"frontend", "reduce", "internal/cli"}, nil, "it judges programs, however they were opened or made smaller"},
 	{"reduce", []string{"internal/cli"}, nil, "a predicate may be a function as well as a command"},
+	{"explain", []string{"internal/cli", "report"}, nil, "an answer is facts; how they are shown beside others is not its business"},
 	{"runtime/sim/coprocessor", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime"}, []string{"lower/td", "emit/afpp", "runtime/sim/firmware", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject"}, "a container's bytes are all that the controller knows of a program"},
 	{"runtime/sim/driver", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime/sim/interp"}, []string{"lower/td", "emit/hwx", "emit/afpp"}, "the kernel knows containers and messages, never what they were compiled from"},
 	{"lint", []string{"frontend", "internal/cli"}, nil, "it judges programs by their operations and by running them, whatever file they came from"},
