@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"context"
+	"slices"
+)
+
+// Options say what is compared.
+type Options struct {
+	Levels  []Level // nil for all
+	Outputs bool    // run both sides and compare what they give
+	Seed    uint64  // of the inputs of the runs
+	Workers int     // goroutines of the runs, 0 for one a processor
+	// Progress is called as runs go on, nil for none.
+	Progress func(stage string, done, total int)
+}
+
+// pairing is a comparison under way.
+type pairing struct {
+	a, b    *Side
+	renamed map[string]string // statements of A that have another name in B, as qualified
+}
+
+// Compare compares two sides. Errors are of tasks that do not decode and of the runs.
+func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
+	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {
+		// What only one side knows aligns nothing: both are told by structure.
+		a, b = a.plain(), b.plain()
+	}
+	p := &pairing{a: a, b: b, renamed: map[string]string{}}
+	r := &Result{A: a.summary(), B: b.summary(), Changes: []*Change{}}
+	var all []*Change
+	for _, l := range Levels {
+		if o.Levels != nil && !slices.Contains(o.Levels, l.Level) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c := Coverage{Level: l.Level, Missing: p.missing(l.missing)}
+		if c.Missing == "" {
+			found, err := l.compare(p)
+			if err != nil {
+				return nil, err
+			}
+			c.Differences = len(found)
+			all = append(all, found...)
+		}
+		r.Levels = append(r.Levels, c)
+	}
+	if o.Outputs {
+		c := Coverage{Level: Outputs, Missing: p.missing(needsPair)}
+		if c.Missing == "" {
+			found, err := p.outputs(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			c.Differences = len(found)
+			all = append(all, found...)
+		}
+		r.Levels = append(r.Levels, c)
+	}
+	if o.Levels == nil {
+		all = append(all, p.unnamed(all)...)
+	}
+	r.Changes = append(r.Changes, fold(all)...)
+	r.Same = len(r.Changes) == 0
+	return r, nil
+}
+
+func (p *pairing) missing(why func(*Side) string) string {
+	a, b := why(p.a), why(p.b)
+	switch {
+	case a == "" && b == "":
+		return ""
+	case a == b:
+		return a
+	case a == "":
+		return "B: " + b
+	case b == "":
+		return "A: " + a
+	}
+	return "A: " + a + "; B: " + b
+}
+
+// unnamed tells of bytes that differ although nothing was found that explains them.
+func (p *pairing) unnamed(all []*Change) (out []*Change) {
+	if p.a.file == nil || p.b.file == nil || len(all) > 0 {
+		return nil
+	}
+	if n := differing(p.a.container, p.b.container); n > 0 {
+		out = append(out, &Change{Level: Container, Kind: Changed, Subject: "bytes that belong to no part", Details: []string{count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"}})
+	}
+	return out
+}
+
+// differing counts the bytes that differ; those past the shorter end do.
+func differing(a, b []byte) int {
+	n := max(len(a), len(b)) - min(len(a), len(b))
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// plain returns a side without its debug database.
+func (s *Side) plain() *Side {
+	c := *s
+	c.db, c.chains, c.decoded = nil, nil, false
+	return &c
+}

@@ -1,0 +1,76 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// mostNodes bounds how far an origin is followed to the statements that name it.
+const mostNodes = 64
+
+// from returns the statements behind nodes, as qualified names, nearest only.
+func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
+	if s.db == nil {
+		return nil
+	}
+	for _, n := range nodes {
+		names, ok := s.memo[n]
+		if !ok {
+			for _, i := range s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+				st := &s.db.Statements[i]
+				names = append(names, qualified(st.Func, st.Name))
+			}
+			s.memo[n] = names
+		}
+		for _, x := range names {
+			if !slices.Contains(out, x) {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// label names a node as people do: the last of its statements that is an operation,
+// which is where the value comes out.
+func (s *Side) label(n provenance.NodeID) string {
+	list := s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements
+	for k := len(list) - 1; k >= 0; k-- {
+		if st := &s.db.Statements[list[k]]; st.Op != constOp && len(list) > 0 {
+			return st.Op + " " + st.Name
+		}
+	}
+	if len(list) > 0 {
+		st := &s.db.Statements[list[0]]
+		return st.Op + " " + st.Name
+	}
+	return "the compiler"
+}
+
+// origins returns the statements behind origins, as qualified names.
+func origins(roots ...*ir.Origin) (out []string) {
+	var queue []*ir.Origin
+	seen := map[*ir.Origin]bool{}
+	push := func(x *ir.Origin) {
+		if x != nil && !seen[x] && len(queue) < mostNodes {
+			seen[x] = true
+			queue = append(queue, x)
+		}
+	}
+	for _, x := range roots {
+		push(x)
+	}
+	for i := 0; i < len(queue); i++ {
+		if st := queue[i].Stmt; st != nil {
+			if n := qualified(st.Func, st.Name); !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+		for _, f := range queue[i].From {
+			push(f)
+		}
+	}
+	return out
+}

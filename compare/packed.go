@@ -1,0 +1,212 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// blob is a stretch of a container's constants that belongs together.
+type blob struct {
+	key, subject string
+	names        []string
+	off          uint64 // in the constants
+	data         []byte
+}
+
+// packed compares the constants of the containers: by what they came from where both
+// sides have a debug database, else by the tasks that stream them.
+func (p *pairing) packed() (out []*Change, err error) {
+	if p.a.file == nil || p.b.file == nil {
+		return nil, nil
+	}
+	var a, b []blob
+	switch {
+	case p.a.db != nil && p.b.db != nil:
+		a, b = p.a.extents(), p.b.extents()
+	case p.missing(decodable) == "":
+		if a, b, err = p.lanes(); err != nil {
+			return nil, err
+		}
+	default:
+		a = []blob{{key: "all", subject: "the constants", data: p.a.file.ConstantBytes()}}
+		b = []blob{{key: "all", subject: "the constants", data: p.b.file.ConstantBytes()}}
+	}
+	keys := func(bs []blob) []string {
+		ks := make([]string, len(bs))
+		for i := range bs {
+			ks[i] = bs[i].key
+		}
+		return ks
+	}
+	to, from := match(keys(a), keys(b))
+	for i := range a {
+		x := &a[i]
+		if to[i] < 0 {
+			out = append(out, &Change{Level: Constants, Kind: Removed, Subject: x.subject, names: x.names, Details: []string{fmt.Sprintf("%d bytes", len(x.data))}})
+			continue
+		}
+		y := &b[to[i]]
+		if bytes.Equal(x.data, y.data) {
+			continue
+		}
+		out = append(out, &Change{Level: Constants, Kind: Changed, Subject: x.subject, names: merged(x.names, y.names), Details: blobDetails(x, y)})
+	}
+	for j := range b {
+		if y := &b[j]; from[j] < 0 {
+			out = append(out, &Change{Level: Constants, Kind: Added, Subject: y.subject, names: y.names, Details: []string{fmt.Sprintf("%d bytes", len(y.data))}})
+		}
+	}
+	return out, nil
+}
+
+// blobDetails counts what differs in two stretches. Most of what is packed is fp16,
+// so that pairs of bytes are what is counted.
+func blobDetails(x, y *blob) (out []string) {
+	if len(x.data) != len(y.data) {
+		out = append(out, fmt.Sprintf("%d bytes -> %d bytes", len(x.data), len(y.data)))
+	}
+	n, first := 0, -1
+	m := min(len(x.data), len(y.data))
+	for i := 0; i < m; i += 2 {
+		e := min(i+2, m)
+		if !bytes.Equal(x.data[i:e], y.data[i:e]) {
+			if n++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if n > 0 {
+		out = append(out, fmt.Sprintf("%d of %d halfwords differ, the first %d bytes into it", n, (m+1)/2, first))
+	}
+	return out
+}
+
+// extents are the stored constants as the debug database has them.
+func (s *Side) extents() (out []blob) {
+	all := s.file.ConstantBytes()
+	for i := range s.db.Extents {
+		x := &s.db.Extents[i]
+		if x.Offset > uint64(len(all)) || x.Size > uint64(len(all))-x.Offset {
+			continue // the database is checked against itself, not against the container
+		}
+		b := blob{off: x.Offset, data: all[x.Offset : x.Offset+x.Size]}
+		var roles []string
+		for _, r := range x.Roles() {
+			if r != provenance.RolePadding && r != provenance.RoleReserved {
+				roles = append(roles, r)
+			}
+		}
+		if len(x.Uses) > 0 {
+			u := &x.Uses[0]
+			b.key = strings.Join(s.from(u.Node), "\x01") + "\x02" + u.Rule
+			b.subject = "packed " + strings.Join(roles, ", ") + " of " + s.label(u.Node) + " by " + u.Rule
+		} else {
+			b.subject = "packed " + strings.Join(roles, ", ")
+		}
+		b.key += "\x02" + strings.Join(roles, ",")
+		for k := range x.Uses {
+			u := &x.Uses[k]
+			b.names = merged(b.names, s.from(u.Values, u.Bias, u.Table, u.Node))
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// lanes are the constants that paired tasks stream, each stretch once.
+func (p *pairing) lanes() (a, b []blob, err error) {
+	ca, err := p.a.tasksOf()
+	if err != nil {
+		return nil, nil, err
+	}
+	cb, err := p.b.tasksOf()
+	if err != nil {
+		return nil, nil, err
+	}
+	seenA, seenB := map[uint64]bool{}, map[uint64]bool{}
+	allA, allB := p.a.file.ConstantBytes(), p.b.file.ConstantBytes()
+	for _, c := range chainPairs(ca, cb) {
+		to, from := p.taskPairs(c[0], c[1])
+		for i := range c[0].tasks {
+			key := fmt.Sprintf("%s/%d", c[0].name, i)
+			x := streamed(&c[0].tasks[i], allA, key)
+			if to[i] < 0 {
+				a = append(a, fresh(x, seenA)...)
+				continue
+			}
+			y := streamed(&c[1].tasks[to[i]], allB, key)
+			if len(x) == len(y) && seenBoth(x, seenA) && seenBoth(y, seenB) {
+				continue
+			}
+			a, b = append(a, x...), append(b, y...)
+			fresh(x, seenA)
+			fresh(y, seenB)
+		}
+		for j := range c[1].tasks {
+			if from[j] < 0 {
+				b = append(b, fresh(streamed(&c[1].tasks[j], allB, fmt.Sprintf("%s/b%d", c[1].name, j)), seenB)...)
+			}
+		}
+	}
+	return a, b, nil
+}
+
+func seenBoth(bs []blob, seen map[uint64]bool) bool {
+	for i := range bs {
+		if !seen[bs[i].off] {
+			return false
+		}
+	}
+	return true
+}
+
+// fresh returns the stretches that were not seen, and marks them.
+func fresh(bs []blob, seen map[uint64]bool) (out []blob) {
+	for _, b := range bs {
+		if !seen[b.off] {
+			seen[b.off] = true
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// constantsBar is the buffer-access register of the constants.
+const constantsBar = 1
+
+// streamed returns the stretches of the constants that a task's lanes stream, in
+// order of address, those next to each other as one.
+func streamed(t *task, all []byte, key string) (out []blob) {
+	if !t.On(td.KernelOn) || t.Get(td.KBase0) != constantsBar {
+		return nil
+	}
+	type span struct{ lo, hi uint64 }
+	var spans []span
+	for i := range td.Lanes {
+		if !t.On(td.CoeffEn.At(i)) {
+			continue
+		}
+		lo := uint64(t.Get(td.CoeffBase.At(i)))
+		hi := min(lo+uint64(t.Get(td.CoeffSize.At(i))), uint64(len(all)))
+		if lo < hi {
+			spans = append(spans, span{lo, hi})
+		}
+	}
+	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })
+	for k := 0; k < len(spans); {
+		s := spans[k]
+		for k++; k < len(spans) && spans[k].lo <= s.hi; k++ {
+			s.hi = max(s.hi, spans[k].hi)
+		}
+		out = append(out, blob{
+			key: fmt.Sprintf("%s/%d", key, len(out)), subject: "coefficients of " + t.subject,
+			names: t.names, off: s.lo, data: all[s.lo:s.hi],
+		})
+	}
+	return out
+}
