@@ -95,15 +95,19 @@ type Result struct {
 }
 
 // fold puts each effect under the cause that it came from. What no statement ties to
-// a cause belongs to the cause where there is only one, else it stands alone.
+// a cause belongs to the setting that changed, or to the cause, where there is only
+// one; else it stands alone.
 func fold(all []*Change) []*Change {
 	by := map[string]*Change{}
-	var out, causes []*Change
+	var out, causes, settings []*Change
 	for _, c := range all {
 		if !c.cause {
 			continue
 		}
 		causes = append(causes, c)
+		if c.Level == Settings {
+			settings = append(settings, c)
+		}
 		for _, n := range c.names {
 			if by[n] == nil {
 				by[n] = c
@@ -121,7 +125,11 @@ func fold(all []*Change) []*Change {
 				break
 			}
 		}
-		if to == nil && len(causes) == 1 {
+		switch {
+		case to != nil:
+		case len(settings) == 1:
+			to = settings[0]
+		case len(causes) == 1:
 			to = causes[0]
 		}
 		if to == nil {

@@ -14,7 +14,7 @@ func (p *pairing) limits() ([]*Change, error) {
 		return nil, nil
 	}
 	if d := attributes(columns(p.a.target), columns(p.b.target)); len(d) > 0 {
-		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name + " beside those of " + p.a.target.Name, Details: d}}, nil
+		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name + " beside those of " + p.a.target.Name, Details: d, names: []string{setting("target")}}}, nil
 	}
 	return nil, nil
 }

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -33,18 +35,28 @@ func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
 	return out
 }
 
-// label names a node as people do: the last of its statements that is an operation,
-// which is where the value comes out.
+// mostLabels bounds the operations that a label names.
+const mostLabels = 3
+
+// label names a node as people do: the operations behind it, fused ones included, or
+// where there is none the constant that it is.
 func (s *Side) label(n provenance.NodeID) string {
-	list := s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements
-	for k := len(list) - 1; k >= 0; k-- {
-		if st := &s.db.Statements[list[k]]; st.Op != constOp && len(list) > 0 {
-			return st.Op + " " + st.Name
+	var ops, others []string
+	for _, i := range s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+		st := &s.db.Statements[i]
+		if name := st.Op + " " + st.Name; st.Op == constOp {
+			others = append(others, name)
+		} else {
+			ops = append(ops, name)
 		}
 	}
-	if len(list) > 0 {
-		st := &s.db.Statements[list[0]]
-		return st.Op + " " + st.Name
+	switch {
+	case len(ops) > mostLabels:
+		return strings.Join(ops[:mostLabels], ", ") + fmt.Sprintf(" and %d more", len(ops)-mostLabels)
+	case len(ops) > 0:
+		return strings.Join(ops, ", ")
+	case len(others) > 0:
+		return others[0]
 	}
 	return "the compiler"
 }

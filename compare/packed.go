@@ -2,9 +2,13 @@ package compare
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"sort"
 	"strings"
+
+	"github.com/x448/float16"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -16,6 +20,7 @@ type blob struct {
 	names        []string
 	off          uint64 // in the constants
 	data         []byte
+	layout       []provenance.Repeat // roles of the bytes, nil where nobody knows
 }
 
 // packed compares the constants of the containers: by what they came from where both
@@ -64,24 +69,64 @@ func (p *pairing) packed() (out []*Change, err error) {
 	return out, nil
 }
 
-// blobDetails counts what differs in two stretches. Most of what is packed is fp16,
-// so that pairs of bytes are what is counted.
+// blobDetails counts what differs in two stretches, by role. Most of what is packed
+// is fp16, so that pairs of bytes are what is counted.
 func blobDetails(x, y *blob) (out []string) {
 	if len(x.data) != len(y.data) {
 		out = append(out, fmt.Sprintf("%d bytes -> %d bytes", len(x.data), len(y.data)))
 	}
-	n, first := 0, -1
 	m := min(len(x.data), len(y.data))
-	for i := 0; i < m; i += 2 {
-		e := min(i+2, m)
-		if !bytes.Equal(x.data[i:e], y.data[i:e]) {
-			if n++; first < 0 {
-				first = i
+	parts := x.layout
+	if len(x.data) != len(y.data) || len(parts) == 0 {
+		parts = []provenance.Repeat{{Times: 1, Runs: []provenance.Run{{Role: "bytes", Size: uint32(min(m, math.MaxUint32))}}}}
+	}
+	type tally struct {
+		role          string
+		n, all, first int
+	}
+	var roles []*tally
+	by := map[string]*tally{}
+	at := 0
+	for _, part := range parts {
+		for range part.Times {
+			for _, run := range part.Runs {
+				t := by[run.Role]
+				if t == nil {
+					t = &tally{role: run.Role}
+					by[run.Role] = t
+					roles = append(roles, t)
+				}
+				end := min(at+int(run.Size), m)
+				for i := at; i < end; i += 2 {
+					e := min(i+2, end)
+					t.all++
+					if !bytes.Equal(x.data[i:e], y.data[i:e]) {
+						if t.n++; t.n == 1 {
+							t.first = i
+						}
+					}
+				}
+				if at = end; at == m {
+					break
+				}
+			}
+			if at == m {
+				break
 			}
 		}
 	}
-	if n > 0 {
-		out = append(out, fmt.Sprintf("%d of %d halfwords differ, the first %d bytes into it", n, (m+1)/2, first))
+	for _, t := range roles {
+		if t.n == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s: %d of %d halfwords, the first %d bytes into it", t.role, t.n, t.all, t.first)
+		if t.first+2 <= m {
+			fp16 := func(b []byte) float32 {
+				return float16.Frombits(binary.LittleEndian.Uint16(b[t.first:])).Float32()
+			}
+			text += fmt.Sprintf(", as fp16 %.6g -> %.6g", fp16(x.data), fp16(y.data))
+		}
+		out = append(out, text)
 	}
 	return out
 }
@@ -94,7 +139,7 @@ func (s *Side) extents() (out []blob) {
 		if x.Offset > uint64(len(all)) || x.Size > uint64(len(all))-x.Offset {
 			continue // the database is checked against itself, not against the container
 		}
-		b := blob{off: x.Offset, data: all[x.Offset : x.Offset+x.Size]}
+		b := blob{off: x.Offset, data: all[x.Offset : x.Offset+x.Size], layout: x.Layout}
 		var roles []string
 		for _, r := range x.Roles() {
 			if r != provenance.RolePadding && r != provenance.RoleReserved {
@@ -104,7 +149,7 @@ func (s *Side) extents() (out []blob) {
 		if len(x.Uses) > 0 {
 			u := &x.Uses[0]
 			b.key = strings.Join(s.from(u.Node), "\x01") + "\x02" + u.Rule
-			b.subject = "packed " + strings.Join(roles, ", ") + " of " + s.label(u.Node) + " by " + u.Rule
+			b.subject = "packed constants of " + s.label(u.Node) + " by " + u.Rule
 		} else {
 			b.subject = "packed " + strings.Join(roles, ", ")
 		}

@@ -129,7 +129,11 @@ func opDetails(a, b *ir.Op) (out []string) {
 		}
 		for k := range x {
 			if u, v := x[k], y[k]; !sameValue(u, v) {
-				out = append(out, def.Name+": "+valueString(u)+" -> "+valueString(v))
+				if x, y := valueString(u), valueString(v); x != y {
+					out = append(out, def.Name+": "+x+" -> "+y)
+				} else {
+					out = append(out, def.Name+": other values in "+x)
+				}
 			}
 		}
 	}

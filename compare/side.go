@@ -205,11 +205,14 @@ func (p *pairing) settings() (out []*Change, err error) {
 	a, b := settingsOf(p.a.options), settingsOf(p.b.options)
 	for i, x := range a {
 		if y := b[i]; x.value != y.value {
-			out = append(out, &Change{Level: Settings, Kind: Changed, Subject: x.name, Details: []string{shown(x.value) + " -> " + shown(y.value)}, cause: true})
+			out = append(out, &Change{Level: Settings, Kind: Changed, Subject: x.name, Details: []string{shown(x.value) + " -> " + shown(y.value)}, cause: true, names: []string{setting(x.name)}})
 		}
 	}
 	return out, nil
 }
+
+// setting is the name by which an effect says that it came from a setting.
+func setting(name string) string { return "\x00" + name }
 
 func shown(s string) string {
 	if s == "" {
