@@ -73,8 +73,10 @@ func (p *pairing) missing(why func(*Side) string) string {
 	switch {
 	case a == "" && b == "":
 		return ""
-	case a == b:
+	case a == b || a == compiledAlready:
 		return a
+	case b == compiledAlready:
+		return b
 	case a == "":
 		return "B: " + b
 	case b == "":

@@ -26,7 +26,7 @@ func (s *Side) parts() (out []record) {
 	head.num("CPU subtype", uint64(f.Header.CPUSubtype))
 	head.num("file type", uint64(f.Header.FileType))
 	head.num("flags", uint64(f.Header.Flags))
-	head.put("banner", strings.ReplaceAll(f.Banner(), "\n", " "))
+	head.put("banner", strings.Join(strings.Fields(f.Banner()), " "))
 	out = append(out, head)
 	for _, g := range f.Segments() {
 		r := record{key: "segment " + g.Name.String()}

@@ -229,7 +229,7 @@ func (p *pairing) firstValue(ctx context.Context, m [2]*sim.Machine, in map[stri
 	var names []string
 	if t != nil {
 		names = t.names
-		if s, ok := strings.CutPrefix(t.subject, "tasks of "); ok {
+		if s, ok := strings.CutPrefix(t.subject, manyTasks); ok {
 			text += ", of " + s
 		}
 	}

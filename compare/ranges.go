@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -206,9 +207,28 @@ func (s *Side) sections(out *[]region) {
 			case i == len(taken)-1:
 				name = "symbols, strings and relocations"
 			}
-			*out = append(*out, region{name, at, s.container[at:x.lo], named(name)})
+			*out = append(*out, region{name, at, s.container[at:x.lo], s.inCommands(at, name)})
 		}
 		at = max(at, x.hi)
+	}
+}
+
+// inCommands returns the owner of bytes that lie in no section: a table of symbols,
+// or name.
+func (s *Side) inCommands(base int64, name string) func(at, n int) string {
+	return func(at, _ int) string {
+		off := base + int64(at)
+		for _, c := range s.file.Commands {
+			y, ok := c.(*hwx.Symtab)
+			switch {
+			case !ok:
+			case off >= int64(y.StrOff) && off-int64(y.StrOff) < int64(y.StrSize):
+				return "names of symbols"
+			case off >= int64(y.SymOff) && off < int64(y.StrOff) && len(y.Symbols) > 0 && y.SymOff < y.StrOff:
+				return "symbols"
+			}
+		}
+		return name
 	}
 }
 

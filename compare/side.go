@@ -221,11 +221,14 @@ func shown(s string) string {
 	return s
 }
 
+// compiledAlready is why a pair is not compared at the levels of a model.
+const compiledAlready = "it takes two models"
+
 func nothing(*Side) string { return "" }
 
 func needsModel(s *Side) string {
 	if s.model == nil {
-		return "a pair has no settings"
+		return compiledAlready
 	}
 	return ""
 }
@@ -233,7 +236,7 @@ func needsModel(s *Side) string {
 func needsText(s *Side) string {
 	switch {
 	case s.model == nil:
-		return "a pair has no statements"
+		return compiledAlready
 	case s.text == nil:
 		return "a network description has no MIL text"
 	}
@@ -243,7 +246,7 @@ func needsText(s *Side) string {
 func needsPlaced(s *Side) string {
 	switch {
 	case s.model == nil:
-		return "a pair has no program of its engine steps"
+		return compiledAlready
 	case s.placed == nil:
 		return s.noPair
 	}
@@ -260,7 +263,7 @@ func needsTarget(s *Side) string {
 func needsReport(s *Side) string {
 	switch {
 	case s.model == nil:
-		return "a pair does not say where its operations could have run"
+		return compiledAlready
 	case s.report == nil:
 		return s.noPlaces
 	}

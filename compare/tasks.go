@@ -41,6 +41,10 @@ func fieldSet(fs ...td.Field) map[td.Field]bool {
 	return m
 }
 
+// manyTasks opens the subject of a change that stands for all tasks of an operation
+// and rule.
+const manyTasks = "tasks of "
+
 // task is a task of a side.
 type task struct {
 	*td.Task
@@ -96,7 +100,7 @@ func (s *Side) identify(t *task) {
 			x := &s.db.Tasks[i]
 			t.names = s.from(x.Node, x.With)
 			t.key = strings.Join(s.from(x.Node), "\x01") + "\x02" + x.Rule
-			t.subject = "tasks of " + s.label(x.Node) + " by " + x.Rule
+			t.subject = manyTasks + s.label(x.Node) + " by " + x.Rule
 			return
 		}
 	}
@@ -122,7 +126,11 @@ func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
 		}
 		return ks
 	}
-	to, from = match(keys(a), keys(b))
+	if p.a.db != nil {
+		to, from = match(keys(a), keys(b))
+	} else {
+		to, from = sequence(keys(a), keys(b))
+	}
 	fill(to, from, func(i, j int) bool { return a.tasks[i].class == b.tasks[j].class })
 	return to, from
 }
@@ -251,7 +259,7 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 			d.note(Changed, &t, words...)
 		case elsewhere:
 			if d.moved++; d.first == "" {
-				d.first = fmt.Sprintf("the first is task %d of %s, of %s", x.index, x.procedure, strings.TrimPrefix(x.subject, "tasks of "))
+				d.first = fmt.Sprintf("the first is task %d of %s, of %s", x.index, x.procedure, strings.TrimPrefix(x.subject, manyTasks))
 			}
 		}
 	}
@@ -291,7 +299,9 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 func (d *taskDiff) changes() []*Change {
 	for _, c := range d.out {
 		n := d.counts[c]
-		c.Details = append(c.Details, count(n.tasks, "task", "tasks"))
+		if strings.HasPrefix(c.Subject, manyTasks) {
+			c.Details = append(c.Details, count(n.tasks, "task", "tasks"))
+		}
 		for _, x := range n.details {
 			if k := n.count[x]; k < n.tasks {
 				x += " in " + strconv.Itoa(k) + " of them"

@@ -33,9 +33,15 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintln(b)
 	}
-	for _, l := range r.Levels {
-		if l.Missing != "" {
-			fmt.Fprintf(b, "not compared: %s (%s)\n", l.Level, l.Missing)
+	for i := 0; i < len(r.Levels); i++ {
+		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
+			var names []string
+			for _, x := range r.Levels[i:] {
+				if x.Missing == l.Missing {
+					names = append(names, string(x.Level))
+				}
+			}
+			fmt.Fprintf(b, "not compared: %s: %s\n", strings.Join(names, ", "), l.Missing)
 		}
 	}
 	if r.Same {
@@ -104,4 +110,14 @@ func (r *Result) does(b *bufio.Writer, c *Change) {
 	if len(same) > 0 {
 		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
 	}
+}
+
+// told reports whether a level before was left out for the same reason.
+func told(before []Coverage, why string) bool {
+	for i := range before {
+		if before[i].Missing == why {
+			return true
+		}
+	}
+	return false
 }
