@@ -23,12 +23,13 @@ type pairing struct {
 
 // Compare compares two sides. Errors are of tasks that do not decode and of the runs.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
-	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {
-		// What only one side knows aligns nothing: both are told by structure.
-		a, b = a.plain(), b.plain()
+	p := newPairing(a, b)
+	if needsText(a) == "" && needsText(b) == "" && o.Levels != nil && !slices.Contains(o.Levels, MIL) {
+		if _, err := p.statements(); err != nil { // other levels ask which names are new
+			return nil, err
+		}
 	}
-	p := &pairing{a: a, b: b, renamed: map[string]string{}}
-	r := &Result{A: a.summary(), B: b.summary(), Changes: []*Change{}}
+	r := &Result{A: p.a.summary(), B: p.b.summary(), Changes: []*Change{}}
 	var all []*Change
 	for _, l := range Levels {
 		if o.Levels != nil && !slices.Contains(o.Levels, l.Level) {
@@ -107,9 +108,15 @@ func differing(a, b []byte) int {
 	return n
 }
 
-// plain returns a side without its debug database.
-func (s *Side) plain() *Side {
-	c := *s
-	c.db, c.chains, c.decoded = nil, nil, false
-	return &c
+// newPairing works on copies of the sides. What only one side knows aligns nothing:
+// where one pair has a debug database and the other none, both are told by structure.
+func newPairing(a, b *Side) *pairing {
+	x, y := *a, *b
+	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {
+		x.db, y.db = nil, nil
+	}
+	p := &pairing{a: &x, b: &y, renamed: map[string]string{}}
+	x.renamed = p.renamed
+	x.decoded, y.decoded = false, false
+	return p
 }

@@ -35,6 +35,18 @@ func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
 	return out
 }
 
+// key is what parts are paired by that came from a node: its statements, by the names
+// that side B has.
+func (s *Side) key(n provenance.NodeID) string {
+	names := append([]string(nil), s.from(n)...)
+	for i, x := range names {
+		if y, ok := s.renamed[x]; ok {
+			names[i] = x[:strings.IndexByte(x, 0)+1] + y
+		}
+	}
+	return strings.Join(names, "\x01")
+}
+
 // mostLabels bounds the operations that a label names.
 const mostLabels = 3
 

@@ -148,7 +148,7 @@ func (s *Side) extents() (out []blob) {
 		}
 		if len(x.Uses) > 0 {
 			u := &x.Uses[0]
-			b.key = strings.Join(s.from(u.Node), "\x01") + "\x02" + u.Rule
+			b.key = s.key(u.Node) + "\x02" + u.Rule
 			b.subject = "packed constants of " + s.label(u.Node) + " by " + u.Rule
 		} else {
 			b.subject = "packed " + strings.Join(roles, ", ")

@@ -25,7 +25,7 @@ func (p *pairing) programs() (out []*Change, err error) {
 			out = append(out, &Change{Level: IR, Kind: Removed, Subject: "function " + f.Name})
 			continue
 		}
-		w := &programDiff{pairing: p}
+		w := &programDiff{pairing: p, fn: sourceName(f.Name)}
 		w.block(f.Body, p.b.placed[to[i]].Body)
 		out = append(out, w.out...)
 	}
@@ -40,7 +40,22 @@ func (p *pairing) programs() (out []*Change, err error) {
 // programDiff compares two functions.
 type programDiff struct {
 	*pairing
+	fn  string // of the source
 	out []*Change
+}
+
+// sourceName returns the name that the source has for a function of a pair.
+func sourceName(fn string) string {
+	name, _, _ := strings.Cut(fn, compile.VariantMark)
+	return name
+}
+
+// now returns the name that side B has for a value of side A.
+func (p *pairing) now(fn, name string) string {
+	if n, ok := p.renamed[qualified(fn, name)]; ok {
+		return n
+	}
+	return name
 }
 
 func opSubject(op *ir.Op) string {
@@ -78,23 +93,24 @@ func (w *programDiff) add(k Kind, op *ir.Op, names []string, details ...string) 
 }
 
 func (w *programDiff) block(a, b *ir.Block) {
-	keys := func(b *ir.Block) []string {
+	keys := func(b *ir.Block, name func(string) string) []string {
 		ks := make([]string, len(b.Ops))
 		for i, op := range b.Ops {
 			if ks[i] = op.Def.Name; len(op.Results) > 0 {
-				ks[i] = "%" + op.Results[0].Name
+				ks[i] = "%" + name(op.Results[0].Name)
 			}
 		}
 		return ks
 	}
-	to, from := match(keys(a), keys(b))
+	now := func(n string) string { return w.now(w.fn, n) }
+	to, from := match(keys(a, now), keys(b, func(n string) string { return n }))
 	for i, op := range a.Ops {
 		if to[i] < 0 {
 			w.add(Removed, op, sources(op))
 			continue
 		}
 		q := b.Ops[to[i]]
-		if d := opDetails(op, q); len(d) > 0 {
+		if d := opDetails(op, q, now); len(d) > 0 {
 			w.add(Changed, op, merged(sources(op), sources(q)), d...)
 		}
 		for k := range min(len(op.Blocks), len(q.Blocks)) {
@@ -112,7 +128,7 @@ func (w *programDiff) block(a, b *ir.Block) {
 }
 
 // opDetails lists in what two operations differ. Constants are compared by value.
-func opDetails(a, b *ir.Op) (out []string) {
+func opDetails(a, b *ir.Op, now func(string) string) (out []string) {
 	if a.Def.Name != b.Def.Name {
 		return []string{"operation: " + a.Def.Name + " -> " + b.Def.Name}
 	}
@@ -128,7 +144,7 @@ func opDetails(a, b *ir.Op) (out []string) {
 			continue
 		}
 		for k := range x {
-			if u, v := x[k], y[k]; !sameValue(u, v) {
+			if u, v := x[k], y[k]; !sameValue(u, v, now) {
 				if x, y := valueString(u), valueString(v); x != y {
 					out = append(out, def.Name+": "+x+" -> "+y)
 				} else {
@@ -143,12 +159,12 @@ func opDetails(a, b *ir.Op) (out []string) {
 	return out
 }
 
-func sameValue(a, b *ir.Value) bool {
+func sameValue(a, b *ir.Value, now func(string) string) bool {
 	if a.IsConst() != b.IsConst() {
 		return false
 	}
 	if !a.IsConst() {
-		return a.Name == b.Name
+		return now(a.Name) == b.Name
 	}
 	return a.Const.Type.Equal(b.Const.Type) && bytes.Equal(a.Const.Data, b.Const.Data) && slices.Equal(a.Const.Strings, b.Const.Strings)
 }
@@ -173,14 +189,12 @@ func reports(r *compile.Report) []*compile.Report {
 
 // placement compares where the operations run.
 func (p *pairing) placement() ([]*Change, error) {
-	list := func(r *compile.Report) (out []record) {
+	list := func(r *compile.Report, now func(fn, name string) string) (out []record) {
 		for _, f := range reports(r) {
+			fn := sourceName(f.Function)
 			for i := range f.Ops {
 				o := &f.Ops[i]
-				x := record{key: o.Op + " " + o.Name, names: []string{qualified(f.Function, o.Name)}}
-				if n := strings.IndexAny(f.Function, compile.VariantMark); n >= 0 {
-					x.names = append(x.names, qualified(f.Function[:n], o.Name))
-				}
+				x := record{key: o.Op + " " + now(fn, o.Name), names: []string{qualified(fn, o.Name)}}
 				at := o.Unit
 				if o.Rule != "" {
 					at += " by " + o.Rule
@@ -190,7 +204,7 @@ func (p *pairing) placement() ([]*Change, error) {
 				}
 				x.put("runs on", at)
 				if o.Fused != "" {
-					x.put("rides on", o.Fused)
+					x.put("rides on", now(fn, o.Fused))
 				}
 				out = append(out, x)
 			}
@@ -199,7 +213,7 @@ func (p *pairing) placement() ([]*Change, error) {
 	}
 	a, b := p.a.report, p.b.report
 	var out []*Change
-	for _, c := range records(Placement, list(a), list(b)) {
+	for _, c := range records(Placement, list(a, p.now), list(b, func(_, name string) string { return name })) {
 		if c.Kind != Moved { // an order is the program's
 			out = append(out, c)
 		}

@@ -33,10 +33,7 @@ type region struct {
 // its fields, a constant, a section, the load commands. Regions are aligned as
 // Compare aligns them. It fails where a side has no pair, saying why.
 func Bytes(a, b *Side) ([]Range, error) {
-	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {
-		a, b = a.plain(), b.plain()
-	}
-	p := &pairing{a: a, b: b}
+	p := newPairing(a, b)
 	if why := p.missing(needsPair); why != "" {
 		return nil, fmt.Errorf("there are no bytes to compare: %s", why)
 	}

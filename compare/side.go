@@ -48,6 +48,8 @@ type Side struct {
 	memo       map[provenance.NodeID][]string
 	chains     []chain // decoded tasks, once asked for
 	decoded    bool
+	renamed    map[string]string    // of side A: as pairing has it
+	sums       map[[2]uint64]string // digests of stretches of the constants, by offset and size
 }
 
 // Summary names a side.

@@ -69,6 +69,7 @@ func (s *Side) tasksOf() ([]chain, error) {
 		return s.chains, nil
 	}
 	s.decoded = true
+	s.chains, s.sums = nil, map[[2]uint64]string{}
 	for _, p := range s.file.Procedures() {
 		text, off, ok := s.file.TextOf(p)
 		if !ok {
@@ -99,7 +100,7 @@ func (s *Side) identify(t *task) {
 		if i := s.db.TaskAt(uint64(t.off)); i >= 0 {
 			x := &s.db.Tasks[i]
 			t.names = s.from(x.Node, x.With)
-			t.key = strings.Join(s.from(x.Node), "\x01") + "\x02" + x.Rule
+			t.key = s.key(x.Node) + "\x02" + x.Rule
 			t.subject = manyTasks + s.label(x.Node) + " by " + x.Rule
 			return
 		}
@@ -111,6 +112,15 @@ func (s *Side) identify(t *task) {
 			binary.LittleEndian.PutUint32(b[:], t.Get(f))
 			h.Write(b[:])
 		}
+	}
+	for _, x := range streamed(t, s.file.ConstantBytes(), "") {
+		at := [2]uint64{x.off, uint64(len(x.data))}
+		sum, ok := s.sums[at]
+		if !ok {
+			sum = digest(x.data)
+			s.sums[at] = sum
+		}
+		h.Write([]byte(sum))
 	}
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 	t.subject = "task " + strconv.Itoa(t.index) + " of " + t.procedure
