@@ -91,8 +91,17 @@ func (p *pairing) unnamed(all []*Change) (out []*Change) {
 	if p.a.file == nil || p.b.file == nil || len(all) > 0 {
 		return nil
 	}
-	if n := differing(p.a.container, p.b.container); n > 0 {
-		out = append(out, &Change{Level: Container, Kind: Changed, Subject: "bytes that belong to no part", Details: []string{count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"}})
+	n := differing(p.a.container, p.b.container)
+	if p.a.file.Banner() != p.b.file.Banner() {
+		// The source has another name, whose length moves what follows.
+		n = 0
+		a, b := p.a.file.Sections(), p.b.file.Sections()
+		for i := range min(len(a), len(b)) {
+			n += differing(a[i].Bytes(), b[i].Bytes())
+		}
+	}
+	if n > 0 {
+		out = append(out, &Change{Level: Container, Kind: Changed, Subject: "bytes that no part accounts for", Details: []string{count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"}})
 	}
 	return out
 }

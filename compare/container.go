@@ -26,7 +26,7 @@ func (s *Side) parts() (out []record) {
 	head.num("CPU subtype", uint64(f.Header.CPUSubtype))
 	head.num("file type", uint64(f.Header.FileType))
 	head.num("flags", uint64(f.Header.Flags))
-	head.put("banner", strings.Join(strings.Fields(f.Banner()), " "))
+	head.put("banner", banner(f))
 	out = append(out, head)
 	for _, g := range f.Segments() {
 		r := record{key: "segment " + g.Name.String()}
@@ -85,6 +85,15 @@ func (s *Side) parts() (out []record) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// banner is the build banner without what the source was called.
+func banner(f *hwx.File) string {
+	words := strings.Fields(f.Banner())
+	if i := slices.Index(words, "-i"); i >= 0 {
+		words = slices.Delete(words, i, min(i+2, len(words)))
+	}
+	return strings.Join(words, " ")
 }
 
 // tileless leaves the hash out of a kernel tile's name, K<SHA-256>_ne_<lane>.

@@ -21,7 +21,7 @@ import (
 // statusDifferent is the exit status of `zinc diff` when the sides differ, and
 // statusTrouble when they could not be compared, as diff(1) has them.
 const (
-	statusTrouble   = 2
+	statusTrouble = 2
 )
 
 // troubleError is an error of a command whose status 1 means something else.
