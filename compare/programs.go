@@ -195,6 +195,9 @@ func (p *pairing) placement() ([]*Change, error) {
 			for i := range f.Ops {
 				o := &f.Ops[i]
 				x := record{key: o.Op + " " + now(fn, o.Name), names: []string{qualified(fn, o.Name)}}
+				if f.Function != sourceName(f.Function) || len(r.Functions) > 1 {
+					x.key += " of " + f.Function
+				}
 				at := o.Unit
 				if o.Rule != "" {
 					at += " by " + o.Rule

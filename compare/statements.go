@@ -143,9 +143,17 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	}
 	to, from := match(keys(a), keys(b))
 	w.renames(a, b, to, from)
+	var read map[string]*reading
 	for i, s := range a.Stmts {
 		if to[i] < 0 {
-			w.add(&Change{Kind: Removed, Subject: subject(s), A: place(w.a, s.Pos), Details: readers(a, s), names: w.names(s)})
+			c := &Change{Kind: Removed, Subject: subject(s), A: place(w.a, s.Pos), names: w.names(s)}
+			if len(s.Results) > 0 {
+				if read == nil {
+					read = readers(a)
+				}
+				c.Details = read[s.Results[0].Name].was()
+			}
+			w.add(c)
 			continue
 		}
 		w.stmt(s, b.Stmts[to[i]])
@@ -241,45 +249,53 @@ func operandsOf(s *mil.Stmt) (out []string) {
 	return out
 }
 
-// readers names what read a statement that is gone.
-func readers(b *mil.Block, s *mil.Stmt) []string {
-	const most = 4
-	if len(s.Results) == 0 {
-		return nil
-	}
-	var out []string
-	n := 0
-	for _, t := range b.Stmts {
-		for _, x := range t.Args {
-			if mentions(x.Value, s.Results[0].Name) {
-				if n++; n <= most {
-					out = append(out, x.Name+" of "+subject(t))
-				}
-				break
+// mostReaders bounds how many readers of a statement are named.
+const mostReaders = 4
+
+// readers says of each name what reads it in a block: at most mostReaders of them,
+// and how many there are.
+func readers(b *mil.Block) map[string]*reading {
+	out := map[string]*reading{}
+	var note func(v mil.Value, param string, s *mil.Stmt)
+	note = func(v mil.Value, param string, s *mil.Stmt) {
+		switch v := v.(type) {
+		case *mil.Ref:
+			r := out[v.Name]
+			if r == nil {
+				r = &reading{}
+				out[v.Name] = r
+			}
+			if r.n++; r.n <= mostReaders {
+				r.as = append(r.as, param+" of "+subject(s))
+			}
+		case *mil.Tuple:
+			for _, e := range v.Elems {
+				note(e, param, s)
 			}
 		}
 	}
-	if n > most {
-		out = append(out, strconv.Itoa(n-most)+" more")
+	for _, s := range b.Stmts {
+		for _, x := range s.Args {
+			note(x.Value, x.Name, s)
+		}
 	}
-	if n == 0 {
-		return []string{"no statement read it"}
-	}
-	return []string{"it was " + strings.Join(out, ", ")}
+	return out
 }
 
-func mentions(v mil.Value, name string) bool {
-	switch v := v.(type) {
-	case *mil.Ref:
-		return v.Name == name
-	case *mil.Tuple:
-		for _, e := range v.Elems {
-			if mentions(e, name) {
-				return true
-			}
-		}
+// reading is what reads a name.
+type reading struct {
+	as []string
+	n  int
+}
+
+func (r *reading) was() []string {
+	switch {
+	case r == nil:
+		return []string{"no statement beside it read it"}
+	case r.n > mostReaders:
+		return []string{"it was " + strings.Join(r.as, ", ") + " and " + strconv.Itoa(r.n-mostReaders) + " more"}
 	}
-	return false
+	return []string{"it was " + strings.Join(r.as, ", ")}
 }
 
 // stmt compares two statements that are paired.
