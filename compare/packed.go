@@ -154,9 +154,15 @@ func (s *Side) extents() (out []blob) {
 			b.subject = "packed " + strings.Join(roles, ", ")
 		}
 		b.key += "\x02" + strings.Join(roles, ",")
+		seen := map[string]bool{} // many operations may share a constant
 		for k := range x.Uses {
 			u := &x.Uses[k]
-			b.names = merged(b.names, s.from(u.Values, u.Bias, u.Table, u.Node))
+			for _, n := range s.from(u.Values, u.Bias, u.Table, u.Node) {
+				if !seen[n] {
+					seen[n] = true
+					b.names = append(b.names, n)
+				}
+			}
 		}
 		out = append(out, b)
 	}
