@@ -228,6 +228,51 @@ func TestDigits(t *testing.T) {
 	}
 }
 
+// TestTwoCauses: each of two changes has its own effects.
+func TestTwoCauses(t *testing.T) {
+	dir := digits(t)
+	b := changed(t, dir, move(t, "channels", "groups"), func(text string, b []byte) {
+		setWeight(t, "conv1_weight", 3, 0x4400)(text, b)
+		setWeight(t, "conv3_bias", 2, 0x4400)(text, b)
+	})
+	expect(t, compared(t, open(t, dir, "h13"), open(t, b, "h13"), Options{}),
+		"mil: const channels moved",
+		"constants: constant conv1_weight (weight of conv conv1) changed",
+		"  constants: packed constants of conv conv1, relu conv1_relu by convolution changed",
+		"  ir: conv conv1 changed",
+		"constants: constant conv3_bias (bias of conv conv3) changed",
+		"  constants: packed constants of conv conv3 by convolution changed",
+		"  ir: conv conv3 changed")
+}
+
+// TestMissing: models that do not compile are compared as far as they go, and the
+// result says what was left out.
+func TestMissing(t *testing.T) {
+	dir := digits(t)
+	x, err := target.Lookup("h13")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, err := OpenModel(t.Context(), dir, frontend.Options{}, compile.Options{Target: x, SplitKernel: true, Func: "nowhere"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Close()
+	r := compared(t, open(t, dir, "h13"), bad, Options{})
+	if !strings.Contains(r.B.NoPair, "nowhere") {
+		t.Errorf("no pair: %q", r.B.NoPair)
+	}
+	for _, l := range r.Levels {
+		want := slices.Contains([]Level{IR, Placement, Tasks, Container, Chain}, l.Level)
+		if (l.Missing != "") != want {
+			t.Errorf("%s: missing %q", l.Level, l.Missing)
+		}
+	}
+	if _, err := Bytes(bad, bad); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("bytes: %v", err)
+	}
+}
+
 func orNot(f func(string) string) func(string) string {
 	if f == nil {
 		return func(s string) string { return s + "\n" }
