@@ -172,6 +172,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		}
 		r.Functions = append(r.Functions, f)
 	}
+	d.weigh()
 	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
 	r.Report = sum(r.Functions)
 	return r, nil

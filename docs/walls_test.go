@@ -38,6 +38,8 @@ var walls = []wall{
 	{"passes", []string{"frontend", "lower", "layout", "emit", "compile", "runtime"}, nil, "what the engine takes is asked through Options.Accept and Options.CanFuse"},
 	{"layout/weights", []string{"*"}, nil, "constants as plain bytes in, bytes out"},
 	{"lower", []string{"frontend", "passes", "emit", "compile", "runtime", "lower/attest"}, nil, "a rule never sees the simulator, nor how its tasks are filed, nor which of them recorded programs vouch for"},
+	{"cost", []string{"*"}, []string{"lower/td", "target"}, "an estimate follows from registers, so that any program can have one"},
+	{"report", []string{"frontend", "runtime", "verify", "internal/cli"}, nil, "every form shows the report that it is given; it runs and reads nothing"},
 	{"emit/hwx", []string{"*"}, nil, "tasks are bytes to the container"},
 	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
@@ -51,6 +53,7 @@ var walls = []wall{
 	{"reduce", []string{"internal/cli"}, nil, "a predicate may be a function as well as a command"},
 	{"runtime/sim/coprocessor", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime"}, []string{"lower/td", "emit/afpp", "runtime/sim/firmware", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject"}, "a container's bytes are all that the controller knows of a program"},
 	{"runtime/sim/driver", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime/sim/interp"}, []string{"lower/td", "emit/hwx", "emit/afpp"}, "the kernel knows containers and messages, never what they were compiled from"},
+	{"lint", []string{"frontend", "internal/cli"}, nil, "it judges programs by their operations and by running them, whatever file they came from"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
 	{"runtime/sim/e5rt", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "the compiler is a function that the caller gives; what runs is bytes"},
 }
