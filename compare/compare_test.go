@@ -389,6 +389,8 @@ func TestWhisper(t *testing.T) {
 				t.Errorf("effect %s %q", s, e.Details)
 			}
 		}
+		expect(t, compared(t, pair(t, a), pair(t, b), Options{}),
+			"tasks: task 12 of net moved", "tasks: addresses moved", "container: section __DATA,__bss changed")
 	})
 	t.Run("target", func(t *testing.T) {
 		r := compared(t, a, open(t, dir, "h14"), Options{})

@@ -269,7 +269,10 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 			d.note(Changed, &t, words...)
 		case elsewhere:
 			if d.moved++; d.first == "" {
-				d.first = fmt.Sprintf("the first is task %d of %s, of %s", x.index, x.procedure, strings.TrimPrefix(x.subject, manyTasks))
+				d.first = fmt.Sprintf("the first is task %d of %s", x.index, x.procedure)
+				if of, ok := strings.CutPrefix(x.subject, manyTasks); ok {
+					d.first += ", of " + of
+				}
 			}
 		}
 	}
