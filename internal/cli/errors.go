@@ -59,6 +59,7 @@ func statusOf(err error) int {
 		{statusInternal, new(*hwx.BuildError)},
 		{statusInternal, new(*e5.ModelError)},
 		{statusInternal, new(*lower.Error)},
+		{statusTrouble, new(*troubleError)},
 	} {
 		if errors.As(err, c.target) {
 			return c.status
@@ -74,13 +75,15 @@ func (e *env) fail(err error) int {
 	if err == nil || errors.As(err, &shown) {
 		return status
 	}
-	if list := diag.AsList(err); list != nil && status == statusInput {
+	usage := (*usageError)(nil)
+	wrongUsage := errors.As(err, &usage)
+	if list := diag.AsList(err); list != nil && status != statusInternal && !wrongUsage {
 		e.list(list)
 		return status
 	}
 	message, hint := err.Error(), ""
 	switch {
-	case status == statusUsage:
+	case wrongUsage:
 		hint = "see zinc --help"
 	case status == statusInternal:
 		message = "internal error: " + message

@@ -1,0 +1,146 @@
+package compare
+
+import (
+	"sort"
+	"strconv"
+)
+
+// match pairs the elements of two lists by their keys; of elements with equal keys
+// the first of one side goes with the first of the other. to[i] is the partner of
+// a[i] in b, or -1; from is the other way round.
+func match(a, b []string) (to, from []int) {
+	to, from = make([]int, len(a)), make([]int, len(b))
+	waiting := map[string][]int{}
+	for j, k := range b {
+		from[j] = -1
+		waiting[k] = append(waiting[k], j)
+	}
+	for i, k := range a {
+		to[i] = -1
+		if w := waiting[k]; len(w) > 0 {
+			to[i], from[w[0]] = w[0], i
+			waiting[k] = w[1:]
+		}
+	}
+	return to, from
+}
+
+// fill pairs what match left over between the same neighbours, in order, where like
+// allows it.
+func fill(to, from []int, like func(i, j int) bool) {
+	j := 0
+	for i := range to {
+		if to[i] >= 0 {
+			j = to[i] + 1
+			continue
+		}
+		if j < len(from) && from[j] < 0 && like(i, j) {
+			to[i], from[j] = j, i
+			j++
+		}
+	}
+}
+
+// moved returns the elements of the first list whose partners stand in another
+// order: all but a longest run that ascends in both.
+func moved(to []int) (out []int) {
+	var at, top []int // paired elements; top[k]: the element that ends the best chain of k+1
+	for i, j := range to {
+		if j >= 0 {
+			at = append(at, i)
+		}
+	}
+	before := make([]int, len(at))
+	for p, i := range at {
+		k := sort.Search(len(top), func(k int) bool { return to[at[top[k]]] >= to[i] })
+		before[p] = -1
+		if k > 0 {
+			before[p] = top[k-1]
+		}
+		if k == len(top) {
+			top = append(top, p)
+		} else {
+			top[k] = p
+		}
+	}
+	stays := make([]bool, len(at))
+	if len(top) > 0 {
+		for p := top[len(top)-1]; p >= 0; p = before[p] {
+			stays[p] = true
+		}
+	}
+	for p, i := range at {
+		if !stays[p] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// attribute is a named property of a record.
+type attribute struct{ name, value string }
+
+// record is a part of a file: what it is called and its properties.
+type record struct {
+	key   string
+	attrs []attribute
+	names []string // statements that it came from
+}
+
+func (r *record) num(name string, v uint64) { r.put(name, strconv.FormatUint(v, 10)) }
+func (r *record) put(name, value string)    { r.attrs = append(r.attrs, attribute{name, value}) }
+
+// records compares two lists of records.
+func records(l Level, a, b []record) (out []*Change) {
+	keys := func(rs []record) []string {
+		ks := make([]string, len(rs))
+		for i := range rs {
+			ks[i] = rs[i].key
+		}
+		return ks
+	}
+	to, from := match(keys(a), keys(b))
+	for i := range a {
+		if to[i] < 0 {
+			out = append(out, &Change{Level: l, Kind: Removed, Subject: a[i].key, names: a[i].names})
+			continue
+		}
+		x, y := &a[i], &b[to[i]]
+		if d := attributes(x.attrs, y.attrs); len(d) > 0 {
+			out = append(out, &Change{Level: l, Kind: Changed, Subject: x.key, Details: d, names: append(append([]string(nil), x.names...), y.names...)})
+		}
+	}
+	for j := range b {
+		if from[j] < 0 {
+			out = append(out, &Change{Level: l, Kind: Added, Subject: b[j].key, names: b[j].names})
+		}
+	}
+	for _, i := range moved(to) {
+		out = append(out, &Change{Level: l, Kind: Moved, Subject: a[i].key, names: a[i].names})
+	}
+	return out
+}
+
+// attributes lists the properties that differ.
+func attributes(a, b []attribute) (out []string) {
+	other := map[string]string{}
+	for _, y := range b {
+		other[y.name] = y.value
+	}
+	for _, x := range a {
+		y, ok := other[x.name]
+		delete(other, x.name)
+		switch {
+		case !ok:
+			out = append(out, x.name+": "+x.value+" -> none")
+		case x.value != y:
+			out = append(out, x.name+": "+x.value+" -> "+y)
+		}
+	}
+	for _, y := range b {
+		if _, left := other[y.name]; left {
+			out = append(out, y.name+": none -> "+y.value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package compare
+
+import "slices"
+
+// Level is a form of a model in which two sides are compared.
+type Level string
+
+// Levels, from what a user writes to what runs.
+const (
+	Settings  Level = "settings"
+	MIL       Level = "mil"
+	Constants Level = "constants"
+	IR        Level = "ir"
+	Limits    Level = "limits"
+	Placement Level = "placement"
+	Tasks     Level = "tasks"
+	Container Level = "container"
+	Chain     Level = "chain"
+	Outputs   Level = "outputs"
+)
+
+// LevelInfo is a row of Levels.
+type LevelInfo struct {
+	Level Level
+	Doc   string
+	// missing says why a side is not compared at the level, "" where it is.
+	missing func(s *Side) string
+	compare func(p *pairing) ([]*Change, error)
+}
+
+// Levels is the one list of levels, in the order in which they are compared. A run
+// is asked for with Options.Outputs.
+var Levels = []LevelInfo{
+	{Settings, "target and flags", needsModel, (*pairing).settings},
+	{MIL, "statements of the syntax tree: added, removed, changed, moved", needsText, (*pairing).statements},
+	{Constants, "values of the constants, and the bytes that they are packed into", nothing, (*pairing).constants},
+	{IR, "operations of the program after the passes", needsPlaced, (*pairing).programs},
+	{Limits, "what the targets take", needsTarget, (*pairing).limits},
+	{Placement, "what runs where, and why", needsReport, (*pairing).placement},
+	{Tasks, "tasks and their words, by field", needsPair, (*pairing).tasks},
+	{Container, "segments, ports, tensors, procedures, symbols", needsPair, (*pairing).container},
+	{Chain, "operands and operations of the descriptor", needsChain, (*pairing).chain},
+}
+
+// LevelNames returns the names of all levels but that of outputs.
+func LevelNames() (out []string) {
+	for _, l := range Levels {
+		out = append(out, string(l.Level))
+	}
+	return out
+}
+
+// Kind is what happened to the subject of a change.
+type Kind string
+
+// Kinds of changes.
+const (
+	Added   Kind = "added"
+	Removed Kind = "removed"
+	Changed Kind = "changed"
+	Moved   Kind = "moved"
+)
+
+// Change is one difference.
+type Change struct {
+	Level   Level    `json:"level"`
+	Kind    Kind     `json:"kind"`
+	Subject string   `json:"subject"`
+	A       string   `json:"a,omitempty"` // its place on side A, file:line:col
+	B       string   `json:"b,omitempty"`
+	Details []string `json:"details,omitempty"`
+	// Effects are the differences at lower levels that came from this one.
+	Effects []*Change `json:"effects,omitempty"`
+
+	cause bool
+	// names are the statements that it is about: of a cause those that changed, of
+	// another what it came from, on either side.
+	names []string
+}
+
+// Coverage says whether a level was compared.
+type Coverage struct {
+	Level       Level  `json:"level"`
+	Differences int    `json:"differences"`
+	Missing     string `json:"missing,omitempty"` // why it was not compared
+}
+
+// Result is a comparison.
+type Result struct {
+	A       Summary    `json:"a"`
+	B       Summary    `json:"b"`
+	Same    bool       `json:"same"`
+	Levels  []Coverage `json:"levels"`
+	Changes []*Change  `json:"changes"`
+}
+
+// fold puts each effect under the cause that it came from. What no statement ties to
+// a cause belongs to the setting that changed, or to the cause, where there is only
+// one; else it stands alone.
+func fold(all []*Change) []*Change {
+	by := map[string]*Change{}
+	var out, causes, settings []*Change
+	for _, c := range all {
+		if !c.cause {
+			continue
+		}
+		causes = append(causes, c)
+		if c.Level == Settings {
+			settings = append(settings, c)
+		}
+		for _, n := range c.names {
+			if by[n] == nil {
+				by[n] = c
+			}
+		}
+	}
+	out = append(out, causes...)
+	for _, c := range all {
+		if c.cause {
+			continue
+		}
+		var to *Change
+		for _, n := range c.names {
+			if to = by[n]; to != nil {
+				break
+			}
+		}
+		switch {
+		case to != nil:
+		case len(settings) == 1:
+			to = settings[0]
+		case len(causes) == 1:
+			to = causes[0]
+		}
+		if to == nil {
+			out = append(out, c)
+		} else {
+			to.Effects = append(to.Effects, c)
+		}
+	}
+	return slices.Clip(out)
+}

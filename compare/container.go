@@ -1,0 +1,195 @@
+package compare
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+)
+
+// container compares the parts of the containers. Addresses and file offsets follow
+// from sizes and order, and the names of kernel tiles from their bytes: none of them
+// is compared.
+func (p *pairing) container() ([]*Change, error) {
+	return records(Container, p.a.parts(), p.b.parts()), nil
+}
+
+func (s *Side) parts() (out []record) {
+	f := s.file
+	head := record{key: "header"}
+	head.num("CPU type", uint64(f.Header.CPUType))
+	head.num("CPU subtype", uint64(f.Header.CPUSubtype))
+	head.num("file type", uint64(f.Header.FileType))
+	head.num("flags", uint64(f.Header.Flags))
+	head.put("banner", banner(f))
+	out = append(out, head)
+	for _, g := range f.Segments() {
+		r := record{key: "segment " + g.Name.String()}
+		r.num("file bytes", g.FileSize)
+		if g.FileSize == 0 {
+			r.num("address bytes", g.VMSize)
+		}
+		r.num("flags", uint64(g.Flags))
+		r.num("protection", uint64(g.InitProt))
+		out = append(out, r)
+		for _, x := range g.Sections {
+			r := record{key: "section " + g.Name.String() + "," + x.Name.String()}
+			r.num("bytes", x.Size)
+			r.num("flags", uint64(x.Flags))
+			r.num("relocations", uint64(len(x.Relocs)))
+			out = append(out, r)
+		}
+	}
+	for _, x := range f.Ports() {
+		out = append(out, record{key: "port " + x.Name})
+	}
+	for _, t := range f.Tensors() {
+		r := record{key: "tensor " + t.Name + " of " + t.Procedure}
+		r.put("binding", map[uint32]string{hwx.BindInput: "input", hwx.BindOutput: "output"}[t.Binding])
+		r.num("element", uint64(t.Element))
+		r.put("dimensions", fmt.Sprint(t.Dims))
+		r.put("strides", fmt.Sprint(t.Strides))
+		r.num("span", t.Span)
+		out = append(out, r)
+	}
+	for _, x := range f.Procedures() {
+		r := record{key: "procedure " + x.Name}
+		r.num("tasks", uint64(x.Tasks))
+		r.num("words of the first task", uint64(x.FirstWords))
+		var bars []string
+		for i := range hwx.Bars {
+			if x.Bars[i] != 0 {
+				bars = append(bars, strconv.Itoa(i))
+			}
+		}
+		r.put("buffer-access registers", strings.Join(bars, " "))
+		out = append(out, r)
+	}
+	names := map[string]int{}
+	for _, y := range f.Symbols() {
+		names[tileless(y.Name)]++
+	}
+	var keys []string
+	for n := range names {
+		keys = append(keys, n)
+	}
+	slices.Sort(keys)
+	for _, n := range keys {
+		r := record{key: "symbol " + n}
+		r.num("number", uint64(names[n]))
+		out = append(out, r)
+	}
+	return out
+}
+
+// banner is the build banner without what the source was called.
+func banner(f *hwx.File) string {
+	words := strings.Fields(f.Banner())
+	if i := slices.Index(words, "-i"); i >= 0 {
+		words = slices.Delete(words, i, min(i+2, len(words)))
+	}
+	return strings.Join(words, " ")
+}
+
+// tileless leaves the hash out of a kernel tile's name, K<SHA-256>_ne_<lane>.
+func tileless(name string) string {
+	const digits = 64
+	if len(name) > digits+1 && name[0] == 'K' && strings.HasPrefix(name[digits+1:], "_ne_") {
+		return "K_ne_" + name[digits+5:]
+	}
+	return name
+}
+
+// chain compares the descriptors. An operation is told by what it does and gives, not
+// by its number. The hash of the container is left out: it follows from its bytes.
+func (p *pairing) chain() ([]*Change, error) {
+	return records(Chain, p.a.steps(), p.b.steps()), nil
+}
+
+func (s *Side) steps() (out []record) {
+	for _, kv := range s.program.BuildInfo {
+		if kv.Key == e5.KeyInputFilePath {
+			continue // what the source was called
+		}
+		r := record{key: "build info " + kv.Key}
+		r.put("value", kv.Value)
+		out = append(out, r)
+	}
+	for i := range s.program.Functions {
+		f := &s.program.Functions[i]
+		head := record{key: "function " + f.Name}
+		name := func(ids []uint32) string {
+			var ns []string
+			for _, x := range ids {
+				ns = append(ns, f.Operands[x].Name)
+			}
+			return strings.Join(ns, " ")
+		}
+		head.put("inputs", name(f.Inputs))
+		head.put("outputs", name(f.Outputs))
+		head.put("states", name(f.States))
+		out = append(out, head)
+		for k := range f.Operands {
+			o := &f.Operands[k]
+			r := record{key: "operand " + o.Name + " of " + f.Name}
+			r.put("layout", o.Desc.String())
+			r.put("aperture", o.Aperture.String())
+			r.put("port", o.Port.Name)
+			r.num("bytes", o.Port.ByteSize)
+			out = append(out, r)
+		}
+		n := 0
+		for b := range f.Blocks {
+			for k := range f.Blocks[b].Operations {
+				o := &f.Blocks[b].Operations[k]
+				r := record{key: o.Type.String() + " giving " + name(o.Outputs) + " of " + f.Name}
+				r.put("inputs", name(o.Inputs))
+				parameters(&r, o.Attrs)
+				if s.db != nil {
+					if at := s.db.Operation(f.Name, n); at >= 0 {
+						x := &s.db.Operations[at]
+						r.names = s.from(x.Node, x.With)
+					}
+				}
+				out = append(out, r)
+				n++
+			}
+		}
+	}
+	for _, x := range s.program.Aliases {
+		out = append(out, record{key: "alias " + x.Name})
+	}
+	return out
+}
+
+// parameters lists the attributes of an operation of the chain.
+func parameters(r *record, a e5.Attrs) {
+	switch a := a.(type) {
+	case *e5.AneInferenceAttrs:
+		r.put("procedure", a.ProcedureName)
+		r.put("options", a.CompilerOptions)
+	case *e5.CpuInferenceAttrs:
+		r.put("entry", a.Entry)
+		r.put("program", "SHA-256 "+digest([]byte(a.Program)))
+		for i := range a.Constants {
+			r.put("constant "+a.Constants[i].Name, "SHA-256 "+digest(a.Constants[i].Data))
+		}
+	case *e5.CastAttrs:
+		r.put("from", a.SrcDType.String())
+		r.put("to", a.DstDType.String())
+		r.put("component pack", strconv.Itoa(int(a.ComponentPack)))
+	default:
+		r.put("parameters", brief(fmt.Sprintf("%+v", a)))
+	}
+}
+
+// digest returns the first half of a SHA-256, in hex.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:len(sum)/2])
+}

@@ -1,0 +1,64 @@
+package compare
+
+import (
+	"context"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// FuzzPairs compares a pair of any bytes with one that is right. It must end, with a
+// result or an error, and must call equal bytes the same.
+func FuzzPairs(f *testing.F) {
+	x, err := target.Lookup("h13")
+	if err != nil {
+		f.Fatal(err)
+	}
+	m, err := OpenModel(context.Background(), "../examples/digits/digits.mlmodelc", frontend.Options{}, compile.Options{Target: x, SplitKernel: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer m.Close()
+	// A change at a place instead of whole files: their length would keep the fuzzer
+	// from ever coming to the comparison.
+	f.Add(uint32(0), uint64(0), false)
+	f.Add(uint32(0x10), uint64(0xff), false)
+	f.Add(uint32(0x900), uint64(1)<<40, false)
+	f.Add(uint32(100), uint64(3), true)
+	for at := uint32(0); int(at) < len(m.container); at += uint32(len(m.container) / 200) {
+		f.Add(at, uint64(1)<<(at%61), false)
+	}
+	right, err := OpenPair("right", m.container, m.descriptor, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, at uint32, mask uint64, second bool) {
+		container, descriptor := m.container, m.descriptor
+		change := func(b []byte) []byte {
+			b = append([]byte(nil), b...)
+			for i := range 8 {
+				b[(int(at)+i)%len(b)] ^= byte(mask >> (8 * i))
+			}
+			return b
+		}
+		if second {
+			descriptor = change(descriptor)
+		} else {
+			container = change(container)
+		}
+		s, err := OpenPair("fuzzed", container, descriptor, nil)
+		if err != nil {
+			return
+		}
+		r, err := Compare(t.Context(), right, s, Options{})
+		if err == nil && !r.Same && string(container) == string(m.container) && string(descriptor) == string(m.descriptor) {
+			t.Errorf("equal bytes differ: %q", lines(r.Changes))
+		}
+		if err == nil && r.Same && s.file.Banner() == m.file.Banner() && string(container) != string(m.container) {
+			t.Error("a container that differs is called the same")
+		}
+		Bytes(right, s)
+	})
+}

@@ -1,0 +1,100 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// mostNodes bounds how far an origin is followed to the statements that name it.
+const mostNodes = 64
+
+// from returns the statements behind nodes, as qualified names, nearest only.
+func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
+	if s.db == nil {
+		return nil
+	}
+	for _, n := range nodes {
+		names, ok := s.memo[n]
+		if !ok {
+			for _, i := range s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+				st := &s.db.Statements[i]
+				names = append(names, qualified(st.Func, st.Name))
+			}
+			s.memo[n] = names
+		}
+		for _, x := range names {
+			if !slices.Contains(out, x) {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// key is what parts are paired by that came from a node: its statements, by the names
+// that side B has.
+func (s *Side) key(n provenance.NodeID) string {
+	names := append([]string(nil), s.from(n)...)
+	for i, x := range names {
+		if y, ok := s.renamed[x]; ok {
+			names[i] = x[:strings.IndexByte(x, 0)+1] + y
+		}
+	}
+	return strings.Join(names, "\x01")
+}
+
+// mostLabels bounds the operations that a label names.
+const mostLabels = 3
+
+// label names a node as people do: the operations behind it, fused ones included, or
+// where there is none the constant that it is.
+func (s *Side) label(n provenance.NodeID) string {
+	var ops, others []string
+	for _, i := range s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+		st := &s.db.Statements[i]
+		if name := st.Op + " " + st.Name; st.Op == constOp {
+			others = append(others, name)
+		} else {
+			ops = append(ops, name)
+		}
+	}
+	switch {
+	case len(ops) > mostLabels:
+		return strings.Join(ops[:mostLabels], ", ") + fmt.Sprintf(" and %d more", len(ops)-mostLabels)
+	case len(ops) > 0:
+		return strings.Join(ops, ", ")
+	case len(others) > 0:
+		return others[0]
+	}
+	return "the compiler"
+}
+
+// origins returns the statements behind origins, as qualified names.
+func origins(roots ...*ir.Origin) (out []string) {
+	var queue []*ir.Origin
+	seen := map[*ir.Origin]bool{}
+	push := func(x *ir.Origin) {
+		if x != nil && !seen[x] && len(queue) < mostNodes {
+			seen[x] = true
+			queue = append(queue, x)
+		}
+	}
+	for _, x := range roots {
+		push(x)
+	}
+	for i := 0; i < len(queue); i++ {
+		if st := queue[i].Stmt; st != nil {
+			if n := qualified(st.Func, st.Name); !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+		for _, f := range queue[i].From {
+			push(f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,236 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// programs compares the operations of the programs as they were lowered.
+func (p *pairing) programs() (out []*Change, err error) {
+	keys := func(fs []*ir.Func) []string {
+		ks := make([]string, len(fs))
+		for i := range fs {
+			ks[i] = fs[i].Name
+		}
+		return ks
+	}
+	to, from := match(keys(p.a.placed), keys(p.b.placed))
+	for i, f := range p.a.placed {
+		if to[i] < 0 {
+			out = append(out, &Change{Level: IR, Kind: Removed, Subject: "function " + f.Name})
+			continue
+		}
+		w := &programDiff{pairing: p, fn: sourceName(f.Name)}
+		w.block(f.Body, p.b.placed[to[i]].Body)
+		out = append(out, w.out...)
+	}
+	for j, f := range p.b.placed {
+		if from[j] < 0 {
+			out = append(out, &Change{Level: IR, Kind: Added, Subject: "function " + f.Name})
+		}
+	}
+	return out, nil
+}
+
+// programDiff compares two functions.
+type programDiff struct {
+	*pairing
+	fn  string // of the source
+	out []*Change
+}
+
+// sourceName returns the name that the source has for a function of a pair.
+func sourceName(fn string) string {
+	name, _, _ := strings.Cut(fn, compile.VariantMark)
+	return name
+}
+
+// now returns the name that side B has for a value of side A.
+func (p *pairing) now(fn, name string) string {
+	if n, ok := p.renamed[qualified(fn, name)]; ok {
+		return n
+	}
+	return name
+}
+
+func opSubject(op *ir.Op) string {
+	if len(op.Results) == 0 {
+		return op.Def.Name
+	}
+	return op.Def.Name + " " + op.Results[0].Name
+}
+
+// sources are the statements that an operation and the constants it names came from.
+func sources(op *ir.Op) []string {
+	roots := []*ir.Origin{op.Origin}
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v != nil && v.IsConst() {
+			roots = append(roots, v.Origin)
+		}
+	})
+	return origins(roots...)
+}
+
+func (w *programDiff) add(k Kind, op *ir.Op, names []string, details ...string) {
+	c := &Change{Level: IR, Kind: k, Subject: opSubject(op), Details: details, names: names}
+	place := func(s *Side) string {
+		if !op.Pos.IsValid() {
+			return ""
+		}
+		return (&ir.Program{Files: s.files}).PosString(op.Pos)
+	}
+	if k == Added {
+		c.B = place(w.b)
+	} else {
+		c.A = place(w.a)
+	}
+	w.out = append(w.out, c)
+}
+
+func (w *programDiff) block(a, b *ir.Block) {
+	keys := func(b *ir.Block, name func(string) string) []string {
+		ks := make([]string, len(b.Ops))
+		for i, op := range b.Ops {
+			if ks[i] = op.Def.Name; len(op.Results) > 0 {
+				ks[i] = "%" + name(op.Results[0].Name)
+			}
+		}
+		return ks
+	}
+	now := func(n string) string { return w.now(w.fn, n) }
+	to, from := match(keys(a, now), keys(b, func(n string) string { return n }))
+	for i, op := range a.Ops {
+		if to[i] < 0 {
+			w.add(Removed, op, sources(op))
+			continue
+		}
+		q := b.Ops[to[i]]
+		if d := opDetails(op, q, now); len(d) > 0 {
+			w.add(Changed, op, merged(sources(op), sources(q)), d...)
+		}
+		for k := range min(len(op.Blocks), len(q.Blocks)) {
+			w.block(op.Blocks[k], q.Blocks[k])
+		}
+	}
+	for j, op := range b.Ops {
+		if from[j] < 0 {
+			w.add(Added, op, sources(op))
+		}
+	}
+	for _, i := range moved(to) {
+		w.add(Moved, a.Ops[i], sources(a.Ops[i]))
+	}
+}
+
+// opDetails lists in what two operations differ. Constants are compared by value.
+func opDetails(a, b *ir.Op, now func(string) string) (out []string) {
+	if a.Def.Name != b.Def.Name {
+		return []string{"operation: " + a.Def.Name + " -> " + b.Def.Name}
+	}
+	for i := range min(len(a.Results), len(b.Results)) {
+		if x, y := a.Results[i].Type, b.Results[i].Type; !x.Equal(y) {
+			out = append(out, "type of "+b.Results[i].Name+": "+x.String()+" -> "+y.String())
+		}
+	}
+	for _, def := range a.Def.Params {
+		x, y := a.ArgList(def.Name), b.ArgList(def.Name)
+		if len(x) != len(y) {
+			out = append(out, fmt.Sprintf("%s: %d values -> %d values", def.Name, len(x), len(y)))
+			continue
+		}
+		for k := range x {
+			if u, v := x[k], y[k]; !sameValue(u, v, now) {
+				if x, y := valueString(u), valueString(v); x != y {
+					out = append(out, def.Name+": "+x+" -> "+y)
+				} else {
+					out = append(out, def.Name+": other values in "+x)
+				}
+			}
+		}
+	}
+	if len(a.Blocks) != len(b.Blocks) {
+		out = append(out, fmt.Sprintf("blocks: %d -> %d", len(a.Blocks), len(b.Blocks)))
+	}
+	return out
+}
+
+func sameValue(a, b *ir.Value, now func(string) string) bool {
+	if a.IsConst() != b.IsConst() {
+		return false
+	}
+	if !a.IsConst() {
+		return now(a.Name) == b.Name
+	}
+	return a.Const.Type.Equal(b.Const.Type) && bytes.Equal(a.Const.Data, b.Const.Data) && slices.Equal(a.Const.Strings, b.Const.Strings)
+}
+
+func valueString(v *ir.Value) string {
+	if v.IsConst() && v.Type.Kind == ir.Tensor && v.Type.DType != ir.String && v.Const.Elems() == 1 {
+		return number(v.Const, 0)
+	}
+	if v.IsConst() {
+		return "constant " + v.Name + " " + v.Type.String()
+	}
+	return v.Name
+}
+
+// reports returns the reports of a compilation, one a function.
+func reports(r *compile.Report) []*compile.Report {
+	if len(r.Functions) > 0 {
+		return r.Functions
+	}
+	return []*compile.Report{r}
+}
+
+// placement compares where the operations run.
+func (p *pairing) placement() ([]*Change, error) {
+	list := func(r *compile.Report, now func(fn, name string) string) (out []record) {
+		for _, f := range reports(r) {
+			fn := sourceName(f.Function)
+			for i := range f.Ops {
+				o := &f.Ops[i]
+				x := record{key: o.Op + " " + now(fn, o.Name), names: []string{qualified(fn, o.Name)}}
+				if f.Function != sourceName(f.Function) || len(r.Functions) > 1 {
+					x.key += " of " + f.Function
+				}
+				at := o.Unit
+				if o.Rule != "" {
+					at += " by " + o.Rule
+				}
+				if o.Reason != "" {
+					at += ": " + o.Reason
+				}
+				x.put("runs on", at)
+				if o.Fused != "" {
+					x.put("rides on", now(fn, o.Fused))
+				}
+				out = append(out, x)
+			}
+		}
+		return out
+	}
+	a, b := p.a.report, p.b.report
+	var out []*Change
+	for _, c := range records(Placement, list(a, p.now), list(b, func(_, name string) string { return name })) {
+		if c.Kind != Moved { // an order is the program's
+			out = append(out, c)
+		}
+	}
+	total := func(r *compile.Report) []attribute {
+		var x record
+		x.num("operations on the engine", uint64(r.EngineOps))
+		x.num("operations on the CPU", uint64(r.CPUOps))
+		x.num("multiply-accumulates on the engine", uint64(r.EngineMACs))
+		x.num("dispatches", uint64(r.Dispatches))
+		return x.attrs
+	}
+	if d := attributes(total(a), total(b)); len(d) > 0 {
+		out = append(out, &Change{Level: Placement, Kind: Changed, Subject: "in all", Details: d})
+	}
+	return out, nil
+}

@@ -1,0 +1,280 @@
+package compare
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Range is a run of bytes that differ. Offsets are in the files; a range of one side
+// alone has -1 for the other.
+type Range struct {
+	File  string `json:"file"` // container or descriptor
+	A     int64  `json:"a"`
+	B     int64  `json:"b"`
+	Size  int64  `json:"size"`
+	Owner string `json:"owner"`
+}
+
+// region is a stretch of a container with one owner.
+type region struct {
+	key   string
+	off   int64 // in the file
+	data  []byte
+	owner func(at, n int) string
+}
+
+// Bytes lists the byte ranges in which two pairs differ, with their owners: a task and
+// its fields, a constant, a section, the load commands. Regions are aligned as
+// Compare aligns them. It fails where a side has no pair, saying why.
+func Bytes(a, b *Side) ([]Range, error) {
+	p := newPairing(a, b)
+	if why := p.missing(needsPair); why != "" {
+		return nil, fmt.Errorf("there are no bytes to compare: %s", why)
+	}
+	ra, rb, err := p.regions()
+	if err != nil {
+		return nil, err
+	}
+	out := []Range{}
+	keys := func(rs []region) []string {
+		ks := make([]string, len(rs))
+		for i := range rs {
+			ks[i] = rs[i].key
+		}
+		return ks
+	}
+	to, from := match(keys(ra), keys(rb))
+	for i := range ra {
+		x := &ra[i]
+		if to[i] < 0 {
+			out = append(out, Range{"container", x.off, -1, int64(len(x.data)), x.owner(0, len(x.data))})
+			continue
+		}
+		out = append(out, spans(x, &rb[to[i]])...)
+	}
+	for j := range rb {
+		if y := &rb[j]; from[j] < 0 {
+			out = append(out, Range{"container", -1, y.off, int64(len(y.data)), y.owner(0, len(y.data))})
+		}
+	}
+	if a.descriptor != nil && b.descriptor != nil {
+		owner := func(int, int) string { return "descriptor" }
+		x, y := &region{data: a.descriptor, owner: owner}, &region{data: b.descriptor, owner: owner}
+		for _, r := range spans(x, y) {
+			r.File = "descriptor"
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// near is the largest run of equal bytes inside a range.
+const near = 3
+
+// spans lists where two regions that are paired differ.
+func spans(x, y *region) (out []Range) {
+	m := min(len(x.data), len(y.data))
+	for i := 0; i < m; {
+		if x.data[i] == y.data[i] {
+			i++
+			continue
+		}
+		last := i
+		k := i + 1
+		for ; k < m && k-last <= near; k++ {
+			if x.data[k] != y.data[k] {
+				last = k
+			}
+		}
+		out = append(out, Range{"container", x.off + int64(i), y.off + int64(i), int64(last + 1 - i), x.owner(i, last+1-i)})
+		i = last + 1
+	}
+	if n := len(x.data) - m; n > 0 {
+		out = append(out, Range{"container", x.off + int64(m), -1, int64(n), x.owner(m, n)})
+	}
+	if n := len(y.data) - m; n > 0 {
+		out = append(out, Range{"container", -1, y.off + int64(m), int64(n), y.owner(m, n)})
+	}
+	return out
+}
+
+func named(s string) func(int, int) string { return func(int, int) string { return s } }
+
+// regions cuts both containers into regions that go together.
+func (p *pairing) regions() (a, b []region, err error) {
+	for _, x := range []struct {
+		s   *Side
+		out *[]region
+	}{{p.a, &a}, {p.b, &b}} {
+		x.s.sections(x.out)
+		if x.s.db != nil {
+			x.s.constantRegions(x.out)
+		} else if c := x.s.file.ConstantBytes(); len(c) > 0 {
+			*x.out = append(*x.out, region{"constants", x.s.constantsAt(), c, named("constants")})
+		}
+	}
+	if p.missing(decodable) != "" {
+		for _, x := range []struct {
+			s   *Side
+			out *[]region
+		}{{p.a, &a}, {p.b, &b}} {
+			*x.out = append(*x.out, region{"tasks", x.s.textAt(), x.s.file.TextBytes(), named("tasks")})
+		}
+		return a, b, nil
+	}
+	ca, err := p.a.tasksOf()
+	if err != nil {
+		return nil, nil, err
+	}
+	cb, err := p.b.tasksOf()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range chainPairs(ca, cb) {
+		to, from := p.taskPairs(c[0], c[1])
+		for i := range c[0].tasks {
+			key := fmt.Sprintf("task %s/%d", c[0].name, i)
+			a = append(a, p.a.taskRegion(&c[0].tasks[i], key))
+			if to[i] >= 0 {
+				b = append(b, p.b.taskRegion(&c[1].tasks[to[i]], key))
+			}
+		}
+		for j := range c[1].tasks {
+			if from[j] < 0 {
+				b = append(b, p.b.taskRegion(&c[1].tasks[j], fmt.Sprintf("task of B %s/%d", c[1].name, j)))
+			}
+		}
+	}
+	byOffset := func(rs []region) {
+		sort.SliceStable(rs, func(i, j int) bool { return rs[i].off < rs[j].off })
+	}
+	byOffset(a)
+	byOffset(b)
+	return a, b, nil
+}
+
+func (s *Side) textAt() int64 {
+	if x := s.file.Section("__TEXT", "__text"); x != nil {
+		return int64(x.Offset)
+	}
+	return 0
+}
+
+func (s *Side) constantsAt() int64 {
+	if x := s.file.ConstantSections(); len(x) > 0 {
+		return int64(x[0].Offset)
+	}
+	return 0
+}
+
+// sections adds what lies outside of tasks and constants: what stands before the first
+// section with bytes is the header and the commands, what follows the last the
+// tables.
+func (s *Side) sections(out *[]region) {
+	type span struct{ lo, hi int64 }
+	var taken []span
+	for _, x := range s.file.Sections() {
+		if n := int64(len(x.Bytes())); n > 0 {
+			taken = append(taken, span{int64(x.Offset), int64(x.Offset) + n})
+			owned := x.Name.String() == "__text"
+			for _, c := range s.file.ConstantSections() {
+				owned = owned || c == x
+			}
+			if !owned {
+				name := "section " + x.Segment.String() + "," + x.Name.String()
+				*out = append(*out, region{name, int64(x.Offset), x.Bytes(), named(name)})
+			}
+		}
+	}
+	sort.Slice(taken, func(i, j int) bool { return taken[i].lo < taken[j].lo })
+	taken = append(taken, span{int64(len(s.container)), int64(len(s.container))})
+	at := int64(0)
+	for i, x := range taken {
+		if x.lo > at && x.lo <= int64(len(s.container)) {
+			name := "between sections"
+			switch {
+			case at == 0:
+				name = "header and load commands"
+			case i == len(taken)-1:
+				name = "symbols, strings and relocations"
+			}
+			*out = append(*out, region{name, at, s.container[at:x.lo], s.inCommands(at, name)})
+		}
+		at = max(at, x.hi)
+	}
+}
+
+// inCommands returns the owner of bytes that lie in no section: a table of symbols,
+// or name.
+func (s *Side) inCommands(base int64, name string) func(at, n int) string {
+	return func(at, _ int) string {
+		off := base + int64(at)
+		for _, c := range s.file.Commands {
+			y, ok := c.(*hwx.Symtab)
+			switch {
+			case !ok:
+			case off >= int64(y.StrOff) && off-int64(y.StrOff) < int64(y.StrSize):
+				return "names of symbols"
+			case off >= int64(y.SymOff) && off < int64(y.StrOff) && len(y.Symbols) > 0 && y.SymOff < y.StrOff:
+				return "symbols"
+			}
+		}
+		return name
+	}
+}
+
+func (s *Side) constantRegions(out *[]region) {
+	base := s.constantsAt()
+	for _, x := range s.extents() {
+		*out = append(*out, region{x.key, base + int64(x.off), x.data, named(x.subject)})
+	}
+}
+
+// taskRegion is the bytes of a task, whose owner names the fields of the words.
+func (s *Side) taskRegion(t *task, key string) region {
+	text := s.file.TextBytes()
+	end := min(t.off+4*t.Words(), len(text))
+	r := region{key: key, off: s.textAt() + int64(t.off), data: text[t.off:end]}
+	r.owner = func(at, n int) string {
+		var fields []string
+		for i := range fieldTable {
+			if w, ok := t.WordIndex(td.Field(i)); ok {
+				lo := 4*w + int(fieldTable[i].Bit)/8
+				hi := 4*w + (int(fieldTable[i].Bit)+int(fieldTable[i].Width)-1)/8
+				if lo < at+n && hi >= at {
+					fields = append(fields, fieldTable[i].Name)
+				}
+			}
+		}
+		const most = 6
+		if len(fields) > most {
+			fields = append(fields[:most], "...")
+		}
+		return fmt.Sprintf("task %d of %s (%s): %s", t.index, t.procedure, t.subject, strings.Join(fields, " "))
+	}
+	return r
+}
+
+// RangesText writes byte ranges for people, a line each.
+func RangesText(w io.Writer, rs []Range) error {
+	b := bufio.NewWriter(w)
+	at := func(x int64) string {
+		if x < 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%#x", x)
+	}
+	for _, r := range rs {
+		fmt.Fprintf(b, "%s %s %s %s: %s\n", r.File, at(r.A), at(r.B), count(int(r.Size), "byte", "bytes"), r.Owner)
+	}
+	if len(rs) == 0 {
+		fmt.Fprintln(b, "no difference")
+	}
+	return b.Flush()
+}

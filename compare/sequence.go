@@ -1,0 +1,111 @@
+package compare
+
+// mostEdits bounds how many elements two lists that are aligned in order may differ
+// by. It keeps the alignment linear; lists further apart are paired by key alone.
+const mostEdits = 512
+
+// sequence pairs two lists in order by a shortest script of edits, then what is left
+// over by key alone, which are elements that moved.
+func sequence(a, b []string) (to, from []int) {
+	to, from = make([]int, len(a)), make([]int, len(b))
+	for i := range to {
+		to[i] = -1
+	}
+	for j := range from {
+		from[j] = -1
+	}
+	lo := 0
+	for lo < len(a) && lo < len(b) && a[lo] == b[lo] {
+		to[lo], from[lo] = lo, lo
+		lo++
+	}
+	m, n := len(a), len(b)
+	for m > lo && n > lo && a[m-1] == b[n-1] {
+		m, n = m-1, n-1
+		to[m], from[n] = n, m
+	}
+	for _, s := range edits(a[lo:m], b[lo:n]) {
+		to[lo+s[0]], from[lo+s[1]] = lo+s[1], lo+s[0]
+	}
+	waiting := map[string][]int{}
+	for j, k := range b {
+		if from[j] < 0 {
+			waiting[k] = append(waiting[k], j)
+		}
+	}
+	for i, k := range a {
+		if w := waiting[k]; to[i] < 0 && len(w) > 0 {
+			to[i], from[w[0]] = w[0], i
+			waiting[k] = w[1:]
+		}
+	}
+	return to, from
+}
+
+// edits returns the pairs of equal elements that a shortest edit script keeps (the
+// greedy algorithm of Myers, 1986), nil when it takes more than mostEdits.
+func edits(a, b []string) (kept [][2]int) {
+	n, m := len(a), len(b)
+	if n == 0 || m == 0 {
+		return nil
+	}
+	// reach[d][k+d] is how far into a the best path of d edits on diagonal k comes.
+	var reach [][]int
+	get := func(v []int, d, k int) int {
+		if k < -d || k > d {
+			return -1
+		}
+		return v[k+d]
+	}
+	for d := 0; d <= min(n+m, mostEdits); d++ {
+		v := make([]int, 2*d+1)
+		for k := -d; k <= d; k += 2 {
+			x := 0
+			if d > 0 {
+				down, right := get(reach[d-1], d-1, k+1), get(reach[d-1], d-1, k-1)+1
+				x = max(down, right)
+			}
+			for x-k >= 0 && x < n && x-k < m && a[x] == b[x-k] {
+				x++
+			}
+			v[k+d] = x
+			if x < n || x-k < m {
+				continue
+			}
+			reach = append(reach, v)
+			return walk(reach, a, b)
+		}
+		reach = append(reach, v)
+	}
+	return nil
+}
+
+// walk goes back through the paths of edits and lists the pairs that were kept.
+func walk(reach [][]int, a, b []string) (kept [][2]int) {
+	x, y := len(a), len(b)
+	for d := len(reach) - 1; d > 0; d-- {
+		k := x - y
+		v := reach[d-1]
+		at := func(k int) int {
+			if k < -(d-1) || k > d-1 {
+				return -1
+			}
+			return v[k+d-1]
+		}
+		px, from := at(k+1), k+1 // an element of b came in
+		if right := at(k-1) + 1; right > px {
+			px, from = right, k-1
+		}
+		for x > px {
+			x, y = x-1, y-1
+			kept = append(kept, [2]int{x, y})
+		}
+		x = at(from)
+		y = x - from
+	}
+	for x > 0 && y > 0 {
+		x, y = x-1, y-1
+		kept = append(kept, [2]int{x, y})
+	}
+	return kept
+}

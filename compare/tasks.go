@@ -1,0 +1,329 @@
+package compare
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// fieldTable is the field table; the index of a row is its td.Field.
+var fieldTable = td.Fields()
+
+// numbering are the fields that say which task of its chain a task is.
+var numbering = fieldSet(td.TID, td.LNID, td.EON, td.NextPointer, td.NextSize, td.DTID)
+
+// addresses are the fields that say where the bytes of a task lie. They follow from
+// what was placed before them.
+var addresses = func() map[td.Field]bool {
+	m := fieldSet(td.SrcBase, td.Src2Base, td.DstBase)
+	for i := range td.Lanes {
+		m[td.CoeffBase.At(i)] = true
+	}
+	for i := range 4 {
+		m[td.StreamBase.At(i)] = true
+	}
+	for _, f := range []td.Field{td.L2Src, td.L2Src2, td.L2Res} {
+		m[f] = true
+	}
+	return m
+}()
+
+func fieldSet(fs ...td.Field) map[td.Field]bool {
+	m := map[td.Field]bool{}
+	for _, f := range fs {
+		m[f] = true
+	}
+	return m
+}
+
+// manyTasks opens the subject of a change that stands for all tasks of an operation
+// and rule.
+const manyTasks = "tasks of "
+
+// task is a task of a side.
+type task struct {
+	*td.Task
+	off       int // in the task section
+	index     int // in its chain
+	procedure string
+	subject   string   // "tasks of conv x by convolution"
+	names     []string // statements that it came from, constants among them
+	key       string   // what it is paired by
+	class     string   // a task may be paired with one of the same class where keys fail
+}
+
+// chain is the tasks of a procedure.
+type chain struct {
+	name  string
+	tasks []task
+}
+
+// tasksOf decodes the tasks, once. They are known of targets with a field table.
+func (s *Side) tasksOf() ([]chain, error) {
+	if s.decoded {
+		return s.chains, nil
+	}
+	s.decoded = true
+	s.chains, s.sums = nil, map[[2]uint64]string{}
+	for _, p := range s.file.Procedures() {
+		text, off, ok := s.file.TextOf(p)
+		if !ok {
+			return nil, fmt.Errorf("%s: procedure %s: its entry %#x is not in __TEXT,__text", s.name, p.Name, p.Entry)
+		}
+		placed, err := td.DecodeChain(text, off, p.FirstWords)
+		if err != nil {
+			return nil, fmt.Errorf("%s: procedure %s: %w", s.name, p.Name, err)
+		}
+		c := chain{name: p.Name, tasks: make([]task, len(placed))}
+		for i := range placed {
+			c.tasks[i] = task{Task: placed[i].Task, off: placed[i].Off, index: i, procedure: p.Name}
+			s.identify(&c.tasks[i])
+		}
+		s.chains = append(s.chains, c)
+	}
+	return s.chains, nil
+}
+
+// identify says what a task is paired by: the statements and the rule that it came
+// from, or without a database what it computes.
+func (s *Side) identify(t *task) {
+	t.class = "planar"
+	if t.Get(td.PlanarType) == 0 {
+		t.class = "neural"
+	}
+	if s.db != nil {
+		if i := s.db.TaskAt(uint64(t.off)); i >= 0 {
+			x := &s.db.Tasks[i]
+			t.names = s.from(x.Node, x.With)
+			t.key = s.key(x.Node) + "\x02" + x.Rule
+			t.subject = manyTasks + s.label(x.Node) + " by " + x.Rule
+			return
+		}
+	}
+	h := fnv.New64a()
+	var b [4]byte
+	for f := range fieldTable {
+		if f := td.Field(f); !numbering[f] && !addresses[f] {
+			binary.LittleEndian.PutUint32(b[:], t.Get(f))
+			h.Write(b[:])
+		}
+	}
+	for _, x := range streamed(t, s.file.ConstantBytes(), "") {
+		at := [2]uint64{x.off, uint64(len(x.data))}
+		sum, ok := s.sums[at]
+		if !ok {
+			sum = digest(x.data)
+			s.sums[at] = sum
+		}
+		h.Write([]byte(sum))
+	}
+	t.key = strconv.FormatUint(h.Sum64(), 16)
+	t.subject = "task " + strconv.Itoa(t.index) + " of " + t.procedure
+}
+
+// taskPairs pairs the tasks of two procedures by their keys, then those between the
+// same neighbours by their class.
+func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
+	keys := func(c *chain) []string {
+		ks := make([]string, len(c.tasks))
+		for i := range c.tasks {
+			ks[i] = c.tasks[i].key
+		}
+		return ks
+	}
+	if p.a.db != nil {
+		to, from = match(keys(a), keys(b))
+	} else {
+		to, from = sequence(keys(a), keys(b))
+	}
+	fill(to, from, func(i, j int) bool { return a.tasks[i].class == b.tasks[j].class })
+	return to, from
+}
+
+// decodable says why the tasks of a side are not compared field by field.
+func decodable(s *Side) string {
+	if sub := s.file.Header.CPUSubtype; sub != hwx.SubtypeH13 {
+		return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: no field table of it is known", sub)
+	}
+	return ""
+}
+
+func (p *pairing) tasks() (out []*Change, err error) {
+	if why := p.missing(decodable); why != "" {
+		if n := differing(p.a.file.TextBytes(), p.b.file.TextBytes()); n > 0 {
+			out = append(out, &Change{Level: Tasks, Kind: Changed, Subject: "the task section", Details: []string{count(n, "byte differs", "bytes differ"), why}})
+		}
+		return out, nil
+	}
+	a, err := p.a.tasksOf()
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.b.tasksOf()
+	if err != nil {
+		return nil, err
+	}
+	d := &taskDiff{index: map[string]*Change{}, counts: map[*Change]*tally{}}
+	pairs := chainPairs(a, b)
+	for _, x := range pairs {
+		to, from := p.taskPairs(x[0], x[1])
+		d.chain(x[0], x[1], to, from)
+	}
+	return d.changes(), nil
+}
+
+// chainPairs pairs procedures by name; those of one side alone go with an empty one.
+func chainPairs(a, b []chain) (out [][2]*chain) {
+	other := map[string]*chain{}
+	for i := range b {
+		other[b[i].name] = &b[i]
+	}
+	for i := range a {
+		y := other[a[i].name]
+		delete(other, a[i].name)
+		if y == nil {
+			y = &chain{name: a[i].name}
+		}
+		out = append(out, [2]*chain{&a[i], y})
+	}
+	for i := range b {
+		if other[b[i].name] != nil {
+			out = append(out, [2]*chain{{name: b[i].name}, &b[i]})
+		}
+	}
+	return out
+}
+
+// tally counts the tasks behind the details of a change.
+type tally struct {
+	tasks   int
+	details []string
+	count   map[string]int
+}
+
+// taskDiff gathers differences of tasks, those of one operation and rule in one
+// change.
+type taskDiff struct {
+	out    []*Change
+	index  map[string]*Change
+	counts map[*Change]*tally
+	moved  int // tasks that use other addresses and differ in nothing else
+	first  string
+}
+
+func (d *taskDiff) note(k Kind, t *task, details ...string) {
+	id := string(k) + "\x00" + t.procedure + "\x00" + t.subject
+	c := d.index[id]
+	if c == nil {
+		c = &Change{Level: Tasks, Kind: k, Subject: t.subject}
+		d.index[id] = c
+		d.counts[c] = &tally{count: map[string]int{}}
+		d.out = append(d.out, c)
+	}
+	c.names = merged(c.names, t.names)
+	n := d.counts[c]
+	n.tasks++
+	for _, x := range details {
+		if n.count[x] == 0 {
+			n.details = append(n.details, x)
+		}
+		n.count[x]++
+	}
+}
+
+// merged adds the names that are not in a list yet.
+func merged(to, more []string) []string {
+	if len(to) > 0 && len(more) > 0 && &to[0] == &more[0] {
+		return to
+	}
+	have := map[string]bool{}
+	for _, x := range to {
+		have[x] = true
+	}
+	for _, x := range more {
+		if !have[x] {
+			to = append(to[:len(to):len(to)], x)
+		}
+	}
+	return to
+}
+
+func (d *taskDiff) chain(a, b *chain, to, from []int) {
+	for i := range a.tasks {
+		x := &a.tasks[i]
+		if to[i] < 0 {
+			d.note(Removed, x)
+			continue
+		}
+		y := &b.tasks[to[i]]
+		words, elsewhere := fieldDetails(x, y)
+		switch {
+		case len(words) > 0:
+			t := *x
+			t.names = merged(x.names, y.names)
+			d.note(Changed, &t, words...)
+		case elsewhere:
+			if d.moved++; d.first == "" {
+				d.first = fmt.Sprintf("the first is task %d of %s", x.index, x.procedure)
+				if of, ok := strings.CutPrefix(x.subject, manyTasks); ok {
+					d.first += ", of " + of
+				}
+			}
+		}
+	}
+	for j := range b.tasks {
+		if from[j] < 0 {
+			d.note(Added, &b.tasks[j])
+		}
+	}
+	for _, i := range moved(to) {
+		d.note(Moved, &a.tasks[i])
+	}
+}
+
+// fieldDetails lists the fields in which two tasks differ, and says whether they use
+// other addresses.
+func fieldDetails(a, b *task) (out []string, elsewhere bool) {
+	for i := range fieldTable {
+		f := td.Field(i)
+		x, y := a.Get(f), b.Get(f)
+		if x == y || numbering[f] {
+			continue
+		}
+		if addresses[f] {
+			elsewhere = true
+			continue
+		}
+		row := &fieldTable[i]
+		text := fmt.Sprintf("%s: %d -> %d", row.Name, x, y)
+		if row.Doc != "" {
+			text += " (" + row.Doc + ")"
+		}
+		out = append(out, text)
+	}
+	return out, elsewhere
+}
+
+func (d *taskDiff) changes() []*Change {
+	for _, c := range d.out {
+		n := d.counts[c]
+		if strings.HasPrefix(c.Subject, manyTasks) {
+			c.Details = append(c.Details, count(n.tasks, "task", "tasks"))
+		}
+		for _, x := range n.details {
+			if k := n.count[x]; k < n.tasks {
+				x += " in " + strconv.Itoa(k) + " of them"
+			}
+			c.Details = append(c.Details, x)
+		}
+	}
+	if d.moved > 0 {
+		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
+	}
+	return d.out
+}

@@ -1,0 +1,123 @@
+package compare
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// TextOptions say how a Result is written.
+type TextOptions struct {
+	// Most bounds the lines of details, and of effects, that one change gets; 0 for
+	// no bound.
+	Most int
+}
+
+// Text writes the result for people: a paragraph a change.
+func (r *Result) Text(w io.Writer, o TextOptions) error {
+	b := bufio.NewWriter(w)
+	for _, x := range []struct {
+		side string
+		s    *Summary
+	}{{"A", &r.A}, {"B", &r.B}} {
+		fmt.Fprintf(b, "%s: %s", x.side, x.s.Name)
+		if x.s.Target != "" {
+			fmt.Fprintf(b, ", %s", x.s.Target)
+		}
+		for _, s := range x.s.Settings {
+			fmt.Fprintf(b, ", %s", s)
+		}
+		if x.s.NoPair != "" {
+			fmt.Fprintf(b, "; %s", x.s.NoPair)
+		}
+		fmt.Fprintln(b)
+	}
+	for i := 0; i < len(r.Levels); i++ {
+		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
+			var names []string
+			for _, x := range r.Levels[i:] {
+				if x.Missing == l.Missing {
+					names = append(names, string(x.Level))
+				}
+			}
+			fmt.Fprintf(b, "not compared: %s: %s\n", strings.Join(names, ", "), l.Missing)
+		}
+	}
+	if r.Same {
+		fmt.Fprintln(b, "no difference")
+		return b.Flush()
+	}
+	fmt.Fprintln(b, count(len(r.Changes), "change", "changes"))
+	for _, c := range r.Changes {
+		fmt.Fprintln(b)
+		c.write(b, "", o)
+		r.does(b, c)
+		n := 0
+		for _, e := range c.Effects {
+			if n++; o.Most > 0 && n > o.Most {
+				fmt.Fprintf(b, "  and %s more\n", count(len(c.Effects)-o.Most, "effect", "effects"))
+				break
+			}
+			e.write(b, "  ", o)
+		}
+	}
+	return b.Flush()
+}
+
+// write writes a change: what, where, and the details under it.
+func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
+	fmt.Fprintf(b, "%s%s: %s %s", indent, c.Level, c.Subject, c.Kind)
+	switch {
+	case c.A != "" && c.B != "":
+		fmt.Fprintf(b, " (%s, now %s)", c.A, c.B)
+	case c.A+c.B != "":
+		fmt.Fprintf(b, " (%s)", c.A+c.B)
+	}
+	if len(c.Details) == 1 {
+		fmt.Fprintf(b, ": %s\n", c.Details[0])
+		return
+	}
+	fmt.Fprintln(b)
+	for i, d := range c.Details {
+		if o.Most > 0 && i == o.Most {
+			fmt.Fprintf(b, "%s  and %d more\n", indent, len(c.Details)-o.Most)
+			break
+		}
+		fmt.Fprintf(b, "%s  %s\n", indent, d)
+	}
+}
+
+// does says which levels a cause leaves as they are.
+func (r *Result) does(b *bufio.Writer, c *Change) {
+	if !c.cause {
+		return
+	}
+	touched := map[Level]bool{c.Level: true}
+	for _, e := range c.Effects {
+		touched[e.Level] = true
+	}
+	var same []string
+	for _, l := range r.Levels {
+		switch l.Level {
+		case Settings, MIL, Limits:
+		default:
+			if l.Missing == "" && !touched[l.Level] {
+				same = append(same, string(l.Level))
+			}
+		}
+	}
+	if len(same) > 0 {
+		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
+	}
+}
+
+// told reports whether a level before was left out for the same reason.
+func told(before []Coverage, why string) bool {
+	for i := range before {
+		if before[i].Missing == why {
+			return true
+		}
+	}
+	return false
+}
