@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	Shapes    map[string][]int64
 	Workers   int    // goroutines that pack constants, 0 for one a processor
 	InputName string // base name of the source, for the build information
+	// Provenance makes Result.Provenance: what every part of the pair came from.
+	Provenance bool
 
 	Progress     func(stage string, done, total int)
 	PrintAfter   []string
@@ -50,6 +53,9 @@ type Result struct {
 	// Functions are the functions of the pair, the one that runs by default
 	// first.
 	Functions []*Function
+	// Provenance says what the parts of the pair came from, nil without
+	// Options.Provenance.
+	Provenance *provenance.DB
 	// Reference and Placed are those of the first function.
 	Reference, Placed *ir.Func
 }
@@ -84,6 +90,7 @@ type driver struct {
 	hash  string          // of the container
 	addrs map[string]uint64
 	end   uint64 // first address behind the container
+	prov  *recorder
 }
 
 // unit is one function in one configuration.
@@ -104,6 +111,10 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
 	}
 	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
+	if o.Provenance {
+		d.prov = newRecorder(p, &d.o)
+		d.sec.Track()
+	}
 	jobs, err := o.jobs(p)
 	if err != nil {
 		return nil, err
@@ -117,6 +128,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		if err := u.compilable(); err != nil {
 			return nil, err
 		}
+		d.prov.unit(u)
 		d.units = append(d.units, u)
 	}
 	d.o.progress("passes", len(jobs), len(jobs))
@@ -125,6 +137,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		return nil, err
 	}
 	start := time.Now()
+	d.prov.constants(&d.sec, d.units)
 	file, err := d.container()
 	if err != nil {
 		return nil, err
@@ -143,6 +156,12 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	}
 	first.time("emit-e5", start)
 	r := &Result{HWX: file, E5: desc}
+	if d.prov != nil {
+		if err := d.prov.finish(d, file); err != nil {
+			return nil, err
+		}
+		r.Provenance = d.prov.db
+	}
 	for i, u := range d.units {
 		d.account(u, &desc.Functions[i])
 		f := &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func}
@@ -176,7 +195,7 @@ func (d *driver) passes(j *job) (*unit, error) {
 		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
 		Accept:     func(op *ir.Op) (string, bool, error) { return lower.Accept(op, t) },
 		CanFuse:    lower.CanFuse,
-		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, VerifyEach: d.o.VerifyEach, Log: d.o.Log,
+		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach, Log: d.o.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -19,16 +20,20 @@ func (d *driver) container() (*hwx.File, error) {
 		Constants: d.sec.Pieces(), Banner: d.banner(),
 	}
 	for _, u := range d.units {
-		for _, p := range u.procs {
-			if err := d.procedure(img, p); err != nil {
+		steps := u.engineSteps()
+		for i, p := range u.procs {
+			offs, err := d.procedure(img, p)
+			if err != nil {
 				return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 			}
+			d.prov.procedure(u, p, steps[i], offs)
 		}
 	}
 	if len(img.Procedures) == 0 {
 		if err := idle(img); err != nil {
 			return nil, err
 		}
+		d.prov.idle(img, d.units[0])
 	}
 	for _, s := range d.sec.Symbols() {
 		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
@@ -48,12 +53,23 @@ func (d *driver) addresses(f *hwx.File) {
 	}
 }
 
-// procedure appends one procedure's tasks and surfaces to the image.
-func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) error {
+// engineSteps are the indices of the steps that procedures are made of.
+func (u *unit) engineSteps() (at []int) {
+	for i, st := range u.state.Steps {
+		if st.Unit == ir.Engine {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// procedure appends one procedure's tasks and surfaces to the image, and returns
+// the tasks' offsets in the task section.
+func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 	base := (len(img.Text) + td.Align - 1) &^ (td.Align - 1)
 	text, offs, err := td.EncodeChain(p.Tasks, base)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	img.Text = append(append(img.Text, make([]byte, base-len(img.Text))...), text...)
 	e := hwx.Entry{
@@ -68,7 +84,7 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) error {
 		for _, lane := range lanes {
 			w, ok := p.Tasks[i].WordIndex(td.CoeffBase.At(lane))
 			if !ok {
-				return fmt.Errorf("task %d does not write lane %d", i, lane)
+				return nil, fmt.Errorf("task %d does not write lane %d", i, lane)
 			}
 			e.Relocs = append(e.Relocs, uint32(offs[i]+4*w))
 		}
@@ -98,7 +114,7 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) error {
 		e.Bars[s.Bar] = hwx.BarRef{Kind: hwx.BarSurface, Surface: s.Name}
 	}
 	img.Procedures = append(img.Procedures, e)
-	return nil
+	return offs, nil
 }
 
 // idle fills the container of a program that leaves the engine alone: a single

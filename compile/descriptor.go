@@ -25,6 +25,11 @@ type chain struct {
 	// buffer, since nothing reads what it held before from then on.
 	direct map[*ir.Value]uint32
 	states []uint32 // operand of each state
+	// through are the conversions that were read through to find the operand of
+	// the operation that is being appended, and ops counts what was appended; for
+	// the recorder.
+	through []*ir.Op
+	ops     int
 }
 
 // descriptor writes the functions of the pair.
@@ -165,8 +170,10 @@ func (c *chain) filler(v *ir.Value) (uint32, error) {
 		if _, ok := c.host[x]; ok || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
 			break
 		}
+		c.through = append(c.through, x.Def)
 		x = x.Def.Arg("x")
 	}
+	c.through = c.through[:0]
 	return c.source(v)
 }
 
@@ -177,6 +184,7 @@ func (c *chain) source(v *ir.Value) (uint32, error) {
 		return id, nil
 	}
 	if v.Def != nil && v.Def.Place.Unit == ir.Transfer {
+		c.through = append(c.through, v.Def)
 		return c.source(v.Def.Arg("x"))
 	}
 	return 0, fmt.Errorf("value %q is read before anything wrote it", v.Name)
@@ -192,20 +200,27 @@ func (c *chain) cast(from, to uint32) {
 func (c *chain) inference(p *lower.Procedure) error {
 	var ins, outs []uint32
 	for i := range p.Inputs {
+		c.through = c.through[:0]
 		from, err := c.filler(p.Inputs[i].Value)
 		if err != nil {
 			return err
 		}
 		id := c.surface(&p.Inputs[i])
 		c.cast(from, id)
+		c.note(RuleInput, c.madeOf(p.Inputs[i].Value))
 		ins = append(ins, id)
 	}
+	c.through = c.through[:0]
 	for i := range p.Outputs {
 		id := c.surface(&p.Outputs[i])
 		c.surf[p.Outputs[i].Value] = id
 		outs = append(outs, id)
 	}
 	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: c.d.hash, ProgramSymbol: "main_ane"})
+	if r := c.d.prov; r != nil {
+		c.note(RuleInference, r.steps[p][0])
+		c.noteWith(r.steps[p][1])
+	}
 	for i := range p.Outputs {
 		v := p.Outputs[i].Value
 		if !c.want[v] {
@@ -216,6 +231,7 @@ func (c *chain) inference(p *lower.Procedure) error {
 			return err
 		}
 		c.cast(outs[i], to)
+		c.note(RuleOutput, c.madeOf(v))
 	}
 	return nil
 }
@@ -233,6 +249,7 @@ func (c *chain) surface(s *lower.Surface) uint32 {
 // an engine input reads.
 func (c *chain) transfer(op *ir.Op) error {
 	x, y := op.Arg("x"), op.Results[0]
+	c.through = c.through[:0]
 	from, ok := c.surf[x]
 	if !ok {
 		if !c.want[y] && !c.readByTransfer(y) {
@@ -248,6 +265,7 @@ func (c *chain) transfer(op *ir.Op) error {
 		return err
 	}
 	c.cast(from, to)
+	c.note(RuleTransfer, c.madeOf(y))
 	return nil
 }
 
@@ -289,6 +307,15 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 		attrs.Constants = []e5.Constant{{Name: "data", Data: data.Bytes()}}
 	}
 	c.f.AddOp(ins, outs, attrs)
+	c.through = c.through[:0] // conversions of what it reads are no part of it
+	if r := c.d.prov; r != nil {
+		ns := r.opList(ops)
+		for _, v := range outputs {
+			ns = append(ns, r.value(v))
+		}
+		c.note(RuleCall, ns...)
+		c.noteWith(r.join("", r.withList(ops)...))
+	}
 	return nil
 }
 
@@ -320,6 +347,8 @@ func (c *chain) results() error {
 				return err
 			}
 			c.cast(id, to)
+			c.through = c.through[:0]
+			c.note(RuleResult, c.madeOf(v))
 			c.result[v] = to
 		}
 	}

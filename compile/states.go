@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
 )
 
 // visible are the results that the source names; what states are to hold comes
@@ -109,6 +110,8 @@ func (c *chain) heldStates() (map[*ir.Value]uint32, error) {
 			return nil, err
 		}
 		c.cast(id, to)
+		c.through = c.through[:0]
+		c.noteState(&st, v)
 		held[v] = to
 	}
 	return held, nil
@@ -128,6 +131,7 @@ func (c *chain) keepStates(held map[*ir.Value]uint32) error {
 		if c.has(v) {
 			continue
 		}
+		c.through = c.through[:0]
 		from, ok := held[v]
 		if !ok {
 			from, ok = c.surf[v]
@@ -139,6 +143,14 @@ func (c *chain) keepStates(held map[*ir.Value]uint32) error {
 			}
 		}
 		c.cast(from, c.states[k])
+		c.noteState(&st, v)
 	}
 	return nil
+}
+
+// noteState is note for what brings v into the buffer of a state.
+func (c *chain) noteState(st *passes.StateBuffer, v *ir.Value) {
+	if r := c.d.prov; r != nil {
+		c.note(RuleState, r.node(st.Origin), r.value(v))
+	}
 }

@@ -81,6 +81,9 @@ type Value struct {
 	Const *Const
 	Def   *Op // operation that makes it; nil for parameters and constants
 	Pos   Pos
+	// Origin says what a parameter or a constant came from; nil where nobody
+	// recorded it, and for the results of operations (see Source).
+	Origin *Origin
 }
 
 // IsConst reports whether the value is known at compile time.
@@ -95,6 +98,7 @@ type Op struct {
 	Blocks  []*Block
 	Pos     Pos
 	Place   Place
+	Origin  *Origin // what it came from; nil where nobody recorded it
 }
 
 // Arg returns the single argument of the parameter of that name, or nil where

@@ -46,10 +46,11 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	off, err := b.sec.AddRow(data)
+	off, err := b.sec.AddRow(data, func() []weights.Repeat { return weights.PairLayout(len(bias)) })
 	if err != nil {
 		return false, err
 	}
+	b.reads(y)
 	dims := []int64{2, channels}
 	rows := inBuffer(&buffer{space: constant, size: int64(len(data)), bar: BarConstants, off: int64(off), def: -1}, dims)
 	params := b.temp(dims)

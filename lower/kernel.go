@@ -43,6 +43,7 @@ func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel, small bo
 			return
 		}
 		b.packed[key] = parts
+		b.readsKernel()
 	}
 	if skips(t, p, k) {
 		t.SetBool(td.KernelSkip, true).SetBool(td.SparseFmt, true)
@@ -57,6 +58,7 @@ func (b *builder) streamParts(t *td.Task, p weights.Plan, k *weights.Kernel, pac
 		b.fail("%v", err)
 		return
 	}
+	b.readsKernel()
 	b.lanes(t, p, k, parts)
 }
 
@@ -80,7 +82,7 @@ func (b *builder) pack(t *td.Task, p weights.Plan, k *weights.Kernel, small bool
 		if err != nil {
 			return weights.Parts{}, err
 		}
-		return b.sec.AddParts(data, sizes)
+		return b.sec.AddParts(data, sizes, func() []weights.Repeat { return p.BodiesLayout(k, data, sizes, false) })
 	}
 	task := b.shares[k] // equal slices of one kernel are kept apart (recorded)
 	b.shares[k]++
@@ -121,6 +123,7 @@ func (b *builder) fillTable(t *td.Task, a *weights.Activation, channels int64) {
 		b.fail("%v", err)
 		return
 	}
+	b.readsKernel()
 	b.loadParts(t, parts)
 }
 

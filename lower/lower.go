@@ -78,6 +78,9 @@ type Procedure struct {
 	// Tables lists the lookup tables in use, with their stated errors.
 	Tables   []TableUse
 	Resident int // intermediate tensors that stay in L2
+	// Constants lists what the segment's operations read of the constant section,
+	// in the order of lowering; of a section that is tracked.
+	Constants []ConstantUse
 }
 
 // TableUse is a lookup table that an operation's tasks use.
@@ -105,6 +108,7 @@ type builder struct {
 	relocs   map[int][]int
 	fixups   []fixup
 	tables   []TableUse
+	consts   []ConstantUse
 	inputs   []Surface
 	outputs  []Surface
 	packed   map[planKey]weights.Parts
@@ -277,6 +281,9 @@ func (b *builder) temp(dims []int64) *surf {
 // constant section.
 func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if s := b.vals[v]; s != nil {
+		if s.buf.space == constant {
+			b.readsAt(s.buf.off, constantUse{values: v})
+		}
 		return s, nil
 	}
 	if v.Const == nil {
@@ -301,6 +308,7 @@ func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.reads(b.operandOf(c))
 	buf := &buffer{space: constant, size: size, bar: BarConstants, off: int64(off), def: -1}
 	return &surf{buf: buf, dims: dims, stride: st}, nil
 }

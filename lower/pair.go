@@ -38,7 +38,7 @@ func (b *builder) pairedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e
 		if err != nil {
 			return weights.Parts{}, err
 		}
-		return b.sec.AddParts(data, sizes)
+		return b.sec.AddParts(data, sizes, func() []weights.Repeat { return p.PairedLayout(k) })
 	})
 	b.emit(t, src, nil, out, 0)
 	in := imageOperand(wide.slice(3, 0, g.wout, 1), 1)

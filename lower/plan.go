@@ -54,7 +54,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	b.dependencies()
 	p := &Procedure{
 		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
-		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident,
+		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident, Constants: b.consts,
 	}
 	for i, t := range b.tasks {
 		p.Relocs[i] = b.relocs[i]

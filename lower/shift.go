@@ -150,6 +150,6 @@ func (b *builder) masks(t *td.Task, plan weights.Plan, p margin, small bool) {
 		if err != nil {
 			return weights.Parts{}, err
 		}
-		return b.sec.AddParts(data, sizes)
+		return b.sec.AddParts(data, sizes, func() []weights.Repeat { return plan.BodiesLayout(k, data, sizes, true) })
 	})
 }

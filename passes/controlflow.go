@@ -83,6 +83,8 @@ func (s *State) foldCond(r *rewriter, op *ir.Op) (bool, error) {
 	if pred.Const.Int(0) != 0 {
 		b = op.Blocks[0]
 	}
+	defer s.visitingInside(op)()
+	s.absorb(pred)
 	outs, err := s.inline(r, b, nil)
 	if err != nil {
 		return false, err
@@ -104,6 +106,7 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 			return false, err
 		}
 	}
+	defer s.visitingInside(op)()
 	mark, fresh := len(r.out), s.fresh
 	giveUp := func(format string, args ...any) (bool, error) {
 		s.why(op, format, args...)
@@ -183,6 +186,7 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 		before := c.Ops
 		n := c.Op(op)
 		s.copies += c.Ops - before
+		n.Origin = s.made(n.Origin)
 		r.operands(n)
 		if err := s.fold(r, n); err != nil {
 			return nil, err
@@ -292,7 +296,7 @@ func (s *State) keepNames(before []*ir.Value) error {
 			continue
 		case v.IsConst():
 			n := s.constant(v.Const, old.Pos)
-			n.Name = old.Name
+			n.Name, n.Origin = old.Name, v.Origin
 			b.Outputs[i] = n
 			continue
 		case v.Def != nil && !taken[v]:

@@ -70,6 +70,7 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	wt := s.constant(&ir.Const{Type: ir.TensorOf(w.Type.DType, out, c*stride, blocks), Data: data, Blob: w.Const.Blob}, w.Pos)
 	s.derive(w, wt)
+	s.cameFrom(wt, w)
 	conv, err := s.makeOp(op, "conv", arg{"x", v}, arg{"weight", wt}, arg{"bias", op.Arg("bias")},
 		arg{"strides", i32(1)}, arg{"dilations", i32(1)}, arg{"pad", i32(0, 0)},
 		arg{"pad_type", s.constant(ir.ConstString("valid"), op.Pos)}, arg{"groups", s.constant(ir.ConstInt(ir.Int32, 1), op.Pos)})

@@ -50,6 +50,10 @@ type Options struct {
 	// CanFuse reports whether e may ride on lead behind the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
 
+	// Origins makes the passes record what operations and constants came from
+	// (ir.Origin), and what became of operations that are gone.
+	Origins bool
+
 	PrintAfter   []string // names of passes, "all" for every one
 	PrintChanged bool
 	VerifyEach   bool
@@ -78,6 +82,11 @@ type State struct {
 	folded  int64              // bytes that folding made of constants, weights apart
 	fresh   int                // values named by passes
 	derived map[*ir.Value]bool // made by decompressing
+	// Gone are the operations that passes took away, in the order in which they
+	// went; recorded with Options.Origins.
+	Gone []Gone
+
+	origins originState
 	// stays says why a loop or condition was neither unrolled nor flattened.
 	stays  map[*ir.Op]string
 	copies int // operations copied by unrolling
@@ -150,9 +159,11 @@ func (s *State) runOne(pass *Pass) (err error) {
 			panic(fmt.Sprintf("pass %s on function %s: %v", pass.Name, name, r))
 		}
 	}()
+	s.beginOrigins(pass.Name)
 	if err := pass.run(s); err != nil {
 		return fmt.Errorf("pass %s: %w", pass.Name, err)
 	}
+	s.endOrigins()
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 			return nil, false
 		}
 	}
-	n := &ir.Op{Def: op.Def, Name: op.Name, Pos: op.Pos, Args: make([][]*ir.Value, len(op.Args))}
+	n := &ir.Op{Def: op.Def, Name: op.Name, Pos: op.Pos, Args: make([][]*ir.Value, len(op.Args)), Origin: s.made(op.Origin)}
 	var casts []*ir.Op
 	made := map[*ir.Value]*ir.Value{}
 	for i, a := range op.Args {
@@ -100,6 +100,7 @@ func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Valu
 		t := v.Type.WithDType(ir.FP16)
 		made[v] = s.constant(&ir.Const{Type: t, Data: data, Blob: v.Const.Blob}, v.Pos)
 		s.derive(v, made[v])
+		s.cameFrom(made[v], v)
 		return made[v], nil
 	}
 	c, err := s.makeOp(op, "cast", arg{"x", v}, arg{"dtype", s.constant(ir.ConstString("fp16"), op.Pos)})

@@ -37,6 +37,7 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	shape[1] = n
 	t := ir.TensorOf(x.Type.DType, shape...)
+	s.absorb(mean, variance, op.Arg("gamma"), op.Arg("beta"), op.Arg("epsilon"))
 	var scale, bias []byte
 	for i := range n {
 		g, ok1 := at("gamma", i, 1)
@@ -152,9 +153,10 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		}
 		scaled := s.constant(&ir.Const{Type: w.Type, Data: data}, w.Pos)
 		s.derive(w, scaled)
+		s.cameFrom(scaled, w, c, op.Results[0])
 		p.SetArg(row.weight, scaled)
 		if p.Arg("bias") == nil {
-			return x, nil
+			return s.foldedOnto(p, op), nil
 		}
 	case "add":
 		for i := range bias {
@@ -169,8 +171,10 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	for _, b := range bias {
 		data = ir.AppendElem(data, t, b)
 	}
-	p.SetArg("bias", s.constant(&ir.Const{Type: ir.TensorOf(t, outputs), Data: data}, op.Pos))
-	return x, nil
+	folded := s.constant(&ir.Const{Type: ir.TensorOf(t, outputs), Data: data}, op.Pos)
+	s.cameFrom(folded, p.Arg("bias"), c, op.Results[0])
+	p.SetArg("bias", folded)
+	return s.foldedOnto(p, op), nil
 }
 
 // asLinear turns a matrix product with a constant matrix, behind which the
@@ -191,6 +195,7 @@ func (s *State) asLinear(p *ir.Op, c *ir.Value) {
 	w := y
 	if !ty {
 		w = s.constant(transposed(y.Const), y.Pos)
+		s.cameFrom(w, y)
 	}
 	l, err := s.makeOp(p, "linear", arg{"x", x}, arg{"weight", w})
 	if err != nil || !l.Results[0].Type.Equal(out) {

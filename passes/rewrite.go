@@ -25,10 +25,12 @@ func (s *State) rewrite(visit func(r *rewriter, op *ir.Op) error) error {
 	r.out = make([]*ir.Op, 0, len(ops))
 	for _, op := range ops {
 		r.operands(op)
+		s.visiting(op)
 		if err := visit(r, op); err != nil {
 			return err
 		}
 	}
+	s.visiting(nil)
 	s.Func.Body.Ops = r.out
 	for i, v := range s.Func.Body.Outputs {
 		s.Func.Body.Outputs[i] = r.get(v)
@@ -70,12 +72,13 @@ func (r *rewriter) keep(op *ir.Op) { r.out = append(r.out, op) }
 func (r *rewriter) replace(old, v *ir.Value) {
 	if old != v {
 		r.subst[old] = v
+		r.s.standsFor(old, v)
 	}
 }
 
 // constant returns a new constant value.
 func (s *State) constant(c *ir.Const, pos ir.Pos) *ir.Value {
-	return &ir.Value{Name: s.name("const"), Type: c.Type, Const: c, Pos: pos}
+	return &ir.Value{Name: s.name("const"), Type: c.Type, Const: c, Pos: pos, Origin: s.made()}
 }
 
 // name returns a name that no source value has: MIL identifiers hold no '%'.
@@ -102,7 +105,7 @@ func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
 	if def == nil {
 		return nil, fmt.Errorf("no operation %q", name)
 	}
-	op := &ir.Op{Def: def, Name: like.Name, Pos: like.Pos, Args: make([][]*ir.Value, len(def.Params))}
+	op := &ir.Op{Def: def, Name: like.Name, Pos: like.Pos, Args: make([][]*ir.Value, len(def.Params)), Origin: s.made(like.Origin)}
 	for _, a := range args {
 		i := def.ParamIndex(a.name)
 		if i < 0 {

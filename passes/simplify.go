@@ -14,6 +14,9 @@ func selectFunction(s *State) error {
 		return err
 	}
 	s.Func = f
+	if s.Origins {
+		ir.RecordOrigins(f)
+	}
 	s.Program.Funcs = []*ir.Func{f}
 	s.VisibleOutputs = len(f.Body.Outputs)
 	return nil
@@ -93,6 +96,7 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	}
 	for i, v := range op.Results {
 		v.Const, v.Def, v.Type = cs[i], nil, cs[i].Type
+		s.foldedFrom(v, op)
 	}
 	return true, nil
 }
@@ -207,6 +211,7 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if from.Type.Equal(y.Type) {
 		return from, nil
 	}
+	s.absorb(x)
 	return s.reshape(r, op, from, y.Type.Shape)
 }
 
@@ -246,6 +251,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if same {
 		return x.Def.Arg("x"), nil
 	}
+	s.absorb(x)
 	n, err := s.makeOp(op, "transpose", arg{"x", x.Def.Arg("x")}, arg{"perm", s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
 	if err != nil {
 		return nil, err
@@ -262,6 +268,7 @@ func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	var n *ir.Op
 	var err error
+	s.absorb(y)
 	switch y.Const.Float(0) {
 	case 1:
 		return x, nil

@@ -12,6 +12,9 @@ type StateBuffer struct {
 	Name   string
 	Value  *ir.Value // parameter, a plain tensor
 	Result int       // index of Func.Body.Outputs; -1 for a state that is only read
+	// Origin is the state's parameter with the operations that read and write
+	// it; recorded with Options.Origins.
+	Origin *ir.Origin
 }
 
 // lowerStates makes states plain tensors. Each state becomes a parameter; a read
@@ -20,7 +23,7 @@ type StateBuffer struct {
 // their operands, and the engine sees no state.
 func lowerStates(s *State) error {
 	f := s.Func
-	l := &stateLowering{s: s, subst: map[*ir.Value]*ir.Value{}}
+	l := &stateLowering{s: s, subst: map[*ir.Value]*ir.Value{}, accesses: map[*ir.Value][]*ir.Origin{}}
 	now := map[*ir.Value]*ir.Value{}
 	for i, p := range f.Body.Params {
 		if p.Type.Kind != ir.State {
@@ -30,7 +33,7 @@ func lowerStates(s *State) error {
 		if !t.Static() {
 			return fmt.Errorf("state %q is %s; a state needs a shape that is known", p.Name, p.Type)
 		}
-		v := &ir.Value{Name: p.Name, Type: t, Pos: p.Pos}
+		v := &ir.Value{Name: p.Name, Type: t, Pos: p.Pos, Origin: p.Origin}
 		f.Body.Params[i] = v
 		now[p] = v
 		l.order = append(l.order, p)
@@ -47,6 +50,7 @@ func lowerStates(s *State) error {
 		return err
 	}
 	for i, p := range l.order {
+		s.States[i].Origin = s.made(append([]*ir.Origin{p.Origin}, l.accesses[p]...)...)
 		if v := now[p]; v != s.States[i].Value {
 			s.States[i].Result = len(f.Body.Outputs)
 			f.Body.Outputs = append(f.Body.Outputs, v)
@@ -60,6 +64,8 @@ type stateLowering struct {
 	s     *State
 	order []*ir.Value // the states, as the source has them
 	subst map[*ir.Value]*ir.Value
+	// accesses are the origins of what reads and writes each state.
+	accesses map[*ir.Value][]*ir.Origin
 }
 
 func (l *stateLowering) get(v *ir.Value) *ir.Value {
@@ -95,8 +101,10 @@ func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
 			if acc.value != "" {
 				now[st] = op.Arg(acc.value)
 			}
+			l.accesses[st] = append(l.accesses[st], op.Origin)
 			for _, v := range op.Results {
 				l.subst[v] = now[st]
+				l.s.standsFor(v, now[st])
 			}
 			continue
 		}

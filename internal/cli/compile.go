@@ -23,6 +23,7 @@ type compileCommand struct {
 	out    string
 	emit   string
 	report string
+	debug  string
 	dryRun bool
 }
 
@@ -45,6 +46,7 @@ is wrong.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
   zinc model.mlmodelc --precision fp16 --dry-run
+  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc digits.mlmodelc --emit=td -o -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := unknownCommand(cmd, args); err != nil {
@@ -58,6 +60,7 @@ is wrong.`,
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
 	f.Var(newChoice(&c.report, "none", "text", "json"), "report", "print a report of placement, tasks and sizes on standard output: text or json")
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
+	f.StringVar(&c.debug, "debug-db", "", "write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
 	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
 	c.model(f)
 	c.passes(f)
@@ -69,6 +72,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if e := c.emission(); e != nil {
+		if c.debug != "" {
+			return usagef("--debug-db with --emit: the debug database is of a pair, which --emit does not write")
+		}
 		return c.runEmit(cmd.Context(), e, path)
 	}
 	hwxPath, e5Path, err := pairPaths(c.out, path)
@@ -85,6 +91,12 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 			return usagef("-o %s would replace the model's own text", c.out)
 		}
 	}
+	if c.debug != "" {
+		if clean := filepath.Clean(c.debug); clean == filepath.Clean(hwxPath) || clean == filepath.Clean(e5Path) || sameFile(clean, m.Path) {
+			return usagef("--debug-db %s would replace the pair or the model's own text", c.debug)
+		}
+		c.provenance = true
+	}
 	r, err := c.compile(cmd.Context(), c.env, m)
 	if err != nil {
 		return err
@@ -92,6 +104,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	files := []atomicfile.File{
 		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
 		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
+	}
+	if c.debug != "" {
+		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
 	}
 	if err := c.write(cmd.Context(), files); err != nil {
 		return err

@@ -30,6 +30,7 @@ type compileFlags struct {
 	printChanged bool
 	timePasses   bool
 	verifyEach   bool
+	provenance   bool // record what the parts of the pair came from
 }
 
 // model registers the flags that say what is compiled and how.
@@ -85,7 +86,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	return compile.Options{
 		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, FullTD: c.tdForm == "full", Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
-		VerifyEach: c.verifyEach, Log: e.err,
+		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
 	}, nil
 }
 

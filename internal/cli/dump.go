@@ -21,6 +21,8 @@ type dumpCommand struct {
 	json    bool
 	ir      bool
 	hazard  bool
+	source  bool
+	debug   string // debug database, "" for the one beside the container
 	loaded  []bool // by loadedForms
 	weights string
 
@@ -36,13 +38,17 @@ func newDump(e *env) *cobra.Command {
 dispatch descriptor, a firmware container with its records, MIL text in its
 canonical layout, the records of a weight file, the intermediate form of a network description, the head of an npy array,
 or what --emit wrote: tasks as text, a record stream, register images, a
-firmware container. A file's
+firmware container; or what --debug-db wrote. A file's
 kind is told by its content. Of a
 model's folder, a package or a specification (.mlmodel) what it says of itself is
 printed, then its program as MIL text.
 
 With --loaded or --firmware a container is loaded into an empty address space and
 what the load makes of it is printed: the loaded image, or the firmware container.
+
+With --source each task of a container is printed with the statements of the model,
+the passes and the lowering rule that it came from, and what its words point at, out
+of the debug database that --debug-db made beside the container.
 
 With --hazards the tasks of a container are checked instead: DMA outside its
 buffer, memory that is read before anything wrote it or overwritten before its
@@ -51,6 +57,7 @@ field, value and limit; the exit status is 1 when there is any.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.e5 --json
   zinc dump digits.hwx --hazards
+  zinc dump digits.hwx --source
   zinc dump digits.hwx --loaded
   zinc dump model.mil --ir`,
 		GroupID: groupInspect,
@@ -61,6 +68,8 @@ field, value and limit; the exit status is 1 when there is any.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
+	f.BoolVar(&c.source, "source", false, "print with each task of a container the statements, passes and rule that it came from")
+	f.StringVar(&c.debug, "debug-db", "", "debug database for --source, `FILE.zdb` (default the one beside the container)")
 	c.loaded = make([]bool, len(loadedForms))
 	for i, l := range loadedForms {
 		f.BoolVar(&c.loaded[i], l.name, false, l.help)
@@ -80,6 +89,7 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 	kindImages:    (*dumpCommand).images,
 	kindTasks:     (*dumpCommand).tasks,
 	kindFirmware:  (*dumpCommand).firmware,
+	kindDatabase:  (*dumpCommand).database,
 	kindOther:     (*dumpCommand).descriptor,
 }
 
@@ -89,6 +99,12 @@ func (c *dumpCommand) run(path string) error {
 	}
 	if c.ir && c.hazard {
 		return usagef("--ir and --hazards: hazards are a container's, the intermediate form a model's")
+	}
+	if c.source && (c.ir || c.hazard || slices.Contains(c.loaded, true)) {
+		return usagef("--source with --ir, --hazards or another form: it is about the tasks of a container")
+	}
+	if c.debug != "" && !c.source {
+		return usagef("--debug-db names the database for --source")
 	}
 	for i, on := range c.loaded {
 		if !on {
@@ -110,8 +126,10 @@ func (c *dumpCommand) run(path string) error {
 		}
 		return c.hazards(path, b)
 	}
-	if done, err := c.model(path); done || err != nil {
-		return err
+	if !c.source {
+		if done, err := c.model(path); done || err != nil {
+			return err
+		}
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, frontend.TextName)
@@ -120,7 +138,11 @@ func (c *dumpCommand) run(path string) error {
 	if err != nil {
 		return err
 	}
-	return dumpers[kindOf(b)](c, path, b)
+	k := kindOf(b)
+	if c.source && k != kindContainer {
+		return fmt.Errorf("%s: no container by its first bytes; --source is about the tasks of one", path)
+	}
+	return dumpers[k](c, path, b)
 }
 
 func (c *dumpCommand) program(path string) error {

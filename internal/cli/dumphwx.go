@@ -6,6 +6,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // containerJSON is the JSON form of a container: what package hwx gives, and
@@ -13,6 +14,8 @@ import (
 type containerJSON struct {
 	Container  json.RawMessage `json:"container"`
 	Procedures []procedureJSON `json:"procedures"`
+	// Statements is what Tasks[].Source counts into, with --source.
+	Statements []provenance.StatementView `json:"statements,omitempty"`
 }
 
 type procedureJSON struct {
@@ -25,6 +28,8 @@ type taskJSON struct {
 	Offset int               `json:"offset"` // in bytes, in the task section
 	Words  int               `json:"words"`
 	Fields map[string]uint32 `json:"fields"` // those that are not zero
+	// Source is what the debug database says of the task, with --source.
+	Source *provenance.TaskView `json:"source,omitempty"`
 }
 
 func (c *dumpCommand) container(path string, b []byte) error {
@@ -40,8 +45,14 @@ func (c *dumpCommand) container(path string, b []byte) error {
 		}
 		chains = append(chains, ch)
 	}
+	var db *provenance.DB
+	if c.source {
+		if db, err = c.openDebug(path, b); err != nil {
+			return err
+		}
+	}
 	if c.json {
-		return c.containerJSON(f, chains)
+		return c.containerJSON(f, chains, db)
 	}
 	if err := hwx.Dump(c.out, f); err != nil {
 		return err
@@ -53,6 +64,9 @@ func (c *dumpCommand) container(path string, b []byte) error {
 		}
 		for i, t := range ch.tasks {
 			fmt.Fprintf(c.out, "task %d at %#x, %d words\n", i, t.Off, t.Words())
+			if db != nil {
+				c.sourceOf(db, t.Off)
+			}
 			if err := td.Print(c.out, t.Task); err != nil {
 				return err
 			}
@@ -84,16 +98,26 @@ func decodeChain(f *hwx.File, p hwx.Procedure) (chain, error) {
 	return ch, err
 }
 
-func (c *dumpCommand) containerJSON(f *hwx.File, chains []chain) error {
+func (c *dumpCommand) containerJSON(f *hwx.File, chains []chain, db *provenance.DB) error {
 	raw, err := hwx.JSON(f)
 	if err != nil {
 		return err
 	}
 	out := containerJSON{Container: raw, Procedures: []procedureJSON{}}
+	if db != nil {
+		out.Statements = db.View().Statements
+	}
 	for _, ch := range chains {
 		p := procedureJSON{Name: ch.name, Note: ch.note, Tasks: []taskJSON{}}
 		for _, t := range ch.tasks {
-			p.Tasks = append(p.Tasks, taskJSON{t.Off, t.Words(), t.Values()})
+			x := taskJSON{Offset: t.Off, Words: t.Words(), Fields: t.Values()}
+			if db != nil {
+				if i := db.TaskAt(uint64(t.Off)); i >= 0 {
+					v := db.TaskView(i)
+					x.Source = &v
+				}
+			}
+			p.Tasks = append(p.Tasks, x)
 		}
 		out.Procedures = append(out.Procedures, p)
 	}

@@ -72,7 +72,7 @@ func (c *dumpCommand) programs(ps []td.Program) error {
 	for _, p := range ps {
 		j := procedureJSON{Name: p.Name, Tasks: []taskJSON{}}
 		for _, t := range p.Tasks {
-			j.Tasks = append(j.Tasks, taskJSON{0, t.Words(), t.Values()})
+			j.Tasks = append(j.Tasks, taskJSON{Words: t.Words(), Fields: t.Values()})
 		}
 		out = append(out, j)
 	}

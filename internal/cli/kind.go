@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // kind is what a file is, told by its content.
@@ -30,6 +31,7 @@ const (
 	kindImages
 	kindTasks
 	kindFirmware
+	kindDatabase
 	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
 )
 
@@ -40,6 +42,7 @@ var kinds = []struct {
 }{
 	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
 	{kindFirmware, afpp.IsPackage},
+	{kindDatabase, provenance.Is},
 	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
 	{kindRecords, begins(td.RecordMagic)},
 	{kindImages, begins(td.ImagesMagic)},

@@ -80,7 +80,7 @@ func TestRecordedPairs(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := new(Section)
-			if _, err := s.AddRow(row); err != nil {
+			if _, err := s.AddRow(row, nil); err != nil {
 				t.Fatal(err)
 			}
 			c.compare(t, s)
@@ -101,7 +101,7 @@ func TestRecordedPaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := new(Section)
-	ps, err := s.AddParts(b, sizes)
+	ps, err := s.AddParts(b, sizes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestRecordedShift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := s.AddParts(shift, sizes)
+	first, err := s.AddParts(shift, sizes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

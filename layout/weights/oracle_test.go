@@ -187,7 +187,7 @@ func TestRecordedConvolutions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.AddParts(data, sizes); err != nil {
+				if _, err := s.AddParts(data, sizes, nil); err != nil {
 					t.Fatal(err)
 				}
 				c.compare(t, s)

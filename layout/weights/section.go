@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,9 +35,13 @@ type Symbol struct {
 type Section struct {
 	pieces [][]byte
 	size   uint32
-	seen   map[key]Parts
+	seen   map[key]stored
 	// named lists the constants with tiles, in order of first appearance.
 	named []constant
+	// Of a tracked section (see Track): what is stored, and what was added last.
+	tracked bool
+	extents []Extent
+	last    uint32
 }
 
 // key identifies stored bytes together with their division into parts, since
@@ -46,6 +51,12 @@ type key struct {
 	size  int
 	sizes [MaxCores]uint32
 	kind  kind
+}
+
+// stored is where a constant lies.
+type stored struct {
+	parts Parts
+	base  uint32
 }
 
 type kind uint8
@@ -121,17 +132,18 @@ func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, 
 	if err := plan.Pack(buf, k, workers); err != nil {
 		return Parts{}, err
 	}
-	return s.addParts(buf, sizes, task)
+	return s.addParts(buf, sizes, task, func() []Repeat { return plan.Layout(k) })
 }
 
 // AddParts adds one task's packed constant: data is the parts in core order,
 // sizes[c] bytes each, a multiple of Granule, 0 for a dead core. The section
-// keeps data. An equal constant of equal sizes is stored once.
-func (s *Section) AddParts(data []byte, sizes [MaxCores]int) (Parts, error) {
-	return s.addParts(data, sizes, 0)
+// keeps data. An equal constant of equal sizes is stored once. layout says what
+// the bytes are; only a tracked section asks, and nil makes all of them values.
+func (s *Section) AddParts(data []byte, sizes [MaxCores]int, layout func() []Repeat) (Parts, error) {
+	return s.addParts(data, sizes, 0, layout)
 }
 
-func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int) (Parts, error) {
+func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int, layout func() []Repeat) (Parts, error) {
 	total := 0
 	var ps Parts
 	for c, n := range sizes {
@@ -144,7 +156,7 @@ func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int) (Parts, e
 	if total != len(data) || total == 0 {
 		return Parts{}, fmt.Errorf("weights: parts have %d bytes together, the constant %d; want equal and not 0", total, len(data))
 	}
-	return s.add(data, kindParts, task, ps.Size, func(base uint32) Parts {
+	return s.add(data, kindParts, task, ps.Size, layout, func(base uint32) Parts {
 		ps := Parts{}
 		at := base
 		for c, n := range sizes {
@@ -171,7 +183,10 @@ func (s *Section) AddTable(t *Table, lanes int) (Parts, error) {
 	for c := range lanes {
 		sizes[c] = TableBytes
 	}
-	return s.add(data, kindShared, 0, sizes, func(base uint32) Parts {
+	layout := func() []Repeat {
+		return []Repeat{{1, slices.DeleteFunc([]Run{run1(Lookup, TableBytes), run1(Reserved, (lanes-1)*TableBytes)}, func(r Run) bool { return r.Size == 0 })}}
+	}
+	return s.add(data, kindShared, 0, sizes, layout, func(base uint32) Parts {
 		var ps Parts
 		for c := range ps.Size {
 			ps.Size[c] = Granule
@@ -184,13 +199,20 @@ func (s *Section) AddTable(t *Table, lanes int) (Parts, error) {
 }
 
 // AddRow adds bytes that one task reads whole, such as the rows of PairRows,
-// padded to Granule, and returns their offset. They carry no tile names.
-func (s *Section) AddRow(data []byte) (uint32, error) { return s.AddSurface(1, len(data), data) }
+// padded to Granule, and returns their offset. They carry no tile names. layout
+// is as for AddParts.
+func (s *Section) AddRow(data []byte, layout func() []Repeat) (uint32, error) {
+	return s.addSurface(1, len(data), data, layout)
+}
 
 // AddSurface adds a raw tensor as a DMA source: rows of rowBytes, each padded
 // to Granule. It returns the offset. Where no row needs padding the section
 // keeps data itself.
 func (s *Section) AddSurface(rows, rowBytes int, data []byte) (uint32, error) {
+	return s.addSurface(rows, rowBytes, data, func() []Repeat { return rowsLayout(rows, rowBytes) })
+}
+
+func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Repeat) (uint32, error) {
 	if rows < 1 || rowBytes < 1 || rowBytes > len(data) || len(data)%rowBytes != 0 || len(data)/rowBytes != rows {
 		return 0, fmt.Errorf("weights: surface of %d rows of %d bytes, but %d bytes of data", rows, rowBytes, len(data))
 	}
@@ -204,7 +226,7 @@ func (s *Section) AddSurface(rows, rowBytes int, data []byte) (uint32, error) {
 		}
 		data = wide
 	}
-	ps, err := s.add(data, kindRaw, 0, [MaxCores]uint32{}, func(base uint32) Parts {
+	ps, err := s.add(data, kindRaw, 0, [MaxCores]uint32{}, layout, func(base uint32) Parts {
 		return Parts{Offset: [MaxCores]uint32{base}}
 	})
 	return ps.Offset[0], err
@@ -226,21 +248,24 @@ func digest(data []byte, task int) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, place func(base uint32) Parts) (Parts, error) {
+func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat, place func(base uint32) Parts) (Parts, error) {
 	k := key{sum: digest(data, task), size: len(data), sizes: sizes, kind: kd}
-	if ps, ok := s.seen[k]; ok {
-		return ps, nil
+	if old, ok := s.seen[k]; ok {
+		s.note(old.base, len(data), false, nil)
+		return old.parts, nil
 	}
 	if int64(s.size)+int64(len(data)) >= limit {
 		return Parts{}, overLimit(len(data), s.size)
 	}
-	ps := place(s.size)
+	base := s.size
+	ps := place(base)
+	s.note(base, len(data), true, layout)
 	s.pieces = append(s.pieces, data)
 	s.size += uint32(len(data))
 	if s.seen == nil {
-		s.seen = make(map[key]Parts)
+		s.seen = make(map[key]stored)
 	}
-	s.seen[k] = ps
+	s.seen[k] = stored{ps, base}
 	if kd != kindRaw {
 		s.named = append(s.named, constant{k.sum, ps})
 	}

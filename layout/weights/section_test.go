@@ -91,7 +91,7 @@ func TestSectionDeadTilesPointAtTheEnd(t *testing.T) {
 
 func TestSurfaceRowsArePadded(t *testing.T) {
 	s := new(Section)
-	if _, err := s.AddRow([]byte{9}); err != nil {
+	if _, err := s.AddRow([]byte{9}, nil); err != nil {
 		t.Fatal(err)
 	}
 	off, err := s.AddSurface(2, 3, []byte{1, 2, 3, 4, 5, 6})
@@ -113,7 +113,7 @@ func TestSurfaceRowsArePadded(t *testing.T) {
 	if _, err := s.AddTable(new(Table), 17); err == nil {
 		t.Error("a table on 17 lanes is taken")
 	}
-	if _, err := s.AddParts(make([]byte, 65), [16]int{65}); err == nil {
+	if _, err := s.AddParts(make([]byte, 65), [16]int{65}, nil); err == nil {
 		t.Error("a part of 65 bytes is taken")
 	}
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// debugExt is the ending of debug databases.
+const debugExt = ".zdb"
+
+// debugBeside is where the debug database of a container is looked for.
+func debugBeside(container string) string {
+	return strings.TrimSuffix(container, containerExt) + debugExt
+}
+
+// openDebug opens the debug database of the container at path, whose bytes are b.
+func (c *dumpCommand) openDebug(path string, b []byte) (*provenance.DB, error) {
+	name := c.debug
+	if name == "" {
+		name = debugBeside(path)
+	}
+	db, err := provenance.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && c.debug == "" {
+		return nil, fmt.Errorf("%s: there is no debug database %s; compile with --debug-db %s, or name another with --debug-db", path, name, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(b); db.SHA256 != sum {
+		return nil, fmt.Errorf("%s: it is of the container with SHA-256 %x, that of %s is %x; compile both together", name, db.SHA256, path, sum)
+	}
+	return db, nil
+}
+
+// sourceOf prints where the task at a byte of the task section came from, and what
+// its words point at.
+func (c *dumpCommand) sourceOf(db *provenance.DB, off int) {
+	i := db.TaskAt(uint64(off))
+	if i < 0 {
+		return
+	}
+	t := &db.Tasks[i]
+	for _, l := range db.SourceLines(db.Source(t.Ref()), 0) {
+		fmt.Fprintf(c.out, "  %s\n", l)
+	}
+	for _, l := range t.Links {
+		fmt.Fprintf(c.out, "  word %d points at %s\n", l.Word, db.LinkString(l))
+	}
+}
+
+// database prints a debug database.
+func (c *dumpCommand) database(path string, b []byte) error {
+	db, err := provenance.Read(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if c.json {
+		return writeJSON(c.out, db.View())
+	}
+	return db.Print(c.out)
+}

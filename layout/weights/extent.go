@@ -1,0 +1,261 @@
+package weights
+
+import "slices"
+
+// Role says what bytes of the section are.
+type Role uint8
+
+// Roles. Reserved is room that recorded tasks leave between lanes and nothing
+// reads; Padding fills a row or a part up to Granule.
+const (
+	Padding Role = iota
+	Reserved
+	Values // coefficients, or elements of a tensor
+	Bias
+	Scale
+	Lookup   // a table of an activation
+	Codebook // what the indices or masks of a part stand for
+	Length   // of the zero-skipping body behind it
+	NumRoles
+)
+
+var roleNames = [NumRoles]string{"padding", "reserved", "values", "bias", "scale", "table", "codebook", "length"}
+
+// String returns the role's name.
+func (r Role) String() string {
+	if r < NumRoles {
+		return roleNames[r]
+	}
+	return "unknown"
+}
+
+// Run is bytes of one role.
+type Run struct {
+	Role Role
+	Size uint32
+}
+
+// Repeat is some runs in a row, so many times.
+type Repeat struct {
+	Times uint32
+	Runs  []Run
+}
+
+// Extent is one stored constant: where it lies in the section and what its
+// bytes are, which together make Size.
+type Extent struct {
+	Offset, Size uint32
+	Layout       []Repeat
+}
+
+// Track makes the section keep the extents of what is added from now on.
+func (s *Section) Track() { s.tracked = true }
+
+// Tracked reports whether the section keeps its extents.
+func (s *Section) Tracked() bool { return s.tracked }
+
+// Extents returns the constants stored since Track, in the order of their
+// offsets, without gaps when nothing was stored before. They must not be written.
+func (s *Section) Extents() []Extent { return s.extents }
+
+// Last returns the offset of the extent that the last call of an Add method
+// stored, or found stored already; tracked sections know it.
+func (s *Section) Last() uint32 { return s.last }
+
+// note keeps the extent of a constant.
+func (s *Section) note(base uint32, n int, fresh bool, layout func() []Repeat) {
+	if !s.tracked {
+		return
+	}
+	s.last = base
+	if !fresh {
+		return
+	}
+	x := Extent{Offset: base, Size: uint32(n)}
+	if layout != nil {
+		x.Layout = layout()
+	}
+	if layoutSize(x.Layout) != uint64(n) {
+		// A packer that its layout does not follow: the bytes are values all the same.
+		x.Layout = []Repeat{{1, []Run{{Values, uint32(n)}}}}
+	}
+	s.extents = append(s.extents, x)
+}
+
+func layoutSize(l []Repeat) (n uint64) {
+	for _, r := range l {
+		for _, x := range r.Runs {
+			n += uint64(r.Times) * uint64(x.Size)
+		}
+	}
+	return n
+}
+
+// layout collects repeats.
+type layout []Repeat
+
+// runs appends runs that stand n times, without those that are empty.
+func (l *layout) runs(n int, rs ...Run) {
+	rs = slices.DeleteFunc(rs, func(r Run) bool { return r.Size == 0 })
+	if n <= 0 || len(rs) == 0 {
+		return
+	}
+	if k := len(*l); k > 0 && slices.Equal((*l)[k-1].Runs, rs) {
+		(*l)[k-1].Times += uint32(n)
+		return
+	}
+	*l = append(*l, Repeat{uint32(n), rs})
+}
+
+func run1(r Role, n int) Run { return Run{r, uint32(n)} }
+
+// Layout returns what Pack writes, run by run.
+func (p *Plan) Layout(k *Kernel) []Repeat {
+	sizes, err := p.PartSizes(k)
+	if err != nil {
+		return nil
+	}
+	red, bias := k.Red(), 0
+	if k.Bias != nil {
+		bias = 2
+	}
+	var l layout
+	for c, size := range sizes {
+		if size == 0 {
+			continue
+		}
+		var part []Run
+		if k.Table != nil {
+			part = append(part, run1(Lookup, TableBytes))
+			size -= TableBytes
+		}
+		if p.Form == Depthwise {
+			n := (p.Out-c-1)/p.Cores + 1
+			l.runs(1, part...)
+			l.runs(n, run1(Bias, bias), run1(Values, 2*red))
+			l.runs(1, run1(Padding, size-n*(bias+2*red)))
+			continue
+		}
+		var plane []Run
+		n := 0
+		for _, g := range p.Groups {
+			if c < g.Live {
+				plane = append(plane, run1(Bias, bias*g.Lanes), run1(Values, 2*red*g.Lanes))
+				n += (bias + 2*red) * g.Lanes
+			}
+		}
+		plane = append(plane, run1(Padding, size/p.ConvGroups-n))
+		if p.ConvGroups == 1 {
+			l.runs(1, append(part, plane...)...) // equal cores repeat whole
+			continue
+		}
+		l.runs(1, part...)
+		l.runs(p.ConvGroups, plane...)
+	}
+	return l
+}
+
+// PairedLayout returns what PackPaired writes, run by run.
+func (p *Plan) PairedLayout(k *Kernel) []Repeat {
+	n := k.Red()
+	bias := 0
+	if k.Bias != nil {
+		bias = 4
+	}
+	var l layout
+	for c := range p.Cores {
+		channels := 0
+		if c < p.Out {
+			channels = (p.Out-c-1)/p.Cores + 1
+		}
+		if k.Table != nil && c < p.Out {
+			l.runs(1, run1(Lookup, TableBytes))
+		}
+		size := channels * (bias + 4*(n+1))
+		l.runs(channels, run1(Bias, bias), run1(Values, 4*(n+1)))
+		l.runs(1, run1(Padding, align(size)-size))
+	}
+	return l
+}
+
+// BodiesLayout returns what PackSkipping, or PackMasks when masks is set, has
+// written into data, run by run. The bodies tell their own lengths.
+func (p *Plan) BodiesLayout(k *Kernel, data []byte, sizes [MaxCores]int, masks bool) []Repeat {
+	bias := 0
+	if k.Bias != nil {
+		bias = 2
+	}
+	var l layout
+	for c, size := range sizes {
+		if size == 0 {
+			continue
+		}
+		if size > len(data) {
+			return nil
+		}
+		part := data[:size]
+		data = data[size:]
+		at, lead := 0, 0
+		if k.Table != nil {
+			l.runs(1, run1(Lookup, TableBytes))
+			lead += TableBytes
+		}
+		if masks {
+			l.runs(1, run1(Codebook, 2), run1(Padding, Granule-2))
+			lead += Granule
+		}
+		at = lead
+		body := func(lanes int) bool {
+			head := at + bias*lanes
+			if head+3 > len(part) {
+				return false
+			}
+			n := int(part[head]) | int(part[head+1])<<8 | int(part[head+2])<<16
+			l.runs(1, run1(Bias, bias*lanes), run1(Length, 3), run1(Values, n))
+			at = head + 3 + n
+			return at <= len(part)
+		}
+		pad := func() {
+			n := align(at-lead) - (at - lead)
+			l.runs(1, run1(Padding, n))
+			at += n
+		}
+		if p.Form == Depthwise {
+			for ch := c; ch < p.Out; ch += p.Cores {
+				if !body(1) {
+					return nil
+				}
+			}
+			pad()
+			continue
+		}
+		for range p.ConvGroups {
+			for _, g := range p.Groups {
+				if c < g.Live && !body(g.Lanes) {
+					return nil
+				}
+			}
+			pad()
+		}
+	}
+	return l
+}
+
+// rowsLayout is rows of so many bytes, each padded to Granule.
+func rowsLayout(rows, rowBytes int) []Repeat {
+	var l layout
+	if align(rowBytes) == rowBytes {
+		l.runs(1, run1(Values, rows*rowBytes))
+		return l
+	}
+	l.runs(rows, run1(Values, rowBytes), run1(Padding, align(rowBytes)-rowBytes))
+	return l
+}
+
+// PairLayout returns what PairRows makes of n channels, run by run.
+func PairLayout(n int) []Repeat {
+	gap := align(2*n) - 2*n
+	var l layout
+	l.runs(1, run1(Bias, 2*n), run1(Padding, gap), run1(Scale, 2*n), run1(Padding, gap))
+	return l
+}

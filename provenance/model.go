@@ -1,0 +1,173 @@
+package provenance
+
+// DB says where the parts of one pair came from. References between its lists are
+// indices; Read has checked them.
+type DB struct {
+	Compiler string   // name and version of what compiled the pair
+	Target   string   // hardware target
+	SHA256   [32]byte // of the container
+	Files    []string // base names of the source's files, which Statement.File counts into
+
+	TextSize     uint64 // bytes of __TEXT,__text
+	ConstantSize uint64 // bytes of all constant sections, one behind the other
+
+	Statements []Statement
+	Nodes      []Node // in the order of their making; Nodes[0] stands for nothing
+	Operators  []Operator
+	Gone       []Gone
+	Procedures []Procedure
+	Tasks      []Task   // by Offset
+	Extents    []Extent // by Offset
+	Surfaces   []Surface
+	Operations []Operation
+}
+
+// Statement is a statement of the source.
+type Statement struct {
+	File      int32 // index into DB.Files
+	Line, Col int32 // from 1; 0 where the source has no lines
+	Func      string
+	Op        string // operation, or "const", "input", "func"
+	Name      string // of its first result
+	// Args are the constants that an operation names, indices into DB.Statements.
+	Args []int32
+}
+
+// NodeID is an index into DB.Nodes; 0 is none.
+type NodeID uint32
+
+// Node is where something came from: a statement, or what a pass made of older
+// nodes.
+type Node struct {
+	Statement int32    // index into DB.Statements; -1 for what a pass made
+	Pass      string   // "" for a statement as it stands
+	From      []NodeID // each smaller than the node's own
+}
+
+// Operator is an operation of the program as it was lowered, where it runs and
+// why.
+type Operator struct {
+	Func   string // function of the pair
+	Step   uint32
+	Op     string
+	Name   string // of its first result
+	Unit   string // engine, cpu or transfer
+	Rule   string // lowering rule, or the rule that refused it
+	Reason string // of a refusal
+	Node   NodeID
+	With   NodeID // constants that it names, attributes among them
+}
+
+// Gone is an operation that a pass took away. By is what its readers read
+// instead, 0 where it became part of other nodes or nothing read it.
+type Gone struct {
+	Pass     string
+	Node, By NodeID
+}
+
+// Procedure is one entry of the container.
+type Procedure struct {
+	Name string
+	Func string // function of the pair
+	Step uint32
+	Node NodeID // all operations of the step
+}
+
+// Task is one task.
+type Task struct {
+	Procedure uint32 // index into DB.Procedures
+	Index     uint32 // in the procedure's chain
+	Offset    uint64 // bytes, in __TEXT,__text
+	Words     uint32
+	Node      NodeID // operation that it works for, with what is fused into it
+	With      NodeID // constants that those name, attributes among them
+	Rule      string
+	Links     []Link // by Word
+}
+
+// LinkKind says what a word of a task points at.
+type LinkKind uint8
+
+// What words point at.
+const (
+	LinkSurface  LinkKind = iota // Target is an index into DB.Surfaces
+	LinkScratch                  // Target is a byte offset in the scratch window
+	LinkConstant                 // Target is a byte offset in the constants
+	LinkTask                     // Target is a byte offset in __TEXT,__text
+	numLinks
+)
+
+// String returns the kind's name.
+func (k LinkKind) String() string {
+	if k < numLinks {
+		return [...]string{"surface", "scratch", "constant", "task"}[k]
+	}
+	return "unknown"
+}
+
+// Link is a word of a task that is an address.
+type Link struct {
+	Word   uint32
+	Kind   LinkKind
+	Target uint64
+}
+
+// Roles of constant bytes that mean something to this package; others are
+// coefficients or elements.
+const (
+	RolePadding  = "padding"
+	RoleReserved = "reserved"
+	RoleBias     = "bias"
+	RoleTable    = "table"
+)
+
+// Run is bytes of one role.
+type Run struct {
+	Role string
+	Size uint32
+}
+
+// Repeat is some runs in a row, so many times.
+type Repeat struct {
+	Times uint32
+	Runs  []Run
+}
+
+// Extent is one stored constant, its bytes' roles, and who reads it.
+type Extent struct {
+	Offset, Size uint64 // in the constants
+	Layout       []Repeat
+	Uses         []Use
+}
+
+// Use is an operation that reads an extent, and what the extent's bytes came from
+// as that operation sees it: equal constants of different statements are stored
+// once.
+type Use struct {
+	Node   NodeID // the operation, with what is fused into it
+	Rule   string
+	Values NodeID // of coefficients and elements
+	Bias   NodeID
+	Table  NodeID
+}
+
+// Surface is one port of a procedure.
+type Surface struct {
+	Procedure     uint32 // index into DB.Procedures
+	Name          string
+	Output        bool
+	Value         string // of the program as it was lowered
+	Address, Size uint64 // in the engine's map
+	Node          NodeID
+}
+
+// Operation is one operation of the descriptor.
+type Operation struct {
+	Func  string
+	Index uint32 // in the function, over all blocks
+	Name  string
+	Kind  string // Cast, AneInference, CpuInference
+	Rule  string // what of the compiler emits it
+	Node  NodeID
+	With  NodeID // constants that its operations name, of a dispatch or CPU call
+}
