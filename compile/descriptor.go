@@ -231,7 +231,7 @@ func (c *chain) inference(p *lower.Procedure) error {
 			return err
 		}
 		c.cast(outs[i], to)
-		c.note(RuleOutput, c.madeOf(v))
+		c.note(RuleOutput, c.madeOf(v), c.heldBy(v))
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (c *chain) transfer(op *ir.Op) error {
 		return err
 	}
 	c.cast(from, to)
-	c.note(RuleTransfer, c.madeOf(y))
+	c.note(RuleTransfer, c.madeOf(y), c.heldBy(y))
 	return nil
 }
 
@@ -311,7 +311,7 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 	if r := c.d.prov; r != nil {
 		ns := r.opList(ops)
 		for _, v := range outputs {
-			ns = append(ns, r.value(v))
+			ns = append(ns, r.value(v), c.heldBy(v))
 		}
 		c.note(RuleCall, ns...)
 		c.noteWith(r.join("", r.withList(ops)...))

@@ -99,11 +99,11 @@ func TestProvenanceOfCorpus(t *testing.T) {
 
 // asked counts the answers of a database.
 type asked struct {
-	t                                 *testing.T
-	db                                *provenance.DB
-	known                             map[provenance.Ref]bool
-	unmapped                          uint64
-	textPadding, constPadding, failed uint64
+	t                         *testing.T
+	db                        *provenance.DB
+	known                     map[provenance.Ref]bool
+	unmapped                  uint64
+	textPadding, constPadding uint64
 }
 
 // full reports whether a Ref has lines, passes and a rule.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/passes"
 )
 
 // visible are the results that the source names; what states are to hold comes
@@ -146,11 +145,4 @@ func (c *chain) keepStates(held map[*ir.Value]uint32) error {
 		c.noteState(&st, v)
 	}
 	return nil
-}
-
-// noteState is note for what brings v into the buffer of a state.
-func (c *chain) noteState(st *passes.StateBuffer, v *ir.Value) {
-	if r := c.d.prov; r != nil {
-		c.note(RuleState, r.node(st.Origin), r.value(v))
-	}
 }

@@ -42,6 +42,7 @@ var walls = []wall{
 	{"emit/hazard", []string{"*"}, []string{"emit/hwx", "lower/td"}, "it derives addresses anew, so that it shares no mistake with lowering or engine"},
 	{"emit/e5", []string{"*"}, []string{"emit/e5/internal/fb"}, "the descriptor knows names and layouts, no graph"},
 	{"emit/afpp", []string{"*"}, []string{"lower/td"}, "a file format alone, whose records and register groups are those that tasks are split into"},
+	{"provenance", []string{"*"}, nil, "names, lines and offsets alone: who asks where a byte came from needs no compiler"},
 	{"runtime/sim/loader", []string{"*"}, []string{"emit/hwx", "emit/afpp", "lower/td", "runtime/sim/translation"}, "bytes of a container in, mapped memory out: no graph, no engine"},
 	{"runtime/sim/broker", []string{"*"}, []string{"runtime/sim/driver", "runtime/sim/coprocessor", "runtime/sim/loader", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/firmware", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject", "emit/hwx", "emit/afpp", "lower/td"}, "the driver, what it stands on, and the container's format: compiling is given to it as a function"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},

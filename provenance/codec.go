@@ -273,6 +273,7 @@ func (db *DB) header(c *codec, counts []uint64) {
 	if c.reading && c.err == nil && copy(db.SHA256[:], hash) != len(hash) {
 		c.fail("the hash must have 32 bytes")
 	}
+	list(c, &db.Passes, (*codec).literal)
 	c.address(&db.TextSize)
 	c.address(&db.ConstantSize)
 	for i := range counts {

@@ -9,6 +9,7 @@ type View struct {
 	Compiler      string          `json:"compiler"`
 	Target        string          `json:"target"`
 	SHA256        string          `json:"container_sha256"`
+	Passes        []string        `json:"passes"`
 	Files         []string        `json:"files"`
 	TextBytes     uint64          `json:"text_bytes"`
 	ConstantBytes uint64          `json:"constant_bytes"`
@@ -157,7 +158,7 @@ func (db *DB) SourceView(r Ref) SourceView {
 // View returns the JSON form of a database.
 func (db *DB) View() *View {
 	v := &View{
-		Compiler: db.Compiler, Target: db.Target, SHA256: fmt.Sprintf("%x", db.SHA256), Files: append([]string{}, db.Files...),
+		Compiler: db.Compiler, Target: db.Target, SHA256: fmt.Sprintf("%x", db.SHA256), Passes: append([]string{}, db.Passes...), Files: append([]string{}, db.Files...),
 		TextBytes: db.TextSize, ConstantBytes: db.ConstantSize,
 		Statements: []StatementView{}, Nodes: []NodeView{}, Operators: []OperatorView{}, Gone: []GoneView{}, Procedures: []ProcedureView{},
 		Tasks: []TaskView{}, Constants: []ExtentView{}, Surfaces: []SurfaceView{}, Operations: []OperationView{},

@@ -6,6 +6,7 @@ type DB struct {
 	Compiler string   // name and version of what compiled the pair
 	Target   string   // hardware target
 	SHA256   [32]byte // of the container
+	Passes   []string // of the compiler, in the order in which they run
 	Files    []string // base names of the source's files, which Statement.File counts into
 
 	TextSize     uint64 // bytes of __TEXT,__text

@@ -19,7 +19,7 @@ import (
 // fused into it, whose weight a second operation shares, and n operations more.
 func sample(n int) *DB {
 	db := &DB{
-		Compiler: "zinc test", Target: "h13", SHA256: [32]byte{1, 2, 3}, Files: []string{"model.mil"},
+		Compiler: "zinc test", Target: "h13", SHA256: [32]byte{1, 2, 3}, Passes: []string{"normalise", "place", "fuse-epilogue"}, Files: []string{"model.mil"},
 		TextSize: 0x300, ConstantSize: 0x140,
 		Statements: []Statement{
 			{Line: 3, Col: 9, Func: "main", Op: "input", Name: "x"},
@@ -175,7 +175,7 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := func(r Ref) Source { return db.Source(r) }
-	if got, want := source(db.Tasks[0].Ref()), (Source{Statements: []int{3, 4}, With: []int{1, 2}, Passes: []string{"fuse-epilogue", "place"}, Rule: "convolution"}); !reflect.DeepEqual(got, want) {
+	if got, want := source(db.Tasks[0].Ref()), (Source{Statements: []int{3, 4}, With: []int{1, 2}, Passes: []string{"place", "fuse-epilogue"}, Rule: "convolution"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("task 0 came from %+v, want %+v", got, want)
 	}
 	type stretch struct {

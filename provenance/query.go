@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -49,12 +50,14 @@ func (db *DB) Brief(r Ref, max int) Source {
 		slices.Sort(seen)
 		all = append(all, nodes...)
 	}
-	slices.Sort(all)
 	for _, n := range all {
 		if p := db.Nodes[n].Pass; p != "" && !slices.Contains(s.Passes, p) {
 			s.Passes = append(s.Passes, p)
 		}
 	}
+	slices.SortFunc(s.Passes, func(a, b string) int {
+		return cmp.Or(cmp.Compare(slices.Index(db.Passes, a), slices.Index(db.Passes, b)), cmp.Compare(a, b))
+	})
 	return s
 }
 

@@ -1,6 +1,9 @@
 package weights
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Role says what bytes of the section are.
 type Role uint8
@@ -62,24 +65,23 @@ func (s *Section) Extents() []Extent { return s.extents }
 // stored, or found stored already; tracked sections know it.
 func (s *Section) Last() uint32 { return s.last }
 
-// note keeps the extent of a constant.
-func (s *Section) note(base uint32, n int, fresh bool, layout func() []Repeat) {
+// note keeps the extent of a constant of n bytes.
+func (s *Section) note(base uint32, n int, layout func() []Repeat) error {
 	if !s.tracked {
-		return
+		return nil
 	}
 	s.last = base
-	if !fresh {
-		return
-	}
 	x := Extent{Offset: base, Size: uint32(n)}
-	if layout != nil {
+	if layout == nil {
+		x.Layout = []Repeat{{1, []Run{{Values, uint32(n)}}}}
+	} else {
 		x.Layout = layout()
 	}
-	if layoutSize(x.Layout) != uint64(n) {
-		// A packer that its layout does not follow: the bytes are values all the same.
-		x.Layout = []Repeat{{1, []Run{{Values, uint32(n)}}}}
+	if got := layoutSize(x.Layout); got != uint64(n) {
+		return fmt.Errorf("weights: the layout of a constant has %d bytes, the constant %d", got, n)
 	}
 	s.extents = append(s.extents, x)
+	return nil
 }
 
 func layoutSize(l []Repeat) (n uint64) {

@@ -251,7 +251,7 @@ func digest(data []byte, task int) [sha256.Size]byte {
 func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat, place func(base uint32) Parts) (Parts, error) {
 	k := key{sum: digest(data, task), size: len(data), sizes: sizes, kind: kd}
 	if old, ok := s.seen[k]; ok {
-		s.note(old.base, len(data), false, nil)
+		s.last = old.base
 		return old.parts, nil
 	}
 	if int64(s.size)+int64(len(data)) >= limit {
@@ -259,7 +259,9 @@ func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, la
 	}
 	base := s.size
 	ps := place(base)
-	s.note(base, len(data), true, layout)
+	if err := s.note(base, len(data), layout); err != nil {
+		return Parts{}, err
+	}
 	s.pieces = append(s.pieces, data)
 	s.size += uint32(len(data))
 	if s.seen == nil {

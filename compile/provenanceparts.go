@@ -1,0 +1,213 @@
+package compile
+
+import (
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// unit takes in a function that has gone through the passes.
+func (r *recorder) unit(u *unit) {
+	if r == nil {
+		return
+	}
+	for lead, es := range u.state.Fused {
+		r.fused[lead] = es
+		for _, e := range es {
+			r.lead[e] = lead
+		}
+	}
+	for _, st := range u.state.States {
+		r.states[st.Value] = r.node(st.Origin)
+	}
+	for _, p := range u.state.Func.Body.Params {
+		r.value(p)
+	}
+	for i, st := range u.state.Steps {
+		for _, op := range st.Ops {
+			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
+				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op)}
+			if len(op.Results) > 0 {
+				x.Name = op.Results[0].Name
+			}
+			r.db.Operators = append(r.db.Operators, x)
+		}
+	}
+	for _, g := range u.state.Gone {
+		r.db.Gone = append(r.db.Gone, provenance.Gone{Pass: g.Pass, Node: r.node(g.Origin), By: r.node(g.By)})
+	}
+}
+
+// constants takes in the extents of the constant section and who reads them.
+func (r *recorder) constants(sec *weights.Section, units []*unit) {
+	if r == nil {
+		return
+	}
+	// Most layouts are equal runs of bytes: they share what they are made of.
+	for _, x := range sec.Extents() {
+		out := provenance.Extent{Offset: uint64(x.Offset), Size: uint64(x.Size)}
+		for _, rep := range x.Layout {
+			runs := make([]provenance.Run, len(rep.Runs))
+			for i, run := range rep.Runs {
+				runs[i] = provenance.Run{Role: r.roles[run.Role], Size: run.Size}
+			}
+			out.Layout = append(out.Layout, provenance.Repeat{Times: rep.Times, Runs: runs})
+		}
+		r.extents[int64(x.Offset)] = len(r.db.Extents)
+		r.db.Extents = append(r.db.Extents, out)
+	}
+	for _, u := range units {
+		for _, p := range u.procs {
+			for _, c := range p.Constants {
+				r.use(c)
+			}
+		}
+	}
+}
+
+func (r *recorder) use(c lower.ConstantUse) {
+	i, ok := r.extents[c.Offset]
+	if !ok {
+		return
+	}
+	made := func(v *ir.Value) provenance.NodeID {
+		if v != nil {
+			return r.node(v.Source())
+		}
+		return 0
+	}
+	u := provenance.Use{Node: r.op(c.Op), Rule: c.Rule, Values: made(c.Values), Bias: made(c.Bias)}
+	if u.Values == 0 {
+		// The rule made it up, of the operation and its constants.
+		u.Values = r.join("", u.Node, r.with(c.Op))
+	}
+	if u.Bias == 0 {
+		u.Bias = u.Node
+	}
+	u.Table = u.Node
+	if c.Table != nil {
+		u.Table = r.join(passFuse, r.node(c.Table.Origin))
+	}
+	x := &r.db.Extents[i]
+	if n := len(x.Uses); n > 0 && x.Uses[n-1].Node == u.Node && x.Uses[n-1].Rule == u.Rule {
+		return
+	}
+	x.Uses = append(x.Uses, u)
+}
+
+// addresses of a task: the fields that name a buffer, and the one that holds the
+// offset in it.
+var streams = []struct{ enable, bar, base td.Field }{
+	{td.RBE0, td.RBase0, td.SrcBase},
+	{td.RBE1, td.RBase1, td.Src2Base},
+	{td.WBE, td.WBase, td.DstBase},
+}
+
+// procedure takes in a procedure whose tasks lie at the given offsets.
+func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) {
+	if r == nil {
+		return
+	}
+	st := u.state.Steps[step]
+	n := r.join(passSteps, r.opList(st.Ops)...)
+	r.steps[p] = [2]provenance.NodeID{n, r.join("", r.withList(st.Ops)...)}
+	at := uint32(len(r.db.Procedures))
+	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: p.Name, Func: u.name, Step: uint32(step), Node: n})
+	surface := map[int]uint64{} // by buffer-access register
+	port := func(s *lower.Surface, output bool) {
+		surface[s.Bar] = uint64(len(r.db.Surfaces))
+		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{Procedure: at, Name: s.Name, Output: output, Value: s.Value.Name, Size: uint64(s.Size), Node: r.join(passSteps, r.value(s.Value))})
+	}
+	for i := range p.Inputs {
+		port(&p.Inputs[i], false)
+	}
+	for i := range p.Outputs {
+		port(&p.Outputs[i], true)
+	}
+	for i, t := range p.Tasks {
+		x := provenance.Task{Procedure: at, Index: uint32(i), Offset: uint64(offs[i]), Words: uint32(t.Words()), Node: r.op(p.Infos[i].Op), With: r.with(p.Infos[i].Op), Rule: p.Infos[i].Rule}
+		link := func(bar int, base td.Field) {
+			w, ok := t.WordIndex(base)
+			if !ok {
+				return
+			}
+			l := provenance.Link{Word: uint32(w), Target: uint64(t.Get(base))}
+			switch bar {
+			case lower.BarConstants:
+				l.Kind = provenance.LinkConstant
+			case lower.BarScratch:
+				l.Kind = provenance.LinkScratch
+			default:
+				s, ok := surface[bar]
+				if !ok {
+					return
+				}
+				l.Kind, l.Target = provenance.LinkSurface, s
+			}
+			x.Links = append(x.Links, l)
+		}
+		if i+1 < len(p.Tasks) {
+			if w, ok := t.WordIndex(td.NextPointer); ok {
+				x.Links = append(x.Links, provenance.Link{Word: uint32(w), Kind: provenance.LinkTask, Target: uint64(offs[i+1])})
+			}
+		}
+		for _, s := range streams {
+			if t.On(s.enable) {
+				link(t.Int(s.bar), s.base)
+			}
+		}
+		if t.On(td.KBE0) {
+			for lane := range td.Lanes {
+				if t.On(td.CoeffEn.At(lane)) {
+					link(t.Int(td.KBase0), td.CoeffBase.At(lane))
+				}
+			}
+		}
+		slices.SortStableFunc(x.Links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })
+		r.db.Tasks = append(r.db.Tasks, x)
+	}
+}
+
+// idle takes in the container of a program that leaves the engine alone: it
+// belongs to the function.
+func (r *recorder) idle(img *hwx.Image, u *unit) {
+	if r == nil {
+		return
+	}
+	n := r.join(passSteps, r.function(u.state.Func))
+	e := &img.Procedures[0]
+	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: e.Name, Func: u.name, Node: n})
+	for _, s := range img.Surfaces {
+		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{Name: s.Name, Output: s.Binding == hwx.BindOutput, Size: s.Size, Node: n})
+	}
+	r.db.Tasks = append(r.db.Tasks, provenance.Task{Words: e.FirstWords, Node: n, Rule: RuleIdle})
+}
+
+// finish fills in what the written container knows.
+func (r *recorder) finish(d *driver, f *hwx.File) error {
+	if r == nil {
+		return nil
+	}
+	defer d.units[0].rep.time("provenance", time.Now())
+	hash, err := hex.DecodeString(d.hash)
+	if err != nil {
+		return err
+	}
+	copy(r.db.SHA256[:], hash)
+	r.inSourceOrder()
+	r.db.TextSize = uint64(len(f.TextBytes()))
+	for _, s := range f.ConstantSections() {
+		r.db.ConstantSize += s.Size
+	}
+	for i := range r.db.Surfaces {
+		r.db.Surfaces[i].Address = d.addrs[r.db.Surfaces[i].Name]
+	}
+	return nil
+}
