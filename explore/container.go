@@ -25,7 +25,7 @@ type containerMap struct {
 // part is a segment, or a section of one.
 type part struct {
 	Segment string `json:"segment"`
-	Section string `json:"section,omitempty"` // "" for the segment itself
+	Section string `json:"section"` // "" for the segment itself
 	Address uint64 `json:"address"`
 	Size    uint64 `json:"size"`
 	Offset  int64  `json:"offset"` // in the file

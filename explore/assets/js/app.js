@@ -98,6 +98,7 @@ function body(value, text) {
 }
 
 let stop = null;
+let opened = Promise.resolve(); // the text of the chosen model is there
 async function compile() {
   stop?.abort();
   const mine = (stop = new AbortController());
@@ -109,6 +110,7 @@ async function compile() {
     if (!mine.signal.aborted) { stale(true); trouble(e); }
     return;
   }
+  await opened;
   if (mine.signal.aborted) return;
   source.diagnose(s.places);
   compare.run();
@@ -156,17 +158,17 @@ async function openModel(edits) {
   const name = config.value().model;
   links.clear();
   document.body.dataset.key = "";
-  const text = get("source", { model: name });
-  const compiled = edits ? null : compile();
-  const t = await text;
-  if (config.value().model !== name) return;
-  model = info.models.find((m) => m.name === name);
-  source.open(t.text, model.fixed);
-  if (edits) {
+  opened = get("source", { model: name }).then((t) => {
+    if (config.value().model !== name) return;
+    model = info.models.find((m) => m.name === name);
+    source.open(t.text, model.fixed);
+    if (!edits) return;
     const lines = edits.sha256 === t.sha256 ? apply(source.own, edits.change) : null;
     if (lines) source.put(lines);
     else status("the link's edits are of another text than this model's; they are left out", true);
-  }
+  });
+  const compiled = edits ? null : compile();
+  await opened;
   await painted();
   performance.mark("zinc-source");
   document.body.dataset.model = name;

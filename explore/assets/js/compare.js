@@ -58,6 +58,7 @@ export class Compare {
     try {
       const r = await post("diff", { a: this.body(this.a.value(), this.a.selects.text.value), b: this.body(this.b.value(), this.b.selects.text.value), level: $("level").value, pass: $("level-pass").value, seed: 1 }, stop.signal);
       this.rows = r.rows;
+      for (const [id, s] of [["line-a", r.a], ["line-b", r.b]]) $(id).textContent = s.ok ? s.line + (s.placed_only ? "; zinc writes no programs for it" : "") : s.error;
       const failed = [["left", r.a], ["right", r.b]].filter(([, s]) => !s.ok).map(([side, s]) => `${side} side: ${s.error}`);
       $("compare-note").textContent = (r.same ? "no difference" : `${r.removed} rows on the left, ${r.added} on the right`) + (r.omitted ? `, ${r.omitted} left out` : "") + failed.map((f) => `; ${f}`).join("");
       this.list.set(r.rows.length, widest(r.rows.map((x) => x.text)) + 12);

@@ -105,7 +105,12 @@ export class Source {
     const line = this.rows[i].line;
     if (line < 1) return;
     const before = this.lines[line - 1];
-    const box = el("textarea", { class: "line-edit", "aria-label": `Line ${line}`, spellcheck: false, value: before, rows: 2 });
+    const box = el("textarea", { class: "line-edit", "aria-label": `Line ${line}`, spellcheck: false, value: before });
+    // The line may be far wider than the pane: the box is as wide as the pane and wraps.
+    this.list.view.scrollLeft = 0;
+    const width = this.list.view.clientWidth;
+    box.style.width = `${width}px`;
+    box.rows = Math.min(12, Math.ceil(before.length * 7.3 / Math.max(width - 80, 100)) + 1);
     box.style.top = `${this.rowOf[line] * 18}px`;
     const soon = later(250, () => { if (this.editor === box) this.replace(line, box.value); });
     box.addEventListener("input", soon);
@@ -119,8 +124,9 @@ export class Source {
     this.editLine = line;
     this.list.space.append(box);
     this.list.show(this.rowOf[line]);
-    box.focus();
-    box.setSelectionRange(before.length, before.length);
+    box.focus({ preventScroll: true });
+    const start = before.search(/\S|$/);
+    box.setSelectionRange(start, start);
   }
 
   // replace gives a line another text. Line ends in it make lines when the editor
