@@ -480,4 +480,3 @@ func TestRoutesDocumented(t *testing.T) {
 		}
 	}
 }
-

@@ -216,7 +216,11 @@ func body(r *http.Request, v any) error {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return err
 		}
-		return bad("body, byte %d: %w", d.InputOffset(), err)
+		at := d.InputOffset()
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			at = syntax.Offset
+		}
+		return bad("body, byte %d: %w", at, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		if errors.As(err, new(*http.MaxBytesError)) {

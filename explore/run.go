@@ -118,7 +118,7 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 		given[p.Name] = t
 		in = append(in, tensor{p.Name, t})
 	}
-	got, err := m.Run(ctx, given, sim.Options{Numerics: mode})
+	got, err := m.Run(ctx, given, sim.Options{Numerics: mode, CallBytes: int64(s.limits.Buffers)})
 	if err != nil {
 		if err = explain(err); isLimit(err) {
 			return nil, nil, err
