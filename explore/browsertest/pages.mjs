@@ -169,11 +169,11 @@ async function visit(p, scheme) {
   await page.waitForFunction(() => /no programs for target h14/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
   check("tasks of h14 are refused by name", true);
   await page.locator("#side-b select[name=target]").selectOption("h13");
-  await page.locator("#side-b select[name=td_form]").selectOption("full");
+  await page.locator("#side-b select[name=constants]").selectOption("join");
   await page.locator("#level").selectOption("container");
   await page.waitForSelector("#compare .row.minus", { timeout: 30000 });
   check("other flags on the right differ", (await page.locator("#compare .row.plus").count()) > 0);
-  await page.locator("#side-b select[name=td_form]").selectOption("sparse");
+  await page.locator("#side-b select[name=constants]").selectOption("split");
   await page.locator("#side-b select[name=target]").selectOption("h14");
   await page.locator("#level").selectOption("placement");
   await page.waitForFunction(() => /difference|rows/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });

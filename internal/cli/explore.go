@@ -106,7 +106,7 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 		}
 	}()
 	if c.once {
-		fmt.Fprintf(c.err, "zinc: would serve %d models\n", len(paths))
+		fmt.Fprintf(c.err, "zinc: would serve the sample model and %d more\n", len(paths))
 		return nil
 	}
 	fmt.Fprintf(c.err, "zinc: serving on http://%s/, until interrupted\n", l.Addr())

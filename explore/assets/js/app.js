@@ -92,7 +92,7 @@ function told() {
 
 // body makes the body of a request to compile.
 function body(value, text) {
-  const out = { ...value };
+  const out = Config.request(value);
   if (text === "edited" && model && value.model === model.name && source.edited()) out.text = source.text();
   return out;
 }

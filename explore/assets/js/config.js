@@ -3,7 +3,7 @@
 
 import { el, options } from "./dom.js";
 
-const FIELDS = ["model", "target", "precision", "td_form", "function"];
+const FIELDS = ["model", "target", "precision", "td_form", "constants", "function"];
 
 export class Config {
   // info is the answer to GET models; texts adds the choice between the text as
@@ -23,11 +23,13 @@ export class Config {
     add("target", "target");
     add("precision", "precision");
     add("td_form", "tasks");
+    add("constants", "constants");
     add("function", "function");
     options(this.selects.model, info.models.map((m) => m.name));
     options(this.selects.target, info.targets.map((t) => ({ value: t.name, label: t.compiled ? t.name : `${t.name} (placement only)` })));
     options(this.selects.precision, info.choices.precision);
     options(this.selects.td_form, info.choices.td_form);
+    options(this.selects.constants, [{ value: "split", label: "segments of their own" }, { value: "join", label: "behind the tasks" }]);
     if (texts) {
       add("text", "text");
       options(this.selects.text, [{ value: "edited", label: "as edited" }, { value: "own", label: "model's own" }]);
@@ -43,10 +45,15 @@ export class Config {
     this.selects.function.parentElement.hidden = fs.length < 2;
   }
 
+  // value is the choice by the names of the fields; request makes a body of it.
   value() {
     const out = {};
     for (const f of FIELDS) out[f] = this.selects[f].value;
     return out;
+  }
+
+  static request({ constants, text, ...rest }) {
+    return { ...rest, join_constants: constants === "join" };
   }
 
   // take sets the fields that a state names, as far as they are choices.
