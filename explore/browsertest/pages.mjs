@@ -220,6 +220,17 @@ async function visit(p, scheme) {
   check("the link opens with the same error", (await other.locator("#mil .row.diag").allInnerTexts()).some((d) => d.includes(p.message)));
   await other.close();
 
+  // Links that nobody made.
+  for (const bad of ["z1.", "z1.!!!!", "z1.AAAA", "x", "%3Cscript%3E"]) {
+    const odd = await context.newPage();
+    odd.on("pageerror", (e) => errors.push(String(e)));
+    await odd.goto(`${p.url}#${bad}`);
+    await odd.waitForFunction(() => performance.getEntriesByName("zinc-source").length > 0);
+    check(`the page opens with the link #${bad}`, (await odd.locator("#mil .row").count()) > 5);
+    await odd.close();
+    if (p.large) break;
+  }
+
   // Back to what compiles.
   await page.locator("#revert").click();
   await page.waitForFunction(() => !document.querySelector("#mil .row.diag") && !document.querySelector("#ir.stale"), null, { timeout: 30000 });

@@ -120,6 +120,8 @@ export class Bytes {
     const w = this.window;
     if (!w || w.section !== s.section || s.offset < w.offset || s.offset >= w.offset + PAGE) await this.go(s.section, s.offset);
     const word = this.words.find((x) => x.at + x.size > s.offset);
-    word?.node.scrollIntoView({ block: "nearest" });
+    if (!word) return;
+    const box = word.node.getBoundingClientRect(), pane = this.host.getBoundingClientRect();
+    if (box.top < pane.top || box.bottom > pane.bottom - 4 * box.height) this.host.scrollTop += box.top - pane.top - pane.height / 4;
   }
 }

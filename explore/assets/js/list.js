@@ -106,11 +106,16 @@ export class List {
     this.restyle();
   }
 
-  // show brings a row into sight, with room around it where it was far away.
-  show(i) {
-    const top = i * ROW, h = this.view.clientHeight;
-    if (top < this.view.scrollTop) this.view.scrollTop = top < this.view.scrollTop - h ? top - h / 3 : top;
-    else if (top + ROW > this.view.scrollTop + h) this.view.scrollTop = top > this.view.scrollTop + 2 * h ? top - h / 3 : top + ROW - h;
+  // show brings a row into sight, with some rows around it; after is how many rows
+  // behind it belong to it.
+  show(i, after = 0) {
+    const h = this.view.clientHeight, room = Math.min(3 * ROW, h / 4);
+    const top = i * ROW - room, bottom = (i + 1 + after) * ROW + room;
+    const now = this.view.scrollTop;
+    if (top < now || bottom > now + h) {
+      const far = top < now - h || bottom > now + 2 * h;
+      this.view.scrollTop = far ? i * ROW - h / 3 : top < now ? top : Math.min(top, bottom - h);
+    }
     this.draw();
   }
 

@@ -65,6 +65,11 @@ export class Source {
   diagnose(places) {
     this.places = places || [];
     this.layout();
+    const first = this.rows.findIndex((r) => r.severity === "error");
+    if (first < 0) return;
+    let n = first;
+    while (n + 1 < this.rows.length && this.rows[n + 1].diag !== undefined) n++;
+    this.list.show(Math.max(first - 1, 0), n - first + 1);
   }
 
   layout() {
