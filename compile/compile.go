@@ -75,6 +75,8 @@ type Function struct {
 	Reference *ir.Func
 	// Placed is the function as it was lowered.
 	Placed *ir.Func
+	// Procedures are its engine steps, lowered.
+	Procedures []*lower.Procedure
 	// States are the names of its states, in order.
 	States []string
 }
@@ -167,12 +169,13 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	}
 	for i, u := range d.units {
 		d.account(u, &desc.Functions[i])
-		f := &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func}
+		f := &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func, Procedures: u.procs}
 		for _, st := range u.state.States {
 			f.States = append(f.States, st.Name)
 		}
 		r.Functions = append(r.Functions, f)
 	}
+	d.weigh()
 	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
 	r.Report = sum(r.Functions)
 	return r, nil

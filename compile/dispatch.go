@@ -22,11 +22,14 @@ type Dispatch struct {
 	MACs    int64  `json:"macs"`
 	Inputs  int    `json:"inputs"`
 	Outputs int    `json:"outputs"`
+	Tasks   int    `json:"tasks,omitempty"`
 	Cause   string `json:"cause"`
 	// CutBy are the operations on the CPU that the step waits for and that
 	// themselves wait for the engine, indices into Report.Ops. The first is the
 	// one to look at: the others may only convert or move for it.
 	CutBy []int `json:"cut_by,omitempty"`
+	// Estimate is that of the tasks and of the dispatch itself, nil in a plan.
+	Estimate *Estimate `json:"estimate,omitempty"`
 }
 
 // dispatches fills in the report's dispatches; index says where an operation

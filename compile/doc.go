@@ -2,8 +2,9 @@
 // container and dispatch descriptor.
 //
 // In: an ir.Program as package frontend built it, and Options. Out: a Result,
-// the container and the descriptor ready to be written, and a Report of where
-// everything went.
+// the container and the descriptor ready to be written, a Report of where
+// everything went, and on request a debug database of what every part of the pair
+// came from (package provenance).
 //
 // What always holds: the same program and options give the same bytes, whatever
 // the number of workers; the pair refers to nothing outside itself; every

@@ -120,6 +120,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestIntegerWeights: integers that multiply are no coefficients of the engine.
+func TestIntegerWeights(t *testing.T) {
+	body := `
+            tensor<int32, [3, 2]> w = const()[name = string("w"), val = tensor<int32, [3, 2]>([[1, 2], [3, 4], [5, 6]])];
+            tensor<fp16, [1, 3]> y = linear(x = x, weight = w)[name = string("y")];`
+	r := plan(t, target.H13, "tensor<fp16, [1, 2]> x", body, "y")
+	no := r.Ops[len(r.Ops)-1].Refusal
+	if no == nil || no.Rule != target.RuleElementType || no.Value != "int32" {
+		t.Errorf("%+v", no)
+	}
+}
+
 // TestCompressed checks form, sizes and fate of compressed constants.
 func TestCompressed(t *testing.T) {
 	const (

@@ -61,8 +61,11 @@ func tracedModel(bump string) string {
 			dims = append(dims, fmt.Sprint(d))
 		}
 		v := numbers(n, i+1, c.name == bump)
-		if c.name == "variance" {
+		switch c.name {
+		case "variance":
 			v = strings.ReplaceAll(v, "-", "")
+		case "lo":
+			v = "-" + v // below hi
 		}
 		t := "tensor<fp16, [" + strings.Join(dims, ", ") + "]>"
 		if c.shape == nil {

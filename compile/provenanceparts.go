@@ -91,9 +91,11 @@ func (r *recorder) use(c lower.ConstantUse) {
 	if u.Bias == 0 {
 		u.Bias = u.Node
 	}
-	u.Table = u.Node
+	// A table is made of the operation whose function it is and that operation's
+	// constants: bounds, slopes.
+	u.Table = r.join("", r.constantsOf([]provenance.NodeID{u.Node}, c.Op)...)
 	if c.Table != nil {
-		u.Table = r.join(passFuse, r.node(c.Table.Origin))
+		u.Table = r.join(passFuse, r.constantsOf([]provenance.NodeID{r.node(c.Table.Origin)}, c.Table)...)
 	}
 	x := &r.db.Extents[i]
 	if n := len(x.Uses); n > 0 && x.Uses[n-1].Node == u.Node && x.Uses[n-1].Rule == u.Rule {

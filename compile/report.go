@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Report says where everything went. Its JSON form is stable: fields may be
@@ -32,6 +35,9 @@ type Report struct {
 	Weights    int64      `json:"weight_bytes"`   // constant section
 	Scratch    int64      `json:"scratch_bytes"`
 	Ops        []OpReport `json:"ops"`
+	// Estimate is what one call takes, of a pair with several functions one call of
+	// each; nil in a plan, which has no tasks.
+	Estimate *Estimate `json:"estimate,omitempty"`
 	// DispatchList has one element a dispatch, in order.
 	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
 	// TaskList has one element a task, procedure by procedure; of a function's
@@ -59,18 +65,26 @@ type OpReport struct {
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it rides on
 	MACs   int64  `json:"macs,omitempty"`
 	Step   int    `json:"step"`
+	// Tasks are those of the operation and of all that rides on it.
+	Tasks int `json:"tasks,omitempty"`
+	// Weights are the bytes of the constant section that the operation is the first
+	// to read.
+	Weights int64 `json:"weight_bytes,omitempty"`
+	// Estimate is that of its tasks, nil where it has none.
+	Estimate *Estimate `json:"estimate,omitempty"`
 	// Refusal holds the facts behind Reason, nil on the engine.
 	Refusal *RefusalInfo `json:"refusal,omitempty"`
 }
 
 // TaskReport is one task and what vouches for its words.
 type TaskReport struct {
-	Procedure string `json:"procedure"`
-	Task      int    `json:"task"` // index in the procedure's chain
-	Op        string `json:"op"`   // first result of the operation it works for
-	Rule      string `json:"rule"`
-	Kind      string `json:"kind"` // what it computes, without sizes (lower/attest)
-	Attested  bool   `json:"attested"`
+	Procedure string    `json:"procedure"`
+	Task      int       `json:"task"` // index in the procedure's chain
+	Op        string    `json:"op"`   // first result of the operation it works for
+	Rule      string    `json:"rule"`
+	Kind      string    `json:"kind"` // what it computes, without sizes (lower/attest)
+	Attested  bool      `json:"attested"`
+	Estimate  *Estimate `json:"estimate,omitempty"`
 	// Cases are the recorded programs that hold tasks of the kind, with the words
 	// that zinc writes.
 	Cases []string `json:"cases,omitempty"`
@@ -161,10 +175,11 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	}
 	u.dispatches(index)
 	u.compressed()
+	u.estimate(index)
 	for _, p := range u.procs {
 		r.Tasks += len(p.Tasks)
 		r.Scratch = max(r.Scratch, p.Scratch)
-		r.attest(p)
+		r.attest(p, u.state.Target)
 		for _, t := range p.Tables {
 			r.Tables = append(r.Tables, TableInfo{Op: t.Op.Def.Name, Name: t.Op.Results[0].Name, Abs: t.Abs, Rel: t.Rel})
 		}
@@ -173,12 +188,13 @@ func (d *driver) account(u *unit, f *e5.Function) {
 }
 
 // attest lists a procedure's tasks with what vouches for them.
-func (r *Report) attest(p *lower.Procedure) {
+func (r *Report) attest(p *lower.Procedure, tab *target.Table) {
 	for i, t := range p.Tasks {
-		x := TaskReport{Procedure: p.Name, Task: i, Rule: p.Infos[i].Rule, Kind: attest.Kind(t, i, len(p.Tasks))}
+		x := TaskReport{Estimate: new(Estimate), Procedure: p.Name, Task: i, Rule: p.Infos[i].Rule, Kind: attest.Kind(t, i, len(p.Tasks))}
 		if op := p.Infos[i].Op; op != nil && len(op.Results) > 0 {
 			x.Op = op.Results[0].Name
 		}
+		x.Estimate.add(cost.Estimate(t, tab))
 		if x.Cases = attest.Cases(x.Kind); x.Cases != nil {
 			x.Attested = true
 			r.Attested++
@@ -231,6 +247,13 @@ func sum(fs []*Function) *Report {
 		r.Casts += o.Casts
 		r.Scratch = max(r.Scratch, o.Scratch)
 		r.Timings = append(r.Timings, o.Timings...)
+		if o.Estimate != nil {
+			if r.Estimate == nil {
+				r.Estimate = o.Estimate.copy()
+			} else {
+				r.Estimate.merge(o.Estimate)
+			}
+		}
 	}
 	return r
 }
@@ -344,14 +367,21 @@ func (r *Report) Text(w io.Writer) error {
 	if len(r.States) > 0 {
 		fmt.Fprintf(w, "states: %s\n", strings.Join(r.States, ", "))
 	}
+	if r.Estimate != nil {
+		r.Estimate.text(w)
+	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\trule\twhy")
+	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\ttasks\tus\tbinding\trule\twhy")
 	for _, o := range r.Ops {
 		why := o.Reason
 		if o.Fused != "" {
 			why = "rides on " + o.Fused
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, o.Rule, why)
+		tasks, us, bound := "", "", ""
+		if e := o.Estimate; e != nil {
+			tasks, us, bound = strconv.Itoa(o.Tasks), e.Time.String(), e.Bound
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, tasks, us, bound, o.Rule, why)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

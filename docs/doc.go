@@ -1,8 +1,9 @@
 // Package docs holds the documentation and the test that keeps it true.
 //
 // In: the tables that the code itself runs from (the fields of a task, the
-// passes, the lowering rules, the walls between packages). Out: the generated
-// parts of the documents in this folder.
+// passes, the lowering rules, the walls between packages, the constants of the
+// cost model, the budgets). Out: the generated parts of the documents in this
+// folder.
 //
 // What always holds: a part between the lines "<!-- generated: NAME" and
 // "<!-- end: NAME -->" is what those tables say, and every relative link and

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/reduce"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
@@ -21,9 +24,15 @@ var parts = []struct {
 }{
 	{"registers.md", "groups", writeGroups},
 	{"registers.md", "fields", writeFields},
+	{"lint.md", "lint-rules", writeLintRules},
+	{"lint.md", "lint-unmodelled", writeUnmodelled},
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
+	{"ARCHITECTURE.md", "reductions", writeReductions},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"cost.md", "costs", writeCosts},
+	{"cost.md", "comparisons", writeComparisons},
+	{"cost.md", "budgets", writeBudgets},
 	{"seeds-coverage.md", "seeds", writeSeeds},
 	{"broker.md", "entitlements", writeEntitlements},
 	{"broker.md", "tiers", writeTiers},
@@ -100,6 +109,35 @@ func quoted(names []string) string {
 func writePasses(w *bytes.Buffer) {
 	head(w, "", "pass", "what it does", "why it stands here")
 	for i, p := range passes.List {
+		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
+	}
+}
+
+// writeLintRules prints the rules of zinc lint, a section each.
+func writeLintRules(w *bytes.Buffer) {
+	for i, r := range lint.Rules {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "### %s\n\n%s\n\n%s\n\nInstead: %s\n\nSource of the figure: %s.\n", r.Name, r.Doc, r.Why, r.Instead, r.Source)
+	}
+}
+
+// writeUnmodelled prints the operations that zinc lint judges by their type
+// alone.
+func writeUnmodelled(w *bytes.Buffer) {
+	var names []string
+	for _, n := range ir.Names() {
+		if !lint.Modelled(n) {
+			names = append(names, n)
+		}
+	}
+	fmt.Fprintln(w, quoted(names)+".")
+}
+
+func writeReductions(w *bytes.Buffer) {
+	head(w, "", "pass", "what it does", "why it stands here")
+	for i, p := range reduce.Passes {
 		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
 	}
 }

@@ -50,6 +50,9 @@ func acceptConv(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
+	if err := l.coefficients(op, "weight", "bias"); err != nil {
+		return err
+	}
 	g, err := geometry(op)
 	if err != nil {
 		return err

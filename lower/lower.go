@@ -81,6 +81,10 @@ type Procedure struct {
 	// Constants lists what the segment's operations read of the constant section,
 	// in the order of lowering; of a section that is tracked.
 	Constants []ConstantUse
+	// Stores says where tasks put their results, Held where the values of the
+	// segment's operations stand, in buffers as planned.
+	Stores []Store
+	Held   []Held
 }
 
 // TableUse is a lookup table that an operation's tasks use.
@@ -107,6 +111,7 @@ type builder struct {
 	infos    []TaskInfo
 	relocs   map[int][]int
 	fixups   []fixup
+	stores   []stored
 	tables   []TableUse
 	consts   []ConstantUse
 	inputs   []Surface

@@ -12,6 +12,9 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
+	if err := l.coefficients(op, "x", "y", "weight", "bias"); err != nil {
+		return err
+	}
 	for _, p := range []string{"y", "weight"} {
 		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 {
 			return refuse(target.RuleVector, "rank of "+p, v.Type.Rank(), "at least 2", fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))

@@ -56,6 +56,7 @@ func (b *builder) finish(seg *Segment) (*Procedure, error) {
 		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
 		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident, Constants: b.consts,
 	}
+	p.Stores, p.Held = b.heldValues(seg)
 	for i, t := range b.tasks {
 		p.Relocs[i] = b.relocs[i]
 		marks(t, i, len(b.tasks), b.split[t] || t.Get(td.DPECategory) == 1)

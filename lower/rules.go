@@ -127,6 +127,19 @@ func (l *limits) tensors(op *ir.Op) error {
 	return err
 }
 
+// coefficients checks constants whose bytes become coefficients: tensors leaves
+// integers among the constants to what they mean.
+func (l *limits) coefficients(op *ir.Op, params ...string) error {
+	for _, p := range params {
+		if v := op.Arg(p); v != nil && v.IsConst() {
+			if err := l.tensor(p, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (l *limits) tensor(name string, v *ir.Value) error {
 	t := v.Type
 	scalar := v.IsConst() && t.Elems() == 1

@@ -209,6 +209,9 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 		t.Set(td.DstInterleave, int(max(o.inter, 1)))
 		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2)
 		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
+		if !b.trial {
+			b.stores = append(b.stores, stored{Store{Task: idx, off: o.off, stride: o.stride, inter: max(o.inter, 1), swap: o.swap}, o.buf})
+		}
 	}
 	if o.swap {
 		if t.Get(td.PlanarType) != 0 {

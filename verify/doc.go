@@ -5,6 +5,9 @@
 // In: a program, a seed, options. Out: for each output how far the two runs
 // stand apart, the tolerance and whether it holds; and the compiler's report.
 //
+// FirstDeparture goes through a run task by task instead, and names the first
+// value on the way that is not the interpreter's.
+//
 // What always holds: the two runs share nothing but the inputs: the simulator
 // sees only the bytes of the pair, the interpreter only the program as the
 // source has it. The tolerance comes from the interpreter alone, before the

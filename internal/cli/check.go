@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -21,7 +24,7 @@ type checkCommand struct {
 	compileFlags
 	json, sarif   bool
 	requireEngine bool
-	minMACs       float64
+	budgets       budgetFlags
 }
 
 func newCheck(e *env) *cobra.Command {
@@ -37,11 +40,14 @@ allows, and a rewrite where one is known; and for each dispatch what cut it from
 the one before. Targets that zinc writes no programs for can be checked: their
 published limits and gates are used with the rules of h13.
 
-With --require-engine or --min-engine-macs the exit status is 1 when the model
-falls short on any of the targets.`,
+With --require-engine or a budget the exit status is 1 when the model falls short
+on any of the targets, and each budget that was passed has a line with its value,
+its limit and the largest contributors. --max-weight-bytes and --max-estimate-us
+ask for a compilation, so for targets that zinc writes programs for.`,
 		Example: `  zinc check model.mlmodelc
   zinc check model.mil --target h13,h14,h15 --precision fp16
-  zinc check model.mil --require-engine --sarif >placement.sarif`,
+  zinc check model.mil --require-engine --sarif >placement.sarif
+  zinc check model.mil --max-dispatches 2 --min-engine-macs 99`,
 		Args: operands(1, 1, "one MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
@@ -54,7 +60,7 @@ falls short on any of the targets.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
 	f.BoolVar(&c.requireEngine, "require-engine", false, "fail when any operation runs on the CPU")
-	f.Float64Var(&c.minMACs, "min-engine-macs", 0, "fail when less than this `PERCENT` of multiply-accumulates runs on the engine")
+	c.budgets.register(f)
 	return cmd
 }
 
@@ -67,17 +73,15 @@ type checkResult struct {
 // targetResult is the placement on one target.
 type targetResult struct {
 	*compile.Report
-	EngineOpsPercent  float64  `json:"engine_ops_percent"`
-	EngineMACsPercent float64  `json:"engine_macs_percent"` // 100 when there are none
-	Failures          []string `json:"failures,omitempty"`  // of --require-engine and --min-engine-macs
+	EngineOpsPercent  float64            `json:"engine_ops_percent"`
+	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 when there are none
+	Failures          []string           `json:"failures,omitempty"`  // of --require-engine and of budgets, as text
+	Violations        []report.Violation `json:"violations,omitempty"`
 }
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	if c.json && c.sarif {
 		return usagef("check: --json and --sarif: choose one")
-	}
-	if c.minMACs < 0 || c.minMACs > 100 || c.minMACs != c.minMACs {
-		return usagef("--min-engine-macs=%g: must be a percentage, 0 to 100", c.minMACs)
 	}
 	names := strings.Split(c.target, ",")
 	if c.target == "all" {
@@ -89,6 +93,9 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		flags[i].target = strings.TrimSpace(n)
 		if err := flags[i].check(); err != nil {
 			return err
+		}
+		if b := c.budgets.compiles(); b != "" && !slices.Contains(target.Compiled(), flags[i].target) {
+			return usagef("check: --%s asks for a compilation, and zinc writes no programs for %s; it writes them for %s", b, flags[i].target, strings.Join(target.Compiled(), ", "))
 		}
 	}
 	var r checkResult
@@ -103,14 +110,17 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	if err := c.print(&r); err != nil {
 		return err
 	}
+	var vs []report.Violation
 	var fails []string
 	for _, t := range r.Targets {
-		fails = append(fails, t.Failures...)
+		vs = append(vs, t.Violations...)
+		fails = append(fails, t.Failures[:len(t.Failures)-len(t.Violations)]...)
 	}
+	passed := c.violations("check: ", vs)
 	if len(fails) > 0 {
 		return errors.New("check: " + strings.Join(fails, "; "))
 	}
-	return nil
+	return passed
 }
 
 // place plans the model for one target. Planning rewrites the program, so each
@@ -131,32 +141,38 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if err != nil {
 		return targetResult{}, "", err
 	}
-	rep, err := compile.Plan(ctx, m.Program, o)
+	rep, err := c.report(ctx, m.Program, o)
 	if err != nil {
 		return targetResult{}, "", err
 	}
 	t := targetResult{
 		Report:            rep,
-		EngineOpsPercent:  percent(int64(rep.EngineOps), int64(rep.CPUOps)),
-		EngineMACsPercent: percent(rep.EngineMACs, rep.CPUMACs),
+		EngineOpsPercent:  report.Percent(int64(rep.EngineOps), int64(rep.CPUOps)),
+		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
 	}
 	rep.Timings = nil // not a fact about the model
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
 		t.Failures = append(t.Failures, fmt.Sprintf("%d %s on the CPU for %s, --require-engine allows none", n, verb(n, "operation runs", "operations run"), rep.Target))
 	}
-	if t.EngineMACsPercent < c.minMACs {
-		t.Failures = append(t.Failures, fmt.Sprintf("%.4g %% of multiply-accumulates run on the engine for %s, --min-engine-macs asks for %g %%", t.EngineMACsPercent, rep.Target, c.minMACs))
+	t.Violations = report.Judge(rep, c.budgets.limits)
+	for i := range t.Violations {
+		t.Failures = append(t.Failures, t.Violations[i].String())
 	}
 	return t, m.Path, nil
 }
 
-// percent is the share of part in part and rest, 100 when there is nothing.
-func percent(part, rest int64) float64 {
-	if part+rest == 0 {
-		return 100
+// report places the program, or compiles it where a budget asks for what only a
+// compilation tells.
+func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
+	if c.budgets.compiles() == "" {
+		return compile.Plan(ctx, p, o)
 	}
-	return 100 * float64(part) / float64(part+rest)
+	r, err := compile.Compile(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Report, nil
 }
 
 func verb(n int, one, many string) string {
@@ -187,37 +203,12 @@ func (c *checkCommand) print(r *checkResult) error {
 // sarifRuns has one run a target and one finding an operation on the CPU.
 func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 	var runs []sarif.Run
+	level := sarif.Note
+	if c.requireEngine {
+		level = sarif.Error
+	}
 	for _, t := range r.Targets {
-		run := sarif.Run{
-			Tool: "zinc", Version: compile.Version, ID: "zinc check/" + t.Target + "/",
-			Properties: map[string]any{
-				"target": t.Target, "precision": t.Precision, "function": t.Function,
-				"engineOpsPercent": t.EngineOpsPercent, "engineMacsPercent": t.EngineMACsPercent, "dispatches": t.Dispatches,
-			},
-		}
-		for _, rule := range target.Rules {
-			run.Rules = append(run.Rules, sarif.Rule{ID: rule.ID, Doc: "On the engine " + rule.Doc + ".", Help: rule.Hint})
-		}
-		level := sarif.Note
-		if c.requireEngine {
-			level = sarif.Error
-		}
-		for _, o := range t.Ops {
-			no := o.Refusal
-			if no == nil {
-				continue
-			}
-			msg := fmt.Sprintf("%s %q runs on the CPU: %s.", o.Op, o.Name, o.Reason)
-			props := map[string]any{"operation": o.Op, "what": no.What, "value": no.Value, "limit": no.Limit, "macs": o.MACs}
-			if no.Rewrite != "" {
-				msg += " Rewrite: " + no.Rewrite + "."
-				props["rewrite"] = no.Rewrite
-			}
-			run.Findings = append(run.Findings, sarif.Finding{
-				Rule: no.Rule, Level: level, Message: msg, File: r.Model, Line: int(o.Line), Col: int(o.Col), Name: o.Name, Properties: props,
-			})
-		}
-		runs = append(runs, run)
+		runs = append(runs, report.Review(&report.Document{Model: r.Model, Report: t.Report, Violations: t.Violations}, "zinc check", level))
 	}
 	return runs
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/report"
 )
 
 // text writes the placement on one target: the shares, each operation, the
@@ -51,7 +52,10 @@ func (t *targetResult) text(w io.Writer, model string) error {
 			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
 		}
 	}
-	return nil
+	if len(t.Violations) > 0 {
+		fmt.Fprintln(w)
+	}
+	return report.WriteViolations(w, t.Violations)
 }
 
 // causes say why a dispatch begins.

@@ -13,18 +13,22 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/report"
 )
 
 // compileCommand is the state of `zinc MODEL`.
 type compileCommand struct {
 	*env
 	compileFlags
-	out    string
-	emit   string
-	report string
-	debug  string
-	dryRun bool
+	out     string
+	emit    string
+	reports reportFlag
+	budgets budgetFlags
+	debug   string
+	dryRun  bool
+	doc     *report.Document // of what was compiled, nil before
 }
 
 func newCompile(e *env) *cobra.Command {
@@ -41,10 +45,16 @@ on standard error says what went where.
 With --emit=netplist it writes MODEL as a network description OUT.plist and,
 beside it, OUT.weights, and compiles nothing.
 
-Exit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 zinc
-is wrong.`,
+With a budget (--max-dispatches and the like) the exit status is 1 when it is
+passed; the files are written all the same, and each budget that was passed has a
+line with its value, its limit and the largest contributors.
+
+Exit status: 0 done, 1 the input is wrong or a budget was passed, 2 the command
+line is wrong, 3 zinc is wrong.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
+  zinc digits.mlmodelc --dry-run --report csv=layers.csv --report html=report.html
+  zinc digits.mlmodelc --report markdown --max-dispatches 1 --max-weight-bytes 65536
   zinc model.mlmodelc --precision fp16 --dry-run
   zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc digits.mlmodelc --emit=td -o -`,
@@ -58,12 +68,13 @@ is wrong.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
-	f.Var(newChoice(&c.report, "none", "text", "json"), "report", "print a report of placement, tasks and sizes on standard output: text or json")
+	c.reports.register(f)
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.StringVar(&c.debug, "debug-db", "", "write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
 	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
 	c.model(f)
 	c.passes(f)
+	c.budgets.register(f)
 	return cmd
 }
 
@@ -91,6 +102,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 			return usagef("-o %s would replace the model's own text", c.out)
 		}
 	}
+	if err := c.reports.apart(hwxPath, e5Path, c.debug, m.Path); err != nil {
+		return err
+	}
 	if c.debug != "" {
 		if clean := filepath.Clean(c.debug); clean == filepath.Clean(hwxPath) || clean == filepath.Clean(e5Path) || sameFile(clean, m.Path) {
 			return usagef("--debug-db %s would replace the pair or the model's own text", c.debug)
@@ -101,21 +115,34 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	c.judge(m, r)
 	files := []atomicfile.File{
 		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
 		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
 	}
+	files = append(files, c.reports.files(c.doc)...)
 	if c.debug != "" {
 		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
 	}
 	if err := c.write(cmd.Context(), files); err != nil {
 		return err
 	}
-	if err := c.printReport(r.Report); err != nil {
+	return c.tell()
+}
+
+// judge makes the document of a compilation.
+func (c *compileCommand) judge(m *frontend.Model, r *compile.Result) {
+	c.doc = &report.Document{Model: filepath.ToSlash(m.Path), Report: r.Report, Violations: report.Judge(r.Report, c.budgets.limits)}
+}
+
+// tell prints the report, the placement in one line and the budgets that were
+// passed, which are its error.
+func (c *compileCommand) tell() error {
+	if err := c.reports.print(c.env.out, c.doc); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	return nil
+	fmt.Fprintf(c.err, "zinc: %s\n", c.doc.Line())
+	return c.violations("", c.doc.Violations)
 }
 
 // write writes the files, or says with --dry-run what it would write.
@@ -129,16 +156,6 @@ func (c *compileCommand) write(ctx context.Context, files []atomicfile.File) err
 			return err
 		}
 		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
-	}
-	return nil
-}
-
-func (c *compileCommand) printReport(r *compile.Report) error {
-	switch c.report {
-	case "text":
-		return r.Text(c.env.out)
-	case "json":
-		return writeJSON(c.env.out, r)
 	}
 	return nil
 }

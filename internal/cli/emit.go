@@ -77,7 +77,7 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 	if ext := filepath.Ext(out); ext == containerExt || ext == descriptorExt {
 		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name, strings.TrimSuffix(out, ext), e.name)
 	}
-	if out == stdoutName && c.report != "none" {
+	if out == stdoutName && c.reports.stdout() != nil {
 		return usagef("-o - and --report: both would go to standard output")
 	}
 	m, err := c.open(c.env, path)
@@ -88,22 +88,25 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 	if out != stdoutName && sameFile(out, m.Path) {
 		return usagef("-o %s would replace the model's own text", out)
 	}
+	if err := c.reports.apart(out, m.Path); err != nil {
+		return err
+	}
 	write, err := e.write(c, ctx, m)
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.dryRun:
-		var n counter
-		if err := write(&n); err != nil {
+	files := c.reports.files(c.doc)
+	if out == stdoutName && !c.dryRun {
+		if err := write(c.env.out); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", out, n)
-		return nil
-	case out == stdoutName:
-		return write(c.env.out)
+	} else {
+		files = append([]atomicfile.File{{Path: out, Write: write}}, files...)
 	}
-	return atomicfile.Write(ctx, atomicfile.File{Path: out, Write: write})
+	if err := c.write(ctx, files); err != nil {
+		return err
+	}
+	return c.tell()
 }
 
 // stdoutName is the value of -o that stands for standard output.
@@ -116,10 +119,7 @@ func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) ([]td.
 	if err != nil {
 		return nil, err
 	}
-	if err := c.printReport(r.Report); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	c.judge(m, r)
 	return containerPrograms(r.HWX)
 }
 

@@ -18,8 +18,8 @@ const (
 // netplist writes the model as a network description, with its weight file
 // beside it where it has coefficients.
 func (c *compileCommand) netplist(ctx context.Context, path string) error {
-	if c.report != "none" {
-		return usagef("--emit=netplist and --report: nothing is compiled, so there is nothing to report")
+	if len(c.reports.list) > 0 || len(c.budgets.limits) > 0 {
+		return usagef("--emit=netplist and --report or a budget: nothing is compiled, so there is nothing to report")
 	}
 	if len(c.shapes) > 0 {
 		return usagef("--emit=netplist and --shape: a description is written of the shapes that the model declares")

@@ -31,10 +31,7 @@ func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (f
 	if err != nil {
 		return nil, err
 	}
-	if err := c.printReport(r.Report); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	c.judge(m, r)
 	b, err := hwx.Encode(r.HWX)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		root.SetErr(stderr)
 		return root.ExecuteContext(ctx)
 	})
-	if err != nil && ctx.Err() != nil && statusOf(err) == statusInput {
+	if shown := (*shownError)(nil); err != nil && ctx.Err() != nil && statusOf(err) == statusInput && !errors.As(err, &shown) {
 		err = ctx.Err() // whatever was stopped says so in its own way
 	}
 	if e2 := e.profile.stop(); err == nil {

@@ -64,6 +64,20 @@ func (p *progress) step(stage string, done, total int) {
 	}
 }
 
+// line reports work of which nobody knows how much is left. It is called from one
+// goroutine at a time.
+func (p *progress) line(text string) {
+	now := time.Now()
+	switch {
+	case p.terminal && (p.asked || now.Sub(p.begin) >= progressDelay) && now.Sub(p.last) >= progressEvery:
+		p.last = now
+		fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(0, p.width-len(text))))
+		p.width = len(text)
+	case !p.terminal && p.asked:
+		fmt.Fprintf(p.w, "zinc: %s\n", text)
+	}
+}
+
 // end clears the terminal's line.
 func (p *progress) end() {
 	if p.width > 0 {

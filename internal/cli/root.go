@@ -25,7 +25,7 @@ func newRoot(e *env) *cobra.Command {
 	)
 	root.SetHelpCommandGroupID(groupInspect)
 	root.SetCompletionCommandGroupID(groupInspect)
-	root.AddCommand(newRun(e), newVerify(e), newCheck(e), newStack(e), newDump(e), newExplore(e), newOps(e), newVersion(e))
+	root.AddCommand(newRun(e), newVerify(e), newReduce(e), newCheck(e), newLint(e), newStack(e), newDump(e), newExplore(e), newOps(e), newVersion(e))
 
 	p := root.PersistentFlags()
 	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "form of errors on standard error: text or json")

@@ -17,6 +17,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the outputs that scripts compare with")
 
 func TestMain(m *testing.M) {
+	if os.Getenv("ZINC_PLANTED") != "" {
+		plantedMain()
+	}
 	testscript.Main(m, map[string]func(){
 		"zinc": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})

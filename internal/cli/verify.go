@@ -1,15 +1,21 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -19,8 +25,11 @@ type verifyCommand struct {
 	compileFlags
 	seed     uint64
 	json     bool
+	sarif    bool
+	budgets  budgetFlags
 	numerics string
 	inputs   []string
+	first    bool
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -38,10 +47,19 @@ The tolerance of an output comes from the interpreter alone: %d times the larges
 distance that %d runs with errors of the size each engine operation may have show,
 and one fp16 unit in the last place (docs/numerics.md).
 
-Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
+With --first-departure every value of the model that a task of the engine writes, to
+a port, to scratch or to L2, is held against the interpreter's value of its statement
+as the tasks run, by the same rule. The first that departs is told with its task,
+statement, line and both values, and ends the run. Of a function with states the
+first call is looked at.
+
+Exit status 1 when an output does not pass, a value departs or a budget is passed:
+--max-error bounds what the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
-  zinc verify model.mil --seed 2 --json`,
+  zinc verify model.mil --seed 2 --json
+  zinc verify model.mil --first-departure
+  zinc verify model.mil --max-error 0.01 --max-dispatches 1`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
@@ -50,7 +68,10 @@ Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.Spread
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs")
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
+	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were passed")
+	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
+	c.budgets.register(f, &report.OutputError)
 	c.model(f)
 	return cmd
 }
@@ -58,6 +79,12 @@ Exit status 1 when an output does not pass.`, verify.MaxRandomInt, verify.Spread
 func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.json && c.sarif {
+		return usagef("verify: --json and --sarif: choose one")
+	}
+	if c.first && (c.sarif || len(c.budgets.limits) > 0) {
+		return usagef("verify: --first-departure ends the run at a value, so it goes with neither --sarif nor a budget")
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
@@ -82,7 +109,96 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := verify.Run(cmd.Context(), m.Program, verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step})
+	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step}
+	if c.first {
+		return c.departure(cmd.Context(), m.Program, vo, p)
+	}
+	r, err := verify.Run(cmd.Context(), m.Program, vo)
+	p.end()
+	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
+		return &internalError{err: err}
+	}
+	if err != nil {
+		return err
+	}
+	out := verifyResult{Result: r, Violations: report.Judge(r.Report, c.budgets.limits)}
+	out.Violations = append(out.Violations, outputErrors(r, c.budgets.limits)...)
+	switch {
+	case c.json:
+		err = writeJSON(c.out, &out)
+	case c.sarif:
+		err = sarif.Write(c.out, out.review(filepath.ToSlash(m.Path)))
+	default:
+		err = r.Text(c.out)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	passed := c.violations("verify: ", out.Violations)
+	if !r.Pass {
+		fmt.Fprintf(c.err, "zinc: verification failed: %s past the tolerance\n", strings.Join(r.Failed(), ", "))
+		return &shownError{errors.New("verification failed")}
+	}
+	return passed
+}
+
+// verifyResult is what `zinc verify --json` prints.
+type verifyResult struct {
+	*verify.Result
+	Violations []report.Violation `json:"violations,omitempty"`
+}
+
+// outputErrors holds the outputs against the budget of their error.
+func outputErrors(r *verify.Result, limits map[string]float64) []report.Violation {
+	limit, set := limits[report.MaxError]
+	if !set || len(r.Outputs) == 0 {
+		return nil
+	}
+	by := slices.Clone(r.Outputs)
+	slices.SortStableFunc(by, func(a, b verify.Output) int { return cmp.Compare(errorOf(b), errorOf(a)) })
+	worst := errorOf(by[0])
+	if worst <= limit {
+		return nil
+	}
+	v := report.Violation{Budget: report.MaxError, Target: r.Report.Target, Value: report.Number(worst), Limit: limit, Unit: report.OutputError.Unit}
+	for _, o := range by[:min(3, len(by))] {
+		v.Contributors = append(v.Contributors, report.Contributor{What: "output", Name: o.Name, Value: report.Number(errorOf(o))})
+	}
+	return []report.Violation{v}
+}
+
+// errorOf is an output's largest error; one that is no number is the largest.
+func errorOf(o verify.Output) float64 {
+	if e := float64(o.MaxAbs); e == e {
+		return e
+	}
+	return math.Inf(1)
+}
+
+// toleranceRule is the SARIF rule of an output that does not pass.
+const toleranceRule = "tolerance"
+
+// review returns the result as findings.
+func (r *verifyResult) review(model string) sarif.Run {
+	run := report.Review(&report.Document{Model: model, Report: r.Report, Violations: r.Violations}, "zinc verify", sarif.Note)
+	run.Rules = append(run.Rules, sarif.Rule{ID: toleranceRule, Doc: "Outputs of the engine stay within the tolerance that the interpreter gives."})
+	for _, o := range r.Outputs {
+		if o.Pass {
+			continue
+		}
+		run.Findings = append(run.Findings, sarif.Finding{
+			Rule: toleranceRule, Level: sarif.Error, File: model, Name: o.Name,
+			Message:    fmt.Sprintf("Output %q is %v from the reference, the tolerance is %v.", o.Name, o.MaxAbs, o.Tolerance),
+			Properties: map[string]any{"value": o.MaxAbs, "limit": o.Tolerance},
+		})
+	}
+	return run
+}
+
+// departure tells the first value that departs.
+func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o verify.Options, p *progress) error {
+	d, err := verify.FirstDeparture(ctx, program, o)
 	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return &internalError{err: err}
@@ -91,19 +207,15 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if c.json {
-		err = writeJSON(c.out, r)
+		err = writeJSON(c.out, d)
 	} else {
-		err = r.Text(c.out)
+		err = d.Text(c.out)
 	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	if !r.Pass {
-		fmt.Fprintf(c.err, "zinc: verification failed: %s past the tolerance\n", strings.Join(r.Failed(), ", "))
+	if err == nil && d.First != nil {
+		fmt.Fprintf(c.err, "zinc: verification failed: %s is the first value that departs\n", d.First.Value)
 		return &shownError{errors.New("verification failed")}
 	}
-	return nil
+	return err
 }
 
 // inputPorts returns the inputs of a program's functions, one a name: the first

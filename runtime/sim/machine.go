@@ -90,6 +90,9 @@ type Options struct {
 	// Trace is called after every operation of the chain and, for the engine,
 	// after every task with the name of the procedure.
 	Trace func(where string, e *engine.Event)
+	// Results is called with what each task gives, as engine.Options says, with the
+	// name of the procedure. Nil for none.
+	Results func(where string, task int, extent [5]int, patterns []uint16)
 	// Dispatcher, when set, takes the engine inferences in the stead of the engine;
 	// Trace then sees operations of the chain alone, and Numerics and Workers hold
 	// for CPU calls alone.
@@ -602,13 +605,21 @@ func (m *Machine) Takes(name string) string {
 	return strings.Join(s, " or ")
 }
 
-// newEngine returns an engine as the options ask for.
-func (o *Options) newEngine(trace func(engine.Event)) *engine.Engine {
+// newEngine returns an engine as the options ask for, on the memory s.
+func (o *Options) newEngine(s *store, trace func(engine.Event)) *engine.Engine {
 	mode := engine.ANE
 	if o.Numerics == numerics.IEEE {
 		mode = engine.IEEE
 	}
-	return engine.New(engine.Options{Numerics: mode, Workers: o.Workers, Trace: trace})
+	eo := engine.Options{Numerics: mode, Workers: o.Workers, Trace: trace}
+	if results := o.Results; results != nil {
+		eo.Results = func(task int, extent [5]int, patterns []uint16) {
+			if s.proc != nil {
+				results(s.proc.name, task, extent, patterns)
+			}
+		}
+	}
+	return engine.New(eo)
 }
 
 // Run executes the chain of the chosen function once. Where the function was
@@ -618,7 +629,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 	fn := m.configuration(inputs)
 	r := &execution{store: m.memory(fn), procs: m.procs, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
 	if o.Dispatcher == nil {
-		r.engine = o.newEngine(r.traceTask)
+		r.engine = o.newEngine(r.store, r.traceTask)
 	}
 	for _, id := range fn.Inputs {
 		op := &fn.Operands[id]

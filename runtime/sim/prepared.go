@@ -63,7 +63,7 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	}
 	p := &Prepared{fn: fn, o: o, store: newStore(fn), procs: m.procs, bound: bound, inputs: len(fn.Inputs), outputs: len(fn.Outputs)}
 	if o.Dispatcher == nil {
-		p.engine = o.newEngine(p.traceTask)
+		p.engine = o.newEngine(p.store, p.traceTask)
 	}
 	p.steps = p.fast()
 	if p.steps == nil {

@@ -24,7 +24,7 @@
 //     there (TakeReply) before its completion.
 //   - Every access of the engine goes through the client's translation windows,
 //     with the direction of the mapping's usage; what is kept of a translation is
-//     used only while the same bytes stand behind the same addresses. A process
+//     used only while the client's address space has lost nothing. A process
 //     reaches its own client's memory, and the buffers of the program that it
 //     runs; the engine's L2 is cleared between clients.
 //   - A call's results are those of the engine alone, bit for bit.

@@ -2,7 +2,6 @@ package coprocessor
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
@@ -14,7 +13,7 @@ import (
 // procedure: every access goes through the translation windows of the client.
 // The tasks of a procedure touch the same places in the same order at each call,
 // so what an access translated to is kept from call to call, for as long as the
-// register has the same base and the same bytes stand behind it.
+// register has the same base and its client has lost no mapping and no stream.
 type callCache struct {
 	b    *boot
 	job  *job
@@ -25,15 +24,12 @@ type callCache struct {
 
 // window is a buffer-access register during a call.
 type window struct {
-	ctx     *translation.Context
-	addr    uint64 // device address
-	size    uint64 // bytes
-	set     bool
-	epoch   uint32 // changes when kept translations must not be used
-	lo, hi  int64  // bytes of the buffer that accesses have reached
-	touched translation.Access
-	first   *byte // where the byte at lo stands
-	last    *byte // where the byte at hi-1 stands
+	ctx    *translation.Context
+	addr   uint64 // device address
+	size   uint64 // bytes
+	set    bool
+	epoch  uint32 // changes when kept translations must not be used
+	losses uint64 // of ctx, when the epoch began
 }
 
 // access is a translated access.
@@ -47,10 +43,6 @@ type access struct {
 
 // maxAccesses bounds what is kept of a call.
 const maxAccesses = 1 << 16
-
-// spanPages is up to how many bytes a window is checked as a whole; of a longer
-// one the ends are.
-const spanPages = 4 * translation.PageSize
 
 // begin binds the registers as the queue's register file has them.
 func (m *callCache) begin(b *boot, queue int, j *job) error {
@@ -71,29 +63,11 @@ func (m *callCache) begin(b *boot, queue int, j *job) error {
 		if j.own>>i&1 == 1 {
 			ctx = j.program.ctx
 		}
-		if !w.set || w.ctx != ctx || w.addr != addr || w.size != j.size[i] {
-			*w = window{ctx: ctx, addr: addr, size: j.size[i], set: true, epoch: w.epoch + 1}
-		} else if w.hi > w.lo && !w.holds(j.proc.name) {
-			*w = window{ctx: ctx, addr: addr, size: w.size, set: true, epoch: w.epoch + 1}
+		if losses := ctx.Losses(); !w.set || w.ctx != ctx || w.addr != addr || w.size != j.size[i] || w.losses != losses {
+			*w = window{ctx: ctx, addr: addr, size: j.size[i], set: true, epoch: w.epoch + 1, losses: losses}
 		}
 	}
 	return nil
-}
-
-// holds reports whether the bytes that the last calls reached still stand behind
-// the register's addresses.
-func (w *window) holds(task string) bool {
-	n := w.hi - w.lo
-	if n <= spanPages {
-		mem, err := w.ctx.Window(w.addr+uint64(w.lo), uint64(n), w.touched, task)
-		return err == nil && unsafe.SliceData(mem) == w.first
-	}
-	lo, err := w.ctx.Window(w.addr+uint64(w.lo), 1, w.touched, task)
-	if err != nil || unsafe.SliceData(lo) != w.first {
-		return false
-	}
-	hi, err := w.ctx.Window(w.addr+uint64(w.hi)-1, 1, w.touched, task)
-	return err == nil && unsafe.SliceData(hi) == w.last
 }
 
 func (m *callCache) end() { m.b, m.job = nil, nil }
@@ -135,7 +109,6 @@ func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 	if n == 0 {
 		return mem, nil
 	}
-	w.reach(off, n, dir, mem)
 	a := access{int32(i), write, w.epoch, off, n, mem}
 	switch {
 	case m.next < len(m.seq):
@@ -147,22 +120,6 @@ func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 	}
 	m.next++
 	return mem, nil
-}
-
-// reach widens what accesses have reached.
-func (w *window) reach(off, n int64, dir translation.Access, mem []byte) {
-	if w.hi == w.lo || off < w.lo {
-		w.first = &mem[0]
-	}
-	if w.hi == w.lo || off+n > w.hi {
-		w.last = &mem[n-1]
-	}
-	if w.hi == w.lo {
-		w.lo, w.hi = off, off+n
-	} else {
-		w.lo, w.hi = min(w.lo, off), max(w.hi, off+n)
-	}
-	w.touched |= dir
 }
 
 // injectedFault is an access that finds no page.

@@ -40,6 +40,10 @@ type Options struct {
 	Workers  int         // goroutines of one task; 0 stands for GOMAXPROCS
 	MaxWork  int64       // limit of the products or elements of one task; 0 stands for 2^42
 	Trace    func(Event) // called after each task, in order
+	// Results is called with what each task gives, before Trace: the extents of the
+	// result's loops (group, depth, channel, row, column) and its fp16 patterns in
+	// that order, which must not be kept. Nil for none.
+	Results func(index int, extent [5]int, patterns []uint16)
 }
 
 // Engine executes tasks. Its L2 keeps its content from task to task.
@@ -47,6 +51,8 @@ type Engine struct {
 	L2    [L2Size]byte
 	opts  Options
 	arena arena
+	// reader is that of the running task's coefficients.
+	reader reader
 }
 
 // New returns an engine with L2 all zero.
@@ -102,6 +108,14 @@ type exec struct {
 	t   *td.Task
 	mem Memory
 	ev  Event
+}
+
+// put stores a task's result.
+func (x *exec) put(dst *tile, vals []uint16) error {
+	if x.opts.Results != nil {
+		x.opts.Results(x.ev.Index, [5]int(dst.dim), vals)
+	}
+	return dst.store(&x.run, vals)
 }
 
 func (x *exec) task() error {

@@ -61,7 +61,9 @@ type reader struct {
 // kernel reads the table, the biases and the weights that a task needs.
 func (x *exec) kernel(g *geometry) (*kernel, error) {
 	t := x.t
-	r := &reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
+	r := &x.reader
+	defer func() { *r = reader{} }() // what it points to is the task's
+	*r = reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
 		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true), plain: x.opts.Numerics.table(false)}
 	if t.On(td.SmallSource) {
 		r.slots = 4
@@ -172,9 +174,10 @@ func (r *reader) planes(total int64) error {
 			return bad("%d groups of %d outputs with %d weights each do not fit in %d bytes of coefficients", g.out[axG], g.out[axC], g.red, total)
 		}
 	}
-	r.out.w = make([]float32, n)
+	r.out.w = r.x.floats(int(n))
+	clear(r.out.w) // zero-skipping bodies store what is not zero alone
 	if r.bias {
-		r.out.bias = make([]float32, g.out[axG]*g.out[axC])
+		r.out.bias = r.x.floats(g.out[axG] * g.out[axC])
 	}
 	if g.unicast {
 		return r.depthwise()

@@ -73,7 +73,7 @@ func (x *exec) neural() error {
 	if err != nil {
 		return err
 	}
-	return dst.store(&x.run, vals)
+	return x.put(dst, vals)
 }
 
 // geometry is the shape of a neural-engine task.

@@ -128,7 +128,7 @@ func (x *exec) planar() error {
 	if err != nil {
 		return err
 	}
-	return dst.store(&x.run, vals)
+	return x.put(dst, vals)
 }
 
 // operands widens the sources. A parameter pair becomes two operands.

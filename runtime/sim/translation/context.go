@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -12,6 +13,7 @@ import (
 type Context struct {
 	unit   *Unit
 	client uint64
+	losses atomic.Uint64
 
 	// Guarded by unit.mu.
 	slot int
@@ -70,6 +72,10 @@ func newContext(u *Unit, client uint64) *Context {
 
 // Client returns whose context this is.
 func (c *Context) Client() uint64 { return c.client }
+
+// Losses counts what the context has lost: mappings, and its stream. A window that
+// was got while it stood at a number is good for as long as it stands there.
+func (c *Context) Losses() uint64 { return c.losses.Load() }
 
 // Stream returns the context's stream, NoSlot when it has none at the moment.
 func (c *Context) Stream() int {
@@ -239,6 +245,7 @@ func (c *Context) pin(m *Mapping) {
 
 // remove takes a mapping's pages away; c.mu is held.
 func (c *Context) remove(m *Mapping) {
+	c.losses.Add(1)
 	for a := m.addr; a < m.end(); a += PageSize {
 		if l := c.table.walk(a); l.Valid() {
 			c.unit.frames.remove(l.Frame())

@@ -172,6 +172,7 @@ func (u *Unit) drop(c *Context) {
 	if c.slot == NoSlot {
 		return
 	}
+	c.losses.Add(1)
 	u.slots[c.slot] = nil
 	u.resident.Remove(c.elem)
 	c.slot, c.elem = NoSlot, nil

@@ -1,0 +1,210 @@
+package cost
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Term is one of the things that take time.
+type Term int
+
+// The terms, in the order that decides between equals.
+const (
+	Dispatch Term = iota // getting to the engine and back
+	Products             // multiply-accumulates
+	DMA                  // bytes between DRAM and L2, coefficients included
+	L2                   // bytes into and out of L2
+	Terms    = iota
+)
+
+var termNames = [Terms]string{"dispatch", "macs", "dma", "l2"}
+
+// String returns the term as reports name it.
+func (t Term) String() string { return termNames[t] }
+
+// Split is a time by the term that bound it. Its entries add up to the whole.
+type Split [Terms]Time
+
+// Total adds the terms.
+func (s *Split) Total() Time {
+	sum := Time(0)
+	for _, t := range s {
+		sum += t
+	}
+	return sum
+}
+
+// Add adds another split.
+func (s *Split) Add(o Split) {
+	for i, t := range o {
+		s[i] += t
+	}
+}
+
+// MarshalJSON writes an object of the terms' names and microseconds.
+func (s Split) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, t := range s {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, "%q:%s", Term(i), t)
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON reads such an object.
+func (s *Split) UnmarshalJSON(b []byte) error {
+	var m map[string]Time
+	if err := json.Unmarshal(b, &m); err != nil {
+		return err
+	}
+	for i := range s {
+		s[i] = m[Term(i).String()]
+	}
+	return nil
+}
+
+// Binding returns the largest term.
+func (s *Split) Binding() Term {
+	best := Dispatch
+	for i, t := range s {
+		if t > s[best] {
+			best = Term(i)
+		}
+	}
+	return best
+}
+
+// Task is what one task takes.
+type Task struct {
+	MACs        int64 // products that the datapath makes, those with padding included
+	TileBytes   int64 // sources and result, rows padded as in DRAM
+	KernelBytes int64 // coefficients and tables
+	L2Bytes     int64 // into and out of L2
+	L2End       int64 // first byte of L2 past what the registers name
+	// Alone is what each term would take alone; Dispatch is zero.
+	Alone  Split
+	Time   Time // the largest of them
+	Cycles int64
+	Bound  Term
+}
+
+// Bytes is all that DMA moves.
+func (t *Task) Bytes() int64 { return t.TileBytes + t.KernelBytes }
+
+// Estimate returns what a task takes: the largest of products by the peak of the
+// cores it enables, DMA bytes by bandwidth, and L2 bytes by the banks' rate.
+func Estimate(t *td.Task, tab *target.Table) Task {
+	e := Task{MACs: macs(t), KernelBytes: kernelBytes(t), Bound: Products}
+	for _, a := range accesses(t) {
+		e.TileBytes += a.tileBytes()
+		e.L2Bytes += a.l2Bytes()
+		e.L2End = max(e.L2End, a.l2End())
+	}
+	e.L2End = min(e.L2End, tab.L2Bytes)
+	cores := min(float64(tab.Cores), math.Exp2(float64(t.Get(td.ActiveNE))))
+	e.Alone[Products] = seconds(float64(e.MACs) * 2 / (tab.PeakFLOPs * cores / float64(tab.Cores)))
+	e.Alone[DMA] = seconds(float64(e.TileBytes)/tab.Bandwidth + float64(e.KernelBytes)/kernelBandwidth.Value)
+	e.Alone[L2] = seconds(float64(e.L2Bytes) / (l2Rate(tab) * clock.Value))
+	e.Bound = e.Alone.Binding()
+	if e.Bound == Dispatch {
+		e.Bound = L2 // nothing moves
+	}
+	e.Time = e.Alone[e.Bound]
+	e.Cycles = int64(math.Round(float64(e.Time) * clock.Value / 1e9))
+	return e
+}
+
+// macs counts the products of a multiply task.
+func macs(t *td.Task) int64 {
+	if t.Get(td.PlanarType) != 0 || t.Get(td.NEOp) != neMultiply {
+		return 0
+	}
+	cin := ext(t, td.Cin)
+	if t.On(td.UnicastEn) {
+		cin = 1
+	}
+	out := outShape(t)
+	return product(append(out[:], ext(t, td.Kw), ext(t, td.Kh), cin)...)
+}
+
+// most is where counts stop: registers hold extents whose product no 64-bit
+// number does.
+const most = 1 << 50
+
+// product multiplies positive factors, up to most.
+func product(factors ...int64) int64 {
+	n := int64(1)
+	for _, f := range factors {
+		if f > most/n {
+			return most
+		}
+		n *= f
+	}
+	return n
+}
+
+// kernelBytes adds the lanes' parts.
+func kernelBytes(t *td.Task) int64 {
+	n := int64(0)
+	for i := range td.Lanes {
+		if t.On(td.KernelOn) && t.On(td.CoeffEn.At(i)) {
+			n += int64(t.Get(td.CoeffSize.At(i)))
+		}
+	}
+	return n
+}
+
+// Extent is a stretch of a buffer.
+type Extent struct{ From, To int64 }
+
+// Reads returns the stretches that a task reads of the buffer in a buffer-access
+// register: its sources by DMA and the parts of its coefficient lanes.
+func Reads(t *td.Task, bar int) []Extent {
+	var out []Extent
+	as := accesses(t)
+	for _, a := range as[:len(as)-1] {
+		if a.dma && t.Int(a.bar) == bar {
+			from, to := a.dramExtent()
+			out = append(out, Extent{from, to})
+		}
+	}
+	if t.On(td.KernelOn) && t.On(td.KBE0) && t.Int(td.KBase0) == bar {
+		for i := range td.Lanes {
+			if at := int64(t.Get(td.CoeffBase.At(i))); t.On(td.CoeffEn.At(i)) {
+				out = append(out, Extent{at, at + int64(t.Get(td.CoeffSize.At(i)))})
+			}
+		}
+	}
+	return out
+}
+
+// Stage is one part of a dispatch.
+type Stage struct {
+	Name string `json:"name"`
+	Time Time   `json:"us"`
+}
+
+// Stages returns what a dispatch takes beside the engine's work, stage by stage;
+// they add up to the target's DispatchFloorUS. Only the M1's stages are known:
+// of other targets the total is that of CostOf as well.
+func Stages(tab *target.Table) []Stage {
+	rest := Micros(tab.DispatchFloorUS)
+	var out []Stage
+	for _, s := range stages {
+		out = append(out, Stage{s.Name, Micros(s.Value)})
+		rest -= Micros(s.Value)
+	}
+	if rest != 0 {
+		out = append(out, Stage{restName, rest})
+	}
+	return out
+}
+
+// Overhead is the sum of the stages.
+func Overhead(tab *target.Table) Time { return Micros(tab.DispatchFloorUS) }

@@ -1,0 +1,168 @@
+package cost
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// convolution is a 3x3 convolution of 64 channels to 128 over 16x16 pixels, whose
+// tensors come and go by DMA.
+func convolution() *td.Task {
+	x := td.New().Set(td.Win, 16).Set(td.Hin, 16).Set(td.Din, 1).Set(td.Cin, 64).Set(td.Cout, 128).Set(td.Wout, 16).Set(td.Hout, 16).Set(td.Dout, 1)
+	x.Set(td.Kw, 3).Set(td.Kh, 3).Set(td.Sx, 1).Set(td.Sy, 1).Set(td.NumGroups, 1).Set(td.ActiveNE, 4)
+	x.Set(td.InFmt, 2).Set(td.OutFmt, 2).Set(td.SrcMemFmt, 2).Set(td.DstMemFmt, 2).SetBool(td.SrcEn, true).SetBool(td.DstEn, true)
+	x.SetBool(td.KernelOn, true).SetBool(td.KBE0, true).Set(td.KBase0, 1)
+	for i := range td.Lanes {
+		x.SetBool(td.CoeffEn.At(i), true).Set(td.CoeffBase.At(i), 9216*i).Set(td.CoeffSize.At(i), 9216)
+	}
+	return x
+}
+
+// TestEstimate computes the terms by hand.
+func TestEstimate(t *testing.T) {
+	base := Estimate(convolution(), target.H13)
+	const (
+		macs = 3 * 3 * 64 * 128 * 16 * 16
+		tile = 64*16*64 + 128*16*64 // rows of 32 bytes take 64
+		lane = 16 * 9216
+	)
+	if base.MACs != macs || base.TileBytes != tile || base.KernelBytes != lane || base.Bytes() != tile+lane {
+		t.Errorf("%+v, want %d products, %d and %d bytes", base, macs, tile, lane)
+	}
+	if want := Time(math.Ceil(macs * 2 / 3.25e12 * 1e9)); base.Alone[Products] != want {
+		t.Errorf("products take %s us, want %s", base.Alone[Products], want)
+	}
+	if want := Time(math.Ceil((tile/9e9 + lane/40e9) * 1e9)); base.Alone[DMA] != want || base.Time != want || base.Bound != DMA {
+		t.Errorf("DMA takes %s us, want %s; %s binds in %s us", base.Alone[DMA], want, base.Bound, base.Time)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(x *td.Task)
+		want   func(e *Task) bool
+	}{
+		{"one core", func(x *td.Task) { x.Set(td.ActiveNE, 0) }, func(e *Task) bool {
+			return e.Bound == Products && e.Time > 15*base.Alone[Products] && e.Time <= 16*base.Alone[Products]
+		}},
+		{"no DMA", func(x *td.Task) { x.Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0) }, func(e *Task) bool {
+			return e.Bytes() == 0 && e.Bound == Products && 2*e.L2Bytes == base.L2Bytes
+		}},
+		{"channelwise", func(x *td.Task) { x.SetBool(td.UnicastEn, true).Set(td.Cout, 64) }, func(e *Task) bool { return e.MACs == macs/128 }},
+		{"pairs of columns", func(x *td.Task) {
+			x.SetBool(td.UnicastEn, true).Set(td.Cout, 64).Set(td.Ox, 2).Set(td.Wout, 8)
+		}, func(e *Task) bool { return e.MACs == macs/128 }},
+		{"groups", func(x *td.Task) { x.Set(td.NumGroups, 4).Set(td.Cin, 16).Set(td.Cout, 32) }, func(e *Task) bool {
+			return e.MACs == macs/4 && e.TileBytes == tile
+		}},
+		{"pass in L2", func(x *td.Task) { x.Set(td.NEOp, 12).Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0) }, func(e *Task) bool {
+			return e.MACs == 0 && e.Bound == L2 && e.Time == e.Alone[L2] && e.Time > 0
+		}},
+		{"planar reduction", func(x *td.Task) {
+			x.Set(td.PlanarType, 5).Set(td.Kw, 1).Set(td.Kh, 1).Set(td.Cout, 64).Set(td.KernelOn, 0)
+		}, func(e *Task) bool { return e.MACs == 0 && e.TileBytes == 64*16*64+64*64 }},
+		{"spread source", func(x *td.Task) {
+			x.Set(td.PlanarType, 3).SetBool(td.Bcast1H, true).Set(td.Kw, 1).Set(td.Kh, 1).Set(td.KernelOn, 0)
+		}, func(e *Task) bool { return e.TileBytes == 64*64+128*16*64 }},
+	} {
+		x := convolution()
+		c.change(x)
+		if e := Estimate(x, target.H13); x.Err() != nil || !c.want(&e) {
+			t.Errorf("%s: %v, %+v", c.name, x.Err(), e)
+		}
+	}
+}
+
+func TestReads(t *testing.T) {
+	x := convolution()
+	if got := Reads(x, 1); len(got) != td.Lanes || got[3] != (Extent{3 * 9216, 4 * 9216}) {
+		t.Errorf("%v", got)
+	}
+	if got := Reads(x, 2); got != nil {
+		t.Errorf("buffer 2 is not read, and yet %v", got)
+	}
+	x.Set(td.RBase0, 2).SetBool(td.RBE0, true).Set(td.SrcBase, 64).Set(td.SrcRow, 64).Set(td.SrcPlane, 1024)
+	if got := Reads(x, 2); len(got) != 1 || got[0] != (Extent{64, 64 + 63*1024 + 15*64 + 32}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestStages: what the table of stages leaves of a dispatch has a line too.
+func TestStages(t *testing.T) {
+	for _, tab := range target.All {
+		sum := Time(0)
+		for _, s := range Stages(tab) {
+			if s.Time <= 0 || s.Name == "" {
+				t.Errorf("%s: stage %+v", tab.Name, s)
+			}
+			sum += s.Time
+		}
+		if sum != Overhead(tab) || sum != 190*Microsecond {
+			t.Errorf("%s: stages add up to %s us, a dispatch takes %s", tab.Name, sum, Overhead(tab))
+		}
+	}
+}
+
+func TestConstants(t *testing.T) {
+	for _, c := range Constants(target.H13) {
+		if c.Name == "" || c.Source == "" || c.Value <= 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	for _, c := range []struct {
+		t    Time
+		want string
+	}{{0, "0.000"}, {1, "0.001"}, {1234567, "1234.567"}, {-1500, "-1.500"}} {
+		if c.t.String() != c.want {
+			t.Errorf("%d is %s, want %s", c.t, c.t, c.want)
+		}
+		var back Time
+		if b, err := json.Marshal(c.t); err != nil || json.Unmarshal(b, &back) != nil || back != c.t {
+			t.Errorf("%s comes back as %s", c.want, back)
+		}
+	}
+	s := Split{1, 2000, 0, 5}
+	var back Split
+	b, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(b, &back) != nil || back != s {
+		t.Errorf("%s comes back as %v, %v", b, back, err)
+	}
+	if s.Binding() != Products || s.Total() != 2006 {
+		t.Errorf("%s of %d", s.Binding(), s.Total())
+	}
+}
+
+// TestAnyTask: whatever the words, an estimate is positive and counts do not wrap.
+func TestAnyTask(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words, err := convolution().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded := 0
+	for range 2000 {
+		ws := append([]uint32(nil), words...)
+		for range 1 + r.IntN(40) {
+			ws[r.IntN(len(ws))] = r.Uint32()
+		}
+		x, err := td.Decode(ws)
+		if err != nil {
+			continue
+		}
+		decoded++
+		e := Estimate(x, target.H13)
+		if e.MACs < 0 || e.TileBytes < 0 || e.KernelBytes < 0 || e.L2Bytes <= 0 || e.L2End < 0 || e.L2End > target.H13.L2Bytes || e.Time <= 0 || e.Cycles < 0 || e.Time != e.Alone[e.Bound] {
+			t.Fatalf("%+v", e)
+		}
+		Reads(x, 1)
+	}
+	if decoded == 0 {
+		t.Error("no changed task decodes")
+	}
+}

@@ -1,0 +1,47 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Time is a length of time in nanoseconds.
+type Time int64
+
+// Microsecond is a thousand nanoseconds.
+const Microsecond Time = 1000
+
+// seconds rounds up to nanoseconds. What no 64-bit number holds becomes the
+// largest one that leaves room to add.
+func seconds(s float64) Time {
+	if ns := math.Ceil(s * 1e9); ns < math.MaxInt32*1e9 {
+		return Time(ns)
+	}
+	return math.MaxInt32 * 1e9
+}
+
+// Micros returns the time of so many microseconds, to the nearest nanosecond.
+func Micros(us float64) Time { return Time(math.Round(us * float64(Microsecond))) }
+
+// String gives the time in microseconds with three decimals, which is exact.
+func (t Time) String() string {
+	sign := ""
+	if t < 0 {
+		sign, t = "-", -t
+	}
+	return fmt.Sprintf("%s%d.%03d", sign, t/Microsecond, t%Microsecond)
+}
+
+// MarshalJSON writes microseconds.
+func (t Time) MarshalJSON() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalJSON reads microseconds.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	us, err := strconv.ParseFloat(string(b), 64)
+	if err != nil {
+		return fmt.Errorf("%s is no time in microseconds", b)
+	}
+	*t = Micros(us)
+	return nil
+}

@@ -1,0 +1,423 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// lintCommand is the state of `zinc lint MODEL`.
+type lintCommand struct {
+	*env
+	compileFlags
+	ranges, calibrate []string
+	json, sarif       bool
+	failOn            string
+	inputs            string
+	work              int64
+}
+
+func newLint(e *env) *cobra.Command {
+	c := &lintCommand{env: e}
+	cmd := &cobra.Command{
+		Use:     "lint MODEL",
+		GroupID: groupModel,
+		Short:   "Find numeric cliffs, with inputs that show them",
+		Long: fmt.Sprintf(`Lint follows the ranges of the inputs through MODEL and finds the statements whose
+values can reach a limit of the engine's arithmetic or of fp16: sums of products
+at 32768, table ends, lost epsilons, cancellation and others (docs/lint.md lists the
+rules). For each it looks for an input that shows it: one for which an output of the
+simulated pair is far from what the interpreter gives with fp32 in the place of
+fp16. Such a finding is "shown", with the numbers; others are "possible".
+
+A float input has the range -%d to %d unless --range or --calibrate gives another, an
+8-bit integer that of its type, other integers 0 to %d: where nearly all the random
+values of zinc verify lie. A range of NAME=type is every finite value of the type.
+Targets that zinc writes no programs for get the placement of their limits and the
+arithmetic of h13.
+
+Exit status 1 with --fail-on when there are findings of that state; possible counts
+all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
+		Example: `  zinc lint model.mlmodelc
+  zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
+  zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif`,
+		Args: operands(1, 1, "one MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	c.model(f)
+	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
+	f.StringArrayVar(&c.ranges, "range", nil, "`NAME=LO:HI`: range of an input, or NAME=type for all that its type holds (repeatable)")
+	f.StringArrayVar(&c.calibrate, "calibrate", nil, "`NAME=FILE.npy`: range of an input from the values of an array of any shape (repeatable, the ranges of several files of one name join)")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0")
+	f.Var(newChoice(&c.failOn, "none", "shown", "possible"), "fail-on", "findings that make the exit status 1")
+	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` to write the inputs of findings to, a folder each, as npy files for zinc run --input")
+	f.Int64Var(&c.work, "work", lint.DefaultWork, "multiply-accumulates that the search for inputs may spend a function; 0 for no search")
+	return cmd
+}
+
+// lintResult is what `zinc lint --json` prints.
+type lintResult struct {
+	Model   string         `json:"model"`
+	Targets []*lint.Report `json:"targets"`
+}
+
+func (c *lintCommand) run(ctx context.Context, path string) error {
+	if c.json && c.sarif {
+		return usagef("lint: --json and --sarif: choose one")
+	}
+	if c.work < 0 {
+		return usagef("--work=%d: must be 0 or more", c.work)
+	}
+	names := strings.Split(c.target, ",")
+	if c.target == "all" {
+		names = target.Names()
+	}
+	flags := make([]compileFlags, len(names))
+	for i, n := range names {
+		flags[i] = c.compileFlags
+		flags[i].target = strings.TrimSpace(n)
+		if err := flags[i].check(); err != nil {
+			return err
+		}
+	}
+	given, err := parseLintRanges(c.ranges)
+	if err != nil {
+		return err
+	}
+	files, err := calibrations(c.calibrate)
+	if err != nil {
+		return err
+	}
+	var r lintResult
+	for i := range flags {
+		rep, text, err := c.lint(ctx, &flags[i], path, i == 0, given, files)
+		if err != nil {
+			return err
+		}
+		r.Model = filepath.ToSlash(text)
+		r.Targets = append(r.Targets, rep)
+	}
+	if c.inputs != "" {
+		if err := c.writeInputs(ctx, r.Targets); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.json:
+		err = writeJSON(c.out, r)
+	case c.sarif:
+		err = lint.SARIF(c.out, r.Model, compile.Version, r.Targets, c.failOn)
+	default:
+		for i, rep := range r.Targets {
+			if i > 0 {
+				fmt.Fprintln(c.out)
+			}
+			if err = rep.Text(c.out, r.Model, path); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.failures(&r)
+}
+
+// failures is the error that --fail-on asks for.
+func (c *lintCommand) failures(r *lintResult) error {
+	shown, all := 0, 0
+	for _, t := range r.Targets {
+		for _, f := range t.Functions {
+			for _, x := range f.Findings {
+				all++
+				if x.State == lint.Shown {
+					shown++
+				}
+			}
+		}
+	}
+	switch {
+	case c.failOn == "shown" && shown > 0:
+		return fmt.Errorf("lint: %d %s shown by an input, --fail-on=shown allows none", shown, verb(shown, "cliff is", "cliffs are"))
+	case c.failOn == "possible" && all > 0:
+		return fmt.Errorf("lint: %d %s possible, --fail-on=possible allows none", all, verb(all, "cliff is", "cliffs are"))
+	}
+	return nil
+}
+
+// lintRange is a range of the command line; all stands for that of the type.
+type lintRange struct {
+	lo, hi float64
+	all    bool
+}
+
+func parseLintRanges(values []string) (map[string]lintRange, error) {
+	m := map[string]lintRange{}
+	for _, v := range values {
+		name, text, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, usagef("--range %q: wanted NAME=LO:HI or NAME=type", v)
+		}
+		if _, twice := m[name]; twice {
+			return nil, usagef("--range: %q is given twice", name)
+		}
+		if text == "type" {
+			m[name] = lintRange{all: true}
+			continue
+		}
+		a, b, ok := strings.Cut(text, ":")
+		lo, err1 := strconv.ParseFloat(a, 64)
+		hi, err2 := strconv.ParseFloat(b, 64)
+		if !ok || err1 != nil || err2 != nil || !(lo <= hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+			return nil, usagef("--range %q: wanted NAME=LO:HI with two numbers, the lower one first, or NAME=type", v)
+		}
+		m[name] = lintRange{lo: lo, hi: hi}
+	}
+	return m, nil
+}
+
+// calibrations splits the values of --calibrate; the name "" stands for the only
+// input.
+func calibrations(values []string) ([]named, error) {
+	var out []named
+	for _, v := range values {
+		name, file, ok := strings.Cut(v, "=")
+		if !ok {
+			name, file = "", v
+		}
+		if file == "" || ok && name == "" {
+			return nil, usagef("--calibrate %q: wanted NAME=FILE.npy", v)
+		}
+		out = append(out, named{name, file})
+	}
+	return out, nil
+}
+
+// lint judges the model for one target. Compiling rewrites the program, so each
+// target opens the model anew; warnings are printed once.
+func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange, files []named) (*lint.Report, string, error) {
+	quiet := *c.env
+	if !first {
+		quiet.err = io.Discard
+	}
+	m, err := f.open(&quiet, path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer m.Close()
+	ranges, err := lintRanges(path, m.Program, given, files)
+	if err != nil {
+		return nil, "", err
+	}
+	o := lint.Options{Ranges: ranges, Work: c.work, Workers: c.workers, Source: m.Source, Target: f.target}
+	if c.work == 0 {
+		o.Work = -1
+	}
+	p := c.newProgress(f.progress)
+	defer p.end()
+	if !slices.Contains(target.Compiled(), f.target) {
+		if o.Units, err = c.units(ctx, f, path, p); err != nil {
+			return nil, "", err
+		}
+		own := *f
+		own.target = target.H13.Name
+		f = &own
+	}
+	if o.Compile, err = f.options(c.env, m.Path, p); err != nil {
+		return nil, "", err
+	}
+	rep, err := lint.Run(ctx, m.Program, o)
+	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
+		return nil, "", &internalError{err: err}
+	}
+	return rep, m.Path, err
+}
+
+// units asks a target that zinc writes no programs for where operations run.
+func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p *progress) (map[string]ir.Unit, error) {
+	quiet := *c.env
+	quiet.err = io.Discard
+	m, err := f.open(&quiet, path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	o, err := f.options(c.env, m.Path, p)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := compile.Plan(ctx, m.Program, o)
+	if err != nil {
+		return nil, err
+	}
+	units := map[string]ir.Unit{}
+	reports := append([]*compile.Report{rep}, rep.Functions...)
+	for _, r := range reports {
+		for _, op := range r.Ops {
+			for _, u := range []ir.Unit{ir.Engine, ir.CPU, ir.Transfer} {
+				if op.Unit == u.String() {
+					units[lint.UnitKey(op.Op, op.Name, op.Line, op.Col)] = u
+				}
+			}
+		}
+	}
+	return units, nil
+}
+
+// lintRanges joins the ranges of the command line and those of arrays.
+func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (map[string]lint.Interval, error) {
+	types := map[string]ir.Type{}
+	var names []string
+	for _, f := range p.Funcs {
+		for _, v := range f.Body.Params {
+			if _, ok := types[v.Name]; !ok {
+				types[v.Name] = v.Type
+				names = append(names, v.Name)
+			}
+		}
+	}
+	known := func(what, n string) error {
+		if _, ok := types[n]; ok {
+			return nil
+		}
+		return fmt.Errorf("%s has no input %q for %s; inputs: %s", path, n, what, strings.Join(names, ", "))
+	}
+	out := map[string]lint.Interval{}
+	for _, n := range names {
+		if r, ok := given[n]; ok {
+			out[n] = lint.Interval{Lo: r.lo, Hi: r.hi}
+			if r.all {
+				out[n] = lint.TypeRange(types[n].DType)
+			}
+		}
+	}
+	for n := range given {
+		if err := known("--range", n); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range files {
+		if f.name == "" {
+			if len(names) != 1 {
+				return nil, usagef("--calibrate %s: the model has several inputs (%s); wanted NAME=FILE.npy", f.file, strings.Join(names, ", "))
+			}
+			f.name = names[0]
+		}
+		if err := known("--calibrate", f.name); err != nil {
+			return nil, err
+		}
+		if _, ok := given[f.name]; ok {
+			return nil, usagef("--range and --calibrate both name %q", f.name)
+		}
+		r, err := arrayRange(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("--calibrate %s: %w", f.name, err)
+		}
+		if old, ok := out[f.name]; ok {
+			r.Lo, r.Hi = min(r.Lo, old.Lo), max(r.Hi, old.Hi)
+		}
+		out[f.name] = r
+	}
+	return out, nil
+}
+
+// arrayRange returns the least and the greatest number of an array.
+func arrayRange(file string) (lint.Interval, error) {
+	r := lint.Interval{Lo: math.Inf(1), Hi: math.Inf(-1)}
+	b, err := readFile(file)
+	if err != nil {
+		return r, err
+	}
+	a, err := npy.Decode(b)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", file, err)
+	}
+	t, err := interp.NewTensor(ir.TensorOf(irTypes[a.Type], a.Shape...), a.Data)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", file, err)
+	}
+	for i, v := range t.Const().Floats() {
+		if v-v != 0 {
+			return r, fmt.Errorf("%s: element %d is %g; a range is of finite numbers", file, i, v)
+		}
+		r.Lo, r.Hi = min(r.Lo, v), max(r.Hi, v)
+	}
+	if r.Lo > r.Hi {
+		return r, fmt.Errorf("%s: the array is empty", file)
+	}
+	return r, nil
+}
+
+// writeInputs writes the inputs of each finding that has some to a folder of its
+// own.
+func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) error {
+	var files []atomicfile.File
+	n := 0
+	for _, r := range reports {
+		for _, f := range r.Functions {
+			for _, x := range f.Findings {
+				if len(x.Inputs) == 0 {
+					continue
+				}
+				n++
+				dir := filepath.Join(c.inputs, fmt.Sprintf("%03d-%s-%s", n, x.Rule, fileName(x.Statement)))
+				if err := os.MkdirAll(dir, 0o777); err != nil {
+					return err
+				}
+				x.Files = map[string]string{}
+				for _, name := range f.Inputs {
+					t, ok := x.Inputs[name.Name]
+					if !ok {
+						continue
+					}
+					a, err := toArray(t)
+					if err != nil {
+						return fmt.Errorf("input %s: %w", name.Name, err)
+					}
+					b, err := npy.Encode(a)
+					if err != nil {
+						return fmt.Errorf("input %s: %w", name.Name, err)
+					}
+					file := filepath.Join(dir, fileName(name.Name)+".npy")
+					x.Files[name.Name] = filepath.ToSlash(file)
+					files = append(files, atomicfile.Bytes(file, b))
+				}
+			}
+		}
+	}
+	return atomicfile.Write(ctx, files...)
+}
+
+// fileName makes a name of MIL one of a file.
+func fileName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+	if len(s) > 80 {
+		s = s[:80]
+	}
+	return s
+}

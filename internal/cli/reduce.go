@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// reduceCommand is the state of `zinc reduce`.
+type reduceCommand struct {
+	*env
+	compileFlags
+	predicate   string
+	interesting string
+	output      string
+	timeout     time.Duration
+	jobs        int
+	maxRuns     int
+	only        []string
+	list        bool
+	json        bool
+	seed        uint64
+	numerics    string
+}
+
+func newReduce(e *env) *cobra.Command {
+	c := &reduceCommand{env: e}
+	var builtin strings.Builder
+	w := tabwriter.NewWriter(&builtin, 0, 8, 2, ' ', 0)
+	for _, b := range reduce.Builtins {
+		name := b.Name
+		if b.Arg != "" {
+			name += "=" + b.Arg
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", name, b.Doc)
+	}
+	w.Flush()
+	cmd := &cobra.Command{
+		Use:   "reduce MODEL --predicate CMD",
+		Short: "Shrink a model that shows a fault to a small one that still shows it",
+		Long: `Reduce looks for a smaller model of which the predicate still holds, and writes it
+as MIL text, with a weight file that holds the blobs still used.
+
+CMD runs without a shell, once for each candidate, with the path of the candidate's
+text in the place of {}, or behind the other arguments; the weight file lies where
+the text says. Exit status 0 means that the candidate is interesting, as for
+creduce and llvm-reduce. --interesting-exit nonzero turns that round, for commands
+that are to fail; mlir-reduce has it that way, with status 1. A candidate that
+takes longer than --timeout is not interesting.
+
+Predicates that need no command:
+
+` + builtin.String() + `
+Candidates are programs that zinc reads and verifies before the predicate sees them;
+a model that zinc cannot open cannot be reduced. What was tried is not tried again.
+-j decides how many candidates run ahead of their turn; the result does not depend
+on it unless the predicate's answer does. An interrupt, and --max-runs, write the
+best model so far.`,
+		Example: `  zinc reduce model.mlmodelc --predicate outputs-differ -o small.mil
+  zinc reduce model.mil --predicate 'compile-error=takes more than'
+  zinc reduce model.mil --predicate './crashes.sh {}' --timeout 30s -j 4
+  zinc reduce model.mil --predicate 'zinc check {} --require-engine' --interesting-exit nonzero
+  zinc reduce --print-passes`,
+		GroupID: groupModel,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.list {
+				return operands(0, 0, "no MODEL with --print-passes")(cmd, args)
+			}
+			return operands(1, 1, "one MODEL")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.list {
+				return c.passList()
+			}
+			return c.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.predicate, "predicate", "", "command, or name of a built-in predicate, that says whether a candidate is interesting (`CMD`)")
+	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit", "exit status of the command that means interesting")
+	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, or a folder, to write")
+	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "limit of one run of the predicate, 0 for none")
+	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one a processor")
+	f.IntVar(&c.maxRuns, "max-runs", 0, "limit of the runs of the predicate, 0 for none")
+	f.StringSliceVar(&c.only, "pass", nil, "run this pass only (repeatable)")
+	f.BoolVar(&c.list, "print-passes", false, "list the passes instead")
+	f.BoolVar(&c.json, "json", false, "print what was done as JSON")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs of verify and outputs-differ")
+	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine in verify and outputs-differ")
+	c.model(f)
+	return cmd
+}
+
+// passList prints the passes.
+func (c *reduceCommand) passList() error {
+	w := tabwriter.NewWriter(c.out, 0, 8, 2, ' ', 0)
+	for _, p := range reduce.Passes {
+		fmt.Fprintf(w, "%s\t%s\n", p.Name, p.Doc)
+	}
+	return w.Flush()
+}
+
+// question returns the predicate, and the command when it is one.
+func (c *reduceCommand) question(o verify.Options) (reduce.Interesting, *reduce.Command, error) {
+	if c.predicate == "" {
+		return nil, nil, usagef("--predicate is missing")
+	}
+	ask, err := reduce.ParseBuiltin(c.predicate, o)
+	if err != nil {
+		return nil, nil, usagef("--predicate: %w", err)
+	}
+	if ask != nil {
+		if c.interesting != "zero" {
+			return nil, nil, usagef("--interesting-exit is for commands; %s is built in", c.predicate)
+		}
+		return ask, nil, nil
+	}
+	x, err := reduce.ParseCommand(c.predicate)
+	if err != nil {
+		return nil, nil, usagef("--predicate: %w", err)
+	}
+	x.Nonzero = c.interesting == "nonzero"
+	return x.Interesting, x, nil
+}
+
+func (c *reduceCommand) check() error {
+	switch {
+	case c.jobs < 0:
+		return usagef("--jobs=%d: must be 0 or more", c.jobs)
+	case c.maxRuns < 0:
+		return usagef("--max-runs=%d: must be 0 or more", c.maxRuns)
+	case c.timeout < 0:
+		return usagef("--timeout=%s: must be 0 or more", c.timeout)
+	case c.output == "":
+		return usagef("--output is empty")
+	}
+	for _, n := range c.only {
+		known := false
+		for _, p := range reduce.PassNames() {
+			known = known || p == n
+		}
+		if !known {
+			return usagef("--pass=%s: no such pass; passes are %s", n, strings.Join(reduce.PassNames(), ", "))
+		}
+	}
+	return c.compileFlags.check()
+}
+
+func (c *reduceCommand) run(ctx context.Context, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	mode, err := numerics.ParseMode(c.numerics)
+	if err != nil {
+		return &usageError{err}
+	}
+	silent := &progress{w: c.err}
+	o, err := c.options(c.env, path, silent)
+	if err != nil {
+		return err
+	}
+	o.Progress = nil
+	vo := verify.Options{Compile: o, Seed: c.seed, Numerics: mode, Workers: c.workers}
+	ask, command, err := c.question(vo)
+	if err != nil {
+		return err
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	p := c.newProgress(c.progress)
+	defer p.end()
+	only := c.only
+	if len(only) == 0 {
+		only = nil
+	}
+	shown := 0
+	r, err := reduce.Run(ctx, m.Program, reduce.Options{
+		Interesting: ask, Timeout: c.timeout, Jobs: c.jobs, MaxRuns: c.maxRuns, Passes: only,
+		Progress: func(x reduce.Progress) {
+			if x.Statements != shown || p.terminal {
+				shown = x.Statements
+				at := fmt.Sprintf("round %d, %s", x.Round, x.Pass)
+				if x.Round == 0 {
+					at = "the model as it stands"
+				}
+				p.line(fmt.Sprintf("reduce: %s: %d statements after %d runs", at, x.Statements, x.Runs))
+			}
+		},
+	})
+	p.end()
+	if errors.Is(err, reduce.ErrNotInteresting) && command != nil {
+		return fmt.Errorf("%s: %w; %s", path, err, command.Said())
+	}
+	if r == nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	// What was found is worth writing whatever ended the search.
+	keep := context.WithoutCancel(ctx)
+	text, werr := reduce.Write(keep, r.Program, c.output)
+	if werr != nil {
+		return errors.Join(err, werr)
+	}
+	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %d constants in the weight file; %d runs, %d candidates known already\n",
+		c.output, r.Statements, r.Before, len(text.Blobs), r.Runs, r.Cached)
+	if c.json {
+		if e := writeJSON(c.out, r); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the best so far was written to %s: %w", path, c.output, err)
+	}
+	switch r.Stopped {
+	case reduce.Interrupted:
+		fmt.Fprintf(c.err, "zinc: interrupted; %s holds the best so far\n", c.output)
+		return &shownError{context.Canceled}
+	case reduce.MaxRuns:
+		fmt.Fprintf(c.err, "zinc: --max-runs=%d met; %s holds the best so far\n", c.maxRuns, c.output)
+		return nil
+	}
+	if command == nil {
+		return c.confirm(ctx, ask)
+	}
+	return nil
+}
+
+// confirm asks a built-in predicate, which saw programs in memory, about the text
+// that was written.
+func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting) error {
+	m, err := frontend.Open(c.output, frontend.Options{})
+	if err != nil {
+		return &internalError{err: fmt.Errorf("opening the model that was written: %w", err)}
+	}
+	defer m.Close()
+	_, err = reduce.Run(ctx, m.Program, reduce.Options{Interesting: ask, Timeout: c.timeout, Jobs: 1, Passes: []string{}})
+	if errors.Is(err, reduce.ErrNotInteresting) {
+		return &internalError{err: fmt.Errorf("%s was written, but the predicate does not hold of its text", c.output)}
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/report"
+)
+
+// reportOutput is one report that was asked for.
+type reportOutput struct {
+	form *report.Form
+	file string // "" for standard output
+}
+
+// reportFlag is the value of --report, which may be given several times.
+type reportFlag struct{ list []reportOutput }
+
+// noReport is the value of --report that asks for none.
+const noReport = "none"
+
+func (r *reportFlag) register(f *pflag.FlagSet) {
+	var docs []string
+	for _, x := range report.Forms {
+		docs = append(docs, fmt.Sprintf("%s (%s)", x.Name, x.Doc))
+	}
+	f.Var(r, "report", "write a report of placement, tasks, sizes and estimates on standard output or into a file: "+strings.Join(docs, ", ")+" (repeatable)")
+}
+
+func (r *reportFlag) Type() string { return "FORM[=FILE]" }
+
+func (r *reportFlag) String() string {
+	var ss []string
+	for _, o := range r.list {
+		s := o.form.Name
+		if o.file != "" {
+			s += "=" + o.file
+		}
+		ss = append(ss, s)
+	}
+	return strings.Join(ss, ",")
+}
+
+// Set implements pflag.Value.
+func (r *reportFlag) Set(s string) error {
+	name, file, toFile := strings.Cut(s, "=")
+	if name == noReport && !toFile {
+		r.list = nil
+		return nil
+	}
+	form := report.Lookup(name)
+	switch {
+	case form == nil:
+		return fmt.Errorf("must be %s or %s, or one of them with =FILE behind it", noReport, strings.Join(report.Names(), " or "))
+	case toFile && file == "":
+		return fmt.Errorf("a file's name must follow %s=", name)
+	case !toFile && r.stdout() != nil:
+		return fmt.Errorf("%s goes to standard output already; give one of the two a file, as in %s=FILE", r.stdout().Name, name)
+	}
+	for _, o := range r.list {
+		if toFile && o.file != "" && filepath.Clean(o.file) == filepath.Clean(file) {
+			return fmt.Errorf("%s is written twice", file)
+		}
+	}
+	r.list = append(r.list, reportOutput{form, file})
+	return nil
+}
+
+// stdout returns the form that goes to standard output, nil for none.
+func (r *reportFlag) stdout() *report.Form {
+	for _, o := range r.list {
+		if o.file == "" {
+			return o.form
+		}
+	}
+	return nil
+}
+
+// apart reports a file that is also one of those given; "" is none.
+func (r *reportFlag) apart(others ...string) error {
+	for _, o := range r.list {
+		for _, p := range others {
+			if o.file != "" && p != "" && (filepath.Clean(o.file) == filepath.Clean(p) || sameFile(o.file, p)) {
+				return usagef("--report %s=%s would replace %s", o.form.Name, o.file, p)
+			}
+		}
+	}
+	return nil
+}
+
+// files returns the reports that go into files.
+func (r *reportFlag) files(d *report.Document) []atomicfile.File {
+	var fs []atomicfile.File
+	for _, o := range r.list {
+		if o.file != "" {
+			fs = append(fs, atomicfile.File{Path: o.file, Write: func(w io.Writer) error { return o.form.Write(w, d) }})
+		}
+	}
+	return fs
+}
+
+// print writes the report that goes to standard output.
+func (r *reportFlag) print(w io.Writer, d *report.Document) error {
+	if f := r.stdout(); f != nil {
+		return f.Write(w, d)
+	}
+	return nil
+}
+
+// budgetFlags are the limits of a build.
+type budgetFlags struct{ limits map[string]float64 }
+
+func (b *budgetFlags) register(f *pflag.FlagSet, more ...*report.Budget) {
+	b.limits = map[string]float64{}
+	for i := range report.Budgets {
+		more = append(more, &report.Budgets[i])
+	}
+	for _, x := range more {
+		f.Var(&limitFlag{x, b.limits}, x.ID, x.Doc)
+	}
+}
+
+// compiles returns a limit that only a compilation can be held against, "" for
+// none.
+func (b *budgetFlags) compiles() string {
+	for _, x := range report.Budgets {
+		if _, set := b.limits[x.ID]; set && x.Tasks {
+			return x.ID
+		}
+	}
+	return ""
+}
+
+// limitFlag is the value of one budget's flag.
+type limitFlag struct {
+	budget *report.Budget
+	limits map[string]float64
+}
+
+func (l *limitFlag) Type() string { return "limit" }
+
+func (l *limitFlag) String() string {
+	if l.budget == nil { // as pflag asks for an empty value
+		return ""
+	}
+	if v, set := l.limits[l.budget.ID]; set {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return ""
+}
+
+// Set implements pflag.Value.
+func (l *limitFlag) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return errors.New("must be a number")
+	}
+	if err := l.budget.Check(v); err != nil {
+		return err
+	}
+	l.limits[l.budget.ID] = v
+	return nil
+}
+
+// violations prints the budgets that were passed, a line each, and returns the
+// error for them, nil when there are none.
+func (e *env) violations(command string, vs []report.Violation) error {
+	if len(vs) == 0 {
+		return nil
+	}
+	if e.diagnostics == "json" {
+		var list diag.List
+		for i := range vs {
+			list.Add(diag.Diagnostic{Severity: diag.Error, Message: "budget passed: " + vs[i].String()})
+		}
+		list.WriteJSON(e.err)
+	} else {
+		for i := range vs {
+			fmt.Fprintf(e.err, "zinc: %s%s\n", command, &vs[i])
+		}
+	}
+	return &shownError{errors.New("budgets passed")}
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// TestVerifyReview: an output that does not pass is a finding, and one that is no
+// number passes no budget.
+func TestVerifyReview(t *testing.T) {
+	r := &verify.Result{Report: &compile.Report{Target: "h13"}, Outputs: []verify.Output{
+		{Name: "fine", MaxAbs: 0.5, Tolerance: 1, Pass: true},
+		{Name: "far", MaxAbs: 2, Tolerance: 1},
+		{Name: "none", MaxAbs: verify.Number(math.NaN()), Tolerance: 1},
+	}}
+	vs := outputErrors(r, map[string]float64{report.MaxError: 1000})
+	if len(vs) != 1 || !math.IsInf(float64(vs[0].Value), 1) || vs[0].Contributors[0].Name != "none" || vs[0].Contributors[1].Name != "far" {
+		t.Errorf("%+v", vs)
+	}
+	if vs := outputErrors(&verify.Result{Report: r.Report, Outputs: r.Outputs[:2]}, map[string]float64{report.MaxError: 2}); vs != nil {
+		t.Errorf("an error of the limit is past it: %v", vs)
+	}
+	out := verifyResult{Result: r, Violations: vs}
+	var b bytes.Buffer
+	if err := sarif.Write(&b, out.review("m.mil")); err != nil {
+		t.Fatal(err)
+	}
+	if err := sarif.Check(b.Bytes()); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{`Output \"far\" is 2 from the reference, the tolerance is 1.`, `"name": "none"`, "budget-max-error"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), `Output \"fine\"`) {
+		t.Error("an output that passes is a finding")
+	}
+}

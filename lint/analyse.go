@@ -1,0 +1,221 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// analysis holds the range of every value of a function.
+type analysis struct {
+	fn     *ir.Func
+	inputs map[string]Interval
+	val    map[*ir.Value]Interval // as stored
+	raw    map[*ir.Value]Interval // before rounding
+	hots   map[*ir.Op]*hot
+	folded map[*ir.Value]*ir.Const
+	consts map[*ir.Const]Interval
+	uses   map[*ir.Value][]*ir.Op
+	ops    []*ir.Op // in order, those of nested blocks before their own
+	// unmodelled are the operations judged by their type alone.
+	unmodelled []*ir.Op
+	// calm leaves NaN out of every result: the ranges are those of the runs in which
+	// no statement gives one. Rules look at these, for behind a first NaN nothing
+	// else could be told.
+	calm bool
+}
+
+// analyse judges a function whose operations have places. inputs gives the range
+// of each parameter; one that is not in it has the range of its type.
+func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
+	a := prepare(f, inputs, map[*ir.Value]*ir.Const{}, map[*ir.Const]Interval{})
+	a.block(f.Body)
+	return a
+}
+
+// calmly judges the function again without NaN.
+func (a *analysis) calmly() *analysis {
+	c := prepare(a.fn, a.inputs, a.folded, a.consts)
+	c.calm = true
+	c.block(a.fn.Body)
+	return c
+}
+
+// prepare gives the parameters their ranges.
+func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const, consts map[*ir.Const]Interval) *analysis {
+	a := &analysis{
+		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{},
+		folded: folded, consts: consts, uses: ir.Uses(f),
+	}
+	for _, p := range f.Body.Params {
+		r, ok := inputs[p.Name]
+		if !ok {
+			r = typeRange(p.Type.DType)
+		}
+		a.val[p], a.raw[p] = r, r
+	}
+	return a
+}
+
+func (a *analysis) block(b *ir.Block) {
+	for _, op := range b.Ops {
+		a.op(op)
+	}
+}
+
+// products are the operations whose results leave through the port that turns
+// magnitudes from numerics.MACLimit on into infinity.
+var products = map[string]bool{"conv": true, "conv_transpose": true, "linear": true, "matmul": true, "einsum": true, "scaled_dot_product_attention": true}
+
+// halfMAC is the least magnitude that rounds to numerics.MACLimit.
+const halfMAC = numerics.MACLimit - 8
+
+func (a *analysis) op(op *ir.Op) {
+	var rs []Interval
+	c := &call{a: a, op: op, engine: op.Place.Unit == ir.Engine}
+	switch f := transfers[op.Def.Name]; {
+	case op.Def.Name == "cond" && len(op.Blocks) == 2:
+		rs = a.branches(op)
+	case op.Def.Name == "while_loop" && len(op.Blocks) == 2:
+		rs = a.loop(op)
+	case f != nil:
+		rs = f(c)
+	default:
+		rs = c.unknown()
+	}
+	a.ops = append(a.ops, op)
+	if c.wide || len(rs) != len(op.Results) {
+		a.unmodelled = append(a.unmodelled, op)
+	}
+	if c.hot != nil {
+		a.hots[op] = c.hot
+	}
+	for i, v := range op.Results {
+		r := all
+		if i < len(rs) {
+			r = rs[i]
+		}
+		if v.Type.Kind != ir.Tensor {
+			r = all
+		}
+		if a.calm && v.Type.Kind == ir.Tensor {
+			r.NaN = false
+		}
+		a.raw[v] = r
+		a.val[v] = settle(op, v.Type.DType, r)
+	}
+}
+
+// settle is what an operation stores of a range: rounded to the type, and on the
+// engine with what its output port makes of numbers and of NaN.
+func settle(op *ir.Op, d ir.DType, r Interval) Interval {
+	if op.Place.Unit == ir.Engine && d.IsFloat() {
+		if r.NaN {
+			r = r.with(0)
+		}
+		if products[op.Def.Name] {
+			if r.Hi >= halfMAC {
+				r.Hi = inf
+			}
+			if r.Lo <= -halfMAC {
+				r.Lo = -inf
+			}
+		}
+	}
+	return r.round(d)
+}
+
+// branches is either branch's result.
+func (a *analysis) branches(op *ir.Op) []Interval {
+	out := make([]Interval, len(op.Results))
+	for i := range out {
+		out[i] = nothing
+	}
+	for _, b := range op.Blocks {
+		a.block(b)
+		for i, v := range b.Outputs {
+			if i < len(out) {
+				out[i] = out[i].hull(a.of(v))
+			}
+		}
+	}
+	return out
+}
+
+// loop gives loop variables the range of their types: how often the body runs is
+// not followed.
+func (a *analysis) loop(op *ir.Op) []Interval {
+	for _, b := range op.Blocks {
+		for _, p := range b.Params {
+			r := typeRange(p.Type.DType)
+			a.val[p], a.raw[p] = r, r
+		}
+		a.block(b)
+	}
+	a.unmodelled = append(a.unmodelled, op)
+	out := make([]Interval, len(op.Results))
+	first, body := op.ArgList("loop_vars"), op.Blocks[1].Outputs
+	for i := range out {
+		out[i] = all
+		if i < len(first) && i < len(body) {
+			out[i] = a.of(first[i]).hull(a.of(body[i]))
+		}
+	}
+	return out
+}
+
+// of returns the range of a value.
+func (a *analysis) of(v *ir.Value) Interval {
+	if v.Const != nil {
+		return a.constOf(v.Const)
+	}
+	if r, ok := a.val[v]; ok {
+		return r
+	}
+	return typeRange(v.Type.DType)
+}
+
+func (a *analysis) constOf(k *ir.Const) Interval {
+	r, ok := a.consts[k]
+	if !ok {
+		r = constRange(k)
+		a.consts[k] = r
+	}
+	return r
+}
+
+// constant returns the constant that a value is, or that its operation makes of
+// constants.
+func (a *analysis) constant(v *ir.Value) *ir.Const {
+	if v.Const != nil || v.Def == nil {
+		return v.Const
+	}
+	if k, ok := a.folded[v]; ok {
+		return k
+	}
+	a.folded[v] = nil
+	op := *v.Def
+	if op.Def.Fold == nil || len(op.Blocks) > 0 {
+		return nil
+	}
+	op.Args = slices.Clone(op.Args)
+	for i, list := range op.Args {
+		op.Args[i] = slices.Clone(list)
+		for j, w := range list {
+			k := a.constant(w)
+			if k == nil {
+				return nil
+			}
+			op.Args[i][j] = &ir.Value{Name: w.Name, Type: k.Type, Const: k}
+		}
+	}
+	ks, err := ir.FoldOp(&op)
+	if err != nil || len(ks) != len(v.Def.Results) {
+		return nil
+	}
+	for i, r := range v.Def.Results {
+		a.folded[r] = ks[i]
+	}
+	return a.folded[v]
+}

@@ -1,0 +1,446 @@
+package lint
+
+import (
+	"context"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// backward carries the derivative of one element of one value back to the
+// function's inputs, on the values of a run with fp32 for fp16. For what is affine
+// its signs name the corner of the input ranges in which the element is largest;
+// for what is not they name the next corner to try. Operations without a row
+// pass nothing on.
+type backward struct {
+	ctx   context.Context
+	opset string
+	vals  trace
+	grads map[*ir.Value][]float64
+	need  map[*ir.Value]bool // values that depend on an input
+}
+
+// back gives the derivative with respect to an operation's arguments.
+type back func(b *backward, op *ir.Op, dy []float64)
+
+// gradient returns the derivative of element at of v with respect to each
+// parameter.
+func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) map[*ir.Value][]float64 {
+	b := &backward{ctx: ctx, opset: f.Opset, vals: vals, grads: map[*ir.Value][]float64{}, need: map[*ir.Value]bool{}}
+	for _, p := range f.Body.Params {
+		b.need[p] = true
+	}
+	for _, op := range f.Body.Ops {
+		depends := false
+		op.Operands(func(_ *ir.Param, v *ir.Value) { depends = depends || b.need[v] })
+		for _, r := range op.Results {
+			b.need[r] = depends
+		}
+	}
+	n := int(v.Type.Elems())
+	if at < 0 || at >= n {
+		return nil
+	}
+	b.grads[v] = make([]float64, n)
+	b.grads[v][at] = 1
+	for i := len(f.Body.Ops) - 1; i >= 0; i-- {
+		op := f.Body.Ops[i]
+		row := backs[op.Def.Name]
+		if row == nil {
+			row = movedBack
+		}
+		any := false
+		for _, r := range op.Results {
+			any = any || b.grads[r] != nil
+		}
+		if !any || ctx.Err() != nil || !staticOp(op) {
+			continue
+		}
+		if len(op.Results) == 1 {
+			row(b, op, b.grads[op.Results[0]])
+		} else {
+			movedBack(b, op, nil)
+		}
+		for _, r := range op.Results {
+			delete(b.grads, r)
+		}
+	}
+	out := map[*ir.Value][]float64{}
+	for _, p := range f.Body.Params {
+		if g := b.grads[p]; g != nil {
+			out[p] = g
+		}
+	}
+	return out
+}
+
+// staticOp reports whether every tensor of an operation has a known shape, which
+// the rows count in.
+func staticOp(op *ir.Op) bool {
+	ok := true
+	check := func(v *ir.Value) {
+		ok = ok && (v.Type.Kind != ir.Tensor || v.Type.Static())
+	}
+	op.Operands(func(_ *ir.Param, v *ir.Value) { check(v) })
+	for _, r := range op.Results {
+		check(r)
+	}
+	return ok
+}
+
+// of returns the derivative of a value to add to, nil where none is wanted.
+func (b *backward) of(v *ir.Value) []float64 {
+	if v == nil || !b.need[v] || v.Type.Kind != ir.Tensor || !v.Type.DType.IsFloat() {
+		return nil
+	}
+	g := b.grads[v]
+	if g == nil {
+		n := v.Type.Elems()
+		if n < 0 {
+			return nil
+		}
+		g = make([]float64, n)
+		b.grads[v] = g
+	}
+	return g
+}
+
+var backs = func() map[string]back {
+	m := map[string]back{
+		"conv": convBack, "linear": linearBack, "matmul": matmulBack, "cast": func(b *backward, op *ir.Op, dy []float64) { passBack(b, op.Arg("x"), dy) },
+		"select": func(b *backward, op *ir.Op, dy []float64) {
+			cond := b.vals.floats(op.Arg("cond"))
+			ci, ok := spread(op.Arg("cond").Type.Shape, op.Results[0].Type.Shape)
+			if !ok || len(cond) == 0 {
+				return
+			}
+			for k, name := range []string{"b", "a"} {
+				g := b.of(op.Arg(name))
+				ix, ok := spread(op.Arg(name).Type.Shape, op.Results[0].Type.Shape)
+				if g == nil || !ok {
+					continue
+				}
+				for i, d := range dy {
+					if (cond[ci(i)] != 0) == (k == 1) {
+						g[ix(i)] += d
+					}
+				}
+			}
+		},
+		"batch_norm": batchNormBack, "layer_norm": sameBack, "instance_norm": sameBack, "softmax": softmaxBack,
+		"gelu": func(b *backward, op *ir.Op, dy []float64) {
+			mode, _ := ir.ArgString(op, "mode")
+			s, ok := gelus[mode]
+			if !ok {
+				s = gelus["EXACT"]
+			}
+			pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(s.f, x) })
+		},
+		"inverse": func(b *backward, op *ir.Op, dy []float64) {
+			e, _ := ir.ArgFloat(op, "epsilon")
+			pointBack(b, op, dy, func(x float64, _ int) float64 { return -1 / max((x+e)*(x+e), 1e-12) })
+		},
+		"max_pool": poolBack, "avg_pool": poolBack,
+	}
+	for n, s := range unaries {
+		f := s.f
+		m[n] = func(b *backward, op *ir.Op, dy []float64) {
+			pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(f, x) })
+		}
+	}
+	for n, e := range epsilons {
+		f := e.s.f
+		m[n] = func(b *backward, op *ir.Op, dy []float64) {
+			eps, ok := ir.ArgFloat(op, "epsilon")
+			if !ok {
+				eps = e.def
+			}
+			pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(f, max(x+eps, 1e-6)) })
+		}
+	}
+	for n, p := range params {
+		m[n] = func(b *backward, op *ir.Op, dy []float64) {
+			as, bs := b.vals.floats(op.Arg("alpha")), []float64{0}
+			if p.beta {
+				bs = b.vals.floats(op.Arg("beta"))
+			}
+			if len(as) == 0 || len(bs) == 0 {
+				return
+			}
+			per := channelOf(op.Arg("x").Type.Shape)
+			pointBack(b, op, dy, func(x float64, i int) float64 {
+				k := per(i)
+				return slope(func(x float64) float64 { return p.f(x, as[k%len(as)], bs[k%len(bs)]) }, x)
+			})
+		}
+	}
+	for n, d := range binarySlopes {
+		m[n] = func(b *backward, op *ir.Op, dy []float64) { binaryBack(b, op, dy, d) }
+	}
+	for n := range reductions {
+		m[n] = reduceBack
+	}
+	return m
+}()
+
+// slope is a derivative by differences.
+func slope(f func(float64) float64, x float64) float64 {
+	h := 1e-3 * max(1, math.Abs(x))
+	d := (f(x+h) - f(x-h)) / (2 * h)
+	if d != d || math.IsInf(d, 0) {
+		return 0
+	}
+	return d
+}
+
+// channelOf returns the index along dimension 1 of each element.
+func channelOf(shape []int64) func(i int) int {
+	inner, ch := 1, 1
+	if len(shape) > 1 {
+		ch = int(shape[1])
+		for _, d := range shape[2:] {
+			inner *= int(d)
+		}
+	}
+	return func(i int) int { return i / max(inner, 1) % max(ch, 1) }
+}
+
+func passBack(b *backward, v *ir.Value, dy []float64) {
+	if g := b.of(v); len(g) == len(dy) {
+		for i, d := range dy {
+			g[i] += d
+		}
+	}
+}
+
+func sameBack(b *backward, op *ir.Op, dy []float64) { passBack(b, op.Arg("x"), dy) }
+
+func pointBack(b *backward, op *ir.Op, dy []float64, slope func(x float64, i int) float64) {
+	g, xs := b.of(op.Arg("x")), b.vals.floats(op.Arg("x"))
+	if len(g) != len(dy) || len(xs) != len(dy) {
+		return
+	}
+	for i, d := range dy {
+		if d != 0 {
+			g[i] += d * slope(xs[i], i)
+		}
+	}
+}
+
+func batchNormBack(b *backward, op *ir.Op, dy []float64) {
+	variance, gamma := b.vals.floats(op.Arg("variance")), b.vals.floats(op.Arg("gamma"))
+	if len(variance) == 0 {
+		return
+	}
+	per := channelOf(op.Arg("x").Type.Shape)
+	pointBack(b, op, dy, func(_ float64, i int) float64 {
+		k := per(i)
+		s := 1 / math.Sqrt(max(variance[k%len(variance)], 1e-6))
+		if len(gamma) > 0 {
+			s *= gamma[k%len(gamma)]
+		}
+		return s
+	})
+}
+
+// softmaxBack leaves the coupling of lanes out: a lane grows with its own input.
+func softmaxBack(b *backward, op *ir.Op, dy []float64) { sameBack(b, op, dy) }
+
+// binarySlopes give the derivatives with respect to x and y.
+var binarySlopes = map[string]func(x, y float64) (dx, dy float64){
+	"add": func(_, _ float64) (float64, float64) { return 1, 1 },
+	"sub": func(_, _ float64) (float64, float64) { return 1, -1 },
+	"mul": func(x, y float64) (float64, float64) { return y, x },
+	"real_div": func(x, y float64) (float64, float64) {
+		if math.Abs(y) < 1e-6 {
+			y = math.Copysign(1e-6, y)
+		}
+		return 1 / y, -x / (y * y)
+	},
+	"maximum": func(x, y float64) (float64, float64) {
+		if x >= y {
+			return 1, 0
+		}
+		return 0, 1
+	},
+	"minimum": func(x, y float64) (float64, float64) {
+		if x <= y {
+			return 1, 0
+		}
+		return 0, 1
+	},
+	"pow": func(x, y float64) (float64, float64) {
+		return slope(func(x float64) float64 { return math.Pow(x, y) }, x), slope(func(y float64) float64 { return math.Pow(x, y) }, y)
+	},
+}
+
+// spread returns the element of an operand that each element of the result reads.
+func spread(from, to []int64) (func(i int) int, bool) {
+	if len(from) > len(to) {
+		return nil, false
+	}
+	lead := len(to) - len(from)
+	stride := make([]int, len(to))
+	n := 1
+	for k := len(from) - 1; k >= 0; k-- {
+		if from[k] != 1 {
+			if from[k] != to[lead+k] {
+				return nil, false
+			}
+			stride[lead+k] = n
+		}
+		n *= int(from[k])
+	}
+	return func(i int) int {
+		at := 0
+		for k := len(to) - 1; k >= 0; k-- {
+			d := int(to[k])
+			at += i % d * stride[k]
+			i /= d
+		}
+		return at
+	}, true
+}
+
+func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (float64, float64)) {
+	x, y := op.Arg("x"), op.Arg("y")
+	xs, ys := b.vals.floats(x), b.vals.floats(y)
+	shape := op.Results[0].Type.Shape
+	xi, ok1 := spread(x.Type.Shape, shape)
+	yi, ok2 := spread(y.Type.Shape, shape)
+	if !ok1 || !ok2 || len(xs) == 0 || len(ys) == 0 {
+		return
+	}
+	gx, gy := b.of(x), b.of(y)
+	for i, d := range dy {
+		if d == 0 {
+			continue
+		}
+		dx, dv := f(xs[xi(i)], ys[yi(i)])
+		if gx != nil {
+			gx[xi(i)] += d * dx
+		}
+		if gy != nil {
+			gy[yi(i)] += d * dv
+		}
+	}
+}
+
+// reduceBack: each element of a group gets the group's derivative, times its own
+// sign or twice itself where squares or sizes are summed; extremes go to their
+// elements.
+func reduceBack(b *backward, op *ir.Op, dy []float64) {
+	x := op.Arg("x")
+	a, err := ir.ReduceAttrs(op)
+	g, xs, ys := b.of(x), b.vals.floats(x), b.vals.floats(op.Results[0])
+	if err != nil || g == nil || len(xs) != len(g) || len(ys) != len(dy) {
+		return
+	}
+	kept := append([]int64(nil), x.Type.Shape...)
+	for _, i := range a.Axes {
+		kept[i] = 1
+	}
+	at, ok := spread(kept, x.Type.Shape)
+	if !ok {
+		return
+	}
+	n := float64(len(xs)) / float64(max(len(ys), 1))
+	for i, v := range xs {
+		j := at(i)
+		if dy[j] == 0 {
+			continue
+		}
+		w := 1.0
+		switch op.Def.Name {
+		case "reduce_mean":
+			w = 1 / n
+		case "reduce_sum_square", "reduce_l2_norm":
+			w = 2 * v
+		case "reduce_l1_norm":
+			w = signOf(v)
+		case "reduce_max", "reduce_min":
+			if v != ys[j] {
+				w = 0
+			}
+		case "reduce_log_sum_exp":
+			w = math.Exp(v - ys[j])
+		case "reduce_prod":
+			w = signOf(v) * signOf(ys[j])
+		}
+		g[i] += dy[j] * w
+	}
+}
+
+// mark is the fraction by which elements that are indices tell themselves from
+// constants.
+const mark = 0.25
+
+// movedBack follows an operation that only moves elements, by running it on
+// indices. What comes out without being an index has no derivative.
+func movedBack(b *backward, op *ir.Op, _ []float64) {
+	if moved[op.Def.Name] == nil && op.Def.Name != "pad" && op.Def.Name != "space_to_batch" && op.Def.Name != "identity" && op.Def.Name != "band_part" || op.Def.Name == "max_pool" {
+		return
+	}
+	n := *op
+	n.Place = ir.Place{Unit: ir.CPU}
+	f := &ir.Func{Name: "main", Opset: b.opset, Body: &ir.Block{Ops: []*ir.Op{&n}, Outputs: op.Results}}
+	in := tensors{}
+	type part struct {
+		v     *ir.Value
+		first int
+	}
+	var parts []part
+	total := 0
+	seen := map[*ir.Value]bool{}
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		if v.Const != nil || seen[v] {
+			return
+		}
+		seen[v] = true
+		f.Body.Params = append(f.Body.Params, v)
+		x, ok := b.vals[v]
+		if !ok {
+			return
+		}
+		if v.Type.Kind == ir.Tensor && v.Type.DType == ir.FP32 && x.Type.Static() {
+			vs := make([]float32, x.Elems())
+			for i := range vs {
+				vs[i] = float32(total+i+1) + mark
+			}
+			y, err := interp.FromFloats(ir.FP32, vs, x.Type.Shape...)
+			if err != nil {
+				return
+			}
+			parts = append(parts, part{v, total})
+			total += len(vs)
+			x = y
+		}
+		in[v.Name] = x
+	})
+	if total >= 1<<21 { // fp32 holds indices and their mark exactly up to there
+		return
+	}
+	out, err := interp.Run(b.ctx, f, in, interp.Options{Workers: 1})
+	if err != nil {
+		return
+	}
+	for _, r := range op.Results {
+		dy := b.grads[r]
+		y, ok := out[r.Name]
+		if dy == nil || !ok {
+			continue
+		}
+		for i, v := range y.Floats32() {
+			k := int(v-mark) - 1
+			if dy[i] == 0 || float32(k+1)+mark != v || k < 0 || k >= total {
+				continue
+			}
+			for _, p := range parts {
+				if g := b.of(p.v); g != nil && k >= p.first && k < p.first+len(g) {
+					g[k-p.first] += dy[i]
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// cornerSteps is how often a corner is taken anew from the derivative at the one
+// before; an affine function needs one. starts are the points to begin at: where
+// all inputs are 0 some derivatives are too.
+const cornerSteps = 3
+
+var starts = []pattern{
+	constant("the middle", func(r Interval) float64 { return (r.Lo + r.Hi) / 2 }),
+	patterns[4],
+}
+
+// extreme is an input in which an element has the value y.
+type extreme struct {
+	c  candidate
+	at int
+	y  float64
+}
+
+// corners returns inputs that bring an element of the goal's value towards its
+// extreme in the direction dir, the best first. at fixes the element, below 0
+// each step chooses one.
+func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
+	wv := s.b.wide.of[g.v]
+	if wv == nil || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
+		return nil, nil
+	}
+	var out []extreme
+	for k, start := range starts {
+		if len(out) > 0 && g.hot != nil {
+			break // affine, as far as the weights tell
+		}
+		c, err := start.make(s.ports, k)
+		if err != nil {
+			return nil, err
+		}
+		if !s.afford(1) {
+			break
+		}
+		_, t, err := s.b.exact(s.ctx, c.in, true)
+		if err != nil {
+			return nil, s.failed(err)
+		}
+		for range cornerSteps {
+			ys := t.floats(wv)
+			if len(ys) == 0 || !s.afford(3) {
+				break
+			}
+			e := at
+			if e < 0 {
+				e = element(wv, ys, dir, g.hot)
+			}
+			n, changed, err := s.corner(c, t, wv, e, dir)
+			if err != nil {
+				return nil, err
+			}
+			if !changed {
+				break
+			}
+			if _, t, err = s.b.exact(s.ctx, n.in, true); err != nil {
+				return nil, s.failed(err)
+			}
+			if ys = t.floats(wv); e < len(ys) {
+				out = append(out, extreme{n, e, ys[e]})
+			}
+			c = n
+		}
+	}
+	slices.SortStableFunc(out, func(a, b extreme) int { return cmp.Compare(dir*b.y, dir*a.y) })
+	return out, nil
+}
+
+// corner moves every input element to the end of its range that the derivative
+// of element at names.
+func (s *search) corner(c candidate, t trace, wv *ir.Value, at int, dir float64) (candidate, bool, error) {
+	grads := gradient(s.ctx, s.b.wide.fn, t, wv, at)
+	n := candidate{tensors{}, "the corner of the input ranges that the signs of the derivative name"}
+	changed := false
+	for _, q := range s.ports {
+		gr := grads[s.b.wide.of[q.v]]
+		old := c.in[q.v.Name].Const().Floats()
+		x, err := q.fill(func(i int) float64 {
+			switch {
+			case i >= len(gr) || gr[i] == 0 || gr[i] != gr[i]:
+				return old[i]
+			case gr[i]*dir > 0:
+				return q.r.Hi
+			}
+			return q.r.Lo
+		})
+		if err != nil {
+			return n, false, err
+		}
+		changed = changed || !x.Equal(c.in[q.v.Name])
+		n.in[q.v.Name] = x
+	}
+	return n, changed, nil
+}
+
+// element chooses the element to push: in the middle of the channel that the
+// weights make the largest, else the one that is largest now.
+func element(v *ir.Value, ys []float64, dir float64, h *hot) int {
+	if h != nil && h.axis < v.Type.Rank() {
+		row := h.hi
+		if dir < 0 {
+			row = h.lo
+		}
+		at := int64(0)
+		for i, d := range v.Type.Shape {
+			k := d / 2
+			if i == h.axis {
+				k = min(row, d-1)
+			} else if i == 0 && d == 1 {
+				k = 0
+			}
+			at = at*d + k
+		}
+		return int(at)
+	}
+	best := 0
+	for i, y := range ys {
+		if dir*y > dir*ys[best] {
+			best = i
+		}
+	}
+	return best
+}

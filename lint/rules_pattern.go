@@ -1,0 +1,269 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// source looks through operations that only move elements.
+func source(v *ir.Value) *ir.Value {
+	for range 16 {
+		if v == nil || v.Def == nil {
+			return v
+		}
+		switch v.Def.Def.Name {
+		case "reshape", "expand_dims", "squeeze", "identity", "transpose":
+			v = v.Def.Arg("x")
+		default:
+			return v
+		}
+	}
+	return v
+}
+
+// madeBy returns the operation of one of the names that gives v.
+func madeBy(v *ir.Value, names ...string) *ir.Op {
+	if v = source(v); v == nil || v.Def == nil {
+		return nil
+	}
+	for _, n := range names {
+		if v.Def.Def.Name == n {
+			return v.Def
+		}
+	}
+	return nil
+}
+
+// quotient is a statement that divides an exponential by the sum of itself.
+type quotient struct {
+	exp, sum *ir.Op
+	max      bool // the exponent has its maximum subtracted
+}
+
+// quotientOfSum looks at a statement for a softmax written out; nil for none.
+func quotientOfSum(op *ir.Op) *quotient {
+	var e, sum *ir.Value
+	switch op.Def.Name {
+	case "real_div":
+		e, sum = op.Arg("x"), op.Arg("y")
+	case "mul":
+		for _, p := range [][2]string{{"x", "y"}, {"y", "x"}} {
+			if inv := madeBy(op.Arg(p[1]), "inverse"); inv != nil {
+				e, sum = op.Arg(p[0]), inv.Arg("x")
+			}
+		}
+	}
+	x, total := madeBy(e, "exp", "exp2"), madeBy(sum, "reduce_sum")
+	if x == nil || total == nil || madeBy(total.Arg("x"), "exp", "exp2") != x {
+		return nil
+	}
+	d := madeBy(x.Arg("x"), "sub")
+	return &quotient{x, total, d != nil && madeBy(d.Arg("y"), "reduce_max") != nil}
+}
+
+// sharedQuotient returns the softmax written out that an exponential is part of.
+func sharedQuotient(a *analysis, e *ir.Op) (*quotient, *ir.Op) {
+	seen := []*ir.Value{e.Results[0]}
+	for i := 0; i < len(seen) && i < 16; i++ {
+		for _, u := range a.uses[seen[i]] {
+			if q := quotientOfSum(u); q != nil && q.exp == e && !q.max {
+				return q, u
+			}
+			if len(u.Results) == 1 && source(u.Results[0]) == e.Results[0] {
+				seen = append(seen, u.Results[0])
+			}
+		}
+	}
+	return nil, nil
+}
+
+func checkSoftmax(s *site) *suspect {
+	q, div := sharedQuotient(s.a, s.op)
+	if q == nil || !s.half() {
+		return nil
+	}
+	n, ok := reduced(q.sum)
+	if !ok {
+		return nil
+	}
+	// The arguments at which the sum passes fp16, and at which every exponential
+	// rounds to 0.
+	x := s.of("x")
+	base := 1.0
+	if s.op.Def.Name == "exp2" {
+		base = math.Ln2
+	}
+	high, low := math.Log(half16/n)/base, math.Log(1.0/(1<<25))/base
+	if x.Hi < high && x.Lo > low {
+		return nil
+	}
+	sum := q.sum.Results[0]
+	p := s.suspect(s.arg("x"), x, fmt.Sprintf("%.4g, or below %.4g throughout", high, low))
+	p.detail = fmt.Sprintf("a sum of %.0f exponentials", n)
+	p.goals = []goal{most(sum, nil)}
+	if x.Lo <= low {
+		p.goals = append(p.goals, least(sum, nil))
+	}
+	p.region = between(s.a, s.op, q.sum, div)
+	return p.anyOf(sum, func(v float64) bool { return math.IsInf(v, 1) || v == 0 })
+}
+
+// between returns operations of the outermost block in their order, with those
+// that lie on the ways between them.
+func between(a *analysis, ops ...*ir.Op) []*ir.Op {
+	want := map[*ir.Op]bool{}
+	for _, op := range ops {
+		if op != nil {
+			want[op] = true
+		}
+	}
+	// Whatever reads what one of them makes, and leads to another.
+	leads := map[*ir.Op]bool{}
+	body := a.fn.Body.Ops
+	for i := len(body) - 1; i >= 0; i-- {
+		op := body[i]
+		if want[op] {
+			leads[op] = true
+			continue
+		}
+		for _, r := range op.Results {
+			for _, u := range a.uses[r] {
+				leads[op] = leads[op] || leads[u]
+			}
+		}
+	}
+	from := map[*ir.Op]bool{}
+	var out []*ir.Op
+	for _, op := range body {
+		comes := want[op]
+		op.Operands(func(_ *ir.Param, v *ir.Value) { comes = comes || v.Def != nil && from[v.Def] })
+		from[op] = comes
+		if comes && leads[op] {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// squareOf returns what an operation squares.
+func squareOf(v *ir.Value) (*ir.Value, *ir.Op) {
+	if op := madeBy(v, "square"); op != nil {
+		return op.Arg("x"), op
+	}
+	if op := madeBy(v, "mul"); op != nil && op.Arg("x") == op.Arg("y") {
+		return op.Arg("x"), op
+	}
+	if op := madeBy(v, "pow"); op != nil {
+		if p, ok := ir.ArgFloat(op, "y"); ok && p == 2 {
+			return op.Arg("x"), op
+		}
+	}
+	return nil, nil
+}
+
+// variance returns the value whose variance a difference of means is, and the
+// operations that take part.
+func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
+	if op == nil || op.Def.Name != "sub" {
+		return nil, nil
+	}
+	meanSq := madeBy(op.Arg("x"), "reduce_mean")
+	m, sqMean := squareOf(op.Arg("y"))
+	if meanSq == nil || m == nil {
+		return nil, nil
+	}
+	v, sq := squareOf(meanSq.Arg("x"))
+	mean := madeBy(m, "reduce_mean")
+	if v == nil || mean == nil || source(mean.Arg("x")) != source(v) {
+		return nil, nil
+	}
+	return v, []*ir.Op{sq, meanSq, mean, sqMean, op}
+}
+
+// behindVariance reports whether a value is such a variance, with an epsilon or
+// without.
+func behindVariance(v *ir.Value) bool {
+	if a := madeBy(v, "add", "maximum"); a != nil {
+		for _, n := range []string{"x", "y"} {
+			if w := a.Arg(n); w.Const == nil {
+				v = w
+			}
+		}
+	}
+	w, _ := variance(madeBy(v, "sub"))
+	return w != nil
+}
+
+func checkVariance(s *site) *suspect {
+	v, ops := variance(s.op)
+	if v == nil || !s.half() {
+		return nil
+	}
+	r := s.a.of(v)
+	if r.mag() == 0 {
+		return nil
+	}
+	p := s.suspect(v, r, "deviation over mean 1/32")
+	p.region = between(s.a, ops...)
+	return p.anyPair(s.result(), s.arg("y"), func(d, m float64) bool { return m > 1.0/1024 && math.Abs(d) < m/256 })
+}
+
+// rounds are operations whose result is not one of their operands' elements.
+func rounds(v *ir.Value) *ir.Op {
+	v = source(v)
+	if v == nil || v.Def == nil || moved[v.Def.Def.Name] != nil {
+		return nil
+	}
+	switch v.Def.Def.Name {
+	case "relu", "abs", "maximum", "minimum", "clip", "cast", "pad", "select":
+		return nil
+	}
+	return v.Def
+}
+
+func checkCancellation(s *site) *suspect {
+	x, y := s.of("x"), s.of("y")
+	p, q := rounds(s.arg("x")), rounds(s.arg("y"))
+	if !s.half() || s.arg("x") == s.arg("y") || p == nil && q == nil || x.mag() < 1024 || y.mag() < 1024 {
+		return nil
+	}
+	if v, _ := variance(s.op); v != nil {
+		return nil
+	}
+	both := span(max(x.Lo, y.Lo), min(x.Hi, y.Hi))
+	if both.empty() || both.mag() < 1024 {
+		return nil
+	}
+	f := s.suspect(s.result(), s.a.of(s.result()), "1024")
+	f.detail = fmt.Sprintf("both operands reach %s", number(both.mag()))
+	f.region = between(s.a, p, q, s.op)
+	return f.anyPair(s.arg("x"), s.arg("y"), func(a, b float64) bool {
+		return math.Abs(a) >= 1024 && math.Abs(a-b) < math.Abs(a)/64
+	})
+}
+
+func checkMeanAxes(s *site) *suspect {
+	a, err := ir.ReduceAttrs(s.op)
+	x := s.arg("x")
+	if err != nil || !s.engine || len(a.Axes) < 2 || !x.Type.Static() {
+		return nil
+	}
+	last := a.Axes[len(a.Axes)-1]
+	behind, partial := int64(1), 1.0
+	for _, d := range x.Type.Shape[last+1:] {
+		behind *= d
+	}
+	for _, i := range a.Axes[:len(a.Axes)-1] {
+		partial *= float64(x.Type.Shape[i])
+	}
+	r := s.of("x")
+	if behind <= 1 || r.mag()*partial < half16 {
+		return nil
+	}
+	p := s.suspect(s.arg("x"), r, number(half16/partial))
+	p.detail = fmt.Sprintf("a partial sum of %.0f elements can reach %s", partial, number(r.mag()*partial))
+	p.goals = extremes(s.result(), r, half16/partial, nil)
+	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y)*partial >= half16 })
+}

@@ -1,0 +1,338 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+func verifyNumber(x float64) verify.Number { return verify.Number(x) }
+
+// epsilonOf is the epsilon of an operation as the text has it and as fp16.
+func (s *site) epsilonOf() (e, half float64) {
+	def := map[string]float64{"log": 1e-45, "rsqrt": 1e-12, "layer_norm": 1e-5}[s.op.Def.Name]
+	e = s.number("epsilon", def)
+	return e, fp16(e)
+}
+
+func checkLogZero(s *site) *suspect {
+	x := s.of("x")
+	_, e := s.epsilonOf()
+	if !s.engine || !(x.Lo+e <= 0 && x.Hi+e >= 0) {
+		return nil
+	}
+	p := s.suspect(s.arg("x"), x, number(0-e))
+	p.goals = []goal{near(s.arg("x"), -e)}
+	p.ane = true
+	return p.anyOf(s.arg("x"), func(v float64) bool { return v+e == 0 })
+}
+
+func checkNegative(s *site) *suspect {
+	x := s.of("x")
+	e := 0.0
+	if s.op.Def.Name != "sqrt" {
+		_, e = s.epsilonOf()
+	}
+	if !s.engine || x.Lo+e >= 0 || behindVariance(s.arg("x")) {
+		return nil
+	}
+	p := s.suspect(s.arg("x"), x, number(0-e))
+	p.goals = []goal{least(s.arg("x"), nil)}
+	return p.anyOf(s.arg("x"), func(v float64) bool { return v+e < 0 })
+}
+
+func checkConstant(s *site) *suspect {
+	if !s.engine {
+		return nil
+	}
+	product := s.op.Def.Name == "mul" || products[s.op.Def.Name]
+	for _, n := range []string{"x", "y", "weight", "bias"} {
+		v := s.arg(n)
+		if v == nil {
+			continue
+		}
+		k := s.a.constant(v)
+		if k == nil {
+			continue
+		}
+		r := s.a.constOf(k)
+		if !r.NaN && !(product && math.IsInf(r.mag(), 0)) {
+			continue
+		}
+		p := s.suspect(v, r, "finite")
+		p.detail = fmt.Sprintf("%s holds a number that is not finite", n)
+		if r.NaN {
+			p.reached = func(trace) (float64, bool) { return math.NaN(), true }
+			return p
+		}
+		other := s.arg("x")
+		if other == v {
+			other = s.arg("y")
+		}
+		if !s.a.of(other).Has(0) {
+			continue // infinity times what is not zero is infinity
+		}
+		p.goals = []goal{near(other, 0)}
+		return p.anyOf(other, func(v float64) bool { return v == 0 })
+	}
+	return nil
+}
+
+func checkSubnormal(s *site) *suspect {
+	if !s.engine {
+		return nil
+	}
+	x := s.of("x")
+	if x.mag() > 0 && x.mag() < leastNormal {
+		p := s.suspect(s.arg("x"), x, "6.10352e-05")
+		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are large enough.", powerOver(1/x.mag(), 1))
+		p.goals = []goal{most(s.arg("x"), nil)}
+		return p.anyOf(s.arg("x"), func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal })
+	}
+	name, w := "weight", s.arg("weight")
+	if w == nil {
+		name, w = "y", s.arg("y")
+	}
+	if w == nil {
+		return nil
+	}
+	k := s.a.constant(w)
+	if k == nil || k.Type.Rank() < 2 {
+		return nil
+	}
+	row, share := flushedRow(k, s.op)
+	if share <= ownShare {
+		return nil
+	}
+	p := s.suspect(w, s.a.constOf(k), "6.10352e-05")
+	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below it", 100*share, row, name)
+	p.goals = []goal{most(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row}), least(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row})}
+	return p.anyOf(s.arg("x"), func(v float64) bool { return math.Abs(v) >= leastNormal })
+}
+
+// axisOfRows is the axis of a product's result that counts the rows of its
+// weight.
+func axisOfRows(op *ir.Op) int {
+	if op.Def.Name == "conv" {
+		return 1
+	}
+	return op.Results[0].Type.Rank() - 1
+}
+
+// flushedRow returns the row of a weight of which the largest share, by size, is
+// subnormal.
+func flushedRow(k *ir.Const, op *ir.Op) (row int64, share float64) {
+	shape := k.Type.Shape
+	rows, n := shape[0], int64(1)
+	for _, d := range shape[1:] {
+		n *= d
+	}
+	at := func(o, i int64) float64 { return k.Float(o*n + i) }
+	if op.Def.Name == "matmul" {
+		if len(shape) != 2 {
+			return 0, 0
+		}
+		if t, _ := ir.ArgBool(op, "transpose_y"); !t {
+			cols := shape[1]
+			rows, n = cols, shape[0]
+			at = func(o, i int64) float64 { return k.Float(i*cols + o) }
+		}
+	}
+	for o := range rows {
+		var small, whole float64
+		for i := range n {
+			a := math.Abs(at(o, i))
+			whole += a
+			if a < leastNormal {
+				small += a
+			}
+		}
+		if whole > 0 && small/whole > share {
+			row, share = o, small/whole
+		}
+	}
+	return row, share
+}
+
+func checkEpsilon(s *site) *suspect {
+	e, half := s.epsilonOf()
+	if !s.engine || !(e > 0) || math.Abs(half-e) <= e*ownShare {
+		return nil
+	}
+	if v := s.arg("epsilon"); v == nil {
+		return nil // a default that is none
+	}
+	x := s.of("x")
+	p := s.suspect(s.arg("x"), x, number(e))
+	p.detail = fmt.Sprintf("epsilon %s is %s in fp16", number(e), number(half))
+	if s.op.Def.Name == "layer_norm" {
+		p.anyOf(s.arg("x"), func(float64) bool { return true })
+		xv := s.arg("x")
+		p.reached = func(t trace) (float64, bool) {
+			r := nothing
+			for _, v := range t.floats(xv) {
+				r = r.with(v)
+			}
+			return r.Hi - r.Lo, r.Hi > r.Lo && r.Hi-r.Lo < 16*math.Sqrt(e)+1e-6
+		}
+		return p
+	}
+	if !(x.Lo <= 0 && x.Hi >= 0) {
+		return nil
+	}
+	p.goals = []goal{near(s.arg("x"), 0)}
+	return p.anyOf(s.arg("x"), func(v float64) bool { return v >= 0 && v < 4*e })
+}
+
+// leastReciprocal is the largest number whose reciprocal passes fp16.
+const leastReciprocal = 1.0 / half16
+
+func checkReciprocal(s *site) *suspect {
+	y := s.of("y")
+	if !s.half() || s.arg("y").Const != nil || y.mig() >= leastReciprocal {
+		return nil
+	}
+	if quotientOfSum(s.op) != nil {
+		return nil // softmax-without-max, or with it, where one term is 1
+	}
+	p := s.suspect(s.arg("y"), y, "1.53e-05")
+	p.goals = []goal{near(s.arg("y"), leastReciprocal/2), near(s.arg("y"), -leastReciprocal/2)}
+	return p.anyOf(s.arg("y"), func(v float64) bool { return math.Abs(v) < leastReciprocal })
+}
+
+func checkSignedZero(s *site) *suspect {
+	y := s.of("y")
+	if !s.engine || s.arg("y").Const != nil || !(y.Lo < 0 && y.Hi == 0) {
+		return nil
+	}
+	p := s.suspect(s.arg("y"), y, "-0")
+	p.goals = []goal{most(s.arg("y"), nil)}
+	return p.anyPair(s.arg("x"), s.arg("y"), func(x, y float64) bool { return x != 0 && y == 0 && math.Signbit(y) })
+}
+
+// tableNames gives the table of each operation that has one without parameters.
+var tableNames = map[string]string{
+	"sigmoid": "sigmoid", "tanh": "tanh", "silu": "silu", "erf": "erf", "softplus": "softplus", "softsign": "softsign", "atan": "atan", "gelu": "gelu",
+	"exp": "exp", "exp2": "exp2",
+}
+
+var (
+	tableOps    = []string{"sigmoid", "tanh", "silu", "erf", "softplus", "softsign", "atan", "gelu"}
+	zeroTailOps = []string{"sigmoid", "exp", "exp2", "softplus"}
+)
+
+// activationOf returns the table of an operation and its function.
+func activationOf(op *ir.Op) *weights.Activation {
+	n := tableNames[op.Def.Name]
+	if op.Def.Name == "gelu" {
+		switch mode, _ := ir.ArgString(op, "mode"); mode {
+		case "TANH_APPROXIMATION":
+			n = "gelu_tanh_approximation"
+		case "SIGMOID_APPROXIMATION":
+			n = "gelu_sigmoid_approximation"
+		}
+	}
+	a, err := weights.Activate(n)
+	if err != nil {
+		return nil
+	}
+	return a
+}
+
+// tableAt evaluates a table at an fp16 number.
+func tableAt(a *weights.Activation, x uint16) float64 {
+	v := numerics.Narrow(numerics.Widen(x) * numerics.Widen(a.Scale))
+	return float64(numerics.Widen(a.Table.Eval(v)))
+}
+
+// eachHalf calls f for every finite fp16 number of a range.
+func eachHalf(r Interval, f func(h uint16, x float64)) {
+	for i := range 1 << 16 {
+		h := uint16(i)
+		if x := float64(numerics.Widen(h)); x == x && !math.IsInf(x, 0) && r.Lo <= x && x <= r.Hi {
+			f(h, x)
+		}
+	}
+}
+
+func checkTableError(s *site) *suspect {
+	x := s.of("x")
+	if !s.engine || !s.half() || x.empty() {
+		return nil
+	}
+	// Where the function reaches a fourth, no table's error is a sixteenth of it.
+	if y := s.a.of(s.result()); y.mag() >= 0.25 {
+		return nil
+	}
+	a := activationOf(s.op)
+	if a == nil {
+		return nil
+	}
+	worst, at, top := 0.0, 0.0, 0.0
+	eachHalf(x, func(h uint16, v float64) {
+		want := a.F(v)
+		top = max(top, math.Abs(want))
+		if e := math.Abs(tableAt(a, h) - want); e > worst {
+			worst, at = e, v
+		}
+	})
+	if top < leastNormal || worst <= top*ownShare {
+		return nil
+	}
+	p := s.suspect(s.arg("x"), x, fmt.Sprintf("an error of %s", number(worst)))
+	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", number(top), number(worst), number(at))
+	p.goals = []goal{near(s.arg("x"), at)}
+	return p.anyOf(s.arg("x"), func(v float64) bool {
+		want := a.F(v)
+		return math.Abs(tableAt(a, numerics.Narrow(float32(v)))-want) > math.Abs(want)*ownShare
+	})
+}
+
+// zeroReader reports whether an operation has no number for a v of 0.
+func zeroReader(op *ir.Op, v *ir.Value) bool {
+	switch op.Def.Name {
+	case "log", "rsqrt", "inverse":
+		return op.Arg("x") == v
+	case "real_div":
+		return op.Arg("y") == v
+	}
+	return false
+}
+
+func checkZeroTail(s *site) *suspect {
+	x := s.of("x")
+	if !s.engine || !s.half() || x.empty() {
+		return nil
+	}
+	var reader *ir.Op
+	for _, u := range s.a.uses[s.result()] {
+		if zeroReader(u, s.result()) {
+			reader = u
+		}
+	}
+	if reader == nil {
+		return nil
+	}
+	a := activationOf(s.op)
+	if a == nil {
+		return nil
+	}
+	bound, found := -inf, false
+	eachHalf(x, func(h uint16, v float64) {
+		if a.F(v) > 0 && tableAt(a, h) == 0 && v > bound {
+			bound, found = v, true
+		}
+	})
+	if !found {
+		return nil
+	}
+	p := s.suspect(s.arg("x"), x, number(bound))
+	p.detail = fmt.Sprintf("the table gives 0 from %s down, and %s reads it", number(bound), reader.Def.Name)
+	p.region = []*ir.Op{s.op, reader}
+	p.goals = []goal{near(s.arg("x"), max(bound*1.1, x.Lo)), least(s.arg("x"), nil)}
+	return p.anyOf(s.arg("x"), func(v float64) bool { return v <= bound })
+}

@@ -1,0 +1,339 @@
+package lint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// DefaultWork is the work that a search may spend where none is named.
+const DefaultWork = 20_000_000_000
+
+// Options steer a run of the linter.
+type Options struct {
+	Compile compile.Options
+	// Ranges are the ranges of inputs and states, by name; DefaultRange stands for
+	// those absent.
+	Ranges map[string]Interval
+	// Work bounds the search for inputs: multiply-accumulates and elements of all
+	// runs together; 0 stands for DefaultWork, negative for no search.
+	Work    int64
+	Workers int
+	// Units gives operations, by UnitKey, another place than that of
+	// Compile.Target: that of a target that zinc writes no programs for.
+	Units map[string]ir.Unit
+	// Target is the name to report, "" for that of Compile.Target.
+	Target string
+	// Source is the text that positions count in, nil for none.
+	Source *diag.File
+}
+
+func (o *Options) work() int64 {
+	if o.Work == 0 {
+		return DefaultWork
+	}
+	return o.Work
+}
+
+// UnitKey names a statement across targets: by its place in the text, else by its
+// first result.
+func UnitKey(op, result string, line, col int32) string {
+	if line > 0 {
+		return fmt.Sprintf("%s %d:%d", op, line, col)
+	}
+	return op + " " + result
+}
+
+// Report is what was found.
+type Report struct {
+	Target    string      `json:"target"`
+	Functions []*Function `json:"functions"`
+}
+
+// Function is what was found in one function.
+type Function struct {
+	Name       string       `json:"function"`
+	Inputs     []InputRange `json:"inputs"`
+	Statements int          `json:"statements"`
+	// Unjudged counts the statements with an operand whose range is not bounded,
+	// mostly behind a finding; their limits cannot be told.
+	Unjudged int `json:"unjudged"`
+	// Unmodelled names the operations that have the range of their type.
+	Unmodelled []string   `json:"unmodelled,omitempty"`
+	Findings   []*Finding `json:"findings"`
+}
+
+// InputRange is an input and the range it was judged by.
+type InputRange struct {
+	Name  string     `json:"name"`
+	Type  string     `json:"type"`
+	Range [2]float64 `json:"range"`
+}
+
+// States of a finding.
+const (
+	Shown    = "shown"
+	Possible = "possible"
+)
+
+// Finding is one cliff.
+type Finding struct {
+	Rule      string           `json:"rule"`
+	State     string           `json:"state"`
+	Op        string           `json:"op"`
+	Statement string           `json:"statement"` // name of its first result
+	Unit      string           `json:"unit"`
+	File      string           `json:"file,omitempty"`
+	Line      int32            `json:"line,omitempty"`
+	Col       int32            `json:"column,omitempty"`
+	Source    string           `json:"source,omitempty"` // the line of the text
+	Value     string           `json:"value"`            // whose interval it is
+	Interval  [2]verify.Number `json:"interval"`
+	Limit     string           `json:"limit"`
+	Why       string           `json:"why"`
+	Detail    string           `json:"detail,omitempty"`
+	Instead   string           `json:"instead"`
+	// How tells how the input was made, Reached the number with which the limit was
+	// met by it.
+	How     string         `json:"how,omitempty"`
+	Reached *verify.Number `json:"reached,omitempty"`
+	// Evidence is at an output of the function, Local at the statement alone.
+	Evidence *Evidence `json:"evidence,omitempty"`
+	Local    *Evidence `json:"local,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	// Behind says that an earlier statement may already give infinity or NaN, and
+	// that this one is judged as if no NaN came of it.
+	Behind bool `json:"behind,omitempty"`
+	// Inputs are the values that show or reach it.
+	Inputs tensors `json:"-"`
+	// Files are where the inputs were written, by name.
+	Files map[string]string `json:"inputs,omitempty"`
+}
+
+// Run compiles p and judges each of its functions. p must not be used
+// afterwards.
+func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
+	files := p.Files
+	co := o.Compile
+	r, err := compile.Compile(ctx, p, co)
+	if err != nil {
+		return nil, err
+	}
+	container, descriptor, err := verify.Pair(r)
+	if err != nil {
+		return nil, &verify.FaultError{Stage: "writing the pair", Err: err}
+	}
+	m, err := sim.Load(container, descriptor)
+	if err != nil {
+		return nil, &verify.FaultError{Stage: "loading the pair that was written", Err: err}
+	}
+	rep := &Report{Target: o.Target}
+	if rep.Target == "" {
+		rep.Target = r.Report.Target
+	}
+	known := map[string]bool{}
+	for _, f := range r.Functions {
+		if strings.Contains(f.Name, compile.VariantMark) {
+			continue // another shape of the function before it
+		}
+		for _, v := range f.Reference.Body.Params {
+			known[v.Name] = true
+		}
+		fn, err := function(ctx, m, f, files, &o)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", f.Name, err)
+		}
+		rep.Functions = append(rep.Functions, fn)
+	}
+	for n := range o.Ranges {
+		if !known[n] {
+			return nil, fmt.Errorf("a range is given for %q, which is no input; inputs: %s", n, strings.Join(sorted(known), ", "))
+		}
+	}
+	return rep, nil
+}
+
+func sorted(m map[string]bool) []string {
+	var ns []string
+	for n := range m {
+		ns = append(ns, n)
+	}
+	slices.Sort(ns)
+	return ns
+}
+
+func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []string, o *Options) (*Function, error) {
+	fn := f.Reference
+	for _, op := range fn.Body.Ops {
+		if u, ok := o.Units[UnitKey(op.Def.Name, name(op), op.Pos.Line, op.Pos.Col)]; ok {
+			op.Place.Unit = u
+		}
+	}
+	out := &Function{Name: f.Name, Findings: []*Finding{}}
+	ranges := map[string]Interval{}
+	s := &search{ctx: ctx, o: o, co: o.Compile}
+	for _, v := range fn.Body.Params {
+		r, given := o.Ranges[v.Name]
+		if v.Type.Kind == ir.State {
+			// A state holds zeros first and what calls leave in it then.
+			ranges[v.Name] = typeRange(v.Type.DType)
+			if given {
+				ranges[v.Name] = r
+			}
+			continue
+		}
+		if !given {
+			r = DefaultRange(v.Type)
+		}
+		r, err := inner(r, v.Type.DType)
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %w", v.Name, err)
+		}
+		ranges[v.Name] = r
+		out.Inputs = append(out.Inputs, InputRange{v.Name, v.Type.String(), [2]float64{r.Lo, r.Hi}})
+		if n := v.Type.Elems(); n >= 0 {
+			s.ports = append(s.ports, &port{v, r, int(n)})
+		}
+	}
+	sound := analyse(fn, ranges)
+	s.a = sound.calmly()
+	found, unjudged := suspects(s.a)
+	out.Statements, out.Unjudged = len(s.a.ops), unjudged
+	seen := map[string]bool{}
+	for _, op := range sound.unmodelled {
+		if !seen[op.Def.Name] {
+			seen[op.Def.Name] = true
+			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
+		}
+	}
+	for _, p := range found {
+		s.open = append(s.open, &proof{suspect: p})
+	}
+	if len(s.open) > 0 && o.Work >= 0 && allStatic(fn) {
+		b, err := newBench(fn, m, f.Name, o.Workers)
+		if err != nil {
+			return nil, err
+		}
+		s.b, s.cost = b, costOf(fn)
+		if err := s.run(); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, p := range s.open {
+			p.note = "no input was looked for"
+		}
+	}
+	for _, p := range s.open {
+		x := p.finding(files, o.Source)
+		x.Behind = behind(sound, p.op)
+		out.Findings = append(out.Findings, x)
+	}
+	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return out, nil
+}
+
+// behind reports whether a computed operand may be infinite or NaN.
+func behind(a *analysis, op *ir.Op) bool {
+	hit := false
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		hit = hit || v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.of(v).finite()
+	})
+	return hit
+}
+
+// allStatic reports whether every input can be made.
+func allStatic(f *ir.Func) bool {
+	for _, v := range f.Body.Params {
+		if v.Type.Kind == ir.Tensor && (!v.Type.Static() || v.Type.DType == ir.String) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *proof) finding(files []string, src *diag.File) *Finding {
+	f := &Finding{
+		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: p.op.Place.Unit.String(), Value: valueLabel(p.value),
+		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit, Why: p.rule.Why, Detail: p.detail,
+		Instead: p.instead, Note: p.note,
+	}
+	if f.Instead == "" {
+		f.Instead = p.rule.Instead
+	}
+	if at := p.op.Pos; at.IsValid() {
+		f.Line, f.Col = at.Line, at.Col
+		if int(at.File) < len(files) {
+			f.File = files[at.File]
+		}
+		f.Source = lineOf(src, at.Line)
+	}
+	if p.proof() {
+		n := verify.Number(p.reachedAt)
+		f.Reached, f.How, f.Inputs = &n, p.input.how, p.input.in
+	}
+	if p.shown != nil {
+		f.State, f.Evidence, f.Local = Shown, p.shown, p.local
+	}
+	return f
+}
+
+// made begins the names of values that passes make.
+const made = "%"
+
+// label is what a statement is called in the source: its result, or where a pass
+// has made that, its name.
+func label(op *ir.Op) string {
+	if n := name(op); !strings.HasPrefix(n, made) || op.Name == "" {
+		return n
+	}
+	return op.Name
+}
+
+// valueLabel is the same for a value.
+func valueLabel(v *ir.Value) string {
+	switch {
+	case !strings.HasPrefix(v.Name, made):
+	case v.Const != nil:
+		return "a constant"
+	case v.Def != nil && v.Def.Name != "":
+		return v.Def.Name
+	case v.Def != nil:
+		return "the result of " + v.Def.Def.Name
+	}
+	return v.Name
+}
+
+func (p *proof) proof() bool { return p.reached || p.shown != nil }
+
+// maxSource bounds the part of a source line that a finding repeats.
+const maxSource = 240
+
+func lineOf(src *diag.File, line int32) string {
+	if src == nil || line < 1 {
+		return ""
+	}
+	rest := src.Src
+	for range line - 1 {
+		_, after, ok := strings.Cut(rest, "\n")
+		if !ok {
+			return ""
+		}
+		rest = after
+	}
+	l, _, _ := strings.Cut(rest, "\n")
+	l = strings.TrimSpace(l)
+	if len(l) > maxSource {
+		l = l[:maxSource] + "..."
+	}
+	return strings.ToValidUTF8(l, "?")
+}

@@ -1,0 +1,262 @@
+package lint
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// sample draws an input within a range: its corners, its middle, and what lies
+// between.
+func sample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
+	n := t.Elems()
+	vs := make([]float32, n)
+	for i := range vs {
+		switch kind % 5 {
+		case 0:
+			vs[i] = float32(r.Lo)
+		case 1:
+			vs[i] = float32(r.Hi)
+		case 2:
+			vs[i] = float32([]float64{r.Lo, r.Hi}[rnd.IntN(2)])
+		case 3:
+			vs[i] = float32((r.Lo + r.Hi) / 2 * rnd.Float64())
+		default:
+			vs[i] = float32(r.Lo + (r.Hi-r.Lo)*rnd.Float64())
+		}
+		vs[i] = float32(clampTo(float64(vs[i]), r))
+	}
+	x, err := interp.FromFloats(t.DType, vs, t.Shape...)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// contains runs the interpreter in both modes on sampled inputs and holds every
+// value against its range. It returns how many values were looked at.
+func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, seed uint64) int {
+	t.Helper()
+	a := analyse(f, ranges)
+	p, err := interp.Prepare(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	rnd := rand.New(rand.NewPCG(seed, 5))
+	for k := range runs {
+		in := map[string]interp.Tensor{}
+		for _, v := range f.Body.Params {
+			if v.Type.Kind == ir.Tensor {
+				in[v.Name] = sample(v.Type, ranges[v.Name], rnd, k)
+			}
+		}
+		for _, mode := range []numerics.Mode{numerics.IEEE, numerics.ANE} {
+			_, err := p.Run(context.Background(), in, interp.Options{Numerics: mode, Workers: 1, Trace: func(op *ir.Op, results []interp.Tensor) {
+				for i, r := range results {
+					v := op.Results[i]
+					if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String {
+						continue
+					}
+					seen += r.Elems()
+					iv := a.of(v)
+					for j, y := range r.Const().Floats() {
+						if !iv.Has(y) {
+							text := ""
+							op.Operands(func(p *ir.Param, v *ir.Value) { text += fmt.Sprintf(" %s=%s%v", p.Name, v.Type, a.of(v)) })
+							t.Fatalf("%s (%s), %s: element %d is %g, outside %v; operands%s", op.Def.Name, op.Place.Unit, mode, j, y, iv, text)
+						}
+					}
+				}
+			}})
+			if err != nil {
+				t.Logf("run: %v", err)
+				return seen
+			}
+		}
+	}
+	return seen
+}
+
+// lies runs the interpreter on given inputs, whose own ranges are the ranges. It
+// returns how many values were looked at, and the first that is outside.
+func lies(f *ir.Func, in tensors) (seen int, bad string) {
+	ranges := map[string]Interval{}
+	for n, x := range in {
+		ranges[n] = constRange(x.Const())
+	}
+	a := analyse(f, ranges)
+	p, err := interp.Prepare(f)
+	if err != nil {
+		return 0, ""
+	}
+	for _, mode := range []numerics.Mode{numerics.IEEE, numerics.ANE} {
+		_, err := p.Run(context.Background(), in, interp.Options{Numerics: mode, States: tensors{}, Trace: func(op *ir.Op, results []interp.Tensor) {
+			for i, r := range results {
+				v := op.Results[i]
+				if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String || bad != "" {
+					continue
+				}
+				iv := a.of(v)
+				for j, y := range r.Const().Floats() {
+					seen++
+					if !iv.Has(y) {
+						bad = fmt.Sprintf("%s (%s), %s: element %d of result %d is %g, outside %v", op.Def.Name, op.Place.Unit, mode, j, i, y, iv)
+						op.Operands(func(p *ir.Param, v *ir.Value) { bad += fmt.Sprintf("; %s %s %v", p.Name, v.Type, a.of(v)) })
+						break
+					}
+				}
+			}
+		}})
+		if err != nil || bad != "" {
+			break
+		}
+	}
+	return seen, bad
+}
+
+// unaryForms and binaryForms are operations that random programs choose among.
+var unaryForms = []string{"abs", "acos", "asin", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "gelu", "identity", "inverse", "log", "relu",
+	"relu6", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square", "tan", "tanh", "softmax", "layer_norm", "l2_norm"}
+
+var binaryForms = []string{"add", "sub", "mul", "real_div", "maximum", "minimum", "mod", "floor_div", "pow", "less", "greater", "equal"}
+
+// grow adds a random operation on values of one shape [1, C, H, W].
+func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
+	x := vs[rnd.IntN(len(vs))]
+	s := x.Type.Shape
+	f := func() float64 { return math.Round(rnd.NormFloat64()*16) / 8 }
+	try := func(name string, args ...any) *ir.Value {
+		rs, err := g.Try(name, args...)
+		if err != nil {
+			return nil
+		}
+		return rs[0]
+	}
+	switch rnd.IntN(10) {
+	case 0, 1:
+		n := unaryForms[rnd.IntN(len(unaryForms))]
+		switch n {
+		case "gelu":
+			return try(n, "x", x, "mode", []string{"EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"}[rnd.IntN(3)])
+		case "softmax":
+			return try(n, "x", x, "axis", rnd.IntN(4))
+		case "layer_norm":
+			return try(n, "x", x, "axes", []int{1 + rnd.IntN(3)}, "epsilon", 1e-3)
+		}
+		return try(n, "x", x)
+	case 2, 3:
+		return try(binaryForms[rnd.IntN(len(binaryForms)-3*rnd.IntN(2))], "x", x, "y", vs[rnd.IntN(len(vs))])
+	case 4:
+		return try([]string{"add", "mul", "sub", "maximum", "minimum", "pow"}[rnd.IntN(6)], "x", x, "y", f())
+	case 5:
+		k := 1 + 2*rnd.IntN(2)
+		return try("conv", "x", x, "weight", g.Weights(s[1], s[1], int64(k), int64(k)), "pad_type", "same", "bias", g.Weights(s[1]))
+	case 6:
+		switch rnd.IntN(6) {
+		case 0:
+			p := try("softmax", "x", x, "axis", 3)
+			return try("matmul", "x", p, "y", vs[rnd.IntN(len(vs))])
+		case 1:
+			e := []string{"reduce_max", "reduce_min"}[rnd.IntN(2)]
+			return try("sub", "x", x, "y", try(e, "x", x, "axes", []int{1 + rnd.IntN(3)}, "keep_dims", true))
+		}
+		if rnd.IntN(2) == 0 {
+			return try("matmul", "x", x, "y", g.Weights(s[3], s[3]))
+		}
+		return try("matmul", "x", x, "y", vs[rnd.IntN(len(vs))], "transpose_y", s[2] == s[3] && rnd.IntN(2) == 0)
+	case 7:
+		n := []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum_square", "reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum",
+			"reduce_log_sum_exp", "reduce_prod"}[rnd.IntN(10)]
+		return try(n, "x", x, "axes", []int{1 + rnd.IntN(3)}, "keep_dims", true)
+	case 8:
+		a, b := min(f(), 0), max(f(), 0.5)
+		switch rnd.IntN(9) {
+		case 0:
+			return try("clip", "x", x, "alpha", a, "beta", b)
+		case 1:
+			return try("leaky_relu", "x", x, "alpha", a)
+		case 2:
+			return try("elu", "x", x, "alpha", b)
+		case 3:
+			return try("linear_activation", "x", x, "alpha", a, "beta", b)
+		case 4:
+			return try("scaled_tanh", "x", x, "alpha", a, "beta", b)
+		case 5:
+			return try("sigmoid_hard", "x", x, "alpha", b, "beta", a)
+		case 6:
+			return try("prelu", "x", x, "alpha", g.Weights(s[1]))
+		case 7:
+			return try("clamped_relu", "x", x, "alpha", a, "beta", b)
+		}
+		return try("thresholded_relu", "x", x, "alpha", b)
+	}
+	switch rnd.IntN(8) {
+	case 0:
+		return try("transpose", "x", x, "perm", []int{0, 2, 1, 3})
+	case 1:
+		return try("pad", "x", x, "pad", []int{0, 0, 0, 0, 1, 1, 1, 1}, "mode", "constant", "constant_val", f())
+	case 2:
+		return try("avg_pool", "x", x, "kernel_sizes", []int{3, 3}, "strides", []int{1, 1}, "pad_type", "same", "exclude_padding_from_average", rnd.IntN(2) == 0)
+	case 3:
+		return try("max_pool", "x", x, "kernel_sizes", []int{3, 3}, "strides", []int{1, 1}, "pad_type", "same")
+	case 4:
+		return try("cumsum", "x", x, "axis", 1+rnd.IntN(3), "exclusive", rnd.IntN(2) == 0)
+	case 5:
+		return try("slice_by_index", "x", x, "begin", []int{0, 0, 0, 1}, "end", []int{1, 1, 1, 2}, "begin_mask", []bool{true, true, true, false}, "end_mask", []bool{true, true, true, false})
+	case 6:
+		return try("concat", "values", []*ir.Value{x, x}, "axis", 1+rnd.IntN(3), "interleave", false)
+	}
+	return try("reverse", "x", x, "axes", []int{1})
+}
+
+// TestRandomPrograms: whatever the program, the interpreter's values lie in their
+// ranges, in both modes, on the engine and off it.
+func TestRandomPrograms(t *testing.T) {
+	seen, ops := 0, map[string]bool{}
+	for seed := range uint64(1500) {
+		rnd := rand.New(rand.NewPCG(seed, 77))
+		g := irbuild.New(seed)
+		x := g.Input(1, 4, 4, 4)
+		vs := []*ir.Value{x}
+		if rnd.IntN(3) == 0 {
+			vs = []*ir.Value{g.InputOf(ir.FP32, 1, 4, 4, 4)}
+		}
+		for range 12 {
+			if v := grow(g, rnd, vs); v != nil {
+				vs = append(vs, v)
+			}
+		}
+		g.Output(vs[len(vs)-1])
+		p := g.Program()
+		f := p.Funcs[0]
+		for _, op := range f.Body.Ops {
+			ops[op.Def.Name] = true
+			if op.Results[0].Type.DType == ir.FP16 && rnd.IntN(4) > 0 {
+				op.Place.Unit = ir.Engine
+			}
+		}
+		ranges := map[string]Interval{}
+		wide := math.Ldexp(1, rnd.IntN(14)-3)
+		for _, v := range f.Body.Params {
+			ranges[v.Name] = span(-wide*rnd.Float64(), wide*rnd.Float64()).round(ir.FP16)
+			if rnd.IntN(4) == 0 {
+				ranges[v.Name] = span(0, wide).round(ir.FP16)
+			}
+		}
+		seen += contains(t, f, ranges, 10, seed)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if seen < 100000 || len(ops) < 60 {
+		t.Errorf("looked at %d values of %d operations", seen, len(ops))
+	}
+}

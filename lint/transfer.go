@@ -1,0 +1,124 @@
+package lint
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// transfer gives the range of an operation's results from those of its
+// arguments, before rounding to the declared types.
+type transfer func(c *call) []Interval
+
+// transfers is the one table: an operation that is not in it has the range of
+// its type. Each row is made beside the functions that it uses.
+var transfers = func() map[string]transfer {
+	m := map[string]transfer{}
+	for _, rows := range []map[string]transfer{unaryRows(), binaryRows(), productRows(), reduceRows(), normRows(), moveRows(), otherRows()} {
+		for n, f := range rows {
+			m[n] = f
+		}
+	}
+	return m
+}()
+
+// Modelled reports whether an operation of that name has a transfer function, or
+// is followed into (cond, while_loop).
+func Modelled(name string) bool {
+	return transfers[name] != nil || name == "cond" || name == "while_loop"
+}
+
+// call is one operation being judged.
+type call struct {
+	a      *analysis
+	op     *ir.Op
+	engine bool
+	// hot is, of a product, the output channels in which the bounds are attained.
+	hot *hot
+	// wide says that a statement could be judged only by its type.
+	wide bool
+}
+
+// hot names the rows of a constant product that attain the greatest and the
+// least value.
+type hot struct {
+	axis   int // of the result
+	hi, lo int64
+}
+
+// in returns the range of an argument, nothing where it is absent.
+func (c *call) in(name string) Interval {
+	v := c.op.Arg(name)
+	if v == nil {
+		return nothing
+	}
+	return c.read(v)
+}
+
+// has reports whether an argument is given.
+func (c *call) has(name string) bool { return c.op.Arg(name) != nil }
+
+// read returns the range of a value as the operation sees it: the engine reads
+// NaN as infinity.
+func (c *call) read(v *ir.Value) Interval {
+	r := c.a.of(v)
+	if r.NaN && c.engine {
+		r = r.with(inf)
+	}
+	return r
+}
+
+// list returns the hull of a variadic argument.
+func (c *call) list(name string) Interval {
+	r := nothing
+	for _, v := range c.op.ArgList(name) {
+		r = r.hull(c.read(v))
+	}
+	return r
+}
+
+// constant returns an argument's constant, folded where the program holds it
+// compressed; nil when it is computed.
+func (c *call) constant(name string) *ir.Const {
+	v := c.op.Arg(name)
+	if v == nil {
+		return nil
+	}
+	return c.a.constant(v)
+}
+
+// number returns a scalar argument or its default.
+func (c *call) number(name string, def float64) float64 {
+	if v := c.op.Arg(name); v != nil {
+		if k := c.a.constant(v); k != nil && k.Elems() >= 1 && k.Type.DType != ir.String {
+			return k.Float(0)
+		}
+		return math.NaN()
+	}
+	if f, ok := ir.ArgFloat(c.op, name); ok {
+		return f
+	}
+	return def
+}
+
+// unknown is the result of an operation whose rule does not hold here.
+func (c *call) unknown() []Interval {
+	c.wide = true
+	out := make([]Interval, len(c.op.Results))
+	for i, v := range c.op.Results {
+		out[i] = typeRange(v.Type.DType)
+	}
+	return out
+}
+
+// one is a list of one range.
+func one(v Interval) []Interval { return []Interval{v} }
+
+// each gives every result the same range.
+func (c *call) each(v Interval) []Interval {
+	out := make([]Interval, len(c.op.Results))
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}

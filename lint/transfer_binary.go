@@ -1,0 +1,171 @@
+package lint
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// binaryRange gives the range of a function of two.
+type binaryRange func(x, y Interval) Interval
+
+var binaries = map[string]binaryRange{
+	"add":      add,
+	"sub":      sub,
+	"mul":      mul,
+	"real_div": div,
+	"maximum":  largerOf,
+	"minimum":  func(x, y Interval) Interval { return largerOf(x.neg(), y.neg()).neg() },
+	"mod":      modRange,
+	"pow":      powRange,
+	"floor_div": func(x, y Interval) Interval {
+		r := div(x, y)
+		if r.empty() {
+			return r
+		}
+		r.NaN = r.NaN || y.Has(0) || !x.finite()
+		return span(math.Floor(r.Lo)-1, math.Ceil(r.Hi)+1).hull(Interval{Lo: inf, Hi: -inf, NaN: r.NaN})
+	},
+}
+
+func largerOf(x, y Interval) Interval {
+	if x.empty() || y.empty() {
+		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
+	}
+	r := Interval{Lo: max(x.Lo, y.Lo), Hi: max(x.Hi, y.Hi), NaN: x.NaN || y.NaN}
+	if r.NaN { // a NaN may win or lose: either operand may be what is left
+		r = r.hull(x).hull(y)
+	}
+	return r
+}
+
+// modRange is the remainder with the sign of the divisor.
+func modRange(x, y Interval) Interval {
+	r := y.with(0)
+	r.NaN = true
+	if x.finite() && y.finite() && !y.Has(0) {
+		r.NaN = false
+	}
+	return r
+}
+
+// powRange follows powers of what is not negative, and whole powers.
+func powRange(x, y Interval) Interval {
+	if x.empty() || y.empty() {
+		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
+	}
+	if x.NaN || y.NaN { // 1^NaN and NaN^0 are 1
+		r := powRange(Interval{Lo: x.Lo, Hi: x.Hi}, Interval{Lo: y.Lo, Hi: y.Hi}).with(1)
+		r.NaN = true
+		return r
+	}
+	if y.Lo == y.Hi {
+		p := y.Lo
+		f := func(v float64) float64 { return math.Pow(v, p) }
+		switch {
+		case p == math.Trunc(p) && p >= 0:
+			r := real(f, 0).apply(x)
+			r.NaN = x.NaN
+			return r
+		case p > 0 && x.Lo >= 0 || x.Lo > 0:
+			return real(f).apply(x)
+		}
+		return all
+	}
+	if !(x.Lo > 0) || !x.finite() || !y.finite() {
+		return all
+	}
+	r := nothing
+	for _, a := range [2]float64{x.Lo, x.Hi} {
+		for _, b := range [2]float64{y.Lo, y.Hi} {
+			r = r.with(math.Pow(a, b))
+		}
+	}
+	return r.with(clampTo(1, r)) // x^0 where y passes it
+}
+
+func clampTo(x float64, r Interval) float64 { return clamp(x, r.Lo, r.Hi) }
+
+func binaryRows() map[string]transfer {
+	m := map[string]transfer{}
+	for n, f := range binaries {
+		m[n] = func(c *call) []Interval {
+			x, y := c.in("x"), c.in("y")
+			p, q := c.op.Arg("x"), c.op.Arg("y")
+			r := f(x, y)
+			if p == q && p != nil {
+				r = sameOperand(n, x, r)
+			}
+			if n == "sub" && !c.a.of(p).NaN {
+				r = lessExtreme(p, q, r)
+			}
+			if d := c.op.Results[0].Type.DType; d.IsInt() {
+				return one(integerRange(n, x, y, r, d))
+			}
+			return one(r.slack(1, 0))
+		}
+	}
+	for _, n := range []string{"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor"} {
+		m[n] = truth
+	}
+	m["select"] = func(c *call) []Interval { return one(c.in("a").hull(c.in("b"))) }
+	return m
+}
+
+// sameOperand sharpens the range of an operation of a value with itself.
+func sameOperand(name string, x, r Interval) Interval {
+	switch name {
+	case "mul":
+		s := unaries["square"].apply(x)
+		s.NaN = x.NaN
+		return s
+	case "sub":
+		return Interval{NaN: x.NaN || math.IsInf(x.mag(), 0)}
+	}
+	return r
+}
+
+// lessExtreme sharpens x - max(x) and x - min(x), where each element has the
+// extreme of its own group subtracted.
+func lessExtreme(x, y *ir.Value, r Interval) Interval {
+	if y.Def == nil {
+		return r
+	}
+	m := y.Def
+	if m.Def.Name != "reduce_max" && m.Def.Name != "reduce_min" || m.Arg("x") != x || r.empty() {
+		return r
+	}
+	a, err := ir.ReduceAttrs(m)
+	if err != nil || !a.KeepDims {
+		return r
+	}
+	if m.Def.Name == "reduce_max" {
+		r.Hi = min(r.Hi, 0)
+	} else {
+		r.Lo = max(r.Lo, 0)
+	}
+	return r
+}
+
+// integerRange is the range of an operation on integers, which divide to 0 by
+// zero and round quotients.
+func integerRange(name string, x, y, r Interval, d ir.DType) Interval {
+	switch name {
+	case "real_div", "floor_div":
+		if x.empty() || y.empty() {
+			return nothing
+		}
+		m := x.mag() + 1
+		return span(-m, m)
+	case "mod":
+		return y.with(0)
+	case "pow":
+		if y.Lo < 0 || !r.finite() {
+			return typeRange(d)
+		}
+	}
+	if r.NaN || !r.finite() {
+		return typeRange(d)
+	}
+	return r
+}

@@ -1,0 +1,135 @@
+package lint
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// moved are operations whose results are elements of the named arguments.
+var moved = map[string][]string{
+	"reshape": {"x"}, "transpose": {"x"}, "expand_dims": {"x"}, "squeeze": {"x"}, "flatten2d": {"x"}, "reshape_like": {"x"},
+	"concat": {"values"}, "stack": {"values"}, "split": {"x"}, "slice_by_index": {"x"}, "slice_by_size": {"x"},
+	"slice_update": {"x", "update"}, "tile": {"x"}, "gather": {"x"}, "gather_along_axis": {"x"}, "gather_nd": {"x"},
+	"depth_to_space": {"x"}, "space_to_depth": {"x"}, "pixel_shuffle": {"x"}, "pixel_unshuffle": {"x"}, "batch_to_space": {"x"},
+	"reverse": {"x"}, "reverse_sequence": {"x"}, "sliding_windows": {"x"}, "crop": {"x"},
+	"upsample_nearest_neighbor": {"x"}, "resize_nearest_neighbor": {"x"}, "max_pool": {"x"},
+}
+
+// movedWithZero are those among whose results zeros stand as well.
+var movedWithZero = map[string][]string{
+	"space_to_batch": {"x"}, "band_part": {"x"},
+}
+
+// mixed are operations whose results are means of elements, with weights that
+// are not negative and add up to one, or to less at a border.
+var mixed = map[string]bool{"avg_pool": true, "upsample_bilinear": true, "resize_bilinear": true, "resize": true}
+
+func moveRows() map[string]transfer {
+	m := map[string]transfer{"pad": padRange, "topk": topkRange, "l2_pool": l2PoolRange,
+		"crop_resize": func(c *call) []Interval { return one(mean(c.in("x").with(c.number("pad_value", 0)))) },
+		"resample":    func(c *call) []Interval { return one(sampled(c)) },
+		"affine":      func(c *call) []Interval { return one(sampled(c)) },
+	}
+	for n, names := range moved {
+		m[n] = func(c *call) []Interval { return c.each(c.args(names)) }
+	}
+	for n, names := range movedWithZero {
+		m[n] = func(c *call) []Interval { return c.each(c.args(names).with(0)) }
+	}
+	for n := range mixed {
+		m[n] = func(c *call) []Interval { return one(mean(c.in("x").with(0))) }
+	}
+	for _, n := range []string{"slice_by_index", "slice_by_size"} {
+		m[n] = func(c *call) []Interval {
+			r := c.in("x")
+			// The width copy of the engine (numerics.WidthSlice).
+			if c.engine && r.mag() >= 4095 {
+				if at, ok := beginOfLast(c.op); !ok || at != 0 {
+					if r.Hi >= 4095 {
+						r.Hi = inf
+					}
+					if r.Lo <= -4095 {
+						r.Lo = -inf
+					}
+				}
+			}
+			return one(r)
+		}
+	}
+	return m
+}
+
+// beginOfLast returns the first element that a slice takes of the last axis.
+func beginOfLast(op *ir.Op) (int64, bool) {
+	s, err := ir.SliceAttrs(op)
+	if err != nil || len(s) == 0 {
+		return 0, err == nil
+	}
+	b := s[len(s)-1].Begin
+	return b, b != ir.Unknown
+}
+
+// args returns the hull of the named arguments.
+func (c *call) args(names []string) Interval {
+	r := nothing
+	for _, n := range names {
+		r = r.hull(c.list(n))
+	}
+	return r
+}
+
+// mean is the range of means: opposite infinities have none, and so has zero
+// times infinity, which the weights of an interpolation give.
+func mean(x Interval) Interval {
+	x.NaN = x.NaN || math.IsInf(x.mag(), 0)
+	return x.slack(16, x.mag())
+}
+
+func sampled(c *call) Interval {
+	r := mean(c.in("x").with(c.number("padding_value", 0), 0))
+	if v := c.op.Arg("coordinates"); v != nil && !c.read(v).finite() || c.constant("transform_matrix") == nil && c.has("transform_matrix") {
+		r.NaN = true // a coordinate that is not a number gives such a sample
+	}
+	return r
+}
+
+func padRange(c *call) []Interval {
+	x := c.in("x")
+	mode, ok := ir.ArgString(c.op, "mode")
+	if !ok || mode == "constant" {
+		if c.has("constant_val") {
+			x = x.hull(c.in("constant_val"))
+		} else {
+			x = x.with(0)
+		}
+	}
+	return one(x)
+}
+
+func topkRange(c *call) []Interval {
+	out := []Interval{c.in("x")}
+	n := int64(1)
+	if s := c.op.Arg("x").Type.Shape; slices.Contains(s, ir.Unknown) {
+		n = 1 << 31
+	} else if len(s) > 0 {
+		n = slices.Max(s)
+	}
+	for range c.op.Results[1:] {
+		out = append(out, span(0, float64(max(n-1, 0))))
+	}
+	return out
+}
+
+func l2PoolRange(c *call) []Interval {
+	p, err := ir.PoolAttrs(c.op)
+	if err != nil {
+		return c.unknown()
+	}
+	n := 1.0
+	for _, k := range p.Kernel {
+		n *= float64(k)
+	}
+	return one(unaries["sqrt"].apply(squared(c.in("x")).with(0).scale(n)).slack(n, 0))
+}

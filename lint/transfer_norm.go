@@ -1,0 +1,147 @@
+package lint
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+func normRows() map[string]transfer {
+	return map[string]transfer{
+		"softmax": softmaxRange, "layer_norm": layerNormRange, "instance_norm": instanceNormRange, "batch_norm": batchNormRange,
+		"l2_norm": func(c *call) []Interval {
+			x := c.in("x")
+			r := span(-1, 1).slack(4, 1)
+			if !x.finite() {
+				return one(all)
+			}
+			if x.Lo >= 0 {
+				r.Lo = 0
+			}
+			// Without an epsilon a row of zeros has no direction.
+			r.NaN = c.number("epsilon", 1e-6) <= 0 && x.Has(0)
+			return one(r)
+		},
+		"local_response_norm": func(c *call) []Interval {
+			k, alpha, beta := c.number("k", 1), c.number("alpha", 1e-4), c.number("beta", 0.75)
+			x := c.in("x")
+			if !(k > 0 && alpha >= 0 && beta >= 0) || !x.finite() {
+				return one(all)
+			}
+			return one(div(x.with(0), span(math.Pow(k, beta), math.Pow(k, beta))).slack(4, 0))
+		},
+	}
+}
+
+func softmaxRange(c *call) []Interval {
+	x := c.in("x")
+	r := span(0, 1).slack(4, 0)
+	r.NaN = x.NaN || math.IsInf(x.mag(), 0)
+	return one(r)
+}
+
+// normalised is (x - mean) / sqrt(variance + eps) over n elements: at most
+// sqrt(n-1) in size, and at most the width of x over the root of eps.
+func normalised(x Interval, n, eps float64) Interval {
+	m := math.Sqrt(max(n-1, 0))
+	if x.empty() {
+		return nothing
+	}
+	if e := (x.Hi - x.Lo) / math.Sqrt(eps); e == e {
+		m = min(m, e)
+	}
+	r := span(-m, m).slack(8, m)
+	if eps <= 0 || eps != eps { // a constant row
+		return all
+	}
+	// Where a row holds an infinity or a NaN, all of it becomes NaN.
+	r.NaN = !x.finite()
+	return r
+}
+
+// scaled multiplies a normalised range by gamma and adds beta, pair by pair
+// where both are constants of as many elements.
+func scaled(c *call, z Interval) Interval {
+	g, b := c.constant("gamma"), c.constant("beta")
+	if g != nil && b != nil && g.Elems() == b.Elems() {
+		r := nothing
+		for i := range g.Elems() {
+			r = r.hull(add(mul(z, span(g.Float(i), g.Float(i))), span(b.Float(i), b.Float(i))))
+		}
+		return r.slack(2, r.mag())
+	}
+	if c.has("gamma") {
+		z = mul(z, c.in("gamma"))
+	}
+	if c.has("beta") {
+		z = add(z, c.in("beta"))
+	}
+	return z.slack(2, z.mag())
+}
+
+func layerNormRange(c *call) []Interval {
+	axes, err := ir.LayerNormAxes(c.op)
+	if err != nil {
+		return c.unknown()
+	}
+	n := 1.0
+	for _, a := range axes {
+		d := c.op.Arg("x").Type.Shape[a]
+		if d < 0 {
+			return c.unknown()
+		}
+		n *= float64(d)
+	}
+	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon", 1e-5))))
+}
+
+func instanceNormRange(c *call) []Interval {
+	n := 1.0
+	for i, d := range c.op.Arg("x").Type.Shape {
+		if d < 0 {
+			return c.unknown()
+		}
+		if i >= 2 {
+			n *= float64(d)
+		}
+	}
+	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon", 1e-5))))
+}
+
+func batchNormRange(c *call) []Interval {
+	mean, variance := c.constant("mean"), c.constant("variance")
+	eps := c.number("epsilon", 1e-5)
+	x := c.in("x")
+	if mean == nil || variance == nil || mean.Elems() != variance.Elems() || eps != eps {
+		return c.unknown()
+	}
+	at := func(name string, i int64, def float64) (Interval, bool) {
+		if !c.has(name) {
+			return span(def, def), true
+		}
+		k := c.constant(name)
+		if k == nil {
+			return c.in(name), true
+		}
+		if i >= k.Elems() {
+			return all, false
+		}
+		return span(k.Float(i), k.Float(i)), true
+	}
+	r := nothing
+	for i := range mean.Elems() {
+		g, ok1 := at("gamma", i, 1)
+		b, ok2 := at("beta", i, 0)
+		if !ok1 || !ok2 {
+			return c.unknown()
+		}
+		inv := 1 / math.Sqrt(variance.Float(i)+eps)
+		if inv != inv {
+			return one(all)
+		}
+		d := sub(x, span(mean.Float(i), mean.Float(i)))
+		v := add(mul(mul(d, span(inv, inv)), g), b)
+		r = r.hull(v.slack(6, v.mag()+math.Abs(mean.Float(i))*inv*g.mag()))
+	}
+	return one(r)
+}

@@ -1,0 +1,123 @@
+package lint
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+func otherRows() map[string]transfer {
+	m := map[string]transfer{
+		"fill": func(c *call) []Interval {
+			if c.has("value") {
+				return one(c.in("value"))
+			}
+			return one(span(0, 0))
+		},
+		"fill_like": func(c *call) []Interval {
+			if c.has("value") {
+				return one(c.in("value"))
+			}
+			return one(span(0, 0))
+		},
+		"one_hot": func(c *call) []Interval {
+			r := span(0, 1)
+			if c.has("on_value") {
+				r = c.in("on_value").with(0)
+			}
+			if c.has("off_value") {
+				r = r.hull(c.in("off_value"))
+			}
+			return one(r)
+		},
+		"shape": func(c *call) []Interval {
+			r := nothing
+			for _, d := range c.op.Arg("x").Type.Shape {
+				if d < 0 {
+					return one(span(0, math.MaxInt32))
+				}
+				r = r.with(float64(d))
+			}
+			return one(r)
+		},
+		"range_1d": func(c *call) []Interval {
+			r := c.in("start").hull(c.in("end"))
+			return one(r.slack(1, 0))
+		},
+		"argsort":             argRange,
+		"read_state":          func(c *call) []Interval { return one(c.in("input")) },
+		"random_uniform":      func(c *call) []Interval { return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0)) },
+		"random_bernoulli":    truth,
+		"coreml_update_state": func(c *call) []Interval { return c.each(c.in("value")) },
+		"scatter":             scatterRange, "scatter_along_axis": scatterRange, "scatter_nd": scatterRange,
+		"dequantize": dequantizeRange,
+		"quantize":   func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
+		"lstm":       recurrentRange("activation", "cell_activation"),
+		"gru":        recurrentRange("activation"),
+		"rnn":        recurrentRange("activation"),
+	}
+	for _, n := range []string{"constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_cast", "constexpr_lut_to_dense",
+		"constexpr_lut_to_sparse", "constexpr_sparse_blockwise_shift_scale", "constexpr_sparse_to_dense"} {
+		m[n] = func(c *call) []Interval {
+			out := make([]Interval, 0, len(c.op.Results))
+			for _, v := range c.op.Results {
+				k := c.a.constant(v)
+				if k == nil {
+					return c.unknown()
+				}
+				out = append(out, c.a.constOf(k))
+			}
+			return out
+		}
+	}
+	return m
+}
+
+// scatterRange: where elements replace others, either is left. Sums and products
+// of as many as meet are not counted.
+func scatterRange(c *call) []Interval {
+	if mode, ok := ir.ArgString(c.op, "mode"); !ok || mode != "update" {
+		return c.unknown()
+	}
+	return one(c.in("data").hull(c.in("updates")))
+}
+
+// dequantizeRange is (input - zero_point) * scale over the extremes of both.
+func dequantizeRange(c *call) []Interval {
+	z := Interval{}
+	if c.has("zero_point") {
+		z = c.in("zero_point")
+	}
+	return one(mul(sub(c.in("input"), z), c.in("scale")).slack(2, 0))
+}
+
+// recurrentRange: hidden values are a tanh's times a gate's, or means of such and
+// of the first hidden value. A cell's content grows by at most one a step, and
+// steps are not counted: it has its type's range.
+func recurrentRange(names ...string) func(c *call) []Interval {
+	return func(c *call) []Interval {
+		for _, n := range names {
+			if s, ok := ir.ArgString(c.op, n); ok && s != "tanh" && s != "sigmoid" {
+				return c.unknown()
+			}
+		}
+		if s, ok := ir.ArgString(c.op, "recurrent_activation"); ok && s != "sigmoid" && s != "tanh" {
+			return c.unknown()
+		}
+		finite := true
+		c.op.Operands(func(p *ir.Param, v *ir.Value) {
+			if v.Type.DType.IsFloat() && !c.read(v).finite() {
+				finite = false
+			}
+		})
+		h := span(-1, 1).slack(8, 1)
+		if c.has("initial_h") {
+			h = h.hull(c.in("initial_h"))
+		}
+		if !finite {
+			h.NaN = true
+		}
+		out := []Interval{h, h, all}
+		return out[:min(len(out), len(c.op.Results))]
+	}
+}

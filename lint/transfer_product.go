@@ -1,0 +1,342 @@
+package lint
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+func productRows() map[string]transfer {
+	return map[string]transfer{
+		"conv": convRange, "conv_transpose": convTransposeRange, "linear": linearRange, "matmul": matmulRange, "einsum": einsumRange,
+		"scaled_dot_product_attention": func(c *call) []Interval {
+			// A mean of rows of value; a row of which every lane is masked has none.
+			v, scores := c.in("value").with(0), c.sumOfProducts(c.in("query"), c.in("key"), 65536, true)
+			if c.has("attn_mask") {
+				scores = add(scores, c.in("attn_mask"))
+			}
+			v.NaN = !scores.finite() || !v.finite()
+			return one(v.slack(64, v.mag()))
+		},
+	}
+}
+
+// affine is a sum of products of constants and of one range, a sum a row.
+type affine struct {
+	x      Interval
+	flush  bool // subnormal factors count as zero or as themselves
+	absent bool // a term may be missing
+	r      Interval
+	hot    hot
+	hi, lo float64
+}
+
+func (c *call) newAffine(x Interval, axis int, absent bool) *affine {
+	if c.engine && x.mig() < numerics.MinNormalFP16 && !x.empty() {
+		x = x.with(0)
+	}
+	return &affine{x: x, flush: c.engine, absent: absent, r: nothing, hot: hot{axis: axis}, hi: -inf, lo: inf}
+}
+
+// row adds the row of that index: n terms with the coefficients that at gives,
+// and a bias.
+func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
+	x := f.x
+	var pos, neg, small float64 // sums of the coefficients of either sign, and of subnormal ones
+	odd := false
+	for i := range n {
+		w := at(i)
+		if f.flush && math.Abs(w) < numerics.MinNormalFP16 {
+			small += math.Abs(w)
+		}
+		switch {
+		case w > 0:
+			pos += w
+		case w < 0:
+			neg -= w
+		case w != w:
+			odd = true
+		}
+	}
+	if odd || bias != bias || x.empty() || !x.finite() || math.IsInf(pos, 0) || math.IsInf(neg, 0) {
+		f.r = all
+		return
+	}
+	l, h := x.Lo, x.Hi
+	if f.absent {
+		l, h = min(l, 0), max(h, 0)
+	}
+	total := (pos+neg)*x.mag() + math.Abs(bias)
+	// n roundings of the sum and of the products.
+	v := span(pos*l-neg*h+bias, pos*h-neg*l+bias).slack(float64(n)+1, total)
+	if e := small * x.mag(); e > 0 {
+		v.Lo, v.Hi = v.Lo-e, v.Hi+e
+	}
+	if f.absent {
+		// The bias stands alone where every term is missing.
+		v = v.with(bias)
+	}
+	if v.Hi > f.hi {
+		f.hi, f.hot.hi = v.Hi, index
+	}
+	if v.Lo < f.lo {
+		f.lo, f.hot.lo = v.Lo, index
+	}
+	f.r = f.r.hull(v)
+}
+
+// result gives the call its hot rows and returns the range. Where the operand has
+// numbers without bound, so has the sum.
+func (f *affine) result(c *call) []Interval {
+	if f.r.finite() {
+		c.hot = &f.hot
+	}
+	return one(f.r)
+}
+
+// biasOf returns the bias of each output channel: a constant's, else nil and the
+// range that a computed one has.
+func biasOf(c *call) (at func(o int64) float64, rest Interval) {
+	rest = Interval{}
+	at = func(int64) float64 { return 0 }
+	if !c.has("bias") {
+		return at, rest
+	}
+	if k := c.constant("bias"); k != nil {
+		n := k.Elems()
+		return func(o int64) float64 { return k.Float(min(o, n-1)) }, rest
+	}
+	return at, c.in("bias")
+}
+
+// sumOfProducts is n products of two ranges, any number of them missing where
+// absent is set.
+func (c *call) sumOfProducts(x, y Interval, n float64, absent bool) Interval {
+	if c.engine && min(x.mig(), y.mig()) < numerics.MinNormalFP16 {
+		absent = true // subnormal operands count as zero
+	}
+	p := mul(x, y)
+	if p.empty() {
+		return Interval{NaN: p.NaN}
+	}
+	if absent {
+		p = p.with(0)
+	}
+	return p.scale(n).slack(n+1, p.mag()*n)
+}
+
+func padded(a *ir.Conv) bool {
+	for i := range a.PadBefore {
+		if a.PadBefore[i] != 0 || a.PadAfter[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func convRange(c *call) []Interval {
+	a, err := ir.ConvAttrs(c.op)
+	w := c.op.Arg("weight")
+	if err != nil || w == nil || !w.Type.Static() {
+		return c.unknown()
+	}
+	shape := w.Type.Shape
+	n := int64(1)
+	for _, d := range shape[1:] {
+		n *= d
+	}
+	x := c.in("x")
+	bias, rest := biasOf(c)
+	k := c.constant("weight")
+	if k == nil {
+		r := c.sumOfProducts(x, c.in("weight"), float64(n), padded(&a))
+		b := nothing
+		for o := range shape[0] {
+			b = b.with(bias(o))
+		}
+		return one(add(add(r, b), rest))
+	}
+	f := c.newAffine(x, 1, padded(&a))
+	for o := range shape[0] {
+		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
+	}
+	f.r = add(f.r, rest)
+	return f.result(c)
+}
+
+// convTransposeRange: any of the products that the kernel allows may reach an
+// output, or none.
+func convTransposeRange(c *call) []Interval {
+	a, err := ir.ConvAttrs(c.op)
+	w := c.op.Arg("weight")
+	k := c.constant("weight")
+	if err != nil || w == nil || !w.Type.Static() || a.Groups < 1 {
+		return c.unknown()
+	}
+	bias, rest := biasOf(c)
+	cin, per := w.Type.Shape[0], w.Type.Shape[1] // input channels, outputs a group
+	taps := int64(1)
+	for _, d := range w.Type.Shape[2:] {
+		taps *= d
+	}
+	group := cin / a.Groups
+	if k == nil || group < 1 {
+		r := c.sumOfProducts(c.in("x"), c.in("weight"), float64(cin*taps), true)
+		b := nothing
+		for o := range per * a.Groups {
+			b = b.with(bias(o))
+		}
+		return one(add(add(r, b), rest))
+	}
+	f := c.newAffine(c.in("x"), 1, true)
+	for o := range per * a.Groups {
+		g, within := o/per, o%per
+		f.row(o, group*taps, func(i int64) float64 {
+			return k.Float(((g*group+i/taps)*per+within)*taps + i%taps)
+		}, bias(o))
+	}
+	f.r = add(f.r, rest)
+	return f.result(c)
+}
+
+func linearRange(c *call) []Interval {
+	w := c.op.Arg("weight")
+	if w == nil || !w.Type.Static() || w.Type.Rank() != 2 {
+		return c.unknown()
+	}
+	outs, n := w.Type.Shape[0], w.Type.Shape[1]
+	bias, rest := biasOf(c)
+	k := c.constant("weight")
+	if k == nil {
+		r := c.sumOfProducts(c.in("x"), c.in("weight"), float64(n), false)
+		b := nothing
+		for o := range outs {
+			b = b.with(bias(o))
+		}
+		return one(add(add(r, b), rest))
+	}
+	f := c.newAffine(c.in("x"), c.op.Results[0].Type.Rank()-1, false)
+	for o := range outs {
+		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
+	}
+	f.r = add(f.r, rest)
+	return f.result(c)
+}
+
+// matmulRange follows the columns of a constant y, or the rows of a constant x.
+func matmulRange(c *call) []Interval {
+	m, err := ir.MatMulAttrs(c.op)
+	if err != nil {
+		return c.unknown()
+	}
+	x, y := c.in("x"), c.in("y")
+	kx, ky := c.constant("x"), c.constant("y")
+	rank := c.op.Results[0].Type.Rank()
+	switch {
+	case ky != nil && kx == nil && ky.Type.Rank() >= 2:
+		s := ky.Type.Shape
+		rows, cols := s[len(s)-2], s[len(s)-1]
+		f := c.newAffine(x, rank-1, false)
+		for b := range batches(s) {
+			at := b * rows * cols
+			if m.TransposeY {
+				for j := range rows {
+					f.row(j, cols, func(i int64) float64 { return ky.Float(at + j*cols + i) }, 0)
+				}
+				continue
+			}
+			for j := range cols {
+				f.row(j, rows, func(i int64) float64 { return ky.Float(at + i*cols + j) }, 0)
+			}
+		}
+		return f.result(c)
+	case kx != nil && ky == nil && kx.Type.Rank() >= 2:
+		s := kx.Type.Shape
+		rows, cols := s[len(s)-2], s[len(s)-1]
+		f := c.newAffine(y, rank-2, false)
+		for b := range batches(s) {
+			at := b * rows * cols
+			if m.TransposeX {
+				for j := range cols {
+					f.row(j, rows, func(i int64) float64 { return kx.Float(at + i*cols + j) }, 0)
+				}
+				continue
+			}
+			for j := range rows {
+				f.row(j, cols, func(i int64) float64 { return kx.Float(at + j*cols + i) }, 0)
+			}
+		}
+		return f.result(c)
+	}
+	if m.K < 0 {
+		return c.unknown()
+	}
+	r := c.sumOfProducts(x, y, float64(m.K), false)
+	if x.finite() && weightsOf(c.op.Arg("x"), &m) {
+		r = within(r, c.sumOfProducts(span(0, 1), y, 1, true), float64(m.K))
+	}
+	return one(r)
+}
+
+// weightsOf reports whether the rows of x are the results of a softmax, which are
+// not negative and add up to one.
+func weightsOf(x *ir.Value, m *ir.MatMul) bool {
+	if x.Def == nil || x.Def.Def.Name != "softmax" || m.TransposeX {
+		return false
+	}
+	axis, err := ir.AxisAttr(x.Def, "axis", x.Type.Rank())
+	return err == nil && axis == x.Type.Rank()-1
+}
+
+// within holds the bounds of r to those of v and what the rounding of n weights
+// in fp16 may add: a share of 2^-11 each and, to small ones, half of the least
+// number.
+func within(r, v Interval, n float64) Interval {
+	v = v.slack(1, v.mag()*(4096+n/4))
+	r.Lo, r.Hi = max(r.Lo, v.Lo), min(r.Hi, v.Hi)
+	return r
+}
+
+func batches(s []int64) int64 {
+	n := int64(1)
+	for _, d := range s[:len(s)-2] {
+		n *= d
+	}
+	return n
+}
+
+// einsumRange counts the terms that the letters missing from the result give.
+func einsumRange(c *call) []Interval {
+	eq, ok := ir.ArgString(c.op, "equation")
+	if !ok {
+		return c.unknown()
+	}
+	operands, result, ok := ir.ParseEinsum(eq)
+	vs := c.op.ArgList("values")
+	if !ok || len(operands) != 2 || len(vs) != 2 {
+		return c.unknown()
+	}
+	kept := map[byte]bool{}
+	for i := range len(result) {
+		kept[result[i]] = true
+	}
+	n, seen := 1.0, map[byte]bool{}
+	for i, o := range operands {
+		s := vs[i].Type.Shape
+		if len(s) != len(o) {
+			return c.unknown()
+		}
+		for j := range len(o) {
+			if kept[o[j]] || seen[o[j]] {
+				continue
+			}
+			if s[j] < 0 {
+				return c.unknown()
+			}
+			seen[o[j]] = true
+			n *= float64(s[j])
+		}
+	}
+	return one(c.sumOfProducts(c.read(vs[0]), c.read(vs[1]), n, false))
+}

@@ -1,0 +1,92 @@
+package lower
+
+import "github.com/zinc-compiler/zinc/ir"
+
+// Store says where a task puts its result, in a buffer as planned, before it is
+// known whether the buffer stays in L2: what ties the elements that a task gives to
+// those of a value. Buffers are numbered in the procedure.
+type Store struct {
+	Task   int
+	Buffer int
+	off    int64
+	stride [4]int64 // of group, depth, channel and row
+	inter  int64
+	swap   bool
+}
+
+// At returns the byte of the buffer at which an element of the task's result
+// stands.
+func (s *Store) At(g, d, c, h, w int) int64 {
+	if s.swap {
+		c, w = w, c
+	}
+	return s.off + int64(g)*s.stride[axG] + int64(d)*s.stride[axD] + int64(c)/s.inter*s.stride[axC] +
+		int64(h)*s.stride[axH] + int64(c)%s.inter*elemBytes + int64(w)*s.inter*elemBytes
+}
+
+// Held says where a value that tasks make stands in its buffer.
+type Held struct {
+	Value  *ir.Value
+	Buffer int
+	surf   *surf
+}
+
+// Each calls f for every element of the value, in row-major order, with the byte
+// of the buffer at which it stands.
+func (h *Held) Each(f func(element int, at int64)) {
+	s := h.surf
+	inter := max(s.inter, 1)
+	n, i := len(s.dims), 0
+	var walk func(axis int, at int64)
+	walk = func(axis int, at int64) {
+		if axis == n-1 {
+			for w := range s.dims[axis] {
+				f(i, at+w*inter*elemBytes)
+				i++
+			}
+			return
+		}
+		for k := range s.dims[axis] {
+			if inter > 1 && axis == n-3 {
+				walk(axis+1, at+k/inter*s.stride[axis]+k%inter*elemBytes)
+				continue
+			}
+			walk(axis+1, at+k*s.stride[axis])
+		}
+	}
+	walk(0, s.off+s.pix*elemBytes)
+}
+
+// stored is a Store whose buffer has no number yet.
+type stored struct {
+	Store
+	buf *buffer
+}
+
+// heldValues returns the stores of the tasks, and the values of the segment that stand
+// in buffers which tasks write, in the order of their operations. A value that
+// its reader clamps on the way stands nowhere.
+func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
+	number := map[*buffer]int{}
+	for _, s := range b.stores {
+		n, ok := number[s.buf]
+		if !ok {
+			n = len(number)
+			number[s.buf] = n
+		}
+		s.Store.Buffer = n
+		stores = append(stores, s.Store)
+	}
+	for _, op := range seg.Ops {
+		for _, v := range op.Results {
+			s := b.vals[v]
+			if s == nil || b.clamped[v] {
+				continue
+			}
+			if n, ok := number[s.buf]; ok {
+				held = append(held, Held{v, n, s})
+			}
+		}
+	}
+	return stores, held
+}

@@ -1,0 +1,144 @@
+package reduce
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Placeholder stands for the candidate's path in a command's arguments.
+const Placeholder = "{}"
+
+// killDelay is how long the output of a command that was ended may stay open.
+const killDelay = time.Second
+
+// maxSaid bounds the output of a command that is kept for a message.
+const maxSaid = 4 << 10
+
+// A Command is a predicate of its own program.
+type Command struct {
+	Args []string // program and arguments; Placeholder in one stands for the candidate's path
+	// Nonzero turns the convention round: an exit status other than 0 means
+	// interesting. Ending by a signal is such a status.
+	Nonzero bool
+
+	first  int    // exit status of the first run
+	output []byte // of the first run
+}
+
+// ParseCommand splits a command line as a shell does, at white space outside of
+// quotes, and does nothing else that a shell does.
+func ParseCommand(s string) (*Command, error) {
+	args, err := split(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		return nil, errors.New("the command is empty")
+	}
+	if !slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, Placeholder) }) {
+		args = append(args, Placeholder)
+	}
+	return &Command{Args: args}, nil
+}
+
+// split cuts a command line into words. Single quotes keep everything, double
+// quotes all but a backslash before a quote or a backslash; outside of quotes a
+// backslash keeps the next byte.
+func split(s string) ([]string, error) {
+	var out []string
+	var word []byte
+	in, quote := false, byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == '\'':
+			word = append(word, c)
+		case c == '\\' && (quote == 0 || i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')):
+			if i++; i == len(s) {
+				return nil, fmt.Errorf("%q ends in a backslash", s)
+			}
+			word, in = append(word, s[i]), true
+		case quote != 0:
+			word = append(word, c)
+		case c == '\'' || c == '"':
+			quote, in = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if in {
+				out = append(out, string(word))
+			}
+			word, in = nil, false
+		default:
+			word, in = append(word, c), true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("%q: a quote %c is not closed", s, quote)
+	}
+	if in {
+		out = append(out, string(word))
+	}
+	return out, nil
+}
+
+// Interesting runs the command on a candidate. That it cannot be run at all is an
+// error.
+func (x *Command) Interesting(ctx context.Context, c *Candidate) (bool, error) {
+	path, err := c.Path()
+	if err != nil {
+		return false, err
+	}
+	args := slices.Clone(x.Args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], Placeholder, path)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	own(cmd)
+	cmd.WaitDelay = killDelay
+	var said limited
+	if c.Number == 1 {
+		cmd.Stdout, cmd.Stderr = &said, &said
+	}
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return false, fmt.Errorf("running the predicate: %w", err)
+	}
+	if c.Number == 1 {
+		x.output = bytes.TrimSpace(said.Bytes())
+		if cmd.ProcessState != nil {
+			x.first = cmd.ProcessState.ExitCode()
+		}
+	}
+	return (err == nil) != x.Nonzero, nil
+}
+
+// Said tells how the command ended on the program that is reduced, and what it
+// wrote, for a message.
+func (x *Command) Said() string {
+	s := fmt.Sprintf("%s exited with status %d", x.Args[0], x.first)
+	if x.first < 0 {
+		s = x.Args[0] + " was ended by a signal"
+	}
+	if len(x.output) > 0 {
+		s += " and wrote: " + string(x.output)
+	}
+	return s
+}
+
+// limited keeps the first bytes of what is written.
+type limited struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if room := maxSaid - l.Len(); room > 0 {
+		l.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}

@@ -1,0 +1,139 @@
+package reduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// A Builtin is a predicate that needs no command.
+type Builtin struct {
+	Name string
+	Arg  string // what stands behind "=", "" for nothing
+	Doc  string
+	make func(arg string, o verify.Options) Interesting
+}
+
+// Builtins are the predicates that ParseBuiltin knows.
+var Builtins = []Builtin{
+	{"verify", "", "zinc verify fails as it does on MODEL: outputs beyond their tolerance, an error, a fault of zinc, or a panic", sameFailure},
+	{"outputs-differ", "", "the model compiles and runs, and an output of the simulator is beyond its tolerance", outputsDiffer},
+	{"compile-error", "TEXT", "compiling fails, or panics, with a message that contains TEXT (which should name no line: those of candidates differ)", compileError},
+}
+
+// ParseBuiltin returns the built-in predicate that s names, nil when it names
+// none. o says how candidates are compiled and run.
+func ParseBuiltin(s string, o verify.Options) (Interesting, error) {
+	name, arg, has := strings.Cut(s, "=")
+	for _, b := range Builtins {
+		switch {
+		case b.Name != name:
+			continue
+		case b.Arg == "" && has:
+			return nil, fmt.Errorf("predicate %s takes no argument, has %q", name, arg)
+		case b.Arg != "" && arg == "":
+			return nil, fmt.Errorf("predicate %s needs an argument: %s=%s", name, name, b.Arg)
+		}
+		return b.make(arg, o), nil
+	}
+	return nil, nil
+}
+
+// options returns the compiler's options for a candidate: shapes are given for
+// the open inputs that it still has.
+func options(o compile.Options, p *ir.Program) compile.Options {
+	given := o.Shapes
+	o.Shapes = nil
+	for name, s := range given {
+		if slices.ContainsFunc(p.Funcs, func(f *ir.Func) bool {
+			return slices.ContainsFunc(f.Body.Params, func(v *ir.Value) bool { return v.Name == name && !v.Type.Static() })
+		}) {
+			if o.Shapes == nil {
+				o.Shapes = map[string][]int64{}
+			}
+			o.Shapes[name] = s
+		}
+	}
+	return o
+}
+
+// panicked is a panic of zinc, caught.
+type panicked struct{ value any }
+
+func (p *panicked) Error() string { return fmt.Sprintf("internal error: %v", p.value) }
+
+// caught runs f and makes an error of a panic.
+func caught(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicked{v}
+		}
+	}()
+	return f()
+}
+
+// verified verifies a candidate.
+func verified(ctx context.Context, c *Candidate, o verify.Options) (r *verify.Result, err error) {
+	err = caught(func() (err error) {
+		p := c.Program()
+		o.Compile = options(o.Compile, p)
+		r, err = verify.Run(ctx, p, o)
+		return err
+	})
+	return r, err
+}
+
+// failure names the way in which a verification ended, "" when it passed.
+func failure(r *verify.Result, err error) string {
+	var p *panicked
+	var f *verify.FaultError
+	switch {
+	case errors.As(err, &p):
+		return "panic"
+	case errors.As(err, &f):
+		return "fault: " + f.Stage
+	case err != nil:
+		return "error"
+	case !r.Pass:
+		return "outputs"
+	}
+	return ""
+}
+
+// sameFailure holds the candidates to the failure of the program that is
+// reduced, which is the first to be tried and tried alone; asked about the result
+// in a reduction of its own, it still does.
+func sameFailure(_ string, o verify.Options) Interesting {
+	want := ""
+	return func(ctx context.Context, c *Candidate) (bool, error) {
+		got := failure(verified(ctx, c, o))
+		if c.Number == 1 && want == "" {
+			want = got
+		}
+		return got != "" && got == want, nil
+	}
+}
+
+func outputsDiffer(_ string, o verify.Options) Interesting {
+	return func(ctx context.Context, c *Candidate) (bool, error) {
+		r, err := verified(ctx, c, o)
+		return err == nil && !r.Pass, nil
+	}
+}
+
+func compileError(text string, o verify.Options) Interesting {
+	return func(ctx context.Context, c *Candidate) (bool, error) {
+		err := caught(func() error {
+			p := c.Program()
+			_, err := compile.Compile(ctx, p, options(o.Compile, p))
+			return err
+		})
+		return err != nil && strings.Contains(err.Error(), text), nil
+	}
+}

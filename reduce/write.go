@@ -1,0 +1,101 @@
+package reduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// defaultWeights is the path of the weight file in a folder of its own.
+const defaultWeights = "weights/weight.bin"
+
+// Write writes a program so that package frontend opens path again. A path that
+// ends in .mil is the text, with the weight file beside it under the text's name
+// and .weights.bin; any other path is a folder, made where it is missing, with
+// model.mil and weights/weight.bin. Files are replaced together or not at all. A
+// weight file that the program has no use for is not written, and not removed.
+func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
+	dir, name, weights := path, frontend.TextName, defaultWeights
+	if strings.EqualFold(filepath.Ext(path), ".mil") {
+		dir, name = filepath.Split(path)
+		weights = identifier(strings.TrimSuffix(name, filepath.Ext(name))) + ".weights.bin"
+	}
+	t, err := NewText(p, weights)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, filepath.FromSlash(weights))
+	if err := os.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
+		return nil, err
+	}
+	files := []atomicfile.File{atomicfile.Bytes(filepath.Join(dir, name), t.MIL)}
+	if len(t.Blobs) > 0 {
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return nil, err
+		}
+		files = append(files, atomicfile.File{Path: file, Write: t.WriteWeights})
+	}
+	return t, atomicfile.Write(ctx, files...)
+}
+
+// WriteWeights writes the weight file.
+func (t *Text) WriteWeights(out io.Writer) error {
+	w := &appender{out: out, count: len(t.Blobs)}
+	bw := blobfile.NewWriter(w)
+	for _, c := range t.Blobs {
+		if _, err := bw.Append(blobTypes[c.Type.DType], int(c.Elems()), c.Data); err != nil {
+			return err
+		}
+	}
+	if err := bw.Close(); err != nil {
+		return err
+	}
+	return w.err
+}
+
+// appender gives a blobfile.Writer, which goes back to its header after every
+// blob, a file that is only appended to: the header counts the blobs, whose number is
+// known beforehand.
+type appender struct {
+	out   io.Writer
+	at    int64
+	count int
+	err   error
+}
+
+var errBackwards = errors.New("reduce: a weight file is written backwards")
+
+// WriteAt implements io.WriterAt.
+func (a *appender) WriteAt(p []byte, off int64) (int, error) {
+	if a.err != nil {
+		return 0, a.err
+	}
+	n := len(p)
+	switch {
+	case off == 0 && a.at == 0 && n >= 4:
+		p = append([]byte(nil), p...)
+		p[0], p[1], p[2], p[3] = byte(a.count), byte(a.count>>8), byte(a.count>>16), byte(a.count>>24)
+	case off < blobfile.HeaderSize && off+int64(n) <= blobfile.HeaderSize && a.at > 0:
+		return n, nil // the count, which is there already
+	case off < a.at:
+		a.err = fmt.Errorf("%w: byte %d after byte %d", errBackwards, off, a.at)
+		return 0, a.err
+	}
+	if gap := off - a.at; gap > 0 {
+		if _, a.err = a.out.Write(make([]byte, gap)); a.err != nil {
+			return 0, a.err
+		}
+	}
+	_, a.err = a.out.Write(p)
+	a.at = off + int64(n)
+	return n, a.err
+}

@@ -1,0 +1,271 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Budget names one limit that a build may set.
+type Budget struct {
+	ID    string // as the flag without its dashes
+	Doc   string // of the flag
+	Unit  string
+	One   string  // unit of a single one, "" for Unit
+	Whole bool    // the value is a whole number
+	Most  float64 // largest value that makes sense, 0 for any
+	Least bool    // the value is the least allowed, not the most
+	// Tasks says that only a compilation tells, not a plan.
+	Tasks bool
+	// judge returns what the report has, function by function or once.
+	judge func(r *compile.Report) []finding
+}
+
+// OutputError is the budget of an output's error. It has no place in Budgets,
+// since a run gives the value and no report does.
+var OutputError = Budget{ID: MaxError, Doc: "fail when any output is further than `E` from the reference, in the output's own unit", Unit: "largest error of an output"}
+
+// finding is a value of a report and who makes it up, the largest first.
+type finding struct {
+	function string
+	value    float64
+	by       []Contributor
+}
+
+// Budgets are the limits that a report is held against.
+var Budgets = []Budget{
+	{ID: "max-dispatches", Doc: "fail when one call of a function takes more than `N` dispatches", Unit: "dispatches", One: "dispatch", Whole: true, judge: judgeDispatches},
+	{ID: "max-weight-bytes", Doc: "fail when the constants for the engine take more than `N` bytes", Unit: "bytes of constants", Whole: true, Tasks: true, judge: judgeWeights},
+	{ID: "max-estimate-us", Doc: "fail when one call of a function is estimated to take the engine longer than `US` microseconds, dispatches included", Unit: "us estimated", Tasks: true, judge: judgeTime},
+	{ID: MinEngineMACs, Doc: "fail when less than this `PERCENT` of multiply-accumulates runs on the engine", Unit: "% of multiply-accumulates run on the engine", Most: 100, Least: true, judge: judgeMACs},
+}
+
+// Budgets that are asked for by name. A run judges MaxError, the error of an
+// output, since no report has it.
+const (
+	MinEngineMACs = "min-engine-macs"
+	MaxError      = "max-error"
+)
+
+// Number is a number that JSON shows as text where it is not finite.
+type Number float64
+
+// MarshalJSON writes the number, or "NaN", "+Inf" or "-Inf".
+func (n Number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); math.IsNaN(f) || math.IsInf(f, 0) {
+		return json.Marshal(strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return json.Marshal(float64(n))
+}
+
+// Contributor is a part of a value that passes its budget.
+type Contributor struct {
+	What  string `json:"what"` // an operation or an output; else what it is
+	Name  string `json:"name,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Col   int    `json:"column,omitempty"`
+	Value Number `json:"value"`
+}
+
+// Violation is a budget that was passed.
+type Violation struct {
+	Budget       string        `json:"budget"`
+	Target       string        `json:"target,omitempty"`
+	Function     string        `json:"function,omitempty"` // where functions are judged one by one
+	Value        Number        `json:"value"`
+	Limit        float64       `json:"limit"`
+	Unit         string        `json:"unit"`
+	Contributors []Contributor `json:"contributors,omitempty"`
+}
+
+// shown is how many contributors a violation lists.
+const shown = 3
+
+// String is the violation in one line: value, limit, largest contributors.
+func (v *Violation) String() string {
+	var b strings.Builder
+	if v.Function != "" {
+		fmt.Fprintf(&b, "function %s: ", v.Function)
+	}
+	fmt.Fprintf(&b, "%s %s", plain(float64(v.Value)), v.Unit)
+	if v.Target != "" {
+		fmt.Fprintf(&b, " for %s", v.Target)
+	}
+	if v.Budget == MinEngineMACs {
+		fmt.Fprintf(&b, ", --%s asks for %s %%", v.Budget, plain(v.Limit))
+	} else {
+		fmt.Fprintf(&b, ", --%s allows %s", v.Budget, plain(v.Limit))
+	}
+	for i, c := range v.Contributors {
+		if i == 0 {
+			b.WriteString("; largest:")
+		} else {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, " %s", c.What)
+		if c.Name != "" {
+			fmt.Fprintf(&b, " %q", c.Name)
+		}
+		if c.Line > 0 {
+			fmt.Fprintf(&b, " line %d", c.Line)
+		}
+		fmt.Fprintf(&b, " %s", plain(float64(c.Value)))
+	}
+	return b.String()
+}
+
+// plain prints a number in full where it is whole.
+func plain(v float64) string {
+	if math.Abs(v) < 1<<53 && v == math.Trunc(v) {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// WriteViolations writes a line for each.
+func WriteViolations(w io.Writer, vs []Violation) error {
+	for i := range vs {
+		if _, err := fmt.Fprintf(w, "budget passed: %s\n", &vs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check reports a limit that makes no sense for the budget.
+func (b *Budget) Check(limit float64) error {
+	most := b.Most
+	if most == 0 {
+		most = 1 << 53
+	}
+	switch {
+	case !(limit >= 0 && limit <= most):
+		if b.Most > 0 {
+			return fmt.Errorf("must be 0 to %s", plain(b.Most))
+		}
+		return errors.New("must be 0 or more")
+	case b.Whole && limit != math.Trunc(limit):
+		return errors.New("must be a whole number")
+	}
+	return nil
+}
+
+// Judge holds a report against the limits that are set, by ID.
+func Judge(r *compile.Report, limits map[string]float64) []Violation {
+	var out []Violation
+	for i := range Budgets {
+		b := &Budgets[i]
+		limit, set := limits[b.ID]
+		if !set {
+			continue
+		}
+		for _, f := range b.judge(r) {
+			if f.value == limit || f.value < limit != b.Least {
+				continue
+			}
+			slices.SortStableFunc(f.by, func(x, y Contributor) int { return cmp.Compare(y.Value, x.Value) })
+			unit := b.Unit
+			if f.value == 1 && b.One != "" {
+				unit = b.One
+			}
+			out = append(out, Violation{
+				Budget: b.ID, Target: r.Target, Function: f.function, Value: Number(f.value), Limit: limit, Unit: unit,
+				Contributors: f.by[:min(shown, len(f.by))],
+			})
+		}
+	}
+	return out
+}
+
+func contributor(o *compile.OpReport, value float64) Contributor {
+	return Contributor{What: o.Op, Name: o.Name, Line: int(o.Line), Col: int(o.Col), Value: Number(value)}
+}
+
+// name is a function's name where there are several.
+func name(r, f *compile.Report) string {
+	if f == r {
+		return ""
+	}
+	return f.Function
+}
+
+// judgeDispatches: an operation contributes the dispatches that it cuts off.
+func judgeDispatches(r *compile.Report) []finding {
+	var out []finding
+	for _, f := range functions(r) {
+		x := finding{function: name(r, f), value: float64(f.Dispatches)}
+		at := map[int]int{}
+		registers := 0
+		for _, d := range f.DispatchList {
+			switch {
+			case len(d.CutBy) > 0:
+				op := d.CutBy[0]
+				i, ok := at[op]
+				if !ok {
+					i = len(x.by)
+					at[op] = i
+					x.by = append(x.by, contributor(&f.Ops[op], 0))
+				}
+				x.by[i].Value++
+			case d.Cause == compile.CauseRegisters:
+				registers++
+			}
+		}
+		if registers > 0 {
+			x.by = append(x.by, Contributor{What: "the tensors of one procedure", Value: Number(registers)})
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func judgeWeights(r *compile.Report) []finding {
+	x := finding{value: float64(r.Weights)}
+	for _, f := range functions(r) {
+		for i := range f.Ops {
+			if n := f.Ops[i].Weights; n > 0 {
+				x.by = append(x.by, contributor(&f.Ops[i], float64(n)))
+			}
+		}
+	}
+	return []finding{x}
+}
+
+func judgeTime(r *compile.Report) []finding {
+	var out []finding
+	us := func(t cost.Time) float64 { return float64(t) / float64(cost.Microsecond) }
+	for _, f := range functions(r) {
+		x := finding{function: name(r, f), value: us(estimate(f).Time)}
+		if t := estimate(f).Terms[cost.Dispatch]; t > 0 {
+			x.by = append(x.by, Contributor{What: "dispatch", Value: Number(us(t))})
+		}
+		for i := range f.Ops {
+			if e := f.Ops[i].Estimate; e != nil {
+				x.by = append(x.by, contributor(&f.Ops[i], us(e.Time)))
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// judgeMACs: an operation contributes what it keeps from the engine.
+func judgeMACs(r *compile.Report) []finding {
+	x := finding{value: Percent(r.EngineMACs, r.CPUMACs)}
+	for i := range r.Ops {
+		if o := &r.Ops[i]; o.Unit == ir.CPU.String() && o.MACs > 0 {
+			x.by = append(x.by, contributor(o, float64(o.MACs)))
+		}
+	}
+	return []finding{x}
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+)
+
+func TestJudge(t *testing.T) {
+	one, many := digits(t), several(t)
+	us := one.Estimate.Time
+	for _, c := range []struct {
+		report *compile.Report
+		budget string
+		limit  float64
+		want   []string // what each violation's line has in it
+	}{
+		{one, "max-dispatches", 1, nil},
+		{one, "max-dispatches", 0, []string{"1 dispatch for h13, --max-dispatches allows 0"}},
+		{one, "max-weight-bytes", 19840, nil},
+		{one, "max-weight-bytes", 19839, []string{`19840 bytes of constants for h13, --max-weight-bytes allows 19839; largest: conv "conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
+		{one, "max-estimate-us", float64(us) / 1000, nil},
+		{one, "max-estimate-us", float64(us-1) / 1000, []string{`190.851 us estimated for h13, --max-estimate-us allows 190.85; largest: dispatch 190, conv "conv3" line 26 0.4`}},
+		{one, "min-engine-macs", 100, nil},
+		{many, "min-engine-macs", 50, nil},
+		{many, "min-engine-macs", 100, []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs asks for 100 %; largest: linear "wide"`}},
+		{many, "max-dispatches", 1, []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
+		{many, "max-dispatches", 2, nil},
+		{many, "max-estimate-us", 150, []string{"function first: 398.205 us", "function second: 190.0"}},
+	} {
+		vs := Judge(c.report, map[string]float64{c.budget: c.limit})
+		if len(vs) != len(c.want) {
+			t.Errorf("%s of %g: %d passed, want %d: %v", c.budget, c.limit, len(vs), len(c.want), vs)
+			continue
+		}
+		for i := range vs {
+			if got := vs[i].String(); !strings.Contains(got, c.want[i]) {
+				t.Errorf("%s of %g: %q has no %q", c.budget, c.limit, got, c.want[i])
+			}
+		}
+	}
+	if vs := Judge(many, nil); vs != nil {
+		t.Errorf("no limits, and yet %v", vs)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	by := map[string]*Budget{MaxError: &OutputError}
+	for i := range Budgets {
+		by[Budgets[i].ID] = &Budgets[i]
+	}
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		id   string
+		v    float64
+		good bool
+	}{
+		{"max-dispatches", 0, true}, {"max-dispatches", 1.5, false}, {"max-dispatches", -1, false}, {"max-weight-bytes", 1 << 40, true},
+		{"max-estimate-us", 1.5, true}, {"max-estimate-us", inf, false}, {"max-estimate-us", inf - inf, false},
+		{"min-engine-macs", 100, true}, {"min-engine-macs", 100.5, false}, {"max-error", 0, true}, {"max-error", 1e-3, true}, {"max-error", -1, false},
+	} {
+		if err := by[c.id].Check(c.v); (err == nil) != c.good {
+			t.Errorf("%s of %g: %v", c.id, c.v, err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/zinc-compiler/zinc/compile"
+)
+
+// Document is one report and what belongs to it.
+type Document struct {
+	Model string `json:"model,omitempty"` // path of the model's text
+	*compile.Report
+	Violations []Violation `json:"violations,omitempty"`
+}
+
+// Form is one way to write a document.
+type Form struct {
+	Name  string
+	Doc   string
+	Write func(w io.Writer, d *Document) error
+}
+
+// Forms are the ways to write a document.
+var Forms = []Form{
+	{"text", "tables to read", writeText},
+	{"json", "everything, for programs", writeJSON},
+	{"csv", "a line an operation", writeLayers},
+	{"summary", "CSV with a line a function", writeSummary},
+	{"html", "one page with charts", writeHTML},
+	{"markdown", "for a comment of a continuous integration", writeMarkdown},
+	{"sarif", "operations on the CPU and passed budgets, for code review", writeSARIF},
+}
+
+// Lookup returns a form by name, nil when there is none.
+func Lookup(name string) *Form {
+	for i := range Forms {
+		if Forms[i].Name == name {
+			return &Forms[i]
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the forms.
+func Names() []string {
+	var ns []string
+	for _, f := range Forms {
+		ns = append(ns, f.Name)
+	}
+	return ns
+}
+
+func writeText(w io.Writer, d *Document) error {
+	if err := d.Report.Text(w); err != nil {
+		return err
+	}
+	return WriteViolations(w, d.Violations)
+}
+
+func writeJSON(w io.Writer, d *Document) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+// functions returns the reports of the functions one by one.
+func functions(r *compile.Report) []*compile.Report {
+	if len(r.Functions) > 0 {
+		return r.Functions
+	}
+	return []*compile.Report{r}
+}
+
+// Percent is the share of part in part and rest, 100 when there is nothing.
+func Percent(part, rest int64) float64 {
+	if part+rest == 0 {
+		return 100
+	}
+	return 100 * float64(part) / float64(part+rest)
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
+)
+
+// Lines of the lists in a comment: more is nothing to read there.
+const (
+	markdownGroups = 10
+	markdownLayers = 5
+)
+
+// md makes text safe as a cell: it stays on its line, and nothing in it is taken
+// for markup.
+func md(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case c == '\n' || c == '\r' || c == '\t':
+			b.WriteByte(' ')
+		case c == '<':
+			b.WriteString("&lt;")
+		case c == '>':
+			b.WriteString("&gt;")
+		case c == '&':
+			b.WriteString("&amp;")
+		case strings.ContainsRune("\\`*_[]#|~@", c):
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// grouped writes a number with its thousands apart.
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}
+
+func writeMarkdown(w io.Writer, d *Document) error {
+	var b bytes.Buffer
+	title := "zinc"
+	if d.Model != "" {
+		title += ": " + md(d.Model)
+	}
+	fmt.Fprintf(&b, "### %s\n\n", title)
+	if n := len(d.Violations); n > 0 {
+		fmt.Fprintf(&b, "**%d %s passed**\n\n", n, plural(n, "budget", "budgets"))
+		for i := range d.Violations {
+			fmt.Fprintf(&b, "- %s\n", md(d.Violations[i].String()))
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "Target %s, precision %s.\n\n", md(d.Target), md(d.Precision))
+	b.WriteString("| function | operations on the engine | multiply-accumulates on the engine | dispatches | CPU calls | tasks | estimate | bound by |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
+	for _, f := range functions(d.Report) {
+		us := ""
+		if f.Estimate != nil {
+			us = f.Estimate.Time.String() + " us"
+		}
+		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s |\n", md(f.Function), f.EngineOps, f.EngineOps+f.CPUOps,
+			grouped(f.EngineMACs), grouped(f.EngineMACs+f.CPUMACs), Percent(f.EngineMACs, f.CPUMACs), f.Dispatches, f.CPUCalls, f.Tasks, us, estimate(f).Bound)
+	}
+	fmt.Fprintf(&b, "\nConstants for the engine: %s bytes.\n", grouped(d.Weights))
+	markdownCPU(&b, d.Report)
+	markdownBiggest(&b, d.Report)
+	if e := d.Report.Estimate; e != nil {
+		fmt.Fprintf(&b, "\nThe estimate is %s.\n", md(e.Known))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func markdownCPU(b *bytes.Buffer, r *compile.Report) {
+	groups := cpuGroups(r)
+	if len(groups) == 0 {
+		b.WriteString("\nNothing runs on the CPU.\n")
+		return
+	}
+	b.WriteString("\n#### On the CPU\n\n| operation | times | first line | multiply-accumulates | why | rewrite |\n| --- | ---: | ---: | ---: | --- | --- |\n")
+	for i, g := range groups {
+		if i == markdownGroups {
+			fmt.Fprintf(b, "\nand %d more.\n", len(groups)-i)
+			break
+		}
+		fmt.Fprintf(b, "| %s | %d | %d | %s | %s | %s |\n", md(g.Op), g.Count, g.Line, grouped(g.MACs), md(g.Why), md(g.Rewrite))
+	}
+}
+
+func markdownBiggest(b *bytes.Buffer, r *compile.Report) {
+	layers := biggest(r, markdownLayers)
+	if len(layers) == 0 {
+		return
+	}
+	b.WriteString("\n#### Biggest layers\n\n| operation | line | unit | multiply-accumulates | us | bound by | share |\n| --- | ---: | --- | ---: | ---: | --- | ---: |\n")
+	for _, l := range layers {
+		us, share := "", ""
+		if l.Bound != "" {
+			us, share = l.Time.String(), percentOf(l.Time, r)
+		}
+		fmt.Fprintf(b, "| %s %s | %d | %s | %s | %s | %s | %s |\n", md(l.Op), md(l.Name), l.Line, md(l.Unit), grouped(l.MACs), us, l.Bound, share)
+	}
+}
+
+// percentOf is a time's share of a report's estimate.
+func percentOf(t cost.Time, r *compile.Report) string {
+	all := estimate(r).Time
+	if all == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3g %%", 100*float64(t)/float64(all))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
