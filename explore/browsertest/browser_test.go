@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -8,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/zinc-compiler/zinc/explore"
+	"github.com/zinc-compiler/zinc/internal/cli"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
@@ -79,6 +82,17 @@ func serve(t *testing.T, path string) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
+// htmlReport writes the HTML report of a model and returns its path.
+func htmlReport(t *testing.T, model string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.html")
+	var out, msg bytes.Buffer
+	if status := cli.Main([]string{model, "--dry-run", "--report", "html=" + path}, strings.NewReader(""), &out, &msg); status != 0 {
+		t.Fatalf("exit status %d: %s", status, &msg)
+	}
+	return path
+}
+
 // TestBrowser opens models in the browser and uses the page as a reader does.
 func TestBrowser(t *testing.T) {
 	if *chromium == "" {
@@ -106,7 +120,7 @@ func TestBrowser(t *testing.T) {
 	for i := range pages {
 		pages[i].URL = serve(t, pages[i].Path)
 	}
-	config, err := json.Marshal(map[string]any{"chromium": *chromium, "modules": *modules, "pictures": *pictures, "pages": pages})
+	config, err := json.Marshal(map[string]any{"chromium": *chromium, "modules": *modules, "pictures": *pictures, "pages": pages, "report": htmlReport(t, pages[0].Path)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const config = JSON.parse(process.argv[2]);
 const { chromium } = createRequire(join(config.modules, "node_modules", "x.js"))("playwright-core");
@@ -245,7 +246,29 @@ async function visit(p, scheme) {
   await context.close();
 }
 
+// The HTML report is a file of its own: it opens, draws, and asks for nothing else.
+async function report(path) {
+  console.log("report.html");
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+  const page = await context.newPage();
+  const url = pathToFileURL(path).href;
+  const others = [], errors = [];
+  page.on("request", (r) => { if (r.url() !== url) others.push(r.url()); });
+  page.on("pageerror", (e) => errors.push(String(e)));
+  page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+  await page.goto(url);
+  check("the title", (await page.title()).startsWith("zinc report"), await page.title());
+  check("tables", (await page.locator("table tr").count()) > 8);
+  const sizes = await page.locator("svg").evaluateAll((list) => list.map((s) => s.getBoundingClientRect()).filter((b) => b.width > 20 && b.height > 5).length);
+  check("charts are drawn", sizes > 0, sizes);
+  check("it asks for nothing else", others.length === 0, others.join(", "));
+  check("no errors", errors.length === 0, errors.join("; "));
+  await picture(page, "report");
+  await context.close();
+}
+
 try {
+  await report(config.report);
   for (const p of config.pages) await visit(p, p.name === "digits" ? "dark" : "light");
 } catch (e) {
   failures++;
