@@ -85,9 +85,10 @@ func serve(t *testing.T, path string) string {
 // htmlReport writes the HTML report of a model and returns its path.
 func htmlReport(t *testing.T, model string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "report.html")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.html")
 	var out, msg bytes.Buffer
-	if status := cli.Main([]string{model, "--dry-run", "--report", "html=" + path}, strings.NewReader(""), &out, &msg); status != 0 {
+	if status := cli.Main([]string{model, "-o", filepath.Join(dir, "model.hwx"), "--report", "html=" + path}, strings.NewReader(""), &out, &msg); status != 0 {
 		t.Fatalf("exit status %d: %s", status, &msg)
 	}
 	return path
