@@ -168,12 +168,21 @@ func merge(a, b []int32) []int32 {
 	return a
 }
 
+// shownName is a value's name with the mark of values, which names that passes make
+// have already.
+func shownName(v *ir.Value) string {
+	if strings.HasPrefix(v.Name, "%") {
+		return v.Name
+	}
+	return "%" + v.Name
+}
+
 func (w *irWriter) params(vs []*ir.Value) {
 	for i, v := range vs {
 		if i > 0 {
 			w.put(", ")
 		}
-		w.put("%", v.Name, ": ", v.Type.String())
+		w.put(shownName(v), ": ", v.Type.String())
 	}
 }
 
@@ -194,7 +203,7 @@ func (w *irWriter) block(b *ir.Block, indent string, seen map[*ir.Value]bool) {
 		if i > 0 {
 			w.put(", ")
 		}
-		w.put("%", v.Name)
+		w.put(shownName(v))
 		st = merge(st, w.o.from(v.Source()))
 	}
 	w.line(irLine{Kind: "return", Statements: st})
@@ -204,7 +213,7 @@ func (w *irWriter) block(b *ir.Block, indent string, seen map[*ir.Value]bool) {
 const shownElements = 8
 
 func (w *irWriter) constant(v *ir.Value, indent string) {
-	w.put(indent, "const %", v.Name, ": ", v.Type.String(), " = ")
+	w.put(indent, "const ", shownName(v), ": ", v.Type.String(), " = ")
 	c := v.Const
 	if n := c.Elems(); c.Type.DType == ir.String {
 		for i, s := range c.Strings[:min(len(c.Strings), shownElements)] {
@@ -253,7 +262,7 @@ func (w *irWriter) op(op *ir.Op, indent string, seen map[*ir.Value]bool) {
 				w.put(op.Def.Params[i].Name, "=")
 			}
 			first = false
-			w.put("%", v.Name)
+			w.put(shownName(v))
 		}
 	}
 	w.put(")")
