@@ -22,13 +22,16 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build test conformance bench browser-test demo lint gofmt vet staticcheck fuzz-smoke ci clean
+.PHONY: help build man test conformance bench browser-test demo lint gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/zinc
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/zinc ./cmd/zinc
+
+man: build ## write the manual pages to dist/man1
+	bin/zinc man $(OUT)/man1
 
 test: ## run every test
 	$(GO) test $(TESTARGS) ./...

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/lower"
@@ -29,6 +30,7 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
 	{"ARCHITECTURE.md", "reductions", writeReductions},
+	{"ARCHITECTURE.md", "rewriters", writeRewriters},
 	{"ARCHITECTURE.md", "walls", writeWalls},
 	{"cost.md", "costs", writeCosts},
 	{"cost.md", "comparisons", writeComparisons},
@@ -139,6 +141,13 @@ func writeReductions(w *bytes.Buffer) {
 	head(w, "", "pass", "what it does", "why it stands here")
 	for i, p := range reduce.Passes {
 		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
+	}
+}
+
+func writeRewriters(w *bytes.Buffer) {
+	head(w, "rewrite", "rules", "operations", "what it writes", "may run on the CPU")
+	for _, r := range explain.Rewriters {
+		row(w, "`"+r.Name+"`", quoted(r.Rules), quoted(r.Ops), r.Doc, quoted(r.Host))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 var (
 	link  = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	named = regexp.MustCompile("`((?:cmd|compile|docs|emit|examples|frontend|internal|ir|layout|lower|numerics|passes|runtime|target|verify)/[A-Za-z0-9_./-]+)`")
+	named = regexp.MustCompile("`((?:cache|cmd|compile|docs|emit|examples|frontend|internal|ir|layout|lower|numerics|passes|patch|provenance|reduce|report|runtime|target|verify)/[A-Za-z0-9_./-]+)`")
 )
 
 // TestLinks looks for every file that a document links to or names.

@@ -11,16 +11,19 @@ import (
 )
 
 // TestReadmeCommands runs every command of the README that begins with
-// bin/zinc, in order, in a folder that holds the example alone.
+// bin/zinc, in order, in a folder that holds the examples alone.
 func TestReadmeCommands(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "examples", "digits"), os.DirFS("../examples/digits")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"digits", "patch"} {
+		if err := os.CopyFS(filepath.Join(dir, "examples", name), os.DirFS(filepath.Join("..", "examples", name))); err != nil {
+			t.Fatal(err)
+		}
 	}
+	t.Setenv("ZINC_CACHE", "")
 	if err := os.Mkdir(filepath.Join(dir, "dist"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // compileCommand is the state of `zinc MODEL`.
@@ -73,6 +75,7 @@ line is wrong, 3 zinc is wrong.`,
 	f.StringVar(&c.debug, "debug-db", "", "write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
 	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
 	c.model(f)
+	c.cache.register(f)
 	c.passes(f)
 	c.budgets.register(f)
 	return cmd
@@ -90,6 +93,13 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	}
 	hwxPath, e5Path, err := pairPaths(c.out, path)
 	if err != nil {
+		return err
+	}
+	kept, err := c.slot(cmd.Context(), c.env, path)
+	if err != nil {
+		return err
+	}
+	if done, err := c.fromCache(cmd.Context(), kept, path, hwxPath, e5Path); done || err != nil {
 		return err
 	}
 	m, err := c.open(c.env, path)
@@ -127,6 +137,13 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.write(cmd.Context(), files); err != nil {
 		return err
 	}
+	if kept != nil && !c.dryRun {
+		container, descriptor, err := verify.Pair(r)
+		if err != nil {
+			return &internalError{err: err}
+		}
+		kept.put(c.env, container, descriptor)
+	}
 	return c.tell()
 }
 
@@ -143,6 +160,28 @@ func (c *compileCommand) tell() error {
 	}
 	fmt.Fprintf(c.err, "zinc: %s\n", c.doc.Line())
 	return c.violations("", c.doc.Violations)
+}
+
+// fromCache writes a pair that the cache holds, when nothing is asked for that only
+// a compilation tells.
+func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path, hwxPath, e5Path string) (done bool, err error) {
+	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.looks() {
+		return false, nil
+	}
+	own, err := cache.Files(path, c.weights)
+	if err != nil {
+		return false, nil // opening the model says what is wrong
+	}
+	for _, f := range own {
+		if sameFile(hwxPath, f.Path) || sameFile(e5Path, f.Path) {
+			return false, usagef("-o %s would replace a file of the model, %s", c.out, f.Path)
+		}
+	}
+	p := kept.get(c.env)
+	if p == nil {
+		return false, nil
+	}
+	return true, c.write(ctx, []atomicfile.File{atomicfile.Bytes(hwxPath, p.Container), atomicfile.Bytes(e5Path, p.Descriptor)})
 }
 
 // write writes the files, or says with --dry-run what it would write.

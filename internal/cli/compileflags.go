@@ -30,18 +30,29 @@ type compileFlags struct {
 	printChanged bool
 	timePasses   bool
 	verifyEach   bool
+	cache        cacheFlags
 	provenance   bool // record what the parts of the pair came from
 }
 
 // model registers the flags that say what is compiled and how.
 func (c *compileFlags) model(f *pflag.FlagSet) {
+	c.form(f)
+	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
+	c.work(f)
+}
+
+// form registers the flags that decide the bytes of a pair.
+func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision", "declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse as current compilers write them, or full, the kernel record whole in every task as old ones did")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
 	f.StringArrayVar(&c.shapes, "shape", nil, "`NAME=1x3x224x224`: shape of an input in the stead of its default, within its range or set (repeatable)")
-	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
+}
+
+// work registers the flags that decide how the work is done.
+func (c *compileFlags) work(f *pflag.FlagSet) {
 	f.IntVar(&c.workers, "workers", 0, "goroutines to use, 0 for one a processor; results do not depend on it")
 	f.BoolVar(&c.progress, "progress", false, "show progress on standard error (shown on a terminal when work takes long)")
 }
@@ -52,6 +63,11 @@ func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
 	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
+}
+
+// looks reports whether something is asked for that only a compilation shows.
+func (c *compileFlags) looks() bool {
+	return c.printAfter != nil || c.printChanged || c.timePasses || c.verifyEach
 }
 
 // check reports values that no model could make right.

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -209,7 +210,7 @@ func (c *dumpCommand) array(path string, b []byte) error {
 	if c.json {
 		return writeJSON(c.out, arrayJSON{a.Type, a.Shape, len(a.Data)})
 	}
-	t, err := fromArray(a, ir.TensorOf(irTypes[a.Type], a.Shape...))
+	t, err := values.FromArray(a, ir.TensorOf(values.TypeOf(a.Type), a.Shape...))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

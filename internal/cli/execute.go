@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 
+	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -80,6 +79,13 @@ func (c *runCommand) pair(ctx context.Context, path string) (container, descript
 		container, descriptor, err = c.read(path)
 		return container, descriptor, nothing, err
 	}
+	kept, err := c.slot(ctx, c.env, path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if p := kept.get(c.env); p != nil {
+		return p.Container, p.Descriptor, nothing, nil
+	}
 	m, err := c.open(c.env, path)
 	if err != nil {
 		return nil, nil, nil, err
@@ -97,20 +103,21 @@ func (c *runCommand) pair(ctx context.Context, path string) (container, descript
 	if container, descriptor, err = verify.Pair(r); err != nil {
 		return nil, nil, nil, &internalError{err: err}
 	}
+	kept.put(c.env, container, descriptor)
 	return container, descriptor, m.Close, nil
 }
 
 // read reads a pair, or a container without a descriptor beside it.
 func (c *runCommand) read(path string) (container, descriptor []byte, err error) {
-	if _, d := pairOf(path); path != d {
-		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
-			if container, err = readFile(path); err == nil {
-				fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
-			}
-			return container, nil, err
-		}
+	p, err := zinc.ReadPairOrContainer(path)
+	if err != nil {
+		return nil, nil, err
 	}
-	return readPair(path)
+	if p.Descriptor == nil {
+		_, d := zinc.PairPaths(path)
+		fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
+	}
+	return p.Container, p.Descriptor, nil
 }
 
 // interpreted runs a model on the reference interpreter.

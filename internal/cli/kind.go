@@ -3,9 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -88,19 +86,5 @@ func kindOf(b []byte) kind {
 	return kindOther
 }
 
-// readFile reads a file that is regular: a pipe or a device could go on for
-// ever.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
-	}
-	b, err := os.ReadFile(path)
-	if err == nil && len(b) == 0 {
-		err = errors.New(path + ": the file is empty")
-	}
-	return b, err
-}
+// readFile reads a file that is regular: a pipe or a device could go on for ever.
+func readFile(path string) ([]byte, error) { return regularfile.Read(path) }

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -352,7 +353,7 @@ func arrayRange(file string) (lint.Interval, error) {
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", file, err)
 	}
-	t, err := interp.NewTensor(ir.TensorOf(irTypes[a.Type], a.Shape...), a.Data)
+	t, err := interp.NewTensor(ir.TensorOf(values.TypeOf(a.Type), a.Shape...), a.Data)
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", file, err)
 	}
@@ -390,7 +391,7 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 					if !ok {
 						continue
 					}
-					a, err := toArray(t)
+					a, err := values.ToArray(t)
 					if err != nil {
 						return fmt.Errorf("input %s: %w", name.Name, err)
 					}

@@ -25,7 +25,8 @@ func newRoot(e *env) *cobra.Command {
 	)
 	root.SetHelpCommandGroupID(groupInspect)
 	root.SetCompletionCommandGroupID(groupInspect)
-	root.AddCommand(newRun(e), newVerify(e), newReduce(e), newCheck(e), newLint(e), newStack(e), newDump(e), newExplore(e), newOps(e), newVersion(e))
+	root.AddCommand(newRun(e), newVerify(e), newReduce(e), newCheck(e), newExplain(e), newLint(e), newPatch(e), newGenerate(e),
+		newStack(e), newDump(e), newExplore(e), newCache(e), newOps(e), newMan(e), newVersion(e))
 
 	p := root.PersistentFlags()
 	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "form of errors on standard error: text or json")
@@ -35,6 +36,7 @@ func newRoot(e *env) *cobra.Command {
 	p.MarkHidden("memprofile")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return e.profile.start() }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err} })
+	completes(root)
 	return root
 }
 

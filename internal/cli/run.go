@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
@@ -80,6 +79,7 @@ inputs of its own.`,
 	f.StringVar(&c.replay, "replay", "", "make the runs of a trace `FILE` again, on the same inputs with the same faults, and compare the two traces")
 	c.register(f)
 	c.model(f)
+	c.cache.register(f)
 	return cmd
 }
 
@@ -225,7 +225,7 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 		}
 		a, err := npy.Decode(b)
 		if err == nil {
-			tensors[f.name], err = fromArray(a, want[i].typ)
+			tensors[f.name], err = values.FromArray(a, want[i].typ)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %s: %w", what, f.name, f.file, err)
@@ -283,7 +283,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		if !f.given {
 			return &internalError{err: fmt.Errorf("the run gave no %s %q", f.what, f.name)}
 		}
-		a, err := toArray(f.value)
+		a, err := values.ToArray(f.value)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
@@ -309,38 +309,6 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		}
 	}
 	return nil
-}
-
-// pairOf returns the container and the descriptor of which path is one.
-func pairOf(path string) (container, descriptor string) {
-	base := strings.TrimSuffix(strings.TrimSuffix(path, containerExt), descriptorExt)
-	switch filepath.Ext(path) {
-	case containerExt:
-		return path, base + descriptorExt
-	case descriptorExt:
-		return base + containerExt, path
-	}
-	return path, path + descriptorExt
-}
-
-// readPair reads both files of a pair.
-func readPair(path string) (container, descriptor []byte, err error) {
-	c, d := pairOf(path)
-	for _, f := range []struct {
-		path, other, what string
-		data              *[]byte
-	}{
-		{c, d, "container", &container},
-		{d, c, "descriptor", &descriptor},
-	} {
-		if *f.data, err = readFile(f.path); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("the pair's %s %s does not exist; it belongs beside %s", f.what, f.path, f.other)
-			}
-			return nil, nil, err
-		}
-	}
-	return container, descriptor, nil
 }
 
 // isPair reports whether path is a file of a pair, rather than a model.

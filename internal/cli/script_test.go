@@ -41,6 +41,7 @@ func digits(t testing.TB) string {
 //	same FILE FILE             compare two files byte for byte
 //	cut FILE BYTES OUT         write the first bytes of a file to another
 //	empty FOLDER               check that a folder holds nothing
+//	spoil FOLDER               change the last byte of every file in a folder
 //	sarif FILE                 check that a file is a SARIF log
 //
 // and $DIGITS is the folder of the example model, $OPSMD the document of
@@ -61,7 +62,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF,
+			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF, "spoil": spoil,
 		},
 	})
 }
@@ -115,6 +116,20 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if len(es) > 0 {
 		ts.Fatalf("%s holds %v", args[0], es)
+	}
+}
+
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: spoil FOLDER")
+	}
+	es, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range es {
+		path := filepath.Join(ts.MkAbs(args[0]), e.Name())
+		b := []byte(ts.ReadFile(path))
+		b[len(b)-1] ^= 1
+		ts.Check(os.WriteFile(path, b, 0o666))
 	}
 }
 

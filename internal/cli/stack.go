@@ -51,6 +51,7 @@ power-on of the device. The layers are ` + layerNames() + `.`,
 	f.Uint64Var(&c.random, "random", 1, "fill the inputs with values that follow from this `SEED`")
 	c.register(f)
 	c.model(f)
+	c.cache.register(f)
 	return cmd
 }
 

@@ -2,10 +2,13 @@ package e5rt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 )
@@ -41,9 +44,35 @@ type CompilerConfig struct {
 	// Folder holds the cache; it is made when it is not there. "" is no cache. Any
 	// number of processes may use one folder.
 	Folder string
+	// MaxBytes bounds what the folder holds, 0 for no bound: entries that were used
+	// longest ago go first.
+	MaxBytes int64
 	// Inputs lists the files that a model at a path is made of; nil is ModelFiles.
 	Inputs func(modelPath string) ([]ModelFile, error)
 }
+
+// Key names a compiled model by everything that can change a byte of it.
+type Key = cache.Key
+
+// ModelFile is a file that a model is made of.
+type ModelFile = cache.File
+
+// EntryError is an entry of the cache that is not whole.
+type EntryError = cache.EntryError
+
+// MaxEntryBytes bounds an entry of the cache.
+const MaxEntryBytes = cache.MaxEntryBytes
+
+// MaxModelFiles bounds what ModelFiles lists.
+const MaxModelFiles = cache.MaxFiles
+
+// ModelFiles lists what a model at a path is made of (cache.Files). What it cannot
+// tell is an error: give CompilerConfig.Inputs then.
+func ModelFiles(modelPath string) ([]ModelFile, error) { return cache.Files(modelPath, "") }
+
+// ExecutableVersion returns a version for CompilerConfig that no two builds of a
+// program share.
+func ExecutableVersion() (string, error) { return cache.ExecutableVersion() }
 
 // CompilerStats counts what a compiler did.
 type CompilerStats struct {
@@ -183,6 +212,37 @@ func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOpt
 	}
 }
 
+// Key returns the key of a model. It reads all of its files.
+func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions) (Key, error) {
+	if o == nil {
+		o = &CompilerOptions{}
+	}
+	n := *o
+	n.ForceNew = false
+	if n.InputName == "" {
+		n.InputName = filepath.Base(modelPath)
+	}
+	if len(n.Shapes) == 0 {
+		n.Shapes = nil
+	}
+	if len(n.Extra) == 0 {
+		n.Extra = nil
+	}
+	options, err := json.Marshal(&n) // maps in the order of their keys
+	if err != nil {
+		return Key{}, err
+	}
+	files, err := c.c.Inputs(modelPath)
+	if err != nil {
+		return Key{}, err
+	}
+	return cache.KeyOf(ctx, c.c.Version, string(options), files)
+}
+
+func (c *Compiler) store() cache.Store {
+	return cache.Store{Folder: c.c.Folder, MaxBytes: c.c.MaxBytes}
+}
+
 // board returns the compilation of a key that is going on, or a new one to fly.
 func (c *Compiler) board(key Key) (f *flight, mine bool) {
 	c.mu.Lock()
@@ -217,7 +277,7 @@ func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string
 	if f.err != nil {
 		return false
 	}
-	err := c.store(ctx, key, modelPath, o, f.pair)
+	err := c.keep(ctx, key, modelPath, o, f.pair)
 	c.count(func(s *CompilerStats) {
 		if err == nil {
 			s.Stored++
@@ -242,13 +302,14 @@ func (c *Compiler) lower(ctx context.Context, modelPath string, o *CompilerOptio
 
 // load reads an entry of the cache and checks it.
 func (c *Compiler) load(key Key) (Pair, *sim.Machine, error) {
-	p, err := readEntry(c.c.Folder, key)
+	entry, err := c.store().Get(key)
 	if err == nil {
+		p := Pair(entry)
 		m, e := sim.Load(p.Container, p.Descriptor)
 		if e == nil {
 			return p, m, nil
 		}
-		err = &EntryError{entryPath(c.c.Folder, key), e.Error()}
+		err = &EntryError{Path: c.store().Path(key), Rule: e.Error()}
 	}
 	if _, broken := err.(*EntryError); broken {
 		c.count(func(s *CompilerStats) { s.Refused++ })
@@ -256,8 +317,8 @@ func (c *Compiler) load(key Key) (Pair, *sim.Machine, error) {
 	return Pair{}, nil, err
 }
 
-// store writes an entry, unless the model was changed while it was compiled.
-func (c *Compiler) store(ctx context.Context, key Key, modelPath string, o *CompilerOptions, p Pair) error {
+// keep writes an entry, unless the model was changed while it was compiled.
+func (c *Compiler) keep(ctx context.Context, key Key, modelPath string, o *CompilerOptions, p Pair) error {
 	again, err := c.Key(ctx, modelPath, o)
 	if err != nil {
 		return err
@@ -265,5 +326,5 @@ func (c *Compiler) store(ctx context.Context, key Key, modelPath string, o *Comp
 	if again != key {
 		return fmt.Errorf("e5rt: the files of %s changed while it was compiled", modelPath)
 	}
-	return writeEntry(c.c.Folder, key, p)
+	return c.store().Put(key, cache.Pair(p))
 }

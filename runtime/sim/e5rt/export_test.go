@@ -1,8 +1,8 @@
 package e5rt
 
-// For tests.
-var (
-	WriteEntry = writeEntry
-	ReadEntry  = readEntry
-	EntryPath  = entryPath
-)
+import "github.com/zinc-compiler/zinc/cache"
+
+// WriteEntry puts a pair under a key into a folder.
+func WriteEntry(folder string, k Key, p Pair) error {
+	return cache.Store{Folder: folder}.Put(k, cache.Pair(p))
+}

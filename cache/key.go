@@ -1,11 +1,10 @@
-package e5rt
+package cache
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -29,42 +28,22 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // keyDomain parts these hashes from all others; it changes when the way they are
 // made does.
-const keyDomain = "zinc e5rt cache 1"
+const keyDomain = "zinc cache 1"
 
-// ModelFile is a file that a model is made of.
-type ModelFile struct {
+// File is a file that a model is made of.
+type File struct {
 	Name string // how the model speaks of it
 	Path string // where it is
 }
 
-// Key returns the key of a model. It reads all of its files.
-func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions) (Key, error) {
-	if o == nil {
-		o = &CompilerOptions{}
-	}
-	n := *o
-	n.ForceNew = false
-	if n.InputName == "" {
-		n.InputName = filepath.Base(modelPath)
-	}
-	if len(n.Shapes) == 0 {
-		n.Shapes = nil
-	}
-	if len(n.Extra) == 0 {
-		n.Extra = nil
-	}
-	options, err := json.Marshal(&n) // maps in the order of their keys
-	if err != nil {
-		return Key{}, err
-	}
-	files, err := c.c.Inputs(modelPath)
-	if err != nil {
-		return Key{}, err
-	}
+// KeyOf returns the key of what a compiler of a version makes of files under
+// options, a text in which equal options are written in one way. It reads all of
+// the files; their order is of no account.
+func KeyOf(ctx context.Context, version, options string, files []File) (Key, error) {
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b ModelFile) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	h := sha256.New()
-	for _, s := range []string{keyDomain, c.c.Version, string(options)} {
+	for _, s := range []string{keyDomain, version, options} {
 		hashString(h, s)
 	}
 	for _, f := range files {
@@ -114,8 +93,8 @@ func hashFile(ctx context.Context, path string) (string, error) {
 	}
 }
 
-// MaxModelFiles bounds what ModelFiles lists.
-const MaxModelFiles = 1 << 16
+// MaxFiles bounds what Files lists.
+const MaxFiles = 1 << 16
 
 // blobPath finds the weight files that a MIL text names: those that blob finds, as
 // long as they are written in the one way that they are written.
@@ -127,12 +106,28 @@ var (
 // modelRoot stands for the folder of the text in the name of a weight file.
 const modelRoot = "@model_path/"
 
-// ModelFiles lists what a model at a path is made of: of a folder every file below
+// Files lists what a model at a path is made of: of a folder every file below
 // it, of a MIL text (.mil) itself and the weight files that it names, of a model
 // specification (.mlmodel) itself and every file in the folder "weights" beside it.
 // What it cannot tell is an error: another file, a text that names weights in a way
 // that it does not know, a folder with links to folders.
-func ModelFiles(modelPath string) ([]ModelFile, error) {
+//
+// weightsDir is the folder that stands for "@model_path" in a text in the stead of
+// the text's own; "" is that one. Every file of it counts.
+func Files(modelPath, weightsDir string) ([]File, error) {
+	files, err := modelFiles(modelPath, weightsDir)
+	if err != nil || weightsDir == "" {
+		return files, err
+	}
+	root, err := filepath.EvalSymlinks(weightsDir)
+	if err != nil {
+		return nil, err
+	}
+	more, err := folderFiles(root, "@model_path/")
+	return append(files, more...), err
+}
+
+func modelFiles(modelPath, weightsDir string) ([]File, error) {
 	root, err := filepath.EvalSymlinks(modelPath)
 	if err != nil {
 		return nil, err
@@ -147,7 +142,7 @@ func ModelFiles(modelPath string) ([]ModelFile, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is neither a file nor a folder", modelPath)
 	}
-	files := []ModelFile{{Name: "model", Path: root}}
+	files := []File{{Name: "model", Path: root}}
 	switch filepath.Ext(modelPath) {
 	case ".mlmodel":
 		weights := filepath.Join(filepath.Dir(root), "weights")
@@ -158,7 +153,7 @@ func ModelFiles(modelPath string) ([]ModelFile, error) {
 		return append(files, more...), err
 	case ".mil":
 	default:
-		return nil, fmt.Errorf("%s: which files it is made of can be told of folders, .mil and .mlmodel files; give CompilerConfig.Inputs", modelPath)
+		return nil, fmt.Errorf("%s: which files it is made of can be told of folders, .mil and .mlmodel files", modelPath)
 	}
 	text, err := os.ReadFile(root)
 	if err != nil {
@@ -166,7 +161,7 @@ func ModelFiles(modelPath string) ([]ModelFile, error) {
 	}
 	named := blobPath.FindAllSubmatch(text, -1)
 	if n := len(blob.FindAll(text, -1)); n != len(named) {
-		return nil, fmt.Errorf("%s names %d weights, of which only %d are understood; give CompilerConfig.Inputs", modelPath, n, len(named))
+		return nil, fmt.Errorf("%s names %d weights, of which only %d are understood", modelPath, n, len(named))
 	}
 	seen := map[string]bool{}
 	for _, m := range named {
@@ -178,18 +173,22 @@ func ModelFiles(modelPath string) ([]ModelFile, error) {
 		path := filepath.FromSlash(name)
 		if rel, ok := strings.CutPrefix(name, modelRoot); ok {
 			// The text as it was named: a link to it does not move its weights.
-			path = filepath.Join(filepath.Dir(modelPath), filepath.FromSlash(rel))
+			dir := weightsDir
+			if dir == "" {
+				dir = filepath.Dir(modelPath)
+			}
+			path = filepath.Join(dir, filepath.FromSlash(rel))
 		}
-		if len(files) == MaxModelFiles {
-			return nil, fmt.Errorf("%s names more than %d files", modelPath, MaxModelFiles)
+		if len(files) == MaxFiles {
+			return nil, fmt.Errorf("%s names more than %d files", modelPath, MaxFiles)
 		}
-		files = append(files, ModelFile{Name: "weights " + name, Path: path})
+		files = append(files, File{Name: "weights " + name, Path: path})
 	}
 	return files, nil
 }
 
-func folderFiles(root, prefix string) ([]ModelFile, error) {
-	var files []ModelFile
+func folderFiles(root, prefix string) ([]File, error) {
+	var files []File
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -201,17 +200,17 @@ func folderFiles(root, prefix string) ([]ModelFile, error) {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is neither a file nor a folder", path)
 		}
-		if len(files) == MaxModelFiles {
-			return fmt.Errorf("%s holds more than %d files", root, MaxModelFiles)
+		if len(files) == MaxFiles {
+			return fmt.Errorf("%s holds more than %d files", root, MaxFiles)
 		}
 		rel, err := filepath.Rel(root, path)
-		files = append(files, ModelFile{Name: prefix + filepath.ToSlash(rel), Path: path})
+		files = append(files, File{Name: prefix + filepath.ToSlash(rel), Path: path})
 		return err
 	})
 	return files, err
 }
 
-// ExecutableVersion returns a version for CompilerConfig that no two builds of a
+// ExecutableVersion returns a version for KeyOf that no two builds of a
 // program share: the SHA-256 of the program that runs.
 var ExecutableVersion = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()

@@ -1,32 +1,37 @@
-package e5rt_test
+package cache
 
 import (
 	"errors"
 	"os"
 	"reflect"
 	"testing"
-
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 )
 
 // FuzzReadEntry: any file gives the pair that was written or an EntryError, and what
 // is read is as long as the file.
 func FuzzReadEntry(f *testing.F) {
-	var key e5rt.Key
+	var key Key
 	copy(key[:], "a key")
-	pair := e5rt.Pair{Container: []byte("container"), Descriptor: []byte("descriptor")}
+	pair := Pair{Container: []byte("container"), Descriptor: []byte("descriptor")}
 	folder := f.TempDir()
-	path := e5rt.EntryPath(folder, key)
-	check(f, e5rt.WriteEntry(folder, key, pair))
-	whole := got[[]byte](f)(os.ReadFile(path))
+	path := entryPath(folder, key)
+	if err := writeEntry(folder, key, pair); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(whole)
 	f.Add(whole[:60])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
-		check(t, os.WriteFile(e5rt.EntryPath(dir, key), b, 0o666))
-		p, err := e5rt.ReadEntry(dir, key)
-		var broken *e5rt.EntryError
+		if err := os.WriteFile(entryPath(dir, key), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p, err := readEntry(dir, key)
+		var broken *EntryError
 		switch {
 		case err != nil && !errors.As(err, &broken):
 			t.Errorf("the error is %v", err)

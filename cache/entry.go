@@ -1,4 +1,4 @@
-package e5rt
+package cache
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // An entry of the cache is one file, so that it is replaced whole:
@@ -24,15 +25,25 @@ const (
 	entryMagic  = "ZINCE5C1"
 	entryHeader = 88
 	entrySuffix = ".e5cache"
+	tempSuffix  = ".tmp"
 )
 
 // MaxEntryBytes bounds an entry of the cache.
 const MaxEntryBytes = 8 << 30
 
+// Pair is what an entry holds: the container of the engine's programs and the
+// descriptor of the calls around them.
+type Pair struct{ Container, Descriptor []byte }
+
 // EntryError is an entry of the cache that is not whole.
 type EntryError struct{ Path, Rule string }
 
-func (e *EntryError) Error() string { return "e5rt: cache entry " + e.Path + ": " + e.Rule }
+func (e *EntryError) Error() string { return "cache: entry " + e.Path + ": " + e.Rule }
+
+// entrySize is what a pair takes in the folder.
+func entrySize(p Pair) int64 {
+	return entryHeader + int64(len(p.Container)) + int64(len(p.Descriptor))
+}
 
 func entryPath(folder string, k Key) string { return filepath.Join(folder, k.String()+entrySuffix) }
 
@@ -93,8 +104,8 @@ func readEntry(folder string, k Key) (Pair, error) {
 // writeEntry writes an entry so that nobody ever sees part of it. Whoever wrote the
 // same entry meanwhile wrote the same bytes.
 func writeEntry(folder string, k Key, p Pair) (err error) {
-	if n := int64(len(p.Container)) + int64(len(p.Descriptor)) + entryHeader; n > MaxEntryBytes {
-		return fmt.Errorf("e5rt: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
+	if n := entrySize(p); n > MaxEntryBytes {
+		return fmt.Errorf("cache: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -106,7 +117,7 @@ func writeEntry(folder string, k Key, p Pair) (err error) {
 	sum.Write(p.Container)
 	sum.Write(p.Descriptor)
 	h = sum.Sum(h)
-	f, err := os.CreateTemp(folder, "."+k.String()+".*.tmp")
+	f, err := os.CreateTemp(folder, "."+k.String()+".*"+tempSuffix)
 	if err != nil {
 		return err
 	}
@@ -115,6 +126,9 @@ func writeEntry(folder string, k Key, p Pair) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
+	if err := f.Chmod(0o644); err != nil && runtime.GOOS != "windows" { // another user's process may read a shared folder
+		return errors.Join(err, f.Close())
+	}
 	for _, b := range [][]byte{h, p.Container, p.Descriptor} {
 		if _, err := f.Write(b); err != nil {
 			return errors.Join(err, f.Close())

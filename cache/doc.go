@@ -1,0 +1,18 @@
+// Package cache keeps compiled pairs in a folder, by the content that they were
+// compiled from.
+//
+// In: keys (KeyOf, over the compiler's version, its options and every file of a
+// model) and pairs. Out: the pairs again, byte for byte, or the news that there is
+// none.
+//
+// What always holds:
+//
+//   - A key covers everything that can change a byte of the pair.
+//   - An entry appears whole or not at all, whatever happens on the way, and any
+//     number of processes may read, write and collect one folder at one time: an
+//     entry is one file with its checksum, written beside its place and renamed.
+//   - An entry that is not whole is an *EntryError, never a pair. The checksum
+//     finds corruption, not forgery: who may write to the folder decides what runs.
+//   - A Store with a limit holds no more than that once a Put has returned and no
+//     other process puts; what was used longest ago goes first.
+package cache

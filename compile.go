@@ -1,0 +1,176 @@
+package zinc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// Options steer a compilation. The zero value compiles as `zinc MODEL` does.
+type Options struct {
+	Target    string // "" for h13
+	Precision string // "declared" (also "") or "fp16"
+	// Func is the function to compile, "" for all, into one pair.
+	Func string
+	// Shapes are shapes of inputs, by name, in the stead of the defaults.
+	Shapes map[string][]int64
+	// WeightsDir stands for "@model_path" in the model's text; "" is the model's own
+	// folder.
+	WeightsDir string
+	// OneSection keeps the constants in one segment with the tasks' program rather
+	// than in segments of their own.
+	OneSection bool
+	// FullTD writes every record of a task whole, as old compilers did.
+	FullTD bool
+
+	// DebugDB fills Pair.Debug, which Pair.Patch needs.
+	DebugDB bool
+
+	// Workers are the goroutines that pack constants, 0 for one a processor. The
+	// bytes do not depend on it.
+	Workers int
+	// Warnings, when set, gets what is odd about the model, as text.
+	Warnings io.Writer
+	// Cache is a folder of compiled pairs to take from and put into, "" for none, and
+	// CacheBytes what it may hold, 0 for no bound. It is shared by any number of
+	// processes. A model whose files cannot be told is compiled every time.
+	Cache      string
+	CacheBytes int64
+}
+
+// Report says where everything went: placement, tasks, sizes, operation by operation.
+type Report = compile.Report
+
+// Compile compiles the model at path: a .mlmodelc or .mlpackage folder, a .mlmodel
+// with an ML program, a .mil file or a network description (.plist). An error of the
+// model's text has its diagnostics, with places, in its message.
+func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
+	store, key, cached := o.store(ctx, path)
+	if cached && !o.DebugDB {
+		if p, err := store.Get(key); err == nil {
+			return &Pair{Container: p.Container, Descriptor: p.Descriptor, Cached: true}, nil
+		}
+	}
+	p, err := o.compile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if cached {
+		// The model may have changed meanwhile. That an entry is not kept makes the
+		// pair no worse.
+		if again, err := Key(ctx, path, o); err == nil && again == key {
+			_ = store.Put(key, cache.Pair{Container: p.Container, Descriptor: p.Descriptor})
+		}
+	}
+	return p, nil
+}
+
+func (o *Options) store(ctx context.Context, path string) (s cache.Store, k cache.Key, ok bool) {
+	if o.Cache == "" {
+		return s, k, false
+	}
+	k, err := Key(ctx, path, *o)
+	return cache.Store{Folder: o.Cache, MaxBytes: o.CacheBytes}, k, err == nil
+}
+
+func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
+	c, err := o.compiler()
+	if err != nil {
+		return nil, err
+	}
+	m, err := frontend.Open(path, frontend.Options{WeightsDir: o.WeightsDir})
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close() // only read from
+	if o.Warnings != nil && m.Warnings != nil && m.Warnings.Warnings() > 0 {
+		if err := m.Warnings.WriteText(o.Warnings); err != nil {
+			return nil, err
+		}
+	}
+	c.InputName = filepath.Base(m.Path)
+	r, err := compile.Compile(ctx, m.Program, c)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pair{Report: r.Report}
+	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil || !o.DebugDB {
+		return p, err
+	}
+	var db bytes.Buffer
+	err = r.Provenance.Write(&db)
+	p.Debug = db.Bytes()
+	return p, err
+}
+
+// compiler returns the options of package compile.
+func (o *Options) compiler() (compile.Options, error) {
+	c := compile.Options{
+		Precision: o.Precision, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes, Workers: o.Workers,
+		Provenance: o.DebugDB, Target: target.H13,
+	}
+	switch o.Precision {
+	case "", "declared", "fp16":
+	default:
+		return c, fmt.Errorf("zinc: precision %q, want declared or fp16", o.Precision)
+	}
+	if o.Target != "" {
+		var err error
+		if c.Target, err = target.Lookup(o.Target); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// keyOptions are the options that can change a byte of a pair, as the key of a cache
+// takes them.
+type keyOptions struct {
+	Target, Precision, Func, InputName string
+	Shapes                             map[string][]int64
+	OneSection, FullTD                 bool
+}
+
+// ErrUnknownFiles says that it cannot be told which files a model is made of, so that
+// no key covers them.
+var ErrUnknownFiles = errors.New("it cannot be told which files the model is made of")
+
+// Key names what Compile would make of a model by everything that can change a byte
+// of it: this build of zinc, the options and every file of the model. Errors are those
+// of the file system, or wrap ErrUnknownFiles.
+func Key(ctx context.Context, path string, o Options) (cache.Key, error) {
+	version, err := cache.ExecutableVersion()
+	if err != nil {
+		return cache.Key{}, err
+	}
+	files, err := cache.Files(path, o.WeightsDir)
+	if err != nil {
+		return cache.Key{}, fmt.Errorf("%w: %w", ErrUnknownFiles, err)
+	}
+	c, err := o.compiler()
+	if err != nil {
+		return cache.Key{}, err
+	}
+	k := keyOptions{c.Target.Name, c.Precision, c.Func, filepath.Base(path), c.Shapes, o.OneSection, o.FullTD}
+	if k.Precision == "" {
+		k.Precision = "declared"
+	}
+	if len(k.Shapes) == 0 {
+		k.Shapes = nil
+	}
+	options, err := json.Marshal(&k) // maps in the order of their keys
+	if err != nil {
+		return cache.Key{}, err
+	}
+	return cache.KeyOf(ctx, version, string(options), files)
+}

@@ -1,0 +1,100 @@
+package zinc_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/zinc-compiler/zinc"
+)
+
+// must ends an example at an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+// largest returns the index of the largest value.
+func largest(vs []float32) (best int) {
+	for i, v := range vs {
+		if v > vs[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// Compile a model, run it on an npy file, read the scores.
+func Example() {
+	ctx := context.Background()
+	pair := must(zinc.Compile(ctx, "examples/digits/digits.mlmodelc", zinc.Options{}))
+	fmt.Println(pair.Report.EngineOps, "operations on the engine in", pair.Report.Dispatches, "dispatch")
+
+	model := must(pair.Open(ctx, zinc.RunOptions{}))
+	defer model.Close()
+	for _, f := range model.Functions() {
+		for _, p := range f.Inputs {
+			fmt.Println(f.Name, "takes", p.Name, p.Type, p.Shape)
+		}
+	}
+
+	image := must(zinc.DecodeNPY(must(os.ReadFile("examples/digits/testdata/7.npy"))))
+	out := must(model.Run(ctx, map[string]zinc.Tensor{"image": image}))
+	fmt.Println("it is a", largest(must(zinc.Values[float32](out["probs"]))))
+	// Output:
+	// 8 operations on the engine in 1 dispatch
+	// main takes image fp16 [1 1 28 28]
+	// it is a 7
+}
+
+// Write a pair to files and open it from there, with the engine driven directly.
+func ExampleOpen() {
+	ctx := context.Background()
+	dir := must(os.MkdirTemp("", "zinc"))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "digits.hwx")
+	pair := must(zinc.Compile(ctx, "examples/digits/digits.mlmodelc", zinc.Options{}))
+	if err := pair.Write(ctx, path); err != nil {
+		log.Fatal(err)
+	}
+
+	model := must(zinc.Open(ctx, path, zinc.RunOptions{Direct: true}))
+	defer model.Close()
+	blank := make([]float32, 28*28)
+	out := must(model.Run(ctx, map[string]zinc.Tensor{"image": zinc.Of(blank, 1, 1, 28, 28)}))
+	fmt.Println(out["probs"].Shape)
+	// Output: [1 10 1 1]
+}
+
+// A folder of compiled pairs makes the second compilation a read.
+func ExampleOptions_cache() {
+	ctx := context.Background()
+	dir := must(os.MkdirTemp("", "zinc"))
+	defer os.RemoveAll(dir)
+	o := zinc.Options{Cache: dir, CacheBytes: 64 << 20}
+	for range 2 {
+		pair := must(zinc.Compile(ctx, "examples/digits/digits.mlmodelc", o))
+		fmt.Println("from the cache:", pair.Cached)
+	}
+	// Output:
+	// from the cache: false
+	// from the cache: true
+}
+
+// States keep from run to run what a run leaves in them.
+func ExampleModel_State() {
+	ctx := context.Background()
+	pair := must(zinc.Compile(ctx, "testdata/total.mil", zinc.Options{}))
+	model := must(pair.Open(ctx, zinc.RunOptions{}))
+	defer model.Close()
+	for range 3 {
+		must(model.Run(ctx, map[string]zinc.Tensor{"x": zinc.Of([]float32{1, 2, 3, 4}, 1, 4)}))
+	}
+	total := must(model.State("main", "total"))
+	fmt.Println(must(zinc.Values[float32](total)))
+	// Output: [3 6 9 12]
+}

@@ -1,0 +1,267 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// errNot says that a rewriter is not for a statement; it goes unmentioned.
+var errNot = errors.New("the rewrite is not for the statement")
+
+// An edit replaces one statement of a function's body by others. What goes wrong is
+// kept until the end, so that a rewriter reads as the expression that it writes.
+type edit struct {
+	t     *target.Table
+	fn    *ir.Func
+	index int // of the statement in the body
+	op    *ir.Op
+	ops   []*ir.Op // that take its place
+	taken map[string]bool
+	err   error
+	note  string // what the rewrite holds for only
+}
+
+func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
+	e := &edit{t: t, fn: fn, index: index, op: fn.Body.Ops[index], taken: map[string]bool{}}
+	value := func(v *ir.Value) { e.taken[v.Name] = true }
+	for _, v := range fn.Body.Params {
+		value(v)
+	}
+	ir.Walk(fn, func(op *ir.Op) {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { value(v) })
+		for _, v := range op.Results {
+			value(v)
+		}
+	})
+	return e
+}
+
+func (e *edit) fail(format string, args ...any) *ir.Value {
+	if e.err == nil {
+		e.err = fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
+// not ends a rewriter that is not for the statement.
+func (e *edit) not() {
+	if e.err == nil {
+		e.err = errNot
+	}
+}
+
+// fresh returns a name that the function does not have.
+func (e *edit) fresh(what string) string {
+	base := e.op.Results[0].Name + "_" + what
+	name := base
+	for i := 2; e.taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	e.taken[name] = true
+	return name
+}
+
+// arg is a named argument; a nil value is left out.
+type arg struct {
+	name string
+	v    *ir.Value
+}
+
+// do writes an operation and returns its first result, nil once something failed.
+func (e *edit) do(name string, args ...arg) *ir.Value {
+	vs := map[string][]*ir.Value{}
+	var names []string
+	for _, a := range args {
+		if a.v != nil {
+			vs[a.name] = append(vs[a.name], a.v)
+			names = append(names, a.name)
+		}
+	}
+	if e.err != nil {
+		return nil
+	}
+	d := ir.LookupArgs(name, e.fn.Opset, names)
+	if d == nil {
+		return e.fail("there is no operation %s in opset %s", name, e.fn.Opset)
+	}
+	op := ir.NewOp(d)
+	op.Pos = e.op.Pos
+	for n, v := range vs {
+		if d.ParamIndex(n) < 0 {
+			return e.fail("%s takes no %s in opset %s", name, n, e.fn.Opset)
+		}
+		op.SetArg(n, v...)
+	}
+	return e.add(op)
+}
+
+// add puts an operation with its arguments in place and names its results.
+func (e *edit) add(op *ir.Op) *ir.Value {
+	ts, err := ir.InferOp(op)
+	if err != nil {
+		return e.fail("%s: %w", op.Def.Name, err)
+	}
+	op.Results = nil
+	for _, t := range ts {
+		op.Results = append(op.Results, &ir.Value{Name: e.fresh(op.Def.Name), Type: t, Def: op, Pos: op.Pos})
+	}
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		if v.Const != nil && v.Name == "" {
+			v.Name = e.fresh(p.Name)
+		}
+	})
+	e.ops = append(e.ops, op)
+	return op.Results[0]
+}
+
+// again writes the statement's own operation once more, with some arguments
+// replaced; those that are nil are dropped.
+func (e *edit) again(args ...arg) *ir.Value {
+	if e.err != nil {
+		return nil
+	}
+	op := ir.NewOp(e.op.Def)
+	op.Pos = e.op.Pos
+	for i, a := range e.op.Args {
+		op.Args[i] = slices.Clone(a)
+	}
+	for _, a := range args {
+		if a.v == nil {
+			op.SetArg(a.name)
+			continue
+		}
+		op.SetArg(a.name, a.v)
+	}
+	return e.add(op)
+}
+
+// ints is a constant vector of integers.
+func (e *edit) ints(vs ...int64) *ir.Value {
+	return &ir.Value{Type: ir.TensorOf(ir.Int32, int64(len(vs))), Const: ir.ConstInts(ir.Int32, vs...)}
+}
+
+func (e *edit) int(v int64) *ir.Value {
+	return &ir.Value{Type: ir.Scalar(ir.Int32), Const: ir.ConstInt(ir.Int32, v)}
+}
+
+func (e *edit) bool(v bool) *ir.Value {
+	return &ir.Value{Type: ir.Scalar(ir.Bool), Const: ir.ConstBool(v)}
+}
+
+func (e *edit) str(s string) *ir.Value {
+	c := ir.ConstString(s)
+	return &ir.Value{Type: c.Type, Const: c}
+}
+
+// num is a scalar of an element type.
+func (e *edit) num(t ir.DType, v float64) *ir.Value {
+	return &ir.Value{Type: ir.Scalar(t), Const: ir.ConstFloat(t, v)}
+}
+
+// constant is a named constant with packed elements.
+func (e *edit) constant(what string, t ir.Type, data []byte) *ir.Value {
+	if e.err != nil {
+		return nil
+	}
+	c, err := ir.NewConst(t, data)
+	if err != nil {
+		return e.fail("%s: %w", what, err)
+	}
+	return &ir.Value{Name: e.fresh(what), Type: t, Const: c, Pos: e.op.Pos}
+}
+
+// matrix is a constant of rows by columns whose element at r, c is f(r, c).
+func (e *edit) matrix(what string, t ir.DType, rows, cols int64, f func(r, c int64) float64) *ir.Value {
+	if rows <= 0 || cols <= 0 || rows > maxMatrix/cols {
+		return e.fail("a matrix of %d by %d elements is more than the %d that a rewrite makes", rows, cols, maxMatrix)
+	}
+	data := make([]byte, 0, t.Bytes(rows*cols))
+	for r := range rows {
+		for c := range cols {
+			data = ir.AppendElem(data, t, f(r, c))
+		}
+	}
+	return e.constant(what, ir.TensorOf(t, rows, cols), data)
+}
+
+// maxMatrix bounds the constants that a rewrite makes.
+const maxMatrix = 1 << 22
+
+// known returns what an operand is at compile time, also one that is stored
+// compressed; nil for a runtime value.
+func known(v *ir.Value) *ir.Const {
+	switch {
+	case v == nil:
+		return nil
+	case v.Const != nil:
+		return v.Const
+	case v.Def == nil || !ir.IsConstexpr(v.Def):
+		return nil
+	}
+	cs, err := ir.FoldOp(v.Def)
+	if err != nil || len(cs) == 0 {
+		return nil
+	}
+	return cs[0]
+}
+
+// cut returns the constant of the elements from lo to hi along an axis of c.
+func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
+	shape := slices.Clone(c.Type.Shape)
+	if c.Type.DType.Bits()%8 != 0 {
+		return e.fail("constants of %s are not cut", c.Type.DType)
+	}
+	inner := int64(c.Type.DType.Bits() / 8)
+	for _, d := range shape[axis+1:] {
+		inner *= d
+	}
+	if inner*shape[axis] <= 0 {
+		return e.fail("%s is empty", what)
+	}
+	var data []byte
+	for at := int64(0); at+shape[axis]*inner <= int64(len(c.Data)); at += shape[axis] * inner {
+		data = append(data, c.Data[at+lo*inner:at+hi*inner]...)
+	}
+	shape[axis] = hi - lo
+	return e.constant(what, ir.TensorOf(c.Type.DType, shape...), data)
+}
+
+// slice reads the elements from lo to hi along an axis.
+func (e *edit) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
+	if e.err != nil {
+		return nil
+	}
+	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
+	begin[axis], size[axis] = lo, hi-lo
+	return e.do("slice_by_size", arg{"x", x}, arg{"begin", e.ints(begin...)}, arg{"size", e.ints(size...)})
+}
+
+// reshape gives x another shape.
+func (e *edit) reshape(x *ir.Value, shape ...int64) *ir.Value {
+	return e.do("reshape", arg{"x", x}, arg{"shape", e.ints(shape...)})
+}
+
+// become ends the edit: v takes the place of the statement's result, and its name.
+func (e *edit) become(v *ir.Value) {
+	if e.err != nil {
+		return
+	}
+	old := e.op.Results[0]
+	if len(e.op.Results) != 1 || v == nil || v.Def == nil || len(e.ops) == 0 {
+		e.fail("the statement gives %d results", len(e.op.Results))
+		return
+	}
+	if !v.Type.Fits(old.Type) {
+		e.fail("the replacement gives %s, the statement %s", v.Type, old.Type)
+		return
+	}
+	v.Name = old.Name
+	var r ir.Rewriter
+	r.Replace(old, v)
+	e.fn.Body.Ops = slices.Replace(e.fn.Body.Ops, e.index, e.index+1, e.ops...)
+	r.Apply(e.fn)
+}

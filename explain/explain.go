@@ -1,0 +1,441 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Options steer an explanation.
+type Options struct {
+	Compile  compile.Options // how the model is compiled; Provenance is set anyway
+	Rewrites bool            // look for rewrites of what is refused
+	Hazards  bool            // judge the numbers by the rules of package lint, for inputs in their default ranges
+	Seed     uint64          // of the inputs that rewrites are run on
+	Workers  int             // goroutines of the runs, 0 for one a processor
+}
+
+// Answer says what became of a statement. Its JSON form is stable: fields may be
+// added, none change meaning.
+type Answer struct {
+	Target    string `json:"target"`
+	Precision string `json:"precision"`
+	Function  string `json:"function"`
+	File      string `json:"file,omitempty"`
+	Line      int32  `json:"line,omitempty"`
+	Column    int32  `json:"column,omitempty"`
+	Op        string `json:"op"` // operation, or const or input
+	Name      string `json:"name"`
+	// Passes are those that made or changed something of it, in order.
+	Passes []string `json:"passes"`
+	Gone   []Gone   `json:"gone,omitempty"`
+	// Operators are what it became in the program as it was lowered. Of a constant
+	// they are the operations that name it.
+	Operators  []Operator   `json:"operators"`
+	Tasks      []Task       `json:"tasks,omitempty"`
+	Constants  []Constant   `json:"constants,omitempty"`
+	Surfaces   []Surface    `json:"surfaces,omitempty"`
+	Operations []Descriptor `json:"descriptor_operations,omitempty"`
+	Numerics   []string     `json:"numerics,omitempty"`
+	// Hazards are the statement's findings of package lint, none of them searched for
+	// an input that shows it.
+	Hazards   []*lint.Finding `json:"hazards,omitempty"`
+	CostError string          `json:"cost_known_error,omitempty"` // of the estimates
+	Rewrites  []*Rewrite      `json:"rewrites,omitempty"`
+	Tried     []Tried         `json:"tried,omitempty"`
+	// PlacedOnly says that zinc writes no programs for the target, so that there
+	// are no tasks, and no rewrites, which would have to run.
+	PlacedOnly bool `json:"placed_only,omitempty"`
+	// Sought says that rewrites were looked for; NotSought why they were not, where
+	// they were asked for.
+	Sought    bool   `json:"rewrites_sought"`
+	NotSought string `json:"rewrites_not_sought,omitempty"`
+}
+
+// Gone is an operation of the statement that a pass took away.
+type Gone struct {
+	Pass string `json:"pass"`
+	By   string `json:"by,omitempty"` // what its readers read instead, "" where nothing is read
+}
+
+// Operator is an operation of the program as it was lowered.
+type Operator struct {
+	Op       string               `json:"op"`
+	Name     string               `json:"name"`
+	Function string               `json:"function"`
+	Step     int                  `json:"step"`
+	Unit     string               `json:"unit"`
+	Rule     string               `json:"rule,omitempty"`
+	Reason   string               `json:"reason,omitempty"`
+	Fused    string               `json:"fused_into,omitempty"`
+	MACs     int64                `json:"macs,omitempty"`
+	Refusal  *compile.RefusalInfo `json:"refusal,omitempty"`
+	// Estimate is that of its tasks, with what rides on it; nil where it has none.
+	Estimate *compile.Estimate `json:"estimate,omitempty"`
+}
+
+// Task is a task that works for the statement.
+type Task struct {
+	Procedure string            `json:"procedure"`
+	Index     int               `json:"index"`
+	Offset    uint64            `json:"offset"` // bytes, in the task section
+	Words     int               `json:"words"`
+	Rule      string            `json:"rule"`
+	Kind      string            `json:"kind"`
+	Attested  bool              `json:"attested"`
+	Estimate  *compile.Estimate `json:"estimate,omitempty"`
+	Fields    []Field           `json:"fields"` // those written that are not 0, by word
+	Links     []string          `json:"links,omitempty"`
+}
+
+// Field is a field of a task's word.
+type Field struct {
+	Word  int    `json:"word"`
+	Name  string `json:"name"`
+	Value uint32 `json:"value"`
+	Known string `json:"known"`
+	Doc   string `json:"doc,omitempty"`
+}
+
+// Constant is a stored constant that the statement's bytes are in, or that its
+// tasks read.
+type Constant struct {
+	Offset uint64     `json:"offset"`
+	Size   uint64     `json:"size"`
+	Made   bool       `json:"made"` // of the statement; otherwise its tasks only read it
+	Roles  []RoleSize `json:"roles"`
+}
+
+// RoleSize counts the bytes of a role.
+type RoleSize struct {
+	Role  string `json:"role"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// Surface is a port that holds a value of the statement.
+type Surface struct {
+	Procedure string `json:"procedure"`
+	Name      string `json:"name"`
+	Output    bool   `json:"output"`
+	Value     string `json:"value"`
+	Address   uint64 `json:"address"`
+	Size      uint64 `json:"size"`
+	Row       int64  `json:"row_elements"`        // of the last dimension
+	RowBytes  int64  `json:"row_bytes,omitempty"` // from one row to the next, padding included; 0 where there is one row
+}
+
+// Descriptor is an operation of the dispatch descriptor.
+type Descriptor struct {
+	Function string `json:"function"`
+	Index    int    `json:"index"`
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Rule     string `json:"rule"`
+}
+
+// Explain tells what becomes of the statement at a place of p, which it does not
+// change. A place without a statement gives a *PlaceError.
+func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, error) {
+	if o.Compile.Target == nil {
+		o.Compile.Target = target.H13
+	}
+	s, err := find(p, at, o.Compile.Func)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{
+		Target: o.Compile.Target.Name, Function: s.fn.Name, Op: s.kind(), Name: s.name(),
+		Line: s.pos().Line, Column: s.pos().Col, Passes: []string{}, Operators: []Operator{},
+	}
+	if pos := s.pos(); pos.IsValid() && int(pos.File) < len(p.Files) {
+		a.File = p.Files[pos.File]
+	}
+	if o.Compile.Target.TD == 0 {
+		rep, err := compile.Plan(ctx, clone(p), o.Compile)
+		if err != nil {
+			return nil, err
+		}
+		a.PlacedOnly = true
+		a.planned(rep, s)
+		if o.Rewrites && a.Refused() != nil {
+			a.NotSought = fmt.Sprintf("zinc writes no programs for %s, so none could be run", a.Target)
+		}
+		return a, nil
+	}
+	o.Compile.Provenance = true
+	r, err := compile.Compile(ctx, clone(p), o.Compile)
+	if err != nil {
+		return nil, err
+	}
+	a.Precision = r.Report.Precision
+	db := r.Provenance
+	var stmts []int
+	for i := range db.Statements {
+		t := &db.Statements[i]
+		if t.Func == s.fn.Name && t.Name == s.name() && t.Op == a.Op && t.Line == a.Line {
+			stmts = append(stmts, i)
+		}
+	}
+	made := db.From(stmts...)
+	a.operators(db, made, r)
+	a.tasks(db, made, r)
+	a.constants(db, made)
+	a.ports(db, made, r)
+	a.numerics(r)
+	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
+		a.CostError = r.Report.Estimate.Known
+	}
+	if o.Hazards {
+		if err := a.hazards(ctx, p, o); err != nil {
+			return nil, err
+		}
+	}
+	no := a.Refused()
+	if !o.Rewrites || no == nil {
+		return a, nil
+	}
+	switch {
+	case s.op == nil:
+		a.NotSought = "ask for the operation that is refused, on its own line"
+	case s.index < 0:
+		a.NotSought = "the statement stands in a block of another; rewrites are of the function's own statements"
+	case len(s.op.Results) != 1:
+		a.NotSought = fmt.Sprintf("the statement gives %d results, rewrites are of statements with one", len(s.op.Results))
+	default:
+		a.Sought = true
+		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
+	}
+	return a, err
+}
+
+// Refused returns why the statement's own operation is on the CPU, nil when it is
+// not, or when nothing is known but the reason.
+func (a *Answer) Refused() *compile.RefusalInfo {
+	for i := range a.Operators {
+		if x := &a.Operators[i]; x.Refusal != nil && x.Name == a.Name {
+			return x.Refusal
+		}
+	}
+	for i := range a.Operators {
+		if x := &a.Operators[i]; x.Refusal != nil {
+			return x.Refusal
+		}
+	}
+	return nil
+}
+
+// planned fills in the operators from a plan, which has no record of origins: those
+// on the statement's line, or of its name.
+func (a *Answer) planned(rep *compile.Report, s *found) {
+	a.Precision = rep.Precision
+	for _, o := range rep.Ops {
+		if o.Name == s.name() || a.Line > 0 && o.Line == a.Line && o.Col == a.Column {
+			a.Operators = append(a.Operators, operatorOf(rep.Function, &o))
+		}
+	}
+}
+
+func operatorOf(fn string, o *compile.OpReport) Operator {
+	return Operator{Op: o.Op, Name: o.Name, Function: fn, Step: o.Step, Unit: o.Unit, Rule: o.Rule, Reason: o.Reason, Fused: o.Fused, MACs: o.MACs, Refusal: o.Refusal, Estimate: o.Estimate}
+}
+
+// operators lists what the statement became, and what passes did on the way.
+func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.Result) {
+	reports := map[string]*compile.Report{}
+	for _, f := range r.Functions {
+		reports[f.Name] = f.Report
+	}
+	note := func(ref provenance.Ref) {
+		for _, p := range db.Source(ref).Passes {
+			if !slices.Contains(a.Passes, p) {
+				a.Passes = append(a.Passes, p)
+			}
+		}
+	}
+	for _, i := range made.Operators {
+		x := &db.Operators[i]
+		o := Operator{Op: x.Op, Name: x.Name, Function: x.Func, Step: int(x.Step), Unit: x.Unit, Rule: x.Rule, Reason: x.Reason}
+		if rep := reports[x.Func]; rep != nil {
+			for k := range rep.Ops {
+				if y := &rep.Ops[k]; y.Name == x.Name && y.Op == x.Op {
+					o = operatorOf(x.Func, y)
+				}
+			}
+		}
+		a.Operators = append(a.Operators, o)
+		note(provenance.Ref{Node: x.Node})
+	}
+	for _, i := range made.Gone {
+		g := &db.Gone[i]
+		x := Gone{Pass: g.Pass}
+		for _, k := range db.Source(provenance.Ref{Node: g.By}).Statements {
+			if x.By != "" {
+				x.By += ", "
+			}
+			x.By += db.Statements[k].Op + " " + db.Statements[k].Name
+		}
+		a.Gone = append(a.Gone, x)
+		if !slices.Contains(a.Passes, g.Pass) {
+			a.Passes = append(a.Passes, g.Pass)
+		}
+	}
+	slices.SortFunc(a.Passes, func(x, y string) int { return slices.Index(db.Passes, x) - slices.Index(db.Passes, y) })
+}
+
+// tasks lists the tasks and the fields of their words.
+func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Result) {
+	type key struct {
+		procedure string
+		index     int
+	}
+	tasks := map[key]*td.Task{}
+	kinds := map[key]compile.TaskReport{}
+	for _, f := range r.Functions {
+		for _, p := range f.Procedures {
+			for i, t := range p.Tasks {
+				tasks[key{p.Name, i}] = t
+			}
+		}
+		for _, t := range f.Report.TaskList {
+			kinds[key{t.Procedure, t.Task}] = t
+		}
+	}
+	for _, i := range made.Tasks {
+		x := &db.Tasks[i]
+		k := key{db.Procedures[x.Procedure].Name, int(x.Index)}
+		t := Task{
+			Procedure: k.procedure, Index: k.index, Offset: x.Offset, Words: int(x.Words), Rule: x.Rule,
+			Kind: kinds[k].Kind, Attested: kinds[k].Attested, Estimate: kinds[k].Estimate, Fields: fields(tasks[k]),
+		}
+		for _, l := range x.Links {
+			t.Links = append(t.Links, fmt.Sprintf("word %d points at %s", l.Word, db.LinkString(l)))
+		}
+		a.Tasks = append(a.Tasks, t)
+	}
+}
+
+// fields returns the fields that a task writes and that are not 0, by word.
+func fields(t *td.Task) []Field {
+	out := []Field{}
+	if t == nil {
+		return out
+	}
+	rows := td.Fields()
+	for i := range rows {
+		f := td.Field(i)
+		v := t.Get(f)
+		w, ok := t.WordIndex(f)
+		if v == 0 || !ok {
+			continue
+		}
+		row := f.Row()
+		out = append(out, Field{Word: w, Name: row.Name, Value: v, Known: row.Known.String(), Doc: row.Doc})
+	}
+	slices.SortStableFunc(out, func(x, y Field) int { return x.Word - y.Word })
+	return out
+}
+
+// constants lists the stored constants.
+func (a *Answer) constants(db *provenance.DB, made *provenance.Made) {
+	all := append(slices.Clone(made.Extents), made.Reads...)
+	slices.Sort(all)
+	for _, i := range slices.Compact(all) {
+		x := &db.Extents[i]
+		c := Constant{Offset: x.Offset, Size: x.Size, Made: slices.Contains(made.Extents, i)}
+		for _, rep := range x.Layout {
+			for _, run := range rep.Runs {
+				k := slices.IndexFunc(c.Roles, func(r RoleSize) bool { return r.Role == run.Role })
+				if k < 0 {
+					k = len(c.Roles)
+					c.Roles = append(c.Roles, RoleSize{Role: run.Role})
+				}
+				c.Roles[k].Bytes += uint64(rep.Times) * uint64(run.Size)
+			}
+		}
+		a.Constants = append(a.Constants, c)
+	}
+}
+
+// ports lists surfaces and operations of the descriptor.
+func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Result) {
+	for _, i := range made.Surfaces {
+		x := &db.Surfaces[i]
+		s := Surface{Procedure: db.Procedures[x.Procedure].Name, Name: x.Name, Output: x.Output, Value: x.Value, Address: x.Address, Size: x.Size}
+		for _, f := range r.Functions {
+			for _, p := range f.Procedures {
+				if p.Name != s.Procedure {
+					continue
+				}
+				for _, y := range append(slices.Clone(p.Inputs), p.Outputs...) {
+					if n := len(y.Dims); y.Name == s.Name && n > 0 {
+						s.Row = y.Dims[n-1]
+						if n > 1 {
+							s.RowBytes = y.Stride[n-2]
+						}
+					}
+				}
+			}
+		}
+		a.Surfaces = append(a.Surfaces, s)
+	}
+	for _, i := range made.Operations {
+		x := &db.Operations[i]
+		a.Operations = append(a.Operations, Descriptor{x.Func, int(x.Index), x.Name, x.Kind, x.Rule})
+	}
+}
+
+// numerics notes what is known of the numbers that the statement gives.
+func (a *Answer) numerics(r *compile.Result) {
+	engine := false
+	for _, o := range a.Operators {
+		engine = engine || o.Unit == ir.Engine.String()
+		for _, t := range r.Report.Tables {
+			if t.Name == o.Name && t.Op == o.Op {
+				a.Numerics = append(a.Numerics, fmt.Sprintf("the lookup table of %s %q errs by up to %.3g, relative to the value by up to %.3g", t.Op, t.Name, t.Abs, t.Rel))
+			}
+		}
+	}
+	if engine {
+		a.Numerics = append(a.Numerics, "the engine computes from fp16 to fp16: magnitudes end at 65504, and no result is NaN or -0 (docs/numerics.md)")
+	}
+	if slices.Contains(a.Passes, "convert-precision") {
+		a.Numerics = append(a.Numerics, "declared in fp32, computed in fp16")
+	}
+	if n := len(a.Tasks); n > 0 {
+		attested := 0
+		for _, t := range a.Tasks {
+			if t.Attested {
+				attested++
+			}
+		}
+		a.Numerics = append(a.Numerics, fmt.Sprintf("recorded programs vouch for the kind of %d of %d tasks; the rest is modelled", attested, n))
+	}
+}
+
+// hazards keeps the linter's findings of the statement. Without a search for inputs
+// they are what intervals allow.
+func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
+	o.Compile.Provenance, o.Compile.Progress = false, nil
+	rep, err := lint.Run(ctx, clone(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
+	if err != nil {
+		return fmt.Errorf("judging the numbers: %w", err)
+	}
+	for _, f := range rep.Functions {
+		if f.Name != a.Function {
+			continue
+		}
+		for _, x := range f.Findings {
+			if x.Statement == a.Name || a.Line > 0 && x.Line == a.Line && x.Col == a.Column {
+				a.Hazards = append(a.Hazards, x)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package explain_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+var update = flag.Bool("update", false, "rewrite the messages that the tests compare with")
+
+// complaints are the ten published complaints, each with a small model.
+var complaints = []struct {
+	about, file, stmt string
+	rule              string // that refuses the statement on h13, "" where zinc takes it
+	rewrites          []string
+	host              []string // operations of the model that stay on the CPU with the rewrite
+}{
+	{"op not on the engine", "operation.mil", "y", target.RuleNoLowering, []string{"triangle"}, nil},
+	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, []string{"reshape", "reshape"}},
+	{"kernel too large", "kernel.mil", "y", target.RuleKernel, []string{"split-kernel"}, nil},
+	{"rank 6", "rank.mil", "y", target.RuleRank, []string{"merge-dimensions"}, nil},
+	{"dynamic shape", "dynamic.mil", "y", target.RuleDynamic, []string{"fix-shape"}, nil},
+	{"fp32-only", "fp32.mil", "y", target.RuleFloatType, []string{"compute-in-fp16"}, nil},
+	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, []string{"one_hot"}},
+	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil},
+	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil},
+	{"state not a multiple", "state.mil", "u", "", nil, nil},
+}
+
+func open(t testing.TB, file string) *frontend.Model {
+	t.Helper()
+	m, err := frontend.Open(filepath.Join("testdata", file), frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func explained(t testing.TB, file, stmt string) *explain.Answer {
+	t.Helper()
+	m := open(t, file)
+	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, explain.Options{
+		Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: file}, Rewrites: true, Hazards: true, Seed: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestComplaints explains each complaint's statement, compares the message with the
+// one kept, and looks at where the rewrite runs.
+func TestComplaints(t *testing.T) {
+	golden := filepath.Join("testdata", "complaints.txtar")
+	if *update {
+		writeWeights(t)
+	}
+	var out txtar.Archive
+	for _, c := range complaints {
+		t.Run(c.about, func(t *testing.T) {
+			a := explained(t, c.file, c.stmt)
+			var b bytes.Buffer
+			if err := a.Text(&b, explain.Detail{}); err != nil {
+				t.Fatal(err)
+			}
+			out.Files = append(out.Files, txtar.File{Name: c.about, Data: b.Bytes()})
+			rule := ""
+			if no := a.Refused(); no != nil {
+				rule = no.Rule
+			}
+			var names []string
+			for _, r := range a.Rewrites {
+				names = append(names, r.Name)
+			}
+			if rule != c.rule || !slices.Equal(names, c.rewrites) {
+				t.Errorf("refused by %q with rewrites %q, wanted %q with %q", rule, names, c.rule, c.rewrites)
+			}
+			if c.rule == "" {
+				holds(t, open(t, c.file).Program, c.stmt, nil)
+			}
+			for _, r := range a.Rewrites {
+				path := filepath.Join(t.TempDir(), "again.mil")
+				if _, err := reduce.Write(context.Background(), r.Program(), path); err != nil {
+					t.Fatal(err)
+				}
+				m, err := frontend.Open(path, frontend.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds(t, m.Program, c.stmt, c.host)
+				m.Close()
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(golden, txtar.Format(&out), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := txtar.Format(&out); !bytes.Equal(got, want) && len(out.Files) == len(complaints) {
+		t.Errorf("the messages are others; run with -update and look at the difference\n%s", got)
+	}
+}
+
+// holds compiles a program that was written and opened anew, and runs it on other
+// inputs than the rewrite was judged by. Only the operations of host run on the CPU.
+func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
+	t.Helper()
+	v, err := verify.Run(context.Background(), p, verify.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Pass {
+		t.Errorf("the simulator departs from the interpreter in %q", v.Failed())
+	}
+	var got []string
+	for _, o := range v.Report.Ops {
+		if o.Unit == ir.CPU.String() {
+			got = append(got, o.Op)
+		}
+	}
+	if !slices.Equal(got, host) {
+		t.Errorf("with the rewrite of %s %q run on the CPU, wanted %q", stmt, got, host)
+	}
+	if v.Model.EngineOps == 0 || v.Model.Tasks == 0 {
+		t.Errorf("%d operations and %d tasks on the engine", v.Model.EngineOps, v.Model.Tasks)
+	}
+}
+
+// writeWeights writes the weight of weight.mil: 32832 coefficients of one output,
+// more than kernel memory holds.
+func writeWeights(t *testing.T) {
+	t.Helper()
+	w, err := blobfile.Create(filepath.Join("testdata", "weights.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 3648 * 9
+	var data []byte
+	for i := range n {
+		data = ir.AppendElem(data, ir.FP16, float64(i*7%11-5)/256)
+	}
+	if _, err := w.Append(blobfile.Float16, n, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAllTasks asks about every operation of the example: together the answers name
+// every task and every stored constant, and each operation is on the engine.
+func TestAllTasks(t *testing.T) {
+	m, err := frontend.Open(filepath.Join("..", "examples", "digits", "digits.mlmodelc"), frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	o := explain.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: "digits"}}
+	tasks := map[[2]string]bool{}
+	constants := map[uint64]uint64{}
+	for _, op := range m.Program.Funcs[0].Body.Ops {
+		a, err := explain.Explain(context.Background(), m.Program, explain.Place{Line: int(op.Pos.Line)}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Name != op.Results[0].Name || a.Op != op.Def.Name || len(a.Operators) == 0 || a.Operators[0].Unit != ir.Engine.String() || len(a.Passes) == 0 {
+			t.Errorf("%s: %+v", op.Results[0].Name, a)
+		}
+		for _, x := range a.Tasks {
+			tasks[[2]string{x.Procedure, strconv.Itoa(x.Index)}] = true
+			if len(x.Fields) == 0 || x.Estimate == nil {
+				t.Errorf("%s: task %d has %d fields and estimate %v", a.Name, x.Index, len(x.Fields), x.Estimate)
+			}
+			for _, f := range x.Fields {
+				if f.Word >= x.Words || f.Value == 0 || f.Name == "" {
+					t.Errorf("%s: task %d of %d words: %+v", a.Name, x.Index, x.Words, f)
+				}
+			}
+		}
+		for _, c := range a.Constants {
+			sum := uint64(0)
+			for _, r := range c.Roles {
+				sum += r.Bytes
+			}
+			if sum != c.Size {
+				t.Errorf("%s: a constant of %d bytes has roles for %d", a.Name, c.Size, sum)
+			}
+			constants[c.Offset] = c.Size
+		}
+	}
+	o.Compile.Provenance = true
+	r, err := compile.Compile(context.Background(), m.Program, o.Compile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tasks) != r.Report.Tasks {
+		t.Errorf("answers name %d tasks of %d", len(tasks), r.Report.Tasks)
+	}
+	for _, x := range r.Provenance.Extents {
+		if constants[x.Offset] != x.Size {
+			t.Errorf("no answer names the constant of %d bytes at %d", x.Size, x.Offset)
+		}
+	}
+}

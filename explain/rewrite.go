@@ -1,0 +1,298 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// Rewrite is a replacement of a statement that zinc compiled and ran.
+type Rewrite struct {
+	Name string `json:"name"` // of the row of Rewriters
+	Doc  string `json:"doc"`
+	Note string `json:"note,omitempty"` // what it holds for only
+	// Diff is the change as MIL text: "- " lines go, "+ " lines come.
+	Diff []string `json:"diff"`
+	// Engine and Host are the operations of the compiled replacement and where they
+	// run; all of Host move data or are what the rewriter says may run there.
+	Engine []string `json:"engine"`
+	Host   []string `json:"host,omitempty"`
+	// Whole says that the whole model was compiled and run; otherwise the statement
+	// alone, because the model is large.
+	Whole   bool       `json:"whole_model"`
+	Seed    uint64     `json:"seed"`
+	Outputs []Compared `json:"outputs"`
+	// What was compiled, before and after the change.
+	CPUOps     [2]int `json:"cpu_ops"`
+	Dispatches [2]int `json:"dispatches"`
+
+	program *ir.Program
+}
+
+// Program is the changed program: the whole model, or the statement alone where
+// Whole is false.
+func (r *Rewrite) Program() *ir.Program { return r.program }
+
+// Compared is an output of the changed program as it ran.
+type Compared struct {
+	Name      string        `json:"name"`
+	Type      string        `json:"type"`
+	Tolerance verify.Number `json:"tolerance"` // of package verify
+	Simulated verify.Number `json:"simulated"` // largest distance of simulator and interpreter
+	Original  verify.Number `json:"original"`  // largest distance of the interpreter's results before and after the change
+	// Loose says that the tolerance is so near the output's scale that passing shows
+	// little (package verify).
+	Loose bool `json:"loose,omitempty"`
+}
+
+// Tried is a rewriter that was tried and what it fell short of.
+type Tried struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// movers only rearrange data: a replacement may leave them on the CPU, where they
+// bring a tensor that the engine cannot hold into a shape that it can.
+var movers = []string{
+	"reshape", "expand_dims", "squeeze", "transpose", "slice_by_size", "slice_by_index", "concat", "split", "pad", "cast", "identity",
+}
+
+// maxWhole is the number of operations up to which the whole model is compiled and
+// run for each rewrite.
+const maxWhole = 300
+
+// clone copies a program; constants are shared.
+func clone(p *ir.Program) *ir.Program {
+	out := *p
+	out.Funcs = nil
+	for _, f := range p.Funcs {
+		out.Funcs = append(out.Funcs, ir.CloneFunc(f, f.Name))
+	}
+	return &out
+}
+
+// alone returns a program of one function, and of one statement where the function
+// is large, with the statement's index in it.
+func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
+	out := &ir.Program{Version: p.Version, Files: p.Files}
+	if len(fn.Body.Ops) <= maxWhole {
+		out.Funcs = []*ir.Func{ir.CloneFunc(fn, fn.Name)}
+		return out, index, true
+	}
+	// What makes a compressed constant comes along: it would become an input.
+	var ops []*ir.Op
+	fn.Body.Ops[index].Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.Def != nil && ir.IsConstexpr(v.Def) && !slices.Contains(ops, v.Def) {
+			ops = append(ops, v.Def)
+		}
+	})
+	at := len(ops)
+	f, _, _ := ir.Extract(fn, fn.Name, append(ops, fn.Body.Ops[index]))
+	out.Funcs = []*ir.Func{f}
+	return out, at, false
+}
+
+// rewrites tries the rewriters for the refusal of an operation of a function's body
+// that gives one result.
+func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Options) (out []*Rewrite, tried []Tried, err error) {
+	for i := range Rewriters {
+		r := &Rewriters[i]
+		if !r.For(rule, s.op.Def.Name) {
+			continue
+		}
+		w, err := r.try(ctx, p, s, o)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		switch {
+		case errors.Is(err, errNot):
+		case err != nil:
+			tried = append(tried, Tried{r.Name, err.Error()})
+		default:
+			out = append(out, w)
+		}
+	}
+	return out, tried, nil
+}
+
+// try applies a rewriter to a copy of the program and judges what it gives.
+func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
+	before, index, whole := alone(p, s.fn, s.index)
+	after := clone(before)
+	e := newEdit(o.Compile.Target, after.Funcs[0], index)
+	old := after.Funcs[0].Body.Ops[index]
+	r.apply(e)
+	if e.err != nil {
+		return nil, e.err
+	}
+	if err := ir.Verify(after); err != nil {
+		return nil, fmt.Errorf("the changed program is not valid: %w", err)
+	}
+	w := &Rewrite{Name: r.Name, Doc: r.Doc, Note: e.note, Whole: whole, Seed: o.Seed, program: after}
+	inputsChanged := slices.Contains(e.ops, old)
+	co := o.Compile
+	co.Func, co.Provenance = after.Funcs[0].Name, true
+	co.Progress = nil
+	c, err := compile.Compile(ctx, clone(after), co)
+	if err != nil {
+		return nil, fmt.Errorf("the changed program does not compile: %w", err)
+	}
+	if err := r.placed(w, c.Provenance, old.Def.Name, e.ops); err != nil {
+		return nil, err
+	}
+	co.Provenance = false
+	if err := w.run(ctx, before, after, c.Functions, co, o); err != nil {
+		return nil, err
+	}
+	w.Diff, err = difference(before, after, index, e.ops, inputsChanged)
+	return w, err
+}
+
+// placed checks that what computes in the replacement of an operation runs on the
+// engine. Where that operation moves data itself, what is of its name counts,
+// or all of the replacement (Moves).
+func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []*ir.Op) error {
+	moves := func(name string) bool { return !r.Moves && name != replaced && slices.Contains(movers, name) }
+	computes := 0
+	for _, op := range ops {
+		allowed := moves(op.Def.Name) || slices.Contains(r.Host, op.Def.Name)
+		for _, i := range db.From(db.Named(op.Results[0].Name)...).Operators {
+			x := &db.Operators[i]
+			line := fmt.Sprintf("%s %q", x.Op, x.Name)
+			list := &w.Engine
+			switch {
+			case x.Unit == ir.CPU.String() && !allowed && !moves(x.Op):
+				return fmt.Errorf("%s of the replacement runs on the CPU: %s", line, x.Reason)
+			case x.Unit == ir.CPU.String():
+				line += ": " + x.Reason
+				list = &w.Host
+			case x.Unit == ir.Transfer.String():
+				continue
+			default:
+				if !moves(x.Op) {
+					computes++
+				}
+				line += ", " + x.Rule
+			}
+			if !slices.Contains(*list, line) {
+				*list = append(*list, line)
+			}
+		}
+	}
+	if computes == 0 {
+		return errors.New("nothing of the replacement runs on the engine")
+	}
+	return nil
+}
+
+// run runs the changed program on simulator and interpreter, and the original on
+// the interpreter.
+func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options, o Options) error {
+	v, err := verify.Run(ctx, clone(after), verify.Options{Compile: co, Seed: o.Seed, Workers: o.Workers})
+	if err != nil {
+		return fmt.Errorf("the changed program does not run: %w", err)
+	}
+	if !v.Pass {
+		return fmt.Errorf("the simulator departs from the interpreter in %v", v.Failed())
+	}
+	orig, err := compile.Compile(ctx, clone(before), co)
+	if err != nil {
+		return fmt.Errorf("the original does not compile: %w", err)
+	}
+	w.CPUOps = [2]int{orig.Report.CPUOps, v.Report.CPUOps}
+	w.Dispatches = [2]int{orig.Report.Dispatches, v.Report.Dispatches}
+	inputs := map[string]interp.Tensor{}
+	for _, x := range fs[0].Reference.Body.Params {
+		if x.Type.Kind == ir.State {
+			continue
+		}
+		if inputs[x.Name], err = verify.Random(x.Type, x.Name, o.Seed); err != nil {
+			return err
+		}
+	}
+	want, err := interp.Run(ctx, orig.Functions[0].Reference, inputs, interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}})
+	if err != nil {
+		return fmt.Errorf("the original does not run: %w", err)
+	}
+	got, err := interp.Run(ctx, fs[0].Reference, inputs, interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}})
+	if err != nil {
+		return fmt.Errorf("the changed program does not run: %w", err)
+	}
+	for _, x := range fs[0].Reference.Body.Outputs {
+		i := slices.IndexFunc(v.Outputs, func(y verify.Output) bool { return y.Name == x.Name || y.Name == x.Name+" (call 1)" })
+		if i < 0 {
+			return fmt.Errorf("the verification has no output %q", x.Name)
+		}
+		y := &v.Outputs[i]
+		d, err := distance(want[x.Name], got[x.Name])
+		if err != nil {
+			return fmt.Errorf("output %q: %w", x.Name, err)
+		}
+		if !(d <= float64(y.Tolerance)) {
+			return fmt.Errorf("output %q differs by %.3g from the original, the tolerance is %.3g", x.Name, d, float64(y.Tolerance))
+		}
+		w.Outputs = append(w.Outputs, Compared{x.Name, y.Type, y.Tolerance, y.MaxAbs, verify.Number(d), y.Loose})
+	}
+	return nil
+}
+
+// distance is the largest distance of two elements; equal infinities and two NaN
+// have none.
+func distance(a, b interp.Tensor) (float64, error) {
+	if !a.Type.Equal(b.Type) {
+		return 0, fmt.Errorf("was %s, is %s", a.Type, b.Type)
+	}
+	x, y := a.Const(), b.Const()
+	most := 0.0
+	for i := range x.Elems() {
+		u, v := x.Float(i), y.Float(i)
+		if u == v || math.IsNaN(u) && math.IsNaN(v) {
+			continue
+		}
+		if d := math.Abs(u - v); !(d <= most) {
+			most = d
+		}
+		if math.IsNaN(most) {
+			return math.Inf(1), nil
+		}
+	}
+	return most, nil
+}
+
+// excerptWeights is the weight file that the constants of a diff stand in.
+const excerptWeights = "weights/weight.bin"
+
+// difference returns the lines of MIL text that change. Without the others the
+// statement is a function of its own, whose inputs are what it reads; where the
+// function's inputs change, the whole function is compared.
+func difference(before, after *ir.Program, index int, ops []*ir.Op, inputs bool) ([]string, error) {
+	text := func(p *ir.Program, ops []*ir.Op) ([]string, error) {
+		f := p.Funcs[0]
+		if !inputs {
+			f, _, _ = ir.Extract(f, f.Name, ops)
+		}
+		t, err := reduce.NewText(&ir.Program{Version: p.Version, Funcs: []*ir.Func{f}}, excerptWeights)
+		if err != nil {
+			return nil, err
+		}
+		return bodyLines(string(t.MIL), inputs), nil
+	}
+	a, err := text(before, before.Funcs[0].Body.Ops[index:index+1])
+	if err != nil {
+		return nil, err
+	}
+	b, err := text(after, ops)
+	if err != nil {
+		return nil, err
+	}
+	return diff(a, b), nil
+}

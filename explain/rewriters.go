@@ -1,0 +1,286 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// A Rewriter is one way to write a statement that the engine refuses so that it
+// takes it.
+type Rewriter struct {
+	Name  string
+	Rules []string // IDs of target.Rules that it answers
+	Ops   []string // operations that it is for, nil for any
+	Doc   string   // what it writes
+	Host  []string // operations of the replacement that may run on the CPU
+	// Moves marks rewriters of what only moves data: all of the replacement must run
+	// on the engine then.
+	Moves bool
+	apply func(e *edit)
+}
+
+// withoutCode are the rules of an operation that is refused whatever its arguments.
+var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
+
+// Rewriters is the table of rewriters. Those for a rule are tried in this order.
+var Rewriters = []Rewriter{
+	{"fix-shape", []string{target.RuleDynamic}, nil, "unknown dimensions of the function's inputs become fixed", nil, false, fixShape},
+	{"compute-in-fp16", []string{target.RuleFloatType}, nil, "operands are cast to fp16, the result back", nil, false, inHalf},
+	{"fold-rows", []string{target.RuleExtent}, pointwise, "the wide dimension is folded into two, the result unfolded", nil, false, foldRows},
+	{"merge-dimensions", []string{target.RuleRank}, append([]string{"transpose"}, pointwise...), "dimensions that stay neighbours become one, those of 1 go", nil, false, mergeDimensions},
+	{"split-kernel", []string{target.RuleKernel}, []string{"conv"}, "parts of the kernel on shifted slices, added", nil, false, splitKernel},
+	{"split-channels", []string{target.RuleKernelBytes}, []string{"conv"}, "parts of the input channels, convolved and added", nil, false, splitChannels},
+	{"select-rows", withoutCode, []string{"gather"}, "rows at constant indices are sliced and joined", nil, true, selectRows},
+	{"one-hot", withoutCode, []string{"gather"}, "a matmul of one-hot indices with the table", []string{"one_hot"}, false, oneHot},
+	{"triangle", withoutCode, []string{"cumsum"}, "a matmul with a constant triangle of ones", nil, false, triangle},
+	{"permutation", withoutCode, []string{"reverse"}, "a matmul with a constant permutation", nil, false, permutation},
+	{"edges", []string{target.RulePadMode}, []string{"pad"}, "a matmul with a constant matrix that repeats the elements at the edges", nil, false, edges},
+	{"two-sides", withoutCode, []string{"prelu"}, "relu(x) - alpha * relu(-x)", nil, false, twoSides},
+	{"negated-maximum", withoutCode, []string{"reduce_min"}, "-reduce_max(-x)", nil, false, negatedMaximum},
+	{"norm-by-parts", withoutCode, []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"}, "abs before, or sqrt or log behind, a sum", nil, false, normByParts},
+	{"scale-and-shift", withoutCode, []string{"linear_activation"}, "mul and add", nil, false, scaleAndShift},
+	{"leaky-and-minimum", withoutCode, []string{"clamped_relu"}, "leaky_relu, then minimum", nil, false, leakyMinimum},
+	{"mask", withoutCode, []string{"band_part"}, "mul with a constant mask of 0 and 1", nil, false, bandMask},
+	{"copies", withoutCode, []string{"tile"}, "the copies joined, an axis at a time", nil, true, joinCopies},
+}
+
+// For reports whether a rewriter answers the refusal of an operation by a rule.
+func (r *Rewriter) For(rule, op string) bool {
+	return slices.Contains(r.Rules, rule) && (r.Ops == nil || slices.Contains(r.Ops, op))
+}
+
+// pointwise are operations whose elements depend on the elements at the same place
+// of their one live operand.
+var pointwise = []string{
+	"relu", "relu6", "clip", "sigmoid", "tanh", "gelu", "silu", "exp", "exp2", "sqrt", "rsqrt", "square", "abs", "erf", "log",
+	"leaky_relu", "elu", "softplus", "softsign", "sigmoid_hard", "add", "sub", "mul", "real_div", "maximum", "minimum", "identity",
+}
+
+// live returns the one live operand of an operation, and its parameter, when all
+// others are constants of one element.
+func live(op *ir.Op) (string, *ir.Value) {
+	name, v := "", (*ir.Value)(nil)
+	ok := true
+	op.Operands(func(p *ir.Param, a *ir.Value) {
+		switch {
+		case !a.IsConst() && v == nil:
+			name, v = p.Name, a
+		case !a.IsConst() || a.Type.Elems() != 1:
+			ok = false
+		}
+	})
+	if !ok || v == nil || !v.Type.Static() {
+		return "", nil
+	}
+	return name, v
+}
+
+// reshaped writes a pointwise operation on its operand in another shape.
+func (e *edit) reshaped(shape []int64) {
+	p, x := live(e.op)
+	y := e.again(arg{p, e.reshape(x, shape...)})
+	e.become(e.reshape(y, x.Type.Shape...))
+}
+
+// foldRows works on rows of a width that the engine takes.
+func foldRows(e *edit) {
+	_, x := live(e.op)
+	if x == nil || x.Type.Rank() == 0 {
+		e.not()
+		return
+	}
+	shape := x.Type.Shape
+	last := len(shape) - 1
+	var w int64
+	for d := int64(e.t.MaxWidth); d > 1 && w == 0; d-- {
+		if shape[last]%d == 0 {
+			w = d
+		}
+	}
+	if shape[last] <= int64(e.t.MaxWidth) || w == 0 {
+		e.not()
+		return
+	}
+	rows := shape[last] / w
+	for _, d := range shape[:last] {
+		rows *= d
+	}
+	e.reshaped([]int64{1, rows, w})
+}
+
+// mergeDimensions leaves out dimensions of 1 and joins those that stay neighbours.
+func mergeDimensions(e *edit) {
+	if e.op.Def.Name == "transpose" {
+		mergeTranspose(e)
+		return
+	}
+	_, x := live(e.op)
+	if x == nil || x.Type.Rank() <= e.t.MaxRank {
+		e.not()
+		return
+	}
+	shape := x.Type.Shape
+	first := int64(1)
+	keep := e.t.MaxRank - 1
+	for _, d := range shape[:len(shape)-keep] {
+		first *= d
+	}
+	e.reshaped(append([]int64{first}, shape[len(shape)-keep:]...))
+}
+
+// mergeTranspose permutes groups of dimensions: a group is those that stand behind
+// each other before and after.
+func mergeTranspose(e *edit) {
+	perm, err := ir.Perm(e.op)
+	x := e.op.Arg("x")
+	if err != nil || !x.Type.Static() {
+		e.not()
+		return
+	}
+	var groups [][]int // of the result, in its order: dimensions of x
+	prev := -2
+	for _, d := range perm {
+		if x.Type.Shape[d] == 1 {
+			continue
+		}
+		from := prev + 1 // skipping dimensions of 1
+		for from >= 0 && from < d && x.Type.Shape[from] == 1 {
+			from++
+		}
+		if len(groups) > 0 && from == d {
+			groups[len(groups)-1] = append(groups[len(groups)-1], d)
+		} else {
+			groups = append(groups, []int{d})
+		}
+		prev = d
+	}
+	if len(groups) == 0 || len(groups) > e.t.MaxRank {
+		e.fail("%d groups of dimensions move on their own, the limit is %d", len(groups), e.t.MaxRank)
+		return
+	}
+	order := make([]int, len(groups))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return groups[a][0] - groups[b][0] })
+	shape := make([]int64, len(groups))
+	newPerm := make([]int64, len(groups))
+	for at, g := range order {
+		shape[at] = 1
+		for _, d := range groups[g] {
+			shape[at] *= x.Type.Shape[d]
+		}
+		newPerm[g] = int64(at)
+	}
+	y := e.do("transpose", arg{"x", e.reshape(x, shape...)}, arg{"perm", e.ints(newPerm...)})
+	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
+}
+
+// inHalf computes in fp16 what is declared in fp32.
+func inHalf(e *edit) {
+	old := e.op.Results
+	if len(old) != 1 || old[0].Type.DType != ir.FP32 || len(e.op.Blocks) > 0 {
+		e.not()
+		return
+	}
+	var as []arg
+	e.op.Operands(func(p *ir.Param, v *ir.Value) {
+		if p.Variadic {
+			e.not()
+			return
+		}
+		if v.Type.DType != ir.FP32 {
+			return
+		}
+		if c := known(v); c != nil {
+			as = append(as, arg{p.Name, e.halfConst(p.Name, v.Type, c)})
+			return
+		}
+		as = append(as, arg{p.Name, e.do("cast", arg{"x", v}, arg{"dtype", e.str("fp16")})})
+	})
+	y := e.again(as...)
+	if y != nil && y.Type.DType != ir.FP16 {
+		e.not()
+		return
+	}
+	e.note = "computes in fp16; --precision=fp16 does so for the whole model"
+	e.become(e.do("cast", arg{"x", y}, arg{"dtype", e.str("fp32")}))
+}
+
+// halfConst is a constant in fp16, each element rounded once.
+func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
+	n := c.Elems()
+	if n > maxMatrix {
+		return e.fail("%s has %d elements, a rewrite makes up to %d", what, n, maxMatrix)
+	}
+	if t.Rank() == 0 {
+		return e.num(ir.FP16, c.Float(0))
+	}
+	data := make([]byte, 0, 2*n)
+	for i := range n {
+		data = ir.AppendElem(data, ir.FP16, c.Float(i))
+	}
+	return e.constant(what, t.WithDType(ir.FP16), data)
+}
+
+// fixShape gives the inputs' unknown dimensions a size: the default of the model,
+// the lowest of its range, or fixedExtent.
+func fixShape(e *edit) {
+	for _, v := range e.fn.Body.Params {
+		if v.Type.Static() || v.Type.Kind != ir.Tensor {
+			continue
+		}
+		shape := slices.Clone(v.Type.Shape)
+		for i, d := range shape {
+			if d >= 0 {
+				continue
+			}
+			shape[i] = fixedExtent
+			if def := e.fn.Flex.Default[v.Name]; i < len(def) && def[i] > 0 {
+				shape[i] = def[i]
+			} else if r := e.fn.Flex.Ranges[v.Name]; i < len(r) {
+				shape[i] = max(shape[i], r[i][0])
+				if r[i][1] > 0 {
+					shape[i] = min(shape[i], r[i][1])
+				}
+			}
+		}
+		v.Type.Shape = shape
+		if n := v.Type.Elems(); n < 0 || n > maxInput {
+			e.fail("input %q of %s is more than the %d elements that a rewrite is run on", v.Name, v.Type, maxInput)
+			return
+		}
+		if e.note == "" {
+			e.note = "holds for the shapes it fixes; put in those that you need, or give them with --shape " + v.Name + "=" + dims(shape)
+		}
+	}
+	if e.note == "" {
+		e.not()
+		return
+	}
+	e.fn.Flex = ir.Flexible{}
+	for _, op := range e.fn.Body.Ops {
+		if len(op.Blocks) > 0 {
+			e.fail("%s has blocks, whose shapes are not worked out again", op.Def.Name)
+			return
+		}
+		ts, err := ir.InferOp(op)
+		if err != nil {
+			e.fail("with fixed inputs: %s: %w", op.Def.Name, err)
+			return
+		}
+		for i, t := range ts {
+			op.Results[i].Type = t
+		}
+	}
+	e.ops = []*ir.Op{e.op}
+}
+
+// maxInput bounds the elements of an input that a rewrite fixes the shape of.
+const maxInput = 1 << 24
+
+// fixedExtent is the size of a dimension that the model says nothing of: a row of
+// 64 bytes in fp16.
+const fixedExtent = 32

@@ -1,0 +1,252 @@
+package explain
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// model opens the program of a function's statements. The statement that is asked
+// about gives y, and what the function gives is z, of the same shape.
+func model(t testing.TB, params string, body ...string) *ir.Program {
+	t.Helper()
+	text := "program(1.3)\n{\n    func main<ios18>(" + params + ") {\n"
+	for _, l := range body {
+		text += "            " + l + ";\n"
+	}
+	text += "        } -> (z);\n}\n"
+	path := filepath.Join(t.TempDir(), "m.mil")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m.Program
+}
+
+func options() Options {
+	return Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}, Rewrites: true, Seed: 3}
+}
+
+// list is the text of n numbers, n even.
+func list(n int) string { return "[" + strings.Repeat("0.25, -0.5, ", n/2-1) + "0.25, -0.5]" }
+
+// cases has models that a row of Rewriters is offered for, beside those of
+// testdata.
+var cases = []struct {
+	rewriter, params string
+	body             []string
+}{
+	{"fix-shape", "tensor<fp16, [1, ?, 8]> x", []string{"tensor<fp16, [1, ?, 8]> y = relu(x = x)", "tensor<fp16, [1, ?, 8]> z = tanh(x = y)"}},
+	{"fix-shape", "tensor<fp16, [?, 8]> x, tensor<fp16, [?, 8]> w", []string{"tensor<fp16, [?, 8]> y = add(x = x, y = w)", "tensor<fp16, [?, 8]> z = relu(x = y)"}},
+	{"compute-in-fp16", "tensor<fp32, [1, 8]> x, tensor<fp32, [1, 8]> w", []string{"tensor<fp32, [1, 8]> y = mul(x = x, y = w)", "tensor<fp32, [1, 8]> z = exp(x = y)"}},
+	{"compute-in-fp16", "tensor<fp32, [2, 8]> x", []string{"tensor<fp32, [2, 8]> y = softmax(axis = int32(1), x = x)", "tensor<fp32, [2, 8]> z = identity(x = y)"}},
+	{"fold-rows", "tensor<fp16, [2, 30000]> x", []string{"tensor<fp16, [2, 30000]> y = mul(x = x, y = fp16(0.5))", "tensor<fp16, [2, 30000]> z = identity(x = y)"}},
+	{"fold-rows", "tensor<fp16, [4, 8192]> x", []string{"tensor<fp16, [1, 32768]> r = reshape(shape = tensor<int32, [2]>([1, 32768]), x = x)",
+		"tensor<fp16, [1, 32768]> y = clip(alpha = fp16(-1), beta = fp16(1), x = r)", "tensor<fp16, [4, 8192]> z = reshape(shape = tensor<int32, [2]>([4, 8192]), x = y)"}},
+	{"merge-dimensions", "tensor<fp16, [1, 2, 3, 2, 3, 8]> x", []string{"tensor<fp16, [1, 2, 3, 2, 3, 8]> y = relu(x = x)", "tensor<fp16, [1, 2, 3, 2, 3, 8]> z = identity(x = y)"}},
+	{"merge-dimensions", "tensor<fp16, [4, 6, 8]> x", []string{"tensor<fp16, [4, 6, 8]> h = relu(x = x)", "tensor<fp16, [2, 2, 1, 2, 3, 8]> r = reshape(shape = tensor<int32, [6]>([2, 2, 1, 2, 3, 8]), x = h)",
+		"tensor<fp16, [2, 3, 1, 2, 2, 8]> y = transpose(perm = tensor<int32, [6]>([3, 4, 2, 0, 1, 5]), x = r)", "tensor<fp16, [6, 4, 8]> q = reshape(shape = tensor<int32, [3]>([6, 4, 8]), x = y)", "tensor<fp16, [6, 4, 8]> z = tanh(x = q)"}},
+	{"split-kernel", "tensor<fp16, [1, 2, 40]> x", []string{"tensor<fp16, [2, 2, 16]> w = const()[val = tensor<fp16, [2, 2, 16]>([[" + list(16) + ", " + list(16) + "], [" + list(16) + ", " + list(16) + "]])]",
+		`tensor<fp16, [1, 2, 13]> y = conv(dilations = tensor<int32, [1]>([2]), groups = int32(1), pad = tensor<int32, [2]>([10, 5]), pad_type = string("custom"), strides = tensor<int32, [1]>([2]), weight = w, x = x)`, "tensor<fp16, [1, 2, 13]> z = relu(x = y)"}},
+	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)", "tensor<fp16, [1, 4, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = tensor<int32, [4]>([5, 0, 1, -2]), validate_indices = bool(false), x = h)", "tensor<fp16, [1, 4, 8]> z = tanh(x = y)"}},
+	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)", "tensor<fp16, [1, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = int32(2), validate_indices = bool(false), x = h)", "tensor<fp16, [1, 8]> z = tanh(x = y)"}},
+	{"triangle", "tensor<fp16, [2, 3, 16]> x", []string{"tensor<fp16, [2, 3, 16]> y = cumsum(axis = int32(2), exclusive = bool(true), reverse = bool(true), x = x)", "tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
+	{"triangle", "tensor<fp16, [1, 8]> x, state<tensor<fp16, [1, 8]>> s", []string{"tensor<fp16, [1, 8]> r = read_state(input = s)", "tensor<fp16, [1, 8]> a = add(x = r, y = x)",
+		"tensor<fp16, [1, 8]> y = cumsum(axis = int32(1), exclusive = bool(false), reverse = bool(false), x = a)", "tensor<fp16, [1, 8]> u = coreml_update_state(state = s, value = y)", "tensor<fp16, [1, 8]> z = sigmoid(x = u)"}},
+	{"permutation", "tensor<fp16, [2, 3, 16]> x", []string{"tensor<fp16, [2, 3, 16]> y = reverse(axes = tensor<int32, [1]>([-1]), x = x)", "tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
+	{"edges", "tensor<fp16, [2, 3, 16]> x", []string{`tensor<fp16, [2, 3, 25]> y = pad(constant_val = fp16(0), mode = string("reflect"), pad = tensor<int32, [2]>([2, 7]), x = x)`, "tensor<fp16, [2, 3, 25]> z = relu(x = y)"}},
+	{"edges", "tensor<fp16, [2, 16]> x", []string{`tensor<fp16, [2, 19]> y = pad(constant_val = fp16(0), mode = string("replicate"), pad = tensor<int32, [4]>([0, 0, 1, 2]), x = x)`, "tensor<fp16, [2, 19]> z = relu(x = y)"}},
+	{"two-sides", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> y = prelu(alpha = tensor<fp16, [2]>([0.5, 0.25]), x = x)", "tensor<fp16, [1, 2, 16]> z = identity(x = y)"}},
+	{"negated-maximum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 1]> y = reduce_min(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 1]> y = reduce_l1_norm(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 1]> y = reduce_l2_norm(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 1]> y = reduce_log_sum(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = h)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"scale-and-shift", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = linear_activation(alpha = fp16(0.5), beta = fp16(0.25), x = x)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"leaky-and-minimum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = clamped_relu(alpha = fp16(0.5), beta = fp16(0.75), x = x)", "tensor<fp16, [1, 4, 16]> z = identity(x = y)"}},
+	{"mask", "tensor<fp16, [1, 8, 16]> x", []string{"tensor<fp16, [1, 8, 16]> y = band_part(lower = int32(2), upper = int32(-1), x = x)", "tensor<fp16, [1, 8, 16]> z = relu(x = y)"}},
+	{"copies", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> h = relu(x = x)", "tensor<fp16, [1, 6, 32]> y = tile(reps = tensor<int32, [3]>([1, 3, 2]), x = h)", "tensor<fp16, [1, 6, 32]> z = tanh(x = y)"}},
+}
+
+// TestRewriters offers each row of the table for a small model.
+func TestRewriters(t *testing.T) {
+	offered := map[string]bool{"split-channels": true, "one-hot": true} // by TestComplaints
+	for _, c := range cases {
+		t.Run(c.rewriter, func(t *testing.T) {
+			a, err := Explain(context.Background(), model(t, c.params, c.body...), Place{Name: "y"}, options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(a.Rewrites) == 0 || a.Rewrites[0].Name != c.rewriter {
+				t.Fatalf("refused for %+v, offered %+v, tried %+v", a.Refused(), a.Rewrites, a.Tried)
+			}
+			if len(a.Rewrites[0].Diff) == 0 || len(a.Rewrites[0].Engine) == 0 || len(a.Rewrites[0].Outputs) == 0 {
+				t.Errorf("%+v", a.Rewrites[0])
+			}
+			offered[c.rewriter] = true
+		})
+	}
+	for _, r := range Rewriters {
+		if !offered[r.Name] {
+			t.Errorf("no model is offered %s", r.Name)
+		}
+		for _, id := range r.Rules {
+			if _, ok := target.RuleOf(id); !ok {
+				t.Errorf("%s is for rule %q, which there is not", r.Name, id)
+			}
+		}
+		for _, op := range append(r.Ops, r.Host...) {
+			if len(ir.Forms(op)) == 0 {
+				t.Errorf("%s names operation %q, which there is not", r.Name, op)
+			}
+		}
+	}
+}
+
+// TestJudge tries rewriters that are wrong, each in its own way.
+func TestJudge(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 4, 16]> x", "tensor<fp16, [1, 4, 16]> y = cumsum(axis = int32(2), exclusive = bool(false), reverse = bool(false), x = x)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)")
+	s, err := find(p, Place{Name: "y"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, want string
+		apply      func(e *edit)
+	}{
+		{"other values", "from the original", func(e *edit) {
+			e.become(e.do("mul", arg{"x", e.op.Arg("x")}, arg{"y", e.num(ir.FP16, 1.5)}))
+		}},
+		{"on the CPU", "runs on the CPU: no rule lowers cumsum", func(e *edit) { e.become(e.again()) }},
+		{"another shape", "the replacement gives", func(e *edit) { e.become(e.slice(e.op.Arg("x"), 2, 0, 8)) }},
+		{"no such operation", "takes no", func(e *edit) { e.become(e.do("relu", arg{"y", e.op.Arg("x")})) }},
+		{"moves only", "nothing of the replacement runs on the engine", func(e *edit) {
+			e.become(e.reshape(e.reshape(e.op.Arg("x"), 4, 16), 1, 4, 16))
+		}},
+		{"wrong arguments", "reshape", func(e *edit) { e.become(e.reshape(e.op.Arg("x"), 5, 16)) }},
+		{"a name twice", "not valid", func(e *edit) {
+			v := e.do("relu", arg{"x", e.op.Arg("x")})
+			v.Name = "x"
+			e.become(e.do("tanh", arg{"x", v}))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &Rewriter{Name: "wrong", apply: c.apply}
+			w, err := r.try(context.Background(), p, s, options())
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v, %v; wanted %q", w, err, c.want)
+			}
+		})
+	}
+	if err := ir.Verify(p); err != nil {
+		t.Errorf("the program was changed: %v", err)
+	}
+}
+
+// TestHazards notes the exponential of what can be large, and nothing of the relu.
+func TestHazards(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 8]> x", "tensor<fp16, [1, 8]> h = mul(x = x, y = fp16(8))", "tensor<fp16, [1, 8]> y = exp(x = h)", "tensor<fp16, [1, 8]> z = relu(x = y)")
+	o := options()
+	o.Hazards = true
+	for name, rule := range map[string]string{"y": "exp-overflow", "h": ""} {
+		a, err := Explain(context.Background(), p, Place{Name: name}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, h := range a.Hazards {
+			got += h.Rule
+		}
+		if got != rule {
+			t.Errorf("%s: %q, wanted %q", name, got, rule)
+		}
+	}
+}
+
+// TestAlone rewrites a statement of a function that is too large to run whole.
+func TestAlone(t *testing.T) {
+	body := []string{"tensor<fp16, [1, 16]> h0 = relu(x = x)"}
+	for i := range maxWhole {
+		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).Replace("tensor<fp16, [1, 16]> A = tanh(x = B)"))
+	}
+	body = append(body, "tensor<fp16, [1, 16]> y = cumsum(axis = int32(1), exclusive = bool(false), reverse = bool(false), x = h"+itoa(maxWhole)+")", "tensor<fp16, [1, 16]> z = relu(x = y)")
+	a, err := Explain(context.Background(), model(t, "tensor<fp16, [1, 16]> x", body...), Place{Name: "y"}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Rewrites) != 1 || a.Rewrites[0].Whole || len(a.Rewrites[0].Program().Funcs[0].Body.Ops) > 8 {
+		t.Errorf("%+v %+v", a.Rewrites, a.Tried)
+	}
+}
+
+func itoa(i int) string { return strings.TrimLeft(dims([]int64{int64(i)}), " ") }
+
+// TestFind looks for statements by line and by name.
+func TestFind(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 16]> x", "tensor<fp16, [16]> c = const()[val = tensor<fp16, [16]>("+list(16)+")]", "tensor<fp16, [1, 16]> y = mul(x = x, y = c)",
+		"tensor<fp16, [1, 16]> w = relu(x = y); tensor<fp16, [1, 16]> z = tanh(x = w)")
+	for _, c := range []struct {
+		at         Place
+		want, fail string
+	}{
+		{Place{Line: 5}, `mul "y" (line 5)`, ""},
+		{Place{Line: 4}, `const "c" (line 4)`, ""},
+		{Place{Name: "c"}, `const "c" (line 4)`, ""},
+		{Place{Name: "x"}, `input "x" (line 3)`, ""},
+		{Place{Name: "z"}, `tanh "z" (line 6)`, ""},
+		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6)`},
+		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
+		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
+		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},
+		{Place{Name: "none"}, "", `no statement at "none"`},
+	} {
+		s, err := find(p, c.at, "")
+		switch {
+		case err != nil && err.Error() != c.fail:
+			t.Errorf("%s: %v, wanted %q", c.at, err, c.fail)
+		case err == nil && (s.String() != c.want || c.fail != ""):
+			t.Errorf("%s: %s, wanted %q %q", c.at, s, c.want, c.fail)
+		}
+	}
+	if _, err := find(p, Place{Name: "y"}, "other"); err == nil {
+		t.Error("found in a function that there is not")
+	}
+}
+
+func TestElide(t *testing.T) {
+	long := strings.Repeat("0.125, ", 20)
+	for _, c := range [][2]string{
+		{"y = relu(x = x);", "y = relu(x = x);"},
+		{"a([1, 2]) b([[1], [2]]);", "a([1, 2]) b([[1], [2]]);"},
+		{"a([1, 2]) b([[" + long + "1], [" + long + "2]]) c([3]);", "a([1, 2]) b([[0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, ...]) c([3]);"},
+		{"broken([1, 2", "broken([1, 2"},
+	} {
+		if got := elide(c[0]); got != c[1] {
+			t.Errorf("%q gives %q, wanted %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{"a b c", "a x c", "- b|+ x"},
+		{"a b", "a b", ""},
+		{"", "a", "+ a"},
+		{"a", "", "- a"},
+		{"a b c d", "b x d e", "- a|- c|+ x|+ e"},
+	} {
+		if got := strings.Join(diff(strings.Fields(c.a), strings.Fields(c.b)), "|"); got != c.want {
+			t.Errorf("%q to %q: %q, wanted %q", c.a, c.b, got, c.want)
+		}
+	}
+}

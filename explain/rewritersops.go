@@ -1,0 +1,440 @@
+package explain
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// dims writes a shape as the flag --shape takes it.
+func dims(shape []int64) string {
+	s := make([]string, len(shape))
+	for i, d := range shape {
+		s[i] = strconv.FormatInt(d, 10)
+	}
+	return strings.Join(s, "x")
+}
+
+// maxParts bounds the operations that a split makes.
+const maxParts = 64
+
+// parts cuts n into runs of at most most, none more than one longer than another.
+func (e *edit) parts(n, most int64) (out [][2]int64) {
+	if most <= 0 || (n+most-1)/most > maxParts {
+		e.fail("%d in parts of %d are more than the %d that a rewrite makes", n, most, maxParts)
+		return nil
+	}
+	count := (n + most - 1) / most
+	for i := range count {
+		out = append(out, [2]int64{i * n / count, (i + 1) * n / count})
+	}
+	return out
+}
+
+// total adds values up.
+func (e *edit) total(vs []*ir.Value) *ir.Value {
+	if e.err != nil || len(vs) == 0 {
+		return nil
+	}
+	sum := vs[0]
+	for _, v := range vs[1:] {
+		sum = e.do("add", arg{"x", sum}, arg{"y", v})
+	}
+	return sum
+}
+
+// padded pads the spatial dimensions of a convolution's operand with zeros.
+func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
+	var pads []int64
+	some := false
+	for range x.Type.Rank() - a.Spatial {
+		pads = append(pads, 0, 0)
+	}
+	for i := range a.Spatial {
+		pads = append(pads, a.PadBefore[i], a.PadAfter[i])
+		some = some || a.PadBefore[i] != 0 || a.PadAfter[i] != 0
+	}
+	if !some {
+		return x
+	}
+	return e.do("pad", arg{"x", x}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")}, arg{"constant_val", e.num(x.Type.DType, 0)})
+}
+
+// convolution returns what a convolution's arguments say and its weight, when both
+// are known.
+func (e *edit) convolution() (ir.Conv, *ir.Const) {
+	a, err := ir.ConvAttrs(e.op)
+	w := known(e.op.Arg("weight"))
+	if err != nil || w == nil || !e.op.Arg("x").Type.Static() || !e.op.Results[0].Type.Static() {
+		e.not()
+	}
+	return a, w
+}
+
+// splitKernel convolves with parts of the kernel, each on the slice of x that its
+// taps see, and adds the results.
+func splitKernel(e *edit) {
+	a, w := e.convolution()
+	if e.err != nil {
+		return
+	}
+	if a.Spatial < 1 || a.Spatial > 2 {
+		e.not()
+		return
+	}
+	most := []int64{int64(e.t.MaxKernelH), int64(e.t.MaxKernelW)}[2-a.Spatial:]
+	axis := -1
+	for i := range a.Spatial {
+		if (a.Kernel[i]-1)*a.Dilations[i]+1 > most[i] {
+			if axis >= 0 {
+				e.fail("the kernel is too large along two axes")
+				return
+			}
+			axis = i
+		}
+	}
+	if axis < 0 {
+		e.not()
+		return
+	}
+	d := a.Dilations[axis]
+	x := e.padded(e.op.Arg("x"), &a)
+	zero := make([]int64, 2*a.Spatial)
+	var sums []*ir.Value
+	for i, p := range e.parts(a.Kernel[axis], (most[axis]-1)/d+1) {
+		if e.err != nil {
+			return
+		}
+		begin := p[0] * d
+		extent := (a.Out[axis]-1)*a.Strides[axis] + (p[1]-p[0]-1)*d + 1
+		args := []arg{
+			{"x", e.slice(x, axis+2, begin, begin+extent)}, {"weight", e.cut("weight", w, axis+2, p[0], p[1])},
+			{"pad_type", e.str("valid")}, {"pad", e.ints(zero...)},
+		}
+		if i > 0 {
+			args = append(args, arg{"bias", nil})
+		}
+		sums = append(sums, e.again(args...))
+	}
+	e.become(e.total(sums))
+}
+
+// splitChannels convolves parts of the input channels and adds the results.
+func splitChannels(e *edit) {
+	a, w := e.convolution()
+	if e.err != nil {
+		return
+	}
+	taps := int64(1)
+	for _, k := range w.Type.Shape[2:] {
+		taps *= k
+	}
+	if a.Groups != 1 || taps <= 0 {
+		e.not()
+		return
+	}
+	var sums []*ir.Value
+	for i, p := range e.parts(w.Type.Shape[1], e.t.KernelBytes/2/taps) {
+		if e.err != nil {
+			return
+		}
+		args := []arg{{"x", e.slice(e.op.Arg("x"), 1, p[0], p[1])}, {"weight", e.cut("weight", w, 1, p[0], p[1])}}
+		if i > 0 {
+			args = append(args, arg{"bias", nil})
+		}
+		sums = append(sums, e.again(args...))
+	}
+	e.become(e.total(sums))
+}
+
+// gathered returns the axis of a gather without batch dimensions.
+func (e *edit) gathered() int {
+	g, err := ir.GatherAttrs(e.op)
+	if err != nil || g.BatchDims != 0 || !e.op.Arg("x").Type.Static() {
+		e.not()
+		return 0
+	}
+	return g.Axis
+}
+
+// selectRows slices the rows at constant indices and joins them.
+func selectRows(e *edit) {
+	axis := e.gathered()
+	x, idx := e.op.Arg("x"), known(e.op.Arg("indices"))
+	if e.err != nil || x.IsConst() || idx == nil || idx.Type.Rank() > 1 || idx.Elems() > maxParts || idx.Elems() == 0 {
+		e.not()
+		return
+	}
+	n := x.Type.Shape[axis]
+	var rows []*ir.Value
+	is := idx.Ints()
+	for i := 0; i < len(is); {
+		lo := is[i]
+		if lo < 0 {
+			lo += n
+		}
+		hi := lo + 1
+		for i++; i < len(is) && is[i] == hi; i++ {
+			hi++
+		}
+		if lo < 0 || hi > n {
+			e.fail("index %d of %d rows", lo, n)
+			return
+		}
+		rows = append(rows, e.slice(x, axis, lo, hi))
+	}
+	if e.err != nil {
+		return
+	}
+	y := rows[0]
+	if len(rows) > 1 {
+		y = e.joined(rows, axis)
+	}
+	if idx.Type.Rank() == 0 {
+		y = e.reshape(y, e.op.Results[0].Type.Shape...)
+	}
+	e.become(y)
+}
+
+// joined concatenates values along an axis.
+func (e *edit) joined(vs []*ir.Value, axis int) *ir.Value {
+	args := []arg{{"axis", e.int(int64(axis))}, {"interleave", e.bool(false)}}
+	for _, v := range vs {
+		args = append(args, arg{"values", v})
+	}
+	return e.do("concat", args...)
+}
+
+// oneHot multiplies one-hot indices with a constant table of rows.
+func oneHot(e *edit) {
+	axis := e.gathered()
+	x, idx := e.op.Arg("x"), e.op.Arg("indices")
+	table := known(x)
+	if e.err != nil || table == nil || axis != 0 || x.Type.Rank() != 2 || !idx.Type.Static() || x.Type.DType != ir.FP16 {
+		e.not()
+		return
+	}
+	n := idx.Type.Elems()
+	if n <= 0 || x.Type.Shape[0] <= 0 || n > maxMatrix/x.Type.Shape[0] {
+		e.fail("%d indices of %d rows are more than the %d elements that a rewrite makes one-hot", n, x.Type.Shape[0], maxMatrix)
+		return
+	}
+	if idx.Type.DType != ir.Int32 {
+		idx = e.do("cast", arg{"x", idx}, arg{"dtype", e.str("int32")})
+	}
+	hot := e.do("one_hot", arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])}, arg{"axis", e.int(-1)},
+		arg{"on_value", e.num(ir.FP16, 1)}, arg{"off_value", e.num(ir.FP16, 0)})
+	e.note = "holds for indices from 0 to the number of rows less one"
+	e.product(hot, []int64{n, x.Type.Shape[0]}, x)
+}
+
+// product multiplies x, as a matrix of the given shape, with y.
+func (e *edit) product(x *ir.Value, shape []int64, y *ir.Value) {
+	if e.err != nil {
+		return
+	}
+	if x.Type.Rank() != 2 || !slices.Equal(x.Type.Shape, shape) {
+		x = e.reshape(x, shape...)
+	}
+	z := e.do("matmul", arg{"x", x}, arg{"y", y}, arg{"transpose_x", e.bool(false)}, arg{"transpose_y", e.bool(false)})
+	if want := e.op.Results[0].Type.Shape; z != nil && !slices.Equal(z.Type.Shape, want) {
+		z = e.reshape(z, want...)
+	}
+	e.become(z)
+}
+
+// last returns the live operand of an operation over one axis, when that is the
+// last, and its extent.
+func (e *edit) last(axis string) (*ir.Value, int64) {
+	x := e.op.Arg("x")
+	if !x.Type.Static() || x.Type.Rank() == 0 || x.Type.DType != ir.FP16 {
+		e.not()
+		return nil, 0
+	}
+	if i, err := ir.AxisAttr(e.op, axis, x.Type.Rank()); err != nil || i != x.Type.Rank()-1 {
+		e.not()
+		return nil, 0
+	}
+	return x, x.Type.Shape[x.Type.Rank()-1]
+}
+
+// finite is what holds for products with zeros.
+const finite = "holds where x is finite: a zero times an infinity is NaN"
+
+// times multiplies the rows of x, of n elements each, with a constant of n by m.
+func (e *edit) times(x *ir.Value, what string, n, m int64, f func(r, c int64) float64) {
+	if e.err != nil || n <= 0 {
+		e.not()
+		return
+	}
+	rows := x.Type.Elems() / n
+	e.product(x, []int64{rows, n}, e.matrix(what, ir.FP16, n, m, f))
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// triangle sums along the last axis with a triangle of ones.
+func triangle(e *edit) {
+	x, n := e.last("axis")
+	ex, ok := ir.ArgBool(e.op, "exclusive")
+	rev, ok2 := ir.ArgBool(e.op, "reverse")
+	if e.err != nil || !ok || !ok2 {
+		e.not()
+		return
+	}
+	e.note = finite
+	e.times(x, "triangle", n, n, func(r, c int64) float64 {
+		if rev {
+			r, c = c, r
+		}
+		return oneIf(r < c || r == c && !ex)
+	})
+}
+
+// permutation reverses the last axis.
+func permutation(e *edit) {
+	x := e.op.Arg("x")
+	axes, ok := ir.ArgInts(e.op, "axes")
+	rank := x.Type.Rank()
+	if !ok || len(axes) != 1 || !x.Type.Static() || x.Type.DType != ir.FP16 || axes[0] != -1 && axes[0] != int64(rank-1) {
+		e.not()
+		return
+	}
+	n := x.Type.Shape[rank-1]
+	e.note = finite
+	e.times(x, "permutation", n, n, func(r, c int64) float64 { return oneIf(r+c == n-1) })
+}
+
+// edges pads the last axis with what stands at its edges: mirrored at the outermost
+// element, or that element again.
+func edges(e *edit) {
+	x := e.op.Arg("x")
+	before, after, ok, err := ir.PadAmounts(e.op)
+	mode, _ := ir.ArgString(e.op, "mode")
+	last := x.Type.Rank() - 1
+	if err != nil || !ok || mode != "reflect" && mode != "replicate" || !x.Type.Static() || x.Type.DType != ir.FP16 || len(before) != last+1 || last < 0 {
+		e.not()
+		return
+	}
+	for i := range last {
+		if before[i] != 0 || after[i] != 0 {
+			e.fail("dimension %d is padded; the rewrite is for the last alone", i)
+			return
+		}
+	}
+	n, out := x.Type.Shape[last], e.op.Results[0].Type.Shape
+	e.note = finite
+	e.times(x, "edges", n, out[last], func(r, c int64) float64 {
+		at := c - before[last]
+		switch {
+		case mode == "replicate":
+			at = min(max(at, 0), n-1)
+		case at < 0:
+			at = -at
+		case at >= n:
+			at = 2*n - 2 - at
+		}
+		return oneIf(at == r)
+	})
+}
+
+// twoSides spells prelu out.
+func twoSides(e *edit) {
+	x, alpha := e.op.Arg("x"), known(e.op.Arg("alpha"))
+	if alpha == nil || !x.Type.Static() || x.Type.Rank() < 2 || alpha.Type.DType.Bits()%8 != 0 {
+		e.not()
+		return
+	}
+	shape := []int64{alpha.Elems()}
+	for range x.Type.Rank() - 2 {
+		shape = append(shape, 1)
+	}
+	t := x.Type.DType
+	pos := e.do("relu", arg{"x", x})
+	neg := e.do("relu", arg{"x", e.do("mul", arg{"x", x}, arg{"y", e.num(t, -1)})})
+	scaled := e.do("mul", arg{"x", neg}, arg{"y", e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
+	e.become(e.do("sub", arg{"x", pos}, arg{"y", scaled}))
+}
+
+// negatedMaximum takes the least as the greatest of the negated.
+func negatedMaximum(e *edit) {
+	t := e.op.Arg("x").Type.DType
+	y := e.reduce("reduce_max", e.do("mul", arg{"x", e.op.Arg("x")}, arg{"y", e.num(t, -1)}))
+	e.become(e.do("mul", arg{"x", y}, arg{"y", e.num(t, -1)}))
+}
+
+// reduce writes another reduction over the statement's axes.
+func (e *edit) reduce(name string, x *ir.Value) *ir.Value {
+	return e.do(name, arg{"x", x}, arg{"axes", e.op.Arg("axes")}, arg{"keep_dims", e.op.Arg("keep_dims")})
+}
+
+// normByParts spells the norms out.
+func normByParts(e *edit) {
+	x := e.op.Arg("x")
+	switch e.op.Def.Name {
+	case "reduce_l1_norm":
+		e.become(e.reduce("reduce_sum", e.do("abs", arg{"x", x})))
+	case "reduce_l2_norm":
+		e.become(e.do("sqrt", arg{"x", e.reduce("reduce_sum_square", x)}))
+	default:
+		e.become(e.do("log", arg{"x", e.reduce("reduce_sum", x)}))
+	}
+}
+
+func scaleAndShift(e *edit) {
+	y := e.do("mul", arg{"x", e.op.Arg("x")}, arg{"y", e.op.Arg("alpha")})
+	e.become(e.do("add", arg{"x", y}, arg{"y", e.op.Arg("beta")}))
+}
+
+func leakyMinimum(e *edit) {
+	y := e.do("leaky_relu", arg{"x", e.op.Arg("x")}, arg{"alpha", e.op.Arg("alpha")})
+	e.become(e.do("minimum", arg{"x", y}, arg{"y", e.op.Arg("beta")}))
+}
+
+// bandMask keeps the band of the last two dimensions.
+func bandMask(e *edit) {
+	x := e.op.Arg("x")
+	lower, ok := ir.ArgInt(e.op, "lower")
+	upper, ok2 := ir.ArgInt(e.op, "upper")
+	if !ok || !ok2 || !x.Type.Static() || x.Type.Rank() < 2 || !x.Type.DType.IsFloat() {
+		e.not()
+		return
+	}
+	n := x.Type.Shape[x.Type.Rank()-2:]
+	e.note = finite
+	e.become(e.do("mul", arg{"x", x}, arg{"y", e.matrix("mask", x.Type.DType, n[0], n[1], func(r, c int64) float64 {
+		return oneIf((lower < 0 || r-c <= lower) && (upper < 0 || c-r <= upper))
+	})}))
+}
+
+// joinCopies repeats x along each axis.
+func joinCopies(e *edit) {
+	reps := known(e.op.Arg("reps"))
+	y := e.op.Arg("x")
+	if reps == nil || !y.Type.Static() || reps.Elems() != int64(y.Type.Rank()) {
+		e.not()
+		return
+	}
+	for axis, n := range reps.Ints() {
+		if n < 1 || n > maxParts {
+			e.fail("%d copies along dimension %d; a rewrite joins 1 to %d", n, axis, maxParts)
+			return
+		}
+		if n == 1 || e.err != nil {
+			continue
+		}
+		copies := make([]*ir.Value, n)
+		for i := range copies {
+			copies[i] = y
+		}
+		y = e.joined(copies, axis)
+	}
+	e.become(y)
+}

@@ -1,0 +1,266 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// Detail says how much of an answer Text prints.
+type Detail struct {
+	Tasks int // tasks shown with their fields, the first of the statement's
+}
+
+// Text writes the answer for people.
+func (a *Answer) Text(w io.Writer, d Detail) error {
+	p := &printer{w: w}
+	place := ""
+	if a.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d: ", a.File, a.Line, a.Column)
+	}
+	p.f("%s%s %q of function %s, target %s, precision %s\n", place, a.Op, a.Name, a.Function, a.Target, a.Precision)
+	if len(a.Passes) > 0 {
+		p.f("passes: %s\n", strings.Join(a.Passes, ", "))
+	}
+	for _, g := range a.Gone {
+		if g.By != "" {
+			p.f("taken away by %s; read in its place: %s\n", g.Pass, g.By)
+		} else {
+			p.f("taken away by %s\n", g.Pass)
+		}
+	}
+	for i := range a.Operators {
+		p.operator(&a.Operators[i])
+	}
+	if len(a.Operators) == 0 && len(a.Gone) == 0 {
+		p.f("nothing of it is in the compiled program\n")
+	}
+	p.tasks(a.Tasks, d.Tasks)
+	p.bytes(a)
+	if a.CostError != "" {
+		p.f("the cost is %s\n", a.CostError)
+	}
+	for _, n := range a.Numerics {
+		p.f("numerics: %s\n", n)
+	}
+	for _, h := range a.Hazards {
+		p.f("hazard %s: %s may lie from %.4g to %.4g, limit %s. %s\n  instead: %s\n", h.Rule, h.Value, float64(h.Interval[0]), float64(h.Interval[1]), h.Limit, h.Why, h.Instead)
+	}
+	if len(a.Hazards) > 0 {
+		p.f("hazards are for inputs in their default ranges; zinc lint takes others and looks for inputs that show them\n")
+	}
+	p.rewrites(a)
+	return p.err
+}
+
+// printer keeps the first error of a writer.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) f(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+func (p *printer) operator(o *Operator) {
+	p.f("%s: %s %q, step %d", o.Unit, o.Op, o.Name, o.Step)
+	if o.Refusal == nil {
+		if o.Rule != "" {
+			p.f(", rule %s", o.Rule)
+		}
+		if o.Fused != "" {
+			p.f(", rides on %q", o.Fused)
+		}
+		if o.MACs > 0 {
+			p.f(", %d multiply-accumulates", o.MACs)
+		}
+		if o.Reason != "" {
+			p.f(": %s", o.Reason)
+		}
+		p.f("\n")
+		p.cost("cost, what rides on it included", o.Estimate)
+		return
+	}
+	p.f(": %s\n  rule   %s\n  value  %s: %s\n  limit  %s\n", o.Reason, o.Refusal.Rule, o.Refusal.What, o.Refusal.Value, o.Refusal.Limit)
+	if o.Refusal.Rewrite != "" {
+		p.f("  hint   %s\n", o.Refusal.Rewrite)
+	}
+}
+
+// cost prints an estimate. Its known error is told once, with the numerics.
+func (p *printer) cost(what string, e *compile.Estimate) {
+	if e == nil || e.Time == 0 {
+		return
+	}
+	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
+}
+
+func (p *printer) tasks(ts []Task, fields int) {
+	for i := range ts {
+		t := &ts[i]
+		known := "modelled"
+		if t.Attested {
+			known = "attested"
+		}
+		p.f("task %s %d: bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Procedure, t.Index, t.Offset, t.Offset+4*uint64(t.Words)-1, t.Rule, t.Kind, known)
+		p.cost("  cost", t.Estimate)
+		if i >= fields {
+			continue
+		}
+		p.words(t.Fields)
+		for _, l := range t.Links {
+			p.f("  %s\n", l)
+		}
+	}
+	if len(ts) > fields {
+		p.f("fields left out: those of %d more\n", len(ts)-max(fields, 0))
+	}
+}
+
+// words prints the fields of a task, those of one word on a line, and lanes that
+// hold the same once.
+func (p *printer) words(fs []Field) {
+	first, last, held, single := 0, 0, "", ""
+	flush := func() {
+		switch {
+		case held == "":
+		case first == last:
+			p.f("  word  %7d  %s\n", first, single)
+		default:
+			p.f("  words %7s  %s\n", fmt.Sprintf("%d-%d", first, last), strings.ReplaceAll(held, "[]", "[*]"))
+		}
+	}
+	for k := 0; k < len(fs); {
+		word := fs[k].Word
+		var plain, lanes []string
+		for ; k < len(fs) && fs[k].Word == word; k++ {
+			name := fs[k].Name
+			plain = append(plain, fmt.Sprintf("%s %d", name, fs[k].Value))
+			if open := strings.IndexByte(name, '['); open > 0 {
+				name = name[:open] + "[]"
+			}
+			lanes = append(lanes, fmt.Sprintf("%s %d", name, fs[k].Value))
+		}
+		line := strings.Join(lanes, ", ")
+		if line == held && word == last+1 && strings.Contains(line, "[]") {
+			last = word
+			continue
+		}
+		flush()
+		first, last, held, single = word, word, line, strings.Join(plain, ", ")
+	}
+	flush()
+}
+
+func (p *printer) bytes(a *Answer) {
+	for _, c := range a.Constants {
+		how := "read by its tasks"
+		if c.Made {
+			how = "made of it"
+		}
+		p.f("constant: bytes %d to %d, %s:", c.Offset, c.Offset+c.Size-1, how)
+		for i, r := range c.Roles {
+			if i > 0 {
+				p.f(",")
+			}
+			p.f(" %d of %s", r.Bytes, r.Role)
+		}
+		p.f("\n")
+	}
+	for _, s := range a.Surfaces {
+		dir := "in"
+		if s.Output {
+			dir = "out"
+		}
+		p.f("surface: %s %s, %s, value %q, %d bytes at %#x", s.Procedure, s.Name, dir, s.Value, s.Size, s.Address)
+		if s.RowBytes > 0 {
+			p.f(", rows of %d elements on %d bytes", s.Row, s.RowBytes)
+		}
+		p.f("\n")
+	}
+	for _, o := range a.Operations {
+		p.f("descriptor: operation %d of %s, %s %q (%s)\n", o.Index, o.Function, o.Kind, o.Name, o.Rule)
+	}
+}
+
+func (p *printer) rewrites(a *Answer) {
+	for _, r := range a.Rewrites {
+		p.f("\nrewrite %s: %s\n", r.Name, r.Doc)
+		for _, l := range r.Diff {
+			p.f("  %s\n", elide(l))
+		}
+		if r.Note != "" {
+			p.f("it %s\n", r.Note)
+		}
+		what := "the model"
+		if !r.Whole {
+			what = "the statement alone"
+		}
+		p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
+		for _, l := range r.Engine {
+			p.f("  engine  %s\n", l)
+		}
+		for _, l := range r.Host {
+			p.f("  cpu     %s\n", l)
+		}
+		p.f("  operations on the CPU: %d before, %d after; dispatches: %d before, %d after\n", r.CPUOps[0], r.CPUOps[1], r.Dispatches[0], r.Dispatches[1])
+		for _, o := range r.Outputs {
+			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s", o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
+			if o.Loose {
+				p.f(", loose: it is near what the output holds")
+			}
+			p.f("\n")
+		}
+	}
+	for _, t := range a.Tried {
+		p.f("\nrewrite %s was tried and is not offered: %s\n", t.Name, t.Why)
+	}
+	switch {
+	case a.NotSought != "":
+		p.f("\nno rewrite was looked for: %s\n", a.NotSought)
+	case a.Sought && len(a.Rewrites) == 0:
+		p.f("\nno rewrite is known that compiles and runs on the engine\n")
+	}
+}
+
+func number(n verify.Number) string { return fmt.Sprintf("%.3g", float64(n)) }
+
+// maxList is the length up to which the values of a constant are printed.
+const maxList = 64
+
+// elide shortens the lists of values in a line of MIL text.
+func elide(line string) string {
+	var out strings.Builder
+	for {
+		open := strings.Index(line, "([")
+		if open < 0 {
+			break
+		}
+		open++
+		end, depth := open, 0
+		for ; end < len(line); end++ {
+			if line[end] == '[' {
+				depth++
+			} else if line[end] == ']' {
+				if depth--; depth == 0 {
+					break
+				}
+			}
+		}
+		if list := line[open:end]; len(list) > maxList {
+			cut := strings.LastIndexByte(list[:maxList], ',') + 1
+			out.WriteString(line[:open] + list[:max(cut, 1)] + " ...")
+		} else {
+			out.WriteString(line[:end])
+		}
+		line = line[end:]
+	}
+	out.WriteString(line)
+	return out.String()
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+)
+
+// cacheCommand is the state of `zinc cache` and the commands below it.
+type cacheCommand struct {
+	*env
+	cacheFlags
+	json     bool
+	remove   bool
+	maxBytes int64
+}
+
+func newCache(e *env) *cobra.Command {
+	c := &cacheCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "cache ls|verify|gc",
+		Short: "List, check and trim the cache of compiled pairs",
+		Long: `Cache looks after a folder of compiled pairs, which --cache or ` + cacheEnv + ` names.
+
+A pair is kept by everything that can change a byte of it: this build of zinc, the
+options, and every file of the model. It is one file, written beside its place and
+renamed, so that any number of processes may use one folder. When a pair is put and
+the folder holds more than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprint(int64(defaultCacheBytes)) + `, 0 for no
+bound), those that were used longest ago go.
+
+Entries are checked against corruption, not against forgery: who may write to the
+folder decides what runs.`,
+		Example: `  zinc model.mlmodelc --cache ~/.cache/zinc
+  zinc cache ls --cache ~/.cache/zinc
+  zinc cache gc --cache ~/.cache/zinc --max-bytes 1000000000`,
+		GroupID: groupInspect,
+		Args:    operands(1, 1, "ls, verify or gc"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return usagef("cache: no command %q; there are ls, verify and gc", args[0])
+		},
+	}
+	sub := func(use, short string, run func(ctx context.Context) error) *cobra.Command {
+		s := &cobra.Command{
+			Use: use, Short: short, Args: operands(0, 0, "no operand"),
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if c.dir == "" {
+					return usagef("cache: no folder; give --cache FOLDER or set %s", cacheEnv)
+				}
+				return run(cmd.Context())
+			},
+		}
+		cmd.AddCommand(s)
+		return s
+	}
+	c.register(cmd.PersistentFlags())
+	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default what " + cacheEnv + " names)"
+	cmd.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")
+	sub("ls", "List the entries, the one used last first: key, bytes, last use", c.list)
+	v := sub("verify", "Read every entry, check its checksum and load it; exit status 1 when one is not whole", c.verify)
+	v.Flags().BoolVar(&c.remove, "remove", false, "remove what is not whole")
+	gc := sub("gc", "Remove the entries that were used longest ago, and what interrupted writers left", c.collect)
+	gc.Flags().Int64Var(&c.maxBytes, "max-bytes", -1, "`BYTES` that the others may take (default what "+cacheBytesEnv+" says)")
+	return cmd
+}
+
+// entryJSON is one line of the lists.
+type entryJSON struct {
+	Key   string `json:"key"`
+	Bytes int64  `json:"bytes"`
+	Used  string `json:"last_use,omitempty"` // RFC 3339, UTC
+	Fault string `json:"fault,omitempty"`
+}
+
+func (c *cacheCommand) list(context.Context) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	list, err := store.List()
+	if err != nil {
+		return err
+	}
+	total := int64(0)
+	rows := []entryJSON{}
+	for _, e := range list {
+		total += e.Size
+		rows = append(rows, entryJSON{Key: e.Key.String(), Bytes: e.Size, Used: e.Used.UTC().Format(time.RFC3339)})
+	}
+	if c.json {
+		return writeJSON(c.out, struct {
+			Entries []entryJSON `json:"entries"`
+			Bytes   int64       `json:"bytes"`
+			Max     int64       `json:"max_bytes"`
+		}{rows, total, store.MaxBytes})
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%d bytes\t%s\n", r.Key, r.Bytes, r.Used)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "%d entries, %d bytes\n", len(rows), total)
+	return err
+}
+
+// errNotWhole ends a verification that has said what it found.
+var errNotWhole = errors.New("the cache holds entries that are not whole")
+
+func (c *cacheCommand) verify(ctx context.Context) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	list, err := store.List()
+	if err != nil {
+		return err
+	}
+	rows := []entryJSON{}
+	whole := 0
+	for _, e := range list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		row := entryJSON{Key: e.Key.String(), Bytes: e.Size}
+		fault := loads(store, e.Key)
+		if errors.Is(fault, fs.ErrNotExist) {
+			continue // another process collected it
+		}
+		if fault == nil {
+			whole++
+		} else {
+			row.Fault = fault.Error()
+			if c.remove {
+				if err := store.Remove(e.Key); err != nil {
+					return err
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	if c.json {
+		err = writeJSON(c.out, rows)
+	} else {
+		err = c.printFaults(rows, whole)
+	}
+	if err == nil && whole < len(rows) {
+		err = &shownError{errNotWhole}
+	}
+	return err
+}
+
+func (c *cacheCommand) printFaults(rows []entryJSON, whole int) error {
+	for _, r := range rows {
+		if r.Fault == "" {
+			continue
+		}
+		removed := ""
+		if c.remove {
+			removed = " (removed)"
+		}
+		if _, err := fmt.Fprintf(c.out, "%s%s\n", r.Fault, removed); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(c.out, "%d of %d entries whole\n", whole, len(rows))
+	return err
+}
+
+// loads reads an entry and loads its pair.
+func loads(store cache.Store, k cache.Key) error {
+	p, err := store.Verify(k)
+	if err != nil {
+		return err
+	}
+	if _, err := sim.Load(p.Container, p.Descriptor); err != nil {
+		return &cache.EntryError{Path: store.Path(k), Rule: err.Error()}
+	}
+	return nil
+}
+
+func (c *cacheCommand) collect(context.Context) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	most := c.maxBytes
+	switch {
+	case most < -1:
+		return usagef("--max-bytes=%d: must be 0 or more", most)
+	case most == -1 && store.MaxBytes == 0:
+		return usagef("cache gc: the cache has no bound; give --max-bytes BYTES")
+	case most == -1:
+		most = store.MaxBytes
+	}
+	did, err := store.Collect(most)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return writeJSON(c.out, struct {
+			Removed      int   `json:"removed"`
+			RemovedBytes int64 `json:"removed_bytes"`
+			Kept         int   `json:"kept"`
+			KeptBytes    int64 `json:"kept_bytes"`
+			Temporary    int   `json:"temporary_files"`
+		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary})
+	}
+	_, err = fmt.Fprintf(c.out, "%d entries of %d bytes removed, %d of %d bytes kept\n", did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes)
+	if err == nil && did.Temporary > 0 {
+		_, err = fmt.Fprintf(c.out, "%d unfinished files removed\n", did.Temporary)
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/cache"
+)
+
+// cacheEnv names the folder of the cache where no flag does, cacheBytesEnv what it
+// may hold.
+const (
+	cacheEnv      = "ZINC_CACHE"
+	cacheBytesEnv = "ZINC_CACHE_MAX_BYTES"
+)
+
+// defaultCacheBytes bounds a cache that nobody has given a bound.
+const defaultCacheBytes = 8 << 30
+
+// cacheFlags say where compiled pairs are kept.
+type cacheFlags struct {
+	dir string
+}
+
+func (c *cacheFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv), "take the pair from this `FOLDER` when it holds it, and put it there when not; \"\" for none (default what "+cacheEnv+" names)")
+	f.Lookup("cache").DefValue = "" // help is the same whatever the environment holds
+}
+
+// store returns the cache of the flags. Folder is "" for none.
+func (c *cacheFlags) store() (cache.Store, error) {
+	n, err := cacheBound()
+	return cache.Store{Folder: c.dir, MaxBytes: n}, err
+}
+
+// cacheBound is what a cache may hold: what the environment says.
+func cacheBound() (int64, error) {
+	s := os.Getenv(cacheBytesEnv)
+	if s == "" {
+		return defaultCacheBytes, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, usagef("%s=%q: wanted bytes, 0 for no bound", cacheBytesEnv, s)
+	}
+	return n, nil
+}
+
+// slot is the place of one compilation in the cache; nil where there is none.
+type slot struct {
+	store cache.Store
+	key   cache.Key
+	again func() (cache.Key, error)
+}
+
+// slot returns the place of what the flags make of a model. That a model has none is
+// said, and no error.
+func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
+	if c.cache.dir == "" {
+		return nil, nil
+	}
+	store, err := c.cache.store()
+	if err != nil {
+		return nil, err
+	}
+	shapes, err := parseShapes(c.shapes)
+	if err != nil {
+		return nil, err
+	}
+	o := zinc.Options{
+		Target: c.target, Precision: c.precision, Func: c.function, Shapes: shapes, WeightsDir: c.weights,
+		OneSection: !c.split, FullTD: c.tdForm == "full",
+	}
+	s := &slot{store: store, again: func() (cache.Key, error) { return zinc.Key(ctx, path, o) }}
+	s.key, err = s.again()
+	if errors.Is(err, zinc.ErrUnknownFiles) && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, nil // reading the model says what is wrong with it
+	}
+	return s, nil
+}
+
+// get returns the pair and says that it is one from the cache; nil where the cache
+// has none.
+func (s *slot) get(e *env) *zinc.Pair {
+	if s == nil {
+		return nil
+	}
+	p, err := s.store.Get(s.key)
+	broken := (*cache.EntryError)(nil)
+	if errors.As(err, &broken) {
+		fmt.Fprintf(e.err, "zinc: compiling anew: %v\n", err)
+	}
+	if err != nil {
+		return nil
+	}
+	fmt.Fprintf(e.err, "zinc: cache hit %s: the pair is from %s, nothing was compiled\n", shortKey(s.key), s.store.Folder)
+	return &zinc.Pair{Container: p.Container, Descriptor: p.Descriptor, Cached: true}
+}
+
+// put keeps a pair. That it is not kept makes it no worse, and is said.
+func (s *slot) put(e *env, container, descriptor []byte) {
+	if s == nil {
+		return
+	}
+	again, err := s.again()
+	if err == nil && again != s.key {
+		err = errors.New("the model's files changed while it was compiled")
+	}
+	if err == nil {
+		err = s.store.Put(s.key, cache.Pair{Container: container, Descriptor: descriptor})
+	}
+	if err != nil {
+		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
+	}
+}
+
+// shortKey is enough of a key to tell it from others in a message.
+func shortKey(k cache.Key) string { return k.String()[:12] }

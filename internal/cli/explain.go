@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// explainCommand is the state of `zinc explain`.
+type explainCommand struct {
+	*env
+	compileFlags
+	op       string
+	json     bool
+	rewrites bool
+	hazards  bool
+	tasks    int
+	seed     uint64
+	output   string
+	rewrite  string
+}
+
+func newExplain(e *env) *cobra.Command {
+	c := &explainCommand{env: e}
+	cmd := &cobra.Command{
+		Use:     "explain MODEL:LINE | explain MODEL --op NAME",
+		GroupID: groupModel,
+		Short:   "Tell what became of a statement, and what to write where the engine refuses it",
+		Long: `Explain compiles MODEL in memory and tells what became of the statement on LINE of
+its text, or of the one whose result is NAME: the passes that touched it, where it
+runs and by which rule, its tasks with the fields of their words, the bytes of its
+constants, its surfaces, the estimated cost, what is known of its numbers and which
+cliffs of the arithmetic they may reach.
+
+For a statement on the CPU it prints the rule, the value that breaks the rule and
+the limit, and looks for a rewrite. A rewrite is shown only when zinc has compiled
+the changed model, what computes in the replacement runs on the engine, and
+simulator and interpreter agree with the original on the same inputs. Of a model
+with more than 300 operations the statement alone is compiled and run. Where a
+tensor is beyond the engine's limits, operations that only move its data may stay
+on the CPU; they are listed.
+
+Targets that zinc writes no programs for get placement alone.`,
+		Example: `  zinc explain model.mil:12
+  zinc explain model.mlmodelc --op conv_7 --tasks 3
+  zinc explain model.mil --op y -o rewritten.mil`,
+		Args: operands(1, 1, "one MODEL:LINE, or MODEL with --op"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	c.model(f)
+	f.Lookup("target").Usage = "hardware `TARGET`: " + strings.Join(target.Names(), ", ")
+	f.StringVar(&c.op, "op", "", "`NAME` of the operation or of a result, instead of a line")
+	f.BoolVar(&c.json, "json", false, "print JSON, with the fields of all tasks")
+	f.IntVar(&c.tasks, "tasks", 1, "tasks whose fields are printed")
+	f.BoolVar(&c.rewrites, "rewrites", true, "look for rewrites of what the engine refuses")
+	f.BoolVar(&c.hazards, "hazards", true, "judge the statement's numbers by the rules of zinc lint")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs that rewrites are run on")
+	f.StringVarP(&c.output, "output", "o", "", "write the function with the rewrite, or the statement alone of a large one, as `FILE.mil` or into a folder")
+	f.StringVar(&c.rewrite, "rewrite", "", "`NAME` of the rewrite that --output writes (default the first)")
+	return cmd
+}
+
+// place splits MODEL:LINE.
+func (c *explainCommand) place(operand string) (string, explain.Place, error) {
+	at := explain.Place{Name: c.op}
+	i := strings.LastIndexByte(operand, ':')
+	line, err := 0, error(nil)
+	if i > 0 {
+		line, err = strconv.Atoi(operand[i+1:])
+	}
+	switch {
+	case i > 0 && err == nil && line > 0 && c.op != "":
+		return "", at, usagef("explain: a line and --op: choose one")
+	case i > 0 && err == nil && line > 0:
+		return operand[:i], explain.Place{Line: line}, nil
+	case c.op == "":
+		return "", at, usagef("explain %q: wanted MODEL:LINE, with a line from 1 on, or MODEL and --op NAME", operand)
+	}
+	return operand, at, nil
+}
+
+func (c *explainCommand) run(ctx context.Context, operand string) error {
+	path, at, err := c.place(operand)
+	if err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	switch {
+	case c.tasks < 0:
+		return usagef("--tasks=%d: must be 0 or more", c.tasks)
+	case c.output != "" && !c.rewrites:
+		return usagef("explain: --output writes a rewrite, --rewrites=false looks for none")
+	case c.rewrite != "" && c.output == "":
+		return usagef("explain: --rewrite chooses what --output writes, which is missing")
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	p := c.newProgress(c.progress)
+	defer p.end()
+	o, err := c.options(c.env, m.Path, p)
+	if err != nil {
+		return err
+	}
+	a, err := explain.Explain(ctx, m.Program, at, explain.Options{Compile: o, Rewrites: c.rewrites, Hazards: c.hazards, Seed: c.seed, Workers: c.workers})
+	p.end()
+	if err != nil {
+		if at := (*explain.PlaceError)(nil); errors.As(err, &at) {
+			return fmt.Errorf("%s: %w", filepath.ToSlash(m.Path), err)
+		}
+		return err
+	}
+	a.File = filepath.ToSlash(a.File)
+	if c.json {
+		err = writeJSON(c.out, a)
+	} else {
+		err = a.Text(c.out, explain.Detail{Tasks: c.tasks})
+	}
+	if err != nil || c.output == "" {
+		return err
+	}
+	return c.write(ctx, a)
+}
+
+// write writes the program of a rewrite.
+func (c *explainCommand) write(ctx context.Context, a *explain.Answer) error {
+	var names []string
+	for _, r := range a.Rewrites {
+		if c.rewrite == "" || r.Name == c.rewrite {
+			_, err := reduce.Write(ctx, r.Program(), c.output)
+			return err
+		}
+		names = append(names, r.Name)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("no rewrite %q is offered; there are %s", c.rewrite, strings.Join(names, ", "))
+	}
+	return fmt.Errorf("no rewrite is offered for %q; nothing was written", a.Name)
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"go/token"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/gowrap"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// generateCommand is the state of `zinc generate`.
+type generateCommand struct {
+	*env
+	compileFlags
+	dir string
+}
+
+func newGenerate(e *env) *cobra.Command {
+	c := &generateCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "generate PACKAGE MODEL",
+		Short: "Write a Go package that embeds a compiled pair and runs it, with typed inputs and outputs",
+		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default:
+the pair and PACKAGE.go, which embeds it. The package has a method for each function
+of the model, with a struct of its inputs and one of its outputs; shapes are in the
+comments. The same model and flags give the same files, so that they can be kept
+under version control and checked with go generate:
+
+  //go:generate zinc generate digits ../digits.mlmodelc`,
+		Example: `  zinc generate digits digits.mlmodelc
+  zinc generate digits digits.mlmodelc -o internal/digits --precision fp16`,
+		GroupID: groupModel,
+		Args:    operands(2, 2, "PACKAGE and MODEL"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1]) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.dir, "output", "o", "", "`FOLDER` of the package, made when it is not there (default PACKAGE)")
+	c.model(f)
+	c.cache.register(f)
+	return cmd
+}
+
+func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if !token.IsIdentifier(pkg) || pkg == "_" || pkg == "main" {
+		return usagef("generate: %q is no name of a package; give letters and digits", pkg)
+	}
+	dir := c.dir
+	if dir == "" {
+		dir = pkg
+	}
+	pair, err := c.pair(ctx, path)
+	if err != nil {
+		return err
+	}
+	m, err := pair.Open(ctx, zinc.RunOptions{Direct: true})
+	if err != nil {
+		return &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+	}
+	defer m.Close()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	source, err := gowrap.Source(&gowrap.Package{
+		Name: pkg, Model: filepath.Base(abs), Container: pkg + containerExt, Descriptor: pkg + descriptorExt, Functions: m.Functions(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	in := func(name string, b []byte) atomicfile.File { return atomicfile.Bytes(filepath.Join(dir, name), b) }
+	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container), in(pkg+descriptorExt, pair.Descriptor))
+}
+
+// pair compiles the model, or takes its pair from the cache.
+func (c *generateCommand) pair(ctx context.Context, path string) (*zinc.Pair, error) {
+	kept, err := c.slot(ctx, c.env, path)
+	if err != nil {
+		return nil, err
+	}
+	if p := kept.get(c.env); p != nil {
+		return p, nil
+	}
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	p := &zinc.Pair{Report: r.Report}
+	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil {
+		return nil, &internalError{err: err}
+	}
+	kept.put(c.env, p.Container, p.Descriptor)
+	return p, nil
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/values"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// patchCommand is the state of `zinc patch`.
+type patchCommand struct {
+	*env
+	compileFlags
+	values []string
+	out    string
+	debug  string
+	source string // the model, "" to patch by the debug database
+}
+
+func newPatch(e *env) *cobra.Command {
+	c := &patchCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "patch FILE.hwx --weights NAME=FILE.npy ... -o OUT.hwx",
+		Short: "Put new weight values into a compiled pair; its tasks stay as they are",
+		Long: `Patch writes the pair with other values for constants of its source, packed where the
+old ones lie. The bytes of the tasks do not change. NAME is the constant's in the
+source, FUNCTION/NAME where several functions have one; the array must have its shape
+and type.
+
+Where a constant went is read from the debug database that --debug-db made when the
+pair was compiled, FILE.zdb beside it. A constant that the passes folded into others,
+or that decides more than coefficients, is refused with the reason. With --model the
+pair is computed anew from its source, folding included, with the flags that it was
+compiled with; values that would change the tasks are refused.
+
+OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched again.`,
+		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
+  zinc patch digits.hwx --weights dense2_weight=new.npy -o patched.hwx
+  zinc patch digits.hwx --model digits.mlmodelc --weights conv1_weight=new.npy -o patched.hwx`,
+		GroupID: groupModel,
+		Args:    operands(1, 1, "one FILE.hwx"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of the constant NAME (repeatable)")
+	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it")
+	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
+	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, folding included")
+	f.StringVar(&c.compileFlags.weights, "model-weights", "", "with --model: `FOLDER` that stands for @model_path (default the model's own)")
+	c.form(f)
+	c.work(f)
+	return cmd
+}
+
+func (c *patchCommand) run(ctx context.Context, path string) error {
+	files, err := pairs("--weights", c.values)
+	if err != nil {
+		return err
+	}
+	switch {
+	case files == nil:
+		return usagef("patch: no new values; give --weights NAME=FILE.npy")
+	case c.out == "":
+		return usagef("patch: no output; give -o OUT%s", containerExt)
+	case c.debug != "" && c.source != "":
+		return usagef("patch: --debug-db with --model: the constants are found by one or the other")
+	}
+	hwxPath, e5Path, err := pairPaths(c.out, path)
+	if err != nil {
+		return err
+	}
+	pair, err := zinc.ReadPair(path)
+	if err != nil {
+		return err
+	}
+	var ws []patch.Weight
+	for _, f := range files {
+		b, err := readFile(f.file)
+		if err != nil {
+			return fmt.Errorf("weights %s: %w", f.name, err)
+		}
+		a, err := npy.Decode(b)
+		if err != nil {
+			return fmt.Errorf("weights %s: %s: %w", f.name, f.file, err)
+		}
+		ws = append(ws, patch.Weight{Name: f.name, Array: a})
+	}
+	var r *patch.Result
+	if c.source != "" {
+		r, err = c.recompute(ctx, pair, ws)
+	} else {
+		container, _ := zinc.PairPaths(path)
+		r, err = c.byDatabase(container, pair, ws)
+	}
+	if err != nil {
+		return err
+	}
+	if same, err := sameTasks(pair.Container, r.Container); err != nil || !same {
+		return &internalError{err: errors.Join(errors.New("patching changed the tasks"), err)}
+	}
+	var db bytes.Buffer
+	if err := r.DB.Write(&db); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(ctx, atomicfile.Bytes(hwxPath, r.Container), atomicfile.Bytes(e5Path, r.Descriptor), atomicfile.Bytes(debugBeside(hwxPath), db.Bytes())); err != nil {
+		return err
+	}
+	for _, ch := range r.Changes {
+		at := ""
+		if ch.Line > 0 {
+			at = fmt.Sprintf(" of line %d", ch.Line)
+		}
+		what := ""
+		if ch.Tasks > 0 {
+			what = fmt.Sprintf(", %d bytes that %d tasks load", ch.Bytes, ch.Tasks)
+		}
+		fmt.Fprintf(c.err, "zinc: %s%s: patched%s\n", ch.Name, at, what)
+	}
+	fmt.Fprintf(c.err, "zinc: the tasks are those of %s\n", path)
+	return nil
+}
+
+// byDatabase patches with the debug database of the pair.
+func (c *patchCommand) byDatabase(container string, pair *zinc.Pair, ws []patch.Weight) (*patch.Result, error) {
+	d := dumpCommand{env: c.env, debug: c.debug}
+	db, err := d.openDebug(container, pair.Container)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Apply(pair.Container, pair.Descriptor, db, ws)
+}
+
+// recompute compiles the pair's model with other constants.
+func (c *patchCommand) recompute(ctx context.Context, pair *zinc.Pair, ws []patch.Weight) (*patch.Result, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	_, old, _, err := c.compiled(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(old, pair.Container) {
+		return nil, fmt.Errorf("%s does not compile to this pair; give the flags that it was compiled with, and the zinc that compiled it", c.source)
+	}
+	r, container, descriptor, err := c.compiled(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	if same, err := sameTasks(old, container); err != nil || !same {
+		return nil, errors.Join(&patch.Refusal{
+			Name:   ws[0].Name,
+			Reason: "the tasks would not be the same with the new values",
+			Hint:   "compile the model with them",
+		}, err)
+	}
+	out := &patch.Result{Container: container, Descriptor: descriptor, DB: r.Provenance}
+	for _, w := range ws {
+		out.Changes = append(out.Changes, patch.Change{Name: w.Name})
+	}
+	return out, nil
+}
+
+// compiled compiles the model with new values for some constants.
+func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *compile.Result, container, descriptor []byte, err error) {
+	m, err := c.open(c.env, c.source)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer m.Close()
+	for _, w := range ws {
+		if err := replace(m.Program, w); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	c.provenance = ws != nil
+	if r, err = c.compile(ctx, c.env, m); err != nil {
+		return nil, nil, nil, err
+	}
+	if container, descriptor, err = verify.Pair(r); err != nil {
+		return nil, nil, nil, &internalError{err: err}
+	}
+	return r, container, descriptor, nil
+}
+
+// replace gives a constant of a program other values.
+func replace(p *ir.Program, w patch.Weight) error {
+	fn, name, qualified := strings.Cut(w.Name, "/")
+	if !qualified {
+		fn, name = "", w.Name
+	}
+	found := map[string]*ir.Value{} // by function
+	var order []string
+	for _, f := range p.Funcs {
+		if qualified && f.Name != fn {
+			continue
+		}
+		eachConstant(f.Body, func(v *ir.Value) {
+			if v.Name == name && found[f.Name] == nil {
+				found[f.Name] = v
+				order = append(order, f.Name)
+			}
+		})
+	}
+	switch {
+	case len(order) == 0:
+		return fmt.Errorf("the model has no constant %q", w.Name)
+	case len(order) > 1:
+		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s", order[0], order[1], w.Name, order[1], w.Name)
+	}
+	v := found[order[0]]
+	t, err := values.FromArray(w.Array, v.Type)
+	if err != nil {
+		return fmt.Errorf("constant %q: %w", w.Name, err)
+	}
+	v.Const = t.Const()
+	return nil
+}
+
+// eachConstant calls f for the constants that the operations of a block name, and of
+// the blocks in it.
+func eachConstant(b *ir.Block, f func(v *ir.Value)) {
+	for _, op := range b.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.IsConst() {
+				f(v)
+			}
+		})
+		for _, inner := range op.Blocks {
+			eachConstant(inner, f)
+		}
+	}
+}
+
+// sameTasks reports whether two containers have the same bytes of tasks.
+func sameTasks(a, b []byte) (bool, error) {
+	f, err := hwx.Read(a)
+	if err != nil {
+		return false, err
+	}
+	g, err := hwx.Read(b)
+	if err != nil {
+		return false, err
+	}
+	return bytes.Equal(f.TextBytes(), g.TextBytes()), nil
+}

@@ -1,0 +1,279 @@
+package zinc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/values"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+)
+
+// RunOptions say what runs a model. The zero value is the simulator of the whole
+// stack with the engine's arithmetic.
+type RunOptions struct {
+	// Direct drives the engine alone, without runtime, broker, driver and firmware
+	// above it: the same bits, sooner.
+	Direct bool
+	// Numerics is the arithmetic of operations on the engine: "ane" (also ""), as the
+	// engine computes, or "ieee", plain fp16 storage with fp32 arithmetic.
+	Numerics string
+	// Workers are the goroutines of one task, 0 for one a processor. Results do not
+	// depend on it.
+	Workers int
+}
+
+// Port is an input, an output or a state of a function.
+type Port struct {
+	Name string
+	// Type is the element type as MIL names it, such as fp16, and Element the one in
+	// which values travel (Tensor.Type).
+	Type, Element string
+	// Shape has -1 where several sizes are taken or the size is known only when the
+	// function runs.
+	Shape []int64
+}
+
+// Function is what a model can run.
+type Function struct {
+	Name                    string
+	Inputs, Outputs, States []Port
+}
+
+// Model is a pair made ready to run. It may be used by several goroutines; one call
+// runs at a time. States keep from call to call what a call leaves in them.
+type Model struct {
+	mu      sync.Mutex
+	machine *sim.Machine
+	funcs   []Function
+	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
+	close   func() error
+	closed  bool
+}
+
+// appPID is the number of the process that runs models.
+const appPID = 501
+
+// Open makes the pair at path ready: a container (.hwx) with its descriptor (.e5)
+// beside it, or a container alone.
+func Open(ctx context.Context, path string, o RunOptions) (*Model, error) {
+	p, err := ReadPairOrContainer(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.Open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Open makes the pair ready. Close the Model when it is done.
+func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
+	if o.Numerics == "" {
+		o.Numerics = "ane"
+	}
+	mode, err := numerics.ParseMode(o.Numerics)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{close: func() error { return nil }}
+	if o.Direct {
+		err = m.direct(p, mode, o.Workers)
+	} else {
+		err = m.stacked(ctx, p, mode, o.Workers)
+	}
+	if err != nil {
+		return nil, err
+	}
+	first := ""
+	for i, name := range m.machine.Functions() {
+		if i == 0 {
+			first = name
+		}
+		if err := m.machine.Select(name); err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
+		m.funcs = append(m.funcs, Function{name, ports(m.machine.Accepts()), ports(m.machine.Outputs()), ports(m.machine.States())})
+	}
+	if first != "" {
+		if err := m.machine.Select(first); err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
+	}
+	return m, nil
+}
+
+func (m *Model) direct(p *Pair, mode numerics.Mode, workers int) (err error) {
+	if p.Descriptor == nil {
+		m.machine, err = sim.LoadContainer(p.Container)
+	} else {
+		m.machine, err = sim.Load(p.Container, p.Descriptor)
+	}
+	m.run = func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+		return m.machine.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+	}
+	return err
+}
+
+func (m *Model) stacked(ctx context.Context, p *Pair, mode numerics.Mode, workers int) (err error) {
+	o := stack.Options{Workers: workers}
+	if mode == numerics.IEEE {
+		o.Numerics = engine.IEEE
+	}
+	s, err := stack.New(o)
+	if err != nil {
+		return err
+	}
+	process, err := s.Connect(stack.Application(appPID), 0)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	var model *stack.Model
+	if p.Descriptor == nil {
+		model, err = process.LoadContainer(ctx, p.Container)
+	} else {
+		model, err = process.Load(e5rt.Pair{Container: p.Container, Descriptor: p.Descriptor})
+	}
+	if err != nil {
+		return errors.Join(err, process.Close(), s.Close())
+	}
+	m.machine, m.run = model.Machine(), model.Run
+	m.close = func() error { return errors.Join(model.Close(), process.Close(), s.Close()) }
+	return nil
+}
+
+func ports(ps []sim.Port) []Port {
+	var out []Port
+	for _, p := range ps {
+		element, _ := values.ArrayType(p.Type.DType)
+		x := Port{Name: p.Name, Type: p.Type.DType.String(), Element: element, Shape: slices.Clone(p.Type.Shape)}
+		for i, d := range x.Shape {
+			if d == ir.Unknown {
+				x.Shape[i] = -1
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// Functions returns what the model can run; Run runs the first.
+func (m *Model) Functions() []Function { return slices.Clone(m.funcs) }
+
+// Run runs the model's first function once on values by name and returns its outputs
+// by name. Numbers of float32 are taken by every input of floating point.
+func (m *Model) Run(ctx context.Context, inputs map[string]Tensor) (map[string]Tensor, error) {
+	if len(m.funcs) == 0 {
+		return nil, errors.New("zinc: the pair has no function")
+	}
+	return m.RunFunction(ctx, m.funcs[0].Name, inputs)
+}
+
+// ErrClosed is what a Model gives after Close.
+var ErrClosed = errors.New("zinc: the model was closed")
+
+// RunFunction is Run for a function by name.
+func (m *Model) RunFunction(ctx context.Context, function string, inputs map[string]Tensor) (map[string]Tensor, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	if err := m.machine.Select(function); err != nil {
+		return nil, err
+	}
+	in := map[string]interp.Tensor{}
+	accepts := m.machine.Accepts()
+	for name, t := range inputs {
+		i := slices.IndexFunc(accepts, func(p sim.Port) bool { return p.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("zinc: function %s has no input %q; it has %s", function, name, names(accepts))
+		}
+		x, err := t.tensor(accepts[i].Type)
+		if err != nil {
+			return nil, fmt.Errorf("zinc: input %q: %w", name, err)
+		}
+		in[name] = x
+	}
+	got, err := m.run(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return fromTensors(got)
+}
+
+func names(ps []sim.Port) string {
+	var out []string
+	for _, p := range ps {
+		out = append(out, p.Name)
+	}
+	if out == nil {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+func fromTensors(ts map[string]interp.Tensor) (map[string]Tensor, error) {
+	out := make(map[string]Tensor, len(ts))
+	for name, x := range ts {
+		t, err := fromTensor(x)
+		if err != nil {
+			return nil, fmt.Errorf("zinc: output %q: %w", name, err)
+		}
+		out[name] = t
+	}
+	return out, nil
+}
+
+// State returns what a state of a function holds; zeros before the first run.
+func (m *Model) State(function, name string) (Tensor, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.machine.Select(function); err != nil {
+		return Tensor{}, err
+	}
+	x, err := m.machine.State(name)
+	if err != nil {
+		return Tensor{}, err
+	}
+	return fromTensor(x)
+}
+
+// SetState gives a state of a function its value.
+func (m *Model) SetState(function, name string, t Tensor) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.machine.Select(function); err != nil {
+		return err
+	}
+	now, err := m.machine.State(name)
+	if err != nil {
+		return err
+	}
+	x, err := t.tensor(now.Type)
+	if err != nil {
+		return fmt.Errorf("zinc: state %q: %w", name, err)
+	}
+	return m.machine.SetState(name, x)
+}
+
+// Close lets the model go. Closing it again does nothing.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil
+	}
+	m.closed = true
+	return m.close()
+}

@@ -1,0 +1,150 @@
+package patch_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// pair is a compiled model with its database.
+type pair struct {
+	container, descriptor []byte
+	db                    *provenance.DB
+}
+
+// build compiles a model with its database. Constants that it changes are changed
+// first.
+func build(t testing.TB, path string, change func(p *ir.Program)) *pair {
+	t.Helper()
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if change != nil {
+		change(m.Program)
+	}
+	r, err := compile.Compile(context.Background(), m.Program, compile.Options{SplitKernel: true, Provenance: true, InputName: filepath.Base(m.Path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{db: r.Provenance}
+	if p.container, p.descriptor, err = verify.Pair(r); err != nil {
+		t.Fatal(err)
+	}
+	// As it comes from a file.
+	var b bytes.Buffer
+	if err := p.db.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if p.db, err = provenance.Read(b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// constants calls f for every fp16 constant of a program that has a name.
+func constants(p *ir.Program, f func(fn string, v *ir.Value)) {
+	for _, fn := range p.Funcs {
+		seen := map[*ir.Value]bool{}
+		for _, op := range fn.Body.Ops {
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if v.IsConst() && v.Name != "" && v.Type.DType == ir.FP16 && v.Const.Data != nil && !seen[v] {
+					seen[v] = true
+					f(fn.Name, v)
+				}
+			})
+		}
+	}
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
+
+// TestCorpus patches every constant of real models that can be patched: with the
+// values that it has, after which not a byte may have changed, so that every value
+// stands where the packing says; and all of them at once with other values, which must
+// give what the model compiles to with these.
+func TestCorpus(t *testing.T) {
+	shared := shareddir.Find(t)
+	models := []string{"silero-v6-fp16", "silero-v6-256ms-fp16", "parakeet-eou-joint", "parakeet-eou-decoder-lstm", "coremltools-add", "espresso-matmul", "espresso-fused-ffn", "espresso-conv"}
+	if !testing.Short() {
+		models = append(models, "whisper-tiny-encoder")
+	}
+	all := 0
+	for _, name := range models {
+		t.Run(name, func(t *testing.T) {
+			dir := shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name))
+			m, err := frontend.Open(dir, frontend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			p := build(t, dir, nil)
+			var patched []patch.Weight
+			refused := map[string]int{}
+			constants(m.Program, func(fn string, v *ir.Value) {
+				w := patch.Weight{Name: fn + "/" + v.Name, Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: v.Const.Data}}
+				r, err := patch.Apply(p.container, p.descriptor, p.db, []patch.Weight{w})
+				no := (*patch.Refusal)(nil)
+				switch {
+				case errors.As(err, &no):
+					refused[quoted.ReplaceAllString(no.Reason, "NAME")]++
+				case err != nil:
+					refused[quoted.ReplaceAllString(err.Error(), "NAME")]++
+				case !bytes.Equal(r.Container, p.container) || !bytes.Equal(r.Descriptor, p.descriptor):
+					t.Errorf("%s with the values that it has changes bytes", w.Name)
+				default:
+					patched = append(patched, w)
+				}
+			})
+			all += len(patched)
+			t.Logf("%d constants patched", len(patched))
+			for _, r := range slices.Sorted(maps.Keys(refused)) {
+				t.Logf("%d refused: %.200s", refused[r], r)
+			}
+			if len(patched) == 0 {
+				return
+			}
+			values := map[string][]byte{}
+			for i := range patched {
+				data := bytes.Clone(patched[i].Array.Data)
+				for k := 1; k < len(data); k += 2 {
+					data[k] ^= 0x80 // the sign
+				}
+				patched[i].Array.Data = data
+				values[patched[i].Name] = data
+			}
+			want := build(t, dir, func(prog *ir.Program) {
+				constants(prog, func(fn string, v *ir.Value) {
+					if data := values[fn+"/"+v.Name]; data != nil {
+						v.Const = &ir.Const{Type: v.Type, Data: data}
+					}
+				})
+			})
+			r, err := patch.Apply(p.container, p.descriptor, p.db, patched)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(r.Container, want.container) || !bytes.Equal(r.Descriptor, want.descriptor) {
+				t.Errorf("the pair is not what the new values compile to: %s", difference(t, r.Container, want.container))
+			}
+		})
+	}
+	if all < 100 {
+		t.Errorf("only %d constants of the corpus can be patched", all)
+	}
+}

@@ -1,0 +1,19 @@
+// Package patch puts new weight values into a compiled pair, where the old ones
+// stand.
+//
+// In: the two files of a pair, its debug database (package provenance), and arrays
+// for constants of the source by name. Out: the pair with these values, packed as
+// the compiler packs them, and the database of the new pair.
+//
+// What always holds: the bytes of the tasks are those of the old pair, as is every
+// other byte but the constants', the names that are digests of constants, and the
+// container's digest in the descriptor; the result is the pair that the source
+// compiles to with the new values; where that cannot be held, a *Refusal says why and
+// nothing is written: a constant that passes folded into others, that decides more
+// than coefficients, whose packing depends on its values, that shares its bytes with
+// a constant that stays, or of which the pair does not tell how it lies.
+//
+// How a constant lies is read from the tasks that load it and packed by
+// layout/weights anew; the debug database tells which tasks those are and which
+// bytes are whose.
+package patch

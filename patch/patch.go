@@ -1,0 +1,344 @@
+package patch
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// Weight is the new value of a constant of the source.
+type Weight struct {
+	// Name is the constant's, with its function and a slash before it where several
+	// functions have one of the name.
+	Name string
+	// Array has the constant's type, fp16, and its shape.
+	Array npy.Array
+}
+
+// Refusal says why a constant cannot be patched.
+type Refusal struct{ Name, Reason, Hint string }
+
+func (e *Refusal) Error() string {
+	s := fmt.Sprintf("constant %q cannot be patched: %s", e.Name, e.Reason)
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// Change is what became of one weight.
+type Change struct {
+	Name  string
+	Line  int // of the constant in the source, 0 where it has none
+	Bytes int // of the container that were written
+	Tasks int // that load them
+}
+
+// Result is a patched pair.
+type Result struct {
+	Container, Descriptor []byte
+	DB                    *provenance.DB // of this pair
+	Changes               []Change       // one a weight, in the order that they were given
+}
+
+// patcher is the state of one call.
+type patcher struct {
+	db        *provenance.DB
+	file      *hwx.File
+	container []byte // the new one
+	at        []span // the constant sections in the file
+	tasks     [][]reader
+	weights   []*weight
+	writes    map[place]*write
+}
+
+// span is one constant section: its bytes among all constants, and in the file.
+type span struct{ offset, size, file uint64 }
+
+// place is the bytes of one role in an extent.
+type place struct {
+	extent int
+	role   string
+}
+
+// write is the new content of an extent, of which the bytes of one role count.
+type write struct {
+	data []byte
+	by   *weight
+}
+
+// weight is a constant with its place in the database.
+type weight struct {
+	Weight
+	statement int
+	from      []bool // by node: whether the constant is part of it
+	change    Change
+}
+
+// Apply patches a pair. The inputs are not changed. Errors are a *Refusal, or say
+// what is wrong with the files.
+func Apply(container, descriptor []byte, db *provenance.DB, ws []Weight) (*Result, error) {
+	if sum := sha256.Sum256(container); sum != db.SHA256 {
+		return nil, fmt.Errorf("the debug database is of the container with SHA-256 %x, this one has %x; compile both together", db.SHA256, sum)
+	}
+	f, err := hwx.Read(container)
+	if err != nil {
+		return nil, err
+	}
+	p := &patcher{db: db, file: f, container: bytes.Clone(container), writes: map[place]*write{}}
+	if err := p.sections(); err != nil {
+		return nil, err
+	}
+	if p.tasks, err = p.readers(); err != nil {
+		return nil, err
+	}
+	for _, w := range ws {
+		x, err := p.find(w)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(p.weights, func(o *weight) bool { return o.statement == x.statement }); i >= 0 {
+			return nil, fmt.Errorf("constant %q is given twice, as %q too", w.Name, p.weights[i].Name)
+		}
+		p.weights = append(p.weights, x)
+	}
+	for _, w := range p.weights {
+		if err := p.pack(w); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.shared(); err != nil {
+		return nil, err
+	}
+	p.apply()
+	r := &Result{Container: p.container}
+	for _, w := range p.weights {
+		r.Changes = append(r.Changes, w.change)
+	}
+	old, sum := hex.EncodeToString(db.SHA256[:]), sha256.Sum256(p.container)
+	r.Descriptor = bytes.ReplaceAll(descriptor, []byte(old), []byte(hex.EncodeToString(sum[:])))
+	copied := *db
+	copied.SHA256 = sum
+	r.DB = &copied
+	return r, nil
+}
+
+// sections finds the constants in the file.
+func (p *patcher) sections() error {
+	at := uint64(0)
+	for _, s := range p.file.ConstantSections() {
+		if s.Size > 0 && (s.Offset == 0 || uint64(s.Offset)+s.Size > uint64(len(p.container))) {
+			return fmt.Errorf("section %s of the container has no bytes in the file", s.Name)
+		}
+		p.at = append(p.at, span{at, s.Size, uint64(s.Offset)})
+		at += s.Size
+	}
+	if at != p.db.ConstantSize {
+		return fmt.Errorf("the container has %d bytes of constants, the debug database %d", at, p.db.ConstantSize)
+	}
+	return nil
+}
+
+// bytes calls f for the stretches of the container that hold n bytes of constants
+// from off on.
+func (p *patcher) bytes(off, n uint64, f func(b []byte)) {
+	for _, s := range p.at {
+		if from, to := max(off, s.offset), min(off+n, s.offset+s.size); from < to {
+			f(p.container[s.file+from-s.offset : s.file+to-s.offset])
+		}
+	}
+}
+
+// content copies an extent out of the container.
+func (p *patcher) content(x *provenance.Extent) []byte {
+	var out []byte
+	p.bytes(x.Offset, x.Size, func(b []byte) { out = append(out, b...) })
+	return out
+}
+
+// find looks a constant up.
+func (p *patcher) find(w Weight) (*weight, error) {
+	fn, name := "", w.Name
+	if i := strings.IndexByte(name, '/'); i >= 0 {
+		fn, name = name[:i], name[i+1:]
+	}
+	found, named := -1, -1
+	for i := range p.db.Statements {
+		s := &p.db.Statements[i]
+		if s.Name != name || fn != "" && s.Func != fn {
+			continue
+		}
+		if named = i; s.Op != "const" {
+			continue
+		}
+		if found >= 0 {
+			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s", p.db.Statements[found].Func, s.Func, name, s.Func, name)
+		}
+		found = i
+	}
+	switch {
+	case found >= 0:
+	case named >= 0:
+		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op), "patch the constants that it is made of"}
+	default:
+		return nil, fmt.Errorf("the source has no constant %q that the pair was made of", w.Name)
+	}
+	x := &weight{Weight: w, statement: found, from: make([]bool, len(p.db.Nodes))}
+	x.change = Change{Name: w.Name, Line: int(p.db.Statements[found].Line)}
+	for i, n := range p.db.Nodes {
+		x.from[i] = int(n.Statement) == found || slices.ContainsFunc(n.From, func(f provenance.NodeID) bool { return x.from[f] })
+	}
+	if w.Array.Type != "f2" {
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2") if the model declares fp16`}
+	}
+	return x, nil
+}
+
+func (w *weight) refuse(format string, args ...any) error {
+	return &Refusal{w.Name, fmt.Sprintf(format, args...), "give --model MODEL to compute the pair anew"}
+}
+
+// plain reports whether a node is the constant as it stands in the source.
+func (p *patcher) plain(w *weight, n provenance.NodeID) bool {
+	return int(p.db.Nodes[n].Statement) == w.statement
+}
+
+// shownStatements is how many statements a refusal names.
+const shownStatements = 4
+
+// folded refuses a constant that stands in the pair as part of something else.
+func (p *patcher) folded(w *weight, n provenance.NodeID) error {
+	src := p.db.Source(provenance.Ref{Node: n})
+	var with []string
+	for _, i := range src.Statements {
+		if s := &p.db.Statements[i]; i != w.statement {
+			with = append(with, fmt.Sprintf("%s %q", s.Op, s.Name))
+		}
+	}
+	if len(with) > shownStatements {
+		with = append(with[:shownStatements], fmt.Sprintf("%d more", len(with)-shownStatements))
+	}
+	by := strings.Join(src.Passes, ", ")
+	if by == "" {
+		by = "the lowering"
+	}
+	s := "it was rewritten by " + by
+	if with != nil {
+		s += " together with " + strings.Join(with, ", ")
+	}
+	return w.refuse("%s", s)
+}
+
+// shared refuses to change bytes that are another constant's too.
+func (p *patcher) shared() error {
+	order := slices.SortedFunc(maps.Keys(p.writes), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.role, b.role))
+	})
+	for _, at := range order {
+		wr, x := p.writes[at], &p.db.Extents[at.extent]
+		for i := range x.Uses {
+			n := node(&x.Uses[i], at.role)
+			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
+				s := "what the lowering made up"
+				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
+					st := &p.db.Statements[k]
+					s = fmt.Sprintf("%s %q of line %d", st.Op, st.Name, st.Line)
+				}
+				return wr.by.refuse("its bytes are also those of %s, which is equal and stored once", s)
+			}
+		}
+	}
+	return nil
+}
+
+// apply writes what was packed and renames the tiles.
+func (p *patcher) apply() {
+	extents := map[int]bool{}
+	for at := range p.writes {
+		extents[at.extent] = true
+	}
+	order := make([]int, 0, len(extents))
+	for i := range extents {
+		order = append(order, i)
+	}
+	slices.Sort(order)
+	names := p.names()
+	renamed := map[string]string{}
+	for _, i := range order {
+		x := &p.db.Extents[i]
+		now := p.content(x)
+		before := bytes.Clone(now)
+		for _, role := range []string{roleValues, provenance.RoleBias} {
+			if wr := p.writes[place{i, role}]; wr != nil {
+				runs(x, role, func(from, to uint64) { copy(now[from:to], wr.data[from:to]) })
+			}
+		}
+		at := 0
+		p.bytes(x.Offset, x.Size, func(b []byte) { at += copy(b, now[at:]) })
+		p.rename(names, renamed, i, before, now)
+	}
+	// All at once: the new name of one may be the old name of another.
+	var pairs []string
+	for _, old := range slices.Sorted(maps.Keys(renamed)) {
+		pairs = append(pairs, old+tiles, renamed[old]+tiles)
+	}
+	if pairs != nil {
+		p.container = []byte(strings.NewReplacer(pairs...).Replace(string(p.container)))
+	}
+}
+
+// tiles parts the name of a constant's tiles from the number of the lane.
+const tiles = "_ne_"
+
+// names returns the names of the tiles of constants, without the lane, by the offset
+// at which the constant begins.
+func (p *patcher) names() map[uint64]string {
+	out := map[uint64]string{}
+	sections := p.file.ConstantSections()
+	for _, s := range p.file.Symbols() {
+		name, _, ok := strings.Cut(s.Name, tiles)
+		if !ok || s.Desc != hwx.DescLive {
+			continue
+		}
+		for i, c := range sections {
+			if s.Value >= c.Addr && s.Value-c.Addr < c.Size {
+				at := p.at[i].offset + s.Value - c.Addr
+				if out[at] == "" {
+					out[at] = name
+				}
+			}
+		}
+	}
+	return out
+}
+
+// rename notes the new name of the tiles of a constant, whose names are its digest.
+func (p *patcher) rename(names map[uint64]string, renamed map[string]string, extent int, before, now []byte) {
+	old := names[p.db.Extents[extent].Offset]
+	if old == "" {
+		return // rows, which have no names
+	}
+	for task := range maxShares {
+		if tileName(before, task) != old {
+			continue
+		}
+		// Other constants may have had the same bytes in other parts. They keep the name,
+		// and so does this one, since the names do not tell which is whose.
+		for at, name := range names {
+			if name == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+p.db.Extents[extent].Size) {
+				return
+			}
+		}
+		renamed[old] = tileName(now, task)
+		return
+	}
+}

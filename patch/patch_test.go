@@ -1,0 +1,365 @@
+package patch_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// graph is a program whose weights the tests change: w, and bias where it has one.
+type graph struct {
+	*irbuild.Graph
+	weights map[string]*ir.Value
+}
+
+func (g *graph) weight(name string, shape ...int64) *ir.Value {
+	v := g.Weights(shape...)
+	v.Name = name
+	g.weights[name] = v
+	return v
+}
+
+// made compiles what build makes, with new values for some weights.
+func made(t testing.TB, build func(g *graph), values map[string][]byte) *pair {
+	t.Helper()
+	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
+	build(g)
+	for name, data := range values {
+		v := g.weights[name]
+		v.Const = &ir.Const{Type: v.Type, Data: data}
+	}
+	r, err := compile.Compile(context.Background(), g.Program(), compile.Options{SplitKernel: true, Provenance: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{db: r.Provenance}
+	if p.container, p.descriptor, err = verify.Pair(r); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// arrays returns new values for the weights of a graph: the old ones back to front,
+// with the sign turned, none of them equal to another's.
+func arrays(build func(g *graph), names ...string) []patch.Weight {
+	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
+	build(g)
+	var out []patch.Weight
+	for _, n := range names {
+		v := g.weights[n]
+		data := make([]byte, len(v.Const.Data))
+		for i := 0; i < len(data); i += 2 {
+			k := len(data) - 2 - i
+			data[i], data[i+1] = v.Const.Data[k], v.Const.Data[k+1]^0x80
+		}
+		out = append(out, patch.Weight{Name: n, Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: data}})
+	}
+	return out
+}
+
+// conv is a convolution with a bias.
+func conv(in, out, groups, h, w, kh, kw int64) func(g *graph) {
+	return func(g *graph) {
+		x := g.Input(1, in, h, w)
+		g.Output(g.Op("conv", "x", x, "weight", g.weight("w", out, in/groups, kh, kw), "bias", g.weight("bias", out), "groups", groups,
+			"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "same", "pad", []int64{0, 0, 0, 0}))
+	}
+}
+
+// graphs are the ways in which coefficients lie.
+var graphs = []struct {
+	name  string
+	build func(g *graph)
+	names []string
+}{
+	{"dense", conv(24, 40, 1, 20, 20, 3, 3), []string{"w", "bias"}},
+	{"dense small", conv(24, 96, 1, 4, 4, 1, 1), []string{"w", "bias"}},
+	{"bias alone", conv(24, 40, 1, 20, 20, 3, 3), []string{"bias"}},
+	{"weight alone", conv(24, 40, 1, 20, 20, 3, 3), []string{"w"}},
+	{"cut", conv(300, 200, 1, 20, 20, 3, 3), []string{"w", "bias"}},
+	{"grouped", conv(24, 48, 4, 20, 20, 3, 3), []string{"w", "bias"}},
+	{"grouped in runs", conv(512, 512, 4, 20, 20, 3, 3), []string{"w", "bias"}},
+	{"depthwise", conv(40, 40, 40, 20, 20, 3, 3), []string{"w", "bias"}},
+	{"depthwise in pairs", conv(40, 40, 40, 1, 200, 1, 9), []string{"w", "bias"}},
+	{"one dimension", func(g *graph) {
+		x := g.Input(1, 8, 30)
+		g.Output(g.Op("conv", "x", x, "weight", g.weight("w", 12, 8, 5), "strides", []int64{1}, "dilations", []int64{1}, "pad_type", "same", "pad", []int64{0, 0}, "groups", 1))
+	}, []string{"w"}},
+	{"with a table", func(g *graph) {
+		x := g.Input(1, 8, 12, 12)
+		c := g.Op("conv", "x", x, "weight", g.weight("w", 20, 8, 1, 1), "bias", g.weight("bias", 20), "strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1)
+		g.Output(g.Op("tanh", "x", c))
+	}, []string{"w", "bias"}},
+	{"two that read one", func(g *graph) {
+		x := g.Input(1, 8, 12, 12)
+		w := g.weight("w", 8, 8, 1, 1)
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		c := g.Op("conv", append([]any{"x", x, "weight", w}, args...)...)
+		g.Output(g.Op("conv", append([]any{"x", c, "weight", w}, args...)...))
+	}, []string{"w"}},
+	{"linear", func(g *graph) {
+		g.Output(g.Op("linear", "x", g.Input(1, 50, 64), "weight", g.weight("w", 40, 64), "bias", g.weight("bias", 40)))
+	}, []string{"w", "bias"}},
+	{"linear cut", func(g *graph) {
+		g.Output(g.Op("linear", "x", g.Input(1, 300, 2048), "weight", g.weight("w", 500, 2048), "bias", g.weight("bias", 500)))
+	}, []string{"w", "bias"}},
+	{"linear square", func(g *graph) {
+		g.Output(g.Op("linear", "x", g.Input(1, 50, 64), "weight", g.weight("w", 64, 64)))
+	}, []string{"w"}},
+	{"chain of linears", func(g *graph) {
+		x := g.Op("linear", "x", g.Input(1, 50, 64), "weight", g.weight("w", 40, 64))
+		g.Output(g.Op("linear", "x", x, "weight", g.weight("bias", 30, 40)))
+	}, []string{"w", "bias"}},
+	{"matmul", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 40)))
+	}, []string{"w"}},
+	{"matmul turned", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 40, 64), "transpose_y", true))
+	}, []string{"w"}},
+	{"matmul by a constant", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.weight("w", 40, 64), "y", g.Input(64, 50)))
+	}, []string{"w"}},
+	{"a source", func(g *graph) {
+		x := g.Input(1, 6, 9, 10)
+		g.Output(g.Op("add", "x", x, "y", g.weight("w", 1, 6, 9, 10)))
+	}, []string{"w"}},
+}
+
+// TestAsCompiled: what is patched is the pair that the source compiles to with the
+// new values, byte for byte, and its tasks are the old pair's.
+func TestAsCompiled(t *testing.T) {
+	for _, c := range graphs {
+		t.Run(c.name, func(t *testing.T) {
+			old := made(t, c.build, nil)
+			ws := arrays(c.build, c.names...)
+			values := map[string][]byte{}
+			for _, w := range ws {
+				values[w.Name] = w.Array.Data
+			}
+			want := made(t, c.build, values)
+			r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Equal(r.Container, old.container) {
+				t.Error("nothing changed")
+			}
+			if !bytes.Equal(r.Container, want.container) {
+				t.Errorf("the container is not what the new values compile to: %s", difference(t, r.Container, want.container))
+			}
+			if !bytes.Equal(r.Descriptor, want.descriptor) {
+				t.Error("the descriptor is not what the new values compile to")
+			}
+			if !bytes.Equal(text(t, r.Container), text(t, old.container)) {
+				t.Error("the tasks changed")
+			}
+			if _, err := sim.Load(r.Container, r.Descriptor); err != nil {
+				t.Error(err)
+			}
+			for _, ch := range r.Changes {
+				if ch.Bytes == 0 || ch.Tasks == 0 {
+					t.Errorf("%+v", ch)
+				}
+			}
+			// A patched pair can be patched again: back to what it was.
+			back := arrays(c.build, c.names...)
+			for i := range back {
+				back[i].Array.Data = original(c.build, back[i].Name)
+			}
+			again, err := patch.Apply(r.Container, r.Descriptor, r.DB, back)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(again.Container, old.container) || !bytes.Equal(again.Descriptor, old.descriptor) {
+				t.Error("patched back it is another pair")
+			}
+		})
+	}
+}
+
+func original(build func(g *graph), name string) []byte {
+	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
+	build(g)
+	return g.weights[name].Const.Data
+}
+
+func text(t testing.TB, container []byte) []byte {
+	t.Helper()
+	f, err := hwx.Read(container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.TextBytes()
+}
+
+// difference says where two containers first differ.
+func difference(t testing.TB, a, b []byte) string {
+	t.Helper()
+	for _, part := range []struct {
+		name string
+		of   func(f *hwx.File) []byte
+	}{
+		{"tasks", (*hwx.File).TextBytes}, {"constants", (*hwx.File).ConstantBytes},
+	} {
+		f, err := hwx.Read(a)
+		if err != nil {
+			return err.Error()
+		}
+		h, err := hwx.Read(b)
+		if err != nil {
+			return err.Error()
+		}
+		x, y := part.of(f), part.of(h)
+		n := 0
+		for i := range min(len(x), len(y)) {
+			if x[i] != y[i] {
+				n++
+			}
+		}
+		if n > 0 || len(x) != len(y) {
+			return part.name + " differ"
+		}
+	}
+	return "names differ"
+}
+
+// TestExchanged: two constants take each other's values, and so each other's names.
+func TestExchanged(t *testing.T) {
+	build := func(g *graph) {
+		x := g.Input(1, 8, 12, 12)
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		c := g.Op("conv", append([]any{"x", x, "weight", g.weight("w", 8, 8, 1, 1)}, args...)...)
+		g.Output(g.Op("conv", append([]any{"x", c, "weight", g.weight("v", 8, 8, 1, 1)}, args...)...))
+	}
+	old := made(t, build, nil)
+	values := map[string][]byte{"w": original(build, "v"), "v": original(build, "w")}
+	want := made(t, build, values)
+	var ws []patch.Weight
+	for _, n := range []string{"w", "v"} {
+		ws = append(ws, patch.Weight{Name: n, Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: values[n]}})
+	}
+	r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(r.Container, want.container) {
+		t.Errorf("the container is not what the exchanged values compile to: %s", difference(t, r.Container, want.container))
+	}
+}
+
+// TestRefused: what a patch would get wrong is refused with its reason.
+func TestRefused(t *testing.T) {
+	args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+	pointwise := func(g *graph, x, w *ir.Value) *ir.Value {
+		return g.Op("conv", append([]any{"x", x, "weight", w}, args...)...)
+	}
+	for _, c := range []struct {
+		name, want string
+		build      func(g *graph)
+		change     func(w *patch.Weight)
+	}{
+		{"folded", "rewritten by fold-scale-bias together with", func(g *graph) {
+			c := pointwise(g, g.Input(1, 8, 12, 12), g.weight("w", 20, 8, 1, 1))
+			g.Output(g.Op("mul", "x", c, "y", g.Weights(1, 20, 1, 1)))
+		}, nil},
+		{"the factor", "rewritten by fold-scale-bias together with", func(g *graph) {
+			c := pointwise(g, g.Input(1, 8, 12, 12), g.Weights(20, 8, 1, 1))
+			g.Output(g.Op("mul", "x", c, "y", g.weight("w", 1, 20, 1, 1)))
+		}, nil},
+		{"a register", "more than coefficients", func(g *graph) {
+			g.Output(g.Op("mul", "x", g.Input(1, 8, 12, 12), "y", g.weight("w")))
+		}, nil},
+		{"square", "does not tell whether it was turned", func(g *graph) {
+			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64)))
+		}, nil},
+		{"dilated", "the file's shape is [8 8 3 3], the tasks' [8, 8, 5, 5]", func(g *graph) {
+			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides", []int64{1, 1}, "dilations", []int64{2, 2}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1))
+		}, nil},
+		{"zeros left out", "without its zeros", func(g *graph) {
+			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides", []int64{2, 2}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1))
+		}, nil},
+		{"on the CPU", "cpu unit", func(g *graph) {
+			x := g.Input(1, 8, 12, 12)
+			w := g.weight("w", 1, 8, 12, 12)
+			g.Output(g.Op("add", "x", x, "y", w), g.Op("floor_div", "x", x, "y", w))
+		}, nil},
+		{"equal to another", "stored once", func(g *graph) {
+			w := g.weight("w", 8, 8, 1, 1)
+			other := g.Const(&ir.Const{Type: w.Type, Data: slices.Clone(w.Const.Data)})
+			other.Name = "other"
+			g.Output(pointwise(g, pointwise(g, g.Input(1, 8, 12, 12), w), other))
+		}, nil},
+		{"no such constant", "no constant \"v\"", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Name = "v" }},
+		{"no such function", "no constant", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Name = "f/w" }},
+		{"no constant", "it is the result of conv", func(g *graph) {
+			c := pointwise(g, g.Input(1, 8, 12, 12), g.weight("w", 20, 8, 1, 1))
+			c.Name = "c"
+			g.Output(c)
+		}, func(w *patch.Weight) { w.Name = "c" }},
+		{"another type", "f2 (fp16)", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Type = "f4" }},
+		{"another shape", "the file's shape is [64], the tasks' [8, 8, 1, 1]", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Shape = []int64{64} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := made(t, c.build, nil)
+			ws := arrays(c.build, "w")
+			if c.change != nil {
+				c.change(&ws[0])
+			}
+			if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want an error with %q", err, c.want)
+			}
+		})
+	}
+	p := made(t, conv(8, 8, 1, 12, 12, 1, 1), nil)
+	ws := arrays(conv(8, 8, 1, 12, 12, 1, 1), "w", "w")
+	if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(), "given twice") {
+		t.Errorf("twice the same: %v", err)
+	}
+	other := made(t, conv(8, 8, 1, 12, 12, 3, 3), nil)
+	if _, err := patch.Apply(p.container, p.descriptor, other.db, ws[:1]); err == nil || errors.As(err, new(*patch.Refusal)) {
+		t.Errorf("another pair's database: %v", err)
+	}
+}
+
+// FuzzApply: a database that does not fit its container is an error, never a panic.
+func FuzzApply(f *testing.F) {
+	build := conv(8, 8, 1, 12, 12, 1, 1)
+	p := made(f, build, nil)
+	ws := arrays(build, "w")
+	f.Add(uint16(0), uint64(1), uint8(0))
+	f.Fuzz(func(t *testing.T, at uint16, to uint64, what uint8) {
+		db := *p.db
+		db.Extents, db.Tasks = slices.Clone(db.Extents), slices.Clone(db.Tasks)
+		x, k := &db.Extents[int(at)%len(db.Extents)], &db.Tasks[int(at)%len(db.Tasks)]
+		switch what % 6 {
+		case 0:
+			x.Offset = to
+		case 1:
+			x.Size = to
+		case 2:
+			k.Offset = to
+		case 3:
+			k.Words = uint32(to)
+		case 4:
+			db.ConstantSize = to
+		case 5:
+			k.Links = slices.Clone(k.Links)
+			if len(k.Links) > 0 {
+				k.Links[int(at)%len(k.Links)].Target = to
+			}
+		}
+		_, _ = patch.Apply(p.container, p.descriptor, &db, ws)
+	})
+}
