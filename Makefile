@@ -22,7 +22,7 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test conformance bench demo lint gofmt vet staticcheck fuzz-smoke ci clean
+.PHONY: help build man test conformance bench browser-test demo lint gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,9 @@ bench: ## run the benchmarks; then each one's speed over the first of its group
 	@{ $(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHARGS) ./...; echo $$? >$(OUT)/bench.status; } | tee $(OUT)/bench.txt; \
 	exit $$(cat $(OUT)/bench.status)
 	@awk -f .ci/ratios.awk $(OUT)/bench.txt
+
+browser-test: ## open the explorer in headless Chromium, which it installs where it can
+	@explore/browsertest/run
 
 demo: build ## compile the bundled digit classifier and run it on test images
 	@mkdir -p $(OUT)

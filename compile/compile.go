@@ -41,6 +41,9 @@ type Options struct {
 	PrintChanged bool
 	VerifyEach   bool
 	Log          io.Writer
+	// Observe, when set, sees the program after each pass, function by function in
+	// the order of the pair. It must not change it.
+	Observe func(pass string, p *ir.Program)
 }
 
 // Result is a compiled program.
@@ -198,7 +201,7 @@ func (d *driver) passes(j *job) (*unit, error) {
 		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
 		Accept:     func(op *ir.Op) (string, bool, error) { return lower.Accept(op, t) },
 		CanFuse:    lower.CanFuse,
-		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach, Log: d.o.Log,
+		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach, Log: d.o.Log, Observe: d.o.Observe,
 	})
 	if err != nil {
 		return nil, err

@@ -23,6 +23,22 @@ type Options struct {
 	// WeightsDir stands for "@model_path" in the text; "" takes the folder of the
 	// text.
 	WeightsDir string
+	// Text stands in the stead of the model's own program text, nil for that. It
+	// does not go with a network description.
+	Text []byte
+	// Name is what diagnostics call the text, "" for its path.
+	Name string
+}
+
+// text returns what is read in the stead of a text, and its name.
+func (o *Options) text(name string, src []byte) (string, []byte) {
+	if o.Text != nil {
+		src = o.Text
+	}
+	if o.Name != "" {
+		name = o.Name
+	}
+	return name, src
 }
 
 // A Model is an open model.
@@ -79,6 +95,9 @@ func Open(path string, opts Options) (*Model, error) {
 	if isList, err := propertyList(name); err != nil {
 		return nil, err
 	} else if isList {
+		if opts.Text != nil {
+			return nil, &FormError{name, "a network description has no program text that another could stand for", "change the description itself"}
+		}
 		return openNetplist(name, opts)
 	}
 	src, err := readText(name)
@@ -89,7 +108,8 @@ func Open(path string, opts Options) (*Model, error) {
 	if dir == "" {
 		dir = filepath.Dir(name)
 	}
-	m, err := fromText(name, src, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	shown, src := opts.text(name, src)
+	m, err := fromText(shown, src, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
 	if err != nil {
 		return nil, err
 	}

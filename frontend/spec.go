@@ -128,7 +128,8 @@ func openSpec(path string, opts Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := fromText(s.name+" as text", []byte(text), func() (*blobfile.Set, error) {
+	shown, src := opts.text(s.name+" as text", []byte(text))
+	m, err := fromText(shown, src, func() (*blobfile.Set, error) {
 		if opts.WeightsDir != "" {
 			return blobfile.OpenSet(opts.WeightsDir)
 		}

@@ -58,6 +58,8 @@ type Options struct {
 	PrintChanged bool
 	VerifyEach   bool
 	Log          io.Writer
+	// Observe, when set, sees the program after each pass. It must not change it.
+	Observe func(pass string, p *ir.Program)
 }
 
 // State is the program between two passes.
@@ -169,6 +171,9 @@ func (s *State) runOne(pass *Pass) (err error) {
 
 // report prints the program after a pass where the options ask for it.
 func (s *State) report(name string, before *[]byte) error {
+	if s.Observe != nil {
+		s.Observe(name, s.Program)
+	}
 	want := false
 	for _, n := range s.PrintAfter {
 		want = want || n == name || n == "all"

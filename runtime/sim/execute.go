@@ -79,7 +79,7 @@ func (r *execution) call(ctx context.Context, op *e5.Operation, c *call) error {
 		}
 		in[c.inputs[k]] = t
 	}
-	out, err := c.prog.Run(ctx, in, interp.Options{Numerics: r.o.Numerics, Workers: r.o.Workers})
+	out, err := c.prog.Run(ctx, in, interp.Options{Numerics: r.o.Numerics, Workers: r.o.Workers, MaxBytes: r.o.CallBytes})
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,8 @@ type call struct {
 type Options struct {
 	Numerics numerics.Mode
 	Workers  int // 0: one a processor; results do not depend on it
+	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
+	CallBytes int64
 	// Trace is called after every operation of the chain and, for the engine,
 	// after every task with the name of the procedure.
 	Trace func(where string, e *engine.Event)

@@ -1,0 +1,127 @@
+// The bytes of a section, a page at a time, linked word by word.
+
+import { get } from "./api.js";
+import { $, el, hex } from "./dom.js";
+import { untip } from "./tip.js";
+
+const PAGE = 4096;
+
+export class Bytes {
+  constructor(links, { pin, hover, wordTip }) {
+    this.links = links;
+    this.key = "";
+    this.window = null;
+    this.words = [];
+    this.host = $("bytes").querySelector(".body");
+    $("section").addEventListener("change", () => this.go($("section").value, 0));
+    $("bytes-before").addEventListener("click", () => this.go(this.section(), this.window.offset - PAGE));
+    $("bytes-after").addEventListener("click", () => this.go(this.section(), this.window.offset + PAGE));
+    $("offset").addEventListener("change", () => {
+      const n = Number($("offset").value);
+      if (Number.isSafeInteger(n) && n >= 0) this.go(this.section(), n);
+    });
+    const word = (e) => e.target.closest?.(".word");
+    this.host.addEventListener("click", (e) => {
+      const w = word(e);
+      if (w && this.section() !== "file") pin(this.section(), Number(w.dataset.at));
+    });
+    this.host.addEventListener("pointermove", (e) => {
+      const w = word(e);
+      if (w === this.last) return;
+      this.last = w;
+      if (!w) { untip(); hover([]); return; }
+      const run = this.run(Number(w.dataset.at));
+      hover(run?.statements || [], run?.task ?? -1);
+      if (this.section() !== "text" || !wordTip({ x: e.clientX, y: e.clientY }, Number(w.dataset.at))) untip();
+    });
+    this.host.addEventListener("pointerleave", () => { this.last = null; untip(); hover([]); });
+  }
+
+  section() { return $("section").value; }
+
+  async take(key, there) {
+    this.key = there ? key : "";
+    this.window = null;
+    this.words = [];
+    this.host.replaceChildren();
+    $("bytes-note").textContent = there ? "" : "no pair";
+    if (there) await this.go(this.section(), 0);
+  }
+
+  async go(section, offset) {
+    if (!this.key) return;
+    const key = this.key;
+    const ask = (this.asked = {});
+    offset = Math.max(0, Math.floor(offset / 16) * 16);
+    if (this.window && this.window.section === section) offset = Math.min(offset, Math.max(0, this.window.size - 1));
+    const w = await get(`view/${key}/bytes`, { section, offset, count: PAGE });
+    if (key !== this.key || ask !== this.asked) return;
+    this.window = w;
+    $("section").value = section;
+    $("offset").value = hex(w.offset);
+    $("bytes-note").textContent = `of ${hex(w.size)}`;
+    $("bytes-before").disabled = w.offset === 0;
+    $("bytes-after").disabled = w.offset + PAGE >= w.size;
+    this.draw();
+  }
+
+  run(at) {
+    const runs = this.window.runs;
+    let lo = 0, hi = runs.length;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (runs[mid].offset + runs[mid].size <= at) lo = mid + 1; else hi = mid;
+    }
+    return runs[lo] && runs[lo].offset <= at ? runs[lo] : null;
+  }
+
+  draw() {
+    const w = this.window;
+    this.words = [];
+    const lines = [];
+    for (let p = 0; p < w.hex.length; p += 32) {
+      const line = el("div", { class: "hex" }, el("span", { class: "at", textContent: (w.offset + p / 2).toString(16).padStart(8, "0") }));
+      let ascii = "";
+      for (let q = p; q < Math.min(p + 32, w.hex.length); q += 8) {
+        const at = w.offset + q / 2, text = w.hex.slice(q, q + 8);
+        const run = this.run(at);
+        const node = el("span", { class: "word", textContent: text.replace(/../g, "$& ").trimEnd() });
+        node.dataset.at = at;
+        this.words.push({ node, at, size: text.length / 2, run });
+        line.append(node);
+        for (let k = 0; k < text.length; k += 2) {
+          const c = parseInt(text.slice(k, k + 2), 16);
+          ascii += c >= 32 && c < 127 ? String.fromCharCode(c) : ".";
+        }
+      }
+      line.append(el("span", { class: "ascii", textContent: ascii }));
+      lines.push(line);
+    }
+    this.host.replaceChildren(...lines);
+    this.restyle();
+  }
+
+  restyle() {
+    if (!this.window) return;
+    const s = this.window.section;
+    for (const { node, at, size, run } of this.words) {
+      let mark = this.links.holds(s, at, size) ? " strong" : "";
+      if (!mark && run && (run.task !== undefined && run.task === this.links.nearTask || (run.statements || []).some((x) => this.links.near.has(x)))) mark = " hover";
+      node.className = `word ${run ? this.links.stripe(run.statements) : ""}${mark}`;
+    }
+  }
+
+  // reveal shows the first stretch of what is pinned, in the section in sight where
+  // it has one there.
+  async reveal() {
+    const all = this.links.stretches;
+    const s = all.find((x) => x.section === this.section()) || all.find((x) => x.section === "text") || all[0];
+    if (!s) return;
+    const w = this.window;
+    if (!w || w.section !== s.section || s.offset < w.offset || s.offset >= w.offset + PAGE) await this.go(s.section, s.offset);
+    const word = this.words.find((x) => x.at + x.size > s.offset);
+    if (!word) return;
+    const box = word.node.getBoundingClientRect(), pane = this.host.getBoundingClientRect();
+    if (box.top < pane.top || box.bottom > pane.bottom - 4 * box.height) this.host.scrollTop += box.top - pane.top - pane.height / 4;
+  }
+}

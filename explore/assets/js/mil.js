@@ -1,0 +1,177 @@
+// The source: lines with what is wrong beneath them, and their editing.
+
+import { $, el, later } from "./dom.js";
+import { List, widest } from "./list.js";
+
+export class Source {
+  // changed is called when the text was edited; pin(statement) and hover(ids) when a
+  // line is chosen or passed.
+  constructor(links, { changed, pin, hover }) {
+    this.links = links;
+    this.changed = changed;
+    this.own = [];
+    this.lines = [];
+    this.places = [];
+    this.rows = [];
+    this.fixed = false;
+    this.editor = null;
+    this.host = $("mil").querySelector(".body");
+    this.list = new List(this.host, {
+      label: "MIL source lines",
+      render: (i) => this.render(i),
+      act: (i) => {
+        const r = this.rows[i];
+        const ids = r.diag === undefined ? links.line(r.line) : [];
+        if (ids.length) pin(ids.find((s) => links.statements[s].op !== "input") ?? ids[0]);
+      },
+      hover: (i) => hover(i >= 0 && this.rows[i].diag === undefined ? links.line(this.rows[i].line) : []),
+      edit: (i) => this.edit(i),
+    });
+    this.list.view.addEventListener("keydown", (e) => {
+      if (e.key === "e" && !e.ctrlKey && !e.metaKey && e.target === this.list.view) { e.preventDefault(); e.stopPropagation(); this.edit(this.list.cursor); }
+    });
+    $("edit").addEventListener("click", () => this.edit(this.list.cursor));
+    $("edit-all").addEventListener("click", () => this.whole(!this.editing()));
+    $("revert").addEventListener("click", () => { this.close(); this.put([...this.own]); this.changed(); });
+    const soon = later(300, () => { this.lines = $("whole").value.split("\n"); this.layout(); this.changed(); });
+    $("whole").addEventListener("input", soon);
+    $("find").addEventListener("keydown", (e) => { if (e.key === "Enter") this.find($("find").value); });
+  }
+
+  editing() { return !$("whole").hidden; }
+
+  open(text, fixed) {
+    this.close();
+    this.own = text.split("\n");
+    this.fixed = fixed;
+    $("edit").disabled = $("edit-all").disabled = fixed;
+    this.places = [];
+    this.put([...this.own]);
+    this.list.cursor = -1;
+    this.list.view.scrollTop = 0;
+  }
+
+  put(lines) {
+    this.lines = lines;
+    $("whole").value = this.editing() ? lines.join("\n") : "";
+    this.layout();
+  }
+
+  edited() { return this.lines.length !== this.own.length || this.lines.some((l, i) => l !== this.own[i]); }
+
+  text() { return this.lines.join("\n"); }
+
+  // diagnose puts what is wrong beneath its lines.
+  diagnose(places) {
+    this.places = places || [];
+    this.layout();
+    const first = this.rows.findIndex((r) => r.severity === "error");
+    if (first < 0) return;
+    let n = first;
+    while (n + 1 < this.rows.length && this.rows[n + 1].diag !== undefined) n++;
+    this.list.show(Math.max(first - 1, 0), n - first + 1);
+  }
+
+  layout() {
+    const below = new Map();
+    for (const p of this.places) {
+      const at = Math.min(Math.max(p.line, 0), this.lines.length);
+      if (!below.has(at)) below.set(at, []);
+      for (const t of p.text.replace(/\n$/, "").split("\n")) below.get(at).push({ line: at, diag: t, severity: p.severity });
+    }
+    this.rows = [...(below.get(0) || [])];
+    this.rowOf = [];
+    this.lines.forEach((_, i) => {
+      this.rowOf[i + 1] = this.rows.length;
+      this.rows.push({ line: i + 1 });
+      for (const d of below.get(i + 1) || []) this.rows.push(d);
+    });
+    this.list.set(this.rows.length, widest(this.lines) + 6);
+    $("revert").disabled = !this.edited();
+  }
+
+  render(i) {
+    const r = this.rows[i];
+    if (r.diag !== undefined) return { text: r.diag, no: "", class: `diag ${r.severity}` };
+    const ids = this.links.line(r.line);
+    const edited = this.own[r.line - 1] !== this.lines[r.line - 1] ? " edited" : "";
+    return { text: this.lines[r.line - 1], no: r.line, class: `${this.links.stripe(ids)} ${this.links.mark(ids)}${edited}` };
+  }
+
+  showLine(n) {
+    const row = this.rowOf?.[n];
+    if (row !== undefined) this.list.show(row);
+  }
+
+  // edit opens a line for editing, in place.
+  edit(i) {
+    if (this.fixed || this.editing() || i < 0 || i >= this.rows.length) return;
+    this.close();
+    const line = this.rows[i].line;
+    if (line < 1) return;
+    const before = this.lines[line - 1];
+    const box = el("textarea", { class: "line-edit", "aria-label": `Line ${line}`, spellcheck: false, value: before });
+    // The line may be far wider than the pane: the box is as wide as the pane and wraps.
+    this.list.view.scrollLeft = 0;
+    const width = this.list.view.clientWidth;
+    box.style.width = `${width}px`;
+    box.rows = Math.min(12, Math.ceil(before.length * 7.3 / Math.max(width - 80, 100)) + 1);
+    box.style.top = `${this.rowOf[line] * 18}px`;
+    const soon = later(250, () => { if (this.editor === box) this.replace(line, box.value); });
+    box.addEventListener("input", soon);
+    box.addEventListener("keydown", (e) => {
+      e.stopPropagation();
+      if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); this.close(); this.list.view.focus(); }
+      if (e.key === "Escape") { e.preventDefault(); box.value = before; this.close(); this.list.view.focus(); }
+    });
+    box.addEventListener("blur", () => this.close());
+    this.editor = box;
+    this.editLine = line;
+    this.list.space.append(box);
+    this.list.show(this.rowOf[line]);
+    box.focus({ preventScroll: true });
+    const start = before.search(/\S|$/);
+    box.setSelectionRange(start, start);
+  }
+
+  // replace gives a line another text. Line ends in it make lines when the editor
+  // closes.
+  replace(line, text) {
+    if (this.lines[line - 1] === text) return;
+    this.lines[line - 1] = text;
+    this.layout();
+    this.changed();
+  }
+
+  close() {
+    const box = this.editor;
+    if (!box) return;
+    this.editor = null;
+    const text = box.value, line = this.editLine;
+    box.remove();
+    if (text.includes("\n")) {
+      this.lines.splice(line - 1, 1, ...text.split("\n"));
+      this.layout();
+      this.changed();
+    } else {
+      this.replace(line, text);
+    }
+  }
+
+  whole(on) {
+    this.close();
+    $("edit-all").setAttribute("aria-pressed", on);
+    $("whole").hidden = !on;
+    if (on) { $("whole").value = this.text(); $("whole").focus(); }
+  }
+
+  find(what) {
+    if (!what) return;
+    const n = this.lines.length;
+    const from = this.list.cursor >= 0 ? this.rows[this.list.cursor].line : 0;
+    for (let k = 0; k < n; k++) {
+      const line = (from + k) % n;
+      if (this.lines[line].includes(what)) { this.list.move(this.rowOf[line + 1]); return; }
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// The panels behind the tabs, other than the tasks'.
+
+import { get, post } from "./api.js";
+import { bytes, el, hex } from "./dom.js";
+import { List, widest } from "./list.js";
+
+const cell = (text, props = {}) => el("td", { textContent: text, ...props });
+const table = (head, rows) => el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { textContent: h, scope: "col" })))), el("tbody", {}, ...rows));
+
+// Container is where the parts of the container lie.
+export class Container {
+  constructor(host, links, { show }) {
+    this.host = el("div", { class: "scroll", tabindex: "0" });
+    host.append(this.host);
+    this.links = links;
+    this.show = show;
+    this.marks = [];
+  }
+
+  async take(key) {
+    this.host.replaceChildren();
+    this.marks = [];
+    if (!key) { this.host.append(el("p", { textContent: "There is no container." })); return; }
+    const m = await get(`view/${key}/container`);
+    const most = Math.max(...m.parts.map((p) => p.bytes), 1);
+    const rows = m.parts.map((p) => {
+      const name = p.section ? `\u00a0\u00a0${p.section}` : p.segment;
+      const bar = el("div", { class: "share-of" });
+      bar.style.width = p.bytes ? `${Math.max(1, 100 * Math.log1p(p.bytes) / Math.log1p(most))}%` : "0";
+      const section = p.section === "__text" ? "text" : p.bytes && (p.section.startsWith("__kern") || p.segment === "__TEXT" && p.section === "__const") ? "constants" : "";
+      const tr = el("tr", {}, cell(name), cell(hex(p.address), { class: "num" }), cell(hex(p.size), { class: "num" }), cell(p.bytes ? hex(p.offset) : "", { class: "num" }), el("td", {}, bar));
+      if (p.bytes) {
+        tr.tabIndex = 0;
+        const go = () => (section ? this.show(section, 0) : this.show("file", p.offset));
+        tr.addEventListener("click", go);
+        tr.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
+      }
+      if (section && p.section) this.marks.push({ tr, section });
+      return tr;
+    });
+    this.host.append(
+      el("p", { textContent: `${bytes(m.size)}, ${m.ports} ports, ${m.tensors} tensors, ${m.symbols} symbols, ${m.relocations} relocations` }),
+      table(["segment, section", "address", "size", "in the file", "bytes (logarithmic)"], rows),
+      el("p", {}, el("b", { textContent: "Procedures" })),
+      table(["name", "entry", "tasks", "buffer-access registers"], m.procedures.map((p) => el("tr", {}, cell(p.name), cell(hex(p.entry), { class: "num" }), cell(p.tasks, { class: "num" }), cell(p.bars.map((b) => `${b.index}: ${hex(b.address)}`).join("  "), { class: "values" })))),
+      el("p", { class: "values", textContent: m.banner }),
+    );
+    this.restyle();
+  }
+
+  restyle() {
+    for (const { tr, section } of this.marks) tr.className = this.links.stretches.some((s) => s.section === section) ? "strong" : "";
+  }
+}
+
+// Chain is the operations of the descriptor.
+export class Chain {
+  constructor(host, links, { pin, hover }) {
+    this.rows = [];
+    this.links = links;
+    this.list = new List(host, {
+      label: "Operations of the descriptor",
+      render: (i) => {
+        const r = this.rows[i];
+        if (r.title) return { text: r.title, class: "fold" };
+        return { text: r.text, no: r.id, class: `${r.stripe} ${links.operations.has(r.id) ? "strong" : r.statements.some((s) => links.near.has(s)) ? "hover" : ""}`, title: r.text };
+      },
+      act: (i) => { if (!this.rows[i].title) pin("operation", this.rows[i].id); },
+      hover: (i) => hover(i >= 0 && !this.rows[i].title ? this.rows[i].statements : []),
+    });
+  }
+
+  async take(key) {
+    const rows = [];
+    if (key) {
+      const c = await get(`view/${key}/chain`);
+      let id = 0;
+      const names = (list) => list.map((o) => `${o.name} ${o.type} ${o.aperture}`).join(", ");
+      for (const f of c.functions) {
+        rows.push({ title: `function ${f.name}, ${f.operations.length} operations; descriptor of ${bytes(c.bytes)}` });
+        for (const o of f.operations) {
+          const statements = c.sources[id].statements;
+          rows.push({ id, statements, stripe: this.links.stripe(statements), text: `${o.name}  ${o.detail}  (${names(o.inputs)}) -> (${names(o.outputs)})` });
+          id++;
+        }
+      }
+    } else {
+      rows.push({ title: "There is no descriptor." });
+    }
+    this.rows = rows;
+    this.list.set(rows.length, widest(rows.map((r) => r.title || r.text)) + 6);
+  }
+
+  restyle() { this.list.restyle(); }
+
+  reveal() {
+    const i = this.rows.findIndex((r) => this.links.operations.has(r.id));
+    if (i >= 0) this.list.show(i);
+  }
+}
+
+// Outputs runs the pair on request.
+export class Outputs {
+  constructor(host) {
+    this.key = "";
+    this.seed = el("input", { type: "number", min: 0, max: 4294967295, value: "1", "aria-label": "seed" });
+    this.mode = el("select", { "aria-label": "arithmetic" }, el("option", { value: "ane", textContent: "as the engine computes" }), el("option", { value: "ieee", textContent: "IEEE, fp16 storage" }));
+    this.button = el("button", { type: "button", textContent: "Run", id: "run", on: { click: () => this.run() } });
+    this.out = el("div", { id: "outputs", role: "status", "aria-live": "polite" });
+    host.append(el("div", { class: "scroll" }, el("form", { on: { submit: (e) => { e.preventDefault(); this.run(); } } }, el("label", {}, "seed ", this.seed), this.mode, this.button), this.out));
+  }
+
+  take(key) {
+    this.key = key;
+    this.button.disabled = !key;
+    this.out.replaceChildren(key ? "" : "There is no pair to run.");
+  }
+
+  async run() {
+    const key = this.key;
+    this.button.disabled = true;
+    this.out.textContent = "running ...";
+    try {
+      const r = await post(`view/${key}/run`, { seed: Number(this.seed.value) || 0, numerics: this.mode.value });
+      if (key !== this.key) return;
+      this.out.replaceChildren(...this.tensors("Outputs", r.outputs), ...this.tensors("Inputs, made of the seed", r.inputs));
+    } catch (e) {
+      this.out.textContent = e.message;
+    } finally {
+      this.button.disabled = !this.key;
+    }
+  }
+
+  tensors(title, list) {
+    const number = (x) => (typeof x === "number" ? Number(x.toPrecision(6)).toString() : x);
+    return [el("h2", { textContent: title }), ...list.flatMap((t) => {
+      const most = Math.max(...t.histogram, 1);
+      const bars = el("div", { class: "histogram", role: "img", "aria-label": `histogram of ${t.name}` }, ...t.histogram.map((n) => {
+        const bar = el("div", { title: String(n) });
+        bar.style.height = `${100 * n / most}%`;
+        return bar;
+      }));
+      return [
+        el("p", {}, el("b", { textContent: t.name }), ` ${t.type}  min ${number(t.min)} max ${number(t.max)} mean ${number(t.mean)}${t.not_finite ? `, ${t.not_finite} not finite` : ""}`),
+        bars, el("p", { class: "values", textContent: `[${t.first.map(number).join(", ")}${t.first.length >= 16 ? ", ..." : ""}]` }),
+      ];
+    })];
+  }
+}
+
+// Placement is what runs where, and why not on the engine.
+export class Placement {
+  constructor(host, { line }) {
+    this.host = el("div", { class: "scroll", tabindex: "0" });
+    host.append(this.host);
+    this.line = line;
+  }
+
+  take(summary) {
+    this.host.replaceChildren();
+    if (!summary.ok) { this.host.append(el("p", { textContent: "The compilation failed." })); return; }
+    const refusals = (summary.refusals || []).map((r) => {
+      const tr = el("tr", { tabIndex: 0 }, cell(r.line || "", { class: "num" }), cell(`${r.op} ${r.name}`), cell(r.rewrite ? `${r.reason}; ${r.rewrite}` : r.reason));
+      const go = () => this.line(r.line);
+      tr.addEventListener("click", go);
+      tr.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
+      return tr;
+    });
+    this.host.append(el("p", { textContent: summary.line }));
+    if (summary.placed_only) this.host.append(el("p", { textContent: "zinc writes no programs for this target: operations are placed, nothing is lowered." }));
+    else this.host.append(el("p", { textContent: `container of ${bytes(summary.container_bytes)} (tasks ${bytes(summary.text_bytes)}, constants ${bytes(summary.constant_bytes)}), descriptor of ${bytes(summary.descriptor_bytes)}` }));
+    if (refusals.length) this.host.append(el("p", {}, el("b", { textContent: "On the CPU, and why" })), table(["line", "operation", "reason"], refusals));
+  }
+}

@@ -1,0 +1,89 @@
+// The tasks, and the fields of the one that is chosen.
+
+import { get, rows } from "./api.js";
+import { el, hex } from "./dom.js";
+import { List, widest } from "./list.js";
+import { fieldTip, tip, untip } from "./tip.js";
+
+export class Tasks {
+  constructor(host, links, { pin, hover, chosen }) {
+    this.links = links;
+    this.tasks = [];
+    this.fields = [];
+    this.task = null;
+    this.key = "";
+    this.chosen = chosen;
+    const top = el("div"), below = el("div");
+    host.append(el("div", { class: "split" }, top, below));
+    this.list = new List(top, {
+      label: "Tasks",
+      render: (i) => {
+        const t = this.tasks[i];
+        const mark = links.tasks.has(i) ? "strong" : links.nearTask === i ? "hover" : links.mark(t.statements) === "hover" ? "hover" : "";
+        return { text: `${t.procedure}/${t.index}  ${t.op}  ${t.rule}  `, no: i, dim: `${hex(t.offset)}, ${t.words} words${t.attested ? "" : ", no recorded program vouches for its kind"}`, title: t.kind, class: `${links.stripe(t.statements)} ${mark}` };
+      },
+      act: (i) => { this.open(i); pin("task", i); },
+      hover: (i) => hover(i >= 0 ? this.tasks[i].statements : [], i),
+    });
+    this.detail = new List(below, {
+      label: "Fields of the task",
+      render: (i) => {
+        const f = this.fields[i];
+        return { text: `${f.name.padEnd(32)} ${f.text}`, no: f.word, dim: f.known === "modelled" ? "  (modelled)" : "", class: f.value === 0 ? "dim" : "" };
+      },
+      act: (i) => this.help(i),
+      hover: (i) => (i >= 0 ? this.help(i) : untip()),
+    });
+    this.detail.view.addEventListener("pointermove", (e) => { this.pointer = { x: e.clientX, y: e.clientY }; });
+    this.detail.view.addEventListener("keydown", () => setTimeout(() => this.help(this.detail.cursor, true)));
+    this.detail.view.addEventListener("blur", untip);
+  }
+
+  help(i, keys = false) {
+    const f = this.fields[i];
+    if (!f) return;
+    const node = this.detail.drawn.get(i);
+    const box = node?.getBoundingClientRect();
+    fieldTip(keys || !this.pointer ? { x: (box?.left || 0) + 80, y: box?.top || 0 } : this.pointer, f);
+  }
+
+  async take(key, count) {
+    this.key = key;
+    const tasks = count ? await rows(`view/${key}/tasks`) : [];
+    if (key !== this.key) return;
+    this.tasks = tasks;
+    this.list.set(tasks.length, widest(tasks.map((t) => t.op)) + 90);
+    this.fields = [];
+    this.task = null;
+    this.detail.set(0);
+  }
+
+  async open(i) {
+    const key = this.key;
+    const task = await get(`view/${key}/task`, { task: i });
+    if (key !== this.key) return;
+    this.task = task;
+    this.fields = [...task.fields].sort((a, b) => (a.value === 0) - (b.value === 0) || a.word - b.word);
+    this.detail.cursor = -1;
+    this.detail.set(this.fields.length, 60);
+    this.detail.view.scrollTop = 0;
+    this.chosen(task);
+  }
+
+  // fieldsOf names the fields in a word of the task section, where the task is open.
+  wordTip(at, offset) {
+    const t = this.task;
+    if (!t || offset < t.offset || offset >= t.offset + 4 * t.words) return false;
+    const word = (offset - t.offset) >> 2;
+    const fs = this.fields.filter((f) => f.word === word);
+    tip(at, `word ${word} of task ${t.task} = ${hex(t.word_values[word])}`, ...fs.slice(0, 8).map((f) => `${f.name} = ${f.text}${f.doc ? ` (${f.doc})` : ""}`));
+    return true;
+  }
+
+  reveal() {
+    const first = [...this.links.tasks].sort((a, b) => a - b)[0];
+    if (first === undefined) return;
+    this.list.show(first);
+    if (!this.task || this.task.task !== first) this.open(first);
+  }
+}

@@ -1,0 +1,135 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zinc-compiler/zinc/explore"
+	"github.com/zinc-compiler/zinc/internal/cli"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+)
+
+var (
+	chromium = flag.String("chromium", "", "the browser; without it the test is skipped")
+	modules  = flag.String("modules", "", "folder of node's modules, with playwright-core in it")
+	pictures = flag.String("pictures", "", "folder for screenshots")
+)
+
+// limit is the time that the browser may take for all pages.
+const limit = 100 * time.Second
+
+// page is what the script does on one model.
+type page struct {
+	Name string `json:"name"`
+	Path string `json:"-"`
+	URL  string `json:"url"`
+	// Click is part of a source line of an operation on the engine.
+	Click string `json:"click"`
+	// Break and With make a statement wrong: the text of the line that holds Break
+	// gets With for it. Message is part of what is said of it.
+	Break   string `json:"break"`
+	With    string `json:"with"`
+	Message string `json:"message"`
+	Large   bool   `json:"large"`
+}
+
+// large is the model that must show its text in two seconds, compiled or not.
+const large = "parakeet-eou-encoder-1280ms"
+
+// named gives a model's folder the name that the page shows.
+func named(t *testing.T, name, dir string) string {
+	t.Helper()
+	link := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+// serve serves a model and returns the page's address. Nothing is compiled before
+// the page asks for it.
+func serve(t *testing.T, path string) string {
+	t.Helper()
+	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}}, Log: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String() + "/"
+}
+
+// htmlReport writes the HTML report of a model and returns its path.
+func htmlReport(t *testing.T, model string) string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "report.html")
+	var out, msg bytes.Buffer
+	if status := cli.Main([]string{model, "-o", filepath.Join(dir, "model.hwx"), "--report", "html=" + path}, strings.NewReader(""), &out, &msg); status != 0 {
+		t.Fatalf("exit status %d: %s", status, &msg)
+	}
+	return path
+}
+
+// TestBrowser opens models in the browser and uses the page as a reader does.
+func TestBrowser(t *testing.T) {
+	if *chromium == "" {
+		t.Skip("no browser is given; make browser-test gives one")
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node")
+	}
+	pages := []page{{
+		Name: "digits", Path: filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc"),
+		Click: "conv2 = conv(", Break: "= relu(x = conv2)", With: "= relu(x = conv9)", Message: "conv9",
+	}}
+	corpus := ""
+	t.Run("corpus", func(t *testing.T) { corpus = filepath.Join(shareddir.Find(t), "corpus") })
+	if corpus != "" {
+		pages = append(pages, page{
+			Name: "silero-v6-fp16", Path: filepath.Join(corpus, "silero-v6-fp16"),
+			Click: "input_7_cast_fp16 = conv(", Break: "relu(x = input_7_cast_fp16)", With: "relu(x = input_99)", Message: "input_99",
+		}, page{
+			Name: large, Path: named(t, large, shareddir.WithWeights(t, filepath.Dir(corpus), filepath.Join(corpus, large))),
+			Click: "input_11_cast_fp16 = conv(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)", Message: "input_99", Large: true,
+		})
+	}
+	for i := range pages {
+		pages[i].URL = serve(t, pages[i].Path)
+	}
+	config, err := json.Marshal(map[string]any{"chromium": *chromium, "modules": *modules, "pictures": *pictures, "pages": pages, "report": htmlReport(t, pages[0].Path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, "pages.mjs", string(config))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+}

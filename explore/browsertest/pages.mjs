@@ -1,0 +1,292 @@
+// Opens the explorer's pages in headless Chromium and uses them. The one argument is
+// a JSON object, see browser_test.go. Exit status 1 when anything is not as it must be.
+
+import { createRequire } from "node:module";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const config = JSON.parse(process.argv[2]);
+const { chromium } = createRequire(join(config.modules, "node_modules", "x.js"))("playwright-core");
+const FIRST_PAINT = 2000; // ms
+mkdirSync(config.pictures, { recursive: true });
+
+let failures = 0;
+function check(what, ok, seen = "") {
+  if (ok) { console.log(`  ok    ${what}${seen !== "" ? `: ${seen}` : ""}`); return; }
+  failures++;
+  console.log(`  FAIL  ${what}${seen !== "" ? `: ${seen}` : ""}`);
+}
+
+// The browser's own log of what its network stack did.
+const netlog = join(config.pictures, "network.json");
+rmSync(netlog, { force: true });
+const browser = await chromium.launch({
+  executablePath: config.chromium, headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--no-first-run",
+    // What the browser would look up for itself is not looked up: whatever goes out is
+    // the page's.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    `--log-net-log=${netlog}`, "--net-log-capture-mode=IncludeSensitive"],
+});
+
+// reader counts the pixels of a colour in a picture, on a page that is not the
+// explorer's.
+const scratch = await browser.newPage();
+async function pixels(png, colours) {
+  return scratch.evaluate(async ([data, colours]) => {
+    const blob = new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], { type: "image/png" });
+    const image = await createImageBitmap(blob);
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const d = context.getImageData(0, 0, image.width, image.height).data;
+    const counts = {};
+    for (const [name, [r, g, b]] of Object.entries(colours)) {
+      let n = 0;
+      for (let i = 0; i < d.length; i += 4) if (Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) <= 6) n++;
+      counts[name] = n;
+    }
+    return counts;
+  }, [png.toString("base64"), colours]);
+}
+
+const strong = { light: [0xff, 0xe9, 0xb0], dark: [0x57, 0x44, 0x11] };
+const stripes = { s0: [0xe6, 0x9f, 0x00], s1: [0x56, 0xb4, 0xe9], s2: [0x00, 0x9e, 0x73], s4: [0x00, 0x72, 0xb2], s5: [0xd5, 0x5e, 0x00], s6: [0xcc, 0x79, 0xa7] };
+
+async function picture(page, name, part) {
+  const target = part ? page.locator(part) : page;
+  return target.screenshot({ path: join(config.pictures, `${name}.png`), animations: "disabled" });
+}
+
+async function lit(page, name, part, scheme) {
+  return (await pixels(await picture(page, name, part), { strong: strong[scheme] })).strong;
+}
+
+const mark = (page, name) => page.evaluate((n) => performance.getEntriesByName(n).at(-1)?.startTime ?? null, name);
+
+// find brings the line that holds some text into sight and returns its row.
+async function find(page, text) {
+  await page.locator("#find").fill(text);
+  await page.locator("#find").press("Enter");
+  const row = page.locator("#mil .row", { hasText: text }).first();
+  await row.waitFor();
+  return row;
+}
+
+async function visit(p, scheme) {
+  console.log(`${p.name}, ${scheme}`);
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1600, height: 950 } });
+  const page = await context.newPage();
+  const origin = new URL(p.url).origin;
+  const strangers = [], errors = [];
+  page.on("request", (r) => { if (new URL(r.url()).origin !== origin) strangers.push(r.url()); });
+  page.on("pageerror", (e) => errors.push(String(e)));
+  page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+  const name = `${p.name}-${scheme}`;
+
+  // Cold: the text must be there while the compiler works.
+  await page.goto(p.url);
+  await page.waitForFunction(() => performance.getEntriesByName("zinc-source").length > 0);
+  const paint = await page.evaluate(() => performance.getEntriesByType("paint").find((e) => e.name === "first-contentful-paint")?.startTime ?? null);
+  const source = await mark(page, "zinc-source");
+  check("first paint, ms", paint !== null && paint < FIRST_PAINT, Math.round(paint));
+  check("source lines painted, ms", source < FIRST_PAINT, Math.round(source));
+  check("source rows in sight", (await page.locator("#mil .row").count()) > 5);
+  await page.waitForFunction(() => performance.getEntriesByName("zinc-panes").length > 0, null, { timeout: 30000 });
+  console.log(`        everything painted after compiling, ms: ${Math.round(await mark(page, "zinc-panes"))}`);
+  await page.reload();
+  await page.waitForFunction(() => performance.getEntriesByName("zinc-panes").length > 0, null, { timeout: 30000 });
+  const panes = await mark(page, "zinc-panes");
+  check("everything painted, compiled before, ms", panes < FIRST_PAINT, Math.round(panes));
+  const drawn = await page.locator(".row").count();
+  check("rows in the document are those in sight", drawn > 20 && drawn < 600, drawn);
+
+  // Stripes link panes by colour; nothing is pinned yet.
+  const before = { mil: await lit(page, `${name}-mil`, "#mil", scheme), tasks: await lit(page, `${name}-tasks`, "#panel-tasks .split > div:first-child", scheme), bytes: await lit(page, `${name}-bytes`, "#bytes .body", scheme) };
+  check("nothing is lit before a click", before.mil + before.tasks + before.bytes === 0, JSON.stringify(before));
+
+  // A click on a source line lights its tasks and bytes.
+  await (await find(page, p.click)).click({ position: { x: 200, y: 9 } });
+  await page.waitForFunction(() => document.querySelector("#panel-tasks .row.strong") && document.querySelector("#bytes .word.strong"));
+  await page.waitForTimeout(150);
+  check("the line is lit", (await lit(page, `${name}-mil-pinned`, "#mil", scheme)) > 300);
+  check("program lines are lit", (await lit(page, `${name}-ir-pinned`, "#ir", scheme)) > 300);
+  check("tasks are lit", (await lit(page, `${name}-tasks-pinned`, "#panel-tasks .split > div:first-child", scheme)) > 300);
+  check("bytes are lit", (await lit(page, `${name}-bytes-pinned`, "#bytes .body", scheme)) > 300);
+  const seen = await pixels(await picture(page, `${name}-pinned`), stripes);
+  check("stripes of the palette", Object.values(seen).filter((n) => n > 20).length >= 2, JSON.stringify(seen));
+  const said = await page.locator("#status").textContent();
+  check("the status says what is linked", /rule .*task.*bytes/.test(said), said);
+
+  // The other way: a word of another task leads to its line.
+  await page.locator("#bytes .word:not(.strong)").first().click().catch(() => {});
+  await page.locator("#panel-tasks .row").first().click({ position: { x: 100, y: 9 } });
+  await page.waitForFunction(() => document.querySelector("#mil .row.strong"));
+  check("a task leads to its source line", (await page.locator("#mil .row.strong").count()) > 0);
+  const word = page.locator("#bytes .word").nth(3);
+  await word.click();
+  await page.waitForFunction(() => document.querySelector("#bytes .word.strong") && document.querySelector("#mil .row.strong"));
+  check("a word leads to its task", (await page.locator("#panel-tasks .row.strong").count()) > 0);
+
+  // Field help: name, meaning, source.
+  const field = page.locator("#panel-tasks .split > div:last-child .row").first();
+  await field.hover({ position: { x: 100, y: 9 } });
+  await page.waitForSelector("#tip:not([hidden])");
+  const tip = await page.locator("#tip").innerText();
+  check("help on a field", /=/.test(tip) && /(named|recorded|modelled):/.test(tip), tip.replaceAll("\n", " | "));
+
+  // Keys alone.
+  await page.locator("#mil .list").focus();
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector(".row.strong"));
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("#mil .row.strong, #mil .row.weak"), null, { timeout: 5000 }).catch(() => {});
+  check("the keyboard pins a line", (await page.locator("#mil .row.strong, #mil .row.weak").count()) > 0);
+  const pass = await page.locator("#pass").inputValue();
+  await page.keyboard.press("[");
+  check("[ goes to the changed pass before", (await page.locator("#pass").inputValue()) !== pass);
+  check("changed passes are marked", (await page.locator("#pass option").allTextContents()).some((t) => t.startsWith("\u25cf")));
+
+  // The other tabs.
+  await page.locator("#tab-container").click();
+  check("container map", (await page.locator("#panel-container tr").count()) > 3);
+  await page.locator("#tab-chain").click();
+  check("chain", (await page.locator("#panel-chain .row").count()) > 1);
+  if (!p.large) {
+    await page.locator("#tab-outputs").click();
+    await page.locator("#run").click();
+    await page.waitForSelector("#outputs .histogram");
+    check("outputs", (await page.locator("#outputs .values").count()) > 0);
+  }
+
+  // Another target on the right.
+  await page.locator("#compare-toggle").click();
+  await page.waitForFunction(() => /difference|rows/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
+  check("a model compared with itself", (await page.locator("#compare-note").textContent()).startsWith("no difference"));
+  await page.locator("#side-b select[name=target]").selectOption("h14");
+  await page.locator("#level").selectOption("tasks");
+  await page.waitForFunction(() => /no programs for target h14/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
+  check("tasks of h14 are refused by name", true);
+  await page.locator("#side-b select[name=target]").selectOption("h13");
+  await page.locator("#side-b select[name=constants]").selectOption("join");
+  await page.locator("#level").selectOption("container");
+  await page.waitForSelector("#compare .row.minus", { timeout: 30000 });
+  check("other flags on the right differ", (await page.locator("#compare .row.plus").count()) > 0);
+  await page.locator("#side-b select[name=constants]").selectOption("split");
+  await page.locator("#side-b select[name=target]").selectOption("h14");
+  await page.locator("#level").selectOption("placement");
+  await page.waitForFunction(() => /difference|rows/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
+  await page.waitForTimeout(100);
+  check("placement of h14", (await page.locator("#side-b select[name=target]").inputValue()) === "h14", await page.locator("#compare-note").textContent());
+  check("the right side says what h14 makes of it", /no programs/.test(await page.locator("#line-b").textContent()) && !/no programs/.test(await page.locator("#line-a").textContent()), await page.locator("#line-b").textContent());
+  await picture(page, `${name}-compare`);
+  await page.locator("#compare-toggle").click();
+
+  // A statement made wrong: the message stands beneath it, with a caret.
+  const line = await find(page, p.break);
+  await line.dblclick({ position: { x: 200, y: 9 } });
+  const editor = page.locator(".line-edit");
+  await editor.waitFor();
+  const text = await editor.inputValue();
+  check("the editor holds the line", text.includes(p.break));
+  await editor.fill(text.replace(p.break, p.with));
+  await page.waitForSelector("#mil .row.diag", { timeout: 30000 });
+  await editor.press("Enter");
+  await page.waitForFunction(() => !document.querySelector(".line-edit"));
+  await page.waitForTimeout(200);
+  const diag = await page.locator("#mil .row.diag").allInnerTexts();
+  check("the message", diag.some((d) => d.includes(p.message) && d.includes("error")), diag[0]);
+  check("the caret", diag.some((d) => /\^/.test(d)), diag.find((d) => /\^/.test(d))?.trim());
+  const place = await page.evaluate((w) => {
+    const rows = [...document.querySelectorAll("#mil .row")].sort((a, b) => a.dataset.i - b.dataset.i);
+    const i = rows.findIndex((r) => r.classList.contains("diag"));
+    return i > 0 && rows[i - 1].textContent.includes(w);
+  }, p.with);
+  check("beneath its line", place);
+  check("the panes say that they are old", await page.locator("#ir.stale").count() === 1);
+  await picture(page, `${name}-error`);
+
+  // The state travels as a link, edits included.
+  await page.waitForTimeout(600);
+  const link = page.url();
+  check("the link holds the state", link.includes("#z1."), `${link.length} characters`);
+  const other = await context.newPage();
+  other.on("request", (r) => { if (new URL(r.url()).origin !== origin) strangers.push(r.url()); });
+  await other.goto(link);
+  await other.waitForFunction(() => /error/.test(document.querySelector("#status").textContent), null, { timeout: 30000 });
+  await find(other, p.with);
+  await other.waitForSelector("#mil .row.diag");
+  check("the link opens with the same error", (await other.locator("#mil .row.diag").allInnerTexts()).some((d) => d.includes(p.message)));
+  await other.close();
+
+  // Links that nobody made.
+  for (const bad of ["z1.", "z1.!!!!", "z1.AAAA", "x", "%3Cscript%3E"]) {
+    const odd = await context.newPage();
+    odd.on("pageerror", (e) => errors.push(String(e)));
+    await odd.goto(`${p.url}#${bad}`);
+    await odd.waitForFunction(() => performance.getEntriesByName("zinc-source").length > 0);
+    check(`the page opens with the link #${bad}`, (await odd.locator("#mil .row").count()) > 5);
+    await odd.close();
+    if (p.large) break;
+  }
+
+  // Back to what compiles.
+  await page.locator("#revert").click();
+  await page.waitForFunction(() => !document.querySelector("#mil .row.diag") && !document.querySelector("#ir.stale"), null, { timeout: 30000 });
+  check("reverted", true);
+
+  // Nothing but the server was asked, and the policy forbids it.
+  check("requests to other hosts", strangers.length === 0, strangers.length);
+  const blocked = await page.evaluate(() => fetch("http://127.0.0.1:9/").then(() => "answered", (e) => "refused"));
+  check("the policy refuses other origins", blocked === "refused");
+  const real = errors.filter((e) => !/127\.0\.0\.1:9\/|Content Security Policy|status of 409|status of 422/.test(e));
+  check("errors in the console", real.length === 0, real.join("; "));
+  await context.close();
+}
+
+// The HTML report is a file of its own: it opens, draws, and asks for nothing else.
+async function report(path) {
+  console.log("report.html");
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+  const page = await context.newPage();
+  const url = pathToFileURL(path).href;
+  const others = [], errors = [];
+  page.on("request", (r) => { if (r.url() !== url) others.push(r.url()); });
+  page.on("pageerror", (e) => errors.push(String(e)));
+  page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+  await page.goto(url);
+  check("the title", (await page.title()).startsWith("zinc report"), await page.title());
+  check("tables", (await page.locator("table tr").count()) > 8);
+  const sizes = await page.locator("svg").evaluateAll((list) => list.map((s) => s.getBoundingClientRect()).filter((b) => b.width > 20 && b.height > 5).length);
+  check("charts are drawn", sizes > 0, sizes);
+  check("it asks for nothing else", others.length === 0, others.join(", "));
+  check("no errors", errors.length === 0, errors.join("; "));
+  await picture(page, "report");
+  await context.close();
+}
+
+try {
+  await report(config.report);
+  for (const p of config.pages) await visit(p, p.name === "digits" ? "dark" : "light");
+} catch (e) {
+  failures++;
+  console.log(`  FAIL  ${e.stack}`);
+}
+await browser.close();
+
+// What the browser's sockets did.
+// The log is a JSON object written line by line: the constants, then an event a
+// line. What stands behind the last event depends on how the browser ended.
+const lines = readFileSync(netlog, "utf8").split("\n");
+const constants = JSON.parse(lines[0].replace(/,\s*$/, "}")).constants;
+const types = Object.fromEntries(Object.entries(constants.logEventTypes).map(([k, v]) => [v, k]));
+const events = lines.slice(1).filter((l) => /^\{"(params|phase)/.test(l)).map((l) => JSON.parse(l.replace(/(,|\]\}|\],)?\s*$/, "")));
+const of = (type) => events.filter((e) => types[e.type] === type && e.params);
+const addresses = [...new Set(of("TCP_CONNECT_ATTEMPT").map((e) => e.params.address.replace(/:\d+$/, "")))];
+const sent = of("UDP_BYTES_SENT").length;
+check("the browser's connections stay on the machine", addresses.length > 0 && addresses.every((a) => /^127\.|^\[::1\]$/.test(a)), addresses.join(", "));
+check("datagrams sent", sent === 0, sent);
+console.log(failures === 0 ? "browser test passed" : `browser test: ${failures} failures`);
+process.exit(failures === 0 ? 0 : 1);

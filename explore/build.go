@@ -1,0 +1,125 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/passes"
+)
+
+// build compiles a configuration. What is wrong with the text is part of the view;
+// an error is a limit, or a fault of the machine or of zinc.
+func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *view, err error) {
+	leave, err := s.gate.enter(ctx, "compiling")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	ctx, stop, explain := s.limits.guard(ctx, "compiling")
+	defer stop()
+	v = &view{key: key, model: m, config: c}
+	defer func() {
+		if r := recover(); r != nil {
+			s.log("compiling %s: %v\n%s", m.Name, r, debug.Stack())
+			err = &faultError{fmt.Errorf("%v", r)}
+		}
+		if err != nil {
+			v.close()
+			v = nil
+		}
+	}()
+	opened, err := m.open(c.Text)
+	if err != nil {
+		v.fail(err)
+		return v, nil
+	}
+	defer opened.Close()
+	if opened.Warnings.Warnings() > 0 {
+		v.list = opened.Warnings
+	}
+	o, err := c.options(m.file)
+	if err != nil {
+		return v, err
+	}
+	what := map[string]string{}
+	for _, p := range passes.List {
+		what[p.Name] = p.Doc
+	}
+	obs := newObserver(what)
+	o.Observe = obs.observe
+	if !c.compiled() {
+		v.placed = true
+		v.report, err = compile.Plan(ctx, opened.Program, o)
+		v.number(obs)
+		if err = explain(err); err != nil {
+			return v, v.stopped(err)
+		}
+		v.weigh()
+		return v, nil
+	}
+	r, err := compile.Compile(ctx, opened.Program, o)
+	if err != nil {
+		v.number(obs)
+		return v, v.stopped(explain(err))
+	}
+	v.db = r.Provenance
+	v.number(obs)
+	v.report = r.Report
+	if v.files, err = s.spill(r); err != nil {
+		return v, &faultError{err}
+	}
+	v.text = r.HWX.TextBytes()
+	v.container = mapContainer(r.HWX, v.files.container.size)
+	v.chain = chainOf(r.E5)
+	v.pairOperations()
+	if v.tasks, err = taskRows(r); err != nil {
+		return v, &faultError{err}
+	}
+	v.weigh()
+	return v, nil
+}
+
+// stopped makes a failed compilation a part of the view, unless a limit or a fault
+// stopped it.
+func (v *view) stopped(err error) error {
+	if isLimit(err) || isFault(err) {
+		return err
+	}
+	v.fail(err)
+	return nil
+}
+
+// fail notes what stopped the compilation.
+func (v *view) fail(err error) {
+	if l := diag.AsList(err); l != nil {
+		v.list = l
+		return
+	}
+	v.failure = err.Error()
+}
+
+// weigh estimates what the view keeps.
+func (v *view) weigh() {
+	n := int64(len(v.text)) + 64<<10
+	if v.config.Text != nil {
+		n += 2 * int64(len(*v.config.Text))
+	}
+	for _, s := range v.passes {
+		if s.Changed {
+			for i := range s.lines {
+				n += int64(len(s.lines[i].Text)) + 100
+			}
+		}
+	}
+	n += int64(len(v.tasks))*200 + int64(len(v.statements))*100
+	if v.db != nil {
+		n += int64(len(v.db.Nodes))*48 + int64(len(v.db.Extents))*200
+	}
+	if v.files != nil {
+		n += v.files.container.size + v.files.descriptor.size
+	}
+	v.size = n
+}

@@ -1,0 +1,108 @@
+package explore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Config says what is compiled and how: the body of a request to compile.
+type Config struct {
+	Model     string `json:"model"`
+	Target    string `json:"target"`
+	Precision string `json:"precision"`
+	TDForm    string `json:"td_form"`
+	Join      bool   `json:"join_constants"` // constants behind the tasks, not in segments of their own
+	Func      string `json:"function"`
+	// Text stands in the stead of the model's own text.
+	Text *string `json:"text,omitempty"`
+}
+
+// choices are the words that a field of Config takes, the default first.
+var choices = []struct {
+	name  string
+	of    func(c *Config) *string
+	words []string
+}{
+	{"target", func(c *Config) *string { return &c.Target }, targetNames()},
+	{"precision", func(c *Config) *string { return &c.Precision }, []string{"declared", "fp16"}},
+	{"td_form", func(c *Config) *string { return &c.TDForm }, []string{"sparse", "full"}},
+}
+
+// targetNames returns the targets that are written, then those that are planned.
+func targetNames() []string {
+	names := target.Compiled()
+	for _, t := range target.All {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// settle fills in defaults and refuses words that are not known.
+func (c *Config) settle(m *model) error {
+	for _, f := range choices {
+		v := f.of(c)
+		if *v == "" {
+			*v = f.words[0]
+		}
+		if !slices.Contains(f.words, *v) {
+			return fmt.Errorf("%s is %q, wanted %s", f.name, cut(*v), strings.Join(f.words, ", "))
+		}
+	}
+	if c.Func != "" && c.Text == nil && !slices.Contains(m.Funcs, c.Func) {
+		return fmt.Errorf("function is %q, the model has %s", cut(c.Func), strings.Join(m.Funcs, ", "))
+	}
+	if c.Text != nil {
+		if m.Fixed {
+			return errFixed
+		}
+		if *c.Text == m.text {
+			c.Text = nil // one compilation, one key
+		} else if !utf8.ValidString(*c.Text) {
+			return fmt.Errorf("text is not UTF-8")
+		}
+	}
+	return nil
+}
+
+// cut shortens a value for a message.
+func cut(s string) string {
+	const most = 40
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+// key names a compilation: equal keys, equal answers.
+func (c *Config) key(m *model) string {
+	h := sha256.New()
+	json.NewEncoder(h).Encode(struct {
+		Version, Text string
+		Config        *Config
+	}{compile.Version, m.SHA256, c})
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// compiled reports whether zinc writes programs for the target.
+func (c *Config) compiled() bool { return slices.Contains(target.Compiled(), c.Target) }
+
+// options returns the compiler's options.
+func (c *Config) options(file string) (compile.Options, error) {
+	t, err := target.Lookup(c.Target)
+	if err != nil {
+		return compile.Options{}, err
+	}
+	return compile.Options{
+		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func, InputName: file, Provenance: true,
+	}, nil
+}

@@ -1,0 +1,274 @@
+package explore
+
+import (
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed assets
+var assetFiles embed.FS
+
+// policy lets the page load what the server has and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// handler answers a request with a value whose JSON form is the body.
+type handler func(s *Server, r *http.Request) (any, error)
+
+// viewHandler answers a request about a view. The answer must not need the view
+// any more.
+type viewHandler func(s *Server, v *view, r *http.Request) (any, error)
+
+// routes is the API. docs/explore.md has a row for each.
+var routes = []struct {
+	pattern string
+	handler handler
+}{
+	{"GET /api/models", (*Server).listModels},
+	{"GET /api/source", (*Server).source},
+	{"GET /api/fields", (*Server).fieldList},
+	{"POST /api/compile", (*Server).compileRequest},
+	{"POST /api/diff", (*Server).diffRequest},
+	{"GET /api/view/{key}/statements", onView(statementList)},
+	{"GET /api/view/{key}/ir", onView(irList)},
+	{"GET /api/view/{key}/tasks", onView(taskList)},
+	{"GET /api/view/{key}/task", onView(oneTask)},
+	{"GET /api/view/{key}/container", onLowered(containerView)},
+	{"GET /api/view/{key}/chain", onLowered(chainView)},
+	{"GET /api/view/{key}/bytes", onLowered(bytesView)},
+	{"GET /api/view/{key}/links", onLowered(linksView)},
+	{"GET /api/view/{key}/report", onView(reportView)},
+	{"POST /api/view/{key}/run", onLowered(runView)},
+}
+
+// Routes returns the API's methods and paths, in order.
+func Routes() (out []string) {
+	for _, r := range routes {
+		out = append(out, r.pattern)
+	}
+	return out
+}
+
+// onView answers about the view that the path names.
+func onView(h viewHandler) handler {
+	return func(s *Server, r *http.Request) (any, error) {
+		v, release, err := s.views.get(r.Context(), r.PathValue("key"), nil)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return h(s, v, r)
+	}
+}
+
+// onLowered refuses views that have no pair.
+func onLowered(h viewHandler) handler {
+	return onView(func(s *Server, v *view, r *http.Request) (any, error) {
+		if v.files == nil {
+			return nil, &requestError{http.StatusConflict, errors.New("there is no pair: the compilation failed, or zinc writes no programs for the target")}
+		}
+		return h(s, v, r)
+	})
+}
+
+// Handler returns the handler of all requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, rt := range routes {
+		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				r.Body = http.MaxBytesReader(w, r.Body, s.limits.Body)
+				if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != "application/json" {
+					fail(w, &requestError{http.StatusUnsupportedMediaType, errors.New("the content type must be application/json")})
+					return
+				}
+			}
+			out, err := rt.handler(s, r)
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			reply(w, r, out)
+		})
+	}
+	mux.HandleFunc("GET /{file...}", asset)
+	return s.guarded(mux)
+}
+
+// guarded is what holds for every request.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				s.log("%s %s: %v\n%s", r.Method, cut(r.URL.Path), p, debug.Stack())
+				fail(w, &faultError{errors.New("the request met a fault of zinc, which the server's log tells")})
+			}
+		}()
+		if !s.reached(r.Host) {
+			fail(w, &requestError{http.StatusForbidden, errors.New("the server is not reached under this name; zinc explore --host allows one")})
+			return
+		}
+		if o := r.Header.Get("Origin"); o != "" {
+			if u, err := url.Parse(o); err != nil || !strings.EqualFold(u.Host, r.Host) {
+				fail(w, &requestError{http.StatusForbidden, errors.New("the request is from another page")})
+				return
+			}
+		}
+		select {
+		case s.busy <- struct{}{}:
+			defer func() { <-s.busy }()
+		default:
+			fail(w, &limitError{"the request", "as many requests as the limit allows go on; try again later", true})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// smallest is the number of bytes from which on an answer is compressed.
+const smallest = 1 << 10
+
+var compressors = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
+	return z
+}}
+
+// reply writes a value as JSON.
+func reply(w http.ResponseWriter, r *http.Request, v any) {
+	var b rawBuffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // it is no part of a page
+	if err := enc.Encode(v); err != nil {
+		fail(w, &faultError{err})
+		return
+	}
+	send(w, r, "application/json", b)
+}
+
+// send writes a body, compressed where the client takes that.
+func send(w http.ResponseWriter, r *http.Request, kind string, b []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Vary", "Accept-Encoding")
+	if len(b) < smallest || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Length", strconv.Itoa(len(b)))
+		w.Write(b)
+		return
+	}
+	h.Set("Content-Encoding", "gzip")
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(w)
+	z.Write(b) // the connection keeps the error
+	z.Close()
+}
+
+// kinds are the content types of assets.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+}
+
+// asset answers with a file of the page.
+func asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	if name == "" {
+		name = "index.html"
+	}
+	kind, ok := kinds[path.Ext(name)]
+	if !ok || !fs.ValidPath(name) {
+		fail(w, &requestError{http.StatusNotFound, errors.New("there is no such page")})
+		return
+	}
+	b, err := assetFiles.ReadFile("assets/" + name)
+	if err != nil {
+		fail(w, &requestError{http.StatusNotFound, errors.New("there is no such page")})
+		return
+	}
+	send(w, r, kind, b)
+}
+
+// body decodes a request's body, which must be one JSON value of known fields.
+func body(r *http.Request, v any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return err
+		}
+		at := d.InputOffset()
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			at = syntax.Offset
+		}
+		return bad("body, byte %d: %w", at, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return err
+		}
+		return bad("body, byte %d: something follows the JSON value", d.InputOffset())
+	}
+	return nil
+}
+
+// number returns a parameter of the query from lo to hi; absent ones are def.
+func number(r *http.Request, name string, lo, hi, def int64) (int64, error) {
+	s := r.URL.Query().Get(name)
+	if s == "" {
+		if def < lo || def > hi {
+			return 0, bad("%s is missing, wanted %d to %d", name, lo, hi)
+		}
+		return def, nil
+	}
+	n, err := strconv.ParseInt(s, 0, 64)
+	if err != nil || n < lo || n > hi {
+		return 0, bad("%s is %q, wanted %d to %d", name, cut(s), lo, hi)
+	}
+	return n, nil
+}
+
+// page cuts a list down to what offset and limit of the query say.
+func page[T any](r *http.Request, list []T, most int64) (*paged[T], error) {
+	off, err := number(r, "offset", 0, 1<<40, 0)
+	if err != nil {
+		return nil, err
+	}
+	n, err := number(r, "limit", 0, most, most)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(len(list))
+	off = min(off, total)
+	out := list[off : off+min(n, total-off)]
+	if out == nil {
+		out = []T{}
+	}
+	return &paged[T]{total, off, out}, nil
+}
+
+// paged is a part of a list.
+type paged[T any] struct {
+	Total  int64 `json:"total"`
+	Offset int64 `json:"offset"`
+	Rows   []T   `json:"rows"`
+}

@@ -1,0 +1,110 @@
+package explore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/diag"
+)
+
+// Source is where a model is.
+type Source struct {
+	Path    string
+	Weights string // folder that stands for "@model_path", "" for the model's own
+}
+
+// model is one model that can be looked at.
+type model struct {
+	Name   string   `json:"name"` // unique among the models
+	SHA256 string   `json:"sha256"`
+	Bytes  int      `json:"bytes"`
+	Lines  int      `json:"lines"`
+	Funcs  []string `json:"functions,omitempty"`
+	// Fixed says that the model has no text, so that it cannot be edited.
+	Fixed bool `json:"fixed,omitempty"`
+
+	source Source
+	text   string
+	file   string // base name of the text, for diagnostics
+}
+
+// openModel reads a model's text. A text with errors is a model as well: its
+// errors are what there is to see.
+func openModel(src Source) (*model, error) {
+	m := &model{source: src, Name: nameOf(src.Path)}
+	opened, err := frontend.Open(src.Path, frontend.Options{WeightsDir: src.Weights})
+	switch list := diag.AsList(err); {
+	case list != nil:
+		f := list.All()[0].Span.File
+		if f == nil {
+			return nil, err
+		}
+		m.text, m.file = f.Src, f.Name
+	case err != nil:
+		return nil, err
+	default:
+		defer opened.Close()
+		m.file = opened.Path
+		if opened.Source != nil {
+			m.text = opened.Source.Src
+		} else {
+			m.Fixed = true
+		}
+		for _, f := range opened.Program.Funcs {
+			m.Funcs = append(m.Funcs, f.Name)
+		}
+	}
+	m.file = filepath.Base(filepath.ToSlash(m.file))
+	sum := sha256.Sum256([]byte(m.text))
+	m.SHA256, m.Bytes, m.Lines = hex.EncodeToString(sum[:]), len(m.text), strings.Count(m.text, "\n")+1
+	return m, nil
+}
+
+// nameOf is the base name of a model's path; of a text that is called as all
+// are, that of its folder.
+func nameOf(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		abs = path
+	}
+	if filepath.Base(abs) == frontend.TextName {
+		abs = filepath.Dir(abs)
+	}
+	base := filepath.Base(abs)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// unique gives models with one name a number each.
+func unique(ms []*model) {
+	seen := map[string]int{}
+	for _, m := range ms {
+		n := seen[m.Name]
+		seen[m.Name]++
+		if n > 0 {
+			m.Name = fmt.Sprintf("%s~%d", m.Name, n+1)
+		}
+	}
+}
+
+var errFixed = errors.New("the model is a network description, which has no text to edit")
+
+// open opens the model with its own text or another one.
+func (m *model) open(text *string) (*frontend.Model, error) {
+	o := frontend.Options{WeightsDir: m.source.Weights}
+	if m.Fixed {
+		if text != nil {
+			return nil, errFixed
+		}
+		return frontend.Open(m.source.Path, o)
+	}
+	if text == nil {
+		text = &m.text
+	}
+	o.Name, o.Text = m.file, []byte(*text)
+	return frontend.Open(m.source.Path, o)
+}

@@ -1,0 +1,185 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+var errFailed = errors.New("the compilation failed")
+
+// runRequest is the body of a request to run a pair.
+type runRequest struct {
+	Seed     uint64 `json:"seed"`
+	Numerics string `json:"numerics"`
+	Func     string `json:"function"`
+}
+
+// outputView is a tensor that a run gave, or was given.
+type outputView struct {
+	Name   string          `json:"name"`
+	Type   string          `json:"type"`
+	Min    verify.Number   `json:"min"`
+	Max    verify.Number   `json:"max"`
+	Mean   verify.Number   `json:"mean"`
+	Odd    int             `json:"not_finite"`
+	First  []verify.Number `json:"first"`
+	Counts []int           `json:"histogram"` // of histogramBins equal parts from min to max
+}
+
+// runAnswer is the answer to a run.
+type runAnswer struct {
+	Seed     uint64       `json:"seed"`
+	Numerics string       `json:"numerics"`
+	Inputs   []outputView `json:"inputs"`
+	Outputs  []outputView `json:"outputs"`
+}
+
+func runView(s *Server, v *view, r *http.Request) (any, error) {
+	q := runRequest{Numerics: "ane"}
+	if err := body(r, &q); err != nil {
+		return nil, err
+	}
+	mode, err := numerics.ParseMode(q.Numerics)
+	if err != nil {
+		return nil, &requestError{http.StatusBadRequest, err}
+	}
+	in, out, err := s.run(r.Context(), v, q, mode)
+	if err != nil {
+		return nil, err
+	}
+	a := &runAnswer{q.Seed, q.Numerics, []outputView{}, []outputView{}}
+	for _, t := range in {
+		a.Inputs = append(a.Inputs, describe(t))
+	}
+	for _, t := range out {
+		a.Outputs = append(a.Outputs, describe(t))
+	}
+	return a, nil
+}
+
+// tensor is a value with its name.
+type tensor struct {
+	name  string
+	value interp.Tensor
+}
+
+// run runs a view's pair on seeded inputs, states being zeros.
+func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.Mode) (in, out []tensor, err error) {
+	if n := buffers(v.chain) + v.container.windows() + uint64(v.files.container.size); n > s.limits.Buffers {
+		return nil, nil, &limitError{"running", fmt.Sprintf("operands, surfaces, scratch and constants take %d bytes, the limit is %d; zinc run has none", n, s.limits.Buffers), false}
+	}
+	leave, err := s.gate.enter(ctx, "running")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	ctx, stop, explain := s.limits.guard(ctx, "running")
+	defer stop()
+	defer func() {
+		if r := recover(); r != nil {
+			s.log("running %s: %v\n%s", v.model.Name, r, debug.Stack())
+			err = &faultError{fmt.Errorf("%v", r)}
+		}
+	}()
+	container, err := v.files.container.window(0, v.files.container.size)
+	if err != nil {
+		return nil, nil, &faultError{err}
+	}
+	descriptor, err := v.files.descriptor.window(0, v.files.descriptor.size)
+	if err != nil {
+		return nil, nil, &faultError{err}
+	}
+	m, err := sim.Load(container, descriptor)
+	if err != nil {
+		// An operand that is too large is the model's; all else is a fault.
+		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}
+	}
+	if q.Func != "" {
+		if err := m.Select(q.Func); err != nil {
+			return nil, nil, &requestError{http.StatusBadRequest, err}
+		}
+	}
+	given := map[string]interp.Tensor{}
+	for _, p := range m.Inputs() {
+		t, err := verify.Random(filled(p.Type), p.Name, q.Seed)
+		if err != nil {
+			return nil, nil, &requestError{http.StatusUnprocessableEntity, fmt.Errorf("input %s: %w", p.Name, err)}
+		}
+		given[p.Name] = t
+		in = append(in, tensor{p.Name, t})
+	}
+	got, err := m.Run(ctx, given, sim.Options{Numerics: mode, CallBytes: int64(s.limits.Buffers)})
+	if err != nil {
+		if err = explain(err); isLimit(err) {
+			return nil, nil, err
+		}
+		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}
+	}
+	for _, p := range m.Outputs() {
+		if t, ok := got[p.Name]; ok {
+			out = append(out, tensor{p.Name, t})
+		}
+	}
+	return in, out, nil
+}
+
+// filled gives dimensions that are not known the extent that verify gives them.
+func filled(t ir.Type) ir.Type {
+	if t.Static() {
+		return t
+	}
+	shape := append([]int64(nil), t.Shape...)
+	for i, d := range shape {
+		if d < 0 {
+			shape[i] = verify.UnknownExtent
+		}
+	}
+	return t.WithShape(shape...)
+}
+
+// What of a tensor is shown.
+const (
+	shownValues   = 16
+	histogramBins = 32
+)
+
+func describe(t tensor) outputView {
+	o := outputView{Name: t.name, Type: t.value.Type.String(), First: []verify.Number{}, Counts: make([]int, histogramBins)}
+	if t.value.Type.Kind != ir.Tensor || t.value.Type.DType == ir.String {
+		return o
+	}
+	// Element by element: all of them as float64 would take several times the
+	// tensor's own bytes.
+	c := t.value.Const()
+	lo, hi, sum, elems := math.Inf(1), math.Inf(-1), 0.0, c.Elems()
+	for i := range elems {
+		x := c.Float(i)
+		if x-x != 0 {
+			o.Odd++
+			continue
+		}
+		lo, hi, sum = min(lo, x), max(hi, x), sum+x
+	}
+	if n := elems - int64(o.Odd); n > 0 {
+		o.Min, o.Max, o.Mean = verify.Number(lo), verify.Number(hi), verify.Number(sum/float64(n))
+		for i := range elems {
+			if x := c.Float(i); x-x == 0 && hi > lo {
+				o.Counts[min(int((x-lo)/(hi-lo)*histogramBins), histogramBins-1)]++
+			}
+		}
+	}
+	for i := range min(elems, shownValues) {
+		o.First = append(o.First, verify.Number(c.Float(i)))
+	}
+	return o
+}

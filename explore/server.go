@@ -1,0 +1,174 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are what a Server is made of.
+type Options struct {
+	Models []Source
+	Limits Limits    // the zero value stands for Default
+	Log    io.Writer // faults of zinc are told there; nil for nowhere
+	// Hosts are further names under which the server may be reached. The loopback
+	// addresses and localhost always serve.
+	Hosts []string
+}
+
+// Server answers requests about models.
+type Server struct {
+	limits Limits
+	models []*model
+	hosts  map[string]bool
+	folder string // of temporary files
+	gate   *gate
+	views  *cache
+	busy   chan struct{}
+	warm   sync.WaitGroup
+
+	logMu sync.Mutex
+	logTo io.Writer
+}
+
+// New reads the models' texts. Close gives up the temporary files.
+func New(o Options) (*Server, error) {
+	if o.Limits == (Limits{}) {
+		o.Limits = Default
+	}
+	l := o.Limits
+	if l.Body < 1 || l.Time < 1 || l.Heap < 1 || l.Jobs < 1 || l.Waiting < 0 || l.Requests < 1 || l.Views < 1 {
+		return nil, errors.New("a limit is zero or less")
+	}
+	s := &Server{limits: l, hosts: map[string]bool{"localhost": true}, gate: newGate(l.Jobs, l.Waiting), busy: make(chan struct{}, l.Requests), logTo: o.Log}
+	for _, h := range o.Hosts {
+		s.hosts[strings.ToLower(h)] = true
+	}
+	for _, src := range o.Models {
+		m, err := openModel(src)
+		if err != nil {
+			return nil, err
+		}
+		s.models = append(s.models, m)
+	}
+	var err error
+	if s.folder, err = os.MkdirTemp("", "zinc-explore-"); err != nil {
+		return nil, err
+	}
+	sample, err := s.sample()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.folder))
+	}
+	s.models = append(s.models, sample)
+	unique(s.models)
+	s.views = newCache(l.Views, l.Kept)
+	return s, nil
+}
+
+// Warm begins to compile every model with the default configuration, in the
+// order in which they were named, so that the page has not to wait for it.
+func (s *Server) Warm(ctx context.Context) {
+	s.warm.Add(1)
+	go func() {
+		defer s.warm.Done()
+		for _, m := range s.models[:len(s.models)-1] {
+			c := Config{Model: m.Name}
+			if _, release, err := s.compile(ctx, m, &c); err == nil {
+				release()
+			} else if ctx.Err() != nil {
+				return
+			}
+		}
+	}()
+}
+
+// Close ends what goes on and removes the temporary files. The context of Warm
+// must have ended.
+func (s *Server) Close() error {
+	s.views.close()
+	s.warm.Wait()
+	return os.RemoveAll(s.folder)
+}
+
+// compile settles a configuration and returns its view.
+func (s *Server) compile(ctx context.Context, m *model, c *Config) (*view, func(), error) {
+	if err := c.settle(m); err != nil {
+		return nil, nil, &requestError{http.StatusBadRequest, err}
+	}
+	key, settled := c.key(m), *c
+	return s.views.get(ctx, key, func(ctx context.Context) (*view, error) { return s.build(ctx, m, settled, key) })
+}
+
+func (s *Server) model(name string) (*model, error) {
+	for _, m := range s.models {
+		if m.Name == name {
+			return m, nil
+		}
+	}
+	return nil, &requestError{http.StatusNotFound, fmt.Errorf("there is no model %q", cut(name))}
+}
+
+func (s *Server) log(format string, args ...any) {
+	if s.logTo == nil {
+		return
+	}
+	s.logMu.Lock()
+	defer s.logMu.Unlock()
+	fmt.Fprintf(s.logTo, format+"\n", args...)
+}
+
+// Bounds of a connection.
+const (
+	headerTime  = 5 * time.Second
+	bodyTime    = 30 * time.Second
+	idleTime    = 2 * time.Minute
+	headerBytes = 32 << 10
+	graceTime   = time.Second
+)
+
+// Serve answers requests on a listener until the context ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		WriteTimeout: bodyTime + 2*s.limits.Time, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.Background(), graceTime)
+		defer cancel()
+		if err := h.Shutdown(grace); err != nil {
+			err = h.Close()
+			stopped <- err
+			return
+		}
+		stopped <- nil
+	})
+	err := h.Serve(l)
+	if !stop() && errors.Is(err, http.ErrServerClosed) {
+		return <-stopped
+	}
+	return err
+}
+
+// reached reports whether a Host header names this server: a name that a
+// stranger's page has made to point at this machine does not.
+func (s *Server) reached(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if s.hosts[name] {
+		return true
+	}
+	a, err := netip.ParseAddr(name)
+	return err == nil && a.IsLoopback()
+}

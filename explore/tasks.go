@@ -1,0 +1,149 @@
+package explore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// taskRow is one task in the list of all.
+type taskRow struct {
+	Task      int    `json:"task"` // in the list
+	Procedure string `json:"procedure"`
+	Index     uint32 `json:"index"` // in the procedure's chain
+	Offset    uint64 `json:"offset"`
+	Words     uint32 `json:"words"`
+	Op        string `json:"op"` // first result of the operation it works for
+	Rule      string `json:"rule"`
+	Kind      string `json:"kind,omitempty"`
+	Attested  bool   `json:"attested"`
+	// Statements is what it came from, as far as Brief goes.
+	Statements []int `json:"statements"`
+}
+
+// briefNodes bounds what a row looks at of where something came from.
+const briefNodes = 48
+
+func taskRows(r *compile.Result) ([]taskRow, error) {
+	db := r.Provenance
+	type place struct {
+		procedure string
+		index     int
+	}
+	told := map[place]*compile.TaskReport{}
+	for _, f := range r.Functions {
+		for i := range f.Report.TaskList {
+			t := &f.Report.TaskList[i]
+			told[place{t.Procedure, t.Task}] = t
+		}
+	}
+	rows := make([]taskRow, 0, len(db.Tasks))
+	for i := range db.Tasks {
+		t := &db.Tasks[i]
+		x := taskRow{Task: i, Procedure: db.Procedures[t.Procedure].Name, Index: t.Index, Offset: t.Offset, Words: t.Words, Rule: t.Rule}
+		if p := told[place{x.Procedure, int(t.Index)}]; p != nil {
+			x.Op, x.Kind, x.Attested = p.Op, p.Kind, p.Attested
+		}
+		x.Statements = db.Brief(provenance.Ref{Node: t.Node, Rule: t.Rule}, briefNodes).Statements
+		if x.Statements == nil {
+			x.Statements = []int{}
+		}
+		rows = append(rows, x)
+	}
+	return rows, nil
+}
+
+// fieldView is one field of a task.
+type fieldView struct {
+	Name  string `json:"name"`
+	Block string `json:"block"`
+	Word  int    `json:"word"`    // of the task
+	Addr  uint32 `json:"address"` // register byte address; of the header, 4 * word
+	Bit   uint8  `json:"bit"`
+	Width uint8  `json:"width"`
+	Unit  uint32 `json:"unit"`
+	Value uint32 `json:"value"`
+	Text  string `json:"text"`
+	Known string `json:"known"` // where the field's meaning is from
+	Doc   string `json:"doc"`
+}
+
+// taskView is one task in full.
+type taskView struct {
+	taskRow
+	Source     provenance.SourceView `json:"source"`
+	Links      []provenance.LinkView `json:"links"`
+	WordValues []uint32              `json:"word_values"`
+	Fields     []fieldView           `json:"fields"`
+}
+
+// fieldTable is the field table, whose index is the field.
+var fieldTable = td.Fields()
+
+// task returns a task in full, its fields in the order of its words.
+func (v *view) task(i int) (*taskView, error) {
+	row := v.tasks[i]
+	words, err := v.words(i)
+	if err != nil {
+		return nil, err
+	}
+	t, err := td.Decode(words)
+	if err != nil {
+		return nil, err
+	}
+	p := v.db.TaskView(i)
+	out := &taskView{taskRow: row, Source: p.Source, Links: p.Links, WordValues: words, Fields: fields(t)}
+	if out.Links == nil {
+		out.Links = []provenance.LinkView{}
+	}
+	return out, nil
+}
+
+func (v *view) words(i int) ([]uint32, error) {
+	row := &v.tasks[i]
+	end := row.Offset + 4*uint64(row.Words)
+	if end > uint64(len(v.text)) {
+		return nil, fmt.Errorf("task %d: bytes %#x to %#x lie past the task section's %#x", i, row.Offset, end, len(v.text))
+	}
+	words := make([]uint32, row.Words)
+	for k := range words {
+		words[k] = binary.LittleEndian.Uint32(v.text[row.Offset+4*uint64(k):])
+	}
+	return words, nil
+}
+
+func fields(t *td.Task) []fieldView {
+	var out []fieldView
+	for i := range fieldTable {
+		f, r := td.Field(i), &fieldTable[i]
+		word, ok := t.WordIndex(f)
+		if !ok || r.Known == td.Unknown && t.Get(f) == 0 {
+			continue
+		}
+		value := t.Get(f)
+		out = append(out, fieldView{r.Name, r.Block.Name, word, r.Addr, r.Bit, r.Width, r.Unit, value, valueText(r, value), r.Known.String(), r.Doc})
+	}
+	slices.SortStableFunc(out, func(a, b fieldView) int {
+		if a.Word != b.Word {
+			return a.Word - b.Word
+		}
+		return int(a.Bit) - int(b.Bit)
+	})
+	return out
+}
+
+// valueText writes a field's value as the dump does.
+func valueText(r *td.Row, v uint32) string {
+	switch {
+	case r.Name == "PE.FinalScale":
+		return fmt.Sprintf("%g", math.Float32frombits(v))
+	case r.Width == 1 || v < 10:
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("%d (%#x)", v, v)
+}

@@ -1,0 +1,214 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// view is one compilation, as far as requests ask for it. It does not change once
+// it is made.
+type view struct {
+	key    string
+	model  *model
+	config Config
+
+	// list holds what is wrong or odd about the text; failure is what stopped the
+	// compilation otherwise. A view with either has no more than the passes that ran.
+	list    *diag.List
+	failure string
+	// placed says that operations were placed and nothing was lowered: zinc writes no
+	// programs for the target.
+	placed bool
+
+	statements []statement
+	passes     []*snapshot
+	report     *compile.Report
+	db         *provenance.DB // nil where nothing was lowered
+	tasks      []taskRow
+	text       []byte // the task section
+	container  *containerMap
+	chain      []chainFunc
+	// databaseOp is the place in the database of each operation of the chain, in
+	// order, -1 for none; chainOp the other way round.
+	databaseOp, chainOp []int
+	files               *pairFiles
+	size                int64 // bytes that it keeps, about
+}
+
+// statement is a statement of the source.
+type statement struct {
+	Line int32  `json:"line"` // from 1; 0 where the source has no lines
+	Col  int32  `json:"column"`
+	Func string `json:"function"`
+	Op   string `json:"op"` // operation, or "const", "input", "func"
+	Name string `json:"name"`
+}
+
+// summary is the answer to a request to compile.
+type summary struct {
+	Key         string          `json:"key"`
+	OK          bool            `json:"ok"`
+	Error       string          `json:"error,omitempty"` // of a compilation that failed, all of it in one text
+	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
+	// Places are the diagnostics by their lines, with the text form of each.
+	Places     []place     `json:"places,omitempty"`
+	Placed     bool        `json:"placed_only"`
+	Line       string      `json:"line,omitempty"` // the placement in one line
+	Statements int         `json:"statements"`
+	Passes     []*snapshot `json:"passes"`
+	Tasks      int         `json:"tasks"`
+	TextBytes  int         `json:"text_bytes"`
+	Constants  uint64      `json:"constant_bytes"`
+	Container  int64       `json:"container_bytes"`
+	Descriptor int64       `json:"descriptor_bytes"`
+	EngineOps  int         `json:"engine_ops"`
+	CPUOps     int         `json:"cpu_ops"`
+	Dispatches int         `json:"dispatches"`
+	Functions  []string    `json:"functions"`
+	Refusals   []refusal   `json:"refusals,omitempty"`
+}
+
+// place is a diagnostic as the text of its line.
+type place struct {
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Severity string `json:"severity"`
+	Code     string `json:"code,omitempty"`
+	Text     string `json:"text"` // headline, source line, caret, notes, hint
+}
+
+// refusal is an operation on the CPU and why.
+type refusal struct {
+	Name    string `json:"name"`
+	Op      string `json:"op"`
+	Line    int32  `json:"line,omitempty"`
+	Reason  string `json:"reason"`
+	Rewrite string `json:"rewrite,omitempty"`
+}
+
+func (v *view) summary() (*summary, error) {
+	s := &summary{
+		Key: v.key, OK: v.report != nil, Error: v.failure, Placed: v.placed, Statements: len(v.statements),
+		Passes: v.passes, Tasks: len(v.tasks), TextBytes: len(v.text), Functions: []string{},
+	}
+	if s.Passes == nil {
+		s.Passes = []*snapshot{}
+	}
+	if v.list != nil {
+		var b rawBuffer
+		if err := v.list.WriteJSON(&b); err != nil {
+			return nil, err
+		}
+		s.Diagnostics = json.RawMessage(b)
+		for _, d := range v.list.All()[:min(len(v.list.All()), maxPlaces)] {
+			p := d.Span.Position()
+			s.Places = append(s.Places, place{p.Line, p.Column, d.Severity.String(), d.Code, d.Text()})
+		}
+		if v.list.HasErrors() {
+			s.Error = fmt.Sprintf("%d errors", v.list.Errors())
+			if v.list.Errors() == 1 {
+				s.Error = "1 error"
+			}
+		}
+	}
+	if v.files != nil {
+		s.Container, s.Descriptor = v.files.container.size, v.files.descriptor.size
+		s.Constants = v.db.ConstantSize
+	}
+	if v.report == nil {
+		return s, nil
+	}
+	s.Line, s.EngineOps, s.CPUOps, s.Dispatches = v.report.Line(), v.report.EngineOps, v.report.CPUOps, v.report.Dispatches
+	for _, p := range v.passes {
+		if !slices.Contains(s.Functions, p.Func) {
+			s.Functions = append(s.Functions, p.Func)
+		}
+	}
+	for i := range v.report.Ops {
+		o := &v.report.Ops[i]
+		if o.Unit != "cpu" || len(s.Refusals) >= maxPlaces {
+			continue
+		}
+		r := refusal{Name: o.Name, Op: o.Op, Line: o.Line, Reason: o.Reason}
+		if o.Refusal != nil {
+			r.Rewrite = o.Refusal.Rewrite
+		}
+		s.Refusals = append(s.Refusals, r)
+	}
+	return s, nil
+}
+
+// maxPlaces is how many diagnostics and refusals a summary lists.
+const maxPlaces = 200
+
+// rawBuffer is a growing slice of bytes.
+type rawBuffer []byte
+
+func (b *rawBuffer) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
+
+// close gives up the temporary files.
+func (v *view) close() error {
+	if v.files == nil {
+		return nil
+	}
+	return v.files.close()
+}
+
+// statementKey tells statements apart in both the debug database and the
+// observer's list.
+type statementKey struct {
+	fn, op, name string
+	line, col    int32
+}
+
+// number gives the lines of the passes the numbers of the database's statements,
+// or of the observer's own list where there is no database.
+func (v *view) number(o *observer) {
+	to := make([]int32, len(o.stmts))
+	if v.db != nil {
+		index := map[statementKey]int32{}
+		for i := range v.db.Statements {
+			s := &v.db.Statements[i]
+			index[statementKey{s.Func, s.Op, s.Name, s.Line, s.Col}] = int32(i)
+			v.statements = append(v.statements, statement{s.Line, s.Col, s.Func, s.Op, s.Name})
+		}
+		for i, s := range o.stmts {
+			n, ok := index[statementKey{s.Func, s.Op, s.Name, max(s.Pos.Line, 0), max(s.Pos.Col, 0)}]
+			if !ok {
+				n = -1
+			}
+			to[i] = n
+		}
+	} else {
+		for i, s := range o.stmts {
+			to[i] = int32(i)
+			v.statements = append(v.statements, statement{max(s.Pos.Line, 0), max(s.Pos.Col, 0), s.Func, s.Op, s.Name})
+		}
+	}
+	// Lines share their lists of statements, and snapshots their lines.
+	done := map[*int32]bool{}
+	for _, s := range o.shots {
+		if !s.Changed {
+			continue
+		}
+		for i := range s.lines {
+			l := &s.lines[i]
+			if len(l.Statements) == 0 || done[&l.Statements[0]] {
+				continue
+			}
+			done[&l.Statements[0]] = true
+			for k, n := range l.Statements {
+				l.Statements[k] = to[n]
+			}
+		}
+	}
+	v.passes = o.shots
+}

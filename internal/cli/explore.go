@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/explore"
+)
+
+// exploreCommand is the state of `zinc explore`.
+type exploreCommand struct {
+	*env
+	listen  string
+	hosts   []string
+	weights string
+	limits  explore.Limits
+	heap    int64 // MiB
+	kept    int64 // MiB
+	once    bool
+}
+
+// defaultListen is where the page is served: this machine alone can reach it.
+const defaultListen = "127.0.0.1:7133"
+
+func newExplore(e *env) *cobra.Command {
+	c := &exploreCommand{env: e, limits: explore.Default}
+	cmd := &cobra.Command{
+		Use:   "explore [MODEL...]",
+		Short: "Show in a browser what the compiler makes of models",
+		Long: `Explore serves a page on this machine that shows models and what becomes of them: the
+text, the program after each pass, tasks with the meaning of every field, the container,
+the descriptor's chain, outputs on seeded inputs, and what of each came from which
+statement. A statement can be edited, two compilations compared, a state shared as a
+link. A sample model is always there; without MODEL it is the only one.
+
+The page is part of zinc and asks nothing of any other host. Behind it is a read-only
+JSON API (docs/explore.md) with limits on the size, time and memory of requests. Under
+another --listen than a loopback address everyone who reaches it can read the models.
+
+The command goes on until it is interrupted.`,
+		Example: `  zinc explore digits.mlmodelc
+  zinc explore a.mil b.mlpackage --listen 127.0.0.1:0`,
+		GroupID: groupInspect,
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.listen, "listen", "l", defaultListen, "`ADDRESS:PORT` to serve on, port 0 for any free one")
+	f.StringArrayVar(&c.hosts, "host", nil, "`NAME` under which the server may be reached besides loopback addresses and localhost (repeatable)")
+	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default each model's own)")
+	f.Int64Var(&c.limits.Body, "max-body", c.limits.Body, "`BYTES` of a request at most")
+	f.DurationVar(&c.limits.Time, "max-time", c.limits.Time, "`TIME` of a compilation or a run at most")
+	f.Int64Var(&c.heap, "max-heap", int64(c.limits.Heap>>20), "`MIB` of live heap above which compilations and runs stop")
+	f.Int64Var(&c.kept, "max-kept", c.limits.Kept>>20, "`MIB` of past compilations that are kept, most of them in temporary files")
+	f.IntVar(&c.limits.Jobs, "jobs", c.limits.Jobs, "compilations and runs at a time")
+	f.BoolVar(&c.once, "dry-run", false, "read the models and say where they would be served, but serve nothing")
+	return cmd
+}
+
+func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
+	const most = 1 << 30 // MiB
+	for _, n := range []struct {
+		flag   string
+		value  int64
+		lo, hi int64
+	}{
+		{"max-body", c.limits.Body, 1, 1 << 30}, {"max-time", int64(c.limits.Time), 1, 1 << 62},
+		{"max-heap", c.heap, 1, most}, {"max-kept", c.kept, 1, most}, {"jobs", int64(c.limits.Jobs), 1, 1 << 10},
+	} {
+		if n.value < n.lo || n.value > n.hi {
+			return usagef("--%s: must be from %d to %d", n.flag, n.lo, n.hi)
+		}
+	}
+	if _, port, err := net.SplitHostPort(c.listen); err != nil {
+		return usagef("--listen %q: %w", c.listen, err)
+	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("--listen %q: the port is no number from 0 to 65535", c.listen)
+	}
+	c.limits.Heap, c.limits.Kept = uint64(c.heap)<<20, c.kept<<20
+	o := explore.Options{Limits: c.limits, Log: c.err, Hosts: c.hosts}
+	for _, p := range paths {
+		o.Models = append(o.Models, explore.Source{Path: p, Weights: c.weights})
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	defer l.Close()
+	if a, err := netip.ParseAddrPort(l.Addr().String()); err == nil && !a.Addr().IsLoopback() {
+		fmt.Fprintf(c.err, "zinc: %s is no loopback address: everyone who reaches it can read the models\n", a.Addr())
+		if !a.Addr().IsUnspecified() {
+			o.Hosts = append(o.Hosts, a.Addr().String())
+		}
+	}
+	s, err := explore.New(o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := s.Close(); err == nil {
+			err = e
+		}
+	}()
+	if c.once {
+		fmt.Fprintf(c.err, "zinc: would serve the sample model and %d more\n", len(paths))
+		return nil
+	}
+	fmt.Fprintf(c.err, "zinc: serving on http://%s/, until interrupted\n", l.Addr())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.Warm(ctx)
+	return s.Serve(ctx, l)
+}
