@@ -307,7 +307,7 @@ func TestKey(t *testing.T) {
 func TestOptionsCoverTheCompilers(t *testing.T) {
 	mine := reflect.TypeFor[zinc.Options]()
 	other := map[string]string{
-		"SplitKernel": "OneSection", "InputName": "the model's own", "Progress": "a callback", "PrintAfter": "printing", "PrintChanged": "printing",
+		"SplitKernel": "OneSection", "InputName": "the model's own", "Observe": "a callback", "Progress": "a callback", "PrintAfter": "printing", "PrintChanged": "printing",
 		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {

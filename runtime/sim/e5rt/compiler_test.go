@@ -142,7 +142,7 @@ func TestCacheKey(t *testing.T) {
 func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 	mine := reflect.TypeFor[e5rt.CompilerOptions]()
 	noByte := map[string]string{
-		"Workers": "bytes do not depend on it", "Provenance": "a file beside the pair", "Progress": "a callback",
+		"Workers": "bytes do not depend on it", "Provenance": "a file beside the pair", "Observe": "a callback", "Progress": "a callback",
 		"PrintAfter": "printing", "PrintChanged": "printing", "VerifyEach": "checking", "Log": "printing",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
