@@ -69,6 +69,7 @@ const heapPeriod = 20 * time.Millisecond
 // guard returns a context that ends at the limits of time and heap, and what to
 // make of an error that came out of the job.
 func (l *Limits) guard(ctx context.Context, what string) (_ context.Context, stop func(), explain func(error) error) {
+	begin := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(l.Time, func() { cancel(context.DeadlineExceeded) })
 	done := make(chan struct{})
@@ -92,12 +93,12 @@ func (l *Limits) guard(ctx context.Context, what string) (_ context.Context, sto
 	stop = func() { timer.Stop(); close(done); cancel(nil) }
 	explain = func(err error) error {
 		switch cause := context.Cause(ctx); {
-		case err == nil:
-			return nil
-		case errors.Is(cause, context.DeadlineExceeded):
+		case errors.Is(cause, context.DeadlineExceeded), time.Since(begin) > l.Time: // the timer may come late
 			return &limitError{what, fmt.Sprintf("it took longer than the limit of %v", l.Time), false}
 		case errors.Is(cause, errHeap):
-			return &limitError{what, fmt.Sprintf("the heap passed the limit of %d bytes", l.Heap), false}
+			if err != nil {
+				return &limitError{what, fmt.Sprintf("the heap passed the limit of %d bytes", l.Heap), false}
+			}
 		}
 		return err
 	}
