@@ -61,9 +61,9 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 		return v, nil
 	}
 	r, err := compile.Compile(ctx, opened.Program, o)
-	if err != nil {
+	if err = explain(err); err != nil {
 		v.number(obs)
-		return v, v.stopped(explain(err))
+		return v, v.stopped(err)
 	}
 	v.db = r.Provenance
 	v.number(obs)

@@ -119,8 +119,8 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 		in = append(in, tensor{p.Name, t})
 	}
 	got, err := m.Run(ctx, given, sim.Options{Numerics: mode, CallBytes: int64(s.limits.Buffers)})
-	if err != nil {
-		if err = explain(err); isLimit(err) {
+	if err = explain(err); err != nil {
+		if isLimit(err) {
 			return nil, nil, err
 		}
 		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}
