@@ -79,6 +79,8 @@ vet:
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
+# A target whose last input is cut off by the end of FUZZTIME fails with no failing
+# input, which is the go command's doing: it is run again.
 fuzz-smoke: ## run every fuzz target for FUZZTIME, FUZZJOBS at a time
 	@mkdir -p $(OUT)
 	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
@@ -86,7 +88,9 @@ fuzz-smoke: ## run every fuzz target for FUZZTIME, FUZZJOBS at a time
 	if [ -z "$$targets" ]; then echo "no fuzz target found"; exit 1; fi; \
 	echo "$$targets" | xargs -P $(FUZZJOBS) -I '{}' sh -c ' \
 		t={}; out=$$(mktemp $(OUT)/fuzz.XXXXXX); \
-		$(GO) test -run "^$$" -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel $(FUZZWORKERS) "$${t%:*}" >$$out 2>&1; status=$$?; \
+		fuzz() { $(GO) test -run "^$$" -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel $(FUZZWORKERS) "$${t%:*}" >$$out 2>&1; }; \
+		fuzz; status=$$?; \
+		if [ $$status -ne 0 ] && grep -q "context deadline exceeded" $$out && ! grep -q "Failing input" $$out; then fuzz; status=$$?; fi; \
 		echo "$${t##*:} in $${t%:*}, $(FUZZTIME): $$(tail -n 1 $$out)"; \
 		if [ $$status -ne 0 ]; then cat $$out; fi; rm -f $$out; exit $$status'
 

@@ -120,9 +120,10 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 			return err
 		}
 		clear(image)
-		left, top := max(0, g.px), max(0, g.py)
+		// A padding may be wider than what the windows see.
+		left := min(g.px, pw)
 		for ci := range cin {
-			for y := top; y < min(ph, H+g.py); y++ {
+			for y := g.py; y < min(ph, H+g.py); y++ {
 				row := v[((gd*cin+ci)*H+y-g.py)*W:][:W]
 				copy(image[(ci*ph+y)*pw+left:][:pw-left], row)
 			}

@@ -19,6 +19,7 @@ func TestShifted(t *testing.T) {
 		{1, 2, 2, 4, 4, 3, 3, 0, 0, 2, 2},
 		{1, 2, 2, 3, 9, 4, 2, 3, 1, 3, 9},
 		{1, 1, 1, 2, 2, 7, 7, 3, 3, 3, 2}, // taps and rows outside on both sides
+		{1, 2, 1, 3, 3, 3, 3, 9, 9, 3, 3}, // padding that hides the image
 		{1, 2, 1, 9, 9, 3, 3, 1, 1, 4, 5}, // rows and columns that no window reaches
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
