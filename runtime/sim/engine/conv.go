@@ -179,6 +179,15 @@ func (g *geometry) four(acc *[4]float32, image, w []float32, plane, row int) {
 	var a0, a1, a2, a3 float32
 	for ci := range g.in[axC] {
 		for ky := range g.kh {
+			if g.kw == 3 { // the usual window, without a loop
+				t, p := (*[3]float32)(w), (*[6]float32)(image[ci*plane+ky*row:])
+				w = w[3:]
+				a0 = float32(t[2]*p[2]) + (float32(t[1]*p[1]) + (float32(t[0]*p[0]) + a0))
+				a1 = float32(t[2]*p[3]) + (float32(t[1]*p[2]) + (float32(t[0]*p[1]) + a1))
+				a2 = float32(t[2]*p[4]) + (float32(t[1]*p[3]) + (float32(t[0]*p[2]) + a2))
+				a3 = float32(t[2]*p[5]) + (float32(t[1]*p[4]) + (float32(t[0]*p[3]) + a3))
+				continue
+			}
 			taps := w[:g.kw]
 			w = w[g.kw:]
 			see := image[ci*plane+ky*row:]
