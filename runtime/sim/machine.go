@@ -575,15 +575,6 @@ func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
 	return m.configuration(inputs).Name
 }
 
-// AllConfigurations returns the names of all configurations of all functions.
-func (m *Machine) AllConfigurations() []string {
-	var names []string
-	for _, f := range m.funcs {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 // Takes lists what the configurations of the chosen function take as an input,
 // in order of size.
 func (m *Machine) Takes(name string) string {

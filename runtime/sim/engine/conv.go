@@ -114,11 +114,8 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 	H, W := g.in[axH], g.in[axW]
 	// Results stand as wide as the padded image: the columns behind the image's own
 	// mean nothing. Behind both is room for a sum of four that begins at the end.
-	image, acc := x.floats(cin*ph*pw+4), x.floats(oh*pw+4)
+	image := x.floats(cin*ph*pw + 4)
 	for gd := range g.out[axG] * g.out[axD] {
-		if err := x.ctx.Err(); err != nil {
-			return err
-		}
 		clear(image)
 		// A padding may be wider than what the windows see.
 		left := min(g.px, pw)
@@ -128,28 +125,41 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 				copy(image[(ci*ph+y)*pw+left:][:pw-left], row)
 			}
 		}
-		for o := range cout {
-			at := gd/g.out[axD]*cout + o
-			w := k.w[at*g.red:][:g.red]
-			if oh*pw <= fewPixels {
-				for y := range oh {
-					for c := 0; c < ow; c += 4 {
-						g.four((*[4]float32)(acc[y*pw+c:]), image[y*pw+c:], w, ph*pw, pw)
-					}
+		if err := x.each(cout, grain(g.red*oh*pw), func(lo, hi int) {
+			acc := make([]float32, oh*pw+4)
+			for o := lo; o < hi; o++ {
+				if x.ctx.Err() != nil {
+					return
 				}
-			} else {
-				g.rows(acc[:oh*pw-(g.kw-1)], image, w, ph*pw, pw)
+				at := gd/g.out[axD]*cout + o
+				g.sums(acc, image, k.w[at*g.red:][:g.red])
+				bias := float32(0)
+				if k.bias != nil {
+					bias = k.bias[at]
+				}
+				for y := range oh {
+					p.row(out[((gd*cout+o)*oh+y)*ow:][:ow], acc[y*pw:][:ow], bias)
+				}
 			}
-			bias := float32(0)
-			if k.bias != nil {
-				bias = k.bias[at]
-			}
-			for y := range oh {
-				p.row(out[((gd*cout+o)*oh+y)*ow:][:ow], acc[y*pw:][:ow], bias)
-			}
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// sums computes one output of all pixels.
+func (g *geometry) sums(acc, image, w []float32) {
+	ph, pw := g.padded()
+	if n := g.out[axH] * pw; n > fewPixels {
+		g.rows(acc[:n-(g.kw-1)], image, w, ph*pw, pw)
+		return
+	}
+	for y := range g.out[axH] {
+		for c := 0; c < g.out[axW]; c += 4 {
+			g.four((*[4]float32)(acc[y*pw+c:]), image[y*pw+c:], w, ph*pw, pw)
+		}
+	}
 }
 
 // fewPixels is up to where sums in registers are faster than sums of whole images

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/numerics"
@@ -115,10 +117,9 @@ func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error
-	for _, name := range m.machine.AllConfigurations() {
-		if r := m.funcs[name]; r != nil {
-			errs = append(errs, r.stream.Reset(), r.fn.Release())
-		}
+	for _, name := range slices.Sorted(maps.Keys(m.funcs)) {
+		r := m.funcs[name]
+		errs = append(errs, r.stream.Reset(), r.fn.Release())
 	}
 	m.funcs = map[string]*runner{}
 	if m.plain != nil {
