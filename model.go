@@ -182,14 +182,19 @@ func (m *Model) Run(ctx context.Context, inputs map[string]Tensor) (map[string]T
 // ErrClosed is what a Model gives after Close.
 var ErrClosed = errors.New("zinc: the model was closed")
 
+// choose makes a function the one that the machine speaks of; mu is held.
+func (m *Model) choose(function string) error {
+	if m.closed {
+		return ErrClosed
+	}
+	return m.machine.Select(function)
+}
+
 // RunFunction is Run for a function by name.
 func (m *Model) RunFunction(ctx context.Context, function string, inputs map[string]Tensor) (map[string]Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
-		return nil, ErrClosed
-	}
-	if err := m.machine.Select(function); err != nil {
+	if err := m.choose(function); err != nil {
 		return nil, err
 	}
 	in := map[string]interp.Tensor{}
@@ -239,7 +244,7 @@ func fromTensors(ts map[string]interp.Tensor) (map[string]Tensor, error) {
 func (m *Model) State(function, name string) (Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.machine.Select(function); err != nil {
+	if err := m.choose(function); err != nil {
 		return Tensor{}, err
 	}
 	x, err := m.machine.State(name)
@@ -253,7 +258,7 @@ func (m *Model) State(function, name string) (Tensor, error) {
 func (m *Model) SetState(function, name string, t Tensor) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.machine.Select(function); err != nil {
+	if err := m.choose(function); err != nil {
 		return err
 	}
 	now, err := m.machine.State(name)

@@ -28,7 +28,7 @@ type Element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// elementTypes names the element type of each type of Go.
+// elementType names the element type of a type of Go.
 func elementType[T Element]() string {
 	var zero T
 	switch any(zero).(type) {

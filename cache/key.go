@@ -123,7 +123,7 @@ func Files(modelPath, weightsDir string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := folderFiles(root, "@model_path/")
+	more, err := folderFiles(root, modelRoot)
 	return append(files, more...), err
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 )
@@ -9,20 +10,42 @@ import (
 // the first of one side goes with the first of the other. to[i] is the partner of
 // a[i] in b, or -1; from is the other way round.
 func match(a, b []string) (to, from []int) {
-	to, from = make([]int, len(a)), make([]int, len(b))
+	to, from = alone(len(a)), alone(len(b))
+	matchRest(a, b, to, from)
+	return to, from
+}
+
+// matchRest is match for the elements that have no partner yet.
+func matchRest(a, b []string, to, from []int) {
 	waiting := map[string][]int{}
 	for j, k := range b {
-		from[j] = -1
-		waiting[k] = append(waiting[k], j)
+		if from[j] < 0 {
+			waiting[k] = append(waiting[k], j)
+		}
 	}
 	for i, k := range a {
-		to[i] = -1
-		if w := waiting[k]; len(w) > 0 {
+		if w := waiting[k]; to[i] < 0 && len(w) > 0 {
 			to[i], from[w[0]] = w[0], i
 			waiting[k] = w[1:]
 		}
 	}
-	return to, from
+}
+
+// alone is n elements without a partner.
+func alone(n int) []int { return slices.Repeat([]int{-1}, n) }
+
+// keysOf lists what elements are paired by.
+func keysOf[T any](list []T, key func(x *T) string) []string {
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = key(&list[i])
+	}
+	return out
+}
+
+// matchBy is match of elements that know their keys.
+func matchBy[T any](a, b []T, key func(x *T) string) (to, from []int) {
+	return match(keysOf(a, key), keysOf(b, key))
 }
 
 // fill pairs what match left over between the same neighbours, in order, where like
@@ -92,14 +115,7 @@ func (r *record) put(name, value string)    { r.attrs = append(r.attrs, attribut
 
 // records compares two lists of records.
 func records(l Level, a, b []record) (out []*Change) {
-	keys := func(rs []record) []string {
-		ks := make([]string, len(rs))
-		for i := range rs {
-			ks[i] = rs[i].key
-		}
-		return ks
-	}
-	to, from := match(keys(a), keys(b))
+	to, from := matchBy(a, b, func(r *record) string { return r.key })
 	for i := range a {
 		if to[i] < 0 {
 			out = append(out, &Change{Level: l, Kind: Removed, Subject: a[i].key, names: a[i].names})

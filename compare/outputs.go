@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"strings"
 
 	"github.com/x448/float16"
@@ -224,7 +223,7 @@ func (p *pairing) firstValue(ctx context.Context, m [2]*sim.Machine, in map[stri
 			return "", nil, err
 		}
 	}
-	t := p.taskAt(p.a, x)
+	t := p.a.taskAt(x)
 	text := fmt.Sprintf("first task that gives another value: task %d of %s", x.task, x.procedure)
 	var names []string
 	if t != nil {
@@ -251,7 +250,8 @@ func (p *pairing) firstValue(ctx context.Context, m [2]*sim.Machine, in map[stri
 	return text, names, nil
 }
 
-func (p *pairing) taskAt(s *Side, at step) *task {
+// taskAt returns the task of an execution, nil where it was not decoded.
+func (s *Side) taskAt(at step) *task {
 	for i := range s.chains {
 		if c := &s.chains[i]; c.name == at.procedure && at.task < len(c.tasks) {
 			return &c.tasks[at.task]
@@ -278,22 +278,7 @@ func outputDetails(ports []sim.Port, res [2]map[string]interp.Tensor) (out []str
 			continue
 		}
 		ca, cb := &ir.Const{Type: a.Type, Data: a.Data}, &ir.Const{Type: b.Type, Data: b.Data}
-		var n, worst int64
-		far := -1.0
-		for i := range ca.Elems() {
-			if sameElement(ca, cb, i) {
-				continue
-			}
-			n++
-			d := math.Abs(ca.Float(i) - cb.Float(i))
-			if math.IsNaN(d) {
-				d = math.Inf(1)
-			}
-			if d > far {
-				far, worst = d, i
-			}
-		}
-		if n > 0 {
+		if n, _, worst := elementsThatDiffer(ca, cb); n > 0 {
 			out = append(out, fmt.Sprintf("output %s: %d of %d elements, largest change %s%s -> %s", port.Name, n, ca.Elems(), at(a.Type.Shape, worst), number(ca, worst), number(cb, worst)))
 		}
 	}

@@ -41,14 +41,7 @@ func (p *pairing) packed() (out []*Change, err error) {
 		a = []blob{{key: "all", subject: "the constants", data: p.a.file.ConstantBytes()}}
 		b = []blob{{key: "all", subject: "the constants", data: p.b.file.ConstantBytes()}}
 	}
-	keys := func(bs []blob) []string {
-		ks := make([]string, len(bs))
-		for i := range bs {
-			ks[i] = bs[i].key
-		}
-		return ks
-	}
-	to, from := match(keys(a), keys(b))
+	to, from := matchBy(a, b, func(x *blob) string { return x.key })
 	for i := range a {
 		x := &a[i]
 		if to[i] < 0 {

@@ -12,14 +12,7 @@ import (
 
 // programs compares the operations of the programs as they were lowered.
 func (p *pairing) programs() (out []*Change, err error) {
-	keys := func(fs []*ir.Func) []string {
-		ks := make([]string, len(fs))
-		for i := range fs {
-			ks[i] = fs[i].Name
-		}
-		return ks
-	}
-	to, from := match(keys(p.a.placed), keys(p.b.placed))
+	to, from := matchBy(p.a.placed, p.b.placed, func(f **ir.Func) string { return (*f).Name })
 	for i, f := range p.a.placed {
 		if to[i] < 0 {
 			out = append(out, &Change{Level: IR, Kind: Removed, Subject: "function " + f.Name})
@@ -94,13 +87,12 @@ func (w *programDiff) add(k Kind, op *ir.Op, names []string, details ...string) 
 
 func (w *programDiff) block(a, b *ir.Block) {
 	keys := func(b *ir.Block, name func(string) string) []string {
-		ks := make([]string, len(b.Ops))
-		for i, op := range b.Ops {
-			if ks[i] = op.Def.Name; len(op.Results) > 0 {
-				ks[i] = "%" + name(op.Results[0].Name)
+		return keysOf(b.Ops, func(op **ir.Op) string {
+			if rs := (*op).Results; len(rs) > 0 {
+				return "%" + name(rs[0].Name)
 			}
-		}
-		return ks
+			return (*op).Def.Name
+		})
 	}
 	now := func(n string) string { return w.now(w.fn, n) }
 	to, from := match(keys(a, now), keys(b, func(n string) string { return n }))

@@ -42,14 +42,7 @@ func Bytes(a, b *Side) ([]Range, error) {
 		return nil, err
 	}
 	out := []Range{}
-	keys := func(rs []region) []string {
-		ks := make([]string, len(rs))
-		for i := range rs {
-			ks[i] = rs[i].key
-		}
-		return ks
-	}
-	to, from := match(keys(ra), keys(rb))
+	to, from := matchBy(ra, rb, func(x *region) string { return x.key })
 	for i := range ra {
 		x := &ra[i]
 		if to[i] < 0 {
@@ -160,7 +153,7 @@ func (p *pairing) regions() (a, b []region, err error) {
 }
 
 func (s *Side) textAt() int64 {
-	if x := s.file.Section("__TEXT", "__text"); x != nil {
+	if x := s.file.Section(hwx.SegText, hwx.SectText); x != nil {
 		return int64(x.Offset)
 	}
 	return 0
@@ -182,7 +175,7 @@ func (s *Side) sections(out *[]region) {
 	for _, x := range s.file.Sections() {
 		if n := int64(len(x.Bytes())); n > 0 {
 			taken = append(taken, span{int64(x.Offset), int64(x.Offset) + n})
-			owned := x.Name.String() == "__text"
+			owned := x.Name.String() == hwx.SectText
 			for _, c := range s.file.ConstantSections() {
 				owned = owned || c == x
 			}

@@ -7,13 +7,7 @@ const mostEdits = 512
 // sequence pairs two lists in order by a shortest script of edits, then what is left
 // over by key alone, which are elements that moved.
 func sequence(a, b []string) (to, from []int) {
-	to, from = make([]int, len(a)), make([]int, len(b))
-	for i := range to {
-		to[i] = -1
-	}
-	for j := range from {
-		from[j] = -1
-	}
+	to, from = alone(len(a)), alone(len(b))
 	lo := 0
 	for lo < len(a) && lo < len(b) && a[lo] == b[lo] {
 		to[lo], from[lo] = lo, lo
@@ -27,18 +21,7 @@ func sequence(a, b []string) (to, from []int) {
 	for _, s := range edits(a[lo:m], b[lo:n]) {
 		to[lo+s[0]], from[lo+s[1]] = lo+s[1], lo+s[0]
 	}
-	waiting := map[string][]int{}
-	for j, k := range b {
-		if from[j] < 0 {
-			waiting[k] = append(waiting[k], j)
-		}
-	}
-	for i, k := range a {
-		if w := waiting[k]; to[i] < 0 && len(w) > 0 {
-			to[i], from[w[0]] = w[0], i
-			waiting[k] = w[1:]
-		}
-	}
+	matchRest(a, b, to, from)
 	return to, from
 }
 

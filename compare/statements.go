@@ -21,14 +21,7 @@ func (p *pairing) statements() ([]*Change, error) {
 		w.add(&Change{Kind: Changed, Subject: "program version", Details: []string{w.a.Version + " -> " + w.b.Version}})
 	}
 	w.head("program", w.a.Attrs, w.b.Attrs, "")
-	var ka, kb []string
-	for _, f := range w.a.Funcs {
-		ka = append(ka, f.Name)
-	}
-	for _, f := range w.b.Funcs {
-		kb = append(kb, f.Name)
-	}
-	to, from := match(ka, kb)
+	to, from := matchBy(w.a.Funcs, w.b.Funcs, func(f **mil.Func) string { return (*f).Name })
 	for i, f := range w.a.Funcs {
 		if to[i] < 0 {
 			w.add(&Change{Kind: Removed, Subject: "function " + f.Name, A: place(w.a, f.Pos)})
@@ -42,7 +35,7 @@ func (p *pairing) statements() ([]*Change, error) {
 		}
 	}
 	for _, i := range moved(to) {
-		w.add(&Change{Kind: Moved, Subject: "function " + ka[i], A: place(w.a, w.a.Funcs[i].Pos)})
+		w.add(&Change{Kind: Moved, Subject: "function " + w.a.Funcs[i].Name, A: place(w.a, w.a.Funcs[i].Pos)})
 	}
 	return w.out, nil
 }
@@ -132,16 +125,12 @@ func refs(rs []mil.Ref) string {
 // block compares two bodies: statements are paired by the name of their first
 // result, then those that have another name and are otherwise the same.
 func (w *treeDiff) block(a, b *mil.Block) {
-	keys := func(b *mil.Block) []string {
-		ks := make([]string, len(b.Stmts))
-		for i, s := range b.Stmts {
-			if ks[i] = s.Op; len(s.Results) > 0 {
-				ks[i] = "%" + s.Results[0].Name
-			}
+	to, from := matchBy(a.Stmts, b.Stmts, func(s **mil.Stmt) string {
+		if rs := (*s).Results; len(rs) > 0 {
+			return "%" + rs[0].Name
 		}
-		return ks
-	}
-	to, from := match(keys(a), keys(b))
+		return (*s).Op
+	})
 	w.renames(a, b, to, from)
 	var read map[string]*reading
 	for i, s := range a.Stmts {
@@ -321,12 +310,7 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 	if a.Op == constOp && b.Op == constOp && w.known(a, b) {
 		attrsA, attrsB = without(attrsA, "val"), without(attrsB, "val")
 	}
-	rename := func(name string) string {
-		if n, ok := w.renamed[qualified(w.fn, name)]; ok {
-			return n
-		}
-		return name
-	}
+	rename := func(name string) string { return w.now(w.fn, name) }
 	d = append(d, arguments(a.Args, b.Args, rename)...)
 	d = append(d, arguments(attrsA, attrsB, rename)...)
 	if len(a.Blocks) != len(b.Blocks) {

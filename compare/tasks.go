@@ -129,17 +129,11 @@ func (s *Side) identify(t *task) {
 // taskPairs pairs the tasks of two procedures by their keys, then those between the
 // same neighbours by their class.
 func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
-	keys := func(c *chain) []string {
-		ks := make([]string, len(c.tasks))
-		for i := range c.tasks {
-			ks[i] = c.tasks[i].key
-		}
-		return ks
-	}
+	key := func(t *task) string { return t.key }
 	if p.a.db != nil {
-		to, from = match(keys(a), keys(b))
+		to, from = matchBy(a.tasks, b.tasks, key)
 	} else {
-		to, from = sequence(keys(a), keys(b))
+		to, from = sequence(keysOf(a.tasks, key), keysOf(b.tasks, key))
 	}
 	fill(to, from, func(i, j int) bool { return a.tasks[i].class == b.tasks[j].class })
 	return to, from

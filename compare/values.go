@@ -80,11 +80,7 @@ func (c *constant) usedAs() string {
 func (p *pairing) constants() (out []*Change, err error) {
 	other := p.b.byName()
 	for _, x := range p.a.consts {
-		name := x.name
-		if n, ok := p.renamed[qualified(x.fn, name)]; ok {
-			name = n
-		}
-		y := other[qualified(x.fn, name)]
+		y := other[qualified(x.fn, p.now(x.fn, x.name))]
 		if y == nil || p.a.text != nil && p.b.text != nil && !x.value.Type.Equal(y.value.Type) {
 			continue // its statement differs
 		}
@@ -117,10 +113,29 @@ func valueDetails(a, b *ir.Const) []string {
 	if bytes.Equal(a.Data, b.Data) {
 		return nil
 	}
-	var n, first, worst int64
-	far := -1.0
 	elems := a.Elems()
-	for i := range elems {
+	n, first, worst := elementsThatDiffer(a, b)
+	if n == 0 {
+		return nil // bits that belong to no element
+	}
+	change := func(i int64) string {
+		return at(a.Type.Shape, i) + number(a, i) + " -> " + number(b, i)
+	}
+	if elems == 1 {
+		return []string{change(0)}
+	}
+	out := []string{fmt.Sprintf("%d of %d values: first %s", n, elems, change(first))}
+	if n > 1 {
+		out = append(out, "largest change "+change(worst))
+	}
+	return out
+}
+
+// elementsThatDiffer counts the elements in which two constants of one type differ,
+// and returns the first of them and the one that is furthest off.
+func elementsThatDiffer(a, b *ir.Const) (n, first, worst int64) {
+	far := -1.0
+	for i := range a.Elems() {
 		if sameElement(a, b, i) {
 			continue
 		}
@@ -136,20 +151,7 @@ func valueDetails(a, b *ir.Const) []string {
 			far, worst = d, i
 		}
 	}
-	if n == 0 {
-		return nil // bits that belong to no element
-	}
-	change := func(i int64) string {
-		return at(a.Type.Shape, i) + number(a, i) + " -> " + number(b, i)
-	}
-	if elems == 1 {
-		return []string{change(0)}
-	}
-	out := []string{fmt.Sprintf("%d of %d values: first %s", n, elems, change(first))}
-	if n > 1 {
-		out = append(out, "largest change "+change(worst))
-	}
-	return out
+	return n, first, worst
 }
 
 // sameElement compares the bits of an element.

@@ -30,7 +30,7 @@ func TestNetlists(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "golden", "netplists")
 	names, err := filepath.Glob(filepath.Join(dir, "*.plist"))
 	if err != nil || len(names) < 22 {
-		t.Skipf("%d network descriptions in %s: %v", len(names), dir, err)
+		t.Fatalf("%d network descriptions in %s, want 22 at least: %v", len(names), dir, err)
 	}
 	refused := map[string]string{
 		"convuint8.plist": `network "net": unit "image": InputType: must be Float16; it is "UInt8"; zinc lays tensors out as Float16 only`,
@@ -49,7 +49,7 @@ func TestNetlists(t *testing.T) {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name == "gemm.plist" {
-				t.Skip("512 tasks")
+				t.Skip("512 tasks take seconds")
 			}
 			m, err := frontend.Open(path, frontend.Options{WeightsDir: weights})
 			if want := refused[name]; want != "" {
@@ -138,7 +138,7 @@ func TestOldContainers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join(dir, c.name+".hwx"))
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			want, err := hwx.Read(raw)
 			if err != nil {
@@ -146,7 +146,7 @@ func TestOldContainers(t *testing.T) {
 			}
 			src, err := os.ReadFile(filepath.Join(dir, c.list))
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			got := oldContainer(t, bytes.Replace(src, []byte(c.edit[0]), []byte(c.edit[1]), 1), dir)
 			if g, w := surfaces(got), surfaces(want); !reflect.DeepEqual(g, w) {
@@ -222,7 +222,7 @@ func TestOldShapes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			src, err := os.ReadFile(filepath.Join(dir, c.list))
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			for i := 0; i < len(c.edits); i += 2 {
 				if !bytes.Contains(src, []byte(c.edits[i])) {

@@ -60,12 +60,6 @@ type ModelFile = cache.File
 // EntryError is an entry of the cache that is not whole.
 type EntryError = cache.EntryError
 
-// MaxEntryBytes bounds an entry of the cache.
-const MaxEntryBytes = cache.MaxEntryBytes
-
-// MaxModelFiles bounds what ModelFiles lists.
-const MaxModelFiles = cache.MaxFiles
-
 // ModelFiles lists what a model at a path is made of (cache.Files). What it cannot
 // tell is an error: give CompilerConfig.Inputs then.
 func ModelFiles(modelPath string) ([]ModelFile, error) { return cache.Files(modelPath, "") }
