@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -24,9 +25,20 @@ type backward struct {
 // back gives the derivative with respect to an operation's arguments.
 type back func(b *backward, op *ir.Op, dy []float64)
 
-// gradient returns the derivative of element at of v with respect to each
-// parameter.
-func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) map[*ir.Value][]float64 {
+// unit is the derivative of one element of a value with respect to that value.
+func unit(v *ir.Value, at int) map[*ir.Value][]float64 {
+	n := int(v.Type.Elems())
+	if at < 0 || at >= n {
+		return nil
+	}
+	g := make([]float64, n)
+	g[at] = 1
+	return map[*ir.Value][]float64{v: g}
+}
+
+// gradient carries derivatives of a number with respect to values back to the
+// parameters.
+func gradient(ctx context.Context, f *ir.Func, vals trace, from map[*ir.Value][]float64) map[*ir.Value][]float64 {
 	b := &backward{ctx: ctx, opset: f.Opset, vals: vals, grads: map[*ir.Value][]float64{}, need: map[*ir.Value]bool{}}
 	for _, p := range f.Body.Params {
 		b.need[p] = true
@@ -38,12 +50,9 @@ func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) 
 			b.need[r] = depends
 		}
 	}
-	n := int(v.Type.Elems())
-	if at < 0 || at >= n {
-		return nil
+	for v, g := range from {
+		b.grads[v] = slices.Clone(g)
 	}
-	b.grads[v] = make([]float64, n)
-	b.grads[v][at] = 1
 	for i := len(f.Body.Ops) - 1; i >= 0; i-- {
 		op := f.Body.Ops[i]
 		row := backs[op.Def.Name]
@@ -128,7 +137,7 @@ var backs = func() map[string]back {
 				}
 			}
 		},
-		"batch_norm": batchNormBack, "layer_norm": sameBack, "instance_norm": sameBack, "softmax": softmaxBack,
+		"batch_norm": batchNormBack, "layer_norm": layerNormBack, "instance_norm": sameBack, "softmax": softmaxBack,
 		"gelu": func(b *backward, op *ir.Op, dy []float64) {
 			mode, _ := ir.ArgString(op, "mode")
 			s, ok := gelus[mode]
@@ -244,8 +253,88 @@ func batchNormBack(b *backward, op *ir.Op, dy []float64) {
 	})
 }
 
-// softmaxBack leaves the coupling of lanes out: a lane grows with its own input.
-func softmaxBack(b *backward, op *ir.Op, dy []float64) { sameBack(b, op, dy) }
+// lanes calls f with the elements of each row of v along one axis.
+func lanes(shape []int64, axis int, f func(at func(i int) int, n int)) {
+	n, inner, outer := int(shape[axis]), 1, 1
+	for _, d := range shape[:axis] {
+		outer *= int(d)
+	}
+	for _, d := range shape[axis+1:] {
+		inner *= int(d)
+	}
+	for o := range outer {
+		for k := range inner {
+			f(func(i int) int { return (o*n+i)*inner + k }, n)
+		}
+	}
+}
+
+// softmaxBack: a lane takes from the others what it gains.
+func softmaxBack(b *backward, op *ir.Op, dy []float64) {
+	x := op.Arg("x")
+	axis, err := ir.AxisAttr(op, "axis", x.Type.Rank())
+	g, ys := b.of(x), b.vals.floats(op.Results[0])
+	if err != nil || len(g) != len(dy) || len(ys) != len(dy) {
+		return
+	}
+	lanes(x.Type.Shape, axis, func(at func(i int) int, n int) {
+		sum := 0.0
+		for i := range n {
+			sum += dy[at(i)] * ys[at(i)]
+		}
+		for i := range n {
+			if k := at(i); dy[k] != 0 || sum != 0 {
+				g[k] += ys[k] * (dy[k] - sum)
+			}
+		}
+	})
+}
+
+// layerNormBack over the last axis; over others an element grows with its own
+// input.
+func layerNormBack(b *backward, op *ir.Op, dy []float64) {
+	x := op.Arg("x")
+	axes, err := ir.LayerNormAxes(op)
+	g, xs, gamma := b.of(x), b.vals.floats(x), b.vals.floats(op.Arg("gamma"))
+	if err != nil || len(axes) != 1 || axes[0] != x.Type.Rank()-1 || len(g) != len(dy) || len(xs) != len(dy) {
+		sameBack(b, op, dy)
+		return
+	}
+	eps, ok := ir.ArgFloat(op, "epsilon")
+	if !ok {
+		eps = 1e-5
+	}
+	lanes(x.Type.Shape, axes[0], func(at func(i int) int, n int) {
+		any := false
+		var mean, square, d, dz float64
+		for i := range n {
+			any = any || dy[at(i)] != 0
+			mean += xs[at(i)] / float64(n)
+		}
+		if !any {
+			return
+		}
+		for i := range n {
+			z := xs[at(i)] - mean
+			square += z * z / float64(n)
+		}
+		sigma := math.Sqrt(square + eps)
+		scale := func(i int) float64 {
+			if i < len(gamma) {
+				return gamma[i]
+			}
+			return 1
+		}
+		for i := range n {
+			v := dy[at(i)] * scale(i)
+			d += v / float64(n)
+			dz += v * (xs[at(i)] - mean) / sigma / float64(n)
+		}
+		for i := range n {
+			g[at(i)] += (dy[at(i)]*scale(i) - d - (xs[at(i)]-mean)/sigma*dz) / sigma
+		}
+	})
+}
 
 // binarySlopes give the derivatives with respect to x and y.
 var binarySlopes = map[string]func(x, y float64) (dx, dy float64){

@@ -64,17 +64,17 @@ func TestGradient(t *testing.T) {
 			out := b.wide.fn.Body.Outputs[0]
 			at := int(out.Type.Elems())/2 + 5 // off the padding
 			run := func() float64 {
-				_, tr, err := b.exact(ctx, in, true)
+				_, tr, err := b.precisely(ctx, in, nil, func(*ir.Op) {})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return tr.floats(out)[at]
 			}
-			_, tr, err := b.exact(ctx, in, true)
+			_, tr, err := b.precisely(ctx, in, nil, func(*ir.Op) {})
 			if err != nil {
 				t.Fatal(err)
 			}
-			grads := gradient(ctx, b.wide.fn, tr, out, at)
+			grads := gradient(ctx, b.wide.fn, tr, unit(out, at))
 			moved := 0
 			for k, v := range []*ir.Value{x, z} {
 				gr := grads[b.wide.fn.Body.Params[k]]

@@ -50,11 +50,18 @@ type suspect struct {
 	ane      bool // where the simulator shows nothing, the interpreter's mode ane may: it has rules that the simulator has not
 	exactly  bool // of the statement alone any difference counts: it is meant to be exact
 
+	// cliff is the magnitude of value at which the limit is met, 0 where it is no
+	// magnitude; gap then tells by what factor values that were seen would have to
+	// grow.
+	cliff float64
+	gap   func(seen func(v *ir.Value) Interval) float64
+
 	// need are the values that reached reads; reached tells whether a run of the
 	// interpreter met the limit, and with which number.
 	need    []*ir.Value
 	reached func(t trace) (at float64, ok bool)
-	// evidence makes the proof from the run itself; nil where outputs are compared.
+	// evidence makes the proof from the operands and from what the engine gave for
+	// the statement alone; nil where outputs are compared with those in fp32.
 	evidence func(t trace) *Evidence
 }
 

@@ -144,7 +144,7 @@ func checkProduct(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.result(), r, "32768")
-	p.goals = extremes(s.result(), r, halfMAC, s.a.hots[s.op])
+	p.goals, p.cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
 	k := powerOver(r.mag(), halfMAC)
 	p.detail = fmt.Sprintf("the sum can reach %s", number(r.mag()))
 	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are normalised or clipped; a factor directly behind the product is folded back into the weights.", k)
@@ -177,7 +177,7 @@ func checkOverflow(s *site) *suspect {
 		}
 	}
 	p := s.suspect(s.result(), r, "65504")
-	p.goals = extremes(s.result(), r, half16, s.a.hots[s.op])
+	p.goals, p.cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
 	p.detail = fmt.Sprintf("the result can reach %s", number(r.mag()))
 	if n == "square" || n == "mul" && s.arg("x") == s.arg("y") {
 		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fp16 holds), or compute the square in fp32 on the CPU."
@@ -194,7 +194,7 @@ func checkWidthSlice(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg("x"), r, "4095")
-	p.goals = extremes(s.result(), r, 4095, nil)
+	p.goals, p.cliff = extremes(s.result(), r, 4095, nil), 4095
 	p.ane = true
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.WidthSliceLimit })
 }
@@ -217,7 +217,13 @@ func checkExp(s *site) *suspect {
 	}
 	p := s.suspect(s.arg("x"), x, number(expLimit(s.op)))
 	p.goals = []goal{most(s.arg("x"), nil)}
+	p.gap = upTo(s.arg("x"), expLimit(s.op))
 	return p.anyOf(s.result(), func(y float64) bool { return math.IsInf(y, 1) })
+}
+
+// upTo is the gap to a limit above 0.
+func upTo(v *ir.Value, limit float64) func(seen func(v *ir.Value) Interval) float64 {
+	return func(seen func(v *ir.Value) Interval) float64 { return limit / max(seen(v).Hi, 0) }
 }
 
 func checkIntToHalf(s *site) *suspect {
@@ -226,7 +232,7 @@ func checkIntToHalf(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg("x"), x, "2048")
-	p.goals = extremes(s.arg("x"), x, 2049, nil)
+	p.goals, p.cliff = extremes(s.arg("x"), x, 2049, nil), 2049
 	p.exactly = true
 	return p.anyOf(s.arg("x"), func(v float64) bool { return fp16(v) != v })
 }
@@ -247,6 +253,17 @@ func checkFloatToInt(s *site) *suspect {
 		p.goals = append(p.goals, least(s.arg("x"), nil))
 	}
 	out := func(v float64) bool { return v >= r.Hi+1 || v <= r.Lo-1 }
+	p.gap = func(seen func(v *ir.Value) Interval) float64 {
+		x := seen(p.value)
+		g := inf
+		if x.Hi > 0 {
+			g = (r.Hi + 1) / x.Hi
+		}
+		if x.Lo < 0 {
+			g = min(g, (1-r.Lo)/-x.Lo)
+		}
+		return g
+	}
 	p.anyOf(s.arg("x"), out)
 	p.need = append(p.need, s.result())
 	xv, yv := s.arg("x"), s.result()
@@ -254,7 +271,7 @@ func checkFloatToInt(s *site) *suspect {
 		xs, ys := t.floats(xv), t.floats(yv)
 		for i := range min(len(xs), len(ys)) {
 			if out(xs[i]) && math.Trunc(xs[i]) != ys[i] {
-				return &Evidence{ByInterpreter, yv.Name, i, verifyNumber(ys[i]), verifyNumber(ys[i]), verifyNumber(math.Trunc(xs[i]))}
+				return &Evidence{BySimulator, yv.Name, i, verifyNumber(ys[i]), verifyNumber(ys[i]), verifyNumber(math.Trunc(xs[i]))}
 			}
 		}
 		return nil

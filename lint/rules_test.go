@@ -151,7 +151,7 @@ func TestRules(t *testing.T) {
 					t.Errorf("not shown: %s", f.Note)
 					continue
 				}
-				if by := map[string]string{"width-slice-4096": ByANE, "float-to-int": ByInterpreter}[rule.Name]; f.Evidence.By != cmp.Or(by, BySimulator) {
+				if by := map[string]string{"width-slice-4096": ByANE}[rule.Name]; f.Evidence.By != cmp.Or(by, BySimulator) {
 					t.Errorf("shown by %s", f.Evidence.By)
 				}
 				if f.Line == 0 || f.Source == "" || f.Why == "" || f.Instead == "" || f.Limit == "" || f.Local == nil {

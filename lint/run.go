@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -34,6 +35,9 @@ type Options struct {
 	Target string
 	// Source is the text that positions count in, nil for none.
 	Source *diag.File
+	// Samples are arrays of inputs by name, such as calibration data: those that have
+	// their input's shape are run and recorded.
+	Samples []map[string]interp.Tensor
 }
 
 func (o *Options) work() int64 {
@@ -80,9 +84,13 @@ type InputRange struct {
 
 // States of a finding.
 const (
-	Shown    = "shown"
-	Possible = "possible"
+	Shown      = "shown"       // by an input of the whole model
+	ShownAlone = "shown alone" // by the statement cut out, on operands within its ranges
+	Possible   = "possible"    // by intervals only
 )
+
+// States lists them, what is most certain first.
+var States = []string{Shown, ShownAlone, Possible}
 
 // Finding is one cliff.
 type Finding struct {
@@ -108,7 +116,9 @@ type Finding struct {
 	// Evidence is at an output of the function, Local at the statement alone.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	Local    *Evidence `json:"local,omitempty"`
-	Note     string    `json:"note,omitempty"`
+	// Cut is the model in which a finding is shown alone.
+	Cut  *Cut   `json:"alone,omitempty"`
+	Note string `json:"note,omitempty"`
 	// Behind says that an earlier statement may already give infinity or NaN, and
 	// that this one is judged as if no NaN came of it.
 	Behind bool `json:"behind,omitempty"`
@@ -179,7 +189,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	}
 	out := &Function{Name: f.Name, Findings: []*Finding{}}
 	ranges := map[string]Interval{}
-	s := &search{ctx: ctx, o: o, co: o.Compile}
+	var ports []*port
 	for _, v := range fn.Body.Params {
 		r, given := o.Ranges[v.Name]
 		if v.Type.Kind == ir.State {
@@ -200,13 +210,13 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 		ranges[v.Name] = r
 		out.Inputs = append(out.Inputs, InputRange{v.Name, v.Type.String(), [2]float64{r.Lo, r.Hi}})
 		if n := v.Type.Elems(); n >= 0 {
-			s.ports = append(s.ports, &port{v, r, int(n)})
+			ports = append(ports, &port{v, r, int(n)})
 		}
 	}
 	sound := analyse(fn, ranges)
-	s.a = sound.calmly()
-	found, unjudged := suspects(s.a)
-	out.Statements, out.Unjudged = len(s.a.ops), unjudged
+	a := sound.calmly()
+	found, unjudged := suspects(a)
+	out.Statements, out.Unjudged = len(a.ops), unjudged
 	seen := map[string]bool{}
 	for _, op := range sound.unmodelled {
 		if !seen[op.Def.Name] {
@@ -214,24 +224,26 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
 		}
 	}
+	var open []*proof
 	for _, p := range found {
-		s.open = append(s.open, &proof{suspect: p})
+		open = append(open, &proof{suspect: p})
 	}
-	if len(s.open) > 0 && o.Work >= 0 && allStatic(fn) {
+	if len(open) > 0 && o.Work >= 0 && allStatic(fn) {
 		b, err := newBench(fn, m, f.Name, o.Workers)
 		if err != nil {
 			return nil, err
 		}
-		s.b, s.cost = b, costOf(fn)
-		if err := s.run(); err != nil {
+		s := newSearch(ctx, o, a, b, ports, 0)
+		s.open = open
+		if err := s.all(o.work()); err != nil {
 			return nil, err
 		}
 	} else {
-		for _, p := range s.open {
+		for _, p := range open {
 			p.note = "no input was looked for"
 		}
 	}
-	for _, p := range s.open {
+	for _, p := range open {
 		x := p.finding(files, o.Source)
 		x.Behind = behind(sound, p.op)
 		out.Findings = append(out.Findings, x)
@@ -277,12 +289,15 @@ func (p *proof) finding(files []string, src *diag.File) *Finding {
 		}
 		f.Source = lineOf(src, at.Line)
 	}
-	if p.proof() {
+	if p.reached || p.shown != nil || p.cut != nil {
 		n := verify.Number(p.reachedAt)
 		f.Reached, f.How, f.Inputs = &n, p.input.how, p.input.in
 	}
-	if p.shown != nil {
+	switch {
+	case p.shown != nil:
 		f.State, f.Evidence, f.Local = Shown, p.shown, p.local
+	case p.cut != nil:
+		f.State, f.Local, f.Cut = ShownAlone, p.local, p.cut
 	}
 	return f
 }
@@ -312,8 +327,6 @@ func valueLabel(v *ir.Value) string {
 	}
 	return v.Name
 }
-
-func (p *proof) proof() bool { return p.reached || p.shown != nil }
 
 // maxSource bounds the part of a source line that a finding repeats.
 const maxSource = 240

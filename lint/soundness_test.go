@@ -13,9 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// sample draws an input within a range: its corners, its middle, and what lies
+// drawSample draws an input within a range: its corners, its middle, and what lies
 // between.
-func sample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
+func drawSample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
 	n := t.Elems()
 	vs := make([]float32, n)
 	for i := range vs {
@@ -55,7 +55,7 @@ func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, se
 		in := map[string]interp.Tensor{}
 		for _, v := range f.Body.Params {
 			if v.Type.Kind == ir.Tensor {
-				in[v.Name] = sample(v.Type, ranges[v.Name], rnd, k)
+				in[v.Name] = drawSample(v.Type, ranges[v.Name], rnd, k)
 			}
 		}
 		for _, mode := range []numerics.Mode{numerics.IEEE, numerics.ANE} {

@@ -1,0 +1,528 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// A Cut is a statement by itself, with as much of its neighbourhood as the effect
+// needs: a model of its own in which a run shows the cliff, on operands that no
+// input of the whole model is known to give.
+type Cut struct {
+	// Statements counts those of the cut model, constants left out.
+	Statements int       `json:"statements"`
+	Operands   []Operand `json:"operands"`
+	// Factor is by how much the ranges that recorded runs of the whole model gave the
+	// operands were widened, 1 for not at all; 0 where there were no such runs.
+	Factor verify.Number `json:"factor"`
+	// Reduced tells of extents that were made smaller.
+	Reduced string `json:"reduced,omitempty"`
+	// Model is where the cut model was written.
+	Model string `json:"model,omitempty"`
+
+	// Program is the cut model, to be written as text.
+	Program *ir.Program `json:"-"`
+
+	values map[string]*ir.Value // of the whole function, by the operands' names
+}
+
+// Origins of an operand's range.
+const (
+	FromInput    = "input"    // it is an input of the whole model: the range given for it
+	FromRuns     = "runs"     // values of recorded runs lie as far out
+	FromInterval = "interval" // intervals allow it; no input is known that gives such values
+)
+
+// Operand is an input of a cut.
+type Operand struct {
+	Name     string            `json:"name"`  // in the cut model
+	Value    string            `json:"value"` // in the whole model
+	Type     string            `json:"type"`
+	Interval [2]verify.Number  `json:"interval"`
+	Seen     *[2]verify.Number `json:"seen,omitempty"` // in recorded runs
+	Used     [2]verify.Number  `json:"used"`           // by the input that shows the cliff
+	From     string            `json:"from"`
+}
+
+// largeCut is the cost of a product from which its free extents are made smaller.
+const largeCut, smallExtent = 1 << 26, 16
+
+// widest bounds the doublings of the recorded ranges.
+const widest = 32
+
+// cutOut looks for a model of the statement alone in which a run shows the cliff.
+func (s *search) cutOut(p *proof, budget int64) error {
+	note := ""
+	for _, ops := range s.neighbourhoods(p) {
+		var why string
+		spent, err := s.cutAt(p, ops, budget, &why)
+		s.spent += spent
+		budget -= spent
+		if err != nil || p.cut != nil {
+			return err
+		}
+		if note == "" {
+			note = why
+		}
+	}
+	if note != "" {
+		p.note += "; alone: " + note
+	}
+	return nil
+}
+
+// neighbourhoods are the statements to cut out, the fewest first: the suspicion's
+// own, those with their readers, those with what makes their operands.
+func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
+	out := [][]*ir.Op{p.region}
+	body := map[*ir.Op]bool{}
+	for _, op := range s.a.fn.Body.Ops {
+		body[op] = true
+	}
+	grow := func(more func(op *ir.Op, add func(*ir.Op))) {
+		ops := slices.Clone(p.region)
+		add := func(op *ir.Op) {
+			if op != nil && body[op] && !slices.Contains(ops, op) && len(op.Blocks) == 0 {
+				ops = append(ops, op)
+			}
+		}
+		for _, op := range p.region {
+			if !body[op] {
+				return
+			}
+			more(op, add)
+		}
+		if len(ops) > len(p.region) {
+			out = append(out, ops)
+		}
+	}
+	grow(func(op *ir.Op, add func(*ir.Op)) {
+		for _, r := range op.Results {
+			for _, u := range s.a.uses[r] {
+				add(u)
+			}
+		}
+	})
+	grow(func(op *ir.Op, add func(*ir.Op)) {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { add(v.Def) })
+	})
+	return out
+}
+
+// operand is an input of a cut while one is looked for.
+type operand struct {
+	v          *ir.Value // of the whole function
+	name       string
+	typ        ir.Type
+	limit      Interval // what intervals allow
+	seen       Interval
+	input, ran bool
+}
+
+// at is the operand's range where recorded ones are widened by a factor.
+func (o *operand) at(k float64) Interval {
+	if o.input || !o.ran {
+		return o.limit
+	}
+	r := Interval{Lo: o.seen.Lo * k, Hi: o.seen.Hi * k}
+	if o.seen.Lo > 0 {
+		r.Lo = o.seen.Lo / k
+	}
+	if o.seen.Hi < 0 {
+		r.Hi = o.seen.Hi / k
+	}
+	r.Lo, r.Hi = max(r.Lo, o.limit.Lo), min(r.Hi, o.limit.Hi)
+	if r.Lo > r.Hi {
+		return o.limit
+	}
+	return r
+}
+
+// cutAt looks for such a model of given statements. why tells what stood in the
+// way.
+func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent int64, err error) {
+	ops = closed(s.a, ops)
+	fn, inputs, outputs := ir.Extract(s.a.fn, "main", ops)
+	if len(inputs) == 0 || len(outputs) == 0 {
+		*why = "the statement has no inputs or no outputs of its own"
+		return 0, nil
+	}
+	c := &Cut{Reduced: reduceProduct(fn), values: map[string]*ir.Value{}}
+	names := map[string]bool{}
+	var os []*operand
+	for i, v := range inputs {
+		q := fn.Body.Params[i]
+		if q.Type.Kind != ir.Tensor || !q.Type.Static() || q.Type.DType == ir.String {
+			*why = fmt.Sprintf("it reads %s, which is no tensor of a known shape", valueLabel(v))
+			return 0, nil
+		}
+		q.Name = portName(valueLabel(v), names)
+		o := &operand{v: v, name: q.Name, typ: q.Type, limit: s.a.of(v), seen: s.seen[v], input: v.Def == nil}
+		_, o.ran = s.seen[v]
+		if x, ok := p.ran[v]; ok { // of an input that reaches the limit
+			o.seen, o.ran = o.seen.hull(rangeOf(x)), true
+		}
+		o.ran = o.ran && o.seen.finite() && !o.seen.empty()
+		c.values[o.name] = v
+		if t := TypeRange(q.Type.DType); !o.limit.finite() || o.limit.empty() {
+			o.limit = t
+		}
+		os = append(os, o)
+	}
+	for _, v := range fn.Body.Outputs {
+		v.Name = portName(valueLabel(v), names)
+	}
+	for _, op := range fn.Body.Ops {
+		if !ir.IsConstexpr(op) && op.Def.Name != "const" {
+			c.Statements++
+		}
+	}
+	program := func() *ir.Program {
+		return &ir.Program{Version: "1.3", Funcs: []*ir.Func{ir.CloneFunc(fn, "main")}}
+	}
+	b, err := compiled(s.ctx, program(), s.co, s.o.Workers)
+	if err != nil {
+		*why = "it does not compile: " + err.Error()
+		return 0, s.ctx.Err()
+	}
+	params := map[string]*ir.Value{}
+	for _, v := range b.fn.Body.Params {
+		params[v.Name] = v
+	}
+	*why = "its ranges alone do not reach the limit"
+	var last []Interval
+	for k, n := 1.0, 0; n < widest; k, n = 2*k, n+1 {
+		var box []Interval
+		ranges := map[string]Interval{}
+		var ports []*port
+		for _, o := range os {
+			r, err := inner(o.at(k), o.typ.DType)
+			v := params[o.name]
+			if err != nil || v == nil {
+				*why = fmt.Sprintf("no range for %s", o.name)
+				return spent, nil
+			}
+			box = append(box, r)
+			ranges[o.name] = r
+			ports = append(ports, &port{v, r, int(v.Type.Elems())})
+		}
+		if slices.Equal(box, last) {
+			break
+		}
+		last = box
+		q, sub, err := s.tryBox(p, b, os, ranges, ports, k, budget-spent)
+		if err != nil {
+			return spent, err
+		}
+		if sub == nil {
+			continue
+		}
+		spent += sub.spent
+		if q.shown != nil {
+			c.Factor = factorOf(os, k)
+			c.Program = program()
+			for _, o := range os {
+				c.Operands = append(c.Operands, o.told(q.input.in[o.name]))
+			}
+			p.cut, p.local, p.input, p.reachedAt = c, q.shown, q.input, q.reachedAt
+			return spent, nil
+		}
+		*why = q.note
+		if sub.out {
+			break
+		}
+	}
+	return spent, nil
+}
+
+// tryBox searches a cut whose inputs have the given ranges; a nil search where the
+// rule does not apply to them.
+func (s *search) tryBox(p *proof, b *bench, os []*operand, ranges map[string]Interval, ports []*port, k float64, budget int64) (*proof, *search, error) {
+	a := analyse(b.fn, ranges).calmly()
+	found, _ := suspects(a)
+	i := slices.IndexFunc(found, func(f *suspect) bool { return f.rule == p.rule && f.op.Pos == p.op.Pos })
+	if i < 0 {
+		i = slices.IndexFunc(found, func(f *suspect) bool { return f.rule == p.rule })
+	}
+	if i < 0 {
+		return nil, nil, nil
+	}
+	q := &proof{suspect: found[i]}
+	sub := newSearch(s.ctx, s.o, a, b, ports, budget)
+	sub.open = []*proof{q}
+	if c, ok, err := s.grown(p, os, ports, k); err != nil {
+		return nil, nil, err
+	} else if ok {
+		sub.first = []candidate{c}
+	}
+	if len(q.region) == len(b.fn.Body.Ops) {
+		q.alone = &region{b, b.fn.Body.Params} // it is the cut itself
+	}
+	return q, sub, sub.run()
+}
+
+// grown are the operands of a recorded run times k.
+func (s *search) grown(p *proof, os []*operand, ports []*port, k float64) (candidate, bool, error) {
+	c := candidate{tensors{}, "the operands of a recorded run"}
+	from := s.kept
+	if p.ran != nil {
+		from, c.how = p.ran, "the operands of a run that reaches the limit: "+p.input.how
+	}
+	if k > 1 {
+		c.how += ", times " + number(k)
+	}
+	for i, o := range os {
+		x, ok := from[o.v]
+		if !ok {
+			return c, false, nil
+		}
+		vs := crop(x, ports[i].v.Type.Shape)
+		by := k
+		if o.input {
+			by = 1
+		}
+		t, err := ports[i].fill(func(j int) float64 { return vs[j] * by })
+		if err != nil {
+			return c, false, err
+		}
+		c.in[o.name] = t
+	}
+	return c, true, nil
+}
+
+// crop returns the leading elements along every axis.
+func crop(x interp.Tensor, shape []int64) []float64 {
+	vs := x.Const().Floats()
+	if slices.Equal(x.Type.Shape, shape) {
+		return vs
+	}
+	n := ir.TensorOf(ir.FP16, shape...).Elems()
+	out := make([]float64, n)
+	for i := range out {
+		at, stride, rest := 0, 1, i
+		for d := len(shape) - 1; d >= 0; d-- {
+			at += rest % int(shape[d]) * stride
+			rest /= int(shape[d])
+			stride *= int(x.Type.Shape[d])
+		}
+		out[i] = vs[at]
+	}
+	return out
+}
+
+// factorOf is the factor that the operands were in truth widened by: intervals may
+// have ended before it.
+func factorOf(os []*operand, k float64) verify.Number {
+	most := 0.0
+	for _, o := range os {
+		if o.input || !o.ran {
+			continue
+		}
+		f := 1.0
+		if m := o.seen.mag(); m > 0 {
+			f = max(f, min(k, o.at(k).mag()/m))
+		}
+		most = max(most, f)
+	}
+	return verify.Number(most)
+}
+
+// told is the operand as a finding tells it.
+func (o *operand) told(used interp.Tensor) Operand {
+	u := rangeOf(used)
+	x := Operand{
+		Name: o.name, Value: valueLabel(o.v), Type: o.typ.String(), Interval: numbers(o.limit), Used: numbers(u), From: FromInterval,
+	}
+	switch {
+	case o.input:
+		x.From = FromInput
+	case o.ran && o.seen.Lo <= u.Lo && u.Hi <= o.seen.Hi:
+		x.From = FromRuns
+	}
+	if o.ran {
+		r := numbers(o.seen)
+		x.Seen = &r
+	}
+	return x
+}
+
+func numbers(r Interval) [2]verify.Number {
+	return [2]verify.Number{verify.Number(r.Lo), verify.Number(r.Hi)}
+}
+
+// portName makes a name that text, files and command lines take alike, and that is
+// not taken.
+func portName(s string, taken map[string]bool) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		s = "v" + s
+	}
+	for n, k := s, 1; ; k++ {
+		if !taken[n] {
+			taken[n] = true
+			return n
+		}
+		n = fmt.Sprintf("%s_%d", s, k)
+	}
+}
+
+// reduceProduct makes the extents of a large product smaller that its sums do not
+// run over, and says so.
+func reduceProduct(fn *ir.Func) string {
+	if len(fn.Body.Ops) != 1 || costOf(fn.Body.Ops[0]) < largeCut {
+		return ""
+	}
+	op := fn.Body.Ops[0]
+	kept := map[*ir.Value]int{} // axis of the sum
+	switch op.Def.Name {
+	case "linear":
+		if op.Arg("weight").Const != nil {
+			kept[op.Arg("x")] = op.Arg("x").Type.Rank() - 1
+		}
+	case "matmul":
+		m, err := ir.MatMulAttrs(op)
+		x, y := op.Arg("x"), op.Arg("y")
+		if err != nil || x == y || x.Const != nil || y.Const != nil || m.VectorX || m.VectorY {
+			return ""
+		}
+		kept[x], kept[y] = x.Type.Rank()-1, y.Type.Rank()-2
+		if m.TransposeX {
+			kept[x] = x.Type.Rank() - 2
+		}
+		if m.TransposeY {
+			kept[y] = y.Type.Rank() - 1
+		}
+	}
+	var told []string
+	old := map[*ir.Value][]int64{}
+	for _, v := range fn.Body.Params {
+		axis, ok := kept[v]
+		if !ok {
+			continue
+		}
+		old[v] = v.Type.Shape
+		s := slices.Clone(v.Type.Shape)
+		for d := range s {
+			switch {
+			case d == axis:
+			case d < len(s)-2:
+				s[d] = 1
+			default:
+				s[d] = min(s[d], smallExtent)
+			}
+		}
+		v.Type.Shape = s
+		told = append(told, fmt.Sprintf("%s to %v", valueLabel(v), s))
+	}
+	ts, err := ir.InferOp(op)
+	if err != nil || len(ts) != len(op.Results) {
+		for v, s := range old {
+			v.Type.Shape = s
+		}
+		return ""
+	}
+	for i, r := range op.Results {
+		r.Type = ts[i]
+	}
+	return strings.Join(told, ", ")
+}
+
+// toward looks for an input of the whole model that gives the statement operands
+// like those that show the cliff alone: down the distance to them, by the signs of
+// its derivative.
+func (s *search) toward(p *proof) error {
+	if p.cut == nil || p.cut.Reduced != "" || len(s.samples) == 0 || p.shown != nil {
+		return nil
+	}
+	type target struct {
+		v     *ir.Value
+		want  []float64
+		scale float64
+	}
+	var ts []target
+	var until *ir.Value
+	c := candidate{maps.Clone(s.samples[0].in), ""}
+	for _, o := range p.cut.Operands {
+		v := p.cut.values[o.Name]
+		wv := s.b.wide.of[v]
+		x, ok := p.input.in[o.Name]
+		if v == nil || wv == nil || !ok || !v.Type.DType.IsFloat() {
+			return nil
+		}
+		if v.Def == nil {
+			if old, ok := c.in[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) && old.Type.DType == x.Type.DType {
+				c.in[v.Name] = x
+			}
+			continue
+		}
+		w := x.Const().Floats()
+		m := 0.0
+		for _, y := range w {
+			m = max(m, math.Abs(y))
+		}
+		ts = append(ts, target{wv, w, max(m, 1e-6)})
+		if until == nil || s.price(wv) > s.price(until) {
+			until = wv
+		}
+	}
+	if until == nil || !s.pay(s.price(until)) {
+		return nil
+	}
+	score := func(t trace) float64 {
+		d := 0.0
+		for _, g := range ts {
+			ys := t.floats(g.v)
+			if len(ys) != len(g.want) {
+				return -inf
+			}
+			for i, y := range ys {
+				e := (y - g.want[i]) / g.scale
+				d -= e * e
+			}
+		}
+		if d != d {
+			return -inf
+		}
+		return d
+	}
+	t, err := s.b.upTo(s.ctx, c.in, until)
+	if err != nil {
+		return s.failed(err)
+	}
+	for range climbSteps {
+		if score(t) == -inf || !s.pay(2*s.price(until)) {
+			break
+		}
+		from := map[*ir.Value][]float64{}
+		for _, g := range ts {
+			ys := t.floats(g.v)
+			d := make([]float64, len(ys))
+			for i, y := range ys {
+				d[i] = (g.want[i] - y) / (g.scale * g.scale)
+			}
+			from[g.v] = d
+		}
+		n, nt, err := s.stride(c, until, gradient(s.ctx, s.b.wide.fn, t, from), 1, score(t), score)
+		if err != nil {
+			return err
+		}
+		if nt == nil {
+			break
+		}
+		c, t = n, nt
+	}
+	c.how = "a descent from a recorded run towards the operands that show it alone"
+	return s.attempt(p, c)
+}
