@@ -27,7 +27,8 @@ type Cut struct {
 	// Model is where the cut model was written.
 	Model string `json:"model,omitempty"`
 
-	// Program is the cut model, to be written as text.
+	// Program is the cut model, to be written as text. Its constants are those of the
+	// program that was judged, and as long at hand.
 	Program *ir.Program `json:"-"`
 
 	values map[string]*ir.Value // of the whole function, by the operands' names
@@ -439,11 +440,15 @@ func reduceProduct(fn *ir.Func) string {
 	return strings.Join(told, ", ")
 }
 
+// nearBy is the factor up to which operands of a cut are looked for in the whole
+// model; gradientCost is what their derivative costs, in runs as far as they.
+const nearBy, gradientCost = 16, 6
+
 // toward looks for an input of the whole model that gives the statement operands
 // like those that show the cliff alone: down the distance to them, by the signs of
 // its derivative.
 func (s *search) toward(p *proof) error {
-	if p.cut == nil || p.cut.Reduced != "" || len(s.samples) == 0 || p.shown != nil {
+	if p.cut == nil || p.cut.Reduced != "" || p.cut.Factor > nearBy || len(s.samples) == 0 || p.shown != nil {
 		return nil
 	}
 	type target struct {
@@ -502,7 +507,7 @@ func (s *search) toward(p *proof) error {
 		return s.failed(err)
 	}
 	for range climbSteps {
-		if score(t) == -inf || !s.pay(2*s.price(until)) {
+		if score(t) == -inf || !s.pay(gradientCost*s.price(until)) {
 			break
 		}
 		from := map[*ir.Value][]float64{}

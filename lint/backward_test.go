@@ -123,7 +123,7 @@ func TestCorner(t *testing.T) {
 	}
 	r := span(-1, 2)
 	a := analyse(f, map[string]Interval{x.Name: r})
-	s := &search{ctx: context.Background(), o: &Options{}, a: a, b: b, ports: []*port{{x, r, 12}}, cost: 1}
+	s := newSearch(context.Background(), &Options{}, a, b, []*port{{x, r, 12}}, DefaultWork)
 	out := f.Body.Outputs[0]
 	for _, dir := range []float64{1, -1} {
 		cs, err := s.corners(goal{v: y, dir: dir, near: math.NaN(), hot: a.hots[y.Def]}, dir, -1)

@@ -72,7 +72,10 @@ type Function struct {
 	Unjudged int `json:"unjudged"`
 	// Unmodelled names the operations that have the range of their type.
 	Unmodelled []string   `json:"unmodelled,omitempty"`
-	Findings   []*Finding `json:"findings"`
+	Findings   []*Finding `json:"findings"` // in the order of the text
+	// Groups rank the findings; Roots tell why statements are not judged.
+	Groups []*Group `json:"groups"`
+	Roots  []*Root  `json:"roots"`
 }
 
 // InputRange is an input and the range it was judged by.
@@ -122,10 +125,21 @@ type Finding struct {
 	// Behind says that an earlier statement may already give infinity or NaN, and
 	// that this one is judged as if no NaN came of it.
 	Behind bool `json:"behind,omitempty"`
+	// Taints counts the statements that cannot be judged because this one's result has
+	// no bounds.
+	Taints int `json:"taints,omitempty"`
+	// Seen is the range of Value in recorded runs of the whole model, on drawn inputs
+	// and arrays that were given; Gap by what factor those values would have to grow to
+	// meet the limit, 1 where they do, 0 where nothing was recorded.
+	Seen *[2]verify.Number `json:"seen,omitempty"`
+	Gap  verify.Number     `json:"gap"`
 	// Inputs are the values that show or reach it.
 	Inputs tensors `json:"-"`
 	// Files are where the inputs were written, by name.
 	Files map[string]string `json:"inputs,omitempty"`
+
+	op  *ir.Op
+	typ string
 }
 
 // Run compiles p and judges each of its functions. p must not be used
@@ -226,7 +240,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	}
 	var open []*proof
 	for _, p := range found {
-		open = append(open, &proof{suspect: p})
+		open = append(open, &proof{suspect: p, seen: nothing, far: nothing})
 	}
 	if len(open) > 0 && o.Work >= 0 && allStatic(fn) {
 		b, err := newBench(fn, m, f.Name, o.Workers)
@@ -251,6 +265,8 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
+	out.Roots = roots(a, files, out.Findings)
+	out.group()
 	return out, nil
 }
 
@@ -277,7 +293,11 @@ func (p *proof) finding(files []string, src *diag.File) *Finding {
 	f := &Finding{
 		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: p.op.Place.Unit.String(), Value: valueLabel(p.value),
 		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit, Why: p.rule.Why, Detail: p.detail,
-		Instead: p.instead, Note: p.note,
+		Instead: p.instead, Note: p.note, Gap: verify.Number(p.gapAt), op: p.op, typ: p.op.Results[0].Type.String(),
+	}
+	if !p.seen.empty() && p.gapAt > 0 {
+		r := numbers(p.seen)
+		f.Seen = &r
 	}
 	if f.Instead == "" {
 		f.Instead = p.rule.Instead

@@ -113,7 +113,7 @@ func (s *search) record() error {
 		}
 	}
 	for _, p := range s.open {
-		p.gapAt = s.gapOf(p.suspect)
+		p.gapAt, p.seen = s.gapOf(p.suspect), s.seen[p.value]
 	}
 	return nil
 }

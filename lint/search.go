@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -46,9 +47,11 @@ type proof struct {
 	ran       trace     // of the first input that reaches it
 	cut       *Cut      // the statement alone, where that shows it
 	note      string
-	gapAt     float64 // by what factor recorded values would have to grow
-	runs      int     // of the engine
-	tries     int     // of the interpreter
+	gapAt     float64  // by what factor recorded values would have to grow
+	seen      Interval // recorded values of the suspicion's value
+	far       Interval // the same over all runs of the search
+	runs      int      // of the engine
+	tries     int      // of the interpreter
 }
 
 // maxEngineRuns bounds the engine runs spent on one suspicion, maxTries its runs
@@ -110,6 +113,8 @@ func costOf(op *ir.Op) int64 {
 func (s *search) wanted() {
 	s.keep = map[*ir.Value]bool{}
 	for _, p := range s.open {
+		p.far, p.seen = nothing, nothing
+		s.keep[p.value] = true
 		for _, v := range p.need {
 			s.keep[v] = true
 		}
@@ -142,6 +147,9 @@ func (s *search) run() error {
 			p.note = "the search ended with its budget (--work)"
 		default:
 			p.note = "no input of the whole model was found"
+		}
+		if p.shown == nil && !p.reached && !p.far.empty() && p.value.Const == nil {
+			p.note += fmt.Sprintf("; the furthest that inputs brought %s: %s to %s", valueLabel(p.value), number(p.far.Lo), number(p.far.Hi))
 		}
 	}
 	return s.ctx.Err()
@@ -283,6 +291,9 @@ func (s *search) look(c candidate, t trace, ps []*proof) error {
 	for _, p := range ps {
 		if p.shown != nil || p.suspect.reached == nil {
 			continue
+		}
+		if x, ok := t[p.value]; ok {
+			p.far = p.far.hull(rangeOf(x))
 		}
 		at, ok := p.suspect.reached(t)
 		if !ok {
