@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -127,22 +128,61 @@ func (p *printer) roots(f *Function) {
 		return
 	}
 	p.line("\nnot judged: %d of %d statements, which read values without bounds", f.Unjudged, f.Statements)
-	for i, r := range f.Roots {
+	for i, rs := range alikeRoots(f.Roots) {
 		if i == maxRoots && !p.o.All {
-			p.line("  %d more such values: --all prints them", len(f.Roots)-i)
+			p.line("  %d more kinds of such values: --all prints them", len(alikeRoots(f.Roots))-i)
 			break
 		}
+		n := 0
+		var places []string
+		for k, r := range rs {
+			n += r.Behind
+			switch {
+			case k == 0 || k > maxAlike:
+			case k == maxAlike:
+				places = append(places, fmt.Sprintf("%d more", len(rs)-k))
+			case r.Line > 0:
+				places = append(places, fmt.Sprintf("%d:%d", r.Line, r.Col))
+			default:
+				places = append(places, r.Value)
+			}
+		}
+		r := rs[0]
 		what := r.Value
 		if r.Op != "" {
 			what += " (" + r.Op + ")"
 		}
-		p.line("  %d behind %s, %s", r.Behind, what, place(r.File, p.o.Model, r.Line, r.Col))
+		p.line("  %d behind %s, %s", n, what, place(r.File, p.o.Model, r.Line, r.Col))
+		if len(places) > 0 {
+			p.line("    and %d like it: %s", len(rs)-1, strings.Join(places, ", "))
+		}
 		if r.Rule != "" {
 			p.line("    the finding %s is about it", r.Rule)
 			continue
 		}
 		p.line("    instead: %s", r.Instead)
 	}
+}
+
+// alikeRoots puts those of one operation and one finding's rule together, the
+// kind with most statements behind it first.
+func alikeRoots(roots []*Root) [][]*Root {
+	var out [][]*Root
+	at := map[[2]string]int{}
+	sum := map[*Root]int{}
+	for _, r := range roots {
+		key := [2]string{r.Op, r.Rule}
+		i, ok := at[key]
+		if !ok || r.Op == "" {
+			i = len(out)
+			at[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], r)
+		sum[out[i][0]] += r.Behind
+	}
+	slices.SortStableFunc(out, func(a, b []*Root) int { return cmp.Compare(sum[b[0]], sum[a[0]]) })
+	return out
 }
 
 func (p *printer) finding(x *Finding) {
