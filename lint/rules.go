@@ -146,6 +146,13 @@ func checkProduct(s *site) *suspect {
 	p := s.suspect(s.result(), r, "32768")
 	p.goals, p.cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
 	k := powerOver(r.mag(), halfMAC)
+	if w := s.arg("weight"); w == nil && (s.arg("x").Const == nil && s.arg("y").Const == nil) {
+		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d ahead of the product (attention: scale the queries, not the scores) and multiply where the values are small again.", k)
+		if r.mag() >= inf || k > 40 {
+			p.instead = "Scale one of the operands down ahead of the product (attention: the queries, not the scores)."
+		}
+		return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
+	}
 	p.detail = fmt.Sprintf("the sum can reach %s", number(r.mag()))
 	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are normalised or clipped; a factor directly behind the product is folded back into the weights.", k)
 	if r.mag() >= inf || k > 40 {

@@ -84,8 +84,9 @@ func (s *search) record() error {
 			cs = append(cs, c)
 		}
 	}
-	for _, c := range cs {
-		if !s.afford(1) {
+	for i, c := range cs {
+		// One run of the model is always made: it tells what the rest is worth.
+		if i > 0 && !s.afford(1) || s.ctx.Err() != nil {
 			break
 		}
 		m := sample{c, map[*ir.Value]Interval{}}

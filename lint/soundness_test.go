@@ -260,3 +260,69 @@ func TestRandomPrograms(t *testing.T) {
 		t.Errorf("looked at %d values of %d operations", seen, len(ops))
 	}
 }
+
+// TestNormed: behind a layer_norm a row's sum is bounded by the norms of both, and
+// an input along the row comes close to that bound.
+func TestNormed(t *testing.T) {
+	const n, rows = 64, 8
+	g := irbuild.New(11)
+	x := g.Input(1, 4, n)
+	w := g.Filled(ir.FP16, func(i int64) float64 { return float64((i*37+i/n*11)%128-64) / 16 }, rows, n)
+	ones := g.Filled(ir.FP16, func(int64) float64 { return 1.5 }, n)
+	beta := g.Filled(ir.FP16, func(i int64) float64 { return float64(i%5-2) / 64 }, n)
+	z := g.Op("layer_norm", "x", x, "axes", []int{2}, "gamma", ones, "beta", beta, "epsilon", 1e-5)
+	y := g.Op("linear", "x", z, "weight", w)
+	g.Output(y)
+	f := g.Program().Funcs[0]
+	ranges := map[string]Interval{x.Name: span(-8, 8)}
+	if contains(t, f, ranges, 40, 7) == 0 {
+		t.Fatal("nothing was run")
+	}
+	a := analyse(f, ranges)
+	ws := w.Const.Floats()
+	vs := make([]float32, 4*n)
+	for i := range vs {
+		vs[i] = float32(ws[i%n])
+	}
+	in, err := interp.FromFloats(ir.FP16, vs, 1, 4, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := interp.Run(context.Background(), f, tensors{x.Name: in}, interp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := out[y.Name].Const().Floats()[0]
+	if !a.of(y).Has(got) {
+		t.Errorf("%g lies outside %v", got, a.of(y))
+	}
+	sum := 0.0
+	for _, v := range ws[:n] {
+		sum += math.Abs(v)
+	}
+	if worst := sum * a.of(z).Hi; a.of(y).Hi > worst/2 {
+		t.Errorf("the bound %g is not much less than %g, which element by element gives", a.of(y).Hi, worst)
+	}
+	if got < a.of(y).Hi/2 {
+		t.Errorf("an input along the row gives %g, the bound is %g", got, a.of(y).Hi)
+	}
+}
+
+// TestMasked: behind masked softmax weights a product stays within its operand.
+func TestMasked(t *testing.T) {
+	g := irbuild.New(12)
+	x, v := g.Input(1, 2, 4, 16), g.Input(1, 2, 16, 8)
+	m := g.InputOf(ir.Bool, 1, 1, 4, 16)
+	zero := g.Filled(ir.FP16, func(int64) float64 { return 0 })
+	s := g.Op("softmax", "x", x, "axis", -1)
+	y := g.Op("matmul", "x", g.Op("select", "cond", m, "a", zero, "b", s), "y", v)
+	g.Output(y)
+	f := g.Program().Funcs[0]
+	ranges := map[string]Interval{x.Name: span(-4, 4), v.Name: span(-100, 100), m.Name: span(0, 1)}
+	if contains(t, f, ranges, 20, 8) == 0 {
+		t.Fatal("nothing was run")
+	}
+	if r := analyse(f, ranges).of(y); r.mag() > 101 {
+		t.Errorf("the product lies within %v", r)
+	}
+}

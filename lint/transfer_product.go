@@ -2,6 +2,7 @@ package lint
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -25,8 +26,9 @@ func productRows() map[string]transfer {
 // affine is a sum of products of constants and of one range, a sum a row.
 type affine struct {
 	x      Interval
-	flush  bool // subnormal factors count as zero or as themselves
-	absent bool // a term may be missing
+	flush  bool    // subnormal factors count as zero or as themselves
+	absent bool    // a term may be missing
+	norm   float64 // bound of the root of the sum of a row's squares, 0 for none
 	r      Interval
 	hot    hot
 	hi, lo float64
@@ -43,10 +45,11 @@ func (c *call) newAffine(x Interval, axis int, absent bool) *affine {
 // and a bias.
 func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 	x := f.x
-	var pos, neg, small float64 // sums of the coefficients of either sign, and of subnormal ones
+	var pos, neg, small, squares float64 // sums of the coefficients of either sign, of subnormal ones, and of squares
 	odd := false
 	for i := range n {
 		w := at(i)
+		squares += w * w
 		if f.flush && math.Abs(w) < numerics.MinNormalFP16 {
 			small += math.Abs(w)
 		}
@@ -68,8 +71,15 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 		l, h = min(l, 0), max(h, 0)
 	}
 	total := (pos+neg)*x.mag() + math.Abs(bias)
+	v := span(pos*l-neg*h, pos*h-neg*l)
+	if f.norm > 0 && !f.absent {
+		// By Cauchy and Schwarz no more than the row's norm times the operand's.
+		if m := f.norm * math.Sqrt(squares); m < max(v.Hi, -v.Lo) {
+			v.Lo, v.Hi = max(v.Lo, -m), min(v.Hi, m)
+		}
+	}
 	// n roundings of the sum and of the products.
-	v := span(pos*l-neg*h+bias, pos*h-neg*l+bias).slack(float64(n)+1, total)
+	v = span(v.Lo+bias, v.Hi+bias).slack(float64(n)+1, total)
 	if e := small * x.mag(); e > 0 {
 		v.Lo, v.Hi = v.Lo-e, v.Hi+e
 	}
@@ -217,6 +227,7 @@ func linearRange(c *call) []Interval {
 		return one(add(add(r, b), rest))
 	}
 	f := c.newAffine(c.in("x"), c.op.Results[0].Type.Rank()-1, false)
+	f.norm = c.a.rowNorm(c.op.Arg("x"))
 	for o := range outs {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
@@ -238,6 +249,9 @@ func matmulRange(c *call) []Interval {
 		s := ky.Type.Shape
 		rows, cols := s[len(s)-2], s[len(s)-1]
 		f := c.newAffine(x, rank-1, false)
+		if !m.TransposeX {
+			f.norm = c.a.rowNorm(c.op.Arg("x"))
+		}
 		for b := range batches(s) {
 			at := b * rows * cols
 			if m.TransposeY {
@@ -282,11 +296,31 @@ func matmulRange(c *call) []Interval {
 // weightsOf reports whether the rows of x are the results of a softmax, which are
 // not negative and add up to one.
 func weightsOf(x *ir.Value, m *ir.MatMul) bool {
+	// Masked weights stay weights: where others stand for them, those are 0.
+	for range 4 {
+		if x.Def == nil || x.Def.Def.Name != "select" {
+			break
+		}
+		a, b := x.Def.Arg("a"), x.Def.Arg("b")
+		switch {
+		case zeros(a) && slices.Equal(b.Type.Shape, x.Type.Shape):
+			x = b
+		case zeros(b) && slices.Equal(a.Type.Shape, x.Type.Shape):
+			x = a
+		default:
+			return false
+		}
+	}
 	if x.Def == nil || x.Def.Def.Name != "softmax" || m.TransposeX {
 		return false
 	}
 	axis, err := ir.AxisAttr(x.Def, "axis", x.Type.Rank())
 	return err == nil && axis == x.Type.Rank()-1
+}
+
+// zeros reports whether a value is a constant of zeros.
+func zeros(v *ir.Value) bool {
+	return v.Const != nil && v.Const.Type.DType != ir.String && constRange(v.Const) == Interval{}
 }
 
 // within holds the bounds of r to those of v and what the rounding of n weights
