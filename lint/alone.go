@@ -129,7 +129,7 @@ type operand struct {
 
 // at is the operand's range where recorded ones are widened by a factor.
 func (o *operand) at(k float64) Interval {
-	if o.input || !o.ran {
+	if o.input || !o.ran || k == inf {
 		return o.limit
 	}
 	r := Interval{Lo: o.seen.Lo * k, Hi: o.seen.Hi * k}
@@ -199,7 +199,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 	}
 	*why = "its ranges alone do not reach the limit"
 	var last []Interval
-	for k, n := 1.0, 0; n < widest; k, n = 2*k, n+1 {
+	for k := 1.0; ; {
 		var box []Interval
 		ranges := map[string]Interval{}
 		var ports []*port
@@ -215,19 +215,27 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			ports = append(ports, &port{v, r, int(v.Type.Elems())})
 		}
 		if slices.Equal(box, last) {
-			break
+			if k == inf {
+				break
+			}
+			k = inf // values that were 0 throughout do not grow
+			continue
 		}
 		last = box
 		q, sub, err := s.tryBox(p, b, os, ranges, ports, k, budget-spent)
 		if err != nil {
 			return spent, err
 		}
+		was := k
+		if k *= 2; k > 1<<widest {
+			k = inf
+		}
 		if sub == nil {
 			continue
 		}
 		spent += sub.spent
 		if q.shown != nil {
-			c.Factor = factorOf(os, k)
+			c.Factor = factorOf(os, was)
 			c.Program = program()
 			for _, o := range os {
 				c.Operands = append(c.Operands, o.told(q.input.in[o.name]))
@@ -276,7 +284,10 @@ func (s *search) grown(p *proof, os []*operand, ports []*port, k float64) (candi
 	if p.ran != nil {
 		from, c.how = p.ran, "the operands of a run that reaches the limit: "+p.input.how
 	}
-	if k > 1 {
+	switch {
+	case k == inf:
+		return c, false, nil
+	case k > 1:
 		c.how += ", times " + number(k)
 	}
 	for i, o := range os {
@@ -326,9 +337,11 @@ func factorOf(os []*operand, k float64) verify.Number {
 		if o.input || !o.ran {
 			continue
 		}
-		f := 1.0
+		f := inf
 		if m := o.seen.mag(); m > 0 {
-			f = max(f, min(k, o.at(k).mag()/m))
+			f = max(1, min(k, o.at(k).mag()/m))
+		} else if o.at(k).mag() == 0 {
+			f = 1
 		}
 		most = max(most, f)
 	}

@@ -14,6 +14,8 @@ type Rule struct {
 	// Doc says when it applies, Why what happens there, Source where the figure
 	// comes from, Instead what to write.
 	Doc, Why, Source, Instead string
+	// By is what runs show it, BySimulator or ByANE, and Holds for which targets.
+	By, Holds string
 
 	// ops are the operations it looks at, nil for all.
 	ops []string
@@ -27,6 +29,17 @@ const (
 	modelled = "modelled"
 	fromIEEE = "the format (IEEE 754)"
 	recorded = "recorded programs of the vendor's compiler"
+)
+
+// Words of Rule.Holds. Targets whose arithmetic nobody measured are taken to be
+// like h13, whose programs and arithmetic stand for theirs.
+const (
+	everywhere  = "every target, on the engine and on the CPU"
+	engineFP16  = "every target, on the engine"
+	likeH13     = "h13, where it was measured; other targets are taken to be alike (modelled)"
+	asRecorded  = "h13 and h13g, whose tables these are; other targets are taken to be alike (modelled)"
+	zincsOwn    = "every target, by the order in which zinc writes the sums (modelled)"
+	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; other targets are taken to be alike (modelled). Zinc's own slices are views that the next task reads with another start, and whether that reading passes the copy is not known"
 )
 
 // site is a statement under judgement.

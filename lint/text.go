@@ -275,6 +275,8 @@ func (c *Cut) origin() string {
 		return "its operands lie in ranges that runs of the whole model gave"
 	case !interval:
 		return "its operands are inputs of the whole model"
+	case math.IsInf(float64(c.Factor), 0):
+		return "its operands lie in their intervals, where recorded runs gave none but 0; no input of the whole model is known that gives them"
 	case c.Factor == 0:
 		return "its operands lie in their intervals; no input of the whole model is known that gives them"
 	}
