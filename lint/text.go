@@ -213,7 +213,7 @@ func (p *printer) finding(x *Finding) {
 		p.line("  behind: an earlier statement may give infinity or NaN; this one is judged as if no NaN came of it")
 	}
 	if x.Taints > 0 {
-		p.line("  taints: %d statements behind it cannot be judged", x.Taints)
+		p.line("  behind it: statements that cannot be judged: %d", x.Taints)
 	}
 	if x.Note != "" {
 		p.line("  note: %s", x.Note)
@@ -237,8 +237,16 @@ func times(gap verify.Number) string {
 	case math.IsInf(g, 1):
 		return "; on the other side of the limit"
 	default:
-		return fmt.Sprintf("; the limit is %.3g times as far", g)
+		return "; the limit is " + factor(g) + " times as far"
 	}
+}
+
+// factor prints a factor to the digits that mean something.
+func factor(x float64) string {
+	if x >= 100 {
+		return number(math.Round(x))
+	}
+	return fmt.Sprintf("%.3g", x)
 }
 
 // cut tells of what operands a finding is shown alone.
@@ -280,7 +288,7 @@ func (c *Cut) origin() string {
 	case c.Factor == 0:
 		return "its operands lie in their intervals; no input of the whole model is known that gives them"
 	}
-	return fmt.Sprintf("its operands lie up to %.3g times as far out as in recorded runs, within their intervals; no input of the whole model is known that gives them", float64(c.Factor))
+	return "its operands lie up to " + factor(float64(c.Factor)) + " times as far out as in recorded runs, within their intervals; no input of the whole model is known that gives them"
 }
 
 // run names the command that repeats a finding whose inputs were written.
