@@ -139,6 +139,8 @@ func (s *search) run() error {
 	for _, p := range s.open {
 		switch {
 		case p.shown != nil:
+		case p.reached && p.runs == 0 && s.out:
+			p.note = "an input reaches the limit; the budget (--work) ended before the engine ran it"
 		case p.reached:
 			if p.note == "" {
 				p.note = "an input reaches the limit, and no output of the function shows it"
