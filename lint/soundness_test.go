@@ -326,3 +326,64 @@ func TestMasked(t *testing.T) {
 		t.Errorf("the product lies within %v", r)
 	}
 }
+
+// TestRootMeanSquare: behind a norm written out, elements and sums are bounded by
+// the row's length, for rows of every size that fp16 holds.
+func TestRootMeanSquare(t *testing.T) {
+	const n, rows = 64, 8
+	norms := map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
+		"pow": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("mul", "x", x, "y", x), "axes", []int{1}, "keep_dims", true), "y", 1.0/n)
+			return g.Op("mul", "x", x, "y", g.Op("pow", "x", g.Op("add", "x", s, "y", 1e-5), "y", -0.5))
+		},
+		"rsqrt": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			s := g.Op("reduce_mean", "x", g.Op("square", "x", x), "axes", []int{1}, "keep_dims", true)
+			return g.Op("mul", "x", g.Op("rsqrt", "x", s, "epsilon", 2e-6), "y", x)
+		},
+		"sqrt": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			s := g.Op("reduce_mean", "x", g.Op("pow", "x", x, "y", 2.0), "axes", []int{1}, "keep_dims", true)
+			return g.Op("real_div", "x", x, "y", g.Op("sqrt", "x", g.Op("add", "x", 1e-5, "y", s)))
+		},
+	}
+	for name, norm := range norms {
+		for _, unit := range []ir.Unit{ir.CPU, ir.Engine} {
+			t.Run(fmt.Sprint(name, " ", unit), func(t *testing.T) {
+				g := irbuild.New(13)
+				x := g.Input(1, n, 1, 4)
+				w := g.Filled(ir.FP16, func(i int64) float64 { return float64((i*37+i/n*11)%128-64) / 16 }, rows, n, 1, 1)
+				scale := g.Filled(ir.FP16, func(i int64) float64 { return 1 + float64(i%3)/4 }, 1, n, 1, 1)
+				z := norm(g, x)
+				y := g.Op("conv", "x", g.Op("mul", "x", z, "y", scale), "weight", w)
+				g.Output(y)
+				f := g.Program().Funcs[0]
+				ir.Walk(f, func(op *ir.Op) { op.Place.Unit = unit })
+				for _, m := range []float64{2e-7, 1e-5, 3e-4, 1e-3, 0.03, 2, 100, 3000, 60000} {
+					m = fp16(m)
+					ranges := map[string]Interval{x.Name: span(-m, m)}
+					if contains(t, f, ranges, 20, 9) == 0 {
+						t.Fatal("nothing was run")
+					}
+					if m > 1 && analyse(f, ranges).calmly().of(z).mag() > 9.2 {
+						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().of(z), n)
+					}
+					// Rows of one large element and of an even size are the extremes.
+					for _, one := range []bool{true, false} {
+						vs := make([]float32, 4*n)
+						for i := range vs {
+							if !one || i/4 == 5 {
+								vs[i] = float32(m)
+							}
+						}
+						in, err := interp.FromFloats(ir.FP16, vs, x.Type.Shape...)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if _, bad := lies(f, tensors{x.Name: in}); bad != "" {
+							t.Error(bad)
+						}
+					}
+				}
+			})
+		}
+	}
+}

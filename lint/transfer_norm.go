@@ -95,51 +95,6 @@ func layerNormRange(c *call) []Interval {
 	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon", 1e-5))))
 }
 
-// rowNorm bounds the root of the sum of squares of every row of v along its last
-// axis, where v is what a layer_norm over that axis gives: normalised, n elements
-// have a norm of at most the root of n. 0 stands for no bound. The rounding of the
-// norm, its factors and its result to fp16 is within the hundredth.
-func (a *analysis) rowNorm(v *ir.Value) float64 {
-	for range 4 {
-		if v.Def == nil || v.Def.Def.Name != "cast" && v.Def.Def.Name != "identity" || !v.Type.DType.IsFloat() {
-			break
-		}
-		v = v.Def.Arg("x")
-	}
-	if v.Def == nil || v.Def.Def.Name != "layer_norm" || !a.of(v).finite() {
-		return 0
-	}
-	c := &call{a: a, op: v.Def}
-	axes, err := ir.LayerNormAxes(v.Def)
-	last := v.Type.Rank() - 1
-	if err != nil || len(axes) != 1 || axes[0] != last || v.Type.Shape[last] < 1 || !(c.number("epsilon", 1e-5) >= 0) {
-		return 0
-	}
-	n := float64(v.Type.Shape[last])
-	gamma, beta := 1.0, 0.0
-	if c.has("gamma") {
-		k := c.constant("gamma")
-		if k == nil {
-			return 0
-		}
-		gamma = a.constOf(k).mag()
-	}
-	if c.has("beta") {
-		k := c.constant("beta")
-		if k == nil {
-			return 0
-		}
-		for _, x := range k.Floats() {
-			beta += x * x
-		}
-	}
-	m := 1.01*(gamma*math.Sqrt(n)+math.Sqrt(beta)) + n*leastError
-	if !(m < inf) {
-		return 0
-	}
-	return m
-}
-
 func instanceNormRange(c *call) []Interval {
 	n := 1.0
 	for i, d := range c.op.Arg("x").Type.Shape {

@@ -168,6 +168,9 @@ func convRange(c *call) []Interval {
 		return one(add(add(r, b), rest))
 	}
 	f := c.newAffine(x, 1, padded(&a))
+	if m, axis := c.a.rowNorm(c.op.Arg("x")); axis == 1 && a.Groups == 1 && n == shape[1] {
+		f.norm = m
+	}
 	for o := range shape[0] {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
@@ -227,7 +230,9 @@ func linearRange(c *call) []Interval {
 		return one(add(add(r, b), rest))
 	}
 	f := c.newAffine(c.in("x"), c.op.Results[0].Type.Rank()-1, false)
-	f.norm = c.a.rowNorm(c.op.Arg("x"))
+	if m, axis := c.a.rowNorm(c.op.Arg("x")); axis == c.op.Arg("x").Type.Rank()-1 {
+		f.norm = m
+	}
 	for o := range outs {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
@@ -249,8 +254,8 @@ func matmulRange(c *call) []Interval {
 		s := ky.Type.Shape
 		rows, cols := s[len(s)-2], s[len(s)-1]
 		f := c.newAffine(x, rank-1, false)
-		if !m.TransposeX {
-			f.norm = c.a.rowNorm(c.op.Arg("x"))
+		if m2, axis := c.a.rowNorm(c.op.Arg("x")); !m.TransposeX && axis == c.op.Arg("x").Type.Rank()-1 {
+			f.norm = m2
 		}
 		for b := range batches(s) {
 			at := b * rows * cols
