@@ -149,10 +149,9 @@ func (o *operand) at(k float64) Interval {
 // cutAt looks for such a model of given statements. why tells what stood in the
 // way.
 func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent int64, err error) {
-	ops = closed(s.a, ops)
-	fn, inputs, outputs := ir.Extract(s.a.fn, "main", ops)
-	if len(inputs) == 0 || len(outputs) == 0 {
-		*why = "the statement has no inputs or no outputs of its own"
+	fn, inputs, err := cutFrom(s.a, ops)
+	if err != nil {
+		*why = err.Error()
 		return 0, nil
 	}
 	c := &Cut{Reduced: reduceProduct(fn), values: map[string]*ir.Value{}}
@@ -165,7 +164,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			return 0, nil
 		}
 		q.Name = portName(valueLabel(v), names)
-		o := &operand{v: v, name: q.Name, typ: q.Type, limit: s.a.of(v), seen: s.seen[v], input: v.Def == nil}
+		o := &operand{v: v, name: q.Name, typ: q.Type, limit: s.a.of(v), seen: s.seen[v], input: slices.Contains(s.a.fn.Body.Params, v)}
 		_, o.ran = s.seen[v]
 		if x, ok := p.ran[v]; ok { // of an input that reaches the limit
 			o.seen, o.ran = o.seen.hull(rangeOf(x)), true
@@ -479,7 +478,7 @@ func (s *search) toward(p *proof) error {
 		if v == nil || wv == nil || !ok || !v.Type.DType.IsFloat() {
 			return nil
 		}
-		if v.Def == nil {
+		if slices.Contains(s.a.fn.Body.Params, v) {
 			if old, ok := c.in[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) && old.Type.DType == x.Type.DType {
 				c.in[v.Name] = x
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -250,5 +251,59 @@ func TestRoots(t *testing.T) {
 	}
 	if sum != f.Unjudged {
 		t.Errorf("%d statements behind roots, %d not judged", sum, f.Unjudged)
+	}
+}
+
+// TestBlocks: statements in the branches of a cond are judged, run by themselves
+// and shown.
+func TestBlocks(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<bool, []> c) {
+            tensor<fp16, [1, 8, 4, 4]> y = cond(pred = c)[name = string("y")] () {
+                tensor<fp16, [1, 8, 4, 4]> q = square(x = x)[name = string("q")];
+            } -> (q) () {
+                tensor<fp16, [1, 8, 4, 4]> r = exp(x = x)[name = string("r")];
+            } -> (r);
+        } -> (y);
+}
+`
+	m := openText(t, []byte(text))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"q": "fp16-overflow", "r": "exp-overflow"}
+	for _, x := range r.Functions[0].Findings {
+		if want[x.Statement] != x.Rule || x.State != Shown || x.Unit != "cpu" {
+			t.Errorf("%s of %s on the %s is %s: %s", x.Rule, x.Statement, x.Unit, x.State, x.Note)
+		}
+		delete(want, x.Statement)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+}
+
+// TestSpread: recorded inputs fill the ranges, and are those of zinc verify where
+// the ranges are the default ones.
+func TestSpread(t *testing.T) {
+	v := &ir.Value{Name: "x", Type: ir.TensorOf(ir.FP32, 4096)}
+	want, err := verify.Random(v.Type, "x", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []Interval{DefaultRange(v.Type), span(0, 1), span(-1000, 3000)} {
+		c, err := drawn([]*port{{v, r, 4096}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := rangeOf(c.in["x"])
+		if got.Lo < r.Lo || got.Hi > r.Hi || got.Hi-got.Lo < 0.9*(r.Hi-r.Lo) {
+			t.Errorf("over %v: values in %v", r, got)
+		}
+		if vs, ws := c.in["x"].Floats32(), want.Floats32(); r == DefaultRange(v.Type) && vs[7] != ws[7] {
+			t.Errorf("element 7 is %g, zinc verify draws %g", vs[7], ws[7])
+		}
 	}
 }

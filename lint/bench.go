@@ -299,13 +299,26 @@ func closed(a *analysis, ops []*ir.Op) []*ir.Op {
 	return out
 }
 
+// cutFrom takes operations and those that make their constants out of a function.
+// Where none of their results is read elsewhere in its body, as of operations in
+// blocks, the last one's are the outputs.
+func cutFrom(a *analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err error) {
+	fn, inputs, outputs := ir.Extract(a.fn, "main", closed(a, ops))
+	if n := len(fn.Body.Ops); len(outputs) == 0 && n > 0 {
+		fn.Body.Outputs = fn.Body.Ops[n-1].Results
+	}
+	if len(fn.Body.Outputs) == 0 || len(inputs) == 0 {
+		return nil, nil, fmt.Errorf("the statement has no inputs or no outputs of its own")
+	}
+	return fn, inputs, nil
+}
+
 // newRegion compiles operations of a function's body by themselves, with those
 // that make their constants.
 func newRegion(ctx context.Context, a *analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region, error) {
-	ops = closed(a, ops)
-	sub, inputs, outputs := ir.Extract(a.fn, "main", ops)
-	if len(outputs) == 0 || len(inputs) == 0 {
-		return nil, fmt.Errorf("the statement has no inputs or no outputs of its own")
+	sub, inputs, err := cutFrom(a, ops)
+	if err != nil {
+		return nil, err
 	}
 	if ane {
 		b, err := newBench(sub, nil, "main", workers)

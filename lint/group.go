@@ -36,7 +36,7 @@ type Root struct {
 }
 
 // rank orders gaps; 0 stands for an unknown one, which comes last.
-func rank(a, b verify.Number) int {
+func rank[N float64 | verify.Number](a, b N) int {
 	if (a == 0) != (b == 0) {
 		return cmp.Compare(b, a)
 	}
@@ -90,7 +90,7 @@ func roots(a *analysis, files []string, findings []*Finding) []*Root {
 				root = v
 			}
 		})
-		if root != nil {
+		if root != nil && len(op.Results) > 0 {
 			if count[root] == 0 {
 				order = append(order, root)
 			}

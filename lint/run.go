@@ -291,7 +291,7 @@ func allStatic(f *ir.Func) bool {
 
 func (p *proof) finding(files []string, src *diag.File) *Finding {
 	f := &Finding{
-		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: p.op.Place.Unit.String(), Value: valueLabel(p.value),
+		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: unitOf(p.op), Value: valueLabel(p.value),
 		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit, Why: p.rule.Why, Detail: p.detail,
 		Instead: p.instead, Note: p.note, Gap: verify.Number(p.gapAt), op: p.op, typ: p.op.Results[0].Type.String(),
 	}
@@ -320,6 +320,14 @@ func (p *proof) finding(files []string, src *diag.File) *Finding {
 		f.State, f.Local, f.Cut = ShownAlone, p.local, p.cut
 	}
 	return f
+}
+
+// unitOf is where an operation runs; those of blocks run with the block, on the CPU.
+func unitOf(op *ir.Op) string {
+	if op.Place.Unit == ir.Unplaced {
+		return ir.CPU.String()
+	}
+	return op.Place.Unit.String()
 }
 
 // made begins the names of values that passes make.

@@ -20,16 +20,26 @@ type sample struct {
 	seen map[*ir.Value]Interval
 }
 
-// drawn are inputs as zinc verify draws them, held to the ranges.
+// drawn are inputs as zinc verify draws them, moved from the range in which nearly
+// all of those lie to the port's own and held to it.
 func drawn(ports []*port, seed uint64) (candidate, error) {
-	c := candidate{tensors{}, fmt.Sprintf("the values that zinc verify draws from seed %d, within the ranges", seed)}
+	c := candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges", seed)}
 	for _, q := range ports {
 		x, err := verify.Random(q.v.Type, q.v.Name, seed)
 		if err != nil {
 			return c, err
 		}
 		vs := x.Const().Floats()
-		t, err := q.fill(func(i int) float64 { return vs[i] })
+		d := span(0, verify.MaxRandomInt)
+		if t := q.v.Type.DType; t.IsFloat() || t == ir.Bool || t == ir.UInt1 {
+			d = DefaultRange(q.v.Type)
+		}
+		t, err := q.fill(func(i int) float64 {
+			if q.r == d {
+				return vs[i]
+			}
+			return q.r.Lo + (vs[i]-d.Lo)/(d.Hi-d.Lo)*(q.r.Hi-q.r.Lo)
+		})
 		if err != nil {
 			return c, err
 		}
@@ -114,7 +124,10 @@ func (s *search) record() error {
 		}
 	}
 	for _, p := range s.open {
-		p.gapAt, p.seen = s.gapOf(p.suspect), s.seen[p.value]
+		p.gapAt = s.gapOf(p.suspect)
+		if r, ok := s.seen[p.value]; ok {
+			p.seen = r
+		}
 	}
 	return nil
 }
@@ -142,11 +155,16 @@ func (s *search) gapOf(p *suspect) float64 {
 	if len(s.samples) == 0 {
 		return 0
 	}
+	unseen := false // no run came there
 	seen := func(v *ir.Value) Interval {
 		if v.Const != nil {
 			return s.a.of(v)
 		}
-		return s.seen[v]
+		if r, ok := s.seen[v]; ok {
+			return r
+		}
+		unseen = true
+		return nothing
 	}
 	g := inf
 	switch {
@@ -155,7 +173,10 @@ func (s *search) gapOf(p *suspect) float64 {
 	case p.cliff > 0:
 		g = p.cliff / seen(p.value).mag()
 	}
-	if g != g {
+	switch {
+	case unseen:
+		return 0
+	case g != g:
 		return inf
 	}
 	return max(g, 1)

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -220,7 +219,7 @@ const runsOfGoal = 16
 // come closest to the limit first.
 func (s *search) ranked() []*proof {
 	ps := slices.Clone(s.open)
-	slices.SortStableFunc(ps, func(p, q *proof) int { return cmp.Compare(p.gapAt, q.gapAt) })
+	slices.SortStableFunc(ps, func(p, q *proof) int { return rank(p.gapAt, q.gapAt) })
 	return ps
 }
 
