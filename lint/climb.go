@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -81,43 +82,65 @@ func (s *search) attempt(p *proof, c candidate) error {
 	return s.try(c, []*proof{p})
 }
 
-// stride moves all inputs by the signs of a derivative, by the largest part of
-// their ranges that raises the score; a nil trace where none does.
+// stride moves the inputs by the signs of a derivative, by the largest part of their
+// ranges that raises the score; a nil trace where none does. All are moved, else one
+// of a few: factors of one product that both change sign gain nothing.
 func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]float64, dir, best float64, score func(t trace) float64) (candidate, trace, error) {
+	which := []*port{nil}
+	if n := len(s.ports); n > 1 && n <= 4 {
+		which = append(which, s.ports...)
+	}
 	for _, share := range strides {
-		n := candidate{tensors{}, "a climb from a recorded run by the signs of the derivative"}
-		changed := false
-		for _, q := range s.ports {
-			gr := grads[s.b.wide.of[q.v]]
-			old := c.in[q.v.Name].Const().Floats()
-			step := (q.r.Hi - q.r.Lo) * share
-			x, err := q.fill(func(i int) float64 {
-				if i >= len(gr) || gr[i] == 0 || gr[i] != gr[i] {
-					return old[i]
-				}
-				return old[i] + math.Copysign(step, gr[i]*dir)
-			})
+		for _, one := range which {
+			n, changed, err := s.step(c, one, grads, dir, share)
 			if err != nil {
 				return n, nil, err
 			}
-			changed = changed || !x.Equal(c.in[q.v.Name])
-			n.in[q.v.Name] = x
-		}
-		if !changed || !s.pay(s.price(until)) {
-			break
-		}
-		t, err := s.b.upTo(s.ctx, n.in, until)
-		if err != nil {
-			if err := s.failed(err); err != nil {
-				return n, nil, err
+			if !changed {
+				continue
 			}
-			continue
-		}
-		if score(t) > best {
-			return n, t, nil
+			if !s.pay(s.price(until)) {
+				return c, nil, nil
+			}
+			t, err := s.b.upTo(s.ctx, n.in, until)
+			if err != nil {
+				if err := s.failed(err); err != nil {
+					return n, nil, err
+				}
+				continue
+			}
+			if score(t) > best {
+				return n, t, nil
+			}
 		}
 	}
 	return c, nil, nil
+}
+
+// step moves an input, or all where it is nil, by a share of its range.
+func (s *search) step(c candidate, one *port, grads map[*ir.Value][]float64, dir, share float64) (candidate, bool, error) {
+	n := candidate{maps.Clone(c.in), "a climb from a recorded run by the signs of the derivative"}
+	changed := false
+	for _, q := range s.ports {
+		if one != nil && q != one {
+			continue
+		}
+		gr := grads[s.b.wide.of[q.v]]
+		old := c.in[q.v.Name].Const().Floats()
+		far := (q.r.Hi - q.r.Lo) * share
+		x, err := q.fill(func(i int) float64 {
+			if i >= len(gr) || gr[i] == 0 || gr[i] != gr[i] {
+				return old[i]
+			}
+			return old[i] + math.Copysign(far, gr[i]*dir)
+		})
+		if err != nil {
+			return n, false, err
+		}
+		changed = changed || !x.Equal(c.in[q.v.Name])
+		n.in[q.v.Name] = x
+	}
+	return n, changed, nil
 }
 
 // price is the cost of a run that ends behind a value of the widened function.
