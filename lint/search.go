@@ -198,7 +198,7 @@ func (s *search) all(budget int64) error {
 // order is what is tried after the recorded runs. What is asked for by name comes
 // first, a corner of an affine function being its worst case; where the budget may
 // not last for all goals, a few patterns, which serve all suspicions at once, come
-// before them.
+// before them. Climbs come last, as they take the most runs.
 func (s *search) order() []func() error {
 	first, rest := 0, len(patterns)
 	if s.cost*int64(runsOfGoal*len(s.open)) > s.limit {
@@ -209,6 +209,7 @@ func (s *search) order() []func() error {
 		s.goals,
 		func() error { return s.patterns(first, rest) },
 		s.oppose,
+		s.climbs,
 	}
 }
 
@@ -228,6 +229,31 @@ func (s *search) goals() error {
 	for _, p := range s.ranked() {
 		for _, g := range p.goals {
 			if err := s.pursue(p, g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// climbs goes from recorded runs towards the goals that are still open, each with
+// its share of what is left of the budget.
+func (s *search) climbs() error {
+	var left []*proof
+	for _, p := range s.ranked() {
+		if p.shown == nil && !p.reached && p.suspect.reached != nil {
+			left = append(left, p)
+		}
+	}
+	limit := s.limit
+	defer func() { s.limit = limit }()
+	for i, p := range left {
+		s.limit = s.spent + max(0, limit-s.spent)/int64(len(left)-i)
+		for _, g := range p.goals {
+			if g.near == g.near {
+				continue
+			}
+			if err := s.climb(p, g); err != nil {
 				return err
 			}
 		}
@@ -463,7 +489,7 @@ func (s *search) pursue(p *proof, g goal) error {
 				return err
 			}
 		}
-		return s.climb(p, g)
+		return nil
 	}
 	return s.bisect(p, g)
 }
