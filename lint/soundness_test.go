@@ -387,3 +387,51 @@ func TestRootMeanSquare(t *testing.T) {
 		}
 	}
 }
+
+// TestParts: a slice and a split of a product's channels have the ranges of those
+// channels.
+func TestParts(t *testing.T) {
+	w := func(g *irbuild.Graph, shape ...int64) *ir.Value {
+		return g.Filled(ir.FP16, func(i int64) float64 { return float64(int64(1)<<(i/8)) / 8 * float64(i%3-1) }, shape...)
+	}
+	products := map[string]func(g *irbuild.Graph) (*ir.Value, int){
+		"conv": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("conv", "x", g.Input(1, 8, 2, 2), "weight", w(g, 8, 8, 1, 1)), 1
+		},
+		"linear": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("linear", "x", g.Input(1, 4, 8), "weight", w(g, 8, 8)), 2
+		},
+		"matmul y": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("matmul", "x", g.Input(1, 2, 4, 8), "y", w(g, 8, 8), "transpose_y", true), 3
+		},
+		"matmul x": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("matmul", "x", w(g, 8, 8), "y", g.Input(1, 2, 8, 4)), 2
+		},
+	}
+	for name, product := range products {
+		t.Run(name, func(t *testing.T) {
+			g := irbuild.New(17)
+			y, axis := product(g)
+			begin, size := make([]int, y.Type.Rank()), make([]int, y.Type.Rank())
+			for i, d := range y.Type.Shape {
+				size[i] = int(d)
+			}
+			begin[axis], size[axis] = 1, 2
+			s := g.Op("slice_by_size", "x", y, "begin", begin, "size", size)
+			parts := g.All("split", "x", y, "split_sizes", []int{3, 4, 1}, "axis", axis)
+			g.Output(s, parts[0], parts[1], parts[2])
+			f := g.Program().Funcs[0]
+			ranges := map[string]Interval{f.Body.Params[0].Name: span(-2, 3)}
+			if contains(t, f, ranges, 30, 3) == 0 {
+				t.Fatal("nothing was run")
+			}
+			a := analyse(f, ranges)
+			whole := a.of(y).mag()
+			for v, share := range map[*ir.Value]float64{s: 1.0 / 16, parts[0]: 1.0 / 16, parts[1]: 0.6, parts[2]: 1} {
+				if m := a.of(v).mag(); m > share*whole || m == 0 {
+					t.Errorf("%s lies within %v of %v", v.Name, a.of(v), a.of(y))
+				}
+			}
+		})
+	}
+}

@@ -31,6 +31,7 @@ type affine struct {
 	norm   float64 // bound of the root of the sum of a row's squares, 0 for none
 	r      Interval
 	hot    hot
+	rows   []Interval // by index
 	hi, lo float64
 }
 
@@ -94,6 +95,10 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 		f.lo, f.hot.lo = v.Lo, index
 	}
 	f.r = f.r.hull(v)
+	for int64(len(f.rows)) <= index {
+		f.rows = append(f.rows, nothing)
+	}
+	f.rows[index] = f.rows[index].hull(v)
 }
 
 // result gives the call its hot rows and returns the range. Where the operand has
@@ -101,8 +106,19 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 func (f *affine) result(c *call) []Interval {
 	if f.r.finite() {
 		c.hot = &f.hot
+		if s := c.op.Results[0].Type.Shape; f.hot.axis >= 0 && f.hot.axis < len(s) && s[f.hot.axis] == int64(len(f.rows)) {
+			c.rows = &rows{f.hot.axis, f.rows}
+		}
 	}
 	return one(f.r)
+}
+
+// plus adds a range to every row.
+func (f *affine) plus(r Interval) {
+	f.r = add(f.r, r)
+	for i, v := range f.rows {
+		f.rows[i] = add(v, r)
+	}
 }
 
 // biasOf returns the bias of each output channel: a constant's, else nil and the
@@ -174,7 +190,7 @@ func convRange(c *call) []Interval {
 	for o := range shape[0] {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
-	f.r = add(f.r, rest)
+	f.plus(rest)
 	return f.result(c)
 }
 
@@ -209,7 +225,7 @@ func convTransposeRange(c *call) []Interval {
 			return k.Float(((g*group+i/taps)*per+within)*taps + i%taps)
 		}, bias(o))
 	}
-	f.r = add(f.r, rest)
+	f.plus(rest)
 	return f.result(c)
 }
 
@@ -236,7 +252,7 @@ func linearRange(c *call) []Interval {
 	for o := range outs {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
-	f.r = add(f.r, rest)
+	f.plus(rest)
 	return f.result(c)
 }
 
@@ -286,7 +302,11 @@ func matmulRange(c *call) []Interval {
 				f.row(j, cols, func(i int64) float64 { return kx.Float(at + j*cols + i) }, 0)
 			}
 		}
-		return f.result(c)
+		out := f.result(c)
+		if m.VectorY {
+			c.rows = nil // the rows' axis is the last
+		}
+		return out
 	}
 	if m.K < 0 {
 		return c.unknown()
