@@ -20,7 +20,8 @@ type Weight struct {
 	// Name is the constant's, with its function and a slash before it where several
 	// functions have one of the name.
 	Name string
-	// Array has the constant's type, fp16, and its shape.
+	// Array has the constant's type, fp16, and its shape. Any value of the type is
+	// taken, infinities and NaNs among them, as the compiler takes them.
 	Array npy.Array
 }
 
@@ -197,11 +198,23 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	for i, n := range p.db.Nodes {
 		x.from[i] = int(n.Statement) == found || slices.ContainsFunc(n.From, func(f provenance.NodeID) bool { return x.from[f] })
 	}
-	if w.Array.Type != "f2" {
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2") if the model declares fp16`}
+	switch s := &p.db.Statements[found]; {
+	case s.Type != "" && s.Type != "fp16":
+		return nil, &Refusal{w.Name, fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is", s.Type), "give --model MODEL to compute the pair anew"}
+	case w.Array.Type != "f2":
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2")`}
+	case s.Type != "" && !slices.Equal(s.Shape, w.Array.Shape):
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s", shapeString(w.Array.Shape), shapeString(s.Shape)), "give an array of the constant's shape"}
 	}
 	return x, nil
 }
+
+// shapeString writes a shape as MIL does.
+func shapeString(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
+
+// shaped reports whether the database tells the constant's shape, which the array's
+// is then; databases of old revisions do not.
+func (p *patcher) shaped(w *weight) bool { return p.db.Statements[w.statement].Type != "" }
 
 func (w *weight) refuse(format string, args ...any) error {
 	return &Refusal{w.Name, fmt.Sprintf(format, args...), "give --model MODEL to compute the pair anew"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compile"
@@ -32,6 +33,9 @@ type patchCommand struct {
 
 func newPatch(e *env) *cobra.Command {
 	c := &patchCommand{env: e}
+	form := pflag.NewFlagSet("", pflag.ContinueOnError) // what --model is compiled with
+	form.StringVar(&c.compileFlags.weights, "model-weights", "", "with --model: `FOLDER` that stands for @model_path (default the model's own)")
+	c.form(form)
 	cmd := &cobra.Command{
 		Use:   "patch FILE.hwx --weights NAME=FILE.npy ... -o OUT.hwx",
 		Short: "Put new weight values into a compiled pair; its tasks stay as they are",
@@ -48,19 +52,27 @@ compiled with; values that would change the tasks are refused.
 
 OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched again.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
-  zinc patch digits.hwx --weights dense2_weight=new.npy -o patched.hwx
+  zinc patch digits.hwx --weights conv3_weight=new.npy -o patched.hwx
   zinc patch digits.hwx --model digits.mlmodelc --weights conv1_weight=new.npy -o patched.hwx`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one FILE.hwx"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if form.VisitAll(func(f *pflag.Flag) {
+			if f.Changed && c.source == "" && err == nil {
+				err = usagef("patch: --%s without --model: nothing is compiled", f.Name)
+			}
+		}); err != nil {
+			return err
+		}
+		return c.run(cmd.Context(), args[0])
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of the constant NAME (repeatable)")
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it")
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
 	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, folding included")
-	f.StringVar(&c.compileFlags.weights, "model-weights", "", "with --model: `FOLDER` that stands for @model_path (default the model's own)")
-	c.form(f)
+	f.AddFlagSet(form)
 	c.work(f)
 	return cmd
 }
@@ -125,12 +137,20 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		}
 		what := ""
 		if ch.Tasks > 0 {
-			what = fmt.Sprintf(", %d bytes that %d tasks load", ch.Bytes, ch.Tasks)
+			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, loaded(ch.Tasks))
 		}
 		fmt.Fprintf(c.err, "zinc: %s%s: patched%s\n", ch.Name, at, what)
 	}
 	fmt.Fprintf(c.err, "zinc: the tasks are those of %s\n", path)
 	return nil
+}
+
+// loaded says how many tasks load a constant.
+func loaded(tasks int) string {
+	if tasks == 1 {
+		return "1 task loads"
+	}
+	return fmt.Sprintf("%d tasks load", tasks)
 }
 
 // byDatabase patches with the debug database of the pair.
