@@ -13,7 +13,6 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 )
@@ -126,11 +125,7 @@ func (m *Model) direct(p *Pair, mode numerics.Mode, workers int) (err error) {
 }
 
 func (m *Model) stacked(ctx context.Context, p *Pair, mode numerics.Mode, workers int) (err error) {
-	o := stack.Options{Workers: workers}
-	if mode == numerics.IEEE {
-		o.Numerics = engine.IEEE
-	}
-	s, err := stack.New(o)
+	s, err := stack.New(stack.Options{Workers: workers, Numerics: sim.EngineNumerics(mode)})
 	if err != nil {
 		return err
 	}

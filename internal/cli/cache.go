@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
@@ -95,7 +96,7 @@ func (c *cacheCommand) list(context.Context) error {
 		rows = append(rows, entryJSON{Key: e.Key.String(), Bytes: e.Size, Used: e.Used.UTC().Format(time.RFC3339)})
 	}
 	if c.json {
-		return writeJSON(c.out, struct {
+		return jsonform.Write(c.out, struct {
 			Entries []entryJSON `json:"entries"`
 			Bytes   int64       `json:"bytes"`
 			Max     int64       `json:"max_bytes"`
@@ -148,7 +149,7 @@ func (c *cacheCommand) verify(ctx context.Context) error {
 		rows = append(rows, row)
 	}
 	if c.json {
-		err = writeJSON(c.out, rows)
+		err = jsonform.Write(c.out, rows)
 	} else {
 		err = c.printFaults(rows, whole)
 	}
@@ -206,7 +207,7 @@ func (c *cacheCommand) collect(context.Context) error {
 		return err
 	}
 	if c.json {
-		return writeJSON(c.out, struct {
+		return jsonform.Write(c.out, struct {
 			Removed      int   `json:"removed"`
 			RemovedBytes int64 `json:"removed_bytes"`
 			Kept         int   `json:"kept"`

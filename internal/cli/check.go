@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
@@ -185,7 +186,7 @@ func verb(n int, one, many string) string {
 func (c *checkCommand) print(r *checkResult) error {
 	switch {
 	case c.json:
-		return writeJSON(c.env.out, r)
+		return jsonform.Write(c.env.out, r)
 	case c.sarif:
 		return sarif.Write(c.env.out, c.sarifRuns(r)...)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/verify"
@@ -216,7 +217,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %d constants in the weight file; %d runs, %d candidates known already\n",
 		c.output, r.Statements, r.Before, len(text.Blobs), r.Runs, r.Cached)
 	if c.json {
-		if e := writeJSON(c.out, r); err == nil {
+		if e := jsonform.Write(c.out, r); err == nil {
 			err = e
 		}
 	}

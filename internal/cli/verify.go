@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -125,7 +126,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	out.Violations = append(out.Violations, outputErrors(r, c.budgets.limits)...)
 	switch {
 	case c.json:
-		err = writeJSON(c.out, &out)
+		err = jsonform.Write(c.out, &out)
 	case c.sarif:
 		err = sarif.Write(c.out, out.review(filepath.ToSlash(m.Path)))
 	default:
@@ -207,7 +208,7 @@ func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o ve
 		return err
 	}
 	if c.json {
-		err = writeJSON(c.out, d)
+		err = jsonform.Write(c.out, d)
 	} else {
 		err = d.Text(c.out)
 	}
