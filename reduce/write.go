@@ -47,6 +47,27 @@ func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
 	return t, atomicfile.Write(ctx, files...)
 }
 
+// Writable reports why Write could not write to path, nil when it could: a search
+// that takes an hour is not to end with nothing. It makes the folder where it is
+// missing, and leaves no file behind.
+func Writable(path string) error {
+	dir := path
+	if strings.EqualFold(filepath.Ext(path), ".mil") {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", path)
+		}
+		dir = filepath.Dir(path)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".zinc-reduce-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // WriteWeights writes the weight file.
 func (t *Text) WriteWeights(out io.Writer) error {
 	w := &appender{out: out, count: len(t.Blobs)}

@@ -202,22 +202,19 @@ func (c *cacheCommand) collect(context.Context) error {
 	case most == -1:
 		most = store.MaxBytes
 	}
-	did, err := store.Collect(most)
-	if err != nil {
-		return err
-	}
+	did, fault := store.Collect(most)
 	if c.json {
-		return jsonform.Write(c.out, struct {
+		return errors.Join(fault, jsonform.Write(c.out, struct {
 			Removed      int   `json:"removed"`
 			RemovedBytes int64 `json:"removed_bytes"`
 			Kept         int   `json:"kept"`
 			KeptBytes    int64 `json:"kept_bytes"`
 			Temporary    int   `json:"temporary_files"`
-		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary})
+		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary}))
 	}
 	_, err = fmt.Fprintf(c.out, "%d entries of %d bytes removed, %d of %d bytes kept\n", did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes)
 	if err == nil && did.Temporary > 0 {
 		_, err = fmt.Fprintf(c.out, "%d unfinished files removed\n", did.Temporary)
 	}
-	return err
+	return errors.Join(fault, err)
 }

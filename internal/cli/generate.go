@@ -6,6 +6,9 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,14 @@ import (
 	"github.com/zinc-compiler/zinc/internal/gowrap"
 	"github.com/zinc-compiler/zinc/verify"
 )
+
+// packageName is what names a package and its files. An underscore would make some
+// of them another thing to the go command: digits_test.go, digits_linux.go.
+var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// reservedNames are names of packages that cannot be imported, or that the go
+// command does not build.
+var reservedNames = []string{"documentation", "init", "main"}
 
 // generateCommand is the state of `zinc generate`.
 type generateCommand struct {
@@ -51,8 +62,8 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if !token.IsIdentifier(pkg) || pkg == "_" || pkg == "main" {
-		return usagef("generate: %q is no name of a package; give letters and digits", pkg)
+	if !packageName.MatchString(pkg) || token.IsKeyword(pkg) || slices.Contains(reservedNames, pkg) {
+		return usagef("generate: %q is no name of a package; give a letter and then letters and digits of ASCII, no keyword and none of %s", pkg, strings.Join(reservedNames, ", "))
 	}
 	dir := c.dir
 	if dir == "" {

@@ -181,6 +181,9 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.Close()
+	if err := reduce.Writable(c.output); err != nil {
+		return fmt.Errorf("-o %s: %w", c.output, err)
+	}
 	p := c.newProgress(c.progress)
 	defer p.end()
 	only := c.only
