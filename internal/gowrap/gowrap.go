@@ -36,10 +36,37 @@ type port struct {
 
 // Type is the type of the field.
 func (p port) Type() string {
-	if p.Go == "" {
+	switch {
+	case p.Go == "":
 		return "zinc.Tensor"
+	case p.Scalar():
+		return p.Go
 	}
 	return "[]" + p.Go
+}
+
+// Scalar reports whether the field is one element.
+func (p port) Scalar() bool { return p.Go != "" && len(p.Shape) == 0 }
+
+// Tensor is the field of a variable as a tensor.
+func (p port) Tensor(variable string) string {
+	x := variable + "." + p.Field
+	switch {
+	case p.Go == "":
+		return x
+	case p.Scalar():
+		// Without a shape zinc.Of makes one dimension.
+		return fmt.Sprintf("zinc.Of([]%s{%s}, []int64{}...)", p.Go, x)
+	}
+	return fmt.Sprintf("zinc.Of(%s, %s)", x, p.Dims())
+}
+
+// Reader is the function that reads the field from a tensor.
+func (p port) Reader() string {
+	if p.Scalar() {
+		return "zinc.Scalar"
+	}
+	return "zinc.Values"
 }
 
 // Quoted is the port's name as a literal.
@@ -50,9 +77,6 @@ func (p port) Dims() string {
 	var s []string
 	for _, d := range p.Shape {
 		s = append(s, strconv.FormatInt(d, 10))
-	}
-	if s == nil {
-		return "[]int64{}..." // a scalar; without a shape zinc.Of makes one dimension
 	}
 	return strings.Join(s, ", ")
 }
@@ -96,20 +120,21 @@ func line(s string) string {
 // names gives identifiers out, each once.
 type names map[string]bool
 
-// exported returns an exported identifier for a name of a model: letters and digits,
-// each part behind another character begun with a capital letter.
+// exported returns an exported identifier for a name of a model: its letters and
+// digits, each part behind another character begun with a capital letter, behind a V
+// where the first one has no capital.
 func (n names) exported(name string) string {
 	var b strings.Builder
 	up := true
 	for _, r := range name {
-		if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			up = true
 			continue
 		}
 		if up {
 			r = unicode.ToUpper(r)
 		}
-		if b.Len() == 0 && unicode.IsDigit(r) {
+		if b.Len() == 0 && !unicode.IsUpper(r) {
 			b.WriteByte('V')
 		}
 		b.WriteRune(r)
@@ -236,7 +261,7 @@ type {{.Method}}Output struct {
 func (m *Model) {{.Method}}(ctx context.Context, in {{.Method}}Input) (out {{.Method}}Output, err error) {
 	{{if .Outputs}}got, err :={{else}}_, err = {{end}} m.RunFunction(ctx, {{.Quoted}}, map[string]zinc.Tensor{
 {{- range .Inputs}}
-		{{.Quoted}}: {{if .Go}}zinc.Of(in.{{.Field}}, {{.Dims}}){{else}}in.{{.Field}}{{end}},
+		{{.Quoted}}: {{.Tensor "in"}},
 {{- end}}
 	})
 	if err != nil {
@@ -244,7 +269,7 @@ func (m *Model) {{.Method}}(ctx context.Context, in {{.Method}}Input) (out {{.Me
 	}
 {{- range .Outputs}}
 {{- if .Go}}
-	if out.{{.Field}}, err = zinc.Values[{{.Go}}](got[{{.Quoted}}]); err != nil {
+	if out.{{.Field}}, err = {{.Reader}}[{{.Go}}](got[{{.Quoted}}]); err != nil {
 		return out, fmt.Errorf("{{$.Name}}: %w", err)
 	}
 {{- else}}
