@@ -166,6 +166,9 @@ func (p *patcher) content(x *provenance.Extent) []byte {
 	return out
 }
 
+// unpacks is the beginning of the names of operations that unpack a constant.
+const unpacks = "constexpr_"
+
 // find looks a constant up.
 func (p *patcher) find(w Weight) (*weight, error) {
 	fn, name := "", w.Name
@@ -189,7 +192,11 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	switch {
 	case found >= 0:
 	case named >= 0:
-		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op), "patch the constants that it is made of"}
+		hint := "patch the constants that it is made of"
+		if strings.HasPrefix(p.db.Statements[named].Op, unpacks) {
+			hint = "give --model MODEL to put in the values that it unpacks to"
+		}
+		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op), hint}
 	default:
 		return nil, fmt.Errorf("the source has no constant %q that the pair was made of", w.Name)
 	}

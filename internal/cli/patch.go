@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,8 @@ Where a constant went is read from the debug database that --debug-db made when 
 pair was compiled, FILE.zdb beside it. A constant that the passes folded into others,
 or that decides more than coefficients, is refused with the reason. With --model the
 pair is computed anew from its source, folding included, with the flags that it was
-compiled with; values that would change the tasks are refused.
+compiled with; values that would change the tasks are refused. There NAME may be the
+result of a constexpr operation too: the array has the values that it unpacks to.
 
 OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched again.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
@@ -223,6 +225,7 @@ func replace(p *ir.Program, w patch.Weight) error {
 	}
 	found := map[string]*ir.Value{} // by function
 	var order []string
+	made := ""
 	for _, f := range p.Funcs {
 		if qualified && f.Name != fn {
 			continue
@@ -233,8 +236,13 @@ func replace(p *ir.Program, w patch.Weight) error {
 				order = append(order, f.Name)
 			}
 		})
+		if by := resultOf(f.Body, name); by != "" {
+			made = by
+		}
 	}
 	switch {
+	case len(order) == 0 && made != "":
+		return &patch.Refusal{Name: w.Name, Reason: fmt.Sprintf("it is the result of %s, no constant", made), Hint: "patch the constants that it is made of, or compile the model with other ones"}
 	case len(order) == 0:
 		return fmt.Errorf("the model has no constant %q", w.Name)
 	case len(order) > 1:
@@ -246,15 +254,47 @@ func replace(p *ir.Program, w patch.Weight) error {
 		return fmt.Errorf("constant %q: %w", w.Name, err)
 	}
 	v.Const = t.Const()
+	if v.Def != nil { // unpacked here, in the stead of the operation
+		drop(p.Func(order[0]).Body, v.Def)
+		v.Def = nil
+	}
 	return nil
 }
 
+// drop takes an operation out of a block, or of a block in it.
+func drop(b *ir.Block, op *ir.Op) {
+	b.Ops = slices.DeleteFunc(b.Ops, func(o *ir.Op) bool { return o == op })
+	for _, o := range b.Ops {
+		for _, inner := range o.Blocks {
+			drop(inner, op)
+		}
+	}
+}
+
+// resultOf returns the name of the operation of a block, or of a block in it, that
+// gives a value of a name, "" for none.
+func resultOf(b *ir.Block, name string) string {
+	for _, op := range b.Ops {
+		if slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return v.Name == name }) {
+			return op.Def.Name
+		}
+		for _, inner := range op.Blocks {
+			if by := resultOf(inner, name); by != "" {
+				return by
+			}
+		}
+	}
+	return ""
+}
+
 // eachConstant calls f for the constants that the operations of a block name, and of
-// the blocks in it.
+// the blocks in it, and for what unpacks a compressed constant: its values may be
+// replaced whole, while in the compressed form new ones are other tables and scales
+// too.
 func eachConstant(b *ir.Block, f func(v *ir.Value)) {
 	for _, op := range b.Ops {
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if v.IsConst() {
+			if v.IsConst() || v != nil && v.Def != nil && ir.IsConstexpr(v.Def) {
 				f(v)
 			}
 		})
