@@ -59,17 +59,10 @@ func (t *targetResult) text(w io.Writer, model string) error {
 	return report.WriteViolations(w, t.Violations)
 }
 
-// causes say why a dispatch begins.
-var causes = map[string]string{
-	compile.CauseFirst:     "the engine's work begins",
-	compile.CauseRegisters: "cut: the tensors of one procedure are used up",
-	compile.CauseCPU:       "cut by ",
-}
-
 func (t *targetResult) dispatchText(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, %s on the CPU\n", diag.Count(t.Dispatches, "dispatch", "dispatches"), diag.Count(t.CPUCalls, "call", "calls"))
 	for i, d := range t.DispatchList {
-		fmt.Fprintf(w, "  %d: step %d, %s, %d in, %d out; %s", i+1, d.Step, diag.Count(d.Ops, "operation", "operations"), d.Inputs, d.Outputs, causes[d.Cause])
+		fmt.Fprintf(w, "  %d: step %d, %s, %d in, %d out; %s", i+1, d.Step, diag.Count(d.Ops, "operation", "operations"), d.Inputs, d.Outputs, compile.Causes[d.Cause])
 		if len(d.CutBy) > 0 {
 			o := t.Ops[d.CutBy[0]]
 			fmt.Fprintf(w, "%s %q, line %d: %s", o.Op, o.Name, o.Line, o.Reason)
