@@ -54,7 +54,7 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 	for i, st := range steps {
 		for _, op := range st.Ops {
 			on := st.Unit == ir.Engine
-			reads(op, func(v *ir.Value) { on = on || v.Def != nil && fromEngine[v.Def] })
+			op.Reads(func(v *ir.Value) { on = on || v.Def != nil && fromEngine[v.Def] })
 			fromEngine[op] = on
 		}
 		if st.Unit != ir.Engine {
@@ -95,7 +95,7 @@ func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir
 			if !slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return need[v] }) {
 				continue
 			}
-			reads(op, func(v *ir.Value) { need[v] = true })
+			op.Reads(func(v *ir.Value) { need[v] = true })
 			if steps[i].Unit == ir.CPU {
 				all = append(all, op)
 			}
@@ -121,17 +121,4 @@ func (u *unit) follows(op *ir.Op) int {
 		return 1
 	}
 	return 0
-}
-
-// reads calls f for every value that an operation or its blocks read.
-func reads(op *ir.Op, f func(v *ir.Value)) {
-	op.Operands(func(_ *ir.Param, v *ir.Value) { f(v) })
-	for _, b := range op.Blocks {
-		for _, inner := range b.Ops {
-			reads(inner, f)
-		}
-		for _, v := range b.Outputs {
-			f(v)
-		}
-	}
 }

@@ -187,14 +187,14 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 		n := c.Op(op)
 		s.copies += c.Ops - before
 		n.Origin = s.made(n.Origin)
-		r.operands(n)
+		r.Op(n)
 		if err := s.fold(r, n); err != nil {
 			return nil, err
 		}
 	}
 	outs := make([]*ir.Value, len(b.Outputs))
 	for i, v := range b.Outputs {
-		outs[i] = r.get(c.Value(v))
+		outs[i] = r.Find(c.Value(v))
 	}
 	return outs, nil
 }

@@ -82,25 +82,11 @@ func (s *State) order(first ir.Unit) []*Step {
 	last = -1
 	for i, op := range ops {
 		need := map[int]bool{}
-		var walk func(op *ir.Op)
-		walk = func(op *ir.Op) {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if j, ok := index[v.Def]; ok && v.Def != nil && j != i {
-					need[j] = true
-				}
-			})
-			for _, b := range op.Blocks {
-				for _, inner := range b.Ops {
-					walk(inner)
-				}
-				for _, v := range b.Outputs {
-					if j, ok := index[v.Def]; ok && v.Def != nil && j != i {
-						need[j] = true
-					}
-				}
+		op.Reads(func(v *ir.Value) {
+			if j, ok := index[v.Def]; ok && j != i {
+				need[j] = true
 			}
-		}
-		walk(op)
+		})
 		if op.Def.Effect != ir.Pure {
 			if last >= 0 {
 				need[last] = true
@@ -265,32 +251,8 @@ func (s *State) surfaces() {
 			st.Inputs = append(st.Inputs, v)
 			wanted[v] = true
 		}
-		var walk func(op *ir.Op, inner map[*ir.Value]bool)
-		walk = func(op *ir.Op, inner map[*ir.Value]bool) {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if !inner[v] {
-					read(v)
-				}
-			})
-			for _, b := range op.Blocks {
-				for _, p := range b.Params {
-					inner[p] = true
-				}
-				for _, o := range b.Ops {
-					walk(o, inner)
-					for _, v := range o.Results {
-						inner[v] = true
-					}
-				}
-				for _, v := range b.Outputs {
-					if !inner[v] {
-						read(v)
-					}
-				}
-			}
-		}
 		for _, op := range st.Ops {
-			walk(op, map[*ir.Value]bool{})
+			op.Reads(read)
 		}
 	}
 	for _, st := range s.Steps {
