@@ -23,7 +23,8 @@ type RunOptions struct {
 	// above it: the same bits, sooner.
 	Direct bool
 	// Numerics is the arithmetic of operations on the engine: "ane" (also ""), as the
-	// engine computes, or "ieee", plain fp16 storage with fp32 arithmetic.
+	// engine computes, "ane-lanes", the same with the accumulator's narrow first stage,
+	// or "ieee", plain fp16 storage with fp32 arithmetic.
 	Numerics string
 	// Workers are the goroutines of one task, 0 for one a processor. Results do not
 	// depend on it.

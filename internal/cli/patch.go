@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -139,20 +140,12 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		}
 		what := ""
 		if ch.Tasks > 0 {
-			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, loaded(ch.Tasks))
+			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, diag.Count(ch.Tasks, "task loads", "tasks load"))
 		}
 		fmt.Fprintf(c.err, "zinc: %s%s: patched%s\n", ch.Name, at, what)
 	}
 	fmt.Fprintf(c.err, "zinc: the tasks are those of %s\n", path)
 	return nil
-}
-
-// loaded says how many tasks load a constant.
-func loaded(tasks int) string {
-	if tasks == 1 {
-		return "1 task loads"
-	}
-	return fmt.Sprintf("%d tasks load", tasks)
 }
 
 // byDatabase patches with the debug database of the pair.
