@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
@@ -109,7 +110,7 @@ func (c *cacheCommand) list(context.Context) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%d entries, %d bytes\n", len(rows), total)
+	_, err = fmt.Fprintf(c.out, "%s, %s\n", diag.Count(len(rows), "entry", "entries"), diag.Count(int(total), "byte", "bytes"))
 	return err
 }
 
@@ -212,9 +213,9 @@ func (c *cacheCommand) collect(context.Context) error {
 			Temporary    int   `json:"temporary_files"`
 		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary}))
 	}
-	_, err = fmt.Fprintf(c.out, "%d entries of %d bytes removed, %d of %d bytes kept\n", did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes)
+	_, err = fmt.Fprintf(c.out, "%s of %d bytes removed, %d of %d bytes kept\n", diag.Count(did.Removed, "entry", "entries"), did.RemovedBytes, did.Kept, did.KeptBytes)
 	if err == nil && did.Temporary > 0 {
-		_, err = fmt.Fprintf(c.out, "%d unfinished files removed\n", did.Temporary)
+		_, err = fmt.Fprintf(c.out, "%s removed\n", diag.Count(did.Temporary, "unfinished file", "unfinished files"))
 	}
 	return errors.Join(fault, err)
 }
