@@ -646,19 +646,25 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzRecords is FuzzRead past the pages: one record of a good file has another
-// value.
+// FuzzRecords is FuzzRead past the pages: one record of a good file, of this revision
+// or a later one, has another value.
 func FuzzRecords(f *testing.F) {
 	records := sample(2).records()
 	for i, r := range records {
-		f.Add(uint(i), r.value)
+		f.Add(uint(i), r.value, false)
+		f.Add(uint(i), append(bytes.Clone(r.value), 3), true)
 	}
-	f.Fuzz(func(t *testing.T, i uint, v []byte) {
+	later := bytes.Clone(records[0].value)
+	later[len(later)-1]++
+	f.Fuzz(func(t *testing.T, i uint, v []byte, revision bool) {
 		if len(v) > 1<<16 {
 			return
 		}
 		var pairs []pair
 		for k, r := range records {
+			if k == 0 && revision {
+				r.value = later
+			}
 			if uint(k) == i%uint(len(records)) {
 				r.value = v
 			}
