@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -185,6 +186,9 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.Close()
+	if err := c.apart(path, m.Path); err != nil {
+		return err
+	}
 	if err := reduce.Writable(c.output); err != nil {
 		return fmt.Errorf("-o %s: %w", c.output, err)
 	}
@@ -240,6 +244,23 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return nil
 	}
 	return c.confirm(ctx, ask, command != nil)
+}
+
+// apart refuses an output that would replace a file of the model, whose text is at
+// source.
+func (c *reduceCommand) apart(path, source string) error {
+	own := []cache.File{{Path: source}}
+	// Files that cannot be told are not looked at; the text is, whatever it names.
+	if fs, err := cache.Files(path, c.weights); err == nil {
+		own = append(own, fs...)
+	}
+	text, weights := reduce.Files(c.output)
+	for _, f := range own {
+		if sameFile(text, f.Path) || sameFile(weights, f.Path) {
+			return usagef("-o %s would replace a file of the model, %s", c.output, f.Path)
+		}
+	}
+	return nil
 }
 
 // confirm asks the predicate about the text that was written: a built-in one saw
