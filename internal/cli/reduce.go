@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/verify"
@@ -70,8 +72,9 @@ Predicates that need no command:
 Candidates are programs that zinc reads and verifies before the predicate sees them;
 a model that zinc cannot open cannot be reduced. What was tried is not tried again.
 -j decides how many candidates run ahead of their turn; the result does not depend
-on it unless the predicate's answer does, which is asked once more at the end. An
-interrupt, and --max-runs, write the best model so far.`,
+on it unless the predicate's answer does, which is asked once more at the end. The
+best model so far is written after every pass that made it smaller, and by an
+interrupt and --max-runs.`,
 		Example: `  zinc reduce model.mlmodelc --predicate outputs-differ -o small.mil
   zinc reduce model.mil --predicate 'compile-error=takes more than'
   zinc reduce model.mil --predicate './crashes.sh {}' --timeout 30s -j 4
@@ -199,8 +202,15 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		only = nil
 	}
 	shown := 0
+	blobs := 0 // in the weight file that was written last
 	r, err := reduce.Run(ctx, m.Program, reduce.Options{
 		Interesting: ask, Timeout: c.timeout, Jobs: c.jobs, MaxRuns: c.maxRuns, Passes: only,
+		Best: func(best *ir.Program) {
+			// Whether it can be written is said at the end.
+			if text, err := reduce.Write(ctx, best, c.output); err == nil {
+				blobs = max(blobs, len(text.Blobs))
+			}
+		},
 		Progress: func(x reduce.Progress) {
 			if x.Statements != shown || p.terminal {
 				shown = x.Statements
@@ -222,6 +232,10 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	// What was found is worth writing whatever ended the search.
 	keep := context.WithoutCancel(ctx)
 	text, werr := reduce.Write(keep, r.Program, c.output)
+	if werr == nil && blobs > 0 && len(text.Blobs) == 0 {
+		_, weights := reduce.Files(c.output)
+		werr = os.Remove(weights) // of a program that was larger
+	}
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
