@@ -185,7 +185,7 @@ func (p *patcher) find(w Weight) (*weight, error) {
 			continue
 		}
 		if found >= 0 {
-			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s", p.db.Statements[found].Func, s.Func, name, s.Func, name)
+			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", p.db.Statements[found].Func, s.Func, name, p.db.Statements[found].Func, name, s.Func, name)
 		}
 		found = i
 	}
@@ -268,12 +268,13 @@ func (p *patcher) shared() error {
 		for i := range x.Uses {
 			n := node(&x.Uses[i], at.role)
 			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
-				s := "what the lowering made up"
+				no := &Refusal{wr.by.Name, "its bytes are also those of what the lowering made up, which is equal and stored once", "give --model MODEL to compute the pair anew"}
 				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
 					st := &p.db.Statements[k]
-					s = fmt.Sprintf("%s %q of line %d", st.Op, st.Name, st.Line)
+					no.Reason = fmt.Sprintf("its bytes are also those of %s %q of function %s, line %d, which is equal and stored once", st.Op, st.Name, st.Func, st.Line)
+					no.Hint = fmt.Sprintf("give %s/%s the same values too, or --model MODEL to compute the pair anew", st.Func, st.Name)
 				}
-				return wr.by.refuse("its bytes are also those of %s, which is equal and stored once", s)
+				return no
 			}
 		}
 	}

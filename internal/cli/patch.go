@@ -239,7 +239,7 @@ func replace(p *ir.Program, w patch.Weight) error {
 	case len(order) == 0:
 		return fmt.Errorf("the model has no constant %q", w.Name)
 	case len(order) > 1:
-		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s", order[0], order[1], w.Name, order[1], w.Name)
+		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", order[0], order[1], w.Name, order[0], w.Name, order[1], w.Name)
 	}
 	v := found[order[0]]
 	t, err := values.FromArray(w.Array, v.Type)
