@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +95,17 @@ func TestSource(t *testing.T) {
 	for _, want := range []string{"total: fp16 [1, 4]", "any: fp16 [1, ?]"} {
 		if !bytes.Contains(b, []byte(want)) {
 			t.Errorf("the source does not say %q:\n%s", want, b)
+		}
+	}
+}
+
+// TestMethods: no function of a model takes the name of a method that the wrapper has
+// from zinc.Model.
+func TestMethods(t *testing.T) {
+	model := reflect.TypeFor[*zinc.Model]()
+	for i := range model.NumMethod() {
+		if name := model.Method(i).Name; !slices.Contains(methods, name) {
+			t.Errorf("zinc.Model has the method %s, which a function may take", name)
 		}
 	}
 }
