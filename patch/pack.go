@@ -358,7 +358,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 		}
 	} else {
 		var err error
-		if rows, err = p.ordered(w, rule, k, outs); err != nil {
+		if rows, err = p.ordered(w, op, rule, k, outs); err != nil {
 			return err
 		}
 	}
@@ -411,7 +411,7 @@ func (s *share) pack() ([]byte, error) {
 
 // ordered returns the elements of a weight as rows, one an output, in the order in
 // which the kernel of a lowering rule has them. A kernel of outs outputs in all has the extents of k.
-func (p *patcher) ordered(w *weight, rule string, k *weights.Kernel, outs int) ([]byte, error) {
+func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weights.Kernel, outs int) ([]byte, error) {
 	shape := slices.Clone(w.Array.Shape)
 	per := int64(k.In / k.Groups)
 	is := func(want ...int64) bool { return slices.Equal(shape, want) }
@@ -437,18 +437,21 @@ func (p *patcher) ordered(w *weight, rule string, k *weights.Kernel, outs int) (
 		for len(shape) > 2 && shape[0] == 1 {
 			shape = shape[1:]
 		}
+		turned := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool { return x.Node == op && x.Turned })
+		want := []int64{o, per}
+		if turned {
+			want = []int64{per, o}
+		}
 		switch {
-		case kh != 1 || kw != 1 || !is(o, per) && !is(per, o):
-			return nil, wrong(fmt.Sprintf("[%d, %d] or [%d, %d]", o, per, per, o))
-		case o == per && o > 1:
-			return nil, w.refuse("it is square, and the pair does not tell whether it was turned")
 		case !p.shaped(w):
 			// Either way round would fit, and only one is the constant's.
-			return nil, w.refuse("the debug database is of an old revision and does not tell its shape, so not whether it was turned")
-		case is(o, per):
-			return w.Array.Data, nil
+			return nil, w.refuse("the debug database is of an old revision and does not tell whether it was turned")
+		case kh != 1 || kw != 1 || !is(want...):
+			return nil, wrong(shapeString(want))
+		case turned:
+			return transposed(w.Array.Data, int(per), int(o)), nil
 		}
-		return transposed(w.Array.Data, int(per), int(o)), nil
+		return w.Array.Data, nil
 	}
 	return nil, w.refuse("how the rule %s lays out its coefficients is not known here", rule)
 }

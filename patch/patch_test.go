@@ -133,6 +133,25 @@ var graphs = []struct {
 	{"matmul by a constant", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.weight("w", 40, 64), "y", g.Input(64, 50)))
 	}, []string{"w"}},
+	{"matmul by a turned constant", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.weight("w", 64, 40), "y", g.Input(64, 50), "transpose_x", true))
+	}, []string{"w"}},
+	{"matmul square", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64)))
+	}, []string{"w"}},
+	{"matmul square turned", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64), "transpose_y", true))
+	}, []string{"w"}},
+	{"matmul by a square", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50)))
+	}, []string{"w"}},
+	{"matmul by a square turned, and relu", func(g *graph) {
+		g.Output(g.Op("relu", "x", g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50), "transpose_x", true)))
+	}, []string{"w"}},
+	{"chain of square products", func(g *graph) {
+		x := g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64))
+		g.Output(g.Op("matmul", "x", x, "y", g.weight("v", 64, 64), "transpose_y", true))
+	}, []string{"w", "v"}},
 	{"a source", func(g *graph) {
 		x := g.Input(1, 6, 9, 10)
 		g.Output(g.Op("add", "x", x, "y", g.weight("w", 1, 6, 9, 10)))
@@ -283,9 +302,6 @@ func TestRefused(t *testing.T) {
 		{"a register", "more than coefficients", func(g *graph) {
 			g.Output(g.Op("mul", "x", g.Input(1, 8, 12, 12), "y", g.weight("w")))
 		}, nil},
-		{"square", "does not tell whether it was turned", func(g *graph) {
-			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64)))
-		}, nil},
 		{"dilated", "its shape is [8, 8, 3, 3], that of its tasks' coefficients [8, 8, 5, 5]", func(g *graph) {
 			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides", []int64{1, 1}, "dilations", []int64{2, 2}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1))
 		}, nil},
@@ -361,6 +377,9 @@ func TestValues(t *testing.T) {
 				}
 				values[w.Name] = w.Array.Data
 			}
+			if len(ws) == 2 && bytes.Equal(ws[0].Array.Data, ws[1].Array.Data) {
+				continue // TestBecameEqual
+			}
 			r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.name, name, err)
@@ -434,7 +453,7 @@ func TestOldDatabase(t *testing.T) {
 			old.db.Statements[i].Type, old.db.Statements[i].Shape = "", nil
 		}
 		_, err := patch.Apply(old.container, old.descriptor, old.db, arrays(c.build, c.names...))
-		if strings.HasPrefix(c.name, "matmul") {
+		if strings.HasPrefix(c.name, "matmul") || c.name == "chain of square products" {
 			if no := (*patch.Refusal)(nil); !errors.As(err, &no) || !strings.Contains(no.Reason, "whether it was turned") {
 				t.Errorf("%s: %v", c.name, err)
 			}

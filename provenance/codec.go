@@ -188,6 +188,9 @@ func (o *Operator) code(c *codec) {
 	}
 	c.node(&o.Node)
 	c.node(&o.With)
+	if c.has(1) {
+		c.bool(&o.Turned)
+	}
 }
 
 func (g *Gone) code(c *codec) {

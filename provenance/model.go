@@ -62,6 +62,9 @@ type Operator struct {
 	Reason string // of a refusal
 	Node   NodeID
 	With   NodeID // constants that it names, attributes among them
+	// Turned says that its constant matrix lies in the source as the transpose of its
+	// coefficients, a row an element summed over. It is false in files of revision 0.
+	Turned bool
 }
 
 // Gone is an operation that a pass took away. By is what its readers read
