@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/token"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,8 +44,9 @@ func newGenerate(e *env) *cobra.Command {
 		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default:
 the pair and PACKAGE.go, which embeds it. The package has a method for each function
 of the model, with a struct of its inputs and one of its outputs; shapes are in the
-comments. The same model and flags give the same files, so that they can be kept
-under version control and checked with go generate:
+comments. A PACKAGE.go that was not generated is not replaced. The same model and
+flags give the same files, so that they can be kept under version control and checked
+with go generate:
 
   //go:generate zinc generate digits ../digits.mlmodelc`,
 		Example: `  zinc generate digits digits.mlmodelc
@@ -69,6 +73,9 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if dir == "" {
 		dir = pkg
 	}
+	if err := generatedOnly(filepath.Join(dir, pkg+".go")); err != nil {
+		return err
+	}
 	pair, err := c.pair(ctx, path)
 	if err != nil {
 		return err
@@ -93,6 +100,23 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	}
 	in := func(name string, b []byte) atomicfile.File { return atomicfile.Bytes(filepath.Join(dir, name), b) }
 	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container), in(pkg+descriptorExt, pair.Descriptor))
+}
+
+// generatedOnly refuses to replace a file that somebody has written.
+func generatedOnly(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read from
+	begin := make([]byte, len(gowrap.Header))
+	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != gowrap.Header {
+		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another name or -o another folder", path)
+	}
+	return nil
 }
 
 // pair compiles the model, or takes its pair from the cache.
