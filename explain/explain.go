@@ -50,9 +50,11 @@ type Answer struct {
 	CostError string          `json:"cost_known_error,omitempty"` // of the estimates
 	Rewrites  []*Rewrite      `json:"rewrites,omitempty"`
 	Tried     []Tried         `json:"tried,omitempty"`
-	// PlacedOnly says that zinc writes no programs for the target, so that there
-	// are no tasks, and no rewrites, which would have to run.
+	// PlacedOnly says that zinc writes no programs for the target, so that there are
+	// no tasks, and rewrites are placed for it and run for another.
 	PlacedOnly bool `json:"placed_only,omitempty"`
+	// Notes are what other targets ask of the statement.
+	Notes []string `json:"notes,omitempty"`
 	// Sought says that rewrites were looked for; NotSought why they were not, where
 	// they were asked for.
 	Sought    bool   `json:"rewrites_sought"`
@@ -63,6 +65,8 @@ type Answer struct {
 type Gone struct {
 	Pass string `json:"pass"`
 	By   string `json:"by,omitempty"` // what its readers read instead, "" where nothing is read
+	// Refusal is why what is read instead is on the CPU, nil where it is not.
+	Refusal *compile.RefusalInfo `json:"refusal,omitempty"`
 }
 
 // Operator is an operation of the program as it was lowered.
@@ -157,20 +161,12 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if pos := s.pos(); pos.IsValid() && int(pos.File) < len(p.Files) {
 		a.File = p.Files[pos.File]
 	}
-	if o.Compile.Target.TD == 0 {
-		rep, err := compile.Plan(ctx, clone(p), o.Compile)
-		if err != nil {
-			return nil, err
-		}
-		a.PlacedOnly = true
-		a.planned(rep, s)
-		if o.Rewrites && a.Refused() != nil {
-			a.NotSought = fmt.Sprintf("zinc writes no programs for %s, so none could be run", a.Target)
-		}
-		return a, nil
-	}
 	o.Compile.Provenance = true
-	r, err := compile.Compile(ctx, clone(p), o.Compile)
+	build := compile.Compile
+	if a.PlacedOnly = o.Compile.Target.TD == 0; a.PlacedOnly {
+		build = compile.Place
+	}
+	r, err := build(ctx, clone(p), o.Compile)
 	if err != nil {
 		return nil, err
 	}
@@ -189,10 +185,11 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	a.constants(db, made)
 	a.ports(db, made, r)
 	a.numerics(r)
+	a.states(r, s)
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
-	if o.Hazards {
+	if o.Hazards && !a.PlacedOnly {
 		if err := a.hazards(ctx, p, o); err != nil {
 			return nil, err
 		}
@@ -215,8 +212,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	return a, err
 }
 
-// Refused returns why the statement's own operation is on the CPU, nil when it is
-// not, or when nothing is known but the reason.
+// Refused returns why the statement's own operation is on the CPU, or what stands in
+// its place; nil when it is not, or when nothing is known but the reason.
 func (a *Answer) Refused() *compile.RefusalInfo {
 	for i := range a.Operators {
 		if x := &a.Operators[i]; x.Refusal != nil && x.Name == a.Name {
@@ -228,18 +225,12 @@ func (a *Answer) Refused() *compile.RefusalInfo {
 			return x.Refusal
 		}
 	}
-	return nil
-}
-
-// planned fills in the operators from a plan, which has no record of origins: those
-// on the statement's line, or of its name.
-func (a *Answer) planned(rep *compile.Report, s *found) {
-	a.Precision = rep.Precision
-	for _, o := range rep.Ops {
-		if o.Name == s.name() || a.Line > 0 && o.Line == a.Line && o.Col == a.Column {
-			a.Operators = append(a.Operators, operatorOf(rep.Function, &o))
+	for i := range a.Gone {
+		if x := &a.Gone[i]; x.Refusal != nil {
+			return x.Refusal
 		}
 	}
+	return nil
 }
 
 func operatorOf(fn string, o *compile.OpReport) Operator {
@@ -280,6 +271,13 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 				x.By += ", "
 			}
 			x.By += db.Statements[k].Op + " " + db.Statements[k].Name
+			for _, f := range r.Functions {
+				for n := range f.Report.Ops {
+					if y := &f.Report.Ops[n]; x.Refusal == nil && f.Name == db.Statements[k].Func && y.Name == db.Statements[k].Name {
+						x.Refusal = y.Refusal
+					}
+				}
+			}
 		}
 		a.Gone = append(a.Gone, x)
 		if !slices.Contains(a.Passes, g.Pass) {

@@ -42,6 +42,9 @@ func (e *PlaceError) Error() string {
 		}
 		s += "there are " + strings.Join(e.Near, ", ")
 	}
+	if e.Many {
+		s += "; ask for one by its name"
+	}
 	return s
 }
 

@@ -28,6 +28,7 @@ var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCod
 var Rewriters = []Rewriter{
 	{"fix-shape", []string{target.RuleDynamic}, nil, "unknown dimensions of the function's inputs become fixed", nil, false, fixShape},
 	{"compute-in-fp16", []string{target.RuleFloatType}, nil, "operands are cast to fp16, the result back", nil, false, inHalf},
+	{"pad-states", []string{target.RuleState}, nil, "the function's states become as wide as the next multiple: what is written is padded, what is read is sliced", nil, false, padStates},
 	{"fold-rows", []string{target.RuleExtent}, pointwise, "the wide dimension is folded into two, the result unfolded", nil, false, foldRows},
 	{"merge-dimensions", []string{target.RuleRank}, append([]string{"transpose"}, pointwise...), "dimensions that stay neighbours become one, those of 1 go", nil, false, mergeDimensions},
 	{"split-kernel", []string{target.RuleKernel}, []string{"conv"}, "parts of the kernel on shifted slices, added", nil, false, splitKernel},

@@ -80,7 +80,7 @@ var cases = []struct {
 
 // TestRewriters offers each row of the table for a small model.
 func TestRewriters(t *testing.T) {
-	offered := map[string]bool{"split-channels": true, "one-hot": true} // by TestComplaints
+	offered := map[string]bool{"split-channels": true, "one-hot": true, "pad-states": true} // by TestComplaints
 	for _, c := range cases {
 		t.Run(c.rewriter, func(t *testing.T) {
 			a, err := Explain(context.Background(), model(t, c.params, c.body...), Place{Name: "y"}, options())
@@ -189,6 +189,26 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// TestAloneStates does so for a statement between two states, one of which is wide
+// enough; their accesses come along.
+func TestAloneStates(t *testing.T) {
+	body := []string{"tensor<fp16, [1, 2, 40]> r = read_state(input = s)", "tensor<fp16, [1, 2, 40]> r2 = read_state(input = s2)", "tensor<fp16, [1, 2, 40]> k = read_state(input = s)", "tensor<fp16, [1, 2, 40]> h0 = relu(x = x)"}
+	for i := range maxWhole {
+		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).Replace("tensor<fp16, [1, 2, 40]> A = tanh(x = B)"))
+	}
+	body = append(body, "tensor<fp16, [1, 2, 40]> y = add(x = r, y = h"+itoa(maxWhole)+")", "tensor<fp16, [1, 2, 40]> u = coreml_update_state(state = s, value = y)",
+		"tensor<fp16, [1, 2, 40]> v = mul(x = r2, y = k)", "tensor<fp16, [1, 2, 40]> z = sub(x = u, y = v)")
+	o := options()
+	o.Compile.Target = target.H16
+	a, err := Explain(context.Background(), model(t, "tensor<fp16, [1, 2, 40]> x, state<tensor<fp16, [1, 2, 40]>> s, state<tensor<fp16, [1, 2, 40]>> s2", body...), Place{Name: "y"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Rewrites) != 1 || a.Rewrites[0].Whole || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 || !strings.Contains(strings.Join(a.Rewrites[0].Engine, "; "), `add "y"`) {
+		t.Errorf("%+v %+v", a.Rewrites, a.Tried)
+	}
+}
+
 func itoa(i int) string { return strings.TrimLeft(dims([]int64{int64(i)}), " ") }
 
 // TestFind looks for statements by line and by name.
@@ -204,7 +224,7 @@ func TestFind(t *testing.T) {
 		{Place{Name: "c"}, `const "c" (line 4)`, ""},
 		{Place{Name: "x"}, `input "x" (line 3)`, ""},
 		{Place{Name: "z"}, `tanh "z" (line 6)`, ""},
-		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6)`},
+		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6); ask for one by its name`},
 		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
 		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
 		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},

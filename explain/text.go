@@ -28,6 +28,9 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 	for _, g := range a.Gone {
 		if g.By != "" {
 			p.f("taken away by %s; read in its place: %s\n", g.Pass, g.By)
+			if g.Refusal != nil {
+				p.refusal("which is on the CPU\n", g.Refusal)
+			}
 		} else {
 			p.f("taken away by %s\n", g.Pass)
 		}
@@ -40,6 +43,9 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 	}
 	p.tasks(a.Tasks, d.Tasks)
 	p.bytes(a)
+	for _, n := range a.Notes {
+		p.f("note: %s\n", n)
+	}
 	if a.CostError != "" {
 		p.f("the cost is %s\n", a.CostError)
 	}
@@ -87,9 +93,14 @@ func (p *printer) operator(o *Operator) {
 		p.cost("cost, what rides on it included", o.Estimate)
 		return
 	}
-	p.f(": %s\n  rule   %s\n  value  %s: %s\n  limit  %s\n", o.Reason, o.Refusal.Rule, o.Refusal.What, o.Refusal.Value, o.Refusal.Limit)
-	if o.Refusal.Rewrite != "" {
-		p.f("  hint   %s\n", o.Refusal.Rewrite)
+	p.refusal(": "+o.Reason+"\n", o.Refusal)
+}
+
+// refusal prints the facts of a refusal, each on a line.
+func (p *printer) refusal(head string, no *compile.RefusalInfo) {
+	p.f("%s  rule   %s\n  value  %s: %s\n  limit  %s\n", head, no.Rule, no.What, no.Value, no.Limit)
+	if no.Rewrite != "" {
+		p.f("  hint   %s\n", no.Rewrite)
 	}
 }
 
@@ -202,7 +213,11 @@ func (p *printer) rewrites(a *Answer) {
 		if !r.Whole {
 			what = "the statement alone"
 		}
-		p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
+		if r.Ran != "" {
+			p.f("compiled and run for %s, as zinc writes no programs for %s (%s, seed %d); placed for %s:\n", r.Ran, a.Target, what, r.Seed, a.Target)
+		} else {
+			p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
+		}
 		for _, l := range r.Engine {
 			p.f("  engine  %s\n", l)
 		}
