@@ -37,7 +37,7 @@ type Answer struct {
 	Passes []string `json:"passes"`
 	Gone   []Gone   `json:"gone,omitempty"`
 	// Operators are what it became in the program as it was lowered. Of a constant
-	// they are the operations that name it.
+	// or an input they are the operations that read it.
 	Operators  []Operator   `json:"operators"`
 	Tasks      []Task       `json:"tasks,omitempty"`
 	Constants  []Constant   `json:"constants,omitempty"`
@@ -113,7 +113,7 @@ type Field struct {
 type Constant struct {
 	Offset uint64     `json:"offset"`
 	Size   uint64     `json:"size"`
-	Made   bool       `json:"made"` // of the statement; otherwise its tasks only read it
+	Made   bool       `json:"made"` // some bytes of the statement; otherwise its tasks only read it
 	Roles  []RoleSize `json:"roles"`
 }
 
@@ -121,6 +121,7 @@ type Constant struct {
 type RoleSize struct {
 	Role  string `json:"role"`
 	Bytes uint64 `json:"bytes"`
+	Made  bool   `json:"made"` // of the statement, alone or with others
 }
 
 // Surface is a port that holds a value of the statement.
@@ -180,16 +181,19 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		}
 	}
 	made := db.From(stmts...)
+	if s.op == nil && s.value.Const == nil {
+		made.Operators = inputReaders(db, s)
+	}
 	a.operators(db, made, r)
 	a.tasks(db, made, r)
-	a.constants(db, made)
+	a.constants(db, made, stmts)
 	a.ports(db, made, r)
 	a.numerics(r)
 	a.states(r, s)
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
-	if o.Hazards && !a.PlacedOnly {
+	if o.Hazards && !a.PlacedOnly && s.op != nil && a.onEngine() {
 		if err := a.hazards(ctx, p, o); err != nil {
 			return nil, err
 		}
@@ -341,7 +345,7 @@ func fields(t *td.Task) []Field {
 }
 
 // constants lists the stored constants.
-func (a *Answer) constants(db *provenance.DB, made *provenance.Made) {
+func (a *Answer) constants(db *provenance.DB, made *provenance.Made, stmts []int) {
 	all := append(slices.Clone(made.Extents), made.Reads...)
 	slices.Sort(all)
 	for _, i := range slices.Compact(all) {
@@ -352,13 +356,48 @@ func (a *Answer) constants(db *provenance.DB, made *provenance.Made) {
 				k := slices.IndexFunc(c.Roles, func(r RoleSize) bool { return r.Role == run.Role })
 				if k < 0 {
 					k = len(c.Roles)
-					c.Roles = append(c.Roles, RoleSize{Role: run.Role})
+					c.Roles = append(c.Roles, RoleSize{Role: run.Role, Made: c.Made && madeOf(db, x, run.Role, stmts)})
 				}
 				c.Roles[k].Bytes += uint64(rep.Times) * uint64(run.Size)
 			}
 		}
 		a.Constants = append(a.Constants, c)
 	}
+}
+
+// madeOf reports whether bytes of a role were made of one of the statements. Padding
+// and what is reserved is made of none.
+func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) bool {
+	if role == provenance.RolePadding || role == provenance.RoleReserved {
+		return false
+	}
+	for _, r := range x.Refs(role) {
+		for _, i := range db.Source(r).Statements {
+			if slices.Contains(stmts, i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inputReaders returns the operators that the operations reading an input became.
+func inputReaders(db *provenance.DB, s *found) []int {
+	var stmts []int
+	ir.Walk(s.fn, func(op *ir.Op) {
+		if !reads(op, s.value) || len(op.Results) == 0 {
+			return
+		}
+		for _, i := range db.Named(op.Results[0].Name) {
+			if t := &db.Statements[i]; t.Func == s.fn.Name && t.Op == op.Def.Name {
+				stmts = append(stmts, i)
+			}
+		}
+	})
+	if len(stmts) == 0 {
+		return nil
+	}
+	return db.From(stmts...).Operators
 }
 
 // ports lists surfaces and operations of the descriptor.
@@ -389,18 +428,24 @@ func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Resu
 	}
 }
 
+// onEngine reports whether any of the operators runs on the engine.
+func (a *Answer) onEngine() bool {
+	return slices.ContainsFunc(a.Operators, func(o Operator) bool { return o.Unit == ir.Engine.String() })
+}
+
 // numerics notes what is known of the numbers that the statement gives.
 func (a *Answer) numerics(r *compile.Result) {
-	engine := false
 	for _, o := range a.Operators {
-		engine = engine || o.Unit == ir.Engine.String()
 		for _, t := range r.Report.Tables {
 			if t.Name == o.Name && t.Op == o.Op {
 				a.Numerics = append(a.Numerics, fmt.Sprintf("the lookup table of %s %q errs by up to %.3g, relative to the value by up to %.3g", t.Op, t.Name, t.Abs, t.Rel))
 			}
 		}
 	}
-	if engine {
+	if a.Op == ir.StmtConst || a.Op == ir.StmtParam {
+		return
+	}
+	if a.onEngine() {
 		a.Numerics = append(a.Numerics, "the engine computes from fp16 to fp16: magnitudes end at 65504, and no result is NaN or -0 (docs/numerics.md)")
 	}
 	if slices.Contains(a.Passes, "convert-precision") {

@@ -44,6 +44,10 @@ var Rewriters = []Rewriter{
 	{"scale-and-shift", withoutCode, []string{"linear_activation"}, "mul and add", nil, false, scaleAndShift},
 	{"leaky-and-minimum", withoutCode, []string{"clamped_relu"}, "leaky_relu, then minimum", nil, false, leakyMinimum},
 	{"mask", withoutCode, []string{"band_part"}, "mul with a constant mask of 0 and 1", nil, false, bandMask},
+	{"masked-sum", withoutCode, []string{"select"}, "a * mask + b * (1 - mask) with the condition as a mask of 0 and 1", nil, false, maskedSum},
+	{"attention-by-parts", withoutCode, []string{"scaled_dot_product_attention"}, "matmul, mul by the scale, add the mask, softmax, matmul", nil, false, attentionByParts},
+	{"shifted-log-sum", withoutCode, []string{"reduce_log_sum_exp"}, "log of the sum of exp(x - max), and the maximum added", nil, false, shiftedLogSum},
+	{"quotient", withoutCode, []string{"inverse"}, "1 divided by the operand", nil, false, quotient},
 	{"copies", withoutCode, []string{"tile"}, "the copies joined, an axis at a time", nil, true, joinCopies},
 }
 

@@ -75,6 +75,11 @@ var cases = []struct {
 	{"scale-and-shift", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = linear_activation(alpha = fp16(0.5), beta = fp16(0.25), x = x)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
 	{"leaky-and-minimum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = clamped_relu(alpha = fp16(0.5), beta = fp16(0.75), x = x)", "tensor<fp16, [1, 4, 16]> z = identity(x = y)"}},
 	{"mask", "tensor<fp16, [1, 8, 16]> x", []string{"tensor<fp16, [1, 8, 16]> y = band_part(lower = int32(2), upper = int32(-1), x = x)", "tensor<fp16, [1, 8, 16]> z = relu(x = y)"}},
+	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w", []string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 16]> y = select(a = fp16(-3), b = h, cond = c)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w", []string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> y = select(a = fp16(0), b = x, cond = c)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"attention-by-parts", "tensor<fp16, [1, 2, 8, 16]> x, tensor<fp16, [1, 2, 8, 16]> w, tensor<fp16, [8, 8]> m", []string{"tensor<fp16, [1, 2, 8, 16]> y = scaled_dot_product_attention(attn_mask = m, key = w, query = x, value = w)", "tensor<fp16, [1, 2, 8, 16]> z = relu(x = y)"}},
+	{"shifted-log-sum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4]> y = reduce_log_sum_exp(axes = tensor<int32, [1]>([2]), keep_dims = bool(false), x = x)", "tensor<fp16, [1, 4]> z = relu(x = y)"}},
+	{"quotient", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 16]> y = inverse(epsilon = fp16(0.5), x = h)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
 	{"copies", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> h = relu(x = x)", "tensor<fp16, [1, 6, 32]> y = tile(reps = tensor<int32, [3]>([1, 3, 2]), x = h)", "tensor<fp16, [1, 6, 32]> z = tanh(x = y)"}},
 }
 
@@ -228,6 +233,7 @@ func TestFind(t *testing.T) {
 		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
 		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
 		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},
+		{Place{Name: "zz"}, "", `no statement at "zz"`},
 		{Place{Name: "none"}, "", `no statement at "none"`},
 	} {
 		s, err := find(p, c.at, "")
@@ -240,6 +246,26 @@ func TestFind(t *testing.T) {
 	}
 	if _, err := find(p, Place{Name: "y"}, "other"); err == nil {
 		t.Error("found in a function that there is not")
+	}
+}
+
+// TestAlike ranks the names that may be meant.
+func TestAlike(t *testing.T) {
+	var all []*found
+	for _, n := range []string{"encoder_layer_1_norm", "query_cast", "query_1_cast", "key_1_cast", strings.Repeat("q", 500)} {
+		all = append(all, &found{value: &ir.Value{Name: n, Const: &ir.Const{}}})
+	}
+	for _, c := range []struct{ name, want string }{
+		{"query_cst", "query_cast query_1_cast"}, {"Query_1_Cast", "query_1_cast query_cast key_1_cast"}, {"norm", "encoder_layer_1_norm"},
+		{"", ""}, {"nothing like it", ""}, {strings.Repeat("z", 1000), ""},
+	} {
+		var got []string
+		for _, s := range alike(all, c.name) {
+			got = append(got, s.name())
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q: %q, wanted %q", c.name, got, c.want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -35,13 +36,17 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 			p.f("taken away by %s\n", g.Pass)
 		}
 	}
-	for i := range a.Operators {
-		p.operator(&a.Operators[i])
+	if a.Op == ir.StmtConst || a.Op == ir.StmtParam {
+		p.readers(a)
+	} else {
+		for i := range a.Operators {
+			p.operator(&a.Operators[i])
+		}
+		if len(a.Operators) == 0 && len(a.Gone) == 0 {
+			p.f("nothing of it is in the compiled program\n")
+		}
+		p.tasks(a.Tasks, d.Tasks)
 	}
-	if len(a.Operators) == 0 && len(a.Gone) == 0 {
-		p.f("nothing of it is in the compiled program\n")
-	}
-	p.tasks(a.Tasks, d.Tasks)
 	p.bytes(a)
 	for _, n := range a.Notes {
 		p.f("note: %s\n", n)
@@ -112,25 +117,68 @@ func (p *printer) cost(what string, e *compile.Estimate) {
 	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
 }
 
+// tasks prints the first tasks with their fields, and the rest in runs of tasks that
+// do the same.
 func (p *printer) tasks(ts []Task, fields int) {
-	for i := range ts {
+	for i := 0; i < len(ts); {
 		t := &ts[i]
+		n := 1
+		for i >= fields && i+n < len(ts) && t.like(&ts[i+n]) {
+			n++
+		}
 		known := "modelled"
 		if t.Attested {
 			known = "attested"
 		}
-		p.f("task %s %d: bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Procedure, t.Index, t.Offset, t.Offset+4*uint64(t.Words)-1, t.Rule, t.Kind, known)
-		p.cost("  cost", t.Estimate)
-		if i >= fields {
-			continue
+		last := &ts[i+n-1]
+		if n == 1 {
+			p.f("task %s %d", t.Procedure, t.Index)
+		} else {
+			p.f("%d tasks %s %d to %d", n, t.Procedure, t.Index, last.Index)
 		}
-		p.words(t.Fields)
-		for _, l := range t.Links {
-			p.f("  %s\n", l)
+		p.f(": bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Offset, last.Offset+4*uint64(last.Words)-1, t.Rule, t.Kind, known)
+		if n == 1 {
+			p.cost("  cost", t.Estimate)
+		} else {
+			p.cost("  cost of each", t.Estimate)
 		}
+		if i < fields {
+			p.words(t.Fields)
+			for _, l := range t.Links {
+				p.f("  %s\n", l)
+			}
+		}
+		i += n
 	}
 	if len(ts) > fields {
-		p.f("fields left out: those of %d more\n", len(ts)-max(fields, 0))
+		p.f("fields left out: those of %d more (--tasks)\n", len(ts)-max(fields, 0))
+	}
+}
+
+// like reports whether o comes behind t and does the same in the same time.
+func (t *Task) like(o *Task) bool {
+	return t.Procedure == o.Procedure && t.Rule == o.Rule && t.Kind == o.Kind && t.Attested == o.Attested && (t.Estimate == nil) == (o.Estimate == nil) &&
+		(t.Estimate == nil || t.Estimate.Time == o.Estimate.Time && t.Estimate.Bound == o.Estimate.Bound && t.Estimate.DMABytes == o.Estimate.DMABytes)
+}
+
+// maxReaders bounds the operations that are printed for a constant or an input.
+const maxReaders = 8
+
+// readers prints who reads a constant or an input; their tasks are for another
+// question.
+func (p *printer) readers(a *Answer) {
+	for i := range a.Operators[:min(len(a.Operators), maxReaders)] {
+		p.f("read by ")
+		p.operator(&a.Operators[i])
+	}
+	switch n := len(a.Operators); {
+	case n > maxReaders:
+		p.f("and by %d more\n", n-maxReaders)
+	case n == 0 && len(a.Gone) == 0 && len(a.Tasks) == 0 && len(a.Constants) == 0:
+		p.f("no operation of the compiled program reads it\n")
+	}
+	if n := len(a.Tasks); n > 0 {
+		p.f("tasks that work on it: %d; ask for what reads it to see them\n", n)
 	}
 }
 
@@ -171,16 +219,12 @@ func (p *printer) words(fs []Field) {
 
 func (p *printer) bytes(a *Answer) {
 	for _, c := range a.Constants {
-		how := "read by its tasks"
+		p.f("constant: bytes %d to %d", c.Offset, c.Offset+c.Size-1)
+		p.roles(": made with it", c.Roles, true)
 		if c.Made {
-			how = "made of it"
-		}
-		p.f("constant: bytes %d to %d, %s:", c.Offset, c.Offset+c.Size-1, how)
-		for i, r := range c.Roles {
-			if i > 0 {
-				p.f(",")
-			}
-			p.f(" %d of %s", r.Bytes, r.Role)
+			p.roles("; beside that", c.Roles, false)
+		} else {
+			p.roles(", read by its tasks", c.Roles, false)
 		}
 		p.f("\n")
 	}
@@ -197,6 +241,17 @@ func (p *printer) bytes(a *Answer) {
 	}
 	for _, o := range a.Operations {
 		p.f("descriptor: operation %d of %s, %s %q (%s)\n", o.Index, o.Function, o.Kind, o.Name, o.Rule)
+	}
+}
+
+// roles prints the bytes of those roles that are, or are not, of the statement.
+func (p *printer) roles(head string, rs []RoleSize, made bool) {
+	sep := head + ": "
+	for _, r := range rs {
+		if r.Made == made {
+			p.f("%s%d of %s", sep, r.Bytes, r.Role)
+			sep = ", "
+		}
 	}
 }
 
