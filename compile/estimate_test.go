@@ -2,8 +2,9 @@ package compile
 
 import (
 	"context"
-	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/cost"
@@ -75,31 +76,47 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestShare holds the sharing of bytes against a count of every byte.
-func TestShare(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		const size, owners = 64, 6
-		var claims []claim
-		for range r.IntN(12) {
-			from := r.Int64N(size)
-			claims = append(claims, claim{cost.Extent{From: from, To: from + 1 + r.Int64N(size-from)}, r.IntN(owners)})
-		}
-		var want, got [owners]int64
-		for at := range int64(size) {
-			by := owners
-			for _, c := range claims {
-				if c.From <= at && at < c.To {
-					by = min(by, c.by)
-				}
+// TestWeights gives constants to the first that reads them: of two equal ones, one is
+// stored, and of two functions the first has it.
+func TestWeights(t *testing.T) {
+	w := "tensor<fp16, [4, 64]> w = const()[val = tensor<fp16, [4, 64]>([" + strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("0.5, -0.25, ", 32), ", ")+"], ", 4), ", ") + "])];"
+	fn := func(name string) string {
+		return "func " + name + "<ios18>(tensor<fp16, [1, 64]> x) {" + w + `
+			tensor<fp16, [1, 4]> a = linear(bias = tensor<fp16, [4]>([1, 2, 3, 4]), weight = w, x = x);
+			tensor<fp16, [1, 64]> h = relu(x = x);
+			tensor<fp16, [1, 4]> b = linear(bias = tensor<fp16, [4]>([1, 2, 3, 4]), weight = w, x = h);
+		} -> (a, b);`
+	}
+	path := filepath.Join(t.TempDir(), "m.mil")
+	if err := os.WriteFile(path, []byte("program(1.3)\n{\n"+fn("main")+fn("other")+"}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r, err := Compile(context.Background(), m.Program, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := int64(0)
+	for i, o := range r.Report.Ops {
+		switch {
+		case o.Op != "linear":
+			if o.Weights != 0 || o.Shared != 0 {
+				t.Errorf("%s %q has %d bytes and shares %d", o.Op, o.Name, o.Weights, o.Shared)
 			}
-			if by < owners {
-				want[by]++
+		case first == 0:
+			first = o.Weights
+			if o.Shared != 0 || o.Weights-o.Padding != 4*64*2+4*2 {
+				t.Errorf("%s %q has %d bytes, %d of them padding, and shares %d; its coefficients and biases are 520", o.Op, o.Name, o.Weights, o.Padding, o.Shared)
 			}
+		case o.Weights != 0 || o.Shared != first:
+			t.Errorf("linear %d has %d bytes and shares %d, wanted 0 and %d", i, o.Weights, o.Shared, first)
 		}
-		share(append([]claim(nil), claims...), func(by int, n int64) { got[by] += n })
-		if got != want {
-			t.Fatalf("%v are shared as %v, want %v", claims, got, want)
-		}
+	}
+	if first == 0 {
+		t.Error("no linear has bytes")
 	}
 }

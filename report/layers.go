@@ -14,7 +14,7 @@ import (
 const (
 	KindOp       = "operation"
 	KindDispatch = "dispatch" // getting to the engine and back
-	KindPadding  = "padding"  // constants that no operation reads
+	KindPadding  = "padding"  // bytes of the constant section that no operation reads
 )
 
 // Layer is one line of the per-layer report.
@@ -32,7 +32,9 @@ type Layer struct {
 	Bound     string // "" without an estimate
 	DMABytes  int64
 	L2Peak    int64
-	Weights   int64
+	Weights   int64 // bytes of the constant section; all layers' add up to it
+	Padding   int64 // of them, those that hold nothing
+	Shared    int64 // read beside them, counted for an earlier layer
 	Line, Col int32
 }
 
@@ -40,7 +42,7 @@ type Layer struct {
 // dispatches before their first operation, and last what is left of the constants.
 func Layers(r *compile.Report) []Layer {
 	var out []Layer
-	left := r.Weights
+	left, padding := r.Weights, r.Padding
 	for _, f := range functions(r) {
 		next := 0
 		dispatch := func(before int) {
@@ -60,7 +62,7 @@ func Layers(r *compile.Report) []Layer {
 			dispatch(o.Step)
 			l := Layer{
 				Kind: KindOp, Function: f.Function, Step: o.Step, Op: o.Op, Name: o.Name, Unit: o.Unit, Why: o.Reason, Rule: o.Rule,
-				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Line: o.Line, Col: o.Col,
+				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line, Col: o.Col,
 			}
 			if o.Fused != "" {
 				l.Why = "rides on " + o.Fused
@@ -69,11 +71,12 @@ func Layers(r *compile.Report) []Layer {
 				l.Cycles, l.Time, l.Bound, l.DMABytes, l.L2Peak = e.Cycles, e.Time, e.Bound, e.DMABytes, e.L2Peak
 			}
 			left -= o.Weights
+			padding -= o.Padding
 			out = append(out, l)
 		}
 	}
 	if left > 0 {
-		out = append(out, Layer{Kind: KindPadding, Why: "alignment, and constants of the format itself", Weights: left})
+		out = append(out, Layer{Kind: KindPadding, Why: "alignment, and constants of the format itself", Weights: left, Padding: padding})
 	}
 	return out
 }
@@ -111,6 +114,8 @@ var layerColumns = []struct {
 	{"dma_bytes", func(l *Layer) string { return number(l.DMABytes, l.Bound != "") }},
 	{"l2_peak_bytes", func(l *Layer) string { return number(l.L2Peak, l.Bound != "") }},
 	{"weight_bytes", func(l *Layer) string { return number(l.Weights, true) }},
+	{"padding_bytes", func(l *Layer) string { return number(l.Padding, true) }},
+	{"shared_weight_bytes", func(l *Layer) string { return number(l.Shared, true) }},
 	{"line", func(l *Layer) string { return number(l.Line, l.Line > 0) }},
 	{"column", func(l *Layer) string { return number(l.Col, l.Col > 0) }},
 }
@@ -174,6 +179,7 @@ var summaryColumns = []struct {
 	{"dma_bytes", func(r *compile.Report) string { return number(estimate(r).DMABytes, r.Estimate != nil) }},
 	{"l2_peak_bytes", func(r *compile.Report) string { return number(estimate(r).L2Peak, r.Estimate != nil) }},
 	{"weight_bytes", func(r *compile.Report) string { return number(r.Weights, true) }},
+	{"padding_bytes", func(r *compile.Report) string { return number(r.Padding, true) }},
 	{"scratch_bytes", func(r *compile.Report) string { return number(r.Scratch, true) }},
 	{"casts", func(r *compile.Report) string { return number(r.Casts, true) }},
 }

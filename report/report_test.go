@@ -115,7 +115,7 @@ func addsUp(t *testing.T, d *Document) {
 		got   int64
 	}{
 		{"tasks", sum("tasks", nil)}, {"cycles", sum("cycles", nil)}, {"us", sum("us", nil)}, {"dma_bytes", sum("dma_bytes", nil)},
-		{"weight_bytes", sum("weight_bytes", nil)}, {"engine_macs", sum("macs", on("engine"))}, {"cpu_macs", sum("macs", on("cpu"))},
+		{"weight_bytes", sum("weight_bytes", nil)}, {"padding_bytes", sum("padding_bytes", nil)}, {"engine_macs", sum("macs", on("engine"))}, {"cpu_macs", sum("macs", on("cpu"))},
 		{"dispatch_us", sum("us", bound(KindDispatch))},
 	} {
 		if want := thousandths(t, all[c.total]); c.got != want {
