@@ -32,13 +32,16 @@ func writeComparisons(w *bytes.Buffer) {
 }
 
 func writeBudgets(w *bytes.Buffer) {
-	head(w, "flag", "what it does", "commands")
-	for _, b := range append(append([]report.Budget(nil), report.Budgets...), report.OutputError) {
-		commands := "all three"
-		if b.ID == report.MaxError {
-			commands = "`zinc verify`"
+	head(w, "flag", "what it does", "asks for")
+	for _, b := range report.Budgets {
+		asks := "placement"
+		switch {
+		case b.Runs:
+			asks = "a run on the simulator and the interpreter"
+		case b.Tasks:
+			asks = "a compilation"
 		}
-		row(w, "`--"+b.ID+"`", strings.ReplaceAll(b.Doc, "`", ""), commands)
+		row(w, "`--"+b.ID+"`", strings.ReplaceAll(b.Doc, "`", ""), asks)
 	}
 }
 

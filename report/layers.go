@@ -114,10 +114,10 @@ var layerColumns = []struct {
 	{"dma_bytes", func(l *Layer) string { return number(l.DMABytes, l.Bound != "") }},
 	{"l2_peak_bytes", func(l *Layer) string { return number(l.L2Peak, l.Bound != "") }},
 	{"weight_bytes", func(l *Layer) string { return number(l.Weights, true) }},
-	{"padding_bytes", func(l *Layer) string { return number(l.Padding, true) }},
-	{"shared_weight_bytes", func(l *Layer) string { return number(l.Shared, true) }},
 	{"line", func(l *Layer) string { return number(l.Line, l.Line > 0) }},
 	{"column", func(l *Layer) string { return number(l.Col, l.Col > 0) }},
+	{"padding_bytes", func(l *Layer) string { return number(l.Padding, true) }},
+	{"shared_weight_bytes", func(l *Layer) string { return number(l.Shared, true) }},
 }
 
 // number is a number, or nothing where none is known.
@@ -179,9 +179,9 @@ var summaryColumns = []struct {
 	{"dma_bytes", func(r *compile.Report) string { return number(estimate(r).DMABytes, r.Estimate != nil) }},
 	{"l2_peak_bytes", func(r *compile.Report) string { return number(estimate(r).L2Peak, r.Estimate != nil) }},
 	{"weight_bytes", func(r *compile.Report) string { return number(r.Weights, true) }},
-	{"padding_bytes", func(r *compile.Report) string { return number(r.Padding, true) }},
 	{"scratch_bytes", func(r *compile.Report) string { return number(r.Scratch, true) }},
 	{"casts", func(r *compile.Report) string { return number(r.Casts, true) }},
+	{"padding_bytes", func(r *compile.Report) string { return number(r.Padding, true) }},
 }
 
 // estimate is a report's estimate, or an empty one.
