@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
 )
 
 // Estimate is what part of a program takes on the engine, by the model of package
@@ -92,9 +93,31 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 		}
 		once := &Estimate{}
 		once.Terms[cost.Dispatch] = cost.Overhead(tab)
+		once.Terms[cost.Hand] = cost.Handing(u.handed(u.procs[i]))
 		d.Estimate.merge(once)
 		all.merge(once)
 	}
+}
+
+// handed counts the bytes that the host hands a dispatch and takes back: all of its
+// surfaces but those of states, which stay where they are.
+func (u *unit) handed(p *lower.Procedure) int64 {
+	states := map[*ir.Value]bool{}
+	for _, st := range u.state.States {
+		states[st.Value] = true
+		if st.Result >= 0 {
+			states[u.state.Func.Body.Outputs[st.Result]] = true
+		}
+	}
+	n := int64(0)
+	for _, list := range [][]lower.Surface{p.Inputs, p.Outputs} {
+		for i := range list {
+			if !states[list[i].Value] {
+				n += list[i].Size
+			}
+		}
+	}
+	return n
 }
 
 // eachTask calls f for every task of the unit with the operation it works for (an

@@ -43,7 +43,8 @@ func TestEstimates(t *testing.T) {
 	}
 	once := cost.Overhead(target.H13) * cost.Time(rep.Dispatches)
 	all := rep.Estimate
-	if ops.Time != tasks.Time || ops.Time+once != all.Time || dispatches.Time != all.Time || all.Terms[cost.Dispatch] != once {
+	io := cost.Handing(handedBytes(r))
+	if ops.Time != tasks.Time || ops.Time+once+io != all.Time || dispatches.Time != all.Time || all.Terms[cost.Dispatch] != once || all.Terms[cost.Hand] != io || io == 0 {
 		t.Errorf("operations %s us, tasks %s, dispatches %s, in all %s", ops.Time, tasks.Time, dispatches.Time, all.Time)
 	}
 	if n != rep.Tasks || ops.Cycles != all.Cycles || ops.DMABytes != all.DMABytes || ops.L2Peak != all.L2Peak || weights > rep.Weights || weights == 0 {
@@ -118,5 +119,49 @@ func TestWeights(t *testing.T) {
 	}
 	if first == 0 {
 		t.Error("no linear has bytes")
+	}
+}
+
+// handedBytes are the bytes of all surfaces of a pair without states.
+func handedBytes(r *Result) (n int64) {
+	for _, p := range r.Functions[0].Procedures {
+		for _, s := range p.Inputs {
+			n += s.Size
+		}
+		for _, s := range p.Outputs {
+			n += s.Size
+		}
+	}
+	return n
+}
+
+// TestHanded: a state stays where it is, so nothing of it is handed over.
+func TestHanded(t *testing.T) {
+	times := map[bool]cost.Time{}
+	for _, state := range []bool{false, true} {
+		text := "func main<ios18>(tensor<fp16, [1, 64]> x, tensor<fp16, [1, 64]> s) { tensor<fp16, [1, 64]> z = add(x = s, y = x); } -> (z);"
+		if state {
+			text = "func main<ios18>(tensor<fp16, [1, 64]> x, state<tensor<fp16, [1, 64]>> s) { tensor<fp16, [1, 64]> r = read_state(input = s); tensor<fp16, [1, 64]> y = add(x = r, y = x); tensor<fp16, [1, 64]> u = coreml_update_state(state = s, value = y); tensor<fp16, [1, 64]> z = relu(x = u); } -> (z);"
+		}
+		path := filepath.Join(t.TempDir(), "m.mil")
+		if err := os.WriteFile(path, []byte("program(1.3)\n{\n"+text+"\n}\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		m, err := frontend.Open(path, frontend.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Compile(context.Background(), m.Program, Options{})
+		m.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[state] = r.Report.Estimate.Terms[cost.Hand]
+	}
+	if want := cost.Handing(3 * 128); times[false] != want {
+		t.Errorf("two inputs and an output of 128 bytes take %s us, wanted %s", times[false], want)
+	}
+	if want := cost.Handing(2 * 128); times[true] != want {
+		t.Errorf("an input and an output beside a state take %s us, wanted %s", times[true], want)
 	}
 }

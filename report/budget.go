@@ -284,6 +284,9 @@ func judgeTime(r *compile.Report) []finding {
 		if t := estimate(f).Terms[cost.Dispatch]; t > 0 {
 			x.by = append(x.by, Contributor{What: "dispatch", Value: Number(us(t))})
 		}
+		if t := estimate(f).Terms[cost.Hand]; t > 0 {
+			x.by = append(x.by, Contributor{What: "inputs and outputs", Value: Number(us(t))})
+		}
 		for i := range f.Ops {
 			if e := f.Ops[i].Estimate; e != nil {
 				x.by = append(x.by, contributor(&f.Ops[i], us(e.Time)))

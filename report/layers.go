@@ -13,7 +13,7 @@ import (
 // Kinds of layers.
 const (
 	KindOp       = "operation"
-	KindDispatch = "dispatch" // getting to the engine and back
+	KindDispatch = "dispatch" // getting to the engine and back, inputs and outputs included
 	KindPadding  = "padding"  // bytes of the constant section that no operation reads
 )
 
@@ -51,9 +51,13 @@ func Layers(r *compile.Report) []Layer {
 				if d.Estimate == nil {
 					continue // a plan has no estimates
 				}
+				var own cost.Split
+				for _, t := range []cost.Term{cost.Dispatch, cost.Hand} {
+					own[t] = d.Estimate.Terms[t]
+				}
 				out = append(out, Layer{
 					Kind: KindDispatch, Function: f.Function, Step: d.Step, Unit: ir.Engine.String(), Why: cause(f, d),
-					Time: d.Estimate.Terms[cost.Dispatch], Bound: cost.Dispatch.String(),
+					Time: own.Total(), Bound: own.Binding().String(),
 				})
 			}
 		}
@@ -182,6 +186,7 @@ var summaryColumns = []struct {
 	{"scratch_bytes", func(r *compile.Report) string { return number(r.Scratch, true) }},
 	{"casts", func(r *compile.Report) string { return number(r.Casts, true) }},
 	{"padding_bytes", func(r *compile.Report) string { return number(r.Padding, true) }},
+	{"io_us", term(cost.Hand)},
 }
 
 // estimate is a report's estimate, or an empty one.

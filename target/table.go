@@ -45,8 +45,8 @@ type Table struct {
 	TableBytes                 int   // budget of an activation table
 	Texture                    bool  // has a texture engine
 	DispatchFloorUS            float64
-	PeakFLOPs                  float64  // per second
-	Bandwidth                  float64  // bytes per second, single stream
+	PeakFLOPs                  float64  // per second; of the published cost model of whole graphs, which package cost is held against
+	Bandwidth                  float64  // bytes per second, single stream; of that model
 	CostOf                     string   // target on which the three costs were measured
 	StreamForms                []string // compressed forms that reach the engine as stored, or StreamAll
 
