@@ -14,6 +14,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
@@ -187,7 +188,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	rep.Timings = nil // not a fact about the model
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
-		t.Failures = append(t.Failures, fmt.Sprintf("%d %s on the CPU for %s, --require-engine allows none", n, verb(n, "operation runs", "operations run"), rep.Target))
+		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s, --require-engine allows none", diag.Count(n, "operation runs", "operations run"), rep.Target))
 	}
 	t.Explain = newExplains(path, c.flags, rep).list(rep)
 	ran, err := c.budgets.run(ctx, f, c.env, path)
@@ -212,13 +213,6 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 		return nil, err
 	}
 	return r.Report, nil
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func (c *checkCommand) print(r *checkResult) error {

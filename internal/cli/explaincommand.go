@@ -106,7 +106,10 @@ func more(lines []int32) string {
 	for _, l := range lines[:min(len(lines), maxMore)] {
 		words = append(words, strconv.Itoa(int(l)))
 	}
-	s := fmt.Sprintf("%s %s", verb(len(lines), "line", "lines"), strings.Join(words, ", "))
+	s := "lines " + strings.Join(words, ", ")
+	if len(lines) == 1 {
+		s = "line " + words[0]
+	}
 	if n := len(lines) - maxMore; n > 0 {
 		s += fmt.Sprintf(" and %d more", n)
 	}
