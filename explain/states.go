@@ -8,21 +8,14 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// stateAccess says, by operation, which parameter names the state and which the
-// value that is written, if any.
-var stateAccess = map[string]struct{ state, value string }{
-	"read_state":          {state: "input"},
-	"write_state":         {state: "input", value: "data"},
-	"coreml_update_state": {state: "state", value: "value"},
-}
-
 // stateOf returns the state that an operation reads or writes, nil for others.
 func stateOf(op *ir.Op) *ir.Value {
-	if x, ok := stateAccess[op.Def.Name]; ok {
-		return op.Arg(x.state)
+	if name, _, ok := passes.StateAccess(op.Def.Name); ok {
+		return op.Arg(name)
 	}
 	return nil
 }
@@ -146,7 +139,7 @@ func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 	var out []*ir.Op
 	parts := map[*ir.Value]bool{}
 	for _, op := range fn.Body.Ops {
-		if p := stateAccess[op.Def.Name].value; p != "" && states[stateOf(op)] > 0 {
+		if _, p, _ := passes.StateAccess(op.Def.Name); p != "" && states[stateOf(op)] > 0 {
 			if pad := op.Arg(p).Def; pad != nil && pad.Arg("x").Def != nil {
 				out = append(out, pad.Arg("x").Def)
 			}
@@ -172,7 +165,7 @@ func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []
 	from := len(e.ops)
 	last := st.Type.Rank() - 1
 	n := st.Type.Shape[last]
-	if p := stateAccess[op.Def.Name].value; p != "" {
+	if _, p, _ := passes.StateAccess(op.Def.Name); p != "" {
 		v := op.Arg(p)
 		pads := make([]int64, 2*(last+1))
 		pads[2*last+1] = w - n
