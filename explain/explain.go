@@ -184,6 +184,9 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if s.op == nil && s.value.Const == nil {
 		made.Operators = inputReaders(db, s)
 	}
+	if s.reader != nil && len(made.Operators)+len(made.Extents)+len(made.Reads) == 0 {
+		made.Operators = a.readerOf(db, s)
+	}
 	a.operators(db, made, r)
 	a.tasks(db, made, r)
 	a.constants(db, made, stmts)
@@ -379,6 +382,28 @@ func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) b
 		}
 	}
 	return false
+}
+
+// readerOf returns the operators that the operation naming a constant became, where
+// passes wrote it anew without that constant.
+func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
+	if len(s.reader.Results) == 0 {
+		return nil
+	}
+	var stmts []int
+	for _, i := range db.Named(s.reader.Results[0].Name) {
+		if t := &db.Statements[i]; t.Func == s.fn.Name && t.Op == s.reader.Def.Name {
+			stmts = append(stmts, i)
+		}
+	}
+	if len(stmts) == 0 {
+		return nil
+	}
+	ops := db.From(stmts...).Operators
+	if len(ops) > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s %q, line %d, names it in the source; passes wrote that anew, and with what the constant says, not with the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
+	}
+	return ops
 }
 
 // inputReaders returns the operators that the operations reading an input became.

@@ -269,6 +269,41 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestRepeated finds patterns of tasks; a letter stands for what a task does.
+func TestRepeated(t *testing.T) {
+	for _, c := range []struct {
+		tasks         string
+		period, times int
+	}{
+		{"a", 1, 1}, {"ab", 1, 1}, {"aaab", 1, 3}, {"ababab", 2, 3}, {"abababa", 2, 3}, {"abcabcabd", 3, 2}, {"aabaab", 3, 2}, {"abcdefghiabcdefghi", 1, 1}, {"aab", 1, 2}, {"aa-aa", 1, 2},
+	} {
+		var ts []Task
+		for i, r := range strings.ReplaceAll(c.tasks, "-", "") {
+			x := Task{Index: i, Kind: string(r)}
+			if cut := strings.IndexByte(c.tasks, '-'); cut >= 0 && i >= cut {
+				x.Index++ // another operation's stands between
+			}
+			ts = append(ts, x)
+		}
+		if p, n := repeated(ts); p != c.period || n != c.times {
+			t.Errorf("%s: %d times %d, wanted %d times %d", c.tasks, n, p, c.times, c.period)
+		}
+	}
+}
+
+// TestNamedInTheSource asks about a constant whose reader passes wrote anew.
+func TestNamedInTheSource(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]", "tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], [4, 5, 6]]])]",
+		`tensor<fp16, [1, 2, 4]> y = conv(dilations = tensor<int32, [1]>([1]), groups = int32(1), pad = tensor<int32, [2]>([0, 0]), pad_type = string("valid"), strides = s, weight = w, x = x)`, "tensor<fp16, [1, 2, 4]> z = relu(x = y)")
+	a, err := Explain(context.Background(), p, Place{Name: "s"}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Operators) == 0 || len(a.Notes) != 1 || !strings.Contains(a.Notes[0], `conv "y", line 6, names it`) {
+		t.Errorf("%+v, %q", a.Operators, a.Notes)
+	}
+}
+
 func TestElide(t *testing.T) {
 	long := strings.Repeat("0.125, ", 20)
 	for _, c := range [][2]string{

@@ -117,30 +117,32 @@ func (p *printer) cost(what string, e *compile.Estimate) {
 	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
 }
 
-// tasks prints the first tasks with their fields, and the rest in runs of tasks that
-// do the same.
+// tasks prints the first tasks with their fields, and the rest in runs that do the
+// same again and again.
 func (p *printer) tasks(ts []Task, fields int) {
 	for i := 0; i < len(ts); {
-		t := &ts[i]
-		n := 1
-		for i >= fields && i+n < len(ts) && t.like(&ts[i+n]) {
-			n++
+		period, times := 1, 1
+		if i >= fields {
+			period, times = repeated(ts[i:])
 		}
-		known := "modelled"
-		if t.Attested {
-			known = "attested"
-		}
-		last := &ts[i+n-1]
+		n := period * times
+		t, last := &ts[i], &ts[i+n-1]
 		if n == 1 {
 			p.f("task %s %d", t.Procedure, t.Index)
 		} else {
 			p.f("%d tasks %s %d to %d", n, t.Procedure, t.Index, last.Index)
 		}
-		p.f(": bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Offset, last.Offset+4*uint64(last.Words)-1, t.Rule, t.Kind, known)
-		if n == 1 {
-			p.cost("  cost", t.Estimate)
+		p.f(": bytes %d to %d of the task section", t.Offset, last.Offset+4*uint64(last.Words)-1)
+		if period > 1 {
+			p.f(", %d times these %d\n", times, period)
+			for k := range ts[i : i+period] {
+				p.f(" ")
+				p.work(&ts[i+k], "   cost of each")
+			}
+		} else if p.f(","); times > 1 {
+			p.work(t, "  cost of each")
 		} else {
-			p.cost("  cost of each", t.Estimate)
+			p.work(t, "  cost")
 		}
 		if i < fields {
 			p.words(t.Fields)
@@ -155,7 +157,37 @@ func (p *printer) tasks(ts []Task, fields int) {
 	}
 }
 
-// like reports whether o comes behind t and does the same in the same time.
+// work prints what a task does, what vouches for that, and what it costs.
+func (p *printer) work(t *Task, cost string) {
+	known := "modelled"
+	if t.Attested {
+		known = "attested"
+	}
+	p.f(" rule %s, kind %s (%s)\n", t.Rule, t.Kind, known)
+	p.cost(cost, t.Estimate)
+}
+
+// maxPeriod is the number of tasks up to which a pattern is looked for: a product
+// of matrices one by one takes up to so many for each.
+const maxPeriod = 8
+
+// repeated returns how many of the first tasks come again, and how often they stand
+// there: what covers most, the fewest of them.
+func repeated(ts []Task) (period, times int) {
+	period, times = 1, 1
+	for p := 1; p <= min(maxPeriod, len(ts)/2); p++ {
+		n := p
+		for n < len(ts) && ts[n-p].like(&ts[n]) && ts[n-1].Index+1 == ts[n].Index {
+			n++
+		}
+		if k := n / p; k > 1 && k*p > period*times {
+			period, times = p, k
+		}
+	}
+	return period, times
+}
+
+// like reports whether o does the same as t in the same time.
 func (t *Task) like(o *Task) bool {
 	return t.Procedure == o.Procedure && t.Rule == o.Rule && t.Kind == o.Kind && t.Attested == o.Attested && (t.Estimate == nil) == (o.Estimate == nil) &&
 		(t.Estimate == nil || t.Estimate.Time == o.Estimate.Time && t.Estimate.Bound == o.Estimate.Bound && t.Estimate.DMABytes == o.Estimate.DMABytes)
