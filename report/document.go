@@ -1,10 +1,10 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // Document is one report and what belongs to it.
@@ -12,6 +12,9 @@ type Document struct {
 	Model string `json:"model,omitempty"` // path of the model's text
 	*compile.Report
 	Violations []Violation `json:"violations,omitempty"`
+	// Explain returns the command that tells what to write in the place of an
+	// operation on the CPU; nil where none is known.
+	Explain func(o *compile.OpReport) string `json:"-"`
 }
 
 // Form is one way to write a document.
@@ -24,7 +27,7 @@ type Form struct {
 // Forms are the ways to write a document.
 var Forms = []Form{
 	{"text", "tables to read", writeText},
-	{"json", "everything, for programs", writeJSON},
+	{"json", "everything, for programs", func(w io.Writer, d *Document) error { return jsonform.Write(w, d) }},
 	{"csv", "a line an operation", writeLayers},
 	{"summary", "CSV with a line a function", writeSummary},
 	{"html", "one page with charts", writeHTML},
@@ -56,13 +59,6 @@ func writeText(w io.Writer, d *Document) error {
 		return err
 	}
 	return WriteViolations(w, d.Violations)
-}
-
-func writeJSON(w io.Writer, d *Document) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
 }
 
 // functions returns the reports of the functions one by one.

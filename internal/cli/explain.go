@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -49,7 +50,11 @@ with more than 300 operations the statement alone is compiled and run. Where a
 tensor is beyond the engine's limits, operations that only move its data may stay
 on the CPU; they are listed.
 
-Targets that zinc writes no programs for get placement alone.`,
+Of a constant or an input it prints what reads it; of a name that there is not, the
+statements whose names are like it.
+
+Targets that zinc writes no programs for get placement alone; rewrites are placed
+by their rules, and compiled and run for h13.`,
 		Example: `  zinc explain model.mil:12
   zinc explain model.mlmodelc --op conv_7 --tasks 3
   zinc explain model.mil --op y -o rewritten.mil`,
@@ -126,7 +131,7 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	}
 	a.File = filepath.ToSlash(a.File)
 	if c.json {
-		err = writeJSON(c.out, a)
+		err = jsonform.Write(c.out, a)
 	} else {
 		err = a.Text(c.out, explain.Detail{Tasks: c.tasks})
 	}

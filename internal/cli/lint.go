@@ -17,6 +17,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -142,7 +144,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	}
 	switch {
 	case c.json:
-		err = writeJSON(c.out, r)
+		err = jsonform.Write(c.out, r)
 	case c.sarif:
 		err = lint.SARIF(c.out, r.Model, compile.Version, r.Targets, c.failOn)
 	default:
@@ -177,7 +179,7 @@ func (c *lintCommand) failures(r *lintResult) error {
 		return nil
 	}
 	how := map[string]string{lint.Shown: "shown by an input", "alone": "shown by an input or by the statement alone", lint.Possible: "possible"}[c.failOn]
-	return fmt.Errorf("lint: %d %s %s, --fail-on=%s allows none", n, verb(n, "cliff is", "cliffs are"), how, c.failOn)
+	return fmt.Errorf("lint: %s %s, --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
 }
 
 // lintRange is a range of the command line; all stands for that of the type.
