@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -50,6 +49,9 @@ type Operand struct {
 	Seen     *[2]verify.Number `json:"seen,omitempty"` // in recorded runs
 	Used     [2]verify.Number  `json:"used"`           // by the input that shows the cliff
 	From     string            `json:"from"`
+	// Safe is a range for which, with those of the other operands, the intervals rule
+	// the cliff out: what to clip to.
+	Safe *[2]verify.Number `json:"safe,omitempty"`
 }
 
 // largeCut is the cost of a product from which its free extents are made smaller.
@@ -117,35 +119,6 @@ func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
 	return out
 }
 
-// operand is an input of a cut while one is looked for.
-type operand struct {
-	v          *ir.Value // of the whole function
-	name       string
-	typ        ir.Type
-	limit      Interval // what intervals allow
-	seen       Interval
-	input, ran bool
-}
-
-// at is the operand's range where recorded ones are widened by a factor.
-func (o *operand) at(k float64) Interval {
-	if o.input || !o.ran || k == inf {
-		return o.limit
-	}
-	r := Interval{Lo: o.seen.Lo * k, Hi: o.seen.Hi * k}
-	if o.seen.Lo > 0 {
-		r.Lo = o.seen.Lo / k
-	}
-	if o.seen.Hi < 0 {
-		r.Hi = o.seen.Hi / k
-	}
-	r.Lo, r.Hi = max(r.Lo, o.limit.Lo), min(r.Hi, o.limit.Hi)
-	if r.Lo > r.Hi {
-		return o.limit
-	}
-	return r
-}
-
 // cutAt looks for such a model of given statements. why tells what stood in the
 // way.
 func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent int64, err error) {
@@ -192,45 +165,36 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 		*why = "it does not compile: " + err.Error()
 		return 0, s.ctx.Err()
 	}
-	params := map[string]*ir.Value{}
-	for _, v := range b.fn.Body.Params {
-		params[v.Name] = v
-	}
+	t := &cutting{search: s, p: p, b: b, os: os}
 	*why = "its ranges alone do not reach the limit"
 	var last []Interval
+	safe := 0.0 // the widest box in which the rule does not apply
 	for k := 1.0; ; {
-		var box []Interval
-		ranges := map[string]Interval{}
-		var ports []*port
-		for _, o := range os {
-			r, err := inner(o.at(k), o.typ.DType)
-			v := params[o.name]
-			if err != nil || v == nil {
-				*why = fmt.Sprintf("no range for %s", o.name)
-				return spent, nil
-			}
-			box = append(box, r)
-			ranges[o.name] = r
-			ports = append(ports, &port{v, r, int(v.Type.Elems())})
+		x, err := t.box(k)
+		if err != nil {
+			*why = err.Error()
+			return spent, nil
 		}
-		if slices.Equal(box, last) {
+		if slices.Equal(x.r, last) {
 			if k == inf {
-				break
+				return spent, nil
 			}
 			k = inf // values that were 0 throughout do not grow
 			continue
 		}
-		last = box
-		q, sub, err := s.tryBox(p, b, os, ranges, ports, k, budget-spent)
-		if err != nil {
-			return spent, err
-		}
+		last = x.r
 		was := k
 		if k *= 2; k > 1<<widest {
 			k = inf
 		}
-		if sub == nil {
+		a, found := t.suspicion(x)
+		if found == nil {
+			safe = was
 			continue
+		}
+		q, sub, err := t.try(x, a, found, was, budget-spent)
+		if err != nil {
+			return spent, err
 		}
 		spent += sub.spent
 		if q.shown != nil {
@@ -239,135 +203,15 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			for _, o := range os {
 				c.Operands = append(c.Operands, o.told(q.input.in[o.name]))
 			}
+			t.rule(c, safe, was)
 			p.cut, p.local, p.input, p.reachedAt = c, q.shown, q.input, q.reachedAt
 			return spent, nil
 		}
 		*why = q.note
 		if sub.out {
-			break
+			return spent, nil
 		}
 	}
-	return spent, nil
-}
-
-// tryBox searches a cut whose inputs have the given ranges; a nil search where the
-// rule does not apply to them.
-func (s *search) tryBox(p *proof, b *bench, os []*operand, ranges map[string]Interval, ports []*port, k float64, budget int64) (*proof, *search, error) {
-	a := analyse(b.fn, ranges).calmly()
-	found, _ := suspects(a)
-	i := slices.IndexFunc(found, func(f *suspect) bool { return f.rule == p.rule && f.op.Pos == p.op.Pos })
-	if i < 0 {
-		i = slices.IndexFunc(found, func(f *suspect) bool { return f.rule == p.rule })
-	}
-	if i < 0 {
-		return nil, nil, nil
-	}
-	q := &proof{suspect: found[i]}
-	sub := newSearch(s.ctx, s.o, a, b, ports, budget)
-	sub.open = []*proof{q}
-	if c, ok, err := s.grown(p, os, ports, k); err != nil {
-		return nil, nil, err
-	} else if ok {
-		sub.first = []candidate{c}
-	}
-	if len(q.region) == len(b.fn.Body.Ops) {
-		q.alone = &region{b, b.fn.Body.Params} // it is the cut itself
-	}
-	return q, sub, sub.run()
-}
-
-// grown are the operands of a recorded run times k.
-func (s *search) grown(p *proof, os []*operand, ports []*port, k float64) (candidate, bool, error) {
-	c := candidate{tensors{}, "the operands of a recorded run"}
-	from := s.kept
-	if p.ran != nil {
-		from, c.how = p.ran, "the operands of a run that reaches the limit: "+p.input.how
-	}
-	switch {
-	case k == inf:
-		return c, false, nil
-	case k > 1:
-		c.how += ", times " + number(k)
-	}
-	for i, o := range os {
-		x, ok := from[o.v]
-		if !ok {
-			return c, false, nil
-		}
-		vs := crop(x, ports[i].v.Type.Shape)
-		by := k
-		if o.input {
-			by = 1
-		}
-		t, err := ports[i].fill(func(j int) float64 { return vs[j] * by })
-		if err != nil {
-			return c, false, err
-		}
-		c.in[o.name] = t
-	}
-	return c, true, nil
-}
-
-// crop returns the leading elements along every axis.
-func crop(x interp.Tensor, shape []int64) []float64 {
-	vs := x.Const().Floats()
-	if slices.Equal(x.Type.Shape, shape) {
-		return vs
-	}
-	n := ir.TensorOf(ir.FP16, shape...).Elems()
-	out := make([]float64, n)
-	for i := range out {
-		at, stride, rest := 0, 1, i
-		for d := len(shape) - 1; d >= 0; d-- {
-			at += rest % int(shape[d]) * stride
-			rest /= int(shape[d])
-			stride *= int(x.Type.Shape[d])
-		}
-		out[i] = vs[at]
-	}
-	return out
-}
-
-// factorOf is the factor that the operands were in truth widened by: intervals may
-// have ended before it.
-func factorOf(os []*operand, k float64) verify.Number {
-	most := 0.0
-	for _, o := range os {
-		if o.input || !o.ran {
-			continue
-		}
-		f := inf
-		if m := o.seen.mag(); m > 0 {
-			f = max(1, min(k, o.at(k).mag()/m))
-		} else if o.at(k).mag() == 0 {
-			f = 1
-		}
-		most = max(most, f)
-	}
-	return verify.Number(most)
-}
-
-// told is the operand as a finding tells it.
-func (o *operand) told(used interp.Tensor) Operand {
-	u := rangeOf(used)
-	x := Operand{
-		Name: o.name, Value: valueLabel(o.v), Type: o.typ.String(), Interval: numbers(o.limit), Used: numbers(u), From: FromInterval,
-	}
-	switch {
-	case o.input:
-		x.From = FromInput
-	case o.ran && o.seen.Lo <= u.Lo && u.Hi <= o.seen.Hi:
-		x.From = FromRuns
-	}
-	if o.ran {
-		r := numbers(o.seen)
-		x.Seen = &r
-	}
-	return x
-}
-
-func numbers(r Interval) [2]verify.Number {
-	return [2]verify.Number{verify.Number(r.Lo), verify.Number(r.Hi)}
 }
 
 // portName makes a name that text, files and command lines take alike, and that is

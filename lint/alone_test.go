@@ -2,6 +2,7 @@ package lint
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -305,5 +306,52 @@ func TestSpread(t *testing.T) {
 		if vs, ws := c.in["x"].Floats32(), want.Floats32(); r == DefaultRange(v.Type) && vs[7] != ws[7] {
 			t.Errorf("element 7 is %g, zinc verify draws %g", vs[7], ws[7])
 		}
+	}
+}
+
+// TestHidden: an input of the whole reaches the limit and no output shows it; alone
+// the statement shows it on the operands of that run.
+func TestHidden(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {
+            tensor<fp16, [1, 8, 4, 4]> a = add(x = x, y = fp16(1.0))[name = string("a")];
+            tensor<fp16, [1, 8, 4, 4]> q = square(x = a)[name = string("q")];
+            tensor<fp16, [1, 8, 4, 4]> c = minimum(x = q, y = fp16(1.0))[name = string("c")];
+        } -> (c);
+}
+`
+	m := openText(t, []byte(text))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := r.Functions[0].Findings
+	if len(fs) != 1 || fs[0].State != ShownAlone || fs[0].Cut.Factor != 1 || fs[0].Cut.Operands[0].From != FromRuns || !strings.Contains(fs[0].Note, "no output of the function shows it") {
+		t.Fatalf("%+v", fs[0])
+	}
+	repeats(t, fs[0].Cut, fs[0].Inputs, fs[0].Local)
+}
+
+// TestSafe: with its operands held to the ranges that a finding names as safe the
+// model has the finding no more.
+func TestSafe(t *testing.T) {
+	m := openText(t, []byte(apart))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := r.Functions[0].Findings[0].Cut.Operands[0]
+	if o.Safe == nil || float64(o.Safe[1]) < 3 || float64(o.Safe[1]) > 3.276 {
+		t.Fatalf("safe %v; 65520/20000 is the limit", o.Safe)
+	}
+	clip := fmt.Sprintf(`            tensor<fp16, [1, 8, 4, 4]> k = clip(x = e, alpha = fp16(%g), beta = fp16(%g))[name = string("k")];
+            tensor<fp16, [1, 8, 4, 4]> q = mul(x = k,`, float64(o.Safe[0]), float64(o.Safe[1]))
+	m = openText(t, []byte(strings.Replace(apart, "            tensor<fp16, [1, 8, 4, 4]> q = mul(x = e,", clip, 1)))
+	if r, err = Run(context.Background(), m.Program, Options{Compile: options, Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Functions[0].Findings); n != 0 {
+		t.Errorf("%d findings with the clip", n)
 	}
 }

@@ -269,6 +269,15 @@ func (p *printer) cut(x *Finding) {
 		}
 		p.line("%s", s)
 	}
+	var clips []string
+	for _, o := range c.Operands {
+		if o.Safe != nil {
+			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, number(float64(o.Safe[0])), number(float64(o.Safe[1]))))
+		}
+	}
+	if len(clips) > 0 {
+		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs (--range) until theirs are", strings.Join(clips, " and "))
+	}
 	if c.Reduced != "" {
 		p.line("    extents made smaller: %s", c.Reduced)
 	}
