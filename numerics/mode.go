@@ -22,7 +22,7 @@ const (
 
 var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANELanes: "ane-lanes"}
 
-// ModeNames lists the modes as the command line has them.
+// ModeNames lists the modes by name, in order.
 func ModeNames() []string { return modeNames[:] }
 
 // String returns the mode's name on the command line.

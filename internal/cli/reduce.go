@@ -105,7 +105,7 @@ interrupt and --max-runs.`,
 	f.BoolVar(&c.list, "print-passes", false, "list the passes instead")
 	f.BoolVar(&c.json, "json", false, "print what was done as JSON")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs of verify and outputs-differ")
-	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine in verify and outputs-differ")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine in verify and outputs-differ")
 	c.model(f)
 	return cmd
 }

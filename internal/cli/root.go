@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 const (
@@ -88,6 +91,14 @@ func newChoice(value *string, words ...string) *choice {
 		*value = words[0]
 	}
 	return &choice{value, words}
+}
+
+// newArithmetic is the choice of a numerics mode, the engine's own first.
+func newArithmetic(value *string) *choice {
+	words := slices.Clone(numerics.ModeNames())
+	slices.Reverse(words)
+	*value = cmp.Or(*value, numerics.ANE.String())
+	return newChoice(value, words...)
 }
 
 func (c *choice) String() string { return *c.value }

@@ -69,7 +69,7 @@ Exit status 1 when an output does not pass, a value departs or a budget is passe
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were passed")
 	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
-	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
 	return cmd
