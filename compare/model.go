@@ -117,8 +117,11 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes,
 	})
 	var refused *toolchain.RefusedError
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) && refused.Status != 2 { // a wrong command line is the caller's
 		s.noPair = "it does not compile: " + refused.Error()
+		if refused.Status != 1 {
+			s.noPair = refused.Error()
+		}
 		s.noPlaces = s.noPair
 		s.trace, s.noTrace = nil, s.noPair
 		return nil
