@@ -95,7 +95,7 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 		s.noPlaces = s.noPair
 		return nil
 	}
-	s.report, s.db = r.Report, r.Provenance
+	s.report, s.db, s.told = r.Report, r.Provenance, r.Provenance
 	for _, f := range r.Functions {
 		s.placed = append(s.placed, f.Placed)
 	}
@@ -168,7 +168,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	if r.Database != "" {
 		// A database of another form or another container aligns nothing.
 		if db, err := provenance.Open(r.Database); err == nil && of(db, container) {
-			s.db = db
+			s.db, s.told = db, db
 		}
 	}
 	return nil
