@@ -30,7 +30,52 @@ type wordChain struct {
 	name    string
 	tasks   []wordTask
 	bounded boundary
+	entry   int
+	extent  int  // bytes to the next procedure
+	stated  int  // tasks, as the container states them
 	linked  bool // the header words of version 7 lead from task to task
+}
+
+// wordSides parts the tasks of both sides. Where those of one side cannot be told apart,
+// a procedure of as many tasks at the same place on the other side tells.
+func (p *pairing) wordSides() (a, b []wordChain) {
+	a, b = p.a.wordChains(), p.b.wordChains()
+	to, _ := matchBy(a, b, func(c *wordChain) string { return c.name })
+	for i, j := range to {
+		if j < 0 || a[i].entry != b[j].entry || a[i].extent != b[j].extent || a[i].stated != b[j].stated {
+			continue
+		}
+		switch {
+		case a[i].bounded == byNothing && b[j].bounded < byOther:
+			a[i].like(&b[j], p.a.file.TextBytes())
+		case b[j].bounded == byNothing && a[i].bounded < byOther:
+			b[j].like(&a[i], p.b.file.TextBytes())
+		}
+	}
+	for _, x := range []struct {
+		s  *Side
+		cs []wordChain
+	}{{p.a, a}, {p.b, b}} {
+		for i := range x.cs {
+			for k := range x.cs[i].tasks {
+				x.s.identifyWords(&x.cs[i], k)
+			}
+		}
+	}
+	return a, b
+}
+
+// like parts a procedure as another.
+func (c *wordChain) like(other *wordChain, text []byte) {
+	var tasks []wordTask
+	for i := range other.tasks {
+		at, n := other.tasks[i].off, len(other.tasks[i].words)
+		if at+n > len(text) {
+			return
+		}
+		tasks = append(tasks, wordTask{off: at, words: text[at : at+n]})
+	}
+	c.tasks, c.bounded = tasks, byOther
 }
 
 // boundary says how it is known where tasks begin and end.
@@ -39,6 +84,7 @@ type boundary int
 const (
 	byDatabase boundary = iota
 	byChain
+	byOther
 	byNothing
 )
 
@@ -46,6 +92,7 @@ const (
 var boundaries = [...]string{
 	byDatabase: "the debug database tells tasks apart",
 	byChain:    "words 1 and 7 of each task lead to the next, as in version 7, through as many tasks as the container states; what numbers and links tasks is left out",
+	byOther:    "the tasks of the other side tell those of a procedure apart that lies at the same place",
 	byNothing:  "of each procedure only the size of its first task is known, the tasks behind it are one stretch",
 }
 
@@ -79,10 +126,8 @@ func (s *Side) wordChains() (out []wordChain) {
 					end = min(end, e)
 				}
 			}
+			c.entry, c.extent, c.stated = off, end-off, int(p.Tasks)
 			s.part(&c, p, text, off, end)
-		}
-		for i := range c.tasks {
-			s.identifyWords(&c, i)
 		}
 		out = append(out, c)
 	}
@@ -216,7 +261,7 @@ func (p *pairing) wordPairs(a, b []wordChain, each func(x, y *wordChain, to, fro
 // wordTasks compares tasks word by word, by the offset of a word within its task. why
 // says why they are not compared by field.
 func (p *pairing) wordTasks(why string) (out []*Change) {
-	a, b := p.a.wordChains(), p.b.wordChains()
+	a, b := p.wordSides()
 	var how []string
 	for _, cs := range [][]wordChain{a, b} {
 		for i := range cs {
@@ -276,7 +321,8 @@ func wordDetails(a, b *wordTask, linked bool) (out []string) {
 
 // wordRegions are the tasks as regions whose owners name words.
 func (p *pairing) wordRegions() (a, b []region) {
-	p.wordPairs(p.a.wordChains(), p.b.wordChains(), func(x, y *wordChain, to, from []int) {
+	wa, wb := p.wordSides()
+	p.wordPairs(wa, wb, func(x, y *wordChain, to, from []int) {
 		for i := range x.tasks {
 			key := fmt.Sprintf("task %s/%d", x.name, i)
 			a = append(a, x.tasks[i].region(p.a, key))
