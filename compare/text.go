@@ -36,21 +36,8 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintln(b)
 	}
-	for i := 0; i < len(r.Levels); i++ {
-		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
-			var names []string
-			for _, x := range r.Levels[i:] {
-				if x.Missing == l.Missing {
-					names = append(names, string(x.Level))
-				}
-			}
-			fmt.Fprintf(b, "not compared: %s: %s\n", strings.Join(names, ", "), l.Missing)
-		}
-	}
-	for i := range r.Levels {
-		if l := &r.Levels[i]; l.Note != "" {
-			fmt.Fprintf(b, "%s: %s\n", l.Level, l.Note)
-		}
+	for _, l := range r.limitations() {
+		fmt.Fprintln(b, l)
 	}
 	if r.Same {
 		fmt.Fprintln(b, "no difference")
@@ -131,16 +118,43 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 	}
 }
 
+// limitations lists what was not compared, or less than usual, and why.
+func (r *Result) limitations() (out []string) {
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
+			var names []string
+			for _, x := range r.Levels[i:] {
+				if x.Missing == l.Missing {
+					names = append(names, string(x.Level))
+				}
+			}
+			out = append(out, fmt.Sprintf("not compared: %s: %s", strings.Join(names, ", "), l.Missing))
+		}
+	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Note != "" {
+			out = append(out, fmt.Sprintf("%s: %s", l.Level, l.Note))
+		}
+	}
+	return out
+}
+
 // does says which levels a cause leaves as they are.
 func (r *Result) does(b *bufio.Writer, c *Change) {
+	if same := r.leaves(c); len(same) > 0 {
+		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
+	}
+}
+
+// leaves lists the levels that a cause leaves as they are.
+func (r *Result) leaves(c *Change) (same []string) {
 	if !c.cause {
-		return
+		return nil
 	}
 	touched := map[Level]bool{c.Level: true}
 	for _, e := range c.Effects {
 		touched[e.Level] = true
 	}
-	var same []string
 	for _, l := range r.Levels {
 		switch l.Level {
 		case Settings, MIL, Limits:
@@ -150,9 +164,7 @@ func (r *Result) does(b *bufio.Writer, c *Change) {
 			}
 		}
 	}
-	if len(same) > 0 {
-		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
-	}
+	return same
 }
 
 // told reports whether a level before was left out for the same reason.
