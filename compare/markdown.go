@@ -33,8 +33,10 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", x.side, md(brief(x.s.Name)), md(x.s.Target), md(brief(strings.Join(settings, ", "))), md(last))
 	}
-	b.WriteByte('\n')
-	for _, l := range r.limitations() {
+	for i, l := range r.limitations() {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
 		fmt.Fprintf(&b, "- %s\n", md(l))
 	}
 	if r.Same {
