@@ -107,6 +107,7 @@ type attribute struct{ name, value string }
 type record struct {
 	key   string
 	attrs []attribute
+	text  string   // a program, compared line by line
 	names []string // statements that it came from
 }
 
@@ -122,7 +123,7 @@ func records(l Level, a, b []record) (out []*Change) {
 			continue
 		}
 		x, y := &a[i], &b[to[i]]
-		if d := attributes(x.attrs, y.attrs); len(d) > 0 {
+		if d := append(attributes(x.attrs, y.attrs), programText(x.text, y.text)...); len(d) > 0 {
 			out = append(out, &Change{Level: l, Kind: Changed, Subject: x.key, Details: d, names: append(append([]string(nil), x.names...), y.names...)})
 		}
 	}

@@ -70,7 +70,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	if o.Levels == nil {
 		all = append(all, p.unnamed(all)...)
 	}
-	r.Changes = append(r.Changes, fold(all)...)
+	r.Changes = append(r.Changes, p.fold(all)...)
 	r.Same = len(r.Changes) == 0
 	return r, nil
 }

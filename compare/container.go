@@ -108,7 +108,72 @@ func tileless(name string) string {
 // chain compares the descriptors. An operation is told by what it does and gives, not
 // by its number. The hash of the container is left out: it follows from its bytes.
 func (p *pairing) chain() ([]*Change, error) {
-	return records(Chain, p.a.steps(), p.b.steps()), nil
+	out := records(Chain, p.a.steps(), p.b.steps())
+	return linesMoved(out), nil
+}
+
+// otherLines is the detail of a program for the CPU that names other lines of the source
+// and differs in nothing else.
+const otherLines = "program: other lines of the source"
+
+// linesMoved counts the programs that differ in lines of the source alone in one change.
+func linesMoved(all []*Change) (out []*Change) {
+	n := 0
+	for _, c := range all {
+		if len(c.Details) == 1 && c.Details[0] == otherLines {
+			n++
+			continue
+		}
+		out = append(out, c)
+	}
+	if n > 0 {
+		out = append(out, &Change{Level: Chain, Kind: Moved, Subject: "lines of the source", Details: []string{
+			count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " + map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
+		}})
+	}
+	return out
+}
+
+// programText compares two programs for the CPU line by line, without the positions in
+// the source.
+func programText(a, b string) (out []string) {
+	if a == b {
+		return nil
+	}
+	bag := func(text string) (lines []string, index map[string]int) {
+		index = map[string]int{}
+		for l := range strings.Lines(text) {
+			l = string(placeless([]byte(strings.TrimRight(l, "\n"))))
+			lines = append(lines, l)
+			index[l]++
+		}
+		return lines, index
+	}
+	x, left := bag(a)
+	y, right := bag(b)
+	n := 0
+	add := func(mark string, lines []string, other map[string]int) {
+		for _, l := range lines {
+			if other[l] > 0 {
+				other[l]--
+				continue
+			}
+			if n++; n <= 2*mostLines {
+				out = append(out, mark+lineText(l))
+			}
+		}
+	}
+	add("- ", x, right)
+	add("+ ", y, left)
+	switch {
+	case n > 2*mostLines:
+		out = append(out, fmt.Sprintf("and %d lines more", n-2*mostLines))
+	case n == 0 && slices.Equal(x, y):
+		out = []string{otherLines}
+	case n == 0:
+		out = []string{"program: the same lines in another order"}
+	}
+	return out
 }
 
 func (s *Side) steps() (out []record) {
@@ -175,7 +240,7 @@ func parameters(r *record, a e5.Attrs) {
 		r.put("options", a.CompilerOptions)
 	case *e5.CpuInferenceAttrs:
 		r.put("entry", a.Entry)
-		r.put("program", "SHA-256 "+digest([]byte(a.Program)))
+		r.text = a.Program
 		for i := range a.Constants {
 			r.put("constant "+a.Constants[i].Name, "SHA-256 "+digest(a.Constants[i].Data))
 		}

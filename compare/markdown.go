@@ -44,7 +44,7 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	}
-	fmt.Fprintf(&b, "\n**%s**\n", count(len(r.Changes), "change", "changes"))
+	fmt.Fprintf(&b, "\n**%s**\n", r.counted())
 	for i, c := range r.Changes {
 		var x bytes.Buffer
 		r.markdownChange(&x, c, &o)
@@ -60,7 +60,7 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 
 func (r *Result) markdownChange(b *bytes.Buffer, c *Change, o *TextOptions) {
 	md := report.MarkdownText
-	fmt.Fprintf(b, "\n#### %s: %s %s\n\n", c.Level, md(c.Subject), c.Kind)
+	fmt.Fprintf(b, "\n#### %s\n\n", md(c.title()))
 	switch a, now := inFile(c.A), inFile(c.B); {
 	case a != "" && now != "" && a != now:
 		fmt.Fprintf(b, "At %s, now %s.\n\n", md(a), md(now))

@@ -43,7 +43,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		fmt.Fprintln(b, "no difference")
 		return b.Flush()
 	}
-	fmt.Fprintln(b, count(len(r.Changes), "change", "changes"))
+	fmt.Fprintln(b, r.counted())
 	for _, c := range r.Changes {
 		fmt.Fprintln(b)
 		c.write(b, "", o)
@@ -95,9 +95,18 @@ func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 	return shown, count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
 }
 
+// title says what changed, and how.
+func (c *Change) title() string {
+	s := string(c.Level) + ": " + c.Subject
+	if c.Level != Together {
+		s += " " + string(c.Kind)
+	}
+	return s
+}
+
 // write writes a change: what, where, and the details under it.
 func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
-	fmt.Fprintf(b, "%s%s: %s %s", indent, c.Level, c.Subject, c.Kind)
+	fmt.Fprintf(b, "%s%s", indent, c.title())
 	switch {
 	case c.A != "" && c.B != "":
 		fmt.Fprintf(b, " (%s, now %s)", c.A, c.B)
@@ -116,6 +125,15 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 		}
 		fmt.Fprintf(b, "%s  %s\n", indent, d)
 	}
+}
+
+// counted says how many changes there are.
+func (r *Result) counted() string {
+	n := len(r.Changes)
+	if n > 0 && r.Changes[n-1].Level == Together {
+		return count(n-1, "change", "changes") + ", and what they do together"
+	}
+	return count(n, "change", "changes")
 }
 
 // limitations lists what was not compared, or less than usual, and why.
