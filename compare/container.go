@@ -46,10 +46,10 @@ func (s *Side) parts() (out []record) {
 		}
 	}
 	for _, x := range f.Ports() {
-		out = append(out, record{key: "port " + x.Name})
+		out = append(out, record{key: "port " + x.Name, names: s.valueNames(x.Name)})
 	}
 	for _, t := range f.Tensors() {
-		r := record{key: "tensor " + t.Name + " of " + t.Procedure}
+		r := record{key: "tensor " + t.Name + " of " + t.Procedure, names: s.valueNames(t.Name)}
 		r.put("binding", map[uint32]string{hwx.BindInput: "input", hwx.BindOutput: "output"}[t.Binding])
 		r.num("element", uint64(t.Element))
 		r.put("dimensions", fmt.Sprint(t.Dims))
@@ -80,9 +80,20 @@ func (s *Side) parts() (out []record) {
 	}
 	slices.Sort(keys)
 	for _, n := range keys {
-		r := record{key: "symbol " + n}
+		value, _, _ := strings.Cut(n, ":")
+		r := record{key: "symbol " + n, names: s.valueNames(value)}
 		r.num("number", uint64(names[n]))
 		out = append(out, r)
+	}
+	return out
+}
+
+// valueNames are the values of the model's functions that a name may stand for.
+func (s *Side) valueNames(name string) (out []string) {
+	if s.text != nil {
+		for _, f := range s.text.Funcs {
+			out = append(out, qualified(f.Name, name))
+		}
 	}
 	return out
 }
@@ -201,7 +212,7 @@ func (s *Side) steps() (out []record) {
 		out = append(out, head)
 		for k := range f.Operands {
 			o := &f.Operands[k]
-			r := record{key: "operand " + o.Name + " of " + f.Name}
+			r := record{key: "operand " + o.Name + " of " + f.Name, names: []string{qualified(sourceName(f.Name), o.Name)}}
 			r.put("layout", o.Desc.String())
 			r.put("aperture", o.Aperture.String())
 			r.put("port", o.Port.Name)
