@@ -17,6 +17,7 @@ import (
 // blob is a stretch of a container's constants that belongs together.
 type blob struct {
 	key, subject string
+	use          string // operation and rule that it is for, "" where nobody knows
 	names        []string
 	off          uint64 // in the constants
 	data         []byte
@@ -42,6 +43,7 @@ func (p *pairing) packed() (out []*Change, err error) {
 		b = []blob{{key: "all", subject: "the constants", data: p.b.file.ConstantBytes()}}
 	}
 	to, from := matchBy(a, b, func(x *blob) string { return x.key })
+	again(a, b, to, from, func(x *blob) string { return x.use })
 	for i := range a {
 		x := &a[i]
 		if to[i] < 0 {
@@ -146,6 +148,7 @@ func (s *Side) extents() (out []blob) {
 		if len(x.Uses) > 0 {
 			u := &x.Uses[0]
 			b.key = s.key(u.Node) + "\x02" + u.Rule
+			b.use = b.key
 			b.subject = "packed constants of " + s.label(u.Node) + " by " + u.Rule
 		} else {
 			b.subject = "packed " + strings.Join(roles, ", ")

@@ -302,6 +302,7 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 // fieldDetails lists the fields in which two tasks differ, and says whether they use
 // other addresses.
 func fieldDetails(a, b *task) (out []string, elsewhere bool) {
+	var runs []fieldRun
 	for i := range fieldTable {
 		f := td.Field(i)
 		x, y := a.Get(f), b.Get(f)
@@ -313,13 +314,49 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 			continue
 		}
 		row := &fieldTable[i]
-		text := fmt.Sprintf("%s: %d -> %d", row.Name, x, y)
-		if row.Doc != "" {
-			text += " (" + row.Doc + ")"
+		base, last := indexed(row.Name)
+		if n := len(runs) - 1; n >= 0 && last >= 0 && runs[n].base == base && runs[n].last+1 == last && runs[n].x == x && runs[n].y == y {
+			runs[n].last = last
+			continue
 		}
-		out = append(out, text)
+		runs = append(runs, fieldRun{base, last, last, x, y, row})
+	}
+	for i := range runs {
+		out = append(out, runs[i].text())
 	}
 	return out, elsewhere
+}
+
+// fieldRun is fields that change alike: one, or neighbours of an indexed field.
+type fieldRun struct {
+	base        string
+	first, last int // index, -1 for none
+	x, y        uint32
+	row         *td.Row
+}
+
+func (r *fieldRun) text() string {
+	name := r.row.Name
+	if r.first != r.last {
+		name = fmt.Sprintf("%s[%d..%d]", r.base, r.first, r.last)
+	}
+	text := fmt.Sprintf("%s: %d -> %d", name, r.x, r.y)
+	if r.row.Doc != "" {
+		text += " (" + r.row.Doc + ")"
+	}
+	return text
+}
+
+// indexed parts the name of an indexed field, Block.Field[3], from its index; that of
+// another is -1.
+func indexed(name string) (base string, index int) {
+	base, rest, ok := strings.Cut(name, "[")
+	if ok {
+		if i, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil {
+			return base, i
+		}
+	}
+	return name, -1
 }
 
 func (d *taskDiff) changes() []*Change {
