@@ -76,6 +76,7 @@ type Change struct {
 	Effects []*Change `json:"effects,omitempty"`
 
 	cause bool
+	edit  edit
 	// names are the statements that it is about: of a cause those that changed, of
 	// another what it came from, on either side.
 	names []string

@@ -19,7 +19,9 @@ type Options struct {
 type pairing struct {
 	a, b    *Side
 	renamed map[string]string // statements of A that have another name in B, as qualified
-	notes   map[Level]string  // how a level was compared, where that is not as always
+	// procedures of A that have another name in B; nil before procedure was asked.
+	procedures map[string]string
+	notes      map[Level]string // how a level was compared, where that is not as always
 }
 
 func (p *pairing) note(l Level, text string) { p.notes[l] = text }

@@ -16,10 +16,11 @@ import (
 // from sizes and order, and the names of kernel tiles from their bytes: none of them
 // is compared.
 func (p *pairing) container() ([]*Change, error) {
-	return records(Container, p.a.parts(), p.b.parts()), nil
+	return records(Container, p.a.parts(p.procedure), p.b.parts(func(n string) string { return n })), nil
 }
 
-func (s *Side) parts() (out []record) {
+// parts are the parts of a container, under the names that side B has for procedures.
+func (s *Side) parts(procedure func(string) string) (out []record) {
 	f := s.file
 	head := record{key: "header"}
 	head.num("CPU type", uint64(f.Header.CPUType))
@@ -49,7 +50,7 @@ func (s *Side) parts() (out []record) {
 		out = append(out, record{key: "port " + x.Name, names: s.valueNames(x.Name)})
 	}
 	for _, t := range f.Tensors() {
-		r := record{key: "tensor " + t.Name + " of " + t.Procedure, names: s.valueNames(t.Name)}
+		r := record{key: "tensor " + t.Name + " of " + procedure(t.Procedure), names: s.valueNames(t.Name)}
 		r.put("binding", map[uint32]string{hwx.BindInput: "input", hwx.BindOutput: "output"}[t.Binding])
 		r.num("element", uint64(t.Element))
 		r.put("dimensions", fmt.Sprint(t.Dims))
@@ -58,7 +59,8 @@ func (s *Side) parts() (out []record) {
 		out = append(out, r)
 	}
 	for _, x := range f.Procedures() {
-		r := record{key: "procedure " + x.Name}
+		r := record{key: "procedure " + procedure(x.Name)}
+		r.put("name", x.Name)
 		r.num("tasks", uint64(x.Tasks))
 		r.num("words of the first task", uint64(x.FirstWords))
 		var bars []string

@@ -171,15 +171,22 @@ func sum(extent [5]int, patterns []uint16) uint64 {
 	return h.Sum64()
 }
 
+// partner is the procedure of A that goes with one of B, and the task of A of each of
+// its tasks, or -1.
+type partner struct {
+	procedure string
+	tasks     []int
+}
+
 // departure looks for the first execution of a paired task, in the order of side A,
 // that gives something else on side B.
 type departure struct {
-	partner map[string][]int // of each procedure: the task of A of each task of B, or -1
-	given   []given          // by side A, in order
-	index   map[step]int     // in given
-	at      int              // the first in given that B gives otherwise, -1 for none
-	onB     step             // its execution on side B
-	extent  [5]int           // that B gives
+	partner map[string]partner // of each procedure of B
+	given   []given            // by side A, in order
+	index   map[step]int       // in given
+	at      int                // the first in given that B gives otherwise, -1 for none
+	onB     step               // its execution on side B
+	extent  [5]int             // that B gives
 	values  []uint16
 }
 
@@ -198,11 +205,11 @@ func (d *departure) gave(k step, sum uint64) {
 // hold holds what side B gives against what A gave.
 func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
 	to := d.partner[k.procedure]
-	if k.task >= len(to) || to[k.task] < 0 {
+	if k.task >= len(to.tasks) || to.tasks[k.task] < 0 {
 		return
 	}
 	onB := k
-	k.task = to[k.task]
+	k.procedure, k.task = to.procedure, to.tasks[k.task]
 	i, ok := d.index[k]
 	if !ok || d.at >= 0 && i >= d.at || d.given[i].sum == sum(extent, patterns) {
 		return
@@ -211,15 +218,16 @@ func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
 }
 
 // partners pairs the tasks of B with those of A; nil where no fields are known.
-func (p *pairing) partners() map[string][]int {
+func (p *pairing) partners() map[string]partner {
 	if p.missing(decodable) != "" {
 		return nil
 	}
 	a, _ := p.a.tasksOf() // decodable has asked for errors
 	b, _ := p.b.tasksOf()
-	out := map[string][]int{}
-	for _, c := range chainPairs(a, b) {
-		_, out[c[0].name] = p.taskPairs(c[0], c[1])
+	out := map[string]partner{}
+	for _, c := range p.chainPairs(a, b) {
+		_, from := p.taskPairs(c[0], c[1])
+		out[c[1].name] = partner{c[0].name, from}
 	}
 	return out
 }

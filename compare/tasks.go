@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -177,7 +178,7 @@ func (p *pairing) tasks() (out []*Change, err error) {
 		return nil, err
 	}
 	d := &taskDiff{index: map[string]*Change{}, counts: map[*Change]*tally{}}
-	pairs := chainPairs(a, b)
+	pairs := p.chainPairs(a, b)
 	for _, x := range pairs {
 		to, from := p.taskPairs(x[0], x[1])
 		d.chain(x[0], x[1], to, from)
@@ -185,17 +186,69 @@ func (p *pairing) tasks() (out []*Change, err error) {
 	return d.changes(), nil
 }
 
-// chainPairs pairs procedures by name; those of one side alone go with an empty one.
-func chainPairs(a, b []chain) (out [][2]*chain) {
+// callers says of each procedure which inference of which function calls it first.
+func (s *Side) callers() map[string]string {
+	out := map[string]string{}
+	if s.program == nil {
+		return out
+	}
+	for i := range s.program.Functions {
+		f := &s.program.Functions[i]
+		n := 0
+		for b := range f.Blocks {
+			for k := range f.Blocks[b].Operations {
+				if a, ok := f.Blocks[b].Operations[k].Attrs.(*e5.AneInferenceAttrs); ok {
+					if n++; out[a.ProcedureName] == "" {
+						out[a.ProcedureName] = f.Name + "\x02" + strconv.Itoa(n)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// procedure is the name that side B has for a procedure of side A: the same, or where B
+// has none of the name that of the procedure which the same inference calls.
+func (p *pairing) procedure(name string) string {
+	if p.procedures == nil {
+		p.procedures = map[string]string{}
+		names := func(s *Side) []string {
+			return keysOf(s.file.Procedures(), func(x *hwx.Procedure) string { return x.Name })
+		}
+		a, b := names(p.a), names(p.b)
+		to, from := match(a, b)
+		called := p.b.callers()
+		for n, c := range p.a.callers() {
+			if _, both := called[n]; !both {
+				called[n] = c
+			}
+		}
+		again(a, b, to, from, func(n *string) string { return called[*n] })
+		for i, j := range to {
+			if j >= 0 && a[i] != b[j] {
+				p.procedures[a[i]] = b[j]
+			}
+		}
+	}
+	if n, ok := p.procedures[name]; ok {
+		return n
+	}
+	return name
+}
+
+// chainPairs pairs procedures; those of one side alone go with an empty one.
+func (p *pairing) chainPairs(a, b []chain) (out [][2]*chain) {
 	other := map[string]*chain{}
 	for i := range b {
 		other[b[i].name] = &b[i]
 	}
 	for i := range a {
-		y := other[a[i].name]
-		delete(other, a[i].name)
+		name := p.procedure(a[i].name)
+		y := other[name]
+		delete(other, name)
 		if y == nil {
-			y = &chain{name: a[i].name}
+			y = &chain{name: name}
 		}
 		out = append(out, [2]*chain{&a[i], y})
 	}
