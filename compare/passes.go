@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Bounds of what is told of a pass: pairs of lines, subjects in a line, and bytes of a
@@ -157,7 +158,7 @@ func (p *pairing) departure(a, b *pipeline) *Change {
 // some lists a few of the subjects.
 func some(subjects []string) string {
 	n := len(subjects)
-	s := strings.Join(subjects[:min(n, mostSubjects)], ", ")
+	s := lineText(strings.Join(subjects[:min(n, mostSubjects)], ", "))
 	if n > mostSubjects {
 		s += fmt.Sprintf(" and %d others", n-mostSubjects)
 	}
@@ -283,7 +284,12 @@ func (p *pairing) between(a, b *shot, number []uint32) (d programDifference) {
 
 // lineText is a line of a program as it is shown.
 func lineText(l string) string {
-	l = strings.TrimLeft(l, " ")
+	l = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, strings.TrimLeft(l, " "))
 	if len(l) <= mostLineBytes {
 		return l
 	}

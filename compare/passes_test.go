@@ -193,6 +193,38 @@ func TestVersions(t *testing.T) {
 			t.Errorf("subject %q", s)
 		}
 	})
+	t.Run("hostile", func(t *testing.T) {
+		version := "echo 'zinc 1.2.3, go1.26 linux/amd64'"
+		help := "printf '  -o, --output OUT\\n      --report FORM\\n      --print-after NAME\\n      --debug-db ZDB\\n'"
+		for _, c := range []struct{ name, compile string }{
+			{"garbage", "echo x >model.hwx; echo y >model.e5; echo z >model.zdb"},
+			{"null function", "'" + exe + `' "$@" >/dev/null; echo '{"functions": [null]}'`},
+			{"no report", "'" + exe + `' "$@" >/dev/null; echo '{"functions": 3}'`},
+			{"odd programs", "'" + exe + `' "$@" 2>/dev/null; printf '// after \033[2J\n%%\n%%"\n@@ @: @1 from "\\\n}\n\nx\n// after \033[2J\nfunc %%\n' >&2`},
+			{"another database", "'" + exe + `' "$@"; printf x >>model.zdb`},
+			{"another descriptor", "'" + exe + `' "$@"; : >model.e5`},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				q := by(toolchaintest.Script(t, version, help, c.compile))
+				r, err := func() (*Result, error) {
+					s, err := Open(t.Context(), q)
+					if err != nil {
+						return nil, err
+					}
+					defer s.Close()
+					return Compare(t.Context(), s, opened(t, own), Options{})
+				}()
+				if err != nil {
+					t.Log(err)
+					return
+				}
+				var b strings.Builder
+				if err := r.Text(&b, TextOptions{}); err != nil || strings.Contains(b.String(), "\x1b") || r.Same {
+					t.Errorf("%v, same %v\n%q", err, r.Same, b.String())
+				}
+			})
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		q := by(exe)
 		q.Path, q.Flags = digits(t), []string{"--func=nowhere"}

@@ -101,7 +101,7 @@ func (e *RefusedError) Error() string {
 	s := e.Executable + ": " + what
 	lines := strings.Split(strings.TrimSpace(e.Message), "\n")
 	if first := strings.TrimPrefix(lines[0], "zinc: "); first != "" {
-		s += ": " + first
+		s += ": " + printable(first)
 	}
 	if n := len(lines) - 1; n > 0 {
 		s += fmt.Sprintf(" (and %d more lines)", n)
