@@ -29,9 +29,7 @@ type Request struct {
 	// Flags are given to the executable. Compile says the same of them as far as this
 	// zinc knows them, Extra lists the rest.
 	Flags, Extra []string
-	// Passes has the programs after each pass kept for level Passes; AsPrinted in the
-	// form that executables print, for a comparison with one.
-	Passes, AsPrinted bool
+	Passes       bool // keep the programs after each pass, for level Passes
 }
 
 // OpenModel opens a model and compiles it with this zinc; see Open.
@@ -58,7 +56,7 @@ func Open(ctx context.Context, q Request) (*Side, error) {
 	}
 	s.consts = gather(m.Program)
 	if q.Passes {
-		s.trace = newTrace(q.AsPrinted || q.Executable != nil)
+		s.trace = newTrace()
 	}
 	o.Provenance, o.InputName = true, inputName
 	if s.trace != nil {
