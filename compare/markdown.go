@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/report"
 )
 
@@ -49,7 +50,7 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		var x bytes.Buffer
 		r.markdownChange(&x, c, &o)
 		if b.Len()+x.Len() > mostMarkdown {
-			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", count(len(r.Changes)-i, "change", "changes"))
+			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", diag.Count(len(r.Changes)-i, "change", "changes"))
 			break
 		}
 		b.Write(x.Bytes())

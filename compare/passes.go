@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Bounds of what is told of a pass: pairs of lines, subjects in a line, and bytes of a
@@ -134,14 +136,14 @@ func (p *pairing) departure(a, b *pipeline) *Change {
 			continue
 		}
 		if c.Subject != "" {
-			c.Details = append(c.Details, fmt.Sprintf("after %s: %s more: %s", pass, count(len(more), "line differs", "lines differ"), some(more)))
+			c.Details = append(c.Details, fmt.Sprintf("after %s: %s more: %s", pass, diag.Count(len(more), "line differs", "lines differ"), some(more)))
 			continue
 		}
 		c.Subject, c.Pass = "program of "+a.key+" after pass "+pass, pass
 		if i == 0 {
 			c.Subject = "program of " + a.key + " as it was read"
 		}
-		c.Details = append(c.Details, count(len(more), "line differs", "lines differ")+": "+some(more))
+		c.Details = append(c.Details, diag.Count(len(more), "line differs", "lines differ")+": "+some(more))
 		c.Details = append(c.Details, d.lines...)
 		for _, s := range more {
 			if k := strings.IndexByte(s, '%'); k >= 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // TextOptions say how a Result is written.
@@ -92,7 +94,7 @@ func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 			levels = append(levels, fmt.Sprintf("%d at level %s", k, l))
 		}
 	}
-	return shown, count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
+	return shown, diag.Count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
 }
 
 // title says what changed, and how.
@@ -134,7 +136,7 @@ func (r *Result) counted() string {
 	if n > 0 && r.Changes[n-1].Level == Together {
 		n, together = n-1, ", and what they do together"
 	}
-	s := count(n, "change", "changes")
+	s := diag.Count(n, "change", "changes")
 	if n > manyCauses {
 		of := map[Level]int{}
 		for _, c := range r.Changes[:n] {
