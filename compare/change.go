@@ -1,7 +1,5 @@
 package compare
 
-import "slices"
-
 // Level is a form of a model in which two sides are compared.
 type Level string
 
@@ -10,6 +8,7 @@ const (
 	Settings  Level = "settings"
 	MIL       Level = "mil"
 	Constants Level = "constants"
+	Passes    Level = "passes"
 	IR        Level = "ir"
 	Limits    Level = "limits"
 	Placement Level = "placement"
@@ -17,6 +16,8 @@ const (
 	Container Level = "container"
 	Chain     Level = "chain"
 	Outputs   Level = "outputs"
+	// Together holds as effects what no single one of several changes explains.
+	Together Level = "together"
 )
 
 // LevelInfo is a row of Levels.
@@ -31,9 +32,10 @@ type LevelInfo struct {
 // Levels is the one list of levels, in the order in which they are compared. A run
 // is asked for with Options.Outputs.
 var Levels = []LevelInfo{
-	{Settings, "target and flags", needsModel, (*pairing).settings},
+	{Settings, "compiler version, target and flags", needsModel, (*pairing).settings},
 	{MIL, "statements of the syntax tree: added, removed, changed, moved", needsText, (*pairing).statements},
 	{Constants, "values of the constants, and the bytes that they are packed into", nothing, (*pairing).constants},
+	{Passes, "the program after each pass, and the first pass after which the sides depart", needsTrace, (*pairing).passes},
 	{IR, "operations of the program after the passes", needsPlaced, (*pairing).programs},
 	{Limits, "what the targets take", needsTarget, (*pairing).limits},
 	{Placement, "what runs where, and why", needsReport, (*pairing).placement},
@@ -68,11 +70,13 @@ type Change struct {
 	Subject string   `json:"subject"`
 	A       string   `json:"a,omitempty"` // its place on side A, file:line:col
 	B       string   `json:"b,omitempty"`
+	Pass    string   `json:"pass,omitempty"` // at the level of passes, the first after which the sides depart
 	Details []string `json:"details,omitempty"`
 	// Effects are the differences at lower levels that came from this one.
 	Effects []*Change `json:"effects,omitempty"`
 
 	cause bool
+	edit  edit
 	// names are the statements that it is about: of a cause those that changed, of
 	// another what it came from, on either side.
 	names []string
@@ -83,6 +87,7 @@ type Coverage struct {
 	Level       Level  `json:"level"`
 	Differences int    `json:"differences"`
 	Missing     string `json:"missing,omitempty"` // why it was not compared
+	Note        string `json:"note,omitempty"`    // how it was compared, where that is less than usual
 }
 
 // Result is a comparison.
@@ -92,51 +97,4 @@ type Result struct {
 	Same    bool       `json:"same"`
 	Levels  []Coverage `json:"levels"`
 	Changes []*Change  `json:"changes"`
-}
-
-// fold puts each effect under the cause that it came from. What no statement ties to
-// a cause belongs to the setting that changed, or to the cause, where there is only
-// one; else it stands alone.
-func fold(all []*Change) []*Change {
-	by := map[string]*Change{}
-	var out, causes, settings []*Change
-	for _, c := range all {
-		if !c.cause {
-			continue
-		}
-		causes = append(causes, c)
-		if c.Level == Settings {
-			settings = append(settings, c)
-		}
-		for _, n := range c.names {
-			if by[n] == nil {
-				by[n] = c
-			}
-		}
-	}
-	out = append(out, causes...)
-	for _, c := range all {
-		if c.cause {
-			continue
-		}
-		var to *Change
-		for _, n := range c.names {
-			if to = by[n]; to != nil {
-				break
-			}
-		}
-		switch {
-		case to != nil:
-		case len(settings) == 1:
-			to = settings[0]
-		case len(causes) == 1:
-			to = causes[0]
-		}
-		if to == nil {
-			out = append(out, c)
-		} else {
-			to.Effects = append(to.Effects, c)
-		}
-	}
-	return slices.Clip(out)
 }

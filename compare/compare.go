@@ -21,9 +21,14 @@ type Options struct {
 type pairing struct {
 	a, b    *Side
 	renamed map[string]string // statements of A that have another name in B, as qualified
+	// procedures of A that have another name in B; nil before procedure was asked.
+	procedures map[string]string
+	notes      map[Level]string // how a level was compared, where that is not as always
 }
 
-// Compare compares two sides. Errors are of tasks that do not decode and of the runs.
+func (p *pairing) note(l Level, text string) { p.notes[l] = text }
+
+// Compare compares two sides. Errors are of the runs, and the context's.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	p := newPairing(a, b)
 	if needsText(a) == "" && needsText(b) == "" && o.Levels != nil && !slices.Contains(o.Levels, MIL) {
@@ -37,6 +42,9 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 		if o.Levels != nil && !slices.Contains(o.Levels, l.Level) {
 			continue
 		}
+		if l.Level == Passes && o.Levels == nil && a.trace == nil && b.trace == nil {
+			continue // nobody asked for them when the sides were opened
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -46,10 +54,13 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Differences = len(found)
+			c.Differences, c.Note = len(found), p.notes[l.Level]
 			all = append(all, found...)
 		}
 		r.Levels = append(r.Levels, c)
+	}
+	if o.Levels == nil || slices.Contains(o.Levels, Placement) {
+		all = append(all, p.compilation()...)
 	}
 	if o.Outputs {
 		c := Coverage{Level: Outputs, Missing: p.missing(needsPair)}
@@ -66,7 +77,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	if o.Levels == nil {
 		all = append(all, p.unnamed(all)...)
 	}
-	r.Changes = append(r.Changes, fold(all)...)
+	r.Changes = append(r.Changes, p.fold(all)...)
 	r.Same = len(r.Changes) == 0
 	return r, nil
 }
@@ -86,6 +97,24 @@ func (p *pairing) missing(why func(*Side) string) string {
 		return "A: " + a
 	}
 	return "A: " + a + "; B: " + b
+}
+
+// compilation tells of a model that compiles on one side alone. One that has no programs
+// for its target is not refused.
+func (p *pairing) compilation() []*Change {
+	if (p.a.refused == "") == (p.b.refused == "") {
+		return nil
+	}
+	says := func(s *Side) string {
+		switch {
+		case s.refused != "":
+			return "refused: " + s.refused
+		case s.file == nil:
+			return "places alone"
+		}
+		return "compiles"
+	}
+	return []*Change{{Level: Placement, Kind: Changed, Subject: "compilation", Details: []string{says(p.a) + " -> " + says(p.b)}}}
 }
 
 // unnamed tells of bytes that differ although nothing was found that explains them.
@@ -126,7 +155,7 @@ func newPairing(a, b *Side) *pairing {
 	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {
 		x.db, y.db = nil, nil
 	}
-	p := &pairing{a: &x, b: &y, renamed: map[string]string{}}
+	p := &pairing{a: &x, b: &y, renamed: map[string]string{}, notes: map[Level]string{}}
 	x.renamed = p.renamed
 	x.decoded, y.decoded = false, false
 	return p

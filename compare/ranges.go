@@ -114,12 +114,8 @@ func (p *pairing) regions() (a, b []region, err error) {
 		}
 	}
 	if p.missing(decodable) != "" {
-		for _, x := range []struct {
-			s   *Side
-			out *[]region
-		}{{p.a, &a}, {p.b, &b}} {
-			*x.out = append(*x.out, region{"tasks", x.s.textAt(), x.s.file.TextBytes(), named("tasks")})
-		}
+		wa, wb := p.wordRegions()
+		a, b = append(a, wa...), append(b, wb...)
 		return a, b, nil
 	}
 	ca, err := p.a.tasksOf()
@@ -130,7 +126,7 @@ func (p *pairing) regions() (a, b []region, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, c := range chainPairs(ca, cb) {
+	for _, c := range p.chainPairs(ca, cb) {
 		to, from := p.taskPairs(c[0], c[1])
 		for i := range c[0].tasks {
 			key := fmt.Sprintf("task %s/%d", c[0].name, i)

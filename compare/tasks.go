@@ -1,12 +1,16 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -52,7 +56,8 @@ type task struct {
 	off       int // in the task section
 	index     int // in its chain
 	procedure string
-	subject   string   // "tasks of conv x by convolution"
+	subject   string   // "tasks of conv x by convolution", without a database "task 3 of net"
+	of        string   // "conv x by convolution" where a database that aligns nothing names it
 	names     []string // statements that it came from, constants among them
 	key       string   // what it is paired by
 	class     string   // a task may be paired with one of the same class where keys fail
@@ -66,28 +71,32 @@ type chain struct {
 
 // tasksOf decodes the tasks, once. They are known of targets with a field table.
 func (s *Side) tasksOf() ([]chain, error) {
-	if s.decoded {
-		return s.chains, nil
+	if !s.decoded {
+		s.decoded = true
+		s.chains, s.undecoded = s.decodeTasks()
 	}
-	s.decoded = true
-	s.chains, s.sums = nil, map[[2]uint64]string{}
+	return s.chains, s.undecoded
+}
+
+func (s *Side) decodeTasks() (out []chain, err error) {
+	s.sums = map[[2]uint64]string{}
 	for _, p := range s.file.Procedures() {
 		text, off, ok := s.file.TextOf(p)
 		if !ok {
-			return nil, fmt.Errorf("%s: procedure %s: its entry %#x is not in __TEXT,__text", s.name, p.Name, p.Entry)
+			return nil, fmt.Errorf("procedure %s: its entry %#x is not in __TEXT,__text", p.Name, p.Entry)
 		}
 		placed, err := td.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
-			return nil, fmt.Errorf("%s: procedure %s: %w", s.name, p.Name, err)
+			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 		}
 		c := chain{name: p.Name, tasks: make([]task, len(placed))}
 		for i := range placed {
 			c.tasks[i] = task{Task: placed[i].Task, off: placed[i].Off, index: i, procedure: p.Name}
 			s.identify(&c.tasks[i])
 		}
-		s.chains = append(s.chains, c)
+		out = append(out, c)
 	}
-	return s.chains, nil
+	return out, nil
 }
 
 // identify says what a task is paired by: the statements and the rule that it came
@@ -125,6 +134,12 @@ func (s *Side) identify(t *task) {
 	}
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 	t.subject = "task " + strconv.Itoa(t.index) + " of " + t.procedure
+	if s.told != nil {
+		if i := s.told.TaskAt(uint64(t.off)); i >= 0 {
+			x := &s.told.Tasks[i]
+			t.names, t.of = s.from(x.Node, x.With), s.label(x.Node)+" by "+x.Rule
+		}
+	}
 }
 
 // taskPairs pairs the tasks of two procedures by their keys, then those between the
@@ -143,17 +158,17 @@ func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
 // decodable says why the tasks of a side are not compared field by field.
 func decodable(s *Side) string {
 	if sub := s.file.Header.CPUSubtype; sub != hwx.SubtypeH13 {
-		return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: no field table of it is known", sub)
+		return fmt.Sprintf("no field table of CPU subtype %d is known", sub)
+	}
+	if _, err := s.tasksOf(); err != nil {
+		return "its tasks do not decode: " + err.Error()
 	}
 	return ""
 }
 
 func (p *pairing) tasks() (out []*Change, err error) {
 	if why := p.missing(decodable); why != "" {
-		if n := differing(p.a.file.TextBytes(), p.b.file.TextBytes()); n > 0 {
-			out = append(out, &Change{Level: Tasks, Kind: Changed, Subject: "the task section", Details: []string{diag.Count(n, "byte differs", "bytes differ"), why}})
-		}
-		return out, nil
+		return p.wordTasks(why), nil
 	}
 	a, err := p.a.tasksOf()
 	if err != nil {
@@ -164,7 +179,7 @@ func (p *pairing) tasks() (out []*Change, err error) {
 		return nil, err
 	}
 	d := &taskDiff{index: map[string]*Change{}, counts: map[*Change]*tally{}}
-	pairs := chainPairs(a, b)
+	pairs := p.chainPairs(a, b)
 	for _, x := range pairs {
 		to, from := p.taskPairs(x[0], x[1])
 		d.chain(x[0], x[1], to, from)
@@ -172,17 +187,69 @@ func (p *pairing) tasks() (out []*Change, err error) {
 	return d.changes(), nil
 }
 
-// chainPairs pairs procedures by name; those of one side alone go with an empty one.
-func chainPairs(a, b []chain) (out [][2]*chain) {
+// callers says of each procedure which inference of which function calls it first.
+func (s *Side) callers() map[string]string {
+	out := map[string]string{}
+	if s.program == nil {
+		return out
+	}
+	for i := range s.program.Functions {
+		f := &s.program.Functions[i]
+		n := 0
+		for b := range f.Blocks {
+			for k := range f.Blocks[b].Operations {
+				if a, ok := f.Blocks[b].Operations[k].Attrs.(*e5.AneInferenceAttrs); ok {
+					if n++; out[a.ProcedureName] == "" {
+						out[a.ProcedureName] = f.Name + "\x02" + strconv.Itoa(n)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// procedure is the name that side B has for a procedure of side A: the same, or where B
+// has none of the name that of the procedure which the same inference calls.
+func (p *pairing) procedure(name string) string {
+	if p.procedures == nil {
+		p.procedures = map[string]string{}
+		names := func(s *Side) []string {
+			return keysOf(s.file.Procedures(), func(x *hwx.Procedure) string { return x.Name })
+		}
+		a, b := names(p.a), names(p.b)
+		to, from := match(a, b)
+		called := p.b.callers()
+		for n, c := range p.a.callers() {
+			if _, both := called[n]; !both {
+				called[n] = c
+			}
+		}
+		again(a, b, to, from, func(n *string) string { return called[*n] })
+		for i, j := range to {
+			if j >= 0 && a[i] != b[j] {
+				p.procedures[a[i]] = b[j]
+			}
+		}
+	}
+	if n, ok := p.procedures[name]; ok {
+		return n
+	}
+	return name
+}
+
+// chainPairs pairs procedures; those of one side alone go with an empty one.
+func (p *pairing) chainPairs(a, b []chain) (out [][2]*chain) {
 	other := map[string]*chain{}
 	for i := range b {
 		other[b[i].name] = &b[i]
 	}
 	for i := range a {
-		y := other[a[i].name]
-		delete(other, a[i].name)
+		name := p.procedure(a[i].name)
+		y := other[name]
+		delete(other, name)
 		if y == nil {
-			y = &chain{name: a[i].name}
+			y = &chain{name: name}
 		}
 		out = append(out, [2]*chain{&a[i], y})
 	}
@@ -219,6 +286,9 @@ func (d *taskDiff) note(k Kind, t *task, details ...string) {
 		d.index[id] = c
 		d.counts[c] = &tally{count: map[string]int{}}
 		d.out = append(d.out, c)
+	}
+	if t.of != "" {
+		c.Subject = t.subject + ", of " + t.of
 	}
 	c.names = merged(c.names, t.names)
 	n := d.counts[c]
@@ -260,7 +330,9 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 		switch {
 		case len(words) > 0:
 			t := *x
-			t.names = merged(x.names, y.names)
+			if t.names = merged(x.names, y.names); t.of == "" {
+				t.of = y.of
+			}
 			d.note(Changed, &t, words...)
 		case elsewhere:
 			if d.moved++; d.first == "" {
@@ -284,6 +356,7 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 // fieldDetails lists the fields in which two tasks differ, and says whether they use
 // other addresses.
 func fieldDetails(a, b *task) (out []string, elsewhere bool) {
+	var runs []fieldRun
 	for i := range fieldTable {
 		f := td.Field(i)
 		x, y := a.Get(f), b.Get(f)
@@ -295,13 +368,49 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 			continue
 		}
 		row := &fieldTable[i]
-		text := fmt.Sprintf("%s: %d -> %d", row.Name, x, y)
-		if row.Doc != "" {
-			text += " (" + row.Doc + ")"
+		base, last := indexed(row.Name)
+		if n := len(runs) - 1; n >= 0 && last >= 0 && runs[n].base == base && runs[n].last+1 == last && runs[n].x == x && runs[n].y == y {
+			runs[n].last = last
+			continue
 		}
-		out = append(out, text)
+		runs = append(runs, fieldRun{base, last, last, x, y, row})
+	}
+	for i := range runs {
+		out = append(out, runs[i].text())
 	}
 	return out, elsewhere
+}
+
+// fieldRun is fields that change alike: one, or neighbours of an indexed field.
+type fieldRun struct {
+	base        string
+	first, last int // index, -1 for none
+	x, y        uint32
+	row         *td.Row
+}
+
+func (r *fieldRun) text() string {
+	name := r.row.Name
+	if r.first != r.last {
+		name = fmt.Sprintf("%s[%d..%d]", r.base, r.first, r.last)
+	}
+	text := fmt.Sprintf("%s: %d -> %d", name, r.x, r.y)
+	if r.row.Doc != "" {
+		text += " (" + r.row.Doc + ")"
+	}
+	return text
+}
+
+// indexed parts the name of an indexed field, Block.Field[3], from its index; that of
+// another is -1.
+func indexed(name string) (base string, index int) {
+	base, rest, ok := strings.Cut(name, "[")
+	if ok {
+		if i, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil {
+			return base, i
+		}
+	}
+	return name, -1
 }
 
 func (d *taskDiff) changes() []*Change {
@@ -317,8 +426,46 @@ func (d *taskDiff) changes() []*Change {
 			c.Details = append(c.Details, x)
 		}
 	}
+	d.out = d.summary()
 	if d.moved > 0 {
 		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{diag.Count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
 	}
 	return d.out
+}
+
+// Where more than manyChanges operations have tasks that differ, a change in front of
+// theirs counts them and names the mostShared details that most tasks share.
+const (
+	manyChanges = 24
+	mostShared  = 8
+)
+
+// summary puts such a change in front.
+func (d *taskDiff) summary() []*Change {
+	if len(d.out) <= manyChanges {
+		return d.out
+	}
+	tasks, shared := map[Kind]int{}, map[string]int{}
+	for _, c := range d.out {
+		n := d.counts[c]
+		tasks[c.Kind] += n.tasks
+		for x, k := range n.count {
+			shared[x] += k
+		}
+	}
+	all := &Change{Level: Tasks, Kind: Changed, Subject: "tasks in all"}
+	for _, k := range []Kind{Changed, Added, Removed, Moved} {
+		if tasks[k] > 0 {
+			all.Details = append(all.Details, diag.Count(tasks[k], "task", "tasks")+" "+string(k))
+		}
+	}
+	often := slices.SortedFunc(maps.Keys(shared), func(x, y string) int {
+		return cmp.Or(cmp.Compare(shared[y], shared[x]), cmp.Compare(x, y))
+	})
+	for _, x := range often[:min(len(often), mostShared)] {
+		if shared[x] > 1 {
+			all.Details = append(all.Details, fmt.Sprintf("in %d of them: %s", shared[x], x))
+		}
+	}
+	return append([]*Change{all}, d.out...)
 }

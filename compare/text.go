@@ -27,6 +27,9 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		if x.s.Target != "" {
 			fmt.Fprintf(b, ", %s", x.s.Target)
 		}
+		if x.s.Compiler != "" {
+			fmt.Fprintf(b, ", zinc %s", x.s.Compiler)
+		}
 		for _, s := range x.s.Settings {
 			fmt.Fprintf(b, ", %s", s)
 		}
@@ -35,41 +38,77 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintln(b)
 	}
-	for i := 0; i < len(r.Levels); i++ {
-		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
-			var names []string
-			for _, x := range r.Levels[i:] {
-				if x.Missing == l.Missing {
-					names = append(names, string(x.Level))
-				}
-			}
-			fmt.Fprintf(b, "not compared: %s: %s\n", strings.Join(names, ", "), l.Missing)
-		}
+	for _, l := range r.limitations() {
+		fmt.Fprintln(b, l)
 	}
 	if r.Same {
 		fmt.Fprintln(b, "no difference")
 		return b.Flush()
 	}
-	fmt.Fprintln(b, diag.Count(len(r.Changes), "change", "changes"))
+	fmt.Fprintln(b, r.counted())
 	for _, c := range r.Changes {
 		fmt.Fprintln(b)
 		c.write(b, "", o)
 		r.does(b, c)
-		n := 0
-		for _, e := range c.Effects {
-			if n++; o.Most > 0 && n > o.Most {
-				fmt.Fprintf(b, "  and %s more\n", diag.Count(len(c.Effects)-o.Most, "effect", "effects"))
-				break
-			}
+		shown, rest := o.effects(c)
+		for _, e := range shown {
 			e.write(b, "  ", o)
+		}
+		if rest != "" {
+			fmt.Fprintf(b, "  and %s\n", rest)
 		}
 	}
 	return b.Flush()
 }
 
+// fewest is how many effects each level gets before any gets more.
+const fewest = 2
+
+// effects returns the effects of a change that are written, and what is left: the first
+// of each level, then others in order up to the bound.
+func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
+	if o.Most == 0 || len(c.Effects) <= o.Most {
+		return c.Effects, ""
+	}
+	of, first, left := map[Level]int{}, 0, map[Level]int{}
+	for _, e := range c.Effects {
+		if of[e.Level]++; of[e.Level] <= fewest {
+			first++
+		}
+	}
+	more := o.Most - first
+	n := map[Level]int{}
+	var levels []string
+	for _, e := range c.Effects {
+		if n[e.Level]++; n[e.Level] <= fewest {
+			shown = append(shown, e)
+		} else if more > 0 {
+			more--
+			shown = append(shown, e)
+		} else {
+			left[e.Level]++
+		}
+	}
+	for _, l := range append(keysOf(Levels, func(x *LevelInfo) string { return string(x.Level) }), string(Outputs)) {
+		if k := left[Level(l)]; k > 0 {
+			levels = append(levels, fmt.Sprintf("%d at level %s", k, l))
+		}
+	}
+	return shown, diag.Count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
+}
+
+// title says what changed, and how.
+func (c *Change) title() string {
+	s := string(c.Level) + ": " + c.Subject
+	if c.Level != Together {
+		s += " " + string(c.Kind)
+	}
+	return s
+}
+
 // write writes a change: what, where, and the details under it.
 func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
-	fmt.Fprintf(b, "%s%s: %s %s", indent, c.Level, c.Subject, c.Kind)
+	fmt.Fprintf(b, "%s%s", indent, c.title())
 	switch {
 	case c.A != "" && c.B != "":
 		fmt.Fprintf(b, " (%s, now %s)", c.A, c.B)
@@ -90,16 +129,70 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 	}
 }
 
+// counted says how many changes there are.
+func (r *Result) counted() string {
+	n := len(r.Changes)
+	together := ""
+	if n > 0 && r.Changes[n-1].Level == Together {
+		n, together = n-1, ", and what they do together"
+	}
+	s := diag.Count(n, "change", "changes")
+	if n > manyCauses {
+		of := map[Level]int{}
+		for _, c := range r.Changes[:n] {
+			of[c.Level]++
+		}
+		var parts []string
+		for _, l := range Levels {
+			if k := of[l.Level]; k > 0 {
+				parts = append(parts, fmt.Sprintf("%d at level %s", k, l.Level))
+			}
+		}
+		s += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return s + together
+}
+
+// manyCauses is from where changes are counted by level.
+const manyCauses = 8
+
+// limitations lists what was not compared, or less than usual, and why.
+func (r *Result) limitations() (out []string) {
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
+			var names []string
+			for _, x := range r.Levels[i:] {
+				if x.Missing == l.Missing {
+					names = append(names, string(x.Level))
+				}
+			}
+			out = append(out, fmt.Sprintf("not compared: %s: %s", strings.Join(names, ", "), l.Missing))
+		}
+	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Note != "" {
+			out = append(out, fmt.Sprintf("%s: %s", l.Level, l.Note))
+		}
+	}
+	return out
+}
+
 // does says which levels a cause leaves as they are.
 func (r *Result) does(b *bufio.Writer, c *Change) {
+	if same := r.leaves(c); len(same) > 0 {
+		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
+	}
+}
+
+// leaves lists the levels that a cause leaves as they are.
+func (r *Result) leaves(c *Change) (same []string) {
 	if !c.cause {
-		return
+		return nil
 	}
 	touched := map[Level]bool{c.Level: true}
 	for _, e := range c.Effects {
 		touched[e.Level] = true
 	}
-	var same []string
 	for _, l := range r.Levels {
 		switch l.Level {
 		case Settings, MIL, Limits:
@@ -109,9 +202,7 @@ func (r *Result) does(b *bufio.Writer, c *Change) {
 			}
 		}
 	}
-	if len(same) > 0 {
-		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
-	}
+	return same
 }
 
 // told reports whether a level before was left out for the same reason.

@@ -181,6 +181,12 @@ func (s *State) report(name string, before *[]byte) error {
 	if s.Log == nil || !want && !s.PrintChanged {
 		return nil
 	}
+	if !s.PrintChanged { // nothing to hold it against: the text, which has all constants, goes out as it is made
+		if _, err := fmt.Fprintf(s.Log, "// after %s\n", name); err != nil {
+			return err
+		}
+		return ir.Print(s.Log, s.Program)
+	}
 	var b bytes.Buffer
 	if err := ir.Print(&b, s.Program); err != nil {
 		return err
