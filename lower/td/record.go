@@ -235,6 +235,16 @@ func EncodeRecords(rs []Record) ([]byte, error) {
 // DecodeRecords reads a stream and checks every record of it: size, checksum,
 // counts, slot, placement, order.
 func DecodeRecords(b []byte) ([]Record, error) {
+	rs, err := ScanRecords(b)
+	if err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+// ScanRecords is DecodeRecords that returns, with the error, the records before the
+// first that is not whole or breaks a rule.
+func ScanRecords(b []byte) ([]Record, error) {
 	head := func(off int64, field, format string, args ...any) error {
 		return &StreamError{off, -1, field, fmt.Sprintf(format, args...)}
 	}
@@ -251,14 +261,14 @@ func DecodeRecords(b []byte) ([]Record, error) {
 	rs := make([]Record, len(rest)/RecordSize)
 	for i := range rs {
 		if err := rs[i].decode(rest[i*RecordSize:][:RecordSize]); err != nil {
-			return nil, inStream(err, i)
+			return rs[:i], inStream(err, i)
 		}
 		if i > 0 && !rs[i-1].before(&rs[i]) {
-			return nil, outOfOrder(rs, i)
+			return rs[:i], outOfOrder(rs, i)
 		}
 	}
 	if n := len(rest) % RecordSize; n != 0 {
-		return nil, &StreamError{int64(len(b) - n), len(rs), "size", fmt.Sprintf("%d bytes are left, a record has %d", n, RecordSize)}
+		return rs, &StreamError{int64(len(b) - n), len(rs), "size", fmt.Sprintf("%d bytes are left, a record has %d", n, RecordSize)}
 	}
 	return rs, nil
 }
