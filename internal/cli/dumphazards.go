@@ -23,7 +23,7 @@ func (c *dumpCommand) hazards(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		if err := writeJSON(c.out, r); err != nil {
+		if err := c.whole("hazards", r, nil); err != nil {
 			return err
 		}
 	} else {

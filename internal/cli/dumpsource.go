@@ -60,7 +60,7 @@ func (c *dumpCommand) database(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		return writeJSON(c.out, db.View())
+		return c.whole("database", db.View(), nil)
 	}
 	return db.Print(c.out)
 }

@@ -18,6 +18,7 @@ type env struct {
 	err         io.Writer
 	diagnostics string // text or json
 	profile     profile
+	terminal    bool // standard output is one
 }
 
 // Main runs zinc with the arguments that follow the program's name and returns
@@ -32,7 +33,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	e := &env{out: out, err: stderr, diagnostics: "text"}
+	e := &env{out: out, err: stderr, diagnostics: "text", terminal: isTerminal(stdout)}
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)

@@ -1,0 +1,342 @@
+package e5
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// rootTag is how the vtable of the root table begins (table 23.1).
+var rootTag = []byte{0x0c, 0, 0x14, 0, 4, 0, 8, 0}
+
+// Is reports whether b begins as a descriptor does, also one that was cut off: by the
+// vtable of its root table. Less than six bytes tell nothing.
+func Is(b []byte) bool {
+	if len(b) < 6 {
+		return false
+	}
+	at := int64(4) // where a writer puts it
+	if root := int64(le32(b)); root <= int64(len(b))-4 {
+		at = root - int64(int32(le32(b[root:])))
+	}
+	if at < 0 || at > int64(len(b)) {
+		return false
+	}
+	n := min(len(b)-int(at), len(rootTag))
+	return n >= 2 && bytes.Equal(b[at:int(at)+n], rootTag[:n])
+}
+
+func le32(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+// Part is a value of a descriptor that [Scan] found, named as the schema names it.
+type Part struct {
+	Path  string `json:"path"` // "sections[2].data.operands[0].name"
+	Off   int    `json:"offset"`
+	Value string `json:"value"`           // a string quoted; an array of more than 32 bytes as size and SHA-256
+	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are there; they stand at Off+4
+}
+
+// maxFaults bounds what Scan tells of a file that is wrong all over.
+const maxFaults = 100
+
+// Scan lists the values that there are in a descriptor which was cut off or breaks
+// the rules, in the order of the schema: those that can be reached from the root
+// through bytes that are there. The faults say what cannot be reached, in the same
+// order, up to a hundred. Time and memory are in proportion to the length of b. What
+// the values say is not checked.
+func Scan(b []byte) ([]Part, []*FormatError) {
+	s := &scanner{}
+	s.buffer("", b, 0, programTable)
+	return s.parts, s.faults
+}
+
+// scanner walks a descriptor as a verifier does, but goes on behind a fault.
+type scanner struct {
+	parts  []Part
+	faults []*FormatError
+}
+
+func (s *scanner) fault(err error) {
+	if e, ok := err.(*FormatError); ok && len(s.faults) < maxFaults {
+		s.faults = append(s.faults, e)
+	}
+}
+
+// scanBuffer is one FlatBuffer on the way: the file's, or one nested in a section.
+type scanBuffer struct {
+	*scanner
+	v *verifier
+}
+
+// buffer walks a FlatBuffer at offset base of the file, of which b is what there is.
+func (s *scanner) buffer(path string, b []byte, base int, t *table) {
+	q := &scanBuffer{s, &verifier{buf: b, base: base, left: int64(len(b))}}
+	if len(b) < 4 {
+		s.fault(q.v.fail(int64(len(b)), t, "", "the file ends inside the offset of the root: %d bytes are there, it has 4", len(b)))
+		return
+	}
+	before := len(s.faults)
+	q.table(path, t, q.v.u32(0))
+	if end := (q.v.end + 3) &^ 3; len(s.faults) == before && end != int64(len(b)) {
+		s.fault(q.v.fail(q.v.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d", q.v.end, end, len(b)))
+	}
+}
+
+// join names a field of what path names.
+func join(path, field string) string {
+	if path == "" {
+		return field
+	}
+	return path + "." + field
+}
+
+func (q *scanBuffer) table(path string, t *table, pos int64) {
+	v, size := q.v, int64(len(q.v.buf))
+	fail := func(at int64, field, format string, args ...any) { q.fault(v.fail(at, t, field, format, args...)) }
+	if pos < 0 || pos%4 != 0 || pos > size-4 {
+		fail(pos, "", "%s: the table at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+pos, int64(v.base)+size)
+		return
+	}
+	vt := pos - int64(int32(v.u32(pos)))
+	if vt < 0 || vt > size-4 || vt%2 != 0 {
+		fail(vt, "", "%s: the vtable at 0x%x of the table at 0x%x is not there", path, int64(v.base)+vt, int64(v.base)+pos)
+		return
+	}
+	vsize, osize := v.u16(vt), v.u16(vt+2)
+	if vsize < 4 || vsize%2 != 0 || osize < 4 || vsize > size-vt {
+		fail(vt, "", "%s: the vtable at 0x%x has %d bytes for an object of %d, which is not there whole", path, int64(v.base)+vt, vsize, osize)
+		return
+	}
+	// Objects share no bytes, so what is walked is no more than there is.
+	if v.left -= min(osize, size-pos); v.left < 0 {
+		fail(pos, "", "%s: objects share bytes", path)
+		return
+	}
+	v.end = max(v.end, pos+osize)
+	if t == sectionTable {
+		q.section(path, pos, vt, vsize, osize)
+		return
+	}
+	for i := range t.fields {
+		q.field(path, t, i, pos, vt, vsize, osize)
+	}
+}
+
+// slotAt returns the place of a field that is there whole, 0 where the table has none.
+func (q *scanBuffer) slotAt(path string, t *table, f *field, i, n int, pos, vt, vsize, osize int64) int64 {
+	at, err := q.v.slot(t, f, i, n, pos, vt, vsize, osize)
+	if err != nil {
+		q.fault(err)
+		return 0
+	}
+	if at == 0 {
+		return 0
+	}
+	if at+int64(n) > int64(len(q.v.buf)) {
+		q.fault(q.v.fail(at, t, f.name, "%s: the file ends before it", join(path, f.name)))
+		return 0
+	}
+	return at
+}
+
+func (q *scanBuffer) field(path string, t *table, i int, pos, vt, vsize, osize int64) {
+	f := &t.fields[i]
+	if f.kind == kUnion {
+		tagAt := q.slotAt(path, t, f, i, 1, pos, vt, vsize, osize)
+		at := q.slotAt(path, t, f, i+1, 4, pos, vt, vsize, osize)
+		if tagAt == 0 || at == 0 {
+			return
+		}
+		tag := int(q.v.buf[tagAt])
+		if tag < 1 || tag > len(attrTables) {
+			q.fault(q.v.fail(tagAt, t, f.name, "union tag %d, want 1 to %d", tag, len(attrTables)))
+			return
+		}
+		q.table(join(path, attrTables[tag-1].name), attrTables[tag-1], at+q.v.u32(at))
+		return
+	}
+	at := q.slotAt(path, t, f, i, layouts[f.kind].size, pos, vt, vsize, osize)
+	if at == 0 {
+		if f.required {
+			q.missing(path, t, f, i, vt, vsize, pos)
+		}
+		return
+	}
+	q.value(join(path, f.name), t, f, at)
+}
+
+// missing tells of a required field that the table does not have; one that is cut off
+// has been told.
+func (q *scanBuffer) missing(path string, t *table, f *field, i int, vt, vsize, pos int64) {
+	if entry := int64(4 + 2*i); entry+2 > vsize || q.v.u16(vt+entry) == 0 {
+		q.fault(q.v.fail(pos, t, f.name, "%s: field is required", path))
+	}
+}
+
+func (q *scanBuffer) put(path string, at int64, value string) {
+	q.parts = append(q.parts, Part{Path: path, Off: q.v.base + int(at), Value: value})
+}
+
+// blob lists an array of bytes of which n should be there and b is.
+func (q *scanBuffer) blob(path string, at, n int64, b []byte) {
+	q.put(path, at, summariseCut(b, n))
+	q.parts[len(q.parts)-1].Bytes = len(b)
+}
+
+// value lists what a field at byte at holds or refers to.
+func (q *scanBuffer) value(path string, t *table, f *field, at int64) {
+	v := q.v
+	switch f.kind {
+	case kUint8:
+		q.put(path, at, strconv.Itoa(int(v.buf[at])))
+		return
+	case kInt32:
+		q.put(path, at, strconv.Itoa(int(int32(v.u32(at)))))
+		return
+	case kUint32:
+		q.put(path, at, strconv.FormatInt(v.u32(at), 10))
+		return
+	case kUint64:
+		q.put(path, at, strconv.FormatUint(uint64(v.u32(at))|uint64(v.u32(at+4))<<32, 10))
+		return
+	case kTable:
+		q.table(path, f.of, at+v.u32(at))
+		return
+	case kString:
+		if s, ok := q.text(path, t, f, at+v.u32(at)); ok {
+			q.put(path, at+v.u32(at), strconv.Quote(s))
+		}
+		return
+	}
+	to, n, have := q.vector(path, t, f, at)
+	elem := int64(layouts[f.kind].elem)
+	switch f.kind {
+	case kStrings, kTables:
+		for i := range have {
+			each, p := to+4+4*i, fmt.Sprintf("%s[%d]", path, i)
+			if f.kind == kTables {
+				q.table(p, f.of, each+v.u32(each))
+			} else if s, ok := q.text(p, t, f, each+v.u32(each)); ok {
+				q.put(p, each+v.u32(each), strconv.Quote(s))
+			}
+		}
+	case kBytes:
+		if to >= 0 {
+			q.blob(path, to, n, v.buf[to+4:to+4+have])
+		}
+	default:
+		for i := range have {
+			e := to + 4 + elem*i
+			x := v.u32(e)
+			text := strconv.FormatInt(x, 10)
+			switch f.kind {
+			case kInt32s:
+				text = strconv.Itoa(int(int32(x)))
+			case kUint64s:
+				text = strconv.FormatUint(uint64(x)|uint64(v.u32(e+4))<<32, 10)
+			case kFloat32s:
+				text = strconv.FormatFloat(float64(math.Float32frombits(uint32(x))), 'g', -1, 32)
+			}
+			q.put(fmt.Sprintf("%s[%d]", path, i), e, text)
+		}
+	}
+}
+
+// summariseCut is the text of a byte array of which b is what there is.
+func summariseCut(b []byte, n int64) string {
+	s := summarise(b).String()
+	if int64(len(b)) < n {
+		s += fmt.Sprintf(", of %d", n)
+	}
+	return s
+}
+
+// vector returns the place of a vector, -1 where it is not there, how many elements it
+// should have, and how many there are.
+func (q *scanBuffer) vector(path string, t *table, f *field, at int64) (to, n, have int64) {
+	v, size, elem := q.v, int64(len(q.v.buf)), int64(layouts[f.kind].elem)
+	to = at + v.u32(at)
+	if to > size-4 || to%4 != 0 {
+		q.fault(v.fail(to, t, f.name, "%s: the vector at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+to, int64(v.base)+size))
+		return -1, 0, 0
+	}
+	n = v.u32(to)
+	have = min(n, (size-to-4)/elem)
+	if have < n {
+		q.fault(v.fail(size, t, f.name, "%s: the file ends behind %d of %d elements", path, have, n))
+	}
+	if v.left -= 4 + have*elem; v.left < 0 {
+		q.fault(v.fail(to, t, f.name, "%s: objects share bytes", path))
+		return -1, 0, 0
+	}
+	v.end = max(v.end, to+4+n*elem)
+	return to, n, have
+}
+
+// text returns a string that is there whole.
+func (q *scanBuffer) text(path string, t *table, f *field, pos int64) (string, bool) {
+	v, size := q.v, int64(len(q.v.buf))
+	if pos > size-4 || pos%4 != 0 {
+		q.fault(v.fail(pos, t, f.name, "%s: the string at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+pos, int64(v.base)+size))
+		return "", false
+	}
+	n := v.u32(pos)
+	if n > size-pos-5 {
+		q.fault(v.fail(size, t, f.name, "%s: the file ends inside the string of %d bytes at 0x%x", path, n, int64(v.base)+pos))
+		return "", false
+	}
+	if v.left -= 5 + n; v.left < 0 {
+		q.fault(v.fail(pos, t, f.name, "%s: objects share bytes", path))
+		return "", false
+	}
+	v.end = max(v.end, pos+5+n)
+	s := v.buf[pos+4 : pos+4+n]
+	if !utf8.Valid(s) || v.buf[pos+4+n] != 0 {
+		q.fault(v.fail(pos, t, f.name, "%s: the string of %d bytes is no UTF-8 with a zero byte behind it", path, n))
+		return "", false
+	}
+	return string(s), true
+}
+
+// sectionKindNames names the kinds of sections.
+var sectionKindNames = map[int32]string{
+	kindFunction: "function", kindBlock: "block", kindOperation: "operation", kindArgFrame: "argument frame",
+	kindOpAttrs: "attributes", kindAlias: "alias", kindConstant: "constant",
+}
+
+// section walks a section: its name, its kind, and what it holds by its kind.
+func (q *scanBuffer) section(path string, pos, vt, vsize, osize int64) {
+	t := sectionTable
+	const name, kind, data = 0, 1, 2
+	q.field(path, t, name, pos, vt, vsize, osize)
+	k := int32(0)
+	if at := q.slotAt(path, t, &t.fields[kind], kind, 4, pos, vt, vsize, osize); at != 0 {
+		k = int32(q.v.u32(at))
+		text := strconv.Itoa(int(k))
+		if n := sectionKindNames[k]; n != "" {
+			text += " (" + n + ")"
+		}
+		q.put(join(path, "kind"), at, text)
+	}
+	f := &t.fields[data]
+	at := q.slotAt(path, t, f, data, 4, pos, vt, vsize, osize)
+	if at == 0 {
+		q.missing(path, t, f, data, vt, vsize, pos)
+		return
+	}
+	to, n, have := q.vector(join(path, "data"), t, f, at)
+	if to < 0 {
+		return
+	}
+	b := q.v.buf[to+4 : to+4+have]
+	root, nested := sectionRoots[k]
+	if !nested {
+		q.blob(join(path, "data"), to, n, b)
+		return
+	}
+	q.buffer(join(path, "data"), b, q.v.base+int(to)+4, root)
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// dumpShape is the number of the JSON shape; docs/dump.md describes it.
+const dumpShape = 1
+
+// maxFaults is how many faults of a file are told.
+const maxFaults = 10
+
+// fileDump is one file on its way to the output.
+type fileDump struct {
+	*dumpCommand
+	path   string
+	b      []byte
+	j      *jsonWriter // nil for text
+	blank  bool        // something was printed: the next part begins with an empty line
+	faults []error
+
+	printed bool // the words of the whole file were
+
+	// By kind of file.
+	hwx      *containerState
+	e5       *descriptorState
+	firm     *afpp.Package
+	stream   []td.Record
+	imageSet []imageTask
+	text10   []td.Program
+}
+
+// fault notes what is wrong with the file; what can be printed is printed all the
+// same.
+func (d *fileDump) fault(err error) {
+	if err != nil {
+		d.faults = append(d.faults, err)
+	}
+}
+
+// printf prints text.
+func (d *fileDump) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+
+// part begins a part's text.
+func (d *fileDump) part() {
+	if d.blank {
+		d.printf("\n")
+	}
+	d.blank = true
+}
+
+// dump prints the parts of a file that the flags choose. kind is the JSON form's
+// name of the kind, noun what messages call it. open reads the file, and notes its
+// faults; where it returns false, nothing of the file could be decoded and its words
+// are printed.
+func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []filePart, open func(d *fileDump) bool) error {
+	chosen, err := c.parts.of(parts, noun)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	d := &fileDump{dumpCommand: c, path: path, b: b}
+	if c.json {
+		d.j = newJSONWriter(c.out)
+		d.j.open("", '{')
+		d.j.put("dump", dumpShape)
+		d.j.put("kind", kind)
+		d.j.put("bytes", len(b))
+	}
+	ok := open(d)
+	switch {
+	case !ok:
+		err = d.undecoded()
+	case c.raw:
+		err = d.raws(chosen)
+	default:
+		for _, p := range chosen {
+			if err = p.print(d); err != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(err, d.finish())
+}
+
+// undecoded prints the words of a file of which nothing could be decoded.
+func (d *fileDump) undecoded() error {
+	if d.j == nil {
+		d.printf("%d bytes, not decoded\n", len(d.b))
+	}
+	return d.raws([]filePart{{name: "file", raw: func(d *fileDump) error { return d.words("file", "", 0, d.b) }}})
+}
+
+func (d *fileDump) raws(parts []filePart) error {
+	if d.j != nil {
+		d.j.open("raw", '[')
+		defer d.j.close()
+	}
+	if !d.parts.any() && len(parts) > 0 && parts[0].name != "file" {
+		return d.words("file", "", 0, d.b)
+	}
+	for _, p := range parts {
+		if p.raw == nil {
+			continue
+		}
+		if err := p.raw(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends the output and returns the file's faults.
+func (d *fileDump) finish() error {
+	if d.j != nil {
+		d.j.open("faults", '[')
+		for _, err := range d.faults {
+			d.j.put("", err.Error())
+		}
+		d.j.close()
+		d.j.close()
+		if d.j.err != nil {
+			return d.j.err
+		}
+	}
+	if len(d.faults) == 0 {
+		return nil
+	}
+	var lines []string
+	for i, err := range d.faults {
+		if i == maxFaults {
+			lines = append(lines, fmt.Sprintf("%s: and %d more", d.path, len(d.faults)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%s: %v", d.path, err))
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// whole writes the JSON of a kind that has no parts: what there is under the kind's
+// name, and the fault that ends the file.
+func (c *dumpCommand) whole(kind string, v any, fault error) error {
+	j := newJSONWriter(c.out)
+	j.open("", '{')
+	j.put("dump", dumpShape)
+	j.put("kind", kind)
+	j.put(kind, v)
+	j.open("faults", '[')
+	if fault != nil {
+		j.put("", fault.Error())
+	}
+	j.close()
+	j.close()
+	return errors.Join(j.err, fault)
+}

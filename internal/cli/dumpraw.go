@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// rawLine is the bytes of a line of words.
+const rawLine = 16
+
+// words prints bytes of the file, or of what is named, from offset off on: offset,
+// little-endian words, what lies behind the last whole word as bytes, and the
+// characters. A run of equal lines is one line and a star.
+func (d *fileDump) words(part, name string, off int64, b []byte) error {
+	if d.j != nil {
+		d.wordsJSON(part, name, off, b)
+		return d.j.err
+	}
+	d.part()
+	title := part
+	if name != "" {
+		title += " " + name
+	}
+	if _, err := fmt.Fprintf(d.out, "%s: %#x bytes at %#x\n", printableText(title), len(b), off); err != nil {
+		return err
+	}
+	var last []byte
+	star := false
+	for at := 0; at < len(b); at += rawLine {
+		line := b[at:min(at+rawLine, len(b))]
+		if bytes.Equal(line, last) && at+rawLine < len(b) {
+			if !star {
+				d.printf("*\n")
+			}
+			star = true
+			continue
+		}
+		last, star = line, false
+		if _, err := d.out.Write(wordLine(off+int64(at), line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wordLine is one line of at most rawLine bytes.
+func wordLine(off int64, b []byte) []byte {
+	out := fmt.Appendf(make([]byte, 0, 80), "%08x ", off)
+	i := 0
+	for ; i+4 <= len(b); i += 4 {
+		out = fmt.Appendf(out, " %08x", binary.LittleEndian.Uint32(b[i:]))
+	}
+	if i < len(b) {
+		out = append(out, ' ')
+		for _, c := range b[i:] {
+			out = fmt.Appendf(out, " %02x", c)
+		}
+	}
+	for len(out) < 9+9*rawLine/4+2 {
+		out = append(out, ' ')
+	}
+	out = append(out, '|')
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			c = '.'
+		}
+		out = append(out, c)
+	}
+	return append(out, '|', '\n')
+}
+
+// wordsJSON writes the words as an entry of "raw", a line at a time.
+func (d *fileDump) wordsJSON(part, name string, off int64, b []byte) {
+	j := d.j
+	j.open("", '{')
+	j.put("part", part)
+	if name != "" {
+		j.put("name", name)
+	}
+	j.put("offset", off)
+	j.put("bytes", len(b))
+	j.open("words", '[')
+	i := 0
+	var line []byte
+	for ; i+4 <= len(b); i += 4 {
+		line = fmt.Appendf(line, `"%08x"`, binary.LittleEndian.Uint32(b[i:]))
+		if next := i + 4; next+4 <= len(b) && next%(2*rawLine) != 0 {
+			line = append(line, ", "...)
+			continue
+		}
+		j.entry("")
+		j.write(string(line))
+		line = line[:0]
+	}
+	j.close()
+	if i < len(b) {
+		j.put("rest", fmt.Sprintf("%x", b[i:]))
+	}
+	j.close()
+}

@@ -1,0 +1,389 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// taskJSON is the JSON form of one task.
+type taskJSON struct {
+	Index      int    `json:"index"`
+	Offset     int    `json:"offset"` // in bytes, in the task section; in a file of images, in the file
+	FileOffset *int64 `json:"file_offset,omitempty"`
+	Words      int    `json:"words"`
+	taskSummary
+	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
+	// Source is what the debug database says of the task, with --source.
+	Source *provenance.TaskView `json:"source,omitempty"`
+}
+
+// taskSummary says in a few words what a task does, in those of the field table.
+type taskSummary struct {
+	Engine    string `json:"engine"`
+	Operation string `json:"operation"`
+	Shape     string `json:"shape"`
+	Buffers   string `json:"buffers"`
+}
+
+func (s taskSummary) String() string {
+	return s.Engine + ", " + s.Operation + "; " + s.Shape + "; " + s.Buffers
+}
+
+// word returns the table's word for the value of a field, or the value itself.
+func word(t *td.Task, f td.Field) string {
+	v := t.Get(f)
+	if s := f.Row().Meaning(v); s != "" {
+		return s
+	}
+	return fmt.Sprintf("%s %d", f, v)
+}
+
+// summaryOf describes a task.
+func summaryOf(t *td.Task) taskSummary {
+	s := taskSummary{Engine: "neural engine"}
+	ops := []string{}
+	if planar := t.Int(td.PlanarType); planar == 0 {
+		ops = append(ops, word(t, td.NEOp))
+		if t.On(td.Nonlinear) {
+			ops = append(ops, word(t, td.Nonlinear))
+		}
+	} else {
+		s.Engine = "planar engine"
+		ops = append(ops, word(t, td.PlanarType))
+		switch {
+		case planar >= 5:
+			ops = append(ops, word(t, td.PoolMode))
+		case planar == 3 || planar == 4:
+			ops = append(ops, word(t, td.PEOp))
+		}
+	}
+	if t.On(td.TDSkip) {
+		ops = append(ops, td.TDSkip.Row().Doc)
+	}
+	s.Operation = strings.Join(ops, ", ")
+
+	s.Shape = fmt.Sprintf("%s %dx%dx%d", word(t, td.InFmt), t.Get(td.Cin), t.Get(td.Hin), t.Get(td.Win))
+	if t.On(td.In2Fmt) || t.On(td.Source2DMA) || t.On(td.PETwo) {
+		s.Shape += " and " + word(t, td.In2Fmt)
+	}
+	s.Shape += fmt.Sprintf(" -> %s %dx%dx%d", word(t, td.OutFmt), t.Get(td.Cout), t.Get(td.Hout), t.Get(td.Wout))
+	for _, x := range []struct {
+		name string
+		f    td.Field
+	}{{"groups", td.NumGroups}, {"depth", td.Din}} {
+		if n := t.Get(x.f); n > 1 {
+			s.Shape += fmt.Sprintf(", %s %d", x.name, n)
+		}
+	}
+	if t.Get(td.Kw) > 1 || t.Get(td.Kh) > 1 {
+		s.Shape += fmt.Sprintf(", kernel %dx%d", t.Get(td.Kh), t.Get(td.Kw))
+	}
+
+	from := bufferOf(t, td.SrcEn, td.RBE0, td.RBase0, td.SrcBase, td.L2Src)
+	if t.On(td.Source2DMA) || t.On(td.PETwo) {
+		from += " and " + bufferOf(t, td.Source2DMA, td.RBE1, td.RBase1, td.Src2Base, td.L2Src2)
+	}
+	s.Buffers = from + " -> " + bufferOf(t, td.DstEn, td.WBE, td.WBase, td.DstBase, td.L2Res)
+	if lo, hi := lanes(t); hi > lo {
+		s.Buffers += fmt.Sprintf("; coefficients bar %d+%#x, %#x bytes", t.Get(td.KBase0), lo, hi-lo)
+	}
+	return s
+}
+
+// bufferOf says where a source or the result is: by DMA in the buffer of a
+// buffer-access register, else in L2.
+func bufferOf(t *td.Task, on, barOn, bar, base, l2 td.Field) string {
+	switch {
+	case !t.On(on):
+		return fmt.Sprintf("L2 %#x", t.Get(l2))
+	case !t.On(barOn):
+		return fmt.Sprintf("no bar+%#x", t.Get(base))
+	}
+	return fmt.Sprintf("bar %d+%#x", t.Get(bar), t.Get(base))
+}
+
+// lanes returns the range of the kernel buffer that the task's coefficient lanes
+// stream, empty where it streams none.
+func lanes(t *td.Task) (from, to uint64) {
+	if !t.On(td.KernelOn) {
+		return 0, 0
+	}
+	for i := range td.Lanes {
+		if !t.On(td.CoeffEn.At(i)) {
+			continue
+		}
+		a := uint64(t.Get(td.CoeffBase.At(i)))
+		b := a + uint64(t.Get(td.CoeffSize.At(i)))
+		if from == to {
+			from, to = a, b
+		}
+		from, to = min(from, a), max(to, b)
+	}
+	return from, to
+}
+
+// walk calls visit for each whole task of a procedure. What is wrong with the chain is
+// told once. rest is where the first task that could not be decoded begins, in the
+// task section, and how many words it has; none is -1.
+func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
+	s := d.hwx
+	tell := func(err error) {
+		if !s.told[p.Name] {
+			s.told[p.Name] = true
+			d.fault(err)
+		}
+	}
+	text, off, ok := s.f.TextOf(p)
+	if !ok {
+		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d tasks is", p.Name, p.Entry, p.Tasks))
+		return 0, -1, 0, nil
+	}
+	next, size := off, p.FirstWords
+	var stop error
+	walked := td.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
+		stop = visit(n, t)
+		n++
+		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
+		return stop
+	})
+	if stop != nil || walked == nil {
+		return n, -1, 0, stop
+	}
+	at := s.textOff
+	var e *td.FormatError
+	if errors.As(walked, &e) {
+		at += e.Off
+	}
+	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, p.Name, n, p.Tasks, walked))
+	if next < 0 || next > len(text) {
+		return n, -1, 0, nil
+	}
+	return n, next, size, nil
+}
+
+// containerTasks prints the tasks of all procedures, with their fields where those
+// are asked for.
+func (d *fileDump) containerTasks() error {
+	s := d.hwx
+	if d.j != nil {
+		if s.db != nil && d.source {
+			d.j.put("statements", s.db.View().Statements)
+		}
+		d.j.open("procedures", '[')
+		defer d.j.close()
+	}
+	note := noFields(s.f)
+	for _, p := range s.f.Procedures() {
+		if d.j == nil {
+			d.part()
+			d.printf("procedure %s: %d tasks\n", printableText(p.Name), p.Tasks)
+		} else {
+			d.j.open("", '{')
+			d.j.put("name", p.Name)
+			d.j.put("entry", fmt.Sprintf("%#x", p.Entry))
+			d.j.put("count", p.Tasks)
+		}
+		if note != "" {
+			if err := d.undecodedText(note); err != nil {
+				return err
+			}
+			continue
+		}
+		if d.j != nil {
+			d.j.open("tasks", '[')
+		}
+		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error {
+			return d.task(i, t, s.textOff+int64(t.Off))
+		})
+		if err != nil {
+			return err
+		}
+		if d.j != nil {
+			d.j.close()
+			d.j.close()
+			continue
+		}
+		if rest >= 0 {
+			b := s.f.TextBytes()[rest:]
+			if whole := 4 * max(words, 0); whole < len(b) {
+				b = b[:whole]
+			}
+			d.printf("task %d at %#x, not decoded: %d of %d words are there\n", n, rest, len(b)/4, words)
+			for at := 0; at < len(b); at += rawLine {
+				if _, err := d.out.Write(wordLine(s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// undecodedText prints the task section of a target whose tasks have no field table:
+// the words as they are. It ends the JSON object of the procedure.
+func (d *fileDump) undecodedText(note string) error {
+	b := d.hwx.f.TextBytes()
+	if d.j != nil {
+		d.j.put("note", note)
+		d.j.open("tasks", '[')
+		d.j.close()
+		d.j.open("raw", '[')
+		d.wordsJSON(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
+		d.j.close()
+		d.j.close()
+		return d.j.err
+	}
+	d.printf("%s; its words:\n", note)
+	if d.hwx.told["words"] {
+		d.printf("as above\n")
+		return nil
+	}
+	d.hwx.told["words"] = true
+	d.blank = false
+	defer func() { d.blank = true }()
+	return d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
+}
+
+// task prints one task: a line, and the fields where those are asked for.
+func (d *fileDump) task(i int, t td.Placed, at int64) error {
+	fields := d.parts.all || d.parts.on[partIndex(partFields)]
+	if d.j != nil {
+		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task)}
+		if fields {
+			x.Fields = t.Values()
+		}
+		x.Source = d.taskSource(t.Off)
+		d.j.put("", x)
+		return d.j.err
+	}
+	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), summaryOf(t.Task))
+	d.printSource(t.Off)
+	if !fields {
+		return nil
+	}
+	return d.fields(t.Task, false)
+}
+
+func (d *fileDump) taskSource(off int) *provenance.TaskView {
+	if d.hwx == nil || d.hwx.db == nil || !d.source {
+		return nil
+	}
+	if i := d.hwx.db.TaskAt(uint64(off)); i >= 0 {
+		v := d.hwx.db.TaskView(i)
+		return &v
+	}
+	return nil
+}
+
+func (d *fileDump) printSource(off int) {
+	if d.hwx != nil && d.hwx.db != nil && d.source {
+		d.sourceOf(d.hwx.db, off)
+	}
+}
+
+// fields prints the fields of a task, word by word: those that are not zero with
+// what they mean, or all with where each stands and where that is known from too.
+func (d *fileDump) fields(t *td.Task, all bool) error {
+	block := (*td.Block)(nil)
+	for r := range t.Readings(all) {
+		if r.Block != block {
+			block = r.Block
+			d.printf("  %s: %s\n", block.Name, block.Doc)
+		}
+		value := r.Text(r.Value)
+		if m := r.Meaning(r.Value); m != "" {
+			value += " (" + m + ")"
+		}
+		doc := r.Doc
+		if doc == "" {
+			doc = "-"
+		}
+		if !all {
+			d.printf("    %-30s %-10s %-22s %s", r.Name, fmt.Sprintf("%#x", r.Value), value, doc)
+			if r.Known >= td.Modelled {
+				d.printf(" (%s)", r.Known)
+			}
+			d.printf("\n")
+			continue
+		}
+		if _, err := fmt.Fprintf(d.out, "    word %-3d %-8s %-5s  %-30s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
+			fmt.Sprintf("%#x", r.Value), value, doc, strings.Repeat(" ", 29), r.Provenance()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// registerOf returns the address of a field's register; of the header, which has
+// none, the index of its word.
+func registerOf(r *td.Row) string {
+	if r.Block == td.Header {
+		return fmt.Sprintf("header %d", r.Addr/4)
+	}
+	return fmt.Sprintf("%#07x", r.Addr)
+}
+
+// fieldJSON is the JSON form of a field with what the table says of it.
+type fieldJSON struct {
+	Name     string `json:"name"`
+	Word     int    `json:"word"`
+	Register string `json:"register"`
+	Bits     string `json:"bits"`
+	Value    uint32 `json:"value"` // in the field's unit
+	Hex      string `json:"hex"`
+	Text     string `json:"text"` // the value as a person reads it: fp16 and fp32 fields as numbers
+	Meaning  string `json:"meaning,omitempty"`
+	Doc      string `json:"doc"`
+	Known    string `json:"known"`
+	Source   string `json:"source"`
+	V10      string `json:"v10"`
+}
+
+// detailJSON is the JSON form of what --task prints.
+type detailJSON struct {
+	Procedure string `json:"procedure"`
+	taskJSON
+	Kind   string      `json:"attested_kind"`
+	Cases  []string    `json:"attested_by"` // recorded cases
+	Detail []fieldJSON `json:"detail"`
+}
+
+// detail prints one task with every field.
+func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) error {
+	kind := attest.Kind(t.Task, i, n)
+	cases := attest.Cases(kind)
+	if d.j != nil {
+		x := detailJSON{Procedure: procedure, Kind: kind, Cases: cases, Detail: []fieldJSON{},
+			taskJSON: taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task), Source: d.taskSource(t.Off)}}
+		if cases == nil {
+			x.Cases = []string{}
+		}
+		for r := range t.Readings(true) {
+			x.Detail = append(x.Detail, fieldJSON{r.Name, r.Word, registerOf(r.Row), r.Bits(), r.Value, fmt.Sprintf("%#x", r.Value),
+				r.Text(r.Value), r.Meaning(r.Value), r.Doc, r.Known.String(), r.Provenance(), r.V10.String()})
+		}
+		d.j.put("", x)
+		return d.j.err
+	}
+	d.part()
+	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at, t.Words())
+	s := summaryOf(t.Task)
+	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
+	if len(cases) > 0 {
+		shown := cases[:min(len(cases), maxCases)]
+		d.printf("  a task of this kind is in %d recorded cases: %s\n", len(cases), strings.Join(shown, ", "))
+	} else {
+		d.printf("  no recorded case has a task of this kind\n")
+	}
+	d.printSource(t.Off)
+	return d.fields(t.Task, true)
+}
+
+// maxCases is how many recorded cases the text names.
+const maxCases = 6
