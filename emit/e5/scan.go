@@ -2,8 +2,10 @@ package e5
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -43,26 +45,71 @@ type Part struct {
 // maxFaults bounds what Scan tells of a file that is wrong all over.
 const maxFaults = 100
 
+// Range is a stretch of a file.
+type Range struct{ Off, Bytes int }
+
+// Scanned is what Scan found.
+type Scanned struct {
+	Parts []Part
+	// Faults begin with the object nearest to the beginning that is not there whole.
+	Faults []*FormatError
+	// Rest are the bytes that no object was found in, by offset: those of objects
+	// whose vtable or whose reference is not there.
+	Rest []Range
+}
+
 // Scan lists the values that there are in a descriptor which was cut off or breaks
 // the rules, in the order of the schema: those that can be reached from the root
-// through bytes that are there. The faults say what cannot be reached, in the same
-// order, up to a hundred. Time and memory are in proportion to the length of b. What
+// through bytes that are there. The faults, up to a hundred, say what cannot be
+// reached. Time and memory are in proportion to the length of b. What
 // the values say is not checked.
-func Scan(b []byte) ([]Part, []*FormatError) {
+func Scan(b []byte) *Scanned {
 	s := &scanner{}
 	s.buffer("", b, 0, programTable)
-	return s.parts, s.faults
+	slices.SortStableFunc(s.faults, func(a, b scanFault) int { return cmp.Compare(a.at, b.at) })
+	out := &Scanned{Parts: s.parts}
+	for _, f := range s.faults {
+		out.Faults = append(out.Faults, f.err)
+	}
+	slices.SortFunc(s.seen, func(a, b Range) int { return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Bytes, b.Bytes)) })
+	end := 0
+	for _, r := range append(s.seen, Range{len(b), 0}) {
+		// An object ends on a word.
+		if at := (end + 3) &^ 3; r.Off > at && at < len(b) {
+			if n := min(r.Off, len(b)) - at; len(bytes.Trim(b[at:at+n], "\x00")) > 0 { // else padding
+				out.Rest = append(out.Rest, Range{at, n})
+			}
+		}
+		end = max(end, r.Off+r.Bytes)
+	}
+	return out
+}
+
+// scanFault is a fault, and where in the file the object begins that it is about.
+type scanFault struct {
+	at  int64
+	err *FormatError
 }
 
 // scanner walks a descriptor as a verifier does, but goes on behind a fault.
 type scanner struct {
 	parts  []Part
-	faults []*FormatError
+	faults []scanFault
+	seen   []Range // objects, nested ones with the vector that they lie in
 }
 
-func (s *scanner) fault(err error) {
+// fault notes an error about an object at byte at of the file.
+func (s *scanner) fault(at int64, err error) {
 	if e, ok := err.(*FormatError); ok && len(s.faults) < maxFaults {
-		s.faults = append(s.faults, e)
+		s.faults = append(s.faults, scanFault{at, e})
+	}
+}
+
+// see notes an object, as far as it is there.
+func (q *scanBuffer) see(pos, n int64) {
+	n = min(n, int64(len(q.v.buf))-pos)
+	if n > 0 {
+		q.seen = append(q.seen, Range{q.v.base + int(pos), int(n)})
 	}
 }
 
@@ -76,14 +123,20 @@ type scanBuffer struct {
 func (s *scanner) buffer(path string, b []byte, base int, t *table) {
 	q := &scanBuffer{s, &verifier{buf: b, base: base, left: int64(len(b))}}
 	if len(b) < 4 {
-		s.fault(q.v.fail(int64(len(b)), t, "", "the file ends inside the offset of the root: %d bytes are there, it has 4", len(b)))
+		q.fail(0, t, "", "the file ends inside the offset of the root: %d bytes are there, it has 4", len(b))
 		return
 	}
+	q.see(0, 4)
 	before := len(s.faults)
 	q.table(path, t, q.v.u32(0))
 	if end := (q.v.end + 3) &^ 3; len(s.faults) == before && end != int64(len(b)) {
-		s.fault(q.v.fail(q.v.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d", q.v.end, end, len(b)))
+		q.fail(q.v.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d", q.v.end, end, len(b))
 	}
+}
+
+// fail notes a fault of the object at byte pos of the buffer.
+func (q *scanBuffer) fail(pos int64, t *table, field, format string, args ...any) {
+	q.fault(int64(q.v.base)+pos, q.v.fail(pos, t, field, format, args...))
 }
 
 // join names a field of what path names.
@@ -96,27 +149,30 @@ func join(path, field string) string {
 
 func (q *scanBuffer) table(path string, t *table, pos int64) {
 	v, size := q.v, int64(len(q.v.buf))
-	fail := func(at int64, field, format string, args ...any) { q.fault(v.fail(at, t, field, format, args...)) }
+	what := cmp.Or(path, "root")
+	fail := func(at int64, format string, args ...any) { q.fail(at, t, "", what+": "+format, args...) }
 	if pos < 0 || pos%4 != 0 || pos > size-4 {
-		fail(pos, "", "%s: the table at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+pos, int64(v.base)+size)
+		fail(pos, "the table at 0x%x is not there: the file has 0x%x bytes", int64(v.base)+pos, int64(v.base)+size)
 		return
 	}
 	vt := pos - int64(int32(v.u32(pos)))
 	if vt < 0 || vt > size-4 || vt%2 != 0 {
-		fail(vt, "", "%s: the vtable at 0x%x of the table at 0x%x is not there", path, int64(v.base)+vt, int64(v.base)+pos)
+		fail(max(vt, 0), "the vtable at 0x%x of the table at 0x%x is not there: the file has 0x%x bytes", int64(v.base)+vt, int64(v.base)+pos, int64(v.base)+size)
 		return
 	}
 	vsize, osize := v.u16(vt), v.u16(vt+2)
 	if vsize < 4 || vsize%2 != 0 || osize < 4 || vsize > size-vt {
-		fail(vt, "", "%s: the vtable at 0x%x has %d bytes for an object of %d, which is not there whole", path, int64(v.base)+vt, vsize, osize)
+		fail(vt, "the vtable at 0x%x has %d bytes for an object of %d, which is not there whole", int64(v.base)+vt, vsize, osize)
 		return
 	}
 	// Objects share no bytes, so what is walked is no more than there is.
 	if v.left -= min(osize, size-pos); v.left < 0 {
-		fail(pos, "", "%s: objects share bytes", path)
+		fail(pos, "objects share bytes")
 		return
 	}
 	v.end = max(v.end, pos+osize)
+	q.see(vt, vsize)
+	q.see(pos, osize)
 	if t == sectionTable {
 		q.section(path, pos, vt, vsize, osize)
 		return
@@ -130,14 +186,14 @@ func (q *scanBuffer) table(path string, t *table, pos int64) {
 func (q *scanBuffer) slotAt(path string, t *table, f *field, i, n int, pos, vt, vsize, osize int64) int64 {
 	at, err := q.v.slot(t, f, i, n, pos, vt, vsize, osize)
 	if err != nil {
-		q.fault(err)
+		q.fault(int64(q.v.base)+pos, err)
 		return 0
 	}
 	if at == 0 {
 		return 0
 	}
 	if at+int64(n) > int64(len(q.v.buf)) {
-		q.fault(q.v.fail(at, t, f.name, "%s: the file ends before it", join(path, f.name)))
+		q.fail(at, t, f.name, "%s: the file ends before it", join(path, f.name))
 		return 0
 	}
 	return at
@@ -153,7 +209,7 @@ func (q *scanBuffer) field(path string, t *table, i int, pos, vt, vsize, osize i
 		}
 		tag := int(q.v.buf[tagAt])
 		if tag < 1 || tag > len(attrTables) {
-			q.fault(q.v.fail(tagAt, t, f.name, "union tag %d, want 1 to %d", tag, len(attrTables)))
+			q.fail(tagAt, t, f.name, "union tag %d, want 1 to %d", tag, len(attrTables))
 			return
 		}
 		q.table(join(path, attrTables[tag-1].name), attrTables[tag-1], at+q.v.u32(at))
@@ -173,7 +229,7 @@ func (q *scanBuffer) field(path string, t *table, i int, pos, vt, vsize, osize i
 // has been told.
 func (q *scanBuffer) missing(path string, t *table, f *field, i int, vt, vsize, pos int64) {
 	if entry := int64(4 + 2*i); entry+2 > vsize || q.v.u16(vt+entry) == 0 {
-		q.fault(q.v.fail(pos, t, f.name, "%s: field is required", path))
+		q.fail(pos, t, f.name, "%s: field is required", path)
 	}
 }
 
@@ -261,19 +317,22 @@ func (q *scanBuffer) vector(path string, t *table, f *field, at int64) (to, n, h
 	v, size, elem := q.v, int64(len(q.v.buf)), int64(layouts[f.kind].elem)
 	to = at + v.u32(at)
 	if to > size-4 || to%4 != 0 {
-		q.fault(v.fail(to, t, f.name, "%s: the vector at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+to, int64(v.base)+size))
+		q.fail(to, t, f.name, "%s: the vector at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+to, int64(v.base)+size)
 		return -1, 0, 0
 	}
 	n = v.u32(to)
 	have = min(n, (size-to-4)/elem)
 	if have < n {
-		q.fault(v.fail(size, t, f.name, "%s: the file ends behind %d of %d elements", path, have, n))
+		q.fault(int64(v.base)+to, v.fail(size, t, f.name, "%s: the file ends behind %d of %d elements", path, have, n))
 	}
 	if v.left -= 4 + have*elem; v.left < 0 {
-		q.fault(v.fail(to, t, f.name, "%s: objects share bytes", path))
+		q.fail(to, t, f.name, "%s: objects share bytes", path)
 		return -1, 0, 0
 	}
 	v.end = max(v.end, to+4+n*elem)
+	if f.kind != kBytes || t != sectionTable {
+		q.see(to, 4+have*elem)
+	}
 	return to, n, have
 }
 
@@ -281,22 +340,23 @@ func (q *scanBuffer) vector(path string, t *table, f *field, at int64) (to, n, h
 func (q *scanBuffer) text(path string, t *table, f *field, pos int64) (string, bool) {
 	v, size := q.v, int64(len(q.v.buf))
 	if pos > size-4 || pos%4 != 0 {
-		q.fault(v.fail(pos, t, f.name, "%s: the string at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+pos, int64(v.base)+size))
+		q.fail(pos, t, f.name, "%s: the string at 0x%x is not there: the file has 0x%x bytes", path, int64(v.base)+pos, int64(v.base)+size)
 		return "", false
 	}
 	n := v.u32(pos)
 	if n > size-pos-5 {
-		q.fault(v.fail(size, t, f.name, "%s: the file ends inside the string of %d bytes at 0x%x", path, n, int64(v.base)+pos))
+		q.fault(int64(v.base)+pos, v.fail(size, t, f.name, "%s: the file ends inside the string of %d bytes at 0x%x", path, n, int64(v.base)+pos))
 		return "", false
 	}
 	if v.left -= 5 + n; v.left < 0 {
-		q.fault(v.fail(pos, t, f.name, "%s: objects share bytes", path))
+		q.fail(pos, t, f.name, "%s: objects share bytes", path)
 		return "", false
 	}
 	v.end = max(v.end, pos+5+n)
+	q.see(pos, 5+n)
 	s := v.buf[pos+4 : pos+4+n]
 	if !utf8.Valid(s) || v.buf[pos+4+n] != 0 {
-		q.fault(v.fail(pos, t, f.name, "%s: the string of %d bytes is no UTF-8 with a zero byte behind it", path, n))
+		q.fail(pos, t, f.name, "%s: the string of %d bytes is no UTF-8 with a zero byte behind it", path, n)
 		return "", false
 	}
 	return string(s), true
@@ -334,7 +394,9 @@ func (q *scanBuffer) section(path string, pos, vt, vsize, osize int64) {
 	}
 	b := q.v.buf[to+4 : to+4+have]
 	root, nested := sectionRoots[k]
+	q.see(to, 4)
 	if !nested {
+		q.see(to+4, have)
 		q.blob(join(path, "data"), to, n, b)
 		return
 	}

@@ -111,7 +111,7 @@ func DumpSymbols(w io.Writer, f *File) error {
 		if v.Live {
 			at += ", live"
 		}
-		d.line("%5d  type %#04x  desc %#06x  value %#010x  %q  %s", i, uint64(v.Type), v.Desc, uint64(v.Value), v.Name, at)
+		d.line("%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s", i, uint64(v.Type), fmt.Sprintf("%#x", v.Desc), fmt.Sprintf("%#x", uint64(v.Value)), v.Name, at)
 		i++
 	}
 	return out.Flush()

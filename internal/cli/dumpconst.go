@@ -101,7 +101,7 @@ func (d *fileDump) constants() error {
 		d.j.open("parts", '[')
 		defer d.j.close()
 	} else if len(sections) == 0 {
-		d.printf("no constants\n")
+		d.printf("no section of constants is there\n")
 	}
 	return d.constantParts(&constantSpace{sections, off})
 }
@@ -199,7 +199,7 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 		d.j.put("", j)
 		return d.j.err
 	}
-	d.printf("  %#08x %#8x bytes, %s: %s\n", from, to-from, c.form, strings.Join(head, " "))
+	d.printf("  %-8s %8s bytes, %s: %s\n", fmt.Sprintf("%#x", from), fmt.Sprintf("%#x", to-from), c.form, strings.Join(head, " "))
 	if n := len(c.readers); n > 0 {
 		var names []string
 		for _, r := range c.readers[:min(n, maxReaders)] {
@@ -233,8 +233,11 @@ const briefConstant = 256
 // the same stretch share an entry.
 func (d *fileDump) readConstants(space *constantSpace) []constant {
 	f := d.hwx.f
-	if noFields(f) != "" || len(space.sections) == 0 {
+	if len(space.sections) == 0 {
 		return nil
+	}
+	if noFields(f) != "" {
+		return namedConstants(f, space)
 	}
 	type key struct{ from, to uint64 }
 	index, list := map[key]int{}, []constant(nil)
@@ -290,19 +293,50 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 	return list
 }
 
+// namedConstants lists the constants that live kernel tiles name: what there is where
+// the tasks do not tell who reads what.
+func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
+	last := ""
+	for v := range f.SymbolViews() {
+		name, _, tile := strings.Cut(v.Name, tileMark)
+		from, ok := space.at(uint64(v.Value))
+		if !v.Live || !tile || !ok || name == last {
+			continue
+		}
+		last = name
+		list = append(list, constant{from: from, form: "tiles of " + printableText(name), decode: decoderOf(nil)})
+	}
+	slices.SortStableFunc(list, func(a, b constant) int { return cmp.Compare(a.from, b.from) })
+	return list
+}
+
+// tileMark stands in the name of a kernel tile between its constant and its lane.
+const tileMark = "_ne_"
+
 // streams is how many streams the kernel DMA has beside its lanes.
 const streams = 4
 
 // formOf says in what form the coefficients of a task are, in the table's words.
 func formOf(t *td.Task) string {
-	s := word(t, td.KernelFmt)
-	for _, f := range []td.Field{td.PalettizedEn, td.SparseFmt, td.SparseBinary, td.NEBias} {
-		if t.On(f) {
-			s += "; " + f.Row().Doc
+	var parts []string
+	if multiplies(t) {
+		parts = append(parts, word(t, td.KernelFmt))
+		for _, f := range []td.Field{td.PalettizedEn, td.SparseFmt, td.SparseBinary, td.NEBias} {
+			if t.On(f) {
+				parts = append(parts, f.Row().Doc)
+			}
 		}
 	}
-	return s
+	const table = 2
+	if t.Get(td.Nonlinear) == table {
+		parts = append(parts, word(t, td.Nonlinear))
+	}
+	return strings.Join(parts, "; ")
 }
+
+// multiplies reports whether the task multiplies with a kernel, so that its
+// coefficients are more than a table.
+func multiplies(t *td.Task) bool { return t.Int(td.PlanarType) == 0 && t.Int(td.NEOp) == 0 }
 
 // decoderOf returns what reads the first values of coefficients: bytes of a task
 // whose KernelFmt says so, fp16 else, as codebooks and biases are. Nil stands for fp16.
@@ -310,7 +344,7 @@ func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
 		return strconv.FormatFloat(float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32()), 'g', -1, 32)
 	}
-	if t != nil && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
+	if t != nil && multiplies(t) && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
 		switch word(t, td.KernelFmt) {
 		case "int8":
 			size, value = 1, func(b []byte) string { return strconv.Itoa(int(int8(b[0]))) }

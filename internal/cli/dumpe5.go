@@ -20,6 +20,8 @@ var descriptorParts = []filePart{
 type descriptorState struct {
 	p     *e5.Program // nil of one that Read refuses
 	found []e5.Part   // what there is of it
+	rest  []e5.Range  // bytes that no value was found in
+	b     []byte
 }
 
 // readDescriptor reads a descriptor and notes its faults.
@@ -28,14 +30,14 @@ func (d *fileDump) readDescriptor(name string, b []byte) *descriptorState {
 	if err == nil {
 		return &descriptorState{p: p}
 	}
-	found, faults := e5.Scan(b)
-	if len(faults) == 0 {
+	x := e5.Scan(b)
+	if len(x.Faults) == 0 {
 		d.fault(wrapFile(d, name, err))
 	}
-	for _, e := range faults {
+	for _, e := range x.Faults {
 		d.fault(wrapFile(d, name, e))
 	}
-	return &descriptorState{found: found}
+	return &descriptorState{found: x.Parts, rest: x.Rest, b: b}
 }
 
 // wrapFile names the file of a fault that is another than the one that is printed.
@@ -71,7 +73,7 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 		case d.j != nil:
 			d.j.put("", x)
 		default:
-			if _, err := fmt.Fprintf(d.out, "  %#08x  %s = %s\n", x.Off, x.Path, x.Value); err != nil {
+			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s\n", fmt.Sprintf("%#x", x.Off), x.Path, x.Value); err != nil {
 				return err
 			}
 		}
@@ -249,7 +251,7 @@ func constantSections(found []e5.Part, visit func(name string, x *e5.Part) error
 func (d *fileDump) rawDescriptorConstants() error {
 	found := d.e5.found
 	if found == nil {
-		found, _ = e5.Scan(d.b)
+		found = e5.Scan(d.b).Parts
 	}
 	const length = 4 // in front of the bytes
 	return constantSections(found, func(name string, x *e5.Part) error {
@@ -266,7 +268,10 @@ func (d *fileDump) descriptorOf(name string, b []byte) error {
 
 func (d *fileDump) descriptorText(s *descriptorState) error {
 	if s.p == nil {
-		return d.found(s, partE5, func(string) bool { return true })
+		if err := d.found(s, partE5, func(string) bool { return true }); err != nil {
+			return err
+		}
+		return d.restOf(s)
 	}
 	if d.j == nil {
 		d.part()
@@ -288,4 +293,19 @@ func (d *fileDump) rawFile() error {
 	}
 	d.printed = true
 	return d.words("file", "", 0, d.b)
+}
+
+// restOf prints the words of a cut descriptor in which nothing was found: what refers
+// to them, or says how they are to be read, is not there.
+func (d *fileDump) restOf(s *descriptorState) error {
+	if d.j != nil {
+		d.j.open("undecoded", '[')
+		defer d.j.close()
+	}
+	for _, r := range s.rest {
+		if err := d.words("not decoded", "", int64(r.Off), s.b[r.Off:r.Off+r.Bytes]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -152,7 +152,7 @@ func (d *fileDump) relocs() error {
 		return d.j.err
 	}
 	if !any {
-		return d.notePart("no relocations")
+		return d.notePart("no relocations are there")
 	}
 	return nil
 }

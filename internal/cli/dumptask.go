@@ -179,6 +179,10 @@ func (d *fileDump) containerTasks() error {
 		defer d.j.close()
 	}
 	note := noFields(s.f)
+	if len(s.f.Procedures()) == 0 && d.j == nil {
+		d.part()
+		d.printf("no procedure is there\n")
+	}
 	for _, p := range s.f.Procedures() {
 		if d.j == nil {
 			d.part()
