@@ -330,7 +330,7 @@ func registerOf(r *td.Row) string {
 	if r.Block == td.Header {
 		return fmt.Sprintf("header %d", r.Addr/4)
 	}
-	return fmt.Sprintf("%#07x", r.Addr)
+	return fmt.Sprintf("%#07x", r.Addr) // as docs/registers.md
 }
 
 // fieldJSON is the JSON form of a field with what the table says of it.
