@@ -25,7 +25,7 @@ func (d *fileDump) words(part, name string, off int64, b []byte) error {
 	if _, err := fmt.Fprintf(d.out, "%s: %#x bytes at %#x\n", printableText(title), len(b), off); err != nil {
 		return err
 	}
-	var last []byte
+	var last, text []byte
 	star := false
 	for at := 0; at < len(b); at += rawLine {
 		line := b[at:min(at+rawLine, len(b))]
@@ -37,27 +37,29 @@ func (d *fileDump) words(part, name string, off int64, b []byte) error {
 			continue
 		}
 		last, star = line, false
-		if _, err := d.out.Write(wordLine(off+int64(at), line)); err != nil {
+		text = wordLine(text[:0], off+int64(at), line)
+		if _, err := d.out.Write(text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wordLine is one line of at most rawLine bytes.
-func wordLine(off int64, b []byte) []byte {
-	out := fmt.Appendf(make([]byte, 0, 80), "%08x ", off)
+// wordLine appends one line of at most rawLine bytes to out.
+func wordLine(out []byte, off int64, b []byte) []byte {
+	start := len(out)
+	out = append(appendHex(out, uint64(off), 8), ' ')
 	i := 0
 	for ; i+4 <= len(b); i += 4 {
-		out = fmt.Appendf(out, " %08x", binary.LittleEndian.Uint32(b[i:]))
+		out = appendHex(append(out, ' '), uint64(binary.LittleEndian.Uint32(b[i:])), 8)
 	}
 	if i < len(b) {
 		out = append(out, ' ')
 		for _, c := range b[i:] {
-			out = fmt.Appendf(out, " %02x", c)
+			out = appendHex(append(out, ' '), uint64(c), 2)
 		}
 	}
-	for len(out) < 9+9*rawLine/4+2 {
+	for len(out)-start < 9+9*rawLine/4+2 {
 		out = append(out, ' ')
 	}
 	out = append(out, '|')
@@ -68,6 +70,16 @@ func wordLine(off int64, b []byte) []byte {
 		out = append(out, c)
 	}
 	return append(out, '|', '\n')
+}
+
+// appendHex appends v with n digits at least.
+func appendHex(out []byte, v uint64, n int) []byte {
+	for ; n < 16 && v>>(4*n) != 0; n++ {
+	}
+	for n--; n >= 0; n-- {
+		out = append(out, "0123456789abcdef"[v>>(4*n)&0xf])
+	}
+	return out
 }
 
 // wordsJSON writes the words as an entry of "raw", a line at a time.
@@ -84,7 +96,7 @@ func (d *fileDump) wordsJSON(part, name string, off int64, b []byte) {
 	i := 0
 	var line []byte
 	for ; i+4 <= len(b); i += 4 {
-		line = fmt.Appendf(line, `"%08x"`, binary.LittleEndian.Uint32(b[i:]))
+		line = append(appendHex(append(line, '"'), uint64(binary.LittleEndian.Uint32(b[i:])), 8), '"')
 		if next := i + 4; next+4 <= len(b) && next%(2*rawLine) != 0 {
 			line = append(line, ", "...)
 			continue

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -21,6 +24,14 @@ type taskJSON struct {
 	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
 	// Source is what the debug database says of the task, with --source.
 	Source *provenance.TaskView `json:"source,omitempty"`
+}
+
+// undecodedJSON is the JSON form of the first task of a chain that does not decode.
+type undecodedJSON struct {
+	Index  int    `json:"index"`
+	Offset int    `json:"offset"`
+	Words  int    `json:"words"` // that it should have
+	Bytes  string `json:"bytes"` // what there is of them
 }
 
 // taskSummary says in a few words what a task does, in those of the field table.
@@ -208,19 +219,23 @@ func (d *fileDump) containerTasks() error {
 		if err != nil {
 			return err
 		}
+		var b []byte // what there is of the first task that does not decode
+		if rest >= 0 {
+			b = s.f.TextBytes()[rest:]
+			b = b[:min(len(b), 4*max(words, 0))]
+		}
 		if d.j != nil {
 			d.j.close()
+			if rest >= 0 {
+				d.j.put("undecoded", undecodedJSON{n, rest, words, fmt.Sprintf("%x", b)})
+			}
 			d.j.close()
 			continue
 		}
 		if rest >= 0 {
-			b := s.f.TextBytes()[rest:]
-			if whole := 4 * max(words, 0); whole < len(b) {
-				b = b[:whole]
-			}
 			d.printf("task %d at %#x, not decoded: %d of %d words are there\n", n, rest, len(b)/4, words)
 			for at := 0; at < len(b); at += rawLine {
-				if _, err := d.out.Write(wordLine(s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])); err != nil {
+				if _, err := d.out.Write(wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])); err != nil {
 					return err
 				}
 			}
@@ -294,34 +309,89 @@ func (d *fileDump) printSource(off int) {
 // fields prints the fields of a task, word by word: those that are not zero with
 // what they mean, or all with where each stands and where that is known from too.
 func (d *fileDump) fields(t *td.Task, all bool) error {
+	if !all {
+		return d.fieldRuns(t)
+	}
 	block := (*td.Block)(nil)
-	for r := range t.Readings(all) {
+	for r := range t.Readings(true) {
 		if r.Block != block {
 			block = r.Block
 			d.printf("  %s: %s\n", block.Name, block.Doc)
 		}
-		value := r.Text(r.Value)
-		if m := r.Meaning(r.Value); m != "" {
-			value += " (" + m + ")"
-		}
-		doc := r.Doc
-		if doc == "" {
-			doc = "-"
-		}
-		if !all {
-			d.printf("    %-30s %-10s %-22s %s", r.Name, fmt.Sprintf("%#x", r.Value), value, doc)
-			if r.Known >= td.Modelled {
-				d.printf(" (%s)", r.Known)
-			}
-			d.printf("\n")
-			continue
-		}
-		if _, err := fmt.Fprintf(d.out, "    word %-3d %-8s %-5s  %-30s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
-			fmt.Sprintf("%#x", r.Value), value, doc, strings.Repeat(" ", 29), r.Provenance()); err != nil {
+		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-30s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
+			fmt.Sprintf("%#x", r.Value), shownValueOf(&r), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30), r.Provenance()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shownValueOf returns a value in decimal, or as a floating-point number, with the
+// table's word for it.
+func shownValueOf(r *td.Reading) string {
+	s := r.Text(r.Value)
+	if m := r.Meaning(r.Value); m != "" {
+		s += " (" + m + ")"
+	}
+	return s
+}
+
+// fieldRun is a field, or elements of an array that follow each other with one value.
+type fieldRun struct {
+	td.Reading
+	array       string // name of the array, "" of a field that is none
+	first, last int
+}
+
+// arrayName matches the name of an element.
+var arrayName = regexp.MustCompile(`^(.*)\[(\d+)\]$`)
+
+// fieldRuns prints the fields that are not zero, a line a run.
+func (d *fileDump) fieldRuns(t *td.Task) error {
+	var runs []fieldRun
+	flush := func() error {
+		for i := range runs {
+			r := &runs[i]
+			name := r.Name
+			if r.first != r.last {
+				name = fmt.Sprintf("%s[%d..%d]", r.array, r.first, r.last)
+			}
+			if i == 0 {
+				d.printf("  %s: %s\n", r.Block.Name, r.Block.Doc)
+			}
+			doc := cmp.Or(r.Doc, "-")
+			if r.Known >= td.Modelled {
+				doc += fmt.Sprintf(" (%s)", r.Known)
+			}
+			if _, err := fmt.Fprintf(d.out, "    %-30s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value), shownValueOf(&r.Reading), doc); err != nil {
+				return err
+			}
+		}
+		runs = runs[:0]
+		return nil
+	}
+	open := map[string]int{} // the last run of each array, of the block
+	for r := range t.Readings(false) {
+		if len(runs) > 0 && runs[0].Block != r.Block {
+			if err := flush(); err != nil {
+				return err
+			}
+			clear(open)
+		}
+		x := fieldRun{Reading: r}
+		if m := arrayName.FindStringSubmatch(r.Name); m != nil {
+			x.array = m[1]
+			x.first, _ = strconv.Atoi(m[2]) // digits of a short name
+			x.last = x.first
+			if i, ok := open[x.array]; ok && runs[i].Value == r.Value && runs[i].last == x.first-1 {
+				runs[i].last = x.first
+				continue
+			}
+			open[x.array] = len(runs)
+		}
+		runs = append(runs, x)
+	}
+	return flush()
 }
 
 // registerOf returns the address of a field's register; of the header, which has

@@ -70,6 +70,12 @@ func init() {
 				}
 			}
 		}
+		for v, s := range words {
+			// A condition is no name for a value: "64 when idle".
+			if strings.HasPrefix(s, "when ") || strings.HasPrefix(s, "for ") {
+				delete(words, v)
+			}
+		}
 		if len(words) > 0 {
 			meanings[r.Name] = words
 		}

@@ -14,9 +14,9 @@ func TestMeaning(t *testing.T) {
 		want string
 	}{
 		{PEOp, 1, "multiply"}, {PEOp, 3, "minimum"}, {PoolMode, 2, "maximum"}, {PoolMode, 1, "average (modelled)"},
-		{NEOp, 12, "pass through"}, {NEOp, 5, ""}, {InFmt, 2, "fp16"}, {In2Fmt, 1, "int8"}, {In2Fmt, 0, "when there is none"},
+		{NEOp, 12, "pass through"}, {NEOp, 5, ""}, {InFmt, 2, "fp16"}, {In2Fmt, 1, "int8"}, {In2Fmt, 0, ""},
 		{OutFmt, 0, "uint8"}, {DstMemFmt, 2, "fp16"}, {PlanarType, 4, "source and parameter pair"}, {KBase0, 3, "scratch"},
-		{CoeffCacheHint, 2, ""}, {ENE, 1, ""}, {ENE, 0, "planar"}, {PENonlinear, 2, "reciprocal square root"}, {TID, 0, ""},
+		{CoeffCacheHint, 2, ""}, {CoeffSize, 64, ""}, {ENE, 1, ""}, {ENE, 0, "planar"}, {PENonlinear, 2, "reciprocal square root"}, {TID, 0, ""},
 	} {
 		if got := c.f.Row().Meaning(c.v); got != c.want {
 			t.Errorf("%s = %d is %q, want %q", c.f, c.v, got, c.want)
