@@ -3,15 +3,18 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -242,7 +245,7 @@ func (c *dumpCommand) program(path string) error {
 func (c *dumpCommand) text(path string, b []byte) error {
 	p, list := mil.Parse(path, b)
 	if err := list.Err(); err != nil {
-		return err
+		return c.brokenText(p, list, err)
 	}
 	if c.json {
 		j := textJSON(p)
@@ -254,13 +257,44 @@ func (c *dumpCommand) text(path string, b []byte) error {
 	return mil.Print(c.out, p)
 }
 
-// netplist prints a network description in the intermediate form, the only text
-// of it beside the property list itself.
-func (c *dumpCommand) netplist(path string, _ []byte) error {
+// brokenText prints the lines of a text before the first that does not parse, as they
+// stand, and returns the errors.
+func (c *dumpCommand) brokenText(p *mil.Program, list *diag.List, err error) error {
+	line := 0
+	for _, d := range list.All() {
+		if at := p.File.Position(d.Span.Start).Line; d.Severity == diag.Error && d.Span.File == p.File && (line == 0 || at < line) {
+			line = at
+		}
+	}
+	end := 0
+	for l := range strings.Lines(p.File.Src) {
+		if line--; line < 1 {
+			break
+		}
+		end += len(l)
+	}
+	text := p.File.Src[:end]
+	if c.json {
+		return errors.Join(c.whole("text", text, nil), err)
+	}
+	if _, e := io.WriteString(c.out, text); e != nil {
+		return e
+	}
+	return err
+}
+
+// netplist prints a network description in the intermediate form; one that cannot be
+// read, as the text that it is.
+func (c *dumpCommand) netplist(path string, b []byte) error {
 	if c.json {
 		return usagef("--json: a network description is printed in the intermediate form, which has no JSON")
 	}
-	return c.program(path)
+	err := c.program(path)
+	if err != nil && isText(b) {
+		_, e := c.out.Write(b)
+		return errors.Join(err, e)
+	}
+	return err
 }
 
 // other prints nothing: the file is none of the kinds.

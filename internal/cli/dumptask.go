@@ -318,7 +318,7 @@ func (d *fileDump) fields(t *td.Task, all bool) error {
 			block = r.Block
 			d.printf("  %s: %s\n", block.Name, block.Doc)
 		}
-		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-30s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
+		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-32s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
 			fmt.Sprintf("%#x", r.Value), shownValueOf(&r), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30), r.Provenance()); err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 			if r.Known >= td.Modelled {
 				doc += fmt.Sprintf(" (%s)", r.Known)
 			}
-			if _, err := fmt.Fprintf(d.out, "    %-30s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value), shownValueOf(&r.Reading), doc); err != nil {
+			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value), shownValueOf(&r.Reading), doc); err != nil {
 				return err
 			}
 		}
