@@ -12,6 +12,10 @@
 // close them, Join puts both together again. CodecOf dispatches on the version.
 // WriteText and ReadText are the text form, which knows neither.
 //
+// What the field table says of a task's values (Readings, Row.Meaning,
+// Row.Provenance) is the one source of what is printed of them. WalkChain,
+// ScanRecords and ScanImages give, with the error, what stands before it.
+//
 // What always holds: every bit of every register word belongs to exactly one
 // field of the table (bits that nobody has explained are fields of their own,
 // marked Unknown), so Decode followed by Encode gives the same words; every
