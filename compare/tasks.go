@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -150,7 +151,7 @@ func decodable(s *Side) string {
 func (p *pairing) tasks() (out []*Change, err error) {
 	if why := p.missing(decodable); why != "" {
 		if n := differing(p.a.file.TextBytes(), p.b.file.TextBytes()); n > 0 {
-			out = append(out, &Change{Level: Tasks, Kind: Changed, Subject: "the task section", Details: []string{count(n, "byte differs", "bytes differ"), why}})
+			out = append(out, &Change{Level: Tasks, Kind: Changed, Subject: "the task section", Details: []string{diag.Count(n, "byte differs", "bytes differ"), why}})
 		}
 		return out, nil
 	}
@@ -307,7 +308,7 @@ func (d *taskDiff) changes() []*Change {
 	for _, c := range d.out {
 		n := d.counts[c]
 		if strings.HasPrefix(c.Subject, manyTasks) {
-			c.Details = append(c.Details, count(n.tasks, "task", "tasks"))
+			c.Details = append(c.Details, diag.Count(n.tasks, "task", "tasks"))
 		}
 		for _, x := range n.details {
 			if k := n.count[x]; k < n.tasks {
@@ -317,7 +318,7 @@ func (d *taskDiff) changes() []*Change {
 		}
 	}
 	if d.moved > 0 {
-		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
+		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{diag.Count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
 	}
 	return d.out
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // TextOptions say how a Result is written.
@@ -48,7 +50,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		fmt.Fprintln(b, "no difference")
 		return b.Flush()
 	}
-	fmt.Fprintln(b, count(len(r.Changes), "change", "changes"))
+	fmt.Fprintln(b, diag.Count(len(r.Changes), "change", "changes"))
 	for _, c := range r.Changes {
 		fmt.Fprintln(b)
 		c.write(b, "", o)
@@ -56,7 +58,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		n := 0
 		for _, e := range c.Effects {
 			if n++; o.Most > 0 && n > o.Most {
-				fmt.Fprintf(b, "  and %s more\n", count(len(c.Effects)-o.Most, "effect", "effects"))
+				fmt.Fprintf(b, "  and %s more\n", diag.Count(len(c.Effects)-o.Most, "effect", "effects"))
 				break
 			}
 			e.write(b, "  ", o)

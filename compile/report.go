@@ -11,6 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
@@ -311,7 +312,7 @@ func (r *Report) Line() string {
 	if total := r.EngineMACs + r.CPUMACs; total > 0 {
 		s += fmt.Sprintf(" and %.4g %% of multiply-accumulates", 100*float64(r.EngineMACs)/float64(total))
 	}
-	s += fmt.Sprintf(" on the engine, %d %s, %d %s", r.Dispatches, plural(r.Dispatches, "dispatch", "dispatches"), r.Tasks, plural(r.Tasks, "task", "tasks"))
+	s += fmt.Sprintf(" on the engine, %s, %s", diag.Count(r.Dispatches, "dispatch", "dispatches"), diag.Count(r.Tasks, "task", "tasks"))
 	if r.CPUOps == 0 {
 		return s
 	}
@@ -338,13 +339,6 @@ func (r *Report) Line() string {
 		}
 	}
 	return s
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // Text writes the report as text.

@@ -26,13 +26,14 @@ func floatCast(op *ir.Op) bool {
 // the engine is part of the transfer; the rest goes to the CPU.
 func place(s *State) error {
 	moves := map[*ir.Op]bool{}
+	s.tasks = map[*ir.Op]int{}
 	for _, op := range s.Func.Body.Ops {
-		rule, mv, err := s.Accept(op)
+		a, err := s.Accept(op)
 		switch {
 		case floatCast(op):
 			op.Place = ir.Place{Unit: ir.Unplaced}
 		case err != nil:
-			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+			op.Place = ir.Place{Unit: ir.CPU, Rule: a.Rule, Reason: err.Error()}
 			var no *target.Refusal
 			if errors.As(err, &no) {
 				s.noteRefusal(op, no)
@@ -41,8 +42,8 @@ func place(s *State) error {
 				s.refuse(op, op.Def.Name, &target.Refusal{Rule: target.RuleControl, What: op.Def.Name, Have: why, Limit: "decided when it is compiled", Reason: why})
 			}
 		default:
-			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
-			moves[op] = mv
+			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
+			moves[op], s.tasks[op] = a.Moves, a.Tasks
 		}
 	}
 	s.dropIdleMoves(moves)
@@ -150,10 +151,10 @@ func fuseEpilogue(s *State) error {
 func keepReference(s *State) error {
 	f := ir.CloneFunc(s.Func, s.Func.Name)
 	for _, op := range f.Body.Ops {
-		rule, _, err := s.Accept(op)
-		op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+		a, err := s.Accept(op)
+		op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
 		if err != nil {
-			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+			op.Place = ir.Place{Unit: ir.CPU, Rule: a.Rule, Reason: err.Error()}
 		}
 	}
 	s.Reference = f

@@ -200,12 +200,18 @@ func name(r, f *compile.Report) string {
 }
 
 // judgeDispatches: an operation contributes the dispatches that it cuts off.
+// fullProcedure says what a procedure was full of, by the cause of the next dispatch.
+var fullProcedure = []struct{ cause, what string }{
+	{compile.CauseRegisters, "the tensors of one procedure"},
+	{compile.CauseTasks, "the tasks of one procedure"},
+}
+
 func judgeDispatches(r *compile.Report) []finding {
 	var out []finding
 	for _, f := range functions(r) {
 		x := finding{function: name(r, f), value: float64(f.Dispatches)}
 		at := map[int]int{}
-		registers := 0
+		full := map[string]int{} // by cause: dispatches that begin because a procedure was full
 		for _, d := range f.DispatchList {
 			switch {
 			case len(d.CutBy) > 0:
@@ -217,12 +223,14 @@ func judgeDispatches(r *compile.Report) []finding {
 					x.by = append(x.by, contributor(&f.Ops[op], 0))
 				}
 				x.by[i].Value++
-			case d.Cause == compile.CauseRegisters:
-				registers++
+			case d.Cause != compile.CauseFirst:
+				full[d.Cause]++
 			}
 		}
-		if registers > 0 {
-			x.by = append(x.by, Contributor{What: "the tensors of one procedure", Value: Number(registers)})
+		for _, c := range fullProcedure {
+			if n := full[c.cause]; n > 0 {
+				x.by = append(x.by, Contributor{What: c.what, Value: Number(n)})
+			}
 		}
 		out = append(out, x)
 	}

@@ -80,14 +80,12 @@ func Layers(r *compile.Report) []Layer {
 
 // cause says why a dispatch begins.
 func cause(f *compile.Report, d *compile.Dispatch) string {
-	switch {
-	case len(d.CutBy) > 0:
+	s := compile.Causes[d.Cause]
+	if len(d.CutBy) > 0 {
 		o := &f.Ops[d.CutBy[0]]
-		return "cut by " + o.Op + " " + strconv.Quote(o.Name)
-	case d.Cause == compile.CauseRegisters:
-		return "cut: the tensors of one procedure are used up"
+		s += o.Op + " " + strconv.Quote(o.Name)
 	}
-	return "the engine's work begins"
+	return s
 }
 
 // layerColumns are the columns of the per-layer CSV.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Lines of the lists in a comment: more is nothing to read there.
@@ -57,7 +58,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	}
 	fmt.Fprintf(&b, "### %s\n\n", title)
 	if n := len(d.Violations); n > 0 {
-		fmt.Fprintf(&b, "**%d %s passed**\n\n", n, plural(n, "budget", "budgets"))
+		fmt.Fprintf(&b, "**%s passed**\n\n", diag.Count(n, "budget", "budgets"))
 		for i := range d.Violations {
 			fmt.Fprintf(&b, "- %s\n", md(d.Violations[i].String()))
 		}
@@ -121,11 +122,4 @@ func percentOf(t cost.Time, r *compile.Report) string {
 		return ""
 	}
 	return fmt.Sprintf("%.3g %%", 100*float64(t)/float64(all))
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -32,6 +32,7 @@ type Table struct {
 	ReduceTranspose            int   // extent from which a reduction transposes first
 	GroupDecompose             int   // Cin*Kw*Kh up to which a group convolution is decomposed
 	MaxSurfaces                int   // inputs and outputs of a procedure: 5-bit buffer-access register numbers, less 0..3
+	MaxTasks                   int   // tasks of a procedure: the index in a task's header has 16 bits
 	L2Bytes                    int64 // operand working set
 	L2Banks, L2Granule         int   // bank = address / granule mod banks
 	KernelBytes                int64 // resident kernel memory of one core
@@ -89,4 +90,11 @@ func names(want func(*Table) bool) []string {
 		}
 	}
 	return ns
+}
+
+// Acceptance is how the engine takes an operation.
+type Acceptance struct {
+	Rule  string // the lowering rule; also of an operation that it refuses
+	Moves bool   // the rule only moves data
+	Tasks int    // tasks that the operation takes alone
 }

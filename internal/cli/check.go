@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
@@ -153,7 +154,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	rep.Timings = nil // not a fact about the model
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
-		t.Failures = append(t.Failures, fmt.Sprintf("%d %s on the CPU for %s, --require-engine allows none", n, verb(n, "operation runs", "operations run"), rep.Target))
+		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s, --require-engine allows none", diag.Count(n, "operation runs", "operations run"), rep.Target))
 	}
 	t.Violations = report.Judge(rep, c.budgets.limits)
 	for i := range t.Violations {
@@ -173,13 +174,6 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 		return nil, err
 	}
 	return r.Report, nil
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func (c *checkCommand) print(r *checkResult) error {
