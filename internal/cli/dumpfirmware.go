@@ -55,7 +55,9 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 	for _, p := range g.Procedures {
 		for _, o := range g.Operations[p.FirstOperation : p.FirstOperation+p.Operations] {
 			for k := uint64(o.FirstTask); k < uint64(o.FirstTask)+uint64(o.Tasks) && k < uint64(len(owner)); k++ {
-				owner[k] = p.Name
+				if owner[k] = p.Name; len(d.firm.Programs) > 1 {
+					owner[k] = fmt.Sprintf("%d/%s", i, p.Name)
+				}
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (d *fileDump) imageTasks() error {
 		for i+n < len(d.imageSet) && d.imageSet[i+n].procedure == name {
 			n++
 		}
-		if err := d.imageProcedure(name, d.imageSet[i:i+n], i); err != nil {
+		if err := d.imageProcedure(name, d.imageSet[i:i+n]); err != nil {
 			return err
 		}
 		i += n
@@ -98,9 +98,8 @@ func (d *fileDump) imageTasks() error {
 	return nil
 }
 
-// imageProcedure prints the tasks of one procedure, the first of which is task first
-// of its program.
-func (d *fileDump) imageProcedure(name string, list []imageTask, first int) error {
+// imageProcedure prints the tasks of one procedure.
+func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 	if d.j != nil {
 		d.j.open("", '{')
 		d.j.put("name", name)
@@ -115,19 +114,18 @@ func (d *fileDump) imageProcedure(name string, list []imageTask, first int) erro
 		x := &list[i]
 		if x.task == nil {
 			if d.j == nil {
-				d.printf("task %d at %#x, not decoded: %v\n", first+i, x.at, x.err)
+				d.printf("task %d at %#x, not decoded: %v\n", i, x.at, x.err)
 			}
 			continue
 		}
-		if err := d.task(first+i, td.Placed{Task: x.task, Off: int(x.at)}, x.at); err != nil {
+		if err := d.task(i, td.Placed{Task: x.task, Off: int(x.at)}, x.at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chosenImages calls visit for each image that --task names; tasks of a firmware
-// container are counted from the first of its program.
+// chosenImages calls visit for each image that --task names.
 func (d *fileDump) chosenImages(visit func(i int, x *imageTask) error) error {
 	var counts []procedureTasks
 	var at []int // index of the procedure's first image
