@@ -158,12 +158,15 @@ func (d *fileDump) descriptorSymbols() error {
 
 // hostConstantJSON is the JSON form of a constant of a segment that the CPU runs.
 type hostConstantJSON struct {
-	Function  string   `json:"function"`
-	Operation string   `json:"operation"`
-	Name      string   `json:"name"`
-	Bytes     int      `json:"bytes"`
-	Head      []string `json:"head"` // the first bytes, as values of fp16
+	Function  string `json:"function"`
+	Operation string `json:"operation"`
+	Name      string `json:"name"`
+	Bytes     int    `json:"bytes"`
+	Head      string `json:"head"` // the first bytes in hexadecimal; the program of the segment has the type
 }
+
+// headBytes is the first bytes of a constant whose type is not known here.
+func headBytes(b []byte) string { return fmt.Sprintf("%x", b[:min(len(b), 2*headValues)]) }
 
 // hostConstants calls visit for each constant of the segments that the CPU runs.
 func hostConstants(p *e5.Program, visit func(f *e5.Function, op *e5.Operation, c *e5.Constant) error) error {
@@ -210,12 +213,12 @@ func (d *fileDump) descriptorConstants() error {
 	any := false
 	err := hostConstants(p, func(f *e5.Function, op *e5.Operation, c *e5.Constant) error {
 		any = true
-		head := decoderOf(nil)(c.Data[:min(len(c.Data), 2*headValues)])
+		head := headBytes(c.Data)
 		if d.j != nil {
 			d.j.put("", hostConstantJSON{f.Name, op.Name, c.Name, len(c.Data), head})
 			return d.j.err
 		}
-		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, as fp16 %s\n", c.Name, op.Name, f.Name, len(c.Data), strings.Join(head, " "))
+		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, the first %s\n", c.Name, op.Name, f.Name, len(c.Data), head)
 		return err
 	})
 	if !any && d.j == nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -134,16 +133,16 @@ func (d *fileDump) firmwareConstants() error {
 		d.part()
 	}
 	for i, g := range d.firm.Programs {
-		head := decoderOf(nil)(g.Kernel[:min(len(g.Kernel), 2*headValues)])
+		head := headBytes(g.Kernel)
 		if d.j != nil {
 			d.j.put("", struct {
-				Program int      `json:"program"`
-				Bytes   int      `json:"bytes"`
-				Head    []string `json:"head"`
+				Program int    `json:"program"`
+				Bytes   int    `json:"bytes"`
+				Head    string `json:"head"`
 			}{i, len(g.Kernel), head})
 			continue
 		}
-		d.printf("program %d: %#x bytes of coefficients, as fp16 %s\n", i, len(g.Kernel), strings.Join(head, " "))
+		d.printf("program %d: %#x bytes of coefficients, the first %s\n", i, len(g.Kernel), head)
 	}
 	if d.j != nil {
 		return d.j.err
