@@ -60,7 +60,7 @@ func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) boo
 	for _, r := range rs {
 		k := -1
 		for i, p := range procedures {
-			if p.name == r.procedure || r.procedure == "" && len(procedures) == 1 {
+			if r.procedure != "" && p.name == r.procedure || r.procedure == "" && len(procedures) == 1 {
 				k = i
 			}
 		}
