@@ -53,6 +53,12 @@ func (p *paint) flush(end string) error {
 		p.line = p.line[:0]
 		return err
 	}
+	if n := offsetDigits(p.line); n > 0 {
+		out := append(append(append([]byte(styleNumber), p.line[:n]...), styleOff...), p.line[n:]...)
+		p.line = p.line[:0]
+		_, err := p.w.Write(append(out, end...))
+		return err
+	}
 	head := len(p.line) > 0 && p.line[0] != ' ' && p.line[0] != '*'
 	base := ""
 	if head {
@@ -79,6 +85,20 @@ func (p *paint) flush(end string) error {
 	p.line = p.line[:0]
 	_, err := p.w.Write(append(out, end...))
 	return err
+}
+
+// offsetDigits returns how many digits the offset has that a line of words begins
+// with, 0 of another line.
+func offsetDigits(line []byte) int {
+	const least = 8
+	n := 0
+	for n < len(line) && (line[n] >= '0' && line[n] <= '9' || line[n] >= 'a' && line[n] <= 'f') {
+		n++
+	}
+	if n < least || !bytes.HasPrefix(line[n:], []byte("  ")) {
+		return 0
+	}
+	return n
 }
 
 // colours reports whether text on standard output is to have colours: by the flag,

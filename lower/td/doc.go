@@ -4,7 +4,7 @@
 // engine that executes them share bytes and field names and nothing else.
 //
 // In: a Task (Set) or the words of a task stream. Out: the words
-// (Encode, EncodeChain) or the Task (Decode, DecodeChain), and text (Print).
+// (Encode, EncodeChain) or the Task (Decode, DecodeChain).
 //
 // A task has two encodings. Version 7 is the chain of words in a container.
 // Version 10 is the register image of seven groups that a load takes (EncodeV10,

@@ -172,3 +172,15 @@ func (t *Task) FieldsAt(word int) []Field {
 	}
 	return nil
 }
+
+// Values returns the fields that are not zero in the registers the task
+// writes, by name, for JSON.
+func (t *Task) Values() map[string]uint32 {
+	out := map[string]uint32{}
+	for f := range table {
+		if t.val[f] != 0 && t.Written(Field(f)) {
+			out[table[f].Name] = t.Get(Field(f))
+		}
+	}
+	return out
+}
