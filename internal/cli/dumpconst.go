@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,39 +104,57 @@ func (d *fileDump) constants() error {
 	} else if len(sections) == 0 {
 		d.printf("no section of constants is there\n")
 	}
-	return d.constantParts(&constantSpace{sections, off})
+	return d.constantParts(newConstantSpace(sections))
 }
 
 // constantSpace is the constants of a container, all sections one behind the other.
 type constantSpace struct {
 	sections []*hwx.Section
+	starts   []uint64 // offset of each section's first byte
 	size     uint64
+	byAddr   []int // indices of sections, by engine address
+}
+
+func newConstantSpace(sections []*hwx.Section) *constantSpace {
+	c := &constantSpace{sections: sections}
+	for i, s := range sections {
+		c.starts, c.byAddr = append(c.starts, c.size), append(c.byAddr, i)
+		if c.size += s.Size; c.size < s.Size {
+			c.size = math.MaxUint64 // of a file that lies
+		}
+	}
+	slices.SortStableFunc(c.byAddr, func(a, b int) int { return cmp.Compare(sections[a].Addr, sections[b].Addr) })
+	return c
 }
 
 // at returns the offset in the constants of an engine address.
 func (c *constantSpace) at(addr uint64) (uint64, bool) {
-	off := uint64(0)
-	for _, s := range c.sections {
-		if addr >= s.Addr && addr-s.Addr < s.Size {
-			return off + addr - s.Addr, true
-		}
-		off += s.Size
+	i, found := slices.BinarySearchFunc(c.byAddr, addr, func(i int, a uint64) int { return cmp.Compare(c.sections[i].Addr, a) })
+	if !found {
+		i--
 	}
-	return 0, false
+	if i < 0 {
+		return 0, false
+	}
+	s := c.sections[c.byAddr[i]]
+	return c.starts[c.byAddr[i]] + addr - s.Addr, addr-s.Addr < s.Size
 }
 
 // bytes gives at most n bytes from off on, those that are there and in one section.
 func (c *constantSpace) bytes(off uint64, n int) []byte {
-	for _, s := range c.sections {
-		if off < s.Size {
-			if b := s.Bytes(); off < uint64(len(b)) {
-				return b[off:min(off+uint64(n), uint64(len(b)))]
-			}
-			return nil
-		}
-		off -= s.Size
+	i, found := slices.BinarySearch(c.starts, off)
+	if !found {
+		i--
 	}
-	return nil
+	if i < 0 || i >= len(c.sections) {
+		return nil
+	}
+	b := c.sections[i].Bytes()
+	off -= c.starts[i]
+	if off >= uint64(len(b)) {
+		return nil
+	}
+	return b[off:min(off+uint64(n), uint64(len(b)))]
 }
 
 // constantParts prints what is in the constants: what the debug database says where

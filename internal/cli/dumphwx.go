@@ -33,13 +33,14 @@ func init() { // a function of the table prints it
 // containerState is what the parts of a container share.
 type containerState struct {
 	f       *hwx.File
-	db      *provenance.DB // nil without --source or a database beside the container
-	told    map[string]bool
-	textOff int64 // of __TEXT,__text in the file
+	db      *provenance.DB        // nil without --source or a database beside the container
+	told    map[*hwx.Program]bool // what is wrong with its chain was told
+	owner   map[int]*hwx.Program  // of the task at an offset of the task section
+	textOff int64                 // of __TEXT,__text in the file
 }
 
 func (c *dumpCommand) container(path string, b []byte) error {
-	s := &containerState{told: map[string]bool{}}
+	s := &containerState{told: map[*hwx.Program]bool{}, owner: map[int]*hwx.Program{}}
 	if c.source || c.debug != "" {
 		var err error
 		if s.db, err = c.openDebug(path, b); err != nil {

@@ -145,19 +145,27 @@ func lanes(t *td.Task) (from, to uint64) {
 func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
 	s := d.hwx
 	tell := func(err error) {
-		if !s.told[p.Name] {
-			s.told[p.Name] = true
+		if !s.told[p.Program] {
+			s.told[p.Program] = true
 			d.fault(err)
 		}
 	}
 	text, off, ok := s.f.TextOf(p)
 	if !ok {
-		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d tasks is", p.Name, p.Entry, p.Tasks))
+		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d tasks is", printableText(p.Name), p.Entry, p.Tasks))
 		return 0, -1, 0, nil
 	}
 	next, size := off, p.FirstWords
 	var stop error
 	walked := td.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
+		// A task of two chains would be printed twice, and so on without end.
+		switch owner := s.owner[t.Off]; owner {
+		case nil:
+			s.owner[t.Off] = p.Program
+		case p.Program:
+		default:
+			return &sharedTask{t.Off, owner.Name}
+		}
 		stop = visit(n, t)
 		n++
 		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
@@ -168,14 +176,28 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	}
 	at := s.textOff
 	var e *td.FormatError
-	if errors.As(walked, &e) {
+	var shared *sharedTask
+	switch {
+	case errors.As(walked, &shared):
+		at, next = at+int64(shared.off), -1
+	case errors.As(walked, &e):
 		at += e.Off
 	}
-	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, p.Name, n, p.Tasks, walked))
+	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, printableText(p.Name), n, p.Tasks, walked))
 	if next < 0 || next > len(text) {
 		return n, -1, 0, nil
 	}
 	return n, next, size, nil
+}
+
+// sharedTask is a task that two procedures have in their chains.
+type sharedTask struct {
+	off   int
+	owner string
+}
+
+func (e *sharedTask) Error() string {
+	return fmt.Sprintf("task section byte %#x: the task is in the chain of procedure %s already", e.off, printableText(e.owner))
 }
 
 // containerTasks prints the tasks of all procedures, with their fields where those
@@ -252,18 +274,21 @@ func (d *fileDump) undecodedText(note string) error {
 		d.j.put("note", note)
 		d.j.open("tasks", '[')
 		d.j.close()
-		d.j.open("raw", '[')
-		d.wordsJSON(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
-		d.j.close()
+		if !d.printed { // all procedures have one task section
+			d.printed = true
+			d.j.open("raw", '[')
+			d.wordsJSON(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
+			d.j.close()
+		}
 		d.j.close()
 		return d.j.err
 	}
 	d.printf("%s; its words:\n", note)
-	if d.hwx.told["words"] {
+	if d.printed {
 		d.printf("as above\n")
 		return nil
 	}
-	d.hwx.told["words"] = true
+	d.printed = true
 	d.blank = false
 	defer func() { d.blank = true }()
 	return d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
