@@ -116,9 +116,9 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
 	}
 	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
+	d.sec.Track()
 	if o.Provenance {
 		d.prov = newRecorder(p, &d.o)
-		d.sec.Track()
 	}
 	jobs, err := o.jobs(p)
 	if err != nil {

@@ -46,6 +46,7 @@ func place(s *State) error {
 			moves[op], s.tasks[op] = a.Moves, a.Tasks
 		}
 	}
+	s.keepNarrowStates(moves)
 	s.dropIdleMoves(moves)
 	near := map[*ir.Value]bool{} // read by an operation on the engine
 	for _, op := range s.Func.Body.Ops {
@@ -79,6 +80,44 @@ func (s *State) noteRefusal(op *ir.Op, no *target.Refusal) {
 		s.Refusals = map[*ir.Op]*target.Refusal{}
 	}
 	s.Refusals[op] = no
+}
+
+// keepNarrowStates sends to the CPU the engine operations that read a state, or
+// give what it is to hold, where the target keeps no state of its width: the
+// buffer is then the host's.
+func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
+	most := 0
+	if s.Target != nil {
+		most = s.Target.StateMultiple
+	}
+	if most == 0 {
+		return
+	}
+	for i := range s.States {
+		st := &s.States[i]
+		rank := st.Value.Type.Rank()
+		if rank == 0 || st.Value.Type.Shape[rank-1]%int64(most) == 0 {
+			continue
+		}
+		width := st.Value.Type.Shape[rank-1]
+		for _, op := range s.Func.Body.Ops {
+			if op.Place.Unit != ir.Engine || !reads(op, st.Value) && (st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
+				continue
+			}
+			delete(moves, op)
+			s.refuse(op, op.Place.Rule, &target.Refusal{
+				Rule: target.RuleState, What: fmt.Sprintf("last dimension of state %q", st.Name),
+				Have: fmt.Sprint(width), Limit: fmt.Sprintf("a multiple of %d", most),
+				Reason: fmt.Sprintf("state %q is %d wide, %s keeps states whose last dimension is a multiple of %d", st.Name, width, s.Target.Name, most),
+			})
+		}
+	}
+}
+
+func reads(op *ir.Op, v *ir.Value) bool {
+	found := false
+	op.Operands(func(_ *ir.Param, a *ir.Value) { found = found || a == v })
+	return found
 }
 
 // dropIdleMoves sends to the CPU every connected run of engine operations in

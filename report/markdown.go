@@ -74,7 +74,9 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s |\n", md(f.Function), f.EngineOps, f.EngineOps+f.CPUOps,
 			grouped(f.EngineMACs), grouped(f.EngineMACs+f.CPUMACs), Percent(f.EngineMACs, f.CPUMACs), f.Dispatches, f.CPUCalls, f.Tasks, us, estimate(f).Bound)
 	}
-	fmt.Fprintf(&b, "\nConstants for the engine: %s bytes.\n", grouped(d.Weights))
+	if d.Report.Estimate != nil {
+		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights), grouped(d.Padding))
+	}
 	markdownCPU(&b, d.Report)
 	markdownBiggest(&b, d.Report)
 	if e := d.Report.Estimate; e != nil {

@@ -39,6 +39,7 @@ var (
 	H16 = H15.with("h16", func(t *Table) {
 		t.Subtype = 8
 		t.MaxWidth, t.MaxHeight = 65536, 65536
+		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
 	})
 	H17  = H16.with("h17", func(t *Table) { t.Family, t.Subtype = A16, 7 })

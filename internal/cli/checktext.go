@@ -74,29 +74,45 @@ func (t *targetResult) dispatchText(w io.Writer) {
 	}
 }
 
-// rewriteText prints each rewrite once, with how often it is called for.
+// rewriteText prints the operations on the CPU in groups of a rule and an operation:
+// how often, the rewrite where one is known, and the command that explains the first.
 func (t *targetResult) rewriteText(w io.Writer) {
-	type rewrite struct{ rule, text string }
-	count := map[rewrite]int{}
-	only := map[rewrite]string{} // the one operation that it is for, "" for several
-	var order []rewrite
-	for _, o := range t.Ops {
-		if o.Refusal == nil || o.Refusal.Rewrite == "" {
+	type group struct{ rule, op, text string }
+	type members struct {
+		count   int
+		command string
+		others  []int32 // lines of those behind the first
+	}
+	by := map[group]*members{}
+	var order []group
+	for i, k := 0, 0; i < len(t.Ops); i++ {
+		o := &t.Ops[i]
+		if o.Refusal == nil {
 			continue
 		}
-		r := rewrite{o.Refusal.Rule, o.Refusal.Rewrite}
-		switch count[r]++; {
-		case count[r] == 1:
-			order = append(order, r)
-			only[r] = " " + o.Op
-		case only[r] != " "+o.Op:
-			only[r] = ""
+		g := group{o.Refusal.Rule, o.Op, o.Refusal.Rewrite}
+		if by[g] == nil {
+			by[g] = &members{command: t.Explain[k].Command}
+			order = append(order, g)
+		} else {
+			by[g].others = append(by[g].others, o.Line)
 		}
+		by[g].count++
+		k++
 	}
 	if len(order) > 0 {
-		fmt.Fprintln(w, "\nrewrites:")
+		fmt.Fprintln(w, "\non the CPU:")
 	}
-	for _, r := range order {
-		fmt.Fprintf(w, "  %s%s, %s: %s\n", r.rule, only[r], diag.Count(count[r], "time", "times"), r.text)
+	for _, g := range order {
+		m := by[g]
+		fmt.Fprintf(w, "  %s %s, %s", g.rule, g.op, diag.Count(m.count, "time", "times"))
+		if g.text != "" {
+			fmt.Fprintf(w, ": %s", g.text)
+		}
+		fmt.Fprintf(w, "\n    %s", m.command)
+		if len(m.others) > 0 {
+			fmt.Fprintf(w, "   (and %s)", more(m.others))
+		}
+		fmt.Fprintln(w)
 	}
 }
