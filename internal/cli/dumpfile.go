@@ -84,23 +84,25 @@ func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []fil
 			}
 		}
 	}
-	return errors.Join(err, d.finish())
+	return errors.Join(err, d.finish(err))
 }
 
 // undecoded prints the words of a file of which nothing could be decoded.
 func (d *fileDump) undecoded() error {
-	if d.j == nil {
+	if d.j == nil && !d.raw {
 		d.printf("%d bytes, not decoded\n", len(d.b))
 	}
-	return d.raws([]filePart{{name: "file", raw: func(d *fileDump) error { return d.words("file", "", 0, d.b) }}})
+	return d.raws(nil)
 }
 
+// raws prints the words of parts, or of the whole file where no flag chooses any and
+// where nothing of it could be decoded.
 func (d *fileDump) raws(parts []filePart) error {
 	if d.j != nil {
 		d.j.open("raw", '[')
 		defer d.j.close()
 	}
-	if !d.parts.any() && len(parts) > 0 && parts[0].name != "file" {
+	if !d.parts.any() || len(parts) == 0 {
 		return d.words("file", "", 0, d.b)
 	}
 	for _, p := range parts {
@@ -114,10 +116,14 @@ func (d *fileDump) raws(parts []filePart) error {
 	return nil
 }
 
-// finish ends the output and returns the file's faults.
-func (d *fileDump) finish() error {
+// finish ends the output and returns the file's faults. failed is what ended the
+// printing of the parts, which stands in the JSON too.
+func (d *fileDump) finish(failed error) error {
 	if d.j != nil {
 		d.j.open("faults", '[')
+		if failed != nil {
+			d.j.put("", failed.Error())
+		}
 		for _, err := range d.faults {
 			d.j.put("", err.Error())
 		}
