@@ -25,7 +25,7 @@ func init() { // a function of the table prints it
 		{partConstants, (*fileDump).constants, (*fileDump).rawConstants, true},
 		{partSymbols, (*fileDump).symbols, (*fileDump).rawSymbols, false},
 		{partRelocs, (*fileDump).relocs, (*fileDump).rawRelocs, false},
-		{partRecords, (*fileDump).containerRecords, nil, false},
+		{partRecords, (*fileDump).containerRecords, (*fileDump).rawRecords, false},
 		{partE5, (*fileDump).beside, (*fileDump).rawBeside, false},
 	}
 }

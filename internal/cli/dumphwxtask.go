@@ -59,14 +59,7 @@ func (d *fileDump) containerRecords() error {
 		return d.notePart("records: " + note)
 	}
 	for _, p := range f.Procedures() {
-		var tasks []*td.Task
-		if _, _, _, err := d.walk(p, func(_ int, t td.Placed) error {
-			tasks = append(tasks, t.Task)
-			return nil
-		}); err != nil {
-			return err
-		}
-		_, rs, err := td.Split(tasks)
+		rs, err := d.loadRecords(p)
 		if err != nil {
 			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name), err)); err != nil {
 				return err
@@ -87,6 +80,40 @@ func (d *fileDump) containerRecords() error {
 	}
 	if d.j != nil {
 		return d.j.err
+	}
+	return nil
+}
+
+// loadRecords returns the records that a load makes of a procedure's tasks.
+func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
+	var tasks []*td.Task
+	if _, _, _, err := d.walk(p, func(_ int, t td.Placed) error {
+		tasks = append(tasks, t.Task)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	_, rs, err := td.Split(tasks)
+	return rs, err
+}
+
+// rawRecords prints the stream that --emit=records would write of each procedure.
+func (d *fileDump) rawRecords() error {
+	if note := noFields(d.hwx.f); note != "" {
+		return d.notePart("records: " + note)
+	}
+	for _, p := range d.hwx.f.Procedures() {
+		rs, err := d.loadRecords(p)
+		if err != nil {
+			return fmt.Errorf("%s: records of procedure %s: none can be made: %w", d.path, p.Name, err)
+		}
+		b, err := td.EncodeRecords(rs)
+		if err != nil {
+			return fmt.Errorf("%s: records of procedure %s: %w", d.path, p.Name, err)
+		}
+		if err := d.words(partRecords, "stream of procedure "+p.Name+", which the container does not hold", 0, b); err != nil {
+			return err
+		}
 	}
 	return nil
 }
