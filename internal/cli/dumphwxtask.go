@@ -104,12 +104,15 @@ func (d *fileDump) rawRecords() error {
 	}
 	for _, p := range d.hwx.f.Procedures() {
 		rs, err := d.loadRecords(p)
-		if err != nil {
-			return fmt.Errorf("%s: records of procedure %s: none can be made: %w", d.path, p.Name, err)
+		var b []byte
+		if err == nil {
+			b, err = td.EncodeRecords(rs)
 		}
-		b, err := td.EncodeRecords(rs)
 		if err != nil {
-			return fmt.Errorf("%s: records of procedure %s: %w", d.path, p.Name, err)
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name), err)); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := d.words(partRecords, "stream of procedure "+p.Name+", which the container does not hold", 0, b); err != nil {
 			return err
