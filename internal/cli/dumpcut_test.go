@@ -140,7 +140,7 @@ func TestDumpCut(t *testing.T) {
 			for n := 4; n < len(c.b); n += 9 + n/4 {
 				cuts = append(cuts, n)
 			}
-			for _, n := range cuts {
+			for k, n := range cuts {
 				if n < 4 || n >= len(c.b) {
 					continue
 				}
@@ -155,6 +155,9 @@ func TestDumpCut(t *testing.T) {
 					if p.end <= n && !strings.Contains(out, p.text) {
 						t.Fatalf("cut at %#x: %q, which ends at %#x, is not printed\n%s", n, p.text, p.end, errs)
 					}
+				}
+				if k%4 > 0 {
+					continue
 				}
 				if status, out, errs := dumped(t, c.b[:n], "--json", "--all"); status != statusInput || !json.Valid([]byte(out)) {
 					t.Fatalf("cut at %#x: --all --json: exit status %d, JSON %v\n%s", n, status, json.Valid([]byte(out)), errs)
