@@ -40,6 +40,9 @@ type Part struct {
 	Off   int    `json:"offset"`
 	Value string `json:"value"`           // a string quoted; an array of more than 32 bytes as size and SHA-256
 	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are there; they stand at Off+4
+	// Assumed: the vtable that says how the table is laid out is not there, and the
+	// layout is that which this package writes.
+	Assumed bool `json:"assumed,omitempty"`
 }
 
 // maxFaults bounds what Scan tells of a file that is wrong all over.
@@ -96,6 +99,9 @@ type scanner struct {
 	parts  []Part
 	faults []scanFault
 	seen   []Range // objects, nested ones with the vector that they lie in
+
+	assumed int               // how many tables around what is walked have an assumed layout
+	layouts map[*table][]byte // the vtables met, where they are collected
 }
 
 // fault notes an error about an object at byte at of the file.
@@ -156,7 +162,12 @@ func (q *scanBuffer) table(path string, t *table, pos int64) {
 		return
 	}
 	vt := pos - int64(int32(v.u32(pos)))
-	if vt < 0 || vt > size-4 || vt%2 != 0 {
+	if vt >= 0 && vt%2 == 0 && (vt > size-4 || v.u16(vt) > size-vt) {
+		fail(vt, "the vtable at 0x%x of the table at 0x%x is not there whole: the file has 0x%x bytes", int64(v.base)+vt, int64(v.base)+pos, int64(v.base)+size)
+		q.assume(path, t, pos)
+		return
+	}
+	if vt < 0 || vt%2 != 0 {
 		fail(max(vt, 0), "the vtable at 0x%x of the table at 0x%x is not there: the file has 0x%x bytes", int64(v.base)+vt, int64(v.base)+pos, int64(v.base)+size)
 		return
 	}
@@ -165,45 +176,67 @@ func (q *scanBuffer) table(path string, t *table, pos int64) {
 		fail(vt, "the vtable at 0x%x has %d bytes for an object of %d, which is not there whole", int64(v.base)+vt, vsize, osize)
 		return
 	}
+	q.see(vt, vsize)
+	vtab := v.buf[vt : vt+vsize]
+	if q.layouts != nil && q.layouts[t] == nil {
+		q.layouts[t] = vtab
+	}
+	q.object(path, t, pos, vtab)
+}
+
+// object walks the table at byte pos, whose layout vtab is.
+func (q *scanBuffer) object(path string, t *table, pos int64, vtab []byte) {
+	v, size := q.v, int64(len(q.v.buf))
+	osize := int64(le16(vtab[2:]))
 	// Objects share no bytes, so what is walked is no more than there is.
 	if v.left -= min(osize, size-pos); v.left < 0 {
-		fail(pos, "objects share bytes")
+		q.fail(pos, t, "", "%s: objects share bytes", cmp.Or(path, "root"))
 		return
 	}
 	v.end = max(v.end, pos+osize)
-	q.see(vt, vsize)
 	q.see(pos, osize)
 	if t == sectionTable {
-		q.section(path, pos, vt, vsize, osize)
+		q.section(path, pos, vtab)
 		return
 	}
 	for i := range t.fields {
-		q.field(path, t, i, pos, vt, vsize, osize)
+		q.field(path, t, i, pos, vtab)
 	}
 }
 
-// slotAt returns the place of a field that is there whole, 0 where the table has none.
-func (q *scanBuffer) slotAt(path string, t *table, f *field, i, n int, pos, vt, vsize, osize int64) int64 {
-	at, err := q.v.slot(t, f, i, n, pos, vt, vsize, osize)
-	if err != nil {
-		q.fault(int64(q.v.base)+pos, err)
-		return 0
+func le16(b []byte) uint16 { return uint16(b[0]) | uint16(b[1])<<8 }
+
+// slotOf returns where in its object a vtable has the field of slot i, 0 for nowhere.
+func slotOf(vtab []byte, i int) int64 {
+	if entry := 4 + 2*i; entry+2 <= len(vtab) {
+		return int64(le16(vtab[entry:]))
 	}
-	if at == 0 {
+	return 0
+}
+
+// slotAt returns the place of a field of n bytes that is there whole, 0 where the table
+// has none.
+func (q *scanBuffer) slotAt(path string, t *table, f *field, i, n int, pos int64, vtab []byte) int64 {
+	off, osize := slotOf(vtab, i), int64(le16(vtab[2:]))
+	at := pos + off
+	switch {
+	case off == 0:
 		return 0
-	}
-	if at+int64(n) > int64(len(q.v.buf)) {
+	case off < 4 || off+int64(n) > osize || at%int64(n) != 0:
+		q.fail(pos, t, f.name, "field of %d bytes at %d is outside its object of %d, or not aligned", n, off, osize)
+		return 0
+	case at+int64(n) > int64(len(q.v.buf)):
 		q.fail(at, t, f.name, "%s: the file ends before it", join(path, f.name))
 		return 0
 	}
 	return at
 }
 
-func (q *scanBuffer) field(path string, t *table, i int, pos, vt, vsize, osize int64) {
+func (q *scanBuffer) field(path string, t *table, i int, pos int64, vtab []byte) {
 	f := &t.fields[i]
 	if f.kind == kUnion {
-		tagAt := q.slotAt(path, t, f, i, 1, pos, vt, vsize, osize)
-		at := q.slotAt(path, t, f, i+1, 4, pos, vt, vsize, osize)
+		tagAt := q.slotAt(path, t, f, i, 1, pos, vtab)
+		at := q.slotAt(path, t, f, i+1, 4, pos, vtab)
 		if tagAt == 0 || at == 0 {
 			return
 		}
@@ -215,10 +248,10 @@ func (q *scanBuffer) field(path string, t *table, i int, pos, vt, vsize, osize i
 		q.table(join(path, attrTables[tag-1].name), attrTables[tag-1], at+q.v.u32(at))
 		return
 	}
-	at := q.slotAt(path, t, f, i, layouts[f.kind].size, pos, vt, vsize, osize)
+	at := q.slotAt(path, t, f, i, layouts[f.kind].size, pos, vtab)
 	if at == 0 {
 		if f.required {
-			q.missing(path, t, f, i, vt, vsize, pos)
+			q.missing(path, t, f, i, pos, vtab)
 		}
 		return
 	}
@@ -227,14 +260,14 @@ func (q *scanBuffer) field(path string, t *table, i int, pos, vt, vsize, osize i
 
 // missing tells of a required field that the table does not have; one that is cut off
 // has been told.
-func (q *scanBuffer) missing(path string, t *table, f *field, i int, vt, vsize, pos int64) {
-	if entry := int64(4 + 2*i); entry+2 > vsize || q.v.u16(vt+entry) == 0 {
+func (q *scanBuffer) missing(path string, t *table, f *field, i int, pos int64, vtab []byte) {
+	if slotOf(vtab, i) == 0 {
 		q.fail(pos, t, f.name, "%s: field is required", path)
 	}
 }
 
 func (q *scanBuffer) put(path string, at int64, value string) {
-	q.parts = append(q.parts, Part{Path: path, Off: q.v.base + int(at), Value: value})
+	q.parts = append(q.parts, Part{Path: path, Off: q.v.base + int(at), Value: value, Assumed: q.assumed > 0})
 }
 
 // blob lists an array of bytes of which n should be there and b is.
@@ -369,12 +402,12 @@ var sectionKindNames = map[int32]string{
 }
 
 // section walks a section: its name, its kind, and what it holds by its kind.
-func (q *scanBuffer) section(path string, pos, vt, vsize, osize int64) {
+func (q *scanBuffer) section(path string, pos int64, vtab []byte) {
 	t := sectionTable
 	const name, kind, data = 0, 1, 2
-	q.field(path, t, name, pos, vt, vsize, osize)
+	q.field(path, t, name, pos, vtab)
 	k := int32(0)
-	if at := q.slotAt(path, t, &t.fields[kind], kind, 4, pos, vt, vsize, osize); at != 0 {
+	if at := q.slotAt(path, t, &t.fields[kind], kind, 4, pos, vtab); at != 0 {
 		k = int32(q.v.u32(at))
 		text := strconv.Itoa(int(k))
 		if n := sectionKindNames[k]; n != "" {
@@ -383,9 +416,9 @@ func (q *scanBuffer) section(path string, pos, vt, vsize, osize int64) {
 		q.put(join(path, "kind"), at, text)
 	}
 	f := &t.fields[data]
-	at := q.slotAt(path, t, f, data, 4, pos, vt, vsize, osize)
+	at := q.slotAt(path, t, f, data, 4, pos, vtab)
 	if at == 0 {
-		q.missing(path, t, f, data, vt, vsize, pos)
+		q.missing(path, t, f, data, pos, vtab)
 		return
 	}
 	to, n, have := q.vector(join(path, "data"), t, f, at)

@@ -1,6 +1,8 @@
 package e5
 
 import (
+	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -42,6 +44,7 @@ func TestScan(t *testing.T) {
 				if strings.Contains(x.Value, ", of ") {
 					continue // an array that is not whole
 				}
+				x.Assumed = false
 				if x.Off > n || !all[x] {
 					t.Fatalf("%s cut at %d: %v is not in the whole file", name, n, x)
 				}
@@ -60,6 +63,61 @@ func TestScan(t *testing.T) {
 			}
 			if n >= int(le32(b))+4 && !Is(b[:n]) {
 				t.Errorf("%s cut at %d is not told to be a descriptor", name, n)
+			}
+		}
+	}
+}
+
+// TestScanSections: of a cut file of this package's, every section that is whole is
+// found, also those whose shared vtable is not there.
+func TestScanSections(t *testing.T) {
+	b := mustBytes(t, fused(2, 64))
+	root := int(le32(b))
+	at := root + 12 // of the third field, as table 23.2 has it
+	vector := at + int(le32(b[at:]))
+	found := 0
+	for i := range int(le32(b[vector:])) {
+		at := vector + 4 + 4*i
+		table := at + int(le32(b[at:]))
+		path := "sections[" + strconv.Itoa(i) + "]"
+		end := 0
+		for _, slot := range []int{0, 2} { // name and data
+			o := table + int(slotOf(writtenLayouts()[sectionTable], slot))
+			to := o + int(le32(b[o:]))
+			end = max(end, to+4+int(le32(b[to:]))+1)
+		}
+		if end+4 >= len(b) {
+			continue
+		}
+		cut := Scan(b[:end+4])
+		names := 0
+		for _, x := range cut.Parts {
+			if strings.HasPrefix(x.Path, path+".") {
+				names++
+			}
+		}
+		if names < 3 {
+			t.Errorf("cut at %#x: %s, which ends at %#x, has %d values; %v", end+4, path, end, names, cut.Faults[0])
+		}
+		found++
+	}
+	if found < 5 {
+		t.Errorf("%d sections were cut behind their end", found)
+	}
+}
+
+// TestScanLayouts: the layouts that are assumed are those of real files.
+func TestScanLayouts(t *testing.T) {
+	for _, x := range []*table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable, operationTable} {
+		want := writtenLayouts()[x]
+		if want == nil {
+			t.Fatalf("no layout of %s", x.name)
+		}
+		for _, p := range []*Program{fused(0, 64), fused(3, 256)} {
+			s := &scanner{layouts: map[*table][]byte{}}
+			s.buffer("", mustBytes(t, p), 0, programTable)
+			if got := s.layouts[x]; !bytes.Equal(got, want) {
+				t.Errorf("%s: layout %x, assumed is %x", x.name, got, want)
 			}
 		}
 	}

@@ -73,7 +73,11 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 		case d.j != nil:
 			d.j.put("", x)
 		default:
-			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s\n", fmt.Sprintf("%#x", x.Off), x.Path, x.Value); err != nil {
+			mark := ""
+			if x.Assumed {
+				mark = " (layout assumed)"
+			}
+			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s%s\n", fmt.Sprintf("%#x", x.Off), x.Path, x.Value, mark); err != nil {
 				return err
 			}
 		}
