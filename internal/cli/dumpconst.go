@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/x448/float16"
-
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -78,9 +77,9 @@ func (d *fileDump) constants() error {
 		number[s] = i + 1
 	}
 	if d.j != nil {
-		d.j.open(partConstants, '{')
-		defer d.j.close()
-		d.j.open("sections", '[')
+		d.j.Open(partConstants, '{')
+		defer d.j.Close()
+		d.j.Open("sections", '[')
 	} else {
 		d.part()
 	}
@@ -89,7 +88,7 @@ func (d *fileDump) constants() error {
 		x := constantSectionJSON{sectionName(s), fmt.Sprintf("%#x", s.Addr), off, s.Offset, s.Size, len(s.Bytes()), tiles[number[s]]}
 		off += s.Size
 		if d.j != nil {
-			d.j.put("", x)
+			d.j.Put("", x)
 			continue
 		}
 		d.printf("constants %s: %#x bytes at %s, byte %#x of the file, %d live kernel tiles\n", x.Section, x.Bytes, x.Address, x.FileOffset, x.Tiles)
@@ -98,9 +97,9 @@ func (d *fileDump) constants() error {
 		}
 	}
 	if d.j != nil {
-		d.j.close()
-		d.j.open("parts", '[')
-		defer d.j.close()
+		d.j.Close()
+		d.j.Open("parts", '[')
+		defer d.j.Close()
 	} else if len(sections) == 0 {
 		d.printf("no section of constants is there\n")
 	}
@@ -215,8 +214,8 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 				}
 			}
 		}
-		d.j.put("", j)
-		return d.j.err
+		d.j.Put("", j)
+		return d.j.Err
 	}
 	d.printf("  %-8s %8s bytes, %s: %s\n", fmt.Sprintf("%#x", from), fmt.Sprintf("%#x", to-from), c.form, strings.Join(head, " "))
 	if n := len(c.readers); n > 0 {
@@ -361,7 +360,7 @@ func multiplies(t *td.Task) bool { return t.Int(td.PlanarType) == 0 && t.Int(td.
 // whose KernelFmt says so, fp16 else, as codebooks and biases are. Nil stands for fp16.
 func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
-		return strconv.FormatFloat(float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32()), 'g', -1, 32)
+		return strconv.FormatFloat(weights.FromHalf(binary.LittleEndian.Uint16(b)), 'g', -1, 32)
 	}
 	if t != nil && multiplies(t) && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
 		switch word(t, td.KernelFmt) {

@@ -59,9 +59,9 @@ func (c *dumpCommand) descriptor(path string, b []byte) error {
 // found prints the values of a cut descriptor whose paths are wanted.
 func (d *fileDump) found(s *descriptorState, part string, wanted func(path string) bool) error {
 	if d.j != nil {
-		d.j.open(part, '{')
-		d.j.open("found", '[')
-		defer func() { d.j.close(); d.j.close() }()
+		d.j.Open(part, '{')
+		d.j.Open("found", '[')
+		defer func() { d.j.Close(); d.j.Close() }()
 	} else {
 		d.part()
 		d.printf("what there is of the descriptor: %s\n", part)
@@ -71,7 +71,7 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 		switch {
 		case !wanted(x.Path):
 		case d.j != nil:
-			d.j.put("", x)
+			d.j.Put("", x)
 		default:
 			mark := ""
 			if x.Assumed {
@@ -93,8 +93,8 @@ func (d *fileDump) descriptorHeaders() error {
 			return !strings.HasPrefix(path, "symbol_names") && !strings.Contains(path, ".data")
 		})
 	case d.j != nil:
-		d.j.put(partHeaders, descriptorView(p))
-		return d.j.err
+		d.j.Put(partHeaders, descriptorView(p))
+		return d.j.Err
 	}
 	d.part()
 	return e5.DumpHeaders(d.out, p)
@@ -153,8 +153,8 @@ func (d *fileDump) descriptorSymbols() error {
 	case p == nil:
 		return d.found(d.e5, partSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
 	case d.j != nil:
-		d.j.put(partSymbols, p.Symbols)
-		return d.j.err
+		d.j.Put(partSymbols, p.Symbols)
+		return d.j.Err
 	}
 	d.part()
 	return e5.DumpSymbols(d.out, p)
@@ -209,8 +209,8 @@ func (d *fileDump) descriptorConstants() error {
 		})
 	}
 	if d.j != nil {
-		d.j.open(partConstants, '[')
-		defer d.j.close()
+		d.j.Open(partConstants, '[')
+		defer d.j.Close()
 	} else {
 		d.part()
 	}
@@ -219,8 +219,8 @@ func (d *fileDump) descriptorConstants() error {
 		any = true
 		head := headBytes(c.Data)
 		if d.j != nil {
-			d.j.put("", hostConstantJSON{f.Name, op.Name, c.Name, len(c.Data), head})
-			return d.j.err
+			d.j.Put("", hostConstantJSON{f.Name, op.Name, c.Name, len(c.Data), head})
+			return d.j.Err
 		}
 		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, the first %s\n", c.Name, op.Name, f.Name, len(c.Data), head)
 		return err
@@ -288,8 +288,8 @@ func (d *fileDump) descriptorText(s *descriptorState) error {
 	if err != nil {
 		return err
 	}
-	d.j.put(partE5, json.RawMessage(raw))
-	return d.j.err
+	d.j.Put(partE5, json.RawMessage(raw))
+	return d.j.Err
 }
 
 // rawFile prints the words of the whole file, once: the parts of a descriptor lie
@@ -306,8 +306,8 @@ func (d *fileDump) rawFile() error {
 // to them, or says how they are to be read, is not there.
 func (d *fileDump) restOf(s *descriptorState) error {
 	if d.j != nil {
-		d.j.open("undecoded", '[')
-		defer d.j.close()
+		d.j.Open("undecoded", '[')
+		defer d.j.Close()
 	}
 	for _, r := range s.rest {
 		if err := d.words("not decoded", "", int64(r.Off), s.b[r.Off:r.Off+r.Bytes]); err != nil {

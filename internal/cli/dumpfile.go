@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -20,8 +21,8 @@ type fileDump struct {
 	*dumpCommand
 	path   string
 	b      []byte
-	j      *jsonWriter // nil for text
-	blank  bool        // something was printed: the next part begins with an empty line
+	j      *jsonform.Stream // nil for text
+	blank  bool             // something was printed: the next part begins with an empty line
 	faults []error
 
 	printed bool // the words of the whole file were
@@ -65,11 +66,11 @@ func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []fil
 	}
 	d := &fileDump{dumpCommand: c, path: path, b: b}
 	if c.json {
-		d.j = newJSONWriter(c.out)
-		d.j.open("", '{')
-		d.j.put("dump", dumpShape)
-		d.j.put("kind", kind)
-		d.j.put("bytes", len(b))
+		d.j = jsonform.NewStream(c.out)
+		d.j.Open("", '{')
+		d.j.Put("dump", dumpShape)
+		d.j.Put("kind", kind)
+		d.j.Put("bytes", len(b))
 	}
 	ok := open(d)
 	switch {
@@ -99,8 +100,8 @@ func (d *fileDump) undecoded() error {
 // where nothing of it could be decoded.
 func (d *fileDump) raws(parts []filePart) error {
 	if d.j != nil {
-		d.j.open("raw", '[')
-		defer d.j.close()
+		d.j.Open("raw", '[')
+		defer d.j.Close()
 	}
 	if !d.parts.any() || len(parts) == 0 {
 		return d.words("file", "", 0, d.b)
@@ -120,17 +121,17 @@ func (d *fileDump) raws(parts []filePart) error {
 // printing of the parts, which stands in the JSON too.
 func (d *fileDump) finish(failed error) error {
 	if d.j != nil {
-		d.j.open("faults", '[')
+		d.j.Open("faults", '[')
 		if failed != nil {
-			d.j.put("", failed.Error())
+			d.j.Put("", failed.Error())
 		}
 		for _, err := range d.faults {
-			d.j.put("", err.Error())
+			d.j.Put("", err.Error())
 		}
-		d.j.close()
-		d.j.close()
-		if d.j.err != nil {
-			return d.j.err
+		d.j.Close()
+		d.j.Close()
+		if d.j.Err != nil {
+			return d.j.Err
 		}
 	}
 	if len(d.faults) == 0 {
@@ -150,16 +151,16 @@ func (d *fileDump) finish(failed error) error {
 // whole writes the JSON of a kind that has no parts: what there is under the kind's
 // name, and the fault that ends the file.
 func (c *dumpCommand) whole(kind string, v any, fault error) error {
-	j := newJSONWriter(c.out)
-	j.open("", '{')
-	j.put("dump", dumpShape)
-	j.put("kind", kind)
-	j.put(kind, v)
-	j.open("faults", '[')
+	j := jsonform.NewStream(c.out)
+	j.Open("", '{')
+	j.Put("dump", dumpShape)
+	j.Put("kind", kind)
+	j.Put(kind, v)
+	j.Open("faults", '[')
 	if fault != nil {
-		j.put("", fault.Error())
+		j.Put("", fault.Error())
 	}
-	j.close()
-	j.close()
-	return errors.Join(j.err, fault)
+	j.Close()
+	j.Close()
+	return errors.Join(j.Err, fault)
 }

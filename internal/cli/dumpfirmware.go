@@ -121,21 +121,21 @@ func (d *fileDump) firmwareHeaders() error {
 	if err != nil {
 		return err
 	}
-	d.j.put(partHeaders, json.RawMessage(raw))
-	return d.j.err
+	d.j.Put(partHeaders, json.RawMessage(raw))
+	return d.j.Err
 }
 
 func (d *fileDump) firmwareConstants() error {
 	if d.j != nil {
-		d.j.open(partConstants, '[')
-		defer d.j.close()
+		d.j.Open(partConstants, '[')
+		defer d.j.Close()
 	} else {
 		d.part()
 	}
 	for i, g := range d.firm.Programs {
 		head := headBytes(g.Kernel)
 		if d.j != nil {
-			d.j.put("", struct {
+			d.j.Put("", struct {
 				Program int    `json:"program"`
 				Bytes   int    `json:"bytes"`
 				Head    string `json:"head"`
@@ -145,7 +145,7 @@ func (d *fileDump) firmwareConstants() error {
 		d.printf("program %d: %#x bytes of coefficients, the first %s\n", i, len(g.Kernel), head)
 	}
 	if d.j != nil {
-		return d.j.err
+		return d.j.Err
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func (d *fileDump) firmwareSlots() error {
 
 func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool, table recordTable) error {
 	if d.j != nil {
-		d.j.open(part, '[')
-		defer d.j.close()
+		d.j.Open(part, '[')
+		defer d.j.Close()
 	}
 	for i, g := range d.firm.Programs {
 		if d.j != nil {
@@ -171,7 +171,7 @@ func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool
 				if r := &g.Text.Records[k]; wanted(r) {
 					x := recordOf("", r)
 					x.Program = &i
-					d.j.put("", x)
+					d.j.Put("", x)
 				}
 			}
 			continue
@@ -195,7 +195,7 @@ func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool
 		}
 	}
 	if d.j != nil {
-		return d.j.err
+		return d.j.Err
 	}
 	return nil
 }

@@ -77,8 +77,8 @@ func (d *fileDump) containerHeaders() error {
 		if err != nil {
 			return err
 		}
-		d.j.put("headers", json.RawMessage(raw))
-		return d.j.err
+		d.j.Put("headers", json.RawMessage(raw))
+		return d.j.Err
 	}
 	d.part()
 	return hwx.DumpHeaders(d.out, d.hwx.f)
@@ -89,12 +89,12 @@ func (d *fileDump) symbols() error {
 		d.part()
 		return hwx.DumpSymbols(d.out, d.hwx.f)
 	}
-	d.j.open("symbols", '[')
+	d.j.Open("symbols", '[')
 	for v := range d.hwx.f.SymbolViews() {
-		d.j.put("", v)
+		d.j.Put("", v)
 	}
-	d.j.close()
-	return d.j.err
+	d.j.Close()
+	return d.j.Err
 }
 
 // beside prints the descriptor that lies beside a container.

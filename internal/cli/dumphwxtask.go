@@ -39,8 +39,8 @@ func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) e
 // containerTask prints the tasks that --task names.
 func (d *fileDump) containerTask() error {
 	if d.j != nil {
-		d.j.open("task", '[')
-		defer d.j.close()
+		d.j.Open("task", '[')
+		defer d.j.Close()
 	}
 	return d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) error {
 		return d.detail(p.Name, i, p.Tasks, t, d.hwx.textOff+int64(t.Off))
@@ -52,8 +52,8 @@ func (d *fileDump) containerTask() error {
 func (d *fileDump) containerRecords() error {
 	f := d.hwx.f
 	if d.j != nil {
-		d.j.open(partRecords, '[')
-		defer d.j.close()
+		d.j.Open(partRecords, '[')
+		defer d.j.Close()
 	}
 	if note := noFields(f); note != "" {
 		return d.notePart("records: " + note)
@@ -68,7 +68,7 @@ func (d *fileDump) containerRecords() error {
 		}
 		if d.j != nil {
 			for i := range rs {
-				d.j.put("", recordOf(p.Name, &rs[i]))
+				d.j.Put("", recordOf(p.Name, &rs[i]))
 			}
 			continue
 		}
@@ -79,7 +79,7 @@ func (d *fileDump) containerRecords() error {
 		}
 	}
 	if d.j != nil {
-		return d.j.err
+		return d.j.Err
 	}
 	return nil
 }
@@ -147,8 +147,8 @@ type relocJSON struct {
 func (d *fileDump) relocs() error {
 	f := d.hwx.f
 	if d.j != nil {
-		d.j.open(partRelocs, '[')
-		defer d.j.close()
+		d.j.Open(partRelocs, '[')
+		defer d.j.Close()
 	}
 	sections, any := f.Sections(), false
 	text := f.Section(hwx.SegText, hwx.SectText)
@@ -179,7 +179,7 @@ func (d *fileDump) relocs() error {
 		}
 	}
 	if d.j != nil {
-		return d.j.err
+		return d.j.Err
 	}
 	if !any {
 		return d.notePart("no relocations are there")
@@ -213,9 +213,9 @@ func (d *fileDump) relocFields(list []relocJSON, at map[uint32]int) {
 func (d *fileDump) printRelocs(s *hwx.Section, list []relocJSON) error {
 	if d.j != nil {
 		for i := range list {
-			d.j.put("", &list[i])
+			d.j.Put("", &list[i])
 		}
-		return d.j.err
+		return d.j.Err
 	}
 	d.part()
 	d.printf("relocations of %s: %d at %#x\n", sectionName(s), len(list), s.RelocOff)

@@ -15,7 +15,7 @@ const rawLine = 16
 func (d *fileDump) words(part, name string, off int64, b []byte) error {
 	if d.j != nil {
 		d.wordsJSON(part, name, off, b)
-		return d.j.err
+		return d.j.Err
 	}
 	d.part()
 	title := part
@@ -85,14 +85,14 @@ func appendHex(out []byte, v uint64, n int) []byte {
 // wordsJSON writes the words as an entry of "raw", a line at a time.
 func (d *fileDump) wordsJSON(part, name string, off int64, b []byte) {
 	j := d.j
-	j.open("", '{')
-	j.put("part", part)
+	j.Open("", '{')
+	j.Put("part", part)
 	if name != "" {
-		j.put("name", name)
+		j.Put("name", name)
 	}
-	j.put("offset", off)
-	j.put("bytes", len(b))
-	j.open("words", '[')
+	j.Put("offset", off)
+	j.Put("bytes", len(b))
+	j.Open("words", '[')
 	i := 0
 	var line []byte
 	for ; i+4 <= len(b); i += 4 {
@@ -101,13 +101,12 @@ func (d *fileDump) wordsJSON(part, name string, off int64, b []byte) {
 			line = append(line, ", "...)
 			continue
 		}
-		j.entry("")
-		j.write(string(line))
+		j.Raw("", string(line))
 		line = line[:0]
 	}
-	j.close()
+	j.Close()
 	if i < len(b) {
-		j.put("rest", fmt.Sprintf("%x", b[i:]))
+		j.Put("rest", fmt.Sprintf("%x", b[i:]))
 	}
-	j.close()
+	j.Close()
 }

@@ -56,8 +56,8 @@ type streamJSON struct {
 
 func (d *fileDump) streamHeaders() error {
 	if d.j != nil {
-		d.j.put(partHeaders, streamJSON{td.RecordVersion, td.RecordSize, len(d.stream)})
-		return d.j.err
+		d.j.Put(partHeaders, streamJSON{td.RecordVersion, td.RecordSize, len(d.stream)})
+		return d.j.Err
 	}
 	d.part()
 	d.printf("record stream version %d, %d records of %d bytes\n", td.RecordVersion, len(d.stream), td.RecordSize)
@@ -105,12 +105,12 @@ func (d *fileDump) openRecords() error {
 }
 
 func (d *fileDump) recordList(part string, rs []td.Record, wanted func(r *td.Record) bool) error {
-	d.j.open(part, '[')
-	defer d.j.close()
+	d.j.Open(part, '[')
+	defer d.j.Close()
 	for i := range rs {
 		if wanted(&rs[i]) {
-			d.j.put("", recordOf("", &rs[i]))
+			d.j.Put("", recordOf("", &rs[i]))
 		}
 	}
-	return d.j.err
+	return d.j.Err
 }

@@ -206,10 +206,10 @@ func (d *fileDump) containerTasks() error {
 	s := d.hwx
 	if d.j != nil {
 		if s.db != nil && d.source {
-			d.j.put("statements", s.db.View().Statements)
+			d.j.Put("statements", s.db.View().Statements)
 		}
-		d.j.open("procedures", '[')
-		defer d.j.close()
+		d.j.Open("procedures", '[')
+		defer d.j.Close()
 	}
 	note := noFields(s.f)
 	if len(s.f.Procedures()) == 0 && d.j == nil {
@@ -221,10 +221,10 @@ func (d *fileDump) containerTasks() error {
 			d.part()
 			d.printf("procedure %s: %d tasks\n", printableText(p.Name), p.Tasks)
 		} else {
-			d.j.open("", '{')
-			d.j.put("name", p.Name)
-			d.j.put("entry", fmt.Sprintf("%#x", p.Entry))
-			d.j.put("count", p.Tasks)
+			d.j.Open("", '{')
+			d.j.Put("name", p.Name)
+			d.j.Put("entry", fmt.Sprintf("%#x", p.Entry))
+			d.j.Put("count", p.Tasks)
 		}
 		if note != "" {
 			if err := d.undecodedText(note); err != nil {
@@ -233,7 +233,7 @@ func (d *fileDump) containerTasks() error {
 			continue
 		}
 		if d.j != nil {
-			d.j.open("tasks", '[')
+			d.j.Open("tasks", '[')
 		}
 		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error {
 			return d.task(i, t, s.textOff+int64(t.Off))
@@ -247,11 +247,11 @@ func (d *fileDump) containerTasks() error {
 			b = b[:min(len(b), 4*max(words, 0))]
 		}
 		if d.j != nil {
-			d.j.close()
+			d.j.Close()
 			if rest >= 0 {
-				d.j.put("undecoded", undecodedJSON{n, rest, words, fmt.Sprintf("%x", b)})
+				d.j.Put("undecoded", undecodedJSON{n, rest, words, fmt.Sprintf("%x", b)})
 			}
-			d.j.close()
+			d.j.Close()
 			continue
 		}
 		if rest >= 0 {
@@ -271,17 +271,17 @@ func (d *fileDump) containerTasks() error {
 func (d *fileDump) undecodedText(note string) error {
 	b := d.hwx.f.TextBytes()
 	if d.j != nil {
-		d.j.put("note", note)
-		d.j.open("tasks", '[')
-		d.j.close()
+		d.j.Put("note", note)
+		d.j.Open("tasks", '[')
+		d.j.Close()
 		if !d.printed { // all procedures have one task section
 			d.printed = true
-			d.j.open("raw", '[')
+			d.j.Open("raw", '[')
 			d.wordsJSON(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
-			d.j.close()
+			d.j.Close()
 		}
-		d.j.close()
-		return d.j.err
+		d.j.Close()
+		return d.j.Err
 	}
 	d.printf("%s; its words:\n", note)
 	if d.printed {
@@ -303,8 +303,8 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 			x.Fields = t.Values()
 		}
 		x.Source = d.taskSource(t.Off)
-		d.j.put("", x)
-		return d.j.err
+		d.j.Put("", x)
+		return d.j.Err
 	}
 	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), summaryOf(t.Task))
 	d.printSource(t.Off)
@@ -467,8 +467,8 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 			x.Detail = append(x.Detail, fieldJSON{r.Name, r.Word, registerOf(r.Row), r.Bits(), r.Value, fmt.Sprintf("%#x", r.Value),
 				r.Text(r.Value), r.Meaning(r.Value), r.Doc, r.Known.String(), r.Provenance(), r.V10.String()})
 		}
-		d.j.put("", x)
-		return d.j.err
+		d.j.Put("", x)
+		return d.j.Err
 	}
 	d.part()
 	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at, t.Words())

@@ -50,12 +50,12 @@ func (c *dumpCommand) images(path string, b []byte) error {
 
 func (d *fileDump) imagesHeader() error {
 	if d.j != nil {
-		d.j.put(partHeaders, struct {
+		d.j.Put(partHeaders, struct {
 			Version int `json:"version"`
 			Size    int `json:"image_size"`
 			Images  int `json:"images"`
 		}{td.VersionV10, td.ImageSize, len(d.imageSet)})
-		return d.j.err
+		return d.j.Err
 	}
 	d.part()
 	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.VersionV10, len(d.imageSet), td.ImageSize)
@@ -81,8 +81,8 @@ func (d *fileDump) imageTasks() error {
 		return td.WriteText(d.out, []td.Program{p})
 	}
 	if d.j != nil {
-		d.j.open("procedures", '[')
-		defer d.j.close()
+		d.j.Open("procedures", '[')
+		defer d.j.Close()
 	}
 	for i := 0; i < len(d.imageSet); {
 		name := d.imageSet[i].procedure
@@ -101,11 +101,11 @@ func (d *fileDump) imageTasks() error {
 // imageProcedure prints the tasks of one procedure.
 func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 	if d.j != nil {
-		d.j.open("", '{')
-		d.j.put("name", name)
-		d.j.put("count", len(list))
-		d.j.open("tasks", '[')
-		defer func() { d.j.close(); d.j.close() }()
+		d.j.Open("", '{')
+		d.j.Put("name", name)
+		d.j.Put("count", len(list))
+		d.j.Open("tasks", '[')
+		defer func() { d.j.Close(); d.j.Close() }()
 	} else {
 		d.part()
 		d.printf("procedure %s: %d tasks\n", printableText(name), len(list))
@@ -153,8 +153,8 @@ func (d *fileDump) chosenImages(visit func(i int, x *imageTask) error) error {
 
 func (d *fileDump) imageDetail() error {
 	if d.j != nil {
-		d.j.open("task", '[')
-		defer d.j.close()
+		d.j.Open("task", '[')
+		defer d.j.Close()
 	}
 	return d.chosenImages(func(i int, x *imageTask) error {
 		if x.task == nil {
