@@ -23,6 +23,7 @@ var parts = []struct {
 	file, name string
 	write      func(w *bytes.Buffer)
 }{
+	{"registers.md", "grades", writeGrades},
 	{"registers.md", "groups", writeGroups},
 	{"registers.md", "fields", writeFields},
 	{"lint.md", "lint-rules", writeLintRules},

@@ -18,6 +18,7 @@ type env struct {
 	err         io.Writer
 	diagnostics string // text or json
 	profile     profile
+	terminal    bool   // standard output is one
 	command     string // what ran, with the words that lead to it
 }
 
@@ -33,7 +34,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	e := &env{out: out, err: stderr, diagnostics: "text", command: "zinc"}
+	e := &env{out: out, err: stderr, diagnostics: "text", terminal: isTerminal(stdout), command: "zinc"}
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)
