@@ -2,8 +2,6 @@ package explore
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -22,15 +20,12 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	defer stop()
 	v = &view{key: key, model: m, config: c}
 	defer func() {
-		if r := recover(); r != nil {
-			s.log("compiling %s: %v\n%s", m.Name, r, debug.Stack())
-			err = &faultError{fmt.Errorf("%v", r)}
-		}
 		if err != nil {
 			v.close()
 			v = nil
 		}
 	}()
+	defer s.rescue("compiling "+m.Name, &err)
 	opened, err := m.open(c.Text)
 	if err != nil {
 		v.fail(err)

@@ -21,6 +21,8 @@ type Config struct {
 	TDForm    string `json:"td_form"`
 	Join      bool   `json:"join_constants"` // constants behind the tasks, not in segments of their own
 	Func      string `json:"function"`
+	// Shapes are shapes of inputs in the stead of their defaults.
+	Shapes map[string][]int64 `json:"shapes,omitempty"`
 	// Text stands in the stead of the model's own text.
 	Text *string `json:"text,omitempty"`
 }
@@ -103,6 +105,6 @@ func (c *Config) options(file string) (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	return compile.Options{
-		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func, InputName: file, Provenance: true,
+		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func, Shapes: c.Shapes, InputName: file, Provenance: true,
 	}, nil
 }

@@ -10,10 +10,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zinc-compiler/zinc/compare"
 )
 
 const digits = "../examples/digits/digits.mlmodelc"
@@ -214,10 +218,16 @@ func TestLinksBothWays(t *testing.T) {
 			t.Errorf("%s is %d, its word %#x", f.Name, f.Value, task.WordValues[f.Word])
 		}
 	}
-	var run runAnswer
-	c.must(view+"/run", runRequest{Seed: 3, Numerics: "ane"}, &run)
-	if len(run.Outputs) != 1 || run.Outputs[0].Name != "probs" || float64(run.Outputs[0].Max) <= 0 {
-		t.Errorf("outputs %+v", run.Outputs)
+	// The whole stack and the engine alone give the same bits.
+	var runs [2]runAnswer
+	for i, by := range engines {
+		c.must(view+"/run", runRequest{Seed: 3, Numerics: "ane", Engine: by}, &runs[i])
+		if run := &runs[i]; len(run.Outputs) != 1 || run.Outputs[0].Name != "probs" || float64(run.Outputs[0].Max) <= 0 || run.Engine != by {
+			t.Errorf("%s: outputs %+v", by, run.Outputs)
+		}
+	}
+	if !reflect.DeepEqual(runs[0].Outputs, runs[1].Outputs) {
+		t.Errorf("outputs %+v and %+v", runs[0].Outputs, runs[1].Outputs)
 	}
 }
 
@@ -248,39 +258,101 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
+// flat lists changes with their effects.
+func flat(cs []diffChange) (out []diffChange) {
+	for _, c := range cs {
+		out = append(append(out, c), flat(c.Effects)...)
+	}
+	return out
+}
+
 func TestDiff(t *testing.T) {
 	c := newClient(t, small, digits)
 	var src sourceText
 	c.must("/api/source?model=digits", nil, &src)
 	other := strings.Replace(src.Text, "relu(x = conv1)", "sigmoid(x = conv1)", 1)
+	at := strings.Count(src.Text[:strings.Index(src.Text, "relu(x = conv1)")], "\n") + 1
+	wrong := strings.Replace(src.Text, "relu(x = conv1)", "relu(x = conv9)", 1)
 	for _, x := range []struct {
-		level string
-		b     Config
-		same  bool
-		want  string
+		name    string
+		b       Config
+		query   diffQuery
+		changes int
+		want    []string // level: part of subject or details, of changes or their effects
+		missing string   // part of why a level is not compared
 	}{
-		{"mil", Config{Model: "digits"}, true, ""},
-		{"mil", Config{Model: "digits", Text: &other}, false, "sigmoid"},
-		{"ir", Config{Model: "digits", Text: &other}, false, "sigmoid"},
-		{"placement", Config{Model: "digits", Text: &other}, false, "sigmoid"},
-		{"tasks", Config{Model: "digits"}, true, ""},
-		{"tasks", Config{Model: "digits", Text: &other}, false, "NE."},
-		{"container", Config{Model: "digits", Join: true}, false, "__KERN_0"},
-		{"chain", Config{Model: "digits"}, true, ""},
-		{"outputs", Config{Model: "digits"}, true, ""},
-		{"outputs", Config{Model: "digits", Text: &other}, false, "probs"},
+		{name: "itself", b: Config{Model: "digits"}},
+		{name: "itself, run", b: Config{Model: "digits"}, query: diffQuery{Outputs: true, Seed: 1, Bytes: true}},
+		{name: "an operation", b: Config{Model: "digits", Text: &other}, query: diffQuery{Outputs: true, Seed: 1, Bytes: true}, changes: 1,
+			want: []string{"mil: sigmoid", "ir: conv1_relu", "tasks: NE.", "outputs: probs"}},
+		{name: "an operation, by statements alone", b: Config{Model: "digits", Text: &other}, query: diffQuery{Levels: []string{"mil"}}, changes: 1, want: []string{"mil: sigmoid"}},
+		{name: "a flag", b: Config{Model: "digits", Join: true}, changes: 1, want: []string{"settings: split-kernel-section", "container: __KERN_0"}},
+		{name: "a target", b: Config{Model: "digits", Target: "h14"}, changes: 1, want: []string{"settings: h13 -> h14", "limits: "}, missing: "zinc writes no programs for target h14"},
+		{name: "an error", b: Config{Model: "digits", Text: &wrong}},
 	} {
+		q := x.query
+		q.A, q.B = Config{Model: "digits"}, x.b
 		var d diffAnswer
-		c.must("/api/diff", diffQuery{A: Config{Model: "digits"}, B: x.b, Level: x.level, Seed: 1}, &d)
-		changed := ""
-		for _, r := range d.Rows {
-			if r.Op == "+" || r.Op == "-" {
-				changed += r.Text + "\n"
+		c.must("/api/diff", q, &d)
+		if x.name == "an error" {
+			if d.Same || d.B.OK || d.B.Error != "1 error" || len(d.B.Places) != 1 || d.B.Places[0].Line != at || !d.A.OK {
+				t.Errorf("%s: %+v", x.name, d)
+			}
+			continue
+		}
+		if len(d.Changes) != x.changes || d.Same != (x.changes == 0) || !d.A.OK || !d.B.OK {
+			t.Errorf("%s: %d changes, want %d: %+v", x.name, len(d.Changes), x.changes, d)
+			continue
+		}
+		list := flat(d.Changes)
+		for _, w := range x.want {
+			level, part, _ := strings.Cut(w, ": ")
+			if !slices.ContainsFunc(list, func(ch diffChange) bool {
+				return string(ch.Level) == level && strings.Contains(ch.Subject+" "+strings.Join(ch.Details, " "), part)
+			}) {
+				t.Errorf("%s: no change at level %s with %q in %+v", x.name, level, part, d.Changes)
 			}
 		}
-		if d.Same != x.same || !strings.Contains(changed, x.want) {
-			t.Errorf("%s: same %v, want %v with %q:\n%s", x.level, d.Same, x.same, x.want, changed)
+		missing := ""
+		for _, l := range d.Levels {
+			missing += l.Missing
 		}
+		if !strings.Contains(missing, x.missing) || x.missing == "" && missing != "" {
+			t.Errorf("%s: levels %+v", x.name, d.Levels)
+		}
+		if q.Bytes != (len(d.Ranges) > 0) && x.changes > 0 {
+			t.Errorf("%s: %d ranges, asked %v", x.name, len(d.Ranges), q.Bytes)
+		}
+		if x.name == "an operation" && (d.Changes[0].LineA != at || d.Changes[0].LineB != at) {
+			t.Errorf("the change is at lines %d and %d, want %d", d.Changes[0].LineA, d.Changes[0].LineB, at)
+		}
+	}
+	// What compare says of two sides is what it says of two models that it opens itself.
+	x, y := Config{Model: "digits"}, Config{Model: "digits", Precision: "fp16", Text: &other}
+	var d diffAnswer
+	c.must("/api/diff", diffQuery{A: x, B: y}, &d)
+	var sides [2]*compare.Side
+	for i, cfg := range []*Config{&x, &y} {
+		if err := cfg.settle(c.s.models[0]); err != nil {
+			t.Fatal(err)
+		}
+		s, err := cfg.side(t.Context(), c.s.models[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		sides[i] = s
+	}
+	r, err := compare.Compare(t.Context(), sides[0], sides[1], compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []diffChange
+	for _, ch := range r.Changes {
+		want = append(want, changeView(ch))
+	}
+	if !reflect.DeepEqual(d.Changes, want) {
+		t.Errorf("%+v\nwant %+v", d.Changes, want)
 	}
 }
 
@@ -311,6 +383,7 @@ func TestRefused(t *testing.T) {
 		{view + "/bytes?section=text&count=99999999", nil, 400},
 		{view + "/run", `{"seed":-1}`, 400},
 		{view + "/run", `{"numerics":"best"}`, 400},
+		{view + "/run", `{"engine":"none"}`, 400},
 		{view + "/run", `{"numerics":"ane","function":"none"}`, 400},
 		{"/api/compile", `{`, 400},
 		{"/api/compile", `{"model":"sample"} {}`, 400},
@@ -319,8 +392,8 @@ func TestRefused(t *testing.T) {
 		{"/api/compile", `{"model":"sample","function":"none"}`, 400},
 		{"/api/compile", `{"model":"../sample"}`, 404},
 		{"/api/compile", "{\"model\":\"sample\",\"text\":\"" + strings.Repeat("a", 2<<20) + "\"}", 413},
-		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample"},"level":"soul"}`, 400},
-		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample","target":"h14"},"level":"tasks"}`, 409},
+		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample"},"levels":["soul"]}`, 400},
+		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample","target":"h14"},"level":"tasks"}`, 400},
 	} {
 		status, b := c.ask(x.path, x.body)
 		if status != x.status {

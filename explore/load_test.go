@@ -108,7 +108,7 @@ var attacks = []attack{
 	}},
 	{"two texts", "/api/diff", func(r *rand.Rand, text string) string {
 		a, b := strings.Repeat(text, 1+r.IntN(3)), text+strings.Repeat("\n", r.IntN(5000))
-		q := diffQuery{A: Config{Model: "digits", Text: &a}, B: Config{Model: "digits", Text: &b}, Level: []string{"mil", "ir", "tasks", "outputs"}[r.IntN(4)]}
+		q := diffQuery{A: Config{Model: "digits", Text: &a}, B: Config{Model: "digits", Text: &b}, Outputs: r.IntN(4) == 0, Bytes: r.IntN(2) == 0}
 		out, _ := json.Marshal(q)
 		return string(out)
 	}},

@@ -31,9 +31,12 @@ type Server struct {
 	hosts  map[string]bool
 	folder string // of temporary files
 	gate   *gate
-	views  *cache
-	busy   chan struct{}
-	warm   sync.WaitGroup
+	views  *cache[*view]
+	sides  *cache[*sideView]
+	// comparing lets one comparison through at a time.
+	comparing *gate
+	busy      chan struct{}
+	warm      sync.WaitGroup
 
 	logMu sync.Mutex
 	logTo io.Writer
@@ -48,7 +51,7 @@ func New(o Options) (*Server, error) {
 	if l.Body < 1 || l.Time < 1 || l.Heap < 1 || l.Jobs < 1 || l.Waiting < 0 || l.Requests < 1 || l.Views < 1 {
 		return nil, errors.New("a limit is zero or less")
 	}
-	s := &Server{limits: l, hosts: map[string]bool{"localhost": true}, gate: newGate(l.Jobs, l.Waiting), busy: make(chan struct{}, l.Requests), logTo: o.Log}
+	s := &Server{limits: l, hosts: map[string]bool{"localhost": true}, gate: newGate(l.Jobs, l.Waiting), comparing: newGate(1, l.Waiting), busy: make(chan struct{}, l.Requests), logTo: o.Log}
 	for _, h := range o.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}
@@ -69,7 +72,8 @@ func New(o Options) (*Server, error) {
 	}
 	s.models = append(s.models, sample)
 	unique(s.models)
-	s.views = newCache(l.Views, l.Kept)
+	s.views = newCache[*view](l.Views, l.Kept-l.Kept/sideShare)
+	s.sides = newCache[*sideView](mostSides, l.Kept/sideShare)
 	return s, nil
 }
 
@@ -93,6 +97,7 @@ func (s *Server) Warm(ctx context.Context) {
 // Close ends what goes on and removes the temporary files. The context of Warm
 // must have ended.
 func (s *Server) Close() error {
+	s.sides.close()
 	s.views.close()
 	s.warm.Wait()
 	return os.RemoveAll(s.folder)
@@ -132,13 +137,14 @@ const (
 	idleTime    = 2 * time.Minute
 	headerBytes = 32 << 10
 	graceTime   = time.Second
+	mostJobs    = 5 // of one request: a comparison of outputs compiles and opens both sides
 )
 
 // Serve answers requests on a listener until the context ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		WriteTimeout: bodyTime + 2*s.limits.Time, BaseContext: func(net.Listener) context.Context { return ctx },
+		WriteTimeout: bodyTime + mostJobs*s.limits.Time, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -105,15 +104,9 @@ func (v *view) summary() (*summary, error) {
 			return nil, err
 		}
 		s.Diagnostics = json.RawMessage(b)
-		for _, d := range v.list.All()[:min(len(v.list.All()), maxPlaces)] {
-			p := d.Span.Position()
-			s.Places = append(s.Places, place{p.Line, p.Column, d.Severity.String(), d.Code, d.Text()})
-		}
+		s.Places = places(v.list)
 		if v.list.HasErrors() {
-			s.Error = fmt.Sprintf("%d errors", v.list.Errors())
-			if v.list.Errors() == 1 {
-				s.Error = "1 error"
-			}
+			s.Error = errorCount(v.list)
 		}
 	}
 	if v.files != nil {
@@ -153,6 +146,9 @@ func (b *rawBuffer) Write(p []byte) (int, error) {
 	*b = append(*b, p...)
 	return len(p), nil
 }
+
+// weight is the bytes that the view keeps, about.
+func (v *view) weight() int64 { return v.size }
 
 // close gives up the temporary files.
 func (v *view) close() error {

@@ -138,7 +138,6 @@ async function take(s, signal) {
   links.take(s.key, statements);
   paired = s.container_bytes > 0;
   status(s.line);
-  compare.setPasses([...new Set(s.passes.map((p) => p.pass))]);
   placement.take(s);
   const key = paired ? s.key : "";
   outputs.take(key);

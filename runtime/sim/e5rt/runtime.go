@@ -46,6 +46,8 @@ type Options struct {
 	Client  uint64 // of the events traced
 	IEEE    bool   // plain arithmetic in the stead of the engine's
 	Workers int    // goroutines of one task, 0 for one a processor
+	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
+	CallBytes int64
 	// OverlapStreams takes away what serialises the streams, as far as the M1 goes
 	// with that: a stream that is submitted while another one's completion is
 	// outstanding is run, but its completion never fires and its waiter blocks. A
@@ -126,7 +128,7 @@ func (rt *Runtime) id(kind string) uint64 {
 }
 
 func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
-	o := sim.Options{Numerics: numerics.ANE, Workers: rt.o.Workers, Dispatcher: d}
+	o := sim.Options{Numerics: numerics.ANE, Workers: rt.o.Workers, CallBytes: rt.o.CallBytes, Dispatcher: d}
 	if rt.o.IEEE {
 		o.Numerics = numerics.IEEE
 	}

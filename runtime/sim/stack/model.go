@@ -87,7 +87,7 @@ func (p *Process) model() (*Model, error) {
 	o := p.s.o
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
-		IEEE: o.Numerics == engine.IEEE, Workers: o.Workers,
+		IEEE: o.Numerics == engine.IEEE, Workers: o.Workers, CallBytes: o.CallBytes,
 	})
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 			return nil, err
 		}
 	}
-	o := sim.Options{Numerics: numerics.ANE, Workers: m.p.s.o.Workers, Dispatcher: m.plain.dispatcher}
+	o := sim.Options{Numerics: numerics.ANE, Workers: m.p.s.o.Workers, CallBytes: m.p.s.o.CallBytes, Dispatcher: m.plain.dispatcher}
 	if m.p.s.o.Numerics == engine.IEEE {
 		o.Numerics = numerics.IEEE
 	}
