@@ -1,39 +1,58 @@
 package cli
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
+// ownVersion is what this zinc says of itself.
+func ownVersion() *toolchain.Version {
+	v := &toolchain.Version{
+		Version: compile.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Targets: target.Compiled(), Passes: passes.Names(),
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Revision = s.Value[:min(12, len(s.Value))]
+			case "vcs.modified":
+				v.Modified = s.Value == "true"
+			}
+		}
+	}
+	return v
+}
+
 func newVersion(e *env) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of zinc and the targets it knows",
-		Example: "  zinc version",
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of zinc and the targets it knows",
+		Long: `Version prints the version of zinc, the revision of its source where the build knows
+it, and the targets it writes programs for. With --json it prints these as a document,
+and the names of the passes in order; ` + "`zinc diff --zinc-b PATH`" + ` asks other executables
+for it.`,
+		Example: `  zinc version
+  zinc version --json`,
 		GroupID: groupInspect,
 		Args:    operands(0, 0, "no operand"),
 		RunE: func(*cobra.Command, []string) error {
-			rev := ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					switch {
-					case s.Key == "vcs.revision":
-						rev += " " + s.Value[:min(12, len(s.Value))]
-					case s.Key == "vcs.modified" && s.Value == "true":
-						rev += " modified"
-					}
-				}
+			v := ownVersion()
+			if asJSON {
+				return writeJSON(e.out, v)
 			}
-			_, err := fmt.Fprintf(e.out, "zinc %s%s, %s %s/%s\ntargets: %s\n", compile.Version, rev,
-				runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(target.Compiled(), ", "))
+			_, err := e.out.Write([]byte(v.Text()))
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }

@@ -1,0 +1,125 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// folderPattern names the private folders.
+const folderPattern = "zinc-version-"
+
+// How often the files that a child writes are counted, and how long its streams may stay
+// open once it has ended, by a process that it left behind.
+const (
+	watchEvery = 200 * time.Millisecond
+	waitDelay  = 2 * time.Second
+)
+
+// child is one run of an executable.
+type child struct {
+	path   string
+	args   []string
+	dir    string // it works in
+	time   time.Duration
+	bytes  int64 // of the files that it leaves in dir
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// run runs the child to its end. Errors are LimitErrors, exec.ExitErrors, those of the
+// writers, and the context's.
+func (c *child) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(c.time, func() { cancel(&LimitError{What: "its time", Limit: c.time.String()}) })
+	defer late.Stop()
+	cmd := exec.CommandContext(ctx, c.path, c.args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, environment(), waitDelay
+	cmd.Stdout, cmd.Stderr = &stopping{c.stdout, cancel}, &stopping{c.stderr, cancel}
+	own(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		c.watch(done, cancel)
+	}()
+	err := cmd.Wait()
+	close(done)
+	<-watched
+	end(cmd)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well; what it left behind was ended
+	}
+	if err == nil && occupied(c.dir) > c.bytes {
+		return &LimitError{What: "its files", Limit: size(c.bytes)}
+	}
+	return err
+}
+
+// watch cancels a child whose files grow past the bound.
+func (c *child) watch(done <-chan struct{}, cancel context.CancelCauseFunc) {
+	t := time.NewTicker(watchEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-t.C:
+			if occupied(c.dir) > c.bytes {
+				cancel(&LimitError{What: "its files", Limit: size(c.bytes)})
+				return
+			}
+		}
+	}
+}
+
+// occupied is the bytes of all files below dir.
+func occupied(dir string) (n int64) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it went away meanwhile
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// environment is this process's, without what configures zinc.
+func environment() (out []string) {
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "ZINC_") {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// stopping ends the child at the first error of a writer.
+type stopping struct {
+	w      io.Writer
+	cancel context.CancelCauseFunc
+}
+
+func (s *stopping) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if err != nil {
+		s.cancel(err)
+	}
+	return n, err
+}

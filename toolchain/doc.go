@@ -1,0 +1,19 @@
+// Package toolchain runs other zinc executables: a version of the compiler is a
+// program that was built from it.
+//
+// In: the path of an executable (Open), then models, targets and flags
+// (Executable.Compile). Out: what it calls itself, and of a compilation the paths of
+// the container, the descriptor and the debug database that it wrote, its report as
+// JSON, and the text of the program after each of its passes.
+//
+// What always holds: an executable runs with its own standard streams closed or
+// captured, without the ZINC_ variables of the environment, and writes into a new
+// folder that only this user may read and that Result.Close removes. Its time, its
+// messages, its program texts and the files it leaves are bounded (Limits); past a
+// bound it is killed with the processes it started, and the error names the bound.
+// What it prints is material to show, never trusted: lines are cut, files that are not
+// regular are errors. An executable that knows a flag less, as its --help tells, is run
+// without it, and Result.Missing says what it did not give.
+//
+// It imports nothing of zinc: what a pair is, is its callers' to say.
+package toolchain

@@ -1,0 +1,183 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// Executable is another zinc. It does not change and may be used by several
+// goroutines.
+type Executable struct {
+	Path    string // absolute
+	Version Version
+	SHA256  string // of the file, in hexadecimal
+
+	flags map[string]bool // long names that its help lists
+	size  int64
+	time  time.Time
+}
+
+// Bounds of the questions that Open asks.
+const (
+	askTime  = 20 * time.Second
+	askBytes = 1 << 20
+	// mostExecutable bounds the file that is read for its digest.
+	mostExecutable = 1 << 30
+)
+
+// Open asks the executable at path for its version and its flags. Errors name the path
+// and say that the file is none that runs, or that its answer is not that of a zinc.
+func Open(ctx context.Context, path string) (*Executable, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	x := &Executable{Path: abs}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is no file; the path of a zinc executable is wanted", path)
+	case info.Mode()&0o111 == 0 && os.PathSeparator == '/':
+		return nil, fmt.Errorf("%s: is not executable", path)
+	case info.Size() > mostExecutable:
+		return nil, fmt.Errorf("%s: has %d bytes; an executable of at most %d is taken", path, info.Size(), mostExecutable)
+	}
+	x.size, x.time = info.Size(), info.ModTime()
+	if x.SHA256, err = digest(abs); err != nil {
+		return nil, err
+	}
+	out, err := x.ask(ctx, "version", "--json")
+	if err != nil && ctx.Err() == nil {
+		out, err = x.ask(ctx, "version")
+	}
+	if err == nil {
+		x.Version, err = parseVersion(out)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%s: is no zinc that says its version: %w", path, err)
+	}
+	if out, err = x.ask(ctx, "--help"); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%s: is no zinc that lists its flags: %w", path, err)
+	}
+	x.flags = map[string]bool{}
+	for _, m := range listedFlag.FindAllStringSubmatch(out, -1) {
+		x.flags[m[1]] = true
+	}
+	if !x.flags["output"] {
+		return nil, fmt.Errorf("%s: its help has no --output, so it compiles nothing", path)
+	}
+	return x, nil
+}
+
+// listedFlag is a flag in the help's list.
+var listedFlag = regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--([a-z0-9-]+)`)
+
+// Knows reports whether the executable's help lists a flag, by its long name without
+// dashes.
+func (x *Executable) Knows(flag string) bool { return x.flags[flag] }
+
+// Label is the version, told apart from another executable of the same version by a part
+// of the digest.
+func (x *Executable) Label() string { return x.Version.String() + " (sha256 " + x.SHA256[:12] + ")" }
+
+// unchanged returns an error when the file is not the one that was opened.
+func (x *Executable) unchanged() error {
+	info, err := os.Stat(x.Path)
+	if err != nil {
+		return err
+	}
+	if info.Size() != x.size || !info.ModTime().Equal(x.time) {
+		return fmt.Errorf("%s: the executable changed since it was opened; open it again", x.Path)
+	}
+	return nil
+}
+
+// ask runs the executable for what it prints.
+func (x *Executable) ask(ctx context.Context, args ...string) (string, error) {
+	dir, err := os.MkdirTemp("", folderPattern)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	var out, messages bytes.Buffer
+	c := &child{path: x.Path, args: args, dir: dir, time: askTime, bytes: askBytes, stdout: &bounded{w: &out, left: askBytes, what: "its answer"}, stderr: &bounded{w: &messages, left: askBytes, what: "its messages"}}
+	if err := c.run(ctx); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// digest is the SHA-256 of a file.
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, mostExecutable)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// LimitError says that an executable was stopped at a bound.
+type LimitError struct {
+	What  string // as "its messages"
+	Limit string // as "64 MiB"
+}
+
+func (e *LimitError) Error() string { return e.What + " passed the limit of " + e.Limit }
+
+// bounded passes on what fits and then refuses.
+type bounded struct {
+	w    io.Writer
+	left int64
+	what string
+	all  int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.all == 0 {
+		b.all = b.left
+	}
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, &LimitError{What: b.what, Limit: size(b.all)}
+	}
+	return b.w.Write(p)
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// limited returns the bound that err is of, nil for another error.
+func limited(err error) *LimitError {
+	var l *LimitError
+	errors.As(err, &l)
+	return l
+}

@@ -1,0 +1,81 @@
+package toolchain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Version is what an executable says of itself, the document of `zinc version --json`.
+type Version struct {
+	Version  string   `json:"version"`            // as "0.1.0"
+	Revision string   `json:"revision,omitempty"` // of the source, twelve digits, "" where the build does not know it
+	Modified bool     `json:"modified,omitempty"` // the source differs from the revision
+	Go       string   `json:"go"`                 // the version of Go that built it
+	Platform string   `json:"platform"`           // as "linux/amd64"
+	Targets  []string `json:"targets"`            // those that it writes programs for
+	Passes   []string `json:"passes,omitempty"`   // in order; nil of an executable that does not tell
+}
+
+// String is the version in one line, as "0.1.0 1f2e3d4c5b6a modified".
+func (v *Version) String() string {
+	s := v.Version
+	if v.Revision != "" {
+		s += " " + v.Revision
+	}
+	if v.Modified {
+		s += " modified"
+	}
+	return s
+}
+
+// Text is what `zinc version` prints.
+func (v *Version) Text() string {
+	return fmt.Sprintf("zinc %s, %s %s\ntargets: %s\n", v, v.Go, v.Platform, strings.Join(v.Targets, ", "))
+}
+
+// spelledVersion is the first line of Version.Text.
+var spelledVersion = regexp.MustCompile(`^zinc ([^ ,]+)(?: ([0-9a-f]{7,40}))?( modified)?, (\S+) (\S+)$`)
+
+// mostNames bounds the targets, and the passes, that an executable may list, and
+// mostName the bytes of each and of every other word.
+const (
+	mostNames = 1024
+	mostName  = 128
+)
+
+// parseVersion reads either form of what `zinc version` prints.
+func parseVersion(out string) (v Version, err error) {
+	if strings.HasPrefix(strings.TrimSpace(out), "{") {
+		err = json.Unmarshal([]byte(out), &v)
+	} else {
+		first, rest, _ := strings.Cut(out, "\n")
+		m := spelledVersion.FindStringSubmatch(strings.TrimRight(first, "\r"))
+		if m == nil {
+			return v, errors.New("the answer has not the form of zinc's")
+		}
+		v = Version{Version: m[1], Revision: m[2], Modified: m[3] != "", Go: m[4], Platform: m[5]}
+		line, _, _ := strings.Cut(rest, "\n")
+		if names, ok := strings.CutPrefix(strings.TrimRight(line, "\r"), "targets: "); ok {
+			v.Targets = strings.Split(names, ", ")
+		}
+	}
+	if err != nil {
+		return v, err
+	}
+	if v.Version == "" {
+		return v, errors.New("the answer names no version")
+	}
+	if len(v.Targets) > mostNames || len(v.Passes) > mostNames {
+		return v, fmt.Errorf("the answer lists %d targets and %d passes, of which %d are taken", len(v.Targets), len(v.Passes), mostNames)
+	}
+	for _, s := range slices.Concat([]string{v.Version, v.Revision, v.Go, v.Platform}, v.Targets, v.Passes) {
+		if len(s) > mostName || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return v, fmt.Errorf("the answer has %.40q where a short name is wanted", s)
+		}
+	}
+	return v, nil
+}
