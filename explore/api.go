@@ -32,6 +32,7 @@ type levelInfo struct {
 // modelList is the answer to GET /api/models.
 type modelList struct {
 	Version   string              `json:"version"`
+	Versions  []versionInfo       `json:"versions"` // the one that runs first
 	Models    []*model            `json:"models"`
 	Targets   []targetInfo        `json:"targets"`
 	Choices   map[string][]string `json:"choices"`
@@ -41,7 +42,7 @@ type modelList struct {
 }
 
 func (s *Server) listModels(*http.Request) (any, error) {
-	out := &modelList{Version: compile.Version, Models: s.models, Choices: map[string][]string{}, BodyBytes: s.limits.Body, Seconds: s.limits.Time.Seconds()}
+	out := &modelList{Version: compile.Version, Versions: s.listVersions(), Models: s.models, Choices: map[string][]string{}, BodyBytes: s.limits.Body, Seconds: s.limits.Time.Seconds()}
 	for _, n := range targetNames() {
 		c := Config{Target: n}
 		out.Targets = append(out.Targets, targetInfo{n, c.compiled()})

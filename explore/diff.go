@@ -97,7 +97,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 		sides[i] = v.side
 		*x = diffSide{Model: c.Model, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: v.failure}
 		if v.list != nil {
-			x.Error, x.Places = errorCount(v.list), places(v.list)
+			x.Error, x.Places = errorCount(v.list.Errors()), places(v.list)
 		}
 	}
 	if sides[0] == nil || sides[1] == nil {
@@ -116,7 +116,7 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.settle(m); err != nil {
+	if err := c.settle(m, s.versions); err != nil {
 		return nil, nil, &requestError{http.StatusBadRequest, err}
 	}
 	if run {
@@ -132,7 +132,7 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 		}
 	}
 	settled := *c
-	return s.sides.get(ctx, c.key(m), func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled) })
+	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled) })
 }
 
 // compare fills an answer. Sides know what they have worked out, so that one
@@ -210,12 +210,12 @@ func lineOf(place string) int {
 	return n
 }
 
-// errorCount says how many errors a list holds.
-func errorCount(l *diag.List) string {
-	if l.Errors() == 1 {
+// errorCount says how many errors there are.
+func errorCount(n int) string {
+	if n == 1 {
 		return "1 error"
 	}
-	return fmt.Sprintf("%d errors", l.Errors())
+	return fmt.Sprintf("%d errors", n)
 }
 
 // places are the diagnostics of a list, as many as an answer holds.

@@ -333,7 +333,7 @@ func TestDiff(t *testing.T) {
 	c.must("/api/diff", diffQuery{A: x, B: y}, &d)
 	var sides [2]*compare.Side
 	for i, cfg := range []*Config{&x, &y} {
-		if err := cfg.settle(c.s.models[0]); err != nil {
+		if err := cfg.settle(c.s.models[0], nil); err != nil {
 			t.Fatal(err)
 		}
 		s, err := cfg.side(t.Context(), c.s.models[0])

@@ -31,9 +31,11 @@ type model struct {
 	// Fixed says that the model has no text, so that it cannot be edited.
 	Fixed bool `json:"fixed,omitempty"`
 
-	source Source
-	text   string
-	file   string // base name of the text, for diagnostics
+	source    Source
+	folder    string // of the text
+	constants int64  // bytes of the constants, about
+	text      string
+	file      string // base name of the text, for diagnostics
 }
 
 // openModel reads a model's text. A text with errors is a model as well: its
@@ -58,6 +60,7 @@ func openModel(src Source) (*model, error) {
 		} else {
 			m.Fixed = true
 		}
+		m.constants = constantBytes(opened.Program)
 		for _, f := range opened.Program.Funcs {
 			m.Funcs = append(m.Funcs, f.Name)
 			for n, d := range f.Flex.Default {
@@ -67,6 +70,9 @@ func openModel(src Source) (*model, error) {
 				m.Shapes[n] = slices.Clone(d)
 			}
 		}
+	}
+	if abs, err := filepath.Abs(m.file); err == nil {
+		m.folder = filepath.Dir(abs)
 	}
 	m.file = filepath.Base(filepath.ToSlash(m.file))
 	sum := sha256.Sum256([]byte(m.text))

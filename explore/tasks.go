@@ -29,16 +29,17 @@ type taskRow struct {
 // briefNodes bounds what a row looks at of where something came from.
 const briefNodes = 48
 
-func taskRows(r *compile.Result) ([]taskRow, error) {
-	db := r.Provenance
+// taskRows lists the tasks of a debug database with what the reports of the functions
+// say of them.
+func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 	type place struct {
 		procedure string
 		index     int
 	}
 	told := map[place]*compile.TaskReport{}
-	for _, f := range r.Functions {
-		for i := range f.Report.TaskList {
-			t := &f.Report.TaskList[i]
+	for _, r := range reports {
+		for i := range r.TaskList {
+			t := &r.TaskList[i]
 			told[place{t.Procedure, t.Task}] = t
 		}
 	}

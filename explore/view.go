@@ -20,6 +20,10 @@ type view struct {
 	// compilation otherwise. A view with either has no more than the passes that ran.
 	list    *diag.List
 	failure string
+	// foreign are the diagnostics of another zinc.
+	foreign []place
+	// unlinked says that another zinc wrote no debug database that this one reads.
+	unlinked bool
 	// placed says that operations were placed and nothing was lowered: zinc writes no
 	// programs for the target.
 	placed bool
@@ -55,8 +59,11 @@ type summary struct {
 	Error       string          `json:"error,omitempty"` // of a compilation that failed, all of it in one text
 	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
 	// Places are the diagnostics by their lines, with the text form of each.
-	Places     []place     `json:"places,omitempty"`
-	Placed     bool        `json:"placed_only"`
+	Places []place `json:"places,omitempty"`
+	Placed bool    `json:"placed_only"`
+	// Unlinked says that another version wrote no debug database that this one reads,
+	// so that nothing is linked.
+	Unlinked   bool        `json:"unlinked,omitempty"`
 	Line       string      `json:"line,omitempty"` // the placement in one line
 	Statements int         `json:"statements"`
 	Passes     []*snapshot `json:"passes"`
@@ -98,6 +105,7 @@ func (v *view) summary() (*summary, error) {
 	if s.Passes == nil {
 		s.Passes = []*snapshot{}
 	}
+	s.Places, s.Unlinked = v.foreign, v.unlinked
 	if v.list != nil {
 		var b rawBuffer
 		if err := v.list.WriteJSON(&b); err != nil {
@@ -106,7 +114,7 @@ func (v *view) summary() (*summary, error) {
 		s.Diagnostics = json.RawMessage(b)
 		s.Places = places(v.list)
 		if v.list.HasErrors() {
-			s.Error = errorCount(v.list)
+			s.Error = errorCount(v.list.Errors())
 		}
 	}
 	if v.files != nil {
@@ -165,16 +173,24 @@ type statementKey struct {
 	line, col    int32
 }
 
+// listStatements lists the statements of the debug database.
+func (v *view) listStatements() {
+	for i := range v.db.Statements {
+		s := &v.db.Statements[i]
+		v.statements = append(v.statements, statement{s.Line, s.Col, s.Func, s.Op, s.Name})
+	}
+}
+
 // number gives the lines of the passes the numbers of the database's statements,
 // or of the observer's own list where there is no database.
 func (v *view) number(o *observer) {
 	to := make([]int32, len(o.stmts))
 	if v.db != nil {
+		v.listStatements()
 		index := map[statementKey]int32{}
 		for i := range v.db.Statements {
 			s := &v.db.Statements[i]
 			index[statementKey{s.Func, s.Op, s.Name, s.Line, s.Col}] = int32(i)
-			v.statements = append(v.statements, statement{s.Line, s.Col, s.Func, s.Op, s.Name})
 		}
 		for i, s := range o.stmts {
 			n, ok := index[statementKey{s.Func, s.Op, s.Name, max(s.Pos.Line, 0), max(s.Pos.Col, 0)}]
