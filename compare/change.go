@@ -10,6 +10,7 @@ const (
 	Settings  Level = "settings"
 	MIL       Level = "mil"
 	Constants Level = "constants"
+	Passes    Level = "passes"
 	IR        Level = "ir"
 	Limits    Level = "limits"
 	Placement Level = "placement"
@@ -31,9 +32,10 @@ type LevelInfo struct {
 // Levels is the one list of levels, in the order in which they are compared. A run
 // is asked for with Options.Outputs.
 var Levels = []LevelInfo{
-	{Settings, "target and flags", needsModel, (*pairing).settings},
+	{Settings, "compiler version, target and flags", needsModel, (*pairing).settings},
 	{MIL, "statements of the syntax tree: added, removed, changed, moved", needsText, (*pairing).statements},
 	{Constants, "values of the constants, and the bytes that they are packed into", nothing, (*pairing).constants},
+	{Passes, "the program after each pass, and the first pass after which the sides depart", needsTrace, (*pairing).passes},
 	{IR, "operations of the program after the passes", needsPlaced, (*pairing).programs},
 	{Limits, "what the targets take", needsTarget, (*pairing).limits},
 	{Placement, "what runs where, and why", needsReport, (*pairing).placement},
@@ -68,6 +70,7 @@ type Change struct {
 	Subject string   `json:"subject"`
 	A       string   `json:"a,omitempty"` // its place on side A, file:line:col
 	B       string   `json:"b,omitempty"`
+	Pass    string   `json:"pass,omitempty"` // at the level of passes, the first after which the sides depart
 	Details []string `json:"details,omitempty"`
 	// Effects are the differences at lower levels that came from this one.
 	Effects []*Change `json:"effects,omitempty"`

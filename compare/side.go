@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // inputName stands for the source in the pairs that are compared, whatever the
@@ -37,8 +35,13 @@ type Side struct {
 	report   *compile.Report
 	placed   []*ir.Func
 	files    []string // that positions of the program count into
+	compiler string   // what compiled it, "" for this zinc
+	extra    []string // flags for another zinc that this one does not know
+	trace    *trace   // nil where it was not kept
+	noTrace  string   // why
 	noPair   string   // why there is no pair
 	noPlaces string   // why there are no places
+	noPlaced string   // why there is no program, where there is a pair
 
 	container  []byte
 	descriptor []byte
@@ -56,67 +59,10 @@ type Side struct {
 type Summary struct {
 	Name      string   `json:"name"`
 	Target    string   `json:"target,omitempty"`
+	Compiler  string   `json:"compiler,omitempty"`  // of a model, where compilers may differ
 	Settings  []string `json:"settings,omitempty"`  // of a model: flags that are not the default
 	Placement string   `json:"placement,omitempty"` // of a model, in one line
 	NoPair    string   `json:"no_pair,omitempty"`
-}
-
-// OpenModel opens a model and compiles it. Where the target has no programs the
-// operations are placed and no more, which the Result says. A model that does not
-// compile is compared as far as its text and constants go. Errors are frontend.Open's,
-// and context.Canceled.
-func OpenModel(ctx context.Context, path string, f frontend.Options, o compile.Options) (*Side, error) {
-	m, err := frontend.Open(path, f)
-	if err != nil {
-		return nil, err
-	}
-	s := &Side{name: path, model: m, target: o.Target, files: m.Program.Files}
-	if m.Source != nil {
-		if p, list := mil.ParseString(m.Source.Name, m.Source.Src); list.Err() == nil {
-			s.text = p
-		}
-	}
-	s.consts = gather(m.Program)
-	o.Provenance, o.InputName = true, inputName
-	s.options = &o
-	if err := s.compile(ctx, m.Program, o); err != nil {
-		m.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// compile fills what follows from the program. A refusal is kept, not returned.
-func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) error {
-	var err error
-	if o.Target.TD == 0 {
-		s.noPair = "zinc writes no programs for target " + o.Target.Name
-		if s.report, err = compile.Plan(ctx, p, o); err != nil {
-			s.noPlaces = err.Error()
-		}
-		return ctx.Err()
-	}
-	r, err := compile.Compile(ctx, p, o)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
-		s.noPair = "it does not compile: " + err.Error()
-		s.noPlaces = s.noPair
-		return nil
-	}
-	s.report, s.db = r.Report, r.Provenance
-	for _, f := range r.Functions {
-		s.placed = append(s.placed, f.Placed)
-	}
-	c, d, err := verify.Pair(r)
-	if err != nil {
-		return &verify.FaultError{Stage: "writing the pair", Err: err}
-	}
-	if err := s.load(c, d); err != nil {
-		return &verify.FaultError{Stage: "reading the pair that was written", Err: err}
-	}
-	return nil
 }
 
 // OpenPair takes the bytes of a container and of the descriptor beside it, nil for
@@ -125,7 +71,7 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 // database of another container.
 func OpenPair(name string, container, descriptor []byte, db *provenance.DB) (*Side, error) {
 	s := &Side{name: name, db: db}
-	if db != nil && db.SHA256 != sha256.Sum256(container) {
+	if db != nil && !of(db, container) {
 		return nil, errors.New(name + ": the debug database is of another container; compile both together")
 	}
 	if err := s.load(container, descriptor); err != nil {
@@ -133,6 +79,9 @@ func OpenPair(name string, container, descriptor []byte, db *provenance.DB) (*Si
 	}
 	return s, nil
 }
+
+// of reports whether a debug database is of a container.
+func of(db *provenance.DB, container []byte) bool { return db.SHA256 == sha256.Sum256(container) }
 
 func (s *Side) load(container, descriptor []byte) (err error) {
 	s.container, s.descriptor, s.memo = container, descriptor, map[provenance.NodeID][]string{}
@@ -159,13 +108,13 @@ func (s *Side) Close() error {
 }
 
 func (s *Side) summary() Summary {
-	x := Summary{Name: s.name, NoPair: s.noPair}
+	x := Summary{Name: s.name, Compiler: s.compiler, NoPair: s.noPair}
 	if s.target != nil {
 		x.Target = s.target.Name
 	}
 	if s.options != nil {
-		for _, a := range settingsOf(s.options) {
-			if a.name != "target" && a.value != "" {
+		for _, a := range s.settings() {
+			if a.name != "target" && a.name != compilerVersion && a.value != "" {
 				x.Settings = append(x.Settings, a.name+"="+a.value)
 			}
 		}
@@ -176,9 +125,12 @@ func (s *Side) summary() Summary {
 	return x
 }
 
-// settingsOf lists what can change a pair, by the names of the flags; a default is
-// "".
-func settingsOf(o *compile.Options) []attribute {
+// compilerVersion is the setting that says which zinc compiled a side.
+const compilerVersion = "compiler version"
+
+// settings lists what can change a pair, by the names of the flags; a default is "".
+func (s *Side) settings() []attribute {
+	o := s.options
 	var shapes []string
 	for _, n := range slices.Sorted(maps.Keys(o.Shapes)) {
 		d := make([]string, len(o.Shapes[n]))
@@ -198,13 +150,14 @@ func settingsOf(o *compile.Options) []attribute {
 		form = "full"
 	}
 	return []attribute{
-		{"target", o.Target.Name}, {"precision", precision}, {"split-kernel-section", split},
+		{compilerVersion, s.compiler}, {"target", o.Target.Name}, {"precision", precision}, {"split-kernel-section", split},
 		{"td-form", form}, {"func", o.Func}, {"shape", strings.Join(shapes, ",")},
+		{"other flags", strings.Join(s.extra, " ")},
 	}
 }
 
 func (p *pairing) settings() (out []*Change, err error) {
-	a, b := settingsOf(p.a.options), settingsOf(p.b.options)
+	a, b := p.a.settings(), p.b.settings()
 	for i, x := range a {
 		if y := b[i]; x.value != y.value {
 			out = append(out, &Change{Level: Settings, Kind: Changed, Subject: x.name, Details: []string{shown(x.value) + " -> " + shown(y.value)}, cause: true, names: []string{setting(x.name)}})
@@ -249,8 +202,22 @@ func needsPlaced(s *Side) string {
 	switch {
 	case s.model == nil:
 		return compiledAlready
+	case s.placed == nil && s.noPlaced != "":
+		return s.noPlaced
 	case s.placed == nil:
 		return s.noPair
+	}
+	return ""
+}
+
+func needsTrace(s *Side) string {
+	switch {
+	case s.model == nil:
+		return compiledAlready
+	case s.trace == nil && s.noTrace != "":
+		return s.noTrace
+	case s.trace == nil:
+		return "its programs after the passes were not kept"
 	}
 	return ""
 }

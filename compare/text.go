@@ -25,6 +25,9 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		if x.s.Target != "" {
 			fmt.Fprintf(b, ", %s", x.s.Target)
 		}
+		if x.s.Compiler != "" {
+			fmt.Fprintf(b, ", zinc %s", x.s.Compiler)
+		}
 		for _, s := range x.s.Settings {
 			fmt.Fprintf(b, ", %s", s)
 		}

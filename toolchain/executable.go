@@ -55,7 +55,7 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 		return nil, fmt.Errorf("%s: has %d bytes; an executable of at most %d is taken", path, info.Size(), mostExecutable)
 	}
 	x.size, x.time = info.Size(), info.ModTime()
-	if x.SHA256, err = digest(abs); err != nil {
+	if x.SHA256, err = Digest(abs); err != nil {
 		return nil, err
 	}
 	out, err := x.ask(ctx, "version", "--json")
@@ -125,8 +125,8 @@ func (x *Executable) ask(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// digest is the SHA-256 of a file.
-func digest(path string) (string, error) {
+// Digest is the SHA-256 of an executable in hexadecimal, as Executable.SHA256 has it.
+func Digest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -3,30 +3,60 @@ package toolchain
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash"
 )
 
 // Bounds of a line that Lines keeps: a longer one is its first headBytes bytes, the
-// number and digest of all, and its last tailBytes bytes. A constant of a program is one
-// line with all its bytes, and the digest tells two apart.
+// number and digest of all, and its last tailBytes bytes.
 const (
-	headBytes = 512
-	tailBytes = 192
+	headBytes = 3840
+	tailBytes = 256
 )
 
+// InlineBytes bounds a constant that Lines leaves in its line as it was printed. A
+// larger one becomes what Elided gives.
+const InlineBytes = 256
+
+// hexMark opens the bytes of a constant in the text of a program; a quote ends them.
+const hexMark = `= hex "`
+
+// Elided stands for a large constant in a line: its size and a part of the digest of its
+// bytes written in hexadecimal.
+func Elided(data []byte) string {
+	h := sha256.New()
+	enc := hex.NewEncoder(h)
+	enc.Write(data)
+	return elided(2*int64(len(data)), h.Sum(nil))
+}
+
+func elided(digits int64, sum []byte) string {
+	return fmt.Sprintf("hex (%d bytes, sha256 %x)", digits/2, sum[:8])
+}
+
 // Lines is a writer that hands on what is written to it line by line, in memory that
-// does not depend on how long the lines are.
+// does not depend on how long the lines are. Of the text of a program, the bytes of
+// large constants are replaced as Elided says.
 type Lines struct {
 	// Line is called with each line, without its end; the error ends the writing. The
 	// slice is valid until Line returns.
 	Line func(line []byte) error
 
+	state lineState
 	head  []byte
 	tail  []byte // of a long line, its last bytes
-	whole hash.Hash
-	size  int64
+	sum   hash.Hash
+	size  int64 // of the line, in state digits of the constant
 }
+
+type lineState uint8
+
+const (
+	whole  lineState = iota // head is the line so far
+	digits                  // in the bytes of a constant, head is what stands before them
+	long                    // head and tail are the ends of the line
+)
 
 // Write takes text in pieces of any size. Errors are those of Line.
 func (l *Lines) Write(p []byte) (int, error) {
@@ -48,46 +78,87 @@ func (l *Lines) Write(p []byte) (int, error) {
 
 // Flush hands on a last line that has no end.
 func (l *Lines) Flush() error {
-	if l.size == 0 {
+	if l.state == whole && len(l.head) == 0 {
 		return nil
 	}
 	return l.end()
 }
 
 func (l *Lines) add(p []byte) {
-	l.size += int64(len(p))
-	if l.whole == nil && len(l.head)+len(p) <= headBytes+tailBytes {
-		l.head = append(l.head, p...)
-		return
-	}
-	if l.whole == nil {
-		l.whole = sha256.New()
-		l.whole.Write(l.head)
-		l.tail = append(l.tail, l.head[min(headBytes, len(l.head)):]...)
-		if short := headBytes - len(l.head); short > 0 {
-			l.whole.Write(p[:short])
-			l.head, p = append(l.head, p[:short]...), p[short:]
+	for len(p) > 0 {
+		switch l.state {
+		case whole:
+			n := min(len(p), headBytes+tailBytes-len(l.head))
+			l.head, p = append(l.head, p[:n]...), p[n:]
+			if len(p) > 0 {
+				l.overflow()
+			}
+		case digits:
+			n := bytes.IndexByte(p, '"')
+			if n < 0 {
+				n = len(p)
+			}
+			l.sum.Write(p[:n])
+			l.size += int64(n)
+			if p = p[n:]; len(p) > 0 {
+				l.head = append(l.head, elided(l.size, l.sum.Sum(nil))...)
+				l.state, p = whole, p[1:]
+			}
+		case long:
+			l.sum.Write(p)
+			l.size += int64(len(p))
+			l.tail = append(l.tail, p[max(0, len(p)-tailBytes):]...)
+			if over := len(l.tail) - tailBytes; over > 0 {
+				l.tail = append(l.tail[:0], l.tail[over:]...)
+			}
+			return
 		}
-		l.head = l.head[:headBytes]
 	}
-	l.whole.Write(p)
-	if len(p) >= tailBytes {
-		l.tail = append(l.tail[:0], p[len(p)-tailBytes:]...)
+}
+
+// overflow changes the state of a line that is longer than what is kept.
+func (l *Lines) overflow() {
+	l.sum = sha256.New()
+	if i := bytes.Index(l.head, []byte(hexMark)); i >= 0 && bytes.IndexByte(l.head[i+len(hexMark):], '"') < 0 {
+		data := l.head[i+len(hexMark):]
+		l.sum.Write(data)
+		l.state, l.size, l.head = digits, int64(len(data)), l.head[:i+len("= ")]
 		return
 	}
-	l.tail = append(l.tail, p...)
-	if over := len(l.tail) - tailBytes; over > 0 {
-		l.tail = append(l.tail[:0], l.tail[over:]...)
-	}
+	l.sum.Write(l.head)
+	l.state, l.size = long, int64(len(l.head))
+	l.tail = append(l.tail[:0], l.head[headBytes:]...)
+	l.head = l.head[:headBytes]
 }
 
 func (l *Lines) end() error {
 	line := l.head
-	if l.whole != nil {
-		line = fmt.Appendf(line, " ... (%d bytes, sha256 %x) ... ", l.size, l.whole.Sum(nil)[:8])
+	switch l.state {
+	case whole:
+		line = elide(line)
+	case digits:
+		line = append(line, elided(l.size, l.sum.Sum(nil))+" without an end"...)
+	case long:
+		line = fmt.Appendf(line, " ... (%d bytes, sha256 %x) ... ", l.size, l.sum.Sum(nil)[:8])
 		line = append(line, l.tail...)
 	}
 	err := l.Line(line)
-	l.head, l.tail, l.whole, l.size = l.head[:0], l.tail[:0], nil, 0
+	l.state, l.head, l.tail, l.sum, l.size = whole, line[:0], l.tail[:0], nil, 0
 	return err
+}
+
+// elide replaces a constant of more than InlineBytes in a line that is kept whole.
+func elide(line []byte) []byte {
+	i := bytes.Index(line, []byte(hexMark))
+	if i < 0 {
+		return line
+	}
+	data := line[i+len(hexMark):]
+	n := bytes.IndexByte(data, '"')
+	if n < 2*InlineBytes {
+		return line
+	}
+	sum := sha256.Sum256(data[:n])
+	rest := string(data[n+1:])
+	return append(append(line[:i+len("= ")], elided(int64(n), sum[:])...), rest...)
 }

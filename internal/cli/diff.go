@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // statusDifferent is the exit status of `zinc diff` when the sides differ, and
@@ -37,6 +39,10 @@ type diffCommand struct {
 	compileFlags
 	targets  [2]string
 	flags    [2]string
+	zincs    [2]string // executables that compile, "" for this one
+	opened   [2]*toolchain.Executable
+	labels   [2]string // versions, "" where this zinc compiles both
+	passes   bool      // the programs after the passes are kept
 	levels   []string
 	outputs  bool
 	seed     uint64
@@ -58,12 +64,18 @@ func newDiff(e *env) *cobra.Command {
 		Short: "Say in what two models, compilations or pairs differ, and what each difference does",
 		Long: `Diff compares A and B: models in any form that zinc opens, pairs (FILE.hwx with the
 FILE.e5 beside it) or containers alone. With A alone, or with A@TARGET, --target-a,
---flags-a and their like, one model is compared with itself under other settings.
+--flags-a, --zinc-a and their like, one model is compared with itself under other
+settings. With --zinc-a or --zinc-b another zinc executable compiles that side, which
+is how two versions of the compiler are compared; it runs in a folder of its own,
+for at most five minutes.
 
 Levels:
 
 ` + levels.String() + `
-and with --outputs both sides are run on the same seeded inputs: the first task that
+Level passes is compared where it is named, where one model is compared with itself
+and where executables compile, as it takes longer.
+
+With --outputs both sides are run on the same seeded inputs: the first task that
 gives another value, and the outputs.
 
 Parts are aligned by the statements and rules that they came from, of pairs by the
@@ -79,6 +91,8 @@ be compared.`,
   zinc diff model.mlmodelc --target-b h14
   zinc diff model.mlmodelc@h13 model.mlmodelc@h14 --level limits,placement
   zinc diff model.mlmodelc --flags-b '--precision fp16' --outputs
+  zinc diff model.mlmodelc --zinc-a ./zinc-before
+  zinc diff model.mlmodelc --flags-b '--precision fp16' --level passes
   zinc diff old.hwx new.hwx --bytes`,
 		GroupID: groupInspect,
 		Args:    operands(1, 2, "A"),
@@ -96,6 +110,8 @@ be compared.`,
 	f.StringVar(&c.targets[1], "target-b", "", "`TARGET` of B (default that of --target)")
 	f.StringVar(&c.flags[0], "flags-a", "", "`FLAGS` that A is compiled with, parted by spaces")
 	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` that B is compiled with, parted by spaces")
+	f.StringVar(&c.zincs[0], "zinc-a", "", "`PATH` of the zinc executable that compiles A (default this one)")
+	f.StringVar(&c.zincs[1], "zinc-b", "", "`PATH` of the zinc executable that compiles B (default this one)")
 	f.StringSliceVar(&c.levels, "level", nil, "compare at this level only (repeatable): "+strings.Join(compare.LevelNames(), ", "))
 	f.BoolVar(&c.outputs, "outputs", false, "run both sides too and compare what they give")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs of --outputs")
@@ -138,15 +154,65 @@ func operand(arg string) (path, name string) {
 	return arg[:i], arg[i+1:]
 }
 
+// sideFlags are the flags of one side.
+type sideFlags struct {
+	compileFlags
+	extra []string // that this zinc does not know, for another
+}
+
+// spelled writes the flags that decide the bytes of a pair, but for the target, as
+// another executable takes them. A default is left out, so that an executable without
+// the flag runs too.
+func (f *sideFlags) spelled() (out []string) {
+	add := func(name, value, otherwise string) {
+		if value != otherwise {
+			out = append(out, "--"+name+"="+value)
+		}
+	}
+	add("precision", f.precision, "declared")
+	add("split-kernel-section", strconv.FormatBool(f.split), "true")
+	add("td-form", f.tdForm, "sparse")
+	add("func", f.function, "")
+	add("workers", strconv.Itoa(f.workers), "0")
+	for _, x := range f.shapes {
+		add("shape", x, "")
+	}
+	return append(out, f.extra...)
+}
+
+// known parts the words of --flags-a from those that this zinc does not know, each with
+// the word behind it where that may be its value.
+func known(f *pflag.FlagSet, words []string) (own, extra []string) {
+	for i := 0; i < len(words); i++ {
+		name, isLong := strings.CutPrefix(words[i], "--")
+		name, _, valued := strings.Cut(name, "=")
+		if !isLong || name == "" || f.Lookup(name) != nil {
+			own = append(own, words[i])
+			continue
+		}
+		extra = append(extra, words[i])
+		if !valued && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+			i++
+			extra = append(extra, words[i])
+		}
+	}
+	return own, extra
+}
+
 // settings returns the flags of one side: those of both, then its own.
-func (c *diffCommand) settings(side int, name string) (*compileFlags, error) {
-	flag := "--flags-" + "ab"[side:side+1]
-	var out compileFlags
+func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
+	letter := "ab"[side : side+1]
+	flag := "--flags-" + letter
+	var out sideFlags
 	f := pflag.NewFlagSet(flag, pflag.ContinueOnError)
 	f.Usage = func() {}
 	out.model(f)
-	out = c.compileFlags // the flags point into out; what they do not set is that of both sides
-	if err := f.Parse(strings.Fields(c.flags[side])); err != nil {
+	out.compileFlags = c.compileFlags // the flags point into out; what they do not set is that of both sides
+	words := strings.Fields(c.flags[side])
+	if c.zincs[side] != "" {
+		words, out.extra = known(f, words)
+	}
+	if err := f.Parse(words); err != nil {
 		return nil, usagef("%s: %w", flag, err)
 	}
 	if f.NArg() > 0 {
@@ -154,7 +220,7 @@ func (c *diffCommand) settings(side int, name string) (*compileFlags, error) {
 	}
 	if c.targets[side] != "" {
 		if name != "" && name != c.targets[side] {
-			return nil, usagef("--target-%s=%s: the operand says @%s", "ab"[side:side+1], c.targets[side], name)
+			return nil, usagef("--target-%s=%s: the operand says @%s", letter, c.targets[side], name)
 		}
 		name = c.targets[side]
 	}
@@ -164,16 +230,61 @@ func (c *diffCommand) settings(side int, name string) (*compileFlags, error) {
 	return &out, out.check()
 }
 
+// executables opens the executables that compile, and names the versions: by what they
+// say, and where that is the same by their digests as well.
+func (c *diffCommand) executables(ctx context.Context) error {
+	if c.zincs == [2]string{} {
+		return nil
+	}
+	var sums [2]string
+	for i, path := range c.zincs {
+		if path == "" {
+			c.labels[i] = ownVersion().String()
+			continue
+		}
+		x, err := toolchain.Open(ctx, path)
+		if err != nil {
+			return fmt.Errorf("--zinc-%s: %w", "ab"[i:i+1], err)
+		}
+		c.opened[i], c.labels[i], sums[i] = x, x.Version.String(), x.SHA256
+	}
+	if c.labels[0] != c.labels[1] {
+		return nil
+	}
+	for i, sum := range sums {
+		if sum == "" {
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			if sums[i], err = toolchain.Digest(self); err != nil {
+				return err
+			}
+		}
+	}
+	if sums[0] != sums[1] {
+		for i := range c.labels {
+			c.labels[i] += " (sha256 " + sums[i][:12] + ")"
+		}
+	}
+	return nil
+}
+
 func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if len(args) == 1 {
+	one := len(args) == 1
+	if one {
 		path, name := operand(args[0])
-		if args = []string{args[0], path}; name == "" && c.targets == [2]string{} && c.flags == [2]string{} {
-			return usagef("B is missing; with one model, --target-b or --flags-b say what it is compared with")
+		if args = []string{args[0], path}; name == "" && c.targets == [2]string{} && c.flags == [2]string{} && c.zincs == [2]string{} {
+			return usagef("B is missing; with one model, --target-b, --flags-b or --zinc-b say what it is compared with")
 		}
 	}
+	if err := c.executables(ctx); err != nil {
+		return err
+	}
+	c.passes = !c.bytes && (one || c.zincs != [2]string{}) && c.levels == nil || slices.Contains(c.levels, string(compare.Passes))
 	var sides [2]*compare.Side
 	for i, arg := range args {
 		s, err := c.side(ctx, i, arg)
@@ -239,8 +350,8 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 		return nil, err
 	}
 	if pair {
-		if name != "" || c.targets[i] != "" || c.flags[i] != "" {
-			return nil, usagef("%s is compiled already; targets and flags are for models", path)
+		if name != "" || c.targets[i] != "" || c.flags[i] != "" || c.zincs[i] != "" {
+			return nil, usagef("%s is compiled already; targets, flags and executables are for models", path)
 		}
 		return c.pairSide(path)
 	}
@@ -249,7 +360,10 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 		return nil, err
 	}
 	o.Progress = nil
-	s, err := compare.OpenModel(ctx, path, frontend.Options{WeightsDir: flags.weights}, o)
+	s, err := compare.Open(ctx, compare.Request{
+		Path: path, Frontend: frontend.Options{WeightsDir: flags.weights}, Compile: o, Compiler: c.labels[i],
+		Executable: c.opened[i], Flags: flags.spelled(), Extra: flags.extra, Passes: c.passes, AsPrinted: c.zincs != [2]string{},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("side %s: %w", "AB"[i:i+1], err)
 	}

@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/toolchain"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// Request says what a side is made of.
+type Request struct {
+	Path     string // of a model
+	Frontend frontend.Options
+	Compile  compile.Options
+	// Compiler names the zinc that compiles, where two may differ; "" where one does all.
+	Compiler string
+	// Executable is the zinc that compiles, nil for this one.
+	Executable *toolchain.Executable
+	// Flags are given to the executable. Compile says the same of them as far as this
+	// zinc knows them, Extra lists the rest.
+	Flags, Extra []string
+	// Passes has the programs after each pass kept for level Passes; AsPrinted in the
+	// form that executables print, for a comparison with one.
+	Passes, AsPrinted bool
+}
+
+// OpenModel opens a model and compiles it with this zinc; see Open.
+func OpenModel(ctx context.Context, path string, f frontend.Options, o compile.Options) (*Side, error) {
+	return Open(ctx, Request{Path: path, Frontend: f, Compile: o})
+}
+
+// Open opens a model and compiles it. Where the target has no programs the operations
+// are placed and no more, which the Result says. A model that does not compile is
+// compared as far as its text and constants go. What an executable compiled has no
+// program of operations: level Passes compares what it printed. Errors are those of
+// frontend.Open, executables that ran past a bound, and context.Canceled.
+func Open(ctx context.Context, q Request) (*Side, error) {
+	m, err := frontend.Open(q.Path, q.Frontend)
+	if err != nil {
+		return nil, err
+	}
+	o := q.Compile
+	s := &Side{name: q.Path, model: m, target: o.Target, files: m.Program.Files, compiler: q.Compiler, extra: q.Extra}
+	if m.Source != nil {
+		if p, list := mil.ParseString(m.Source.Name, m.Source.Src); list.Err() == nil {
+			s.text = p
+		}
+	}
+	s.consts = gather(m.Program)
+	if q.Passes {
+		s.trace = newTrace(q.AsPrinted || q.Executable != nil)
+	}
+	o.Provenance, o.InputName = true, inputName
+	if s.trace != nil {
+		o.Observe = s.trace.observe
+	}
+	s.options = &o
+	if q.Executable != nil {
+		err = s.compileWith(ctx, &q)
+	} else {
+		err = s.compile(ctx, m.Program, o)
+	}
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// compile fills what follows from the program. A refusal is kept, not returned.
+func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) error {
+	var err error
+	if o.Target.TD == 0 {
+		s.noPair = "zinc writes no programs for target " + o.Target.Name
+		if s.report, err = compile.Plan(ctx, p, o); err != nil {
+			s.noPlaces = err.Error()
+		}
+		return ctx.Err()
+	}
+	r, err := compile.Compile(ctx, p, o)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		s.noPair = "it does not compile: " + err.Error()
+		s.noPlaces = s.noPair
+		return nil
+	}
+	s.report, s.db = r.Report, r.Provenance
+	for _, f := range r.Functions {
+		s.placed = append(s.placed, f.Placed)
+	}
+	c, d, err := verify.Pair(r)
+	if err != nil {
+		return &verify.FaultError{Stage: "writing the pair", Err: err}
+	}
+	if err := s.load(c, d); err != nil {
+		return &verify.FaultError{Stage: "reading the pair that was written", Err: err}
+	}
+	return nil
+}
+
+// compileWith has another zinc compile the model. A refusal, and what cannot be read of
+// what it wrote, is kept, not returned.
+func (s *Side) compileWith(ctx context.Context, q *Request) error {
+	x := q.Executable
+	r, err := x.Compile(ctx, toolchain.Request{
+		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes,
+	})
+	var refused *toolchain.RefusedError
+	if errors.As(err, &refused) {
+		s.noPair = "it does not compile: " + refused.Error()
+		s.noPlaces = s.noPair
+		s.trace, s.noTrace = nil, s.noPair
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	const lacks = "%s does not know %s"
+	s.noPlaced = "another executable compiled it; level passes compares its text"
+	if s.trace != nil {
+		if err := s.trace.read(r.Passes); err != nil {
+			return err
+		}
+		if len(r.Passes) == 0 {
+			s.trace, s.noTrace = nil, fmt.Sprintf(lacks, x.Path, "--print-after")
+		}
+	}
+	s.noPlaces = fmt.Sprintf(lacks, x.Path, "--report")
+	if r.Report != nil {
+		report := new(compile.Report)
+		if err := json.Unmarshal(r.Report, report); err != nil {
+			s.noPlaces = fmt.Sprintf("the report of %s: %s", x.Path, err)
+		} else {
+			s.report = report
+		}
+	}
+	container, err := regularfile.Read(r.Container)
+	if err != nil {
+		return err
+	}
+	descriptor, err := regularfile.Read(r.Descriptor)
+	if err != nil {
+		return err
+	}
+	pair := &Side{}
+	if err := pair.load(container, descriptor); err != nil {
+		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
+		return nil
+	}
+	if err := s.load(container, descriptor); err != nil {
+		return err
+	}
+	if r.Database != "" {
+		// A database of another form or another container aligns nothing.
+		if db, err := provenance.Open(r.Database); err == nil && of(db, container) {
+			s.db = db
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package compare
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/toolchain"
+)
+
+// trace is the programs after each pass of a side, as numbers of lines: a line that
+// stays is kept once, however many passes it went through.
+type trace struct {
+	lines []string          // text without positions, long ones cut as toolchain.Lines does
+	index map[string]uint32 // in lines
+	shots []shot
+	// printed has large constants put into the text and cut as those of an executable
+	// are; without, their bytes are looked at once.
+	printed bool
+	digest  map[*byte]sizedText // of large constants, by their first byte
+}
+
+// sizedText is what stands for a constant of a size.
+type sizedText struct {
+	size int
+	text string
+}
+
+// shot is the program after a pass.
+type shot struct {
+	pass, function string
+	lines          []uint32
+}
+
+func newTrace(printed bool) *trace {
+	return &trace{index: map[string]uint32{}, printed: printed, digest: map[*byte]sizedText{}}
+}
+
+// observe is compile.Options.Observe.
+func (t *trace) observe(pass string, p *ir.Program) {
+	t.begin(pass)
+	data := &dataText{t: t}
+	w := &toolchain.Lines{Line: func(l []byte) error {
+		t.add(data.resolve(l))
+		return nil
+	}}
+	into := &data.data
+	if t.printed {
+		into = nil
+	}
+	ir.PrintTo(w, p, into) // neither the text nor the writer can fail
+	w.Flush()
+}
+
+// begin begins the program after a pass.
+func (t *trace) begin(pass string) { t.shots = append(t.shots, shot{pass: pass}) }
+
+// add adds a line of the program that was begun. What says where the text came from is
+// left out.
+func (t *trace) add(line []byte) {
+	for _, head := range []string{"program ", "file ", "build "} {
+		if bytes.HasPrefix(line, []byte(head)) {
+			return
+		}
+	}
+	s := &t.shots[len(t.shots)-1]
+	line = placeless(line)
+	if len(line) == 0 {
+		return
+	}
+	if name, ok := bytes.CutPrefix(line, []byte("func %")); ok && s.function == "" {
+		name, _, _ := bytes.Cut(name, []byte(" "))
+		s.function = string(name)
+	}
+	n, ok := t.index[string(line)]
+	if !ok {
+		n = uint32(len(t.lines))
+		x := string(line)
+		t.lines = append(t.lines, x)
+		t.index[x] = n
+	}
+	s.lines = append(s.lines, n)
+}
+
+// read adds the programs that an executable printed.
+func (t *trace) read(passes []toolchain.Pass) error {
+	for i := range passes {
+		p := &passes[i]
+		t.begin(p.Name)
+		f, err := os.Open(p.Path)
+		if err != nil {
+			return err
+		}
+		w := &toolchain.Lines{Line: func(l []byte) error { t.add(l); return nil }}
+		_, err = bufio.NewReader(f).WriteTo(w)
+		f.Close()
+		if err != nil {
+			return err
+		}
+		w.Flush()
+	}
+	return nil
+}
+
+// dataText resolves large constants, which ir.PrintTo puts beside the text.
+type dataText struct {
+	t    *trace
+	data ir.Data
+	seen int   // parts of the data that are counted in next
+	next int64 // offset of the part after them
+	at   map[int64][]byte
+}
+
+// blobMark opens the place of a constant in the data: blob(OFFSET, SIZE).
+const blobMark = "= blob("
+
+// resolve replaces the place of a constant in a line by what toolchain.Lines makes of
+// its bytes in the text.
+func (d *dataText) resolve(line []byte) []byte {
+	i := bytes.Index(line, []byte(blobMark))
+	if i < 0 || quoted(line[:i]) {
+		return line
+	}
+	place, rest, ok := bytes.Cut(line[i+len(blobMark):], []byte(")"))
+	off, _, _ := bytes.Cut(place, []byte(","))
+	n, err := strconv.ParseInt(string(off), 10, 64)
+	if !ok || err != nil {
+		return line
+	}
+	if d.at == nil {
+		d.at = map[int64][]byte{}
+	}
+	for ; d.seen < len(d.data.Parts); d.seen++ {
+		d.at[d.next] = d.data.Parts[d.seen]
+		d.next += int64(len(d.data.Parts[d.seen]))
+	}
+	data := d.at[n]
+	if len(data) == 0 {
+		return line
+	}
+	x, ok := d.t.digest[&data[0]]
+	if !ok || x.size != len(data) {
+		x = sizedText{len(data), toolchain.Elided(data)}
+		d.t.digest[&data[0]] = x
+	}
+	return slices.Concat(line[:i+len("= ")], []byte(x.text), rest)
+}
+
+// quoted reports whether the end of a piece of a line stands in quotes.
+func quoted(line []byte) (in bool) {
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+		case '"':
+			in = !in
+		}
+	}
+	return in
+}
+
+// placeless leaves the positions in the source, as " @0:12:36", out of a line of a
+// program. What stands in quotes stays.
+func placeless(line []byte) []byte {
+	if !bytes.Contains(line, []byte(" @")) {
+		return line
+	}
+	out := make([]byte, 0, len(line))
+	in := false
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case in && c == '\\' && i+1 < len(line):
+			out = append(out, c, line[i+1])
+			i++
+			continue
+		case c == '"':
+			in = !in
+		case !in && c == ' ' && i+1 < len(line) && line[i+1] == '@':
+			k := i + 2
+			for k < len(line) && (line[k] == ':' || line[k] >= '0' && line[k] <= '9') {
+				k++
+			}
+			i = k - 1
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// subjectOf is what a line of a program is about: "%x" of an operation, "const %w",
+// "func %main", "return".
+func subjectOf(line string) string {
+	s := strings.TrimLeft(line, " ")
+	for _, head := range []string{"const ", "func "} {
+		if name, ok := strings.CutPrefix(s, head); ok {
+			return head + name[:nameEnd(name)]
+		}
+	}
+	if strings.HasPrefix(s, "%") {
+		return s[:nameEnd(s)]
+	}
+	if i := strings.IndexAny(s, " ({"); i > 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// nameEnd is where a name at the beginning of s ends.
+func nameEnd(s string) int {
+	if strings.HasPrefix(s, `%"`) {
+		for i := 2; i < len(s); i++ {
+			switch s[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return len(s)
+	}
+	if i := strings.IndexAny(s, ": (,)"); i >= 0 {
+		return i
+	}
+	return len(s)
+}
