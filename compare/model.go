@@ -31,6 +31,9 @@ type Request struct {
 	// Passes has the programs after each pass kept for level Passes; AsPrinted in the
 	// form that executables print, for a comparison with one.
 	Passes, AsPrinted bool
+	// Limits bound the executable, and Dir is where it works, as toolchain.Request says.
+	Limits toolchain.Limits
+	Dir    string
 }
 
 // OpenModel opens a model and compiles it with this zinc; see Open.
@@ -114,7 +117,7 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	x := q.Executable
 	r, err := x.Compile(ctx, toolchain.Request{
-		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes,
+		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes, Limits: q.Limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError
 	if errors.As(err, &refused) {

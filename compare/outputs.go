@@ -82,7 +82,7 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 	for i := range m {
 		ran := map[step]int{}
 		done := 0
-		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers}
+		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes}
 		run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
 			if done++; o.Progress != nil {
 				o.Progress("run of side "+"AB"[i:i+1], done, done)
@@ -205,7 +205,7 @@ func (p *pairing) firstValue(ctx context.Context, m [2]*sim.Machine, in map[stri
 	for i, want := range []step{x, y} {
 		ctx, stop := context.WithCancelCause(ctx)
 		n := 0
-		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers}
+		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes}
 		run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
 			if where != want.procedure || task != want.task {
 				return

@@ -90,18 +90,22 @@ func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error)
 	return f(path, weights)
 }
 
+// folders matches the path of a folder below one, with the separator behind it.
+func folders(below string) *regexp.Regexp {
+	sep := regexp.QuoteMeta(string(filepath.Separator))
+	return regexp.MustCompile(regexp.QuoteMeta(below) + sep + "[A-Za-z0-9_-]+" + sep)
+}
+
 // toolLimits are the limits of a compilation by another version.
 func (s *Server) toolLimits() toolchain.Limits {
-	return toolchain.Limits{Time: s.limits.Time, Files: s.limits.Kept, Printed: mostText, Programs: maxSnapshots}
+	return toolchain.Limits{Time: s.limits.Time, Files: s.limits.Kept, Printed: mostText, Programs: maxSnapshots, Memory: int64(s.limits.Heap)}
 }
 
 // buildBy compiles a configuration with another zinc and fills the view with what it
 // wrote. What it refuses, and what of its files does not read, is part of the view.
 func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
 	var r *toolchain.Result
-	where := ""
 	err := s.atPath(v.model, &v.config, func(path, weights string) (err error) {
-		where = filepath.Dir(path) + string(filepath.Separator)
 		r, err = x.Compile(ctx, toolchain.Request{
 			Model: path, WeightsDir: weights, Target: v.config.Target, Flags: v.config.flags(), Dir: s.folder,
 			NoPasses: v.model.constants > mostPrinted, Limits: s.toolLimits(),
@@ -112,9 +116,8 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 	var limit *toolchain.LimitError
 	switch {
 	case errors.As(err, &refused):
-		// Neither the folder of the text nor the executable's is the reader's affair.
-		v.foreign = placesOf(strings.ReplaceAll(refused.Message, where, ""))
-		v.failure = strings.ReplaceAll(strings.ReplaceAll(refused.Error(), where, ""), x.Path, v.config.Version)
+		v.foreign = placesOf(s.discreet(refused.Message))
+		v.failure = s.discreet(refused.Error())
 		if n := countErrors(v.foreign); n > 0 && refused.Status == 1 {
 			v.failure = fmt.Sprintf("%s of %s", errorCount(n), v.config.Version)
 		}
@@ -124,7 +127,7 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return &faultError{errors.New(strings.ReplaceAll(err.Error(), x.Path, v.config.Version))}
+		return &faultError{errors.New(s.discreet(err.Error()))}
 	}
 	defer r.Close()
 	return v.takeResult(s, r)

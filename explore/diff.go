@@ -41,6 +41,7 @@ type diffAnswer struct {
 // diffSide is what became of one side.
 type diffSide struct {
 	Model     string   `json:"model"`
+	Version   string   `json:"version"`
 	Target    string   `json:"target"`
 	Settings  []string `json:"settings"` // flags that are not the default
 	OK        bool     `json:"ok"`
@@ -76,7 +77,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	if err := body(r, &q); err != nil {
 		return nil, err
 	}
-	o := compare.Options{Seed: q.Seed, Outputs: q.Outputs}
+	o := compare.Options{Seed: q.Seed, Outputs: q.Outputs, CallBytes: int64(s.limits.Buffers)}
 	for _, name := range q.Levels {
 		if !slices.Contains(compare.LevelNames(), name) {
 			return nil, bad("level is %q, wanted %s", cut(name), strings.Join(compare.LevelNames(), ", "))
@@ -87,15 +88,25 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	}
 	out := &diffAnswer{Levels: []compare.Coverage{}, Changes: []diffChange{}, Ranges: []compare.Range{}}
 	var sides [2]*compare.Side
+	for _, c := range []*Config{&q.A, &q.B} {
+		m, err := s.model(c.Model)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.settle(m, s.versions); err != nil {
+			return nil, &requestError{http.StatusBadRequest, err}
+		}
+	}
+	printed := s.version(&q.A) != nil || s.version(&q.B) != nil
 	for i, c := range []*Config{&q.A, &q.B} {
 		x := []*diffSide{&out.A, &out.B}[i]
-		v, release, err := s.side(r.Context(), c, q.Outputs)
+		v, release, err := s.side(r.Context(), c, printed, q.Outputs)
 		if err != nil {
 			return nil, fmt.Errorf("side %c: %w", "AB"[i], err)
 		}
 		defer release()
 		sides[i] = v.side
-		*x = diffSide{Model: c.Model, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: v.failure}
+		*x = diffSide{Model: c.Model, Version: c.Version, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: v.failure}
 		if v.list != nil {
 			x.Error, x.Places = errorCount(v.list.Errors()), places(v.list)
 		}
@@ -109,15 +120,12 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// side returns the side of a configuration, which it settles. A side that will run
-// must keep to the limits of runs.
-func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func(), error) {
+// side returns the side of a settled configuration. A side that will run must keep to
+// the limits of runs.
+func (s *Server) side(ctx context.Context, c *Config, printed, run bool) (*sideView, func(), error) {
 	m, err := s.model(c.Model)
 	if err != nil {
 		return nil, nil, err
-	}
-	if err := c.settle(m, s.versions); err != nil {
-		return nil, nil, &requestError{http.StatusBadRequest, err}
 	}
 	if run {
 		v, release, err := s.compile(ctx, m, c)
@@ -131,8 +139,11 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 			}
 		}
 	}
-	settled := *c
-	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled) })
+	settled, key := *c, c.key(m, s.version(c))
+	if printed {
+		key += ".printed"
+	}
+	return s.sides.get(ctx, key, func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled, printed) })
 }
 
 // compare fills an answer. Sides know what they have worked out, so that one
@@ -154,9 +165,12 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 		return &requestError{http.StatusUnprocessableEntity, err}
 	}
 	out.Same, out.Levels = r.Same, r.Levels
+	for i := range out.Levels {
+		out.Levels[i].Missing = s.discreet(out.Levels[i].Missing)
+	}
 	for i, x := range []*compare.Summary{&r.A, &r.B} {
 		d := []*diffSide{&out.A, &out.B}[i]
-		d.Placement, d.NoPair = x.Placement, x.NoPair
+		d.Placement, d.NoPair = x.Placement, s.discreet(x.NoPair)
 		d.Settings = append(d.Settings, x.Settings...)
 	}
 	out.Omitted = max(len(r.Changes)-mostChanges, 0)
@@ -234,4 +248,13 @@ func noPair(v *view) error {
 		return errors.New("zinc writes no programs for target " + v.config.Target)
 	}
 	return errFailed
+}
+
+// discreet gives executables the names of their versions, and folders of the server
+// none: what a version says of itself is shown, where it lies is not.
+func (s *Server) discreet(text string) string {
+	for _, v := range s.versions {
+		text = strings.ReplaceAll(text, v.Executable.Path, v.Name)
+	}
+	return folders(s.folder).ReplaceAllString(text, "")
 }

@@ -336,7 +336,7 @@ func TestDiff(t *testing.T) {
 		if err := cfg.settle(c.s.models[0], nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := cfg.side(t.Context(), c.s.models[0])
+		s, err := c.s.newSide(t.Context(), c.s.models[0], cfg, false)
 		if err != nil {
 			t.Fatal(err)
 		}

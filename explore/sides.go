@@ -2,11 +2,13 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // mostSides is how many sides of comparisons are kept, and sideShare what part of
@@ -42,7 +44,7 @@ func (v *sideView) close() error {
 
 // openSide opens one side. What is wrong with the text is part of the side; an error
 // is a limit, or a fault of the machine or of zinc.
-func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView, err error) {
+func (s *Server) openSide(ctx context.Context, m *model, c Config, printed bool) (v *sideView, err error) {
 	leave, err := s.gate.enter(ctx, "compiling")
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView,
 	defer stop()
 	defer s.rescue("comparing "+m.Name, &err)
 	v = &sideView{}
-	side, err := c.side(ctx, m)
+	side, err := s.newSide(ctx, m, &c, printed)
 	if err = explain(err); isLimit(err) || isFault(err) {
 		return nil, err
 	}
@@ -67,17 +69,30 @@ func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView,
 	return v, nil
 }
 
-// side opens the configuration as a side of a comparison.
-func (c *Config) side(ctx context.Context, m *model) (*compare.Side, error) {
-	f, err := m.frontend(c.Text)
-	if err != nil {
+// newSide opens the configuration as a side of a comparison. The programs after its
+// passes are kept as executables print them where the other side is one's.
+func (s *Server) newSide(ctx context.Context, m *model, c *Config, printed bool) (side *compare.Side, err error) {
+	q := compare.Request{Path: m.source.Path, Compiler: c.Version, Passes: !printed || m.constants <= mostPrinted, AsPrinted: printed}
+	if q.Frontend, err = m.frontend(c.Text); err != nil {
 		return nil, err
 	}
-	o, err := c.options(m.file)
-	if err != nil {
+	if q.Compile, err = c.options(m.file); err != nil {
 		return nil, err
 	}
-	return compare.OpenModel(ctx, m.source.Path, f, o)
+	if q.Executable = s.version(c); q.Executable == nil {
+		return compare.Open(ctx, q)
+	}
+	q.Flags, q.Limits, q.Dir = c.flags(), s.toolLimits(), s.folder
+	err = s.atPath(m, c, func(path, weights string) (err error) {
+		q.Path, q.Frontend.WeightsDir = path, weights
+		side, err = compare.Open(ctx, q)
+		return err
+	})
+	var limit *toolchain.LimitError
+	if errors.As(err, &limit) {
+		err = &limitError{"compiling with " + c.Version, limit.Error(), false}
+	}
+	return side, err
 }
 
 // rescue makes a panic of a job an error, which the log tells more of.
