@@ -55,6 +55,7 @@ type statement struct {
 // summary is the answer to a request to compile.
 type summary struct {
 	Key         string          `json:"key"`
+	Target      string          `json:"target"`
 	OK          bool            `json:"ok"`
 	Error       string          `json:"error,omitempty"` // of a compilation that failed, all of it in one text
 	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
@@ -99,7 +100,7 @@ type refusal struct {
 
 func (v *view) summary() (*summary, error) {
 	s := &summary{
-		Key: v.key, OK: v.report != nil, Error: v.failure, Placed: v.placed, Statements: len(v.statements),
+		Key: v.key, Target: v.config.Target, OK: v.report != nil, Error: v.failure, Placed: v.placed, Statements: len(v.statements),
 		Passes: v.passes, Tasks: len(v.tasks), TextBytes: len(v.text), Functions: []string{},
 	}
 	if s.Passes == nil {

@@ -39,12 +39,13 @@ export class Bytes {
 
   section() { return $("section").value; }
 
-  async take(key, there) {
+  async take(key, there, why = "") {
     this.key = there ? key : "";
     this.window = null;
     this.words = [];
     this.host.replaceChildren();
     $("bytes-note").textContent = there ? "" : "no pair";
+    if (!there) this.host.append(el("p", { class: "empty", textContent: why || "There are no bytes." }));
     if (there) await this.go(this.section(), 0);
   }
 

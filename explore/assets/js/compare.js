@@ -13,6 +13,7 @@ const names = {
   settings: "settings", mil: "MIL statements", constants: "constants", ir: "IR", limits: "limits of the targets", placement: "placement", tasks: "tasks and fields",
   container: "container", chain: "E5 chain",
 };
+const FEW = 8; // details of a change that are shown at first
 const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 
 export class Compare {
@@ -23,6 +24,7 @@ export class Compare {
     this.changed = changed;
     this.rows = [];
     this.answer = null;
+    this.whole = new Set(); // changes whose details are all shown
     const again = () => { this.run(); changed(); };
     this.a = new Config($("side-a"), info, { texts: true, changed: again });
     this.b = new Config($("side-b"), info, { texts: true, changed: again });
@@ -40,7 +42,13 @@ export class Compare {
     this.list = new List($("compare").querySelector(".body"), {
       label: "Differences",
       render: (i) => this.rows[i],
-      act: (i) => { const n = this.rows[i].line; if (n) line(n); },
+      act: (i) => {
+        const r = this.rows[i];
+        if (r.line) line(r.line);
+        if (!r.opens) return;
+        this.whole.add(r.opens);
+        this.lay(true);
+      },
     });
     this.seeds();
   }
@@ -71,6 +79,7 @@ export class Compare {
         outputs: asks === "outputs", bytes: asks === "bytes", seed: Math.max(0, Math.floor(Number($("diff-seed").value))) || 0,
       }, stop.signal);
       this.answer = r;
+      this.whole = new Set();
       this.answered = asks;
       this.lay();
     } catch (e) {
@@ -84,8 +93,8 @@ export class Compare {
     }
   }
 
-  // lay makes rows of the answer, of the level that is chosen.
-  lay() {
+  // lay makes rows of the answer, of the level that is chosen; stay keeps the place.
+  lay(stay = false) {
     const r = this.answer, level = $("level").value;
     for (const [id, s] of [["line-a", r.a], ["line-b", r.b]]) {
       $(id).textContent = s.ok ? [s.placement, s.no_pair].filter(Boolean).join("; ") : s.error;
@@ -101,8 +110,10 @@ export class Compare {
     } else {
       this.changes(r, level);
     }
-    this.list.cursor = -1;
-    this.list.view.scrollTop = 0;
+    if (!stay) {
+      this.list.cursor = -1;
+      this.list.view.scrollTop = 0;
+    }
     this.list.set(this.rows.length, widest(this.rows.map((x) => x.text + (x.dim || ""))) + 14);
   }
 
@@ -135,12 +146,16 @@ export class Compare {
     const pad = "    ".repeat(depth);
     const where = [c.line_a && `line ${c.line_a}`, c.line_b && c.line_b !== c.line_a && (c.line_a ? `now ${c.line_b}` : `line ${c.line_b} on the right`)].filter(Boolean).join(", ");
     const line = c.line_a || c.line_b;
-    const head = `${pad}${signs[c.kind] || "~"} ${c.subject} ${c.kind}`;
-    const level = names[c.level] || c.level;
-    this.rows.push({ text: head, dim: `   ${level}${where ? `, ${where}` : ""}`, no: line || "", line, class: `${classes[c.kind] || ""} ${depth ? "effect" : "cause"}` });
+    this.rows.push({
+      text: `${c.level.padEnd(10)}${pad}${signs[c.kind] || "~"} ${c.subject} ${c.kind}`, dim: where && `   ${where}`, no: line || "", line,
+      title: names[c.level] || c.level, class: `${classes[c.kind] || ""} ${depth ? "effect" : "cause"}`,
+    });
     if (!whole) return;
-    for (const d of c.details) this.rows.push({ text: `${pad}      ${d}`, no: "", line, class: "detail" });
-    if (c.more_details) this.rows.push({ text: `${pad}      and ${c.more_details} more`, no: "", class: "fold" });
+    const few = this.whole.has(c) || c.details.length <= FEW + 1 ? c.details : c.details.slice(0, FEW);
+    for (const d of few) this.rows.push({ text: `${" ".repeat(10)}${pad}    ${d}`, no: "", line, class: "detail" });
+    const left = c.details.length - few.length;
+    if (left) this.rows.push({ text: `${" ".repeat(10)}${pad}    \u2026 ${left + (c.more_details || 0)} more`, no: "", class: "more", opens: c });
+    else if (c.more_details) this.rows.push({ text: `${" ".repeat(10)}${pad}    and ${c.more_details} more`, no: "", class: "fold" });
   }
 
   bytes(r) {
@@ -161,11 +176,11 @@ export class Compare {
   }
 
   take(s) {
-    if (!s || typeof s !== "object") return;
-    this.a.take(s.a);
-    this.b.take(s.b);
+    if (!s || typeof s !== "object") return [];
+    const lost = [...this.a.take(s.a), ...this.b.take(s.b)];
     if ([...$("level").options].some((o) => o.value === s.level)) $("level").value = s.level;
     if (/^\d{1,15}$/.test(s.seed)) $("diff-seed").value = s.seed;
     this.seeds();
+    return lost;
   }
 }
