@@ -86,6 +86,7 @@ type Coverage struct {
 	Level       Level  `json:"level"`
 	Differences int    `json:"differences"`
 	Missing     string `json:"missing,omitempty"` // why it was not compared
+	Note        string `json:"note,omitempty"`    // how it was compared, where that is less than usual
 }
 
 // Result is a comparison.

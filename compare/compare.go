@@ -22,9 +22,12 @@ type Options struct {
 type pairing struct {
 	a, b    *Side
 	renamed map[string]string // statements of A that have another name in B, as qualified
+	notes   map[Level]string  // how a level was compared, where that is not as always
 }
 
-// Compare compares two sides. Errors are of tasks that do not decode and of the runs.
+func (p *pairing) note(l Level, text string) { p.notes[l] = text }
+
+// Compare compares two sides. Errors are of the runs, and the context's.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	p := newPairing(a, b)
 	if needsText(a) == "" && needsText(b) == "" && o.Levels != nil && !slices.Contains(o.Levels, MIL) {
@@ -50,7 +53,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Differences = len(found)
+			c.Differences, c.Note = len(found), p.notes[l.Level]
 			all = append(all, found...)
 		}
 		r.Levels = append(r.Levels, c)
@@ -130,7 +133,7 @@ func newPairing(a, b *Side) *pairing {
 	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {
 		x.db, y.db = nil, nil
 	}
-	p := &pairing{a: &x, b: &y, renamed: map[string]string{}}
+	p := &pairing{a: &x, b: &y, renamed: map[string]string{}, notes: map[Level]string{}}
 	x.renamed = p.renamed
 	x.decoded, y.decoded = false, false
 	return p

@@ -150,9 +150,9 @@ func (s *Side) steps() (out []record) {
 				r := record{key: o.Type.String() + " giving " + name(o.Outputs) + " of " + f.Name}
 				r.put("inputs", name(o.Inputs))
 				parameters(&r, o.Attrs)
-				if s.db != nil {
-					if at := s.db.Operation(f.Name, n); at >= 0 {
-						x := &s.db.Operations[at]
+				if s.told != nil {
+					if at := s.told.Operation(f.Name, n); at >= 0 {
+						x := &s.told.Operations[at]
 						r.names = s.from(x.Node, x.With)
 					}
 				}

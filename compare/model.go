@@ -98,7 +98,7 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 		s.noPlaces = s.noPair
 		return nil
 	}
-	s.report, s.db = r.Report, r.Provenance
+	s.report, s.db, s.told = r.Report, r.Provenance, r.Provenance
 	for _, f := range r.Functions {
 		s.placed = append(s.placed, f.Placed)
 	}
@@ -120,8 +120,11 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes, Limits: q.Limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) && refused.Status != 2 { // a wrong command line is the caller's
 		s.noPair = "it does not compile: " + refused.Error()
+		if refused.Status != 1 {
+			s.noPair = refused.Error()
+		}
 		s.noPlaces = s.noPair
 		s.trace, s.noTrace = nil, s.noPair
 		return nil
@@ -168,7 +171,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	if r.Database != "" {
 		// A database of another form or another container aligns nothing.
 		if db, err := provenance.Open(r.Database); err == nil && of(db, container) {
-			s.db = db
+			s.db, s.told = db, db
 		}
 	}
 	return nil

@@ -14,14 +14,14 @@ const mostNodes = 64
 
 // from returns the statements behind nodes, as qualified names, nearest only.
 func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
-	if s.db == nil {
+	if s.told == nil {
 		return nil
 	}
 	for _, n := range nodes {
 		names, ok := s.memo[n]
 		if !ok {
-			for _, i := range s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
-				st := &s.db.Statements[i]
+			for _, i := range s.told.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+				st := &s.told.Statements[i]
 				names = append(names, qualified(st.Func, st.Name))
 			}
 			s.memo[n] = names
@@ -54,8 +54,8 @@ const mostLabels = 3
 // where there is none the constant that it is.
 func (s *Side) label(n provenance.NodeID) string {
 	var ops, others []string
-	for _, i := range s.db.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
-		st := &s.db.Statements[i]
+	for _, i := range s.told.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+		st := &s.told.Statements[i]
 		if name := st.Op + " " + st.Name; st.Op == constOp {
 			others = append(others, name)
 		} else {

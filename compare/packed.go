@@ -52,7 +52,11 @@ func (p *pairing) packed() (out []*Change, err error) {
 		if bytes.Equal(x.data, y.data) {
 			continue
 		}
-		out = append(out, &Change{Level: Constants, Kind: Changed, Subject: x.subject, names: merged(x.names, y.names), Details: blobDetails(x, y)})
+		subject := x.subject
+		if len(y.subject) > len(subject) && strings.HasPrefix(y.subject, subject) {
+			subject = y.subject // which says more: a database names its task
+		}
+		out = append(out, &Change{Level: Constants, Kind: Changed, Subject: subject, names: merged(x.names, y.names), Details: blobDetails(x, y)})
 	}
 	for j := range b {
 		if y := &b[j]; from[j] < 0 {
@@ -242,13 +246,17 @@ func streamed(t *task, all []byte, key string) (out []blob) {
 		}
 	}
 	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })
+	subject := "coefficients of " + t.subject
+	if t.of != "" {
+		subject += ", of " + t.of
+	}
 	for k := 0; k < len(spans); {
 		s := spans[k]
 		for k++; k < len(spans) && spans[k].lo <= s.hi; k++ {
 			s.hi = max(s.hi, spans[k].hi)
 		}
 		out = append(out, blob{
-			key: fmt.Sprintf("%s/%d", key, len(out)), subject: "coefficients of " + t.subject,
+			key: fmt.Sprintf("%s/%d", key, len(out)), subject: subject,
 			names: t.names, off: s.lo, data: all[s.lo:s.hi],
 		})
 	}

@@ -113,12 +113,8 @@ func (p *pairing) regions() (a, b []region, err error) {
 		}
 	}
 	if p.missing(decodable) != "" {
-		for _, x := range []struct {
-			s   *Side
-			out *[]region
-		}{{p.a, &a}, {p.b, &b}} {
-			*x.out = append(*x.out, region{"tasks", x.s.textAt(), x.s.file.TextBytes(), named("tasks")})
-		}
+		wa, wb := p.wordRegions()
+		a, b = append(a, wa...), append(b, wb...)
 		return a, b, nil
 	}
 	ca, err := p.a.tasksOf()

@@ -46,11 +46,13 @@ type Side struct {
 	container  []byte
 	descriptor []byte
 	file       *hwx.File
-	program    *e5.Program // nil of a container alone
-	db         *provenance.DB
+	program    *e5.Program    // nil of a container alone
+	db         *provenance.DB // what parts are aligned by, nil where both sides do not have one
+	told       *provenance.DB // what names them, nil for none
 	memo       map[provenance.NodeID][]string
 	chains     []chain // decoded tasks, once asked for
 	decoded    bool
+	undecoded  error                // why they do not decode
 	renamed    map[string]string    // of side A: as pairing has it
 	sums       map[[2]uint64]string // digests of stretches of the constants, by offset and size
 }
@@ -70,7 +72,7 @@ type Summary struct {
 // unchanged while the Side is used. Errors are those of hwx.Read and e5.Read, and a
 // database of another container.
 func OpenPair(name string, container, descriptor []byte, db *provenance.DB) (*Side, error) {
-	s := &Side{name: name, db: db}
+	s := &Side{name: name, db: db, told: db}
 	if db != nil && !of(db, container) {
 		return nil, errors.New(name + ": the debug database is of another container; compile both together")
 	}

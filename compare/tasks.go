@@ -1,9 +1,12 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +54,8 @@ type task struct {
 	off       int // in the task section
 	index     int // in its chain
 	procedure string
-	subject   string   // "tasks of conv x by convolution"
+	subject   string   // "tasks of conv x by convolution", without a database "task 3 of net"
+	of        string   // "conv x by convolution" where a database that aligns nothing names it
 	names     []string // statements that it came from, constants among them
 	key       string   // what it is paired by
 	class     string   // a task may be paired with one of the same class where keys fail
@@ -65,28 +69,32 @@ type chain struct {
 
 // tasksOf decodes the tasks, once. They are known of targets with a field table.
 func (s *Side) tasksOf() ([]chain, error) {
-	if s.decoded {
-		return s.chains, nil
+	if !s.decoded {
+		s.decoded = true
+		s.chains, s.undecoded = s.decodeTasks()
 	}
-	s.decoded = true
-	s.chains, s.sums = nil, map[[2]uint64]string{}
+	return s.chains, s.undecoded
+}
+
+func (s *Side) decodeTasks() (out []chain, err error) {
+	s.sums = map[[2]uint64]string{}
 	for _, p := range s.file.Procedures() {
 		text, off, ok := s.file.TextOf(p)
 		if !ok {
-			return nil, fmt.Errorf("%s: procedure %s: its entry %#x is not in __TEXT,__text", s.name, p.Name, p.Entry)
+			return nil, fmt.Errorf("procedure %s: its entry %#x is not in __TEXT,__text", p.Name, p.Entry)
 		}
 		placed, err := td.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
-			return nil, fmt.Errorf("%s: procedure %s: %w", s.name, p.Name, err)
+			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 		}
 		c := chain{name: p.Name, tasks: make([]task, len(placed))}
 		for i := range placed {
 			c.tasks[i] = task{Task: placed[i].Task, off: placed[i].Off, index: i, procedure: p.Name}
 			s.identify(&c.tasks[i])
 		}
-		s.chains = append(s.chains, c)
+		out = append(out, c)
 	}
-	return s.chains, nil
+	return out, nil
 }
 
 // identify says what a task is paired by: the statements and the rule that it came
@@ -124,6 +132,12 @@ func (s *Side) identify(t *task) {
 	}
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 	t.subject = "task " + strconv.Itoa(t.index) + " of " + t.procedure
+	if s.told != nil {
+		if i := s.told.TaskAt(uint64(t.off)); i >= 0 {
+			x := &s.told.Tasks[i]
+			t.names, t.of = s.from(x.Node, x.With), s.label(x.Node)+" by "+x.Rule
+		}
+	}
 }
 
 // taskPairs pairs the tasks of two procedures by their keys, then those between the
@@ -142,17 +156,17 @@ func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
 // decodable says why the tasks of a side are not compared field by field.
 func decodable(s *Side) string {
 	if sub := s.file.Header.CPUSubtype; sub != hwx.SubtypeH13 {
-		return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: no field table of it is known", sub)
+		return fmt.Sprintf("no field table of CPU subtype %d is known", sub)
+	}
+	if _, err := s.tasksOf(); err != nil {
+		return "its tasks do not decode: " + err.Error()
 	}
 	return ""
 }
 
 func (p *pairing) tasks() (out []*Change, err error) {
 	if why := p.missing(decodable); why != "" {
-		if n := differing(p.a.file.TextBytes(), p.b.file.TextBytes()); n > 0 {
-			out = append(out, &Change{Level: Tasks, Kind: Changed, Subject: "the task section", Details: []string{count(n, "byte differs", "bytes differ"), why}})
-		}
-		return out, nil
+		return p.wordTasks(why), nil
 	}
 	a, err := p.a.tasksOf()
 	if err != nil {
@@ -219,6 +233,9 @@ func (d *taskDiff) note(k Kind, t *task, details ...string) {
 		d.counts[c] = &tally{count: map[string]int{}}
 		d.out = append(d.out, c)
 	}
+	if t.of != "" {
+		c.Subject = t.subject + ", of " + t.of
+	}
 	c.names = merged(c.names, t.names)
 	n := d.counts[c]
 	n.tasks++
@@ -259,7 +276,9 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 		switch {
 		case len(words) > 0:
 			t := *x
-			t.names = merged(x.names, y.names)
+			if t.names = merged(x.names, y.names); t.of == "" {
+				t.of = y.of
+			}
 			d.note(Changed, &t, words...)
 		case elsewhere:
 			if d.moved++; d.first == "" {
@@ -316,8 +335,46 @@ func (d *taskDiff) changes() []*Change {
 			c.Details = append(c.Details, x)
 		}
 	}
+	d.out = d.summary()
 	if d.moved > 0 {
 		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
 	}
 	return d.out
+}
+
+// Where more than manyChanges operations have tasks that differ, a change in front of
+// theirs counts them and names the mostShared details that most tasks share.
+const (
+	manyChanges = 24
+	mostShared  = 8
+)
+
+// summary puts such a change in front.
+func (d *taskDiff) summary() []*Change {
+	if len(d.out) <= manyChanges {
+		return d.out
+	}
+	tasks, shared := map[Kind]int{}, map[string]int{}
+	for _, c := range d.out {
+		n := d.counts[c]
+		tasks[c.Kind] += n.tasks
+		for x, k := range n.count {
+			shared[x] += k
+		}
+	}
+	all := &Change{Level: Tasks, Kind: Changed, Subject: "tasks in all"}
+	for _, k := range []Kind{Changed, Added, Removed, Moved} {
+		if tasks[k] > 0 {
+			all.Details = append(all.Details, count(tasks[k], "task", "tasks")+" "+string(k))
+		}
+	}
+	often := slices.SortedFunc(maps.Keys(shared), func(x, y string) int {
+		return cmp.Or(cmp.Compare(shared[y], shared[x]), cmp.Compare(x, y))
+	})
+	for _, x := range often[:min(len(often), mostShared)] {
+		if shared[x] > 1 {
+			all.Details = append(all.Details, fmt.Sprintf("in %d of them: %s", shared[x], x))
+		}
+	}
+	return append([]*Change{all}, d.out...)
 }

@@ -47,6 +47,11 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 			fmt.Fprintf(b, "not compared: %s: %s\n", strings.Join(names, ", "), l.Missing)
 		}
 	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Note != "" {
+			fmt.Fprintf(b, "%s: %s\n", l.Level, l.Note)
+		}
+	}
 	if r.Same {
 		fmt.Fprintln(b, "no difference")
 		return b.Flush()
@@ -56,16 +61,51 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		fmt.Fprintln(b)
 		c.write(b, "", o)
 		r.does(b, c)
-		n := 0
-		for _, e := range c.Effects {
-			if n++; o.Most > 0 && n > o.Most {
-				fmt.Fprintf(b, "  and %s more\n", count(len(c.Effects)-o.Most, "effect", "effects"))
-				break
-			}
+		shown, rest := o.effects(c)
+		for _, e := range shown {
 			e.write(b, "  ", o)
+		}
+		if rest != "" {
+			fmt.Fprintf(b, "  and %s\n", rest)
 		}
 	}
 	return b.Flush()
+}
+
+// fewest is how many effects each level gets before any gets more.
+const fewest = 2
+
+// effects returns the effects of a change that are written, and what is left: the first
+// of each level, then others in order up to the bound.
+func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
+	if o.Most == 0 || len(c.Effects) <= o.Most {
+		return c.Effects, ""
+	}
+	of, first, left := map[Level]int{}, 0, map[Level]int{}
+	for _, e := range c.Effects {
+		if of[e.Level]++; of[e.Level] <= fewest {
+			first++
+		}
+	}
+	more := o.Most - first
+	n := map[Level]int{}
+	var levels []string
+	for _, e := range c.Effects {
+		if n[e.Level]++; n[e.Level] <= fewest {
+			shown = append(shown, e)
+		} else if more > 0 {
+			more--
+			shown = append(shown, e)
+		} else {
+			left[e.Level]++
+		}
+	}
+	for _, l := range append(keysOf(Levels, func(x *LevelInfo) string { return string(x.Level) }), string(Outputs)) {
+		if k := left[Level(l)]; k > 0 {
+			levels = append(levels, fmt.Sprintf("%d at level %s", k, l))
+		}
+	}
+	return shown, count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
 }
 
 // write writes a change: what, where, and the details under it.

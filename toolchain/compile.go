@@ -85,8 +85,8 @@ func (r *Result) Close() error { return os.RemoveAll(r.Dir) }
 // RefusedError says that an executable did not compile a model.
 type RefusedError struct {
 	Executable string // its path
-	Status     int    // its exit status: 1 the model, 2 the command line, 3 its own fault
-	Message    string // what it said
+	Status     int    // its exit status: 1 the model, 2 the command line, 3 its own fault, -1 a signal
+	Message    string // what it said, all lines; Error gives the first
 }
 
 func (e *RefusedError) Error() string {
@@ -98,10 +98,16 @@ func (e *RefusedError) Error() string {
 		what = "it refuses the command line"
 	case 3:
 		what = "it has a fault"
+	case -1:
+		what = "it was ended"
 	}
 	s := e.Executable + ": " + what
-	if m := strings.TrimSpace(e.Message); m != "" {
-		s += ": " + m
+	lines := strings.Split(strings.TrimSpace(e.Message), "\n")
+	if first := strings.TrimPrefix(lines[0], "zinc: "); first != "" {
+		s += ": " + first
+	}
+	if n := len(lines) - 1; n > 0 {
+		s += fmt.Sprintf(" (and %d more lines)", n)
 	}
 	return s
 }

@@ -372,10 +372,11 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 
 // pairSide opens a pair, or a container without a descriptor beside it.
 func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
-	container, descriptor, err := (&runCommand{env: c.env}).read(path)
+	pair, err := zinc.ReadPairOrContainer(path)
 	if err != nil {
 		return nil, err
 	}
+	container, descriptor := pair.Container, pair.Descriptor
 	at, _ := zinc.PairPaths(path)
 	db, err := provenance.Open(debugBeside(at))
 	if err == nil {

@@ -1,0 +1,349 @@
+package compare
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// mostWords bounds the words of one task that are told.
+const mostWords = 32
+
+// wordTask is a task without fields: a stretch of words of the task section.
+type wordTask struct {
+	off     int // in the task section
+	words   []byte
+	index   int
+	subject string
+	names   []string
+	key     string
+}
+
+// wordChain is the tasks of a procedure as words.
+type wordChain struct {
+	name    string
+	tasks   []wordTask
+	bounded boundary
+	entry   int
+	extent  int  // bytes to the next procedure
+	stated  int  // tasks, as the container states them
+	linked  bool // the header words of version 7 lead from task to task
+}
+
+// wordSides parts the tasks of both sides. Where those of one side cannot be told apart,
+// a procedure of as many tasks at the same place on the other side tells.
+func (p *pairing) wordSides() (a, b []wordChain) {
+	a, b = p.a.wordChains(), p.b.wordChains()
+	to, _ := matchBy(a, b, func(c *wordChain) string { return c.name })
+	for i, j := range to {
+		if j < 0 || a[i].entry != b[j].entry || a[i].extent != b[j].extent || a[i].stated != b[j].stated {
+			continue
+		}
+		switch {
+		case a[i].bounded == byNothing && b[j].bounded < byOther:
+			a[i].like(&b[j], p.a.file.TextBytes())
+		case b[j].bounded == byNothing && a[i].bounded < byOther:
+			b[j].like(&a[i], p.b.file.TextBytes())
+		}
+	}
+	for _, x := range []struct {
+		s  *Side
+		cs []wordChain
+	}{{p.a, a}, {p.b, b}} {
+		for i := range x.cs {
+			for k := range x.cs[i].tasks {
+				x.s.identifyWords(&x.cs[i], k)
+			}
+		}
+	}
+	return a, b
+}
+
+// like parts a procedure as another.
+func (c *wordChain) like(other *wordChain, text []byte) {
+	var tasks []wordTask
+	for i := range other.tasks {
+		at, n := other.tasks[i].off, len(other.tasks[i].words)
+		if at+n > len(text) {
+			return
+		}
+		tasks = append(tasks, wordTask{off: at, words: text[at : at+n]})
+	}
+	c.tasks, c.bounded = tasks, byOther
+}
+
+// boundary says how it is known where tasks begin and end.
+type boundary int
+
+const (
+	byDatabase boundary = iota
+	byChain
+	byOther
+	byNothing
+)
+
+// boundaries says each for people.
+var boundaries = [...]string{
+	byDatabase: "the debug database tells tasks apart",
+	byChain:    "words 1 and 7 of each task lead to the next, as in version 7, through as many tasks as the container states; what numbers and links tasks is left out",
+	byOther:    "the tasks of the other side tell those of a procedure apart that lies at the same place",
+	byNothing:  "of each procedure only the size of its first task is known, the tasks behind it are one stretch",
+}
+
+// links are the bits of a task's header that number it and lead to the next, by word.
+var links = func() map[int]uint32 {
+	m := map[int]uint32{}
+	for f := range numbering {
+		if r := f.Row(); r.Block == td.Header {
+			m[int(r.Addr/4)] |= uint32(1<<r.Width-1) << r.Bit
+		}
+	}
+	return m
+}()
+
+// wordChains parts the task section into tasks without knowing their fields.
+func (s *Side) wordChains() (out []wordChain) {
+	procedures := s.file.Procedures()
+	var entries []int
+	for _, p := range procedures {
+		if _, off, ok := s.file.TextOf(p); ok {
+			entries = append(entries, off)
+		}
+	}
+	for _, p := range procedures {
+		text, off, ok := s.file.TextOf(p)
+		c := wordChain{name: p.Name}
+		if ok {
+			end := len(text)
+			for _, e := range entries {
+				if e > off {
+					end = min(end, e)
+				}
+			}
+			c.entry, c.extent, c.stated = off, end-off, int(p.Tasks)
+			s.part(&c, p, text, off, end)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// part finds the tasks of a procedure whose words lie from off to end.
+func (s *Side) part(c *wordChain, p hwx.Procedure, text []byte, off, end int) {
+	add := func(at, n int) { c.tasks = append(c.tasks, wordTask{off: at, words: text[at : at+n]}) }
+	walked := follow(text, off, int(p.FirstWords), int(p.Tasks))
+	c.linked = walked != nil
+	if s.told != nil {
+		for i := range s.told.Tasks {
+			x := &s.told.Tasks[i]
+			if x.Offset >= uint64(off) && x.Offset < uint64(end) && 4*uint64(x.Words) <= uint64(len(text))-x.Offset {
+				add(int(x.Offset), 4*int(x.Words))
+			}
+		}
+		if len(c.tasks) > 0 {
+			return
+		}
+	}
+	if c.linked {
+		c.bounded = byChain
+		for _, x := range walked {
+			add(x[0], x[1])
+		}
+		return
+	}
+	c.bounded = byNothing
+	first := min(4*int(p.FirstWords), end-off)
+	add(off, first)
+	rest := end
+	for rest > off+first && text[rest-1] == 0 {
+		rest-- // padding
+	}
+	if at, n := off+first, (rest-off-first+3)&^3; n > 0 {
+		add(at, min(n, end-at))
+	}
+}
+
+// follow follows the words that lead from task to task in version 7 and returns offset and
+// size of each, nil unless they lead through as many as the container states.
+func follow(text []byte, off, words, tasks int) (out [][2]int) {
+	next, size := td.NextPointer.Row(), td.NextSize.Row()
+	last := -1
+	for off > last && words >= 10 && off <= len(text) && 4*words <= len(text)-off && len(out) < tasks {
+		out = append(out, [2]int{off, 4 * words})
+		field := func(r *td.Row) int {
+			w := binary.LittleEndian.Uint32(text[off+int(r.Addr):])
+			return int(w >> r.Bit & (1<<r.Width - 1))
+		}
+		to := field(next)
+		if to == 0 {
+			if len(out) == tasks {
+				return out
+			}
+			return nil
+		}
+		words, last, off = field(size)+1, off, to
+	}
+	return nil
+}
+
+// identifyWords says what a task is paired by and called.
+func (s *Side) identifyWords(c *wordChain, i int) {
+	t := &c.tasks[i]
+	t.index = i
+	t.subject = "task " + strconv.Itoa(i) + " of " + c.name
+	if c.bounded == byNothing && i > 0 {
+		t.subject = "tasks behind the first of " + c.name
+	}
+	if s.told != nil {
+		if k := s.told.TaskAt(uint64(t.off)); k >= 0 {
+			x := &s.told.Tasks[k]
+			t.names = s.from(x.Node, x.With)
+			t.subject += ", of " + s.label(x.Node) + " by " + x.Rule
+			if s.db != nil {
+				t.key = s.key(x.Node) + "\x02" + x.Rule
+				return
+			}
+		}
+	}
+	h := fnv.New64a()
+	var b [4]byte
+	for w := range len(t.words) / 4 {
+		binary.LittleEndian.PutUint32(b[:], t.word(w, c.linked))
+		h.Write(b[:])
+	}
+	t.key = strconv.FormatUint(h.Sum64(), 16)
+}
+
+// word returns a word, of a linked task without what numbers and links it.
+func (t *wordTask) word(w int, linked bool) uint32 {
+	v := binary.LittleEndian.Uint32(t.words[4*w:])
+	if linked {
+		v &^= links[w]
+	}
+	return v
+}
+
+// wordPairs pairs the tasks of procedures of the same name.
+func (p *pairing) wordPairs(a, b []wordChain, each func(x, y *wordChain, to, from []int)) {
+	key := func(t *wordTask) string { return t.key }
+	byName := func(c *wordChain) string { return c.name }
+	cto, cfrom := matchBy(a, b, byName)
+	one := func(x, y *wordChain) {
+		to, from := []int(nil), []int(nil)
+		if p.a.db != nil {
+			to, from = matchBy(x.tasks, y.tasks, key)
+		} else {
+			to, from = sequence(keysOf(x.tasks, key), keysOf(y.tasks, key))
+		}
+		fill(to, from, func(int, int) bool { return true })
+		each(x, y, to, from)
+	}
+	for i := range a {
+		y := &wordChain{name: a[i].name}
+		if cto[i] >= 0 {
+			y = &b[cto[i]]
+		}
+		one(&a[i], y)
+	}
+	for j := range b {
+		if cfrom[j] < 0 {
+			one(&wordChain{name: b[j].name}, &b[j])
+		}
+	}
+}
+
+// wordTasks compares tasks word by word, by the offset of a word within its task. why
+// says why they are not compared by field.
+func (p *pairing) wordTasks(why string) (out []*Change) {
+	a, b := p.wordSides()
+	var how []string
+	for _, cs := range [][]wordChain{a, b} {
+		for i := range cs {
+			if x := boundaries[cs[i].bounded]; !slices.Contains(how, x) {
+				how = append(how, x)
+			}
+		}
+	}
+	p.note(Tasks, "compared as words, by their offset within a task, as "+why+"; "+strings.Join(how, "; "))
+	add := func(k Kind, t *wordTask, names []string, details ...string) {
+		out = append(out, &Change{Level: Tasks, Kind: k, Subject: t.subject, Details: details, names: names})
+	}
+	p.wordPairs(a, b, func(x, y *wordChain, to, from []int) {
+		for i := range x.tasks {
+			t := &x.tasks[i]
+			if to[i] < 0 {
+				add(Removed, t, t.names, count(len(t.words)/4, "word", "words"))
+				continue
+			}
+			u := &y.tasks[to[i]]
+			if d := wordDetails(t, u, x.linked && y.linked); len(d) > 0 {
+				add(Changed, t, merged(t.names, u.names), d...)
+			}
+		}
+		for j := range y.tasks {
+			if t := &y.tasks[j]; from[j] < 0 {
+				add(Added, t, t.names, count(len(t.words)/4, "word", "words"))
+			}
+		}
+		for _, i := range moved(to) {
+			add(Moved, &x.tasks[i], x.tasks[i].names)
+		}
+	})
+	return out
+}
+
+// wordDetails lists the words in which two tasks differ.
+func wordDetails(a, b *wordTask, linked bool) (out []string) {
+	if len(a.words) != len(b.words) {
+		out = append(out, fmt.Sprintf("%d words -> %d words", len(a.words)/4, len(b.words)/4))
+	}
+	n := 0
+	for w := range min(len(a.words), len(b.words)) / 4 {
+		x, y := a.word(w, linked), b.word(w, linked)
+		if x == y {
+			continue
+		}
+		if n++; n <= mostWords {
+			out = append(out, fmt.Sprintf("word %d: %#08x -> %#08x", w, x, y))
+		}
+	}
+	if n > mostWords {
+		out = append(out, fmt.Sprintf("and %d words more", n-mostWords))
+	}
+	return out
+}
+
+// wordRegions are the tasks as regions whose owners name words.
+func (p *pairing) wordRegions() (a, b []region) {
+	wa, wb := p.wordSides()
+	p.wordPairs(wa, wb, func(x, y *wordChain, to, from []int) {
+		for i := range x.tasks {
+			key := fmt.Sprintf("task %s/%d", x.name, i)
+			a = append(a, x.tasks[i].region(p.a, key))
+			if to[i] >= 0 {
+				b = append(b, y.tasks[to[i]].region(p.b, key))
+			}
+		}
+		for j := range y.tasks {
+			if from[j] < 0 {
+				b = append(b, y.tasks[j].region(p.b, fmt.Sprintf("task of B %s/%d", y.name, j)))
+			}
+		}
+	})
+	return a, b
+}
+
+func (t *wordTask) region(s *Side, key string) region {
+	return region{key, s.textAt() + int64(t.off), t.words, func(at, n int) string {
+		if lo, hi := at/4, (at+n-1)/4; lo != hi {
+			return fmt.Sprintf("%s: words %d to %d", t.subject, lo, hi)
+		}
+		return fmt.Sprintf("%s: word %d", t.subject, at/4)
+	}}
+}
