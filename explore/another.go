@@ -253,6 +253,9 @@ func (v *view) readPasses(passes []toolchain.Pass) error {
 		in.Buffer(nil, 1<<20) // lines are cut
 		for in.Scan() && size < maxSnapshots {
 			l := in.Text()
+			if l == "" && len(x.lines) == 0 {
+				continue
+			}
 			if strings.HasPrefix(l, "program ") || strings.HasPrefix(l, "file ") || strings.HasPrefix(l, "build ") {
 				continue
 			}
@@ -310,10 +313,15 @@ func printedLine(l string, statements []statement, byLine map[int32][]int32) irL
 	}
 	line, _ := strconv.ParseInt(at[1], 10, 32)
 	col, _ := strconv.ParseInt(at[2], 10, 32)
+	// Printed places are those of names, statements' those of their beginnings.
 	for _, i := range byLine[int32(line)] {
-		if int64(statements[i].Col) == col {
+		if s := &statements[i]; s.Name == row.Name || int64(s.Col) == col {
 			row.Statements = []int32{i}
+			break
 		}
+	}
+	if ids := byLine[int32(line)]; row.Statements == nil && len(ids) > 0 {
+		row.Statements = ids[:1:1]
 	}
 	return row
 }

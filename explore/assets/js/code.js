@@ -8,7 +8,7 @@ const token = /("(?:[^"\\]|\\.)*"?)|((?:tensor|list|tuple|dict|state)<[^=()]*?>(
 const kinds = [null, "str", "type", "call", "name"];
 
 // The attributes of a constant say its name again before they say its value.
-const again = /(=\s*const\s*\(\)\s*\[)name\s*=\s*string\("[^"]*"\),\s*(?=val\b)/;
+const again = /(=\s*const\s*\(\)\s*\[)name\s*=\s*(?:string|tensor<string,\s*\[\]>)\("[^"]*"\),\s*(?=val\b)/;
 
 // code makes the text and elements of a line. Indentation is shown by half, and what
 // says the name again as dots.
@@ -18,7 +18,7 @@ export function code(line) {
   const indent = text.search(/\S/);
   if (indent > 1) text = " ".repeat(indent >> 1) + text.slice(indent);
   text = text.replace(again, "$1\u2026 ");
-  const tail = text.search(/\)\s*\[name\s*=\s*string\("[^"]*"\)\];\s*$/);
+  const tail = text.search(/\)\s*\[name\s*=\s*(?:string|tensor<string,\s*\[\]>)\("[^"]*"\)\];\s*$/);
   const body = tail >= 0 ? text.slice(0, tail + 1) : text;
   const out = [];
   let at = 0;
