@@ -135,8 +135,8 @@ export class Compare {
     if (r.omitted) this.rows.push({ text: `and ${count(r.omitted, "change", "changes")} more`, no: "", class: "fold" });
     const at = level ? ` at the level of ${names[level] || level}` : "";
     if (changes + effects === 0) {
-      $("compare-note").textContent = missing.size ? `not compared${at}` : `no difference${at}`;
-      if (!missing.size) this.rows.push({ text: r.same ? "The two sides are the same at every level that was compared." : `Nothing differs${at}; other levels do.`, no: "", class: "fold" });
+      $("compare-note").textContent = !missing.size ? `no difference${at}` : level ? `not compared${at}` : "no difference at the levels that were compared";
+      if (!missing.size || !level) this.rows.push({ text: r.same ? "The two sides are the same at every level that was compared." : `Nothing differs${at}; other levels do.`, no: "", class: "fold" });
     } else {
       $("compare-note").textContent = [changes && count(changes, "change", "changes"), effects && `${count(effects, "effect", "effects")} of ${changes ? "them" : "other changes"}`].filter(Boolean).join(", ") + at;
     }
