@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/compare"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
 const digits = "../examples/digits/digits.mlmodelc"
@@ -264,6 +265,37 @@ func flat(cs []diffChange) (out []diffChange) {
 		out = append(append(out, c), flat(c.Effects)...)
 	}
 	return out
+}
+
+// TestShapes compiles a flexible input in another shape.
+func TestShapes(t *testing.T) {
+	corpus := filepath.Join(shareddir.Find(t), "corpus", "rb-flexible-gather")
+	c := newClient(t, small, corpus)
+	var list modelList
+	c.must("/api/models", nil, &list)
+	if d := list.Models[0].Shapes["indices"]; !slices.Equal(d, []int64{2, 4}) {
+		t.Fatalf("shapes %v", list.Models[0].Shapes)
+	}
+	name := list.Models[0].Name
+	own, other := c.compile(Config{Model: name}), c.compile(Config{Model: name, Shapes: map[string][]int64{"indices": {1, 3}}})
+	if !own.OK || !other.OK || own.Key == other.Key {
+		t.Fatalf("%+v, %+v", own, other)
+	}
+	var run runAnswer
+	c.must("/api/view/"+other.Key+"/run", runRequest{Seed: 1, Numerics: "ane"}, &run)
+	if len(run.Outputs) != 1 || run.Outputs[0].Type != "tensor<fp32, [1, 3, 2]>" {
+		t.Errorf("%+v", run.Outputs)
+	}
+	var d diffAnswer
+	c.must("/api/diff", diffQuery{A: Config{Model: name}, B: Config{Model: name, Shapes: map[string][]int64{"indices": {1, 3}}}}, &d)
+	if len(d.Changes) != 1 || d.Changes[0].Subject != "shape" {
+		t.Errorf("%+v", d.Changes)
+	}
+	for _, s := range []map[string][]int64{{"none": {1}}, {"indices": {1}}, {"indices": {-1, 1 << 60}}, {"data": nil}} {
+		if x := c.compile(Config{Model: name, Shapes: s}); x.OK || x.Error == "" {
+			t.Errorf("shapes %v: %+v", s, x)
+		}
+	}
 }
 
 func TestDiff(t *testing.T) {

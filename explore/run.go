@@ -55,6 +55,9 @@ func runView(s *Server, v *view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
+	if q.Engine == "" {
+		q.Engine = engines[0]
+	}
 	if !slices.Contains(engines, q.Engine) {
 		return nil, bad("engine is %q, wanted %s", cut(q.Engine), strings.Join(engines, ", "))
 	}

@@ -151,7 +151,8 @@ async function visit(p, scheme) {
 
   // The other tabs.
   await page.locator("#tab-container").click();
-  check("container map", (await page.locator("#panel-container tr").count()) > 3);
+  check("container map", (await page.locator("#panel-container tr").count()) > 3 && (await page.locator("#panel-container .map .part").count()) > 3);
+  check("the map shows where the bytes lie", (await page.locator("#panel-container .ticks i").count()) > 0);
   await page.locator("#tab-chain").click();
   check("chain", (await page.locator("#panel-chain .row").count()) > 1);
   if (!p.large) {
@@ -219,6 +220,23 @@ async function visit(p, scheme) {
   await choose("#side-b select[name=version]", "this");
 
   // An edited operation is one change, with its line.
+  if (!p.large) {
+    const whole = await page.locator("#whole");
+    await page.locator("#edit-all").click();
+    const text = await whole.inputValue();
+    await whole.fill(text.replace(p.break, p.break.replace("relu(", "sigmoid(")));
+    await page.waitForTimeout(400);
+    await choose("#side-b select[name=text]", "own");
+    await page.waitForFunction(() => /^1 change,/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 }).catch(() => {});
+    const named = await rows(".cause");
+    const number = text.slice(0, text.indexOf(p.break)).split("\n").length;
+    check("an edited operation is one change, with its line", new RegExp(`^${number}.*sigmoid.*line ${number}`, "m").test(named), `${await note()}: ${named}`);
+    await picture(page, `${name}-compare-edit`);
+    await page.locator("#edit-all").click();
+    await page.locator("#revert").click();
+    await page.waitForFunction(() => /^no difference/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 });
+    await choose("#side-b select[name=text]", "edited");
+  }
   await page.locator("#compare-toggle").click();
 
   // The other version in the page's own panes.
@@ -244,6 +262,42 @@ async function visit(p, scheme) {
   }
   await page.locator("#config select[name=target]").selectOption("h13");
   await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: 60000 });
+
+  // A link restores the whole state: versions, flags, tab, pass, what is hidden, what
+  // is compared and how.
+  if (!p.large) {
+    await page.locator("#config select[name=version]").selectOption("full");
+    await page.locator("#config select[name=constants]").selectOption("join");
+    await page.locator("#tab-container").click();
+    await page.locator("#constants").click();
+    await page.locator("#section").selectOption("constants");
+    await page.locator("#compare-toggle").click();
+    await compared();
+    await choose("#side-b select[name=precision]", "fp16");
+    await choose("#level", "passes");
+    const was = await note();
+    const chosen = () => [...document.querySelectorAll("#config select, #config input, #side-a select, #side-b select, #level, #section, #pass")].map((n) => `${n.name || n.id}=${n.value}`).join(" ");
+    const before = await page.evaluate(chosen);
+    await page.waitForTimeout(600);
+    const again = await context.newPage();
+    again.on("request", (r) => { if (new URL(r.url()).origin !== origin) strangers.push(r.url()); });
+    await again.goto(page.url());
+    await again.waitForFunction(() => document.body.dataset.key, null, { timeout: 60000 });
+    await again.waitForFunction((w) => document.querySelector("#compare-note").textContent === w, was, { timeout: 60000 }).catch(() => {});
+    check("a link restores every choice", (await again.evaluate(chosen)) === before, await again.evaluate(chosen));
+    check("and the comparison", (await again.locator("#compare-note").textContent()) === was, was);
+    check("and the tab, and what is hidden", (await again.locator("#tab-container").getAttribute("aria-selected")) === "true" && (await again.locator("#constants").getAttribute("aria-pressed")) === "true");
+    await again.close();
+    await choose("#side-b select[name=precision]", "declared");
+    await choose("#level", "");
+    await page.locator("#compare-toggle").click();
+    await page.locator("#constants").click();
+    await page.locator("#section").selectOption("text");
+    await page.locator("#config select[name=constants]").selectOption("split");
+    await page.locator("#config select[name=version]").selectOption("this");
+    await page.waitForFunction(() => /no error|operations/.test(document.querySelector("#status").textContent), null, { timeout: 60000 });
+    await page.waitForTimeout(300);
+  }
 
   // Constants out of the way.
   const all = await page.locator("#mil .space").evaluate((n) => n.clientHeight);

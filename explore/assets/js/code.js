@@ -7,11 +7,12 @@ const SHOWN = 2400;
 const token = /("(?:[^"\\]|\\.)*"?)|((?:tensor|list|tuple|dict|state)<[^=()]*?>(?=[\s,>)]|$)|\b(?:fp16|fp32|fp64|int4|int8|int16|int32|int64|uint1|uint2|uint3|uint4|uint6|uint8|uint16|uint32|uint64|bool|string)\b(?!\())|([A-Za-z_][\w.]*(?=(?:<[^<>()]*>)?\())|(%?[A-Za-z_][\w.]*(?=(?:: [^=]*)? = ))/g;
 const kinds = [null, "str", "type", "call", "name"];
 
-// The attributes of a constant say its name again before they say its value.
-const again = /(=\s*const\s*\(\)\s*\[)name\s*=\s*(?:string|tensor<string,\s*\[\]>)\("[^"]*"\),\s*(?=val\b)/;
+// The attributes of a constant say its name and its type again before they say its
+// value.
+const again = /(=\s*const\s*\(\)\s*\[)name\s*=\s*(?:string|tensor<string,\s*\[\]>)\("[^"]*"\),\s*val\s*=\s*(?:tensor<\w+,\s*\[[^\]]*\]>|\w+)(?=\()/;
 
 // code makes the text and elements of a line. Indentation is shown by half, and what
-// says the name again as dots.
+// a line says twice as dots.
 export function code(line) {
   const cut = line.length > SHOWN;
   let text = cut ? line.slice(0, SHOWN) : line;

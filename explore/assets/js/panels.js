@@ -7,6 +7,9 @@ import { List, widest } from "./list.js";
 const cell = (text, props = {}) => el("td", { textContent: text, ...props });
 const table = (head, rows) => el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { textContent: h, scope: "col" })))), el("tbody", {}, ...rows));
 
+// sectionOf is the section of the bytes' pane that a part of the container is.
+const sectionOf = (p) => (p.section === "__text" ? "text" : p.bytes && (p.section.startsWith("__kern") || p.segment === "__TEXT" && p.section === "__const") ? "constants" : "");
+
 // Container is where the parts of the container lie.
 export class Container {
   constructor(host, links, { show }) {
@@ -20,14 +23,16 @@ export class Container {
   async take(key, why = "") {
     this.host.replaceChildren();
     this.marks = [];
+    this.ticks = [];
     if (!key) { this.host.append(el("p", { class: "dim", textContent: why || "There is no container." })); return; }
     const m = await get(`view/${key}/container`);
     const most = Math.max(...m.parts.map((p) => p.bytes), 1);
+    this.map(m);
     const rows = m.parts.map((p) => {
       const name = p.section ? `\u00a0\u00a0${p.section}` : p.segment;
       const bar = el("div", { class: "share-of" });
       bar.style.width = p.bytes ? `${Math.max(1, 100 * Math.log1p(p.bytes) / Math.log1p(most))}%` : "0";
-      const section = p.section === "__text" ? "text" : p.bytes && (p.section.startsWith("__kern") || p.segment === "__TEXT" && p.section === "__const") ? "constants" : "";
+      const section = sectionOf(p);
       const tr = el("tr", {}, cell(name), cell(hex(p.address), { class: "num" }), cell(hex(p.size), { class: "num" }), cell(p.bytes ? hex(p.offset) : "", { class: "num" }), el("td", {}, bar));
       if (p.bytes) {
         tr.tabIndex = 0;
@@ -48,7 +53,44 @@ export class Container {
     this.restyle();
   }
 
+  // map draws the file from left to right, sections by the logarithms of their sizes,
+  // and in each where the bytes of what is pinned lie.
+  map(m) {
+    this.ticks = [];
+    const strip = el("div", { class: "map", role: "img", "aria-label": "The parts of the container in the order of the file" });
+    let at = 0;
+    const add = (name, size, go, key) => {
+      const node = el("div", { class: `part${go ? " go" : ""}`, title: `${name}, ${bytes(size)}`, on: go ? { click: go } : {} }, el("span", { textContent: name }));
+      node.style.flexGrow = Math.log1p(size);
+      if (key) {
+        const ticks = el("div", { class: "ticks" });
+        node.append(ticks);
+        this.ticks.push({ ticks, section: key.section, from: key.from, size });
+      }
+      strip.append(node);
+    };
+    let constants = 0; // constants of the sections before
+    for (const p of m.parts.filter((p) => p.section && p.bytes).sort((a, b) => a.offset - b.offset)) {
+      if (p.offset > at) add(at === 0 ? "header, commands" : "padding", p.offset - at, ((from) => () => this.show("file", from))(at), null);
+      const section = sectionOf(p);
+      add(p.section, p.bytes, () => this.show(section || "file", section ? 0 : p.offset), section && { section, from: section === "constants" ? constants : 0 });
+      if (section === "constants") constants += p.bytes;
+      at = p.offset + p.bytes;
+    }
+    if (m.size > at) add("rest", m.size - at, ((from) => () => this.show("file", from))(at), null);
+    this.host.append(strip);
+  }
+
   restyle() {
+    for (const { ticks, section, from, size } of this.ticks || []) {
+      const shown = this.links.stretches.filter((s) => s.section === section && s.offset < from + size && s.offset + s.size > from).slice(0, 400);
+      ticks.replaceChildren(...shown.map((s) => {
+        const tick = el("i");
+        tick.style.left = `${100 * Math.max(0, s.offset - from) / size}%`;
+        tick.style.width = `${100 * Math.min(s.size, size) / size}%`;
+        return tick;
+      }));
+    }
     for (const { tr, section } of this.marks) tr.className = this.links.stretches.some((s) => s.section === section) ? "strong" : "";
   }
 }
