@@ -48,6 +48,25 @@ func matchBy[T any](a, b []T, key func(x *T) string) (to, from []int) {
 	return match(keysOf(a, key), keysOf(b, key))
 }
 
+// again pairs what match left over by another key; "" pairs nothing.
+func again[T any](a, b []T, to, from []int, key func(x *T) string) {
+	waiting := map[string][]int{}
+	for j := range b {
+		if k := key(&b[j]); from[j] < 0 && k != "" {
+			waiting[k] = append(waiting[k], j)
+		}
+	}
+	for i := range a {
+		if to[i] >= 0 {
+			continue
+		}
+		if k := key(&a[i]); len(waiting[k]) > 0 {
+			to[i], from[waiting[k][0]] = waiting[k][0], i
+			waiting[k] = waiting[k][1:]
+		}
+	}
+}
+
 // fill pairs what match left over between the same neighbours, in order, where like
 // allows it.
 func fill(to, from []int, like func(i, j int) bool) {
@@ -106,7 +125,9 @@ type attribute struct{ name, value string }
 // record is a part of a file: what it is called and its properties.
 type record struct {
 	key   string
+	by    string // what it is paired by, "" for the key
 	attrs []attribute
+	text  string   // a program, compared line by line
 	names []string // statements that it came from
 }
 
@@ -115,14 +136,19 @@ func (r *record) put(name, value string)    { r.attrs = append(r.attrs, attribut
 
 // records compares two lists of records.
 func records(l Level, a, b []record) (out []*Change) {
-	to, from := matchBy(a, b, func(r *record) string { return r.key })
+	to, from := matchBy(a, b, func(r *record) string {
+		if r.by != "" {
+			return r.by
+		}
+		return r.key
+	})
 	for i := range a {
 		if to[i] < 0 {
 			out = append(out, &Change{Level: l, Kind: Removed, Subject: a[i].key, names: a[i].names})
 			continue
 		}
 		x, y := &a[i], &b[to[i]]
-		if d := attributes(x.attrs, y.attrs); len(d) > 0 {
+		if d := append(attributes(x.attrs, y.attrs), programText(x.text, y.text)...); len(d) > 0 {
 			out = append(out, &Change{Level: l, Kind: Changed, Subject: x.key, Details: d, names: append(append([]string(nil), x.names...), y.names...)})
 		}
 	}

@@ -1,7 +1,5 @@
 package compare
 
-import "slices"
-
 // Level is a form of a model in which two sides are compared.
 type Level string
 
@@ -18,6 +16,8 @@ const (
 	Container Level = "container"
 	Chain     Level = "chain"
 	Outputs   Level = "outputs"
+	// Together holds as effects what no single one of several changes explains.
+	Together Level = "together"
 )
 
 // LevelInfo is a row of Levels.
@@ -76,6 +76,7 @@ type Change struct {
 	Effects []*Change `json:"effects,omitempty"`
 
 	cause bool
+	edit  edit
 	// names are the statements that it is about: of a cause those that changed, of
 	// another what it came from, on either side.
 	names []string
@@ -96,51 +97,4 @@ type Result struct {
 	Same    bool       `json:"same"`
 	Levels  []Coverage `json:"levels"`
 	Changes []*Change  `json:"changes"`
-}
-
-// fold puts each effect under the cause that it came from. What no statement ties to
-// a cause belongs to the setting that changed, or to the cause, where there is only
-// one; else it stands alone.
-func fold(all []*Change) []*Change {
-	by := map[string]*Change{}
-	var out, causes, settings []*Change
-	for _, c := range all {
-		if !c.cause {
-			continue
-		}
-		causes = append(causes, c)
-		if c.Level == Settings {
-			settings = append(settings, c)
-		}
-		for _, n := range c.names {
-			if by[n] == nil {
-				by[n] = c
-			}
-		}
-	}
-	out = append(out, causes...)
-	for _, c := range all {
-		if c.cause {
-			continue
-		}
-		var to *Change
-		for _, n := range c.names {
-			if to = by[n]; to != nil {
-				break
-			}
-		}
-		switch {
-		case to != nil:
-		case len(settings) == 1:
-			to = settings[0]
-		case len(causes) == 1:
-			to = causes[0]
-		}
-		if to == nil {
-			out = append(out, c)
-		} else {
-			to.Effects = append(to.Effects, c)
-		}
-	}
-	return slices.Clip(out)
 }

@@ -22,7 +22,9 @@ type Options struct {
 type pairing struct {
 	a, b    *Side
 	renamed map[string]string // statements of A that have another name in B, as qualified
-	notes   map[Level]string  // how a level was compared, where that is not as always
+	// procedures of A that have another name in B; nil before procedure was asked.
+	procedures map[string]string
+	notes      map[Level]string // how a level was compared, where that is not as always
 }
 
 func (p *pairing) note(l Level, text string) { p.notes[l] = text }
@@ -73,7 +75,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	if o.Levels == nil {
 		all = append(all, p.unnamed(all)...)
 	}
-	r.Changes = append(r.Changes, fold(all)...)
+	r.Changes = append(r.Changes, p.fold(all)...)
 	r.Same = len(r.Changes) == 0
 	return r, nil
 }

@@ -16,10 +16,11 @@ import (
 // from sizes and order, and the names of kernel tiles from their bytes: none of them
 // is compared.
 func (p *pairing) container() ([]*Change, error) {
-	return records(Container, p.a.parts(), p.b.parts()), nil
+	return records(Container, p.a.parts(p.procedure), p.b.parts(func(n string) string { return n })), nil
 }
 
-func (s *Side) parts() (out []record) {
+// parts are the parts of a container, under the names that side B has for procedures.
+func (s *Side) parts(procedure func(string) string) (out []record) {
 	f := s.file
 	head := record{key: "header"}
 	head.num("CPU type", uint64(f.Header.CPUType))
@@ -46,10 +47,10 @@ func (s *Side) parts() (out []record) {
 		}
 	}
 	for _, x := range f.Ports() {
-		out = append(out, record{key: "port " + x.Name})
+		out = append(out, record{key: "port " + x.Name, names: s.valueNames(x.Name)})
 	}
 	for _, t := range f.Tensors() {
-		r := record{key: "tensor " + t.Name + " of " + t.Procedure}
+		r := record{key: "tensor " + t.Name + " of " + procedure(t.Procedure), names: s.valueNames(t.Name)}
 		r.put("binding", map[uint32]string{hwx.BindInput: "input", hwx.BindOutput: "output"}[t.Binding])
 		r.num("element", uint64(t.Element))
 		r.put("dimensions", fmt.Sprint(t.Dims))
@@ -58,7 +59,8 @@ func (s *Side) parts() (out []record) {
 		out = append(out, r)
 	}
 	for _, x := range f.Procedures() {
-		r := record{key: "procedure " + x.Name}
+		r := record{key: "procedure " + procedure(x.Name)}
+		r.put("name", x.Name)
 		r.num("tasks", uint64(x.Tasks))
 		r.num("words of the first task", uint64(x.FirstWords))
 		var bars []string
@@ -80,9 +82,20 @@ func (s *Side) parts() (out []record) {
 	}
 	slices.Sort(keys)
 	for _, n := range keys {
-		r := record{key: "symbol " + n}
+		value, _, _ := strings.Cut(n, ":")
+		r := record{key: "symbol " + n, names: s.valueNames(value)}
 		r.num("number", uint64(names[n]))
 		out = append(out, r)
+	}
+	return out
+}
+
+// valueNames are the values of the model's functions that a name may stand for.
+func (s *Side) valueNames(name string) (out []string) {
+	if s.text != nil {
+		for _, f := range s.text.Funcs {
+			out = append(out, qualified(f.Name, name))
+		}
 	}
 	return out
 }
@@ -108,7 +121,72 @@ func tileless(name string) string {
 // chain compares the descriptors. An operation is told by what it does and gives, not
 // by its number. The hash of the container is left out: it follows from its bytes.
 func (p *pairing) chain() ([]*Change, error) {
-	return records(Chain, p.a.steps(), p.b.steps()), nil
+	out := records(Chain, p.a.steps(), p.b.steps())
+	return linesMoved(out), nil
+}
+
+// otherLines is the detail of a program for the CPU that names other lines of the source
+// and differs in nothing else.
+const otherLines = "program: other lines of the source"
+
+// linesMoved counts the programs that differ in lines of the source alone in one change.
+func linesMoved(all []*Change) (out []*Change) {
+	n := 0
+	for _, c := range all {
+		if len(c.Details) == 1 && c.Details[0] == otherLines {
+			n++
+			continue
+		}
+		out = append(out, c)
+	}
+	if n > 0 {
+		out = append(out, &Change{Level: Chain, Kind: Moved, Subject: "lines of the source", Details: []string{
+			count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " + map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
+		}})
+	}
+	return out
+}
+
+// programText compares two programs for the CPU line by line, without the positions in
+// the source.
+func programText(a, b string) (out []string) {
+	if a == b {
+		return nil
+	}
+	bag := func(text string) (lines []string, index map[string]int) {
+		index = map[string]int{}
+		for l := range strings.Lines(text) {
+			l = string(placeless([]byte(strings.TrimRight(l, "\n"))))
+			lines = append(lines, l)
+			index[l]++
+		}
+		return lines, index
+	}
+	x, left := bag(a)
+	y, right := bag(b)
+	n := 0
+	add := func(mark string, lines []string, other map[string]int) {
+		for _, l := range lines {
+			if other[l] > 0 {
+				other[l]--
+				continue
+			}
+			if n++; n <= 2*mostLines {
+				out = append(out, mark+lineText(l))
+			}
+		}
+	}
+	add("- ", x, right)
+	add("+ ", y, left)
+	switch {
+	case n > 2*mostLines:
+		out = append(out, fmt.Sprintf("and %d lines more", n-2*mostLines))
+	case n == 0 && slices.Equal(x, y):
+		out = []string{otherLines}
+	case n == 0:
+		out = []string{"program: the same lines in another order"}
+	}
+	return out
 }
 
 func (s *Side) steps() (out []record) {
@@ -136,7 +214,7 @@ func (s *Side) steps() (out []record) {
 		out = append(out, head)
 		for k := range f.Operands {
 			o := &f.Operands[k]
-			r := record{key: "operand " + o.Name + " of " + f.Name}
+			r := record{key: "operand " + o.Name + " of " + f.Name, names: []string{qualified(sourceName(f.Name), o.Name)}}
 			r.put("layout", o.Desc.String())
 			r.put("aperture", o.Aperture.String())
 			r.put("port", o.Port.Name)
@@ -175,7 +253,7 @@ func parameters(r *record, a e5.Attrs) {
 		r.put("options", a.CompilerOptions)
 	case *e5.CpuInferenceAttrs:
 		r.put("entry", a.Entry)
-		r.put("program", "SHA-256 "+digest([]byte(a.Program)))
+		r.text = a.Program
 		for i := range a.Constants {
 			r.put("constant "+a.Constants[i].Name, "SHA-256 "+digest(a.Constants[i].Data))
 		}

@@ -1,11 +1,14 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/x448/float16"
@@ -36,6 +39,9 @@ var errFound = errors.New("found")
 // outputs runs the functions that both sides have on the same inputs, one call each,
 // and compares the outputs and what the paired tasks give.
 func (p *pairing) outputs(ctx context.Context, o Options) (out []*Change, err error) {
+	if bytes.Equal(p.a.container, p.b.container) && bytes.Equal(p.a.descriptor, p.b.descriptor) {
+		return nil, nil // equal bytes give equal outputs
+	}
 	var m [2]*sim.Machine
 	for i, s := range []*Side{p.a, p.b} {
 		if s.descriptor == nil {
@@ -77,20 +83,27 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 	if why != "" {
 		return &Change{Level: Outputs, Kind: Changed, Subject: "outputs of " + fn, Details: []string{"not run: " + why}}, nil
 	}
-	var trace [2][]given
+	first := &departure{partner: p.partners(), at: -1}
 	var res [2]map[string]interp.Tensor
-	for i := range m {
+	for i, s := range []*Side{p.a, p.b} {
 		ran := map[step]int{}
-		done := 0
+		done, total := 0, s.statedTasks()
+		if i == 1 && len(first.given) > 0 {
+			total = len(first.given)
+		}
 		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes}
 		run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
 			if done++; o.Progress != nil {
-				o.Progress("run of side "+"AB"[i:i+1], done, done)
+				o.Progress("run of side "+"AB"[i:i+1]+", tasks", done, max(done, total))
 			}
 			k := step{where, task, 0}
-			n := ran[k]
-			ran[k]++
-			trace[i] = append(trace[i], given{step{where, task, n}, sum(extent, patterns)})
+			k.nth = ran[k]
+			ran[step{where, task, 0}]++
+			if i == 0 {
+				first.gave(k, sum(extent, patterns))
+			} else {
+				first.hold(k, extent, patterns)
+			}
 		}
 		m[i].Reset()
 		if res[i], err = m[i].Run(ctx, in, run); err != nil {
@@ -99,12 +112,8 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 	}
 	var d []string
 	names := []string(nil)
-	x, y, err := p.firstStep(trace)
-	if err != nil {
-		return nil, err
-	}
-	if x != nil {
-		text, from, err := p.firstValue(ctx, m, in, x.step, y.step, o)
+	if first.at >= 0 {
+		text, from, err := p.firstValue(ctx, m[0], in, first, o)
 		if err != nil {
 			return nil, err
 		}
@@ -162,92 +171,149 @@ func sum(extent [5]int, patterns []uint16) uint64 {
 	return h.Sum64()
 }
 
-// firstStep returns the first execution of a paired task, in the order of side A,
-// that gives something else on side B; nil where there is none.
-func (p *pairing) firstStep(trace [2][]given) (x, y *given, err error) {
-	if p.missing(decodable) != "" {
-		return nil, nil, nil
-	}
-	a, err := p.a.tasksOf()
-	if err != nil {
-		return nil, nil, err
-	}
-	b, err := p.b.tasksOf()
-	if err != nil {
-		return nil, nil, err
-	}
-	other := map[step]*given{}
-	for i := range trace[1] {
-		other[trace[1][i].step] = &trace[1][i]
-	}
-	to := map[string][]int{}
-	for _, c := range chainPairs(a, b) {
-		to[c[0].name], _ = p.taskPairs(c[0], c[1])
-	}
-	for i := range trace[0] {
-		g := &trace[0][i]
-		k := to[g.step.procedure]
-		if g.step.task >= len(k) || k[g.step.task] < 0 {
-			continue
-		}
-		at := step{g.step.procedure, k[g.step.task], g.step.nth}
-		if q := other[at]; q != nil && q.sum != g.sum {
-			return g, q, nil
-		}
-	}
-	return nil, nil, nil
+// partner is the procedure of A that goes with one of B, and the task of A of each of
+// its tasks, or -1.
+type partner struct {
+	procedure string
+	tasks     []int
 }
 
-// firstValue runs both sides again up to a task and compares what it gives.
-func (p *pairing) firstValue(ctx context.Context, m [2]*sim.Machine, in map[string]interp.Tensor, x, y step, o Options) (string, []string, error) {
-	var values [2][]uint16
-	var shapes [2][5]int
-	for i, want := range []step{x, y} {
-		ctx, stop := context.WithCancelCause(ctx)
-		n := 0
-		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes}
-		run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
-			if where != want.procedure || task != want.task {
-				return
-			}
-			if n++; n == want.nth+1 {
-				values[i], shapes[i] = append([]uint16(nil), patterns...), extent
-				stop(errFound)
-			}
-		}
-		m[i].Reset()
-		_, err := m[i].Run(ctx, in, run)
-		found := context.Cause(ctx) == errFound
-		stop(nil)
-		if err != nil && !found {
-			return "", nil, err
-		}
+// departure looks for the first execution of a paired task, in the order of side A,
+// that gives something else on side B.
+type departure struct {
+	partner map[string]partner // of each procedure of B
+	given   []given            // by side A, in order
+	index   map[step]int       // in given
+	at      int                // the first in given that B gives otherwise, -1 for none
+	onB     step               // its execution on side B
+	extent  [5]int             // that B gives
+	values  []uint16
+}
+
+// gave takes what side A gives.
+func (d *departure) gave(k step, sum uint64) {
+	if d.partner == nil {
+		return
 	}
-	t := p.a.taskAt(x)
+	if d.index == nil {
+		d.index = map[step]int{}
+	}
+	d.index[k] = len(d.given)
+	d.given = append(d.given, given{k, sum})
+}
+
+// hold holds what side B gives against what A gave.
+func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
+	to := d.partner[k.procedure]
+	if k.task >= len(to.tasks) || to.tasks[k.task] < 0 {
+		return
+	}
+	onB := k
+	k.procedure, k.task = to.procedure, to.tasks[k.task]
+	i, ok := d.index[k]
+	if !ok || d.at >= 0 && i >= d.at || d.given[i].sum == sum(extent, patterns) {
+		return
+	}
+	d.at, d.onB, d.extent, d.values = i, onB, extent, append(d.values[:0], patterns...)
+}
+
+// partners pairs the tasks of B with those of A; nil where no fields are known.
+func (p *pairing) partners() map[string]partner {
+	if p.missing(decodable) != "" {
+		return nil
+	}
+	a, _ := p.a.tasksOf() // decodable has asked for errors
+	b, _ := p.b.tasksOf()
+	out := map[string]partner{}
+	for _, c := range p.chainPairs(a, b) {
+		_, from := p.taskPairs(c[0], c[1])
+		out[c[1].name] = partner{c[0].name, from}
+	}
+	return out
+}
+
+// statedTasks counts the tasks of all procedures.
+func (s *Side) statedTasks() (n int) {
+	for _, p := range s.file.Procedures() {
+		n += int(p.Tasks)
+	}
+	return n
+}
+
+// firstValue runs side A again up to the task where the sides depart and compares what
+// it gives with what B gave.
+func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]interp.Tensor, first *departure, o Options) (string, []string, error) {
+	x := first.given[first.at].step
+	var values []uint16
+	var extent [5]int
+	run, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	n, done := 0, 0
+	m.Reset()
+	_, err := m.Run(run, in, sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes, Results: func(where string, task int, e [5]int, patterns []uint16) {
+		if done++; o.Progress != nil && done <= first.at+1 {
+			o.Progress("run of side A to the task that differs", done, first.at+1)
+		}
+		if where != x.procedure || task != x.task {
+			return
+		}
+		if n++; n == x.nth+1 {
+			values, extent = append([]uint16(nil), patterns...), e
+			stop(errFound)
+		}
+	}})
+	if err != nil && context.Cause(run) != errFound {
+		return "", nil, err
+	}
 	text := fmt.Sprintf("first task that gives another value: task %d of %s", x.task, x.procedure)
 	var names []string
-	if t != nil {
-		names = t.names
-		if s, ok := strings.CutPrefix(t.subject, manyTasks); ok {
-			text += ", of " + s
+	of := ""
+	for _, t := range []*task{p.a.taskAt(x), p.b.taskAt(first.onB)} {
+		if t == nil {
+			continue
+		}
+		names = merged(names, t.names)
+		if s, ok := strings.CutPrefix(t.subject, manyTasks); of == "" && ok {
+			of = s
+		} else if of == "" {
+			of = t.of
 		}
 	}
-	if shapes[0] != shapes[1] {
-		return text + fmt.Sprintf(": shape %v -> %v", shapes[0], shapes[1]), names, nil
+	if of != "" {
+		text += ", of " + of
 	}
-	n, first := 0, -1
-	for i := range min(len(values[0]), len(values[1])) {
-		if values[0][i] != values[1][i] {
-			if n++; first < 0 {
-				first = i
+	if extent != first.extent {
+		return text + fmt.Sprintf(": groups, depth, channels, rows and columns %v -> %v", extent, first.extent), names, nil
+	}
+	differ, at := 0, -1
+	for i := range min(len(values), len(first.values)) {
+		if values[i] != first.values[i] {
+			if differ++; at < 0 {
+				at = i
 			}
 		}
 	}
-	if first >= 0 {
+	if at >= 0 {
 		f := func(v uint16) float32 { return float16.Frombits(v).Float32() }
-		text += fmt.Sprintf(": %d of %d elements, first element %d %.6g -> %.6g", n, len(values[0]), first, f(values[0][first]), f(values[1][first]))
+		text += fmt.Sprintf(": %d of %d elements, the first %s: %.6g -> %.6g", differ, len(values), element(extent, at), f(values[at]), f(first.values[at]))
 	}
 	return text, names, nil
+}
+
+// element says where in a task's result an element stands. Extents of one are left out.
+func element(extent [5]int, i int) string {
+	var parts []string
+	for k := len(extent) - 1; k >= 0; k-- {
+		if n := extent[k]; n > 1 {
+			parts = append(parts, fmt.Sprintf("%s %d", [...]string{"group", "depth", "channel", "row", "column"}[k], i%n))
+			i /= n
+		}
+	}
+	if len(parts) == 0 {
+		return "is the only one"
+	}
+	slices.Reverse(parts)
+	return "at " + strings.Join(parts, ", ")
 }
 
 // taskAt returns the task of an execution, nil where it was not decoded.
@@ -279,8 +345,22 @@ func outputDetails(ports []sim.Port, res [2]map[string]interp.Tensor) (out []str
 		}
 		ca, cb := &ir.Const{Type: a.Type, Data: a.Data}, &ir.Const{Type: b.Type, Data: b.Data}
 		if n, _, worst := elementsThatDiffer(ca, cb); n > 0 {
-			out = append(out, fmt.Sprintf("output %s: %d of %d elements, largest change %s%s -> %s", port.Name, n, ca.Elems(), at(a.Type.Shape, worst), number(ca, worst), number(cb, worst)))
+			text := fmt.Sprintf("output %s: %d of %d elements, largest change %s%s -> %s", port.Name, n, ca.Elems(), at(a.Type.Shape, worst), number(ca, worst), number(cb, worst))
+			if far, most := math.Abs(ca.Float(worst)-cb.Float(worst)), magnitude(ca); most > 0 && !math.IsNaN(far) && a.Type.DType.IsFloat() {
+				text += fmt.Sprintf(", %.3g of the largest magnitude", far/most)
+			}
+			out = append(out, text)
 		}
 	}
 	return out
+}
+
+// magnitude is the largest finite magnitude.
+func magnitude(c *ir.Const) (most float64) {
+	for i := range c.Elems() {
+		if v := math.Abs(c.Float(i)); v > most && !math.IsInf(v, 0) {
+			most = v
+		}
+	}
+	return most
 }

@@ -17,6 +17,8 @@ import (
 // blob is a stretch of a container's constants that belongs together.
 type blob struct {
 	key, subject string
+	roles        string // of its bytes
+	use          string // operation and rule that it is for, "" where nobody knows
 	names        []string
 	off          uint64 // in the constants
 	data         []byte
@@ -42,6 +44,7 @@ func (p *pairing) packed() (out []*Change, err error) {
 		b = []blob{{key: "all", subject: "the constants", data: p.b.file.ConstantBytes()}}
 	}
 	to, from := matchBy(a, b, func(x *blob) string { return x.key })
+	again(a, b, to, from, func(x *blob) string { return x.use })
 	for i := range a {
 		x := &a[i]
 		if to[i] < 0 {
@@ -69,8 +72,14 @@ func (p *pairing) packed() (out []*Change, err error) {
 // blobDetails counts what differs in two stretches, by role. Most of what is packed
 // is fp16, so that pairs of bytes are what is counted.
 func blobDetails(x, y *blob) (out []string) {
+	if x.roles != y.roles {
+		out = append(out, "holds "+x.roles+" -> "+y.roles)
+	}
 	if len(x.data) != len(y.data) {
 		out = append(out, fmt.Sprintf("%d bytes -> %d bytes", len(x.data), len(y.data)))
+		if x.roles != "" {
+			return out // packed another way, so that equal offsets say nothing
+		}
 	}
 	m := min(len(x.data), len(y.data))
 	parts := x.layout
@@ -146,11 +155,13 @@ func (s *Side) extents() (out []blob) {
 		if len(x.Uses) > 0 {
 			u := &x.Uses[0]
 			b.key = s.key(u.Node) + "\x02" + u.Rule
+			b.use = b.key
 			b.subject = "packed constants of " + s.label(u.Node) + " by " + u.Rule
 		} else {
 			b.subject = "packed " + strings.Join(roles, ", ")
 		}
-		b.key += "\x02" + strings.Join(roles, ",")
+		b.roles = strings.Join(roles, ", ")
+		b.key += "\x02" + b.roles
 		seen := map[string]bool{} // many operations may share a constant
 		for k := range x.Uses {
 			u := &x.Uses[k]
@@ -178,7 +189,7 @@ func (p *pairing) lanes() (a, b []blob, err error) {
 	}
 	seenA, seenB := map[uint64]bool{}, map[uint64]bool{}
 	allA, allB := p.a.file.ConstantBytes(), p.b.file.ConstantBytes()
-	for _, c := range chainPairs(ca, cb) {
+	for _, c := range p.chainPairs(ca, cb) {
 		to, from := p.taskPairs(c[0], c[1])
 		for i := range c[0].tasks {
 			key := fmt.Sprintf("%s/%d", c[0].name, i)

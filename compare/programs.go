@@ -181,15 +181,17 @@ func reports(r *compile.Report) []*compile.Report {
 
 // placement compares where the operations run.
 func (p *pairing) placement() ([]*Change, error) {
+	several := len(p.a.report.Functions) > 1 || len(p.b.report.Functions) > 1
 	list := func(r *compile.Report, now func(fn, name string) string) (out []record) {
 		for _, f := range reports(r) {
 			fn := sourceName(f.Function)
 			for i := range f.Ops {
 				o := &f.Ops[i]
-				x := record{key: o.Op + " " + now(fn, o.Name), names: []string{qualified(fn, o.Name)}}
-				if f.Function != sourceName(f.Function) || len(r.Functions) > 1 {
+				x := record{key: o.Op + " " + now(fn, o.Name), by: now(fn, o.Name) + " of " + f.Function, names: []string{qualified(fn, o.Name)}}
+				if f.Function != sourceName(f.Function) || several {
 					x.key += " of " + f.Function
 				}
+				x.put("operation", o.Op)
 				at := o.Unit
 				if o.Rule != "" {
 					at += " by " + o.Rule

@@ -125,7 +125,7 @@ func (p *pairing) regions() (a, b []region, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, c := range chainPairs(ca, cb) {
+	for _, c := range p.chainPairs(ca, cb) {
 		to, from := p.taskPairs(c[0], c[1])
 		for i := range c[0].tasks {
 			key := fmt.Sprintf("task %s/%d", c[0].name, i)

@@ -87,7 +87,9 @@ func (w *treeDiff) function(a, b *mil.Func) {
 		w.add(c)
 	}
 	w.head("function "+a.Name, a.Attrs, b.Attrs, "")
+	first := len(w.out)
 	w.block(a.Body, b.Body)
+	w.out = append(w.out[:first], simplify(w.out[first:])...)
 }
 
 // params compares parameters and returns the names of those that differ.
@@ -135,7 +137,7 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	var read map[string]*reading
 	for i, s := range a.Stmts {
 		if to[i] < 0 {
-			c := &Change{Kind: Removed, Subject: subject(s), A: place(w.a, s.Pos), names: w.names(s)}
+			c := &Change{Kind: Removed, Subject: subject(s), A: place(w.a, s.Pos), names: w.names(s), edit: edit{gone: s}}
 			if len(s.Results) > 0 {
 				if read == nil {
 					read = readers(a)
@@ -149,7 +151,7 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	}
 	for j, s := range b.Stmts {
 		if from[j] < 0 {
-			w.add(&Change{Kind: Added, Subject: subject(s), B: place(w.b, s.Pos), Details: operandsOf(s), names: w.names(s)})
+			w.add(&Change{Kind: Added, Subject: subject(s), B: place(w.b, s.Pos), Details: operandsOf(s), names: w.names(s), edit: edit{come: s}})
 		}
 	}
 	for _, i := range moved(to) {
@@ -311,13 +313,20 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 		attrsA, attrsB = without(attrsA, "val"), without(attrsB, "val")
 	}
 	rename := func(name string) string { return w.now(w.fn, name) }
+	before := len(d)
 	d = append(d, arguments(a.Args, b.Args, rename)...)
+	own := len(d) - before // differences of arguments
 	d = append(d, arguments(attrsA, attrsB, rename)...)
 	if len(a.Blocks) != len(b.Blocks) {
 		d = append(d, "blocks: "+strconv.Itoa(len(a.Blocks))+" -> "+strconv.Itoa(len(b.Blocks)))
 	}
 	if len(d) > 0 {
-		w.add(&Change{Kind: Changed, Subject: subject(a), A: place(w.a, a.Pos), B: place(w.b, b.Pos), Details: d, names: append(w.names(a), w.names(b)...)})
+		c := &Change{Kind: Changed, Subject: subject(a), A: place(w.a, a.Pos), B: place(w.b, b.Pos), Details: d, names: append(w.names(a), w.names(b)...)}
+		if own == len(d) {
+			c.edit.reads = w.rewired(a, b)
+		}
+		c.edit.called = len(d) == 1 && strings.HasPrefix(d[0], nameDetail)
+		w.add(c)
 	}
 	for i := range min(len(a.Blocks), len(b.Blocks)) {
 		x, y := a.Blocks[i], b.Blocks[i]

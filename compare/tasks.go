@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -177,7 +178,7 @@ func (p *pairing) tasks() (out []*Change, err error) {
 		return nil, err
 	}
 	d := &taskDiff{index: map[string]*Change{}, counts: map[*Change]*tally{}}
-	pairs := chainPairs(a, b)
+	pairs := p.chainPairs(a, b)
 	for _, x := range pairs {
 		to, from := p.taskPairs(x[0], x[1])
 		d.chain(x[0], x[1], to, from)
@@ -185,17 +186,69 @@ func (p *pairing) tasks() (out []*Change, err error) {
 	return d.changes(), nil
 }
 
-// chainPairs pairs procedures by name; those of one side alone go with an empty one.
-func chainPairs(a, b []chain) (out [][2]*chain) {
+// callers says of each procedure which inference of which function calls it first.
+func (s *Side) callers() map[string]string {
+	out := map[string]string{}
+	if s.program == nil {
+		return out
+	}
+	for i := range s.program.Functions {
+		f := &s.program.Functions[i]
+		n := 0
+		for b := range f.Blocks {
+			for k := range f.Blocks[b].Operations {
+				if a, ok := f.Blocks[b].Operations[k].Attrs.(*e5.AneInferenceAttrs); ok {
+					if n++; out[a.ProcedureName] == "" {
+						out[a.ProcedureName] = f.Name + "\x02" + strconv.Itoa(n)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// procedure is the name that side B has for a procedure of side A: the same, or where B
+// has none of the name that of the procedure which the same inference calls.
+func (p *pairing) procedure(name string) string {
+	if p.procedures == nil {
+		p.procedures = map[string]string{}
+		names := func(s *Side) []string {
+			return keysOf(s.file.Procedures(), func(x *hwx.Procedure) string { return x.Name })
+		}
+		a, b := names(p.a), names(p.b)
+		to, from := match(a, b)
+		called := p.b.callers()
+		for n, c := range p.a.callers() {
+			if _, both := called[n]; !both {
+				called[n] = c
+			}
+		}
+		again(a, b, to, from, func(n *string) string { return called[*n] })
+		for i, j := range to {
+			if j >= 0 && a[i] != b[j] {
+				p.procedures[a[i]] = b[j]
+			}
+		}
+	}
+	if n, ok := p.procedures[name]; ok {
+		return n
+	}
+	return name
+}
+
+// chainPairs pairs procedures; those of one side alone go with an empty one.
+func (p *pairing) chainPairs(a, b []chain) (out [][2]*chain) {
 	other := map[string]*chain{}
 	for i := range b {
 		other[b[i].name] = &b[i]
 	}
 	for i := range a {
-		y := other[a[i].name]
-		delete(other, a[i].name)
+		name := p.procedure(a[i].name)
+		y := other[name]
+		delete(other, name)
 		if y == nil {
-			y = &chain{name: a[i].name}
+			y = &chain{name: name}
 		}
 		out = append(out, [2]*chain{&a[i], y})
 	}
@@ -302,6 +355,7 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 // fieldDetails lists the fields in which two tasks differ, and says whether they use
 // other addresses.
 func fieldDetails(a, b *task) (out []string, elsewhere bool) {
+	var runs []fieldRun
 	for i := range fieldTable {
 		f := td.Field(i)
 		x, y := a.Get(f), b.Get(f)
@@ -313,13 +367,49 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 			continue
 		}
 		row := &fieldTable[i]
-		text := fmt.Sprintf("%s: %d -> %d", row.Name, x, y)
-		if row.Doc != "" {
-			text += " (" + row.Doc + ")"
+		base, last := indexed(row.Name)
+		if n := len(runs) - 1; n >= 0 && last >= 0 && runs[n].base == base && runs[n].last+1 == last && runs[n].x == x && runs[n].y == y {
+			runs[n].last = last
+			continue
 		}
-		out = append(out, text)
+		runs = append(runs, fieldRun{base, last, last, x, y, row})
+	}
+	for i := range runs {
+		out = append(out, runs[i].text())
 	}
 	return out, elsewhere
+}
+
+// fieldRun is fields that change alike: one, or neighbours of an indexed field.
+type fieldRun struct {
+	base        string
+	first, last int // index, -1 for none
+	x, y        uint32
+	row         *td.Row
+}
+
+func (r *fieldRun) text() string {
+	name := r.row.Name
+	if r.first != r.last {
+		name = fmt.Sprintf("%s[%d..%d]", r.base, r.first, r.last)
+	}
+	text := fmt.Sprintf("%s: %d -> %d", name, r.x, r.y)
+	if r.row.Doc != "" {
+		text += " (" + r.row.Doc + ")"
+	}
+	return text
+}
+
+// indexed parts the name of an indexed field, Block.Field[3], from its index; that of
+// another is -1.
+func indexed(name string) (base string, index int) {
+	base, rest, ok := strings.Cut(name, "[")
+	if ok {
+		if i, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil {
+			return base, i
+		}
+	}
+	return name, -1
 }
 
 func (d *taskDiff) changes() []*Change {

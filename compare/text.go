@@ -36,27 +36,14 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		}
 		fmt.Fprintln(b)
 	}
-	for i := 0; i < len(r.Levels); i++ {
-		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
-			var names []string
-			for _, x := range r.Levels[i:] {
-				if x.Missing == l.Missing {
-					names = append(names, string(x.Level))
-				}
-			}
-			fmt.Fprintf(b, "not compared: %s: %s\n", strings.Join(names, ", "), l.Missing)
-		}
-	}
-	for i := range r.Levels {
-		if l := &r.Levels[i]; l.Note != "" {
-			fmt.Fprintf(b, "%s: %s\n", l.Level, l.Note)
-		}
+	for _, l := range r.limitations() {
+		fmt.Fprintln(b, l)
 	}
 	if r.Same {
 		fmt.Fprintln(b, "no difference")
 		return b.Flush()
 	}
-	fmt.Fprintln(b, count(len(r.Changes), "change", "changes"))
+	fmt.Fprintln(b, r.counted())
 	for _, c := range r.Changes {
 		fmt.Fprintln(b)
 		c.write(b, "", o)
@@ -108,9 +95,18 @@ func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 	return shown, count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
 }
 
+// title says what changed, and how.
+func (c *Change) title() string {
+	s := string(c.Level) + ": " + c.Subject
+	if c.Level != Together {
+		s += " " + string(c.Kind)
+	}
+	return s
+}
+
 // write writes a change: what, where, and the details under it.
 func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
-	fmt.Fprintf(b, "%s%s: %s %s", indent, c.Level, c.Subject, c.Kind)
+	fmt.Fprintf(b, "%s%s", indent, c.title())
 	switch {
 	case c.A != "" && c.B != "":
 		fmt.Fprintf(b, " (%s, now %s)", c.A, c.B)
@@ -131,16 +127,52 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 	}
 }
 
+// counted says how many changes there are.
+func (r *Result) counted() string {
+	n := len(r.Changes)
+	if n > 0 && r.Changes[n-1].Level == Together {
+		return count(n-1, "change", "changes") + ", and what they do together"
+	}
+	return count(n, "change", "changes")
+}
+
+// limitations lists what was not compared, or less than usual, and why.
+func (r *Result) limitations() (out []string) {
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
+			var names []string
+			for _, x := range r.Levels[i:] {
+				if x.Missing == l.Missing {
+					names = append(names, string(x.Level))
+				}
+			}
+			out = append(out, fmt.Sprintf("not compared: %s: %s", strings.Join(names, ", "), l.Missing))
+		}
+	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Note != "" {
+			out = append(out, fmt.Sprintf("%s: %s", l.Level, l.Note))
+		}
+	}
+	return out
+}
+
 // does says which levels a cause leaves as they are.
 func (r *Result) does(b *bufio.Writer, c *Change) {
+	if same := r.leaves(c); len(same) > 0 {
+		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
+	}
+}
+
+// leaves lists the levels that a cause leaves as they are.
+func (r *Result) leaves(c *Change) (same []string) {
 	if !c.cause {
-		return
+		return nil
 	}
 	touched := map[Level]bool{c.Level: true}
 	for _, e := range c.Effects {
 		touched[e.Level] = true
 	}
-	var same []string
 	for _, l := range r.Levels {
 		switch l.Level {
 		case Settings, MIL, Limits:
@@ -150,9 +182,7 @@ func (r *Result) does(b *bufio.Writer, c *Change) {
 			}
 		}
 	}
-	if len(same) > 0 {
-		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
-	}
+	return same
 }
 
 // told reports whether a level before was left out for the same reason.

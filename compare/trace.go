@@ -163,10 +163,13 @@ func quoted(line []byte) (in bool) {
 	return in
 }
 
-// placeless leaves the positions in the source, as " @0:12:36", out of a line of a
-// program. What stands in quotes stays.
+// fromMark opens the place of a constant in its weight file.
+const fromMark = ` from "`
+
+// placeless leaves the positions in the source, as " @0:12:36", and the places of
+// constants in weight files out of a line of a program. What stands in quotes stays.
 func placeless(line []byte) []byte {
-	if !bytes.Contains(line, []byte(" @")) {
+	if !bytes.Contains(line, []byte(" @")) && !bytes.Contains(line, []byte(fromMark)) {
 		return line
 	}
 	out := make([]byte, 0, len(line))
@@ -180,6 +183,13 @@ func placeless(line []byte) []byte {
 			continue
 		case c == '"':
 			in = !in
+		case !in && bytes.HasPrefix(line[i:], []byte(fromMark)):
+			for i += len(fromMark); i < len(line) && line[i] != '"'; i++ {
+				if line[i] == '\\' {
+					i++
+				}
+			}
+			continue
 		case !in && c == ' ' && i+1 < len(line) && line[i+1] == '@':
 			k := i + 2
 			for k < len(line) && (line[k] == ':' || line[k] >= '0' && line[k] <= '9') {

@@ -40,6 +40,10 @@ func md(s string) string {
 	return b.String()
 }
 
+// MarkdownText makes text safe in a comment, as a paragraph or a cell: it stays on its
+// line, and nothing in it is taken for markup, a mention or an issue.
+func MarkdownText(s string) string { return md(s) }
+
 // grouped writes a number with its thousands apart.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # budgets.sh HEAD_MODEL BASE_MODEL OUT_FOLDER
 #
-# Holds a model against its budgets and compares its reports with those of the model
+# Holds a model against its budgets and compares it, and its reports, with the model
 # that it is to replace. BASE_MODEL may be absent: then there is nothing to compare.
 # ZINC names the program; the budgets below are set from the environment as well.
 set -u
@@ -39,19 +39,33 @@ if [ -s "$out/verify.txt" ]; then
 	} >>"$out/comment.md"
 fi
 
-# What the change did to the report.
-if [ -e "$base" ] && "$ZINC" "$base" --output "$out/base.hwx" --report markdown="$out/base.md" --report summary="$out/base.csv"; then
+# What the change did: statements and constants that changed, with what each does to
+# placement, tasks and bytes, then the figures of the report. A difference is no failure
+# (exit status 1 of diff), a model that cannot be compared is one (2 and above).
+if [ -e "$base" ]; then
 	{
 		echo
 		echo "### Against the base"
 		echo
-		if (cd "$out" && cmp -s base.csv head.csv); then
-			echo "No change in placement, sizes or estimates."
-		else
-			echo '```diff'
-			(cd "$out" && diff -U 0 base.md head.md | tail -n +3 | grep -v -e '^@@' -e '^[-+]### zinc:')
-			echo '```'
-		fi
 	} >>"$out/comment.md"
+	"$ZINC" diff "$base" "$head" --markdown --label-a "base" --label-b "this change" >"$out/diff.md"
+	differs=$?
+	cat "$out/diff.md" >>"$out/comment.md"
+	if [ "$differs" -gt 1 ]; then
+		echo "The models could not be compared; see the log." >>"$out/comment.md"
+		[ "$status" -ne 0 ] || status=$differs
+	fi
+	if "$ZINC" "$base" --output "$out/base.hwx" --report markdown="$out/base.md" --report summary="$out/base.csv"; then
+		{
+			echo
+			if (cd "$out" && cmp -s base.csv head.csv); then
+				echo "No change in placement, sizes or estimates."
+			else
+				echo '```diff'
+				(cd "$out" && diff -U 0 base.md head.md | tail -n +3 | grep -v -e '^@@' -e '^[-+]### zinc:')
+				echo '```'
+			fi
+		} >>"$out/comment.md"
+	fi
 fi
 exit $status

@@ -55,8 +55,10 @@ func TestFlags(t *testing.T) {
 			continue
 		}
 		args := []string{"--help"}
-		if strings.HasPrefix(call, "verify ") {
-			args = []string{"verify", "--help"}
+		for _, command := range []string{"verify", "diff"} {
+			if strings.HasPrefix(call, command+" ") {
+				args = []string{command, "--help"}
+			}
 		}
 		var help, diag bytes.Buffer
 		if status := cli.Main(args, strings.NewReader(""), &help, &diag); status != 0 {
@@ -70,7 +72,7 @@ func TestFlags(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range []string{"--max-dispatches", "--max-weight-bytes", "--max-estimate-us", "--min-engine-macs", "--max-error", "--report"} {
+	for _, f := range []string{"--max-dispatches", "--max-weight-bytes", "--max-estimate-us", "--min-engine-macs", "--max-error", "--report", "--markdown"} {
 		if !found[f] {
 			t.Errorf("%s does not use %s", script, f)
 		}
@@ -140,7 +142,7 @@ func TestScript(t *testing.T) {
 		return status, read(t, filepath.Join(out, "comment.md")), string(b)
 	}
 	status, comment, log := run(digits, digits)
-	if status != 0 || !strings.Contains(comment, "No change in placement") || !strings.Contains(comment, "Outputs against the reference") {
+	if status != 0 || !strings.Contains(comment, "**No difference.**") || !strings.Contains(comment, "No change in placement") || !strings.Contains(comment, "Outputs against the reference") {
 		t.Errorf("exit status %d, comment\n%s\n%s", status, comment, log)
 	}
 	if status, comment, log = run(digits, "none"); status != 0 || strings.Contains(comment, "Against the base") {
@@ -172,6 +174,11 @@ func TestScript(t *testing.T) {
 		t.Errorf("with an error of outputs: exit status %d, comment\n%s\n%s", status, comment, log)
 	}
 	status, comment, log = run(changed("sin"), digits, "MAX_DISPATCHES=1")
+	for _, want := range []string{"**1 change**", "#### mil: relu conv1\\_relu changed", "operation: relu -&gt; sin", "| base | h13 |", "| placement | "} {
+		if !strings.Contains(comment, want) {
+			t.Errorf("the comment has no %q:\n%s", want, comment)
+		}
+	}
 	if status != 1 || !strings.Contains(comment, "```diff\n") || !strings.Contains(comment, "\n-") || !strings.Contains(comment, "\n+") {
 		t.Errorf("with an operation on the CPU: exit status %d, comment\n%s\n%s", status, comment, log)
 	}

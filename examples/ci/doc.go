@@ -7,7 +7,7 @@
 //	sh examples/ci/budgets.sh HEAD_MODEL BASE_MODEL OUT_FOLDER
 //
 // It writes OUT_FOLDER/comment.md, the report of the model and its difference from
-// the base's as Markdown, and OUT_FOLDER/zinc.sarif, for code review. The exit status
+// the base's (zinc diff --markdown) as Markdown, and OUT_FOLDER/zinc.sarif, for code review. The exit status
 // is that of the budgets: on placement, dispatches, bytes and estimated time when the
 // model is compiled, on the error of the outputs when it is verified.
 //

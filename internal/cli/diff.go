@@ -49,6 +49,8 @@ type diffCommand struct {
 	semantic bool
 	bytes    bool
 	json     bool
+	markdown bool
+	names    [2]string // in the place of the paths
 	quiet    bool
 	most     int
 }
@@ -93,6 +95,7 @@ be compared.`,
   zinc diff model.mlmodelc --flags-b '--precision fp16' --outputs
   zinc diff model.mlmodelc --zinc-a ./zinc-before
   zinc diff model.mlmodelc --flags-b '--precision fp16' --level passes
+  zinc diff base/model.mlmodelc model.mlmodelc --markdown --label-a base >>comment.md
   zinc diff old.hwx new.hwx --bytes`,
 		GroupID: groupInspect,
 		Args:    operands(1, 2, "A"),
@@ -118,6 +121,9 @@ be compared.`,
 	f.BoolVar(&c.semantic, "semantic", false, "tell what changed and what it does (the default)")
 	f.BoolVar(&c.bytes, "bytes", false, "list the byte ranges of the pairs that differ, with their owners, instead")
 	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.BoolVar(&c.markdown, "markdown", false, "print Markdown for a comment of a continuous integration")
+	f.StringVar(&c.names[0], "label-a", "", "`NAME` of A in the answer (default its path)")
+	f.StringVar(&c.names[1], "label-b", "", "`NAME` of B in the answer (default its path)")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing, give the exit status alone")
 	f.IntVar(&c.most, "max-lines", 12, "lines of details that a change gets, and effects, 0 for all; JSON has all")
 	c.model(f)
@@ -125,11 +131,11 @@ be compared.`,
 }
 
 func (c *diffCommand) check() error {
-	if c.bytes && (c.semantic || c.outputs || len(c.levels) > 0) {
-		return usagef("--bytes with --semantic, --outputs or --level: it compares the bytes of the pairs and nothing else")
+	if c.bytes && (c.semantic || c.outputs || c.markdown || len(c.levels) > 0) {
+		return usagef("--bytes with --semantic, --outputs, --markdown or --level: it lists the bytes of the pairs that differ and nothing else")
 	}
-	if c.quiet && c.json {
-		return usagef("--quiet and --json: one of them")
+	if c.quiet && (c.json || c.markdown) || c.json && c.markdown {
+		return usagef("--quiet, --json and --markdown: one of them")
 	}
 	if c.most < 0 {
 		return usagef("--max-lines=%d: must be 0 or more", c.most)
@@ -308,10 +314,17 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	for i, s := range []*compare.Summary{&r.A, &r.B} {
+		if c.names[i] != "" {
+			s.Name = c.names[i]
+		}
+	}
 	switch {
 	case c.quiet:
 	case c.json:
 		err = writeJSON(c.out, r)
+	case c.markdown:
+		err = r.Markdown(c.out, compare.TextOptions{Most: c.most})
 	default:
 		err = r.Text(c.out, compare.TextOptions{Most: c.most})
 	}
@@ -355,11 +368,17 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 		}
 		return c.pairSide(path)
 	}
-	o, err := flags.options(c.env, path, &progress{w: c.err})
+	o, err := flags.options(c.env, path, nil)
 	if err != nil {
 		return nil, err
 	}
-	o.Progress = nil
+	side := "side " + "AB"[i:i+1]
+	p := c.newProgress(c.progress)
+	defer p.end()
+	o.Progress = func(stage string, done, total int) { p.step(side+", "+stage, done, total) }
+	if c.opened[i] != nil {
+		p.line(side + ": " + c.opened[i].Path + " compiles")
+	}
 	s, err := compare.Open(ctx, compare.Request{
 		Path: path, Frontend: frontend.Options{WeightsDir: flags.weights}, Compile: o, Compiler: c.labels[i],
 		Executable: c.opened[i], Flags: flags.spelled(), Extra: flags.extra, Passes: c.passes, AsPrinted: c.zincs != [2]string{},

@@ -1,0 +1,125 @@
+package compare
+
+import (
+	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend/mil"
+)
+
+// edit is what is known of a change of a statement, for telling changes that one edit of
+// the text makes as one.
+type edit struct {
+	come, gone *mil.Stmt // the statement that was added, or removed
+	reads      []rewire  // of a statement that reads other values and differs in nothing else
+	called     bool      // its attribute name differs and nothing else
+}
+
+// rewire is an argument that names another value.
+type rewire struct{ param, was, is string }
+
+// nameDetail opens the detail of an attribute name that differs.
+const nameDetail = `name: `
+
+// rewired lists the arguments of two statements that name other values, nil where an
+// argument differs in another way.
+func (w *treeDiff) rewired(a, b *mil.Stmt) (out []rewire) {
+	if len(a.Args) != len(b.Args) {
+		return nil
+	}
+	rename := func(name string) string { return w.now(w.fn, name) }
+	for i := range a.Args {
+		x := &a.Args[i]
+		y := mil.FindArg(b.Args, x.Name)
+		if y == nil {
+			return nil
+		}
+		if equalValue(x.Value, y.Value, rename) {
+			continue
+		}
+		was, ok := x.Value.(*mil.Ref)
+		is, and := y.Value.(*mil.Ref)
+		if !ok || !and {
+			return nil
+		}
+		out = append(out, rewire{x.Name, rename(was.Name), is.Name})
+	}
+	return out
+}
+
+// mostNamed is how many statements whose attribute name alone differs are told one by
+// one.
+const mostNamed = 3
+
+// simplify makes one change of those that belong to one edit: a statement put between a
+// value and its readers, or taken from between, with the readers; and many statements
+// that got other names.
+func simplify(all []*Change) (out []*Change) {
+	come, gone := map[string]*Change{}, map[string]*Change{}
+	var called []*Change
+	for _, c := range all {
+		if s := c.edit.come; s != nil && len(s.Results) == 1 {
+			come[s.Results[0].Name] = c
+		}
+		if s := c.edit.gone; s != nil && len(s.Results) == 1 {
+			gone[s.Results[0].Name] = c
+		}
+		if c.edit.called {
+			called = append(called, c)
+		}
+	}
+	for _, c := range all {
+		if c.edit.called && len(called) > mostNamed {
+			continue
+		}
+		if to := between(c, come, gone); to != nil {
+			to.names = append(to.names, c.names...)
+			for _, x := range c.edit.reads {
+				if to.Kind == Added {
+					to.Details = append(to.Details, x.param+" of "+c.Subject+" reads it in the stead of "+x.was)
+				} else {
+					to.Details = append(to.Details, x.param+" of "+c.Subject+" reads "+x.is+" in its stead")
+				}
+			}
+			continue
+		}
+		out = append(out, c)
+	}
+	if len(called) > mostNamed {
+		all := &Change{Level: MIL, Kind: Changed, Subject: "names of " + count(len(called), "operation", "operations"), A: called[0].A, B: called[0].B, cause: true}
+		for _, c := range called {
+			all.Details = append(all.Details, c.Subject+": "+strings.TrimPrefix(c.Details[0], nameDetail))
+			all.names = append(all.names, c.names...)
+		}
+		out = append(out, all)
+	}
+	return out
+}
+
+// between returns the change of the one statement that was put between a statement and
+// what it read, or taken away from there.
+func between(c *Change, come, gone map[string]*Change) (to *Change) {
+	for _, x := range c.edit.reads {
+		in, left := come[x.is], gone[x.was]
+		var this *Change
+		switch {
+		case in != nil && readsValue(in.edit.come, x.was):
+			this = in
+		case left != nil && readsValue(left.edit.gone, x.is):
+			this = left
+		}
+		if this == nil || to != nil && to != this {
+			return nil
+		}
+		to = this
+	}
+	return to
+}
+
+func readsValue(s *mil.Stmt, name string) bool {
+	for _, x := range s.Args {
+		if r, ok := x.Value.(*mil.Ref); ok && r.Name == name {
+			return true
+		}
+	}
+	return false
+}
