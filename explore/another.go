@@ -161,6 +161,10 @@ func (v *view) takeResult(s *Server, r *toolchain.Result) error {
 			return unread("report", err)
 		}
 	}
+	reports := report.Functions
+	if len(reports) == 0 {
+		reports = []*compile.Report{report}
+	}
 	v.text = bytes.Clone(f.TextBytes())
 	v.container = mapContainer(f, int64(len(container)))
 	v.chain = chainOf(p)
@@ -172,9 +176,8 @@ func (v *view) takeResult(s *Server, r *toolchain.Result) error {
 	}
 	if v.db == nil {
 		v.unlinked = true
-		v.db = &provenance.DB{TextSize: uint64(len(v.text))}
-		for _, c := range f.ConstantSections() {
-			v.db.ConstantSize += c.Size
+		if v.db, err = v.linkByNames(f, reports); err != nil {
+			return unread("container", err)
 		}
 	}
 	v.listStatements()
@@ -182,10 +185,6 @@ func (v *view) takeResult(s *Server, r *toolchain.Result) error {
 		return err
 	}
 	v.pairOperations()
-	reports := report.Functions
-	if len(reports) == 0 {
-		reports = []*compile.Report{report}
-	}
 	if v.tasks, err = taskRows(v.db, reports); err != nil {
 		return unread("debug database", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ func TestMain(m *testing.M) {
 var versions = []struct{ name, compile string }{
 	{"again", `exec "$zinc" "$@"`},
 	{"full", `exec "$zinc" --td-form=full "$@"`},
+	{"old", `for a in "$@"; do shift; case "$a" in --debug-db=*) ;; *) set -- "$@" "$a";; esac; done; exec "$zinc" "$@"`},
 	{"slow", `sleep 100`},
 	{"hungry", beZinc + `=hungry exec "$zinc"`},
 	{"liar", `for a in "$@"; do case "$a" in --output=*) echo none > "${a#--output=}"; echo none > "${a#--output=}x"; f="${a#--output=}"; echo none > "${f%hwx}e5";; esac; done`},
@@ -206,6 +208,46 @@ func TestVersions(t *testing.T) {
 		t.Errorf("outputs %v, this one's %v", b, a)
 	}
 
+	// One that writes no debug database is linked by names.
+	var old struct {
+		made
+		Unlinked bool
+	}
+	ask("/api/compile", config{"model": "digits", "version": "old"}, &old)
+	if !old.OK || !old.Unlinked || old.Tasks != this.Tasks || len(old.Passes) != len(this.Passes) {
+		t.Fatalf("%+v", old)
+	}
+	type listOf[T any] struct{ Rows []T }
+	type row struct {
+		Op, Rule   string
+		Words      int
+		Statements []int
+	}
+	type stmt struct{ Name, Op string }
+	var tasks, want listOf[row]
+	var stmts listOf[stmt]
+	ask("/api/view/"+old.Key+"/tasks", nil, &tasks)
+	ask("/api/view/"+again(t, ask)+"/tasks", nil, &want)
+	ask("/api/view/"+old.Key+"/statements", nil, &stmts)
+	if len(tasks.Rows) == 0 || len(tasks.Rows) != len(want.Rows) {
+		t.Fatalf("%d tasks, want %d", len(tasks.Rows), len(want.Rows))
+	}
+	for i, r := range tasks.Rows {
+		w := want.Rows[i]
+		if r.Op != w.Op || r.Rule != w.Rule || r.Words != w.Words || len(r.Statements) != 1 || stmts.Rows[r.Statements[0]].Name != r.Op {
+			t.Errorf("task %d is %+v, want %+v", i, r, w)
+			continue
+		}
+		var l struct{ Tasks []int }
+		ask(fmt.Sprintf("/api/view/%s/links?kind=statement&id=%d", old.Key, r.Statements[0]), nil, &l)
+		if !slices.Contains(l.Tasks, i) {
+			t.Errorf("statement %d has tasks %v, not %d", r.Statements[0], l.Tasks, i)
+		}
+	}
+	for _, path := range []string{"/task?task=3", "/bytes?section=text", "/bytes?section=constants", "/bytes?section=file", "/container", "/chain", "/links?kind=task&id=2", "/links?kind=constants&id=64", "/links?kind=operation&id=0"} {
+		ask("/api/view/"+old.Key+path, nil, new(any))
+	}
+
 	// What is wrong with a text has its place, and so has what no version knows.
 	var src struct{ Text string }
 	ask("/api/source?model=digits", nil, &src)
@@ -217,7 +259,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("%+v", bad)
 	}
 	for _, name := range []string{"none", "/bin/sh", "../full", "full ", "FULL"} {
-		if status, b := ask("/api/compile", config{"model": "digits", "version": name}, nil); status != http.StatusBadRequest || !strings.Contains(b, "wanted this, again, full") {
+		if status, b := ask("/api/compile", config{"model": "digits", "version": name}, nil); status != http.StatusBadRequest || !strings.Contains(b, "wanted this, again, full, old") {
 			t.Errorf("version %q: status %d: %s", name, status, b)
 		}
 	}
@@ -264,6 +306,14 @@ func TestVersions(t *testing.T) {
 	if len(d.Changes) != 1 || !found["mil"] || !found["passes"] || !found["tasks"] {
 		t.Errorf("an edited operation: %+v", d)
 	}
+}
+
+// again compiles digits with the version that differs in nothing.
+func again(t *testing.T, ask func(string, any, any) (int, string)) string {
+	t.Helper()
+	var m made
+	ask("/api/compile", config{"model": "digits", "version": "again"}, &m)
+	return m.Key
 }
 
 // TestHostileVersions has executables that end badly: their limits hold and the server

@@ -22,7 +22,8 @@ type view struct {
 	failure string
 	// foreign are the diagnostics of another zinc.
 	foreign []place
-	// unlinked says that another zinc wrote no debug database that this one reads.
+	// unlinked says that another zinc wrote no debug database that this one reads, so that
+	// names alone link (linkByNames).
 	unlinked bool
 	// placed says that operations were placed and nothing was lowered: zinc writes no
 	// programs for the target.
@@ -63,7 +64,7 @@ type summary struct {
 	Places []place `json:"places,omitempty"`
 	Placed bool    `json:"placed_only"`
 	// Unlinked says that another version wrote no debug database that this one reads,
-	// so that nothing is linked.
+	// so that the names in its report alone link tasks with statements.
 	Unlinked   bool        `json:"unlinked,omitempty"`
 	Line       string      `json:"line,omitempty"` // the placement in one line
 	Statements int         `json:"statements"`

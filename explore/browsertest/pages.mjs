@@ -136,7 +136,18 @@ async function visit(p, scheme) {
   const tip = await page.locator("#tip").innerText();
   check("help on a field", /=/.test(tip) && /(named|recorded|modelled):/.test(tip), tip.replaceAll("\n", " | "));
 
+  check("the word of the field is marked", (await page.locator("#bytes .word.pointed").count()) === 1);
+
   // Keys alone.
+  await page.locator("#bytes .body").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  const at = Number(await page.locator("#bytes .word.cursor").getAttribute("data-at"));
+  check("keys move from word to word", (await page.locator("#bytes .word.cursor").count()) === 1 && at > 0, at);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((n) => document.querySelector(`#bytes .word.strong[data-at="${n}"]`), at, { timeout: 5000 }).catch(() => {});
+  check("Enter pins the word", (await page.locator(`#bytes .word.strong[data-at="${at}"]`).count()) === 1 && (await page.locator("#mil .row.strong").count()) > 0);
   await page.locator("#mil .list").focus();
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !document.querySelector(".row.strong"));

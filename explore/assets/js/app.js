@@ -67,7 +67,7 @@ source.showFirst = () => {
   if (s !== undefined && links.pinned.kind !== "statement") source.showLine(links.statements[s].line);
 };
 const passes = new Passes(links, { pin: pinStatement, hover, changed: () => { passes.reveal(); remember(); } });
-const tasks = new Tasks(panels.tasks, links, { pin, hover, chosen: () => {} });
+const tasks = new Tasks(panels.tasks, links, { pin, hover, chosen: () => {}, point: (offset) => bytes.point(offset) });
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
 const container = new Container(panels.container, links, { show: (s, o) => bytes.go(s, o).catch(trouble) });
 const chain = new Chain(panels.chain, links, { pin, hover });
@@ -145,14 +145,15 @@ async function take(s, signal) {
   const pinned = links.pinned && links.pinned.kind === "statement" ? links.statements[links.pinned.id] : null;
   links.take(s.key, statements);
   paired = s.container_bytes > 0;
-  status([notice, s.line].filter(Boolean).join("; "), notice !== "");
+  const names = s.unlinked ? "this version writes no debug database that is read here: tasks and lines are linked by the names in its report alone" : "";
+  status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
   notice = "";
   placement.take(s);
   const key = paired ? s.key : "";
   const why = paired ? "" : `zinc writes no programs for ${s.target}: its field table is not known. Operations are placed, nothing is lowered.`;
   outputs.take(key, why);
   source.list.restyle();
-  await Promise.all([passes.take(s.key, s.passes, wantedPass || passes.name()), tasks.take(s.key, s.tasks, why || (s.tasks ? "" : s.unlinked ? "This version wrote no debug database that is read here: tasks are among the bytes alone." : "There are no tasks: nothing runs on the engine.")), bytes.take(s.key, paired, why), container.take(key, why), chain.take(key, why)]);
+  await Promise.all([passes.take(s.key, s.passes, wantedPass || passes.name()), tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "There are no tasks: nothing runs on the engine.")), bytes.take(s.key, paired, why), container.take(key, why), chain.take(key, why)]);
   wantedPass = "";
   await painted();
   performance.mark("zinc-panes");

@@ -6,7 +6,8 @@ import { List, widest } from "./list.js";
 import { fieldTip, tip, untip } from "./tip.js";
 
 export class Tasks {
-  constructor(host, links, { pin, hover, chosen }) {
+  constructor(host, links, { pin, hover, chosen, point }) {
+    this.point = point;
     this.links = links;
     this.tasks = [];
     this.wide = { name: 0, rule: 0, op: 0 };
@@ -36,16 +37,17 @@ export class Tasks {
         return { text: `${f.name.padEnd(29)} ${f.text.padEnd(18)} `, no: f.word, dim: `${f.known === "modelled" ? "(modelled) " : ""}${f.doc}`, class: f.value === 0 ? "dim" : "" };
       },
       act: (i) => this.help(i),
-      hover: (i) => (i >= 0 ? this.help(i) : untip()),
+      hover: (i) => { if (i >= 0) { this.help(i); } else { untip(); point(-1); } },
     });
     this.detail.view.addEventListener("pointermove", (e) => { this.pointer = { x: e.clientX, y: e.clientY }; });
     this.detail.view.addEventListener("keydown", () => setTimeout(() => this.help(this.detail.cursor, true)));
-    this.detail.view.addEventListener("blur", untip);
+    this.detail.view.addEventListener("blur", () => { untip(); point(-1); });
   }
 
   help(i, keys = false) {
     const f = this.fields[i];
     if (!f) return;
+    this.point(this.task.offset + 4 * f.word);
     const node = this.detail.drawn.get(i);
     const box = node?.getBoundingClientRect();
     fieldTip(keys || !this.pointer ? { x: (box?.left || 0) + 80, y: box?.top || 0 } : this.pointer, f);
