@@ -293,6 +293,19 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// TestMeanings: every column of a target's table has a meaning, and no other name has.
+func TestMeanings(t *testing.T) {
+	all := columns(target.H13)
+	for _, c := range all {
+		if meanings[c.name] == "" {
+			t.Errorf("column %s has no meaning", c.name)
+		}
+	}
+	if len(all) != len(meanings) {
+		t.Errorf("%d columns, %d meanings", len(all), len(meanings))
+	}
+}
+
 // TestOutputs runs two pairs, one weight apart.
 func TestOutputs(t *testing.T) {
 	dir := digits(t)

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
@@ -11,6 +12,7 @@ import (
 type edit struct {
 	come, gone *mil.Stmt // the statement that was added, or removed
 	reads      []rewire  // of a statement that reads other values and differs in nothing else
+	typed      *mil.Stmt // of side B, where the types of its results differ and nothing else
 	called     bool      // its attribute name differs and nothing else
 }
 
@@ -118,6 +120,53 @@ func between(c *Change, come, gone map[string]*Change) (to *Change) {
 func readsValue(s *mil.Stmt, name string) bool {
 	for _, x := range s.Args {
 		if r, ok := x.Value.(*mil.Ref); ok && r.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// behindInputs puts the statements whose types follow from inputs that have other types
+// under the change of these, of, and returns the others.
+func behindInputs(of *Change, inputs []string, all []*Change) (out []*Change) {
+	other := map[string]bool{}
+	for _, n := range inputs {
+		other[n] = true
+	}
+	n, first := 0, ""
+	for _, c := range all {
+		s := c.edit.typed
+		if s == nil || !readsAny(s, other) {
+			out = append(out, c)
+			continue
+		}
+		for _, r := range s.Results {
+			other[r.Name] = true
+		}
+		of.names = append(of.names, c.names...)
+		if n++; n == 1 {
+			first = c.Subject + ", " + c.Details[0]
+		}
+	}
+	if n > 0 {
+		of.Details = append(of.Details, "and with it the types of "+count(n, "operation", "operations")+", the first "+first)
+	}
+	return out
+}
+
+func readsAny(s *mil.Stmt, names map[string]bool) bool {
+	var any func(v mil.Value) bool
+	any = func(v mil.Value) bool {
+		switch v := v.(type) {
+		case *mil.Ref:
+			return names[v.Name]
+		case *mil.Tuple:
+			return slices.ContainsFunc(v.Elems, any)
+		}
+		return false
+	}
+	for _, x := range s.Args {
+		if any(x.Value) {
 			return true
 		}
 	}

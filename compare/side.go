@@ -96,9 +96,11 @@ func (s *Side) load(container, descriptor []byte) (err error) {
 		}
 	}
 	if descriptor != nil {
-		s.program, err = e5.Read(descriptor)
+		if s.program, err = e5.Read(descriptor); err != nil {
+			return fmt.Errorf("the descriptor beside it: %w", err)
+		}
 	}
-	return err
+	return nil
 }
 
 // Close gives up the model's files.

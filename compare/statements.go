@@ -79,17 +79,22 @@ func (w *treeDiff) function(a, b *mil.Func) {
 	if x, y := refs(a.Body.Outputs), refs(b.Body.Outputs); x != y {
 		d = append(d, "outputs: "+x+" -> "+y)
 	}
+	var head *Change
 	if len(d) > 0 {
 		c := &Change{Kind: Changed, Subject: "function " + a.Name, A: place(w.a, a.Pos), B: place(w.b, b.Pos), Details: d}
 		for _, n := range names {
 			c.names = append(c.names, qualified(w.fn, n))
 		}
 		w.add(c)
+		head = c
 	}
 	w.head("function "+a.Name, a.Attrs, b.Attrs, "")
 	first := len(w.out)
 	w.block(a.Body, b.Body)
 	w.out = append(w.out[:first], simplify(w.out[first:])...)
+	if len(names) > 0 {
+		w.out = append(w.out[:first], behindInputs(head, names, w.out[first:])...)
+	}
 }
 
 // params compares parameters and returns the names of those that differ.
@@ -292,6 +297,7 @@ func (r *reading) was() []string {
 // stmt compares two statements that are paired.
 func (w *treeDiff) stmt(a, b *mil.Stmt) {
 	var d []string
+	typed := 0 // differences of types of results
 	if a.Op != b.Op || a.OpOpset != b.OpOpset {
 		d = append(d, "operation: "+opName(a)+" -> "+opName(b))
 	}
@@ -304,6 +310,7 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 				d = append(d, "name: "+r.Name+" -> "+q.Name)
 			}
 			if !mil.EqualType(r.Type, q.Type) {
+				typed++
 				d = append(d, "type of "+q.Name+": "+r.Type.String()+" -> "+q.Type.String())
 			}
 		}
@@ -324,6 +331,9 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 		c := &Change{Kind: Changed, Subject: subject(a), A: place(w.a, a.Pos), B: place(w.b, b.Pos), Details: d, names: append(w.names(a), w.names(b)...)}
 		if own == len(d) {
 			c.edit.reads = w.rewired(a, b)
+		}
+		if typed > 0 && typed == len(d) {
+			c.edit.typed = b
 		}
 		c.edit.called = len(d) == 1 && strings.HasPrefix(d[0], nameDetail)
 		w.add(c)

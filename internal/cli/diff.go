@@ -405,7 +405,7 @@ func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
 		}
 		fmt.Fprintf(c.err, "zinc: %s; it is left aside\n", err)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(c.err, "zinc: %s: %s; it is left aside\n", debugBeside(at), err)
+		fmt.Fprintf(c.err, "zinc: %s; it is left aside\n", err) // which names the file
 	}
 	return compare.OpenPair(path, container, descriptor, nil)
 }
