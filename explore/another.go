@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -127,7 +128,8 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return &faultError{errors.New(s.discreet(err.Error()))}
+		// As that the executable is no longer the one that was opened.
+		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
 	}
 	defer r.Close()
 	return v.takeResult(s, r)
