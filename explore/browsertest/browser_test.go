@@ -93,7 +93,7 @@ func named(t *testing.T, name, dir string) string {
 // the page asks for it.
 func serve(t *testing.T, path string, versions ...explore.Version) string {
 	t.Helper()
-	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}}, Versions: versions, Log: os.Stderr})
+	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}, {Path: filepath.Join("testdata", "wrong.mil")}}, Versions: versions, Log: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -310,6 +310,17 @@ async function visit(p, scheme) {
     await page.waitForTimeout(300);
   }
 
+  // Another model, with an error from the beginning on: nothing of the one before stays.
+  if (p.name === "digits") {
+    await page.locator("#config select[name=model]").selectOption("wrong");
+    await page.waitForSelector("#mil .row.diag", { timeout: 60000 });
+    check("a model that never compiled shows its error alone", (await page.locator("#status").textContent()) === "1 error" && (await page.locator("#ir .row, #panel-tasks .row, #bytes .word").count()) === 0);
+    check("and the panes say that nothing has compiled", (await page.locator("#ir").innerText()).includes("Nothing has compiled yet") && (await page.locator("#bytes").innerText()).includes("Nothing has compiled yet"));
+    await picture(page, `${name}-wrong`);
+    await page.locator("#config select[name=model]").selectOption("digits");
+    await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: 60000 });
+  }
+
   // Constants out of the way.
   const all = await page.locator("#mil .space").evaluate((n) => n.clientHeight);
   await page.locator("#mil .list").focus();

@@ -123,8 +123,10 @@ async function compile() {
   source.diagnose(s.places);
   compare.run();
   if (!s.ok) {
-    stale(true);
-    status(`${s.error}; the panes show what compiled last`, true);
+    const shown = document.body.dataset.key !== "";
+    stale(shown);
+    if (!shown) blank("Nothing has compiled yet.");
+    status(shown ? `${s.error}; the panes show what compiled last` : s.error, true);
     return;
   }
   try {
@@ -137,6 +139,18 @@ async function compile() {
 
 function stale(on) {
   for (const id of ["ir", "right", "bytes"]) $(id).classList.toggle("stale", on);
+}
+
+// blank empties the panes and says why.
+function blank(why) {
+  paired = false;
+  passes.take("", [], "", why);
+  tasks.take("", 0, why);
+  bytes.take("", false, why);
+  container.take("", why);
+  chain.take("", why);
+  outputs.take("", why);
+  placement.say(why);
 }
 
 // take shows a compilation.
@@ -168,6 +182,7 @@ async function openModel(edits) {
   const name = config.value().model;
   links.clear();
   document.body.dataset.key = "";
+  blank("compiling \u2026");
   opened = get("source", { model: name }).then((t) => {
     if (config.value().model !== name) return;
     model = info.models.find((m) => m.name === name);

@@ -30,9 +30,10 @@ export class Passes {
 
   // take begins with a compilation's passes, at the pass that is chosen where it has
   // one, else at the last that changed something.
-  async take(key, passes, chosen) {
+  async take(key, passes, chosen, why = "") {
     this.key = key;
     this.passes = passes;
+    this.list.say(why);
     const many = new Set(passes.map((p) => p.function)).size > 1;
     options($("pass"), passes.map((p, i) => ({ value: String(i), label: `${p.changed ? "\u25cf" : "\u25cb"} ${p.pass}${many ? ` (${p.function})` : ""}${p.changed ? "" : ", unchanged"}` })));
     let at = passes.findIndex((p) => p.pass === chosen);

@@ -199,6 +199,8 @@ export class Placement {
     this.line = line;
   }
 
+  say(why) { this.host.replaceChildren(el("p", { class: "dim", textContent: why })); }
+
   take(summary) {
     this.host.replaceChildren();
     if (!summary.ok) { this.host.append(el("p", { textContent: "The compilation failed." })); return; }
