@@ -3,6 +3,8 @@ package compare
 import (
 	"context"
 	"slices"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Options say what is compared.
@@ -112,7 +114,7 @@ func (p *pairing) unnamed(all []*Change) (out []*Change) {
 		}
 	}
 	if n > 0 {
-		out = append(out, &Change{Level: Container, Kind: Changed, Subject: "bytes that no part accounts for", Details: []string{count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"}})
+		out = append(out, &Change{Level: Container, Kind: Changed, Subject: "bytes that no part accounts for", Details: []string{diag.Count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"}})
 	}
 	return out
 }

@@ -405,8 +405,56 @@ func TestWhisper(t *testing.T) {
 		expect(t, compared(t, pair(t, a), pair(t, b), Options{}),
 			"tasks: task 12 of net moved", "tasks: addresses moved", "container: section __DATA,__bss changed")
 	})
+	t.Run("operation", func(t *testing.T) {
+		gelu := regexp.MustCompile(`(> input_1_cast) = gelu\(mode = [a-z0-9_]+, (x = )`)
+		if n := len(gelu.FindAllString(textOf(t, dir), -1)); n != 1 {
+			t.Fatalf("%d statements to change", n)
+		}
+		b := open(t, changed(t, dir, func(s string) string { return gelu.ReplaceAllString(s, "$1 = relu($2") }, nil), "h13")
+		r := compared(t, a, b, Options{})
+		expect(t, r,
+			"mil: gelu input_1_cast changed",
+			"  constants: packed constants of conv var_28_cast, gelu input_1_cast by convolution changed",
+			"  ir: gelu input_1_cast changed",
+			"  placement: gelu input_1_cast changed",
+			"  tasks: tasks of conv var_28_cast, gelu input_1_cast by convolution changed",
+			"  tasks: addresses moved",
+			"  container: section __KERN_0,__kern_0 changed")
+		expectDetail(t, r.Changes[0].Details, "operation: gelu -> relu")
+		expectDetail(t, r.Changes[0].Effects[0].Details, "holds table, bias, values -> bias, values")
+		expectDetail(t, r.Changes[0].Effects[3].Details, "NE.NonlinearMode: 2 -> 1 ")
+	})
 	t.Run("target", func(t *testing.T) {
 		r := compared(t, a, open(t, dir, "h14"), Options{})
 		expect(t, r, "settings: target changed", "  limits: limits of h14 beside those of h13 changed")
 	})
+}
+
+func textOf(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "model.mil"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestQuantised: a scale of quantised weights is one change, told with what it packs.
+func TestQuantised(t *testing.T) {
+	dir := filepath.Join(shareddir.Find(t), "corpus", "silero-v6-int8")
+	scale := regexp.MustCompile(`encoder_layers_0_weight_to_fp16_quantized = constexpr_affine_dequantize[^;]*? scale = [^;]*?offset = tensor<uint64, \[\]>\((\d+)\)`)
+	b := changed(t, dir, nil, func(text string, b []byte) {
+		m := scale.FindStringSubmatch(text)
+		if m == nil {
+			t.Fatal("no scale")
+		}
+		at, _ := strconv.Atoi(m[1])
+		binary.LittleEndian.PutUint16(b[binary.LittleEndian.Uint64(b[at+16:]):], 0x2c00)
+	})
+	r := compared(t, open(t, dir, "h13"), open(t, b, "h13"), Options{})
+	expect(t, r,
+		"constants: constant encoder_layers_0_weight_to_fp16_quantized.scale (scale of constexpr_affine_dequantize encoder_layers_0_weight_to_fp16_quantized) changed",
+		"  constants: packed constants of conv input_3_cast_fp16, relu x_5_cast_fp16 by convolution changed",
+		"  ir: conv input_3_cast_fp16 changed")
+	expectDetail(t, r.Changes[0].Details, "1 of 128 values: first [0] 0.00896454 -> 0.0625")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // container compares the parts of the containers. Addresses and file offsets follow
@@ -141,7 +142,7 @@ func linesMoved(all []*Change) (out []*Change) {
 	}
 	if n > 0 {
 		out = append(out, &Change{Level: Chain, Kind: Moved, Subject: "lines of the source", Details: []string{
-			count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " + map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
+			diag.Count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " + map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
 		}})
 	}
 	return out

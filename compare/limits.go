@@ -17,7 +17,9 @@ func (p *pairing) limits() ([]*Change, error) {
 	d := attributes(columns(p.a.target), columns(p.b.target))
 	for i, x := range d {
 		name, _, _ := strings.Cut(x, ":")
-		d[i] = x + " (" + meanings[name] + ")"
+		if m := meanings[name]; m != "" {
+			d[i] = x + " (" + m + ")"
+		}
 	}
 	if len(d) > 0 {
 		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name + " beside those of " + p.a.target.Name, Details: d, names: []string{setting("target")}}}, nil
@@ -82,5 +84,7 @@ var meanings = map[string]string{
 	"Bandwidth":       "bytes per second of a single stream",
 	"CostOf":          "target on which the costs were measured",
 	"StreamForms":     "compressed forms that reach the engine as stored",
+	"MaxTasks":        "tasks of a procedure",
+	"StateMultiple":   "what the last dimension of a state must be a multiple of",
 	"NoCode":          "operations that validate and have no code",
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/report"
 )
 
@@ -31,13 +32,13 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		if x.s.NoPair != "" {
 			last = x.s.NoPair
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", x.side, md(brief(x.s.Name)), md(x.s.Target), md(brief(strings.Join(settings, ", "))), md(last))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", x.side, md(brief(x.s.Name)), md(x.s.Target), md(brief(strings.Join(settings, ", "))), md(cut(last)))
 	}
 	for i, l := range r.limitations() {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "- %s\n", md(l))
+		fmt.Fprintf(&b, "- %s\n", md(cut(l)))
 	}
 	if r.Same {
 		b.WriteString("\n**No difference.**\n")
@@ -49,7 +50,7 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		var x bytes.Buffer
 		r.markdownChange(&x, c, &o)
 		if b.Len()+x.Len() > mostMarkdown {
-			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", count(len(r.Changes)-i, "change", "changes"))
+			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", diag.Count(len(r.Changes)-i, "change", "changes"))
 			break
 		}
 		b.Write(x.Bytes())
@@ -99,6 +100,16 @@ func (o *TextOptions) details(c *Change) []string {
 		return append(c.Details[:o.Most:o.Most], fmt.Sprintf("and %d more", n-o.Most))
 	}
 	return c.Details
+}
+
+// mostReason bounds the bytes of what says why something is missing, as a list of errors.
+const mostReason = 1 << 10
+
+func cut(s string) string {
+	if len(s) <= mostReason {
+		return s
+	}
+	return strings.ToValidUTF8(s[:mostReason], "") + " ..."
 }
 
 // inFile is a place without the folders, which differ between any two checkouts.

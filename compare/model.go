@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
@@ -28,9 +29,7 @@ type Request struct {
 	// Flags are given to the executable. Compile says the same of them as far as this
 	// zinc knows them, Extra lists the rest.
 	Flags, Extra []string
-	// Passes has the programs after each pass kept for level Passes; AsPrinted in the
-	// form that executables print, for a comparison with one.
-	Passes, AsPrinted bool
+	Passes       bool // keep the programs after each pass, for level Passes
 	// Limits bound the executable, and Dir is where it works, as toolchain.Request says.
 	Limits toolchain.Limits
 	Dir    string
@@ -60,7 +59,7 @@ func Open(ctx context.Context, q Request) (*Side, error) {
 	}
 	s.consts = gather(m.Program)
 	if q.Passes {
-		s.trace = newTrace(q.AsPrinted || q.Executable != nil)
+		s.trace = newTrace()
 	}
 	o.Provenance, o.InputName = true, inputName
 	if s.trace != nil {
@@ -112,12 +111,19 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 	return nil
 }
 
+// mostPrograms bounds the programs that are taken from an executable, in bytes.
+const mostPrograms = 64 << 20
+
 // compileWith has another zinc compile the model. A refusal, and what cannot be read of
 // what it wrote, is kept, not returned.
 func (s *Side) compileWith(ctx context.Context, q *Request) error {
-	x := q.Executable
+	x, limits := q.Executable, q.Limits
+	if limits.Programs <= 0 {
+		limits.Programs = mostPrograms
+	}
 	r, err := x.Compile(ctx, toolchain.Request{
-		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes, Limits: q.Limits, Dir: q.Dir,
+		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes,
+		Limits: limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError
 	if errors.As(err, &refused) && refused.Status != 2 { // a wrong command line is the caller's
@@ -148,20 +154,17 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		report := new(compile.Report)
 		if err := json.Unmarshal(r.Report, report); err != nil {
 			s.noPlaces = fmt.Sprintf("the report of %s: %s", x.Path, err)
+		} else if slices.Contains(report.Functions, nil) {
+			s.noPlaces = fmt.Sprintf("the report of %s: functions: one is null", x.Path)
 		} else {
 			s.report = report
 		}
 	}
-	container, err := regularfile.Read(r.Container)
-	if err != nil {
-		return err
+	container, descriptor, err := written(r)
+	if err == nil {
+		err = (&Side{}).load(container, descriptor)
 	}
-	descriptor, err := regularfile.Read(r.Descriptor)
 	if err != nil {
-		return err
-	}
-	pair := &Side{}
-	if err := pair.load(container, descriptor); err != nil {
 		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
 		return nil
 	}
@@ -175,4 +178,17 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		}
 	}
 	return nil
+}
+
+// written reads the pair that an executable wrote.
+func written(r *toolchain.Result) (container, descriptor []byte, err error) {
+	if container, err = regularfile.Read(r.Container); err == nil {
+		descriptor, err = regularfile.Read(r.Descriptor)
+	}
+	if err != nil {
+		if what := errors.Unwrap(err); what != nil {
+			err = what // the folder is private
+		}
+	}
+	return container, descriptor, err
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Bounds of what is told of a pass: pairs of lines, subjects in a line, and bytes of a
@@ -133,14 +136,14 @@ func (p *pairing) departure(a, b *pipeline) *Change {
 			continue
 		}
 		if c.Subject != "" {
-			c.Details = append(c.Details, fmt.Sprintf("after %s: %s more: %s", pass, count(len(more), "line differs", "lines differ"), some(more)))
+			c.Details = append(c.Details, fmt.Sprintf("after %s: %s more: %s", pass, diag.Count(len(more), "line differs", "lines differ"), some(more)))
 			continue
 		}
 		c.Subject, c.Pass = "program of "+a.key+" after pass "+pass, pass
 		if i == 0 {
 			c.Subject = "program of " + a.key + " as it was read"
 		}
-		c.Details = append(c.Details, count(len(more), "line differs", "lines differ")+": "+some(more))
+		c.Details = append(c.Details, diag.Count(len(more), "line differs", "lines differ")+": "+some(more))
 		c.Details = append(c.Details, d.lines...)
 		for _, s := range more {
 			if k := strings.IndexByte(s, '%'); k >= 0 {
@@ -157,7 +160,7 @@ func (p *pairing) departure(a, b *pipeline) *Change {
 // some lists a few of the subjects.
 func some(subjects []string) string {
 	n := len(subjects)
-	s := strings.Join(subjects[:min(n, mostSubjects)], ", ")
+	s := lineText(strings.Join(subjects[:min(n, mostSubjects)], ", "))
 	if n > mostSubjects {
 		s += fmt.Sprintf(" and %d others", n-mostSubjects)
 	}
@@ -283,7 +286,12 @@ func (p *pairing) between(a, b *shot, number []uint32) (d programDifference) {
 
 // lineText is a line of a program as it is shown.
 func lineText(l string) string {
-	l = strings.TrimLeft(l, " ")
+	l = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, strings.TrimLeft(l, " "))
 	if len(l) <= mostLineBytes {
 		return l
 	}

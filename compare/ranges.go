@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -260,7 +261,7 @@ func RangesText(w io.Writer, rs []Range) error {
 		return fmt.Sprintf("%#x", x)
 	}
 	for _, r := range rs {
-		fmt.Fprintf(b, "%s %s %s %s: %s\n", r.File, at(r.A), at(r.B), count(int(r.Size), "byte", "bytes"), r.Owner)
+		fmt.Fprintf(b, "%s %s %s %s: %s\n", r.File, at(r.A), at(r.B), diag.Count(int(r.Size), "byte", "bytes"), r.Owner)
 	}
 	if len(rs) == 0 {
 		fmt.Fprintln(b, "no difference")

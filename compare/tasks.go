@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -416,7 +417,7 @@ func (d *taskDiff) changes() []*Change {
 	for _, c := range d.out {
 		n := d.counts[c]
 		if strings.HasPrefix(c.Subject, manyTasks) {
-			c.Details = append(c.Details, count(n.tasks, "task", "tasks"))
+			c.Details = append(c.Details, diag.Count(n.tasks, "task", "tasks"))
 		}
 		for _, x := range n.details {
 			if k := n.count[x]; k < n.tasks {
@@ -427,7 +428,7 @@ func (d *taskDiff) changes() []*Change {
 	}
 	d.out = d.summary()
 	if d.moved > 0 {
-		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
+		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{diag.Count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
 	}
 	return d.out
 }
@@ -455,7 +456,7 @@ func (d *taskDiff) summary() []*Change {
 	all := &Change{Level: Tasks, Kind: Changed, Subject: "tasks in all"}
 	for _, k := range []Kind{Changed, Added, Removed, Moved} {
 		if tasks[k] > 0 {
-			all.Details = append(all.Details, count(tasks[k], "task", "tasks")+" "+string(k))
+			all.Details = append(all.Details, diag.Count(tasks[k], "task", "tasks")+" "+string(k))
 		}
 	}
 	often := slices.SortedFunc(maps.Keys(shared), func(x, y string) int {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // TextOptions say how a Result is written.
@@ -92,7 +94,7 @@ func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 			levels = append(levels, fmt.Sprintf("%d at level %s", k, l))
 		}
 	}
-	return shown, count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
+	return shown, diag.Count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
 }
 
 // title says what changed, and how.
@@ -130,11 +132,29 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 // counted says how many changes there are.
 func (r *Result) counted() string {
 	n := len(r.Changes)
+	together := ""
 	if n > 0 && r.Changes[n-1].Level == Together {
-		return count(n-1, "change", "changes") + ", and what they do together"
+		n, together = n-1, ", and what they do together"
 	}
-	return count(n, "change", "changes")
+	s := diag.Count(n, "change", "changes")
+	if n > manyCauses {
+		of := map[Level]int{}
+		for _, c := range r.Changes[:n] {
+			of[c.Level]++
+		}
+		var parts []string
+		for _, l := range Levels {
+			if k := of[l.Level]; k > 0 {
+				parts = append(parts, fmt.Sprintf("%d at level %s", k, l.Level))
+			}
+		}
+		s += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return s + together
 }
+
+// manyCauses is from where changes are counted by level.
+const manyCauses = 8
 
 // limitations lists what was not compared, or less than usual, and why.
 func (r *Result) limitations() (out []string) {

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -18,16 +16,7 @@ type trace struct {
 	lines []string          // text without positions, long ones cut as toolchain.Lines does
 	index map[string]uint32 // in lines
 	shots []shot
-	// printed has large constants put into the text and cut as those of an executable
-	// are; without, their bytes are looked at once.
-	printed bool
-	digest  map[*byte]sizedText // of large constants, by their first byte
-}
-
-// sizedText is what stands for a constant of a size.
-type sizedText struct {
-	size int
-	text string
+	elide func(data []byte) string
 }
 
 // shot is the program after a pass.
@@ -36,23 +25,13 @@ type shot struct {
 	lines          []uint32
 }
 
-func newTrace(printed bool) *trace {
-	return &trace{index: map[string]uint32{}, printed: printed, digest: map[*byte]sizedText{}}
-}
+func newTrace() *trace { return &trace{index: map[string]uint32{}, elide: toolchain.Eliding()} }
 
 // observe is compile.Options.Observe.
 func (t *trace) observe(pass string, p *ir.Program) {
 	t.begin(pass)
-	data := &dataText{t: t}
-	w := &toolchain.Lines{Line: func(l []byte) error {
-		t.add(data.resolve(l))
-		return nil
-	}}
-	into := &data.data
-	if t.printed {
-		into = nil
-	}
-	ir.PrintTo(w, p, into) // neither the text nor the writer can fail
+	w := &toolchain.Lines{Line: func(l []byte) error { t.add(l); return nil }}
+	ir.PrintElided(w, p, t.elide) // neither the text nor the writer can fail
 	w.Flush()
 }
 
@@ -104,63 +83,6 @@ func (t *trace) read(passes []toolchain.Pass) error {
 		w.Flush()
 	}
 	return nil
-}
-
-// dataText resolves large constants, which ir.PrintTo puts beside the text.
-type dataText struct {
-	t    *trace
-	data ir.Data
-	seen int   // parts of the data that are counted in next
-	next int64 // offset of the part after them
-	at   map[int64][]byte
-}
-
-// blobMark opens the place of a constant in the data: blob(OFFSET, SIZE).
-const blobMark = "= blob("
-
-// resolve replaces the place of a constant in a line by what toolchain.Lines makes of
-// its bytes in the text.
-func (d *dataText) resolve(line []byte) []byte {
-	i := bytes.Index(line, []byte(blobMark))
-	if i < 0 || quoted(line[:i]) {
-		return line
-	}
-	place, rest, ok := bytes.Cut(line[i+len(blobMark):], []byte(")"))
-	off, _, _ := bytes.Cut(place, []byte(","))
-	n, err := strconv.ParseInt(string(off), 10, 64)
-	if !ok || err != nil {
-		return line
-	}
-	if d.at == nil {
-		d.at = map[int64][]byte{}
-	}
-	for ; d.seen < len(d.data.Parts); d.seen++ {
-		d.at[d.next] = d.data.Parts[d.seen]
-		d.next += int64(len(d.data.Parts[d.seen]))
-	}
-	data := d.at[n]
-	if len(data) == 0 {
-		return line
-	}
-	x, ok := d.t.digest[&data[0]]
-	if !ok || x.size != len(data) {
-		x = sizedText{len(data), toolchain.Elided(data)}
-		d.t.digest[&data[0]] = x
-	}
-	return slices.Concat(line[:i+len("= ")], []byte(x.text), rest)
-}
-
-// quoted reports whether the end of a piece of a line stands in quotes.
-func quoted(line []byte) (in bool) {
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case '\\':
-			i++
-		case '"':
-			in = !in
-		}
-	}
-	return in
 }
 
 // fromMark opens the place of a constant in its weight file.

@@ -189,10 +189,3 @@ func at(shape []int64, i int64) string {
 	}
 	return ir.ShapeString(index) + " "
 }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}

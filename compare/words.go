@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -278,7 +279,7 @@ func (p *pairing) wordTasks(why string) (out []*Change) {
 		for i := range x.tasks {
 			t := &x.tasks[i]
 			if to[i] < 0 {
-				add(Removed, t, t.names, count(len(t.words)/4, "word", "words"))
+				add(Removed, t, t.names, diag.Count(len(t.words)/4, "word", "words"))
 				continue
 			}
 			u := &y.tasks[to[i]]
@@ -288,7 +289,7 @@ func (p *pairing) wordTasks(why string) (out []*Change) {
 		}
 		for j := range y.tasks {
 			if t := &y.tasks[j]; from[j] < 0 {
-				add(Added, t, t.names, count(len(t.words)/4, "word", "words"))
+				add(Added, t, t.names, diag.Count(len(t.words)/4, "word", "words"))
 			}
 		}
 		for _, i := range moved(to) {

@@ -116,9 +116,9 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
 	}
 	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
+	d.sec.Track()
 	if o.Provenance {
 		d.prov = newRecorder(p, &d.o)
-		d.sec.Track()
 	}
 	jobs, err := o.jobs(p)
 	if err != nil {
@@ -199,7 +199,7 @@ func (d *driver) passes(j *job) (*unit, error) {
 	t := d.o.Target
 	s, err := passes.Run(d.ctx, j.program, passes.Options{
 		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
-		Accept:     func(op *ir.Op) (string, bool, error) { return lower.Accept(op, t) },
+		Accept:     func(op *ir.Op) (target.Acceptance, error) { return lower.Accept(op, t) },
 		CanFuse:    lower.CanFuse,
 		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach, Log: d.o.Log, Observe: d.o.Observe,
 	})

@@ -28,7 +28,7 @@ func (u *unit) compressed() {
 	units := map[*ir.Value]ir.Unit{}
 	for _, st := range u.state.Steps {
 		for _, op := range st.Ops {
-			reads(op, func(v *ir.Value) {
+			op.Reads(func(v *ir.Value) {
 				if units[v] != ir.Engine {
 					units[v] = op.Place.Unit
 				}

@@ -13,7 +13,20 @@ const (
 	CauseFirst     = "first"     // the engine's work begins
 	CauseCPU       = "cpu"       // operations on the CPU lie between it and the dispatch before
 	CauseRegisters = "registers" // the work before has as many tensors as a procedure has registers for
+	CauseTasks     = "tasks"     // the work before has about as many tasks as a procedure's chain holds
 )
+
+// Causes tells people why a dispatch begins, by cause. Behind CauseCPU's words stands
+// what the dispatch waits for.
+var Causes = map[string]string{
+	CauseFirst:     "the engine's work begins",
+	CauseCPU:       "cut by ",
+	CauseRegisters: "cut: the tensors of one procedure are used up",
+	CauseTasks:     "cut: the tasks of one procedure are used up",
+}
+
+// causeOfCut names the limit that a step was cut at.
+var causeOfCut = map[passes.Cut]string{passes.CutRegisters: CauseRegisters, passes.CutTasks: CauseTasks}
 
 // Dispatch is one engine step and why it does not belong to the one before.
 type Dispatch struct {
@@ -41,7 +54,7 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 	for i, st := range steps {
 		for _, op := range st.Ops {
 			on := st.Unit == ir.Engine
-			reads(op, func(v *ir.Value) { on = on || v.Def != nil && fromEngine[v.Def] })
+			op.Reads(func(v *ir.Value) { on = on || v.Def != nil && fromEngine[v.Def] })
 			fromEngine[op] = on
 		}
 		if st.Unit != ir.Engine {
@@ -51,13 +64,14 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 		for _, op := range st.Ops {
 			x.MACs += MACs(op)
 		}
-		if last >= 0 {
-			x.Cause = CauseRegisters
-			if by := u.between(steps[last+1:i], st, fromEngine); len(by) > 0 {
-				x.Cause = CauseCPU
-				for _, op := range by {
-					x.CutBy = append(x.CutBy, index[op])
-				}
+		switch {
+		case last < 0:
+		case st.Cut != passes.NoCut:
+			x.Cause = causeOfCut[st.Cut]
+		default:
+			x.Cause = CauseCPU
+			for _, op := range u.between(steps[last+1:i], st, fromEngine) {
+				x.CutBy = append(x.CutBy, index[op])
 			}
 		}
 		u.rep.DispatchList = append(u.rep.DispatchList, x)
@@ -65,8 +79,9 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 	}
 }
 
-// between returns the operations of the given CPU steps that an engine step
-// waits for: those that wait for the engine themselves, or all when none does.
+// between returns the operations of the given steps, none on the engine, that an
+// engine step waits for: those on the CPU that wait for the engine themselves, or all
+// on the CPU when none does, or all when none is on the CPU or gives what it reads.
 func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir.Op]bool) []*ir.Op {
 	need := map[*ir.Value]bool{}
 	for _, v := range to.Inputs {
@@ -80,13 +95,18 @@ func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir
 			if !slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return need[v] }) {
 				continue
 			}
-			reads(op, func(v *ir.Value) { need[v] = true })
+			op.Reads(func(v *ir.Value) { need[v] = true })
 			if steps[i].Unit == ir.CPU {
 				all = append(all, op)
 			}
 		}
 	}
 	slices.Reverse(all)
+	if len(all) == 0 {
+		for _, st := range steps {
+			all = append(all, st.Ops...)
+		}
+	}
 	if on := slices.DeleteFunc(slices.Clone(all), func(op *ir.Op) bool { return !fromEngine[op] }); len(on) > 0 {
 		all = on
 	}
@@ -101,17 +121,4 @@ func (u *unit) follows(op *ir.Op) int {
 		return 1
 	}
 	return 0
-}
-
-// reads calls f for every value that an operation or its blocks read.
-func reads(op *ir.Op, f func(v *ir.Value)) {
-	op.Operands(func(_ *ir.Param, v *ir.Value) { f(v) })
-	for _, b := range op.Blocks {
-		for _, inner := range b.Ops {
-			reads(inner, f)
-		}
-		for _, v := range b.Outputs {
-			f(v)
-		}
-	}
 }

@@ -1,10 +1,8 @@
 package compile
 
 import (
-	"container/heap"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/cost"
@@ -76,7 +74,7 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 	tab := u.state.Target
 	all := &Estimate{Stages: cost.Stages(tab), CostOf: tab.CostOf, Known: cost.Known()}
 	u.rep.Estimate = all
-	u.eachTask(index, func(op, dispatch int, t cost.Task, _ []cost.Extent) {
+	u.eachTask(index, func(op, dispatch int, t cost.Task) {
 		o, d := &u.rep.Ops[op], &u.rep.DispatchList[dispatch]
 		for _, e := range []**Estimate{&o.Estimate, &d.Estimate} {
 			if *e == nil {
@@ -95,15 +93,36 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 		}
 		once := &Estimate{}
 		once.Terms[cost.Dispatch] = cost.Overhead(tab)
+		once.Terms[cost.Hand] = cost.Handing(u.handed(u.procs[i]))
 		d.Estimate.merge(once)
 		all.merge(once)
 	}
 }
 
+// handed counts the bytes that the host hands a dispatch and takes back: all of its
+// surfaces but those of states, which stay where they are.
+func (u *unit) handed(p *lower.Procedure) int64 {
+	states := map[*ir.Value]bool{}
+	for _, st := range u.state.States {
+		states[st.Value] = true
+		if st.Result >= 0 {
+			states[u.state.Func.Body.Outputs[st.Result]] = true
+		}
+	}
+	n := int64(0)
+	for _, list := range [][]lower.Surface{p.Inputs, p.Outputs} {
+		for i := range list {
+			if !states[list[i].Value] {
+				n += list[i].Size
+			}
+		}
+	}
+	return n
+}
+
 // eachTask calls f for every task of the unit with the operation it works for (an
-// index into Report.Ops), the dispatch it is part of, its estimate, and what it
-// reads of the constant section.
-func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch int, t cost.Task, reads []cost.Extent)) {
+// index into Report.Ops), the dispatch it is part of, and its estimate.
+func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch int, t cost.Task)) {
 	k := 0
 	for _, st := range u.state.Steps {
 		if st.Unit != ir.Engine {
@@ -115,101 +134,8 @@ func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch int, t cost.Ta
 			if !ok { // a copy of what the step was given
 				at = index[st.Ops[len(st.Ops)-1]]
 			}
-			f(at, k, cost.Estimate(t, u.state.Target), cost.Reads(t, lower.BarConstants))
+			f(at, k, cost.Estimate(t, u.state.Target))
 		}
 		k++
 	}
-}
-
-// claim is a stretch of the constant section and who reads it.
-type claim struct {
-	cost.Extent
-	by int // in the order of the pair's operations
-}
-
-// weigh gives every byte of the constant section that tasks read to the first
-// operation that reads it. What is left pads.
-func (d *driver) weigh() {
-	var ops []*OpReport
-	var claims []claim
-	at := map[cost.Extent]int{} // tasks read the same constants again and again
-	for _, u := range d.units {
-		base := len(ops)
-		index := map[*ir.Op]int{}
-		n := 0
-		for _, st := range u.state.Steps {
-			for _, op := range st.Ops {
-				index[op] = n
-				ops = append(ops, &u.rep.Ops[n])
-				n++
-			}
-		}
-		u.eachTask(index, func(op, _ int, _ cost.Task, reads []cost.Extent) {
-			for _, x := range reads {
-				x.To = min(x.To, d.sec.Size())
-				c := claim{x, base + op}
-				if x.From >= x.To {
-					continue
-				}
-				if i, ok := at[x]; ok {
-					claims[i].by = min(claims[i].by, c.by)
-					continue
-				}
-				at[x] = len(claims)
-				claims = append(claims, c)
-			}
-		})
-	}
-	share(claims, func(by int, n int64) { ops[by].Weights += n })
-}
-
-// share calls give with the bytes that each claimant gets: a byte goes to the
-// first of those who claim it.
-func share(claims []claim, give func(by int, n int64)) {
-	slices.SortStableFunc(claims, func(a, b claim) int {
-		switch {
-		case a.From < b.From:
-			return -1
-		case a.From > b.From:
-			return 1
-		}
-		return 0
-	})
-	var open claimants
-	at := int64(0)
-	// advance shares out the bytes up to to among the open claims.
-	advance := func(to int64) {
-		for at < to && len(open) > 0 {
-			c := open[0]
-			if c.To <= at {
-				heap.Pop(&open)
-				continue
-			}
-			end := min(to, c.To)
-			give(c.by, end-at)
-			at = end
-		}
-		at = max(at, to)
-	}
-	end := int64(0)
-	for _, c := range claims {
-		advance(c.From)
-		heap.Push(&open, c)
-		end = max(end, c.To)
-	}
-	advance(end)
-}
-
-// claimants is a heap of open claims, the first claimant on top.
-type claimants []claim
-
-func (h claimants) Len() int           { return len(h) }
-func (h claimants) Less(i, j int) bool { return h[i].by < h[j].by }
-func (h claimants) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *claimants) Push(x any)        { *h = append(*h, x.(claim)) }
-func (h *claimants) Pop() any {
-	old := *h
-	c := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return c
 }

@@ -2,8 +2,9 @@ package compile
 
 import (
 	"context"
-	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/cost"
@@ -42,7 +43,8 @@ func TestEstimates(t *testing.T) {
 	}
 	once := cost.Overhead(target.H13) * cost.Time(rep.Dispatches)
 	all := rep.Estimate
-	if ops.Time != tasks.Time || ops.Time+once != all.Time || dispatches.Time != all.Time || all.Terms[cost.Dispatch] != once {
+	io := cost.Handing(handedBytes(r))
+	if ops.Time != tasks.Time || ops.Time+once+io != all.Time || dispatches.Time != all.Time || all.Terms[cost.Dispatch] != once || all.Terms[cost.Hand] != io || io == 0 {
 		t.Errorf("operations %s us, tasks %s, dispatches %s, in all %s", ops.Time, tasks.Time, dispatches.Time, all.Time)
 	}
 	if n != rep.Tasks || ops.Cycles != all.Cycles || ops.DMABytes != all.DMABytes || ops.L2Peak != all.L2Peak || weights > rep.Weights || weights == 0 {
@@ -75,31 +77,91 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestShare holds the sharing of bytes against a count of every byte.
-func TestShare(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		const size, owners = 64, 6
-		var claims []claim
-		for range r.IntN(12) {
-			from := r.Int64N(size)
-			claims = append(claims, claim{cost.Extent{From: from, To: from + 1 + r.Int64N(size-from)}, r.IntN(owners)})
-		}
-		var want, got [owners]int64
-		for at := range int64(size) {
-			by := owners
-			for _, c := range claims {
-				if c.From <= at && at < c.To {
-					by = min(by, c.by)
-				}
+// TestWeights gives constants to the first that reads them: of two equal ones, one is
+// stored, and of two functions the first has it.
+func TestWeights(t *testing.T) {
+	w := "tensor<fp16, [4, 64]> w = const()[val = tensor<fp16, [4, 64]>([" + strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("0.5, -0.25, ", 32), ", ")+"], ", 4), ", ") + "])];"
+	fn := func(name string) string {
+		return "func " + name + "<ios18>(tensor<fp16, [1, 64]> x) {" + w + `
+			tensor<fp16, [1, 4]> a = linear(bias = tensor<fp16, [4]>([1, 2, 3, 4]), weight = w, x = x);
+			tensor<fp16, [1, 64]> h = relu(x = x);
+			tensor<fp16, [1, 4]> b = linear(bias = tensor<fp16, [4]>([1, 2, 3, 4]), weight = w, x = h);
+		} -> (a, b);`
+	}
+	path := filepath.Join(t.TempDir(), "m.mil")
+	if err := os.WriteFile(path, []byte("program(1.3)\n{\n"+fn("main")+fn("other")+"}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	r, err := Compile(context.Background(), m.Program, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := int64(0)
+	for i, o := range r.Report.Ops {
+		switch {
+		case o.Op != "linear":
+			if o.Weights != 0 || o.Shared != 0 {
+				t.Errorf("%s %q has %d bytes and shares %d", o.Op, o.Name, o.Weights, o.Shared)
 			}
-			if by < owners {
-				want[by]++
+		case first == 0:
+			first = o.Weights
+			if o.Shared != 0 || o.Weights-o.Padding != 4*64*2+4*2 {
+				t.Errorf("%s %q has %d bytes, %d of them padding, and shares %d; its coefficients and biases are 520", o.Op, o.Name, o.Weights, o.Padding, o.Shared)
 			}
+		case o.Weights != 0 || o.Shared != first:
+			t.Errorf("linear %d has %d bytes and shares %d, wanted 0 and %d", i, o.Weights, o.Shared, first)
 		}
-		share(append([]claim(nil), claims...), func(by int, n int64) { got[by] += n })
-		if got != want {
-			t.Fatalf("%v are shared as %v, want %v", claims, got, want)
+	}
+	if first == 0 {
+		t.Error("no linear has bytes")
+	}
+}
+
+// handedBytes are the bytes of all surfaces of a pair without states.
+func handedBytes(r *Result) (n int64) {
+	for _, p := range r.Functions[0].Procedures {
+		for _, s := range p.Inputs {
+			n += s.Size
 		}
+		for _, s := range p.Outputs {
+			n += s.Size
+		}
+	}
+	return n
+}
+
+// TestHanded: a state stays where it is, so nothing of it is handed over.
+func TestHanded(t *testing.T) {
+	times := map[bool]cost.Time{}
+	for _, state := range []bool{false, true} {
+		text := "func main<ios18>(tensor<fp16, [1, 64]> x, tensor<fp16, [1, 64]> s) { tensor<fp16, [1, 64]> z = add(x = s, y = x); } -> (z);"
+		if state {
+			text = "func main<ios18>(tensor<fp16, [1, 64]> x, state<tensor<fp16, [1, 64]>> s) { tensor<fp16, [1, 64]> r = read_state(input = s); tensor<fp16, [1, 64]> y = add(x = r, y = x); tensor<fp16, [1, 64]> u = coreml_update_state(state = s, value = y); tensor<fp16, [1, 64]> z = relu(x = u); } -> (z);"
+		}
+		path := filepath.Join(t.TempDir(), "m.mil")
+		if err := os.WriteFile(path, []byte("program(1.3)\n{\n"+text+"\n}\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		m, err := frontend.Open(path, frontend.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Compile(context.Background(), m.Program, Options{})
+		m.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		times[state] = r.Report.Estimate.Terms[cost.Hand]
+	}
+	if want := cost.Handing(3 * 128); times[false] != want {
+		t.Errorf("two inputs and an output of 128 bytes take %s us, wanted %s", times[false], want)
+	}
+	if want := cost.Handing(2 * 128); times[true] != want {
+		t.Errorf("an input and an output beside a state take %s us, wanted %s", times[true], want)
 	}
 }

@@ -12,15 +12,29 @@ import (
 // targets that zinc writes no programs for. It rewrites p, which must not be
 // used afterwards. The report has no tasks, sizes or tables.
 func Plan(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
+	r, err := Place(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.Report, nil
+}
+
+// Place is Plan with more of what it knows: the result has the functions as they
+// were placed and, with Options.Provenance, the record of statements, operators and
+// what passes took away. It has no pair, and its functions no procedures.
+func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
 	d := &driver{ctx: ctx, o: o}
+	if o.Provenance {
+		d.prov = newRecorder(p, &d.o)
+	}
 	jobs, err := o.jobs(p)
 	if err != nil {
 		return nil, err
 	}
-	var fs []*Function
+	r := new(Result)
 	for i := range jobs {
 		if strings.Contains(jobs[i].name, VariantMark) {
 			continue // another configuration of what is placed already
@@ -29,8 +43,15 @@ func Plan(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.prov.unit(u)
 		d.account(u, nil)
-		fs = append(fs, &Function{Name: u.name, Report: u.rep})
+		r.Functions = append(r.Functions, &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func})
 	}
-	return sum(fs), nil
+	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
+	r.Report = sum(r.Functions)
+	if d.prov != nil {
+		d.prov.inSourceOrder()
+		r.Provenance = d.prov.db
+	}
+	return r, nil
 }

@@ -181,3 +181,18 @@ func TestCompressed(t *testing.T) {
 		})
 	}
 }
+
+// TestLongChains: operations that each fit a chain of tasks, and together fill more
+// than one, go into several dispatches, which say so.
+func TestLongChains(t *testing.T) {
+	const s = "tensor<fp16, [64, 128, 1, 1]>"
+	body, x := "            bool f = const()[name = string(\"f\"), val = bool(false)];\n", "x"
+	for i := range 5 {
+		body += fmt.Sprintf("            %s z%d = matmul(x = %s, y = y, transpose_x = f, transpose_y = f)[name = string(\"z%d\")];\n", s, i, x, i)
+		x = fmt.Sprintf("z%d", i)
+	}
+	r := plan(t, target.H13, s+" x, "+s+" y", body, x)
+	if len(r.DispatchList) != 2 || r.DispatchList[0].Ops != 4 || r.DispatchList[1].Cause != compile.CauseTasks {
+		t.Errorf("%+v", r.DispatchList)
+	}
+}

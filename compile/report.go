@@ -11,6 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
@@ -33,6 +34,7 @@ type Report struct {
 	Tasks      int        `json:"tasks"`
 	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs vouch for (lower/attest)
 	Weights    int64      `json:"weight_bytes"`   // constant section
+	Padding    int64      `json:"padding_bytes"`  // of them, those that hold nothing
 	Scratch    int64      `json:"scratch_bytes"`
 	Ops        []OpReport `json:"ops"`
 	// Estimate is what one call takes, of a pair with several functions one call of
@@ -68,8 +70,12 @@ type OpReport struct {
 	// Tasks are those of the operation and of all that rides on it.
 	Tasks int `json:"tasks,omitempty"`
 	// Weights are the bytes of the constant section that the operation is the first
-	// to read.
+	// to read; Padding are those of them that fill rows and parts and hold nothing.
 	Weights int64 `json:"weight_bytes,omitempty"`
+	Padding int64 `json:"padding_bytes,omitempty"`
+	// Shared are the bytes that it reads beside those: they count for another
+	// operation, which reads them before.
+	Shared int64 `json:"shared_weight_bytes,omitempty"`
 	// Estimate is that of its tasks, nil where it has none.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Refusal holds the facts behind Reason, nil on the engine.
@@ -209,7 +215,7 @@ func sum(fs []*Function) *Report {
 		return fs[0].Report
 	}
 	f := fs[0].Report
-	r := &Report{Target: f.Target, Precision: f.Precision, Weights: f.Weights}
+	r := &Report{Target: f.Target, Precision: f.Precision, Weights: f.Weights, Padding: f.Padding}
 	step := 0
 	for i, f := range fs {
 		o := f.Report
@@ -311,7 +317,7 @@ func (r *Report) Line() string {
 	if total := r.EngineMACs + r.CPUMACs; total > 0 {
 		s += fmt.Sprintf(" and %.4g %% of multiply-accumulates", 100*float64(r.EngineMACs)/float64(total))
 	}
-	s += fmt.Sprintf(" on the engine, %d %s, %d %s", r.Dispatches, plural(r.Dispatches, "dispatch", "dispatches"), r.Tasks, plural(r.Tasks, "task", "tasks"))
+	s += fmt.Sprintf(" on the engine, %s, %s", diag.Count(r.Dispatches, "dispatch", "dispatches"), diag.Count(r.Tasks, "task", "tasks"))
 	if r.CPUOps == 0 {
 		return s
 	}
@@ -338,13 +344,6 @@ func (r *Report) Line() string {
 		}
 	}
 	return s
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // Text writes the report as text.

@@ -15,13 +15,14 @@ type Term int
 // The terms, in the order that decides between equals.
 const (
 	Dispatch Term = iota // getting to the engine and back
+	Hand                 // bytes of inputs and outputs between host and engine
 	Products             // multiply-accumulates
 	DMA                  // bytes between DRAM and L2, coefficients included
 	L2                   // bytes into and out of L2
 	Terms    = iota
 )
 
-var termNames = [Terms]string{"dispatch", "macs", "dma", "l2"}
+var termNames = [Terms]string{"dispatch", "io", "macs", "dma", "l2"}
 
 // String returns the term as reports name it.
 func (t Term) String() string { return termNames[t] }
@@ -108,8 +109,8 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 	}
 	e.L2End = min(e.L2End, tab.L2Bytes)
 	cores := min(float64(tab.Cores), math.Exp2(float64(t.Get(td.ActiveNE))))
-	e.Alone[Products] = seconds(float64(e.MACs) * 2 / (tab.PeakFLOPs * cores / float64(tab.Cores)))
-	e.Alone[DMA] = seconds(float64(e.TileBytes)/tab.Bandwidth + float64(e.KernelBytes)/kernelBandwidth.Value)
+	e.Alone[Products] = seconds(float64(e.MACs) * 2 / (peak.Value * cores / float64(tab.Cores)))
+	e.Alone[DMA] = seconds(float64(e.TileBytes)/tileBandwidth.Value + float64(e.KernelBytes)/kernelBandwidth.Value)
 	e.Alone[L2] = seconds(float64(e.L2Bytes) / (l2Rate(tab) * clock.Value))
 	e.Bound = e.Alone.Binding()
 	if e.Bound == Dispatch {
@@ -205,6 +206,10 @@ func Stages(tab *target.Table) []Stage {
 	}
 	return out
 }
+
+// Handing returns what it takes to hand so many bytes of inputs to a dispatch and to
+// take so many of outputs back.
+func Handing(bytes int64) Time { return seconds(float64(max(0, bytes)) / handBandwidth.Value) }
 
 // Overhead is the sum of the stages.
 func Overhead(tab *target.Table) Time { return Micros(tab.DispatchFloorUS) }

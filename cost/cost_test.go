@@ -34,10 +34,10 @@ func TestEstimate(t *testing.T) {
 	if base.MACs != macs || base.TileBytes != tile || base.KernelBytes != lane || base.Bytes() != tile+lane {
 		t.Errorf("%+v, want %d products, %d and %d bytes", base, macs, tile, lane)
 	}
-	if want := Time(math.Ceil(macs * 2 / 3.25e12 * 1e9)); base.Alone[Products] != want {
+	if want := Time(math.Ceil(macs * 2 / 12e12 * 1e9)); base.Alone[Products] != want {
 		t.Errorf("products take %s us, want %s", base.Alone[Products], want)
 	}
-	if want := Time(math.Ceil((tile/9e9 + lane/40e9) * 1e9)); base.Alone[DMA] != want || base.Time != want || base.Bound != DMA {
+	if want := Time(math.Ceil((tile/(102400e6/3) + lane/40e9) * 1e9)); base.Alone[DMA] != want || base.Time != want || base.Bound != DMA {
 		t.Errorf("DMA takes %s us, want %s; %s binds in %s us", base.Alone[DMA], want, base.Bound, base.Time)
 	}
 	for _, c := range []struct {
@@ -127,13 +127,13 @@ func TestTime(t *testing.T) {
 			t.Errorf("%s comes back as %s", c.want, back)
 		}
 	}
-	s := Split{1, 2000, 0, 5}
+	s := Split{1, 30, 2000, 0, 5}
 	var back Split
 	b, err := json.Marshal(s)
 	if err != nil || json.Unmarshal(b, &back) != nil || back != s {
 		t.Errorf("%s comes back as %v, %v", b, back, err)
 	}
-	if s.Binding() != Products || s.Total() != 2006 {
+	if s.Binding() != Products || s.Total() != 2036 {
 		t.Errorf("%s of %d", s.Binding(), s.Total())
 	}
 }

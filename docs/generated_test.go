@@ -34,6 +34,8 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "walls", writeWalls},
 	{"cost.md", "costs", writeCosts},
 	{"cost.md", "comparisons", writeComparisons},
+	{"cost.md", "measured", writeMeasured},
+	{"cost.md", "families", writeFamilies},
 	{"cost.md", "budgets", writeBudgets},
 	{"seeds-coverage.md", "seeds", writeSeeds},
 	{"broker.md", "entitlements", writeEntitlements},

@@ -19,6 +19,7 @@ type edit struct {
 	fn    *ir.Func
 	index int // of the statement in the body
 	op    *ir.Op
+	base  string   // of the names of what is made: the statement's result
 	ops   []*ir.Op // that take its place
 	taken map[string]bool
 	err   error
@@ -27,6 +28,9 @@ type edit struct {
 
 func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
 	e := &edit{t: t, fn: fn, index: index, op: fn.Body.Ops[index], taken: map[string]bool{}}
+	if len(e.op.Results) > 0 {
+		e.base = e.op.Results[0].Name
+	}
 	value := func(v *ir.Value) { e.taken[v.Name] = true }
 	for _, v := range fn.Body.Params {
 		value(v)
@@ -56,7 +60,7 @@ func (e *edit) not() {
 
 // fresh returns a name that the function does not have.
 func (e *edit) fresh(what string) string {
-	base := e.op.Results[0].Name + "_" + what
+	base := e.base + "_" + what
 	name := base
 	for i := 2; e.taken[name]; i++ {
 		name = fmt.Sprintf("%s_%d", base, i)

@@ -22,124 +22,6 @@ type Options struct {
 	Workers  int             // goroutines of the runs, 0 for one a processor
 }
 
-// Answer says what became of a statement. Its JSON form is stable: fields may be
-// added, none change meaning.
-type Answer struct {
-	Target    string `json:"target"`
-	Precision string `json:"precision"`
-	Function  string `json:"function"`
-	File      string `json:"file,omitempty"`
-	Line      int32  `json:"line,omitempty"`
-	Column    int32  `json:"column,omitempty"`
-	Op        string `json:"op"` // operation, or const or input
-	Name      string `json:"name"`
-	// Passes are those that made or changed something of it, in order.
-	Passes []string `json:"passes"`
-	Gone   []Gone   `json:"gone,omitempty"`
-	// Operators are what it became in the program as it was lowered. Of a constant
-	// they are the operations that name it.
-	Operators  []Operator   `json:"operators"`
-	Tasks      []Task       `json:"tasks,omitempty"`
-	Constants  []Constant   `json:"constants,omitempty"`
-	Surfaces   []Surface    `json:"surfaces,omitempty"`
-	Operations []Descriptor `json:"descriptor_operations,omitempty"`
-	Numerics   []string     `json:"numerics,omitempty"`
-	// Hazards are the statement's findings of package lint, none of them searched for
-	// an input that shows it.
-	Hazards   []*lint.Finding `json:"hazards,omitempty"`
-	CostError string          `json:"cost_known_error,omitempty"` // of the estimates
-	Rewrites  []*Rewrite      `json:"rewrites,omitempty"`
-	Tried     []Tried         `json:"tried,omitempty"`
-	// PlacedOnly says that zinc writes no programs for the target, so that there
-	// are no tasks, and no rewrites, which would have to run.
-	PlacedOnly bool `json:"placed_only,omitempty"`
-	// Sought says that rewrites were looked for; NotSought why they were not, where
-	// they were asked for.
-	Sought    bool   `json:"rewrites_sought"`
-	NotSought string `json:"rewrites_not_sought,omitempty"`
-}
-
-// Gone is an operation of the statement that a pass took away.
-type Gone struct {
-	Pass string `json:"pass"`
-	By   string `json:"by,omitempty"` // what its readers read instead, "" where nothing is read
-}
-
-// Operator is an operation of the program as it was lowered.
-type Operator struct {
-	Op       string               `json:"op"`
-	Name     string               `json:"name"`
-	Function string               `json:"function"`
-	Step     int                  `json:"step"`
-	Unit     string               `json:"unit"`
-	Rule     string               `json:"rule,omitempty"`
-	Reason   string               `json:"reason,omitempty"`
-	Fused    string               `json:"fused_into,omitempty"`
-	MACs     int64                `json:"macs,omitempty"`
-	Refusal  *compile.RefusalInfo `json:"refusal,omitempty"`
-	// Estimate is that of its tasks, with what rides on it; nil where it has none.
-	Estimate *compile.Estimate `json:"estimate,omitempty"`
-}
-
-// Task is a task that works for the statement.
-type Task struct {
-	Procedure string            `json:"procedure"`
-	Index     int               `json:"index"`
-	Offset    uint64            `json:"offset"` // bytes, in the task section
-	Words     int               `json:"words"`
-	Rule      string            `json:"rule"`
-	Kind      string            `json:"kind"`
-	Attested  bool              `json:"attested"`
-	Estimate  *compile.Estimate `json:"estimate,omitempty"`
-	Fields    []Field           `json:"fields"` // those written that are not 0, by word
-	Links     []string          `json:"links,omitempty"`
-}
-
-// Field is a field of a task's word.
-type Field struct {
-	Word  int    `json:"word"`
-	Name  string `json:"name"`
-	Value uint32 `json:"value"`
-	Known string `json:"known"`
-	Doc   string `json:"doc,omitempty"`
-}
-
-// Constant is a stored constant that the statement's bytes are in, or that its
-// tasks read.
-type Constant struct {
-	Offset uint64     `json:"offset"`
-	Size   uint64     `json:"size"`
-	Made   bool       `json:"made"` // of the statement; otherwise its tasks only read it
-	Roles  []RoleSize `json:"roles"`
-}
-
-// RoleSize counts the bytes of a role.
-type RoleSize struct {
-	Role  string `json:"role"`
-	Bytes uint64 `json:"bytes"`
-}
-
-// Surface is a port that holds a value of the statement.
-type Surface struct {
-	Procedure string `json:"procedure"`
-	Name      string `json:"name"`
-	Output    bool   `json:"output"`
-	Value     string `json:"value"`
-	Address   uint64 `json:"address"`
-	Size      uint64 `json:"size"`
-	Row       int64  `json:"row_elements"`        // of the last dimension
-	RowBytes  int64  `json:"row_bytes,omitempty"` // from one row to the next, padding included; 0 where there is one row
-}
-
-// Descriptor is an operation of the dispatch descriptor.
-type Descriptor struct {
-	Function string `json:"function"`
-	Index    int    `json:"index"`
-	Name     string `json:"name"`
-	Kind     string `json:"kind"`
-	Rule     string `json:"rule"`
-}
-
 // Explain tells what becomes of the statement at a place of p, which it does not
 // change. A place without a statement gives a *PlaceError.
 func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, error) {
@@ -157,20 +39,12 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if pos := s.pos(); pos.IsValid() && int(pos.File) < len(p.Files) {
 		a.File = p.Files[pos.File]
 	}
-	if o.Compile.Target.TD == 0 {
-		rep, err := compile.Plan(ctx, clone(p), o.Compile)
-		if err != nil {
-			return nil, err
-		}
-		a.PlacedOnly = true
-		a.planned(rep, s)
-		if o.Rewrites && a.Refused() != nil {
-			a.NotSought = fmt.Sprintf("zinc writes no programs for %s, so none could be run", a.Target)
-		}
-		return a, nil
-	}
 	o.Compile.Provenance = true
-	r, err := compile.Compile(ctx, clone(p), o.Compile)
+	build := compile.Compile
+	if a.PlacedOnly = o.Compile.Target.TD == 0; a.PlacedOnly {
+		build = compile.Place
+	}
+	r, err := build(ctx, clone(p), o.Compile)
 	if err != nil {
 		return nil, err
 	}
@@ -184,15 +58,22 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		}
 	}
 	made := db.From(stmts...)
+	if s.op == nil && s.value.Const == nil {
+		made.Operators = inputReaders(db, s)
+	}
+	if s.reader != nil && len(made.Operators)+len(made.Extents)+len(made.Reads) == 0 {
+		made.Operators = a.readerOf(db, s)
+	}
 	a.operators(db, made, r)
 	a.tasks(db, made, r)
-	a.constants(db, made)
+	a.constants(db, made, stmts)
 	a.ports(db, made, r)
 	a.numerics(r)
+	a.states(r, s)
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
-	if o.Hazards {
+	if o.Hazards && !a.PlacedOnly && s.op != nil && a.onEngine() {
 		if err := a.hazards(ctx, p, o); err != nil {
 			return nil, err
 		}
@@ -215,8 +96,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	return a, err
 }
 
-// Refused returns why the statement's own operation is on the CPU, nil when it is
-// not, or when nothing is known but the reason.
+// Refused returns why the statement's own operation is on the CPU, or what stands in
+// its place; nil when it is not, or when nothing is known but the reason.
 func (a *Answer) Refused() *compile.RefusalInfo {
 	for i := range a.Operators {
 		if x := &a.Operators[i]; x.Refusal != nil && x.Name == a.Name {
@@ -228,18 +109,12 @@ func (a *Answer) Refused() *compile.RefusalInfo {
 			return x.Refusal
 		}
 	}
-	return nil
-}
-
-// planned fills in the operators from a plan, which has no record of origins: those
-// on the statement's line, or of its name.
-func (a *Answer) planned(rep *compile.Report, s *found) {
-	a.Precision = rep.Precision
-	for _, o := range rep.Ops {
-		if o.Name == s.name() || a.Line > 0 && o.Line == a.Line && o.Col == a.Column {
-			a.Operators = append(a.Operators, operatorOf(rep.Function, &o))
+	for i := range a.Gone {
+		if x := &a.Gone[i]; x.Refusal != nil {
+			return x.Refusal
 		}
 	}
+	return nil
 }
 
 func operatorOf(fn string, o *compile.OpReport) Operator {
@@ -280,6 +155,13 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 				x.By += ", "
 			}
 			x.By += db.Statements[k].Op + " " + db.Statements[k].Name
+			for _, f := range r.Functions {
+				for n := range f.Report.Ops {
+					if y := &f.Report.Ops[n]; x.Refusal == nil && f.Name == db.Statements[k].Func && y.Name == db.Statements[k].Name {
+						x.Refusal = y.Refusal
+					}
+				}
+			}
 		}
 		a.Gone = append(a.Gone, x)
 		if !slices.Contains(a.Passes, g.Pass) {
@@ -343,7 +225,7 @@ func fields(t *td.Task) []Field {
 }
 
 // constants lists the stored constants.
-func (a *Answer) constants(db *provenance.DB, made *provenance.Made) {
+func (a *Answer) constants(db *provenance.DB, made *provenance.Made, stmts []int) {
 	all := append(slices.Clone(made.Extents), made.Reads...)
 	slices.Sort(all)
 	for _, i := range slices.Compact(all) {
@@ -354,13 +236,70 @@ func (a *Answer) constants(db *provenance.DB, made *provenance.Made) {
 				k := slices.IndexFunc(c.Roles, func(r RoleSize) bool { return r.Role == run.Role })
 				if k < 0 {
 					k = len(c.Roles)
-					c.Roles = append(c.Roles, RoleSize{Role: run.Role})
+					c.Roles = append(c.Roles, RoleSize{Role: run.Role, Made: c.Made && madeOf(db, x, run.Role, stmts)})
 				}
 				c.Roles[k].Bytes += uint64(rep.Times) * uint64(run.Size)
 			}
 		}
 		a.Constants = append(a.Constants, c)
 	}
+}
+
+// madeOf reports whether bytes of a role were made of one of the statements. Padding
+// and what is reserved is made of none.
+func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) bool {
+	if role == provenance.RolePadding || role == provenance.RoleReserved {
+		return false
+	}
+	for _, r := range x.Refs(role) {
+		for _, i := range db.Source(r).Statements {
+			if slices.Contains(stmts, i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readerOf returns the operators that the operation naming a constant became, where
+// passes wrote it anew without that constant.
+func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
+	if len(s.reader.Results) == 0 {
+		return nil
+	}
+	var stmts []int
+	for _, i := range db.Named(s.reader.Results[0].Name) {
+		if t := &db.Statements[i]; t.Func == s.fn.Name && t.Op == s.reader.Def.Name {
+			stmts = append(stmts, i)
+		}
+	}
+	if len(stmts) == 0 {
+		return nil
+	}
+	ops := db.From(stmts...).Operators
+	if len(ops) > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s %q, line %d, names it in the source; passes wrote that anew, and with what the constant says, not with the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
+	}
+	return ops
+}
+
+// inputReaders returns the operators that the operations reading an input became.
+func inputReaders(db *provenance.DB, s *found) []int {
+	var stmts []int
+	ir.Walk(s.fn, func(op *ir.Op) {
+		if !reads(op, s.value) || len(op.Results) == 0 {
+			return
+		}
+		for _, i := range db.Named(op.Results[0].Name) {
+			if t := &db.Statements[i]; t.Func == s.fn.Name && t.Op == op.Def.Name {
+				stmts = append(stmts, i)
+			}
+		}
+	})
+	if len(stmts) == 0 {
+		return nil
+	}
+	return db.From(stmts...).Operators
 }
 
 // ports lists surfaces and operations of the descriptor.
@@ -391,18 +330,24 @@ func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Resu
 	}
 }
 
+// onEngine reports whether any of the operators runs on the engine.
+func (a *Answer) onEngine() bool {
+	return slices.ContainsFunc(a.Operators, func(o Operator) bool { return o.Unit == ir.Engine.String() })
+}
+
 // numerics notes what is known of the numbers that the statement gives.
 func (a *Answer) numerics(r *compile.Result) {
-	engine := false
 	for _, o := range a.Operators {
-		engine = engine || o.Unit == ir.Engine.String()
 		for _, t := range r.Report.Tables {
 			if t.Name == o.Name && t.Op == o.Op {
 				a.Numerics = append(a.Numerics, fmt.Sprintf("the lookup table of %s %q errs by up to %.3g, relative to the value by up to %.3g", t.Op, t.Name, t.Abs, t.Rel))
 			}
 		}
 	}
-	if engine {
+	if a.Op == ir.StmtConst || a.Op == ir.StmtParam {
+		return
+	}
+	if a.onEngine() {
 		a.Numerics = append(a.Numerics, "the engine computes from fp16 to fp16: magnitudes end at 65504, and no result is NaN or -0 (docs/numerics.md)")
 	}
 	if slices.Contains(a.Passes, "convert-precision") {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -27,20 +28,21 @@ var update = flag.Bool("update", false, "rewrite the messages that the tests com
 // complaints are the ten published complaints, each with a small model.
 var complaints = []struct {
 	about, file, stmt string
-	rule              string // that refuses the statement on h13, "" where zinc takes it
+	rule              string // that refuses the statement on the target
 	rewrites          []string
 	host              []string // operations of the model that stay on the CPU with the rewrite
+	target            *target.Table
 }{
-	{"op not on the engine", "operation.mil", "y", target.RuleNoLowering, []string{"triangle"}, nil},
-	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, []string{"reshape", "reshape"}},
-	{"kernel too large", "kernel.mil", "y", target.RuleKernel, []string{"split-kernel"}, nil},
-	{"rank 6", "rank.mil", "y", target.RuleRank, []string{"merge-dimensions"}, nil},
-	{"dynamic shape", "dynamic.mil", "y", target.RuleDynamic, []string{"fix-shape"}, nil},
-	{"fp32-only", "fp32.mil", "y", target.RuleFloatType, []string{"compute-in-fp16"}, nil},
-	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, []string{"one_hot"}},
-	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil},
-	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil},
-	{"state not a multiple", "state.mil", "u", "", nil, nil},
+	{"op not on the engine", "operation.mil", "y", target.RuleNoLowering, []string{"triangle"}, nil, target.H13},
+	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, []string{"reshape", "reshape"}, target.H13},
+	{"kernel too large", "kernel.mil", "y", target.RuleKernel, []string{"split-kernel"}, nil, target.H13},
+	{"rank 6", "rank.mil", "y", target.RuleRank, []string{"merge-dimensions"}, nil, target.H13},
+	{"dynamic shape", "dynamic.mil", "y", target.RuleDynamic, []string{"fix-shape"}, nil, target.H13},
+	{"fp32-only", "fp32.mil", "y", target.RuleFloatType, []string{"compute-in-fp16"}, nil, target.H13},
+	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, []string{"one_hot"}, target.H13},
+	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil, target.H13},
+	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil, target.H13},
+	{"state not a multiple", "state.mil", "a", target.RuleState, []string{"pad-states"}, nil, target.H16},
 }
 
 func open(t testing.TB, file string) *frontend.Model {
@@ -53,11 +55,11 @@ func open(t testing.TB, file string) *frontend.Model {
 	return m
 }
 
-func explained(t testing.TB, file, stmt string) *explain.Answer {
+func explained(t testing.TB, file, stmt string, on *target.Table) *explain.Answer {
 	t.Helper()
 	m := open(t, file)
 	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, explain.Options{
-		Compile: compile.Options{Target: target.H13, SplitKernel: true, InputName: file}, Rewrites: true, Hazards: true, Seed: 1,
+		Compile: compile.Options{Target: on, SplitKernel: true, InputName: file}, Rewrites: true, Hazards: true, Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +77,7 @@ func TestComplaints(t *testing.T) {
 	var out txtar.Archive
 	for _, c := range complaints {
 		t.Run(c.about, func(t *testing.T) {
-			a := explained(t, c.file, c.stmt)
+			a := explained(t, c.file, c.stmt, c.target)
 			var b bytes.Buffer
 			if err := a.Text(&b, explain.Detail{}); err != nil {
 				t.Fatal(err)
@@ -92,9 +94,6 @@ func TestComplaints(t *testing.T) {
 			if rule != c.rule || !slices.Equal(names, c.rewrites) {
 				t.Errorf("refused by %q with rewrites %q, wanted %q with %q", rule, names, c.rule, c.rewrites)
 			}
-			if c.rule == "" {
-				holds(t, open(t, c.file).Program, c.stmt, nil)
-			}
 			for _, r := range a.Rewrites {
 				path := filepath.Join(t.TempDir(), "again.mil")
 				if _, err := reduce.Write(context.Background(), r.Program(), path); err != nil {
@@ -105,6 +104,9 @@ func TestComplaints(t *testing.T) {
 					t.Fatal(err)
 				}
 				holds(t, m.Program, c.stmt, c.host)
+				if c.target != target.H13 {
+					placed(t, r.Program(), c.target)
+				}
 				m.Close()
 			}
 		})
@@ -145,6 +147,44 @@ func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
 	}
 	if v.Model.EngineOps == 0 || v.Model.Tasks == 0 {
 		t.Errorf("%d operations and %d tasks on the engine", v.Model.EngineOps, v.Model.Tasks)
+	}
+}
+
+// placed sees every operation of a program on the engine of a target that zinc
+// writes no programs for.
+func placed(t *testing.T, p *ir.Program, on *target.Table) {
+	t.Helper()
+	r, err := compile.Plan(context.Background(), p, compile.Options{Target: on})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.CPUOps != 0 || r.EngineOps == 0 {
+		t.Errorf("%s: %d operations on the CPU, %d on the engine", on.Name, r.CPUOps, r.EngineOps)
+	}
+}
+
+// TestStates asks about each access of a state, on the target that keeps it as it is
+// and on one that does not.
+func TestStates(t *testing.T) {
+	for _, stmt := range []string{"r", "u", "s"} {
+		a := explained(t, "state.mil", stmt, target.H13)
+		if a.Refused() != nil || a.Rewrites != nil || len(a.Notes) != 1 || !strings.Contains(a.Notes[0], "64 bytes, 4 of them padding") || !strings.Contains(a.Notes[0], "h16 and later") {
+			t.Errorf("%s on h13: %q, refused for %v", stmt, a.Notes, a.Refused())
+		}
+	}
+	holds(t, open(t, "state.mil").Program, "u", nil)
+	for _, stmt := range []string{"r", "u", "a"} {
+		a := explained(t, "state.mil", stmt, target.H16)
+		no := a.Refused()
+		if no == nil || no.Rule != target.RuleState || no.Value != "30" || no.Limit != "a multiple of 32" || len(a.Rewrites) != 1 || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 || a.Rewrites[0].CPUOps != [2]int{1, 0} {
+			t.Errorf("%s on h16: refused for %+v, %+v, tried %+v", stmt, no, a.Rewrites, a.Tried)
+		}
+	}
+	if a := explained(t, "state.mil", "s", target.H16); len(a.Notes) != 1 || !strings.Contains(a.Notes[0], `on the CPU: add "a"`) {
+		t.Errorf("the state on h16: %q", a.Notes)
+	}
+	if a := explained(t, "state.mil", "u", target.H15); a.Refused() != nil {
+		t.Errorf("h15, of which nothing is reported, refuses for %+v", a.Refused())
 	}
 }
 

@@ -42,6 +42,9 @@ func (e *PlaceError) Error() string {
 		}
 		s += "there are " + strings.Join(e.Near, ", ")
 	}
+	if e.Many {
+		s += "; ask for one by its name"
+	}
 	return s
 }
 
@@ -161,16 +164,12 @@ func (s *found) named(name string) bool {
 }
 
 // near returns the statements that may be meant by a place where none is: those on
-// the next lines before and behind, or those whose name holds the one asked for.
+// the next lines before and behind, or those whose name is like the one asked for,
+// the likest first.
 func near(all []*found, at Place) []*found {
 	var out []*found
 	if at.Line == 0 {
-		for _, s := range all {
-			if at.Name != "" && strings.Contains(strings.ToLower(s.name()), strings.ToLower(at.Name)) {
-				out = append(out, s)
-			}
-		}
-		return out
+		return alike(all, at.Name)
 	}
 	// On one line an operation comes before the constants that stand in it.
 	var before, after *found
@@ -197,4 +196,64 @@ func near(all []*found, at Place) []*found {
 		}
 	}
 	return out
+}
+
+// maxCompared bounds the lengths of names that are compared letter by letter.
+const maxCompared = 128
+
+// alike returns the statements whose name is like one that there is not: of few
+// letters more or less, or part of it, the likest first. Names differ in case, or in
+// a letter out of four.
+func alike(all []*found, name string) []*found {
+	type hit struct {
+		s   *found
+		off int
+	}
+	var hits []hit
+	want := strings.ToLower(name)
+	if want == "" {
+		return nil
+	}
+	for _, s := range all {
+		have := strings.ToLower(s.name())
+		off := -1
+		if len(have) <= maxCompared && len(want) <= maxCompared {
+			if d := letters(have, want); d <= max(len(have), len(want))/4 {
+				off = d
+			}
+		}
+		if off < 0 && strings.Contains(have, want) {
+			off = maxCompared + len(have) - len(want)
+		}
+		if off >= 0 {
+			hits = append(hits, hit{s, off})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.off - b.off })
+	var out []*found
+	for _, h := range hits[:min(len(hits), maxNear)] {
+		out = append(out, h.s)
+	}
+	return out
+}
+
+// letters is the number of bytes to insert, drop or replace to make b of a.
+func letters(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(d, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -34,6 +35,10 @@ type Rewrite struct {
 	// What was compiled, before and after the change.
 	CPUOps     [2]int `json:"cpu_ops"`
 	Dispatches [2]int `json:"dispatches"`
+	// Ran is the target that it was compiled and run for, where zinc writes no
+	// programs for the one asked about: on that, Engine, Host, CPUOps and Dispatches
+	// say where it was placed.
+	Ran string `json:"ran_for,omitempty"`
 
 	program *ir.Program
 }
@@ -95,10 +100,34 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 			ops = append(ops, v.Def)
 		}
 	})
+	// So do the accesses of states that it stands between.
+	op := fn.Body.Ops[index]
+	var writes []*ir.Op
+	for _, x := range fn.Body.Ops {
+		if stateOf(x) == nil || x == op {
+			continue
+		}
+		for _, v := range x.Results {
+			if reads(op, v) {
+				ops = append(ops, x)
+			}
+		}
+		for _, v := range op.Results {
+			if reads(x, v) {
+				writes = append(writes, x)
+			}
+		}
+	}
 	at := len(ops)
-	f, _, _ := ir.Extract(fn, fn.Name, append(ops, fn.Body.Ops[index]))
+	f, _, _ := ir.Extract(fn, fn.Name, append(append(ops, op), writes...))
 	out.Funcs = []*ir.Func{f}
 	return out, at, false
+}
+
+func reads(op *ir.Op, v *ir.Value) bool {
+	found := false
+	op.Operands(func(_ *ir.Param, a *ir.Value) { found = found || a == v })
+	return found
 }
 
 // rewrites tries the rewriters for the refusal of an operation of a function's body
@@ -128,7 +157,8 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
 	before, index, whole := alone(p, s.fn, s.index)
 	after := clone(before)
-	e := newEdit(o.Compile.Target, after.Funcs[0], index)
+	asked, runs := o.Compile.Target, standIn(o.Compile.Target)
+	e := newEdit(narrower(asked, runs), after.Funcs[0], index)
 	old := after.Funcs[0].Body.Ops[index]
 	r.apply(e)
 	if e.err != nil {
@@ -140,6 +170,7 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	w := &Rewrite{Name: r.Name, Doc: r.Doc, Note: e.note, Whole: whole, Seed: o.Seed, program: after}
 	inputsChanged := slices.Contains(e.ops, old)
 	co := o.Compile
+	co.Target = runs
 	co.Func, co.Provenance = after.Funcs[0].Name, true
 	co.Progress = nil
 	c, err := compile.Compile(ctx, clone(after), co)
@@ -153,8 +184,57 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	if err := w.run(ctx, before, after, c.Functions, co, o); err != nil {
 		return nil, err
 	}
+	if runs != asked {
+		if err := r.placedFor(ctx, w, before, after, co, asked, old.Def.Name, e.ops); err != nil {
+			return nil, err
+		}
+	}
 	w.Diff, err = difference(before, after, index, e.ops, inputsChanged)
 	return w, err
+}
+
+// standIn returns the target that rewrites for t are compiled and run for: t, or
+// where zinc writes no programs for it the first that it writes them for.
+func standIn(t *target.Table) *target.Table {
+	if t.TD != 0 {
+		return t
+	}
+	for _, s := range target.All {
+		if s.TD != 0 {
+			return s
+		}
+	}
+	return t
+}
+
+// narrower returns the limits that a rewrite keeps to, those of the target it runs
+// for, and of the other what that one does not ask for.
+func narrower(asked, runs *target.Table) *target.Table {
+	t := *runs
+	t.StateMultiple = asked.StateMultiple
+	return &t
+}
+
+// placedFor checks that the replacement is placed on the engine of a target that it
+// did not run for, and counts what is placed there.
+func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options, t *target.Table, replaced string, ops []*ir.Op) error {
+	w.Ran, w.Engine, w.Host = co.Target.Name, nil, nil
+	co.Target, co.Provenance = t, true
+	n, err := compile.Place(ctx, clone(after), co)
+	if err != nil {
+		return fmt.Errorf("the changed program cannot be placed for %s: %w", t.Name, err)
+	}
+	if err := r.placed(w, n.Provenance, replaced, ops); err != nil {
+		return fmt.Errorf("for %s %w", t.Name, err)
+	}
+	co.Provenance = false
+	o, err := compile.Plan(ctx, clone(before), co)
+	if err != nil {
+		return fmt.Errorf("the original cannot be placed for %s: %w", t.Name, err)
+	}
+	w.CPUOps = [2]int{o.CPUOps, n.Report.CPUOps}
+	w.Dispatches = [2]int{o.Dispatches, n.Report.Dispatches}
+	return nil
 }
 
 // placed checks that what computes in the replacement of an operation runs on the
@@ -164,6 +244,9 @@ func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []
 	moves := func(name string) bool { return !r.Moves && name != replaced && slices.Contains(movers, name) }
 	computes := 0
 	for _, op := range ops {
+		if len(op.Results) == 0 {
+			continue // it writes a state
+		}
 		allowed := moves(op.Def.Name) || slices.Contains(r.Host, op.Def.Name)
 		for _, i := range db.From(db.Named(op.Results[0].Name)...).Operators {
 			x := &db.Operators[i]

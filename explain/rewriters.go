@@ -28,6 +28,7 @@ var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCod
 var Rewriters = []Rewriter{
 	{"fix-shape", []string{target.RuleDynamic}, nil, "unknown dimensions of the function's inputs become fixed", nil, false, fixShape},
 	{"compute-in-fp16", []string{target.RuleFloatType}, nil, "operands are cast to fp16, the result back", nil, false, inHalf},
+	{"pad-states", []string{target.RuleState}, nil, "the function's states become as wide as the next multiple: what is written is padded, what is read is sliced", nil, false, padStates},
 	{"fold-rows", []string{target.RuleExtent}, pointwise, "the wide dimension is folded into two, the result unfolded", nil, false, foldRows},
 	{"merge-dimensions", []string{target.RuleRank}, append([]string{"transpose"}, pointwise...), "dimensions that stay neighbours become one, those of 1 go", nil, false, mergeDimensions},
 	{"split-kernel", []string{target.RuleKernel}, []string{"conv"}, "parts of the kernel on shifted slices, added", nil, false, splitKernel},
@@ -43,6 +44,10 @@ var Rewriters = []Rewriter{
 	{"scale-and-shift", withoutCode, []string{"linear_activation"}, "mul and add", nil, false, scaleAndShift},
 	{"leaky-and-minimum", withoutCode, []string{"clamped_relu"}, "leaky_relu, then minimum", nil, false, leakyMinimum},
 	{"mask", withoutCode, []string{"band_part"}, "mul with a constant mask of 0 and 1", nil, false, bandMask},
+	{"masked-sum", withoutCode, []string{"select"}, "a * mask + b * (1 - mask) with the condition as a mask of 0 and 1", nil, false, maskedSum},
+	{"attention-by-parts", withoutCode, []string{"scaled_dot_product_attention"}, "matmul, mul by the scale, add the mask, softmax, matmul", nil, false, attentionByParts},
+	{"shifted-log-sum", withoutCode, []string{"reduce_log_sum_exp"}, "log of the sum of exp(x - max), and the maximum added", nil, false, shiftedLogSum},
+	{"quotient", withoutCode, []string{"inverse"}, "1 divided by the operand", nil, false, quotient},
 	{"copies", withoutCode, []string{"tile"}, "the copies joined, an axis at a time", nil, true, joinCopies},
 }
 

@@ -75,12 +75,17 @@ var cases = []struct {
 	{"scale-and-shift", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = linear_activation(alpha = fp16(0.5), beta = fp16(0.25), x = x)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
 	{"leaky-and-minimum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = clamped_relu(alpha = fp16(0.5), beta = fp16(0.75), x = x)", "tensor<fp16, [1, 4, 16]> z = identity(x = y)"}},
 	{"mask", "tensor<fp16, [1, 8, 16]> x", []string{"tensor<fp16, [1, 8, 16]> y = band_part(lower = int32(2), upper = int32(-1), x = x)", "tensor<fp16, [1, 8, 16]> z = relu(x = y)"}},
+	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w", []string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 16]> y = select(a = fp16(-3), b = h, cond = c)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w", []string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> y = select(a = fp16(0), b = x, cond = c)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"attention-by-parts", "tensor<fp16, [1, 2, 8, 16]> x, tensor<fp16, [1, 2, 8, 16]> w, tensor<fp16, [8, 8]> m", []string{"tensor<fp16, [1, 2, 8, 16]> y = scaled_dot_product_attention(attn_mask = m, key = w, query = x, value = w)", "tensor<fp16, [1, 2, 8, 16]> z = relu(x = y)"}},
+	{"shifted-log-sum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4]> y = reduce_log_sum_exp(axes = tensor<int32, [1]>([2]), keep_dims = bool(false), x = x)", "tensor<fp16, [1, 4]> z = relu(x = y)"}},
+	{"quotient", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 16]> y = inverse(epsilon = fp16(0.5), x = h)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
 	{"copies", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> h = relu(x = x)", "tensor<fp16, [1, 6, 32]> y = tile(reps = tensor<int32, [3]>([1, 3, 2]), x = h)", "tensor<fp16, [1, 6, 32]> z = tanh(x = y)"}},
 }
 
 // TestRewriters offers each row of the table for a small model.
 func TestRewriters(t *testing.T) {
-	offered := map[string]bool{"split-channels": true, "one-hot": true} // by TestComplaints
+	offered := map[string]bool{"split-channels": true, "one-hot": true, "pad-states": true} // by TestComplaints
 	for _, c := range cases {
 		t.Run(c.rewriter, func(t *testing.T) {
 			a, err := Explain(context.Background(), model(t, c.params, c.body...), Place{Name: "y"}, options())
@@ -189,6 +194,26 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// TestAloneStates does so for a statement between two states, one of which is wide
+// enough; their accesses come along.
+func TestAloneStates(t *testing.T) {
+	body := []string{"tensor<fp16, [1, 2, 40]> r = read_state(input = s)", "tensor<fp16, [1, 2, 40]> r2 = read_state(input = s2)", "tensor<fp16, [1, 2, 40]> k = read_state(input = s)", "tensor<fp16, [1, 2, 40]> h0 = relu(x = x)"}
+	for i := range maxWhole {
+		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).Replace("tensor<fp16, [1, 2, 40]> A = tanh(x = B)"))
+	}
+	body = append(body, "tensor<fp16, [1, 2, 40]> y = add(x = r, y = h"+itoa(maxWhole)+")", "tensor<fp16, [1, 2, 40]> u = coreml_update_state(state = s, value = y)",
+		"tensor<fp16, [1, 2, 40]> v = mul(x = r2, y = k)", "tensor<fp16, [1, 2, 40]> z = sub(x = u, y = v)")
+	o := options()
+	o.Compile.Target = target.H16
+	a, err := Explain(context.Background(), model(t, "tensor<fp16, [1, 2, 40]> x, state<tensor<fp16, [1, 2, 40]>> s, state<tensor<fp16, [1, 2, 40]>> s2", body...), Place{Name: "y"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Rewrites) != 1 || a.Rewrites[0].Whole || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 || !strings.Contains(strings.Join(a.Rewrites[0].Engine, "; "), `add "y"`) {
+		t.Errorf("%+v %+v", a.Rewrites, a.Tried)
+	}
+}
+
 func itoa(i int) string { return strings.TrimLeft(dims([]int64{int64(i)}), " ") }
 
 // TestFind looks for statements by line and by name.
@@ -204,10 +229,11 @@ func TestFind(t *testing.T) {
 		{Place{Name: "c"}, `const "c" (line 4)`, ""},
 		{Place{Name: "x"}, `input "x" (line 3)`, ""},
 		{Place{Name: "z"}, `tanh "z" (line 6)`, ""},
-		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6)`},
+		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6); ask for one by its name`},
 		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
 		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
 		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},
+		{Place{Name: "zz"}, "", `no statement at "zz"`},
 		{Place{Name: "none"}, "", `no statement at "none"`},
 	} {
 		s, err := find(p, c.at, "")
@@ -220,6 +246,61 @@ func TestFind(t *testing.T) {
 	}
 	if _, err := find(p, Place{Name: "y"}, "other"); err == nil {
 		t.Error("found in a function that there is not")
+	}
+}
+
+// TestAlike ranks the names that may be meant.
+func TestAlike(t *testing.T) {
+	var all []*found
+	for _, n := range []string{"encoder_layer_1_norm", "query_cast", "query_1_cast", "key_1_cast", strings.Repeat("q", 500)} {
+		all = append(all, &found{value: &ir.Value{Name: n, Const: &ir.Const{}}})
+	}
+	for _, c := range []struct{ name, want string }{
+		{"query_cst", "query_cast query_1_cast"}, {"Query_1_Cast", "query_1_cast query_cast key_1_cast"}, {"norm", "encoder_layer_1_norm"},
+		{"", ""}, {"nothing like it", ""}, {strings.Repeat("z", 1000), ""},
+	} {
+		var got []string
+		for _, s := range alike(all, c.name) {
+			got = append(got, s.name())
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q: %q, wanted %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRepeated finds patterns of tasks; a letter stands for what a task does.
+func TestRepeated(t *testing.T) {
+	for _, c := range []struct {
+		tasks         string
+		period, times int
+	}{
+		{"a", 1, 1}, {"ab", 1, 1}, {"aaab", 1, 3}, {"ababab", 2, 3}, {"abababa", 2, 3}, {"abcabcabd", 3, 2}, {"aabaab", 3, 2}, {"abcdefghiabcdefghi", 1, 1}, {"aab", 1, 2}, {"aa-aa", 1, 2},
+	} {
+		var ts []Task
+		for i, r := range strings.ReplaceAll(c.tasks, "-", "") {
+			x := Task{Index: i, Kind: string(r)}
+			if cut := strings.IndexByte(c.tasks, '-'); cut >= 0 && i >= cut {
+				x.Index++ // another operation's stands between
+			}
+			ts = append(ts, x)
+		}
+		if p, n := repeated(ts); p != c.period || n != c.times {
+			t.Errorf("%s: %d times %d, wanted %d times %d", c.tasks, n, p, c.times, c.period)
+		}
+	}
+}
+
+// TestNamedInTheSource asks about a constant whose reader passes wrote anew.
+func TestNamedInTheSource(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]", "tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], [4, 5, 6]]])]",
+		`tensor<fp16, [1, 2, 4]> y = conv(dilations = tensor<int32, [1]>([1]), groups = int32(1), pad = tensor<int32, [2]>([0, 0]), pad_type = string("valid"), strides = s, weight = w, x = x)`, "tensor<fp16, [1, 2, 4]> z = relu(x = y)")
+	a, err := Explain(context.Background(), p, Place{Name: "s"}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Operators) == 0 || len(a.Notes) != 1 || !strings.Contains(a.Notes[0], `conv "y", line 6, names it`) {
+		t.Errorf("%+v, %q", a.Operators, a.Notes)
 	}
 }
 

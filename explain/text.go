@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -28,18 +29,28 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 	for _, g := range a.Gone {
 		if g.By != "" {
 			p.f("taken away by %s; read in its place: %s\n", g.Pass, g.By)
+			if g.Refusal != nil {
+				p.refusal("which is on the CPU\n", g.Refusal)
+			}
 		} else {
 			p.f("taken away by %s\n", g.Pass)
 		}
 	}
-	for i := range a.Operators {
-		p.operator(&a.Operators[i])
+	if a.Op == ir.StmtConst || a.Op == ir.StmtParam {
+		p.readers(a)
+	} else {
+		for i := range a.Operators {
+			p.operator(&a.Operators[i])
+		}
+		if len(a.Operators) == 0 && len(a.Gone) == 0 {
+			p.f("nothing of it is in the compiled program\n")
+		}
+		p.tasks(a.Tasks, d.Tasks)
 	}
-	if len(a.Operators) == 0 && len(a.Gone) == 0 {
-		p.f("nothing of it is in the compiled program\n")
-	}
-	p.tasks(a.Tasks, d.Tasks)
 	p.bytes(a)
+	for _, n := range a.Notes {
+		p.f("note: %s\n", n)
+	}
 	if a.CostError != "" {
 		p.f("the cost is %s\n", a.CostError)
 	}
@@ -87,9 +98,14 @@ func (p *printer) operator(o *Operator) {
 		p.cost("cost, what rides on it included", o.Estimate)
 		return
 	}
-	p.f(": %s\n  rule   %s\n  value  %s: %s\n  limit  %s\n", o.Reason, o.Refusal.Rule, o.Refusal.What, o.Refusal.Value, o.Refusal.Limit)
-	if o.Refusal.Rewrite != "" {
-		p.f("  hint   %s\n", o.Refusal.Rewrite)
+	p.refusal(": "+o.Reason+"\n", o.Refusal)
+}
+
+// refusal prints the facts of a refusal, each on a line.
+func (p *printer) refusal(head string, no *compile.RefusalInfo) {
+	p.f("%s  rule   %s\n  value  %s: %s\n  limit  %s\n", head, no.Rule, no.What, no.Value, no.Limit)
+	if no.Rewrite != "" {
+		p.f("  hint   %s\n", no.Rewrite)
 	}
 }
 
@@ -101,25 +117,100 @@ func (p *printer) cost(what string, e *compile.Estimate) {
 	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
 }
 
+// tasks prints the first tasks with their fields, and the rest in runs that do the
+// same again and again.
 func (p *printer) tasks(ts []Task, fields int) {
-	for i := range ts {
-		t := &ts[i]
-		known := "modelled"
-		if t.Attested {
-			known = "attested"
-		}
-		p.f("task %s %d: bytes %d to %d of the task section, rule %s, kind %s (%s)\n", t.Procedure, t.Index, t.Offset, t.Offset+4*uint64(t.Words)-1, t.Rule, t.Kind, known)
-		p.cost("  cost", t.Estimate)
+	for i := 0; i < len(ts); {
+		period, times := 1, 1
 		if i >= fields {
-			continue
+			period, times = repeated(ts[i:])
 		}
-		p.words(t.Fields)
-		for _, l := range t.Links {
-			p.f("  %s\n", l)
+		n := period * times
+		t, last := &ts[i], &ts[i+n-1]
+		if n == 1 {
+			p.f("task %s %d", t.Procedure, t.Index)
+		} else {
+			p.f("%d tasks %s %d to %d", n, t.Procedure, t.Index, last.Index)
 		}
+		p.f(": bytes %d to %d of the task section", t.Offset, last.Offset+4*uint64(last.Words)-1)
+		if period > 1 {
+			p.f(", %d times these %d\n", times, period)
+			for k := range ts[i : i+period] {
+				p.f(" ")
+				p.work(&ts[i+k], "   cost of each")
+			}
+		} else if p.f(","); times > 1 {
+			p.work(t, "  cost of each")
+		} else {
+			p.work(t, "  cost")
+		}
+		if i < fields {
+			p.words(t.Fields)
+			for _, l := range t.Links {
+				p.f("  %s\n", l)
+			}
+		}
+		i += n
 	}
 	if len(ts) > fields {
-		p.f("fields left out: those of %d more\n", len(ts)-max(fields, 0))
+		p.f("fields left out: those of %d more (--tasks)\n", len(ts)-max(fields, 0))
+	}
+}
+
+// work prints what a task does, what vouches for that, and what it costs.
+func (p *printer) work(t *Task, cost string) {
+	known := "modelled"
+	if t.Attested {
+		known = "attested"
+	}
+	p.f(" rule %s, kind %s (%s)\n", t.Rule, t.Kind, known)
+	p.cost(cost, t.Estimate)
+}
+
+// maxPeriod is the number of tasks up to which a pattern is looked for: a product
+// of matrices one by one takes up to so many for each.
+const maxPeriod = 8
+
+// repeated returns how many of the first tasks come again, and how often they stand
+// there: what covers most, the fewest of them.
+func repeated(ts []Task) (period, times int) {
+	period, times = 1, 1
+	for p := 1; p <= min(maxPeriod, len(ts)/2); p++ {
+		n := p
+		for n < len(ts) && ts[n-p].like(&ts[n]) && ts[n-1].Index+1 == ts[n].Index {
+			n++
+		}
+		if k := n / p; k > 1 && k*p > period*times {
+			period, times = p, k
+		}
+	}
+	return period, times
+}
+
+// like reports whether o does the same as t in the same time.
+func (t *Task) like(o *Task) bool {
+	return t.Procedure == o.Procedure && t.Rule == o.Rule && t.Kind == o.Kind && t.Attested == o.Attested && (t.Estimate == nil) == (o.Estimate == nil) &&
+		(t.Estimate == nil || t.Estimate.Time == o.Estimate.Time && t.Estimate.Bound == o.Estimate.Bound && t.Estimate.DMABytes == o.Estimate.DMABytes)
+}
+
+// maxReaders bounds the operations that are printed for a constant or an input.
+const maxReaders = 8
+
+// readers prints who reads a constant or an input; their tasks are for another
+// question.
+func (p *printer) readers(a *Answer) {
+	for i := range a.Operators[:min(len(a.Operators), maxReaders)] {
+		p.f("read by ")
+		p.operator(&a.Operators[i])
+	}
+	switch n := len(a.Operators); {
+	case n > maxReaders:
+		p.f("and by %d more\n", n-maxReaders)
+	case n == 0 && len(a.Gone) == 0 && len(a.Tasks) == 0 && len(a.Constants) == 0:
+		p.f("no operation of the compiled program reads it\n")
+	}
+	if n := len(a.Tasks); n > 0 {
+		p.f("tasks that work on it: %d; ask for what reads it to see them\n", n)
 	}
 }
 
@@ -160,16 +251,12 @@ func (p *printer) words(fs []Field) {
 
 func (p *printer) bytes(a *Answer) {
 	for _, c := range a.Constants {
-		how := "read by its tasks"
+		p.f("constant: bytes %d to %d", c.Offset, c.Offset+c.Size-1)
+		p.roles(": made with it", c.Roles, true)
 		if c.Made {
-			how = "made of it"
-		}
-		p.f("constant: bytes %d to %d, %s:", c.Offset, c.Offset+c.Size-1, how)
-		for i, r := range c.Roles {
-			if i > 0 {
-				p.f(",")
-			}
-			p.f(" %d of %s", r.Bytes, r.Role)
+			p.roles("; beside that", c.Roles, false)
+		} else {
+			p.roles(", read by its tasks", c.Roles, false)
 		}
 		p.f("\n")
 	}
@@ -189,6 +276,17 @@ func (p *printer) bytes(a *Answer) {
 	}
 }
 
+// roles prints the bytes of those roles that are, or are not, of the statement.
+func (p *printer) roles(head string, rs []RoleSize, made bool) {
+	sep := head + ": "
+	for _, r := range rs {
+		if r.Made == made {
+			p.f("%s%d of %s", sep, r.Bytes, r.Role)
+			sep = ", "
+		}
+	}
+}
+
 func (p *printer) rewrites(a *Answer) {
 	for _, r := range a.Rewrites {
 		p.f("\nrewrite %s: %s\n", r.Name, r.Doc)
@@ -202,7 +300,11 @@ func (p *printer) rewrites(a *Answer) {
 		if !r.Whole {
 			what = "the statement alone"
 		}
-		p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
+		if r.Ran != "" {
+			p.f("compiled and run for %s, as zinc writes no programs for %s (%s, seed %d); placed for %s:\n", r.Ran, a.Target, what, r.Seed, a.Target)
+		} else {
+			p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
+		}
 		for _, l := range r.Engine {
 			p.f("  engine  %s\n", l)
 		}

@@ -97,10 +97,9 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 			return nil, &requestError{http.StatusBadRequest, err}
 		}
 	}
-	printed := s.version(&q.A) != nil || s.version(&q.B) != nil
 	for i, c := range []*Config{&q.A, &q.B} {
 		x := []*diffSide{&out.A, &out.B}[i]
-		v, release, err := s.side(r.Context(), c, printed, q.Outputs)
+		v, release, err := s.side(r.Context(), c, q.Outputs)
 		if err != nil {
 			return nil, fmt.Errorf("side %c: %w", "AB"[i], err)
 		}
@@ -122,7 +121,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 
 // side returns the side of a settled configuration. A side that will run must keep to
 // the limits of runs.
-func (s *Server) side(ctx context.Context, c *Config, printed, run bool) (*sideView, func(), error) {
+func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func(), error) {
 	m, err := s.model(c.Model)
 	if err != nil {
 		return nil, nil, err
@@ -139,11 +138,8 @@ func (s *Server) side(ctx context.Context, c *Config, printed, run bool) (*sideV
 			}
 		}
 	}
-	settled, key := *c, c.key(m, s.version(c))
-	if printed {
-		key += ".printed"
-	}
-	return s.sides.get(ctx, key, func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled, printed) })
+	settled := *c
+	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled) })
 }
 
 // compare fills an answer. Sides know what they have worked out, so that one

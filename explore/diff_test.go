@@ -120,7 +120,7 @@ func TestDiff(t *testing.T) {
 		if err := cfg.settle(c.s.models[0], nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := c.s.newSide(t.Context(), c.s.models[0], cfg, false)
+		s, err := c.s.newSide(t.Context(), c.s.models[0], cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

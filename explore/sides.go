@@ -44,7 +44,7 @@ func (v *sideView) close() error {
 
 // openSide opens one side. What is wrong with the text is part of the side; an error
 // is a limit, or a fault of the machine or of zinc.
-func (s *Server) openSide(ctx context.Context, m *model, c Config, printed bool) (v *sideView, err error) {
+func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView, err error) {
 	leave, err := s.gate.enter(ctx, "compiling")
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Server) openSide(ctx context.Context, m *model, c Config, printed bool)
 	defer stop()
 	defer s.rescue("comparing "+m.Name, &err)
 	v = &sideView{}
-	side, err := s.newSide(ctx, m, &c, printed)
+	side, err := s.newSide(ctx, m, &c)
 	if err = explain(err); isLimit(err) || isFault(err) {
 		return nil, err
 	}
@@ -69,10 +69,9 @@ func (s *Server) openSide(ctx context.Context, m *model, c Config, printed bool)
 	return v, nil
 }
 
-// newSide opens the configuration as a side of a comparison. The programs after its
-// passes are kept as executables print them where the other side is one's.
-func (s *Server) newSide(ctx context.Context, m *model, c *Config, printed bool) (side *compare.Side, err error) {
-	q := compare.Request{Path: m.source.Path, Compiler: c.Version, Passes: !printed || m.constants <= mostPrinted, AsPrinted: printed}
+// newSide opens the configuration as a side of a comparison.
+func (s *Server) newSide(ctx context.Context, m *model, c *Config) (side *compare.Side, err error) {
+	q := compare.Request{Path: m.source.Path, Compiler: c.Version, Passes: true}
 	if q.Frontend, err = m.frontend(c.Text); err != nil {
 		return nil, err
 	}
@@ -83,6 +82,7 @@ func (s *Server) newSide(ctx context.Context, m *model, c *Config, printed bool)
 		return compare.Open(ctx, q)
 	}
 	q.Flags, q.Limits, q.Dir = c.flags(), s.toolLimits(), s.folder
+	q.Passes = m.constants <= mostPrinted
 	err = s.atPath(m, c, func(path, weights string) (err error) {
 		q.Path, q.Frontend.WeightsDir = path, weights
 		side, err = compare.Open(ctx, q)

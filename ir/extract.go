@@ -94,7 +94,7 @@ func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Valu
 	c := &Cloner{Values: map[*Value]*Value{}}
 	fn = &Func{Name: name, Opset: f.Opset, Pos: f.Pos, Body: &Block{}}
 	for _, op := range ops {
-		reads(op, func(v *Value) {
+		op.Reads(func(v *Value) {
 			if v.Const == nil && !made[v] && c.Values[v] == nil {
 				inputs = append(inputs, v)
 				fn.Body.Params = append(fn.Body.Params, c.define(v, nil))
@@ -104,7 +104,7 @@ func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Valu
 	needed := map[*Value]bool{}
 	for _, op := range f.Body.Ops {
 		if !inside[op] {
-			reads(op, func(v *Value) { needed[v] = true })
+			op.Reads(func(v *Value) { needed[v] = true })
 		}
 	}
 	for _, v := range f.Body.Outputs {
@@ -120,45 +120,4 @@ func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Valu
 		}
 	}
 	return fn, inputs, outputs
-}
-
-// reads calls f for every value from outside that op and its blocks read.
-func reads(op *Op, f func(*Value)) {
-	for _, a := range op.Args {
-		for _, v := range a {
-			f(v)
-		}
-	}
-	for _, b := range op.Blocks {
-		own := map[*Value]bool{}
-		var block func(b *Block)
-		block = func(b *Block) {
-			for _, p := range b.Params {
-				own[p] = true
-			}
-			for _, o := range b.Ops {
-				for _, r := range o.Results {
-					own[r] = true
-				}
-			}
-			for _, o := range b.Ops {
-				for _, a := range o.Args {
-					for _, v := range a {
-						if !own[v] {
-							f(v)
-						}
-					}
-				}
-				for _, n := range o.Blocks {
-					block(n)
-				}
-			}
-			for _, v := range b.Outputs {
-				if !own[v] {
-					f(v)
-				}
-			}
-		}
-		block(b)
-	}
 }

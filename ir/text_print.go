@@ -64,10 +64,24 @@ func PrintTo(w io.Writer, p *Program, data *Data) error {
 	return b.Flush()
 }
 
+// PrintElided writes the text for people: bytes that Print would write in hexadecimal,
+// of constants of ElidedBytes and more, are replaced by what elide gives for them. Parse
+// does not take it.
+func PrintElided(w io.Writer, p *Program, elide func(data []byte) string) error {
+	b := bufio.NewWriter(w)
+	pr := &printer{w: b, elide: elide}
+	pr.program(p)
+	return b.Flush()
+}
+
+// ElidedBytes is the size from which PrintElided replaces a constant.
+const ElidedBytes = blobBytes
+
 type printer struct {
-	w    *bufio.Writer
-	data *Data
-	buf  []byte
+	w     *bufio.Writer
+	data  *Data
+	elide func([]byte) string
+	buf   []byte
 }
 
 func (p *printer) put(ss ...string) {
@@ -171,6 +185,8 @@ func (p *printer) constant(v *Value) {
 	case p.data != nil && n >= blobBytes:
 		p.put("blob(", itoa(p.data.add(c.Data)), ", ", itoa(n), ")")
 	case c.Elems() >= 0 && c.Elems() <= inlineElems && int64(len(c.Data)) == c.Type.Bytes() && p.numbers(c):
+	case p.elide != nil && n >= ElidedBytes:
+		p.put(p.elide(c.Data))
 	default:
 		p.put(`hex "`)
 		enc := hex.NewEncoder(p.w)

@@ -31,6 +31,47 @@ func Uses(f *Func) map[*Value][]*Op {
 	return m
 }
 
+// Reads calls f for every value from outside that op and its blocks read.
+func (op *Op) Reads(f func(*Value)) {
+	for _, a := range op.Args {
+		for _, v := range a {
+			f(v)
+		}
+	}
+	for _, b := range op.Blocks {
+		own := map[*Value]bool{}
+		var block func(b *Block)
+		block = func(b *Block) {
+			for _, p := range b.Params {
+				own[p] = true
+			}
+			for _, o := range b.Ops {
+				for _, r := range o.Results {
+					own[r] = true
+				}
+			}
+			for _, o := range b.Ops {
+				for _, a := range o.Args {
+					for _, v := range a {
+						if !own[v] {
+							f(v)
+						}
+					}
+				}
+				for _, n := range o.Blocks {
+					block(n)
+				}
+			}
+			for _, v := range b.Outputs {
+				if !own[v] {
+					f(v)
+				}
+			}
+		}
+		block(b)
+	}
+}
+
 // Rewriter collects replacements of values and applies them in one walk.
 type Rewriter struct{ subst map[*Value]*Value }
 
@@ -68,20 +109,26 @@ func (r *Rewriter) Find(v *Value) *Value {
 // Apply rewrites the arguments of every operation and every block's outputs.
 func (r *Rewriter) Apply(f *Func) {
 	if len(r.subst) > 0 {
-		r.block(f.Body)
+		r.Block(f.Body)
 	}
 }
 
-func (r *Rewriter) block(b *Block) {
+// Op rewrites the arguments of one operation and what is in its blocks.
+func (r *Rewriter) Op(op *Op) {
+	for _, a := range op.Args {
+		for i, v := range a {
+			a[i] = r.Find(v)
+		}
+	}
+	for _, n := range op.Blocks {
+		r.Block(n)
+	}
+}
+
+// Block is Apply for one block.
+func (r *Rewriter) Block(b *Block) {
 	for _, op := range b.Ops {
-		for _, a := range op.Args {
-			for i, v := range a {
-				a[i] = r.Find(v)
-			}
-		}
-		for _, n := range op.Blocks {
-			r.block(n)
-		}
+		r.Op(op)
 	}
 	for i, v := range b.Outputs {
 		b.Outputs[i] = r.Find(v)

@@ -60,8 +60,8 @@ var limitText = map[string]func(t *target.Table) string{
 	target.RuleRows: func(t *target.Table) string {
 		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)
 	},
-	target.RuleTasks: func(*target.Table) string {
-		return fmt.Sprintf("up to %d tasks, a quarter of what a chain counts", maxOpTasks)
+	target.RuleTasks: func(t *target.Table) string {
+		return fmt.Sprintf("up to %d tasks, a quarter of what a chain counts", opTasks(t))
 	},
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {

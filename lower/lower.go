@@ -170,7 +170,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 		switch r := recover(); r {
 		case nil:
 		case tooManyTasks{}:
-			p, err = nil, &Error{b.op, b.rule, fmt.Errorf("takes more than %d tasks; cut the model in two or keep the operation off the engine", maxTasks)}
+			p, err = nil, &Error{b.op, b.rule, fmt.Errorf("its procedure has more than %d tasks; cut the model in two or keep the operation off the engine", t.MaxTasks)}
 		default:
 			panic(r)
 		}

@@ -75,29 +75,28 @@ var ruleByOp = func() map[string]*Rule {
 
 func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Name] }
 
-// Accept reports which rule lowers an operation for a target, or why none
-// does. moves says that the rule only moves data.
-func Accept(op *ir.Op, t *target.Table) (rule string, moves bool, err error) {
+// Accept reports which rule lowers an operation for a target and what it makes of
+// it, or why none does.
+func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 	r := ruleFor(op)
-	name := ""
 	if r != nil {
-		name, moves = r.Name, r.Moves
+		a.Rule, a.Moves = r.Name, r.Moves
 	}
 	if no := gate(op.Def.Name, t); no != nil {
-		return name, moves, no
+		return a, no
 	}
 	if r == nil {
-		return "", false, noRule(op.Def.Name, typesOf(op))
+		return a, noRule(op.Def.Name, typesOf(op))
 	}
 	l := &limits{t: t}
 	if err = r.accept(op, l); err == nil {
-		err = l.trial(r, op)
+		a.Tasks, err = l.trial(r, op)
 	}
 	var no *Refusal
 	if err != nil && !errors.As(err, &no) {
 		err = refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
 	}
-	return name, moves, err
+	return a, err
 }
 
 // limits checks operands against a target's table.

@@ -129,7 +129,7 @@ func half(f float64) int { return int(float16.Fromfloat32(float32(f)).Bits()) }
 // is the height of a tile, 0 for the whole.
 func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	idx := len(b.tasks)
-	if idx >= maxTasks || b.trial && idx >= maxOpTasks {
+	if idx >= b.t.MaxTasks || b.trial && idx >= opTasks(b.t) {
 		panic(tooManyTasks{})
 	}
 	t.Set(td.Win, int(src1.ext[axW])).Set(td.Hin, int(src1.ext[axH])).Set(td.Din, int(src1.ext[axD])).Set(td.Cin, int(src1.ext[axC]))

@@ -9,28 +9,25 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// maxTasks bounds the tasks of a procedure: a task's header holds its index in
-// the chain in 16 bits (lower/td, TID).
-const maxTasks = 1 << 16
-
-// maxOpTasks bounds the tasks of one operation, a quarter of a chain, so that
+// opTasks bounds the tasks of one operation, a quarter of a chain, so that
 // those around it have room in the same procedure. A shape of a few bytes can
 // ask for any number of small products.
-const maxOpTasks = maxTasks / 4
+func opTasks(t *target.Table) int { return t.MaxTasks / 4 }
 
 // trial lowers an operation alone, between ports of its own, and keeps nothing
-// of it: what the rule cannot lower is refused. It packs no coefficients and
-// stops at maxOpTasks, so that its time and memory follow from the number of
-// tasks and not from the size of a constant.
-func (l *limits) trial(r *Rule, op *ir.Op) (err error) {
+// of it but the number of its tasks: what the rule cannot lower is refused. It packs
+// no coefficients and stops at opTasks, so that its time and memory follow from the
+// number of tasks and not from the size of a constant.
+func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, err error) {
 	b := newBuilder(&Segment{}, l.t, &weights.Section{}, 1)
 	b.trial, b.op, b.rule = true, op, r.Name
 	defer func() {
 		switch x := recover(); x {
 		case nil:
 		case tooManyTasks{}:
-			err = refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", maxOpTasks), maxOpTasks,
-				fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", maxOpTasks, maxTasks))
+			limit := opTasks(l.t)
+			err = refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
+				fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit, l.t.MaxTasks))
 		default:
 			panic(x)
 		}
@@ -52,7 +49,7 @@ func (l *limits) trial(r *Rule, op *ir.Op) (err error) {
 	}
 	var no *Refusal
 	if err == nil || errors.As(err, &no) {
-		return err
+		return len(b.tasks), err
 	}
-	return refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
+	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
 }

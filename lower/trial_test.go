@@ -67,7 +67,7 @@ func TestAcceptIsLowered(t *testing.T) {
 			g := irbuild.New(1)
 			out := c.build(g)
 			begin := time.Now()
-			_, _, err := lower.Accept(out.Def, target.H13)
+			_, err := lower.Accept(out.Def, target.H13)
 			if d := time.Since(begin); d > 5*time.Second {
 				t.Errorf("placement takes %v", d)
 			}

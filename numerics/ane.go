@@ -35,8 +35,8 @@ func In(x float32) float32 {
 	return x
 }
 
-// Out is the output port of elementwise operations, reductions and single-tap
-// convolutions: one rounding to fp16; a NaN, which the engine never produces,
+// Out is the output port of elementwise operations, reductions and convolutions of one
+// tap and one channel: one rounding to fp16; a NaN, which the engine never produces,
 // is +0; the sign of zero is dropped.
 func Out(x float32) float32 {
 	if x != x {
@@ -48,7 +48,7 @@ func Out(x float32) float32 {
 	return x
 }
 
-// OutMAC is the output port of matrix products and multi-tap convolutions: Out,
+// OutMAC is the output port of matrix products and other convolutions: Out,
 // with magnitudes of MACLimit and above made infinite after rounding.
 func OutMAC(x float32) float32 {
 	x = Out(x)

@@ -14,7 +14,8 @@ const groupBits = 12
 // products enter a first stage four at a time; the stage adds them one after
 // the other, aligning the operand of smaller exponent to the larger one and
 // rounding it (nearest, ties to even) to twelve significant bits of the larger;
-// the partial of four enters a wide accumulator that is as exact as fp32.
+// the partial of four enters a wide accumulator that is as exact as fp32. A running sum
+// that has reached MACLimit when further products come is infinite from then on.
 //
 // The model gives the outcomes that were measured: of sixteen triples
 // (B, -B, 1) all ones survive for B up to 4090 and exactly four from 4096 on;
@@ -35,17 +36,29 @@ func (c *Accumulator) Add(a, b float32) {
 		c.part = groupAdd(c.part, p)
 	}
 	if c.n++; c.n == GroupLanes {
-		c.wide += c.part
-		c.part, c.n = 0, 0
+		c.close()
 	}
+}
+
+// close takes the open group into the wide sum.
+func (c *Accumulator) close() {
+	switch {
+	case c.wide >= MACLimit:
+		c.wide = inf32
+	case c.wide <= -MACLimit:
+		c.wide = -inf32
+	}
+	if c.wide += c.part; c.wide != c.wide {
+		c.wide = 0
+	}
+	c.part, c.n = 0, 0
 }
 
 // Sum closes the open group and returns the wide sum, not yet rounded by an
 // output port.
 func (c *Accumulator) Sum() float32 {
 	if c.n > 0 {
-		c.wide += c.part
-		c.part, c.n = 0, 0
+		c.close()
 	}
 	return c.wide
 }
@@ -65,7 +78,10 @@ func groupAdd(a, b float32) float32 {
 		a, b = b, a
 	}
 	if b == 0 || a-a != 0 {
-		return a + b
+		if s := a + b; s == s {
+			return s
+		}
+		return 0
 	}
 	_, e := math.Frexp(float64(a))
 	return groupRound(a + roundUnit(b, e-groupBits))

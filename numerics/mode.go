@@ -1,6 +1,9 @@
 package numerics
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Mode chooses the arithmetic of a run.
 type Mode uint8
@@ -12,9 +15,15 @@ const (
 	// ANE follows the engine: fp16 storage, a wide accumulator, one rounding
 	// at the output port, and the engine's own rules for special values.
 	ANE
+	// ANELanes is ANE with the narrow first stage of the accumulator (Accumulator) in
+	// sums of products. It is several times slower.
+	ANELanes
 )
 
-var modeNames = [...]string{IEEE: "ieee", ANE: "ane"}
+var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANELanes: "ane-lanes"}
+
+// ModeNames lists the modes as the command line has them.
+func ModeNames() []string { return modeNames[:] }
 
 // String returns the mode's name on the command line.
 func (m Mode) String() string {
@@ -24,12 +33,12 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", uint8(m))
 }
 
-// ParseMode returns the mode of that name: ieee or ane.
+// ParseMode returns the mode of that name.
 func ParseMode(s string) (Mode, error) {
 	for m, n := range modeNames {
 		if n == s {
 			return Mode(m), nil
 		}
 	}
-	return 0, fmt.Errorf("numerics mode %q is not known; the modes are ieee and ane", s)
+	return 0, fmt.Errorf("numerics mode %q is not known; the modes are %s", s, strings.Join(modeNames[:], ", "))
 }

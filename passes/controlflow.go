@@ -187,14 +187,14 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 		n := c.Op(op)
 		s.copies += c.Ops - before
 		n.Origin = s.made(n.Origin)
-		r.operands(n)
+		r.Op(n)
 		if err := s.fold(r, n); err != nil {
 			return nil, err
 		}
 	}
 	outs := make([]*ir.Value, len(b.Outputs))
 	for i, v := range b.Outputs {
-		outs[i] = r.get(c.Value(v))
+		outs[i] = r.Find(c.Value(v))
 	}
 	return outs, nil
 }
@@ -249,7 +249,7 @@ func (s *State) unflat(op *ir.Op) string {
 			if o.Def.Effect != ir.Pure || len(o.Blocks) > 0 {
 				return fmt.Sprintf("a branch holds %s, which must run only when it is meant to", o.Def.Name)
 			}
-			if _, _, err := s.Accept(o); err != nil {
+			if _, err := s.Accept(o); err != nil {
 				return fmt.Sprintf("a branch holds %s, which the engine does not run: %v", o.Def.Name, err)
 			}
 			for _, v := range o.Results {

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files from what the 
 func options() passes.Options {
 	return passes.Options{
 		Target:  target.H13,
-		Accept:  func(op *ir.Op) (string, bool, error) { return lower.Accept(op, target.H13) },
+		Accept:  func(op *ir.Op) (target.Acceptance, error) { return lower.Accept(op, target.H13) },
 		CanFuse: lower.CanFuse,
 	}
 }

@@ -44,9 +44,8 @@ type Options struct {
 	Precision string // "declared" or "fp16"
 	// Shapes are shapes of inputs, by name, in the stead of the defaults.
 	Shapes map[string][]int64
-	// Accept reports the rule that lowers an operation and whether it only
-	// moves data, or why the engine does not run it.
-	Accept func(op *ir.Op) (rule string, moves bool, err error)
+	// Accept reports how the engine takes an operation, or why it does not run it.
+	Accept func(op *ir.Op) (target.Acceptance, error)
 	// CanFuse reports whether e may ride on lead behind the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
 
@@ -84,6 +83,7 @@ type State struct {
 	folded  int64              // bytes that folding made of constants, weights apart
 	fresh   int                // values named by passes
 	derived map[*ir.Value]bool // made by decompressing
+	tasks   map[*ir.Op]int     // tasks of each operation on the engine, lowered alone
 	// Gone are the operations that passes took away, in the order in which they
 	// went; recorded with Options.Origins.
 	Gone []Gone
@@ -180,6 +180,12 @@ func (s *State) report(name string, before *[]byte) error {
 	}
 	if s.Log == nil || !want && !s.PrintChanged {
 		return nil
+	}
+	if !s.PrintChanged { // nothing to hold it against: the text, which has all constants, goes out as it is made
+		if _, err := fmt.Fprintf(s.Log, "// after %s\n", name); err != nil {
+			return err
+		}
+		return ir.Print(s.Log, s.Program)
 	}
 	var b bytes.Buffer
 	if err := ir.Print(&b, s.Program); err != nil {

@@ -26,13 +26,14 @@ func floatCast(op *ir.Op) bool {
 // the engine is part of the transfer; the rest goes to the CPU.
 func place(s *State) error {
 	moves := map[*ir.Op]bool{}
+	s.tasks = map[*ir.Op]int{}
 	for _, op := range s.Func.Body.Ops {
-		rule, mv, err := s.Accept(op)
+		a, err := s.Accept(op)
 		switch {
 		case floatCast(op):
 			op.Place = ir.Place{Unit: ir.Unplaced}
 		case err != nil:
-			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+			op.Place = ir.Place{Unit: ir.CPU, Rule: a.Rule, Reason: err.Error()}
 			var no *target.Refusal
 			if errors.As(err, &no) {
 				s.noteRefusal(op, no)
@@ -41,10 +42,11 @@ func place(s *State) error {
 				s.refuse(op, op.Def.Name, &target.Refusal{Rule: target.RuleControl, What: op.Def.Name, Have: why, Limit: "decided when it is compiled", Reason: why})
 			}
 		default:
-			op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
-			moves[op] = mv
+			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
+			moves[op], s.tasks[op] = a.Moves, a.Tasks
 		}
 	}
+	s.keepNarrowStates(moves)
 	s.dropIdleMoves(moves)
 	near := map[*ir.Value]bool{} // read by an operation on the engine
 	for _, op := range s.Func.Body.Ops {
@@ -78,6 +80,44 @@ func (s *State) noteRefusal(op *ir.Op, no *target.Refusal) {
 		s.Refusals = map[*ir.Op]*target.Refusal{}
 	}
 	s.Refusals[op] = no
+}
+
+// keepNarrowStates sends to the CPU the engine operations that read a state, or
+// give what it is to hold, where the target keeps no state of its width: the
+// buffer is then the host's.
+func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
+	most := 0
+	if s.Target != nil {
+		most = s.Target.StateMultiple
+	}
+	if most == 0 {
+		return
+	}
+	for i := range s.States {
+		st := &s.States[i]
+		rank := st.Value.Type.Rank()
+		if rank == 0 || st.Value.Type.Shape[rank-1]%int64(most) == 0 {
+			continue
+		}
+		width := st.Value.Type.Shape[rank-1]
+		for _, op := range s.Func.Body.Ops {
+			if op.Place.Unit != ir.Engine || !reads(op, st.Value) && (st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
+				continue
+			}
+			delete(moves, op)
+			s.refuse(op, op.Place.Rule, &target.Refusal{
+				Rule: target.RuleState, What: fmt.Sprintf("last dimension of state %q", st.Name),
+				Have: fmt.Sprint(width), Limit: fmt.Sprintf("a multiple of %d", most),
+				Reason: fmt.Sprintf("state %q is %d wide, %s keeps states whose last dimension is a multiple of %d", st.Name, width, s.Target.Name, most),
+			})
+		}
+	}
+}
+
+func reads(op *ir.Op, v *ir.Value) bool {
+	found := false
+	op.Operands(func(_ *ir.Param, a *ir.Value) { found = found || a == v })
+	return found
 }
 
 // dropIdleMoves sends to the CPU every connected run of engine operations in
@@ -150,10 +190,10 @@ func fuseEpilogue(s *State) error {
 func keepReference(s *State) error {
 	f := ir.CloneFunc(s.Func, s.Func.Name)
 	for _, op := range f.Body.Ops {
-		rule, _, err := s.Accept(op)
-		op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+		a, err := s.Accept(op)
+		op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
 		if err != nil {
-			op.Place = ir.Place{Unit: ir.CPU, Rule: rule, Reason: err.Error()}
+			op.Place = ir.Place{Unit: ir.CPU, Rule: a.Rule, Reason: err.Error()}
 		}
 	}
 	s.Reference = f

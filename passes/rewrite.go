@@ -11,20 +11,20 @@ import (
 // its operands replaced by what earlier rewriting made of them and is then kept
 // or dropped.
 type rewriter struct {
-	s     *State
-	subst map[*ir.Value]*ir.Value
-	out   []*ir.Op
+	ir.Rewriter
+	s   *State
+	out []*ir.Op
 }
 
 // rewrite walks the function's body. visit is called with each operation, its
 // operands already replaced; it keeps the operation (keep) or replaces its
 // results (replace).
 func (s *State) rewrite(visit func(r *rewriter, op *ir.Op) error) error {
-	r := &rewriter{s: s, subst: map[*ir.Value]*ir.Value{}}
+	r := &rewriter{s: s}
 	ops := s.Func.Body.Ops
 	r.out = make([]*ir.Op, 0, len(ops))
 	for _, op := range ops {
-		r.operands(op)
+		r.Op(op)
 		s.visiting(op)
 		if err := visit(r, op); err != nil {
 			return err
@@ -33,37 +33,9 @@ func (s *State) rewrite(visit func(r *rewriter, op *ir.Op) error) error {
 	s.visiting(nil)
 	s.Func.Body.Ops = r.out
 	for i, v := range s.Func.Body.Outputs {
-		s.Func.Body.Outputs[i] = r.get(v)
+		s.Func.Body.Outputs[i] = r.Find(v)
 	}
 	return nil
-}
-
-// operands replaces an operation's operands, nested blocks included.
-func (r *rewriter) operands(op *ir.Op) {
-	for _, a := range op.Args {
-		for i, v := range a {
-			a[i] = r.get(v)
-		}
-	}
-	for _, b := range op.Blocks {
-		for _, inner := range b.Ops {
-			r.operands(inner)
-		}
-		for i, v := range b.Outputs {
-			b.Outputs[i] = r.get(v)
-		}
-	}
-}
-
-// get follows replacements to their end.
-func (r *rewriter) get(v *ir.Value) *ir.Value {
-	for {
-		u, ok := r.subst[v]
-		if !ok {
-			return v
-		}
-		v = u
-	}
 }
 
 func (r *rewriter) keep(op *ir.Op) { r.out = append(r.out, op) }
@@ -71,7 +43,7 @@ func (r *rewriter) keep(op *ir.Op) { r.out = append(r.out, op) }
 // replace makes every later use of old a use of v.
 func (r *rewriter) replace(old, v *ir.Value) {
 	if old != v {
-		r.subst[old] = v
+		r.Replace(old, v)
 		r.s.standsFor(old, v)
 	}
 }

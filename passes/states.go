@@ -83,6 +83,13 @@ var stateAccess = map[string]struct{ state, value string }{
 	"coreml_update_state": {state: "state", value: "value"},
 }
 
+// StateAccess returns the names of the parameters by which an operation reads or writes
+// a state: the state's own and that of the value it writes, "" for one that reads.
+func StateAccess(op string) (state, value string, ok bool) {
+	a, ok := stateAccess[op]
+	return a.state, a.value, ok
+}
+
 // block lowers the operations of a block; now holds the value of each state and
 // is brought up to what the block leaves.
 func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {

@@ -10,16 +10,27 @@ import (
 // CPU call, or one conversion on the way between them.
 type Step struct {
 	Unit    ir.Unit
+	Cut     Cut // why it does not belong to the engine step before it
 	Ops     []*ir.Op
 	Inputs  []*ir.Value // made outside and read inside, in order of first use; no constants
 	Outputs []*ir.Value // made inside and read outside, in order of making
 }
 
+// Cut is the limit of a procedure at which engine steps are parted that nothing on
+// another unit parts.
+type Cut int
+
+const (
+	NoCut        Cut = iota
+	CutRegisters     // a procedure's buffer-access registers
+	CutTasks         // its chain of tasks
+)
+
 // cutSteps orders the operations: all that are ready on one unit, then all that
 // are ready on the other, and so on. That takes as few engine steps as the
 // dependences between engine and CPU allow for the unit begun with; both
 // beginnings are tried. A step with more surfaces than a procedure has
-// registers for is cut again.
+// registers for, or with more tasks than half a chain holds, is cut again.
 func cutSteps(s *State) error {
 	a, b := s.order(ir.Engine), s.order(ir.CPU)
 	best := a
@@ -71,25 +82,11 @@ func (s *State) order(first ir.Unit) []*Step {
 	last = -1
 	for i, op := range ops {
 		need := map[int]bool{}
-		var walk func(op *ir.Op)
-		walk = func(op *ir.Op) {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if j, ok := index[v.Def]; ok && v.Def != nil && j != i {
-					need[j] = true
-				}
-			})
-			for _, b := range op.Blocks {
-				for _, inner := range b.Ops {
-					walk(inner)
-				}
-				for _, v := range b.Outputs {
-					if j, ok := index[v.Def]; ok && v.Def != nil && j != i {
-						need[j] = true
-					}
-				}
+		op.Reads(func(v *ir.Value) {
+			if j, ok := index[v.Def]; ok && j != i {
+				need[j] = true
 			}
-		}
-		walk(op)
+		})
 		if op.Def.Effect != ir.Pure {
 			if last >= 0 {
 				need[last] = true
@@ -148,8 +145,8 @@ func (s *State) order(first ir.Unit) []*Step {
 }
 
 // splitWide cuts engine steps whose surfaces outnumber the buffer-access
-// registers of a procedure into runs that keep within them. Fused operations
-// stay together.
+// registers of a procedure, or whose tasks its chain, into runs that keep within
+// them. Fused operations stay together.
 func (s *State) splitWide(steps []*Step) []*Step {
 	left := uses(s.Func) // uses not yet seen, over the whole function
 	var out []*Step
@@ -161,9 +158,11 @@ func (s *State) splitWide(steps []*Step) []*Step {
 			out = append(out, st)
 			continue
 		}
+		cut := NoCut
 		for first := 0; first < len(st.Ops); {
-			n := s.widest(st.Ops[first:], left)
-			out = append(out, &Step{Unit: ir.Engine, Ops: st.Ops[first : first+n]})
+			n, next := s.widest(st.Ops[first:], left)
+			out = append(out, &Step{Unit: ir.Engine, Cut: cut, Ops: st.Ops[first : first+n]})
+			cut = next
 			for _, op := range st.Ops[first : first+n] {
 				op.Operands(func(_ *ir.Param, v *ir.Value) { left[v]-- })
 			}
@@ -173,12 +172,18 @@ func (s *State) splitWide(steps []*Step) []*Step {
 	return out
 }
 
+// chainShare is the part of a procedure's tasks that those of its operations may take,
+// each lowered alone: beside one another they may need further tasks, to move what
+// neither expects where it lies.
+const chainShare = 2
+
 // widest returns the length of the longest run from the front of ops that keeps
-// within the registers, at least one operation with what rides on it.
-func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) int {
+// within the registers and the chain, at least one operation with what rides on it,
+// and which of the two ends it.
+func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
 	inside := map[*ir.Value]int{} // made in the run: uses still to come
 	read := map[*ir.Value]bool{}  // made outside and read in the run
-	outputs, open, best := 0, 0, 0
+	outputs, open, best, tasks := 0, 0, 0, 0
 	rides := map[*ir.Op]bool{}
 	for i, op := range ops {
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
@@ -202,6 +207,9 @@ func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) int {
 		if rides[op] {
 			open--
 		}
+		if tasks += s.tasks[op]; tasks > s.Target.MaxTasks/chainShare && best > 0 {
+			return best, CutTasks
+		}
 		for _, e := range s.Fused[op] {
 			rides[e] = true
 			open++
@@ -216,7 +224,7 @@ func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) int {
 			break
 		}
 	}
-	return best
+	return best, CutRegisters
 }
 
 // surfaces fills in what each step reads and gives.
@@ -243,32 +251,8 @@ func (s *State) surfaces() {
 			st.Inputs = append(st.Inputs, v)
 			wanted[v] = true
 		}
-		var walk func(op *ir.Op, inner map[*ir.Value]bool)
-		walk = func(op *ir.Op, inner map[*ir.Value]bool) {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if !inner[v] {
-					read(v)
-				}
-			})
-			for _, b := range op.Blocks {
-				for _, p := range b.Params {
-					inner[p] = true
-				}
-				for _, o := range b.Ops {
-					walk(o, inner)
-					for _, v := range o.Results {
-						inner[v] = true
-					}
-				}
-				for _, v := range b.Outputs {
-					if !inner[v] {
-						read(v)
-					}
-				}
-			}
-		}
 		for _, op := range st.Ops {
-			walk(op, map[*ir.Value]bool{})
+			op.Reads(read)
 		}
 	}
 	for _, st := range s.Steps {

@@ -51,7 +51,7 @@ func cut(f *ir.Func, drop map[*ir.Op]bool) bool {
 			outs = append(outs, v)
 			return
 		}
-		reads(v.Def, func(x *ir.Value) {
+		v.Def.Reads(func(x *ir.Value) {
 			if x.Def != nil && port(x.Type) {
 				out(x)
 			}
@@ -71,7 +71,7 @@ func cut(f *ir.Func, drop map[*ir.Op]bool) bool {
 		}
 	}
 	for _, op := range f.Body.Ops {
-		reads(op, read)
+		op.Reads(read)
 	}
 	return true
 }
@@ -126,7 +126,7 @@ func prefix(fn, k int) edit {
 		}
 		later := map[*ir.Value]bool{}
 		for _, op := range ops[k:] {
-			reads(op, func(v *ir.Value) { later[v] = later[v] || port(v.Type) })
+			op.Reads(func(v *ir.Value) { later[v] = later[v] || port(v.Type) })
 		}
 		for _, v := range f.Body.Outputs {
 			later[v] = true
@@ -243,7 +243,7 @@ func (r *reducer) sever() error {
 					return nil, false
 				}
 				var ends []*ir.Value
-				reads(op, func(v *ir.Value) {
+				op.Reads(func(v *ir.Value) {
 					if v.Def != nil && port(v.Type) && !slices.Contains(f.Body.Outputs, v) && !slices.Contains(ends, v) && slices.Contains(f.Body.Ops, v.Def) {
 						ends = append(ends, v)
 					}

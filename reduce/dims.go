@@ -17,7 +17,7 @@ func constantsOf(f *ir.Func) []*ir.Value {
 		}
 	}
 	for _, op := range f.Body.Ops {
-		reads(op, add)
+		op.Reads(add)
 	}
 	for _, v := range f.Body.Outputs {
 		add(v)

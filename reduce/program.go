@@ -23,19 +23,6 @@ func clone(p *ir.Program) *ir.Program {
 	return &out
 }
 
-// reads calls f for every value that op and its blocks read.
-func reads(op *ir.Op, f func(v *ir.Value)) {
-	op.Operands(func(_ *ir.Param, v *ir.Value) { f(v) })
-	for _, b := range op.Blocks {
-		for _, inner := range b.Ops {
-			reads(inner, f)
-		}
-		for _, v := range b.Outputs {
-			f(v)
-		}
-	}
-}
-
 // writes reports whether op or an operation in its blocks changes a state.
 func writes(op *ir.Op) bool {
 	if op.Def.Effect == ir.Writes {
@@ -49,35 +36,14 @@ func writes(op *ir.Op) bool {
 	return false
 }
 
-// replace makes every reader of old in b, and in blocks inside, read new.
+// replace makes every reader of the keys in b, and in blocks inside, read what stands
+// for them.
 func replace(b *ir.Block, with map[*ir.Value]*ir.Value) {
-	if len(with) == 0 {
-		return
+	var r ir.Rewriter
+	for old, v := range with {
+		r.Replace(old, v)
 	}
-	find := func(v *ir.Value) *ir.Value {
-		// A replacement may itself be replaced; the bound keeps a loop finite.
-		for range len(with) + 1 {
-			n, ok := with[v]
-			if !ok {
-				break
-			}
-			v = n
-		}
-		return v
-	}
-	for _, op := range b.Ops {
-		for _, vs := range op.Args {
-			for i, v := range vs {
-				vs[i] = find(v)
-			}
-		}
-		for _, inner := range op.Blocks {
-			replace(inner, with)
-		}
-	}
-	for i, v := range b.Outputs {
-		b.Outputs[i] = find(v)
-	}
+	r.Block(b)
 }
 
 // sweep drops operations whose results nothing reads and which change no state.
@@ -94,7 +60,7 @@ func sweep(b *ir.Block, live map[*ir.Value]bool) {
 		for _, inner := range op.Blocks {
 			sweep(inner, live)
 		}
-		reads(op, func(v *ir.Value) { live[v] = true })
+		op.Reads(func(v *ir.Value) { live[v] = true })
 		kept = append(kept, op)
 	}
 	slices.Reverse(kept)

@@ -341,7 +341,7 @@ func (r *reducer) inputs() error {
 			n := len(b.Params)
 			used := map[*ir.Value]bool{}
 			for _, op := range b.Ops {
-				reads(op, func(v *ir.Value) { used[v] = true })
+				op.Reads(func(v *ir.Value) { used[v] = true })
 			}
 			for _, v := range b.Outputs {
 				used[v] = true

@@ -27,13 +27,11 @@ type Budget struct {
 	Least bool    // the value is the least allowed, not the most
 	// Tasks says that only a compilation tells, not a plan.
 	Tasks bool
+	// Runs says that a run of the pair gives the value and no report does.
+	Runs bool
 	// judge returns what the report has, function by function or once.
 	judge func(r *compile.Report) []finding
 }
-
-// OutputError is the budget of an output's error. It has no place in Budgets,
-// since a run gives the value and no report does.
-var OutputError = Budget{ID: MaxError, Doc: "fail when any output is further than `E` from the reference, in the output's own unit", Unit: "largest error of an output"}
 
 // finding is a value of a report and who makes it up, the largest first.
 type finding struct {
@@ -48,10 +46,11 @@ var Budgets = []Budget{
 	{ID: "max-weight-bytes", Doc: "fail when the constants for the engine take more than `N` bytes", Unit: "bytes of constants", Whole: true, Tasks: true, judge: judgeWeights},
 	{ID: "max-estimate-us", Doc: "fail when one call of a function is estimated to take the engine longer than `US` microseconds, dispatches included", Unit: "us estimated", Tasks: true, judge: judgeTime},
 	{ID: MinEngineMACs, Doc: "fail when less than this `PERCENT` of multiply-accumulates runs on the engine", Unit: "% of multiply-accumulates run on the engine", Most: 100, Least: true, judge: judgeMACs},
+	{ID: MaxError, Doc: "run the pair, as zinc verify does, and fail when any output is further than `E` from the reference, in the output's own unit", Unit: "largest error of an output", Tasks: true, Runs: true},
 }
 
-// Budgets that are asked for by name. A run judges MaxError, the error of an
-// output, since no report has it.
+// Budgets that are asked for by name. A run gives MaxError, the error of an output:
+// JudgeOutputs judges it, and Judge does not.
 const (
 	MinEngineMACs = "min-engine-macs"
 	MaxError      = "max-error"
@@ -166,7 +165,7 @@ func Judge(r *compile.Report, limits map[string]float64) []Violation {
 	for i := range Budgets {
 		b := &Budgets[i]
 		limit, set := limits[b.ID]
-		if !set {
+		if !set || b.Runs {
 			continue
 		}
 		for _, f := range b.judge(r) {
@@ -187,6 +186,42 @@ func Judge(r *compile.Report, limits map[string]float64) []Violation {
 	return out
 }
 
+// OutputError is the largest error of an output, in a run on some inputs; one that is
+// no number counts as infinite.
+type OutputError struct {
+	Name  string
+	Error float64
+}
+
+// JudgeOutputs holds the errors of outputs against the limit of MaxError, if set.
+func JudgeOutputs(target string, outputs []OutputError, limits map[string]float64) []Violation {
+	limit, set := limits[MaxError]
+	if !set || len(outputs) == 0 {
+		return nil
+	}
+	unit := ""
+	for i := range Budgets {
+		if Budgets[i].ID == MaxError {
+			unit = Budgets[i].Unit
+		}
+	}
+	by := slices.Clone(outputs)
+	for i := range by {
+		if math.IsNaN(by[i].Error) {
+			by[i].Error = math.Inf(1)
+		}
+	}
+	slices.SortStableFunc(by, func(a, b OutputError) int { return cmp.Compare(b.Error, a.Error) })
+	if by[0].Error <= limit {
+		return nil
+	}
+	v := Violation{Budget: MaxError, Target: target, Value: Number(by[0].Error), Limit: limit, Unit: unit}
+	for _, o := range by[:min(shown, len(by))] {
+		v.Contributors = append(v.Contributors, Contributor{What: "output", Name: o.Name, Value: Number(o.Error)})
+	}
+	return []Violation{v}
+}
+
 func contributor(o *compile.OpReport, value float64) Contributor {
 	return Contributor{What: o.Op, Name: o.Name, Line: int(o.Line), Col: int(o.Col), Value: Number(value)}
 }
@@ -200,12 +235,18 @@ func name(r, f *compile.Report) string {
 }
 
 // judgeDispatches: an operation contributes the dispatches that it cuts off.
+// fullProcedure says what a procedure was full of, by the cause of the next dispatch.
+var fullProcedure = []struct{ cause, what string }{
+	{compile.CauseRegisters, "the tensors of one procedure"},
+	{compile.CauseTasks, "the tasks of one procedure"},
+}
+
 func judgeDispatches(r *compile.Report) []finding {
 	var out []finding
 	for _, f := range functions(r) {
 		x := finding{function: name(r, f), value: float64(f.Dispatches)}
 		at := map[int]int{}
-		registers := 0
+		full := map[string]int{} // by cause: dispatches that begin because a procedure was full
 		for _, d := range f.DispatchList {
 			switch {
 			case len(d.CutBy) > 0:
@@ -217,12 +258,14 @@ func judgeDispatches(r *compile.Report) []finding {
 					x.by = append(x.by, contributor(&f.Ops[op], 0))
 				}
 				x.by[i].Value++
-			case d.Cause == compile.CauseRegisters:
-				registers++
+			case d.Cause != compile.CauseFirst:
+				full[d.Cause]++
 			}
 		}
-		if registers > 0 {
-			x.by = append(x.by, Contributor{What: "the tensors of one procedure", Value: Number(registers)})
+		for _, c := range fullProcedure {
+			if n := full[c.cause]; n > 0 {
+				x.by = append(x.by, Contributor{What: c.what, Value: Number(n)})
+			}
 		}
 		out = append(out, x)
 	}
@@ -248,6 +291,9 @@ func judgeTime(r *compile.Report) []finding {
 		x := finding{function: name(r, f), value: us(estimate(f).Time)}
 		if t := estimate(f).Terms[cost.Dispatch]; t > 0 {
 			x.by = append(x.by, Contributor{What: "dispatch", Value: Number(us(t))})
+		}
+		if t := estimate(f).Terms[cost.Hand]; t > 0 {
+			x.by = append(x.by, Contributor{What: "inputs and outputs", Value: Number(us(t))})
 		}
 		for i := range f.Ops {
 			if e := f.Ops[i].Estimate; e != nil {

@@ -12,6 +12,9 @@ type Document struct {
 	Model string `json:"model,omitempty"` // path of the model's text
 	*compile.Report
 	Violations []Violation `json:"violations,omitempty"`
+	// Explain returns the command that tells what to write in the place of an
+	// operation on the CPU; nil where none is known.
+	Explain func(o *compile.OpReport) string `json:"-"`
 }
 
 // Form is one way to write a document.

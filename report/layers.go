@@ -13,8 +13,8 @@ import (
 // Kinds of layers.
 const (
 	KindOp       = "operation"
-	KindDispatch = "dispatch" // getting to the engine and back
-	KindPadding  = "padding"  // constants that no operation reads
+	KindDispatch = "dispatch" // getting to the engine and back, inputs and outputs included
+	KindPadding  = "padding"  // bytes of the constant section that no operation reads
 )
 
 // Layer is one line of the per-layer report.
@@ -32,7 +32,9 @@ type Layer struct {
 	Bound     string // "" without an estimate
 	DMABytes  int64
 	L2Peak    int64
-	Weights   int64
+	Weights   int64 // bytes of the constant section; all layers' add up to it
+	Padding   int64 // of them, those that hold nothing
+	Shared    int64 // read beside them, counted for an earlier layer
 	Line, Col int32
 }
 
@@ -40,7 +42,7 @@ type Layer struct {
 // dispatches before their first operation, and last what is left of the constants.
 func Layers(r *compile.Report) []Layer {
 	var out []Layer
-	left := r.Weights
+	left, padding := r.Weights, r.Padding
 	for _, f := range functions(r) {
 		next := 0
 		dispatch := func(before int) {
@@ -49,9 +51,13 @@ func Layers(r *compile.Report) []Layer {
 				if d.Estimate == nil {
 					continue // a plan has no estimates
 				}
+				var own cost.Split
+				for _, t := range []cost.Term{cost.Dispatch, cost.Hand} {
+					own[t] = d.Estimate.Terms[t]
+				}
 				out = append(out, Layer{
 					Kind: KindDispatch, Function: f.Function, Step: d.Step, Unit: ir.Engine.String(), Why: cause(f, d),
-					Time: d.Estimate.Terms[cost.Dispatch], Bound: cost.Dispatch.String(),
+					Time: own.Total(), Bound: own.Binding().String(),
 				})
 			}
 		}
@@ -60,7 +66,7 @@ func Layers(r *compile.Report) []Layer {
 			dispatch(o.Step)
 			l := Layer{
 				Kind: KindOp, Function: f.Function, Step: o.Step, Op: o.Op, Name: o.Name, Unit: o.Unit, Why: o.Reason, Rule: o.Rule,
-				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Line: o.Line, Col: o.Col,
+				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line, Col: o.Col,
 			}
 			if o.Fused != "" {
 				l.Why = "rides on " + o.Fused
@@ -69,25 +75,24 @@ func Layers(r *compile.Report) []Layer {
 				l.Cycles, l.Time, l.Bound, l.DMABytes, l.L2Peak = e.Cycles, e.Time, e.Bound, e.DMABytes, e.L2Peak
 			}
 			left -= o.Weights
+			padding -= o.Padding
 			out = append(out, l)
 		}
 	}
 	if left > 0 {
-		out = append(out, Layer{Kind: KindPadding, Why: "alignment, and constants of the format itself", Weights: left})
+		out = append(out, Layer{Kind: KindPadding, Why: "alignment, and constants of the format itself", Weights: left, Padding: padding})
 	}
 	return out
 }
 
 // cause says why a dispatch begins.
 func cause(f *compile.Report, d *compile.Dispatch) string {
-	switch {
-	case len(d.CutBy) > 0:
+	s := compile.Causes[d.Cause]
+	if len(d.CutBy) > 0 {
 		o := &f.Ops[d.CutBy[0]]
-		return "cut by " + o.Op + " " + strconv.Quote(o.Name)
-	case d.Cause == compile.CauseRegisters:
-		return "cut: the tensors of one procedure are used up"
+		s += o.Op + " " + strconv.Quote(o.Name)
 	}
-	return "the engine's work begins"
+	return s
 }
 
 // layerColumns are the columns of the per-layer CSV.
@@ -113,6 +118,8 @@ var layerColumns = []struct {
 	{"weight_bytes", func(l *Layer) string { return number(l.Weights, true) }},
 	{"line", func(l *Layer) string { return number(l.Line, l.Line > 0) }},
 	{"column", func(l *Layer) string { return number(l.Col, l.Col > 0) }},
+	{"padding_bytes", func(l *Layer) string { return number(l.Padding, true) }},
+	{"shared_weight_bytes", func(l *Layer) string { return number(l.Shared, true) }},
 }
 
 // number is a number, or nothing where none is known.
@@ -176,6 +183,8 @@ var summaryColumns = []struct {
 	{"weight_bytes", func(r *compile.Report) string { return number(r.Weights, true) }},
 	{"scratch_bytes", func(r *compile.Report) string { return number(r.Scratch, true) }},
 	{"casts", func(r *compile.Report) string { return number(r.Casts, true) }},
+	{"padding_bytes", func(r *compile.Report) string { return number(r.Padding, true) }},
+	{"io_us", term(cost.Hand)},
 }
 
 // estimate is a report's estimate, or an empty one.

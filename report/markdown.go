@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Lines of the lists in a comment: more is nothing to read there.
@@ -61,7 +62,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	}
 	fmt.Fprintf(&b, "### %s\n\n", title)
 	if n := len(d.Violations); n > 0 {
-		fmt.Fprintf(&b, "**%d %s passed**\n\n", n, plural(n, "budget", "budgets"))
+		fmt.Fprintf(&b, "**%s passed**\n\n", diag.Count(n, "budget", "budgets"))
 		for i := range d.Violations {
 			fmt.Fprintf(&b, "- %s\n", md(d.Violations[i].String()))
 		}
@@ -77,7 +78,9 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s |\n", md(f.Function), f.EngineOps, f.EngineOps+f.CPUOps,
 			grouped(f.EngineMACs), grouped(f.EngineMACs+f.CPUMACs), Percent(f.EngineMACs, f.CPUMACs), f.Dispatches, f.CPUCalls, f.Tasks, us, estimate(f).Bound)
 	}
-	fmt.Fprintf(&b, "\nConstants for the engine: %s bytes.\n", grouped(d.Weights))
+	if d.Report.Estimate != nil {
+		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights), grouped(d.Padding))
+	}
 	markdownCPU(&b, d.Report)
 	markdownBiggest(&b, d.Report)
 	if e := d.Report.Estimate; e != nil {
@@ -125,11 +128,4 @@ func percentOf(t cost.Time, r *compile.Report) string {
 		return ""
 	}
 	return fmt.Sprintf("%.3g %%", 100*float64(t)/float64(all))
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -43,6 +43,9 @@ func Review(d *Document, tool, level string) sarif.Run {
 			msg += " Rewrite: " + no.Rewrite + "."
 			props["rewrite"] = no.Rewrite
 		}
+		if d.Explain != nil {
+			props["explain"] = d.Explain(o)
+		}
 		run.Findings = append(run.Findings, sarif.Finding{
 			Rule: no.Rule, Level: level, Message: msg, File: d.Model, Line: int(o.Line), Col: int(o.Col), Name: o.Name, Properties: props,
 		})
@@ -54,7 +57,7 @@ func Review(d *Document, tool, level string) sarif.Run {
 // AddViolations adds an error for each budget that was passed, with the rules of
 // those budgets. It points at the largest contributor.
 func AddViolations(run *sarif.Run, model string, vs []Violation) {
-	docs := map[string]string{MaxError: OutputError.Doc}
+	docs := map[string]string{}
 	for _, b := range Budgets {
 		docs[b.ID] = b.Doc
 	}

@@ -71,6 +71,7 @@ const (
 	RuleConversion  = "conversion"
 	RuleIdleMove    = "idle-move"
 	RuleControl     = "control-flow"
+	RuleState       = "state-width"
 	RuleOther       = "arguments"
 )
 
@@ -111,6 +112,7 @@ var Rules = []Rule{
 	{RuleConversion, "conversions are part of a transfer to or from the engine", "declare the operations around it in one type; --precision=fp16 does"},
 	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", ""},
 	{RuleControl, "loops and conditions are decided when the model is compiled, or both branches are cheap", "give the loop a fixed number of trips, or compute both branches in the model and select"},
+	{RuleState, "the last dimension of a state is a multiple of the target's", "make the state wider: pad what is written to the next multiple, slice what is read"},
 	{RuleOther, "the arguments are ones that the lowering rule takes", ""},
 }
 

@@ -32,6 +32,7 @@ type Table struct {
 	ReduceTranspose            int   // extent from which a reduction transposes first
 	GroupDecompose             int   // Cin*Kw*Kh up to which a group convolution is decomposed
 	MaxSurfaces                int   // inputs and outputs of a procedure: 5-bit buffer-access register numbers, less 0..3
+	MaxTasks                   int   // tasks of a procedure: the index in a task's header has 16 bits
 	L2Bytes                    int64 // operand working set
 	L2Banks, L2Granule         int   // bank = address / granule mod banks
 	KernelBytes                int64 // resident kernel memory of one core
@@ -45,10 +46,19 @@ type Table struct {
 	TableBytes                 int   // budget of an activation table
 	Texture                    bool  // has a texture engine
 	DispatchFloorUS            float64
-	PeakFLOPs                  float64  // per second
-	Bandwidth                  float64  // bytes per second, single stream
+	PeakFLOPs                  float64  // per second; of the published cost model of whole graphs, which package cost is held against
+	Bandwidth                  float64  // bytes per second, single stream; of that model
 	CostOf                     string   // target on which the three costs were measured
 	StreamForms                []string // compressed forms that reach the engine as stored, or StreamAll
+
+	// StateMultiple is what the last dimension of a state must be a multiple of for
+	// the vendor's compiler to keep the state for the engine; 0 where no report says
+	// that it must. On the M4 (h16) a model whose state is 270 wide does not run on
+	// the engine and one of 256 does, and its reporter found multiples of 32 needed
+	// (coremltools issue 2631): 64 bytes of fp16, one aligned row. That later targets
+	// ask for the same is assumed. On h13 the vendor's compiler refuses every state
+	// operation (chapter 2), and states are surfaces of the dispatch, of any width.
+	StateMultiple int
 
 	// NoCode are operations that the vendor's validator takes and no code
 	// generation follows. On h13 slices with bounds known only at run time and
@@ -89,4 +99,11 @@ func names(want func(*Table) bool) []string {
 		}
 	}
 	return ns
+}
+
+// Acceptance is how the engine takes an operation.
+type Acceptance struct {
+	Rule  string // the lowering rule; also of an operation that it refuses
+	Moves bool   // the rule only moves data
+	Tasks int    // tasks that the operation takes alone
 }

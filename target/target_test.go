@@ -72,6 +72,7 @@ func TestLimits(t *testing.T) {
 		{"L2 granule", func(t *Table) int64 { return int64(t.L2Granule) }, [4]int64{16, 16, 16, 16}},
 		{"instruction alignment", func(t *Table) int64 { return int64(t.InstrAlign) }, [4]int64{256, 16, 16, 16}},
 		{"activation table", func(t *Table) int64 { return int64(t.TableBytes) }, [4]int64{86, 86, 86, 86}},
+		{"state width", func(t *Table) int64 { return int64(t.StateMultiple) }, [4]int64{0, 0, 0, 32}},
 		{"cores costed", func(t *Table) int64 { return int64(t.CostCores) }, [4]int64{4, 4, 4, 4}},
 		{"texture engine", func(t *Table) int64 { return map[bool]int64{true: 1}[t.Texture] }, [4]int64{0, 1, 1, 1}},
 	}

@@ -6,7 +6,7 @@ var H13 = &Table{
 	MaxKernelW: 13, MaxKernelH: 29, MaxKernelW8: 29, SmallKernelW: 7, SmallKernelH: 15, SmallKernelW8: 15,
 	MaxWidth: 16384, MaxHeight: 16384, MaxChannels: 65536, MaxBatch: 65536, MaxRank: 5,
 	MaxPool: 29, MaxStride: 3, StrideFactors: []int{2, 3, 4, 8}, MaxPad: 31, MaxGroups: 1<<13 - 1,
-	SpatialBits: 15, ChannelBits: 17, GroupBits: 13, ReduceTranspose: 192, GroupDecompose: 2048, MaxSurfaces: 28,
+	SpatialBits: 15, ChannelBits: 17, GroupBits: 13, ReduceTranspose: 192, GroupDecompose: 2048, MaxSurfaces: 28, MaxTasks: 1 << 16,
 	L2Bytes: 2 << 20, L2Banks: 64, L2Granule: 16, KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
 	Cores: 16, CostCores: 4, PageBytes: 16 << 10, InstrAlign: 256, SurfaceAlign: 64, TableBytes: 86,
 	DispatchFloorUS: 190, PeakFLOPs: 3.25e12, Bandwidth: 9e9, CostOf: "h13",
@@ -39,6 +39,7 @@ var (
 	H16 = H15.with("h16", func(t *Table) {
 		t.Subtype = 8
 		t.MaxWidth, t.MaxHeight = 65536, 65536
+		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
 	})
 	H17  = H16.with("h17", func(t *Table) { t.Family, t.Subtype = A16, 7 })

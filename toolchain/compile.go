@@ -104,7 +104,7 @@ func (e *RefusedError) Error() string {
 	s := e.Executable + ": " + what
 	lines := strings.Split(strings.TrimSpace(e.Message), "\n")
 	if first := strings.TrimPrefix(lines[0], "zinc: "); first != "" {
-		s += ": " + first
+		s += ": " + printable(first)
 	}
 	if n := len(lines) - 1; n > 0 {
 		s += fmt.Sprintf(" (and %d more lines)", n)
@@ -115,7 +115,7 @@ func (e *RefusedError) Error() string {
 // taken are the flags that Compile sets itself, and those that would have the executable
 // do something else than compile.
 var taken = []string{
-	"o", "output", "t", "target", "weights", "debug-db", "report", "print-after", "print-changed", "time-passes",
+	"o", "output", "t", "target", "weights", "debug-db", "report", "print-after", "print-changed", elideFlag, "time-passes",
 	"emit", "dry-run", "cache", "diagnostics", "help", "h", "cpuprofile", "memprofile",
 }
 
@@ -249,11 +249,17 @@ func (x *Executable) arguments(q *Request, out string, r *Result) ([]string, err
 			r.Missing = append(r.Missing, "--"+o.flag)
 		}
 	}
+	if !q.NoPasses && x.flags["print-after"] && x.flags[elideFlag] {
+		args = append(args, "--"+elideFlag) // as Lines would, without printing all the bytes
+	}
 	if x.flags["cache"] {
 		args = append(args, "--cache=") // a pair from a cache has no passes
 	}
 	return args, nil
 }
+
+// elideFlag has an executable print large constants as Elided gives them.
+const elideFlag = "elide-constants"
 
 // Names of what an executable writes.
 const (

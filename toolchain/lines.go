@@ -31,6 +31,27 @@ func Elided(data []byte) string {
 	return elided(2*int64(len(data)), h.Sum(nil))
 }
 
+// Eliding returns Elided that computes the digest of a slice once.
+func Eliding() func(data []byte) string {
+	type whole struct {
+		first *byte
+		size  int
+	}
+	known := map[whole]string{}
+	return func(data []byte) string {
+		if len(data) == 0 {
+			return Elided(data)
+		}
+		k := whole{&data[0], len(data)}
+		s, ok := known[k]
+		if !ok {
+			s = Elided(data)
+			known[k] = s
+		}
+		return s
+	}
+}
+
 func elided(digits int64, sum []byte) string {
 	return fmt.Sprintf("hex (%d bytes, sha256 %x)", digits/2, sum[:8])
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // mostPasses bounds the programs that one compilation may print: passes times functions
@@ -69,7 +70,7 @@ func (s *splitter) begin(name string) error {
 	if len(s.r.Passes) == mostPasses {
 		return &LimitError{What: "the programs that it prints", Limit: fmt.Sprint(mostPasses)}
 	}
-	if len(name) > mostName {
+	if name = printable(name); len(name) > mostName {
 		name = strings.ToValidUTF8(name[:mostName], "")
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("%05d.txt", len(s.r.Passes)))
@@ -101,4 +102,14 @@ func (s *splitter) say(l []byte) error {
 	}
 	s.said.Write(l)
 	return s.said.WriteByte('\n')
+}
+
+// printable replaces what a terminal would take for a command.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
 }

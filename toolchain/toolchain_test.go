@@ -100,6 +100,34 @@ func TestExecutable(t *testing.T) {
 			t.Errorf("missing %q, want %q", r.Missing, want)
 		}
 	})
+	t.Run("all bytes of constants", func(t *testing.T) {
+		// One that prints all bytes gives the same programs as one that elides them.
+		var got [2]*toolchain.Result
+		for i, x := range []*toolchain.Executable{x, open(t, toolchaintest.Older(t, exe, "--elide-constants"))} {
+			if x.Knows("elide-constants") != (i == 0) {
+				t.Error("the wrong one knows --elide-constants")
+			}
+			r, err := x.Compile(t.Context(), toolchain.Request{Model: digits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got[i] = r
+		}
+		if len(got[0].Passes) != len(got[1].Passes) || len(got[0].Passes) == 0 {
+			t.Fatalf("%d and %d passes", len(got[0].Passes), len(got[1].Passes))
+		}
+		for i := range got[0].Passes {
+			a, err := os.ReadFile(got[0].Passes[i].Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(got[1].Passes[i].Path)
+			if err != nil || string(a) != string(b) {
+				t.Errorf("after %s: %v\n%s\n%s", got[0].Passes[i].Name, err, a, b)
+			}
+		}
+	})
 	t.Run("refusals", func(t *testing.T) {
 		dir := t.TempDir()
 		for _, c := range []struct {

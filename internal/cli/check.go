@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
@@ -25,6 +28,9 @@ type checkCommand struct {
 	json, sarif   bool
 	requireEngine bool
 	budgets       budgetFlags
+	reports       reportFlag
+	flags         *pflag.FlagSet
+	path          string // of the model, as it was given
 }
 
 func newCheck(e *env) *cobra.Command {
@@ -37,17 +43,23 @@ func newCheck(e *env) *cobra.Command {
 anything. It prints, for each operation, engine or CPU; for one on the CPU the
 rule that keeps it there, the value that breaks the rule, what the target
 allows, and a rewrite where one is known; and for each dispatch what cut it from
-the one before. Targets that zinc writes no programs for can be checked: their
+the one before, and the command that explains what the CPU runs and looks for a
+rewrite of it. Targets that zinc writes no programs for can be checked: their
 published limits and gates are used with the rules of h13.
+
+--report writes the reports of the compile command, for one target: with tasks and
+estimates where zinc writes programs for it, else with placement alone. One on
+standard output takes the place of the text.
 
 With --require-engine or a budget the exit status is 1 when the model falls short
 on any of the targets, and each budget that was passed has a line with its value,
-its limit and the largest contributors. --max-weight-bytes and --max-estimate-us
-ask for a compilation, so for targets that zinc writes programs for.`,
+its limit and the largest contributors. --max-weight-bytes, --max-estimate-us and
+--max-error ask for a compilation, so for targets that zinc writes programs for.`,
 		Example: `  zinc check model.mlmodelc
   zinc check model.mil --target h13,h14,h15 --precision fp16
   zinc check model.mil --require-engine --sarif >placement.sarif
-  zinc check model.mil --max-dispatches 2 --min-engine-macs 99`,
+  zinc check model.mil --max-dispatches 2 --min-engine-macs 99
+  zinc check model.mil --report markdown=placement.md --report html=placement.html`,
 		Args: operands(1, 1, "one MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
@@ -60,7 +72,9 @@ ask for a compilation, so for targets that zinc writes programs for.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
 	f.BoolVar(&c.requireEngine, "require-engine", false, "fail when any operation runs on the CPU")
+	c.reports.register(f)
 	c.budgets.register(f)
+	c.flags = f
 	return cmd
 }
 
@@ -77,15 +91,24 @@ type targetResult struct {
 	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 when there are none
 	Failures          []string           `json:"failures,omitempty"`  // of --require-engine and of budgets, as text
 	Violations        []report.Violation `json:"violations,omitempty"`
+	// Explain has an element for each operation that is refused.
+	Explain []suggestion `json:"explain,omitempty"`
 }
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
+	c.path = path
 	if c.json && c.sarif {
 		return usagef("check: --json and --sarif: choose one")
 	}
 	names := strings.Split(c.target, ",")
 	if c.target == "all" {
 		names = target.Names()
+	}
+	switch {
+	case c.reports.stdout() != nil && (c.json || c.sarif):
+		return usagef("check: --report on standard output and --json or --sarif: choose one, or give the report a file, as in --report %s=FILE", c.reports.stdout().Name)
+	case c.reports.list != nil && len(names) > 1:
+		return usagef("check: --report is of one target, --target names %d", len(names))
 	}
 	flags := make([]compileFlags, len(names))
 	for i, n := range names {
@@ -99,15 +122,27 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		}
 	}
 	var r checkResult
+	var doc *report.Document // of the only target where there are reports
 	for i := range flags {
 		t, text, err := c.place(ctx, &flags[i], path, i == 0)
 		if err != nil {
 			return err
 		}
+		doc = &report.Document{Model: filepath.ToSlash(text), Report: t.Report, Violations: t.Violations, Explain: newExplains(path, c.flags, t.Report).command}
+		if err := c.reports.apart(text); err != nil {
+			return err
+		}
 		r.Model = filepath.ToSlash(text)
 		r.Targets = append(r.Targets, t)
 	}
-	if err := c.print(&r); err != nil {
+	if err := atomicfile.Write(ctx, c.reports.files(doc)...); err != nil {
+		return err
+	}
+	if c.reports.stdout() != nil {
+		if err := c.reports.print(c.env.out, doc); err != nil {
+			return err
+		}
+	} else if err := c.print(&r); err != nil {
 		return err
 	}
 	var vs []report.Violation
@@ -153,19 +188,24 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	rep.Timings = nil // not a fact about the model
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
-		t.Failures = append(t.Failures, fmt.Sprintf("%d %s on the CPU for %s, --require-engine allows none", n, verb(n, "operation runs", "operations run"), rep.Target))
+		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s, --require-engine allows none", diag.Count(n, "operation runs", "operations run"), rep.Target))
 	}
-	t.Violations = report.Judge(rep, c.budgets.limits)
+	t.Explain = newExplains(path, c.flags, rep).list(rep)
+	ran, err := c.budgets.run(ctx, f, c.env, path)
+	if err != nil {
+		return targetResult{}, "", err
+	}
+	t.Violations = append(report.Judge(rep, c.budgets.limits), ran...)
 	for i := range t.Violations {
 		t.Failures = append(t.Failures, t.Violations[i].String())
 	}
 	return t, m.Path, nil
 }
 
-// report places the program, or compiles it where a budget asks for what only a
-// compilation tells.
+// report places the program, or compiles it where a budget or a report asks for what
+// only a compilation tells.
 func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
-	if c.budgets.compiles() == "" {
+	if c.budgets.compiles() == "" && (c.reports.list == nil || o.Target.TD == 0) {
 		return compile.Plan(ctx, p, o)
 	}
 	r, err := compile.Compile(ctx, p, o)
@@ -173,13 +213,6 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 		return nil, err
 	}
 	return r.Report, nil
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 func (c *checkCommand) print(r *checkResult) error {
@@ -208,7 +241,8 @@ func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 		level = sarif.Error
 	}
 	for _, t := range r.Targets {
-		runs = append(runs, report.Review(&report.Document{Model: r.Model, Report: t.Report, Violations: t.Violations}, "zinc check", level))
+		d := &report.Document{Model: r.Model, Report: t.Report, Violations: t.Violations, Explain: newExplains(c.path, c.flags, t.Report).command}
+		runs = append(runs, report.Review(d, "zinc check", level))
 	}
 	return runs
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/report"
 )
 
@@ -21,7 +22,7 @@ func (t *targetResult) text(w io.Writer, model string) error {
 		fmt.Fprintln(w, "no multiply-accumulates")
 	}
 	if t.Transfers > 0 {
-		fmt.Fprintf(w, "%d %s done on the way to and from the engine\n", t.Transfers, verb(t.Transfers, "conversion is", "conversions are"))
+		fmt.Fprintf(w, "%s done on the way to and from the engine\n", diag.Count(t.Transfers, "conversion is", "conversions are"))
 	}
 	fmt.Fprintln(w)
 	var table bytes.Buffer
@@ -58,51 +59,60 @@ func (t *targetResult) text(w io.Writer, model string) error {
 	return report.WriteViolations(w, t.Violations)
 }
 
-// causes say why a dispatch begins.
-var causes = map[string]string{
-	compile.CauseFirst:     "the engine's work begins",
-	compile.CauseRegisters: "cut: the tensors of one procedure are used up",
-	compile.CauseCPU:       "cut by ",
-}
-
 func (t *targetResult) dispatchText(w io.Writer) {
-	fmt.Fprintf(w, "\n%d %s, %d %s on the CPU\n", t.Dispatches, verb(t.Dispatches, "dispatch", "dispatches"), t.CPUCalls, verb(t.CPUCalls, "call", "calls"))
+	fmt.Fprintf(w, "\n%s, %s on the CPU\n", diag.Count(t.Dispatches, "dispatch", "dispatches"), diag.Count(t.CPUCalls, "call", "calls"))
 	for i, d := range t.DispatchList {
-		fmt.Fprintf(w, "  %d: step %d, %d %s, %d in, %d out; %s", i+1, d.Step, d.Ops, verb(d.Ops, "operation", "operations"), d.Inputs, d.Outputs, causes[d.Cause])
+		fmt.Fprintf(w, "  %d: step %d, %s, %d in, %d out; %s", i+1, d.Step, diag.Count(d.Ops, "operation", "operations"), d.Inputs, d.Outputs, compile.Causes[d.Cause])
 		if len(d.CutBy) > 0 {
 			o := t.Ops[d.CutBy[0]]
 			fmt.Fprintf(w, "%s %q, line %d: %s", o.Op, o.Name, o.Line, o.Reason)
 			if n := len(d.CutBy) - 1; n > 0 {
-				fmt.Fprintf(w, " (and %d %s with it)", n, verb(n, "operation", "operations"))
+				fmt.Fprintf(w, " (and %s with it)", diag.Count(n, "operation", "operations"))
 			}
 		}
 		fmt.Fprintln(w)
 	}
 }
 
-// rewriteText prints each rewrite once, with how often it is called for.
+// rewriteText prints the operations on the CPU in groups of a rule and an operation:
+// how often, the rewrite where one is known, and the command that explains the first.
 func (t *targetResult) rewriteText(w io.Writer) {
-	type rewrite struct{ rule, text string }
-	count := map[rewrite]int{}
-	only := map[rewrite]string{} // the one operation that it is for, "" for several
-	var order []rewrite
-	for _, o := range t.Ops {
-		if o.Refusal == nil || o.Refusal.Rewrite == "" {
+	type group struct{ rule, op, text string }
+	type members struct {
+		count   int
+		command string
+		others  []int32 // lines of those behind the first
+	}
+	by := map[group]*members{}
+	var order []group
+	for i, k := 0, 0; i < len(t.Ops); i++ {
+		o := &t.Ops[i]
+		if o.Refusal == nil {
 			continue
 		}
-		r := rewrite{o.Refusal.Rule, o.Refusal.Rewrite}
-		switch count[r]++; {
-		case count[r] == 1:
-			order = append(order, r)
-			only[r] = " " + o.Op
-		case only[r] != " "+o.Op:
-			only[r] = ""
+		g := group{o.Refusal.Rule, o.Op, o.Refusal.Rewrite}
+		if by[g] == nil {
+			by[g] = &members{command: t.Explain[k].Command}
+			order = append(order, g)
+		} else {
+			by[g].others = append(by[g].others, o.Line)
 		}
+		by[g].count++
+		k++
 	}
 	if len(order) > 0 {
-		fmt.Fprintln(w, "\nrewrites:")
+		fmt.Fprintln(w, "\non the CPU:")
 	}
-	for _, r := range order {
-		fmt.Fprintf(w, "  %s%s, %d %s: %s\n", r.rule, only[r], count[r], verb(count[r], "time", "times"), r.text)
+	for _, g := range order {
+		m := by[g]
+		fmt.Fprintf(w, "  %s %s, %s", g.rule, g.op, diag.Count(m.count, "time", "times"))
+		if g.text != "" {
+			fmt.Fprintf(w, ": %s", g.text)
+		}
+		fmt.Fprintf(w, "\n    %s", m.command)
+		if len(m.others) > 0 {
+			fmt.Fprintf(w, "   (and %s)", more(m.others))
+		}
+		fmt.Fprintln(w)
 	}
 }

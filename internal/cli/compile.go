@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
@@ -28,6 +29,8 @@ type compileCommand struct {
 	emit    string
 	reports reportFlag
 	budgets budgetFlags
+	path    string // of the model
+	flags   *pflag.FlagSet
 	debug   string
 	dryRun  bool
 	doc     *report.Document // of what was compiled, nil before
@@ -82,6 +85,7 @@ line is wrong, 3 zinc is wrong.`,
 }
 
 func (c *compileCommand) run(cmd *cobra.Command, path string) error {
+	c.path, c.flags = path, cmd.Flags()
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -125,7 +129,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	c.judge(m, r)
+	if err := c.judge(cmd.Context(), m, r); err != nil {
+		return err
+	}
 	files := []atomicfile.File{
 		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
 		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
@@ -148,8 +154,16 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 }
 
 // judge makes the document of a compilation.
-func (c *compileCommand) judge(m *frontend.Model, r *compile.Result) {
-	c.doc = &report.Document{Model: filepath.ToSlash(m.Path), Report: r.Report, Violations: report.Judge(r.Report, c.budgets.limits)}
+func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compile.Result) error {
+	ran, err := c.budgets.run(ctx, &c.compileFlags, c.env, c.path)
+	if err != nil {
+		return err
+	}
+	c.doc = &report.Document{Model: filepath.ToSlash(m.Path), Report: r.Report, Violations: append(report.Judge(r.Report, c.budgets.limits), ran...)}
+	if c.flags != nil {
+		c.doc.Explain = newExplains(c.path, c.flags, r.Report).command
+	}
+	return nil
 }
 
 // tell prints the report, the placement in one line and the budgets that were

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,8 +13,10 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // compileFlags are the flags of every command that compiles.
@@ -28,6 +32,7 @@ type compileFlags struct {
 	progress     bool
 	printAfter   []string
 	printChanged bool
+	elide        bool
 	timePasses   bool
 	verifyEach   bool
 	cache        cacheFlags
@@ -61,6 +66,7 @@ func (c *compileFlags) work(f *pflag.FlagSet) {
 func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.printAfter, "print-after", nil, "print the program after the pass `NAME` (or all) on standard error")
 	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
+	f.BoolVar(&c.elide, "elide-constants", false, fmt.Sprintf("with --print-after, print constants of %d bytes and more as their size and digest", ir.ElidedBytes))
 	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
 }
@@ -76,6 +82,9 @@ func (c *compileFlags) check() error {
 		if !passes.Known(n) {
 			return usagef("--print-after=%s: no such pass; passes are %s and all", n, strings.Join(passes.Names(), ", "))
 		}
+	}
+	if c.elide && (len(c.printAfter) == 0 || c.printChanged) {
+		return usagef("--elide-constants: is of --print-after, without --print-changed")
 	}
 	if _, err := parseShapes(c.shapes); err != nil {
 		return err
@@ -99,11 +108,27 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	if err != nil {
 		return compile.Options{}, err
 	}
-	return compile.Options{
+	o := compile.Options{
 		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, FullTD: c.tdForm == "full", Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
-	}, nil
+	}
+	if c.elide {
+		o.PrintAfter, o.Observe = nil, elided(e.err, c.printAfter)
+	}
+	return o, nil
+}
+
+// elided prints the program after the passes of the given names, with the bytes of large
+// constants left out.
+func elided(w io.Writer, after []string) func(pass string, p *ir.Program) {
+	elide := toolchain.Eliding()
+	return func(pass string, p *ir.Program) {
+		if slices.Contains(after, pass) || slices.Contains(after, "all") {
+			fmt.Fprintf(w, "// after %s\n", pass)
+			ir.PrintElided(w, p, elide) // as any other printing, an error of standard error is nobody's
+		}
+	}
 }
 
 // parseShapes reads the values of --shape.

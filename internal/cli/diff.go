@@ -381,7 +381,7 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 	}
 	s, err := compare.Open(ctx, compare.Request{
 		Path: path, Frontend: frontend.Options{WeightsDir: flags.weights}, Compile: o, Compiler: c.labels[i],
-		Executable: c.opened[i], Flags: flags.spelled(), Extra: flags.extra, Passes: c.passes, AsPrinted: c.zincs != [2]string{},
+		Executable: c.opened[i], Flags: flags.spelled(), Extra: flags.extra, Passes: c.passes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("side %s: %w", "AB"[i:i+1], err)

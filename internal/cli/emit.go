@@ -119,7 +119,9 @@ func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) ([]td.
 	if err != nil {
 		return nil, err
 	}
-	c.judge(m, r)
+	if err := c.judge(ctx, m, r); err != nil {
+		return nil, err
+	}
 	return containerPrograms(r.HWX)
 }
 

@@ -49,7 +49,11 @@ with more than 300 operations the statement alone is compiled and run. Where a
 tensor is beyond the engine's limits, operations that only move its data may stay
 on the CPU; they are listed.
 
-Targets that zinc writes no programs for get placement alone.`,
+Of a constant or an input it prints what reads it; of a name that there is not, the
+statements whose names are like it.
+
+Targets that zinc writes no programs for get placement alone; rewrites are placed
+by their rules, and compiled and run for h13.`,
 		Example: `  zinc explain model.mil:12
   zinc explain model.mlmodelc --op conv_7 --tasks 3
   zinc explain model.mil --op y -o rewritten.mil`,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -159,9 +160,9 @@ func (c *lintCommand) failures(r *lintResult) error {
 	}
 	switch {
 	case c.failOn == "shown" && shown > 0:
-		return fmt.Errorf("lint: %d %s shown by an input, --fail-on=shown allows none", shown, verb(shown, "cliff is", "cliffs are"))
+		return fmt.Errorf("lint: %s shown by an input, --fail-on=shown allows none", diag.Count(shown, "cliff is", "cliffs are"))
 	case c.failOn == "possible" && all > 0:
-		return fmt.Errorf("lint: %d %s possible, --fail-on=possible allows none", all, verb(all, "cliff is", "cliffs are"))
+		return fmt.Errorf("lint: %s possible, --fail-on=possible allows none", diag.Count(all, "cliff is", "cliffs are"))
 	}
 	return nil
 }

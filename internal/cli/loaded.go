@@ -31,7 +31,9 @@ func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (f
 	if err != nil {
 		return nil, err
 	}
-	c.judge(m, r)
+	if err := c.judge(ctx, m, r); err != nil {
+		return nil, err
+	}
 	b, err := hwx.Encode(r.HWX)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // reportOutput is one report that was asked for.
@@ -118,14 +120,59 @@ func (r *reportFlag) print(w io.Writer, d *report.Document) error {
 // budgetFlags are the limits of a build.
 type budgetFlags struct{ limits map[string]float64 }
 
-func (b *budgetFlags) register(f *pflag.FlagSet, more ...*report.Budget) {
+func (b *budgetFlags) register(f *pflag.FlagSet) {
 	b.limits = map[string]float64{}
 	for i := range report.Budgets {
-		more = append(more, &report.Budgets[i])
-	}
-	for _, x := range more {
+		x := &report.Budgets[i]
 		f.Var(&limitFlag{x, b.limits}, x.ID, x.Doc)
 	}
+}
+
+// runs reports whether a limit is set that only a run can be held against.
+func (b *budgetFlags) runs() bool {
+	_, set := b.limits[report.MaxError]
+	return set
+}
+
+// run compiles the model of path anew and runs it on the random inputs of the first
+// seed, as zinc verify does, where a limit asks for that.
+func (b *budgetFlags) run(ctx context.Context, f *compileFlags, e *env, path string) ([]report.Violation, error) {
+	if !b.runs() {
+		return nil, nil
+	}
+	quiet := *e
+	quiet.err = io.Discard // of what is odd about the model, told already
+	m, err := f.open(&quiet, path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	p := e.newProgress(f.progress)
+	defer p.end()
+	o, err := f.options(&quiet, m.Path, p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := verify.Run(ctx, m.Program, verify.Options{Compile: o, Seed: firstSeed, Workers: f.workers, Progress: p.step})
+	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
+		return nil, &internalError{err: err}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", report.MaxError, err)
+	}
+	return report.JudgeOutputs(r.Report.Target, outputErrors(r), b.limits), nil
+}
+
+// firstSeed is the seed of random inputs where none is given.
+const firstSeed = 1
+
+// outputErrors are the largest errors of a run's outputs.
+func outputErrors(r *verify.Result) []report.OutputError {
+	out := make([]report.OutputError, len(r.Outputs))
+	for i, o := range r.Outputs {
+		out[i] = report.OutputError{Name: o.Name, Error: float64(o.MaxAbs)}
+	}
+	return out
 }
 
 // compiles returns a limit that only a compilation can be held against, "" for

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,13 +63,13 @@ Exit status 1 when an output does not pass, a value departs or a budget is passe
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	f := cmd.Flags()
-	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs")
+	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs")
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were passed")
 	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
 	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
-	c.budgets.register(f, &report.OutputError)
+	c.budgets.register(f)
 	c.model(f)
 	return cmd
 }
@@ -122,7 +120,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	out := verifyResult{Result: r, Violations: report.Judge(r.Report, c.budgets.limits)}
-	out.Violations = append(out.Violations, outputErrors(r, c.budgets.limits)...)
+	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
 	case c.json:
 		err = writeJSON(c.out, &out)
@@ -147,33 +145,6 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 type verifyResult struct {
 	*verify.Result
 	Violations []report.Violation `json:"violations,omitempty"`
-}
-
-// outputErrors holds the outputs against the budget of their error.
-func outputErrors(r *verify.Result, limits map[string]float64) []report.Violation {
-	limit, set := limits[report.MaxError]
-	if !set || len(r.Outputs) == 0 {
-		return nil
-	}
-	by := slices.Clone(r.Outputs)
-	slices.SortStableFunc(by, func(a, b verify.Output) int { return cmp.Compare(errorOf(b), errorOf(a)) })
-	worst := errorOf(by[0])
-	if worst <= limit {
-		return nil
-	}
-	v := report.Violation{Budget: report.MaxError, Target: r.Report.Target, Value: report.Number(worst), Limit: limit, Unit: report.OutputError.Unit}
-	for _, o := range by[:min(3, len(by))] {
-		v.Contributors = append(v.Contributors, report.Contributor{What: "output", Name: o.Name, Value: report.Number(errorOf(o))})
-	}
-	return []report.Violation{v}
-}
-
-// errorOf is an output's largest error; one that is no number is the largest.
-func errorOf(o verify.Output) float64 {
-	if e := float64(o.MaxAbs); e == e {
-		return e
-	}
-	return math.Inf(1)
 }
 
 // toleranceRule is the SARIF rule of an output that does not pass.

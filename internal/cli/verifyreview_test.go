@@ -20,11 +20,11 @@ func TestVerifyReview(t *testing.T) {
 		{Name: "far", MaxAbs: 2, Tolerance: 1},
 		{Name: "none", MaxAbs: verify.Number(math.NaN()), Tolerance: 1},
 	}}
-	vs := outputErrors(r, map[string]float64{report.MaxError: 1000})
+	vs := report.JudgeOutputs("h13", outputErrors(r), map[string]float64{report.MaxError: 1000})
 	if len(vs) != 1 || !math.IsInf(float64(vs[0].Value), 1) || vs[0].Contributors[0].Name != "none" || vs[0].Contributors[1].Name != "far" {
 		t.Errorf("%+v", vs)
 	}
-	if vs := outputErrors(&verify.Result{Report: r.Report, Outputs: r.Outputs[:2]}, map[string]float64{report.MaxError: 2}); vs != nil {
+	if vs := report.JudgeOutputs("h13", outputErrors(r)[:2], map[string]float64{report.MaxError: 2}); vs != nil {
 		t.Errorf("an error of the limit is past it: %v", vs)
 	}
 	out := verifyResult{Result: r, Violations: vs}

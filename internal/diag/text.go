@@ -3,6 +3,7 @@ package diag
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -92,7 +93,7 @@ func (l *List) WriteTextMax(w io.Writer, limit int) error {
 	var parts []string
 	for s, n := range rest {
 		if n > 0 {
-			parts = append(parts, plural(n, severityNames[s]))
+			parts = append(parts, Count(n, severityNames[s], severityNames[s]+"s"))
 		}
 	}
 	if len(parts) == 0 {
@@ -102,11 +103,13 @@ func (l *List) WriteTextMax(w io.Writer, limit int) error {
 	return err
 }
 
-func plural(n int, word string) string {
+// Count writes a number with its noun, or with a phrase that begins with one: "1 task",
+// "3 tasks".
+func Count(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + word
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return strconv.Itoa(n) + " " + many
 }
 
 // writeSource writes the line of s without its indentation, cut to a window

@@ -142,6 +142,9 @@ func placementOf(name string, t *target.Table) Placement {
 		if s.Unit == ir.Unplaced {
 			p.Unit = compiled
 		}
+		if _, _, ok := passes.StateAccess(name); ok && t.StateMultiple > 0 {
+			p.Limits = []string{fmt.Sprintf("states whose last dimension is a multiple of %d", t.StateMultiple)}
+		}
 		return p
 	}
 	rule, no := lower.Explain(name, t)

@@ -141,6 +141,14 @@ func (p prop) check(at string, x any) error {
 func checkResults(run map[string]any) error {
 	driver := run["tool"].(map[string]any)["driver"].(map[string]any)
 	rules, _ := driver["rules"].([]any)
+	seen := map[any]bool{}
+	for _, r := range rules {
+		id := r.(map[string]any)["id"]
+		if seen[id] {
+			return fmt.Errorf("sarif: rule %v stands twice", id)
+		}
+		seen[id] = true
+	}
 	results, _ := run["results"].([]any)
 	for i, r := range results {
 		res := r.(map[string]any)

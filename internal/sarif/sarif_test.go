@@ -39,6 +39,16 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestRuleTwice: the standard wants the rules of a tool to be different ones.
+func TestRuleTwice(t *testing.T) {
+	r := sample()
+	r.Rules = append(r.Rules, r.Rules[0])
+	var b bytes.Buffer
+	if err := Write(&b, r); err == nil && Check(b.Bytes()) == nil {
+		t.Error("a rule stands twice")
+	}
+}
+
 // TestCheck breaks a good log in every way that Check looks for.
 func TestCheck(t *testing.T) {
 	var b bytes.Buffer

@@ -257,7 +257,7 @@ func (b *builder) results(op *operation, inferred, declared []ir.Type) []ir.Type
 	if len(inferred) != len(declared) {
 		op.fault = true
 		b.list.Errorf(b.src.OpSpan(s), codeType, s.Op, "the operation gives %s, the statement names %d",
-			count(len(inferred), "result"), len(declared))
+			diag.Count(len(inferred), "result", "results"), len(declared))
 		return nil
 	}
 	out := make([]ir.Type, len(inferred))
@@ -276,13 +276,6 @@ func (b *builder) results(op *operation, inferred, declared []ir.Type) []ir.Type
 		return nil
 	}
 	return out
-}
-
-func count(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // maxNotes bounds the operands that a message about a result names.

@@ -20,7 +20,7 @@ const (
 func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
 	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] && g.in[axW] == g.out[axW]
 	special := !finite(v) || !finite(k.w)
-	if !direct && !special && g.small() {
+	if !direct && !special && g.small() && x.opts.Numerics != ANELanes {
 		return x.shifted(p, g, k, v, out)
 	}
 	return x.gathered(p, g, k, v, out, direct, special)
@@ -69,6 +69,8 @@ func (x *exec) gathered(p *post, g *geometry, k *kernel, v []float32, out []uint
 				w := k.w[(grp*cout+r)*red:][:m*red]
 				c := acc[:m*n]
 				switch {
+				case x.opts.Numerics == ANELanes:
+					x.lanes(c, w, b, m, n, red, ldb, special)
 				case special:
 					x.careful(c, w, b, m, n, red, ldb)
 				case n <= 4:
@@ -328,6 +330,10 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 	special := !finite(v) || !finite(k.w)
 	return x.each(g.out[axD]*cin, grain(oh*ow*g.red), func(lo, hi int) {
 		acc, cols := make([]float32, ow), make([]float32, ow)
+		var seen []float32 // what each tap sees of a row, for the lanes
+		if num == ANELanes {
+			seen = make([]float32, g.red*ow)
+		}
 		for i := lo; i < hi; i++ {
 			c := i % cin
 			taps := k.w[c*g.red:][:g.red]
@@ -340,6 +346,7 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 					return
 				}
 				clear(acc)
+				clear(seen)
 				for ky := range g.kh {
 					iy := oy*g.sy + ky - g.py
 					if iy < 0 || iy >= H {
@@ -347,6 +354,10 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 					}
 					row := v[(i*H+iy)*W:][:W]
 					for kx := range g.kw {
+						if num == ANELanes {
+							g.columns(seen[(ky*g.kw+kx)*ow:][:ow], row, kx-g.px)
+							continue
+						}
 						g.columns(cols, row, kx-g.px)
 						w := taps[ky*g.kw+kx]
 						if special {
@@ -359,6 +370,9 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 							acc[j] += float32(w * f)
 						}
 					}
+				}
+				if num == ANELanes {
+					x.lanes(acc, taps, seen, 1, ow, g.red, ow, special)
 				}
 				p.row(out[(i*oh+oy)*ow:][:ow], acc, bias)
 			}

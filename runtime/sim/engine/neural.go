@@ -147,7 +147,7 @@ type post struct {
 func newPost(t *td.Task, num Numerics, k *kernel, multi bool) *post {
 	p := &post{
 		add: widen(uint16(t.Get(td.AccBias))), scale: widen(uint16(t.Get(td.PostScale))),
-		clamp: t.Get(td.Nonlinear) == 1, multi: multi && num == ANE, num: num,
+		clamp: t.Get(td.Nonlinear) == 1, multi: multi && num != IEEE, num: num,
 	}
 	if t.Get(td.Nonlinear) == 2 {
 		p.lut = k.lut
@@ -156,7 +156,7 @@ func newPost(t *td.Task, num Numerics, k *kernel, multi bool) *post {
 }
 
 // saturation is the least magnitude that rounds to 32768.
-const saturation = 32760
+const saturation = portEnd - 8
 
 func (p *post) row(out []uint16, acc []float32, bias float32) {
 	for i, a := range acc {

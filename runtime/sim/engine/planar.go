@@ -210,7 +210,7 @@ func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 			v[i] = float32(f*e.scale) + e.bias
 		}
 	}
-	if e.num == ANE {
+	if e.num != IEEE {
 		for i, f := range v {
 			if f != f {
 				v[i] = 0
@@ -261,7 +261,7 @@ func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
 			j += step
 		}
 	}
-	if e.num == ANE {
+	if e.num != IEEE {
 		for i, f := range v {
 			if f != f {
 				v[i] = 0

@@ -34,10 +34,10 @@ func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.no
 
 func (f *final) value(v float64) uint16 {
 	v = float64(v*f.factor) + f.epsilon
-	if f.num == ANE && math.IsNaN(v) {
+	if f.num != IEEE && math.IsNaN(v) {
 		v = 0
 	}
-	if f.num == ANE && v == 0 {
+	if f.num != IEEE && v == 0 {
 		v = 0 // drops the sign
 	}
 	switch f.nonlinear {

@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-func step(t *testing.T, e *Engine, task *td.Task, mem Memory) {
+func step(t testing.TB, e *Engine, task *td.Task, mem Memory) {
 	t.Helper()
 	if err := e.Step(context.Background(), td.Placed{Task: task}, mem); err != nil {
 		t.Fatal(err)

@@ -110,6 +110,12 @@ func TestANEConvRangeByTaps(t *testing.T) {
 		if got := b.onEngine().run(ane, r)[0].Floats32()[0]; got != want {
 			t.Errorf("%d taps: %v, want %v", taps, got, want)
 		}
+		b = newBld(t, "ios15")
+		r = b.op("conv", args{"x": b.input("x", floats(t, ir.FP16, []int64{1, taps, 1, 1}, append([]float32{20000}, make([]float32, taps-1)...)...)),
+			"weight": constant(floats(t, ir.FP16, []int64{1, taps, 1, 1}, w...)), "pad_type": str("valid")})
+		if got := b.onEngine().run(ane, r)[0].Floats32()[0]; got != want {
+			t.Errorf("%d channels: %v, want %v", taps, got, want)
+		}
 	}
 }
 

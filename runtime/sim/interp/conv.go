@@ -93,9 +93,9 @@ func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 		j.run(c, c.squares(xf), c.squares(wf), sums)
 		c.roots(sums)
 	}
-	// A kernel of one tap is an elementwise product summed over channels: the
-	// engine lets it keep the full range.
-	if w.kernelElem == 1 {
+	// One tap of one channel is an elementwise product: the engine lets it keep the
+	// full range. Two channels accumulate as two taps do.
+	if w.kernelElem*j.cin == 1 {
 		return results(c.outFloats(0, shape, out))
 	}
 	return results(c.outMAC(0, shape, out))
@@ -128,7 +128,7 @@ func (j convJob) run(c *call, xs, ws, out []float32) {
 	}
 	w := j.w
 	in, pos, k := w.inElems(), w.outElems(), j.cin*w.kernelElem
-	if j.cin == 1 && j.cout <= 2 && j.groups > 1 {
+	if j.cin == 1 && j.cout <= 2 && j.groups > 1 && !c.lanes {
 		j.depthwise(c, xs, ws, out)
 		return
 	}

@@ -62,7 +62,7 @@ func (c *call) gemm(a, b matrix, out []float32) {
 	if m == 0 || n == 0 || k == 0 {
 		return
 	}
-	if c.r.opt.WideSums || !finite(a.data) || !finite(b.data) {
+	if c.lanes || c.r.opt.WideSums || !finite(a.data) || !finite(b.data) {
 		c.gemmPlain(a, b, m, k, n, out)
 		return
 	}
@@ -95,7 +95,8 @@ func finite(vs []float32) bool {
 }
 
 // gemmPlain is gemm as a loop over k: in fp32, or in fp64 when wide sums are
-// asked for; in the mode ANE a product 0*inf counts 0.
+// asked for; in the mode ANE a product 0*inf counts 0, and in ANELanes the products
+// go through the accumulator's first stage.
 func (c *call) gemmPlain(a, b matrix, m, k, n int, out []float32) {
 	c.parallel(m, 1+65536/max(1, k*n), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -105,9 +106,12 @@ func (c *call) gemmPlain(a, b matrix, m, k, n int, out []float32) {
 			for j := range n {
 				s := 0.0
 				f := out[i*n+j]
+				var acc numerics.Accumulator
 				for l := range k {
 					x, y := a.at(i, l), b.at(l, j)
 					switch {
+					case c.lanes:
+						acc.Add(x, y)
 					case c.ane:
 						f += numerics.MACProduct(x, y)
 					case c.r.opt.WideSums:
@@ -116,7 +120,10 @@ func (c *call) gemmPlain(a, b matrix, m, k, n int, out []float32) {
 						f += float32(x * y)
 					}
 				}
-				if c.r.opt.WideSums && !c.ane {
+				switch {
+				case c.lanes:
+					f += acc.Sum()
+				case c.r.opt.WideSums && !c.ane:
 					f = float32(float64(f) + s)
 				}
 				out[i*n+j] = f

@@ -1,0 +1,116 @@
+package cost
+
+import (
+	"math"
+	"slices"
+)
+
+// Measured is a graph whose time on the M1 was published.
+type Measured struct {
+	Name string
+	US   float64 // of one call
+	// Fitted says that the bandwidth of inputs and outputs was fitted to it; the others
+	// are held out.
+	Fitted bool
+	// ZeroCopy says that inputs and outputs were not copied by the host, so that
+	// nothing is handed over.
+	ZeroCopy bool
+	// Estimate is what the model gives for zinc's program of the graph, in
+	// microseconds; computed again by package compile's TestMeasured.
+	Estimate float64
+	// Published is what the published form of the model gives by its own constants: one
+	// maximum for the whole graph of products by peak and bytes by bandwidth, and the
+	// dispatch.
+	Published float64
+	// What describes the graph for those who make it: kernel, channels and image of a
+	// convolution, or rows, inner and outer dimension of a product, and how many.
+	Kernel, Channels, Image int
+	Valid                   bool // without padding
+	Rows, Inner, Outer      int
+	Count                   int
+}
+
+// MeasuredGraphs are the published times that the model is held against: the sources
+// give the shapes, so zinc can compile the graphs.
+var MeasuredGraphs = []Measured{
+	{Name: "3x3 convolution, 64 channels, 16x16", US: 231, Estimate: 218.6, Published: 251.8, Fitted: true, Kernel: 3, Channels: 64, Image: 16, Valid: true, Count: 1},
+	{Name: "3x3 convolution, 64 channels, 32x32", US: 248, Estimate: 247.2, Published: 266.4, Kernel: 3, Channels: 64, Image: 32, Valid: true, Count: 1},
+	{Name: "3x3 convolution, 64 channels, 64x64", US: 395, Estimate: 416.8, Published: 352.9, Fitted: true, Kernel: 3, Channels: 64, Image: 64, Valid: true, Count: 1},
+	{Name: "3x3 convolution, 64 channels, 128x128", US: 1062, Estimate: 1099, Published: 700.6, Kernel: 3, Channels: 64, Image: 128, Valid: true, Count: 1},
+	{Name: "3x3 convolution, 64 channels, 256x256", US: 3814, Estimate: 3834.6, Published: 2095, Fitted: true, Kernel: 3, Channels: 64, Image: 256, Valid: true, Count: 1},
+	{Name: "3x3 convolution, 256 channels, 28x28", US: 510, Estimate: 449.4, Published: 514.6, Kernel: 3, Channels: 256, Image: 28, Count: 1},
+	{Name: "product 4096 by 4096 by 4096", US: 28633, Estimate: 43627.8, Published: 42518.9, Rows: 4096, Inner: 4096, Outer: 4096, Count: 1},
+	{Name: "product 1 by 64 by 64", US: 230, Estimate: 190.3, Published: 230.9, Rows: 1, Inner: 64, Outer: 64, Count: 1},
+	{Name: "eight products 1024 by 1024 by 1024, no copies", US: 2110, Estimate: 2626.3, Published: 5516.1, ZeroCopy: true, Rows: 1024, Inner: 1024, Outer: 1024, Count: 8},
+}
+
+// Off is how far a time is from a measured one, in per cent of that: positive when it
+// is too long.
+func Off(estimate, measured float64) float64 { return 100 * (estimate/measured - 1) }
+
+// Spread says how far estimates are off.
+type Spread struct {
+	Count       int
+	Median, P90 float64 // of the factors by which they are off in either direction, 1 and more
+}
+
+// spread is that of ratios of estimates to what they are held against.
+func spread(ratios []float64) Spread {
+	if len(ratios) == 0 {
+		return Spread{}
+	}
+	fs := make([]float64, len(ratios))
+	for i, r := range ratios {
+		fs[i] = max(r, 1/r)
+	}
+	slices.Sort(fs)
+	at := func(q float64) float64 { return fs[int(math.Ceil(q*float64(len(fs))))-1] }
+	return Spread{len(fs), at(.5), at(.9)}
+}
+
+// MeasuredSpread says how far the estimates, or those of the published form, are off
+// the measured graphs: those the model was fitted to, or those held out.
+func MeasuredSpread(fitted, published bool) Spread {
+	var rs []float64
+	for _, m := range MeasuredGraphs {
+		if m.Fitted != fitted {
+			continue
+		}
+		if published {
+			rs = append(rs, m.Published/m.US)
+		} else {
+			rs = append(rs, m.Estimate/m.US)
+		}
+	}
+	return spread(rs)
+}
+
+// Family is a family of recorded tasks and how far the estimates are from the time in
+// their headers.
+type Family struct {
+	Name string
+	Spread
+	Ratio float64 // estimate by header at the median
+}
+
+// allFamilies stands for all families together; it comes first.
+const allFamilies = "all"
+
+// Families are the families of recorded tasks of 1 us and more, computed again by
+// TestRecorded. The header is the vendor's own estimate, by bytes alone.
+var Families = []Family{
+	{"all", Spread{55, 1.13, 1.28}, 0.95},
+	{"binary_runtime", Spread{5, 1.15, 1.15}, 1.15},
+	{"chain", Spread{1, 1.18, 1.18}, 0.85},
+	{"chain_base", Spread{2, 1.06, 1.28}, 0.94},
+	{"chain_ffn", Spread{3, 1.18, 1.28}, 0.86},
+	{"chain_pair", Spread{5, 1.06, 1.07}, 0.94},
+	{"chain_residual", Spread{1, 1.74, 1.74}, 0.58},
+	{"conv_probe", Spread{24, 1.11, 1.18}, 0.95},
+	{"convolution", Spread{1, 1.16, 1.16}, 0.86},
+	{"env_activation", Spread{1, 1.31, 1.31}, 1.31},
+	{"env_broadcast", Spread{5, 1.28, 1.28}, 1.28},
+	{"matmul", Spread{4, 1.1, 1.18}, 0.88},
+	{"reduction", Spread{2, 1.3, 1.39}, 0.72},
+	{"rrmm_matvec", Spread{1, 1.2, 1.2}, 0.83},
+}

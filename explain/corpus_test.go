@@ -1,0 +1,60 @@
+package explain_test
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// TestLarge asks about statements of each kind of a model of 682 tasks, and reads
+// the text: no answer may be empty, say what another statement is made of, or list
+// tasks that do the same one by one.
+func TestLarge(t *testing.T) {
+	shared := shareddir.Find(t)
+	m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "whisper-tiny-encoder")), frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, c := range []struct {
+		at    explain.Place
+		lines int
+		want  []string
+		not   string
+	}{
+		{explain.Place{Line: 39}, 80, []string{`linear "q_1_cast"`, "engine: linear", "221184000 multiply-accumulates", "task net ", "word ", "294912 of values"}, "made with it"},
+		{explain.Place{Line: 37}, 12, []string{`const "var_93_to_fp16"`, `read by engine: linear "q_1_cast"`, "made with it: 294912 of values; beside that: 768 of bias, 256 of padding"}, "word "},
+		{explain.Place{Line: 46}, 8, []string{`const "var_110"`, `read by engine: reshape "var_111_cast"`}, "task net"},
+		{explain.Place{Line: 4}, 5, []string{`input "logmel_data"`, "read by transfer: cast"}, "nothing of it"},
+		{explain.Place{Name: "var_130_cast"}, 80, []string{"tasks net 54 to 76: ", "cost of each", "24 tasks net 79 to 102"}, "task net 80"},
+	} {
+		a, err := explain.Explain(context.Background(), m.Program, c.at, explain.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := a.Text(&b, explain.Detail{Tasks: 1}); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		for _, w := range c.want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: no %q in\n%s", c.at, w, text)
+			}
+		}
+		if strings.Contains(text, c.not) {
+			t.Errorf("%s: %q in\n%s", c.at, c.not, text)
+		}
+		if n := strings.Count(text, "\n"); n > c.lines {
+			t.Errorf("%s: %d lines, wanted up to %d", c.at, n, c.lines)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// stateOf returns the state that an operation reads or writes, nil for others.
+func stateOf(op *ir.Op) *ir.Value {
+	if name, _, ok := passes.StateAccess(op.Def.Name); ok {
+		return op.Arg(name)
+	}
+	return nil
+}
+
+// widen returns the least multiple of m that holds the last dimension of a state,
+// which is returned too; 0 where nothing has to be done.
+func widen(t ir.Type, m int) (wide, narrow int64) {
+	if t.Kind != ir.State || m <= 0 || t.Rank() == 0 {
+		return 0, 0
+	}
+	narrow = t.Shape[t.Rank()-1]
+	if narrow <= 0 || narrow%int64(m) == 0 || narrow > maxInput {
+		return 0, 0
+	}
+	return (narrow + int64(m) - 1) / int64(m) * int64(m), narrow
+}
+
+// states notes of a state, or of what reads or writes one, that other targets would
+// not keep it.
+func (a *Answer) states(r *compile.Result, s *found) {
+	v := s.value
+	if s.op != nil {
+		v = stateOf(s.op)
+	}
+	t, err := target.Lookup(a.Target)
+	if v == nil || err != nil {
+		return
+	}
+	if t.StateMultiple > 0 {
+		a.stateRefused(r, v)
+		return
+	}
+	for _, later := range target.All {
+		wide, narrow := widen(v.Type, later.StateMultiple)
+		if wide == 0 {
+			continue
+		}
+		used := v.Type.DType.Bytes(narrow)
+		row := (used + t.SurfaceAlign - 1) / t.SurfaceAlign * t.SurfaceAlign
+		a.Notes = append(a.Notes, fmt.Sprintf("state %q is %d wide: on %s its rows take %d bytes, %d of them padding, and nothing has to change; %s and later keep states whose last dimension is a multiple of %d (--target %s tells what is refused, and gives the rewrite)",
+			v.Name, narrow, a.Target, row, row-used, later.Name, later.StateMultiple, later.Name))
+		return
+	}
+}
+
+// stateRefused says of what reads or writes a state why those that use it are on the
+// CPU, where the state's width is why.
+func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
+	var users []string
+	for _, f := range r.Functions {
+		for i := range f.Report.Ops {
+			no := f.Report.Ops[i].Refusal
+			if f.Name != a.Function || no == nil || no.Rule != target.RuleState || !strings.HasSuffix(no.What, strconv.Quote(v.Name)) {
+				continue
+			}
+			users = append(users, fmt.Sprintf("%s %q", f.Report.Ops[i].Op, f.Report.Ops[i].Name))
+			for k := range a.Gone {
+				if g := &a.Gone[k]; g.Refusal == nil {
+					g.Refusal = no
+				}
+			}
+		}
+	}
+	if len(users) > 0 && a.Op == ir.StmtParam {
+		a.Notes = append(a.Notes, fmt.Sprintf("for the width of state %q on the CPU: %s; ask for one of them to see the rewrite", v.Name, strings.Join(users, ", ")))
+	}
+}
+
+// padStates makes the last dimension of the function's states a multiple of the
+// target's: what is written gets zeros behind it, of what is read a part is used.
+func padStates(e *edit) {
+	wide := map[*ir.Value]int64{}
+	for _, v := range e.fn.Body.Params {
+		if w, _ := widen(v.Type, e.t.StateMultiple); w > 0 {
+			wide[v] = w
+		}
+	}
+	if len(wide) == 0 {
+		e.not()
+		return
+	}
+	var swap ir.Rewriter
+	var body []*ir.Op
+	for _, op := range e.fn.Body.Ops {
+		for _, b := range op.Blocks {
+			ir.Walk(&ir.Func{Body: b}, func(inner *ir.Op) {
+				if wide[stateOf(inner)] > 0 {
+					e.fail("state %q is read or written in a block of %s", stateOf(inner).Name, op.Def.Name)
+				}
+			})
+		}
+		st := stateOf(op)
+		if wide[st] == 0 {
+			body = append(body, op)
+			continue
+		}
+		body = append(body, e.padAccess(op, st, wide[st], &swap)...)
+		if e.err != nil {
+			return
+		}
+	}
+	for v, w := range wide {
+		shape := slices.Clone(v.Type.Shape)
+		shape[len(shape)-1] = w
+		v.Type.Shape = shape
+	}
+	e.fn.Body.Ops = body
+	swap.Apply(e.fn)
+	// What stood on the CPU for the states' sake has to run on the engine now.
+	for _, op := range append([]*ir.Op{e.op}, beside(e.fn, wide)...) {
+		if !slices.Contains(e.ops, op) {
+			e.ops = append(e.ops, op)
+		}
+	}
+	e.note = "changes the state's shape: what the model's caller puts into it has to be as wide"
+}
+
+// beside returns the operations that write states through a pad, or read them
+// through a slice.
+func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
+	var out []*ir.Op
+	parts := map[*ir.Value]bool{}
+	for _, op := range fn.Body.Ops {
+		if _, p, _ := passes.StateAccess(op.Def.Name); p != "" && states[stateOf(op)] > 0 {
+			if pad := op.Arg(p).Def; pad != nil && pad.Arg("x").Def != nil {
+				out = append(out, pad.Arg("x").Def)
+			}
+		}
+		if x := op.Arg("x"); op.Def.Name == "slice_by_size" && x.Def != nil && states[stateOf(x.Def)] > 0 {
+			parts[op.Results[0]] = true
+		}
+	}
+	for _, op := range fn.Body.Ops {
+		for v := range parts {
+			if reads(op, v) {
+				out = append(out, op)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// padAccess writes an access of a state that becomes w wide: the value to be written
+// padded before it, the part that was the state behind it.
+func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []*ir.Op {
+	from := len(e.ops)
+	last := st.Type.Rank() - 1
+	n := st.Type.Shape[last]
+	if _, p, _ := passes.StateAccess(op.Def.Name); p != "" {
+		v := op.Arg(p)
+		pads := make([]int64, 2*(last+1))
+		pads[2*last+1] = w - n
+		op.SetArg(p, e.do("pad", arg{"x", v}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")}, arg{"constant_val", e.num(v.Type.DType, 0)}))
+	}
+	e.ops = append(e.ops, op)
+	for i, old := range op.Results {
+		all := *old
+		all.Name, all.Type.Shape = e.fresh("state"), slices.Clone(old.Type.Shape)
+		all.Type.Shape[last] = w
+		op.Results[i] = &all
+		part := e.slice(&all, last, 0, n)
+		if e.err != nil {
+			return nil
+		}
+		part.Name = old.Name
+		swap.Replace(old, part)
+	}
+	return e.ops[from:len(e.ops):len(e.ops)]
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/compile"
+)
+
+// explains writes the commands that tell more of an operation.
+type explains struct {
+	model string
+	flags []string       // those given that decide what is compiled
+	lines map[int32]bool // that have several operations
+}
+
+// explainFlags are the flags that decide what `zinc explain` compiles. The target is
+// among a report's facts.
+var explainFlags = []string{"precision", "func", "shape", "weights"}
+
+// newExplains takes in the model as the user gave it, and the flags.
+func newExplains(model string, f *pflag.FlagSet, r *compile.Report) *explains {
+	e := &explains{model: model, lines: map[int32]bool{}}
+	if r.Target != f.Lookup("target").DefValue {
+		e.flags = append(e.flags, "--target", r.Target)
+	}
+	for _, name := range explainFlags {
+		x := f.Lookup(name)
+		switch {
+		case x == nil || !x.Changed:
+		case name == "shape":
+			values, _ := f.GetStringArray(name)
+			for _, v := range values {
+				e.flags = append(e.flags, "--"+name, v)
+			}
+		default:
+			e.flags = append(e.flags, "--"+name, x.Value.String())
+		}
+	}
+	seen := map[int32]string{}
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if name, ok := seen[o.Line]; ok && name != o.Name {
+			e.lines[o.Line] = true
+		}
+		seen[o.Line] = o.Name
+	}
+	return e
+}
+
+// command is the command line that explains an operation: by its line, or where that
+// has several or none by its name.
+func (e *explains) command(o *compile.OpReport) string {
+	words := []string{"zinc", "explain"}
+	if o.Line > 0 && !e.lines[o.Line] {
+		words = append(words, e.model+":"+strconv.Itoa(int(o.Line)))
+	} else {
+		words = append(words, e.model, "--op="+o.Name)
+	}
+	words = append(words, e.flags...)
+	for i, w := range words {
+		words[i] = shellWord(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes a word for a POSIX shell where it has to be.
+func shellWord(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// suggestion is an operation on the CPU and the command that tells what to write
+// instead.
+type suggestion struct {
+	Name    string `json:"name"`
+	Line    int32  `json:"line,omitempty"`
+	Command string `json:"command"`
+}
+
+// list has an element for each operation that is refused.
+func (e *explains) list(r *compile.Report) []suggestion {
+	var out []suggestion
+	for i := range r.Ops {
+		if o := &r.Ops[i]; o.Refusal != nil {
+			out = append(out, suggestion{o.Name, o.Line, e.command(o)})
+		}
+	}
+	return out
+}
+
+// maxMore bounds the lines that are named beside that of a command.
+const maxMore = 6
+
+// more names the lines of other operations of a group.
+func more(lines []int32) string {
+	var words []string
+	for _, l := range lines[:min(len(lines), maxMore)] {
+		words = append(words, strconv.Itoa(int(l)))
+	}
+	s := "lines " + strings.Join(words, ", ")
+	if len(lines) == 1 {
+		s = "line " + words[0]
+	}
+	if n := len(lines) - maxMore; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// TestLanes: what was measured of the accumulator's first stage, through a task. Of
+// sixteen triples (B, -B, 1) all ones survive for B up to 4090 and four from 4096 on;
+// 4096 followed by 1024 ones gives 5116. A running sum past 32768 stays infinite.
+func TestLanes(t *testing.T) {
+	triples := func(b float32) (v []float32) {
+		for range 16 {
+			v = append(v, b, -b, 1)
+		}
+		return v
+	}
+	ones := append([]float32{4096}, make([]float32, 1024)...)
+	for i := range ones[1:] {
+		ones[i+1] = 1
+	}
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		name       string
+		in         []float32
+		lanes, ane float32
+	}{
+		{"1024", triples(1024), 16, 16}, {"3000", triples(3000), 16, 16}, {"4090", triples(4090), 16, 16},
+		{"4096", triples(4096), 4, 16}, {"8000", triples(8000), 4, 16}, {"16000", triples(16000), 4, 16}, {"30000", triples(30000), 4, 16},
+		{"long sum", ones, 5116, 5120},
+		{"passes 32768 and comes back", []float32{20000, 14000, 0, 0, -30000, 0, 0, 0}, inf, 4000},
+		{"passes it within a group", []float32{20000, 14000, -30000, 0}, 4000, 4000},
+	} {
+		for num, want := range map[Numerics]float32{ANELanes: c.lanes, ANE: c.ane} {
+			task, mem := kernelTask(len(c.in), 16, 1, 1, 1)
+			for ch, f := range c.in {
+				copy(mem[5][64*ch:], halves(narrow(f)))
+			}
+			for i := range len(mem[1]) / 2 {
+				binary.LittleEndian.PutUint16(mem[1][2*i:], narrow(1))
+			}
+			step(t, New(Options{Numerics: num}), task, mem)
+			if got := widen(binary.LittleEndian.Uint16(mem[4])); got != want {
+				t.Errorf("%s, mode %d: %g, want %g", c.name, num, got, want)
+			}
+		}
+	}
+}
+
+// TestLanesAgree holds the first stage to the model in package numerics, which shares
+// no code with it, on random sums with infinities among them, in every order of size.
+func TestLanesAgree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := &exec{Engine: New(Options{Numerics: ANELanes}), run: run{ctx: t.Context()}}
+	for _, special := range []bool{false, true} {
+		for trial := range 3000 {
+			red := 1 + rng.IntN(23)
+			w, b := make([]float32, red), make([]float32, red)
+			for i := range red {
+				for _, v := range [][]float32{w, b} {
+					v[i] = widen(narrow(float32(math.Ldexp(rng.Float64()*2-1, rng.IntN(10)-4))))
+					if special && rng.IntN(8) == 0 {
+						v[i] = float32(math.Inf(1 - 2*rng.IntN(2)))
+					}
+					if math.Abs(float64(v[i])) < 0x1p-14 {
+						v[i] = 0
+					}
+				}
+			}
+			var acc numerics.Accumulator
+			for i := range red {
+				acc.Add(w[i], b[i])
+			}
+			got := make([]float32, 1)
+			x.lanes(got, w, b, 1, 1, red, 1, special)
+			if want := acc.Sum(); got[0] != want {
+				t.Fatalf("trial %d: %v and %v sum to %g, the model says %g", trial, w, b, got[0], want)
+			}
+		}
+	}
+}
+
+// BenchmarkLanes has what the first stage costs beside the plain sum.
+func BenchmarkLanes(b *testing.B) {
+	for _, num := range []Numerics{ANE, ANELanes} {
+		b.Run(fmt.Sprint(num), func(b *testing.B) {
+			task, mem := kernelTask(256, 256, 1, 256, 1)
+			e := New(Options{Numerics: num})
+			for b.Loop() {
+				step(b, e, task, mem)
+			}
+		})
+	}
+}
