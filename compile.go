@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -52,8 +51,9 @@ type Options struct {
 type Report = compile.Report
 
 // Compile compiles the model at path: a .mlmodelc or .mlpackage folder, a .mlmodel
-// with an ML program, a .mil file or a network description (.plist). An error of the
-// model's text has its diagnostics, with places, in its message.
+// with an ML program, a .mil file or a network description (.plist). What is wrong
+// about the model's text is a *ModelError, with a place for each diagnostic. When ctx
+// ends, its error is returned.
 func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 	store, key, cached := o.store(ctx, path)
 	if cached && !o.DebugDB {
@@ -90,7 +90,7 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 	}
 	m, err := frontend.Open(path, frontend.Options{WeightsDir: o.WeightsDir})
 	if err != nil {
-		return nil, err
+		return nil, modelError(err)
 	}
 	defer m.Close() // only read from
 	if o.Warnings != nil && m.Warnings != nil && m.Warnings.Warnings() > 0 {
@@ -101,7 +101,7 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 	c.InputName = filepath.Base(m.Path)
 	r, err := compile.Compile(ctx, m.Program, c)
 	if err != nil {
-		return nil, err
+		return nil, modelError(err)
 	}
 	p := &Pair{Report: r.Report}
 	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil || !o.DebugDB {
@@ -140,10 +140,6 @@ type keyOptions struct {
 	Shapes                             map[string][]int64
 	OneSection, FullTD                 bool
 }
-
-// ErrUnknownFiles says that it cannot be told which files a model is made of, so that
-// no key covers them.
-var ErrUnknownFiles = errors.New("it cannot be told which files the model is made of")
 
 // Key names what Compile would make of a model by everything that can change a byte
 // of it: this build of zinc, the options and every file of the model. Errors are those

@@ -2,12 +2,14 @@ package zinc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 
 	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/patch"
 )
 
 // must ends an example at an error.
@@ -68,6 +70,61 @@ func ExampleOpen() {
 	out := must(model.Run(ctx, map[string]zinc.Tensor{"image": zinc.Of(blank, 1, 1, 28, 28)}))
 	fmt.Println(out["probs"].Shape)
 	// Output: [1 10 1 1]
+}
+
+// What is wrong about a model's text has its place; what a function does not take has
+// its name.
+func ExampleModelError() {
+	ctx := context.Background()
+	dir := must(os.MkdirTemp("", "zinc"))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "wrong.mil")
+	text := `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4]> x) {
+        tensor<fp16, [1, 5]> y = relu(x = x)[name = string("y")];
+    } -> (y);
+}
+`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		log.Fatal(err)
+	}
+	_, err := zinc.Compile(ctx, path, zinc.Options{})
+	var wrong *zinc.ModelError
+	if errors.As(err, &wrong) {
+		d := wrong.Diagnostics[0]
+		fmt.Printf("line %d: %s\n", d.Line, d.Message)
+	}
+
+	pair := must(zinc.Compile(ctx, "examples/digits/digits.mlmodelc", zinc.Options{}))
+	model := must(pair.Open(ctx, zinc.RunOptions{Direct: true}))
+	defer model.Close()
+	_, err = model.Run(ctx, map[string]zinc.Tensor{"image": zinc.Of([]float32{1, 2, 3})})
+	var value *zinc.ValueError
+	if errors.As(err, &value) {
+		fmt.Println(value.Kind, value.Name, "is wrong:", value.Err)
+	}
+	// Output:
+	// line 4: y is declared tensor<fp16, [1, 5]>, the operation gives tensor<fp16, [1, 4]>
+	// input image is wrong: the shape is [3], wanted [1, 1, 28, 28]
+}
+
+// Put new values into a compiled pair: its tasks stay the same bytes.
+func ExamplePair_Patch() {
+	ctx := context.Background()
+	pair := must(zinc.Compile(ctx, "examples/digits/digits.mlmodelc", zinc.Options{DebugDB: true}))
+	bias := zinc.Tensor{Type: "f2", Shape: []int64{10}, Data: make([]byte, 2*10)}
+	patched := must(pair.Patch(map[string]zinc.Tensor{"conv3_bias": bias}))
+	fmt.Println("bytes of the container:", len(patched.Container) == len(pair.Container))
+
+	_, err := pair.Patch(map[string]zinc.Tensor{"probs": bias})
+	var no *patch.Refusal
+	fmt.Println("refused:", errors.As(err, &no))
+	fmt.Println(no.Reason)
+	// Output:
+	// bytes of the container: true
+	// refused: true
+	// it is the result of softmax, no constant
 }
 
 // A folder of compiled pairs makes the second compilation a read.

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 )
@@ -25,7 +23,8 @@ type RunOptions struct {
 	// above it: the same bits, sooner.
 	Direct bool
 	// Numerics is the arithmetic of operations on the engine: "ane" (also ""), as the
-	// engine computes, or "ieee", plain fp16 storage with fp32 arithmetic.
+	// engine computes, "ane-lanes", the same with the accumulator's narrow first stage,
+	// or "ieee", plain fp16 storage with fp32 arithmetic.
 	Numerics string
 	// Workers are the goroutines of one task, 0 for one a processor. Results do not
 	// depend on it.
@@ -50,9 +49,11 @@ type Function struct {
 }
 
 // Model is a pair made ready to run. It may be used by several goroutines; one call
-// runs at a time. States keep from call to call what a call leaves in them.
+// runs at a time, and the others wait for their turn or until their context ends. For
+// more at a time open the Pair several times. States keep from call to call what a
+// call leaves in them.
 type Model struct {
-	mu      sync.Mutex
+	turn    chan struct{} // holds a value while a call runs; all below is its
 	machine *sim.Machine
 	funcs   []Function
 	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
@@ -86,14 +87,14 @@ func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{close: func() error { return nil }}
+	m := &Model{turn: make(chan struct{}, 1), close: func() error { return nil }}
 	if o.Direct {
 		err = m.direct(p, mode, o.Workers)
 	} else {
 		err = m.stacked(ctx, p, mode, o.Workers)
 	}
 	if err != nil {
-		return nil, err
+		return nil, ended(ctx, err)
 	}
 	first := ""
 	for i, name := range m.machine.Functions() {
@@ -126,11 +127,7 @@ func (m *Model) direct(p *Pair, mode numerics.Mode, workers int) (err error) {
 }
 
 func (m *Model) stacked(ctx context.Context, p *Pair, mode numerics.Mode, workers int) (err error) {
-	o := stack.Options{Workers: workers}
-	if mode == numerics.IEEE {
-		o.Numerics = engine.IEEE
-	}
-	s, err := stack.New(o)
+	s, err := stack.New(stack.Options{Workers: workers, Numerics: sim.EngineNumerics(mode)})
 	if err != nil {
 		return err
 	}
@@ -171,50 +168,76 @@ func ports(ps []sim.Port) []Port {
 func (m *Model) Functions() []Function { return slices.Clone(m.funcs) }
 
 // Run runs the model's first function once on values by name and returns its outputs
-// by name. Numbers of float32 are taken by every input of floating point.
+// by name. Numbers of float32 are taken by every input of floating point. A value that
+// the function does not take is a *ValueError; when ctx ends before the run does, its
+// error is returned and states are as they were.
 func (m *Model) Run(ctx context.Context, inputs map[string]Tensor) (map[string]Tensor, error) {
 	if len(m.funcs) == 0 {
-		return nil, errors.New("zinc: the pair has no function")
+		return nil, &FunctionError{}
 	}
 	return m.RunFunction(ctx, m.funcs[0].Name, inputs)
 }
 
-// ErrClosed is what a Model gives after Close.
-var ErrClosed = errors.New("zinc: the model was closed")
-
-// choose makes a function the one that the machine speaks of; mu is held.
-func (m *Model) choose(function string) error {
-	if m.closed {
-		return ErrClosed
-	}
-	return m.machine.Select(function)
-}
-
-// RunFunction is Run for a function by name.
-func (m *Model) RunFunction(ctx context.Context, function string, inputs map[string]Tensor) (map[string]Tensor, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.choose(function); err != nil {
+// begin waits for the turn of a call and makes a function the one that the machine
+// speaks of. The call ends with end, which begin has called where it fails.
+func (m *Model) begin(ctx context.Context, function string) (end func(), err error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	in := map[string]interp.Tensor{}
-	accepts := m.machine.Accepts()
-	for name, t := range inputs {
-		i := slices.IndexFunc(accepts, func(p sim.Port) bool { return p.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("zinc: function %s has no input %q; it has %s", function, name, names(accepts))
-		}
-		x, err := t.tensor(accepts[i].Type)
-		if err != nil {
-			return nil, fmt.Errorf("zinc: input %q: %w", name, err)
-		}
-		in[name] = x
+	select {
+	case m.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	got, err := m.run(ctx, in)
+	end = func() { <-m.turn }
+	switch {
+	case m.closed:
+		err = ErrClosed
+	case !slices.ContainsFunc(m.funcs, func(f Function) bool { return f.Name == function }):
+		err = &FunctionError{function, m.machine.Functions()}
+	default:
+		err = m.machine.Select(function)
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
+// RunFunction is Run for a function by name; one that is not there is a
+// *FunctionError.
+func (m *Model) RunFunction(ctx context.Context, function string, inputs map[string]Tensor) (map[string]Tensor, error) {
+	end, err := m.begin(ctx, function)
 	if err != nil {
 		return nil, err
 	}
-	return fromTensors(got)
+	defer end()
+	wrong := func(name string, err error) error { return &ValueError{function, "input", name, err} }
+	in := map[string]interp.Tensor{}
+	accepts := m.machine.Accepts()
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		t := inputs[name]
+		i := slices.IndexFunc(accepts, func(p sim.Port) bool { return p.Name == name })
+		if i < 0 {
+			return nil, wrong(name, fmt.Errorf("there is none; the inputs are %s", names(accepts)))
+		}
+		x, err := t.tensor(accepts[i].Type)
+		if err != nil {
+			return nil, wrong(name, err)
+		}
+		in[name] = x
+	}
+	for _, p := range accepts {
+		if _, ok := in[p.Name]; !ok {
+			return nil, wrong(p.Name, fmt.Errorf("it is missing; it is %s", p.Type))
+		}
+	}
+	got, err := m.run(ctx, in)
+	if err != nil {
+		return nil, ended(ctx, err)
+	}
+	return fromTensors(function, got)
 }
 
 func names(ps []sim.Port) string {
@@ -222,60 +245,69 @@ func names(ps []sim.Port) string {
 	for _, p := range ps {
 		out = append(out, p.Name)
 	}
-	if out == nil {
-		return "none"
-	}
-	return strings.Join(out, ", ")
+	return listed(out)
 }
 
-func fromTensors(ts map[string]interp.Tensor) (map[string]Tensor, error) {
+func fromTensors(function string, ts map[string]interp.Tensor) (map[string]Tensor, error) {
 	out := make(map[string]Tensor, len(ts))
 	for name, x := range ts {
 		t, err := fromTensor(x)
 		if err != nil {
-			return nil, fmt.Errorf("zinc: output %q: %w", name, err)
+			return nil, &ValueError{function, "output", name, err}
 		}
 		out[name] = t
 	}
 	return out, nil
 }
 
-// State returns what a state of a function holds; zeros before the first run.
+// State returns what a state of a function holds; zeros before the first run. One
+// that is not there is a *ValueError.
 func (m *Model) State(function, name string) (Tensor, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.choose(function); err != nil {
+	end, err := m.begin(context.Background(), function)
+	if err != nil {
 		return Tensor{}, err
 	}
-	x, err := m.machine.State(name)
+	defer end()
+	x, err := m.state(function, name)
 	if err != nil {
 		return Tensor{}, err
 	}
 	return fromTensor(x)
 }
 
-// SetState gives a state of a function its value.
+// state returns a state of the function that was chosen.
+func (m *Model) state(function, name string) (interp.Tensor, error) {
+	states := m.machine.States()
+	if !slices.ContainsFunc(states, func(p sim.Port) bool { return p.Name == name }) {
+		return interp.Tensor{}, &ValueError{function, "state", name, fmt.Errorf("there is none; the states are %s", names(states))}
+	}
+	return m.machine.State(name)
+}
+
+// SetState gives a state of a function its value. What it does not take is a
+// *ValueError.
 func (m *Model) SetState(function, name string, t Tensor) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.choose(function); err != nil {
+	end, err := m.begin(context.Background(), function)
+	if err != nil {
 		return err
 	}
-	now, err := m.machine.State(name)
+	defer end()
+	now, err := m.state(function, name)
 	if err != nil {
 		return err
 	}
 	x, err := t.tensor(now.Type)
 	if err != nil {
-		return fmt.Errorf("zinc: state %q: %w", name, err)
+		return &ValueError{function, "state", name, err}
 	}
 	return m.machine.SetState(name, x)
 }
 
-// Close lets the model go. Closing it again does nothing.
+// Close lets the model go, once the call that runs has ended. Closing it again does
+// nothing.
 func (m *Model) Close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
 	if m.closed {
 		return nil
 	}

@@ -72,7 +72,7 @@ func ReadPair(path string) (*Pair, error) {
 		var err error
 		if *f.data, err = regularfile.Read(f.path); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("the pair's %s %s does not exist; it belongs beside %s", f.what, f.path, f.other)
+				err = &missingError{f.what, f.path, f.other}
 			}
 			return nil, err
 		}
@@ -115,9 +115,6 @@ func (p *Pair) Write(ctx context.Context, path string) error {
 	return atomicfile.Write(ctx, files...)
 }
 
-// ErrNoDebug says that a pair has no debug database.
-var ErrNoDebug = errors.New("zinc: the pair has no debug database; compile it with Options.DebugDB")
-
 func (p *Pair) debug() (*provenance.DB, error) {
 	if p.Debug != nil {
 		return provenance.Read(p.Debug)
@@ -133,8 +130,9 @@ func (p *Pair) debug() (*provenance.DB, error) {
 }
 
 // Patch returns the pair with new values for constants of its source, by name. Its
-// tasks are the same bytes. A constant that does not stand in the pair as it stands
-// in the source is an error with the reason (*patch.Refusal).
+// tasks are the same bytes, and the pair that it is called on is not changed. A
+// constant that does not stand in the pair as it stands in the source, and an array
+// of another type or shape, are errors with the reason (*patch.Refusal).
 func (p *Pair) Patch(weights map[string]Tensor) (*Pair, error) {
 	db, err := p.debug()
 	if err != nil {
@@ -143,7 +141,7 @@ func (p *Pair) Patch(weights map[string]Tensor) (*Pair, error) {
 	var ws []patch.Weight
 	for _, name := range slices.Sorted(maps.Keys(weights)) {
 		if err := weights[name].check(); err != nil {
-			return nil, fmt.Errorf("constant %q: %w", name, err)
+			return nil, fmt.Errorf("zinc: constant %q: %w", name, err)
 		}
 		ws = append(ws, patch.Weight{Name: name, Array: weights[name].array()})
 	}

@@ -72,7 +72,7 @@ func Of[T Element](elements []T, shape ...int64) Tensor {
 // type; a half-precision tensor is read as float32 too.
 func Values[T Element](t Tensor) ([]T, error) {
 	if err := t.check(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("zinc: %w", err)
 	}
 	want := elementType[T]()
 	if t.Type == "f2" && want == "f4" {
@@ -90,6 +90,19 @@ func Values[T Element](t Tensor) ([]T, error) {
 	return out, binary.Read(bytes.NewReader(t.Data), binary.LittleEndian, out)
 }
 
+// Scalar returns the only element of a tensor, as Values reads it.
+func Scalar[T Element](t Tensor) (T, error) {
+	vs, err := Values[T](t)
+	if err == nil && len(vs) != 1 {
+		err = fmt.Errorf("zinc: a tensor of shape %s has %d elements, a scalar one", ir.ShapeString(t.Shape), len(vs))
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return vs[0], nil
+}
+
 // DecodeNPY reads a tensor from the bytes of an npy file.
 func DecodeNPY(file []byte) (Tensor, error) {
 	a, err := npy.Decode(file)
@@ -99,7 +112,7 @@ func DecodeNPY(file []byte) (Tensor, error) {
 // EncodeNPY returns the tensor as an npy file.
 func (t Tensor) EncodeNPY() ([]byte, error) {
 	if err := t.check(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("zinc: %w", err)
 	}
 	return npy.Encode(t.array())
 }
@@ -110,17 +123,17 @@ func (t Tensor) array() npy.Array { return npy.Array(t) }
 func (t Tensor) check() error {
 	size := int64(npy.Size(t.Type))
 	if size == 0 {
-		return fmt.Errorf("zinc: a tensor of element type %q; the types are %v", t.Type, npy.Types)
+		return fmt.Errorf("a tensor of element type %q; the types are %v", t.Type, npy.Types)
 	}
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt64/size/d {
-			return fmt.Errorf("zinc: shape %v is none of a tensor", t.Shape)
+			return fmt.Errorf("shape %s is none of a tensor", ir.ShapeString(t.Shape))
 		}
 		n *= d
 	}
 	if n*size != int64(len(t.Data)) {
-		return fmt.Errorf("zinc: a tensor of shape %s and type %s has %d elements, its data %d", ir.ShapeString(t.Shape), t.Type, n, int64(len(t.Data))/size)
+		return fmt.Errorf("a tensor of shape %s and type %s has %d elements, its data %d", ir.ShapeString(t.Shape), t.Type, n, int64(len(t.Data))/size)
 	}
 	return nil
 }

@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/patch"
 )
 
 const digits = "examples/digits/digits.mlmodelc"
@@ -126,26 +131,171 @@ func TestErrors(t *testing.T) {
 	}
 	m := opened(t, pair, zinc.RunOptions{Direct: true})
 	for want, in := range map[string]map[string]zinc.Tensor{
-		"missing":           {},
-		"no input \"x\"":    {"x": zinc.Of([]float32{1})},
+		"missing": {},
+		"input \"x\": there is none; the inputs are image": {"x": zinc.Of([]float32{1})},
 		"[784], wanted":     {"image": zinc.Of(make([]float32, 784))},
 		"wanted f2":         {"image": zinc.Of(make([]int32, 784), 1, 1, 28, 28)},
 		"has 784 elements":  {"image": zinc.Of(make([]float32, 783), 1, 1, 28, 28)},
 		"element type \"\"": {"image": {}},
 		"is none":           {"image": {Type: "f4", Shape: []int64{-1}}},
 	} {
-		if _, err := m.Run(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := m.Run(ctx, in)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want an error with %q", in, err, want)
 		}
+		if v := (*zinc.ValueError)(nil); !errors.As(err, &v) || v.Function != "main" || v.Kind != "input" || v.Err == nil || strings.Contains(v.Err.Error(), "zinc:") {
+			t.Errorf("%v: the error is %#v", in, err)
+		}
 	}
-	if _, err := m.RunFunction(ctx, "none", nil); err == nil {
-		t.Error("a function that is not there is run")
+	_, err := m.RunFunction(ctx, "none", nil)
+	if f := (*zinc.FunctionError)(nil); !errors.As(err, &f) || f.Name != "none" || !reflect.DeepEqual(f.Has, []string{"main"}) {
+		t.Errorf("a function that is not there gives %v", err)
+	}
+	if _, err := m.State("main", "none"); !errors.As(err, new(*zinc.ValueError)) {
+		t.Errorf("a state that is not there gives %v", err)
 	}
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := m.Run(ctx, nil); !errors.Is(err, zinc.ErrClosed) {
 		t.Errorf("a closed model gives %v", err)
+	}
+}
+
+// What is wrong about a text has its place, wherever the wrapping; other errors are
+// those of the file system.
+func TestModelError(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "bad.mil")
+	text := `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4]> x) {
+        tensor<fp16, [1, 4]> y = relu(x = z)[name = string("y")];
+        tensor<fp16, [1, 5]> w = relu(x = x)[name = string("w")];
+    } -> (y);
+}
+`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := zinc.Compile(ctx, path, zinc.Options{})
+	m := (*zinc.ModelError)(nil)
+	if !errors.As(fmt.Errorf("building: %w", err), &m) {
+		t.Fatalf("the error is %#v", err)
+	}
+	if d := m.Diagnostics[0]; d.File != path || d.Line != 4 || d.Column == 0 || d.Message == "" || d.Code == "" {
+		t.Errorf("the first of %d diagnostics is %+v", len(m.Diagnostics), d)
+	}
+	if !strings.Contains(err.Error(), "bad.mil:4:") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := zinc.Compile(ctx, path+"x", zinc.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a model that is not there: %v", err)
+	}
+	if _, err := zinc.Open(ctx, path+"x", zinc.RunOptions{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a pair that is not there: %v", err)
+	}
+	pair := got[*zinc.Pair](t)(zinc.Compile(ctx, digits, zinc.Options{DebugDB: true}))
+	if _, err := pair.Patch(map[string]zinc.Tensor{"conv3_weight": zinc.Of([]float32{1})}); !errors.As(err, new(*patch.Refusal)) {
+		t.Errorf("a patch of another shape: %v", err)
+	}
+	// Half a pair: the half that is there stands alone, the other one is missing.
+	pairPath := filepath.Join(t.TempDir(), "half.hwx")
+	if err := pair.Write(ctx, pairPath); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(pairPath); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zinc.Open(ctx, pairPath, zinc.RunOptions{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a container that is missing: %v", err)
+	}
+}
+
+// endsAfter is a context that ends when it has been asked so often.
+type endsAfter struct {
+	context.Context
+	left   atomic.Int64
+	cancel context.CancelFunc
+}
+
+func (c *endsAfter) Err() error {
+	if c.left.Add(-1) <= 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// Wherever a run is cut off, the model is as it was before it.
+func TestCancel(t *testing.T) {
+	pair := compiled(t, "testdata/total.mil")
+	in := map[string]zinc.Tensor{"x": zinc.Of([]float32{1, 2, 3, 4}, 1, 4)}
+	for _, direct := range []bool{true, false} {
+		m := opened(t, pair, zinc.RunOptions{Direct: direct})
+		before := got[zinc.Tensor](t)(m.State("main", "total"))
+		cut := 0
+		for n := int64(1); ; n++ {
+			inner, cancel := context.WithCancel(context.Background())
+			ctx := &endsAfter{Context: inner, cancel: cancel}
+			ctx.left.Store(n)
+			_, err := m.Run(ctx, in)
+			cancel()
+			if err == nil {
+				break
+			}
+			cut++
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("direct %v, asked %d times: %v", direct, n, err)
+			}
+			if now := got[zinc.Tensor](t)(m.State("main", "total")); !reflect.DeepEqual(now, before) {
+				t.Fatalf("direct %v, asked %d times: the state is %v", direct, n, now)
+			}
+		}
+		if cut == 0 {
+			t.Errorf("direct %v: no run was cut off", direct)
+		}
+		if vs := got[[]float32](t)(zinc.Values[float32](got[zinc.Tensor](t)(m.State("main", "total")))); !reflect.DeepEqual(vs, []float32{1, 2, 3, 4}) {
+			t.Errorf("direct %v: after one run the state is %v", direct, vs)
+		}
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := zinc.Compile(ended, digits, zinc.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a compilation that was ended: %v", err)
+	}
+}
+
+// A call that waits for its turn ends with its context; one that waits while the
+// model is closed is told so, and so is a second model of the same pair not.
+func TestClosedWhileUsed(t *testing.T) {
+	pair := compiled(t, digits)
+	m, other := opened(t, pair, zinc.RunOptions{}), opened(t, pair, zinc.RunOptions{})
+	in := map[string]zinc.Tensor{"image": zinc.Of(make([]float32, 784), 1, 1, 28, 28)}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*time.Millisecond)
+			defer cancel()
+			if _, err := m.Run(ctx, in); err != nil && !errors.Is(err, zinc.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			if _, err := other.Run(context.Background(), in); err != nil {
+				t.Error(err)
+			}
+		})
+		if i == 4 {
+			wg.Go(func() {
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for _, err := range []error{func() error { _, err := m.State("main", "x"); return err }(), m.SetState("main", "x", zinc.Tensor{})} {
+		if !errors.Is(err, zinc.ErrClosed) {
+			t.Errorf("a closed model gives %v", err)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ type Info struct {
 }
 
 // List returns the entries, the one used last first. A folder that is not there
-// holds none; files that are no entries are left out.
+// holds none; files that are no entries, and folders, are left out.
 func (s Store) List() ([]Info, error) {
 	es, err := os.ReadDir(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func (s Store) List() ([]Info, error) {
 	var out []Info
 	for _, e := range es {
 		k, ok := keyOfName(e.Name())
-		if !ok {
+		if !ok || e.IsDir() {
 			continue
 		}
 		info, err := e.Info()
@@ -124,18 +124,15 @@ type Collected struct {
 const staleAfter = time.Hour
 
 // Collect drops entries, those used longest ago first, until the others take no
-// more than maxBytes, and whatever interrupted writers left behind.
-func (s Store) Collect(maxBytes int64) (Collected, error) {
-	c, err := s.collect(maxBytes, Key{})
-	if err != nil {
-		return c, err
-	}
+// more than maxBytes, and whatever interrupted writers left behind. What cannot be
+// dropped is an error, and the others are dropped all the same.
+func (s Store) Collect(maxBytes int64) (Collected, error) { return s.collect(maxBytes, Key{}) }
+
+// sweep drops what interrupted writers left behind and returns how many files.
+func (s Store) sweep() (n int) {
 	es, err := os.ReadDir(s.Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
 	if err != nil {
-		return c, err
+		return 0
 	}
 	for _, e := range es {
 		if !isTemporary(e.Name()) {
@@ -146,10 +143,10 @@ func (s Store) Collect(maxBytes int64) (Collected, error) {
 			continue
 		}
 		if os.Remove(filepath.Join(s.Folder, e.Name())) == nil {
-			c.Temporary++
+			n++
 		}
 	}
-	return c, nil
+	return n
 }
 
 // isTemporary reports whether a name is one that writeEntry gives a file before it
@@ -172,6 +169,8 @@ func (s Store) collect(maxBytes int64, keep Key) (Collected, error) {
 	if err != nil {
 		return c, err
 	}
+	c.Temporary = s.sweep()
+	var errs []error
 	if i := slices.IndexFunc(list, func(e Info) bool { return e.Key == keep }); i > 0 {
 		kept := list[i]
 		copy(list[1:i+1], list[:i])
@@ -195,10 +194,13 @@ func (s Store) collect(maxBytes int64, keep Key) (Collected, error) {
 			continue
 		}
 		if err := s.Remove(e.Key); err != nil {
-			return c, err
+			errs = append(errs, err)
+			c.Kept++
+			c.KeptBytes += e.Size
+			continue
 		}
 		c.Removed++
 		c.RemovedBytes += e.Size
 	}
-	return c, nil
+	return c, errors.Join(errs...)
 }

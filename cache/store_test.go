@@ -123,6 +123,35 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// A folder with an entry's name is none, and stops nothing.
+func TestFolderInside(t *testing.T) {
+	s := Store{Folder: t.TempDir(), MaxBytes: 2500}
+	must(t, os.MkdirAll(filepath.Join(s.Path(key(7)), "inside"), 0o777))
+	for i := range 3 {
+		must(t, s.Put(key(i), pairOf(i, 1000)))
+		age(t, s, i, 10-i)
+	}
+	list, err := s.List()
+	must(t, err)
+	if len(list) != 2 || list[0].Key != key(2) || list[1].Key != key(1) {
+		t.Errorf("the cache lists %v, want the two that were put last", list)
+	}
+	if c, err := s.Collect(0); err != nil || c.Removed != 2 || c.Kept != 0 {
+		t.Errorf("a collection down to nothing did %+v, %v", c, err)
+	}
+	if _, err := s.Get(key(7)); !errors.As(err, new(*EntryError)) {
+		t.Errorf("the folder as an entry: %v", err)
+	}
+	if err := s.Put(key(7), pairOf(7, 1000)); err == nil {
+		t.Error("the folder was replaced")
+	}
+	es, err := os.ReadDir(s.Folder)
+	must(t, err)
+	if len(es) != 1 {
+		t.Errorf("%d files are left beside the folder", len(es)-1)
+	}
+}
+
 // What a writer left behind goes once it is old, and nothing else that is not the
 // cache's.
 func TestTemporary(t *testing.T) {
@@ -146,6 +175,14 @@ func TestTemporary(t *testing.T) {
 		if _, err := os.Stat(f); err != nil {
 			t.Error(err)
 		}
+	}
+	// A bounded cache loses them without being asked.
+	must(t, os.WriteFile(old[0], []byte("x"), 0o666))
+	must(t, os.Chtimes(old[0], past, past))
+	s.MaxBytes = 1 << 20
+	must(t, s.Put(key(4), pairOf(4, 1000)))
+	if _, err := os.Stat(old[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after a Put what a writer left behind gives %v", err)
 	}
 }
 

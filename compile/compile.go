@@ -82,8 +82,8 @@ type Function struct {
 }
 
 // VariantMark parts the name of a function from the number of a configuration of
-// its shapes. No identifier of MIL holds it.
-const VariantMark = "@"
+// its shapes.
+const VariantMark = e5.VariantMark
 
 // driver is the state of one compilation.
 type driver struct {

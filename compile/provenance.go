@@ -85,6 +85,9 @@ func (r *recorder) statement(s *ir.Stmt) int32 {
 	if s.Pos.IsValid() && int(s.Pos.File) < len(r.db.Files) {
 		x.File, x.Line, x.Col = s.Pos.File, s.Pos.Line, max(s.Pos.Col, 0)
 	}
+	if s.Op == ir.StmtConst {
+		x.Type, x.Shape = s.Type.DType.String(), append([]int64(nil), s.Type.Shape...)
+	}
 	r.db.Statements = append(r.db.Statements, x)
 	var args []int32
 	for _, o := range s.Args {

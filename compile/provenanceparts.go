@@ -33,7 +33,7 @@ func (r *recorder) unit(u *unit) {
 	for i, st := range u.state.Steps {
 		for _, op := range st.Ops {
 			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
-				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op)}
+				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op), Turned: turned(op)}
 			if len(op.Results) > 0 {
 				x.Name = op.Results[0].Name
 			}
@@ -43,6 +43,22 @@ func (r *recorder) unit(u *unit) {
 	for _, g := range u.state.Gone {
 		r.db.Gone = append(r.db.Gone, provenance.Gone{Pass: g.Pass, Node: r.node(g.Origin), By: r.node(g.By)})
 	}
+}
+
+// turned reports whether a product's constant matrix lies as the transpose of what is
+// packed, which has a row an output: y as [K, N], x as [K, M].
+func turned(op *ir.Op) bool {
+	if op.Def.Name != "matmul" {
+		return false
+	}
+	a, err := ir.MatMulAttrs(op)
+	switch {
+	case err != nil:
+		return false
+	case op.Arg("y").IsConst():
+		return !a.TransposeY
+	}
+	return op.Arg("x").IsConst() && a.TransposeX
 }
 
 // constants takes in the extents of the constant section and who reads them.

@@ -7,7 +7,6 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 )
@@ -38,11 +37,7 @@ func (s *Server) load(container, descriptor []byte, by string, mode numerics.Mod
 			return m.Run(ctx, in, sim.Options{Numerics: mode, CallBytes: calls})
 		}, func() error { return nil }}, nil
 	}
-	o := stack.Options{CallBytes: calls}
-	if mode == numerics.IEEE {
-		o.Numerics = engine.IEEE
-	}
-	device, err := stack.New(o)
+	device, err := stack.New(stack.Options{Numerics: sim.EngineNumerics(mode), CallBytes: calls})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ type Stmt struct {
 	Op   string // what it computes; StmtConst, StmtParam and StmtFunc are no operations
 	Name string // of its first result, as the source has it
 	Pos  Pos    // zero where the source has no lines
+	Type Type   // of a constant
 	// Args are the origins of the constants that an operation names, its
 	// attributes among them.
 	Args []*Origin
@@ -90,7 +91,11 @@ func (r *originRecorder) value(v *Value, what string, user *Origin) {
 	case user != nil && v.Name == "":
 		v.Origin = user
 	default:
-		v.Origin = &Origin{Stmt: &Stmt{Func: r.fn, Op: what, Name: v.Name, Pos: v.Pos}}
+		s := &Stmt{Func: r.fn, Op: what, Name: v.Name, Pos: v.Pos}
+		if what == StmtConst {
+			s.Type = v.Type
+		}
+		v.Origin = &Origin{Stmt: s}
 	}
 }
 

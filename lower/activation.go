@@ -85,7 +85,7 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 			return nil, 0, unknownNow(row.bias, row.bias)
 		}
 		// What rounds to nothing in fp16 is nothing.
-		bias = halfToFloat(uint16(half(v)))
+		bias = weights.FromHalf(weights.ToHalf(v))
 	}
 	a, err := weights.Activate(row.name, params...)
 	if err != nil {
@@ -128,7 +128,7 @@ func lowerTable(b *builder, op *ir.Op) error {
 	if a.After != halfOne {
 		// The factor is the planar engine's last one, a number of fp16 (log on a
 		// later target).
-		factor := int(math.Float32bits(float32(halfToFloat(a.After))))
+		factor := int(math.Float32bits(float32(weights.FromHalf(a.After))))
 		b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PEFinal, factor) }, []*surf{to}, dst)
 	}
 	return nil

@@ -36,7 +36,7 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	var bias, scale []uint16
 	for c := range channels {
 		p, q := pair(y.Const.Float(min(c, n-1)))
-		bias, scale = append(bias, uint16(half(p))), append(scale, uint16(half(q)))
+		bias, scale = append(bias, weights.ToHalf(p)), append(scale, weights.ToHalf(q))
 	}
 	data, err := weights.PairRows(bias, scale)
 	if err != nil {

@@ -80,7 +80,7 @@ func acceptBinary(op *ir.Op, l *limits) error {
 	if op.Def.Name == "real_div" && y.IsConst() {
 		for i := range y.Type.Elems() {
 			c := y.Const.Float(i)
-			if r := halfToFloat(uint16(half(1 / c))); !(math.Abs(r*c-1) <= 1.0/2048) {
+			if r := weights.FromHalf(weights.ToHalf(1 / c)); !(math.Abs(r*c-1) <= 1.0/2048) {
 				return refuse(target.RuleReciprocal, fmt.Sprintf("element %d of y", i), c, "1.53e-05 to 16384",
 					fmt.Sprintf("y holds %g, whose reciprocal fp16 does not hold to its precision; the engine divides by multiplying with reciprocals", c))
 			}

@@ -95,7 +95,7 @@ func (e *epilogue) apply(t *td.Task) {
 	scale := e.scale
 	switch {
 	case e.table != nil:
-		scale *= halfToFloat(e.table.Scale)
+		scale *= weights.FromHalf(e.table.Scale)
 		t.Set(td.Nonlinear, nonlinTable)
 	case e.relu:
 		t.Set(td.Nonlinear, nonlinRelu)

@@ -1,14 +1,10 @@
 package lower
 
 import (
-	"github.com/x448/float16"
-
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
-
-func halfToFloat(h uint16) float64 { return float64(float16.Frombits(h).Float32()) }
 
 // constHalves returns the elements of an fp16 constant as bit patterns.
 func constHalves(c *ir.Const) []uint16 {

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/x448/float16"
-
+	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -122,8 +121,8 @@ const (
 	BarFirstPort = 4
 )
 
-// half returns the bits of the fp16 nearest to f.
-func half(f float64) int { return int(float16.Fromfloat32(float32(f)).Bits()) }
+// half returns the bits of the fp16 nearest to f, as a field of a task takes them.
+func half(f float64) int { return int(weights.ToHalf(f)) }
 
 // emit completes a task from its operands and appends it. src2 may be nil. tile
 // is the height of a tile, 0 for the whole.

@@ -22,9 +22,6 @@ const (
 
 var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANELanes: "ane-lanes"}
 
-// ModeNames lists the modes as the command line has them.
-func ModeNames() []string { return modeNames[:] }
-
 // String returns the mode's name on the command line.
 func (m Mode) String() string {
 	if int(m) < len(modeNames) {

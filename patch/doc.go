@@ -8,10 +8,12 @@
 // What always holds: the bytes of the tasks are those of the old pair, as is every
 // other byte but the constants', the names that are digests of constants, and the
 // container's digest in the descriptor; the result is the pair that the source
-// compiles to with the new values; where that cannot be held, a *Refusal says why and
-// nothing is written: a constant that passes folded into others, that decides more
-// than coefficients, whose packing depends on its values, that shares its bytes with
-// a constant that stays, or of which the pair does not tell how it lies.
+// compiles to with the new values, but that constants which become equal stay stored
+// apart; where that cannot be held, a *Refusal says why and nothing is written: an
+// array that has not the constant's type and shape, a constant that passes folded
+// into others, that decides more than coefficients, whose packing depends on its
+// values, that shares its bytes with a constant that stays, or of which the pair does
+// not tell how it lies.
 //
 // How a constant lies is read from the tasks that load it and packed by
 // layout/weights anew; the debug database tells which tasks those are and which

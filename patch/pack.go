@@ -350,7 +350,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 	if role == provenance.RoleBias {
 		n := len(w.Array.Data) / 2
 		if len(w.Array.Shape) > 1 || n != outs && n != 1 {
-			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %v, the bias has [%d]", w.Array.Shape, outs), "give an array of the constant's shape"}
+			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the bias has [%d]", shapeString(w.Array.Shape), outs), "give an array of the constant's shape"}
 		}
 		bias = make([]uint16, outs)
 		for i := range bias {
@@ -358,7 +358,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 		}
 	} else {
 		var err error
-		if rows, err = ordered(w, rule, k, outs); err != nil {
+		if rows, err = p.ordered(w, op, rule, k, outs); err != nil {
 			return err
 		}
 	}
@@ -411,12 +411,15 @@ func (s *share) pack() ([]byte, error) {
 
 // ordered returns the elements of a weight as rows, one an output, in the order in
 // which the kernel of a lowering rule has them. A kernel of outs outputs in all has the extents of k.
-func ordered(w *weight, rule string, k *weights.Kernel, outs int) ([]byte, error) {
+func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weights.Kernel, outs int) ([]byte, error) {
 	shape := slices.Clone(w.Array.Shape)
 	per := int64(k.In / k.Groups)
 	is := func(want ...int64) bool { return slices.Equal(shape, want) }
 	wrong := func(want string) error {
-		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %v, the tasks' %s", w.Array.Shape, want), "give an array of the constant's shape, or --model MODEL to compute the pair anew"}
+		if p.shaped(w) {
+			return w.refuse("its shape is %s, that of its tasks' coefficients %s: they are not the constant as it stands", shapeString(w.Array.Shape), want)
+		}
+		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the tasks' %s", shapeString(w.Array.Shape), want), "give an array of the constant's shape, or --model MODEL to compute the pair anew"}
 	}
 	o, kh, kw := int64(outs), int64(k.KH), int64(k.KW)
 	switch rule {
@@ -434,15 +437,21 @@ func ordered(w *weight, rule string, k *weights.Kernel, outs int) ([]byte, error
 		for len(shape) > 2 && shape[0] == 1 {
 			shape = shape[1:]
 		}
-		switch {
-		case kh != 1 || kw != 1 || !is(o, per) && !is(per, o):
-			return nil, wrong(fmt.Sprintf("[%d, %d] or [%d, %d]", o, per, per, o))
-		case o == per && o > 1:
-			return nil, w.refuse("it is square, and the pair does not tell whether it was turned")
-		case is(o, per):
-			return w.Array.Data, nil
+		turned := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool { return x.Node == op && x.Turned })
+		want := []int64{o, per}
+		if turned {
+			want = []int64{per, o}
 		}
-		return transposed(w.Array.Data, int(per), int(o)), nil
+		switch {
+		case !p.shaped(w):
+			// Either way round would fit, and only one is the constant's.
+			return nil, w.refuse("the debug database is of an old revision and does not tell whether it was turned")
+		case kh != 1 || kw != 1 || !is(want...):
+			return nil, wrong(shapeString(want))
+		case turned:
+			return transposed(w.Array.Data, int(per), int(o)), nil
+		}
+		return w.Array.Data, nil
 	}
 	return nil, w.refuse("how the rule %s lays out its coefficients is not known here", rule)
 }

@@ -20,7 +20,8 @@ type Weight struct {
 	// Name is the constant's, with its function and a slash before it where several
 	// functions have one of the name.
 	Name string
-	// Array has the constant's type, fp16, and its shape.
+	// Array has the constant's type, fp16, and its shape. Any value of the type is
+	// taken, infinities and NaNs among them, as the compiler takes them.
 	Array npy.Array
 }
 
@@ -165,6 +166,9 @@ func (p *patcher) content(x *provenance.Extent) []byte {
 	return out
 }
 
+// unpacks is the beginning of the names of operations that unpack a constant.
+const unpacks = "constexpr_"
+
 // find looks a constant up.
 func (p *patcher) find(w Weight) (*weight, error) {
 	fn, name := "", w.Name
@@ -181,14 +185,18 @@ func (p *patcher) find(w Weight) (*weight, error) {
 			continue
 		}
 		if found >= 0 {
-			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s", p.db.Statements[found].Func, s.Func, name, s.Func, name)
+			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", p.db.Statements[found].Func, s.Func, name, p.db.Statements[found].Func, name, s.Func, name)
 		}
 		found = i
 	}
 	switch {
 	case found >= 0:
 	case named >= 0:
-		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op), "patch the constants that it is made of"}
+		hint := "patch the constants that it is made of"
+		if strings.HasPrefix(p.db.Statements[named].Op, unpacks) {
+			hint = "give --model MODEL to put in the values that it unpacks to"
+		}
+		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op), hint}
 	default:
 		return nil, fmt.Errorf("the source has no constant %q that the pair was made of", w.Name)
 	}
@@ -197,11 +205,23 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	for i, n := range p.db.Nodes {
 		x.from[i] = int(n.Statement) == found || slices.ContainsFunc(n.From, func(f provenance.NodeID) bool { return x.from[f] })
 	}
-	if w.Array.Type != "f2" {
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2") if the model declares fp16`}
+	switch s := &p.db.Statements[found]; {
+	case s.Type != "" && s.Type != "fp16":
+		return nil, &Refusal{w.Name, fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is", s.Type), "give --model MODEL to compute the pair anew"}
+	case w.Array.Type != "f2":
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2")`}
+	case s.Type != "" && !slices.Equal(s.Shape, w.Array.Shape):
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s", shapeString(w.Array.Shape), shapeString(s.Shape)), "give an array of the constant's shape"}
 	}
 	return x, nil
 }
+
+// shapeString writes a shape as MIL does.
+func shapeString(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
+
+// shaped reports whether the database tells the constant's shape, which the array's
+// is then; databases of old revisions do not.
+func (p *patcher) shaped(w *weight) bool { return p.db.Statements[w.statement].Type != "" }
 
 func (w *weight) refuse(format string, args ...any) error {
 	return &Refusal{w.Name, fmt.Sprintf(format, args...), "give --model MODEL to compute the pair anew"}
@@ -248,12 +268,13 @@ func (p *patcher) shared() error {
 		for i := range x.Uses {
 			n := node(&x.Uses[i], at.role)
 			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
-				s := "what the lowering made up"
+				no := &Refusal{wr.by.Name, "its bytes are also those of what the lowering made up, which is equal and stored once", "give --model MODEL to compute the pair anew"}
 				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
 					st := &p.db.Statements[k]
-					s = fmt.Sprintf("%s %q of line %d", st.Op, st.Name, st.Line)
+					no.Reason = fmt.Sprintf("its bytes are also those of %s %q of function %s, line %d, which is equal and stored once", st.Op, st.Name, st.Func, st.Line)
+					no.Hint = fmt.Sprintf("give %s/%s the same values too, or --model MODEL to compute the pair anew", st.Func, st.Name)
 				}
-				return wr.by.refuse("its bytes are also those of %s, which is equal and stored once", s)
+				return no
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/patch"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -131,6 +133,25 @@ var graphs = []struct {
 	{"matmul by a constant", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.weight("w", 40, 64), "y", g.Input(64, 50)))
 	}, []string{"w"}},
+	{"matmul by a turned constant", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.weight("w", 64, 40), "y", g.Input(64, 50), "transpose_x", true))
+	}, []string{"w"}},
+	{"matmul square", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64)))
+	}, []string{"w"}},
+	{"matmul square turned", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64), "transpose_y", true))
+	}, []string{"w"}},
+	{"matmul by a square", func(g *graph) {
+		g.Output(g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50)))
+	}, []string{"w"}},
+	{"matmul by a square turned, and relu", func(g *graph) {
+		g.Output(g.Op("relu", "x", g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50), "transpose_x", true)))
+	}, []string{"w"}},
+	{"chain of square products", func(g *graph) {
+		x := g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64))
+		g.Output(g.Op("matmul", "x", x, "y", g.weight("v", 64, 64), "transpose_y", true))
+	}, []string{"w", "v"}},
 	{"a source", func(g *graph) {
 		x := g.Input(1, 6, 9, 10)
 		g.Output(g.Op("add", "x", x, "y", g.weight("w", 1, 6, 9, 10)))
@@ -281,10 +302,7 @@ func TestRefused(t *testing.T) {
 		{"a register", "more than coefficients", func(g *graph) {
 			g.Output(g.Op("mul", "x", g.Input(1, 8, 12, 12), "y", g.weight("w")))
 		}, nil},
-		{"square", "does not tell whether it was turned", func(g *graph) {
-			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64)))
-		}, nil},
-		{"dilated", "the file's shape is [8 8 3 3], the tasks' [8, 8, 5, 5]", func(g *graph) {
+		{"dilated", "its shape is [8, 8, 3, 3], that of its tasks' coefficients [8, 8, 5, 5]", func(g *graph) {
 			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides", []int64{1, 1}, "dilations", []int64{2, 2}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1))
 		}, nil},
 		{"zeros left out", "without its zeros", func(g *graph) {
@@ -309,7 +327,17 @@ func TestRefused(t *testing.T) {
 			g.Output(c)
 		}, func(w *patch.Weight) { w.Name = "c" }},
 		{"another type", "f2 (fp16)", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Type = "f4" }},
-		{"another shape", "the file's shape is [64], the tasks' [8, 8, 1, 1]", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Shape = []int64{64} }},
+		{"another shape", "the file's shape is [64], the constant's [8, 8, 1, 1]", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Shape = []int64{64} }},
+		{"turned", "the file's shape is [40, 64], the constant's [64, 40]", func(g *graph) {
+			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 40)))
+		}, func(w *patch.Weight) { w.Array.Shape = []int64{40, 64} }},
+		{"turned the other way", "the file's shape is [64, 40], the constant's [40, 64]", func(g *graph) {
+			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 40, 64), "transpose_y", true))
+		}, func(w *patch.Weight) { w.Array.Shape = []int64{64, 40} }},
+		{"a source of another shape", "the file's shape is [540], the constant's [1, 6, 9, 10]", func(g *graph) {
+			g.Output(g.Op("add", "x", g.Input(1, 6, 9, 10), "y", g.weight("w", 1, 6, 9, 10)))
+		}, func(w *patch.Weight) { w.Array.Shape = []int64{540} }},
+		{"an empty array", "the file's shape is [0], the constant's [8, 8, 1, 1]", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Shape, w.Array.Data = []int64{0}, nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := made(t, c.build, nil)
@@ -330,6 +358,108 @@ func TestRefused(t *testing.T) {
 	other := made(t, conv(8, 8, 1, 12, 12, 3, 3), nil)
 	if _, err := patch.Apply(p.container, p.descriptor, other.db, ws[:1]); err == nil || errors.As(err, new(*patch.Refusal)) {
 		t.Errorf("another pair's database: %v", err)
+	}
+}
+
+// TestValues: there is no fp16 value that the tasks depend on where a constant is
+// patched: zeros, NaNs and infinities give what they compile to.
+func TestValues(t *testing.T) {
+	for _, c := range graphs {
+		old := made(t, c.build, nil)
+		for name, two := range map[string][2]byte{
+			"zero": {}, "negative zero": {0, 0x80}, "one": {0, 0x3c}, "NaN": {1, 0x7e}, "signalling NaN": {1, 0x7d}, "infinity": {0, 0x7c}, "65504": {0xff, 0x7b}, "subnormal": {1, 0},
+		} {
+			ws := arrays(c.build, c.names...)
+			values := map[string][]byte{}
+			for _, w := range ws {
+				for i := 0; i < len(w.Array.Data); i += 2 {
+					copy(w.Array.Data[i:], two[:])
+				}
+				values[w.Name] = w.Array.Data
+			}
+			if len(ws) == 2 && bytes.Equal(ws[0].Array.Data, ws[1].Array.Data) {
+				continue // TestBecameEqual
+			}
+			r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+			if err != nil {
+				t.Errorf("%s, %s: %v", c.name, name, err)
+				continue
+			}
+			if want := made(t, c.build, values); !bytes.Equal(r.Container, want.container) {
+				t.Errorf("%s, %s: the container is not what the values compile to: %s", c.name, name, difference(t, r.Container, want.container))
+			}
+		}
+	}
+}
+
+// TestBecameEqual: a constant that takes another's values stays where it is, and the
+// pair runs as the one in which they are stored once.
+func TestBecameEqual(t *testing.T) {
+	build := func(g *graph) {
+		x := g.Input(1, 8, 12, 12)
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		c := g.Op("conv", append([]any{"x", x, "weight", g.weight("w", 8, 8, 1, 1)}, args...)...)
+		g.Output(g.Op("conv", append([]any{"x", c, "weight", g.weight("v", 8, 8, 1, 1)}, args...)...))
+	}
+	old := made(t, build, nil)
+	same := original(build, "v")
+	once := made(t, build, map[string][]byte{"w": same})
+	r, err := patch.Apply(old.container, old.descriptor, old.db, []patch.Weight{{Name: "w", Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: same}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := func(container, descriptor []byte) map[string]interp.Tensor {
+		m, err := sim.Load(container, descriptor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := map[string]interp.Tensor{}
+		for _, p := range m.Accepts() {
+			fs := make([]float32, 8*12*12)
+			for i := range fs {
+				fs[i] = float32(i%13) - 6
+			}
+			x, err := interp.FromFloats(p.Type.DType, fs, p.Type.Shape...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in[p.Name] = x
+		}
+		out, err := m.Run(context.Background(), in, sim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if got, want := ran(r.Container, r.Descriptor), ran(once.container, once.descriptor); !reflect.DeepEqual(got, want) {
+		t.Errorf("the outputs are %v, stored once %v", got, want)
+	}
+	// And apart again: the values are those of the old pair, whatever their names.
+	back, err := patch.Apply(r.Container, r.Descriptor, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: original(build, "w")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ran(back.Container, back.Descriptor), ran(old.container, old.descriptor); !reflect.DeepEqual(got, want) {
+		t.Errorf("patched back the outputs are %v, they were %v", got, want)
+	}
+}
+
+// TestOldDatabase: a database that does not tell shapes patches what can lie in one
+// way only.
+func TestOldDatabase(t *testing.T) {
+	for _, c := range graphs {
+		old := made(t, c.build, nil)
+		for i := range old.db.Statements {
+			old.db.Statements[i].Type, old.db.Statements[i].Shape = "", nil
+		}
+		_, err := patch.Apply(old.container, old.descriptor, old.db, arrays(c.build, c.names...))
+		if strings.HasPrefix(c.name, "matmul") || c.name == "chain of square products" {
+			if no := (*patch.Refusal)(nil); !errors.As(err, &no) || !strings.Contains(no.Reason, "whether it was turned") {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		} else if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }
 

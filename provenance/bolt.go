@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/fnv"
+	"strings"
 )
 
 // The layout of a bbolt file, version 2: pages of one size, two meta pages in
@@ -58,6 +59,9 @@ func readBucket(b []byte, name string) ([]pair, error) {
 	var at []byte
 	var off int64
 	err = top.walk(root, 0, func(flags uint32, p pair) error {
+		if v, ok := strings.CutPrefix(string(p.key), bucketPrefix); ok && flags&leafBucket != 0 && string(p.key) != name && at == nil {
+			return badf(p.off, "version", "%.20q: this zinc reads version %s; compile the model again with --debug-db", v, strings.TrimPrefix(name, bucketPrefix))
+		}
 		if flags&leafBucket == 0 || string(p.key) != name || at != nil {
 			return badf(p.off, "bucket", "the file must hold the one bucket %q; it holds another or the file is another program's", name)
 		}

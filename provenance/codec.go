@@ -3,10 +3,23 @@ package provenance
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
-// bucket is the name of the only bucket; its end is the version of the records.
-const bucket = "zinc.provenance.1"
+// bucket is the name of the only bucket; its end is the version of the records. A
+// file of another version is refused; it grows when what is written no longer
+// means to an old reader what it meant.
+const (
+	bucketPrefix = "zinc.provenance."
+	bucket       = bucketPrefix + "1"
+)
+
+// Revision counts what was added to the version since: fields at the end of
+// records, kinds of records behind the others, kinds of links. A file of a later
+// revision is read without what this one does not know, a file of an older one
+// with nothing in the fields that it lacks. docs/provenance.md lists what each
+// added.
+const Revision = 1
 
 // A key is the kind of a record and its number, big endian.
 const keySize = 5
@@ -39,6 +52,8 @@ type codec struct {
 	off     int64 // in the file, of b when reading
 	field   string
 	err     error
+	// revision is that of the file, when reading.
+	revision uint64
 
 	strings []string
 	ids     map[string]uint64 // when writing
@@ -70,11 +85,17 @@ func (c *codec) u64(v *uint64, limit uint64) {
 	*v = x
 }
 
-func number[T ~uint8 | ~uint32 | ~uint64 | ~int32](c *codec, v *T, limit uint64) {
+func number[T ~uint8 | ~uint32 | ~uint64 | ~int32 | ~int64](c *codec, v *T, limit uint64) {
 	x := uint64(*v)
 	c.u64(&x, limit)
 	*v = T(x)
 }
+
+// has reports whether the record has the fields that a revision added.
+func (c *codec) has(revision uint64) bool { return !c.reading || c.revision >= revision }
+
+// later reports whether the file may hold what this package does not know.
+func (c *codec) later() bool { return c.revision > Revision }
 
 func (c *codec) u32(v *uint32)     { number(c, v, math.MaxUint32) }
 func (c *codec) i32(v *int32)      { number(c, v, math.MaxInt32) }
@@ -145,6 +166,10 @@ func (s *Statement) code(c *codec) {
 	c.text(&s.Op)
 	c.text(&s.Name)
 	list(c, &s.Args, (*codec).i32)
+	if c.has(1) {
+		c.text(&s.Type)
+		list(c, &s.Shape, func(c *codec, d *int64) { number(c, d, math.MaxInt64) })
+	}
 }
 
 func (n *Node) code(c *codec) {
@@ -163,6 +188,9 @@ func (o *Operator) code(c *codec) {
 	}
 	c.node(&o.Node)
 	c.node(&o.With)
+	if c.has(1) {
+		c.bool(&o.Turned)
+	}
 }
 
 func (g *Gone) code(c *codec) {
@@ -186,11 +214,20 @@ func (t *Task) code(c *codec) {
 	c.node(&t.Node)
 	c.node(&t.With)
 	c.text(&t.Rule)
+	kinds := uint64(numLinks)
+	if c.reading && c.later() {
+		kinds = math.MaxUint8 + 1
+	}
 	list(c, &t.Links, func(c *codec, l *Link) {
 		c.u32(&l.Word)
-		number(c, &l.Kind, uint64(numLinks)-1)
+		number(c, &l.Kind, kinds-1)
 		c.address(&l.Target)
 	})
+	if kinds > uint64(numLinks) {
+		if t.Links = slices.DeleteFunc(t.Links, func(l Link) bool { return l.Kind >= numLinks }); len(t.Links) == 0 {
+			t.Links = nil // as one that has none
+		}
+	}
 }
 
 func (x *Extent) code(c *codec) {
@@ -262,8 +299,9 @@ var tables = []table{
 	tableOf(recOperation, "operation", func(db *DB) *[]Operation { return &db.Operations }, (*Operation).code),
 }
 
-// header is the record of what the DB says of itself: versions, hash, sizes and
-// the number of records of each table.
+// header is the record of what the DB says of itself: versions, hash, sizes, the
+// number of records of each table, and the revision, which files of revision 0 do
+// not state.
 func (db *DB) header(c *codec, counts []uint64) {
 	for _, s := range [...]*string{&db.Compiler, &db.Target} {
 		c.literal(s)
@@ -279,6 +317,13 @@ func (db *DB) header(c *codec, counts []uint64) {
 	for i := range counts {
 		c.u64(&counts[i], math.MaxUint32)
 	}
+	revision := uint64(Revision)
+	if c.reading && len(c.b) == 0 {
+		revision = 0
+	} else {
+		c.u64(&revision, math.MaxUint32)
+	}
+	c.revision = revision
 }
 
 // literal is a text that stands in its record.

@@ -17,5 +17,6 @@
 // the order of its keys: the same DB gives the same bytes. It is read without
 // bbolt, which trusts its files: Read checks every page, element and record of the
 // file against its length before it is used, and returns an error, never a panic, whatever the
-// bytes are; memory stays in proportion to them.
+// bytes are; memory stays in proportion to them. docs/provenance.md has the format
+// and its versions: files of older and of later revisions are read.
 package provenance

@@ -34,6 +34,9 @@ type StatementView struct {
 	Name   string `json:"name"`
 	// Args are the constants that an operation names.
 	Args []int32 `json:"constants,omitempty"`
+	// Type and Shape are those of a constant; a scalar has no Shape.
+	Type  string  `json:"type,omitempty"`
+	Shape []int64 `json:"shape,omitempty"`
 }
 
 // NodeView is a node of the graph; the first one stands for nothing.
@@ -165,7 +168,7 @@ func (db *DB) View() *View {
 	}
 	for i := range db.Statements {
 		s := &db.Statements[i]
-		v.Statements = append(v.Statements, StatementView{db.File(s), s.Line, s.Col, s.Func, s.Op, s.Name, s.Args})
+		v.Statements = append(v.Statements, StatementView{db.File(s), s.Line, s.Col, s.Func, s.Op, s.Name, s.Args, s.Type, s.Shape})
 	}
 	for i := range db.Nodes {
 		n := &db.Nodes[i]

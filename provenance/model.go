@@ -32,6 +32,11 @@ type Statement struct {
 	Name      string // of its first result
 	// Args are the constants that an operation names, indices into DB.Statements.
 	Args []int32
+	// Type is the element type of a constant as the source declares it, such as fp16,
+	// and Shape its shape. Type is "" of all other statements, and in files of
+	// revision 0.
+	Type  string
+	Shape []int64
 }
 
 // NodeID is an index into DB.Nodes; 0 is none.
@@ -57,6 +62,9 @@ type Operator struct {
 	Reason string // of a refusal
 	Node   NodeID
 	With   NodeID // constants that it names, attributes among them
+	// Turned says that its constant matrix lies in the source as the transpose of its
+	// coefficients, a row an element summed over. It is false in files of revision 0.
+	Turned bool
 }
 
 // Gone is an operation that a pass took away. By is what its readers read

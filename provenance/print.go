@@ -26,6 +26,15 @@ func (db *DB) StatementString(i int) string {
 	return b.String()
 }
 
+// typeString returns the element type and shape of a constant behind a space, "" of
+// another statement.
+func (s *Statement) typeString() string {
+	if s.Type == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s %s", s.Type, strings.ReplaceAll(fmt.Sprint(s.Shape), " ", ", "))
+}
+
 // SourceLines returns an answer as lines of text: "from" lines, one a statement,
 // at most max of them and all where max is 0, "for" lines of its users, "with"
 // lines of constants, then the passes and the rule.
@@ -83,7 +92,8 @@ func (db *DB) Print(w io.Writer) error {
 	fmt.Fprintf(p, "%#x bytes of tasks, %#x bytes of constants; %d statements, %d nodes\n", db.TextSize, db.ConstantSize, len(db.Statements), len(db.Nodes)-1)
 	fmt.Fprintf(p, "\nstatements: %d\n", len(db.Statements))
 	for i := range db.Statements {
-		fmt.Fprintf(p, "%d %s in %s\n", i, db.StatementString(i), db.Statements[i].Func)
+		s := &db.Statements[i]
+		fmt.Fprintf(p, "%d %s%s in %s\n", i, db.StatementString(i), s.typeString(), s.Func)
 	}
 	fmt.Fprintf(p, "\noperations as lowered: %d\n", len(db.Operators))
 	for i := range db.Operators {

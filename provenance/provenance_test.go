@@ -2,9 +2,12 @@ package provenance
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,8 +26,8 @@ func sample(n int) *DB {
 		TextSize: 0x300, ConstantSize: 0x140,
 		Statements: []Statement{
 			{Line: 3, Col: 9, Func: "main", Op: "input", Name: "x"},
-			{Line: 4, Col: 9, Func: "main", Op: "const", Name: "w"},
-			{Line: 5, Col: 9, Func: "main", Op: "const", Name: "b"},
+			{Line: 4, Col: 9, Func: "main", Op: "const", Name: "w", Type: "fp16", Shape: []int64{5, 10, 1, 1}},
+			{Line: 5, Col: 9, Func: "main", Op: "const", Name: "b", Type: "fp16"},
 			{Line: 6, Col: 9, Func: "main", Op: "conv", Name: "y", Args: []int32{1, 2}},
 			{Line: 7, Col: 9, Func: "main", Op: "relu", Name: "z"},
 			{Func: "main", Op: "conv", Name: "second", Args: []int32{1}},
@@ -37,7 +40,7 @@ func sample(n int) *DB {
 			{Statement: -1, From: []NodeID{2, 3}},                        // 9
 			{Statement: -1, Pass: "place", From: []NodeID{6}},            // 10
 		},
-		Operators: []Operator{{Func: "main", Op: "conv", Name: "y", Unit: "engine", Rule: "convolution", Node: 8, With: 9}},
+		Operators: []Operator{{Func: "main", Op: "conv", Name: "y", Unit: "engine", Rule: "convolution", Node: 8, With: 9, Turned: true}},
 		Gone:      []Gone{{Pass: "normalise", Node: 6, By: 1}},
 		Procedures: []Procedure{
 			{Name: "net", Func: "main", Node: 8},
@@ -150,6 +153,151 @@ func TestOneTransactionLater(t *testing.T) {
 	db, err := Open(path)
 	if err != nil || db.Files[0] != "other.mil" {
 		t.Errorf("%v %v", db, err)
+	}
+}
+
+// golden reads a file that was kept, packed.
+func golden(t *testing.T, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestKeptFormat: files that were written by each revision are read for good, and
+// this one still writes what it wrote. The files are never written again: a change
+// that fails here adds a revision, and a file of it.
+func TestKeptFormat(t *testing.T) {
+	for revision := range Revision + 1 {
+		want := sample(5)
+		if revision < 1 {
+			for i := range want.Statements {
+				want.Statements[i].Type, want.Statements[i].Shape = "", nil
+			}
+			want.Operators[0].Turned = false
+		}
+		b := golden(t, fmt.Sprintf("revision%d.zdb.gz", revision))
+		db, err := Read(b)
+		if err != nil {
+			t.Errorf("revision %d: %v", revision, err)
+			continue
+		}
+		if !reflect.DeepEqual(db, want) {
+			t.Errorf("revision %d is read as\n%+v\nwant\n%+v", revision, db, want)
+		}
+		if revision == Revision && !bytes.Equal(b, encoded(t, want)) {
+			t.Error("the same database is another file than it was")
+		}
+	}
+}
+
+// TestLaterRevision: what a later revision adds is left out, and what it keeps is
+// read; the same additions in a file that claims to be of this one are a fault.
+func TestLaterRevision(t *testing.T) {
+	db := sample(0)
+	build := func(revision byte, edit func(pairs []pair) []pair) []pair {
+		var pairs []pair
+		for _, r := range db.records() {
+			pairs = append(pairs, pair{key: bytes.Clone(r.key[:]), value: bytes.Clone(r.value)})
+		}
+		h := pairs[0].value
+		if h[len(h)-1] != Revision {
+			t.Fatalf("the header does not end in the revision: %x", h)
+		}
+		h[len(h)-1] = revision
+		return edit(pairs)
+	}
+	last := func(pairs []pair, kind recordKind) *pair {
+		for i := range slices.Backward(pairs) {
+			if pairs[i].key[0] == byte(kind) {
+				return &pairs[i]
+			}
+		}
+		t.Fatalf("no record of kind %d", kind)
+		return nil
+	}
+	for name, edit := range map[string]func(pairs []pair) []pair{
+		"fields": func(pairs []pair) []pair {
+			for i := range pairs {
+				if k := recordKind(pairs[i].key[0]); k != recFile && k != recString {
+					pairs[i].value = append(pairs[i].value, 7, 200, 1)
+				}
+			}
+			return pairs
+		},
+		"records": func(pairs []pair) []pair {
+			for i := range byte(3) {
+				pairs = append(pairs, pair{key: []byte{byte(numRecords) + i, 0, 0, 0, i}, value: []byte("later")})
+			}
+			return pairs
+		},
+		"links": func(pairs []pair) []pair {
+			p := last(pairs, recTask)
+			// The last task has no links; now it has one of a kind of its own.
+			p.value = append(p.value[:len(p.value)-1], 1, 3, byte(numLinks), 9)
+			return pairs
+		},
+	} {
+		got, err := decode(build(Revision+1, edit))
+		if err != nil {
+			t.Errorf("%s of a later revision: %v", name, err)
+		} else if !reflect.DeepEqual(got, db) {
+			t.Errorf("%s of a later revision: read as\n%+v\nwant\n%+v", name, got, db)
+		}
+		if _, err := decode(build(Revision, edit)); err == nil {
+			t.Errorf("%s that this revision does not have are read", name)
+		}
+	}
+	// What a later revision may not do: records missing, or more of a kind that is known.
+	for name, edit := range map[string]func(pairs []pair) []pair{
+		"missing": func(pairs []pair) []pair { return pairs[:len(pairs)-1] },
+		"one more": func(pairs []pair) []pair {
+			p := *last(pairs, recOperation)
+			p.key = bytes.Clone(p.key)
+			p.key[4]++
+			return append(pairs, p)
+		},
+	} {
+		if _, err := decode(build(Revision+1, edit)); err == nil {
+			t.Errorf("a record %s in a later revision is no error", name)
+		}
+	}
+	// A later version is refused by its number.
+	b := encoded(t, db)
+	b[bytes.Index(b, []byte(bucket))+len(bucket)-1] = '2'
+	if _, err := Read(b); err == nil || !strings.Contains(err.Error(), `version: "2": this zinc reads version 1`) {
+		t.Errorf("a later version: %v", err)
+	}
+}
+
+// TestDocumented: docs/provenance.md lists every kind of record and the revision.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "provenance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{fmt.Sprintf("| %d | header |", recHeader), fmt.Sprintf("| %d | file |", recFile), fmt.Sprintf("| %d | string |", recString), bucket, fmt.Sprintf("Revision %d ", Revision)}
+	for _, x := range tables {
+		want = append(want, fmt.Sprintf("| %d | %s |", x.kind, x.name))
+	}
+	for k := range LinkKind(numLinks) {
+		want = append(want, fmt.Sprintf("%d %s", k, k))
+	}
+	for _, w := range want {
+		if !bytes.Contains(text, []byte(w)) {
+			t.Errorf("docs/provenance.md does not have %q", w)
+		}
 	}
 }
 
@@ -499,19 +647,25 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzRecords is FuzzRead past the pages: one record of a good file has another
-// value.
+// FuzzRecords is FuzzRead past the pages: one record of a good file, of this revision
+// or a later one, has another value.
 func FuzzRecords(f *testing.F) {
 	records := sample(2).records()
 	for i, r := range records {
-		f.Add(uint(i), r.value)
+		f.Add(uint(i), r.value, false)
+		f.Add(uint(i), append(bytes.Clone(r.value), 3), true)
 	}
-	f.Fuzz(func(t *testing.T, i uint, v []byte) {
+	later := bytes.Clone(records[0].value)
+	later[len(later)-1]++
+	f.Fuzz(func(t *testing.T, i uint, v []byte, revision bool) {
 		if len(v) > 1<<16 {
 			return
 		}
 		var pairs []pair
 		for k, r := range records {
+			if k == 0 && revision {
+				r.value = later
+			}
 			if uint(k) == i%uint(len(records)) {
 				r.value = v
 			}

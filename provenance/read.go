@@ -63,7 +63,8 @@ func decode(pairs []pair) (*DB, error) {
 			}
 		}
 	}
-	if r.err == nil && len(r.pairs) > 0 {
+	// A later revision may have kinds of records more, which stand behind the others.
+	if later := r.revision > Revision; r.err == nil && len(r.pairs) > 0 && (!later || recordKind(r.pairs[0].key[0]) < numRecords) {
 		r.err = badf(r.pairs[0].off, "key", "%x: the header counts no such record", r.pairs[0].key)
 	}
 	if r.err != nil {
@@ -74,9 +75,10 @@ func decode(pairs []pair) (*DB, error) {
 
 // recordReader hands out records in the order of their keys.
 type recordReader struct {
-	pairs   []pair
-	strings []string
-	err     error
+	pairs    []pair
+	strings  []string
+	revision uint64 // of the file, once the header was read
+	err      error
 }
 
 // next decodes one record, which must have the given key, whole.
@@ -95,9 +97,10 @@ func (r *recordReader) next(kind recordKind, name string, i uint64, code func(c 
 		r.err = badf(p.off, field, "the record in its place has key %x", p.key)
 		return
 	}
-	c := &codec{b: p.value, reading: true, off: p.off, field: field, strings: r.strings}
+	c := &codec{b: p.value, reading: true, off: p.off, field: field, strings: r.strings, revision: r.revision}
 	code(c)
-	if c.err == nil && len(c.b) > 0 {
+	r.revision = c.revision
+	if c.err == nil && len(c.b) > 0 && !c.later() {
 		c.fail(fmt.Sprintf("%d bytes follow what the record holds", len(c.b)))
 	}
 	r.err = c.err
@@ -141,6 +144,11 @@ func (db *DB) check() error {
 	for i := range db.Statements {
 		if s := &db.Statements[i]; s.File < 0 || s.Line < 0 || s.Col < 0 || s.Line > 0 && int(s.File) >= len(db.Files) {
 			return bad("statement", i, "line %d of file %d: the database names %d files", s.Line, s.File, len(db.Files))
+		}
+		for _, d := range db.Statements[i].Shape {
+			if d < 0 {
+				return bad("statement", i, "a dimension of %d", d)
+			}
 		}
 		for _, a := range db.Statements[i].Args {
 			if a < 0 || int(a) >= len(db.Statements) {

@@ -20,6 +20,10 @@ type Options struct {
 	MaxRuns     int           // of the predicate, 0 for no limit
 	Passes      []string      // names of the passes to run, in the table's order; nil for all, empty to try the program alone
 	TempDir     string        // folder for the candidates' files, "" for the system's
+	// Best is called with the best program so far after every pass that made it smaller,
+	// so that a search which is killed has not been in vain. The program is the caller's.
+	// Nil for none.
+	Best func(p *ir.Program)
 	// Progress is called after every run that counted and every pass, from one
 	// goroutine at a time. Nil for none.
 	Progress func(Progress)
@@ -152,6 +156,9 @@ func (r *reducer) rounds(list []*Pass) error {
 			r.step.Runs, r.step.Cached, r.step.Statements = r.runs-runs, r.cached-cached, r.cur.text.Statements
 			if err != nil {
 				return err
+			}
+			if r.step.Taken > 0 && r.o.Best != nil {
+				r.o.Best(clone(r.cur.prog))
 			}
 			taken += r.step.Taken
 		}

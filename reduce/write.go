@@ -24,11 +24,7 @@ const defaultWeights = "weights/weight.bin"
 // model.mil and weights/weight.bin. Files are replaced together or not at all. A
 // weight file that the program has no use for is not written, and not removed.
 func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
-	dir, name, weights := path, frontend.TextName, defaultWeights
-	if strings.EqualFold(filepath.Ext(path), ".mil") {
-		dir, name = filepath.Split(path)
-		weights = identifier(strings.TrimSuffix(name, filepath.Ext(name))) + ".weights.bin"
-	}
+	dir, name, weights := parts(path)
 	t, err := NewText(p, weights)
 	if err != nil {
 		return nil, err
@@ -45,6 +41,44 @@ func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
 		files = append(files, atomicfile.File{Path: file, Write: t.WriteWeights})
 	}
 	return t, atomicfile.Write(ctx, files...)
+}
+
+// parts returns the folder of what is written to path, the name of the text in it, and
+// that of the weight file as the text has it.
+func parts(path string) (dir, name, weights string) {
+	if !strings.EqualFold(filepath.Ext(path), ".mil") {
+		return path, frontend.TextName, defaultWeights
+	}
+	dir, name = filepath.Split(path)
+	return dir, name, identifier(strings.TrimSuffix(name, filepath.Ext(name))) + ".weights.bin"
+}
+
+// Files returns the paths of the files that Write writes: the text, and the weight file
+// where the program needs one.
+func Files(path string) (text, weights string) {
+	dir, name, w := parts(path)
+	return filepath.Join(dir, name), filepath.Join(dir, filepath.FromSlash(w))
+}
+
+// Writable reports why Write could not write to path, nil when it could: a search
+// that takes an hour is not to end with nothing. It makes the folder where it is
+// missing, and leaves no file behind.
+func Writable(path string) error {
+	text, weights := Files(path)
+	for _, f := range []string{text, weights} {
+		if info, err := os.Stat(f); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", f)
+		}
+	}
+	dir := filepath.Dir(text)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".zinc-reduce-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // WriteWeights writes the weight file.

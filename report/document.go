@@ -1,10 +1,10 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // Document is one report and what belongs to it.
@@ -27,7 +27,7 @@ type Form struct {
 // Forms are the ways to write a document.
 var Forms = []Form{
 	{"text", "tables to read", writeText},
-	{"json", "everything, for programs", writeJSON},
+	{"json", "everything, for programs", func(w io.Writer, d *Document) error { return jsonform.Write(w, d) }},
 	{"csv", "a line an operation", writeLayers},
 	{"summary", "CSV with a line a function", writeSummary},
 	{"html", "one page with charts", writeHTML},
@@ -59,13 +59,6 @@ func writeText(w io.Writer, d *Document) error {
 		return err
 	}
 	return WriteViolations(w, d.Violations)
-}
-
-func writeJSON(w io.Writer, d *Document) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
 }
 
 // functions returns the reports of the functions one by one.

@@ -57,6 +57,10 @@ type Alias struct {
 	AddrOffset  uint32
 }
 
+// VariantMark parts the name of a function from the number of a configuration of
+// its shapes, as in main@2. No identifier of MIL holds it.
+const VariantMark = "@"
+
 // Function is one entry point of a model.
 type Function struct {
 	Name string

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
@@ -95,7 +97,7 @@ func (c *cacheCommand) list(context.Context) error {
 		rows = append(rows, entryJSON{Key: e.Key.String(), Bytes: e.Size, Used: e.Used.UTC().Format(time.RFC3339)})
 	}
 	if c.json {
-		return writeJSON(c.out, struct {
+		return jsonform.Write(c.out, struct {
 			Entries []entryJSON `json:"entries"`
 			Bytes   int64       `json:"bytes"`
 			Max     int64       `json:"max_bytes"`
@@ -108,7 +110,7 @@ func (c *cacheCommand) list(context.Context) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%d entries, %d bytes\n", len(rows), total)
+	_, err = fmt.Fprintf(c.out, "%s, %s\n", diag.Count(len(rows), "entry", "entries"), diag.Count(int(total), "byte", "bytes"))
 	return err
 }
 
@@ -148,7 +150,7 @@ func (c *cacheCommand) verify(ctx context.Context) error {
 		rows = append(rows, row)
 	}
 	if c.json {
-		err = writeJSON(c.out, rows)
+		err = jsonform.Write(c.out, rows)
 	} else {
 		err = c.printFaults(rows, whole)
 	}
@@ -201,22 +203,19 @@ func (c *cacheCommand) collect(context.Context) error {
 	case most == -1:
 		most = store.MaxBytes
 	}
-	did, err := store.Collect(most)
-	if err != nil {
-		return err
-	}
+	did, fault := store.Collect(most)
 	if c.json {
-		return writeJSON(c.out, struct {
+		return errors.Join(fault, jsonform.Write(c.out, struct {
 			Removed      int   `json:"removed"`
 			RemovedBytes int64 `json:"removed_bytes"`
 			Kept         int   `json:"kept"`
 			KeptBytes    int64 `json:"kept_bytes"`
 			Temporary    int   `json:"temporary_files"`
-		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary})
+		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary}))
 	}
-	_, err = fmt.Fprintf(c.out, "%d entries of %d bytes removed, %d of %d bytes kept\n", did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes)
+	_, err = fmt.Fprintf(c.out, "%s of %d bytes removed, %d of %d bytes kept\n", diag.Count(did.Removed, "entry", "entries"), did.RemovedBytes, did.Kept, did.KeptBytes)
 	if err == nil && did.Temporary > 0 {
-		_, err = fmt.Fprintf(c.out, "%d unfinished files removed\n", did.Temporary)
+		_, err = fmt.Fprintf(c.out, "%s removed\n", diag.Count(did.Temporary, "unfinished file", "unfinished files"))
 	}
-	return err
+	return errors.Join(fault, err)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
@@ -218,7 +219,7 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 func (c *checkCommand) print(r *checkResult) error {
 	switch {
 	case c.json:
-		return writeJSON(c.env.out, r)
+		return jsonform.Write(c.env.out, r)
 	case c.sarif:
 		return sarif.Write(c.env.out, c.sarifRuns(r)...)
 	}

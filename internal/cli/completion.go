@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 	"github.com/zinc-compiler/zinc/target"
@@ -30,7 +31,21 @@ var flagWords = map[string]func() []string{
 // commandFlagWords are those that a command has in the stead of flagWords'.
 var commandFlagWords = map[string]func() []string{
 	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
+	"zinc reduce --target": target.Compiled, "zinc reduce --pass": reduce.PassNames,
 	"zinc stack --target": target.Compiled, "zinc generate --target": target.Compiled, "zinc patch --target": target.Compiled,
+}
+
+// wordsOrFiles are the words of a flag that takes a file too.
+var wordsOrFiles = map[string]func() []string{
+	"zinc reduce --predicate": func() (out []string) {
+		for _, b := range reduce.Builtins {
+			if b.Arg != "" {
+				b.Name += "="
+			}
+			out = append(out, b.Name)
+		}
+		return out
+	},
 }
 
 // completes tells the shell what flags and operands take: the words of a choice,
@@ -70,6 +85,9 @@ func completion(c *cobra.Command, f *pflag.Flag) ([]string, cobra.ShellCompDirec
 	}
 	if words := commandFlagWords[c.CommandPath()+" --"+f.Name]; words != nil {
 		return words(), cobra.ShellCompDirectiveNoFileComp
+	}
+	if words := wordsOrFiles[c.CommandPath()+" --"+f.Name]; words != nil {
+		return words(), cobra.ShellCompDirectiveDefault
 	}
 	if words := flagWords[f.Name]; words != nil {
 		return words(), cobra.ShellCompDirectiveNoFileComp

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
@@ -322,7 +323,7 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	switch {
 	case c.quiet:
 	case c.json:
-		err = writeJSON(c.out, r)
+		err = jsonform.Write(c.out, r)
 	case c.markdown:
 		err = r.Markdown(c.out, compare.TextOptions{Most: c.most})
 	default:
@@ -336,7 +337,7 @@ func (c *diffCommand) ranges(sides [2]*compare.Side) error {
 	switch {
 	case err != nil || c.quiet:
 	case c.json:
-		err = writeJSON(c.out, rs)
+		err = jsonform.Write(c.out, rs)
 	default:
 		err = compare.RangesText(c.out, rs)
 	}

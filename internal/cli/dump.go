@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -162,7 +163,7 @@ func (c *dumpCommand) text(path string, b []byte) error {
 	}
 	if c.json {
 		j := textJSON(p)
-		return writeJSON(c.out, modelJSON{c.metadata, &j})
+		return jsonform.Write(c.out, modelJSON{c.metadata, &j})
 	}
 	if err := c.metadata.WriteText(c.out, "// "); err != nil {
 		return err
@@ -208,7 +209,7 @@ func (c *dumpCommand) array(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		return writeJSON(c.out, arrayJSON{a.Type, a.Shape, len(a.Data)})
+		return jsonform.Write(c.out, arrayJSON{a.Type, a.Shape, len(a.Data)})
 	}
 	t, err := values.FromArray(a, ir.TensorOf(values.TypeOf(a.Type), a.Shape...))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hazard"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // hazards prints what a container's tasks would do wrong; finding any is a
@@ -23,7 +24,7 @@ func (c *dumpCommand) hazards(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		if err := writeJSON(c.out, r); err != nil {
+		if err := jsonform.Write(c.out, r); err != nil {
 			return err
 		}
 	} else {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -121,5 +122,5 @@ func (c *dumpCommand) containerJSON(f *hwx.File, chains []chain, db *provenance.
 		}
 		out.Procedures = append(out.Procedures, p)
 	}
-	return writeJSON(c.out, out)
+	return jsonform.Write(c.out, out)
 }

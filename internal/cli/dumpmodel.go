@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // modelJSON is the JSON form of a model with what it says of itself.
@@ -36,7 +37,7 @@ func (c *dumpCommand) model(path string) (done bool, err error) {
 	case info.IsDir() && (m == nil || m.IsCompiled()):
 		return false, nil // the text stands in the folder
 	case c.json:
-		return true, writeJSON(c.out, modelJSON{m, nil})
+		return true, jsonform.Write(c.out, modelJSON{m, nil})
 	}
 	return true, m.WriteText(c.out, "")
 }

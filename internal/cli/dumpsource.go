@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -60,7 +61,7 @@ func (c *dumpCommand) database(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		return writeJSON(c.out, db.View())
+		return jsonform.Write(c.out, db.View())
 	}
 	return db.Print(c.out)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -34,7 +35,7 @@ func (c *dumpCommand) records(path string, b []byte) error {
 			out[i].Bar = &rs[i].Bar
 		}
 	}
-	return writeJSON(c.out, out)
+	return jsonform.Write(c.out, out)
 }
 
 // images prints version-10 images as the text form of their tasks. What the
@@ -76,5 +77,5 @@ func (c *dumpCommand) programs(ps []td.Program) error {
 		}
 		out = append(out, j)
 	}
-	return writeJSON(c.out, out)
+	return jsonform.Write(c.out, out)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -130,7 +131,7 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	}
 	a.File = filepath.ToSlash(a.File)
 	if c.json {
-		err = writeJSON(c.out, a)
+		err = jsonform.Write(c.out, a)
 	} else {
 		err = a.Text(c.out, explain.Detail{Tasks: c.tasks})
 	}

@@ -2,10 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/token"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +20,14 @@ import (
 	"github.com/zinc-compiler/zinc/internal/gowrap"
 	"github.com/zinc-compiler/zinc/verify"
 )
+
+// packageName is what names a package and its files. An underscore would make some
+// of them another thing to the go command: digits_test.go, digits_linux.go.
+var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// reservedNames are names of packages that cannot be imported, or that the go
+// command does not build.
+var reservedNames = []string{"documentation", "init", "main"}
 
 // generateCommand is the state of `zinc generate`.
 type generateCommand struct {
@@ -30,8 +44,9 @@ func newGenerate(e *env) *cobra.Command {
 		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default:
 the pair and PACKAGE.go, which embeds it. The package has a method for each function
 of the model, with a struct of its inputs and one of its outputs; shapes are in the
-comments. The same model and flags give the same files, so that they can be kept
-under version control and checked with go generate:
+comments. A PACKAGE.go that was not generated is not replaced. The same model and
+flags give the same files, so that they can be kept under version control and checked
+with go generate:
 
   //go:generate zinc generate digits ../digits.mlmodelc`,
 		Example: `  zinc generate digits digits.mlmodelc
@@ -51,12 +66,15 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if !token.IsIdentifier(pkg) || pkg == "_" || pkg == "main" {
-		return usagef("generate: %q is no name of a package; give letters and digits", pkg)
+	if !packageName.MatchString(pkg) || token.IsKeyword(pkg) || slices.Contains(reservedNames, pkg) {
+		return usagef("generate: %q is no name of a package; give a letter and then letters and digits of ASCII, no keyword and none of %s", pkg, strings.Join(reservedNames, ", "))
 	}
 	dir := c.dir
 	if dir == "" {
 		dir = pkg
+	}
+	if err := generatedOnly(filepath.Join(dir, pkg+".go")); err != nil {
+		return err
 	}
 	pair, err := c.pair(ctx, path)
 	if err != nil {
@@ -82,6 +100,23 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	}
 	in := func(name string, b []byte) atomicfile.File { return atomicfile.Bytes(filepath.Join(dir, name), b) }
 	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container), in(pkg+descriptorExt, pair.Descriptor))
+}
+
+// generatedOnly refuses to replace a file that somebody has written.
+func generatedOnly(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read from
+	begin := make([]byte, len(gowrap.Header))
+	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != gowrap.Header {
+		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another name or -o another folder", path)
+	}
+	return nil
 }
 
 // pair compiles the model, or takes its pair from the cache.

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -126,7 +127,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	}
 	switch {
 	case c.json:
-		err = writeJSON(c.out, r)
+		err = jsonform.Write(c.out, r)
 	case c.sarif:
 		err = lint.SARIF(c.out, r.Model, compile.Version, r.Targets, c.failOn)
 	default:

@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -32,6 +35,9 @@ type patchCommand struct {
 
 func newPatch(e *env) *cobra.Command {
 	c := &patchCommand{env: e}
+	form := pflag.NewFlagSet("", pflag.ContinueOnError) // what --model is compiled with
+	form.StringVar(&c.compileFlags.weights, "model-weights", "", "with --model: `FOLDER` that stands for @model_path (default the model's own)")
+	c.form(form)
 	cmd := &cobra.Command{
 		Use:   "patch FILE.hwx --weights NAME=FILE.npy ... -o OUT.hwx",
 		Short: "Put new weight values into a compiled pair; its tasks stay as they are",
@@ -44,23 +50,32 @@ Where a constant went is read from the debug database that --debug-db made when 
 pair was compiled, FILE.zdb beside it. A constant that the passes folded into others,
 or that decides more than coefficients, is refused with the reason. With --model the
 pair is computed anew from its source, folding included, with the flags that it was
-compiled with; values that would change the tasks are refused.
+compiled with; values that would change the tasks are refused. There NAME may be the
+result of a constexpr operation too: the array has the values that it unpacks to.
 
 OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched again.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
-  zinc patch digits.hwx --weights dense2_weight=new.npy -o patched.hwx
+  zinc patch digits.hwx --weights conv3_weight=new.npy -o patched.hwx
   zinc patch digits.hwx --model digits.mlmodelc --weights conv1_weight=new.npy -o patched.hwx`,
 		GroupID: groupModel,
 		Args:    operands(1, 1, "one FILE.hwx"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if form.VisitAll(func(f *pflag.Flag) {
+			if f.Changed && c.source == "" && err == nil {
+				err = usagef("patch: --%s without --model: nothing is compiled", f.Name)
+			}
+		}); err != nil {
+			return err
+		}
+		return c.run(cmd.Context(), args[0])
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of the constant NAME (repeatable)")
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it")
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
 	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, folding included")
-	f.StringVar(&c.compileFlags.weights, "model-weights", "", "with --model: `FOLDER` that stands for @model_path (default the model's own)")
-	c.form(f)
+	f.AddFlagSet(form)
 	c.work(f)
 	return cmd
 }
@@ -125,7 +140,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		}
 		what := ""
 		if ch.Tasks > 0 {
-			what = fmt.Sprintf(", %d bytes that %d tasks load", ch.Bytes, ch.Tasks)
+			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, diag.Count(ch.Tasks, "task loads", "tasks load"))
 		}
 		fmt.Fprintf(c.err, "zinc: %s%s: patched%s\n", ch.Name, at, what)
 	}
@@ -203,6 +218,7 @@ func replace(p *ir.Program, w patch.Weight) error {
 	}
 	found := map[string]*ir.Value{} // by function
 	var order []string
+	made := ""
 	for _, f := range p.Funcs {
 		if qualified && f.Name != fn {
 			continue
@@ -213,12 +229,17 @@ func replace(p *ir.Program, w patch.Weight) error {
 				order = append(order, f.Name)
 			}
 		})
+		if by := resultOf(f.Body, name); by != "" {
+			made = by
+		}
 	}
 	switch {
+	case len(order) == 0 && made != "":
+		return &patch.Refusal{Name: w.Name, Reason: fmt.Sprintf("it is the result of %s, no constant", made), Hint: "patch the constants that it is made of, or compile the model with other ones"}
 	case len(order) == 0:
 		return fmt.Errorf("the model has no constant %q", w.Name)
 	case len(order) > 1:
-		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s", order[0], order[1], w.Name, order[1], w.Name)
+		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", order[0], order[1], w.Name, order[0], w.Name, order[1], w.Name)
 	}
 	v := found[order[0]]
 	t, err := values.FromArray(w.Array, v.Type)
@@ -226,15 +247,47 @@ func replace(p *ir.Program, w patch.Weight) error {
 		return fmt.Errorf("constant %q: %w", w.Name, err)
 	}
 	v.Const = t.Const()
+	if v.Def != nil { // unpacked here, in the stead of the operation
+		drop(p.Func(order[0]).Body, v.Def)
+		v.Def = nil
+	}
 	return nil
 }
 
+// drop takes an operation out of a block, or of a block in it.
+func drop(b *ir.Block, op *ir.Op) {
+	b.Ops = slices.DeleteFunc(b.Ops, func(o *ir.Op) bool { return o == op })
+	for _, o := range b.Ops {
+		for _, inner := range o.Blocks {
+			drop(inner, op)
+		}
+	}
+}
+
+// resultOf returns the name of the operation of a block, or of a block in it, that
+// gives a value of a name, "" for none.
+func resultOf(b *ir.Block, name string) string {
+	for _, op := range b.Ops {
+		if slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return v.Name == name }) {
+			return op.Def.Name
+		}
+		for _, inner := range op.Blocks {
+			if by := resultOf(inner, name); by != "" {
+				return by
+			}
+		}
+	}
+	return ""
+}
+
 // eachConstant calls f for the constants that the operations of a block name, and of
-// the blocks in it.
+// the blocks in it, and for what unpacks a compressed constant: its values may be
+// replaced whole, while in the compressed form new ones are other tables and scales
+// too.
 func eachConstant(b *ir.Block, f func(v *ir.Value)) {
 	for _, op := range b.Ops {
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if v.IsConst() {
+			if v.IsConst() || v != nil && v.Def != nil && ir.IsConstexpr(v.Def) {
 				f(v)
 			}
 		})

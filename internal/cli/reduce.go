@@ -4,17 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/verify"
 )
+
+// maxJobs bounds the processes that run at a time.
+const maxJobs = 1024
 
 // reduceCommand is the state of `zinc reduce`.
 type reduceCommand struct {
@@ -64,8 +72,9 @@ Predicates that need no command:
 Candidates are programs that zinc reads and verifies before the predicate sees them;
 a model that zinc cannot open cannot be reduced. What was tried is not tried again.
 -j decides how many candidates run ahead of their turn; the result does not depend
-on it unless the predicate's answer does. An interrupt, and --max-runs, write the
-best model so far.`,
+on it unless the predicate's answer does, which is asked once more at the end. The
+best model so far is written after every pass that made it smaller, and by an
+interrupt and --max-runs.`,
 		Example: `  zinc reduce model.mlmodelc --predicate outputs-differ -o small.mil
   zinc reduce model.mil --predicate 'compile-error=takes more than'
   zinc reduce model.mil --predicate './crashes.sh {}' --timeout 30s -j 4
@@ -96,7 +105,7 @@ best model so far.`,
 	f.BoolVar(&c.list, "print-passes", false, "list the passes instead")
 	f.BoolVar(&c.json, "json", false, "print what was done as JSON")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs of verify and outputs-differ")
-	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine in verify and outputs-differ")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine in verify and outputs-differ")
 	c.model(f)
 	return cmd
 }
@@ -135,8 +144,8 @@ func (c *reduceCommand) question(o verify.Options) (reduce.Interesting, *reduce.
 
 func (c *reduceCommand) check() error {
 	switch {
-	case c.jobs < 0:
-		return usagef("--jobs=%d: must be 0 or more", c.jobs)
+	case c.jobs < 0 || c.jobs > maxJobs:
+		return usagef("--jobs=%d: must be 0 to %d", c.jobs, maxJobs)
 	case c.maxRuns < 0:
 		return usagef("--max-runs=%d: must be 0 or more", c.maxRuns)
 	case c.timeout < 0:
@@ -180,6 +189,12 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	defer m.Close()
+	if err := c.apart(path, m.Path); err != nil {
+		return err
+	}
+	if err := reduce.Writable(c.output); err != nil {
+		return fmt.Errorf("-o %s: %w", c.output, err)
+	}
 	p := c.newProgress(c.progress)
 	defer p.end()
 	only := c.only
@@ -187,8 +202,15 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		only = nil
 	}
 	shown := 0
+	blobs := 0 // in the weight file that was written last
 	r, err := reduce.Run(ctx, m.Program, reduce.Options{
 		Interesting: ask, Timeout: c.timeout, Jobs: c.jobs, MaxRuns: c.maxRuns, Passes: only,
+		Best: func(best *ir.Program) {
+			// Whether it can be written is said at the end.
+			if text, err := reduce.Write(ctx, best, c.output); err == nil {
+				blobs = max(blobs, len(text.Blobs))
+			}
+		},
 		Progress: func(x reduce.Progress) {
 			if x.Statements != shown || p.terminal {
 				shown = x.Statements
@@ -210,13 +232,17 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	// What was found is worth writing whatever ended the search.
 	keep := context.WithoutCancel(ctx)
 	text, werr := reduce.Write(keep, r.Program, c.output)
+	if werr == nil && blobs > 0 && len(text.Blobs) == 0 {
+		_, weights := reduce.Files(c.output)
+		werr = os.Remove(weights) // of a program that was larger
+	}
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %d constants in the weight file; %d runs, %d candidates known already\n",
-		c.output, r.Statements, r.Before, len(text.Blobs), r.Runs, r.Cached)
+	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %s in the weight file; %s, %s known already\n",
+		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"), diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
-		if e := writeJSON(c.out, r); err == nil {
+		if e := jsonform.Write(c.out, r); err == nil {
 			err = e
 		}
 	}
@@ -231,15 +257,29 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		fmt.Fprintf(c.err, "zinc: --max-runs=%d met; %s holds the best so far\n", c.maxRuns, c.output)
 		return nil
 	}
-	if command == nil {
-		return c.confirm(ctx, ask)
+	return c.confirm(ctx, ask, command != nil)
+}
+
+// apart refuses an output that would replace a file of the model, whose text is at
+// source.
+func (c *reduceCommand) apart(path, source string) error {
+	own := []cache.File{{Path: source}}
+	// Files that cannot be told are not looked at; the text is, whatever it names.
+	if fs, err := cache.Files(path, c.weights); err == nil {
+		own = append(own, fs...)
+	}
+	text, weights := reduce.Files(c.output)
+	for _, f := range own {
+		if sameFile(text, f.Path) || sameFile(weights, f.Path) {
+			return usagef("-o %s would replace a file of the model, %s", c.output, f.Path)
+		}
 	}
 	return nil
 }
 
-// confirm asks a built-in predicate, which saw programs in memory, about the text
-// that was written.
-func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting) error {
+// confirm asks the predicate about the text that was written: a built-in one saw
+// programs in memory, and a command may answer at random.
+func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting, command bool) error {
 	m, err := frontend.Open(c.output, frontend.Options{})
 	if err != nil {
 		return &internalError{err: fmt.Errorf("opening the model that was written: %w", err)}
@@ -247,6 +287,9 @@ func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting) err
 	defer m.Close()
 	_, err = reduce.Run(ctx, m.Program, reduce.Options{Interesting: ask, Timeout: c.timeout, Jobs: 1, Passes: []string{}})
 	if errors.Is(err, reduce.ErrNotInteresting) {
+		if command {
+			return fmt.Errorf("%s was written, but asked once more the predicate does not hold of it: its answers change from run to run, or with the model's path", c.output)
+		}
 		return &internalError{err: fmt.Errorf("%s was written, but the predicate does not hold of its text", c.output)}
 	}
 	return err

@@ -89,3 +89,52 @@ func TestReduceInterrupt(t *testing.T) {
 	}
 	m.Close()
 }
+
+// TestReduceKept: the best so far is there while the search goes on, and weights that
+// only larger models needed are not there when it is done.
+func TestReduceKept(t *testing.T) {
+	dir := t.TempDir()
+	small := filepath.Join(dir, "small.mil")
+	weights := filepath.Join(dir, "small.weights.bin")
+	sizes := []int64{}
+	seen := 0
+	watch := &watcher{do: func() {
+		if info, err := os.Stat(small); err == nil {
+			sizes = append(sizes, info.Size())
+			m, err := frontend.Open(small, frontend.Options{})
+			if err != nil {
+				t.Errorf("the best so far: %v", err)
+				return
+			}
+			m.Close()
+			if _, err := os.Stat(weights); err == nil {
+				seen++
+			}
+		}
+	}}
+	var out bytes.Buffer
+	status := run(t.Context(), []string{"reduce", filepath.Join(digits(t), "digits.mlmodelc"), "--predicate", "grep -q conv3", "-o", small, "--progress", "-j", "1"}, strings.NewReader(""), &out, watch)
+	if status != statusOK {
+		t.Fatalf("status %d", status)
+	}
+	last, err := os.Stat(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sizes) == 0 || sizes[0] <= last.Size() {
+		t.Errorf("while the search went on the text had %v bytes, at its end %d", sizes, last.Size())
+	}
+	if _, err := os.Stat(weights); !os.IsNotExist(err) || seen == 0 {
+		t.Errorf("the weight file was seen %d times, and at the end: %v", seen, err)
+	}
+}
+
+// watcher does something at every write.
+type watcher struct {
+	do func()
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	w.do()
+	return len(p), nil
+}

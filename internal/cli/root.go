@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 const (
@@ -88,6 +90,11 @@ func newChoice(value *string, words ...string) *choice {
 		*value = words[0]
 	}
 	return &choice{value, words}
+}
+
+// newArithmetic is the choice of a numerics mode, the engine's own first.
+func newArithmetic(value *string) *choice {
+	return newChoice(value, numerics.ANE.String(), numerics.ANELanes.String(), numerics.IEEE.String())
 }
 
 func (c *choice) String() string { return *c.value }

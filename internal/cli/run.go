@@ -73,7 +73,7 @@ inputs of its own.`,
 	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
 	f.IntVar(&c.steps, "steps", 1, "`N` runs, one after the other")
 	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "what runs it: sim, the simulator of the whole stack down to the engine; direct, the engine alone, without the layers above it; or interp, the reference interpreter (models only)")
-	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ieee plain fp16 storage with fp32 arithmetic")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ane-lanes with the narrow first stage of its accumulator too (slower), ieee plain fp16 storage with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
 	f.StringVar(&c.trace, "trace", "", "write what every layer did to `FILE`, a Chrome trace that Perfetto opens and --replay runs again")
 	f.StringVar(&c.replay, "replay", "", "make the runs of a trace `FILE` again, on the same inputs with the same faults, and compare the two traces")

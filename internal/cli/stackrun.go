@@ -12,7 +12,6 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
@@ -71,10 +70,7 @@ const appPID = 501
 func (f *machineFlags) build(ctx context.Context, container, descriptor []byte, mode numerics.Mode, workers int, events *trace.Recording) (_ *room, err error) {
 	r := &room{record: stack.NewRecord(container, descriptor), events: events}
 	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, f.inject, f.seed
-	o := stack.Options{Strict: f.strict, Workers: workers}
-	if mode == numerics.IEEE {
-		o.Numerics = engine.IEEE
-	}
+	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}

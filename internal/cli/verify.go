@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -68,7 +69,7 @@ Exit status 1 when an output does not pass, a value departs or a budget is passe
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were passed")
 	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
-	f.Var(newChoice(&c.numerics, "ane", "ieee"), "numerics", "arithmetic of the simulated engine")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
 	return cmd
@@ -123,7 +124,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
 	case c.json:
-		err = writeJSON(c.out, &out)
+		err = jsonform.Write(c.out, &out)
 	case c.sarif:
 		err = sarif.Write(c.out, out.review(filepath.ToSlash(m.Path)))
 	default:
@@ -178,7 +179,7 @@ func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o ve
 		return err
 	}
 	if c.json {
-		err = writeJSON(c.out, d)
+		err = jsonform.Write(c.out, d)
 	} else {
 		err = d.Text(c.out)
 	}

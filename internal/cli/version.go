@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
@@ -47,7 +48,7 @@ for it.`,
 		RunE: func(*cobra.Command, []string) error {
 			v := ownVersion()
 			if asJSON {
-				return writeJSON(e.out, v)
+				return jsonform.Write(e.out, v)
 			}
 			_, err := e.out.Write([]byte(v.Text()))
 			return err

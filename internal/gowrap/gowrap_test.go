@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +60,7 @@ func TestSource(t *testing.T) {
 		Functions: []zinc.Function{
 			{
 				Name:    "main",
-				Inputs:  []zinc.Port{fp16("x", 1, 2), fp16("X", 1), fp16("x_2", 3), fp16("größe", 4), fp16("1st"), {Name: "flags", Type: "bool", Element: "b1", Shape: []int64{2}}, fp16("any", 1, -1)},
+				Inputs:  []zinc.Port{fp16("x", 1, 2), fp16("X", 1), fp16("x_2", 3), fp16("größe", 4), fp16("画像", 4), fp16("ßt", 4), fp16("type", 1), fp16("b́a", 1), fp16("1st"), {Name: "flags", Type: "bool", Element: "b1", Shape: []int64{2}}, fp16("any", 1, -1)},
 				Outputs: []zinc.Port{fp16("y@output"), {Name: "", Type: "int32", Element: "i4", Shape: []int64{1}}, fp16("z", -1)},
 				States:  []zinc.Port{fp16("total", 1, 4)},
 			},
@@ -78,8 +80,8 @@ func TestSource(t *testing.T) {
 	}
 	scope := typeCheck(t, b).Scope()
 	for name, want := range map[string]string{
-		"MainInput":  "struct{X []float32; X2 []float32; X22 []float32; GrE []float32; V1st []float32; Flags []bool; Any github.com/zinc-compiler/zinc.Tensor}",
-		"MainOutput": "struct{YOutput []float32; Value []int32; Z github.com/zinc-compiler/zinc.Tensor}",
+		"MainInput":  "struct{X []float32; X2 []float32; X22 []float32; Größe []float32; V画像 []float32; Vßt []float32; Type []float32; BA []float32; V1st float32; Flags []bool; Any github.com/zinc-compiler/zinc.Tensor}",
+		"MainOutput": "struct{YOutput float32; Value []int32; Z github.com/zinc-compiler/zinc.Tensor}",
 	} {
 		o := scope.Lookup(name)
 		if o == nil {
@@ -93,6 +95,17 @@ func TestSource(t *testing.T) {
 	for _, want := range []string{"total: fp16 [1, 4]", "any: fp16 [1, ?]"} {
 		if !bytes.Contains(b, []byte(want)) {
 			t.Errorf("the source does not say %q:\n%s", want, b)
+		}
+	}
+}
+
+// TestMethods: no function of a model takes the name of a method that the wrapper has
+// from zinc.Model.
+func TestMethods(t *testing.T) {
+	model := reflect.TypeFor[*zinc.Model]()
+	for i := range model.NumMethod() {
+		if name := model.Method(i).Name; !slices.Contains(methods, name) {
+			t.Errorf("zinc.Model has the method %s, which a function may take", name)
 		}
 	}
 }

@@ -1,11 +1,11 @@
 package opref
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
@@ -34,10 +34,7 @@ func targetsOf(ts []*target.Table) []Target {
 
 // JSON writes rows as one JSON object.
 func JSON(w io.Writer, ts []*target.Table, rows []Row) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(Document{targetsOf(ts), rows})
+	return jsonform.Write(w, Document{targetsOf(ts), rows})
 }
 
 // signature is a parameter in short: name, marks, default.

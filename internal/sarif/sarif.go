@@ -1,12 +1,13 @@
 package sarif
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // Levels of a finding.
@@ -125,10 +126,7 @@ func Write(w io.Writer, runs ...Run) error {
 		}
 		out.Runs = append(out.Runs, o)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return jsonform.Write(w, out)
 }
 
 func (r *Run) out() (runOut, error) {

@@ -22,7 +22,7 @@ type Activation struct {
 
 // Worst is the table's error over its domain.
 func (a *Activation) Worst() WorstCase {
-	return worst(&a.Table, a.F, fromHalf(a.Scale), fromHalf(a.After), a.Low, a.High)
+	return worst(&a.Table, a.F, FromHalf(a.Scale), FromHalf(a.After), a.Low, a.High)
 }
 
 // function is one row of the table of functions.
@@ -235,10 +235,10 @@ func Activate(name string, params ...float64) (*Activation, error) {
 func (fn *function) activation(s Spec, t *Table) *Activation {
 	a := &Activation{Table: *t, Scale: 0x3c00, After: 0x3c00, F: s.F, Low: fn.low, High: fn.high}
 	if fn.scale != 0 {
-		a.Scale = toHalf(fn.scale)
+		a.Scale = ToHalf(fn.scale)
 	}
 	if fn.after != 0 {
-		a.After = toHalf(fn.after)
+		a.After = ToHalf(fn.after)
 	}
 	if s.Exact != nil {
 		a.F = s.Exact

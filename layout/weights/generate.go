@@ -86,13 +86,13 @@ func Generate(s Spec) (*Table, error) {
 		var v uint16
 		switch {
 		case s.Step == LinesOnly: // as good as zero, with the bounds
-			if v = toHalf(f(0)); s.Exact != nil {
-				v = toHalf(s.Exact(0))
+			if v = ToHalf(f(0)); s.Exact != nil {
+				v = ToHalf(s.Exact(0))
 			}
 		case fitted:
-			v = toHalf(knots[i])
+			v = ToHalf(knots[i])
 		case x >= sp.first && x <= sp.end || math.IsNaN(sp.first):
-			v = toHalf(f(x))
+			v = ToHalf(f(x))
 		}
 		if v&0x7fff > 0x7c00 {
 			return nil, fmt.Errorf("weights: table function is not a number at knot %d (%g)", i, x)
@@ -112,12 +112,12 @@ func Generate(s Spec) (*Table, error) {
 func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, slope int) {
 	switch {
 	case tl.Fit:
-		tl = fit(f, tl.Value, x0, fromHalf(t[knot]))
+		tl = fit(f, tl.Value, x0, FromHalf(t[knot]))
 	case tl.Through:
-		tl.Intercept = fromHalf(t[knot]) - float64(tl.Slope*x0)
+		tl.Intercept = FromHalf(t[knot]) - float64(tl.Slope*x0)
 	}
-	t[bound], t[bound+2] = toHalf(tl.Bound), toHalf(tl.Value)
-	t[slope], t[slope+1] = toHalf(tl.Slope), toHalf(tl.Intercept)
+	t[bound], t[bound+2] = ToHalf(tl.Bound), ToHalf(tl.Value)
+	t[slope], t[slope+1] = ToHalf(tl.Slope), ToHalf(tl.Intercept)
 }
 
 // fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has
@@ -132,9 +132,9 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 		fitSpan = 8 << 10 // octaves
 	)
 	best, worst := Tail{Bound: x0, Value: v}, math.Inf(1)
-	first := toHalf(x0)
+	first := ToHalf(x0)
 	for b := first; b&0x7fff <= first&0x7fff+fitSpan && b&0x7fff < 0x7c00; b += 8 {
-		bound := fromHalf(b)
+		bound := FromHalf(b)
 		tl := Tail{Bound: bound, Value: v}
 		if bound != x0 {
 			tl = chord(x0, y0, bound, v)
@@ -148,8 +148,8 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 			best, worst = tl, e
 		}
 	}
-	for b := first + 1; b&0x7fff < toHalf(best.Bound)&0x7fff; b++ {
-		if bound := fromHalf(b); toHalf(f(bound)) == toHalf(v) {
+	for b := first + 1; b&0x7fff < ToHalf(best.Bound)&0x7fff; b++ {
+		if bound := FromHalf(b); ToHalf(f(bound)) == ToHalf(v) {
 			return chord(x0, y0, bound, v)
 		}
 	}
@@ -158,8 +158,8 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 
 // chord is the tail from (x0, y0) to (bound, v), its line as a table holds it.
 func chord(x0, y0, bound, v float64) Tail {
-	slope := fromHalf(toHalf((v - y0) / (bound - x0)))
-	return Tail{Bound: bound, Value: v, Slope: slope, Intercept: fromHalf(toHalf(y0 - float64(slope*x0)))}
+	slope := FromHalf(ToHalf((v - y0) / (bound - x0)))
+	return Tail{Bound: bound, Value: v, Slope: slope, Intercept: FromHalf(ToHalf(y0 - float64(slope*x0)))}
 }
 
 // WorstCase is the largest error of a table against its function.
@@ -187,19 +187,19 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 	var w WorstCase
 	for i := range 1 << 16 {
 		x := uint16(i)
-		v := fromHalf(x)
+		v := FromHalf(x)
 		if !(v >= low && v <= high) || math.IsInf(v, 0) {
 			continue
 		}
 		w.Inputs++
-		got, want := t.Eval(toHalf(float64(v*scale))), f(v)
+		got, want := t.Eval(ToHalf(float64(v*scale))), f(v)
 		if after != 1 {
-			got = toHalf(float64(fromHalf(got) * after))
+			got = ToHalf(float64(FromHalf(got) * after))
 		}
-		if got == toHalf(want) && got&0x7fff == 0x7c00 {
+		if got == ToHalf(want) && got&0x7fff == 0x7c00 {
 			continue
 		}
-		e := math.Abs(fromHalf(got) - want)
+		e := math.Abs(FromHalf(got) - want)
 		if !(e <= w.Abs) {
 			w.Abs, w.AbsAt = e, x
 		}

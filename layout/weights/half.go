@@ -2,8 +2,8 @@ package weights
 
 import "math"
 
-// fromHalf widens fp16 bits; exact.
-func fromHalf(h uint16) float64 {
+// FromHalf widens fp16 bits; exact.
+func FromHalf(h uint16) float64 {
 	exp, man := int(h>>10&0x1f), float64(h&0x3ff)
 	var v float64
 	switch exp {
@@ -23,8 +23,8 @@ func fromHalf(h uint16) float64 {
 	return v
 }
 
-// toHalf rounds to fp16, nearest, ties to even, in one step from binary64.
-func toHalf(v float64) uint16 {
+// ToHalf rounds to fp16, nearest, ties to even, in one step from binary64.
+func ToHalf(v float64) uint16 {
 	var sign uint16
 	if math.Signbit(v) {
 		sign, v = 0x8000, -v

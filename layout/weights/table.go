@@ -169,7 +169,7 @@ func (t *Table) Check() error {
 	if t[wordStep] > maxStep && t[wordStep] != LinesOnly {
 		return fmt.Errorf("weights: table word %d is %d, want a step of 0..%d or %d", wordStep, t[wordStep], maxStep, LinesOnly)
 	}
-	if !(fromHalf(t[wordLow]) <= fromHalf(t[wordHigh])) {
+	if !(FromHalf(t[wordLow]) <= FromHalf(t[wordHigh])) {
 		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are no interval", t[wordLow], t[wordHigh])
 	}
 	return nil
@@ -179,7 +179,7 @@ func (t *Table) Check() error {
 // table that Check refuses evaluates to +0.
 func (t *Table) Eval(x uint16) uint16 {
 	s := t.Mode().split()
-	v := fromHalf(x)
+	v := FromHalf(x)
 	if t.Check() != nil {
 		return 0
 	}
@@ -198,14 +198,14 @@ func (t *Table) Eval(x uint16) uint16 {
 // size evaluates an input that the sign rule leaves.
 func (t *Table) size(s *split, v float64) uint16 {
 	switch {
-	case math.IsNaN(v) || v >= fromHalf(t[wordHigh]):
+	case math.IsNaN(v) || v >= FromHalf(t[wordHigh]):
 		return t[wordAbove]
-	case v <= fromHalf(t[wordLow]):
+	case v <= FromHalf(t[wordLow]):
 		return t[wordBelow]
 	}
 	arg, e := s.argue(v)
 	y := s.apply(t.at(s, arg), e)
-	if h := toHalf(y); h != 0x8000 {
+	if h := ToHalf(y); h != 0x8000 {
 		return h
 	}
 	return 0
@@ -228,12 +228,12 @@ func (t *Table) at(s *split, v float64) float64 {
 	p := math.Ldexp(v-start, step)
 	switch {
 	case s.whole && p < 0:
-		return float64(fromHalf(t[wordLowSlope])*v) + fromHalf(t[wordLowIntercept])
+		return float64(FromHalf(t[wordLowSlope])*v) + FromHalf(t[wordLowIntercept])
 	case s.whole && p > Knots-1:
-		return float64(fromHalf(t[wordHighSlope])*v) + fromHalf(t[wordHighIntercept])
+		return float64(FromHalf(t[wordHighSlope])*v) + FromHalf(t[wordHighIntercept])
 	}
 	i := int(min(max(math.Floor(p), 0), Knots-2))
-	y0, y1 := fromHalf(t[wordKnots+i]), fromHalf(t[wordKnots+i+1])
+	y0, y1 := FromHalf(t[wordKnots+i]), FromHalf(t[wordKnots+i+1])
 	return float64((y1-y0)*(p-float64(i))) + y0
 }
 

@@ -47,13 +47,9 @@ type function struct {
 
 // base is the name without the number of a configuration.
 func (f *function) base() string {
-	name, _, _ := strings.Cut(f.Name, variantMark)
+	name, _, _ := strings.Cut(f.Name, e5.VariantMark)
 	return name
 }
-
-// variantMark parts the name of a function from the number of a configuration of
-// its shapes (compile.VariantMark).
-const variantMark = "@"
 
 // procedure is one task chain with what its buffer-access registers point at.
 type procedure struct {
@@ -598,11 +594,7 @@ func (m *Machine) Takes(name string) string {
 
 // newEngine returns an engine as the options ask for, on the memory s.
 func (o *Options) newEngine(s *store, trace func(engine.Event)) *engine.Engine {
-	mode := engine.ANE
-	if o.Numerics == numerics.IEEE {
-		mode = engine.IEEE
-	}
-	eo := engine.Options{Numerics: mode, Workers: o.Workers, Trace: trace}
+	eo := engine.Options{Numerics: EngineNumerics(o.Numerics), Workers: o.Workers, Trace: trace}
 	if results := o.Results; results != nil {
 		eo.Results = func(task int, extent [5]int, patterns []uint16) {
 			if s.proc != nil {

@@ -147,7 +147,7 @@ export class Outputs {
     this.key = "";
     this.seed = el("input", { type: "number", min: 0, max: 4294967295, value: "1", "aria-label": "seed" });
     this.engine = el("select", { "aria-label": "what runs it" }, el("option", { value: "sim", textContent: "the whole stack" }), el("option", { value: "direct", textContent: "the engine alone" }));
-    this.mode = el("select", { "aria-label": "arithmetic" }, el("option", { value: "ane", textContent: "as the engine computes" }), el("option", { value: "ieee", textContent: "IEEE, fp16 storage" }));
+    this.mode = el("select", { "aria-label": "arithmetic" }, el("option", { value: "ane", textContent: "as the engine computes" }), el("option", { value: "ane-lanes", textContent: "and its lanes, slower" }), el("option", { value: "ieee", textContent: "IEEE, fp16 storage" }));
     this.button = el("button", { type: "button", textContent: "Run", id: "run", on: { click: () => this.run() } });
     this.out = el("div", { id: "outputs", role: "status", "aria-live": "polite" });
     host.append(el("div", { class: "scroll" }, el("form", { on: { submit: (e) => { e.preventDefault(); this.run(); } } }, el("label", {}, "seed ", this.seed), this.engine, this.mode, this.button), this.out));

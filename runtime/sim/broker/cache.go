@@ -11,6 +11,13 @@ import (
 )
 
 // cache holds compiled models, one partition a tenant. Broker.mu guards it.
+//
+// It is not package cache, and does not call it: that one is a folder which outlives
+// its processes and gives whoever may read it every pair, by a key over files that
+// it opens itself. A broker gets a model's files as bytes of a message and opens
+// none of a caller's; an entry is a tenant's own and goes with the broker; callers
+// that ask for one model at one time wait for one compilation; and Purge takes
+// one partition. What the two have in common is a digest and an order of use.
 type cache struct {
 	limit, bytes int64
 	entries      map[cacheKey]*cacheEntry

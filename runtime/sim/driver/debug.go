@@ -43,6 +43,21 @@ func (c *client) gateDebug(a *IOExternalMethodArguments) Return {
 	return Success
 }
 
+// withProcessor does something with the registered processor, past the gate and with the
+// client's lock held.
+func (c *client) withProcessor(a *IOExternalMethodArguments, do func(p *debugProcessor) Return) Return {
+	if r := c.gateDebug(a); r != Success {
+		return r
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.debug.Load()
+	if p == nil {
+		return c.failf(a, NotFound, "driver: no debug work processor is registered")
+	}
+	return do(p)
+}
+
 // registerDebugWorkProcessor is selector 11.
 func (c *client) registerDebugWorkProcessor(a *IOExternalMethodArguments) Return {
 	if r := c.gateDebug(a); r != Success {
@@ -82,65 +97,44 @@ func (c *client) unregisterDebugWorkProcessor(a *IOExternalMethodArguments) Retu
 // getDebugWorkProcessorItem is selector 13: it writes the oldest item that was not
 // taken to a place of the buffer. The scalars are the place and zero (modelled).
 func (c *client) getDebugWorkProcessorItem(a *IOExternalMethodArguments) Return {
-	if r := c.gateDebug(a); r != Success {
-		return r
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.debug.Load()
-	if p == nil {
-		return c.failf(a, NotFound, "driver: no debug work processor is registered")
-	}
-	place := a.ScalarInput[0]
-	if place >= uint64(p.depth) || a.ScalarInput[1] != 0 {
-		return c.failf(a, BadArgument, "driver: scalars (%d, %d): a place below %d, and 0", place, a.ScalarInput[1], p.depth)
-	}
-	i := slices.IndexFunc(p.items, func(x debugItem) bool { return !x.taken })
-	if i < 0 {
-		return c.failf(a, NotReady, "driver: no item of debug work waits")
-	}
-	x := &p.items[i]
-	x.taken = true
-	b := p.buf[place*debugItemSize:]
-	for k, v := range [...]uint64{x.id, x.job, x.token, uint64(x.result), uint64(x.at)} {
-		binary.LittleEndian.PutUint64(b[8*k:], v)
-	}
-	return Success
+	return c.withProcessor(a, func(p *debugProcessor) Return {
+		place := a.ScalarInput[0]
+		if place >= uint64(p.depth) || a.ScalarInput[1] != 0 {
+			return c.failf(a, BadArgument, "driver: scalars (%d, %d): a place below %d, and 0", place, a.ScalarInput[1], p.depth)
+		}
+		i := slices.IndexFunc(p.items, func(x debugItem) bool { return !x.taken })
+		if i < 0 {
+			return c.failf(a, NotReady, "driver: no item of debug work waits")
+		}
+		x := &p.items[i]
+		x.taken = true
+		b := p.buf[place*debugItemSize:]
+		for k, v := range [...]uint64{x.id, x.job, x.token, uint64(x.result), uint64(x.at)} {
+			binary.LittleEndian.PutUint64(b[8*k:], v)
+		}
+		return Success
+	})
 }
 
 // completeDebugWorkProcessorItem is selector 14: the item of an identifier that
 // was taken is done. The scalars are identifier and status (modelled).
 func (c *client) completeDebugWorkProcessorItem(a *IOExternalMethodArguments) Return {
-	if r := c.gateDebug(a); r != Success {
-		return r
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.debug.Load()
-	if p == nil {
-		return c.failf(a, NotFound, "driver: no debug work processor is registered")
-	}
-	i := slices.IndexFunc(p.items, func(x debugItem) bool { return x.taken && x.id == a.ScalarInput[0] })
-	if i < 0 {
-		return c.failf(a, NotFound, "driver: item %d was not taken", a.ScalarInput[0])
-	}
-	p.items = slices.Delete(p.items, i, i+1)
-	return Success
+	return c.withProcessor(a, func(p *debugProcessor) Return {
+		i := slices.IndexFunc(p.items, func(x debugItem) bool { return x.taken && x.id == a.ScalarInput[0] })
+		if i < 0 {
+			return c.failf(a, NotFound, "driver: item %d was not taken", a.ScalarInput[0])
+		}
+		p.items = slices.Delete(p.items, i, i+1)
+		return Success
+	})
 }
 
 // releaseDebugWorkProcessorBuffers is selector 15: it drops all items.
 func (c *client) releaseDebugWorkProcessorBuffers(a *IOExternalMethodArguments) Return {
-	if r := c.gateDebug(a); r != Success {
-		return r
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.debug.Load()
-	if p == nil {
-		return c.failf(a, NotFound, "driver: no debug work processor is registered")
-	}
-	p.items = nil
-	return Success
+	return c.withProcessor(a, func(p *debugProcessor) Return {
+		p.items = nil
+		return Success
+	})
 }
 
 // debugWork files a completed request. Beyond the depth items are lost.

@@ -330,18 +330,31 @@ func (c *client) programUnprepare(a *IOExternalMethodArguments) Return {
 	if err := prepareStruct.decode(a.StructureInput, &args); err != nil {
 		return c.fail(a, BadArgument, err)
 	}
-	i, r, err := c.own(args.token)
-	if r != Success {
-		return c.fail(a, r, err)
-	}
-	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramUnprepare", func(time.Duration) (Return, error) {
+	return c.end(a, args.token, "ANEDriver::ANE_ProgramUnprepare", func(i *instance) (Return, error) {
 		if !i.prepared.Load() {
 			return NotReady, fmt.Errorf("driver: token %#x is not prepared", args.token)
 		}
+		return Success, nil
+	}, func(*instance) {})
+}
+
+// end takes a token's process away, and its program's residency with the last one;
+// then does what else the selector does. Where may refuses, or chains stand, nothing
+// happens.
+func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, may func(i *instance) (Return, error), then func(i *instance)) Return {
+	i, r, err := c.own(token)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	r, err = c.d.gated(c, method, func(time.Duration) (Return, error) {
+		if r, err := may(i); r != Success {
+			return r, err
+		}
 		if c.d.chained(i) {
-			return Busy, fmt.Errorf("driver: token %#x has chains", args.token)
+			return Busy, fmt.Errorf("driver: token %#x has chains", token)
 		}
 		c.d.hw.unprepare(i)
+		then(i)
 		return Success, nil
 	})
 	return c.fail(a, r, err)
@@ -356,23 +369,15 @@ func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
 	if err := destroyIn.decode(a.StructureInput, &args); err != nil {
 		return c.fail(a, BadArgument, err)
 	}
-	i, r, err := c.own(args.token)
-	if r != Success {
-		return c.fail(a, r, err)
-	}
-	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramDestroy", func(time.Duration) (Return, error) {
+	return c.end(a, args.token, "ANEDriver::ANE_ProgramDestroy", func(i *instance) (Return, error) {
 		if i.gone.Load() {
 			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
 		}
-		if c.d.chained(i) {
-			return Busy, fmt.Errorf("driver: token %#x has chains", args.token)
-		}
-		c.d.hw.unprepare(i)
+		return Success, nil
+	}, func(i *instance) {
 		c.forget(i)
 		c.d.dropInstance(i)
-		return Success, nil
 	})
-	return c.fail(a, r, err)
 }
 
 // makeReady makes an instance's program resident in this boot of the firmware

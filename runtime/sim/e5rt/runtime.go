@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
 )
@@ -40,12 +40,13 @@ type Clock interface {
 
 // Options of a Runtime.
 type Options struct {
-	Engine  Engine // nil: the engine's simulator, driven directly
-	Clock   Clock  // nil: one of its own
-	Trace   *trace.Tracer
-	Client  uint64 // of the events traced
-	IEEE    bool   // plain arithmetic in the stead of the engine's
-	Workers int    // goroutines of one task, 0 for one a processor
+	Engine Engine // nil: the engine's simulator, driven directly
+	Clock  Clock  // nil: one of its own
+	Trace  *trace.Tracer
+	Client uint64 // of the events traced
+	// Numerics is the engine's arithmetic.
+	Numerics engine.Numerics
+	Workers  int // goroutines of one task, 0 for one a processor
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
 	// OverlapStreams takes away what serialises the streams, as far as the M1 goes
@@ -128,11 +129,7 @@ func (rt *Runtime) id(kind string) uint64 {
 }
 
 func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
-	o := sim.Options{Numerics: numerics.ANE, Workers: rt.o.Workers, CallBytes: rt.o.CallBytes, Dispatcher: d}
-	if rt.o.IEEE {
-		o.Numerics = numerics.IEEE
-	}
-	return o
+	return sim.Options{Numerics: sim.Mode(rt.o.Numerics), Workers: rt.o.Workers, CallBytes: rt.o.CallBytes, Dispatcher: d}
 }
 
 // event traces a call. It is called only where tracing is on, so that nothing is

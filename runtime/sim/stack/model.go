@@ -9,10 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -87,7 +85,7 @@ func (p *Process) model() (*Model, error) {
 	o := p.s.o
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
-		IEEE: o.Numerics == engine.IEEE, Workers: o.Workers, CallBytes: o.CallBytes,
+		Numerics: o.Numerics, Workers: o.Workers, CallBytes: o.CallBytes,
 	})
 	if err != nil {
 		return nil, err
@@ -149,11 +147,7 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 			return nil, err
 		}
 	}
-	o := sim.Options{Numerics: numerics.ANE, Workers: m.p.s.o.Workers, CallBytes: m.p.s.o.CallBytes, Dispatcher: m.plain.dispatcher}
-	if m.p.s.o.Numerics == engine.IEEE {
-		o.Numerics = numerics.IEEE
-	}
-	return m.machine.Run(ctx, inputs, o)
+	return m.machine.Run(ctx, inputs, sim.Options{Numerics: sim.Mode(m.p.s.o.Numerics), Workers: m.p.s.o.Workers, CallBytes: m.p.s.o.CallBytes, Dispatcher: m.plain.dispatcher})
 }
 
 // runner makes a function ready: the calls of listing 2.4 above the loop.

@@ -30,7 +30,7 @@ type Record struct {
 	Container  string `json:"container"`            // SHA-256
 	Descriptor string `json:"descriptor,omitempty"` // SHA-256; empty of a container alone
 	Function   string `json:"function,omitempty"`   // empty: the first
-	Numerics   string `json:"numerics"`             // "ane" or "ieee"
+	Numerics   string `json:"numerics"`             // as numerics.Mode names it
 	Strict     bool   `json:"strict,omitempty"`
 	Inject     string `json:"inject,omitempty"` // faults, as package inject reads them
 	Seed       uint64 `json:"seed"`             // of the faults
