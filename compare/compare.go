@@ -62,6 +62,9 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 		}
 		r.Levels = append(r.Levels, c)
 	}
+	if o.Levels == nil || slices.Contains(o.Levels, Placement) {
+		all = append(all, p.compilation()...)
+	}
 	if o.Outputs {
 		c := Coverage{Level: Outputs, Missing: p.missing(needsPair)}
 		if c.Missing == "" {
@@ -97,6 +100,24 @@ func (p *pairing) missing(why func(*Side) string) string {
 		return "A: " + a
 	}
 	return "A: " + a + "; B: " + b
+}
+
+// compilation tells of a model that compiles on one side alone. One that has no programs
+// for its target is not refused.
+func (p *pairing) compilation() []*Change {
+	if (p.a.refused == "") == (p.b.refused == "") {
+		return nil
+	}
+	says := func(s *Side) string {
+		switch {
+		case s.refused != "":
+			return "refused: " + s.refused
+		case s.file == nil:
+			return "places alone"
+		}
+		return "compiles"
+	}
+	return []*Change{{Level: Placement, Kind: Changed, Subject: "compilation", Details: []string{says(p.a) + " -> " + says(p.b)}}}
 }
 
 // unnamed tells of bytes that differ although nothing was found that explains them.

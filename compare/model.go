@@ -94,7 +94,7 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 	}
 	if err != nil {
 		s.noPair = "it does not compile: " + err.Error()
-		s.noPlaces = s.noPair
+		s.noPlaces, s.refused = s.noPair, err.Error()
 		return nil
 	}
 	s.report, s.db, s.told = r.Report, r.Provenance, r.Provenance
@@ -131,7 +131,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		if refused.Status != 1 {
 			s.noPair = refused.Error()
 		}
-		s.noPlaces = s.noPair
+		s.noPlaces, s.refused = s.noPair, refused.Error()
 		s.trace, s.noTrace = nil, s.noPair
 		return nil
 	}

@@ -101,7 +101,11 @@ func TestPassesFront(t *testing.T) {
 	x := "x"
 	for i := range n {
 		y := fmt.Sprintf("y%d", i)
-		body.WriteString(stmt("[1, 1, 1, 16]", y, [...]string{"relu", "tanh", "sigmoid"}[i%3], "x = "+x, y))
+		op, args := "relu", "x = "+x
+		if i%2 == 1 {
+			op, args = "sub", "x = "+x+", y = x"
+		}
+		body.WriteString(stmt("[1, 1, 1, 16]", y, op, args, y))
 		x = y
 	}
 	a := function("main", "[1, 1, 1, 16]", body.String(), x)

@@ -40,6 +40,7 @@ type Side struct {
 	trace    *trace   // nil where it was not kept
 	noTrace  string   // why
 	noPair   string   // why there is no pair
+	refused  string   // why it does not compile, in one line
 	noPlaces string   // why there are no places
 	noPlaced string   // why there is no program, where there is a pair
 

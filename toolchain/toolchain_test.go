@@ -188,7 +188,7 @@ const (
 
 // TestHostile runs executables that misbehave.
 func TestHostile(t *testing.T) {
-	small := toolchain.Limits{Time: 5 * time.Second, Messages: 4 << 10, Programs: 64 << 10, Printed: 1 << 20, Report: 4 << 10, Files: 1 << 20}
+	small := toolchain.Limits{Time: 30 * time.Second, Messages: 4 << 10, Programs: 64 << 10, Printed: 1 << 20, Report: 4 << 10, Files: 1 << 20}
 	for _, c := range []struct{ name, compile, say string }{
 		{"endless report", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`, "its report passed the limit of 4 KiB"},
 		{"endless messages", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done`, "what it says passed the limit of 4 KiB"},

@@ -315,6 +315,13 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if r.Same && len(c.levels) > 0 {
+		// The levels that were asked for are all there is; with none of them the answer
+		// would be that of equal sides.
+		if i := slices.IndexFunc(r.Levels, func(l compare.Coverage) bool { return l.Missing == "" }); i < 0 {
+			return fmt.Errorf("nothing was compared: %s", r.Levels[0].Missing)
+		}
+	}
 	for i, s := range []*compare.Summary{&r.A, &r.B} {
 		if c.names[i] != "" {
 			s.Name = c.names[i]
