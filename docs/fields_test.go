@@ -46,7 +46,7 @@ func writeFields(w *bytes.Buffer) {
 			if r.Unit > 1 {
 				unit = fmt.Sprint(r.Unit)
 			}
-			row(w, addr, bits(r), "`"+name+"`", unit, r.Known.String(), r.Doc, v10, r.V10.Source)
+			row(w, addr, r.Bits(), "`"+name+"`", unit, r.Known.String(), r.Doc, v10, r.V10.Source)
 		}
 		writeUnknown(w, b, rows)
 	}
@@ -70,7 +70,7 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 		var bs []string
 		addr := r.Addr
 		for ; i < len(rows) && rows[i].Block == b && rows[i].Addr == addr; i++ {
-			bs = append(bs, bits(&rows[i]))
+			bs = append(bs, rows[i].Bits())
 		}
 		text := strings.Join(bs, ", ")
 		// Words without such bits may lie between two of one run: the rows
@@ -112,12 +112,12 @@ func placeV10(r *td.Row) string {
 	return wordV10(r)
 }
 
-// bits returns the bits of a row, high to low.
-func bits(r *td.Row) string {
-	if r.Width == 1 {
-		return fmt.Sprint(r.Bit)
+// writeGrades prints what the grades of knowledge stand for.
+func writeGrades(w *bytes.Buffer) {
+	head(w, "known", "what it stands for")
+	for _, k := range []td.Known{td.Named, td.Recorded, td.Modelled, td.Unknown} {
+		row(w, k.String(), k.Doc())
 	}
-	return fmt.Sprintf("%d:%d", r.Bit+r.Width-1, r.Bit)
 }
 
 // writeGroups prints the groups of version 10.

@@ -23,6 +23,7 @@ var parts = []struct {
 	file, name string
 	write      func(w *bytes.Buffer)
 }{
+	{"registers.md", "grades", writeGrades},
 	{"registers.md", "groups", writeGroups},
 	{"registers.md", "fields", writeFields},
 	{"lint.md", "lint-rules", writeLintRules},
@@ -123,7 +124,7 @@ func writeLintRules(w *bytes.Buffer) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "### %s\n\n%s\n\n%s\n\nInstead: %s\n\nSource of the figure: %s.\n", r.Name, r.Doc, r.Why, r.Instead, r.Source)
+		fmt.Fprintf(w, "### %s\n\n%s\n\n%s\n\nInstead: %s\n\nSource of the figure: %s. Holds for %s. Shown by the %s.\n", r.Name, r.Doc, r.Why, r.Instead, r.Source, r.Holds, r.By)
 	}
 }
 

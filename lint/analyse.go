@@ -14,6 +14,7 @@ type analysis struct {
 	val    map[*ir.Value]Interval // as stored
 	raw    map[*ir.Value]Interval // before rounding
 	hots   map[*ir.Op]*hot
+	rows   map[*ir.Value]*rows // of products, as stored
 	folded map[*ir.Value]*ir.Const
 	consts map[*ir.Const]Interval
 	uses   map[*ir.Value][]*ir.Op
@@ -45,7 +46,7 @@ func (a *analysis) calmly() *analysis {
 // prepare gives the parameters their ranges.
 func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const, consts map[*ir.Const]Interval) *analysis {
 	a := &analysis{
-		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{},
+		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{}, rows: map[*ir.Value]*rows{},
 		folded: folded, consts: consts, uses: ir.Uses(f),
 	}
 	for _, p := range f.Body.Params {
@@ -90,6 +91,13 @@ func (a *analysis) op(op *ir.Op) {
 	}
 	if c.hot != nil {
 		a.hots[op] = c.hot
+	}
+	if c.rows != nil && len(op.Results) == 1 {
+		v := op.Results[0]
+		for i, r := range c.rows.r {
+			c.rows.r[i] = settle(op, v.Type.DType, r)
+		}
+		a.rows[v] = c.rows
 	}
 	for i, v := range op.Results {
 		r := all

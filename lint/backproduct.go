@@ -35,38 +35,48 @@ func convBack(b *backward, op *ir.Op, dy []float64) {
 	inner, taps := in[0]*in[1]*in[2], ker[0]*ker[1]*ker[2]
 	perGroup := cout / int(a.Groups)
 	gb := b.of(op.Arg("bias"))
-	for i, d := range dy {
-		if d == 0 {
-			continue
+	type step struct{ out, in int }
+	var steps []step // from an output to the input that the tap reads there
+	for row := range n * cout {
+		img, o := row/cout, row%cout
+		dr := dy[row*outs : (row+1)*outs]
+		some := false
+		for _, d := range dr {
+			some = some || d != 0
+			if gb != nil {
+				gb[o] += d
+			}
 		}
-		o, at := i/outs%cout, i%outs
-		img := i / outs / cout
-		if img >= n {
-			return
-		}
-		if gb != nil {
-			gb[o] += d
-		}
-		p := [3]int{at / (out[1] * out[2]), at / out[2] % out[1], at % out[2]}
-		for c := range per {
-			ci := o/perGroup*per + c
-			for t := range taps {
-				k := [3]int{t / (ker[1] * ker[2]), t / ker[2] % ker[1], t % ker[2]}
+		for t := 0; t < taps && some; t++ {
+			k := [3]int{t / (ker[1] * ker[2]), t / ker[2] % ker[1], t % ker[2]}
+			steps = steps[:0]
+			for at, d := range dr {
+				if d == 0 {
+					continue
+				}
+				p := [3]int{at / (out[1] * out[2]), at / out[2] % out[1], at % out[2]}
 				inside, src := true, 0
 				for s := range 3 {
 					q := p[s]*st[s] + k[s]*dl[s] - pb[s]
 					inside = inside && q >= 0 && q < in[s]
 					src = src*in[s] + q
 				}
-				if !inside {
-					continue
+				if inside {
+					steps = append(steps, step{at, src})
 				}
-				xi, wi := (img*cin+ci)*inner+src, (o*per+c)*taps+t
+			}
+			for c := range per {
+				xi, wi := (img*cin+o/perGroup*per+c)*inner, (o*per+c)*taps+t
 				if gx != nil {
-					gx[xi] += d * ws[wi]
+					w, g := ws[wi], gx[xi:xi+inner]
+					for _, s := range steps {
+						g[s.in] += dr[s.out] * w
+					}
 				}
 				if gw != nil {
-					gw[wi] += d * xs[xi]
+					for _, s := range steps {
+						gw[wi] += dr[s.out] * xs[xi+s.in]
+					}
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -24,9 +25,20 @@ type backward struct {
 // back gives the derivative with respect to an operation's arguments.
 type back func(b *backward, op *ir.Op, dy []float64)
 
-// gradient returns the derivative of element at of v with respect to each
-// parameter.
-func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) map[*ir.Value][]float64 {
+// unit is the derivative of one element of a value with respect to that value.
+func unit(v *ir.Value, at int) map[*ir.Value][]float64 {
+	n := int(v.Type.Elems())
+	if at < 0 || at >= n {
+		return nil
+	}
+	g := make([]float64, n)
+	g[at] = 1
+	return map[*ir.Value][]float64{v: g}
+}
+
+// gradient carries derivatives of a number with respect to values back to the
+// parameters.
+func gradient(ctx context.Context, f *ir.Func, vals trace, from map[*ir.Value][]float64) map[*ir.Value][]float64 {
 	b := &backward{ctx: ctx, opset: f.Opset, vals: vals, grads: map[*ir.Value][]float64{}, need: map[*ir.Value]bool{}}
 	for _, p := range f.Body.Params {
 		b.need[p] = true
@@ -38,12 +50,9 @@ func gradient(ctx context.Context, f *ir.Func, vals trace, v *ir.Value, at int) 
 			b.need[r] = depends
 		}
 	}
-	n := int(v.Type.Elems())
-	if at < 0 || at >= n {
-		return nil
+	for v, g := range from {
+		b.grads[v] = slices.Clone(g)
 	}
-	b.grads[v] = make([]float64, n)
-	b.grads[v][at] = 1
 	for i := len(f.Body.Ops) - 1; i >= 0; i-- {
 		op := f.Body.Ops[i]
 		row := backs[op.Def.Name]
@@ -128,7 +137,7 @@ var backs = func() map[string]back {
 				}
 			}
 		},
-		"batch_norm": batchNormBack, "layer_norm": sameBack, "instance_norm": sameBack, "softmax": softmaxBack,
+		"batch_norm": batchNormBack, "layer_norm": layerNormBack, "instance_norm": sameBack, "softmax": softmaxBack,
 		"gelu": func(b *backward, op *ir.Op, dy []float64) {
 			mode, _ := ir.ArgString(op, "mode")
 			s, ok := gelus[mode]
@@ -243,9 +252,6 @@ func batchNormBack(b *backward, op *ir.Op, dy []float64) {
 		return s
 	})
 }
-
-// softmaxBack leaves the coupling of lanes out: a lane grows with its own input.
-func softmaxBack(b *backward, op *ir.Op, dy []float64) { sameBack(b, op, dy) }
 
 // binarySlopes give the derivatives with respect to x and y.
 var binarySlopes = map[string]func(x, y float64) (dx, dy float64){

@@ -64,17 +64,17 @@ func TestGradient(t *testing.T) {
 			out := b.wide.fn.Body.Outputs[0]
 			at := int(out.Type.Elems())/2 + 5 // off the padding
 			run := func() float64 {
-				_, tr, err := b.exact(ctx, in, true)
+				_, tr, err := b.precisely(ctx, in, nil, func(*ir.Op) {})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return tr.floats(out)[at]
 			}
-			_, tr, err := b.exact(ctx, in, true)
+			_, tr, err := b.precisely(ctx, in, nil, func(*ir.Op) {})
 			if err != nil {
 				t.Fatal(err)
 			}
-			grads := gradient(ctx, b.wide.fn, tr, out, at)
+			grads := gradient(ctx, b.wide.fn, tr, unit(out, at))
 			moved := 0
 			for k, v := range []*ir.Value{x, z} {
 				gr := grads[b.wide.fn.Body.Params[k]]
@@ -123,7 +123,7 @@ func TestCorner(t *testing.T) {
 	}
 	r := span(-1, 2)
 	a := analyse(f, map[string]Interval{x.Name: r})
-	s := &search{ctx: context.Background(), o: &Options{}, a: a, b: b, ports: []*port{{x, r, 12}}, cost: 1}
+	s := newSearch(context.Background(), &Options{}, a, b, []*port{{x, r, 12}}, DefaultWork)
 	out := f.Body.Outputs[0]
 	for _, dir := range []float64{1, -1} {
 		cs, err := s.corners(goal{v: y, dir: dir, near: math.NaN(), hot: a.hots[y.Def]}, dir, -1)

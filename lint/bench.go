@@ -73,19 +73,55 @@ func (t trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.
 
 // declared runs the function as it is and keeps the values named.
 func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]bool) (tensors, trace, error) {
+	return b.watched(ctx, in, keep, nil)
+}
+
+// watched is declared with a look at every value.
+func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool, see func(v *ir.Value, x interp.Tensor)) (tensors, trace, error) {
 	t := trace{}
 	for _, v := range b.fn.Body.Params {
 		if x, ok := in[v.Name]; ok {
 			t[v] = x
+			if see != nil {
+				see(v, x)
+			}
 		}
 	}
-	out, err := b.prog.Run(ctx, in, interp.Options{Workers: b.workers, Trace: t.keeper(keep), States: tensors{}})
+	hold := t.keeper(keep)
+	out, err := b.prog.Run(ctx, in, interp.Options{Workers: b.workers, States: tensors{}, Trace: func(op *ir.Op, results []interp.Tensor) {
+		hold(op, results)
+		if see != nil {
+			for i, v := range op.Results {
+				see(v, results[i])
+			}
+		}
+	}})
 	return out, t, err
 }
 
-// exact runs the function with fp32 in the place of fp16 and keeps every value
-// where asked.
-func (b *bench) exact(ctx context.Context, in tensors, keepAll bool) (tensors, trace, error) {
+// upTo runs the function with fp32 in the place of fp16 as far as the value until
+// (of the widened function), and keeps every value on the way.
+func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (trace, error) {
+	stop, cancel := context.WithCancel(ctx)
+	defer cancel()
+	_, t, err := b.precisely(stop, in, nil, func(op *ir.Op) {
+		if op == until.Def {
+			cancel()
+		}
+	})
+	if _, ok := t[until]; ok && ctx.Err() == nil {
+		err = nil
+	}
+	return t, err
+}
+
+// exact runs the function with fp32 in the place of fp16.
+func (b *bench) exact(ctx context.Context, in tensors) (tensors, trace, error) {
+	return b.precisely(ctx, in, map[*ir.Value]bool{}, func(*ir.Op) {})
+}
+
+// precisely is such a run that keeps the values of keep, or all where it is nil.
+func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bool, after func(op *ir.Op)) (tensors, trace, error) {
 	wide := tensors{}
 	t := trace{}
 	for i, v := range b.fn.Body.Params {
@@ -103,11 +139,11 @@ func (b *bench) exact(ctx context.Context, in tensors, keepAll bool) (tensors, t
 		wide[v.Name] = x
 		t[b.wide.fn.Body.Params[i]] = x
 	}
-	keep := map[*ir.Value]bool{}
-	if keepAll {
-		keep = nil
-	}
-	out, err := b.precise.Run(ctx, wide, interp.Options{Workers: b.workers, Trace: t.keeper(keep), States: tensors{}})
+	hold := t.keeper(keep)
+	out, err := b.precise.Run(ctx, wide, interp.Options{Workers: b.workers, States: tensors{}, Trace: func(op *ir.Op, results []interp.Tensor) {
+		hold(op, results)
+		after(op)
+	}})
 	return out, t, err
 }
 
@@ -126,7 +162,7 @@ func (b *bench) engine(ctx context.Context, in tensors, ane bool) (tensors, erro
 // Evidence is one element of an output in which the engine's number stands far
 // from the exact one, by the same input.
 type Evidence struct {
-	By          string        `json:"by"` // what ran: simulator, or the interpreter in the mode ane
+	By          string        `json:"by"` // what ran: BySimulator or ByANE
 	Output      string        `json:"output"`
 	Index       int           `json:"index"` // row major
 	Engine      verify.Number `json:"engine"`
@@ -136,9 +172,8 @@ type Evidence struct {
 
 // Names of what ran.
 const (
-	BySimulator   = "simulator"
-	ByANE         = "interpreter, numerics ane"
-	ByInterpreter = "interpreter, numerics ieee"
+	BySimulator = "simulator"
+	ByANE       = "interpreter, numerics ane"
 )
 
 // An element deviates when it stands from the exact number by more than a
@@ -214,7 +249,7 @@ func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only f
 	if err != nil {
 		return nil, err
 	}
-	w, _, err := b.exact(ctx, in, false)
+	w, _, err := b.exact(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -236,38 +271,84 @@ type region struct {
 	inputs []*ir.Value // of the function, in the order of the bench's
 }
 
-// newRegion compiles operations of a function's body by themselves.
-func newRegion(ctx context.Context, f *ir.Func, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region, error) {
-	sub, inputs, outputs := ir.Extract(f, "main", ops)
-	if len(outputs) == 0 || len(inputs) == 0 {
-		return nil, fmt.Errorf("the statement has no inputs or no outputs of its own")
+// closed adds to operations of a function those that make constants for them, in
+// the function's order: what reads a constant has it in the cut as well.
+func closed(a *analysis, ops []*ir.Op) []*ir.Op {
+	in := map[*ir.Op]bool{}
+	var add func(op *ir.Op)
+	add = func(op *ir.Op) {
+		if in[op] {
+			return
+		}
+		in[op] = true
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.Const == nil && v.Def != nil && (ir.IsConstexpr(v.Def) || a.constant(v) != nil) {
+				add(v.Def)
+			}
+		})
 	}
-	var m *sim.Machine
-	if !ane {
-		o.Func, o.Shapes, o.Precision, o.Progress, o.PrintAfter, o.PrintChanged = "", nil, "declared", nil, nil, false
-		c, _, _ := ir.Extract(f, "main", ops) // the compiler rewrites what it is given
-		r, err := compile.Compile(ctx, &ir.Program{Version: "1.3", Funcs: []*ir.Func{c}}, o)
-		if err != nil {
-			return nil, err
-		}
-		container, descriptor, err := verify.Pair(r)
-		if err != nil {
-			return nil, err
-		}
-		if m, err = sim.Load(container, descriptor); err != nil {
-			return nil, err
-		}
-		sub = r.Reference
+	for _, op := range ops {
+		add(op)
 	}
-	b, err := newBench(sub, m, "main", workers)
+	var out []*ir.Op
+	for _, op := range a.ops {
+		if in[op] {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// cutFrom takes operations and those that make their constants out of a function.
+// Where none of their results is read elsewhere in its body, as of operations in
+// blocks, the last one's are the outputs.
+func cutFrom(a *analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err error) {
+	fn, inputs, outputs := ir.Extract(a.fn, "main", closed(a, ops))
+	if n := len(fn.Body.Ops); len(outputs) == 0 && n > 0 {
+		fn.Body.Outputs = fn.Body.Ops[n-1].Results
+	}
+	if len(fn.Body.Outputs) == 0 || len(inputs) == 0 {
+		return nil, nil, fmt.Errorf("the statement has no inputs or no outputs of its own")
+	}
+	return fn, inputs, nil
+}
+
+// newRegion compiles operations of a function's body by themselves, with those
+// that make their constants.
+func newRegion(ctx context.Context, a *analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region, error) {
+	sub, inputs, err := cutFrom(a, ops)
 	if err != nil {
 		return nil, err
 	}
-	return &region{b, inputs}, nil
+	if ane {
+		b, err := newBench(sub, nil, "main", workers)
+		return &region{b, inputs}, err
+	}
+	b, err := compiled(ctx, &ir.Program{Version: "1.3", Funcs: []*ir.Func{sub}}, o, workers)
+	return &region{b, inputs}, err
 }
 
-// run checks the region on the values that a run of the whole gave its inputs.
-func (r *region) run(ctx context.Context, t trace, ane, exactly bool) (*Evidence, error) {
+// compiled compiles a program of one function for a bench of its own; the program
+// must not be used afterwards.
+func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int) (*bench, error) {
+	o.Func, o.Shapes, o.Precision, o.Progress, o.PrintAfter, o.PrintChanged = "", nil, "declared", nil, nil, false
+	r, err := compile.Compile(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	container, descriptor, err := verify.Pair(r)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sim.Load(container, descriptor)
+	if err != nil {
+		return nil, err
+	}
+	return newBench(r.Reference, m, "main", workers)
+}
+
+// operands are the values that a run of the whole gave the region's inputs.
+func (r *region) operands(t trace) (tensors, error) {
 	in := tensors{}
 	for i, v := range r.inputs {
 		x, ok := t[v]
@@ -275,6 +356,15 @@ func (r *region) run(ctx context.Context, t trace, ane, exactly bool) (*Evidence
 			return nil, fmt.Errorf("the run did not reach %s", v.Name)
 		}
 		in[r.fn.Body.Params[i].Name] = x
+	}
+	return in, nil
+}
+
+// run checks the region on the values that a run of the whole gave its inputs.
+func (r *region) run(ctx context.Context, t trace, ane, exactly bool) (*Evidence, error) {
+	in, err := r.operands(t)
+	if err != nil {
+		return nil, err
 	}
 	return r.check(ctx, in, ane, exactly, func(string) bool { return true })
 }

@@ -41,16 +41,16 @@ func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !s.afford(1) {
+		if !s.pay(s.reach(g.v)) {
 			break
 		}
-		_, t, err := s.b.exact(s.ctx, c.in, true)
+		t, err := s.b.upTo(s.ctx, c.in, wv)
 		if err != nil {
 			return nil, s.failed(err)
 		}
 		for range cornerSteps {
 			ys := t.floats(wv)
-			if len(ys) == 0 || !s.afford(3) {
+			if len(ys) == 0 || !s.pay(3*s.reach(g.v)) {
 				break
 			}
 			e := at
@@ -64,7 +64,7 @@ func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
 			if !changed {
 				break
 			}
-			if _, t, err = s.b.exact(s.ctx, n.in, true); err != nil {
+			if t, err = s.b.upTo(s.ctx, n.in, wv); err != nil {
 				return nil, s.failed(err)
 			}
 			if ys = t.floats(wv); e < len(ys) {
@@ -80,7 +80,7 @@ func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
 // corner moves every input element to the end of its range that the derivative
 // of element at names.
 func (s *search) corner(c candidate, t trace, wv *ir.Value, at int, dir float64) (candidate, bool, error) {
-	grads := gradient(s.ctx, s.b.wide.fn, t, wv, at)
+	grads := gradient(s.ctx, s.b.wide.fn, t, unit(wv, at))
 	n := candidate{tensors{}, "the corner of the input ranges that the signs of the derivative name"}
 	changed := false
 	for _, q := range s.ports {

@@ -152,6 +152,9 @@ func noisy(how string, at func(r Interval) float64, share float64) pattern {
 	}}
 }
 
+// boundPatterns is how many of the patterns stand for the rest where a run is dear.
+const boundPatterns = 4
+
 // patterns are tried for every suspicion, each on all inputs at once and, where
 // there are several, some on each against the others.
 var patterns = []pattern{

@@ -14,6 +14,8 @@ type Rule struct {
 	// Doc says when it applies, Why what happens there, Source where the figure
 	// comes from, Instead what to write.
 	Doc, Why, Source, Instead string
+	// By is what runs show it, BySimulator or ByANE, and Holds for which targets.
+	By, Holds string
 
 	// ops are the operations it looks at, nil for all.
 	ops []string
@@ -27,6 +29,17 @@ const (
 	modelled = "modelled"
 	fromIEEE = "the format (IEEE 754)"
 	recorded = "recorded programs of the vendor's compiler"
+)
+
+// Words of Rule.Holds. Targets whose arithmetic nobody measured are taken to be
+// like h13, whose programs and arithmetic stand for theirs.
+const (
+	everywhere  = "every target, on the engine and on the CPU"
+	engineFP16  = "every target, on the engine"
+	likeH13     = "h13, where it was measured; other targets are taken to be alike (modelled)"
+	asRecorded  = "h13 and h13g, whose tables these are; other targets are taken to be alike (modelled)"
+	zincsOwn    = "every target, by the order in which zinc writes the sums (modelled)"
+	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; other targets are taken to be alike (modelled). Zinc's own slices are views that the next task reads with another start, and whether that reading passes the copy is not known"
 )
 
 // site is a statement under judgement.
@@ -50,11 +63,18 @@ type suspect struct {
 	ane      bool // where the simulator shows nothing, the interpreter's mode ane may: it has rules that the simulator has not
 	exactly  bool // of the statement alone any difference counts: it is meant to be exact
 
+	// cliff is the magnitude of value at which the limit is met, 0 where it is no
+	// magnitude; gap then tells by what factor values that were seen would have to
+	// grow.
+	cliff float64
+	gap   func(seen func(v *ir.Value) Interval) float64
+
 	// need are the values that reached reads; reached tells whether a run of the
 	// interpreter met the limit, and with which number.
 	need    []*ir.Value
 	reached func(t trace) (at float64, ok bool)
-	// evidence makes the proof from the run itself; nil where outputs are compared.
+	// evidence makes the proof from the operands and from what the engine gave for
+	// the statement alone; nil where outputs are compared with those in fp32.
 	evidence func(t trace) *Evidence
 }
 

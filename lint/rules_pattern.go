@@ -107,6 +107,14 @@ func checkSoftmax(s *site) *suspect {
 		p.goals = append(p.goals, least(sum, nil))
 	}
 	p.region = between(s.a, s.op, q.sum, div)
+	p.gap = func(seen func(v *ir.Value) Interval) float64 {
+		x := seen(p.value)
+		g := high / max(x.Hi, 0)
+		if x.Hi < 0 {
+			g = min(g, low/x.Hi)
+		}
+		return g
+	}
 	return p.anyOf(sum, func(v float64) bool { return math.IsInf(v, 1) || v == 0 })
 }
 
@@ -207,6 +215,7 @@ func checkVariance(s *site) *suspect {
 	}
 	p := s.suspect(v, r, "deviation over mean 1/32")
 	p.region = between(s.a, ops...)
+	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(!seen(v).empty()) }
 	return p.anyPair(s.result(), s.arg("y"), func(d, m float64) bool { return m > 1.0/1024 && math.Abs(d) < m/256 })
 }
 
@@ -239,6 +248,9 @@ func checkCancellation(s *site) *suspect {
 	f := s.suspect(s.result(), s.a.of(s.result()), "1024")
 	f.detail = fmt.Sprintf("both operands reach %s", number(both.mag()))
 	f.region = between(s.a, p, q, s.op)
+	f.gap = func(seen func(v *ir.Value) Interval) float64 {
+		return 1024 / min(seen(s.arg("x")).mag(), seen(s.arg("y")).mag())
+	}
 	return f.anyPair(s.arg("x"), s.arg("y"), func(a, b float64) bool {
 		return math.Abs(a) >= 1024 && math.Abs(a-b) < math.Abs(a)/64
 	})
@@ -264,6 +276,6 @@ func checkMeanAxes(s *site) *suspect {
 	}
 	p := s.suspect(s.arg("x"), r, number(half16/partial))
 	p.detail = fmt.Sprintf("a partial sum of %.0f elements can reach %s", partial, number(r.mag()*partial))
-	p.goals = extremes(s.result(), r, half16/partial, nil)
+	p.goals, p.cliff = extremes(s.result(), r, half16/partial, nil), half16/partial
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y)*partial >= half16 })
 }

@@ -27,8 +27,15 @@ func checkLogZero(s *site) *suspect {
 	}
 	p := s.suspect(s.arg("x"), x, number(0-e))
 	p.goals = []goal{near(s.arg("x"), -e)}
+	p.gap = p.reaches(-e)
 	p.ane = true
 	return p.anyOf(s.arg("x"), func(v float64) bool { return v+e == 0 })
+}
+
+// reaches is the gap to a number that values come to or do not, whatever their
+// size.
+func (p *suspect) reaches(x float64) func(seen func(v *ir.Value) Interval) float64 {
+	return func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).Has(x)) }
 }
 
 func checkNegative(s *site) *suspect {
@@ -42,6 +49,7 @@ func checkNegative(s *site) *suspect {
 	}
 	p := s.suspect(s.arg("x"), x, number(0-e))
 	p.goals = []goal{least(s.arg("x"), nil)}
+	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).Lo+e < 0) }
 	return p.anyOf(s.arg("x"), func(v float64) bool { return v+e < 0 })
 }
 
@@ -66,6 +74,7 @@ func checkConstant(s *site) *suspect {
 		p := s.suspect(v, r, "finite")
 		p.detail = fmt.Sprintf("%s holds a number that is not finite", n)
 		if r.NaN {
+			p.gap = func(func(v *ir.Value) Interval) float64 { return 1 }
 			p.reached = func(trace) (float64, bool) { return math.NaN(), true }
 			return p
 		}
@@ -77,6 +86,7 @@ func checkConstant(s *site) *suspect {
 			continue // infinity times what is not zero is infinity
 		}
 		p.goals = []goal{near(other, 0)}
+		p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(other).Has(0)) }
 		return p.anyOf(other, func(v float64) bool { return v == 0 })
 	}
 	return nil
@@ -91,6 +101,7 @@ func checkSubnormal(s *site) *suspect {
 		p := s.suspect(s.arg("x"), x, "6.10352e-05")
 		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are large enough.", powerOver(1/x.mag(), 1))
 		p.goals = []goal{most(s.arg("x"), nil)}
+		p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).mag() > 0) }
 		return p.anyOf(s.arg("x"), func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal })
 	}
 	name, w := "weight", s.arg("weight")
@@ -110,6 +121,7 @@ func checkSubnormal(s *site) *suspect {
 	}
 	p := s.suspect(w, s.a.constOf(k), "6.10352e-05")
 	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below it", 100*share, row, name)
+	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(s.arg("x")).mag() >= leastNormal) }
 	p.goals = []goal{most(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row}), least(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row})}
 	return p.anyOf(s.arg("x"), func(v float64) bool { return math.Abs(v) >= leastNormal })
 }
@@ -185,6 +197,7 @@ func checkEpsilon(s *site) *suspect {
 		return nil
 	}
 	p.goals = []goal{near(s.arg("x"), 0)}
+	p.gap = p.reaches(0)
 	return p.anyOf(s.arg("x"), func(v float64) bool { return v >= 0 && v < 4*e })
 }
 
@@ -201,6 +214,7 @@ func checkReciprocal(s *site) *suspect {
 	}
 	p := s.suspect(s.arg("y"), y, "1.53e-05")
 	p.goals = []goal{near(s.arg("y"), leastReciprocal/2), near(s.arg("y"), -leastReciprocal/2)}
+	p.gap = func(seen func(v *ir.Value) Interval) float64 { return seen(p.value).mig() / leastReciprocal }
 	return p.anyOf(s.arg("y"), func(v float64) bool { return math.Abs(v) < leastReciprocal })
 }
 
@@ -211,6 +225,7 @@ func checkSignedZero(s *site) *suspect {
 	}
 	p := s.suspect(s.arg("y"), y, "-0")
 	p.goals = []goal{most(s.arg("y"), nil)}
+	p.gap = p.reaches(0)
 	return p.anyPair(s.arg("x"), s.arg("y"), func(x, y float64) bool { return x != 0 && y == 0 && math.Signbit(y) })
 }
 
@@ -286,6 +301,7 @@ func checkTableError(s *site) *suspect {
 	p := s.suspect(s.arg("x"), x, fmt.Sprintf("an error of %s", number(worst)))
 	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", number(top), number(worst), number(at))
 	p.goals = []goal{near(s.arg("x"), at)}
+	p.gap = p.reaches(at)
 	return p.anyOf(s.arg("x"), func(v float64) bool {
 		want := a.F(v)
 		return math.Abs(tableAt(a, numerics.Narrow(float32(v)))-want) > math.Abs(want)*ownShare
@@ -333,6 +349,7 @@ func checkZeroTail(s *site) *suspect {
 	p := s.suspect(s.arg("x"), x, number(bound))
 	p.detail = fmt.Sprintf("the table gives 0 from %s down, and %s reads it", number(bound), reader.Def.Name)
 	p.region = []*ir.Op{s.op, reader}
+	p.gap = func(seen func(v *ir.Value) Interval) float64 { return bound / min(seen(p.value).Lo, 0) }
 	p.goals = []goal{near(s.arg("x"), max(bound*1.1, x.Lo)), least(s.arg("x"), nil)}
 	return p.anyOf(s.arg("x"), func(v float64) bool { return v <= bound })
 }

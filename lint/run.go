@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -34,6 +35,9 @@ type Options struct {
 	Target string
 	// Source is the text that positions count in, nil for none.
 	Source *diag.File
+	// Samples are arrays of inputs by name, such as calibration data: those that have
+	// their input's shape are run and recorded.
+	Samples []map[string]interp.Tensor
 }
 
 func (o *Options) work() int64 {
@@ -68,7 +72,10 @@ type Function struct {
 	Unjudged int `json:"unjudged"`
 	// Unmodelled names the operations that have the range of their type.
 	Unmodelled []string   `json:"unmodelled,omitempty"`
-	Findings   []*Finding `json:"findings"`
+	Findings   []*Finding `json:"findings"` // in the order of the text
+	// Groups rank the findings; Roots tell why statements are not judged.
+	Groups []*Group `json:"groups"`
+	Roots  []*Root  `json:"roots"`
 }
 
 // InputRange is an input and the range it was judged by.
@@ -80,9 +87,13 @@ type InputRange struct {
 
 // States of a finding.
 const (
-	Shown    = "shown"
-	Possible = "possible"
+	Shown      = "shown"       // by an input of the whole model
+	ShownAlone = "shown alone" // by the statement cut out, on operands within its ranges
+	Possible   = "possible"    // by intervals only
 )
+
+// States lists them, what is most certain first.
+var States = []string{Shown, ShownAlone, Possible}
 
 // Finding is one cliff.
 type Finding struct {
@@ -108,14 +119,27 @@ type Finding struct {
 	// Evidence is at an output of the function, Local at the statement alone.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	Local    *Evidence `json:"local,omitempty"`
-	Note     string    `json:"note,omitempty"`
+	// Cut is the model in which a finding is shown alone.
+	Cut  *Cut   `json:"alone,omitempty"`
+	Note string `json:"note,omitempty"`
 	// Behind says that an earlier statement may already give infinity or NaN, and
 	// that this one is judged as if no NaN came of it.
 	Behind bool `json:"behind,omitempty"`
+	// Taints counts the statements that cannot be judged because this one's result has
+	// no bounds.
+	Taints int `json:"taints,omitempty"`
+	// Seen is the range of Value in recorded runs of the whole model, on drawn inputs
+	// and arrays that were given; Gap by what factor those values would have to grow to
+	// meet the limit, 1 where they do, 0 where nothing was recorded.
+	Seen *[2]verify.Number `json:"seen,omitempty"`
+	Gap  verify.Number     `json:"gap"`
 	// Inputs are the values that show or reach it.
 	Inputs tensors `json:"-"`
 	// Files are where the inputs were written, by name.
 	Files map[string]string `json:"inputs,omitempty"`
+
+	op  *ir.Op
+	typ string
 }
 
 // Run compiles p and judges each of its functions. p must not be used
@@ -179,7 +203,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	}
 	out := &Function{Name: f.Name, Findings: []*Finding{}}
 	ranges := map[string]Interval{}
-	s := &search{ctx: ctx, o: o, co: o.Compile}
+	var ports []*port
 	for _, v := range fn.Body.Params {
 		r, given := o.Ranges[v.Name]
 		if v.Type.Kind == ir.State {
@@ -200,13 +224,13 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 		ranges[v.Name] = r
 		out.Inputs = append(out.Inputs, InputRange{v.Name, v.Type.String(), [2]float64{r.Lo, r.Hi}})
 		if n := v.Type.Elems(); n >= 0 {
-			s.ports = append(s.ports, &port{v, r, int(n)})
+			ports = append(ports, &port{v, r, int(n)})
 		}
 	}
 	sound := analyse(fn, ranges)
-	s.a = sound.calmly()
-	found, unjudged := suspects(s.a)
-	out.Statements, out.Unjudged = len(s.a.ops), unjudged
+	a := sound.calmly()
+	found, unjudged := suspects(a)
+	out.Statements, out.Unjudged = len(a.ops), unjudged
 	seen := map[string]bool{}
 	for _, op := range sound.unmodelled {
 		if !seen[op.Def.Name] {
@@ -214,24 +238,26 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
 		}
 	}
+	var open []*proof
 	for _, p := range found {
-		s.open = append(s.open, &proof{suspect: p})
+		open = append(open, &proof{suspect: p, seen: nothing, far: nothing})
 	}
-	if len(s.open) > 0 && o.Work >= 0 && allStatic(fn) {
+	if len(open) > 0 && o.Work >= 0 && allStatic(fn) {
 		b, err := newBench(fn, m, f.Name, o.Workers)
 		if err != nil {
 			return nil, err
 		}
-		s.b, s.cost = b, costOf(fn)
-		if err := s.run(); err != nil {
+		s := newSearch(ctx, o, a, b, ports, 0)
+		s.open = open
+		if err := s.all(o.work()); err != nil {
 			return nil, err
 		}
 	} else {
-		for _, p := range s.open {
+		for _, p := range open {
 			p.note = "no input was looked for"
 		}
 	}
-	for _, p := range s.open {
+	for _, p := range open {
 		x := p.finding(files, o.Source)
 		x.Behind = behind(sound, p.op)
 		out.Findings = append(out.Findings, x)
@@ -239,6 +265,8 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
+	out.Roots = roots(a, files, out.Findings)
+	out.group()
 	return out, nil
 }
 
@@ -263,9 +291,13 @@ func allStatic(f *ir.Func) bool {
 
 func (p *proof) finding(files []string, src *diag.File) *Finding {
 	f := &Finding{
-		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: p.op.Place.Unit.String(), Value: valueLabel(p.value),
+		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: unitOf(p.op), Value: valueLabel(p.value),
 		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit, Why: p.rule.Why, Detail: p.detail,
-		Instead: p.instead, Note: p.note,
+		Instead: p.instead, Note: p.note, Gap: verify.Number(p.gapAt), op: p.op, typ: p.op.Results[0].Type.String(),
+	}
+	if !p.seen.empty() && p.gapAt > 0 {
+		r := numbers(p.seen)
+		f.Seen = &r
 	}
 	if f.Instead == "" {
 		f.Instead = p.rule.Instead
@@ -277,14 +309,25 @@ func (p *proof) finding(files []string, src *diag.File) *Finding {
 		}
 		f.Source = lineOf(src, at.Line)
 	}
-	if p.proof() {
+	if p.reached || p.shown != nil || p.cut != nil {
 		n := verify.Number(p.reachedAt)
 		f.Reached, f.How, f.Inputs = &n, p.input.how, p.input.in
 	}
-	if p.shown != nil {
+	switch {
+	case p.shown != nil:
 		f.State, f.Evidence, f.Local = Shown, p.shown, p.local
+	case p.cut != nil:
+		f.State, f.Local, f.Cut = ShownAlone, p.local, p.cut
 	}
 	return f
+}
+
+// unitOf is where an operation runs; those of blocks run with the block, on the CPU.
+func unitOf(op *ir.Op) string {
+	if op.Place.Unit == ir.Unplaced {
+		return ir.CPU.String()
+	}
+	return op.Place.Unit.String()
 }
 
 // made begins the names of values that passes make.
@@ -312,8 +355,6 @@ func valueLabel(v *ir.Value) string {
 	}
 	return v.Name
 }
-
-func (p *proof) proof() bool { return p.reached || p.shown != nil }
 
 // maxSource bounds the part of a source line that a finding repeats.
 const maxSource = 240

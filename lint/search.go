@@ -2,7 +2,8 @@ package lint
 
 import (
 	"context"
-	"math"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -17,12 +18,18 @@ type search struct {
 	a     *analysis
 	b     *bench
 	ports []*port
-	cost  int64 // of one run, in multiply-accumulates and elements
+	cost  int64            // of one run, in multiply-accumulates and elements
+	until map[*ir.Op]int64 // of a run that ends behind an operation
 	spent int64
-	out   bool // something was left out for want of budget
+	limit int64 // of spent
+	out   bool  // something was left out for want of budget
 
-	open []*proof
-	keep map[*ir.Value]bool
+	open    []*proof
+	keep    map[*ir.Value]bool
+	first   []candidate // to record runs on, nil for arrays that were given and drawn ones
+	samples []sample
+	seen    map[*ir.Value]Interval // in the recorded runs
+	kept    trace                  // values of the first recorded run
 }
 
 // proof is a suspicion on its way to being shown.
@@ -35,9 +42,14 @@ type proof struct {
 	input     candidate // the one that shows it, else the first that reaches it
 	shown     *Evidence // at the function's outputs
 	local     *Evidence // at the statement's own
+	ran       trace     // of the first input that reaches it
+	cut       *Cut      // the statement alone, where that shows it
 	note      string
-	runs      int // of the engine
-	tries     int // of the interpreter
+	gapAt     float64  // by what factor recorded values would have to grow
+	seen      Interval // recorded values of the suspicion's value
+	far       Interval // the same over all runs of the search
+	runs      int      // of the engine
+	tries     int      // of the interpreter
 }
 
 // maxEngineRuns bounds the engine runs spent on one suspicion, maxTries its runs
@@ -47,49 +59,77 @@ const (
 	maxTries      = 96
 )
 
-// afford takes the cost of n runs out of the budget.
-func (s *search) afford(n int64) bool {
-	if s.ctx.Err() != nil || s.spent+n*s.cost > s.o.work() {
+// newSearch makes a search over the function that a judges.
+func newSearch(ctx context.Context, o *Options, a *analysis, b *bench, ports []*port, limit int64) *search {
+	s := &search{ctx: ctx, o: o, co: o.Compile, a: a, b: b, ports: ports, limit: limit, seen: map[*ir.Value]Interval{}, until: map[*ir.Op]int64{}}
+	s.cost = 1
+	for _, op := range a.fn.Body.Ops {
+		s.cost += costOf(op)
+		s.until[op] = s.cost
+	}
+	return s
+}
+
+// pay takes a cost out of the budget.
+func (s *search) pay(cost int64) bool {
+	if s.ctx.Err() != nil || s.spent+cost > s.limit {
 		s.out = true
 		return false
 	}
-	s.spent += n * s.cost
+	s.spent += cost
 	return true
 }
 
-// costOf counts what one run computes.
-func costOf(f *ir.Func) int64 {
-	n := int64(1)
-	ir.Walk(f, func(op *ir.Op) {
-		n += compile.MACs(op)
-		for _, r := range op.Results {
-			if e := r.Type.Elems(); e > 0 {
-				n += e
-			}
+// afford takes the cost of n runs out of the budget.
+func (s *search) afford(n int64) bool { return s.pay(n * s.cost) }
+
+// reach is the cost of a run that ends behind a value.
+func (s *search) reach(v *ir.Value) int64 {
+	if c, ok := s.until[v.Def]; ok {
+		return c
+	}
+	return s.cost
+}
+
+// costOf counts what an operation computes.
+func costOf(op *ir.Op) int64 {
+	n := compile.MACs(op)
+	for _, r := range op.Results {
+		if e := r.Type.Elems(); e > 0 {
+			n += e
 		}
-	})
+	}
+	for _, b := range op.Blocks {
+		for _, inner := range b.Ops {
+			n += costOf(inner)
+		}
+	}
 	return n
 }
 
-// run looks for inputs by goals and by patterns, and notes how far it came.
-func (s *search) run() error {
+// wanted collects the values that the suspicions look at.
+func (s *search) wanted() {
 	s.keep = map[*ir.Value]bool{}
 	for _, p := range s.open {
+		p.far, p.seen = nothing, nothing
+		s.keep[p.value] = true
 		for _, v := range p.need {
 			s.keep[v] = true
 		}
-		for _, op := range p.region {
+		for _, op := range closed(s.a, p.region) {
 			op.Operands(func(_ *ir.Param, v *ir.Value) { s.keep[v] = true })
 		}
 	}
-	// What is asked for by name comes first, a corner of an affine function being its
-	// worst case; unless the budget may not last for all goals: a pattern serves all
-	// suspicions at once.
-	order := []func() error{s.goals, s.patterns}
-	if s.cost*int64(runsOfGoal*len(s.open)) > s.o.work() {
-		slices.Reverse(order)
+}
+
+// run looks for inputs by recorded runs, by goals and by patterns, and notes how
+// far it came.
+func (s *search) run() error {
+	s.wanted()
+	if err := s.record(); err != nil {
+		return err
 	}
-	for _, step := range order {
+	for _, step := range s.order() {
 		if err := step(); err != nil {
 			return err
 		}
@@ -97,6 +137,8 @@ func (s *search) run() error {
 	for _, p := range s.open {
 		switch {
 		case p.shown != nil:
+		case p.reached && p.runs == 0 && s.out:
+			p.note = "an input reaches the limit; the budget (--work) ended before the engine ran it"
 		case p.reached:
 			if p.note == "" {
 				p.note = "an input reaches the limit, and no output of the function shows it"
@@ -104,18 +146,86 @@ func (s *search) run() error {
 		case s.out:
 			p.note = "the search ended with its budget (--work)"
 		default:
-			p.note = "no input was found"
+			p.note = "no input of the whole model was found"
+		}
+		if p.shown == nil && !p.reached && !p.far.empty() && p.value.Const == nil {
+			p.note += fmt.Sprintf("; the furthest that inputs brought %s: %s to %s", valueLabel(p.value), number(p.far.Lo), number(p.far.Hi))
 		}
 	}
 	return s.ctx.Err()
 }
 
+// Shares of the budget: what the search for inputs of the whole model may spend
+// before statements are cut out, and what cuts may have spent before operands that
+// show the cliff are looked for in the whole.
+const (
+	wholeShare = 1.0 / 2
+	cutShare   = 7.0 / 8
+)
+
+// all looks for inputs of the whole model, then at the statements that none was
+// found for alone, then for inputs that give them operands like those.
+func (s *search) all(budget int64) error {
+	s.limit = int64(float64(budget) * wholeShare)
+	if err := s.run(); err != nil {
+		return err
+	}
+	s.limit = int64(float64(budget) * cutShare)
+	var left []*proof
+	for _, p := range s.ranked() {
+		if p.shown == nil {
+			left = append(left, p)
+		}
+	}
+	for i, p := range left {
+		if err := s.cutOut(p, max(0, s.limit-s.spent)/int64(len(left)-i)); err != nil {
+			return err
+		}
+	}
+	s.limit = budget
+	for _, p := range left {
+		if err := s.toward(p); err != nil {
+			return err
+		}
+		if p.shown != nil {
+			p.cut = nil
+		}
+	}
+	return s.ctx.Err()
+}
+
+// order is what is tried after the recorded runs. What is asked for by name comes
+// first, a corner of an affine function being its worst case; where the budget may
+// not last for all goals, a few patterns, which serve all suspicions at once, come
+// before them. Climbs come last, as they take the most runs.
+func (s *search) order() []func() error {
+	first, rest := 0, len(patterns)
+	if s.cost*int64(runsOfGoal*len(s.open)) > s.limit {
+		first = boundPatterns
+	}
+	return []func() error{
+		func() error { return s.patterns(0, first) },
+		s.goals,
+		func() error { return s.patterns(first, rest) },
+		s.oppose,
+		s.climbs,
+	}
+}
+
 // runsOfGoal is about how many runs a goal takes.
 const runsOfGoal = 16
 
+// ranked is the order in which suspicions are pursued: those whose recorded values
+// come closest to the limit first.
+func (s *search) ranked() []*proof {
+	ps := slices.Clone(s.open)
+	slices.SortStableFunc(ps, func(p, q *proof) int { return rank(p.gapAt, q.gapAt) })
+	return ps
+}
+
 // goals goes after the goals of each suspicion.
 func (s *search) goals() error {
-	for _, p := range s.open {
+	for _, p := range s.ranked() {
 		for _, g := range p.goals {
 			if err := s.pursue(p, g); err != nil {
 				return err
@@ -125,13 +235,39 @@ func (s *search) goals() error {
 	return nil
 }
 
-// patterns tries inputs that are made without looking at the model.
-func (s *search) patterns() error {
-	for k, p := range patterns {
+// climbs goes from recorded runs towards the goals that are still open, each with
+// its share of what is left of the budget.
+func (s *search) climbs() error {
+	var left []*proof
+	for _, p := range s.ranked() {
+		if p.shown == nil && !p.reached && p.suspect.reached != nil {
+			left = append(left, p)
+		}
+	}
+	limit := s.limit
+	defer func() { s.limit = limit }()
+	for i, p := range left {
+		s.limit = s.spent + max(0, limit-s.spent)/int64(len(left)-i)
+		for _, g := range p.goals {
+			if g.near == g.near {
+				continue
+			}
+			if err := s.climb(p, g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// patterns tries inputs that are made without looking at the model: those from
+// lo up to hi.
+func (s *search) patterns(lo, hi int) error {
+	for k := lo; k < hi; k++ {
 		if s.done() || !s.afford(1) {
 			break
 		}
-		c, err := p.make(s.ports, k)
+		c, err := patterns[k].make(s.ports, k)
 		if err != nil {
 			return err
 		}
@@ -139,18 +275,24 @@ func (s *search) patterns() error {
 			return err
 		}
 	}
-	if len(s.ports) > 1 && len(s.ports) <= 4 {
-		for i := range s.ports {
-			if s.done() || !s.afford(1) {
-				break
-			}
-			c, err := opposed(s.ports, i)
-			if err != nil {
-				return err
-			}
-			if err := s.try(c, s.open); err != nil {
-				return err
-			}
+	return nil
+}
+
+// oppose sets each of a few inputs against the others.
+func (s *search) oppose() error {
+	if len(s.ports) < 2 || len(s.ports) > 4 {
+		return nil
+	}
+	for i := range s.ports {
+		if s.done() || !s.afford(1) {
+			break
+		}
+		c, err := opposed(s.ports, i)
+		if err != nil {
+			return err
+		}
+		if err := s.try(c, s.open); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -160,35 +302,41 @@ func (s *search) done() bool {
 	return !slices.ContainsFunc(s.open, func(p *proof) bool { return p.shown == nil })
 }
 
-// try runs a candidate in the interpreter and looks which suspicions it reaches;
-// those it runs on the engine.
+// try runs a candidate in the interpreter and looks which suspicions it reaches.
 func (s *search) try(c candidate, ps []*proof) error {
 	_, t, err := s.b.declared(s.ctx, c.in, s.keep)
 	if err != nil {
 		return s.failed(err)
 	}
+	return s.look(c, t, ps)
+}
+
+// look tells which suspicions a run of the interpreter reached; those it runs on
+// the engine.
+func (s *search) look(c candidate, t trace, ps []*proof) error {
 	for _, p := range ps {
 		if p.shown != nil || p.suspect.reached == nil {
 			continue
+		}
+		if x, ok := t[p.value]; ok {
+			p.far = p.far.hull(rangeOf(x))
 		}
 		at, ok := p.suspect.reached(t)
 		if !ok {
 			continue
 		}
 		if !p.reached {
-			p.reached, p.reachedAt, p.input = true, at, c
-		}
-		if p.evidence != nil {
-			if e := p.evidence(t); e != nil {
-				p.shown, p.local, p.input, p.reachedAt = e, e, c, at
-			}
-			continue
+			p.reached, p.reachedAt, p.input, p.ran = true, at, c, t
 		}
 		if p.runs >= maxEngineRuns || !s.afford(3) {
 			continue
 		}
 		p.runs++
-		if err := s.show(p, c, t, at); err != nil {
+		show := s.show
+		if p.evidence != nil {
+			show = s.showAlone
+		}
+		if err := show(p, c, t, at); err != nil {
 			return err
 		}
 	}
@@ -197,11 +345,8 @@ func (s *search) try(c candidate, ps []*proof) error {
 
 // failed tells errors of a run that end the search from those of one input,
 // which an operation may refuse.
-func (s *search) failed(err error) error {
-	if s.ctx.Err() != nil {
-		return s.ctx.Err()
-	}
-	return nil
+func (s *search) failed(error) error {
+	return s.ctx.Err()
 }
 
 // show runs a candidate on the engine: an output that depends on the statement
@@ -220,7 +365,7 @@ func (s *search) show(p *proof, c candidate, t trace, at float64) error {
 		if e == nil {
 			continue
 		}
-		local, err := s.alone(p, t, ane)
+		local, err := s.local(p, t, ane)
 		if err != nil {
 			p.note = "the outputs deviate, but the statement cannot be run by itself: " + err.Error()
 			return s.failed(err)
@@ -235,22 +380,54 @@ func (s *search) show(p *proof, c candidate, t trace, at float64) error {
 	return nil
 }
 
-// alone runs the suspicion's operations by themselves.
-func (s *search) alone(p *proof, t trace, ane bool) (*Evidence, error) {
-	if ane {
-		r, err := newRegion(s.ctx, s.a.fn, p.region, s.co, true, s.o.Workers)
-		if err != nil {
-			return nil, err
+// showAlone runs the pair of the statement alone on the operands of the run, and
+// judges by what the engine's chain gives for it.
+func (s *search) showAlone(p *proof, c candidate, t trace, at float64) error {
+	r, err := s.regionOf(p)
+	if err != nil {
+		p.note = "the statement cannot be run by itself: " + err.Error()
+		return s.failed(err)
+	}
+	in, err := r.operands(t)
+	if err != nil {
+		return s.failed(err)
+	}
+	got, err := r.engine(s.ctx, in, false)
+	if err != nil {
+		return s.failed(err)
+	}
+	own := maps.Clone(t)
+	for _, v := range p.op.Results {
+		if x, ok := got[v.Name]; ok {
+			own[v] = x
 		}
-		return r.run(s.ctx, t, true, p.exactly)
 	}
+	if e := p.evidence(own); e != nil {
+		p.shown, p.local, p.input, p.reachedAt, p.note = e, e, c, at, ""
+	}
+	return nil
+}
+
+// local runs the suspicion's operations by themselves.
+func (s *search) local(p *proof, t trace, ane bool) (*Evidence, error) {
+	r, err := (*region)(nil), error(nil)
+	if ane {
+		r, err = newRegion(s.ctx, s.a, p.region, s.co, true, s.o.Workers)
+	} else {
+		r, err = s.regionOf(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.run(s.ctx, t, ane, p.exactly)
+}
+
+// regionOf compiles the suspicion's operations by themselves, once.
+func (s *search) regionOf(p *proof) (*region, error) {
 	if p.alone == nil && p.aloneErr == nil {
-		p.alone, p.aloneErr = newRegion(s.ctx, s.a.fn, p.region, s.co, false, s.o.Workers)
+		p.alone, p.aloneErr = newRegion(s.ctx, s.a, p.region, s.co, false, s.o.Workers)
 	}
-	if p.aloneErr != nil {
-		return nil, p.aloneErr
-	}
-	return p.alone.run(s.ctx, t, false, p.exactly)
+	return p.alone, p.aloneErr
 }
 
 // dependents returns the names of the function's outputs that depend on an
@@ -280,135 +457,4 @@ func dependents(a *analysis, op *ir.Op) map[string]bool {
 		}
 	}
 	return out
-}
-
-// pursue goes after one goal: to a corner of the ranges by the signs of the
-// derivative, which for an affine function is its extreme, and where a number is
-// wanted along the way between two corners.
-func (s *search) pursue(p *proof, g goal) error {
-	if p.shown != nil {
-		return nil
-	}
-	if p.suspect.reached == nil {
-		return nil
-	}
-	for _, q := range s.ports {
-		if source(g.v) == q.v {
-			return s.fillPort(p, q, g)
-		}
-	}
-	if g.near != g.near {
-		cs, err := s.corners(g, g.dir, -1)
-		if err != nil {
-			return err
-		}
-		for _, c := range cs {
-			if p.shown != nil || !s.afford(1) {
-				return nil
-			}
-			p.tries++
-			if err := s.try(c.c, []*proof{p}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return s.bisect(p, g)
-}
-
-// fillPort is a goal on an input itself.
-func (s *search) fillPort(p *proof, q *port, g goal) error {
-	xs := []float64{q.r.Hi, q.r.Hi * 0.75}
-	if g.dir < 0 {
-		xs = []float64{q.r.Lo, q.r.Lo * 0.75}
-	}
-	if g.near == g.near {
-		xs = []float64{g.near, g.near / 2, 2 * g.near}
-	}
-	if g.near != g.near && q.r.Has(0) && g.v != nil && q.r.Hi == 0 {
-		xs = append(xs, math.Copysign(0, -1))
-	}
-	for _, x := range xs {
-		if !q.r.Has(x) {
-			continue
-		}
-		// The others at their upper bounds, then all alike.
-		for _, same := range []bool{false, true} {
-			if p.shown != nil || !s.afford(1) {
-				return nil
-			}
-			c := candidate{tensors{}, q.v.Name + " filled with " + number(x)}
-			for _, o := range s.ports {
-				v := o.r.Hi
-				if o == q || same {
-					v = x
-				}
-				t, err := o.fill(func(int) float64 { return v })
-				if err != nil {
-					return err
-				}
-				c.in[o.v.Name] = t
-			}
-			p.tries++
-			if err := s.try(c, []*proof{p}); err != nil {
-				return err
-			}
-			if len(s.ports) == 1 {
-				break
-			}
-		}
-	}
-	return nil
-}
-
-// bisections is how often the way between two corners is halved.
-const bisections = 40
-
-// bisect looks for a number between the corners in which an element is largest
-// and least.
-func (s *search) bisect(p *proof, g goal) error {
-	up, err := s.corners(g, 1, -1)
-	if err != nil || len(up) == 0 {
-		return err
-	}
-	at := up[0].at
-	down, err := s.corners(g, -1, at)
-	if err != nil || len(down) == 0 {
-		return err
-	}
-	wv := s.b.wide.of[g.v]
-	lo, hi := 0.0, 1.0 // 0: down, 1: up
-	for range bisections {
-		if p.shown != nil || p.tries > maxTries || !s.afford(2) {
-			return nil
-		}
-		m := (lo + hi) / 2
-		c := candidate{tensors{}, "between two corners of the input ranges, where the value meets the limit"}
-		for _, q := range s.ports {
-			a, b := down[0].c.in[q.v.Name].Const().Floats(), up[0].c.in[q.v.Name].Const().Floats()
-			t, err := q.fill(func(i int) float64 { return a[i] + (b[i]-a[i])*m })
-			if err != nil {
-				return err
-			}
-			c.in[q.v.Name] = t
-		}
-		_, t, err := s.b.exact(s.ctx, c.in, true)
-		if err != nil {
-			return s.failed(err)
-		}
-		ys := t.floats(wv)
-		if at >= len(ys) {
-			return nil
-		}
-		p.tries++
-		if err := s.try(c, []*proof{p}); err != nil {
-			return err
-		}
-		if ys[at] < g.near {
-			lo = m
-		} else {
-			hi = m
-		}
-	}
-	return nil
 }

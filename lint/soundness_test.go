@@ -13,9 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// sample draws an input within a range: its corners, its middle, and what lies
+// drawSample draws an input within a range: its corners, its middle, and what lies
 // between.
-func sample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
+func drawSample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
 	n := t.Elems()
 	vs := make([]float32, n)
 	for i := range vs {
@@ -55,7 +55,7 @@ func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, se
 		in := map[string]interp.Tensor{}
 		for _, v := range f.Body.Params {
 			if v.Type.Kind == ir.Tensor {
-				in[v.Name] = sample(v.Type, ranges[v.Name], rnd, k)
+				in[v.Name] = drawSample(v.Type, ranges[v.Name], rnd, k)
 			}
 		}
 		for _, mode := range []numerics.Mode{numerics.IEEE, numerics.ANE} {
@@ -258,5 +258,180 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	if seen < 100000 || len(ops) < 60 {
 		t.Errorf("looked at %d values of %d operations", seen, len(ops))
+	}
+}
+
+// TestNormed: behind a layer_norm a row's sum is bounded by the norms of both, and
+// an input along the row comes close to that bound.
+func TestNormed(t *testing.T) {
+	const n, rows = 64, 8
+	g := irbuild.New(11)
+	x := g.Input(1, 4, n)
+	w := g.Filled(ir.FP16, func(i int64) float64 { return float64((i*37+i/n*11)%128-64) / 16 }, rows, n)
+	ones := g.Filled(ir.FP16, func(int64) float64 { return 1.5 }, n)
+	beta := g.Filled(ir.FP16, func(i int64) float64 { return float64(i%5-2) / 64 }, n)
+	z := g.Op("layer_norm", "x", x, "axes", []int{2}, "gamma", ones, "beta", beta, "epsilon", 1e-5)
+	y := g.Op("linear", "x", z, "weight", w)
+	g.Output(y)
+	f := g.Program().Funcs[0]
+	ranges := map[string]Interval{x.Name: span(-8, 8)}
+	if contains(t, f, ranges, 40, 7) == 0 {
+		t.Fatal("nothing was run")
+	}
+	a := analyse(f, ranges)
+	ws := w.Const.Floats()
+	vs := make([]float32, 4*n)
+	for i := range vs {
+		vs[i] = float32(ws[i%n])
+	}
+	in, err := interp.FromFloats(ir.FP16, vs, 1, 4, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := interp.Run(context.Background(), f, tensors{x.Name: in}, interp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := out[y.Name].Const().Floats()[0]
+	if !a.of(y).Has(got) {
+		t.Errorf("%g lies outside %v", got, a.of(y))
+	}
+	sum := 0.0
+	for _, v := range ws[:n] {
+		sum += math.Abs(v)
+	}
+	if worst := sum * a.of(z).Hi; a.of(y).Hi > worst/2 {
+		t.Errorf("the bound %g is not much less than %g, which element by element gives", a.of(y).Hi, worst)
+	}
+	if got < a.of(y).Hi/2 {
+		t.Errorf("an input along the row gives %g, the bound is %g", got, a.of(y).Hi)
+	}
+}
+
+// TestMasked: behind masked softmax weights a product stays within its operand.
+func TestMasked(t *testing.T) {
+	g := irbuild.New(12)
+	x, v := g.Input(1, 2, 4, 16), g.Input(1, 2, 16, 8)
+	m := g.InputOf(ir.Bool, 1, 1, 4, 16)
+	zero := g.Filled(ir.FP16, func(int64) float64 { return 0 })
+	s := g.Op("softmax", "x", x, "axis", -1)
+	y := g.Op("matmul", "x", g.Op("select", "cond", m, "a", zero, "b", s), "y", v)
+	g.Output(y)
+	f := g.Program().Funcs[0]
+	ranges := map[string]Interval{x.Name: span(-4, 4), v.Name: span(-100, 100), m.Name: span(0, 1)}
+	if contains(t, f, ranges, 20, 8) == 0 {
+		t.Fatal("nothing was run")
+	}
+	if r := analyse(f, ranges).of(y); r.mag() > 101 {
+		t.Errorf("the product lies within %v", r)
+	}
+}
+
+// TestRootMeanSquare: behind a norm written out, elements and sums are bounded by
+// the row's length, for rows of every size that fp16 holds.
+func TestRootMeanSquare(t *testing.T) {
+	const n, rows = 64, 8
+	norms := map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
+		"pow": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("mul", "x", x, "y", x), "axes", []int{1}, "keep_dims", true), "y", 1.0/n)
+			return g.Op("mul", "x", x, "y", g.Op("pow", "x", g.Op("add", "x", s, "y", 1e-5), "y", -0.5))
+		},
+		"rsqrt": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			s := g.Op("reduce_mean", "x", g.Op("square", "x", x), "axes", []int{1}, "keep_dims", true)
+			return g.Op("mul", "x", g.Op("rsqrt", "x", s, "epsilon", 2e-6), "y", x)
+		},
+		"sqrt": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+			s := g.Op("reduce_mean", "x", g.Op("pow", "x", x, "y", 2.0), "axes", []int{1}, "keep_dims", true)
+			return g.Op("real_div", "x", x, "y", g.Op("sqrt", "x", g.Op("add", "x", 1e-5, "y", s)))
+		},
+	}
+	for name, norm := range norms {
+		for _, unit := range []ir.Unit{ir.CPU, ir.Engine} {
+			t.Run(fmt.Sprint(name, " ", unit), func(t *testing.T) {
+				g := irbuild.New(13)
+				x := g.Input(1, n, 1, 4)
+				w := g.Filled(ir.FP16, func(i int64) float64 { return float64((i*37+i/n*11)%128-64) / 16 }, rows, n, 1, 1)
+				scale := g.Filled(ir.FP16, func(i int64) float64 { return 1 + float64(i%3)/4 }, 1, n, 1, 1)
+				z := norm(g, x)
+				y := g.Op("conv", "x", g.Op("mul", "x", z, "y", scale), "weight", w)
+				g.Output(y)
+				f := g.Program().Funcs[0]
+				ir.Walk(f, func(op *ir.Op) { op.Place.Unit = unit })
+				for _, m := range []float64{2e-7, 1e-5, 3e-4, 1e-3, 0.03, 2, 100, 3000, 60000} {
+					m = fp16(m)
+					ranges := map[string]Interval{x.Name: span(-m, m)}
+					if contains(t, f, ranges, 20, 9) == 0 {
+						t.Fatal("nothing was run")
+					}
+					if m > 1 && analyse(f, ranges).calmly().of(z).mag() > 9.2 {
+						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().of(z), n)
+					}
+					// Rows of one large element and of an even size are the extremes.
+					for _, one := range []bool{true, false} {
+						vs := make([]float32, 4*n)
+						for i := range vs {
+							if !one || i/4 == 5 {
+								vs[i] = float32(m)
+							}
+						}
+						in, err := interp.FromFloats(ir.FP16, vs, x.Type.Shape...)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if _, bad := lies(f, tensors{x.Name: in}); bad != "" {
+							t.Error(bad)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestParts: a slice and a split of a product's channels have the ranges of those
+// channels.
+func TestParts(t *testing.T) {
+	w := func(g *irbuild.Graph, shape ...int64) *ir.Value {
+		return g.Filled(ir.FP16, func(i int64) float64 { return float64(int64(1)<<(i/8)) / 8 * float64(i%3-1) }, shape...)
+	}
+	products := map[string]func(g *irbuild.Graph) (*ir.Value, int){
+		"conv": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("conv", "x", g.Input(1, 8, 2, 2), "weight", w(g, 8, 8, 1, 1)), 1
+		},
+		"linear": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("linear", "x", g.Input(1, 4, 8), "weight", w(g, 8, 8)), 2
+		},
+		"matmul y": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("matmul", "x", g.Input(1, 2, 4, 8), "y", w(g, 8, 8), "transpose_y", true), 3
+		},
+		"matmul x": func(g *irbuild.Graph) (*ir.Value, int) {
+			return g.Op("matmul", "x", w(g, 8, 8), "y", g.Input(1, 2, 8, 4)), 2
+		},
+	}
+	for name, product := range products {
+		t.Run(name, func(t *testing.T) {
+			g := irbuild.New(17)
+			y, axis := product(g)
+			begin, size := make([]int, y.Type.Rank()), make([]int, y.Type.Rank())
+			for i, d := range y.Type.Shape {
+				size[i] = int(d)
+			}
+			begin[axis], size[axis] = 1, 2
+			s := g.Op("slice_by_size", "x", y, "begin", begin, "size", size)
+			parts := g.All("split", "x", y, "split_sizes", []int{3, 4, 1}, "axis", axis)
+			g.Output(s, parts[0], parts[1], parts[2])
+			f := g.Program().Funcs[0]
+			ranges := map[string]Interval{f.Body.Params[0].Name: span(-2, 3)}
+			if contains(t, f, ranges, 30, 3) == 0 {
+				t.Fatal("nothing was run")
+			}
+			a := analyse(f, ranges)
+			whole := a.of(y).mag()
+			for v, share := range map[*ir.Value]float64{s: 1.0 / 16, parts[0]: 1.0 / 16, parts[1]: 0.6, parts[2]: 1} {
+				if m := a.of(v).mag(); m > share*whole || m == 0 {
+					t.Errorf("%s lies within %v of %v", v.Name, a.of(v), a.of(y))
+				}
+			}
+		})
 	}
 }

@@ -1,110 +1,330 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
-// Counts returns how many findings are shown and how many are possible.
-func (f *Function) Counts() (shown, possible int) {
+// Counts returns how many findings are in each of the States.
+func (f *Function) Counts() map[string]int {
+	n := map[string]int{}
 	for _, x := range f.Findings {
-		if x.State == Shown {
-			shown++
-		} else {
-			possible++
-		}
+		n[x.State]++
 	}
-	return shown, possible
+	return n
 }
 
-// place is where a finding stands, as compilers print it.
-func (x *Finding) place(model string) string {
-	file := x.File
+// place is where something stands, as compilers print it.
+func place(file, model string, line, col int32) string {
 	if file == "" {
 		file = model
 	}
-	if x.Line == 0 {
+	if line == 0 {
 		return file
 	}
-	return fmt.Sprintf("%s:%d:%d", file, x.Line, x.Col)
+	return fmt.Sprintf("%s:%d:%d", file, line, col)
 }
 
-// Text writes the report for people. model is the path of the text, path what
-// zinc run takes.
-func (r *Report) Text(w io.Writer, model, path string) error {
+// Bounds of what Text prints unless it is asked for all.
+const (
+	MaxGroups = 10 // groups of findings of a function
+	maxAlike  = 8  // places of findings like the one told
+	maxRoots  = 5  // values without bounds
+)
+
+// TextOptions steer Text.
+type TextOptions struct {
+	Model string // path of the text
+	Path  string // what zinc run takes
+	All   bool   // every finding, in the stead of MaxGroups groups with one told of each
+}
+
+// Text writes the report for people.
+func (r *Report) Text(w io.Writer, o TextOptions) error {
+	out := &printer{w: w, o: o, target: r.Target}
 	for i, f := range r.Functions {
 		if i > 0 {
-			fmt.Fprintln(w)
+			out.line("")
 		}
-		shown, possible := f.Counts()
-		fmt.Fprintf(w, "%s, function %s, target %s: %d shown, %d possible\n", model, f.Name, r.Target, shown, possible)
+		n := f.Counts()
+		out.line("%s, function %s, target %s: %d shown, %d shown alone, %d possible", o.Model, f.Name, r.Target, n[Shown], n[ShownAlone], n[Possible])
 		for _, in := range f.Inputs {
-			fmt.Fprintf(w, "  input %s %s from %s to %s\n", in.Name, in.Type, number(in.Range[0]), number(in.Range[1]))
+			out.line("  input %s %s from %s to %s", in.Name, in.Type, number(in.Range[0]), number(in.Range[1]))
 		}
-		for _, state := range []string{Shown, Possible} {
-			for _, x := range f.Findings {
-				if x.State == state {
-					x.text(w, model, path)
-				}
-			}
-		}
-		if f.Unjudged > 0 {
-			fmt.Fprintf(w, "\nnot judged, since they read values without bounds, mostly behind a finding: %d of %d statements\n", f.Unjudged, f.Statements)
-		}
+		out.groups(f)
+		out.roots(f)
 		if len(f.Unmodelled) > 0 {
-			fmt.Fprintf(w, "judged by their type alone: %s\n", strings.Join(f.Unmodelled, ", "))
+			out.line("judged by their type alone: %s", strings.Join(f.Unmodelled, ", "))
 		}
 	}
-	_, err := io.WriteString(w, "")
-	return err
+	return out.err
 }
 
-func (x *Finding) text(w io.Writer, model, path string) {
-	fmt.Fprintf(w, "\n%s: %s: %s (%s, %s on the %s)\n", x.place(model), x.State, x.Rule, x.Statement, x.Op, x.Unit)
-	if x.Source != "" {
-		fmt.Fprintf(w, "  | %s\n", x.Source)
+// printer writes lines until one fails.
+type printer struct {
+	w      io.Writer
+	o      TextOptions
+	target string
+	err    error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
-	fmt.Fprintf(w, "  interval: %s from %s to %s, limit %s\n", x.Value, number(float64(x.Interval[0])), number(float64(x.Interval[1])), x.Limit)
-	if x.Detail != "" {
-		fmt.Fprintf(w, "  here: %s\n", x.Detail)
-	}
-	fmt.Fprintf(w, "  why: %s\n", x.Why)
-	fmt.Fprintf(w, "  instead: %s\n", x.Instead)
-	if x.How != "" {
-		fmt.Fprintf(w, "  input: %s; the limit is met by %s\n", x.How, number(float64(*x.Reached)))
-	}
-	if e := x.Evidence; e != nil {
-		fmt.Fprintf(w, "  output %s[%d]: %s %s, interpreter %s, exact %s\n", e.Output, e.Index, e.By, number(float64(e.Engine)), number(float64(e.Interpreter)), number(float64(e.Exact)))
-	}
-	if len(x.Files) > 0 {
-		var names []string
-		for n := range x.Files {
-			names = append(names, n)
+}
+
+// groups tells of each group one finding, or of all.
+func (p *printer) groups(f *Function) {
+	left, groups := 0, 0
+	for k, g := range f.Groups {
+		if k >= MaxGroups && !p.o.All {
+			left += len(g.Findings)
+			groups++
+			continue
 		}
-		slices.Sort(names)
-		cmd := "zinc run " + path
-		if e := x.Evidence; e != nil && e.By != BySimulator {
-			mode := "ieee"
-			if e.By == ByANE {
-				mode = "ane"
+		for i, at := range g.Findings {
+			if i > 0 && !p.o.All {
+				p.alike(f, g.Findings[1:])
+				break
 			}
-			cmd += " --engine interp --numerics " + mode
+			p.finding(f.Findings[at])
 		}
-		for _, n := range names {
-			cmd += " --input " + n + "=" + x.Files[n]
-		}
-		fmt.Fprintf(w, "  run: %s\n", cmd)
 	}
+	if left > 0 {
+		p.line("\n%d more findings of %d other kinds or statements: --all prints them", left, groups)
+	}
+}
+
+// alike names the places of findings of the group that was told.
+func (p *printer) alike(f *Function, rest []int) {
+	var places []string
+	for i, at := range rest {
+		if i == maxAlike {
+			places = append(places, fmt.Sprintf("%d more (--all)", len(rest)-i))
+			break
+		}
+		x := f.Findings[at]
+		if x.Line > 0 {
+			places = append(places, fmt.Sprintf("%d:%d", x.Line, x.Col))
+			continue
+		}
+		places = append(places, x.Statement)
+	}
+	p.line("  alike: %d more: %s", len(rest), strings.Join(places, ", "))
+}
+
+// roots tells where ranges lose their bounds.
+func (p *printer) roots(f *Function) {
+	if f.Unjudged == 0 {
+		return
+	}
+	p.line("\nnot judged: %d of %d statements, which read values without bounds", f.Unjudged, f.Statements)
+	for i, rs := range alikeRoots(f.Roots) {
+		if i == maxRoots && !p.o.All {
+			p.line("  %d more kinds of such values: --all prints them", len(alikeRoots(f.Roots))-i)
+			break
+		}
+		n := 0
+		var places []string
+		for k, r := range rs {
+			n += r.Behind
+			switch {
+			case k == 0 || k > maxAlike:
+			case k == maxAlike:
+				places = append(places, fmt.Sprintf("%d more", len(rs)-k))
+			case r.Line > 0:
+				places = append(places, fmt.Sprintf("%d:%d", r.Line, r.Col))
+			default:
+				places = append(places, r.Value)
+			}
+		}
+		r := rs[0]
+		what := r.Value
+		if r.Op != "" {
+			what += " (" + r.Op + ")"
+		}
+		p.line("  %d behind %s, %s", n, what, place(r.File, p.o.Model, r.Line, r.Col))
+		if len(places) > 0 {
+			p.line("    and %d like it: %s", len(rs)-1, strings.Join(places, ", "))
+		}
+		if r.Rule != "" {
+			p.line("    the finding %s is about it", r.Rule)
+			continue
+		}
+		p.line("    instead: %s", r.Instead)
+	}
+}
+
+// alikeRoots puts those of one operation and one finding's rule together, the
+// kind with most statements behind it first.
+func alikeRoots(roots []*Root) [][]*Root {
+	var out [][]*Root
+	at := map[[2]string]int{}
+	sum := map[*Root]int{}
+	for _, r := range roots {
+		key := [2]string{r.Op, r.Rule}
+		i, ok := at[key]
+		if !ok || r.Op == "" {
+			i = len(out)
+			at[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], r)
+		sum[out[i][0]] += r.Behind
+	}
+	slices.SortStableFunc(out, func(a, b []*Root) int { return cmp.Compare(sum[b[0]], sum[a[0]]) })
+	return out
+}
+
+func (p *printer) finding(x *Finding) {
+	p.line("\n%s: %s: %s (%s, %s on the %s)", place(x.File, p.o.Model, x.Line, x.Col), x.State, x.Rule, x.Statement, x.Op, x.Unit)
+	if x.Source != "" {
+		p.line("  | %s", x.Source)
+	}
+	p.line("  interval: %s from %s to %s, limit %s", x.Value, number(float64(x.Interval[0])), number(float64(x.Interval[1])), x.Limit)
+	if s := x.Seen; s != nil {
+		p.line("  recorded: from %s to %s in runs of the whole model%s", number(float64(s[0])), number(float64(s[1])), times(x.Gap))
+	}
+	if x.Detail != "" {
+		p.line("  here: %s", x.Detail)
+	}
+	p.line("  why: %s", x.Why)
+	p.line("  instead: %s", x.Instead)
+	if x.Cut != nil {
+		p.cut(x)
+	}
+	if x.How != "" {
+		p.line("  input: %s; the limit is met by %s", x.How, number(float64(*x.Reached)))
+	}
+	if e := x.told(); e != nil {
+		p.line("  output %s[%d]: %s %s, interpreter %s, exact %s", e.Output, e.Index, e.By, number(float64(e.Engine)), number(float64(e.Interpreter)), number(float64(e.Exact)))
+	}
+	p.run(x)
 	if x.Behind {
-		fmt.Fprintln(w, "  behind: an earlier statement may give infinity or NaN; this one is judged as if no NaN came of it")
+		p.line("  behind: an earlier statement may give infinity or NaN; this one is judged as if no NaN came of it")
+	}
+	if x.Taints > 0 {
+		p.line("  behind it: statements that cannot be judged: %d", x.Taints)
 	}
 	if x.Note != "" {
-		fmt.Fprintf(w, "  note: %s\n", x.Note)
+		p.line("  note: %s", x.Note)
 	}
+}
+
+// told is the evidence of a finding: at an output of the whole model or at one of
+// the cut.
+func (x *Finding) told() *Evidence {
+	if x.Evidence == nil && x.Cut != nil {
+		return x.Local
+	}
+	return x.Evidence
+}
+
+// times tells a gap in words.
+func times(gap verify.Number) string {
+	switch g := float64(gap); {
+	case g == 1:
+		return "; the limit is among them"
+	case math.IsInf(g, 1):
+		return "; on the other side of the limit"
+	default:
+		return "; the limit is " + factor(g) + " times as far"
+	}
+}
+
+// factor prints a factor to the digits that mean something.
+func factor(x float64) string {
+	if x >= 100 {
+		return number(math.Round(x))
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// cut tells of what operands a finding is shown alone.
+func (p *printer) cut(x *Finding) {
+	c := x.Cut
+	what := "the statement"
+	if c.Statements > 1 {
+		what = fmt.Sprintf("the statement and its neighbours (%d)", c.Statements)
+	}
+	p.line("  alone: %s cut out as a model; %s", what, c.origin())
+	for _, o := range c.Operands {
+		s := fmt.Sprintf("    %s %s from %s to %s", o.Name, o.Type, number(float64(o.Used[0])), number(float64(o.Used[1])))
+		switch {
+		case o.From == FromInput:
+			s += ": an input of the whole model"
+		case o.Seen != nil:
+			s += fmt.Sprintf(": recorded %s to %s, interval %s to %s", number(float64(o.Seen[0])), number(float64(o.Seen[1])), number(float64(o.Interval[0])), number(float64(o.Interval[1])))
+		default:
+			s += fmt.Sprintf(": interval %s to %s", number(float64(o.Interval[0])), number(float64(o.Interval[1])))
+		}
+		p.line("%s", s)
+	}
+	var clips []string
+	for _, o := range c.Operands {
+		if o.Safe != nil {
+			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, number(float64(o.Safe[0])), number(float64(o.Safe[1]))))
+		}
+	}
+	if len(clips) > 0 {
+		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs (--range) until theirs are", strings.Join(clips, " and "))
+	}
+	if c.Reduced != "" {
+		p.line("    extents made smaller: %s", c.Reduced)
+	}
+}
+
+// origin says how far operands of the cut lie from what was seen in the whole
+// model.
+func (c *Cut) origin() string {
+	interval := slices.ContainsFunc(c.Operands, func(o Operand) bool { return o.From == FromInterval })
+	switch {
+	case !interval && slices.ContainsFunc(c.Operands, func(o Operand) bool { return o.From == FromRuns }):
+		return "its operands lie in ranges that runs of the whole model gave"
+	case !interval:
+		return "its operands are inputs of the whole model"
+	case math.IsInf(float64(c.Factor), 0):
+		return "its operands lie in their intervals, where recorded runs gave none but 0; no input of the whole model is known that gives them"
+	case c.Factor == 0:
+		return "its operands lie in their intervals; no input of the whole model is known that gives them"
+	}
+	return "its operands lie up to " + factor(float64(c.Factor)) + " times as far out as in recorded runs, within their intervals; no input of the whole model is known that gives them"
+}
+
+// run names the command that repeats a finding whose inputs were written.
+func (p *printer) run(x *Finding) {
+	if len(x.Files) == 0 {
+		return
+	}
+	var names []string
+	for n := range x.Files {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	path := p.o.Path
+	if x.Cut != nil {
+		path = x.Cut.Model
+	}
+	cmd := "zinc run " + path
+	if slices.Contains(target.Compiled(), p.target) && p.target != target.H13.Name {
+		cmd += " --target " + p.target
+	}
+	if e := x.told(); e != nil && e.By == ByANE {
+		cmd += " --engine interp --numerics ane"
+	}
+	for _, n := range names {
+		cmd += " --input " + n + "=" + x.Files[n]
+	}
+	p.line("  run: %s", cmd)
 }
 
 // SARIF writes the findings as a log with a run a target. failOn makes the
@@ -128,21 +348,38 @@ func SARIF(w io.Writer, model, version string, reports []*Report, failOn string)
 
 func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 	level := sarif.Note
-	if x.State == Shown {
+	if x.State != Possible {
 		level = sarif.Warning
 	}
-	if failOn == Possible || failOn == x.State {
+	if Fails(x.State, failOn) {
 		level = sarif.Error
 	}
 	msg := fmt.Sprintf("%s %q: %s is from %s to %s, the limit is %s. %s Instead: %s", x.Op, x.Statement, x.Value,
 		number(float64(x.Interval[0])), number(float64(x.Interval[1])), x.Limit, x.Why, x.Instead)
 	props := map[string]any{"state": x.State, "operation": x.Op, "function": function, "unit": x.Unit, "limit": x.Limit, "interval": x.Interval}
-	if e := x.Evidence; e != nil {
-		msg += fmt.Sprintf(" Shown: output %s[%d] is %s by the %s, exactly %s.", e.Output, e.Index, number(float64(e.Engine)), e.By, number(float64(e.Exact)))
+	if x.Seen != nil {
+		props["recorded"], props["gap"] = x.Seen, x.Gap
+	}
+	if e := x.told(); e != nil {
+		where := "output"
+		if x.Cut != nil {
+			where = "alone, " + x.Cut.origin() + "; output"
+			props["alone"] = x.Cut
+		}
+		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s by the %s, exactly %s.", where, e.Output, e.Index, number(float64(e.Engine)), e.By, number(float64(e.Exact)))
 		props["evidence"] = e
 	}
 	if len(x.Files) > 0 {
 		props["inputs"] = x.Files
 	}
 	return sarif.Finding{Rule: x.Rule, Level: level, Message: msg, File: model, Line: int(x.Line), Col: int(x.Col), Name: x.Statement, Properties: props}
+}
+
+// FailOn are the words that say which findings fail a command: none, those of a
+// state, and those that are less certain with each word.
+var FailOn = []string{"none", Shown, "alone", Possible}
+
+// Fails reports whether a finding of that state fails under one of FailOn.
+func Fails(state, failOn string) bool {
+	return slices.Index(States, state) < slices.Index(FailOn, failOn)
 }

@@ -35,6 +35,8 @@ type call struct {
 	engine bool
 	// hot is, of a product, the output channels in which the bounds are attained.
 	hot *hot
+	// rows are the ranges of a product's output channels.
+	rows *rows
 	// wide says that a statement could be judged only by its type.
 	wide bool
 }
@@ -44,6 +46,49 @@ type call struct {
 type hot struct {
 	axis   int // of the result
 	hi, lo int64
+}
+
+// rows are the ranges of a value's parts along an axis.
+type rows struct {
+	axis int
+	r    []Interval
+}
+
+// part returns the range of what v holds from begin on along an axis, n elements
+// stride apart.
+func (c *call) part(v *ir.Value, axis int, begin, n, stride int64) Interval {
+	whole := c.read(v)
+	rs := c.a.rows[v]
+	if rs == nil || rs.axis != axis || n < 1 {
+		return whole
+	}
+	r := nothing
+	for i := range n {
+		at := begin + i*stride
+		if at < 0 || at >= int64(len(rs.r)) {
+			return whole
+		}
+		r = r.hull(rs.r[at])
+	}
+	return r
+}
+
+// sliced returns the range of what a slice takes.
+func (c *call) sliced() Interval {
+	v := c.op.Arg("x")
+	r := c.read(v)
+	s, err := ir.SliceAttrs(c.op)
+	if err != nil {
+		return r
+	}
+	for axis, a := range s {
+		if a.Begin == ir.Unknown || a.Len == ir.Unknown || a.Stride == ir.Unknown {
+			continue
+		}
+		p := c.part(v, axis, a.Begin, a.Len, a.Stride)
+		r.Lo, r.Hi = max(r.Lo, p.Lo), min(r.Hi, p.Hi)
+	}
+	return r
 }
 
 // in returns the range of an argument, nothing where it is absent.

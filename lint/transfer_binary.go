@@ -99,6 +99,9 @@ func binaryRows() map[string]transfer {
 			if n == "sub" && !c.a.of(p).NaN {
 				r = lessExtreme(p, q, r)
 			}
+			if m, _, ok := c.a.meanSquared(c.op); ok && (n == "mul" || n == "real_div") {
+				r.Lo, r.Hi = max(r.Lo, -m), min(r.Hi, m)
+			}
 			if d := c.op.Results[0].Type.DType; d.IsInt() {
 				return one(integerRange(n, x, y, r, d))
 			}

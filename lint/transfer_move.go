@@ -43,7 +43,7 @@ func moveRows() map[string]transfer {
 	}
 	for _, n := range []string{"slice_by_index", "slice_by_size"} {
 		m[n] = func(c *call) []Interval {
-			r := c.in("x")
+			r := c.sliced()
 			// The width copy of the engine (numerics.WidthSlice).
 			if c.engine && r.mag() >= 4095 {
 				if at, ok := beginOfLast(c.op); !ok || at != 0 {
@@ -57,6 +57,23 @@ func moveRows() map[string]transfer {
 			}
 			return one(r)
 		}
+	}
+	m["split"] = func(c *call) []Interval {
+		v := c.op.Arg("x")
+		out := c.each(c.in("x"))
+		s, err := ir.SplitAttrs(c.op)
+		if err != nil || len(s.Sizes) != len(out) {
+			return out
+		}
+		begin := int64(0)
+		for i, n := range s.Sizes {
+			if n < 0 {
+				break
+			}
+			out[i] = c.part(v, s.Axis, begin, n, 1)
+			begin += n
+		}
+		return out
 	}
 	return m
 }

@@ -117,7 +117,20 @@ func recurrentRange(names ...string) func(c *call) []Interval {
 		if !finite {
 			h.NaN = true
 		}
-		out := []Interval{h, h, all}
+		// A step takes a share of the cell and adds a share of a number of at most 1.
+		cell := all
+		if x := c.op.Arg("x"); c.op.Def.Name == "lstm" && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
+			n := float64(x.Type.Shape[0])
+			if c.has("initial_c") {
+				cell = c.in("initial_c")
+			} else {
+				cell = Interval{}
+			}
+			m := cell.mag() + n
+			cell = span(-m, m).slack(4*n, m)
+			cell.NaN = !finite
+		}
+		out := []Interval{h, h, cell}
 		return out[:min(len(out), len(c.op.Results))]
 	}
 }

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -25,10 +26,12 @@ func productRows() map[string]transfer {
 // affine is a sum of products of constants and of one range, a sum a row.
 type affine struct {
 	x      Interval
-	flush  bool // subnormal factors count as zero or as themselves
-	absent bool // a term may be missing
+	flush  bool    // subnormal factors count as zero or as themselves
+	absent bool    // a term may be missing
+	norm   float64 // bound of the root of the sum of a row's squares, 0 for none
 	r      Interval
 	hot    hot
+	rows   []Interval // by index
 	hi, lo float64
 }
 
@@ -43,10 +46,11 @@ func (c *call) newAffine(x Interval, axis int, absent bool) *affine {
 // and a bias.
 func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 	x := f.x
-	var pos, neg, small float64 // sums of the coefficients of either sign, and of subnormal ones
+	var pos, neg, small, squares float64 // sums of the coefficients of either sign, of subnormal ones, and of squares
 	odd := false
 	for i := range n {
 		w := at(i)
+		squares += w * w
 		if f.flush && math.Abs(w) < numerics.MinNormalFP16 {
 			small += math.Abs(w)
 		}
@@ -68,8 +72,15 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 		l, h = min(l, 0), max(h, 0)
 	}
 	total := (pos+neg)*x.mag() + math.Abs(bias)
+	v := span(pos*l-neg*h, pos*h-neg*l)
+	if f.norm > 0 && !f.absent {
+		// By Cauchy and Schwarz no more than the row's norm times the operand's.
+		if m := f.norm * math.Sqrt(squares); m < max(v.Hi, -v.Lo) {
+			v.Lo, v.Hi = max(v.Lo, -m), min(v.Hi, m)
+		}
+	}
 	// n roundings of the sum and of the products.
-	v := span(pos*l-neg*h+bias, pos*h-neg*l+bias).slack(float64(n)+1, total)
+	v = span(v.Lo+bias, v.Hi+bias).slack(float64(n)+1, total)
 	if e := small * x.mag(); e > 0 {
 		v.Lo, v.Hi = v.Lo-e, v.Hi+e
 	}
@@ -84,6 +95,10 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 		f.lo, f.hot.lo = v.Lo, index
 	}
 	f.r = f.r.hull(v)
+	for int64(len(f.rows)) <= index {
+		f.rows = append(f.rows, nothing)
+	}
+	f.rows[index] = f.rows[index].hull(v)
 }
 
 // result gives the call its hot rows and returns the range. Where the operand has
@@ -91,8 +106,19 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 func (f *affine) result(c *call) []Interval {
 	if f.r.finite() {
 		c.hot = &f.hot
+		if s := c.op.Results[0].Type.Shape; f.hot.axis >= 0 && f.hot.axis < len(s) && s[f.hot.axis] == int64(len(f.rows)) {
+			c.rows = &rows{f.hot.axis, f.rows}
+		}
 	}
 	return one(f.r)
+}
+
+// plus adds a range to every row.
+func (f *affine) plus(r Interval) {
+	f.r = add(f.r, r)
+	for i, v := range f.rows {
+		f.rows[i] = add(v, r)
+	}
 }
 
 // biasOf returns the bias of each output channel: a constant's, else nil and the
@@ -158,10 +184,13 @@ func convRange(c *call) []Interval {
 		return one(add(add(r, b), rest))
 	}
 	f := c.newAffine(x, 1, padded(&a))
+	if m, axis := c.a.rowNorm(c.op.Arg("x")); axis == 1 && a.Groups == 1 && n == shape[1] {
+		f.norm = m
+	}
 	for o := range shape[0] {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
-	f.r = add(f.r, rest)
+	f.plus(rest)
 	return f.result(c)
 }
 
@@ -196,7 +225,7 @@ func convTransposeRange(c *call) []Interval {
 			return k.Float(((g*group+i/taps)*per+within)*taps + i%taps)
 		}, bias(o))
 	}
-	f.r = add(f.r, rest)
+	f.plus(rest)
 	return f.result(c)
 }
 
@@ -217,10 +246,13 @@ func linearRange(c *call) []Interval {
 		return one(add(add(r, b), rest))
 	}
 	f := c.newAffine(c.in("x"), c.op.Results[0].Type.Rank()-1, false)
+	if m, axis := c.a.rowNorm(c.op.Arg("x")); axis == c.op.Arg("x").Type.Rank()-1 {
+		f.norm = m
+	}
 	for o := range outs {
 		f.row(o, n, func(i int64) float64 { return k.Float(o*n + i) }, bias(o))
 	}
-	f.r = add(f.r, rest)
+	f.plus(rest)
 	return f.result(c)
 }
 
@@ -238,6 +270,9 @@ func matmulRange(c *call) []Interval {
 		s := ky.Type.Shape
 		rows, cols := s[len(s)-2], s[len(s)-1]
 		f := c.newAffine(x, rank-1, false)
+		if m2, axis := c.a.rowNorm(c.op.Arg("x")); !m.TransposeX && axis == c.op.Arg("x").Type.Rank()-1 {
+			f.norm = m2
+		}
 		for b := range batches(s) {
 			at := b * rows * cols
 			if m.TransposeY {
@@ -267,7 +302,11 @@ func matmulRange(c *call) []Interval {
 				f.row(j, cols, func(i int64) float64 { return kx.Float(at + j*cols + i) }, 0)
 			}
 		}
-		return f.result(c)
+		out := f.result(c)
+		if m.VectorY {
+			c.rows = nil // the rows' axis is the last
+		}
+		return out
 	}
 	if m.K < 0 {
 		return c.unknown()
@@ -282,11 +321,31 @@ func matmulRange(c *call) []Interval {
 // weightsOf reports whether the rows of x are the results of a softmax, which are
 // not negative and add up to one.
 func weightsOf(x *ir.Value, m *ir.MatMul) bool {
+	// Masked weights stay weights: where others stand for them, those are 0.
+	for range 4 {
+		if x.Def == nil || x.Def.Def.Name != "select" {
+			break
+		}
+		a, b := x.Def.Arg("a"), x.Def.Arg("b")
+		switch {
+		case zeros(a) && slices.Equal(b.Type.Shape, x.Type.Shape):
+			x = b
+		case zeros(b) && slices.Equal(a.Type.Shape, x.Type.Shape):
+			x = a
+		default:
+			return false
+		}
+	}
 	if x.Def == nil || x.Def.Def.Name != "softmax" || m.TransposeX {
 		return false
 	}
 	axis, err := ir.AxisAttr(x.Def, "axis", x.Type.Rank())
 	return err == nil && axis == x.Type.Rank()-1
+}
+
+// zeros reports whether a value is a constant of zeros.
+func zeros(v *ir.Value) bool {
+	return v.Const != nil && v.Const.Type.DType != ir.String && constRange(v.Const) == Interval{}
 }
 
 // within holds the bounds of r to those of v and what the rounding of n weights

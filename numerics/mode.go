@@ -22,6 +22,9 @@ const (
 
 var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANELanes: "ane-lanes"}
 
+// ModeNames lists the modes by name, in order.
+func ModeNames() []string { return modeNames[:] }
+
 // String returns the mode's name on the command line.
 func (m Mode) String() string {
 	if int(m) < len(modeNames) {

@@ -16,6 +16,8 @@
 //     failure is a [*FormatError] with the byte offset, the field, the rule, the
 //     value and the limit. Memory is bounded by a constant times the length of
 //     the input; section bytes are slices of it.
+//   - [Scan] is for containers that Read refuses: it gives every part that is whole
+//     and says where a container that was cut off ends, within the same bounds.
 //   - A record with a slot lies in a bar of its task's procedure, and has an
 //     address exactly when that bar has one: address 0 of an input or an output
 //     says that each call brings the buffer. All records name registers of one

@@ -12,7 +12,32 @@ import (
 
 // Dump prints a container as text.
 func Dump(w io.Writer, p *Package) error {
-	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	if err := DumpHeaders(w, p); err != nil {
+		return err
+	}
+	for i, g := range p.Programs {
+		fmt.Fprintln(w)
+		if err := DumpRecords(w, i, g); err != nil {
+			return err
+		}
+		tw := newTable(w)
+		for i, m := range g.Text.Images {
+			fmt.Fprintf(tw, "\nimage of task %d, crc %08x\n", i, crc32.ChecksumIEEE(m))
+			dumpImage(tw, m)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 2, ' ', 0) }
+
+// DumpHeaders prints the headers of a container and of its programs and sections, and
+// what the sections but text and kernel hold.
+func DumpHeaders(w io.Writer, p *Package) error {
+	tw := newTable(w)
 	fmt.Fprintf(tw, "firmware container, %s, %d programs\n", versionText(p.Version), len(p.Programs))
 	for _, s := range p.Warnings() {
 		fmt.Fprintf(tw, "warning: %s\n", s)
@@ -25,30 +50,66 @@ func Dump(w io.Writer, p *Package) error {
 	return tw.Flush()
 }
 
-func dumpProgram(w io.Writer, i int, g *Program) error {
-	fmt.Fprintf(w, "\n%s, %s\n", programField(i), versionText(g.Version))
-	fmt.Fprintln(w, "section\tat\tbytes\tcount\tcrc")
+// SectionInfo is what the header of a section says, and what there is of it.
+type SectionInfo struct {
+	Kind    Kind
+	Version uint32
+	Offset  uint64 // of the body, from the program's header
+	At      int64  // of the body, in the container; -1 where it is not known
+	Size    uint64 // of the body
+	Present uint64 // bytes of the body that are there
+	Count   int
+	CRC     uint32 // as the header has it
+}
+
+// Sections gives the sections of a program that was read, in the order of their kinds.
+func (g *Program) Sections() ([]SectionInfo, error) {
+	if g.scanned != nil {
+		return g.scanned, nil
+	}
+	var out []SectionInfo
 	for k := range kinds {
 		body, n, err := kinds[k].body(g)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		fmt.Fprintf(w, "%s\t%#x\t%#x\t%d %s\t%08x\n", kinds[k].name, g.Offsets[k], len(body), n, kinds[k].counts, crc32.ChecksumIEEE(body))
+		out = append(out, SectionInfo{Kind(k + 1), g.Versions[k], g.Offsets[k], -1, uint64(len(body)), uint64(len(body)), n, crc32.ChecksumIEEE(body)})
 	}
-	fmt.Fprintf(w, "\nidentity %#016x, image version %d\nwindow %#x to %#x\ncontainer sha256 %x\n",
-		g.Generic.Identity, g.Generic.Image, g.Generic.Base, g.Generic.Base+g.Generic.Size, g.Generic.Container)
+	return out, nil
+}
+
+func dumpProgram(w io.Writer, i int, g *Program) error {
+	fmt.Fprintf(w, "\n%s, %s\n", programField(i), versionText(g.Version))
+	fmt.Fprintln(w, "section\tat\tbytes\tcount\tcrc")
+	list, err := g.Sections()
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%#x\t%#x\t%d %s\t%08x", s.Kind, s.Offset, s.Size, s.Count, kinds[s.Kind-1].counts, s.CRC)
+		if s.Present != s.Size {
+			fmt.Fprintf(w, "\t%#x bytes are there", s.Present)
+		}
+		fmt.Fprintln(w)
+	}
+	if g.scanned == nil || len(g.scanned) > 0 && g.scanned[0].Present == g.scanned[0].Size {
+		fmt.Fprintf(w, "\nidentity %#016x, image version %d\nwindow %#x to %#x\ncontainer sha256 %x\n",
+			g.Generic.Identity, g.Generic.Image, g.Generic.Base, g.Generic.Base+g.Generic.Size, g.Generic.Container)
+	}
 	for _, p := range g.Procedures {
 		dumpProcedure(w, g, p)
 	}
-	fmt.Fprintf(w, "\n%d records\ntask\tgroup\tregister\tbits\toperand\tslot\tbar\n", len(g.Text.Records))
-	for i := range g.Text.Records {
-		dumpRecord(w, &g.Text.Records[i])
-	}
-	for i, m := range g.Text.Images {
-		fmt.Fprintf(w, "\nimage of task %d, crc %08x\n", i, crc32.ChecksumIEEE(m))
-		dumpImage(w, m)
-	}
 	return nil
+}
+
+// DumpRecords prints the records of program i.
+func DumpRecords(w io.Writer, i int, g *Program) error {
+	tw := newTable(w)
+	fmt.Fprintf(tw, "%s: %d records\ntask\tgroup\tregister\tbits\toperand\tslot\tbar\n", programField(i), len(g.Text.Records))
+	for i := range g.Text.Records {
+		dumpRecord(tw, &g.Text.Records[i])
+	}
+	return tw.Flush()
 }
 
 func dumpProcedure(w io.Writer, g *Program, p Procedure) {

@@ -30,8 +30,8 @@ type programJSON struct {
 	Container  string          `json:"container_sha256"`
 	Sections   []sectionJSON   `json:"sections"`
 	Procedures []procedureJSON `json:"procedures"`
-	Records    []recordJSON    `json:"records"`
-	Images     []imageJSON     `json:"images"`
+	Records    []recordJSON    `json:"records,omitzero"`
+	Images     []imageJSON     `json:"images,omitzero"`
 }
 
 type sectionJSON struct {
@@ -39,6 +39,7 @@ type sectionJSON struct {
 	Version hex    `json:"version"`
 	Offset  hex    `json:"offset"`
 	Size    int    `json:"size"`
+	Present int    `json:"present"` // fewer than size where the container is cut
 	Count   int    `json:"count"`
 	CRC     hex    `json:"crc32"`
 }
@@ -92,10 +93,15 @@ type imageJSON struct {
 
 // JSON returns a container as JSON, indented. Coefficients are told by their
 // size and checksum alone.
-func JSON(p *Package) ([]byte, error) {
+func JSON(p *Package) ([]byte, error) { return asJSON(p, true) }
+
+// HeadersJSON is JSON without records and images.
+func HeadersJSON(p *Package) ([]byte, error) { return asJSON(p, false) }
+
+func asJSON(p *Package, text bool) ([]byte, error) {
 	out := packageJSON{Version: hex(p.Version), Warnings: p.Warnings(), Programs: []programJSON{}}
 	for _, g := range p.Programs {
-		j, err := g.json()
+		j, err := g.json(text)
 		if err != nil {
 			return nil, err
 		}
@@ -105,18 +111,18 @@ func JSON(p *Package) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func (g *Program) json() (programJSON, error) {
+func (g *Program) json(text bool) (programJSON, error) {
 	j := programJSON{
 		Version: hex(g.Version), Identity: hex(g.Generic.Identity), Image: g.Generic.Image, Base: hex(g.Generic.Base),
 		Size: hex(g.Generic.Size), Container: fmt.Sprintf("%x", g.Generic.Container),
-		Procedures: []procedureJSON{}, Records: []recordJSON{}, Images: []imageJSON{},
+		Procedures: []procedureJSON{},
 	}
-	for k := range kinds {
-		body, n, err := kinds[k].body(g)
-		if err != nil {
-			return programJSON{}, err
-		}
-		j.Sections = append(j.Sections, sectionJSON{kinds[k].name, hex(g.Versions[k]), hex(g.Offsets[k]), len(body), n, hex(crc32.ChecksumIEEE(body))})
+	list, err := g.Sections()
+	if err != nil {
+		return programJSON{}, err
+	}
+	for _, x := range list {
+		j.Sections = append(j.Sections, sectionJSON{x.Kind.String(), hex(x.Version), hex(x.Offset), int(x.Size), int(x.Present), x.Count, hex(x.CRC)})
 	}
 	for _, p := range g.Procedures {
 		q := procedureJSON{Name: p.Name, Inputs: portsJSON(p.Inputs), Outputs: portsJSON(p.Outputs), Bars: []barJSON{}}
@@ -128,6 +134,10 @@ func (g *Program) json() (programJSON, error) {
 		}
 		j.Procedures = append(j.Procedures, q)
 	}
+	if !text {
+		return j, nil
+	}
+	j.Records, j.Images = []recordJSON{}, []imageJSON{}
 	for i := range g.Text.Records {
 		r := &g.Text.Records[i]
 		q := recordJSON{r.Task, td.Groups[r.Group].Name, hex(r.Register), hex(r.Slot), r.Resolved, hex(r.Operand),

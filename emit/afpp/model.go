@@ -18,6 +18,8 @@ type Program struct {
 	Text       Text
 	Operations []Operation
 	Procedures []Procedure
+
+	scanned []SectionInfo // of a program that Scan made
 }
 
 // Generic is the section that names a program.
@@ -39,6 +41,10 @@ type Generic struct {
 type Text struct {
 	Records []td.Record
 	Images  [][]byte // one a task, of [td.ImageSize] bytes
+
+	// Other is what stands behind the records in a text section that [Scan] read
+	// and that has no images of a known version.
+	Other []byte
 }
 
 // RegisterBase is where the engine's registers begin in this load's aperture, or

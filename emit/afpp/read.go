@@ -93,6 +93,7 @@ type programReader struct {
 	p     *Program
 
 	tasks, operationCount, procedureCount int   // as generic says
+	kernelSize                            int   // bytes of coefficients, as the section's header says
 	records                               int64 // where the first record stands in the container
 }
 
@@ -236,6 +237,7 @@ func (r *programReader) generic(c *cursor, count int) {
 
 func (r *programReader) kernel(c *cursor, count int) {
 	r.p.Kernel = c.take(c.left(), "coefficients")
+	r.kernelSize = len(r.p.Kernel)
 	c.check(len(r.p.Kernel)%Align == 0, "size", "coefficients are whole tiles", len(r.p.Kernel), Align)
 	c.check(count == len(r.p.Kernel)/Align, "count", "must be the number of tiles", count, len(r.p.Kernel)/Align)
 }
@@ -309,6 +311,9 @@ func (r *programReader) operations(c *cursor, count int) {
 		at := c.at
 		o.Name = c.name(f + "name")
 		seen.add(c, at, f+"name", o.Name)
+		if c.err != nil {
+			return
+		}
 		next += int(o.Tasks)
 		r.p.Operations = append(r.p.Operations, o)
 	}
@@ -339,6 +344,9 @@ func (r *programReader) procedures(c *cursor, count int) {
 		p.Outputs = readPorts(c, f+"output", out, ports)
 		p.Bars = r.bars(c, f, n)
 		checkPorts(c, portAt, f, &p)
+		if c.err != nil {
+			return
+		}
 		r.p.Procedures = append(r.p.Procedures, p)
 	}
 	if c.err == nil && next != len(r.p.Operations) {
@@ -382,7 +390,7 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		b.Size = c.u64(f + "size")
 		c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size, left)
 		kernel := b.Usage == UsageWeights || b.Usage == UsageConstants
-		c.check(!kernel || b.Size <= uint64(len(r.p.Kernel)), f+"size", "reaches past the kernel section", b.Size, uint64(len(r.p.Kernel)))
+		c.check(!kernel || b.Size <= uint64(r.kernelSize), f+"size", "reaches past the kernel section", b.Size, uint64(r.kernelSize))
 		bs = append(bs, b)
 	}
 	return bs

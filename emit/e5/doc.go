@@ -16,6 +16,8 @@
 //   - [Read] checks the whole buffer, nested records too, before it looks at any
 //     value, in time and memory that the length of the buffer bounds. Any input
 //     gives a Program or a [*FormatError].
+//   - [Scan] is for files that Read refuses: it gives the values that there are,
+//     within the same bounds.
 //   - What Read accepts, [Write] writes, and reading that gives an equal Program.
 //   - The constants of a CPU segment lie at file offsets that are multiples of
 //     [ConstantAlign]; Read does not copy them.

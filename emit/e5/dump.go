@@ -45,24 +45,92 @@ func (s summary) String() string {
 // quoted; arrays of more than 32 bytes are given as size and SHA-256.
 func Dump(w io.Writer, p *Program) error {
 	d := &dumper{w: w}
+	d.head(p)
+	for i := range p.Functions {
+		d.function(&p.Functions[i])
+	}
+	d.aliases(p)
+	d.extra(p)
+	d.symbols(p)
+	return d.err
+}
+
+// DumpHeaders prints what p says of itself: version, build info, of each function the
+// signature and how many operations it has, and the sections of no known kind.
+func DumpHeaders(w io.Writer, p *Program) error {
+	d := &dumper{w: w}
+	d.head(p)
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		n := 0
+		for k := range f.Blocks {
+			n += len(f.Blocks[k].Operations)
+		}
+		d.line(0, "function %q: %d operands, %d operations in %d blocks", f.Name, len(f.Operands), n, len(f.Blocks))
+		if f.AneHashPath != "" {
+			d.line(1, "anehash_path %q", f.AneHashPath)
+		}
+		for _, side := range f.Signature() {
+			for _, o := range side.Operands {
+				d.line(1, "%s %q %s", side.Name, o.Name, o.Desc.String())
+			}
+		}
+	}
+	d.extra(p)
+	return d.err
+}
+
+// DumpSymbols prints the symbols and aliases.
+func DumpSymbols(w io.Writer, p *Program) error {
+	d := &dumper{w: w}
+	d.symbols(p)
+	d.aliases(p)
+	return d.err
+}
+
+// Side is one part of a function's signature.
+type Side struct {
+	Name     string // "input", "output" or "state"
+	Operands []*Operand
+}
+
+// Signature gives the operands that a caller binds, those of indices that are there.
+func (f *Function) Signature() []Side {
+	sides := []Side{{Name: "input"}, {Name: "output"}, {Name: "state"}}
+	for i, list := range [...][]uint32{f.Inputs, f.Outputs, f.States} {
+		for _, k := range list {
+			if int64(k) < int64(len(f.Operands)) {
+				sides[i].Operands = append(sides[i].Operands, &f.Operands[k])
+			}
+		}
+	}
+	return sides
+}
+
+func (d *dumper) head(p *Program) {
 	d.line(0, "e5 format_version %d", FormatVersion)
 	for _, kv := range p.BuildInfo {
 		d.line(0, "build-info %q = %q", kv.Key, kv.Value)
 	}
-	for i := range p.Functions {
-		d.function(&p.Functions[i])
-	}
+}
+
+func (d *dumper) aliases(p *Program) {
 	for _, a := range p.Aliases {
 		d.line(0, "alias %q = symbol %d + %d", a.Name, a.SymbolIndex, a.AddrOffset)
 	}
+}
+
+func (d *dumper) extra(p *Program) {
 	for _, s := range p.Extra {
 		d.line(0, "section %q kind %d: %s", s.Name, s.Kind, summarise(s.Data))
 	}
+}
+
+func (d *dumper) symbols(p *Program) {
 	d.line(0, "symbols %d", len(p.Symbols))
 	for i, s := range p.Symbols {
 		d.line(1, "%d %q", i, s)
 	}
-	return d.err
 }
 
 // dumper writes lines; the first error sticks.

@@ -125,13 +125,22 @@ func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) {
 // ConstantSections lists the sections that hold constants, either form:
 // __TEXT,__const, or __KERN_0,__kern_0 and those that go on behind it.
 func (f *File) ConstantSections() []*Section {
-	if s := f.Section(SegText, SectConst); s != nil {
+	type name struct{ segment, section string }
+	first := map[name]*Section{}
+	each(f, func(s *Segment) {
+		for _, q := range s.Sections {
+			if k := (name{s.Name.String(), q.Name.String()}); first[k] == nil {
+				first[k] = q
+			}
+		}
+	})
+	if s := first[name{SegText, SectConst}]; s != nil {
 		return []*Section{s}
 	}
 	var l []*Section
 	for i := 0; ; i++ {
 		seg, sect := kernelNames(i)
-		s := f.Section(seg, sect)
+		s := first[name{seg, sect}]
 		if s == nil {
 			return l
 		}

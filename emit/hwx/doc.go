@@ -18,6 +18,8 @@
 //   - Read trusts no size: every failure is a [*FormatError] with the absolute
 //     byte offset of the field at fault. Memory used is bounded by a constant
 //     times the length of the input.
+//   - [Scan] is for files that Read refuses: it gives every part that is whole and
+//     says where a file that was cut off ends, within the same bounds.
 //   - Build returns a file that passes Validate, or an error. The same Image
 //     gives the same bytes, always; no time, path or host is in them.
 //

@@ -25,13 +25,19 @@ func (f *File) offsets() (at, size []int64, err error) {
 // Dump prints the container: header, every command with its offset, symbols,
 // relocations, and the bytes that belong to no part. Tasks are not decoded.
 // Numbers are hexadecimal where they are addresses, offsets or sizes.
-func Dump(w io.Writer, f *File) error {
+func Dump(w io.Writer, f *File) error { return dump(w, f, true) }
+
+// DumpHeaders is Dump without the entries of the symbol table and of the
+// relocations, of which it prints the number.
+func DumpHeaders(w io.Writer, f *File) error { return dump(w, f, false) }
+
+func dump(w io.Writer, f *File, tables bool) error {
 	at, size, err := f.offsets()
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	d := dumper{out}
+	d := dumper{out, tables}
 	h := f.Header
 	d.line("container: %#x bytes, %d commands", f.Size, len(f.Commands))
 	d.line("header: cputype %#x, cpusubtype %d, filetype %d, flags %#x", h.CPUType, h.CPUSubtype, h.FileType, h.Flags)
@@ -56,13 +62,19 @@ func Dump(w io.Writer, f *File) error {
 			d.extra("tail", c.Tail)
 		case *Symtab:
 			d.line("%s symbols: %d at %#x, strings at %#x, %#x bytes", title, len(c.Symbols), c.SymOff, c.StrOff, c.StrSize)
-			for k, s := range c.Symbols {
-				d.line("    %3d type %#04x section %d desc %#x value %#x %q", k, s.Type, s.Sect, s.Desc, s.Value, s.Name)
+			if d.tables {
+				for k, s := range c.Symbols {
+					d.line("    %3d type %#04x section %d desc %#x value %#x %q", k, s.Type, s.Sect, s.Desc, s.Value, s.Name)
+				}
 			}
 			d.extra("strings kept", c.Strings)
 			d.extra("tail", c.Tail)
 		case *Raw:
-			d.line("%s command %#x, not known, %d bytes", title, c.Cmd, len(c.Data))
+			what := "not known"
+			if commandNames[c.Cmd] != "" {
+				what = commandNames[c.Cmd] + ", not decoded"
+			}
+			d.line("%s command %#x, %s, %d bytes", title, c.Cmd, what, len(c.Data))
 		}
 	}
 	for _, g := range f.Gaps {
@@ -71,7 +83,44 @@ func Dump(w io.Writer, f *File) error {
 	return out.Flush()
 }
 
-type dumper struct{ w *bufio.Writer }
+// commandNames names the load commands that this package knows.
+var commandNames = map[uint32]string{
+	CmdSymtab: "symbol table", CmdThread: "program or tensor", CmdPort: "port", CmdIdent: "banner", CmdSegment: "segment",
+}
+
+// present is the number of bytes of the section that are there: fewer than Size
+// where the file was cut.
+func (s *Section) present() (n uint64) {
+	for _, p := range s.Parts {
+		n += uint64(len(p))
+	}
+	return n
+}
+
+// DumpSymbols prints the entries of the symbol tables, a line each.
+func DumpSymbols(w io.Writer, f *File) error {
+	out := bufio.NewWriter(w)
+	d := dumper{out, true}
+	each(f, func(t *Symtab) { d.line("symbols: %d at %#x, strings at %#x", len(t.Symbols), t.SymOff, t.StrOff) })
+	i := 0
+	for v := range f.SymbolViews() {
+		at := v.Kind
+		if v.SectionName != "" {
+			at += " " + v.SectionName
+		}
+		if v.Live {
+			at += ", live"
+		}
+		d.line("%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s", i, uint64(v.Type), fmt.Sprintf("%#x", v.Desc), fmt.Sprintf("%#x", uint64(v.Value)), v.Name, at)
+		i++
+	}
+	return out.Flush()
+}
+
+type dumper struct {
+	w      *bufio.Writer
+	tables bool // with the entries of symbol tables and relocations
+}
 
 // line prints one line; a write error stays in the buffered writer.
 func (d dumper) line(format string, args ...any) { fmt.Fprintf(d.w, format+"\n", args...) }
@@ -103,6 +152,13 @@ func (d dumper) segment(title string, s *Segment, n int) int {
 	for _, c := range s.Sections {
 		n++
 		d.line("    section %d %s,%s %#x+%#x file %#x align 2^%d flags %#x", n, printable(c.Segment.String()), printable(c.Name.String()), c.Addr, c.Size, c.Offset, c.Align, c.Flags)
+		if n := c.present(); c.Parts != nil && n != c.Size {
+			d.line("        %#x of %#x bytes are there", n, c.Size)
+		}
+		if !d.tables && len(c.Relocs) > 0 {
+			d.line("        %d relocations at %#x", len(c.Relocs), c.RelocOff)
+			continue
+		}
 		for _, r := range c.Relocs {
 			d.line("        reloc %#x kind %#x section %d", r.Addr, r.Info>>24, r.Section())
 		}

@@ -3,6 +3,7 @@ package hwx
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -45,6 +46,8 @@ type commandJSON struct {
 	Banner  []string     `json:"banner,omitempty"`
 	Symbols []symbolJSON `json:"symbols,omitempty"`
 	Raw     int          `json:"raw_bytes,omitempty"`
+	// NumSymbols stands in HeadersJSON for Symbols.
+	NumSymbols *int `json:"num_symbols,omitempty"`
 }
 
 type segmentJSON struct {
@@ -66,6 +69,10 @@ type sectionJSON struct {
 	Align  uint32      `json:"align"`
 	Flags  hex         `json:"flags"`
 	Relocs []relocJSON `json:"relocs,omitempty"`
+	// NumRelocs stands in HeadersJSON for Relocs.
+	NumRelocs *int `json:"num_relocs,omitempty"`
+	// Present is how many bytes are there, of a section that the file's end cuts.
+	Present *uint64 `json:"present,omitempty"`
 }
 
 type relocJSON struct {
@@ -108,9 +115,46 @@ type symbolJSON struct {
 	Value   hex    `json:"value"`
 }
 
+// SymbolView is the JSON form of a symbol with what its numbers stand for.
+type SymbolView struct {
+	symbolJSON
+	Kind        string `json:"kind"`                   // "section", "shape", "element type", "absolute"
+	SectionName string `json:"section_name,omitempty"` // segment and section, of Section
+	Live        bool   `json:"live,omitempty"`         // of kernel tiles and inputs
+}
+
+// symbolKinds names the types of symbols.
+var symbolKinds = map[uint8]string{SymSection: "section", SymShape: "shape", SymType: "element type", symAbsolute: "absolute"}
+
+// SymbolViews gives the JSON forms of the symbols, in the order of Symbols.
+func (f *File) SymbolViews() iter.Seq[SymbolView] {
+	sections := f.Sections()
+	return func(yield func(SymbolView) bool) {
+		for _, s := range f.Symbols() {
+			v := SymbolView{symbolJSON{s.Name, hex(s.Type), s.Sect, s.Desc, hex(s.Value)}, symbolKinds[s.Type], "", s.Type == SymSection && s.Desc == DescLive}
+			if v.Kind == "" {
+				v.Kind = fmt.Sprintf("type %#x", s.Type)
+			}
+			if s.Sect > 0 && int(s.Sect) <= len(sections) {
+				c := sections[s.Sect-1]
+				v.SectionName = printable(c.Segment.String() + "," + c.Name.String())
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
 // JSON gives the container as indented JSON with a line end. Keys keep their
 // order; addresses, offsets and sizes of segments are hexadecimal strings.
-func JSON(f *File) ([]byte, error) {
+func JSON(f *File) ([]byte, error) { return asJSON(f, true) }
+
+// HeadersJSON is JSON without the entries of the symbol table and of the
+// relocations, of which it gives the numbers.
+func HeadersJSON(f *File) ([]byte, error) { return asJSON(f, false) }
+
+func asJSON(f *File, tables bool) ([]byte, error) {
 	at, size, err := f.offsets()
 	if err != nil {
 		return nil, err
@@ -121,7 +165,7 @@ func JSON(f *File) ([]byte, error) {
 		j := commandJSON{Cmd: hex(c.Kind()), Offset: hex(at[i]), Size: size[i]}
 		switch c := c.(type) {
 		case *Segment:
-			j.Segment = c.view()
+			j.Segment = c.view(tables)
 		case *Port:
 			j.Port = &portJSON{c.Name, hex(c.Addr)}
 		case *Program:
@@ -131,6 +175,11 @@ func JSON(f *File) ([]byte, error) {
 		case *Ident:
 			j.Banner = strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")
 		case *Symtab:
+			if !tables {
+				n := len(c.Symbols)
+				j.NumSymbols = &n
+				break
+			}
 			for _, s := range c.Symbols {
 				j.Symbols = append(j.Symbols, symbolJSON{s.Name, hex(s.Type), s.Sect, s.Desc, hex(s.Value)})
 			}
@@ -146,10 +195,19 @@ func JSON(f *File) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func (s *Segment) view() *segmentJSON {
+func (s *Segment) view(tables bool) *segmentJSON {
 	j := &segmentJSON{s.Name.String(), hex(s.VMAddr), hex(s.VMSize), hex(s.FileOff), hex(s.FileSize), protection(s.InitProt), hex(s.Flags), []sectionJSON{}}
 	for _, c := range s.Sections {
 		q := sectionJSON{Name: c.Name.String(), Addr: hex(c.Addr), Size: hex(c.Size), Offset: hex(c.Offset), Align: c.Align, Flags: hex(c.Flags)}
+		if n := c.present(); c.Parts != nil && n != c.Size {
+			q.Present = &n
+		}
+		if !tables {
+			n := len(c.Relocs)
+			q.NumRelocs = &n
+			j.Sections = append(j.Sections, q)
+			continue
+		}
 		for _, r := range c.Relocs {
 			q.Relocs = append(q.Relocs, relocJSON{hex(r.Addr), r.Info >> 24, r.Section()})
 		}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -25,10 +26,11 @@ func Read(data []byte) (*File, error) {
 // reader holds the file and the ranges of it that its parts have claimed.
 type reader struct {
 	data   []byte
-	claims []claim
-	// Tables are read only after every claim was found to be disjoint from the
-	// others: only then does their size bound what reading them costs.
+	claims []*claim
+	// Contents and tables are read only after every claim was found to be disjoint
+	// from the others: only then does their size bound what reading them costs.
 	later []func() error
+	scan  *scan // not nil for a reader that goes on behind faults
 }
 
 // claim is a range of the file that one part of it takes for itself.
@@ -36,6 +38,8 @@ type claim struct {
 	off, end int64
 	at       int64 // offset of the field that claims
 	field    string
+	what     string // the part, as in "contents of section __TEXT,__text"
+	lost     bool   // overlaps another part; of a scan alone
 }
 
 func (r *reader) file() (*File, error) {
@@ -50,38 +54,11 @@ func (r *reader) file() (*File, error) {
 		CPUType: le.Uint32(d[4:]), CPUSubtype: le.Uint32(d[8:]), FileType: le.Uint32(d[12:]),
 		Flags: le.Uint32(d[24:]), Reserved: le.Uint32(d[28:]),
 	}}
-	n, size := le.Uint32(d[16:]), int64(le.Uint32(d[20:]))
-	end := headerSize + size
-	if end > int64(len(d)) {
-		return nil, &FormatError{Off: 20, Field: "header.sizeofcmds", Msg: fmt.Sprintf("load commands run past the end of the file (%#x)", len(d)), Val: uint64(size)}
+	if err := r.commands(f, le.Uint32(d[16:]), int64(le.Uint32(d[20:]))); err != nil {
+		return nil, err
 	}
-	r.claims = append(r.claims, claim{0, end, 20, "header.sizeofcmds"})
-	off := int64(headerSize)
-	for i := uint32(0); i < n; i++ {
-		field := fmt.Sprintf("command %d", i)
-		if end-off < 8 {
-			return nil, &FormatError{Off: 16, Field: "header.ncmds", Msg: fmt.Sprintf("only %d commands fit into sizeofcmds (%#x)", i, size), Val: n}
-		}
-		cmd, cs := le.Uint32(d[off:]), int64(le.Uint32(d[off+4:]))
-		if cs < 8 || cs > end-off {
-			return nil, &FormatError{Off: off + 4, Field: field + ".size", Msg: fmt.Sprintf("want 8 to %#x, what is left of sizeofcmds", end-off), Val: uint64(cs)}
-		}
-		c, err := r.command(cmd, body{d[off : off+cs : off+cs], off, field})
-		if err != nil {
-			return nil, err
-		}
-		f.Commands = append(f.Commands, c)
-		off += cs
-	}
-	if off != end {
-		return nil, &FormatError{Off: 20, Field: "header.sizeofcmds", Msg: fmt.Sprintf("the %d commands end at %#x, %#x bytes short of it", n, off, end-off), Val: uint64(size)}
-	}
-	slices.SortStableFunc(r.claims, func(a, b claim) int { return cmp.Compare(a.off, b.off) })
-	for i := 1; i < len(r.claims); i++ {
-		a, b := r.claims[i-1], r.claims[i]
-		if b.off < a.end {
-			return nil, &FormatError{Off: b.at, Field: b.field, Msg: fmt.Sprintf("range %#x to %#x overlaps that of %s (%#x to %#x)", b.off, b.end, a.field, a.off, a.end)}
-		}
+	if err := r.disjoint(); err != nil {
+		return nil, err
 	}
 	for _, load := range r.later {
 		if err := load(); err != nil {
@@ -92,16 +69,120 @@ func (r *reader) file() (*File, error) {
 	return f, nil
 }
 
-// claim notes that the field at offset at takes size bytes from off.
-func (r *reader) claim(off, size uint64, at int64, field string) error {
-	n := uint64(len(r.data))
-	if off > n || size > n-off {
-		return &FormatError{Off: at, Field: field, Msg: fmt.Sprintf("range of %#x bytes from %#x runs past the end of the file (%#x)", size, off, n), Val: off}
+// commands reads n load commands of size bytes in all.
+func (r *reader) commands(f *File, n uint32, size int64) error {
+	d := r.data
+	end := headerSize + size
+	r.claims = append(r.claims, &claim{off: 0, end: end, at: 20, field: "header.sizeofcmds", what: "load commands"})
+	if end > int64(len(d)) {
+		err := &FormatError{Off: 20, Field: "header.sizeofcmds", Msg: fmt.Sprintf("load commands run past the end of the file (%#x)", len(d)), Val: uint64(size)}
+		if r.scan == nil {
+			return err
+		}
+		end = int64(len(d))
 	}
-	if size > 0 {
-		r.claims = append(r.claims, claim{int64(off), int64(off + size), at, field})
+	off := int64(headerSize)
+	for i := uint32(0); i < n; i++ {
+		field := fmt.Sprintf("command %d", i)
+		if end-off < 8 {
+			return r.fail(f, &FormatError{Off: 16, Field: "header.ncmds", Msg: fmt.Sprintf("only %d commands fit into sizeofcmds (%#x)", i, size), Val: n},
+				off, field)
+		}
+		cmd, cs := le.Uint32(d[off:]), int64(le.Uint32(d[off+4:]))
+		if cs < 8 || cs > end-off {
+			return r.fail(f, &FormatError{Off: off + 4, Field: field + ".size", Msg: fmt.Sprintf("want 8 to %#x, what is left of sizeofcmds", end-off), Val: uint64(cs)},
+				off, field)
+		}
+		c, err := r.command(cmd, body{d[off : off+cs : off+cs], off, field})
+		if err != nil {
+			if r.scan == nil {
+				return err
+			}
+			r.scan.fault(err)
+			c = &Raw{Cmd: cmd, Data: d[off+8 : off+cs]}
+		}
+		f.Commands = append(f.Commands, c)
+		off += cs
+	}
+	if off != end {
+		err := &FormatError{Off: 20, Field: "header.sizeofcmds", Msg: fmt.Sprintf("the %d commands end at %#x, %#x bytes short of it", n, off, end-off), Val: uint64(size)}
+		if r.scan == nil {
+			return err
+		}
+		r.scan.fault(err)
 	}
 	return nil
+}
+
+// fail ends the reading of commands at the one at byte off: with an error, or in a
+// scan with what there is of the command.
+func (r *reader) fail(f *File, err *FormatError, off int64, field string) error {
+	if r.scan == nil {
+		return err
+	}
+	rest := r.data[off:]
+	r.scan.commandsEnd(err, r.data, off, field)
+	if len(rest) < segmentSize || le.Uint32(rest) != CmdSegment || int64(le.Uint32(rest[4:])) <= int64(len(rest)) {
+		return nil
+	}
+	// Of a segment that is cut, the sections that are whole.
+	n := min(uint32((len(rest)-segmentSize)/sectionSize), le.Uint32(rest[64:]))
+	b := append([]byte(nil), rest[:segmentSize+sectionSize*int(n)]...)
+	le.PutUint32(b[64:], n)
+	if c, err := r.segment(body{b, off, field}); err == nil {
+		f.Commands = append(f.Commands, c)
+	}
+	return nil
+}
+
+// disjoint sorts the claims and checks that no two share bytes.
+func (r *reader) disjoint() error {
+	slices.SortStableFunc(r.claims, func(a, b *claim) int { return cmp.Compare(a.off, b.off) })
+	last := &claim{}
+	for _, c := range r.claims {
+		if c.off < last.end {
+			err := &FormatError{Off: c.at, Field: c.field, Msg: fmt.Sprintf("range %#x to %#x overlaps that of %s (%#x to %#x)", c.off, c.end, last.field, last.off, last.end)}
+			if r.scan == nil {
+				return err
+			}
+			r.scan.fault(err)
+			c.lost = true
+			continue
+		}
+		last = c
+	}
+	if r.scan != nil {
+		r.claims = slices.DeleteFunc(r.claims, func(c *claim) bool { return c.lost })
+		r.scan.cut(r.claims, int64(len(r.data)))
+	}
+	return nil
+}
+
+// claim notes that the field at offset at takes size bytes from off for what.
+func (r *reader) claim(off, size uint64, at int64, field, what string) (*claim, error) {
+	n := uint64(len(r.data))
+	c := &claim{off: int64(min(off, math.MaxInt64)), at: at, field: field, what: what}
+	if off > n || size > n-off {
+		if r.scan == nil {
+			return nil, &FormatError{Off: at, Field: field, Msg: fmt.Sprintf("range of %#x bytes from %#x runs past the end of the file (%#x)", size, off, n), Val: off}
+		}
+		size = min(size, math.MaxInt64-uint64(c.off))
+	}
+	c.end = c.off + int64(size)
+	if size > 0 {
+		r.claims = append(r.claims, c)
+	}
+	return c, nil
+}
+
+// bytes gives what there is of a claimed range.
+func (r *reader) bytes(c *claim) []byte {
+	n := int64(len(r.data))
+	if c.lost || c.off > n {
+		return nil
+	}
+	end := min(c.end, n)
+	return r.data[c.off:end:end]
 }
 
 // gaps gives the unclaimed ranges that are not all zero.
@@ -114,8 +195,8 @@ func (r *reader) gaps() []Gap {
 		}
 	}
 	for _, c := range r.claims {
-		if c.off > at {
-			add(c.off)
+		if end := min(c.off, int64(len(r.data))); end > at {
+			add(end)
 		}
 		at = c.end
 	}

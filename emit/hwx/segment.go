@@ -21,42 +21,61 @@ func (r *reader) segment(b body) (Command, error) {
 		return nil, b.bad(64, "nsects", fmt.Sprintf("the command of %#x bytes has room for %d sections", len(b.b), room), n)
 	}
 	if have := uint64(len(r.data)); s.FileSize > 0 && (s.FileOff > have || s.FileSize > have-s.FileOff) {
-		return nil, b.bad(48, "filesize", fmt.Sprintf("segment %s from %#x runs past the end of the file (%#x)", s.Name, s.FileOff, have), s.FileSize)
+		err := b.bad(48, "filesize", fmt.Sprintf("segment %s from %#x runs past the end of the file (%#x)", s.Name, s.FileOff, have), s.FileSize)
+		if r.scan == nil {
+			return nil, err
+		}
+		r.scan.past(err) // its sections say more
 	}
-	for i := 0; i < int(n); i++ {
-		q := segmentSize + sectionSize*i
-		field := fmt.Sprintf("section %d", i)
-		c := &Section{
-			Name: Name(b.b[q : q+16]), Segment: Name(b.b[q+16 : q+32]), Addr: b.q(q + 32), Size: b.q(q + 40),
-			Offset: b.w(q + 48), Align: b.w(q + 52), RelocOff: b.w(q + 56), Flags: b.w(q + 64),
-			Reserved: [3]uint32{b.w(q + 68), b.w(q + 72), b.w(q + 76)},
-		}
-		s.Sections = append(s.Sections, c)
-		if s.FileSize > 0 && c.Offset != 0 && c.Size > 0 {
-			if err := r.claim(uint64(c.Offset), c.Size, b.at+int64(q)+48, b.field+"."+field+".offset"); err != nil {
-				return nil, err
-			}
-			end := uint64(c.Offset) + c.Size
-			c.Parts = [][]byte{r.data[c.Offset:end:end]}
-		}
-		if nr := uint64(b.w(q + 60)); nr > 0 {
-			if err := r.claim(uint64(c.RelocOff), nr*relocSize, b.at+int64(q)+56, b.field+"."+field+".reloff"); err != nil {
-				return nil, err
-			}
-			r.later = append(r.later, func() error {
-				c.Relocs = make([]Reloc, nr)
-				for k := range c.Relocs {
-					p := r.data[uint64(c.RelocOff)+relocSize*uint64(k):]
-					c.Relocs[k] = Reloc{Addr: le.Uint32(p), Info: le.Uint32(p[4:])}
-				}
-				return nil
-			})
+	for i := range int(n) {
+		if err := r.section(s, b, i); err != nil {
+			return nil, err
 		}
 	}
 	if rest := b.b[segmentSize+sectionSize*int(n):]; len(rest) > 0 {
 		s.Tail = rest
 	}
 	return s, nil
+}
+
+// section reads section i of a segment.
+func (r *reader) section(s *Segment, b body, i int) error {
+	q := segmentSize + sectionSize*i
+	field := fmt.Sprintf("%s.section %d", b.field, i)
+	c := &Section{
+		Name: Name(b.b[q : q+16]), Segment: Name(b.b[q+16 : q+32]), Addr: b.q(q + 32), Size: b.q(q + 40),
+		Offset: b.w(q + 48), Align: b.w(q + 52), RelocOff: b.w(q + 56), Flags: b.w(q + 64),
+		Reserved: [3]uint32{b.w(q + 68), b.w(q + 72), b.w(q + 76)},
+	}
+	s.Sections = append(s.Sections, c)
+	name := c.Segment.String() + "," + c.Name.String()
+	if s.FileSize > 0 && c.Offset != 0 && c.Size > 0 {
+		cl, err := r.claim(uint64(c.Offset), c.Size, b.at+int64(q)+48, field+".offset", "contents of section "+name)
+		if err != nil {
+			return err
+		}
+		r.later = append(r.later, func() error {
+			if p := r.bytes(cl); len(p) > 0 {
+				c.Parts = [][]byte{p}
+			}
+			return nil
+		})
+	}
+	if n := uint64(b.w(q + 60)); n > 0 {
+		cl, err := r.claim(uint64(c.RelocOff), n*relocSize, b.at+int64(q)+56, field+".reloff", "relocations of section "+name)
+		if err != nil {
+			return err
+		}
+		r.later = append(r.later, func() error {
+			p := r.bytes(cl)
+			c.Relocs = make([]Reloc, len(p)/relocSize)
+			for k := range c.Relocs {
+				c.Relocs[k] = Reloc{Addr: le.Uint32(p[relocSize*k:]), Info: le.Uint32(p[relocSize*k+4:])}
+			}
+			return nil
+		})
+	}
+	return nil
 }
 
 func (s *Segment) append(b []byte) ([]byte, error) {

@@ -13,47 +13,68 @@ func (r *reader) symtab(b body) (Command, error) {
 	}
 	n := uint64(b.w(12))
 	t := &Symtab{SymOff: b.w(8), StrOff: b.w(16), StrSize: b.w(20)}
-	if err := r.claim(uint64(t.SymOff), n*symbolSize, b.at+8, b.field+".symoff"); err != nil {
+	syms, err := r.claim(uint64(t.SymOff), n*symbolSize, b.at+8, b.field+".symoff", "symbol table")
+	if err != nil {
 		return nil, err
 	}
-	if err := r.claim(uint64(t.StrOff), uint64(t.StrSize), b.at+16, b.field+".stroff"); err != nil {
+	strs, err := r.claim(uint64(t.StrOff), uint64(t.StrSize), b.at+16, b.field+".stroff", "string table")
+	if err != nil {
 		return nil, err
 	}
 	if len(b.b) > symtabSize {
 		t.Tail = b.b[symtabSize:]
 	}
-	r.later = append(r.later, func() error { return t.load(r.data, int(n)) })
+	r.later = append(r.later, func() error {
+		err := t.load(r.bytes(syms), r.bytes(strs), r.scan != nil)
+		if err != nil && r.scan != nil {
+			r.scan.past(err)
+			err = nil
+		}
+		return err
+	})
 	return t, nil
 }
 
-// load reads the symbols; the ranges of both tables lie inside data. Names share
-// one copy of the string table.
-func (t *Symtab) load(data []byte, n int) error {
-	strs := data[t.StrOff : uint64(t.StrOff)+uint64(t.StrSize)]
+// load reads the symbols from the bytes of both tables. Names share one copy of the
+// string table. With on, a symbol whose name is not there does not end the reading:
+// it has what there is of the name, and the first of them is the error.
+func (t *Symtab) load(syms, strs []byte, on bool) (first error) {
 	all := string(strs)
-	t.Symbols = make([]Symbol, n)
+	t.Symbols = make([]Symbol, len(syms)/symbolSize)
 	next, regular := uint64(1), len(strs) > 0 && strs[0] == 0
 	for i := range t.Symbols {
-		at := uint64(t.SymOff) + symbolSize*uint64(i)
-		p := data[at:]
+		p := syms[symbolSize*i:]
 		s := Symbol{NameOff: le.Uint32(p), Type: p[4], Sect: p[5], Desc: le.Uint16(p[6:]), Value: le.Uint64(p[8:])}
-		field := fmt.Sprintf("symbol %d.name", i)
+		bad := func(msg string, args ...any) error {
+			return &FormatError{Off: int64(t.SymOff) + symbolSize*int64(i), Field: fmt.Sprintf("symbol %d.name", i), Msg: fmt.Sprintf(msg, args...), Val: s.NameOff}
+		}
+		length, err := 0, error(nil)
 		if uint64(s.NameOff) >= uint64(len(strs)) {
-			return &FormatError{Off: int64(at), Field: field, Msg: fmt.Sprintf("offset must lie inside the string table of %#x bytes", len(strs)), Val: s.NameOff}
+			err = bad("offset must lie inside the string table of %#x bytes", len(strs))
+		} else if length = cstringLen(strs[s.NameOff:]); length < 0 {
+			err = bad("string has no NUL within the string table or %d bytes", maxName)
+			length = min(len(strs)-int(s.NameOff), maxName)
 		}
-		length := cstringLen(strs[s.NameOff:])
-		if length < 0 {
-			return &FormatError{Off: int64(at), Field: field, Msg: fmt.Sprintf("string has no NUL within the string table or %d bytes", maxName), Val: s.NameOff}
+		if err != nil {
+			if !on {
+				return err
+			}
+			if first == nil {
+				first = err
+			}
+			regular = false
 		}
-		s.Name = all[s.NameOff : int(s.NameOff)+length]
+		if length > 0 {
+			s.Name = all[s.NameOff : int(s.NameOff)+length]
+		}
 		regular = regular && uint64(s.NameOff) == next
 		next += uint64(length) + 1
 		t.Symbols[i] = s
 	}
 	if !regular || next != uint64(len(strs)) {
-		t.Strings = strs[:len(strs):len(strs)]
+		t.Strings = strs
 	}
-	return nil
+	return first
 }
 
 func (t *Symtab) append(b []byte) ([]byte, error) {

@@ -95,7 +95,7 @@ func completion(c *cobra.Command, f *pflag.Flag) ([]string, cobra.ShellCompDirec
 	if operand, _ := pflag.UnquoteUsage(f); operand == "FOLDER" {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	if slices.Contains(noFile, f.Value.Type()) || f.Name == "func" || f.Name == "shape" {
+	if slices.Contains(noFile, f.Value.Type()) || f.Name == "func" || f.Name == "shape" || f.Name == partTask {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveDefault

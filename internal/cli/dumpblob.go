@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
-	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // blobFileJSON is the JSON form of a weight file.
@@ -38,7 +37,7 @@ func (c *dumpCommand) weightFile(path string, _ []byte) (err error) {
 		out.Blobs = append(out.Blobs, blobJSON{b.Record, b.Type.String(), b.Len(), b.Offset, len(b.Data)})
 	}
 	if c.json {
-		return errors.Join(jsonform.Write(c.out, out), fault)
+		return c.whole("weights", out, fault)
 	}
 	fmt.Fprintf(c.out, "weight file, %d bytes, header says %d blobs\n", out.Bytes, out.Count)
 	tw := tabwriter.NewWriter(c.out, 0, 8, 2, ' ', 0)

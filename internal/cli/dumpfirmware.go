@@ -1,23 +1,237 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/lower/td"
 )
+
+// recordTable prints the records of a program as a table.
+type recordTable func(w io.Writer, i int, g *afpp.Program) error
+
+// firmwareParts are the parts of a firmware container.
+var firmwareParts []filePart
+
+func init() { // functions of the table print it
+	firmwareParts = []filePart{
+		{partHeaders, (*fileDump).firmwareHeaders, (*fileDump).rawFirmwareHeaders, true},
+		{partTasks, (*fileDump).imageTasks, (*fileDump).rawImages, true},
+		{partFields, (*fileDump).imageTasks, (*fileDump).rawImages, false},
+		{partTask, (*fileDump).imageDetail, (*fileDump).rawImageChosen, false},
+		{partConstants, (*fileDump).firmwareConstants, rawSection(afpp.KindKernel, partConstants), false},
+		{partRelocs, (*fileDump).firmwareSlots, rawSection(afpp.KindText, partRelocs), false},
+		{partRecords, (*fileDump).firmwareRecords, rawSection(afpp.KindText, partRecords), true},
+	}
+}
 
 // firmware prints a firmware container.
 func (c *dumpCommand) firmware(path string, b []byte) error {
-	p, err := afpp.Read(b)
+	return c.dump(path, b, "firmware", "a firmware container", firmwareParts, func(d *fileDump) bool {
+		p, faults := afpp.Scan(b)
+		for _, e := range faults {
+			d.fault(e)
+		}
+		if d.firm = p; p == nil {
+			return false
+		}
+		for i, g := range p.Programs {
+			d.firmwareTasks(i, g)
+		}
+		return true
+	})
+}
+
+// firmwareTasks lists the tasks of a program: its images with what the records carry
+// put back.
+func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
+	owner := make([]string, len(g.Text.Images))
+	for k := range owner {
+		owner[k] = fmt.Sprintf("of program %d", i)
+	}
+	for _, p := range g.Procedures {
+		for _, o := range g.Operations[p.FirstOperation : p.FirstOperation+p.Operations] {
+			for k := uint64(o.FirstTask); k < uint64(o.FirstTask)+uint64(o.Tasks) && k < uint64(len(owner)); k++ {
+				if owner[k] = p.Name; len(d.firm.Programs) > 1 {
+					owner[k] = fmt.Sprintf("%d/%s", i, p.Name)
+				}
+			}
+		}
+	}
+	var records []td.Record
+	for k := range g.Text.Records {
+		if r := g.Text.Records[k]; r.Task < len(g.Text.Images) {
+			records = append(records, r)
+		}
+	}
+	joined, joinErr := td.Join(g.Text.Images, records)
+	at := int64(0)
+	if sections, err := g.Sections(); err == nil && len(sections) >= int(afpp.KindText) {
+		at = d.firmwareAt(i, g, &sections[afpp.KindText-1]) + streamHeaderSize + int64(len(g.Text.Records))*td.RecordSize
+	}
+	for k, m := range g.Text.Images {
+		x := imageTask{procedure: owner[k], image: m, at: at + int64(k)*td.ImageSize}
+		if joinErr == nil {
+			x.task = joined[k]
+		} else if x.task, x.err = td.DecodeV10(m); x.err != nil {
+			d.fault(fmt.Errorf("byte %#x: program %d: image %d: %w", x.at, i, k, x.err))
+		}
+		d.imageSet = append(d.imageSet, x)
+	}
+	if joinErr != nil && len(d.faults) == 0 {
+		d.fault(fmt.Errorf("program %d: images and records do not agree: %w", i, joinErr))
+	}
+}
+
+// firmwareAt returns where a section's body is in the file: a Scan says so, and what
+// Read took has programs behind each other.
+func (d *fileDump) firmwareAt(i int, g *afpp.Program, s *afpp.SectionInfo) int64 {
+	if s.At >= 0 {
+		return s.At
+	}
+	at := int64(afpp.HeaderSize)
+	for _, p := range d.firm.Programs[:i] {
+		at = programEnd(at, p)
+	}
+	return alignTo(at) + int64(s.Offset)
+}
+
+func alignTo(n int64) int64 { return (n + afpp.Align - 1) &^ (afpp.Align - 1) }
+
+// programEnd returns where a program ends that begins behind byte at.
+func programEnd(at int64, p *afpp.Program) int64 {
+	at = alignTo(at)
+	end := at
+	if list, err := p.Sections(); err == nil {
+		for _, s := range list {
+			end = max(end, at+int64(s.Offset+s.Size))
+		}
+	}
+	return end
+}
+
+func (d *fileDump) firmwareHeaders() error {
+	if d.j == nil {
+		d.part()
+		return afpp.DumpHeaders(d.out, d.firm)
+	}
+	raw, err := afpp.HeadersJSON(d.firm)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
-	if !c.json {
-		return afpp.Dump(c.out, p)
+	d.j.Put(partHeaders, json.RawMessage(raw))
+	return d.j.Err
+}
+
+func (d *fileDump) firmwareConstants() error {
+	if d.j != nil {
+		d.j.Open(partConstants, '[')
+		defer d.j.Close()
+	} else {
+		d.part()
 	}
-	j, err := afpp.JSON(p)
-	if err == nil {
-		_, err = c.out.Write(j)
+	for i, g := range d.firm.Programs {
+		head := headBytes(g.Kernel)
+		if d.j != nil {
+			d.j.Put("", struct {
+				Program int    `json:"program"`
+				Bytes   int    `json:"bytes"`
+				Head    string `json:"head"`
+			}{i, len(g.Kernel), head})
+			continue
+		}
+		d.printf("program %d: %#x bytes of coefficients, the first %s\n", i, len(g.Kernel), head)
 	}
-	return err
+	if d.j != nil {
+		return d.j.Err
+	}
+	return nil
+}
+
+func (d *fileDump) firmwareRecords() error {
+	return d.firmwareRecordsOf(partRecords, func(*td.Record) bool { return true }, afpp.DumpRecords)
+}
+
+// firmwareSlots prints the records that stand for a buffer.
+func (d *fileDump) firmwareSlots() error {
+	slots := func(r *td.Record) bool { return r.Slot != 0 }
+	return d.firmwareRecordsOf(partRelocs, slots, nil)
+}
+
+func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool, table recordTable) error {
+	if d.j != nil {
+		d.j.Open(part, '[')
+		defer d.j.Close()
+	}
+	for i, g := range d.firm.Programs {
+		if d.j != nil {
+			for k := range g.Text.Records {
+				if r := &g.Text.Records[k]; wanted(r) {
+					x := recordOf("", r)
+					x.Program = &i
+					d.j.Put("", x)
+				}
+			}
+			continue
+		}
+		d.part()
+		if table != nil {
+			if err := table(d.out, i, g); err != nil {
+				return err
+			}
+			if other := g.Text.Other; len(other) > 0 {
+				d.printf("images of descriptor version %d, which has no field table; their words:\n", g.Generic.Image)
+				if err := d.words("images", "", 0, other); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		d.printf("program %d: relocation slots\n", i)
+		if err := td.PrintRecordLines(d.out, g.Text.Records, wanted); err != nil {
+			return err
+		}
+	}
+	if d.j != nil {
+		return d.j.Err
+	}
+	return nil
+}
+
+func (d *fileDump) rawFirmwareHeaders() error {
+	if err := d.words(partHeaders, "package", 0, d.span(0, afpp.HeaderSize)); err != nil {
+		return err
+	}
+	at := int64(afpp.HeaderSize)
+	for i, g := range d.firm.Programs {
+		const n = afpp.HeaderSize + afpp.NumKinds*afpp.SectionHeaderSize
+		if err := d.words(partHeaders, fmt.Sprintf("program %d", i), alignTo(at), d.span(alignTo(at), n)); err != nil {
+			return err
+		}
+		at = programEnd(at, g)
+	}
+	return nil
+}
+
+// rawSection returns what prints the words of a section of every program.
+func rawSection(k afpp.Kind, part string) func(d *fileDump) error {
+	return func(d *fileDump) error {
+		for i, g := range d.firm.Programs {
+			list, err := g.Sections()
+			if err != nil {
+				return err
+			}
+			if len(list) < int(k) {
+				continue
+			}
+			s := &list[k-1]
+			at := d.firmwareAt(i, g, s)
+			if err := d.words(part, fmt.Sprintf("section %s of program %d", k, i), at, d.span(at, int64(s.Present))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }

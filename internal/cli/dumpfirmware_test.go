@@ -39,13 +39,18 @@ func TestDumpFirmware(t *testing.T) {
 	}
 	status, out, errs = run(b, "--json")
 	var j struct {
-		Programs []struct{ Procedures []struct{ Name string } }
+		Kind    string
+		Headers struct {
+			Programs []struct{ Procedures []struct{ Name string } }
+		}
+		Procedures []struct{ Tasks []struct{ Engine string } }
 	}
-	if err := json.Unmarshal([]byte(out), &j); status != statusOK || err != nil || j.Programs[0].Procedures[0].Name != "net" {
+	if err := json.Unmarshal([]byte(out), &j); status != statusOK || err != nil || j.Kind != "firmware" || len(j.Headers.Programs) != 1 ||
+		j.Headers.Programs[0].Procedures[0].Name != "net" || len(j.Procedures) != 1 || len(j.Procedures[0].Tasks) != 1 {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, out, errs)
 	}
 	status, out, errs = run(b[:len(b)-1])
-	if status != statusInput || out != "" || !strings.Contains(errs, "model.bin: afpp: byte 0xc, package.size: must be the length of the container (found ") {
-		t.Errorf("exit status %d\n%s%s", status, out, errs)
+	if status != statusInput || !strings.Contains(out, "\ntask 0 at ") || !strings.Contains(errs, "model.bin: afpp: byte ") || !strings.Contains(errs, "program 0.") {
+		t.Errorf("cut: exit status %d\n%s%s", status, out, errs)
 	}
 }

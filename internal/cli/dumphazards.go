@@ -6,7 +6,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hazard"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // hazards prints what a container's tasks would do wrong; finding any is a
@@ -24,7 +23,7 @@ func (c *dumpCommand) hazards(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		if err := jsonform.Write(c.out, r); err != nil {
+		if err := c.whole("hazards", r, nil); err != nil {
 			return err
 		}
 	} else {

@@ -2,78 +2,133 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
+	"unicode"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// containerJSON is the JSON form of a container: what package hwx gives, and
-// the tasks.
-type containerJSON struct {
-	Container  json.RawMessage `json:"container"`
-	Procedures []procedureJSON `json:"procedures"`
-	// Statements is what Tasks[].Source counts into, with --source.
-	Statements []provenance.StatementView `json:"statements,omitempty"`
+// containerParts are the parts of a hardware container.
+var containerParts []filePart
+
+func init() { // a function of the table prints it
+	containerParts = []filePart{
+		{partHeaders, (*fileDump).containerHeaders, (*fileDump).rawHeaders, true},
+		{partTasks, (*fileDump).containerTasks, (*fileDump).rawTasks, true},
+		{partFields, (*fileDump).containerTasks, (*fileDump).rawTasks, false},
+		{partTask, (*fileDump).containerTask, (*fileDump).rawTask, false},
+		{partConstants, (*fileDump).constants, (*fileDump).rawConstants, true},
+		{partSymbols, (*fileDump).symbols, (*fileDump).rawSymbols, false},
+		{partRelocs, (*fileDump).relocs, (*fileDump).rawRelocs, false},
+		{partRecords, (*fileDump).containerRecords, (*fileDump).rawRecords, false},
+		{partE5, (*fileDump).beside, (*fileDump).rawBeside, false},
+	}
 }
 
-type procedureJSON struct {
-	Name  string     `json:"name"`
-	Note  string     `json:"note,omitempty"` // why there are no tasks
-	Tasks []taskJSON `json:"tasks"`
-}
-
-type taskJSON struct {
-	Offset int               `json:"offset"` // in bytes, in the task section
-	Words  int               `json:"words"`
-	Fields map[string]uint32 `json:"fields"` // those that are not zero
-	// Source is what the debug database says of the task, with --source.
-	Source *provenance.TaskView `json:"source,omitempty"`
+// containerState is what the parts of a container share.
+type containerState struct {
+	f       *hwx.File
+	db      *provenance.DB        // nil without --source or a database beside the container
+	told    map[*hwx.Program]bool // what is wrong with its chain was told
+	owner   map[int]*hwx.Program  // of the task at an offset of the task section
+	textOff int64                 // of __TEXT,__text in the file
 }
 
 func (c *dumpCommand) container(path string, b []byte) error {
-	f, err := hwx.Read(b)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	chains := make([]chain, 0, 1)
-	for _, p := range f.Procedures() {
-		ch, err := decodeChain(f, p)
-		if err != nil {
-			return fmt.Errorf("%s: procedure %s: %w", path, p.Name, err)
-		}
-		chains = append(chains, ch)
-	}
-	var db *provenance.DB
-	if c.source {
-		if db, err = c.openDebug(path, b); err != nil {
+	s := &containerState{told: map[*hwx.Program]bool{}, owner: map[int]*hwx.Program{}}
+	if c.source || c.debug != "" {
+		var err error
+		if s.db, err = c.openDebug(path, b); err != nil {
 			return err
 		}
 	}
-	if c.json {
-		return c.containerJSON(f, chains, db)
+	return c.dump(path, b, "container", "a hardware container", containerParts, func(d *fileDump) bool {
+		d.hwx = s
+		f, err := hwx.Read(b)
+		if err != nil {
+			var faults []*hwx.FormatError
+			f, faults = hwx.Scan(b)
+			for _, e := range faults {
+				d.fault(e)
+			}
+			if len(faults) == 0 {
+				d.fault(err)
+			}
+		}
+		s.f = f
+		if f == nil {
+			return false
+		}
+		if t := f.Section(hwx.SegText, hwx.SectText); t != nil {
+			s.textOff = int64(t.Offset)
+		}
+		return true
+	})
+}
+
+func (d *fileDump) containerHeaders() error {
+	if d.j != nil {
+		raw, err := hwx.HeadersJSON(d.hwx.f)
+		if err != nil {
+			return err
+		}
+		d.j.Put("headers", json.RawMessage(raw))
+		return d.j.Err
 	}
-	if err := hwx.Dump(c.out, f); err != nil {
+	d.part()
+	return hwx.DumpHeaders(d.out, d.hwx.f)
+}
+
+func (d *fileDump) symbols() error {
+	if d.j == nil {
+		d.part()
+		return hwx.DumpSymbols(d.out, d.hwx.f)
+	}
+	d.j.Open("symbols", '[')
+	for v := range d.hwx.f.SymbolViews() {
+		d.j.Put("", v)
+	}
+	d.j.Close()
+	return d.j.Err
+}
+
+// beside prints the descriptor that lies beside a container.
+func (d *fileDump) beside() error {
+	name := descriptorBeside(d.path)
+	b, err := readFile(name)
+	if errors.Is(err, fs.ErrNotExist) && d.parts.all {
+		if d.j == nil {
+			d.part()
+			d.printf("no descriptor beside the container\n")
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: --%s: the descriptor beside it: %w", d.path, partE5, err)
+	}
+	return d.descriptorOf(name, b)
+}
+
+func (d *fileDump) rawBeside() error {
+	name := descriptorBeside(d.path)
+	b, err := readFile(name)
+	if err != nil {
+		if d.parts.all && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		return err
 	}
-	for _, ch := range chains {
-		fmt.Fprintf(c.out, "\nprocedure %s: %d tasks\n", ch.name, len(ch.tasks))
-		if ch.note != "" {
-			fmt.Fprintln(c.out, ch.note)
-		}
-		for i, t := range ch.tasks {
-			fmt.Fprintf(c.out, "task %d at %#x, %d words\n", i, t.Off, t.Words())
-			if db != nil {
-				c.sourceOf(db, t.Off)
-			}
-			if err := td.Print(c.out, t.Task); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return d.words(partE5, "", 0, b)
+}
+
+// descriptorBeside is where the descriptor of a container is looked for.
+func descriptorBeside(container string) string {
+	return strings.TrimSuffix(container, containerExt) + descriptorExt
 }
 
 // chain is the tasks of a procedure.
@@ -85,9 +140,8 @@ type chain struct {
 // decodeChain decodes the tasks of a procedure, of a target whose tasks are
 // known.
 func decodeChain(f *hwx.File, p hwx.Procedure) (chain, error) {
-	ch := chain{name: p.Name}
-	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		ch.note = fmt.Sprintf("the tasks of CPU subtype %d are not decoded: only h13's (%d) are known", f.Header.CPUSubtype, hwx.SubtypeH13)
+	ch := chain{name: p.Name, note: noFields(f)}
+	if ch.note != "" {
 		return ch, nil
 	}
 	text, off, ok := f.TextOf(p)
@@ -99,28 +153,20 @@ func decodeChain(f *hwx.File, p hwx.Procedure) (chain, error) {
 	return ch, err
 }
 
-func (c *dumpCommand) containerJSON(f *hwx.File, chains []chain, db *provenance.DB) error {
-	raw, err := hwx.JSON(f)
-	if err != nil {
-		return err
+// noFields says why the tasks of a container cannot be decoded, "" where they can.
+func noFields(f *hwx.File) string {
+	if f.Header.CPUSubtype == hwx.SubtypeH13 {
+		return ""
 	}
-	out := containerJSON{Container: raw, Procedures: []procedureJSON{}}
-	if db != nil {
-		out.Statements = db.View().Statements
-	}
-	for _, ch := range chains {
-		p := procedureJSON{Name: ch.name, Note: ch.note, Tasks: []taskJSON{}}
-		for _, t := range ch.tasks {
-			x := taskJSON{Offset: t.Off, Words: t.Words(), Fields: t.Values()}
-			if db != nil {
-				if i := db.TaskAt(uint64(t.Off)); i >= 0 {
-					v := db.TaskView(i)
-					x.Source = &v
-				}
-			}
-			p.Tasks = append(p.Tasks, x)
+	return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: only h13's (%d) have a field table", f.Header.CPUSubtype, hwx.SubtypeH13)
+}
+
+// printableText keeps control characters of a hostile file off the terminal.
+func printableText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
 		}
-		out.Procedures = append(out.Procedures, p)
-	}
-	return jsonform.Write(c.out, out)
+		return unicode.ReplacementChar
+	}, s)
 }

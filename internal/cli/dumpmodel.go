@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
 // modelJSON is the JSON form of a model with what it says of itself.
@@ -30,6 +29,12 @@ func (c *dumpCommand) model(path string) (done bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	if err := c.wholeOnly(path, "a model"); err != nil {
+		return true, err
+	}
+	if c.raw {
+		return true, usagef("--raw: a model is no one file; name the file in it")
+	}
 	c.metadata = m
 	switch {
 	case text != "":
@@ -37,7 +42,7 @@ func (c *dumpCommand) model(path string) (done bool, err error) {
 	case info.IsDir() && (m == nil || m.IsCompiled()):
 		return false, nil // the text stands in the folder
 	case c.json:
-		return true, jsonform.Write(c.out, modelJSON{m, nil})
+		return true, c.whole("model", modelJSON{m, nil}, nil)
 	}
 	return true, m.WriteText(c.out, "")
 }

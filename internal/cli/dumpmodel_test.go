@@ -33,6 +33,13 @@ func TestDumpPackage(t *testing.T) {
 		if status := Main([]string{"dump", "--json", path}, nil, &out, &errs); status != statusOK {
 			t.Fatalf("exit status %d: %s", status, &errs)
 		}
+		var x struct {
+			Kind  string
+			Model json.RawMessage
+		}
+		if err := json.Unmarshal(out.Bytes(), &x); err != nil || x.Kind != "model" {
+			t.Fatalf("kind %q, %v", x.Kind, err)
+		}
 		var j struct {
 			Metadata struct {
 				Form      string
@@ -45,7 +52,7 @@ func TestDumpPackage(t *testing.T) {
 			}
 			Functions []struct{ Opset string }
 		}
-		if err := json.Unmarshal(out.Bytes(), &j); err != nil {
+		if err := json.Unmarshal(x.Model, &j); err != nil {
 			t.Fatal(err)
 		}
 		if j.Metadata.Form != "mlProgram" || len(j.Metadata.Functions) != 1 || len(j.Metadata.Functions[0].Inputs) != 3 ||

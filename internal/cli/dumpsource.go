@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -61,7 +60,7 @@ func (c *dumpCommand) database(path string, b []byte) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.json {
-		return jsonform.Write(c.out, db.View())
+		return c.whole("database", db.View(), nil)
 	}
 	return db.Print(c.out)
 }

@@ -3,79 +3,217 @@ package cli
 import (
 	"fmt"
 
-	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// recordJSON is the JSON form of one record.
-type recordJSON struct {
-	Task     int    `json:"task"`
-	Group    string `json:"group"`
-	Register uint64 `json:"register"`
-	Slot     uint32 `json:"slot"` // key, 0 of a value
-	Resolved bool   `json:"resolved"`
-	Operand  uint64 `json:"operand"`
-	Bar      *int   `json:"bar"` // null for none
-	Offset   uint32 `json:"offset"`
+// imageTask is a register image and the task that it stands for.
+type imageTask struct {
+	procedure string
+	image     []byte
+	at        int64    // in the file
+	task      *td.Task // nil where the image does not decode
+	err       error
 }
 
-// records prints a stream of 44-byte records.
-func (c *dumpCommand) records(path string, b []byte) error {
-	rs, err := td.DecodeRecords(b)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+// imageParts are the parts of a file of register images. The parts of tasks are those
+// of a firmware container too.
+var imageParts []filePart
+
+func init() { // functions of the table print it
+	imageParts = []filePart{
+		{partHeaders, (*fileDump).imagesHeader, (*fileDump).rawImagesHeader, false},
+		{partTasks, (*fileDump).imageTasks, (*fileDump).rawImages, true},
+		{partFields, (*fileDump).imageTasks, (*fileDump).rawImages, false},
+		{partTask, (*fileDump).imageDetail, (*fileDump).rawImageChosen, false},
 	}
-	if !c.json {
-		return td.PrintRecords(c.out, rs)
-	}
-	out := make([]recordJSON, len(rs))
-	for i, r := range rs {
-		out[i] = recordJSON{r.Task, td.Groups[r.Group].Name, r.Register, uint32(r.Slot), r.Resolved, r.Operand, nil, r.Offset}
-		if r.Bar != td.NoBar {
-			out[i].Bar = &rs[i].Bar
-		}
-	}
-	return jsonform.Write(c.out, out)
 }
 
-// images prints version-10 images as the text form of their tasks. What the
-// records carry is zero in them.
+// imagesHeaderSize is the bytes of a file of images before the first.
+const imagesHeaderSize = 8
+
+// images prints version-10 images: as the text form of their tasks where nothing was
+// chosen. What the records carry is zero in them.
 func (c *dumpCommand) images(path string, b []byte) error {
-	images, err := td.DecodeImages(b)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	p := td.Program{Name: "images"}
-	for i, img := range images {
-		t, err := td.DecodeV10(img)
-		if err != nil {
-			return fmt.Errorf("%s: image %d: %w", path, i, err)
+	return c.dump(path, b, "images", "a file of register images", imageParts, func(d *fileDump) bool {
+		images, err := td.ScanImages(b)
+		d.fault(err)
+		for i, m := range images {
+			x := imageTask{image: m, at: imagesHeaderSize + int64(i)*td.ImageSize}
+			if x.task, x.err = td.DecodeV10(m); x.err != nil {
+				d.fault(fmt.Errorf("image %d, byte %#x of the file: %w", i, x.at, x.err))
+			}
+			d.imageSet = append(d.imageSet, x)
 		}
-		p.Tasks = append(p.Tasks, t)
-	}
-	return c.programs([]td.Program{p})
+		return err == nil || images != nil
+	})
 }
 
-// tasks prints the text form of tasks, or its JSON.
-func (c *dumpCommand) tasks(path string, b []byte) error {
+func (d *fileDump) imagesHeader() error {
+	if d.j != nil {
+		d.j.Put(partHeaders, struct {
+			Version int `json:"version"`
+			Size    int `json:"image_size"`
+			Images  int `json:"images"`
+		}{td.VersionV10, td.ImageSize, len(d.imageSet)})
+		return d.j.Err
+	}
+	d.part()
+	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.VersionV10, len(d.imageSet), td.ImageSize)
+	return nil
+}
+
+func (d *fileDump) rawImagesHeader() error {
+	return d.words(partHeaders, "", 0, d.span(0, imagesHeaderSize))
+}
+
+// imageTasks prints the tasks of images: without a choice, of a file of images, in the
+// text form that is read back; else a line each, and the fields.
+func (d *fileDump) imageTasks() error {
+	if d.j == nil && d.firm == nil && !d.parts.any() {
+		p := td.Program{Name: "images"}
+		for _, x := range d.imageSet {
+			if x.task == nil {
+				break
+			}
+			p.Tasks = append(p.Tasks, x.task)
+		}
+		d.part()
+		return td.WriteText(d.out, []td.Program{p})
+	}
+	if d.j != nil {
+		d.j.Open("procedures", '[')
+		defer d.j.Close()
+	}
+	for i := 0; i < len(d.imageSet); {
+		name := d.imageSet[i].procedure
+		n := 1
+		for i+n < len(d.imageSet) && d.imageSet[i+n].procedure == name {
+			n++
+		}
+		if err := d.imageProcedure(name, d.imageSet[i:i+n]); err != nil {
+			return err
+		}
+		i += n
+	}
+	return nil
+}
+
+// imageProcedure prints the tasks of one procedure.
+func (d *fileDump) imageProcedure(name string, list []imageTask) error {
+	if d.j != nil {
+		d.j.Open("", '{')
+		d.j.Put("name", name)
+		d.j.Put("count", len(list))
+		d.j.Open("tasks", '[')
+		defer func() { d.j.Close(); d.j.Close() }()
+	} else {
+		d.part()
+		d.printf("procedure %s: %d tasks\n", printableText(name), len(list))
+	}
+	for i := range list {
+		x := &list[i]
+		if x.task == nil {
+			if d.j == nil {
+				d.printf("task %d at %#x, not decoded: %v\n", i, x.at, x.err)
+			}
+			continue
+		}
+		if err := d.task(i, td.Placed{Task: x.task, Off: int(x.at)}, x.at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosenImages calls visit for each image that --task names.
+func (d *fileDump) chosenImages(visit func(i int, x *imageTask) error) error {
+	var counts []procedureTasks
+	var at []int // index of the procedure's first image
+	for i := range d.imageSet {
+		if i == 0 || d.imageSet[i].procedure != d.imageSet[i-1].procedure {
+			counts, at = append(counts, procedureTasks{d.imageSet[i].procedure, 0}), append(at, i)
+		}
+		counts[len(counts)-1].tasks++
+	}
+	chosen, err := chooseTasks(d.tasks, counts)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.path, err)
+	}
+	for k := range counts {
+		for i := range counts[k].tasks {
+			if chosen[k](i) {
+				if err := visit(i, &d.imageSet[at[k]+i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) imageDetail() error {
+	if d.j != nil {
+		d.j.Open("task", '[')
+		defer d.j.Close()
+	}
+	return d.chosenImages(func(i int, x *imageTask) error {
+		if x.task == nil {
+			return fmt.Errorf("%s: --task %d: %w", d.path, i, x.err)
+		}
+		return d.detail(x.procedure, i, len(d.imageSet), td.Placed{Task: x.task, Off: int(x.at)}, x.at)
+	})
+}
+
+func (d *fileDump) rawImages() error {
+	for i := range d.imageSet {
+		if err := d.rawImage(i, &d.imageSet[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) rawImage(i int, x *imageTask) error {
+	name := fmt.Sprintf("%d", i)
+	if x.procedure != "" {
+		name += " of procedure " + x.procedure
+	}
+	return d.words(partTask, name, x.at, x.image)
+}
+
+func (d *fileDump) rawImageChosen() error { return d.chosenImages(d.rawImage) }
+
+// taskTextParts are the parts of the text form of tasks.
+var taskTextParts []filePart
+
+func init() { // functions of the table print it
+	taskTextParts = []filePart{
+		{partTasks, (*fileDump).textTasks, nil, true},
+		{partFields, (*fileDump).textTasks, nil, false},
+		{partTask, (*fileDump).imageDetail, nil, false},
+	}
+}
+
+// taskText prints the text form of tasks, or its JSON.
+func (c *dumpCommand) taskText(path string, b []byte) error {
 	ps, err := td.ReadText(string(b))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return c.programs(ps)
+	return c.dump(path, b, "tasks", "tasks as text", taskTextParts, func(d *fileDump) bool {
+		d.text10 = ps
+		for _, p := range ps {
+			for _, t := range p.Tasks {
+				d.imageSet = append(d.imageSet, imageTask{procedure: p.Name, task: t})
+			}
+		}
+		return true
+	})
 }
 
-func (c *dumpCommand) programs(ps []td.Program) error {
-	if !c.json {
-		return td.WriteText(c.out, ps)
+func (d *fileDump) textTasks() error {
+	if d.j == nil && !d.parts.any() {
+		return td.WriteText(d.out, d.text10)
 	}
-	out := []procedureJSON{}
-	for _, p := range ps {
-		j := procedureJSON{Name: p.Name, Tasks: []taskJSON{}}
-		for _, t := range p.Tasks {
-			j.Tasks = append(j.Tasks, taskJSON{Words: t.Words(), Fields: t.Values()})
-		}
-		out = append(out, j)
-	}
-	return jsonform.Write(c.out, out)
+	return d.imageTasks()
 }

@@ -84,7 +84,7 @@ func (e *env) fail(err error) int {
 	message, hint := err.Error(), ""
 	switch {
 	case wrongUsage:
-		hint = "see zinc --help"
+		hint = "see " + e.command + " --help"
 	case status == statusInternal:
 		message = "internal error: " + message
 		hint = "this is a fault of zinc, not of the input; please report it with the model and the command line"

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -53,6 +54,51 @@ func refused(t *testing.T, what, file string, args ...string) {
 	}
 }
 
+// told runs a command that prints what it can of a broken file, and says what is wrong
+// with it in at most maxFaults+1 lines that each name it.
+func told(t *testing.T, what, file string, args ...string) {
+	t.Helper()
+	status, _, msg := call(t, args...)
+	n := strings.Count(msg, "\n")
+	if status != statusInput || n < 1 || n > maxFaults+1 || strings.Count(msg, file) < n {
+		t.Errorf("%s: %q: status %d, error %q; want status 1 and lines that name %s", what, args, status, msg, file)
+	}
+}
+
+// TestDumpMutated changes bytes of every form that dump prints in parts: what comes of
+// it is text, JSON or an error, and no fault of zinc.
+func TestDumpMutated(t *testing.T) {
+	_, hwx, e5 := pairFiles(t)
+	path := filepath.Join(t.TempDir(), "x.bin")
+	r := rand.New(rand.NewPCG(3, 4))
+	for i, whole := range [][]byte{hwx, e5, emitted(t, "afpp"), emitted(t, "records"), emitted(t, "images")} {
+		// The headers, where a byte decides most, and the whole.
+		for k := range 60 {
+			b := append([]byte(nil), whole...)
+			n := len(b)
+			if k%3 > 0 {
+				n = min(n, 0x1000)
+			}
+			for range 1 + r.IntN(4) {
+				b[4+r.IntN(n-4)] = []byte{0, 1, 0x7f, 0xff, byte(r.Uint32())}[r.IntN(5)]
+			}
+			if k%4 == 0 {
+				b = b[:4+r.IntN(len(b)-4)]
+			}
+			put(t, path, b)
+			for _, args := range [][]string{{"--all"}, {"--all", "--json"}, {"--raw", "--all"}} {
+				status, out, msg := call(t, append([]string{"dump", path}, args...)...)
+				if status != statusOK && status != statusInput {
+					t.Fatalf("file %d, change %d, %v: status %d: %s", i, k, args, status, msg)
+				}
+				if args[len(args)-1] == "--json" && out != "" && !json.Valid([]byte(out)) {
+					t.Fatalf("file %d, change %d: no JSON: %.300s", i, k, out)
+				}
+			}
+		}
+	}
+}
+
 // TestCutPair cuts either file of a pair at every 64th byte.
 func TestCutPair(t *testing.T) {
 	_, hwx, e5 := pairFiles(t)
@@ -61,13 +107,13 @@ func TestCutPair(t *testing.T) {
 	put(t, y, e5)
 	for n := 0; n < len(hwx); n += 64 {
 		put(t, x, hwx[:n])
-		refused(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "dump", x)
+		told(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "dump", x)
 		refused(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "run", x, "--random", "1")
 	}
 	put(t, x, hwx)
 	for n := 0; n < len(e5); n += 64 {
 		put(t, y, e5[:n])
-		refused(t, fmt.Sprintf("descriptor cut at %d", n), "x.e5", "dump", y)
+		told(t, fmt.Sprintf("descriptor cut at %d", n), "x.e5", "dump", y)
 		refused(t, fmt.Sprintf("descriptor cut at %d", n), "x.", "run", x, "--random", "1")
 	}
 	put(t, y, e5)
@@ -90,7 +136,7 @@ func TestNoiseAsDescriptor(t *testing.T) {
 			b = append(append([]byte{}, e5[:r.IntN(len(e5))]...), b...)
 		}
 		put(t, y, b)
-		refused(t, fmt.Sprintf("noise %d", i), "d.e5", "dump", y)
+		told(t, fmt.Sprintf("noise %d", i), "d.e5", "dump", y)
 		refused(t, fmt.Sprintf("noise %d", i), "d.", "run", container, "--random", "1")
 	}
 }

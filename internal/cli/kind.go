@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/netplist"
@@ -30,7 +31,8 @@ const (
 	kindTasks
 	kindFirmware
 	kindDatabase
-	kindOther // a descriptor, or nothing zinc knows: descriptors have no magic number
+	kindDescriptor
+	kindOther // nothing zinc knows
 )
 
 // kinds tells all kinds but kindOther by their first bytes, in this order.
@@ -39,6 +41,7 @@ var kinds = []struct {
 	is   func(b []byte) bool
 }{
 	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
+	{kindDescriptor, e5.Is},
 	{kindFirmware, afpp.IsPackage},
 	{kindDatabase, provenance.Is},
 	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
+	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/verify"
@@ -32,10 +34,11 @@ type lintCommand struct {
 	*env
 	compileFlags
 	ranges, calibrate []string
-	json, sarif       bool
+	json, sarif, all  bool
 	failOn            string
 	inputs            string
 	work              int64
+	opened            []io.Closer // models, whose constants cut ones share
 }
 
 func newLint(e *env) *cobra.Command {
@@ -49,7 +52,15 @@ values can reach a limit of the engine's arithmetic or of fp16: sums of products
 at 32768, table ends, lost epsilons, cancellation and others (docs/lint.md lists the
 rules). For each it looks for an input that shows it: one for which an output of the
 simulated pair is far from what the interpreter gives with fp32 in the place of
-fp16. Such a finding is "shown", with the numbers; others are "possible".
+fp16. Such a finding is "shown", with the numbers. Where none is found, the statement
+is cut out as a model of its own and run on operands within the ranges it can have: such
+a finding is "shown alone", with how far those operands lie from what runs of the whole
+model gave. Others are "possible": intervals allow them and no run shows them.
+
+Findings with one cause, as layers repeat it, are told once, the most certain first and
+then those to whose limit recorded runs come closest; --all prints every one.
+--write-inputs writes the inputs, with the cut model where there is one, and the text
+names the zinc run command that repeats each.
 
 A float input has the range -%d to %d unless --range or --calibrate gives another, an
 8-bit integer that of its type, other integers 0 to %d: where nearly all the random
@@ -57,8 +68,8 @@ values of zinc verify lie. A range of NAME=type is every finite value of the typ
 Targets that zinc writes no programs for get the placement of their limits and the
 arithmetic of h13.
 
-Exit status 1 with --fail-on when there are findings of that state; possible counts
-all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
+Exit status 1 with --fail-on when there are findings of that state; alone counts those
+shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
 		Example: `  zinc lint model.mlmodelc
   zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
   zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif`,
@@ -72,8 +83,9 @@ all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
 	f.StringArrayVar(&c.calibrate, "calibrate", nil, "`NAME=FILE.npy`: range of an input from the values of an array of any shape (repeatable, the ranges of several files of one name join)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0")
-	f.Var(newChoice(&c.failOn, "none", "shown", "possible"), "fail-on", "findings that make the exit status 1")
-	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` to write the inputs of findings to, a folder each, as npy files for zinc run --input")
+	f.BoolVar(&c.all, "all", false, "print every finding in the text, in the stead of one of each kind")
+	f.Var(newChoice(&c.failOn, lint.FailOn...), "fail-on", "findings that make the exit status 1")
+	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` to write the inputs of findings to, a folder each, as npy files for zinc run --input, with the cut model of those shown alone")
 	f.Int64Var(&c.work, "work", lint.DefaultWork, "multiply-accumulates that the search for inputs may spend a function; 0 for no search")
 	return cmd
 }
@@ -111,6 +123,11 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		for _, m := range c.opened {
+			m.Close()
+		}
+	}()
 	var r lintResult
 	for i := range flags {
 		rep, text, err := c.lint(ctx, &flags[i], path, i == 0, given, files)
@@ -135,7 +152,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 			if i > 0 {
 				fmt.Fprintln(c.out)
 			}
-			if err = rep.Text(c.out, r.Model, path); err != nil {
+			if err = rep.Text(c.out, lint.TextOptions{Model: r.Model, Path: path, All: c.all}); err != nil {
 				break
 			}
 		}
@@ -148,24 +165,21 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 
 // failures is the error that --fail-on asks for.
 func (c *lintCommand) failures(r *lintResult) error {
-	shown, all := 0, 0
+	n := 0
 	for _, t := range r.Targets {
 		for _, f := range t.Functions {
-			for _, x := range f.Findings {
-				all++
-				if x.State == lint.Shown {
-					shown++
+			for state, k := range f.Counts() {
+				if lint.Fails(state, c.failOn) {
+					n += k
 				}
 			}
 		}
 	}
-	switch {
-	case c.failOn == "shown" && shown > 0:
-		return fmt.Errorf("lint: %s shown by an input, --fail-on=shown allows none", diag.Count(shown, "cliff is", "cliffs are"))
-	case c.failOn == "possible" && all > 0:
-		return fmt.Errorf("lint: %s possible, --fail-on=possible allows none", diag.Count(all, "cliff is", "cliffs are"))
+	if n == 0 {
+		return nil
 	}
-	return nil
+	how := map[string]string{lint.Shown: "shown by an input", "alone": "shown by an input or by the statement alone", lint.Possible: "possible"}[c.failOn]
+	return fmt.Errorf("lint: %s %s, --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
 }
 
 // lintRange is a range of the command line; all stands for that of the type.
@@ -227,12 +241,15 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	if err != nil {
 		return nil, "", err
 	}
-	defer m.Close()
+	c.opened = append(c.opened, m)
 	ranges, err := lintRanges(path, m.Program, given, files)
 	if err != nil {
 		return nil, "", err
 	}
 	o := lint.Options{Ranges: ranges, Work: c.work, Workers: c.workers, Source: m.Source, Target: f.target}
+	if o.Samples, err = samples(m.Program, files); err != nil {
+		return nil, "", err
+	}
 	if c.work == 0 {
 		o.Work = -1
 	}
@@ -344,20 +361,56 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 	return out, nil
 }
 
-// arrayRange returns the least and the greatest number of an array.
-func arrayRange(file string) (lint.Interval, error) {
-	r := lint.Interval{Lo: math.Inf(1), Hi: math.Inf(-1)}
+// samples are the arrays of --calibrate, each once for a run of its own; the k-th
+// files of several names go together.
+func samples(p *ir.Program, files []named) ([]map[string]interp.Tensor, error) {
+	var out []map[string]interp.Tensor
+	count := map[string]int{}
+	for _, f := range files {
+		if f.name == "" { // lintRanges saw to it that there is one
+			for _, fn := range p.Funcs {
+				for _, v := range fn.Body.Params {
+					f.name = v.Name
+				}
+			}
+		}
+		t, err := calibrationArray(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("--calibrate %s: %w", f.name, err)
+		}
+		k := count[f.name]
+		count[f.name]++
+		for k >= len(out) {
+			out = append(out, map[string]interp.Tensor{})
+		}
+		out[k][f.name] = t
+	}
+	return out, nil
+}
+
+// calibrationArray reads a file of --calibrate.
+func calibrationArray(file string) (interp.Tensor, error) {
 	b, err := readFile(file)
 	if err != nil {
-		return r, err
+		return interp.Tensor{}, err
 	}
 	a, err := npy.Decode(b)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", file, err)
+		return interp.Tensor{}, fmt.Errorf("%s: %w", file, err)
 	}
 	t, err := interp.NewTensor(ir.TensorOf(values.TypeOf(a.Type), a.Shape...), a.Data)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", file, err)
+		return t, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+// arrayRange returns the least and the greatest number of an array.
+func arrayRange(file string) (lint.Interval, error) {
+	r := lint.Interval{Lo: math.Inf(1), Hi: math.Inf(-1)}
+	t, err := calibrationArray(file)
+	if err != nil {
+		return r, err
 	}
 	for i, v := range t.Const().Floats() {
 		if v-v != 0 {
@@ -372,7 +425,7 @@ func arrayRange(file string) (lint.Interval, error) {
 }
 
 // writeInputs writes the inputs of each finding that has some to a folder of its
-// own.
+// own, with the cut model where it is shown alone.
 func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) error {
 	var files []atomicfile.File
 	n := 0
@@ -388,22 +441,25 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 					return err
 				}
 				x.Files = map[string]string{}
-				for _, name := range f.Inputs {
-					t, ok := x.Inputs[name.Name]
-					if !ok {
-						continue
-					}
-					a, err := values.ToArray(t)
+				for _, name := range slices.Sorted(maps.Keys(x.Inputs)) {
+					a, err := values.ToArray(x.Inputs[name])
 					if err != nil {
-						return fmt.Errorf("input %s: %w", name.Name, err)
+						return fmt.Errorf("input %s: %w", name, err)
 					}
 					b, err := npy.Encode(a)
 					if err != nil {
-						return fmt.Errorf("input %s: %w", name.Name, err)
+						return fmt.Errorf("input %s: %w", name, err)
 					}
-					file := filepath.Join(dir, fileName(name.Name)+".npy")
-					x.Files[name.Name] = filepath.ToSlash(file)
+					file := filepath.Join(dir, fileName(name)+".npy")
+					x.Files[name] = filepath.ToSlash(file)
 					files = append(files, atomicfile.Bytes(file, b))
+				}
+				if x.Cut != nil {
+					model := filepath.Join(dir, "model.mil")
+					if _, err := reduce.Write(ctx, x.Cut.Program, model); err != nil {
+						return fmt.Errorf("%s alone: %w", x.Statement, err)
+					}
+					x.Cut.Model = filepath.ToSlash(model)
 				}
 			}
 		}

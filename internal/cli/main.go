@@ -18,6 +18,8 @@ type env struct {
 	err         io.Writer
 	diagnostics string // text or json
 	profile     profile
+	terminal    bool   // standard output is one
+	command     string // what ran, with the words that lead to it
 }
 
 // Main runs zinc with the arguments that follow the program's name and returns
@@ -32,14 +34,16 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	e := &env{out: out, err: stderr, diagnostics: "text"}
+	e := &env{out: out, err: stderr, diagnostics: "text", terminal: isTerminal(stdout), command: "zinc"}
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)
 		root.SetIn(stdin)
 		root.SetOut(out)
 		root.SetErr(stderr)
-		return root.ExecuteContext(ctx)
+		ran, err := root.ExecuteContextC(ctx)
+		e.command = ran.CommandPath()
+		return err
 	})
 	if shown := (*shownError)(nil); err != nil && ctx.Err() != nil && statusOf(err) == statusInput && !errors.As(err, &shown) {
 		err = ctx.Err() // whatever was stopped says so in its own way

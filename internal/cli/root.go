@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -94,7 +95,10 @@ func newChoice(value *string, words ...string) *choice {
 
 // newArithmetic is the choice of a numerics mode, the engine's own first.
 func newArithmetic(value *string) *choice {
-	return newChoice(value, numerics.ANE.String(), numerics.ANELanes.String(), numerics.IEEE.String())
+	words := slices.Clone(numerics.ModeNames())
+	slices.Reverse(words)
+	*value = cmp.Or(*value, numerics.ANE.String())
+	return newChoice(value, words...)
 }
 
 func (c *choice) String() string { return *c.value }

@@ -325,5 +325,5 @@ func isPair(path string) (bool, error) {
 		return false, err
 	}
 	k := kindOf(b)
-	return k == kindContainer || k == kindOther, nil
+	return k == kindContainer || k == kindDescriptor || k == kindOther, nil
 }

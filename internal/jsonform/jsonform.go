@@ -5,10 +5,13 @@ import (
 	"io"
 )
 
+// indent is what each level adds.
+const indent = "  "
+
 // Write writes v.
 func Write(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	return enc.Encode(v)
 }

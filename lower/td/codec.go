@@ -132,17 +132,31 @@ type Placed struct {
 // zero.
 func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 	var out []Placed
+	err := WalkChain(text, entry, firstWords, func(p Placed) error {
+		out = append(out, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// WalkChain calls visit for each task that DecodeChain would return, in their
+// order, up to the first that is not there or breaks a rule, whose error it
+// returns, or to an error of visit.
+func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) error {
 	off, n, last := entry, firstWords, -1
 	for {
 		// A chain runs forward through its section, which also rules out loops.
 		if off <= last {
-			return nil, badf(off, "task chain runs backwards, from %#x", last)
+			return badf(off, "task chain runs backwards, from %#x", last)
 		}
 		if off < 0 || off%Align != 0 {
-			return nil, badf(off, "task is not on a multiple of %#x", Align)
+			return badf(off, "task is not on a multiple of %#x", Align)
 		}
 		if n < 10 || off > len(text) || 4*n > len(text)-off {
-			return nil, badf(off, "task of %d words runs past the section's %#x bytes", n, len(text))
+			return badf(off, "task of %d words runs past the section's %#x bytes", n, len(text))
 		}
 		ws := make([]uint32, n)
 		for i := range ws {
@@ -150,15 +164,17 @@ func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 		}
 		t, err := decode(ws, off)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, Placed{t, off})
+		if err := visit(Placed{t, off}); err != nil {
+			return err
+		}
 		next := t.Get(NextPointer)
 		if next == 0 {
-			return out, nil
+			return nil
 		}
 		if int64(next) > int64(len(text)) {
-			return nil, badf(off, "next task at %#x lies past the section's %#x bytes", next, len(text))
+			return badf(off, "next task at %#x lies past the section's %#x bytes", next, len(text))
 		}
 		last, off, n = off, int(next), t.Int(NextSize)+1
 	}

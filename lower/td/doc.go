@@ -4,13 +4,17 @@
 // engine that executes them share bytes and field names and nothing else.
 //
 // In: a Task (Set) or the words of a task stream. Out: the words
-// (Encode, EncodeChain) or the Task (Decode, DecodeChain), and text (Print).
+// (Encode, EncodeChain) or the Task (Decode, DecodeChain).
 //
 // A task has two encodings. Version 7 is the chain of words in a container.
 // Version 10 is the register image of seven groups that a load takes (EncodeV10,
 // DecodeV10); Split leaves its buffers open and gives the 44-byte records that
 // close them, Join puts both together again. CodecOf dispatches on the version.
 // WriteText and ReadText are the text form, which knows neither.
+//
+// What the field table says of a task's values (Readings, Row.Meaning,
+// Row.Provenance) is the one source of what is printed of them. WalkChain,
+// ScanRecords and ScanImages give, with the error, what stands before it.
 //
 // What always holds: every bit of every register word belongs to exactly one
 // field of the table (bits that nobody has explained are fields of their own,

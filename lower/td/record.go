@@ -118,6 +118,22 @@ const (
 	offCRC      = 0x28
 )
 
+// recordField names the field of a record at byte off.
+func recordField(off int) (name string) {
+	for _, f := range []struct {
+		off  int
+		name string
+	}{
+		{offMarker, "marker"}, {offRegister, "register"}, {offOperand0, "operand 0"}, {offOperand1, "operand 1"},
+		{offSlot, "slot"}, {offPlace, "placement"}, {offBar, "buffer-access register"}, {offCRC, "CRC-32"},
+	} {
+		if f.off <= off {
+			name = f.name
+		}
+	}
+	return name
+}
+
 // Resolve fills in what one load decides: base, where its engine registers
 // begin, and for a slot address, the device address of the buffer that its
 // buffer-access register names.
@@ -235,8 +251,21 @@ func EncodeRecords(rs []Record) ([]byte, error) {
 // DecodeRecords reads a stream and checks every record of it: size, checksum,
 // counts, slot, placement, order.
 func DecodeRecords(b []byte) ([]Record, error) {
+	rs, err := ScanRecords(b)
+	if err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+// ScanRecords is DecodeRecords that returns, with the error, the records before the
+// first that is not whole or breaks a rule.
+func ScanRecords(b []byte) ([]Record, error) {
 	head := func(off int64, field, format string, args ...any) error {
 		return &StreamError{off, -1, field, fmt.Sprintf(format, args...)}
+	}
+	if len(b) >= 4 && len(b) < streamHeader && string(b[:4]) == RecordMagic {
+		return nil, head(int64(len(b)), "header", "the stream ends inside its header: %d bytes are there, it has %d", len(b), streamHeader)
 	}
 	if len(b) < streamHeader || string(b[:4]) != RecordMagic {
 		return nil, head(0, "magic", "a record stream opens with %d bytes, the first four %q", streamHeader, RecordMagic)
@@ -251,14 +280,14 @@ func DecodeRecords(b []byte) ([]Record, error) {
 	rs := make([]Record, len(rest)/RecordSize)
 	for i := range rs {
 		if err := rs[i].decode(rest[i*RecordSize:][:RecordSize]); err != nil {
-			return nil, inStream(err, i)
+			return rs[:i], inStream(err, i)
 		}
 		if i > 0 && !rs[i-1].before(&rs[i]) {
-			return nil, outOfOrder(rs, i)
+			return rs[:i], outOfOrder(rs, i)
 		}
 	}
 	if n := len(rest) % RecordSize; n != 0 {
-		return nil, &StreamError{int64(len(b) - n), len(rs), "size", fmt.Sprintf("%d bytes are left, a record has %d", n, RecordSize)}
+		return rs, &StreamError{int64(len(b) - n), len(rs), "size", fmt.Sprintf("%d bytes are left, a record has %d, so the stream ends at byte %#x in its %s", n, RecordSize, len(b), recordField(n))}
 	}
 	return rs, nil
 }

@@ -10,8 +10,20 @@ import (
 func PrintRecords(w io.Writer, rs []Record) error {
 	bw := bufio.NewWriter(w)
 	fmt.Fprintf(bw, "record stream version %d, %d records of %d bytes\n", RecordVersion, len(rs), RecordSize)
+	if err := PrintRecordLines(bw, rs, func(*Record) bool { return true }); err != nil {
+		return err
+	}
+	return bw.Flush()
+}
+
+// PrintRecordLines writes the line of each record that is wanted.
+func PrintRecordLines(w io.Writer, rs []Record, wanted func(r *Record) bool) error {
+	bw := bufio.NewWriter(w)
 	for i := range rs {
 		r := &rs[i]
+		if !wanted(r) {
+			continue
+		}
 		fmt.Fprintf(bw, "record %d: task %d, %s register 0x%04x, ", i, r.Task, Groups[r.Group].Name, r.Register)
 		switch {
 		case r.Slot == 0:

@@ -82,6 +82,15 @@ func EncodeImages(images [][]byte) ([]byte, error) {
 
 // DecodeImages reads what EncodeImages writes. The images share b's bytes.
 func DecodeImages(b []byte) ([][]byte, error) {
+	images, err := ScanImages(b)
+	if err != nil {
+		return nil, err
+	}
+	return images, nil
+}
+
+// ScanImages is DecodeImages that returns, with the error, the images that are whole.
+func ScanImages(b []byte) ([][]byte, error) {
 	if len(b) < imagesHeader || string(b[:4]) != ImagesMagic {
 		return nil, imagef(0, "a file of images opens with %d bytes, the first four %q", imagesHeader, ImagesMagic)
 	}
@@ -96,12 +105,12 @@ func DecodeImages(b []byte) ([][]byte, error) {
 		return nil, imagef(6, "image size %#x: a version-10 image has %#x bytes", n, ImageSize)
 	}
 	rest := b[imagesHeader:]
-	if len(rest)%ImageSize != 0 {
-		return nil, imagef(len(b)-len(rest)%ImageSize, "image of %#x bytes: it has %#x", len(rest)%ImageSize, ImageSize)
-	}
 	images := make([][]byte, len(rest)/ImageSize)
 	for i := range images {
 		images[i] = rest[i*ImageSize : (i+1)*ImageSize]
+	}
+	if len(rest)%ImageSize != 0 {
+		return images, imagef(len(b)-len(rest)%ImageSize, "image of %#x bytes: it has %#x", len(rest)%ImageSize, ImageSize)
 	}
 	return images, nil
 }

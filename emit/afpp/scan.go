@@ -1,0 +1,254 @@
+package afpp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// maxFaults bounds what Scan tells of a container that is wrong all over.
+const maxFaults = 100
+
+// Scan decodes as much of a container as there is: of one that was cut off, or that
+// breaks rules, every header, record, image and entry that is whole, and what there is
+// of the coefficients. What Read takes gives the same Package and no faults. Else the
+// Package is for looking at alone, and nil when not even its header is there; of a
+// cut-off container the first fault says where it ends. Memory and time are in
+// proportion to the length of b.
+func Scan(b []byte) (*Package, []*FormatError) {
+	p, err := Read(b)
+	if err == nil {
+		return p, nil
+	}
+	s := &scan{b: b}
+	p = s.container()
+	faults := s.faults
+	if s.end != nil {
+		faults = append([]*FormatError{s.end}, faults...)
+	}
+	if e, ok := err.(*FormatError); ok && len(faults) == 0 {
+		faults = []*FormatError{e}
+	}
+	return p, faults
+}
+
+// scan reads a container that Read refuses.
+type scan struct {
+	b      []byte
+	end    *FormatError // where it ends early
+	faults []*FormatError
+}
+
+func (s *scan) fault(err error) {
+	if e, ok := err.(*FormatError); ok && len(s.faults) < maxFaults {
+		s.faults = append(s.faults, e)
+	}
+}
+
+// cut notes that the container ends inside a field, or before it.
+func (s *scan) cut(field, rule string, have, want uint64) {
+	if s.end == nil {
+		s.end = &FormatError{int64(len(s.b)), field, rule, have, want}
+	}
+}
+
+// headerFields are the fields that every header begins with.
+var headerFields = [...]string{"magic", "version", "count", "size"}
+
+// cutHeader notes that the container ends inside a header at byte at.
+func (s *scan) cutHeader(at uint64, field string, size uint64) {
+	have := uint64(len(s.b)) - min(at, uint64(len(s.b)))
+	name := "kind"
+	switch {
+	case have/4 < uint64(len(headerFields)):
+		name = headerFields[have/4]
+	case have >= 0x24:
+		name = "crc"
+	case have >= 0x1c:
+		name = "size"
+	case have >= 0x14:
+		name = "offset"
+	}
+	s.cut(field+"."+name, "the container ends inside the header", have, size)
+}
+
+func (s *scan) container() *Package {
+	if len(s.b) < HeaderSize {
+		s.cutHeader(0, "package", HeaderSize)
+		return nil
+	}
+	h, err := readHeader(s.b, 0, MagicPackage, "package")
+	if err != nil {
+		s.fault(err)
+		return nil
+	}
+	p := &Package{Version: h.version}
+	at := uint64(HeaderSize)
+	for i := range int(min(h.count, MaxPrograms)) {
+		r := &programReader{b: s.b, base: alignUp(at), field: programField(i), p: &Program{scanned: []SectionInfo{}}}
+		if r.base+HeaderSize > uint64(len(s.b)) {
+			s.cutHeader(r.base, r.field, HeaderSize)
+			break
+		}
+		if h, err := readHeader(s.b, r.base, MagicProgram, r.field); err != nil {
+			s.fault(err)
+			break
+		} else {
+			r.size, r.p.Version = h.size, h.version
+		}
+		p.Programs = append(p.Programs, r.p)
+		s.program(r)
+		at = r.base + max(r.size, HeaderSize)
+	}
+	if h.size > uint64(len(s.b)) {
+		s.cut("package.size", "must be the length of the container", uint64(len(s.b)), h.size)
+	}
+	return p
+}
+
+// program reads what there is of a program whose header is there.
+func (s *scan) program(r *programReader) {
+	le := binary.LittleEndian
+	var bodies [NumKinds][]byte
+	for k := range kinds {
+		at, field := r.base+uint64(HeaderSize+k*SectionHeaderSize), r.field+"."+kinds[k].name
+		if at+SectionHeaderSize > uint64(len(s.b)) {
+			s.cutHeader(at, field, SectionHeaderSize)
+			break
+		}
+		h, err := readHeader(s.b, at, MagicSection, field)
+		if err != nil {
+			s.fault(err)
+			break
+		}
+		head := s.b[at:][:SectionHeaderSize]
+		if kind := le.Uint32(head[0x10:]); kind != uint32(k+1) {
+			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind", "sections stand in the order of their kinds", kind, uint32(k+1)))
+			break
+		}
+		x := SectionInfo{Kind(k + 1), h.version, le.Uint64(head[0x14:]), 0, le.Uint64(head[0x1c:]), 0, int(h.count), le.Uint32(head[0x24:])}
+		if x.Offset > r.size || x.Size > r.size-x.Offset {
+			// Bodies of one program alone bound what reading them costs.
+			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset", "the body reaches past the end of the program", x.Offset, r.size))
+			x.Size = 0
+		}
+		left := uint64(len(s.b)) - r.base
+		if x.Offset > left {
+			x.Offset, x.Present = min(x.Offset, 1<<62), 0
+		} else {
+			x.Present = min(x.Size, left-x.Offset)
+			bodies[k] = s.b[r.base+x.Offset:][:x.Present:x.Present]
+		}
+		x.At = int64(r.base) + int64(x.Offset)
+		r.p.Versions[k], r.p.Offsets[k] = h.version, x.Offset
+		r.p.scanned = append(r.p.scanned, x)
+	}
+	// In the order of the file, so that the first part that is not whole is told.
+	for k := range r.p.scanned {
+		s.body(r, k, bodies[k])
+	}
+	s.firstCut(r)
+}
+
+// body reads the body of section k, of which b is what there is.
+func (s *scan) body(r *programReader, k int, b []byte) {
+	x := &r.p.scanned[k]
+	whole := x.Present == x.Size
+	if got := crc32.ChecksumIEEE(b); whole && got != x.CRC {
+		s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x24, kinds[k].name+".crc", "is not the checksum of the body", x.CRC, got))
+	}
+	c := &cursor{b: b, base: x.At, where: r.field + "." + kinds[k].name}
+	count := x.Count
+	switch x.Kind {
+	case KindGeneric:
+		s.generic(r, c)
+	case KindKernel:
+		r.p.Kernel, r.kernelSize = b, int(min(x.Size, 1<<40))
+		return
+	case KindText:
+		s.text(r, c, count)
+	default:
+		kinds[k].read(r, c, count)
+	}
+	if c.err != nil && whole {
+		s.fault(c.err)
+	}
+}
+
+// firstCut notes the section that the end of the container cuts: of those that are not
+// whole, the first in the file.
+func (s *scan) firstCut(r *programReader) {
+	var first *SectionInfo
+	for i := range r.p.scanned {
+		if x := &r.p.scanned[i]; x.Present < x.Size && (first == nil || x.At < first.At) {
+			first = x
+		}
+	}
+	if first != nil {
+		field, rule := r.field+"."+first.Kind.String(), "the container ends before the section's body"
+		if first.Present > 0 {
+			rule = "the container ends inside the section's body"
+			field += "." + r.fieldAtEnd(first)
+		}
+		s.cut(field, rule, first.Present, first.Size)
+	}
+}
+
+// fieldAtEnd names what of a section is cut.
+func (r *programReader) fieldAtEnd(x *SectionInfo) string {
+	switch x.Kind {
+	case KindText:
+		n := int(x.Present)
+		if n < streamHeader {
+			return "stream"
+		}
+		if i := (n - streamHeader) / td.RecordSize; i < x.Count {
+			return fmt.Sprintf("record %d", i)
+		}
+		return fmt.Sprintf("image %d", len(r.p.Text.Images))
+	case KindOperation:
+		return fmt.Sprintf("entry %d", len(r.p.Operations))
+	case KindProcedure:
+		return fmt.Sprintf("entry %d", len(r.p.Procedures))
+	case KindKernel:
+		return "coefficients"
+	}
+	return "entry 0"
+}
+
+// generic reads the fields that there are, whatever they say.
+func (s *scan) generic(r *programReader, c *cursor) {
+	g := &r.p.Generic
+	g.Identity = c.u64("identity")
+	g.Image = c.u32("image version")
+	if c.err == nil && g.Image != td.VersionV10 {
+		s.fault(&FormatError{c.base + int64(c.last), c.where + ".image version", "register images of this version are unknown", int64(g.Image), td.VersionV10})
+	}
+	r.tasks, r.operationCount, r.procedureCount = int(c.u32("tasks")), int(c.u32("operations")), int(c.u32("procedures"))
+	g.Base, g.Size = c.u64("window base"), c.u64("window size")
+	copy(g.Container[:], c.take(len(g.Container), "container hash"))
+}
+
+// text reads the records and images that are whole.
+func (s *scan) text(r *programReader, c *cursor, count int) {
+	n := int(min(int64(streamHeader)+int64(count)*td.RecordSize, int64(len(c.b))))
+	rs, err := td.ScanRecords(c.take(n, "stream"))
+	r.p.Text.Records = rs
+	if err != nil {
+		c.err = inStream(err, c)
+	}
+	rest := c.b[n:]
+	if r.p.Generic.Image != td.VersionV10 {
+		r.p.Text.Other = rest
+		return
+	}
+	for i := 0; i < r.tasks && len(rest) >= td.ImageSize; i++ {
+		r.p.Text.Images = append(r.p.Text.Images, rest[:td.ImageSize:td.ImageSize])
+		rest = rest[td.ImageSize:]
+	}
+	if len(rest) > 0 {
+		c.fail(len(c.b)-len(rest), fmt.Sprintf("image %d", len(r.p.Text.Images)), "bytes that are no whole image of a task", len(rest), td.ImageSize)
+	}
+}

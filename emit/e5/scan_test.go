@@ -1,0 +1,161 @@
+package e5
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestScan: of a whole descriptor Scan finds every value without a fault and nothing
+// beside them; of one that is cut, what it finds is among those, more the later it is
+// cut, every byte is either found or told, and the first fault is at the end.
+func TestScan(t *testing.T) {
+	for name, p := range map[string]*Program{"fused": fused(0, 64), "every": every()} {
+		b := mustBytes(t, p)
+		whole := Scan(b)
+		if len(whole.Faults) > 0 || len(whole.Rest) > 0 || len(whole.Parts) == 0 {
+			t.Fatalf("%s: faults %v, rest %v", name, whole.Faults, whole.Rest)
+		}
+		all := map[Part]bool{}
+		for _, x := range whole.Parts {
+			all[x] = true
+		}
+		for _, s := range p.Symbols {
+			found := false
+			for _, x := range whole.Parts {
+				found = found || strings.HasPrefix(x.Path, "symbol_names[") && x.Value == `"`+s+`"`
+			}
+			if !found {
+				t.Errorf("%s: symbol %q is not found", name, s)
+			}
+		}
+		last := -1
+		for n := 0; n < len(b); n += 1 + n%7 + n/200 {
+			cut := Scan(b[:n])
+			if len(cut.Faults) == 0 {
+				t.Fatalf("%s cut at %d of %d: no fault", name, n, len(b))
+			}
+			if e := cut.Faults[0]; e.Off > n || e.Table == "" || e.Msg == "" {
+				t.Errorf("%s cut at %d: first fault %v", name, n, e)
+			}
+			count := 0
+			for _, x := range cut.Parts {
+				if strings.Contains(x.Value, ", of ") {
+					continue // an array that is not whole
+				}
+				x.Assumed = false
+				if x.Off > n || !all[x] {
+					t.Fatalf("%s cut at %d: %v is not in the whole file", name, n, x)
+				}
+				count++
+			}
+			if count < last {
+				t.Errorf("%s cut at %d: %d values, a shorter file has %d", name, n, count, last)
+			}
+			last = count
+			end := 0
+			for _, r := range cut.Rest {
+				if r.Off < end || r.Bytes < 1 || r.Off+r.Bytes > n {
+					t.Fatalf("%s cut at %d: rest %v", name, n, cut.Rest)
+				}
+				end = r.Off + r.Bytes
+			}
+			if n >= int(le32(b))+4 && !Is(b[:n]) {
+				t.Errorf("%s cut at %d is not told to be a descriptor", name, n)
+			}
+		}
+	}
+}
+
+// TestScanSections: of a cut file of this package's, every section that is whole is
+// found, also those whose shared vtable is not there.
+func TestScanSections(t *testing.T) {
+	b := mustBytes(t, fused(2, 64))
+	root := int(le32(b))
+	at := root + 12 // of the third field, as table 23.2 has it
+	vector := at + int(le32(b[at:]))
+	found := 0
+	for i := range int(le32(b[vector:])) {
+		at := vector + 4 + 4*i
+		table := at + int(le32(b[at:]))
+		path := "sections[" + strconv.Itoa(i) + "]"
+		end := 0
+		for _, slot := range []int{0, 2} { // name and data
+			o := table + int(slotOf(writtenLayouts()[sectionTable], slot))
+			to := o + int(le32(b[o:]))
+			end = max(end, to+4+int(le32(b[to:]))+1)
+		}
+		if end+4 >= len(b) {
+			continue
+		}
+		cut := Scan(b[:end+4])
+		names := 0
+		for _, x := range cut.Parts {
+			if strings.HasPrefix(x.Path, path+".") {
+				names++
+			}
+		}
+		if names < 3 {
+			t.Errorf("cut at %#x: %s, which ends at %#x, has %d values; %v", end+4, path, end, names, cut.Faults[0])
+		}
+		found++
+	}
+	if found < 5 {
+		t.Errorf("%d sections were cut behind their end", found)
+	}
+}
+
+// TestScanLayouts: the layouts that are assumed are those of real files.
+func TestScanLayouts(t *testing.T) {
+	for _, x := range []*table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable, operationTable} {
+		want := writtenLayouts()[x]
+		if want == nil {
+			t.Fatalf("no layout of %s", x.name)
+		}
+		for _, p := range []*Program{fused(0, 64), fused(3, 256)} {
+			s := &scanner{layouts: map[*table][]byte{}}
+			s.buffer("", mustBytes(t, p), 0, programTable)
+			if got := s.layouts[x]; !bytes.Equal(got, want) {
+				t.Errorf("%s: layout %x, assumed is %x", x.name, got, want)
+			}
+		}
+	}
+}
+
+// TestIs: other files are no descriptors.
+func TestIs(t *testing.T) {
+	for _, s := range []string{"", "\x10\x00\x00\x00\x0c", "\x10\x00\x00\x00\x00\x00", "program(1.0)", "\xce\xfa\xef\xbe\x80\x00\x00\x00"} {
+		if Is([]byte(s)) {
+			t.Errorf("%q is told to be a descriptor", s)
+		}
+	}
+}
+
+// FuzzScan looks for bytes that the reader of broken files does not survive.
+func FuzzScan(f *testing.F) {
+	for _, p := range []*Program{fused(0, 64), every()} {
+		b, err := Bytes(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, n := range []int{len(b), len(b) / 2, 60, 8} {
+			f.Add(b[:min(n, len(b))])
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		Is(b)
+		x := Scan(b)
+		size := 0
+		for _, p := range x.Parts {
+			size += len(p.Value)
+		}
+		// A byte of a string is four at most in quotes, a number of eight bytes twenty.
+		if size > 32*len(b)+100*len(x.Parts) || len(x.Parts) > len(b) {
+			t.Fatalf("%d values of %d bytes from a file of %d", len(x.Parts), size, len(b))
+		}
+		if _, err := Read(b); err == nil && len(x.Faults) > 0 {
+			t.Fatalf("Read takes it, Scan says %v", x.Faults[0])
+		}
+	})
+}

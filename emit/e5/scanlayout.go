@@ -1,0 +1,76 @@
+package e5
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// In a FlatBuffer tables of one layout share a vtable, and it stands behind all but the
+// one that was written first: of a file that is cut, most tables have lost theirs. What
+// this package writes has one layout for each table, so that such a table can be read
+// all the same, and the reader is told that the layout is assumed.
+
+// writtenLayouts returns the vtables of the tables that this package writes.
+var writtenLayouts func() map[*table][]byte
+
+func init() { // a scanner collects them, and uses them
+	writtenLayouts = sync.OnceValue(func() map[*table][]byte {
+		s := &scanner{layouts: map[*table][]byte{}}
+		if b, err := Bytes(sample()); err == nil {
+			s.buffer("", b, 0, programTable)
+		}
+		return s.layouts
+	})
+}
+
+// sample is a Program with a table of each kind that a file has several of.
+func sample() *Program {
+	operand := func(name string, a Aperture) Operand {
+		return Operand{Name: name, Aperture: a, Port: IOPort{Name: name, ByteSize: 2},
+			Desc: TensorDescriptor{Dim: []uint64{1}, Stride: []uint64{2}, Storage: FP16}}
+	}
+	f := Function{Name: "f", AneHashPath: strings.Repeat("0", 64)}
+	x, y := f.AddOperand(operand("x", HostInput)), f.AddOperand(operand("y", HostOutput))
+	f.AddOp([]uint32{x}, []uint32{y}, &CastAttrs{SrcDType: FP16, DstDType: FP16})
+	f.Inputs, f.Outputs = []uint32{x}, []uint32{y}
+	return &Program{BuildInfo: []KV{{KeyTarget, "h13"}}, Functions: []Function{f}}
+}
+
+// assume walks a table whose vtable is not there by the layout that this package gives
+// it, where what the table refers to is as it says.
+func (q *scanBuffer) assume(path string, t *table, pos int64) {
+	vtab := writtenLayouts()[t]
+	if vtab == nil || !q.fits(t, pos, vtab) {
+		return
+	}
+	q.assumed++
+	q.object(path, t, pos, vtab)
+	q.assumed--
+}
+
+// fits reports whether the fields of a table at byte pos, laid out as vtab says, refer
+// to what their kinds allow, as far as it is there.
+func (q *scanBuffer) fits(t *table, pos int64, vtab []byte) bool {
+	size := int64(len(q.v.buf))
+	for i := range t.fields {
+		f := &t.fields[i]
+		off := slotOf(vtab, i)
+		at := pos + off
+		if off == 0 || f.kind == kUnion || at+4 > size || layouts[f.kind].elem == 0 && f.kind != kTable {
+			continue
+		}
+		to := at + q.v.u32(at)
+		switch {
+		case to == at || to%4 != 0:
+			return false
+		case f.kind != kString || to+4 > size:
+			continue
+		}
+		n := q.v.u32(to)
+		if end := to + 4 + n; end < size && (q.v.buf[end] != 0 || !utf8.Valid(q.v.buf[to+4:end])) {
+			return false
+		}
+	}
+	return true
+}

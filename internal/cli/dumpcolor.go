@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+)
+
+// Escape sequences of the colours. Blue and yellow differ for every common form of
+// colour vision, and nothing is told by colour alone: without it the text is the same.
+const (
+	styleHead   = "\x1b[1m"  // a line that begins a part or an entry
+	styleNumber = "\x1b[94m" // addresses and offsets
+	styleText   = "\x1b[33m" // what stands in quotes
+	styleMark   = "\x1b[4m"  // what is not established
+	styleOff    = "\x1b[0m"
+)
+
+// painted are the runs of a line that have a style, leftmost first.
+var painted = regexp.MustCompile(`("(?:[^"\\]|\\.)*")|\b(0x[0-9a-f]+)\b|\b(modelled|unknown|not known|not decoded)\b`)
+
+// paintedLine is how long a line may be that has colours; a long literal has none.
+const paintedLine = 4096
+
+// paint gives lines of text their colours.
+type paint struct {
+	w    io.Writer
+	line []byte
+}
+
+// Write implements io.Writer.
+func (p *paint) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			p.line = append(p.line, rest...)
+			break
+		}
+		p.line = append(p.line, rest[:i]...)
+		if err := p.flush("\n"); err != nil {
+			return 0, err
+		}
+		rest = rest[i+1:]
+	}
+	return len(b), nil
+}
+
+// flush writes the line that is on its way, with its end.
+func (p *paint) flush(end string) error {
+	if len(p.line) > paintedLine {
+		_, err := p.w.Write(append(p.line, end...))
+		p.line = p.line[:0]
+		return err
+	}
+	if n := offsetDigits(p.line); n > 0 {
+		out := append(append(append([]byte(styleNumber), p.line[:n]...), styleOff...), p.line[n:]...)
+		p.line = p.line[:0]
+		_, err := p.w.Write(append(out, end...))
+		return err
+	}
+	head := len(p.line) > 0 && p.line[0] != ' ' && p.line[0] != '*'
+	base := ""
+	if head {
+		base = styleHead
+	}
+	out := append([]byte(nil), base...)
+	last := 0
+	for _, m := range painted.FindAllSubmatchIndex(p.line, -1) {
+		style := styleText
+		switch {
+		case m[4] >= 0:
+			style = styleNumber
+		case m[6] >= 0:
+			style = styleMark
+		}
+		out = append(append(append(out, p.line[last:m[0]]...), style...), p.line[m[0]:m[1]]...)
+		out = append(append(out, styleOff...), base...)
+		last = m[1]
+	}
+	out = append(out, p.line[last:]...)
+	if head {
+		out = append(out, styleOff...)
+	}
+	p.line = p.line[:0]
+	_, err := p.w.Write(append(out, end...))
+	return err
+}
+
+// offsetDigits returns how many digits the offset has that a line of words begins
+// with, 0 of another line.
+func offsetDigits(line []byte) int {
+	const least = 8
+	n := 0
+	for n < len(line) && (line[n] >= '0' && line[n] <= '9' || line[n] >= 'a' && line[n] <= 'f') {
+		n++
+	}
+	if n < least || !bytes.HasPrefix(line[n:], []byte("  ")) {
+		return 0
+	}
+	return n
+}
+
+// colours reports whether text on standard output is to have colours: by the flag,
+// or where it says auto on a terminal whose user has not asked for none.
+func (e *env) colours(flag string) bool {
+	switch flag {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return e.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

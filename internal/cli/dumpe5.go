@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+)
+
+// descriptorParts are the parts of a dispatch descriptor.
+var descriptorParts = []filePart{
+	{partHeaders, (*fileDump).descriptorHeaders, (*fileDump).rawFile, false},
+	{partConstants, (*fileDump).descriptorConstants, (*fileDump).rawDescriptorConstants, false},
+	{partSymbols, (*fileDump).descriptorSymbols, (*fileDump).rawFile, false},
+	{partE5, (*fileDump).descriptorWhole, (*fileDump).rawFile, true},
+}
+
+// descriptorState is a descriptor, whole or cut.
+type descriptorState struct {
+	p     *e5.Program // nil of one that Read refuses
+	found []e5.Part   // what there is of it
+	rest  []e5.Range  // bytes that no value was found in
+	b     []byte
+}
+
+// readDescriptor reads a descriptor and notes its faults.
+func (d *fileDump) readDescriptor(name string, b []byte) *descriptorState {
+	p, err := e5.Read(b)
+	if err == nil {
+		return &descriptorState{p: p}
+	}
+	x := e5.Scan(b)
+	if len(x.Faults) == 0 {
+		d.fault(wrapFile(d, name, err))
+	}
+	for _, e := range x.Faults {
+		d.fault(wrapFile(d, name, e))
+	}
+	return &descriptorState{found: x.Parts, rest: x.Rest, b: b}
+}
+
+// wrapFile names the file of a fault that is another than the one that is printed.
+func wrapFile(d *fileDump, name string, err error) error {
+	if name == d.path {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// descriptor prints a dispatch descriptor.
+func (c *dumpCommand) descriptor(path string, b []byte) error {
+	return c.dump(path, b, "descriptor", "a dispatch descriptor", descriptorParts, func(d *fileDump) bool {
+		d.e5 = d.readDescriptor(path, b)
+		return d.e5.p != nil || len(d.e5.found) > 0
+	})
+}
+
+// found prints the values of a cut descriptor whose paths are wanted.
+func (d *fileDump) found(s *descriptorState, part string, wanted func(path string) bool) error {
+	if d.j != nil {
+		d.j.Open(part, '{')
+		d.j.Open("found", '[')
+		defer func() { d.j.Close(); d.j.Close() }()
+	} else {
+		d.part()
+		d.printf("what there is of the descriptor: %s\n", part)
+	}
+	for i := range s.found {
+		x := &s.found[i]
+		switch {
+		case !wanted(x.Path):
+		case d.j != nil:
+			d.j.Put("", x)
+		default:
+			mark := ""
+			if x.Assumed {
+				mark = " (layout assumed)"
+			}
+			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s%s\n", fmt.Sprintf("%#x", x.Off), x.Path, x.Value, mark); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) descriptorHeaders() error {
+	p := d.e5.p
+	switch {
+	case p == nil:
+		return d.found(d.e5, partHeaders, func(path string) bool {
+			return !strings.HasPrefix(path, "symbol_names") && !strings.Contains(path, ".data")
+		})
+	case d.j != nil:
+		d.j.Put(partHeaders, descriptorView(p))
+		return d.j.Err
+	}
+	d.part()
+	return e5.DumpHeaders(d.out, p)
+}
+
+// descriptorJSON is the JSON form of what a descriptor says of itself.
+type descriptorJSON struct {
+	FormatVersion int                   `json:"format_version"`
+	BuildInfo     []keyValueJSON        `json:"build_info"`
+	Functions     []functionHeadersJSON `json:"functions"`
+}
+
+type keyValueJSON struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+type functionHeadersJSON struct {
+	Name       string        `json:"name"`
+	Signature  []operandJSON `json:"signature"`
+	Operands   int           `json:"operands"`
+	Blocks     int           `json:"blocks"`
+	Operations int           `json:"operations"`
+}
+
+type operandJSON struct {
+	Side   string `json:"side"` // input, output or state
+	Name   string `json:"name"`
+	Layout string `json:"layout"`
+}
+
+func descriptorView(p *e5.Program) descriptorJSON {
+	v := descriptorJSON{FormatVersion: e5.FormatVersion, BuildInfo: []keyValueJSON{}, Functions: []functionHeadersJSON{}}
+	for _, kv := range p.BuildInfo {
+		v.BuildInfo = append(v.BuildInfo, keyValueJSON(kv))
+	}
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		x := functionHeadersJSON{Name: f.Name, Signature: []operandJSON{}, Operands: len(f.Operands), Blocks: len(f.Blocks)}
+		for k := range f.Blocks {
+			x.Operations += len(f.Blocks[k].Operations)
+		}
+		for _, side := range f.Signature() {
+			for _, o := range side.Operands {
+				x.Signature = append(x.Signature, operandJSON{side.Name, o.Name, o.Desc.String()})
+			}
+		}
+		v.Functions = append(v.Functions, x)
+	}
+	return v
+}
+
+func (d *fileDump) descriptorSymbols() error {
+	p := d.e5.p
+	switch {
+	case p == nil:
+		return d.found(d.e5, partSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
+	case d.j != nil:
+		d.j.Put(partSymbols, p.Symbols)
+		return d.j.Err
+	}
+	d.part()
+	return e5.DumpSymbols(d.out, p)
+}
+
+// hostConstantJSON is the JSON form of a constant of a segment that the CPU runs.
+type hostConstantJSON struct {
+	Function  string `json:"function"`
+	Operation string `json:"operation"`
+	Name      string `json:"name"`
+	Bytes     int    `json:"bytes"`
+	Head      string `json:"head"` // the first bytes in hexadecimal; the program of the segment has the type
+}
+
+// headBytes is the first bytes of a constant whose type is not known here.
+func headBytes(b []byte) string { return fmt.Sprintf("%x", b[:min(len(b), 2*headValues)]) }
+
+// hostConstants calls visit for each constant of the segments that the CPU runs.
+func hostConstants(p *e5.Program, visit func(f *e5.Function, op *e5.Operation, c *e5.Constant) error) error {
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		for k := range f.Blocks {
+			for n := range f.Blocks[k].Operations {
+				op := &f.Blocks[k].Operations[n]
+				a, ok := op.Attrs.(*e5.CpuInferenceAttrs)
+				if !ok {
+					continue
+				}
+				for m := range a.Constants {
+					if err := visit(f, op, &a.Constants[m]); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) descriptorConstants() error {
+	p := d.e5.p
+	if p == nil {
+		constant := map[string]bool{}
+		// visit returns no error
+		_ = constantSections(d.e5.found, func(_ string, x *e5.Part) error {
+			constant[strings.TrimSuffix(x.Path, ".data")] = true
+			return nil
+		})
+		return d.found(d.e5, partConstants, func(path string) bool {
+			s, _, ok := strings.Cut(path, ".")
+			return ok && constant[s]
+		})
+	}
+	if d.j != nil {
+		d.j.Open(partConstants, '[')
+		defer d.j.Close()
+	} else {
+		d.part()
+	}
+	any := false
+	err := hostConstants(p, func(f *e5.Function, op *e5.Operation, c *e5.Constant) error {
+		any = true
+		head := headBytes(c.Data)
+		if d.j != nil {
+			d.j.Put("", hostConstantJSON{f.Name, op.Name, c.Name, len(c.Data), head})
+			return d.j.Err
+		}
+		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, the first %s\n", c.Name, op.Name, f.Name, len(c.Data), head)
+		return err
+	})
+	if !any && d.j == nil {
+		d.printf("no constants: no operation of the descriptor runs on the CPU with any\n")
+	}
+	return err
+}
+
+// constantSections calls visit for each section of the descriptor that holds a
+// constant: its name as it is quoted, and the entry of its bytes.
+func constantSections(found []e5.Part, visit func(name string, x *e5.Part) error) error {
+	name, constant := "", ""
+	for i := range found {
+		x := &found[i]
+		switch section, field, _ := strings.Cut(x.Path, "."); field {
+		case "name":
+			name = x.Value
+		case "kind":
+			if strings.HasSuffix(x.Value, "(constant)") {
+				constant = section
+			}
+		case "data":
+			if section == constant {
+				if err := visit(name, x); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) rawDescriptorConstants() error {
+	found := d.e5.found
+	if found == nil {
+		found = e5.Scan(d.b).Parts
+	}
+	const length = 4 // in front of the bytes
+	return constantSections(found, func(name string, x *e5.Part) error {
+		return d.words(partConstants, name, int64(x.Off)+length, d.span(int64(x.Off)+length, int64(x.Bytes)))
+	})
+}
+
+func (d *fileDump) descriptorWhole() error { return d.descriptorText(d.e5) }
+
+// descriptorOf prints another file, the descriptor beside a container.
+func (d *fileDump) descriptorOf(name string, b []byte) error {
+	return d.descriptorText(d.readDescriptor(name, b))
+}
+
+func (d *fileDump) descriptorText(s *descriptorState) error {
+	if s.p == nil {
+		if err := d.found(s, partE5, func(string) bool { return true }); err != nil {
+			return err
+		}
+		return d.restOf(s)
+	}
+	if d.j == nil {
+		d.part()
+		return e5.Dump(d.out, s.p)
+	}
+	raw, err := e5.JSON(s.p)
+	if err != nil {
+		return err
+	}
+	d.j.Put(partE5, json.RawMessage(raw))
+	return d.j.Err
+}
+
+// rawFile prints the words of the whole file, once: the parts of a descriptor lie
+// between each other.
+func (d *fileDump) rawFile() error {
+	if d.printed {
+		return nil
+	}
+	d.printed = true
+	return d.words("file", "", 0, d.b)
+}
+
+// restOf prints the words of a cut descriptor in which nothing was found: what refers
+// to them, or says how they are to be read, is not there.
+func (d *fileDump) restOf(s *descriptorState) error {
+	if d.j != nil {
+		d.j.Open("undecoded", '[')
+		defer d.j.Close()
+	}
+	for _, r := range s.rest {
+		if err := d.words("not decoded", "", int64(r.Off), s.b[r.Off:r.Off+r.Bytes]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

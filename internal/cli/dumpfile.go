@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// dumpShape is the number of the JSON shape; docs/dump.md describes it.
+const dumpShape = 1
+
+// maxFaults is how many faults of a file are told.
+const maxFaults = 10
+
+// fileDump is one file on its way to the output.
+type fileDump struct {
+	*dumpCommand
+	path   string
+	b      []byte
+	j      *jsonform.Stream // nil for text
+	blank  bool             // something was printed: the next part begins with an empty line
+	faults []error
+
+	printed bool // the words of the whole file were
+
+	// By kind of file.
+	hwx      *containerState
+	e5       *descriptorState
+	firm     *afpp.Package
+	stream   []td.Record
+	imageSet []imageTask
+	text10   []td.Program
+}
+
+// fault notes what is wrong with the file; what can be printed is printed all the
+// same.
+func (d *fileDump) fault(err error) {
+	if err != nil {
+		d.faults = append(d.faults, err)
+	}
+}
+
+// printf prints text.
+func (d *fileDump) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+
+// part begins a part's text.
+func (d *fileDump) part() {
+	if d.blank {
+		d.printf("\n")
+	}
+	d.blank = true
+}
+
+// dump prints the parts of a file that the flags choose. kind is the JSON form's
+// name of the kind, noun what messages call it. open reads the file, and notes its
+// faults; where it returns false, nothing of the file could be decoded and its words
+// are printed.
+func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []filePart, open func(d *fileDump) bool) error {
+	chosen, err := c.parts.of(parts, noun)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	d := &fileDump{dumpCommand: c, path: path, b: b}
+	if c.json {
+		d.j = jsonform.NewStream(c.out)
+		d.j.Open("", '{')
+		d.j.Put("dump", dumpShape)
+		d.j.Put("kind", kind)
+		d.j.Put("bytes", len(b))
+	}
+	ok := open(d)
+	switch {
+	case !ok:
+		err = d.undecoded()
+	case c.raw:
+		err = d.raws(chosen)
+	default:
+		for _, p := range chosen {
+			if err = p.print(d); err != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(err, d.finish(err))
+}
+
+// undecoded prints the words of a file of which nothing could be decoded.
+func (d *fileDump) undecoded() error {
+	if d.j == nil && !d.raw {
+		d.printf("%d bytes, not decoded\n", len(d.b))
+	}
+	return d.raws(nil)
+}
+
+// raws prints the words of parts, or of the whole file where no flag chooses any and
+// where nothing of it could be decoded.
+func (d *fileDump) raws(parts []filePart) error {
+	if d.j != nil {
+		d.j.Open("raw", '[')
+		defer d.j.Close()
+	}
+	if !d.parts.any() || len(parts) == 0 {
+		return d.words("file", "", 0, d.b)
+	}
+	for _, p := range parts {
+		if p.raw == nil {
+			continue
+		}
+		if err := p.raw(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends the output and returns the file's faults. failed is what ended the
+// printing of the parts, which stands in the JSON too.
+func (d *fileDump) finish(failed error) error {
+	if d.j != nil {
+		d.j.Open("faults", '[')
+		if failed != nil {
+			d.j.Put("", failed.Error())
+		}
+		for _, err := range d.faults {
+			d.j.Put("", err.Error())
+		}
+		d.j.Close()
+		d.j.Close()
+		if d.j.Err != nil {
+			return d.j.Err
+		}
+	}
+	if len(d.faults) == 0 {
+		return nil
+	}
+	var lines []string
+	for i, err := range d.faults {
+		if i == maxFaults {
+			lines = append(lines, fmt.Sprintf("%s: and %d more", d.path, len(d.faults)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%s: %v", d.path, err))
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// whole writes the JSON of a kind that has no parts: what there is under the kind's
+// name, and the fault that ends the file.
+func (c *dumpCommand) whole(kind string, v any, fault error) error {
+	j := jsonform.NewStream(c.out)
+	j.Open("", '{')
+	j.Put("dump", dumpShape)
+	j.Put("kind", kind)
+	j.Put(kind, v)
+	j.Open("faults", '[')
+	if fault != nil {
+		j.Put("", fault.Error())
+	}
+	j.Close()
+	j.Close()
+	return errors.Join(j.Err, fault)
+}

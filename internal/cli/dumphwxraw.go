@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// span gives n bytes of the file from off on, as far as it has them.
+func (d *fileDump) span(off, n int64) []byte {
+	end := min(max(off+n, off), int64(len(d.b)))
+	if off < 0 || off > end {
+		return nil
+	}
+	return d.b[off:end]
+}
+
+func (d *fileDump) rawHeaders() error {
+	const sizeofcmds, header = 20, 32
+	n := int64(header)
+	if len(d.b) >= header {
+		n += int64(uint32(d.b[sizeofcmds]) | uint32(d.b[sizeofcmds+1])<<8 | uint32(d.b[sizeofcmds+2])<<16 | uint32(d.b[sizeofcmds+3])<<24)
+	}
+	return d.words(partHeaders, "", 0, d.span(0, n))
+}
+
+// rawTasks prints the words of each task.
+func (d *fileDump) rawTasks() error {
+	f := d.hwx.f
+	if noFields(f) != "" {
+		return d.words(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, f.TextBytes())
+	}
+	for _, p := range f.Procedures() {
+		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error { return d.rawOf(p, i, t.Off, t.Words()) })
+		if err == nil && rest >= 0 {
+			err = d.rawOf(p, n, rest, words)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) rawOf(p hwx.Procedure, i, off, words int) error {
+	text := d.hwx.f.TextBytes()
+	b := text[min(off, len(text)):]
+	b = b[:min(len(b), 4*max(words, 0))]
+	return d.words(partTask, fmt.Sprintf("%d of procedure %s", i, p.Name), d.hwx.textOff+int64(off), b)
+}
+
+func (d *fileDump) rawTask() error {
+	return d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) error { return d.rawOf(p, i, t.Off, t.Words()) })
+}
+
+func (d *fileDump) rawConstants() error {
+	for _, s := range d.hwx.f.ConstantSections() {
+		if err := d.words(partConstants, sectionName(s), int64(s.Offset), s.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) rawSymbols() error {
+	const symbolSize = 16
+	for _, c := range d.hwx.f.Commands {
+		t, ok := c.(*hwx.Symtab)
+		if !ok {
+			continue
+		}
+		if err := d.words(partSymbols, "table", int64(t.SymOff), d.span(int64(t.SymOff), symbolSize*int64(len(t.Symbols)))); err != nil {
+			return err
+		}
+		if err := d.words(partSymbols, "strings", int64(t.StrOff), d.span(int64(t.StrOff), int64(t.StrSize))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *fileDump) rawRelocs() error {
+	const relocSize = 8
+	for _, s := range d.hwx.f.Sections() {
+		if len(s.Relocs) > 0 {
+			if err := d.words(partRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff), relocSize*int64(len(s.Relocs)))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// chosenTasks calls visit for each task that --task names, and note for a procedure
+// whose tasks are not decoded.
+func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) error) error {
+	f := d.hwx.f
+	list := f.Procedures()
+	if note := noFields(f); note != "" {
+		return fmt.Errorf("%s: --task: %s; --tasks prints their words", d.path, note)
+	}
+	counts := make([]procedureTasks, len(list))
+	for i, p := range list {
+		counts[i] = procedureTasks{p.Name, p.Tasks}
+	}
+	chosen, err := chooseTasks(d.tasks, counts)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.path, err)
+	}
+	for k, p := range list {
+		if _, _, _, err := d.walk(p, func(i int, t td.Placed) error {
+			if !chosen[k](i) {
+				return nil
+			}
+			return visit(p, i, t)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// containerTask prints the tasks that --task names.
+func (d *fileDump) containerTask() error {
+	if d.j != nil {
+		d.j.Open("task", '[')
+		defer d.j.Close()
+	}
+	return d.chosenTasks(func(p hwx.Procedure, i int, t td.Placed) error {
+		return d.detail(p.Name, i, p.Tasks, t, d.hwx.textOff+int64(t.Off))
+	})
+}
+
+// containerRecords prints the records that a load makes of the tasks; the container
+// itself holds none.
+func (d *fileDump) containerRecords() error {
+	f := d.hwx.f
+	if d.j != nil {
+		d.j.Open(partRecords, '[')
+		defer d.j.Close()
+	}
+	if note := noFields(f); note != "" {
+		return d.notePart("records: " + note)
+	}
+	for _, p := range f.Procedures() {
+		rs, err := d.loadRecords(p)
+		if err != nil {
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name), err)); err != nil {
+				return err
+			}
+			continue
+		}
+		if d.j != nil {
+			for i := range rs {
+				d.j.Put("", recordOf(p.Name, &rs[i]))
+			}
+			continue
+		}
+		d.part()
+		d.printf("records of procedure %s, as a load makes them of its tasks; their buffers are not resolved\n", printableText(p.Name))
+		if err := td.PrintRecords(d.out, rs); err != nil {
+			return err
+		}
+	}
+	if d.j != nil {
+		return d.j.Err
+	}
+	return nil
+}
+
+// loadRecords returns the records that a load makes of a procedure's tasks.
+func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
+	var tasks []*td.Task
+	if _, _, _, err := d.walk(p, func(_ int, t td.Placed) error {
+		tasks = append(tasks, t.Task)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	_, rs, err := td.Split(tasks)
+	return rs, err
+}
+
+// rawRecords prints the stream that --emit=records would write of each procedure.
+func (d *fileDump) rawRecords() error {
+	if note := noFields(d.hwx.f); note != "" {
+		return d.notePart("records: " + note)
+	}
+	for _, p := range d.hwx.f.Procedures() {
+		rs, err := d.loadRecords(p)
+		var b []byte
+		if err == nil {
+			b, err = td.EncodeRecords(rs)
+		}
+		if err != nil {
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name), err)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.words(partRecords, "stream of procedure "+p.Name+", which the container does not hold", 0, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notePart prints a line in the stead of a part, in text alone.
+func (d *fileDump) notePart(s string) error {
+	if d.j == nil {
+		d.part()
+		d.printf("%s\n", s)
+	}
+	return nil
+}
+
+// relocJSON is the JSON form of one relocation.
+type relocJSON struct {
+	In        string  `json:"in"`      // the section that has it
+	Address   string  `json:"address"` // byte offset inside that section
+	Kind      uint32  `json:"kind"`
+	Section   int     `json:"section"` // whose base is added, from 1
+	Target    string  `json:"target"`  // its name
+	Value     *string `json:"value"`   // the word as it stands in the file: byte offset in the target; null past a cut
+	Procedure string  `json:"procedure,omitempty"`
+	Task      *int    `json:"task,omitempty"`
+	Field     string  `json:"field,omitempty"`
+}
+
+// relocs prints the relocations of all sections.
+func (d *fileDump) relocs() error {
+	f := d.hwx.f
+	if d.j != nil {
+		d.j.Open(partRelocs, '[')
+		defer d.j.Close()
+	}
+	sections, any := f.Sections(), false
+	text := f.Section(hwx.SegText, hwx.SectText)
+	for _, s := range sections {
+		if len(s.Relocs) == 0 {
+			continue
+		}
+		any = true
+		list := make([]relocJSON, len(s.Relocs))
+		at := map[uint32]int{}
+		b := s.Bytes()
+		for i, r := range s.Relocs {
+			list[i] = relocJSON{In: sectionName(s), Address: fmt.Sprintf("%#x", r.Addr), Kind: r.Info >> 24, Section: r.Section()}
+			if r.Section() >= 1 && r.Section() <= len(sections) {
+				list[i].Target = sectionName(sections[r.Section()-1])
+			}
+			if uint64(r.Addr)+4 <= uint64(len(b)) {
+				v := fmt.Sprintf("%#x", uint32(b[r.Addr])|uint32(b[r.Addr+1])<<8|uint32(b[r.Addr+2])<<16|uint32(b[r.Addr+3])<<24)
+				list[i].Value = &v
+			}
+			at[r.Addr] = i
+		}
+		if s == text && noFields(f) == "" {
+			d.relocFields(list, at)
+		}
+		if err := d.printRelocs(s, list); err != nil {
+			return err
+		}
+	}
+	if d.j != nil {
+		return d.j.Err
+	}
+	if !any {
+		return d.notePart("no relocations are there")
+	}
+	return nil
+}
+
+// relocFields says which field of which task each relocation of the task section
+// changes. at has the relocations by address.
+func (d *fileDump) relocFields(list []relocJSON, at map[uint32]int) {
+	for _, p := range d.hwx.f.Procedures() {
+		// visit returns no error, so neither does walk
+		_, _, _, _ = d.walk(p, func(i int, t td.Placed) error {
+			for w := range t.Words() {
+				k, ok := at[uint32(t.Off+4*w)]
+				if !ok {
+					continue
+				}
+				list[k].Procedure, list[k].Task = p.Name, &i
+				for _, f := range t.FieldsAt(w) {
+					if f.Row().Known != td.Unknown {
+						list[k].Field = f.String()
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+func (d *fileDump) printRelocs(s *hwx.Section, list []relocJSON) error {
+	if d.j != nil {
+		for i := range list {
+			d.j.Put("", &list[i])
+		}
+		return d.j.Err
+	}
+	d.part()
+	d.printf("relocations of %s: %d at %#x\n", sectionName(s), len(list), s.RelocOff)
+	for i := range list {
+		r := &list[i]
+		value := "past the end of the file"
+		if r.Value != nil {
+			value = "+ " + *r.Value
+		}
+		d.printf("  %-10s kind %d  section %d %s %s", r.Address, r.Kind, r.Section, r.Target, value)
+		if r.Task != nil {
+			d.printf("  procedure %s task %d %s", printableText(r.Procedure), *r.Task, r.Field)
+		}
+		if _, err := fmt.Fprintln(d.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sectionName(s *hwx.Section) string {
+	return printableText(s.Segment.String() + "," + s.Name.String())
+}

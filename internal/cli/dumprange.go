@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// taskRange is one entry of --task.
+type taskRange struct {
+	procedure string // "" where the file has one
+	from, to  int    // inclusive
+	text      string
+}
+
+// parseTasks reads the values of --task: lists of N, N-M and N-, each behind
+// PROCEDURE: where there is one. A name in front of a list holds for the entries that
+// follow it in the list.
+func parseTasks(values []string) (out []taskRange, err error) {
+	for _, v := range values {
+		procedure, list := "", v
+		if i := strings.LastIndexByte(v, ':'); i >= 0 {
+			procedure, list = v[:i], v[i+1:]
+			if procedure == "" {
+				return nil, usagef("--task %q: no name in front of the colon", v)
+			}
+		}
+		for _, s := range strings.Split(list, ",") {
+			r := taskRange{procedure: procedure, text: s}
+			lo, hi, isRange := strings.Cut(s, "-")
+			r.from, err = strconv.Atoi(lo)
+			r.to = r.from
+			switch {
+			case err != nil:
+			case isRange && hi == "":
+				r.to = math.MaxInt
+			case isRange:
+				r.to, err = strconv.Atoi(hi)
+			}
+			if err != nil || r.from < 0 || r.to < r.from {
+				return nil, usagef("--task %q: %q is no task; wanted N, N-M, N- or a list of those with commas, counted from 0", v, s)
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// procedureTasks is how many tasks a procedure has.
+type procedureTasks struct {
+	name  string
+	tasks int
+}
+
+// choose returns, for each procedure, the test for its tasks that were asked for. A
+// task that is not there is an error.
+func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) bool, error) {
+	chosen := make([][]taskRange, len(procedures))
+	for _, r := range rs {
+		k := -1
+		for i, p := range procedures {
+			if r.procedure != "" && p.name == r.procedure || r.procedure == "" && len(procedures) == 1 {
+				k = i
+			}
+		}
+		if k < 0 {
+			var names []string
+			for _, p := range procedures {
+				names = append(names, fmt.Sprintf("%q", p.name))
+				if len(names) == maxNames && len(procedures) > maxNames {
+					names = append(names, fmt.Sprintf("and %d more", len(procedures)-maxNames))
+					break
+				}
+			}
+			if len(names) == 0 {
+				names = []string{"none"}
+			}
+			if r.procedure == "" {
+				return nil, fmt.Errorf("--task %s: say of which procedure, as in --task NAME:%s; the file has %s", r.text, r.text, strings.Join(names, ", "))
+			}
+			return nil, fmt.Errorf("--task %s:%s: no procedure has that name; the file has %s", r.procedure, r.text, strings.Join(names, ", "))
+		}
+		if p := procedures[k]; r.from >= p.tasks || r.to >= p.tasks && r.to != math.MaxInt {
+			return nil, fmt.Errorf("--task %s: procedure %q has %d tasks, counted from 0", r.text, p.name, p.tasks)
+		}
+		chosen[k] = append(chosen[k], r)
+	}
+	out := make([]func(int) bool, len(procedures))
+	for k := range procedures {
+		out[k] = func(i int) bool {
+			for _, r := range chosen[k] {
+				if i >= r.from && i <= r.to {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return out, nil
+}
+
+// maxNames is how many names of procedures a message lists.
+const maxNames = 12

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+)
+
+// TestDumpSharedChain: procedures that name one chain do not print it many times; the
+// second one is a fault.
+func TestDumpSharedChain(t *testing.T) {
+	f, err := hwx.Read(emitted(t, "pair"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var program *hwx.Program
+	for _, c := range f.Commands {
+		if p, ok := c.(*hwx.Program); ok {
+			program = p
+		}
+	}
+	second := *program
+	second.Flavor, second.Name, second.Tail = hwx.FlavorProcedure, "net2", nil
+	b, err := hwx.Encode(shifted(f, &second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := dumped(t, b, "--fields", "--relocs", "--constants", "--records")
+	if status != statusInput || strings.Count(out, "\ntask 0 at 0x0, 157 words") != 1 ||
+		strings.Count(errs, "procedure net2: task 0 of 10: task section byte 0x0: the task is in the chain of procedure net already") != 1 {
+		t.Errorf("exit status %d\n%s", status, errs)
+	}
+}
+
+// shifted gives f one command more, its tables and segments a page further on.
+func shifted(f *hwx.File, c hwx.Command) *hwx.File {
+	f.Commands = append(f.Commands, c)
+	f.Size += hwx.Page
+	for _, c := range f.Commands {
+		switch c := c.(type) {
+		case *hwx.Segment:
+			if c.FileSize > 0 {
+				c.FileOff += hwx.Page
+			}
+			for _, s := range c.Sections {
+				if s.Offset > 0 {
+					s.Offset += hwx.Page
+				}
+				if s.RelocOff > 0 {
+					s.RelocOff += hwx.Page
+				}
+			}
+		case *hwx.Symtab:
+			c.SymOff += hwx.Page
+			c.StrOff += hwx.Page
+		}
+	}
+	return f
+}

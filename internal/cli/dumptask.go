@@ -1,0 +1,488 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/provenance"
+)
+
+// taskJSON is the JSON form of one task.
+type taskJSON struct {
+	Index      int    `json:"index"`
+	Offset     int    `json:"offset"` // in bytes, in the task section; in a file of images, in the file
+	FileOffset *int64 `json:"file_offset,omitempty"`
+	Words      int    `json:"words"`
+	taskSummary
+	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
+	// Source is what the debug database says of the task, with --source.
+	Source *provenance.TaskView `json:"source,omitempty"`
+}
+
+// undecodedJSON is the JSON form of the first task of a chain that does not decode.
+type undecodedJSON struct {
+	Index  int    `json:"index"`
+	Offset int    `json:"offset"`
+	Words  int    `json:"words"` // that it should have
+	Bytes  string `json:"bytes"` // what there is of them
+}
+
+// taskSummary says in a few words what a task does, in those of the field table.
+type taskSummary struct {
+	Engine    string `json:"engine"`
+	Operation string `json:"operation"`
+	Shape     string `json:"shape"`
+	Buffers   string `json:"buffers"`
+}
+
+func (s taskSummary) String() string {
+	return s.Engine + ", " + s.Operation + "; " + s.Shape + "; " + s.Buffers
+}
+
+// word returns the table's word for the value of a field, or the value itself.
+func word(t *td.Task, f td.Field) string {
+	v := t.Get(f)
+	if s := f.Row().Meaning(v); s != "" {
+		return s
+	}
+	return fmt.Sprintf("%s %d", f, v)
+}
+
+// summaryOf describes a task.
+func summaryOf(t *td.Task) taskSummary {
+	s := taskSummary{Engine: "neural engine"}
+	ops := []string{}
+	if planar := t.Int(td.PlanarType); planar == 0 {
+		ops = append(ops, word(t, td.NEOp))
+		if t.On(td.Nonlinear) {
+			ops = append(ops, word(t, td.Nonlinear))
+		}
+	} else {
+		s.Engine = "planar engine"
+		ops = append(ops, word(t, td.PlanarType))
+		switch {
+		case planar >= 5:
+			ops = append(ops, word(t, td.PoolMode))
+		case planar == 3 || planar == 4:
+			ops = append(ops, word(t, td.PEOp))
+		}
+	}
+	if t.On(td.TDSkip) {
+		ops = append(ops, td.TDSkip.Row().Doc)
+	}
+	s.Operation = strings.Join(ops, ", ")
+
+	s.Shape = fmt.Sprintf("%s %dx%dx%d", word(t, td.InFmt), t.Get(td.Cin), t.Get(td.Hin), t.Get(td.Win))
+	if t.On(td.In2Fmt) || t.On(td.Source2DMA) || t.On(td.PETwo) {
+		s.Shape += " and " + word(t, td.In2Fmt)
+	}
+	s.Shape += fmt.Sprintf(" -> %s %dx%dx%d", word(t, td.OutFmt), t.Get(td.Cout), t.Get(td.Hout), t.Get(td.Wout))
+	for _, x := range []struct {
+		name string
+		f    td.Field
+	}{{"groups", td.NumGroups}, {"depth", td.Din}} {
+		if n := t.Get(x.f); n > 1 {
+			s.Shape += fmt.Sprintf(", %s %d", x.name, n)
+		}
+	}
+	if t.Get(td.Kw) > 1 || t.Get(td.Kh) > 1 {
+		s.Shape += fmt.Sprintf(", kernel %dx%d", t.Get(td.Kh), t.Get(td.Kw))
+	}
+
+	from := bufferOf(t, td.SrcEn, td.RBE0, td.RBase0, td.SrcBase, td.L2Src)
+	if t.On(td.Source2DMA) || t.On(td.PETwo) {
+		from += " and " + bufferOf(t, td.Source2DMA, td.RBE1, td.RBase1, td.Src2Base, td.L2Src2)
+	}
+	s.Buffers = from + " -> " + bufferOf(t, td.DstEn, td.WBE, td.WBase, td.DstBase, td.L2Res)
+	if lo, hi := lanes(t); hi > lo {
+		s.Buffers += fmt.Sprintf("; coefficients bar %d+%#x, %#x bytes", t.Get(td.KBase0), lo, hi-lo)
+	}
+	return s
+}
+
+// bufferOf says where a source or the result is: by DMA in the buffer of a
+// buffer-access register, else in L2.
+func bufferOf(t *td.Task, on, barOn, bar, base, l2 td.Field) string {
+	switch {
+	case !t.On(on):
+		return fmt.Sprintf("L2 %#x", t.Get(l2))
+	case !t.On(barOn):
+		return fmt.Sprintf("no bar+%#x", t.Get(base))
+	}
+	return fmt.Sprintf("bar %d+%#x", t.Get(bar), t.Get(base))
+}
+
+// lanes returns the range of the kernel buffer that the task's coefficient lanes
+// stream, empty where it streams none.
+func lanes(t *td.Task) (from, to uint64) {
+	if !t.On(td.KernelOn) {
+		return 0, 0
+	}
+	for i := range td.Lanes {
+		if !t.On(td.CoeffEn.At(i)) {
+			continue
+		}
+		a := uint64(t.Get(td.CoeffBase.At(i)))
+		b := a + uint64(t.Get(td.CoeffSize.At(i)))
+		if from == to {
+			from, to = a, b
+		}
+		from, to = min(from, a), max(to, b)
+	}
+	return from, to
+}
+
+// walk calls visit for each whole task of a procedure. What is wrong with the chain is
+// told once. rest is where the first task that could not be decoded begins, in the
+// task section, and how many words it has; none is -1.
+func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
+	s := d.hwx
+	tell := func(err error) {
+		if !s.told[p.Program] {
+			s.told[p.Program] = true
+			d.fault(err)
+		}
+	}
+	text, off, ok := s.f.TextOf(p)
+	if !ok {
+		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d tasks is", printableText(p.Name), p.Entry, p.Tasks))
+		return 0, -1, 0, nil
+	}
+	next, size := off, p.FirstWords
+	var stop error
+	walked := td.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
+		// A task of two chains would be printed twice, and so on without end.
+		switch owner := s.owner[t.Off]; owner {
+		case nil:
+			s.owner[t.Off] = p.Program
+		case p.Program:
+		default:
+			return &sharedTask{t.Off, owner.Name}
+		}
+		stop = visit(n, t)
+		n++
+		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
+		return stop
+	})
+	if stop != nil || walked == nil {
+		return n, -1, 0, stop
+	}
+	at := s.textOff
+	var e *td.FormatError
+	var shared *sharedTask
+	switch {
+	case errors.As(walked, &shared):
+		at, next = at+int64(shared.off), -1
+	case errors.As(walked, &e):
+		at += e.Off
+	}
+	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, printableText(p.Name), n, p.Tasks, walked))
+	if next < 0 || next > len(text) {
+		return n, -1, 0, nil
+	}
+	return n, next, size, nil
+}
+
+// sharedTask is a task that two procedures have in their chains.
+type sharedTask struct {
+	off   int
+	owner string
+}
+
+func (e *sharedTask) Error() string {
+	return fmt.Sprintf("task section byte %#x: the task is in the chain of procedure %s already", e.off, printableText(e.owner))
+}
+
+// containerTasks prints the tasks of all procedures, with their fields where those
+// are asked for.
+func (d *fileDump) containerTasks() error {
+	s := d.hwx
+	if d.j != nil {
+		if s.db != nil && d.source {
+			d.j.Put("statements", s.db.View().Statements)
+		}
+		d.j.Open("procedures", '[')
+		defer d.j.Close()
+	}
+	note := noFields(s.f)
+	if len(s.f.Procedures()) == 0 && d.j == nil {
+		d.part()
+		d.printf("no procedure is there\n")
+	}
+	for _, p := range s.f.Procedures() {
+		if d.j == nil {
+			d.part()
+			d.printf("procedure %s: %d tasks\n", printableText(p.Name), p.Tasks)
+		} else {
+			d.j.Open("", '{')
+			d.j.Put("name", p.Name)
+			d.j.Put("entry", fmt.Sprintf("%#x", p.Entry))
+			d.j.Put("count", p.Tasks)
+		}
+		if note != "" {
+			if err := d.undecodedText(note); err != nil {
+				return err
+			}
+			continue
+		}
+		if d.j != nil {
+			d.j.Open("tasks", '[')
+		}
+		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error {
+			return d.task(i, t, s.textOff+int64(t.Off))
+		})
+		if err != nil {
+			return err
+		}
+		var b []byte // what there is of the first task that does not decode
+		if rest >= 0 {
+			b = s.f.TextBytes()[rest:]
+			b = b[:min(len(b), 4*max(words, 0))]
+		}
+		if d.j != nil {
+			d.j.Close()
+			if rest >= 0 {
+				d.j.Put("undecoded", undecodedJSON{n, rest, words, fmt.Sprintf("%x", b)})
+			}
+			d.j.Close()
+			continue
+		}
+		if rest >= 0 {
+			d.printf("task %d at %#x, not decoded: %d of %d words are there\n", n, rest, len(b)/4, words)
+			for at := 0; at < len(b); at += rawLine {
+				if _, err := d.out.Write(wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// undecodedText prints the task section of a target whose tasks have no field table:
+// the words as they are. It ends the JSON object of the procedure.
+func (d *fileDump) undecodedText(note string) error {
+	b := d.hwx.f.TextBytes()
+	if d.j != nil {
+		d.j.Put("note", note)
+		d.j.Open("tasks", '[')
+		d.j.Close()
+		if !d.printed { // all procedures have one task section
+			d.printed = true
+			d.j.Open("raw", '[')
+			d.wordsJSON(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
+			d.j.Close()
+		}
+		d.j.Close()
+		return d.j.Err
+	}
+	d.printf("%s; its words:\n", note)
+	if d.printed {
+		d.printf("as above\n")
+		return nil
+	}
+	d.printed = true
+	d.blank = false
+	defer func() { d.blank = true }()
+	return d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
+}
+
+// task prints one task: a line, and the fields where those are asked for.
+func (d *fileDump) task(i int, t td.Placed, at int64) error {
+	fields := d.parts.all || d.parts.on[partIndex(partFields)]
+	if d.j != nil {
+		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task)}
+		if fields {
+			x.Fields = t.Values()
+		}
+		x.Source = d.taskSource(t.Off)
+		d.j.Put("", x)
+		return d.j.Err
+	}
+	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), summaryOf(t.Task))
+	d.printSource(t.Off)
+	if !fields {
+		return nil
+	}
+	return d.fields(t.Task, false)
+}
+
+func (d *fileDump) taskSource(off int) *provenance.TaskView {
+	if d.hwx == nil || d.hwx.db == nil || !d.source {
+		return nil
+	}
+	if i := d.hwx.db.TaskAt(uint64(off)); i >= 0 {
+		v := d.hwx.db.TaskView(i)
+		return &v
+	}
+	return nil
+}
+
+func (d *fileDump) printSource(off int) {
+	if d.hwx != nil && d.hwx.db != nil && d.source {
+		d.sourceOf(d.hwx.db, off)
+	}
+}
+
+// fields prints the fields of a task, word by word: those that are not zero with
+// what they mean, or all with where each stands and where that is known from too.
+func (d *fileDump) fields(t *td.Task, all bool) error {
+	if !all {
+		return d.fieldRuns(t)
+	}
+	block := (*td.Block)(nil)
+	for r := range t.Readings(true) {
+		if r.Block != block {
+			block = r.Block
+			d.printf("  %s: %s\n", block.Name, block.Doc)
+		}
+		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-32s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
+			fmt.Sprintf("%#x", r.Value), shownValueOf(&r), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30), r.Provenance()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownValueOf returns a value in decimal, or as a floating-point number, with the
+// table's word for it.
+func shownValueOf(r *td.Reading) string {
+	s := r.Text(r.Value)
+	if m := r.Meaning(r.Value); m != "" {
+		s += " (" + m + ")"
+	}
+	return s
+}
+
+// fieldRun is a field, or elements of an array that follow each other with one value.
+type fieldRun struct {
+	td.Reading
+	array       string // name of the array, "" of a field that is none
+	first, last int
+}
+
+// arrayName matches the name of an element.
+var arrayName = regexp.MustCompile(`^(.*)\[(\d+)\]$`)
+
+// fieldRuns prints the fields that are not zero, a line a run.
+func (d *fileDump) fieldRuns(t *td.Task) error {
+	var runs []fieldRun
+	flush := func() error {
+		for i := range runs {
+			r := &runs[i]
+			name := r.Name
+			if r.first != r.last {
+				name = fmt.Sprintf("%s[%d..%d]", r.array, r.first, r.last)
+			}
+			if i == 0 {
+				d.printf("  %s: %s\n", r.Block.Name, r.Block.Doc)
+			}
+			doc := cmp.Or(r.Doc, "-")
+			if r.Known >= td.Modelled {
+				doc += fmt.Sprintf(" (%s)", r.Known)
+			}
+			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value), shownValueOf(&r.Reading), doc); err != nil {
+				return err
+			}
+		}
+		runs = runs[:0]
+		return nil
+	}
+	open := map[string]int{} // the last run of each array, of the block
+	for r := range t.Readings(false) {
+		if len(runs) > 0 && runs[0].Block != r.Block {
+			if err := flush(); err != nil {
+				return err
+			}
+			clear(open)
+		}
+		x := fieldRun{Reading: r}
+		if m := arrayName.FindStringSubmatch(r.Name); m != nil {
+			x.array = m[1]
+			x.first, _ = strconv.Atoi(m[2]) // digits of a short name
+			x.last = x.first
+			if i, ok := open[x.array]; ok && runs[i].Value == r.Value && runs[i].last == x.first-1 {
+				runs[i].last = x.first
+				continue
+			}
+			open[x.array] = len(runs)
+		}
+		runs = append(runs, x)
+	}
+	return flush()
+}
+
+// registerOf returns the address of a field's register; of the header, which has
+// none, the index of its word.
+func registerOf(r *td.Row) string {
+	if r.Block == td.Header {
+		return fmt.Sprintf("header %d", r.Addr/4)
+	}
+	return fmt.Sprintf("%#07x", r.Addr) // as docs/registers.md
+}
+
+// fieldJSON is the JSON form of a field with what the table says of it.
+type fieldJSON struct {
+	Name     string `json:"name"`
+	Word     int    `json:"word"`
+	Register string `json:"register"`
+	Bits     string `json:"bits"`
+	Value    uint32 `json:"value"` // in the field's unit
+	Hex      string `json:"hex"`
+	Text     string `json:"text"` // the value as a person reads it: fp16 and fp32 fields as numbers
+	Meaning  string `json:"meaning,omitempty"`
+	Doc      string `json:"doc"`
+	Known    string `json:"known"`
+	Source   string `json:"source"`
+	V10      string `json:"v10"`
+}
+
+// detailJSON is the JSON form of what --task prints.
+type detailJSON struct {
+	Procedure string `json:"procedure"`
+	taskJSON
+	Kind   string      `json:"attested_kind"`
+	Cases  []string    `json:"attested_by"` // recorded cases
+	Detail []fieldJSON `json:"detail"`
+}
+
+// detail prints one task with every field.
+func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) error {
+	kind := attest.Kind(t.Task, i, n)
+	cases := attest.Cases(kind)
+	if d.j != nil {
+		x := detailJSON{Procedure: procedure, Kind: kind, Cases: cases, Detail: []fieldJSON{},
+			taskJSON: taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task), Source: d.taskSource(t.Off)}}
+		if cases == nil {
+			x.Cases = []string{}
+		}
+		for r := range t.Readings(true) {
+			x.Detail = append(x.Detail, fieldJSON{r.Name, r.Word, registerOf(r.Row), r.Bits(), r.Value, fmt.Sprintf("%#x", r.Value),
+				r.Text(r.Value), r.Meaning(r.Value), r.Doc, r.Known.String(), r.Provenance(), r.V10.String()})
+		}
+		d.j.Put("", x)
+		return d.j.Err
+	}
+	d.part()
+	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at, t.Words())
+	s := summaryOf(t.Task)
+	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
+	if len(cases) > 0 {
+		shown := cases[:min(len(cases), maxCases)]
+		d.printf("  a task of this kind is in %d recorded cases: %s\n", len(cases), strings.Join(shown, ", "))
+	} else {
+		d.printf("  no recorded case has a task of this kind\n")
+	}
+	d.printSource(t.Off)
+	return d.fields(t.Task, true)
+}
+
+// maxCases is how many recorded cases the text names.
+const maxCases = 6

@@ -1,0 +1,88 @@
+package jsonform
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// Stream writes a document piece by piece, in the form of Write, so that it does not
+// have to stand in memory. The first error stays in Err; what is written behind it is
+// left out.
+type Stream struct {
+	Err error
+
+	w     io.Writer
+	ends  []byte // closing brackets of what is open
+	begun bool   // the innermost has an entry
+}
+
+// NewStream returns a Stream that writes to w.
+func NewStream(w io.Writer) *Stream { return &Stream{w: w} }
+
+func (j *Stream) write(s string) {
+	if j.Err == nil {
+		_, j.Err = io.WriteString(j.w, s)
+	}
+}
+
+// entry begins an entry: of an object with its key, of an array without.
+func (j *Stream) entry(key string) {
+	if len(j.ends) > 0 {
+		if j.begun {
+			j.write(",")
+		}
+		j.write("\n" + j.indent())
+		if j.ends[len(j.ends)-1] == '}' {
+			b, _ := json.Marshal(key) // of a string it does not fail
+			j.write(string(b) + ": ")
+		}
+	}
+	j.begun = true
+}
+
+func (j *Stream) indent() string { return strings.Repeat(indent, len(j.ends)) }
+
+// Open begins an object, '{', or an array, '['.
+func (j *Stream) Open(key string, kind byte) {
+	j.entry(key)
+	j.write(string(kind))
+	j.ends = append(j.ends, kind+2)
+	j.begun = false
+}
+
+// Close ends what was opened last.
+func (j *Stream) Close() {
+	end := j.ends[len(j.ends)-1]
+	j.ends = j.ends[:len(j.ends)-1]
+	if j.begun {
+		j.write("\n" + j.indent())
+	}
+	j.write(string(end))
+	j.begun = true
+	if len(j.ends) == 0 {
+		j.write("\n")
+	}
+}
+
+// Put writes a value.
+func (j *Stream) Put(key string, v any) {
+	if j.Err != nil {
+		return
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(j.indent(), indent)
+	if j.Err = enc.Encode(v); j.Err == nil {
+		j.entry(key)
+		j.write(strings.TrimSuffix(b.String(), "\n"))
+	}
+}
+
+// Raw writes text that is JSON already, on one line.
+func (j *Stream) Raw(key, text string) {
+	j.entry(key)
+	j.write(text)
+}

@@ -1,0 +1,389 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// A Cut is a statement by itself, with as much of its neighbourhood as the effect
+// needs: a model of its own in which a run shows the cliff, on operands that no
+// input of the whole model is known to give.
+type Cut struct {
+	// Statements counts those of the cut model, constants left out.
+	Statements int       `json:"statements"`
+	Operands   []Operand `json:"operands"`
+	// Factor is by how much the ranges that recorded runs of the whole model gave the
+	// operands were widened, 1 for not at all; 0 where there were no such runs.
+	Factor verify.Number `json:"factor"`
+	// Reduced tells of extents that were made smaller.
+	Reduced string `json:"reduced,omitempty"`
+	// Model is where the cut model was written.
+	Model string `json:"model,omitempty"`
+
+	// Program is the cut model, to be written as text. Its constants are those of the
+	// program that was judged, and as long at hand.
+	Program *ir.Program `json:"-"`
+
+	values map[string]*ir.Value // of the whole function, by the operands' names
+}
+
+// Origins of an operand's range.
+const (
+	FromInput    = "input"    // it is an input of the whole model: the range given for it
+	FromRuns     = "runs"     // values of recorded runs lie as far out
+	FromInterval = "interval" // intervals allow it; no input is known that gives such values
+)
+
+// Operand is an input of a cut.
+type Operand struct {
+	Name     string            `json:"name"`  // in the cut model
+	Value    string            `json:"value"` // in the whole model
+	Type     string            `json:"type"`
+	Interval [2]verify.Number  `json:"interval"`
+	Seen     *[2]verify.Number `json:"seen,omitempty"` // in recorded runs
+	Used     [2]verify.Number  `json:"used"`           // by the input that shows the cliff
+	From     string            `json:"from"`
+	// Safe is a range for which, with those of the other operands, the intervals rule
+	// the cliff out: what to clip to.
+	Safe *[2]verify.Number `json:"safe,omitempty"`
+}
+
+// largeCut is the cost of a product from which its free extents are made smaller.
+const largeCut, smallExtent = 1 << 26, 16
+
+// widest bounds the doublings of the recorded ranges.
+const widest = 32
+
+// cutOut looks for a model of the statement alone in which a run shows the cliff.
+func (s *search) cutOut(p *proof, budget int64) error {
+	note := ""
+	for _, ops := range s.neighbourhoods(p) {
+		var why string
+		spent, err := s.cutAt(p, ops, budget, &why)
+		s.spent += spent
+		budget -= spent
+		if err != nil || p.cut != nil {
+			return err
+		}
+		if note == "" {
+			note = why
+		}
+	}
+	if note != "" {
+		p.note += "; alone: " + note
+	}
+	return nil
+}
+
+// neighbourhoods are the statements to cut out, the fewest first: the suspicion's
+// own, those with their readers, those with what makes their operands.
+func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
+	out := [][]*ir.Op{p.region}
+	body := map[*ir.Op]bool{}
+	for _, op := range s.a.fn.Body.Ops {
+		body[op] = true
+	}
+	grow := func(more func(op *ir.Op, add func(*ir.Op))) {
+		ops := slices.Clone(p.region)
+		add := func(op *ir.Op) {
+			if op != nil && body[op] && !slices.Contains(ops, op) && len(op.Blocks) == 0 {
+				ops = append(ops, op)
+			}
+		}
+		for _, op := range p.region {
+			if !body[op] {
+				return
+			}
+			more(op, add)
+		}
+		if len(ops) > len(p.region) {
+			out = append(out, ops)
+		}
+	}
+	grow(func(op *ir.Op, add func(*ir.Op)) {
+		for _, r := range op.Results {
+			for _, u := range s.a.uses[r] {
+				add(u)
+			}
+		}
+	})
+	grow(func(op *ir.Op, add func(*ir.Op)) {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { add(v.Def) })
+	})
+	return out
+}
+
+// cutAt looks for such a model of given statements. why tells what stood in the
+// way.
+func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent int64, err error) {
+	fn, inputs, err := cutFrom(s.a, ops)
+	if err != nil {
+		*why = err.Error()
+		return 0, nil
+	}
+	c := &Cut{Reduced: reduceProduct(fn), values: map[string]*ir.Value{}}
+	names := map[string]bool{}
+	var os []*operand
+	for i, v := range inputs {
+		q := fn.Body.Params[i]
+		if q.Type.Kind != ir.Tensor || !q.Type.Static() || q.Type.DType == ir.String {
+			*why = fmt.Sprintf("it reads %s, which is no tensor of a known shape", valueLabel(v))
+			return 0, nil
+		}
+		q.Name = portName(valueLabel(v), names)
+		o := &operand{v: v, name: q.Name, typ: q.Type, limit: s.a.of(v), seen: s.seen[v], input: slices.Contains(s.a.fn.Body.Params, v)}
+		_, o.ran = s.seen[v]
+		if x, ok := p.ran[v]; ok { // of an input that reaches the limit
+			o.seen, o.ran = o.seen.hull(rangeOf(x)), true
+		}
+		o.ran = o.ran && o.seen.finite() && !o.seen.empty()
+		c.values[o.name] = v
+		if t := TypeRange(q.Type.DType); !o.limit.finite() || o.limit.empty() {
+			o.limit = t
+		}
+		os = append(os, o)
+	}
+	for _, v := range fn.Body.Outputs {
+		v.Name = portName(valueLabel(v), names)
+	}
+	for _, op := range fn.Body.Ops {
+		if !ir.IsConstexpr(op) && op.Def.Name != "const" {
+			c.Statements++
+		}
+	}
+	program := func() *ir.Program {
+		return &ir.Program{Version: "1.3", Funcs: []*ir.Func{ir.CloneFunc(fn, "main")}}
+	}
+	b, err := compiled(s.ctx, program(), s.co, s.o.Workers)
+	if err != nil {
+		*why = "it does not compile: " + err.Error()
+		return 0, s.ctx.Err()
+	}
+	t := &cutting{search: s, p: p, b: b, os: os}
+	*why = "its ranges alone do not reach the limit"
+	var last []Interval
+	safe := 0.0 // the widest box in which the rule does not apply
+	for k := 1.0; ; {
+		x, err := t.box(k)
+		if err != nil {
+			*why = err.Error()
+			return spent, nil
+		}
+		if slices.Equal(x.r, last) {
+			if k == inf {
+				return spent, nil
+			}
+			k = inf // values that were 0 throughout do not grow
+			continue
+		}
+		last = x.r
+		was := k
+		if k *= 2; k > 1<<widest {
+			k = inf
+		}
+		a, found := t.suspicion(x)
+		if found == nil {
+			safe = was
+			continue
+		}
+		q, sub, err := t.try(x, a, found, was, budget-spent)
+		if err != nil {
+			return spent, err
+		}
+		spent += sub.spent
+		if q.shown != nil {
+			c.Factor = factorOf(os, was)
+			c.Program = program()
+			for _, o := range os {
+				c.Operands = append(c.Operands, o.told(q.input.in[o.name]))
+			}
+			t.rule(c, safe, was)
+			p.cut, p.local, p.input, p.reachedAt = c, q.shown, q.input, q.reachedAt
+			return spent, nil
+		}
+		*why = q.note
+		if sub.out {
+			return spent, nil
+		}
+	}
+}
+
+// portName makes a name that text, files and command lines take alike, and that is
+// not taken.
+func portName(s string, taken map[string]bool) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		s = "v" + s
+	}
+	for n, k := s, 1; ; k++ {
+		if !taken[n] {
+			taken[n] = true
+			return n
+		}
+		n = fmt.Sprintf("%s_%d", s, k)
+	}
+}
+
+// reduceProduct makes the extents of a large product smaller that its sums do not
+// run over, and says so.
+func reduceProduct(fn *ir.Func) string {
+	if len(fn.Body.Ops) != 1 || costOf(fn.Body.Ops[0]) < largeCut {
+		return ""
+	}
+	op := fn.Body.Ops[0]
+	kept := map[*ir.Value]int{} // axis of the sum
+	switch op.Def.Name {
+	case "linear":
+		if op.Arg("weight").Const != nil {
+			kept[op.Arg("x")] = op.Arg("x").Type.Rank() - 1
+		}
+	case "matmul":
+		m, err := ir.MatMulAttrs(op)
+		x, y := op.Arg("x"), op.Arg("y")
+		if err != nil || x == y || x.Const != nil || y.Const != nil || m.VectorX || m.VectorY {
+			return ""
+		}
+		kept[x], kept[y] = x.Type.Rank()-1, y.Type.Rank()-2
+		if m.TransposeX {
+			kept[x] = x.Type.Rank() - 2
+		}
+		if m.TransposeY {
+			kept[y] = y.Type.Rank() - 1
+		}
+	}
+	var told []string
+	old := map[*ir.Value][]int64{}
+	for _, v := range fn.Body.Params {
+		axis, ok := kept[v]
+		if !ok {
+			continue
+		}
+		old[v] = v.Type.Shape
+		s := slices.Clone(v.Type.Shape)
+		for d := range s {
+			switch {
+			case d == axis:
+			case d < len(s)-2:
+				s[d] = 1
+			default:
+				s[d] = min(s[d], smallExtent)
+			}
+		}
+		v.Type.Shape = s
+		told = append(told, fmt.Sprintf("%s to %v", valueLabel(v), s))
+	}
+	ts, err := ir.InferOp(op)
+	if err != nil || len(ts) != len(op.Results) {
+		for v, s := range old {
+			v.Type.Shape = s
+		}
+		return ""
+	}
+	for i, r := range op.Results {
+		r.Type = ts[i]
+	}
+	return strings.Join(told, ", ")
+}
+
+// nearBy is the factor up to which operands of a cut are looked for in the whole
+// model; gradientCost is what their derivative costs, in runs as far as they.
+const nearBy, gradientCost = 16, 6
+
+// toward looks for an input of the whole model that gives the statement operands
+// like those that show the cliff alone: down the distance to them, by the signs of
+// its derivative.
+func (s *search) toward(p *proof) error {
+	if p.cut == nil || p.cut.Reduced != "" || p.cut.Factor > nearBy || len(s.samples) == 0 || p.shown != nil {
+		return nil
+	}
+	type target struct {
+		v     *ir.Value
+		want  []float64
+		scale float64
+	}
+	var ts []target
+	var until *ir.Value
+	c := candidate{maps.Clone(s.samples[0].in), ""}
+	for _, o := range p.cut.Operands {
+		v := p.cut.values[o.Name]
+		wv := s.b.wide.of[v]
+		x, ok := p.input.in[o.Name]
+		if v == nil || wv == nil || !ok || !v.Type.DType.IsFloat() {
+			return nil
+		}
+		if slices.Contains(s.a.fn.Body.Params, v) {
+			if old, ok := c.in[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) && old.Type.DType == x.Type.DType {
+				c.in[v.Name] = x
+			}
+			continue
+		}
+		w := x.Const().Floats()
+		m := 0.0
+		for _, y := range w {
+			m = max(m, math.Abs(y))
+		}
+		ts = append(ts, target{wv, w, max(m, 1e-6)})
+		if until == nil || s.price(wv) > s.price(until) {
+			until = wv
+		}
+	}
+	if until == nil || !s.pay(s.price(until)) {
+		return nil
+	}
+	score := func(t trace) float64 {
+		d := 0.0
+		for _, g := range ts {
+			ys := t.floats(g.v)
+			if len(ys) != len(g.want) {
+				return -inf
+			}
+			for i, y := range ys {
+				e := (y - g.want[i]) / g.scale
+				d -= e * e
+			}
+		}
+		if d != d {
+			return -inf
+		}
+		return d
+	}
+	t, err := s.b.upTo(s.ctx, c.in, until)
+	if err != nil {
+		return s.failed(err)
+	}
+	for range climbSteps {
+		if score(t) == -inf || !s.pay(gradientCost*s.price(until)) {
+			break
+		}
+		from := map[*ir.Value][]float64{}
+		for _, g := range ts {
+			ys := t.floats(g.v)
+			d := make([]float64, len(ys))
+			for i, y := range ys {
+				d[i] = (g.want[i] - y) / (g.scale * g.scale)
+			}
+			from[g.v] = d
+		}
+		n, nt, err := s.stride(c, until, gradient(s.ctx, s.b.wide.fn, t, from), 1, score(t), score)
+		if err != nil {
+			return err
+		}
+		if nt == nil {
+			break
+		}
+		c, t = n, nt
+	}
+	c.how = "a descent from a recorded run towards the operands that show it alone"
+	return s.attempt(p, c)
+}

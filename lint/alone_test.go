@@ -1,0 +1,357 @@
+package lint
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// repeats writes a cut model, opens and compiles what was written, and runs the
+// inputs on it: the engine's number must be that of the evidence.
+func repeats(t *testing.T, c *Cut, in tensors, e *Evidence) {
+	t.Helper()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "cut", "model.mil")
+	if err := os.Mkdir(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	text, err := reduce.Write(ctx, c.Program, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.MIL)
+	}
+	defer m.Close()
+	r, err := compile.Compile(ctx, m.Program, options)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.MIL)
+	}
+	var got tensors
+	if e.By == ByANE {
+		got, err = interp.Run(ctx, r.Reference, in, interp.Options{Numerics: numerics.ANE})
+	} else {
+		container, descriptor, perr := verify.Pair(r)
+		if perr != nil {
+			t.Fatal(perr)
+		}
+		machine, lerr := sim.Load(container, descriptor)
+		if lerr != nil {
+			t.Fatal(lerr)
+		}
+		got, err = machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE})
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.MIL)
+	}
+	y, ok := got[e.Output]
+	if !ok {
+		t.Fatalf("no output %q in\n%s", e.Output, text.MIL)
+	}
+	if g := y.Const().Floats()[e.Index]; !same(g, float64(e.Engine)) {
+		t.Errorf("written and run again: %g, the finding has %+v", g, *e)
+	}
+}
+
+// TestRulesAlone: the statement of each rule's model is shown alone as well, without
+// any run of the whole, by a cut model that repeats it once written.
+func TestRulesAlone(t *testing.T) {
+	for _, rule := range Rules {
+		t.Run(rule.Name, func(t *testing.T) {
+			a, err := txtar.ParseFile(filepath.Join("testdata", "rules", rule.Name+".txtar"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, words, _ := strings.Cut(string(a.Comment), "ranges ")
+			words, _, _ = strings.Cut(words, "\n")
+			o := &Options{Compile: options, Workers: 1}
+			r, err := compile.Compile(context.Background(), openText(t, a.Files[0].Data).Program, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			an := analyse(r.Reference, parseRanges(t, strings.Fields(words))).calmly()
+			found, _ := suspects(an)
+			seen := false
+			for _, f := range found {
+				if f.rule.Name != rule.Name {
+					continue
+				}
+				seen = true
+				s := newSearch(context.Background(), o, an, nil, nil, DefaultWork)
+				p := &proof{suspect: f, seen: nothing, far: nothing}
+				s.open = []*proof{p}
+				if err := s.cutOut(p, DefaultWork); err != nil {
+					t.Fatal(err)
+				}
+				if p.cut == nil {
+					t.Fatalf("not shown alone%s", p.note)
+				}
+				t.Logf("%d statements, %s; %+v; %s", p.cut.Statements, p.cut.origin(), *p.local, p.input.how)
+				if p.local.By != rule.By {
+					t.Errorf("shown by %s, the rule says by %s", p.local.By, rule.By)
+				}
+				for _, op := range p.cut.Operands {
+					if op.Used[0] < op.Interval[0] || op.Used[1] > op.Interval[1] {
+						t.Errorf("%s: %v is used, outside %v", op.Name, op.Used, op.Interval)
+					}
+				}
+				repeats(t, p.cut, p.input.in, p.local)
+			}
+			if !seen {
+				t.Error("not found")
+			}
+		})
+	}
+}
+
+// apart is a model whose product intervals take for large, since they do not see
+// that d is 0.
+const apart = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {
+            tensor<fp16, [1, 8, 4, 4]> p = relu(x = x)[name = string("p")];
+            tensor<fp16, [1, 8, 4, 4]> m = mul(x = x, y = fp16(-1.0))[name = string("m")];
+            tensor<fp16, [1, 8, 4, 4]> n = relu(x = m)[name = string("n")];
+            tensor<fp16, [1, 8, 4, 4]> b = sub(x = p, y = n)[name = string("b")];
+            tensor<fp16, [1, 8, 4, 4]> d = sub(x = x, y = b)[name = string("d")];
+            tensor<fp16, [1, 8, 4, 4]> e = add(x = d, y = fp16(0.5))[name = string("e")];
+            tensor<fp16, [1, 8, 4, 4]> q = mul(x = e, y = fp16(20000.0))[name = string("q")];
+        } -> (q);
+}
+`
+
+// TestShownAlone: what no input of the whole reaches is shown alone, and says that
+// its operands come from intervals and how far from recorded runs.
+func TestShownAlone(t *testing.T) {
+	m := openText(t, []byte(apart))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Functions[0]
+	if len(f.Findings) != 1 {
+		t.Fatalf("%d findings", len(f.Findings))
+	}
+	x := f.Findings[0]
+	if x.State != ShownAlone || x.Rule != "fp16-overflow" || x.Evidence != nil || x.Local == nil || x.Cut == nil || len(x.Cut.Operands) != 1 {
+		t.Fatalf("%+v", x)
+	}
+	if !strings.Contains(x.Note, "no input of the whole model was found; the furthest that inputs brought q: 10000 to 10000") {
+		t.Errorf("note %q", x.Note)
+	}
+	o := x.Cut.Operands[0]
+	if o.From != FromInterval || o.Seen == nil || o.Seen[0] != 0.5 || o.Seen[1] != 0.5 || x.Cut.Factor < 6 || x.Cut.Factor > 16 {
+		t.Errorf("factor %g, %+v", float64(x.Cut.Factor), o)
+	}
+	if float64(x.Gap) < 6.5 || float64(x.Gap) > 6.6 {
+		t.Errorf("gap %g: 65520 over 10000 is wanted", float64(x.Gap))
+	}
+	repeats(t, x.Cut, x.Inputs, x.Local)
+}
+
+// TestReducedProduct: the free extents of a large product become smaller, the
+// extent of its sums stays.
+func TestReducedProduct(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 6, 512, 64]> x, tensor<fp16, [1, 6, 512, 64]> z) {
+            tensor<fp16, [1, 6, 512, 512]> y = matmul(x = x, y = z, transpose_x = bool(false), transpose_y = bool(true))[name = string("y")];
+        } -> (y);
+}
+`
+	fn, err := openText(t, []byte(text)).Program.Entry("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := reduceProduct(fn); told == "" {
+		t.Error("nothing was made smaller")
+	}
+	if got := fn.Body.Params[0].Type.String() + fn.Body.Params[1].Type.String() + fn.Body.Outputs[0].Type.String(); got != "tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, 16]>" {
+		t.Error(got)
+	}
+}
+
+// TestGroups: findings of one kind are told once and ranked by how close recorded
+// values come to the limit; all of them are printed on demand.
+func TestGroups(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {\n")
+	outs := []string{}
+	for i, k := range []string{"200.0", "2000.0", "20.0", "9000.0"} {
+		n := string(rune('a' + i))
+		b.WriteString("            tensor<fp16, [1, 8, 4, 4]> s" + n + " = mul(x = x, y = fp16(" + k + "))[name = string(\"s" + n + "\")];\n")
+		b.WriteString("            tensor<fp16, [1, 8, 4, 4]> q" + n + " = square(x = s" + n + ")[name = string(\"q" + n + "\")];\n")
+		outs = append(outs, "q"+n)
+	}
+	b.WriteString("        } -> (" + strings.Join(outs, ", ") + ");\n}\n")
+	m := openText(t, []byte(b.String()))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-2, 2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Functions[0]
+	if len(f.Findings) != 3 || len(f.Groups) != 1 {
+		t.Fatalf("%d findings in %d groups", len(f.Findings), len(f.Groups))
+	}
+	for i, at := range f.Groups[0].Findings {
+		if i > 0 && f.Findings[at].Gap < f.Findings[f.Groups[0].Findings[i-1]].Gap {
+			t.Error("the groups' findings are not ranked")
+		}
+	}
+	for all, n := range map[bool]int{false: 1, true: 3} {
+		var out strings.Builder
+		if err := r.Text(&out, TextOptions{Model: "m.mil", Path: "m.mil", All: all}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "fp16-overflow ("); got != n || strings.Contains(out.String(), "alike: 2 more: ") == all {
+			t.Errorf("all %v: %d told\n%s", all, got, out.String())
+		}
+	}
+}
+
+// TestRoots: where ranges lose their bounds is told once, with what is behind it.
+func TestRoots(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp32, [1, 8, 4, 4]> x) {
+            tensor<fp32, [1, 8, 4, 4]> q = real_div(x = fp32(1.0), y = x)[name = string("q")];
+            tensor<fp32, [1, 8, 4, 4]> a = mul(x = q, y = x)[name = string("a")];
+            tensor<fp32, [1, 8, 4, 4]> b = add(x = a, y = q)[name = string("b")];
+            tensor<fp32, [1, 8, 4, 4]> c = clip(x = b, alpha = fp32(-1.0), beta = fp32(1.0))[name = string("c")];
+            tensor<fp32, [1, 8, 4, 4]> y = mul(x = c, y = x)[name = string("y")];
+        } -> (y);
+}
+`
+	m := openText(t, []byte(text))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Work: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Functions[0]
+	if f.Unjudged != 3 || len(f.Roots) != 1 || f.Roots[0].Value != "q" || f.Roots[0].Behind != 3 || f.Roots[0].Line != 4 || !strings.Contains(f.Roots[0].Instead, "divisor") {
+		t.Errorf("%d not judged, %+v", f.Unjudged, f.Roots)
+	}
+	sum := 0
+	for _, x := range f.Roots {
+		sum += x.Behind
+	}
+	if sum != f.Unjudged {
+		t.Errorf("%d statements behind roots, %d not judged", sum, f.Unjudged)
+	}
+}
+
+// TestBlocks: statements in the branches of a cond are judged, run by themselves
+// and shown.
+func TestBlocks(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<bool, []> c) {
+            tensor<fp16, [1, 8, 4, 4]> y = cond(pred = c)[name = string("y")] () {
+                tensor<fp16, [1, 8, 4, 4]> q = square(x = x)[name = string("q")];
+            } -> (q) () {
+                tensor<fp16, [1, 8, 4, 4]> r = exp(x = x)[name = string("r")];
+            } -> (r);
+        } -> (y);
+}
+`
+	m := openText(t, []byte(text))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"q": "fp16-overflow", "r": "exp-overflow"}
+	for _, x := range r.Functions[0].Findings {
+		if want[x.Statement] != x.Rule || x.State != Shown || x.Unit != "cpu" {
+			t.Errorf("%s of %s on the %s is %s: %s", x.Rule, x.Statement, x.Unit, x.State, x.Note)
+		}
+		delete(want, x.Statement)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+}
+
+// TestSpread: recorded inputs fill the ranges, and are those of zinc verify where
+// the ranges are the default ones.
+func TestSpread(t *testing.T) {
+	v := &ir.Value{Name: "x", Type: ir.TensorOf(ir.FP32, 4096)}
+	want, err := verify.Random(v.Type, "x", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []Interval{DefaultRange(v.Type), span(0, 1), span(-1000, 3000)} {
+		c, err := drawn([]*port{{v, r, 4096}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := rangeOf(c.in["x"])
+		if got.Lo < r.Lo || got.Hi > r.Hi || got.Hi-got.Lo < 0.9*(r.Hi-r.Lo) {
+			t.Errorf("over %v: values in %v", r, got)
+		}
+		if vs, ws := c.in["x"].Floats32(), want.Floats32(); r == DefaultRange(v.Type) && vs[7] != ws[7] {
+			t.Errorf("element 7 is %g, zinc verify draws %g", vs[7], ws[7])
+		}
+	}
+}
+
+// TestHidden: an input of the whole reaches the limit and no output shows it; alone
+// the statement shows it on the operands of that run.
+func TestHidden(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {
+            tensor<fp16, [1, 8, 4, 4]> a = add(x = x, y = fp16(1.0))[name = string("a")];
+            tensor<fp16, [1, 8, 4, 4]> q = square(x = a)[name = string("q")];
+            tensor<fp16, [1, 8, 4, 4]> c = minimum(x = q, y = fp16(1.0))[name = string("c")];
+        } -> (c);
+}
+`
+	m := openText(t, []byte(text))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := r.Functions[0].Findings
+	if len(fs) != 1 || fs[0].State != ShownAlone || fs[0].Cut.Factor != 1 || fs[0].Cut.Operands[0].From != FromRuns || !strings.Contains(fs[0].Note, "no output of the function shows it") {
+		t.Fatalf("%+v", fs[0])
+	}
+	repeats(t, fs[0].Cut, fs[0].Inputs, fs[0].Local)
+}
+
+// TestSafe: with its operands held to the ranges that a finding names as safe the
+// model has the finding no more.
+func TestSafe(t *testing.T) {
+	m := openText(t, []byte(apart))
+	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := r.Functions[0].Findings[0].Cut.Operands[0]
+	if o.Safe == nil || float64(o.Safe[1]) < 3 || float64(o.Safe[1]) > 3.276 {
+		t.Fatalf("safe %v; 65520/20000 is the limit", o.Safe)
+	}
+	clip := fmt.Sprintf(`            tensor<fp16, [1, 8, 4, 4]> k = clip(x = e, alpha = fp16(%g), beta = fp16(%g))[name = string("k")];
+            tensor<fp16, [1, 8, 4, 4]> q = mul(x = k,`, float64(o.Safe[0]), float64(o.Safe[1]))
+	m = openText(t, []byte(strings.Replace(apart, "            tensor<fp16, [1, 8, 4, 4]> q = mul(x = e,", clip, 1)))
+	if r, err = Run(context.Background(), m.Program, Options{Compile: options, Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Functions[0].Findings); n != 0 {
+		t.Errorf("%d findings with the clip", n)
+	}
+}

@@ -1,0 +1,90 @@
+package lint
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// lanes calls f with the elements of each row of v along one axis.
+func lanes(shape []int64, axis int, f func(at func(i int) int, n int)) {
+	n, inner, outer := int(shape[axis]), 1, 1
+	for _, d := range shape[:axis] {
+		outer *= int(d)
+	}
+	for _, d := range shape[axis+1:] {
+		inner *= int(d)
+	}
+	for o := range outer {
+		for k := range inner {
+			f(func(i int) int { return (o*n+i)*inner + k }, n)
+		}
+	}
+}
+
+// softmaxBack: a lane takes from the others what it gains.
+func softmaxBack(b *backward, op *ir.Op, dy []float64) {
+	x := op.Arg("x")
+	axis, err := ir.AxisAttr(op, "axis", x.Type.Rank())
+	g, ys := b.of(x), b.vals.floats(op.Results[0])
+	if err != nil || len(g) != len(dy) || len(ys) != len(dy) {
+		return
+	}
+	lanes(x.Type.Shape, axis, func(at func(i int) int, n int) {
+		sum := 0.0
+		for i := range n {
+			sum += dy[at(i)] * ys[at(i)]
+		}
+		for i := range n {
+			if k := at(i); dy[k] != 0 || sum != 0 {
+				g[k] += ys[k] * (dy[k] - sum)
+			}
+		}
+	})
+}
+
+// layerNormBack over the last axis; over others an element grows with its own
+// input.
+func layerNormBack(b *backward, op *ir.Op, dy []float64) {
+	x := op.Arg("x")
+	axes, err := ir.LayerNormAxes(op)
+	g, xs, gamma := b.of(x), b.vals.floats(x), b.vals.floats(op.Arg("gamma"))
+	if err != nil || len(axes) != 1 || axes[0] != x.Type.Rank()-1 || len(g) != len(dy) || len(xs) != len(dy) {
+		sameBack(b, op, dy)
+		return
+	}
+	eps, ok := ir.ArgFloat(op, "epsilon")
+	if !ok {
+		eps = 1e-5
+	}
+	lanes(x.Type.Shape, axes[0], func(at func(i int) int, n int) {
+		any := false
+		var mean, square, d, dz float64
+		for i := range n {
+			any = any || dy[at(i)] != 0
+			mean += xs[at(i)] / float64(n)
+		}
+		if !any {
+			return
+		}
+		for i := range n {
+			z := xs[at(i)] - mean
+			square += z * z / float64(n)
+		}
+		sigma := math.Sqrt(square + eps)
+		scale := func(i int) float64 {
+			if i < len(gamma) {
+				return gamma[i]
+			}
+			return 1
+		}
+		for i := range n {
+			v := dy[at(i)] * scale(i)
+			d += v / float64(n)
+			dz += v * (xs[at(i)] - mean) / sigma / float64(n)
+		}
+		for i := range n {
+			g[at(i)] += (dy[at(i)]*scale(i) - d - (xs[at(i)]-mean)/sigma*dz) / sigma
+		}
+	})
+}

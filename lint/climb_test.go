@@ -1,0 +1,123 @@
+package lint
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// searchOf makes a search over a graph whose inputs all have one range.
+func searchOf(t *testing.T, g *irbuild.Graph, r Interval) *search {
+	t.Helper()
+	f := g.Program().Funcs[0]
+	b, err := newBench(f, nil, "main", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []*port
+	ranges := map[string]Interval{}
+	for _, v := range f.Body.Params {
+		ports = append(ports, &port{v, r, int(v.Type.Elems())})
+		ranges[v.Name] = r
+	}
+	return newSearch(context.Background(), &Options{Compile: options, Workers: 1}, analyse(f, ranges), b, ports, DefaultWork)
+}
+
+// watching is a suspicion of v that no run meets; look is called with the values of
+// every run.
+func (s *search) watching(v *ir.Value, look func(t trace)) *proof {
+	p := &proof{suspect: &suspect{rule: &Rules[0], op: v.Def, value: v, region: []*ir.Op{v.Def}, need: []*ir.Value{v}}, seen: nothing, far: nothing}
+	p.suspect.reached = func(t trace) (float64, bool) { look(t); return 0, false }
+	s.open = []*proof{p}
+	s.wanted()
+	return p
+}
+
+// TestClimb: from recorded runs up to the greatest product of two inputs, which no
+// corner found from the middle is, since the derivative vanishes there.
+func TestClimb(t *testing.T) {
+	g := irbuild.New(21)
+	x, z := g.Input(1, 4, 8), g.Input(1, 8, 4)
+	y := g.Op("matmul", "x", x, "y", z)
+	g.Output(y)
+	s := searchOf(t, g, span(-2, 2))
+	p := s.watching(y, func(trace) {})
+	if err := s.record(); err != nil {
+		t.Fatal(err)
+	}
+	recorded := p.far
+	if err := s.climb(p, most(y, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if p.far.Hi < 30 || recorded.Hi > 20 {
+		t.Errorf("recorded runs reach %g, the climb %g of 32", recorded.Hi, p.far.Hi)
+	}
+	if err := s.climb(p, least(y, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if p.far.Lo > -30 {
+		t.Errorf("down to %g of -32", p.far.Lo)
+	}
+}
+
+// TestToward: an input is found that gives a statement operands like given ones.
+func TestToward(t *testing.T) {
+	g := irbuild.New(22)
+	x := g.Input(1, 6, 2, 2)
+	w := g.Filled(ir.FP16, func(i int64) float64 {
+		if i/6 == i%6 {
+			return 3
+		}
+		return float64(i*5%7-3) / 8
+	}, 6, 6, 1, 1)
+	a := g.Op("tanh", "x", g.Op("conv", "x", x, "weight", w))
+	y := g.Op("square", "x", a)
+	g.Output(y)
+	s := searchOf(t, g, span(-1, 1))
+	want := make([]float64, 24)
+	distance := inf
+	p := s.watching(y, func(tr trace) {
+		d := 0.0
+		for i, v := range tr.floats(a) {
+			d += math.Abs(v - want[i])
+		}
+		distance = d
+	})
+	if err := s.record(); err != nil {
+		t.Fatal(err)
+	}
+	// Operands of an input of which the search is not told.
+	vs := make([]float32, 24)
+	for i := range vs {
+		vs[i] = float32(i*7%11-5) / 6
+	}
+	in, err := interp.FromFloats(ir.FP16, vs, x.Type.Shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tr, err := s.b.declared(s.ctx, tensors{x.Name: in}, map[*ir.Value]bool{a: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(want, tr.floats(a))
+	first := 0.0
+	_, tr2, err := s.b.declared(s.ctx, s.samples[0].in, map[*ir.Value]bool{a: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range tr2.floats(a) {
+		first += math.Abs(v - want[i])
+	}
+	p.cut = &Cut{Factor: 2, Operands: []Operand{{Name: "a"}}, values: map[string]*ir.Value{"a": a}}
+	p.input = candidate{tensors{"a": tr[a]}, ""}
+	if err := s.toward(p); err != nil {
+		t.Fatal(err)
+	}
+	if distance > first/3 {
+		t.Errorf("from a distance of %g to %g", first, distance)
+	}
+}

@@ -1,0 +1,164 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// A Group is findings with one cause: a rule at statements of the same operation,
+// unit and type, as the layers of a network repeat them, known to the same degree.
+type Group struct {
+	Rule  string `json:"rule"`
+	State string `json:"state"`
+	// Gap is the least of the group's findings.
+	Gap verify.Number `json:"gap"`
+	// Findings are indices of the function's findings, those whose recorded values come
+	// closest to the limit first.
+	Findings []int `json:"findings"`
+}
+
+// A Root is a value whose range has no bounds though what it is made of has: the
+// statements behind it cannot be judged.
+type Root struct {
+	Value  string `json:"value"`
+	Op     string `json:"op,omitempty"` // that gives it; none for inputs and states
+	File   string `json:"file,omitempty"`
+	Line   int32  `json:"line,omitempty"`
+	Col    int32  `json:"column,omitempty"`
+	Behind int    `json:"behind"` // statements not judged because of it
+	// Rule is that of the finding about it, if there is one.
+	Rule    string `json:"rule,omitempty"`
+	Instead string `json:"instead"`
+}
+
+// rank orders gaps; 0 stands for an unknown one, which comes last.
+func rank[N float64 | verify.Number](a, b N) int {
+	if (a == 0) != (b == 0) {
+		return cmp.Compare(b, a)
+	}
+	return cmp.Compare(a, b)
+}
+
+// group puts findings of one cause together and ranks the groups: by what is known
+// of them, then by how close recorded values come to the limit, then by place.
+func (f *Function) group() {
+	f.Groups = []*Group{}
+	at := map[string]*Group{}
+	for i, x := range f.Findings {
+		key := fmt.Sprintf("%s|%s|%s|%s|%s", x.Rule, x.State, x.Op, x.Unit, x.typ)
+		g := at[key]
+		if g == nil {
+			g = &Group{Rule: x.Rule, State: x.State, Gap: x.Gap}
+			at[key] = g
+			f.Groups = append(f.Groups, g)
+		}
+		if rank(x.Gap, g.Gap) < 0 {
+			g.Gap = x.Gap
+		}
+		g.Findings = append(g.Findings, i)
+	}
+	for _, g := range f.Groups {
+		slices.SortStableFunc(g.Findings, func(i, j int) int { return rank(f.Findings[i].Gap, f.Findings[j].Gap) })
+	}
+	slices.SortStableFunc(f.Groups, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)), rank(a.Gap, b.Gap))
+	})
+}
+
+// unbounded reports whether a float value is computed and its range has no bounds.
+func (a *analysis) unbounded(v *ir.Value) bool {
+	return v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.of(v).finite()
+}
+
+// roots finds where ranges lose their bounds, once each, with the number of
+// statements that cannot be judged because of it; the largest first.
+func roots(a *analysis, files []string, findings []*Finding) []*Root {
+	from := map[*ir.Value]*ir.Value{}
+	count := map[*ir.Value]int{}
+	var order []*ir.Value
+	for _, op := range a.ops {
+		var root *ir.Value
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if root != nil || !a.unbounded(v) {
+				return
+			}
+			if root = from[v]; root == nil {
+				root = v
+			}
+		})
+		if root != nil && len(op.Results) > 0 {
+			if count[root] == 0 {
+				order = append(order, root)
+			}
+			count[root]++
+		}
+		for _, r := range op.Results {
+			from[r] = root
+		}
+	}
+	out := []*Root{}
+	for _, v := range order {
+		r := &Root{Value: valueLabel(v), Behind: count[v], Instead: remedy(v)}
+		pos := v.Pos
+		if v.Def != nil {
+			r.Op, pos = v.Def.Def.Name, v.Def.Pos
+		}
+		if pos.IsValid() {
+			r.Line, r.Col = pos.Line, pos.Col
+			if int(pos.File) < len(files) {
+				r.File = files[pos.File]
+			}
+		}
+		for _, x := range findings {
+			if v.Def != nil && x.op == v.Def {
+				r.Rule, r.Instead = x.Rule, x.Instead
+				x.Taints = r.Behind
+				break
+			}
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b *Root) int { return cmp.Compare(b.Behind, a.Behind) })
+	return out
+}
+
+// remedy tells how a value without bounds gets some.
+func remedy(v *ir.Value) string {
+	const clip = "Put a clip behind it that leaves the values that are meant."
+	switch {
+	case v.Def == nil && v.Type.Kind == ir.State:
+		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", v.Name)
+	case v.Def == nil:
+		return "It is a variable of a loop, whose runs are not followed. " + clip
+	}
+	switch n := v.Def.Def.Name; {
+	case n == "read_state":
+		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", stateOf(v.Def))
+	case n == "real_div" || n == "inverse":
+		return "Give the inputs the ranges that they have (--range), or keep the divisor away from 0: the maximum with a small positive number, or an epsilon added."
+	case n == "log" || n == "rsqrt":
+		return "Give the inputs the ranges that they have (--range), or keep the argument above 0: the maximum with a small positive number, or an epsilon of at least 6.1e-5."
+	case n == "while_loop":
+		return "The runs of a loop are not followed. " + clip
+	case !Modelled(n):
+		return "The operation is judged by its type alone. " + clip
+	case products[n]:
+		return "Scale the operands down, or put a clip behind them."
+	}
+	return clip
+}
+
+// stateOf is the name of the state that an operation reads.
+func stateOf(op *ir.Op) string {
+	name := ""
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.Type.Kind == ir.State {
+			name = v.Name
+		}
+	})
+	return name
+}

@@ -1,0 +1,185 @@
+package lint
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// rowNorm bounds the root of the sum of squares of every row of v along one axis,
+// where v is normalised over that axis by layer_norm or by its own root mean square:
+// n normalised elements have a norm of at most the root of n. 0 stands for no bound.
+// The rounding of the norm, its factors and its result to fp16 is within the
+// hundredth.
+func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {
+	factor := 1.0
+	for range 6 {
+		if v.Def == nil || !v.Type.DType.IsFloat() || !v.Type.Static() {
+			return 0, 0
+		}
+		switch n := v.Def.Def.Name; {
+		case n == "cast" || n == "identity":
+			v = v.Def.Arg("x")
+			continue
+		case n == "layer_norm":
+			m, axis := a.layerNorm(v)
+			return finiteOr0(m * factor), axis
+		case n != "mul" && n != "real_div":
+			return 0, 0
+		}
+		if m, axes, ok := a.meanSquared(v.Def); ok && len(axes) == 1 {
+			return finiteOr0(1.01*m*factor + float64(v.Type.Shape[axes[0]])*leastError), axes[0]
+		}
+		x, y := v.Def.Arg("x"), v.Def.Arg("y")
+		if v.Def.Def.Name == "mul" && a.constant(x) != nil {
+			x, y = y, x
+		}
+		k := a.constant(y)
+		if v.Def.Def.Name != "mul" || k == nil || !slices.Equal(x.Type.Shape, v.Type.Shape) {
+			return 0, 0
+		}
+		factor *= 1.001 * a.constOf(k).mag()
+		v = x
+	}
+	return 0, 0
+}
+
+func finiteOr0(x float64) float64 {
+	if x > 0 && x < inf {
+		return x
+	}
+	return 0
+}
+
+// layerNorm is the bound behind a layer_norm over one axis.
+func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
+	if !a.of(v).finite() {
+		return 0, 0
+	}
+	c := &call{a: a, op: v.Def}
+	axes, err := ir.LayerNormAxes(v.Def)
+	if err != nil || len(axes) != 1 || v.Type.Shape[axes[0]] < 1 || !(c.number("epsilon", 1e-5) >= 0) {
+		return 0, 0
+	}
+	n := float64(v.Type.Shape[axes[0]])
+	gamma, beta := 1.0, 0.0
+	if c.has("gamma") {
+		k := c.constant("gamma")
+		if k == nil {
+			return 0, 0
+		}
+		gamma = a.constOf(k).mag()
+	}
+	if c.has("beta") {
+		k := c.constant("beta")
+		if k == nil {
+			return 0, 0
+		}
+		for _, x := range k.Floats() {
+			beta += x * x
+		}
+	}
+	return 1.01*(gamma*math.Sqrt(n)+math.Sqrt(beta)) + n*leastError, axes[0]
+}
+
+// meanSquared recognises x / sqrt(c*sum(x*x) + eps), whose elements and whose norm
+// along the axes of the sum are at most the root of 1/c. fp16 loses squares below
+// 2^-25 and rounds each step; eps must be large against that, and what is left of
+// it is within a tenth.
+func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
+	type pair struct {
+		x, sum *ir.Value
+		eps    float64
+	}
+	var ps []pair
+	switch op.Def.Name {
+	case "real_div":
+		if d := op.Arg("y").Def; d != nil && d.Def.Name == "sqrt" {
+			ps = append(ps, pair{op.Arg("x"), d.Arg("x"), 0})
+		}
+	case "mul":
+		for _, n := range [][2]string{{"x", "y"}, {"y", "x"}} {
+			d := op.Arg(n[1]).Def
+			switch {
+			case d == nil:
+			case d.Def.Name == "rsqrt":
+				e := (&call{a: a, op: d}).number("epsilon", 1e-12)
+				ps = append(ps, pair{op.Arg(n[0]), d.Arg("x"), e})
+			case d.Def.Name == "pow" && a.scalarIs(d.Arg("y"), -0.5):
+				ps = append(ps, pair{op.Arg(n[0]), d.Arg("x"), 0})
+			}
+		}
+	}
+	for _, p := range ps {
+		if d := p.sum.Def; d != nil && d.Def.Name == "add" {
+			for _, n := range [][2]string{{"x", "y"}, {"y", "x"}} {
+				if k := a.constant(d.Arg(n[1])); k != nil {
+					r := a.constOf(k)
+					p.sum, p.eps = d.Arg(n[0]), p.eps+r.Lo
+					break
+				}
+			}
+		}
+		c, n, over, ok := a.meanOfSquares(p.sum, p.x)
+		if !ok || !(p.eps >= 1.0/(1<<20)) || !(c > 0) || c*n/(1<<25) > p.eps/20 || !a.of(p.x).finite() {
+			continue
+		}
+		return 1.1 * math.Sqrt(1/c), over, true
+	}
+	return 0, nil, false
+}
+
+// scalarIs reports whether every element of a constant is x.
+func (a *analysis) scalarIs(v *ir.Value, x float64) bool {
+	k := a.constant(v)
+	return k != nil && k.Type.DType != ir.String && a.constOf(k) == Interval{Lo: x, Hi: x}
+}
+
+// meanOfSquares recognises c times the sum of the n squares of x along axes.
+func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok bool) {
+	c = 1
+	d := v.Def
+	if d != nil && d.Def.Name == "mul" {
+		for _, s := range [][2]string{{"x", "y"}, {"y", "x"}} {
+			if k := a.constant(d.Arg(s[1])); k != nil && k.Elems() == 1 {
+				c *= k.Float(0)
+				d = d.Arg(s[0]).Def
+				break
+			}
+		}
+	}
+	if d == nil || v.Type.Rank() != x.Type.Rank() || !x.Type.Static() {
+		return 0, 0, nil, false
+	}
+	squared := d.Arg("x")
+	switch d.Def.Name {
+	case "reduce_sum_square":
+		if squared != x {
+			return 0, 0, nil, false
+		}
+	case "reduce_sum", "reduce_mean":
+		s := squared.Def
+		if s == nil || s.Arg("x") != x {
+			return 0, 0, nil, false
+		}
+		if n := s.Def.Name; n != "square" && !(n == "mul" && s.Arg("y") == x) && !(n == "pow" && a.scalarIs(s.Arg("y"), 2)) {
+			return 0, 0, nil, false
+		}
+	default:
+		return 0, 0, nil, false
+	}
+	r, err := ir.ReduceAttrs(d)
+	if err != nil || len(r.Axes) == 0 {
+		return 0, 0, nil, false
+	}
+	n = 1
+	for _, i := range r.Axes {
+		n *= float64(x.Type.Shape[i])
+		axes = append(axes, int(i))
+	}
+	if d.Def.Name == "reduce_mean" {
+		c /= n
+	}
+	return c, n, axes, n >= 1
+}

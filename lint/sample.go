@@ -1,0 +1,191 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// drawnSamples is how many runs on drawn inputs are recorded, beside those on
+// arrays that were given.
+const drawnSamples = 2
+
+// sample is a recorded run: what it was given, and the range of every value.
+type sample struct {
+	candidate
+	seen map[*ir.Value]Interval
+}
+
+// drawn are inputs as zinc verify draws them, moved from the range in which nearly
+// all of those lie to the port's own and held to it.
+func drawn(ports []*port, seed uint64) (candidate, error) {
+	c := candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges", seed)}
+	for _, q := range ports {
+		x, err := verify.Random(q.v.Type, q.v.Name, seed)
+		if err != nil {
+			return c, err
+		}
+		vs := x.Const().Floats()
+		d := span(0, verify.MaxRandomInt)
+		if t := q.v.Type.DType; t.IsFloat() || t == ir.Bool || t == ir.UInt1 {
+			d = DefaultRange(q.v.Type)
+		}
+		t, err := q.fill(func(i int) float64 {
+			if q.r == d {
+				return vs[i]
+			}
+			return q.r.Lo + (vs[i]-d.Lo)/(d.Hi-d.Lo)*(q.r.Hi-q.r.Lo)
+		})
+		if err != nil {
+			return c, err
+		}
+		c.in[q.v.Name] = t
+	}
+	return c, nil
+}
+
+// given are the arrays of Options.Samples that have the type of their input; where
+// no array of a run fits, the run is left out.
+func (s *search) given() (out []candidate, err error) {
+	for k, m := range s.o.Samples {
+		c, err := drawn(s.ports, uint64(k+1))
+		if err != nil {
+			return nil, err
+		}
+		fits := 0
+		for _, q := range s.ports {
+			x, ok := m[q.v.Name]
+			if !ok || !slices.Equal(x.Type.Shape, q.v.Type.Shape) {
+				continue
+			}
+			vs := x.Const().Floats()
+			if c.in[q.v.Name], err = q.fill(func(i int) float64 { return vs[i] }); err != nil {
+				return nil, err
+			}
+			fits++
+		}
+		if fits > 0 {
+			c.how = "the values of a calibration array"
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// record runs the function on arrays that were given and on drawn inputs, and
+// keeps the range of every value: how close the statements come to their limits
+// where nobody looks for them.
+func (s *search) record() error {
+	cs := s.first
+	if cs == nil {
+		var err error
+		if cs, err = s.given(); err != nil {
+			return err
+		}
+		for k := range uint64(drawnSamples) {
+			c, err := drawn(s.ports, k+1)
+			if err != nil {
+				return err
+			}
+			cs = append(cs, c)
+		}
+	}
+	for i, c := range cs {
+		// One run of the model is always made: it tells what the rest is worth.
+		if i > 0 && !s.afford(1) || s.ctx.Err() != nil {
+			break
+		}
+		m := sample{c, map[*ir.Value]Interval{}}
+		see := func(v *ir.Value, x interp.Tensor) { m.seen[v] = rangeOf(x) }
+		_, t, err := s.b.watched(s.ctx, c.in, s.keep, see)
+		if err != nil {
+			if err := s.failed(err); err != nil {
+				return err
+			}
+			continue
+		}
+		for v, r := range m.seen {
+			old, ok := s.seen[v]
+			if !ok {
+				old = nothing
+			}
+			s.seen[v] = old.hull(r)
+		}
+		if s.kept == nil {
+			s.kept = t
+		}
+		s.samples = append(s.samples, m)
+		if err := s.look(c, t, s.open); err != nil {
+			return err
+		}
+	}
+	for _, p := range s.open {
+		p.gapAt = s.gapOf(p.suspect)
+		if r, ok := s.seen[p.value]; ok {
+			p.seen = r
+		}
+	}
+	return nil
+}
+
+// rangeOf is the least interval that holds the elements of a tensor.
+func rangeOf(t interp.Tensor) Interval {
+	r := nothing
+	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
+		return all
+	}
+	for _, x := range t.Const().Floats() {
+		if x != x {
+			r.NaN = true
+			continue
+		}
+		r = r.with(x)
+	}
+	return r
+}
+
+// gapOf tells by what factor the recorded values would have to grow to meet the
+// limit: 1 where they do, infinite where growing does not lead there, and 0 where
+// nothing was recorded.
+func (s *search) gapOf(p *suspect) float64 {
+	if len(s.samples) == 0 {
+		return 0
+	}
+	unseen := false // no run came there
+	seen := func(v *ir.Value) Interval {
+		if v.Const != nil {
+			return s.a.of(v)
+		}
+		if r, ok := s.seen[v]; ok {
+			return r
+		}
+		unseen = true
+		return nothing
+	}
+	g := inf
+	switch {
+	case p.gap != nil:
+		g = p.gap(seen)
+	case p.cliff > 0:
+		g = p.cliff / seen(p.value).mag()
+	}
+	switch {
+	case unseen:
+		return 0
+	case g != g:
+		return inf
+	}
+	return max(g, 1)
+}
+
+// within1 is 1 where it holds and infinite elsewhere.
+func within1(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return math.Inf(1)
+}

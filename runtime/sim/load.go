@@ -1,0 +1,286 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// LoadError is a pair that cannot be loaded, and why.
+type LoadError struct {
+	Where string // "container", "descriptor", or an operation of the chain
+	Err   error
+}
+
+func (e *LoadError) Error() string { return e.Where + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *LoadError) Unwrap() error { return e.Err }
+
+func loadf(where, format string, args ...any) error {
+	return &LoadError{where, fmt.Errorf(format, args...)}
+}
+
+// Load checks a pair and prepares it. The slices must stay unchanged while the
+// machine is in use.
+func Load(container, descriptor []byte) (*Machine, error) {
+	f, err := hwx.Read(container)
+	if err != nil {
+		return nil, &LoadError{"container", err}
+	}
+	if errs := hwx.Validate(f); len(errs) > 0 {
+		return nil, &LoadError{"container", errs[0]}
+	}
+	d, err := e5.Read(descriptor)
+	if err != nil {
+		return nil, &LoadError{"descriptor", err}
+	}
+	if len(d.Functions) == 0 {
+		return nil, loadf("descriptor", "it has no functions")
+	}
+	m := &Machine{procs: map[string]*procedure{}}
+	sum := sha256.Sum256(container)
+	hash := hex.EncodeToString(sum[:])
+	for i := range d.Functions {
+		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
+		for _, o := range m.funcs {
+			if o.Name == fn.Name {
+				return nil, loadf("descriptor", "function %q is there twice", fn.Name)
+			}
+		}
+		for _, b := range fn.Blocks {
+			fn.ops = append(fn.ops, b.Operations...)
+		}
+		for k := range fn.ops {
+			if err := m.prepare(f, fn, k, hash); err != nil {
+				return nil, err
+			}
+		}
+		if err := fn.fits(m.procs); err != nil {
+			return nil, err
+		}
+		m.funcs = append(m.funcs, fn)
+	}
+	m.fn = m.funcs[0]
+	m.Reset()
+	return m, nil
+}
+
+// MaxBytes bounds what the operands of one function, the ports of its procedures
+// and their scratch take together: a pair of a few kilobytes may name buffers of
+// any size.
+const MaxBytes = 8 << 30
+
+// fits refuses a function whose buffers pass MaxBytes.
+func (fn *function) fits(procs map[string]*procedure) error {
+	total := uint64(0)
+	take := func(what, name string, n uint64) error {
+		if n > MaxBytes || total+n > MaxBytes {
+			return loadf("descriptor", "function %q: %s %q of %d bytes takes its buffers past the limit of %d bytes", fn.Name, what, name, n, uint64(MaxBytes))
+		}
+		total += n
+		return nil
+	}
+	held := map[string]uint64{} // surfaces by port, the largest use of each
+	surface := func(port string, n uint64) error {
+		if n <= held[port] {
+			return nil
+		}
+		err := take("port", port, n-held[port])
+		held[port] = n
+		return err
+	}
+	for i := range fn.Operands {
+		o := &fn.Operands[i]
+		err := error(nil)
+		if o.Aperture == e5.Surface {
+			err = surface(o.Port.Name, o.Port.ByteSize)
+		} else {
+			err = take("operand", o.Name, o.Port.ByteSize)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	segments := map[uint64]bool{}
+	for i := range fn.ops {
+		a, ok := fn.ops[i].Attrs.(*e5.AneInferenceAttrs)
+		if !ok {
+			continue
+		}
+		p := procs[a.ProcedureName]
+		for _, k := range slices.Sorted(maps.Keys(p.bars)) {
+			b := p.bars[k]
+			err := error(nil)
+			switch {
+			case b.scratch && !segments[b.segment]:
+				segments[b.segment] = true
+				err = take("scratch of", p.name, uint64(b.at+b.size))
+			case b.port != "":
+				err = surface(b.port, uint64(b.size))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	fn.sizes, fn.total = map[string]int64{}, total
+	for port, n := range held {
+		fn.sizes[port] = int64(n)
+	}
+	return nil
+}
+
+// prepare checks one operation of the chain against the container.
+func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
+	op := &fn.ops[i]
+	switch a := op.Attrs.(type) {
+	case *e5.CastAttrs:
+		if err := checkCast(&fn.Operands[op.Inputs[0]], &fn.Operands[op.Outputs[0]]); err != nil {
+			return &LoadError{op.Name, err}
+		}
+		return nil
+	case *e5.AneInferenceAttrs:
+		if a.AneHash != hash {
+			return loadf(op.Name, "the descriptor was written for a container with SHA-256 %s, this one has %s", a.AneHash, hash)
+		}
+		p := m.procs[a.ProcedureName]
+		if p == nil {
+			var err error
+			if p, err = loadProcedure(f, a.ProcedureName); err != nil {
+				return &LoadError{op.Name, err}
+			}
+			m.procs[a.ProcedureName] = p
+		}
+		for _, id := range append(append([]uint32(nil), op.Inputs...), op.Outputs...) {
+			o := &fn.Operands[id]
+			found := false
+			for _, b := range p.bars {
+				if b.port == o.Port.Name && b.port != "" {
+					found = true
+					if uint64(b.size) < o.Port.ByteSize {
+						return loadf(op.Name, "operand %q takes %d bytes, the container's port %q has %d", o.Name, o.Port.ByteSize, b.port, b.size)
+					}
+				}
+			}
+			if !found {
+				return loadf(op.Name, "procedure %q has no port %q", p.name, o.Port.Name)
+			}
+		}
+		return nil
+	case *e5.CpuInferenceAttrs:
+		c, err := loadCall(a)
+		if err != nil {
+			return &LoadError{op.Name, err}
+		}
+		if len(c.inputs) != len(op.Inputs) || len(c.outputs) != len(op.Outputs) {
+			return loadf(op.Name, "program %q takes %d and gives %d tensors, the operation has %d and %d", a.Entry, len(c.inputs), len(c.outputs), len(op.Inputs), len(op.Outputs))
+		}
+		fn.calls[i] = c
+		return nil
+	}
+	return loadf(op.Name, "operation type %v is not one the runtime executes", op.Type)
+}
+
+func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
+	var data []byte
+	for _, c := range a.Constants {
+		if c.Name == "data" {
+			data = c.Data
+		}
+	}
+	p, err := ir.ParseWith("program", []byte(a.Program), data)
+	if err != nil {
+		return nil, err
+	}
+	if err := ir.Verify(p); err != nil {
+		return nil, err
+	}
+	fn := p.Func(a.Entry)
+	if fn == nil {
+		return nil, fmt.Errorf("the program has no function %q", a.Entry)
+	}
+	prog, err := interp.Prepare(fn)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{prog: prog}
+	for _, v := range fn.Body.Params {
+		c.inputs = append(c.inputs, v.Name)
+	}
+	for _, v := range fn.Body.Outputs {
+		c.outputs = append(c.outputs, v.Name)
+	}
+	return c, nil
+}
+
+// loadProcedure reads a procedure's tasks and finds its windows.
+func loadProcedure(f *hwx.File, name string) (*procedure, error) {
+	for _, pr := range f.Procedures() {
+		if pr.Name != name {
+			continue
+		}
+		text, entry, ok := f.TextOf(pr)
+		if !ok {
+			return nil, fmt.Errorf("procedure %q has no tasks in __TEXT,__text", name)
+		}
+		tasks, err := td.DecodeChain(text, int(entry), int(pr.FirstWords))
+		if err != nil {
+			return nil, fmt.Errorf("procedure %q: %w", name, err)
+		}
+		if len(tasks) != int(pr.Tasks) {
+			return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks, len(tasks))
+		}
+		p := &procedure{name: name, tasks: tasks, bars: map[int]bar{}, consts: f.ConstantBytes()}
+		ports := map[uint64]string{}
+		for _, port := range f.Ports() {
+			ports[uint64(port.Addr)] = port.Name
+		}
+		for i, addr := range pr.Bars {
+			seg := f.SegmentAt(addr)
+			if seg == nil {
+				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped", name, i, addr)
+			}
+			switch {
+			case seg.Name.String() == hwx.SegPort:
+				port, ok := ports[seg.VMAddr]
+				if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
+					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port", name, i, addr)
+				}
+				p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
+			case seg.Name.String() == hwx.SegScratch:
+				at := addr - seg.VMAddr // within the segment, SegmentAt says
+				p.bars[i] = bar{scratch: true, segment: seg.VMAddr, at: int64(at), size: int64(seg.VMSize - at), write: true}
+			default:
+				// Constants, whichever register points at them; the text needs no
+				// window, since no task reads it.
+				if at, ok := constantAt(f, addr); ok && at <= int64(len(p.consts)) {
+					p.bars[i] = bar{consts: true, at: at, size: int64(len(p.consts)) - at}
+				}
+			}
+		}
+		return p, nil
+	}
+	return nil, fmt.Errorf("the container has no procedure %q", name)
+}
+
+// constantAt returns where an address stands among the constants, whose sections
+// follow each other in address too.
+func constantAt(f *hwx.File, addr uint64) (int64, bool) {
+	before := uint64(0)
+	for _, s := range f.ConstantSections() {
+		if addr >= s.Addr && addr-s.Addr < max(s.Size, 1) {
+			return int64(before + addr - s.Addr), true
+		}
+		before += s.Size
+	}
+	return 0, false
+}

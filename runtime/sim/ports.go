@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// Port is an input or output of the compiled function.
+type Port struct {
+	Name string
+	Type ir.Type
+}
+
+// States returns the states of the chosen function in order.
+func (m *Machine) States() []Port { return m.fn.ports(m.fn.States) }
+
+func (m *Machine) stateOperand(name string) (uint32, error) {
+	var names []string
+	for _, id := range m.fn.States {
+		n := m.fn.Operands[id].Name
+		if n == name {
+			return id, nil
+		}
+		names = append(names, n)
+	}
+	return 0, fmt.Errorf("function %q has no state %q; it has %s", m.fn.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// State returns what a state of the chosen function holds. The bytes must not be
+// changed.
+func (m *Machine) State(name string) (interp.Tensor, error) {
+	id, err := m.stateOperand(name)
+	if err != nil {
+		return interp.Tensor{}, err
+	}
+	return m.fn.state(id)
+}
+
+// SetState puts a tensor into a state of the chosen function.
+func (m *Machine) SetState(name string, t interp.Tensor) error {
+	id, err := m.stateOperand(name)
+	if err != nil {
+		return err
+	}
+	if want := typeOf(&m.fn.Operands[id].Desc); !t.Type.Equal(want) {
+		return fmt.Errorf("state %q is %s, gets %s", name, want, t.Type)
+	}
+	m.fn.states[name] = t
+	return nil
+}
+
+// state returns what a state holds, zeros before anything was put there.
+func (f *function) state(id uint32) (interp.Tensor, error) {
+	o := &f.Operands[id]
+	if t, ok := f.states[o.Name]; ok {
+		return t, nil
+	}
+	return interp.Zeros(typeOf(&o.Desc))
+}
+
+// Inputs returns the function's inputs in order.
+func (m *Machine) Inputs() []Port { return m.fn.ports(m.fn.Inputs) }
+
+// Accepts returns the function's inputs as all its configurations take them: a
+// dimension that is not the same in all is unknown.
+func (m *Machine) Accepts() []Port {
+	ports := m.Inputs()
+	for _, f := range m.funcs {
+		if f.base() != m.fn.base() || len(f.Inputs) != len(ports) {
+			continue
+		}
+		for i, p := range f.ports(f.Inputs) {
+			if p.Type.Rank() != ports[i].Type.Rank() {
+				continue
+			}
+			for k, d := range p.Type.Shape {
+				if d != ports[i].Type.Shape[k] {
+					ports[i].Type.Shape[k] = ir.Unknown
+				}
+			}
+		}
+	}
+	return ports
+}
+
+// Outputs returns the function's outputs in order.
+func (m *Machine) Outputs() []Port { return m.fn.ports(m.fn.Outputs) }
+
+func (f *function) ports(ids []uint32) []Port {
+	out := make([]Port, len(ids))
+	for i, id := range ids {
+		o := &f.Operands[id]
+		out[i] = Port{o.Name, typeOf(&o.Desc)}
+	}
+	return out
+}
+
+func typeOf(d *e5.TensorDescriptor) ir.Type {
+	dt, _ := ir.ParseDType(d.Storage.String())
+	t := ir.Type{Kind: ir.Tensor, DType: dt}
+	for _, n := range d.Dim {
+		if n == e5.UnknownDim {
+			t.Shape = append(t.Shape, ir.Unknown)
+			continue
+		}
+		t.Shape = append(t.Shape, int64(n))
+	}
+	return t
+}
+
+// configuration returns the configuration of the chosen function that takes the
+// inputs: the chosen one where its shapes fit or where it is the only one.
+func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
+	fits := func(f *function) bool {
+		for _, id := range f.Inputs {
+			o := &f.Operands[id]
+			if t, ok := inputs[o.Name]; !ok || !t.Type.Fits(typeOf(&o.Desc)) {
+				return false
+			}
+		}
+		return true
+	}
+	if fits(m.fn) {
+		return m.fn
+	}
+	for _, f := range m.funcs {
+		if f.base() == m.fn.base() && fits(f) {
+			return f
+		}
+	}
+	return m.fn
+}
+
+// Configuration returns the name of the configuration of the chosen function that
+// takes the inputs; the chosen one where none does.
+func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
+	return m.configuration(inputs).Name
+}
+
+// Takes lists what the configurations of the chosen function take as an input,
+// in order of size.
+func (m *Machine) Takes(name string) string {
+	var types []ir.Type
+	for _, f := range m.funcs {
+		for _, id := range f.Inputs {
+			if o := &f.Operands[id]; f.base() == m.fn.base() && o.Name == name {
+				types = append(types, typeOf(&o.Desc))
+			}
+		}
+	}
+	slices.SortStableFunc(types, func(a, b ir.Type) int { return slices.Compare(a.Shape, b.Shape) })
+	var s []string
+	for _, t := range types {
+		if n := t.String(); !slices.Contains(s, n) {
+			s = append(s, n)
+		}
+	}
+	return strings.Join(s, " or ")
+}
