@@ -243,6 +243,12 @@ async function visit(p, scheme) {
     const number = text.slice(0, text.indexOf(p.break)).split("\n").length;
     check("an edited operation is one change, with its line", new RegExp(`^${number}.*sigmoid.*line ${number}`, "m").test(named), `${await note()}: ${named}`);
     await picture(page, `${name}-compare-edit`);
+    check("the text that is edited as a whole covers the list", (await page.locator("#mil .list").isVisible()) === false && (await page.locator("#whole").isVisible()));
+    await whole.fill(text.replace(p.break, p.with));
+    await page.waitForSelector("#whole-diag:not([hidden])", { timeout: 60000 });
+    const told = await page.locator("#whole-diag").textContent();
+    check("and what is wrong stands beneath it, with a caret", told.includes(p.message) && told.includes("^"), told.split("\n")[0]);
+    await picture(page, `${name}-whole`);
     await page.locator("#edit-all").click();
     await page.locator("#revert").click();
     await page.waitForFunction(() => /^no difference/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 });

@@ -70,11 +70,19 @@ export class Source {
   diagnose(places) {
     this.places = places || [];
     this.layout();
+    this.tell();
     const first = this.rows.findIndex((r) => r.severity === "error");
     if (first < 0) return;
     let n = first;
     while (n + 1 < this.rows.length && this.rows[n + 1].diag !== undefined) n++;
     this.list.show(Math.max(first - 1, 0), n - first + 1);
+  }
+
+  // tell says beneath the text that is edited as a whole what is wrong with it.
+  tell() {
+    const lines = this.places.flatMap((p) => fit(p.text.replace(/\n$/, "").split("\n"), this.width()));
+    $("whole-diag").textContent = lines.join("\n");
+    $("whole-diag").hidden = !this.editing() || lines.length === 0;
   }
 
   layout() {
@@ -105,7 +113,7 @@ export class Source {
   }
 
   // width is how many characters a row shows beside its number.
-  width() { return Math.max(24, Math.floor((this.list.view.clientWidth - 70) / 7.25)); }
+  width() { return Math.max(24, Math.floor((this.host.clientWidth - 80) / 7.25)); }
 
   // hide leaves the statements of constants out; the line at the cursor stays in sight.
   hide(on) {
@@ -183,6 +191,8 @@ export class Source {
     this.close();
     $("edit-all").setAttribute("aria-pressed", on);
     $("whole").hidden = !on;
+    this.host.classList.toggle("whole", on);
+    this.tell();
     if (on) { $("whole").value = this.text(); $("whole").focus(); }
   }
 
