@@ -3,6 +3,7 @@ package weights
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Activation is a table with what a task needs beside it.
@@ -219,17 +220,39 @@ func Activate(name string, params ...float64) (*Activation, error) {
 				return nil, fmt.Errorf("weights: table %s parameter %d is %g, want a number of fp16", name, j, p)
 			}
 		}
-		s, err := fn.make(params)
+		if fn.params > 0 {
+			return fn.generate(params)
+		}
+		a, err := fixed[i]()
 		if err != nil {
 			return nil, err
 		}
-		t, err := Generate(s)
-		if err != nil {
-			return nil, fmt.Errorf("%w (table %s)", err, name)
-		}
-		return fn.activation(s, t), nil
+		own := *a
+		return &own, nil
 	}
 	return nil, fmt.Errorf("weights: no table is named %q", name)
+}
+
+// fixed makes the table of each function without parameters once: the least squares
+// of a table take longer than all else that a model's activation asks of the compiler.
+var fixed = func() []func() (*Activation, error) {
+	out := make([]func() (*Activation, error), len(functions))
+	for i := range functions {
+		out[i] = sync.OnceValues(func() (*Activation, error) { return functions[i].generate(nil) })
+	}
+	return out
+}()
+
+func (fn *function) generate(params []float64) (*Activation, error) {
+	s, err := fn.make(params)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Generate(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w (table %s)", err, fn.name)
+	}
+	return fn.activation(s, t), nil
 }
 
 func (fn *function) activation(s Spec, t *Table) *Activation {
