@@ -26,7 +26,8 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// mostText bounds what another version prints of programs in all, and mostPrinted the constants of a model for which it is asked to: it prints every constant whole,
+// mostText bounds what another version prints of programs in all, and mostPrinted the
+// constants of a model for which one is asked to that prints every constant whole,
 // after each pass.
 const (
 	mostText    = 4 << 30
@@ -102,6 +103,12 @@ func (s *Server) toolLimits() toolchain.Limits {
 	return toolchain.Limits{Time: s.limits.Time, Files: s.limits.Kept, Printed: mostText, Programs: maxSnapshots, Memory: int64(s.limits.Heap)}
 }
 
+// tooMuchToPrint reports whether an executable would print more constants of a model
+// than are read.
+func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
+	return m.constants > mostPrinted && !x.Elides()
+}
+
 // buildBy compiles a configuration with another zinc and fills the view with what it
 // wrote. What it refuses, and what of its files does not read, is part of the view.
 func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
@@ -109,7 +116,7 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 	err := s.atPath(v.model, &v.config, func(path, weights string) (err error) {
 		r, err = x.Compile(ctx, toolchain.Request{
 			Model: path, WeightsDir: weights, Target: v.config.Target, Flags: v.config.flags(), Dir: s.folder,
-			NoPasses: v.model.constants > mostPrinted, Limits: s.toolLimits(),
+			NoPasses: tooMuchToPrint(v.model, x), Limits: s.toolLimits(),
 		})
 		return err
 	})
@@ -132,11 +139,12 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
 	}
 	defer r.Close()
-	return v.takeResult(s, r)
+	return v.takeResult(s, r, tooMuchToPrint(v.model, x))
 }
 
-// takeResult fills the view with what another zinc wrote.
-func (v *view) takeResult(s *Server, r *toolchain.Result) error {
+// takeResult fills the view with what another zinc wrote; left says that it was not asked
+// to print its programs.
+func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	unread := func(what string, err error) error {
 		v.failure = fmt.Sprintf("what %s wrote does not read: %s: %s", v.config.Version, what, err)
 		return nil
@@ -183,7 +191,7 @@ func (v *view) takeResult(s *Server, r *toolchain.Result) error {
 		}
 	}
 	v.listStatements()
-	if err := v.readPasses(r.Passes); err != nil {
+	if err := v.readPasses(r.Passes, left); err != nil {
 		return err
 	}
 	v.pairOperations()
@@ -236,8 +244,9 @@ var (
 	printedName   = regexp.MustCompile(`^\s*(?:const |func )?%(\S+?)[:\s(]`)
 )
 
-// readPasses reads the programs that another zinc printed.
-func (v *view) readPasses(passes []toolchain.Pass) error {
+// readPasses reads the programs that another zinc printed; left says that it was not
+// asked to.
+func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	byLine := map[int32][]int32{}
 	for i := range v.statements {
 		byLine[v.statements[i].Line] = append(byLine[v.statements[i].Line], int32(i))
@@ -280,7 +289,7 @@ func (v *view) readPasses(passes []toolchain.Pass) error {
 	}
 	if len(passes) == 0 {
 		why := v.config.Version + " does not print its programs"
-		if v.model.constants > mostPrinted {
+		if left {
 			why = fmt.Sprintf("left out: %s prints its programs with all constants, %d bytes after each pass, and %d are read", v.config.Version, v.model.constants, mostPrinted)
 		}
 		v.passes = []*snapshot{{Pass: "programs", What: why, Changed: true, Lines: 1, lines: []irLine{{Text: why, Kind: "end"}}}}

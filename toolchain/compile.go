@@ -249,7 +249,7 @@ func (x *Executable) arguments(q *Request, out string, r *Result) ([]string, err
 			r.Missing = append(r.Missing, "--"+o.flag)
 		}
 	}
-	if !q.NoPasses && x.flags["print-after"] && x.flags[elideFlag] {
+	if !q.NoPasses && x.flags["print-after"] && x.Elides() {
 		args = append(args, "--"+elideFlag) // as Lines would, without printing all the bytes
 	}
 	if x.flags["cache"] {
@@ -257,6 +257,10 @@ func (x *Executable) arguments(q *Request, out string, r *Result) ([]string, err
 	}
 	return args, nil
 }
+
+// Elides reports whether the executable prints large constants as Elided gives them,
+// and not whole after each pass.
+func (x *Executable) Elides() bool { return x.flags[elideFlag] }
 
 // elideFlag has an executable print large constants as Elided gives them.
 const elideFlag = "elide-constants"
