@@ -162,14 +162,11 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	}
 	container, descriptor, err := written(r)
 	if err == nil {
-		err = (&Side{}).load(container, descriptor)
+		err = s.load(container, descriptor)
 	}
 	if err != nil {
 		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
 		return nil
-	}
-	if err := s.load(container, descriptor); err != nil {
-		return err
 	}
 	if r.Database != "" {
 		// A database of another form or another container aligns nothing.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -50,6 +51,9 @@ func (c *child) run(ctx context.Context) error {
 	}
 	cmd.Stdout, cmd.Stderr = &stopping{c.stdout, cancel}, &stopping{c.stderr, cancel}
 	own(cmd)
+	// On Linux the child ends with the thread that starts it; this keeps the thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
