@@ -52,7 +52,7 @@ var walls = []wall{
 	{"runtime/sim/broker", []string{"*"}, []string{"runtime/sim/driver", "runtime/sim/coprocessor", "runtime/sim/loader", "runtime/sim/protocol", "runtime/sim/translation", "runtime/sim/firmware", "runtime/sim/engine", "runtime/sim/trace", "runtime/sim/inject", "emit/hwx", "emit/afpp", "lower/td"}, "the driver, what it stands on, and the container's format: compiling is given to it as a function"},
 	{"runtime/sim/firmware", []string{"*"}, nil, "queues, slots and states alone; what they carry is bytes"},
 	{"verify", []string{"frontend", "reduce", "compare", "internal/cli"}, nil, "it judges programs, however they were opened or made smaller"},
-	{"toolchain", []string{"*"}, nil, "another version is an executable with flags and files; what is in them is its callers' to say"},
+	{"toolchain", []string{"*"}, []string{"internal/procgroup"}, "another version is an executable with flags and files; what is in them is its callers' to say"},
 	{"compare", []string{"reduce", "internal/cli"}, nil, "it judges models and pairs, however they were made"},
 	{"reduce", []string{"internal/cli"}, nil, "a predicate may be a function as well as a command"},
 	{"explain", []string{"internal/cli", "report"}, nil, "an answer is facts; how they are shown beside others is not its business"},

@@ -44,7 +44,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if a.PlacedOnly = o.Compile.Target.TD == 0; a.PlacedOnly {
 		build = compile.Place
 	}
-	r, err := build(ctx, clone(p), o.Compile)
+	r, err := build(ctx, ir.CloneProgram(p), o.Compile)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
 func inputReaders(db *provenance.DB, s *found) []int {
 	var stmts []int
 	ir.Walk(s.fn, func(op *ir.Op) {
-		if !reads(op, s.value) || len(op.Results) == 0 {
+		if !op.Takes(s.value) || len(op.Results) == 0 {
 			return
 		}
 		for _, i := range db.Named(op.Results[0].Name) {
@@ -368,7 +368,7 @@ func (a *Answer) numerics(r *compile.Result) {
 // they are what intervals allow.
 func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
 	o.Compile.Provenance, o.Compile.Progress = false, nil
-	rep, err := lint.Run(ctx, clone(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
+	rep, err := lint.Run(ctx, ir.CloneProgram(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
 	if err != nil {
 		return fmt.Errorf("judging the numbers: %w", err)
 	}

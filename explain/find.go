@@ -218,7 +218,7 @@ func alike(all []*found, name string) []*found {
 		have := strings.ToLower(s.name())
 		off := -1
 		if len(have) <= maxCompared && len(want) <= maxCompared {
-			if d := letters(have, want); d <= max(len(have), len(want))/4 {
+			if d := ir.EditDistance(have, want); d <= max(len(have), len(want))/4 {
 				off = d
 			}
 		}
@@ -235,25 +235,4 @@ func alike(all []*found, name string) []*found {
 		out = append(out, h.s)
 	}
 	return out
-}
-
-// letters is the number of bytes to insert, drop or replace to make b of a.
-func letters(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

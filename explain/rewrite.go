@@ -75,16 +75,6 @@ var movers = []string{
 // run for each rewrite.
 const maxWhole = 300
 
-// clone copies a program; constants are shared.
-func clone(p *ir.Program) *ir.Program {
-	out := *p
-	out.Funcs = nil
-	for _, f := range p.Funcs {
-		out.Funcs = append(out.Funcs, ir.CloneFunc(f, f.Name))
-	}
-	return &out
-}
-
 // alone returns a program of one function, and of one statement where the function
 // is large, with the statement's index in it.
 func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
@@ -108,12 +98,12 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 			continue
 		}
 		for _, v := range x.Results {
-			if reads(op, v) {
+			if op.Takes(v) {
 				ops = append(ops, x)
 			}
 		}
 		for _, v := range op.Results {
-			if reads(x, v) {
+			if x.Takes(v) {
 				writes = append(writes, x)
 			}
 		}
@@ -122,12 +112,6 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 	f, _, _ := ir.Extract(fn, fn.Name, append(append(ops, op), writes...))
 	out.Funcs = []*ir.Func{f}
 	return out, at, false
-}
-
-func reads(op *ir.Op, v *ir.Value) bool {
-	found := false
-	op.Operands(func(_ *ir.Param, a *ir.Value) { found = found || a == v })
-	return found
 }
 
 // rewrites tries the rewriters for the refusal of an operation of a function's body
@@ -156,7 +140,7 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 // try applies a rewriter to a copy of the program and judges what it gives.
 func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
 	before, index, whole := alone(p, s.fn, s.index)
-	after := clone(before)
+	after := ir.CloneProgram(before)
 	asked, runs := o.Compile.Target, standIn(o.Compile.Target)
 	e := newEdit(narrower(asked, runs), after.Funcs[0], index)
 	old := after.Funcs[0].Body.Ops[index]
@@ -173,7 +157,7 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	co.Target = runs
 	co.Func, co.Provenance = after.Funcs[0].Name, true
 	co.Progress = nil
-	c, err := compile.Compile(ctx, clone(after), co)
+	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
 	if err != nil {
 		return nil, fmt.Errorf("the changed program does not compile: %w", err)
 	}
@@ -220,7 +204,7 @@ func narrower(asked, runs *target.Table) *target.Table {
 func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options, t *target.Table, replaced string, ops []*ir.Op) error {
 	w.Ran, w.Engine, w.Host = co.Target.Name, nil, nil
 	co.Target, co.Provenance = t, true
-	n, err := compile.Place(ctx, clone(after), co)
+	n, err := compile.Place(ctx, ir.CloneProgram(after), co)
 	if err != nil {
 		return fmt.Errorf("the changed program cannot be placed for %s: %w", t.Name, err)
 	}
@@ -228,7 +212,7 @@ func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.
 		return fmt.Errorf("for %s %w", t.Name, err)
 	}
 	co.Provenance = false
-	o, err := compile.Plan(ctx, clone(before), co)
+	o, err := compile.Plan(ctx, ir.CloneProgram(before), co)
 	if err != nil {
 		return fmt.Errorf("the original cannot be placed for %s: %w", t.Name, err)
 	}
@@ -280,14 +264,14 @@ func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []
 // run runs the changed program on simulator and interpreter, and the original on
 // the interpreter.
 func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options, o Options) error {
-	v, err := verify.Run(ctx, clone(after), verify.Options{Compile: co, Seed: o.Seed, Workers: o.Workers})
+	v, err := verify.Run(ctx, ir.CloneProgram(after), verify.Options{Compile: co, Seed: o.Seed, Workers: o.Workers})
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
 	}
 	if !v.Pass {
 		return fmt.Errorf("the simulator departs from the interpreter in %v", v.Failed())
 	}
-	orig, err := compile.Compile(ctx, clone(before), co)
+	orig, err := compile.Compile(ctx, ir.CloneProgram(before), co)
 	if err != nil {
 		return fmt.Errorf("the original does not compile: %w", err)
 	}

@@ -150,7 +150,7 @@ func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 	}
 	for _, op := range fn.Body.Ops {
 		for v := range parts {
-			if reads(op, v) {
+			if op.Takes(v) {
 				out = append(out, op)
 				break
 			}

@@ -1,5 +1,9 @@
 package ir
 
+import (
+	"slices"
+)
+
 // A Cloner copies operations with their blocks. Constants are shared: nobody
 // writes to them.
 type Cloner struct {
@@ -74,6 +78,18 @@ func CloneFunc(f *Func, name string) *Func {
 	c := &Cloner{Values: map[*Value]*Value{}}
 	n := *f
 	n.Name, n.Body = name, c.block(f.Body)
+	return &n
+}
+
+// CloneProgram returns a copy of p whose functions, operations and values are its own;
+// constants are shared.
+func CloneProgram(p *Program) *Program {
+	n := *p
+	n.BuildInfo = slices.Clone(p.BuildInfo)
+	n.Funcs = make([]*Func, len(p.Funcs))
+	for i, f := range p.Funcs {
+		n.Funcs[i] = CloneFunc(f, f.Name)
+	}
 	return &n
 }
 

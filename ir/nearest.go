@@ -22,16 +22,16 @@ func nearest(name string, among []string) string {
 	}
 	best, at := 1+max(len(name), 3)/3, ""
 	for _, n := range among {
-		if d := editDistance(name, n); d < best {
+		if d := EditDistance(name, n); d < best {
 			best, at = d, n
 		}
 	}
 	return at
 }
 
-// editDistance is the least number of insertions, deletions and replacements
+// EditDistance is the least number of insertions, deletions and replacements
 // that turn a into b.
-func editDistance(a, b string) int {
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -1,5 +1,9 @@
 package ir
 
+import (
+	"slices"
+)
+
 // eachOp calls f for every operation of a block and its nested blocks, an
 // operation after those of its own blocks.
 func eachOp(b *Block, f func(*Op)) {
@@ -29,6 +33,11 @@ func Uses(f *Func) map[*Value][]*Op {
 		}
 	})
 	return m
+}
+
+// Takes reports whether v is an operand of op.
+func (op *Op) Takes(v *Value) bool {
+	return slices.ContainsFunc(op.Args, func(a []*Value) bool { return slices.Contains(a, v) })
 }
 
 // Reads calls f for every value from outside that op and its blocks read.

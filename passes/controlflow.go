@@ -2,7 +2,6 @@ package passes
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -150,7 +149,7 @@ func (s *State) foldWeights(b *ir.Block) error {
 	kept := b.Ops[:0]
 	for _, op := range b.Ops {
 		done := false
-		if strings.HasPrefix(op.Def.Name, "constexpr_") {
+		if ir.IsConstexpr(op) {
 			var err error
 			if done, err = s.foldOp(op); err != nil {
 				return err

@@ -101,7 +101,7 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 		}
 		width := st.Value.Type.Shape[rank-1]
 		for _, op := range s.Func.Body.Ops {
-			if op.Place.Unit != ir.Engine || !reads(op, st.Value) && (st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
+			if op.Place.Unit != ir.Engine || !op.Takes(st.Value) && (st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
 				continue
 			}
 			delete(moves, op)
@@ -112,12 +112,6 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 			})
 		}
 	}
-}
-
-func reads(op *ir.Op, v *ir.Value) bool {
-	found := false
-	op.Operands(func(_ *ir.Param, a *ir.Value) { found = found || a == v })
-	return found
 }
 
 // dropIdleMoves sends to the CPU every connected run of engine operations in

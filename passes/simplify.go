@@ -71,7 +71,7 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 		return false, nil
 	}
 	known, bytes := true, int64(0)
-	constexpr := strings.HasPrefix(op.Def.Name, "constexpr_")
+	constexpr := ir.IsConstexpr(op)
 	for _, v := range op.Results {
 		known = known && (constexpr || v.Type.Bytes() <= foldLimit)
 		bytes += max(v.Type.Bytes(), 0)

@@ -27,7 +27,7 @@ type Candidate struct {
 
 // Program returns a copy of the program, which the predicate may change.
 // Constants are shared with other candidates: they must not be written to.
-func (c *Candidate) Program() *ir.Program { return clone(c.prog) }
+func (c *Candidate) Program() *ir.Program { return ir.CloneProgram(c.prog) }
 
 // Text returns the candidate as MIL text.
 func (c *Candidate) Text() *Text { return c.text }

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/zinc-compiler/zinc/internal/procgroup"
+	"github.com/zinc-compiler/zinc/internal/shellwords"
 )
 
 // Placeholder stands for the candidate's path in a command's arguments.
@@ -34,7 +38,7 @@ type Command struct {
 // ParseCommand splits a command line as a shell does, at white space outside of
 // quotes, and does nothing else that a shell does.
 func ParseCommand(s string) (*Command, error) {
-	args, err := split(s)
+	args, err := shellwords.Split(s)
 	if err != nil {
 		return nil, err
 	}
@@ -45,47 +49,6 @@ func ParseCommand(s string) (*Command, error) {
 		args = append(args, Placeholder)
 	}
 	return &Command{Args: args}, nil
-}
-
-// split cuts a command line into words. Single quotes keep everything, double
-// quotes all but a backslash before a quote or a backslash; outside of quotes a
-// backslash keeps the next byte.
-func split(s string) ([]string, error) {
-	var out []string
-	var word []byte
-	in, quote := false, byte(0)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == '\'':
-			word = append(word, c)
-		case c == '\\' && (quote == 0 || i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')):
-			if i++; i == len(s) {
-				return nil, fmt.Errorf("%q ends in a backslash", s)
-			}
-			word, in = append(word, s[i]), true
-		case quote != 0:
-			word = append(word, c)
-		case c == '\'' || c == '"':
-			quote, in = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if in {
-				out = append(out, string(word))
-			}
-			word, in = nil, false
-		default:
-			word, in = append(word, c), true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("%q: a quote %c is not closed", s, quote)
-	}
-	if in {
-		out = append(out, string(word))
-	}
-	return out, nil
 }
 
 // Interesting runs the command on a candidate. That it cannot be run at all is an
@@ -100,13 +63,15 @@ func (x *Command) Interesting(ctx context.Context, c *Candidate) (bool, error) {
 		args[i] = strings.ReplaceAll(args[i], Placeholder, path)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	own(cmd)
+	procgroup.Own(cmd)
 	cmd.WaitDelay = killDelay
 	var said limited
 	if c.Number == 1 {
 		cmd.Stdout, cmd.Stderr = &said, &said
 	}
+	runtime.LockOSThread()
 	err = cmd.Run()
+	runtime.UnlockOSThread()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return false, fmt.Errorf("running the predicate: %w", err)
 	}

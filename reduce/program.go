@@ -11,18 +11,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// clone returns a copy of p whose values, operations and functions are its own;
-// constants are shared.
-func clone(p *ir.Program) *ir.Program {
-	out := *p
-	out.BuildInfo = slices.Clone(p.BuildInfo)
-	out.Funcs = nil
-	for _, f := range p.Funcs {
-		out.Funcs = append(out.Funcs, ir.CloneFunc(f, f.Name))
-	}
-	return &out
-}
-
 // writes reports whether op or an operation in its blocks changes a state.
 func writes(op *ir.Op) bool {
 	if op.Def.Effect == ir.Writes {

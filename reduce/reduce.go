@@ -110,7 +110,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	defer os.RemoveAll(dir)
 	r := &reducer{o: o, tester: newTester(ctx, o, dir)}
 	defer r.tester.close()
-	first := clone(p)
+	first := ir.CloneProgram(p)
 	if err := ir.Verify(first); err != nil {
 		return nil, fmt.Errorf("the program is not valid: %w", err)
 	}
@@ -139,7 +139,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 			r.res.Stopped = Interrupted
 		}
 	}
-	r.res.Program, r.res.Statements = clone(r.cur.prog), r.cur.text.Statements
+	r.res.Program, r.res.Statements = ir.CloneProgram(r.cur.prog), r.cur.text.Statements
 	r.res.Runs, r.res.Cached, r.res.TimedOut, r.res.Invalid = r.runs, r.cached, r.timedOut, r.invalid
 	return r.res, err
 }
@@ -158,7 +158,7 @@ func (r *reducer) rounds(list []*Pass) error {
 				return err
 			}
 			if r.step.Taken > 0 && r.o.Best != nil {
-				r.o.Best(clone(r.cur.prog))
+				r.o.Best(ir.CloneProgram(r.cur.prog))
 			}
 			taken += r.step.Taken
 		}
@@ -181,7 +181,7 @@ func (r *reducer) edited(e edit) *Candidate {
 
 // editedFrom does the same with another program than the current one.
 func (r *reducer) editedFrom(from *Candidate, e edit) *Candidate {
-	p := clone(from.prog)
+	p := ir.CloneProgram(from.prog)
 	changed, ok := e(p)
 	if !ok {
 		return nil

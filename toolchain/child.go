@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/zinc-compiler/zinc/internal/procgroup"
 )
 
 // folderPattern names the private folders.
@@ -50,7 +52,7 @@ func (c *child) run(ctx context.Context) error {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", c.memory-c.memory/8))
 	}
 	cmd.Stdout, cmd.Stderr = &stopping{c.stdout, cancel}, &stopping{c.stderr, cancel}
-	own(cmd)
+	procgroup.Own(cmd)
 	// On Linux the child ends with the thread that starts it; this keeps the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -66,7 +68,7 @@ func (c *child) run(ctx context.Context) error {
 	err := cmd.Wait()
 	close(done)
 	<-watched
-	end(cmd)
+	procgroup.End(cmd)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}

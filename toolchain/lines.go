@@ -12,7 +12,7 @@ import (
 // and digest of all, and its last tailBytes bytes. What that gives is no longer than
 // lineBytes, so that a line that was cut is not cut again.
 const (
-	lineBytes = 4096
+	lineBytes = 1 << 16 // an operation of thousands of operands
 	headBytes = lineBytes - tailBytes - 128
 	tailBytes = 256
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
@@ -110,8 +111,8 @@ be compared.`,
 	f := cmd.Flags()
 	f.StringVar(&c.targets[0], "target-a", "", "`TARGET` of A (default that of --target)")
 	f.StringVar(&c.targets[1], "target-b", "", "`TARGET` of B (default that of --target)")
-	f.StringVar(&c.flags[0], "flags-a", "", "`FLAGS` that A is compiled with, parted by spaces")
-	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` that B is compiled with, parted by spaces")
+	f.StringVar(&c.flags[0], "flags-a", "", "`FLAGS` that A is compiled with, words as a shell reads them")
+	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` that B is compiled with, words as a shell reads them")
 	f.StringVar(&c.zincs[0], "zinc-a", "", "`PATH` of the zinc executable that compiles A (default this one)")
 	f.StringVar(&c.zincs[1], "zinc-b", "", "`PATH` of the zinc executable that compiles B (default this one)")
 	f.StringSliceVar(&c.levels, "level", nil, "compare at this level only (repeatable): "+strings.Join(compare.LevelNames(), ", "))
@@ -213,7 +214,10 @@ func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
 	f.Usage = func() {}
 	out.model(f)
 	out.compileFlags = c.compileFlags // the flags point into out; what they do not set is that of both sides
-	words := strings.Fields(c.flags[side])
+	words, err := shellwords.Split(c.flags[side])
+	if err != nil {
+		return nil, usagef("%s: %w", flag, err)
+	}
 	if c.zincs[side] != "" {
 		words, out.extra = known(f, words)
 	}

@@ -1,4 +1,4 @@
-package toolchain
+package procgroup
 
 import "syscall"
 

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package toolchain
+package procgroup
 
 import "syscall"
 

@@ -1,0 +1,60 @@
+// Package shellwords cuts a line into words and quotes a word, as a POSIX shell would read
+// both; nothing is expanded.
+package shellwords
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Split cuts a command line into words. Single quotes keep everything, double
+// quotes all but a backslash before a quote or a backslash; outside of quotes a
+// backslash keeps the next byte.
+func Split(s string) ([]string, error) {
+	var out []string
+	var word []byte
+	in, quote := false, byte(0)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == '\'':
+			word = append(word, c)
+		case c == '\\' && (quote == 0 || i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')):
+			if i++; i == len(s) {
+				return nil, fmt.Errorf("%q ends in a backslash", s)
+			}
+			word, in = append(word, s[i]), true
+		case quote != 0:
+			word = append(word, c)
+		case c == '\'' || c == '"':
+			quote, in = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if in {
+				out = append(out, string(word))
+			}
+			word, in = nil, false
+		default:
+			word, in = append(word, c), true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("%q: a quote %c is not closed", s, quote)
+	}
+	if in {
+		out = append(out, string(word))
+	}
+	return out, nil
+}
+
+// Quote quotes a word for a POSIX shell where it has to be.
+func Quote(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
