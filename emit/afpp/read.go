@@ -242,25 +242,21 @@ func (r *programReader) kernel(c *cursor, count int) {
 	c.check(count == len(r.p.Kernel)/Align, "count", "must be the number of tiles", count, len(r.p.Kernel)/Align)
 }
 
-// streamHeader is the bytes of a record stream before its first record: magic,
-// version, bytes of a record.
-const streamHeader = 8
-
 func (r *programReader) text(c *cursor, count int) {
-	want := streamHeader + int64(count)*td.RecordSize + int64(r.tasks)*td.ImageSize
+	want := td.StreamHeader + int64(count)*td.RecordSize + int64(r.tasks)*td.ImageSize
 	c.check(int64(len(c.b)) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(len(c.b)), want)
 	if c.err != nil {
 		return
 	}
-	r.records = c.base + streamHeader
-	rs, err := td.DecodeRecords(c.take(streamHeader+count*td.RecordSize, "stream"))
+	r.records = c.base + td.StreamHeader
+	rs, err := td.DecodeRecords(c.take(td.StreamHeader+count*td.RecordSize, "stream"))
 	if err != nil {
 		c.err = inStream(err, c)
 		return
 	}
 	for i := range rs {
 		if rs[i].Task >= r.tasks {
-			c.fail(streamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
+			c.fail(td.StreamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
 			return
 		}
 	}

@@ -201,10 +201,10 @@ func (r *programReader) fieldAtEnd(x *SectionInfo) string {
 	switch x.Kind {
 	case KindText:
 		n := int(x.Present)
-		if n < streamHeader {
+		if n < td.StreamHeader {
 			return "stream"
 		}
-		if i := (n - streamHeader) / td.RecordSize; i < x.Count {
+		if i := (n - td.StreamHeader) / td.RecordSize; i < x.Count {
 			return fmt.Sprintf("record %d", i)
 		}
 		return fmt.Sprintf("image %d", len(r.p.Text.Images))
@@ -233,7 +233,7 @@ func (s *scan) generic(r *programReader, c *cursor) {
 
 // text reads the records and images that are whole.
 func (s *scan) text(r *programReader, c *cursor, count int) {
-	n := int(min(int64(streamHeader)+int64(count)*td.RecordSize, int64(len(c.b))))
+	n := int(min(int64(td.StreamHeader)+int64(count)*td.RecordSize, int64(len(c.b))))
 	rs, err := td.ScanRecords(c.take(n, "stream"))
 	r.p.Text.Records = rs
 	if err != nil {

@@ -58,7 +58,7 @@ type wholePart struct {
 	text string
 }
 
-// place finds what a line of a dump says of its place.
+// What the lines of a dump say of the places of commands and tasks.
 var (
 	commandLine = regexp.MustCompile(`(?m)^0x([0-9a-f]+) \+0x([0-9a-f]+) \w+`)
 	taskLine    = regexp.MustCompile(`(?m)^task \d+ at 0x([0-9a-f]+), (\d+) words: .*$`)

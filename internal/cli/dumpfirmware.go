@@ -69,7 +69,7 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 	joined, joinErr := td.Join(g.Text.Images, records)
 	at := int64(0)
 	if sections, err := g.Sections(); err == nil && len(sections) >= int(afpp.KindText) {
-		at = d.firmwareAt(i, g, &sections[afpp.KindText-1]) + streamHeaderSize + int64(len(g.Text.Records))*td.RecordSize
+		at = d.firmwareAt(i, g, &sections[afpp.KindText-1]) + td.StreamHeader + int64(len(g.Text.Records))*td.RecordSize
 	}
 	for k, m := range g.Text.Images {
 		x := imageTask{procedure: owner[k], image: m, at: at + int64(k)*td.ImageSize}
