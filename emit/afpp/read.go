@@ -73,6 +73,24 @@ func readHeader(b []byte, at uint64, magic uint32, field string) (header, error)
 	return header{v, le.Uint32(b[8:]), uint64(le.Uint32(b[12:]))}, nil
 }
 
+// sectionHeader is a section's header.
+type sectionHeader struct {
+	header
+	kind         uint32
+	offset, body uint64 // place and size of the body
+	crc          uint32
+}
+
+// readSectionHeader reads a section's header, whose bytes are there.
+func readSectionHeader(b []byte, at uint64, field string) (sectionHeader, error) {
+	h, err := readHeader(b, at, MagicSection, field)
+	if err != nil {
+		return sectionHeader{}, err
+	}
+	le, b := binary.LittleEndian, b[at:]
+	return sectionHeader{h, le.Uint32(b[0x10:]), le.Uint64(b[0x14:]), le.Uint64(b[0x1c:]), le.Uint32(b[0x24:])}, nil
+}
+
 // zeros checks padding.
 func zeros(b []byte, from, to uint64, field string) error {
 	for i := from; i < to; i++ {
@@ -153,15 +171,14 @@ func (r *programReader) fault(at uint64, field, rule string, val, limit any) err
 func (r *programReader) section(k int) (span, *cursor, int, error) {
 	at := uint64(HeaderSize + k*SectionHeaderSize)
 	name := kinds[k].name
-	h, err := readHeader(r.b, r.base+at, MagicSection, r.field+"."+name)
+	h, err := readSectionHeader(r.b, r.base+at, r.field+"."+name)
 	if err != nil {
 		return span{}, nil, 0, err
 	}
-	le, head := binary.LittleEndian, r.b[r.base+at:][:SectionHeaderSize]
-	kind, off, size, sum := le.Uint32(head[0x10:]), le.Uint64(head[0x14:]), le.Uint64(head[0x1c:]), le.Uint32(head[0x24:])
+	off, size := h.offset, h.body
 	switch {
-	case kind != uint32(k+1):
-		err = r.fault(at+0x10, name+".kind", "sections stand in the order of their kinds", kind, uint32(k+1))
+	case h.kind != uint32(k+1):
+		err = r.fault(at+0x10, name+".kind", "sections stand in the order of their kinds", h.kind, uint32(k+1))
 	case off < bodiesAt:
 		err = r.fault(at+0x14, name+".offset", "the body overlaps the headers", off, uint64(bodiesAt))
 	case off%Align != 0:
@@ -177,8 +194,8 @@ func (r *programReader) section(k int) (span, *cursor, int, error) {
 		return span{}, nil, 0, err
 	}
 	body := r.b[r.base+off:][:size:size]
-	if got := crc32.ChecksumIEEE(body); got != sum {
-		return span{}, nil, 0, r.fault(at+0x24, name+".crc", "is not the checksum of the body", sum, got)
+	if got := crc32.ChecksumIEEE(body); got != h.crc {
+		return span{}, nil, 0, r.fault(at+0x24, name+".crc", "is not the checksum of the body", h.crc, got)
 	}
 	// A count beyond the body's bytes can be no count of anything in it.
 	if uint64(h.count) > max(size, 1) {

@@ -1,7 +1,6 @@
 package afpp
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 
@@ -110,7 +109,6 @@ func (s *scan) container() *Package {
 
 // program reads what there is of a program whose header is there.
 func (s *scan) program(r *programReader) {
-	le := binary.LittleEndian
 	var bodies [NumKinds][]byte
 	for k := range kinds {
 		at, field := r.base+uint64(HeaderSize+k*SectionHeaderSize), r.field+"."+kinds[k].name
@@ -118,17 +116,16 @@ func (s *scan) program(r *programReader) {
 			s.cutHeader(at, field, SectionHeaderSize)
 			break
 		}
-		h, err := readHeader(s.b, at, MagicSection, field)
+		h, err := readSectionHeader(s.b, at, field)
 		if err != nil {
 			s.fault(err)
 			break
 		}
-		head := s.b[at:][:SectionHeaderSize]
-		if kind := le.Uint32(head[0x10:]); kind != uint32(k+1) {
-			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind", "sections stand in the order of their kinds", kind, uint32(k+1)))
+		if h.kind != uint32(k+1) {
+			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind", "sections stand in the order of their kinds", h.kind, uint32(k+1)))
 			break
 		}
-		x := SectionInfo{Kind(k + 1), h.version, le.Uint64(head[0x14:]), 0, le.Uint64(head[0x1c:]), 0, int(h.count), le.Uint32(head[0x24:])}
+		x := SectionInfo{Kind: Kind(k + 1), Version: h.version, Offset: h.offset, Size: h.body, Count: int(h.count), CRC: h.crc}
 		if x.Offset > r.size || x.Size > r.size-x.Offset {
 			// Bodies of one program alone bound what reading them costs.
 			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset", "the body reaches past the end of the program", x.Offset, r.size))
@@ -145,7 +142,7 @@ func (s *scan) program(r *programReader) {
 		r.p.Versions[k], r.p.Offsets[k] = h.version, x.Offset
 		r.p.scanned = append(r.p.scanned, x)
 	}
-	// In the order of the file, so that the first part that is not whole is told.
+	// In the order of the kinds, whose indices lead from one to the next.
 	for k := range r.p.scanned {
 		s.body(r, k, bodies[k])
 	}
