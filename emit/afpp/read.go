@@ -38,7 +38,7 @@ func Read(b []byte) (*Package, error) {
 		if err := zeros(b, at, next, field+".padding before"); err != nil {
 			return nil, err
 		}
-		r := &programReader{b: b, base: next, field: field, p: &Program{}}
+		r := &programReader{b: b, base: next, field: field, p: &Program{base: next}}
 		if at, err = r.read(); err != nil {
 			return nil, err
 		}

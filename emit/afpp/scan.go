@@ -86,7 +86,8 @@ func (s *scan) container() *Package {
 	p := &Package{Version: h.version}
 	at := uint64(HeaderSize)
 	for i := range int(min(h.count, MaxPrograms)) {
-		r := &programReader{b: s.b, base: alignUp(at), field: programField(i), p: &Program{scanned: []SectionInfo{}}}
+		base := alignUp(at)
+		r := &programReader{b: s.b, base: base, field: programField(i), p: &Program{base: base, scanned: []SectionInfo{}}}
 		if r.base+HeaderSize > uint64(len(s.b)) {
 			s.cutHeader(r.base, r.field, HeaderSize)
 			break
