@@ -13,6 +13,9 @@ type Options struct {
 	Outputs bool    // run both sides and compare what they give
 	Seed    uint64  // of the inputs of the runs
 	Workers int     // goroutines of the runs, 0 for one a processor
+	// CallBytes limits the live bytes of a CPU call of the runs; 0 for the interpreter's
+	// own limit.
+	CallBytes int64
 	// Progress is called as runs go on, nil for none.
 	Progress func(stage string, done, total int)
 }

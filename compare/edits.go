@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
@@ -155,21 +154,9 @@ func behindInputs(of *Change, inputs []string, all []*Change) (out []*Change) {
 	return out
 }
 
-func readsAny(s *mil.Stmt, names map[string]bool) bool {
-	var any func(v mil.Value) bool
-	any = func(v mil.Value) bool {
-		switch v := v.(type) {
-		case *mil.Ref:
-			return names[v.Name]
-		case *mil.Tuple:
-			return slices.ContainsFunc(v.Elems, any)
-		}
-		return false
-	}
+func readsAny(s *mil.Stmt, names map[string]bool) (found bool) {
 	for _, x := range s.Args {
-		if any(x.Value) {
-			return true
-		}
+		eachRead(x.Value, func(name string) { found = found || names[name] })
 	}
-	return false
+	return found
 }

@@ -92,19 +92,8 @@ func (p *pairing) reads() map[string][]string {
 func addReads(out map[string][]string, fn string, b *mil.Block) {
 	for _, s := range b.Stmts {
 		var names []string
-		var note func(v mil.Value)
-		note = func(v mil.Value) {
-			switch v := v.(type) {
-			case *mil.Ref:
-				names = append(names, qualified(fn, v.Name))
-			case *mil.Tuple:
-				for _, e := range v.Elems {
-					note(e)
-				}
-			}
-		}
 		for _, x := range s.Args {
-			note(x.Value)
+			eachRead(x.Value, func(name string) { names = append(names, qualified(fn, name)) })
 		}
 		for _, r := range s.Results {
 			n := qualified(fn, r.Name)

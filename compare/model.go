@@ -30,6 +30,9 @@ type Request struct {
 	// zinc knows them, Extra lists the rest.
 	Flags, Extra []string
 	Passes       bool // keep the programs after each pass, for level Passes
+	// Limits bound the executable, and Dir is where it works, as toolchain.Request says.
+	Limits toolchain.Limits
+	Dir    string
 }
 
 // OpenModel opens a model and compiles it with this zinc; see Open.
@@ -114,10 +117,13 @@ const mostPrograms = 64 << 20
 // compileWith has another zinc compile the model. A refusal, and what cannot be read of
 // what it wrote, is kept, not returned.
 func (s *Side) compileWith(ctx context.Context, q *Request) error {
-	x := q.Executable
+	x, limits := q.Executable, q.Limits
+	if limits.Programs <= 0 {
+		limits.Programs = mostPrograms
+	}
 	r, err := x.Compile(ctx, toolchain.Request{
 		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes,
-		Limits: toolchain.Limits{Programs: mostPrograms},
+		Limits: limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError
 	if errors.As(err, &refused) && refused.Status != 2 { // a wrong command line is the caller's
@@ -156,14 +162,11 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	}
 	container, descriptor, err := written(r)
 	if err == nil {
-		err = (&Side{}).load(container, descriptor)
+		err = s.load(container, descriptor)
 	}
 	if err != nil {
 		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
 		return nil
-	}
-	if err := s.load(container, descriptor); err != nil {
-		return err
 	}
 	if r.Database != "" {
 		// A database of another form or another container aligns nothing.

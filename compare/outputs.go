@@ -91,7 +91,7 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 		if i == 1 && len(first.given) > 0 {
 			total = len(first.given)
 		}
-		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers}
+		run := sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes}
 		run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
 			if done++; o.Progress != nil {
 				o.Progress("run of side "+"AB"[i:i+1]+", tasks", done, max(done, total))
@@ -250,7 +250,7 @@ func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]
 	defer stop(nil)
 	n, done := 0, 0
 	m.Reset()
-	_, err := m.Run(run, in, sim.Options{Numerics: numerics.ANE, Workers: o.Workers, Results: func(where string, task int, e [5]int, patterns []uint16) {
+	_, err := m.Run(run, in, sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes, Results: func(where string, task int, e [5]int, patterns []uint16) {
 		if done++; o.Progress != nil && done <= first.at+1 {
 			o.Progress("run of side A to the task that differs", done, first.at+1)
 		}

@@ -86,19 +86,23 @@ func OpenPair(name string, container, descriptor []byte, db *provenance.DB) (*Si
 // of reports whether a debug database is of a container.
 func of(db *provenance.DB, container []byte) bool { return db.SHA256 == sha256.Sum256(container) }
 
-func (s *Side) load(container, descriptor []byte) (err error) {
-	s.container, s.descriptor, s.memo = container, descriptor, map[provenance.NodeID][]string{}
-	if s.file, err = hwx.Read(container); err != nil {
+// load reads a pair. On an error the side is as it was.
+func (s *Side) load(container, descriptor []byte) error {
+	file, err := hwx.Read(container)
+	if err != nil {
 		return err
 	}
-	for _, t := range target.All {
-		if s.target == nil && t.Subtype == s.file.Header.CPUSubtype {
-			s.target = t
+	var program *e5.Program
+	if descriptor != nil {
+		if program, err = e5.Read(descriptor); err != nil {
+			return fmt.Errorf("the descriptor beside it: %w", err)
 		}
 	}
-	if descriptor != nil {
-		if s.program, err = e5.Read(descriptor); err != nil {
-			return fmt.Errorf("the descriptor beside it: %w", err)
+	s.container, s.descriptor, s.file, s.program = container, descriptor, file, program
+	s.memo = map[provenance.NodeID][]string{}
+	for _, t := range target.All {
+		if s.target == nil && t.Subtype == file.Header.CPUSubtype {
+			s.target = t
 		}
 	}
 	return nil

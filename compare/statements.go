@@ -252,30 +252,33 @@ const mostReaders = 4
 // and how many there are.
 func readers(b *mil.Block) map[string]*reading {
 	out := map[string]*reading{}
-	var note func(v mil.Value, param string, s *mil.Stmt)
-	note = func(v mil.Value, param string, s *mil.Stmt) {
-		switch v := v.(type) {
-		case *mil.Ref:
-			r := out[v.Name]
-			if r == nil {
-				r = &reading{}
-				out[v.Name] = r
-			}
-			if r.n++; r.n <= mostReaders {
-				r.as = append(r.as, param+" of "+subject(s))
-			}
-		case *mil.Tuple:
-			for _, e := range v.Elems {
-				note(e, param, s)
-			}
-		}
-	}
 	for _, s := range b.Stmts {
 		for _, x := range s.Args {
-			note(x.Value, x.Name, s)
+			eachRead(x.Value, func(name string) {
+				r := out[name]
+				if r == nil {
+					r = &reading{}
+					out[name] = r
+				}
+				if r.n++; r.n <= mostReaders {
+					r.as = append(r.as, x.Name+" of "+subject(s))
+				}
+			})
 		}
 	}
 	return out
+}
+
+// eachRead calls f for every value that an argument names.
+func eachRead(v mil.Value, f func(name string)) {
+	switch v := v.(type) {
+	case *mil.Ref:
+		f(v.Name)
+	case *mil.Tuple:
+		for _, e := range v.Elems {
+			eachRead(e, f)
+		}
+	}
 }
 
 // reading is what reads a name.

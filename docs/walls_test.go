@@ -60,7 +60,7 @@ var walls = []wall{
 	{"runtime/sim/driver", []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir", "runtime/sim/interp"}, []string{"lower/td", "emit/hwx", "emit/afpp"}, "the kernel knows containers and messages, never what they were compiled from"},
 	{"lint", []string{"frontend", "internal/cli"}, nil, "it judges programs by their operations and by running them, whatever file they came from"},
 	{"runtime/sim", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "it runs bytes, never the graph they were compiled from"},
-	{"explore", []string{"internal/cli", "runtime/sim/driver", "runtime/sim/broker", "runtime/sim/stack"}, nil, "a page over what the compiler gives and the bytes that it wrote; commands stand above it"},
+	{"explore", []string{"internal/cli"}, nil, "a page over what the compiler gives and the bytes that it wrote, which the simulator runs; commands stand above it"},
 	{"runtime/sim/e5rt", []string{"frontend", "passes", "lower", "layout", "compile"}, []string{"lower/td"}, "the compiler is a function that the caller gives; what runs is bytes"},
 }
 

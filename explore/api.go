@@ -3,6 +3,7 @@ package explore
 import (
 	"net/http"
 
+	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -22,19 +23,26 @@ type targetInfo struct {
 	Compiled bool `json:"compiled"`
 }
 
+// levelInfo is a level at which two compilations are compared.
+type levelInfo struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
+}
+
 // modelList is the answer to GET /api/models.
 type modelList struct {
 	Version   string              `json:"version"`
+	Versions  []versionInfo       `json:"versions"` // the one that runs first
 	Models    []*model            `json:"models"`
 	Targets   []targetInfo        `json:"targets"`
 	Choices   map[string][]string `json:"choices"`
 	BodyBytes int64               `json:"body_limit_bytes"`
 	Seconds   float64             `json:"time_limit_seconds"`
-	Levels    []string            `json:"diff_levels"`
+	Levels    []levelInfo         `json:"diff_levels"`
 }
 
 func (s *Server) listModels(*http.Request) (any, error) {
-	out := &modelList{Version: compile.Version, Models: s.models, Choices: map[string][]string{}, BodyBytes: s.limits.Body, Seconds: s.limits.Time.Seconds()}
+	out := &modelList{Version: compile.Version, Versions: s.listVersions(), Models: s.models, Choices: map[string][]string{}, BodyBytes: s.limits.Body, Seconds: s.limits.Time.Seconds()}
 	for _, n := range targetNames() {
 		c := Config{Target: n}
 		out.Targets = append(out.Targets, targetInfo{n, c.compiled()})
@@ -42,8 +50,8 @@ func (s *Server) listModels(*http.Request) (any, error) {
 	for _, c := range choices {
 		out.Choices[c.name] = c.words
 	}
-	for _, l := range levels {
-		out.Levels = append(out.Levels, l.name)
+	for _, l := range compare.Levels {
+		out.Levels = append(out.Levels, levelInfo{string(l.Level), l.Doc})
 	}
 	return out, nil
 }

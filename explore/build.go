@@ -2,8 +2,6 @@ package explore
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -22,15 +20,19 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	defer stop()
 	v = &view{key: key, model: m, config: c}
 	defer func() {
-		if r := recover(); r != nil {
-			s.log("compiling %s: %v\n%s", m.Name, r, debug.Stack())
-			err = &faultError{fmt.Errorf("%v", r)}
-		}
 		if err != nil {
 			v.close()
 			v = nil
 		}
 	}()
+	defer s.rescue("compiling "+m.Name, &err)
+	if x := s.version(&c); x != nil {
+		if err = explain(s.buildBy(ctx, v, x)); err != nil {
+			return v, err
+		}
+		v.weigh()
+		return v, nil
+	}
 	opened, err := m.open(c.Text)
 	if err != nil {
 		v.fail(err)
@@ -75,7 +77,11 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	v.container = mapContainer(r.HWX, v.files.container.size)
 	v.chain = chainOf(r.E5)
 	v.pairOperations()
-	if v.tasks, err = taskRows(r); err != nil {
+	var reports []*compile.Report
+	for _, f := range r.Functions {
+		reports = append(reports, f.Report)
+	}
+	if v.tasks, err = taskRows(v.db, reports); err != nil {
 		return v, &faultError{err}
 	}
 	v.weigh()

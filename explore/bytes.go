@@ -98,6 +98,10 @@ func (v *view) runs(w *byteWindow, n uint64) {
 			}
 		}
 	case "constants":
+		if v.unlinked {
+			add(provenance.Hit{Offset: off, Size: n, What: "constants", Task: -1, Extent: -1})
+			return
+		}
 		v.db.Constants(off, n, add)
 	case "file":
 		for _, p := range v.container.Parts {

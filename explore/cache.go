@@ -6,52 +6,59 @@ import (
 	"sync"
 )
 
-// cache keeps views by key, those used last, and makes each once however many ask
-// for it at a time. A view that is let go while requests use it lives as long as
+// kept is what a cache keeps.
+type kept interface {
+	weight() int64 // bytes, about
+	close() error
+}
+
+// cache keeps values by key, those used last, and makes each once however many ask
+// for it at a time. A value that is let go while requests use it lives as long as
 // they do.
-type cache struct {
+type cache[T kept] struct {
 	most  int
 	bytes int64
 
 	mu      sync.Mutex
-	entries map[string]*entry
-	order   *list.List // of *entry that are made, those used last in front
+	entries map[string]*entry[T]
+	order   *list.List // of *entry[T] that are made, those used last in front
 	held    int64
 	closed  bool
 	idle    sync.WaitGroup // makers that go on
 }
 
-type entry struct {
+type entry[T kept] struct {
 	key    string
-	done   chan struct{} // closed when view or err is set
+	done   chan struct{} // closed when value or err is set
 	cancel context.CancelFunc
-	view   *view
+	value  T
+	made   bool // there is a value
 	err    error
 	refs   int // requests that wait for it or use it
 	place  *list.Element
 	gone   bool // no longer in entries
 }
 
-func newCache(most int, bytes int64) *cache {
-	return &cache{most: most, bytes: bytes, entries: map[string]*entry{}, order: list.New()}
+func newCache[T kept](most int, bytes int64) *cache[T] {
+	return &cache[T]{most: most, bytes: bytes, entries: map[string]*entry[T]{}, order: list.New()}
 }
 
-// get returns the view of a key, which make makes where it is not there. A maker
-// goes on while anyone waits for it. release ends the view's use.
-func (c *cache) get(ctx context.Context, key string, make func(ctx context.Context) (*view, error)) (v *view, release func(), err error) {
+// get returns the value of a key, which make makes where it is not there. A maker
+// goes on while anyone waits for it. release ends the value's use.
+func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Context) (T, error)) (v T, release func(), err error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil, nil, context.Canceled
+		return v, nil, context.Canceled
 	}
 	e := c.entries[key]
 	if e == nil {
 		if make == nil {
 			c.mu.Unlock()
-			return nil, nil, errNoView
+			return v, nil, errNoView
 		}
 		run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		e = &entry{key: key, done: newDone(), cancel: cancel}
+		e = &entry[T]{key: key, done: newDone(), cancel: cancel}
 		c.entries[key] = e
 		c.idle.Add(1)
 		go func() {
@@ -70,31 +77,31 @@ func (c *cache) get(ctx context.Context, key string, make func(ctx context.Conte
 	case <-e.done:
 	case <-ctx.Done():
 		c.release(e)
-		return nil, nil, ctx.Err()
+		return v, nil, ctx.Err()
 	}
 	if e.err != nil {
 		err := e.err
 		c.release(e)
-		return nil, nil, err
+		return v, nil, err
 	}
-	return e.view, func() { c.release(e) }, nil
+	return e.value, func() { c.release(e) }, nil
 }
 
 func newDone() chan struct{} { return make(chan struct{}) }
 
 // made takes what a maker made. Errors are not kept: they are of the moment.
-func (c *cache) made(e *entry, v *view, err error) {
+func (c *cache[T]) made(e *entry[T], v T, err error) {
 	c.mu.Lock()
-	e.view, e.err = v, err
+	e.value, e.made, e.err = v, err == nil, err
 	if err != nil || e.gone || c.closed {
 		c.drop(e)
 	} else {
 		e.place = c.order.PushFront(e)
-		c.held += v.size
+		c.held += v.weight()
 		c.trim()
 	}
 	close(e.done)
-	free := e.gone && e.refs == 0 && e.view != nil
+	free := e.gone && e.refs == 0 && e.made
 	c.mu.Unlock()
 	if free {
 		v.close()
@@ -102,18 +109,18 @@ func (c *cache) made(e *entry, v *view, err error) {
 }
 
 // trim lets go of what was used longest ago, but never of the last one.
-func (c *cache) trim() {
+func (c *cache[T]) trim() {
 	for c.order.Len() > 1 && (c.order.Len() > c.most || c.held > c.bytes) {
-		e := c.order.Back().Value.(*entry)
+		e := c.order.Back().Value.(*entry[T])
 		c.drop(e)
 		if e.refs == 0 {
-			e.view.close()
+			e.value.close()
 		}
 	}
 }
 
 // drop forgets an entry.
-func (c *cache) drop(e *entry) {
+func (c *cache[T]) drop(e *entry[T]) {
 	if e.gone {
 		return
 	}
@@ -122,19 +129,17 @@ func (c *cache) drop(e *entry) {
 	if e.place != nil {
 		c.order.Remove(e.place)
 		e.place = nil
-		c.held -= e.view.size
+		c.held -= e.value.weight()
 	}
 }
 
-func (c *cache) release(e *entry) {
+func (c *cache[T]) release(e *entry[T]) {
 	c.mu.Lock()
 	e.refs--
-	var free *view
+	free := false
 	select {
 	case <-e.done:
-		if e.refs == 0 && e.gone {
-			free = e.view
-		}
+		free = e.refs == 0 && e.gone && e.made
 	default:
 		if e.refs == 0 { // nobody waits for it any more
 			c.drop(e)
@@ -142,13 +147,13 @@ func (c *cache) release(e *entry) {
 		}
 	}
 	c.mu.Unlock()
-	if free != nil {
-		free.close()
+	if free {
+		e.value.close()
 	}
 }
 
 // close lets go of everything and waits for the makers.
-func (c *cache) close() {
+func (c *cache[T]) close() {
 	c.mu.Lock()
 	c.closed = true
 	for _, e := range c.entries {
@@ -158,10 +163,10 @@ func (c *cache) close() {
 		}
 	}
 	for c.order.Len() > 0 {
-		e := c.order.Back().Value.(*entry)
+		e := c.order.Back().Value.(*entry[T])
 		c.drop(e)
 		if e.refs == 0 {
-			e.view.close()
+			e.value.close()
 		}
 	}
 	c.mu.Unlock()

@@ -11,16 +11,20 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // Config says what is compiled and how: the body of a request to compile.
 type Config struct {
 	Model     string `json:"model"`
+	Version   string `json:"version"` // name of the zinc that compiles
 	Target    string `json:"target"`
 	Precision string `json:"precision"`
 	TDForm    string `json:"td_form"`
 	Join      bool   `json:"join_constants"` // constants behind the tasks, not in segments of their own
 	Func      string `json:"function"`
+	// Shapes are shapes of inputs in the stead of their defaults.
+	Shapes map[string][]int64 `json:"shapes,omitempty"`
 	// Text stands in the stead of the model's own text.
 	Text *string `json:"text,omitempty"`
 }
@@ -48,7 +52,17 @@ func targetNames() []string {
 }
 
 // settle fills in defaults and refuses words that are not known.
-func (c *Config) settle(m *model) error {
+func (c *Config) settle(m *model, versions []Version) error {
+	if c.Version == "" {
+		c.Version = thisVersion
+	}
+	if c.Version != thisVersion && !slices.ContainsFunc(versions, func(v Version) bool { return v.Name == c.Version }) {
+		names := []string{thisVersion}
+		for _, v := range versions {
+			names = append(names, v.Name)
+		}
+		return fmt.Errorf("version is %q, wanted %s", cut(c.Version), strings.Join(names, ", "))
+	}
 	for _, f := range choices {
 		v := f.of(c)
 		if *v == "" {
@@ -84,12 +98,17 @@ func cut(s string) string {
 }
 
 // key names a compilation: equal keys, equal answers.
-func (c *Config) key(m *model) string {
+// by is the executable that compiles, nil for the zinc that runs.
+func (c *Config) key(m *model, by *toolchain.Executable) string {
 	h := sha256.New()
+	version := compile.Version
+	if by != nil {
+		version = by.SHA256
+	}
 	json.NewEncoder(h).Encode(struct {
 		Version, Text string
 		Config        *Config
-	}{compile.Version, m.SHA256, c})
+	}{version, m.SHA256, c})
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
@@ -103,6 +122,6 @@ func (c *Config) options(file string) (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	return compile.Options{
-		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func, InputName: file, Provenance: true,
+		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func, Shapes: c.Shapes, InputName: file, Provenance: true,
 	}, nil
 }

@@ -2,242 +2,255 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/compare"
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // diffQuery is the body of a request to compare two compilations.
 type diffQuery struct {
-	A     Config `json:"a"`
-	B     Config `json:"b"`
-	Level string `json:"level"`
-	Pass  string `json:"pass"` // of level ir, "" for the last
-	Seed  uint64 `json:"seed"` // of level outputs
+	A       Config   `json:"a"`
+	B       Config   `json:"b"`
+	Levels  []string `json:"levels"`  // those of compare.Levels, none for all
+	Outputs bool     `json:"outputs"` // run both on the same seeded inputs
+	Seed    uint64   `json:"seed"`
+	Bytes   bool     `json:"bytes"` // list the byte ranges that differ as well
 }
 
-// diffRow is one row of a comparison.
-type diffRow struct {
-	// Op is "=" for what both have, "-" for what A has, "+" for what B has, "@" for
-	// rows of both that are left out.
-	Op   string `json:"op"`
-	A    int    `json:"a,omitempty"` // number of the row in its text, from 1
-	B    int    `json:"b,omitempty"`
-	Text string `json:"text"`
-}
-
-// diffAnswer is the answer to a comparison.
+// diffAnswer is the answer to a comparison: what compare.Compare says, with the
+// places in the texts as numbers.
 type diffAnswer struct {
-	Level   string    `json:"level"`
-	A       *summary  `json:"a"`
-	B       *summary  `json:"b"`
-	Same    bool      `json:"same"`
-	Removed int       `json:"removed"`
-	Added   int       `json:"added"`
-	Rows    []diffRow `json:"rows"`
-	Omitted int       `json:"omitted,omitempty"` // rows past the limit
+	A       diffSide           `json:"a"`
+	B       diffSide           `json:"b"`
+	Same    bool               `json:"same"`
+	Levels  []compare.Coverage `json:"levels"`
+	Changes []diffChange       `json:"changes"`
+	Omitted int                `json:"omitted,omitempty"` // changes past the limit
+	// Ranges are the byte ranges that differ; NoBytes says why there are none.
+	Ranges        []compare.Range `json:"ranges"`
+	RangesOmitted int             `json:"ranges_omitted,omitempty"`
+	NoBytes       string          `json:"no_bytes,omitempty"`
 }
 
-// level is a form in which two compilations are compared: the rows of each.
-type level struct {
-	name string
-	// lowered says that both sides must have a pair.
-	lowered bool
-	rows    func(s *Server, ctx context.Context, v *view, q *diffQuery) ([]string, error)
+// diffSide is what became of one side.
+type diffSide struct {
+	Model     string   `json:"model"`
+	Version   string   `json:"version"`
+	Target    string   `json:"target"`
+	Settings  []string `json:"settings"` // flags that are not the default
+	OK        bool     `json:"ok"`
+	Placement string   `json:"placement,omitempty"`
+	NoPair    string   `json:"no_pair,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Places    []place  `json:"places,omitempty"`
 }
 
-var levels = []level{
-	{"mil", false, func(_ *Server, _ context.Context, v *view, _ *diffQuery) ([]string, error) {
-		return strings.Split(v.source(), "\n"), nil
-	}},
-	{"ir", false, irRows},
-	{"placement", false, placementRows},
-	{"tasks", true, nil}, // aligned by what they came from, see diffTasks
-	{"container", true, containerRows},
-	{"chain", true, chainRows},
-	{"outputs", true, outputRows},
+// diffChange is one change, and what it does at the levels below.
+type diffChange struct {
+	Level   compare.Level `json:"level"`
+	Kind    compare.Kind  `json:"kind"`
+	Subject string        `json:"subject"`
+	LineA   int           `json:"line_a,omitempty"`
+	LineB   int           `json:"line_b,omitempty"`
+	Details []string      `json:"details"`
+	More    int           `json:"more_details,omitempty"`
+	Effects []diffChange  `json:"effects,omitempty"`
+	Left    int           `json:"more_effects,omitempty"`
 }
 
-func (v *view) source() string {
-	if v.config.Text != nil {
-		return *v.config.Text
-	}
-	return v.model.text
-}
+// Bounds of an answer.
+const (
+	mostChanges = 2000
+	mostEffects = 500
+	mostDetails = 100
+	mostRanges  = 4096
+)
 
 func (s *Server) diffRequest(r *http.Request) (any, error) {
 	var q diffQuery
 	if err := body(r, &q); err != nil {
 		return nil, err
 	}
-	var l *level
-	var names []string
-	for i := range levels {
-		names = append(names, levels[i].name)
-		if levels[i].name == q.Level {
-			l = &levels[i]
+	o := compare.Options{Seed: q.Seed, Outputs: q.Outputs, CallBytes: int64(s.limits.Buffers)}
+	for _, name := range q.Levels {
+		if !slices.Contains(compare.LevelNames(), name) {
+			return nil, bad("level is %q, wanted %s", cut(name), strings.Join(compare.LevelNames(), ", "))
+		}
+		if l := compare.Level(name); !slices.Contains(o.Levels, l) {
+			o.Levels = append(o.Levels, l)
 		}
 	}
-	if l == nil {
-		return nil, bad("level is %q, wanted %s", cut(q.Level), strings.Join(names, ", "))
-	}
-	out := &diffAnswer{Level: q.Level, Rows: []diffRow{}}
-	var views [2]*view
-	for i, c := range []*Config{&q.A, &q.B} {
+	out := &diffAnswer{Levels: []compare.Coverage{}, Changes: []diffChange{}, Ranges: []compare.Range{}}
+	var sides [2]*compare.Side
+	for _, c := range []*Config{&q.A, &q.B} {
 		m, err := s.model(c.Model)
 		if err != nil {
 			return nil, err
 		}
-		v, release, err := s.compile(r.Context(), m, c)
+		if err := c.settle(m, s.versions); err != nil {
+			return nil, &requestError{http.StatusBadRequest, err}
+		}
+	}
+	for i, c := range []*Config{&q.A, &q.B} {
+		x := []*diffSide{&out.A, &out.B}[i]
+		v, release, err := s.side(r.Context(), c, q.Outputs)
 		if err != nil {
-			return nil, fmt.Errorf("side %c: %w", "ab"[i], err)
+			return nil, fmt.Errorf("side %c: %w", "AB"[i], err)
 		}
 		defer release()
-		views[i] = v
-		sum, err := v.summary()
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			out.A = sum
-		} else {
-			out.B = sum
-		}
-		if l.lowered && v.files == nil {
-			return nil, &requestError{http.StatusConflict, fmt.Errorf("side %c has no pair, which level %s compares: %s", "ab"[i], l.name, noPair(v))}
+		sides[i] = v.side
+		*x = diffSide{Model: c.Model, Version: c.Version, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: v.failure}
+		if v.list != nil {
+			x.Error, x.Places = errorCount(v.list.Errors()), places(v.list)
 		}
 	}
-	var rows []diffRow
-	if l.rows == nil {
-		var err error
-		if rows, err = diffTasks(views[0], views[1]); err != nil {
-			return nil, err
-		}
-	} else {
-		a, err := l.rows(s, r.Context(), views[0], &q)
-		if err != nil {
-			return nil, err
-		}
-		b, err := l.rows(s, r.Context(), views[1], &q)
-		if err != nil {
-			return nil, err
-		}
-		rows = diffLines(a, b)
+	if sides[0] == nil || sides[1] == nil {
+		return out, nil
 	}
-	for _, x := range rows {
-		switch x.Op {
-		case "-":
-			out.Removed++
-		case "+":
-			out.Added++
-		}
-	}
-	out.Same = out.Removed+out.Added == 0
-	rows = folded(rows)
-	out.Omitted = max(len(rows)-mostLines, 0)
-	out.Rows = append(out.Rows, rows[:min(len(rows), mostLines)]...)
-	return out, nil
-}
-
-func noPair(v *view) string {
-	if v.placed {
-		return "zinc writes no programs for target " + v.config.Target
-	}
-	return "the compilation failed"
-}
-
-func irRows(_ *Server, _ context.Context, v *view, q *diffQuery) ([]string, error) {
-	var out []string
-	found := q.Pass == ""
-	for i, p := range v.passes {
-		last := i+1 == len(v.passes) || v.passes[i+1].Func != p.Func
-		if q.Pass == p.Pass || q.Pass == "" && last {
-			found = true
-			for k := range p.lines {
-				out = append(out, p.lines[k].Text)
-			}
-		}
-	}
-	if !found && v.report != nil {
-		return nil, bad("pass is %q, which is no pass", cut(q.Pass))
-	}
-	return out, nil
-}
-
-func placementRows(_ *Server, _ context.Context, v *view, _ *diffQuery) ([]string, error) {
-	if v.report == nil {
-		return nil, nil
-	}
-	var out []string
-	for i := range v.report.Ops {
-		o := &v.report.Ops[i]
-		text := fmt.Sprintf("%s %s: %s", o.Op, o.Name, o.Unit)
-		if o.Rule != "" {
-			text += " by " + o.Rule
-		}
-		if o.Reason != "" {
-			text += ": " + o.Reason
-		}
-		out = append(out, text)
-	}
-	return out, nil
-}
-
-func containerRows(_ *Server, _ context.Context, v *view, _ *diffQuery) ([]string, error) {
-	m := v.container
-	out := []string{fmt.Sprintf("%d bytes, %d ports, %d tensors, %d symbols, %d relocations", m.Size, m.Ports, m.Tensors, m.Symbols, m.Relocs)}
-	for _, p := range m.Parts {
-		name := p.Segment
-		if p.Section != "" {
-			name += "," + p.Section
-		}
-		out = append(out, fmt.Sprintf("%s: %#x bytes, %d relocations", name, p.Size, p.Relocs))
-	}
-	for _, p := range m.Procedures {
-		out = append(out, fmt.Sprintf("procedure %s: %d tasks, %d buffer-access registers", p.Name, p.Tasks, len(p.Bars)))
-	}
-	return out, nil
-}
-
-func chainRows(_ *Server, _ context.Context, v *view, _ *diffQuery) ([]string, error) {
-	var out []string
-	for _, f := range v.chain {
-		out = append(out, "function "+f.Name)
-		for _, o := range f.Operations {
-			text := o.Type
-			if o.Detail != "" {
-				text += ", " + o.Detail
-			}
-			for _, list := range []struct {
-				what string
-				of   []operand
-			}{{" <-", o.Inputs}, {" ->", o.Outputs}} {
-				text += list.what
-				for _, x := range list.of {
-					text += fmt.Sprintf(" %s %s", x.Name, x.Type)
-				}
-			}
-			out = append(out, text)
-		}
-	}
-	return out, nil
-}
-
-// outputRows runs the pair and lists the outputs' summaries.
-func outputRows(s *Server, ctx context.Context, v *view, q *diffQuery) ([]string, error) {
-	_, out, err := s.run(ctx, v, runRequest{Seed: q.Seed}, numerics.ANE)
-	if err != nil {
+	if err := s.compare(r.Context(), sides, o, q.Bytes, out); err != nil {
 		return nil, err
 	}
-	var rows []string
-	for _, t := range out {
-		d := describe(t)
-		rows = append(rows, fmt.Sprintf("%s %s: min %.6g max %.6g mean %.6g, %d not finite", d.Name, d.Type, float64(d.Min), float64(d.Max), float64(d.Mean), d.Odd))
-		for i, x := range d.First {
-			rows = append(rows, fmt.Sprintf("%s[%d] = %.6g", d.Name, i, float64(x)))
+	return out, nil
+}
+
+// side returns the side of a settled configuration. A side that will run must keep to
+// the limits of runs.
+func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func(), error) {
+	m, err := s.model(c.Model)
+	if err != nil {
+		return nil, nil, err
+	}
+	if run {
+		v, release, err := s.compile(ctx, m, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer release()
+		if v.files != nil {
+			if err := s.runnable(v); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	return rows, nil
+	settled := *c
+	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled) })
+}
+
+// compare fills an answer. Sides know what they have worked out, so that one
+// comparison goes on at a time.
+func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.Options, ranges bool, out *diffAnswer) (err error) {
+	leave, err := s.comparing.enter(ctx, "comparing")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, stop, explain := s.limits.guard(ctx, "comparing")
+	defer stop()
+	defer s.rescue("comparing", &err)
+	r, err := compare.Compare(ctx, sides[0], sides[1], o)
+	if err = explain(err); err != nil {
+		if isLimit(err) || isFault(err) {
+			return err
+		}
+		return &requestError{http.StatusUnprocessableEntity, err}
+	}
+	out.Same, out.Levels = r.Same, r.Levels
+	for i := range out.Levels {
+		out.Levels[i].Missing = s.discreet(out.Levels[i].Missing)
+	}
+	for i, x := range []*compare.Summary{&r.A, &r.B} {
+		d := []*diffSide{&out.A, &out.B}[i]
+		d.Placement, d.NoPair = x.Placement, s.discreet(x.NoPair)
+		d.Settings = append(d.Settings, x.Settings...)
+	}
+	out.Omitted = max(len(r.Changes)-mostChanges, 0)
+	for _, c := range r.Changes[:min(len(r.Changes), mostChanges)] {
+		out.Changes = append(out.Changes, changeView(c))
+	}
+	if !ranges {
+		return nil
+	}
+	list, err := compare.Bytes(sides[0], sides[1])
+	if err != nil {
+		out.NoBytes = err.Error()
+		return nil
+	}
+	out.RangesOmitted = max(len(list)-mostRanges, 0)
+	out.Ranges = list[:min(len(list), mostRanges)]
+	return nil
+}
+
+func changeView(c *compare.Change) diffChange {
+	x := diffChange{Level: c.Level, Kind: c.Kind, Subject: clip(c.Subject), LineA: lineOf(c.A), LineB: lineOf(c.B), Details: []string{}}
+	for _, d := range c.Details[:min(len(c.Details), mostDetails)] {
+		x.Details = append(x.Details, clip(d))
+	}
+	x.More = max(len(c.Details)-mostDetails, 0)
+	for _, e := range c.Effects[:min(len(c.Effects), mostEffects)] {
+		x.Effects = append(x.Effects, changeView(e))
+	}
+	x.Left = max(len(c.Effects)-mostEffects, 0)
+	return x
+}
+
+// clip shortens a line of a comparison, which may hold a whole statement.
+func clip(s string) string {
+	if len(s) > maxLineBytes {
+		return strings.ToValidUTF8(s[:maxLineBytes], "") + " ..."
+	}
+	return s
+}
+
+// lineOf returns the line of a place written file:line:col, 0 for none.
+func lineOf(place string) int {
+	parts := strings.Split(place, ":")
+	if len(parts) < 3 {
+		return 0
+	}
+	n, err := strconv.Atoi(parts[len(parts)-2])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// errorCount says how many errors there are.
+func errorCount(n int) string {
+	if n == 1 {
+		return "1 error"
+	}
+	return fmt.Sprintf("%d errors", n)
+}
+
+// places are the diagnostics of a list, as many as an answer holds.
+func places(l *diag.List) []place {
+	var out []place
+	for _, d := range l.All()[:min(len(l.All()), maxPlaces)] {
+		p := d.Span.Position()
+		out = append(out, place{p.Line, p.Column, d.Severity.String(), d.Code, d.Text()})
+	}
+	return out
+}
+
+// noPair is why a view has no pair.
+func noPair(v *view) error {
+	if v.placed {
+		return errors.New("zinc writes no programs for target " + v.config.Target)
+	}
+	return errFailed
+}
+
+// discreet gives executables the names of their versions, and folders of the server
+// none: what a version says of itself is shown, where it lies is not.
+func (s *Server) discreet(text string) string {
+	for _, v := range s.versions {
+		text = strings.ReplaceAll(text, v.Executable.Path, v.Name)
+	}
+	return folders(s.folder).ReplaceAllString(text, "")
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -214,10 +215,16 @@ func TestLinksBothWays(t *testing.T) {
 			t.Errorf("%s is %d, its word %#x", f.Name, f.Value, task.WordValues[f.Word])
 		}
 	}
-	var run runAnswer
-	c.must(view+"/run", runRequest{Seed: 3, Numerics: "ane"}, &run)
-	if len(run.Outputs) != 1 || run.Outputs[0].Name != "probs" || float64(run.Outputs[0].Max) <= 0 {
-		t.Errorf("outputs %+v", run.Outputs)
+	// The whole stack and the engine alone give the same bits.
+	var runs [2]runAnswer
+	for i, by := range engines {
+		c.must(view+"/run", runRequest{Seed: 3, Numerics: "ane", Engine: by}, &runs[i])
+		if run := &runs[i]; len(run.Outputs) != 1 || run.Outputs[0].Name != "probs" || float64(run.Outputs[0].Max) <= 0 || run.Engine != by {
+			t.Errorf("%s: outputs %+v", by, run.Outputs)
+		}
+	}
+	if !reflect.DeepEqual(runs[0].Outputs, runs[1].Outputs) {
+		t.Errorf("outputs %+v and %+v", runs[0].Outputs, runs[1].Outputs)
 	}
 }
 
@@ -248,42 +255,6 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
-func TestDiff(t *testing.T) {
-	c := newClient(t, small, digits)
-	var src sourceText
-	c.must("/api/source?model=digits", nil, &src)
-	other := strings.Replace(src.Text, "relu(x = conv1)", "sigmoid(x = conv1)", 1)
-	for _, x := range []struct {
-		level string
-		b     Config
-		same  bool
-		want  string
-	}{
-		{"mil", Config{Model: "digits"}, true, ""},
-		{"mil", Config{Model: "digits", Text: &other}, false, "sigmoid"},
-		{"ir", Config{Model: "digits", Text: &other}, false, "sigmoid"},
-		{"placement", Config{Model: "digits", Text: &other}, false, "sigmoid"},
-		{"tasks", Config{Model: "digits"}, true, ""},
-		{"tasks", Config{Model: "digits", Text: &other}, false, "NE."},
-		{"container", Config{Model: "digits", Join: true}, false, "__KERN_0"},
-		{"chain", Config{Model: "digits"}, true, ""},
-		{"outputs", Config{Model: "digits"}, true, ""},
-		{"outputs", Config{Model: "digits", Text: &other}, false, "probs"},
-	} {
-		var d diffAnswer
-		c.must("/api/diff", diffQuery{A: Config{Model: "digits"}, B: x.b, Level: x.level, Seed: 1}, &d)
-		changed := ""
-		for _, r := range d.Rows {
-			if r.Op == "+" || r.Op == "-" {
-				changed += r.Text + "\n"
-			}
-		}
-		if d.Same != x.same || !strings.Contains(changed, x.want) {
-			t.Errorf("%s: same %v, want %v with %q:\n%s", x.level, d.Same, x.same, x.want, changed)
-		}
-	}
-}
-
 func TestRefused(t *testing.T) {
 	c := newClient(t, small)
 	key := c.compile(Config{Model: "sample"}).Key
@@ -311,6 +282,7 @@ func TestRefused(t *testing.T) {
 		{view + "/bytes?section=text&count=99999999", nil, 400},
 		{view + "/run", `{"seed":-1}`, 400},
 		{view + "/run", `{"numerics":"best"}`, 400},
+		{view + "/run", `{"engine":"none"}`, 400},
 		{view + "/run", `{"numerics":"ane","function":"none"}`, 400},
 		{"/api/compile", `{`, 400},
 		{"/api/compile", `{"model":"sample"} {}`, 400},
@@ -319,8 +291,8 @@ func TestRefused(t *testing.T) {
 		{"/api/compile", `{"model":"sample","function":"none"}`, 400},
 		{"/api/compile", `{"model":"../sample"}`, 404},
 		{"/api/compile", "{\"model\":\"sample\",\"text\":\"" + strings.Repeat("a", 2<<20) + "\"}", 413},
-		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample"},"level":"soul"}`, 400},
-		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample","target":"h14"},"level":"tasks"}`, 409},
+		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample"},"levels":["soul"]}`, 400},
+		{"/api/diff", `{"a":{"model":"sample"},"b":{"model":"sample","target":"h14"},"level":"tasks"}`, 400},
 	} {
 		status, b := c.ask(x.path, x.body)
 		if status != x.status {

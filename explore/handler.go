@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime"
@@ -76,7 +77,7 @@ func onView(h viewHandler) handler {
 func onLowered(h viewHandler) handler {
 	return onView(func(s *Server, v *view, r *http.Request) (any, error) {
 		if v.files == nil {
-			return nil, &requestError{http.StatusConflict, errors.New("there is no pair: the compilation failed, or zinc writes no programs for the target")}
+			return nil, &requestError{http.StatusConflict, fmt.Errorf("there is no pair: %w", noPair(v))}
 		}
 		return h(s, v, r)
 	})

@@ -245,6 +245,10 @@ func (v *view) linkText(off int64, l *linked) {
 
 func (v *view) linkConstant(off int64, l *linked) {
 	db := v.db
+	if v.unlinked {
+		l.Role = "constants"
+		return
+	}
 	db.Constants(uint64(off), 1, func(h provenance.Hit) bool {
 		l.Role = h.What
 		for _, r := range h.Refs[:min(len(h.Refs), briefNodes)] {

@@ -106,9 +106,21 @@ var attacks = []attack{
 		b, _ := json.Marshal(c)
 		return string(b)
 	}},
+	{"no version", "/api/compile", func(r *rand.Rand, _ string) string {
+		b, _ := json.Marshal(Config{Model: "digits", Version: []string{"/bin/sh", "../zinc", "", "this\x00", strings.Repeat("v", 1<<r.IntN(17))}[r.IntN(5)]})
+		return string(b)
+	}},
+	{"shapes", "/api/diff", func(r *rand.Rand, _ string) string {
+		s := map[string][]int64{"image": make([]int64, r.IntN(9)), strings.Repeat("x", r.IntN(1000)): {-1}}
+		for i := range s["image"] {
+			s["image"][i] = r.Int64() >> r.IntN(63)
+		}
+		b, _ := json.Marshal(diffQuery{A: Config{Model: "digits"}, B: Config{Model: "digits", Shapes: s}, Outputs: true})
+		return string(b)
+	}},
 	{"two texts", "/api/diff", func(r *rand.Rand, text string) string {
 		a, b := strings.Repeat(text, 1+r.IntN(3)), text+strings.Repeat("\n", r.IntN(5000))
-		q := diffQuery{A: Config{Model: "digits", Text: &a}, B: Config{Model: "digits", Text: &b}, Level: []string{"mil", "ir", "tasks", "outputs"}[r.IntN(4)]}
+		q := diffQuery{A: Config{Model: "digits", Text: &a}, B: Config{Model: "digits", Text: &b}, Outputs: r.IntN(4) == 0, Bytes: r.IntN(2) == 0}
 		out, _ := json.Marshal(q)
 		return string(out)
 	}},

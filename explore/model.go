@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
@@ -25,12 +26,16 @@ type model struct {
 	Bytes  int      `json:"bytes"`
 	Lines  int      `json:"lines"`
 	Funcs  []string `json:"functions,omitempty"`
+	// Shapes are the inputs whose shape can be chosen, with their defaults.
+	Shapes map[string][]int64 `json:"shapes,omitempty"`
 	// Fixed says that the model has no text, so that it cannot be edited.
 	Fixed bool `json:"fixed,omitempty"`
 
-	source Source
-	text   string
-	file   string // base name of the text, for diagnostics
+	source    Source
+	folder    string // of the text
+	constants int64  // bytes of the constants, about
+	text      string
+	file      string // base name of the text, for diagnostics
 }
 
 // openModel reads a model's text. A text with errors is a model as well: its
@@ -55,9 +60,19 @@ func openModel(src Source) (*model, error) {
 		} else {
 			m.Fixed = true
 		}
+		m.constants = constantBytes(opened.Program)
 		for _, f := range opened.Program.Funcs {
 			m.Funcs = append(m.Funcs, f.Name)
+			for n, d := range f.Flex.Default {
+				if m.Shapes == nil {
+					m.Shapes = map[string][]int64{}
+				}
+				m.Shapes[n] = slices.Clone(d)
+			}
 		}
+	}
+	if abs, err := filepath.Abs(m.file); err == nil {
+		m.folder = filepath.Dir(abs)
 	}
 	m.file = filepath.Base(filepath.ToSlash(m.file))
 	sum := sha256.Sum256([]byte(m.text))
@@ -95,16 +110,24 @@ var errFixed = errors.New("the model is a network description, which has no text
 
 // open opens the model with its own text or another one.
 func (m *model) open(text *string) (*frontend.Model, error) {
-	o := frontend.Options{WeightsDir: m.source.Weights}
-	if m.Fixed {
-		if text != nil {
-			return nil, errFixed
-		}
-		return frontend.Open(m.source.Path, o)
+	o, err := m.frontend(text)
+	if err != nil {
+		return nil, err
 	}
-	if text == nil {
+	return frontend.Open(m.source.Path, o)
+}
+
+// frontend says how the model is opened with its own text or another one.
+func (m *model) frontend(text *string) (frontend.Options, error) {
+	o := frontend.Options{WeightsDir: m.source.Weights}
+	switch {
+	case m.Fixed && text != nil:
+		return o, errFixed
+	case m.Fixed:
+		return o, nil
+	case text == nil:
 		text = &m.text
 	}
 	o.Name, o.Text = m.file, []byte(*text)
-	return frontend.Open(m.source.Path, o)
+	return o, nil
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
-	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -22,6 +22,7 @@ type runRequest struct {
 	Seed     uint64 `json:"seed"`
 	Numerics string `json:"numerics"`
 	Func     string `json:"function"`
+	Engine   string `json:"engine"` // of engines, "" for the first
 }
 
 // outputView is a tensor that a run gave, or was given.
@@ -40,12 +41,13 @@ type outputView struct {
 type runAnswer struct {
 	Seed     uint64       `json:"seed"`
 	Numerics string       `json:"numerics"`
+	Engine   string       `json:"engine"`
 	Inputs   []outputView `json:"inputs"`
 	Outputs  []outputView `json:"outputs"`
 }
 
 func runView(s *Server, v *view, r *http.Request) (any, error) {
-	q := runRequest{Numerics: "ane"}
+	q := runRequest{Numerics: "ane", Engine: engines[0]}
 	if err := body(r, &q); err != nil {
 		return nil, err
 	}
@@ -53,11 +55,17 @@ func runView(s *Server, v *view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
+	if q.Engine == "" {
+		q.Engine = engines[0]
+	}
+	if !slices.Contains(engines, q.Engine) {
+		return nil, bad("engine is %q, wanted %s", cut(q.Engine), strings.Join(engines, ", "))
+	}
 	in, out, err := s.run(r.Context(), v, q, mode)
 	if err != nil {
 		return nil, err
 	}
-	a := &runAnswer{q.Seed, q.Numerics, []outputView{}, []outputView{}}
+	a := &runAnswer{q.Seed, q.Numerics, q.Engine, []outputView{}, []outputView{}}
 	for _, t := range in {
 		a.Inputs = append(a.Inputs, describe(t))
 	}
@@ -73,10 +81,18 @@ type tensor struct {
 	value interp.Tensor
 }
 
+// runnable reports whether a run of the view's pair keeps to the limits.
+func (s *Server) runnable(v *view) error {
+	if n := buffers(v.chain) + v.container.windows() + uint64(v.files.container.size); n > s.limits.Buffers {
+		return &limitError{"running", fmt.Sprintf("operands, surfaces, scratch and constants take %d bytes, the limit is %d; zinc run has none", n, s.limits.Buffers), false}
+	}
+	return nil
+}
+
 // run runs a view's pair on seeded inputs, states being zeros.
 func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.Mode) (in, out []tensor, err error) {
-	if n := buffers(v.chain) + v.container.windows() + uint64(v.files.container.size); n > s.limits.Buffers {
-		return nil, nil, &limitError{"running", fmt.Sprintf("operands, surfaces, scratch and constants take %d bytes, the limit is %d; zinc run has none", n, s.limits.Buffers), false}
+	if err := s.runnable(v); err != nil {
+		return nil, nil, err
 	}
 	leave, err := s.gate.enter(ctx, "running")
 	if err != nil {
@@ -85,12 +101,7 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	defer leave()
 	ctx, stop, explain := s.limits.guard(ctx, "running")
 	defer stop()
-	defer func() {
-		if r := recover(); r != nil {
-			s.log("running %s: %v\n%s", v.model.Name, r, debug.Stack())
-			err = &faultError{fmt.Errorf("%v", r)}
-		}
-	}()
+	defer s.rescue("running "+v.model.Name, &err)
 	container, err := v.files.container.window(0, v.files.container.size)
 	if err != nil {
 		return nil, nil, &faultError{err}
@@ -99,18 +110,19 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	if err != nil {
 		return nil, nil, &faultError{err}
 	}
-	m, err := sim.Load(container, descriptor)
+	r, err := s.load(container, descriptor, q.Engine, mode)
 	if err != nil {
 		// An operand that is too large is the model's; all else is a fault.
 		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}
 	}
+	defer r.close()
 	if q.Func != "" {
-		if err := m.Select(q.Func); err != nil {
+		if err := r.machine.Select(q.Func); err != nil {
 			return nil, nil, &requestError{http.StatusBadRequest, err}
 		}
 	}
 	given := map[string]interp.Tensor{}
-	for _, p := range m.Inputs() {
+	for _, p := range r.machine.Inputs() {
 		t, err := verify.Random(filled(p.Type), p.Name, q.Seed)
 		if err != nil {
 			return nil, nil, &requestError{http.StatusUnprocessableEntity, fmt.Errorf("input %s: %w", p.Name, err)}
@@ -118,14 +130,14 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 		given[p.Name] = t
 		in = append(in, tensor{p.Name, t})
 	}
-	got, err := m.Run(ctx, given, sim.Options{Numerics: mode, CallBytes: int64(s.limits.Buffers)})
+	got, err := r.run(ctx, given)
 	if err = explain(err); err != nil {
 		if isLimit(err) {
 			return nil, nil, err
 		}
 		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}
 	}
-	for _, p := range m.Outputs() {
+	for _, p := range r.machine.Outputs() {
 		if t, ok := got[p.Name]; ok {
 			out = append(out, tensor{p.Name, t})
 		}

@@ -17,8 +17,11 @@ import (
 // Options are what a Server is made of.
 type Options struct {
 	Models []Source
-	Limits Limits    // the zero value stands for Default
-	Log    io.Writer // faults of zinc are told there; nil for nowhere
+	// Versions are other zincs that requests may choose by name, besides the one that
+	// runs. They are run as they are: whoever starts the server vouches for them.
+	Versions []Version
+	Limits   Limits    // the zero value stands for Default
+	Log      io.Writer // faults of zinc are told there; nil for nowhere
 	// Hosts are further names under which the server may be reached. The loopback
 	// addresses and localhost always serve.
 	Hosts []string
@@ -26,14 +29,18 @@ type Options struct {
 
 // Server answers requests about models.
 type Server struct {
-	limits Limits
-	models []*model
-	hosts  map[string]bool
-	folder string // of temporary files
-	gate   *gate
-	views  *cache
-	busy   chan struct{}
-	warm   sync.WaitGroup
+	limits   Limits
+	models   []*model
+	versions []Version
+	hosts    map[string]bool
+	folder   string // of temporary files
+	gate     *gate
+	views    *cache[*view]
+	sides    *cache[*sideView]
+	// comparing lets one comparison through at a time.
+	comparing *gate
+	busy      chan struct{}
+	warm      sync.WaitGroup
 
 	logMu sync.Mutex
 	logTo io.Writer
@@ -48,9 +55,12 @@ func New(o Options) (*Server, error) {
 	if l.Body < 1 || l.Time < 1 || l.Heap < 1 || l.Jobs < 1 || l.Waiting < 0 || l.Requests < 1 || l.Views < 1 {
 		return nil, errors.New("a limit is zero or less")
 	}
-	s := &Server{limits: l, hosts: map[string]bool{"localhost": true}, gate: newGate(l.Jobs, l.Waiting), busy: make(chan struct{}, l.Requests), logTo: o.Log}
+	s := &Server{limits: l, versions: o.Versions, hosts: map[string]bool{"localhost": true}, gate: newGate(l.Jobs, l.Waiting), comparing: newGate(1, l.Waiting), busy: make(chan struct{}, l.Requests), logTo: o.Log}
 	for _, h := range o.Hosts {
 		s.hosts[strings.ToLower(h)] = true
+	}
+	if err := CheckVersions(o.Versions); err != nil {
+		return nil, err
 	}
 	for _, src := range o.Models {
 		m, err := openModel(src)
@@ -69,7 +79,8 @@ func New(o Options) (*Server, error) {
 	}
 	s.models = append(s.models, sample)
 	unique(s.models)
-	s.views = newCache(l.Views, l.Kept)
+	s.views = newCache[*view](l.Views, l.Kept-l.Kept/sideShare)
+	s.sides = newCache[*sideView](mostSides, l.Kept/sideShare)
 	return s, nil
 }
 
@@ -93,6 +104,7 @@ func (s *Server) Warm(ctx context.Context) {
 // Close ends what goes on and removes the temporary files. The context of Warm
 // must have ended.
 func (s *Server) Close() error {
+	s.sides.close()
 	s.views.close()
 	s.warm.Wait()
 	return os.RemoveAll(s.folder)
@@ -100,10 +112,10 @@ func (s *Server) Close() error {
 
 // compile settles a configuration and returns its view.
 func (s *Server) compile(ctx context.Context, m *model, c *Config) (*view, func(), error) {
-	if err := c.settle(m); err != nil {
+	if err := c.settle(m, s.versions); err != nil {
 		return nil, nil, &requestError{http.StatusBadRequest, err}
 	}
-	key, settled := c.key(m), *c
+	key, settled := c.key(m, s.version(c)), *c
 	return s.views.get(ctx, key, func(ctx context.Context) (*view, error) { return s.build(ctx, m, settled, key) })
 }
 
@@ -132,13 +144,14 @@ const (
 	idleTime    = 2 * time.Minute
 	headerBytes = 32 << 10
 	graceTime   = time.Second
+	mostJobs    = 5 // of one request: a comparison of outputs compiles and opens both sides
 )
 
 // Serve answers requests on a listener until the context ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		WriteTimeout: bodyTime + 2*s.limits.Time, BaseContext: func(net.Listener) context.Context { return ctx },
+		WriteTimeout: bodyTime + mostJobs*s.limits.Time, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

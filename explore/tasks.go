@@ -3,8 +3,8 @@ package explore
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -29,16 +29,17 @@ type taskRow struct {
 // briefNodes bounds what a row looks at of where something came from.
 const briefNodes = 48
 
-func taskRows(r *compile.Result) ([]taskRow, error) {
-	db := r.Provenance
+// taskRows lists the tasks of a debug database with what the reports of the functions
+// say of them.
+func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 	type place struct {
 		procedure string
 		index     int
 	}
 	told := map[place]*compile.TaskReport{}
-	for _, f := range r.Functions {
-		for i := range f.Report.TaskList {
-			t := &f.Report.TaskList[i]
+	for _, r := range reports {
+		for i := range r.TaskList {
+			t := &r.TaskList[i]
 			told[place{t.Procedure, t.Task}] = t
 		}
 	}
@@ -137,13 +138,15 @@ func fields(t *td.Task) []fieldView {
 	return out
 }
 
-// valueText writes a field's value as the dump does.
+// valueText writes a field's value as the dump does, with the word that the table has
+// for it.
 func valueText(r *td.Row, v uint32) string {
-	switch {
-	case r.Name == "PE.FinalScale":
-		return fmt.Sprintf("%g", math.Float32frombits(v))
-	case r.Width == 1 || v < 10:
-		return fmt.Sprint(v)
+	s := r.Text(v)
+	if v >= 10 && s == strconv.FormatUint(uint64(v), 10) {
+		s += fmt.Sprintf(" (%#x)", v)
 	}
-	return fmt.Sprintf("%d (%#x)", v, v)
+	if m := r.Meaning(v); m != "" {
+		s += ": " + m
+	}
+	return s
 }

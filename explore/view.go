@@ -2,7 +2,6 @@ package explore
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -21,6 +20,11 @@ type view struct {
 	// compilation otherwise. A view with either has no more than the passes that ran.
 	list    *diag.List
 	failure string
+	// foreign are the diagnostics of another zinc.
+	foreign []place
+	// unlinked says that another zinc wrote no debug database that this one reads, so that
+	// names alone link (linkByNames).
+	unlinked bool
 	// placed says that operations were placed and nothing was lowered: zinc writes no
 	// programs for the target.
 	placed bool
@@ -52,12 +56,16 @@ type statement struct {
 // summary is the answer to a request to compile.
 type summary struct {
 	Key         string          `json:"key"`
+	Target      string          `json:"target"`
 	OK          bool            `json:"ok"`
 	Error       string          `json:"error,omitempty"` // of a compilation that failed, all of it in one text
 	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
 	// Places are the diagnostics by their lines, with the text form of each.
-	Places     []place     `json:"places,omitempty"`
-	Placed     bool        `json:"placed_only"`
+	Places []place `json:"places,omitempty"`
+	Placed bool    `json:"placed_only"`
+	// Unlinked says that another version wrote no debug database that this one reads,
+	// so that the names in its report alone link tasks with statements.
+	Unlinked   bool        `json:"unlinked,omitempty"`
 	Line       string      `json:"line,omitempty"` // the placement in one line
 	Statements int         `json:"statements"`
 	Passes     []*snapshot `json:"passes"`
@@ -93,27 +101,22 @@ type refusal struct {
 
 func (v *view) summary() (*summary, error) {
 	s := &summary{
-		Key: v.key, OK: v.report != nil, Error: v.failure, Placed: v.placed, Statements: len(v.statements),
+		Key: v.key, Target: v.config.Target, OK: v.report != nil, Error: v.failure, Placed: v.placed, Statements: len(v.statements),
 		Passes: v.passes, Tasks: len(v.tasks), TextBytes: len(v.text), Functions: []string{},
 	}
 	if s.Passes == nil {
 		s.Passes = []*snapshot{}
 	}
+	s.Places, s.Unlinked = v.foreign, v.unlinked
 	if v.list != nil {
 		var b rawBuffer
 		if err := v.list.WriteJSON(&b); err != nil {
 			return nil, err
 		}
 		s.Diagnostics = json.RawMessage(b)
-		for _, d := range v.list.All()[:min(len(v.list.All()), maxPlaces)] {
-			p := d.Span.Position()
-			s.Places = append(s.Places, place{p.Line, p.Column, d.Severity.String(), d.Code, d.Text()})
-		}
+		s.Places = places(v.list)
 		if v.list.HasErrors() {
-			s.Error = fmt.Sprintf("%d errors", v.list.Errors())
-			if v.list.Errors() == 1 {
-				s.Error = "1 error"
-			}
+			s.Error = errorCount(v.list.Errors())
 		}
 	}
 	if v.files != nil {
@@ -154,6 +157,9 @@ func (b *rawBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// weight is the bytes that the view keeps, about.
+func (v *view) weight() int64 { return v.size }
+
 // close gives up the temporary files.
 func (v *view) close() error {
 	if v.files == nil {
@@ -169,16 +175,24 @@ type statementKey struct {
 	line, col    int32
 }
 
+// listStatements lists the statements of the debug database.
+func (v *view) listStatements() {
+	for i := range v.db.Statements {
+		s := &v.db.Statements[i]
+		v.statements = append(v.statements, statement{s.Line, s.Col, s.Func, s.Op, s.Name})
+	}
+}
+
 // number gives the lines of the passes the numbers of the database's statements,
 // or of the observer's own list where there is no database.
 func (v *view) number(o *observer) {
 	to := make([]int32, len(o.stmts))
 	if v.db != nil {
+		v.listStatements()
 		index := map[statementKey]int32{}
 		for i := range v.db.Statements {
 			s := &v.db.Statements[i]
 			index[statementKey{s.Func, s.Op, s.Name, s.Line, s.Col}] = int32(i)
-			v.statements = append(v.statements, statement{s.Line, s.Col, s.Func, s.Op, s.Name})
 		}
 		for i, s := range o.stmts {
 			n, ok := index[statementKey{s.Func, s.Op, s.Name, max(s.Pos.Line, 0), max(s.Pos.Col, 0)}]

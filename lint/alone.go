@@ -280,6 +280,9 @@ func reduceProduct(fn *ir.Func) string {
 				s[d] = min(s[d], smallExtent)
 			}
 		}
+		if slices.Equal(s, v.Type.Shape) {
+			continue
+		}
 		v.Type.Shape = s
 		told = append(told, fmt.Sprintf("%s to %v", valueLabel(v), s))
 	}

@@ -174,8 +174,15 @@ func TestReducedProduct(t *testing.T) {
         } -> (y);
 }
 `
-	fn, err := openText(t, []byte(text)).Program.Entry("")
+	small := strings.NewReplacer("6, 512, 64", "1, 16, 1048576", "6, 512, 512", "1, 16, 16").Replace(text)
+	fn, err := openText(t, []byte(small)).Program.Entry("")
 	if err != nil {
+		t.Fatal(err)
+	}
+	if told := reduceProduct(fn); told != "" {
+		t.Errorf("of a product whose sums alone are long: %s", told)
+	}
+	if fn, err = openText(t, []byte(text)).Program.Entry(""); err != nil {
 		t.Fatal(err)
 	}
 	if told := reduceProduct(fn); told == "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -135,9 +136,11 @@ func remedy(v *ir.Value) string {
 	case v.Def == nil:
 		return "It is a variable of a loop, whose runs are not followed. " + clip
 	}
-	switch n := v.Def.Def.Name; {
-	case n == "read_state":
-		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", stateOf(v.Def))
+	n := v.Def.Def.Name
+	if state, value, ok := passes.StateAccess(n); ok && value == "" {
+		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", v.Def.Arg(state).Name)
+	}
+	switch {
 	case n == "real_div" || n == "inverse":
 		return "Give the inputs the ranges that they have (--range), or keep the divisor away from 0: the maximum with a small positive number, or an epsilon added."
 	case n == "log" || n == "rsqrt":
@@ -150,15 +153,4 @@ func remedy(v *ir.Value) string {
 		return "Scale the operands down, or put a clip behind them."
 	}
 	return clip
-}
-
-// stateOf is the name of the state that an operation reads.
-func stateOf(op *ir.Op) string {
-	name := ""
-	op.Operands(func(_ *ir.Param, v *ir.Value) {
-		if v.Type.Kind == ir.State {
-			name = v.Name
-		}
-	})
-	return name
 }

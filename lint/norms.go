@@ -122,7 +122,7 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 			}
 		}
 		c, n, over, ok := a.meanOfSquares(p.sum, p.x)
-		if !ok || !(p.eps >= 1.0/(1<<20)) || !(c > 0) || c*n/(1<<25) > p.eps/20 || !a.of(p.x).finite() {
+		if !ok || !slices.Equal(op.Results[0].Type.Shape, p.x.Type.Shape) || !(p.eps >= 1.0/(1<<20)) || !(c > 0) || c*n/(1<<25) > p.eps/20 || !a.of(p.x).finite() {
 			continue
 		}
 		return 1.1 * math.Sqrt(1/c), over, true
@@ -149,7 +149,8 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 			}
 		}
 	}
-	if d == nil || v.Type.Rank() != x.Type.Rank() || !x.Type.Static() {
+	// A sum that lost its axes may get others in front by a factor, and stand along them.
+	if d == nil || len(d.Results) != 1 || d.Results[0].Type.Rank() != x.Type.Rank() || !x.Type.Static() {
 		return 0, 0, nil, false
 	}
 	squared := d.Arg("x")

@@ -147,16 +147,6 @@ var Rules = []Rule{
 	},
 }
 
-// RuleNamed returns the rule of that name, or nil.
-func RuleNamed(n string) *Rule {
-	for i := range Rules {
-		if Rules[i].Name == n {
-			return &Rules[i]
-		}
-	}
-	return nil
-}
-
 func checkProduct(s *site) *suspect {
 	r := s.raw()
 	if !s.engine || !taps(s.op) || r.mag() < halfMAC {

@@ -388,6 +388,35 @@ func TestRootMeanSquare(t *testing.T) {
 	}
 }
 
+// TestNotRootMeanSquare: a sum without its axis that a factor gives another in front
+// does not stand beside its own rows, and bounds none.
+func TestNotRootMeanSquare(t *testing.T) {
+	const n = 8
+	g := irbuild.New(14)
+	x := g.Input(n, n)
+	one := g.Filled(ir.FP16, func(int64) float64 { return 1.0 / n }, 1, 1)
+	s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("square", "x", x), "axes", []int{1}, "keep_dims", false), "y", one)
+	y := g.Op("mul", "x", x, "y", g.Op("rsqrt", "x", s, "epsilon", 1e-3))
+	g.Output(y)
+	f := g.Program().Funcs[0]
+	vs := make([]float32, n*n)
+	for i := range n {
+		vs[i] = 2 // the first row alone, which the sums of the others divide
+	}
+	in, err := interp.FromFloats(ir.FP16, vs, x.Type.Shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := interp.Run(context.Background(), f, tensors{x.Name: in}, interp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := rangeOf(out[y.Name])
+	if r := analyse(f, map[string]Interval{x.Name: span(-2, 2)}).calmly().of(y); got.Hi < 20 || !r.Has(got.Hi) {
+		t.Errorf("%v lies outside %v", got, r)
+	}
+}
+
 // TestParts: a slice and a split of a product's channels have the ranges of those
 // channels.
 func TestParts(t *testing.T) {

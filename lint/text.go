@@ -45,6 +45,11 @@ type TextOptions struct {
 	Model string // path of the text
 	Path  string // what zinc run takes
 	All   bool   // every finding, in the stead of MaxGroups groups with one told of each
+	// Flags are words of zinc run that make it compile the whole model as it was judged;
+	// the target is among a report's facts.
+	Flags []string
+	// Join makes a command line of words, quoted for a shell; nil puts blanks between.
+	Join func(words []string) string
 }
 
 // Text writes the report for people.
@@ -53,6 +58,9 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	for i, f := range r.Functions {
 		if i > 0 {
 			out.line("")
+		}
+		if len(r.Functions) > 1 {
+			out.function = f.Name
 		}
 		n := f.Counts()
 		out.line("%s, function %s, target %s: %d shown, %d shown alone, %d possible", o.Model, f.Name, r.Target, n[Shown], n[ShownAlone], n[Possible])
@@ -70,10 +78,11 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 
 // printer writes lines until one fails.
 type printer struct {
-	w      io.Writer
-	o      TextOptions
-	target string
-	err    error
+	w        io.Writer
+	o        TextOptions
+	target   string
+	function string // to be named to zinc run; "" for the only one
+	err      error
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -310,21 +319,29 @@ func (p *printer) run(x *Finding) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	path := p.o.Path
+	words := []string{"zinc", "run"}
 	if x.Cut != nil {
-		path = x.Cut.Model
+		words = append(words, x.Cut.Model)
+	} else {
+		words = append(append(words, p.o.Path), p.o.Flags...)
+		if p.function != "" {
+			words = append(words, "--func", p.function)
+		}
 	}
-	cmd := "zinc run " + path
 	if slices.Contains(target.Compiled(), p.target) && p.target != target.H13.Name {
-		cmd += " --target " + p.target
+		words = append(words, "--target", p.target)
 	}
 	if e := x.told(); e != nil && e.By == ByANE {
-		cmd += " --engine interp --numerics ane"
+		words = append(words, "--engine", "interp", "--numerics", "ane")
 	}
 	for _, n := range names {
-		cmd += " --input " + n + "=" + x.Files[n]
+		words = append(words, "--input", n+"="+x.Files[n])
 	}
-	p.line("  run: %s", cmd)
+	if p.o.Join == nil {
+		p.line("  run: %s", strings.Join(words, " "))
+		return
+	}
+	p.line("  run: %s", p.o.Join(words))
 }
 
 // SARIF writes the findings as a log with a run a target. failOn makes the

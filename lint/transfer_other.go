@@ -92,8 +92,8 @@ func dequantizeRange(c *call) []Interval {
 }
 
 // recurrentRange: hidden values are a tanh's times a gate's, or means of such and
-// of the first hidden value. A cell's content grows by at most one a step, and
-// steps are not counted: it has its type's range.
+// of the first hidden value. A cell's content grows by at most one a step; where
+// the number of steps is not known it has its type's range.
 func recurrentRange(names ...string) func(c *call) []Interval {
 	return func(c *call) []Interval {
 		for _, n := range names {

@@ -350,7 +350,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 	if role == provenance.RoleBias {
 		n := len(w.Array.Data) / 2
 		if len(w.Array.Shape) > 1 || n != outs && n != 1 {
-			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the bias has [%d]", shapeString(w.Array.Shape), outs), "give an array of the constant's shape"}
+			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the bias has [%d]", provenance.ShapeString(w.Array.Shape), outs), "give an array of the constant's shape"}
 		}
 		bias = make([]uint16, outs)
 		for i := range bias {
@@ -417,9 +417,9 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 	is := func(want ...int64) bool { return slices.Equal(shape, want) }
 	wrong := func(want string) error {
 		if p.shaped(w) {
-			return w.refuse("its shape is %s, that of its tasks' coefficients %s: they are not the constant as it stands", shapeString(w.Array.Shape), want)
+			return w.refuse("its shape is %s, that of its tasks' coefficients %s: they are not the constant as it stands", provenance.ShapeString(w.Array.Shape), want)
 		}
-		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the tasks' %s", shapeString(w.Array.Shape), want), "give an array of the constant's shape, or --model MODEL to compute the pair anew"}
+		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the tasks' %s", provenance.ShapeString(w.Array.Shape), want), "give an array of the constant's shape, or --model MODEL to compute the pair anew"}
 	}
 	o, kh, kw := int64(outs), int64(k.KH), int64(k.KW)
 	switch rule {
@@ -447,7 +447,7 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 			// Either way round would fit, and only one is the constant's.
 			return nil, w.refuse("the debug database is of an old revision and does not tell whether it was turned")
 		case kh != 1 || kw != 1 || !is(want...):
-			return nil, wrong(shapeString(want))
+			return nil, wrong(provenance.ShapeString(want))
 		case turned:
 			return transposed(w.Array.Data, int(per), int(o)), nil
 		}

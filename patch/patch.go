@@ -211,13 +211,10 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	case w.Array.Type != "f2":
 		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2")`}
 	case s.Type != "" && !slices.Equal(s.Shape, w.Array.Shape):
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s", shapeString(w.Array.Shape), shapeString(s.Shape)), "give an array of the constant's shape"}
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s", provenance.ShapeString(w.Array.Shape), provenance.ShapeString(s.Shape)), "give an array of the constant's shape"}
 	}
 	return x, nil
 }
-
-// shapeString writes a shape as MIL does.
-func shapeString(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
 
 // shaped reports whether the database tells the constant's shape, which the array's
 // is then; databases of old revisions do not.

@@ -32,8 +32,11 @@ func (s *Statement) typeString() string {
 	if s.Type == "" {
 		return ""
 	}
-	return fmt.Sprintf(" %s %s", s.Type, strings.ReplaceAll(fmt.Sprint(s.Shape), " ", ", "))
+	return fmt.Sprintf(" %s %s", s.Type, ShapeString(s.Shape))
 }
+
+// ShapeString writes a shape as MIL does: [2, 3], and [] of a scalar.
+func ShapeString(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
 
 // SourceLines returns an answer as lines of text: "from" lines, one a statement,
 // at most max of them and all where max is 0, "for" lines of its users, "with"

@@ -234,13 +234,13 @@ func name(r, f *compile.Report) string {
 	return f.Function
 }
 
-// judgeDispatches: an operation contributes the dispatches that it cuts off.
 // fullProcedure says what a procedure was full of, by the cause of the next dispatch.
 var fullProcedure = []struct{ cause, what string }{
 	{compile.CauseRegisters, "the tensors of one procedure"},
 	{compile.CauseTasks, "the tasks of one procedure"},
 }
 
+// judgeDispatches: an operation contributes the dispatches that it cuts off.
 func judgeDispatches(r *compile.Report) []finding {
 	var out []finding
 	for _, f := range functions(r) {

@@ -3,11 +3,13 @@ package toolchain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -29,6 +31,7 @@ type child struct {
 	dir    string // it works in
 	time   time.Duration
 	bytes  int64 // of the files that it leaves in dir
+	memory int64 // resident, 0 for no bound
 	stdout io.Writer
 	stderr io.Writer
 }
@@ -42,8 +45,15 @@ func (c *child) run(ctx context.Context) error {
 	defer late.Stop()
 	cmd := exec.CommandContext(ctx, c.path, c.args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.dir, environment(), waitDelay
+	if c.memory > 0 {
+		// One written in Go collects its garbage in time, rather than be killed for it.
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", c.memory-c.memory/8))
+	}
 	cmd.Stdout, cmd.Stderr = &stopping{c.stdout, cancel}, &stopping{c.stderr, cancel}
 	own(cmd)
+	// On Linux the child ends with the thread that starts it; this keeps the thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -51,7 +61,7 @@ func (c *child) run(ctx context.Context) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		c.watch(done, cancel)
+		c.watch(cmd.Process.Pid, done, cancel)
 	}()
 	err := cmd.Wait()
 	close(done)
@@ -69,8 +79,8 @@ func (c *child) run(ctx context.Context) error {
 	return err
 }
 
-// watch cancels a child whose files grow past the bound.
-func (c *child) watch(done <-chan struct{}, cancel context.CancelCauseFunc) {
+// watch cancels a child whose files, or whose memory, grow past the bound.
+func (c *child) watch(pid int, done <-chan struct{}, cancel context.CancelCauseFunc) {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
 	for {
@@ -80,6 +90,10 @@ func (c *child) watch(done <-chan struct{}, cancel context.CancelCauseFunc) {
 		case <-t.C:
 			if occupied(c.dir) > c.bytes {
 				cancel(&LimitError{What: "its files", Limit: size(c.bytes)})
+				return
+			}
+			if c.memory > 0 && resident(pid) > c.memory {
+				cancel(&LimitError{What: "its memory", Limit: size(c.memory)})
 				return
 			}
 		}

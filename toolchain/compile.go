@@ -34,6 +34,9 @@ type Limits struct {
 	Printed  int64         // bytes that it prints of them, default 64 GiB
 	Report   int64         // bytes of its report, default 64 MiB
 	Files    int64         // bytes of the pair and its database together, default 8 GiB
+	// Memory bounds the resident bytes of the executable, 0 for no bound. They are looked
+	// at now and then, on Linux alone.
+	Memory int64
 }
 
 // DefaultLimits are what zeros stand for.
@@ -178,7 +181,7 @@ func (x *Executable) Compile(ctx context.Context, q Request) (_ *Result, err err
 	s := &splitter{dir: texts, limits: limits, r: r}
 	lines := &Lines{Line: s.line}
 	c := &child{
-		path: x.Path, args: append(args, "--", model), dir: out, time: limits.Time, bytes: limits.Files,
+		path: x.Path, args: append(args, "--", model), dir: out, time: limits.Time, bytes: limits.Files, memory: limits.Memory,
 		stdout: &bounded{w: &report, left: limits.Report, what: "its report"},
 		stderr: &bounded{w: lines, left: limits.Printed, what: "what it prints of programs"},
 	}
@@ -246,7 +249,7 @@ func (x *Executable) arguments(q *Request, out string, r *Result) ([]string, err
 			r.Missing = append(r.Missing, "--"+o.flag)
 		}
 	}
-	if !q.NoPasses && x.flags["print-after"] && x.flags[elideFlag] {
+	if !q.NoPasses && x.flags["print-after"] && x.Elides() {
 		args = append(args, "--"+elideFlag) // as Lines would, without printing all the bytes
 	}
 	if x.flags["cache"] {
@@ -254,6 +257,10 @@ func (x *Executable) arguments(q *Request, out string, r *Result) ([]string, err
 	}
 	return args, nil
 }
+
+// Elides reports whether the executable prints large constants as Elided gives them,
+// and not whole after each pass.
+func (x *Executable) Elides() bool { return x.flags[elideFlag] }
 
 // elideFlag has an executable print large constants as Elided gives them.
 const elideFlag = "elide-constants"

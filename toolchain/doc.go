@@ -10,7 +10,8 @@
 // captured, without the ZINC_ variables of the environment, and writes into a new
 // folder that only this user may read and that Result.Close removes. Its time, its
 // messages, its program texts and the files it leaves are bounded (Limits); past a
-// bound it is killed with the processes it started, and the error names the bound.
+// bound it is killed with the processes it started, and the error names the bound. On
+// Linux it ends with this process, even where that is killed; its folder then stays.
 // What it prints is material to show, never trusted: lines are cut, files that are not
 // regular are errors. An executable that knows a flag less, as its --help tells, is run
 // without it, and Result.Missing says what it did not give.

@@ -90,14 +90,6 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 // listedFlag is a flag in the help's list.
 var listedFlag = regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--([a-z0-9-]+)`)
 
-// Knows reports whether the executable's help lists a flag, by its long name without
-// dashes.
-func (x *Executable) Knows(flag string) bool { return x.flags[flag] }
-
-// Label is the version, told apart from another executable of the same version by a part
-// of the digest.
-func (x *Executable) Label() string { return x.Version.String() + " (sha256 " + x.SHA256[:12] + ")" }
-
 // unchanged returns an error when the file is not the one that was opened.
 func (x *Executable) unchanged() error {
 	info, err := os.Stat(x.Path)

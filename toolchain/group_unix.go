@@ -7,9 +7,11 @@ import (
 	"syscall"
 )
 
-// own makes the child the first of a process group, which is what is killed.
+// own makes the child the first of a process group, which is what is killed, and has it
+// end with this process where the system can do that.
 func own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 

@@ -8,16 +8,18 @@ import (
 	"hash"
 )
 
-// Bounds of a line that Lines keeps: a longer one is its first headBytes bytes, the
-// number and digest of all, and its last tailBytes bytes.
+// Bounds of a line: one of more than lineBytes is its first headBytes bytes, the number
+// and digest of all, and its last tailBytes bytes. What that gives is no longer than
+// lineBytes, so that a line that was cut is not cut again.
 const (
-	headBytes = 3840
+	lineBytes = 4096
+	headBytes = lineBytes - tailBytes - 128
 	tailBytes = 256
 )
 
-// InlineBytes bounds a constant that Lines leaves in its line as it was printed. A
+// inlineBytes bounds a constant that Lines leaves in its line as it was printed. A
 // larger one becomes what Elided gives.
-const InlineBytes = 256
+const inlineBytes = 256
 
 // hexMark opens the bytes of a constant in the text of a program; a quote ends them.
 const hexMark = `= hex "`
@@ -109,7 +111,7 @@ func (l *Lines) add(p []byte) {
 	for len(p) > 0 {
 		switch l.state {
 		case whole:
-			n := min(len(p), headBytes+tailBytes-len(l.head))
+			n := min(len(p), lineBytes-len(l.head))
 			l.head, p = append(l.head, p[:n]...), p[n:]
 			if len(p) > 0 {
 				l.overflow()
@@ -168,7 +170,7 @@ func (l *Lines) end() error {
 	return err
 }
 
-// elide replaces a constant of more than InlineBytes in a line that is kept whole.
+// elide replaces a constant of more than inlineBytes in a line that is kept whole.
 func elide(line []byte) []byte {
 	i := bytes.Index(line, []byte(hexMark))
 	if i < 0 {
@@ -176,7 +178,7 @@ func elide(line []byte) []byte {
 	}
 	data := line[i+len(hexMark):]
 	n := bytes.IndexByte(data, '"')
-	if n < 2*InlineBytes {
+	if n < 2*inlineBytes {
 		return line
 	}
 	sum := sha256.Sum256(data[:n])

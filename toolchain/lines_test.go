@@ -30,10 +30,10 @@ func TestLines(t *testing.T) {
 		return `  const %w: tensor<fp16, [9]> = hex "` + hex.EncodeToString(data) + `" from "weights.bin@64" @0:1:2`, data
 	}
 	const open, rest = "  const %w: tensor<fp16, [9]> = ", ` from "weights.bin@64" @0:1:2`
-	for _, n := range []int{1, InlineBytes - 1, InlineBytes, 1000, headBytes, 3 * headBytes} {
+	for _, n := range []int{1, inlineBytes - 1, inlineBytes, 1000, headBytes, 3 * headBytes} {
 		line, data := constant(n)
 		want := open + Elided(data) + rest
-		if n < InlineBytes {
+		if n < inlineBytes {
 			want = line
 		}
 		for _, piece := range []int{1, 7, 4096, 1 << 20} {
@@ -45,11 +45,14 @@ func TestLines(t *testing.T) {
 	// Long lines of another kind keep their ends, and a digest tells them apart.
 	x := strings.Repeat("x", 2*headBytes)
 	a, b := split(t, x+"1"+x, 100), split(t, x+"2"+x, 1<<20)
-	if len(a) != 1 || len(a[0]) > headBytes+tailBytes+80 || a[0] == b[0] || !strings.HasPrefix(a[0], "xxx") || !strings.HasSuffix(a[0], "xxx") {
+	if len(a) != 1 || len(a[0]) > lineBytes || a[0] == b[0] || !strings.HasPrefix(a[0], "xxx") || !strings.HasSuffix(a[0], "xxx") {
 		t.Errorf("%.40q %.40q", a, b)
 	}
 	if got := split(t, x+"1"+x, 1); !slices.Equal(got, a) {
 		t.Error("a long line depends on how it is written")
+	}
+	if got := split(t, a[0], 1000); !slices.Equal(got, a) {
+		t.Errorf("a line that was cut is cut again: %d bytes, then %d", len(a[0]), len(got[0]))
 	}
 	open1 := split(t, `= hex "`+x, 1000)
 	if len(open1) != 1 || !strings.HasSuffix(open1[0], "without an end") {
@@ -70,7 +73,7 @@ func FuzzLines(f *testing.F) {
 			t.Errorf("in pieces of %d %q, whole %q", piece, a, b)
 		}
 		for _, l := range a {
-			if len(l) > 2*(headBytes+tailBytes) {
+			if len(l) > 2*lineBytes {
 				t.Errorf("a line of %d bytes", len(l))
 			}
 		}

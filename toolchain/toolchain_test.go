@@ -259,6 +259,7 @@ func TestOpen(t *testing.T) {
 		{toolchaintest.Script(t, `echo '{"version": 3}'`, sayHelp, ""), "is no zinc"},
 		{toolchaintest.Script(t, `echo '{}'`, sayHelp, ""), "names no version"},
 		{toolchaintest.Script(t, `printf '{"version": "1\\u001b[2J"}'`, sayHelp, ""), "where a short name is wanted"},
+		{toolchaintest.Script(t, `printf '{"version": "1\\u009b2J"}'`, sayHelp, ""), "where a short name is wanted"},
 		{toolchaintest.Script(t, "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", sayHelp, ""), "passed the limit of 1 MiB"},
 		{toolchaintest.Script(t, sayVersion, "echo nothing", ""), "its help has no --output"},
 		{toolchaintest.Script(t, sayVersion, "exit 4", ""), "is no zinc that lists its flags"},

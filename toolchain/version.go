@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Version is what an executable says of itself, the document of `zinc version --json`.
@@ -73,7 +74,7 @@ func parseVersion(out string) (v Version, err error) {
 		return v, fmt.Errorf("the answer lists %d targets and %d passes, of which %d are taken", len(v.Targets), len(v.Passes), mostNames)
 	}
 	for _, s := range slices.Concat([]string{v.Version, v.Revision, v.Go, v.Platform}, v.Targets, v.Passes) {
-		if len(s) > mostName || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if len(s) > mostName || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return v, fmt.Errorf("the answer has %.40q where a short name is wanted", s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/explore"
 	"github.com/zinc-compiler/zinc/internal/cli"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 var (
@@ -25,7 +27,37 @@ var (
 )
 
 // limit is the time that the browser may take for all pages.
-const limit = 100 * time.Second
+const limit = 5 * time.Minute
+
+// beZinc has the test's own executable be a zinc, for the page to choose as another
+// version.
+const beZinc = "BROWSERTEST_BE_ZINC"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beZinc) != "" {
+		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// other is a version that writes tasks in the full form, whatever it is asked.
+func other(t *testing.T) explore.Version {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "zinc")
+	script := fmt.Sprintf("#!/bin/sh\nexport %s=1\ncase \"$1\" in version|--help) exec '%[2]s' \"$@\";; esac\nexec '%[2]s' --td-form=full \"$@\"\n", beZinc, own)
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	x, err := toolchain.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return explore.Version{Name: "full", Executable: x}
+}
 
 // page is what the script does on one model.
 type page struct {
@@ -40,6 +72,8 @@ type page struct {
 	With    string `json:"with"`
 	Message string `json:"message"`
 	Large   bool   `json:"large"`
+	// Themes are those that it is opened in, the first of them to use it whole.
+	Themes []string `json:"themes"`
 }
 
 // large is the model that must show its text in two seconds, compiled or not.
@@ -57,9 +91,9 @@ func named(t *testing.T, name, dir string) string {
 
 // serve serves a model and returns the page's address. Nothing is compiled before
 // the page asks for it.
-func serve(t *testing.T, path string) string {
+func serve(t *testing.T, path string, versions ...explore.Version) string {
 	t.Helper()
-	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}}, Log: os.Stderr})
+	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}, {Path: filepath.Join("testdata", "wrong.mil")}}, Versions: versions, Log: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,21 +139,22 @@ func TestBrowser(t *testing.T) {
 	}
 	pages := []page{{
 		Name: "digits", Path: filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc"),
-		Click: "conv2 = conv(", Break: "= relu(x = conv2)", With: "= relu(x = conv9)", Message: "conv9",
+		Click: "conv2 = conv(", Break: "= relu(x = conv2)", With: "= relu(x = conv9)", Message: "conv9", Themes: []string{"dark"},
 	}}
 	corpus := ""
 	t.Run("corpus", func(t *testing.T) { corpus = filepath.Join(shareddir.Find(t), "corpus") })
 	if corpus != "" {
 		pages = append(pages, page{
 			Name: "silero-v6-fp16", Path: filepath.Join(corpus, "silero-v6-fp16"),
-			Click: "input_7_cast_fp16 = conv(", Break: "relu(x = input_7_cast_fp16)", With: "relu(x = input_99)", Message: "input_99",
+			Click: "input_7_cast_fp16 = conv(", Break: "relu(x = input_7_cast_fp16)", With: "relu(x = input_99)", Message: "input_99", Themes: []string{"light", "dark"},
 		}, page{
 			Name: large, Path: named(t, large, shareddir.WithWeights(t, filepath.Dir(corpus), filepath.Join(corpus, large))),
-			Click: "input_11_cast_fp16 = conv(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)", Message: "input_99", Large: true,
+			Click: "input_11_cast_fp16 = conv(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)", Message: "input_99", Large: true, Themes: []string{"dark", "light"},
 		})
 	}
+	version := other(t)
 	for i := range pages {
-		pages[i].URL = serve(t, pages[i].Path)
+		pages[i].URL = serve(t, pages[i].Path, version)
 	}
 	config, err := json.Marshal(map[string]any{"chromium": *chromium, "modules": *modules, "pictures": *pictures, "pages": pages, "report": htmlReport(t, pages[0].Path)})
 	if err != nil {

@@ -136,7 +136,18 @@ async function visit(p, scheme) {
   const tip = await page.locator("#tip").innerText();
   check("help on a field", /=/.test(tip) && /(named|recorded|modelled):/.test(tip), tip.replaceAll("\n", " | "));
 
+  check("the word of the field is marked", (await page.locator("#bytes .word.pointed").count()) === 1);
+
   // Keys alone.
+  await page.locator("#bytes .body").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  const at = Number(await page.locator("#bytes .word.cursor").getAttribute("data-at"));
+  check("keys move from word to word", (await page.locator("#bytes .word.cursor").count()) === 1 && at > 0, at);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((n) => document.querySelector(`#bytes .word.strong[data-at="${n}"]`), at, { timeout: 5000 }).catch(() => {});
+  check("Enter pins the word", (await page.locator(`#bytes .word.strong[data-at="${at}"]`).count()) === 1 && (await page.locator("#mil .row.strong").count()) > 0);
   await page.locator("#mil .list").focus();
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !document.querySelector(".row.strong"));
@@ -151,7 +162,8 @@ async function visit(p, scheme) {
 
   // The other tabs.
   await page.locator("#tab-container").click();
-  check("container map", (await page.locator("#panel-container tr").count()) > 3);
+  check("container map", (await page.locator("#panel-container tr").count()) > 3 && (await page.locator("#panel-container .map .part").count()) > 3);
+  check("the map shows where the bytes lie", (await page.locator("#panel-container .ticks i").count()) > 0);
   await page.locator("#tab-chain").click();
   check("chain", (await page.locator("#panel-chain .row").count()) > 1);
   if (!p.large) {
@@ -161,28 +173,173 @@ async function visit(p, scheme) {
     check("outputs", (await page.locator("#outputs .values").count()) > 0);
   }
 
-  // Another target on the right.
+  // Comparisons, by package compare.
+  const note = () => page.locator("#compare-note").textContent();
+  const compared = () => page.waitForFunction(() => document.querySelector("#compare-note").textContent !== "comparing ...", null, { timeout: 60000 });
+  // choose chooses on a side, or a level, and waits for the answer to the new question.
+  const choose = async (where, what) => {
+    const had = page.locator(where);
+    if ((await had.inputValue()) !== what) await had.selectOption(what);
+    await page.waitForTimeout(60);
+    await compared();
+  };
+  const rows = async (part) => (await page.locator(`#compare .row${part}`).allTextContents()).join("\n");
   await page.locator("#compare-toggle").click();
-  await page.waitForFunction(() => /difference|rows/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
-  check("a model compared with itself", (await page.locator("#compare-note").textContent()).startsWith("no difference"));
-  await page.locator("#side-b select[name=target]").selectOption("h14");
-  await page.locator("#level").selectOption("tasks");
-  await page.waitForFunction(() => /no programs for target h14/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
-  check("tasks of h14 are refused by name", true);
-  await page.locator("#side-b select[name=target]").selectOption("h13");
-  await page.locator("#side-b select[name=constants]").selectOption("join");
-  await page.locator("#level").selectOption("container");
-  await page.waitForSelector("#compare .row.minus", { timeout: 30000 });
-  check("other flags on the right differ", (await page.locator("#compare .row.plus").count()) > 0);
-  await page.locator("#side-b select[name=constants]").selectOption("split");
-  await page.locator("#side-b select[name=target]").selectOption("h14");
-  await page.locator("#level").selectOption("placement");
-  await page.waitForFunction(() => /difference|rows/.test(document.querySelector("#compare-note").textContent), null, { timeout: 30000 });
-  await page.waitForTimeout(100);
-  check("placement of h14", (await page.locator("#side-b select[name=target]").inputValue()) === "h14", await page.locator("#compare-note").textContent());
+  await compared();
+  check("a model compared with itself", (await note()) === "no difference", await note());
+  await choose("#side-b select[name=target]", "h14");
+  check("another target is one change", (await note()).startsWith("1 change"), await note());
+  check("the change is named", /target changed/.test(await rows(".cause")) && /h13 -> h14/.test(await rows(".detail")));
+  check("limits of the targets are compared", /limits of h14/.test(await rows(".effect")));
+  check("levels that need a pair say why they are left out", /not compared: .*tasks.*: B: zinc writes no programs for target h14/.test(await rows(".fold")), await rows(".fold"));
   check("the right side says what h14 makes of it", /no programs/.test(await page.locator("#line-b").textContent()) && !/no programs/.test(await page.locator("#line-a").textContent()), await page.locator("#line-b").textContent());
-  await picture(page, `${name}-compare`);
+  await picture(page, `${name}-compare-h14`);
+  await choose("#level", "tasks");
+  check("tasks of h14 are refused by name", /no programs for target h14/.test(await rows(".fold")) && (await note()).startsWith("not compared"), await note());
+  await choose("#level", "");
+  await choose("#side-b select[name=target]", "h13");
+  await choose("#side-b select[name=constants]", "join");
+  check("another flag on the right", /split-kernel-section changed/.test(await rows(".cause")), await note());
+  await choose("#level", "bytes");
+  check("byte ranges have owners", /range/.test(await note()) && (await page.locator("#compare .row").count()) > 1, await note());
+  await choose("#side-b select[name=constants]", "split");
+  check("no byte differs from itself", (await note()) === "every byte is the same", await note());
+  await choose("#level", "");
+
+  // Another version of zinc on the right, then on the left.
+  const names = await page.locator("#side-b select[name=version] option").allTextContents();
+  check("versions to choose, this one first", names.length === 2 && /this one/.test(names[0]) && names[1].startsWith("full"), names.join(", "));
+  await choose("#side-b select[name=version]", "full");
+  check("another version is one change", /^1 change, \d+ effects of them/.test(await note()), await note());
+  check("the version is named", /compiler version changed/.test(await rows(".cause")) && /this -> full/.test(await rows(".detail")));
+  check("tasks are aligned, their fields named", /tasks of \w+ .* changed/.test(await rows(".effect")) && /[A-Z]\w+\.\w+.*: .* -> /.test(await rows(".detail")));
+  await picture(page, `${name}-compare-version`);
+  const more = page.locator("#compare .row.more").first();
+  if (await more.count()) {
+    const before = await page.locator("#compare .row.detail").count();
+    await more.click();
+    check("the rest of a change opens", (await page.locator("#compare .row.detail").count()) > before);
+  }
+  await choose("#side-a select[name=version]", "full");
+  check("one version on both sides", /^no difference/.test(await note()), await note());
+  if (!p.large) {
+    await choose("#level", "outputs");
+    check("outputs of both are the same", /^no difference/.test(await note()), await note());
+    await choose("#level", "");
+  }
+  await choose("#side-a select[name=version]", "this");
+  await choose("#side-b select[name=version]", "this");
+
+  // An edited operation is one change, with its line.
+  if (!p.large) {
+    const whole = await page.locator("#whole");
+    await page.locator("#edit-all").click();
+    const text = await whole.inputValue();
+    await whole.fill(text.replace(p.break, p.break.replace("relu(", "sigmoid(")));
+    await page.waitForTimeout(400);
+    await choose("#side-b select[name=text]", "own");
+    await page.waitForFunction(() => /^1 change,/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 }).catch(() => {});
+    const named = await rows(".cause");
+    const number = text.slice(0, text.indexOf(p.break)).split("\n").length;
+    check("an edited operation is one change, with its line", new RegExp(`^${number}.*sigmoid.*line ${number}`, "m").test(named), `${await note()}: ${named}`);
+    await picture(page, `${name}-compare-edit`);
+    check("the text that is edited as a whole covers the list", (await page.locator("#mil .list").isVisible()) === false && (await page.locator("#whole").isVisible()));
+    await whole.fill(text.replace(p.break, p.with));
+    await page.waitForSelector("#whole-diag:not([hidden])", { timeout: 60000 });
+    const told = await page.locator("#whole-diag").textContent();
+    check("and what is wrong stands beneath it, with a caret", told.includes(p.message) && told.includes("^"), told.split("\n")[0]);
+    await picture(page, `${name}-whole`);
+    await page.locator("#edit-all").click();
+    await page.locator("#revert").click();
+    await page.waitForFunction(() => /^no difference/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 });
+    await choose("#side-b select[name=text]", "edited");
+  }
   await page.locator("#compare-toggle").click();
+
+  // The other version in the page's own panes.
+  if (!p.large) {
+    const key = await page.evaluate(() => document.body.dataset.key);
+    await page.locator("#config select[name=version]").selectOption("full");
+    await page.waitForFunction((k) => document.body.dataset.key && document.body.dataset.key !== k, key, { timeout: 60000 });
+    await page.locator("#tab-tasks").click();
+    await (await find(page, p.click)).click({ position: { x: 200, y: 9 } });
+    await page.waitForFunction(() => document.querySelector("#panel-tasks .row.strong") && document.querySelector("#bytes .word.strong") && document.querySelector("#ir .row.strong"), null, { timeout: 20000 });
+    check("a line lights up tasks, bytes and program lines of another version", true, await page.locator("#status").textContent());
+    await picture(page, `${name}-version`);
+    await page.locator("#config select[name=version]").selectOption("this");
+    await page.waitForFunction((k) => document.body.dataset.key === k, key, { timeout: 60000 });
+  }
+
+  // A target without programs says so in every pane that needs one.
+  await page.locator("#config select[name=target]").selectOption("h14");
+  await page.waitForFunction(() => /no programs for h14/.test(document.querySelector("#bytes").textContent), null, { timeout: 60000 });
+  for (const [tab] of [["tasks"], ["container"], ["chain"], ["outputs"], ["placement"]]) {
+    await page.locator(`#tab-${tab}`).click();
+    check(`${tab} of h14 say why there are none`, /no programs for h14: its field table is not known/.test(await page.locator(`#panel-${tab}`).innerText()));
+  }
+  await page.locator("#config select[name=target]").selectOption("h13");
+  await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: 60000 });
+
+  // A link restores the whole state: versions, flags, tab, pass, what is hidden, what
+  // is compared and how.
+  if (!p.large) {
+    await page.locator("#config select[name=version]").selectOption("full");
+    await page.locator("#config select[name=constants]").selectOption("join");
+    await page.locator("#tab-container").click();
+    await page.locator("#constants").click();
+    await page.locator("#section").selectOption("constants");
+    await page.locator("#compare-toggle").click();
+    await compared();
+    await choose("#side-b select[name=precision]", "fp16");
+    await choose("#level", "passes");
+    const was = await note();
+    const chosen = () => [...document.querySelectorAll("#config select, #config input, #side-a select, #side-b select, #level, #section, #pass")].map((n) => `${n.name || n.id}=${n.value}`).join(" ");
+    const before = await page.evaluate(chosen);
+    await page.waitForTimeout(600);
+    const again = await context.newPage();
+    again.on("request", (r) => { if (new URL(r.url()).origin !== origin) strangers.push(r.url()); });
+    await again.goto(page.url());
+    await again.waitForFunction(() => document.body.dataset.key, null, { timeout: 60000 });
+    await again.waitForFunction((w) => document.querySelector("#compare-note").textContent === w, was, { timeout: 60000 }).catch(() => {});
+    check("a link restores every choice", (await again.evaluate(chosen)) === before, await again.evaluate(chosen));
+    check("and the comparison", (await again.locator("#compare-note").textContent()) === was, was);
+    check("and the tab, and what is hidden", (await again.locator("#tab-container").getAttribute("aria-selected")) === "true" && (await again.locator("#constants").getAttribute("aria-pressed")) === "true");
+    await again.close();
+    await choose("#side-b select[name=precision]", "declared");
+    await choose("#level", "");
+    await page.locator("#compare-toggle").click();
+    await page.locator("#constants").click();
+    await page.locator("#section").selectOption("text");
+    await page.locator("#config select[name=constants]").selectOption("split");
+    await page.locator("#config select[name=version]").selectOption("this");
+    await page.waitForFunction(() => /no error|operations/.test(document.querySelector("#status").textContent), null, { timeout: 60000 });
+    await page.waitForTimeout(300);
+  }
+
+  // Another model, with an error from the beginning on: nothing of the one before stays.
+  if (p.name === "digits") {
+    await page.locator("#config select[name=model]").selectOption("wrong");
+    await page.waitForSelector("#mil .row.diag", { timeout: 60000 });
+    check("a model that never compiled shows its error alone", (await page.locator("#status").textContent()) === "1 error" && (await page.locator("#ir .row, #panel-tasks .row, #bytes .word").count()) === 0);
+    check("and the panes say that nothing has compiled", (await page.locator("#ir").innerText()).includes("Nothing has compiled yet") && (await page.locator("#bytes").innerText()).includes("Nothing has compiled yet"));
+    await picture(page, `${name}-wrong`);
+    await page.locator("#config select[name=model]").selectOption("digits");
+    await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: 60000 });
+  }
+
+  // Constants out of the way.
+  const all = await page.locator("#mil .space").evaluate((n) => n.clientHeight);
+  await page.locator("#mil .list").focus();
+  await page.keyboard.press("k");
+  check("k leaves constants out", (await page.locator("#mil .space").evaluate((n) => n.clientHeight)) < all && !(await page.locator("#mil .row").allTextContents()).some((t) => /= const\(\)/.test(t)));
+  await page.keyboard.press("k");
+  check("and brings them back", (await page.locator("#mil .space").evaluate((n) => n.clientHeight)) === all);
+
+  // The panes' widths.
+  const wide = await page.locator("#mil").evaluate((n) => n.clientWidth);
+  await page.locator("#split-left").focus();
+  await page.keyboard.press("ArrowRight");
+  check("the keyboard moves the line between panes", (await page.locator("#mil").evaluate((n) => n.clientWidth)) > wide);
 
   // A statement made wrong: the message stands beneath it, with a caret.
   const line = await find(page, p.break);
@@ -199,6 +356,17 @@ async function visit(p, scheme) {
   const diag = await page.locator("#mil .row.diag").allInnerTexts();
   check("the message", diag.some((d) => d.includes(p.message) && d.includes("error")), diag[0]);
   check("the caret", diag.some((d) => /\^/.test(d)), diag.find((d) => /\^/.test(d))?.trim());
+  const inSight = await page.evaluate(() => {
+    const row = [...document.querySelectorAll("#mil .row.diag")].find((r) => r.textContent.includes("^"));
+    const range = document.createRange(), text = row.lastChild;
+    range.setStart(text, text.data.indexOf("^"));
+    range.setEnd(text, text.data.lastIndexOf("~") + 1 || text.data.indexOf("^") + 1);
+    const caret = range.getBoundingClientRect(), pane = document.querySelector("#mil .body").getBoundingClientRect();
+    return caret.left >= pane.left && caret.right <= pane.right && caret.top >= pane.top && caret.bottom <= pane.bottom;
+  });
+  check("the caret is in sight", inSight);
+  const under = diag.findIndex((d) => /^\s*\^/.test(d));
+  check("the caret stands under the wrong name", diag[under - 1].slice(diag[under].indexOf("^")).startsWith(p.message), diag[under - 1].trim());
   const place = await page.evaluate((w) => {
     const rows = [...document.querySelectorAll("#mil .row")].sort((a, b) => a.dataset.i - b.dataset.i);
     const i = rows.findIndex((r) => r.classList.contains("diag"));
@@ -218,6 +386,7 @@ async function visit(p, scheme) {
   await other.waitForFunction(() => /error/.test(document.querySelector("#status").textContent), null, { timeout: 30000 });
   await find(other, p.with);
   await other.waitForSelector("#mil .row.diag");
+  check("the link restores the widths of panes", (await other.locator("#mil").evaluate((n) => n.clientWidth)) > wide);
   check("the link opens with the same error", (await other.locator("#mil .row.diag").allInnerTexts()).some((d) => d.includes(p.message)));
   await other.close();
 
@@ -246,6 +415,39 @@ async function visit(p, scheme) {
   await context.close();
 }
 
+// look opens a page in another theme, pins a line, and compares: what is lit is lit in
+// the theme's own colours, and text stands out from its ground.
+async function look(p, scheme) {
+  console.log(`${p.name}, ${scheme}`);
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1600, height: 950 } });
+  const page = await context.newPage();
+  const name = `${p.name}-${scheme}`;
+  await page.goto(p.url);
+  await page.waitForFunction(() => performance.getEntriesByName("zinc-panes").length > 0, null, { timeout: 60000 });
+  check("everything painted, compiled before, ms", (await mark(page, "zinc-panes")) < FIRST_PAINT, Math.round(await mark(page, "zinc-panes")));
+  await (await find(page, p.click)).click({ position: { x: 200, y: 9 } });
+  await page.waitForFunction(() => document.querySelector("#panel-tasks .row.strong") && document.querySelector("#bytes .word.strong"));
+  await page.waitForTimeout(150);
+  check("the line is lit", (await lit(page, `${name}-mil-pinned`, "#mil", scheme)) > 300);
+  check("bytes are lit", (await lit(page, `${name}-bytes-pinned`, "#bytes .body", scheme)) > 300);
+  await picture(page, `${name}-pinned`);
+  const weakest = await page.evaluate(() => {
+    const parse = (c) => c.match(/[\d.]+/g).slice(0, 3).map(Number);
+    const lum = (c) => { const [r, g, b] = parse(c).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const ground = (n) => { for (; n; n = n.parentElement) { const c = getComputedStyle(n).backgroundColor; if (!/, 0\)$|transparent/.test(c)) return c; } return "rgb(255,255,255)"; };
+    let worst = { ratio: 99, what: "" };
+    for (const n of document.querySelectorAll(".row, .row span, #status, h2, label span, button, .word, .at, .ascii")) {
+      if (!n.textContent.trim() || n.disabled || n.offsetParent === null) continue;
+      const a = lum(getComputedStyle(n).color), b = lum(ground(n));
+      const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      if (ratio < worst.ratio) worst = { ratio, what: `${n.className || n.tagName} ${n.textContent.slice(0, 30)}` };
+    }
+    return worst;
+  });
+  check("contrast of text and ground is 4.5 or more", weakest.ratio >= 4.5, `${weakest.ratio.toFixed(1)} (${weakest.what.trim()})`);
+  await context.close();
+}
+
 // The HTML report is a file of its own: it opens, draws, and asks for nothing else.
 async function report(path) {
   console.log("report.html");
@@ -269,7 +471,10 @@ async function report(path) {
 
 try {
   await report(config.report);
-  for (const p of config.pages) await visit(p, p.name === "digits" ? "dark" : "light");
+  for (const p of config.pages) {
+    await visit(p, p.themes[0]);
+    for (const t of p.themes.slice(1)) await look(p, t);
+  }
 } catch (e) {
   failures++;
   console.log(`  FAIL  ${e.stack}`);

@@ -129,11 +129,11 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		doc = &report.Document{Model: filepath.ToSlash(text), Report: t.Report, Violations: t.Violations, Explain: newExplains(path, c.flags, t.Report).command}
 		if err := c.reports.apart(text); err != nil {
 			return err
 		}
 		r.Model = filepath.ToSlash(text)
+		doc = c.document(r.Model, &t)
 		r.Targets = append(r.Targets, t)
 	}
 	if err := atomicfile.Write(ctx, c.reports.files(doc)...); err != nil {
@@ -241,9 +241,13 @@ func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 	if c.requireEngine {
 		level = sarif.Error
 	}
-	for _, t := range r.Targets {
-		d := &report.Document{Model: r.Model, Report: t.Report, Violations: t.Violations, Explain: newExplains(c.path, c.flags, t.Report).command}
-		runs = append(runs, report.Review(d, "zinc check", level))
+	for i := range r.Targets {
+		runs = append(runs, report.Review(c.document(r.Model, &r.Targets[i]), "zinc check", level))
 	}
 	return runs
+}
+
+// document is what reports are written of: the placement on one target.
+func (c *checkCommand) document(model string, t *targetResult) *report.Document {
+	return &report.Document{Model: model, Report: t.Report, Violations: t.Violations, Explain: newExplains(c.path, c.flags, t.Report).command}
 }

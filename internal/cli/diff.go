@@ -22,11 +22,9 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// statusDifferent is the exit status of `zinc diff` when the sides differ, and
-// statusTrouble when they could not be compared, as diff(1) has them.
-const (
-	statusTrouble = 2
-)
+// statusTrouble is the exit status of `zinc diff` when the sides could not be compared, as
+// diff(1) has it.
+const statusTrouble = 2
 
 // troubleError is an error of a command whose status 1 means something else.
 type troubleError struct{ err error }

@@ -17,9 +17,29 @@ type explains struct {
 	lines map[int32]bool // that have several operations
 }
 
-// explainFlags are the flags that decide what `zinc explain` compiles. The target is
-// among a report's facts.
-var explainFlags = []string{"precision", "func", "shape", "weights"}
+// sourceFlags are the flags that decide what is compiled, as other commands take them.
+// The target is among a report's facts.
+var sourceFlags = []string{"precision", "func", "shape", "weights"}
+
+// givenFlags are the words by which another command gets those of the named flags that
+// were given.
+func givenFlags(f *pflag.FlagSet, names []string) []string {
+	var words []string
+	for _, name := range names {
+		x := f.Lookup(name)
+		switch {
+		case x == nil || !x.Changed:
+		case name == "shape":
+			values, _ := f.GetStringArray(name)
+			for _, v := range values {
+				words = append(words, "--"+name, v)
+			}
+		default:
+			words = append(words, "--"+name, x.Value.String())
+		}
+	}
+	return words
+}
 
 // newExplains takes in the model as the user gave it, and the flags.
 func newExplains(model string, f *pflag.FlagSet, r *compile.Report) *explains {
@@ -27,19 +47,7 @@ func newExplains(model string, f *pflag.FlagSet, r *compile.Report) *explains {
 	if r.Target != f.Lookup("target").DefValue {
 		e.flags = append(e.flags, "--target", r.Target)
 	}
-	for _, name := range explainFlags {
-		x := f.Lookup(name)
-		switch {
-		case x == nil || !x.Changed:
-		case name == "shape":
-			values, _ := f.GetStringArray(name)
-			for _, v := range values {
-				e.flags = append(e.flags, "--"+name, v)
-			}
-		default:
-			e.flags = append(e.flags, "--"+name, x.Value.String())
-		}
-	}
+	e.flags = append(e.flags, givenFlags(f, sourceFlags)...)
 	seen := map[int32]string{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -61,10 +69,16 @@ func (e *explains) command(o *compile.OpReport) string {
 		words = append(words, e.model, "--op="+o.Name)
 	}
 	words = append(words, e.flags...)
+	return shellLine(words)
+}
+
+// shellLine joins the words of a command for a POSIX shell.
+func shellLine(words []string) string {
+	quoted := make([]string, len(words))
 	for i, w := range words {
-		words[i] = shellWord(w)
+		quoted[i] = shellWord(w)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(quoted, " ")
 }
 
 // shellWord quotes a word for a POSIX shell where it has to be.

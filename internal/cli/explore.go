@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/explore"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // exploreCommand is the state of `zinc explore`.
@@ -17,6 +19,7 @@ type exploreCommand struct {
 	*env
 	listen  string
 	hosts   []string
+	zincs   []string // NAME=PATH
 	weights string
 	limits  explore.Limits
 	heap    int64 // MiB
@@ -38,19 +41,25 @@ the descriptor's chain, outputs on seeded inputs, and what of each came from whi
 statement. A statement can be edited, two compilations compared, a state shared as a
 link. A sample model is always there; without MODEL it is the only one.
 
+With --zinc other versions of the compiler are there to choose, on either side of a
+comparison as well: each is an executable that zinc explore runs on the text as edited,
+within the limits, and whose files it reads.
+
 The page is part of zinc and asks nothing of any other host. Behind it is a read-only
 JSON API (docs/explore.md) with limits on the size, time and memory of requests. Under
 another --listen than a loopback address everyone who reaches it can read the models.
 
 The command goes on until it is interrupted.`,
 		Example: `  zinc explore digits.mlmodelc
-  zinc explore a.mil b.mlpackage --listen 127.0.0.1:0`,
+  zinc explore a.mil b.mlpackage --listen 127.0.0.1:0
+  zinc explore model.mlmodelc --zinc last=/opt/zinc-0.1/zinc`,
 		GroupID: groupInspect,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.listen, "listen", "l", defaultListen, "`ADDRESS:PORT` to serve on, port 0 for any free one")
 	f.StringArrayVar(&c.hosts, "host", nil, "`NAME` under which the server may be reached besides loopback addresses and localhost (repeatable)")
+	f.StringArrayVar(&c.zincs, "zinc", nil, "`NAME=PATH` of another zinc executable to choose as the version that compiles (repeatable)")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default each model's own)")
 	f.Int64Var(&c.limits.Body, "max-body", c.limits.Body, "`BYTES` of a request at most")
 	f.DurationVar(&c.limits.Time, "max-time", c.limits.Time, "`TIME` of a compilation or a run at most")
@@ -59,6 +68,25 @@ The command goes on until it is interrupted.`,
 	f.IntVar(&c.limits.Jobs, "jobs", c.limits.Jobs, "compilations and runs at a time")
 	f.BoolVar(&c.once, "dry-run", false, "read the models and say where they would be served, but serve nothing")
 	return cmd
+}
+
+// versions opens the executables of --zinc.
+func (c *exploreCommand) versions(ctx context.Context) (out []explore.Version, err error) {
+	for _, v := range c.zincs {
+		name, path, ok := strings.Cut(v, "=")
+		if !ok || name == "" || path == "" {
+			return nil, usagef("--zinc %q: wanted NAME=PATH", v)
+		}
+		x, err := toolchain.Open(ctx, path)
+		if err != nil {
+			return nil, fmt.Errorf("--zinc %s: %w", name, err)
+		}
+		out = append(out, explore.Version{Name: name, Executable: x})
+	}
+	if err := explore.CheckVersions(out); err != nil {
+		return nil, usagef("--zinc: %w", err)
+	}
+	return out, nil
 }
 
 func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
@@ -84,6 +112,9 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 	o := explore.Options{Limits: c.limits, Log: c.err, Hosts: c.hosts}
 	for _, p := range paths {
 		o.Models = append(o.Models, explore.Source{Path: p, Weights: c.weights})
+	}
+	if o.Versions, err = c.versions(ctx); err != nil {
+		return err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
@@ -39,6 +40,7 @@ type lintCommand struct {
 	inputs            string
 	work              int64
 	opened            []io.Closer // models, whose constants cut ones share
+	flags             *pflag.FlagSet
 }
 
 func newLint(e *env) *cobra.Command {
@@ -77,6 +79,7 @@ shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRando
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
+	c.flags = f
 	c.model(f)
 	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
 	f.StringArrayVar(&c.ranges, "range", nil, "`NAME=LO:HI`: range of an input, or NAME=type for all that its type holds (repeatable)")
@@ -152,7 +155,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 			if i > 0 {
 				fmt.Fprintln(c.out)
 			}
-			if err = rep.Text(c.out, lint.TextOptions{Model: r.Model, Path: path, All: c.all}); err != nil {
+			if err = rep.Text(c.out, lint.TextOptions{Model: r.Model, Path: path, All: c.all, Flags: givenFlags(c.flags, sourceFlags), Join: shellLine}); err != nil {
 				break
 			}
 		}
@@ -242,14 +245,11 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 		return nil, "", err
 	}
 	c.opened = append(c.opened, m)
-	ranges, err := lintRanges(path, m.Program, given, files)
+	ranges, samples, err := lintRanges(path, m.Program, given, files)
 	if err != nil {
 		return nil, "", err
 	}
-	o := lint.Options{Ranges: ranges, Work: c.work, Workers: c.workers, Source: m.Source, Target: f.target}
-	if o.Samples, err = samples(m.Program, files); err != nil {
-		return nil, "", err
-	}
+	o := lint.Options{Ranges: ranges, Work: c.work, Workers: c.workers, Source: m.Source, Target: f.target, Samples: samples}
 	if c.work == 0 {
 		o.Work = -1
 	}
@@ -304,8 +304,9 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 	return units, nil
 }
 
-// lintRanges joins the ranges of the command line and those of arrays.
-func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (map[string]lint.Interval, error) {
+// lintRanges joins the ranges of the command line and those of arrays. samples are the
+// arrays, each once for a run of its own; the k-th files of several names go together.
+func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (out map[string]lint.Interval, samples []map[string]interp.Tensor, err error) {
 	types := map[string]ir.Type{}
 	var names []string
 	for _, f := range p.Funcs {
@@ -322,7 +323,7 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 		}
 		return fmt.Errorf("%s has no input %q for %s; inputs: %s", path, n, what, strings.Join(names, ", "))
 	}
-	out := map[string]lint.Interval{}
+	out = map[string]lint.Interval{}
 	for _, n := range names {
 		if r, ok := given[n]; ok {
 			out[n] = lint.Interval{Lo: r.lo, Hi: r.hi}
@@ -333,59 +334,43 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 	}
 	for n := range given {
 		if err := known("--range", n); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
+	count := map[string]int{} // of the files of a name
 	for _, f := range files {
 		if f.name == "" {
 			if len(names) != 1 {
-				return nil, usagef("--calibrate %s: the model has several inputs (%s); wanted NAME=FILE.npy", f.file, strings.Join(names, ", "))
+				return nil, nil, usagef("--calibrate %s: the model has several inputs (%s); wanted NAME=FILE.npy", f.file, strings.Join(names, ", "))
 			}
 			f.name = names[0]
 		}
 		if err := known("--calibrate", f.name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, ok := given[f.name]; ok {
-			return nil, usagef("--range and --calibrate both name %q", f.name)
+			return nil, nil, usagef("--range and --calibrate both name %q", f.name)
 		}
-		r, err := arrayRange(f.file)
+		t, err := calibrationArray(f.file)
 		if err != nil {
-			return nil, fmt.Errorf("--calibrate %s: %w", f.name, err)
+			return nil, nil, fmt.Errorf("--calibrate %s: %w", f.name, err)
+		}
+		r, err := arrayRange(t)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--calibrate %s: %s: %w", f.name, f.file, err)
 		}
 		if old, ok := out[f.name]; ok {
 			r.Lo, r.Hi = min(r.Lo, old.Lo), max(r.Hi, old.Hi)
 		}
 		out[f.name] = r
-	}
-	return out, nil
-}
-
-// samples are the arrays of --calibrate, each once for a run of its own; the k-th
-// files of several names go together.
-func samples(p *ir.Program, files []named) ([]map[string]interp.Tensor, error) {
-	var out []map[string]interp.Tensor
-	count := map[string]int{}
-	for _, f := range files {
-		if f.name == "" { // lintRanges saw to it that there is one
-			for _, fn := range p.Funcs {
-				for _, v := range fn.Body.Params {
-					f.name = v.Name
-				}
-			}
-		}
-		t, err := calibrationArray(f.file)
-		if err != nil {
-			return nil, fmt.Errorf("--calibrate %s: %w", f.name, err)
-		}
 		k := count[f.name]
 		count[f.name]++
-		for k >= len(out) {
-			out = append(out, map[string]interp.Tensor{})
+		if k == len(samples) {
+			samples = append(samples, map[string]interp.Tensor{})
 		}
-		out[k][f.name] = t
+		samples[k][f.name] = t
 	}
-	return out, nil
+	return out, samples, nil
 }
 
 // calibrationArray reads a file of --calibrate.
@@ -406,20 +391,16 @@ func calibrationArray(file string) (interp.Tensor, error) {
 }
 
 // arrayRange returns the least and the greatest number of an array.
-func arrayRange(file string) (lint.Interval, error) {
+func arrayRange(t interp.Tensor) (lint.Interval, error) {
 	r := lint.Interval{Lo: math.Inf(1), Hi: math.Inf(-1)}
-	t, err := calibrationArray(file)
-	if err != nil {
-		return r, err
-	}
 	for i, v := range t.Const().Floats() {
 		if v-v != 0 {
-			return r, fmt.Errorf("%s: element %d is %g; a range is of finite numbers", file, i, v)
+			return r, fmt.Errorf("element %d is %g; a range is of finite numbers", i, v)
 		}
 		r.Lo, r.Hi = min(r.Lo, v), max(r.Hi, v)
 	}
 	if r.Lo > r.Hi {
-		return r, fmt.Errorf("%s: the array is empty", file)
+		return r, errors.New("the array is empty")
 	}
 	return r, nil
 }

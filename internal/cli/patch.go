@@ -36,8 +36,10 @@ type patchCommand struct {
 func newPatch(e *env) *cobra.Command {
 	c := &patchCommand{env: e}
 	form := pflag.NewFlagSet("", pflag.ContinueOnError) // what --model is compiled with
-	form.StringVar(&c.compileFlags.weights, "model-weights", "", "with --model: `FOLDER` that stands for @model_path (default the model's own)")
+	form.StringVar(&c.compileFlags.weights, "model-weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
 	c.form(form)
+	c.work(form)
+	form.VisitAll(func(f *pflag.Flag) { f.Usage = "with --model: " + f.Usage })
 	cmd := &cobra.Command{
 		Use:   "patch FILE.hwx --weights NAME=FILE.npy ... -o OUT.hwx",
 		Short: "Put new weight values into a compiled pair; its tasks stay as they are",
@@ -61,11 +63,12 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched aga
 		Args:    operands(1, 1, "one FILE.hwx"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if form.VisitAll(func(f *pflag.Flag) {
+		form.VisitAll(func(f *pflag.Flag) {
 			if f.Changed && c.source == "" && err == nil {
 				err = usagef("patch: --%s without --model: nothing is compiled", f.Name)
 			}
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		return c.run(cmd.Context(), args[0])
@@ -76,7 +79,6 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched aga
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
 	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, folding included")
 	f.AddFlagSet(form)
-	c.work(f)
 	return cmd
 }
 
@@ -223,15 +225,17 @@ func replace(p *ir.Program, w patch.Weight) error {
 		if qualified && f.Name != fn {
 			continue
 		}
-		eachConstant(f.Body, func(v *ir.Value) {
-			if v.Name == name && found[f.Name] == nil {
-				found[f.Name] = v
-				order = append(order, f.Name)
+		ir.Walk(f, func(op *ir.Op) {
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if replaceable(v) && v.Name == name && found[f.Name] == nil {
+					found[f.Name] = v
+					order = append(order, f.Name)
+				}
+			})
+			if slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return v.Name == name }) {
+				made = op.Def.Name
 			}
 		})
-		if by := resultOf(f.Body, name); by != "" {
-			made = by
-		}
 	}
 	switch {
 	case len(order) == 0 && made != "":
@@ -264,37 +268,11 @@ func drop(b *ir.Block, op *ir.Op) {
 	}
 }
 
-// resultOf returns the name of the operation of a block, or of a block in it, that
-// gives a value of a name, "" for none.
-func resultOf(b *ir.Block, name string) string {
-	for _, op := range b.Ops {
-		if slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return v.Name == name }) {
-			return op.Def.Name
-		}
-		for _, inner := range op.Blocks {
-			if by := resultOf(inner, name); by != "" {
-				return by
-			}
-		}
-	}
-	return ""
-}
-
-// eachConstant calls f for the constants that the operations of a block name, and of
-// the blocks in it, and for what unpacks a compressed constant: its values may be
-// replaced whole, while in the compressed form new ones are other tables and scales
-// too.
-func eachConstant(b *ir.Block, f func(v *ir.Value)) {
-	for _, op := range b.Ops {
-		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if v.IsConst() || v != nil && v.Def != nil && ir.IsConstexpr(v.Def) {
-				f(v)
-			}
-		})
-		for _, inner := range op.Blocks {
-			eachConstant(inner, f)
-		}
-	}
+// replaceable reports whether a value is a constant, or what unpacks a compressed one:
+// its values may be replaced whole, while in the compressed form new ones are other
+// tables and scales too.
+func replaceable(v *ir.Value) bool {
+	return v.IsConst() || v != nil && v.Def != nil && ir.IsConstexpr(v.Def)
 }
 
 // sameTasks reports whether two containers have the same bytes of tasks.

@@ -10,6 +10,7 @@ import { Links } from "./links.js";
 import { Source } from "./mil.js";
 import { Chain, Container, Outputs, Placement } from "./panels.js";
 import { apply, change, pack, unpack } from "./share.js";
+import { setWidths, splitters, widths } from "./split.js";
 import { Tasks } from "./tasks.js";
 
 const status = (text, bad = false) => { $("status").textContent = text; $("status").className = bad ? "bad" : ""; };
@@ -60,22 +61,29 @@ const links = new Links((what) => {
   remember();
 });
 const pinStatement = (id) => pin("statement", id);
-const source = new Source(links, { changed: () => { compile(); remember(); }, pin: pinStatement, hover });
+const source = new Source(links, { changed: () => { compile(); remember(); }, pin: pinStatement, hover, unhide: () => hideConstants(false) });
 source.showFirst = () => {
   const s = links.found.statements[0];
   if (s !== undefined && links.pinned.kind !== "statement") source.showLine(links.statements[s].line);
 };
 const passes = new Passes(links, { pin: pinStatement, hover, changed: () => { passes.reveal(); remember(); } });
-const tasks = new Tasks(panels.tasks, links, { pin, hover, chosen: () => {} });
+const tasks = new Tasks(panels.tasks, links, { pin, hover, chosen: () => {}, point: (offset) => bytes.point(offset) });
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
 const container = new Container(panels.container, links, { show: (s, o) => bytes.go(s, o).catch(trouble) });
 const chain = new Chain(panels.chain, links, { pin, hover });
 const outputs = new Outputs(panels.outputs);
 const placement = new Placement(panels.placement, { line: (n) => { source.showLine(n); const ids = links.line(n); if (ids.length) pinStatement(ids[0]); } });
+function hideConstants(on) {
+  source.hide(on);
+  passes.hide(on);
+  passes.reveal();
+  remember();
+}
+$("constants").addEventListener("click", () => hideConstants(!source.hidden));
 let config, compare, info;
 let model = null; // the one whose text is shown
 let paired = false;
-let wantedPass = "", wantedPin = null;
+let wantedPass = "", wantedPin = null, notice = "";
 
 // told says in words what is pinned.
 function told() {
@@ -115,8 +123,10 @@ async function compile() {
   source.diagnose(s.places);
   compare.run();
   if (!s.ok) {
-    stale(true);
-    status(`${s.error}; the panes show what compiled last`, true);
+    const shown = document.body.dataset.key !== "";
+    stale(shown);
+    if (!shown) blank("Nothing has compiled yet.");
+    status(shown ? `${s.error}; the panes show what compiled last` : s.error, true);
     return;
   }
   try {
@@ -131,19 +141,33 @@ function stale(on) {
   for (const id of ["ir", "right", "bytes"]) $(id).classList.toggle("stale", on);
 }
 
+// blank empties the panes and says why.
+function blank(why) {
+  paired = false;
+  passes.take("", [], "", why);
+  tasks.take("", 0, why);
+  bytes.take("", false, why);
+  container.take("", why);
+  chain.take("", why);
+  outputs.take("", why);
+  placement.say(why);
+}
+
 // take shows a compilation.
 async function take(s, signal) {
   const statements = await rows(`view/${s.key}/statements`, {}, signal);
   const pinned = links.pinned && links.pinned.kind === "statement" ? links.statements[links.pinned.id] : null;
   links.take(s.key, statements);
   paired = s.container_bytes > 0;
-  status(s.line);
-  compare.setPasses([...new Set(s.passes.map((p) => p.pass))]);
+  const names = s.unlinked ? "this version writes no debug database that is read here: tasks and lines are linked by the names in its report alone" : "";
+  status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
+  notice = "";
   placement.take(s);
   const key = paired ? s.key : "";
-  outputs.take(key);
+  const why = paired ? "" : `zinc writes no programs for ${s.target}: its field table is not known. Operations are placed, nothing is lowered.`;
+  outputs.take(key, why);
   source.list.restyle();
-  await Promise.all([passes.take(s.key, s.passes, wantedPass || passes.name()), tasks.take(s.key, s.tasks), bytes.take(s.key, paired), container.take(key), chain.take(key)]);
+  await Promise.all([passes.take(s.key, s.passes, wantedPass || passes.name()), tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "There are no tasks: nothing runs on the engine.")), bytes.take(s.key, paired, why), container.take(key, why), chain.take(key, why)]);
   wantedPass = "";
   await painted();
   performance.mark("zinc-panes");
@@ -158,6 +182,7 @@ async function openModel(edits) {
   const name = config.value().model;
   links.clear();
   document.body.dataset.key = "";
+  blank("compiling \u2026");
   opened = get("source", { model: name }).then((t) => {
     if (config.value().model !== name) return;
     model = info.models.find((m) => m.name === name);
@@ -180,7 +205,7 @@ const remember = later(200, async () => {
   if (!config || !model) return;
   const edits = change(source.own, source.lines);
   const state = {
-    config: config.value(), sha256: model.sha256, edits: edits || undefined, tab, pass: passes.name(), pin: links.pinned || undefined,
+    config: config.value(), sha256: model.sha256, edits: edits || undefined, tab, pass: passes.name(), section: $("section").value, widths: widths(), hidden: source.hidden || undefined, pin: links.pinned || undefined,
     compare: compare.shown() ? compare.state() : undefined,
   };
   try {
@@ -200,12 +225,16 @@ async function restore() {
     }
   }
   if (!state) return null;
-  config.take(state.config);
+  const lost = config.take(state.config);
   if (tabs.some(([id]) => id === state.tab)) openTab(state.tab);
   if (typeof state.pass === "string") wantedPass = state.pass;
   const p = state.pin;
   if (p && ["statement", "task", "operation", "text", "constants"].includes(p.kind) && Number.isInteger(p.id)) wantedPin = { kind: p.kind, id: p.id };
-  if (state.compare) { compare.take(state.compare); compare.open(true); }
+  setWidths(state.widths);
+  if (state.hidden === true) hideConstants(true);
+  if (state.compare) { lost.push(...compare.take(state.compare)); compare.open(true); }
+  if (typeof state.section === "string" && [...$("section").options].some((o) => o.value === state.section)) $("section").value = state.section;
+  if (lost.length) notice = `the link asks for ${lost.join(", ")}, which is not served here`;
   return state.edits ? { sha256: state.sha256, change: state.edits } : null;
 }
 
@@ -233,7 +262,7 @@ async function share() {
 document.addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.altKey || e.metaKey || e.target.matches("input, textarea, select") || $("help").open) return;
   const keys = {
-    "[": () => passes.step(-1), "]": () => passes.step(1), "/": () => $("find").focus(), c: toggleCompare, s: share, "?": () => $("help").showModal(),
+    "[": () => passes.step(-1), "]": () => passes.step(1), "/": () => $("find").focus(), c: toggleCompare, k: () => hideConstants(!source.hidden), s: share, "?": () => $("help").showModal(),
     Escape: () => links.unpin(), e: () => source.edit(source.list.cursor),
   };
   const n = Number(e.key);
@@ -246,6 +275,7 @@ async function start() {
   config = new Config($("config"), info, { changed: (name) => (name === "model" ? openModel(null).catch(trouble) : compile(), remember()) });
   compare = new Compare(info, { body, changed: remember, line: (n) => source.showLine(n) });
   openTab(tab);
+  splitters(remember);
   $("compare-toggle").addEventListener("click", toggleCompare);
   $("share").addEventListener("click", share);
   $("help-button").addEventListener("click", () => $("help").showModal());

@@ -12,6 +12,8 @@ export class Bytes {
     this.key = "";
     this.window = null;
     this.words = [];
+    this.cursor = -1; // offset of the word that the keys are at
+    this.pointed = -1;
     this.host = $("bytes").querySelector(".body");
     $("section").addEventListener("change", () => this.go($("section").value, 0));
     $("bytes-before").addEventListener("click", () => this.go(this.section(), this.window.offset - PAGE));
@@ -34,17 +36,34 @@ export class Bytes {
       hover(run?.statements || [], run?.task ?? -1);
       if (this.section() !== "text" || !wordTip({ x: e.clientX, y: e.clientY }, Number(w.dataset.at))) untip();
     });
+    // Keys move a cursor from word to word; Enter pins what the word is linked with.
+    this.host.addEventListener("keydown", (e) => {
+      if (e.ctrlKey || e.altKey || e.metaKey || !this.words.length) return;
+      const now = this.words.findIndex((w) => w.at === this.cursor);
+      const to = { ArrowRight: now + 1, ArrowLeft: now - 1, ArrowDown: now + 4, ArrowUp: now - 4, PageDown: now + 64, PageUp: now - 64, Home: 0, End: this.words.length - 1 }[e.key];
+      if (to !== undefined) {
+        e.preventDefault();
+        this.move(now < 0 ? 0 : to);
+      } else if ((e.key === "Enter" || e.key === " ") && now >= 0 && this.section() !== "file") {
+        e.preventDefault();
+        pin(this.section(), this.cursor);
+      }
+    });
+    this.host.addEventListener("blur", untip);
+    this.wordTip = wordTip;
+    this.hover = hover;
     this.host.addEventListener("pointerleave", () => { this.last = null; untip(); hover([]); });
   }
 
   section() { return $("section").value; }
 
-  async take(key, there) {
+  async take(key, there, why = "") {
     this.key = there ? key : "";
     this.window = null;
     this.words = [];
     this.host.replaceChildren();
     $("bytes-note").textContent = there ? "" : "no pair";
+    if (!there) this.host.append(el("p", { class: "empty", textContent: why || "There are no bytes." }));
     if (there) await this.go(this.section(), 0);
   }
 
@@ -107,8 +126,38 @@ export class Bytes {
     for (const { node, at, size, run } of this.words) {
       let mark = this.links.holds(s, at, size) ? " strong" : "";
       if (!mark && run && (run.task !== undefined && run.task === this.links.nearTask || (run.statements || []).some((x) => this.links.near.has(x)))) mark = " hover";
+      if (at === this.cursor) mark += " cursor";
+      if (s === "text" && at === this.pointed) mark += " pointed";
       node.className = `word ${run ? this.links.stripe(run.statements) : ""}${mark}`;
     }
+  }
+
+  // move puts the cursor on a word, on the page before or behind where there is no such.
+  async move(to) {
+    const w = this.window;
+    if (to < 0 && w.offset > 0) {
+      await this.go(w.section, w.offset - PAGE);
+      to = this.words.length - 1;
+    } else if (to >= this.words.length && w.offset + PAGE < w.size) {
+      await this.go(w.section, w.offset + PAGE);
+      to = 0;
+    }
+    const word = this.words[Math.max(0, Math.min(to, this.words.length - 1))];
+    this.cursor = word.at;
+    this.restyle();
+    const box = word.node.getBoundingClientRect(), pane = this.host.getBoundingClientRect();
+    if (box.top < pane.top) this.host.scrollTop -= pane.top - box.top;
+    if (box.bottom > pane.bottom) this.host.scrollTop += box.bottom - pane.bottom;
+    const at = word.node.getBoundingClientRect();
+    this.hover(word.run?.statements || [], word.run?.task ?? -1);
+    if (this.section() !== "text" || !this.wordTip({ x: at.left, y: at.top }, word.at)) untip();
+  }
+
+  // point marks the word at an offset of the task section, -1 for none.
+  point(offset) {
+    if (this.pointed === offset) return;
+    this.pointed = offset;
+    this.restyle();
   }
 
   // reveal shows the first stretch of what is pinned, in the section in sight where

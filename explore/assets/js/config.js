@@ -3,7 +3,7 @@
 
 import { el, options } from "./dom.js";
 
-const FIELDS = ["model", "target", "precision", "td_form", "constants", "function"];
+const FIELDS = ["model", "version", "target", "precision", "td_form", "constants", "function", "shapes"];
 
 export class Config {
   // info is the answer to GET models; texts adds the choice between the text as
@@ -20,16 +20,22 @@ export class Config {
       form.append(el("label", {}, el("span", { class: "dim", textContent: label }), select));
     };
     add("model", "model");
+    add("version", "zinc");
     add("target", "target");
     add("precision", "precision");
     add("td_form", "tasks");
     add("constants", "constants");
     add("function", "function");
     options(this.selects.model, info.models.map((m) => m.name));
+    options(this.selects.version, info.versions.map((v) => ({ value: v.name, label: v.running ? `${v.version} (this one)` : `${v.name} (${v.version.split(" ")[0]})`, title: `${v.name}: ${v.version}, writes programs for ${v.targets.join(", ")}` })));
+    this.selects.version.parentElement.hidden = info.versions.length < 2;
     options(this.selects.target, info.targets.map((t) => ({ value: t.name, label: t.compiled ? t.name : `${t.name} (placement only)` })));
     options(this.selects.precision, info.choices.precision);
     options(this.selects.td_form, info.choices.td_form);
     options(this.selects.constants, [{ value: "split", label: "segments of their own" }, { value: "join", label: "behind the tasks" }]);
+    // Shapes of flexible inputs are typed, as the flag --shape takes them.
+    this.selects.shapes = el("input", { name: "shapes", spellcheck: false, autocomplete: "off", size: 18, "aria-label": "shapes of inputs", on: { change: () => changed("shapes") } });
+    form.append(el("label", {}, el("span", { class: "dim", textContent: "shape" }), this.selects.shapes));
     if (texts) {
       add("text", "text");
       options(this.selects.text, [{ value: "edited", label: "as edited" }, { value: "own", label: "model's own" }]);
@@ -43,6 +49,12 @@ export class Config {
     const fs = this.model()?.functions || [];
     options(this.selects.function, [{ value: "", label: "all" }, ...fs]);
     this.selects.function.parentElement.hidden = fs.length < 2;
+    const shapes = Object.entries(this.model()?.shapes || {});
+    const s = this.selects.shapes;
+    s.parentElement.hidden = shapes.length === 0;
+    s.placeholder = shapes.map(([n, d]) => `${n}=${d.join("x")}`).join(" ");
+    s.title = `shapes in the stead of the defaults, as ${s.placeholder}`;
+    s.value = "";
   }
 
   // value is the choice by the names of the fields; request makes a body of it.
@@ -52,19 +64,32 @@ export class Config {
     return out;
   }
 
-  static request({ constants, text, ...rest }) {
-    return { ...rest, join_constants: constants === "join" };
+  static request({ constants, text, shapes, ...rest }) {
+    const out = { ...rest, join_constants: constants === "join" };
+    for (const word of (shapes || "").split(/[\s,]+/).filter(Boolean)) {
+      const m = word.match(/^(.+)=(\d{1,15}(?:x\d{1,15})*)$/);
+      if (!m) throw new Error(`shape "${word}": wanted NAME=DIMENSIONS, as in x=1x3x224x224`);
+      out.shapes = { ...out.shapes, [m[1]]: m[2].split("x").map(Number) };
+    }
+    return out;
   }
 
-  // take sets the fields that a state names, as far as they are choices.
+  // take sets the fields that a state names, as far as they are choices, and returns
+  // those that are none.
   take(v) {
-    if (!v || typeof v !== "object") return;
+    const lost = [];
+    if (!v || typeof v !== "object") return lost;
     for (const f of [...FIELDS, "text"]) {
       const s = this.selects[f];
-      if (s && typeof v[f] === "string" && [...s.options].some((o) => o.value === v[f])) {
+      if (!s || typeof v[f] !== "string") continue;
+      if (f === "shapes") { s.value = v[f].slice(0, 500); continue; }
+      if (![...s.options].some((o) => o.value === v[f])) {
+        lost.push(`${f === "version" ? "zinc" : f} ${v[f].slice(0, 60)}`);
+      } else {
         s.value = v[f];
         if (f === "model") this.functions();
       }
     }
+    return lost;
   }
 }

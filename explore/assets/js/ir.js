@@ -1,21 +1,24 @@
 // The program after each pass.
 
 import { rows } from "./api.js";
+import { code, shownWidth } from "./code.js";
 import { $, options } from "./dom.js";
-import { List, widest } from "./list.js";
+import { List } from "./list.js";
 
 export class Passes {
   constructor(links, { pin, hover, changed }) {
     this.links = links;
     this.passes = [];
-    this.lines = [];
+    this.all = []; // lines of the pass
+    this.lines = []; // those that are shown
+    this.hidden = false; // constants
     this.key = "";
     this.changed = changed;
     this.list = new List($("ir").querySelector(".body"), {
       label: "Program lines",
       render: (i) => {
         const l = this.lines[i];
-        return { text: l.text, no: i + 1, class: `${links.stripe(l.statements)} ${links.mark(l.statements)}` };
+        return { parts: () => code(l.text), no: l.no, class: `${links.stripe(l.statements)} ${links.mark(l.statements)}` };
       },
       act: (i) => { const s = (this.lines[i].statements || []).find((x) => x >= 0); if (s !== undefined) pin(s); },
       hover: (i) => hover(i >= 0 ? this.lines[i].statements || [] : []),
@@ -27,9 +30,10 @@ export class Passes {
 
   // take begins with a compilation's passes, at the pass that is chosen where it has
   // one, else at the last that changed something.
-  async take(key, passes, chosen) {
+  async take(key, passes, chosen, why = "") {
     this.key = key;
     this.passes = passes;
+    this.list.say(why);
     const many = new Set(passes.map((p) => p.function)).size > 1;
     options($("pass"), passes.map((p, i) => ({ value: String(i), label: `${p.changed ? "\u25cf" : "\u25cb"} ${p.pass}${many ? ` (${p.function})` : ""}${p.changed ? "" : ", unchanged"}` })));
     let at = passes.findIndex((p) => p.pass === chosen);
@@ -47,8 +51,20 @@ export class Passes {
     $("pass-what").title = p ? p.what : "";
     const lines = p ? await rows(`view/${key}/ir`, { pass }) : [];
     if (key !== this.key || pass !== this.at()) return;
-    this.lines = lines;
-    this.list.set(lines.length, widest(lines.map((l) => l.text)) + 6);
+    lines.forEach((l, i) => { l.no = i + 1; });
+    this.all = lines;
+    this.lay();
+  }
+
+  // lay chooses the lines that are shown.
+  lay() {
+    this.lines = this.hidden ? this.all.filter((l) => l.kind !== "const") : this.all;
+    this.list.set(this.lines.length, this.lines.reduce((n, l) => Math.max(n, shownWidth(l.text)), 0) + 6);
+  }
+
+  hide(on) {
+    this.hidden = on;
+    this.lay();
   }
 
   step(by) {

@@ -8,7 +8,8 @@ const SPARE = 12;
 let lists = 0;
 
 export class List {
-  // render(i) returns {text, no, class, title}; act(i) is a click or Enter;
+  // render(i) returns {text or parts, no, dim, class, title}; parts() makes what the row
+  // shows when it is drawn; act(i) is a click or Enter;
   // hover(i) is told the row under the pointer, -1 for none.
   constructor(host, { label, render, act, hover, edit }) {
     this.id = `list${lists++}`;
@@ -18,7 +19,8 @@ export class List {
     this.cursor = -1;
     this.drawn = new Map();
     this.space = el("div", { class: "space" });
-    this.view = el("div", { class: "list", tabindex: "0", role: "listbox", "aria-label": label }, this.space);
+    this.note = el("p", { class: "empty", hidden: true });
+    this.view = el("div", { class: "list", tabindex: "0", role: "listbox", "aria-label": label }, this.space, this.note);
     host.append(this.view);
     this.view.addEventListener("scroll", () => this.draw());
     this.view.addEventListener("keydown", (e) => this.key(e));
@@ -48,6 +50,12 @@ export class List {
     this.space.style.height = `${count * ROW}px`;
     this.space.style.width = widest ? `calc(${Math.min(widest, 4096) + 8}ch + 30px)` : "";
     this.refresh();
+  }
+
+  // say tells why there are no rows.
+  say(why) {
+    this.note.textContent = why;
+    this.note.hidden = !why;
   }
 
   refresh() {
@@ -81,7 +89,7 @@ export class List {
     node.setAttribute("aria-setsize", this.count);
     node.setAttribute("aria-posinset", i + 1);
     if (r.no !== undefined) node.append(el("span", { class: "no", textContent: r.no }));
-    node.append(r.text);
+    if (r.parts) node.append(...r.parts()); else node.append(r.text);
     if (r.dim) node.append(el("span", { class: "dim", textContent: r.dim }));
     if (r.title) node.title = r.title;
     this.dress(i, node, r.class);

@@ -1,19 +1,24 @@
 // The source: lines with what is wrong beneath them, and their editing.
 
+import { code, shownWidth } from "./code.js";
 import { $, el, later } from "./dom.js";
-import { List, widest } from "./list.js";
+import { List } from "./list.js";
+
+const constant = /=\s*const\s*\(\)\s*\[/;
 
 export class Source {
   // changed is called when the text was edited; pin(statement) and hover(ids) when a
   // line is chosen or passed.
-  constructor(links, { changed, pin, hover }) {
+  constructor(links, { changed, pin, hover, unhide }) {
     this.links = links;
+    this.unhide = unhide;
     this.changed = changed;
     this.own = [];
     this.lines = [];
     this.places = [];
     this.rows = [];
     this.fixed = false;
+    this.hidden = false; // constants
     this.editor = null;
     this.host = $("mil").querySelector(".body");
     this.list = new List(this.host, {
@@ -65,6 +70,7 @@ export class Source {
   diagnose(places) {
     this.places = places || [];
     this.layout();
+    this.tell();
     const first = this.rows.findIndex((r) => r.severity === "error");
     if (first < 0) return;
     let n = first;
@@ -72,21 +78,29 @@ export class Source {
     this.list.show(Math.max(first - 1, 0), n - first + 1);
   }
 
+  // tell says beneath the text that is edited as a whole what is wrong with it.
+  tell() {
+    const lines = this.places.flatMap((p) => fit(p.text.replace(/\n$/, "").split("\n"), this.width()));
+    $("whole-diag").textContent = lines.join("\n");
+    $("whole-diag").hidden = !this.editing() || lines.length === 0;
+  }
+
   layout() {
     const below = new Map();
     for (const p of this.places) {
       const at = Math.min(Math.max(p.line, 0), this.lines.length);
       if (!below.has(at)) below.set(at, []);
-      for (const t of p.text.replace(/\n$/, "").split("\n")) below.get(at).push({ line: at, diag: t, severity: p.severity });
+      for (const t of fit(p.text.replace(/\n$/, "").split("\n"), this.width())) below.get(at).push({ line: at, diag: t, severity: p.severity });
     }
     this.rows = [...(below.get(0) || [])];
     this.rowOf = [];
-    this.lines.forEach((_, i) => {
+    this.lines.forEach((l, i) => {
+      if (this.hidden && constant.test(l) && !below.has(i + 1)) return;
       this.rowOf[i + 1] = this.rows.length;
       this.rows.push({ line: i + 1 });
       for (const d of below.get(i + 1) || []) this.rows.push(d);
     });
-    this.list.set(this.rows.length, widest(this.lines) + 6);
+    this.list.set(this.rows.length, this.lines.reduce((n, l) => Math.max(n, shownWidth(l)), 0) + 6);
     $("revert").disabled = !this.edited();
   }
 
@@ -95,10 +109,25 @@ export class Source {
     if (r.diag !== undefined) return { text: r.diag, no: "", class: `diag ${r.severity}` };
     const ids = this.links.line(r.line);
     const edited = this.own[r.line - 1] !== this.lines[r.line - 1] ? " edited" : "";
-    return { text: this.lines[r.line - 1], no: r.line, class: `${this.links.stripe(ids)} ${this.links.mark(ids)}${edited}` };
+    return { parts: () => code(this.lines[r.line - 1]), no: r.line, class: `${this.links.stripe(ids)} ${this.links.mark(ids)}${edited}` };
+  }
+
+  // width is how many characters a row shows beside its number.
+  width() { return Math.max(24, Math.floor((this.host.clientWidth - 80) / 7.25)); }
+
+  // hide leaves the statements of constants out; the line at the cursor stays in sight.
+  hide(on) {
+    const line = this.rows[this.list.cursor]?.line;
+    this.hidden = on;
+    $("constants").setAttribute("aria-pressed", on);
+    this.layout();
+    this.list.cursor = line !== undefined && this.rowOf[line] !== undefined ? this.rowOf[line] : -1;
+    this.list.restyle();
+    if (this.list.cursor >= 0) this.list.show(this.list.cursor);
   }
 
   showLine(n) {
+    if (this.hidden && n > 0 && n <= this.lines.length && this.rowOf[n] === undefined) this.unhide();
     const row = this.rowOf?.[n];
     if (row !== undefined) this.list.show(row);
   }
@@ -162,6 +191,8 @@ export class Source {
     this.close();
     $("edit-all").setAttribute("aria-pressed", on);
     $("whole").hidden = !on;
+    this.host.classList.toggle("whole", on);
+    this.tell();
     if (on) { $("whole").value = this.text(); $("whole").focus(); }
   }
 
@@ -171,7 +202,42 @@ export class Source {
     const from = this.list.cursor >= 0 ? this.rows[this.list.cursor].line : 0;
     for (let k = 0; k < n; k++) {
       const line = (from + k) % n;
-      if (this.lines[line].includes(what)) { this.list.move(this.rowOf[line + 1]); return; }
+      if (!this.lines[line].includes(what)) continue;
+      if (this.rowOf[line + 1] === undefined) this.unhide();
+      this.list.move(this.rowOf[line + 1]);
+      return;
     }
   }
+}
+
+// fit gives the lines of a message the width of the pane: the caret with what it
+// points at stays in sight, words go on in the next row.
+function fit(lines, width) {
+  const out = [];
+  for (let i = 0; i < lines.length; i++) {
+    const caret = lines[i + 1]?.match(/^(\s*)(\^~*)\s*$/);
+    if (!caret) {
+      out.push(...wrap(lines[i], width));
+      continue;
+    }
+    const source = lines[i], at = caret[1].length, size = Math.min(caret[2].length, width - 4);
+    let from = Math.min(source.search(/\S|$/), at);
+    if (at + size - from > width - 2) from = Math.max(from, Math.min(at - 2, at + size - width + 12));
+    const more = from > source.search(/\S|$/) ? "\u2026" : "";
+    out.push(`  ${more}${source.slice(from, from + width - 4)}`, `  ${" ".repeat(more.length + at - from)}${caret[2].slice(0, size)}`);
+    i++;
+  }
+  return out;
+}
+
+function wrap(text, width) {
+  const out = [];
+  while (text.length > width) {
+    let k = text.lastIndexOf(" ", width);
+    if (k < width / 2) k = width;
+    out.push(text.slice(0, k));
+    text = `    ${text.slice(k).trimStart()}`;
+  }
+  out.push(text);
+  return out;
 }

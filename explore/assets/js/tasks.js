@@ -6,9 +6,11 @@ import { List, widest } from "./list.js";
 import { fieldTip, tip, untip } from "./tip.js";
 
 export class Tasks {
-  constructor(host, links, { pin, hover, chosen }) {
+  constructor(host, links, { pin, hover, chosen, point }) {
+    this.point = point;
     this.links = links;
     this.tasks = [];
+    this.wide = { name: 0, rule: 0, op: 0 };
     this.fields = [];
     this.task = null;
     this.key = "";
@@ -20,7 +22,10 @@ export class Tasks {
       render: (i) => {
         const t = this.tasks[i];
         const mark = links.tasks.has(i) ? "strong" : links.nearTask === i ? "hover" : links.mark(t.statements) === "hover" ? "hover" : "";
-        return { text: `${t.procedure}/${t.index}  ${t.op}  ${t.rule}  `, no: i, dim: `${hex(t.offset)}, ${t.words} words${t.attested ? "" : ", no recorded program vouches for its kind"}`, title: t.kind, class: `${links.stripe(t.statements)} ${mark}` };
+        return {
+          text: `${`${t.procedure}/${t.index}`.padEnd(this.wide.name)} ${t.attested ? "\u2713" : "\u00b7"} ${t.rule.padEnd(this.wide.rule)} ${t.op.padEnd(this.wide.op)} `, no: i, dim: `${hex(t.offset).padStart(8)} ${String(t.words).padStart(4)} words`,
+          title: `${t.kind}\n${t.attested ? "\u2713 recorded programs hold tasks of this kind" : "\u00b7 no recorded program vouches for this kind of task"}`, class: `${links.stripe(t.statements)} ${mark}`,
+        };
       },
       act: (i) => { this.open(i); pin("task", i); },
       hover: (i) => hover(i >= 0 ? this.tasks[i].statements : [], i),
@@ -29,33 +34,38 @@ export class Tasks {
       label: "Fields of the task",
       render: (i) => {
         const f = this.fields[i];
-        return { text: `${f.name.padEnd(32)} ${f.text}`, no: f.word, dim: f.known === "modelled" ? "  (modelled)" : "", class: f.value === 0 ? "dim" : "" };
+        return { text: `${f.name.padEnd(29)} ${f.text.padEnd(18)} `, no: f.word, dim: `${f.known === "modelled" ? "(modelled) " : ""}${f.doc}`, class: f.value === 0 ? "dim" : "" };
       },
       act: (i) => this.help(i),
-      hover: (i) => (i >= 0 ? this.help(i) : untip()),
+      hover: (i) => { if (i >= 0) { this.help(i); } else { untip(); point(-1); } },
     });
     this.detail.view.addEventListener("pointermove", (e) => { this.pointer = { x: e.clientX, y: e.clientY }; });
     this.detail.view.addEventListener("keydown", () => setTimeout(() => this.help(this.detail.cursor, true)));
-    this.detail.view.addEventListener("blur", untip);
+    this.detail.view.addEventListener("blur", () => { untip(); point(-1); });
   }
 
   help(i, keys = false) {
     const f = this.fields[i];
     if (!f) return;
+    this.point(this.task.offset + 4 * f.word);
     const node = this.detail.drawn.get(i);
     const box = node?.getBoundingClientRect();
     fieldTip(keys || !this.pointer ? { x: (box?.left || 0) + 80, y: box?.top || 0 } : this.pointer, f);
   }
 
-  async take(key, count) {
+  async take(key, count, why) {
     this.key = key;
     const tasks = count ? await rows(`view/${key}/tasks`) : [];
     if (key !== this.key) return;
     this.tasks = tasks;
-    this.list.set(tasks.length, widest(tasks.map((t) => t.op)) + 90);
+    // Columns are as wide as most need.
+    this.wide = { name: Math.min(12, widest(tasks.map((t) => `${t.procedure}/${t.index}`))), rule: Math.min(14, widest(tasks.map((t) => t.rule))), op: Math.min(24, widest(tasks.map((t) => t.op))) };
+    this.list.say(why);
+    this.list.set(tasks.length, widest(tasks.map((t) => t.op)) + 54);
     this.fields = [];
     this.task = null;
     this.detail.set(0);
+    this.detail.say(why ? "" : "The fields of the task that is chosen stand here.");
   }
 
   async open(i) {
@@ -63,9 +73,10 @@ export class Tasks {
     const task = await get(`view/${key}/task`, { task: i });
     if (key !== this.key) return;
     this.task = task;
+    this.detail.say("");
     this.fields = [...task.fields].sort((a, b) => (a.value === 0) - (b.value === 0) || a.word - b.word);
     this.detail.cursor = -1;
-    this.detail.set(this.fields.length, 60);
+    this.detail.set(this.fields.length, 58 + widest(task.fields.map((f) => f.doc)));
     this.detail.view.scrollTop = 0;
     this.chosen(task);
   }

@@ -47,6 +47,8 @@ type Options struct {
 	// Numerics is the engine's arithmetic.
 	Numerics engine.Numerics
 	Workers  int // goroutines of one task, 0 for one a processor
+	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
+	CallBytes int64
 	// OverlapStreams takes away what serialises the streams, as far as the M1 goes
 	// with that: a stream that is submitted while another one's completion is
 	// outstanding is run, but its completion never fires and its waiter blocks. A
@@ -127,7 +129,7 @@ func (rt *Runtime) id(kind string) uint64 {
 }
 
 func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
-	return sim.Options{Numerics: sim.Mode(rt.o.Numerics), Workers: rt.o.Workers, Dispatcher: d}
+	return sim.Options{Numerics: sim.Mode(rt.o.Numerics), Workers: rt.o.Workers, CallBytes: rt.o.CallBytes, Dispatcher: d}
 }
 
 // event traces a call. It is called only where tracing is on, so that nothing is

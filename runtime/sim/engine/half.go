@@ -9,7 +9,7 @@ const (
 	ANE  Numerics = iota // the measured behaviour of the engine, with sums of products as exact as fp32
 	IEEE                 // plain fp32 arithmetic, rounded once to fp16
 	// ANELanes is ANE with the narrow first stage of the accumulator, which takes four
-	// products at a time; several times slower.
+	// products at a time and takes some twenty times as long.
 	ANELanes
 )
 

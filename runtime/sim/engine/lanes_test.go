@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -87,8 +86,8 @@ func TestLanesAgree(t *testing.T) {
 
 // BenchmarkLanes has what the first stage costs beside the plain sum.
 func BenchmarkLanes(b *testing.B) {
-	for _, num := range []Numerics{ANE, ANELanes} {
-		b.Run(fmt.Sprint(num), func(b *testing.B) {
+	for num, name := range map[Numerics]string{ANE: "ane", ANELanes: "ane-lanes"} {
+		b.Run(name, func(b *testing.B) {
 			task, mem := kernelTask(256, 256, 1, 256, 1)
 			e := New(Options{Numerics: num})
 			for b.Loop() {

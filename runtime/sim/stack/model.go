@@ -85,7 +85,7 @@ func (p *Process) model() (*Model, error) {
 	o := p.s.o
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
-		Numerics: o.Numerics, Workers: o.Workers,
+		Numerics: o.Numerics, Workers: o.Workers, CallBytes: o.CallBytes,
 	})
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 			return nil, err
 		}
 	}
-	return m.machine.Run(ctx, inputs, sim.Options{Numerics: sim.Mode(m.p.s.o.Numerics), Workers: m.p.s.o.Workers, Dispatcher: m.plain.dispatcher})
+	return m.machine.Run(ctx, inputs, sim.Options{Numerics: sim.Mode(m.p.s.o.Numerics), Workers: m.p.s.o.Workers, CallBytes: m.p.s.o.CallBytes, Dispatcher: m.plain.dispatcher})
 }
 
 // runner makes a function ready: the calls of listing 2.4 above the loop.

@@ -24,8 +24,10 @@ type Options struct {
 	Numerics engine.Numerics
 	Workers  int // goroutines of one task, 0 for one a processor; results do not depend on it
 	Compile  broker.Compiler
-	Limits   broker.Limits
-	Terminal func(line string) // gets the firmware's log lines
+	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
+	CallBytes int64
+	Limits    broker.Limits
+	Terminal  func(line string) // gets the firmware's log lines
 }
 
 // Stack is a machine: device, driver and broker.

@@ -1,0 +1,380 @@
+package explore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/toolchain"
+)
+
+// mostText bounds what another version prints of programs in all, and mostPrinted the
+// constants of a model for which one is asked to that prints every constant whole,
+// after each pass.
+const (
+	mostText    = 4 << 30
+	mostPrinted = 8 << 20
+)
+
+// flags are the command line of another zinc for the configuration. What is as by
+// default is left out, since an old one may not know the flag.
+func (c *Config) flags() (out []string) {
+	for _, f := range []struct {
+		on   bool
+		text string
+	}{
+		{c.Precision != "declared", "--precision=" + c.Precision},
+		{c.Join, "--split-kernel-section=false"},
+		{c.TDForm != "sparse", "--td-form=" + c.TDForm},
+		{c.Func != "", "--func=" + c.Func},
+	} {
+		if f.on {
+			out = append(out, f.text)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Shapes)) {
+		out = append(out, "--shape="+name+"="+dimensions(c.Shapes[name]))
+	}
+	return out
+}
+
+// dimensions writes a shape as the flag takes it.
+func dimensions(shape []int64) string {
+	d := make([]string, len(shape))
+	for i, n := range shape {
+		d[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(d, "x")
+}
+
+// atPath calls f with a path at which the configuration's text is, and the folder of
+// its weights. The text is the one that the server shows, whatever has become of the
+// model's file.
+func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error) error {
+	if m.Fixed {
+		return f(m.source.Path, m.source.Weights)
+	}
+	dir, err := os.MkdirTemp(s.folder, "text-")
+	if err != nil {
+		return &faultError{err}
+	}
+	defer os.RemoveAll(dir)
+	text := m.text
+	if c.Text != nil {
+		text = *c.Text
+	}
+	path := filepath.Join(dir, m.file)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return &faultError{err}
+	}
+	weights := m.source.Weights
+	if weights == "" {
+		weights = m.folder
+	}
+	return f(path, weights)
+}
+
+// folders matches the path of a folder below one, with the separator behind it.
+func folders(below string) *regexp.Regexp {
+	sep := regexp.QuoteMeta(string(filepath.Separator))
+	return regexp.MustCompile(regexp.QuoteMeta(below) + sep + "[A-Za-z0-9_-]+" + sep)
+}
+
+// toolLimits are the limits of a compilation by another version.
+func (s *Server) toolLimits() toolchain.Limits {
+	return toolchain.Limits{Time: s.limits.Time, Files: s.limits.Kept, Printed: mostText, Programs: maxSnapshots, Memory: int64(s.limits.Heap)}
+}
+
+// tooMuchToPrint reports whether an executable would print more constants of a model
+// than are read.
+func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
+	return m.constants > mostPrinted && !x.Elides()
+}
+
+// buildBy compiles a configuration with another zinc and fills the view with what it
+// wrote. What it refuses, and what of its files does not read, is part of the view.
+func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
+	var r *toolchain.Result
+	err := s.atPath(v.model, &v.config, func(path, weights string) (err error) {
+		r, err = x.Compile(ctx, toolchain.Request{
+			Model: path, WeightsDir: weights, Target: v.config.Target, Flags: v.config.flags(), Dir: s.folder,
+			NoPasses: tooMuchToPrint(v.model, x), Limits: s.toolLimits(),
+		})
+		return err
+	})
+	var refused *toolchain.RefusedError
+	var limit *toolchain.LimitError
+	switch {
+	case errors.As(err, &refused):
+		v.foreign = placesOf(s.discreet(refused.Message))
+		v.failure = s.discreet(refused.Error())
+		if n := countErrors(v.foreign); n > 0 && refused.Status == 1 {
+			v.failure = fmt.Sprintf("%s of %s", errorCount(n), v.config.Version)
+		}
+		return nil
+	case errors.As(err, &limit):
+		return &limitError{"compiling with " + v.config.Version, limit.Error(), false}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		// As that the executable is no longer the one that was opened.
+		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
+	}
+	defer r.Close()
+	return v.takeResult(s, r, tooMuchToPrint(v.model, x))
+}
+
+// takeResult fills the view with what another zinc wrote; left says that it was not asked
+// to print its programs.
+func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
+	unread := func(what string, err error) error {
+		v.failure = fmt.Sprintf("what %s wrote does not read: %s: %s", v.config.Version, what, err)
+		return nil
+	}
+	container, err := regularfile.Read(r.Container)
+	if err != nil {
+		return unread("container", errors.New("it is empty, or no regular file"))
+	}
+	descriptor, err := regularfile.Read(r.Descriptor)
+	if err != nil {
+		return unread("descriptor", errors.New("it is empty, or no regular file"))
+	}
+	f, err := hwx.Read(container)
+	if err != nil {
+		return unread("container", err)
+	}
+	p, err := e5.Read(descriptor)
+	if err != nil {
+		return unread("descriptor", err)
+	}
+	report := &compile.Report{Target: v.config.Target}
+	if r.Report != nil {
+		if err := json.Unmarshal(r.Report, report); err != nil {
+			return unread("report", err)
+		}
+	}
+	reports := report.Functions
+	if len(reports) == 0 {
+		reports = []*compile.Report{report}
+	}
+	v.text = bytes.Clone(f.TextBytes())
+	v.container = mapContainer(f, int64(len(container)))
+	v.chain = chainOf(p)
+	if r.Database != "" {
+		// One of another form or of another container links nothing.
+		if db, err := provenance.Open(r.Database); err == nil && db.SHA256 == sha256.Sum256(container) {
+			v.db = db
+		}
+	}
+	if v.db == nil {
+		v.unlinked = true
+		if v.db, err = v.linkByNames(f, reports); err != nil {
+			return unread("container", err)
+		}
+	}
+	v.listStatements()
+	if err := v.readPasses(r.Passes, left); err != nil {
+		return err
+	}
+	v.pairOperations()
+	if v.tasks, err = taskRows(v.db, reports); err != nil {
+		return unread("debug database", err)
+	}
+	if v.files, err = s.adopt(r); err != nil {
+		return &faultError{err}
+	}
+	v.report = report
+	return nil
+}
+
+// adopt takes the files of a pair out of the folder of a compilation.
+func (s *Server) adopt(r *toolchain.Result) (*pairFiles, error) {
+	p := &pairFiles{}
+	for _, x := range []struct {
+		from string
+		to   *spilled
+	}{{r.Container, &p.container}, {r.Descriptor, &p.descriptor}} {
+		f, err := os.CreateTemp(s.folder, "pair-*")
+		if err == nil {
+			name := f.Name()
+			f.Close()
+			if err = os.Rename(x.from, name); err == nil {
+				f, err = os.Open(name)
+			}
+			if err != nil {
+				os.Remove(name)
+			}
+		}
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		x.to.f = f
+		info, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		x.to.size = info.Size()
+	}
+	return p, nil
+}
+
+// printedAt finds the place of what a line of a printed program declares, and
+// printedPlaces all places, which are left out of what is shown.
+var (
+	printedPlaces = regexp.MustCompile(` @\d+:\d+:\d+`)
+	printedAt     = regexp.MustCompile(` @\d+:(\d+):(\d+)`)
+	printedName   = regexp.MustCompile(`^\s*(?:const |func )?%(\S+?)[:\s(]`)
+)
+
+// readPasses reads the programs that another zinc printed; left says that it was not
+// asked to.
+func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
+	byLine := map[int32][]int32{}
+	for i := range v.statements {
+		byLine[v.statements[i].Line] = append(byLine[v.statements[i].Line], int32(i))
+	}
+	last := map[string]*snapshot{}
+	size := 0
+	for _, p := range passes {
+		x := &snapshot{Pass: p.Name, Func: p.Function, Changed: true}
+		f, err := os.Open(p.Path)
+		if err != nil {
+			return &faultError{err}
+		}
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, 1<<20) // lines are cut
+		for in.Scan() && size < maxSnapshots {
+			l := in.Text()
+			if l == "" && len(x.lines) == 0 {
+				continue
+			}
+			if strings.HasPrefix(l, "program ") || strings.HasPrefix(l, "file ") || strings.HasPrefix(l, "build ") {
+				continue
+			}
+			row := printedLine(l, v.statements, byLine)
+			size += len(row.Text) + 100
+			if row.Kind == "op" {
+				x.Ops++
+			}
+			x.lines = append(x.lines, row)
+		}
+		f.Close()
+		if err := in.Err(); err != nil {
+			return &faultError{err}
+		}
+		x.Lines = len(x.lines)
+		if before := last[p.Function]; before != nil && slices.EqualFunc(before.lines, x.lines, func(a, b irLine) bool { return a.Text == b.Text }) {
+			x.Changed, x.lines = false, before.lines
+		}
+		last[p.Function] = x
+		v.passes = append(v.passes, x)
+	}
+	if len(passes) == 0 {
+		why := v.config.Version + " does not print its programs"
+		if left {
+			why = fmt.Sprintf("left out: %s prints its programs with all constants, %d bytes after each pass, and %d are read", v.config.Version, v.model.constants, mostPrinted)
+		}
+		v.passes = []*snapshot{{Pass: "programs", What: why, Changed: true, Lines: 1, lines: []irLine{{Text: why, Kind: "end"}}}}
+	}
+	return nil
+}
+
+// printedLine makes a row of a line of a printed program. It came from the statement
+// at the place that it names.
+func printedLine(l string, statements []statement, byLine map[int32][]int32) irLine {
+	row := irLine{Kind: "op", Text: strings.ToValidUTF8(printedPlaces.ReplaceAllString(l, ""), "\ufffd")}
+	switch t := strings.TrimLeft(l, " "); {
+	case strings.HasPrefix(t, "const "):
+		row.Kind = "const"
+	case strings.HasPrefix(t, "func "):
+		row.Kind = "func"
+	case strings.HasPrefix(t, "return"):
+		row.Kind = "return"
+	case !strings.HasPrefix(t, "%"):
+		row.Kind = "end"
+	}
+	if len(row.Text) > maxLineBytes {
+		row.Text = strings.ToValidUTF8(row.Text[:maxLineBytes], "") + " ..."
+	}
+	if m := printedName.FindStringSubmatch(l); m != nil {
+		row.Name = m[1]
+	}
+	at := printedAt.FindStringSubmatch(l)
+	if at == nil || row.Kind == "return" || row.Kind == "func" {
+		return row
+	}
+	line, _ := strconv.ParseInt(at[1], 10, 32)
+	col, _ := strconv.ParseInt(at[2], 10, 32)
+	// Printed places are those of names, statements' those of their beginnings.
+	for _, i := range byLine[int32(line)] {
+		if s := &statements[i]; s.Name == row.Name || int64(s.Col) == col {
+			row.Statements = []int32{i}
+			break
+		}
+	}
+	if ids := byLine[int32(line)]; row.Statements == nil && len(ids) > 0 {
+		row.Statements = ids[:1:1]
+	}
+	return row
+}
+
+// diagnosticHead is the first line of a diagnostic.
+var diagnosticHead = regexp.MustCompile(`^[^:\s][^:]*:(\d+):(\d+): (error|warning|note): `)
+
+// placesOf takes the diagnostics out of what another zinc said. A text begins at its
+// headline and goes on to the next.
+func placesOf(message string) (out []place) {
+	for _, l := range strings.SplitAfter(message, "\n") {
+		if m := diagnosticHead.FindStringSubmatch(l); m != nil && len(out) < maxPlaces {
+			line, _ := strconv.Atoi(m[1])
+			col, _ := strconv.Atoi(m[2])
+			out = append(out, place{Line: line, Column: col, Severity: m[3]})
+		}
+		if n := len(out); n > 0 {
+			out[n-1].Text += strings.ToValidUTF8(l, "\ufffd")
+		}
+	}
+	return out
+}
+
+// countErrors counts the errors among places.
+func countErrors(ps []place) (n int) {
+	for i := range ps {
+		if ps[i].Severity == "error" {
+			n++
+		}
+	}
+	return n
+}
+
+// constantBytes counts the bytes of a program's constants.
+func constantBytes(p *ir.Program) (n int64) {
+	for _, f := range p.Funcs {
+		ir.Walk(f, func(op *ir.Op) {
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if v != nil && v.IsConst() {
+					n += int64(len(v.Const.Data))
+				}
+			})
+		})
+	}
+	return n
+}
