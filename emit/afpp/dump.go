@@ -55,7 +55,7 @@ type SectionInfo struct {
 	Kind    Kind
 	Version uint32
 	Offset  uint64 // of the body, from the program's header
-	At      int64  // of the body, in the container; -1 where it is not known
+	At      int64  // of the body, in the container
 	Size    uint64 // of the body
 	Present uint64 // bytes of the body that are there
 	Count   int
@@ -73,7 +73,7 @@ func (g *Program) Sections() ([]SectionInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, SectionInfo{Kind(k + 1), g.Versions[k], g.Offsets[k], -1, uint64(len(body)), uint64(len(body)), n, crc32.ChecksumIEEE(body)})
+		out = append(out, SectionInfo{Kind(k + 1), g.Versions[k], g.Offsets[k], int64(g.base + g.Offsets[k]), uint64(len(body)), uint64(len(body)), n, crc32.ChecksumIEEE(body)})
 	}
 	return out, nil
 }

@@ -19,8 +19,12 @@ type Program struct {
 	Operations []Operation
 	Procedures []Procedure
 
+	base    uint64        // of the header, in the container that the program was read from
 	scanned []SectionInfo // of a program that Scan made
 }
+
+// At is where the header of a program that was read stands in the container.
+func (g *Program) At() int64 { return int64(g.base) }
 
 // Generic is the section that names a program.
 type Generic struct {

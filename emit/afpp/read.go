@@ -38,7 +38,7 @@ func Read(b []byte) (*Package, error) {
 		if err := zeros(b, at, next, field+".padding before"); err != nil {
 			return nil, err
 		}
-		r := &programReader{b: b, base: next, field: field, p: &Program{}}
+		r := &programReader{b: b, base: next, field: field, p: &Program{base: next}}
 		if at, err = r.read(); err != nil {
 			return nil, err
 		}
@@ -71,6 +71,24 @@ func readHeader(b []byte, at uint64, magic uint32, field string) (header, error)
 		return header{}, &FormatError{int64(at) + 4, field + ".version", "this major version is unknown; pack the program anew", versionText(v), versionText(Version)}
 	}
 	return header{v, le.Uint32(b[8:]), uint64(le.Uint32(b[12:]))}, nil
+}
+
+// sectionHeader is a section's header.
+type sectionHeader struct {
+	header
+	kind         uint32
+	offset, body uint64 // place and size of the body
+	crc          uint32
+}
+
+// readSectionHeader reads a section's header, whose bytes are there.
+func readSectionHeader(b []byte, at uint64, field string) (sectionHeader, error) {
+	h, err := readHeader(b, at, MagicSection, field)
+	if err != nil {
+		return sectionHeader{}, err
+	}
+	le, b := binary.LittleEndian, b[at:]
+	return sectionHeader{h, le.Uint32(b[0x10:]), le.Uint64(b[0x14:]), le.Uint64(b[0x1c:]), le.Uint32(b[0x24:])}, nil
 }
 
 // zeros checks padding.
@@ -153,15 +171,14 @@ func (r *programReader) fault(at uint64, field, rule string, val, limit any) err
 func (r *programReader) section(k int) (span, *cursor, int, error) {
 	at := uint64(HeaderSize + k*SectionHeaderSize)
 	name := kinds[k].name
-	h, err := readHeader(r.b, r.base+at, MagicSection, r.field+"."+name)
+	h, err := readSectionHeader(r.b, r.base+at, r.field+"."+name)
 	if err != nil {
 		return span{}, nil, 0, err
 	}
-	le, head := binary.LittleEndian, r.b[r.base+at:][:SectionHeaderSize]
-	kind, off, size, sum := le.Uint32(head[0x10:]), le.Uint64(head[0x14:]), le.Uint64(head[0x1c:]), le.Uint32(head[0x24:])
+	off, size := h.offset, h.body
 	switch {
-	case kind != uint32(k+1):
-		err = r.fault(at+0x10, name+".kind", "sections stand in the order of their kinds", kind, uint32(k+1))
+	case h.kind != uint32(k+1):
+		err = r.fault(at+0x10, name+".kind", "sections stand in the order of their kinds", h.kind, uint32(k+1))
 	case off < bodiesAt:
 		err = r.fault(at+0x14, name+".offset", "the body overlaps the headers", off, uint64(bodiesAt))
 	case off%Align != 0:
@@ -177,8 +194,8 @@ func (r *programReader) section(k int) (span, *cursor, int, error) {
 		return span{}, nil, 0, err
 	}
 	body := r.b[r.base+off:][:size:size]
-	if got := crc32.ChecksumIEEE(body); got != sum {
-		return span{}, nil, 0, r.fault(at+0x24, name+".crc", "is not the checksum of the body", sum, got)
+	if got := crc32.ChecksumIEEE(body); got != h.crc {
+		return span{}, nil, 0, r.fault(at+0x24, name+".crc", "is not the checksum of the body", h.crc, got)
 	}
 	// A count beyond the body's bytes can be no count of anything in it.
 	if uint64(h.count) > max(size, 1) {
@@ -242,25 +259,21 @@ func (r *programReader) kernel(c *cursor, count int) {
 	c.check(count == len(r.p.Kernel)/Align, "count", "must be the number of tiles", count, len(r.p.Kernel)/Align)
 }
 
-// streamHeader is the bytes of a record stream before its first record: magic,
-// version, bytes of a record.
-const streamHeader = 8
-
 func (r *programReader) text(c *cursor, count int) {
-	want := streamHeader + int64(count)*td.RecordSize + int64(r.tasks)*td.ImageSize
+	want := td.StreamHeader + int64(count)*td.RecordSize + int64(r.tasks)*td.ImageSize
 	c.check(int64(len(c.b)) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(len(c.b)), want)
 	if c.err != nil {
 		return
 	}
-	r.records = c.base + streamHeader
-	rs, err := td.DecodeRecords(c.take(streamHeader+count*td.RecordSize, "stream"))
+	r.records = c.base + td.StreamHeader
+	rs, err := td.DecodeRecords(c.take(td.StreamHeader+count*td.RecordSize, "stream"))
 	if err != nil {
 		c.err = inStream(err, c)
 		return
 	}
 	for i := range rs {
 		if rs[i].Task >= r.tasks {
-			c.fail(streamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
+			c.fail(td.StreamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
 			return
 		}
 	}

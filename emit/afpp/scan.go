@@ -1,7 +1,6 @@
 package afpp
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 
@@ -87,7 +86,8 @@ func (s *scan) container() *Package {
 	p := &Package{Version: h.version}
 	at := uint64(HeaderSize)
 	for i := range int(min(h.count, MaxPrograms)) {
-		r := &programReader{b: s.b, base: alignUp(at), field: programField(i), p: &Program{scanned: []SectionInfo{}}}
+		base := alignUp(at)
+		r := &programReader{b: s.b, base: base, field: programField(i), p: &Program{base: base, scanned: []SectionInfo{}}}
 		if r.base+HeaderSize > uint64(len(s.b)) {
 			s.cutHeader(r.base, r.field, HeaderSize)
 			break
@@ -110,7 +110,6 @@ func (s *scan) container() *Package {
 
 // program reads what there is of a program whose header is there.
 func (s *scan) program(r *programReader) {
-	le := binary.LittleEndian
 	var bodies [NumKinds][]byte
 	for k := range kinds {
 		at, field := r.base+uint64(HeaderSize+k*SectionHeaderSize), r.field+"."+kinds[k].name
@@ -118,17 +117,16 @@ func (s *scan) program(r *programReader) {
 			s.cutHeader(at, field, SectionHeaderSize)
 			break
 		}
-		h, err := readHeader(s.b, at, MagicSection, field)
+		h, err := readSectionHeader(s.b, at, field)
 		if err != nil {
 			s.fault(err)
 			break
 		}
-		head := s.b[at:][:SectionHeaderSize]
-		if kind := le.Uint32(head[0x10:]); kind != uint32(k+1) {
-			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind", "sections stand in the order of their kinds", kind, uint32(k+1)))
+		if h.kind != uint32(k+1) {
+			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind", "sections stand in the order of their kinds", h.kind, uint32(k+1)))
 			break
 		}
-		x := SectionInfo{Kind(k + 1), h.version, le.Uint64(head[0x14:]), 0, le.Uint64(head[0x1c:]), 0, int(h.count), le.Uint32(head[0x24:])}
+		x := SectionInfo{Kind: Kind(k + 1), Version: h.version, Offset: h.offset, Size: h.body, Count: int(h.count), CRC: h.crc}
 		if x.Offset > r.size || x.Size > r.size-x.Offset {
 			// Bodies of one program alone bound what reading them costs.
 			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset", "the body reaches past the end of the program", x.Offset, r.size))
@@ -145,7 +143,7 @@ func (s *scan) program(r *programReader) {
 		r.p.Versions[k], r.p.Offsets[k] = h.version, x.Offset
 		r.p.scanned = append(r.p.scanned, x)
 	}
-	// In the order of the file, so that the first part that is not whole is told.
+	// In the order of the kinds, whose indices lead from one to the next.
 	for k := range r.p.scanned {
 		s.body(r, k, bodies[k])
 	}
@@ -201,10 +199,10 @@ func (r *programReader) fieldAtEnd(x *SectionInfo) string {
 	switch x.Kind {
 	case KindText:
 		n := int(x.Present)
-		if n < streamHeader {
+		if n < td.StreamHeader {
 			return "stream"
 		}
-		if i := (n - streamHeader) / td.RecordSize; i < x.Count {
+		if i := (n - td.StreamHeader) / td.RecordSize; i < x.Count {
 			return fmt.Sprintf("record %d", i)
 		}
 		return fmt.Sprintf("image %d", len(r.p.Text.Images))
@@ -233,7 +231,7 @@ func (s *scan) generic(r *programReader, c *cursor) {
 
 // text reads the records and images that are whole.
 func (s *scan) text(r *programReader, c *cursor, count int) {
-	n := int(min(int64(streamHeader)+int64(count)*td.RecordSize, int64(len(c.b))))
+	n := int(min(int64(td.StreamHeader)+int64(count)*td.RecordSize, int64(len(c.b))))
 	rs, err := td.ScanRecords(c.take(n, "stream"))
 	r.p.Text.Records = rs
 	if err != nil {

@@ -3,6 +3,7 @@ package e5
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -20,18 +21,14 @@ func Is(b []byte) bool {
 		return false
 	}
 	at := int64(4) // where a writer puts it
-	if root := int64(le32(b)); root <= int64(len(b))-4 {
-		at = root - int64(int32(le32(b[root:])))
+	if root := int64(binary.LittleEndian.Uint32(b)); root <= int64(len(b))-4 {
+		at = root - int64(int32(binary.LittleEndian.Uint32(b[root:])))
 	}
 	if at < 0 || at > int64(len(b)) {
 		return false
 	}
 	n := min(len(b)-int(at), len(rootTag))
 	return n >= 2 && bytes.Equal(b[at:int(at)+n], rootTag[:n])
-}
-
-func le32(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
 // Part is a value of a descriptor that [Scan] found, named as the schema names it.
@@ -187,7 +184,7 @@ func (q *scanBuffer) table(path string, t *table, pos int64) {
 // object walks the table at byte pos, whose layout vtab is.
 func (q *scanBuffer) object(path string, t *table, pos int64, vtab []byte) {
 	v, size := q.v, int64(len(q.v.buf))
-	osize := int64(le16(vtab[2:]))
+	osize := int64(binary.LittleEndian.Uint16(vtab[2:]))
 	// Objects share no bytes, so what is walked is no more than there is.
 	if v.left -= min(osize, size-pos); v.left < 0 {
 		q.fail(pos, t, "", "%s: objects share bytes", cmp.Or(path, "root"))
@@ -204,12 +201,10 @@ func (q *scanBuffer) object(path string, t *table, pos int64, vtab []byte) {
 	}
 }
 
-func le16(b []byte) uint16 { return uint16(b[0]) | uint16(b[1])<<8 }
-
 // slotOf returns where in its object a vtable has the field of slot i, 0 for nowhere.
 func slotOf(vtab []byte, i int) int64 {
 	if entry := 4 + 2*i; entry+2 <= len(vtab) {
-		return int64(le16(vtab[entry:]))
+		return int64(binary.LittleEndian.Uint16(vtab[entry:]))
 	}
 	return 0
 }
@@ -217,7 +212,7 @@ func slotOf(vtab []byte, i int) int64 {
 // slotAt returns the place of a field of n bytes that is there whole, 0 where the table
 // has none.
 func (q *scanBuffer) slotAt(path string, t *table, f *field, i, n int, pos int64, vtab []byte) int64 {
-	off, osize := slotOf(vtab, i), int64(le16(vtab[2:]))
+	off, osize := slotOf(vtab, i), int64(binary.LittleEndian.Uint16(vtab[2:]))
 	at := pos + off
 	switch {
 	case off == 0:

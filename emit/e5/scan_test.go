@@ -2,6 +2,7 @@ package e5
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestScan(t *testing.T) {
 				}
 				end = r.Off + r.Bytes
 			}
-			if n >= int(le32(b))+4 && !Is(b[:n]) {
+			if n >= int(binary.LittleEndian.Uint32(b))+4 && !Is(b[:n]) {
 				t.Errorf("%s cut at %d is not told to be a descriptor", name, n)
 			}
 		}
@@ -72,19 +73,19 @@ func TestScan(t *testing.T) {
 // found, also those whose shared vtable is not there.
 func TestScanSections(t *testing.T) {
 	b := mustBytes(t, fused(2, 64))
-	root := int(le32(b))
+	root := int(binary.LittleEndian.Uint32(b))
 	at := root + 12 // of the third field, as table 23.2 has it
-	vector := at + int(le32(b[at:]))
+	vector := at + int(binary.LittleEndian.Uint32(b[at:]))
 	found := 0
-	for i := range int(le32(b[vector:])) {
+	for i := range int(binary.LittleEndian.Uint32(b[vector:])) {
 		at := vector + 4 + 4*i
-		table := at + int(le32(b[at:]))
+		table := at + int(binary.LittleEndian.Uint32(b[at:]))
 		path := "sections[" + strconv.Itoa(i) + "]"
 		end := 0
 		for _, slot := range []int{0, 2} { // name and data
 			o := table + int(slotOf(writtenLayouts()[sectionTable], slot))
-			to := o + int(le32(b[o:]))
-			end = max(end, to+4+int(le32(b[to:]))+1)
+			to := o + int(binary.LittleEndian.Uint32(b[o:]))
+			end = max(end, to+4+int(binary.LittleEndian.Uint32(b[to:]))+1)
 		}
 		if end+4 >= len(b) {
 			continue

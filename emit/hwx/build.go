@@ -260,11 +260,11 @@ func (b *builder) place(f *File, tab *Symtab) error {
 		strs += uint64(len(s.Name)) + 1
 	}
 	symOff := at
-	at += symbolSize * uint64(len(tab.Symbols))
+	at += SymbolSize * uint64(len(tab.Symbols))
 	strOff := at
 	at = up(at+strs, 8)
 	relocOff := at
-	at = up(at+relocSize*uint64(len(b.text.Relocs)), Page)
+	at = up(at+RelocSize*uint64(len(b.text.Relocs)), Page)
 	if at >= AddrLimit {
 		return &BuildError{Field: "size", Msg: "load commands and symbols do not fit 32-bit file offsets", Val: at}
 	}

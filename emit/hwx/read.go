@@ -163,8 +163,12 @@ func (r *reader) claim(off, size uint64, at int64, field, what string) (*claim, 
 	n := uint64(len(r.data))
 	c := &claim{off: int64(min(off, math.MaxInt64)), at: at, field: field, what: what}
 	if off > n || size > n-off {
+		err := &FormatError{Off: at, Field: field, Msg: fmt.Sprintf("range of %#x bytes from %#x runs past the end of the file (%#x)", size, off, n), Val: off}
 		if r.scan == nil {
-			return nil, &FormatError{Off: at, Field: field, Msg: fmt.Sprintf("range of %#x bytes from %#x runs past the end of the file (%#x)", size, off, n), Val: off}
+			return nil, err
+		}
+		if size == 0 { // else the claim says so, being cut
+			r.scan.past(err)
 		}
 		size = min(size, math.MaxInt64-uint64(c.off))
 	}

@@ -2,6 +2,7 @@ package hwx_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"reflect"
@@ -103,6 +104,27 @@ func TestScanCut(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestScanEmptyTable: a table without entries that stands behind the file's end takes
+// no bytes, and is a fault all the same.
+func TestScanEmptyTable(t *testing.T) {
+	le := binary.LittleEndian
+	img := images()["identity_split"]
+	_, _, b := build(t, img)
+	at := 32
+	for le.Uint32(b[at:]) != hwx.CmdSymtab {
+		at += int(le.Uint32(b[at+4:]))
+	}
+	for _, table := range []int{8, 16} { // symbols, strings: offset, then the number of entries or bytes
+		c := bytes.Clone(b)
+		le.PutUint32(c[at+table:], uint32(len(b)+1))
+		le.PutUint32(c[at+table+4:], 0)
+		if _, err := hwx.Read(c); err == nil {
+			t.Errorf("table at +%d: Read takes it", table)
+		}
+		scanHolds(t, c)
 	}
 }
 

@@ -5,7 +5,8 @@ import "fmt"
 const (
 	segmentSize = 72
 	sectionSize = 80
-	relocSize   = 8
+	// RelocSize is the bytes of a relocation.
+	RelocSize = 8
 )
 
 func (r *reader) segment(b body) (Command, error) {
@@ -62,15 +63,15 @@ func (r *reader) section(s *Segment, b body, i int) error {
 		})
 	}
 	if n := uint64(b.w(q + 60)); n > 0 {
-		cl, err := r.claim(uint64(c.RelocOff), n*relocSize, b.at+int64(q)+56, field+".reloff", "relocations of section "+name)
+		cl, err := r.claim(uint64(c.RelocOff), n*RelocSize, b.at+int64(q)+56, field+".reloff", "relocations of section "+name)
 		if err != nil {
 			return err
 		}
 		r.later = append(r.later, func() error {
 			p := r.bytes(cl)
-			c.Relocs = make([]Reloc, len(p)/relocSize)
+			c.Relocs = make([]Reloc, len(p)/RelocSize)
 			for k := range c.Relocs {
-				c.Relocs[k] = Reloc{Addr: le.Uint32(p[relocSize*k:]), Info: le.Uint32(p[relocSize*k+4:])}
+				c.Relocs[k] = Reloc{Addr: le.Uint32(p[RelocSize*k:]), Info: le.Uint32(p[RelocSize*k+4:])}
 			}
 			return nil
 		})

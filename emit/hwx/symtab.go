@@ -4,7 +4,8 @@ import "fmt"
 
 const (
 	symtabSize = 24
-	symbolSize = 16
+	// SymbolSize is the bytes of a symbol.
+	SymbolSize = 16
 )
 
 func (r *reader) symtab(b body) (Command, error) {
@@ -13,7 +14,7 @@ func (r *reader) symtab(b body) (Command, error) {
 	}
 	n := uint64(b.w(12))
 	t := &Symtab{SymOff: b.w(8), StrOff: b.w(16), StrSize: b.w(20)}
-	syms, err := r.claim(uint64(t.SymOff), n*symbolSize, b.at+8, b.field+".symoff", "symbol table")
+	syms, err := r.claim(uint64(t.SymOff), n*SymbolSize, b.at+8, b.field+".symoff", "symbol table")
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +41,13 @@ func (r *reader) symtab(b body) (Command, error) {
 // it has what there is of the name, and the first of them is the error.
 func (t *Symtab) load(syms, strs []byte, on bool) (first error) {
 	all := string(strs)
-	t.Symbols = make([]Symbol, len(syms)/symbolSize)
+	t.Symbols = make([]Symbol, len(syms)/SymbolSize)
 	next, regular := uint64(1), len(strs) > 0 && strs[0] == 0
 	for i := range t.Symbols {
-		p := syms[symbolSize*i:]
+		p := syms[SymbolSize*i:]
 		s := Symbol{NameOff: le.Uint32(p), Type: p[4], Sect: p[5], Desc: le.Uint16(p[6:]), Value: le.Uint64(p[8:])}
 		bad := func(msg string, args ...any) error {
-			return &FormatError{Off: int64(t.SymOff) + symbolSize*int64(i), Field: fmt.Sprintf("symbol %d.name", i), Msg: fmt.Sprintf(msg, args...), Val: s.NameOff}
+			return &FormatError{Off: int64(t.SymOff) + SymbolSize*int64(i), Field: fmt.Sprintf("symbol %d.name", i), Msg: fmt.Sprintf(msg, args...), Val: s.NameOff}
 		}
 		length, err := 0, error(nil)
 		if uint64(s.NameOff) >= uint64(len(strs)) {

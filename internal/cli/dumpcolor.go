@@ -27,28 +27,33 @@ const paintedLine = 4096
 type paint struct {
 	w    io.Writer
 	line []byte
+	long bool // the line was longer than paintedLine, and is written as it comes
 }
 
 // Write implements io.Writer.
 func (p *paint) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 {
-			p.line = append(p.line, rest...)
-			break
+		piece, after, ended := bytes.Cut(rest, []byte("\n"))
+		p.line = append(p.line, piece...)
+		end := ""
+		if ended {
+			end = "\n"
 		}
-		p.line = append(p.line, rest[:i]...)
-		if err := p.flush("\n"); err != nil {
-			return 0, err
+		if ended || len(p.line) > paintedLine {
+			if err := p.flush(end); err != nil {
+				return 0, err
+			}
 		}
-		rest = rest[i+1:]
+		rest = after
 	}
 	return len(b), nil
 }
 
-// flush writes the line that is on its way, with its end.
+// flush writes the line that is on its way, with its end; of a long line what there
+// is, where end is empty.
 func (p *paint) flush(end string) error {
-	if len(p.line) > paintedLine {
+	if p.long || len(p.line) > paintedLine {
+		p.long = end == ""
 		_, err := p.w.Write(append(p.line, end...))
 		p.line = p.line[:0]
 		return err

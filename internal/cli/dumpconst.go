@@ -47,7 +47,7 @@ type constantJSON struct {
 	Source  []provenance.SourceView `json:"source,omitempty"` // with a debug database
 }
 
-// sectionConstants is the JSON form of a section of constants.
+// constantSectionJSON is the JSON form of a section of constants.
 type constantSectionJSON struct {
 	Section    string `json:"section"`
 	Address    string `json:"address"`

@@ -69,7 +69,8 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 	joined, joinErr := td.Join(g.Text.Images, records)
 	at := int64(0)
 	if sections, err := g.Sections(); err == nil && len(sections) >= int(afpp.KindText) {
-		at = d.firmwareAt(i, g, &sections[afpp.KindText-1]) + streamHeaderSize + int64(len(g.Text.Records))*td.RecordSize
+		s := &sections[afpp.KindText-1]
+		at = s.At + td.StreamHeader + int64(s.Count)*td.RecordSize
 	}
 	for k, m := range g.Text.Images {
 		x := imageTask{procedure: owner[k], image: m, at: at + int64(k)*td.ImageSize}
@@ -83,33 +84,6 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 	if joinErr != nil && len(d.faults) == 0 {
 		d.fault(fmt.Errorf("program %d: images and records do not agree: %w", i, joinErr))
 	}
-}
-
-// firmwareAt returns where a section's body is in the file: a Scan says so, and what
-// Read took has programs behind each other.
-func (d *fileDump) firmwareAt(i int, g *afpp.Program, s *afpp.SectionInfo) int64 {
-	if s.At >= 0 {
-		return s.At
-	}
-	at := int64(afpp.HeaderSize)
-	for _, p := range d.firm.Programs[:i] {
-		at = programEnd(at, p)
-	}
-	return alignTo(at) + int64(s.Offset)
-}
-
-func alignTo(n int64) int64 { return (n + afpp.Align - 1) &^ (afpp.Align - 1) }
-
-// programEnd returns where a program ends that begins behind byte at.
-func programEnd(at int64, p *afpp.Program) int64 {
-	at = alignTo(at)
-	end := at
-	if list, err := p.Sections(); err == nil {
-		for _, s := range list {
-			end = max(end, at+int64(s.Offset+s.Size))
-		}
-	}
-	return end
 }
 
 func (d *fileDump) firmwareHeaders() error {
@@ -204,13 +178,11 @@ func (d *fileDump) rawFirmwareHeaders() error {
 	if err := d.words(partHeaders, "package", 0, d.span(0, afpp.HeaderSize)); err != nil {
 		return err
 	}
-	at := int64(afpp.HeaderSize)
 	for i, g := range d.firm.Programs {
 		const n = afpp.HeaderSize + afpp.NumKinds*afpp.SectionHeaderSize
-		if err := d.words(partHeaders, fmt.Sprintf("program %d", i), alignTo(at), d.span(alignTo(at), n)); err != nil {
+		if err := d.words(partHeaders, fmt.Sprintf("program %d", i), g.At(), d.span(g.At(), n)); err != nil {
 			return err
 		}
-		at = programEnd(at, g)
 	}
 	return nil
 }
@@ -227,8 +199,7 @@ func rawSection(k afpp.Kind, part string) func(d *fileDump) error {
 				continue
 			}
 			s := &list[k-1]
-			at := d.firmwareAt(i, g, s)
-			if err := d.words(part, fmt.Sprintf("section %s of program %d", k, i), at, d.span(at, int64(s.Present))); err != nil {
+			if err := d.words(part, fmt.Sprintf("section %s of program %d", k, i), s.At, d.span(s.At, int64(s.Present))); err != nil {
 				return err
 			}
 		}

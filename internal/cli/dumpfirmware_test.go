@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,5 +53,54 @@ func TestDumpFirmware(t *testing.T) {
 	status, out, errs = run(b[:len(b)-1])
 	if status != statusInput || !strings.Contains(out, "\ntask 0 at ") || !strings.Contains(errs, "model.bin: afpp: byte ") || !strings.Contains(errs, "program 0.") {
 		t.Errorf("cut: exit status %d\n%s%s", status, out, errs)
+	}
+}
+
+// TestDumpFirmwarePrograms: in a container of several programs a task is one of its own
+// program's, and words stand where they are in the file, whole or broken.
+func TestDumpFirmwarePrograms(t *testing.T) {
+	program := func(id uint64) *afpp.Program {
+		return &afpp.Program{
+			Generic:    afpp.Generic{Identity: id, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
+			Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
+			Operations: []afpp.Operation{{Name: "copy", Class: 4, Tasks: 1}},
+			Procedures: []afpp.Procedure{{Name: "net", Operations: 1, Bars: []afpp.Bar{{Usage: afpp.UsageInput, Address: 0x30000000, Size: 64}}, Inputs: []afpp.Port{{Name: "x"}}}},
+		}
+	}
+	b, err := afpp.Encode(&afpp.Package{Programs: []*afpp.Program{program(7), program(8)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := dumped(t, b, "--task", "0/net:0", "--json")
+	var task struct {
+		Task []struct {
+			Kind string `json:"attested_kind"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &task); status != statusOK || err != nil || len(task.Task) != 1 || strings.Contains(task.Task[0].Kind, "step=") {
+		t.Errorf("the only task of a program: exit status %d, %v\n%s%s", status, err, out, errs)
+	}
+	broken := bytes.Clone(b)
+	first := (afpp.HeaderSize + afpp.Align - 1) / afpp.Align * afpp.Align
+	broken[first+afpp.HeaderSize+0x10]++ // the kind of the first section of program 0
+	second := first + (len(b)-first)/2   // both programs are of one size
+	for name, b := range map[string][]byte{"whole": b, "broken": broken} {
+		_, out, errs := dumped(t, b, "--headers", "--raw", "--json")
+		var j struct {
+			Raw []struct {
+				Name   string
+				Offset int
+				Words  []string
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &j); err != nil || len(j.Raw) != 3 {
+			t.Fatalf("%s: %v\n%s%s", name, err, out, errs)
+		}
+		for i, x := range j.Raw[1:] {
+			want := [...]int{first, second}[i]
+			if magic := fmt.Sprintf("%08x", afpp.MagicProgram); x.Offset != want || x.Words[0] != magic {
+				t.Errorf("%s: program %d at %#x begins with %s, want %#x, %s", name, i, x.Offset, x.Words[0], want, magic)
+			}
+		}
 	}
 }

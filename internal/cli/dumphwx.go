@@ -49,16 +49,9 @@ func (c *dumpCommand) container(path string, b []byte) error {
 	}
 	return c.dump(path, b, "container", "a hardware container", containerParts, func(d *fileDump) bool {
 		d.hwx = s
-		f, err := hwx.Read(b)
-		if err != nil {
-			var faults []*hwx.FormatError
-			f, faults = hwx.Scan(b)
-			for _, e := range faults {
-				d.fault(e)
-			}
-			if len(faults) == 0 {
-				d.fault(err)
-			}
+		f, faults := hwx.Scan(b)
+		for _, e := range faults {
+			d.fault(e)
 		}
 		s.f = f
 		if f == nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -20,7 +21,7 @@ func (d *fileDump) rawHeaders() error {
 	const sizeofcmds, header = 20, 32
 	n := int64(header)
 	if len(d.b) >= header {
-		n += int64(uint32(d.b[sizeofcmds]) | uint32(d.b[sizeofcmds+1])<<8 | uint32(d.b[sizeofcmds+2])<<16 | uint32(d.b[sizeofcmds+3])<<24)
+		n += int64(binary.LittleEndian.Uint32(d.b[sizeofcmds:]))
 	}
 	return d.words(partHeaders, "", 0, d.span(0, n))
 }
@@ -64,13 +65,12 @@ func (d *fileDump) rawConstants() error {
 }
 
 func (d *fileDump) rawSymbols() error {
-	const symbolSize = 16
 	for _, c := range d.hwx.f.Commands {
 		t, ok := c.(*hwx.Symtab)
 		if !ok {
 			continue
 		}
-		if err := d.words(partSymbols, "table", int64(t.SymOff), d.span(int64(t.SymOff), symbolSize*int64(len(t.Symbols)))); err != nil {
+		if err := d.words(partSymbols, "table", int64(t.SymOff), d.span(int64(t.SymOff), hwx.SymbolSize*int64(len(t.Symbols)))); err != nil {
 			return err
 		}
 		if err := d.words(partSymbols, "strings", int64(t.StrOff), d.span(int64(t.StrOff), int64(t.StrSize))); err != nil {
@@ -81,10 +81,9 @@ func (d *fileDump) rawSymbols() error {
 }
 
 func (d *fileDump) rawRelocs() error {
-	const relocSize = 8
 	for _, s := range d.hwx.f.Sections() {
 		if len(s.Relocs) > 0 {
-			if err := d.words(partRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff), relocSize*int64(len(s.Relocs)))); err != nil {
+			if err := d.words(partRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff), hwx.RelocSize*int64(len(s.Relocs)))); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -166,7 +167,7 @@ func (d *fileDump) relocs() error {
 				list[i].Target = sectionName(sections[r.Section()-1])
 			}
 			if uint64(r.Addr)+4 <= uint64(len(b)) {
-				v := fmt.Sprintf("%#x", uint32(b[r.Addr])|uint32(b[r.Addr+1])<<8|uint32(b[r.Addr+2])<<16|uint32(b[r.Addr+3])<<24)
+				v := fmt.Sprintf("%#x", binary.LittleEndian.Uint32(b[r.Addr:]))
 				list[i].Value = &v
 			}
 			at[r.Addr] = i

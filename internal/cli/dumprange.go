@@ -53,7 +53,7 @@ type procedureTasks struct {
 	tasks int
 }
 
-// choose returns, for each procedure, the test for its tasks that were asked for. A
+// chooseTasks returns, for each procedure, the test for its tasks that were asked for. A
 // task that is not there is an error.
 func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) bool, error) {
 	chosen := make([][]taskRange, len(procedures))

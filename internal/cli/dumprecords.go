@@ -64,11 +64,8 @@ func (d *fileDump) streamHeaders() error {
 	return nil
 }
 
-// streamHeaderSize is the bytes before the first record.
-const streamHeaderSize = 8
-
 func (d *fileDump) rawStreamHeader() error {
-	return d.words(partHeaders, "", 0, d.span(0, streamHeaderSize))
+	return d.words(partHeaders, "", 0, d.span(0, td.StreamHeader))
 }
 
 func (d *fileDump) rawStream() error {
@@ -76,7 +73,7 @@ func (d *fileDump) rawStream() error {
 		return nil
 	}
 	d.printed = true
-	return d.words(partRecords, "", streamHeaderSize, d.span(streamHeaderSize, int64(len(d.b))))
+	return d.words(partRecords, "", td.StreamHeader, d.span(td.StreamHeader, int64(len(d.b))))
 }
 
 func (d *fileDump) streamRecords() error {

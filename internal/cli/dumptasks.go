@@ -28,9 +28,6 @@ func init() { // functions of the table print it
 	}
 }
 
-// imagesHeaderSize is the bytes of a file of images before the first.
-const imagesHeaderSize = 8
-
 // images prints version-10 images: as the text form of their tasks where nothing was
 // chosen. What the records carry is zero in them.
 func (c *dumpCommand) images(path string, b []byte) error {
@@ -38,7 +35,7 @@ func (c *dumpCommand) images(path string, b []byte) error {
 		images, err := td.ScanImages(b)
 		d.fault(err)
 		for i, m := range images {
-			x := imageTask{image: m, at: imagesHeaderSize + int64(i)*td.ImageSize}
+			x := imageTask{image: m, at: td.ImagesHeader + int64(i)*td.ImageSize}
 			if x.task, x.err = td.DecodeV10(m); x.err != nil {
 				d.fault(fmt.Errorf("image %d, byte %#x of the file: %w", i, x.at, x.err))
 			}
@@ -63,7 +60,7 @@ func (d *fileDump) imagesHeader() error {
 }
 
 func (d *fileDump) rawImagesHeader() error {
-	return d.words(partHeaders, "", 0, d.span(0, imagesHeaderSize))
+	return d.words(partHeaders, "", 0, d.span(0, td.ImagesHeader))
 }
 
 // imageTasks prints the tasks of images: without a choice, of a file of images, in the
@@ -125,8 +122,9 @@ func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 	return nil
 }
 
-// chosenImages calls visit for each image that --task names.
-func (d *fileDump) chosenImages(visit func(i int, x *imageTask) error) error {
+// chosenImages calls visit for each image that --task names: image i of the n of its
+// procedure.
+func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error {
 	var counts []procedureTasks
 	var at []int // index of the procedure's first image
 	for i := range d.imageSet {
@@ -142,7 +140,7 @@ func (d *fileDump) chosenImages(visit func(i int, x *imageTask) error) error {
 	for k := range counts {
 		for i := range counts[k].tasks {
 			if chosen[k](i) {
-				if err := visit(i, &d.imageSet[at[k]+i]); err != nil {
+				if err := visit(i, counts[k].tasks, &d.imageSet[at[k]+i]); err != nil {
 					return err
 				}
 			}
@@ -156,11 +154,11 @@ func (d *fileDump) imageDetail() error {
 		d.j.Open("task", '[')
 		defer d.j.Close()
 	}
-	return d.chosenImages(func(i int, x *imageTask) error {
+	return d.chosenImages(func(i, n int, x *imageTask) error {
 		if x.task == nil {
 			return fmt.Errorf("%s: --task %d: %w", d.path, i, x.err)
 		}
-		return d.detail(x.procedure, i, len(d.imageSet), td.Placed{Task: x.task, Off: int(x.at)}, x.at)
+		return d.detail(x.procedure, i, n, td.Placed{Task: x.task, Off: int(x.at)}, x.at)
 	})
 }
 
@@ -181,7 +179,9 @@ func (d *fileDump) rawImage(i int, x *imageTask) error {
 	return d.words(partTask, name, x.at, x.image)
 }
 
-func (d *fileDump) rawImageChosen() error { return d.chosenImages(d.rawImage) }
+func (d *fileDump) rawImageChosen() error {
+	return d.chosenImages(func(i, _ int, x *imageTask) error { return d.rawImage(i, x) })
+}
 
 // taskTextParts are the parts of the text form of tasks.
 var taskTextParts []filePart

@@ -71,14 +71,27 @@ func (j *Stream) Put(key string, v any) {
 	if j.Err != nil {
 		return
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	enc := json.NewEncoder(&entryWriter{j, key})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent(j.indent(), indent)
-	if j.Err = enc.Encode(v); j.Err == nil {
-		j.entry(key)
-		j.write(strings.TrimSuffix(b.String(), "\n"))
+	if err := enc.Encode(v); err != nil && j.Err == nil {
+		j.Err = err
 	}
+}
+
+// entryWriter begins an entry with what an Encoder writes, which is the whole of a
+// value at once: one that is no JSON leaves no key behind.
+type entryWriter struct {
+	j   *Stream
+	key string
+}
+
+func (w *entryWriter) Write(b []byte) (int, error) {
+	w.j.entry(w.key)
+	if w.j.Err == nil {
+		_, w.j.Err = w.j.w.Write(bytes.TrimSuffix(b, []byte("\n")))
+	}
+	return len(b), w.j.Err
 }
 
 // Raw writes text that is JSON already, on one line.

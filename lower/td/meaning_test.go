@@ -152,8 +152,8 @@ func TestScanRecordsCut(t *testing.T) {
 	_, rs, b := splitTwo(t)
 	for n := range b {
 		got, err := ScanRecords(b[:n])
-		want := max(0, n-streamHeader) / RecordSize
-		if len(got) != want || err == nil && n != streamHeader+want*RecordSize {
+		want := max(0, n-StreamHeader) / RecordSize
+		if len(got) != want || err == nil && n != StreamHeader+want*RecordSize {
 			t.Fatalf("cut at %d: %d records, want %d; %v", n, len(got), want, err)
 		}
 		for i := range got {

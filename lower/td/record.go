@@ -12,7 +12,7 @@ const (
 	RecordMagic   = "ZTDR"
 	RecordVersion = 1
 	RecordSize    = 44
-	streamHeader  = 8
+	StreamHeader  = 8 // bytes before the first record
 )
 
 // unresolved is set in the key of a slot that the load has not filled.
@@ -233,7 +233,7 @@ func (e *StreamError) Error() string {
 // EncodeRecords returns the stream of the records, which must stand in order:
 // by task, within a task by stream, then the op-config registers.
 func EncodeRecords(rs []Record) ([]byte, error) {
-	out := append(make([]byte, 0, streamHeader+RecordSize*len(rs)), RecordMagic...)
+	out := append(make([]byte, 0, StreamHeader+RecordSize*len(rs)), RecordMagic...)
 	out = binary.LittleEndian.AppendUint16(out, RecordVersion)
 	out = binary.LittleEndian.AppendUint16(out, RecordSize)
 	var err error
@@ -264,11 +264,11 @@ func ScanRecords(b []byte) ([]Record, error) {
 	head := func(off int64, field, format string, args ...any) error {
 		return &StreamError{off, -1, field, fmt.Sprintf(format, args...)}
 	}
-	if len(b) >= 4 && len(b) < streamHeader && string(b[:4]) == RecordMagic {
-		return nil, head(int64(len(b)), "header", "the stream ends inside its header: %d bytes are there, it has %d", len(b), streamHeader)
+	if len(b) >= 4 && len(b) < StreamHeader && string(b[:4]) == RecordMagic {
+		return nil, head(int64(len(b)), "header", "the stream ends inside its header: %d bytes are there, it has %d", len(b), StreamHeader)
 	}
-	if len(b) < streamHeader || string(b[:4]) != RecordMagic {
-		return nil, head(0, "magic", "a record stream opens with %d bytes, the first four %q", streamHeader, RecordMagic)
+	if len(b) < StreamHeader || string(b[:4]) != RecordMagic {
+		return nil, head(0, "magic", "a record stream opens with %d bytes, the first four %q", StreamHeader, RecordMagic)
 	}
 	if v := binary.LittleEndian.Uint16(b[4:]); v != RecordVersion {
 		return nil, head(4, "version", "record stream version %d is not known: known is %d", v, RecordVersion)
@@ -276,7 +276,7 @@ func ScanRecords(b []byte) ([]Record, error) {
 	if n := binary.LittleEndian.Uint16(b[6:]); n != RecordSize {
 		return nil, head(6, "record size", "%d: records of version %d have %d bytes", n, RecordVersion, RecordSize)
 	}
-	rest := b[streamHeader:]
+	rest := b[StreamHeader:]
 	rs := make([]Record, len(rest)/RecordSize)
 	for i := range rs {
 		if err := rs[i].decode(rest[i*RecordSize:][:RecordSize]); err != nil {
@@ -346,7 +346,7 @@ func (r *Record) rank() int {
 }
 
 func outOfOrder(rs []Record, i int) error {
-	return &StreamError{int64(streamHeader + i*RecordSize), i, "order",
+	return &StreamError{int64(StreamHeader + i*RecordSize), i, "order",
 		fmt.Sprintf("task %d, register %#x stands behind task %d, register %#x", rs[i].Task, rs[i].Register, rs[i-1].Task, rs[i-1].Register)}
 }
 
@@ -356,5 +356,5 @@ func inStream(err error, i int) error {
 	if !ok {
 		return err
 	}
-	return &StreamError{int64(streamHeader + i*RecordSize + e.off), i, e.field, e.msg}
+	return &StreamError{int64(StreamHeader + i*RecordSize + e.off), i, e.field, e.msg}
 }

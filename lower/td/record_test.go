@@ -243,7 +243,7 @@ func FuzzRecords(f *testing.F) {
 		if err != nil {
 			// Right checksums let the fuzzer reach the fields.
 			b = bytes.Clone(b)
-			for p := streamHeader; p+RecordSize <= len(b); p += RecordSize {
+			for p := StreamHeader; p+RecordSize <= len(b); p += RecordSize {
 				binary.LittleEndian.PutUint32(b[p+offCRC:], crc32.ChecksumIEEE(b[p:p+offCRC]))
 			}
 			if rs, err = DecodeRecords(b); err != nil {

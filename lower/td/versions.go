@@ -61,14 +61,14 @@ func decodeV7(b []byte) (*Task, error) {
 // ImagesMagic opens a file of images.
 const ImagesMagic = "ZTDI"
 
-// imagesHeader is the bytes before the first image: magic, u16 descriptor
+// ImagesHeader is the bytes before the first image: magic, u16 descriptor
 // version, u16 bytes of an image.
-const imagesHeader = 8
+const ImagesHeader = 8
 
 // EncodeImages returns a file of version-10 images: the header and the images
 // behind each other.
 func EncodeImages(images [][]byte) ([]byte, error) {
-	out := append(make([]byte, 0, imagesHeader+ImageSize*len(images)), ImagesMagic...)
+	out := append(make([]byte, 0, ImagesHeader+ImageSize*len(images)), ImagesMagic...)
 	out = binary.LittleEndian.AppendUint16(out, VersionV10)
 	out = binary.LittleEndian.AppendUint16(out, ImageSize)
 	for i, img := range images {
@@ -91,8 +91,8 @@ func DecodeImages(b []byte) ([][]byte, error) {
 
 // ScanImages is DecodeImages that returns, with the error, the images that are whole.
 func ScanImages(b []byte) ([][]byte, error) {
-	if len(b) < imagesHeader || string(b[:4]) != ImagesMagic {
-		return nil, imagef(0, "a file of images opens with %d bytes, the first four %q", imagesHeader, ImagesMagic)
+	if len(b) < ImagesHeader || string(b[:4]) != ImagesMagic {
+		return nil, imagef(0, "a file of images opens with %d bytes, the first four %q", ImagesHeader, ImagesMagic)
 	}
 	version := int(binary.LittleEndian.Uint16(b[4:]))
 	if _, err := CodecOf(version); err != nil {
@@ -104,7 +104,7 @@ func ScanImages(b []byte) ([][]byte, error) {
 	if n := binary.LittleEndian.Uint16(b[6:]); n != ImageSize {
 		return nil, imagef(6, "image size %#x: a version-10 image has %#x bytes", n, ImageSize)
 	}
-	rest := b[imagesHeader:]
+	rest := b[ImagesHeader:]
 	images := make([][]byte, len(rest)/ImageSize)
 	for i := range images {
 		images[i] = rest[i*ImageSize : (i+1)*ImageSize]
