@@ -38,6 +38,6 @@
 // records of the operations other than Cast and AneInference are choices.
 //
 // The Go module of FlatBuffers has no verifier, and its accessors panic on a
-// malformed buffer: the checks are verify.go, driven by the table of tables in
+// malformed buffer: the checks are walk.go, driven by the table of tables in
 // schema.go.
 package e5

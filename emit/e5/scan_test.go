@@ -3,6 +3,7 @@ package e5
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,7 +117,9 @@ func TestScanLayouts(t *testing.T) {
 		}
 		for _, p := range []*Program{fused(0, 64), fused(3, 256)} {
 			s := &scanner{layouts: map[*table][]byte{}}
-			s.buffer("", mustBytes(t, p), 0, programTable)
+			if err := walkBuffer(mustBytes(t, p), 0, "", programTable, s); err != nil {
+				t.Fatal(err)
+			}
 			if got := s.layouts[x]; !bytes.Equal(got, want) {
 				t.Errorf("%s: layout %x, assumed is %x", x.name, got, want)
 			}
@@ -154,6 +157,11 @@ func FuzzScan(f *testing.F) {
 		// A byte of a string is four at most in quotes, a number of eight bytes twenty.
 		if size > 32*len(b)+100*len(x.Parts) || len(x.Parts) > len(b) {
 			t.Fatalf("%d values of %d bytes from a file of %d", len(x.Parts), size, len(b))
+		}
+		if e, ok := verify(b, 0, programTable).(*FormatError); ok && len(x.Faults) < maxFaults && !slices.ContainsFunc(x.Faults, func(f *FormatError) bool {
+			return f.Table == e.Table && f.Field == e.Field
+		}) {
+			t.Fatalf("the strict walk says %v, Scan %v", e, x.Faults)
 		}
 		if _, err := Read(b); err == nil && len(x.Faults) > 0 {
 			t.Fatalf("Read takes it, Scan says %v", x.Faults[0])

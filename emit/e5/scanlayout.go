@@ -18,7 +18,7 @@ func init() { // a scanner collects them, and uses them
 	writtenLayouts = sync.OnceValue(func() map[*table][]byte {
 		s := &scanner{layouts: map[*table][]byte{}}
 		if b, err := Bytes(sample()); err == nil {
-			s.buffer("", b, 0, programTable)
+			_ = walkBuffer(b, 0, "", programTable, s) // what was written has no faults
 		}
 		return s.layouts
 	})
@@ -39,36 +39,43 @@ func sample() *Program {
 
 // assume walks a table whose vtable is not there by the layout that this package gives
 // it, where what the table refers to is as it says.
-func (q *scanBuffer) assume(path string, t *table, pos int64) {
-	vtab := writtenLayouts()[t]
-	if vtab == nil || !q.fits(t, pos, vtab) {
+func (w *walk) assume(path string, t *table, pos int64) {
+	if w.scan == nil {
 		return
 	}
-	q.assumed++
-	q.object(path, t, pos, vtab)
-	q.assumed--
+	if vtab := writtenLayouts()[t]; vtab != nil && w.fits(t, pos, vtab) {
+		w.scan.assumed++
+		w.fieldsOf(&placed{table: t, path: path, pos: pos, vt: pos, vtab: vtab})
+		w.scan.assumed--
+	}
 }
 
-// fits reports whether the fields of a table at byte pos, laid out as vtab says, refer
-// to what their kinds allow, as far as it is there.
-func (q *scanBuffer) fits(t *table, pos int64, vtab []byte) bool {
-	size := int64(len(q.v.buf))
+// fits reports whether the fields of a table at byte pos, laid out as vtab says, stand
+// and refer to what their kinds allow, as far as it is there.
+func (w *walk) fits(t *table, pos int64, vtab []byte) bool {
+	size := int64(len(w.buf))
 	for i := range t.fields {
 		f := &t.fields[i]
-		off := slotOf(vtab, i)
+		off, l := slotOf(vtab, i), layouts[f.kind]
 		at := pos + off
-		if off == 0 || f.kind == kUnion || at+4 > size || layouts[f.kind].elem == 0 && f.kind != kTable {
+		if off == 0 || f.kind == kUnion || at+4 > size {
 			continue
 		}
-		to := at + q.v.u32(at)
+		if at%int64(l.size) != 0 {
+			return false
+		}
+		if l.elem == 0 && f.kind != kTable {
+			continue
+		}
+		to := at + w.u32(at)
 		switch {
 		case to == at || to%4 != 0:
 			return false
 		case f.kind != kString || to+4 > size:
 			continue
 		}
-		n := q.v.u32(to)
-		if end := to + 4 + n; end < size && (q.v.buf[end] != 0 || !utf8.Valid(q.v.buf[to+4:end])) {
+		n := w.u32(to)
+		if end := to + 4 + n; end < size && (w.buf[end] != 0 || !utf8.Valid(w.buf[to+4:end])) {
 			return false
 		}
 	}

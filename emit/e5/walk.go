@@ -1,0 +1,347 @@
+package e5
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxFile is the limit of a FlatBuffer: offsets between table and vtable are
+// signed 32-bit numbers.
+const maxFile = 1<<31 - 1
+
+// walk goes over one FlatBuffer by the table of tables. The first fault ends a strict
+// walk, one without a scan, and without a fault no accessor can leave the buffer
+// afterwards. A walk with a scan tells it of each fault and of what is there all the
+// same, and goes on; that the buffer ends early it says in words for who has lost the
+// rest of a file.
+//
+// Offsets may make two fields share an object, and a small buffer could in that
+// way unfold to a very large tree. A writer of descriptors shares vtables only,
+// so the bytes of all objects walked, vtables apart, must fit the buffer: time
+// and memory stay linear in its length.
+type walk struct {
+	buf  []byte
+	base int   // offset of buf in the file
+	left int64 // bytes not yet walked over
+	end  int64 // of the object that reaches furthest
+	err  error // the first fault
+	scan *scanner
+}
+
+// placed is a table in the buffer.
+type placed struct {
+	*table
+	path string // of a walk with a scan
+	pos  int64
+	vt   int64  // place of the vtable
+	vtab []byte // the vtable
+	kind int32  // of a section, once its field was walked
+}
+
+func (o *placed) size() int64 { return int64(binary.LittleEndian.Uint16(o.vtab[2:])) }
+
+// offset returns where in its object the field of slot i is, 0 for nowhere.
+func (o *placed) offset(i int) int64 { return slotOf(o.vtab, i) }
+
+func slotOf(vtab []byte, i int) int64 {
+	if entry := 4 + 2*i; entry+2 <= len(vtab) {
+		return int64(binary.LittleEndian.Uint16(vtab[entry:]))
+	}
+	return 0
+}
+
+// verify checks that buf, at offset base of the file, is a FlatBuffer whose root
+// is a t.
+func verify(buf []byte, base int, t *table) error { return walkBuffer(buf, base, "", t, nil) }
+
+// walkBuffer returns the first fault.
+func walkBuffer(buf []byte, base int, path string, t *table, s *scanner) error {
+	w := &walk{buf: buf, base: base, left: int64(len(buf)), scan: s}
+	if len(buf) < 4 {
+		w.fail(path, 0, t, "", "%d bytes, a root offset needs 4", len(buf))
+		return w.err
+	}
+	w.see(0, 4)
+	w.table(path, t, w.u32(0))
+	// A buffer is built from its end: nothing but the padding of the last object
+	// to a word can follow it.
+	if end := (w.end + 3) &^ 3; w.err == nil && end != int64(len(buf)) {
+		w.fail(path, w.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d", w.end, end, len(buf))
+	}
+	return w.err
+}
+
+// over reports whether a fault has ended the walk.
+func (w *walk) over() bool { return w.err != nil && w.scan == nil }
+
+// fail notes a fault of the object at byte pos.
+func (w *walk) fail(path string, pos int64, t *table, field, format string, args ...any) {
+	w.failFor(pos, path, pos, t, field, format, args...)
+}
+
+// failFor notes a fault that byte pos tells of the object at byte at.
+func (w *walk) failFor(at int64, path string, pos int64, t *table, field, format string, args ...any) {
+	if w.over() {
+		return
+	}
+	e := &FormatError{Off: w.base + int(min(pos, int64(len(w.buf)))), Table: t.name, Field: field, Msg: fmt.Sprintf(format, args...)}
+	if path != "" {
+		e.Msg = path + ": " + e.Msg
+	}
+	if w.err == nil {
+		w.err = e
+	}
+	if w.scan != nil {
+		w.scan.fault(int64(w.base)+at, e)
+	}
+}
+
+// see tells the scan of an object, as far as it is there.
+func (w *walk) see(pos, n int64) {
+	if w.scan != nil {
+		w.scan.see(w.base+int(pos), int(min(n, int64(len(w.buf))-pos)))
+	}
+}
+
+// put tells the scan of a value.
+func (w *walk) put(path string, pos int64, value string) {
+	if w.scan != nil {
+		w.scan.put(path, w.base+int(pos), value)
+	}
+}
+
+// member names a field of what path names, and element an element, for a scan alone.
+func (w *walk) member(path, field string) string {
+	switch {
+	case w.scan == nil:
+		return ""
+	case path == "":
+		return field
+	}
+	return path + "." + field
+}
+
+func (w *walk) element(path string, i int64) string {
+	if w.scan == nil {
+		return ""
+	}
+	return path + "[" + strconv.FormatInt(i, 10) + "]"
+}
+
+func (w *walk) u16(pos int64) int64 { return int64(binary.LittleEndian.Uint16(w.buf[pos:])) }
+func (w *walk) u32(pos int64) int64 { return int64(binary.LittleEndian.Uint32(w.buf[pos:])) }
+
+// claim takes n bytes at pos, which is inside the buffer, for one object, and returns
+// how many of them there are. Where that is less than least none is of use.
+func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (have int64, ok bool) {
+	size := int64(len(w.buf))
+	have = min(n, size-pos)
+	switch {
+	case have < n && w.scan == nil:
+		w.fail(path, pos, t, field, "%d bytes do not fit the buffer of %d", n, size)
+	case have < n:
+		w.failFor(pos, path, size, t, field, "the data ends behind %d of the %d bytes at 0x%x", have, n, int64(w.base)+pos)
+	}
+	if have < least || w.over() {
+		return 0, false
+	}
+	if w.left -= have; w.left < 0 {
+		w.fail(path, pos, t, field, "objects share bytes: together they are larger than the buffer of %d", size)
+		return 0, false
+	}
+	w.end = max(w.end, pos+n)
+	return have, true
+}
+
+func (w *walk) table(path string, t *table, pos int64) {
+	size := int64(len(w.buf))
+	if pos%4 != 0 {
+		w.fail(path, pos, t, "", "table at 0x%x is not on a multiple of 4", pos)
+		return
+	}
+	if pos > size-4 {
+		w.fail(path, pos, t, "", "table at 0x%x is past the buffer of %d", pos, size)
+		return
+	}
+	vt := pos - int64(int32(w.u32(pos)))
+	if vt < 0 || vt > size-4 || vt%2 != 0 {
+		w.failFor(max(vt, 0), path, pos, t, "", "vtable at %d is not an even place in the buffer of %d", vt, size)
+		if vt > size-4 && vt%2 == 0 {
+			w.assume(path, t, pos)
+		}
+		return
+	}
+	vsize, osize := w.u16(vt), w.u16(vt+2)
+	if vsize < 4 || vsize%2 != 0 || vsize > size-vt {
+		w.fail(path, vt, t, "", "vtable of %d bytes, want an even number from 4 to %d", vsize, size-vt)
+		if vsize > size-vt {
+			w.assume(path, t, pos)
+		}
+		return
+	}
+	if osize < 4 {
+		w.fail(path, vt+2, t, "", "object of %d bytes, want at least 4", osize)
+		return
+	}
+	w.see(vt, vsize)
+	o := &placed{table: t, path: path, pos: pos, vt: vt, vtab: w.buf[vt : vt+vsize]}
+	if w.scan != nil {
+		w.scan.layout(o)
+	}
+	w.fieldsOf(o)
+}
+
+func (w *walk) fieldsOf(o *placed) {
+	if _, ok := w.claim(o.path, o.pos, o.size(), 4, o.table, ""); !ok {
+		return
+	}
+	w.see(o.pos, o.size())
+	for i := range o.fields {
+		f := &o.fields[i]
+		if f.kind == kUnion {
+			w.union(o, f, i)
+		} else if at := w.slot(o, f, i, layouts[f.kind].size); at != 0 {
+			w.value(o, f, w.member(o.path, f.name), at)
+		} else if f.required && o.offset(i) == 0 {
+			w.fail(o.path, o.pos, o.table, f.name, "field is required")
+		}
+		if w.over() {
+			return
+		}
+	}
+}
+
+// slot returns the place of the field of slot i, 0 when the table does not have
+// it, or not as it must be. Of what the end of the buffer cuts claim has told.
+func (w *walk) slot(o *placed, f *field, i, size int) int64 {
+	off, n := o.offset(i), int64(size)
+	at, entry := o.pos+off, o.vt+int64(4+2*i)
+	switch {
+	case off == 0:
+		return 0
+	case off < 4 || off+n > o.size():
+		w.fail(o.path, entry, o.table, f.name, "field of %d bytes at %d is outside its object of %d", n, off, o.size())
+		return 0
+	case at%n != 0:
+		w.fail(o.path, entry, o.table, f.name, "field of %d bytes at 0x%x is not aligned", n, at)
+		return 0
+	case at+n > int64(len(w.buf)):
+		return 0
+	}
+	return at
+}
+
+// union goes by the tag in slot i to the member in slot i+1.
+func (w *walk) union(o *placed, f *field, i int) {
+	tagAt, at := w.slot(o, f, i, 1), w.slot(o, f, i+1, 4)
+	if o.offset(i) == 0 || o.offset(i+1) == 0 {
+		w.fail(o.path, o.pos, o.table, f.name, "union is required")
+	}
+	if tagAt == 0 || at == 0 {
+		return
+	}
+	tag := int(w.buf[tagAt])
+	if tag < 1 || tag > len(attrTables) {
+		w.fail(o.path, tagAt, o.table, f.name, "union tag %d, want 1 to %d", tag, len(attrTables))
+		return
+	}
+	t := attrTables[tag-1]
+	if to, ok := w.follow(o, f, o.path, at); ok {
+		w.table(w.member(o.path, t.name), t, to)
+	}
+}
+
+// follow returns where the offset at pos leads.
+func (w *walk) follow(o *placed, f *field, path string, pos int64) (int64, bool) {
+	off, size := w.u32(pos), int64(len(w.buf))
+	to := pos + off
+	switch {
+	case off != 0 && to <= size-4:
+		return to, true
+	case off == 0 || w.scan == nil:
+		w.fail(path, pos, o.table, f.name, "offset %d leaves the buffer of %d", off, size)
+	default:
+		w.failFor(to, path, pos, o.table, f.name, "what should stand at 0x%x is not there: the data ends at 0x%x", int64(w.base)+to, int64(w.base)+size)
+	}
+	return 0, false
+}
+
+// value walks what a field at pos holds or refers to.
+func (w *walk) value(o *placed, f *field, path string, pos int64) {
+	elem := int64(layouts[f.kind].elem)
+	if elem == 0 && f.kind != kTable {
+		if w.scan != nil {
+			w.scalar(o, f, path, pos)
+		}
+		return
+	}
+	to, ok := w.follow(o, f, path, pos)
+	switch {
+	case !ok:
+	case f.kind == kTable:
+		w.table(path, f.of, to)
+	case f.kind == kString:
+		w.text(o, f, path, to)
+	default:
+		w.vector(o, f, path, to, elem)
+	}
+}
+
+func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
+	if pos%4 != 0 {
+		w.fail(path, pos, o.table, f.name, "vector at 0x%x is not on a multiple of 4", pos)
+		return
+	}
+	n := w.u32(pos) // elements
+	if (pos+4)%elem != 0 && n > 0 {
+		w.fail(path, pos, o.table, f.name, "elements of %d bytes at 0x%x are not aligned", elem, pos+4)
+	}
+	have, ok := w.claim(path, pos, 4+n*elem, 4, o.table, f.name)
+	if !ok {
+		return
+	}
+	have = (have - 4) / elem
+	if f.kind != kStrings && f.kind != kTables {
+		if w.scan != nil {
+			w.elements(o, f, path, pos, n, have)
+		}
+		return
+	}
+	w.see(pos, 4+have*elem)
+	for i := range have {
+		p := w.element(path, i)
+		if to, ok := w.follow(o, f, p, pos+4+4*i); !ok {
+			// told
+		} else if f.kind == kStrings {
+			w.text(o, f, p, to)
+		} else {
+			w.table(p, f.of, to)
+		}
+		if w.over() {
+			return
+		}
+	}
+}
+
+func (w *walk) text(o *placed, f *field, path string, pos int64) {
+	if pos%4 != 0 {
+		w.fail(path, pos, o.table, f.name, "string at 0x%x is not on a multiple of 4", pos)
+		return
+	}
+	n := w.u32(pos)
+	if _, ok := w.claim(path, pos, 4+n+1, 4+n+1, o.table, f.name); !ok {
+		return
+	}
+	w.see(pos, 4+n+1)
+	s := w.buf[pos+4 : pos+4+n]
+	switch {
+	case w.buf[pos+4+n] != 0:
+		w.fail(path, pos+4+n, o.table, f.name, "string of %d bytes does not end in a zero byte", n)
+	case !utf8.Valid(s):
+		w.fail(path, pos+4, o.table, f.name, "string of %d bytes is not UTF-8", n)
+	case w.scan != nil:
+		w.put(path, pos, strconv.Quote(string(s)))
+	}
+}
