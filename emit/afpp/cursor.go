@@ -13,18 +13,36 @@ import (
 // behind it is zero.
 type cursor struct {
 	b     []byte
-	base  int64 // of b in the file
-	at    int   // of the next field
-	last  int   // of the field taken last
+	size  uint64 // of the body, of which b is what there is
+	base  int64  // of b in the file
+	at    int    // of the next field
+	last  int    // of the field taken last
 	where string
 	err   *FormatError
+
+	// note, where it is set, is told of a rule that a value breaks, and the value is
+	// taken. Only a body that ends early is then a fault that stays.
+	note func(*FormatError)
 }
 
 // fail keeps the first fault, at an offset of the body.
 func (c *cursor) fail(at int, field, rule string, val, limit any) {
+	c.keep(&FormatError{c.base + int64(at), c.where + "." + field, rule, val, limit})
+}
+
+func (c *cursor) keep(e *FormatError) {
 	if c.err == nil {
-		c.err = &FormatError{c.base + int64(at), c.where + "." + field, rule, val, limit}
+		c.err = e
 	}
+}
+
+// tell notes a fault that does not hinder reading on, and keeps it where none is noted.
+func (c *cursor) tell(e *FormatError) {
+	if c.note == nil || c.err != nil {
+		c.keep(e)
+		return
+	}
+	c.note(e)
 }
 
 func (c *cursor) left() int { return len(c.b) - c.at }
@@ -69,8 +87,12 @@ func (c *cursor) count(field string, size int) int {
 
 // check fails with the field taken last unless ok.
 func (c *cursor) check(ok bool, field, rule string, val, limit any) {
+	c.checkAt(ok, c.last, field, rule, val, limit)
+}
+
+func (c *cursor) checkAt(ok bool, at int, field, rule string, val, limit any) {
 	if !ok {
-		c.fail(c.last, field, rule, val, limit)
+		c.tell(&FormatError{c.base + int64(at), c.where + "." + field, rule, val, limit})
 	}
 }
 

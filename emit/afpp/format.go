@@ -84,12 +84,13 @@ var kinds = [NumKinds]struct {
 	counts string
 	body   func(*Program) (body []byte, count int, err error)
 	read   func(*programReader, *cursor, int)
+	apart  bool // a value that breaks a rule does not hinder reading those behind it
 }{
-	{"generic", "1", genericBody, (*programReader).generic},
-	{"kernel", "64-byte tiles", kernelBody, (*programReader).kernel},
-	{"text", "records", textBody, (*programReader).text},
-	{"operation", "operations", operationBody, (*programReader).operations},
-	{"procedure", "procedures", procedureBody, (*programReader).procedures},
+	{"generic", "1", genericBody, (*programReader).generic, true},
+	{"kernel", "64-byte tiles", kernelBody, (*programReader).kernel, true},
+	{"text", "records", textBody, (*programReader).text, true},
+	{"operation", "operations", operationBody, (*programReader).operations, false},
+	{"procedure", "procedures", procedureBody, (*programReader).procedures, false},
 }
 
 // String names a kind.

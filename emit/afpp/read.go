@@ -110,9 +110,9 @@ type programReader struct {
 	field string
 	p     *Program
 
-	tasks, operationCount, procedureCount int   // as generic says
-	kernelSize                            int   // bytes of coefficients, as the section's header says
-	records                               int64 // where the first record stands in the container
+	tasks, operationCount, procedureCount int    // as generic says
+	kernelSize                            uint64 // bytes of coefficients, as the section's header says
+	records                               int64  // where the first record stands in the container
 }
 
 // span is a body's place, from the program's header.
@@ -202,7 +202,7 @@ func (r *programReader) section(k int) (span, *cursor, int, error) {
 		return span{}, nil, 0, r.fault(at+8, name+".count", "more "+kinds[k].counts+" than the body has bytes", int64(h.count), int64(size))
 	}
 	r.p.Versions[k], r.p.Offsets[k] = h.version, off
-	c := &cursor{b: body, base: int64(r.base + off), where: r.field + "." + name}
+	c := &cursor{b: body, size: size, base: int64(r.base + off), where: r.field + "." + name}
 	return span{k, off, off + size}, c, int(h.count), nil
 }
 
@@ -254,34 +254,37 @@ func (r *programReader) generic(c *cursor, count int) {
 
 func (r *programReader) kernel(c *cursor, count int) {
 	r.p.Kernel = c.take(c.left(), "coefficients")
-	r.kernelSize = len(r.p.Kernel)
-	c.check(len(r.p.Kernel)%Align == 0, "size", "coefficients are whole tiles", len(r.p.Kernel), Align)
-	c.check(count == len(r.p.Kernel)/Align, "count", "must be the number of tiles", count, len(r.p.Kernel)/Align)
+	r.kernelSize = c.size
+	c.check(c.size%Align == 0, "size", "coefficients are whole tiles", int64(c.size), Align)
+	c.check(uint64(count) == c.size/Align, "count", "must be the number of tiles", count, int64(c.size/Align))
 }
 
 func (r *programReader) text(c *cursor, count int) {
-	want := td.StreamHeader + int64(count)*td.RecordSize + int64(r.tasks)*td.ImageSize
-	c.check(int64(len(c.b)) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(len(c.b)), want)
+	stream := td.StreamHeader + int64(count)*td.RecordSize
+	want := stream + int64(r.tasks)*td.ImageSize
+	c.check(int64(c.size) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(c.size), want)
 	if c.err != nil {
 		return
 	}
 	r.records = c.base + td.StreamHeader
-	rs, err := td.DecodeRecords(c.take(td.StreamHeader+count*td.RecordSize, "stream"))
+	rs, err := td.ScanRecords(c.take(int(min(stream, int64(c.left()))), "stream"))
 	if err != nil {
-		c.err = inStream(err, c)
-		return
+		c.tell(inStream(err, c))
 	}
 	for i := range rs {
-		if rs[i].Task >= r.tasks {
-			c.fail(td.StreamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
-			return
+		if rs[i].Task >= r.tasks && c.err == nil {
+			c.checkAt(false, td.StreamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
 		}
 	}
 	r.p.Text.Records = rs
-	r.p.Text.Images = make([][]byte, r.tasks)
-	for i := range r.p.Text.Images {
-		r.p.Text.Images[i] = c.take(td.ImageSize, "image")
+	if r.p.Generic.Image != td.VersionV10 {
+		r.p.Text.Other = c.take(c.left(), "images")
+		return
 	}
+	for c.err == nil && len(r.p.Text.Images) < r.tasks && c.left() >= td.ImageSize {
+		r.p.Text.Images = append(r.p.Text.Images, c.take(td.ImageSize, "image"))
+	}
+	c.checkAt(c.left() == 0, c.at, fmt.Sprintf("image %d", len(r.p.Text.Images)), "bytes that are no whole image of a task", c.left(), td.ImageSize)
 }
 
 // recordField names a field of a record.
@@ -403,7 +406,7 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		b.Size = c.u64(f + "size")
 		c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size, left)
 		kernel := b.Usage == UsageWeights || b.Usage == UsageConstants
-		c.check(!kernel || b.Size <= uint64(r.kernelSize), f+"size", "reaches past the kernel section", b.Size, uint64(r.kernelSize))
+		c.check(!kernel || b.Size <= r.kernelSize, f+"size", "reaches past the kernel section", b.Size, r.kernelSize)
 		bs = append(bs, b)
 	}
 	return bs

@@ -157,19 +157,15 @@ func (s *scan) body(r *programReader, k int, b []byte) {
 	if got := crc32.ChecksumIEEE(b); whole && got != x.CRC {
 		s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x24, kinds[k].name+".crc", "is not the checksum of the body", x.CRC, got))
 	}
-	c := &cursor{b: b, base: x.At, where: r.field + "." + kinds[k].name}
-	count := x.Count
-	switch x.Kind {
-	case KindGeneric:
-		s.generic(r, c)
-	case KindKernel:
-		r.p.Kernel, r.kernelSize = b, int(min(x.Size, 1<<40))
-		return
-	case KindText:
-		s.text(r, c, count)
-	default:
-		kinds[k].read(r, c, count)
+	c := &cursor{b: b, size: x.Size, base: x.At, where: r.field + "." + kinds[k].name}
+	if kinds[k].apart {
+		c.note = func(e *FormatError) {
+			if whole { // else what is not there breaks rules
+				s.fault(e)
+			}
+		}
 	}
+	kinds[k].read(r, c, x.Count)
 	if c.err != nil && whole {
 		s.fault(c.err)
 	}
@@ -214,39 +210,4 @@ func (r *programReader) fieldAtEnd(x *SectionInfo) string {
 		return "coefficients"
 	}
 	return "entry 0"
-}
-
-// generic reads the fields that there are, whatever they say.
-func (s *scan) generic(r *programReader, c *cursor) {
-	g := &r.p.Generic
-	g.Identity = c.u64("identity")
-	g.Image = c.u32("image version")
-	if c.err == nil && g.Image != td.VersionV10 {
-		s.fault(&FormatError{c.base + int64(c.last), c.where + ".image version", "register images of this version are unknown", int64(g.Image), td.VersionV10})
-	}
-	r.tasks, r.operationCount, r.procedureCount = int(c.u32("tasks")), int(c.u32("operations")), int(c.u32("procedures"))
-	g.Base, g.Size = c.u64("window base"), c.u64("window size")
-	copy(g.Container[:], c.take(len(g.Container), "container hash"))
-}
-
-// text reads the records and images that are whole.
-func (s *scan) text(r *programReader, c *cursor, count int) {
-	n := int(min(int64(td.StreamHeader)+int64(count)*td.RecordSize, int64(len(c.b))))
-	rs, err := td.ScanRecords(c.take(n, "stream"))
-	r.p.Text.Records = rs
-	if err != nil {
-		c.err = inStream(err, c)
-	}
-	rest := c.b[n:]
-	if r.p.Generic.Image != td.VersionV10 {
-		r.p.Text.Other = rest
-		return
-	}
-	for i := 0; i < r.tasks && len(rest) >= td.ImageSize; i++ {
-		r.p.Text.Images = append(r.p.Text.Images, rest[:td.ImageSize:td.ImageSize])
-		rest = rest[td.ImageSize:]
-	}
-	if len(rest) > 0 {
-		c.fail(len(c.b)-len(rest), fmt.Sprintf("image %d", len(r.p.Text.Images)), "bytes that are no whole image of a task", len(rest), td.ImageSize)
-	}
 }
