@@ -102,6 +102,19 @@ func encode(t testing.TB, ps ...*afpp.Program) []byte {
 	return b
 }
 
+// printAll prints the headers and the records of a container.
+func printAll(t testing.TB, w io.Writer, p *afpp.Package) {
+	t.Helper()
+	if err := afpp.DumpHeaders(w, p); err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range p.Programs {
+		if err := afpp.DumpRecords(w, i, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // holds checks what holds for any bytes.
 func holds(t *testing.T, b []byte) *afpp.Package {
 	t.Helper()
@@ -120,10 +133,8 @@ func holds(t *testing.T, b []byte) *afpp.Package {
 	if !bytes.Equal(again, b) {
 		t.Fatal("the written container differs")
 	}
-	if err := afpp.Dump(io.Discard, p); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := afpp.JSON(p); err != nil {
+	printAll(t, io.Discard, p)
+	if _, err := afpp.HeadersJSON(p); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -190,8 +201,8 @@ func TestBoundByCall(t *testing.T) {
 		t.Errorf("%d tasks, %v", len(tasks), err)
 	}
 	var b bytes.Buffer
-	if err := afpp.Dump(&b, p); err != nil || !strings.Contains(b.String(), "bound by the call") {
-		t.Errorf("%v\n%s", err, b.String())
+	if printAll(t, &b, p); !strings.Contains(b.String(), "bound by the call") {
+		t.Errorf("%s", b.String())
 	}
 }
 
@@ -250,10 +261,8 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := afpp.Dump(&text, p); err != nil {
-		t.Fatal(err)
-	}
-	js, err := afpp.JSON(p)
+	printAll(t, &text, p)
+	js, err := afpp.HeadersJSON(p)
 	if err != nil || !json.Valid(js) {
 		t.Fatal("not JSON", err)
 	}

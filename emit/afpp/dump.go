@@ -1,7 +1,6 @@
 package afpp
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -9,28 +8,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
-
-// Dump prints a container as text.
-func Dump(w io.Writer, p *Package) error {
-	if err := DumpHeaders(w, p); err != nil {
-		return err
-	}
-	for i, g := range p.Programs {
-		fmt.Fprintln(w)
-		if err := DumpRecords(w, i, g); err != nil {
-			return err
-		}
-		tw := newTable(w)
-		for i, m := range g.Text.Images {
-			fmt.Fprintf(tw, "\nimage of task %d, crc %08x\n", i, crc32.ChecksumIEEE(m))
-			dumpImage(tw, m)
-		}
-		if err := tw.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 2, ' ', 0) }
 
@@ -146,27 +123,4 @@ func dumpRecord(w io.Writer, r *td.Record) {
 	}
 	fmt.Fprintf(w, "%d\t%s\t%#x\t[%d:%d]%s\t%s\t%s\t%s\n", r.Task, td.Groups[r.Group].Name, r.Register,
 		int(r.Place.Bit)+int(r.Place.Width)-1, r.Place.Bit, shift, value, slot, bar)
-}
-
-// dumpImage prints the words of an image that are not zero, group by group.
-func dumpImage(w io.Writer, m []byte) {
-	eachWord(m, func(g *td.Group, at int, v uint32) {
-		if g == td.HeaderV10 {
-			fmt.Fprintf(w, "%s\tword %d\t%#08x\n", g.Name, at, v)
-			return
-		}
-		fmt.Fprintf(w, "%s\t%#04x\t%#08x\n", g.Name, int(g.Base)+4*at, v)
-	})
-}
-
-// eachWord calls do for each word of an image that is not zero, with its group
-// and its index there.
-func eachWord(m []byte, do func(g *td.Group, at int, v uint32)) {
-	for _, g := range append([]*td.Group{td.HeaderV10}, td.Groups...) {
-		for i := range g.Words {
-			if v := binary.LittleEndian.Uint32(m[g.Image+4*i:]); v != 0 {
-				do(g, i, v)
-			}
-		}
-	}
 }

@@ -3,9 +3,6 @@ package afpp
 import (
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
-
-	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // hex is a number that JSON carries as a hexadecimal string: 64-bit addresses do
@@ -30,8 +27,6 @@ type programJSON struct {
 	Container  string          `json:"container_sha256"`
 	Sections   []sectionJSON   `json:"sections"`
 	Procedures []procedureJSON `json:"procedures"`
-	Records    []recordJSON    `json:"records,omitzero"`
-	Images     []imageJSON     `json:"images,omitzero"`
 }
 
 type sectionJSON struct {
@@ -71,37 +66,11 @@ type barJSON struct {
 	Size    hex    `json:"size"`
 }
 
-type recordJSON struct {
-	Task     int    `json:"task"`
-	Group    string `json:"group"`
-	Register hex    `json:"register"`
-	Slot     hex    `json:"slot"` // key, 0 of a value
-	Resolved bool   `json:"resolved"`
-	Operand  hex    `json:"operand"`
-	Bit      uint8  `json:"bit"`
-	Width    uint8  `json:"width"`
-	Shift    uint8  `json:"shift"`
-	Bar      *int   `json:"bar"` // null of a value
-	Offset   uint32 `json:"offset"`
-}
-
-type imageJSON struct {
-	CRC    hex            `json:"crc32"`
-	Header map[string]hex `json:"header,omitempty"` // words that are not zero, by index
-	Words  map[hex]hex    `json:"words"`            // those that are not zero, by register; encoding/json sorts them
-}
-
-// JSON returns a container as JSON, indented. Coefficients are told by their
-// size and checksum alone.
-func JSON(p *Package) ([]byte, error) { return asJSON(p, true) }
-
-// HeadersJSON is JSON without records and images.
-func HeadersJSON(p *Package) ([]byte, error) { return asJSON(p, false) }
-
-func asJSON(p *Package, text bool) ([]byte, error) {
+// HeadersJSON returns what DumpHeaders prints as JSON, indented.
+func HeadersJSON(p *Package) ([]byte, error) {
 	out := packageJSON{Version: hex(p.Version), Warnings: p.Warnings(), Programs: []programJSON{}}
 	for _, g := range p.Programs {
-		j, err := g.json(text)
+		j, err := g.json()
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +80,7 @@ func asJSON(p *Package, text bool) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func (g *Program) json(text bool) (programJSON, error) {
+func (g *Program) json() (programJSON, error) {
 	j := programJSON{
 		Version: hex(g.Version), Identity: hex(g.Generic.Identity), Image: g.Generic.Image, Base: hex(g.Generic.Base),
 		Size: hex(g.Generic.Size), Container: fmt.Sprintf("%x", g.Generic.Container),
@@ -133,30 +102,6 @@ func (g *Program) json(text bool) (programJSON, error) {
 			q.Bars = append(q.Bars, barJSON{b.ID, b.Usage.String(), hex(b.Address), hex(b.Size)})
 		}
 		j.Procedures = append(j.Procedures, q)
-	}
-	if !text {
-		return j, nil
-	}
-	j.Records, j.Images = []recordJSON{}, []imageJSON{}
-	for i := range g.Text.Records {
-		r := &g.Text.Records[i]
-		q := recordJSON{r.Task, td.Groups[r.Group].Name, hex(r.Register), hex(r.Slot), r.Resolved, hex(r.Operand),
-			r.Place.Bit, r.Place.Width, r.Place.Shift, nil, r.Offset}
-		if r.Bar != td.NoBar {
-			q.Bar = &r.Bar
-		}
-		j.Records = append(j.Records, q)
-	}
-	for _, m := range g.Text.Images {
-		q := imageJSON{hex(crc32.ChecksumIEEE(m)), map[string]hex{}, map[hex]hex{}}
-		eachWord(m, func(g *td.Group, at int, v uint32) {
-			if g == td.HeaderV10 {
-				q.Header[fmt.Sprintf("%02d", at)] = hex(v)
-				return
-			}
-			q.Words[hex(int(g.Base)+4*at)] = hex(v)
-		})
-		j.Images = append(j.Images, q)
 	}
 	return j, nil
 }

@@ -66,9 +66,7 @@ func TestScanCut(t *testing.T) {
 				t.Fatalf("cut at %#x: program %d: %d bytes of coefficients, want %d", n, i, len(g.Kernel), kernel)
 			}
 		}
-		if err := afpp.Dump(io.Discard, p); err != nil {
-			t.Fatal(err)
-		}
+		printAll(t, io.Discard, p)
 	}
 }
 
@@ -111,9 +109,7 @@ func FuzzScan(f *testing.F) {
 		if p == nil {
 			return
 		}
-		if err := afpp.Dump(io.Discard, p); err != nil {
-			t.Fatal(err)
-		}
+		printAll(t, io.Discard, p)
 		if _, err := afpp.HeadersJSON(p); err != nil {
 			t.Fatal(err)
 		}

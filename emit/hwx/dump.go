@@ -22,22 +22,16 @@ func (f *File) offsets() (at, size []int64, err error) {
 	return at, size, nil
 }
 
-// Dump prints the container: header, every command with its offset, symbols,
-// relocations, and the bytes that belong to no part. Tasks are not decoded.
-// Numbers are hexadecimal where they are addresses, offsets or sizes.
-func Dump(w io.Writer, f *File) error { return dump(w, f, true) }
-
-// DumpHeaders is Dump without the entries of the symbol table and of the
-// relocations, of which it prints the number.
-func DumpHeaders(w io.Writer, f *File) error { return dump(w, f, false) }
-
-func dump(w io.Writer, f *File, tables bool) error {
+// DumpHeaders prints the container: header, every command with its offset, how many
+// symbols and relocations there are, and the bytes that belong to no part. Numbers are
+// hexadecimal where they are addresses, offsets or sizes.
+func DumpHeaders(w io.Writer, f *File) error {
 	at, size, err := f.offsets()
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	d := dumper{out, tables}
+	d := dumper{out}
 	h := f.Header
 	d.line("container: %#x bytes, %d commands", f.Size, len(f.Commands))
 	d.line("header: cputype %#x, cpusubtype %d, filetype %d, flags %#x", h.CPUType, h.CPUSubtype, h.FileType, h.Flags)
@@ -62,11 +56,6 @@ func dump(w io.Writer, f *File, tables bool) error {
 			d.extra("tail", c.Tail)
 		case *Symtab:
 			d.line("%s symbols: %d at %#x, strings at %#x, %#x bytes", title, len(c.Symbols), c.SymOff, c.StrOff, c.StrSize)
-			if d.tables {
-				for k, s := range c.Symbols {
-					d.line("    %3d type %#04x section %d desc %#x value %#x %q", k, s.Type, s.Sect, s.Desc, s.Value, s.Name)
-				}
-			}
 			d.extra("strings kept", c.Strings)
 			d.extra("tail", c.Tail)
 		case *Raw:
@@ -100,7 +89,7 @@ func (s *Section) present() (n uint64) {
 // DumpSymbols prints the entries of the symbol tables, a line each.
 func DumpSymbols(w io.Writer, f *File) error {
 	out := bufio.NewWriter(w)
-	d := dumper{out, true}
+	d := dumper{out}
 	each(f, func(t *Symtab) { d.line("symbols: %d at %#x, strings at %#x", len(t.Symbols), t.SymOff, t.StrOff) })
 	i := 0
 	for v := range f.SymbolViews() {
@@ -117,10 +106,7 @@ func DumpSymbols(w io.Writer, f *File) error {
 	return out.Flush()
 }
 
-type dumper struct {
-	w      *bufio.Writer
-	tables bool // with the entries of symbol tables and relocations
-}
+type dumper struct{ w *bufio.Writer }
 
 // line prints one line; a write error stays in the buffered writer.
 func (d dumper) line(format string, args ...any) { fmt.Fprintf(d.w, format+"\n", args...) }
@@ -155,12 +141,8 @@ func (d dumper) segment(title string, s *Segment, n int) int {
 		if n := c.present(); c.Parts != nil && n != c.Size {
 			d.line("        %#x of %#x bytes are there", n, c.Size)
 		}
-		if !d.tables && len(c.Relocs) > 0 {
+		if len(c.Relocs) > 0 {
 			d.line("        %d relocations at %#x", len(c.Relocs), c.RelocOff)
-			continue
-		}
-		for _, r := range c.Relocs {
-			d.line("        reloc %#x kind %#x section %d", r.Addr, r.Info>>24, r.Section())
 		}
 	}
 	d.extra("tail", s.Tail)

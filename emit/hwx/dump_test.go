@@ -22,10 +22,13 @@ func TestDump(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text bytes.Buffer
-		if err := hwx.Dump(&text, f); err != nil {
+		if err := hwx.DumpHeaders(&text, f); err != nil {
 			t.Fatal(err)
 		}
-		js, err := hwx.JSON(f)
+		if err := hwx.DumpSymbols(&text, f); err != nil {
+			t.Fatal(err)
+		}
+		js, err := hwx.HeadersJSON(f)
 		if err != nil {
 			t.Fatal(err)
 		}

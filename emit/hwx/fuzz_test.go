@@ -37,10 +37,13 @@ func readHolds(t *testing.T, data []byte) {
 		t.Fatal("reading the written file gives another File")
 	}
 	hwx.Validate(got)
-	if err := hwx.Dump(io.Discard, got); err != nil {
+	if err := hwx.DumpHeaders(io.Discard, got); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hwx.JSON(got); err != nil {
+	if err := hwx.DumpSymbols(io.Discard, got); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hwx.HeadersJSON(got); err != nil {
 		t.Fatal(err)
 	}
 }

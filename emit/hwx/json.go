@@ -44,9 +44,8 @@ type commandJSON struct {
 	Program *programJSON `json:"program,omitempty"`
 	Tensor  *tensorJSON  `json:"tensor,omitempty"`
 	Banner  []string     `json:"banner,omitempty"`
-	Symbols []symbolJSON `json:"symbols,omitempty"`
 	Raw     int          `json:"raw_bytes,omitempty"`
-	// NumSymbols stands in HeadersJSON for Symbols.
+	// NumSymbols is how many a symbol table has.
 	NumSymbols *int `json:"num_symbols,omitempty"`
 }
 
@@ -62,23 +61,15 @@ type segmentJSON struct {
 }
 
 type sectionJSON struct {
-	Name   string      `json:"name"`
-	Addr   hex         `json:"addr"`
-	Size   hex         `json:"size"`
-	Offset hex         `json:"offset"`
-	Align  uint32      `json:"align"`
-	Flags  hex         `json:"flags"`
-	Relocs []relocJSON `json:"relocs,omitempty"`
-	// NumRelocs stands in HeadersJSON for Relocs.
-	NumRelocs *int `json:"num_relocs,omitempty"`
+	Name      string `json:"name"`
+	Addr      hex    `json:"addr"`
+	Size      hex    `json:"size"`
+	Offset    hex    `json:"offset"`
+	Align     uint32 `json:"align"`
+	Flags     hex    `json:"flags"`
+	NumRelocs int    `json:"num_relocs"`
 	// Present is how many bytes are there, of a section that the file's end cuts.
 	Present *uint64 `json:"present,omitempty"`
-}
-
-type relocJSON struct {
-	Addr    hex    `json:"addr"`
-	Kind    uint32 `json:"kind"`
-	Section int    `json:"section"`
 }
 
 type portJSON struct {
@@ -146,15 +137,9 @@ func (f *File) SymbolViews() iter.Seq[SymbolView] {
 	}
 }
 
-// JSON gives the container as indented JSON with a line end. Keys keep their
-// order; addresses, offsets and sizes of segments are hexadecimal strings.
-func JSON(f *File) ([]byte, error) { return asJSON(f, true) }
-
-// HeadersJSON is JSON without the entries of the symbol table and of the
-// relocations, of which it gives the numbers.
-func HeadersJSON(f *File) ([]byte, error) { return asJSON(f, false) }
-
-func asJSON(f *File, tables bool) ([]byte, error) {
+// HeadersJSON gives what DumpHeaders prints as indented JSON with a line end. Keys keep
+// their order; addresses, offsets and sizes of segments are hexadecimal strings.
+func HeadersJSON(f *File) ([]byte, error) {
 	at, size, err := f.offsets()
 	if err != nil {
 		return nil, err
@@ -165,7 +150,7 @@ func asJSON(f *File, tables bool) ([]byte, error) {
 		j := commandJSON{Cmd: hex(c.Kind()), Offset: hex(at[i]), Size: size[i]}
 		switch c := c.(type) {
 		case *Segment:
-			j.Segment = c.view(tables)
+			j.Segment = c.view()
 		case *Port:
 			j.Port = &portJSON{c.Name, hex(c.Addr)}
 		case *Program:
@@ -175,14 +160,8 @@ func asJSON(f *File, tables bool) ([]byte, error) {
 		case *Ident:
 			j.Banner = strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")
 		case *Symtab:
-			if !tables {
-				n := len(c.Symbols)
-				j.NumSymbols = &n
-				break
-			}
-			for _, s := range c.Symbols {
-				j.Symbols = append(j.Symbols, symbolJSON{s.Name, hex(s.Type), s.Sect, s.Desc, hex(s.Value)})
-			}
+			n := len(c.Symbols)
+			j.NumSymbols = &n
 		case *Raw:
 			j.Raw = len(c.Data)
 		}
@@ -195,21 +174,12 @@ func asJSON(f *File, tables bool) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func (s *Segment) view(tables bool) *segmentJSON {
+func (s *Segment) view() *segmentJSON {
 	j := &segmentJSON{s.Name.String(), hex(s.VMAddr), hex(s.VMSize), hex(s.FileOff), hex(s.FileSize), protection(s.InitProt), hex(s.Flags), []sectionJSON{}}
 	for _, c := range s.Sections {
-		q := sectionJSON{Name: c.Name.String(), Addr: hex(c.Addr), Size: hex(c.Size), Offset: hex(c.Offset), Align: c.Align, Flags: hex(c.Flags)}
+		q := sectionJSON{Name: c.Name.String(), Addr: hex(c.Addr), Size: hex(c.Size), Offset: hex(c.Offset), Align: c.Align, Flags: hex(c.Flags), NumRelocs: len(c.Relocs)}
 		if n := c.present(); c.Parts != nil && n != c.Size {
 			q.Present = &n
-		}
-		if !tables {
-			n := len(c.Relocs)
-			q.NumRelocs = &n
-			j.Sections = append(j.Sections, q)
-			continue
-		}
-		for _, r := range c.Relocs {
-			q.Relocs = append(q.Relocs, relocJSON{hex(r.Addr), r.Info >> 24, r.Section()})
 		}
 		j.Sections = append(j.Sections, q)
 	}
