@@ -103,6 +103,7 @@ type RefusalInfo struct {
 	Value   string `json:"value"`
 	Limit   string `json:"limit"`
 	Rewrite string `json:"rewrite,omitempty"`
+	State   string `json:"state,omitempty"` // that breaks the rule
 }
 
 // TableInfo is a lookup table in use and its largest errors.
@@ -173,7 +174,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				r.Transfers++
 			}
 			if no := u.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
-				o.Refusal = &RefusalInfo{Rule: no.Rule, What: no.What, Value: no.Have, Limit: no.Limit, Rewrite: no.Hint()}
+				o.Refusal = &RefusalInfo{Rule: no.Rule, What: no.What, Value: no.Have, Limit: no.Limit, Rewrite: no.Hint(), State: no.State}
 			}
 			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)

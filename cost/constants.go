@@ -8,27 +8,38 @@ import (
 
 // Constant is one number of the model.
 type Constant struct {
-	Name     string
-	Value    float64
-	Unit     string
-	Source   string
-	Modelled bool // assumed for want of a source
+	Name   string
+	Value  float64
+	Unit   string
+	Source string
+	Known  Grade
 }
+
+// Grade is how well a constant is established.
+type Grade string
+
+// Grades of a constant, best first.
+const (
+	Published Grade = "published" // a measurement of the hardware
+	Recorded  Grade = "recorded"  // follows from programs that the vendor's compiler wrote
+	Fitted    Grade = "fitted"    // to published measurements, of which others are held out
+	Modelled  Grade = "modelled"  // assumed for want of a source
+)
 
 // The constants that no target's table holds. All were measured on the M1 or
 // follow from it.
 var (
-	peak            = Constant{"peak", 12e12, "fp16 operations/s", "published measurement on the M1: slope of ever deeper chains of fused matrix products, two operations a multiply-accumulate, all cores", false}
-	tileBandwidth   = Constant{"bandwidth of tensors", 102400e6 / 3, "B/s", "the rate at which the vendor's compiler times the bytes of h13's tasks (Header.ExeCycles of recorded tasks, below); 64 bits at 4266 million transfers a second have it", false}
-	kernelBandwidth = Constant{"bandwidth of coefficients", 40e9, "B/s", "published measurement on the M1: about 40 GB/s effective on large weights; that coefficients of every size get it is assumed", false}
-	handBandwidth   = Constant{"bandwidth of inputs and outputs", 5.3e9, "B/s", "fitted to three of five published times of one convolution on the M1 (below); the others are held out", true}
-	clock           = Constant{"clock", 11e12 / (2 * 16 * 256), "Hz", "11e12 operations a second (the M1's published figure) by 2 operations, 16 cores and 256 products a core and cycle; the 256 are assumed", true}
+	peak            = Constant{"peak", 12e12, "fp16 operations/s", "published measurement on the M1: slope of ever deeper chains of fused matrix products, two operations a multiply-accumulate, all cores", Published}
+	tileBandwidth   = Constant{"bandwidth of tensors", 102400e6 / 3, "B/s", "the rate at which the vendor's compiler times the bytes of h13's tasks (Header.ExeCycles of recorded tasks, below); 64 bits at 4266 million transfers a second have it", Recorded}
+	kernelBandwidth = Constant{"bandwidth of coefficients", 40e9, "B/s", "published measurement on the M1: about 40 GB/s effective on large weights; that coefficients of every size get it is assumed", Published}
+	handBandwidth   = Constant{"bandwidth of inputs and outputs", 5.3e9, "B/s", "fitted to three of five published times of one convolution on the M1 (below); the others are held out", Fitted}
+	clock           = Constant{"clock", 11e12 / (2 * 16 * 256), "Hz", "11e12 operations a second (the M1's published figure) by 2 operations, 16 cores and 256 products a core and cycle; the 256 are assumed", Modelled}
 
-	stageBind     = Constant{"binding, runtime, host copies", 25, "us", "dispatch of a small graph on the M1, chapter 2, table 2.3", false}
-	stageRequest  = Constant{"building the firmware request", 16, "us", "chapter 2, table 2.3", false}
-	stageKick     = Constant{"firmware kick", 2.5, "us", "chapter 2, table 2.3: 2 to 3", false}
-	stageTrip     = Constant{"firmware round trip", 130, "us", "chapter 2, table 2.3; the measured graph's own work, 2 % of its 190 us, is in it", false}
-	stageComplete = Constant{"completion in the kernel", 10, "us", "chapter 2, table 2.3", false}
+	stageBind     = Constant{"binding, runtime, host copies", 25, "us", "dispatch of a small graph on the M1, chapter 2, table 2.3", Published}
+	stageRequest  = Constant{"building the firmware request", 16, "us", "chapter 2, table 2.3", Published}
+	stageKick     = Constant{"firmware kick", 2.5, "us", "chapter 2, table 2.3: 2 to 3", Published}
+	stageTrip     = Constant{"firmware round trip", 130, "us", "chapter 2, table 2.3; the measured graph's own work, 2 % of its 190 us, is in it", Published}
+	stageComplete = Constant{"completion in the kernel", 10, "us", "chapter 2, table 2.3", Published}
 )
 
 // restName names what a call takes beyond the stages of the table.
@@ -44,16 +55,16 @@ func l2Rate(t *target.Table) float64 { return float64(t.L2Banks * t.L2Granule) }
 func Constants(t *target.Table) []Constant {
 	cs := []Constant{
 		peak,
-		{"cores", float64(t.Cores), "", "kernels are spread over them; that a task which enables fewer gets their share of the peak is assumed", true},
+		{"cores", float64(t.Cores), "", "kernels are spread over them; that a task which enables fewer gets their share of the peak is assumed", Modelled},
 		tileBandwidth,
 		kernelBandwidth,
 		handBandwidth,
 		clock,
-		{"L2 bytes a cycle", l2Rate(t), "B", fmt.Sprintf("%d banks of %d bytes, each one granule a cycle; the rate is assumed", t.L2Banks, t.L2Granule), true},
-		{"dispatch", t.DispatchFloorUS, "us", "published measurement on the M1: 190 us a call of a small graph (190 to 230), 98 % of it software", false},
+		{"L2 bytes a cycle", l2Rate(t), "B", fmt.Sprintf("%d banks of %d bytes, each one granule a cycle; the rate is assumed", t.L2Banks, t.L2Granule), Modelled},
+		{"dispatch", t.DispatchFloorUS, "us", "published measurement on the M1: 190 us a call of a small graph (190 to 230), 98 % of it software", Published},
 	}
 	for _, s := range stages {
-		cs = append(cs, Constant{"stage: " + s.Name, s.Value, s.Unit, s.Source, s.Modelled})
+		cs = append(cs, Constant{"stage: " + s.Name, s.Value, s.Unit, s.Source, s.Known})
 	}
 	return cs
 }

@@ -17,11 +17,7 @@ import (
 func writeCosts(w *bytes.Buffer) {
 	head(w, "constant", "value", "unit", "source", "known")
 	for _, c := range cost.Constants(target.H13) {
-		known := "published"
-		if c.Modelled {
-			known = "modelled"
-		}
-		row(w, c.Name, strconv.FormatFloat(c.Value, 'g', 5, 64), c.Unit, c.Source, known)
+		row(w, c.Name, strconv.FormatFloat(c.Value, 'g', 5, 64), c.Unit, c.Source, string(c.Known))
 	}
 }
 

@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -68,7 +67,7 @@ func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
 	for _, f := range r.Functions {
 		for i := range f.Report.Ops {
 			no := f.Report.Ops[i].Refusal
-			if f.Name != a.Function || no == nil || no.Rule != target.RuleState || !strings.HasSuffix(no.What, strconv.Quote(v.Name)) {
+			if f.Name != a.Function || no == nil || no.Rule != target.RuleState || no.State != v.Name {
 				continue
 			}
 			users = append(users, fmt.Sprintf("%s %q", f.Report.Ops[i].Op, f.Report.Ops[i].Name))

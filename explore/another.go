@@ -92,12 +92,6 @@ func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error)
 	return f(path, weights)
 }
 
-// folders matches the path of a folder below one, with the separator behind it.
-func folders(below string) *regexp.Regexp {
-	sep := regexp.QuoteMeta(string(filepath.Separator))
-	return regexp.MustCompile(regexp.QuoteMeta(below) + sep + "[A-Za-z0-9_-]+" + sep)
-}
-
 // toolLimits are the limits of a compilation by another version.
 func (s *Server) toolLimits() toolchain.Limits {
 	return toolchain.Limits{Time: s.limits.Time, Files: s.limits.Kept, Printed: mostText, Programs: maxSnapshots, Memory: int64(s.limits.Heap)}
@@ -113,10 +107,11 @@ func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
 // wrote. What it refuses, and what of its files does not read, is part of the view.
 func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
 	var r *toolchain.Result
+	left := tooMuchToPrint(v.model, x)
 	err := s.atPath(v.model, &v.config, func(path, weights string) (err error) {
 		r, err = x.Compile(ctx, toolchain.Request{
 			Model: path, WeightsDir: weights, Target: v.config.Target, Flags: v.config.flags(), Dir: s.folder,
-			NoPasses: tooMuchToPrint(v.model, x), Limits: s.toolLimits(),
+			NoPasses: left, Limits: s.toolLimits(),
 		})
 		return err
 	})
@@ -139,7 +134,7 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
 	}
 	defer r.Close()
-	return v.takeResult(s, r, tooMuchToPrint(v.model, x))
+	return v.takeResult(s, r, left)
 }
 
 // takeResult fills the view with what another zinc wrote; left says that it was not asked
@@ -169,6 +164,9 @@ func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	if r.Report != nil {
 		if err := json.Unmarshal(r.Report, report); err != nil {
 			return unread("report", err)
+		}
+		if slices.Contains(report.Functions, nil) {
+			return unread("report", errors.New("functions: one is null"))
 		}
 	}
 	reports := report.Functions
@@ -261,7 +259,11 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 		}
 		in := bufio.NewScanner(f)
 		in.Buffer(nil, 1<<20) // lines are cut
-		for in.Scan() && size < maxSnapshots {
+		for in.Scan() {
+			if size >= maxSnapshots {
+				x.lines = append(x.lines, leftOut(size))
+				break
+			}
 			l := in.Text()
 			if l == "" && len(x.lines) == 0 {
 				continue
@@ -300,7 +302,7 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 // printedLine makes a row of a line of a printed program. It came from the statement
 // at the place that it names.
 func printedLine(l string, statements []statement, byLine map[int32][]int32) irLine {
-	row := irLine{Kind: "op", Text: strings.ToValidUTF8(printedPlaces.ReplaceAllString(l, ""), "\ufffd")}
+	row := irLine{Kind: "op", Text: clip(strings.ToValidUTF8(printedPlaces.ReplaceAllString(l, ""), "\ufffd"))}
 	switch t := strings.TrimLeft(l, " "); {
 	case strings.HasPrefix(t, "const "):
 		row.Kind = "const"
@@ -310,9 +312,6 @@ func printedLine(l string, statements []statement, byLine map[int32][]int32) irL
 		row.Kind = "return"
 	case !strings.HasPrefix(t, "%"):
 		row.Kind = "end"
-	}
-	if len(row.Text) > maxLineBytes {
-		row.Text = strings.ToValidUTF8(row.Text[:maxLineBytes], "") + " ..."
 	}
 	if m := printedName.FindStringSubmatch(l); m != nil {
 		row.Name = m[1]

@@ -105,7 +105,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 		}
 		defer release()
 		sides[i] = v.side
-		*x = diffSide{Model: c.Model, Version: c.Version, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: v.failure}
+		*x = diffSide{Model: c.Model, Version: c.Version, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: s.discreet(v.failure)}
 		if v.list != nil {
 			x.Error, x.Places = errorCount(v.list.Errors()), places(v.list)
 		}
@@ -158,7 +158,7 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 		if isLimit(err) || isFault(err) {
 			return err
 		}
-		return &requestError{http.StatusUnprocessableEntity, err}
+		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
 	}
 	out.Same, out.Levels = r.Same, r.Levels
 	for i := range out.Levels {
@@ -171,14 +171,14 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 	}
 	out.Omitted = max(len(r.Changes)-mostChanges, 0)
 	for _, c := range r.Changes[:min(len(r.Changes), mostChanges)] {
-		out.Changes = append(out.Changes, changeView(c))
+		out.Changes = append(out.Changes, s.changeView(c))
 	}
 	if !ranges {
 		return nil
 	}
 	list, err := compare.Bytes(sides[0], sides[1])
 	if err != nil {
-		out.NoBytes = err.Error()
+		out.NoBytes = s.discreet(err.Error())
 		return nil
 	}
 	out.RangesOmitted = max(len(list)-mostRanges, 0)
@@ -186,25 +186,19 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 	return nil
 }
 
-func changeView(c *compare.Change) diffChange {
+// changeView shows a change. A line of it may hold a whole statement, or what a version
+// said.
+func (s *Server) changeView(c *compare.Change) diffChange {
 	x := diffChange{Level: c.Level, Kind: c.Kind, Subject: clip(c.Subject), LineA: lineOf(c.A), LineB: lineOf(c.B), Details: []string{}}
 	for _, d := range c.Details[:min(len(c.Details), mostDetails)] {
-		x.Details = append(x.Details, clip(d))
+		x.Details = append(x.Details, clip(s.discreet(d)))
 	}
 	x.More = max(len(c.Details)-mostDetails, 0)
 	for _, e := range c.Effects[:min(len(c.Effects), mostEffects)] {
-		x.Effects = append(x.Effects, changeView(e))
+		x.Effects = append(x.Effects, s.changeView(e))
 	}
 	x.Left = max(len(c.Effects)-mostEffects, 0)
 	return x
-}
-
-// clip shortens a line of a comparison, which may hold a whole statement.
-func clip(s string) string {
-	if len(s) > maxLineBytes {
-		return strings.ToValidUTF8(s[:maxLineBytes], "") + " ..."
-	}
-	return s
 }
 
 // lineOf returns the line of a place written file:line:col, 0 for none.
@@ -252,5 +246,5 @@ func (s *Server) discreet(text string) string {
 	for _, v := range s.versions {
 		text = strings.ReplaceAll(text, v.Executable.Path, v.Name)
 	}
-	return folders(s.folder).ReplaceAllString(text, "")
+	return s.folders.ReplaceAllString(text, "")
 }

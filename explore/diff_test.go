@@ -133,7 +133,7 @@ func TestDiff(t *testing.T) {
 	}
 	var want []diffChange
 	for _, ch := range r.Changes {
-		want = append(want, changeView(ch))
+		want = append(want, c.s.changeView(ch))
 	}
 	if !reflect.DeepEqual(d.Changes, want) {
 		t.Errorf("%+v\nwant %+v", d.Changes, want)

@@ -40,6 +40,19 @@ const (
 	maxSnapshots = 64 << 20 // bytes of all lines that are kept
 )
 
+// leftOut is the line in the stead of what lies past maxSnapshots.
+func leftOut(before int) irLine {
+	return irLine{Text: fmt.Sprintf("left out: the programs before take %d bytes", before), Kind: "end"}
+}
+
+// clip shortens a line that is shown to maxLineBytes.
+func clip(s string) string {
+	if len(s) > maxLineBytes {
+		return strings.ToValidUTF8(s[:maxLineBytes], "") + " ..."
+	}
+	return s
+}
+
 // observer keeps the program after each pass.
 type observer struct {
 	what    map[string]string // of each pass
@@ -63,7 +76,7 @@ func (o *observer) observe(pass string, p *ir.Program) {
 			w.function(f)
 			s.lines = w.lines
 		} else {
-			s.lines = []irLine{{Text: fmt.Sprintf("left out: the programs before take %d bytes", o.bytes), Kind: "end"}}
+			s.lines = []irLine{leftOut(o.bytes)}
 		}
 		ir.Walk(f, func(*ir.Op) { s.Ops++ })
 		s.Lines = len(s.lines)
@@ -129,10 +142,7 @@ type irWriter struct {
 }
 
 func (w *irWriter) line(l irLine) {
-	l.Text = w.b.String()
-	if len(l.Text) > maxLineBytes {
-		l.Text = strings.ToValidUTF8(l.Text[:maxLineBytes], "") + " ..."
-	}
+	l.Text = clip(w.b.String())
 	w.b.Reset()
 	w.lines = append(w.lines, l)
 }

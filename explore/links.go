@@ -140,7 +140,9 @@ func (v *view) linkStatement(i int64, l *linked) {
 		l.Surfaces = append(l.Surfaces, db.Surfaces[s].Name)
 	}
 	for _, o := range made.Operations {
-		l.Operations = append(l.Operations, v.chainOp[o])
+		if k := v.chainOp[o]; k >= 0 {
+			l.Operations = append(l.Operations, k)
+		}
 	}
 	for _, g := range made.Gone {
 		if p := db.Gone[g].Pass; !slices.Contains(l.Gone, p) {
@@ -220,7 +222,7 @@ func (v *view) pairOperations() {
 		o := &v.db.Operations[i]
 		index[key{o.Func, int(o.Index)}] = i
 	}
-	v.chainOp = make([]int, len(v.db.Operations))
+	v.chainOp = slices.Repeat([]int{-1}, len(v.db.Operations))
 	for _, f := range v.chain {
 		for k := range f.Operations {
 			i, ok := index[key{f.Name, k}]

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +35,8 @@ type Server struct {
 	models   []*model
 	versions []Version
 	hosts    map[string]bool
-	folder   string // of temporary files
+	folder   string         // of temporary files
+	folders  *regexp.Regexp // those in it, with the separator behind each
 	gate     *gate
 	views    *cache[*view]
 	sides    *cache[*sideView]
@@ -73,6 +76,8 @@ func New(o Options) (*Server, error) {
 	if s.folder, err = os.MkdirTemp("", "zinc-explore-"); err != nil {
 		return nil, err
 	}
+	sep := regexp.QuoteMeta(string(filepath.Separator))
+	s.folders = regexp.MustCompile(regexp.QuoteMeta(s.folder) + sep + "[A-Za-z0-9_-]+" + sep)
 	sample, err := s.sample()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.folder))

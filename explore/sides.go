@@ -82,7 +82,7 @@ func (s *Server) newSide(ctx context.Context, m *model, c *Config) (side *compar
 		return compare.Open(ctx, q)
 	}
 	q.Flags, q.Limits, q.Dir = c.flags(), s.toolLimits(), s.folder
-	q.Passes = m.constants <= mostPrinted
+	q.Passes = !tooMuchToPrint(m, q.Executable)
 	err = s.atPath(m, c, func(path, weights string) (err error) {
 		q.Path, q.Frontend.WeightsDir = path, weights
 		side, err = compare.Open(ctx, q)

@@ -54,6 +54,8 @@ var versions = []struct{ name, compile string }{
 	{"hungry", beZinc + `=hungry exec "$zinc"`},
 	{"liar", `for a in "$@"; do case "$a" in --output=*) echo none > "${a#--output=}"; echo none > "${a#--output=}x"; f="${a#--output=}"; echo none > "${f%hwx}e5";; esac; done`},
 	{"mute", `exit 3`},
+	{"strict", `exit 2`},
+	{"void", `"$zinc" "$@" >/dev/null; echo '{"functions": [null]}'`},
 }
 
 // server serves digits and the versions.
@@ -334,6 +336,8 @@ func TestHostileVersions(t *testing.T) {
 		{"hungry", http.StatusUnprocessableEntity, "compiling with hungry stopped: its memory passed the limit of 512 MiB"},
 		{"liar", http.StatusOK, "what liar wrote does not read: container: "},
 		{"mute", http.StatusOK, "mute: it has a fault"},
+		{"strict", http.StatusOK, "strict: it refuses the command line"},
+		{"void", http.StatusOK, "what void wrote does not read: report: functions: one is null"},
 	} {
 		if x.version == "hungry" && runtime.GOOS != "linux" {
 			continue

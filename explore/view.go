@@ -38,7 +38,7 @@ type view struct {
 	container  *containerMap
 	chain      []chainFunc
 	// databaseOp is the place in the database of each operation of the chain, in
-	// order, -1 for none; chainOp the other way round.
+	// order, chainOp the other way round; -1 for none.
 	databaseOp, chainOp []int
 	files               *pairFiles
 	size                int64 // bytes that it keeps, about

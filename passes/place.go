@@ -106,7 +106,7 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 			}
 			delete(moves, op)
 			s.refuse(op, op.Place.Rule, &target.Refusal{
-				Rule: target.RuleState, What: fmt.Sprintf("last dimension of state %q", st.Name),
+				Rule: target.RuleState, State: st.Name, What: fmt.Sprintf("last dimension of state %q", st.Name),
 				Have: fmt.Sprint(width), Limit: fmt.Sprintf("a multiple of %d", most),
 				Reason: fmt.Sprintf("state %q is %d wide, %s keeps states whose last dimension is a multiple of %d", st.Name, width, s.Target.Name, most),
 			})

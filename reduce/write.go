@@ -62,23 +62,41 @@ func Files(path string) (text, weights string) {
 
 // Writable reports why Write could not write to path, nil when it could: a search
 // that takes an hour is not to end with nothing. It makes the folder where it is
-// missing, and leaves no file behind.
-func Writable(path string) error {
+// missing, and leaves no file behind; undo removes the folders that it made and that are
+// still empty.
+func Writable(path string) (undo func(), err error) {
 	text, weights := Files(path)
 	for _, f := range []string{text, weights} {
 		if info, err := os.Stat(f); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", f)
+			return nil, fmt.Errorf("%s is not a regular file", f)
 		}
 	}
 	dir := filepath.Dir(text)
+	var made []string // innermost first
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		made = append(made, d)
+	}
+	undo = func() {
+		for _, d := range made {
+			os.Remove(d) // one that holds anything stays
+		}
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
+		undo()
+		return nil, err
 	}
 	f, err := os.CreateTemp(dir, ".zinc-reduce-*")
-	if err != nil {
-		return err
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	if err != nil {
+		undo()
+		return nil, err
+	}
+	return undo, nil
 }
 
 // WriteWeights writes the weight file.

@@ -11,6 +11,7 @@ type Refusal struct {
 	Limit  string // what the target takes
 	Reason string // all of it in one phrase
 	Op     string // operation that is refused whatever its arguments, "" otherwise
+	State  string // state that breaks the rule, "" for none
 }
 
 // Error returns the reason.

@@ -1,21 +1,14 @@
 // Requests to the server. Every answer is JSON; one that is no success throws an
-// ApiError with the server's message.
-
-export class ApiError extends Error {
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
+// error with the server's message.
 
 async function answer(response) {
   let body;
   try {
     body = await response.json();
   } catch {
-    throw new ApiError(response.status, `the server's answer (status ${response.status}) is no JSON`);
+    throw new Error(`the server's answer (status ${response.status}) is no JSON`);
   }
-  if (!response.ok) throw new ApiError(response.status, body.error || `status ${response.status}`);
+  if (!response.ok) throw new Error(body.error || `status ${response.status}`);
   return body;
 }
 

@@ -1,6 +1,6 @@
 // The page: what is chosen, what came out of it, and what is linked.
 
-import { ApiError, get, post, rows } from "./api.js";
+import { get, post, rows } from "./api.js";
 import { Bytes } from "./bytes.js";
 import { Compare } from "./compare.js";
 import { Config } from "./config.js";
@@ -14,7 +14,7 @@ import { setWidths, splitters, widths } from "./split.js";
 import { Tasks } from "./tasks.js";
 
 const status = (text, bad = false) => { $("status").textContent = text; $("status").className = bad ? "bad" : ""; };
-const trouble = (e) => { if (e.name !== "AbortError") status(e.message, true); };
+const trouble = (e) => { if (e?.name !== "AbortError") status(e?.message || String(e), true); };
 const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
 // Tabs of the right pane.
@@ -51,7 +51,7 @@ const links = new Links((what) => {
   container.restyle();
   if (what !== "pin") return;
   if (links.pinned) {
-    source.showFirst();
+    showFirst();
     passes.reveal();
     tasks.reveal();
     chain.reveal();
@@ -62,12 +62,13 @@ const links = new Links((what) => {
 });
 const pinStatement = (id) => pin("statement", id);
 const source = new Source(links, { changed: () => { compile(); remember(); }, pin: pinStatement, hover, unhide: () => hideConstants(false) });
-source.showFirst = () => {
+// showFirst brings the source of what is pinned into sight, where it was not pinned there.
+function showFirst() {
   const s = links.found.statements[0];
   if (s !== undefined && links.pinned.kind !== "statement") source.showLine(links.statements[s].line);
-};
+}
 const passes = new Passes(links, { pin: pinStatement, hover, changed: () => { passes.reveal(); remember(); } });
-const tasks = new Tasks(panels.tasks, links, { pin, hover, chosen: () => {}, point: (offset) => bytes.point(offset) });
+const tasks = new Tasks(panels.tasks, links, { pin, hover, point: (offset) => bytes.point(offset) });
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
 const container = new Container(panels.container, links, { show: (s, o) => bytes.go(s, o).catch(trouble) });
 const chain = new Chain(panels.chain, links, { pin, hover });
@@ -162,9 +163,9 @@ async function take(s, signal) {
   const names = s.unlinked ? "this version writes no debug database that is read here: tasks and lines are linked by the names in its report alone" : "";
   status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
   notice = "";
-  placement.take(s);
   const key = paired ? s.key : "";
   const why = paired ? "" : `zinc writes no programs for ${s.target}: its field table is not known. Operations are placed, nothing is lowered.`;
+  placement.take(s, why);
   outputs.take(key, why);
   source.list.restyle();
   await Promise.all([passes.take(s.key, s.passes, wantedPass || passes.name()), tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "There are no tasks: nothing runs on the engine.")), bytes.take(s.key, paired, why), container.take(key, why), chain.take(key, why)]);
@@ -284,4 +285,5 @@ async function start() {
 }
 
 window.addEventListener("hashchange", () => location.reload());
-start().catch((e) => trouble(e instanceof ApiError || e instanceof Error ? e : new Error(String(e))));
+window.addEventListener("unhandledrejection", (e) => trouble(e.reason)); // as of a pane whose compilation was let go
+start().catch(trouble);

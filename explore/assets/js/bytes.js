@@ -63,6 +63,7 @@ export class Bytes {
     this.words = [];
     this.host.replaceChildren();
     $("bytes-note").textContent = there ? "" : "no pair";
+    $("bytes-before").disabled = $("bytes-after").disabled = true; // until there is a page
     if (!there) this.host.append(el("p", { class: "empty", textContent: why || "There are no bytes." }));
     if (there) await this.go(this.section(), 0);
   }

@@ -10,7 +10,7 @@ import { List, widest } from "./list.js";
 const signs = { added: "+", removed: "\u2212", changed: "~", moved: "\u2195" };
 const classes = { added: "plus", removed: "minus", changed: "tilde", moved: "tilde" };
 const names = {
-  settings: "settings", mil: "MIL statements", constants: "constants", ir: "IR", limits: "limits of the targets", placement: "placement", tasks: "tasks and fields",
+  settings: "settings", mil: "MIL statements", constants: "constants", ir: "IR", passes: "program after each pass", limits: "limits of the targets", placement: "placement", tasks: "tasks and fields",
   container: "container", chain: "E5 chain",
 };
 const FEW = 8; // details of a change that are shown at first
@@ -21,14 +21,12 @@ export class Compare {
   // line(n) shows a line of the source.
   constructor(info, { body, changed, line }) {
     this.body = body;
-    this.changed = changed;
     this.rows = [];
     this.answer = null;
     this.whole = new Set(); // changes whose details are all shown
     const again = () => { this.run(); changed(); };
     this.a = new Config($("side-a"), info, { texts: true, changed: again });
     this.b = new Config($("side-b"), info, { texts: true, changed: again });
-    this.levels = info.diff_levels.map((l) => l.name);
     options($("level"), [
       { value: "", label: "everything" }, ...info.diff_levels.map((l) => ({ value: l.name, label: names[l.name] || l.name, title: l.doc })),
       { value: "outputs", label: "outputs (runs both)" }, { value: "bytes", label: "bytes and their owners" },

@@ -10,7 +10,6 @@ export class Config {
   // edited and the model's own.
   constructor(form, info, { texts = false, changed }) {
     this.info = info;
-    this.form = form;
     this.selects = {};
     form.replaceChildren();
     form.addEventListener("submit", (e) => e.preventDefault());

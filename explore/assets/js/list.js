@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 
-const ROW = 18;
+export const ROW = 18;
 const SPARE = 12;
 let lists = 0;
 

@@ -2,7 +2,7 @@
 
 import { code, shownWidth } from "./code.js";
 import { $, el, later } from "./dom.js";
-import { List } from "./list.js";
+import { List, ROW } from "./list.js";
 
 const constant = /=\s*const\s*\(\)\s*\[/;
 
@@ -145,7 +145,7 @@ export class Source {
     const width = this.list.view.clientWidth;
     box.style.width = `${width}px`;
     box.rows = Math.min(12, Math.ceil(before.length * 7.3 / Math.max(width - 80, 100)) + 1);
-    box.style.top = `${this.rowOf[line] * 18}px`;
+    box.style.top = `${this.rowOf[line] * ROW}px`;
     const soon = later(250, () => { if (this.editor === box) this.replace(line, box.value); });
     box.addEventListener("input", soon);
     box.addEventListener("keydown", (e) => {

@@ -133,8 +133,6 @@ export class Chain {
     this.list.set(rows.length, widest(rows.map((r) => r.text || r.head)) + 6);
   }
 
-  restyle() { this.list.restyle(); }
-
   reveal() {
     const i = this.rows.findIndex((r) => this.links.operations.has(r.id));
     if (i >= 0) this.list.show(i);
@@ -201,9 +199,8 @@ export class Placement {
 
   say(why) { this.host.replaceChildren(el("p", { class: "dim", textContent: why })); }
 
-  take(summary) {
-    this.host.replaceChildren();
-    if (!summary.ok) { this.host.append(el("p", { textContent: "The compilation failed." })); return; }
+  // take shows what compiled; why says why there is no pair, "" where there is one.
+  take(summary, why) {
     const refusals = (summary.refusals || []).map((r) => {
       const tr = el("tr", { tabIndex: 0 }, cell(r.line || "", { class: "num" }), el("td", {}, el("div", { class: "values", textContent: `${r.op} ${r.name}` }), el("div", { textContent: r.reason }), r.rewrite ? el("div", { class: "rewrite", textContent: r.rewrite }) : null));
       const go = () => this.line(r.line);
@@ -211,9 +208,7 @@ export class Placement {
       tr.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
       return tr;
     });
-    this.host.append(el("p", { textContent: summary.line }));
-    if (summary.placed_only) this.host.append(el("p", { textContent: `zinc writes no programs for ${summary.target}: its field table is not known. Operations are placed, nothing is lowered.` }));
-    else this.host.append(el("p", { textContent: `container of ${bytes(summary.container_bytes)} (tasks ${bytes(summary.text_bytes)}, constants ${bytes(summary.constant_bytes)}), descriptor of ${bytes(summary.descriptor_bytes)}` }));
+    this.host.replaceChildren(el("p", { textContent: summary.line }), el("p", { textContent: why || `container of ${bytes(summary.container_bytes)} (tasks ${bytes(summary.text_bytes)}, constants ${bytes(summary.constant_bytes)}), descriptor of ${bytes(summary.descriptor_bytes)}` }));
     if (refusals.length) this.host.append(el("p", {}, el("b", { textContent: "On the CPU, and why" })), table(["line", "operation, reason, what to write instead"], refusals));
   }
 }

@@ -6,7 +6,7 @@ import { List, widest } from "./list.js";
 import { fieldTip, tip, untip } from "./tip.js";
 
 export class Tasks {
-  constructor(host, links, { pin, hover, chosen, point }) {
+  constructor(host, links, { pin, hover, point }) {
     this.point = point;
     this.links = links;
     this.tasks = [];
@@ -14,7 +14,6 @@ export class Tasks {
     this.fields = [];
     this.task = null;
     this.key = "";
-    this.chosen = chosen;
     const top = el("div"), below = el("div");
     host.append(el("div", { class: "split" }, top, below));
     this.list = new List(top, {
@@ -78,10 +77,9 @@ export class Tasks {
     this.detail.cursor = -1;
     this.detail.set(this.fields.length, 58 + widest(task.fields.map((f) => f.doc)));
     this.detail.view.scrollTop = 0;
-    this.chosen(task);
   }
 
-  // fieldsOf names the fields in a word of the task section, where the task is open.
+  // wordTip names the fields in a word of the task section, where the task is open.
   wordTip(at, offset) {
     const t = this.task;
     if (!t || offset < t.offset || offset >= t.offset + 4 * t.words) return false;
