@@ -62,25 +62,32 @@ func TestTruncated(t *testing.T) {
 
 func TestBitFlips(t *testing.T) {
 	b := mustBytes(t, fused(0, 64))
-	rejected := 0
+	rejected, tried := 0, 0
 	for i := range b {
 		for bit := range 8 {
+			if testing.Short() && bit != i%8 {
+				continue // each byte is flipped in one bit
+			}
 			b[i] ^= 1 << bit
-			if !readAny(t, b) {
+			if tried++; !readAny(t, b) {
 				rejected++
 			}
 			b[i] ^= 1 << bit
 		}
 	}
-	if rejected < len(b) {
-		t.Errorf("%d of %d single flips are rejected, far too few", rejected, 8*len(b))
+	if rejected < tried/8 {
+		t.Errorf("%d of %d single flips are rejected, far too few", rejected, tried)
 	}
 }
 
 // Words of a real file replaced by numbers that offsets and lengths get wrong.
 func TestHostileWords(t *testing.T) {
 	b := mustBytes(t, fused(0, 64))
-	for i := 0; i+4 <= len(b); i += 2 {
+	step := 2
+	if testing.Short() {
+		step = 14
+	}
+	for i := 0; i+4 <= len(b); i += step {
 		var was [4]byte
 		copy(was[:], b[i:])
 		for _, w := range []uint32{0, 1, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffc, uint32(len(b)), uint32(len(b) - i), uint32(-i)} {
