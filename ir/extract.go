@@ -1,8 +1,6 @@
 package ir
 
-import (
-	"slices"
-)
+import "slices"
 
 // A Cloner copies operations with their blocks. Constants are shared: nobody
 // writes to them.

@@ -1,8 +1,6 @@
 package ir
 
-import (
-	"slices"
-)
+import "slices"
 
 // eachOp calls f for every operation of a block and its nested blocks, an
 // operation after those of its own blocks.

@@ -1,8 +1,6 @@
 package lint
 
-import (
-	"github.com/zinc-compiler/zinc/ir"
-)
+import "github.com/zinc-compiler/zinc/ir"
 
 // three returns the last three extents of a list, ones in front.
 func three(vs []int64, def int64) (d [3]int) {

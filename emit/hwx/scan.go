@@ -1,8 +1,6 @@
 package hwx
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Scan decodes as much of a container as there is: of one that was cut off, or that
 // breaks rules, every part that is whole, and the bytes there are of the part that is

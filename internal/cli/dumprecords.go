@@ -1,8 +1,6 @@
 package cli
 
-import (
-	"github.com/zinc-compiler/zinc/lower/td"
-)
+import "github.com/zinc-compiler/zinc/lower/td"
 
 // recordJSON is the JSON form of one record.
 type recordJSON struct {

@@ -1,8 +1,6 @@
 package interp
 
-import (
-	"github.com/zinc-compiler/zinc/ir"
-)
+import "github.com/zinc-compiler/zinc/ir"
 
 var _ = add(map[string]kernel{
 	"conv":           func(c *call) []Tensor { return conv(c, c.convWeights) },
