@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestScan: of a whole descriptor Scan finds every value without a fault and nothing
@@ -167,4 +168,41 @@ func FuzzScan(f *testing.F) {
 			t.Fatalf("Read takes it, Scan says %v", x.Faults[0])
 		}
 	})
+}
+
+// TestScanOneLongName: many references to one table without a vtable, whose name is
+// long, cost time in proportion to the file.
+func TestScanOneLongName(t *testing.T) {
+	const names, refs = 2 << 20, 1 << 19
+	le := binary.LittleEndian
+	layout := writtenLayouts()[programTable]
+	b := le.AppendUint32(nil, uint32(4+len(layout)))
+	b = append(b, layout...)
+	root := len(b)
+	b = le.AppendUint32(b, uint32(len(layout)))
+	for range int(le.Uint16(layout[2:]))/4 - 1 {
+		b = le.AppendUint32(b, 0)
+	}
+	at := root + int(slotOf(layout, 2)) // sections
+	le.PutUint32(b[at:], uint32(len(b)-at))
+	b = le.AppendUint32(b, refs)
+	section := len(b) + 4*refs
+	for range refs {
+		b = le.AppendUint32(b, uint32(section-len(b)))
+	}
+	// The section's vtable is far behind the end; its name is no UTF-8 at its end.
+	b = le.AppendUint32(b, 1<<31)
+	b = le.AppendUint32(b, 12)
+	b = append(b, make([]byte, 8)...)
+	b = le.AppendUint32(b, names)
+	b = append(append(b, bytes.Repeat([]byte("n"), names-1)...), 0xff)
+	b = append(b, make([]byte, 8)...)
+	begin := time.Now()
+	s := Scan(b)
+	if d := time.Since(begin); d > 20*time.Second {
+		t.Errorf("%d bytes took %v", len(b), d)
+	}
+	if !slices.ContainsFunc(s.Faults, func(e *FormatError) bool { return e.Table == sectionTable.name }) {
+		t.Errorf("no section is told of: %v", s.Faults)
+	}
 }

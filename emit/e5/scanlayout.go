@@ -75,7 +75,12 @@ func (w *walk) fits(t *table, pos int64, vtab []byte) bool {
 			continue
 		}
 		n := w.u32(to)
-		if end := to + 4 + n; end < size && (w.buf[end] != 0 || !utf8.Valid(w.buf[to+4:end])) {
+		end := to + 4 + n
+		if end >= size {
+			continue
+		}
+		// A writer shares no strings, so those of all tables fit the buffer.
+		if w.texts -= n; w.texts < 0 || w.buf[end] != 0 || !utf8.Valid(w.buf[to+4:end]) {
 			return false
 		}
 	}

@@ -22,12 +22,13 @@ const maxFile = 1<<31 - 1
 // so the bytes of all objects walked, vtables apart, must fit the buffer: time
 // and memory stay linear in its length.
 type walk struct {
-	buf  []byte
-	base int   // offset of buf in the file
-	left int64 // bytes not yet walked over
-	end  int64 // of the object that reaches furthest
-	err  error // the first fault
-	scan *scanner
+	buf   []byte
+	base  int   // offset of buf in the file
+	left  int64 // bytes not yet walked over
+	texts int64 // bytes of strings that assume may still look at
+	end   int64 // of the object that reaches furthest
+	err   error // the first fault
+	scan  *scanner
 }
 
 // placed is a table in the buffer.
@@ -58,7 +59,7 @@ func verify(buf []byte, base int, t *table) error { return walkBuffer(buf, base,
 
 // walkBuffer returns the first fault.
 func walkBuffer(buf []byte, base int, path string, t *table, s *scanner) error {
-	w := &walk{buf: buf, base: base, left: int64(len(buf)), scan: s}
+	w := &walk{buf: buf, base: base, left: int64(len(buf)), texts: int64(len(buf)), scan: s}
 	if len(buf) < 4 {
 		w.fail(path, 0, t, "", "%d bytes, a root offset needs 4", len(buf))
 		return w.err

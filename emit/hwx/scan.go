@@ -63,11 +63,7 @@ func (s *scan) commandsEnd(err *FormatError, data []byte, off int64, field strin
 		s.fault(err)
 		return
 	}
-	if off+int64(len(rest)) == int64(len(data)) {
-		s.end = &FormatError{Off: int64(len(data)), Field: field + "." + fieldAt(rest), Msg: "the file ends before this command"}
-		return
-	}
-	s.fault(err)
+	s.end = &FormatError{Off: int64(len(data)), Field: field + "." + fieldAt(rest), Msg: "the file ends before this command"}
 }
 
 // cut finds the first of the disjoint claims, in their order, that the file of n bytes

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // cacheEnv names the folder of the cache where no flag does, cacheBytesEnv what it
@@ -127,3 +128,30 @@ func (s *slot) put(e *env, container, descriptor []byte) {
 
 // shortKey is enough of a key to tell it from others in a message.
 func shortKey(k cache.Key) string { return k.String()[:12] }
+
+// pairOf takes the pair of a model from the cache, or compiles it and keeps it there.
+func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (*zinc.Pair, error) {
+	kept, err := c.slot(ctx, e, path)
+	if err != nil {
+		return nil, err
+	}
+	if p := kept.get(e); p != nil {
+		return p, nil
+	}
+	m, err := c.open(e, path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	r, err := c.compile(ctx, e, m)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(e.err, "zinc: %s\n", r.Report.Line())
+	p := &zinc.Pair{Report: r.Report}
+	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil {
+		return nil, &internalError{err: err}
+	}
+	kept.put(e, p.Container, p.Descriptor)
+	return p, nil
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/trace"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // port is an input, an output or a state of what is run.
@@ -47,7 +46,7 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 	if c.engine == "interp" {
 		return c.interpreted(ctx, path)
 	}
-	container, descriptor, closeModel, err := c.pair(ctx, path)
+	container, descriptor, err := c.pair(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -58,53 +57,27 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 		x, err = c.stacked(ctx, container, descriptor, mode)
 	}
 	if err != nil {
-		closeModel()
 		if !pair {
 			return nil, &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	last := x.close
-	x.close = func() error { return errors.Join(last(), closeModel()) }
 	return x, nil
 }
 
 // pair returns the bytes of the pair at path, or of the one that the model there
 // compiles to. The descriptor is nil when a container stands alone.
-func (c *runCommand) pair(ctx context.Context, path string) (container, descriptor []byte, closeModel func() error, err error) {
-	nothing := func() error { return nil }
+func (c *runCommand) pair(ctx context.Context, path string) (container, descriptor []byte, err error) {
 	if pair, err := isPair(path); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	} else if pair {
-		container, descriptor, err = c.read(path)
-		return container, descriptor, nothing, err
+		return c.read(path)
 	}
-	kept, err := c.slot(ctx, c.env, path)
+	p, err := c.pairOf(ctx, c.env, path)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if p := kept.get(c.env); p != nil {
-		return p.Container, p.Descriptor, nothing, nil
-	}
-	m, err := c.open(c.env, path)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer func() {
-		if err != nil {
-			m.Close()
-		}
-	}()
-	r, err := c.compile(ctx, c.env, m)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	if container, descriptor, err = verify.Pair(r); err != nil {
-		return nil, nil, nil, &internalError{err: err}
-	}
-	kept.put(c.env, container, descriptor)
-	return container, descriptor, m.Close, nil
+	return p.Container, p.Descriptor, nil
 }
 
 // read reads a pair, or a container without a descriptor beside it.

@@ -18,7 +18,6 @@ import (
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/gowrap"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // packageName is what names a package and its files. An underscore would make some
@@ -76,7 +75,7 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err := generatedOnly(filepath.Join(dir, pkg+".go")); err != nil {
 		return err
 	}
-	pair, err := c.pair(ctx, path)
+	pair, err := c.pairOf(ctx, c.env, path)
 	if err != nil {
 		return err
 	}
@@ -117,31 +116,4 @@ func generatedOnly(path string) error {
 		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another name or -o another folder", path)
 	}
 	return nil
-}
-
-// pair compiles the model, or takes its pair from the cache.
-func (c *generateCommand) pair(ctx context.Context, path string) (*zinc.Pair, error) {
-	kept, err := c.slot(ctx, c.env, path)
-	if err != nil {
-		return nil, err
-	}
-	if p := kept.get(c.env); p != nil {
-		return p, nil
-	}
-	m, err := c.open(c.env, path)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
-	r, err := c.compile(ctx, c.env, m)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	p := &zinc.Pair{Report: r.Report}
-	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil {
-		return nil, &internalError{err: err}
-	}
-	kept.put(c.env, p.Container, p.Descriptor)
-	return p, nil
 }

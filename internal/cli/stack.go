@@ -86,11 +86,10 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	container, descriptor, closeModel, err := c.pair(ctx, path)
+	container, descriptor, err := c.pair(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer closeModel()
 	events := &trace.Recording{MaxData: max(c.bytes, 1)}
 	r, err := c.build(ctx, container, descriptor, numerics.ANE, c.workers, events)
 	if err != nil {

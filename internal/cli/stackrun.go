@@ -136,11 +136,10 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	container, descriptor, closeModel, err := c.pair(ctx, path)
+	container, descriptor, err := c.pair(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer closeModel()
 	if err := rec.Check(container, descriptor); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}

@@ -175,7 +175,9 @@ func (r *reader) planes(total int64) error {
 		}
 	}
 	r.out.w = r.x.floats(int(n))
-	clear(r.out.w) // zero-skipping bodies store what is not zero alone
+	if r.skip {
+		clear(r.out.w) // such bodies store what is not zero alone
+	}
 	if r.bias {
 		r.out.bias = r.x.floats(g.out[axG] * g.out[axC])
 	}
