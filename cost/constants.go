@@ -90,6 +90,10 @@ var Comparisons = []Comparison{
 		"the time in the headers of recorded tasks: order",
 		"of two tasks with different times the same one is longer in 99.8 % of pairs",
 	},
+	{
+		"the time in the headers of recorded tasks: published form",
+		"its rates, task by task and without the dispatch, give 3.8 times the header's time at the median of 55 tasks of 1 us and more",
+	},
 }
 
 // Known is the model's known error, in one line.

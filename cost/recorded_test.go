@@ -136,6 +136,7 @@ func TestRecorded(t *testing.T) {
 	var pairs []pair
 	all, agree := 0, 0
 	by := map[string][]float64{}
+	var form []float64 // of the published form, without its dispatch, by the header
 	for _, p := range recorded(t) {
 		for k, x := range p.tasks {
 			e := Estimate(x, target.H13)
@@ -154,6 +155,7 @@ func TestRecorded(t *testing.T) {
 			if word > 0 {
 				r := us / (float64(word) + .5) // the word is cut to whole microseconds
 				by[p.family] = append(by[p.family], r)
+				form = append(form, max(2*float64(e.MACs)/target.H13.PeakFLOPs, float64(e.Bytes())/target.H13.Bandwidth)*1e6/(float64(word)+.5))
 				by[allFamilies] = append(by[allFamilies], r)
 			}
 		}
@@ -171,6 +173,8 @@ func TestRecorded(t *testing.T) {
 	}
 	compared(t, fmt.Sprintf("the DMA bytes give the header's time at 34.13 GB/s in %d of %d tasks", agree, all))
 	compared(t, fmt.Sprintf("of two tasks with different times the same one is longer in %.1f %% of pairs", 100*float64(same)/float64(same+other)))
+	slices.Sort(form)
+	compared(t, fmt.Sprintf("its rates, task by task and without the dispatch, give %.1f times the header's time at the median of %d tasks of 1 us and more", form[(len(form)-1)/2], len(form)))
 	var names []string
 	for n := range by {
 		names = append(names, n)

@@ -82,11 +82,12 @@ func live(op *ir.Op) (string, *ir.Value) {
 	return name, v
 }
 
-// reshaped writes a pointwise operation on its operand in another shape.
+// reshaped writes a pointwise operation on its operand in another shape. A constant of
+// one element may have more dimensions than the operand, and the result has those.
 func (e *edit) reshaped(shape []int64) {
 	p, x := live(e.op)
 	y := e.again(arg{p, e.reshape(x, shape...)})
-	e.become(e.reshape(y, x.Type.Shape...))
+	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
 }
 
 // foldRows works on rows of a width that the engine takes.
@@ -230,8 +231,8 @@ func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
 	return e.constant(what, t.WithDType(ir.FP16), data)
 }
 
-// fixShape gives the inputs' unknown dimensions a size: the default of the model,
-// the lowest of its range, or fixedExtent.
+// fixShape gives the inputs' unknown dimensions a size: the default of the model, or
+// fixedExtent, in their range where they have one.
 func fixShape(e *edit) {
 	for _, v := range e.fn.Body.Params {
 		if v.Type.Static() || v.Type.Kind != ir.Tensor {

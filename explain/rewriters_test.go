@@ -54,6 +54,7 @@ var cases = []struct {
 	{"fold-rows", "tensor<fp16, [2, 30000]> x", []string{"tensor<fp16, [2, 30000]> y = mul(x = x, y = fp16(0.5))", "tensor<fp16, [2, 30000]> z = identity(x = y)"}},
 	{"fold-rows", "tensor<fp16, [4, 8192]> x", []string{"tensor<fp16, [1, 32768]> r = reshape(shape = tensor<int32, [2]>([1, 32768]), x = x)",
 		"tensor<fp16, [1, 32768]> y = clip(alpha = fp16(-1), beta = fp16(1), x = r)", "tensor<fp16, [4, 8192]> z = reshape(shape = tensor<int32, [2]>([4, 8192]), x = y)"}},
+	{"fold-rows", "tensor<fp16, [1, 32768]> x", []string{"tensor<fp16, [1, 1, 1, 32768]> y = mul(x = x, y = tensor<fp16, [1, 1, 1, 1]>([2]))", "tensor<fp16, [1, 1, 1, 32768]> z = identity(x = y)"}},
 	{"merge-dimensions", "tensor<fp16, [1, 2, 3, 2, 3, 8]> x", []string{"tensor<fp16, [1, 2, 3, 2, 3, 8]> y = relu(x = x)", "tensor<fp16, [1, 2, 3, 2, 3, 8]> z = identity(x = y)"}},
 	{"merge-dimensions", "tensor<fp16, [4, 6, 8]> x", []string{"tensor<fp16, [4, 6, 8]> h = relu(x = x)", "tensor<fp16, [2, 2, 1, 2, 3, 8]> r = reshape(shape = tensor<int32, [6]>([2, 2, 1, 2, 3, 8]), x = h)",
 		"tensor<fp16, [2, 3, 1, 2, 2, 8]> y = transpose(perm = tensor<int32, [6]>([3, 4, 2, 0, 1, 5]), x = r)", "tensor<fp16, [6, 4, 8]> q = reshape(shape = tensor<int32, [3]>([6, 4, 8]), x = y)", "tensor<fp16, [6, 4, 8]> z = tanh(x = q)"}},

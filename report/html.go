@@ -150,14 +150,12 @@ func writeHTML(w io.Writer, d *Document) error {
 		Document: d, Each: functions(d.Report), Charts: charts(d.Report), Rank: ranking(d.Report), Rows: Layers(d.Report), CPU: cpuGroups(d.Report),
 		Legends: []legend{{ir.Engine.String(), "engine"}, {ir.CPU.String(), "CPU"}}, Several: len(d.Report.Functions) > 1,
 	}
-	if d.Report.Estimate != nil {
+	if e := d.Report.Estimate; e != nil {
 		for i := range cost.Terms {
 			n := cost.Term(i).String()
 			p.Legends = append(p.Legends, legend{n, "bound by " + n})
 		}
-		for _, f := range p.Each {
-			p.Stages = estimate(f).Stages
-		}
+		p.Stages = e.Stages
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, &p); err != nil {
