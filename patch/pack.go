@@ -305,6 +305,10 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		default:
 			one.plan.Groups = weights.SplitOCGs(out, one.plan.Cores, one.plan.OCGSize)
 		}
+		// The words may say anything, and memory is taken for the coefficients.
+		if n, has := 2*uint64(one.kernel.Out)*uint64(one.kernel.Red()), p.db.Extents[extent].Size; n > has {
+			return s, w.refuse("the task at %#x reads %d bytes of coefficients, the pair has %d", p.db.Tasks[r.task].Offset, n, has)
+		}
 		if i == 0 {
 			s = one
 			continue
@@ -366,9 +370,10 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 	for first, i := 0, 0; i < len(shares); i++ {
 		s := &shares[i]
 		n := s.kernel.Out
-		s.kernel.W = make([]byte, 2*n*red)
 		if rows != nil {
 			s.kernel.W = rows[2*first*red : 2*(first+n)*red]
+		} else {
+			s.kernel.W = make([]byte, 2*n*red)
 		}
 		x := &p.db.Extents[s.extent]
 		if size(x, provenance.RoleBias) > 0 {
