@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 
@@ -22,16 +23,26 @@ const roleValues = "values"
 // the names of the tiles.
 const maxShares = 1 << 12
 
-// tileName is the name of the tiles of a packed constant without the lane, as
-// layout/weights gives it: the digest, of the later tasks of a cut kernel with their
-// number behind the bytes.
-func tileName(data []byte, task int) string {
-	h := sha256.New()
-	h.Write(data)
-	if task > 0 {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+// tileNames returns the names of the tiles of a packed constant without the lane, by
+// the number of the task, as layout/weights gives them: the digest, of the later tasks
+// of a cut kernel with their number behind the bytes. The bytes are gone through once.
+func tileNames(data []byte) func(task int) string {
+	whole := sha256.New()
+	whole.Write(data)
+	return func(task int) string {
+		var h hash.Hash = whole
+		if task > 0 {
+			c, err := whole.(hash.Cloner).Clone()
+			if err != nil { // no state to copy: from the beginning
+				h = sha256.New()
+				h.Write(data)
+			} else {
+				h = c
+			}
+			h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+		}
+		return "K" + strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
 	}
-	return "K" + strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
 }
 
 // node is what the bytes of a role were made of, as a use sees it.
