@@ -56,6 +56,9 @@ func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView,
 	v = &sideView{}
 	side, err := s.newSide(ctx, m, &c)
 	if err = explain(err); isLimit(err) || isFault(err) {
+		if side != nil { // it was ready, but past the limit
+			side.Close()
+		}
 		return nil, err
 	}
 	switch list := diag.AsList(err); {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 
@@ -22,16 +23,26 @@ const roleValues = "values"
 // the names of the tiles.
 const maxShares = 1 << 12
 
-// tileName is the name of the tiles of a packed constant without the lane, as
-// layout/weights gives it: the digest, of the later tasks of a cut kernel with their
-// number behind the bytes.
-func tileName(data []byte, task int) string {
-	h := sha256.New()
-	h.Write(data)
-	if task > 0 {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+// tileNames returns the names of the tiles of a packed constant without the lane, by
+// the number of the task, as layout/weights gives them: the digest, of the later tasks
+// of a cut kernel with their number behind the bytes. The bytes are gone through once.
+func tileNames(data []byte) func(task int) string {
+	whole := sha256.New()
+	whole.Write(data)
+	return func(task int) string {
+		var h hash.Hash = whole
+		if task > 0 {
+			c, err := whole.(hash.Cloner).Clone()
+			if err != nil { // no state to copy: from the beginning
+				h = sha256.New()
+				h.Write(data)
+			} else {
+				h = c
+			}
+			h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+		}
+		return "K" + strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
 	}
-	return "K" + strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
 }
 
 // node is what the bytes of a role were made of, as a use sees it.
@@ -305,6 +316,10 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		default:
 			one.plan.Groups = weights.SplitOCGs(out, one.plan.Cores, one.plan.OCGSize)
 		}
+		// The words may say anything, and memory is taken for the coefficients.
+		if n, has := 2*uint64(one.kernel.Out)*uint64(one.kernel.Red()), p.db.Extents[extent].Size; n > has {
+			return s, w.refuse("the task at %#x reads %d bytes of coefficients, the pair has %d", p.db.Tasks[r.task].Offset, n, has)
+		}
 		if i == 0 {
 			s = one
 			continue
@@ -366,9 +381,10 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 	for first, i := 0, 0; i < len(shares); i++ {
 		s := &shares[i]
 		n := s.kernel.Out
-		s.kernel.W = make([]byte, 2*n*red)
 		if rows != nil {
 			s.kernel.W = rows[2*first*red : 2*(first+n)*red]
+		} else {
+			s.kernel.W = make([]byte, 2*n*red)
 		}
 		x := &p.db.Extents[s.extent]
 		if size(x, provenance.RoleBias) > 0 {

@@ -345,18 +345,19 @@ func (p *patcher) rename(names map[uint64]string, renamed map[string]string, ext
 	if old == "" {
 		return // rows, which have no names
 	}
+	name := tileNames(before)
 	for task := range maxShares {
-		if tileName(before, task) != old {
+		if name(task) != old {
 			continue
 		}
 		// Other constants may have had the same bytes in other parts. They keep the name,
 		// and so does this one, since the names do not tell which is whose.
-		for at, name := range names {
-			if name == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+p.db.Extents[extent].Size) {
+		for at, other := range names {
+			if other == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+p.db.Extents[extent].Size) {
 				return
 			}
 		}
-		renamed[old] = tileName(now, task)
+		renamed[old] = tileNames(now)(task)
 		return
 	}
 }

@@ -3,6 +3,8 @@ package patch_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"reflect"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/patch"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -358,6 +361,53 @@ func TestRefused(t *testing.T) {
 	other := made(t, conv(8, 8, 1, 12, 12, 3, 3), nil)
 	if _, err := patch.Apply(p.container, p.descriptor, other.db, ws[:1]); err == nil || errors.As(err, new(*patch.Refusal)) {
 		t.Errorf("another pair's database: %v", err)
+	}
+}
+
+// TestHostileExtents: tasks that tell of a kernel larger than the bytes that they load
+// are refused before any memory is taken for it.
+func TestHostileExtents(t *testing.T) {
+	build := conv(24, 40, 1, 20, 20, 3, 3)
+	p := made(t, build, nil)
+	f, err := hwx.Read(p.container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := p.container[f.Section(hwx.SegText, hwx.SectText).Offset:]
+	for i := range p.db.Tasks {
+		x := &p.db.Tasks[i]
+		words := make([]uint32, x.Words)
+		for k := range words {
+			words[k] = binary.LittleEndian.Uint32(text[x.Offset+4*uint64(k):])
+		}
+		task, err := td.Decode(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range []td.Field{td.NumGroups, td.Cin, td.Cout, td.Kh, td.Kw} {
+			row := &td.Fields()[field]
+			w, ok := task.WordIndex(field)
+			if !ok {
+				t.Fatalf("task %d has no %s", i, row.Name)
+			}
+			words[w] |= (1<<row.Width - 1) << row.Bit
+			binary.LittleEndian.PutUint32(text[x.Offset+4*uint64(w):], words[w])
+		}
+	}
+	p.db.SHA256 = sha256.Sum256(p.container)
+	for i := range p.db.Statements {
+		p.db.Statements[i].Type, p.db.Statements[i].Shape = "", nil
+	}
+	for _, name := range []string{"w", "bias"} {
+		ws := arrays(build, name)
+		if name == "bias" {
+			// One element stands for any number of outputs.
+			ws[0].Array.Shape, ws[0].Array.Data = []int64{1}, ws[0].Array.Data[:2]
+		}
+		_, err := patch.Apply(p.container, p.descriptor, p.db, ws)
+		if !errors.As(err, new(*patch.Refusal)) || !strings.Contains(err.Error(), "bytes of coefficients, the pair has") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
