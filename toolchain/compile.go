@@ -182,8 +182,8 @@ func (x *Executable) Compile(ctx context.Context, q Request) (_ *Result, err err
 	lines := &Lines{Line: s.line}
 	c := &child{
 		path: x.Path, args: append(args, "--", model), dir: out, time: limits.Time, bytes: limits.Files, memory: limits.Memory,
-		stdout: &bounded{w: &report, left: limits.Report, what: "its report"},
-		stderr: &bounded{w: lines, left: limits.Printed, what: "what it prints of programs"},
+		stdout: &bounded{w: &report, limit: limits.Report, what: "its report"},
+		stderr: &bounded{w: lines, limit: limits.Printed, what: "what it prints of programs"},
 	}
 	err = c.run(ctx)
 	if e := lines.Flush(); err == nil {
