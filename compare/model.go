@@ -35,11 +35,6 @@ type Request struct {
 	Dir    string
 }
 
-// OpenModel opens a model and compiles it with this zinc; see Open.
-func OpenModel(ctx context.Context, path string, f frontend.Options, o compile.Options) (*Side, error) {
-	return Open(ctx, Request{Path: path, Frontend: f, Compile: o})
-}
-
 // Open opens a model and compiles it. Where the target has no programs the operations
 // are placed and no more, which the Result says. A model that does not compile is
 // compared as far as its text and constants go. What an executable compiled has no

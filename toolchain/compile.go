@@ -39,13 +39,13 @@ type Limits struct {
 	Memory int64
 }
 
-// DefaultLimits are what zeros stand for.
-var DefaultLimits = Limits{
+// defaultLimits are what zeros stand for.
+var defaultLimits = Limits{
 	Time: 5 * time.Minute, Messages: 1 << 20, Programs: 256 << 20, Printed: 64 << 30, Report: 64 << 20, Files: 8 << 30,
 }
 
 func (l Limits) filled() Limits {
-	d := DefaultLimits
+	d := defaultLimits
 	for _, x := range []struct{ have, otherwise *int64 }{
 		{(*int64)(&l.Time), (*int64)(&d.Time)}, {&l.Messages, &d.Messages}, {&l.Programs, &d.Programs},
 		{&l.Printed, &d.Printed}, {&l.Report, &d.Report}, {&l.Files, &d.Files},
