@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -23,7 +22,7 @@ func open(t *testing.T, path, name string) *Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenModel(t.Context(), path, frontend.Options{}, compile.Options{Target: x, Precision: "declared", SplitKernel: true})
+	s, err := Open(t.Context(), Request{Path: path, Compile: compile.Options{Target: x, Precision: "declared", SplitKernel: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +252,7 @@ func TestMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad, err := OpenModel(t.Context(), dir, frontend.Options{}, compile.Options{Target: x, SplitKernel: true, Func: "nowhere"})
+	bad, err := Open(t.Context(), Request{Path: dir, Compile: compile.Options{Target: x, SplitKernel: true, Func: "nowhere"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package compare says in what two models, two compilations of one model, or two
 // compiled pairs differ, and what each difference does.
 //
-// In: two Sides, each a model with the options it is compiled with (OpenModel, Open), by
+// In: two Sides, each a model with the options it is compiled with (Open), by
 // this zinc or by another executable (package toolchain), or a pair or a container alone
 // (OpenPair). Out: a Result: a list of Changes, each at one level of table Levels:
 // settings, the statements of the text, the values of its constants, on request the

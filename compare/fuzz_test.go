@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -16,7 +15,7 @@ func FuzzPairs(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	m, err := OpenModel(context.Background(), "../examples/digits/digits.mlmodelc", frontend.Options{}, compile.Options{Target: x, SplitKernel: true})
+	m, err := Open(context.Background(), Request{Path: "../examples/digits/digits.mlmodelc", Compile: compile.Options{Target: x, SplitKernel: true}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -26,18 +26,13 @@ type Request struct {
 	Compiler string
 	// Executable is the zinc that compiles, nil for this one.
 	Executable *toolchain.Executable
-	// Flags are given to the executable. Compile says the same of them as far as this
-	// zinc knows them, Extra lists the rest.
-	Flags, Extra []string
-	Passes       bool // keep the programs after each pass, for level Passes
+	// Extra are flags for the executable beside those of Compile, which this zinc may not
+	// know.
+	Extra  []string
+	Passes bool // keep the programs after each pass, for level Passes
 	// Limits bound the executable, and Dir is where it works, as toolchain.Request says.
 	Limits toolchain.Limits
 	Dir    string
-}
-
-// OpenModel opens a model and compiles it with this zinc; see Open.
-func OpenModel(ctx context.Context, path string, f frontend.Options, o compile.Options) (*Side, error) {
-	return Open(ctx, Request{Path: path, Frontend: f, Compile: o})
 }
 
 // Open opens a model and compiles it. Where the target has no programs the operations
@@ -122,7 +117,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		limits.Programs = mostPrograms
 	}
 	r, err := x.Compile(ctx, toolchain.Request{
-		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: q.Flags, NoPasses: !q.Passes,
+		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: append(Flags(&q.Compile), q.Extra...), NoPasses: !q.Passes,
 		Limits: limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError

@@ -228,12 +228,12 @@ func TestVersions(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		q := by(exe)
-		q.Path, q.Flags = digits(t), []string{"--func=nowhere"}
+		q.Path, q.Compile.Func = digits(t), "nowhere"
 		s := opened(t, q)
 		if !strings.Contains(s.noPair, "it refuses the model") || !strings.Contains(s.noPair, "nowhere") {
 			t.Errorf("%q", s.noPair)
 		}
-		q.Flags = []string{"--no-such-flag"}
+		q.Extra = []string{"--no-such-flag"}
 		if _, err := Open(t.Context(), q); err == nil || !strings.Contains(err.Error(), "unknown flag") {
 			t.Errorf("%v", err)
 		}

@@ -139,15 +139,14 @@ const compilerVersion = "compiler version"
 
 // settings lists what can change a pair, by the names of the flags; a default is "".
 func (s *Side) settings() []attribute {
-	o := s.options
-	var shapes []string
-	for _, n := range slices.Sorted(maps.Keys(o.Shapes)) {
-		d := make([]string, len(o.Shapes[n]))
-		for i, x := range o.Shapes[n] {
-			d[i] = strconv.FormatInt(x, 10)
-		}
-		shapes = append(shapes, n+"="+strings.Join(d, "x"))
-	}
+	flags, shapes := chosen(s.options)
+	return slices.Concat([]attribute{{compilerVersion, s.compiler}, {"target", s.options.Target.Name}}, flags,
+		[]attribute{{"shape", strings.Join(shapes, ",")}, {"other flags", strings.Join(s.extra, " ")}})
+}
+
+// chosen lists the flags that decide the bytes of a pair, but for the target; a default is
+// "". The shapes are in order of the inputs' names, as the flag takes them.
+func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	precision, split, form := "", "", ""
 	if o.Precision != "declared" {
 		precision = o.Precision
@@ -158,11 +157,32 @@ func (s *Side) settings() []attribute {
 	if o.FullTD {
 		form = "full"
 	}
-	return []attribute{
-		{compilerVersion, s.compiler}, {"target", o.Target.Name}, {"precision", precision}, {"split-kernel-section", split},
-		{"td-form", form}, {"func", o.Func}, {"shape", strings.Join(shapes, ",")},
-		{"other flags", strings.Join(s.extra, " ")},
+	for _, n := range slices.Sorted(maps.Keys(o.Shapes)) {
+		d := make([]string, len(o.Shapes[n]))
+		for i, x := range o.Shapes[n] {
+			d[i] = strconv.FormatInt(x, 10)
+		}
+		shapes = append(shapes, n+"="+strings.Join(d, "x"))
 	}
+	return []attribute{{"precision", precision}, {"split-kernel-section", split}, {"td-form", form}, {"func", o.Func}}, shapes
+}
+
+// Flags writes options as another executable takes them, but for the target. A default
+// is left out, so that an executable without the flag runs too.
+func Flags(o *compile.Options) (out []string) {
+	flags, shapes := chosen(o)
+	for _, f := range flags {
+		if f.value != "" {
+			out = append(out, "--"+f.name+"="+f.value)
+		}
+	}
+	if o.Workers != 0 {
+		out = append(out, "--workers="+strconv.Itoa(o.Workers))
+	}
+	for _, x := range shapes {
+		out = append(out, "--shape="+x)
+	}
+	return out
 }
 
 func (p *pairing) settings() (out []*Change, err error) {

@@ -146,13 +146,18 @@ func (s *Side) identify(t *task) {
 // same neighbours by their class.
 func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
 	key := func(t *task) string { return t.key }
-	if p.a.db != nil {
-		to, from = matchBy(a.tasks, b.tasks, key)
-	} else {
-		to, from = sequence(keysOf(a.tasks, key), keysOf(b.tasks, key))
-	}
+	to, from = p.keyPairs(keysOf(a.tasks, key), keysOf(b.tasks, key))
 	fill(to, from, func(i, j int) bool { return a.tasks[i].class == b.tasks[j].class })
 	return to, from
+}
+
+// keyPairs pairs tasks by their keys: in any order where these say what the tasks came
+// from, else, where they say what the tasks hold, in order first.
+func (p *pairing) keyPairs(a, b []string) (to, from []int) {
+	if p.a.db != nil {
+		return match(a, b)
+	}
+	return sequence(a, b)
 }
 
 // decodable says why the tasks of a side are not compared field by field.

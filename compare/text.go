@@ -89,7 +89,7 @@ func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 			left[e.Level]++
 		}
 	}
-	for _, l := range append(keysOf(Levels, func(x *LevelInfo) string { return string(x.Level) }), string(Outputs)) {
+	for _, l := range append(LevelNames(), string(Outputs)) {
 		if k := left[Level(l)]; k > 0 {
 			levels = append(levels, fmt.Sprintf("%d at level %s", k, l))
 		}
@@ -120,11 +120,7 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 		return
 	}
 	fmt.Fprintln(b)
-	for i, d := range c.Details {
-		if o.Most > 0 && i == o.Most {
-			fmt.Fprintf(b, "%s  and %d more\n", indent, len(c.Details)-o.Most)
-			break
-		}
+	for _, d := range o.details(c) {
 		fmt.Fprintf(b, "%s  %s\n", indent, d)
 	}
 }
@@ -143,9 +139,9 @@ func (r *Result) counted() string {
 			of[c.Level]++
 		}
 		var parts []string
-		for _, l := range Levels {
-			if k := of[l.Level]; k > 0 {
-				parts = append(parts, fmt.Sprintf("%d at level %s", k, l.Level))
+		for _, l := range append(LevelNames(), string(Outputs)) {
+			if k := of[Level(l)]; k > 0 {
+				parts = append(parts, fmt.Sprintf("%d at level %s", k, l))
 			}
 		}
 		s += " (" + strings.Join(parts, ", ") + ")"

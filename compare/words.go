@@ -236,12 +236,7 @@ func (p *pairing) wordPairs(a, b []wordChain, each func(x, y *wordChain, to, fro
 	byName := func(c *wordChain) string { return c.name }
 	cto, cfrom := matchBy(a, b, byName)
 	one := func(x, y *wordChain) {
-		to, from := []int(nil), []int(nil)
-		if p.a.db != nil {
-			to, from = matchBy(x.tasks, y.tasks, key)
-		} else {
-			to, from = sequence(keysOf(x.tasks, key), keysOf(y.tasks, key))
-		}
+		to, from := p.keyPairs(keysOf(x.tasks, key), keysOf(y.tasks, key))
 		fill(to, from, func(int, int) bool { return true })
 		each(x, y, to, from)
 	}

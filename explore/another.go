@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -33,37 +33,6 @@ const (
 	mostText    = 4 << 30
 	mostPrinted = 8 << 20
 )
-
-// flags are the command line of another zinc for the configuration. What is as by
-// default is left out, since an old one may not know the flag.
-func (c *Config) flags() (out []string) {
-	for _, f := range []struct {
-		on   bool
-		text string
-	}{
-		{c.Precision != "declared", "--precision=" + c.Precision},
-		{c.Join, "--split-kernel-section=false"},
-		{c.TDForm != "sparse", "--td-form=" + c.TDForm},
-		{c.Func != "", "--func=" + c.Func},
-	} {
-		if f.on {
-			out = append(out, f.text)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Shapes)) {
-		out = append(out, "--shape="+name+"="+dimensions(c.Shapes[name]))
-	}
-	return out
-}
-
-// dimensions writes a shape as the flag takes it.
-func dimensions(shape []int64) string {
-	d := make([]string, len(shape))
-	for i, n := range shape {
-		d[i] = strconv.FormatInt(n, 10)
-	}
-	return strings.Join(d, "x")
-}
 
 // atPath calls f with a path at which the configuration's text is, and the folder of
 // its weights. The text is the one that the server shows, whatever has become of the
@@ -106,11 +75,15 @@ func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
 // buildBy compiles a configuration with another zinc and fills the view with what it
 // wrote. What it refuses, and what of its files does not read, is part of the view.
 func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
+	o, err := v.config.options(v.model.file)
+	if err != nil {
+		return err
+	}
 	var r *toolchain.Result
 	left := tooMuchToPrint(v.model, x)
-	err := s.atPath(v.model, &v.config, func(path, weights string) (err error) {
+	err = s.atPath(v.model, &v.config, func(path, weights string) (err error) {
 		r, err = x.Compile(ctx, toolchain.Request{
-			Model: path, WeightsDir: weights, Target: v.config.Target, Flags: v.config.flags(), Dir: s.folder,
+			Model: path, WeightsDir: weights, Target: v.config.Target, Flags: compare.Flags(&o), Dir: s.folder,
 			NoPasses: left, Limits: s.toolLimits(),
 		})
 		return err

@@ -84,7 +84,7 @@ func (s *Server) newSide(ctx context.Context, m *model, c *Config) (side *compar
 	if q.Executable = s.version(c); q.Executable == nil {
 		return compare.Open(ctx, q)
 	}
-	q.Flags, q.Limits, q.Dir = c.flags(), s.toolLimits(), s.folder
+	q.Limits, q.Dir = s.toolLimits(), s.folder
 	q.Passes = !tooMuchToPrint(m, q.Executable)
 	err = s.atPath(m, c, func(path, weights string) (err error) {
 		q.Path, q.Frontend.WeightsDir = path, weights

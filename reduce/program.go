@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -115,15 +114,12 @@ func port(t ir.Type) bool {
 
 // hasher makes the keys of programs. The digest of a constant is made once.
 type hasher struct {
-	mu     sync.Mutex
 	digest map[*ir.Const][sha256.Size]byte
 }
 
 type key [sha256.Size]byte
 
 func (h *hasher) constant(c *ir.Const) [sha256.Size]byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	d, ok := h.digest[c]
 	if !ok {
 		d = sha256.Sum256(c.Data)

@@ -156,8 +156,9 @@ func (r *reducer) inline() error {
 			}
 			return out
 		}
-		return r.each(func() int { return len(list()) }, func(i int) edit {
-			at := list()[i]
+		var places []place
+		return r.each(func() int { places = list(); return len(places) }, func(i int) edit {
+			at := places[i]
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
 				f := p.Funcs[fn]
 				return inlined(f.Body, every(f)[at.op], at.block)

@@ -39,13 +39,13 @@ type Limits struct {
 	Memory int64
 }
 
-// DefaultLimits are what zeros stand for.
-var DefaultLimits = Limits{
+// defaultLimits are what zeros stand for.
+var defaultLimits = Limits{
 	Time: 5 * time.Minute, Messages: 1 << 20, Programs: 256 << 20, Printed: 64 << 30, Report: 64 << 20, Files: 8 << 30,
 }
 
 func (l Limits) filled() Limits {
-	d := DefaultLimits
+	d := defaultLimits
 	for _, x := range []struct{ have, otherwise *int64 }{
 		{(*int64)(&l.Time), (*int64)(&d.Time)}, {&l.Messages, &d.Messages}, {&l.Programs, &d.Programs},
 		{&l.Printed, &d.Printed}, {&l.Report, &d.Report}, {&l.Files, &d.Files},
@@ -182,8 +182,8 @@ func (x *Executable) Compile(ctx context.Context, q Request) (_ *Result, err err
 	lines := &Lines{Line: s.line}
 	c := &child{
 		path: x.Path, args: append(args, "--", model), dir: out, time: limits.Time, bytes: limits.Files, memory: limits.Memory,
-		stdout: &bounded{w: &report, left: limits.Report, what: "its report"},
-		stderr: &bounded{w: lines, left: limits.Printed, what: "what it prints of programs"},
+		stdout: &bounded{w: &report, limit: limits.Report, what: "its report"},
+		stderr: &bounded{w: lines, limit: limits.Printed, what: "what it prints of programs"},
 	}
 	err = c.run(ctx)
 	if e := lines.Flush(); err == nil {

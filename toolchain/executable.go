@@ -110,7 +110,7 @@ func (x *Executable) ask(ctx context.Context, args ...string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	var out, messages bytes.Buffer
-	c := &child{path: x.Path, args: args, dir: dir, time: askTime, bytes: askBytes, stdout: &bounded{w: &out, left: askBytes, what: "its answer"}, stderr: &bounded{w: &messages, left: askBytes, what: "its messages"}}
+	c := &child{path: x.Path, args: args, dir: dir, time: askTime, bytes: askBytes, stdout: &bounded{w: &out, limit: askBytes, what: "its answer"}, stderr: &bounded{w: &messages, limit: askBytes, what: "its messages"}}
 	if err := c.run(ctx); err != nil {
 		return "", err
 	}
@@ -141,18 +141,15 @@ func (e *LimitError) Error() string { return e.What + " passed the limit of " + 
 
 // bounded passes on what fits and then refuses.
 type bounded struct {
-	w    io.Writer
-	left int64
-	what string
-	all  int64
+	w     io.Writer
+	limit int64
+	what  string
+	n     int64 // written
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.all == 0 {
-		b.all = b.left
-	}
-	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, &LimitError{What: b.what, Limit: size(b.all)}
+	if b.n += int64(len(p)); b.n > b.limit {
+		return 0, &LimitError{What: b.what, Limit: size(b.limit)}
 	}
 	return b.w.Write(p)
 }

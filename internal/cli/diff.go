@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,26 +163,6 @@ func operand(arg string) (path, name string) {
 type sideFlags struct {
 	compileFlags
 	extra []string // that this zinc does not know, for another
-}
-
-// spelled writes the flags that decide the bytes of a pair, but for the target, as
-// another executable takes them. A default is left out, so that an executable without
-// the flag runs too.
-func (f *sideFlags) spelled() (out []string) {
-	add := func(name, value, otherwise string) {
-		if value != otherwise {
-			out = append(out, "--"+name+"="+value)
-		}
-	}
-	add("precision", f.precision, "declared")
-	add("split-kernel-section", strconv.FormatBool(f.split), "true")
-	add("td-form", f.tdForm, "sparse")
-	add("func", f.function, "")
-	add("workers", strconv.Itoa(f.workers), "0")
-	for _, x := range f.shapes {
-		add("shape", x, "")
-	}
-	return append(out, f.extra...)
 }
 
 // known parts the words of --flags-a from those that this zinc does not know, each with
@@ -391,7 +370,7 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 	}
 	s, err := compare.Open(ctx, compare.Request{
 		Path: path, Frontend: frontend.Options{WeightsDir: flags.weights}, Compile: o, Compiler: c.labels[i],
-		Executable: c.opened[i], Flags: flags.spelled(), Extra: flags.extra, Passes: c.passes,
+		Executable: c.opened[i], Extra: flags.extra, Passes: c.passes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("side %s: %w", "AB"[i:i+1], err)

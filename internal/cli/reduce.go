@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -154,11 +155,7 @@ func (c *reduceCommand) check() error {
 		return usagef("--output is empty")
 	}
 	for _, n := range c.only {
-		known := false
-		for _, p := range reduce.PassNames() {
-			known = known || p == n
-		}
-		if !known {
+		if !slices.Contains(reduce.PassNames(), n) {
 			return usagef("--pass=%s: no such pass; passes are %s", n, strings.Join(reduce.PassNames(), ", "))
 		}
 	}
