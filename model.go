@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
 // RunOptions say what runs a model. The zero value is the simulator of the whole

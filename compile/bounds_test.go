@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // TestHugeProducts compiles products whose shapes ask for billions of matrices,

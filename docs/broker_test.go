@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/runtime/sim/broker"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 )
 
 func writeEntitlements(w *bytes.Buffer) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/report"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/target"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/cli"
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 )
 
 // TestReadmeCommands runs every command of the README that begins with

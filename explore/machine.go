@@ -6,9 +6,9 @@ import (
 
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
 // engines are what runs a pair, as `zinc run --engine` names them, the default

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 

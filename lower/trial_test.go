@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/target"

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/internal/irbuild"
-	"github.com/zinc-compiler/zinc/internal/planted"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/reduce/planted"
 )
 
 // TestLargestModel plants a kernel that is wrong for one statement of a real model

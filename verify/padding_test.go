@@ -6,8 +6,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hazard"
-	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 

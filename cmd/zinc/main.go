@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/zinc-compiler/zinc/internal/cli"
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 )
 
 func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

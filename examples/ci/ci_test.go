@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/cli"
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/cli"
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 )
 
 func TestRun(t *testing.T) {

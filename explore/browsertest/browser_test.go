@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 	"github.com/zinc-compiler/zinc/explore"
-	"github.com/zinc-compiler/zinc/internal/cli"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/toolchain"
 )

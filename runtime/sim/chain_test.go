@@ -3,8 +3,8 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // attention is one head's: queries, keys and values from x.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // TestFoldedProducts: products of 64 rows, which work on 8x8 images, and their

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/internal/irbuild"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // TestPairedColumns: depthwise convolutions of one row at the bounds of where two

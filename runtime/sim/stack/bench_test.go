@@ -11,17 +11,17 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/driver"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 )
 
 // tiny returns the chapter's tiny graph: a convolution of 3x3 from 8 channels to 8
 // with padding 1, a clamp and a mean. The chapter gives no size of the image.
 func tiny(b *testing.B, pixels int) e5rt.Pair {
 	b.Helper()
-	text, err := os.ReadFile("../e5rt/testdata/tiny.mil")
+	text, err := os.ReadFile("e5rt/testdata/tiny.mil")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/driver"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // seeds is how many seeds each fault is made with.
@@ -24,7 +24,7 @@ const seeds = 200
 // a right result, the next dispatch works, the restart count is that of the boots
 // that the trace shows, and nothing leaks.
 func TestFaults(t *testing.T) {
-	pair := compiled(t, "../e5rt/testdata/tiny.mil")
+	pair := compiled(t, "e5rt/testdata/tiny.mil")
 	direct, err := sim.Load(pair.Container, pair.Descriptor)
 	if err != nil {
 		t.Fatal(err)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/broker"
-	"github.com/zinc-compiler/zinc/runtime/sim/driver"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/trace"
-	"github.com/zinc-compiler/zinc/runtime/sim/translation"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
 const (
@@ -34,7 +34,7 @@ func TestLoad(t *testing.T) {
 	}
 	var models []work
 	for _, name := range []string{"tiny", "tinywide", "cache", "two"} {
-		pair := compiled(t, "../e5rt/testdata/"+name+".mil")
+		pair := compiled(t, "e5rt/testdata/"+name+".mil")
 		m, err := sim.Load(pair.Container, pair.Descriptor)
 		if err != nil {
 			t.Fatal(err)

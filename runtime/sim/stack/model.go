@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
 // Model is a compiled model in a process, run by way of the runtime's calls

@@ -13,7 +13,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
-	"github.com/zinc-compiler/zinc/runtime/sim/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // RecordVersion is the version of the record that this package writes and reads.

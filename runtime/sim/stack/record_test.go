@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // recorded runs a pair on a machine with faults and returns its trace.
@@ -46,7 +46,7 @@ func recorded(t *testing.T, pair e5rt.Pair, spec string, seed uint64, ins []map[
 // TestReplay: what a trace's record asks for gives the bytes of the trace again,
 // with faults and without.
 func TestReplay(t *testing.T) {
-	pair := compiled(t, "../e5rt/testdata/tiny.mil")
+	pair := compiled(t, "e5rt/testdata/tiny.mil")
 	_, p := machine(t, stack.Options{})
 	m, err := p.Load(pair)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/broker"
-	"github.com/zinc-compiler/zinc/runtime/sim/driver"
-	"github.com/zinc-compiler/zinc/runtime/sim/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
-	"github.com/zinc-compiler/zinc/runtime/sim/inject"
-	"github.com/zinc-compiler/zinc/runtime/sim/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // Options say what machine to build. The zero value is an M1 without trace and

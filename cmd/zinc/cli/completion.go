@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// flagWords are the words that flags take which are no choice, by name. Those of a
+// list may be followed by a comma and others.
+var flagWords = map[string]func() []string{
+	"target":      func() []string { return append(target.Names(), "all") },
+	"print-after": func() []string { return append(passes.Names(), "all") },
+	"layers": func() (out []string) {
+		for l := range trace.Layer(trace.NumLayers) {
+			out = append(out, l.String())
+		}
+		return out
+	},
+	"report": func() []string { return append(report.Names(), noReport) },
+}
+
+// commandFlagWords are those that a command has in the stead of flagWords'.
+var commandFlagWords = map[string]func() []string{
+	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
+	"zinc reduce --target": target.Compiled, "zinc reduce --pass": reduce.PassNames,
+	"zinc stack --target": target.Compiled, "zinc generate --target": target.Compiled, "zinc patch --target": target.Compiled,
+}
+
+// wordsOrFiles are the words of a flag that takes a file too.
+var wordsOrFiles = map[string]func() []string{
+	"zinc reduce --predicate": func() (out []string) {
+		for _, b := range reduce.Builtins {
+			if b.Arg != "" {
+				b.Name += "="
+			}
+			out = append(out, b.Name)
+		}
+		return out
+	},
+}
+
+// completes tells the shell what flags and operands take: the words of a choice,
+// targets, passes, forms of a report, folders, names of operations; files otherwise.
+func completes(c *cobra.Command) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		if words, directive := completion(c, f); words != nil || directive != cobra.ShellCompDirectiveDefault {
+			// The only error is a second registration, which the loop does not make.
+			_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, directive))
+		}
+	})
+	switch c.CommandPath() {
+	case "zinc":
+		// Beside the commands: a model.
+		c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+	case "zinc ops":
+		c.ValidArgsFunction = cobra.FixedCompletions(ir.Names(), cobra.ShellCompDirectiveNoFileComp)
+	case "zinc version":
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, s := range c.Commands() {
+		completes(s)
+	}
+}
+
+// noFile are the types of values that are no names of files.
+var noFile = []string{"int", "int64", "uint64", "float64", "limit", "bool"}
+
+func completion(c *cobra.Command, f *pflag.Flag) ([]string, cobra.ShellCompDirective) {
+	if x, ok := f.Value.(*choice); ok {
+		return slices.Clone(x.words), cobra.ShellCompDirectiveNoFileComp
+	}
+	if words := commandFlagWords[c.CommandPath()+" --"+f.Name]; words != nil {
+		return words(), cobra.ShellCompDirectiveNoFileComp
+	}
+	if words := wordsOrFiles[c.CommandPath()+" --"+f.Name]; words != nil {
+		return words(), cobra.ShellCompDirectiveDefault
+	}
+	if words := flagWords[f.Name]; words != nil {
+		return words(), cobra.ShellCompDirectiveNoFileComp
+	}
+	if operand, _ := pflag.UnquoteUsage(f); operand == "FOLDER" {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	if slices.Contains(noFile, f.Value.Type()) || f.Name == "func" || f.Name == "shape" || f.Name == partTask {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}

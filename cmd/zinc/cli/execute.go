@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// port is an input, an output or a state of what is run.
+type port struct {
+	name string
+	typ  ir.Type
+	// fill is the type of values that are made up: typ with the default shape.
+	fill ir.Type
+}
+
+func portOf(name string, t ir.Type) port { return port{name, t, t} }
+
+// executor runs a pair or a model.
+type executor struct {
+	inputs, outputs, states []port
+	// run takes what the states hold before it and leaves there what they hold
+	// after it; absent ones hold zeros.
+	run   func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error)
+	close func() error
+}
+
+// executor prepares what path holds for the chosen engine.
+func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mode) (*executor, error) {
+	pair, err := isPair(path)
+	if err != nil {
+		return nil, err
+	}
+	if pair && c.engine == "interp" {
+		return nil, usagef("--engine=interp runs models; %s is a compiled pair", path)
+	}
+	if c.engine == "interp" {
+		return c.interpreted(ctx, path)
+	}
+	container, descriptor, err := c.pair(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var x *executor
+	if c.engine == "direct" {
+		x, err = c.direct(container, descriptor)
+	} else {
+		x, err = c.stacked(ctx, container, descriptor, mode)
+	}
+	if err != nil {
+		if !pair {
+			return nil, &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x, nil
+}
+
+// pair returns the bytes of the pair at path, or of the one that the model there
+// compiles to. The descriptor is nil when a container stands alone.
+func (c *runCommand) pair(ctx context.Context, path string) (container, descriptor []byte, err error) {
+	if pair, err := isPair(path); err != nil {
+		return nil, nil, err
+	} else if pair {
+		return c.read(path)
+	}
+	p, err := c.pairOf(ctx, c.env, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.Container, p.Descriptor, nil
+}
+
+// read reads a pair, or a container without a descriptor beside it.
+func (c *runCommand) read(path string) (container, descriptor []byte, err error) {
+	p, err := zinc.ReadPairOrContainer(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Descriptor == nil {
+		_, d := zinc.PairPaths(path)
+		fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
+	}
+	return p.Container, p.Descriptor, nil
+}
+
+// interpreted runs a model on the reference interpreter.
+func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, error) {
+	m, err := c.open(c.env, path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := c.interpreter(ctx, m)
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	x.close = m.Close
+	return x, nil
+}
+
+func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*executor, error) {
+	// In this mode an operation's place does not change its arithmetic, so the
+	// source itself is run: no compilation has to take it first.
+	if c.numerics == "ieee" && c.precision == "declared" {
+		f, err := m.Program.Entry(c.function)
+		if err != nil {
+			return nil, err
+		}
+		return interpExecutor(f)
+	}
+	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	// The source's function with every operation placed: where an operation runs
+	// decides its arithmetic.
+	return interpExecutor(r.Reference)
+}
+
+// direct runs a pair with the engine driven directly.
+func (c *runCommand) direct(container, descriptor []byte) (*executor, error) {
+	var m *sim.Machine
+	var err error
+	if descriptor == nil {
+		m, err = sim.LoadContainer(container)
+	} else {
+		m, err = sim.Load(container, descriptor)
+	}
+	if err == nil && c.function != "" {
+		err = m.Select(c.function)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x := portsOf(m)
+	x.close = func() error { return nil }
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+		return stepped(m, states, func() (map[string]interp.Tensor, error) {
+			return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+		})
+	}
+	return x, nil
+}
+
+// stacked runs a pair through the whole stack.
+func (c *runCommand) stacked(ctx context.Context, container, descriptor []byte, mode numerics.Mode) (*executor, error) {
+	var events *trace.Recording
+	if c.trace != "" {
+		events = &trace.Recording{}
+	}
+	r, err := c.build(ctx, container, descriptor, mode, c.workers, events)
+	if err != nil {
+		return nil, err
+	}
+	if c.function != "" {
+		if err := r.choose(c.function); err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+	}
+	m := r.model.Machine()
+	x := portsOf(m)
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, _ numerics.Mode, _ int) (map[string]interp.Tensor, error) {
+		before := maps.Clone(states)
+		return stepped(m, states, func() (map[string]interp.Tensor, error) { return r.run(ctx, in, before) })
+	}
+	x.close = func() error {
+		err := r.close()
+		if c.inject != "" {
+			err = nil // what the faults left behind is no error of the run
+		}
+		if events != nil {
+			err = errors.Join(err, r.write(ctx, c.trace))
+		}
+		return err
+	}
+	return x, nil
+}
+
+// stepped runs a machine once between setting its states and reading them.
+func stepped(m *sim.Machine, states map[string]interp.Tensor, run func() (map[string]interp.Tensor, error)) (map[string]interp.Tensor, error) {
+	for _, p := range m.States() {
+		if t, ok := states[p.Name]; ok {
+			if err := m.SetState(p.Name, t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out, err := run()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range m.States() {
+		if states[p.Name], err = m.State(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// interpExecutor runs a function on the reference interpreter.
+func interpExecutor(f *ir.Func) (*executor, error) {
+	prog, err := interp.Prepare(f)
+	if err != nil {
+		return nil, err
+	}
+	x := &executor{}
+	for _, v := range f.Body.Params {
+		p := portOf(v.Name, v.Type)
+		if d := f.Flex.Default[v.Name]; !v.Type.Static() && v.Type.WithShape(d...).Fits(v.Type) {
+			p.fill = v.Type.WithShape(d...)
+		}
+		if v.Type.Kind != ir.State {
+			x.inputs = append(x.inputs, p)
+			continue
+		}
+		p.typ.Kind = ir.Tensor // the form in which its content travels
+		x.states = append(x.states, p)
+	}
+	for _, v := range f.Body.Outputs {
+		x.outputs = append(x.outputs, portOf(v.Name, v.Type))
+	}
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: states})
+	}
+	return x, nil
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/cmd/zinc/gowrap"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+)
+
+// packageName is what names a package and its files. An underscore would make some
+// of them another thing to the go command: digits_test.go, digits_linux.go.
+var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// reservedNames are names of packages that cannot be imported, or that the go
+// command does not build.
+var reservedNames = []string{"documentation", "init", "main"}
+
+// generateCommand is the state of `zinc generate`.
+type generateCommand struct {
+	*env
+	compileFlags
+	dir string
+}
+
+func newGenerate(e *env) *cobra.Command {
+	c := &generateCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "generate PACKAGE MODEL",
+		Short: "Write a Go package that embeds a compiled pair and runs it, with typed inputs and outputs",
+		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default:
+the pair and PACKAGE.go, which embeds it. The package has a method for each function
+of the model, with a struct of its inputs and one of its outputs; shapes are in the
+comments. A PACKAGE.go that was not generated is not replaced. The same model and
+flags give the same files, so that they can be kept under version control and checked
+with go generate:
+
+  //go:generate zinc generate digits ../digits.mlmodelc`,
+		Example: `  zinc generate digits digits.mlmodelc
+  zinc generate digits digits.mlmodelc -o internal/digits --precision fp16`,
+		GroupID: groupModel,
+		Args:    operands(2, 2, "PACKAGE and MODEL"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1]) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&c.dir, "output", "o", "", "`FOLDER` of the package, made when it is not there (default PACKAGE)")
+	c.model(f)
+	c.cache.register(f)
+	return cmd
+}
+
+func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if !packageName.MatchString(pkg) || token.IsKeyword(pkg) || slices.Contains(reservedNames, pkg) {
+		return usagef("generate: %q is no name of a package; give a letter and then letters and digits of ASCII, no keyword and none of %s", pkg, strings.Join(reservedNames, ", "))
+	}
+	dir := c.dir
+	if dir == "" {
+		dir = pkg
+	}
+	if err := generatedOnly(filepath.Join(dir, pkg+".go")); err != nil {
+		return err
+	}
+	pair, err := c.pairOf(ctx, c.env, path)
+	if err != nil {
+		return err
+	}
+	m, err := pair.Open(ctx, zinc.RunOptions{Direct: true})
+	if err != nil {
+		return &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+	}
+	defer m.Close()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	source, err := gowrap.Source(&gowrap.Package{
+		Name: pkg, Model: filepath.Base(abs), Container: pkg + containerExt, Descriptor: pkg + descriptorExt, Functions: m.Functions(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	in := func(name string, b []byte) atomicfile.File { return atomicfile.Bytes(filepath.Join(dir, name), b) }
+	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container), in(pkg+descriptorExt, pair.Descriptor))
+}
+
+// generatedOnly refuses to replace a file that somebody has written.
+func generatedOnly(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read from
+	begin := make([]byte, len(gowrap.Header))
+	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != gowrap.Header {
+		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another name or -o another folder", path)
+	}
+	return nil
+}

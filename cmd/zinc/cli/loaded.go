@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// loadAlone loads a container as the first program of a client that has nothing
+// else mapped, so that the addresses are the same each time.
+func loadAlone(container []byte) (*loader.Loaded, error) {
+	p, err := loader.Read(container)
+	if err != nil {
+		return nil, err
+	}
+	u, err := translation.NewUnit(translation.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return p.Load(u.Context(1), "load")
+}
+
+// emitFirmware compiles the model and loads its container.
+func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
+	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.judge(ctx, m, r); err != nil {
+		return nil, err
+	}
+	b, err := hwx.Encode(r.HWX)
+	if err != nil {
+		return nil, err
+	}
+	l, err := loadAlone(b)
+	if err != nil {
+		return nil, err
+	}
+	return content(l.Firmware()), nil
+}
+
+// loadedForm is a form that a load makes of a container, and the flag of dump
+// that prints it.
+type loadedForm struct {
+	name, help string
+	print      func(c *dumpCommand, path string, l *loader.Loaded) error
+}
+
+// loadedForms are the forms of a container that a load makes.
+var loadedForms = []loadedForm{
+	{"loaded", "load a container and print the loaded image, its bases resolved", (*dumpCommand).loadedImage},
+	{"firmware", "load a container and print the firmware container made of it", (*dumpCommand).loadedFirmware},
+}
+
+// load loads a container and prints a form of it.
+func (c *dumpCommand) load(f *loadedForm, path string) error {
+	b, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	if kindOf(b) != kindContainer {
+		return fmt.Errorf("%s: --%s takes a hardware container, which begins with %#x", path, f.name, uint32(hwx.Magic))
+	}
+	l, err := loadAlone(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.print(c, path, l)
+}
+
+func (c *dumpCommand) loadedImage(path string, l *loader.Loaded) error {
+	b, err := l.Image()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return c.container(path, b)
+}
+
+func (c *dumpCommand) loadedFirmware(path string, l *loader.Loaded) error {
+	return c.firmware(path, l.Firmware())
+}

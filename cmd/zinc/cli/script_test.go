@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/zinc-compiler/zinc/internal/sarif"
+)
+
+var update = flag.Bool("update", false, "rewrite the outputs that scripts compare with")
+
+func TestMain(m *testing.M) {
+	if os.Getenv("ZINC_PLANTED") != "" {
+		plantedMain()
+	}
+	testscript.Main(m, map[string]func(){
+		"zinc": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// digits is the model that the repository holds.
+func digits(t testing.TB) string {
+	t.Helper()
+	p, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "digits"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestScript runs testdata/script. Beside the commands of testscript there are
+//
+//	status N COMMAND ARG...    run a command that must exit with N
+//	same FILE FILE             compare two files byte for byte
+//	cut FILE BYTES OUT         write the first bytes of a file to another
+//	empty FOLDER               check that a folder holds nothing
+//	spoil FOLDER               change the last byte of every file in a folder
+//	sarif FILE                 check that a file is a SARIF log
+//
+// and $DIGITS is the folder of the example model, $OPSMD the document of
+// operations.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DIGITS", digits(t))
+			md, err := filepath.Abs(filepath.Join("..", "..", "..", "docs", "ops.md"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("OPSMD", md)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF, "spoil": spoil,
+		},
+	})
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit := (*exec.ExitError)(nil)
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: same FILE FILE")
+	}
+	if equal := ts.ReadFile(args[0]) == ts.ReadFile(args[1]); equal == neg {
+		ts.Fatalf("%s and %s: same is %v", args[0], args[1], equal)
+	}
+}
+
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: cut FILE BYTES OUT")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	b := ts.ReadFile(args[0])
+	if n >= len(b) {
+		ts.Fatalf("%s has only %d bytes", args[0], len(b))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(b[:n]), 0o666))
+}
+
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: empty FOLDER")
+	}
+	es, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(es) > 0 {
+		ts.Fatalf("%s holds %v", args[0], es)
+	}
+}
+
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: spoil FOLDER")
+	}
+	es, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range es {
+		path := filepath.Join(ts.MkAbs(args[0]), e.Name())
+		b := []byte(ts.ReadFile(path))
+		b[len(b)-1] ^= 1
+		ts.Check(os.WriteFile(path, b, 0o666))
+	}
+}
+
+func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sarif FILE")
+	}
+	if err := sarif.Check([]byte(ts.ReadFile(args[0]))); (err == nil) == neg {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
+}

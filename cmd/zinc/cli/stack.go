@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// stackCommand is the state of `zinc stack`.
+type stackCommand struct {
+	runCommand
+	all    bool
+	bytes  int
+	layers []string
+	json   bool
+}
+
+func newStack(e *env) *cobra.Command {
+	c := &stackCommand{runCommand: runCommand{env: e, engine: "sim", numerics: "ane", fill: true, random: 1, steps: 1}}
+	cmd := &cobra.Command{
+		Use:   "stack FILE.hwx|MODEL",
+		Short: "Show one dispatch step by step through every layer, with the bytes at each boundary",
+		Long: `Stack runs a compiled pair, or a model that it compiles in memory first, once on
+random inputs, and prints what every layer did on the way down and back: a line a
+step with its number, the virtual time, the layer, the name of the call, command or
+state, and below it the bytes that crossed a boundary there.
+
+The program is loaded and has run once before what is printed; --all prints from the
+power-on of the device. The layers are ` + layerNames() + `.`,
+		Example: `  zinc stack digits.mlmodelc
+  zinc stack digits.hwx --all --layers driver,firmware --bytes 0
+  zinc stack digits.hwx --inject exception@task --all`,
+		GroupID: groupInspect,
+		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&c.all, "all", false, "print from the power-on of the device to its power-off")
+	f.IntVar(&c.bytes, "bytes", 128, "print at most `N` bytes at each boundary")
+	f.StringSliceVar(&c.layers, "layers", nil, "print these `LAYERS` alone")
+	f.BoolVar(&c.json, "json", false, "print a Chrome trace instead of text")
+	f.Uint64Var(&c.random, "random", 1, "fill the inputs with values that follow from this `SEED`")
+	c.register(f)
+	c.model(f)
+	c.cache.register(f)
+	return cmd
+}
+
+func layerNames() string {
+	var s []string
+	for l := range trace.Layer(trace.NumLayers) {
+		s = append(s, l.String()+" ("+l.Doc()+")")
+	}
+	return strings.Join(s, ", ")
+}
+
+// check reports values that no file could make right.
+func (c *stackCommand) check() error {
+	if c.bytes < 0 {
+		return usagef("--bytes=%d: must be 0 or more", c.bytes)
+	}
+	for _, name := range c.layers {
+		ok := false
+		var have []string
+		for l := range trace.Layer(trace.NumLayers) {
+			have = append(have, l.String())
+			ok = ok || l.String() == name
+		}
+		if !ok {
+			return usagef("--layers=%s: no such layer; there are %s", name, strings.Join(have, ", "))
+		}
+	}
+	return errors.Join(c.compileFlags.check(), c.machineFlags.check())
+}
+
+func (c *stackCommand) show(ctx context.Context, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	container, descriptor, err := c.pair(ctx, path)
+	if err != nil {
+		return err
+	}
+	events := &trace.Recording{MaxData: max(c.bytes, 1)}
+	r, err := c.build(ctx, container, descriptor, numerics.ANE, c.workers, events)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if c.function != "" {
+		if err := r.choose(c.function); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", path, err), r.close())
+		}
+	}
+	inputs := map[string]interp.Tensor{}
+	for _, p := range portsOf(r.model.Machine()).inputs {
+		t, err := verify.Random(p.fill, p.name, c.random)
+		if err != nil {
+			return errors.Join(err, r.close())
+		}
+		inputs[p.name] = t
+	}
+	from := 0
+	_, err = r.model.Run(ctx, inputs)
+	if err == nil && !c.all {
+		from = len(events.Events)
+		_, err = r.model.Run(ctx, inputs)
+	}
+	to := len(events.Events)
+	if e := r.close(); err == nil && c.inject == "" {
+		err = e
+	}
+	if c.all {
+		to = len(events.Events)
+	}
+	if e := c.print(r, events.Events[from:to]); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (c *stackCommand) print(r *room, events []trace.Event) error {
+	if c.layers != nil {
+		events = slices.DeleteFunc(slices.Clone(events), func(e trace.Event) bool { return !slices.Contains(c.layers, e.Layer.String()) })
+	}
+	if c.json {
+		return r.record.Write(c.out, events)
+	}
+	return trace.WriteText(c.out, events, c.bytes > 0)
+}

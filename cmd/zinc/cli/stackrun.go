@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// machineFlags are the flags that say what machine runs a pair.
+type machineFlags struct {
+	inject string
+	seed   uint64 // of the faults
+	strict bool
+}
+
+func (f *machineFlags) register(s *pflag.FlagSet) {
+	s.StringVar(&f.inject, "inject", "", "`FAULTS` to make in the layers below the runtime: KIND[@SITE][:KEY=VALUE,...], several parted by semicolons, as in drop@post:count=1; the kinds are "+faultKinds())
+	s.Uint64Var(&f.seed, "inject-seed", 0, "`SEED` that the faults follow from")
+	s.BoolVar(&f.strict, "strict-firmware", false, "let the firmware fault where the real one does, rather than refuse")
+}
+
+func faultKinds() string {
+	s := ""
+	for i, k := range inject.Kinds {
+		if i > 0 {
+			s += ", "
+		}
+		s += k.Name
+	}
+	return s
+}
+
+// check reports faults that do not parse.
+func (f *machineFlags) check() error {
+	if f.inject == "" {
+		return nil
+	}
+	if _, err := inject.Parse(f.inject); err != nil {
+		return usagef("--inject: %w", err)
+	}
+	return nil
+}
+
+// room is a machine with a model in it.
+type room struct {
+	stack   *stack.Stack
+	process *stack.Process
+	model   *stack.Model
+	record  *stack.Record
+	events  *trace.Recording // nil: nothing is traced
+}
+
+// appPID is the number of the process that runs the model.
+const appPID = 501
+
+// build makes the machine that the flags ask for and loads a pair, or a container
+// alone when descriptor is nil.
+func (f *machineFlags) build(ctx context.Context, container, descriptor []byte, mode numerics.Mode, workers int, events *trace.Recording) (_ *room, err error) {
+	r := &room{record: stack.NewRecord(container, descriptor), events: events}
+	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, f.inject, f.seed
+	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
+	if events != nil {
+		o.Trace = events.Tracer()
+	}
+	if f.inject != "" {
+		spec, err := inject.Parse(f.inject)
+		if err != nil {
+			return nil, usagef("--inject: %w", err)
+		}
+		o.Inject = inject.New(spec, f.seed)
+	}
+	if r.stack, err = stack.New(o); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.stack.Close()
+		}
+	}()
+	if r.process, err = r.stack.Connect(stack.Application(appPID), 0); err != nil {
+		return nil, err
+	}
+	if descriptor == nil {
+		r.model, err = r.process.LoadContainer(ctx, container)
+	} else {
+		r.model, err = r.process.Load(e5rt.Pair{Container: container, Descriptor: descriptor})
+	}
+	return r, err
+}
+
+func (r *room) close() error {
+	return errors.Join(r.model.Close(), r.process.Close(), r.stack.Close())
+}
+
+// run runs the model once and keeps what a replay needs, when something is traced.
+func (r *room) run(ctx context.Context, inputs, states map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+	out, err := r.model.Run(ctx, inputs)
+	if r.events != nil {
+		r.record.Add(inputs, states, out, err)
+	}
+	return out, err
+}
+
+// write writes what was traced to a file.
+func (r *room) write(ctx context.Context, file string) error {
+	var b bytes.Buffer
+	if err := r.record.Write(&b, r.events.Events); err != nil {
+		return err
+	}
+	return atomicfile.Write(ctx, atomicfile.Bytes(file, b.Bytes()))
+}
+
+// replayTrace makes the runs of a trace again and compares the traces.
+func (c *runCommand) replayTrace(ctx context.Context, path string) error {
+	recorded, err := readFile(c.replay)
+	if err != nil {
+		return err
+	}
+	rec, err := stack.ReadRecord(recorded)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.replay, err)
+	}
+	mode, err := numerics.ParseMode(rec.Numerics)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.replay, err)
+	}
+	container, descriptor, err := c.pair(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := rec.Check(container, descriptor); err != nil {
+		return fmt.Errorf("%s: %w", c.replay, err)
+	}
+	f := machineFlags{inject: rec.Inject, seed: rec.Seed, strict: rec.Strict}
+	if err := f.check(); err != nil {
+		return fmt.Errorf("%s: %w", c.replay, err)
+	}
+	r, err := f.build(ctx, container, descriptor, mode, c.workers, &trace.Recording{})
+	if err != nil {
+		return err
+	}
+	if rec.Function != "" {
+		if err := r.choose(rec.Function); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", c.replay, err), r.close())
+		}
+	}
+	for i, run := range rec.Runs {
+		inputs, err := stack.Tensors(run.Inputs)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: run %d: input %w", c.replay, i+1, err), r.close())
+		}
+		states, err := stack.Tensors(run.States)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: run %d: state %w", c.replay, i+1, err), r.close())
+		}
+		for _, v := range run.States {
+			if err := r.model.Machine().SetState(v.Name, states[v.Name]); err != nil {
+				return errors.Join(fmt.Errorf("%s: run %d: %w", c.replay, i+1, err), r.close())
+			}
+		}
+		_, _ = r.run(ctx, inputs, states) // an error is in the record, and compared
+	}
+	if err := r.close(); err != nil && rec.Inject == "" {
+		return err
+	}
+	var again bytes.Buffer
+	if err := r.record.Write(&again, r.events.Events); err != nil {
+		return err
+	}
+	if err := stack.Difference(recorded, again.Bytes()); err != nil {
+		return fmt.Errorf("%s: %w", c.replay, err)
+	}
+	fmt.Fprintf(c.out, "%d runs replayed: %d events, the same bytes\n", len(rec.Runs), len(r.events.Events))
+	return nil
+}
+
+// choose selects a function.
+func (r *room) choose(name string) error {
+	r.record.Function = name
+	return r.model.Machine().Select(name)
+}
+
+// portsOf returns an executor with the ports and states of a machine.
+func portsOf(m *sim.Machine) *executor {
+	x := &executor{}
+	defaults := m.Inputs()
+	for i, p := range m.Accepts() {
+		x.inputs = append(x.inputs, port{p.Name, p.Type, defaults[i].Type})
+	}
+	for _, p := range m.Outputs() {
+		x.outputs = append(x.outputs, portOf(p.Name, p.Type))
+	}
+	for _, p := range m.States() {
+		x.states = append(x.states, portOf(p.Name, p.Type))
+	}
+	return x
+}

@@ -1,0 +1,128 @@
+package opref
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/ops.md")
+
+var h13 = []*target.Table{target.H13}
+
+// TestDocument compares docs/ops.md with the tables.
+func TestDocument(t *testing.T) {
+	rows, err := Rows(h13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := Markdown(&want, h13, rows); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("..", "..", "..", "docs", "ops.md")
+	got, err := os.ReadFile(path)
+	if err == nil && bytes.Equal(got, want.Bytes()) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is not current (%v); go generate ./cmd/zinc/opref writes it again", path, err)
+	}
+	if err := os.WriteFile(path, want.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRows checks rows against the tables they come from.
+func TestRows(t *testing.T) {
+	rows, err := Rows(target.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(ir.Names()) {
+		t.Errorf("%d rows of %d operations", len(rows), len(ir.Names()))
+	}
+	lowered := map[string]bool{}
+	for _, r := range lower.Rules {
+		for _, n := range r.Ops {
+			lowered[n] = true
+		}
+	}
+	for _, r := range rows {
+		if len(r.Forms) == 0 || len(r.Placement) != len(target.All) {
+			t.Errorf("%s has %d forms, %d placements", r.Name, len(r.Forms), len(r.Placement))
+		}
+		_, settled := passes.SettledOps[r.Name]
+		if !r.Interpreted {
+			t.Errorf("%s has no kernel", r.Name)
+		}
+		for _, p := range r.Placement {
+			switch {
+			case p.Target == "h13" && (p.Unit == "engine") != lowered[r.Name] && !settled:
+				t.Errorf("%s on h13: %+v", r.Name, p)
+			case p.Unit == "cpu" && (p.Reason == "" || p.Rule == ""), p.Unit == "engine" && (p.Rule == "" || p.How == ""):
+				t.Errorf("%s on %s: %+v", r.Name, p.Target, p)
+			}
+		}
+	}
+}
+
+// TestSettled holds the rows about passes to the passes and the op table.
+func TestSettled(t *testing.T) {
+	for name, s := range passes.SettledOps {
+		if ir.Lookup(name, "") == nil || !passes.Known(s.Pass) || s.Doc == "" {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	for _, name := range ir.Names() {
+		if _, ok := passes.SettledOps[name]; !ok && strings.HasPrefix(name, "constexpr_") {
+			t.Errorf("nothing is said of %s", name)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	if _, err := Rows(h13, "convv"); err == nil || !strings.Contains(err.Error(), "did you mean conv?") {
+		t.Errorf("convv: %v", err)
+	}
+}
+
+// TestForms holds one operation's forms to the operation sets' definitions.
+func TestForms(t *testing.T) {
+	rows, err := Rows(h13, "conv", "reduce_argmax", "pad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Text(&b, rows, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"  ios15: Convolution", "  ios17: Convolution", `pad_type="valid"`, "groups=1", "bias?",
+		`output_dtype="int32"`, "kernels up to 13 wide and 29 high", "from family A15 on; h13 is A13",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := JSON(&b, h13, rows); err != nil {
+		t.Fatal(err)
+	}
+	var d Document
+	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Operations) != 3 || d.Operations[1].Placement[0].Native != "A15" || d.Targets[0].Limits == nil {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,244 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// Compiler compiles a model: the broker knows no compiler. It must stop when the
+// context ends.
+type Compiler func(ctx context.Context, r CompileRequest) (container, descriptor []byte, err error)
+
+// Config says what a broker is made of.
+type Config struct {
+	Kernel  Kernel
+	Compile Compiler // nil: compileModel is refused
+	Limits  Limits
+	// PerUser makes this the per-user broker of user UID.
+	PerUser bool
+	UID     int
+	Trace   *trace.Tracer
+	Now     func() time.Duration // virtual time for trace events; nil: 0
+	// Attest vouches for callers on a socket; nil: Peer.
+	Attest Attest
+}
+
+// Limits bound what callers can take. Zero fields get the defaults; all of them
+// are modelled.
+type Limits struct {
+	Connections         int   // 128
+	ReservedConnections int   // of them, for holders of the trust-cache key: 5
+	Models              int   // loaded models of a connection: 64
+	ModelBytes          int64 // of the containers of a connection: 4 GiB
+	Instances           int   // of a connection: 64
+	QueueSlots          int   // evaluations that all instances may have under way: 128
+	QueueDepth          int   // of one instance: 127
+	WiredBytes          int64 // memory of prepared programs: 2 GiB
+	CacheBytes          int64 // compiled models kept: 1 GiB
+	PrimaryModelBytes   int64 // model files that the ordinary compiler takes: 256 MiB
+	MessageBytes        int64 // one message on the socket: 512 MiB
+	CallsInFlight       int   // of one connection on the socket: 32
+	// Handshake and Write are how long a peer on the socket may take to say who
+	// it is, and to take a reply: 10 s and 30 s of the host's time.
+	Handshake, Write time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Connections = cmp.Or(l.Connections, 128)
+	l.ReservedConnections = min(cmp.Or(l.ReservedConnections, 5), l.Connections)
+	l.Models = cmp.Or(l.Models, 64)
+	l.ModelBytes = cmp.Or(l.ModelBytes, 4<<30)
+	l.Instances = cmp.Or(l.Instances, 64)
+	l.QueueSlots = cmp.Or(l.QueueSlots, 128)
+	l.QueueDepth = cmp.Or(l.QueueDepth, 127)
+	l.WiredBytes = cmp.Or(l.WiredBytes, 2<<30)
+	l.CacheBytes = cmp.Or(l.CacheBytes, 1<<30)
+	l.PrimaryModelBytes = cmp.Or(l.PrimaryModelBytes, 256<<20)
+	l.MessageBytes = cmp.Or(l.MessageBytes, 512<<20)
+	l.CallsInFlight = cmp.Or(l.CallsInFlight, 32)
+	l.Handshake = cmp.Or(l.Handshake, 10*time.Second)
+	l.Write = cmp.Or(l.Write, 30*time.Second)
+	return l
+}
+
+// Broker is the daemon.
+type Broker struct {
+	cfg Config
+	lim Limits
+
+	// load is held while programs are made, wired, unwired or ended; it is taken
+	// before mu.
+	load sync.Mutex
+
+	mu        sync.Mutex
+	closed    bool
+	next      uint64 // identifiers of sessions, residents, models and instances
+	use       uint64 // counts uses of programs: the order of last use
+	sessions  map[uint64]*Session
+	ordinary  int // sessions in slots that are not reserved
+	tenants   map[tenant]*connection
+	residents map[residentKey]*resident
+	byID      map[uint64]*resident
+	slots     int // queue slots granted
+	wired     int64
+	cache     cache
+	listeners map[net.Listener]bool
+	peers     map[net.Conn]bool
+}
+
+// New makes a broker. Its task opens the device when the first program is loaded.
+func New(cfg Config) (*Broker, error) {
+	if cfg.Kernel == nil {
+		return nil, errorf(mConnect, BadArgument, "a broker needs a Kernel")
+	}
+	if cfg.Now == nil {
+		cfg.Now = func() time.Duration { return 0 }
+	}
+	if cfg.Attest == nil {
+		cfg.Attest = Peer
+	}
+	b := &Broker{
+		cfg: cfg, lim: cfg.Limits.withDefaults(),
+		sessions: map[uint64]*Session{}, tenants: map[tenant]*connection{},
+		residents: map[residentKey]*resident{}, byID: map[uint64]*resident{},
+		listeners: map[net.Listener]bool{}, peers: map[net.Conn]bool{},
+	}
+	b.cache.limit = b.lim.CacheBytes
+	b.cache.entries = map[cacheKey]*cacheEntry{}
+	return b, nil
+}
+
+// Connect accepts a caller in this process. The identity is taken as it is.
+func (b *Broker) Connect(id Identity) (*Session, error) {
+	tier, err := b.accept(&id)
+	if err != nil {
+		b.instant(mConnect, 0, err, trace.Arg{Key: "pid", Value: id.PID})
+		return nil, err
+	}
+	b.mu.Lock()
+	s, err := b.admitSession(id, tier)
+	b.mu.Unlock()
+	if err != nil {
+		b.instant(mConnect, 0, err, trace.Arg{Key: "pid", Value: id.PID})
+		return nil, err
+	}
+	b.instant(mConnect, s.num, nil, trace.Arg{Key: "pid", Value: id.PID}, trace.Arg{Key: "tier", Value: tier.String()})
+	return s, nil
+}
+
+// admitSession takes a slot for a connection; mu is held.
+func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
+	if b.closed {
+		return nil, errorf(mConnect, Aborted, "the broker is closed")
+	}
+	blessed := id.Entitled(KeyTrustCacheClient)
+	open := b.lim.Connections - b.lim.ReservedConnections
+	reserved := false
+	switch {
+	case b.ordinary < open:
+		b.ordinary++
+	case blessed && len(b.sessions) < b.lim.Connections:
+		reserved = true
+	default:
+		e := errorf(mConnect, NoResources, "%d connections are open, of %d with %d reserved for holders of %s; close one", len(b.sessions), b.lim.Connections, b.lim.ReservedConnections, KeyTrustCacheClient)
+		if !blessed {
+			e.Key = KeyTrustCacheClient
+		}
+		return nil, e
+	}
+	id.Entitlements = append([]string(nil), id.Entitlements...)
+	b.next++
+	s := &Session{b: b, id: id, tier: tier, num: b.next, reserved: reserved, models: map[uint64]*model{}, instances: map[uint64]*instance{}}
+	s.owner = tenant{team: id.TeamID, hash: id.CodeDirectoryHash}
+	if b.cfg.PerUser {
+		s.owner.uid = id.UID
+	}
+	if id.TeamID == "" {
+		s.owner.session = s.num // without a team nothing is shared
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	b.sessions[s.num] = s
+	return s, nil
+}
+
+// Close ends every connection and every program, and stops serving.
+func (b *Broker) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	var sessions []*Session
+	for _, s := range b.sessions {
+		sessions = append(sessions, s)
+	}
+	for l := range b.listeners {
+		l.Close()
+	}
+	for c := range b.peers {
+		c.Close()
+	}
+	b.mu.Unlock()
+	for _, s := range sessions {
+		s.Close()
+	}
+	return nil
+}
+
+// Report is what a broker holds.
+type Report struct {
+	Connections, Models, Instances int
+	Residents, Wired               int   // programs
+	WiredBytes                     int64 // of them
+	QueueSlots                     int   // granted
+	CachedModels                   int
+	CachedBytes                    int64
+	Tenants                        int // connections to the driver
+}
+
+// Report counts what is held now.
+func (b *Broker) Report() Report {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := Report{
+		Connections: len(b.sessions), Residents: len(b.byID), WiredBytes: b.wired,
+		QueueSlots: b.slots, CachedModels: b.cache.len(), CachedBytes: b.cache.bytes, Tenants: len(b.tenants),
+	}
+	for _, s := range b.sessions {
+		r.Models += len(s.models)
+		r.Instances += s.held
+	}
+	for _, p := range b.byID {
+		if p.wired {
+			r.Wired++
+		}
+	}
+	return r
+}
+
+// ResidentProgram describes a program for diagnostics.
+type ResidentProgram struct {
+	ID         uint64
+	Digest     [32]byte
+	Identifier string
+	Shared     bool
+	Adapter    bool
+	Wired      bool
+	Bytes      int64
+	Holders    int
+	LastUse    uint64
+}
+
+// instant emits an event that stands alone.
+func (b *Broker) instant(name string, client uint64, err error, args ...trace.Arg) {
+	if !b.cfg.Trace.On() {
+		return
+	}
+	e := trace.Event{Layer: trace.Broker, Phase: trace.Instant, Name: name, At: b.cfg.Now(), Client: client, Args: args}
+	if err != nil {
+		e.Err = err.Error()
+	}
+	b.cfg.Trace.Emit(e)
+}

@@ -1,0 +1,342 @@
+package broker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// connection is the driver's connection of a tenant. It is open while the tenant
+// has a program.
+type connection struct {
+	svc      Services
+	programs int
+}
+
+// residentKey is what at most one resident program has. Process is 0 when the
+// program is shared, else the process that alone holds it; adapter is 0, or the
+// program's own number, as no two adapters are one program.
+type residentKey struct {
+	owner   tenant
+	digest  [32]byte
+	process int
+	adapter uint64
+}
+
+// resident is a program in the engine's reach.
+type resident struct {
+	id        uint64
+	key       residentKey
+	class     *QoSClass // of the call that made it
+	conn      *connection
+	svc       Services
+	container []byte
+	procs     []Procedure
+	program   Handle
+	base      *resident // of an adapter
+
+	// Broker.load guards what the driver knows of the program, together with
+	// Broker.mu for what Evaluate reads.
+	wired        bool
+	epoch        uint64 // counts preparations; instances of another are stale
+	size         int64  // bytes that it takes when wired
+	intermediate uint32
+
+	// Broker.mu guards the rest.
+	names     map[string]int // identifiers, and how many loads gave each
+	holders   int            // loaded models and adapters that stand on it
+	instances map[*instance]bool
+	busy      int // evaluations under way
+	idle      *sync.Cond
+	direct    int // instances that are driven directly: their memory stays
+	lastUse   uint64
+}
+
+// shared reports whether other processes of the tenant may take part.
+func (r *resident) shared() bool { return r.key.process == 0 && r.key.adapter == 0 }
+
+// mayAttach is the rule of residency: a second client takes part in a resident
+// program only when team identifier and code-directory hash are the owner's, and
+// the program is its own process's or shared.
+func (s *Session) mayAttach(r *resident) bool {
+	return s.owner == r.key.owner && r.key.adapter == 0 && (r.shared() || r.key.process == s.id.PID)
+}
+
+// process is the private part of the keys of a caller's programs.
+func (s *Session) process(share bool) int {
+	if share {
+		return 0
+	}
+	return s.id.PID
+}
+
+// open finds or opens the tenant's connection to the driver; load is held.
+func (b *Broker) open(s *Session) (*connection, error) {
+	b.mu.Lock()
+	c := b.tenants[s.owner]
+	b.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	svc, err := b.cfg.Kernel.Open(s.id)
+	if err != nil {
+		return nil, err
+	}
+	c = &connection{svc: svc}
+	b.mu.Lock()
+	b.tenants[s.owner] = c
+	b.mu.Unlock()
+	return c, nil
+}
+
+// release closes the tenant's connection when it has no program left; load is
+// held.
+func (b *Broker) release(owner tenant, c *connection) {
+	if c.programs > 0 {
+		return
+	}
+	b.mu.Lock()
+	delete(b.tenants, owner)
+	b.mu.Unlock()
+	c.svc.Close()
+}
+
+// create makes a resident program of a container; load is held. The program is
+// not wired and nobody holds it yet.
+func (b *Broker) create(s *Session, key residentKey, container []byte, procs []Procedure, q QoS) (*resident, error) {
+	c, err := b.open(s)
+	if err != nil {
+		return nil, err
+	}
+	h, err := c.svc.ProgramCreate(container)
+	if err != nil {
+		b.release(s.owner, c)
+		return nil, err
+	}
+	c.programs++
+	class, _ := q.class()
+	r := &resident{
+		key: key, class: class, conn: c, svc: c.svc, container: container, procs: procs, program: h,
+		size: int64(len(container)), names: map[string]int{}, instances: map[*instance]bool{}, idle: sync.NewCond(&b.mu),
+	}
+	b.mu.Lock()
+	b.next++
+	r.id = b.next
+	if r.key.adapter != 0 {
+		r.key.adapter = r.id
+	}
+	b.use++
+	r.lastUse = b.use
+	b.residents[r.key], b.byID[r.id] = r, r
+	b.mu.Unlock()
+	return r, nil
+}
+
+// drop ends one holder's part in a program, and the program with the last one;
+// load is held.
+func (b *Broker) drop(r *resident) {
+	for r != nil {
+		b.mu.Lock()
+		r.holders--
+		last := r.holders <= 0
+		if last {
+			delete(b.residents, r.key)
+			delete(b.byID, r.id)
+			for r.busy > 0 {
+				r.idle.Wait()
+			}
+		}
+		b.mu.Unlock()
+		if !last {
+			return
+		}
+		b.unwire(r, "no holder")
+		r.svc.Destroy(r.program)
+		r.conn.programs--
+		b.release(r.key.owner, r.conn)
+		r = r.base
+	}
+}
+
+// wire prepares a program, and makes the driver's instance when one is named;
+// load is held. Idle programs lose their memory when the budget asks for it, or
+// the driver.
+func (b *Broker) wire(method string, r *resident, in *instance) error {
+	for !r.wired {
+		if r.size > b.lim.WiredBytes {
+			return errorf(method, NoMemory, "the program takes %d bytes, and all wired programs may take %d", r.size, b.lim.WiredBytes)
+		}
+		if b.wiredBytes()+r.size > b.lim.WiredBytes {
+			if !b.unwireOne(r, "budget") {
+				return errorf(method, NoMemory, "%d of %d bytes are wired by programs that are in use or opted out of unwiring, and the program takes %d; release an instance", b.wiredBytes(), b.lim.WiredBytes, r.size)
+			}
+			continue
+		}
+		p, err := r.svc.Prepare(r.program, PrepareOptions{QoS: r.class.QoS, Priority: r.class.Priority})
+		if err != nil {
+			if short(err) && b.unwireOne(r, "driver") {
+				continue
+			}
+			return failed(method, "prepare", err)
+		}
+		b.mu.Lock()
+		r.wired, r.epoch, r.intermediate = true, r.epoch+1, p.Intermediate
+		if p.Resident > 0 {
+			r.size = p.Resident
+		}
+		b.wired += r.size
+		b.mu.Unlock()
+		b.instant("wireModel", 0, nil, trace.Arg{Key: "resident", Value: r.id}, trace.Arg{Key: "bytes", Value: int(r.size)})
+	}
+	if in == nil || in.epoch == r.epoch {
+		return nil
+	}
+	for {
+		h, err := r.svc.CreateInstance(r.program, in.options())
+		if err == nil {
+			b.mu.Lock()
+			in.handle, in.epoch = h, r.epoch
+			b.mu.Unlock()
+			return nil
+		}
+		if !short(err) || !b.unwireOne(r, "driver") {
+			return failed(method, "create instance", err)
+		}
+	}
+}
+
+func (b *Broker) wiredBytes() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wired
+}
+
+// unwireOne takes the memory of one idle program: of those that all instances let
+// go early, else of all that no instance keeps, the one used longest ago. Load is
+// held.
+func (b *Broker) unwireOne(but *resident, why string) bool {
+	b.mu.Lock()
+	var idle []*resident
+	for _, r := range b.byID {
+		if r != but && r.mayUnwire() {
+			idle = append(idle, r)
+		}
+	}
+	if len(idle) == 0 {
+		b.mu.Unlock()
+		return false
+	}
+	first := slices.MinFunc(idle, func(a, c *resident) int {
+		return cmp.Or(cmp.Compare(a.rank(), c.rank()), cmp.Compare(a.lastUse, c.lastUse))
+	})
+	b.mu.Unlock()
+	b.unwire(first, why)
+	return true
+}
+
+// mayUnwire reports whether a program's memory may go; mu is held.
+func (r *resident) mayUnwire() bool {
+	if !r.wired || r.busy > 0 || r.direct > 0 {
+		return false
+	}
+	return !r.kept()
+}
+
+// kept reports whether an instance opts out of unwiring; mu is held.
+func (r *resident) kept() bool {
+	for in := range r.instances {
+		if in.OptOutOfModelMemoryUnwiring {
+			return true
+		}
+	}
+	return false
+}
+
+// rank is 0 for a program whose every instance saves power, else 1 (modelled).
+func (r *resident) rank() int {
+	if len(r.instances) == 0 {
+		return 1
+	}
+	for in := range r.instances {
+		if !in.EnablePowerSaving && !in.AggressivePowerSaving {
+			return 1
+		}
+	}
+	return 0
+}
+
+// unwire takes a program's memory away; load is held. A program that is in use
+// keeps it, and false is returned.
+func (b *Broker) unwire(r *resident, why string) bool {
+	b.mu.Lock()
+	if !r.wired || r.busy > 0 {
+		b.mu.Unlock()
+		return false
+	}
+	r.wired = false
+	b.wired -= r.size
+	var made []Handle
+	for in := range r.instances {
+		if in.epoch == r.epoch {
+			made = append(made, in.handle)
+			in.epoch = 0
+		}
+	}
+	b.mu.Unlock()
+	slices.Sort(made)
+	for _, h := range made {
+		r.svc.Unprepare(h)
+		r.svc.Destroy(h)
+	}
+	r.svc.Unprepare(r.program)
+	b.instant("unwireModel", 0, nil, trace.Arg{Key: "resident", Value: r.id}, trace.Arg{Key: "why", Value: why})
+	return true
+}
+
+// Residents lists the programs, oldest first.
+func (b *Broker) Residents() []ResidentProgram {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []ResidentProgram
+	for _, r := range b.byID {
+		name := ""
+		for n := range r.names {
+			if name == "" || n < name {
+				name = n
+			}
+		}
+		out = append(out, ResidentProgram{
+			ID: r.id, Digest: r.key.digest, Identifier: name, Shared: r.shared(), Adapter: r.base != nil,
+			Wired: r.wired, Bytes: r.size, Holders: r.holders, LastUse: r.lastUse,
+		})
+	}
+	slices.SortFunc(out, func(a, c ResidentProgram) int { return cmp.Compare(a.ID, c.ID) })
+	return out
+}
+
+// short reports whether the driver failed for want of memory or slots.
+func short(err error) bool {
+	var r returner
+	if !errors.As(err, &r) {
+		return false
+	}
+	return r.IOReturn() == codes[NoMemory].ret || r.IOReturn() == codes[NoResources].ret
+}
+
+// failed makes an Error of what the driver or the compiler said.
+func failed(method, what string, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	e := &Error{Method: method, Code: Failed, Msg: fmt.Sprintf("%s: %v", what, err), Return: codes[Failed].ret}
+	var r returner
+	if errors.As(err, &r) {
+		e.Return = r.IOReturn()
+	}
+	return e
+}

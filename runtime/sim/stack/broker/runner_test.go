@@ -1,0 +1,92 @@
+package broker
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// TestRunner runs a compiled pair whose engine inferences go through the broker,
+// in its process and over a socket: the outputs are those of the engine driven
+// directly, bit for bit.
+func TestRunner(t *testing.T) {
+	g := irbuild.New(3)
+	x := g.Input(1, 8, 16, 16)
+	y := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "pad_type", "same"))
+	z := g.Op("softmax", "x", g.Op("reshape", "x", g.Op("reduce_mean", "x", y, "axes", []int{2, 3}, "keep_dims", true), "shape", []int{1, 8}), "axis", -1)
+	g.Output(y, z)
+	res, err := compile.Compile(t.Context(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, err := hwx.Encode(res.HWX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	descriptor, err := e5.Bytes(res.E5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sim.Load(container, descriptor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]interp.Tensor{}
+	for i, p := range m.Inputs() {
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		x, err := interp.Zeros(p.Type)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vs := make([]float32, x.Elems())
+		for k := range vs {
+			vs[k] = float32(r.NormFloat64())
+		}
+		if inputs[p.Name], err = interp.FromFloats(p.Type.DType, vs, 1, 8, 16, 16); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(d sim.Dispatcher) map[string]interp.Tensor {
+		t.Helper()
+		out, err := m.Run(t.Context(), inputs, sim.Options{Numerics: numerics.ANE, Dispatcher: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	want := run(nil)
+	b, _ := machine(t, nil)
+	path := listen(t, b)
+	for what, c := range map[string]Client{"in process": connect(t, b, caller(1, "A")), "over a socket": dial(t, path, caller(2, "A"))} {
+		r, err := Open(t.Context(), c, LoadRequest{Container: container}, InstanceRequest{QueueDepth: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Instance().QueueDepth != 2 {
+			t.Errorf("%s: queue depth %d", what, r.Instance().QueueDepth)
+		}
+		for range 2 {
+			got := run(r)
+			for name := range want {
+				if !bytes.Equal(got[name].Data, want[name].Data) {
+					t.Errorf("%s: output %q differs from the engine driven directly", what, name)
+				}
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := r.Dispatch(t.Context(), "", nil); !Is(err, NotFound) {
+			t.Errorf("%s: dispatch after Close: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package coprocessor
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// RoundTrip is the firmware's part of a call in virtual time: about 130
+// microseconds (table 2.3).
+const RoundTrip = 130 * time.Microsecond
+
+// call accepts a procedure call of any class.
+func (b *boot) call(d *protocol.Delivery, a *answer) error { return b.accept(d, a, nil, nil) }
+
+// inference accepts an inference call, whose property buffer must have been
+// mapped ahead.
+func (b *boot) inference(d *protocol.Delivery, a *answer) error {
+	in, ok := d.Body.(*protocol.Inference)
+	if !ok {
+		return refusef(StatusMalformed, "an inference call has no body")
+	}
+	p, err := b.table.process(d.Header)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(b.settings.premaps, func(m premap) bool {
+		return m.user == p.user && in.PropertyBuffer >= m.address && in.PropertyBuffer-m.address < m.size
+	}) {
+		return refusef(StatusBuffer, "property buffer %#x was not mapped; send PREMAP_BUFFER first", in.PropertyBuffer)
+	}
+	return b.accept(d, a, nil, nil)
+}
+
+// accept files the calls of a message: dispatch event, request list, priority
+// queue.
+func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Trigger) error {
+	h := d.Header
+	if c != nil {
+		h = c.header // a trigger names the request alone
+	}
+	process, err := b.table.process(h)
+	if err != nil {
+		return err
+	}
+	for i := range d.Calls {
+		j, err := b.jobs.take()
+		if err != nil {
+			return err
+		}
+		j.row, j.header, j.call = d.Row, h, d.Calls[i]
+		j.process, j.program = process, process.program
+		j.proc = &j.program.procs[h.ProcedureID]
+		j.key = protocol.QueueKey{UserID: process.user, JobID: j.call.JobID, Priority: h.Priority, HWQueue: h.Priority, TaskQueue: uint32(j.program.network), ScheduleInfoQueueID: h.Priority}
+		if c != nil {
+			j.chain, j.handler, j.stamp = c, t.Handler, t.Timestamp
+			c.apply(&j.call, t)
+		}
+		if b.tracing() {
+			b.logCall(d, &j.call)
+		}
+		err = b.bind(j)
+		if err == nil {
+			err = b.queue(j)
+		}
+		if err != nil {
+			b.jobs.free(j)
+			return err
+		}
+	}
+	a.later = true
+	return nil
+}
+
+// queue puts a job where it waits: for its events, or for its turn.
+func (b *boot) queue(j *job) error {
+	if len(j.call.Waits) > 0 && !b.events.satisfied(j.call.Waits) {
+		if len(b.jobs.parked)+1 >= protocol.MaxSharedEvents {
+			return refusef(StatusFull, "sharedEventsActiveNbr = %d: fewer than %d calls may wait for shared events", len(b.jobs.parked)+1, protocol.MaxSharedEvents)
+		}
+		j.waiting = true
+		b.jobs.parked = append(b.jobs.parked, j)
+	} else if err := b.schedule(j); err != nil {
+		return err
+	}
+	if err := b.loop.Post(firmware.EventDispatch); err != nil {
+		return err
+	}
+	b.run.flight++
+	b.d.count(func(s *Stats) { s.Calls++ })
+	return nil
+}
+
+// schedule files a job under its key.
+func (b *boot) schedule(j *job) error {
+	err := b.sched.Submit(firmware.Request{ID: uint64(j.slot), Priority: int(j.key.Priority), Network: j.program.network})
+	if err != nil {
+		return err
+	}
+	j.queued = true
+	b.run.waiting++
+	return nil
+}
+
+// calls begins the call that goes first.
+func (b *boot) calls(firmware.Message) []firmware.Post {
+	b.run.kicked = false
+	if b.stuck != nil {
+		return nil
+	}
+	r, ok := b.sched.Next()
+	if !ok {
+		return nil
+	}
+	b.run.waiting--
+	j := &b.jobs.jobs[r.ID]
+	b.execute(j)
+	if b.stuck != nil || b.dead() {
+		return nil
+	}
+	b.interrupt(j)
+	return nil
+}
+
+// interrupt is the engine's completion interrupt: a record to the interrupt
+// manager.
+func (b *boot) interrupt(j *job) {
+	b.run.done = append(b.run.done[:0], 1, byte(j.slot))
+	if err := b.kernel.Interrupt(b.tasks[interruptManager], b.run.done); err != nil {
+		b.fail(synchronousAbort, err)
+	}
+}
+
+// interrupts runs what the engine's interrupts deferred.
+func (b *boot) interrupts(m firmware.Message) []firmware.Post {
+	switch {
+	case len(m.Data) == 2 && int(m.Data[1]) < numJobs:
+		b.complete(&b.jobs.jobs[m.Data[1]])
+	case len(m.Data) == 1:
+		b.deadline()
+	}
+	return b.kick()
+}
+
+// execute submits a job to its hardware queue, whose doorbell starts the engine.
+func (b *boot) execute(j *job) {
+	j.began = b.now()
+	b.span(trace.Begin, j)
+	b.d.runs = j.key
+	if !b.loop.MayTouchHardware() {
+		b.fail(synchronousAbort, &firmware.InvariantError{State: b.loop.State(), Event: firmware.EventDispatch})
+		return
+	}
+	s := firmware.Submission{
+		Queue: int(j.key.HWQueue), Priority: int(j.key.Priority), Network: j.program.network,
+		Words: j.proc.words, Count: uint16(len(j.proc.tasks)),
+	}
+	for i := range j.addr {
+		if j.bound>>i&1 == 1 {
+			runtime, err := b.runtime(j.addr[i], j.proc.name)
+			if err != nil {
+				j.status, j.err = StatusTranslation, err
+				return
+			}
+			s.Block[i] = uint32(runtime)
+		}
+	}
+	s.Block[blockText], s.Block[blockFirst], s.Block[blockCount] = j.proc.text, j.proc.first, uint32(len(j.proc.tasks))
+	if err := firmware.Submit(&b.file, s); err != nil {
+		j.status, j.err = StatusFull, err
+		return
+	}
+	if b.tracing() {
+		b.traceSubmit(&s, j)
+	}
+	if f, ok := b.d.cfg.Inject.At(inject.Queue); ok {
+		b.jam(j, f)
+		return
+	}
+	if queue, ok := b.file.rung(); ok {
+		j.err = b.startEngine(queue, j)
+		b.file.drained(queue)
+	}
+	switch {
+	case j.err == nil:
+		j.status = StatusOK
+	case b.ctx.Err() != nil:
+		j.status = StatusAborted
+	default:
+		j.status = StatusEngine
+		var f *translation.Fault
+		if errors.As(j.err, &f) {
+			j.status = StatusTranslation
+		}
+	}
+}
+
+// startEngine is the engine at the ring of a queue's doorbell: it takes the buffer
+// bases from the queue's register file and runs the tasks.
+func (b *boot) startEngine(queue int, j *job) error {
+	m := &j.process.caches[j.header.ProcedureID]
+	if err := m.begin(b, queue, j); err != nil {
+		return err
+	}
+	d := b.d
+	if d.tenant != j.process.ctx {
+		if d.tenant != nil {
+			clear(d.engine.L2[:]) // what one client leaves there is not another's to read
+		}
+		d.tenant = j.process.ctx
+	}
+	err := b.runTasks(j, m)
+	m.end()
+	return err
+}
+
+func (b *boot) runTasks(j *job, m engine.Memory) error {
+	e, in := b.d.engine, b.d.cfg.Inject
+	if in == nil && len(j.call.Order) == 0 {
+		b.d.count(func(s *Stats) { s.Tasks += uint64(len(j.proc.tasks)) })
+		return e.Run(b.ctx, j.proc.tasks, m)
+	}
+	run := func(s span) error {
+		for i := s.first; i < s.first+s.n; i++ {
+			if f, ok := in.At(inject.Task); ok {
+				b.injected(f, "a task")
+				return b.faulted()
+			}
+			b.d.count(func(s *Stats) { s.Tasks++ })
+			if err := e.Run(b.ctx, j.proc.tasks[i:i+1], m); err != nil {
+				var f *engine.Fault
+				if errors.As(err, &f) {
+					f.Task = i
+				}
+				return err
+			}
+		}
+		return nil
+	}
+	if len(j.call.Order) == 0 {
+		return run(span{0, len(j.proc.tasks)})
+	}
+	for _, k := range j.call.Order {
+		if err := run(j.proc.ops[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete ends a job: statistics, events, notification, doorbells.
+func (b *boot) complete(j *job) {
+	if b.dead() {
+		return
+	}
+	if err := b.d.cfg.Clock.Advance(RoundTrip); err != nil {
+		j.status, j.err = StatusAborted, err
+	}
+	if j.status == StatusOK {
+		if err := b.writeStats(j); err != nil {
+			j.status, j.err = StatusTranslation, err
+		}
+	}
+	b.span(trace.End, j)
+	if j.err != nil {
+		b.fault(j.status, j.err)
+	}
+	var mask uint32
+	if j.status == StatusOK {
+		mask = b.signal(j.call.Signals)
+	}
+	b.finish(j, mask)
+}
+
+// finish notifies the host of a job's end and frees what the job held.
+func (b *boot) finish(j *job, mask uint32) {
+	if j.chain != nil {
+		b.chainCompleted(j)
+	} else {
+		b.programEvent(j.header, j.row, j.status, j.call.JobID)
+	}
+	status := j.status
+	if j.queued {
+		if err := b.sched.Complete(uint64(j.slot)); err != nil {
+			b.fail(synchronousAbort, err)
+			return
+		}
+	}
+	b.jobs.free(j)
+	b.d.count(func(s *Stats) {
+		if status == StatusOK {
+			s.Completed++
+		}
+	})
+	if b.run.flight--; b.run.flight == 0 {
+		if err := b.loop.Post(firmware.EventDrain); err != nil {
+			b.fail(synchronousAbort, err)
+			return
+		}
+	}
+	if !b.dead() {
+		b.ringHost(mask)
+	}
+}

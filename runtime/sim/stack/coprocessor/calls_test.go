@@ -1,0 +1,415 @@
+package coprocessor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// raw posts bytes on a ring and returns what comes back.
+func (h *host) raw(ch protocol.Channel, msg []byte) []note {
+	h.t.Helper()
+	if err := h.d.Rings().Post(ch, msg); err != nil {
+		h.t.Fatal(err)
+	}
+	h.d.Write32(ANE, RegDoorbell, 1<<BellLoop|1<<BellControl)
+	if err := h.run(); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.notes()
+}
+
+// The four classes that the loop accepts, as it logs them, and what it rejects.
+func TestListing29_2(t *testing.T) {
+	var lines []string
+	h := ready(t, func(c *Config) { c.Terminal = func(s string) { lines = append(lines, s) } })
+	x := h.load(containerOf(t, adder), 0)
+	x.fill(1)
+	want := x.direct(0)
+	hd := x.header()
+	in := x.body().Inputs[0]
+	event := protocol.Event{Type: EventShared, ID: 3, Value: 1}
+	m := h.installed(x)
+	for _, c := range []struct {
+		class string
+		wire  uint16
+		body  protocol.Body
+		line  string
+	}{
+		{"[PROC CALL]", 0x204, x.body(), "[PROC CALL] ProgId=0 ProcId=0 Proc=0 Pri=4"},
+		{"[PROC CALL WITH BARS]", 0x20c, func() protocol.Body {
+			b := x.body()
+			b.Bars = []protocol.CustomBar{{BarID: in.BarID, Value: in.Buffer, BufferSize: in.Size}}
+			return b
+		}(), fmt.Sprintf("bar[0]: type=0 cfg=0 barId=%d value=%#x bufSize=%d", in.BarID, in.Buffer, in.Size)},
+		{"[PROC CALL WITH EVENTS]", 0x211, func() protocol.Body { b := x.body(); b.Signals = []protocol.Event{event}; return b }(), "signalEvent[0]: type=0 mask=0 id=3 value=1"},
+		{"[CR TRIGGER]", 0x209, &protocol.Trigger{Handler: m, Timestamp: 1}, fmt.Sprintf("[CR TRIGGER] cacheHandler %#x", m)},
+		{"[PROC CALL] variant", 0x212, x.body(), "[PROC CALL] ProgId=0 ProcId=0 Proc=0 Pri=4"},
+	} {
+		lines = nil
+		for i, q := range x.ports {
+			if q.Output {
+				clear(x.bufs[i])
+			}
+		}
+		h.loop(c.wire, hd, c.body)
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+		if n := h.notes(); len(n) != 1 || n[0].status() != StatusOK {
+			t.Fatalf("%s: %+v: %v", c.class, n, h.d.LastError())
+		}
+		if !slices.Contains(lines, c.line) {
+			t.Errorf("%s: no line %q in\n%s", c.class, c.line, strings.Join(lines, "\n"))
+		}
+		if !bytes.Equal(x.outputs()[0], want[0]) {
+			t.Errorf("%s: the result differs", c.class)
+		}
+	}
+	// Larger than the union of the commands, and an opcode that it does not have.
+	body := x.body()
+	msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x204, Priority: 4}, Body: body}).Bytes()
+	if n := h.raw(protocol.Loop, append(msg, make([]byte, 8192)...)); n[0].status() != StatusMalformed {
+		t.Errorf("%+v", n)
+	}
+	msg[4], msg[5] = 0x77, 0x07
+	lines = nil
+	if n := h.raw(protocol.Loop, msg); n[0].name != "CH_ERROR_NOTIFICATION" || n[0].status() != StatusUnsupported {
+		t.Errorf("%+v", n)
+	}
+	if !strings.Contains(strings.Join(lines, "\n"), "Cmd 0x777 is not supported through ExeLoop cmd channel") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// installed installs a cache request of a program and returns its handler.
+func (h *host) installed(x *loaded) uint64 {
+	h.t.Helper()
+	h.postBody(protocol.ByName("PROCEDURE_CALL_CACHE_REQUEST"), x.header(), &protocol.CacheCall{Call: *x.body()})
+	if err := h.run(); err != nil {
+		h.t.Fatal(err)
+	}
+	if n := h.notes(); len(n) != 1 || n[0].status() != StatusOK {
+		h.t.Fatalf("%+v: %v", n, h.d.LastError())
+	}
+	r, ok := h.d.TakeReply()
+	if !ok {
+		h.t.Fatal("no handler")
+	}
+	return r.Record.Values[0]
+}
+
+// Each limit of a call, at it and past it. What the device does not take is
+// answered and runs nothing.
+func TestTable29_4(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	in := x.body().Inputs[0]
+	event := func(n int) (es []protocol.Event) {
+		for range n {
+			es = append(es, protocol.Event{ID: 1})
+		}
+		return es
+	}
+	bars := func(n int) (bs []protocol.CustomBar) {
+		for range n {
+			bs = append(bs, protocol.CustomBar{BarID: in.BarID, Value: in.Buffer, BufferSize: in.Size})
+		}
+		return bs
+	}
+	le := func(p []byte, at int, v byte) { p[at] = v }
+	const sets, partitions, masks = 24, 24 + 40, 24 + 60 // bytes of the counts in the message
+	for _, c := range []struct {
+		field string
+		wire  uint16
+		make  func(b *protocol.ProcedureCall)
+		spoil func(p []byte)
+		want  Status
+	}{
+		{"32 custom bars", 0x20c, func(b *protocol.ProcedureCall) { b.Bars = bars(32) }, nil, StatusOK},
+		{"33 custom bars", 0x20c, func(b *protocol.ProcedureCall) { b.Bars = bars(33) }, nil, StatusMalformed},
+		{"1 signal event", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(1) }, nil, StatusOK},
+		{"16 signal events", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(16) }, nil, StatusOK},
+		{"17 signal events", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(17) }, nil, StatusMalformed},
+		{"no signal event", 0x211, func(b *protocol.ProcedureCall) { b.Waits = event(1) }, nil, StatusMalformed},
+		{"no event at all", 0x211, func(b *protocol.ProcedureCall) {}, nil, StatusMalformed},
+		{"no partition", 0x204, nil, func(p []byte) { le(p, partitions, 0) }, StatusMalformed},
+		{"2 partitions", 0x204, nil, func(p []byte) { le(p, partitions, 2) }, StatusMalformed},
+		{"128 execute-order entries", 0x20c, func(b *protocol.ProcedureCall) { b.Order = make([]uint32, 128) }, nil, StatusOK},
+		{"129 execute-order entries", 0x20c, func(b *protocol.ProcedureCall) { b.Order = make([]uint32, 129) }, nil, StatusMalformed},
+		{"no output buffer set", 0x204, nil, func(p []byte) { le(p, sets, 0) }, StatusMalformed},
+		{"2 output buffer sets", 0x204, nil, func(p []byte) { le(p, sets, 2) }, StatusMalformed},
+		{"no event mask", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(1) }, func(p []byte) { le(p, masks, 0) }, StatusMalformed},
+		{"2 event masks", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(1) }, func(p []byte) { le(p, masks, 2) }, StatusMalformed},
+	} {
+		b := x.body()
+		if c.make != nil {
+			c.make(b)
+		}
+		hd := x.header()
+		msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: c.wire, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: b}).Bytes()
+		if c.spoil != nil {
+			c.spoil(msg)
+		}
+		tasks := h.d.Stats().Tasks
+		n := h.raw(protocol.Loop, msg)
+		if len(n) != 1 || n[0].status() != c.want {
+			t.Errorf("%s: %+v: %v", c.field, n, h.d.LastError())
+		}
+		if ran := h.d.Stats().Tasks > tasks; ran != (c.want == StatusOK) {
+			t.Errorf("%s: ran is %v", c.field, ran)
+		}
+	}
+	// More than 16 input buffers a trigger.
+	tr := &protocol.Trigger{Handler: h.installed(x), Timestamp: 1}
+	for range 17 {
+		tr.Inputs = append(tr.Inputs, in)
+	}
+	if n := h.raw(protocol.Loop, (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x209, Priority: 4}, Body: tr}).Bytes()); n[0].status() != StatusMalformed {
+		t.Errorf("17 inputs: %+v", n)
+	}
+	tr.Inputs = tr.Inputs[:16]
+	if n := h.raw(protocol.Loop, (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x209, Priority: 4}, Body: tr}).Bytes()); n[0].status() != StatusOK {
+		t.Errorf("16 inputs: %+v: %v", n, h.d.LastError())
+	}
+}
+
+// The validator's table: a byte a slot, 0x20 apart, and the bounds of the
+// identifiers.
+// Programs fill their 144 slots, processes their 288, and all come back.
+// The identifier handshakes: a slot is requested, loaded into, or returned.
+// A container that fails validation takes no slot.
+// What a call may bind to which register.
+func TestBindings(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	in, out := x.body().Inputs[0], x.body().Outputs[0]
+	for _, c := range []struct {
+		name string
+		make func(b *protocol.ProcedureCall)
+		want Status
+		text string
+	}{
+		{"no input", func(b *protocol.ProcedureCall) { b.Inputs = nil }, StatusBuffer, "has no buffer; the call binds it"},
+		{"no output", func(b *protocol.ProcedureCall) { b.Outputs = nil }, StatusBuffer, "has no buffer; the call binds it"},
+		{"an output's register for an input", func(b *protocol.ProcedureCall) { b.Inputs[0].BarID = out.BarID }, StatusBuffer, "is for output, not input"},
+		{"no such register", func(b *protocol.ProcedureCall) { b.Inputs[0].BarID = 31 }, StatusBuffer, "has no buffer-access register 31"},
+		{"unaligned", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer += 32 }, StatusBuffer, "a base is a multiple of 64"},
+		{"address 0", func(b *protocol.ProcedureCall) { b.Outputs[0].Buffer = 0 }, StatusBuffer, "not 0"},
+		{"no bytes", func(b *protocol.ProcedureCall) { b.Outputs[0].Size = 0 }, StatusBuffer, "has bytes"},
+		{"past the aperture", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer = 0xf000_0000 }, StatusTranslation, "0xf0000000"},
+		{"not mapped", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer = 0x4000_0000 }, StatusTranslation, "0x40000000"},
+		{"the output's buffer as input", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer = out.Buffer }, StatusTranslation, "output"},
+		{"the input's buffer as output", func(b *protocol.ProcedureCall) { b.Outputs[0].Buffer = in.Buffer }, StatusTranslation, "input"},
+		{"too small", func(b *protocol.ProcedureCall) { b.Inputs[0].Size = 64 }, StatusEngine, "a buffer of 0x40 bytes"},
+		{"custom bar of a register that is not there", func(b *protocol.ProcedureCall) {
+			b.Bars = []protocol.CustomBar{{BarID: 31, Value: in.Buffer, BufferSize: 64}}
+		}, StatusBuffer, "bar[0]"},
+		{"an operation that is not there", func(b *protocol.ProcedureCall) { b.Order = []uint32{0, 9} }, StatusMalformed, "customExecuteOrder[1] = 9"},
+		{"right", func(b *protocol.ProcedureCall) {}, StatusOK, ""},
+	} {
+		b := x.body()
+		c.make(b)
+		h.loop(0x20c, x.header(), b)
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+		n := h.notes()
+		if len(n) != 1 || n[0].status() != c.want {
+			t.Errorf("%s: %+v: %v", c.name, n, h.d.LastError())
+			continue
+		}
+		if c.want != StatusOK && !strings.Contains(h.d.LastError().Error(), c.text) {
+			t.Errorf("%s: %v", c.name, h.d.LastError())
+		}
+		var f *translation.Fault
+		if c.want == StatusTranslation && errors.As(h.d.LastError(), &f) && c.name == "not mapped" {
+			if f.Client != uint64(h.user) || f.Stream < 0 || f.Task == "" || f.Addr != 0x4000_0000 {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+	full1(t, h.d, "direct procedure-call event")
+}
+
+func full1(t *testing.T, d *Device, name string) {
+	t.Helper()
+	for _, p := range d.Pools() {
+		if p.Name == name && p.Available != p.Total {
+			t.Errorf("pool %s: %d of %d available", p.Name, p.Available, p.Total)
+		}
+	}
+}
+
+// Calls are run by priority, whatever order they were posted in, and within one
+// in that order.
+// A call's register block stands in its queue's file, at the addresses of the
+// firmware's aperture.
+func TestTable29_7Block(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	x.call()
+	b := x.body()
+	f := &h.d.boot.file
+	q := func(off uint32) uint32 { return f.Read(firmware.QueueAddress(4, off)) }
+	for _, y := range append(b.Inputs, b.Outputs...) {
+		if got := q(firmware.RegBars + 4*y.BarID); uint64(got) != y.Buffer {
+			t.Errorf("register %d is %#x, want %#x", y.BarID, got, y.Buffer)
+		}
+	}
+	network := uint32(h.d.boot.table.slots[x.program].network)
+	if q(firmware.RegPriority) != 4<<16|network || q(firmware.RegEnable) != 1 || q(firmware.RegStatus) != 1 || q(firmware.RegDoorbell) != 1 {
+		t.Error("the queue's registers")
+	}
+	if f.Read(0) != 0 || f.Read(fileEnd) != 0 {
+		t.Error("registers outside the file")
+	}
+	f.Write(fileEnd+4, 3)
+}
+
+// A custom execute order runs the operations it names, in its order.
+func TestExecuteOrder(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, tiny), 0)
+	x.fill(3)
+	want := x.direct(0)[0]
+	ops := len(h.d.boot.table.slots[x.program].procs[0].ops)
+	call := func(order ...uint32) []byte {
+		b := x.body()
+		b.Order = order
+		for i, q := range x.ports {
+			if q.Output {
+				clear(x.bufs[i])
+			}
+		}
+		h.loop(0x20c, x.header(), b)
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+		if n := h.notes(); n[0].status() != StatusOK {
+			t.Fatalf("%v: %+v: %v", order, n, h.d.LastError())
+		}
+		return x.outputs()[0]
+	}
+	var all []uint32
+	for i := range ops {
+		all = append(all, uint32(i))
+	}
+	if !bytes.Equal(call(all...), want) {
+		t.Error("all in order differ")
+	}
+	if ops > 1 && bytes.Equal(call(0), want) {
+		t.Error("the first operation alone gives the result")
+	}
+	if !bytes.Equal(call(append(all, all...)...), want) {
+		t.Error("all twice differ")
+	}
+	if !bytes.Equal(call(), want) {
+		t.Error("without an order")
+	}
+}
+
+// twoOps is a graph whose program has several tasks and scratch between them.
+func twoOps(g *irbuild.Graph) {
+	x := g.Input(1, 16, 8, 8)
+	y := g.Op("matmul", "x", x, "y", g.Weights(1, 16, 8, 8), "transpose_x", false, "transpose_y", false)
+	g.Output(g.Op("softmax", "x", y, "axis", -1))
+}
+
+// Inference calls: the property buffer is mapped ahead, buffers are counted.
+func TestInference(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, twoOps), 0)
+	x.fill(5)
+	want := x.direct(0)[0]
+	property := make([]byte, 64)
+	m, err := h.ctx.Map(property, translation.Constants, "property")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := x.body()
+	in := &protocol.Inference{PropertyBuffer: m.Addr(), Buffers: append(b.Inputs, b.Outputs...), Call: protocol.ProcedureCall{JobID: 77}}
+	send := func() note {
+		t.Helper()
+		h.postBody(protocol.ByName("INFERENCE_CALL"), x.header(), in)
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+		return h.notes()[0]
+	}
+	if n := send(); n.status() != StatusBuffer {
+		t.Errorf("without PREMAP_BUFFER: %+v", n)
+	}
+	hd := none()
+	hd.ProcedureID = h.user
+	h.must("PREMAP_BUFFER", hd, 1, 1, m.Addr(), 64)
+	h.must("PREMAP_BUFFER", hd, 1, 1, m.Addr(), 64)
+	if n := send(); n.status() != StatusOK || n.values[2] != 77 || n.values[0] != 0x7000 {
+		t.Errorf("%+v: %v", n, h.d.LastError())
+	}
+	if !bytes.Equal(x.outputs()[0], want) {
+		t.Error("the result differs")
+	}
+	in.Buffers = in.Buffers[1:]
+	if n := send(); n.status() != StatusMalformed {
+		t.Errorf("a buffer too few: %+v", n)
+	}
+	if n := h.command("PREMAP_BUFFER", hd, 1, 1, 0x7000_0000, 64); n.status() != StatusTranslation {
+		t.Errorf("nothing mapped: %+v", n)
+	}
+}
+
+// The statistics buffer is written at completion when the host maps one, and not
+// otherwise.
+func TestListing29_4Device(t *testing.T) {
+	h := ready(t, nil)
+	x := h.load(containerOf(t, adder), 0)
+	mem := make([]byte, 0x100)
+	m, err := h.ctx.Map(mem, translation.Output, "stats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(buffer, size uint64) note {
+		b := x.body()
+		b.Stats = protocol.Stats{Buffer: buffer, Size: size}
+		h.loop(0x204, x.header(), b)
+		if err := h.run(); err != nil {
+			t.Fatal(err)
+		}
+		return h.notes()[0]
+	}
+	for _, s := range [][2]uint64{{0, 0x100}, {m.Addr(), 0}} {
+		if n := call(s[0], s[1]); n.status() != StatusOK || !bytes.Equal(mem, make([]byte, 0x100)) {
+			t.Errorf("%x: %+v", s, n)
+		}
+	}
+	for i := range uint64(2) {
+		if n := call(m.Addr(), 0x100); n.status() != StatusOK {
+			t.Fatalf("%+v: %v", n, h.d.LastError())
+		}
+		hdr, engines, err := firmware.ReadStats(mem)
+		if err != nil || len(engines) != 1 {
+			t.Fatalf("%v, %d engines", err, len(engines))
+		}
+		if hdr.Timing != uint64(RoundTrip) || hdr.Word1 != x.job || hdr.Counter != i+1 || engines[0].Call != x.job || engines[0].Counters[1] == 0 {
+			t.Errorf("%+v %+v", hdr, engines)
+		}
+	}
+	if n := call(0x7000_0000, 0x100); n.status() != StatusTranslation {
+		t.Errorf("%+v", n)
+	}
+}
+
+// A host that takes no notifications loses what does not fit, and the firmware
+// goes on.
+// A ring that is full throttles the host, and more calls than the event pool
+// holds are answered.
+// A file of tunables is taken when the engine's flag is set.

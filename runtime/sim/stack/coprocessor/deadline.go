@@ -1,0 +1,100 @@
+package coprocessor
+
+import (
+	"errors"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+)
+
+// stuckQueue is a hardware queue that does not drain: its doorbell was lost. The
+// firmware waits for it under the software deadline.
+type stuckQueue struct {
+	b      *boot
+	job    *job
+	queue  int
+	clears bool // an abort clears it
+	idle   bool
+	ended  bool
+	how    firmware.Outcome
+}
+
+// Idle implements firmware.Target.
+func (s *stuckQueue) Idle() bool { return s.idle }
+
+// Abort implements firmware.Target: the engine driver's hardware abort.
+func (s *stuckQueue) Abort() {
+	s.b.instant("hardware abort", "task queue", uint64(s.job.program.network))
+	s.idle = s.clears
+}
+
+// jam leaves a submission stuck. Whether an abort clears it follows from the
+// fault's value.
+func (b *boot) jam(j *job, f inject.Fault) {
+	queue, ok := b.file.rung()
+	if !ok {
+		return
+	}
+	b.injectedNote(f, "hardware queue")
+	s := &stuckQueue{b: b, job: j, queue: queue, clears: f.Value&1 == 0}
+	b.stuck = s
+	if _, err := firmware.Quiesce(b.d.cfg.Clock, s, func(o firmware.Outcome) { s.ended, s.how = true, o }); err != nil {
+		b.fail(synchronousAbort, err)
+	}
+}
+
+// wait lets the deadline of a stuck queue pass: nothing else is left to run. The
+// dedicated timeout interrupt then drives what follows.
+func (b *boot) wait() error {
+	s := b.stuck
+	for i := 0; i < 2 && !s.ended; i++ {
+		if err := b.d.cfg.Clock.Advance(firmware.SoftwareDeadline); err != nil {
+			return err
+		}
+	}
+	if !s.ended {
+		return errors.New("coprocessor: the software deadline has passed without its timer")
+	}
+	return b.kernel.Interrupt(b.tasks[interruptManager], wordStuck)
+}
+
+// deadline runs what the timeout interrupt deferred: the aborted call completes,
+// or, when the abort did not clear, the host is told the range of task queues
+// that the reset spans, and the firmware panics.
+func (b *boot) deadline() {
+	s := b.stuck
+	if s == nil || !s.ended {
+		return
+	}
+	b.stuck = nil
+	network := uint64(s.job.program.network)
+	b.instant("software deadline", "task queue", network)
+	if s.how == firmware.Stuck {
+		b.d.count(func(s *Stats) { s.Resets++ })
+		b.note(&protocol.Rows[protocol.IDResetNote], protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound}, network, network)
+		b.ringControl()
+		b.fail(synchronousAbort, &StuckError{s.job.program.network})
+		return
+	}
+	b.d.count(func(s *Stats) { s.Aborts++ })
+	b.file.drained(s.queue)
+	s.job.status, s.job.err = StatusAborted, &AbortError{s.job.program.network}
+	b.complete(s.job)
+}
+
+// AbortError is a call whose task queue was aborted.
+type AbortError struct{ Network int }
+
+// Error names the queue.
+func (e *AbortError) Error() string {
+	return "task queue " + itoa(e.Network) + " did not quiesce within two seconds and was aborted"
+}
+
+// StuckError is a task queue that an abort does not clear.
+type StuckError struct{ Network int }
+
+// Error names the queue.
+func (e *StuckError) Error() string {
+	return "the abort of task queue " + itoa(e.Network) + " did not clear within two seconds"
+}

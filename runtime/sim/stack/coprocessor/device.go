@@ -1,0 +1,250 @@
+package coprocessor
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// Numbering is the numbering of the control channel: the packed enum's, the only
+// one that has START.
+const Numbering = protocol.Wire
+
+// Config says what a device is made of.
+type Config struct {
+	Unit     *translation.Unit      // required
+	Clock    *firmware.Clock        // required: the one clock of the device
+	Trace    *trace.Tracer          // may be nil
+	Inject   *inject.Injector       // may be nil
+	Strict   bool                   // an identifier that the execution loop does not implement faults
+	Numerics engine.Numerics        // of the engine
+	Workers  int                    // goroutines of one task; 0 stands for GOMAXPROCS
+	MaxWork  int64                  // limit of the products or elements of one task; 0 stands for the engine's own
+	Kernel   *firmware.KernelConfig // nil: firmware.DefaultKernel
+	// Doorbell sees the firmware's stores to host doorbells: the register and
+	// the value of each. It is called from Run.
+	Doorbell func(reg uint64, value uint32)
+	// Fabric answers a doorbell store with the two status bits of
+	// S3_3_C15_C8_0: rejected (bit 7), uncorrectable (bit 1). Nil: neither.
+	Fabric func(reg uint64, value uint32) (rejected, uncorrectable bool)
+	// SecondWake reports whether the second wake of boot n, counted from 1,
+	// arrives. Nil: always.
+	SecondWake func(n int) bool
+	// RingVersion is the ring-buffer version of the rings that the host set up,
+	// by the channel's name. Nil: RingVersion for all.
+	RingVersion func(channel string) uint32
+	// Terminal gets the firmware's log lines when printing is enabled. Nil: no
+	// line is made.
+	Terminal func(line string)
+}
+
+// Device is the controller with its firmware and the engine.
+type Device struct {
+	cfg    Config
+	window translation.Rebase // the firmware's view of device addresses
+	fabric fabric
+	engine *engine.Engine
+	tenant *translation.Context // whose data the engine's L2 holds
+	runs   protocol.QueueKey    // of the call that the engine runs
+
+	running sync.Mutex // held by Run
+
+	// Guarded by mu.
+	mu       sync.Mutex
+	regs     registers
+	phase    phase
+	boot     *boot // nil in reset
+	fault    *Fault
+	dump     *CoreDump
+	restarts int
+	users    map[uint32]*translation.Context
+	targets  [numTargets]target
+	stats    Stats
+	last     error
+}
+
+// New returns a device without power.
+func New(cfg Config) (*Device, error) {
+	switch {
+	case cfg.Unit == nil:
+		return nil, errors.New("coprocessor: Config.Unit is nil; every access of the engine is translated")
+	case cfg.Clock == nil:
+		return nil, errors.New("coprocessor: Config.Clock is nil; the firmware's deadlines need one")
+	}
+	if cfg.Kernel == nil {
+		k := firmware.DefaultKernel
+		cfg.Kernel = &k
+	}
+	w, err := translation.NewRebase(translation.FirmwareHigh<<32, 0, translation.ApertureSize)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{cfg: cfg, window: w, users: map[uint32]*translation.Context{}}
+	d.engine = engine.New(engine.Options{Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork, Trace: d.engineTrace()})
+	return d, nil
+}
+
+// Rings returns the rings of the current boot, nil until the second wake.
+func (d *Device) Rings() *protocol.Controller {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.boot == nil || d.phase < phaseChannels || d.phase > phaseReady {
+		return nil
+	}
+	return d.boot.rings
+}
+
+// Bind enters a user's address space in the stream table: what LOAD_AFPP,
+// CREATE_PROCESS and PREMAP_BUFFER name in the header's procedureId (modelled:
+// no source states how a message names its stream).
+func (d *Device) Bind(user uint32, ctx *translation.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.users[user] = ctx
+}
+
+// Unbind removes a user's address space from the table: nothing more is loaded
+// or started for the user. A process keeps the space it was created with, and
+// faults once that is closed.
+func (d *Device) Unbind(user uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.users, user)
+}
+
+func (d *Device) user(id uint32) *translation.Context {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.users[id]
+}
+
+// Run runs the firmware until it is idle: after a doorbell, or a register write
+// of the bring-up. One goroutine at a time may call it. The error is the
+// context's, or a *Fault when the firmware has faulted, then or before.
+func (d *Device) Run(ctx context.Context) error {
+	if !d.running.TryLock() {
+		return errors.New("coprocessor: the firmware runs already; one caller at a time")
+	}
+	defer d.running.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.bringUp()
+	d.mu.Lock()
+	b, fault := d.boot, d.fault
+	serve := b != nil && fault == nil && (d.phase == phaseChannels || d.phase == phaseReady)
+	var bells uint32
+	if serve {
+		bells, d.regs.bells = d.regs.bells, 0
+	}
+	d.mu.Unlock()
+	if fault != nil {
+		return fault
+	}
+	if !serve {
+		return nil
+	}
+	return b.serve(ctx, bells)
+}
+
+// TakeNotification is the host's side of the notification ring. ok is false when
+// there is none; an error says that one came damaged.
+func (d *Device) TakeNotification() (m *protocol.Message, ok bool, err error) {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil || b.rings == nil {
+		return nil, false, nil
+	}
+	b.releaseNotes(false)
+	return b.rings.NextNotification()
+}
+
+// Reply is the data of a completed command that protocol.Replies lists.
+type Reply struct {
+	Row    *protocol.Row
+	Record *protocol.Record
+}
+
+// TakeReply returns the oldest reply. The reply of a command is there before its
+// completion is (modelled: a ring of its own, BUF_T2H).
+func (d *Device) TakeReply() (Reply, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.boot == nil || len(d.boot.replies) == 0 {
+		return Reply{}, false
+	}
+	r := d.boot.replies[0]
+	d.boot.replies = d.boot.replies[1:]
+	return r, true
+}
+
+// LastError says in words why the last message that failed did so. A debug aid:
+// the host of a real device sees the status alone.
+func (d *Device) LastError() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
+}
+
+// RestartCount is how often the firmware was started again after a fault.
+func (d *Device) RestartCount() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.restarts
+}
+
+// Stats counts what the device has done since New.
+type Stats struct {
+	Boots, Faults                         uint64
+	Calls                                 uint64 // procedure calls that the engine was given
+	Completed                             uint64 // of them, with StatusOK
+	Ran, Rejected, Dropped, Refused       uint64 // messages by outcome
+	Doorbells, Retries                    uint64 // stores to host doorbells, and rejected ones among them
+	Aborts, Resets                        uint64
+	Tasks                                 uint64 // executed by the engine
+	LostNotes, DamagedNotes, DelayedNotes uint64 // by injection
+}
+
+// Stats returns the counts.
+func (d *Device) Stats() Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stats
+}
+
+// count changes the counts.
+func (d *Device) count(f func(*Stats)) {
+	d.mu.Lock()
+	f(&d.stats)
+	d.mu.Unlock()
+}
+
+// Tasks lists the firmware's tasks with their states, nil without a boot.
+func (d *Device) Tasks() []firmware.TaskReport {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.kernel.TaskList()
+}
+
+// Pools reports every pool of the firmware, nil without a boot.
+func (d *Device) Pools() []firmware.Report {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	return b.pools()
+}

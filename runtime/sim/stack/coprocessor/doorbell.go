@@ -1,0 +1,125 @@
+package coprocessor
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// Host doorbells. A completion fans out to up to three: the inference client's,
+// which the endpoint's descriptor gives, a cross-agent waiter's and a telemetry
+// sink's.
+const (
+	TargetClient    = 0
+	TargetWaiter    = 1
+	TargetTelemetry = 2
+	numTargets      = 3
+
+	// GPUDoorbell is the fixed target of the engine-to-graphics doorbell, which
+	// gets the value 1.
+	GPUDoorbell = 0x2_0646_8000
+	// Mailbox is the register through which completions of control commands, and
+	// of calls without a bound endpoint, interrupt the host (modelled).
+	Mailbox = 0x2_8c00_0000
+)
+
+// maxRetries bounds the tries of a rejected doorbell (modelled: the chapter says
+// that it is retried).
+const maxRetries = 8
+
+// target is a host doorbell: a register and a bit.
+type target struct {
+	reg  uint64
+	mask uint32
+	set  bool
+}
+
+// SetTarget makes a host doorbell resident in slot TargetWaiter or
+// TargetTelemetry. A completion rings it when a signalled event's target mask
+// has the slot's bit. (That the mask selects the slots, and how their
+// descriptors come, is modelled; the client's comes with IPC_ENDPOINT_SET.)
+func (d *Device) SetTarget(slot int, reg uint64, index uint32) error {
+	if slot <= TargetClient || slot >= numTargets {
+		return fmt.Errorf("coprocessor: doorbell slot %d: %d and %d are set by the host", slot, TargetWaiter, TargetTelemetry)
+	}
+	if index > 31 {
+		return fmt.Errorf("coprocessor: doorbell index %d: must be below 32", index)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.targets[slot] = target{reg, 1 << index, true}
+	return nil
+}
+
+// ringHost tells the host of a completion. mask has a bit for each further slot
+// that the call's events name.
+func (b *boot) ringHost(mask uint32) {
+	loop := b.rings.Endpoint(protocol.Loop)
+	if loop.Bound() {
+		reg, m := loop.DoorBell()
+		b.ringOne(reg, m)
+	} else {
+		b.ringOne(Mailbox, 1<<BellControl)
+	}
+	if mask&^1 == 0 {
+		return
+	}
+	b.d.mu.Lock()
+	targets := b.d.targets
+	b.d.mu.Unlock()
+	for i := TargetWaiter; i < numTargets; i++ {
+		if mask>>i&1 == 1 && targets[i].set {
+			b.ringOne(targets[i].reg, targets[i].mask)
+		}
+	}
+}
+
+// ringControl tells the host of a control command's completion.
+func (b *boot) ringControl() { b.ringOne(Mailbox, 1<<BellControl) }
+
+// ringGPU is the engine-to-graphics synchronisation doorbell.
+func (b *boot) ringGPU() { b.ringOne(GPUDoorbell, 1) }
+
+var errL2C = errors.New("fatal: Uncorrectable L2C error overflow")
+
+// ringOne rings a doorbell until it is taken.
+func (b *boot) ringOne(reg uint64, value uint32) {
+	if b.dead() {
+		return
+	}
+	for try := 1; ; try++ {
+		rc, fatal := b.d.fabric.ringDoorbell(reg, value, b.d.store)
+		if fatal {
+			b.far = reg
+			b.fail(synchronousAbort, errL2C)
+			return
+		}
+		b.d.count(func(s *Stats) {
+			s.Doorbells++
+			s.Retries += uint64(rc)
+		})
+		if b.tracing() {
+			b.emit(trace.Event{Layer: trace.Firmware, Name: "ring_doorbell", Args: []trace.Arg{{Key: "DoorBellReg", Value: reg}, {Key: "DoorBellBit", Value: uint64(value)}, {Key: "rc", Value: rc}}})
+		}
+		if rc == 0 {
+			return
+		}
+		if try == maxRetries {
+			b.fault(StatusAborted, fmt.Errorf("the host rejected doorbell %#x %d times; its notification waits in the ring", reg, try))
+			return
+		}
+	}
+}
+
+// store is the doorbell store reaching the fabric.
+func (d *Device) store(reg uint64, value uint32) (reject, uncorrectable bool) {
+	if d.cfg.Fabric != nil {
+		reject, uncorrectable = d.cfg.Fabric(reg, value)
+	}
+	if !reject && !uncorrectable && d.cfg.Doorbell != nil {
+		d.cfg.Doorbell(reg, value)
+	}
+	return reject, uncorrectable
+}

@@ -1,0 +1,166 @@
+package coprocessor
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+)
+
+// Shared events: a value for each identifier, which rises. A wait ends when the
+// value is at least the one waited for. Types are modelled: EventShared is
+// between host and engine, EventGPU is the graphics processor's, which is told
+// through its own doorbell.
+const (
+	EventShared = 0
+	EventGPU    = 1
+
+	defaultEvents = 64
+	eventBytes    = 16 // of an event in the memory that INIT_SHARED_EVENT_INFO names, modelled
+	maxEvents     = 4096
+)
+
+// eventTable holds the shared events. The host signals from its own side.
+type eventTable struct {
+	mu     sync.Mutex
+	size   int
+	values map[uint64]uint64
+	fresh  bool // the host has signalled since the last look
+}
+
+func (t *eventTable) satisfied(waits []protocol.Event) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range waits {
+		if t.values[w.ID] < w.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// set raises an event. A table that is full refuses an identifier it does not
+// have.
+func (t *eventTable) set(id, value uint64, host bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old, ok := t.values[id]
+	if !ok && len(t.values) >= t.size {
+		return &firmware.CapacityError{What: "shared event", Capacity: t.size}
+	}
+	if t.values == nil {
+		t.values = map[uint64]uint64{}
+	}
+	t.values[id] = max(old, value)
+	t.fresh = t.fresh || host
+	return nil
+}
+
+// initEvents sizes the table by the memory that the host gives it.
+func (b *boot) initEvents(d *protocol.Delivery, _ *answer) error {
+	n := record(d).Values[1] / eventBytes
+	if n < 1 || n > maxEvents {
+		return refusef(StatusMalformed, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events of %d bytes; 1 to %d is allowed", n, eventBytes, maxEvents)
+	}
+	b.events.mu.Lock()
+	defer b.events.mu.Unlock()
+	if int(n) < len(b.events.values) {
+		return refusef(StatusBusy, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events, %d are in use", n, len(b.events.values))
+	}
+	b.events.size = int(n)
+	return nil
+}
+
+// signal raises the events of a call that has completed, starts what waited for
+// them, and returns the host doorbells that they name beside the client's.
+func (b *boot) signal(signals []protocol.Event) (mask uint32) {
+	for i := range signals {
+		e := &signals[i]
+		if err := b.events.set(e.ID, e.Value, false); err != nil {
+			b.fault(StatusFull, err)
+			continue
+		}
+		mask |= e.TargetMask
+		if e.Type == EventGPU {
+			b.ringGPU()
+		}
+	}
+	if len(signals) > 0 {
+		b.unpark()
+	}
+	return mask
+}
+
+// unpark files the calls whose events have come. A call that finds its priority
+// queue full goes on waiting.
+func (b *boot) unpark() {
+	parked := b.jobs.parked[:0]
+	for _, j := range b.jobs.parked {
+		if !b.events.satisfied(j.call.Waits) || b.schedule(j) != nil {
+			parked = append(parked, j)
+			continue
+		}
+		j.waiting = false
+	}
+	b.jobs.parked = parked
+}
+
+// hostSignals looks at what the host has signalled.
+func (b *boot) hostSignals() {
+	b.events.mu.Lock()
+	fresh := b.events.fresh
+	b.events.fresh = false
+	b.events.mu.Unlock()
+	if fresh {
+		b.unpark()
+	}
+}
+
+// abandon drops the calls of a process that wait for events, and invalidates its
+// cache requests: the process is torn down.
+func (b *boot) abandon(process int32) {
+	for _, h := range slices.Sorted(maps.Keys(b.chains)) {
+		if b.chains[h].header.ProcessID == process {
+			_ = b.rings.Cache().Invalidate(h) // one that is being invalidated goes by itself
+			delete(b.chains, h)
+		}
+	}
+	parked := b.jobs.parked
+	b.jobs.parked = nil
+	for _, j := range parked {
+		if j.header.ProcessID != process {
+			b.jobs.parked = append(b.jobs.parked, j)
+			continue
+		}
+		j.status, j.err = StatusDropped, refusef(StatusDropped, "process %d was torn down while a call of it waited for shared events", process)
+		b.fault(j.status, j.err)
+		b.finish(j, 0)
+	}
+}
+
+// SignalEvent is a signal of a shared event from outside the device: calls that
+// wait for the value run at the next Run.
+func (d *Device) SignalEvent(id, value uint64) error {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return errNotUp
+	}
+	return b.events.set(id, value, true)
+}
+
+// EventValue returns what a shared event stands at.
+func (d *Device) EventValue(id uint64) uint64 {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return 0
+	}
+	b.events.mu.Lock()
+	defer b.events.mu.Unlock()
+	return b.events.values[id]
+}

@@ -1,0 +1,141 @@
+package coprocessor
+
+import (
+	"errors"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// programEvent emits the completion of a message: the event is the wire
+// identifier of the command that completed.
+func (b *boot) programEvent(h protocol.Header, row *protocol.Row, s Status, job uint32) {
+	b.note(&protocol.Rows[protocol.IDProgramEvent], h, uint64(row.Wire), uint64(s), uint64(job))
+}
+
+// errorNote answers a message that did not run.
+func (b *boot) errorNote(h protocol.Header, s Status) {
+	b.note(&protocol.Rows[protocol.IDErrorNote], h, uint64(s))
+	b.ringControl()
+}
+
+// note emits a notification. One that finds the ring full is lost, and counted.
+func (b *boot) note(row *protocol.Row, h protocol.Header, values ...uint64) {
+	if b.dead() {
+		return
+	}
+	err := b.rings.Notify(row, h, &protocol.Record{Layout: row.Request, Values: values})
+	if err != nil && !b.dead() {
+		b.d.count(func(s *Stats) { s.LostNotes++ })
+		b.fault(StatusFull, err)
+	}
+	if b.tracing() {
+		b.traceNote(row, h, values, err)
+	}
+}
+
+// heldNote is a notification that arrives later.
+type heldNote struct {
+	slot  []byte
+	due   time.Duration
+	after bool // after the one behind it
+}
+
+// maxHeldNotes bounds what a lossy ring holds back.
+const maxHeldNotes = 64
+
+// onNote is what an injector makes of a notification on its way.
+func (b *boot) onNote(slot []byte) [][]byte {
+	out := [][]byte{slot}
+	f, ok := b.d.cfg.Inject.At(inject.Note)
+	if ok {
+		b.injectedNote(f, "notification")
+		switch f.Kind {
+		case inject.Drop:
+			out = nil
+			b.d.count(func(s *Stats) { s.LostNotes++ })
+		case inject.Delay, inject.Reorder:
+			if len(b.held) < maxHeldNotes {
+				b.held = append(b.held, heldNote{slot, b.now() + f.Delay, f.Kind == inject.Reorder})
+				b.d.count(func(s *Stats) { s.DelayedNotes++ })
+				return nil
+			}
+		case inject.Corrupt:
+			i := int(f.Value % uint64(len(slot)))
+			slot[i] ^= byte(f.Value>>32) | 1
+			b.d.count(func(s *Stats) { s.DamagedNotes++ })
+		default:
+			b.injected(f, "a notification")
+			return nil
+		}
+	}
+	held := b.held[:0]
+	for _, h := range b.held {
+		if h.after {
+			out = append(out, h.slot)
+		} else {
+			held = append(held, h)
+		}
+	}
+	b.held = held
+	return out
+}
+
+// releaseNotes lets the notifications arrive whose time has come.
+func (b *boot) releaseNotes(all bool) {
+	if len(b.held) == 0 {
+		return
+	}
+	now := b.now()
+	held := b.held[:0]
+	for _, h := range b.held {
+		if !all && (h.after || h.due > now) || b.rings.PutNote(h.slot) != nil {
+			held = append(held, h)
+		}
+	}
+	b.held = held
+}
+
+// HeldUntil returns when the next delayed notification arrives; false when none
+// is on its way. Only an injector delays any.
+func (d *Device) HeldUntil() (at time.Duration, ok bool) {
+	d.mu.Lock()
+	b := d.boot
+	d.mu.Unlock()
+	if b == nil {
+		return 0, false
+	}
+	for _, h := range b.held {
+		if !h.after && (!ok || h.due < at) {
+			at, ok = h.due, true
+		}
+	}
+	return at, ok
+}
+
+var errNotUp = errors.New("coprocessor: the firmware is not up; bring the device up first")
+
+// CallHost is a call of the firmware into the host's driver on the back channel.
+// It returns the slot that waits for the driver's acknowledgement.
+func (d *Device) CallHost(payload []byte) (slot uint32, err error) {
+	if !d.running.TryLock() {
+		return 0, errors.New("coprocessor: the firmware runs; call between two runs")
+	}
+	defer d.running.Unlock()
+	d.mu.Lock()
+	b, ready := d.boot, d.phase == phaseReady
+	d.mu.Unlock()
+	if !ready {
+		return 0, errNotUp
+	}
+	if slot, err = b.rings.CallHost(payload); err != nil {
+		return 0, err
+	}
+	if b.tracing() {
+		b.emit(trace.Event{Layer: trace.Firmware, Name: "CSNE_CMD_BACK_CHANNEL_RPC", Args: []trace.Arg{{Key: "slot", Value: uint64(slot)}}, Data: payload})
+	}
+	b.ringControl()
+	return slot, nil
+}

@@ -1,0 +1,109 @@
+package coprocessor
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// program is a loaded container with all that does not depend on a call.
+type program struct {
+	slot     int
+	network  int // its task queue
+	user     uint32
+	ctx      *translation.Context // of the load: its own buffers lie there
+	procs    []procedure
+	warnings []string
+}
+
+// procedure is what a call names.
+type procedure struct {
+	name  string
+	tasks []td.Placed
+	ops   []span // of tasks, what a custom execute order names
+	bars  [afpp.MaxBars]bar
+	ports uint32 // bars that a call must bind
+	io    uint32 // numIoBuffers
+	words uint16 // of the first task
+	text  uint32 // device address of the container
+	first uint32 // index of the first task in the program
+}
+
+// span is a range of tasks.
+type span struct{ first, n int }
+
+// bar is a buffer-access register as the container has it.
+type bar struct {
+	usage translation.Usage // 0 when the procedure has none
+	addr  uint64            // device address, 0 when a call binds it
+	size  uint64            // bytes
+}
+
+// prepare reads a container and rebuilds its tasks.
+func prepare(mem []byte, addr uint64) (*program, error) {
+	pkg, err := afpp.Read(mem)
+	if err != nil {
+		return nil, err
+	}
+	if len(pkg.Programs) != 1 {
+		return nil, fmt.Errorf("coprocessor: the container has %d programs; one load takes one slot, so pack each alone", len(pkg.Programs))
+	}
+	src := pkg.Programs[0]
+	tasks, err := td.Join(src.Text.Images, src.Text.Records)
+	if err != nil {
+		return nil, fmt.Errorf("coprocessor: program 0.text: %w", err)
+	}
+	p := &program{procs: make([]procedure, len(src.Procedures)), warnings: pkg.Warnings()}
+	for i := range p.procs {
+		if err := p.procs[i].fill(src, &src.Procedures[i], tasks, uint32(addr)); err != nil {
+			return nil, fmt.Errorf("coprocessor: procedure %d, %q: %w", i, src.Procedures[i].Name, err)
+		}
+	}
+	return p, nil
+}
+
+// fill prepares one procedure.
+func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Task, text uint32) error {
+	*p = procedure{name: from.Name, text: text}
+	for _, b := range from.Bars {
+		p.bars[b.ID] = bar{translation.Usage(b.Usage), b.Address, b.Size}
+		if b.Usage == afpp.UsageInput || b.Usage == afpp.UsageOutput {
+			p.io++
+			if b.ByCall() {
+				p.ports |= 1 << b.ID
+			}
+		}
+	}
+	for _, o := range src.Operations[from.FirstOperation : from.FirstOperation+from.Operations] {
+		if len(p.ops) == 0 {
+			p.first = o.FirstTask
+		}
+		p.ops = append(p.ops, span{len(p.tasks), int(o.Tasks)})
+		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
+			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * td.ImageSize})
+		}
+	}
+	if len(p.tasks) == 0 {
+		return fmt.Errorf("it has no tasks")
+	}
+	if len(p.tasks) > math.MaxUint16 {
+		return fmt.Errorf("%d tasks; a submission counts %d", len(p.tasks), math.MaxUint16)
+	}
+	p.words = uint16(p.tasks[0].Words())
+	return nil
+}
+
+// Words of the register block that a submission copies (modelled: the chapter
+// gives their number).
+const (
+	blockText  = afpp.MaxBars     // device address of the container
+	blockFirst = afpp.MaxBars + 1 // first task
+	blockCount = afpp.MaxBars + 2 // tasks
+)
+
+// The block holds a word a register and three more.
+var _ [firmware.BlockWords]struct{} = [afpp.MaxBars + 3]struct{}{}

@@ -1,0 +1,484 @@
+package driver
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// chain is a resident cache request as the driver knows it: an output set is
+// enqueued, inputs are declared ready, and the output set of one execution is the
+// input set of the next. The first trigger installs it, with the inputs that the
+// host brings; later ones may bring none. The firmware loses it with a reset, and
+// the next trigger installs it again.
+type chain struct {
+	handle    Handle
+	gone      atomic.Bool // dropped
+	client    *client
+	inst      *instance
+	procedure uint32
+	proc      *procedure
+
+	// With the gate held.
+	handler uint64 // of the firmware, 0 when it is not installed
+	boot    uint32
+	stamp   uint64 // last execution timestamp
+	group   uint32
+	outputs []chained // the enqueued output set
+	inputs  []chained // by port; no surface where the chain feeds it
+	ready   bool      // an output set is enqueued and not yet written
+}
+
+// chained is a buffer that a chain keeps mapped.
+type chained struct {
+	bytes []byte
+	m     *translation.Mapping
+}
+
+func (b *chained) release() {
+	if b.m != nil {
+		b.m.Release()
+	}
+	*b = chained{}
+}
+
+// maxChains bounds the chains of a client, modelled.
+const maxChains = 256
+
+// gateChaining is the data-chaining gate: stamped when the client was made.
+func (c *client) gateChaining() (Return, error) {
+	if !c.info.AllowDataChaining {
+		return NotPrivileged, fmt.Errorf("driver: data chaining needs %s", Entitlements[1].Key)
+	}
+	return Success, nil
+}
+
+// programChainingPrepare is selector 9: it makes a chain of a procedure.
+func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	if r, err := c.gateChaining(); r != Success {
+		return c.fail(a, r, err)
+	}
+	var args chainingArgs
+	if err := chainingIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	i, r, err := c.find(args.token)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	if !i.prepared.Load() {
+		return c.failf(a, NotReady, "driver: token %#x is not prepared", args.token)
+	}
+	if uint64(args.procedure) >= uint64(len(i.p.procs)) {
+		return c.failf(a, BadArgument, "driver: ANEProgramChainingPrepareArgs, byte 0x8, procedure = %d: the program has %d", args.procedure, len(i.p.procs))
+	}
+	x := &chain{client: c, inst: i, procedure: args.procedure, proc: &i.p.procs[args.procedure]}
+	if len(x.proc.inputs) > protocol.MaxInputBuffers {
+		return c.failf(a, Unsupported, "driver: procedure %q has %d inputs; a trigger carries %d", x.proc.name, len(x.proc.inputs), protocol.MaxInputBuffers)
+	}
+	x.inputs, x.outputs = make([]chained, len(x.proc.inputs)), make([]chained, len(x.proc.outputs))
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramChainingPrepare", func(time.Duration) (Return, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		switch {
+		case c.token.Load() == 0:
+			return Closed, errClosed
+		case i.gone.Load() || !i.prepared.Load():
+			return NotReady, fmt.Errorf("driver: token %#x is not prepared any longer", args.token)
+		case len(c.chains) == maxChains:
+			return NoResources, fmt.Errorf("driver: a client has at most %d chains", maxChains)
+		}
+		c.chains = append(c.chains, x)
+		c.d.mu.Lock()
+		x.handle = c.d.mint()
+		c.d.chains[x.handle] = x
+		c.d.mu.Unlock()
+		return Success, nil
+	})
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	out := chainingReply{chain: uint64(x.handle), inputs: uint32(len(x.proc.inputs)), outputs: uint32(len(x.proc.outputs))}
+	clear(a.StructureOutput)
+	chainingOut.encode(a.StructureOutput, &out)
+	return Success
+}
+
+// chain finds the chain of a token that the client may use.
+func (c *client) chain(token uint64, procedure uint32) (*chain, Return, error) {
+	c.d.mu.RLock()
+	x := c.d.chains[Handle(token)]
+	c.d.mu.RUnlock()
+	switch {
+	case x == nil:
+		return nil, NotFound, fmt.Errorf("driver: token %#x names no chain", token)
+	case x.client != c && !x.inst.p.owner.matches(c.info.id):
+		return nil, NotPrivileged, fmt.Errorf("driver: chain %#x is of another owner: team identifier and code-directory hash must match", token)
+	case procedure != x.procedure:
+		return nil, BadArgument, fmt.Errorf("driver: chain %#x is of procedure %d, not %d", token, x.procedure, procedure)
+	}
+	return x, Success, nil
+}
+
+// programOutputSetEnqueue is direct-path selector 3: it enqueues the output
+// buffer set that the next execution writes.
+func (c *client) programOutputSetEnqueue(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	if r, err := c.gateChaining(); r != Success {
+		return c.fail(a, r, err)
+	}
+	var args outputSetArgs
+	if err := outputSetIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	x, r, err := c.chain(args.chain, args.procedure)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	switch {
+	case args.set != 0:
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set = %d: exactly one set, 0", args.set)
+	case int(args.count) != len(x.proc.outputs):
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x18, surfaces = %d: procedure %q has %d outputs", args.count, x.proc.name, len(x.proc.outputs))
+	}
+	ids, ok := c.task.memory(args.surfaces, 4*uint64(args.count))
+	if !ok {
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x10: no %d surface identifiers at %#x", args.count, args.surfaces)
+	}
+	set := make([][]byte, args.count)
+	for i := range set {
+		if set[i], r, err = c.portSurface(binary.LittleEndian.Uint32(ids[4*i:]), x.proc.outputs[i].Name, x.proc.outputs[i].Size); r != Success {
+			return c.fail(a, r, err)
+		}
+	}
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramOutputSetEnqueue", func(deadline time.Duration) (Return, error) {
+		return c.d.hw.enqueue(x, set, deadline)
+	})
+	return c.fail(a, r, err)
+}
+
+// portSurface finds a surface for a port.
+func (c *client) portSurface(id uint32, port string, size uint64) ([]byte, Return, error) {
+	b, ok := c.task.surface(id)
+	switch {
+	case !ok:
+		return nil, NotFound, fmt.Errorf("driver: the task has no surface %#x", id)
+	case uint64(len(b)) < size:
+		return nil, BadArgument, fmt.Errorf("driver: surface %#x has %d bytes, port %q takes %d", id, len(b), port, size)
+	}
+	return b[:size:size], Success, nil
+}
+
+// same reports whether two buffers are one.
+func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+
+// alive reports whether a chain can be used; the gate is held.
+func (x *chain) alive() (Return, error) {
+	if x.gone.Load() || x.inst.gone.Load() || !x.inst.prepared.Load() {
+		return NotFound, fmt.Errorf("driver: the chain's program is not prepared any longer")
+	}
+	return Success, nil
+}
+
+// enqueue takes an output set. A set that an execution wrote is recycled, which
+// gives its buffer back to the firmware.
+func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Return, error) {
+	if r, err := x.alive(); r != Success {
+		return r, err
+	}
+	if x.ready {
+		return Busy, fmt.Errorf("driver: chain %#x: an output set is enqueued already", uint64(x.handle))
+	}
+	if r, err := h.makeReady(x.inst, deadline); r != Success {
+		return r, err
+	}
+	changed := 0
+	for i, b := range set {
+		if !same(b, x.outputs[i].bytes) {
+			changed++
+		}
+	}
+	live := x.handler != 0 && x.boot == h.boot.Load()
+	if live && changed > 0 && len(set) > 1 {
+		// One buffer goes back a recycle; a set of several that changes is
+		// installed anew.
+		h.invalidate(x)
+		live = false
+	}
+	for i, b := range set {
+		if same(b, x.outputs[i].bytes) {
+			continue
+		}
+		m, err := x.inst.p.space.ctx.Map(b, translation.Intermediate, "chain output")
+		if err != nil {
+			return NoMemory, err
+		}
+		// The old buffer stays mapped: it may be the next input.
+		x.outputs[i].release()
+		x.outputs[i] = chained{b, m}
+	}
+	if live {
+		o := &x.outputs[0]
+		port := x.proc.outputs[0]
+		_, err := h.command(cacheRecycle, unbound, x.handler, 0, uint64(protocol.OutputBuffer), uint64(port.Bar), o.m.Addr(), port.Size)
+		if err != nil {
+			return h.failed(err), err
+		}
+	}
+	x.ready = true
+	return Success, nil
+}
+
+// programInputsReady is direct-path selector 4: it triggers the chain, over the
+// same doorbell path as selector 2.
+func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	if r, err := c.gateChaining(); r != Success {
+		return c.fail(a, r, err)
+	}
+	var args inputsReadyArgs
+	if err := inputsReadyIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	x, r, err := c.chain(args.chain, args.procedure)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	switch {
+	case args.count > uint32(len(x.proc.inputs)):
+		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x14, buffers = %d: procedure %q has %d inputs", args.count, x.proc.name, len(x.proc.inputs))
+	case args.doorbell != coprocessor.BellLoop:
+		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x18, doorbell index = %d: requests ring %d", args.doorbell, coprocessor.BellLoop)
+	}
+	given := make([][]byte, len(x.proc.inputs))
+	for i := range args.buffers[:args.count] {
+		b := &args.buffers[i]
+		if uint64(b.port) >= uint64(len(given)) || given[b.port] != nil {
+			return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte %#x, port = %d: each of %d ports once", 0x24+24*i, b.port, len(given))
+		}
+		port := x.proc.inputs[b.port]
+		s, ok := c.task.surface(b.surface)
+		if !ok {
+			return c.failf(a, NotFound, "driver: the task has no surface %#x", b.surface)
+		}
+		if b.offset > uint64(len(s)) || b.size != port.Size || b.size > uint64(len(s))-b.offset {
+			return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte %#x: %d bytes at %d of a surface of %d; port %q takes %d", 0x28+24*i, b.size, b.offset, len(s), port.Name, port.Size)
+		}
+		given[b.port] = s[b.offset : b.offset+b.size : b.offset+b.size]
+	}
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramInputsReady", func(deadline time.Duration) (Return, error) {
+		return c.d.hw.trigger(x, given, args.timestamp, args.doorbell, deadline)
+	})
+	return c.fail(a, r, err)
+}
+
+// wireTrigger is the trigger's identifier on the execution loop's channel.
+const wireTrigger = 0x209
+
+// trigger fires a chain. A timestamp of zero takes the next one.
+func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, deadline time.Duration) (Return, error) {
+	if r, err := x.alive(); r != Success {
+		return r, err
+	}
+	if !x.ready {
+		return NotReady, fmt.Errorf("driver: chain %#x: no output set is enqueued", uint64(x.handle))
+	}
+	if stamp == 0 {
+		stamp = x.stamp + 1
+	}
+	if stamp <= x.stamp {
+		return BadArgument, fmt.Errorf("driver: chain %#x: execTimestamp %d: above the last, %d", uint64(x.handle), stamp, x.stamp)
+	}
+	if r, err := h.makeReady(x.inst, deadline); r != Success {
+		return r, err
+	}
+	space := x.inst.p.space
+	t := protocol.Trigger{Timestamp: stamp}
+	for i, b := range given {
+		if b == nil {
+			continue
+		}
+		m, err := space.ctx.Map(b, translation.Intermediate, "chain input")
+		if err != nil {
+			return NoMemory, err
+		}
+		x.inputs[i].release()
+		x.inputs[i] = chained{b, m}
+		port := x.proc.inputs[i]
+		t.Inputs = append(t.Inputs, protocol.Buffer{Type: protocol.InputBuffer, BarID: port.Bar, Buffer: m.Addr(), Size: port.Size})
+	}
+	if x.handler == 0 || x.boot != h.boot.Load() {
+		if r, err := h.install(x); r != Success {
+			return r, err
+		}
+	}
+	t.Handler = x.handler
+	hd := protocol.LoopHeader{Wire: wireTrigger, ProgramID: x.inst.p.slot, ProcessID: x.inst.process, ProcedureID: x.procedure, Priority: x.inst.priority.Load()}
+	msg := (&protocol.LoopMessage{Header: hd, Body: &t}).Bytes()
+	h.d.advance(RequestTime)
+	if err := h.post(protocol.Loop, msg, bell); err != nil {
+		return h.failed(err), err
+	}
+	o, err := h.await(deadline, func(m *protocol.Message) (outcome, bool) {
+		r, ok := m.Body.(*protocol.Record)
+		switch {
+		case ok && m.Row.ID == protocol.IDChainingEvent && r.Value("cacheHandler") == x.handler && r.Value("execTimestamp") == stamp:
+			return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+		case ok && m.Row.ID == protocol.IDProgramEvent && r.Value("status") != uint64(coprocessor.StatusOK):
+			return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
+		}
+		return errorNote(m)
+	})
+	if err == nil && o.status != coprocessor.StatusOK {
+		err = &statusError{o.status, fmt.Errorf("driver: chain %#x: status %d, %v: %w", uint64(x.handle), uint32(o.status), o.status, h.because())}
+	}
+	if err != nil {
+		return h.failed(err), err
+	}
+	x.stamp, x.ready = stamp, false
+	h.d.advance(CompletionTime)
+	return Success, nil
+}
+
+// install makes the chain resident in the firmware.
+func (h *hardware) install(x *chain) (Return, error) {
+	call := protocol.ProcedureCall{UserID: x.inst.p.space.user}
+	for i := range x.inputs {
+		if x.inputs[i].m == nil {
+			return BadArgument, fmt.Errorf("driver: chain %#x: the first execution needs every input; port %q has none", uint64(x.handle), x.proc.inputs[i].Name)
+		}
+		port := x.proc.inputs[i]
+		call.Inputs = append(call.Inputs, protocol.Buffer{Type: protocol.InputBuffer, BarID: port.Bar, Buffer: x.inputs[i].m.Addr(), Size: port.Size})
+	}
+	for i := range x.outputs {
+		port := x.proc.outputs[i]
+		call.Outputs = append(call.Outputs, protocol.Buffer{Type: protocol.OutputBuffer, BarID: port.Bar, Buffer: x.outputs[i].m.Addr(), Size: port.Size})
+	}
+	hd := protocol.Header{ProgramID: x.inst.p.slot, ProcessID: x.inst.process, ProcedureID: x.procedure, Priority: x.inst.priority.Load()}
+	if _, err := h.send(&protocol.Rows[protocol.IDCacheInstall], hd, &protocol.CacheCall{Call: call}); err != nil {
+		return h.failed(err), err
+	}
+	r, ok := h.cop.TakeReply()
+	if !ok || r.Record == nil {
+		err := fmt.Errorf("driver: the install was not answered")
+		h.recover(err)
+		return GeneralError, err
+	}
+	x.handler, x.boot = r.Record.Value("cacheHandler"), h.boot.Load()
+	if x.group != 0 {
+		if _, err := h.command(setActive, unbound, x.handler, uint64(x.group)); err != nil {
+			return h.failed(err), err
+		}
+	}
+	return Success, nil
+}
+
+// invalidate takes a chain down in the firmware, as far as it is there, and lets
+// its buffers go.
+func (h *hardware) invalidate(x *chain) {
+	if x.handler != 0 && x.boot == h.boot.Load() && h.ready.Load() {
+		h.finish(cacheInvalidate, unbound, x.handler)
+	}
+	x.handler, x.boot, x.ready = 0, 0, false
+	for i := range x.outputs {
+		x.outputs[i].release()
+	}
+	for i := range x.inputs {
+		x.inputs[i].release()
+	}
+}
+
+// programChainingSetActiveProcedure is direct-path selector 8: it makes the chain
+// the active member of a group of chains that share buffers; group 0 takes it out
+// of its group.
+func (c *client) programChainingSetActiveProcedure(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	if r, err := c.gateChaining(); r != Success {
+		return c.fail(a, r, err)
+	}
+	var args activeArgs
+	if err := activeIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	x, r, err := c.chain(args.chain, args.procedure)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramChainingSetActiveProcedure", func(deadline time.Duration) (Return, error) {
+		if r, err := x.alive(); r != Success {
+			return r, err
+		}
+		h := c.d.hw
+		x.group = args.group
+		if x.handler == 0 || x.boot != h.boot.Load() {
+			return Success, nil // the install says it
+		}
+		if r, err := h.ensure(deadline); r != Success {
+			return r, err
+		}
+		if _, err := h.command(setActive, unbound, x.handler, uint64(args.group)); err != nil {
+			return h.failed(err), err
+		}
+		return Success, nil
+	})
+	return c.fail(a, r, err)
+}
+
+// chained reports whether an instance has chains; the gate is held.
+func (d *Device) chained(i *instance) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, x := range d.chains {
+		if x.inst == i {
+			return true
+		}
+	}
+	return false
+}
+
+// dropChains ends the chains of an instance, or a chain's token; the gate is held.
+func (d *Device) dropChains(i *instance) {
+	d.mu.RLock()
+	var gone []*chain
+	for _, x := range d.chains {
+		if x.inst == i {
+			gone = append(gone, x)
+		}
+	}
+	d.mu.RUnlock()
+	slices.SortFunc(gone, func(a, b *chain) int { return cmp.Compare(a.handle, b.handle) })
+	for _, x := range gone {
+		d.dropChain(x)
+	}
+}
+
+func (d *Device) dropChain(x *chain) {
+	d.hw.invalidate(x)
+	d.mu.Lock()
+	delete(d.chains, x.handle)
+	d.mu.Unlock()
+	x.gone.Store(true)
+}
+
+// Commands of the cache-request family.
+var (
+	cacheRecycle    = &protocol.Rows[protocol.IDCacheRecycle]
+	cacheInvalidate = &protocol.Rows[protocol.IDCacheInvalidate]
+	setActive       = &protocol.Rows[protocol.IDSetActive]
+)

@@ -1,0 +1,255 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// client is a user client of any of the three types; it does the work of
+// ANEClientDevice as well.
+type client struct {
+	d    *Device
+	id   uint64
+	row  *ClientType
+	task *Task
+	info ANEClientInfo
+
+	token   atomic.Uint64 // of the session; 0 before selector 0 and after selector 1
+	timeout atomic.Int64  // of requests that name none, virtual nanoseconds
+	closed  atomic.Bool
+	last    atomic.Pointer[error]
+
+	requests atomic.Uint64 // so far
+	debug    atomic.Pointer[debugProcessor]
+
+	mu        sync.Mutex
+	space     *space // the client's address space, made when it is first needed
+	instances []*instance
+	chains    []*chain
+	hints     map[uint32]uint32
+	mappings  []userMapping
+}
+
+// maxClients bounds the clients that are open at a time, modelled.
+const maxClients = 1024
+
+var errClosed = errors.New("driver: the client is closed or closing; open another")
+
+// NewUserClient is ANEHWDevice::newUserClient: it makes a client of one of the
+// three types (listing 27.1), reading the task's entitlements once. Without the
+// hard gate's entitlement the two functional clients are refused.
+func (d *Device) NewUserClient(task *Task, typ uint32) (UserClient, Return) {
+	if d.trace.On() {
+		d.emit(trace.Event{Name: "ANEHWDevice::newUserClient", Args: []trace.Arg{{Key: "type", Value: uint64(typ)}}})
+	}
+	if task == nil {
+		return nil, BadArgument
+	}
+	i := slices.IndexFunc(ClientTypes, func(r ClientType) bool { return r.Type == typ })
+	if i < 0 {
+		return nil, Unsupported
+	}
+	row := &ClientTypes[i]
+	info := newClientInfo(task)
+	if row.NeedsKey && !info.IsPrivileged {
+		return nil, NotPrivileged
+	}
+	c := &client{d: d, row: row, task: task, info: info}
+	if r := d.admit(c); r != Success {
+		return nil, r
+	}
+	return c, Success
+}
+
+// Class, Info and LastError are UserClient's.
+func (c *client) Class() string       { return c.row.Class }
+func (c *client) Info() ANEClientInfo { return c.info }
+func (c *client) LastError() error {
+	if e := c.last.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// fail files why a call failed and returns its code.
+func (c *client) fail(a *IOExternalMethodArguments, r Return, err error) Return {
+	if err != nil {
+		a.cause = err
+		c.last.Store(&err)
+	}
+	return r
+}
+
+func (c *client) failf(a *IOExternalMethodArguments, r Return, format string, args ...any) Return {
+	return c.fail(a, r, fmt.Errorf(format, args...))
+}
+
+// ExternalMethod is externalMethod of the three classes: it hands the class's
+// dispatch array and count to the framework's dispatcher.
+func (c *client) ExternalMethod(selector uint32, a *IOExternalMethodArguments) Return {
+	if a == nil {
+		return BadArgument
+	}
+	a.cause = nil
+	on := c.d.trace.On()
+	if on {
+		c.span(trace.Begin, c.row.Class+"::externalMethod", a.StructureInput, trace.Arg{Key: "sel", Value: uint64(selector)})
+	}
+	r := c.dispatchExternalMethod(selector, a)
+	if on {
+		e := trace.Event{Phase: trace.End, Name: c.row.Class + "::externalMethod", Client: c.id, Data: a.StructureOutput, Args: []trace.Arg{{Key: "return", Value: r.String()}}}
+		if r != Success {
+			e.Err = r.String()
+			if a.cause != nil {
+				e.Err += ": " + a.cause.Error()
+			}
+		}
+		c.d.emit(e)
+	}
+	return r
+}
+
+// dispatchExternalMethod is IOUserClient2022::dispatchExternalMethod: it checks
+// the four sizes against the selector's record, then calls the record's handler.
+func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArguments) Return {
+	if selector >= c.row.Count {
+		return c.failf(a, BadArgument, "driver: %s has selectors 0 to %d, got %d", c.row.Class, c.row.Count-1, selector)
+	}
+	rec, err := DecodeDispatch(c.row.Methods, selector)
+	if err != nil || rec.Handler < 0 {
+		return c.failf(a, BadArgument, "driver: selector %d: the record has no handler: %v", selector, err)
+	}
+	if c.d.trace.On() {
+		c.span(trace.Instant, "dispatchExternalMethod", nil, trace.Arg{Key: "handler", Value: handlers[rec.Handler].name})
+	}
+	if !rec.Sizes.check(a) {
+		return c.failf(a, BadArgument, "driver: %s: sizes (%d, %d, %d, %d), the record has (%d, %d, %d, %d): scalars in, bytes in, scalars out, bytes out",
+			handlers[rec.Handler].name, len(a.ScalarInput), len(a.StructureInput), len(a.ScalarOutput), len(a.StructureOutput),
+			rec.Sizes.ScalarIn, rec.Sizes.StructIn, rec.Sizes.ScalarOut, rec.Sizes.StructOut)
+	}
+	if c.closed.Load() {
+		return c.fail(a, Closed, errClosed)
+	}
+	return handlers[rec.Handler].call(c, a)
+}
+
+// ExternalMethodBytes is UserClient's.
+func (c *client) ExternalMethodBytes(selector uint32, block []byte) Return {
+	a, store, r := DecodeArguments(c.task, block)
+	if r != Success {
+		return r
+	}
+	if r = c.ExternalMethod(selector, a); r == Success {
+		store()
+	}
+	return r
+}
+
+// Close is UserClient's: clientClose and free.
+func (c *client) Close() Return {
+	if c.closed.Swap(true) {
+		return Closed
+	}
+	c.teardown()
+	c.d.dismiss(c)
+	return Success
+}
+
+// session reports whether the client is open, and under which token.
+func (c *client) session(a *IOExternalMethodArguments) (Handle, Return) {
+	t := Handle(c.token.Load())
+	if t == 0 {
+		return 0, c.failf(a, Closed, "driver: the device is not open for this client; call ANE_DeviceOpen first")
+	}
+	return t, Success
+}
+
+// deviceOpen is selector 0: the handshake of table 27.3.
+func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
+	var info deviceInfo
+	if err := openIn.decode(a.StructureInput, &info); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	switch info.usage {
+	case UsageStandard:
+	case UsageUnsupported:
+		return c.failf(a, Unsupported, "driver: usage type 2 is not supported: status %d", StatusUnsupported)
+	default:
+		return c.failf(a, BadArgument, "driver: ANEDeviceInfo, byte 0x0, usage type = %d: 1 is the standard client", info.usage)
+	}
+	if c.token.Load() != 0 {
+		return c.failf(a, Busy, "driver: the device is open for this client")
+	}
+	if r, err := c.d.power(); r != Success {
+		return c.fail(a, r, err)
+	}
+	info.token = uint64(c.d.mint())
+	if !c.token.CompareAndSwap(0, info.token) {
+		return c.failf(a, Busy, "driver: the device is open for this client")
+	}
+	// The timeout is in milliseconds; 0 takes the one observed, and no session
+	// waits longer than maxTimeout.
+	ms := info.timeout
+	if ms == 0 {
+		ms = HandshakeTimeout
+	}
+	c.timeout.Store(int64(min(ms, uint64(maxTimeout/time.Millisecond))) * int64(time.Millisecond))
+	info.version, info.version2, info.engines, info.cpuSubtype = ANEVersion, ANEVersion2, NumEngines, CPUSubtype
+	clear(a.StructureOutput)
+	openOut.encode(a.StructureOutput, &info)
+	return Success
+}
+
+// maxTimeout bounds the deadline of a request, in virtual time (modelled).
+const maxTimeout = 10 * time.Minute
+
+// deviceClose is selector 1.
+func (c *client) deviceClose(a *IOExternalMethodArguments) Return {
+	if c.token.Swap(0) == 0 {
+		return c.failf(a, Closed, "driver: the device is not open for this client")
+	}
+	c.teardown()
+	return Success
+}
+
+// getVersion is selector 10.
+func (c *client) getVersion(a *IOExternalMethodArguments) Return {
+	a.ScalarOutput[0] = uint64(c.d.properties.Version)
+	return Success
+}
+
+// getStatus is selector 7.
+func (c *client) getStatus(a *IOExternalMethodArguments) Return {
+	s := c.d.status()
+	clear(a.StructureOutput)
+	statusOut.encode(a.StructureOutput, &s)
+	return Success
+}
+
+// loadFirmware is selector 16: inactive in this build. The firmware is loaded
+// inside, at driver start.
+func (c *client) loadFirmware(a *IOExternalMethodArguments) Return {
+	return c.failf(a, Unsupported, "driver: ANE_LoadFirmware is inactive in this build; the driver loads the firmware itself")
+}
+
+// teardown gives back what a client holds.
+func (c *client) teardown() {
+	c.token.Store(0)
+	c.mu.Lock()
+	instances, chains, maps, s := c.instances, c.chains, c.mappings, c.space
+	c.instances, c.chains, c.mappings, c.space, c.hints = nil, nil, nil, nil, nil
+	c.debug.Store(nil)
+	c.mu.Unlock()
+	c.d.release(chains, instances, maps, s)
+}
+
+// span emits an event of the client.
+func (c *client) span(p trace.Phase, name string, data []byte, args ...trace.Arg) {
+	c.d.emit(trace.Event{Phase: p, Name: name, Client: c.id, Data: data, Args: args})
+}

@@ -1,0 +1,261 @@
+package driver
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// Config makes a device. The zero value is the M1's, without trace and faults.
+type Config struct {
+	Unit     *translation.Unit // nil makes one with Streams streams
+	Clock    *firmware.Clock   // nil makes one
+	Trace    *trace.Tracer
+	Inject   *inject.Injector
+	Strict   bool // the firmware faults where the real one does
+	Numerics engine.Numerics
+	Workers  int   // goroutines of one task of the engine; results do not depend on it
+	MaxWork  int64 // limit of one task; 0 stands for the engine's own
+
+	// Properties are what the driver publishes; nil stands for M1.
+	Properties *Properties
+	// Endpoints are the RTBuddy services that exist; nil stands for the M1's one,
+	// ANEEndpoint1.
+	Endpoints []string
+	// SecondWake reports whether the second wake of boot n, counted from 1,
+	// arrives. Nil: always.
+	SecondWake func(n int) bool
+	// Terminal gets the firmware's log lines. Nil: none is made.
+	Terminal func(line string)
+}
+
+// Streams is how many translation streams a device makes when Config.Unit is nil:
+// a loaded program keeps its client's stream, and there are 144 program slots, so
+// the unit's own sixteen would bound the clients (modelled, as that number is).
+const Streams = 256
+
+// clockTimers is the pool of timers of a clock that the device makes.
+const clockTimers = 256
+
+// Device is the engine's device object: ANEHWDevice, and the ANEDriver above it.
+type Device struct {
+	cfg        Config
+	properties Properties
+	unit       *translation.Unit
+	clock      *firmware.Clock
+	trace      *trace.Tracer
+	gate       *gate
+	hw         *hardware
+	tokens     atomic.Uint64
+	standing   *client // the hints client that is there at rest; of no task
+
+	mu         sync.RWMutex
+	clients    map[uint64]*client
+	lastClient uint64
+	persistent map[uint64]bool // clients that keep the device resident
+	instances  map[Handle]*instance
+	chains     map[Handle]*chain
+	dumps      []Dump
+	closed     bool
+}
+
+// NewDevice attaches the device (ANEHWDevice::start). The firmware is brought up
+// when the first client opens.
+func NewDevice(cfg Config) (*Device, error) {
+	d := &Device{
+		cfg: cfg, properties: M1, unit: cfg.Unit, clock: cfg.Clock, trace: cfg.Trace,
+		clients: map[uint64]*client{}, persistent: map[uint64]bool{}, instances: map[Handle]*instance{}, chains: map[Handle]*chain{},
+	}
+	if cfg.Properties != nil {
+		d.properties = *cfg.Properties
+	}
+	if cfg.Endpoints == nil {
+		d.cfg.Endpoints = EndpointNames[1:]
+	}
+	var err error
+	if d.unit == nil {
+		if d.unit, err = translation.NewUnit(translation.Config{Slots: Streams, Trace: translationTrace(d)}); err != nil {
+			return nil, err
+		}
+	}
+	if d.clock == nil {
+		if d.clock, err = firmware.NewClock(clockTimers); err != nil {
+			return nil, err
+		}
+	}
+	if d.gate, err = newGate(); err != nil {
+		return nil, err
+	}
+	if d.hw, err = newHardware(d); err != nil {
+		return nil, err
+	}
+	d.gate.note = d.noteGate
+	d.standing = &client{d: d, row: &ClientTypes[HintsClient-1], task: &Task{}}
+	d.hw.recovery.tokens = RecoveryBurst
+	d.hw.start()
+	return d, nil
+}
+
+// emit emits an event of the driver at the present time; callers have asked
+// whether the trace is on.
+func (d *Device) emit(e trace.Event) {
+	e.Layer, e.At = trace.Driver, d.clock.Now()
+	d.trace.Emit(e)
+}
+
+// noteGate tells of the queue in front of the command gate.
+func (d *Device) noteGate(start bool, a *action) {
+	if !d.trace.On() || a.call == nil {
+		return
+	}
+	e := trace.Event{Name: "ANEScheduler::enqueue", Client: a.call.client.id, Request: a.call.seq, Args: []trace.Arg{{Key: "priority", Value: a.priority}, {Key: "action", Value: a.id}}}
+	if start {
+		e.Name = "ANEScheduler::dequeue"
+	}
+	d.emit(e)
+}
+
+// translationTrace puts the steps of the translation unit into the trace.
+func translationTrace(d *Device) func(translation.Step) {
+	if !d.trace.On() {
+		return nil
+	}
+	return func(s translation.Step) {
+		e := trace.Event{Layer: trace.Translation, Name: s.Kind.String(), At: d.clock.Now(), Client: s.Client, Args: []trace.Arg{{Key: "address", Value: s.Addr}, {Key: "bytes", Value: s.Len}, {Key: "usage", Value: s.Usage.String()}, {Key: "stream", Value: s.Stream}, {Key: "task", Value: s.Task}}}
+		if s.Fault != nil {
+			e.Err = s.Fault.Error()
+		}
+		d.trace.Emit(e)
+	}
+}
+
+// advance lets virtual time pass. A clock whose timers another goroutine is
+// serving is asked again.
+func (d *Device) advance(t time.Duration) {
+	for range 1 << 16 {
+		if d.clock.Advance(t) == nil {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// Elapse lets virtual time pass for work above the driver, behind the command
+// gate: what becomes due meanwhile is the device's.
+func (d *Device) Elapse(t time.Duration) error {
+	a := &action{priority: controlPriority, run: func(*action) { d.advance(t) }}
+	for d.gate.do(a) == NoResources { // so many wait that there is no place
+		runtime.Gosched()
+	}
+	return nil
+}
+
+// Properties returns what the driver publishes (table 27.9).
+func (d *Device) Properties() Properties { return d.properties }
+
+// Clock is the device's one virtual clock.
+func (d *Device) Clock() *firmware.Clock { return d.clock }
+
+// Unit is the device's translation unit.
+func (d *Device) Unit() *translation.Unit { return d.unit }
+
+// Coprocessor is the controller behind the registers: its pools and statistics.
+// Only the driver may run it.
+func (d *Device) Coprocessor() *coprocessor.Device { return d.hw.cop }
+
+// Status returns what selector 7 returns.
+func (d *Device) Status() Status { return d.status() }
+
+// Recoveries is how often the device was re-initialised after a fault or a lost
+// completion.
+func (d *Device) Recoveries() int {
+	n := 0
+	_, _ = d.hold(nil, "recoveries", func(time.Duration) (Return, error) {
+		n = d.hw.recovery.count
+		return Success, nil
+	})
+	return n
+}
+
+// Dumps returns the last firmware dumps that were drained, oldest first.
+func (d *Device) Dumps() []Dump {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return append([]Dump(nil), d.dumps...)
+}
+
+// Scheduler reports the queue in front of the command gate.
+func (d *Device) Scheduler() firmware.SchedulerReport { return d.gate.sched.Report() }
+
+// Sleep takes the device's power away once nothing runs, as the system does when
+// it sleeps. What the firmware held is gone; Wake brings the firmware up again,
+// and each program is loaded anew with its next request.
+func (d *Device) Sleep() error {
+	_, err := d.hold(nil, "sleep", func(time.Duration) (Return, error) {
+		d.hw.sleep()
+		return Success, nil
+	})
+	return err
+}
+
+// Wake powers the device on and runs ANE_Init.
+func (d *Device) Wake() error {
+	_, err := d.hold(nil, "wake", d.hw.ensure)
+	return err
+}
+
+// Close closes all clients and powers the device off.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	clear(d.persistent)
+	d.mu.Unlock()
+	for _, c := range d.openClients() {
+		c.Close()
+	}
+	return d.Sleep()
+}
+
+func isFault(err error, r translation.Reason) bool {
+	return errors.Is(err, &translation.Fault{Reason: r})
+}
+
+// UserClient is a connection to the device.
+type UserClient interface {
+	// ExternalMethod calls a selector.
+	ExternalMethod(selector uint32, args *IOExternalMethodArguments) Return
+	// ExternalMethodBytes calls a selector with the kernel's block of bytes.
+	ExternalMethodBytes(selector uint32, block []byte) Return
+	// Method calls a method of table 27.5, which only the direct-path client
+	// exports.
+	Method(name string, args *MethodArguments) Return
+	// Class is the name of the client's class.
+	Class() string
+	// Info is what was stamped on the client when it was made.
+	Info() ANEClientInfo
+	// LastError is why the client's last call that failed did so.
+	LastError() error
+	// Close closes the connection: what it loaded goes. Further calls return
+	// Closed.
+	Close() Return
+}
+
+// ConnectionOffset is where the object of either functional client, and the handle
+// of either front end, stores its connection (chapter 27).
+const ConnectionOffset = 0x40
+
+// The types of user clients (listing 27.1). The numbers are modelled.
+const (
+	ControlClient    = 1
+	DirectPathClient = 2
+	HintsClient      = 3
+)

@@ -1,0 +1,132 @@
+package driver
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// Chain is a chain as the kernel describes it.
+type Chain struct {
+	Handle          Handle
+	Procedure       uint32
+	Inputs, Outputs int
+}
+
+// ChainingPrepare makes a chain of a procedure of a prepared program: control
+// selector 9. The chain is fired over the direct path, of this task or of one
+// with the same identity.
+func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
+	if err := s.of(controlClass, "ANE_ProgramChainingPrepare"); err != nil {
+		return Chain{}, err
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, chainingIn.size), StructureOutput: make([]byte, chainingOut.size)}
+	chainingIn.encode(a.StructureInput, &chainingArgs{token: uint64(h), procedure: procedure})
+	if err := s.method("ANE_ProgramChainingPrepare", SelChainingPrepare, &a); err != nil {
+		return Chain{}, err
+	}
+	var out chainingReply
+	_ = chainingOut.decode(a.StructureOutput, &out) // its size is the layout's
+	return Chain{Handle(out.chain), procedure, int(out.inputs), int(out.outputs)}, nil
+}
+
+// OutputSetEnqueue enqueues the output buffer set of a chain's next execution, a
+// surface a port: direct-path selector 3.
+func (s *Services) OutputSetEnqueue(c Chain, surfaces []uint32) error {
+	if err := s.of(directClass, "ANE_ProgramOutputSetEnqueue"); err != nil {
+		return err
+	}
+	ids := make([]byte, 0, 4*len(surfaces))
+	for _, id := range surfaces {
+		ids = binary.LittleEndian.AppendUint32(ids, id)
+	}
+	at := s.task.Map(ids)
+	defer s.task.Unmap(at)
+	a := IOExternalMethodArguments{StructureInput: make([]byte, outputSetIn.size)}
+	outputSetIn.encode(a.StructureInput, &outputSetArgs{chain: uint64(c.Handle), procedure: c.Procedure, surfaces: at, count: uint32(len(surfaces))})
+	return s.method("ANE_ProgramOutputSetEnqueue", SelOutputSetEnqueue, &a)
+}
+
+// ReadyBuffer is an input of InputsReady: part of a surface, for a port.
+type ReadyBuffer struct {
+	Port    uint32 // index among the procedure's inputs
+	Surface uint32
+	Offset  uint64 // bytes
+	Size    uint64 // bytes; the port's
+}
+
+// InputsReady fires a chain and returns when it has run: direct-path selector 4.
+// The first execution needs every input; later ones take what is not given from
+// the outputs of the one before. A timestamp of 0 takes the next one.
+func (s *Services) InputsReady(c Chain, inputs []ReadyBuffer, timestamp uint64) error {
+	if err := s.of(directClass, "ANE_ProgramInputsReady"); err != nil {
+		return err
+	}
+	if len(inputs) > maxPorts {
+		return &Error{Call: "ANE_ProgramInputsReady", Return: BadArgument, Cause: fmt.Errorf("%d buffers: at most %d", len(inputs), maxPorts)}
+	}
+	args := inputsReadyArgs{chain: uint64(c.Handle), timestamp: timestamp, procedure: c.Procedure, count: uint32(len(inputs)), doorbell: coprocessor.BellLoop}
+	for i, b := range inputs {
+		args.buffers[i] = readyBuffer{b.Surface, b.Port, b.Offset, b.Size}
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, inputsReadyIn.size)}
+	inputsReadyIn.encode(a.StructureInput, &args)
+	return s.method("ANE_ProgramInputsReady", SelInputsReady, &a)
+}
+
+// MemoryMap maps bytes of the task for the engine, in the address space of a
+// program (h) or with h 0 in the client's own, and returns the device address:
+// direct-path selector 5.
+func (s *Services) MemoryMap(h Handle, ranges []Range, usage translation.Usage) (uint64, error) {
+	if err := s.of(directClass, "ANE_MemoryMapRequest"); err != nil {
+		return 0, err
+	}
+	if len(ranges) > maxRanges {
+		return 0, &Error{Call: "ANE_MemoryMapRequest", Return: BadArgument, Cause: fmt.Errorf("%d ranges: at most %d", len(ranges), maxRanges)}
+	}
+	args := memoryMapArgs{token: uint64(h), usage: uint32(usage), count: uint32(len(ranges))}
+	copy(args.ranges[:], ranges)
+	a := IOExternalMethodArguments{ScalarInput: []uint64{uint64(s.token)}, StructureInput: make([]byte, memoryMapIn.size), ScalarOutput: make([]uint64, 1)}
+	memoryMapIn.encode(a.StructureInput, &args)
+	err := s.method("ANE_MemoryMapRequest", SelMemoryMap, &a)
+	return a.ScalarOutput[0], err
+}
+
+// MemoryUnmap ends a mapping of MemoryMap: direct-path selector 6.
+func (s *Services) MemoryUnmap(h Handle, address uint64) error {
+	if err := s.of(directClass, "ANE_MemoryUnMapRequest"); err != nil {
+		return err
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, memoryMapIn.size)}
+	memoryMapIn.encode(a.StructureInput, &memoryMapArgs{token: uint64(h), address: address})
+	return s.method("ANE_MemoryUnMapRequest", SelMemoryUnMap, &a)
+}
+
+// SessionHint sets a hint of the session and returns the value before: direct-path
+// selector 7.
+func (s *Services) SessionHint(hint, value uint32) (before uint32, err error) {
+	if err := s.of(directClass, "ANE_SessionHintRequest"); err != nil {
+		return 0, err
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, sessionHintIn.size), StructureOutput: make([]byte, sessionHintOut.size)}
+	sessionHintIn.encode(a.StructureInput, &sessionHintArgs{uint64(s.token), hint, value})
+	if err := s.method("ANE_SessionHintRequest", SelSessionHint, &a); err != nil {
+		return 0, err
+	}
+	var out sessionHintReply
+	_ = sessionHintOut.decode(a.StructureOutput, &out) // its size is the layout's
+	return out.previous, nil
+}
+
+// SetActiveProcedure makes a chain the active one of a group that shares buffers;
+// group 0 takes it out: direct-path selector 8.
+func (s *Services) SetActiveProcedure(c Chain, group uint32) error {
+	if err := s.of(directClass, "ANE_ProgramChainingSetActiveProcedure"); err != nil {
+		return err
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, activeIn.size)}
+	activeIn.encode(a.StructureInput, &activeArgs{chain: uint64(c.Handle), procedure: c.Procedure, group: group})
+	return s.method("ANE_ProgramChainingSetActiveProcedure", SelSetActiveProcedure, &a)
+}

@@ -1,0 +1,149 @@
+package driver
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+)
+
+// gateDepth is how many actions of a priority may wait at the gate, modelled.
+const gateDepth = 4096
+
+// controlPriority is the priority of what is no request (bring-up, loading,
+// mapping): the system's band, so that it never waits for applications, below the
+// most urgent requests (modelled).
+const controlPriority = 1
+
+// action is something that runs with the command gate held.
+type action struct {
+	priority int
+	network  int // task queue, 1 to 255
+	run      func(*action)
+	// finish is called after run when nobody waits for the action.
+	finish func(*action)
+	result Return
+	call   *call // of a request
+
+	id   uint64
+	wake chan bool // of an action that somebody waits for: false when it is done, true when its owner is to work through the queue
+	done bool
+}
+
+// gate is the command gate: one action at a time, and of those that wait the one
+// that the scheduler puts first. The goroutine that finds it free works through
+// the queue until its own action is done, then passes the gate to another that
+// waits; actions that nobody waits for are run before the gate is freed.
+type gate struct {
+	sched *firmware.Scheduler
+	// note, when set, is told under the lock when an action enters and when it
+	// starts.
+	note func(start bool, a *action)
+
+	mu      sync.Mutex
+	busy    bool
+	last    uint64
+	pending map[uint64]*action
+	waiters []*action
+}
+
+func newGate() (*gate, error) {
+	s, err := firmware.NewScheduler(gateDepth, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &gate{sched: s, pending: map[uint64]*action{}}, nil
+}
+
+// enter queues an action. Holds says that the caller has the gate now.
+func (g *gate) enter(a *action) (holds bool, r Return) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last++
+	a.id, a.done = g.last, false
+	if err := g.sched.Submit(firmware.Request{ID: a.id, Priority: a.priority, Network: max(a.network, 1)}); err != nil {
+		return false, NoResources
+	}
+	g.pending[a.id] = a
+	if g.note != nil {
+		g.note(false, a)
+	}
+	if a.finish == nil && g.busy {
+		if a.wake == nil {
+			a.wake = make(chan bool, 1)
+		}
+		g.waiters = append(g.waiters, a)
+	}
+	holds = !g.busy
+	g.busy = true
+	return holds, Success
+}
+
+// do runs an action and returns when it has run.
+func (g *gate) do(a *action) Return {
+	a.finish = nil
+	holds, r := g.enter(a)
+	if r != Success {
+		return r
+	}
+	if holds || <-a.wake {
+		g.drain(a)
+	}
+	return a.result
+}
+
+// post queues an action that nobody waits for; its finish is called when it has
+// run.
+func (g *gate) post(a *action) Return {
+	holds, r := g.enter(a)
+	if r == Success && holds {
+		g.drain(nil)
+	}
+	return r
+}
+
+// drain runs what waits, with the gate held, until own is done, and frees the
+// gate or passes it on.
+func (g *gate) drain(own *action) {
+	for {
+		g.mu.Lock()
+		if own == nil || own.done {
+			if len(g.pending) == 0 {
+				g.busy = false
+				g.mu.Unlock()
+				return
+			}
+			if len(g.waiters) > 0 {
+				w := g.waiters[0]
+				g.mu.Unlock()
+				w.wake <- true
+				return
+			}
+		}
+		req, ok := g.sched.Next()
+		if !ok { // pending and the scheduler hold the same actions, so one is there
+			g.busy = false
+			g.mu.Unlock()
+			return
+		}
+		a := g.pending[req.ID]
+		delete(g.pending, req.ID)
+		if i := slices.Index(g.waiters, a); i >= 0 {
+			g.waiters = slices.Delete(g.waiters, i, i+1)
+		}
+		if g.note != nil {
+			g.note(true, a)
+		}
+		g.mu.Unlock()
+		a.run(a)
+		_ = g.sched.Complete(a.id) // it is in flight: Next gave it
+		switch {
+		case a == own:
+			a.done = true
+		case a.finish != nil:
+			a.finish(a)
+		default:
+			a.wake <- false
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// EndpointNames are the services that EnableRTBuddyEndpoints tries, in order
+// (chapter 29).
+var EndpointNames = []string{"ANE1Endpoint1", "ANEEndpoint1"}
+
+// Bounds of the bring-up, modelled: the chapter says that the retry is bounded.
+const (
+	bootAttempts = 4 // power cycles until a second wake arrives
+	wakePolls    = 8 // polls of a scratch register
+	wakePoll     = time.Millisecond
+)
+
+// kernelClient is the address space of the driver itself, and kernelUser its
+// entry in the stream table.
+const (
+	kernelClient = 0
+	kernelUser   = 0
+)
+
+// hardware is the host's side of the coprocessor: bring-up, commands, recovery.
+// Its methods run with the command gate held; the atomics are read by anyone.
+type hardware struct {
+	d         *Device
+	cop       *coprocessor.Device
+	kernel    *translation.Context
+	events    []byte // the shared-event page
+	endpoint  string // the service that answered
+	resources resources
+	eventMap  *translation.Mapping
+	job       uint32 // last job identifier
+	uses      uint64 // of programs
+	held      []heldSlot
+	reset     bool // the firmware asked for a reset
+	recovery  recovery
+
+	powered  atomic.Bool
+	ready    atomic.Bool
+	boot     atomic.Uint32 // bring-ups that succeeded: what was loaded before is gone
+	failures atomic.Uint32 // second wakes that never came
+	rung     atomic.Uint64 // doorbell stores of the firmware
+}
+
+// resources are the answer to RESOURCE_INFO_GET.
+type resources struct{ engines, maxCacheRequest, maxProcedures uint64 }
+
+func newHardware(d *Device) (*hardware, error) {
+	h := &hardware{d: d, kernel: d.unit.Context(kernelClient), events: make([]byte, translation.PageSize)}
+	cfg := d.cfg
+	var err error
+	h.cop, err = coprocessor.New(coprocessor.Config{
+		Unit: d.unit, Clock: d.clock, Trace: d.trace, Inject: cfg.Inject, Strict: cfg.Strict,
+		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
+		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
+	})
+	return h, err
+}
+
+// interrupt is a doorbell store of the firmware reaching the host.
+func (h *hardware) interrupt(reg uint64, value uint32) {
+	h.rung.Add(1)
+	if h.d.trace.On() {
+		h.d.emit(trace.Event{Name: "interrupt", Args: []trace.Arg{{Key: "register", Value: reg}, {Key: "value", Value: uint64(value)}}})
+	}
+}
+
+// start is ANEHWDevice::start: attach, provider, RTBuddy client, the seven
+// apertures, clocks. The firmware is not touched.
+func (h *hardware) start() {
+	if !h.d.trace.On() {
+		return
+	}
+	h.d.emit(trace.Event{Name: "ANEHWDevice::start", Args: []trace.Arg{{Key: "provider", Value: Kexts[0].Provider[0]}, {Key: "role", Value: Kexts[0].ProviderRole}}})
+	for _, b := range coprocessor.Banks {
+		h.d.emit(trace.Event{Name: "map register aperture", Args: []trace.Arg{{Key: "bank", Value: b.Name}, {Key: "index", Value: b.Index}}})
+	}
+}
+
+// powerOn is ANEHWDevice::power_on_hardware: clocks and power, then ANE_Init. It
+// cycles the power while the second wake does not arrive, a bounded number of
+// times.
+func (h *hardware) powerOn(kind uint32) error {
+	var errs []error
+	for range bootAttempts {
+		h.event("ANEHWDevice::power_on_hardware")
+		h.cop.Write32(coprocessor.PS, coprocessor.RegPower, 1)
+		h.cop.Write32(coprocessor.PWGATE, coprocessor.RegGate, 1)
+		h.powered.Store(true)
+		err := h.init(kind)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+		h.powerOff()
+	}
+	return fmt.Errorf("driver: bring-up failed %d times: %w", bootAttempts, errors.Join(errs...))
+}
+
+// powerOff takes the power away, and with it all state of the firmware.
+func (h *hardware) powerOff() {
+	h.ready.Store(false)
+	h.held = nil
+	h.cop.Write32(coprocessor.PWGATE, coprocessor.RegGate, 0)
+	h.cop.Write32(coprocessor.PS, coprocessor.RegPower, 0)
+	h.powered.Store(false)
+	h.event("ANEHWDevice::power_off_hardware")
+}
+
+// init is ANEHWDevice::ANE_Init: it quiesces, brings up the endpoint, then the
+// scratch handshakes, the channel table and the first commands.
+func (h *hardware) init(kind uint32) error {
+	on := h.d.trace.On()
+	if on {
+		h.d.emit(trace.Event{Phase: trace.Begin, Name: "ANEHWDevice::ANE_Init", Args: []trace.Arg{{Key: "warm", Value: kind == coprocessor.BootWarm}}})
+	}
+	err := h.handshake(kind)
+	if err == nil {
+		err = h.firstCommands()
+	}
+	if on {
+		e := trace.Event{Phase: trace.End, Name: "ANEHWDevice::ANE_Init"}
+		if err != nil {
+			e.Err = err.Error()
+		}
+		h.d.emit(e)
+	}
+	if err != nil {
+		return err
+	}
+	h.boot.Add(1)
+	h.ready.Store(true)
+	return nil
+}
+
+func (h *hardware) handshake(kind uint32) error {
+	w := func(b coprocessor.Bank, off, v uint32) { h.cop.Write32(b, off, v) }
+	h.ready.Store(false)
+	h.held = nil
+	w(coprocessor.ANE, coprocessor.RegIRQ, 0)
+	w(coprocessor.ANE, coprocessor.RegCPU, 0)
+	if err := h.enableEndpoints(); err != nil {
+		return err
+	}
+	for i := range coprocessor.NumScratch {
+		w(coprocessor.ANE, coprocessor.Scratch(i), 0)
+	}
+	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchChip), coprocessor.ChipRevision)
+	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchIPC), coprocessor.IPCVersion)
+	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchWake), kind)
+	entry := uint64(coprocessor.BootAddress)
+	w(coprocessor.ANE, coprocessor.RegRVBAR, uint32(entry))
+	w(coprocessor.ANE, coprocessor.RegRVBAR+4, uint32(entry>>32))
+	w(coprocessor.ANE, coprocessor.RegCPU, 1)
+	if err := h.poll(coprocessor.ScratchWake, coprocessor.WakeAlive, "first wake"); err != nil {
+		return err
+	}
+	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchWake), 0)
+	if err := h.poll(coprocessor.ScratchWake, coprocessor.WakeChannels, "second wake"); err != nil {
+		h.failures.Add(1)
+		return err
+	}
+	if err := h.resolveChannels(); err != nil {
+		return err
+	}
+	w(coprocessor.ANE, coprocessor.Scratch(coprocessor.ScratchWake), 0)
+	if err := h.poll(coprocessor.ScratchReady, coprocessor.MagicReady, "third handshake"); err != nil {
+		return err
+	}
+	h.event("engine controller is ready")
+	w(coprocessor.ANE, coprocessor.RegIRQ, 1)
+	return nil
+}
+
+// enableEndpoints is EnableRTBuddyEndpoints: it tries the names in order,
+// cleaning up after one that is not there.
+func (h *hardware) enableEndpoints() error {
+	for _, name := range EndpointNames {
+		ok := slices.Contains(h.d.cfg.Endpoints, name)
+		if h.d.trace.On() {
+			e := trace.Event{Name: "EnableRTBuddyEndpoints", Args: []trace.Arg{{Key: "endpoint", Value: name}, {Key: "id", Value: uint64(coprocessor.EndpointID)}}}
+			if !ok {
+				e.Err = "no such service; cleaned up"
+			}
+			h.d.emit(e)
+		}
+		if ok {
+			h.endpoint = name
+			return nil
+		}
+	}
+	h.endpoint = ""
+	return fmt.Errorf("driver: EnableRTBuddyEndpoints: none of %v is there", EndpointNames)
+}
+
+// poll runs the firmware until a scratch register has a value.
+func (h *hardware) poll(scratch int, want uint32, what string) error {
+	for range wakePolls {
+		if err := h.cop.Run(context.Background()); err != nil {
+			return fmt.Errorf("driver: %s: %w", what, err)
+		}
+		if h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)) == want {
+			if h.d.trace.On() {
+				h.d.emit(trace.Event{Name: what, Args: []trace.Arg{{Key: "scratch", Value: scratch}, {Key: "value", Value: uint64(want)}}})
+			}
+			return nil
+		}
+		h.d.advance(wakePoll)
+	}
+	return fmt.Errorf("driver: %s: scratch %d is %#x after %d polls, want %#x: %w", what, scratch, h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)), wakePolls, want, h.because())
+}
+
+// because is what the coprocessor says of the last failure.
+func (h *hardware) because() error {
+	if err := h.cop.LastError(); err != nil {
+		return err
+	}
+	return errors.New("no reason given")
+}
+
+// ChannelNames are the inter-process channels that the driver resolves in the
+// table which the firmware published (chapter 29).
+var ChannelNames = []string{"SHAREDMALLOC", "TERMINAL", "BUF_H2T", "BUF_T2H", "IO", "IO_T2H", "DEBUG", "DATA_CHAIN_H2T"}
+
+func (h *hardware) resolveChannels() error {
+	table := h.cop.Channels()
+	for _, name := range ChannelNames {
+		i := slices.IndexFunc(table, func(c coprocessor.Channel) bool { return c.Name == name })
+		if i < 0 {
+			return fmt.Errorf("driver: the channel table has no %s", name)
+		}
+		if h.d.trace.On() {
+			h.d.emit(trace.Event{Name: "resolve channel", Args: []trace.Arg{{Key: "name", Value: name}, {Key: "index", Value: table[i].Index}}})
+		}
+	}
+	return nil
+}
+
+// event emits an event without arguments.
+func (h *hardware) event(name string) {
+	if h.d.trace.On() {
+		h.d.emit(trace.Event{Name: name})
+	}
+}
+
+// sleep quiesces the firmware and takes the power away.
+func (h *hardware) sleep() {
+	if h.powered.Load() {
+		h.powerOff()
+	}
+}
+
+// bell rings the firmware: ANEHWDevice::doorBellRing and, below it,
+// ANERegisterControl::write32 with the mask of the doorbell's index.
+func (h *hardware) doorBellRing(index uint32) error {
+	if index >= maxDoorbell {
+		return fmt.Errorf("driver: doorbell index %d: below %d", index, maxDoorbell)
+	}
+	mask := uint32(1) << index
+	if h.d.trace.On() {
+		h.d.emit(trace.Event{Name: "ANEHWDevice::doorBellRing", Args: []trace.Arg{{Key: "db", Value: uint64(index)}}})
+		h.d.emit(trace.Event{Name: "ANERegisterControl::write32", Data: []byte{byte(mask), byte(mask >> 8), byte(mask >> 16), byte(mask >> 24)},
+			Args: []trace.Arg{{Key: "reg", Value: uint64(coprocessor.RegDoorbell)}, {Key: "value", Value: uint64(mask)}}})
+	}
+	h.cop.Write32(coprocessor.ANE, coprocessor.RegDoorbell, mask)
+	h.d.advance(DoorbellTime)
+	return nil
+}
+
+// Stages of a dispatch that are the driver's (table 2.3).
+const (
+	RequestTime    = 16 * time.Microsecond  // building the firmware request: about 16 us
+	DoorbellTime   = 2500 * time.Nanosecond // firmware kick: about 2 to 3 us
+	CompletionTime = 10 * time.Microsecond  // kernel-side completion processing: about 10 us
+)
+
+// bells are the doorbell indices of the channels.
+var bells = [...]uint32{protocol.Control: coprocessor.BellControl, protocol.Loop: coprocessor.BellLoop}

@@ -1,0 +1,322 @@
+package driver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// MethodArguments is what a method of table 27.5 is called with (modelled: the
+// table gives no arguments).
+type MethodArguments struct {
+	In   []uint64 // as many as the method's row says
+	Data []byte   // of ANE_SendCommand: the message
+	Out  []uint64 // filled by the call; as many as the row says
+	Text string   // filled by the diagnostics
+}
+
+// Method is a row of table 27.5.
+type Method struct {
+	Name string
+	Role string
+	// Routed is the way to the kernel: one of the nine selectors, or a separate
+	// entry point (modelled, but for what the listing of the doorbell says).
+	Routed string
+	// Privileged methods ask the second access check.
+	Privileged bool
+	In, Out    int // scalars
+	// Reason says why the method returns kIOReturnUnsupported here; "" when it
+	// works.
+	Reason string
+	call   func(*client, *MethodArguments) (Return, error)
+}
+
+const (
+	noPolicy  = "virtual time has no clock rates: there is no power or thermal policy to set"
+	noRegion  = "no source describes the multi-process managed-memory region"
+	noExclave = "the secure world is not modelled beyond the states of the execution loop"
+	entry     = "separate entry point"
+)
+
+// Methods lists the register, power, firmware and exclave surface of the
+// direct-path client (table 27.5).
+var Methods = []Method{
+	{Name: "ANE_PowerOn", Role: "power-domain control", Routed: entry, call: (*client).powerOnMethod},
+	{Name: "ANE_PowerOff", Role: "power-domain control", Routed: entry, call: (*client).powerOffMethod},
+	{Name: "ANE_IsPowered", Role: "power-domain control", Routed: entry, Out: 1, call: (*client).isPowered},
+	{Name: "ANE_LoadFirmware", Role: "firmware image lifecycle", Routed: entry, In: 3, Reason: "inactive in this build, as selector 16 is: the driver loads the firmware itself"},
+	{Name: "ANE_ForgetFirmware", Role: "firmware image lifecycle", Routed: entry, Reason: "the image belongs to the driver, which needs it after every sleep"},
+	{Name: "ANE_SendCommand", Role: "raw firmware command injection", Routed: entry, Privileged: true, In: 1, call: (*client).sendCommand},
+	{Name: "ANE_SetPowerManagement", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
+	{Name: "ANE_SetDynamicPowerGating", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
+	{Name: "ANE_SetPowerGatingHysteresisTime", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
+	{Name: "ANE_SetThrottlingPercentage", Role: "thermal throttle", Routed: entry, In: 1, Reason: noPolicy},
+	{Name: "ANE_SetDARTCacheTTL", Role: "address-translation controls", Routed: entry, In: 1, Reason: "mappings leave in the order of their last use, not by age"},
+	{Name: "ANE_FlushInactiveDARTMappings", Role: "address-translation controls", Routed: entry, Out: 1, call: (*client).flushMappings},
+	{Name: "ANE_UnmapDartBuffers", Role: "address-translation controls", Routed: "selector 6", Out: 1, call: (*client).unmapBuffers},
+	{Name: "ANE_ReadANERegister", Role: "raw memory-mapped register read", Routed: entry, Privileged: true, In: 2, Out: 1, call: (*client).readRegister},
+	{Name: "ANE_WriteANERegister", Role: "raw memory-mapped register write", Routed: entry, Privileged: true, In: 3, call: (*client).writeRegister},
+	{Name: "ANE_FWSharedEventDoorbellRing", Role: "ring the firmware shared-event doorbell", Routed: entry, In: 2, call: (*client).signalEvent},
+	{Name: "ANE_AddPersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).addPersistent},
+	{Name: "ANE_RemovePersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).removePersistent},
+	{Name: "ANE_MPMMemoryMapRequest", Role: "the multi-process managed-memory region", Routed: "selector 5", Reason: noRegion},
+	{Name: "ANE_MPMMemoryUnmapRequest", Role: "the multi-process managed-memory region", Routed: "selector 6", Reason: noRegion},
+	{Name: "ANE_ExclaveCycle", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_ExclaveLoad", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_ExclaveEvaluate", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_ExclaveUnload", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_ExclaveReadPropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_ExclaveWritePropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_GetClientsInfo", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).clientsInfo},
+	{Name: "ANE_ShowSharedMemoryAllocations", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).showAllocations},
+	{Name: "ANE_ShowModelMemoryStatus", Role: "diagnostics", Routed: entry, Out: 1, call: (*client).showModels},
+}
+
+// Method is UserClient's.
+func (c *client) Method(name string, a *MethodArguments) Return {
+	r, err := c.method(name, a)
+	if err != nil {
+		c.last.Store(&err)
+	}
+	return r
+}
+
+func (c *client) method(name string, a *MethodArguments) (Return, error) {
+	i := slices.IndexFunc(Methods, func(m Method) bool { return m.Name == name })
+	switch {
+	case a == nil:
+		return BadArgument, nil
+	case c.closed.Load():
+		return Closed, errClosed
+	case c.row.Type != DirectPathClient || i < 0:
+		return Unsupported, fmt.Errorf("driver: %s exports no method %q; table 27.5's are the direct-path client's", c.row.Class, name)
+	}
+	m := &Methods[i]
+	if m.Privileged && !c.info.PrivilegedVMAccess {
+		return NotPrivileged, fmt.Errorf("driver: %s: the second access check: the task lacks the privileged-virtual-machine-access property", name)
+	}
+	if len(a.In) != m.In || len(a.Out) != m.Out {
+		return BadArgument, fmt.Errorf("driver: %s: %d scalars in and %d out, want %d and %d", name, len(a.In), len(a.Out), m.In, m.Out)
+	}
+	if m.Reason != "" {
+		return Unsupported, fmt.Errorf("driver: %s: %s", name, m.Reason)
+	}
+	return m.call(c, a)
+}
+
+func (c *client) powerOnMethod(*MethodArguments) (Return, error) { return c.d.power() }
+
+// powerOffMethod takes the power away unless a client other than this has
+// programs.
+func (c *client) powerOffMethod(*MethodArguments) (Return, error) {
+	return c.d.gated(c, "ANE_PowerOff", func(time.Duration) (Return, error) {
+		c.d.mu.RLock()
+		n, keep := len(c.d.instances), len(c.d.persistent)
+		c.d.mu.RUnlock()
+		if n > 0 || keep > 0 {
+			return Busy, fmt.Errorf("driver: ANE_PowerOff: %d programs and %d persistent clients keep the device on", n, keep)
+		}
+		c.d.hw.sleep()
+		return Success, nil
+	})
+}
+
+func (c *client) isPowered(a *MethodArguments) (Return, error) {
+	a.Out[0] = uint64(word(c.d.hw.powered.Load()))
+	return Success, nil
+}
+
+// maxCommand bounds an injected command, modelled: a call with all its arrays.
+const maxCommand = protocol.HeaderSize + protocol.CopyContainerSize + 64
+
+// sendCommand puts a message of the caller's into a ring as it is: In is the
+// channel, 0 control and 1 the execution loop's. The firmware answers it, or
+// does not within the deadline; what it breaks is recovered.
+func (c *client) sendCommand(a *MethodArguments) (Return, error) {
+	if a.In[0] > uint64(protocol.Loop) {
+		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: channel %d: 0 is control, 1 the execution loop's", a.In[0])
+	}
+	if len(a.Data) < protocol.HeaderSize || len(a.Data) > maxCommand {
+		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: a message of %d bytes: %d to %d", len(a.Data), protocol.HeaderSize, maxCommand)
+	}
+	ch := protocol.Channel(a.In[0])
+	return c.d.gated(c, "ANE_SendCommand", func(deadline time.Duration) (Return, error) {
+		h := c.d.hw
+		if r, err := h.ensure(deadline); r != Success {
+			return r, err
+		}
+		if err := h.post(ch, a.Data, bells[ch]); err != nil {
+			return h.failed(err), err
+		}
+		o, err := h.await(deadline, completed)
+		if err != nil || h.reset {
+			return h.failed(cmp.Or(err, errReset)), err
+		}
+		// What the command changed behind the driver's back, such as a process
+		// that is gone, shows at the next request, which fails and mends it.
+		if o.status != coprocessor.StatusOK {
+			return returnOf(o.status), fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status), o.status, h.because())
+		}
+		return Success, nil
+	})
+}
+
+func register(in []uint64) (coprocessor.Bank, uint32, error) {
+	if in[0] >= coprocessor.NumBanks {
+		return 0, 0, fmt.Errorf("driver: aperture %d: table 29.2 has %d", in[0], coprocessor.NumBanks)
+	}
+	b := coprocessor.Bank(in[0])
+	if size := coprocessor.Banks[b].Size; in[1]%4 != 0 || in[1] >= uint64(size) {
+		return 0, 0, fmt.Errorf("driver: register %#x of %v: words below %#x", in[1], b, size)
+	}
+	return b, uint32(in[1]), nil
+}
+
+// readRegister and writeRegister reach a register: In is the aperture's number,
+// the offset, and for a write the value.
+func (c *client) readRegister(a *MethodArguments) (Return, error) {
+	b, off, err := register(a.In)
+	if err != nil {
+		return BadArgument, err
+	}
+	a.Out[0] = uint64(c.d.hw.cop.Read32(b, off))
+	return Success, nil
+}
+
+// A write may stop the firmware; the next action finds that out by its deadline
+// and recovers.
+func (c *client) writeRegister(a *MethodArguments) (Return, error) {
+	b, off, err := register(a.In)
+	if err == nil && a.In[2]>>32 != 0 {
+		err = fmt.Errorf("driver: register value %#x: 32 bits", a.In[2])
+	}
+	if err != nil {
+		return BadArgument, err
+	}
+	return c.d.gated(c, "ANE_WriteANERegister", func(time.Duration) (Return, error) {
+		c.d.hw.cop.Write32(b, off, uint32(a.In[2]))
+		return Success, nil
+	})
+}
+
+// signalEvent signals a shared event from the host: In is its identifier and
+// value. It does not wait for the command gate, which a request that waits for the
+// event may hold.
+func (c *client) signalEvent(a *MethodArguments) (Return, error) {
+	h := c.d.hw
+	if !h.ready.Load() {
+		if r, err := c.d.power(); r != Success {
+			return r, err
+		}
+	}
+	if err := h.cop.SignalEvent(a.In[0], a.In[1]); err != nil {
+		return BadArgument, err
+	}
+	return Success, nil
+}
+
+func (c *client) flushMappings(a *MethodArguments) (Return, error) {
+	return c.d.gated(c, "ANE_FlushInactiveDARTMappings", func(time.Duration) (Return, error) {
+		c.mu.Lock()
+		s := c.space
+		c.mu.Unlock()
+		if s != nil {
+			a.Out[0] = uint64(s.ctx.Flush())
+		}
+		return Success, nil
+	})
+}
+
+// unmapBuffers unmaps all that the client has mapped with selector 5.
+func (c *client) unmapBuffers(a *MethodArguments) (Return, error) {
+	return c.d.gated(c, "ANE_UnmapDartBuffers", func(time.Duration) (Return, error) {
+		c.mu.Lock()
+		maps := c.mappings
+		c.mappings = nil
+		c.mu.Unlock()
+		for i := range maps {
+			maps[i].release()
+			c.d.drop(maps[i].space)
+		}
+		a.Out[0] = uint64(len(maps))
+		return Success, nil
+	})
+}
+
+func (c *client) addPersistent(*MethodArguments) (Return, error) {
+	c.d.mu.Lock()
+	c.d.persistent[c.id] = true
+	c.d.mu.Unlock()
+	return c.d.power()
+}
+
+func (c *client) removePersistent(*MethodArguments) (Return, error) {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	if !c.d.persistent[c.id] {
+		return NotFound, fmt.Errorf("driver: ANE_RemovePersistentClient: the client is not persistent")
+	}
+	delete(c.d.persistent, c.id)
+	return Success, nil
+}
+
+// clientsInfo lists the clients; what others do needs the data-access grant.
+func (c *client) clientsInfo(a *MethodArguments) (Return, error) {
+	var s strings.Builder
+	for _, o := range c.d.openClients() {
+		if o != c && !c.info.DataAccess {
+			continue
+		}
+		o.mu.Lock()
+		n := len(o.instances)
+		o.mu.Unlock()
+		fmt.Fprintf(&s, "client %d %s pid %d team %q programs %d requests %d\n", o.id, o.row.Class, o.info.PID, o.info.TeamID, n, o.requests.Load())
+		a.Out[0]++
+		a.Out[1] += uint64(n)
+	}
+	a.Text = s.String()
+	return Success, nil
+}
+
+// showAllocations lists the client's mapped pages, in runs of one usage.
+func (c *client) showAllocations(a *MethodArguments) (Return, error) {
+	c.mu.Lock()
+	sp := c.space
+	c.mu.Unlock()
+	if sp == nil {
+		return Success, nil
+	}
+	var s strings.Builder
+	es := sp.ctx.Entries()
+	for i := 0; i < len(es); {
+		k := i + 1
+		for k < len(es) && es[k].Usage == es[i].Usage && es[k].Addr-es[k-1].Addr == translation.PageSize {
+			k++
+		}
+		fmt.Fprintf(&s, "%#010x %d pages %s\n", es[i].Addr, k-i, es[i].Usage)
+		a.Out[0]++
+		i = k
+	}
+	a.Out[1] = uint64(len(es))
+	a.Text = s.String()
+	return Success, nil
+}
+
+// showModels lists the client's programs.
+func (c *client) showModels(a *MethodArguments) (Return, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var s strings.Builder
+	for _, i := range c.instances {
+		fmt.Fprintf(&s, "%#x procedures %d resident %t bytes %d\n", uint64(i.handle), len(i.p.procs), i.prepared.Load(), i.p.residentBytes())
+	}
+	a.Out[0] = uint64(len(c.instances))
+	a.Text = s.String()
+	return Success, nil
+}

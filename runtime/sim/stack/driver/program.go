@@ -1,0 +1,538 @@
+package driver
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// space is an address space of the engine: a translation context with its entry
+// in the stream table. It lives as long as its client or a program in it.
+type space struct {
+	ctx  *translation.Context
+	user uint32
+	refs int // guarded by Device.mu
+}
+
+// program is a container that a client has created. Fields without a note are
+// touched with the command gate held.
+type program struct {
+	owner  identity
+	client *client
+	prog   *loader.Program // does not change
+	procs  []procedure     // do not change
+
+	space   *space
+	loaded  *loader.Loaded
+	slot    int32
+	boot    uint32 // the bring-up in which slot holds; 0: in none
+	handles int    // instances that exist
+	running int    // instances that are prepared
+	used    uint64 // when it was last used, in uses of the hardware
+}
+
+// procedure is a procedure's ports, split by direction.
+type procedure struct {
+	name            string
+	inputs, outputs []loader.Port
+}
+
+// instance is what a token names: a program, or a further process of one.
+type instance struct {
+	handle Handle
+	client *client
+	p      *program
+	gone   atomic.Bool // destroyed
+
+	prepared atomic.Bool
+	waiting  atomic.Int32 // requests that have not completed
+	depth    atomic.Int32
+	priority atomic.Uint32
+	network  atomic.Int32 // task queue of its requests at the gate
+
+	// With the gate held.
+	process int32
+	boot    uint32 // the bring-up in which process holds
+	flags   uint32
+}
+
+// maxPrograms bounds the instances of a client, modelled.
+const maxPrograms = 1024
+
+// programCreate is selector 3: it reads and checks a container and mints a token.
+func (c *client) programCreate(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	var args createArgs
+	if err := createIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	switch args.flags {
+	case LegacyResource:
+	case RTResource:
+		return c.failf(a, Unsupported, "driver: ANEProgramRTResource, the runtime op-graph variant, is known by name alone; create the program from its image")
+	default:
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1", args.flags)
+	}
+	result, ok := c.task.memory(args.result, 8)
+	if !ok {
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x10, address %#x: no memory of the task for the token", args.result)
+	}
+	container, ok := c.task.memory(args.addr, args.size)
+	if !ok {
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x", args.size, args.addr)
+	}
+	on := c.d.trace.On()
+	if on {
+		c.span(trace.Begin, "ANEDriver::ANE_ProgramCreate", nil, trace.Arg{Key: "bytes", Value: args.size})
+	}
+	prog, err := loader.Read(container)
+	if on {
+		e := trace.Event{Phase: trace.End, Name: "ANEDriver::ANE_ProgramCreate", Client: c.id}
+		if err != nil {
+			e.Err = err.Error()
+		}
+		c.d.emit(e)
+	}
+	if err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	p := &program{owner: c.info.id, client: c, prog: prog}
+	if on {
+		digest := prog.Digest()
+		c.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "read container", At: c.d.clock.Now(), Client: c.id, Args: []trace.Arg{{Key: "sha256", Value: hex.EncodeToString(digest[:])}}})
+	}
+	for _, q := range prog.Procedures() {
+		pr := procedure{name: q.Name}
+		for _, port := range q.Ports {
+			if port.Output {
+				pr.outputs = append(pr.outputs, port)
+			} else {
+				pr.inputs = append(pr.inputs, port)
+			}
+		}
+		p.procs = append(p.procs, pr)
+	}
+	i, r := c.addInstance(p)
+	if r != Success {
+		return c.failf(a, r, "driver: a client has at most %d programs; destroy some", maxPrograms)
+	}
+	putToken(result, i.handle)
+	return Success
+}
+
+// addInstance mints a token for a program and enters it for the client. The
+// program's address space is the client's, when it has none yet.
+func (c *client) addInstance(p *program) (*instance, Return) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed.Load() || c.token.Load() == 0 {
+		return nil, Closed
+	}
+	if len(c.instances) == maxPrograms {
+		return nil, NoResources
+	}
+	if c.space == nil && p.space == nil {
+		c.space = c.d.newSpace(c)
+	}
+	i := &instance{client: c, p: p}
+	i.depth.Store(DefaultQueueDepth)
+	i.priority.Store(PriorityDefault)
+	c.d.enterInstance(i, c.space)
+	c.instances = append(c.instances, i)
+	return i, Success
+}
+
+// find returns the instance of a token that the client may use: its own, or one
+// of a client with the same identity.
+func (c *client) find(token uint64) (*instance, Return, error) {
+	i := c.d.instance(Handle(token))
+	if i == nil {
+		return nil, NotFound, fmt.Errorf("driver: token %#x names no program or instance", token)
+	}
+	if i.client != c && !i.p.owner.matches(c.info.id) {
+		return nil, NotPrivileged, fmt.Errorf("driver: token %#x is of another owner: team identifier and code-directory hash must match", token)
+	}
+	return i, Success, nil
+}
+
+// own is find for what only the instance's client may do.
+func (c *client) own(token uint64) (*instance, Return, error) {
+	i, r, err := c.find(token)
+	if r == Success && i.client != c {
+		return nil, NotPrivileged, fmt.Errorf("driver: token %#x is of another client", token)
+	}
+	return i, r, err
+}
+
+// admitPriority checks the entitlements that a priority asks for: level 1 is the
+// real-time client's, level 0 the system's (the split of the band between the
+// two grants is modelled).
+func (c *client) admitPriority(p uint32) (Return, error) {
+	switch {
+	case p >= protocol.Priorities:
+		return BadArgument, fmt.Errorf("driver: priority %d: below %d", p, protocol.Priorities)
+	case p == 0 && !c.info.SystemReservedPriorities:
+		return NotPrivileged, fmt.Errorf("driver: priority 0 needs %s", Entitlements[3].Key)
+	case p == 1 && !c.info.SystemReservedPriorities && !c.info.RealtimePriority:
+		return NotPrivileged, fmt.Errorf("driver: priority 1 needs %s", Entitlements[2].Key)
+	}
+	return Success, nil
+}
+
+// settle checks and takes the arguments of prepare and of a new instance.
+func (c *client) settle(i *instance, priority, flags, depth uint32) (Return, error) {
+	if r, err := c.admitPriority(priority); r != Success {
+		return r, err
+	}
+	switch {
+	case flags&^knownFlags != 0:
+		return BadArgument, fmt.Errorf("driver: flags %#x: %#x are known", flags, knownFlags)
+	case flags&FlagAggressive != 0 && flags&FlagPowerSaving == 0:
+		return BadArgument, fmt.Errorf("driver: flags %#x: the aggressive power saving goes with the plain one", flags)
+	case depth > MaxQueueDepth:
+		return BadArgument, fmt.Errorf("driver: queue depth %d: at most %d", depth, MaxQueueDepth)
+	}
+	if depth == 0 {
+		depth = DefaultQueueDepth
+	}
+	i.depth.Store(int32(depth))
+	i.priority.Store(priority)
+	return Success, nil
+}
+
+// programPrepare is selector 4: the program becomes resident, and gets a process.
+func (c *client) programPrepare(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	var args prepareArgs
+	if err := prepareStruct.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	i, r, err := c.own(args.token)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	if r, err := c.settle(i, args.priority, args.flags, args.depth); r != Success {
+		return c.fail(a, r, err)
+	}
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramPrepare", func(deadline time.Duration) (Return, error) {
+		if i.gone.Load() {
+			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
+		}
+		i.flags = args.flags
+		if r, err := c.d.hw.makeReady(i, deadline); r != Success {
+			return r, err
+		}
+		args.programID, args.processID = uint32(i.p.slot), uint32(i.process)
+		args.intermediate = i.p.space.user
+		args.procedures, args.depth = uint32(len(i.p.procs)), uint32(i.depth.Load())
+		args.resident, args.boot = i.p.residentBytes(), c.d.hw.boot.Load()
+		return Success, nil
+	})
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	clear(a.StructureOutput)
+	prepareStruct.encode(a.StructureOutput, &args)
+	return Success
+}
+
+func (p *program) residentBytes() uint64 {
+	n, err := p.prog.Memory()
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// programCreateInstance is selector 8: a further process of a resident program,
+// of this client's or, with the same team identifier and code-directory hash, of
+// another's.
+func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	var args instanceArgs
+	if err := instanceIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	result, ok := c.task.memory(args.result, 8)
+	if !ok {
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateInstanceArgs, byte 0x8, address %#x: no memory of the task for the token", args.result)
+	}
+	base, r, err := c.find(args.token)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	if !base.prepared.Load() {
+		return c.failf(a, NotReady, "driver: token %#x: the program is not resident; prepare it first", args.token)
+	}
+	probe := &instance{}
+	if r, err := c.settle(probe, args.priority, args.flags, args.depth); r != Success {
+		return c.fail(a, r, err)
+	}
+	var i *instance
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramCreateInstance", func(deadline time.Duration) (Return, error) {
+		if base.gone.Load() || base.p.running == 0 {
+			return NotReady, fmt.Errorf("driver: token %#x: the program is not resident any longer", args.token)
+		}
+		var r Return
+		if i, r = c.addInstance(base.p); r != Success {
+			return r, fmt.Errorf("driver: no instance of token %#x", args.token)
+		}
+		i.depth.Store(probe.depth.Load())
+		i.priority.Store(args.priority)
+		i.flags = args.flags
+		r, err := c.d.hw.makeReady(i, deadline)
+		if r != Success {
+			c.forget(i)
+			c.d.dropInstance(i)
+		}
+		return r, err
+	})
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	putToken(result, i.handle)
+	return Success
+}
+
+// forget takes an instance out of the client's list.
+func (c *client) forget(i *instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.instances {
+		if c.instances[k] == i {
+			c.instances = append(c.instances[:k], c.instances[k+1:]...)
+			return
+		}
+	}
+}
+
+// programUnprepare is selector 5: the instance's process ends, and with the last
+// one the program's residency.
+func (c *client) programUnprepare(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	var args prepareArgs
+	if err := prepareStruct.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	return c.end(a, args.token, "ANEDriver::ANE_ProgramUnprepare", func(i *instance) (Return, error) {
+		if !i.prepared.Load() {
+			return NotReady, fmt.Errorf("driver: token %#x is not prepared", args.token)
+		}
+		return Success, nil
+	}, func(*instance) {})
+}
+
+// end takes a token's process away, and its program's residency with the last one;
+// then does what else the selector does. Where may refuses, or chains stand, nothing
+// happens.
+func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, may func(i *instance) (Return, error), then func(i *instance)) Return {
+	i, r, err := c.own(token)
+	if r != Success {
+		return c.fail(a, r, err)
+	}
+	r, err = c.d.gated(c, method, func(time.Duration) (Return, error) {
+		if r, err := may(i); r != Success {
+			return r, err
+		}
+		if c.d.chained(i) {
+			return Busy, fmt.Errorf("driver: token %#x has chains", token)
+		}
+		c.d.hw.unprepare(i)
+		then(i)
+		return Success, nil
+	})
+	return c.fail(a, r, err)
+}
+
+// programDestroy is selector 6: the token ends, whatever state it is in.
+func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
+	if _, r := c.session(a); r != Success {
+		return r
+	}
+	var args destroyArgs
+	if err := destroyIn.decode(a.StructureInput, &args); err != nil {
+		return c.fail(a, BadArgument, err)
+	}
+	return c.end(a, args.token, "ANEDriver::ANE_ProgramDestroy", func(i *instance) (Return, error) {
+		if i.gone.Load() {
+			return NotFound, fmt.Errorf("driver: token %#x was destroyed", args.token)
+		}
+		return Success, nil
+	}, func(i *instance) {
+		c.forget(i)
+		c.d.dropInstance(i)
+	})
+}
+
+// makeReady makes an instance's program resident in this boot of the firmware
+// and gives the instance a process. What does not fit makes room by unwiring
+// programs that are idle.
+func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error) {
+	if r, err := h.ensure(deadline); r != Success {
+		return r, err
+	}
+	h.uses++
+	i.p.used = h.uses
+	if i.boot == h.boot.Load() && i.prepared.Load() {
+		return Success, nil
+	}
+	for {
+		r, err := h.wire(i)
+		if r == Success {
+			if !i.prepared.Swap(true) {
+				i.p.running++
+			}
+			return Success, nil
+		}
+		if r != NoResources && r != NoMemory || !h.unwire(i.p, r == NoMemory) {
+			h.evict(i.p)
+			return r, err
+		}
+	}
+}
+
+// wire loads an instance's program, as far as it is not loaded, and creates the
+// instance's process.
+func (h *hardware) wire(i *instance) (Return, error) {
+	boot, p := h.boot.Load(), i.p
+	if p.loaded == nil {
+		l, err := p.prog.Load(p.space.ctx, fmt.Sprintf("load of client %d", i.client.id))
+		if err != nil {
+			return NoMemory, err
+		}
+		p.loaded = l
+		h.cop.Bind(p.space.user, p.space.ctx)
+		if h.d.trace.On() {
+			addr, size := l.AFPP()
+			h.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "load", At: h.d.clock.Now(), Client: i.client.id, Data: l.Firmware(), Args: []trace.Arg{
+				{Key: "address", Value: addr}, {Key: "bytes", Value: size}, {Key: "procedures", Value: len(p.procs)}, {Key: "resident", Value: p.residentBytes()}}})
+		}
+	}
+	if p.boot != boot {
+		addr, size := p.loaded.AFPP()
+		hd := protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound, ProcedureID: p.space.user}
+		o, err := h.command(loadAFPP, hd, addr, uint64(size))
+		if err != nil {
+			return h.failed(err), err
+		}
+		p.slot, p.boot = o.header.ProgramID, boot
+	}
+	if i.boot != boot {
+		hd := protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound, ProcedureID: p.space.user}
+		o, err := h.command(createProcess, hd)
+		if err != nil {
+			return h.failed(err), err
+		}
+		i.process, i.boot = o.header.ProcessID, boot
+		i.network.Store(o.header.ProgramID + 1)
+	}
+	return Success, nil
+}
+
+// unwire releases the memory and the slots of the resident program that was not
+// used for longest, for another that needs them: the program stays prepared, and
+// its next request loads it again. One whose client has opted out, or that has
+// chains, stays. Near asks for a program in the same address space. It reports
+// whether there was one.
+func (h *hardware) unwire(p *program, near bool) bool {
+	boot := h.boot.Load()
+	instances := map[*program][]*instance{}
+	var victim *program
+	h.d.mu.RLock()
+	for _, i := range h.d.instances {
+		instances[i.p] = append(instances[i.p], i)
+	}
+	wired := map[*program]bool{p: true}
+	for _, x := range h.d.chains {
+		wired[x.inst.p] = true
+	}
+	h.d.mu.RUnlock()
+	for q, is := range instances {
+		keep := slices.ContainsFunc(is, func(i *instance) bool { return i.flags&FlagKeepWired != 0 })
+		if wired[q] || keep || q.loaded == nil || q.boot != boot || near && q.space != p.space {
+			continue
+		}
+		if victim == nil || q.used < victim.used {
+			victim = q
+		}
+	}
+	if victim == nil || !h.ready.Load() {
+		return false
+	}
+	if h.d.trace.On() {
+		h.d.emit(trace.Event{Name: "unwire", Client: victim.client.id, Args: []trace.Arg{{Key: "slot", Value: int(victim.slot)}}})
+	}
+	is := instances[victim]
+	slices.SortFunc(is, func(a, b *instance) int { return cmp.Compare(a.handle, b.handle) })
+	for _, i := range is {
+		if i.boot == h.boot.Load() && h.ready.Load() {
+			h.finish(terminateProcess, protocol.Header{ProgramID: victim.slot, ProcessID: i.process})
+		}
+		i.boot = 0
+	}
+	h.unload(victim)
+	return h.ready.Load()
+}
+
+// evict unloads a program that no instance has prepared.
+func (h *hardware) evict(p *program) {
+	if p.running == 0 {
+		h.unload(p)
+	}
+}
+
+// unload gives the firmware's slot and the device memory of a program back.
+func (h *hardware) unload(p *program) {
+	if p.boot != 0 && p.boot == h.boot.Load() && h.ready.Load() {
+		h.finish(unloadAFPP, protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound})
+	}
+	p.boot = 0
+	if p.loaded == nil {
+		return
+	}
+	// What a request still pins cannot be: requests run with the gate held.
+	if err := p.loaded.Close(); err != nil && h.d.trace.On() {
+		h.d.emit(trace.Event{Name: "unload", Err: err.Error()})
+	}
+	p.loaded = nil
+}
+
+// unprepare ends an instance's process, and unloads the program with the last
+// one. A firmware that fails meanwhile is reset, which ends the process too.
+func (h *hardware) unprepare(i *instance) {
+	if !i.prepared.Swap(false) {
+		return
+	}
+	p := i.p
+	if i.boot == h.boot.Load() && h.ready.Load() {
+		hd := protocol.Header{ProgramID: p.slot, ProcessID: i.process}
+		h.finish(terminateProcess, hd)
+	}
+	i.boot = 0
+	p.running--
+	h.evict(p)
+}
+
+// Commands that the driver names.
+var (
+	loadAFPP         = protocol.ByName("LOAD_AFPP")
+	unloadAFPP       = protocol.ByName("UNLOAD_AFPP")
+	createProcess    = protocol.ByName("CREATE_PROCESS")
+	terminateProcess = protocol.ByName("TERMINATE_PROCESS")
+)

@@ -1,0 +1,178 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// Limits of recovery, modelled: the chapter says that it is rate-limited, and
+// that crashes which come faster than the recovery cycle keep the channel
+// not-ready.
+const (
+	// RecoveryInterval is the least virtual time between two recoveries beyond
+	// the burst.
+	RecoveryInterval = time.Second
+	// RecoveryBurst is how many may come faster.
+	RecoveryBurst = 4
+	// keepDumps is how many drained dumps the driver keeps.
+	keepDumps = 4
+)
+
+// recovery is the state of recovery, behind the gate.
+type recovery struct {
+	tokens   int           // recoveries that may come at once
+	filled   time.Duration // when a token was last added
+	needed   bool          // a recovery waits for its time
+	count    int
+	failures int // crashes that could not be recovered in their action
+}
+
+// Dump is a firmware dump that the driver has drained.
+type Dump struct {
+	At       time.Duration
+	Cause    string
+	Sections []coprocessor.Section
+}
+
+// refill adds the tokens of the time that has passed.
+func (r *recovery) refill(now time.Duration) {
+	for r.tokens < RecoveryBurst && now-r.filled >= RecoveryInterval {
+		r.tokens++
+		r.filled += RecoveryInterval
+	}
+	if r.tokens == RecoveryBurst {
+		r.filled = now
+	}
+}
+
+// recover cancels what is outstanding and re-initialises: it drains the dump,
+// takes the channel down, and boots the firmware to the ready handshake, all
+// before the gate is free. Beyond its rate the channel stays not ready, and the
+// next action waits for the time of the recovery.
+func (h *hardware) recover(cause error) {
+	h.ready.Store(false)
+	h.reset = false
+	if h.d.trace.On() {
+		h.d.emit(trace.Event{Name: "cancel outstanding commands", Err: cause.Error()})
+	}
+	h.drain(cause)
+	h.cop.Write32(coprocessor.ANE, coprocessor.RegCPU, 0)
+	h.held = nil
+	now := h.d.clock.Now()
+	h.recovery.refill(now)
+	if h.recovery.tokens == 0 {
+		h.recovery.needed = true
+		if h.d.trace.On() {
+			h.d.emit(trace.Event{Name: "recovery is rate-limited; the channel is not ready"})
+		}
+		return
+	}
+	_ = h.reinit() // a failure leaves the channel not ready, and the next action tries again
+}
+
+// reinit boots the firmware warm, at the cost of a token. When it fails the
+// channel stays not ready and the next action tries again.
+func (h *hardware) reinit() error {
+	h.recovery.tokens--
+	h.recovery.needed = false
+	h.recovery.count++
+	err := h.init(coprocessor.BootWarm)
+	if err != nil {
+		err = h.powerOn(coprocessor.BootWarm)
+	}
+	if err != nil {
+		h.recovery.failures++
+	}
+	return err
+}
+
+// drain pulls the firmware's dump section by section; the firmware blocks
+// meanwhile.
+func (h *hardware) drain(cause error) {
+	dump := h.cop.Dump()
+	if dump == nil {
+		return
+	}
+	out := Dump{At: h.d.clock.Now(), Cause: cause.Error()}
+	for {
+		s, ok := dump.Next()
+		if !ok {
+			break
+		}
+		out.Sections = append(out.Sections, s)
+		if h.d.trace.On() {
+			h.d.emit(trace.Event{Name: "drain dump", Data: []byte(s.Text), Args: []trace.Arg{{Key: "section", Value: s.Name}}})
+		}
+	}
+	if len(out.Sections) == 0 {
+		return
+	}
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	h.d.dumps = append(h.d.dumps, out)
+	if len(h.d.dumps) > keepDumps {
+		h.d.dumps = h.d.dumps[1:]
+	}
+}
+
+// ensure makes the channel ready before an action: it powers the device on, or
+// waits for the recovery that is due, until the deadline.
+func (h *hardware) ensure(deadline time.Duration) (Return, error) {
+	if h.ready.Load() {
+		return Success, nil
+	}
+	now := h.d.clock.Now()
+	h.recovery.refill(now)
+	if h.recovery.needed && h.recovery.tokens == 0 {
+		due := h.recovery.filled + RecoveryInterval
+		if due > deadline {
+			h.d.advance(max(deadline-now, 0))
+			return NotReady, fmt.Errorf("driver: the channel is not ready: crashes come faster than recovery, which is due at %v", due)
+		}
+		h.d.advance(max(due-now, 0))
+		h.recovery.refill(h.d.clock.Now())
+	}
+	if h.recovery.needed {
+		if err := h.reinit(); err != nil {
+			return NotReady, err
+		}
+		return Success, nil
+	}
+	kind := uint32(coprocessor.BootCold)
+	if h.boot.Load() > 0 {
+		kind = coprocessor.BootWarm
+	}
+	if err := h.powerOn(kind); err != nil {
+		return NotReady, err
+	}
+	return Success, nil
+}
+
+// outOfStep are statuses that the firmware gives only when it and the driver
+// disagree about what is loaded, which a reset mends.
+var outOfStep = [coprocessor.NumStatuses]bool{coprocessor.StatusNotReady: true, coprocessor.StatusDropped: true, coprocessor.StatusReset: true}
+
+// failed decides what an error of a command means: the firmware's own refusal
+// leaves the device as it is, anything else recovers it.
+func (h *hardware) failed(err error) Return {
+	var st *statusError
+	r := Aborted
+	switch {
+	case errors.As(err, &st):
+		r = returnOf(st.status)
+		if st.status < coprocessor.NumStatuses && !outOfStep[st.status] && !h.reset {
+			return r
+		}
+	case errors.Is(err, errLost):
+		r = Timeout
+	case errors.Is(err, protocol.ErrMalformed): // nothing was sent
+		return BadArgument
+	}
+	h.recover(err)
+	return r
+}

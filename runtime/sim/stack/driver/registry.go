@@ -1,0 +1,246 @@
+package driver
+
+import (
+	"cmp"
+	"encoding/binary"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// tokenBase is where tokens begin, modelled; each is tokenStride above the last.
+const (
+	tokenBase   = 0x0000_00a1_0000_0000
+	tokenStride = 0x10
+)
+
+func putToken(b []byte, h Handle) { binary.LittleEndian.PutUint64(b, uint64(h)) }
+
+// mint makes a token that was never used before.
+func (d *Device) mint() Handle { return Handle(tokenBase + d.tokens.Add(1)*tokenStride) }
+
+// admit enters a client.
+func (d *Device) admit(c *client) Return {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return Closed
+	case len(d.clients) == maxClients:
+		return NoResources
+	}
+	d.lastClient++
+	c.id = d.lastClient
+	d.clients[c.id] = c
+	return Success
+}
+
+// dismiss forgets a closed client. Without functional clients the device is
+// powered off, unless something keeps it resident.
+func (d *Device) dismiss(c *client) {
+	d.mu.Lock()
+	delete(d.clients, c.id)
+	delete(d.persistent, c.id)
+	idle := d.idle()
+	d.mu.Unlock()
+	if !idle {
+		return
+	}
+	d.hold(nil, "idle", func(time.Duration) (Return, error) {
+		d.mu.Lock()
+		still := d.idle()
+		d.mu.Unlock()
+		if still {
+			d.hw.sleep()
+		}
+		return Success, nil
+	})
+}
+
+// idle reports whether nobody needs the device; d.mu is held.
+func (d *Device) idle() bool {
+	if len(d.persistent) > 0 {
+		return false
+	}
+	for _, c := range d.clients {
+		if c.row.NeedsKey {
+			return false
+		}
+	}
+	return true
+}
+
+// newSpace opens a client's address space; the caller holds client.mu.
+func (d *Device) newSpace(c *client) *space {
+	s := &space{ctx: d.unit.Context(c.id), user: uint32(c.id), refs: 1}
+	d.hw.cop.Bind(s.user, s.ctx)
+	return s
+}
+
+// keep and drop count the users of an address space; with the last one it goes.
+func (d *Device) keep(s *space) {
+	d.mu.Lock()
+	s.refs++
+	d.mu.Unlock()
+}
+
+func (d *Device) drop(s *space) {
+	if s == nil {
+		return
+	}
+	d.mu.Lock()
+	s.refs--
+	last := s.refs == 0
+	d.mu.Unlock()
+	if last {
+		d.hw.cop.Unbind(s.user)
+		s.ctx.Close()
+	}
+}
+
+// enterInstance gives an instance a token, and its program the client's space
+// when it has none.
+func (d *Device) enterInstance(i *instance, s *space) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i.handle = d.mint()
+	i.p.handles++
+	if i.p.space == nil {
+		i.p.space = s
+		s.refs++
+	}
+	d.instances[i.handle] = i
+}
+
+// instance finds what a token names.
+func (d *Device) instance(h Handle) *instance {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.instances[h]
+}
+
+// dropInstance ends a token; the gate is held.
+func (d *Device) dropInstance(i *instance) {
+	d.mu.Lock()
+	if i.gone.Load() {
+		d.mu.Unlock()
+		return
+	}
+	delete(d.instances, i.handle)
+	i.gone.Store(true)
+	i.p.handles--
+	last := i.p.handles == 0
+	d.mu.Unlock()
+	if last {
+		d.drop(i.p.space)
+	}
+}
+
+// release gives back what a closing client held.
+func (d *Device) release(chains []*chain, instances []*instance, maps []userMapping, s *space) {
+	if len(chains)+len(instances)+len(maps) == 0 && s == nil {
+		return
+	}
+	d.hold(nil, "release client", func(time.Duration) (Return, error) {
+		for _, c := range chains {
+			d.dropChain(c)
+		}
+		for _, i := range instances {
+			d.dropChains(i)
+			d.hw.unprepare(i)
+			d.dropInstance(i)
+		}
+		for _, m := range maps {
+			m.release()
+			d.drop(m.space)
+		}
+		d.drop(s)
+		return Success, nil
+	})
+}
+
+// hold is gated for what must happen: it waits for room at the gate.
+func (d *Device) hold(c *client, name string, f func(deadline time.Duration) (Return, error)) (Return, error) {
+	for {
+		ran := false
+		r, err := d.gated(c, name, func(t time.Duration) (Return, error) {
+			ran = true
+			return f(t)
+		})
+		if ran || r != NoResources {
+			return r, err
+		}
+		runtime.Gosched()
+	}
+}
+
+// gated runs a driver method on the command gate's workloop.
+func (d *Device) gated(c *client, name string, f func(deadline time.Duration) (Return, error)) (Return, error) {
+	var err error
+	a := &action{priority: controlPriority, run: func(a *action) {
+		var id uint64
+		if c != nil {
+			id = c.id
+		}
+		on := d.trace.On()
+		if on {
+			d.emit(trace.Event{Phase: trace.Begin, Name: name, Client: id})
+		}
+		a.result, err = f(d.clock.Now() + commandDeadline)
+		if on {
+			e := trace.Event{Phase: trace.End, Name: name, Client: id}
+			if err != nil {
+				e.Err = err.Error()
+			}
+			d.emit(e)
+		}
+	}}
+	r := d.gate.do(a)
+	return r, err
+}
+
+// power brings the device up for a client that opens.
+func (d *Device) power() (Return, error) {
+	return d.gated(nil, "power", d.hw.ensure)
+}
+
+// status is what selector 7 says.
+func (d *Device) status() Status {
+	d.mu.RLock()
+	s := Status{Clients: uint32(len(d.clients))}
+	seen := map[*program]bool{}
+	for _, i := range d.instances {
+		if i.prepared.Load() && !seen[i.p] {
+			seen[i.p] = true
+			s.Programs++
+		}
+	}
+	d.mu.RUnlock()
+	d.gate.mu.Lock()
+	s.Pending = uint32(len(d.gate.pending))
+	d.gate.mu.Unlock()
+	s.Restarts, s.Boot, s.BootFailure = uint32(d.hw.cop.RestartCount()), d.hw.boot.Load(), d.hw.failures.Load()
+	s.Power, s.Ready = word(d.hw.powered.Load()), word(d.hw.ready.Load())
+	return s
+}
+
+func word(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// openClients lists the clients by number.
+func (d *Device) openClients() []*client {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	out := make([]*client, 0, len(d.clients))
+	for _, c := range d.clients {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *client) int { return cmp.Compare(a.id, b.id) })
+	return out
+}

@@ -1,0 +1,186 @@
+package driver
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+)
+
+// ReplySize and RequestSize are the sizes of selector 2's structs in bytes
+// (table 27.2).
+const (
+	RequestSize = 2376
+	ReplySize   = 40
+)
+
+// maxPorts and maxEvents size the arrays of a request, modelled: as many ports as
+// a program has buffer-access registers, as many events as the wire carries.
+const (
+	maxPorts  = protocol.MaxProgramBars
+	maxEvents = protocol.MaxSignalEvents
+)
+
+// IOCategory is the category of a request (table 27.6).
+const IOCategory = 2
+
+// QoSDefault is the quality-of-service class that table 27.6 observes beside
+// priority 5.
+const (
+	QoSDefault      = 21
+	PriorityDefault = 5
+)
+
+// maxDoorbell bounds the doorbell index: the mask is 1 << index.
+const maxDoorbell = 32
+
+// programRequest is ANEProgramRequestArgs, the 2376 bytes.
+type programRequest struct {
+	token         uint64
+	sequence      uint32
+	procedure     uint32
+	priority, qos uint32
+	reserved      uint32
+	category      uint32
+
+	inputs, outputs, intermediates [maxPorts]uint32
+	nInputs, nOutputs              uint32
+	nIntermediates                 uint32
+	nWaits, nSignals               uint32
+	doorbell                       uint32
+	timeout                        uint64 // virtual nanoseconds; 0 is the handshake's
+	stats                          uint32 // surface; 0 for none
+	flags                          uint32
+	waits, signals                 [maxEvents]protocol.Event
+}
+
+const table276 = "table 27.6"
+
+// Offsets of the request's fields.
+const (
+	reqToken         = 0x000
+	reqSequence      = 0x008
+	reqProcedure     = 0x00c
+	reqPriority      = 0x010
+	reqQoS           = 0x014
+	reqReserved      = 0x018
+	reqCategory      = 0x01c
+	reqInputs        = 0x020
+	reqOutputs       = reqInputs + 4*maxPorts
+	reqIntermediates = reqOutputs + 4*maxPorts
+	reqCounts        = reqIntermediates + 4*maxPorts
+	reqDoorbell      = reqCounts + 20
+	reqTimeout       = reqDoorbell + 4
+	reqStats         = reqTimeout + 8
+	reqFlags         = reqStats + 4
+	reqWaits         = reqFlags + 4
+	reqSignals       = reqWaits + maxEvents*protocol.EventSize
+)
+
+// requestStruct is the request's table. The pair at +0x010 was observed as (5,
+// 21): by the numbering of quality-of-service classes 21 is the default class, so
+// the priority comes first.
+var requestStruct = layout[programRequest]{"ANEProgramRequestArgs", "selector 2 of both clients", RequestSize, []row[programRequest]{
+	{reqToken, 8, "program / instance token", table276, func(r *programRequest) any { return &r.token }},
+	{reqSequence, 4, "sequence number", "table 27.6; width modelled", func(r *programRequest) any { return &r.sequence }},
+	{reqProcedure, 4, "procedure", modelled, func(r *programRequest) any { return &r.procedure }},
+	{reqPriority, 4, "priority", "table 27.6, the pair's first", func(r *programRequest) any { return &r.priority }},
+	{reqQoS, 4, "quality of service", "table 27.6, the pair's second", func(r *programRequest) any { return &r.qos }},
+	{reqReserved, 4, "reserved", modelled, func(r *programRequest) any { return &r.reserved }},
+	{reqCategory, 4, "io category", table276, func(r *programRequest) any { return &r.category }},
+	{reqInputs, 4 * maxPorts, "surface identifiers, input", "table 27.6; that each part has 128 places is modelled", func(r *programRequest) any { return &r.inputs }},
+	{reqOutputs, 4 * maxPorts, "surface identifiers, output", "table 27.6; place modelled", func(r *programRequest) any { return &r.outputs }},
+	{reqIntermediates, 4 * maxPorts, "surface identifiers, intermediate", "table 27.6; place modelled", func(r *programRequest) any { return &r.intermediates }},
+	{reqCounts, 4, "input surfaces", modelled, func(r *programRequest) any { return &r.nInputs }},
+	{reqCounts + 4, 4, "output surfaces", modelled, func(r *programRequest) any { return &r.nOutputs }},
+	{reqCounts + 8, 4, "intermediate surfaces", modelled, func(r *programRequest) any { return &r.nIntermediates }},
+	{reqCounts + 12, 4, "wait events", modelled, func(r *programRequest) any { return &r.nWaits }},
+	{reqCounts + 16, 4, "signal events", modelled, func(r *programRequest) any { return &r.nSignals }},
+	{reqDoorbell, 4, "doorbell index", "chapter 27: below 32; place modelled", func(r *programRequest) any { return &r.doorbell }},
+	{reqTimeout, 8, "timeout, nanoseconds", modelled, func(r *programRequest) any { return &r.timeout }},
+	{reqStats, 4, "surface of the statistics buffer", modelled, func(r *programRequest) any { return &r.stats }},
+	{reqFlags, 4, "flags", modelled, func(r *programRequest) any { return &r.flags }},
+	{reqWaits, maxEvents * protocol.EventSize, "wait events", "modelled; records of chapter 30", func(r *programRequest) any { return &r.waits }},
+	{reqSignals, maxEvents * protocol.EventSize, "signal events", "modelled; records of chapter 30", func(r *programRequest) any { return &r.signals }},
+}}
+
+// programReply is the 40 bytes that selector 2 returns.
+type programReply struct {
+	sequence uint32
+	result   uint32
+	token    uint64
+	status   uint32
+}
+
+var replyStruct = layout[programReply]{"ANEProgramRequestArgs (output)", "selector 2 of both clients", ReplySize, []row[programReply]{
+	{0x00, 4, "sequence", "chapter 27: sequence and result at +0x00; widths modelled", func(r *programReply) any { return &r.sequence }},
+	{0x04, 4, "result", "chapter 27: sequence and result at +0x00; widths modelled", func(r *programReply) any { return &r.result }},
+	{0x08, 8, "token, echoed", "chapter 27", func(r *programReply) any { return &r.token }},
+	{0x20, 4, "status flag", "chapter 27", func(r *programReply) any { return &r.status }},
+}}
+
+// decode reads the request's bytes, of the arrays only what the counts name: the
+// hot path. Errors name the offset.
+func (r *programRequest) decode(b []byte) error {
+	if len(b) != RequestSize {
+		return fmt.Errorf("driver: ANEProgramRequestArgs has %d bytes, want %d", len(b), RequestSize)
+	}
+	le := binary.LittleEndian
+	r.token = le.Uint64(b[reqToken:])
+	r.sequence, r.procedure = le.Uint32(b[reqSequence:]), le.Uint32(b[reqProcedure:])
+	r.priority, r.qos = le.Uint32(b[reqPriority:]), le.Uint32(b[reqQoS:])
+	r.reserved, r.category = le.Uint32(b[reqReserved:]), le.Uint32(b[reqCategory:])
+	counts := [...]struct {
+		n     *uint32
+		limit uint32
+		name  string
+	}{{&r.nInputs, maxPorts, "input surfaces"}, {&r.nOutputs, maxPorts, "output surfaces"}, {&r.nIntermediates, maxPorts, "intermediate surfaces"}, {&r.nWaits, maxEvents, "wait events"}, {&r.nSignals, maxEvents, "signal events"}}
+	for i := range counts {
+		c := &counts[i]
+		if *c.n = le.Uint32(b[reqCounts+4*i:]); *c.n > c.limit {
+			n := *c.n
+			*c.n = 0
+			return fmt.Errorf("driver: request, byte %#x, %s = %d: at most %d", reqCounts+4*i, c.name, n, c.limit)
+		}
+	}
+	r.doorbell, r.timeout = le.Uint32(b[reqDoorbell:]), le.Uint64(b[reqTimeout:])
+	r.stats, r.flags = le.Uint32(b[reqStats:]), le.Uint32(b[reqFlags:])
+	switch {
+	case r.category != IOCategory:
+		return fmt.Errorf("driver: request, byte %#x, io category = %d: only %d is known", reqCategory, r.category, IOCategory)
+	case r.priority >= protocol.Priorities:
+		return fmt.Errorf("driver: request, byte %#x, priority = %d: below %d", reqPriority, r.priority, protocol.Priorities)
+	case r.doorbell >= maxDoorbell:
+		return fmt.Errorf("driver: request, byte %#x, doorbell index = %d: below %d", reqDoorbell, r.doorbell, maxDoorbell)
+	}
+	for i := range r.inputs[:r.nInputs] {
+		r.inputs[i] = le.Uint32(b[reqInputs+4*i:])
+	}
+	for i := range r.outputs[:r.nOutputs] {
+		r.outputs[i] = le.Uint32(b[reqOutputs+4*i:])
+	}
+	for i := range r.intermediates[:r.nIntermediates] {
+		r.intermediates[i] = le.Uint32(b[reqIntermediates+4*i:])
+	}
+	decodeEvents(r.waits[:r.nWaits], b[reqWaits:])
+	decodeEvents(r.signals[:r.nSignals], b[reqSignals:])
+	return nil
+}
+
+func decodeEvents(es []protocol.Event, b []byte) {
+	le := binary.LittleEndian
+	for i := range es {
+		q := b[protocol.EventSize*i:]
+		es[i] = protocol.Event{Type: le.Uint32(q), TargetMask: le.Uint32(q[4:]), ID: le.Uint64(q[8:]), Value: le.Uint64(q[16:])}
+	}
+}
+
+// encode writes the reply.
+func (r *programReply) encode(b []byte) {
+	le := binary.LittleEndian
+	clear(b[:ReplySize])
+	le.PutUint32(b, r.sequence)
+	le.PutUint32(b[4:], r.result)
+	le.PutUint64(b[8:], r.token)
+	le.PutUint32(b[0x20:], r.status)
+}

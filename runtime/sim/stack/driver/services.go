@@ -1,0 +1,429 @@
+package driver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+)
+
+// Handle is a token that the kernel minted, of a session, a program, an instance
+// or a chain.
+type Handle uint64
+
+// Services is ANEServicesDevice, the user-space front end for inference: it packs
+// the structs of the control client's selectors, or of the direct-path client's,
+// and calls them. Its methods may be called from several goroutines; errors are
+// *Error.
+type Services struct {
+	task   *Task
+	client UserClient
+	token  Handle
+	info   DeviceInfo
+	seq    atomic.Uint32
+
+	mu         sync.Mutex
+	containers map[Handle]uint64 // address of each program's container
+	buffers    sync.Pool         // *requestBuffer
+}
+
+// DeviceInfo is what the handshake returned (table 27.3).
+type DeviceInfo struct {
+	Token      Handle
+	Version    [2]uint32
+	Engines    uint32
+	CPUSubtype uint32
+	Timeout    time.Duration
+}
+
+// requestBuffer is what a request is packed into.
+type requestBuffer struct {
+	in   [RequestSize]byte
+	out  [ReplySize]byte
+	scal [1]uint64
+	args IOExternalMethodArguments
+}
+
+// OpenServices opens the device for a task with usage 1: a control client and
+// selector 0.
+func (d *Device) OpenServices(task *Task) (*Services, error) {
+	return d.OpenServicesUsage(task, UsageStandard)
+}
+
+// OpenServicesUsage is OpenServices with a usage type of the caller's choice.
+func (d *Device) OpenServicesUsage(task *Task, usage byte) (*Services, error) {
+	return d.open(task, ControlClient, usage)
+}
+
+// OpenDirect opens the device for a task over the direct path.
+func (d *Device) OpenDirect(task *Task) (*Services, error) {
+	return d.open(task, DirectPathClient, UsageStandard)
+}
+
+func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
+	c, r := d.NewUserClient(task, typ)
+	if r != Success {
+		e := &Error{Call: "IOServiceOpen", Return: r}
+		if r == NotPrivileged {
+			e.Cause = fmt.Errorf("the task lacks %s", UserAccess)
+		}
+		return nil, e
+	}
+	s := &Services{task: task, client: c, containers: map[Handle]uint64{}}
+	s.buffers.New = func() any {
+		b := &requestBuffer{}
+		b.args = IOExternalMethodArguments{ScalarInput: b.scal[:], StructureInput: b.in[:], StructureOutput: b.out[:]}
+		return b
+	}
+	info := deviceInfo{usage: usage, callback: BoardID, timeout: HandshakeTimeout}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, openIn.size), StructureOutput: make([]byte, openOut.size)}
+	openIn.encode(a.StructureInput, &info)
+	if r := c.ExternalMethod(SelDeviceOpen, &a); r != Success {
+		e := &Error{Call: "ANE_DeviceOpen", Return: r, Cause: a.cause}
+		if usage == UsageUnsupported && r == Unsupported {
+			e.Status = StatusUnsupported
+		}
+		c.Close()
+		return nil, e
+	}
+	_ = openOut.decode(a.StructureOutput, &info) // its size is the layout's
+	s.token = Handle(info.token)
+	s.info = DeviceInfo{s.token, [2]uint32{info.version, info.version2}, info.engines, info.cpuSubtype, time.Duration(info.timeout) * time.Millisecond}
+	return s, nil
+}
+
+// Info is what the handshake returned.
+func (s *Services) Info() DeviceInfo { return s.info }
+
+// Client is the user client below.
+func (s *Services) Client() UserClient { return s.client }
+
+// Task is the task that opened the device.
+func (s *Services) Task() *Task { return s.task }
+
+// method calls a selector and makes its failure an error.
+func (s *Services) method(call string, selector uint32, a *IOExternalMethodArguments) error {
+	if r := s.client.ExternalMethod(selector, a); r != Success {
+		return &Error{Call: call, Return: r, Cause: a.cause}
+	}
+	return nil
+}
+
+// of refuses a method on a client of the other class, where the selector's number
+// names another method.
+func (s *Services) of(class, call string) error {
+	if s.client.Class() != class {
+		return &Error{Call: call, Return: Unsupported, Cause: fmt.Errorf("the method is %s's", class)}
+	}
+	return nil
+}
+
+// The classes of the functional clients.
+var (
+	controlClass = ClientTypes[0].Class
+	directClass  = ClientTypes[1].Class
+)
+
+// ProgramCreate hands the kernel a container; the bytes stay in use until
+// Destroy.
+func (s *Services) ProgramCreate(container []byte) (Handle, error) {
+	if err := s.of(controlClass, "ANE_ProgramCreate"); err != nil {
+		return 0, err
+	}
+	var result [8]byte
+	at, to := s.task.Map(container), s.task.Map(result[:])
+	defer s.task.Unmap(to)
+	args := createArgs{addr: at, size: uint64(len(container)), result: to, qos: QoSDefault}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, createIn.size)}
+	createIn.encode(a.StructureInput, &args)
+	if err := s.method("ANE_ProgramCreate", SelProgramCreate, &a); err != nil {
+		s.task.Unmap(at)
+		return 0, err
+	}
+	h := Handle(binary.LittleEndian.Uint64(result[:]))
+	s.mu.Lock()
+	s.containers[h] = at
+	s.mu.Unlock()
+	return h, nil
+}
+
+// PrepareOptions are the residency and power arguments of an instance.
+type PrepareOptions struct {
+	QoS         uint32 // quality-of-service class, such as 21
+	Priority    uint32 // execution priority of chains, 0 to 7; 0 and 1 are the system's. Zero stands for PriorityDefault unless Realtime is set
+	Realtime    bool   // Priority is meant as it is, 0 included
+	QueueDepth  uint32 // requests that may wait; 0 means DefaultQueueDepth
+	PowerSaving bool   // enablePowerSaving
+	Aggressive  bool   // the more aggressive power saving, with PowerSaving
+	KeepWired   bool   // opt out of unwiring the model's memory
+}
+
+func (o *PrepareOptions) priority() uint32 {
+	if o.Priority == 0 && !o.Realtime {
+		return PriorityDefault
+	}
+	return o.Priority
+}
+
+func (o *PrepareOptions) flags() uint32 {
+	return word(o.PowerSaving)*FlagPowerSaving | word(o.Aggressive)*FlagAggressive | word(o.KeepWired)*FlagKeepWired
+}
+
+// DefaultQueueDepth and MaxQueueDepth bound the requests of an instance that
+// wait at a time, modelled.
+const (
+	DefaultQueueDepth = 127
+	MaxQueueDepth     = 1024
+)
+
+// Prepared is what the kernel says of a prepared program.
+type Prepared struct {
+	Handle             Handle
+	ProgramID          int32  // the firmware's slot
+	ProcessID          int32  // the firmware's process
+	IntermediateHandle uint32 // names the resident scratch memory
+	Procedures         int
+	QueueDepth         uint32
+	Resident           uint64 // bytes of device addresses that the program takes
+}
+
+// Prepare makes a program resident: the firmware loads it and makes a process.
+func (s *Services) Prepare(h Handle, o PrepareOptions) (Prepared, error) {
+	if err := s.of(controlClass, "ANE_ProgramPrepare"); err != nil {
+		return Prepared{}, err
+	}
+	args := prepareArgs{token: uint64(h), qos: o.QoS, priority: o.priority(), flags: o.flags(), depth: o.QueueDepth}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, prepareStruct.size), StructureOutput: make([]byte, prepareStruct.size)}
+	prepareStruct.encode(a.StructureInput, &args)
+	if err := s.method("ANE_ProgramPrepare", SelProgramPrepare, &a); err != nil {
+		return Prepared{}, err
+	}
+	_ = prepareStruct.decode(a.StructureOutput, &args) // its size is the layout's
+	return Prepared{h, int32(args.programID), int32(args.processID), args.intermediate, int(args.procedures), args.depth, args.resident}, nil
+}
+
+// CreateInstance makes a further process of a resident program, of this client or
+// of one with the same team identifier and code-directory hash, in whose memory
+// it then runs.
+func (s *Services) CreateInstance(h Handle, o PrepareOptions) (Handle, error) {
+	if err := s.of(controlClass, "ANE_ProgramCreateInstance"); err != nil {
+		return 0, err
+	}
+	var result [8]byte
+	to := s.task.Map(result[:])
+	defer s.task.Unmap(to)
+	args := instanceArgs{token: uint64(h), result: to, qos: o.QoS, priority: o.priority(), flags: o.flags(), depth: o.QueueDepth}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, instanceIn.size)}
+	instanceIn.encode(a.StructureInput, &args)
+	if err := s.method("ANE_ProgramCreateInstance", SelCreateInstance, &a); err != nil {
+		return 0, err
+	}
+	return Handle(binary.LittleEndian.Uint64(result[:])), nil
+}
+
+// Unprepare ends the process of a program or an instance, and with the last one
+// the program's residency.
+func (s *Services) Unprepare(h Handle) error {
+	if err := s.of(controlClass, "ANE_ProgramUnprepare"); err != nil {
+		return err
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, prepareStruct.size)}
+	prepareStruct.encode(a.StructureInput, &prepareArgs{token: uint64(h)})
+	return s.method("ANE_ProgramUnprepare", SelProgramUnprepare, &a)
+}
+
+// Destroy forgets a program or an instance.
+func (s *Services) Destroy(h Handle) error {
+	if err := s.of(controlClass, "ANE_ProgramDestroy"); err != nil {
+		return err
+	}
+	a := IOExternalMethodArguments{StructureInput: make([]byte, destroyIn.size)}
+	destroyIn.encode(a.StructureInput, &destroyArgs{token: uint64(h)})
+	if err := s.method("ANE_ProgramDestroy", SelProgramDestroy, &a); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	at, ok := s.containers[h]
+	delete(s.containers, h)
+	s.mu.Unlock()
+	if ok {
+		s.task.Unmap(at)
+	}
+	return nil
+}
+
+// Request is one call of a procedure.
+type Request struct {
+	Handle    Handle
+	Procedure uint32
+	Priority  uint32 // execution priority 0 to 7
+	QoS       uint32 // quality-of-service class; 0 means QoSDefault
+	Inputs    []uint32
+	Outputs   []uint32 // surfaces, one a port in the order of the procedure's ports
+	// Intermediate are surfaces that the request keeps mapped besides.
+	Intermediate []uint32
+	Waits        []protocol.Event
+	Signals      []protocol.Event
+	Stats        uint32        // surface for the statistics buffer; 0 for none
+	Doorbell     uint32        // index of the doorbell; 0 means the execution loop's
+	Timeout      time.Duration // virtual; 0 means the session's
+}
+
+// Reply is the 40-byte output of a request (table 27.6).
+type Reply struct {
+	Sequence uint32
+	Result   Return
+	Handle   Handle
+	Status   uint32 // the status flag at +0x20: 1 when the procedure ran
+}
+
+// DecodeReply reads the output of a request, such as Completion.Reply.
+func DecodeReply(b []byte) (Reply, error) {
+	var p programReply
+	if err := replyStruct.decode(b, &p); err != nil {
+		return Reply{}, err
+	}
+	return Reply{p.sequence, Return(p.result), Handle(p.token), p.status}, nil
+}
+
+// EncodeRequest packs a request into RequestSize bytes.
+func EncodeRequest(b []byte, r *Request, sequence uint32) error {
+	switch {
+	case len(b) != RequestSize:
+		return fmt.Errorf("driver: a request has %d bytes, got %d", RequestSize, len(b))
+	case len(r.Inputs) > maxPorts || len(r.Outputs) > maxPorts || len(r.Intermediate) > maxPorts:
+		return fmt.Errorf("driver: %d input, %d output and %d intermediate surfaces: at most %d each", len(r.Inputs), len(r.Outputs), len(r.Intermediate), maxPorts)
+	case len(r.Waits) > maxEvents || len(r.Signals) > maxEvents:
+		return fmt.Errorf("driver: %d wait and %d signal events: at most %d each", len(r.Waits), len(r.Signals), maxEvents)
+	case r.Timeout < 0:
+		return fmt.Errorf("driver: timeout %v: not below zero", r.Timeout)
+	}
+	le := binary.LittleEndian
+	le.PutUint64(b[reqToken:], uint64(r.Handle))
+	le.PutUint32(b[reqSequence:], sequence)
+	le.PutUint32(b[reqProcedure:], r.Procedure)
+	le.PutUint32(b[reqPriority:], r.Priority)
+	qos := r.QoS
+	if qos == 0 {
+		qos = QoSDefault
+	}
+	le.PutUint32(b[reqQoS:], qos)
+	le.PutUint32(b[reqReserved:], 0)
+	le.PutUint32(b[reqCategory:], IOCategory)
+	for i, id := range r.Inputs {
+		le.PutUint32(b[reqInputs+4*i:], id)
+	}
+	for i, id := range r.Outputs {
+		le.PutUint32(b[reqOutputs+4*i:], id)
+	}
+	for i, id := range r.Intermediate {
+		le.PutUint32(b[reqIntermediates+4*i:], id)
+	}
+	counts := [...]int{len(r.Inputs), len(r.Outputs), len(r.Intermediate), len(r.Waits), len(r.Signals)}
+	for i, n := range counts {
+		le.PutUint32(b[reqCounts+4*i:], uint32(n))
+	}
+	bell := r.Doorbell
+	if bell == 0 {
+		bell = coprocessor.BellLoop
+	}
+	le.PutUint32(b[reqDoorbell:], bell)
+	le.PutUint64(b[reqTimeout:], uint64(r.Timeout))
+	le.PutUint32(b[reqStats:], r.Stats)
+	le.PutUint32(b[reqFlags:], 0)
+	putEvents(b[reqWaits:], r.Waits)
+	putEvents(b[reqSignals:], r.Signals)
+	return nil
+}
+
+func putEvents(b []byte, es []protocol.Event) {
+	le := binary.LittleEndian
+	for i, e := range es {
+		q := b[protocol.EventSize*i:]
+		le.PutUint32(q, e.Type)
+		le.PutUint32(q[4:], e.TargetMask)
+		le.PutUint64(q[8:], e.ID)
+		le.PutUint64(q[16:], e.Value)
+	}
+}
+
+// SendRequest runs a procedure and returns when it has run. It does not keep r.
+func (s *Services) SendRequest(r *Request) (Reply, error) {
+	b := s.buffers.Get().(*requestBuffer)
+	defer s.buffers.Put(b)
+	if err := s.pack(b, r); err != nil {
+		return Reply{}, err
+	}
+	ret := s.client.ExternalMethod(SelSendRequest, &b.args)
+	if ret != Success {
+		e := &Error{Call: "ANE_ProgramSendRequest", Return: ret, Cause: b.args.cause}
+		return Reply{Result: ret, Handle: r.Handle}, e
+	}
+	le := binary.LittleEndian
+	return Reply{le.Uint32(b.out[0:]), Return(le.Uint32(b.out[4:])), Handle(le.Uint64(b.out[8:])), le.Uint32(b.out[0x20:])}, nil
+}
+
+// SendRequestAsync queues a request; its completion arrives at the port with ref.
+func (s *Services) SendRequestAsync(r *Request, port *WakePort, ref [ReferenceSize]byte) error {
+	if port == nil {
+		return &Error{Call: "ANE_ProgramSendRequest", Return: BadArgument, Cause: fmt.Errorf("no wake port")}
+	}
+	b := s.buffers.Get().(*requestBuffer)
+	defer s.buffers.Put(b)
+	if err := s.pack(b, r); err != nil {
+		return err
+	}
+	b.args.AsyncWakePort, b.args.AsyncReference = port, ref
+	defer func() { b.args.AsyncWakePort = nil }()
+	return s.method("ANE_ProgramSendRequest", SelSendRequest, &b.args)
+}
+
+func (s *Services) pack(b *requestBuffer, r *Request) error {
+	if err := EncodeRequest(b.in[:], r, s.seq.Add(1)-1); err != nil {
+		return &Error{Call: "ANE_ProgramSendRequest", Return: BadArgument, Cause: err}
+	}
+	b.scal[0] = uint64(s.token)
+	return nil
+}
+
+// Status calls selector 7.
+func (s *Services) Status() (Status, error) {
+	var out Status
+	if err := s.of(controlClass, "ANE_GetStatus"); err != nil {
+		return out, err
+	}
+	a := IOExternalMethodArguments{StructureOutput: make([]byte, statusOut.size)}
+	if err := s.method("ANE_GetStatus", SelGetStatus, &a); err != nil {
+		return out, err
+	}
+	return out, statusOut.decode(a.StructureOutput, &out)
+}
+
+// Version calls selector 10.
+func (s *Services) Version() (uint64, error) {
+	if err := s.of(controlClass, "ANE_GetVersion"); err != nil {
+		return 0, err
+	}
+	a := IOExternalMethodArguments{ScalarOutput: make([]uint64, 1)}
+	err := s.method("ANE_GetVersion", SelGetVersion, &a)
+	return a.ScalarOutput[0], err
+}
+
+// Close closes the device for the task and the connection with it.
+func (s *Services) Close() error {
+	r := s.client.Close()
+	s.mu.Lock()
+	for _, at := range s.containers {
+		s.task.Unmap(at)
+	}
+	s.containers = nil
+	s.mu.Unlock()
+	if r != Success {
+		return &Error{Call: "IOServiceClose", Return: r}
+	}
+	return nil
+}

@@ -1,0 +1,409 @@
+package driver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// call is a request on its way: from the shim to its completion. Calls are used
+// again, so that a request allocates nothing of its own.
+type call struct {
+	action
+	req      programRequest
+	client   *client
+	inst     *instance
+	proc     *procedure
+	seq      uint64 // of the client's requests, for the trace
+	deadline time.Duration
+	job      uint32
+
+	surfaces [3*maxPorts + 1][]byte // inputs, outputs, intermediates, statistics
+	bound    int                    // of them
+	maps     []*translation.Mapping
+	wire     protocol.ProcedureCall
+	msg      []byte
+	reply    programReply
+	cause    error
+
+	port *WakePort
+	ref  [ReferenceSize]byte
+}
+
+var calls = sync.Pool{New: func() any {
+	k := &call{}
+	k.action.call = k
+	k.action.run = runCall
+	return k
+}}
+
+func runCall(a *action)    { a.result = a.call.client.d.hw.run(a.call) }
+func finishCall(a *action) { a.call.complete() }
+
+// recycle gives a call back; it keeps no reference of the request's.
+func (k *call) recycle() {
+	clear(k.surfaces[:k.bound])
+	k.bound = 0
+	k.client, k.inst, k.proc, k.port, k.cause = nil, nil, nil, nil, nil
+	k.action.finish = nil
+	calls.Put(k)
+}
+
+// Procedure calls on the execution loop's channel (table 30.6).
+const (
+	wireCall       = 0x204
+	wireCallBars   = 0x20c
+	wireCallEvents = 0x211
+)
+
+// programSendRequest is the shim of selector 2 and of what rings the same
+// doorbell: it checks the sizes again and takes the typed arguments apart.
+func (c *client) programSendRequest(a *IOExternalMethodArguments) Return {
+	if len(a.StructureInput) != RequestSize || len(a.StructureOutput) != ReplySize || len(a.ScalarInput) != 1 {
+		return BadArgument
+	}
+	on := c.d.trace.On()
+	if on {
+		c.span(trace.Begin, "ANE_ProgramSendRequest", nil)
+	}
+	k := calls.Get().(*call)
+	k.client = c
+	r := c.sendRequest(a, k)
+	if on {
+		e := trace.Event{Phase: trace.End, Name: "ANE_ProgramSendRequest", Client: c.id}
+		if r != Success {
+			e.Err = r.String()
+		}
+		c.d.emit(e)
+	}
+	return r
+}
+
+func (c *client) sendRequest(a *IOExternalMethodArguments, k *call) Return {
+	session, r := c.session(a)
+	if r == Success && a.ScalarInput[0] != uint64(session) {
+		r = c.failf(a, BadArgument, "driver: scalar 0 = %#x is not the session's token", a.ScalarInput[0])
+	}
+	if r == Success {
+		if err := k.req.decode(a.StructureInput); err != nil {
+			r = c.fail(a, BadArgument, err)
+		}
+	}
+	if r == Success {
+		var err error
+		if r, err = c.prepareRequest(k); r != Success {
+			r = c.fail(a, r, err)
+		}
+	}
+	if r != Success {
+		k.recycle()
+		return r
+	}
+	if a.AsyncWakePort != nil {
+		return c.sendAsync(a, k)
+	}
+	r = c.d.gate.do(&k.action)
+	k.inst.waiting.Add(-1)
+	if r != Success {
+		_ = c.fail(a, r, k.cause)
+	}
+	// The output is there when the call fails as well: it says how.
+	k.reply.result, k.reply.status = uint32(r), word(r == Success)
+	k.reply.encode(a.StructureOutput)
+	k.recycle()
+	return r
+}
+
+// sendAsync queues a request whose completion arrives at the port.
+func (c *client) sendAsync(a *IOExternalMethodArguments, k *call) Return {
+	if !a.AsyncWakePort.reserve() {
+		k.inst.waiting.Add(-1)
+		k.recycle()
+		return c.failf(a, NoResources, "driver: the wake port has no room for another completion; receive some")
+	}
+	k.port, k.ref = a.AsyncWakePort, a.AsyncReference
+	k.action.finish = finishCall
+	queued := programReply{sequence: k.req.sequence, token: k.req.token}
+	queued.encode(a.StructureOutput)
+	if r := c.d.gate.post(&k.action); r != Success {
+		k.port.cancel()
+		k.inst.waiting.Add(-1)
+		k.recycle()
+		return c.failf(a, r, "driver: the command gate has no room")
+	}
+	return Success
+}
+
+// complete sends the completion of an asynchronous request.
+func (k *call) complete() {
+	m := Completion{Reference: k.ref, Result: k.action.result}
+	k.reply.result, k.reply.status = uint32(m.Result), word(m.Result == Success)
+	k.reply.encode(m.Reply[:])
+	if d := k.client.d; d.trace.On() {
+		e := trace.Event{Name: "completion at the wake port", Client: k.client.id, Request: k.seq, Data: m.Reply[:]}
+		if m.Result != Success {
+			e.Err = m.Result.String()
+		}
+		d.emit(e)
+	}
+	k.inst.waiting.Add(-1)
+	port := k.port
+	k.recycle()
+	port.deliver(m)
+}
+
+// prepareRequest is ANEClientDevice::programSendRequest: it finds the program,
+// checks what the request asks for, and finds the surfaces.
+func (c *client) prepareRequest(k *call) (Return, error) {
+	q := &k.req
+	k.seq = c.requests.Add(1)
+	if c.d.trace.On() {
+		c.d.emit(trace.Event{Name: "ANEClientDevice::programSendRequest", Client: c.id, Request: k.seq, Args: []trace.Arg{
+			{Key: "token", Value: q.token}, {Key: "procedure", Value: uint64(q.procedure)}, {Key: "priority", Value: uint64(q.priority)}, {Key: "qos", Value: uint64(q.qos)}}})
+	}
+	i, r, err := c.find(q.token)
+	if r != Success {
+		return r, err
+	}
+	if !i.prepared.Load() {
+		return NotReady, fmt.Errorf("driver: token %#x is not prepared", q.token)
+	}
+	if r, err := c.admitPriority(q.priority); r != Success {
+		return r, err
+	}
+	if uint64(q.procedure) >= uint64(len(i.p.procs)) {
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure = %d: the program has %d", reqProcedure, q.procedure, len(i.p.procs))
+	}
+	if q.doorbell != coprocessor.BellLoop {
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, doorbell index = %d: no channel that takes requests is behind it; use %d", reqDoorbell, q.doorbell, coprocessor.BellLoop)
+	}
+	k.inst, k.proc = i, &i.p.procs[q.procedure]
+	if r, err := k.bind(); r != Success {
+		return r, err
+	}
+	if i.waiting.Add(1) > i.depth.Load() {
+		i.waiting.Add(-1)
+		return NoResources, fmt.Errorf("driver: token %#x: %d requests wait, the queue depth; wait for completions", q.token, i.depth.Load())
+	}
+	timeout := time.Duration(c.timeout.Load())
+	if q.timeout != 0 {
+		timeout = time.Duration(min(q.timeout, uint64(maxTimeout)))
+	}
+	k.deadline = c.d.clock.Now() + timeout
+	k.action.priority, k.action.network = int(q.priority), int(i.network.Load())
+	k.reply = programReply{sequence: q.sequence, token: q.token}
+	return Success, nil
+}
+
+// bind finds the request's surfaces: one a port in the order of the ports, each
+// of at least the port's size.
+func (k *call) bind() (Return, error) {
+	q := &k.req
+	if int(q.nInputs) != len(k.proc.inputs) || int(q.nOutputs) != len(k.proc.outputs) {
+		return BadArgument, fmt.Errorf("driver: request: %d input and %d output surfaces, procedure %q has %d and %d ports", q.nInputs, q.nOutputs, k.proc.name, len(k.proc.inputs), len(k.proc.outputs))
+	}
+	take := func(ids []uint32, ports []loader.Port, what string) (Return, error) {
+		for i, id := range ids {
+			b, ok := k.client.task.surface(id)
+			if !ok {
+				return NotFound, fmt.Errorf("driver: request: %s surface %d: the task has no surface %#x", what, i, id)
+			}
+			if ports != nil {
+				if uint64(len(b)) < ports[i].Size {
+					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes, port %q takes %d", what, id, len(b), ports[i].Name, ports[i].Size)
+				}
+			}
+			k.surfaces[k.bound] = b
+			k.bound++
+		}
+		return Success, nil
+	}
+	if r, err := take(q.inputs[:q.nInputs], k.proc.inputs, "input"); r != Success {
+		return r, err
+	}
+	if r, err := take(q.outputs[:q.nOutputs], k.proc.outputs, "output"); r != Success {
+		return r, err
+	}
+	if r, err := take(q.intermediates[:q.nIntermediates], nil, "intermediate"); r != Success {
+		return r, err
+	}
+	if q.stats != 0 {
+		return take([]uint32{q.stats}, nil, "statistics")
+	}
+	return Success, nil
+}
+
+// run is ANEDriver::ANE_ProgramSendRequest: the gated part. It maps the surfaces,
+// sends the call and waits for its completion.
+func (h *hardware) run(k *call) Return {
+	on := h.d.trace.On()
+	if on {
+		h.d.emit(trace.Event{Phase: trace.Begin, Name: "ANEDriver::ANE_ProgramSendRequest", Client: k.client.id, Request: k.seq, Args: []trace.Arg{{Key: "priority", Value: uint64(k.req.priority)}}})
+	}
+	r, err := h.dispatch(k)
+	k.release()
+	if err == nil {
+		h.d.advance(CompletionTime)
+	}
+	k.cause = err
+	k.client.debugWork(k, r)
+	if on {
+		e := trace.Event{Phase: trace.End, Name: "ANEDriver::ANE_ProgramSendRequest", Client: k.client.id, Request: k.seq}
+		if err != nil {
+			e.Err = r.String() + ": " + err.Error()
+		}
+		h.d.emit(e)
+	}
+	return r
+}
+
+func (h *hardware) dispatch(k *call) (Return, error) {
+	switch {
+	case h.d.clock.Now() > k.deadline:
+		return Timeout, fmt.Errorf("driver: the request's deadline passed while it waited")
+	case !k.inst.prepared.Load():
+		return Aborted, fmt.Errorf("driver: token %#x was unprepared while the request waited", k.req.token)
+	case k.client.token.Load() == 0:
+		return Aborted, fmt.Errorf("driver: the client closed while the request waited")
+	}
+	if r, err := h.makeReady(k.inst, k.deadline); r != Success {
+		return r, err
+	}
+	for {
+		r, err := h.build(k)
+		if r == Success {
+			break
+		}
+		if !isFault(err, translation.NoSpace) || !h.unwire(k.inst.p, true) {
+			return r, err
+		}
+		k.release()
+	}
+	h.d.advance(RequestTime)
+	for posts := 1; ; posts++ {
+		if err := h.post(protocol.Loop, k.msg, k.req.doorbell); err != nil {
+			return h.failed(err), err
+		}
+		o, err := h.awaitCall(k)
+		switch {
+		case err != nil:
+			return h.failed(err), err
+		case o.status == coprocessor.StatusIntegrity && posts < maxPosts && !h.reset:
+			continue
+		case o.status != coprocessor.StatusOK:
+			err = &statusError{o.status, fmt.Errorf("driver: job %d: status %d, %v: %w", k.job, uint32(o.status), o.status, h.because())}
+			return h.failed(err), err
+		case h.reset: // another queue's trouble: the result stands, the firmware is started again
+			h.recover(errReset)
+		}
+		return Success, nil
+	}
+}
+
+// build maps the surfaces and writes the command.
+func (h *hardware) build(k *call) (Return, error) {
+	p, q, w := k.inst.p, &k.req, &k.wire
+	nIn, nOut := len(k.proc.inputs), len(k.proc.outputs)
+	w.Inputs, w.Outputs, w.Bars = w.Inputs[:0], w.Outputs[:0], w.Bars[:0]
+	w.Stats = protocol.Stats{}
+	id := wireCall
+	n := 0
+	for i := range k.proc.inputs {
+		port := &k.proc.inputs[i]
+		addr, err := k.mapSurface(p, n, port.Size, translation.Input)
+		if err != nil {
+			return NoMemory, err
+		}
+		n++
+		if i < protocol.MaxInputBuffers {
+			w.Inputs = append(w.Inputs, protocol.Buffer{Type: protocol.InputBuffer, BarID: port.Bar, Buffer: addr, Size: port.Size})
+		} else { // more inputs than a call carries go as register overrides
+			w.Bars = append(w.Bars, protocol.CustomBar{BarID: port.Bar, Value: addr, BufferSize: port.Size})
+			id = wireCallBars
+		}
+	}
+	for i := range k.proc.outputs {
+		port := &k.proc.outputs[i]
+		addr, err := k.mapSurface(p, n, port.Size, translation.Output)
+		if err != nil {
+			return NoMemory, err
+		}
+		n++
+		w.Outputs = append(w.Outputs, protocol.Buffer{Type: protocol.OutputBuffer, BarID: port.Bar, Buffer: addr, Size: port.Size})
+	}
+	for range q.nIntermediates {
+		if _, err := k.mapSurface(p, n, uint64(len(k.surfaces[n])), translation.Intermediate); err != nil {
+			return NoMemory, err
+		}
+		n++
+	}
+	if q.stats != 0 {
+		addr, err := k.mapSurface(p, nIn+nOut+int(q.nIntermediates), uint64(len(k.surfaces[n])), translation.Output)
+		if err != nil {
+			return NoMemory, err
+		}
+		w.Stats = protocol.Stats{Buffer: addr, Size: uint64(len(k.surfaces[n]))}
+	}
+	w.Waits, w.Signals = q.waits[:q.nWaits], q.signals[:q.nSignals]
+	if q.nWaits+q.nSignals > 0 {
+		id = wireCallEvents
+	}
+	h.job++
+	if h.job == 0 {
+		h.job++
+	}
+	k.job = h.job
+	w.UserID, w.JobID = p.space.user, k.job
+
+	le := binary.LittleEndian
+	b := le.AppendUint32(k.msg[:0], uint32(w.Size()))
+	b = le.AppendUint16(le.AppendUint16(b, uint16(id)), 0)
+	for _, v := range [...]uint32{uint32(p.slot), uint32(k.inst.process), q.procedure, q.priority} {
+		b = le.AppendUint32(b, v)
+	}
+	k.msg = w.Append(b)
+	return Success, nil
+}
+
+// mapSurface maps the n-th surface, as many bytes as the port has, into the
+// program's address space. A surface that an earlier request mapped is found
+// again.
+func (k *call) mapSurface(p *program, n int, size uint64, u translation.Usage) (uint64, error) {
+	m, err := p.space.ctx.Map(k.surfaces[n][:size:size], u, "surface")
+	if err != nil {
+		return 0, err
+	}
+	k.maps = append(k.maps, m)
+	return m.Addr(), nil
+}
+
+// release lets the surfaces go; they stay mapped until the room is needed.
+func (k *call) release() {
+	for _, m := range k.maps {
+		m.Release()
+	}
+	k.maps = k.maps[:0]
+}
+
+// awaitCall waits for the completion of a call by its job.
+func (h *hardware) awaitCall(k *call) (outcome, error) {
+	return h.await(k.deadline, func(m *protocol.Message) (outcome, bool) {
+		if m.Row.ID != protocol.IDProgramEvent {
+			return errorNote(m)
+		}
+		r, ok := m.Body.(*protocol.Record)
+		if !ok {
+			return outcome{}, false
+		}
+		// A call that was refused before it became a job completes without one.
+		s, job := coprocessor.Status(r.Value("status")), uint32(r.Value("jobId"))
+		return outcome{status: s, header: m.Header}, job == k.job || job == 0 && s != coprocessor.StatusOK
+	})
+}

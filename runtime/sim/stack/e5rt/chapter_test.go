@@ -1,0 +1,219 @@
+package e5rt_test
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// phases maps a vendor's call to its row of e5rt.Calls.
+func phases() map[string]e5rt.Call {
+	m := map[string]e5rt.Call{}
+	for _, c := range e5rt.Calls {
+		m[c.Name] = c
+	}
+	return m
+}
+
+// TestTable2_1: the compile phase runs once, ahead of the loop; the dispatch phase
+// once a request. The calls of both are those that the table names.
+func TestTable2_1(t *testing.T) {
+	const frames = 5
+	var rec trace.Recording
+	d := newBed(t, newRuntime(t, e5rt.Options{Trace: rec.Tracer()}), "testdata/tiny.mil")
+	for range frames {
+		check(t, d.op.PrepareOpForEncode())
+		d.once(t)
+	}
+	table := phases()
+	count := map[string]int{}
+	inLoop := false
+	for _, e := range rec.Events {
+		c, ok := table[e.Name]
+		if !ok {
+			t.Errorf("event %d is %q, which is no call of the table", e.Seq, e.Name)
+		}
+		if e.Phase == trace.End {
+			continue
+		}
+		count[e.Name]++
+		inLoop = inLoop || c.Phase == e5rt.DispatchPhase
+		if inLoop && c.Phase == e5rt.CompilePhase {
+			t.Errorf("%s in the loop", e.Name)
+		}
+	}
+	for phase, calls := range map[e5rt.Phase][]string{
+		e5rt.CompilePhase: {
+			"e5rt_e5_compiler_compile",                     // compile the network, open the program library
+			"e5rt_program_library_retain_program_function", // retain the program function
+			"e5rt_program_function_load_for_execution",     // load the function for execution
+		},
+		e5rt.DispatchPhase: {
+			"e5rt_execution_stream_encode_operation", // encode the operation
+			"e5rt_execution_stream_execute_sync",     // execute the stream
+		},
+	} {
+		for _, name := range calls {
+			want := 1
+			if phase == e5rt.DispatchPhase {
+				want = frames
+			}
+			if c := table[name]; c.Phase != phase || !c.Known {
+				t.Errorf("%s: phase %s, known %t", name, c.Phase, c.Known)
+			}
+			if count[name] != want {
+				t.Errorf("%s was called %d times, want %d", name, count[name], want)
+			}
+		}
+	}
+	// "read the output" is no call: the buffer holds it.
+	if y := d.views["y"].Floats(); len(y) != 8 {
+		t.Errorf("the output has %d elements, want 8", len(y))
+	}
+}
+
+// TestTable2_2: of the three forms of a program, the bundle and the program image are
+// in what was compiled. (The firmware container is made at load, by package loader;
+// the tests of package stack find it.)
+func TestTable2_2(t *testing.T) {
+	ctx := context.Background()
+	c := got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
+	sizes := map[string]int{}
+	for _, model := range []string{"testdata/tiny.mil", "testdata/tinywide.mil"} {
+		pair := got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, model, &e5rt.CompilerOptions{InputName: "model"})).Pair()
+
+		// The bundle: a flat buffer whose graph is a cast in, the engine inference, a
+		// cast out.
+		bundle := got[*e5.Program](t)(e5.Read(pair.Descriptor))
+		var ops []e5.OpType
+		for _, b := range bundle.Functions[0].Blocks {
+			for _, op := range b.Operations {
+				ops = append(ops, op.Type)
+			}
+		}
+		if want := []e5.OpType{e5.Cast, e5.AneInference, e5.Cast}; !slices.Equal(ops, want) {
+			t.Errorf("%s: the chain is %v, want %v", model, ops, want)
+		}
+		sizes[model] = len(pair.Descriptor)
+
+		// The program image: its magic, a text section of register writes, constants.
+		if m := binary.LittleEndian.Uint32(pair.Container); m != 0xbeefface {
+			t.Errorf("%s: the magic is %#x, want 0xbeefface", model, m)
+		}
+		f := got[*hwx.File](t)(hwx.Read(pair.Container))
+		var text, weights bool
+		for _, s := range f.Segments() {
+			for _, sec := range s.Sections {
+				text = text || strings.HasPrefix(s.Name.String(), "__TEXT") && sec.Size > 0
+			}
+		}
+		weights = len(f.ConstantBytes()) > 0
+		if !text || !weights {
+			t.Errorf("%s: text %t, weights %t; want both", model, text, weights)
+		}
+	}
+	// The descriptor's size does not grow with the tensor.
+	if a, b := sizes["testdata/tiny.mil"], sizes["testdata/tinywide.mil"]; a != b {
+		t.Errorf("the bundle takes %d bytes, of the wider tensor %d", a, b)
+	}
+}
+
+// TestTable2_3: the stages sum to about the 190 microseconds of the whole call, and
+// this package spends its own on every operation.
+func TestTable2_3(t *testing.T) {
+	sum, own := time.Duration(0), time.Duration(0)
+	for i, want := range []time.Duration{25000, 16000, 2500, 130000, 10000} {
+		s := e5rt.Latency[i]
+		if s.Cost != want {
+			t.Errorf("%s costs %v, the table says %v", s.Name, s.Cost, want)
+		}
+		sum += s.Cost
+		if s.Layer == "e5rt" {
+			own += s.Cost
+		}
+	}
+	if len(e5rt.Latency) != 5 || sum < 180*time.Microsecond || sum > 190*time.Microsecond {
+		t.Errorf("%d stages sum to %v, want 5 and about 190µs", len(e5rt.Latency), sum)
+	}
+	// 98 percent of the call is overhead, of which all stages but the round trip are
+	// software; ANE_ProgramSendRequest takes about 163 microseconds: all but binding.
+	if kernel := sum - own; kernel < 155*time.Microsecond || kernel > 165*time.Microsecond {
+		t.Errorf("below the user space it takes %v, the seed measured about 163µs", kernel)
+	}
+	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
+	second, _, _ := d.operation(t)
+	for i := range 3 {
+		before := d.rt.Now()
+		check(t, d.stream.EncodeOperation(d.op))
+		check(t, d.stream.EncodeOperation(second))
+		if d.rt.Now() != before {
+			t.Error("encoding took time")
+		}
+		check(t, d.stream.ExecuteSync(context.Background()))
+		if took := d.rt.Now() - before; took != 2*own {
+			t.Errorf("dispatch %d took %v of virtual time, want %v for each of two operations", i, took, own)
+		}
+		check(t, d.stream.Reset())
+	}
+}
+
+// TestListing2_1: the one-time calls turn a network into a loaded program.
+func TestListing2_1(t *testing.T) {
+	ctx := context.Background()
+	eng := &fakeEngine{}
+	rt := newRuntime(t, e5rt.Options{Engine: eng})
+	compiler := got[*e5rt.Compiler](t)(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
+
+	library, err := compiler.Compile(ctx, "testdata/tiny.mil", nil)
+	check(t, err)
+	function, err := library.RetainProgramFunction("main")
+	check(t, err)
+	if eng.opened != 0 {
+		t.Error("the program became resident before it was loaded")
+	}
+	check(t, function.LoadForExecution(ctx))
+
+	if eng.opened != 1 {
+		t.Errorf("loading made the program resident %d times", eng.opened)
+	}
+	if names := library.FunctionNames(); !slices.Equal(names, []string{"main"}) {
+		t.Errorf("the library has functions %q", names)
+	}
+	if compiler.Stats().Compiles != 1 {
+		t.Errorf("%d lowerings", compiler.Stats().Compiles)
+	}
+	check(t, function.Release())
+	if eng.closed != 1 {
+		t.Errorf("releasing let the program go %d times", eng.closed)
+	}
+}
+
+// TestListing2_2: the calls of one request encode and run the loaded program, and
+// what it gives is what the machine gives on tensors.
+func TestListing2_2(t *testing.T) {
+	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/tiny.mil")
+	stream, op := d.stream, d.op
+	x := make([]float32, 8*8*8)
+	for request := range 3 {
+		for i := range x {
+			x[i] = float32((i*7+request*5)%13-6) / 4
+		}
+		check(t, d.views["x"].SetFloats(x...))
+
+		check(t, stream.EncodeOperation(op))
+		check(t, stream.ExecuteSync(context.Background()))
+
+		if got, want := d.views["y"].Tensor(), reference(t, d.lib, d.views["x"].Tensor()); !got.Equal(want) {
+			t.Errorf("request %d gives %v, want %v", request, got.Floats32(), want.Floats32())
+		}
+		check(t, stream.Reset())
+	}
+}

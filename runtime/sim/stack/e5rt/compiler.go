@@ -1,0 +1,324 @@
+package e5rt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// CompilerOptions are what a caller chooses of a compilation. All but ForceNew go
+// into the key of the cache.
+type CompilerOptions struct {
+	Target      string             // name; "" for the compiler's default
+	Precision   string             // "declared" (also "") or "fp16"
+	SplitKernel bool               // constants in segments of their own
+	FullTD      bool               // tasks with every record whole
+	Func        string             // "" for all functions
+	Shapes      map[string][]int64 // of inputs, in the stead of the defaults
+	// InputName is the name that the descriptor gives the source; "" for the base
+	// name of the model's path.
+	InputName string
+	// Extra are options that this package does not know.
+	Extra map[string]string
+	// ForceNew compiles even when the cache holds the model.
+	ForceNew bool
+}
+
+// CompileFunc compiles the model at a path. It must give the same bytes for the same
+// files, options and version.
+type CompileFunc func(ctx context.Context, modelPath string, o *CompilerOptions) (Pair, error)
+
+// CompilerConfig says what compiles, and where the cache is.
+type CompilerConfig struct {
+	Compile CompileFunc
+	// Version is the compiler's: two compilers that may write different bytes must
+	// not have the same. ExecutableVersion gives one.
+	Version string
+	// Folder holds the cache; it is made when it is not there. "" is no cache. Any
+	// number of processes may use one folder.
+	Folder string
+	// MaxBytes bounds what the folder holds, 0 for no bound: entries that were used
+	// longest ago go first.
+	MaxBytes int64
+	// Inputs lists the files that a model at a path is made of; nil is ModelFiles.
+	Inputs func(modelPath string) ([]ModelFile, error)
+}
+
+// Key names a compiled model by everything that can change a byte of it.
+type Key = cache.Key
+
+// ModelFile is a file that a model is made of.
+type ModelFile = cache.File
+
+// EntryError is an entry of the cache that is not whole.
+type EntryError = cache.EntryError
+
+// ModelFiles lists what a model at a path is made of (cache.Files). What it cannot
+// tell is an error: give CompilerConfig.Inputs then.
+func ModelFiles(modelPath string) ([]ModelFile, error) { return cache.Files(modelPath, "") }
+
+// ExecutableVersion returns a version for CompilerConfig that no two builds of a
+// program share.
+func ExecutableVersion() (string, error) { return cache.ExecutableVersion() }
+
+// CompilerStats counts what a compiler did.
+type CompilerStats struct {
+	Compiles int // calls of CompileFunc, that is lowerings
+	Hits     int // libraries that came from the cache, or from a compilation that another call had begun
+	Refused  int // entries of the cache that were not whole
+	Stored   int // entries written
+	// Unstored counts compilations that are not in the cache, and StoreErr is why the
+	// last of them is not: the library is good all the same.
+	Unstored int
+	StoreErr error
+}
+
+// Compiler turns models into program libraries.
+type Compiler struct {
+	rt *Runtime
+	id uint64
+	c  CompilerConfig
+
+	mu      sync.Mutex
+	stats   CompilerStats
+	flights map[Key]*flight
+}
+
+// flight is a compilation that is going on.
+type flight struct {
+	done    chan struct{}
+	pair    Pair
+	machine *sim.Machine
+	err     error
+}
+
+// NewCompiler is e5rt_e5_compiler_create.
+func (rt *Runtime) NewCompiler(c CompilerConfig) (*Compiler, error) {
+	object := word("compiler")
+	e := (*Error)(nil)
+	switch {
+	case c.Compile == nil:
+		e = &Error{callCompilerCreate, string(object), "no function that compiles", "give CompilerConfig.Compile", ErrArgument}
+	case c.Folder != "" && c.Version == "":
+		e = &Error{callCompilerCreate, string(object), "a cache without the compiler's version", "give CompilerConfig.Version", ErrArgument}
+	}
+	if e != nil {
+		return nil, rt.called(callCompilerCreate, object, e)
+	}
+	if c.Inputs == nil {
+		c.Inputs = ModelFiles
+	}
+	rt.mu.Lock()
+	p := &Compiler{rt: rt, id: rt.id("compiler"), c: c, flights: map[Key]*flight{}}
+	rt.mu.Unlock()
+	return p, rt.called(callCompilerCreate, p, nil)
+}
+
+// String names the compiler.
+func (c *Compiler) String() string { return fmt.Sprintf("compiler %d", c.id) }
+
+// Stats returns the counts so far.
+func (c *Compiler) Stats() CompilerStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+func (c *Compiler) count(f func(*CompilerStats)) {
+	c.mu.Lock()
+	f(&c.stats)
+	c.mu.Unlock()
+}
+
+// IsNewCompileRequired is e5rt_e5_compiler_is_new_compile_required: whether Compile
+// would lower the model, since the cache does not hold it whole.
+func (c *Compiler) IsNewCompileRequired(ctx context.Context, modelPath string, o *CompilerOptions) (bool, error) {
+	if o == nil {
+		o = &CompilerOptions{}
+	}
+	required := true
+	err := error(nil)
+	if !o.ForceNew && c.c.Folder != "" {
+		var key Key
+		if key, err = c.Key(ctx, modelPath, o); err == nil {
+			_, _, fault := c.load(key)
+			required = fault != nil
+		}
+	}
+	if err != nil {
+		err = &Error{callNewCompile, c.String(), modelPath, "", err}
+	}
+	return required, c.rt.called(callNewCompile, c, err, trace.Arg{Key: "required", Value: required})
+}
+
+// Compile is e5rt_e5_compiler_compile: the program library of the model at a path.
+// A hit in the cache skips the lowering. Calls for one model at one time lower it
+// once.
+func (c *Compiler) Compile(ctx context.Context, modelPath string, o *CompilerOptions) (*ProgramLibrary, error) {
+	if o == nil {
+		o = &CompilerOptions{}
+	}
+	l, err := c.compile(ctx, modelPath, o)
+	if err != nil {
+		return nil, c.rt.called(callCompile, c, &Error{callCompile, c.String(), modelPath, "", err})
+	}
+	return l, c.rt.called(callCompile, c, nil, trace.Arg{Key: "library", Value: l.String()}, trace.Arg{Key: "hit", Value: l.hit})
+}
+
+func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOptions) (*ProgramLibrary, error) {
+	if c.c.Folder == "" {
+		p, m, err := c.lower(ctx, modelPath, o)
+		if err != nil {
+			return nil, err
+		}
+		return c.rt.library(p, m, false), nil
+	}
+	key, err := c.Key(ctx, modelPath, o)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		f, mine := c.board(key)
+		if mine {
+			hit := c.fly(ctx, f, key, modelPath, o)
+			if f.err != nil {
+				return nil, f.err
+			}
+			return c.rt.library(f.pair, f.machine, hit), nil
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if f.err == nil && !o.ForceNew {
+			c.count(func(s *CompilerStats) { s.Hits++ })
+			return c.rt.library(f.pair, f.machine, true), nil
+		}
+		// What stopped the other call, its context say, need not stop this one.
+	}
+}
+
+// Key returns the key of a model. It reads all of its files.
+func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions) (Key, error) {
+	if o == nil {
+		o = &CompilerOptions{}
+	}
+	n := *o
+	n.ForceNew = false
+	if n.InputName == "" {
+		n.InputName = filepath.Base(modelPath)
+	}
+	if len(n.Shapes) == 0 {
+		n.Shapes = nil
+	}
+	if len(n.Extra) == 0 {
+		n.Extra = nil
+	}
+	options, err := json.Marshal(&n) // maps in the order of their keys
+	if err != nil {
+		return Key{}, err
+	}
+	files, err := c.c.Inputs(modelPath)
+	if err != nil {
+		return Key{}, err
+	}
+	return cache.KeyOf(ctx, c.c.Version, string(options), files)
+}
+
+func (c *Compiler) store() cache.Store {
+	return cache.Store{Folder: c.c.Folder, MaxBytes: c.c.MaxBytes}
+}
+
+// board returns the compilation of a key that is going on, or a new one to fly.
+func (c *Compiler) board(key Key) (f *flight, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, ok := c.flights[key]; ok {
+		return f, false
+	}
+	f = &flight{done: make(chan struct{})}
+	c.flights[key] = f
+	return f, true
+}
+
+var errAbandoned = errors.New("e5rt: a compilation did not return")
+
+// fly fills f from the cache or by lowering.
+func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string, o *CompilerOptions) (hit bool) {
+	defer func() {
+		c.mu.Lock()
+		delete(c.flights, key)
+		c.mu.Unlock()
+		close(f.done)
+	}()
+	if !o.ForceNew {
+		var fault error
+		if f.pair, f.machine, fault = c.load(key); fault == nil {
+			c.count(func(s *CompilerStats) { s.Hits++ })
+			return true
+		}
+	}
+	f.err = errAbandoned // what the others see if the compiler panics
+	f.pair, f.machine, f.err = c.lower(ctx, modelPath, o)
+	if f.err != nil {
+		return false
+	}
+	err := c.keep(ctx, key, modelPath, o, f.pair)
+	c.count(func(s *CompilerStats) {
+		if err == nil {
+			s.Stored++
+			return
+		}
+		s.Unstored++
+		s.StoreErr = err
+	})
+	return false
+}
+
+// lower compiles and checks what came out.
+func (c *Compiler) lower(ctx context.Context, modelPath string, o *CompilerOptions) (Pair, *sim.Machine, error) {
+	c.count(func(s *CompilerStats) { s.Compiles++ })
+	p, err := c.c.Compile(ctx, modelPath, o)
+	if err != nil {
+		return Pair{}, nil, err
+	}
+	m, err := sim.Load(p.Container, p.Descriptor)
+	return p, m, err
+}
+
+// load reads an entry of the cache and checks it.
+func (c *Compiler) load(key Key) (Pair, *sim.Machine, error) {
+	entry, err := c.store().Get(key)
+	if err == nil {
+		p := Pair(entry)
+		m, e := sim.Load(p.Container, p.Descriptor)
+		if e == nil {
+			return p, m, nil
+		}
+		err = &EntryError{Path: c.store().Path(key), Rule: e.Error()}
+	}
+	if _, broken := err.(*EntryError); broken {
+		c.count(func(s *CompilerStats) { s.Refused++ })
+	}
+	return Pair{}, nil, err
+}
+
+// keep writes an entry, unless the model was changed while it was compiled.
+func (c *Compiler) keep(ctx context.Context, key Key, modelPath string, o *CompilerOptions, p Pair) error {
+	again, err := c.Key(ctx, modelPath, o)
+	if err != nil {
+		return err
+	}
+	if again != key {
+		return fmt.Errorf("e5rt: the files of %s changed while it was compiled", modelPath)
+	}
+	return c.store().Put(key, cache.Pair(p))
+}

@@ -1,0 +1,163 @@
+package e5rt_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// compileModel is zinc's compiler as the runtime calls it.
+func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (e5rt.Pair, error) {
+	m, err := frontend.Open(path, frontend.Options{})
+	if err != nil {
+		return e5rt.Pair{}, err
+	}
+	defer m.Close()
+	c := compile.Options{Precision: o.Precision, SplitKernel: o.SplitKernel, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes, InputName: o.InputName}
+	if o.Target != "" {
+		if c.Target, err = target.Lookup(o.Target); err != nil {
+			return e5rt.Pair{}, err
+		}
+	}
+	r, err := compile.Compile(ctx, m.Program, c)
+	if err != nil {
+		return e5rt.Pair{}, err
+	}
+	var b bytes.Buffer
+	if _, err := r.HWX.WriteTo(&b); err != nil {
+		return e5rt.Pair{}, err
+	}
+	d, err := e5.Bytes(r.E5)
+	return e5rt.Pair{Container: b.Bytes(), Descriptor: d}, err
+}
+
+// check stops a test at an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// got stops a test at an error and returns the value.
+func got[T any](t testing.TB) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+func newRuntime(t testing.TB, o e5rt.Options) *e5rt.Runtime {
+	t.Helper()
+	return got[*e5rt.Runtime](t)(e5rt.New(o))
+}
+
+// bed is a loaded function with an operation whose ports are all bound, and a stream.
+type bed struct {
+	rt      *e5rt.Runtime
+	lib     *e5rt.ProgramLibrary
+	fn      *e5rt.ProgramFunction
+	op      *e5rt.ExecutionStreamOperation
+	buffers map[string]*e5rt.BufferObject
+	views   map[string]e5rt.View
+	stream  *e5rt.ExecutionStream
+}
+
+func newBed(t testing.TB, rt *e5rt.Runtime, model string) *bed {
+	t.Helper()
+	c := got[*e5rt.Compiler](t)(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
+	b := &bed{rt: rt, lib: got[*e5rt.ProgramLibrary](t)(c.Compile(context.Background(), model, nil))}
+	b.fn = got[*e5rt.ProgramFunction](t)(b.lib.RetainProgramFunction("main"))
+	check(t, b.fn.LoadForExecution(context.Background()))
+	b.op, b.buffers, b.views = b.operation(t)
+	b.stream = got[*e5rt.ExecutionStream](t)(rt.NewExecutionStream())
+	return b
+}
+
+// operation makes an operation with buffers of its own.
+func (b *bed) operation(t testing.TB) (*e5rt.ExecutionStreamOperation, map[string]*e5rt.BufferObject, map[string]e5rt.View) {
+	t.Helper()
+	o := got[*e5rt.PrecompiledComputeOpCreateOptions](t)(e5rt.CreateWithProgramFunction(b.fn))
+	op := got[*e5rt.ExecutionStreamOperation](t)(e5rt.CreatePrecompiledComputeOperationWithOptions(o))
+	buffers, views := map[string]*e5rt.BufferObject{}, map[string]e5rt.View{}
+	bind := func(p *e5rt.IOPort, err error) {
+		check(t, err)
+		d := p.TensorDescriptor()
+		if d.Size < 0 {
+			return // the test binds it
+		}
+		buf := got[*e5rt.BufferObject](t)(b.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault))
+		check(t, p.BindBufferObject(buf))
+		buffers[p.Name()] = buf
+		views[p.Name()] = got[e5rt.View](t)(buf.View(d))
+	}
+	for _, n := range op.InputNames() {
+		bind(op.RetainInputPort(n))
+	}
+	for _, n := range op.OutputNames() {
+		bind(op.RetainOutputPort(n))
+	}
+	return op, buffers, views
+}
+
+// once encodes, executes and resets.
+func (b *bed) once(t testing.TB) {
+	t.Helper()
+	check(t, b.stream.EncodeOperation(b.op))
+	check(t, b.stream.ExecuteSync(context.Background()))
+	check(t, b.stream.Reset())
+}
+
+// reference is what a machine gives on tensors for one input "x" and output "y".
+func reference(t testing.TB, l *e5rt.ProgramLibrary, x interp.Tensor) interp.Tensor {
+	t.Helper()
+	p := l.Pair()
+	m := got[*sim.Machine](t)(sim.Load(p.Container, p.Descriptor))
+	out, err := m.Run(context.Background(), map[string]interp.Tensor{"x": x}, sim.Options{Numerics: numerics.ANE})
+	check(t, err)
+	return out["y"]
+}
+
+// fakeEngine counts, and hands dispatches to its function.
+type fakeEngine struct {
+	mu             sync.Mutex
+	opened, closed int
+	err            error
+	run            func(procedure string, surfaces map[string][]byte) error
+}
+
+func (e *fakeEngine) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return nil, nil, e.err
+	}
+	e.opened++
+	return e, e, nil
+}
+
+func (e *fakeEngine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed++
+	return nil
+}
+
+func (e *fakeEngine) Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error {
+	if e.run == nil {
+		return nil
+	}
+	return e.run(procedure, surfaces)
+}

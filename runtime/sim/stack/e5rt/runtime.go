@@ -1,0 +1,152 @@
+package e5rt
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// Engine gives access to an engine by way of the layers below.
+type Engine interface {
+	// Open makes a container resident and returns what runs its procedures, and what
+	// lets it go again. The slice stays in use until then. The Dispatcher may be
+	// called from several goroutines.
+	Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
+}
+
+// EngineFunc is a function as an Engine.
+type EngineFunc func(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
+
+// Open calls the function.
+func (f EngineFunc) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+	return f(ctx, container)
+}
+
+// Clock is virtual time, as *firmware.Clock keeps it. A runtime calls it from the
+// goroutines that dispatch, one Advance at a time. Where several runtimes, or the
+// layers below, advance one clock from other goroutines, and it has timers, Advance
+// must be made to wait for them: a timer's call runs in the goroutine that advances.
+type Clock interface {
+	Now() time.Duration
+	Advance(d time.Duration) error
+}
+
+// Options of a Runtime.
+type Options struct {
+	Engine Engine // nil: the engine's simulator, driven directly
+	Clock  Clock  // nil: one of its own
+	Trace  *trace.Tracer
+	Client uint64 // of the events traced
+	// Numerics is the engine's arithmetic.
+	Numerics engine.Numerics
+	Workers  int // goroutines of one task, 0 for one a processor
+	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
+	CallBytes int64
+	// OverlapStreams takes away what serialises the streams, as far as the M1 goes
+	// with that: a stream that is submitted while another one's completion is
+	// outstanding is run, but its completion never fires and its waiter blocks. A
+	// timeout given to SubmitAsync breaks the wait. A completion is outstanding from
+	// the submission until a Wait, ExecuteSync or the completion function has
+	// returned, or the stream is reset.
+	OverlapStreams bool
+}
+
+// Runtime is what one process has of the runtime. Its objects may be used from
+// several goroutines; objects of different runtimes do not mix.
+type Runtime struct {
+	o     Options
+	clock Clock
+	turns turnstile
+
+	mu       sync.Mutex // guards the state of all objects
+	ids      map[string]uint64
+	requests uint64
+	holder   *ExecutionStream // with OverlapStreams: whose completion is outstanding and will fire
+
+	running int           // with OverlapStreams: streams whose operations are being run
+	idle    chan struct{} // closed when none is
+
+	tick sync.Mutex // one Advance at a time
+}
+
+// New returns a runtime.
+func New(o Options) (*Runtime, error) {
+	rt := &Runtime{o: o, clock: o.Clock, ids: map[string]uint64{}}
+	if rt.clock == nil {
+		c, err := firmware.NewClock(1)
+		if err != nil {
+			return nil, err
+		}
+		rt.clock = c
+	}
+	return rt, nil
+}
+
+// Now returns the virtual time.
+func (rt *Runtime) Now() time.Duration { return rt.clock.Now() }
+
+func (rt *Runtime) advance(d time.Duration) error {
+	rt.tick.Lock()
+	defer rt.tick.Unlock()
+	return rt.clock.Advance(d)
+}
+
+// wait lets time pass until a deadline. While operations are being run it is they
+// that spend time, so it waits for them first.
+func (rt *Runtime) wait(ctx context.Context, deadline time.Duration) error {
+	for {
+		rt.mu.Lock()
+		n, idle := rt.running, rt.idle
+		rt.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	rt.tick.Lock()
+	defer rt.tick.Unlock()
+	if d := deadline - rt.clock.Now(); d > 0 {
+		return rt.clock.Advance(d)
+	}
+	return nil
+}
+
+// id numbers the objects of a kind from 1. The runtime's lock is held.
+func (rt *Runtime) id(kind string) uint64 {
+	rt.ids[kind]++
+	return rt.ids[kind]
+}
+
+func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
+	return sim.Options{Numerics: sim.Mode(rt.o.Numerics), Workers: rt.o.Workers, CallBytes: rt.o.CallBytes, Dispatcher: d}
+}
+
+// event traces a call. It is called only where tracing is on, so that nothing is
+// built for nobody.
+func (rt *Runtime) event(phase trace.Phase, call, object string, request uint64, err error, args ...trace.Arg) {
+	e := trace.Event{Layer: trace.E5RT, Phase: phase, Name: call, At: rt.clock.Now(), Client: rt.o.Client, Request: request}
+	e.Args = append([]trace.Arg{{Key: "object", Value: object}}, args...)
+	if err != nil {
+		e.Err = err.Error()
+	}
+	rt.o.Trace.Emit(e)
+}
+
+// called traces a call that takes no time and passes its error on.
+func (rt *Runtime) called(call string, object fmt.Stringer, err error, args ...trace.Arg) error {
+	if rt.o.Trace.On() {
+		rt.event(trace.Instant, call, object.String(), 0, err, args...)
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package e5rt
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// ExecutionStream takes operations and runs them in their order, one in flight.
+type ExecutionStream struct {
+	rt *Runtime
+	id uint64
+
+	// Under the runtime's lock; ops not while the stream is in flight, when only the
+	// goroutine that runs it reads them.
+	state streamState
+	ops   []*ExecutionStreamOperation
+}
+
+type streamState uint8
+
+const (
+	empty streamState = iota
+	encoded
+	inFlight
+	executed
+)
+
+// NewExecutionStream is e5rt_execution_stream_create.
+func (rt *Runtime) NewExecutionStream() (*ExecutionStream, error) {
+	rt.mu.Lock()
+	s := &ExecutionStream{rt: rt, id: rt.id("stream")}
+	rt.mu.Unlock()
+	return s, rt.called(callStreamCreate, s, nil)
+}
+
+// String names the stream.
+func (s *ExecutionStream) String() string { return fmt.Sprintf("stream %d", s.id) }
+
+// EncodeOperation is e5rt_execution_stream_encode_operation: the operation is run
+// behind those that are encoded already. It can be encoded once, on one stream,
+// until that is reset.
+func (s *ExecutionStream) EncodeOperation(op *ExecutionStreamOperation) error {
+	s.rt.mu.Lock()
+	err := s.encode(op)
+	s.rt.mu.Unlock()
+	if s.rt.o.Trace.On() {
+		args := []trace.Arg(nil)
+		if op != nil {
+			args = append(args, trace.Arg{Key: "operation", Value: op.String()})
+		}
+		s.rt.event(trace.Instant, callEncode, s.String(), 0, err, args...)
+	}
+	return err
+}
+
+func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
+	switch {
+	case op == nil:
+		return &Error{callEncode, s.String(), "no operation", "create one with " + callOperationCreate, ErrArgument}
+	case op.fn.lib.rt != s.rt:
+		return &Error{callEncode, s.String(), fmt.Sprintf("%s belongs to another runtime", op), "create the stream with the same runtime", ErrArgument}
+	case s.state == inFlight:
+		return &Error{callEncode, s.String(), "it is in flight", "wait for its completion, then reset it with " + callReset, ErrInFlight}
+	case s.state == executed:
+		return &Error{callEncode, s.String(), "it has been executed", "reset it with " + callReset, ErrOrder}
+	}
+	if err := op.free(callEncode); err != nil {
+		return err
+	}
+	if err := op.prepare(callEncode); err != nil {
+		return err
+	}
+	s.ops = append(s.ops, op)
+	op.stream = s
+	op.fn.encoded++
+	s.state = encoded
+	return nil
+}
+
+// start puts the stream in flight and numbers the request. The runtime's lock is
+// held. Lost says that the completion will not fire.
+func (s *ExecutionStream) start(call string) (request uint64, lost bool, err error) {
+	switch s.state {
+	case empty:
+		return 0, false, &Error{call, s.String(), "nothing is encoded on it", "encode an operation with " + callEncode, ErrOrder}
+	case inFlight:
+		return 0, false, &Error{call, s.String(), "it is in flight already", "wait for its completion, then reset it with " + callReset, ErrInFlight}
+	case executed:
+		return 0, false, &Error{call, s.String(), "it has been executed", "reset it with " + callReset + ", then encode", ErrOrder}
+	}
+	s.state = inFlight
+	s.rt.requests++
+	if s.rt.o.OverlapStreams {
+		lost = s.rt.holder != nil
+		if !lost {
+			s.rt.holder = s
+		}
+		if s.rt.running++; s.rt.running == 1 {
+			s.rt.idle = make(chan struct{})
+		}
+	}
+	return s.rt.requests, lost, nil
+}
+
+// ran says that the operations have been run.
+func (s *ExecutionStream) ran() {
+	if !s.rt.o.OverlapStreams {
+		s.rt.turns.leave()
+		return
+	}
+	s.rt.mu.Lock()
+	if s.rt.running--; s.rt.running == 0 {
+		close(s.rt.idle)
+	}
+	s.rt.mu.Unlock()
+}
+
+// ended says that the stream is not in flight any more.
+func (s *ExecutionStream) ended(to streamState) {
+	s.rt.mu.Lock()
+	s.state = to
+	s.rt.mu.Unlock()
+}
+
+// collected says that somebody has seen the stream's completion.
+func (s *ExecutionStream) collected() {
+	s.rt.mu.Lock()
+	if s.rt.holder == s {
+		s.rt.holder = nil
+	}
+	s.rt.mu.Unlock()
+}
+
+// ExecuteSync is e5rt_execution_stream_execute_sync: the operations are run, and
+// the buffers hold their results when it returns. When it fails, or ctx ends before
+// the stream's turn has come, the buffers of the operation that failed and of those
+// behind it are as they were.
+func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
+	s.rt.mu.Lock()
+	request, lost, err := s.start(callExecute)
+	s.rt.mu.Unlock()
+	if err != nil {
+		return s.rt.called(callExecute, s, err)
+	}
+	if !s.rt.o.OverlapStreams {
+		if turn := s.rt.turns.join(); turn != nil {
+			select {
+			case <-turn:
+			case <-ctx.Done():
+				s.rt.turns.quit(turn)
+				s.ended(encoded)
+				return s.rt.called(callExecute, s, &Error{callExecute, s.String(), "other streams were in flight", "execute it again", ctx.Err()})
+			}
+		}
+	}
+	err = s.dispatch(ctx, callExecute, request)
+	s.ran()
+	if lost {
+		<-ctx.Done()
+		return s.rt.called(callExecute, s, &Error{callExecute, s.String(), lostRule, lostDo, ctx.Err()})
+	}
+	s.ended(executed)
+	s.collected()
+	return err
+}
+
+// What is said of a completion that does not fire.
+const (
+	lostRule = "its completion has not fired, since it was submitted while another stream was in flight"
+	lostDo   = "serialise the streams (Options.OverlapStreams), or give " + callSubmit + " a timeout"
+)
+
+// dispatch runs the operations, each with the stage of table 2.3 that is this
+// package's.
+func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uint64) (err error) {
+	if s.rt.o.Trace.On() {
+		s.rt.event(trace.Begin, call, s.String(), request, nil)
+		defer func() { s.rt.event(trace.End, call, s.String(), request, err) }()
+	}
+	for _, op := range s.ops {
+		if err := s.rt.advance(Binding); err != nil {
+			return &Error{call, s.String(), op.String(), "", err}
+		}
+		if err := op.run.Run(ctx); err != nil {
+			return &Error{call, s.String(), op.String(), "", err}
+		}
+	}
+	return nil
+}
+
+// Reset is e5rt_execution_stream_reset: the stream is empty again, and its
+// operations may be encoded and bound anew.
+func (s *ExecutionStream) Reset() error {
+	s.rt.mu.Lock()
+	err := error(nil)
+	if s.state == inFlight {
+		err = &Error{callReset, s.String(), "it is in flight", "wait for its completion", ErrInFlight}
+	} else {
+		for i, op := range s.ops {
+			op.stream = nil
+			op.fn.encoded--
+			s.ops[i] = nil
+		}
+		s.ops = s.ops[:0]
+		s.state = empty
+		if s.rt.holder == s {
+			s.rt.holder = nil
+		}
+	}
+	s.rt.mu.Unlock()
+	return s.rt.called(callReset, s, err)
+}

@@ -1,0 +1,142 @@
+package e5rt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// Submission is a stream in flight.
+type Submission struct {
+	s        *ExecutionStream
+	deadline time.Duration // virtual; 0: none
+	lost     bool          // its completion does not fire
+	done     func(error)
+	finished chan struct{} // the operations have been run
+	fired    chan struct{} // err is final
+	err      error
+	breaking chan struct{} // holds one token: for who breaks the wait
+}
+
+// SubmitAsync is e5rt_execution_stream_submit_async: it returns at once, and the
+// operations are run behind the streams that were submitted before. The completion
+// function, which may be nil, is called once from another goroutine when the
+// operations have been run, or from a Wait that the timeout has broken. By then the
+// stream may be reset, encoded and submitted again.
+//
+// The timeout is of virtual time, from now on; 0 is none. It breaks the wait, not
+// the work: a completion that comes later than it is an error of kind ErrTimeout,
+// although the operations were run and the buffers hold their results.
+func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration, completion func(error)) (*Submission, error) {
+	if timeout < 0 {
+		return nil, s.rt.called(callSubmit, s, &Error{callSubmit, s.String(), fmt.Sprintf("timeout of %v", timeout), "give 0 for none", ErrArgument})
+	}
+	s.rt.mu.Lock()
+	request, lost, err := s.start(callSubmit)
+	s.rt.mu.Unlock()
+	if err != nil {
+		return nil, s.rt.called(callSubmit, s, err)
+	}
+	b := &Submission{s: s, lost: lost, done: completion, finished: make(chan struct{}), fired: make(chan struct{}), breaking: make(chan struct{}, 1)}
+	b.breaking <- struct{}{}
+	if timeout > 0 {
+		b.deadline = s.rt.clock.Now() + timeout
+	}
+	turn := (chan struct{})(nil)
+	if !s.rt.o.OverlapStreams {
+		turn = s.rt.turns.join() // here, so that the order is that of the submissions
+	}
+	go b.run(ctx, turn, request)
+	return b, nil
+}
+
+// run runs the stream when its turn has come.
+func (b *Submission) run(ctx context.Context, turn chan struct{}, request uint64) {
+	s := b.s
+	if turn != nil {
+		<-turn
+	}
+	err := s.dispatch(ctx, callSubmit, request)
+	if err == nil && !b.lost && b.deadline > 0 {
+		if late := s.rt.clock.Now() - b.deadline; late > 0 {
+			err = b.timedOut(fmt.Sprintf("its completion came %v after the timeout", late))
+		}
+	}
+	if !b.lost {
+		b.settle(err)
+	}
+	s.ran() // before the completion function, which may want a turn
+	if !b.lost {
+		b.complete()
+	}
+	close(b.finished)
+}
+
+// settle makes the result known.
+func (b *Submission) settle(err error) {
+	b.err = err
+	b.s.ended(executed)
+	if b.s.rt.o.Trace.On() {
+		b.s.rt.event(trace.Instant, callCompletion, b.s.String(), 0, err)
+	}
+	close(b.fired)
+}
+
+// complete calls the completion function.
+func (b *Submission) complete() {
+	if b.done != nil {
+		b.done(b.err)
+		b.s.collected()
+	}
+}
+
+func (b *Submission) timedOut(rule string) error {
+	return &Error{callSubmit, b.s.String(), rule, "", ErrTimeout}
+}
+
+// Done is closed when the completion has fired, or a Wait was broken by the timeout.
+func (b *Submission) Done() <-chan struct{} { return b.fired }
+
+// Wait returns when the completion fires, with its error. Where it does not fire
+// (Options.OverlapStreams), Wait lets virtual time pass until the timeout and breaks
+// off with an error of kind ErrTimeout; without a timeout it blocks until ctx ends.
+// A Wait that ctx ends leaves the stream in flight.
+func (b *Submission) Wait(ctx context.Context) error {
+	if b.lost && b.deadline > 0 {
+		select {
+		case <-b.finished:
+		case <-ctx.Done():
+			return b.gaveUp(ctx.Err())
+		}
+		select {
+		case <-b.breaking:
+			err := b.s.rt.wait(ctx, b.deadline)
+			if err != nil && err == ctx.Err() {
+				b.breaking <- struct{}{}
+				return b.gaveUp(err)
+			}
+			if err == nil {
+				err = b.timedOut(lostRule)
+			}
+			b.settle(err)
+			b.complete()
+		default: // another Wait does it
+		}
+	}
+	select {
+	case <-b.fired:
+		b.s.collected()
+		return b.err
+	case <-ctx.Done():
+		return b.gaveUp(ctx.Err())
+	}
+}
+
+func (b *Submission) gaveUp(err error) error {
+	if b.lost {
+		return &Error{callSubmit, b.s.String(), lostRule, lostDo, err}
+	}
+	return &Error{callSubmit, b.s.String(), "the wait was given up", "wait again", err}
+}

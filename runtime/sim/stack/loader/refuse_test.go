@@ -1,0 +1,294 @@
+package loader_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// changed is a container with one thing about it changed.
+func changed(t testing.TB, b []byte, change func(f *hwx.File)) []byte {
+	t.Helper()
+	f, err := hwx.Read(bytes.Clone(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(f)
+	out, err := hwx.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func program(f *hwx.File) *hwx.Program { return f.Procedures()[0].Program }
+
+// segment finds the i-th segment of a name.
+func segment(f *hwx.File, name string, i int) *hwx.Segment {
+	for _, s := range f.Segments() {
+		if s.Name.String() == name {
+			if i == 0 {
+				return s
+			}
+			i--
+		}
+	}
+	return nil
+}
+
+// inTask changes a field of a task of the first procedure.
+func inTask(task int, f td.Field, v uint32) func(*hwx.File) {
+	return func(h *hwx.File) {
+		p := h.Procedures()[0]
+		text, off, _ := h.TextOf(p)
+		chain, err := td.DecodeChain(text, off, p.FirstWords)
+		if err != nil {
+			panic(err)
+		}
+		c := chain[task]
+		w, ok := c.WordIndex(f)
+		if !ok {
+			panic("not written")
+		}
+		c.Set(f, int(v))
+		ws, err := c.Encode()
+		if err != nil {
+			panic(err)
+		}
+		binary.LittleEndian.PutUint32(text[c.Off+4*w:], ws[w])
+	}
+}
+
+// TestRefused names each rule of Read that stands behind the container's own.
+func TestRefused(t *testing.T) {
+	split, whole, cut := built(t)["split"], built(t)["whole"], built(t)["cut"]
+	for _, tt := range []struct {
+		name   string
+		from   []byte
+		change func(f *hwx.File)
+		want   string
+	}{
+		{"another generation", split, func(f *hwx.File) { f.Header.CPUSubtype = hwx.SubtypeH14 }, "header.cpusubtype: only h13's tasks are known (found 0x5, limit 0x4)"},
+		{"bar in no segment", split, func(f *hwx.File) { program(f).Bars[5] = 0x20000000 }, "container: procedure \"a\": buffer-access register 5 holds 0x20000000"},
+		{"bar inside a window", split, func(f *hwx.File) { program(f).Bars[5] += 0x40 }, "register 5: points into a window, but at no port's first byte"},
+		{"bar off the tile", split, func(f *hwx.File) { program(f).Bars[3] += 4 }, "register 3: a buffer begins on a tile"},
+		{"port bound twice", split, func(f *hwx.File) { program(f).Bars[6] = program(f).Bars[5] }, "register 6: the port is bound to another register already (found \"a_in\")"},
+		{"window of no bytes", split, func(f *hwx.File) { segment(f, hwx.SegPort, 0).Sections[0].Size = 0 }, "port a_in: a window has bytes"},
+		{"stream's bar not bound", split, func(f *hwx.File) { program(f).Bars[5] = 0 }, "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command points the buffer-access register at nothing (found 5)"},
+		{"stream through the text", split, func(f *hwx.File) { program(f).Bars[3] = 0 }, "task 0 at text byte 0x0, output tile"},
+		{"result into the text", split, inTask(0, td.WBase, 0), "output tile (0x1442): no task reads or writes the text"},
+		{"result into constants", split, inTask(0, td.WBase, 1), "buffer-access register 1 is weights"},
+		{"result into an input", split, inTask(0, td.WBase, 5), "buffer-access register 5 is input"},
+		{"stream without a bar", split, inTask(0, td.RBE0, 0), "input tile (0x1344): the stream is on but names no buffer-access register"},
+		{"offset past the bar", split, inTask(1, td.SrcBase, 0x8000), "task 1 at text byte 0x200, input tile (0x1344): the offset leaves buffer-access register 3 (found 0x8000, limit 0x7fff)"},
+		{"lane past the constants", split, inTask(1, td.CoeffSize.At(15), 0x240), "KernelDMA.CoeffBase[15]: 0x240 bytes from there leave buffer-access register 1, weights"},
+		{"stream past the constants", split, func(f *hwx.File) {
+			inTask(1, td.StreamConfig, 1)(f)
+			inTask(1, td.StreamSize, 0x2040)(f)
+		}, "KernelDMA.StreamBase[0]: 0x2040 bytes from there leave buffer-access register 1, weights"},
+		{"constants off the tile", whole, func(f *hwx.File) {
+			s := f.Section(hwx.SegText, hwx.SectConst)
+			s.Align, s.Addr, s.Size = 0, s.Addr+4, s.Size-4
+			s.Parts[0] = s.Parts[0][4:]
+			s.Offset += 4
+			noSymbols(f)
+		}, "section __TEXT,__const: constants begin on a tile"},
+		{"text elsewhere in the file", whole, func(f *hwx.File) {
+			s := f.Section(hwx.SegText, hwx.SectConst)
+			s.Addr, s.Size = s.Addr+0x40, s.Size-0x40
+			s.Parts[0] = s.Parts[0][:s.Size]
+			noSymbols(f)
+		}, "section __TEXT,__const: lies elsewhere in its segment by address than by offset in the file"},
+		{"kernel section not on a page", cut, func(f *hwx.File) {
+			s := f.Section("__KERN_0", "__kern_0")
+			s.Size -= 0x40
+			s.Parts[0] = s.Parts[0][:s.Size]
+		}, "section __KERN_1,__kern_1: kernel sections begin with their segments, a page behind each other"},
+		{"name", split, func(f *hwx.File) { rename(f, "a\nb") }, "name \"a\\nb\": a name has printing characters alone"},
+		{"long name", split, func(f *hwx.File) { rename(f, strings.Repeat("n", 256)) }, "a name has 1 to 255 bytes, not 256"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := changed(t, tt.from, tt.change)
+			_, err := loader.Read(b)
+			var le *loader.Error
+			if err == nil || !errors.As(err, &le) || le.Where == "" || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v\nwant %s", err, tt.want)
+			}
+		})
+	}
+	for n := range split {
+		if n%97 == 0 {
+			if _, err := loader.Read(split[:n]); err == nil {
+				t.Errorf("%d of %d bytes are taken", n, len(split))
+			}
+		}
+	}
+}
+
+// TestTable29_4BufferAccessRegisters: a procedure has at most 32 of them; 32 are
+// taken, one more is refused by its number.
+func TestTable29_4BufferAccessRegisters(t *testing.T) {
+	all := func(n int) []byte {
+		return changed(t, built(t)["split"], func(f *hwx.File) {
+			p := program(f)
+			for i := range n {
+				if p.Bars[i] == 0 {
+					p.Bars[i] = p.Bars[3]
+				}
+			}
+		})
+	}
+	c := unit(t, translation.Config{}).Context(1)
+	if g := firmware(t, c, load(t, read(t, all(32)), c)); len(g.Procedures[0].Bars) != 32 {
+		t.Errorf("%d bars", len(g.Procedures[0].Bars))
+	}
+	if _, err := loader.Read(all(33)); err == nil || !strings.Contains(err.Error(), "procedure \"a\", buffer-access register 32: a task names 32 registers") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestListing23_4ScratchLimit: --bss-limit bounds the scratch of a container.
+func TestListing23_4ScratchLimit(t *testing.T) {
+	at := func(n uint64) []byte {
+		return changed(t, built(t)["split"], func(f *hwx.File) { scratch(f, n) })
+	}
+	if _, err := loader.Read(at(3221225472)); err != nil {
+		t.Error(err)
+	}
+	_, err := loader.Read(at(3221225472 + hwx.Page))
+	if want := "segment __DATA: scratch of all segments together passes the limit of the compiler; split the model (found 0xc0004000, limit 0xc0000000)"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+}
+
+// scratch gives the container another segment of scratch, so that it has total
+// bytes of it.
+func scratch(f *hwx.File, total uint64) {
+	have := segment(f, hwx.SegScratch, 0)
+	f.Commands = append(f.Commands, &hwx.Segment{Name: have.Name, VMAddr: 0x3fff0000, VMSize: total - have.VMSize, MaxProt: 3, InitProt: 3})
+	shiftFile(f, hwx.Page)
+}
+
+// shiftFile moves everything behind the commands, to make room for more.
+func shiftFile(f *hwx.File, by uint32) {
+	for _, c := range f.Commands {
+		switch c := c.(type) {
+		case *hwx.Segment:
+			if c.FileSize == 0 {
+				continue
+			}
+			c.FileOff += uint64(by)
+			for _, s := range c.Sections {
+				s.Offset += by
+				if len(s.Relocs) > 0 {
+					s.RelocOff += by
+				}
+			}
+		case *hwx.Symtab:
+			c.SymOff += by
+			c.StrOff += by
+		}
+	}
+	f.Size += int64(by)
+}
+
+// noSymbols takes the symbols of kernel tiles away.
+func noSymbols(f *hwx.File) {
+	for _, c := range f.Commands {
+		if c, ok := c.(*hwx.Symtab); ok {
+			for i := range c.Symbols {
+				if c.Symbols[i].Type == hwx.SymSection && c.Symbols[i].Name[0] == 'K' {
+					c.Symbols[i].Type = hwx.SymType
+				}
+			}
+		}
+	}
+}
+
+// rename gives the first procedure another name.
+func rename(f *hwx.File, name string) {
+	program(f).Name = name
+	for _, t := range f.Tensors() {
+		t.Procedure = name
+	}
+	shiftFile(f, 0x4000)
+}
+
+// TestReadAllocatesByLength: windows and scratch of gigabytes in a container of
+// some kilobytes cost nothing before they are loaded.
+func TestReadAllocatesByLength(t *testing.T) {
+	b := changed(t, built(t)["split"], func(f *hwx.File) { scratch(f, loader.MaxScratch) })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, err := loader.Read(b)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 20*uint64(len(b)) {
+		t.Errorf("%d bytes for a container of %d", n, len(b))
+	}
+	if n, err := p.Memory(); err != nil || n < loader.MaxScratch {
+		t.Errorf("Memory says %#x, %v", n, err)
+	}
+}
+
+// FuzzLoad: no container, however hostile, makes Read or Load panic, take memory
+// that neither its length nor what it asks to be mapped justifies, or leave
+// anything behind.
+func FuzzLoad(f *testing.F) {
+	m := built(f)
+	var bases [][]byte
+	for _, name := range []string{"split", "whole", "several", "cut"} {
+		bases = append(bases, m[name])
+		f.Add(uint8(len(bases)-1), []byte(nil))
+	}
+	// Bytes of load commands, of the first task and of the symbols.
+	f.Add(uint8(0), []byte{0x20, 0, 0, 0x19, 0, 0, 0x40, 0, 0xff, 0xff, 0x54, 0, 0, 1, 0})
+	f.Add(uint8(2), []byte{0x00, 0x80, 0, 0xff, 0x0f, 0x1c, 0x80, 0, 0, 1})
+	// A few bytes say what is changed in a container: each five of them are an
+	// offset and the two bytes there. A container itself is too long to change.
+	f.Fuzz(func(t *testing.T, base uint8, patches []byte) {
+		b := bytes.Clone(bases[int(base)%len(bases)])
+		for ; len(patches) >= 5; patches = patches[5:] {
+			at := int(patches[0]) | int(patches[1])<<8 | int(patches[2])<<16
+			copy(b[at%len(b):], patches[3:5])
+		}
+		p, err := loader.Read(b)
+		if err != nil {
+			var le *loader.Error
+			if !errors.As(err, &le) || le.Where == "" {
+				t.Fatalf("error without a place: %v", err)
+			}
+			return
+		}
+		n, err := p.Memory()
+		if err != nil || n > 64<<20 {
+			return // the caller asked first
+		}
+		u := unit(t, translation.Config{})
+		c := u.Context(1)
+		l, err := p.Load(c, "load")
+		if err == nil {
+			firmware(t, c, l)
+			if img, err := l.Image(); err == nil && len(img) != len(b) {
+				t.Error("the image has another size")
+			}
+			err = l.Close()
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if s := u.Stats(); len(c.Entries()) != 0 || s.FramesInUse != 0 {
+			t.Errorf("%d frames in use", s.FramesInUse)
+		}
+	})
+}
