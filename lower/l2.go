@@ -16,8 +16,8 @@ type stream struct {
 	inter                     td.Field
 	pix                       td.Field // of a source
 	source                    bool
-	extH, extC, extD          td.Field
-	spreadH, spreadC          td.Field // of a source
+	extW, extH, extC, extD    td.Field
+	spreadW, spreadH, spreadC td.Field // of a source
 	swap                      td.Field
 	off                       func(t *td.Task) // turns the DMA off and clears its format
 	park                      func(t *td.Task) // turns the DMA off, the buffer staying named
@@ -29,7 +29,8 @@ var streams = map[td.Field]stream{
 		bar: td.RBase0, enable: td.RBE0, base: td.SrcBase,
 		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
-		inter: td.SrcInterleave, pix: td.PixelOffset, source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadH: td.Bcast1H, spreadC: td.Bcast1C, swap: td.Swap1,
+		inter: td.SrcInterleave, pix: td.PixelOffset, source: true,
+		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast1W, spreadH: td.Bcast1H, spreadC: td.Bcast1C, swap: td.Swap1,
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
@@ -44,7 +45,8 @@ var streams = map[td.Field]stream{
 		bar: td.RBase1, enable: td.RBE1, base: td.Src2Base,
 		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
-		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadH: td.Bcast2H, spreadC: td.Bcast2C, swap: td.Swap2,
+		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true,
+		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast2W, spreadH: td.Bcast2H, spreadC: td.Bcast2C, swap: td.Swap2,
 		off: func(t *td.Task) {
 			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
 		},
@@ -54,7 +56,7 @@ var streams = map[td.Field]stream{
 		bar: td.WBase, enable: td.WBE, base: td.DstBase,
 		row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
 		l2: td.L2Res, l2row: td.L2ResRow, l2ch: td.L2ResCh, l2d: td.L2ResDepth, l2g: td.L2ResGroup,
-		inter: td.DstInterleave, extH: td.Hout, extC: td.Cout, extD: td.Dout, swap: td.SwapNE,
+		inter: td.DstInterleave, extW: td.Wout, extH: td.Hout, extC: td.Cout, extD: td.Dout, swap: td.SwapNE,
 		off: func(t *td.Task) {
 			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
 			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
@@ -389,7 +391,9 @@ func (b *builder) fitsL2(r *resident) bool {
 		if t.Int(s.inter) > 1 || s.source && t.Get(s.pix) != 0 {
 			return false
 		}
-		tight = tight && f.off%r.row == 0
+		// A row that a reshape has joined goes on where the next row of the buffer
+		// begins, so that no padding may stand between them.
+		tight = tight && f.off%r.row == 0 && s.columns(t)*elemBytes <= bare
 		for _, st := range []td.Field{s.row, s.plane, s.depth, s.group} {
 			tight = tight && int64(t.Get(st))%r.row == 0
 		}
@@ -399,6 +403,27 @@ func (b *builder) fitsL2(r *resident) bool {
 	}
 	r.size = align(buf.size/r.row*r.pack+r.padding(buf.size), granule)
 	return true
+}
+
+// columns is the elements of a row of the stream's tensor as it is stored.
+func (s *stream) columns(t *td.Task) int64 {
+	window := t.Get(td.Kw)*t.Get(td.Kh)*t.Get(td.Sx)*t.Get(td.Sy) > 1
+	kind := t.Int(td.PlanarType)
+	w, swap := t.Int(s.extW), t.On(s.swap)
+	switch {
+	case swap || !s.source && t.On(td.SwapResult):
+		w = t.Int(s.extC)
+		if s.source && t.On(s.spreadC) {
+			w = 1
+		}
+	case s.source && (t.On(s.spreadW) || s.bar == td.RBase1 && kind == pePair): // a pair of parameters a channel
+		w = 1
+	case !s.source && kind >= peReduce && !window: // the output registers repeat the input's extents
+		w = 1
+	case !s.source && kind == 0: // in groups of Ox columns
+		w *= max(t.Int(td.Ox), 1)
+	}
+	return int64(max(w, 1))
 }
 
 // padding is what padded rows add to n bytes of the buffer in DRAM.
