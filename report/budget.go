@@ -67,7 +67,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Contributor is a part of a value that passes its budget.
+// Contributor is a part of a value that exceeds its budget.
 type Contributor struct {
 	What  string `json:"what"` // an operation or an output; else what it is
 	Name  string `json:"name,omitempty"`
@@ -76,7 +76,7 @@ type Contributor struct {
 	Value Number `json:"value"`
 }
 
-// Violation is a budget that was passed.
+// Violation is a budget that was exceeded.
 type Violation struct {
 	Budget       string        `json:"budget"`
 	Target       string        `json:"target,omitempty"`
@@ -123,6 +123,9 @@ func (v *Violation) String() string {
 	return b.String()
 }
 
+// Message is the line of the violation in a log.
+func (v *Violation) Message() string { return "budget exceeded: " + v.String() }
+
 // plain prints a number in full where it is whole.
 func plain(v float64) string {
 	if math.Abs(v) < 1<<53 && v == math.Trunc(v) {
@@ -134,7 +137,7 @@ func plain(v float64) string {
 // WriteViolations writes a line for each.
 func WriteViolations(w io.Writer, vs []Violation) error {
 	for i := range vs {
-		if _, err := fmt.Fprintf(w, "budget passed: %s\n", &vs[i]); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\n", vs[i].Message()); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 	} {
 		vs := Judge(c.report, map[string]float64{c.budget: c.limit})
 		if len(vs) != len(c.want) {
-			t.Errorf("%s of %g: %d passed, want %d: %v", c.budget, c.limit, len(vs), len(c.want), vs)
+			t.Errorf("%s of %g: %d exceeded, want %d: %v", c.budget, c.limit, len(vs), len(c.want), vs)
 			continue
 		}
 		for i := range vs {

@@ -3,7 +3,7 @@
 //
 // In: a report of package compile, the path of the model's text, and the budgets
 // that were set. Out: the report as text, JSON, CSV (a line an operation, or a
-// line a function), HTML, Markdown or SARIF, and the budgets that were passed,
+// line a function), HTML, Markdown or SARIF, and the budgets that were exceeded,
 // each with its largest contributors.
 //
 // What always holds: every form shows the same report and adds nothing to it. The

@@ -32,7 +32,7 @@ var Forms = []Form{
 	{"summary", "CSV with a line a function", writeSummary},
 	{"html", "one page with charts", writeHTML},
 	{"markdown", "for a comment of a continuous integration", writeMarkdown},
-	{"sarif", "operations on the CPU and passed budgets, for code review", writeSARIF},
+	{"sarif", "operations on the CPU and exceeded budgets, for code review", writeSARIF},
 }
 
 // Lookup returns a form by name, nil when there is none.

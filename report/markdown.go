@@ -62,7 +62,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	}
 	fmt.Fprintf(&b, "### %s\n\n", title)
 	if n := len(d.Violations); n > 0 {
-		fmt.Fprintf(&b, "**%s passed**\n\n", diag.Count(n, "budget", "budgets"))
+		fmt.Fprintf(&b, "**%s exceeded**\n\n", diag.Count(n, "budget", "budgets"))
 		for i := range d.Violations {
 			fmt.Fprintf(&b, "- %s\n", md(d.Violations[i].String()))
 		}

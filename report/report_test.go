@@ -250,7 +250,7 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%q is in\n%s", bad, text)
 		}
 	}
-	for _, want := range []string{"1 budget passed", "On the CPU", "Biggest layers", "191.049 us", "ordering, not a promise"} {
+	for _, want := range []string{"1 budget exceeded", "On the CPU", "Biggest layers", "191.049 us", "ordering, not a promise"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

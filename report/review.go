@@ -14,7 +14,7 @@ import (
 func budgetRule(id string) string { return "budget-" + id }
 
 // Review returns the report as a run of findings: one for each operation on the
-// CPU, of the given level, and one for each budget that was passed. tool is the
+// CPU, of the given level, and one for each budget that was exceeded. tool is the
 // command that made it, as in "zinc check".
 func Review(d *Document, tool, level string) sarif.Run {
 	run := sarif.Run{
@@ -54,7 +54,7 @@ func Review(d *Document, tool, level string) sarif.Run {
 	return run
 }
 
-// AddViolations adds an error for each budget that was passed, with the rules of
+// AddViolations adds an error for each budget that was exceeded, with the rules of
 // those budgets. It points at the largest contributor.
 func AddViolations(run *sarif.Run, model string, vs []Violation) {
 	docs := map[string]string{}

@@ -116,7 +116,7 @@ func (e *RefusedError) Error() string {
 // do something else than compile.
 var taken = []string{
 	"o", "output", "t", "target", "weights", "debug-db", "report", "print-after", "print-changed", elideFlag, "time-passes",
-	"emit", "dry-run", "cache", "diagnostics", "help", "h", "cpuprofile", "memprofile",
+	"emit", "dry-run", "cache", "diagnostics", "help", "h", "version", "V", "cpuprofile", "memprofile",
 }
 
 func checkFlags(flags []string) error {

@@ -16,7 +16,7 @@ mkdir -p "$out" || exit 2
 status=0
 
 # Placement, bytes and time. The reports are written whether or not a budget is
-# passed.
+# exceeded.
 "$ZINC" "$head" --output "$out/head.hwx" \
 	--report markdown="$out/head.md" --report summary="$out/head.csv" --report sarif="$out/zinc.sarif" \
 	--max-dispatches "$MAX_DISPATCHES" --max-weight-bytes "$MAX_WEIGHT_BYTES" \

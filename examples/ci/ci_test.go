@@ -91,7 +91,7 @@ func TestFlags(t *testing.T) {
 }
 
 // TestWorkflow holds the workflow to what it must not lose: it runs the script, posts
-// what the script writes even when a budget is passed, and writes to nothing else.
+// what the script writes even when a budget is exceeded, and writes to nothing else.
 func TestWorkflow(t *testing.T) {
 	text := read(t, workflow)
 	if strings.Contains(text, "\t") {
@@ -153,7 +153,7 @@ func TestScript(t *testing.T) {
 		if status != 1 {
 			t.Errorf("%s: exit status %d\n%s", budget, status, log)
 		}
-		if !strings.Contains(comment, "1 budget passed") {
+		if !strings.Contains(comment, "1 budget exceeded") {
 			t.Errorf("%s: the comment does not say so:\n%s", budget, comment)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package ci is an example of zinc in continuous integration: a workflow that fails
-// when a model passes its budgets, and says in a comment what a change did to it.
+// when a model exceeds its budgets, and says in a comment what a change did to it.
 //
 // zinc.yml is the workflow, to be copied to .github/workflows. budgets.sh is what it
 // runs, and runs anywhere:

@@ -53,7 +53,7 @@ estimates where zinc writes programs for it, else with placement alone. One on
 standard output takes the place of the text.
 
 With --require-engine or a budget the exit status is 1 when the model falls short
-on any of the targets, and each budget that was passed has a line with its value,
+on any of the targets, and each budget that was exceeded has a line with its value,
 its limit and the largest contributors. --max-weight-bytes, --max-estimate-us and
 --max-error ask for a compilation, so for targets that zinc writes programs for.`,
 		Example: `  zinc check model.mlmodelc

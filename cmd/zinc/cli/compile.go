@@ -50,10 +50,10 @@ With --emit=netplist it writes MODEL as a network description OUT.plist and,
 beside it, OUT.weights, and compiles nothing.
 
 With a budget (--max-dispatches and the like) the exit status is 1 when it is
-passed; the files are written all the same, and each budget that was passed has a
-line with its value, its limit and the largest contributors.
+exceeded; the files are written all the same, and each budget that was exceeded has
+a line with its value, its limit and the largest contributors.
 
-Exit status: 0 done, 1 the input is wrong or a budget was passed, 2 the command
+Exit status: 0 done, 1 the input is wrong or a budget was exceeded, 2 the command
 line is wrong, 3 zinc is wrong.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
@@ -75,7 +75,7 @@ line is wrong, 3 zinc is wrong.`,
 	c.reports.register(f)
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.StringVar(&c.debug, "debug-db", "", "write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
-	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write nothing; say what would be written")
+	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write no pair: say what would be written; reports are written all the same")
 	c.model(f)
 	c.cache.register(f)
 	c.passes(f)
@@ -135,11 +135,10 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
 		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
 	}
-	files = append(files, c.reports.files(c.doc)...)
 	if c.debug != "" {
 		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
 	}
-	if err := c.write(cmd.Context(), files); err != nil {
+	if err := c.write(cmd.Context(), files, c.reports.files(c.doc)); err != nil {
 		return err
 	}
 	if kept != nil && !c.dryRun {
@@ -166,7 +165,7 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 }
 
 // tell prints the report, the placement in one line and the budgets that were
-// passed, which are its error.
+// exceeded, which are its error.
 func (c *compileCommand) tell() error {
 	if err := c.reports.print(c.env.out, c.doc); err != nil {
 		return err
@@ -194,13 +193,14 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path, hwxPat
 	if p == nil {
 		return false, nil
 	}
-	return true, c.write(ctx, []atomicfile.File{atomicfile.Bytes(hwxPath, p.Container), atomicfile.Bytes(e5Path, p.Descriptor)})
+	return true, c.write(ctx, []atomicfile.File{atomicfile.Bytes(hwxPath, p.Container), atomicfile.Bytes(e5Path, p.Descriptor)}, nil)
 }
 
-// write writes the files, or says with --dry-run what it would write.
-func (c *compileCommand) write(ctx context.Context, files []atomicfile.File) error {
+// write writes the files and the reports. With --dry-run it writes the reports
+// alone and says what files it would write.
+func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.File) error {
 	if !c.dryRun {
-		return atomicfile.Write(ctx, files...)
+		return atomicfile.Write(ctx, append(files, reports...)...)
 	}
 	for _, f := range files {
 		var n counter
@@ -209,7 +209,7 @@ func (c *compileCommand) write(ctx context.Context, files []atomicfile.File) err
 		}
 		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
 	}
-	return nil
+	return atomicfile.Write(ctx, reports...)
 }
 
 // counter counts what is written to it.

@@ -95,15 +95,15 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 	if err != nil {
 		return err
 	}
-	files := c.reports.files(c.doc)
+	var files []atomicfile.File
 	if out == stdoutName && !c.dryRun {
 		if err := write(c.env.out); err != nil {
 			return err
 		}
 	} else {
-		files = append([]atomicfile.File{{Path: out, Write: write}}, files...)
+		files = append(files, atomicfile.File{Path: out, Write: write})
 	}
-	if err := c.write(ctx, files); err != nil {
+	if err := c.write(ctx, files, c.reports.files(c.doc)); err != nil {
 		return err
 	}
 	return c.tell()

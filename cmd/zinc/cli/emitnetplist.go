@@ -57,7 +57,7 @@ func (c *compileCommand) netplist(ctx context.Context, path string) error {
 	if len(d.Weights) > 0 {
 		files = append(files, atomicfile.File{Path: weights, Write: content(d.Weights)})
 	}
-	return c.write(ctx, files)
+	return c.write(ctx, files, nil)
 }
 
 // content returns the writer of a file of the given bytes.

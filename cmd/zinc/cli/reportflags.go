@@ -217,7 +217,7 @@ func (l *limitFlag) Set(s string) error {
 	return nil
 }
 
-// violations prints the budgets that were passed, a line each, and returns the
+// violations prints the budgets that were exceeded, a line each, and returns the
 // error for them, nil when there are none.
 func (e *env) violations(command string, vs []report.Violation) error {
 	if len(vs) == 0 {
@@ -226,13 +226,13 @@ func (e *env) violations(command string, vs []report.Violation) error {
 	if e.diagnostics == "json" {
 		var list diag.List
 		for i := range vs {
-			list.Add(diag.Diagnostic{Severity: diag.Error, Message: "budget passed: " + vs[i].String()})
+			list.Add(diag.Diagnostic{Severity: diag.Error, Message: vs[i].Message()})
 		}
 		list.WriteJSON(e.err)
 	} else {
 		for i := range vs {
-			fmt.Fprintf(e.err, "zinc: %s%s\n", command, &vs[i])
+			fmt.Fprintf(e.err, "zinc: %s%s\n", command, vs[i].Message())
 		}
 	}
-	return &shownError{errors.New("budgets passed")}
+	return &shownError{errors.New("budgets exceeded")}
 }

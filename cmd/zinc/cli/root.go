@@ -31,6 +31,10 @@ func newRoot(e *env) *cobra.Command {
 	root.AddCommand(newRun(e), newVerify(e), newReduce(e), newCheck(e), newExplain(e), newLint(e), newPatch(e), newGenerate(e),
 		newStack(e), newExplore(e), newDump(e), newDiff(e), newCache(e), newOps(e), newMan(e), newVersion(e))
 
+	root.Version = ownVersion().Text()
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().BoolP("version", "V", false, "print the version of zinc, as zinc version does")
+
 	p := root.PersistentFlags()
 	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "form of errors on standard error: text or json")
 	p.StringVar(&e.profile.cpu, "cpuprofile", "", "write a CPU profile to this file")

@@ -52,7 +52,7 @@ as the tasks run, by the same rule. The first that departs is told with its task
 statement, line and both values, and ends the run. Of a function with states the
 first call is looked at.
 
-Exit status 1 when an output does not pass, a value departs or a budget is passed:
+Exit status 1 when an output does not pass, a value departs or a budget is exceeded:
 --max-error bounds what the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
@@ -67,7 +67,7 @@ Exit status 1 when an output does not pass, a value departs or a budget is passe
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs")
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
-	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were passed")
+	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were exceeded")
 	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
