@@ -116,7 +116,8 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 // compiler returns the options of package compile.
 func (o *Options) compiler() (compile.Options, error) {
 	c := compile.Options{
-		Precision: o.Precision, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes, Workers: o.Workers,
+		Precision: o.Precision, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes,
+		Workers:    o.Workers,
 		Provenance: o.DebugDB, Target: target.H13,
 	}
 	switch o.Precision {
@@ -157,7 +158,15 @@ func Key(ctx context.Context, path string, o Options) (cache.Key, error) {
 	if err != nil {
 		return cache.Key{}, err
 	}
-	k := keyOptions{c.Target.Name, c.Precision, c.Func, filepath.Base(path), c.Shapes, o.OneSection, o.FullTD}
+	k := keyOptions{
+		Target:     c.Target.Name,
+		Precision:  c.Precision,
+		Func:       c.Func,
+		InputName:  filepath.Base(path),
+		Shapes:     c.Shapes,
+		OneSection: o.OneSection,
+		FullTD:     o.FullTD,
+	}
 	if k.Precision == "" {
 		k.Precision = "declared"
 	}

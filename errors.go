@@ -60,7 +60,15 @@ func modelError(err error) error {
 			continue
 		}
 		p := d.Span.Position()
-		e.Diagnostics = append(e.Diagnostics, Diagnostic{p.Filename, p.Line, p.Column, d.Code, d.Op, d.Message, d.Hint})
+		e.Diagnostics = append(e.Diagnostics, Diagnostic{
+			File:    p.Filename,
+			Line:    p.Line,
+			Column:  p.Column,
+			Code:    d.Code,
+			Op:      d.Op,
+			Message: d.Message,
+			Hint:    d.Hint,
+		})
 	}
 	return e
 }

@@ -104,7 +104,12 @@ func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 		if err := m.machine.Select(name); err != nil {
 			return nil, errors.Join(err, m.Close())
 		}
-		m.funcs = append(m.funcs, Function{name, ports(m.machine.Accepts()), ports(m.machine.Outputs()), ports(m.machine.States())})
+		m.funcs = append(m.funcs, Function{
+			Name:    name,
+			Inputs:  ports(m.machine.Accepts()),
+			Outputs: ports(m.machine.Outputs()),
+			States:  ports(m.machine.States()),
+		})
 	}
 	if first != "" {
 		if err := m.machine.Select(first); err != nil {
@@ -213,7 +218,9 @@ func (m *Model) RunFunction(ctx context.Context, function string, inputs map[str
 		return nil, err
 	}
 	defer end()
-	wrong := func(name string, err error) error { return &ValueError{function, "input", name, err} }
+	wrong := func(name string, err error) error {
+		return &ValueError{Function: function, Kind: "input", Name: name, Err: err}
+	}
 	in := map[string]interp.Tensor{}
 	accepts := m.machine.Accepts()
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
@@ -253,7 +260,7 @@ func fromTensors(function string, ts map[string]interp.Tensor) (map[string]Tenso
 	for name, x := range ts {
 		t, err := fromTensor(x)
 		if err != nil {
-			return nil, &ValueError{function, "output", name, err}
+			return nil, &ValueError{Function: function, Kind: "output", Name: name, Err: err}
 		}
 		out[name] = t
 	}
@@ -279,7 +286,12 @@ func (m *Model) State(function, name string) (Tensor, error) {
 func (m *Model) state(function, name string) (interp.Tensor, error) {
 	states := m.machine.States()
 	if !slices.ContainsFunc(states, func(p sim.Port) bool { return p.Name == name }) {
-		return interp.Tensor{}, &ValueError{function, "state", name, fmt.Errorf("there is none; the states are %s", names(states))}
+		return interp.Tensor{}, &ValueError{
+			Function: function,
+			Kind:     "state",
+			Name:     name,
+			Err:      fmt.Errorf("there is none; the states are %s", names(states)),
+		}
 	}
 	return m.machine.State(name)
 }
@@ -298,7 +310,7 @@ func (m *Model) SetState(function, name string, t Tensor) error {
 	}
 	x, err := t.tensor(now.Type)
 	if err != nil {
-		return &ValueError{function, "state", name, err}
+		return &ValueError{Function: function, Kind: "state", Name: name, Err: err}
 	}
 	return m.machine.SetState(name, x)
 }

@@ -66,8 +66,8 @@ func ReadPair(path string) (*Pair, error) {
 		path, other, what string
 		data              *[]byte
 	}{
-		{c, d, "container", &p.Container},
-		{d, c, "descriptor", &p.Descriptor},
+		{path: c, other: d, what: "container", data: &p.Container},
+		{path: d, other: c, what: "descriptor", data: &p.Descriptor},
 	} {
 		var err error
 		if *f.data, err = regularfile.Read(f.path); err != nil {

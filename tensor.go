@@ -133,7 +133,8 @@ func (t Tensor) check() error {
 		n *= d
 	}
 	if n*size != int64(len(t.Data)) {
-		return fmt.Errorf("a tensor of shape %s and type %s has %d elements, its data %d", ir.ShapeString(t.Shape), t.Type, n, int64(len(t.Data))/size)
+		return fmt.Errorf("a tensor of shape %s and type %s has %d elements, its data %d", ir.ShapeString(t.Shape),
+			t.Type, n, int64(len(t.Data))/size)
 	}
 	return nil
 }

@@ -65,8 +65,10 @@ func TestSameBits(t *testing.T) {
 		large[i] = 40000
 	}
 	past := map[string]zinc.Tensor{"image": zinc.Of(large, 1, 1, 28, 28)}
-	ieee := got[map[string]zinc.Tensor](t)(opened(t, pair, zinc.RunOptions{Direct: true, Numerics: "ieee"}).Run(ctx, past))
-	ane := got[map[string]zinc.Tensor](t)(opened(t, pair, zinc.RunOptions{Direct: true, Numerics: "ane"}).Run(ctx, past))
+	ieee := got[map[string]zinc.Tensor](t)(opened(t, pair, zinc.RunOptions{Direct: true, Numerics: "ieee"}).
+		Run(ctx, past))
+	ane := got[map[string]zinc.Tensor](t)(opened(t, pair, zinc.RunOptions{Direct: true, Numerics: "ane"}).
+		Run(ctx, past))
 	if reflect.DeepEqual(ieee, ane) {
 		t.Error("both arithmetics give the same bits")
 	}
@@ -126,7 +128,10 @@ func TestErrors(t *testing.T) {
 	if _, err := pair.Open(ctx, zinc.RunOptions{Numerics: "exact"}); err == nil {
 		t.Error("an unknown arithmetic is taken")
 	}
-	if _, err := (&zinc.Pair{Container: []byte("no container"), Descriptor: pair.Descriptor}).Open(ctx, zinc.RunOptions{}); err == nil {
+	if _, err := (&zinc.Pair{
+		Container:  []byte("no container"),
+		Descriptor: pair.Descriptor,
+	}).Open(ctx, zinc.RunOptions{}); err == nil {
 		t.Error("a container that is none is opened")
 	}
 	m := opened(t, pair, zinc.RunOptions{Direct: true})
@@ -143,12 +148,14 @@ func TestErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want an error with %q", in, err, want)
 		}
-		if v := (*zinc.ValueError)(nil); !errors.As(err, &v) || v.Function != "main" || v.Kind != "input" || v.Err == nil || strings.Contains(v.Err.Error(), "zinc:") {
+		if v := (*zinc.ValueError)(nil); !errors.As(err, &v) || v.Function != "main" || v.Kind != "input" ||
+			v.Err == nil || strings.Contains(v.Err.Error(), "zinc:") {
 			t.Errorf("%v: the error is %#v", in, err)
 		}
 	}
 	_, err := m.RunFunction(ctx, "none", nil)
-	if f := (*zinc.FunctionError)(nil); !errors.As(err, &f) || f.Name != "none" || !reflect.DeepEqual(f.Has, []string{"main"}) {
+	if f := (*zinc.FunctionError)(nil); !errors.As(err, &f) || f.Name != "none" || !reflect.DeepEqual(f.Has,
+		[]string{"main"}) {
 		t.Errorf("a function that is not there gives %v", err)
 	}
 	if _, err := m.State("main", "none"); !errors.As(err, new(*zinc.ValueError)) {
@@ -276,7 +283,8 @@ func TestClosedWhileUsed(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*time.Millisecond)
 			defer cancel()
-			if _, err := m.Run(ctx, in); err != nil && !errors.Is(err, zinc.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := m.Run(ctx, in); err != nil && !errors.Is(err, zinc.ErrClosed) &&
+				!errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 			if _, err := other.Run(context.Background(), in); err != nil {
@@ -292,7 +300,10 @@ func TestClosedWhileUsed(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	for _, err := range []error{func() error { _, err := m.State("main", "x"); return err }(), m.SetState("main", "x", zinc.Tensor{})} {
+	for _, err := range []error{func() error {
+		_, err := m.State("main", "x")
+		return err
+	}(), m.SetState("main", "x", zinc.Tensor{})} {
 		if !errors.Is(err, zinc.ErrClosed) {
 			t.Errorf("a closed model gives %v", err)
 		}
@@ -332,7 +343,8 @@ func round[T zinc.Element](t *testing.T, vs []T, typ string) {
 // TestPatch patches a pair that was compiled and one that was read.
 func TestPatch(t *testing.T) {
 	ctx := context.Background()
-	weights := map[string]zinc.Tensor{"conv3_weight": got[zinc.Tensor](t)(zinc.DecodeNPY(got[[]byte](t)(os.ReadFile("examples/patch/testdata/conv3_weight.npy"))))}
+	weights := map[string]zinc.Tensor{"conv3_weight": got[zinc.Tensor](t)(
+		zinc.DecodeNPY(got[[]byte](t)(os.ReadFile("examples/patch/testdata/conv3_weight.npy"))))}
 	if _, err := compiled(t, digits).Patch(weights); !errors.Is(err, zinc.ErrNoDebug) {
 		t.Errorf("without a debug database: %v", err)
 	}
@@ -343,7 +355,8 @@ func TestPatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := got[*zinc.Pair](t)(zinc.ReadPair(path))
-	if again := got[*zinc.Pair](t)(read.Patch(weights)); !bytes.Equal(again.Container, patched.Container) || bytes.Equal(again.Container, pair.Container) {
+	if again := got[*zinc.Pair](t)(read.Patch(weights)); !bytes.Equal(again.Container, patched.Container) ||
+		bytes.Equal(again.Container, pair.Container) {
 		t.Error("the pair that was read is patched to another")
 	}
 	if err := os.Remove(strings.TrimSuffix(path, ".hwx") + ".zdb"); err != nil {
@@ -363,7 +376,8 @@ func TestConcurrent(t *testing.T) {
 	m := opened(t, compiled(t, digits), zinc.RunOptions{})
 	var wg sync.WaitGroup
 	for d := range 4 {
-		image := got[zinc.Tensor](t)(zinc.DecodeNPY(got[[]byte](t)(os.ReadFile(filepath.Join("examples/digits/testdata", string(rune('0'+d))+".npy")))))
+		image := got[zinc.Tensor](t)(zinc.DecodeNPY(got[[]byte](t)(os.ReadFile(filepath.Join("examples/digits/testdata",
+			string(rune('0'+d))+".npy")))))
 		wg.Go(func() {
 			out, err := m.Run(context.Background(), map[string]zinc.Tensor{"image": image})
 			if err != nil {
@@ -416,7 +430,8 @@ func TestKey(t *testing.T) {
 	}
 	plain := key(zinc.Options{})
 	for name, o := range map[string]zinc.Options{
-		"defaults": {Target: "h13", Precision: "declared", Shapes: map[string][]int64{}}, "workers": {Workers: 3}, "cache": {Cache: "x", CacheBytes: 1},
+		"defaults": {Target: "h13", Precision: "declared", Shapes: map[string][]int64{}}, "workers": {Workers: 3},
+		"cache": {Cache: "x", CacheBytes: 1},
 	} {
 		if key(o) != plain {
 			t.Errorf("%s changes the key", name)
@@ -424,9 +439,11 @@ func TestKey(t *testing.T) {
 	}
 	seen := map[string]string{plain: "the model"}
 	for name, o := range map[string]zinc.Options{
-		"target": {Target: "h14"}, "precision": {Precision: "fp16"}, "function": {Func: "main"}, "section": {OneSection: true}, "full": {FullTD: true},
-		"shape": {Shapes: map[string][]int64{"image": {1, 1, 28, 28}}}, "another shape": {Shapes: map[string][]int64{"image": {2, 1, 28, 28}}},
-		"weights": {WeightsDir: model},
+		"target": {Target: "h14"}, "precision": {Precision: "fp16"}, "function": {Func: "main"},
+		"section": {OneSection: true}, "full": {FullTD: true},
+		"shape":         {Shapes: map[string][]int64{"image": {1, 1, 28, 28}}},
+		"another shape": {Shapes: map[string][]int64{"image": {2, 1, 28, 28}}},
+		"weights":       {WeightsDir: model},
 	} {
 		k := key(o)
 		if other, ok := seen[k]; ok {
@@ -457,7 +474,8 @@ func TestKey(t *testing.T) {
 func TestOptionsCoverTheCompilers(t *testing.T) {
 	mine := reflect.TypeFor[zinc.Options]()
 	other := map[string]string{
-		"SplitKernel": "OneSection", "InputName": "the model's own", "Observe": "a callback", "Progress": "a callback", "PrintAfter": "printing", "PrintChanged": "printing",
+		"SplitKernel": "OneSection", "InputName": "the model's own", "Observe": "a callback", "Progress": "a callback",
+		"PrintAfter": "printing", "PrintChanged": "printing",
 		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
@@ -483,7 +501,8 @@ func TestCacheBroken(t *testing.T) {
 	if again.Cached || !bytes.Equal(again.Container, first.Container) {
 		t.Error("a broken entry was taken")
 	}
-	if third := got[*zinc.Pair](t)(zinc.Compile(ctx, "testdata/total.mil", o)); !third.Cached || !bytes.Equal(third.Descriptor, first.Descriptor) {
+	if third := got[*zinc.Pair](t)(zinc.Compile(ctx, "testdata/total.mil", o)); !third.Cached ||
+		!bytes.Equal(third.Descriptor, first.Descriptor) {
 		t.Error("the entry was not replaced")
 	}
 }

@@ -85,7 +85,8 @@ func readEntry(folder string, k Key) (Pair, error) {
 	}
 	c, d := binary.LittleEndian.Uint64(h[40:]), binary.LittleEndian.Uint64(h[48:])
 	if size := uint64(info.Size()); size > MaxEntryBytes || c > size || d > size || c+d+entryHeader != size {
-		return bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size, int64(MaxEntryBytes))
+		return bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size,
+			int64(MaxEntryBytes))
 	}
 	// A file may be long and hold nothing: read as much as there is, in steps.
 	body, err := io.ReadAll(io.LimitReader(f, int64(c+d)))
@@ -126,7 +127,8 @@ func writeEntry(folder string, k Key, p Pair) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if err := f.Chmod(0o644); err != nil && runtime.GOOS != "windows" { // another user's process may read a shared folder
+	// another user's process may read a shared folder
+	if err := f.Chmod(0o644); err != nil && runtime.GOOS != "windows" {
 		return errors.Join(err, f.Close())
 	}
 	for _, b := range [][]byte{h, p.Container, p.Descriptor} {

@@ -100,7 +100,8 @@ const MaxFiles = 1 << 16
 // long as they are written in the one way that they are written.
 var (
 	blob     = regexp.MustCompile(`BLOBFILE`)
-	blobPath = regexp.MustCompile(`BLOBFILE\s*\(\s*path\s*=\s*(?:tensor<\s*string\s*,\s*\[\s*\]\s*>|string)\s*\(\s*"([^"\\]*)"`)
+	blobPath = regexp.MustCompile(`BLOBFILE\s*\(\s*path\s*=\s*` +
+		`(?:tensor<\s*string\s*,\s*\[\s*\]\s*>|string)\s*\(\s*"([^"\\]*)"`)
 )
 
 // modelRoot stands for the folder of the text in the name of a weight file.
@@ -153,7 +154,8 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 		return append(files, more...), err
 	case ".mil":
 	default:
-		return nil, fmt.Errorf("%s: which files it is made of can be told of folders, .mil and .mlmodel files", modelPath)
+		return nil, fmt.Errorf("%s: which files it is made of can be told of folders, .mil and .mlmodel files",
+			modelPath)
 	}
 	text, err := os.ReadFile(root)
 	if err != nil {

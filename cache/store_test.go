@@ -158,7 +158,8 @@ func TestTemporary(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	name := func(k, tail string) string { return filepath.Join(s.Folder, "."+k+tail) }
 	old := []string{name(key(1).String(), ".123.tmp")}
-	stay := []string{name(key(2).String(), ".123.tmp"), name("notakey", ".1.tmp"), filepath.Join(s.Folder, "a.tmp"), name(key(3).String(), ".tmp")}
+	stay := []string{name(key(2).String(), ".123.tmp"), name("notakey", ".1.tmp"), filepath.Join(s.Folder, "a.tmp"),
+		name(key(3).String(), ".tmp")}
 	past := time.Now().Add(-2 * time.Hour)
 	for i, f := range append(append([]string{}, old...), stay...) {
 		must(t, os.WriteFile(f, []byte("x"), 0o666))

@@ -149,7 +149,13 @@ func records(l Level, a, b []record) (out []*Change) {
 		}
 		x, y := &a[i], &b[to[i]]
 		if d := append(attributes(x.attrs, y.attrs), programText(x.text, y.text)...); len(d) > 0 {
-			out = append(out, &Change{Level: l, Kind: Changed, Subject: x.key, Details: d, names: append(append([]string(nil), x.names...), y.names...)})
+			out = append(out, &Change{
+				Level:   l,
+				Kind:    Changed,
+				Subject: x.key,
+				Details: d,
+				names:   append(append([]string(nil), x.names...), y.names...),
+			})
 		}
 	}
 	for j := range b {

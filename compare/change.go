@@ -32,16 +32,20 @@ type LevelInfo struct {
 // Levels is the one list of levels, in the order in which they are compared. A run
 // is asked for with Options.Outputs.
 var Levels = []LevelInfo{
-	{Settings, "compiler version, target and flags", needsModel, (*pairing).settings},
-	{MIL, "statements of the syntax tree: added, removed, changed, moved", needsText, (*pairing).statements},
-	{Constants, "values of the constants, and the bytes that they are packed into", nothing, (*pairing).constants},
-	{Passes, "the program after each pass, and the first pass after which the sides depart", needsTrace, (*pairing).passes},
-	{IR, "operations of the program after the passes", needsPlaced, (*pairing).programs},
-	{Limits, "what the targets take", needsTarget, (*pairing).limits},
-	{Placement, "what runs where, and why", needsReport, (*pairing).placement},
-	{Tasks, "tasks and their words, by field", needsPair, (*pairing).tasks},
-	{Container, "segments, ports, tensors, procedures, symbols", needsPair, (*pairing).container},
-	{Chain, "operands and operations of the descriptor", needsChain, (*pairing).chain},
+	{Level: Settings, Doc: "compiler version, target and flags", missing: needsModel, compare: (*pairing).settings},
+	{Level: MIL, Doc: "statements of the syntax tree: added, removed, changed, moved", missing: needsText,
+		compare: (*pairing).statements},
+	{Level: Constants, Doc: "values of the constants, and the bytes that they are packed into", missing: nothing,
+		compare: (*pairing).constants},
+	{Level: Passes, Doc: "the program after each pass, and the first pass after which the sides depart",
+		missing: needsTrace, compare: (*pairing).passes},
+	{Level: IR, Doc: "operations of the program after the passes", missing: needsPlaced, compare: (*pairing).programs},
+	{Level: Limits, Doc: "what the targets take", missing: needsTarget, compare: (*pairing).limits},
+	{Level: Placement, Doc: "what runs where, and why", missing: needsReport, compare: (*pairing).placement},
+	{Level: Tasks, Doc: "tasks and their words, by field", missing: needsPair, compare: (*pairing).tasks},
+	{Level: Container, Doc: "segments, ports, tensors, procedures, symbols", missing: needsPair, compare: (*pairing).
+		container},
+	{Level: Chain, Doc: "operands and operations of the descriptor", missing: needsChain, compare: (*pairing).chain},
 }
 
 // LevelNames returns the names of all levels but that of outputs.

@@ -117,7 +117,8 @@ func (p *pairing) compilation() []*Change {
 		}
 		return "compiles"
 	}
-	return []*Change{{Level: Placement, Kind: Changed, Subject: "compilation", Details: []string{says(p.a) + " -> " + says(p.b)}}}
+	return []*Change{{Level: Placement, Kind: Changed, Subject: "compilation", Details: []string{says(p.a) + " -> " +
+		says(p.b)}}}
 }
 
 // unnamed tells of bytes that differ although nothing was found that explains them.
@@ -135,7 +136,12 @@ func (p *pairing) unnamed(all []*Change) (out []*Change) {
 		}
 	}
 	if n > 0 {
-		out = append(out, &Change{Level: Container, Kind: Changed, Subject: "bytes that no part accounts for", Details: []string{diag.Count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"}})
+		out = append(out, &Change{
+			Level:   Container,
+			Kind:    Changed,
+			Subject: "bytes that no part accounts for",
+			Details: []string{diag.Count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"},
+		})
 	}
 	return out
 }

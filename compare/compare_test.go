@@ -22,7 +22,10 @@ func open(t *testing.T, path, name string) *Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), Request{Path: path, Compile: compile.Options{Target: x, Precision: "declared", SplitKernel: true}})
+	s, err := Open(t.Context(), Request{
+		Path:    path,
+		Compile: compile.Options{Target: x, Precision: "declared", SplitKernel: true},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,9 @@ func move(t *testing.T, name, behind string) func(string) string {
 	return func(text string) string {
 		lines := strings.Split(text, "\n")
 		find := func(n string) int {
-			i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "> "+n+" = ") || strings.Contains(l, " "+n+" = const") })
+			i := slices.IndexFunc(lines, func(l string) bool {
+				return strings.Contains(l, "> "+n+" = ") || strings.Contains(l, " "+n+" = const")
+			})
 			if i < 0 {
 				t.Fatalf("no statement %s", n)
 			}
@@ -165,7 +170,8 @@ func TestDigits(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{
-			name: "weight", weights: setWeight(t, "conv2_weight", 100, 0x4400), detail: "1 of 1152 values: first [1, 3, 0, 1] ",
+			name: "weight", weights: setWeight(t, "conv2_weight", 100, 0x4400),
+			detail: "1 of 1152 values: first [1, 3, 0, 1] ",
 			want: []string{
 				"constants: constant conv2_weight (weight of conv conv2) changed",
 				"  constants: packed constants of conv conv2, relu conv2_relu by convolution changed",
@@ -190,7 +196,9 @@ func TestDigits(t *testing.T) {
 			name: "spelling alone", text: replace("bool(false)", "bool( false )"),
 		},
 		{
-			name: "renamed", text: func(s string) string { return strings.ReplaceAll(s, "conv1_pool", "first_pool") }, detail: "name: conv1_pool -> first_pool",
+			name: "renamed", text: func(s string) string {
+				return strings.ReplaceAll(s, "conv1_pool", "first_pool")
+			}, detail: "name: conv1_pool -> first_pool",
 			want: []string{
 				"mil: max_pool conv1_pool changed",
 			},
@@ -252,7 +260,10 @@ func TestMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad, err := Open(t.Context(), Request{Path: dir, Compile: compile.Options{Target: x, SplitKernel: true, Func: "nowhere"}})
+	bad, err := Open(t.Context(), Request{
+		Path:    dir,
+		Compile: compile.Options{Target: x, SplitKernel: true, Func: "nowhere"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +327,8 @@ func TestOutputs(t *testing.T) {
 	if len(r.Changes) != 1 || c.Level != Outputs {
 		t.Fatalf("%q", lines(r.Changes))
 	}
-	expectDetail(t, c.Details, "first task that gives another value: task 2 of net, of conv conv2, relu conv2_relu by convolution")
+	expectDetail(t, c.Details, "first task that gives another value: task 2 of net, of conv conv2, relu conv2_relu "+
+		"by convolution")
 	expectDetail(t, c.Details, "output probs: ")
 	expect(t, compared(t, a, open(t, dir, "h13"), Options{Outputs: true, Seed: 1}))
 }
@@ -344,7 +356,8 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	slices.Sort(owners)
-	want := []string{"container names of symbols", "container packed constants of conv conv2, relu conv2_relu by convolution", "descriptor descriptor"}
+	want := []string{"container names of symbols",
+		"container packed constants of conv conv2, relu conv2_relu by convolution", "descriptor descriptor"}
 	if !slices.Equal(owners, want) {
 		t.Errorf("owners %q, want %q", owners, want)
 	}
@@ -371,20 +384,25 @@ func TestWhisper(t *testing.T) {
 	})
 	t.Run("epsilon", func(t *testing.T) {
 		line := regexp.MustCompile(`(var_71_to_fp16 = const.*)\(0x1\.5p-17\)`)
-		b := open(t, changed(t, dir, func(s string) string { return line.ReplaceAllString(s, "$1(0x1.8p-10)") }, nil), "h13")
+		b := open(t, changed(t, dir, func(s string) string {
+			return line.ReplaceAllString(s, "$1(0x1.8p-10)")
+		}, nil), "h13")
 		r := compared(t, a, b, Options{})
 		expect(t, r,
-			"constants: constant var_71_to_fp16 (epsilon of layer_norm var_82_cast, epsilon of layer_norm var_146_cast) changed",
+			"constants: constant var_71_to_fp16 (epsilon of layer_norm var_82_cast, epsilon of layer_norm "+
+				"var_146_cast) changed",
 			"  ir: layer_norm var_82_cast changed",
 			"  ir: layer_norm var_146_cast changed",
 			"  tasks: tasks of layer_norm var_82_cast by layer_norm changed",
 			"  tasks: tasks of layer_norm var_146_cast by layer_norm changed")
 		for _, e := range r.Changes[0].Effects[2:] {
-			if len(e.Details) != 2 || e.Details[0] != "1 task" || !strings.HasPrefix(e.Details[1], "PE.Epsilon: 168 -> 5632 ") {
+			if len(e.Details) != 2 || e.Details[0] != "1 task" || !strings.HasPrefix(e.Details[1],
+				"PE.Epsilon: 168 -> 5632 ") {
 				t.Errorf("%q", e.Details)
 			}
 		}
-		expect(t, compared(t, pair(t, a), pair(t, b), Options{}), "tasks: task 6 of net changed", "tasks: task 157 of net changed")
+		expect(t, compared(t, pair(t, a), pair(t, b), Options{}), "tasks: task 6 of net changed",
+			"tasks: task 157 of net changed")
 	})
 	t.Run("order", func(t *testing.T) {
 		b := open(t, changed(t, dir, move(t, "k_1_cast", "v_1_cast"), nil), "h13")
@@ -396,7 +414,8 @@ func TestWhisper(t *testing.T) {
 		expectDetail(t, lines(r.Changes), "mil: linear k_1_cast moved")
 		for _, e := range c.Effects {
 			switch s := string(e.Level) + ": " + e.Subject + " " + string(e.Kind); s {
-			case "ir: linear k_1_cast moved", "tasks: tasks of linear k_1_cast by linear moved", "tasks: addresses moved", "container: section __DATA,__bss changed":
+			case "ir: linear k_1_cast moved", "tasks: tasks of linear k_1_cast by linear moved",
+				"tasks: addresses moved", "container: section __DATA,__bss changed":
 			default:
 				t.Errorf("effect %s %q", s, e.Details)
 			}
@@ -409,7 +428,9 @@ func TestWhisper(t *testing.T) {
 		if n := len(gelu.FindAllString(textOf(t, dir), -1)); n != 1 {
 			t.Fatalf("%d statements to change", n)
 		}
-		b := open(t, changed(t, dir, func(s string) string { return gelu.ReplaceAllString(s, "$1 = relu($2") }, nil), "h13")
+		b := open(t, changed(t, dir, func(s string) string {
+			return gelu.ReplaceAllString(s, "$1 = relu($2")
+		}, nil), "h13")
 		r := compared(t, a, b, Options{})
 		expect(t, r,
 			"mil: gelu input_1_cast changed",
@@ -452,7 +473,8 @@ func TestQuantised(t *testing.T) {
 	})
 	r := compared(t, open(t, dir, "h13"), open(t, b, "h13"), Options{})
 	expect(t, r,
-		"constants: constant encoder_layers_0_weight_to_fp16_quantized.scale (scale of constexpr_affine_dequantize encoder_layers_0_weight_to_fp16_quantized) changed",
+		"constants: constant encoder_layers_0_weight_to_fp16_quantized.scale (scale of constexpr_affine_dequantize "+
+			"encoder_layers_0_weight_to_fp16_quantized) changed",
 		"  constants: packed constants of conv input_3_cast_fp16, relu x_5_cast_fp16 by convolution changed",
 		"  ir: conv input_3_cast_fp16 changed")
 	expectDetail(t, r.Changes[0].Details, "1 of 128 values: first [0] 0.00896454 -> 0.0625")

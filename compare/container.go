@@ -142,7 +142,8 @@ func linesMoved(all []*Change) (out []*Change) {
 	}
 	if n > 0 {
 		out = append(out, &Change{Level: Chain, Kind: Moved, Subject: "lines of the source", Details: []string{
-			diag.Count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " + map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
+			diag.Count(n, "program for the CPU names", "programs for the CPU name") + " other lines and " +
+				map[bool]string{true: "differs", false: "differ"}[n == 1] + " in nothing else",
 		}})
 	}
 	return out
@@ -215,7 +216,10 @@ func (s *Side) steps() (out []record) {
 		out = append(out, head)
 		for k := range f.Operands {
 			o := &f.Operands[k]
-			r := record{key: "operand " + o.Name + " of " + f.Name, names: []string{qualified(sourceName(f.Name), o.Name)}}
+			r := record{
+				key:   "operand " + o.Name + " of " + f.Name,
+				names: []string{qualified(sourceName(f.Name), o.Name)},
+			}
 			r.put("layout", o.Desc.String())
 			r.put("aperture", o.Aperture.String())
 			r.put("port", o.Port.Name)

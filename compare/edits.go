@@ -87,7 +87,14 @@ func simplify(all []*Change) (out []*Change) {
 		out = append(out, c)
 	}
 	if len(called) > mostNamed {
-		all := &Change{Level: MIL, Kind: Changed, Subject: "names of " + diag.Count(len(called), "operation", "operations"), A: called[0].A, B: called[0].B, cause: true}
+		all := &Change{
+			Level:   MIL,
+			Kind:    Changed,
+			Subject: "names of " + diag.Count(len(called), "operation", "operations"),
+			A:       called[0].A,
+			B:       called[0].B,
+			cause:   true,
+		}
 		for _, c := range called {
 			all.Details = append(all.Details, c.Subject+": "+strings.TrimPrefix(c.Details[0], nameDetail))
 			all.names = append(all.names, c.names...)
@@ -149,7 +156,8 @@ func behindInputs(of *Change, inputs []string, all []*Change) (out []*Change) {
 		}
 	}
 	if n > 0 {
-		of.Details = append(of.Details, "and with it the types of "+diag.Count(n, "operation", "operations")+", the first "+first)
+		of.Details = append(of.Details, "and with it the types of "+diag.Count(n, "operation", "operations")+
+			", the first "+first)
 	}
 	return out
 }

@@ -51,26 +51,40 @@ func TestOneEdit(t *testing.T) {
 	}
 	four := chainOf(small, true, "relu", "sigmoid", "tanh", "exp")
 	inserted := strings.Replace(four, "tanh(x = y1)", "tanh(x = new)", 1)
-	inserted = strings.Replace(inserted, "        tensor<fp16, "+small+"> y2", stmt(small, "new", "abs", "x = y1", "new")+"        tensor<fp16, "+small+"> y2", 1)
+	inserted = strings.Replace(inserted, "        tensor<fp16, "+small+"> y2", stmt(small, "new", "abs", "x = y1",
+		"new")+"        tensor<fp16, "+small+"> y2", 1)
 	for _, c := range []struct {
 		name, a, b string
 		want       string // the first change
 		details    []string
 		also       []string // effects that must be there
 	}{
-		{"operation replaced", four, strings.Replace(four, "sigmoid(", "relu(", 1), "mil: sigmoid y1 changed", []string{"operation: sigmoid -> relu"},
-			[]string{"ir: sigmoid y1 changed", "placement: sigmoid y1 changed"}},
-		{"operation inserted", four, inserted, "mil: abs new added", []string{"x = y1", "x of tanh y2 reads it in the stead of y1"},
-			[]string{"ir: abs new added", "placement: abs new added"}},
-		{"operation taken out", inserted, four, "mil: abs new removed", []string{"x of tanh y2 reads y1 in its stead"}, []string{"ir: abs new removed"}},
-		{"input shape", four, chainOf(wide, true, "relu", "sigmoid", "tanh", "exp"), "mil: function main changed",
-			[]string{"input x: tensor<fp16, " + small + "> -> tensor<fp16, " + wide + ">", "and with it the types of 4 operations, the first relu y0"}, []string{"chain: operand x of main changed"}},
-		{"names taken away", four, chainOf(small, false, "relu", "sigmoid", "tanh", "exp"), "mil: names of 4 operations changed", []string{`relu y0: "y0" -> none`}, nil},
-		{"unnamed, replaced", chainOf(small, false, "relu", "sigmoid"), chainOf(small, false, "relu", "tanh"), "mil: sigmoid y1 changed", []string{"operation: sigmoid -> tanh"}, nil},
-		{"function added", four, four + strings.Replace(four, "func main", "func other", 1), "mil: function other added", nil, []string{"ir: function other added", "chain: function other added"}},
-		{"function taken away", four + strings.Replace(four, "func main", "func other", 1), four, "mil: function other removed", nil, nil},
-		{"second function changed", four + strings.Replace(four, "func main", "func other", 1), four + strings.Replace(strings.Replace(four, "func main", "func other", 1), "sigmoid(", "tanh(", 1),
-			"mil: sigmoid y1 changed", []string{"operation: sigmoid -> tanh"}, []string{"placement: sigmoid y1 of other changed"}},
+		{name: "operation replaced", a: four, b: strings.Replace(four, "sigmoid(", "relu(", 1),
+			want: "mil: sigmoid y1 changed", details: []string{"operation: sigmoid -> relu"},
+			also: []string{"ir: sigmoid y1 changed", "placement: sigmoid y1 changed"}},
+		{name: "operation inserted", a: four, b: inserted, want: "mil: abs new added", details: []string{"x = y1",
+			"x of tanh y2 reads it in the stead of y1"},
+			also: []string{"ir: abs new added", "placement: abs new added"}},
+		{name: "operation taken out", a: inserted, b: four, want: "mil: abs new removed",
+			details: []string{"x of tanh y2 reads y1 in its stead"}, also: []string{"ir: abs new removed"}},
+		{name: "input shape", a: four, b: chainOf(wide, true, "relu", "sigmoid", "tanh", "exp"),
+			want: "mil: function main changed",
+			details: []string{"input x: tensor<fp16, " + small + "> -> tensor<fp16, " + wide + ">",
+				"and with it the types of 4 operations, the first relu y0"},
+			also: []string{"chain: operand x of main changed"}},
+		{name: "names taken away", a: four, b: chainOf(small, false, "relu", "sigmoid", "tanh", "exp"),
+			want: "mil: names of 4 operations changed", details: []string{`relu y0: "y0" -> none`}},
+		{name: "unnamed, replaced", a: chainOf(small, false, "relu", "sigmoid"), b: chainOf(small, false, "relu",
+			"tanh"), want: "mil: sigmoid y1 changed", details: []string{"operation: sigmoid -> tanh"}},
+		{name: "function added", a: four, b: four + strings.Replace(four, "func main", "func other", 1),
+			want: "mil: function other added", also: []string{"ir: function other added",
+				"chain: function other added"}},
+		{name: "function taken away", a: four + strings.Replace(four, "func main", "func other", 1), b: four,
+			want: "mil: function other removed"},
+		{name: "second function changed", a: four + strings.Replace(four, "func main", "func other", 1), b: four +
+			strings.Replace(strings.Replace(four, "func main", "func other", 1), "sigmoid(", "tanh(", 1),
+			want: "mil: sigmoid y1 changed", details: []string{"operation: sigmoid -> tanh"},
+			also: []string{"placement: sigmoid y1 of other changed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compared(t, open(t, network(t, c.a), "h13"), open(t, network(t, c.b), "h13"), Options{})
@@ -89,15 +103,19 @@ func TestOneEdit(t *testing.T) {
 
 // TestTogether: what two changes do together is told apart from what each does.
 func TestTogether(t *testing.T) {
-	body := stmt(small, "a", "relu", "x = x", "a") + stmt(small, "b", "sigmoid", "x = a", "b") + stmt(small, "c", "tanh", "x = b", "c")
+	body := stmt(small, "a", "relu", "x = x", "a") + stmt(small, "b", "sigmoid", "x = a", "b") +
+		stmt(small, "c", "tanh", "x = b", "c")
 	other := strings.Replace(strings.Replace(body, "relu(", "sin(", 1), "tanh(", "cos(", 1)
-	r := compared(t, open(t, network(t, function("main", small, body, "c")), "h13"), open(t, network(t, function("main", small, other, "c")), "h13"), Options{})
+	r := compared(t, open(t, network(t, function("main", small, body, "c")), "h13"),
+		open(t, network(t, function("main", small, other, "c")), "h13"), Options{})
 	n := len(r.Changes)
 	if n != 3 || r.Changes[2].Level != Together || len(r.Changes[2].Effects) == 0 {
 		t.Fatalf("%q", lines(r.Changes))
 	}
 	var b strings.Builder
-	if err := r.Text(&b, TextOptions{}); err != nil || !strings.Contains(b.String(), "2 changes, and what they do together\n") || !strings.Contains(b.String(), "\ntogether: what no single one of these changes explains\n") {
+	if err := r.Text(&b, TextOptions{}); err != nil || !strings.Contains(b.String(),
+		"2 changes, and what they do together\n") || !strings.Contains(b.String(),
+		"\ntogether: what no single one of these changes explains\n") {
 		t.Errorf("%v\n%s", err, &b)
 	}
 }

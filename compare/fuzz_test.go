@@ -15,7 +15,10 @@ func FuzzPairs(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	m, err := Open(context.Background(), Request{Path: "../examples/digits/digits.mlmodelc", Compile: compile.Options{Target: x, SplitKernel: true}})
+	m, err := Open(context.Background(), Request{
+		Path:    "../examples/digits/digits.mlmodelc",
+		Compile: compile.Options{Target: x, SplitKernel: true},
+	})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -52,7 +55,8 @@ func FuzzPairs(f *testing.F) {
 			return
 		}
 		r, err := Compare(t.Context(), right, s, Options{})
-		if err == nil && !r.Same && string(container) == string(m.container) && string(descriptor) == string(m.descriptor) {
+		if err == nil && !r.Same && string(container) == string(m.container) &&
+			string(descriptor) == string(m.descriptor) {
 			t.Errorf("equal bytes differ: %q", lines(r.Changes))
 		}
 		if err == nil && r.Same && s.file.Banner() == m.file.Banner() && string(container) != string(m.container) {

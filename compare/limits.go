@@ -22,7 +22,8 @@ func (p *pairing) limits() ([]*Change, error) {
 		}
 	}
 	if len(d) > 0 {
-		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name + " beside those of " + p.a.target.Name, Details: d, names: []string{setting("target")}}}, nil
+		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name + " beside those of " +
+			p.a.target.Name, Details: d, names: []string{setting("target")}}}, nil
 	}
 	return nil, nil
 }

@@ -44,7 +44,8 @@ func TestLinear(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			took := func(n int) (bytes uint64) {
-				a, b := c.side(t, open(t, longModel(t, n, false), "h13")), c.side(t, open(t, longModel(t, n, true), "h13"))
+				a, b := c.side(t, open(t, longModel(t, n, false), "h13")),
+					c.side(t, open(t, longModel(t, n, true), "h13"))
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				r := compared(t, a, b, Options{})

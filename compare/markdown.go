@@ -19,7 +19,8 @@ const mostMarkdown = 40 << 10
 func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 	md := report.MarkdownText
 	var b bytes.Buffer
-	b.WriteString("### zinc diff\n\n| side | model or pair | target | settings | placement |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("### zinc diff\n\n| side | model or pair | target | settings | placement |\n| --- | --- | --- | " +
+		"--- | --- |\n")
 	for _, x := range []struct {
 		side string
 		s    *Summary
@@ -32,7 +33,8 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		if x.s.NoPair != "" {
 			last = x.s.NoPair
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", x.side, md(brief(x.s.Name)), md(x.s.Target), md(brief(strings.Join(settings, ", "))), md(cut(last)))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", x.side, md(brief(x.s.Name)), md(x.s.Target),
+			md(brief(strings.Join(settings, ", "))), md(cut(last)))
 	}
 	for i, l := range r.limitations() {
 		if i == 0 {
@@ -50,7 +52,8 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		var x bytes.Buffer
 		r.markdownChange(&x, c, &o)
 		if b.Len()+x.Len() > mostMarkdown {
-			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", diag.Count(len(r.Changes)-i, "change", "changes"))
+			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", diag.Count(len(r.Changes)-i, "change",
+				"changes"))
 			break
 		}
 		b.Write(x.Bytes())

@@ -10,12 +10,20 @@ import (
 // before the 65536 characters that hosts take.
 func TestMarkdown(t *testing.T) {
 	r := &Result{
-		A: Summary{Name: "/home/x/`a`|b", Target: "h13", Compiler: "0.1.0"}, B: Summary{Name: "b", NoPair: strings.Repeat("it does not compile\n", 9000)},
-		Levels: []Coverage{{Level: MIL, Differences: 3000}, {Level: Tasks, Missing: strings.Repeat("why ", 90000)}, {Level: Chain, Note: "as <b>words</b>"}},
+		A: Summary{
+			Name:     "/home/x/`a`|b",
+			Target:   "h13",
+			Compiler: "0.1.0",
+		}, B: Summary{Name: "b", NoPair: strings.Repeat("it does not compile\n", 9000)},
+		Levels: []Coverage{{Level: MIL, Differences: 3000}, {Level: Tasks, Missing: strings.Repeat("why ", 90000)},
+			{Level: Chain, Note: "as <b>words</b>"}},
 	}
 	for i := range 3000 {
-		r.Changes = append(r.Changes, &Change{Level: MIL, Kind: Changed, Subject: fmt.Sprintf("relu a_%d |<script>@team #1", i), A: "/home/x/model.mil:3:4", B: `C:\y\model.mil:5:6`, cause: true,
-			Details: []string{"x: a -> b", "y | z\nnew line"}, Effects: []*Change{{Level: IR, Kind: Added, Subject: "a|b"}}})
+		r.Changes = append(r.Changes, &Change{Level: MIL, Kind: Changed,
+			Subject: fmt.Sprintf("relu a_%d |<script>@team #1", i), A: "/home/x/model.mil:3:4", B: `C:\y\model.mil:5:6`,
+			cause:   true,
+			Details: []string{"x: a -> b", "y | z\nnew line"},
+			Effects: []*Change{{Level: IR, Kind: Added, Subject: "a|b"}}})
 	}
 	for _, most := range []int{0, 1, 12} {
 		var b strings.Builder
@@ -28,7 +36,9 @@ func TestMarkdown(t *testing.T) {
 				t.Errorf("--max-lines %d: the comment has %q", most, bad)
 			}
 		}
-		if len(s) > 65536 || !strings.Contains(s, "At model.mil:3:4, now model.mil:5:6.") || !strings.Contains(s, " changes more; `zinc diff` prints them all.\n") || !strings.Contains(s, "**3000 changes (3000 at level mil)**") {
+		if len(s) > 65536 || !strings.Contains(s, "At model.mil:3:4, now model.mil:5:6.") ||
+			!strings.Contains(s, " changes more; `zinc diff` prints them all.\n") ||
+			!strings.Contains(s, "**3000 changes (3000 at level mil)**") {
 			t.Errorf("--max-lines %d: %d bytes\n%.600s", most, len(s), s)
 		}
 		for l := range strings.Lines(s) {
@@ -53,7 +63,9 @@ func TestText(t *testing.T) {
 	if err := r.Text(&b, TextOptions{Most: 8}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"  constants: constants 3 changed\n", "  tasks: tasks 1 changed\n", "  outputs: outputs 1 changed\n", "  and 22 effects more: 6 at level constants, 8 at level tasks, 8 at level outputs\n"} {
+	for _, want := range []string{"  constants: constants 3 changed\n", "  tasks: tasks 1 changed\n",
+		"  outputs: outputs 1 changed\n",
+		"  and 22 effects more: 6 at level constants, 8 at level tasks, 8 at level outputs\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -117,7 +117,8 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		limits.Programs = mostPrograms
 	}
 	r, err := x.Compile(ctx, toolchain.Request{
-		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name, Flags: append(Flags(&q.Compile), q.Extra...), NoPasses: !q.Passes,
+		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name,
+		Flags: append(Flags(&q.Compile), q.Extra...), NoPasses: !q.Passes,
 		Limits: limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError

@@ -81,7 +81,12 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 		return nil, err
 	}
 	if why != "" {
-		return &Change{Level: Outputs, Kind: Changed, Subject: "outputs of " + fn, Details: []string{"not run: " + why}}, nil
+		return &Change{
+			Level:   Outputs,
+			Kind:    Changed,
+			Subject: "outputs of " + fn,
+			Details: []string{"not run: " + why},
+		}, nil
 	}
 	first := &departure{partner: p.partners(), at: -1}
 	var res [2]map[string]interp.Tensor
@@ -242,7 +247,8 @@ func (s *Side) statedTasks() (n int) {
 
 // firstValue runs side A again up to the task where the sides depart and compares what
 // it gives with what B gave.
-func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]interp.Tensor, first *departure, o Options) (string, []string, error) {
+func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]interp.Tensor, first *departure,
+	o Options) (string, []string, error) {
 	x := first.given[first.at].step
 	var values []uint16
 	var extent [5]int
@@ -250,18 +256,19 @@ func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]
 	defer stop(nil)
 	n, done := 0, 0
 	m.Reset()
-	_, err := m.Run(run, in, sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes, Results: func(where string, task int, e [5]int, patterns []uint16) {
-		if done++; o.Progress != nil && done <= first.at+1 {
-			o.Progress("run of side A to the task that differs", done, first.at+1)
-		}
-		if where != x.procedure || task != x.task {
-			return
-		}
-		if n++; n == x.nth+1 {
-			values, extent = append([]uint16(nil), patterns...), e
-			stop(errFound)
-		}
-	}})
+	_, err := m.Run(run, in, sim.Options{Numerics: numerics.ANE, Workers: o.Workers, CallBytes: o.CallBytes,
+		Results: func(where string, task int, e [5]int, patterns []uint16) {
+			if done++; o.Progress != nil && done <= first.at+1 {
+				o.Progress("run of side A to the task that differs", done, first.at+1)
+			}
+			if where != x.procedure || task != x.task {
+				return
+			}
+			if n++; n == x.nth+1 {
+				values, extent = append([]uint16(nil), patterns...), e
+				stop(errFound)
+			}
+		}})
 	if err != nil && context.Cause(run) != errFound {
 		return "", nil, err
 	}
@@ -283,7 +290,8 @@ func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]
 		text += ", of " + of
 	}
 	if extent != first.extent {
-		return text + fmt.Sprintf(": groups, depth, channels, rows and columns %v -> %v", extent, first.extent), names, nil
+		return text + fmt.Sprintf(": groups, depth, channels, rows and columns %v -> %v", extent, first.extent), names,
+			nil
 	}
 	differ, at := 0, -1
 	for i := range min(len(values), len(first.values)) {
@@ -295,7 +303,8 @@ func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]
 	}
 	if at >= 0 {
 		f := func(v uint16) float32 { return float16.Frombits(v).Float32() }
-		text += fmt.Sprintf(": %d of %d elements, the first %s: %.6g -> %.6g", differ, len(values), element(extent, at), f(values[at]), f(first.values[at]))
+		text += fmt.Sprintf(": %d of %d elements, the first %s: %.6g -> %.6g", differ, len(values), element(extent, at),
+			f(values[at]), f(first.values[at]))
 	}
 	return text, names, nil
 }
@@ -305,7 +314,8 @@ func element(extent [5]int, i int) string {
 	var parts []string
 	for k := len(extent) - 1; k >= 0; k-- {
 		if n := extent[k]; n > 1 {
-			parts = append(parts, fmt.Sprintf("%s %d", [...]string{"group", "depth", "channel", "row", "column"}[k], i%n))
+			parts = append(parts, fmt.Sprintf("%s %d", [...]string{"group", "depth", "channel", "row", "column"}[k],
+				i%n))
 			i /= n
 		}
 	}
@@ -345,8 +355,10 @@ func outputDetails(ports []sim.Port, res [2]map[string]interp.Tensor) (out []str
 		}
 		ca, cb := &ir.Const{Type: a.Type, Data: a.Data}, &ir.Const{Type: b.Type, Data: b.Data}
 		if n, _, worst := elementsThatDiffer(ca, cb); n > 0 {
-			text := fmt.Sprintf("output %s: %d of %d elements, largest change %s%s -> %s", port.Name, n, ca.Elems(), at(a.Type.Shape, worst), number(ca, worst), number(cb, worst))
-			if far, most := math.Abs(ca.Float(worst)-cb.Float(worst)), magnitude(ca); most > 0 && !math.IsNaN(far) && a.Type.DType.IsFloat() {
+			text := fmt.Sprintf("output %s: %d of %d elements, largest change %s%s -> %s", port.Name, n, ca.Elems(),
+				at(a.Type.Shape, worst), number(ca, worst), number(cb, worst))
+			if far, most := math.Abs(ca.Float(worst)-cb.Float(worst)), magnitude(ca); most > 0 && !math.IsNaN(far) &&
+				a.Type.DType.IsFloat() {
 				text += fmt.Sprintf(", %.3g of the largest magnitude", far/most)
 			}
 			out = append(out, text)

@@ -37,7 +37,10 @@ func TestOutputsProgress(t *testing.T) {
 // TestOutputsEqual: equal pairs are not run.
 func TestOutputsEqual(t *testing.T) {
 	a := open(t, digits(t), "h13")
-	expect(t, compared(t, a, open(t, digits(t), "h13"), Options{Outputs: true, Progress: func(stage string, _, _ int) { t.Errorf("%s", stage) }}))
+	expect(t, compared(t, a, open(t, digits(t), "h13"), Options{
+		Outputs:  true,
+		Progress: func(stage string, _, _ int) { t.Errorf("%s", stage) },
+	}))
 }
 
 // TestOutputsRenamed: a procedure that has another name, since there are more functions,
@@ -46,10 +49,14 @@ func TestOutputsRenamed(t *testing.T) {
 	body := stmt(small, "a", "relu", "x = x", "a") + stmt(small, "y", "sigmoid", "x = a", "y")
 	one, two := function("main", small, body, "y"), function("other", small, body, "y")
 	a := open(t, network(t, one), "h13")
-	if r := compared(t, a, open(t, network(t, one+two), "h13"), Options{Outputs: true, Levels: []Level{Settings, Tasks}}); len(only(Outputs, r.Changes)) > 0 {
+	if r := compared(t, a, open(t, network(t, one+two), "h13"), Options{
+		Outputs: true,
+		Levels:  []Level{Settings, Tasks},
+	}); len(only(Outputs, r.Changes)) > 0 {
 		t.Errorf("%q", lines(r.Changes))
 	}
-	r := compared(t, a, open(t, network(t, strings.Replace(one, "sigmoid(", "tanh(", 1)+two), "h13"), Options{Outputs: true, Levels: []Level{MIL}})
+	r := compared(t, a, open(t, network(t, strings.Replace(one, "sigmoid(", "tanh(", 1)+two), "h13"),
+		Options{Outputs: true, Levels: []Level{MIL}})
 	got := only(Outputs, r.Changes)
 	if len(got) != 1 {
 		t.Fatalf("%q", lines(r.Changes))

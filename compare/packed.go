@@ -48,7 +48,13 @@ func (p *pairing) packed() (out []*Change, err error) {
 	for i := range a {
 		x := &a[i]
 		if to[i] < 0 {
-			out = append(out, &Change{Level: Constants, Kind: Removed, Subject: x.subject, names: x.names, Details: []string{fmt.Sprintf("%d bytes", len(x.data))}})
+			out = append(out, &Change{
+				Level:   Constants,
+				Kind:    Removed,
+				Subject: x.subject,
+				names:   x.names,
+				Details: []string{fmt.Sprintf("%d bytes", len(x.data))},
+			})
 			continue
 		}
 		y := &b[to[i]]
@@ -59,11 +65,23 @@ func (p *pairing) packed() (out []*Change, err error) {
 		if len(y.subject) > len(subject) && strings.HasPrefix(y.subject, subject) {
 			subject = y.subject // which says more: a database names its task
 		}
-		out = append(out, &Change{Level: Constants, Kind: Changed, Subject: subject, names: merged(x.names, y.names), Details: blobDetails(x, y)})
+		out = append(out, &Change{
+			Level:   Constants,
+			Kind:    Changed,
+			Subject: subject,
+			names:   merged(x.names, y.names),
+			Details: blobDetails(x, y),
+		})
 	}
 	for j := range b {
 		if y := &b[j]; from[j] < 0 {
-			out = append(out, &Change{Level: Constants, Kind: Added, Subject: y.subject, names: y.names, Details: []string{fmt.Sprintf("%d bytes", len(y.data))}})
+			out = append(out, &Change{
+				Level:   Constants,
+				Kind:    Added,
+				Subject: y.subject,
+				names:   y.names,
+				Details: []string{fmt.Sprintf("%d bytes", len(y.data))},
+			})
 		}
 	}
 	return out, nil
@@ -84,7 +102,8 @@ func blobDetails(x, y *blob) (out []string) {
 	m := min(len(x.data), len(y.data))
 	parts := x.layout
 	if len(x.data) != len(y.data) || len(parts) == 0 {
-		parts = []provenance.Repeat{{Times: 1, Runs: []provenance.Run{{Role: "bytes", Size: uint32(min(m, math.MaxUint32))}}}}
+		parts = []provenance.Repeat{{Times: 1,
+			Runs: []provenance.Run{{Role: "bytes", Size: uint32(min(m, math.MaxUint32))}}}}
 	}
 	type tally struct {
 		role          string

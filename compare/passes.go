@@ -99,7 +99,8 @@ func passList(a, b []string) (out []*Change) {
 	for _, i := range moved(to) {
 		d = append(d, a[i]+": A runs it "+behind(a, i)+", B "+behind(b, to[i]))
 	}
-	return []*Change{{Level: Passes, Kind: Changed, Subject: "list of passes", Details: d, names: []string{setting(compilerVersion)}}}
+	return []*Change{{Level: Passes, Kind: Changed, Subject: "list of passes", Details: d,
+		names: []string{setting(compilerVersion)}}}
 }
 
 // departure follows two pipelines and tells after which passes the programs differ.
@@ -136,7 +137,8 @@ func (p *pairing) departure(a, b *pipeline) *Change {
 			continue
 		}
 		if c.Subject != "" {
-			c.Details = append(c.Details, fmt.Sprintf("after %s: %s more: %s", pass, diag.Count(len(more), "line differs", "lines differ"), some(more)))
+			c.Details = append(c.Details, fmt.Sprintf("after %s: %s more: %s", pass,
+				diag.Count(len(more), "line differs", "lines differ"), some(more)))
 			continue
 		}
 		c.Subject, c.Pass = "program of "+a.key+" after pass "+pass, pass

@@ -14,7 +14,11 @@ import (
 
 // request is a model for h13 with its programs after the passes.
 func request(path string) Request {
-	return Request{Path: path, Compile: compile.Options{Target: target.H13, Precision: "declared", SplitKernel: true}, Passes: true}
+	return Request{
+		Path:    path,
+		Compile: compile.Options{Target: target.H13, Precision: "declared", SplitKernel: true},
+		Passes:  true,
+	}
 }
 
 func opened(t *testing.T, q Request) *Side {
@@ -42,14 +46,16 @@ func only(l Level, cs []*Change) (out []*Change) {
 func folded(t *testing.T) string {
 	body := `        tensor<int32, [4]> s = const()[name = string("s"), val = tensor<int32, [4]>([1, 8, 8, 8])];
         tensor<int32, [4]> r = const()[name = string("r"), val = tensor<int32, [4]>([1, 8, 4, 16])];
-` + stmt("[1, 8, 8, 8]", "a", "reshape", "x = x, shape = s", "a") + stmt(small, "b", "reshape", "x = a, shape = r", "b") + stmt(small, "c", "relu", "x = b", "c")
+` + stmt("[1, 8, 8, 8]", "a", "reshape", "x = x, shape = s", "a") + stmt(small, "b", "reshape", "x = a, shape = r",
+		"b") + stmt(small, "c", "relu", "x = b", "c")
 	return network(t, function("main", small, body, "c"))
 }
 
 // TestPasses tells after which pass a setting makes the programs depart.
 func TestPasses(t *testing.T) {
 	body := "        tensor<fp32, [1, 8, 4, 16]> y = relu(x = x)[name = string(\"y\")];"
-	dir := network(t, strings.ReplaceAll(function("main", small, body, "y"), "tensor<fp16, "+small+"> x", "tensor<fp32, "+small+"> x"))
+	dir := network(t, strings.ReplaceAll(function("main", small, body, "y"), "tensor<fp16, "+small+"> x",
+		"tensor<fp32, "+small+"> x"))
 	b := request(dir)
 	b.Compile.Precision = "fp16"
 	r := compared(t, opened(t, request(dir)), opened(t, b), Options{})
@@ -57,7 +63,8 @@ func TestPasses(t *testing.T) {
 		t.Fatalf("%q", lines(r.Changes))
 	}
 	got := only(Passes, r.Changes)
-	if len(got) != 1 || got[0].Pass != "convert-precision" || got[0].Subject != "program of main after pass convert-precision" {
+	if len(got) != 1 || got[0].Pass != "convert-precision" ||
+		got[0].Subject != "program of main after pass convert-precision" {
 		t.Fatalf("%+v", got)
 	}
 	expectDetail(t, got[0].Details, "- %y: tensor<fp32, [1, 8, 4, 16]> = relu(x = %x)")
@@ -84,12 +91,16 @@ func TestPassesSame(t *testing.T) {
 // no difference, and neither are the lines of the text.
 func TestPassesWeight(t *testing.T) {
 	dir := digits(t)
-	r := compared(t, opened(t, request(dir)), opened(t, request(changed(t, dir, nil, setWeight(t, "conv2_weight", 100, 0x4400)))), Options{Levels: []Level{Passes}})
+	r := compared(t, opened(t, request(dir)),
+		opened(t, request(changed(t, dir, nil, setWeight(t, "conv2_weight", 100, 0x4400)))),
+		Options{Levels: []Level{Passes}})
 	if len(r.Changes) != 1 || r.Changes[0].Pass != "select-function" || len(r.Changes[0].Details) != 3 {
 		t.Fatalf("%q %q", lines(r.Changes), r.Changes[0].Details)
 	}
 	expectDetail(t, r.Changes[0].Details, "1 line differs: const %conv2_weight")
-	r = compared(t, opened(t, request(dir)), opened(t, request(changed(t, dir, func(s string) string { return "\n\n" + s }, nil))), Options{Levels: []Level{Passes}})
+	r = compared(t, opened(t, request(dir)), opened(t, request(changed(t, dir, func(s string) string {
+		return "\n\n" + s
+	}, nil))), Options{Levels: []Level{Passes}})
 	expect(t, r)
 }
 
@@ -153,7 +164,8 @@ func TestVersions(t *testing.T) {
 	own.Compiler = compile.Version
 	t.Run("planted", func(t *testing.T) {
 		r := compared(t, opened(t, by(exe)), opened(t, own), Options{})
-		if len(r.Changes) != 1 || lines(r.Changes)[0] != "settings: compiler version changed" || r.Changes[0].Details[0] != "9.8.7 -> "+compile.Version {
+		if len(r.Changes) != 1 || lines(r.Changes)[0] != "settings: compiler version changed" ||
+			r.Changes[0].Details[0] != "9.8.7 -> "+compile.Version {
 			t.Fatalf("%q", lines(r.Changes))
 		}
 		got := only(Passes, r.Changes)
@@ -178,7 +190,8 @@ func TestVersions(t *testing.T) {
 		}
 	})
 	t.Run("older", func(t *testing.T) {
-		r := compared(t, opened(t, by(toolchaintest.Older(t, exe, "--debug-db", "--report", "--print-after"))), opened(t, own), Options{})
+		r := compared(t, opened(t, by(toolchaintest.Older(t, exe, "--debug-db", "--report", "--print-after"))),
+			opened(t, own), Options{})
 		if len(r.Changes) != 1 || len(only(Tasks, r.Changes)) == 0 {
 			t.Fatalf("%q", lines(r.Changes))
 		}
@@ -186,7 +199,8 @@ func TestVersions(t *testing.T) {
 		for _, l := range r.Levels {
 			missing[l.Level] = l.Missing
 		}
-		if !strings.Contains(missing[Passes], "does not know --print-after") || !strings.Contains(missing[Placement], "does not know --report") || missing[Tasks] != "" {
+		if !strings.Contains(missing[Passes], "does not know --print-after") || !strings.Contains(missing[Placement],
+			"does not know --report") || missing[Tasks] != "" {
 			t.Errorf("%q", missing)
 		}
 		// The one database there is names the tasks.
@@ -201,7 +215,8 @@ func TestVersions(t *testing.T) {
 			{"garbage", "echo x >model.hwx; echo y >model.e5; echo z >model.zdb"},
 			{"null function", "'" + exe + `' "$@" >/dev/null; echo '{"functions": [null]}'`},
 			{"no report", "'" + exe + `' "$@" >/dev/null; echo '{"functions": 3}'`},
-			{"odd programs", "'" + exe + `' "$@" 2>/dev/null; printf '// after \033[2J\n%%\n%%"\n@@ @: @1 from "\\\n}\n\nx\n// after \033[2J\nfunc %%\n' >&2`},
+			{"odd programs", "'" + exe +
+				`' "$@" 2>/dev/null; printf '// after \033[2J\n%%\n%%"\n@@ @: @1 from "\\\n}\n\nx\n// after \033[2J\nfunc %%\n' >&2`},
 			{"another database", "'" + exe + `' "$@"; printf x >>model.zdb`},
 			{"another descriptor", "'" + exe + `' "$@"; : >model.e5`},
 		} {

@@ -158,7 +158,8 @@ func sameValue(a, b *ir.Value, now func(string) string) bool {
 	if !a.IsConst() {
 		return now(a.Name) == b.Name
 	}
-	return a.Const.Type.Equal(b.Const.Type) && bytes.Equal(a.Const.Data, b.Const.Data) && slices.Equal(a.Const.Strings, b.Const.Strings)
+	return a.Const.Type.Equal(b.Const.Type) && bytes.Equal(a.Const.Data, b.Const.Data) && slices.Equal(a.Const.Strings,
+		b.Const.Strings)
 }
 
 func valueString(v *ir.Value) string {
@@ -187,7 +188,11 @@ func (p *pairing) placement() ([]*Change, error) {
 			fn := sourceName(f.Function)
 			for i := range f.Ops {
 				o := &f.Ops[i]
-				x := record{key: o.Op + " " + now(fn, o.Name), by: now(fn, o.Name) + " of " + f.Function, names: []string{qualified(fn, o.Name)}}
+				x := record{
+					key:   o.Op + " " + now(fn, o.Name),
+					by:    now(fn, o.Name) + " of " + f.Function,
+					names: []string{qualified(fn, o.Name)},
+				}
 				if f.Function != sourceName(f.Function) || several {
 					x.key += " of " + f.Function
 				}

@@ -47,14 +47,26 @@ func Bytes(a, b *Side) ([]Range, error) {
 	for i := range ra {
 		x := &ra[i]
 		if to[i] < 0 {
-			out = append(out, Range{"container", x.off, -1, int64(len(x.data)), x.owner(0, len(x.data))})
+			out = append(out, Range{
+				File:  "container",
+				A:     x.off,
+				B:     -1,
+				Size:  int64(len(x.data)),
+				Owner: x.owner(0, len(x.data)),
+			})
 			continue
 		}
 		out = append(out, spans(x, &rb[to[i]])...)
 	}
 	for j := range rb {
 		if y := &rb[j]; from[j] < 0 {
-			out = append(out, Range{"container", -1, y.off, int64(len(y.data)), y.owner(0, len(y.data))})
+			out = append(out, Range{
+				File:  "container",
+				A:     -1,
+				B:     y.off,
+				Size:  int64(len(y.data)),
+				Owner: y.owner(0, len(y.data)),
+			})
 		}
 	}
 	if a.descriptor != nil && b.descriptor != nil {
@@ -86,14 +98,20 @@ func spans(x, y *region) (out []Range) {
 				last = k
 			}
 		}
-		out = append(out, Range{"container", x.off + int64(i), y.off + int64(i), int64(last + 1 - i), x.owner(i, last+1-i)})
+		out = append(out, Range{
+			File:  "container",
+			A:     x.off + int64(i),
+			B:     y.off + int64(i),
+			Size:  int64(last + 1 - i),
+			Owner: x.owner(i, last+1-i),
+		})
 		i = last + 1
 	}
 	if n := len(x.data) - m; n > 0 {
-		out = append(out, Range{"container", x.off + int64(m), -1, int64(n), x.owner(m, n)})
+		out = append(out, Range{File: "container", A: x.off + int64(m), B: -1, Size: int64(n), Owner: x.owner(m, n)})
 	}
 	if n := len(y.data) - m; n > 0 {
-		out = append(out, Range{"container", -1, y.off + int64(m), int64(n), y.owner(m, n)})
+		out = append(out, Range{File: "container", A: -1, B: y.off + int64(m), Size: int64(n), Owner: y.owner(m, n)})
 	}
 	return out
 }
@@ -110,7 +128,12 @@ func (p *pairing) regions() (a, b []region, err error) {
 		if x.s.db != nil {
 			x.s.constantRegions(x.out)
 		} else if c := x.s.file.ConstantBytes(); len(c) > 0 {
-			*x.out = append(*x.out, region{"constants", x.s.constantsAt(), c, named("constants")})
+			*x.out = append(*x.out, region{
+				key:   "constants",
+				off:   x.s.constantsAt(),
+				data:  c,
+				owner: named("constants"),
+			})
 		}
 	}
 	if p.missing(decodable) != "" {
@@ -178,7 +201,7 @@ func (s *Side) sections(out *[]region) {
 			}
 			if !owned {
 				name := "section " + x.Segment.String() + "," + x.Name.String()
-				*out = append(*out, region{name, int64(x.Offset), x.Bytes(), named(name)})
+				*out = append(*out, region{key: name, off: int64(x.Offset), data: x.Bytes(), owner: named(name)})
 			}
 		}
 	}
@@ -194,7 +217,7 @@ func (s *Side) sections(out *[]region) {
 			case i == len(taken)-1:
 				name = "symbols, strings and relocations"
 			}
-			*out = append(*out, region{name, at, s.container[at:x.lo], s.inCommands(at, name)})
+			*out = append(*out, region{key: name, off: at, data: s.container[at:x.lo], owner: s.inCommands(at, name)})
 		}
 		at = max(at, x.hi)
 	}
@@ -222,7 +245,7 @@ func (s *Side) inCommands(base int64, name string) func(at, n int) string {
 func (s *Side) constantRegions(out *[]region) {
 	base := s.constantsAt()
 	for _, x := range s.extents() {
-		*out = append(*out, region{x.key, base + int64(x.off), x.data, named(x.subject)})
+		*out = append(*out, region{key: x.key, off: base + int64(x.off), data: x.data, owner: named(x.subject)})
 	}
 }
 

@@ -164,7 +164,8 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 		}
 		shapes = append(shapes, n+"="+strings.Join(d, "x"))
 	}
-	return []attribute{{"precision", precision}, {"split-kernel-section", split}, {"td-form", form}, {"func", o.Func}}, shapes
+	return []attribute{{"precision", precision}, {"split-kernel-section", split}, {"td-form", form}, {"func", o.Func}},
+		shapes
 }
 
 // Flags writes options as another executable takes them, but for the target. A default
@@ -189,7 +190,14 @@ func (p *pairing) settings() (out []*Change, err error) {
 	a, b := p.a.settings(), p.b.settings()
 	for i, x := range a {
 		if y := b[i]; x.value != y.value {
-			out = append(out, &Change{Level: Settings, Kind: Changed, Subject: x.name, Details: []string{shown(x.value) + " -> " + shown(y.value)}, cause: true, names: []string{setting(x.name)}})
+			out = append(out, &Change{
+				Level:   Settings,
+				Kind:    Changed,
+				Subject: x.name,
+				Details: []string{shown(x.value) + " -> " + shown(y.value)},
+				cause:   true,
+				names:   []string{setting(x.name)},
+			})
 		}
 	}
 	return out, nil

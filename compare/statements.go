@@ -81,7 +81,13 @@ func (w *treeDiff) function(a, b *mil.Func) {
 	}
 	var head *Change
 	if len(d) > 0 {
-		c := &Change{Kind: Changed, Subject: "function " + a.Name, A: place(w.a, a.Pos), B: place(w.b, b.Pos), Details: d}
+		c := &Change{
+			Kind:    Changed,
+			Subject: "function " + a.Name,
+			A:       place(w.a, a.Pos),
+			B:       place(w.b, b.Pos),
+			Details: d,
+		}
 		for _, n := range names {
 			c.names = append(c.names, qualified(w.fn, n))
 		}
@@ -142,7 +148,13 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	var read map[string]*reading
 	for i, s := range a.Stmts {
 		if to[i] < 0 {
-			c := &Change{Kind: Removed, Subject: subject(s), A: place(w.a, s.Pos), names: w.names(s), edit: edit{gone: s}}
+			c := &Change{
+				Kind:    Removed,
+				Subject: subject(s),
+				A:       place(w.a, s.Pos),
+				names:   w.names(s),
+				edit:    edit{gone: s},
+			}
 			if len(s.Results) > 0 {
 				if read == nil {
 					read = readers(a)
@@ -156,13 +168,21 @@ func (w *treeDiff) block(a, b *mil.Block) {
 	}
 	for j, s := range b.Stmts {
 		if from[j] < 0 {
-			w.add(&Change{Kind: Added, Subject: subject(s), B: place(w.b, s.Pos), Details: operandsOf(s), names: w.names(s), edit: edit{come: s}})
+			w.add(&Change{
+				Kind:    Added,
+				Subject: subject(s),
+				B:       place(w.b, s.Pos),
+				Details: operandsOf(s),
+				names:   w.names(s),
+				edit:    edit{come: s},
+			})
 		}
 	}
 	for _, i := range moved(to) {
 		s, t := a.Stmts[i], b.Stmts[to[i]]
 		w.add(&Change{
-			Kind: Moved, Subject: subject(s), A: place(w.a, s.Pos), B: place(w.b, t.Pos), names: append(w.names(s), w.names(t)...),
+			Kind: Moved, Subject: subject(s), A: place(w.a, s.Pos), B: place(w.b, t.Pos), names: append(w.names(s),
+				w.names(t)...),
 			Details: []string{"it stood " + behind(a, i) + " and stands " + behind(b, to[i])},
 		})
 	}
@@ -331,7 +351,14 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 		d = append(d, "blocks: "+strconv.Itoa(len(a.Blocks))+" -> "+strconv.Itoa(len(b.Blocks)))
 	}
 	if len(d) > 0 {
-		c := &Change{Kind: Changed, Subject: subject(a), A: place(w.a, a.Pos), B: place(w.b, b.Pos), Details: d, names: append(w.names(a), w.names(b)...)}
+		c := &Change{
+			Kind:    Changed,
+			Subject: subject(a),
+			A:       place(w.a, a.Pos),
+			B:       place(w.b, b.Pos),
+			Details: d,
+			names:   append(w.names(a), w.names(b)...),
+		}
 		if own == len(d) {
 			c.edit.reads = w.rewired(a, b)
 		}
@@ -349,7 +376,14 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 			d = append(d, "outputs: "+p+" -> "+q)
 		}
 		if len(d) > 0 {
-			w.add(&Change{Kind: Changed, Subject: "block " + strconv.Itoa(i+1) + " of " + subject(a), A: place(w.a, x.Pos), B: place(w.b, y.Pos), Details: d, names: append(w.names(a), w.names(b)...)})
+			w.add(&Change{
+				Kind:    Changed,
+				Subject: "block " + strconv.Itoa(i+1) + " of " + subject(a),
+				A:       place(w.a, x.Pos),
+				B:       place(w.b, y.Pos),
+				Details: d,
+				names:   append(w.names(a), w.names(b)...),
+			})
 		}
 		w.block(x, y)
 	}
@@ -357,7 +391,8 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 
 // known reports whether the level of constants has both values.
 func (w *treeDiff) known(a, b *mil.Stmt) bool {
-	return len(a.Results) == 1 && len(b.Results) == 1 && w.constantOf(w.pairing.a, a.Results[0].Name) && w.constantOf(w.pairing.b, b.Results[0].Name)
+	return len(a.Results) == 1 && len(b.Results) == 1 && w.constantOf(w.pairing.a, a.Results[0].Name) &&
+		w.constantOf(w.pairing.b, b.Results[0].Name)
 }
 
 func (w *treeDiff) constantOf(s *Side, name string) bool {

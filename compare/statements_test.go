@@ -28,22 +28,30 @@ func TestStatements(t *testing.T) {
 		old, new string // pairs of replacements, parted by |
 		want     []string
 	}{
-		{"nothing", "", "", nil},
-		{"layout and comments", "        int32", "  /* here */ int32", nil},
-		{"operation", "relu", "sigmoid", []string{"relu a changed: operation: relu -> sigmoid"}},
-		{"argument", "(a, b)", "(b, a)", []string{"concat c changed: values: (a, b) -> (b, a)"}},
-		{"type", "<fp16, [1, 8]>", "<fp32, [1, 8]>", []string{"concat c changed: type of c: tensor<fp16, [1, 8]> -> tensor<fp32, [1, 8]>"}},
-		{"removed", "tensor<fp16, [1, 4]> b = tanh(x = x)[name = string(\"b\")];|(a, b)", "|(a, a)", []string{
-			"tanh b removed: it was values of concat c", "concat c changed: values: (a, b) -> (a, a)"}},
-		{"added", "tensor<fp16, [1, 8]>", "tensor<fp16, [1, 4]> n = abs(x = b)[name = string(\"n\")]; tensor<fp16, [1, 8]>", []string{"abs n added: x = b"}},
-		{"input", "fp16, [1, 4]> x)", "fp16, [1, 4]> x, fp16 y)", []string{"function main changed: input y: none -> fp16"}},
-		{"output", "-> (c)", "-> (a)", []string{"function main changed: outputs: c -> a"}},
-		{"opset", "ios18", "ios17", []string{"function main changed: opset: ios18 -> ios17"}},
-		{"version", "program(1.3)", "program(1.0)", []string{"program version changed: 1.3 -> 1.0"}},
-		{"build", `"one"`, `"two"`, []string{"attributes of program changed: buildInfo: {\"tool\": \"one\"} -> {\"tool\": \"two\"}"}},
-		{"renamed", "> a =|(a, b)", "> z =|(z, b)", []string{"relu a changed: name: a -> z"}},
-		{"function", "func main", "func other", []string{"function main removed", "function other added"}},
-		{"constant", "int32(1)", "int32(2)", []string{"const axis changed: val: 1 -> 2"}},
+		{name: "nothing"},
+		{name: "layout and comments", old: "        int32", new: "  /* here */ int32"},
+		{name: "operation", old: "relu", new: "sigmoid", want: []string{"relu a changed: operation: relu -> sigmoid"}},
+		{name: "argument", old: "(a, b)", new: "(b, a)", want: []string{"concat c changed: values: (a, b) -> (b, a)"}},
+		{name: "type", old: "<fp16, [1, 8]>", new: "<fp32, [1, 8]>",
+			want: []string{"concat c changed: type of c: tensor<fp16, [1, 8]> -> tensor<fp32, [1, 8]>"}},
+		{name: "removed", old: "tensor<fp16, [1, 4]> b = tanh(x = x)[name = string(\"b\")];|(a, b)", new: "|(a, a)",
+			want: []string{
+				"tanh b removed: it was values of concat c", "concat c changed: values: (a, b) -> (a, a)"}},
+		{name: "added", old: "tensor<fp16, [1, 8]>",
+			new:  "tensor<fp16, [1, 4]> n = abs(x = b)[name = string(\"n\")]; tensor<fp16, [1, 8]>",
+			want: []string{"abs n added: x = b"}},
+		{name: "input", old: "fp16, [1, 4]> x)", new: "fp16, [1, 4]> x, fp16 y)",
+			want: []string{"function main changed: input y: none -> fp16"}},
+		{name: "output", old: "-> (c)", new: "-> (a)", want: []string{"function main changed: outputs: c -> a"}},
+		{name: "opset", old: "ios18", new: "ios17", want: []string{"function main changed: opset: ios18 -> ios17"}},
+		{name: "version", old: "program(1.3)", new: "program(1.0)",
+			want: []string{"program version changed: 1.3 -> 1.0"}},
+		{name: "build", old: `"one"`, new: `"two"`,
+			want: []string{"attributes of program changed: buildInfo: {\"tool\": \"one\"} -> {\"tool\": \"two\"}"}},
+		{name: "renamed", old: "> a =|(a, b)", new: "> z =|(z, b)", want: []string{"relu a changed: name: a -> z"}},
+		{name: "function", old: "func main", new: "func other", want: []string{"function main removed",
+			"function other added"}},
+		{name: "constant", old: "int32(1)", new: "int32(2)", want: []string{"const axis changed: val: 1 -> 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := someText

@@ -374,11 +374,12 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 		}
 		row := &fieldTable[i]
 		base, last := indexed(row.Name)
-		if n := len(runs) - 1; n >= 0 && last >= 0 && runs[n].base == base && runs[n].last+1 == last && runs[n].x == x && runs[n].y == y {
+		if n := len(runs) - 1; n >= 0 && last >= 0 && runs[n].base == base && runs[n].last+1 == last &&
+			runs[n].x == x && runs[n].y == y {
 			runs[n].last = last
 			continue
 		}
-		runs = append(runs, fieldRun{base, last, last, x, y, row})
+		runs = append(runs, fieldRun{base: base, first: last, last: last, x: x, y: y, row: row})
 	}
 	for i := range runs {
 		out = append(out, runs[i].text())
@@ -433,7 +434,13 @@ func (d *taskDiff) changes() []*Change {
 	}
 	d.out = d.summary()
 	if d.moved > 0 {
-		d.out = append(d.out, &Change{Level: Tasks, Kind: Moved, Subject: "addresses", Details: []string{diag.Count(d.moved, "task uses", "tasks use") + " other addresses and differ in nothing else", d.first}})
+		d.out = append(d.out, &Change{
+			Level:   Tasks,
+			Kind:    Moved,
+			Subject: "addresses",
+			Details: []string{diag.Count(d.moved, "task uses", "tasks use") +
+				" other addresses and differ in nothing else", d.first},
+		})
 	}
 	return d.out
 }

@@ -89,7 +89,8 @@ func (p *pairing) constants() (out []*Change, err error) {
 			continue
 		}
 		out = append(out, &Change{
-			Level: Constants, Kind: Changed, Subject: "constant " + x.name + " (" + x.usedAs() + ")", A: x.place, B: y.place, Details: d,
+			Level: Constants, Kind: Changed, Subject: "constant " + x.name + " (" + x.usedAs() + ")", A: x.place,
+			B: y.place, Details: d,
 			cause: true, names: []string{qualified(x.fn, x.name), qualified(y.fn, y.name)},
 		})
 	}
@@ -105,7 +106,8 @@ func valueDetails(a, b *ir.Const) []string {
 	if a.Type.DType == ir.String {
 		for i := range min(len(a.Strings), len(b.Strings)) {
 			if a.Strings[i] != b.Strings[i] {
-				return []string{at(a.Type.Shape, int64(i)) + strconv.Quote(brief(a.Strings[i])) + " -> " + strconv.Quote(brief(b.Strings[i]))}
+				return []string{at(a.Type.Shape, int64(i)) + strconv.Quote(brief(a.Strings[i])) + " -> " +
+					strconv.Quote(brief(b.Strings[i]))}
 			}
 		}
 		return nil

@@ -92,9 +92,10 @@ const (
 // boundaries says each for people.
 var boundaries = [...]string{
 	byDatabase: "the debug database tells tasks apart",
-	byChain:    "words 1 and 7 of each task lead to the next, as in version 7, through as many tasks as the container states; what numbers and links tasks is left out",
-	byOther:    "the tasks of the other side tell those of a procedure apart that lies at the same place",
-	byNothing:  "of each procedure only the size of its first task is known, the tasks behind it are one stretch",
+	byChain: "words 1 and 7 of each task lead to the next, as in version 7, through as many tasks as the " +
+		"container states; what numbers and links tasks is left out",
+	byOther:   "the tasks of the other side tell those of a procedure apart that lies at the same place",
+	byNothing: "of each procedure only the size of its first task is known, the tasks behind it are one stretch",
 }
 
 // links are the bits of a task's header that number it and lead to the next, by word.
@@ -336,7 +337,7 @@ func (p *pairing) wordRegions() (a, b []region) {
 }
 
 func (t *wordTask) region(s *Side, key string) region {
-	return region{key, s.textAt() + int64(t.off), t.words, func(at, n int) string {
+	return region{key: key, off: s.textAt() + int64(t.off), data: t.words, owner: func(at, n int) string {
 		if lo, hi := at/4, (at+n-1)/4; lo != hi {
 			return fmt.Sprintf("%s: words %d to %d", t.subject, lo, hi)
 		}

@@ -59,7 +59,8 @@ func TestWords(t *testing.T) {
 	t.Run("the same", func(t *testing.T) {
 		r := compared(t, a, foreign(t, m, nil), Options{})
 		expect(t, r)
-		for _, want := range []string{"compared as words, by their offset within a task, as no field table of CPU subtype 5 is known", "words 1 and 7 of each task lead to the next"} {
+		for _, want := range []string{"compared as words, by their offset within a task, as no field table of CPU " +
+			"subtype 5 is known", "words 1 and 7 of each task lead to the next"} {
 			if n := noteOf(r, Tasks); !strings.Contains(n, want) {
 				t.Errorf("note %q has no %q", n, want)
 			}
@@ -100,7 +101,8 @@ func TestWords(t *testing.T) {
 		x, y := *a, *foreign(t, m, put(t, m, 1, 11, 0xabcd))
 		x.db, x.told, y.db, y.told = m.db, m.db, m.db, m.db
 		r := compared(t, &x, &y, Options{Levels: []Level{Tasks}})
-		if len(r.Changes) != 1 || !strings.HasPrefix(r.Changes[0].Subject, "task 1 of net, of ") || !strings.Contains(noteOf(r, Tasks), "the debug database tells tasks apart") {
+		if len(r.Changes) != 1 || !strings.HasPrefix(r.Changes[0].Subject, "task 1 of net, of ") ||
+			!strings.Contains(noteOf(r, Tasks), "the debug database tells tasks apart") {
 			t.Errorf("%q %q", lines(r.Changes), noteOf(r, Tasks))
 		}
 	})
@@ -115,7 +117,8 @@ func TestWords(t *testing.T) {
 		}
 		r := compared(t, pair(t, m), s, Options{})
 		got := only(Tasks, r.Changes)
-		if len(got) != 1 || got[0].Subject != "task 2 of net" || !strings.Contains(noteOf(r, Tasks), "its tasks do not decode") {
+		if len(got) != 1 || got[0].Subject != "task 2 of net" || !strings.Contains(noteOf(r, Tasks),
+			"its tasks do not decode") {
 			t.Errorf("%q, note %q", lines(r.Changes), noteOf(r, Tasks))
 		}
 	})

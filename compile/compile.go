@@ -169,7 +169,13 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	}
 	for i, u := range d.units {
 		d.account(u, &desc.Functions[i])
-		f := &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func, Procedures: u.procs}
+		f := &Function{
+			Name:       u.name,
+			Report:     u.rep,
+			Reference:  u.state.Reference,
+			Placed:     u.state.Func,
+			Procedures: u.procs,
+		}
 		for _, st := range u.state.States {
 			f.States = append(f.States, st.Name)
 		}
@@ -201,7 +207,8 @@ func (d *driver) passes(j *job) (*unit, error) {
 		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
 		Accept:     func(op *ir.Op) (target.Acceptance, error) { return lower.Accept(op, t) },
 		CanFuse:    lower.CanFuse,
-		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach, Log: d.o.Log, Observe: d.o.Observe,
+		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach,
+		Log: d.o.Log, Observe: d.o.Observe,
 	})
 	if err != nil {
 		return nil, err
@@ -218,7 +225,8 @@ func (u *unit) compilable() error {
 	seen := map[*ir.Value]bool{}
 	for _, v := range u.state.Func.Body.Outputs[:u.state.VisibleOutputs] {
 		if seen[v] {
-			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned once (copy it with identity)", u.name, v.Name)
+			return fmt.Errorf("function %s returns %q twice; results are known by name, so each can be returned "+
+				"once (copy it with identity)", u.name, v.Name)
 		}
 		seen[v] = true
 	}
@@ -277,7 +285,8 @@ func (d *driver) lower() error {
 				ports[v] = d.unique(v.Name + "@output")
 			}
 			p, err := lower.Lower(&lower.Segment{
-				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports, Full: d.o.FullTD,
+				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
+				Full: d.o.FullTD,
 			}, d.o.Target, &d.sec, d.o.Workers)
 			if err != nil {
 				return err

@@ -20,7 +20,8 @@ import (
 )
 
 // pair compiles what build writes and returns the result with both files.
-func pair(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (r *compile.Result, container, descriptor []byte) {
+func pair(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (r *compile.Result, container,
+	descriptor []byte) {
 	t.Helper()
 	g := irbuild.New(1)
 	build(g)
@@ -80,11 +81,11 @@ func TestIdentity(t *testing.T) {
 		prot             uint32
 	}
 	want := map[row]bool{
-		{"__PAGEZERO", "", 0x4000, 0}:                            true, // guard page
-		{"__FVMLIB", "__const", 0x80, hwx.ProtRead}:              true, // input
-		{"__FVMLIB", "__data", 0x80, hwx.ProtWrite}:              true, // output
-		{"__TEXT", "__text", 0x474, hwx.ProtRead | hwx.ProtExec}: true, // tasks
-		{"__KERN_0", "__kern_0", 0x2000, hwx.ProtRead}:           true, // coefficients
+		{segment: "__PAGEZERO", size: 0x4000, prot: 0}:                                         true, // guard page
+		{segment: "__FVMLIB", section: "__const", size: 0x80, prot: hwx.ProtRead}:              true, // input
+		{segment: "__FVMLIB", section: "__data", size: 0x80, prot: hwx.ProtWrite}:              true, // output
+		{segment: "__TEXT", section: "__text", size: 0x474, prot: hwx.ProtRead | hwx.ProtExec}: true, // tasks
+		{segment: "__KERN_0", section: "__kern_0", size: 0x2000, prot: hwx.ProtRead}:           true, // coefficients
 	}
 	next := uint64(0)
 	for _, s := range f.Segments() {
@@ -100,7 +101,8 @@ func TestIdentity(t *testing.T) {
 		}
 		delete(want, got)
 		if s.VMAddr%0x4000 != 0 || s.VMAddr < next {
-			t.Errorf("segment %s at %#x: pages are 0x4000 bytes and the last segment ends at %#x", s.Name, s.VMAddr, next)
+			t.Errorf("segment %s at %#x: pages are 0x4000 bytes and the last segment ends at %#x", s.Name, s.VMAddr,
+				next)
 		}
 		next = s.VMAddr + s.VMSize
 	}
@@ -134,7 +136,8 @@ func TestIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []numerics.Mode{numerics.ANE, numerics.IEEE} {
-		out, err := m.Run(context.Background(), map[string]interp.Tensor{m.Inputs()[0].Name: x}, sim.Options{Numerics: mode})
+		out, err := m.Run(context.Background(), map[string]interp.Tensor{m.Inputs()[0].Name: x},
+			sim.Options{Numerics: mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,12 +157,14 @@ func TestIdentity(t *testing.T) {
 // attention, an operation of the CPU, two outputs.
 func block(g *irbuild.Graph) {
 	x := g.Input(1, 8, 12, 16)
-	c := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(32, 8, 3, 3), "bias", g.Weights(32), "pad_type", "same"))
+	c := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(32, 8, 3, 3), "bias", g.Weights(32), "pad_type",
+		"same"))
 	h := g.Op("reshape", "x", c, "shape", []int{32, 192})
 	q := g.Op("linear", "x", h, "weight", g.Weights(48, 192), "bias", g.Weights(48))
 	a := g.Op("softmax", "x", g.Op("matmul", "x", q, "y", q, "transpose_y", true), "axis", -1)
 	r := g.Op("cumsum", "x", a, "axis", 0, "exclusive", false, "reverse", false)
-	n := g.Op("layer_norm", "x", g.Op("matmul", "x", r, "y", h), "axes", []int{-1}, "gamma", g.Weights(192), "beta", g.Weights(192), "epsilon", 1e-3)
+	n := g.Op("layer_norm", "x", g.Op("matmul", "x", r, "y", h), "axes", []int{-1}, "gamma", g.Weights(192), "beta",
+		g.Weights(192), "epsilon", 1e-3)
 	g.Output(g.Op("gelu", "x", n, "mode", "EXACT"), a)
 }
 
@@ -210,53 +215,64 @@ func TestChains(t *testing.T) {
 		chain                   string
 		dispatches, calls, task int
 	}{
-		{"conv, bias, relu", func(g *irbuild.Graph) {
-			g.Output(g.Op("relu", "x", g.Op("conv", "x", g.Input(1, 3, 8, 8), "weight", g.Weights(8, 3, 3, 3), "bias", g.Weights(8))))
-		}, "Op0_Cast Op1_AneInference Op2_Cast", 1, 0, 1},
-		{"conv, bias as add, factor, relu", func(g *irbuild.Graph) {
-			y := g.Op("add", "x", g.Op("conv", "x", g.Input(1, 3, 8, 8), "weight", g.Weights(8, 3, 3, 3)), "y", g.Weights(8, 1, 1))
+		{name: "conv, bias, relu", build: func(g *irbuild.Graph) {
+			g.Output(g.Op("relu", "x", g.Op("conv", "x", g.Input(1, 3, 8, 8), "weight", g.Weights(8, 3, 3, 3), "bias",
+				g.Weights(8))))
+		}, chain: "Op0_Cast Op1_AneInference Op2_Cast", dispatches: 1, calls: 0, task: 1},
+		{name: "conv, bias as add, factor, relu", build: func(g *irbuild.Graph) {
+			y := g.Op("add", "x", g.Op("conv", "x", g.Input(1, 3, 8, 8), "weight", g.Weights(8, 3, 3, 3)), "y",
+				g.Weights(8, 1, 1))
 			g.Output(g.Op("relu", "x", g.Op("mul", "x", y, "y", 0.5)))
-		}, "Op0_Cast Op1_AneInference Op2_Cast", 1, 0, 1},
-		{"conv, batch_norm, sigmoid", func(g *irbuild.Graph) {
+		}, chain: "Op0_Cast Op1_AneInference Op2_Cast", dispatches: 1, calls: 0, task: 1},
+		{name: "conv, batch_norm, sigmoid", build: func(g *irbuild.Graph) {
 			y := g.Op("conv", "x", g.Input(1, 3, 8, 8), "weight", g.Weights(8, 3, 3, 3))
-			y = g.Op("batch_norm", "x", y, "mean", g.Weights(8), "variance", g.Filled(ir.FP16, func(int64) float64 { return 2 }, 8), "epsilon", 1e-3)
+			y = g.Op("batch_norm", "x", y, "mean", g.Weights(8), "variance", g.Filled(ir.FP16, func(int64) float64 {
+				return 2
+			}, 8), "epsilon", 1e-3)
 			g.Output(g.Op("sigmoid", "x", y))
-		}, "Op0_Cast Op1_AneInference Op2_Cast", 1, 0, 1},
-		{"two inputs, two outputs", func(g *irbuild.Graph) {
+		}, chain: "Op0_Cast Op1_AneInference Op2_Cast", dispatches: 1, calls: 0, task: 1},
+		{name: "two inputs, two outputs", build: func(g *irbuild.Graph) {
 			a, b := g.Input(4, 40), g.Input(4, 40)
 			g.Output(g.Op("add", "x", a, "y", b), g.Op("mul", "x", a, "y", b))
-		}, "Op0_Cast Op1_Cast Op2_AneInference Op3_Cast Op4_Cast", 1, 0, 2},
-		{"fp32 in and out", func(g *irbuild.Graph) {
+		}, chain: "Op0_Cast Op1_Cast Op2_AneInference Op3_Cast Op4_Cast", dispatches: 1, calls: 0, task: 2},
+		{name: "fp32 in and out", build: func(g *irbuild.Graph) {
 			x := g.Op("cast", "x", g.InputOf(ir.FP32, 4, 40), "dtype", "fp16")
 			g.Output(g.Op("cast", "x", g.Op("relu", "x", x), "dtype", "fp32"))
-		}, "Op0_Cast Op1_AneInference Op2_Cast", 1, 0, 1},
-		{"engine, lstm, engine", func(g *irbuild.Graph) {
+		}, chain: "Op0_Cast Op1_AneInference Op2_Cast", dispatches: 1, calls: 0, task: 1},
+		{name: "engine, lstm, engine", build: func(g *irbuild.Graph) {
 			y := lstm(g, g.Op("relu", "x", g.Input(2, 1, 4)))
 			g.Output(g.Op("abs", "x", y))
-		}, "Op0_Cast Op1_AneInference Op2_Cast Op3_CpuInference Op4_Cast Op5_AneInference Op6_Cast", 2, 1, 2},
-		{"two chains through the CPU", func(g *irbuild.Graph) {
+		}, chain: "Op0_Cast Op1_AneInference Op2_Cast Op3_CpuInference Op4_Cast Op5_AneInference Op6_Cast",
+			dispatches: 2, calls: 1, task: 2},
+		{name: "two chains through the CPU", build: func(g *irbuild.Graph) {
 			for range 2 {
 				y := lstm(g, g.Op("relu", "x", g.Input(2, 1, 4)))
 				g.Output(g.Op("abs", "x", y))
 			}
-		}, "", 2, 1, 4},
-		{"CPU alone", func(g *irbuild.Graph) { g.Output(lstm(g, g.Input(2, 1, 4))) }, "Op0_CpuInference", 0, 1, 0},
-		{"movement alone", func(g *irbuild.Graph) { g.Output(g.Op("transpose", "x", g.Input(3, 4), "perm", []int{1, 0})) }, "Op0_CpuInference", 0, 1, 0},
-		{"an input is a result", func(g *irbuild.Graph) {
+		}, dispatches: 2, calls: 1, task: 4},
+		{name: "CPU alone", build: func(g *irbuild.Graph) {
+			g.Output(lstm(g, g.Input(2, 1, 4)))
+		}, chain: "Op0_CpuInference", dispatches: 0, calls: 1, task: 0},
+		{name: "movement alone", build: func(g *irbuild.Graph) {
+			g.Output(g.Op("transpose", "x", g.Input(3, 4), "perm", []int{1, 0}))
+		}, chain: "Op0_CpuInference", dispatches: 0, calls: 1, task: 0},
+		{name: "an input is a result", build: func(g *irbuild.Graph) {
 			x := g.Input(3, 4)
 			g.Output(x, g.Op("relu", "x", x))
-		}, "", 1, 0, 1},
-		{"a constant is a result", func(g *irbuild.Graph) {
+		}, dispatches: 1, calls: 0, task: 1},
+		{name: "a constant is a result", build: func(g *irbuild.Graph) {
 			g.Output(g.Weights(2, 2), g.Op("relu", "x", g.Input(3, 4)))
-		}, "", 1, 0, 1},
+		}, dispatches: 1, calls: 0, task: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, container, descriptor := pair(t, compile.Options{VerifyEach: true}, c.build)
 			if got := opNames(r.E5); c.chain != "" && got != c.chain {
 				t.Errorf("chain %s, want %s", got, c.chain)
 			}
-			if r.Report.Dispatches != c.dispatches || r.Report.CPUCalls != c.calls || c.task != 0 && r.Report.Tasks != c.task {
-				t.Errorf("%d dispatches, %d CPU calls, %d tasks; want %d, %d, %d", r.Report.Dispatches, r.Report.CPUCalls, r.Report.Tasks, c.dispatches, c.calls, c.task)
+			if r.Report.Dispatches != c.dispatches || r.Report.CPUCalls != c.calls || c.task != 0 &&
+				r.Report.Tasks != c.task {
+				t.Errorf("%d dispatches, %d CPU calls, %d tasks; want %d, %d, %d", r.Report.Dispatches,
+					r.Report.CPUCalls, r.Report.Tasks, c.dispatches, c.calls, c.task)
 			}
 			if _, err := sim.Load(container, descriptor); err != nil {
 				t.Error(err)
@@ -287,14 +303,16 @@ func TestReport(t *testing.T) {
 		t.Errorf("%d and %d operations, the report counts %d and %d", engine, cpu, r.Report.EngineOps, r.Report.CPUOps)
 	}
 	// conv 8*9 terms for 32*12*16 results; linear 192 for 32*48; products 48 for 32*32 and 32 for 32*192.
-	if want := int64(72*32*12*16 + 192*32*48 + 48*32*32 + 32*32*192); r.Report.EngineMACs != want || r.Report.CPUMACs != 0 {
+	if want := int64(72*32*12*16 + 192*32*48 + 48*32*32 + 32*32*192); r.Report.EngineMACs != want ||
+		r.Report.CPUMACs != 0 {
 		t.Errorf("%d multiply-accumulates on the engine, want %d", r.Report.EngineMACs, want)
 	}
 	if !strings.Contains(r.Report.Line(), "on the CPU: cumsum") {
 		t.Errorf("line: %s", r.Report.Line())
 	}
 	var b bytes.Buffer
-	if err := r.Report.Text(&b); err != nil || !strings.Contains(b.String(), "table softmax") && !strings.Contains(b.String(), "table gelu") {
+	if err := r.Report.Text(&b); err != nil || !strings.Contains(b.String(), "table softmax") &&
+		!strings.Contains(b.String(), "table gelu") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -307,12 +325,16 @@ func TestRefused(t *testing.T) {
 		o     compile.Options
 		want  string
 	}{
-		{"returned twice", func(g *irbuild.Graph) {
+		{name: "returned twice", build: func(g *irbuild.Graph) {
 			y := g.Op("relu", "x", g.Input(2, 2))
 			g.Output(y, y)
-		}, compile.Options{}, "twice"},
-		{"no such function", func(g *irbuild.Graph) { g.Output(g.Op("relu", "x", g.Input(2, 2))) }, compile.Options{Func: "other"}, `no function "other"`},
-		{"no such precision", func(g *irbuild.Graph) { g.Output(g.Op("relu", "x", g.Input(2, 2))) }, compile.Options{Precision: "fp8"}, "declared or fp16"},
+		}, o: compile.Options{}, want: "twice"},
+		{name: "no such function", build: func(g *irbuild.Graph) {
+			g.Output(g.Op("relu", "x", g.Input(2, 2)))
+		}, o: compile.Options{Func: "other"}, want: `no function "other"`},
+		{name: "no such precision", build: func(g *irbuild.Graph) {
+			g.Output(g.Op("relu", "x", g.Input(2, 2)))
+		}, o: compile.Options{Precision: "fp8"}, want: "declared or fp16"},
 	} {
 		g := irbuild.New(1)
 		c.build(g)

@@ -99,10 +99,12 @@ func TestBranches(t *testing.T) {
 		name, body, cpu, why string
 		whenFalse            []float32
 	}{
-		{"cheap", cheap, "select", "", []float32{0, 2, 0, 4}},
-		{"costly", costly, "cond", "the condition depends on data", []float32{0, 1, 0, 2}},
+		{name: "cheap", body: cheap, cpu: "select", whenFalse: []float32{0, 2, 0, 4}},
+		{name: "costly", body: costly, cpu: "cond", why: "the condition depends on data", whenFalse: []float32{0, 1, 0,
+			2}},
 	} {
-		r, m := compiled(t, "func main<ios18>(tensor<fp16, [1, 4]> x, tensor<bool, []> p) {\n"+c.body+"\n} -> (y);", compile.Options{})
+		r, m := compiled(t, "func main<ios18>(tensor<fp16, [1, 4]> x, tensor<bool, []> p) {\n"+c.body+"\n} -> (y);",
+			compile.Options{})
 		for _, o := range r.Report.Ops {
 			if o.Unit == ir.CPU.String() && (o.Op != c.cpu || !strings.Contains(o.Reason, c.why)) {
 				t.Errorf("%s: %s is on the CPU: %q", c.name, o.Op, o.Reason)
@@ -139,7 +141,8 @@ func TestDeepLoopsStop(t *testing.T) {
 	`, i, body, i+1, map[bool]string{true: fmt.Sprintf("j%d", i+1), false: fmt.Sprintf("e%d", i)}[i < depth-1])
 	}
 	start := time.Now()
-	r, err := compile.Compile(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+fmt.Sprintf("} -> (k%d);", depth)), compile.Options{})
+	r, err := compile.Compile(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+
+		fmt.Sprintf("} -> (k%d);", depth)), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

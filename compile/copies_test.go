@@ -17,7 +17,8 @@ func TestDispatchesPassSurfaces(t *testing.T) {
 	tensor<fp16, [1, 4]> b = cumsum(x = e, axis = int32(1), exclusive = bool(false), reverse = bool(false));
 	tensor<fp16, [1, 4]> y = mul(x = b, y = a);
 	} -> (y);`, compile.Options{})
-	if got, want := ops(&r.E5.Functions[0]), "1 Cast, 1 AneInference, 1 Cast, 1 CpuInference, 2 Cast, 1 AneInference, 1 Cast"; got != want {
+	if got, want := ops(&r.E5.Functions[0]),
+		"1 Cast, 1 AneInference, 1 Cast, 1 CpuInference, 2 Cast, 1 AneInference, 1 Cast"; got != want {
 		t.Errorf("chain is %s, want %s", got, want)
 	}
 	if r.Report.Casts != 5 {

@@ -56,7 +56,8 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 	fn := u.state.Func
 	c := &chain{
 		d: d, u: u, f: &e5.Function{Name: u.name, AneHashPath: d.hash},
-		host: map[*ir.Value]uint32{}, surf: map[*ir.Value]uint32{}, outs: map[*ir.Value]bool{}, want: map[*ir.Value]bool{},
+		host: map[*ir.Value]uint32{}, surf: map[*ir.Value]uint32{}, outs: map[*ir.Value]bool{},
+		want:   map[*ir.Value]bool{},
 		result: map[*ir.Value]uint32{}, direct: map[*ir.Value]uint32{},
 	}
 	for _, v := range c.visible() {
@@ -108,7 +109,12 @@ func (c *chain) operand(v *ir.Value, a e5.Aperture) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("value %q: %w", v.Name, err)
 	}
-	return c.f.AddOperand(e5.Operand{Name: v.Name, Desc: desc, Aperture: a, Port: e5.IOPort{Name: v.Name, ByteSize: size}}), nil
+	return c.f.AddOperand(e5.Operand{
+		Name:     v.Name,
+		Desc:     desc,
+		Aperture: a,
+		Port:     e5.IOPort{Name: v.Name, ByteSize: size},
+	}), nil
 }
 
 // hostLayout is the packed row-major layout of a tensor. Dimensions that are not
@@ -242,7 +248,12 @@ func (c *chain) surface(s *lower.Surface) uint32 {
 		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))
 		desc.Stride = append(desc.Stride, uint64(s.Stride[i]))
 	}
-	return c.f.AddOperand(e5.Operand{Name: s.Value.Name, Desc: desc, Aperture: e5.Surface, Port: e5.IOPort{Name: s.Name, ByteSize: uint64(s.Size), ApertureVA: c.d.addrs[s.Name]}})
+	return c.f.AddOperand(e5.Operand{
+		Name:     s.Value.Name,
+		Desc:     desc,
+		Aperture: e5.Surface,
+		Port:     e5.IOPort{Name: s.Name, ByteSize: uint64(s.Size), ApertureVA: c.d.addrs[s.Name]},
+	})
 }
 
 // transfer emits a conversion between fp16 and fp32 that something other than
@@ -283,7 +294,11 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 	fn := &ir.Func{Name: name, Opset: c.u.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
 	var text bytes.Buffer
 	var data ir.Data
-	err := ir.PrintTo(&text, &ir.Program{Version: c.u.state.Program.Version, Funcs: []*ir.Func{fn}, Files: c.u.files()}, &data)
+	err := ir.PrintTo(&text, &ir.Program{
+		Version: c.u.state.Program.Version,
+		Funcs:   []*ir.Func{fn},
+		Files:   c.u.files(),
+	}, &data)
 	if err != nil {
 		return err
 	}

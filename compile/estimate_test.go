@@ -44,11 +44,15 @@ func TestEstimates(t *testing.T) {
 	once := cost.Overhead(target.H13) * cost.Time(rep.Dispatches)
 	all := rep.Estimate
 	io := cost.Handing(handedBytes(r))
-	if ops.Time != tasks.Time || ops.Time+once+io != all.Time || dispatches.Time != all.Time || all.Terms[cost.Dispatch] != once || all.Terms[cost.Hand] != io || io == 0 {
-		t.Errorf("operations %s us, tasks %s, dispatches %s, in all %s", ops.Time, tasks.Time, dispatches.Time, all.Time)
+	if ops.Time != tasks.Time || ops.Time+once+io != all.Time || dispatches.Time != all.Time ||
+		all.Terms[cost.Dispatch] != once || all.Terms[cost.Hand] != io || io == 0 {
+		t.Errorf("operations %s us, tasks %s, dispatches %s, in all %s", ops.Time, tasks.Time, dispatches.Time,
+			all.Time)
 	}
-	if n != rep.Tasks || ops.Cycles != all.Cycles || ops.DMABytes != all.DMABytes || ops.L2Peak != all.L2Peak || weights > rep.Weights || weights == 0 {
-		t.Errorf("operations %+v, %d tasks, %d bytes of weights; in all %+v, %d, %d", ops, n, weights, all, rep.Tasks, rep.Weights)
+	if n != rep.Tasks || ops.Cycles != all.Cycles || ops.DMABytes != all.DMABytes || ops.L2Peak != all.L2Peak ||
+		weights > rep.Weights || weights == 0 {
+		t.Errorf("operations %+v, %d tasks, %d bytes of weights; in all %+v, %d, %d", ops, n, weights, all, rep.Tasks,
+			rep.Weights)
 	}
 	macs := map[string]int64{}
 	k := 0
@@ -80,7 +84,9 @@ func TestEstimates(t *testing.T) {
 // TestWeights gives constants to the first that reads them: of two equal ones, one is
 // stored, and of two functions the first has it.
 func TestWeights(t *testing.T) {
-	w := "tensor<fp16, [4, 64]> w = const()[val = tensor<fp16, [4, 64]>([" + strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("0.5, -0.25, ", 32), ", ")+"], ", 4), ", ") + "])];"
+	w := "tensor<fp16, [4, 64]> w = const()[val = tensor<fp16, [4, 64]>([" +
+		strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("0.5, -0.25, ", 32), ", ")+"], ", 4),
+			", ") + "])];"
 	fn := func(name string) string {
 		return "func " + name + "<ios18>(tensor<fp16, [1, 64]> x) {" + w + `
 			tensor<fp16, [1, 4]> a = linear(bias = tensor<fp16, [4]>([1, 2, 3, 4]), weight = w, x = x);
@@ -111,7 +117,8 @@ func TestWeights(t *testing.T) {
 		case first == 0:
 			first = o.Weights
 			if o.Shared != 0 || o.Weights-o.Padding != 4*64*2+4*2 {
-				t.Errorf("%s %q has %d bytes, %d of them padding, and shares %d; its coefficients and biases are 520", o.Op, o.Name, o.Weights, o.Padding, o.Shared)
+				t.Errorf("%s %q has %d bytes, %d of them padding, and shares %d; its coefficients and biases are 520",
+					o.Op, o.Name, o.Weights, o.Padding, o.Shared)
 			}
 		case o.Weights != 0 || o.Shared != first:
 			t.Errorf("linear %d has %d bytes and shares %d, wanted 0 and %d", i, o.Weights, o.Shared, first)
@@ -139,9 +146,12 @@ func handedBytes(r *Result) (n int64) {
 func TestHanded(t *testing.T) {
 	times := map[bool]cost.Time{}
 	for _, state := range []bool{false, true} {
-		text := "func main<ios18>(tensor<fp16, [1, 64]> x, tensor<fp16, [1, 64]> s) { tensor<fp16, [1, 64]> z = add(x = s, y = x); } -> (z);"
+		text := "func main<ios18>(tensor<fp16, [1, 64]> x, tensor<fp16, [1, 64]> s) { tensor<fp16, [1, 64]> z = " +
+			"add(x = s, y = x); } -> (z);"
 		if state {
-			text = "func main<ios18>(tensor<fp16, [1, 64]> x, state<tensor<fp16, [1, 64]>> s) { tensor<fp16, [1, 64]> r = read_state(input = s); tensor<fp16, [1, 64]> y = add(x = r, y = x); tensor<fp16, [1, 64]> u = coreml_update_state(state = s, value = y); tensor<fp16, [1, 64]> z = relu(x = u); } -> (z);"
+			text = "func main<ios18>(tensor<fp16, [1, 64]> x, state<tensor<fp16, [1, 64]>> s) { tensor<fp16, [1, " +
+				"64]> r = read_state(input = s); tensor<fp16, [1, 64]> y = add(x = r, y = x); tensor<fp16, [1, " +
+				"64]> u = coreml_update_state(state = s, value = y); tensor<fp16, [1, 64]> z = relu(x = u); } -> (z);"
 		}
 		path := filepath.Join(t.TempDir(), "m.mil")
 		if err := os.WriteFile(path, []byte("program(1.3)\n{\n"+text+"\n}\n"), 0o666); err != nil {

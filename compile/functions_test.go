@@ -134,7 +134,8 @@ func TestFunctionsShareWeights(t *testing.T) {
 	if got := step(t, alone, in)["y"].Floats32(); !slices.Equal(got, y["second"]) {
 		t.Error("second alone computes something else than in the pair of both")
 	}
-	if err := m.Select("third"); err == nil || !strings.Contains(err.Error(), `no function "third"; it has first, second`) {
+	if err := m.Select("third"); err == nil || !strings.Contains(err.Error(),
+		`no function "third"; it has first, second`) {
 		t.Errorf("choosing third: %v", err)
 	}
 }
@@ -142,7 +143,8 @@ func TestFunctionsShareWeights(t *testing.T) {
 // main comes first wherever the source has it.
 func TestMainIsTheDefault(t *testing.T) {
 	_, m := compiled(t, `func zero<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(0)); } -> (y);
-	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`, compile.Options{})
+	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`,
+		compile.Options{})
 	if got := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(got, []float32{3, 6, 9, 12}) {
 		t.Errorf("y is %v", got)
 	}
@@ -169,8 +171,10 @@ func TestGivenShapes(t *testing.T) {
 		{flexible, map[string][]int64{"x": {4}}, "shape of x: [4] has 1 dimensions, the input is tensor<fp16, [1, ?]>"},
 		{flexible, map[string][]int64{"z": {4}}, "shape of z: function main has no such input; inputs: x"},
 		{enumerated, map[string][]int64{"x": {1, 6}}, "tensor<fp16, [1, 6]>"},
-		{enumerated, map[string][]int64{"x": {1, 5}}, "shapes of x are not a configuration of function main; those are: x [1, 2]; x [1, 4]; x [1, 6]"},
-		{accumulator, map[string][]int64{"total": {1, 8}}, "shape of total: the input is state<tensor<fp16, [1, 4]>>, whose shape is fixed"},
+		{enumerated, map[string][]int64{"x": {1, 5}},
+			"shapes of x are not a configuration of function main; those are: x [1, 2]; x [1, 4]; x [1, 6]"},
+		{accumulator, map[string][]int64{"total": {1, 8}},
+			"shape of total: the input is state<tensor<fp16, [1, 4]>>, whose shape is fixed"},
 	} {
 		r, err := compile.Compile(context.Background(), program(t, c.funcs), compile.Options{Shapes: c.given})
 		switch {
@@ -198,8 +202,10 @@ func TestEnumeratedShapes(t *testing.T) {
 			t.Errorf("%d elements give %s %v", n, y.Type, y.Floats32())
 		}
 	}
-	_, err := m.Run(context.Background(), map[string]interp.Tensor{"x": fp16s(t, []int64{1, 3}, 1, 2, 3)}, sim.Options{})
-	if err == nil || !strings.Contains(err.Error(), `input "x" is tensor<fp16, [1, 3]>, want tensor<fp16, [1, 2]> or tensor<fp16, [1, 4]> or tensor<fp16, [1, 6]>`) {
+	_, err := m.Run(context.Background(), map[string]interp.Tensor{"x": fp16s(t, []int64{1, 3}, 1, 2, 3)},
+		sim.Options{})
+	if err == nil || !strings.Contains(err.Error(),
+		`input "x" is tensor<fp16, [1, 3]>, want tensor<fp16, [1, 2]> or tensor<fp16, [1, 4]> or tensor<fp16, [1, 6]>`) {
 		t.Errorf("three elements: %v", err)
 	}
 }

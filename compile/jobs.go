@@ -43,7 +43,8 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 			sets = []map[string][]int64{o.Shapes}
 		}
 		if len(sets) > maxVariants {
-			return nil, fmt.Errorf("function %s has %d enumerated shapes, of which at most %d are compiled together; choose one with --shape", f.Name, len(sets), maxVariants)
+			return nil, fmt.Errorf("function %s has %d enumerated shapes, of which at most %d are compiled "+
+				"together; choose one with --shape", f.Name, len(sets), maxVariants)
 		}
 		for i, shapes := range sets {
 			j := job{name: f.Name, shapes: shapes}

@@ -57,12 +57,16 @@ func graph(t *testing.T, m *cost.Measured) string {
 		x, y = fmt.Sprintf("[%d, %d]", m.Rows, m.Inner), fmt.Sprintf("[%d, %d]", m.Rows, m.Outer)
 	}
 	fmt.Fprintf(&b, "program(1.3)\n{\n    func main<ios18>(tensor<fp16, %s> v0) {\n", x)
-	fmt.Fprintf(&b, "        tensor<fp16, %s> w = const()[val = tensor<fp16, %s>(BLOBFILE(path = string(\"@model_path/weights.bin\"), offset = uint64(64)))];\n", shape, shape)
+	fmt.Fprintf(&b, "        tensor<fp16, %s> w = const()[val = tensor<fp16, %s>(BLOBFILE(path = "+
+		"string(\"@model_path/weights.bin\"), offset = uint64(64)))];\n", shape, shape)
 	for i := range m.Count {
 		if m.Kernel > 0 {
-			fmt.Fprintf(&b, "        tensor<fp16, %s> v%d = conv(x = v%d, weight = w, strides = tensor<int32, [2]>([1, 1]), pad_type = string(\"%s\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), dilations = tensor<int32, [2]>([1, 1]), groups = int32(1));\n", y, i+1, i, pad)
+			fmt.Fprintf(&b, "        tensor<fp16, %s> v%d = conv(x = v%d, weight = w, strides = tensor<int32, "+
+				"[2]>([1, 1]), pad_type = string(\"%s\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), dilations = "+
+				"tensor<int32, [2]>([1, 1]), groups = int32(1));\n", y, i+1, i, pad)
 		} else {
-			fmt.Fprintf(&b, "        tensor<fp16, %s> v%d = matmul(x = v%d, y = w, transpose_x = bool(false), transpose_y = bool(true));\n", y, i+1, i)
+			fmt.Fprintf(&b, "        tensor<fp16, %s> v%d = matmul(x = v%d, y = w, transpose_x = bool(false), "+
+				"transpose_y = bool(true));\n", y, i+1, i)
 		}
 	}
 	fmt.Fprintf(&b, "    } -> (v%d);\n}\n", m.Count)
@@ -124,13 +128,16 @@ func TestMeasured(t *testing.T) {
 		if m.Fitted {
 			rates = append(rates, float64(e.Terms[cost.Hand])/(m.US*1000-float64(e.Time-e.Terms[cost.Hand]))*hand)
 		}
-		t.Logf("%s: measured %.0f us, estimate %.1f (%+.0f %%), published form %.1f (%+.0f %%); %.1f MB of DMA", m.Name, m.US, us, cost.Off(us, m.US), form, cost.Off(form, m.US), float64(e.DMABytes)/1e6)
+		t.Logf("%s: measured %.0f us, estimate %.1f (%+.0f %%), published form %.1f (%+.0f %%); %.1f MB of DMA", m.Name,
+			m.US, us, cost.Off(us, m.US), form, cost.Off(form, m.US), float64(e.DMABytes)/1e6)
 		if math.Abs(us-m.Estimate) > .06 || math.Abs(form-m.Published) > .06 {
-			t.Errorf("%s: the table says %.1f and %.1f us, computed are %.1f and %.1f", m.Name, m.Estimate, m.Published, us, form)
+			t.Errorf("%s: the table says %.1f and %.1f us, computed are %.1f and %.1f", m.Name, m.Estimate, m.Published,
+				us, form)
 		}
 	}
 	slices.Sort(rates)
 	if got := math.Round(rates[len(rates)/2]/1e8) * 1e8; got != hand {
-		t.Errorf("the bandwidth of inputs and outputs is %.3g B/s, of the graphs it is fitted to the median asks for %.3g: %.3g", hand, got, rates)
+		t.Errorf("the bandwidth of inputs and outputs is %.3g B/s, of the graphs it is fitted to the median asks "+
+			"for %.3g: %.3g", hand, got, rates)
 	}
 }

@@ -40,7 +40,8 @@ func TestNetlists(t *testing.T) {
 	for i := range 512 * 512 {
 		b = binary.LittleEndian.AppendUint32(b, 0x3c003c00+uint32(i%61)<<20) // small, as fp16 and as fp32
 	}
-	for _, n := range []string{"twos.weights", "min.weights", "min_uint8.weights", "zero", "model.espresso.weights", "net.additional.weights"} {
+	for _, n := range []string{"twos.weights", "min.weights", "min_uint8.weights", "zero", "model.espresso.weights",
+		"net.additional.weights"} {
 		if err := os.WriteFile(filepath.Join(weights, n), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,10 @@ func TestNetlists(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, full := range []bool{false, true} {
-				r, err := verify.Run(context.Background(), m.Program, verify.Options{Compile: compile.Options{InputName: name, FullTD: full}, Seed: 1})
+				r, err := verify.Run(context.Background(), m.Program, verify.Options{
+					Compile: compile.Options{InputName: name, FullTD: full},
+					Seed:    1,
+				})
 				if err != nil {
 					t.Fatalf("full = %t: %v", full, err)
 				}
@@ -78,7 +82,8 @@ func TestNetlists(t *testing.T) {
 	}
 	// Without its weight files a description is refused, where it uses one.
 	_, err = frontend.Open(filepath.Join(dir, "quadconv.plist"), frontend.Options{WeightsDir: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), `unit "my_layer": Params.KernelIndex: weight file "../min.weights" cannot be read`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`unit "my_layer": Params.KernelIndex: weight file "../min.weights" cannot be read`) {
 		t.Errorf("without weights: %v", err)
 	}
 }
@@ -114,7 +119,16 @@ type surface struct {
 func surfaces(f *hwx.File) map[string]surface {
 	out := map[string]surface{}
 	for _, s := range f.Tensors() {
-		out[s.Name] = surface{s.Name, s.Binding, s.Element, s.Depth, s.Dims, s.Strides, s.BatchBytes, s.Span}
+		out[s.Name] = surface{
+			Name:    s.Name,
+			Binding: s.Binding,
+			Element: s.Element,
+			Depth:   s.Depth,
+			Dims:    s.Dims,
+			Strides: s.Strides,
+			Batch:   s.BatchBytes,
+			Span:    s.Span,
+		}
 	}
 	return out
 }
@@ -203,20 +217,28 @@ func TestOldShapes(t *testing.T) {
 		edits      []string // of the description, old and new in turn, the first of each
 		words      map[td.Field]int
 	}{
-		{"conv 64 to 64", "conv.plist", []string{"<integer>3</integer>", "<integer>64</integer>", "<integer>3</integer>", "<integer>64</integer>"}, map[td.Field]int{
+		{name: "conv 64 to 64", list: "conv.plist", edits: []string{"<integer>3</integer>", "<integer>64</integer>",
+			"<integer>3</integer>", "<integer>64</integer>"}, words: map[td.Field]int{
 			td.ENE: 5, td.ActiveNE: 4, td.ShMin: 4, td.ShPref: 4, td.ShMax: 4,
 			td.L2SrcCh: 0x10, td.L2SrcRow: 0x430, td.L2SrcDepth: 0x400, td.L2SrcGroup: 0x400,
-			td.ResType: 2, td.ResBfrMode: 0, td.L2Res: 0x430, td.L2ResCh: 0x10, td.L2ResRow: 0x420, td.L2ResDepth: 0x400, td.L2ResGroup: 0x400, td.DstL2BfrMode: 0,
+			td.ResType: 2, td.ResBfrMode: 0, td.L2Res: 0x430, td.L2ResCh: 0x10, td.L2ResRow: 0x420,
+			td.L2ResDepth: 0x400, td.L2ResGroup: 0x400, td.DstL2BfrMode: 0,
 		}},
-		{"conv 3 to 2", "conv.plist", []string{"<key>OutputChannels</key>\n      <integer>3</integer>", "<key>OutputChannels</key>\n      <integer>2</integer>"}, map[td.Field]int{
-			td.ENE: 2, td.ActiveNE: 1, td.ShMin: 4, td.ShPref: 4, td.ShMax: 4,
-			td.L2SrcCh: 0x10, td.L2SrcRow: 0x30, td.L2SrcDepth: 0x30, td.L2SrcGroup: 0x30,
-			td.ResType: 2, td.ResBfrMode: 0, td.L2Res: 0x30, td.L2ResCh: 0x10, td.L2ResRow: 0x20, td.L2ResDepth: 0x20, td.L2ResGroup: 0x20, td.DstL2BfrMode: 0,
-		}},
-		{"relu of 16", "neuron.plist", []string{"Sigmoid", "ReLU", "<integer>77</integer>", "<integer>16</integer>"}, map[td.Field]int{
+		{name: "conv 3 to 2", list: "conv.plist",
+			edits: []string{"<key>OutputChannels</key>\n      <integer>3</integer>",
+				"<key>OutputChannels</key>\n      <integer>2</integer>"}, words: map[td.Field]int{
+				td.ENE: 2, td.ActiveNE: 1, td.ShMin: 4, td.ShPref: 4, td.ShMax: 4,
+				td.L2SrcCh: 0x10, td.L2SrcRow: 0x30, td.L2SrcDepth: 0x30, td.L2SrcGroup: 0x30,
+				td.ResType: 2, td.ResBfrMode: 0, td.L2Res: 0x30, td.L2ResCh: 0x10, td.L2ResRow: 0x20,
+				td.L2ResDepth: 0x20,
+				td.L2ResGroup: 0x20, td.DstL2BfrMode: 0,
+			}},
+		{name: "relu of 16", list: "neuron.plist", edits: []string{"Sigmoid", "ReLU", "<integer>77</integer>",
+			"<integer>16</integer>"}, words: map[td.Field]int{
 			td.ENE: 1, td.ActiveNE: 0, td.ShMin: 1, td.ShPref: 1, td.ShMax: 1,
 			td.L2SrcCh: 0x20, td.L2SrcRow: 0x20, td.L2SrcDepth: 0x20, td.L2SrcGroup: 0x20,
-			td.ResType: 2, td.ResBfrMode: 2, td.L2Res: 0x20, td.L2ResCh: 0, td.L2ResRow: 0, td.L2ResDepth: 0, td.L2ResGroup: 0, td.DstL2BfrMode: 1,
+			td.ResType: 2, td.ResBfrMode: 2, td.L2Res: 0x20, td.L2ResCh: 0, td.L2ResRow: 0, td.L2ResDepth: 0,
+			td.L2ResGroup: 0, td.DstL2BfrMode: 1,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -297,8 +319,12 @@ func TestFullForm(t *testing.T) {
 		x := g.Input(2, 32, 8, 8)
 		y := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(32, 16, 3, 3), "pad_type", "same", "groups", 2))
 		z := g.Op("add", "x", y, "y", x)
-		g.Output(g.Op("sigmoid", "x", g.Op("reduce_mean", "x", z, "axes", []int{2, 3}, "keep_dims", true)), g.Op("mul", "x", z, "y", x))
-		r, err := verify.Run(context.Background(), g.Program(), verify.Options{Compile: compile.Options{FullTD: full, VerifyEach: true}, Seed: 4})
+		g.Output(g.Op("sigmoid", "x", g.Op("reduce_mean", "x", z, "axes", []int{2, 3}, "keep_dims", true)),
+			g.Op("mul", "x", z, "y", x))
+		r, err := verify.Run(context.Background(), g.Program(), verify.Options{
+			Compile: compile.Options{FullTD: full, VerifyEach: true},
+			Seed:    4,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

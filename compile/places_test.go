@@ -35,14 +35,18 @@ func TestSourcesApart(t *testing.T) {
 		channels         int64
 		second, res, exe int
 	}{
-		{64, 0x440, 0x860, 0}, {128, 0x840, 0x1060, 1}, {256, 0x1040, 0x2060, 2}, {512, 0x2040, 0x4060, 4},
-		{1024, 0x4040, 0x8060, 9}, {2048, 0x8040, 0x10060, 18}, {4096, 0x10040, 0x20060, 36},
+		{channels: 64, second: 0x440, res: 0x860, exe: 0}, {channels: 128, second: 0x840, res: 0x1060, exe: 1},
+		{channels: 256, second: 0x1040, res: 0x2060, exe: 2}, {channels: 512, second: 0x2040, res: 0x4060, exe: 4},
+		{channels: 1024, second: 0x4040, res: 0x8060, exe: 9}, {channels: 2048, second: 0x8040, res: 0x10060, exe: 18},
+		{channels: 4096, second: 0x10040, res: 0x20060, exe: 36},
 	} {
 		g := irbuild.New(1)
 		g.Output(g.Op("add", "x", g.Input(1, c.channels, 1, 1), "y", g.Input(1, c.channels, 1, 1)))
 		l := lowered(t, g)
-		if len(l) != 1 || l[0].Int(td.L2Src2) != c.second || l[0].Int(td.L2Res) != c.res || l[0].Int(td.ExeCycles) != c.exe {
-			t.Errorf("%d channels: %d tasks, source 2 at %#x, result at %#x, time %d; recorded 1, %#x, %#x, %d", c.channels,
+		if len(l) != 1 || l[0].Int(td.L2Src2) != c.second || l[0].Int(td.L2Res) != c.res ||
+			l[0].Int(td.ExeCycles) != c.exe {
+			t.Errorf("%d channels: %d tasks, source 2 at %#x, result at %#x, time %d; recorded 1, %#x, %#x, %d",
+				c.channels,
 				len(l), l[0].Int(td.L2Src2), l[0].Int(td.L2Res), l[0].Int(td.ExeCycles), c.second, c.res, c.exe)
 		}
 	}
@@ -76,20 +80,27 @@ func TestTaskForms(t *testing.T) {
 		make     func(g *irbuild.Graph)
 		want     string // by task: engine, L2 address and row stride of source 1, of the result
 	}{
-		{"reduce_probe_max_ax2_1x64x8x8", reduce("reduce_max", 2, 1, 64, 8, 8), "[N 2400/80 0/90] [P 0/80 2400/2000] [N 2400/10 4400/0]"},
+		{"reduce_probe_max_ax2_1x64x8x8", reduce("reduce_max", 2, 1, 64, 8, 8),
+			"[N 2400/80 0/90] [P 0/80 2400/2000] [N 2400/10 4400/0]"},
 		{"reduce_probe_sum_ax1_1x32x4x4", reduce("reduce_sum", 1, 1, 32, 4, 4), "[N 440/200 0/110] [P 0/100 440/40]"},
 		{"reduce_probe_mean_ax3_1x32x4x4", reduce("reduce_mean", 3, 1, 32, 4, 4), "[P 0/210 210/0]"},
-		{"norm_softmax_a1_1x64x8x8", softmax(1, 1, 64, 8, 8), "[N 2200/420 0/20] [P 2200/420 100/420] [N 100/420 100/420] [N 100/420 0/20] [P 0/20 2200/0]"},
-		{"norm_softmax_a3_1x64x1x1", softmax(3, 1, 64, 1, 1), "[P 100/420 0/80] [P 100/420 80/80] [N 80/80 0/80] [P 0/80 80/80] [P 80/80 100/0]"},
-		{"norm_layer_norm_ax3_1x8x1x64", norm([]int64{3}, 1, 8, 1, 64), "[P 40/400 0/20] [P 0/20 20/20] [P 40/400 440/0]"},
-		{"norm_layer_norm_ax2_3_1x32x4x4", norm([]int64{2, 3}, 1, 32, 4, 4), "[P 80/210 0/40] [P 0/40 40/40] [P 80/210 8c0/0]"},
+		{"norm_softmax_a1_1x64x8x8", softmax(1, 1, 64, 8, 8),
+			"[N 2200/420 0/20] [P 2200/420 100/420] [N 100/420 100/420] [N 100/420 0/20] [P 0/20 2200/0]"},
+		{"norm_softmax_a3_1x64x1x1", softmax(3, 1, 64, 1, 1),
+			"[P 100/420 0/80] [P 100/420 80/80] [N 80/80 0/80] [P 0/80 80/80] [P 80/80 100/0]"},
+		{"norm_layer_norm_ax3_1x8x1x64", norm([]int64{3}, 1, 8, 1, 64),
+			"[P 40/400 0/20] [P 0/20 20/20] [P 40/400 440/0]"},
+		{"norm_layer_norm_ax2_3_1x32x4x4", norm([]int64{2, 3}, 1, 32, 4, 4),
+			"[P 80/210 0/40] [P 0/40 40/40] [P 80/210 8c0/0]"},
 		{"binary_real_div_1x64x8x8", func(g *irbuild.Graph) {
 			g.Output(g.Op("real_div", "x", g.Input(1, 64, 8, 8), "y", g.Input(1, 64, 8, 8)))
 		}, "[N 2100/430 0/420] [P 2100/420 4200/0]"},
 		{"binary_maximum_c64_constant_blob", func(g *irbuild.Graph) {
 			g.Output(g.Op("maximum", "x", g.Input(1, 64, 1, 1), "y", g.Weights(1, 64, 1, 1)))
 		}, "[N 80/80 0/80] [P 80/420 4a0/0]"},
-		{"binary_maximum_c64_constant_scalar", func(g *irbuild.Graph) { g.Output(g.Op("maximum", "x", g.Input(1, 64, 1, 1), "y", 0.5)) }, "[N 0/400 400/0]"},
+		{"binary_maximum_c64_constant_scalar", func(g *irbuild.Graph) {
+			g.Output(g.Op("maximum", "x", g.Input(1, 64, 1, 1), "y", 0.5))
+		}, "[N 0/400 400/0]"},
 	} {
 		g := irbuild.New(1)
 		c.make(g)
@@ -99,7 +110,8 @@ func TestTaskForms(t *testing.T) {
 			if x.Get(td.PlanarType) != 0 {
 				engine = "P"
 			}
-			got += fmt.Sprintf("[%s %x/%x %x/%x] ", engine, x.Int(td.L2Src), x.Int(td.L2SrcRow), x.Int(td.L2Res), x.Int(td.L2ResRow))
+			got += fmt.Sprintf("[%s %x/%x %x/%x] ", engine, x.Int(td.L2Src), x.Int(td.L2SrcRow), x.Int(td.L2Res),
+				x.Int(td.L2ResRow))
 		}
 		if got != c.want+" " {
 			t.Errorf("%s:\n got %s\nwant %s", c.recorded, got, c.want)
@@ -121,8 +133,10 @@ func TestBranches(t *testing.T) {
 	if len(l) != 4 {
 		t.Fatalf("%d tasks, recorded 4", len(l))
 	}
-	if a, b, c := l[1].Int(td.L2Res), l[2].Int(td.L2Res), l[3]; a != 0x9000 || b != 0x11400 || c.Int(td.L2Src) != b || c.Int(td.L2Src2) != a {
-		t.Errorf("products at %#x and %#x, sources at %#x and %#x; recorded 0x9000 and 0x11400, 0x11400 and 0x9000", a, b, c.Int(td.L2Src), c.Int(td.L2Src2))
+	if a, b, c := l[1].Int(td.L2Res), l[2].Int(td.L2Res), l[3]; a != 0x9000 || b != 0x11400 || c.Int(td.L2Src) != b ||
+		c.Int(td.L2Src2) != a {
+		t.Errorf("products at %#x and %#x, sources at %#x and %#x; recorded 0x9000 and 0x11400, 0x11400 and 0x9000", a,
+			b, c.Int(td.L2Src), c.Int(td.L2Src2))
 	}
 	if !l[1].On(td.RBE0) || l[2].On(td.RBE0) {
 		t.Error("the first product alone names the buffer of the turned input")

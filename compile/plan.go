@@ -45,7 +45,12 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		}
 		d.prov.unit(u)
 		d.account(u, nil)
-		r.Functions = append(r.Functions, &Function{Name: u.name, Report: u.rep, Reference: u.state.Reference, Placed: u.state.Func})
+		r.Functions = append(r.Functions, &Function{
+			Name:      u.name,
+			Report:    u.rep,
+			Reference: u.state.Reference,
+			Placed:    u.state.Func,
+		})
 	}
 	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
 	r.Report = sum(r.Functions)

@@ -17,7 +17,8 @@ import (
 func plan(t *testing.T, tab *target.Table, params, body, results string) *compile.Report {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "m.mil")
-	text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(%s) {\n%s\n        } -> (%s);\n}\n", params, body, results)
+	text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(%s) {\n%s\n        } -> (%s);\n}\n", params, body,
+		results)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func TestCauses(t *testing.T) {
 	var body strings.Builder
 	var names []string
 	for i := range 40 {
-		fmt.Fprintf(&body, "            %s r%d = mul(x = x, y = fp16(%d.5))[name = string(\"r%d\")];\n", half, i, i+1, i)
+		fmt.Fprintf(&body, "            %s r%d = mul(x = x, y = fp16(%d.5))[name = string(\"r%d\")];\n", half, i, i+1,
+			i)
 		names = append(names, fmt.Sprintf("r%d", i))
 	}
 	r = plan(t, target.H13, half+" x", body.String(), strings.Join(names, ", "))
@@ -93,11 +95,12 @@ func TestRefusals(t *testing.T) {
 		limit    string
 		rewrites bool
 	}{
-		{target.H13, "conv", target.RuleKernel, "15", "13", true},
-		{target.H14, "conv", "", "", "", false},
-		{target.H13, "sin", target.RuleFamily, "A13", "A15", true},
-		{target.H14, "sin", target.RuleFamily, "A14", "A15", true},
-		{h15, "sin", target.RuleNoLowering, "sin of fp16", "one that a rule lowers", true},
+		{t: target.H13, op: "conv", rule: target.RuleKernel, value: "15", limit: "13", rewrites: true},
+		{t: target.H14, op: "conv", rewrites: false},
+		{t: target.H13, op: "sin", rule: target.RuleFamily, value: "A13", limit: "A15", rewrites: true},
+		{t: target.H14, op: "sin", rule: target.RuleFamily, value: "A14", limit: "A15", rewrites: true},
+		{t: h15, op: "sin", rule: target.RuleNoLowering, value: "sin of fp16", limit: "one that a rule lowers",
+			rewrites: true},
 	} {
 		r := plan(t, c.t, "tensor<fp16, [1, 1, 4, 20]> x", body, "z")
 		found := false
@@ -110,7 +113,8 @@ func TestRefusals(t *testing.T) {
 			switch {
 			case (no == nil) != (c.rule == ""):
 				t.Errorf("%s on %s: %+v", c.op, c.t.Name, o)
-			case no != nil && (no.Rule != c.rule || no.Value != c.value || no.Limit != c.limit || (no.Rewrite != "") != c.rewrites):
+			case no != nil && (no.Rule != c.rule || no.Value != c.value || no.Limit != c.limit ||
+				(no.Rewrite != "") != c.rewrites):
 				t.Errorf("%s on %s: %+v", c.op, c.t.Name, no)
 			}
 		}
@@ -150,18 +154,23 @@ func TestCompressed(t *testing.T) {
 		could            bool
 		why              string
 	}{
-		{name: "affine by the channel", tab: target.H13, form: "affine int8", stored: 8 + 4, streamed: 16, why: "h13 streams only palette4, palette8, sparse",
+		{name: "affine by the channel", tab: target.H13, form: "affine int8", stored: 8 + 4, streamed: 16,
+			why:  "h13 streams only palette4, palette8, sparse",
 			body: w2 + ` w = ` + q + `tensor<fp16, [2, 1]>([[1.0], [2.0]]))[name = string("w")];` + mul("w")},
-		{name: "affine streams from h14", tab: target.H14, form: "affine int8", stored: 8 + 4, streamed: 16, could: true, why: "h14 could stream int8",
+		{name: "affine streams from h14", tab: target.H14, form: "affine int8", stored: 8 + 4, streamed: 16,
+			could: true, why: "h14 could stream int8",
 			body: w2 + ` w = ` + q + `tensor<fp16, [2, 1]>([[1.0], [2.0]]))[name = string("w")];` + mul("w")},
 		{name: "blocks", tab: target.H14, form: "blockwise int8", stored: 8 + 8, streamed: 16, why: "h14 streams only",
 			body: w2 + ` w = ` + q + `tensor<fp16, [2, 2]>([[1.0, 2.0], [2.0, 1.0]]))[name = string("w")];` + mul("w")},
-		{name: "blocks stream from h15", tab: target.H15, form: "blockwise int8", stored: 8 + 8, streamed: 16, could: true, why: "h15 could stream blockwise",
+		{name: "blocks stream from h15", tab: target.H15, form: "blockwise int8", stored: 8 + 8, streamed: 16,
+			could: true, why: "h15 could stream blockwise",
 			body: w2 + ` w = ` + q + `tensor<fp16, [2, 2]>([[1.0, 2.0], [2.0, 1.0]]))[name = string("w")];` + mul("w")},
-		{name: "read by the CPU", tab: target.H13, form: "affine int8", stored: 8 + 2, streamed: 0, why: "dense: the CPU reads it",
+		{name: "read by the CPU", tab: target.H13, form: "affine int8", stored: 8 + 2, streamed: 0,
+			why: "dense: the CPU reads it",
 			body: w2 + ` w = ` + q + `tensor<fp16, [1, 1]>([[1.0]]))[name = string("w")];
             ` + w2 + ` y = pow(x = x, y = w)[name = string("y")];`},
-		{name: "returned", tab: target.H13, form: "affine int8", stored: 8 + 2, streamed: 0, why: "dense: the function returns it", results: "y, w",
+		{name: "returned", tab: target.H13, form: "affine int8", stored: 8 + 2, streamed: 0,
+			why: "dense: the function returns it", results: "y, w",
 			body: w2 + ` w = ` + q + `tensor<fp16, [1, 1]>([[1.0]]))[name = string("w")];
             ` + w2 + ` y = relu(x = x)[name = string("y")];`},
 	} {
@@ -175,7 +184,8 @@ func TestCompressed(t *testing.T) {
 				t.Fatalf("%+v", r.Compressed)
 			}
 			got := r.Compressed[0]
-			if got.Name != "w" || got.Line != 4 || got.Form != c.form || got.Stored != c.stored || got.Streamed != c.streamed || got.CouldStream != c.could || !strings.Contains(got.Why, c.why) {
+			if got.Name != "w" || got.Line != 4 || got.Form != c.form || got.Stored != c.stored ||
+				got.Streamed != c.streamed || got.CouldStream != c.could || !strings.Contains(got.Why, c.why) {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -188,7 +198,8 @@ func TestLongChains(t *testing.T) {
 	const s = "tensor<fp16, [64, 128, 1, 1]>"
 	body, x := "            bool f = const()[name = string(\"f\"), val = bool(false)];\n", "x"
 	for i := range 5 {
-		body += fmt.Sprintf("            %s z%d = matmul(x = %s, y = y, transpose_x = f, transpose_y = f)[name = string(\"z%d\")];\n", s, i, x, i)
+		body += fmt.Sprintf("            %s z%d = matmul(x = %s, y = y, transpose_x = f, transpose_y = f)[name = "+
+			"string(\"z%d\")];\n", s, i, x, i)
 		x = fmt.Sprintf("z%d", i)
 	}
 	r := plan(t, target.H13, s+" x, "+s+" y", body, x)

@@ -59,10 +59,17 @@ type statementKey struct {
 
 func newRecorder(p *ir.Program, o *Options) *recorder {
 	r := &recorder{
-		db:     &provenance.DB{Compiler: "zinc " + Version, Target: o.Target.Name, Passes: passes.Names(), Nodes: []provenance.Node{{Statement: -1}}},
+		db: &provenance.DB{
+			Compiler: "zinc " + Version,
+			Target:   o.Target.Name,
+			Passes:   passes.Names(),
+			Nodes:    []provenance.Node{{Statement: -1}},
+		},
 		states: map[*ir.Value]provenance.NodeID{},
-		stmts:  map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{}, ops: map[*ir.Op]provenance.NodeID{}, withs: map[*ir.Op]provenance.NodeID{},
-		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure][2]provenance.NodeID{}, extents: map[int64]int{},
+		stmts:  map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{},
+		ops: map[*ir.Op]provenance.NodeID{}, withs: map[*ir.Op]provenance.NodeID{},
+		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure][2]provenance.NodeID{},
+		extents: map[int64]int{},
 	}
 	for _, f := range p.Files {
 		r.db.Files = append(r.db.Files, filepath.Base(filepath.ToSlash(f)))
@@ -75,7 +82,7 @@ func newRecorder(p *ir.Program, o *Options) *recorder {
 
 // statement returns the number of a statement.
 func (r *recorder) statement(s *ir.Stmt) int32 {
-	k := statementKey{s.Func, s.Op, s.Name, s.Pos}
+	k := statementKey{fn: s.Func, op: s.Op, name: s.Name, pos: s.Pos}
 	if i, ok := r.stmts[k]; ok {
 		return i
 	}
@@ -292,5 +299,10 @@ func (r *recorder) opList(ops []*ir.Op) []provenance.NodeID {
 
 // function is the node of a function's own line.
 func (r *recorder) function(f *ir.Func) provenance.NodeID {
-	return r.add(provenance.Node{Statement: r.statement(&ir.Stmt{Func: f.Name, Op: ir.StmtFunc, Name: f.Name, Pos: f.Pos})})
+	return r.add(provenance.Node{Statement: r.statement(&ir.Stmt{
+		Func: f.Name,
+		Op:   ir.StmtFunc,
+		Name: f.Name,
+		Pos:  f.Pos,
+	})})
 }

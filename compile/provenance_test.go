@@ -155,7 +155,8 @@ func TestProvenanceFollowsTheBytes(t *testing.T) {
 		_, _, g := trace(t, tracedModel(c.name), compile.Options{})
 		text2, constants2 := g.TextBytes(), g.ConstantBytes()
 		if len(text) != len(text2) || len(constants) != len(constants2) {
-			t.Fatalf("%s: another value makes another layout: %d and %d bytes of tasks, %d and %d of constants", c.name, len(text), len(text2), len(constants), len(constants2))
+			t.Fatalf("%s: another value makes another layout: %d and %d bytes of tasks, %d and %d of constants", c.name,
+				len(text), len(text2), len(constants), len(constants2))
 		}
 		changed := 0
 		for i := range constants {
@@ -169,7 +170,8 @@ func TestProvenanceFollowsTheBytes(t *testing.T) {
 					ok = ok || slices.Contains(names(db, db.Source(r).Statements), c.name)
 				}
 				if !ok || h.What == provenance.RolePadding {
-					t.Errorf("%s: byte %#x of the constants is another; it is called %s of %+v", c.name, i, h.What, h.Refs)
+					t.Errorf("%s: byte %#x of the constants is another; it is called %s of %+v", c.name, i, h.What,
+						h.Refs)
 				}
 				return true
 			})
@@ -182,7 +184,8 @@ func TestProvenanceFollowsTheBytes(t *testing.T) {
 			h := db.Text(uint64(i), 1)[0]
 			s := db.Source(h.Refs[0])
 			if h.What != provenance.WhatTask || !slices.Contains(names(db, s.Statements, s.With), c.name) {
-				t.Errorf("%s: byte %#x of the tasks is another; its task came from %v with %v", c.name, i, names(db, s.Statements), names(db, s.With))
+				t.Errorf("%s: byte %#x of the tasks is another; its task came from %v with %v", c.name, i,
+					names(db, s.Statements), names(db, s.With))
 			}
 		}
 		if changed == 0 {
@@ -208,7 +211,8 @@ func roleSources(db *provenance.DB, role, statement string) (out []string) {
 			s := db.Source(r)
 			if ns := names(db, s.Statements); slices.Contains(ns, statement) {
 				slices.Sort(ns)
-				out = append(out, fmt.Sprintf("%s for %s by %s: %s", strings.Join(ns, " "), strings.Join(names(db, s.Users), " "), strings.Join(s.Passes, " "), s.Rule))
+				out = append(out, fmt.Sprintf("%s for %s by %s: %s", strings.Join(ns, " "),
+					strings.Join(names(db, s.Users), " "), strings.Join(s.Passes, " "), s.Rule))
 			}
 		}
 	}
@@ -226,7 +230,8 @@ func TestProvenanceOfPasses(t *testing.T) {
 	}{
 		{"values", "w", []string{"s scaled w for y r by fold-scale-bias place fuse-epilogue: convolution"}},
 		{"bias", "b", []string{"b s scaled for y r by fold-scale-bias place fuse-epilogue: convolution"}},
-		{"values", "shared", []string{"shared for one_user by place: elementwise", "shared for two_user by place: elementwise"}},
+		{"values", "shared", []string{"shared for one_user by place: elementwise",
+			"shared for two_user by place: elementwise"}},
 		{"bias", "c2", []string{"c1 c2 sum for moved by fold-constants place: elementwise"}},
 		{"values", "lw", []string{"lw for lin by place: linear"}},
 		{"bias", "lb", []string{"lb for lin by place: linear"}},
@@ -266,7 +271,11 @@ func TestProvenanceOfPasses(t *testing.T) {
 			gone[n] = g.Pass + " " + strings.Join(by, " ")
 		}
 	}
-	for n, want := range map[string]string{"same_norm": "normalise norm", "sum": "fold-constants c1 c2 sum", "scaled": "fold-scale-bias "} {
+	for n, want := range map[string]string{
+		"same_norm": "normalise norm",
+		"sum":       "fold-constants c1 c2 sum",
+		"scaled":    "fold-scale-bias ",
+	} {
 		if gone[n] != want {
 			t.Errorf("%s is gone: %q, want %q", n, gone[n], want)
 		}
@@ -382,7 +391,8 @@ func TestProvenanceIsDeterministic(t *testing.T) {
 		if _, err := r.HWX.WriteTo(&with); err != nil {
 			t.Fatal(err)
 		}
-		plain, err := compile.Compile(context.Background(), program(t, tracedModel("")), compile.Options{Workers: workers})
+		plain, err := compile.Compile(context.Background(), program(t, tracedModel("")),
+			compile.Options{Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -423,7 +433,8 @@ func asWritten(t *testing.T, db *provenance.DB, f *hwx.File) {
 // constants in sections of their own.
 func TestProvenanceOfForms(t *testing.T) {
 	two := tracedModel("") + "\n" + strings.Replace(tracedModel(""), "func main", "func second", 1)
-	for _, o := range []compile.Options{{FullTD: true}, {SplitKernel: true}, {FullTD: true, SplitKernel: true, Precision: "fp16"}} {
+	for _, o := range []compile.Options{{FullTD: true}, {SplitKernel: true}, {FullTD: true, SplitKernel: true,
+		Precision: "fp16"}} {
 		_, db, f := trace(t, two, o)
 		asWritten(t, db, f)
 		// Both functions are users of the one stored weight, each with its own line.
@@ -447,7 +458,8 @@ func TestProvenanceOfForms(t *testing.T) {
 func TestProvenanceIsLinear(t *testing.T) {
 	chain := func(n int) string {
 		var b strings.Builder
-		b.WriteString("    func main<ios17>(tensor<fp16, [1, 4, 1, 8]> x) {\n        tensor<fp16, [1, 4, 1, 1]> k0 = const()[val = tensor<fp16, [1, 4, 1, 1]>([1, 2, 3, 4])];\n")
+		b.WriteString("    func main<ios17>(tensor<fp16, [1, 4, 1, 8]> x) {\n        tensor<fp16, [1, 4, 1, 1]> k0 " +
+			"= const()[val = tensor<fp16, [1, 4, 1, 1]>([1, 2, 3, 4])];\n")
 		for i := range n {
 			fmt.Fprintf(&b, "        tensor<fp16, [1, 4, 1, 1]> k%d = add(x = k%d, y = k0);\n", i+1, i)
 		}

@@ -18,7 +18,14 @@ func (c *chain) note(rule string, ns ...provenance.NodeID) {
 	c.ops++
 	b := &c.f.Blocks[len(c.f.Blocks)-1]
 	op := &b.Operations[len(b.Operations)-1]
-	r.db.Operations = append(r.db.Operations, provenance.Operation{Func: c.u.name, Index: uint32(index), Name: op.Name, Kind: op.Type.String(), Rule: rule, Node: r.join(passSteps, ns...)})
+	r.db.Operations = append(r.db.Operations, provenance.Operation{
+		Func:  c.u.name,
+		Index: uint32(index),
+		Name:  op.Name,
+		Kind:  op.Type.String(),
+		Rule:  rule,
+		Node:  r.join(passSteps, ns...),
+	})
 }
 
 // noteWith adds to the last note the constants that its operations name.

@@ -60,7 +60,11 @@ func TestProvenanceOfCorpus(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer m.Close()
-					r, err := compile.Compile(context.Background(), m.Program, compile.Options{Provenance: true, SplitKernel: precision == "fp16", Precision: precision})
+					r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+						Provenance:  true,
+						SplitKernel: precision == "fp16",
+						Precision:   precision,
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -87,7 +91,9 @@ func TestProvenanceOfCorpus(t *testing.T) {
 					a.constants(f)
 					a.surfaces(f)
 					a.operations(r.E5)
-					t.Logf("%d bytes of tasks, of them %d padding; %d of constants, of them %d padding; %d unmapped; database %d bytes", len(f.TextBytes()), a.textPadding, len(f.ConstantBytes()), a.constPadding, a.unmapped, zdb.Len())
+					t.Logf("%d bytes of tasks, of them %d padding; %d of constants, of them %d padding; %d "+
+						"unmapped; database %d bytes", len(f.TextBytes()), a.textPadding, len(f.ConstantBytes()),
+						a.constPadding, a.unmapped, zdb.Len())
 					if a.unmapped > 0 {
 						t.Errorf("%d bytes are mapped to nothing", a.unmapped)
 					}
@@ -128,7 +134,8 @@ func (a *asked) full(r provenance.Ref) bool {
 // hit checks one stretch and returns where it ends.
 func (a *asked) hit(h provenance.Hit, at uint64, data []byte, where string) uint64 {
 	if h.Offset != at || h.Size == 0 || h.Offset+h.Size > uint64(len(data)) {
-		a.t.Fatalf("%s: stretch of %d bytes at %#x, the one before ends at %#x, there are %#x", where, h.Size, h.Offset, at, len(data))
+		a.t.Fatalf("%s: stretch of %d bytes at %#x, the one before ends at %#x, there are %#x", where, h.Size, h.Offset,
+			at, len(data))
 	}
 	ok := len(h.Refs) > 0
 	for _, r := range h.Refs {
@@ -212,7 +219,8 @@ func (a *asked) links(f *hwx.File, p hwx.Procedure, x td.Placed, n int) {
 			}
 		case provenance.LinkConstant, provenance.LinkTask:
 			if uint64(ws[i]) != w.Link.Target {
-				a.t.Errorf("word %d of the task at %#x is %#x, the database says that it points at %s %#x", i, x.Off, ws[i], w.Link.Kind, w.Link.Target)
+				a.t.Errorf("word %d of the task at %#x is %#x, the database says that it points at %s %#x", i, x.Off,
+					ws[i], w.Link.Kind, w.Link.Target)
 			}
 		}
 	}
@@ -224,7 +232,8 @@ func (a *asked) links(f *hwx.File, p hwx.Procedure, x td.Placed, n int) {
 			}
 			w, _ := a.db.Word(n, k)
 			if w.Link == nil {
-				a.t.Errorf("the task at %#x reads coefficients on lane %d, the database knows no address there", x.Off, lane)
+				a.t.Errorf("the task at %#x reads coefficients on lane %d, the database knows no address there", x.Off,
+					lane)
 			}
 		}
 	}

@@ -137,11 +137,23 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 	n := r.join(passSteps, r.opList(st.Ops)...)
 	r.steps[p] = [2]provenance.NodeID{n, r.join("", r.withList(st.Ops)...)}
 	at := uint32(len(r.db.Procedures))
-	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: p.Name, Func: u.name, Step: uint32(step), Node: n})
+	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{
+		Name: p.Name,
+		Func: u.name,
+		Step: uint32(step),
+		Node: n,
+	})
 	surface := map[int]uint64{} // by buffer-access register
 	port := func(s *lower.Surface, output bool) {
 		surface[s.Bar] = uint64(len(r.db.Surfaces))
-		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{Procedure: at, Name: s.Name, Output: output, Value: s.Value.Name, Size: uint64(s.Size), Node: r.join(passSteps, r.value(s.Value))})
+		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{
+			Procedure: at,
+			Name:      s.Name,
+			Output:    output,
+			Value:     s.Value.Name,
+			Size:      uint64(s.Size),
+			Node:      r.join(passSteps, r.value(s.Value)),
+		})
 	}
 	for i := range p.Inputs {
 		port(&p.Inputs[i], false)
@@ -150,7 +162,15 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 		port(&p.Outputs[i], true)
 	}
 	for i, t := range p.Tasks {
-		x := provenance.Task{Procedure: at, Index: uint32(i), Offset: uint64(offs[i]), Words: uint32(t.Words()), Node: r.op(p.Infos[i].Op), With: r.with(p.Infos[i].Op), Rule: p.Infos[i].Rule}
+		x := provenance.Task{
+			Procedure: at,
+			Index:     uint32(i),
+			Offset:    uint64(offs[i]),
+			Words:     uint32(t.Words()),
+			Node:      r.op(p.Infos[i].Op),
+			With:      r.with(p.Infos[i].Op),
+			Rule:      p.Infos[i].Rule,
+		}
 		link := func(bar int, base td.Field) {
 			w, ok := t.WordIndex(base)
 			if !ok {
@@ -173,7 +193,11 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 		}
 		if i+1 < len(p.Tasks) {
 			if w, ok := t.WordIndex(td.NextPointer); ok {
-				x.Links = append(x.Links, provenance.Link{Word: uint32(w), Kind: provenance.LinkTask, Target: uint64(offs[i+1])})
+				x.Links = append(x.Links, provenance.Link{
+					Word:   uint32(w),
+					Kind:   provenance.LinkTask,
+					Target: uint64(offs[i+1]),
+				})
 			}
 		}
 		for _, s := range streams {
@@ -203,7 +227,12 @@ func (r *recorder) idle(img *hwx.Image, u *unit) {
 	e := &img.Procedures[0]
 	r.db.Procedures = append(r.db.Procedures, provenance.Procedure{Name: e.Name, Func: u.name, Node: n})
 	for _, s := range img.Surfaces {
-		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{Name: s.Name, Output: s.Binding == hwx.BindOutput, Size: s.Size, Node: n})
+		r.db.Surfaces = append(r.db.Surfaces, provenance.Surface{
+			Name:   s.Name,
+			Output: s.Binding == hwx.BindOutput,
+			Size:   s.Size,
+			Node:   n,
+		})
 	}
 	r.db.Tasks = append(r.db.Tasks, provenance.Task{Words: e.FirstWords, Node: n, Rule: RuleIdle})
 }

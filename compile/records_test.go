@@ -44,17 +44,17 @@ func TestIdentityTasks(t *testing.T) {
 		want uint32
 		row  string
 	}{
-		{0x000, 0xffffffff, 0, "header: first word"},
+		{off: 0x000, mask: 0xffffffff, want: 0, row: "header: first word"},
 		// The low half is the estimated time.
-		{0x004, 0xffff0000, 0x009c0000, "header: size of the next task"},
-		{0x008, 0xffffffff, 0x408, "header: register-count base"},
+		{off: 0x004, mask: 0xffff0000, want: 0x009c0000, row: "header: size of the next task"},
+		{off: 0x008, mask: 0xffffffff, want: 0x408, row: "header: register-count base"},
 		// The table has 0x28 here; every recorded first task without coefficients has
 		// 0x68 (docs/deviations.md).
-		{0x010, 0xffffffff, 0x68, "TD-0 +0x010"},
-		{0x0c8, 0xffffffff, 0x5000a021, "TD-0 +0x0c8"},
-		{0x0cc, 0xffffffff, 0x2041, "TD-0 +0x0c8: register 0x5021 set to 0x2041"},
-		{0x128, 0xffffffff, 0x01002031, "TD-0 +0x128: op-config"},
-		{0x470, 0xffffffff, 0x01302031, "TD-1 +0x470: op-config, terminates"},
+		{off: 0x010, mask: 0xffffffff, want: 0x68, row: "TD-0 +0x010"},
+		{off: 0x0c8, mask: 0xffffffff, want: 0x5000a021, row: "TD-0 +0x0c8"},
+		{off: 0x0cc, mask: 0xffffffff, want: 0x2041, row: "TD-0 +0x0c8: register 0x5021 set to 0x2041"},
+		{off: 0x128, mask: 0xffffffff, want: 0x01002031, row: "TD-0 +0x128: op-config"},
+		{off: 0x470, mask: 0xffffffff, want: 0x01302031, row: "TD-1 +0x470: op-config, terminates"},
 	} {
 		if got := word(c.off) & c.mask; got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.row, got, c.want)

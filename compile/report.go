@@ -156,7 +156,16 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			r.CPUCalls++
 		}
 		for _, op := range st.Ops {
-			o := OpReport{Op: op.Def.Name, Unit: op.Place.Unit.String(), Rule: op.Place.Rule, Reason: op.Place.Reason, Line: op.Pos.Line, Col: op.Pos.Col, Step: i, MACs: MACs(op)}
+			o := OpReport{
+				Op:     op.Def.Name,
+				Unit:   op.Place.Unit.String(),
+				Rule:   op.Place.Rule,
+				Reason: op.Place.Reason,
+				Line:   op.Pos.Line,
+				Col:    op.Pos.Col,
+				Step:   i,
+				MACs:   MACs(op),
+			}
 			if len(op.Results) > 0 {
 				o.Name = op.Results[0].Name
 			}
@@ -174,7 +183,14 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				r.Transfers++
 			}
 			if no := u.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
-				o.Refusal = &RefusalInfo{Rule: no.Rule, What: no.What, Value: no.Have, Limit: no.Limit, Rewrite: no.Hint(), State: no.State}
+				o.Refusal = &RefusalInfo{
+					Rule:    no.Rule,
+					What:    no.What,
+					Value:   no.Have,
+					Limit:   no.Limit,
+					Rewrite: no.Hint(),
+					State:   no.State,
+				}
 			}
 			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)
@@ -188,7 +204,12 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		r.Scratch = max(r.Scratch, p.Scratch)
 		r.attest(p, u.state.Target)
 		for _, t := range p.Tables {
-			r.Tables = append(r.Tables, TableInfo{Op: t.Op.Def.Name, Name: t.Op.Results[0].Name, Abs: t.Abs, Rel: t.Rel})
+			r.Tables = append(r.Tables, TableInfo{
+				Op:   t.Op.Def.Name,
+				Name: t.Op.Results[0].Name,
+				Abs:  t.Abs,
+				Rel:  t.Rel,
+			})
 		}
 	}
 	r.Weights = d.sec.Size()
@@ -197,7 +218,13 @@ func (d *driver) account(u *unit, f *e5.Function) {
 // attest lists a procedure's tasks with what vouches for them.
 func (r *Report) attest(p *lower.Procedure, tab *target.Table) {
 	for i, t := range p.Tasks {
-		x := TaskReport{Estimate: new(Estimate), Procedure: p.Name, Task: i, Rule: p.Infos[i].Rule, Kind: attest.Kind(t, i, len(p.Tasks))}
+		x := TaskReport{
+			Estimate:  new(Estimate),
+			Procedure: p.Name,
+			Task:      i,
+			Rule:      p.Infos[i].Rule,
+			Kind:      attest.Kind(t, i, len(p.Tasks)),
+		}
 		if op := p.Infos[i].Op; op != nil && len(op.Results) > 0 {
 			x.Op = op.Results[0].Name
 		}
@@ -318,7 +345,8 @@ func (r *Report) Line() string {
 	if total := r.EngineMACs + r.CPUMACs; total > 0 {
 		s += fmt.Sprintf(" and %.4g %% of multiply-accumulates", 100*float64(r.EngineMACs)/float64(total))
 	}
-	s += fmt.Sprintf(" on the engine, %s, %s", diag.Count(r.Dispatches, "dispatch", "dispatches"), diag.Count(r.Tasks, "task", "tasks"))
+	s += fmt.Sprintf(" on the engine, %s, %s", diag.Count(r.Dispatches, "dispatch", "dispatches"),
+		diag.Count(r.Tasks, "task", "tasks"))
 	if r.CPUOps == 0 {
 		return s
 	}
@@ -361,9 +389,11 @@ func (r *Report) Text(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(w, "target %s, precision %s, function %s\n", r.Target, r.Precision, r.Function)
-	fmt.Fprintf(w, "operations: %d on the engine, %d on the CPU, %d conversions between\n", r.EngineOps, r.CPUOps, r.Transfers)
+	fmt.Fprintf(w, "operations: %d on the engine, %d on the CPU, %d conversions between\n", r.EngineOps, r.CPUOps,
+		r.Transfers)
 	fmt.Fprintf(w, "multiply-accumulates: %d on the engine, %d on the CPU\n", r.EngineMACs, r.CPUMACs)
-	fmt.Fprintf(w, "%d dispatches, %d CPU calls, %d tasks, %d bytes of constants, %d bytes of scratch, %d layout conversions\n", r.Dispatches, r.CPUCalls, r.Tasks, r.Weights, r.Scratch, r.Casts)
+	fmt.Fprintf(w, "%d dispatches, %d CPU calls, %d tasks, %d bytes of constants, %d bytes of scratch, %d layout "+
+		"conversions\n", r.Dispatches, r.CPUCalls, r.Tasks, r.Weights, r.Scratch, r.Casts)
 	if len(r.States) > 0 {
 		fmt.Fprintf(w, "states: %s\n", strings.Join(r.States, ", "))
 	}
@@ -381,7 +411,8 @@ func (r *Report) Text(w io.Writer) error {
 		if e := o.Estimate; e != nil {
 			tasks, us, bound = strconv.Itoa(o.Tasks), e.Time.String(), e.Bound
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, tasks, us, bound, o.Rule, why)
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, tasks, us,
+			bound, o.Rule, why)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -392,7 +423,8 @@ func (r *Report) Text(w io.Writer) error {
 		}
 	}
 	for _, c := range r.Compressed {
-		fmt.Fprintf(w, "constant %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
+		fmt.Fprintf(w, "constant %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored,
+			c.Streamed, c.Why)
 	}
 	for _, t := range r.Tables {
 		fmt.Fprintf(w, "table %s for %s: worst error %.3g absolute, %.3g relative\n", t.Op, t.Name, t.Abs, t.Rel)

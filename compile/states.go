@@ -101,7 +101,8 @@ func (c *chain) heldStates() (map[*ir.Value]uint32, error) {
 		}
 		v := outs[st.Result]
 		id, ok := c.host[v]
-		if _, done := held[v]; done || !ok || c.f.Operands[id].Aperture != e5.HostState || c.direct[v] == id && c.has(v) {
+		if _, done := held[v]; done || !ok || c.f.Operands[id].Aperture != e5.HostState || c.direct[v] == id &&
+			c.has(v) {
 			continue
 		}
 		to, err := c.operand(v, e5.Intermediate)

@@ -196,7 +196,10 @@ func TestCacheFillsSlotBySlot(t *testing.T) {
 		}
 		mask := make([]float32, slots)
 		mask[i] = 1
-		y := step(t, m, map[string]interp.Tensor{"value": fp16s(t, []int64{1, 1, 1, 8}, v...), "mask": fp16s(t, []int64{1, 1, slots, 1}, mask...)})["y"].Floats32()
+		y := step(t, m, map[string]interp.Tensor{
+			"value": fp16s(t, []int64{1, 1, 1, 8}, v...),
+			"mask":  fp16s(t, []int64{1, 1, slots, 1}, mask...),
+		})["y"].Floats32()
 		if sum += v[0]; y[0] != sum {
 			t.Errorf("step %d: the first column sums to %g, want %g", i, y[0], sum)
 		}
@@ -223,11 +226,13 @@ func recurrent(states int) string {
 	last := "x"
 	for i := range states {
 		fmt.Fprintf(&params, ", state<tensor<fp16, [1, 64]>> s%d", i)
-		fmt.Fprintf(&body, "tensor<fp16, [1, 64]> r%[1]d = read_state(input = s%[1]d); tensor<fp16, [1, 64]> a%[1]d = add(x = r%[1]d, y = %[2]s);\n", i, last)
+		fmt.Fprintf(&body, "tensor<fp16, [1, 64]> r%[1]d = read_state(input = s%[1]d); tensor<fp16, [1, 64]> "+
+			"a%[1]d = add(x = r%[1]d, y = %[2]s);\n", i, last)
 		fmt.Fprintf(&body, "tensor<fp16, [1, 64]> u%[1]d = coreml_update_state(state = s%[1]d, value = a%[1]d);\n", i)
 		last = fmt.Sprintf("u%d", i)
 	}
-	return fmt.Sprintf("func main<ios18>(tensor<fp16, [1, 64]> x%s) {\n%stensor<fp16, [1, 64]> y = mul(x = %s, y = fp16(0.5));\n} -> (y);", &params, &body, last)
+	return fmt.Sprintf("func main<ios18>(tensor<fp16, [1, 64]> x%s) {\n%stensor<fp16, [1, 64]> y = mul(x = %s, y = "+
+		"fp16(0.5));\n} -> (y);", &params, &body, last)
 }
 
 func TestFiveStatesSixCasts(t *testing.T) {
@@ -301,7 +306,8 @@ func TestStatesInNestedBlocks(t *testing.T) {
 		}
 		return x
 	}
-	for i, c := range []struct{ n, up, s, c int64 }{{3, 1, 3, 3}, {2, 0, 5, 3}, {0, 1, 5, 5}, {1, 0, 6, 5}} {
+	for i, c := range []struct{ n, up, s, c int64 }{{n: 3, up: 1, s: 3, c: 3}, {n: 2, up: 0, s: 5, c: 3},
+		{n: 0, up: 1, s: 5, c: 5}, {n: 1, up: 0, s: 6, c: 5}} {
 		n, err := interp.FromInts(ir.Int32, []int64{c.n}, 1)
 		if err != nil {
 			t.Fatal(err)

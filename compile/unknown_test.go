@@ -26,7 +26,10 @@ func TestUnknownShapes(t *testing.T) {
 	}
 	for _, x := range [][]float32{{0, 1, 0, 2, 0, 3}, {1, 2, 3, 4, 5, 6}, {0, 0, 0, 0, 0, 0}} {
 		free := x[:len(x)/2]
-		out := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{6}, x...), "free": fp16s(t, []int64{3}, free...)})
+		out := step(t, m, map[string]interp.Tensor{
+			"x":    fp16s(t, []int64{6}, x...),
+			"free": fp16s(t, []int64{3}, free...),
+		})
 		var y, z, w []float32
 		sum := float32(0)
 		for _, v := range x {

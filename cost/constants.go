@@ -29,17 +29,81 @@ const (
 // The constants that no target's table holds. All were measured on the M1 or
 // follow from it.
 var (
-	peak            = Constant{"peak", 12e12, "fp16 operations/s", "published measurement on the M1: slope of ever deeper chains of fused matrix products, two operations a multiply-accumulate, all cores", Published}
-	tileBandwidth   = Constant{"bandwidth of tensors", 102400e6 / 3, "B/s", "the rate at which the vendor's compiler times the bytes of h13's tasks (Header.ExeCycles of recorded tasks, below); 64 bits at 4266 million transfers a second have it", Recorded}
-	kernelBandwidth = Constant{"bandwidth of coefficients", 40e9, "B/s", "published measurement on the M1: about 40 GB/s effective on large weights; that coefficients of every size get it is assumed", Published}
-	handBandwidth   = Constant{"bandwidth of inputs and outputs", 5.3e9, "B/s", "fitted to three of five published times of one convolution on the M1 (below); the others are held out", Fitted}
-	clock           = Constant{"clock", 11e12 / (2 * 16 * 256), "Hz", "11e12 operations a second (the M1's published figure) by 2 operations, 16 cores and 256 products a core and cycle; the 256 are assumed", Modelled}
+	peak = Constant{
+		Name:  "peak",
+		Value: 12e12,
+		Unit:  "fp16 operations/s",
+		Source: "published measurement on the M1: slope of ever deeper chains of fused matrix products, two " +
+			"operations a multiply-accumulate, all cores",
+		Known: Published,
+	}
+	tileBandwidth = Constant{
+		Name:  "bandwidth of tensors",
+		Value: 102400e6 / 3,
+		Unit:  "B/s",
+		Source: "the rate at which the vendor's compiler times the bytes of h13's tasks (Header.ExeCycles of " +
+			"recorded tasks, below); 64 bits at 4266 million transfers a second have it",
+		Known: Recorded,
+	}
+	kernelBandwidth = Constant{
+		Name:  "bandwidth of coefficients",
+		Value: 40e9,
+		Unit:  "B/s",
+		Source: "published measurement on the M1: about 40 GB/s effective on large weights; that coefficients of " +
+			"every size get it is assumed",
+		Known: Published,
+	}
+	handBandwidth = Constant{
+		Name:   "bandwidth of inputs and outputs",
+		Value:  5.3e9,
+		Unit:   "B/s",
+		Source: "fitted to three of five published times of one convolution on the M1 (below); the others are held out",
+		Known:  Fitted,
+	}
+	clock = Constant{
+		Name:  "clock",
+		Value: 11e12 / (2 * 16 * 256),
+		Unit:  "Hz",
+		Source: "11e12 operations a second (the M1's published figure) by 2 operations, 16 cores and 256 products " +
+			"a core and cycle; the 256 are assumed",
+		Known: Modelled,
+	}
 
-	stageBind     = Constant{"binding, runtime, host copies", 25, "us", "dispatch of a small graph on the M1, chapter 2, table 2.3", Published}
-	stageRequest  = Constant{"building the firmware request", 16, "us", "chapter 2, table 2.3", Published}
-	stageKick     = Constant{"firmware kick", 2.5, "us", "chapter 2, table 2.3: 2 to 3", Published}
-	stageTrip     = Constant{"firmware round trip", 130, "us", "chapter 2, table 2.3; the measured graph's own work, 2 % of its 190 us, is in it", Published}
-	stageComplete = Constant{"completion in the kernel", 10, "us", "chapter 2, table 2.3", Published}
+	stageBind = Constant{
+		Name:   "binding, runtime, host copies",
+		Value:  25,
+		Unit:   "us",
+		Source: "dispatch of a small graph on the M1, chapter 2, table 2.3",
+		Known:  Published,
+	}
+	stageRequest = Constant{
+		Name:   "building the firmware request",
+		Value:  16,
+		Unit:   "us",
+		Source: "chapter 2, table 2.3",
+		Known:  Published,
+	}
+	stageKick = Constant{
+		Name:   "firmware kick",
+		Value:  2.5,
+		Unit:   "us",
+		Source: "chapter 2, table 2.3: 2 to 3",
+		Known:  Published,
+	}
+	stageTrip = Constant{
+		Name:   "firmware round trip",
+		Value:  130,
+		Unit:   "us",
+		Source: "chapter 2, table 2.3; the measured graph's own work, 2 % of its 190 us, is in it",
+		Known:  Published,
+	}
+	stageComplete = Constant{
+		Name:   "completion in the kernel",
+		Value:  10,
+		Unit:   "us",
+		Source: "chapter 2, table 2.3",
+		Known:  Published,
+	}
 )
 
 // restName names what a call takes beyond the stages of the table.
@@ -55,16 +119,28 @@ func l2Rate(t *target.Table) float64 { return float64(t.L2Banks * t.L2Granule) }
 func Constants(t *target.Table) []Constant {
 	cs := []Constant{
 		peak,
-		{"cores", float64(t.Cores), "", "kernels are spread over them; that a task which enables fewer gets their share of the peak is assumed", Modelled},
+		{Name: "cores", Value: float64(t.Cores),
+			Source: "kernels are spread over them; that a task which enables fewer gets their share of the peak is " +
+				"assumed", Known: Modelled},
 		tileBandwidth,
 		kernelBandwidth,
 		handBandwidth,
 		clock,
-		{"L2 bytes a cycle", l2Rate(t), "B", fmt.Sprintf("%d banks of %d bytes, each one granule a cycle; the rate is assumed", t.L2Banks, t.L2Granule), Modelled},
-		{"dispatch", t.DispatchFloorUS, "us", "published measurement on the M1: 190 us a call of a small graph (190 to 230), 98 % of it software", Published},
+		{Name: "L2 bytes a cycle", Value: l2Rate(t), Unit: "B",
+			Source: fmt.Sprintf("%d banks of %d bytes, each one granule a cycle; the rate is assumed", t.L2Banks,
+				t.L2Granule), Known: Modelled},
+		{Name: "dispatch", Value: t.DispatchFloorUS, Unit: "us",
+			Source: "published measurement on the M1: 190 us a call of a small graph (190 to 230), 98 % of it software",
+			Known:  Published},
 	}
 	for _, s := range stages {
-		cs = append(cs, Constant{"stage: " + s.Name, s.Value, s.Unit, s.Source, s.Known})
+		cs = append(cs, Constant{
+			Name:   "stage: " + s.Name,
+			Value:  s.Value,
+			Unit:   s.Unit,
+			Source: s.Source,
+			Known:  s.Known,
+		})
 	}
 	return cs
 }
@@ -84,7 +160,8 @@ var Comparisons = []Comparison{
 	},
 	{
 		"the time in the headers of recorded tasks: rate",
-		"one half of the programs, by name, has the rate of bytes between 34.13 and 34.15 GB/s (0 tasks left out), the constant is 34.13; with it 62 of 64 tasks of the other half have the header's time",
+		"one half of the programs, by name, has the rate of bytes between 34.13 and 34.15 GB/s (0 tasks left out), " +
+			"the constant is 34.13; with it 62 of 64 tasks of the other half have the header's time",
 	},
 	{
 		"the time in the headers of recorded tasks: order",
@@ -92,13 +169,16 @@ var Comparisons = []Comparison{
 	},
 	{
 		"the time in the headers of recorded tasks: published form",
-		"its rates, task by task and without the dispatch, give 3.8 times the header's time at the median of 55 tasks of 1 us and more",
+		"its rates, task by task and without the dispatch, give 3.8 times the header's time at the median of 55 " +
+			"tasks of 1 us and more",
 	},
 }
 
 // Known is the model's known error, in one line.
 func Known() string {
 	held := MeasuredSpread(false, false)
-	return fmt.Sprintf("an ordering, not a promise: off by %.0f %% at the median of %d published times of the M1 that it was not fitted to, by up to %.0f %%; off by %.2f times at the median of %d recorded tasks, which have the vendor's own estimate; what the CPU does is not estimated (docs/cost.md)",
+	return fmt.Sprintf("an ordering, not a promise: off by %.0f %% at the median of %d published times of the M1 "+
+		"that it was not fitted to, by up to %.0f %%; off by %.2f times at the median of %d recorded tasks, which "+
+		"have the vendor's own estimate; what the CPU does is not estimated (docs/cost.md)",
 		100*(held.Median-1), held.Count, 100*(held.P90-1), Families[0].Median, Families[0].Count)
 }

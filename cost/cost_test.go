@@ -13,9 +13,11 @@ import (
 // convolution is a 3x3 convolution of 64 channels to 128 over 16x16 pixels, whose
 // tensors come and go by DMA.
 func convolution() *td.Task {
-	x := td.New().Set(td.Win, 16).Set(td.Hin, 16).Set(td.Din, 1).Set(td.Cin, 64).Set(td.Cout, 128).Set(td.Wout, 16).Set(td.Hout, 16).Set(td.Dout, 1)
+	x := td.New().Set(td.Win, 16).Set(td.Hin, 16).Set(td.Din, 1).Set(td.Cin, 64).Set(td.Cout, 128).Set(td.Wout, 16).
+		Set(td.Hout, 16).Set(td.Dout, 1)
 	x.Set(td.Kw, 3).Set(td.Kh, 3).Set(td.Sx, 1).Set(td.Sy, 1).Set(td.NumGroups, 1).Set(td.ActiveNE, 4)
-	x.Set(td.InFmt, 2).Set(td.OutFmt, 2).Set(td.SrcMemFmt, 2).Set(td.DstMemFmt, 2).SetBool(td.SrcEn, true).SetBool(td.DstEn, true)
+	x.Set(td.InFmt, 2).Set(td.OutFmt, 2).Set(td.SrcMemFmt, 2).Set(td.DstMemFmt, 2).SetBool(td.SrcEn, true).
+		SetBool(td.DstEn, true)
 	x.SetBool(td.KernelOn, true).SetBool(td.KBE0, true).Set(td.KBase0, 1)
 	for i := range td.Lanes {
 		x.SetBool(td.CoeffEn.At(i), true).Set(td.CoeffBase.At(i), 9216*i).Set(td.CoeffSize.At(i), 9216)
@@ -37,7 +39,8 @@ func TestEstimate(t *testing.T) {
 	if want := Time(math.Ceil(macs * 2 / 12e12 * 1e9)); base.Alone[Products] != want {
 		t.Errorf("products take %s us, want %s", base.Alone[Products], want)
 	}
-	if want := Time(math.Ceil((tile/(102400e6/3) + lane/40e9) * 1e9)); base.Alone[DMA] != want || base.Time != want || base.Bound != DMA {
+	if want := Time(math.Ceil((tile/(102400e6/3) + lane/40e9) * 1e9)); base.Alone[DMA] != want || base.Time != want ||
+		base.Bound != DMA {
 		t.Errorf("DMA takes %s us, want %s; %s binds in %s us", base.Alone[DMA], want, base.Bound, base.Time)
 	}
 	for _, c := range []struct {
@@ -51,14 +54,18 @@ func TestEstimate(t *testing.T) {
 		{"no DMA", func(x *td.Task) { x.Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0) }, func(e *Task) bool {
 			return e.Bytes() == 0 && e.Bound == Products && 2*e.L2Bytes == base.L2Bytes
 		}},
-		{"channelwise", func(x *td.Task) { x.SetBool(td.UnicastEn, true).Set(td.Cout, 64) }, func(e *Task) bool { return e.MACs == macs/128 }},
+		{"channelwise", func(x *td.Task) {
+			x.SetBool(td.UnicastEn, true).Set(td.Cout, 64)
+		}, func(e *Task) bool { return e.MACs == macs/128 }},
 		{"pairs of columns", func(x *td.Task) {
 			x.SetBool(td.UnicastEn, true).Set(td.Cout, 64).Set(td.Ox, 2).Set(td.Wout, 8)
 		}, func(e *Task) bool { return e.MACs == macs/128 }},
 		{"groups", func(x *td.Task) { x.Set(td.NumGroups, 4).Set(td.Cin, 16).Set(td.Cout, 32) }, func(e *Task) bool {
 			return e.MACs == macs/4 && e.TileBytes == tile
 		}},
-		{"pass in L2", func(x *td.Task) { x.Set(td.NEOp, 12).Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0) }, func(e *Task) bool {
+		{"pass in L2", func(x *td.Task) {
+			x.Set(td.NEOp, 12).Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0)
+		}, func(e *Task) bool {
 			return e.MACs == 0 && e.Bound == L2 && e.Time == e.Alone[L2] && e.Time > 0
 		}},
 		{"planar reduction", func(x *td.Task) {
@@ -157,7 +164,8 @@ func TestAnyTask(t *testing.T) {
 		}
 		decoded++
 		e := Estimate(x, target.H13)
-		if e.MACs < 0 || e.TileBytes < 0 || e.KernelBytes < 0 || e.L2Bytes <= 0 || e.L2End < 0 || e.L2End > target.H13.L2Bytes || e.Time <= 0 || e.Cycles < 0 || e.Time != e.Alone[e.Bound] {
+		if e.MACs < 0 || e.TileBytes < 0 || e.KernelBytes < 0 || e.L2Bytes <= 0 || e.L2End < 0 ||
+			e.L2End > target.H13.L2Bytes || e.Time <= 0 || e.Cycles < 0 || e.Time != e.Alone[e.Bound] {
 			t.Fatalf("%+v", e)
 		}
 		Reads(x, 1)

@@ -114,9 +114,12 @@ func TestRate(t *testing.T) {
 		}
 	}
 	if tileBandwidth.Value <= low || tileBandwidth.Value > high {
-		t.Errorf("the fitted half has the rate from %.5g to %.5g B/s, the constant is %.5g", low, high, tileBandwidth.Value)
+		t.Errorf("the fitted half has the rate from %.5g to %.5g B/s, the constant is %.5g", low, high,
+			tileBandwidth.Value)
 	}
-	compared(t, fmt.Sprintf("one half of the programs, by name, has the rate of bytes between %.2f and %.2f GB/s (%d tasks left out), the constant is %.2f; with it %d of %d tasks of the other half have the header's time", low/1e9, high/1e9, len(odd), tileBandwidth.Value/1e9, same, tasks))
+	compared(t, fmt.Sprintf("one half of the programs, by name, has the rate of bytes between %.2f and %.2f GB/s "+
+		"(%d tasks left out), the constant is %.2f; with it %d of %d tasks of the other half have the header's time",
+		low/1e9, high/1e9, len(odd), tileBandwidth.Value/1e9, same, tasks))
 }
 
 // compared looks for what was found among Comparisons.
@@ -145,7 +148,8 @@ func TestRecorded(t *testing.T) {
 			if n := bytesOf(x); n*3/102400 == word {
 				agree++
 			} else {
-				t.Logf("%s task %d: %d bytes are %d us at 34.13 GB/s, the header says %d", p.name, k, n, n*3/102400, word)
+				t.Logf("%s task %d: %d bytes are %d us at 34.13 GB/s, the header says %d", p.name, k, n, n*3/102400,
+					word)
 			}
 			if e.L2End <= 0 || e.L2End > target.H13.L2Bytes || e.Time <= 0 {
 				t.Errorf("%s task %d: %+v", p.name, k, e)
@@ -155,7 +159,8 @@ func TestRecorded(t *testing.T) {
 			if word > 0 {
 				r := us / (float64(word) + .5) // the word is cut to whole microseconds
 				by[p.family] = append(by[p.family], r)
-				form = append(form, max(2*float64(e.MACs)/target.H13.PeakFLOPs, float64(e.Bytes())/target.H13.Bandwidth)*1e6/(float64(word)+.5))
+				form = append(form, max(2*float64(e.MACs)/target.H13.PeakFLOPs,
+					float64(e.Bytes())/target.H13.Bandwidth)*1e6/(float64(word)+.5))
 				by[allFamilies] = append(by[allFamilies], r)
 			}
 		}
@@ -172,9 +177,11 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 	compared(t, fmt.Sprintf("the DMA bytes give the header's time at 34.13 GB/s in %d of %d tasks", agree, all))
-	compared(t, fmt.Sprintf("of two tasks with different times the same one is longer in %.1f %% of pairs", 100*float64(same)/float64(same+other)))
+	compared(t, fmt.Sprintf("of two tasks with different times the same one is longer in %.1f %% of pairs",
+		100*float64(same)/float64(same+other)))
 	slices.Sort(form)
-	compared(t, fmt.Sprintf("its rates, task by task and without the dispatch, give %.1f times the header's time at the median of %d tasks of 1 us and more", form[(len(form)-1)/2], len(form)))
+	compared(t, fmt.Sprintf("its rates, task by task and without the dispatch, give %.1f times the header's time "+
+		"at the median of %d tasks of 1 us and more", form[(len(form)-1)/2], len(form)))
 	var names []string
 	for n := range by {
 		names = append(names, n)
@@ -203,7 +210,8 @@ func literal(fs []Family) string {
 
 // TestKnown: the line that reports carry has the figures of docs/cost.md.
 func TestKnown(t *testing.T) {
-	for _, want := range []string{"off by 13 % at the median of 6 published times", "by up to 52 %", "off by 1.13 times at the median of 55 recorded tasks"} {
+	for _, want := range []string{"off by 13 % at the median of 6 published times", "by up to 52 %",
+		"off by 1.13 times at the median of 55 recorded tasks"} {
 		if !strings.Contains(Known(), want) {
 			t.Errorf("%q has no %q", Known(), want)
 		}

@@ -52,7 +52,8 @@ func writeMeasured(w *bytes.Buffer) {
 }
 
 func writeFamilies(w *bytes.Buffer) {
-	head(w, "family", "tasks", "estimate by header, median", "off by a factor of, median", "off by a factor of, 90 % within")
+	head(w, "family", "tasks", "estimate by header, median", "off by a factor of, median",
+		"off by a factor of, 90 % within")
 	f := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 	for _, x := range cost.Families {
 		row(w, x.Name, strconv.Itoa(x.Count), f(x.Ratio), f(x.Median), f(x.P90))

@@ -22,7 +22,8 @@ func TestDiff(t *testing.T) {
 			t.Errorf("diff.md has no row %s", row)
 		}
 	}
-	for _, v := range []any{compare.Result{}, compare.Summary{}, compare.Coverage{}, compare.Change{}, compare.Range{}, toolchain.Version{}} {
+	for _, v := range []any{compare.Result{}, compare.Summary{}, compare.Coverage{}, compare.Change{}, compare.Range{},
+		toolchain.Version{}} {
 		x := reflect.TypeOf(v)
 		for i := range x.NumField() {
 			name, _, _ := strings.Cut(x.Field(i).Tag.Get("json"), ",")

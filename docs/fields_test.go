@@ -75,11 +75,20 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 		text := strings.Join(bs, ", ")
 		// Words without such bits may lie between two of one run: the rows
 		// of a block come in the order of their addresses.
-		if n := len(runs); n > 0 && runs[n-1].bits == text && runs[n-1].group == r.V10.Group && runs[n-1].source == r.V10.Source {
+		if n := len(runs); n > 0 && runs[n-1].bits == text && runs[n-1].group == r.V10.Group &&
+			runs[n-1].source == r.V10.Source {
 			runs[n-1].last, runs[n-1].lastV10 = place(r), wordV10(r)
 			continue
 		}
-		runs = append(runs, run{place(r), place(r), text, r.V10.Group, wordV10(r), wordV10(r), r.V10.Source})
+		runs = append(runs, run{
+			first:    place(r),
+			last:     place(r),
+			bits:     text,
+			group:    r.V10.Group,
+			firstV10: wordV10(r),
+			lastV10:  wordV10(r),
+			source:   r.V10.Source,
+		})
 	}
 	for _, u := range runs {
 		at, v10 := u.first, u.firstV10

@@ -31,52 +31,52 @@ func (s seed) String() string { return fmt.Sprintf("%s %d.%d", s.kind, s.chapter
 
 // seeds lists them in the order of the chapters.
 var seeds = []seed{
-	{"Table", 2, 1, "the two phases and their calls", ""},
-	{"Listing", 2, 1, "the calls of the compile phase", ""},
-	{"Listing", 2, 2, "the calls of the dispatch phase", ""},
-	{"Table", 2, 2, "three forms of one program", ""},
-	{"Table", 2, 3, "what the stages of a dispatch cost", ""},
-	{"Listing", 2, 3, "a state buffer that stays resident", ""},
-	{"Listing", 2, 4, "compile once, dispatch many times", ""},
+	{kind: "Table", chapter: 2, number: 1, what: "the two phases and their calls"},
+	{kind: "Listing", chapter: 2, number: 1, what: "the calls of the compile phase"},
+	{kind: "Listing", chapter: 2, number: 2, what: "the calls of the dispatch phase"},
+	{kind: "Table", chapter: 2, number: 2, what: "three forms of one program"},
+	{kind: "Table", chapter: 2, number: 3, what: "what the stages of a dispatch cost"},
+	{kind: "Listing", chapter: 2, number: 3, what: "a state buffer that stays resident"},
+	{kind: "Listing", chapter: 2, number: 4, what: "compile once, dispatch many times"},
 
-	{"Table", 27, 1, "the three kernel extensions", ""},
-	{"Listing", 27, 1, "the user clients, by type", ""},
-	{"Listing", 27, 2, "the argument block of a selector call", ""},
-	{"Listing", 27, 3, "the two dispatch arrays and their lengths", ""},
-	{"Listing", 27, 4, "an element of a dispatch array", ""},
-	{"Table", 27, 2, "the selectors of the control client", ""},
-	{"Table", 27, 3, "the open handshake", ""},
-	{"Table", 27, 4, "the selectors of the direct path", ""},
-	{"Table", 27, 5, "methods beyond the selectors", ""},
-	{"Listing", 27, 5, "from a submission to the doorbell", ""},
-	{"Table", 27, 6, "the request structure", ""},
-	{"Listing", 27, 6, "the entitlements of an open", ""},
-	{"Table", 27, 7, "the entitlements that the driver enforces", ""},
-	{"Table", 27, 8, "the entitlements that the broker enforces", ""},
-	{"Table", 27, 9, "device properties", ""},
+	{kind: "Table", chapter: 27, number: 1, what: "the three kernel extensions"},
+	{kind: "Listing", chapter: 27, number: 1, what: "the user clients, by type"},
+	{kind: "Listing", chapter: 27, number: 2, what: "the argument block of a selector call"},
+	{kind: "Listing", chapter: 27, number: 3, what: "the two dispatch arrays and their lengths"},
+	{kind: "Listing", chapter: 27, number: 4, what: "an element of a dispatch array"},
+	{kind: "Table", chapter: 27, number: 2, what: "the selectors of the control client"},
+	{kind: "Table", chapter: 27, number: 3, what: "the open handshake"},
+	{kind: "Table", chapter: 27, number: 4, what: "the selectors of the direct path"},
+	{kind: "Table", chapter: 27, number: 5, what: "methods beyond the selectors"},
+	{kind: "Listing", chapter: 27, number: 5, what: "from a submission to the doorbell"},
+	{kind: "Table", chapter: 27, number: 6, what: "the request structure"},
+	{kind: "Listing", chapter: 27, number: 6, what: "the entitlements of an open"},
+	{kind: "Table", chapter: 27, number: 7, what: "the entitlements that the driver enforces"},
+	{kind: "Table", chapter: 27, number: 8, what: "the entitlements that the broker enforces"},
+	{kind: "Table", chapter: 27, number: 9, what: "device properties"},
 
-	{"Table", 29, 1, "task states", ""},
-	{"Listing", 29, 1, "the levels of bring-up", ""},
-	{"Table", 29, 2, "register apertures", ""},
-	{"Table", 29, 3, "scratch handshakes", ""},
-	{"Listing", 29, 2, "command classes of the execution loop", ""},
-	{"Table", 29, 4, "limits of a procedure call", ""},
-	{"Listing", 29, 3, "the guarded doorbell", ""},
-	{"Table", 29, 5, "bits of the fabric register", ""},
-	{"Table", 29, 6, "properties of the scheduler", ""},
-	{"Table", 29, 7, "registers of a task queue", ""},
-	{"Table", 29, 8, "states of the execution loop", ""},
-	{"Listing", 29, 4, "the way of a statistics buffer", ""},
-	{"Table", 29, 9, "the header of the statistics buffer", ""},
-	{"Listing", 29, 5, "the null check before the map", ""},
+	{kind: "Table", chapter: 29, number: 1, what: "task states"},
+	{kind: "Listing", chapter: 29, number: 1, what: "the levels of bring-up"},
+	{kind: "Table", chapter: 29, number: 2, what: "register apertures"},
+	{kind: "Table", chapter: 29, number: 3, what: "scratch handshakes"},
+	{kind: "Listing", chapter: 29, number: 2, what: "command classes of the execution loop"},
+	{kind: "Table", chapter: 29, number: 4, what: "limits of a procedure call"},
+	{kind: "Listing", chapter: 29, number: 3, what: "the guarded doorbell"},
+	{kind: "Table", chapter: 29, number: 5, what: "bits of the fabric register"},
+	{kind: "Table", chapter: 29, number: 6, what: "properties of the scheduler"},
+	{kind: "Table", chapter: 29, number: 7, what: "registers of a task queue"},
+	{kind: "Table", chapter: 29, number: 8, what: "states of the execution loop"},
+	{kind: "Listing", chapter: 29, number: 4, what: "the way of a statistics buffer"},
+	{kind: "Table", chapter: 29, number: 9, what: "the header of the statistics buffer"},
+	{kind: "Listing", chapter: 29, number: 5, what: "the null check before the map"},
 
-	{"Table", 30, 1, "the command header", ""},
-	{"Table", 30, 2, "priority levels and classes", ""},
-	{"Figure", 30, 1, "the way of a submission", ""},
-	{"Table", 30, 3, "counted fields of a procedure call", ""},
-	{"Table", 30, 4, "limits of a call and of a request", ""},
-	{"Table", 30, 5, "families of identifiers", ""},
-	{"Table", 30, 6, "identifiers of the execution loop", ""},
+	{kind: "Table", chapter: 30, number: 1, what: "the command header"},
+	{kind: "Table", chapter: 30, number: 2, what: "priority levels and classes"},
+	{kind: "Figure", chapter: 30, number: 1, what: "the way of a submission"},
+	{kind: "Table", chapter: 30, number: 3, what: "counted fields of a procedure call"},
+	{kind: "Table", chapter: 30, number: 4, what: "limits of a call and of a request"},
+	{kind: "Table", chapter: 30, number: 5, what: "families of identifiers"},
+	{kind: "Table", chapter: 30, number: 6, what: "identifiers of the execution loop"},
 }
 
 // seedName finds the tables that a test is named for: TestTable29_1,
@@ -124,7 +124,8 @@ func seedTests(root string) (map[string][]string, error) {
 
 // runs reports whether go test runs a function of this name.
 func runs(name string) bool {
-	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Benchmark")
+	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") || strings.HasPrefix(name, "Fuzz") ||
+		strings.HasPrefix(name, "Benchmark")
 }
 
 func writeSeeds(w *bytes.Buffer) {
@@ -178,7 +179,8 @@ func TestSeedsComplete(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "seeds")
 	caption := regexp.MustCompile(`(?m)^(Table|Listing|Figure) (\d+)\.(\d+)\.`)
 	var want []string
-	for _, chapter := range []string{"ch02-execution-model", "ch27-kernel-driver", "ch29-firmware", "ch30-command-protocol"} {
+	for _, chapter := range []string{"ch02-execution-model", "ch27-kernel-driver", "ch29-firmware",
+		"ch30-command-protocol"} {
 		b, err := os.ReadFile(filepath.Join(dir, chapter+".txt"))
 		if err != nil {
 			t.Fatal(err)

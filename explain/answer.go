@@ -115,8 +115,9 @@ type Surface struct {
 	Value     string `json:"value"`
 	Address   uint64 `json:"address"`
 	Size      uint64 `json:"size"`
-	Row       int64  `json:"row_elements"`        // of the last dimension
-	RowBytes  int64  `json:"row_bytes,omitempty"` // from one row to the next, padding included; 0 where there is one row
+	Row       int64  `json:"row_elements"` // of the last dimension
+	// from one row to the next, padding included; 0 where there is one row
+	RowBytes int64 `json:"row_bytes,omitempty"`
 }
 
 // Descriptor is an operation of the dispatch descriptor.

@@ -19,7 +19,8 @@ import (
 // tasks that do the same one by one.
 func TestLarge(t *testing.T) {
 	shared := shareddir.Find(t)
-	m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "whisper-tiny-encoder")), frontend.Options{})
+	m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "whisper-tiny-encoder")),
+		frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,13 +31,20 @@ func TestLarge(t *testing.T) {
 		want  []string
 		not   string
 	}{
-		{explain.Place{Line: 39}, 80, []string{`linear "q_1_cast"`, "engine: linear", "221184000 multiply-accumulates", "task net ", "word ", "294912 of values"}, "made with it"},
-		{explain.Place{Line: 37}, 12, []string{`const "var_93_to_fp16"`, `read by engine: linear "q_1_cast"`, "made with it: 294912 of values; beside that: 768 of bias, 256 of padding"}, "word "},
-		{explain.Place{Line: 46}, 8, []string{`const "var_110"`, `read by engine: reshape "var_111_cast"`}, "task net"},
-		{explain.Place{Line: 4}, 5, []string{`input "logmel_data"`, "read by transfer: cast"}, "nothing of it"},
-		{explain.Place{Name: "var_130_cast"}, 80, []string{"tasks net 54 to 76: ", "cost of each", "24 tasks net 79 to 102"}, "task net 80"},
+		{at: explain.Place{Line: 39}, lines: 80, want: []string{`linear "q_1_cast"`, "engine: linear",
+			"221184000 multiply-accumulates", "task net ", "word ", "294912 of values"}, not: "made with it"},
+		{at: explain.Place{Line: 37}, lines: 12, want: []string{`const "var_93_to_fp16"`,
+			`read by engine: linear "q_1_cast"`,
+			"made with it: 294912 of values; beside that: 768 of bias, 256 of padding"}, not: "word "},
+		{at: explain.Place{Line: 46}, lines: 8, want: []string{`const "var_110"`,
+			`read by engine: reshape "var_111_cast"`}, not: "task net"},
+		{at: explain.Place{Line: 4}, lines: 5, want: []string{`input "logmel_data"`, "read by transfer: cast"},
+			not: "nothing of it"},
+		{at: explain.Place{Name: "var_130_cast"}, lines: 80, want: []string{"tasks net 54 to 76: ", "cost of each",
+			"24 tasks net 79 to 102"}, not: "task net 80"},
 	} {
-		a, err := explain.Explain(context.Background(), m.Program, c.at, explain.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}})
+		a, err := explain.Explain(context.Background(), m.Program, c.at,
+			explain.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	case s.index < 0:
 		a.NotSought = "the statement stands in a block of another; rewrites are of the function's own statements"
 	case len(s.op.Results) != 1:
-		a.NotSought = fmt.Sprintf("the statement gives %d results, rewrites are of statements with one", len(s.op.Results))
+		a.NotSought = fmt.Sprintf("the statement gives %d results, rewrites are of statements with one",
+			len(s.op.Results))
 	default:
 		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
@@ -118,7 +119,19 @@ func (a *Answer) Refused() *compile.RefusalInfo {
 }
 
 func operatorOf(fn string, o *compile.OpReport) Operator {
-	return Operator{Op: o.Op, Name: o.Name, Function: fn, Step: o.Step, Unit: o.Unit, Rule: o.Rule, Reason: o.Reason, Fused: o.Fused, MACs: o.MACs, Refusal: o.Refusal, Estimate: o.Estimate}
+	return Operator{
+		Op:       o.Op,
+		Name:     o.Name,
+		Function: fn,
+		Step:     o.Step,
+		Unit:     o.Unit,
+		Rule:     o.Rule,
+		Reason:   o.Reason,
+		Fused:    o.Fused,
+		MACs:     o.MACs,
+		Refusal:  o.Refusal,
+		Estimate: o.Estimate,
+	}
 }
 
 // operators lists what the statement became, and what passes did on the way.
@@ -136,7 +149,15 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 	}
 	for _, i := range made.Operators {
 		x := &db.Operators[i]
-		o := Operator{Op: x.Op, Name: x.Name, Function: x.Func, Step: int(x.Step), Unit: x.Unit, Rule: x.Rule, Reason: x.Reason}
+		o := Operator{
+			Op:       x.Op,
+			Name:     x.Name,
+			Function: x.Func,
+			Step:     int(x.Step),
+			Unit:     x.Unit,
+			Rule:     x.Rule,
+			Reason:   x.Reason,
+		}
 		if rep := reports[x.Func]; rep != nil {
 			for k := range rep.Ops {
 				if y := &rep.Ops[k]; y.Name == x.Name && y.Op == x.Op {
@@ -157,7 +178,8 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 			x.By += db.Statements[k].Op + " " + db.Statements[k].Name
 			for _, f := range r.Functions {
 				for n := range f.Report.Ops {
-					if y := &f.Report.Ops[n]; x.Refusal == nil && f.Name == db.Statements[k].Func && y.Name == db.Statements[k].Name {
+					if y := &f.Report.Ops[n]; x.Refusal == nil && f.Name == db.Statements[k].Func &&
+						y.Name == db.Statements[k].Name {
 						x.Refusal = y.Refusal
 					}
 				}
@@ -278,7 +300,9 @@ func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
 	}
 	ops := db.From(stmts...).Operators
 	if len(ops) > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("%s %q, line %d, names it in the source; passes wrote that anew, and with what the constant says, not with the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
+		a.Notes = append(a.Notes, fmt.Sprintf(
+			"%s %q, line %d, names it in the source; passes wrote that anew, and with what the constant says, not "+
+				"with the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
 	}
 	return ops
 }
@@ -306,7 +330,14 @@ func inputReaders(db *provenance.DB, s *found) []int {
 func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Result) {
 	for _, i := range made.Surfaces {
 		x := &db.Surfaces[i]
-		s := Surface{Procedure: db.Procedures[x.Procedure].Name, Name: x.Name, Output: x.Output, Value: x.Value, Address: x.Address, Size: x.Size}
+		s := Surface{
+			Procedure: db.Procedures[x.Procedure].Name,
+			Name:      x.Name,
+			Output:    x.Output,
+			Value:     x.Value,
+			Address:   x.Address,
+			Size:      x.Size,
+		}
 		for _, f := range r.Functions {
 			for _, p := range f.Procedures {
 				if p.Name != s.Procedure {
@@ -326,7 +357,13 @@ func (a *Answer) ports(db *provenance.DB, made *provenance.Made, r *compile.Resu
 	}
 	for _, i := range made.Operations {
 		x := &db.Operations[i]
-		a.Operations = append(a.Operations, Descriptor{x.Func, int(x.Index), x.Name, x.Kind, x.Rule})
+		a.Operations = append(a.Operations, Descriptor{
+			Function: x.Func,
+			Index:    int(x.Index),
+			Name:     x.Name,
+			Kind:     x.Kind,
+			Rule:     x.Rule,
+		})
 	}
 }
 
@@ -340,7 +377,9 @@ func (a *Answer) numerics(r *compile.Result) {
 	for _, o := range a.Operators {
 		for _, t := range r.Report.Tables {
 			if t.Name == o.Name && t.Op == o.Op {
-				a.Numerics = append(a.Numerics, fmt.Sprintf("the lookup table of %s %q errs by up to %.3g, relative to the value by up to %.3g", t.Op, t.Name, t.Abs, t.Rel))
+				a.Numerics = append(a.Numerics,
+					fmt.Sprintf("the lookup table of %s %q errs by up to %.3g, relative to the value by up to %.3g",
+						t.Op, t.Name, t.Abs, t.Rel))
 			}
 		}
 	}
@@ -348,7 +387,8 @@ func (a *Answer) numerics(r *compile.Result) {
 		return
 	}
 	if a.onEngine() {
-		a.Numerics = append(a.Numerics, "the engine computes from fp16 to fp16: magnitudes end at 65504, and no result is NaN or -0 (docs/numerics.md)")
+		a.Numerics = append(a.Numerics, "the engine computes from fp16 to fp16: magnitudes end at 65504, and no "+
+			"result is NaN or -0 (docs/numerics.md)")
 	}
 	if slices.Contains(a.Passes, "convert-precision") {
 		a.Numerics = append(a.Numerics, "declared in fp32, computed in fp16")
@@ -360,7 +400,8 @@ func (a *Answer) numerics(r *compile.Result) {
 				attested++
 			}
 		}
-		a.Numerics = append(a.Numerics, fmt.Sprintf("recorded programs vouch for the kind of %d of %d tasks; the rest is modelled", attested, n))
+		a.Numerics = append(a.Numerics, fmt.Sprintf(
+			"recorded programs vouch for the kind of %d of %d tasks; the rest is modelled", attested, n))
 	}
 }
 

@@ -33,16 +33,26 @@ var complaints = []struct {
 	host              []string // operations of the model that stay on the CPU with the rewrite
 	target            *target.Table
 }{
-	{"op not on the engine", "operation.mil", "y", target.RuleNoLowering, []string{"triangle"}, nil, target.H13},
-	{"tensor too wide", "wide.mil", "y", target.RuleExtent, []string{"fold-rows"}, []string{"reshape", "reshape"}, target.H13},
-	{"kernel too large", "kernel.mil", "y", target.RuleKernel, []string{"split-kernel"}, nil, target.H13},
-	{"rank 6", "rank.mil", "y", target.RuleRank, []string{"merge-dimensions"}, nil, target.H13},
-	{"dynamic shape", "dynamic.mil", "y", target.RuleDynamic, []string{"fix-shape"}, nil, target.H13},
-	{"fp32-only", "fp32.mil", "y", target.RuleFloatType, []string{"compute-in-fp16"}, nil, target.H13},
-	{"gather", "gather.mil", "y", target.RuleNoLowering, []string{"one-hot"}, []string{"one_hot"}, target.H13},
-	{"unsupported activation", "activation.mil", "y", target.RuleNoLowering, []string{"two-sides"}, nil, target.H13},
-	{"weight over the limit", "weight.mil", "y", target.RuleKernelBytes, []string{"split-channels"}, nil, target.H13},
-	{"state not a multiple", "state.mil", "a", target.RuleState, []string{"pad-states"}, nil, target.H16},
+	{about: "op not on the engine", file: "operation.mil", stmt: "y", rule: target.RuleNoLowering,
+		rewrites: []string{"triangle"}, target: target.H13},
+	{about: "tensor too wide", file: "wide.mil", stmt: "y", rule: target.RuleExtent, rewrites: []string{"fold-rows"},
+		host: []string{"reshape", "reshape"}, target: target.H13},
+	{about: "kernel too large", file: "kernel.mil", stmt: "y", rule: target.RuleKernel,
+		rewrites: []string{"split-kernel"}, target: target.H13},
+	{about: "rank 6", file: "rank.mil", stmt: "y", rule: target.RuleRank, rewrites: []string{"merge-dimensions"},
+		target: target.H13},
+	{about: "dynamic shape", file: "dynamic.mil", stmt: "y", rule: target.RuleDynamic, rewrites: []string{"fix-shape"},
+		target: target.H13},
+	{about: "fp32-only", file: "fp32.mil", stmt: "y", rule: target.RuleFloatType, rewrites: []string{"compute-in-fp16"},
+		target: target.H13},
+	{about: "gather", file: "gather.mil", stmt: "y", rule: target.RuleNoLowering, rewrites: []string{"one-hot"},
+		host: []string{"one_hot"}, target: target.H13},
+	{about: "unsupported activation", file: "activation.mil", stmt: "y", rule: target.RuleNoLowering,
+		rewrites: []string{"two-sides"}, target: target.H13},
+	{about: "weight over the limit", file: "weight.mil", stmt: "y", rule: target.RuleKernelBytes,
+		rewrites: []string{"split-channels"}, target: target.H13},
+	{about: "state not a multiple", file: "state.mil", stmt: "a", rule: target.RuleState,
+		rewrites: []string{"pad-states"}, target: target.H16},
 }
 
 func open(t testing.TB, file string) *frontend.Model {
@@ -59,7 +69,11 @@ func explained(t testing.TB, file, stmt string, on *target.Table) *explain.Answe
 	t.Helper()
 	m := open(t, file)
 	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, explain.Options{
-		Compile: compile.Options{Target: on, SplitKernel: true, InputName: file}, Rewrites: true, Hazards: true, Seed: 1,
+		Compile: compile.Options{
+			Target:      on,
+			SplitKernel: true,
+			InputName:   file,
+		}, Rewrites: true, Hazards: true, Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +143,10 @@ func TestComplaints(t *testing.T) {
 // inputs than the rewrite was judged by. Only the operations of host run on the CPU.
 func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
 	t.Helper()
-	v, err := verify.Run(context.Background(), p, verify.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}, Seed: 7})
+	v, err := verify.Run(context.Background(), p, verify.Options{
+		Compile: compile.Options{Target: target.H13, SplitKernel: true},
+		Seed:    7,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +185,8 @@ func placed(t *testing.T, p *ir.Program, on *target.Table) {
 func TestStates(t *testing.T) {
 	for _, stmt := range []string{"r", "u", "s"} {
 		a := explained(t, "state.mil", stmt, target.H13)
-		if a.Refused() != nil || a.Rewrites != nil || len(a.Notes) != 1 || !strings.Contains(a.Notes[0], "64 bytes, 4 of them padding") || !strings.Contains(a.Notes[0], "h16 and later") {
+		if a.Refused() != nil || a.Rewrites != nil || len(a.Notes) != 1 || !strings.Contains(a.Notes[0],
+			"64 bytes, 4 of them padding") || !strings.Contains(a.Notes[0], "h16 and later") {
 			t.Errorf("%s on h13: %q, refused for %v", stmt, a.Notes, a.Refused())
 		}
 	}
@@ -176,11 +194,14 @@ func TestStates(t *testing.T) {
 	for _, stmt := range []string{"r", "u", "a"} {
 		a := explained(t, "state.mil", stmt, target.H16)
 		no := a.Refused()
-		if no == nil || no.Rule != target.RuleState || no.Value != "30" || no.Limit != "a multiple of 32" || len(a.Rewrites) != 1 || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 || a.Rewrites[0].CPUOps != [2]int{1, 0} {
+		if no == nil || no.Rule != target.RuleState || no.Value != "30" || no.Limit != "a multiple of 32" ||
+			len(a.Rewrites) != 1 || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 ||
+			a.Rewrites[0].CPUOps != [2]int{1, 0} {
 			t.Errorf("%s on h16: refused for %+v, %+v, tried %+v", stmt, no, a.Rewrites, a.Tried)
 		}
 	}
-	if a := explained(t, "state.mil", "s", target.H16); len(a.Notes) != 1 || !strings.Contains(a.Notes[0], `on the CPU: add "a"`) {
+	if a := explained(t, "state.mil", "s", target.H16); len(a.Notes) != 1 || !strings.Contains(a.Notes[0],
+		`on the CPU: add "a"`) {
 		t.Errorf("the state on h16: %q", a.Notes)
 	}
 	if a := explained(t, "state.mil", "u", target.H15); a.Refused() != nil {
@@ -225,7 +246,8 @@ func TestAllTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Name != op.Results[0].Name || a.Op != op.Def.Name || len(a.Operators) == 0 || a.Operators[0].Unit != ir.Engine.String() || len(a.Passes) == 0 {
+		if a.Name != op.Results[0].Name || a.Op != op.Def.Name || len(a.Operators) == 0 ||
+			a.Operators[0].Unit != ir.Engine.String() || len(a.Passes) == 0 {
 			t.Errorf("%s: %+v", op.Results[0].Name, a)
 		}
 		for _, x := range a.Tasks {

@@ -53,7 +53,8 @@ type Compared struct {
 	Type      string        `json:"type"`
 	Tolerance verify.Number `json:"tolerance"` // of package verify
 	Simulated verify.Number `json:"simulated"` // largest distance of simulator and interpreter
-	Original  verify.Number `json:"original"`  // largest distance of the interpreter's results before and after the change
+	// largest distance of the interpreter's results before and after the change
+	Original verify.Number `json:"original"`
 	// Loose says that the tolerance is so near the output's scale that passing shows
 	// little (package verify).
 	Loose bool `json:"loose,omitempty"`
@@ -68,7 +69,8 @@ type Tried struct {
 // movers only rearrange data: a replacement may leave them on the CPU, where they
 // bring a tensor that the engine cannot hold into a shape that it can.
 var movers = []string{
-	"reshape", "expand_dims", "squeeze", "transpose", "slice_by_size", "slice_by_index", "concat", "split", "pad", "cast", "identity",
+	"reshape", "expand_dims", "squeeze", "transpose", "slice_by_size", "slice_by_index", "concat", "split", "pad",
+	"cast", "identity",
 }
 
 // maxWhole is the number of operations up to which the whole model is compiled and
@@ -116,7 +118,8 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 
 // rewrites tries the rewriters for the refusal of an operation of a function's body
 // that gives one result.
-func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Options) (out []*Rewrite, tried []Tried, err error) {
+func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Options) (out []*Rewrite, tried []Tried,
+	err error) {
 	for i := range Rewriters {
 		r := &Rewriters[i]
 		if !r.For(rule, s.op.Def.Name) {
@@ -201,7 +204,8 @@ func narrower(asked, runs *target.Table) *target.Table {
 
 // placedFor checks that the replacement is placed on the engine of a target that it
 // did not run for, and counts what is placed there.
-func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options, t *target.Table, replaced string, ops []*ir.Op) error {
+func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options,
+	t *target.Table, replaced string, ops []*ir.Op) error {
 	w.Ran, w.Engine, w.Host = co.Target.Name, nil, nil
 	co.Target, co.Provenance = t, true
 	n, err := compile.Place(ctx, ir.CloneProgram(after), co)
@@ -263,7 +267,8 @@ func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []
 
 // run runs the changed program on simulator and interpreter, and the original on
 // the interpreter.
-func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options, o Options) error {
+func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options,
+	o Options) error {
 	v, err := verify.Run(ctx, ir.CloneProgram(after), verify.Options{Compile: co, Seed: o.Seed, Workers: o.Workers})
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
@@ -286,16 +291,24 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 			return err
 		}
 	}
-	want, err := interp.Run(ctx, orig.Functions[0].Reference, inputs, interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}})
+	want, err := interp.Run(ctx, orig.Functions[0].Reference, inputs, interp.Options{
+		Workers: o.Workers,
+		States:  map[string]interp.Tensor{},
+	})
 	if err != nil {
 		return fmt.Errorf("the original does not run: %w", err)
 	}
-	got, err := interp.Run(ctx, fs[0].Reference, inputs, interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}})
+	got, err := interp.Run(ctx, fs[0].Reference, inputs, interp.Options{
+		Workers: o.Workers,
+		States:  map[string]interp.Tensor{},
+	})
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
 	}
 	for _, x := range fs[0].Reference.Body.Outputs {
-		i := slices.IndexFunc(v.Outputs, func(y verify.Output) bool { return y.Name == x.Name || y.Name == x.Name+" (call 1)" })
+		i := slices.IndexFunc(v.Outputs, func(y verify.Output) bool {
+			return y.Name == x.Name || y.Name == x.Name+" (call 1)"
+		})
 		if i < 0 {
 			return fmt.Errorf("the verification has no output %q", x.Name)
 		}
@@ -305,9 +318,17 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 			return fmt.Errorf("output %q: %w", x.Name, err)
 		}
 		if !(d <= float64(y.Tolerance)) {
-			return fmt.Errorf("output %q differs by %.3g from the original, the tolerance is %.3g", x.Name, d, float64(y.Tolerance))
+			return fmt.Errorf("output %q differs by %.3g from the original, the tolerance is %.3g", x.Name, d,
+				float64(y.Tolerance))
 		}
-		w.Outputs = append(w.Outputs, Compared{x.Name, y.Type, y.Tolerance, y.MaxAbs, verify.Number(d), y.Loose})
+		w.Outputs = append(w.Outputs, Compared{
+			Name:      x.Name,
+			Type:      y.Type,
+			Tolerance: y.Tolerance,
+			Simulated: y.MaxAbs,
+			Original:  verify.Number(d),
+			Loose:     y.Loose,
+		})
 	}
 	return nil
 }

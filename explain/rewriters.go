@@ -26,29 +26,53 @@ var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCod
 
 // Rewriters is the table of rewriters. Those for a rule are tried in this order.
 var Rewriters = []Rewriter{
-	{"fix-shape", []string{target.RuleDynamic}, nil, "unknown dimensions of the function's inputs become fixed", nil, false, fixShape},
-	{"compute-in-fp16", []string{target.RuleFloatType}, nil, "operands are cast to fp16, the result back", nil, false, inHalf},
-	{"pad-states", []string{target.RuleState}, nil, "the function's states become as wide as the next multiple: what is written is padded, what is read is sliced", nil, false, padStates},
-	{"fold-rows", []string{target.RuleExtent}, pointwise, "the wide dimension is folded into two, the result unfolded", nil, false, foldRows},
-	{"merge-dimensions", []string{target.RuleRank}, append([]string{"transpose"}, pointwise...), "dimensions that stay neighbours become one, those of 1 go", nil, false, mergeDimensions},
-	{"split-kernel", []string{target.RuleKernel}, []string{"conv"}, "parts of the kernel on shifted slices, added", nil, false, splitKernel},
-	{"split-channels", []string{target.RuleKernelBytes}, []string{"conv"}, "parts of the input channels, convolved and added", nil, false, splitChannels},
-	{"select-rows", withoutCode, []string{"gather"}, "rows at constant indices are sliced and joined", nil, true, selectRows},
-	{"one-hot", withoutCode, []string{"gather"}, "a matmul of one-hot indices with the table", []string{"one_hot"}, false, oneHot},
-	{"triangle", withoutCode, []string{"cumsum"}, "a matmul with a constant triangle of ones", nil, false, triangle},
-	{"permutation", withoutCode, []string{"reverse"}, "a matmul with a constant permutation", nil, false, permutation},
-	{"edges", []string{target.RulePadMode}, []string{"pad"}, "a matmul with a constant matrix that repeats the elements at the edges", nil, false, edges},
-	{"two-sides", withoutCode, []string{"prelu"}, "relu(x) - alpha * relu(-x)", nil, false, twoSides},
-	{"negated-maximum", withoutCode, []string{"reduce_min"}, "-reduce_max(-x)", nil, false, negatedMaximum},
-	{"norm-by-parts", withoutCode, []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"}, "abs before, or sqrt or log behind, a sum", nil, false, normByParts},
-	{"scale-and-shift", withoutCode, []string{"linear_activation"}, "mul and add", nil, false, scaleAndShift},
-	{"leaky-and-minimum", withoutCode, []string{"clamped_relu"}, "leaky_relu, then minimum", nil, false, leakyMinimum},
-	{"mask", withoutCode, []string{"band_part"}, "mul with a constant mask of 0 and 1", nil, false, bandMask},
-	{"masked-sum", withoutCode, []string{"select"}, "a * mask + b * (1 - mask) with the condition as a mask of 0 and 1", nil, false, maskedSum},
-	{"attention-by-parts", withoutCode, []string{"scaled_dot_product_attention"}, "matmul, mul by the scale, add the mask, softmax, matmul", nil, false, attentionByParts},
-	{"shifted-log-sum", withoutCode, []string{"reduce_log_sum_exp"}, "log of the sum of exp(x - max), and the maximum added", nil, false, shiftedLogSum},
-	{"quotient", withoutCode, []string{"inverse"}, "1 divided by the operand", nil, false, quotient},
-	{"copies", withoutCode, []string{"tile"}, "the copies joined, an axis at a time", nil, true, joinCopies},
+	{Name: "fix-shape", Rules: []string{target.RuleDynamic},
+		Doc: "unknown dimensions of the function's inputs become fixed", Moves: false, apply: fixShape},
+	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Doc: "operands are cast to fp16, the result back",
+		Moves: false, apply: inHalf},
+	{Name: "pad-states", Rules: []string{target.RuleState},
+		Doc: "the function's states become as wide as the next multiple: what is written is padded, what is read " +
+			"is sliced", Moves: false, apply: padStates},
+	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Ops: pointwise,
+		Doc: "the wide dimension is folded into two, the result unfolded", Moves: false, apply: foldRows},
+	{Name: "merge-dimensions", Rules: []string{target.RuleRank}, Ops: append([]string{"transpose"}, pointwise...),
+		Doc: "dimensions that stay neighbours become one, those of 1 go", Moves: false, apply: mergeDimensions},
+	{Name: "split-kernel", Rules: []string{target.RuleKernel}, Ops: []string{"conv"},
+		Doc: "parts of the kernel on shifted slices, added", Moves: false, apply: splitKernel},
+	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: []string{"conv"},
+		Doc: "parts of the input channels, convolved and added", Moves: false, apply: splitChannels},
+	{Name: "select-rows", Rules: withoutCode, Ops: []string{"gather"},
+		Doc: "rows at constant indices are sliced and joined", Moves: true, apply: selectRows},
+	{Name: "one-hot", Rules: withoutCode, Ops: []string{"gather"}, Doc: "a matmul of one-hot indices with the table",
+		Host: []string{"one_hot"}, Moves: false, apply: oneHot},
+	{Name: "triangle", Rules: withoutCode, Ops: []string{"cumsum"}, Doc: "a matmul with a constant triangle of ones",
+		Moves: false, apply: triangle},
+	{Name: "permutation", Rules: withoutCode, Ops: []string{"reverse"}, Doc: "a matmul with a constant permutation",
+		Moves: false, apply: permutation},
+	{Name: "edges", Rules: []string{target.RulePadMode}, Ops: []string{"pad"},
+		Doc: "a matmul with a constant matrix that repeats the elements at the edges", Moves: false, apply: edges},
+	{Name: "two-sides", Rules: withoutCode, Ops: []string{"prelu"}, Doc: "relu(x) - alpha * relu(-x)", Moves: false,
+		apply: twoSides},
+	{Name: "negated-maximum", Rules: withoutCode, Ops: []string{"reduce_min"}, Doc: "-reduce_max(-x)", Moves: false,
+		apply: negatedMaximum},
+	{Name: "norm-by-parts", Rules: withoutCode, Ops: []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"},
+		Doc: "abs before, or sqrt or log behind, a sum", Moves: false, apply: normByParts},
+	{Name: "scale-and-shift", Rules: withoutCode, Ops: []string{"linear_activation"}, Doc: "mul and add", Moves: false,
+		apply: scaleAndShift},
+	{Name: "leaky-and-minimum", Rules: withoutCode, Ops: []string{"clamped_relu"}, Doc: "leaky_relu, then minimum",
+		Moves: false, apply: leakyMinimum},
+	{Name: "mask", Rules: withoutCode, Ops: []string{"band_part"}, Doc: "mul with a constant mask of 0 and 1",
+		Moves: false, apply: bandMask},
+	{Name: "masked-sum", Rules: withoutCode, Ops: []string{"select"},
+		Doc: "a * mask + b * (1 - mask) with the condition as a mask of 0 and 1", Moves: false, apply: maskedSum},
+	{Name: "attention-by-parts", Rules: withoutCode, Ops: []string{"scaled_dot_product_attention"},
+		Doc: "matmul, mul by the scale, add the mask, softmax, matmul", Moves: false, apply: attentionByParts},
+	{Name: "shifted-log-sum", Rules: withoutCode, Ops: []string{"reduce_log_sum_exp"},
+		Doc: "log of the sum of exp(x - max), and the maximum added", Moves: false, apply: shiftedLogSum},
+	{Name: "quotient", Rules: withoutCode, Ops: []string{"inverse"}, Doc: "1 divided by the operand", Moves: false,
+		apply: quotient},
+	{Name: "copies", Rules: withoutCode, Ops: []string{"tile"}, Doc: "the copies joined, an axis at a time",
+		Moves: true, apply: joinCopies},
 }
 
 // For reports whether a rewriter answers the refusal of an operation by a rule.
@@ -59,8 +83,10 @@ func (r *Rewriter) For(rule, op string) bool {
 // pointwise are operations whose elements depend on the elements at the same place
 // of their one live operand.
 var pointwise = []string{
-	"relu", "relu6", "clip", "sigmoid", "tanh", "gelu", "silu", "exp", "exp2", "sqrt", "rsqrt", "square", "abs", "erf", "log",
-	"leaky_relu", "elu", "softplus", "softsign", "sigmoid_hard", "add", "sub", "mul", "real_div", "maximum", "minimum", "identity",
+	"relu", "relu6", "clip", "sigmoid", "tanh", "gelu", "silu", "exp", "exp2", "sqrt", "rsqrt", "square", "abs", "erf",
+	"log",
+	"leaky_relu", "elu", "softplus", "softsign", "sigmoid_hard", "add", "sub", "mul", "real_div", "maximum", "minimum",
+	"identity",
 }
 
 // live returns the one live operand of an operation, and its parameter, when all
@@ -259,7 +285,8 @@ func fixShape(e *edit) {
 			return
 		}
 		if e.note == "" {
-			e.note = "holds for the shapes it fixes; put in those that you need, or give them with --shape " + v.Name + "=" + dims(shape)
+			e.note = "holds for the shapes it fixes; put in those that you need, or give them with --shape " + v.Name +
+				"=" + dims(shape)
 		}
 	}
 	if e.note == "" {

@@ -47,41 +47,99 @@ var cases = []struct {
 	rewriter, params string
 	body             []string
 }{
-	{"fix-shape", "tensor<fp16, [1, ?, 8]> x", []string{"tensor<fp16, [1, ?, 8]> y = relu(x = x)", "tensor<fp16, [1, ?, 8]> z = tanh(x = y)"}},
-	{"fix-shape", "tensor<fp16, [?, 8]> x, tensor<fp16, [?, 8]> w", []string{"tensor<fp16, [?, 8]> y = add(x = x, y = w)", "tensor<fp16, [?, 8]> z = relu(x = y)"}},
-	{"compute-in-fp16", "tensor<fp32, [1, 8]> x, tensor<fp32, [1, 8]> w", []string{"tensor<fp32, [1, 8]> y = mul(x = x, y = w)", "tensor<fp32, [1, 8]> z = exp(x = y)"}},
-	{"compute-in-fp16", "tensor<fp32, [2, 8]> x", []string{"tensor<fp32, [2, 8]> y = softmax(axis = int32(1), x = x)", "tensor<fp32, [2, 8]> z = identity(x = y)"}},
-	{"fold-rows", "tensor<fp16, [2, 30000]> x", []string{"tensor<fp16, [2, 30000]> y = mul(x = x, y = fp16(0.5))", "tensor<fp16, [2, 30000]> z = identity(x = y)"}},
-	{"fold-rows", "tensor<fp16, [4, 8192]> x", []string{"tensor<fp16, [1, 32768]> r = reshape(shape = tensor<int32, [2]>([1, 32768]), x = x)",
-		"tensor<fp16, [1, 32768]> y = clip(alpha = fp16(-1), beta = fp16(1), x = r)", "tensor<fp16, [4, 8192]> z = reshape(shape = tensor<int32, [2]>([4, 8192]), x = y)"}},
-	{"fold-rows", "tensor<fp16, [1, 32768]> x", []string{"tensor<fp16, [1, 1, 1, 32768]> y = mul(x = x, y = tensor<fp16, [1, 1, 1, 1]>([2]))", "tensor<fp16, [1, 1, 1, 32768]> z = identity(x = y)"}},
-	{"merge-dimensions", "tensor<fp16, [1, 2, 3, 2, 3, 8]> x", []string{"tensor<fp16, [1, 2, 3, 2, 3, 8]> y = relu(x = x)", "tensor<fp16, [1, 2, 3, 2, 3, 8]> z = identity(x = y)"}},
-	{"merge-dimensions", "tensor<fp16, [4, 6, 8]> x", []string{"tensor<fp16, [4, 6, 8]> h = relu(x = x)", "tensor<fp16, [2, 2, 1, 2, 3, 8]> r = reshape(shape = tensor<int32, [6]>([2, 2, 1, 2, 3, 8]), x = h)",
-		"tensor<fp16, [2, 3, 1, 2, 2, 8]> y = transpose(perm = tensor<int32, [6]>([3, 4, 2, 0, 1, 5]), x = r)", "tensor<fp16, [6, 4, 8]> q = reshape(shape = tensor<int32, [3]>([6, 4, 8]), x = y)", "tensor<fp16, [6, 4, 8]> z = tanh(x = q)"}},
-	{"split-kernel", "tensor<fp16, [1, 2, 40]> x", []string{"tensor<fp16, [2, 2, 16]> w = const()[val = tensor<fp16, [2, 2, 16]>([[" + list(16) + ", " + list(16) + "], [" + list(16) + ", " + list(16) + "]])]",
-		`tensor<fp16, [1, 2, 13]> y = conv(dilations = tensor<int32, [1]>([2]), groups = int32(1), pad = tensor<int32, [2]>([10, 5]), pad_type = string("custom"), strides = tensor<int32, [1]>([2]), weight = w, x = x)`, "tensor<fp16, [1, 2, 13]> z = relu(x = y)"}},
-	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)", "tensor<fp16, [1, 4, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = tensor<int32, [4]>([5, 0, 1, -2]), validate_indices = bool(false), x = h)", "tensor<fp16, [1, 4, 8]> z = tanh(x = y)"}},
-	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)", "tensor<fp16, [1, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = int32(2), validate_indices = bool(false), x = h)", "tensor<fp16, [1, 8]> z = tanh(x = y)"}},
-	{"triangle", "tensor<fp16, [2, 3, 16]> x", []string{"tensor<fp16, [2, 3, 16]> y = cumsum(axis = int32(2), exclusive = bool(true), reverse = bool(true), x = x)", "tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
-	{"triangle", "tensor<fp16, [1, 8]> x, state<tensor<fp16, [1, 8]>> s", []string{"tensor<fp16, [1, 8]> r = read_state(input = s)", "tensor<fp16, [1, 8]> a = add(x = r, y = x)",
-		"tensor<fp16, [1, 8]> y = cumsum(axis = int32(1), exclusive = bool(false), reverse = bool(false), x = a)", "tensor<fp16, [1, 8]> u = coreml_update_state(state = s, value = y)", "tensor<fp16, [1, 8]> z = sigmoid(x = u)"}},
-	{"permutation", "tensor<fp16, [2, 3, 16]> x", []string{"tensor<fp16, [2, 3, 16]> y = reverse(axes = tensor<int32, [1]>([-1]), x = x)", "tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
-	{"edges", "tensor<fp16, [2, 3, 16]> x", []string{`tensor<fp16, [2, 3, 25]> y = pad(constant_val = fp16(0), mode = string("reflect"), pad = tensor<int32, [2]>([2, 7]), x = x)`, "tensor<fp16, [2, 3, 25]> z = relu(x = y)"}},
-	{"edges", "tensor<fp16, [2, 16]> x", []string{`tensor<fp16, [2, 19]> y = pad(constant_val = fp16(0), mode = string("replicate"), pad = tensor<int32, [4]>([0, 0, 1, 2]), x = x)`, "tensor<fp16, [2, 19]> z = relu(x = y)"}},
-	{"two-sides", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> y = prelu(alpha = tensor<fp16, [2]>([0.5, 0.25]), x = x)", "tensor<fp16, [1, 2, 16]> z = identity(x = y)"}},
-	{"negated-maximum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 1]> y = reduce_min(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 1]> y = reduce_l1_norm(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 1]> y = reduce_l2_norm(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 1]> y = reduce_log_sum(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = h)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"scale-and-shift", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = linear_activation(alpha = fp16(0.5), beta = fp16(0.25), x = x)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
-	{"leaky-and-minimum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> y = clamped_relu(alpha = fp16(0.5), beta = fp16(0.75), x = x)", "tensor<fp16, [1, 4, 16]> z = identity(x = y)"}},
-	{"mask", "tensor<fp16, [1, 8, 16]> x", []string{"tensor<fp16, [1, 8, 16]> y = band_part(lower = int32(2), upper = int32(-1), x = x)", "tensor<fp16, [1, 8, 16]> z = relu(x = y)"}},
-	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w", []string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 16]> y = select(a = fp16(-3), b = h, cond = c)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
-	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w", []string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> y = select(a = fp16(0), b = x, cond = c)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
-	{"attention-by-parts", "tensor<fp16, [1, 2, 8, 16]> x, tensor<fp16, [1, 2, 8, 16]> w, tensor<fp16, [8, 8]> m", []string{"tensor<fp16, [1, 2, 8, 16]> y = scaled_dot_product_attention(attn_mask = m, key = w, query = x, value = w)", "tensor<fp16, [1, 2, 8, 16]> z = relu(x = y)"}},
-	{"shifted-log-sum", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4]> y = reduce_log_sum_exp(axes = tensor<int32, [1]>([2]), keep_dims = bool(false), x = x)", "tensor<fp16, [1, 4]> z = relu(x = y)"}},
-	{"quotient", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)", "tensor<fp16, [1, 4, 16]> y = inverse(epsilon = fp16(0.5), x = h)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
-	{"copies", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> h = relu(x = x)", "tensor<fp16, [1, 6, 32]> y = tile(reps = tensor<int32, [3]>([1, 3, 2]), x = h)", "tensor<fp16, [1, 6, 32]> z = tanh(x = y)"}},
+	{"fix-shape", "tensor<fp16, [1, ?, 8]> x", []string{"tensor<fp16, [1, ?, 8]> y = relu(x = x)",
+		"tensor<fp16, [1, ?, 8]> z = tanh(x = y)"}},
+	{"fix-shape", "tensor<fp16, [?, 8]> x, tensor<fp16, [?, 8]> w",
+		[]string{"tensor<fp16, [?, 8]> y = add(x = x, y = w)", "tensor<fp16, [?, 8]> z = relu(x = y)"}},
+	{"compute-in-fp16", "tensor<fp32, [1, 8]> x, tensor<fp32, [1, 8]> w",
+		[]string{"tensor<fp32, [1, 8]> y = mul(x = x, y = w)", "tensor<fp32, [1, 8]> z = exp(x = y)"}},
+	{"compute-in-fp16", "tensor<fp32, [2, 8]> x", []string{"tensor<fp32, [2, 8]> y = softmax(axis = int32(1), x = x)",
+		"tensor<fp32, [2, 8]> z = identity(x = y)"}},
+	{"fold-rows", "tensor<fp16, [2, 30000]> x", []string{"tensor<fp16, [2, 30000]> y = mul(x = x, y = fp16(0.5))",
+		"tensor<fp16, [2, 30000]> z = identity(x = y)"}},
+	{"fold-rows", "tensor<fp16, [4, 8192]> x",
+		[]string{"tensor<fp16, [1, 32768]> r = reshape(shape = tensor<int32, [2]>([1, 32768]), x = x)",
+			"tensor<fp16, [1, 32768]> y = clip(alpha = fp16(-1), beta = fp16(1), x = r)",
+			"tensor<fp16, [4, 8192]> z = reshape(shape = tensor<int32, [2]>([4, 8192]), x = y)"}},
+	{"fold-rows", "tensor<fp16, [1, 32768]> x",
+		[]string{"tensor<fp16, [1, 1, 1, 32768]> y = mul(x = x, y = tensor<fp16, [1, 1, 1, 1]>([2]))",
+			"tensor<fp16, [1, 1, 1, 32768]> z = identity(x = y)"}},
+	{"merge-dimensions", "tensor<fp16, [1, 2, 3, 2, 3, 8]> x",
+		[]string{"tensor<fp16, [1, 2, 3, 2, 3, 8]> y = relu(x = x)",
+			"tensor<fp16, [1, 2, 3, 2, 3, 8]> z = identity(x = y)"}},
+	{"merge-dimensions", "tensor<fp16, [4, 6, 8]> x", []string{"tensor<fp16, [4, 6, 8]> h = relu(x = x)",
+		"tensor<fp16, [2, 2, 1, 2, 3, 8]> r = reshape(shape = tensor<int32, [6]>([2, 2, 1, 2, 3, 8]), x = h)",
+		"tensor<fp16, [2, 3, 1, 2, 2, 8]> y = transpose(perm = tensor<int32, [6]>([3, 4, 2, 0, 1, 5]), x = r)",
+		"tensor<fp16, [6, 4, 8]> q = reshape(shape = tensor<int32, [3]>([6, 4, 8]), x = y)",
+		"tensor<fp16, [6, 4, 8]> z = tanh(x = q)"}},
+	{"split-kernel", "tensor<fp16, [1, 2, 40]> x",
+		[]string{"tensor<fp16, [2, 2, 16]> w = const()[val = tensor<fp16, [2, 2, 16]>([[" + list(16) + ", " + list(16) +
+			"], [" + list(16) + ", " + list(16) + "]])]",
+			`tensor<fp16, [1, 2, 13]> y = conv(dilations = tensor<int32, [1]>([2]), groups = int32(1), pad = tensor<int32, [2]>([10, 5]), pad_type = string("custom"), strides = tensor<int32, [1]>([2]), weight = w, x = x)`, "tensor<fp16, [1, 2, 13]> z = relu(x = y)"}},
+	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)",
+		"tensor<fp16, [1, 4, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = tensor<int32, " +
+			"[4]>([5, 0, 1, -2]), validate_indices = bool(false), x = h)", "tensor<fp16, [1, 4, 8]> z = tanh(x = y)"}},
+	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)",
+		"tensor<fp16, [1, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = int32(2), " +
+			"validate_indices = bool(false), x = h)", "tensor<fp16, [1, 8]> z = tanh(x = y)"}},
+	{"triangle", "tensor<fp16, [2, 3, 16]> x",
+		[]string{"tensor<fp16, [2, 3, 16]> y = cumsum(axis = int32(2), exclusive = bool(true), reverse = " +
+			"bool(true), x = x)", "tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
+	{"triangle", "tensor<fp16, [1, 8]> x, state<tensor<fp16, [1, 8]>> s",
+		[]string{"tensor<fp16, [1, 8]> r = read_state(input = s)", "tensor<fp16, [1, 8]> a = add(x = r, y = x)",
+			"tensor<fp16, [1, 8]> y = cumsum(axis = int32(1), exclusive = bool(false), reverse = bool(false), x = a)",
+			"tensor<fp16, [1, 8]> u = coreml_update_state(state = s, value = y)",
+			"tensor<fp16, [1, 8]> z = sigmoid(x = u)"}},
+	{"permutation", "tensor<fp16, [2, 3, 16]> x",
+		[]string{"tensor<fp16, [2, 3, 16]> y = reverse(axes = tensor<int32, [1]>([-1]), x = x)",
+			"tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
+	{"edges", "tensor<fp16, [2, 3, 16]> x",
+		[]string{`tensor<fp16, [2, 3, 25]> y = pad(constant_val = fp16(0), mode = string("reflect"), pad = tensor<int32, [2]>([2, 7]), x = x)`, "tensor<fp16, [2, 3, 25]> z = relu(x = y)"}},
+	{"edges", "tensor<fp16, [2, 16]> x",
+		[]string{`tensor<fp16, [2, 19]> y = pad(constant_val = fp16(0), mode = string("replicate"), pad = tensor<int32, [4]>([0, 0, 1, 2]), x = x)`, "tensor<fp16, [2, 19]> z = relu(x = y)"}},
+	{"two-sides", "tensor<fp16, [1, 2, 16]> x",
+		[]string{"tensor<fp16, [1, 2, 16]> y = prelu(alpha = tensor<fp16, [2]>([0.5, 0.25]), x = x)",
+			"tensor<fp16, [1, 2, 16]> z = identity(x = y)"}},
+	{"negated-maximum", "tensor<fp16, [1, 4, 16]> x",
+		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_min(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x",
+		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_l1_norm(axes = tensor<int32, [1]>([2]), keep_dims = " +
+			"bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x",
+		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_l2_norm(axes = tensor<int32, [1]>([2]), keep_dims = " +
+			"bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)",
+		"tensor<fp16, [1, 4, 1]> y = reduce_log_sum(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = h)",
+		"tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+	{"scale-and-shift", "tensor<fp16, [1, 4, 16]> x",
+		[]string{"tensor<fp16, [1, 4, 16]> y = linear_activation(alpha = fp16(0.5), beta = fp16(0.25), x = x)",
+			"tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"leaky-and-minimum", "tensor<fp16, [1, 4, 16]> x",
+		[]string{"tensor<fp16, [1, 4, 16]> y = clamped_relu(alpha = fp16(0.5), beta = fp16(0.75), x = x)",
+			"tensor<fp16, [1, 4, 16]> z = identity(x = y)"}},
+	{"mask", "tensor<fp16, [1, 8, 16]> x",
+		[]string{"tensor<fp16, [1, 8, 16]> y = band_part(lower = int32(2), upper = int32(-1), x = x)",
+			"tensor<fp16, [1, 8, 16]> z = relu(x = y)"}},
+	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w",
+		[]string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)", "tensor<fp16, [1, 4, 16]> h = exp(x = x)",
+			"tensor<fp16, [1, 4, 16]> y = select(a = fp16(-3), b = h, cond = c)",
+			"tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"masked-sum", "tensor<fp16, [1, 4, 16]> x, tensor<fp16, [1, 4, 16]> w",
+		[]string{"tensor<bool, [1, 4, 16]> c = greater(x = x, y = w)",
+			"tensor<fp16, [1, 4, 16]> y = select(a = fp16(0), b = x, cond = c)",
+			"tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"attention-by-parts", "tensor<fp16, [1, 2, 8, 16]> x, tensor<fp16, [1, 2, 8, 16]> w, tensor<fp16, [8, 8]> m",
+		[]string{"tensor<fp16, [1, 2, 8, 16]> y = scaled_dot_product_attention(attn_mask = m, key = w, query = x, " +
+			"value = w)", "tensor<fp16, [1, 2, 8, 16]> z = relu(x = y)"}},
+	{"shifted-log-sum", "tensor<fp16, [1, 4, 16]> x",
+		[]string{"tensor<fp16, [1, 4]> y = reduce_log_sum_exp(axes = tensor<int32, [1]>([2]), keep_dims = " +
+			"bool(false), x = x)", "tensor<fp16, [1, 4]> z = relu(x = y)"}},
+	{"quotient", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)",
+		"tensor<fp16, [1, 4, 16]> y = inverse(epsilon = fp16(0.5), x = h)",
+		"tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
+	{"copies", "tensor<fp16, [1, 2, 16]> x", []string{"tensor<fp16, [1, 2, 16]> h = relu(x = x)",
+		"tensor<fp16, [1, 6, 32]> y = tile(reps = tensor<int32, [3]>([1, 3, 2]), x = h)",
+		"tensor<fp16, [1, 6, 32]> z = tanh(x = y)"}},
 }
 
 // TestRewriters offers each row of the table for a small model.
@@ -121,7 +179,9 @@ func TestRewriters(t *testing.T) {
 
 // TestJudge tries rewriters that are wrong, each in its own way.
 func TestJudge(t *testing.T) {
-	p := model(t, "tensor<fp16, [1, 4, 16]> x", "tensor<fp16, [1, 4, 16]> y = cumsum(axis = int32(2), exclusive = bool(false), reverse = bool(false), x = x)", "tensor<fp16, [1, 4, 16]> z = relu(x = y)")
+	p := model(t, "tensor<fp16, [1, 4, 16]> x",
+		"tensor<fp16, [1, 4, 16]> y = cumsum(axis = int32(2), exclusive = bool(false), reverse = bool(false), x = x)",
+		"tensor<fp16, [1, 4, 16]> z = relu(x = y)")
 	s, err := find(p, Place{Name: "y"}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +221,8 @@ func TestJudge(t *testing.T) {
 
 // TestHazards notes the exponential of what can be large, and nothing of the relu.
 func TestHazards(t *testing.T) {
-	p := model(t, "tensor<fp16, [1, 8]> x", "tensor<fp16, [1, 8]> h = mul(x = x, y = fp16(8))", "tensor<fp16, [1, 8]> y = exp(x = h)", "tensor<fp16, [1, 8]> z = relu(x = y)")
+	p := model(t, "tensor<fp16, [1, 8]> x", "tensor<fp16, [1, 8]> h = mul(x = x, y = fp16(8))",
+		"tensor<fp16, [1, 8]> y = exp(x = h)", "tensor<fp16, [1, 8]> z = relu(x = y)")
 	o := options()
 	o.Hazards = true
 	for name, rule := range map[string]string{"y": "exp-overflow", "h": ""} {
@@ -183,9 +244,11 @@ func TestHazards(t *testing.T) {
 func TestAlone(t *testing.T) {
 	body := []string{"tensor<fp16, [1, 16]> h0 = relu(x = x)"}
 	for i := range maxWhole {
-		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).Replace("tensor<fp16, [1, 16]> A = tanh(x = B)"))
+		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).
+			Replace("tensor<fp16, [1, 16]> A = tanh(x = B)"))
 	}
-	body = append(body, "tensor<fp16, [1, 16]> y = cumsum(axis = int32(1), exclusive = bool(false), reverse = bool(false), x = h"+itoa(maxWhole)+")", "tensor<fp16, [1, 16]> z = relu(x = y)")
+	body = append(body, "tensor<fp16, [1, 16]> y = cumsum(axis = int32(1), exclusive = bool(false), reverse = "+
+		"bool(false), x = h"+itoa(maxWhole)+")", "tensor<fp16, [1, 16]> z = relu(x = y)")
 	a, err := Explain(context.Background(), model(t, "tensor<fp16, [1, 16]> x", body...), Place{Name: "y"}, options())
 	if err != nil {
 		t.Fatal(err)
@@ -198,19 +261,26 @@ func TestAlone(t *testing.T) {
 // TestAloneStates does so for a statement between two states, one of which is wide
 // enough; their accesses come along.
 func TestAloneStates(t *testing.T) {
-	body := []string{"tensor<fp16, [1, 2, 40]> r = read_state(input = s)", "tensor<fp16, [1, 2, 40]> r2 = read_state(input = s2)", "tensor<fp16, [1, 2, 40]> k = read_state(input = s)", "tensor<fp16, [1, 2, 40]> h0 = relu(x = x)"}
+	body := []string{"tensor<fp16, [1, 2, 40]> r = read_state(input = s)",
+		"tensor<fp16, [1, 2, 40]> r2 = read_state(input = s2)", "tensor<fp16, [1, 2, 40]> k = read_state(input = s)",
+		"tensor<fp16, [1, 2, 40]> h0 = relu(x = x)"}
 	for i := range maxWhole {
-		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).Replace("tensor<fp16, [1, 2, 40]> A = tanh(x = B)"))
+		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).
+			Replace("tensor<fp16, [1, 2, 40]> A = tanh(x = B)"))
 	}
-	body = append(body, "tensor<fp16, [1, 2, 40]> y = add(x = r, y = h"+itoa(maxWhole)+")", "tensor<fp16, [1, 2, 40]> u = coreml_update_state(state = s, value = y)",
+	body = append(body, "tensor<fp16, [1, 2, 40]> y = add(x = r, y = h"+itoa(maxWhole)+")",
+		"tensor<fp16, [1, 2, 40]> u = coreml_update_state(state = s, value = y)",
 		"tensor<fp16, [1, 2, 40]> v = mul(x = r2, y = k)", "tensor<fp16, [1, 2, 40]> z = sub(x = u, y = v)")
 	o := options()
 	o.Compile.Target = target.H16
-	a, err := Explain(context.Background(), model(t, "tensor<fp16, [1, 2, 40]> x, state<tensor<fp16, [1, 2, 40]>> s, state<tensor<fp16, [1, 2, 40]>> s2", body...), Place{Name: "y"}, o)
+	a, err := Explain(context.Background(),
+		model(t, "tensor<fp16, [1, 2, 40]> x, state<tensor<fp16, [1, 2, 40]>> s, state<tensor<fp16, [1, 2, 40]>> s2",
+			body...), Place{Name: "y"}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Rewrites) != 1 || a.Rewrites[0].Whole || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 || !strings.Contains(strings.Join(a.Rewrites[0].Engine, "; "), `add "y"`) {
+	if len(a.Rewrites) != 1 || a.Rewrites[0].Whole || a.Rewrites[0].Ran != "h13" || len(a.Rewrites[0].Host) > 0 ||
+		!strings.Contains(strings.Join(a.Rewrites[0].Engine, "; "), `add "y"`) {
 		t.Errorf("%+v %+v", a.Rewrites, a.Tried)
 	}
 }
@@ -219,7 +289,8 @@ func itoa(i int) string { return strings.TrimLeft(dims([]int64{int64(i)}), " ") 
 
 // TestFind looks for statements by line and by name.
 func TestFind(t *testing.T) {
-	p := model(t, "tensor<fp16, [1, 16]> x", "tensor<fp16, [16]> c = const()[val = tensor<fp16, [16]>("+list(16)+")]", "tensor<fp16, [1, 16]> y = mul(x = x, y = c)",
+	p := model(t, "tensor<fp16, [1, 16]> x", "tensor<fp16, [16]> c = const()[val = tensor<fp16, [16]>("+list(16)+")]",
+		"tensor<fp16, [1, 16]> y = mul(x = x, y = c)",
 		"tensor<fp16, [1, 16]> w = relu(x = y); tensor<fp16, [1, 16]> z = tanh(x = w)")
 	for _, c := range []struct {
 		at         Place
@@ -253,11 +324,13 @@ func TestFind(t *testing.T) {
 // TestAlike ranks the names that may be meant.
 func TestAlike(t *testing.T) {
 	var all []*found
-	for _, n := range []string{"encoder_layer_1_norm", "query_cast", "query_1_cast", "key_1_cast", strings.Repeat("q", 500)} {
+	for _, n := range []string{"encoder_layer_1_norm", "query_cast", "query_1_cast", "key_1_cast",
+		strings.Repeat("q", 500)} {
 		all = append(all, &found{value: &ir.Value{Name: n, Const: &ir.Const{}}})
 	}
 	for _, c := range []struct{ name, want string }{
-		{"query_cst", "query_cast query_1_cast"}, {"Query_1_Cast", "query_1_cast query_cast key_1_cast"}, {"norm", "encoder_layer_1_norm"},
+		{"query_cst", "query_cast query_1_cast"}, {"Query_1_Cast", "query_1_cast query_cast key_1_cast"},
+		{"norm", "encoder_layer_1_norm"},
 		{"", ""}, {"nothing like it", ""}, {strings.Repeat("z", 1000), ""},
 	} {
 		var got []string
@@ -276,7 +349,8 @@ func TestRepeated(t *testing.T) {
 		tasks         string
 		period, times int
 	}{
-		{"a", 1, 1}, {"ab", 1, 1}, {"aaab", 1, 3}, {"ababab", 2, 3}, {"abababa", 2, 3}, {"abcabcabd", 3, 2}, {"aabaab", 3, 2}, {"abcdefghiabcdefghi", 1, 1}, {"aab", 1, 2}, {"aa-aa", 1, 2},
+		{"a", 1, 1}, {"ab", 1, 1}, {"aaab", 1, 3}, {"ababab", 2, 3}, {"abababa", 2, 3}, {"abcabcabd", 3, 2},
+		{"aabaab", 3, 2}, {"abcdefghiabcdefghi", 1, 1}, {"aab", 1, 2}, {"aa-aa", 1, 2},
 	} {
 		var ts []Task
 		for i, r := range strings.ReplaceAll(c.tasks, "-", "") {
@@ -294,7 +368,9 @@ func TestRepeated(t *testing.T) {
 
 // TestNamedInTheSource asks about a constant whose reader passes wrote anew.
 func TestNamedInTheSource(t *testing.T) {
-	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]", "tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], [4, 5, 6]]])]",
+	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]",
+		"tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], "+
+			"[4, 5, 6]]])]",
 		`tensor<fp16, [1, 2, 4]> y = conv(dilations = tensor<int32, [1]>([1]), groups = int32(1), pad = tensor<int32, [2]>([0, 0]), pad_type = string("valid"), strides = s, weight = w, x = x)`, "tensor<fp16, [1, 2, 4]> z = relu(x = y)")
 	a, err := Explain(context.Background(), p, Place{Name: "s"}, options())
 	if err != nil {
@@ -310,7 +386,8 @@ func TestElide(t *testing.T) {
 	for _, c := range [][2]string{
 		{"y = relu(x = x);", "y = relu(x = x);"},
 		{"a([1, 2]) b([[1], [2]]);", "a([1, 2]) b([[1], [2]]);"},
-		{"a([1, 2]) b([[" + long + "1], [" + long + "2]]) c([3]);", "a([1, 2]) b([[0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, ...]) c([3]);"},
+		{"a([1, 2]) b([[" + long + "1], [" + long + "2]]) c([3]);",
+			"a([1, 2]) b([[0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, ...]) c([3]);"},
 		{"broken([1, 2", "broken([1, 2"},
 	} {
 		if got := elide(c[0]); got != c[1] {

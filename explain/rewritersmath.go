@@ -17,7 +17,8 @@ func maskedSum(e *edit) {
 		c := known(e.op.Arg(name))
 		for i := int64(0); c != nil && i < c.Elems(); i++ {
 			if v := c.Float(i); math.IsNaN(v) || math.IsInf(v, 0) {
-				e.fail("%s holds %v, whose product with a zero is NaN; in its place a finite number does, for a softmax behind it one like -30000", name, v)
+				e.fail("%s holds %v, whose product with a zero is NaN; in its place a finite number does, for a "+
+					"softmax behind it one like -30000", name, v)
 				return
 			}
 		}
@@ -48,7 +49,8 @@ func zero(v *ir.Value) bool {
 func attentionByParts(e *edit) {
 	q, k, v := e.op.Arg("query"), e.op.Arg("key"), e.op.Arg("value")
 	mask := e.op.Arg("attn_mask")
-	if q == nil || k == nil || v == nil || !q.Type.Static() || q.Type.Rank() == 0 || !q.Type.DType.IsFloat() || mask != nil && !mask.Type.DType.IsFloat() {
+	if q == nil || k == nil || v == nil || !q.Type.Static() || q.Type.Rank() == 0 || !q.Type.DType.IsFloat() ||
+		mask != nil && !mask.Type.DType.IsFloat() {
 		e.not()
 		return
 	}
@@ -59,7 +61,8 @@ func attentionByParts(e *edit) {
 		s = e.do("add", arg{"x", s}, arg{"y", mask})
 	}
 	s = e.do("softmax", arg{"x", s}, arg{"axis", e.int(-1)})
-	e.become(e.do("matmul", arg{"x", s}, arg{"y", v}, arg{"transpose_x", e.bool(false)}, arg{"transpose_y", e.bool(false)}))
+	e.become(e.do("matmul", arg{"x", s}, arg{"y", v}, arg{"transpose_x", e.bool(false)},
+		arg{"transpose_y", e.bool(false)}))
 }
 
 // shiftedLogSum takes the maximum out of the sum, so that no exponential is large.
@@ -68,7 +71,8 @@ func shiftedLogSum(e *edit) {
 	keep := arg{"keep_dims", e.bool(true)}
 	most := e.do("reduce_max", arg{"x", x}, arg{"axes", e.op.Arg("axes")}, keep)
 	p := e.do("exp", arg{"x", e.do("sub", arg{"x", x}, arg{"y", most})})
-	y := e.do("add", arg{"x", e.do("log", arg{"x", e.do("reduce_sum", arg{"x", p}, arg{"axes", e.op.Arg("axes")}, keep)})}, arg{"y", most})
+	y := e.do("add", arg{"x", e.do("log", arg{"x", e.do("reduce_sum", arg{"x", p}, arg{"axes", e.op.Arg("axes")},
+		keep)})}, arg{"y", most})
 	if want := e.op.Results[0].Type; y != nil && want.Static() && y.Type.Rank() != want.Rank() {
 		y = e.reshape(y, want.Shape...)
 	}

@@ -59,7 +59,8 @@ func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
 	if !some {
 		return x
 	}
-	return e.do("pad", arg{"x", x}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")}, arg{"constant_val", e.num(x.Type.DType, 0)})
+	return e.do("pad", arg{"x", x}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
+		arg{"constant_val", e.num(x.Type.DType, 0)})
 }
 
 // convolution returns what a convolution's arguments say and its weight, when both
@@ -212,19 +213,22 @@ func oneHot(e *edit) {
 	axis := e.gathered()
 	x, idx := e.op.Arg("x"), e.op.Arg("indices")
 	table := known(x)
-	if e.err != nil || table == nil || axis != 0 || x.Type.Rank() != 2 || !idx.Type.Static() || x.Type.DType != ir.FP16 {
+	if e.err != nil || table == nil || axis != 0 || x.Type.Rank() != 2 || !idx.Type.Static() ||
+		x.Type.DType != ir.FP16 {
 		e.not()
 		return
 	}
 	n := idx.Type.Elems()
 	if n <= 0 || x.Type.Shape[0] <= 0 || n > maxMatrix/x.Type.Shape[0] {
-		e.fail("%d indices of %d rows are more than the %d elements that a rewrite makes one-hot", n, x.Type.Shape[0], maxMatrix)
+		e.fail("%d indices of %d rows are more than the %d elements that a rewrite makes one-hot", n, x.Type.Shape[0],
+			maxMatrix)
 		return
 	}
 	if idx.Type.DType != ir.Int32 {
 		idx = e.do("cast", arg{"x", idx}, arg{"dtype", e.str("int32")})
 	}
-	hot := e.do("one_hot", arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])}, arg{"axis", e.int(-1)},
+	hot := e.do("one_hot", arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])},
+		arg{"axis", e.int(-1)},
 		arg{"on_value", e.num(ir.FP16, 1)}, arg{"off_value", e.num(ir.FP16, 0)})
 	e.note = "holds for indices from 0 to the number of rows less one"
 	e.product(hot, []int64{n, x.Type.Shape[0]}, x)
@@ -303,7 +307,8 @@ func permutation(e *edit) {
 	x := e.op.Arg("x")
 	axes, ok := ir.ArgInts(e.op, "axes")
 	rank := x.Type.Rank()
-	if !ok || len(axes) != 1 || !x.Type.Static() || x.Type.DType != ir.FP16 || axes[0] != -1 && axes[0] != int64(rank-1) {
+	if !ok || len(axes) != 1 || !x.Type.Static() || x.Type.DType != ir.FP16 || axes[0] != -1 &&
+		axes[0] != int64(rank-1) {
 		e.not()
 		return
 	}
@@ -319,7 +324,8 @@ func edges(e *edit) {
 	before, after, ok, err := ir.PadAmounts(e.op)
 	mode, _ := ir.ArgString(e.op, "mode")
 	last := x.Type.Rank() - 1
-	if err != nil || !ok || mode != "reflect" && mode != "replicate" || !x.Type.Static() || x.Type.DType != ir.FP16 || len(before) != last+1 || last < 0 {
+	if err != nil || !ok || mode != "reflect" && mode != "replicate" || !x.Type.Static() || x.Type.DType != ir.FP16 ||
+		len(before) != last+1 || last < 0 {
 		e.not()
 		return
 	}
@@ -359,7 +365,8 @@ func twoSides(e *edit) {
 	t := x.Type.DType
 	pos := e.do("relu", arg{"x", x})
 	neg := e.do("relu", arg{"x", e.do("mul", arg{"x", x}, arg{"y", e.num(t, -1)})})
-	scaled := e.do("mul", arg{"x", neg}, arg{"y", e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
+	scaled := e.do("mul", arg{"x", neg},
+		arg{"y", e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
 	e.become(e.do("sub", arg{"x", pos}, arg{"y", scaled}))
 }
 

@@ -54,7 +54,10 @@ func (a *Answer) states(r *compile.Result, s *found) {
 		}
 		used := v.Type.DType.Bytes(narrow)
 		row := (used + t.SurfaceAlign - 1) / t.SurfaceAlign * t.SurfaceAlign
-		a.Notes = append(a.Notes, fmt.Sprintf("state %q is %d wide: on %s its rows take %d bytes, %d of them padding, and nothing has to change; %s and later keep states whose last dimension is a multiple of %d (--target %s tells what is refused, and gives the rewrite)",
+		a.Notes = append(a.Notes, fmt.Sprintf(
+			"state %q is %d wide: on %s its rows take %d bytes, %d of them padding, and nothing has to change; %s "+
+				"and later keep states whose last dimension is a multiple of %d (--target %s tells what is "+
+				"refused, and gives the rewrite)",
 			v.Name, narrow, a.Target, row, row-used, later.Name, later.StateMultiple, later.Name))
 		return
 	}
@@ -79,7 +82,9 @@ func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
 		}
 	}
 	if len(users) > 0 && a.Op == ir.StmtParam {
-		a.Notes = append(a.Notes, fmt.Sprintf("for the width of state %q on the CPU: %s; ask for one of them to see the rewrite", v.Name, strings.Join(users, ", ")))
+		a.Notes = append(a.Notes, fmt.Sprintf(
+			"for the width of state %q on the CPU: %s; ask for one of them to see the rewrite", v.Name,
+			strings.Join(users, ", ")))
 	}
 }
 
@@ -168,7 +173,8 @@ func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []
 		v := op.Arg(p)
 		pads := make([]int64, 2*(last+1))
 		pads[2*last+1] = w - n
-		op.SetArg(p, e.do("pad", arg{"x", v}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")}, arg{"constant_val", e.num(v.Type.DType, 0)}))
+		op.SetArg(p, e.do("pad", arg{"x", v}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
+			arg{"constant_val", e.num(v.Type.DType, 0)}))
 	}
 	e.ops = append(e.ops, op)
 	for i, old := range op.Results {

@@ -58,10 +58,12 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 		p.f("numerics: %s\n", n)
 	}
 	for _, h := range a.Hazards {
-		p.f("hazard %s: %s may lie from %.4g to %.4g, limit %s. %s\n  instead: %s\n", h.Rule, h.Value, float64(h.Interval[0]), float64(h.Interval[1]), h.Limit, h.Why, h.Instead)
+		p.f("hazard %s: %s may lie from %.4g to %.4g, limit %s. %s\n  instead: %s\n", h.Rule, h.Value,
+			float64(h.Interval[0]), float64(h.Interval[1]), h.Limit, h.Why, h.Instead)
 	}
 	if len(a.Hazards) > 0 {
-		p.f("hazards are for inputs in their default ranges; zinc lint takes others and looks for inputs that show them\n")
+		p.f("hazards are for inputs in their default ranges; zinc lint takes others and looks for inputs that show " +
+			"them\n")
 	}
 	p.rewrites(a)
 	return p.err
@@ -189,8 +191,10 @@ func repeated(ts []Task) (period, times int) {
 
 // like reports whether o does the same as t in the same time.
 func (t *Task) like(o *Task) bool {
-	return t.Procedure == o.Procedure && t.Rule == o.Rule && t.Kind == o.Kind && t.Attested == o.Attested && (t.Estimate == nil) == (o.Estimate == nil) &&
-		(t.Estimate == nil || t.Estimate.Time == o.Estimate.Time && t.Estimate.Bound == o.Estimate.Bound && t.Estimate.DMABytes == o.Estimate.DMABytes)
+	return t.Procedure == o.Procedure && t.Rule == o.Rule && t.Kind == o.Kind && t.Attested == o.Attested &&
+		(t.Estimate == nil) == (o.Estimate == nil) &&
+		(t.Estimate == nil || t.Estimate.Time == o.Estimate.Time && t.Estimate.Bound == o.Estimate.Bound &&
+			t.Estimate.DMABytes == o.Estimate.DMABytes)
 }
 
 // maxReaders bounds the operations that are printed for a constant or an input.
@@ -301,7 +305,8 @@ func (p *printer) rewrites(a *Answer) {
 			what = "the statement alone"
 		}
 		if r.Ran != "" {
-			p.f("compiled and run for %s, as zinc writes no programs for %s (%s, seed %d); placed for %s:\n", r.Ran, a.Target, what, r.Seed, a.Target)
+			p.f("compiled and run for %s, as zinc writes no programs for %s (%s, seed %d); placed for %s:\n", r.Ran,
+				a.Target, what, r.Seed, a.Target)
 		} else {
 			p.f("compiled and run (%s, seed %d):\n", what, r.Seed)
 		}
@@ -311,9 +316,11 @@ func (p *printer) rewrites(a *Answer) {
 		for _, l := range r.Host {
 			p.f("  cpu     %s\n", l)
 		}
-		p.f("  operations on the CPU: %d before, %d after; dispatches: %d before, %d after\n", r.CPUOps[0], r.CPUOps[1], r.Dispatches[0], r.Dispatches[1])
+		p.f("  operations on the CPU: %d before, %d after; dispatches: %d before, %d after\n", r.CPUOps[0], r.CPUOps[1],
+			r.Dispatches[0], r.Dispatches[1])
 		for _, o := range r.Outputs {
-			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s", o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
+			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s",
+				o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
 			if o.Loose {
 				p.f(", loose: it is near what the output holds")
 			}

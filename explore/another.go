@@ -63,7 +63,13 @@ func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error)
 
 // toolLimits are the limits of a compilation by another version.
 func (s *Server) toolLimits() toolchain.Limits {
-	return toolchain.Limits{Time: s.limits.Time, Files: s.limits.Kept, Printed: mostText, Programs: maxSnapshots, Memory: int64(s.limits.Heap)}
+	return toolchain.Limits{
+		Time:     s.limits.Time,
+		Files:    s.limits.Kept,
+		Printed:  mostText,
+		Programs: maxSnapshots,
+		Memory:   int64(s.limits.Heap),
+	}
 }
 
 // tooMuchToPrint reports whether an executable would print more constants of a model
@@ -256,7 +262,9 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 			return &faultError{err}
 		}
 		x.Lines = len(x.lines)
-		if before := last[p.Function]; before != nil && slices.EqualFunc(before.lines, x.lines, func(a, b irLine) bool { return a.Text == b.Text }) {
+		if before := last[p.Function]; before != nil && slices.EqualFunc(before.lines, x.lines, func(a, b irLine) bool {
+			return a.Text == b.Text
+		}) {
 			x.Changed, x.lines = false, before.lines
 		}
 		last[p.Function] = x
@@ -265,9 +273,11 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	if len(passes) == 0 {
 		why := v.config.Version + " does not print its programs"
 		if left {
-			why = fmt.Sprintf("left out: %s prints its programs with all constants, %d bytes after each pass, and %d are read", v.config.Version, v.model.constants, mostPrinted)
+			why = fmt.Sprintf("left out: %s prints its programs with all constants, %d bytes after each pass, and "+
+				"%d are read", v.config.Version, v.model.constants, mostPrinted)
 		}
-		v.passes = []*snapshot{{Pass: "programs", What: why, Changed: true, Lines: 1, lines: []irLine{{Text: why, Kind: "end"}}}}
+		v.passes = []*snapshot{{Pass: "programs", What: why, Changed: true, Lines: 1,
+			lines: []irLine{{Text: why, Kind: "end"}}}}
 	}
 	return nil
 }

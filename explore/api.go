@@ -42,7 +42,14 @@ type modelList struct {
 }
 
 func (s *Server) listModels(*http.Request) (any, error) {
-	out := &modelList{Version: compile.Version, Versions: s.listVersions(), Models: s.models, Choices: map[string][]string{}, BodyBytes: s.limits.Body, Seconds: s.limits.Time.Seconds()}
+	out := &modelList{
+		Version:   compile.Version,
+		Versions:  s.listVersions(),
+		Models:    s.models,
+		Choices:   map[string][]string{},
+		BodyBytes: s.limits.Body,
+		Seconds:   s.limits.Time.Seconds(),
+	}
 	for _, n := range targetNames() {
 		c := Config{Target: n}
 		out.Targets = append(out.Targets, targetInfo{n, c.compiled()})
@@ -69,7 +76,7 @@ func (s *Server) source(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sourceText{m.Name, m.file, m.SHA256, m.text}, nil
+	return &sourceText{Model: m.Name, File: m.file, SHA256: m.SHA256, Text: m.text}, nil
 }
 
 // fieldInfo is a row of the field table of tasks.
@@ -88,7 +95,16 @@ func (s *Server) fieldList(*http.Request) (any, error) {
 	out := make([]fieldInfo, len(fieldTable))
 	for i := range fieldTable {
 		r := &fieldTable[i]
-		out[i] = fieldInfo{r.Name, r.Block.Name, r.Addr, r.Bit, r.Width, r.Unit, r.Known.String(), r.Doc}
+		out[i] = fieldInfo{
+			Name:  r.Name,
+			Block: r.Block.Name,
+			Addr:  r.Addr,
+			Bit:   r.Bit,
+			Width: r.Width,
+			Unit:  r.Unit,
+			Known: r.Known.String(),
+			Doc:   r.Doc,
+		}
 	}
 	return out, nil
 }

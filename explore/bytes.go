@@ -107,7 +107,13 @@ func (v *view) runs(w *byteWindow, n uint64) {
 		for _, p := range v.container.Parts {
 			from, to := max(uint64(p.Offset), off), min(uint64(p.Offset)+p.Bytes, off+n)
 			if p.Section != "" && from < to {
-				add(provenance.Hit{Offset: from, Size: to - from, What: p.Segment + "," + p.Section, Task: -1, Extent: -1})
+				add(provenance.Hit{
+					Offset: from,
+					Size:   to - from,
+					What:   p.Segment + "," + p.Section,
+					Task:   -1,
+					Extent: -1,
+				})
 			}
 		}
 	}

@@ -45,7 +45,8 @@ func newCache[T kept](most int, bytes int64) *cache[T] {
 
 // get returns the value of a key, which make makes where it is not there. A maker
 // goes on while anyone waits for it. release ends the value's use.
-func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Context) (T, error)) (v T, release func(), err error) {
+func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Context) (T, error)) (v T, release func(),
+	err error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()

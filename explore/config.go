@@ -122,6 +122,7 @@ func (c *Config) options(file string) (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	return compile.Options{
-		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func, Shapes: c.Shapes, InputName: file, Provenance: true,
+		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func,
+		Shapes: c.Shapes, InputName: file, Provenance: true,
 	}, nil
 }

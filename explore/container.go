@@ -46,11 +46,31 @@ type bar struct {
 }
 
 func mapContainer(f *hwx.File, size int64) *containerMap {
-	m := &containerMap{Size: size, Banner: f.Banner(), Ports: len(f.Ports()), Tensors: len(f.Tensors()), Symbols: len(f.Symbols()), constants: -1}
+	m := &containerMap{
+		Size:      size,
+		Banner:    f.Banner(),
+		Ports:     len(f.Ports()),
+		Tensors:   len(f.Tensors()),
+		Symbols:   len(f.Symbols()),
+		constants: -1,
+	}
 	for _, g := range f.Segments() {
-		m.Parts = append(m.Parts, part{Segment: g.Name.String(), Address: g.VMAddr, Size: g.VMSize, Offset: int64(g.FileOff), Bytes: g.FileSize})
+		m.Parts = append(m.Parts, part{
+			Segment: g.Name.String(),
+			Address: g.VMAddr,
+			Size:    g.VMSize,
+			Offset:  int64(g.FileOff),
+			Bytes:   g.FileSize,
+		})
 		for _, s := range g.Sections {
-			p := part{Segment: g.Name.String(), Section: s.Name.String(), Address: s.Addr, Size: s.Size, Offset: int64(s.Offset), Relocs: len(s.Relocs)}
+			p := part{
+				Segment: g.Name.String(),
+				Section: s.Name.String(),
+				Address: s.Addr,
+				Size:    s.Size,
+				Offset:  int64(s.Offset),
+				Relocs:  len(s.Relocs),
+			}
 			if s.Offset > 0 {
 				p.Bytes = s.Size
 			}
@@ -110,14 +130,26 @@ func chainOf(p *e5.Program) []chainFunc {
 			out := make([]operand, 0, len(ids))
 			for _, id := range ids {
 				o := &f.Operands[id]
-				out = append(out, operand{o.Name, o.Desc.Storage.String() + fmt.Sprint(o.Desc.Dim), o.Aperture.String(), o.Port.ByteSize})
+				out = append(out, operand{
+					Name:     o.Name,
+					Type:     o.Desc.Storage.String() + fmt.Sprint(o.Desc.Dim),
+					Aperture: o.Aperture.String(),
+					Bytes:    o.Port.ByteSize,
+				})
 			}
 			return out
 		}
 		for _, b := range f.Blocks {
 			for k := range b.Operations {
 				o := &b.Operations[k]
-				c.Operations = append(c.Operations, chainOp{o.Name, o.Type.String(), detail(o.Attrs), procedureOf(o.Attrs), operands(o.Inputs), operands(o.Outputs)})
+				c.Operations = append(c.Operations, chainOp{
+					Name:      o.Name,
+					Type:      o.Type.String(),
+					Detail:    detail(o.Attrs),
+					Procedure: procedureOf(o.Attrs),
+					Inputs:    operands(o.Inputs),
+					Outputs:   operands(o.Outputs),
+				})
 			}
 		}
 		out = append(out, c)

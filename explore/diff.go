@@ -105,7 +105,14 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 		}
 		defer release()
 		sides[i] = v.side
-		*x = diffSide{Model: c.Model, Version: c.Version, Target: c.Target, Settings: []string{}, OK: v.side != nil, Error: s.discreet(v.failure)}
+		*x = diffSide{
+			Model:    c.Model,
+			Version:  c.Version,
+			Target:   c.Target,
+			Settings: []string{},
+			OK:       v.side != nil,
+			Error:    s.discreet(v.failure),
+		}
 		if v.list != nil {
 			x.Error, x.Places = errorCount(v.list.Errors()), places(v.list)
 		}
@@ -139,12 +146,15 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 		}
 	}
 	settled := *c
-	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) { return s.openSide(ctx, m, settled) })
+	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) {
+		return s.openSide(ctx, m, settled)
+	})
 }
 
 // compare fills an answer. Sides know what they have worked out, so that one
 // comparison goes on at a time.
-func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.Options, ranges bool, out *diffAnswer) (err error) {
+func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.Options, ranges bool,
+	out *diffAnswer) (err error) {
 	leave, err := s.comparing.enter(ctx, "comparing")
 	if err != nil {
 		return err
@@ -189,7 +199,14 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 // changeView shows a change. A line of it may hold a whole statement, or what a version
 // said.
 func (s *Server) changeView(c *compare.Change) diffChange {
-	x := diffChange{Level: c.Level, Kind: c.Kind, Subject: clip(c.Subject), LineA: lineOf(c.A), LineB: lineOf(c.B), Details: []string{}}
+	x := diffChange{
+		Level:   c.Level,
+		Kind:    c.Kind,
+		Subject: clip(c.Subject),
+		LineA:   lineOf(c.A),
+		LineB:   lineOf(c.B),
+		Details: []string{},
+	}
 	for _, d := range c.Details[:min(len(c.Details), mostDetails)] {
 		x.Details = append(x.Details, clip(s.discreet(d)))
 	}
@@ -227,7 +244,13 @@ func places(l *diag.List) []place {
 	var out []place
 	for _, d := range l.All()[:min(len(l.All()), maxPlaces)] {
 		p := d.Span.Position()
-		out = append(out, place{p.Line, p.Column, d.Severity.String(), d.Code, d.Text()})
+		out = append(out, place{
+			Line:     p.Line,
+			Column:   p.Column,
+			Severity: d.Severity.String(),
+			Code:     d.Code,
+			Text:     d.Text(),
+		})
 	}
 	return out
 }

@@ -29,7 +29,10 @@ func TestShapes(t *testing.T) {
 		t.Fatalf("shapes %v", list.Models[0].Shapes)
 	}
 	name := list.Models[0].Name
-	own, other := c.compile(Config{Model: name}), c.compile(Config{Model: name, Shapes: map[string][]int64{"indices": {1, 3}}})
+	own, other := c.compile(Config{Model: name}), c.compile(Config{
+		Model:  name,
+		Shapes: map[string][]int64{"indices": {1, 3}},
+	})
 	if !own.OK || !other.OK || own.Key == other.Key {
 		t.Fatalf("%+v, %+v", own, other)
 	}
@@ -39,7 +42,10 @@ func TestShapes(t *testing.T) {
 		t.Errorf("%+v", run.Outputs)
 	}
 	var d diffAnswer
-	c.must("/api/diff", diffQuery{A: Config{Model: name}, B: Config{Model: name, Shapes: map[string][]int64{"indices": {1, 3}}}}, &d)
+	c.must("/api/diff", diffQuery{
+		A: Config{Model: name},
+		B: Config{Model: name, Shapes: map[string][]int64{"indices": {1, 3}}},
+	}, &d)
 	if len(d.Changes) != 1 || d.Changes[0].Subject != "shape" {
 		t.Errorf("%+v", d.Changes)
 	}
@@ -67,11 +73,15 @@ func TestDiff(t *testing.T) {
 	}{
 		{name: "itself", b: Config{Model: "digits"}},
 		{name: "itself, run", b: Config{Model: "digits"}, query: diffQuery{Outputs: true, Seed: 1, Bytes: true}},
-		{name: "an operation", b: Config{Model: "digits", Text: &other}, query: diffQuery{Outputs: true, Seed: 1, Bytes: true}, changes: 1,
+		{name: "an operation", b: Config{Model: "digits", Text: &other}, query: diffQuery{Outputs: true, Seed: 1,
+			Bytes: true}, changes: 1,
 			want: []string{"mil: sigmoid", "ir: conv1_relu", "tasks: NE.", "outputs: probs"}},
-		{name: "an operation, by statements alone", b: Config{Model: "digits", Text: &other}, query: diffQuery{Levels: []string{"mil"}}, changes: 1, want: []string{"mil: sigmoid"}},
-		{name: "a flag", b: Config{Model: "digits", Join: true}, changes: 1, want: []string{"settings: split-kernel-section", "container: __KERN_0"}},
-		{name: "a target", b: Config{Model: "digits", Target: "h14"}, changes: 1, want: []string{"settings: h13 -> h14", "limits: "}, missing: "zinc writes no programs for target h14"},
+		{name: "an operation, by statements alone", b: Config{Model: "digits", Text: &other},
+			query: diffQuery{Levels: []string{"mil"}}, changes: 1, want: []string{"mil: sigmoid"}},
+		{name: "a flag", b: Config{Model: "digits", Join: true}, changes: 1,
+			want: []string{"settings: split-kernel-section", "container: __KERN_0"}},
+		{name: "a target", b: Config{Model: "digits", Target: "h14"}, changes: 1, want: []string{"settings: h13 -> h14",
+			"limits: "}, missing: "zinc writes no programs for target h14"},
 		{name: "an error", b: Config{Model: "digits", Text: &wrong}},
 	} {
 		q := x.query
@@ -79,7 +89,8 @@ func TestDiff(t *testing.T) {
 		var d diffAnswer
 		c.must("/api/diff", q, &d)
 		if x.name == "an error" {
-			if d.Same || d.B.OK || d.B.Error != "1 error" || len(d.B.Places) != 1 || d.B.Places[0].Line != at || !d.A.OK {
+			if d.Same || d.B.OK || d.B.Error != "1 error" || len(d.B.Places) != 1 || d.B.Places[0].Line != at ||
+				!d.A.OK {
 				t.Errorf("%s: %+v", x.name, d)
 			}
 			continue

@@ -16,7 +16,8 @@ func (e *faultError) Error() string { return e.err.Error() }
 func (e *faultError) Unwrap() error { return e.err }
 
 func isLimit(err error) bool {
-	return errors.As(err, new(*limitError)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, new(*limitError)) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 func isFault(err error) bool { return errors.As(err, new(*faultError)) }
 
@@ -34,7 +35,8 @@ func bad(format string, args ...any) error {
 }
 
 // errNoView is a key that nothing is kept under.
-var errNoView = &requestError{http.StatusNotFound, errors.New("nothing is kept under this key; compile the configuration again")}
+var errNoView = &requestError{http.StatusNotFound,
+	errors.New("nothing is kept under this key; compile the configuration again")}
 
 // answer is the body of an error.
 type answer struct {

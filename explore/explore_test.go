@@ -20,7 +20,17 @@ import (
 const digits = "../examples/digits/digits.mlmodelc"
 
 // small are limits that tests can reach.
-var small = Limits{Body: 1 << 20, Time: 20 * time.Second, Heap: 1 << 30, Buffers: 1 << 28, Jobs: 2, Waiting: 16, Requests: 64, Views: 8, Kept: 64 << 20}
+var small = Limits{
+	Body:     1 << 20,
+	Time:     20 * time.Second,
+	Heap:     1 << 30,
+	Buffers:  1 << 28,
+	Jobs:     2,
+	Waiting:  16,
+	Requests: 64,
+	Views:    8,
+	Kept:     64 << 20,
+}
 
 // client asks a test server.
 type client struct {
@@ -128,7 +138,8 @@ func TestLinksBothWays(t *testing.T) {
 	statements := all[statement](c, view+"/statements?", 7)
 	tasks := all[taskRow](c, view+"/tasks?", 3)
 	if len(tasks) != s.Tasks || len(statements) != s.Statements {
-		t.Fatalf("%d tasks, %d statements, the summary says %d and %d", len(tasks), len(statements), s.Tasks, s.Statements)
+		t.Fatalf("%d tasks, %d statements, the summary says %d and %d", len(tasks), len(statements), s.Tasks,
+			s.Statements)
 	}
 	text, err := os.ReadFile(filepath.Join(digits, "model.mil"))
 	if err != nil {
@@ -157,7 +168,8 @@ func TestLinksBothWays(t *testing.T) {
 				found = found || x == i
 			}
 			if !found {
-				t.Errorf("%s %s has task %d, whose bytes lead to %v with %v", st.Op, st.Name, task, back.Statements, back.With)
+				t.Errorf("%s %s has task %d, whose bytes lead to %v with %v", st.Op, st.Name, task, back.Statements,
+					back.With)
 			}
 			if len(back.Operations) != 1 {
 				t.Errorf("task %d is dispatched by %v", task, back.Operations)
@@ -219,7 +231,8 @@ func TestLinksBothWays(t *testing.T) {
 	var runs [2]runAnswer
 	for i, by := range engines {
 		c.must(view+"/run", runRequest{Seed: 3, Numerics: "ane", Engine: by}, &runs[i])
-		if run := &runs[i]; len(run.Outputs) != 1 || run.Outputs[0].Name != "probs" || float64(run.Outputs[0].Max) <= 0 || run.Engine != by {
+		if run := &runs[i]; len(run.Outputs) != 1 || run.Outputs[0].Name != "probs" ||
+			float64(run.Outputs[0].Max) <= 0 || run.Engine != by {
 			t.Errorf("%s: outputs %+v", by, run.Outputs)
 		}
 	}
@@ -310,13 +323,13 @@ func TestRefused(t *testing.T) {
 		host, origin, kind string
 		status             int
 	}{
-		{"evil.example", "", "application/json", 403},
-		{"evil.example:80", "", "application/json", 403},
-		{"", "http://evil.example", "application/json", 403},
-		{"", "null", "application/json", 403},
-		{"", "", "text/plain", 415},
-		{"localhost:1", "", "application/json", 200},
-		{"[::1]:1", "", "application/json", 200},
+		{host: "evil.example", kind: "application/json", status: 403},
+		{host: "evil.example:80", kind: "application/json", status: 403},
+		{origin: "http://evil.example", kind: "application/json", status: 403},
+		{origin: "null", kind: "application/json", status: 403},
+		{kind: "text/plain", status: 415},
+		{host: "localhost:1", kind: "application/json", status: 200},
+		{host: "[::1]:1", kind: "application/json", status: 200},
 	} {
 		r, err := http.NewRequest("POST", c.url+"/api/compile", strings.NewReader(`{"model":"sample"}`))
 		if err != nil {
@@ -345,7 +358,8 @@ func TestLimits(t *testing.T) {
 	l := small
 	l.Time = time.Nanosecond
 	c := newClient(t, l)
-	if status, b := c.ask("/api/compile", Config{Model: "sample"}); status != 422 || !strings.Contains(string(b), "1ns") {
+	if status, b := c.ask("/api/compile", Config{Model: "sample"}); status != 422 || !strings.Contains(string(b),
+		"1ns") {
 		t.Errorf("time: status %d: %s", status, b)
 	}
 	l = small
@@ -361,7 +375,8 @@ func TestLimits(t *testing.T) {
 	l = small
 	l.Buffers = 100
 	c = newClient(t, l)
-	if status, b := c.ask("/api/view/"+c.compile(Config{Model: "sample"}).Key+"/run", `{}`); status != 422 || !strings.Contains(string(b), "the limit is 100") {
+	if status, b := c.ask("/api/view/"+c.compile(Config{Model: "sample"}).Key+"/run", `{}`); status != 422 ||
+		!strings.Contains(string(b), "the limit is 100") {
 		t.Errorf("buffers: status %d: %s", status, b)
 	}
 	// Past compilations are let go, with their files.
@@ -404,7 +419,8 @@ func TestAssets(t *testing.T) {
 		if m := outside.FindString(text); m != "" {
 			t.Errorf("%s: %q", path, m)
 		}
-		if strings.HasSuffix(path, ".html") && regexp.MustCompile(`<script(?:[^>]*[^>/])?>[^<]|\son[a-z]+=|style=`).MatchString(text) {
+		if strings.HasSuffix(path, ".html") && regexp.MustCompile(`<script(?:[^>]*[^>/])?>[^<]|\son[a-z]+=|style=`).
+			MatchString(text) {
 			t.Errorf("%s: script or style in the page, which the policy forbids", path)
 		}
 		return nil

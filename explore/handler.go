@@ -22,7 +22,8 @@ import (
 var assetFiles embed.FS
 
 // policy lets the page load what the server has and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // handler answers a request with a value whose JSON form is the body.
 type handler func(s *Server, r *http.Request) (any, error)
@@ -91,7 +92,8 @@ func (s *Server) Handler() http.Handler {
 			if r.Method == http.MethodPost {
 				r.Body = http.MaxBytesReader(w, r.Body, s.limits.Body)
 				if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != "application/json" {
-					fail(w, &requestError{http.StatusUnsupportedMediaType, errors.New("the content type must be application/json")})
+					fail(w, &requestError{http.StatusUnsupportedMediaType,
+						errors.New("the content type must be application/json")})
 					return
 				}
 			}
@@ -127,7 +129,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 			}
 		}()
 		if !s.reached(r.Host) {
-			fail(w, &requestError{http.StatusForbidden, errors.New("the server is not reached under this name; zinc explore --host allows one")})
+			fail(w, &requestError{http.StatusForbidden,
+				errors.New("the server is not reached under this name; zinc explore --host allows one")})
 			return
 		}
 		if o := r.Header.Get("Origin"); o != "" {
@@ -187,7 +190,8 @@ func send(w http.ResponseWriter, r *http.Request, kind string, b []byte) {
 
 // kinds are the content types of assets.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // asset answers with a file of the page.

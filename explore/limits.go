@@ -23,7 +23,8 @@ type Limits struct {
 
 // Default are the limits of `zinc explore`.
 var Default = Limits{
-	Body: 4 << 20, Time: time.Minute, Heap: 3 << 30, Buffers: 1 << 30, Jobs: 2, Waiting: 16, Requests: 64, Views: 16, Kept: 2 << 30,
+	Body: 4 << 20, Time: time.Minute, Heap: 3 << 30, Buffers: 1 << 30, Jobs: 2, Waiting: 16, Requests: 64, Views: 16,
+	Kept: 2 << 30,
 }
 
 // A limitError is a limit that a request ran into.
@@ -50,7 +51,8 @@ func (g *gate) enter(ctx context.Context, what string) (leave func(), err error)
 	select {
 	case g.waiting <- struct{}{}:
 	default:
-		return nil, &limitError{what, fmt.Sprintf("%d jobs go on or wait already; try again later", cap(g.waiting)), true}
+		return nil, &limitError{what, fmt.Sprintf("%d jobs go on or wait already; try again later", cap(g.waiting)),
+			true}
 	}
 	select {
 	case g.slots <- struct{}{}:

@@ -62,7 +62,18 @@ func linksView(_ *Server, v *view, r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		l := &linked{Kind: kind, ID: id, Statements: []int{}, Users: []int{}, With: []int{}, Passes: []string{}, Tasks: []int{}, Bytes: []stretch{}, Surfaces: []string{}, Operations: []int{}}
+		l := &linked{
+			Kind:       kind,
+			ID:         id,
+			Statements: []int{},
+			Users:      []int{},
+			With:       []int{},
+			Passes:     []string{},
+			Tasks:      []int{},
+			Bytes:      []stretch{},
+			Surfaces:   []string{},
+			Operations: []int{},
+		}
 		k.fill(v, id, l)
 		l.trim()
 		return l, nil

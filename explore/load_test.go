@@ -26,7 +26,17 @@ var loadTime = flag.Duration("load", 2*time.Second, "how long TestLoad asks")
 const loadClients = 8
 
 // loadLimits are tight, so that hostile requests meet them.
-var loadLimits = Limits{Body: 256 << 10, Time: 5 * time.Second, Heap: 512 << 20, Buffers: 64 << 20, Jobs: 2, Waiting: 32, Requests: 64, Views: 6, Kept: 32 << 20}
+var loadLimits = Limits{
+	Body:     256 << 10,
+	Time:     5 * time.Second,
+	Heap:     512 << 20,
+	Buffers:  64 << 20,
+	Jobs:     2,
+	Waiting:  32,
+	Requests: 64,
+	Views:    6,
+	Kept:     32 << 20,
+}
 
 // attack makes the body of a request that is up to no good. Every answer but one of
 // status 500 is right.
@@ -47,7 +57,8 @@ func asText(s string) string {
 
 // program wraps statements into a program of one input, a tensor of 8 halves.
 func program(body, result string) string {
-	return asText("program(1.3)\n{\n func main<ios18>(tensor<fp16, [8]> x) {\n" + body + "\n } -> (" + result + ");\n}\n")
+	return asText("program(1.3)\n{\n func main<ios18>(tensor<fp16, [8]> x) {\n" + body + "\n } -> (" + result +
+		");\n}\n")
 }
 
 var attacks = []attack{
@@ -69,7 +80,9 @@ var attacks = []attack{
 		return asText(string(b))
 	}},
 	{"cut text", "/api/compile", func(r *rand.Rand, text string) string { return asText(text[:r.IntN(len(text))]) }},
-	{"deep text", "/api/compile", func(*rand.Rand, string) string { return asText("program(1.3)\n" + strings.Repeat("{[(", 50_000)) }},
+	{"deep text", "/api/compile", func(*rand.Rand, string) string {
+		return asText("program(1.3)\n" + strings.Repeat("{[(", 50_000))
+	}},
 	{"many errors", "/api/compile", func(r *rand.Rand, _ string) string {
 		var b strings.Builder
 		for i := range 3000 {
@@ -79,11 +92,16 @@ var attacks = []attack{
 	}},
 	{"large constant", "/api/compile", func(r *rand.Rand, _ string) string {
 		n := int64(1) << (16 + r.IntN(15))
-		return program(fmt.Sprintf("tensor<int32, [1]> s = const()[name = string(\"s\"), val = tensor<int32, [1]>([%d])];\nfp16 v = const()[name = string(\"v\"), val = fp16(0x1p0)];\ntensor<fp16, [%d]> y = fill(shape = s, value = v)[name = string(\"y\")];", n, n), "y")
+		return program(fmt.Sprintf("tensor<int32, [1]> s = const()[name = string(\"s\"), val = tensor<int32, "+
+			"[1]>([%d])];\nfp16 v = const()[name = string(\"v\"), val = fp16(0x1p0)];\ntensor<fp16, [%d]> y = "+
+			"fill(shape = s, value = v)[name = string(\"y\")];", n, n), "y")
 	}},
 	{"large product", "/api/compile", func(r *rand.Rand, _ string) string {
 		n := 1 << (10 + r.IntN(12))
-		return program(fmt.Sprintf("tensor<int32, [2]> s = const()[name = string(\"s\"), val = tensor<int32, [2]>([%d, 1])];\ntensor<int32, [2]> reps = const()[name = string(\"r\"), val = tensor<int32, [2]>([1, %d])];\ntensor<fp16, [8, 1]> e = reshape(x = x, shape = s)[name = string(\"e\")];\ntensor<fp16, [8, %d]> y = tile(x = e, reps = reps)[name = string(\"y\")];", 8, n, n), "y")
+		return program(fmt.Sprintf("tensor<int32, [2]> s = const()[name = string(\"s\"), val = tensor<int32, "+
+			"[2]>([%d, 1])];\ntensor<int32, [2]> reps = const()[name = string(\"r\"), val = tensor<int32, [2]>([1, "+
+			"%d])];\ntensor<fp16, [8, 1]> e = reshape(x = x, shape = s)[name = string(\"e\")];\ntensor<fp16, [8, "+
+			"%d]> y = tile(x = e, reps = reps)[name = string(\"y\")];", 8, n, n), "y")
 	}},
 	{"many operations", "/api/compile", func(r *rand.Rand, _ string) string {
 		var b strings.Builder
@@ -95,7 +113,9 @@ var attacks = []attack{
 		return program(b.String(), last)
 	}},
 	{"outside weights", "/api/compile", func(*rand.Rand, string) string {
-		return program("tensor<fp16, [8]> w = const()[name = string(\"w\"), val = tensor<fp16, [8]>(BLOBFILE(path = string(\"@model_path/../../../../../etc/passwd\"), offset = uint64(0)))];\ntensor<fp16, [8]> y = add(x = x, y = w)[name = string(\"y\")];", "y")
+		return program("tensor<fp16, [8]> w = const()[name = string(\"w\"), val = tensor<fp16, [8]>(BLOBFILE(path "+
+			"= string(\"@model_path/../../../../../etc/passwd\"), offset = uint64(0)))];\ntensor<fp16, [8]> y = "+
+			"add(x = x, y = w)[name = string(\"y\")];", "y")
 	}},
 	{"far weights", "/api/compile", func(r *rand.Rand, text string) string {
 		return asText(strings.Replace(text, "uint64(448)", fmt.Sprintf("uint64(%d)", r.Uint64()), 1))
@@ -107,7 +127,10 @@ var attacks = []attack{
 		return string(b)
 	}},
 	{"no version", "/api/compile", func(r *rand.Rand, _ string) string {
-		b, _ := json.Marshal(Config{Model: "digits", Version: []string{"/bin/sh", "../zinc", "", "this\x00", strings.Repeat("v", 1<<r.IntN(17))}[r.IntN(5)]})
+		b, _ := json.Marshal(Config{
+			Model:   "digits",
+			Version: []string{"/bin/sh", "../zinc", "", "this\x00", strings.Repeat("v", 1<<r.IntN(17))}[r.IntN(5)],
+		})
 		return string(b)
 	}},
 	{"shapes", "/api/diff", func(r *rand.Rand, _ string) string {
@@ -115,12 +138,21 @@ var attacks = []attack{
 		for i := range s["image"] {
 			s["image"][i] = r.Int64() >> r.IntN(63)
 		}
-		b, _ := json.Marshal(diffQuery{A: Config{Model: "digits"}, B: Config{Model: "digits", Shapes: s}, Outputs: true})
+		b, _ := json.Marshal(diffQuery{
+			A:       Config{Model: "digits"},
+			B:       Config{Model: "digits", Shapes: s},
+			Outputs: true,
+		})
 		return string(b)
 	}},
 	{"two texts", "/api/diff", func(r *rand.Rand, text string) string {
 		a, b := strings.Repeat(text, 1+r.IntN(3)), text+strings.Repeat("\n", r.IntN(5000))
-		q := diffQuery{A: Config{Model: "digits", Text: &a}, B: Config{Model: "digits", Text: &b}, Outputs: r.IntN(4) == 0, Bytes: r.IntN(2) == 0}
+		q := diffQuery{
+			A:       Config{Model: "digits", Text: &a},
+			B:       Config{Model: "digits", Text: &b},
+			Outputs: r.IntN(4) == 0,
+			Bytes:   r.IntN(2) == 0,
+		}
 		out, _ := json.Marshal(q)
 		return string(out)
 	}},
@@ -217,7 +249,8 @@ func TestLoad(t *testing.T) {
 		if slow[i], err = net.Dial("tcp", l.Addr().String()); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(slow[i], "POST /api/compile HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+		fmt.Fprintf(slow[i], "POST /api/compile HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+			"application/json\r\nContent-Length: 1000\r\n\r\n{")
 	}
 	clients.Wait()
 	for _, x := range slow {
@@ -236,7 +269,8 @@ func TestLoad(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%v: %d good rounds of %d requests, %d hostile requests answered, %d given up; peak heap %d MiB", *loadTime, good.Load(), len(want)+1, hostile.Load(), refused.Load(), peak.Load()>>20)
+	t.Logf("%v: %d good rounds of %d requests, %d hostile requests answered, %d given up; peak heap %d MiB", *loadTime,
+		good.Load(), len(want)+1, hostile.Load(), refused.Load(), peak.Load()>>20)
 	for name, m := range statuses {
 		t.Logf("%s: %v", name, m)
 	}
@@ -261,7 +295,8 @@ func TestLoad(t *testing.T) {
 }
 
 // goodPaths are asked of the view of digits, in every good round.
-var goodPaths = []string{"tasks?", "task?task=3", "links?kind=statement&id=14", "bytes?section=constants&offset=64", "chain", "container", "statements?", "ir?"}
+var goodPaths = []string{"tasks?", "task?task=3", "links?kind=statement&id=14", "bytes?section=constants&offset=64",
+	"chain", "container", "statements?", "ir?"}
 
 // goodAnswers returns what a quiet server answers.
 func goodAnswers(t *testing.T, c *client) map[string]string {

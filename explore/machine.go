@@ -54,5 +54,7 @@ func (s *Server) load(container, descriptor []byte, by string, mode numerics.Mod
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{m.Machine(), m.Run, func() error { return errors.Join(m.Close(), process.Close(), device.Close()) }}, nil
+	return &loaded{m.Machine(), m.Run, func() error {
+		return errors.Join(m.Close(), process.Close(), device.Close())
+	}}, nil
 }

@@ -18,7 +18,11 @@ import (
 // that the version's report gives its tasks. Constants and operations of the chain are
 // linked with nothing.
 func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.DB, error) {
-	db := &provenance.DB{TextSize: uint64(len(v.text)), Nodes: []provenance.Node{{Statement: -1}}, Files: []string{v.model.file}}
+	db := &provenance.DB{
+		TextSize: uint64(len(v.text)),
+		Nodes:    []provenance.Node{{Statement: -1}},
+		Files:    []string{v.model.file},
+	}
 	for _, c := range f.ConstantSections() {
 		db.ConstantSize += c.Size
 	}
@@ -34,7 +38,13 @@ func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.
 			nodes[key{s.Func, s.Name}] = provenance.NodeID(len(db.Nodes))
 		}
 		db.Nodes = append(db.Nodes, provenance.Node{Statement: int32(len(db.Statements))})
-		db.Statements = append(db.Statements, provenance.Statement{Line: max(s.Pos.Line, 0), Col: max(s.Pos.Col, 0), Func: s.Func, Op: s.Op, Name: s.Name})
+		db.Statements = append(db.Statements, provenance.Statement{
+			Line: max(s.Pos.Line, 0),
+			Col:  max(s.Pos.Col, 0),
+			Func: s.Func,
+			Op:   s.Op,
+			Name: s.Name,
+		})
 	}
 	type place struct {
 		procedure string
@@ -65,7 +75,8 @@ func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.
 		for k, t := range chain {
 			x := by[place{q.Name, k}]
 			db.Tasks = append(db.Tasks, provenance.Task{
-				Procedure: uint32(i), Index: uint32(k), Offset: uint64(t.Off), Words: uint32(t.Words()), Node: x.node, Rule: x.rule,
+				Procedure: uint32(i), Index: uint32(k), Offset: uint64(t.Off), Words: uint32(t.Words()), Node: x.node,
+				Rule: x.rule,
 			})
 		}
 	}

@@ -65,7 +65,13 @@ func runView(s *Server, v *view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &runAnswer{q.Seed, q.Numerics, q.Engine, []outputView{}, []outputView{}}
+	a := &runAnswer{
+		Seed:     q.Seed,
+		Numerics: q.Numerics,
+		Engine:   q.Engine,
+		Inputs:   []outputView{},
+		Outputs:  []outputView{},
+	}
 	for _, t := range in {
 		a.Inputs = append(a.Inputs, describe(t))
 	}
@@ -84,7 +90,9 @@ type tensor struct {
 // runnable reports whether a run of the view's pair keeps to the limits.
 func (s *Server) runnable(v *view) error {
 	if n := buffers(v.chain) + v.container.windows() + uint64(v.files.container.size); n > s.limits.Buffers {
-		return &limitError{"running", fmt.Sprintf("operands, surfaces, scratch and constants take %d bytes, the limit is %d; zinc run has none", n, s.limits.Buffers), false}
+		return &limitError{"running", fmt.Sprintf(
+			"operands, surfaces, scratch and constants take %d bytes, the limit is %d; zinc run has none", n,
+			s.limits.Buffers), false}
 	}
 	return nil
 }
@@ -166,7 +174,12 @@ const (
 )
 
 func describe(t tensor) outputView {
-	o := outputView{Name: t.name, Type: t.value.Type.String(), First: []verify.Number{}, Counts: make([]int, histogramBins)}
+	o := outputView{
+		Name:   t.name,
+		Type:   t.value.Type.String(),
+		First:  []verify.Number{},
+		Counts: make([]int, histogramBins),
+	}
 	if t.value.Type.Kind != ir.Tensor || t.value.Type.DType == ir.String {
 		return o
 	}

@@ -58,7 +58,15 @@ func New(o Options) (*Server, error) {
 	if l.Body < 1 || l.Time < 1 || l.Heap < 1 || l.Jobs < 1 || l.Waiting < 0 || l.Requests < 1 || l.Views < 1 {
 		return nil, errors.New("a limit is zero or less")
 	}
-	s := &Server{limits: l, versions: o.Versions, hosts: map[string]bool{"localhost": true}, gate: newGate(l.Jobs, l.Waiting), comparing: newGate(1, l.Waiting), busy: make(chan struct{}, l.Requests), logTo: o.Log}
+	s := &Server{
+		limits:    l,
+		versions:  o.Versions,
+		hosts:     map[string]bool{"localhost": true},
+		gate:      newGate(l.Jobs, l.Waiting),
+		comparing: newGate(1, l.Waiting),
+		busy:      make(chan struct{}, l.Requests),
+		logTo:     o.Log,
+	}
 	for _, h := range o.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}
@@ -155,8 +163,11 @@ const (
 // Serve answers requests on a listener until the context ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		WriteTimeout: bodyTime + mostJobs*s.limits.Time, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: headerBytes,
+		WriteTimeout:   bodyTime + mostJobs*s.limits.Time, BaseContext: func(net.Listener) context.Context {
+			return ctx
+		},
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

@@ -46,7 +46,14 @@ func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 	rows := make([]taskRow, 0, len(db.Tasks))
 	for i := range db.Tasks {
 		t := &db.Tasks[i]
-		x := taskRow{Task: i, Procedure: db.Procedures[t.Procedure].Name, Index: t.Index, Offset: t.Offset, Words: t.Words, Rule: t.Rule}
+		x := taskRow{
+			Task:      i,
+			Procedure: db.Procedures[t.Procedure].Name,
+			Index:     t.Index,
+			Offset:    t.Offset,
+			Words:     t.Words,
+			Rule:      t.Rule,
+		}
 		if p := told[place{x.Procedure, int(t.Index)}]; p != nil {
 			x.Op, x.Kind, x.Attested = p.Op, p.Kind, p.Attested
 		}
@@ -109,7 +116,8 @@ func (v *view) words(i int) ([]uint32, error) {
 	row := &v.tasks[i]
 	end := row.Offset + 4*uint64(row.Words)
 	if end > uint64(len(v.text)) {
-		return nil, fmt.Errorf("task %d: bytes %#x to %#x lie past the task section's %#x", i, row.Offset, end, len(v.text))
+		return nil, fmt.Errorf("task %d: bytes %#x to %#x lie past the task section's %#x", i, row.Offset, end,
+			len(v.text))
 	}
 	words := make([]uint32, row.Words)
 	for k := range words {
@@ -127,7 +135,19 @@ func fields(t *td.Task) []fieldView {
 			continue
 		}
 		value := t.Get(f)
-		out = append(out, fieldView{r.Name, r.Block.Name, word, r.Addr, r.Bit, r.Width, r.Unit, value, valueText(r, value), r.Known.String(), r.Doc})
+		out = append(out, fieldView{
+			Name:  r.Name,
+			Block: r.Block.Name,
+			Word:  word,
+			Addr:  r.Addr,
+			Bit:   r.Bit,
+			Width: r.Width,
+			Unit:  r.Unit,
+			Value: value,
+			Text:  valueText(r, value),
+			Known: r.Known.String(),
+			Doc:   r.Doc,
+		})
 	}
 	slices.SortStableFunc(out, func(a, b fieldView) int {
 		if a.Word != b.Word {

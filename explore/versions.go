@@ -27,7 +27,9 @@ const mostVersionName = 64
 func CheckVersions(vs []Version) error {
 	for i, v := range vs {
 		switch {
-		case v.Name == "" || len(v.Name) > mostVersionName || strings.ContainsFunc(v.Name, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }):
+		case v.Name == "" || len(v.Name) > mostVersionName || strings.ContainsFunc(v.Name, func(r rune) bool {
+			return !unicode.IsPrint(r) || r == unicode.ReplacementChar
+		}):
 			return fmt.Errorf("version name %q: wanted 1 to %d printable characters", cut(v.Name), mostVersionName)
 		case v.Name == thisVersion:
 			return fmt.Errorf("version name %q stands for the zinc that runs", v.Name)
@@ -51,9 +53,14 @@ type versionInfo struct {
 
 // listVersions lists the versions, the one that runs first.
 func (s *Server) listVersions() []versionInfo {
-	out := []versionInfo{{thisVersion, compile.Version, target.Compiled(), true}}
+	out := []versionInfo{{Name: thisVersion, Version: compile.Version, Targets: target.Compiled(), Running: true}}
 	for _, v := range s.versions {
-		out = append(out, versionInfo{v.Name, v.Executable.Version.String(), v.Executable.Version.Targets, false})
+		out = append(out, versionInfo{
+			Name:    v.Name,
+			Version: v.Executable.Version.String(),
+			Targets: v.Executable.Version.Targets,
+			Running: false,
+		})
 	}
 	return out
 }

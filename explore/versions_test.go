@@ -71,10 +71,15 @@ func server(t *testing.T, l explore.Limits) (ask func(path string, body, into an
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	dir := t.TempDir()
-	o := explore.Options{Limits: l, Log: io.Discard, Models: []explore.Source{{Path: "../examples/digits/digits.mlmodelc"}}}
+	o := explore.Options{
+		Limits: l,
+		Log:    io.Discard,
+		Models: []explore.Source{{Path: "../examples/digits/digits.mlmodelc"}},
+	}
 	for _, v := range versions {
 		path := filepath.Join(dir, v.name)
-		script := fmt.Sprintf("#!/bin/sh\nzinc='%s'\nexport %s=zinc\ncase \"$1\" in version|--help) exec \"$zinc\" \"$@\";; esac\n%s\n", own, beZinc, v.compile)
+		script := fmt.Sprintf("#!/bin/sh\nzinc='%s'\nexport %s=zinc\ncase \"$1\" in version|--help) exec \"$zinc\" "+
+			"\"$@\";; esac\n%s\n", own, beZinc, v.compile)
 		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +140,8 @@ func server(t *testing.T, l explore.Limits) (ask func(path string, body, into an
 
 // limits leave time for executables on a busy machine.
 var limits = explore.Limits{
-	Body: 1 << 20, Time: time.Minute, Heap: 1 << 30, Buffers: 1 << 28, Jobs: 2, Waiting: 16, Requests: 64, Views: 8, Kept: 64 << 20,
+	Body: 1 << 20, Time: time.Minute, Heap: 1 << 30, Buffers: 1 << 28, Jobs: 2, Waiting: 16, Requests: 64, Views: 8,
+	Kept: 64 << 20,
 }
 
 // made is what the tests look at of a compilation.
@@ -167,7 +173,8 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	ask("/api/models", nil, &list)
-	if len(list.Versions) != len(versions)+1 || list.Versions[0].Name != "this" || !list.Versions[0].Running || list.Versions[2].Name != "full" || list.Versions[2].Running {
+	if len(list.Versions) != len(versions)+1 || list.Versions[0].Name != "this" || !list.Versions[0].Running ||
+		list.Versions[2].Name != "full" || list.Versions[2].Running {
 		t.Fatalf("%+v", list)
 	}
 	var this, full made
@@ -182,7 +189,8 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	// The whole page is there: tasks, bytes, links both ways, outputs.
-	for _, path := range []string{"/tasks", "/task?task=3", "/bytes?section=text", "/bytes?section=constants", "/container", "/chain", "/links?kind=task&id=2", "/links?kind=text&id=512", "/statements"} {
+	for _, path := range []string{"/tasks", "/task?task=3", "/bytes?section=text", "/bytes?section=constants",
+		"/container", "/chain", "/links?kind=task&id=2", "/links?kind=text&id=512", "/statements"} {
 		_, a := ask("/api/view/"+this.Key+path, nil, new(any))
 		_, b := ask("/api/view/"+full.Key+path, nil, new(any))
 		// The banner tells the name of the file alone, so that all is as by this one.
@@ -236,7 +244,8 @@ func TestVersions(t *testing.T) {
 	}
 	for i, r := range tasks.Rows {
 		w := want.Rows[i]
-		if r.Op != w.Op || r.Rule != w.Rule || r.Words != w.Words || len(r.Statements) != 1 || stmts.Rows[r.Statements[0]].Name != r.Op {
+		if r.Op != w.Op || r.Rule != w.Rule || r.Words != w.Words || len(r.Statements) != 1 ||
+			stmts.Rows[r.Statements[0]].Name != r.Op {
 			t.Errorf("task %d is %+v, want %+v", i, r, w)
 			continue
 		}
@@ -246,7 +255,9 @@ func TestVersions(t *testing.T) {
 			t.Errorf("statement %d has tasks %v, not %d", r.Statements[0], l.Tasks, i)
 		}
 	}
-	for _, path := range []string{"/task?task=3", "/bytes?section=text", "/bytes?section=constants", "/bytes?section=file", "/container", "/chain", "/links?kind=task&id=2", "/links?kind=constants&id=64", "/links?kind=operation&id=0"} {
+	for _, path := range []string{"/task?task=3", "/bytes?section=text", "/bytes?section=constants",
+		"/bytes?section=file", "/container", "/chain", "/links?kind=task&id=2", "/links?kind=constants&id=64",
+		"/links?kind=operation&id=0"} {
 		ask("/api/view/"+old.Key+path, nil, new(any))
 	}
 
@@ -257,7 +268,8 @@ func TestVersions(t *testing.T) {
 	line := strings.Count(src.Text[:strings.Index(src.Text, "relu(x = conv1)")], "\n") + 1
 	var bad made
 	ask("/api/compile", config{"model": "digits", "version": "again", "text": wrong}, &bad)
-	if bad.OK || bad.Error != "1 error of again" || len(bad.Places) != 1 || bad.Places[0].Line != line || !strings.Contains(bad.Places[0].Text, "^~~~~") {
+	if bad.OK || bad.Error != "1 error of again" || len(bad.Places) != 1 || bad.Places[0].Line != line ||
+		!strings.Contains(bad.Places[0].Text, "^~~~~") {
 		t.Errorf("%+v", bad)
 	}
 	for _, name := range []string{"none", "/bin/sh", "../full", "full ", "FULL"} {
@@ -284,11 +296,13 @@ func TestVersions(t *testing.T) {
 		ask("/api/diff", config{"a": a, "b": b, "bytes": true}, &d)
 	}
 	compare(config{"model": "digits"}, config{"model": "digits", "version": "again"})
-	if len(d.Changes) != 1 || d.Changes[0].Level != "settings" || d.Changes[0].Details[0] != "this -> again" || len(d.Changes[0].Effects) > 0 || len(d.Ranges) > 0 {
+	if len(d.Changes) != 1 || d.Changes[0].Level != "settings" || d.Changes[0].Details[0] != "this -> again" ||
+		len(d.Changes[0].Effects) > 0 || len(d.Ranges) > 0 {
 		t.Errorf("the same executable: %+v", d)
 	}
 	compare(config{"model": "digits", "version": "again"}, config{"model": "digits", "version": "full"})
-	if len(d.Changes) != 1 || d.Changes[0].Details[0] != "again -> full" || len(d.Changes[0].Effects) == 0 || len(d.Ranges) == 0 {
+	if len(d.Changes) != 1 || d.Changes[0].Details[0] != "again -> full" || len(d.Changes[0].Effects) == 0 ||
+		len(d.Ranges) == 0 {
 		t.Errorf("another form of tasks: %+v", d)
 	}
 	for _, e := range d.Changes[0].Effects {
@@ -297,7 +311,11 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	changed := strings.Replace(src.Text, "relu(x = conv1)", "sigmoid(x = conv1)", 1)
-	compare(config{"model": "digits", "version": "again"}, config{"model": "digits", "version": "again", "text": changed})
+	compare(config{"model": "digits", "version": "again"}, config{
+		"model":   "digits",
+		"version": "again",
+		"text":    changed,
+	})
 	found := map[string]bool{}
 	for _, c := range d.Changes {
 		found[c.Level] = true
@@ -333,7 +351,8 @@ func TestHostileVersions(t *testing.T) {
 		want    string
 	}{
 		{"slow", http.StatusUnprocessableEntity, "the limit of 4s"},
-		{"hungry", http.StatusUnprocessableEntity, "compiling with hungry stopped: its memory passed the limit of 512 MiB"},
+		{"hungry", http.StatusUnprocessableEntity,
+			"compiling with hungry stopped: its memory passed the limit of 512 MiB"},
 		{"liar", http.StatusOK, "what liar wrote does not read: container: "},
 		{"mute", http.StatusOK, "mute: it has a fault"},
 		{"strict", http.StatusOK, "strict: it refuses the command line"},
@@ -378,7 +397,8 @@ func TestVersionNames(t *testing.T) {
 			t.Errorf("%+v is taken", vs)
 		}
 	}
-	if err := explore.CheckVersions([]explore.Version{{Name: "last year's", Executable: x}, {Name: "b", Executable: x}}); err != nil {
+	if err := explore.CheckVersions([]explore.Version{{Name: "last year's", Executable: x},
+		{Name: "b", Executable: x}}); err != nil {
 		t.Error(err)
 	}
 }

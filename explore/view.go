@@ -101,8 +101,9 @@ type refusal struct {
 
 func (v *view) summary() (*summary, error) {
 	s := &summary{
-		Key: v.key, Target: v.config.Target, OK: v.report != nil, Error: v.failure, Placed: v.placed, Statements: len(v.statements),
-		Passes: v.passes, Tasks: len(v.tasks), TextBytes: len(v.text), Functions: []string{},
+		Key: v.key, Target: v.config.Target, OK: v.report != nil, Error: v.failure, Placed: v.placed,
+		Statements: len(v.statements),
+		Passes:     v.passes, Tasks: len(v.tasks), TextBytes: len(v.text), Functions: []string{},
 	}
 	if s.Passes == nil {
 		s.Passes = []*snapshot{}
@@ -126,7 +127,8 @@ func (v *view) summary() (*summary, error) {
 	if v.report == nil {
 		return s, nil
 	}
-	s.Line, s.EngineOps, s.CPUOps, s.Dispatches = v.report.Line(), v.report.EngineOps, v.report.CPUOps, v.report.Dispatches
+	s.Line, s.EngineOps, s.CPUOps, s.Dispatches = v.report.Line(), v.report.EngineOps, v.report.CPUOps,
+		v.report.Dispatches
 	for _, p := range v.passes {
 		if !slices.Contains(s.Functions, p.Func) {
 			s.Functions = append(s.Functions, p.Func)
@@ -179,7 +181,7 @@ type statementKey struct {
 func (v *view) listStatements() {
 	for i := range v.db.Statements {
 		s := &v.db.Statements[i]
-		v.statements = append(v.statements, statement{s.Line, s.Col, s.Func, s.Op, s.Name})
+		v.statements = append(v.statements, statement{Line: s.Line, Col: s.Col, Func: s.Func, Op: s.Op, Name: s.Name})
 	}
 }
 
@@ -192,10 +194,16 @@ func (v *view) number(o *observer) {
 		index := map[statementKey]int32{}
 		for i := range v.db.Statements {
 			s := &v.db.Statements[i]
-			index[statementKey{s.Func, s.Op, s.Name, s.Line, s.Col}] = int32(i)
+			index[statementKey{fn: s.Func, op: s.Op, name: s.Name, line: s.Line, col: s.Col}] = int32(i)
 		}
 		for i, s := range o.stmts {
-			n, ok := index[statementKey{s.Func, s.Op, s.Name, max(s.Pos.Line, 0), max(s.Pos.Col, 0)}]
+			n, ok := index[statementKey{
+				fn:   s.Func,
+				op:   s.Op,
+				name: s.Name,
+				line: max(s.Pos.Line, 0),
+				col:  max(s.Pos.Col, 0),
+			}]
 			if !ok {
 				n = -1
 			}
@@ -204,7 +212,13 @@ func (v *view) number(o *observer) {
 	} else {
 		for i, s := range o.stmts {
 			to[i] = int32(i)
-			v.statements = append(v.statements, statement{max(s.Pos.Line, 0), max(s.Pos.Col, 0), s.Func, s.Op, s.Name})
+			v.statements = append(v.statements, statement{
+				Line: max(s.Pos.Line, 0),
+				Col:  max(s.Pos.Col, 0),
+				Func: s.Func,
+				Op:   s.Op,
+				Name: s.Name,
+			})
 		}
 	}
 	// Lines share their lists of statements, and snapshots their lines.

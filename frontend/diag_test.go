@@ -80,7 +80,7 @@ func writeModel(t testing.TB, dir string, text []byte) {
 		n    int
 		size int
 		at   uint64
-	}{{blobfile.Float16, 8, 16, 64}, {blobfile.Float32, 4, 16, 192}} {
+	}{{elem: blobfile.Float16, n: 8, size: 16, at: 64}, {elem: blobfile.Float32, n: 4, size: 16, at: 192}} {
 		data := make([]byte, b.size)
 		for i := range data {
 			data[i] = byte(i + 1)

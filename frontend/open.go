@@ -44,8 +44,9 @@ func (o *Options) text(name string, src []byte) (string, []byte) {
 // A Model is an open model.
 type Model struct {
 	Program *ir.Program
-	Path    string     // of the MIL text, the model specification or the network description
-	Source  *diag.File // the text, for diagnostics of later phases; of a specification, its program as text; nil of a network description
+	Path    string // of the MIL text, the model specification or the network description
+	// the text, for diagnostics of later phases; of a specification, its program as text; nil of a network description
+	Source *diag.File
 	// Metadata is what the model says of itself; nil when the form has none.
 	Metadata *Metadata
 	// Warnings holds what is odd about the text; no errors.
@@ -96,7 +97,8 @@ func Open(path string, opts Options) (*Model, error) {
 		return nil, err
 	} else if isList {
 		if opts.Text != nil {
-			return nil, &FormError{name, "a network description has no program text that another could stand for", "change the description itself"}
+			return nil, &FormError{name, "a network description has no program text that another could stand for",
+				"change the description itself"}
 		}
 		return openNetplist(name, opts)
 	}
@@ -172,7 +174,8 @@ var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
 
-const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network description (.plist)"
+const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network " +
+	"description (.plist)"
 
 // readText reads a file that must be a regular one.
 func readText(name string) ([]byte, error) {
@@ -184,7 +187,8 @@ func readText(name string) ([]byte, error) {
 		return nil, &FormError{name, "not a regular file", giveHint}
 	}
 	if info.Size() > diag.MaxSource {
-		return nil, &FormError{name, fmt.Sprintf("the text has %d bytes, the limit is %d", info.Size(), int64(diag.MaxSource)), "give a smaller model"}
+		return nil, &FormError{name, fmt.Sprintf("the text has %d bytes, the limit is %d", info.Size(),
+			int64(diag.MaxSource)), "give a smaller model"}
 	}
 	return os.ReadFile(name)
 }

@@ -15,22 +15,29 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mlpackage"
 )
 
-const convertHint = "convert the original model to an ML program (coremltools: convert(..., convert_to=\"mlprogram\")) and give that"
+const convertHint = "convert the original model to an ML program (coremltools: convert(..., " +
+	"convert_to=\"mlprogram\")) and give that"
 
 // specHints say what to do with models that are no ML programs, by their form;
 // the others are converted anew.
 var specHints = map[string]string{
-	"pipeline":           "give the ML programs of the pipeline one by one; coremltools' utils can save each of its models as a package",
-	"pipelineClassifier": "give the ML programs of the pipeline one by one; coremltools' utils can save each of its models as a package",
-	"pipelineRegressor":  "give the ML programs of the pipeline one by one; coremltools' utils can save each of its models as a package",
-	"serializedModel":    "give the model that it was made of",
+	"pipeline": "give the ML programs of the pipeline one by one; coremltools' utils can save each of " +
+		"its models as a package",
+	"pipelineClassifier": "give the ML programs of the pipeline one by one; coremltools' utils can save each of " +
+		"its models as a package",
+	"pipelineRegressor": "give the ML programs of the pipeline one by one; coremltools' utils can save each of " +
+		"its models as a package",
+	"serializedModel": "give the model that it was made of",
 }
 
 // specNames tell people what forms of models are; the others go by their name.
 var specNames = map[string]string{
-	"neuralNetwork":           "a neural network (neuralNetwork), the older form of Core ML model, whose layers are no MIL program",
-	"neuralNetworkClassifier": "a neural network classifier (neuralNetworkClassifier), the older form of Core ML model, whose layers are no MIL program",
-	"neuralNetworkRegressor":  "a neural network regressor (neuralNetworkRegressor), the older form of Core ML model, whose layers are no MIL program",
+	"neuralNetwork": "a neural network (neuralNetwork), the older form of Core ML model, whose layers " +
+		"are no MIL program",
+	"neuralNetworkClassifier": "a neural network classifier (neuralNetworkClassifier), the older form of Core ML " +
+		"model, whose layers are no MIL program",
+	"neuralNetworkRegressor": "a neural network regressor (neuralNetworkRegressor), the older form of Core ML " +
+		"model, whose layers are no MIL program",
 }
 
 // specification reports whether the model at path is a package or a

@@ -130,7 +130,11 @@ func run(t *testing.T, m *Model) map[string]interp.Tensor {
 func TestLoops(t *testing.T) {
 	m := openCorpus(t, dtlnPackage)
 	f := m.Program.Func("main")
-	for name, want := range map[string][]int64{"lpb_magnitude": {1, 1, 257}, "mic_magnitude": {1, 1, 257}, "states_in": {1, 2, 128, 2}} {
+	for name, want := range map[string][]int64{
+		"lpb_magnitude": {1, 1, 257},
+		"mic_magnitude": {1, 1, 257},
+		"states_in":     {1, 2, 128, 2},
+	} {
 		if got := f.Flex.Default[name]; ir.ShapeString(got) != ir.ShapeString(want) {
 			t.Errorf("default shape of %s is %v, want %v", name, got, want)
 		}
@@ -213,7 +217,8 @@ func TestAlone(t *testing.T) {
 		t.Fatal(report(err))
 	}
 	m.Close()
-	if _, err = Open(alone, Options{}); err == nil || !strings.Contains(report(err), "weight file weights/weight.bin of model folder") {
+	if _, err = Open(alone, Options{}); err == nil || !strings.Contains(report(err),
+		"weight file weights/weight.bin of model folder") {
 		t.Errorf("without weights: %v", err)
 	}
 }
@@ -229,7 +234,8 @@ func TestOtherForms(t *testing.T) {
 	for num, want := range map[protowire.Number]string{
 		500: `the older form of Core ML model, whose layers are no MIL program; only ML programs (mlProgram) are read; convert the original model to an ML program`,
 		403: "neural network classifier",
-		202: "a model of the form pipeline; only ML programs (mlProgram) are read; give the ML programs of the pipeline one by one",
+		202: "a model of the form pipeline; only ML programs (mlProgram) are read; give the ML programs of the " +
+			"pipeline one by one",
 		302: "a model of the form treeEnsembleRegressor",
 	} {
 		name := filepath.Join(t.TempDir(), "m.mlmodel")
@@ -288,13 +294,24 @@ func TestBroken(t *testing.T) {
 		spoil func(t *testing.T, dir string)
 		want  string
 	}{
-		{"no weights", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, data+"weights/weight.bin")) }, "weight file weights/weight.bin of model folder"},
-		{"no specification", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, data+"model.mlmodel")) }, "model.mlmodel, which the manifest of the package names: no such file"},
-		{"no manifest", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, mlpackage.ManifestName)) }, mlpackage.ManifestName},
-		{"short weights", replace(data+"weights/weight.bin", func(b []byte) []byte { return b[:len(b)/2] }), "weight.bin"},
-		{"short specification", replace(data+"model.mlmodel", func(b []byte) []byte { return b[:len(b)/2] }), "model.mlmodel: byte "},
+		{"no weights", func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, data+"weights/weight.bin"))
+		}, "weight file weights/weight.bin of model folder"},
+		{"no specification", func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, data+"model.mlmodel"))
+		}, "model.mlmodel, which the manifest of the package names: no such file"},
+		{"no manifest", func(t *testing.T, dir string) {
+			os.Remove(filepath.Join(dir, mlpackage.ManifestName))
+		}, mlpackage.ManifestName},
+		{"short weights", replace(data+"weights/weight.bin", func(b []byte) []byte {
+			return b[:len(b)/2]
+		}), "weight.bin"},
+		{"short specification", replace(data+"model.mlmodel", func(b []byte) []byte {
+			return b[:len(b)/2]
+		}), "model.mlmodel: byte "},
 		{"weights outside", replace(data+"model.mlmodel", func(b []byte) []byte {
-			return bytes.ReplaceAll(b, []byte("@model_path/weights/weight.bin"), []byte("@model_path/../../weight.bin  "))
+			return bytes.ReplaceAll(b, []byte("@model_path/weights/weight.bin"),
+				[]byte("@model_path/../../weight.bin  "))
 		}), `must not hold ".."`},
 		{"linked weights", func(t *testing.T, dir string) {
 			name := filepath.Join(dir, data+"weights")
@@ -303,7 +320,9 @@ func TestBroken(t *testing.T) {
 				t.Skip(err)
 			}
 		}, "escapes"},
-		{"another program", replace(data+"model.mlmodel", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\x04relu"), []byte("\x04rexu")) }), "there is no operation rexu"},
+		{"another program", replace(data+"model.mlmodel", func(b []byte) []byte {
+			return bytes.ReplaceAll(b, []byte("\x04relu"), []byte("\x04rexu"))
+		}), "there is no operation rexu"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := copyPackage(t, sileroPackage)

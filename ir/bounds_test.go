@@ -32,7 +32,11 @@ func TestBatchNormLengths(t *testing.T) {
 		mean, variance int64
 		ok             bool
 	}{{4, 4, true}, {4, 3, false}, {3, 4, false}, {8, 8, false}} {
-		op := mkop(t, "batch_norm", "ios15", args{"x": x, "mean": h([]int64{tt.mean}, make([]float64, tt.mean)...), "variance": h([]int64{tt.variance}, make([]float64, tt.variance)...)})
+		op := mkop(t, "batch_norm", "ios15", args{
+			"x":        x,
+			"mean":     h([]int64{tt.mean}, make([]float64, tt.mean)...),
+			"variance": h([]int64{tt.variance}, make([]float64, tt.variance)...),
+		})
 		if _, err := InferOp(op); (err == nil) != tt.ok {
 			t.Errorf("mean of %d and variance of %d: %v", tt.mean, tt.variance, err)
 		}

@@ -25,7 +25,8 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w, _ := filepath.Glob(filepath.Join(filepath.Dir(f), "weights", "*")); len(w) == 0 && bytes.Contains(text, []byte("BLOBFILE")) {
+		if w, _ := filepath.Glob(filepath.Join(filepath.Dir(f), "weights", "*")); len(w) == 0 &&
+			bytes.Contains(text, []byte("BLOBFILE")) {
 			continue
 		}
 		read++
@@ -61,7 +62,8 @@ func TestCorpus(t *testing.T) {
 					}
 					for i, c := range cs {
 						if !c.Type.Fits(op.Results[i].Type) || int64(len(c.Data)) != c.Type.Bytes() {
-							t.Errorf("%s: folded to %s of %d bytes, declared %s", op.Name, c.Type, len(c.Data), op.Results[i].Type)
+							t.Errorf("%s: folded to %s of %d bytes, declared %s", op.Name, c.Type, len(c.Data),
+								op.Results[i].Type)
 						}
 					}
 				})

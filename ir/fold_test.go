@@ -43,66 +43,124 @@ func TestFolds(t *testing.T) {
 		a         args
 		want      string
 	}{
-		{"add", "", args{"x": m23, "y": h([]int64{2, 1}, 10, 20)}, "fp16[2, 3] 11 12 13 24 25 26"},
-		{"add", "", args{"x": h(nil, 2048), "y": h(nil, 1)}, "fp16[] 2048"}, // tie to even
-		{"add", "", args{"x": h(nil, 2050), "y": h(nil, 1)}, "fp16[] 2052"},
-		{"mul", "", args{"x": f16(65504), "y": f16(2)}, "fp16[] +Inf"},
-		{"floor_div", "", args{"x": ns(-7, 7), "y": ns(2, -2)}, "int32[2] -4 -4"},
-		{"real_div", "", args{"x": ns(-7, 7), "y": ns(2, -2)}, "int32[2] -3 -3"},
-		{"real_div", "", args{"x": ns(1), "y": ns(0)}, ""},
-		{"mod", "", args{"x": ns(-7, 7), "y": ns(3, -3)}, "int32[2] 2 -2"},
-		{"mod", "", args{"x": f16(-7), "y": f16(3)}, "fp16[] 2"},
-		{"floor_div", "", args{"x": f16(-7), "y": f16(2)}, "fp16[] -4"},
-		{"pow", "", args{"x": ns(2, -3), "y": ns(10, 3)}, "int32[2] 1024 -27"},
-		{"equal", "", args{"x": f16(math.NaN()), "y": f16(math.NaN())}, "bool[] 0"},
-		{"logical_xor", "", args{"x": bs(0, 1), "y": bs(1, 1)}, "bool[2] 1 0"},
-		{"logical_not", "", args{"x": bs(0, 1)}, "bool[2] 1 0"},
-		{"select", "", args{"cond": bs(1, 0), "a": h([]int64{2, 1}, 1, 2), "b": f16(9)}, "fp16[2, 2] 1 9 2 9"},
-		{"cast", "", args{"x": h([]int64{4}, -1.9, 1.9, 0, 70000), "dtype": str("int32")}, "int32[4] -1 1 0 2.147483647e+09"},
-		{"cast", "ios17", args{"x": ns(300, -1), "dtype": str("uint8")}, "uint8[2] 44 255"},
-		{"cast", "ios17", args{"x": h([]int64{2}, 300, -1), "dtype": str("uint8")}, "uint8[2] 255 0"},
-		{"cast", "", args{"x": ns(2049, 2051), "dtype": str("fp16")}, "fp16[2] 2048 2052"},
-		{"clip", "", args{"x": m23, "alpha": f16(2), "beta": f16(5)}, "fp16[2, 3] 2 2 3 4 5 5"},
-		{"rsqrt", "", args{"x": f16(4)}, "fp16[] 0.5"},
-		{"inverse", "", args{"x": f16(0)}, "fp16[] 10000"}, // 1/0.00010002, spacing 8
-		{"round", "", args{"x": h([]int64{3}, 0.5, 1.5, -2.5)}, "fp16[3] 0 2 -2"},
-		{"transpose", "", args{"x": m23, "perm": ns(1, 0)}, "fp16[3, 2] 1 4 2 5 3 6"},
-		{"reshape", "", args{"x": m23, "shape": ns(3, -1)}, "fp16[3, 2] 1 2 3 4 5 6"},
-		{"concat", "", args{"values": []*Value{m23, h([]int64{2, 1}, 7, 8)}, "axis": n(1)}, "fp16[2, 4] 1 2 3 7 4 5 6 8"},
-		{"concat", "", args{"values": []*Value{m23, h([]int64{2, 3}, 7, 8, 9, 10, 11, 12)}, "axis": n(0), "interleave": b(true)}, "fp16[4, 3] 1 2 3 7 8 9 4 5 6 10 11 12"},
-		{"concat", "", args{"values": []*Value{n(4), n(5)}, "axis": n(0)}, "int32[2] 4 5"},
-		{"stack", "", args{"values": []*Value{ns(1, 2), ns(3, 4)}, "axis": n(-1)}, "int32[2, 2] 1 3 2 4"},
-		{"split", "", args{"x": m23, "split_sizes": ns(1, 2), "axis": n(1)}, "fp16[2, 1] 1 4; fp16[2, 2] 2 3 5 6"},
-		{"tile", "", args{"x": h([]int64{1, 2}, 1, 2), "reps": ns(2, 2)}, "fp16[2, 4] 1 2 1 2 1 2 1 2"},
-		{"slice_by_index", "", args{"x": m23, "begin": ns(0, 2), "end": ns(0, 0), "end_mask": bs(1, 1), "stride": ns(1, -1)}, "fp16[2, 3] 3 2 1 6 5 4"},
-		{"slice_by_index", "", args{"x": ns(1, 2, 3), "begin": ns(-1), "end": ns(9), "squeeze_mask": bs(1)}, "int32[] 3"},
-		{"slice_by_size", "", args{"x": m23, "begin": ns(1, 1), "size": ns(1, -1)}, "fp16[1, 2] 5 6"},
-		{"gather", "", args{"x": m23, "indices": ns(-1, 0), "axis": n(1)}, "fp16[2, 2] 3 1 6 4"},
-		{"gather", "", args{"x": m23, "indices": n(3), "axis": n(1)}, ""},
-		{"range_1d", "", args{"start": n(5), "end": n(0), "step": n(-2)}, "int32[3] 5 3 1"},
-		{"fill", "", args{"shape": ns(2), "value": f16(3)}, "fp16[2] 3 3"},
-		{"fill", "", args{"shape": ns(1<<30, 4), "value": f16(3)}, ""}, // too much from too little
-		{"shape", "", args{"x": fp(2, 5)}, "int32[2] 2 5"},
-		{"shape", "", args{"x": fp(-1, 5)}, ""},
+		{op: "add", a: args{"x": m23, "y": h([]int64{2, 1}, 10, 20)}, want: "fp16[2, 3] 11 12 13 24 25 26"},
+		{op: "add", a: args{"x": h(nil, 2048), "y": h(nil, 1)}, want: "fp16[] 2048"}, // tie to even
+		{op: "add", a: args{"x": h(nil, 2050), "y": h(nil, 1)}, want: "fp16[] 2052"},
+		{op: "mul", a: args{"x": f16(65504), "y": f16(2)}, want: "fp16[] +Inf"},
+		{op: "floor_div", a: args{"x": ns(-7, 7), "y": ns(2, -2)}, want: "int32[2] -4 -4"},
+		{op: "real_div", a: args{"x": ns(-7, 7), "y": ns(2, -2)}, want: "int32[2] -3 -3"},
+		{op: "real_div", a: args{"x": ns(1), "y": ns(0)}},
+		{op: "mod", a: args{"x": ns(-7, 7), "y": ns(3, -3)}, want: "int32[2] 2 -2"},
+		{op: "mod", a: args{"x": f16(-7), "y": f16(3)}, want: "fp16[] 2"},
+		{op: "floor_div", a: args{"x": f16(-7), "y": f16(2)}, want: "fp16[] -4"},
+		{op: "pow", a: args{"x": ns(2, -3), "y": ns(10, 3)}, want: "int32[2] 1024 -27"},
+		{op: "equal", a: args{"x": f16(math.NaN()), "y": f16(math.NaN())}, want: "bool[] 0"},
+		{op: "logical_xor", a: args{"x": bs(0, 1), "y": bs(1, 1)}, want: "bool[2] 1 0"},
+		{op: "logical_not", a: args{"x": bs(0, 1)}, want: "bool[2] 1 0"},
+		{op: "select", a: args{"cond": bs(1, 0), "a": h([]int64{2, 1}, 1, 2), "b": f16(9)}, want: "fp16[2, 2] 1 9 2 9"},
+		{op: "cast", a: args{
+			"x":     h([]int64{4}, -1.9, 1.9, 0, 70000),
+			"dtype": str("int32"),
+		}, want: "int32[4] -1 1 0 2.147483647e+09"},
+		{op: "cast", opset: "ios17", a: args{"x": ns(300, -1), "dtype": str("uint8")}, want: "uint8[2] 44 255"},
+		{op: "cast", opset: "ios17", a: args{
+			"x":     h([]int64{2}, 300, -1),
+			"dtype": str("uint8"),
+		}, want: "uint8[2] 255 0"},
+		{op: "cast", a: args{"x": ns(2049, 2051), "dtype": str("fp16")}, want: "fp16[2] 2048 2052"},
+		{op: "clip", a: args{"x": m23, "alpha": f16(2), "beta": f16(5)}, want: "fp16[2, 3] 2 2 3 4 5 5"},
+		{op: "rsqrt", a: args{"x": f16(4)}, want: "fp16[] 0.5"},
+		{op: "inverse", a: args{"x": f16(0)}, want: "fp16[] 10000"}, // 1/0.00010002, spacing 8
+		{op: "round", a: args{"x": h([]int64{3}, 0.5, 1.5, -2.5)}, want: "fp16[3] 0 2 -2"},
+		{op: "transpose", a: args{"x": m23, "perm": ns(1, 0)}, want: "fp16[3, 2] 1 4 2 5 3 6"},
+		{op: "reshape", a: args{"x": m23, "shape": ns(3, -1)}, want: "fp16[3, 2] 1 2 3 4 5 6"},
+		{op: "concat", a: args{
+			"values": []*Value{m23, h([]int64{2, 1}, 7, 8)},
+			"axis":   n(1),
+		}, want: "fp16[2, 4] 1 2 3 7 4 5 6 8"},
+		{op: "concat", a: args{
+			"values":     []*Value{m23, h([]int64{2, 3}, 7, 8, 9, 10, 11, 12)},
+			"axis":       n(0),
+			"interleave": b(true),
+		}, want: "fp16[4, 3] 1 2 3 7 8 9 4 5 6 10 11 12"},
+		{op: "concat", a: args{"values": []*Value{n(4), n(5)}, "axis": n(0)}, want: "int32[2] 4 5"},
+		{op: "stack", a: args{"values": []*Value{ns(1, 2), ns(3, 4)}, "axis": n(-1)}, want: "int32[2, 2] 1 3 2 4"},
+		{op: "split", a: args{
+			"x":           m23,
+			"split_sizes": ns(1, 2),
+			"axis":        n(1),
+		}, want: "fp16[2, 1] 1 4; fp16[2, 2] 2 3 5 6"},
+		{op: "tile", a: args{"x": h([]int64{1, 2}, 1, 2), "reps": ns(2, 2)}, want: "fp16[2, 4] 1 2 1 2 1 2 1 2"},
+		{op: "slice_by_index", a: args{
+			"x":        m23,
+			"begin":    ns(0, 2),
+			"end":      ns(0, 0),
+			"end_mask": bs(1, 1),
+			"stride":   ns(1, -1),
+		}, want: "fp16[2, 3] 3 2 1 6 5 4"},
+		{op: "slice_by_index", a: args{
+			"x":            ns(1, 2, 3),
+			"begin":        ns(-1),
+			"end":          ns(9),
+			"squeeze_mask": bs(1),
+		}, want: "int32[] 3"},
+		{op: "slice_by_size", a: args{"x": m23, "begin": ns(1, 1), "size": ns(1, -1)}, want: "fp16[1, 2] 5 6"},
+		{op: "gather", a: args{"x": m23, "indices": ns(-1, 0), "axis": n(1)}, want: "fp16[2, 2] 3 1 6 4"},
+		{op: "gather", a: args{"x": m23, "indices": n(3), "axis": n(1)}},
+		{op: "range_1d", a: args{"start": n(5), "end": n(0), "step": n(-2)}, want: "int32[3] 5 3 1"},
+		{op: "fill", a: args{"shape": ns(2), "value": f16(3)}, want: "fp16[2] 3 3"},
+		{op: "fill", a: args{"shape": ns(1<<30, 4), "value": f16(3)}}, // too much from too little
+		{op: "shape", a: args{"x": fp(2, 5)}, want: "int32[2] 2 5"},
+		{op: "shape", a: args{"x": fp(-1, 5)}},
 
-		{"constexpr_affine_dequantize", "ios16", args{"quantized_data": packedConst(Int8, []int64{2, 2}, 1, 0xff, 10, 20),
-			"scale": h([]int64{2}, 0.5, 2), "zero_point": packedConst(Int8, nil, 1), "axis": n(0)}, "fp16[2, 2] 0 -1 18 38"},
-		{"constexpr_cast", "ios16", args{"source_val": m23, "output_dtype": str("fp32")}, "fp32[2, 3] 1 2 3 4 5 6"},
-		{"constexpr_lut_to_dense", "ios16", args{"indices": u8(0b11_10_01_00, 0b01), "lut": h([]int64{4}, 5, 6, 7, 8), "shape": lit(ConstInts(UInt32, 5))}, "fp16[5] 5 6 7 8 6"},
-		{"constexpr_lut_to_dense", "ios16", args{"indices": u8(0), "lut": h([]int64{4}, 5, 6, 7, 8), "shape": lit(ConstInts(UInt32, 5))}, "error: indices has 1 bytes, 5 elements of 2 bits need 2"},
-		{"constexpr_sparse_to_dense", "ios16", args{"nonzero_data": h([]int64{2}, 5, 6), "mask": u8(0b10010), "shape": lit(ConstInts(UInt32, 5))}, "fp16[5] 0 5 0 0 6"},
-		{"constexpr_sparse_to_dense", "ios16", args{"nonzero_data": h([]int64{2}, 5, 6), "mask": u8(0b10011), "shape": lit(ConstInts(UInt32, 5))}, "error: nonzero_data has 2 elements, mask has 3 bits set"},
-		{"constexpr_sparse_to_dense", "ios18", args{"nonzero_data": packedConst(Int4, []int64{3}, 0x21, 0x0f), "mask": packedConst(UInt1, []int64{4}, 0b1101)}, "int4[4] 1 0 2 -1"},
-		{"constexpr_blockwise_shift_scale", "ios18", args{"data": packedConst(Int4, []int64{2, 4}, 0x21, 0x43, 0xf7, 0x8e),
-			"scale": h([]int64{2, 2}, 1, 2, 3, 4), "offset": packedConst(Int4, []int64{2, 2}, 0x10, 0x00)}, "fp16[2, 4] 1 2 4 6 21 -3 -8 -32"},
-		{"constexpr_lut_to_dense", "ios18", args{"indices": packedConst(UInt1, []int64{2, 2}, 0b1001),
-			"lut": h([]int64{2, 1, 2, 1}, 1, 2, 3, 4)}, "fp16[2, 2] 2 1 3 4"},
-		{"constexpr_lut_to_dense", "ios18", args{"indices": packedConst(UInt1, []int64{2, 2}, 0b1001), "vector_axis": n(0),
-			"lut": h([]int64{1, 1, 2, 2}, 1, 2, 3, 4)}, "fp16[4, 2] 3 1 4 2 1 3 2 4"},
-		{"constexpr_lut_to_sparse", "ios18", args{"indices_mask": packedConst(UInt1, []int64{4}, 0b1010), "indices_nonzero_data": packedConst(UInt1, []int64{2}, 0b01),
-			"lut": h([]int64{1, 2, 1}, 5, 6)}, "uint1[4] 0 1 0 1; fp16[2] 6 5"},
-		{"constexpr_sparse_blockwise_shift_scale", "ios18", args{"data_mask": packedConst(UInt1, []int64{1, 4}, 0b1010), "nonzero_data": packedConst(Int8, []int64{2}, 3, 5),
-			"scale": h([]int64{1, 2}, 2, 10)}, "uint1[1, 4] 0 1 0 1; fp16[2] 6 50"},
+		{op: "constexpr_affine_dequantize", opset: "ios16", a: args{"quantized_data": packedConst(Int8, []int64{2, 2},
+			1, 0xff, 10, 20),
+			"scale": h([]int64{2}, 0.5, 2), "zero_point": packedConst(Int8, nil, 1), "axis": n(0)},
+			want: "fp16[2, 2] 0 -1 18 38"},
+		{op: "constexpr_cast", opset: "ios16", a: args{
+			"source_val":   m23,
+			"output_dtype": str("fp32"),
+		}, want: "fp32[2, 3] 1 2 3 4 5 6"},
+		{op: "constexpr_lut_to_dense", opset: "ios16", a: args{
+			"indices": u8(0b11_10_01_00, 0b01),
+			"lut":     h([]int64{4}, 5, 6, 7, 8),
+			"shape":   lit(ConstInts(UInt32, 5)),
+		}, want: "fp16[5] 5 6 7 8 6"},
+		{op: "constexpr_lut_to_dense", opset: "ios16", a: args{
+			"indices": u8(0),
+			"lut":     h([]int64{4}, 5, 6, 7, 8),
+			"shape":   lit(ConstInts(UInt32, 5)),
+		}, want: "error: indices has 1 bytes, 5 elements of 2 bits need 2"},
+		{op: "constexpr_sparse_to_dense", opset: "ios16", a: args{
+			"nonzero_data": h([]int64{2}, 5, 6),
+			"mask":         u8(0b10010),
+			"shape":        lit(ConstInts(UInt32, 5)),
+		}, want: "fp16[5] 0 5 0 0 6"},
+		{op: "constexpr_sparse_to_dense", opset: "ios16", a: args{
+			"nonzero_data": h([]int64{2}, 5, 6),
+			"mask":         u8(0b10011),
+			"shape":        lit(ConstInts(UInt32, 5)),
+		}, want: "error: nonzero_data has 2 elements, mask has 3 bits set"},
+		{op: "constexpr_sparse_to_dense", opset: "ios18", a: args{
+			"nonzero_data": packedConst(Int4, []int64{3}, 0x21, 0x0f),
+			"mask":         packedConst(UInt1, []int64{4}, 0b1101),
+		}, want: "int4[4] 1 0 2 -1"},
+		{op: "constexpr_blockwise_shift_scale", opset: "ios18", a: args{"data": packedConst(Int4, []int64{2, 4}, 0x21,
+			0x43, 0xf7, 0x8e),
+			"scale": h([]int64{2, 2}, 1, 2, 3, 4), "offset": packedConst(Int4, []int64{2, 2}, 0x10, 0x00)},
+			want: "fp16[2, 4] 1 2 4 6 21 -3 -8 -32"},
+		{op: "constexpr_lut_to_dense", opset: "ios18", a: args{"indices": packedConst(UInt1, []int64{2, 2}, 0b1001),
+			"lut": h([]int64{2, 1, 2, 1}, 1, 2, 3, 4)}, want: "fp16[2, 2] 2 1 3 4"},
+		{op: "constexpr_lut_to_dense", opset: "ios18", a: args{"indices": packedConst(UInt1, []int64{2, 2}, 0b1001),
+			"vector_axis": n(0),
+			"lut":         h([]int64{1, 1, 2, 2}, 1, 2, 3, 4)}, want: "fp16[4, 2] 3 1 4 2 1 3 2 4"},
+		{op: "constexpr_lut_to_sparse", opset: "ios18", a: args{"indices_mask": packedConst(UInt1, []int64{4}, 0b1010),
+			"indices_nonzero_data": packedConst(UInt1, []int64{2}, 0b01),
+			"lut":                  h([]int64{1, 2, 1}, 5, 6)}, want: "uint1[4] 0 1 0 1; fp16[2] 6 5"},
+		{op: "constexpr_sparse_blockwise_shift_scale", opset: "ios18",
+			a: args{"data_mask": packedConst(UInt1, []int64{1, 4}, 0b1010), "nonzero_data": packedConst(Int8,
+				[]int64{2}, 3, 5),
+				"scale": h([]int64{1, 2}, 2, 10)}, want: "uint1[1, 4] 0 1 0 1; fp16[2] 6 50"},
 	} {
 		if got := folds(mkop(t, c.op, c.opset, c.a)); got != c.want {
 			t.Errorf("%s %s: %q\nwant %q", c.op, c.opset, got, c.want)
@@ -121,7 +179,11 @@ func TestLUTManyWorkers(t *testing.T) {
 	for i := range 64 {
 		lut = append(lut, float64(i))
 	}
-	op := mkop(t, "constexpr_lut_to_dense", "ios16", args{"indices": packedConst(UInt8, []int64{int64(len(idx))}, idx...), "lut": h([]int64{64}, lut...), "shape": lit(ConstInts(UInt32, elems))})
+	op := mkop(t, "constexpr_lut_to_dense", "ios16", args{
+		"indices": packedConst(UInt8, []int64{int64(len(idx))}, idx...),
+		"lut":     h([]int64{64}, lut...),
+		"shape":   lit(ConstInts(UInt32, elems)),
+	})
 	many, err := FoldOp(op)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +209,12 @@ func TestLookupIsBounded(t *testing.T) {
 	mask := packedConst(UInt1, []int64{1024, elems / 1024}, make([]byte, elems/8)...)
 	for _, op := range []*Op{
 		mkop(t, "constexpr_lut_to_dense", "ios18", args{"indices": mask, "lut": lut, "vector_axis": n(0)}),
-		mkop(t, "constexpr_lut_to_sparse", "ios18", args{"indices_mask": mask, "indices_nonzero_data": packedConst(UInt1, []int64{0}), "lut": lut, "vector_axis": n(0)}),
+		mkop(t, "constexpr_lut_to_sparse", "ios18", args{
+			"indices_mask":         mask,
+			"indices_nonzero_data": packedConst(UInt1, []int64{0}),
+			"lut":                  lut,
+			"vector_axis":          n(0),
+		}),
 	} {
 		if cs, err := FoldOp(op); cs != nil || err != nil {
 			t.Errorf("%s folds to %v, %v", op.Def.Name, cs, err)
@@ -179,7 +246,8 @@ func TestFloat16(t *testing.T) {
 		// Just above a tie: through float32 it would become the tie and round down.
 		{1 + 0x1p-11 + 0x1p-40, 0x3c01},
 		{1 + 0x1p-11, 0x3c00}, {1 + 3*0x1p-11, 0x3c02},
-		{65519.99, 0x7bff}, {65520, 0x7c00}, {0x1p-25, 0}, {0x1.8p-25, 1}, {-0x1p-24, 0x8001}, {0x1.ffcp-15, 0x0400}, {1e-300, 0},
+		{65519.99, 0x7bff}, {65520, 0x7c00}, {0x1p-25, 0}, {0x1.8p-25, 1}, {-0x1p-24, 0x8001}, {0x1.ffcp-15, 0x0400},
+		{1e-300, 0},
 	} {
 		if got := uint16(Float16(c.v)); got != c.want {
 			t.Errorf("%g: %#x, want %#x", c.v, got, c.want)
@@ -194,7 +262,11 @@ func TestFloat16(t *testing.T) {
 
 func BenchmarkFoldLUT(b *testing.B) {
 	const elems = 16 << 20
-	op := mkop(b, "constexpr_lut_to_dense", "ios16", args{"indices": packedConst(UInt8, []int64{elems / 2}, make([]byte, elems/2)...), "lut": h([]int64{16}, make([]float64, 16)...), "shape": lit(ConstInts(UInt32, elems))})
+	op := mkop(b, "constexpr_lut_to_dense", "ios16", args{
+		"indices": packedConst(UInt8, []int64{elems / 2}, make([]byte, elems/2)...),
+		"lut":     h([]int64{16}, make([]float64, 16)...),
+		"shape":   lit(ConstInts(UInt32, elems)),
+	})
 	b.SetBytes(2 * elems)
 	for b.Loop() {
 		FoldOp(op)
@@ -203,7 +275,12 @@ func BenchmarkFoldLUT(b *testing.B) {
 
 func BenchmarkFoldAffine(b *testing.B) {
 	const elems = 16 << 20
-	op := mkop(b, "constexpr_affine_dequantize", "ios16", args{"quantized_data": packedConst(Int8, []int64{1024, elems / 1024}, make([]byte, elems)...), "scale": h([]int64{1024}, make([]float64, 1024)...), "zero_point": packedConst(Int8, nil, 1), "axis": n(0)})
+	op := mkop(b, "constexpr_affine_dequantize", "ios16", args{
+		"quantized_data": packedConst(Int8, []int64{1024, elems / 1024}, make([]byte, elems)...),
+		"scale":          h([]int64{1024}, make([]float64, 1024)...),
+		"zero_point":     packedConst(Int8, nil, 1),
+		"axis":           n(0),
+	})
 	b.SetBytes(2 * elems)
 	for b.Loop() {
 		FoldOp(op)
@@ -212,7 +289,10 @@ func BenchmarkFoldAffine(b *testing.B) {
 
 func BenchmarkFoldBlockwise(b *testing.B) {
 	const elems = 16 << 20
-	op := mkop(b, "constexpr_blockwise_shift_scale", "ios18", args{"data": packedConst(Int4, []int64{1024, elems / 1024}, make([]byte, elems/2)...), "scale": h([]int64{1024, 512}, make([]float64, 1024*512)...)})
+	op := mkop(b, "constexpr_blockwise_shift_scale", "ios18", args{
+		"data":  packedConst(Int4, []int64{1024, elems / 1024}, make([]byte, elems/2)...),
+		"scale": h([]int64{1024, 512}, make([]float64, 1024*512)...),
+	})
 	b.SetBytes(2 * elems)
 	for b.Loop() {
 		FoldOp(op)

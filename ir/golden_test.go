@@ -25,7 +25,8 @@ func TestTextGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(ar.Files) != 3 || ar.Files[0].Name != "in" || ar.Files[1].Name != "out" || ar.Files[2].Name != "errors" {
+			if len(ar.Files) != 3 || ar.Files[0].Name != "in" || ar.Files[1].Name != "out" ||
+				ar.Files[2].Name != "errors" {
 				t.Fatalf("%s needs in, out and errors", name)
 			}
 			p, err := Parse("in", ar.Files[0].Data)

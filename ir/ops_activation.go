@@ -13,35 +13,39 @@ type alphaRow struct {
 
 func init() {
 	for _, r := range []alphaRow{
-		{"elu", true, false, func(x float64, a []float64) float64 {
+		{name: "elu", alpha: true, beta: false, f: func(x float64, a []float64) float64 {
 			if x > 0 {
 				return x
 			}
 			return a[0] * math.Expm1(x)
-		}, "x where positive, else alpha (exp(x) - 1)."},
-		{"leaky_relu", true, false, func(x float64, a []float64) float64 {
+		}, doc: "x where positive, else alpha (exp(x) - 1)."},
+		{name: "leaky_relu", alpha: true, beta: false, f: func(x float64, a []float64) float64 {
 			if x >= 0 {
 				return x
 			}
 			return a[0] * x
-		}, "x where not negative, else alpha x."},
-		{"thresholded_relu", true, false, func(x float64, a []float64) float64 {
+		}, doc: "x where not negative, else alpha x."},
+		{name: "thresholded_relu", alpha: true, beta: false, f: func(x float64, a []float64) float64 {
 			if x >= a[0] {
 				return x
 			}
 			return 0
-		}, "x where at least alpha, else 0."},
-		{"clamped_relu", true, true, func(x float64, a []float64) float64 {
+		}, doc: "x where at least alpha, else 0."},
+		{name: "clamped_relu", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
 			if x < 0 {
 				x *= a[0]
 			}
 			return math.Min(x, a[1])
-		}, "Leaky relu of slope alpha, not above beta."},
-		{"linear_activation", true, true, func(x float64, a []float64) float64 { return a[0]*x + a[1] }, "alpha x + beta."},
-		{"scaled_tanh", true, true, func(x float64, a []float64) float64 { return a[0] * math.Tanh(a[1]*x) }, "alpha tanh(beta x)."},
-		{"sigmoid_hard", true, true, func(x float64, a []float64) float64 {
+		}, doc: "Leaky relu of slope alpha, not above beta."},
+		{name: "linear_activation", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
+			return a[0]*x + a[1]
+		}, doc: "alpha x + beta."},
+		{name: "scaled_tanh", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
+			return a[0] * math.Tanh(a[1]*x)
+		}, doc: "alpha tanh(beta x)."},
+		{name: "sigmoid_hard", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
 			return math.Min(math.Max(a[0]*x+a[1], 0), 1)
-		}, "alpha x + beta held between 0 and 1."},
+		}, doc: "alpha x + beta held between 0 and 1."},
 	} {
 		ps, names := params(in("x", clsFloat).as("T"), in("alpha", clsFloat).as("T").fixed()), []string{"alpha"}
 		if r.beta {
@@ -62,7 +66,8 @@ func init() {
 		register(d, d.since("ios17", func(d *OpDef) { d.letter("U", "alpha", "beta") }))
 	}
 
-	register(&OpDef{Name: "gelu", Doc: "x times the normal distribution function of x, exact or approximated as mode says.",
+	register(&OpDef{Name: "gelu", Doc: "x times the normal distribution function of x, exact or approximated as " +
+		"mode says.",
 		Params: params(in("x", clsFloat).as("T"), stringP("mode").or("EXACT")),
 		Infer: func(op *Op) ([]Type, error) {
 			if _, err := needOneOf(op, "mode", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"); err != nil {

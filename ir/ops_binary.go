@@ -35,7 +35,8 @@ func truth(b bool) float32 {
 
 // compared makes the two forms of a comparison. A NaN makes every comparison
 // false but not_equal.
-func compared(f func(x, y float32) bool, g func(x, y int64) bool) (func(x, y float32) float32, func(x, y int64) (int64, bool)) {
+func compared(f func(x, y float32) bool, g func(x, y int64) bool) (func(x, y float32) float32, func(x, y int64) (int64,
+	bool)) {
 	return func(x, y float32) float32 { return truth(f(x, y)) },
 		func(x, y int64) (int64, bool) { return int64(truth(g(x, y))), true }
 }
@@ -129,29 +130,50 @@ func init() {
 	geF, geI := compared(func(x, y float32) bool { return x >= y }, func(x, y int64) bool { return x >= y })
 	ok := func(v int64) (int64, bool) { return v, true }
 	for _, r := range []binaryRow{
-		{"add", clsNum, func(x, y float32) float32 { return x + y }, func(x, y int64) (int64, bool) { return ok(x + y) }, false, "x + y, element by element."},
-		{"sub", clsNum, func(x, y float32) float32 { return x - y }, func(x, y int64) (int64, bool) { return ok(x - y) }, false, "x - y, element by element."},
-		{"mul", clsNum, func(x, y float32) float32 { return x * y }, func(x, y int64) (int64, bool) { return ok(x * y) }, false, "x * y, element by element."},
-		{"real_div", clsNum, func(x, y float32) float32 { return x / y }, func(x, y int64) (int64, bool) {
+		{name: "add", class: clsNum, f: func(x, y float32) float32 {
+			return x + y
+		}, i: func(x, y int64) (int64, bool) { return ok(x + y) }, test: false, doc: "x + y, element by element."},
+		{name: "sub", class: clsNum, f: func(x, y float32) float32 {
+			return x - y
+		}, i: func(x, y int64) (int64, bool) { return ok(x - y) }, test: false, doc: "x - y, element by element."},
+		{name: "mul", class: clsNum, f: func(x, y float32) float32 {
+			return x * y
+		}, i: func(x, y int64) (int64, bool) { return ok(x * y) }, test: false, doc: "x * y, element by element."},
+		{name: "real_div", class: clsNum, f: func(x, y float32) float32 {
+			return x / y
+		}, i: func(x, y int64) (int64, bool) {
 			if y == 0 {
 				return 0, false
 			}
 			return x / y, true
-		}, false, "x / y; the quotient of integers is truncated towards zero."},
-		{"floor_div", clsNum, floorDivF, floorDivI, false, "Largest integer not above x / y."},
-		{"mod", clsNum, modF, modI, false, "Remainder of floor_div, with the sign of y."},
-		{"pow", clsNum, func(x, y float32) float32 { return float32(math.Pow(float64(x), float64(y))) }, powI, false, "x to the power y; of integers, truncated."},
-		{"maximum", clsNum, maxF, func(x, y int64) (int64, bool) { return ok(max(x, y)) }, false, "The larger of x and y."},
-		{"minimum", clsNum, minF, func(x, y int64) (int64, bool) { return ok(min(x, y)) }, false, "The smaller of x and y."},
-		{"equal", clsNumB, eqF, eqI, true, "Whether x = y."},
-		{"not_equal", clsNumB, neF, neI, true, "Whether x differs from y."},
-		{"less", clsNum, ltF, ltI, true, "Whether x < y."},
-		{"less_equal", clsNum, leF, leI, true, "Whether x <= y."},
-		{"greater", clsNum, gtF, gtI, true, "Whether x > y."},
-		{"greater_equal", clsNum, geF, geI, true, "Whether x >= y."},
-		{"logical_and", clsBool, nil, func(x, y int64) (int64, bool) { return ok(x & y) }, true, "Both x and y."},
-		{"logical_or", clsBool, nil, func(x, y int64) (int64, bool) { return ok(x | y) }, true, "x or y or both."},
-		{"logical_xor", clsBool, nil, func(x, y int64) (int64, bool) { return ok(x ^ y) }, true, "Exactly one of x and y."},
+		}, test: false, doc: "x / y; the quotient of integers is truncated towards zero."},
+		{name: "floor_div", class: clsNum, f: floorDivF, i: floorDivI, test: false,
+			doc: "Largest integer not above x / y."},
+		{name: "mod", class: clsNum, f: modF, i: modI, test: false, doc: "Remainder of floor_div, with the sign of y."},
+		{name: "pow", class: clsNum, f: func(x, y float32) float32 {
+			return float32(math.Pow(float64(x), float64(y)))
+		}, i: powI, test: false, doc: "x to the power y; of integers, truncated."},
+		{name: "maximum", class: clsNum, f: maxF, i: func(x, y int64) (int64, bool) {
+			return ok(max(x, y))
+		}, test: false, doc: "The larger of x and y."},
+		{name: "minimum", class: clsNum, f: minF, i: func(x, y int64) (int64, bool) {
+			return ok(min(x, y))
+		}, test: false, doc: "The smaller of x and y."},
+		{name: "equal", class: clsNumB, f: eqF, i: eqI, test: true, doc: "Whether x = y."},
+		{name: "not_equal", class: clsNumB, f: neF, i: neI, test: true, doc: "Whether x differs from y."},
+		{name: "less", class: clsNum, f: ltF, i: ltI, test: true, doc: "Whether x < y."},
+		{name: "less_equal", class: clsNum, f: leF, i: leI, test: true, doc: "Whether x <= y."},
+		{name: "greater", class: clsNum, f: gtF, i: gtI, test: true, doc: "Whether x > y."},
+		{name: "greater_equal", class: clsNum, f: geF, i: geI, test: true, doc: "Whether x >= y."},
+		{name: "logical_and", class: clsBool, i: func(x, y int64) (int64, bool) {
+			return ok(x & y)
+		}, test: true, doc: "Both x and y."},
+		{name: "logical_or", class: clsBool, i: func(x, y int64) (int64, bool) {
+			return ok(x | y)
+		}, test: true, doc: "x or y or both."},
+		{name: "logical_xor", class: clsBool, i: func(x, y int64) (int64, bool) {
+			return ok(x ^ y)
+		}, test: true, doc: "Exactly one of x and y."},
 	} {
 		register(&OpDef{Name: r.name, Doc: r.doc,
 			Params: params(in("x", r.class).as("T"), in("y", r.class).as("T")),

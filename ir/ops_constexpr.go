@@ -29,7 +29,11 @@ func packedBytes(op *Op, name string, n int64, bits int64) error {
 	}
 	t := op.Arg(name).Type
 	if want := (n*bits + 7) / 8; t.Elems() != want {
-		return &RuleError{Param: name, Other: "shape", Msg: Rulef("", "%s has %d bytes, %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg}
+		return &RuleError{
+			Param: name,
+			Other: "shape",
+			Msg:   Rulef("", "%s has %d bytes, %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg,
+		}
 	}
 	return nil
 }
@@ -72,15 +76,27 @@ func inferSparse16(op *Op) ([]Type, error) {
 func blockwise(op *Op, data Type) error {
 	sc := op.Arg("scale").Type
 	if sc.Rank() != data.Rank() {
-		return &RuleError{Param: "scale", Other: "data", Msg: Rulef("", "scale has rank %d, data has rank %d", sc.Rank(), data.Rank()).Msg}
+		return &RuleError{
+			Param: "scale",
+			Other: "data",
+			Msg:   Rulef("", "scale has rank %d, data has rank %d", sc.Rank(), data.Rank()).Msg,
+		}
 	}
 	for i, d := range sc.Shape {
 		if d < 1 || data.Shape[i] < 0 || data.Shape[i]%d != 0 {
-			return &RuleError{Param: "scale", Other: "data", Msg: Rulef("", "dimension %d of data is %d, not a multiple of %d in scale", i, data.Shape[i], d).Msg}
+			return &RuleError{
+				Param: "scale",
+				Other: "data",
+				Msg:   Rulef("", "dimension %d of data is %d, not a multiple of %d in scale", i, data.Shape[i], d).Msg,
+			}
 		}
 	}
 	if o := op.Arg("offset"); o != nil && !o.Type.WithDType(sc.DType).Equal(sc) {
-		return &RuleError{Param: "offset", Other: "scale", Msg: Rulef("", "offset is %s, scale is %s", ShapeString(o.Type.Shape), ShapeString(sc.Shape)).Msg}
+		return &RuleError{
+			Param: "offset",
+			Other: "scale",
+			Msg:   Rulef("", "offset is %s, scale is %s", ShapeString(o.Type.Shape), ShapeString(sc.Shape)).Msg,
+		}
 	}
 	return nil
 }
@@ -91,15 +107,28 @@ func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 	lut := op.Arg("lut").Type
 	r := idx.Rank()
 	if lut.Rank() != r+2 {
-		return nil, 0, &RuleError{Param: "lut", Other: "indices", Msg: Rulef("", "lut has rank %d, must have two more than the indices' %d", lut.Rank(), r).Msg}
+		return nil, 0, &RuleError{
+			Param: "lut",
+			Other: "indices",
+			Msg:   Rulef("", "lut has rank %d, must have two more than the indices' %d", lut.Rank(), r).Msg,
+		}
 	}
 	for i := range r {
 		if d := lut.Shape[i]; d < 1 || idx.Shape[i] < 0 || idx.Shape[i]%d != 0 {
-			return nil, 0, &RuleError{Param: "lut", Other: "indices", Msg: Rulef("", "dimension %d of the indices is %d, not a multiple of %d in lut", i, idx.Shape[i], d).Msg}
+			return nil, 0, &RuleError{
+				Param: "lut",
+				Other: "indices",
+				Msg: Rulef("", "dimension %d of the indices is %d, not a multiple of %d in lut", i, idx.Shape[i], d).
+					Msg,
+			}
 		}
 	}
 	if n := lut.Shape[r]; n != 1<<idx.DType.Bits() {
-		return nil, 0, &RuleError{Param: "lut", Other: "indices", Msg: Rulef("", "lut has %d entries, indices of %s need %d", n, idx.DType, 1<<idx.DType.Bits()).Msg}
+		return nil, 0, &RuleError{
+			Param: "lut",
+			Other: "indices",
+			Msg:   Rulef("", "lut has %d entries, indices of %s need %d", n, idx.DType, 1<<idx.DType.Bits()).Msg,
+		}
 	}
 	out, vector = cloneShape(idx.Shape), lut.Shape[r+1]
 	if vector < 1 {
@@ -123,8 +152,10 @@ func init() {
 	u1 := ClassOf(UInt1)
 	cst := func(n string, c Class) Param { return in(n, c).fixed() }
 	register(
-		&OpDef{Name: "constexpr_affine_dequantize", Since: "ios16", Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
-			Params: params(cst("quantized_data", q8), cst("zero_point", q8|ClassOf(FP32, FP16)), cst("scale", clsFloat), intP("axis")),
+		&OpDef{Name: "constexpr_affine_dequantize", Since: "ios16",
+			Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
+			Params: params(cst("quantized_data", q8), cst("zero_point", q8|ClassOf(FP32, FP16)), cst("scale", clsFloat),
+				intP("axis")),
 			Infer: func(op *Op) ([]Type, error) {
 				q := op.Arg("quantized_data").Type
 				if _, err := AxisAttr(op, "axis", q.Rank()); err != nil {
@@ -145,11 +176,15 @@ func init() {
 				return one(op.Arg("source_val").Type.WithDType(t))
 			}, Fold: foldConstexprCast},
 		&OpDef{Name: "constexpr_lut_to_dense", Since: "ios16", Doc: "Entries of lut by packed indices, low bits first.",
-			Params: params(cst("indices", ClassOf(UInt8)), cst("lut", entry), cst("shape", ClassOf(UInt32, Int32))), Infer: inferLUT16, Fold: foldLUT16},
-		&OpDef{Name: "constexpr_sparse_to_dense", Since: "ios16", Doc: "The next value where the mask has a bit, else 0; masks low bits first.",
-			Params: params(cst("nonzero_data", entry), cst("mask", ClassOf(UInt8)), cst("shape", ClassOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
+			Params: params(cst("indices", ClassOf(UInt8)), cst("lut", entry), cst("shape", ClassOf(UInt32, Int32))),
+			Infer:  inferLUT16, Fold: foldLUT16},
+		&OpDef{Name: "constexpr_sparse_to_dense", Since: "ios16",
+			Doc: "The next value where the mask has a bit, else 0; masks low bits first.",
+			Params: params(cst("nonzero_data", entry), cst("mask", ClassOf(UInt8)),
+				cst("shape", ClassOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
 
-		&OpDef{Name: "constexpr_blockwise_shift_scale", Since: "ios18", Doc: "scale (data - offset), scale and offset one a block of data.",
+		&OpDef{Name: "constexpr_blockwise_shift_scale", Since: "ios18",
+			Doc:    "scale (data - offset), scale and offset one a block of data.",
 			Params: params(cst("data", q48), cst("scale", clsFloat), cst("offset", q48).opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				d := op.Arg("data").Type
@@ -175,8 +210,10 @@ func init() {
 				}
 				return one(op.Arg("mask").Type.WithDType(op.Arg("nonzero_data").Type.DType))
 			}, Fold: foldSparse},
-		&OpDef{Name: "constexpr_lut_to_sparse", Since: "ios18", Doc: "A sparse tensor of table indices as a sparse tensor of entries: mask and values.",
-			Params: params(cst("indices_mask", u1), cst("indices_nonzero_data", idx), cst("lut", entry), intP("vector_axis").opt()),
+		&OpDef{Name: "constexpr_lut_to_sparse", Since: "ios18",
+			Doc: "A sparse tensor of table indices as a sparse tensor of entries: mask and values.",
+			Params: params(cst("indices_mask", u1), cst("indices_nonzero_data", idx), cst("lut", entry),
+				intP("vector_axis").opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "indices_nonzero_data", 1, 1); err != nil {
 					return nil, err
@@ -188,8 +225,10 @@ func init() {
 				}
 				return []Type{m.WithShape(s...), TensorOf(op.Arg("lut").Type.DType, times(nz.Shape[0], vec))}, nil
 			}, Fold: foldLUTSparse},
-		&OpDef{Name: "constexpr_sparse_blockwise_shift_scale", Since: "ios18", Doc: "Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.",
-			Params: params(cst("data_mask", u1), cst("nonzero_data", q48), cst("scale", clsFloat), cst("offset", q48).opt()),
+		&OpDef{Name: "constexpr_sparse_blockwise_shift_scale", Since: "ios18",
+			Doc: "Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.",
+			Params: params(cst("data_mask", u1), cst("nonzero_data", q48), cst("scale", clsFloat), cst("offset", q48).
+				opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
 					return nil, err

@@ -47,7 +47,8 @@ func inferLoop(op *Op) ([]Type, error) {
 	vars := op.ArgList("loop_vars")
 	test, body := op.Blocks[0], op.Blocks[1]
 	if len(test.Params) != len(vars) || len(body.Params) != len(vars) {
-		return nil, Rulef("loop_vars", "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params), len(body.Params))
+		return nil, Rulef("loop_vars", "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params),
+			len(body.Params))
 	}
 	if len(test.Outputs) != 1 || !oneBool(test.Outputs[0].Type) {
 		return nil, Rulef("", "the condition must give one boolean")
@@ -88,20 +89,28 @@ func init() {
 	register(
 		&OpDef{Name: "cond", Blocks: 2, Doc: "The results of one of two blocks, as pred says.",
 			Params: params(in("pred", clsBool)), Infer: inferCond},
-		&OpDef{Name: "while_loop", Blocks: 2, Doc: "Runs the second block on the loop's variables while the first gives true.",
+		&OpDef{Name: "while_loop", Blocks: 2,
+			Doc:    "Runs the second block on the loop's variables while the first gives true.",
 			Params: params(in("loop_vars", clsAny).of(AnyKind).many()), Infer: inferLoop})
 
 	ls, v := in("ls", clsElem).of(List), in("value", clsNumB)
 	register(
 		&OpDef{Name: "make_list", Doc: "A list of tensors of one shape.",
-			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true), in("elem_shape", clsInt32|clsString).many(), stringP("dtype").or("fp32")),
-			Infer:  inferMakeList},
+			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true),
+				in("elem_shape", clsInt32|clsString).many(), stringP("dtype").or("fp32")),
+			Infer: inferMakeList},
 		&OpDef{Name: "list_length", Doc: "The number of elements of a list.", Params: params(ls),
 			Infer: func(*Op) ([]Type, error) { return one(Scalar(Int32)) }},
 		&OpDef{Name: "list_read", Doc: "One element of a list.", Params: params(ls, in("index", clsInt32)),
 			Infer: func(op *Op) ([]Type, error) { return one(listElem(op)) }},
-		&OpDef{Name: "list_write", Doc: "A list with one element replaced.", Params: params(ls, in("index", clsInt32), v), Infer: listGiven},
-		&OpDef{Name: "list_gather", Doc: "Elements of a list by index, stacked.", Params: params(ls, in("indices", clsInt32)),
+		&OpDef{
+			Name:   "list_write",
+			Doc:    "A list with one element replaced.",
+			Params: params(ls, in("index", clsInt32), v),
+			Infer:  listGiven,
+		},
+		&OpDef{Name: "list_gather", Doc: "Elements of a list by index, stacked.",
+			Params: params(ls, in("indices", clsInt32)),
 			Infer: func(op *Op) ([]Type, error) {
 				n := Unknown
 				if idx := op.Arg("indices").Type; idx.Rank() == 1 {
@@ -110,7 +119,12 @@ func init() {
 				t := listElem(op)
 				return one(t.WithShape(append([]int64{n}, t.Shape...)...))
 			}},
-		&OpDef{Name: "list_scatter", Doc: "A list with elements replaced by slices of a tensor.", Params: params(ls, in("indices", clsInt32), v), Infer: listGiven})
+		&OpDef{
+			Name:   "list_scatter",
+			Doc:    "A list with elements replaced by slices of a tensor.",
+			Params: params(ls, in("indices", clsInt32), v),
+			Infer:  listGiven,
+		})
 }
 
 func inferMakeList(op *Op) ([]Type, error) {

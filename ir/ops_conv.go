@@ -9,11 +9,23 @@ func inferConv(op *Op) ([]Type, error) {
 	ci, co := x.Shape[1], w.Shape[0]
 	switch {
 	case ci >= 0 && ci%c.Groups != 0:
-		return nil, &RuleError{Param: "groups", Other: "x", Msg: Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg}
+		return nil, &RuleError{
+			Param: "groups",
+			Other: "x",
+			Msg:   Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg,
+		}
 	case co%c.Groups != 0:
-		return nil, &RuleError{Param: "groups", Other: "weight", Msg: Rulef("", "weight has %d output channels, not a multiple of groups = %d", co, c.Groups).Msg}
+		return nil, &RuleError{
+			Param: "groups",
+			Other: "weight",
+			Msg:   Rulef("", "weight has %d output channels, not a multiple of groups = %d", co, c.Groups).Msg,
+		}
 	case ci >= 0 && w.Shape[1] != ci/c.Groups:
-		return nil, &RuleError{Param: "weight", Other: "x", Msg: Rulef("", "weight has %d input channels, x has %d with groups = %d", w.Shape[1], ci, c.Groups).Msg}
+		return nil, &RuleError{
+			Param: "weight",
+			Other: "x",
+			Msg:   Rulef("", "weight has %d input channels, x has %d with groups = %d", w.Shape[1], ci, c.Groups).Msg,
+		}
 	}
 	if err := vectorOf(op, "bias", co, "the number of output channels"); err != nil {
 		return nil, err
@@ -32,9 +44,17 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 	case co > maxDim:
 		return nil, Rulef("groups", "groups = %d gives %d output channels", c.Groups, co)
 	case ci >= 0 && ci%c.Groups != 0:
-		return nil, &RuleError{Param: "groups", Other: "x", Msg: Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg}
+		return nil, &RuleError{
+			Param: "groups",
+			Other: "x",
+			Msg:   Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg,
+		}
 	case ci >= 0 && w.Shape[0] != ci:
-		return nil, &RuleError{Param: "weight", Other: "x", Msg: Rulef("", "weight has %d input channels, x has %d", w.Shape[0], ci).Msg}
+		return nil, &RuleError{
+			Param: "weight",
+			Other: "x",
+			Msg:   Rulef("", "weight has %d input channels, x has %d", w.Shape[0], ci).Msg,
+		}
 	}
 	if err := vectorOf(op, "bias", co, "the number of output channels"); err != nil {
 		return nil, err
@@ -42,7 +62,9 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 	n := x.Shape[0]
 	if s, ok := ArgInts(op, "output_shape"); ok && op.Arg("output_shape") != nil {
 		if !agree(n, s[0]) || s[1] != co || s[0] < 1 {
-			return nil, Rulef("output_shape", "output_shape starts with %d, %d; the result has batch %s and %d channels", s[0], s[1], dimString(n), co)
+			return nil, Rulef("output_shape",
+				"output_shape starts with %d, %d; the result has batch %s and %d channels", s[0], s[1], dimString(n),
+				co)
 		}
 		n = s[0]
 	}
@@ -51,13 +73,16 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 
 // windowParams are the arguments that every convolution has.
 func windowParams() []Param {
-	return params(intP("strides").opt(), stringP("pad_type").or("valid"), intP("pad").opt(), intP("dilations").opt(), intP("groups").or(int64(1)))
+	return params(intP("strides").opt(), stringP("pad_type").or("valid"), intP("pad").opt(), intP("dilations").opt(),
+		intP("groups").or(int64(1)))
 }
 
 func init() {
-	conv := &OpDef{Name: "conv", Doc: "Convolution over one to three spatial dimensions; weight is [C_out, C_in/groups, taps...].",
-		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T"), in("bias", clsFloat).as("T").fixed().opt()), windowParams()...),
-		Infer:  inferConv}
+	conv := &OpDef{Name: "conv", Doc: "Convolution over one to three spatial dimensions; weight is [C_out, " +
+		"C_in/groups, taps...].",
+		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T"), in("bias", clsFloat).as("T").
+			fixed().opt()), windowParams()...),
+		Infer: inferConv}
 	register(conv, conv.since("ios17", func(d *OpDef) {
 		d.letter("U", "weight", "bias")
 		d.Params[2].Const = false
@@ -73,8 +98,9 @@ func init() {
 	register(quantized)
 
 	ct := &OpDef{Name: "conv_transpose", Doc: "Transposed convolution; weight is [C_in, C_out/groups, taps...].",
-		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T").fixed(), in("bias", clsFloat).as("T").fixed().opt(), intP("output_shape").opt()), windowParams()...),
-		Infer:  inferConvTranspose}
+		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T").fixed(), in("bias", clsFloat).
+			as("T").fixed().opt(), intP("output_shape").opt()), windowParams()...),
+		Infer: inferConvTranspose}
 	register(ct, ct.since("ios17", func(d *OpDef) {
 		d.letter("U", "weight", "bias")
 		d.Params[1].Const, d.Params[2].Const = false, false
@@ -85,7 +111,8 @@ func init() {
 		{"max_pool", "Largest element of each window."},
 		{"l2_pool", "Root of the sum of squares over windows."},
 	} {
-		ps := params(in("x", clsFloat).as("T"), intP("kernel_sizes"), intP("strides").opt(), stringP("pad_type"), intP("pad").opt(), boolP("ceil_mode").or(false))
+		ps := params(in("x", clsFloat).as("T"), intP("kernel_sizes"), intP("strides").opt(), stringP("pad_type"),
+			intP("pad").opt(), boolP("ceil_mode").or(false))
 		if r.name == "avg_pool" {
 			ps = append(ps, boolP("exclude_padding_from_average").or(false))
 		}

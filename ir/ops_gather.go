@@ -36,7 +36,11 @@ func batchDims(op *Op) (int, error) {
 	}
 	for i := range b {
 		if !agree(x.Shape[i], idx.Shape[i]) {
-			return 0, &RuleError{Param: "indices", Other: "x", Msg: Rulef("", "batch dimension %d of indices is %d, of x %d", i, idx.Shape[i], x.Shape[i]).Msg}
+			return 0, &RuleError{
+				Param: "indices",
+				Other: "x",
+				Msg:   Rulef("", "batch dimension %d of indices is %d, of x %d", i, idx.Shape[i], x.Shape[i]).Msg,
+			}
 		}
 	}
 	return int(b), nil
@@ -49,7 +53,11 @@ func inferGather(op *Op) ([]Type, error) {
 	}
 	x, idx := op.Arg("x").Type, op.Arg("indices").Type
 	if g.BatchDims > g.Axis {
-		return nil, &RuleError{Param: "batch_dims", Other: "axis", Msg: Rulef("", "batch_dims is %d, axis is %d; the batch comes first", g.BatchDims, g.Axis).Msg}
+		return nil, &RuleError{
+			Param: "batch_dims",
+			Other: "axis",
+			Msg:   Rulef("", "batch_dims is %d, axis is %d; the batch comes first", g.BatchDims, g.Axis).Msg,
+		}
 	}
 	out := append(cloneShape(x.Shape[:g.Axis]), idx.Shape[g.BatchDims:]...)
 	return one(x.WithShape(append(out, x.Shape[g.Axis+1:]...)...))
@@ -69,11 +77,19 @@ func inferGatherAlong(op *Op) ([]Type, error) {
 
 func alongAxis(op *Op, name string, x, idx Type, a int) error {
 	if x.Rank() != idx.Rank() {
-		return &RuleError{Param: "indices", Other: name, Msg: Rulef("", "indices has rank %d, %s has rank %d", idx.Rank(), name, x.Rank()).Msg}
+		return &RuleError{
+			Param: "indices",
+			Other: name,
+			Msg:   Rulef("", "indices has rank %d, %s has rank %d", idx.Rank(), name, x.Rank()).Msg,
+		}
 	}
 	for i, d := range x.Shape {
 		if i != a && !agree(d, idx.Shape[i]) {
-			return &RuleError{Param: "indices", Other: name, Msg: Rulef("", "dimension %d of indices is %d, of %s %d", i, idx.Shape[i], name, d).Msg}
+			return &RuleError{
+				Param: "indices",
+				Other: name,
+				Msg:   Rulef("", "dimension %d of indices is %d, of %s %d", i, idx.Shape[i], name, d).Msg,
+			}
 		}
 	}
 	return nil
@@ -90,7 +106,12 @@ func indexed(op *Op, name string, batch int) ([]int64, error) {
 		return nil, Rulef("indices", "the last dimension of indices is not known")
 	}
 	if k > int64(x.Rank()-batch) {
-		return nil, &RuleError{Param: "indices", Other: name, Msg: Rulef("", "indices have %d coordinates, %s has rank %d with batch_dims = %d", k, name, x.Rank(), batch).Msg}
+		return nil, &RuleError{
+			Param: "indices",
+			Other: name,
+			Msg: Rulef("", "indices have %d coordinates, %s has rank %d with batch_dims = %d", k, name, x.Rank(),
+				batch).Msg,
+		}
 	}
 	return append(cloneShape(idx.Shape[:idx.Rank()-1]), x.Shape[int64(batch)+k:]...), nil
 }
@@ -140,7 +161,12 @@ func inferScatter(op *Op) ([]Type, error) {
 		}
 	}
 	if !up.Fits(up.WithShape(want...)) {
-		return nil, &RuleError{Param: "updates", Other: "indices", Msg: Rulef("", "updates is %s, data and indices ask for %s", ShapeString(up.Shape), ShapeString(want)).Msg}
+		return nil, &RuleError{
+			Param: "updates",
+			Other: "indices",
+			Msg: Rulef("", "updates is %s, data and indices ask for %s", ShapeString(up.Shape), ShapeString(want)).
+				Msg,
+		}
 	}
 	return one(data)
 }
@@ -163,9 +189,11 @@ func init() {
 		}))
 	}
 	forms(&OpDef{Name: "gather", Doc: "Slices of x along axis, taken by index.",
-		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGather, Fold: foldGather}, true)
+		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGather,
+		Fold: foldGather}, true)
 	forms(&OpDef{Name: "gather_along_axis", Doc: "Elements of x taken along axis at the index of the same place.",
-		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGatherAlong}, false)
+		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGatherAlong},
+		false)
 	forms(&OpDef{Name: "gather_nd", Doc: "Slices of x taken by coordinates in the last dimension of indices.",
 		Params: params(in("x", clsNum), in("indices", clsInt32)), Infer: inferGatherND}, true)
 

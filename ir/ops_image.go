@@ -30,7 +30,11 @@ func upsampled(op *Op, h, w int64) (int64, int64, error) {
 		}
 		r := math.Floor(f * float64(d))
 		if r < 1 || r > maxDim {
-			return 0, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s = %g makes %g of %d elements", name, f, r, d).Msg}
+			return 0, &RuleError{
+				Param: name,
+				Other: "x",
+				Msg:   Rulef("", "%s = %g makes %g of %d elements", name, f, r, d).Msg,
+			}
 		}
 		return int64(r), nil
 	}
@@ -66,7 +70,11 @@ func cropped(op *Op, h, w int64) (int64, int64, error) {
 			return 0, err
 		}
 		if len(c) != 2 || c[0] < 0 || c[1] < 0 || d >= 0 && c[0]+c[1] > d {
-			return 0, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s is %s, x has %s elements there", name, intsText(c), dimString(d)).Msg}
+			return 0, &RuleError{
+				Param: name,
+				Other: "x",
+				Msg:   Rulef("", "%s is %s, x has %s elements there", name, intsText(c), dimString(d)).Msg,
+			}
 		}
 		if d < 0 {
 			return Unknown, nil
@@ -91,7 +99,8 @@ func inferCropResize(op *Op) ([]Type, error) {
 	if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
 		return nil, err
 	}
-	if _, err := needOneOf(op, "box_coordinate_mode", "CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST", "CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST"); err != nil {
+	if _, err := needOneOf(op, "box_coordinate_mode", "CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST",
+		"CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST"); err != nil {
 		return nil, err
 	}
 	h, w, err := targeted("target_height", "target_width")(op, 0, 0)
@@ -133,7 +142,8 @@ func inferResize(op *Op) ([]Type, error) {
 	}
 	have := op.Arg("shape").Type.Shape[0]
 	if n < 1 || n > int64(x.Rank()) || have >= 0 && n > have {
-		return nil, Rulef("resized_dims", "resized_dims is %d, x has rank %d and shape %s elements", n, x.Rank(), dimString(have))
+		return nil, Rulef("resized_dims", "resized_dims is %d, x has rank %d and shape %s elements", n, x.Rank(),
+			dimString(have))
 	}
 	if _, err := needOneOf(op, "interpolation_mode", "LINEAR", "NEAREST_NEIGHBOR"); err != nil {
 		return nil, err
@@ -166,7 +176,12 @@ func inferResample(op *Op) ([]Type, error) {
 	}
 	x, c := op.Arg("x").Type, op.Arg("coordinates").Type
 	if !agree(x.Shape[0], c.Shape[0]) || !agree(c.Shape[3], 2) {
-		return nil, &RuleError{Param: "coordinates", Other: "x", Msg: Rulef("", "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape), dimString(x.Shape[0])).Msg}
+		return nil, &RuleError{
+			Param: "coordinates",
+			Other: "x",
+			Msg: Rulef("", "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape), dimString(x.Shape[0])).
+				Msg,
+		}
 	}
 	return one(x.WithShape(x.Shape[0], x.Shape[1], c.Shape[1], c.Shape[2]))
 }
@@ -192,11 +207,15 @@ func init() {
 	one32 := func(n string) Param { return intP(n).or(int64(1)) }
 	register(
 		&OpDef{Name: "upsample_nearest_neighbor", Doc: "Last two dimensions enlarged, element floor(i n_in/n_out).",
-			Params: params(x, factor("scale_factor_height"), factor("scale_factor_width")), Infer: spatialSize(upsampled)},
+			Params: params(x, factor("scale_factor_height"), factor("scale_factor_width")),
+			Infer:  spatialSize(upsampled)},
 		&OpDef{Name: "resize_nearest_neighbor", Doc: "Last two dimensions resized, element floor(i n_in/n_out).",
-			Params: params(x, intP("target_size_height"), intP("target_size_width")), Infer: spatialSize(targeted("target_size_height", "target_size_width"))},
-		&OpDef{Name: "resize_bilinear", Doc: "Last two dimensions resized by linear interpolation on the grid of sampling_mode.",
-			Params: params(x, one32("target_size_height"), one32("target_size_width"), stringP("sampling_mode").or("DEFAULT")),
+			Params: params(x, intP("target_size_height"), intP("target_size_width")),
+			Infer:  spatialSize(targeted("target_size_height", "target_size_width"))},
+		&OpDef{Name: "resize_bilinear", Doc: "Last two dimensions resized by linear interpolation on the grid of " +
+			"sampling_mode.",
+			Params: params(x, one32("target_size_height"), one32("target_size_width"), stringP("sampling_mode").
+				or("DEFAULT")),
 			Infer: func(op *Op) ([]Type, error) {
 				if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
 					return nil, err
@@ -206,21 +225,26 @@ func init() {
 		&OpDef{Name: "crop", Doc: "Last two dimensions cut at both ends.",
 			Params: params(x, intP("crop_height"), intP("crop_width")), Infer: spatialSize(cropped)},
 		&OpDef{Name: "affine", Doc: "x sampled on an affinely transformed grid.",
-			Params: params(x, in("transform_matrix", clsFloat).as("T"), intP("output_height"), intP("output_width"), stringP("sampling_mode"),
-				stringP("padding_mode"), in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")), Infer: inferAffine})
+			Params: params(x, in("transform_matrix", clsFloat).as("T"), intP("output_height"), intP("output_width"),
+				stringP("sampling_mode"),
+				stringP("padding_mode"), in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"),
+				boolP("align_corners")), Infer: inferAffine})
 
 	up := &OpDef{Name: "upsample_bilinear", Doc: "Last two dimensions enlarged by linear interpolation.",
-		Params: params(x, factor("scale_factor_height"), factor("scale_factor_width"), boolP("align_corners").or(true)), Infer: spatialSize(upsampled)}
+		Params: params(x, factor("scale_factor_height"), factor("scale_factor_width"), boolP("align_corners").or(true)),
+		Infer:  spatialSize(upsampled)}
 	register(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP("half_pixel_centers").opt()) }))
 
 	resample := &OpDef{Name: "resample", Doc: "x sampled at given coordinates.",
 		Params: params(x, in("coordinates", ClassOf(Int32, FP32)), stringP("sampling_mode"), stringP("padding_mode"),
-			in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")), Infer: inferResample}
+			in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")),
+		Infer: inferResample}
 	register(resample,
 		resample.since("ios16", func(d *OpDef) { d.class(clsNum, "coordinates") }),
 		resample.since("ios17", func(d *OpDef) { d.class(clsSmall, "coordinates") }))
 
-	tail := params(one32("target_height"), one32("target_width"), boolP("normalized_coordinates").or(false), in("spatial_scale", ClassOf(FP32)).fixed().or(1.0),
+	tail := params(one32("target_height"), one32("target_width"), boolP("normalized_coordinates").or(false),
+		in("spatial_scale", ClassOf(FP32)).fixed().or(1.0),
 		stringP("box_coordinate_mode").or("CORNERS_HEIGHT_FIRST"), stringP("sampling_mode").or("DEFAULT"))
 	crop := &OpDef{Name: "crop_resize", Doc: "Boxes cut out of x and resized to one size.",
 		Params: append(params(x, in("roi", clsFloat).as("T")), tail...), Infer: inferCropResize}
@@ -228,9 +252,12 @@ func init() {
 	register(crop,
 		crop.since("ios16", func(d *OpDef) { d.Params = append(d.Params, pad) }),
 		crop.since("ios17", func(d *OpDef) {
-			d.Params = append(append(params(x, in("boxes", ClassOf(FP16, FP32, UInt16)), in("box_indices", ClassOf(UInt16, Int32)).opt()), tail...), pad)
+			d.Params = append(append(params(x, in("boxes", ClassOf(FP16, FP32, UInt16)),
+				in("box_indices", ClassOf(UInt16, Int32)).opt()), tail...), pad)
 		}))
-	register(&OpDef{Name: "resize", Since: "ios17", Doc: "Last dimensions resized to the end of shape, where 0 keeps one.",
-		Params: params(in("x", clsNum), in("shape", ClassOf(Int32, Int16, UInt16, UInt32)), in("resized_dims", ClassOf(UInt32)).fixed(),
+	register(&OpDef{Name: "resize", Since: "ios17",
+		Doc: "Last dimensions resized to the end of shape, where 0 keeps one.",
+		Params: params(in("x", clsNum), in("shape", ClassOf(Int32, Int16, UInt16, UInt32)),
+			in("resized_dims", ClassOf(UInt32)).fixed(),
 			stringP("interpolation_mode").or("LINEAR"), stringP("sampling_mode").or("DEFAULT")), Infer: inferResize})
 }

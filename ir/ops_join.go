@@ -32,7 +32,8 @@ func inferConcat(op *Op) ([]Type, error) {
 			switch {
 			case j != a || interleave:
 				if !agree(out[j], d) {
-					return nil, Rulef("values", "operand %d is %s, operand 0 is %s; dimension %d must be equal", i+1, ShapeString(v.Type.Shape), ShapeString(t.Shape), j)
+					return nil, Rulef("values", "operand %d is %s, operand 0 is %s; dimension %d must be equal", i+1,
+						ShapeString(v.Type.Shape), ShapeString(t.Shape), j)
 				}
 				out[j] = known(out[j], d)
 			}
@@ -109,7 +110,11 @@ func SplitAttrs(op *Op) (Split, error) {
 			return s, err
 		}
 		if num >= 0 && int64(len(s.Sizes)) != num {
-			return s, &RuleError{Param: "split_sizes", Other: "num_splits", Msg: Rulef("", "split_sizes has %d elements, num_splits is %d", len(s.Sizes), num).Msg}
+			return s, &RuleError{
+				Param: "split_sizes",
+				Other: "num_splits",
+				Msg:   Rulef("", "split_sizes has %d elements, num_splits is %d", len(s.Sizes), num).Msg,
+			}
 		}
 		sum := int64(0)
 		for i, d := range s.Sizes {
@@ -119,7 +124,11 @@ func SplitAttrs(op *Op) (Split, error) {
 			sum += d
 		}
 		if n >= 0 && sum != n {
-			return s, &RuleError{Param: "split_sizes", Other: "x", Msg: Rulef("", "split_sizes add up to %d, dimension %d of x is %d", sum, s.Axis, n).Msg}
+			return s, &RuleError{
+				Param: "split_sizes",
+				Other: "x",
+				Msg:   Rulef("", "split_sizes add up to %d, dimension %d of x is %d", sum, s.Axis, n).Msg,
+			}
 		}
 		return s, nil
 	}
@@ -129,7 +138,11 @@ func SplitAttrs(op *Op) (Split, error) {
 	part := Unknown
 	if n >= 0 {
 		if n%num != 0 {
-			return s, &RuleError{Param: "num_splits", Other: "x", Msg: Rulef("", "dimension %d of x is %d, not a multiple of num_splits = %d", s.Axis, n, num).Msg}
+			return s, &RuleError{
+				Param: "num_splits",
+				Other: "x",
+				Msg:   Rulef("", "dimension %d of x is %d, not a multiple of num_splits = %d", s.Axis, n, num).Msg,
+			}
 		}
 		part = n / num
 	}
@@ -185,7 +198,12 @@ func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
 	rank := op.Arg("x").Type.Rank()
 	p := op.Arg("pad")
 	if p.Type.Rank() != 1 || p.Type.Shape[0]%2 != 0 && p.Type.Shape[0] >= 0 || p.Type.Shape[0] > int64(2*rank) {
-		return nil, nil, false, &RuleError{Param: "pad", Other: "x", Msg: Rulef("", "pad is %s, must be a vector of two for each of the last dimensions of x, which has rank %d", ShapeString(p.Type.Shape), rank).Msg}
+		return nil, nil, false, &RuleError{
+			Param: "pad",
+			Other: "x",
+			Msg: Rulef("", "pad is %s, must be a vector of two for each of the last dimensions of x, which has "+
+				"rank %d", ShapeString(p.Type.Shape), rank).Msg,
+		}
 	}
 	v, known := ArgInts(op, "pad")
 	if !known {
@@ -226,8 +244,14 @@ func inferPad(op *Op) ([]Type, error) {
 			continue
 		case d < 0:
 			continue
-		case mode == "reflect" && max(before[i], after[i]) >= max(d, 1), mode != "constant" && before[i]+after[i] > 0 && d == 0:
-			return nil, &RuleError{Param: "pad", Other: "x", Msg: Rulef("", "%s padding of %d and %d does not fit dimension %d of x, which is %d", mode, before[i], after[i], i, d).Msg}
+		case mode == "reflect" && max(before[i], after[i]) >= max(d, 1), mode != "constant" && before[i]+after[i] > 0 &&
+			d == 0:
+			return nil, &RuleError{
+				Param: "pad",
+				Other: "x",
+				Msg: Rulef("", "%s padding of %d and %d does not fit dimension %d of x, which is %d", mode, before[i],
+					after[i], i, d).Msg,
+			}
 		}
 		out[i] = d + before[i] + after[i]
 	}
@@ -237,13 +261,16 @@ func inferPad(op *Op) ([]Type, error) {
 func init() {
 	register(
 		&OpDef{Name: "concat", Doc: "Tensors joined along axis; interleaved, one slice of each in turn.",
-			Params: params(in("values", clsElem).as("T").many(), intP("axis"), boolP("interleave").or(false)), Infer: inferConcat, Fold: foldConcat},
+			Params: params(in("values", clsElem).as("T").many(), intP("axis"), boolP("interleave").or(false)),
+			Infer:  inferConcat, Fold: foldConcat},
 		&OpDef{Name: "stack", Doc: "Tensors of one shape joined along a new axis.",
 			Params: params(in("values", clsElem).as("T").many(), intP("axis")), Infer: inferStack, Fold: foldStack},
 		&OpDef{Name: "split", Doc: "x cut along axis into equal parts or parts of given sizes.",
-			Params: params(in("x", clsSmallB), intP("num_splits").opt(), intP("split_sizes").opt(), intP("axis")), Infer: inferSplit, Fold: foldSplit},
+			Params: params(in("x", clsSmallB), intP("num_splits").opt(), intP("split_sizes").opt(), intP("axis")),
+			Infer:  inferSplit, Fold: foldSplit},
 		&OpDef{Name: "tile", Doc: "x repeated reps times along every dimension.",
 			Params: params(in("x", clsNumB), in("reps", clsInt32)), Infer: inferTile, Fold: foldTile},
 		&OpDef{Name: "pad", Doc: "x with elements added around its last dimensions.",
-			Params: params(in("x", clsFloat).as("T"), in("pad", clsInt32), stringP("mode").or("constant"), in("constant_val", clsFloat).as("T").fixed().or(0.0)), Infer: inferPad})
+			Params: params(in("x", clsFloat).as("T"), in("pad", clsInt32), stringP("mode").or("constant"),
+				in("constant_val", clsFloat).as("T").fixed().or(0.0)), Infer: inferPad})
 }

@@ -42,15 +42,18 @@ func MatMulAttrs(op *Op) (MatMul, error) {
 		k, m.N = m.N, k
 	}
 	if !agree(m.K, k) {
-		return m, &RuleError{Param: "y", Other: "x", Msg: Rulef("", "x %s has inner dimension %d, y %s has %d (transpose_x = %t, transpose_y = %t)",
-			ShapeString(op.Arg("x").Type.Shape), m.K, ShapeString(op.Arg("y").Type.Shape), k, m.TransposeX, m.TransposeY).Msg}
+		return m, &RuleError{Param: "y", Other: "x",
+			Msg: Rulef("", "x %s has inner dimension %d, y %s has %d (transpose_x = %t, transpose_y = %t)",
+				ShapeString(op.Arg("x").Type.Shape), m.K, ShapeString(op.Arg("y").Type.Shape), k, m.TransposeX,
+				m.TransposeY).Msg}
 	}
 	m.K = known(m.K, k)
 	var clash int
 	var ok bool
 	if m.Batch, clash, ok = Broadcast(bx, by); !ok {
-		return m, &RuleError{Param: "y", Other: "x", Msg: Rulef("", "batch dimensions do not broadcast: x is %s, y is %s, %s at dimension %d",
-			ShapeString(x), ShapeString(y), clashText(bx, by, clash), -clash-2).Msg}
+		return m, &RuleError{Param: "y", Other: "x",
+			Msg: Rulef("", "batch dimensions do not broadcast: x is %s, y is %s, %s at dimension %d",
+				ShapeString(x), ShapeString(y), clashText(bx, by, clash), -clash-2).Msg}
 	}
 	return m, nil
 }
@@ -79,7 +82,11 @@ func inferLinear(op *Op) ([]Type, error) {
 		return nil, err
 	}
 	if k := x.Shape[x.Rank()-1]; !agree(k, w.Shape[1]) {
-		return nil, &RuleError{Param: "weight", Other: "x", Msg: Rulef("", "weight has %d input features, x has %d", w.Shape[1], k).Msg}
+		return nil, &RuleError{
+			Param: "weight",
+			Other: "x",
+			Msg:   Rulef("", "weight has %d input features, x has %d", w.Shape[1], k).Msg,
+		}
 	}
 	if err := vectorOf(op, "bias", w.Shape[0], "the number of output features"); err != nil {
 		return nil, err
@@ -101,10 +108,18 @@ func inferAttention(op *Op) ([]Type, error) {
 		}
 	}
 	if !agree(q.Shape[r-1], k.Shape[r-1]) {
-		return nil, &RuleError{Param: "key", Other: "query", Msg: Rulef("", "key has embedding %d, query has %d", k.Shape[r-1], q.Shape[r-1]).Msg}
+		return nil, &RuleError{
+			Param: "key",
+			Other: "query",
+			Msg:   Rulef("", "key has embedding %d, query has %d", k.Shape[r-1], q.Shape[r-1]).Msg,
+		}
 	}
 	if !agree(k.Shape[r-2], v.Shape[r-2]) {
-		return nil, &RuleError{Param: "value", Other: "key", Msg: Rulef("", "value has sequence length %d, key has %d", v.Shape[r-2], k.Shape[r-2]).Msg}
+		return nil, &RuleError{
+			Param: "value",
+			Other: "key",
+			Msg:   Rulef("", "value has sequence length %d, key has %d", v.Shape[r-2], k.Shape[r-2]).Msg,
+		}
 	}
 	for _, o := range []struct {
 		name string
@@ -112,7 +127,11 @@ func inferAttention(op *Op) ([]Type, error) {
 	}{{"key", k}, {"value", v}} {
 		for i := 0; i < r-2; i++ {
 			if !agree(q.Shape[i], o.t.Shape[i]) {
-				return nil, &RuleError{Param: o.name, Other: "query", Msg: Rulef("", "dimension %d of %s is %d, of query %d", i, o.name, o.t.Shape[i], q.Shape[i]).Msg}
+				return nil, &RuleError{
+					Param: o.name,
+					Other: "query",
+					Msg:   Rulef("", "dimension %d of %s is %d, of query %d", i, o.name, o.t.Shape[i], q.Shape[i]).Msg,
+				}
 			}
 		}
 	}
@@ -120,7 +139,12 @@ func inferAttention(op *Op) ([]Type, error) {
 	if m := op.Arg("attn_mask"); m != nil {
 		s, _, ok := Broadcast(m.Type.Shape, scores)
 		if !ok || len(s) != len(scores) {
-			return nil, &RuleError{Param: "attn_mask", Other: "query", Msg: Rulef("", "attn_mask is %s, the scores are %s", ShapeString(m.Type.Shape), ShapeString(scores)).Msg}
+			return nil, &RuleError{
+				Param: "attn_mask",
+				Other: "query",
+				Msg: Rulef("", "attn_mask is %s, the scores are %s", ShapeString(m.Type.Shape), ShapeString(scores)).
+					Msg,
+			}
 		}
 	}
 	shape := cloneShape(q.Shape)
@@ -130,15 +154,19 @@ func inferAttention(op *Op) ([]Type, error) {
 
 func init() {
 	linear := &OpDef{Name: "linear", Doc: "x times the transpose of weight [D_out, D_in], plus bias.",
-		Params: params(in("x", clsNum).as("T"), in("weight", clsNum).as("T").fixed(), in("bias", clsNum).as("T").fixed().opt()), Infer: inferLinear}
+		Params: params(in("x", clsNum).as("T"), in("weight", clsNum).as("T").fixed(), in("bias", clsNum).as("T").
+			fixed().opt()), Infer: inferLinear}
 	register(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", "weight", "bias") }))
 
 	matmul := &OpDef{Name: "matmul", Doc: "Matrix product over the last two dimensions, batches broadcasting.",
-		Params: params(in("x", clsNum).as("T"), in("y", clsNum).as("T"), boolP("transpose_x").or(false), boolP("transpose_y").or(false)), Infer: inferMatMul}
+		Params: params(in("x", clsNum).as("T"), in("y", clsNum).as("T"), boolP("transpose_x").or(false),
+			boolP("transpose_y").or(false)), Infer: inferMatMul}
 	register(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", "y") }))
 
-	register(&OpDef{Name: "scaled_dot_product_attention", Since: "ios18", Doc: "softmax(query key^T / sqrt(E) + mask) value.",
-		Params: params(in("query", clsFloat).as("T"), in("key", clsFloat).as("T"), in("value", clsFloat).as("T"), in("attn_mask", clsFloat|clsBool).opt()), Infer: inferAttention})
+	register(&OpDef{Name: "scaled_dot_product_attention", Since: "ios18",
+		Doc: "softmax(query key^T / sqrt(E) + mask) value.",
+		Params: params(in("query", clsFloat).as("T"), in("key", clsFloat).as("T"), in("value", clsFloat).as("T"),
+			in("attn_mask", clsFloat|clsBool).opt()), Infer: inferAttention})
 
 	register(&OpDef{Name: "einsum", Doc: "Sum of products that the equation names, of two tensors.",
 		Params: params(in("values", clsNum).as("T").many(), stringP("equation")), Infer: inferEinsum})
@@ -158,7 +186,8 @@ func inferEinsum(op *Op) ([]Type, error) {
 	dims := map[byte]int64{}
 	for i, t := range terms {
 		if len(t) != vs[i].Type.Rank() {
-			return nil, Rulef("values", "operand %d has rank %d, equation %q gives it %d letters", i, vs[i].Type.Rank(), eq, len(t))
+			return nil, Rulef("values", "operand %d has rank %d, equation %q gives it %d letters", i, vs[i].Type.Rank(),
+				eq, len(t))
 		}
 		for j := range len(t) {
 			d := vs[i].Type.Shape[j]

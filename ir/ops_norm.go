@@ -28,11 +28,20 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 			continue
 		}
 		if v.Type.Rank() != len(as) {
-			return nil, &RuleError{Param: n, Other: "axes", Msg: Rulef("", "%s has rank %d, axes names %d dimensions", n, v.Type.Rank(), len(as)).Msg}
+			return nil, &RuleError{
+				Param: n,
+				Other: "axes",
+				Msg:   Rulef("", "%s has rank %d, axes names %d dimensions", n, v.Type.Rank(), len(as)).Msg,
+			}
 		}
 		for i, a := range as {
 			if !agree(v.Type.Shape[i], x.Shape[a]) {
-				return nil, &RuleError{Param: n, Other: "x", Msg: Rulef("", "%s is %s, dimension %d of x is %d", n, ShapeString(v.Type.Shape), a, x.Shape[a]).Msg}
+				return nil, &RuleError{
+					Param: n,
+					Other: "x",
+					Msg: Rulef("", "%s is %s, dimension %d of x is %d", n, ShapeString(v.Type.Shape), a, x.Shape[a]).
+						Msg,
+				}
 			}
 		}
 	}
@@ -65,12 +74,16 @@ func init() {
 		d.letter("U", "mean", "variance", "gamma", "beta", "alpha", "k")
 	}
 	for _, d := range []*OpDef{
-		{Name: "batch_norm", Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored statistics.",
-			Params: params(in("x", clsFloat).as("T"), in("mean", clsFloat).as("T").fixed(), in("variance", clsFloat).as("T").fixed(), scale("gamma"), scale("beta"), eps(1e-5)),
-			Infer:  inferChannelNorm(3, 5)},
+		{Name: "batch_norm", Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored " +
+			"statistics.",
+			Params: params(in("x", clsFloat).as("T"), in("mean", clsFloat).as("T").fixed(), in("variance", clsFloat).
+				as("T").fixed(), scale("gamma"), scale("beta"), eps(1e-5)),
+			Infer: inferChannelNorm(3, 5)},
 		{Name: "instance_norm", Doc: "x normalised over its spatial dimensions, channel by channel.",
-			Params: params(in("x", clsFloat).as("T"), scale("gamma"), scale("beta"), eps(1e-5)), Infer: inferChannelNorm(3, 4)},
-		{Name: "l2_norm", Doc: "x divided by the root of the sum of squares over the last three dimensions, plus epsilon under the root.",
+			Params: params(in("x", clsFloat).as("T"), scale("gamma"), scale("beta"), eps(1e-5)),
+			Infer:  inferChannelNorm(3, 4)},
+		{Name: "l2_norm", Doc: "x divided by the root of the sum of squares over the last three dimensions, plus " +
+			"epsilon under the root.",
 			Params: params(in("x", clsFloat).as("T"), eps(1e-6)),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "x", 3, maxRank); err != nil {
@@ -79,7 +92,8 @@ func init() {
 				return sameAsX(op)
 			}},
 		{Name: "layer_norm", Doc: "x normalised over axes, then scaled by gamma and shifted by beta.",
-			Params: params(in("x", clsFloat).as("T"), intP("axes").opt(), scale("gamma"), scale("beta"), eps(1e-5)), Infer: inferLayerNorm},
+			Params: params(in("x", clsFloat).as("T"), intP("axes").opt(), scale("gamma"), scale("beta"), eps(1e-5)),
+			Infer:  inferLayerNorm},
 		{Name: "local_response_norm", Doc: "x divided by a power of the sum of squares over neighbouring channels.",
 			Params: params(in("x", clsFloat).as("T"), intP("size"), in("alpha", clsFloat).as("T").fixed().or(1e-4),
 				in("beta", clsFloat).as("T").fixed().or(0.75), in("k", clsFloat).as("T").fixed().or(1.0)),

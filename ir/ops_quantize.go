@@ -25,15 +25,21 @@ func perAxis(op *Op, x string) error {
 func init() {
 	q8 := ClassOf(Int8, UInt8)
 	register(
-		&OpDef{Name: "quantize", Since: "ios17", Doc: "input / scale rounded half to even, plus zero_point, clipped to output_dtype.",
-			Params: params(in("input", clsFloat).as("S"), in("zero_point", q8).fixed().opt(), in("scale", clsFloat).as("S").fixed(), intP("axis").opt(), stringP("output_dtype")),
+		&OpDef{Name: "quantize", Since: "ios17",
+			Doc: "input / scale rounded half to even, plus zero_point, clipped to output_dtype.",
+			Params: params(in("input", clsFloat).as("S"), in("zero_point", q8).fixed().opt(), in("scale", clsFloat).
+				as("S").fixed(), intP("axis").opt(), stringP("output_dtype")),
 			Infer: func(op *Op) ([]Type, error) {
 				t, err := needDType(op, "output_dtype", ClassOf(Int8, UInt8))
 				if err != nil {
 					return nil, err
 				}
 				if z := op.Arg("zero_point"); z != nil && z.Type.DType != t {
-					return nil, &RuleError{Param: "zero_point", Other: "output_dtype", Msg: Rulef("", "zero_point is %s, output_dtype is %s", z.Type.DType, t).Msg}
+					return nil, &RuleError{
+						Param: "zero_point",
+						Other: "output_dtype",
+						Msg:   Rulef("", "zero_point is %s, output_dtype is %s", z.Type.DType, t).Msg,
+					}
 				}
 				if err := perAxis(op, "input"); err != nil {
 					return nil, err
@@ -41,7 +47,8 @@ func init() {
 				return one(op.Arg("input").Type.WithDType(t))
 			}},
 		&OpDef{Name: "dequantize", Since: "ios17", Doc: "scale (input - zero_point).",
-			Params: params(in("input", q8).as("S"), in("zero_point", q8).as("S").fixed().opt(), in("scale", clsFloat).fixed(), intP("axis").opt()),
+			Params: params(in("input", q8).as("S"), in("zero_point", q8).as("S").fixed().opt(), in("scale", clsFloat).
+				fixed(), intP("axis").opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := perAxis(op, "input"); err != nil {
 					return nil, err

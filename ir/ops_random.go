@@ -29,7 +29,8 @@ func init() {
 			Params: params(shape, num("mean", 0), num("stddev", 1), seed), Infer: inferRandom("mean")},
 		&OpDef{Name: "random_uniform", Effect: Random, Doc: "Uniform deviates from low to high.",
 			Params: params(shape, num("low", 0), num("high", 1), seed), Infer: inferRandom("low")},
-		&OpDef{Name: "random_categorical", Effect: Random, Doc: "Categories drawn with the weights in the last dimension of x.",
+		&OpDef{Name: "random_categorical", Effect: Random,
+			Doc:    "Categories drawn with the weights in the last dimension of x.",
 			Params: params(in("x", clsFloat), stringP("mode").or("logits"), intP("size").or(int64(1)), seed),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "x", 1, maxRank); err != nil {

@@ -32,7 +32,11 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 				return nil, err
 			}
 			if !agree(hidden, h) {
-				return nil, &RuleError{Param: w[1], Other: "weight_hh", Msg: Rulef("", "%s has hidden size %d, weight_hh has %d", w[1], h, hidden).Msg}
+				return nil, &RuleError{
+					Param: w[1],
+					Other: "weight_hh",
+					Msg:   Rulef("", "%s has hidden size %d, weight_hh has %d", w[1], h, hidden).Msg,
+				}
 			}
 			hidden = h
 		}
@@ -50,7 +54,12 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 		for _, s := range []string{"initial_h", "initial_c"} {
 			v := op.Arg(s)
 			if v != nil && !v.Type.Fits(v.Type.WithShape(state...)) {
-				return nil, &RuleError{Param: s, Other: "x", Msg: Rulef("", "%s is %s, x and weight_hh ask for %s", s, ShapeString(v.Type.Shape), ShapeString(state)).Msg}
+				return nil, &RuleError{
+					Param: s,
+					Other: "x",
+					Msg: Rulef("", "%s is %s, x and weight_hh ask for %s", s, ShapeString(v.Type.Shape),
+						ShapeString(state)).Msg,
+				}
 			}
 		}
 		steps := int64(1)
@@ -86,7 +95,11 @@ func gateWeights(op *Op, ih, hh string, gates, input int64) (int64, error) {
 	case a[0] != gates*h:
 		return 0, &RuleError{Param: ih, Other: hh, Msg: Rulef("", "%s has %d rows, %s has %d", ih, a[0], hh, b[0]).Msg}
 	case !agree(a[1], input):
-		return 0, &RuleError{Param: ih, Other: "x", Msg: Rulef("", "%s has input size %d, x has %d", ih, a[1], input).Msg}
+		return 0, &RuleError{
+			Param: ih,
+			Other: "x",
+			Msg:   Rulef("", "%s has input size %d, x has %d", ih, a[1], input).Msg,
+		}
 	}
 	return h, nil
 }
@@ -107,15 +120,19 @@ func init() {
 		}
 		return ps
 	}
-	register(&OpDef{Name: "lstm", Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Gives the outputs, the last h and the last c.",
-		Params: append(mode(append(head("initial_c"), weight("peephole").opt(), weight("weight_ih_back").opt(), weight("weight_hh_back").opt(), weight("bias_back").opt(), weight("peephole_back").opt()),
+	register(&OpDef{Name: "lstm", Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. " +
+		"Gives the outputs, the last h and the last c.",
+		Params: append(mode(append(head("initial_c"), weight("peephole").opt(), weight("weight_ih_back").opt(),
+			weight("weight_hh_back").opt(), weight("bias_back").opt(), weight("peephole_back").opt()),
 			"recurrent_activation", "sigmoid", "cell_activation", "tanh", "activation", "tanh"), weight("clip").opt()),
 		Infer: recurrent(4, true)})
-	gru := &OpDef{Name: "gru", Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the outputs and the last h.",
+	gru := &OpDef{Name: "gru", Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the " +
+		"outputs and the last h.",
 		Params: mode(head(), "recurrent_activation", "sigmoid", "activation", "tanh"), Infer: recurrent(3, false)}
 	register(gru, gru.since("ios18", func(d *OpDef) {
 		d.Params = append(d.Params, boolP("reset_after").or(false), weight("input_bias").opt())
 	}))
-	register(&OpDef{Name: "rnn", Doc: "Plain recurrent layer over the first dimension of x. Gives the outputs and the last h.",
+	register(&OpDef{Name: "rnn", Doc: "Plain recurrent layer over the first dimension of x. Gives the outputs and " +
+		"the last h.",
 		Params: mode(head(), "activation", "tanh"), Infer: recurrent(1, false)})
 }

@@ -92,14 +92,16 @@ func init() {
 		{"reduce_sum_square", "Sum of squares over axes."},
 	} {
 		register(&OpDef{Name: r.name, Doc: r.doc,
-			Params: params(in("x", clsNum).as("T"), intP("axes").opt(), boolP("keep_dims").or(false)), Infer: inferReduce})
+			Params: params(in("x", clsNum).as("T"), intP("axes").opt(), boolP("keep_dims").or(false)),
+			Infer:  inferReduce})
 	}
 	for _, r := range []namedDoc{
 		{"reduce_argmax", "Index of the largest element along axis, the lowest of equals."},
 		{"reduce_argmin", "Index of the smallest element along axis, the lowest of equals."},
 	} {
 		d := &OpDef{Name: r.name, Doc: r.doc,
-			Params: params(in("x", clsNum).as("T"), intP("axis").or(int64(-1)), boolP("keep_dims").or(false)), Infer: inferArgReduce}
+			Params: params(in("x", clsNum).as("T"), intP("axis").or(int64(-1)), boolP("keep_dims").or(false)),
+			Infer:  inferArgReduce}
 		register(d, d.since("ios17", func(d *OpDef) {
 			d.Params = append(d.Params, stringP("output_dtype").or("int32"))
 		}))

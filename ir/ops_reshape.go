@@ -22,7 +22,8 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 				if slices.Contains(x, 0) {
 					continue
 				}
-				return nil, Rulef("shape", "shape has a 0 at %d; that needs as many dimensions as x, which has %d", i, len(x))
+				return nil, Rulef("shape", "shape has a 0 at %d; that needs as many dimensions as x, which has %d", i,
+					len(x))
 			}
 			out[i] = x[i]
 		case d == -1:
@@ -53,11 +54,21 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 		case free >= 0 && n == 0:
 			return nil, Rulef("shape", "shape %s has -1 beside an empty dimension", intsText(shape))
 		case free >= 0 && total%n != 0:
-			return nil, &RuleError{Param: "shape", Other: "x", Msg: Rulef("", "x %s has %d elements, not a multiple of %d in shape %s", ShapeString(x), total, n, intsText(shape)).Msg}
+			return nil, &RuleError{
+				Param: "shape",
+				Other: "x",
+				Msg: Rulef("", "x %s has %d elements, not a multiple of %d in shape %s", ShapeString(x), total, n,
+					intsText(shape)).Msg,
+			}
 		case free >= 0:
 			out[free] = total / n
 		case n != total:
-			return nil, &RuleError{Param: "shape", Other: "x", Msg: Rulef("", "x %s has %d elements, shape %s has %d", ShapeString(x), total, intsText(shape), n).Msg}
+			return nil, &RuleError{
+				Param: "shape",
+				Other: "x",
+				Msg: Rulef("", "x %s has %d elements, shape %s has %d", ShapeString(x), total, intsText(shape), n).
+					Msg,
+			}
 		}
 	}
 	return out, nil
@@ -181,7 +192,11 @@ func Perm(op *Op) ([]int, error) {
 	}
 	rank := op.Arg("x").Type.Rank()
 	if len(v) != rank {
-		return nil, &RuleError{Param: "perm", Other: "x", Msg: Rulef("", "perm has %d elements, x has rank %d", len(v), rank).Msg}
+		return nil, &RuleError{
+			Param: "perm",
+			Other: "x",
+			Msg:   Rulef("", "perm has %d elements, x has rank %d", len(v), rank).Msg,
+		}
 	}
 	return axes("perm", v, rank)
 }
@@ -215,9 +230,11 @@ func inferFlatten2D(op *Op) ([]Type, error) {
 }
 
 func inferReshapeLike(op *Op) ([]Type, error) {
-	refs, begins, ends, masks := op.ArgList("ref_tensors"), op.ArgList("begins"), op.ArgList("ends"), op.ArgList("end_masks")
+	refs, begins, ends, masks := op.ArgList("ref_tensors"), op.ArgList("begins"), op.ArgList("ends"),
+		op.ArgList("end_masks")
 	if len(begins) != len(refs) || len(ends) != len(refs) || len(masks) != len(refs) {
-		return nil, Rulef("ref_tensors", "ref_tensors, begins, ends and end_masks have %d, %d, %d and %d elements", len(refs), len(begins), len(ends), len(masks))
+		return nil, Rulef("ref_tensors", "ref_tensors, begins, ends and end_masks have %d, %d, %d and %d elements",
+			len(refs), len(begins), len(ends), len(masks))
 	}
 	var out []int64
 	for i, r := range refs {
@@ -242,7 +259,11 @@ func inferReshapeLike(op *Op) ([]Type, error) {
 	}
 	x := op.Arg("x").Type
 	if a, b := count(x.Shape), count(out); a >= 0 && b >= 0 && a != b {
-		return nil, &RuleError{Param: "ref_tensors", Other: "x", Msg: Rulef("", "x has %d elements, the references give %s", a, ShapeString(out)).Msg}
+		return nil, &RuleError{
+			Param: "ref_tensors",
+			Other: "x",
+			Msg:   Rulef("", "x has %d elements, the references give %s", a, ShapeString(out)).Msg,
+		}
 	}
 	return one(x.WithShape(out...))
 }
@@ -250,7 +271,8 @@ func inferReshapeLike(op *Op) ([]Type, error) {
 func init() {
 	later := func(d *OpDef) { d.class(clsSmallB, "x"); d.class(clsIndex, "shape") }
 
-	reshape := &OpDef{Name: "reshape", Doc: "x with another shape; 0 copies a dimension of x from the same position, -1 takes what is left.",
+	reshape := &OpDef{Name: "reshape", Doc: "x with another shape; 0 copies a dimension of x from the same " +
+		"position, -1 takes what is left.",
 		Params: params(in("x", clsNumB), in("shape", clsInt32)), Infer: inferReshape(false), Fold: foldReinterpret}
 	register(reshape, reshape.since("ios17", func(d *OpDef) {
 		later(d)
@@ -269,8 +291,10 @@ func init() {
 	}
 	register(&OpDef{Name: "flatten2d", Doc: "x as a matrix, its dimensions split at axis.",
 		Params: params(in("x", clsNumB), intP("axis").or(int64(1))), Infer: inferFlatten2D, Fold: foldReinterpret})
-	like := &OpDef{Name: "reshape_like", Since: "ios16", Doc: "x with a shape put together from dimensions of other tensors.",
-		Params: params(in("x", clsNumB), in("ref_tensors", clsElem).many(), in("begins", clsInt32).many(), in("ends", clsInt32).many(), in("end_masks", clsBool).many()),
-		Infer:  inferReshapeLike, Fold: foldReinterpret}
+	like := &OpDef{Name: "reshape_like", Since: "ios16",
+		Doc: "x with a shape put together from dimensions of other tensors.",
+		Params: params(in("x", clsNumB), in("ref_tensors", clsElem).many(), in("begins", clsInt32).many(),
+			in("ends", clsInt32).many(), in("end_masks", clsBool).many()),
+		Infer: inferReshapeLike, Fold: foldReinterpret}
 	register(like, like.since("ios17", later))
 }

@@ -38,7 +38,11 @@ func SliceAttrs(op *Op) (Slice, error) {
 			n = v.Type.Shape[0]
 		}
 		if v.Type.Rank() > 1 || !agree(n, int64(rank)) {
-			return nil, false, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s is %s, x has rank %d", name, ShapeString(v.Type.Shape), rank).Msg}
+			return nil, false, &RuleError{
+				Param: name,
+				Other: "x",
+				Msg:   Rulef("", "%s is %s, x has rank %d", name, ShapeString(v.Type.Shape), rank).Msg,
+			}
 		}
 		ns, ok := ArgInts(op, name)
 		return ns, ok, nil
@@ -68,7 +72,11 @@ func SliceAttrs(op *Op) (Slice, error) {
 		}
 		m, ok := ArgBools(op, name)
 		if !ok || len(m) != rank {
-			return nil, &RuleError{Param: name, Other: "x", Msg: Rulef("", "%s is %s, x has rank %d", name, op.Arg(name).Type, rank).Msg}
+			return nil, &RuleError{
+				Param: name,
+				Other: "x",
+				Msg:   Rulef("", "%s is %s, x has rank %d", name, op.Arg(name).Type, rank).Msg,
+			}
 		}
 		return m, nil
 	}
@@ -113,7 +121,11 @@ func SliceAttrs(op *Op) (Slice, error) {
 					s.Begin += n
 				}
 				if n >= 0 && (s.Begin < 0 || s.Begin >= n) {
-					return nil, &RuleError{Param: "begin", Other: "x", Msg: Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, b.at, i, n).Msg}
+					return nil, &RuleError{
+						Param: "begin",
+						Other: "x",
+						Msg:   Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, b.at, i, n).Msg,
+					}
 				}
 			}
 			out[i] = s
@@ -208,7 +220,11 @@ func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) 
 				s.Begin += n
 			}
 			if s.Begin < 0 && n >= 0 || n >= 0 && s.Begin > n {
-				return nil, &RuleError{Param: "begin", Other: "x", Msg: Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, begin[i], i, n).Msg}
+				return nil, &RuleError{
+					Param: "begin",
+					Other: "x",
+					Msg:   Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, begin[i], i, n).Msg,
+				}
 			}
 			s.Begin = max(s.Begin, Unknown)
 		}
@@ -222,7 +238,12 @@ func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) 
 				return nil, Rulef("size", "size[%d] is %d; only -1 means the rest", i, size[i])
 			}
 			if s.Begin >= 0 && n >= 0 && s.Len > n-s.Begin {
-				return nil, &RuleError{Param: "size", Other: "x", Msg: Rulef("", "begin[%d] + size[%d] is %d, dimension %d of x is %d", i, i, s.Begin+s.Len, i, n).Msg}
+				return nil, &RuleError{
+					Param: "size",
+					Other: "x",
+					Msg: Rulef("", "begin[%d] + size[%d] is %d, dimension %d of x is %d", i, i, s.Begin+s.Len, i, n).
+						Msg,
+				}
 			}
 		}
 		out[i] = s
@@ -245,16 +266,20 @@ func init() {
 		d.letter("U", "begin", "end", "stride", "size")
 	}
 	boolVec := func(n string) Param { return boolP(n).opt() }
-	byIndex := &OpDef{Name: "slice_by_index", Doc: "Elements begin to end of every dimension, stride apart; masks open an end or drop a dimension.",
-		Params: params(in("x", clsNumB), in("begin", clsInt32), in("end", clsInt32), intP("stride").opt(), boolVec("begin_mask"), boolVec("end_mask"), boolVec("squeeze_mask")),
-		Infer:  inferSlice, Fold: foldSlice}
+	byIndex := &OpDef{Name: "slice_by_index",
+		Doc: "Elements begin to end of every dimension, stride apart; masks open an end or drop a dimension.",
+		Params: params(in("x", clsNumB), in("begin", clsInt32), in("end", clsInt32), intP("stride").opt(),
+			boolVec("begin_mask"), boolVec("end_mask"), boolVec("squeeze_mask")),
+		Infer: inferSlice, Fold: foldSlice}
 	register(byIndex, byIndex.since("ios17", later))
 	bySize := &OpDef{Name: "slice_by_size", Doc: "size elements of every dimension from begin; -1 takes the rest.",
-		Params: params(in("x", clsNumB), in("begin", clsInt32), in("size", clsInt32)), Infer: inferSlice, Fold: foldSlice}
+		Params: params(in("x", clsNumB), in("begin", clsInt32), in("size", clsInt32)), Infer: inferSlice,
+		Fold: foldSlice}
 	register(bySize, bySize.since("ios17", later))
 
 	update := byIndex.since("ios18", func(d *OpDef) {
-		d.Name, d.Doc, d.Fold = "slice_update", "x with the elements that slice_by_index would take replaced by update.", nil
+		d.Name, d.Doc, d.Fold = "slice_update",
+			"x with the elements that slice_by_index would take replaced by update.", nil
 		d.Params = append(params(in("x", clsSmallB).as("T"), in("update", clsSmallB).as("T")), d.Params[1:]...)
 		later(d)
 		d.Infer = func(op *Op) ([]Type, error) {
@@ -264,7 +289,11 @@ func init() {
 			}
 			want, u := s.Shape(), op.Arg("update").Type
 			if !u.Fits(u.WithShape(want...)) {
-				return nil, &RuleError{Param: "update", Other: "x", Msg: Rulef("", "update is %s, the window is %s", ShapeString(u.Shape), ShapeString(want)).Msg}
+				return nil, &RuleError{
+					Param: "update",
+					Other: "x",
+					Msg:   Rulef("", "update is %s, the window is %s", ShapeString(u.Shape), ShapeString(want)).Msg,
+				}
 			}
 			return sameAsX(op)
 		}

@@ -17,7 +17,11 @@ func inferTopK(op *Op) ([]Type, error) {
 	case k < 1:
 		return nil, Rulef("k", "k is %d, must be at least 1, or -1 for all", k)
 	case shape[a] >= 0 && k > shape[a]:
-		return nil, &RuleError{Param: "k", Other: "x", Msg: Rulef("", "k is %d, dimension %d of x is %d", k, a, shape[a]).Msg}
+		return nil, &RuleError{
+			Param: "k",
+			Other: "x",
+			Msg:   Rulef("", "k is %d, dimension %d of x is %d", k, a, shape[a]).Msg,
+		}
 	}
 	shape[a] = k
 	t := Int32
@@ -46,7 +50,8 @@ func init() {
 			return one(x.WithDType(Int32))
 		}})
 	topk := &OpDef{Name: "topk", Doc: "The k largest (ascending: smallest) elements along axis and their indices.",
-		Params: params(in("x", clsNum), intP("k").or(int64(1)), intP("axis").or(int64(-1)), boolP("ascending").or(false)), Infer: inferTopK}
+		Params: params(in("x", clsNum), intP("k").or(int64(1)), intP("axis").or(int64(-1)), boolP("ascending").
+			or(false)), Infer: inferTopK}
 	v16 := topk.since("ios16", func(d *OpDef) {
 		d.Params = append(d.Params, boolP("sort").or(true), boolP("return_indices").or(true))
 	})
@@ -58,7 +63,8 @@ func init() {
 
 	nms := func(d *OpDef, old bool) {
 		d.Name, d.Doc = "non_maximum_suppression", "Boxes that overlap no better one, per batch, at most max_boxes."
-		d.Params = params(in("boxes", clsFloat).as("T"), in("scores", clsFloat).as("T"), in("iou_threshold", clsFloat).as("T").fixed())
+		d.Params = params(in("boxes", clsFloat).as("T"), in("scores", clsFloat).as("T"), in("iou_threshold", clsFloat).
+			as("T").fixed())
 		if old {
 			d.Params = append(d.Params, in("score_threshold", clsFloat).as("T").fixed())
 		}
@@ -93,7 +99,11 @@ func inferNMS(op *Op, old bool) ([]Type, error) {
 		return nil, Rulef("boxes", "dimension %d of boxes is %d, must be 4", per, b.Shape[per])
 	}
 	if !agree(b.Shape[many], s.Shape[many]) || !agree(b.Shape[0], s.Shape[0]) {
-		return nil, &RuleError{Param: "scores", Other: "boxes", Msg: Rulef("", "scores is %s, boxes is %s", ShapeString(s.Shape), ShapeString(b.Shape)).Msg}
+		return nil, &RuleError{
+			Param: "scores",
+			Other: "boxes",
+			Msg:   Rulef("", "scores is %s, boxes is %s", ShapeString(s.Shape), ShapeString(b.Shape)).Msg,
+		}
 	}
 	if n < 1 {
 		return nil, Rulef("max_boxes", "max_boxes is %d, must be at least 1", n)

@@ -15,7 +15,11 @@ func divided(op *Op, name string, i int, b int64) (int64, error) {
 		return Unknown, nil
 	}
 	if d%b != 0 {
-		return 0, &RuleError{Param: name, Other: "x", Msg: Rulef("", "dimension %d of x is %d, not a multiple of %d", i, d, b).Msg}
+		return 0, &RuleError{
+			Param: name,
+			Other: "x",
+			Msg:   Rulef("", "dimension %d of x is %d, not a multiple of %d", i, d, b).Msg,
+		}
 	}
 	return d / b, nil
 }
@@ -80,11 +84,13 @@ func batchBlocks(op *Op, pairs string) (block, pair []int64, err error) {
 		return nil, nil, err
 	}
 	if len(block) != 2 || len(pair) != 4 {
-		return nil, nil, Rulef(pairs, "block_shape has %d elements and %s %d; must be 2 and [2, 2]", len(block), pairs, len(pair))
+		return nil, nil, Rulef(pairs, "block_shape has %d elements and %s %d; must be 2 and [2, 2]", len(block), pairs,
+			len(pair))
 	}
 	for i := range pair {
 		if pair[i] < 0 || block[i/2] < 1 || block[i/2] > 1<<15 {
-			return nil, nil, Rulef(pairs, "block_shape %s or %s %s is out of range", intsText(block), pairs, intsText(pair))
+			return nil, nil, Rulef(pairs, "block_shape %s or %s %s is out of range", intsText(block), pairs,
+				intsText(pair))
 		}
 	}
 	return block, pair, nil
@@ -101,7 +107,11 @@ func inferSpaceToBatch(op *Op) ([]Type, error) {
 		if d := x.Shape[2+i]; d >= 0 {
 			d += pair[2*i] + pair[2*i+1]
 			if d%block[i] != 0 {
-				return nil, &RuleError{Param: "block_shape", Other: "x", Msg: Rulef("", "padded dimension %d of x is %d, not a multiple of %d", 2+i, d, block[i]).Msg}
+				return nil, &RuleError{
+					Param: "block_shape",
+					Other: "x",
+					Msg:   Rulef("", "padded dimension %d of x is %d, not a multiple of %d", 2+i, d, block[i]).Msg,
+				}
 			}
 			out[2+i] = d / block[i]
 		}
@@ -149,7 +159,11 @@ func inferWindows(op *Op) ([]Type, error) {
 	}
 	n := WindowOutput(x.Shape[a], size, stride, 0, 0, false)
 	if n == 0 {
-		return nil, &RuleError{Param: "size", Other: "x", Msg: Rulef("", "size is %d, dimension %d of x is %d", size, a, x.Shape[a]).Msg}
+		return nil, &RuleError{
+			Param: "size",
+			Other: "x",
+			Msg:   Rulef("", "size is %d, dimension %d of x is %d", size, a, x.Shape[a]).Msg,
+		}
 	}
 	out := append(cloneShape(x.Shape[:a]), n, size)
 	return one(x.WithShape(append(out, x.Shape[a+1:]...)...))
@@ -163,13 +177,16 @@ func init() {
 			Params: params(in("x", clsFloat), intP("upscale_factor")), Infer: inferToSpace("upscale_factor")},
 		&OpDef{Name: "space_to_depth", Doc: "Blocks of space moved into channels, the reverse of depth_to_space.",
 			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToDepth("block_size")},
-		&OpDef{Name: "pixel_unshuffle", Since: "ios16", Doc: "Blocks of space moved into channels, the reverse of pixel_shuffle.",
-			Params: params(in("x", clsFloat), in("downscale_factor", ClassOf(UInt32)).fixed()), Infer: inferToDepth("downscale_factor")},
+		&OpDef{Name: "pixel_unshuffle", Since: "ios16",
+			Doc:    "Blocks of space moved into channels, the reverse of pixel_shuffle.",
+			Params: params(in("x", clsFloat), in("downscale_factor", ClassOf(UInt32)).fixed()),
+			Infer:  inferToDepth("downscale_factor")},
 		&OpDef{Name: "space_to_batch", Doc: "Padded blocks of space moved into the batch.",
 			Params: params(in("x", clsFloat), intP("block_shape"), intP("paddings")), Infer: inferSpaceToBatch},
 		&OpDef{Name: "batch_to_space", Doc: "Batches moved into blocks of space, then cropped.",
 			Params: params(in("x", clsFloat), intP("block_shape"), intP("crops")), Infer: inferBatchToSpace})
-	win := &OpDef{Name: "sliding_windows", Doc: "Windows of size elements along axis, stride apart, as a new dimension.",
+	win := &OpDef{Name: "sliding_windows",
+		Doc:    "Windows of size elements along axis, stride apart, as a new dimension.",
 		Params: params(in("x", clsNum), intP("axis"), intP("size"), intP("stride").or(int64(1))), Infer: inferWindows}
 	register(win, win.since("ios17", func(d *OpDef) { d.class(clsSmallB, "x") }))
 	for _, r := range []namedDoc{
@@ -191,7 +208,8 @@ func init() {
 			return sameAsX(op)
 		}
 		if r.name == "reverse_sequence" {
-			ps = params(in("x", clsNumB), in("lengths", clsInt32), intP("seq_axis").or(int64(0)), intP("batch_axis").or(int64(0)))
+			ps = params(in("x", clsNumB), in("lengths", clsInt32), intP("seq_axis").or(int64(0)), intP("batch_axis").
+				or(int64(0)))
 			infer = inferReverseSequence
 		}
 		d := &OpDef{Name: r.name, Doc: r.doc, Params: ps, Infer: infer}

@@ -9,7 +9,11 @@ func stateValue(state, value string) func(op *Op) (Type, error) {
 	return func(op *Op) (Type, error) {
 		t, v := stateTensor(op, state), op.Arg(value).Type
 		if !v.Fits(t) {
-			return t, &RuleError{Param: value, Other: state, Msg: Rulef("", "%s is %s, the state holds %s", value, v, t).Msg}
+			return t, &RuleError{
+				Param: value,
+				Other: state,
+				Msg:   Rulef("", "%s is %s, the state holds %s", value, v, t).Msg,
+			}
 		}
 		return t, nil
 	}
@@ -26,7 +30,8 @@ func init() {
 				_, err := stateValue("input", "data")(op)
 				return nil, err
 			}},
-		&OpDef{Name: "coreml_update_state", Effect: Writes, Doc: "Puts a tensor into a state and gives the state's tensor.",
+		&OpDef{Name: "coreml_update_state", Effect: Writes,
+			Doc:    "Puts a tensor into a state and gives the state's tensor.",
 			Params: params(in("state", clsElem).of(State), in("value", clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
 				t, err := stateValue("state", "value")(op)

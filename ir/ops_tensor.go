@@ -84,11 +84,20 @@ func inferOneHot(op *Op) ([]Type, error) {
 
 func init() {
 	register(
-		&OpDef{Name: "identity", Doc: "x itself.", Params: params(in("x", clsAny).of(AnyKind)), Infer: sameAsX, Fold: foldIdentity},
+		&OpDef{
+			Name:   "identity",
+			Doc:    "x itself.",
+			Params: params(in("x", clsAny).of(AnyKind)),
+			Infer:  sameAsX,
+			Fold:   foldIdentity,
+		},
 		&OpDef{Name: "shape", Doc: "The dimensions of x.", Params: params(in("x", clsElem)),
-			Infer: func(op *Op) ([]Type, error) { return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank()))) }, Fold: foldShape, ByType: true},
+			Infer: func(op *Op) ([]Type, error) {
+				return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank())))
+			}, Fold: foldShape, ByType: true},
 		&OpDef{Name: "fill", Doc: "A tensor of one value.",
-			Params: params(in("shape", clsInt32), in("value", clsNumB).fixed().or(0.0)), Infer: inferFill, Fold: foldFill},
+			Params: params(in("shape", clsInt32), in("value", clsNumB).fixed().or(0.0)), Infer: inferFill,
+			Fold: foldFill},
 		&OpDef{Name: "fill_like", Since: "ios16", Doc: "A tensor of one value in the shape of another.",
 			Params: params(in("ref_tensor", clsNumB), in("value", clsNumB).fixed().or(0.0)),
 			Infer: func(op *Op) ([]Type, error) {
@@ -99,9 +108,11 @@ func init() {
 				return one(TensorOf(t, op.Arg("ref_tensor").Type.Shape...))
 			}},
 		&OpDef{Name: "range_1d", Doc: "Numbers from start up to, not including, end.",
-			Params: params(in("end", clsNum).as("T"), in("start", clsNum).as("T"), in("step", clsNum).as("T")), Infer: inferRange, Fold: foldRange},
+			Params: params(in("end", clsNum).as("T"), in("start", clsNum).as("T"), in("step", clsNum).as("T")),
+			Infer:  inferRange, Fold: foldRange},
 		&OpDef{Name: "cumsum", Doc: "Running sum along axis; exclusive of the element, or from the end.",
-			Params: params(in("x", clsNum), intP("axis").or(int64(0)), boolP("exclusive").or(false), boolP("reverse").or(false)),
+			Params: params(in("x", clsNum), intP("axis").or(int64(0)), boolP("exclusive").or(false), boolP("reverse").
+				or(false)),
 			Infer: func(op *Op) ([]Type, error) {
 				if _, err := AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
 					return nil, err
@@ -116,15 +127,18 @@ func init() {
 				}
 				return sameAsX(op)
 			}},
-		&OpDef{Name: "non_zero", Doc: "Indices of the elements that are not 0, one a row.", Params: params(in("x", clsNumB)),
+		&OpDef{Name: "non_zero", Doc: "Indices of the elements that are not 0, one a row.",
+			Params: params(in("x", clsNumB)),
 			Infer: func(op *Op) ([]Type, error) {
 				return one(TensorOf(Int32, Unknown, int64(op.Arg("x").Type.Rank())))
 			}},
 		&OpDef{Name: "one_hot", Doc: "on_value at the index along a new axis, off_value elsewhere.",
 			Params: params(in("indices", clsInt32), in("one_hot_vector_size", clsInt32), intP("axis").or(int64(-1)),
-				in("on_value", clsNumB).as("T").fixed().or(int64(1)), in("off_value", clsNumB).as("T").fixed().or(int64(0))), Infer: inferOneHot},
+				in("on_value", clsNumB).as("T").fixed().or(int64(1)), in("off_value", clsNumB).as("T").fixed().
+					or(int64(0))), Infer: inferOneHot},
 		&OpDef{Name: "classify", Doc: "The class of the highest probability and the probability of each.",
-			Params: params(in("probabilities", ClassOf(FP32)), in("classes", ClassOf(String, Int64)).of(AnyKind).fixed()),
+			Params: params(in("probabilities", ClassOf(FP32)), in("classes", ClassOf(String, Int64)).of(AnyKind).
+				fixed()),
 			Infer: func(op *Op) ([]Type, error) {
 				c, p := op.Arg("classes").Type, op.Arg("probabilities").Type
 				return []Type{Scalar(c.DType), p}, nil

@@ -26,41 +26,58 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func init() {
 	for _, r := range []unaryRow{
-		{"abs", clsNum, math.Abs, "Absolute value."},
-		{"acos", clsFloat, math.Acos, "Arc cosine."},
-		{"asin", clsFloat, math.Asin, "Arc sine."},
-		{"atan", clsFloat, math.Atan, "Arc tangent."},
-		{"atanh", clsFloat, math.Atanh, "Inverse hyperbolic tangent."},
-		{"ceil", clsFloat, math.Ceil, "Smallest integer not below x."},
-		{"cos", clsFloat, math.Cos, "Cosine."},
-		{"cosh", clsFloat, math.Cosh, "Hyperbolic cosine."},
-		{"erf", clsFloat, math.Erf, "Gauss error function."},
-		{"exp", clsFloat, math.Exp, "e to the power x."},
-		{"exp2", clsNum, math.Exp2, "2 to the power x."},
-		{"floor", clsFloat, math.Floor, "Largest integer not above x."},
-		{"round", clsFloat, roundHalfEven, "Nearest integer, halves to the even one."},
-		{"sign", clsNum, sign, "-1, 0 or 1 by the sign of x."},
-		{"sin", clsFloat, math.Sin, "Sine."},
-		{"sinh", clsFloat, math.Sinh, "Hyperbolic sine."},
-		{"sqrt", clsFloat, math.Sqrt, "Square root."},
-		{"square", clsNum, func(x float64) float64 { return x * x }, "x times x."},
-		{"tan", clsFloat, math.Tan, "Tangent."},
-		{"tanh", clsFloat, math.Tanh, "Hyperbolic tangent."},
-		{"relu", clsFloat, func(x float64) float64 { return math.Max(x, 0) }, "x where positive, else 0."},
-		{"relu6", clsFloat, func(x float64) float64 { return math.Min(math.Max(x, 0), 6) }, "x held between 0 and 6."},
-		{"sigmoid", clsFloat, logistic, "1 / (1 + exp(-x))."},
-		{"silu", clsFloat, func(x float64) float64 { return x * logistic(x) }, "x times its sigmoid."},
-		{"softplus", clsFloat, func(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }, "log(1 + exp(x))."},
-		{"softsign", clsFloat, func(x float64) float64 { return x / (1 + math.Abs(x)) }, "x / (1 + |x|)."},
+		{name: "abs", class: clsNum, f: math.Abs, doc: "Absolute value."},
+		{name: "acos", class: clsFloat, f: math.Acos, doc: "Arc cosine."},
+		{name: "asin", class: clsFloat, f: math.Asin, doc: "Arc sine."},
+		{name: "atan", class: clsFloat, f: math.Atan, doc: "Arc tangent."},
+		{name: "atanh", class: clsFloat, f: math.Atanh, doc: "Inverse hyperbolic tangent."},
+		{name: "ceil", class: clsFloat, f: math.Ceil, doc: "Smallest integer not below x."},
+		{name: "cos", class: clsFloat, f: math.Cos, doc: "Cosine."},
+		{name: "cosh", class: clsFloat, f: math.Cosh, doc: "Hyperbolic cosine."},
+		{name: "erf", class: clsFloat, f: math.Erf, doc: "Gauss error function."},
+		{name: "exp", class: clsFloat, f: math.Exp, doc: "e to the power x."},
+		{name: "exp2", class: clsNum, f: math.Exp2, doc: "2 to the power x."},
+		{name: "floor", class: clsFloat, f: math.Floor, doc: "Largest integer not above x."},
+		{name: "round", class: clsFloat, f: roundHalfEven, doc: "Nearest integer, halves to the even one."},
+		{name: "sign", class: clsNum, f: sign, doc: "-1, 0 or 1 by the sign of x."},
+		{name: "sin", class: clsFloat, f: math.Sin, doc: "Sine."},
+		{name: "sinh", class: clsFloat, f: math.Sinh, doc: "Hyperbolic sine."},
+		{name: "sqrt", class: clsFloat, f: math.Sqrt, doc: "Square root."},
+		{name: "square", class: clsNum, f: func(x float64) float64 { return x * x }, doc: "x times x."},
+		{name: "tan", class: clsFloat, f: math.Tan, doc: "Tangent."},
+		{name: "tanh", class: clsFloat, f: math.Tanh, doc: "Hyperbolic tangent."},
+		{name: "relu", class: clsFloat, f: func(x float64) float64 {
+			return math.Max(x, 0)
+		}, doc: "x where positive, else 0."},
+		{name: "relu6", class: clsFloat, f: func(x float64) float64 {
+			return math.Min(math.Max(x, 0), 6)
+		}, doc: "x held between 0 and 6."},
+		{name: "sigmoid", class: clsFloat, f: logistic, doc: "1 / (1 + exp(-x))."},
+		{name: "silu", class: clsFloat, f: func(x float64) float64 {
+			return x * logistic(x)
+		}, doc: "x times its sigmoid."},
+		{name: "softplus", class: clsFloat, f: func(x float64) float64 {
+			return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
+		}, doc: "log(1 + exp(x))."},
+		{name: "softsign", class: clsFloat, f: func(x float64) float64 {
+			return x / (1 + math.Abs(x))
+		}, doc: "x / (1 + |x|)."},
 	} {
-		register(&OpDef{Name: r.name, Doc: r.doc, Params: params(in("x", r.class).as("T")), Infer: sameAsX, Fold: foldUnary(r.f)})
+		register(&OpDef{
+			Name:   r.name,
+			Doc:    r.doc,
+			Params: params(in("x", r.class).as("T")),
+			Infer:  sameAsX,
+			Fold:   foldUnary(r.f),
+		})
 	}
 	register(&OpDef{Name: "logical_not", Doc: "The opposite of x.", Params: params(in("x", clsBool)), Infer: sameAsX,
 		Fold: foldUnary(func(x float64) float64 { return 1 - x })})
 
 	clip := &OpDef{Name: "clip", Doc: "x held between alpha and beta.",
-		Params: params(in("x", clsFloat).as("T"), in("alpha", clsFloat).as("T").fixed(), in("beta", clsFloat).as("T").fixed()),
-		Infer:  sameAsX,
+		Params: params(in("x", clsFloat).as("T"), in("alpha", clsFloat).as("T").fixed(), in("beta", clsFloat).as("T").
+			fixed()),
+		Infer: sameAsX,
 		Fold: foldUnaryArgs([]string{"alpha", "beta"}, func(x float64, a []float64) float64 {
 			return math.Min(math.Max(x, a[0]), a[1])
 		})}
@@ -76,9 +93,15 @@ func init() {
 		f    func(x float64, a []float64) float64
 		doc  string
 	}{
-		{"inverse", 1e-4, func(x float64, a []float64) float64 { return 1 / (x + a[0]) }, "1 / (x + epsilon)."},
-		{"log", 1e-45, func(x float64, a []float64) float64 { return math.Log(x + a[0]) }, "Natural logarithm of x + epsilon."},
-		{"rsqrt", 1e-12, func(x float64, a []float64) float64 { return 1 / math.Sqrt(x+a[0]) }, "1 / sqrt(x + epsilon)."},
+		{name: "inverse", eps: 1e-4, f: func(x float64, a []float64) float64 {
+			return 1 / (x + a[0])
+		}, doc: "1 / (x + epsilon)."},
+		{name: "log", eps: 1e-45, f: func(x float64, a []float64) float64 {
+			return math.Log(x + a[0])
+		}, doc: "Natural logarithm of x + epsilon."},
+		{name: "rsqrt", eps: 1e-12, f: func(x float64, a []float64) float64 {
+			return 1 / math.Sqrt(x+a[0])
+		}, doc: "1 / sqrt(x + epsilon)."},
 	} {
 		d := &OpDef{Name: r.name, Doc: r.doc,
 			Params: params(in("x", clsFloat).as("T"), in("epsilon", clsFloat).as("T").fixed().or(r.eps)),
@@ -86,7 +109,8 @@ func init() {
 		register(d, d.since("ios17", func(d *OpDef) { d.letter("U", "epsilon") }))
 	}
 
-	cast := &OpDef{Name: "cast", Doc: "x with another element type; floats are truncated towards zero on the way to integers.",
+	cast := &OpDef{Name: "cast", Doc: "x with another element type; floats are truncated towards zero on the way " +
+		"to integers.",
 		Params: params(in("x", clsNumB), stringP("dtype")),
 		Infer: func(op *Op) ([]Type, error) {
 			t, err := needDType(op, "dtype", op.Def.Params[0].Class)

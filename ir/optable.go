@@ -43,7 +43,9 @@ type Param struct {
 	Class    Class  // element types accepted
 	Same     string // type variable: parameters (and results) that share a letter share an element type; "" for none
 	Optional bool
-	Default  any  // value that stands for an absent argument: int64, float64, bool, string, []int64, or nil when it is computed by the rule
+	// value that stands for an absent argument: int64, float64, bool, string, []int64, or nil when
+	// it is computed by the rule
+	Default  any
 	Const    bool // must be known at compile time
 	Variadic bool // takes a tuple
 	Kind     Kind // Tensor unless it takes a list or a state

@@ -44,7 +44,8 @@ func (p *Program) Entry(name string) (*Func, error) {
 		names[i] = f.Name
 	}
 	if name == "" {
-		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
+		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func",
+			strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
 }

@@ -24,7 +24,14 @@ type textLexer struct{}
 
 // Symbols names the token types for the grammar.
 func (textLexer) Symbols() map[string]lexer.TokenType {
-	return map[string]lexer.TokenType{"EOF": lexer.EOF, "Word": tokWord, "Number": tokNumber, "String": tokString, "Value": tokValue, "Punct": tokPunct}
+	return map[string]lexer.TokenType{
+		"EOF":    lexer.EOF,
+		"Word":   tokWord,
+		"Number": tokNumber,
+		"String": tokString,
+		"Value":  tokValue,
+		"Punct":  tokPunct,
+	}
 }
 
 // Lex reads everything and lexes it.
@@ -61,7 +68,8 @@ func (s *scanner) advance(n int) {
 // Next returns the next token.
 func (s *scanner) Next() (lexer.Token, error) {
 	n := 0
-	for rest := s.src[s.at.Offset:]; n < len(rest) && (rest[n] == ' ' || rest[n] == '\n' || rest[n] == '\t' || rest[n] == '\r'); {
+	for rest := s.src[s.at.Offset:]; n < len(rest) && (rest[n] == ' ' || rest[n] == '\n' || rest[n] == '\t' ||
+		rest[n] == '\r'); {
 		n++
 	}
 	s.advance(n)

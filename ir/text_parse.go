@@ -135,7 +135,8 @@ const maxText = 1 << 30
 // data, as PrintTo makes them. Constants refer to data, which must stay as it is.
 func ParseWith(filename string, src, data []byte) (*Program, error) {
 	if len(src) > maxText {
-		return nil, participle.Errorf(lexer.Position{Filename: filename, Line: 1, Column: 1}, "the text has %d bytes, the limit is %d", len(src), maxText)
+		return nil, participle.Errorf(lexer.Position{Filename: filename, Line: 1, Column: 1},
+			"the text has %d bytes, the limit is %d", len(src), maxText)
 	}
 	t, err := textGrammar().ParseBytes(filename, src)
 	if err != nil {

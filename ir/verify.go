@@ -171,7 +171,8 @@ func (v *verifier) op(op *Op, depth int) {
 			if !at.IsValid() {
 				at = op.Pos
 			}
-			v.errorf(at, "%s: %s is declared %s, the operation gives %s", op.Def.Name, op.Results[i].Name, op.Results[i].Type, t)
+			v.errorf(at, "%s: %s is declared %s, the operation gives %s", op.Def.Name, op.Results[i].Name,
+				op.Results[i].Type, t)
 		}
 	}
 }

@@ -36,15 +36,21 @@ func TestVerify(t *testing.T) {
 		damage func(f *Func)
 		want   string
 	}{
-		{"order", func(f *Func) { f.Body.Ops[0], f.Body.Ops[1] = f.Body.Ops[1], f.Body.Ops[0] }, "m.mil:5:9: relu: x: a is used before it is defined"},
-		{"type", func(f *Func) { f.Body.Ops[1].Results[0].Type = TensorOf(FP16, 2, 4) }, "r is declared tensor<fp16, [2, 4]>, the operation gives tensor<fp16, [2, 3]>"},
+		{"order", func(f *Func) {
+			f.Body.Ops[0], f.Body.Ops[1] = f.Body.Ops[1], f.Body.Ops[0]
+		}, "m.mil:5:9: relu: x: a is used before it is defined"},
+		{"type", func(f *Func) {
+			f.Body.Ops[1].Results[0].Type = TensorOf(FP16, 2, 4)
+		}, "r is declared tensor<fp16, [2, 4]>, the operation gives tensor<fp16, [2, 3]>"},
 		{"twice", func(f *Func) { f.Body.Ops[1].Results[0].Name = "a" }, "a is defined twice"},
 		{"missing", func(f *Func) { f.Body.Ops[0].SetArg("y") }, "m.mil:4:9: add: argument y is missing"},
 		{"nil", func(f *Func) { f.Body.Ops[0].SetArg("y", nil) }, "y is nil"},
 		{"class", func(f *Func) { f.Body.Ops[0].SetArg("y", str("no")) }, "y is string, must be one of"},
 		{"results", func(f *Func) { f.Body.Ops[1].Results = nil }, "relu gives 1 results, 0 are named"},
 		{"output", func(f *Func) { f.Body.Outputs[0] = fp(2) }, "output 0: v is used before it is defined"},
-		{"bytes", func(f *Func) { f.Body.Ops[0].Arg("y").Const = &Const{Type: TensorOf(FP16, 3), Data: []byte{1}} }, "of 6 bytes and holds 1"},
+		{"bytes", func(f *Func) {
+			f.Body.Ops[0].Arg("y").Const = &Const{Type: TensorOf(FP16, 3), Data: []byte{1}}
+		}, "of 6 bytes and holds 1"},
 		{"const", func(f *Func) {
 			op := NewOp(Lookup("softmax", ""))
 			axis := val(Scalar(Int32))
@@ -107,7 +113,11 @@ func TestTextData(t *testing.T) {
 	op := p.Funcs[0].Body.Ops[2]
 	big := &Value{Name: "big", Type: TensorOf(FP16, 16, 16), Const: &Const{Type: TensorOf(FP16, 16, 16), Data: w}}
 	op.SetArg("y", big)
-	nan := &Value{Name: "odd name", Type: TensorOf(FP16, 2), Const: &Const{Type: TensorOf(FP16, 2), Data: []byte{0x01, 0x7e, 0x01, 0xfc}}}
+	nan := &Value{
+		Name:  "odd name",
+		Type:  TensorOf(FP16, 2),
+		Const: &Const{Type: TensorOf(FP16, 2), Data: []byte{0x01, 0x7e, 0x01, 0xfc}},
+	}
 	p.Funcs[0].Body.Ops[0].SetArg("y", nan)
 	four := &Value{Name: "i4", Type: TensorOf(Int4, 3), Const: &Const{Type: TensorOf(Int4, 3), Data: []byte{0x21, 3}}}
 	p.Funcs[0].Body.Ops[1].SetArg("x", four)
@@ -123,7 +133,8 @@ func TestTextData(t *testing.T) {
 	if err != nil || !Equal(p, q) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	if _, err := ParseWith("t", b.Bytes(), d.Bytes()[:511]); err == nil || !strings.Contains(err.Error(), "outside the data section of 511 bytes") {
+	if _, err := ParseWith("t", b.Bytes(), d.Bytes()[:511]); err == nil || !strings.Contains(err.Error(),
+		"outside the data section of 511 bytes") {
 		t.Error(err)
 	}
 	b.Reset()
@@ -176,7 +187,8 @@ func TestTextErrors(t *testing.T) {
 	head := "program \"1.0\"\nfunc %f \"ios16\"(%x: tensor<fp16, [2]>) {\n"
 	for _, c := range []struct{ src, want string }{
 		{"", "unexpected token"},
-		{head + "%y: tensor<fp16, [2]> = relv(x = %x) return %y }", "t:3:1: unknown operation relv<>; did you mean relu?"},
+		{head + "%y: tensor<fp16, [2]> = relv(x = %x) return %y }",
+			"t:3:1: unknown operation relv<>; did you mean relu?"},
 		{head + "%y: tensor<fp16, [2]> = relu(x = %q) return %y }", "t:3:34: %q is not defined"},
 		{head + "%y: tensor<fp16, [2]> = relu(x %x) return %y }", `t:3:32: unexpected token "x" (expected "="`},
 		{head + "%x: tensor<fp16, [2]> = relu(x = %x) return %x }", "defined twice"},

@@ -109,7 +109,8 @@ func padding(op *Op, in, extent, strides []int64, types ...string) (kind string,
 			return "", nil, nil, err
 		}
 		if len(p) != 2*n {
-			return "", nil, nil, Rulef("pad", "pad has %d elements, must have two for each of %d spatial dimensions", len(p), n)
+			return "", nil, nil, Rulef("pad", "pad has %d elements, must have two for each of %d spatial dimensions",
+				len(p), n)
 		}
 		for i, v := range p {
 			if v < 0 || v > maxDim {
@@ -137,7 +138,11 @@ func ConvAttrs(op *Op) (Conv, error) {
 	}
 	x, w := op.Arg("x").Type, op.Arg("weight").Type
 	if w.Rank() != x.Rank() {
-		return c, &RuleError{Param: "weight", Other: "x", Msg: Rulef("", "weight has rank %d, x has rank %d", w.Rank(), x.Rank()).Msg}
+		return c, &RuleError{
+			Param: "weight",
+			Other: "x",
+			Msg:   Rulef("", "weight has rank %d, x has rank %d", w.Rank(), x.Rank()).Msg,
+		}
 	}
 	if !w.Static() {
 		return c, Rulef("weight", "weight is %s, its shape must be known", w)
@@ -172,7 +177,8 @@ func ConvAttrs(op *Op) (Conv, error) {
 	if c.Transposed {
 		return c, c.transposed(op, extent)
 	}
-	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower", "custom")
+	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower",
+		"custom")
 	if err != nil {
 		return c, err
 	}
@@ -205,7 +211,8 @@ func ceilDiv(n, d int64) int64 {
 // transposed resolves padding and extents of conv_transpose: the full result
 // has (n-1)*stride + extent elements, of which padding is cut.
 func (c *Conv) transposed(op *Op, extent []int64) (err error) {
-	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower", "custom")
+	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower",
+		"custom")
 	if err != nil {
 		return err
 	}
@@ -288,7 +295,8 @@ func PoolAttrs(op *Op) (Pool, error) {
 			return p, err
 		}
 	}
-	p.PadType, p.PadBefore, p.PadAfter, err = padding(op, p.In, p.Kernel, p.Strides, "valid", "same", "same_lower", "custom")
+	p.PadType, p.PadBefore, p.PadAfter, err = padding(op, p.In, p.Kernel, p.Strides, "valid", "same", "same_lower",
+		"custom")
 	if err != nil {
 		return p, err
 	}

@@ -137,7 +137,14 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			return 0, nil
 		}
 		q.Name = portName(valueLabel(v), names)
-		o := &operand{v: v, name: q.Name, typ: q.Type, limit: s.a.of(v), seen: s.seen[v], input: slices.Contains(s.a.fn.Body.Params, v)}
+		o := &operand{
+			v:     v,
+			name:  q.Name,
+			typ:   q.Type,
+			limit: s.a.of(v),
+			seen:  s.seen[v],
+			input: slices.Contains(s.a.fn.Body.Params, v),
+		}
 		_, o.ran = s.seen[v]
 		if x, ok := p.ran[v]; ok { // of an input that reaches the limit
 			o.seen, o.ran = o.seen.hull(rangeOf(x)), true
@@ -326,7 +333,8 @@ func (s *search) toward(p *proof) error {
 			return nil
 		}
 		if slices.Contains(s.a.fn.Body.Params, v) {
-			if old, ok := c.in[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) && old.Type.DType == x.Type.DType {
+			if old, ok := c.in[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) &&
+				old.Type.DType == x.Type.DType {
 				c.in[v.Name] = x
 			}
 			continue

@@ -148,14 +148,17 @@ func TestShownAlone(t *testing.T) {
 		t.Fatalf("%d findings", len(f.Findings))
 	}
 	x := f.Findings[0]
-	if x.State != ShownAlone || x.Rule != "fp16-overflow" || x.Evidence != nil || x.Local == nil || x.Cut == nil || len(x.Cut.Operands) != 1 {
+	if x.State != ShownAlone || x.Rule != "fp16-overflow" || x.Evidence != nil || x.Local == nil || x.Cut == nil ||
+		len(x.Cut.Operands) != 1 {
 		t.Fatalf("%+v", x)
 	}
-	if !strings.Contains(x.Note, "no input of the whole model was found; the furthest that inputs brought q: 10000 to 10000") {
+	if !strings.Contains(x.Note, "no input of the whole model was found; the furthest that inputs brought q: 10000 "+
+		"to 10000") {
 		t.Errorf("note %q", x.Note)
 	}
 	o := x.Cut.Operands[0]
-	if o.From != FromInterval || o.Seen == nil || o.Seen[0] != 0.5 || o.Seen[1] != 0.5 || x.Cut.Factor < 6 || x.Cut.Factor > 16 {
+	if o.From != FromInterval || o.Seen == nil || o.Seen[0] != 0.5 || o.Seen[1] != 0.5 || x.Cut.Factor < 6 ||
+		x.Cut.Factor > 16 {
 		t.Errorf("factor %g, %+v", float64(x.Cut.Factor), o)
 	}
 	if float64(x.Gap) < 6.5 || float64(x.Gap) > 6.6 {
@@ -201,13 +204,20 @@ func TestGroups(t *testing.T) {
 	outs := []string{}
 	for i, k := range []string{"200.0", "2000.0", "20.0", "9000.0"} {
 		n := string(rune('a' + i))
-		b.WriteString("            tensor<fp16, [1, 8, 4, 4]> s" + n + " = mul(x = x, y = fp16(" + k + "))[name = string(\"s" + n + "\")];\n")
-		b.WriteString("            tensor<fp16, [1, 8, 4, 4]> q" + n + " = square(x = s" + n + ")[name = string(\"q" + n + "\")];\n")
+		b.WriteString("            tensor<fp16, [1, 8, 4, 4]> s" + n + " = mul(x = x, y = fp16(" + k +
+			"))[name = string(\"s" + n + "\")];\n")
+		b.WriteString("            tensor<fp16, [1, 8, 4, 4]> q" + n + " = square(x = s" + n + ")[name = string(\"q" +
+			n + "\")];\n")
 		outs = append(outs, "q"+n)
 	}
 	b.WriteString("        } -> (" + strings.Join(outs, ", ") + ");\n}\n")
 	m := openText(t, []byte(b.String()))
-	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-2, 2)}})
+	r, err := Run(context.Background(), m.Program, Options{
+		Compile: options,
+		Workers: 1,
+		Source:  m.Source,
+		Ranges:  map[string]Interval{"x": span(-2, 2)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +235,8 @@ func TestGroups(t *testing.T) {
 		if err := r.Text(&out, TextOptions{Model: "m.mil", Path: "m.mil", All: all}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(out.String(), "fp16-overflow ("); got != n || strings.Contains(out.String(), "alike: 2 more: ") == all {
+		if got := strings.Count(out.String(), "fp16-overflow ("); got != n || strings.Contains(out.String(),
+			"alike: 2 more: ") == all {
 			t.Errorf("all %v: %d told\n%s", all, got, out.String())
 		}
 	}
@@ -250,7 +261,8 @@ func TestRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := r.Functions[0]
-	if f.Unjudged != 3 || len(f.Roots) != 1 || f.Roots[0].Value != "q" || f.Roots[0].Behind != 3 || f.Roots[0].Line != 4 || !strings.Contains(f.Roots[0].Instead, "divisor") {
+	if f.Unjudged != 3 || len(f.Roots) != 1 || f.Roots[0].Value != "q" || f.Roots[0].Behind != 3 ||
+		f.Roots[0].Line != 4 || !strings.Contains(f.Roots[0].Instead, "divisor") {
 		t.Errorf("%d not judged, %+v", f.Unjudged, f.Roots)
 	}
 	sum := 0
@@ -277,7 +289,12 @@ func TestBlocks(t *testing.T) {
 }
 `
 	m := openText(t, []byte(text))
-	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300)}})
+	r, err := Run(context.Background(), m.Program, Options{
+		Compile: options,
+		Workers: 1,
+		Source:  m.Source,
+		Ranges:  map[string]Interval{"x": span(-300, 300)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,12 +346,18 @@ func TestHidden(t *testing.T) {
 }
 `
 	m := openText(t, []byte(text))
-	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300)}})
+	r, err := Run(context.Background(), m.Program, Options{
+		Compile: options,
+		Workers: 1,
+		Source:  m.Source,
+		Ranges:  map[string]Interval{"x": span(-300, 300)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fs := r.Functions[0].Findings
-	if len(fs) != 1 || fs[0].State != ShownAlone || fs[0].Cut.Factor != 1 || fs[0].Cut.Operands[0].From != FromRuns || !strings.Contains(fs[0].Note, "no output of the function shows it") {
+	if len(fs) != 1 || fs[0].State != ShownAlone || fs[0].Cut.Factor != 1 || fs[0].Cut.Operands[0].From != FromRuns ||
+		!strings.Contains(fs[0].Note, "no output of the function shows it") {
 		t.Fatalf("%+v", fs[0])
 	}
 	repeats(t, fs[0].Cut, fs[0].Inputs, fs[0].Local)

@@ -44,9 +44,11 @@ func (a *analysis) calmly() *analysis {
 }
 
 // prepare gives the parameters their ranges.
-func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const, consts map[*ir.Const]Interval) *analysis {
+func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const,
+	consts map[*ir.Const]Interval) *analysis {
 	a := &analysis{
-		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{}, rows: map[*ir.Value]*rows{},
+		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{},
+		rows:   map[*ir.Value]*rows{},
 		folded: folded, consts: consts, uses: ir.Uses(f),
 	}
 	for _, p := range f.Body.Params {
@@ -67,7 +69,14 @@ func (a *analysis) block(b *ir.Block) {
 
 // products are the operations whose results leave through the port that turns
 // magnitudes from numerics.MACLimit on into infinity.
-var products = map[string]bool{"conv": true, "conv_transpose": true, "linear": true, "matmul": true, "einsum": true, "scaled_dot_product_attention": true}
+var products = map[string]bool{
+	"conv":                         true,
+	"conv_transpose":               true,
+	"linear":                       true,
+	"matmul":                       true,
+	"einsum":                       true,
+	"scaled_dot_product_attention": true,
+}
 
 // halfMAC is the least magnitude that rounds to numerics.MACLimit.
 const halfMAC = numerics.MACLimit - 8

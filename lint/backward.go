@@ -117,7 +117,10 @@ func (b *backward) of(v *ir.Value) []float64 {
 
 var backs = func() map[string]back {
 	m := map[string]back{
-		"conv": convBack, "linear": linearBack, "matmul": matmulBack, "cast": func(b *backward, op *ir.Op, dy []float64) { passBack(b, op.Arg("x"), dy) },
+		"conv": convBack, "linear": linearBack, "matmul": matmulBack, "cast": func(b *backward, op *ir.Op,
+			dy []float64) {
+			passBack(b, op.Arg("x"), dy)
+		},
 		"select": func(b *backward, op *ir.Op, dy []float64) {
 			cond := b.vals.floats(op.Arg("cond"))
 			ci, ok := spread(op.Arg("cond").Type.Shape, op.Results[0].Type.Shape)
@@ -277,7 +280,9 @@ var binarySlopes = map[string]func(x, y float64) (dx, dy float64){
 		return 0, 1
 	},
 	"pow": func(x, y float64) (float64, float64) {
-		return slope(func(x float64) float64 { return math.Pow(x, y) }, x), slope(func(y float64) float64 { return math.Pow(x, y) }, y)
+		return slope(func(x float64) float64 {
+			return math.Pow(x, y)
+		}, x), slope(func(y float64) float64 { return math.Pow(x, y) }, y)
 	},
 }
 
@@ -385,7 +390,8 @@ const mark = 0.25
 // movedBack follows an operation that only moves elements, by running it on
 // indices. What comes out without being an index has no derivative.
 func movedBack(b *backward, op *ir.Op, _ []float64) {
-	if moved[op.Def.Name] == nil && op.Def.Name != "pad" && op.Def.Name != "space_to_batch" && op.Def.Name != "identity" && op.Def.Name != "band_part" || op.Def.Name == "max_pool" {
+	if moved[op.Def.Name] == nil && op.Def.Name != "pad" && op.Def.Name != "space_to_batch" &&
+		op.Def.Name != "identity" && op.Def.Name != "band_part" || op.Def.Name == "max_pool" {
 		return
 	}
 	n := *op

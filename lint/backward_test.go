@@ -34,14 +34,18 @@ func TestGradient(t *testing.T) {
 			return g.Op("real_div", "x", x, "y", g.Op("add", "x", g.Op("square", "x", z), "y", 1.0))
 		},
 		"moves": func(g *irbuild.Graph, x, z *ir.Value) *ir.Value {
-			y := g.Op("transpose", "x", g.Op("concat", "values", []*ir.Value{x, z}, "axis", 1, "interleave", false), "perm", []int{0, 2, 1, 3})
+			y := g.Op("transpose", "x", g.Op("concat", "values", []*ir.Value{x, z}, "axis", 1, "interleave", false),
+				"perm", []int{0, 2, 1, 3})
 			parts := g.All("split", "x", y, "num_splits", 2, "axis", 2)
-			p := g.Op("pad", "x", parts[1], "pad", []int{0, 0, 0, 0, 1, 1, 0, 0}, "mode", "constant", "constant_val", 2.0)
-			return g.Op("add", "x", g.Op("reverse", "x", p, "axes", []int{3}), "y", g.Op("pad", "x", parts[0], "pad", []int{0, 0, 0, 0, 1, 1, 0, 0}, "mode", "constant", "constant_val", 0.0))
+			p := g.Op("pad", "x", parts[1], "pad", []int{0, 0, 0, 0, 1, 1, 0, 0}, "mode", "constant", "constant_val",
+				2.0)
+			return g.Op("add", "x", g.Op("reverse", "x", p, "axes", []int{3}), "y", g.Op("pad", "x", parts[0], "pad",
+				[]int{0, 0, 0, 0, 1, 1, 0, 0}, "mode", "constant", "constant_val", 0.0))
 		},
 		"reduce": func(g *irbuild.Graph, x, z *ir.Value) *ir.Value {
 			m := g.Op("reduce_mean", "x", g.Op("square", "x", x), "axes", []int{3}, "keep_dims", true)
-			return g.Op("sqrt", "x", g.Op("add", "x", g.Op("reduce_sum_square", "x", z, "axes", []int{3}, "keep_dims", true), "y", m))
+			return g.Op("sqrt", "x", g.Op("add", "x", g.Op("reduce_sum_square", "x", z, "axes", []int{3}, "keep_dims",
+				true), "y", m))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -77,7 +77,8 @@ func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]boo
 }
 
 // watched is declared with a look at every value.
-func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool, see func(v *ir.Value, x interp.Tensor)) (tensors, trace, error) {
+func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool,
+	see func(v *ir.Value, x interp.Tensor)) (tensors, trace, error) {
 	t := trace{}
 	for _, v := range b.fn.Body.Params {
 		if x, ok := in[v.Name]; ok {
@@ -88,14 +89,15 @@ func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool
 		}
 	}
 	hold := t.keeper(keep)
-	out, err := b.prog.Run(ctx, in, interp.Options{Workers: b.workers, States: tensors{}, Trace: func(op *ir.Op, results []interp.Tensor) {
-		hold(op, results)
-		if see != nil {
-			for i, v := range op.Results {
-				see(v, results[i])
+	out, err := b.prog.Run(ctx, in, interp.Options{Workers: b.workers, States: tensors{},
+		Trace: func(op *ir.Op, results []interp.Tensor) {
+			hold(op, results)
+			if see != nil {
+				for i, v := range op.Results {
+					see(v, results[i])
+				}
 			}
-		}
-	}})
+		}})
 	return out, t, err
 }
 
@@ -121,7 +123,8 @@ func (b *bench) exact(ctx context.Context, in tensors) (tensors, trace, error) {
 }
 
 // precisely is such a run that keeps the values of keep, or all where it is nil.
-func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bool, after func(op *ir.Op)) (tensors, trace, error) {
+func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bool, after func(op *ir.Op)) (tensors,
+	trace, error) {
 	wide := tensors{}
 	t := trace{}
 	for i, v := range b.fn.Body.Params {
@@ -140,10 +143,11 @@ func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bo
 		t[b.wide.fn.Body.Params[i]] = x
 	}
 	hold := t.keeper(keep)
-	out, err := b.precise.Run(ctx, wide, interp.Options{Workers: b.workers, States: tensors{}, Trace: func(op *ir.Op, results []interp.Tensor) {
-		hold(op, results)
-		after(op)
-	}})
+	out, err := b.precise.Run(ctx, wide, interp.Options{Workers: b.workers, States: tensors{},
+		Trace: func(op *ir.Op, results []interp.Tensor) {
+			hold(op, results)
+			after(op)
+		}})
 	return out, t, err
 }
 
@@ -206,7 +210,8 @@ const vanished = 2
 // compare looks for the element of the outputs that deviates most; nil when none
 // does, or with exactly set when all are equal. The outputs are those that only
 // allows.
-func compare(by string, exactly bool, only func(name string) bool, order []*ir.Value, got, declared, exact tensors) *Evidence {
+func compare(by string, exactly bool, only func(name string) bool, order []*ir.Value, got, declared,
+	exact tensors) *Evidence {
 	var best *Evidence
 	worst := 1.0
 	for _, v := range order {
@@ -236,7 +241,14 @@ func compare(by string, exactly bool, only func(name string) bool, order []*ir.V
 			}
 			if e > worst {
 				worst = e
-				best = &Evidence{by, v.Name, i, verify.Number(gs[i]), verify.Number(ds[i]), verify.Number(ws[i])}
+				best = &Evidence{
+					By:          by,
+					Output:      v.Name,
+					Index:       i,
+					Engine:      verify.Number(gs[i]),
+					Interpreter: verify.Number(ds[i]),
+					Exact:       verify.Number(ws[i]),
+				}
 			}
 		}
 	}
@@ -244,7 +256,8 @@ func compare(by string, exactly bool, only func(name string) bool, order []*ir.V
 }
 
 // check runs an input in all ways and compares the outputs named.
-func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only func(name string) bool) (*Evidence, error) {
+func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only func(name string) bool) (*Evidence,
+	error) {
 	d, _, err := b.declared(ctx, in, map[*ir.Value]bool{})
 	if err != nil {
 		return nil, err
@@ -315,7 +328,8 @@ func cutFrom(a *analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err er
 
 // newRegion compiles operations of a function's body by themselves, with those
 // that make their constants.
-func newRegion(ctx context.Context, a *analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region, error) {
+func newRegion(ctx context.Context, a *analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region,
+	error) {
 	sub, inputs, err := cutFrom(a, ops)
 	if err != nil {
 		return nil, err

@@ -85,7 +85,8 @@ func (s *search) attempt(p *proof, c candidate) error {
 // stride moves the inputs by the signs of a derivative, by the largest part of their
 // ranges that raises the score; a nil trace where none does. All are moved, else one
 // of a few: factors of one product that both change sign gain nothing.
-func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]float64, dir, best float64, score func(t trace) float64) (candidate, trace, error) {
+func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]float64, dir, best float64,
+	score func(t trace) float64) (candidate, trace, error) {
 	which := []*port{nil}
 	if n := len(s.ports); n > 1 && n <= 4 {
 		which = append(which, s.ports...)
@@ -118,7 +119,8 @@ func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]floa
 }
 
 // step moves an input, or all where it is nil, by a share of its range.
-func (s *search) step(c candidate, one *port, grads map[*ir.Value][]float64, dir, share float64) (candidate, bool, error) {
+func (s *search) step(c candidate, one *port, grads map[*ir.Value][]float64, dir, share float64) (candidate, bool,
+	error) {
 	n := candidate{maps.Clone(c.in), "a climb from a recorded run by the signs of the derivative"}
 	changed := false
 	for _, q := range s.ports {

@@ -24,13 +24,18 @@ func searchOf(t *testing.T, g *irbuild.Graph, r Interval) *search {
 		ports = append(ports, &port{v, r, int(v.Type.Elems())})
 		ranges[v.Name] = r
 	}
-	return newSearch(context.Background(), &Options{Compile: options, Workers: 1}, analyse(f, ranges), b, ports, DefaultWork)
+	return newSearch(context.Background(), &Options{Compile: options, Workers: 1}, analyse(f, ranges), b, ports,
+		DefaultWork)
 }
 
 // watching is a suspicion of v that no run meets; look is called with the values of
 // every run.
 func (s *search) watching(v *ir.Value, look func(t trace)) *proof {
-	p := &proof{suspect: &suspect{rule: &Rules[0], op: v.Def, value: v, region: []*ir.Op{v.Def}, need: []*ir.Value{v}}, seen: nothing, far: nothing}
+	p := &proof{
+		suspect: &suspect{rule: &Rules[0], op: v.Def, value: v, region: []*ir.Op{v.Def}, need: []*ir.Value{v}},
+		seen:    nothing,
+		far:     nothing,
+	}
 	p.suspect.reached = func(t trace) (float64, bool) { look(t); return 0, false }
 	s.open = []*proof{p}
 	s.wanted()

@@ -26,7 +26,16 @@ func readInput(t *testing.T, file string, typ ir.Type) (interp.Tensor, bool) {
 	if err != nil {
 		return interp.Tensor{}, false
 	}
-	d, ok := map[string]ir.DType{"f2": ir.FP16, "f4": ir.FP32, "i4": ir.Int32, "b1": ir.Bool, "i1": ir.Int8, "u1": ir.UInt8, "i2": ir.Int16, "u2": ir.UInt16}[a.Type]
+	d, ok := map[string]ir.DType{
+		"f2": ir.FP16,
+		"f4": ir.FP32,
+		"i4": ir.Int32,
+		"b1": ir.Bool,
+		"i1": ir.Int8,
+		"u1": ir.UInt8,
+		"i2": ir.Int16,
+		"u2": ir.UInt16,
+	}[a.Type]
 	if !ok {
 		return interp.Tensor{}, false
 	}
@@ -127,7 +136,10 @@ func TestConformanceRuns(t *testing.T) {
 		for _, f := range r.Functions {
 			for _, x := range f.Findings {
 				states[x.State]++
-				if !slices.ContainsFunc(Rules, func(r Rule) bool { return r.Name == x.Rule }) || x.Why == "" || x.Instead == "" || x.Limit == "" || (x.State == Shown) != (x.Evidence != nil) || x.State != Shown && x.Note == "" {
+				if !slices.ContainsFunc(Rules, func(r Rule) bool {
+					return r.Name == x.Rule
+				}) || x.Why == "" || x.Instead == "" || x.Limit == "" || (x.State == Shown) != (x.Evidence != nil) ||
+					x.State != Shown && x.Note == "" {
 					t.Errorf("%s: %+v", filepath.Base(dir), x)
 				}
 			}
@@ -142,7 +154,8 @@ func TestConformanceRuns(t *testing.T) {
 // TestCorpusLies does the same for real models, on random inputs.
 func TestCorpusLies(t *testing.T) {
 	ran := 0
-	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "mnist-cnn-inline", "espresso-full-fused", "espresso-matmul", "coremlrs-test-linear", "fluid-token-duration"} {
+	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "mnist-cnn-inline", "espresso-full-fused",
+		"espresso-matmul", "coremlrs-test-linear", "fluid-token-duration"} {
 		m, err := frontend.Open(filepath.Join(shareddir.Find(t), "corpus", name), frontend.Options{})
 		if err != nil {
 			t.Logf("%s: %v", name, err)

@@ -142,9 +142,11 @@ func remedy(v *ir.Value) string {
 	}
 	switch {
 	case n == "real_div" || n == "inverse":
-		return "Give the inputs the ranges that they have (--range), or keep the divisor away from 0: the maximum with a small positive number, or an epsilon added."
+		return "Give the inputs the ranges that they have (--range), or keep the divisor away from 0: the maximum " +
+			"with a small positive number, or an epsilon added."
 	case n == "log" || n == "rsqrt":
-		return "Give the inputs the ranges that they have (--range), or keep the argument above 0: the maximum with a small positive number, or an epsilon of at least 6.1e-5."
+		return "Give the inputs the ranges that they have (--range), or keep the argument above 0: the maximum " +
+			"with a small positive number, or an epsilon of at least 6.1e-5."
 	case n == "while_loop":
 		return "The runs of a loop are not followed. " + clip
 	case !Modelled(n):

@@ -167,14 +167,18 @@ var patterns = []pattern{
 		}
 		return p.r.Hi
 	}},
-	{"uniform in the range", func(p *port, _ int, rnd *rand.Rand) float64 { return p.r.Lo + (p.r.Hi-p.r.Lo)*rnd.Float64() }},
+	{"uniform in the range", func(p *port, _ int, rnd *rand.Rand) float64 {
+		return p.r.Lo + (p.r.Hi-p.r.Lo)*rnd.Float64()
+	}},
 	constant("all -0", func(Interval) float64 { return math.Copysign(0, -1) }),
 	constant("all 2^-17", func(Interval) float64 { return 1.0 / (1 << 17) }),
 	{"0 or the least fp16 number", func(_ *port, i int, _ *rand.Rand) float64 { return float64(i%2) / (1 << 24) }},
 	noisy("near the upper bound, within a share of 2^-9", func(r Interval) float64 { return r.Hi }, 1.0/512),
 	noisy("near the upper bound, within a share of 2^-7", func(r Interval) float64 { return r.Hi }, 1.0/128),
 	noisy("near the lower bound, within a share of 2^-8", func(r Interval) float64 { return r.Lo }, 1.0/256),
-	noisy("near a half of the upper bound, within a share of 2^-6", func(r Interval) float64 { return r.Hi / 2 }, 1.0/64),
+	noisy("near a half of the upper bound, within a share of 2^-6", func(r Interval) float64 {
+		return r.Hi / 2
+	}, 1.0/64),
 	constant("all odd near the upper bound", func(r Interval) float64 { return r.Hi - 1 + math.Mod(r.Hi, 2) }),
 }
 

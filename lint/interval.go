@@ -186,11 +186,13 @@ func (v Interval) slack(n, total float64) Interval {
 
 // largest gives the finite range of each type.
 var largest = map[ir.DType][2]float64{
-	ir.FP16: {-65504, 65504}, ir.FP32: {-math.MaxFloat32, math.MaxFloat32}, ir.FP64: {-math.MaxFloat64, math.MaxFloat64},
+	ir.FP16: {-65504, 65504}, ir.FP32: {-math.MaxFloat32, math.MaxFloat32}, ir.FP64: {-math.MaxFloat64,
+		math.MaxFloat64},
 	ir.BF16: {-3.3895313892515355e38, 3.3895313892515355e38}, ir.FP8E4M3: {-448, 448}, ir.FP8E5M2: {-57344, 57344},
 	ir.Bool: {0, 1}, ir.UInt1: {0, 1}, ir.UInt2: {0, 3}, ir.UInt3: {0, 7}, ir.UInt4: {0, 15}, ir.UInt6: {0, 63},
 	ir.UInt8: {0, 255}, ir.UInt16: {0, 65535}, ir.UInt32: {0, 1<<32 - 1}, ir.UInt64: {0, 1 << 64},
-	ir.Int4: {-8, 7}, ir.Int8: {-128, 127}, ir.Int16: {-1 << 15, 1<<15 - 1}, ir.Int32: {-1 << 31, 1<<31 - 1}, ir.Int64: {-1 << 63, 1 << 63},
+	ir.Int4: {-8, 7}, ir.Int8: {-128, 127}, ir.Int16: {-1 << 15, 1<<15 - 1}, ir.Int32: {-1 << 31, 1<<31 - 1},
+	ir.Int64: {-1 << 63, 1 << 63},
 }
 
 // typeRange is every value that a type holds: of floats infinities and NaN too.

@@ -122,7 +122,8 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 			}
 		}
 		c, n, over, ok := a.meanOfSquares(p.sum, p.x)
-		if !ok || !slices.Equal(op.Results[0].Type.Shape, p.x.Type.Shape) || !(p.eps >= 1.0/(1<<20)) || !(c > 0) || c*n/(1<<25) > p.eps/20 || !a.of(p.x).finite() {
+		if !ok || !slices.Equal(op.Results[0].Type.Shape, p.x.Type.Shape) || !(p.eps >= 1.0/(1<<20)) || !(c > 0) ||
+			c*n/(1<<25) > p.eps/20 || !a.of(p.x).finite() {
 			continue
 		}
 		return 1.1 * math.Sqrt(1/c), over, true
@@ -164,7 +165,8 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 		if s == nil || s.Arg("x") != x {
 			return 0, 0, nil, false
 		}
-		if n := s.Def.Name; n != "square" && !(n == "mul" && s.Arg("y") == x) && !(n == "pow" && a.scalarIs(s.Arg("y"), 2)) {
+		if n := s.Def.Name; n != "square" && !(n == "mul" && s.Arg("y") == x) &&
+			!(n == "pow" && a.scalarIs(s.Arg("y"), 2)) {
 			return 0, 0, nil, false
 		}
 	default:

@@ -212,7 +212,8 @@ func factorOf(os []*operand, k float64) verify.Number {
 func (o *operand) told(used interp.Tensor) Operand {
 	u := rangeOf(used)
 	x := Operand{
-		Name: o.name, Value: valueLabel(o.v), Type: o.typ.String(), Interval: numbers(o.limit), Used: numbers(u), From: FromInterval,
+		Name: o.name, Value: valueLabel(o.v), Type: o.typ.String(), Interval: numbers(o.limit), Used: numbers(u),
+		From: FromInterval,
 	}
 	switch {
 	case o.input:

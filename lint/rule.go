@@ -39,7 +39,9 @@ const (
 	likeH13     = "h13, where it was measured; other targets are taken to be alike (modelled)"
 	asRecorded  = "h13 and h13g, whose tables these are; other targets are taken to be alike (modelled)"
 	zincsOwn    = "every target, by the order in which zinc writes the sums (modelled)"
-	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; other targets are taken to be alike (modelled). Zinc's own slices are views that the next task reads with another start, and whether that reading passes the copy is not known"
+	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; other targets are taken to be " +
+		"alike (modelled). Zinc's own slices are views that the next task reads with another start, and whether " +
+		"that reading passes the copy is not known"
 )
 
 // site is a statement under judgement.
@@ -60,8 +62,9 @@ type suspect struct {
 	instead  string // with numbers, in the stead of the rule's
 	region   []*ir.Op
 	goals    []goal
-	ane      bool // where the simulator shows nothing, the interpreter's mode ane may: it has rules that the simulator has not
-	exactly  bool // of the statement alone any difference counts: it is meant to be exact
+	// where the simulator shows nothing, the interpreter's mode ane may: it has rules that the simulator has not
+	ane     bool
+	exactly bool // of the statement alone any difference counts: it is meant to be exact
 
 	// cliff is the magnitude of value at which the limit is met, 0 where it is no
 	// magnitude; gap then tells by what factor values that were seen would have to
@@ -87,8 +90,8 @@ type goal struct {
 	hot  *hot
 }
 
-func most(v *ir.Value, h *hot) goal    { return goal{v, 1, math.NaN(), h} }
-func least(v *ir.Value, h *hot) goal   { return goal{v, -1, math.NaN(), h} }
+func most(v *ir.Value, h *hot) goal    { return goal{v: v, dir: 1, near: math.NaN(), hot: h} }
+func least(v *ir.Value, h *hot) goal   { return goal{v: v, dir: -1, near: math.NaN(), hot: h} }
 func near(v *ir.Value, x float64) goal { return goal{v: v, dir: 1, near: x} }
 
 // arg returns an argument's value.

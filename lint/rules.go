@@ -14,10 +14,12 @@ import (
 var Rules = []Rule{
 	{
 		Name: "product-32768", ops: []string{"conv", "linear", "matmul"}, check: checkProduct, Source: measured,
-		Doc:     "A sum of products of several taps or channels, on the engine, can reach 32768.",
-		Why:     "The output port of the multiply-accumulate turns magnitudes of 32768 and more into infinity, half of what fp16 holds; 32752 is the largest that passes.",
-		Instead: "Divide weight and bias by a power of two and let the scaled values run on to where they are normalised or clipped; a factor directly behind the product is folded back into the weights.",
-		By:      BySimulator, Holds: likeH13,
+		Doc: "A sum of products of several taps or channels, on the engine, can reach 32768.",
+		Why: "The output port of the multiply-accumulate turns magnitudes of 32768 and more into infinity, " +
+			"half of what fp16 holds; 32752 is the largest that passes.",
+		Instead: "Divide weight and bias by a power of two and let the scaled values run on to where they are " +
+			"normalised or clipped; a factor directly behind the product is folded back into the weights.",
+		By: BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "fp16-overflow", check: checkOverflow, Source: fromIEEE,
@@ -27,79 +29,101 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "width-slice-4096", ops: []string{"slice_by_index", "slice_by_size"}, check: checkWidthSlice, Source: measured,
-		Doc:     "A slice of the last axis that does not begin at 0, on the engine, of values that can reach 4095.",
-		Why:     "Such a slice is a fixed-point copy that multiplies by 16: 4094 survives, 4095 rounds to 4096 and from there on the copy gives infinity. Other axes do not.",
+		Name: "width-slice-4096", ops: []string{"slice_by_index", "slice_by_size"}, check: checkWidthSlice,
+		Source: measured,
+		Doc:    "A slice of the last axis that does not begin at 0, on the engine, of values that can reach 4095.",
+		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 survives, 4095 rounds to 4096 and " +
+			"from there on the copy gives infinity. Other axes do not.",
 		Instead: "Slice another axis (transpose first), use split, or scale the values below 4095 before the slice.",
 		By:      ByANE, Holds: widthSliceH,
 	},
 	{
 		Name: "exp-overflow", ops: []string{"exp", "exp2"}, check: checkExp, Source: measured,
-		Doc:     "An exponential in fp16 of an argument that can reach 11.09 (of base 2: 16).",
-		Why:     "exp(11.094) is past 65504: infinity. Sums and quotients behind it become infinite or, as infinity over infinity, 0.",
+		Doc: "An exponential in fp16 of an argument that can reach 11.09 (of base 2: 16).",
+		Why: "exp(11.094) is past 65504: infinity. Sums and quotients behind it become infinite or, as " +
+			"infinity over infinity, 0.",
 		Instead: "Subtract the largest argument first, or clip the argument.",
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "softmax-without-max", ops: []string{"exp", "exp2"}, check: checkSoftmax, Source: fromIEEE,
-		Doc:     "exp(x) over the sum of exp(x) without the maximum subtracted, for x at which an exponential or the sum passes fp16, or all exponentials vanish.",
-		Why:     "The exponential overflows from 11.09 on, the sum of n earlier, and from about -17 on every exponential is 0, so that the sum is 0 as well.",
+		Doc: "exp(x) over the sum of exp(x) without the maximum subtracted, for x at which an exponential or " +
+			"the sum passes fp16, or all exponentials vanish.",
+		Why: "The exponential overflows from 11.09 on, the sum of n earlier, and from about -17 on every " +
+			"exponential is 0, so that the sum is 0 as well.",
 		Instead: "Use softmax, which subtracts the maximum, or subtract reduce_max(x) before exp.",
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "table-zero-tail", ops: zeroTailOps, check: checkZeroTail, Source: recorded,
-		Doc:     "An activation on the engine whose table ends in 0, behind which a logarithm, a division or a reciprocal root reads it.",
-		Why:     "Below its low bound a table gives exactly 0 (sigmoid from -9.94 down) where the function is small and positive; the logarithm or reciprocal of that is infinite.",
-		Instead: "Write the composition as one function: log(sigmoid(x)) is -softplus(-x), 1/sigmoid(x) is 1 + exp(-x); or clip x above the table's bound.",
-		By:      BySimulator, Holds: asRecorded,
+		Doc: "An activation on the engine whose table ends in 0, behind which a logarithm, a division or a " +
+			"reciprocal root reads it.",
+		Why: "Below its low bound a table gives exactly 0 (sigmoid from -9.94 down) where the function is " +
+			"small and positive; the logarithm or reciprocal of that is infinite.",
+		Instead: "Write the composition as one function: log(sigmoid(x)) is -softplus(-x), 1/sigmoid(x) is 1 + " +
+			"exp(-x); or clip x above the table's bound.",
+		By: BySimulator, Holds: asRecorded,
 	},
 	{
-		Name: "table-relative-error", ops: tableOps, check: checkTableError, Source: "the tables zinc writes, bit for bit recorded ones where docs/deviations.md says so",
-		Doc:     "An activation on the engine all of whose arguments lie where the table's error is over a sixteenth of the largest result.",
-		Why:     "A table of 33 knots has an absolute error; where the function is close to 0 that is a large part of its value.",
-		Instead: "Shift the argument's range to where the function has values of some size, or use exp for the far tail: its table is exact to a share of its value.",
-		By:      BySimulator, Holds: asRecorded,
+		Name: "table-relative-error", ops: tableOps, check: checkTableError,
+		Source: "the tables zinc writes, bit for bit recorded ones where docs/deviations.md says so",
+		Doc: "An activation on the engine all of whose arguments lie where the table's error is over a " +
+			"sixteenth of the largest result.",
+		Why: "A table of 33 knots has an absolute error; where the function is close to 0 that is a large part " +
+			"of its value.",
+		Instead: "Shift the argument's range to where the function has values of some size, or use exp for the far " +
+			"tail: its table is exact to a share of its value.",
+		By: BySimulator, Holds: asRecorded,
 	},
 	{
 		Name: "log-of-zero", ops: []string{"log"}, check: checkLogZero, Source: measured,
-		Doc:     "A logarithm on the engine of x + epsilon that can be 0 in fp16.",
-		Why:     "The engine gives -45440 for log(+0) (the simulator's table -infinity). An epsilon below 6e-8 is 0 in fp16 and does not help.",
+		Doc: "A logarithm on the engine of x + epsilon that can be 0 in fp16.",
+		Why: "The engine gives -45440 for log(+0) (the simulator's table -infinity). An epsilon below 6e-8 is " +
+			"0 in fp16 and does not help.",
 		Instead: "Use an epsilon of at least 6.1e-5, the least normal fp16 number, or clip x from below.",
 		By:      BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "nan-to-zero", ops: []string{"sqrt", "rsqrt", "log"}, check: checkNegative, Source: measured,
-		Doc:     "A root or a logarithm on the engine of an argument that can be negative.",
-		Why:     "The engine never makes a NaN: the root, reciprocal root or logarithm of a negative number is +0, and the mistake does not show.",
-		Instead: "Clip the argument at 0 from below (maximum with a small positive number), or take its absolute value.",
-		By:      BySimulator, Holds: likeH13,
+		Doc: "A root or a logarithm on the engine of an argument that can be negative.",
+		Why: "The engine never makes a NaN: the root, reciprocal root or logarithm of a negative number is +0, " +
+			"and the mistake does not show.",
+		Instead: "Clip the argument at 0 from below (maximum with a small positive number), or take its " +
+			"absolute value.",
+		By: BySimulator, Holds: likeH13,
 	},
 	{
-		Name: "constant-not-finite", ops: []string{"add", "sub", "mul", "real_div", "maximum", "minimum", "conv", "linear", "matmul"}, check: checkConstant, Source: measured,
-		Doc:     "A constant operand on the engine that holds NaN, or infinity in a product.",
-		Why:     "The engine reads NaN as +infinity, and 0 times infinity is +0 where IEEE arithmetic gives NaN.",
-		Instead: "Replace NaN by the number that is meant; mask by adding -10000 or with select in the stead of a product with infinity.",
-		By:      BySimulator, Holds: likeH13,
+		Name: "constant-not-finite", ops: []string{"add", "sub", "mul", "real_div", "maximum", "minimum", "conv",
+			"linear", "matmul"}, check: checkConstant, Source: measured,
+		Doc: "A constant operand on the engine that holds NaN, or infinity in a product.",
+		Why: "The engine reads NaN as +infinity, and 0 times infinity is +0 where IEEE arithmetic gives NaN.",
+		Instead: "Replace NaN by the number that is meant; mask by adding -10000 or with select in the stead of a " +
+			"product with infinity.",
+		By: BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "subnormal-flushed", ops: []string{"conv", "linear", "matmul"}, check: checkSubnormal, Source: measured,
-		Doc:     "A product on the engine of operands below 6.1e-5: a row of weights whose subnormal part is over a sixteenth of it, or inputs that are all subnormal.",
-		Why:     "The multiply-accumulate reads subnormal fp16 operands as 0.",
-		Instead: "Multiply the small operand by a power of two ahead of the product and divide behind it, or fold the factor into the other operand.",
-		By:      BySimulator, Holds: likeH13,
+		Doc: "A product on the engine of operands below 6.1e-5: a row of weights whose subnormal part is over " +
+			"a sixteenth of it, or inputs that are all subnormal.",
+		Why: "The multiply-accumulate reads subnormal fp16 operands as 0.",
+		Instead: "Multiply the small operand by a power of two ahead of the product and divide behind it, or fold " +
+			"the factor into the other operand.",
+		By: BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "epsilon-lost", ops: []string{"rsqrt", "log", "layer_norm"}, check: checkEpsilon, Source: fromIEEE,
-		Doc:     "An epsilon on the engine that fp16 does not hold to a sixteenth: below 6e-8 it is 0.",
-		Why:     "The engine adds epsilon as an fp16 number. Without it the reciprocal deviation of a nearly constant row is infinite.",
-		Instead: "Use an epsilon of at least 1e-6, or of 6.1e-5, the least normal fp16 number, where the argument may be 0.",
-		By:      BySimulator, Holds: engineFP16,
+		Doc: "An epsilon on the engine that fp16 does not hold to a sixteenth: below 6e-8 it is 0.",
+		Why: "The engine adds epsilon as an fp16 number. Without it the reciprocal deviation of a nearly " +
+			"constant row is infinite.",
+		Instead: "Use an epsilon of at least 1e-6, or of 6.1e-5, the least normal fp16 number, where the argument " +
+			"may be 0.",
+		By: BySimulator, Holds: engineFP16,
 	},
 	{
 		Name: "reciprocal-overflow", ops: []string{"real_div"}, check: checkReciprocal, Source: recorded,
-		Doc:     "A division in fp16 by values that can be closer to 0 than 1.53e-5.",
-		Why:     "The engine divides by multiplying with the reciprocal, rounded to fp16: it is infinite below 1.53e-5, whatever the dividend, and 0 over 0 is +0.",
+		Doc: "A division in fp16 by values that can be closer to 0 than 1.53e-5.",
+		Why: "The engine divides by multiplying with the reciprocal, rounded to fp16: it is infinite below " +
+			"1.53e-5, whatever the dividend, and 0 over 0 is +0.",
 		Instead: "Keep the divisor away from 0: add an epsilon of at least 6.1e-5 or take the maximum with one.",
 		By:      BySimulator, Holds: everywhere,
 	},
@@ -112,31 +136,38 @@ var Rules = []Rule{
 	},
 	{
 		Name: "cancellation", ops: []string{"sub"}, check: checkCancellation, Source: fromIEEE,
-		Doc:     "A difference in fp16 of computed values that can both pass 1024 and be equal.",
-		Why:     "From 1024 on fp16 numbers stand 1 apart and more: the rounding of the operands is all that is left of a small difference.",
-		Instead: "Subtract before the values grow: factor the difference (a*a - b*b is (a+b)*(a-b)), or subtract a common offset from both operands first.",
-		By:      BySimulator, Holds: everywhere,
+		Doc: "A difference in fp16 of computed values that can both pass 1024 and be equal.",
+		Why: "From 1024 on fp16 numbers stand 1 apart and more: the rounding of the operands is all that is " +
+			"left of a small difference.",
+		Instead: "Subtract before the values grow: factor the difference (a*a - b*b is (a+b)*(a-b)), or subtract a " +
+			"common offset from both operands first.",
+		By: BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "variance-as-difference", ops: []string{"sub"}, check: checkVariance, Source: fromIEEE,
-		Doc:     "A variance computed in fp16 as E[x^2] - E[x]^2.",
-		Why:     "Both terms are rounded to eleven bits, so a deviation below a thirtieth of the mean is lost, and the difference may be negative.",
+		Doc: "A variance computed in fp16 as E[x^2] - E[x]^2.",
+		Why: "Both terms are rounded to eleven bits, so a deviation below a thirtieth of the mean is lost, and " +
+			"the difference may be negative.",
 		Instead: "Subtract the mean first and take the mean of the squares of the differences, or use layer_norm.",
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "mean-of-axes", ops: []string{"reduce_mean"}, check: checkMeanAxes, Source: modelled,
-		Doc:     "A mean on the engine over several axes of which the last is not one, whose partial sum can pass 65504.",
-		Why:     "Such axes are summed one after the other and the factor 1/n comes with the last: the partial sums are fp16.",
+		Doc: "A mean on the engine over several axes of which the last is not one, whose partial sum can pass " +
+			"65504.",
+		Why: "Such axes are summed one after the other and the factor 1/n comes with the last: the partial " +
+			"sums are fp16.",
 		Instead: "Take the mean of one axis after the other.",
 		By:      BySimulator, Holds: zincsOwn,
 	},
 	{
 		Name: "int-to-fp16", ops: []string{"cast"}, check: checkIntToHalf, Source: fromIEEE,
-		Doc:     "Integers past 2048 cast to fp16.",
-		Why:     "fp16 holds whole numbers up to 2048; beyond they are rounded to even ones, to multiples of four and so on, and from 65520 on become infinity.",
-		Instead: "Keep the values integers as long as they are indices or counts, or subtract an offset or divide in int32 before the cast.",
-		By:      BySimulator, Holds: everywhere,
+		Doc: "Integers past 2048 cast to fp16.",
+		Why: "fp16 holds whole numbers up to 2048; beyond they are rounded to even ones, to multiples of four " +
+			"and so on, and from 65520 on become infinity.",
+		Instead: "Keep the values integers as long as they are indices or counts, or subtract an offset or divide " +
+			"in int32 before the cast.",
+		By: BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "float-to-int", ops: []string{"cast"}, check: checkFloatToInt, Source: "the operation's definition",
@@ -156,14 +187,16 @@ func checkProduct(s *site) *suspect {
 	p.goals, p.cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
 	k := powerOver(r.mag(), halfMAC)
 	if w := s.arg("weight"); w == nil && (s.arg("x").Const == nil && s.arg("y").Const == nil) {
-		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d ahead of the product (attention: scale the queries, not the scores) and multiply where the values are small again.", k)
+		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d ahead of the product (attention: scale the "+
+			"queries, not the scores) and multiply where the values are small again.", k)
 		if r.mag() >= inf || k > 40 {
 			p.instead = "Scale one of the operands down ahead of the product (attention: the queries, not the scores)."
 		}
 		return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
 	}
 	p.detail = fmt.Sprintf("the sum can reach %s", number(r.mag()))
-	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are normalised or clipped; a factor directly behind the product is folded back into the weights.", k)
+	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are "+
+		"normalised or clipped; a factor directly behind the product is folded back into the weights.", k)
 	if r.mag() >= inf || k > 40 {
 		p.instead = ""
 	}
@@ -171,12 +204,14 @@ func checkProduct(s *site) *suspect {
 }
 
 // overflowElsewhere are operations whose overflow other rules tell of.
-var overflowElsewhere = []string{"exp", "exp2", "real_div", "inverse", "log", "rsqrt", "fill", "fill_like", "one_hot", "concat", "select"}
+var overflowElsewhere = []string{"exp", "exp2", "real_div", "inverse", "log", "rsqrt", "fill", "fill_like", "one_hot",
+	"concat", "select"}
 
 func checkOverflow(s *site) *suspect {
 	r := s.raw()
 	n := s.op.Def.Name
-	if !s.half() || r.mag() < half16 || slices.Contains(overflowElsewhere, n) || moved[n] != nil || ir.IsConstexpr(s.op) || transfers[n] == nil {
+	if !s.half() || r.mag() < half16 || slices.Contains(overflowElsewhere, n) || moved[n] != nil ||
+		ir.IsConstexpr(s.op) || transfers[n] == nil {
 		return nil
 	}
 	if s.engine && products[n] && taps(s.op) {
@@ -196,7 +231,8 @@ func checkOverflow(s *site) *suspect {
 	p.goals, p.cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
 	p.detail = fmt.Sprintf("the result can reach %s", number(r.mag()))
 	if n == "square" || n == "mul" && s.arg("x") == s.arg("y") {
-		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fp16 holds), or compute the square in fp32 on the CPU."
+		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fp16 holds), or " +
+			"compute the square in fp32 on the CPU."
 	}
 	return p.anyOf(s.result(), func(y float64) bool { return math.IsInf(y, 0) })
 }
@@ -254,7 +290,8 @@ func checkIntToHalf(s *site) *suspect {
 }
 
 func checkFloatToInt(s *site) *suspect {
-	if len(s.op.Results) != 1 || !s.result().Type.DType.IsInt() || s.result().Type.DType == ir.Bool || !s.arg("x").Type.DType.IsFloat() {
+	if len(s.op.Results) != 1 || !s.result().Type.DType.IsInt() || s.result().Type.DType == ir.Bool || !s.arg("x").
+		Type.DType.IsFloat() {
 		return nil
 	}
 	x, r := s.of("x"), typeRange(s.result().Type.DType)
@@ -287,7 +324,14 @@ func checkFloatToInt(s *site) *suspect {
 		xs, ys := t.floats(xv), t.floats(yv)
 		for i := range min(len(xs), len(ys)) {
 			if out(xs[i]) && math.Trunc(xs[i]) != ys[i] {
-				return &Evidence{BySimulator, yv.Name, i, verifyNumber(ys[i]), verifyNumber(ys[i]), verifyNumber(math.Trunc(xs[i]))}
+				return &Evidence{
+					By:          BySimulator,
+					Output:      yv.Name,
+					Index:       i,
+					Engine:      verifyNumber(ys[i]),
+					Interpreter: verifyNumber(ys[i]),
+					Exact:       verifyNumber(math.Trunc(xs[i])),
+				}
 			}
 		}
 		return nil

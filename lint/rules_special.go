@@ -99,7 +99,8 @@ func checkSubnormal(s *site) *suspect {
 	x := s.of("x")
 	if x.mag() > 0 && x.mag() < leastNormal {
 		p := s.suspect(s.arg("x"), x, "6.10352e-05")
-		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are large enough.", powerOver(1/x.mag(), 1))
+		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are "+
+			"large enough.", powerOver(1/x.mag(), 1))
 		p.goals = []goal{most(s.arg("x"), nil)}
 		p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).mag() > 0) }
 		return p.anyOf(s.arg("x"), func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal })
@@ -122,7 +123,11 @@ func checkSubnormal(s *site) *suspect {
 	p := s.suspect(w, s.a.constOf(k), "6.10352e-05")
 	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below it", 100*share, row, name)
 	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(s.arg("x")).mag() >= leastNormal) }
-	p.goals = []goal{most(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row}), least(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row})}
+	p.goals = []goal{most(s.result(), &hot{
+		axis: axisOfRows(s.op),
+		hi:   row,
+		lo:   row,
+	}), least(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row})}
 	return p.anyOf(s.arg("x"), func(v float64) bool { return math.Abs(v) >= leastNormal })
 }
 
@@ -231,7 +236,8 @@ func checkSignedZero(s *site) *suspect {
 
 // tableNames gives the table of each operation that has one without parameters.
 var tableNames = map[string]string{
-	"sigmoid": "sigmoid", "tanh": "tanh", "silu": "silu", "erf": "erf", "softplus": "softplus", "softsign": "softsign", "atan": "atan", "gelu": "gelu",
+	"sigmoid": "sigmoid", "tanh": "tanh", "silu": "silu", "erf": "erf", "softplus": "softplus", "softsign": "softsign",
+	"atan": "atan", "gelu": "gelu",
 	"exp": "exp", "exp2": "exp2",
 }
 
@@ -299,7 +305,8 @@ func checkTableError(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg("x"), x, fmt.Sprintf("an error of %s", number(worst)))
-	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", number(top), number(worst), number(at))
+	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", number(top), number(worst),
+		number(at))
 	p.goals = []goal{near(s.arg("x"), at)}
 	p.gap = p.reaches(at)
 	return p.anyOf(s.arg("x"), func(v float64) bool {

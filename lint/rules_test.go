@@ -57,7 +57,12 @@ func openText(t *testing.T, text []byte) *frontend.Model {
 func lintText(t *testing.T, text []byte, ranges map[string]Interval) *Report {
 	t.Helper()
 	m := openText(t, text)
-	r, err := Run(context.Background(), m.Program, Options{Compile: options, Ranges: ranges, Workers: 1, Source: m.Source})
+	r, err := Run(context.Background(), m.Program, Options{
+		Compile: options,
+		Ranges:  ranges,
+		Workers: 1,
+		Source:  m.Source,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +146,9 @@ func TestRules(t *testing.T) {
 			r := lintText(t, a.Files[0].Data, parseRanges(t, words["ranges"]))
 			found := false
 			for _, f := range r.Functions[0].Findings {
-				t.Logf("%s %s %s:%d:%d %q interval %v limit %s; %s; %s; note %s; evidence %+v local %+v", f.Rule, f.State, f.Statement, f.Line, f.Col, f.Source, f.Interval, f.Limit, f.Detail, f.How, f.Note, f.Evidence, f.Local)
+				t.Logf("%s %s %s:%d:%d %q interval %v limit %s; %s; %s; note %s; evidence %+v local %+v", f.Rule,
+					f.State, f.Statement, f.Line, f.Col, f.Source, f.Interval, f.Limit, f.Detail, f.How, f.Note,
+					f.Evidence, f.Local)
 				if f.Rule != rule.Name {
 					continue
 				}
@@ -163,7 +170,8 @@ func TestRules(t *testing.T) {
 			}
 			r = lintText(t, a.Files[1].Data, parseRanges(t, words["rewritten"]))
 			for _, f := range r.Functions[0].Findings {
-				t.Logf("rewritten: %s %s %s interval %v; %s; note %s", f.Rule, f.State, f.Statement, f.Interval, f.How, f.Note)
+				t.Logf("rewritten: %s %s %s interval %v; %s; note %s", f.Rule, f.State, f.Statement, f.Interval, f.How,
+					f.Note)
 				if f.Rule == rule.Name {
 					t.Errorf("the rewritten model has it: %s", f.Detail)
 				}

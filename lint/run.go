@@ -179,7 +179,8 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	}
 	for n := range o.Ranges {
 		if !known[n] {
-			return nil, fmt.Errorf("a range is given for %q, which is no input; inputs: %s", n, strings.Join(sorted(known), ", "))
+			return nil, fmt.Errorf("a range is given for %q, which is no input; inputs: %s", n,
+				strings.Join(sorted(known), ", "))
 		}
 	}
 	return rep, nil
@@ -291,8 +292,10 @@ func allStatic(f *ir.Func) bool {
 
 func (p *proof) finding(files []string, src *diag.File) *Finding {
 	f := &Finding{
-		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: unitOf(p.op), Value: valueLabel(p.value),
-		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit, Why: p.rule.Why, Detail: p.detail,
+		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: unitOf(p.op),
+		Value:    valueLabel(p.value),
+		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit,
+		Why: p.rule.Why, Detail: p.detail,
 		Instead: p.instead, Note: p.note, Gap: verify.Number(p.gapAt), op: p.op, typ: p.op.Results[0].Type.String(),
 	}
 	if !p.seen.empty() && p.gapAt > 0 {

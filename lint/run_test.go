@@ -26,7 +26,12 @@ const cliffs = `program(1.3)
 func report(t *testing.T, text string, change func(o *Options)) []byte {
 	t.Helper()
 	m := openText(t, []byte(text))
-	o := Options{Compile: options, Workers: 1, Source: m.Source, Ranges: map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)}}
+	o := Options{
+		Compile: options,
+		Workers: 1,
+		Source:  m.Source,
+		Ranges:  map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)},
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -165,7 +170,11 @@ func TestBehind(t *testing.T) {
 }
 `
 	m := openText(t, []byte(text))
-	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Ranges: map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)}})
+	r, err := Run(context.Background(), m.Program, Options{
+		Compile: options,
+		Workers: 1,
+		Ranges:  map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

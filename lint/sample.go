@@ -23,7 +23,8 @@ type sample struct {
 // drawn are inputs as zinc verify draws them, moved from the range in which nearly
 // all of those lie to the port's own and held to it.
 func drawn(ports []*port, seed uint64) (candidate, error) {
-	c := candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges", seed)}
+	c := candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges",
+		seed)}
 	for _, q := range ports {
 		x, err := verify.Random(q.v.Type, q.v.Name, seed)
 		if err != nil {

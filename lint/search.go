@@ -61,7 +61,17 @@ const (
 
 // newSearch makes a search over the function that a judges.
 func newSearch(ctx context.Context, o *Options, a *analysis, b *bench, ports []*port, limit int64) *search {
-	s := &search{ctx: ctx, o: o, co: o.Compile, a: a, b: b, ports: ports, limit: limit, seen: map[*ir.Value]Interval{}, until: map[*ir.Op]int64{}}
+	s := &search{
+		ctx:   ctx,
+		o:     o,
+		co:    o.Compile,
+		a:     a,
+		b:     b,
+		ports: ports,
+		limit: limit,
+		seen:  map[*ir.Value]Interval{},
+		until: map[*ir.Op]int64{},
+	}
 	s.cost = 1
 	for _, op := range a.fn.Body.Ops {
 		s.cost += costOf(op)
@@ -149,7 +159,8 @@ func (s *search) run() error {
 			p.note = "no input of the whole model was found"
 		}
 		if p.shown == nil && !p.reached && !p.far.empty() && p.value.Const == nil {
-			p.note += fmt.Sprintf("; the furthest that inputs brought %s: %s to %s", valueLabel(p.value), number(p.far.Lo), number(p.far.Hi))
+			p.note += fmt.Sprintf("; the furthest that inputs brought %s: %s to %s", valueLabel(p.value),
+				number(p.far.Lo), number(p.far.Hi))
 		}
 	}
 	return s.ctx.Err()

@@ -59,23 +59,27 @@ func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, se
 			}
 		}
 		for _, mode := range []numerics.Mode{numerics.IEEE, numerics.ANE} {
-			_, err := p.Run(context.Background(), in, interp.Options{Numerics: mode, Workers: 1, Trace: func(op *ir.Op, results []interp.Tensor) {
-				for i, r := range results {
-					v := op.Results[i]
-					if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String {
-						continue
-					}
-					seen += r.Elems()
-					iv := a.of(v)
-					for j, y := range r.Const().Floats() {
-						if !iv.Has(y) {
-							text := ""
-							op.Operands(func(p *ir.Param, v *ir.Value) { text += fmt.Sprintf(" %s=%s%v", p.Name, v.Type, a.of(v)) })
-							t.Fatalf("%s (%s), %s: element %d is %g, outside %v; operands%s", op.Def.Name, op.Place.Unit, mode, j, y, iv, text)
+			_, err := p.Run(context.Background(), in, interp.Options{Numerics: mode, Workers: 1,
+				Trace: func(op *ir.Op, results []interp.Tensor) {
+					for i, r := range results {
+						v := op.Results[i]
+						if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String {
+							continue
+						}
+						seen += r.Elems()
+						iv := a.of(v)
+						for j, y := range r.Const().Floats() {
+							if !iv.Has(y) {
+								text := ""
+								op.Operands(func(p *ir.Param, v *ir.Value) {
+									text += fmt.Sprintf(" %s=%s%v", p.Name, v.Type, a.of(v))
+								})
+								t.Fatalf("%s (%s), %s: element %d is %g, outside %v; operands%s", op.Def.Name,
+									op.Place.Unit, mode, j, y, iv, text)
+							}
 						}
 					}
-				}
-			}})
+				}})
 			if err != nil {
 				t.Logf("run: %v", err)
 				return seen
@@ -98,23 +102,27 @@ func lies(f *ir.Func, in tensors) (seen int, bad string) {
 		return 0, ""
 	}
 	for _, mode := range []numerics.Mode{numerics.IEEE, numerics.ANE} {
-		_, err := p.Run(context.Background(), in, interp.Options{Numerics: mode, States: tensors{}, Trace: func(op *ir.Op, results []interp.Tensor) {
-			for i, r := range results {
-				v := op.Results[i]
-				if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String || bad != "" {
-					continue
-				}
-				iv := a.of(v)
-				for j, y := range r.Const().Floats() {
-					seen++
-					if !iv.Has(y) {
-						bad = fmt.Sprintf("%s (%s), %s: element %d of result %d is %g, outside %v", op.Def.Name, op.Place.Unit, mode, j, i, y, iv)
-						op.Operands(func(p *ir.Param, v *ir.Value) { bad += fmt.Sprintf("; %s %s %v", p.Name, v.Type, a.of(v)) })
-						break
+		_, err := p.Run(context.Background(), in, interp.Options{Numerics: mode, States: tensors{},
+			Trace: func(op *ir.Op, results []interp.Tensor) {
+				for i, r := range results {
+					v := op.Results[i]
+					if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String || bad != "" {
+						continue
+					}
+					iv := a.of(v)
+					for j, y := range r.Const().Floats() {
+						seen++
+						if !iv.Has(y) {
+							bad = fmt.Sprintf("%s (%s), %s: element %d of result %d is %g, outside %v", op.Def.Name,
+								op.Place.Unit, mode, j, i, y, iv)
+							op.Operands(func(p *ir.Param, v *ir.Value) {
+								bad += fmt.Sprintf("; %s %s %v", p.Name, v.Type, a.of(v))
+							})
+							break
+						}
 					}
 				}
-			}
-		}})
+			}})
 		if err != nil || bad != "" {
 			break
 		}
@@ -123,10 +131,13 @@ func lies(f *ir.Func, in tensors) (seen int, bad string) {
 }
 
 // unaryForms and binaryForms are operations that random programs choose among.
-var unaryForms = []string{"abs", "acos", "asin", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "gelu", "identity", "inverse", "log", "relu",
-	"relu6", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square", "tan", "tanh", "softmax", "layer_norm", "l2_norm"}
+var unaryForms = []string{"abs", "acos", "asin", "atan", "atanh", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor",
+	"gelu", "identity", "inverse", "log", "relu",
+	"relu6", "round", "rsqrt", "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square",
+	"tan", "tanh", "softmax", "layer_norm", "l2_norm"}
 
-var binaryForms = []string{"add", "sub", "mul", "real_div", "maximum", "minimum", "mod", "floor_div", "pow", "less", "greater", "equal"}
+var binaryForms = []string{"add", "sub", "mul", "real_div", "maximum", "minimum", "mod", "floor_div", "pow", "less",
+	"greater", "equal"}
 
 // grow adds a random operation on values of one shape [1, C, H, W].
 func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
@@ -158,7 +169,8 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 		return try([]string{"add", "mul", "sub", "maximum", "minimum", "pow"}[rnd.IntN(6)], "x", x, "y", f())
 	case 5:
 		k := 1 + 2*rnd.IntN(2)
-		return try("conv", "x", x, "weight", g.Weights(s[1], s[1], int64(k), int64(k)), "pad_type", "same", "bias", g.Weights(s[1]))
+		return try("conv", "x", x, "weight", g.Weights(s[1], s[1], int64(k), int64(k)), "pad_type", "same", "bias",
+			g.Weights(s[1]))
 	case 6:
 		switch rnd.IntN(6) {
 		case 0:
@@ -173,7 +185,8 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 		}
 		return try("matmul", "x", x, "y", vs[rnd.IntN(len(vs))], "transpose_y", s[2] == s[3] && rnd.IntN(2) == 0)
 	case 7:
-		n := []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum_square", "reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum",
+		n := []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum_square", "reduce_l1_norm",
+			"reduce_l2_norm", "reduce_log_sum",
 			"reduce_log_sum_exp", "reduce_prod"}[rnd.IntN(10)]
 		return try(n, "x", x, "axes", []int{1 + rnd.IntN(3)}, "keep_dims", true)
 	case 8:
@@ -204,13 +217,15 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 	case 1:
 		return try("pad", "x", x, "pad", []int{0, 0, 0, 0, 1, 1, 1, 1}, "mode", "constant", "constant_val", f())
 	case 2:
-		return try("avg_pool", "x", x, "kernel_sizes", []int{3, 3}, "strides", []int{1, 1}, "pad_type", "same", "exclude_padding_from_average", rnd.IntN(2) == 0)
+		return try("avg_pool", "x", x, "kernel_sizes", []int{3, 3}, "strides", []int{1, 1}, "pad_type", "same",
+			"exclude_padding_from_average", rnd.IntN(2) == 0)
 	case 3:
 		return try("max_pool", "x", x, "kernel_sizes", []int{3, 3}, "strides", []int{1, 1}, "pad_type", "same")
 	case 4:
 		return try("cumsum", "x", x, "axis", 1+rnd.IntN(3), "exclusive", rnd.IntN(2) == 0)
 	case 5:
-		return try("slice_by_index", "x", x, "begin", []int{0, 0, 0, 1}, "end", []int{1, 1, 1, 2}, "begin_mask", []bool{true, true, true, false}, "end_mask", []bool{true, true, true, false})
+		return try("slice_by_index", "x", x, "begin", []int{0, 0, 0, 1}, "end", []int{1, 1, 1, 2}, "begin_mask",
+			[]bool{true, true, true, false}, "end_mask", []bool{true, true, true, false})
 	case 6:
 		return try("concat", "values", []*ir.Value{x, x}, "axis", 1+rnd.IntN(3), "interleave", false)
 	}
@@ -333,7 +348,8 @@ func TestRootMeanSquare(t *testing.T) {
 	const n, rows = 64, 8
 	norms := map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 		"pow": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
-			s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("mul", "x", x, "y", x), "axes", []int{1}, "keep_dims", true), "y", 1.0/n)
+			s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("mul", "x", x, "y", x), "axes", []int{1}, "keep_dims",
+				true), "y", 1.0/n)
 			return g.Op("mul", "x", x, "y", g.Op("pow", "x", g.Op("add", "x", s, "y", 1e-5), "y", -0.5))
 		},
 		"rsqrt": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
@@ -350,7 +366,9 @@ func TestRootMeanSquare(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", unit), func(t *testing.T) {
 				g := irbuild.New(13)
 				x := g.Input(1, n, 1, 4)
-				w := g.Filled(ir.FP16, func(i int64) float64 { return float64((i*37+i/n*11)%128-64) / 16 }, rows, n, 1, 1)
+				w := g.Filled(ir.FP16, func(i int64) float64 {
+					return float64((i*37+i/n*11)%128-64) / 16
+				}, rows, n, 1, 1)
 				scale := g.Filled(ir.FP16, func(i int64) float64 { return 1 + float64(i%3)/4 }, 1, n, 1, 1)
 				z := norm(g, x)
 				y := g.Op("conv", "x", g.Op("mul", "x", z, "y", scale), "weight", w)
@@ -364,7 +382,8 @@ func TestRootMeanSquare(t *testing.T) {
 						t.Fatal("nothing was run")
 					}
 					if m > 1 && analyse(f, ranges).calmly().of(z).mag() > 9.2 {
-						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().of(z), n)
+						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().of(z),
+							n)
 					}
 					// Rows of one large element and of an even size are the extremes.
 					for _, one := range []bool{true, false} {
@@ -395,7 +414,8 @@ func TestNotRootMeanSquare(t *testing.T) {
 	g := irbuild.New(14)
 	x := g.Input(n, n)
 	one := g.Filled(ir.FP16, func(int64) float64 { return 1.0 / n }, 1, 1)
-	s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("square", "x", x), "axes", []int{1}, "keep_dims", false), "y", one)
+	s := g.Op("mul", "x", g.Op("reduce_sum", "x", g.Op("square", "x", x), "axes", []int{1}, "keep_dims", false), "y",
+		one)
 	y := g.Op("mul", "x", x, "y", g.Op("rsqrt", "x", s, "epsilon", 1e-3))
 	g.Output(y)
 	f := g.Program().Funcs[0]
@@ -421,7 +441,9 @@ func TestNotRootMeanSquare(t *testing.T) {
 // channels.
 func TestParts(t *testing.T) {
 	w := func(g *irbuild.Graph, shape ...int64) *ir.Value {
-		return g.Filled(ir.FP16, func(i int64) float64 { return float64(int64(1)<<(i/8)) / 8 * float64(i%3-1) }, shape...)
+		return g.Filled(ir.FP16, func(i int64) float64 {
+			return float64(int64(1)<<(i/8)) / 8 * float64(i%3-1)
+		}, shape...)
 	}
 	products := map[string]func(g *irbuild.Graph) (*ir.Value, int){
 		"conv": func(g *irbuild.Graph) (*ir.Value, int) {

@@ -63,7 +63,8 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 			out.function = f.Name
 		}
 		n := f.Counts()
-		out.line("%s, function %s, target %s: %d shown, %d shown alone, %d possible", o.Model, f.Name, r.Target, n[Shown], n[ShownAlone], n[Possible])
+		out.line("%s, function %s, target %s: %d shown, %d shown alone, %d possible", o.Model, f.Name, r.Target,
+			n[Shown], n[ShownAlone], n[Possible])
 		for _, in := range f.Inputs {
 			out.line("  input %s %s from %s to %s", in.Name, in.Type, number(in.Range[0]), number(in.Range[1]))
 		}
@@ -195,13 +196,16 @@ func alikeRoots(roots []*Root) [][]*Root {
 }
 
 func (p *printer) finding(x *Finding) {
-	p.line("\n%s: %s: %s (%s, %s on the %s)", place(x.File, p.o.Model, x.Line, x.Col), x.State, x.Rule, x.Statement, x.Op, x.Unit)
+	p.line("\n%s: %s: %s (%s, %s on the %s)", place(x.File, p.o.Model, x.Line, x.Col), x.State, x.Rule, x.Statement,
+		x.Op, x.Unit)
 	if x.Source != "" {
 		p.line("  | %s", x.Source)
 	}
-	p.line("  interval: %s from %s to %s, limit %s", x.Value, number(float64(x.Interval[0])), number(float64(x.Interval[1])), x.Limit)
+	p.line("  interval: %s from %s to %s, limit %s", x.Value, number(float64(x.Interval[0])),
+		number(float64(x.Interval[1])), x.Limit)
 	if s := x.Seen; s != nil {
-		p.line("  recorded: from %s to %s in runs of the whole model%s", number(float64(s[0])), number(float64(s[1])), times(x.Gap))
+		p.line("  recorded: from %s to %s in runs of the whole model%s", number(float64(s[0])), number(float64(s[1])),
+			times(x.Gap))
 	}
 	if x.Detail != "" {
 		p.line("  here: %s", x.Detail)
@@ -215,7 +219,8 @@ func (p *printer) finding(x *Finding) {
 		p.line("  input: %s; the limit is met by %s", x.How, number(float64(*x.Reached)))
 	}
 	if e := x.told(); e != nil {
-		p.line("  output %s[%d]: %s %s, interpreter %s, exact %s", e.Output, e.Index, e.By, number(float64(e.Engine)), number(float64(e.Interpreter)), number(float64(e.Exact)))
+		p.line("  output %s[%d]: %s %s, interpreter %s, exact %s", e.Output, e.Index, e.By, number(float64(e.Engine)),
+			number(float64(e.Interpreter)), number(float64(e.Exact)))
 	}
 	p.run(x)
 	if x.Behind {
@@ -267,12 +272,14 @@ func (p *printer) cut(x *Finding) {
 	}
 	p.line("  alone: %s cut out as a model; %s", what, c.origin())
 	for _, o := range c.Operands {
-		s := fmt.Sprintf("    %s %s from %s to %s", o.Name, o.Type, number(float64(o.Used[0])), number(float64(o.Used[1])))
+		s := fmt.Sprintf("    %s %s from %s to %s", o.Name, o.Type, number(float64(o.Used[0])),
+			number(float64(o.Used[1])))
 		switch {
 		case o.From == FromInput:
 			s += ": an input of the whole model"
 		case o.Seen != nil:
-			s += fmt.Sprintf(": recorded %s to %s, interval %s to %s", number(float64(o.Seen[0])), number(float64(o.Seen[1])), number(float64(o.Interval[0])), number(float64(o.Interval[1])))
+			s += fmt.Sprintf(": recorded %s to %s, interval %s to %s", number(float64(o.Seen[0])),
+				number(float64(o.Seen[1])), number(float64(o.Interval[0])), number(float64(o.Interval[1])))
 		default:
 			s += fmt.Sprintf(": interval %s to %s", number(float64(o.Interval[0])), number(float64(o.Interval[1])))
 		}
@@ -281,11 +288,13 @@ func (p *printer) cut(x *Finding) {
 	var clips []string
 	for _, o := range c.Operands {
 		if o.Safe != nil {
-			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, number(float64(o.Safe[0])), number(float64(o.Safe[1]))))
+			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, number(float64(o.Safe[0])),
+				number(float64(o.Safe[1]))))
 		}
 	}
 	if len(clips) > 0 {
-		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs (--range) until theirs are", strings.Join(clips, " and "))
+		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs (--range) until theirs are",
+			strings.Join(clips, " and "))
 	}
 	if c.Reduced != "" {
 		p.line("    extents made smaller: %s", c.Reduced)
@@ -302,11 +311,13 @@ func (c *Cut) origin() string {
 	case !interval:
 		return "its operands are inputs of the whole model"
 	case math.IsInf(float64(c.Factor), 0):
-		return "its operands lie in their intervals, where recorded runs gave none but 0; no input of the whole model is known that gives them"
+		return "its operands lie in their intervals, where recorded runs gave none but 0; no input of the whole " +
+			"model is known that gives them"
 	case c.Factor == 0:
 		return "its operands lie in their intervals; no input of the whole model is known that gives them"
 	}
-	return "its operands lie up to " + factor(float64(c.Factor)) + " times as far out as in recorded runs, within their intervals; no input of the whole model is known that gives them"
+	return "its operands lie up to " + factor(float64(c.Factor)) + " times as far out as in recorded runs, within " +
+		"their intervals; no input of the whole model is known that gives them"
 }
 
 // run names the command that repeats a finding whose inputs were written.
@@ -349,7 +360,12 @@ func (p *printer) run(x *Finding) {
 func SARIF(w io.Writer, model, version string, reports []*Report, failOn string) error {
 	var runs []sarif.Run
 	for _, r := range reports {
-		run := sarif.Run{Tool: "zinc", Version: version, ID: "zinc lint/" + r.Target + "/", Properties: map[string]any{"target": r.Target}}
+		run := sarif.Run{
+			Tool:       "zinc",
+			Version:    version,
+			ID:         "zinc lint/" + r.Target + "/",
+			Properties: map[string]any{"target": r.Target},
+		}
 		for _, rule := range Rules {
 			run.Rules = append(run.Rules, sarif.Rule{ID: rule.Name, Doc: rule.Doc, Help: rule.Why + " " + rule.Instead})
 		}
@@ -373,7 +389,14 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 	}
 	msg := fmt.Sprintf("%s %q: %s is from %s to %s, the limit is %s. %s Instead: %s", x.Op, x.Statement, x.Value,
 		number(float64(x.Interval[0])), number(float64(x.Interval[1])), x.Limit, x.Why, x.Instead)
-	props := map[string]any{"state": x.State, "operation": x.Op, "function": function, "unit": x.Unit, "limit": x.Limit, "interval": x.Interval}
+	props := map[string]any{
+		"state":     x.State,
+		"operation": x.Op,
+		"function":  function,
+		"unit":      x.Unit,
+		"limit":     x.Limit,
+		"interval":  x.Interval,
+	}
 	if x.Seen != nil {
 		props["recorded"], props["gap"] = x.Seen, x.Gap
 	}
@@ -383,13 +406,23 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 			where = "alone, " + x.Cut.origin() + "; output"
 			props["alone"] = x.Cut
 		}
-		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s by the %s, exactly %s.", where, e.Output, e.Index, number(float64(e.Engine)), e.By, number(float64(e.Exact)))
+		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s by the %s, exactly %s.", where, e.Output, e.Index,
+			number(float64(e.Engine)), e.By, number(float64(e.Exact)))
 		props["evidence"] = e
 	}
 	if len(x.Files) > 0 {
 		props["inputs"] = x.Files
 	}
-	return sarif.Finding{Rule: x.Rule, Level: level, Message: msg, File: model, Line: int(x.Line), Col: int(x.Col), Name: x.Statement, Properties: props}
+	return sarif.Finding{
+		Rule:       x.Rule,
+		Level:      level,
+		Message:    msg,
+		File:       model,
+		Line:       int(x.Line),
+		Col:        int(x.Col),
+		Name:       x.Statement,
+		Properties: props,
+	}
 }
 
 // FailOn are the words that say which findings fail a command: none, those of a

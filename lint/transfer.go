@@ -14,7 +14,8 @@ type transfer func(c *call) []Interval
 // its type. Each row is made beside the functions that it uses.
 var transfers = func() map[string]transfer {
 	m := map[string]transfer{}
-	for _, rows := range []map[string]transfer{unaryRows(), binaryRows(), productRows(), reduceRows(), normRows(), moveRows(), otherRows()} {
+	for _, rows := range []map[string]transfer{unaryRows(), binaryRows(), productRows(), reduceRows(), normRows(),
+		moveRows(), otherRows()} {
 		for n, f := range rows {
 			m[n] = f
 		}

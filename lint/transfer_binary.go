@@ -108,7 +108,8 @@ func binaryRows() map[string]transfer {
 			return one(r.slack(1, 0))
 		}
 	}
-	for _, n := range []string{"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor"} {
+	for _, n := range []string{"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
+		"logical_or", "logical_xor"} {
 		m[n] = truth
 	}
 	m["select"] = func(c *call) []Interval { return one(c.in("a").hull(c.in("b"))) }

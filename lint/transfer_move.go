@@ -9,11 +9,13 @@ import (
 
 // moved are operations whose results are elements of the named arguments.
 var moved = map[string][]string{
-	"reshape": {"x"}, "transpose": {"x"}, "expand_dims": {"x"}, "squeeze": {"x"}, "flatten2d": {"x"}, "reshape_like": {"x"},
-	"concat": {"values"}, "stack": {"values"}, "split": {"x"}, "slice_by_index": {"x"}, "slice_by_size": {"x"},
+	"reshape": {"x"}, "transpose": {"x"}, "expand_dims": {"x"}, "squeeze": {"x"}, "flatten2d": {"x"},
+	"reshape_like": {"x"},
+	"concat":       {"values"}, "stack": {"values"}, "split": {"x"}, "slice_by_index": {"x"}, "slice_by_size": {"x"},
 	"slice_update": {"x", "update"}, "tile": {"x"}, "gather": {"x"}, "gather_along_axis": {"x"}, "gather_nd": {"x"},
-	"depth_to_space": {"x"}, "space_to_depth": {"x"}, "pixel_shuffle": {"x"}, "pixel_unshuffle": {"x"}, "batch_to_space": {"x"},
-	"reverse": {"x"}, "reverse_sequence": {"x"}, "sliding_windows": {"x"}, "crop": {"x"},
+	"depth_to_space": {"x"}, "space_to_depth": {"x"}, "pixel_shuffle": {"x"}, "pixel_unshuffle": {"x"},
+	"batch_to_space": {"x"},
+	"reverse":        {"x"}, "reverse_sequence": {"x"}, "sliding_windows": {"x"}, "crop": {"x"},
 	"upsample_nearest_neighbor": {"x"}, "resize_nearest_neighbor": {"x"}, "max_pool": {"x"},
 }
 
@@ -106,7 +108,8 @@ func mean(x Interval) Interval {
 
 func sampled(c *call) Interval {
 	r := mean(c.in("x").with(c.number("padding_value", 0), 0))
-	if v := c.op.Arg("coordinates"); v != nil && !c.read(v).finite() || c.constant("transform_matrix") == nil && c.has("transform_matrix") {
+	if v := c.op.Arg("coordinates"); v != nil && !c.read(v).finite() || c.constant("transform_matrix") == nil &&
+		c.has("transform_matrix") {
 		r.NaN = true // a coordinate that is not a number gives such a sample
 	}
 	return r

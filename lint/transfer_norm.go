@@ -8,7 +8,8 @@ import (
 
 func normRows() map[string]transfer {
 	return map[string]transfer{
-		"softmax": softmaxRange, "layer_norm": layerNormRange, "instance_norm": instanceNormRange, "batch_norm": batchNormRange,
+		"softmax": softmaxRange, "layer_norm": layerNormRange, "instance_norm": instanceNormRange,
+		"batch_norm": batchNormRange,
 		"l2_norm": func(c *call) []Interval {
 			x := c.in("x")
 			r := span(-1, 1).slack(4, 1)

@@ -44,9 +44,11 @@ func otherRows() map[string]transfer {
 			r := c.in("start").hull(c.in("end"))
 			return one(r.slack(1, 0))
 		},
-		"argsort":             argRange,
-		"read_state":          func(c *call) []Interval { return one(c.in("input")) },
-		"random_uniform":      func(c *call) []Interval { return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0)) },
+		"argsort":    argRange,
+		"read_state": func(c *call) []Interval { return one(c.in("input")) },
+		"random_uniform": func(c *call) []Interval {
+			return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0))
+		},
 		"random_bernoulli":    truth,
 		"coreml_update_state": func(c *call) []Interval { return c.each(c.in("value")) },
 		"scatter":             scatterRange, "scatter_along_axis": scatterRange, "scatter_nd": scatterRange,
@@ -56,7 +58,8 @@ func otherRows() map[string]transfer {
 		"gru":        recurrentRange("activation"),
 		"rnn":        recurrentRange("activation"),
 	}
-	for _, n := range []string{"constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_cast", "constexpr_lut_to_dense",
+	for _, n := range []string{"constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_cast",
+		"constexpr_lut_to_dense",
 		"constexpr_lut_to_sparse", "constexpr_sparse_blockwise_shift_scale", "constexpr_sparse_to_dense"} {
 		m[n] = func(c *call) []Interval {
 			out := make([]Interval, 0, len(c.op.Results))

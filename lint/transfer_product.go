@@ -10,7 +10,8 @@ import (
 
 func productRows() map[string]transfer {
 	return map[string]transfer{
-		"conv": convRange, "conv_transpose": convTransposeRange, "linear": linearRange, "matmul": matmulRange, "einsum": einsumRange,
+		"conv": convRange, "conv_transpose": convTransposeRange, "linear": linearRange, "matmul": matmulRange,
+		"einsum": einsumRange,
 		"scaled_dot_product_attention": func(c *call) []Interval {
 			// A mean of rows of value; a row of which every lane is masked has none.
 			v, scores := c.in("value").with(0), c.sumOfProducts(c.in("query"), c.in("key"), 65536, true)
@@ -106,7 +107,8 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 func (f *affine) result(c *call) []Interval {
 	if f.r.finite() {
 		c.hot = &f.hot
-		if s := c.op.Results[0].Type.Shape; f.hot.axis >= 0 && f.hot.axis < len(s) && s[f.hot.axis] == int64(len(f.rows)) {
+		if s := c.op.Results[0].Type.Shape; f.hot.axis >= 0 && f.hot.axis < len(s) &&
+			s[f.hot.axis] == int64(len(f.rows)) {
 			c.rows = &rows{f.hot.axis, f.rows}
 		}
 	}

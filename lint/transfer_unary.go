@@ -345,7 +345,8 @@ func (p param) rangeOf(c *call) []Interval {
 	beta := []float64{0}
 	if p.beta {
 		k := c.constant("beta")
-		if k == nil || k.Elems() < 1 || k.Elems() > maxChannels || k.Elems() > 1 && alpha.Elems() > 1 && k.Elems() != alpha.Elems() {
+		if k == nil || k.Elems() < 1 || k.Elems() > maxChannels || k.Elems() > 1 && alpha.Elems() > 1 &&
+			k.Elems() != alpha.Elems() {
 			return c.unknown()
 		}
 		beta = k.Floats()

@@ -61,7 +61,8 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	if name == "gelu" {
 		mode, ok := ir.ArgString(op, "mode")
 		if !ok || geluTables[mode] == "" {
-			return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode), "EXACT, SIGMOID_APPROXIMATION, TANH_APPROXIMATION", fmt.Sprintf("gelu mode %q has no table", mode))
+			return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode),
+				"EXACT, SIGMOID_APPROXIMATION, TANH_APPROXIMATION", fmt.Sprintf("gelu mode %q has no table", mode))
 		}
 		a, err := weights.Activate(geluTables[mode])
 		return a, 0, err
@@ -89,7 +90,8 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	}
 	a, err := weights.Activate(row.name, params...)
 	if err != nil {
-		return nil, 0, refuse(target.RuleActivation, "parameters", fmt.Sprint(params), "ones that a table can hold", err.Error())
+		return nil, 0, refuse(target.RuleActivation, "parameters", fmt.Sprint(params), "ones that a table can hold",
+			err.Error())
 	}
 	return a, bias, nil
 }

@@ -52,7 +52,13 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	}
 	b.reads(y)
 	dims := []int64{2, channels}
-	rows := inBuffer(&buffer{space: constant, size: int64(len(data)), bar: BarConstants, off: int64(off), def: -1}, dims)
+	rows := inBuffer(&buffer{
+		space: constant,
+		size:  int64(len(data)),
+		bar:   BarConstants,
+		off:   int64(off),
+		def:   -1,
+	}, dims)
 	params := b.temp(dims)
 	b.copyTo(rows, params)
 	b.eachImage(xs, dst, row, func(src, out *operand, tile int64) {
@@ -98,7 +104,8 @@ func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) 
 	if x.IsConst() {
 		x, y = y, x
 	}
-	if row.table == "" || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || x.Type.Elems() != dst.elems() || y.Type.Elems() != x.Type.Shape[1] {
+	if row.table == "" || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || x.Type.Elems() != dst.elems() ||
+		y.Type.Elems() != x.Type.Shape[1] {
 		return false, nil
 	}
 	bytes, ok := b.alongChannels(x.Type, y.Type)

@@ -29,7 +29,8 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 	out := op.Results[0].Type.Shape
 	n := len(a.Strides)
 	if n != 1 && n != 2 {
-		return g, refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2", fmt.Sprintf("convolution over %d dimensions; the engine takes 1 or 2", n))
+		return g, refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
+			fmt.Sprintf("convolution over %d dimensions; the engine takes 1 or 2", n))
 	}
 	k := func(i int) int64 { return (w[2+i]-1)*a.Dilations[i] + 1 }
 	g = convGeometry{kh: 1, sy: 1, hout: 1, groups: a.Groups}
@@ -61,13 +62,13 @@ func acceptConv(op *ir.Op, l *limits) error {
 		rule, what string
 		have, most int64
 	}{
-		{target.RuleKernel, "kernel width", g.kw, int64(l.t.MaxKernelW)},
-		{target.RuleKernel, "kernel height", g.kh, int64(l.t.MaxKernelH)},
-		{target.RuleStride, "stride along the width", g.sx, int64(l.t.MaxStride)},
-		{target.RuleStride, "stride along the height", g.sy, int64(l.t.MaxStride)},
-		{target.RulePadding, "padding before the first column", g.padLft, int64(l.t.MaxPad)},
-		{target.RulePadding, "padding before the first row", g.padTop, int64(l.t.MaxPad)},
-		{target.RuleGroups, "groups", g.groups, int64(l.t.MaxGroups)},
+		{rule: target.RuleKernel, what: "kernel width", have: g.kw, most: int64(l.t.MaxKernelW)},
+		{rule: target.RuleKernel, what: "kernel height", have: g.kh, most: int64(l.t.MaxKernelH)},
+		{rule: target.RuleStride, what: "stride along the width", have: g.sx, most: int64(l.t.MaxStride)},
+		{rule: target.RuleStride, what: "stride along the height", have: g.sy, most: int64(l.t.MaxStride)},
+		{rule: target.RulePadding, what: "padding before the first column", have: g.padLft, most: int64(l.t.MaxPad)},
+		{rule: target.RulePadding, what: "padding before the first row", have: g.padTop, most: int64(l.t.MaxPad)},
+		{rule: target.RuleGroups, what: "groups", have: g.groups, most: int64(l.t.MaxGroups)},
 	} {
 		if c.have > c.most {
 			return past(c.rule, c.what, c.have, c.most)
@@ -85,12 +86,15 @@ func acceptConv(op *ir.Op, l *limits) error {
 	}
 	g, rows, width := g.padded(rows, x[len(x)-1])
 	if width > int64(l.t.MaxWidth) || rows > int64(l.t.MaxHeight) {
-		return refuse(target.RuleExtent, "rows and columns with their padding", fmt.Sprintf("%d, %d", rows, width), fmt.Sprintf("%d, %d", l.t.MaxHeight, l.t.MaxWidth),
-			fmt.Sprintf("the image padded to %d rows by %d columns is beyond the limits %d and %d", rows, width, l.t.MaxHeight, l.t.MaxWidth))
+		return refuse(target.RuleExtent, "rows and columns with their padding", fmt.Sprintf("%d, %d", rows, width),
+			fmt.Sprintf("%d, %d", l.t.MaxHeight, l.t.MaxWidth),
+			fmt.Sprintf("the image padded to %d rows by %d columns is beyond the limits %d and %d", rows, width,
+				l.t.MaxHeight, l.t.MaxWidth))
 	}
 	if cols, need, most := g.columns(l.t, x[1], width); need > most {
 		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", need, most,
-			fmt.Sprintf("%d channels of %d rows by %d columns take %d bytes of L2, the limit is %d", x[1], g.kh, (cols-1)*g.sx+g.kw, need, most))
+			fmt.Sprintf("%d channels of %d rows by %d columns take %d bytes of L2, the limit is %d", x[1], g.kh,
+				(cols-1)*g.sx+g.kw, need, most))
 	}
 	return nil
 }
@@ -310,10 +314,12 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 }
 
 // convTask emits one multiply task: image x to image dst, both [1, C, H, W].
-func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue, groups int64) {
+func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue,
+	groups int64) {
 	t := neural(neMultiply)
 	e.apply(t)
-	t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
+	t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).
+		Set(td.Py, int(g.padTop))
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
 	if groups == 1 { // of the whole result, also where the task writes a slice of it (recorded)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]

@@ -46,7 +46,8 @@ func (b *builder) footprintOf(i int) footprint {
 	g := int64(max(t.Int(td.NumGroups), 1))
 	place := func(base, ch, row, depth, group td.Field, w, h, d, c int64) span {
 		at := int64(t.Int(base))
-		return span{at, at + (g-1)*int64(t.Int(group)) + (d-1)*int64(t.Int(depth)) + (c-1)*int64(t.Int(ch)) + (h-1)*int64(t.Int(row)) + align(w*elemBytes, granule)}
+		return span{at, at + (g-1)*int64(t.Int(group)) + (d-1)*int64(t.Int(depth)) + (c-1)*int64(t.Int(ch)) +
+			(h-1)*int64(t.Int(row)) + align(w*elemBytes, granule)}
 	}
 	ext := func(w, h, d, c td.Field, swap bool, spread ...td.Field) [4]int64 {
 		e := [4]int64{int64(t.Int(w)), int64(t.Int(h)), int64(t.Int(d)), int64(t.Int(c))}
@@ -110,12 +111,14 @@ func (b *builder) followsClosely(i int, f, before footprint) bool {
 		return false
 	}
 	wide := p.Int(td.Wout) * max(p.Int(td.Ox), 1)
-	same := wide >= t.Int(td.Win) && wide < t.Int(td.Win)+max(p.Int(td.Ox), 1) && p.Get(td.Hout) == t.Get(td.Hin) && p.Get(td.Dout) == t.Get(td.Din) &&
+	same := wide >= t.Int(td.Win) && wide < t.Int(td.Win)+max(p.Int(td.Ox), 1) && p.Get(td.Hout) == t.Get(td.Hin) &&
+		p.Get(td.Dout) == t.Get(td.Din) &&
 		p.Get(td.Cout) == t.Get(td.Cin) && p.Get(td.NumGroups) == t.Get(td.NumGroups)
 	if small := p.On(td.SmallSource) && t.On(td.SmallSource); small && t.On(td.UnicastEn) {
 		return false // channelwise work on an image of at most 8x8 (encoder_conv_pad_.._tiny)
 	}
-	groups := !before.planar && p.Get(td.NEOp) == neMultiply && !p.On(td.UnicastEn) && p.Int(td.Cout) > td.Lanes<<p.Int(td.OCGSize)
+	groups := !before.planar && p.Get(td.NEOp) == neMultiply && !p.On(td.UnicastEn) &&
+		p.Int(td.Cout) > td.Lanes<<p.Int(td.OCGSize)
 	return same && !groups
 }
 
@@ -133,7 +136,8 @@ func (b *builder) dependencies() {
 		if i > 0 {
 			before = feet[i-1]
 		}
-		src, res := interleaveUnit*max(t.Int(td.SrcInterleave), 1), interleaveUnit*max(t.Int(td.DstInterleave), 1)|formatGiven
+		src, res := interleaveUnit*max(t.Int(td.SrcInterleave), 1), interleaveUnit*max(t.Int(td.DstInterleave),
+			1)|formatGiven
 		if t.On(td.SrcEn) || t.On(td.RBE0) {
 			src |= formatGiven
 		}

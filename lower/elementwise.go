@@ -82,7 +82,8 @@ func acceptBinary(op *ir.Op, l *limits) error {
 			c := y.Const.Float(i)
 			if r := weights.FromHalf(weights.ToHalf(1 / c)); !(math.Abs(r*c-1) <= 1.0/2048) {
 				return refuse(target.RuleReciprocal, fmt.Sprintf("element %d of y", i), c, "1.53e-05 to 16384",
-					fmt.Sprintf("y holds %g, whose reciprocal fp16 does not hold to its precision; the engine divides by multiplying with reciprocals", c))
+					fmt.Sprintf("y holds %g, whose reciprocal fp16 does not hold to its precision; the engine "+
+						"divides by multiplying with reciprocals", c))
 			}
 		}
 	}
@@ -223,7 +224,9 @@ func lowerRelu(b *builder, op *ir.Op) error {
 		b.vals[op.Results[0]], b.clamped[op.Results[0]] = x, true
 		return nil
 	}
-	b.pointwise(func(int64) *td.Task { return b.copyTask().Set(td.Nonlinear, nonlinRelu) }, []*surf{x}, b.resultOf(op.Results[0]))
+	b.pointwise(func(int64) *td.Task {
+		return b.copyTask().Set(td.Nonlinear, nonlinRelu)
+	}, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
 }
 

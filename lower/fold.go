@@ -113,15 +113,19 @@ func (b *builder) imageFitsL2(r *resident) bool {
 // rows by a stream as it is.
 func (s *stream) wholeImage(t *td.Task, c, h int64) bool {
 	op := t.Get(td.NEOp)
-	whole := t.Get(td.PlanarType) < pePair && (t.Get(td.PlanarType) != 0 || op == neCopy || s.source && (op == neSum || op == neMax))
-	return whole && int64(t.Get(s.extC)) == c && int64(t.Get(s.extH)) == h && t.Get(s.extD) <= 1 && t.Get(td.NumGroups) <= 1 &&
-		!t.On(s.swap) && (!s.source || t.Get(s.pix) == 0 && t.Get(s.inter) <= 1 && !t.On(s.spreadH) && !t.On(s.spreadC)) &&
+	whole := t.Get(td.PlanarType) < pePair && (t.Get(td.PlanarType) != 0 || op == neCopy || s.source &&
+		(op == neSum || op == neMax))
+	return whole && int64(t.Get(s.extC)) == c && int64(t.Get(s.extH)) == h && t.Get(s.extD) <= 1 &&
+		t.Get(td.NumGroups) <= 1 &&
+		!t.On(s.swap) && (!s.source || t.Get(s.pix) == 0 && t.Get(s.inter) <= 1 && !t.On(s.spreadH) &&
+		!t.On(s.spreadC)) &&
 		t.Int(td.TileHeight) >= t.Int(td.Hout)
 }
 
 // imageToL2 is toL2 of an image.
 func (b *builder) imageToL2(r *resident, f *fixup, again bool) {
 	s, t := streams[f.bar], b.tasks[f.task]
-	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(f.buf.image[0]*r.bare)).Set(s.l2g, 0)
+	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(f.buf.image[0]*r.bare)).
+		Set(s.l2g, 0)
 	s.leave(t, f.buf.named && !again)
 }

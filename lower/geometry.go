@@ -75,7 +75,8 @@ func (b *builder) gatheredUnits(t *td.Task, o *operand) {
 	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
 	all := ch * o.ext[axC]
 	t.Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
-	t.Set(td.L2ResCh, int(ch)).Set(td.L2ResRow, int(gatheredRow(o))).Set(td.L2ResDepth, int(all)).Set(td.L2ResGroup, int(all))
+	t.Set(td.L2ResCh, int(ch)).Set(td.L2ResRow, int(gatheredRow(o))).Set(td.L2ResDepth, int(all)).
+		Set(td.L2ResGroup, int(all))
 	b.l2use[len(b.l2use)-1] += gatheredRow(o) * int64(t.Int(td.TileHeight))
 }
 
@@ -103,7 +104,8 @@ func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
 		return 0
 	case t.Get(td.NEOp) == neCopy && n%banks != 0 && t.Int(td.ShMax) != turnShift:
 		return 0
-	case t.Get(td.NEOp) == neMultiply && t.Int(td.Wout) <= smallImage && t.Int(td.Hout) <= smallImage && t.Get(td.Sx) == 1 && n*smallImage <= banks:
+	case t.Get(td.NEOp) == neMultiply && t.Int(td.Wout) <= smallImage && t.Int(td.Hout) <= smallImage &&
+		t.Get(td.Sx) == 1 && n*smallImage <= banks:
 		return 0
 	case t.Get(td.Sx) > 1, n%banks != 0:
 		return 2 * granule
@@ -146,7 +148,8 @@ func patch(t *td.Task, ext [5]int64) {
 // of two columns has 0 there). It is 0 for other tasks.
 func wideShift(t *td.Task) int {
 	w, h := int64(t.Int(td.Wout)), int64(t.Int(td.Hout))
-	if t.Get(td.NEOp) != neMultiply || w <= workUnit || t.Get(td.Kw) != 1 || t.Get(td.Kh) != 1 || t.Get(td.Sx) != 1 || t.Get(td.Sy) != 1 || t.On(td.SwapNE) {
+	if t.Get(td.NEOp) != neMultiply || w <= workUnit || t.Get(td.Kw) != 1 || t.Get(td.Kh) != 1 || t.Get(td.Sx) != 1 ||
+		t.Get(td.Sy) != 1 || t.On(td.SwapNE) {
 		return 0
 	}
 	best, least := 0, int64(0)

@@ -30,7 +30,7 @@ func (b *builder) stream(t *td.Task, p weights.Plan, k *weights.Kernel, small bo
 	if b.trial {
 		return
 	}
-	key := planKey{k, p.First, p.Out, p.OCGSize, small}
+	key := planKey{k: k, first: p.First, out: p.Out, ocg: p.OCGSize, small: small}
 	parts, ok := b.packed[key]
 	if !ok {
 		var err error

@@ -30,7 +30,8 @@ var streams = map[td.Field]stream{
 		row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		l2: td.L2Src, l2row: td.L2SrcRow, l2ch: td.L2SrcCh, l2d: td.L2SrcDepth, l2g: td.L2SrcGroup,
 		inter: td.SrcInterleave, pix: td.PixelOffset, source: true,
-		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast1W, spreadH: td.Bcast1H, spreadC: td.Bcast1C, swap: td.Swap1,
+		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast1W, spreadH: td.Bcast1H,
+		spreadC: td.Bcast1C, swap: td.Swap1,
 		off: func(t *td.Task) {
 			t.SetBool(td.SrcEn, false).SetBool(td.SrcLoc, false).Set(td.SrcNoReuse, 8).Set(td.SrcDependency, 0)
 			t.Set(td.SrcFmtMode, 0).Set(td.SrcTruncate, 0).Set(td.SrcMemFmt, 0)
@@ -46,7 +47,8 @@ var streams = map[td.Field]stream{
 		row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		l2: td.L2Src2, l2row: td.L2Src2Row, l2ch: td.L2Src2Ch, l2d: td.L2Src2Depth, l2g: td.L2Src2Group,
 		inter: td.Src2Interleave, pix: td.PixelOffset.At(1), source: true,
-		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast2W, spreadH: td.Bcast2H, spreadC: td.Bcast2C, swap: td.Swap2,
+		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast2W, spreadH: td.Bcast2H,
+		spreadC: td.Bcast2C, swap: td.Swap2,
 		off: func(t *td.Task) {
 			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
 		},
@@ -59,11 +61,13 @@ var streams = map[td.Field]stream{
 		inter: td.DstInterleave, extW: td.Wout, extH: td.Hout, extC: td.Cout, extD: td.Dout, swap: td.SwapNE,
 		off: func(t *td.Task) {
 			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0)
-			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).Set(td.DstZeroLast, 0)
+			t.Set(td.DstFmtMode, 0).Set(td.DstTruncate, 0).Set(td.DstMemFmt, 0).Set(td.DstZeroFirst, 0).
+				Set(td.DstZeroLast, 0)
 			t.Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
 		},
 		park: func(t *td.Task) {
-			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0).Set(td.ResType, 0).Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
+			t.SetBool(td.DstEn, false).SetBool(td.DstLoc, false).Set(td.DstL2BfrMode, 0).Set(td.ResType, 0).
+				Set(td.ResBfrMode, 0).SetBool(td.TBE, true)
 		},
 	},
 }
@@ -189,7 +193,8 @@ func (b *builder) placingOrder(cand []*resident) {
 			if t.Int(td.PlanarType) >= peReduce && t.Int(td.Win)*max(t.Int(td.Hin), 1)*max(t.Int(td.Din), 1) == 1 {
 				return false // of one element: gives as much as it takes (norm_softmax_a3_1x64x1x1)
 			}
-			if op := t.Get(td.NEOp); t.Int(td.PlanarType) < peReduce && (t.Get(td.PlanarType) != 0 || op != neMax && (op != neSum || t.On(td.UnicastEn))) {
+			if op := t.Get(td.NEOp); t.Int(td.PlanarType) < peReduce && (t.Get(td.PlanarType) != 0 || op != neMax &&
+				(op != neSum || t.On(td.UnicastEn))) {
 				return false
 			}
 		}
@@ -198,7 +203,8 @@ func (b *builder) placingOrder(cand []*resident) {
 	// A turn reads each number once (reduce_probe_max_ax2).
 	spread := func(r *resident) bool {
 		for _, f := range r.uses {
-			if t := b.tasks[f.task]; f.bar != td.WBase && t.Get(td.PlanarType) == 0 && t.Get(td.NEOp) == neCopy && t.On(td.SwapNE) {
+			if t := b.tasks[f.task]; f.bar != td.WBase && t.Get(td.PlanarType) == 0 && t.Get(td.NEOp) == neCopy &&
+				t.On(td.SwapNE) {
 				return false
 			}
 		}
@@ -237,7 +243,9 @@ func (b *builder) inPlace(cand []*resident) []*resident {
 		}
 		f := r.uses[0]
 		t := b.tasks[r.def]
-		if p := ends[r.def]; p != nil && !p.bufs[0].named && f.bar == td.WBase && p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach && p.bufs[0].image == r.bufs[0].image && b.sameLayout(t, p, f) {
+		if p := ends[r.def]; p != nil && !p.bufs[0].named && f.bar == td.WBase && p.last == r.def && p.row == r.row &&
+			p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach &&
+			p.bufs[0].image == r.bufs[0].image && b.sameLayout(t, p, f) {
 			delete(ends, r.def)
 			p.bufs = append(p.bufs, r.bufs...)
 			p.uses = append(p.uses, r.uses...)
@@ -262,7 +270,8 @@ func (b *builder) sameLayout(t *td.Task, p *resident, f *fixup) bool {
 			return false
 		}
 	case peOne, peTwo, pePair:
-		if t.On(td.SwapResult) != t.On(td.Swap1) || t.On(td.Bcast1W) || t.On(td.Bcast1H) || t.On(td.Bcast1D) || t.On(td.Bcast1C) {
+		if t.On(td.SwapResult) != t.On(td.Swap1) || t.On(td.Bcast1W) || t.On(td.Bcast1H) || t.On(td.Bcast1D) ||
+			t.On(td.Bcast1C) {
 			return false
 		}
 	default:
@@ -275,7 +284,8 @@ func (b *builder) sameLayout(t *td.Task, p *resident, f *fixup) bool {
 	if src.off != f.off {
 		return false
 	}
-	for _, pair := range [4][2]td.Field{{td.SrcRow, td.DstRow}, {td.SrcPlane, td.DstPlane}, {td.SrcDepth, td.DstDepth}, {td.SrcGroup, td.DstGroup}} {
+	for _, pair := range [4][2]td.Field{{td.SrcRow, td.DstRow}, {td.SrcPlane, td.DstPlane}, {td.SrcDepth, td.DstDepth},
+		{td.SrcGroup, td.DstGroup}} {
 		if t.Get(pair[0]) != t.Get(pair[1]) {
 			return false
 		}
@@ -442,7 +452,8 @@ func (b *builder) planeForPlanar(r *resident) bool {
 	for _, f := range r.uses {
 		t := b.tasks[f.task]
 		if f.bar == td.WBase {
-			if t.Get(td.Cout) != 1 || t.Get(td.Dout) != 1 || t.Get(td.NumGroups) > 1 || t.On(td.SwapNE) || t.On(td.SwapResult) {
+			if t.Get(td.Cout) != 1 || t.Get(td.Dout) != 1 || t.Get(td.NumGroups) > 1 || t.On(td.SwapNE) ||
+				t.On(td.SwapResult) {
 				return false
 			}
 			rows = t.Get(td.Hout) > 1
@@ -472,7 +483,8 @@ func (b *builder) toL2(r *resident, f *fixup, again bool) {
 	stride := func(from td.Field) int { return min(scale(int64(t.Get(from))), limit) }
 	padded := func(n int64) int { return scale(n) + int(r.padding(n)) }
 	t.Set(s.l2, int(r.at)+padded(f.off))
-	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, min(padded(int64(t.Get(s.plane))), limit)).Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
+	t.Set(s.l2row, min(padded(int64(t.Get(s.row))), limit)).Set(s.l2ch, min(padded(int64(t.Get(s.plane))), limit)).
+		Set(s.l2d, stride(s.depth)).Set(s.l2g, min(padded(int64(t.Get(s.group))), limit))
 	if t.Get(td.NumGroups) <= 1 {
 		t.Set(s.l2g, 0)
 	}

@@ -23,7 +23,8 @@ func (b *builder) keepSources() []*resident {
 			return f != nil && t.On(dma) && !t.On(swap) && f.buf.space != scratch
 		}
 		// All of the source must stand in L2 at once.
-		whole := t.Int(td.TileHeight) >= t.Int(td.Hout) && t.Int(td.L2SrcCh) >= t.Int(td.Win)*elemBytes && t.Get(td.NumGroups) <= 1
+		whole := t.Int(td.TileHeight) >= t.Int(td.Hout) && t.Int(td.L2SrcCh) >= t.Int(td.Win)*elemBytes &&
+			t.Get(td.NumGroups) <= 1
 		first := live(one, td.SrcEn, td.Swap1)
 		again := false
 		if cur != nil && b.infos[cur.def].Op == b.infos[i].Op {
@@ -62,7 +63,8 @@ var windowFields = [][2]td.Field{
 	{td.SrcRow, td.Src2Row}, {td.SrcPlane, td.Src2Plane}, {td.SrcDepth, td.Src2Depth}, {td.SrcGroup, td.Src2Group},
 	{td.PixelOffset, td.PixelOffset.At(1)}, {td.Swap1, td.Swap2},
 	{td.Bcast1W, td.Bcast2W}, {td.Bcast1H, td.Bcast2H}, {td.Bcast1D, td.Bcast2D}, {td.Bcast1C, td.Bcast2C},
-	{td.L2SrcCh, td.L2Src2Ch}, {td.L2SrcRow, td.L2Src2Row}, {td.L2SrcDepth, td.L2Src2Depth}, {td.L2SrcGroup, td.L2Src2Group},
+	{td.L2SrcCh, td.L2Src2Ch}, {td.L2SrcRow, td.L2Src2Row}, {td.L2SrcDepth, td.L2Src2Depth},
+	{td.L2SrcGroup, td.L2Src2Group},
 }
 
 // sameWindow reports whether task b reads by fb, as either source, what task a
@@ -78,14 +80,16 @@ func sameWindow(a, b *td.Task, fa, fb *fixup) bool {
 	// A single row lies alike for both engines but for its padding.
 	single := a.Get(td.Hin) == 1 && a.Get(td.Din) == 1
 	// A maximum over the channels lays an image as the planar engine reads it.
-	across := a.Get(td.PlanarType) == 0 && a.Get(td.NEOp) == neMax && b.Get(td.PlanarType) == peTwo && a.Get(td.Din) == 1
+	across := a.Get(td.PlanarType) == 0 && a.Get(td.NEOp) == neMax && b.Get(td.PlanarType) == peTwo &&
+		a.Get(td.Din) == 1
 	for i, f := range windowFields {
 		if a.Get(f[0]) != b.Get(f[second]) && !((single || across) && i >= len(windowFields)-3) {
 			return false
 		}
 	}
 	inter := [2]int{b.Int(td.SrcInterleave), max(b.Int(td.Src2Interleave), 1)}[second]
-	return a.Int(td.SrcInterleave) == inter && (single || across || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
+	return a.Int(td.SrcInterleave) == inter &&
+		(single || across || (a.Get(td.PlanarType) == 0) == (b.Get(td.PlanarType) == 0))
 }
 
 // keep points the tasks of a kept source at its place. A reduction that keeps its

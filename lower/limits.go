@@ -16,7 +16,8 @@ var tensorRules = []string{
 // ruleLimits names, for each lowering rule, what it asks for beyond
 // tensorRules.
 var ruleLimits = map[string][]string{
-	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride, target.RulePadding, target.RuleGroups, target.RuleKernelBytes, target.RuleWorkingSet},
+	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride,
+		target.RulePadding, target.RuleGroups, target.RuleKernelBytes, target.RuleWorkingSet},
 	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
 	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
 	"elementwise": {target.RuleConstants, target.RuleReciprocal},
@@ -28,15 +29,16 @@ var ruleLimits = map[string][]string{
 	"reduce":      {target.RuleAxes, target.RuleWorkingSet},
 	"softmax":     {target.RuleWorkingSet},
 	"layer_norm":  {target.RuleAxes, target.RuleRuntime, target.RuleWorkingSet},
-	"pool":        {target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding, target.RuleCeilMode},
-	"concat":      {target.RuleInterleave},
-	"stack":       nil,
-	"split":       nil,
-	"slice":       {target.RuleSlice},
-	"pad":         {target.RulePadMode, target.RuleRuntime},
-	"transpose":   nil,
-	"reshape":     {target.RuleRows},
-	"identity":    nil,
+	"pool": {target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding,
+		target.RuleCeilMode},
+	"concat":    {target.RuleInterleave},
+	"stack":     nil,
+	"split":     nil,
+	"slice":     {target.RuleSlice},
+	"pad":       {target.RulePadMode, target.RuleRuntime},
+	"transpose": nil,
+	"reshape":   {target.RuleRows},
+	"identity":  nil,
 }
 
 // limitText says what a rule asks for on a target.
@@ -52,7 +54,9 @@ var limitText = map[string]func(t *target.Table) string{
 	},
 	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
 	target.RuleWorkingSet: func(t *target.Table) string {
-		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other than the last, rows reduced together, all channels of a window's rows by 32 columns) within %d bytes of L2", t.L2Bytes)
+		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other "+
+			"than the last, rows reduced together, all channels of a window's rows by 32 columns) within %d "+
+			"bytes of L2", t.L2Bytes)
 	},
 	target.RuleReciprocal: func(*target.Table) string {
 		return "constant divisors with a reciprocal in fp16 (magnitudes from 1.53e-05 to 16384)"
@@ -65,7 +69,8 @@ var limitText = map[string]func(t *target.Table) string{
 	},
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {
-		return fmt.Sprintf("last dimension up to %d, others up to %d, rows padded to 64 bytes within %d MB", t.MaxWidth, t.MaxChannels, maxTensorBytes>>20)
+		return fmt.Sprintf("last dimension up to %d, others up to %d, rows padded to 64 bytes within %d MB", t.MaxWidth,
+			t.MaxChannels, maxTensorBytes>>20)
 	},
 	target.RuleSurfaces: func(t *target.Table) string {
 		return fmt.Sprintf("up to %d tensors read and given", t.MaxSurfaces)

@@ -61,15 +61,15 @@ func TestGated(t *testing.T) {
 		have string
 		lim  string
 	}{
-		{"sin", target.H13, target.RuleFamily, "A13", "A15"},
-		{"sin", h15, target.RuleNoLowering, "sin", "one that a rule lowers"},
-		{"reduce_argmax", target.H13, target.RuleFamily, "A13", "A15"},
-		{"lstm", h15, target.RuleNever, "lstm", "in no hardware family"},
-		{"topk", target.H13, target.RuleNoCode, "topk", "no code generation on h13"},
-		{"topk", h15, target.RuleNoLowering, "topk", "one that a rule lowers"},
-		{"softmax", h12, target.RuleFamily, "A12", "A13"},
-		{"softmax", target.H13, "", "", ""},
-		{"gather", target.H13, target.RuleNoLowering, "gather", "one that a rule lowers"},
+		{op: "sin", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A15"},
+		{op: "sin", t: h15, rule: target.RuleNoLowering, have: "sin", lim: "one that a rule lowers"},
+		{op: "reduce_argmax", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A15"},
+		{op: "lstm", t: h15, rule: target.RuleNever, have: "lstm", lim: "in no hardware family"},
+		{op: "topk", t: target.H13, rule: target.RuleNoCode, have: "topk", lim: "no code generation on h13"},
+		{op: "topk", t: h15, rule: target.RuleNoLowering, have: "topk", lim: "one that a rule lowers"},
+		{op: "softmax", t: h12, rule: target.RuleFamily, have: "A12", lim: "A13"},
+		{op: "softmax", t: target.H13},
+		{op: "gather", t: target.H13, rule: target.RuleNoLowering, have: "gather", lim: "one that a rule lowers"},
 	} {
 		_, no := Explain(c.op, c.t)
 		if no == nil {

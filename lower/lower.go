@@ -157,8 +157,12 @@ type tooManyTasks struct{}
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
 		t: t, sec: sec, fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{}, reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{}, kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{}, worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{}, turns: map[turnKey]*surf{}, workers: workers, old: seg.Full,
+		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
+		reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
+		kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
+		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
+		worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{},
+		turns: map[turnKey]*surf{}, workers: workers, old: seg.Full,
 	}
 }
 
@@ -170,7 +174,9 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 		switch r := recover(); r {
 		case nil:
 		case tooManyTasks{}:
-			p, err = nil, &Error{b.op, b.rule, fmt.Errorf("its procedure has more than %d tasks; cut the model in two or keep the operation off the engine", t.MaxTasks)}
+			p, err = nil, &Error{b.op, b.rule,
+				fmt.Errorf("its procedure has more than %d tasks; cut the model in two or keep the operation off "+
+					"the engine", t.MaxTasks)}
 		default:
 			panic(r)
 		}
@@ -233,7 +239,12 @@ func registers(seg *Segment) map[*ir.Value]int {
 func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Surface) {
 	dims := tensorDims(v.Type)
 	st, size := canonicalStrides(dims)
-	return &buffer{space: sp, size: size, bar: bar, def: -1}, Surface{v, name, bar, dims, st, size}
+	return &buffer{
+		space: sp,
+		size:  size,
+		bar:   bar,
+		def:   -1,
+	}, Surface{Value: v, Name: name, Bar: bar, Dims: dims, Stride: st, Size: size}
 }
 
 // exportViews copies results that are views of other tensors, or that later

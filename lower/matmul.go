@@ -17,7 +17,8 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	}
 	for _, p := range []string{"y", "weight"} {
 		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 {
-			return refuse(target.RuleVector, "rank of "+p, v.Type.Rank(), "at least 2", fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
+			return refuse(target.RuleVector, "rank of "+p, v.Type.Rank(), "at least 2",
+				fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
 		}
 	}
 	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Def.Name == "matmul" {
@@ -35,12 +36,14 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 		k = x[len(x)-2]
 	}
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
-		return refuse(target.RuleKernelBytes, "elements summed over", k, most, fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
+		return refuse(target.RuleKernelBytes, "elements summed over", k, most,
+			fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
 	// A task reads 32 columns of all k at least, and to turn a matrix 32 rows.
 	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-4096 {
 		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-4096,
-			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d", k, n, l.t.L2Bytes-4096))
+			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
+				k, n, l.t.L2Bytes-4096))
 	}
 	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
@@ -209,7 +212,7 @@ type turnKey struct {
 // turned copies rows [M, K] to an image [K, M], once for all products that read
 // them (chain_branch_d256_s64).
 func (b *builder) turned(x *surf) *surf {
-	key := turnKey{x.buf, x.off, x.dims[0], x.dims[1], x.stride[0]}
+	key := turnKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
 	if img := b.turns[key]; img != nil && x.pix == 0 {
 		return img
 	}
@@ -321,7 +324,8 @@ func (b *builder) swapCopy(x, dst *surf) {
 	}
 	for first := int64(0); first < x.dims[0]; first += chunk {
 		n := min(chunk, x.dims[0]-first)
-		b.emit(b.copyTask(), b.matrixOperand(x.slice(0, first, n, 1)), nil, swappedOperand(dst.slice(1, first, n, 1)), 0)
+		b.emit(b.copyTask(), b.matrixOperand(x.slice(0, first, n, 1)), nil, swappedOperand(dst.slice(1, first, n, 1)),
+			0)
 	}
 }
 

@@ -129,7 +129,8 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 			b.fail("a transposition of %d columns by %d rows does not fit L2", x.w(), c)
 			return
 		}
-		full := [3]loop{{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col], dst.stride[at]}}
+		full := [3]loop{{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]},
+			{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col], dst.stride[at]}}
 		copy(full[3-len(loops):], loops)
 		src := &operand{buf: x.buf, off: xo, pix: x.pix,
 			ext:    [5]int64{full[0].n, full[1].n, c, full[2].n, x.w()},
@@ -162,7 +163,9 @@ func acceptReshape(op *ir.Op, l *limits) error {
 		return nil
 	}
 	if n := op.Arg("x").Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
-		return refuse(target.RuleRows, "elements moved singly", n, maxSingles, fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d", x[len(x)-1], y[len(y)-1], n, maxSingles))
+		return refuse(target.RuleRows, "elements moved singly", n, maxSingles,
+			fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d",
+				x[len(x)-1], y[len(y)-1], n, maxSingles))
 	}
 	return nil
 }
@@ -179,7 +182,8 @@ func lowerReshape(b *builder, op *ir.Op) error {
 		b.vals[y] = v
 		return nil
 	}
-	if st, _ := canonicalStrides(x.dims); !x.isCanonical() && (&surf{buf: x.buf, dims: x.dims, stride: st}).reshape(dims) != nil {
+	if st, _ := canonicalStrides(x.dims); !x.isCanonical() && (&surf{buf: x.buf, dims: x.dims, stride: st}).
+		reshape(dims) != nil {
 		c := b.temp(x.dims)
 		b.copyTo(x, c)
 		b.vals[y] = c.reshape(dims)
@@ -359,13 +363,16 @@ func acceptSlice(op *ir.Op, l *limits) error {
 	}
 	for i, ax := range a {
 		if ax.Stride < 0 {
-			return refuse(target.RuleSlice, fmt.Sprintf("stride of dimension %d", i), ax.Stride, "at least 1", fmt.Sprintf("walks dimension %d backwards", i))
+			return refuse(target.RuleSlice, fmt.Sprintf("stride of dimension %d", i), ax.Stride, "at least 1",
+				fmt.Sprintf("walks dimension %d backwards", i))
 		}
 		if ax.Stride > 1 && i == len(a)-1 {
-			return refuse(target.RuleSlice, "stride of the last dimension", ax.Stride, 1, fmt.Sprintf("takes every %dth element of a row", ax.Stride))
+			return refuse(target.RuleSlice, "stride of the last dimension", ax.Stride, 1,
+				fmt.Sprintf("takes every %dth element of a row", ax.Stride))
 		}
 		if ax.Squeeze && i == len(a)-1 {
-			return refuse(target.RuleSlice, "squeeze_mask of the last dimension", true, false, "drops the last dimension")
+			return refuse(target.RuleSlice, "squeeze_mask of the last dimension", true, false,
+				"drops the last dimension")
 		}
 	}
 	return nil
@@ -396,7 +403,8 @@ func lowerSlice(b *builder, op *ir.Op) error {
 
 func acceptPad(op *ir.Op, l *limits) error {
 	if mode, _ := ir.ArgString(op, "mode"); mode != "constant" {
-		return refuse(target.RulePadMode, "mode", strconv.Quote(mode), `"constant"`, fmt.Sprintf("mode %q; the engine pads with a constant", mode))
+		return refuse(target.RulePadMode, "mode", strconv.Quote(mode), `"constant"`,
+			fmt.Sprintf("mode %q; the engine pads with a constant", mode))
 	}
 	if _, ok := ir.ArgFloat(op, "constant_val"); !ok {
 		return unknownNow("constant_val", "constant_val")

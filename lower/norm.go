@@ -69,7 +69,9 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	}, []*surf{x, top}, t)
 	b.tableTask(exp, t, ex)
 	if rows {
-		err = b.planarReduce(ex, total, over, func() *td.Task { return planar(peReduce).Set(td.PENonlinear, peRecip) }, false)
+		err = b.planarReduce(ex, total, over, func() *td.Task {
+			return planar(peReduce).Set(td.PENonlinear, peRecip)
+		}, false)
 	} else {
 		// The reciprocal by table as the sum leaves (norm_softmax_a1_1x64x8x8).
 		var recip *weights.Activation
@@ -99,7 +101,8 @@ func (b *builder) rowsSideBySide(x *surf) bool {
 		}
 	}
 	rows := x.elems() / x.w()
-	return many == 1 && rows <= int64(b.t.MaxChannels) && rows <= int64(b.t.MaxWidth) && rows*align(x.w()*elemBytes, granule) <= b.t.L2Bytes/4
+	return many == 1 && rows <= int64(b.t.MaxChannels) && rows <= int64(b.t.MaxWidth) && rows*align(x.w()*elemBytes,
+		granule) <= b.t.L2Bytes/4
 }
 
 // matrixRows is a tensor as a matrix of its rows; step is the stride of the single
@@ -180,7 +183,8 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 // and a task can hold it as channels and as a row.
 func (b *builder) singleColumn(x, dst *surf, axis int) bool {
 	c := x.dims[axis]
-	return c > 1 && x.elems() == c && axis < len(x.dims)-1 && x.pix == 0 && dst.pix == 0 && c <= int64(b.t.MaxWidth) && c <= int64(b.t.MaxChannels) && c*granule <= b.t.L2Bytes/16
+	return c > 1 && x.elems() == c && axis < len(x.dims)-1 && x.pix == 0 && dst.pix == 0 && c <= int64(b.t.MaxWidth) &&
+		c <= int64(b.t.MaxChannels) && c*granule <= b.t.L2Bytes/16
 }
 
 // softmaxColumn is the softmax of a tensor that is one column of channels: the
@@ -190,7 +194,12 @@ func (b *builder) singleColumn(x, dst *surf, axis int) bool {
 func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, axis int) {
 	c := x.dims[axis]
 	column := func(s *surf, step int64) *operand {
-		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, c, 1, 1}, stride: [4]int64{c * step, c * step, step, step}}
+		return &operand{
+			buf:    s.buf,
+			off:    s.off,
+			ext:    [5]int64{1, 1, c, 1, 1},
+			stride: [4]int64{c * step, c * step, step, step},
+		}
 	}
 	flat := func(s *surf) *operand { // a column of scratch: its one row is all of it
 		o := column(s, s.stride[0])
@@ -198,7 +207,12 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 		return o
 	}
 	single := func(s *surf) *operand {
-		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, 1, 1, 1}, stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
+		return &operand{
+			buf:    s.buf,
+			off:    s.off,
+			ext:    [5]int64{1, 1, 1, 1, 1},
+			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]},
+		}
 	}
 	spread := func(s *surf) *operand {
 		o := single(s)
@@ -210,10 +224,17 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	line.buf.named = true
 	row := [4]int64{line.stride[0], line.stride[0], line.stride[0], line.stride[0]}
 
-	t := neural(neMax).Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(c, 1<<16-1)))
+	t := neural(neMax).Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).
+		Set(td.UnicastCin, int(min(c, 1<<16-1)))
 	b.emit(t, column(x, x.stride[axis]), nil, single(top), 0)
 	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2C, true),
-		column(x, x.stride[axis]), spread(top), &operand{buf: line.buf, off: line.off, swap: true, ext: [5]int64{1, 1, c, 1, 1}, stride: row}, 0)
+		column(x, x.stride[axis]), spread(top), &operand{
+			buf:    line.buf,
+			off:    line.off,
+			swap:   true,
+			ext:    [5]int64{1, 1, c, 1, 1},
+			stride: row,
+		}, 0)
 	t = b.copyTask()
 	b.fillTable(t, exp, 1)
 	turned := flat(ex)
@@ -222,7 +243,8 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	t = neural(neSum).Set(td.DPECategory, 1)
 	b.fillTable(t, recip, 1)
 	b.emit(t, flat(ex), nil, single(total), 0)
-	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1C, true), spread(total), flat(ex), column(dst, dst.stride[axis]), 0)
+	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1C, true), spread(total), flat(ex),
+		column(dst, dst.stride[axis]), 0)
 }
 
 func acceptLayerNorm(op *ir.Op, l *limits) error {
@@ -234,7 +256,8 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 		return err
 	}
 	if len(axes) == 0 || len(axes) > 3 {
-		return refuse(target.RuleAxes, "axes", len(axes), "1 to 3", fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
+		return refuse(target.RuleAxes, "axes", len(axes), "1 to 3",
+			fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
 	}
 	for _, p := range []string{"gamma", "beta"} {
 		if v := op.Arg(p); v != nil && !v.IsConst() {
@@ -361,7 +384,8 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 	column := func(s *surf) *operand {
 		c := s.dims[axis]
 		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, c, n, 1},
-			stride: [4]int64{n * c * s.stride[axis], n * c * s.stride[axis], s.stride[axis], lineStep(n, s.stride[axis], c)}}
+			stride: [4]int64{n * c * s.stride[axis], n * c * s.stride[axis], s.stride[axis], lineStep(n, s.stride[axis],
+				c)}}
 	}
 	if n > int64(b.t.MaxHeight) || n*x.dims[axis]*4*granule > b.t.L2Bytes/2 || x.dims[axis] > int64(b.t.MaxWidth) {
 		return b.normalise(x, dst, axis, eps, false)
@@ -435,7 +459,13 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 		pair.buf.plain = true
 		row := func(i int64) *operand {
 			s := pair.stride[1]
-			return &operand{buf: pair.buf, off: pair.off + i*pair.stride[0], swap: k > 1, ext: [5]int64{1, 1, k, 1, 1}, stride: [4]int64{s, s, s, pair.stride[0]}}
+			return &operand{
+				buf:    pair.buf,
+				off:    pair.off + i*pair.stride[0],
+				swap:   k > 1,
+				ext:    [5]int64{1, 1, k, 1, 1},
+				stride: [4]int64{s, s, s, pair.stride[0]},
+			}
 		}
 		// As in other reductions the slower of two folded axes becomes the rows. Axes
 		// that the tensor does not have stand for what lies above it, the rows for the
@@ -466,9 +496,11 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 		x1 := in()
 		mean := row(0)
 		mean.ext, mean.spread = x1.ext, [5]bool{axD: true, axH: true, axW: true}
-		b.emitReduce(planar(peReduceTwo).SetBool(td.PENeg1, true).SetBool(td.PESquare, true).Set(td.PENonlinear, peRsqrt).
+		b.emitReduce(planar(peReduceTwo).SetBool(td.PENeg1, true).SetBool(td.PESquare, true).
+			Set(td.PENonlinear, peRsqrt).
 			Set(td.PEFinal, final).Set(td.PEEpsilon, half(eps)).
-			SetBool(td.Bcast1W, x1.ext[axW] > 1).SetBool(td.Bcast1H, x1.ext[axH] > 1).SetBool(td.Bcast1D, x1.ext[axD] > 1),
+			SetBool(td.Bcast1W, x1.ext[axW] > 1).SetBool(td.Bcast1H, x1.ext[axH] > 1).
+			SetBool(td.Bcast1D, x1.ext[axD] > 1),
 			mean, x1, row(1))
 		t := planar(pePair).SetBool(td.PENeg2, true)
 		both := row(0)

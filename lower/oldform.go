@@ -18,22 +18,25 @@ type oldRow struct {
 // two neural and two that multiply. Where a field is of a unit that the task leaves
 // alone, current compilers write an idle value and the old one nothing.
 var oldFields = []oldRow{
-	{td.StreamSize, 4, "", 0, nil, "all five; current tasks have 64"},
-	{td.SrcGroup, 1, "", 0, oneGroup, "all five have one group; current tasks state its stride all the same"},
-	{td.Src2Group, 1, "", 0, oneGroup, "as SrcGroup"},
-	{td.DstGroup, 1, "", 0, oneGroup, "as SrcGroup"},
-	{td.StreamConfig, 4, "planar", 0, noKernel, "the planar one; neural ones have 0x80 as current tasks"},
-	{td.CoeffCacheHint, 16, "planar", 0, noKernel, "as StreamConfig"},
-	{td.CoeffSize, 16, "planar", 0, noKernel, "as StreamConfig"},
-	{td.Word40, 1, "planar", 0, nil, "the planar one; neural ones have 0x100 as current tasks"},
-	{td.PalettizeBits, 1, "planar", 0, nil, "the planar one"},
-	{td.MACWord20, 1, "planar", 0, nil, "the planar one"},
-	{td.DstZeroLast, 1, "planar", 0, nil, "the planar one"},
-	{td.DstZeroFirst, 1, "planar", 0, nil, "the planar one"},
-	{td.KernelFmt, 1, "neural", 0, nil, "the two neural ones; current tasks have 2"},
-	{td.BinaryPoint, 1, "neural", 0, nil, "the two neural ones; current tasks have 14"},
-	{td.AccDoubleBuf, 1, "neural", 1, nil, "the two neural ones"},
-	{td.AccDoubleBuf, 1, "multiply", 1, nil, "the two that multiply"},
+	{first: td.StreamSize, count: 4, value: 0, doc: "all five; current tasks have 64"},
+	{first: td.SrcGroup, count: 1, value: 0, when: oneGroup,
+		doc: "all five have one group; current tasks state its stride all the same"},
+	{first: td.Src2Group, count: 1, value: 0, when: oneGroup, doc: "as SrcGroup"},
+	{first: td.DstGroup, count: 1, value: 0, when: oneGroup, doc: "as SrcGroup"},
+	{first: td.StreamConfig, count: 4, on: "planar", value: 0, when: noKernel,
+		doc: "the planar one; neural ones have 0x80 as current tasks"},
+	{first: td.CoeffCacheHint, count: 16, on: "planar", value: 0, when: noKernel, doc: "as StreamConfig"},
+	{first: td.CoeffSize, count: 16, on: "planar", value: 0, when: noKernel, doc: "as StreamConfig"},
+	{first: td.Word40, count: 1, on: "planar", value: 0,
+		doc: "the planar one; neural ones have 0x100 as current tasks"},
+	{first: td.PalettizeBits, count: 1, on: "planar", value: 0, doc: "the planar one"},
+	{first: td.MACWord20, count: 1, on: "planar", value: 0, doc: "the planar one"},
+	{first: td.DstZeroLast, count: 1, on: "planar", value: 0, doc: "the planar one"},
+	{first: td.DstZeroFirst, count: 1, on: "planar", value: 0, doc: "the planar one"},
+	{first: td.KernelFmt, count: 1, on: "neural", value: 0, doc: "the two neural ones; current tasks have 2"},
+	{first: td.BinaryPoint, count: 1, on: "neural", value: 0, doc: "the two neural ones; current tasks have 14"},
+	{first: td.AccDoubleBuf, count: 1, on: "neural", value: 1, doc: "the two neural ones"},
+	{first: td.AccDoubleBuf, count: 1, on: "multiply", value: 1, doc: "the two that multiply"},
 }
 
 func noKernel(t *td.Task) bool { return !t.On(td.KernelOn) }
@@ -66,7 +69,8 @@ func (b *builder) throughL2(i int, at int64) {
 	if at+row*int64(max(t.Int(td.TileHeight), 1)) > b.t.L2Bytes {
 		return
 	}
-	setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, l2Place{at, [4]int64{whole, depth, ch, row}})
+	setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup,
+		l2Place{at, [4]int64{whole, depth, ch, row}})
 	t.Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
 }
 
@@ -95,7 +99,8 @@ func oldForm(p *Procedure) {
 		}
 	}
 	for _, t := range p.Tasks {
-		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1}, {td.WBase, td.WBE}, {td.KBase0, td.KBE0}} {
+		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1},
+			{td.WBase, td.WBE}, {td.KBase0, td.KBE0}} {
 			if n := t.Int(b.bar); t.On(b.enable) && n >= BarFirstPort {
 				t.Set(b.bar, last-n)
 			}

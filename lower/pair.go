@@ -28,7 +28,8 @@ func (b *builder) pairedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e
 	wide := b.temp([]int64{1, int64(k.Out), 1, each * pairs})
 	t := neural(neMultiply)
 	e.apply(t)
-	t.Set(td.Kw, int(g.kw)).Set(td.Kh, 1).Set(td.Sx, each).Set(td.Sy, 1).Set(td.Px, int(g.padLft)).Set(td.Ox, each).SetBool(td.UnicastEn, true)
+	t.Set(td.Kw, int(g.kw)).Set(td.Kh, 1).Set(td.Sx, each).Set(td.Sy, 1).Set(td.Px, int(g.padLft)).Set(td.Ox, each).
+		SetBool(td.UnicastEn, true)
 	src, out := imageOperand(x, 1), imageOperand(wide, 1)
 	out.ext[axW] = pairs
 	// A unit reads its own columns and those of the taps, in lines of 64 bytes.

@@ -14,7 +14,8 @@ const scratchAlign = 64
 // procedure.
 func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	if len(b.outputs)+len(b.inputs) > b.t.MaxSurfaces {
-		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
+		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name,
+			len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
 	}
 	b.keepInL2()
 	b.placeTransients()
@@ -123,7 +124,8 @@ func marks(t *td.Task, i, n int, split bool) {
 // that of the bytes which the tile and kernel DMA move, in microseconds at 34.13
 // GB/s (bytes * 3 / 102400, recorded on 64 of 66 convolutions and products). Of
 // the locations SPL is set with a source in a buffer, TSE and TSR with a result
-// in one that no later task adds to (partial says that one does); SPC and DPC say that the buffer is named but stays in L2; TDE comes
+// in one that no later task adds to (partial says that one does); SPC and DPC say that the buffer
+// is named but stays in L2; TDE comes
 // with a kernel from scratch (recorded).
 func travel(t *td.Task, partial bool) {
 	moved := int64(0)

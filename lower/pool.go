@@ -19,20 +19,25 @@ func acceptPool(op *ir.Op, l *limits) error {
 	}
 	n := len(a.Kernel)
 	if n != 1 && n != 2 {
-		return refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2", fmt.Sprintf("pools over %d dimensions; the engine takes 1 or 2", n))
+		return refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
+			fmt.Sprintf("pools over %d dimensions; the engine takes 1 or 2", n))
 	}
 	for i := range n {
 		switch {
 		case a.Kernel[i] > int64(l.t.MaxPool):
-			return refuse(target.RuleWindow, "window", a.Kernel[i], l.t.MaxPool, fmt.Sprintf("window of %d, the limit is %d", a.Kernel[i], l.t.MaxPool))
+			return refuse(target.RuleWindow, "window", a.Kernel[i], l.t.MaxPool,
+				fmt.Sprintf("window of %d, the limit is %d", a.Kernel[i], l.t.MaxPool))
 		case a.Strides[i] > int64(l.t.MaxStride):
-			return refuse(target.RuleStride, "stride", a.Strides[i], l.t.MaxStride, fmt.Sprintf("stride of %d, the limit is %d", a.Strides[i], l.t.MaxStride))
+			return refuse(target.RuleStride, "stride", a.Strides[i], l.t.MaxStride,
+				fmt.Sprintf("stride of %d, the limit is %d", a.Strides[i], l.t.MaxStride))
 		case a.PadBefore[i] > int64(l.t.MaxPad):
-			return refuse(target.RulePadding, "padding", a.PadBefore[i], l.t.MaxPad, fmt.Sprintf("padding of %d, the limit is %d", a.PadBefore[i], l.t.MaxPad))
+			return refuse(target.RulePadding, "padding", a.PadBefore[i], l.t.MaxPad,
+				fmt.Sprintf("padding of %d, the limit is %d", a.PadBefore[i], l.t.MaxPad))
 		}
 	}
 	if op.Def.Name == "avg_pool" && a.CeilMode && !a.ExcludePadding {
-		return refuse(target.RuleCeilMode, "ceil_mode", true, false, "an average that counts padding cannot tell it from what ceil_mode adds")
+		return refuse(target.RuleCeilMode, "ceil_mode", true, false,
+			"an average that counts padding cannot tell it from what ceil_mode adds")
 	}
 	return nil
 }
@@ -79,7 +84,8 @@ func (b *builder) poolImage(x, dst *surf, mode int, factor float64, g *convGeome
 	for c := int64(0); c < x.dims[1]; c += channels {
 		n := min(channels, x.dims[1]-c)
 		t := planar(peReduce).Set(td.PoolMode, mode).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
-		t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
+		t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).
+			Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
 		if mode == poolMax {
 			t.Set(td.PaddingMode, paddingMax)
 		}

@@ -62,7 +62,8 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 	row := align(w*elemBytes, granule) + maxRowPad
 	if rows, most := n/w, l.t.L2Bytes-8192-128; rows*row > most {
 		return refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
-			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w, rows*row, most))
+			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w,
+				rows*row, most))
 	}
 	return nil
 }
@@ -77,7 +78,8 @@ func (l *limits) channels(t ir.Type, axis int) error {
 	most := l.t.L2Bytes - 4096 - maxRowPad
 	if n := t.Shape[axis] * align(min(w*elemBytes, 64), granule); n > most {
 		return refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
-			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d", t.Shape[axis], axis, n, most))
+			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d",
+				t.Shape[axis], axis, n, most))
 	}
 	return nil
 }
@@ -168,7 +170,8 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
-	b.emitReduce(planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor)))), in, nil, res)
+	b.emitReduce(planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor)))), in,
+		nil, res)
 	return true
 }
 
@@ -200,8 +203,10 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
 	line := align(h*elemBytes, granule)
 	out := dst.reshape(kept)
-	if out == nil || c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) || h > int64(b.t.MaxChannels) || c > int64(b.t.MaxHeight) || c > int64(b.t.MaxChannels) ||
-		c*(w*line+maxRowPad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 || c*w*granule > b.t.L2Bytes/4 {
+	if out == nil || c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) ||
+		h > int64(b.t.MaxChannels) || c > int64(b.t.MaxHeight) || c > int64(b.t.MaxChannels) ||
+		c*(w*line+maxRowPad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 ||
+		c*w*granule > b.t.L2Bytes/4 {
 		return false
 	}
 	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
@@ -418,7 +423,8 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		dst.ext, dst.stride = [5]int64{g, d, 1, h, p.w}, st[1]
 		t := neural(r.neural).Set(td.PostScale, half(factor))
 		if r.neural == neMax {
-			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
+			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).
+				Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
 		}
 		if finish != nil {
 			finish(t)

@@ -30,7 +30,14 @@ func unknownNow(param, called string) error {
 
 // noRule refuses an operation that no rule is for; on says what it works on.
 func noRule(op, on string) error {
-	return &Refusal{Rule: target.RuleNoLowering, What: "operation", Have: op + on, Limit: "one that a rule lowers", Reason: "no rule lowers " + op, Op: op}
+	return &Refusal{
+		Rule:   target.RuleNoLowering,
+		What:   "operation",
+		Have:   op + on,
+		Limit:  "one that a rule lowers",
+		Reason: "no rule lowers " + op,
+		Op:     op,
+	}
 }
 
 // typesOf is the element types of an operation's operand and result.
@@ -54,9 +61,17 @@ func gate(op string, t *target.Table) error {
 	g, ok := target.GateOf(op)
 	switch {
 	case ok && g.Never:
-		return &Refusal{Rule: target.RuleNever, What: "operation", Have: op, Limit: "in no hardware family", Reason: "the engine has no " + op, Op: op}
+		return &Refusal{
+			Rule:   target.RuleNever,
+			What:   "operation",
+			Have:   op,
+			Limit:  "in no hardware family",
+			Reason: "the engine has no " + op,
+			Op:     op,
+		}
 	case ok && !t.Admits(g):
-		return &Refusal{Rule: target.RuleFamily, What: "hardware family", Have: t.Family.String(), Limit: g.From.String(),
+		return &Refusal{Rule: target.RuleFamily, What: "hardware family", Have: t.Family.String(),
+			Limit:  g.From.String(),
 			Reason: fmt.Sprintf("the engine has %s from family %s on; %s is %s", op, g.From, t.Name, t.Family), Op: op}
 	case slices.Contains(t.NoCode, op):
 		return &Refusal{Rule: target.RuleNoCode, What: "operation", Have: op, Limit: "no code generation on " + t.Name,

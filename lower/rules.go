@@ -28,29 +28,38 @@ var Rules = []*Rule{
 		Doc: "rows turned into channels, then a 1x1 convolution that stores its result turned back"},
 	{Name: "matmul", Ops: []string{"matmul"}, accept: acceptMatmul, lower: lowerMatmul,
 		Doc: "as linear with a constant; with two runtime operands x is the kernel and y the image"},
-	{Name: "elementwise", Ops: []string{"add", "sub", "mul", "maximum", "minimum", "real_div"}, accept: acceptBinary, lower: lowerBinary,
-		Doc: "planar engine; scalar constants in its scale and bias registers or in a table"},
-	{Name: "square", Ops: []string{"square"}, accept: acceptMove, lower: lowerSquare, Doc: "planar product with itself"},
+	{Name: "elementwise", Ops: []string{"add", "sub", "mul", "maximum", "minimum", "real_div"}, accept: acceptBinary,
+		lower: lowerBinary,
+		Doc:   "planar engine; scalar constants in its scale and bias registers or in a table"},
+	{Name: "square", Ops: []string{"square"}, accept: acceptMove, lower: lowerSquare,
+		Doc: "planar product with itself"},
 	{Name: "abs", Ops: []string{"abs"}, accept: acceptMove, lower: lowerAbs, Doc: "planar absolute value"},
 	{Name: "relu", Ops: []string{"relu"}, accept: acceptMove, lower: lowerRelu, Doc: "neural-engine clamp"},
-	{Name: "clip", Ops: []string{"clip", "relu6"}, accept: acceptClip, lower: lowerClip, Doc: "a table of two lines between the bounds"},
+	{Name: "clip", Ops: []string{"clip", "relu6"}, accept: acceptClip, lower: lowerClip,
+		Doc: "a table of two lines between the bounds"},
 	{Name: "table", Ops: tableOpNames(), accept: acceptTable, lower: lowerTable, Doc: "lookup table of 33 knots"},
-	{Name: "reduce", Ops: []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_sum_square"}, accept: acceptReduce, lower: lowerReduce,
+	{Name: "reduce", Ops: []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_sum_square"},
+		accept: acceptReduce, lower: lowerReduce,
 		Doc: "planar engine over rows, neural engine over channels"},
 	{Name: "softmax", Ops: []string{"softmax"}, accept: acceptSoftmax, lower: lowerSoftmax,
 		Doc: "maximum, difference, 2^t by table, reciprocal of the sum, product"},
 	{Name: "layer_norm", Ops: []string{"layer_norm"}, accept: acceptLayerNorm, lower: lowerLayerNorm,
 		Doc: "mean, reciprocal deviation, normalisation with the pair in L2; scale and shift as constants"},
-	{Name: "pool", Ops: []string{"max_pool", "avg_pool"}, accept: acceptPool, lower: lowerPool, Doc: "planar window (modelled)"},
-	{Name: "concat", Ops: []string{"concat"}, Moves: true, accept: acceptConcat, lower: lowerConcat, Doc: "copies behind each other"},
-	{Name: "stack", Ops: []string{"stack"}, Moves: true, accept: acceptMove, lower: lowerStack, Doc: "copies along a new axis"},
+	{Name: "pool", Ops: []string{"max_pool", "avg_pool"}, accept: acceptPool, lower: lowerPool,
+		Doc: "planar window (modelled)"},
+	{Name: "concat", Ops: []string{"concat"}, Moves: true, accept: acceptConcat, lower: lowerConcat,
+		Doc: "copies behind each other"},
+	{Name: "stack", Ops: []string{"stack"}, Moves: true, accept: acceptMove, lower: lowerStack,
+		Doc: "copies along a new axis"},
 	{Name: "split", Ops: []string{"split"}, Moves: true, accept: acceptMove, lower: lowerSplit, Doc: "views"},
-	{Name: "slice", Ops: []string{"slice_by_index", "slice_by_size"}, Moves: true, accept: acceptSlice, lower: lowerSlice, Doc: "views"},
+	{Name: "slice", Ops: []string{"slice_by_index", "slice_by_size"}, Moves: true, accept: acceptSlice,
+		lower: lowerSlice, Doc: "views"},
 	{Name: "pad", Ops: []string{"pad"}, Moves: true, accept: acceptPad, lower: lowerPad, Doc: "fill and copy"},
 	{Name: "transpose", Ops: []string{"transpose"}, Moves: true, accept: acceptMove, lower: lowerTranspose,
 		Doc: "a view, or a pass that exchanges channels and width"},
-	{Name: "reshape", Ops: []string{"reshape", "expand_dims", "squeeze"}, Moves: true, accept: acceptReshape, lower: lowerReshape,
-		Doc: "a view where rows stay whole, else a copy through single elements"},
+	{Name: "reshape", Ops: []string{"reshape", "expand_dims", "squeeze"}, Moves: true, accept: acceptReshape,
+		lower: lowerReshape,
+		Doc:   "a view where rows stay whole, else a copy through single elements"},
 	{Name: "identity", Ops: []string{"identity"}, Moves: true, accept: acceptMove, lower: lowerAlias, Doc: "nothing"},
 }
 
@@ -148,13 +157,17 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 	case scalar && t.DType.IsFloat():
 		return nil
 	case t.DType != ir.FP16 && t.DType.IsFloat():
-		return refuse(target.RuleFloatType, name, t.DType, ir.FP16, fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType))
+		return refuse(target.RuleFloatType, name, t.DType, ir.FP16,
+			fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType))
 	case t.DType != ir.FP16:
-		return refuse(target.RuleElementType, name, t.DType, ir.FP16, fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
+		return refuse(target.RuleElementType, name, t.DType, ir.FP16,
+			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case !t.Static():
-		return refuse(target.RuleDynamic, name, ir.ShapeString(t.Shape), "known dimensions", fmt.Sprintf("%s has an unknown dimension: %s", name, t))
+		return refuse(target.RuleDynamic, name, ir.ShapeString(t.Shape), "known dimensions",
+			fmt.Sprintf("%s has an unknown dimension: %s", name, t))
 	case t.Rank() > l.t.MaxRank:
-		return refuse(target.RuleRank, "rank of "+name, t.Rank(), l.t.MaxRank, fmt.Sprintf("%s has rank %d, the limit is %d", name, t.Rank(), l.t.MaxRank))
+		return refuse(target.RuleRank, "rank of "+name, t.Rank(), l.t.MaxRank,
+			fmt.Sprintf("%s has rank %d, the limit is %d", name, t.Rank(), l.t.MaxRank))
 	case t.Elems() <= 0:
 		return refuse(target.RuleEmpty, name, ir.ShapeString(t.Shape), "at least one element", name+" is empty")
 	}
@@ -164,7 +177,8 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 			most = int64(l.t.MaxWidth)
 		}
 		if d > most && !v.IsConst() {
-			return refuse(target.RuleExtent, fmt.Sprintf("dimension %d of %s", i, name), d, most, fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
+			return refuse(target.RuleExtent, fmt.Sprintf("dimension %d of %s", i, name), d, most,
+				fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
 		}
 	}
 	// Rows are padded; each dimension is bounded, their product is not.
@@ -172,7 +186,9 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 	size := rowBytes(dims[len(dims)-1])
 	for _, d := range dims[:len(dims)-1] {
 		if size > maxTensorBytes/d {
-			return refuse(target.RuleExtent, "padded bytes of "+name, ir.ShapeString(t.Shape), maxTensorBytes, fmt.Sprintf("%s of shape %s takes more than the %d bytes that the engine addresses", name, ir.ShapeString(t.Shape), int64(maxTensorBytes)))
+			return refuse(target.RuleExtent, "padded bytes of "+name, ir.ShapeString(t.Shape), maxTensorBytes,
+				fmt.Sprintf("%s of shape %s takes more than the %d bytes that the engine addresses", name,
+					ir.ShapeString(t.Shape), int64(maxTensorBytes)))
 		}
 		size *= d
 	}

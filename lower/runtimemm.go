@@ -45,9 +45,17 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 			t.Set(td.ActiveNE, log2up(cores)).Set(td.OCGSize, log2up(lanes)).Set(td.ENE, eneMask(int(cores)))
 			for i := range cores {
 				t.SetBool(td.CoeffEn.At(int(i)), true).Set(td.CoeffSize.At(int(i)), int(kr.size))
-				b.touch(fixup{len(b.tasks), td.KBase0, td.KBE0, td.CoeffBase.At(int(i)), kr.buf, kr.off + i*kr.step})
+				b.touch(fixup{
+					task:   len(b.tasks),
+					bar:    td.KBase0,
+					enable: td.KBE0,
+					base:   td.CoeffBase.At(int(i)),
+					buf:    kr.buf,
+					off:    kr.off + i*kr.step,
+				})
 			}
-			b.emit(t, b.matrixOperand(y.slice(1, col, c, 1)), nil, b.matrixOperand(dst.slice(0, first, rows, 1).slice(1, col, c, 1)), 0)
+			b.emit(t, b.matrixOperand(y.slice(1, col, c, 1)), nil, b.matrixOperand(dst.slice(0, first, rows, 1).
+				slice(1, col, c, 1)), 0)
 		}
 		first += rows
 	}
@@ -100,7 +108,7 @@ func (b *builder) kernelOf(v *ir.Value) *operand {
 	}
 	step := align(lanes*k*elemBytes, 64)
 	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
-	b.kernels[x.buf] = kernelRows{buf, 0, step, step}
+	b.kernels[x.buf] = kernelRows{buf: buf, off: 0, step: step, size: step}
 	return &operand{buf: buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k},
 		stride: [4]int64{step * td.Lanes, step * td.Lanes, step, step}}
 }
@@ -120,7 +128,7 @@ func (b *builder) directRows(x *surf) kernelRows {
 		b.copyTo(x, c)
 		x = c
 	}
-	return kernelRows{x.buf, x.off, x.stride[0], align(x.dims[1]*elemBytes, 64)}
+	return kernelRows{buf: x.buf, off: x.off, step: x.stride[0], size: align(x.dims[1]*elemBytes, 64)}
 }
 
 // stageKernel copies rows into scratch so that each core's part holds, group
@@ -138,8 +146,9 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 		src := x.slice(0, g*group, n*group, 1)
 		in := &operand{
 			buf: src.buf, off: src.off, pix: src.pix,
-			ext:    [5]int64{n, 1, group, 1, k},
-			stride: [4]int64{group * src.stride[0], group * src.stride[0], src.stride[0], singleRow(src, group*src.stride[0])},
+			ext: [5]int64{n, 1, group, 1, k},
+			stride: [4]int64{group * src.stride[0], group * src.stride[0], src.stride[0],
+				singleRow(src, group*src.stride[0])},
 		}
 		out := &operand{
 			buf: buf, off: g * align(plane, 64), inter: lanes,
@@ -151,5 +160,5 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 		}
 		b.emit(planar(peOne), in, nil, out, 0)
 	}
-	return kernelRows{buf, 0, step, step}
+	return kernelRows{buf: buf, off: 0, step: step, size: step}
 }

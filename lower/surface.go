@@ -149,7 +149,13 @@ func (s *surf) reshape(dims []int64) *surf {
 			src = append(src, [2]int64{d, s.stride[i]})
 		}
 	}
-	v := &surf{buf: s.buf, off: s.off, pix: s.pix, dims: append([]int64(nil), dims...), stride: make([]int64, len(dims))}
+	v := &surf{
+		buf:    s.buf,
+		off:    s.off,
+		pix:    s.pix,
+		dims:   append([]int64(nil), dims...),
+		stride: make([]int64, len(dims)),
+	}
 	j := len(src) - 1
 	for i := len(dims) - 1; i >= 0; {
 		if dims[i] == 1 {

@@ -131,8 +131,10 @@ func (b *builder) emit(t *td.Task, src1, src2, dst *operand, tile int64) {
 	if idx >= b.t.MaxTasks || b.trial && idx >= opTasks(b.t) {
 		panic(tooManyTasks{})
 	}
-	t.Set(td.Win, int(src1.ext[axW])).Set(td.Hin, int(src1.ext[axH])).Set(td.Din, int(src1.ext[axD])).Set(td.Cin, int(src1.ext[axC]))
-	t.Set(td.Wout, int(dst.ext[axW])).Set(td.Hout, int(dst.ext[axH])).Set(td.Dout, int(dst.ext[axD])).Set(td.Cout, int(dst.ext[axC]))
+	t.Set(td.Win, int(src1.ext[axW])).Set(td.Hin, int(src1.ext[axH])).Set(td.Din, int(src1.ext[axD])).
+		Set(td.Cin, int(src1.ext[axC]))
+	t.Set(td.Wout, int(dst.ext[axW])).Set(td.Hout, int(dst.ext[axH])).Set(td.Dout, int(dst.ext[axD])).
+		Set(td.Cout, int(dst.ext[axC]))
 	t.Set(td.NumGroups, int(src1.ext[axG]))
 	if tile == 0 {
 		tile = max(dst.ext[axH], 1)
@@ -171,11 +173,12 @@ func (b *builder) source1(t *td.Task, o *operand, idx int) {
 		t.Set(td.SrcInterleave, int(max(o.inter, 1)))
 		l2 = b.stage(t, o, 0)
 		t.SetBool(td.SrcEn, true).SetBool(td.SrcLoc, true).Set(td.SrcNoReuse, 3).Set(td.SrcDependency, 3)
-		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).Set(td.SrcGroup, int(o.stride[axG]))
+		t.Set(td.SrcRow, int(o.stride[axH])).Set(td.SrcPlane, int(o.stride[axC])).Set(td.SrcDepth, int(o.stride[axD])).
+			Set(td.SrcGroup, int(o.stride[axG]))
 		t.Set(td.SrcFmtMode, 1).Set(td.SrcTruncate, 3).Set(td.SrcMemFmt, 2)
 		t.Set(td.PixelOffset, int(o.pix))
 		t.Set(td.SrcType, 2)
-		b.touch(fixup{idx, td.RBase0, td.RBE0, td.SrcBase, o.buf, o.off})
+		b.touch(fixup{task: idx, bar: td.RBase0, enable: td.RBE0, base: td.SrcBase, buf: o.buf, off: o.off})
 	}
 	setL2(t, td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, l2)
 	t.SetBool(td.Swap1, o.swap)
@@ -186,12 +189,13 @@ func (b *builder) source2(t *td.Task, o *operand, idx int) {
 	if o.buf != nil {
 		l2 = b.stage(t, o, 1)
 		t.SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
-		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
+		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).
+			Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
 		t.Set(td.Src2Truncate, 3).Set(td.Src2MemFmt, 2).Set(td.PixelOffset.At(1), int(o.pix))
 		if o.inter > 1 {
 			t.Set(td.Src2Interleave, int(o.inter))
 		}
-		b.touch(fixup{idx, td.RBase1, td.RBE1, td.Src2Base, o.buf, o.off})
+		b.touch(fixup{task: idx, bar: td.RBase1, enable: td.RBE1, base: td.Src2Base, buf: o.buf, off: o.off})
 	}
 	setL2(t, td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, l2)
 	t.SetBool(td.Swap2, o.swap)
@@ -203,13 +207,21 @@ func (b *builder) result(t *td.Task, o *operand, idx int) {
 		setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, o.l2)
 	} else {
 		t.SetBool(td.DstEn, true).SetBool(td.DstLoc, true).Set(td.DstL2BfrMode, 1)
-		t.Set(td.DstRow, int(o.stride[axH])).Set(td.DstPlane, int(o.stride[axC])).Set(td.DstDepth, int(o.stride[axD])).Set(td.DstGroup, int(o.stride[axG]))
-		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).Set(td.DstZeroLast, 1)
+		t.Set(td.DstRow, int(o.stride[axH])).Set(td.DstPlane, int(o.stride[axC])).Set(td.DstDepth, int(o.stride[axD])).
+			Set(td.DstGroup, int(o.stride[axG]))
+		t.Set(td.DstFmtMode, 1).Set(td.DstTruncate, 3).Set(td.DstMemFmt, 2).Set(td.DstZeroFirst, 1).
+			Set(td.DstZeroLast, 1)
 		t.Set(td.DstInterleave, int(max(o.inter, 1)))
 		t.Set(td.ResType, 2).Set(td.ResBfrMode, 2)
-		b.touch(fixup{idx, td.WBase, td.WBE, td.DstBase, o.buf, o.off})
+		b.touch(fixup{task: idx, bar: td.WBase, enable: td.WBE, base: td.DstBase, buf: o.buf, off: o.off})
 		if !b.trial {
-			b.stores = append(b.stores, stored{Store{Task: idx, off: o.off, stride: o.stride, inter: max(o.inter, 1), swap: o.swap}, o.buf})
+			b.stores = append(b.stores, stored{Store{
+				Task:   idx,
+				off:    o.off,
+				stride: o.stride,
+				inter:  max(o.inter, 1),
+				swap:   o.swap,
+			}, o.buf})
 		}
 	}
 	if o.swap {
@@ -235,7 +247,8 @@ func (b *builder) gathered(t *td.Task) {
 }
 
 func setL2(t *td.Task, base, ch, row, depth, group td.Field, p l2Place) {
-	t.Set(base, int(p.base)).Set(ch, int(p.stride[axC])).Set(row, int(p.stride[axH])).Set(depth, int(p.stride[axD])).Set(group, int(p.stride[axG]))
+	t.Set(base, int(p.base)).Set(ch, int(p.stride[axC])).Set(row, int(p.stride[axH])).Set(depth, int(p.stride[axD])).
+		Set(group, int(p.stride[axG]))
 }
 
 // touch records that a task's stream uses a buffer.
@@ -272,13 +285,15 @@ func (b *builder) stage(t *td.Task, o *operand, source int) l2Place {
 	b.l2top = p.base + n
 	b.staged[len(b.tasks)][source] = n
 	// Every element of the tile may come to stand at its address.
-	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) + p.stride[axH]*(rows-1) + ext[axW]*elemBytes
+	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) +
+		p.stride[axH]*(rows-1) + ext[axW]*elemBytes
 	if o.swap {
 		reach = p.base + n*ext[axG]
 	}
 	b.l2reach = max(b.l2reach, align(reach, 64), b.l2top)
 	if b.l2reach > b.t.L2Bytes && b.err == nil {
-		b.err = fmt.Errorf("task %d: sources take %d bytes of L2, the limit is %d", len(b.tasks), b.l2reach, b.t.L2Bytes)
+		b.err = fmt.Errorf("task %d: sources take %d bytes of L2, the limit is %d", len(b.tasks), b.l2reach,
+			b.t.L2Bytes)
 	}
 	for i := range p.stride {
 		if o.spread[i] {

@@ -27,7 +27,8 @@ func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, err error) {
 		case tooManyTasks{}:
 			limit := opTasks(l.t)
 			err = refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
-				fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit, l.t.MaxTasks))
+				fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit,
+					l.t.MaxTasks))
 		default:
 			panic(x)
 		}

@@ -40,26 +40,33 @@ func TestAcceptIsLowered(t *testing.T) {
 		limit string
 		build func(g *irbuild.Graph) *ir.Value
 	}{
-		{"four million products", target.RuleTasks, "16384", product([]int64{2048, 2048, 1, 1}, []int64{2048, 2048, 1, 1})},
-		{"as many products as the dimensions allow", target.RuleTasks, "16384", product([]int64{65536, 1024, 1, 1}, []int64{65536, 1024, 1, 1})},
-		{"few products of many pieces", target.RuleTasks, "16384", product([]int64{65536, 16384}, []int64{16384, 16384})},
-		{"a thousand products", "", "", product([]int64{8, 128, 1, 1}, []int64{8, 128, 1, 1})},
-		{"products with a constant each", target.RuleTasks, "16384", func(g *irbuild.Graph) *ir.Value {
-			return g.Op("matmul", "x", g.Input(512, 64, 1, 1), "y", filled(g, 512, 64, 1, 1))
-		}},
-		{"a transposition of single rows", target.RuleTasks, "16384", func(g *irbuild.Graph) *ir.Value {
-			return g.Op("transpose", "x", g.Input(256, 65536, 2, 2), "perm", []int64{1, 0, 3, 2})
-		}},
-		{"images that are many", target.RuleTasks, "16384", func(g *irbuild.Graph) *ir.Value {
+		{name: "four million products", rule: target.RuleTasks, limit: "16384",
+			build: product([]int64{2048, 2048, 1, 1}, []int64{2048, 2048, 1, 1})},
+		{name: "as many products as the dimensions allow", rule: target.RuleTasks, limit: "16384",
+			build: product([]int64{65536, 1024, 1, 1}, []int64{65536, 1024, 1, 1})},
+		{name: "few products of many pieces", rule: target.RuleTasks, limit: "16384",
+			build: product([]int64{65536, 16384}, []int64{16384, 16384})},
+		{name: "a thousand products", build: product([]int64{8, 128, 1, 1}, []int64{8, 128, 1, 1})},
+		{name: "products with a constant each", rule: target.RuleTasks, limit: "16384",
+			build: func(g *irbuild.Graph) *ir.Value {
+				return g.Op("matmul", "x", g.Input(512, 64, 1, 1), "y", filled(g, 512, 64, 1, 1))
+			}},
+		{name: "a transposition of single rows", rule: target.RuleTasks, limit: "16384",
+			build: func(g *irbuild.Graph) *ir.Value {
+				return g.Op("transpose", "x", g.Input(256, 65536, 2, 2), "perm", []int64{1, 0, 3, 2})
+			}},
+		{name: "images that are many", rule: target.RuleTasks, limit: "16384", build: func(g *irbuild.Graph) *ir.Value {
 			return conv(g, 1, g.Input(65536, 1, 1, 1), filled(g, 1, 1, 1, 1))
 		}},
-		{"dense channels of two rows", target.RuleWorkingSet, "2093056", func(g *irbuild.Graph) *ir.Value {
-			return conv(g, 1, g.Input(1, 16384, 2, 64), filled(g, 1, 16384, 2, 1))
-		}},
-		{"depthwise channels of three rows", target.RuleWorkingSet, "2093056", func(g *irbuild.Graph) *ir.Value {
-			return conv(g, 8191, g.Input(1, 8191*8, 4, 1), filled(g, 8191, 8, 3, 1))
-		}},
-		{"dense channels of one row", "", "", func(g *irbuild.Graph) *ir.Value {
+		{name: "dense channels of two rows", rule: target.RuleWorkingSet, limit: "2093056",
+			build: func(g *irbuild.Graph) *ir.Value {
+				return conv(g, 1, g.Input(1, 16384, 2, 64), filled(g, 1, 16384, 2, 1))
+			}},
+		{name: "depthwise channels of three rows", rule: target.RuleWorkingSet, limit: "2093056",
+			build: func(g *irbuild.Graph) *ir.Value {
+				return conv(g, 8191, g.Input(1, 8191*8, 4, 1), filled(g, 8191, 8, 3, 1))
+			}},
+		{name: "dense channels of one row", build: func(g *irbuild.Graph) *ir.Value {
 			return conv(g, 1, g.Input(1, 16384, 2, 64), filled(g, 1, 16384, 1, 1))
 		}},
 	} {
@@ -84,7 +91,12 @@ func TestAcceptIsLowered(t *testing.T) {
 			if no != nil {
 				t.Fatalf("refused: %+v", no)
 			}
-			seg := &lower.Segment{Name: "s", Ops: []*ir.Op{out.Def}, Outputs: []*ir.Value{out}, Ports: map[*ir.Value]string{out: "y"}}
+			seg := &lower.Segment{
+				Name:    "s",
+				Ops:     []*ir.Op{out.Def},
+				Outputs: []*ir.Value{out},
+				Ports:   map[*ir.Value]string{out: "y"},
+			}
 			out.Def.Operands(func(p *ir.Param, v *ir.Value) {
 				if !v.IsConst() {
 					seg.Inputs, seg.Ports[v] = append(seg.Inputs, v), p.Name

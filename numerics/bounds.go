@@ -69,7 +69,8 @@ var Bounds = func() map[string]BoundRow {
 	m := map[string]BoundRow{}
 	for row, names := range map[BoundRow][]string{
 		rowMove: {"identity", "reshape", "transpose", "expand_dims", "squeeze", "flatten2d", "concat", "stack", "split",
-			"slice_by_index", "slice_by_size", "slice_update", "pad", "tile", "gather", "gather_along_axis", "gather_nd",
+			"slice_by_index", "slice_by_size", "slice_update", "pad", "tile", "gather", "gather_along_axis",
+			"gather_nd",
 			"depth_to_space", "space_to_depth", "pixel_shuffle", "pixel_unshuffle", "batch_to_space", "space_to_batch",
 			"reverse", "reverse_sequence", "sliding_windows", "band_part", "crop", "upsample_nearest_neighbor",
 			"resize_nearest_neighbor", "relu", "relu6", "clip", "clamped_relu", "threshold", "thresholded_relu",

@@ -36,7 +36,8 @@ func TestNarrowBoundaries(t *testing.T) {
 			check(mid + d - 2)
 		}
 	}
-	for _, f := range []float32{65519, 65519.996, 65520, 65536, math.MaxFloat32, math.SmallestNonzeroFloat32, 0x1p-25, 0x1.000002p-25, 0x1p-24, 0x1.8p-24} {
+	for _, f := range []float32{65519, 65519.996, 65520, 65536, math.MaxFloat32, math.SmallestNonzeroFloat32, 0x1p-25,
+		0x1.000002p-25, 0x1p-24, 0x1.8p-24} {
 		check(math.Float32bits(f))
 		check(math.Float32bits(-f))
 	}
@@ -80,7 +81,8 @@ func TestULP(t *testing.T) {
 	for _, tt := range []struct {
 		a, b float32
 		want int
-	}{{1, 1, 0}, {0, float32(math.Copysign(0, -1)), 0}, {1, 1.0009765625, 1}, {-0x1p-24, 0x1p-24, 2}, {65504, float32(math.Inf(1)), 1}, {2048, 2050, 1}} {
+	}{{1, 1, 0}, {0, float32(math.Copysign(0, -1)), 0}, {1, 1.0009765625, 1}, {-0x1p-24, 0x1p-24, 2},
+		{65504, float32(math.Inf(1)), 1}, {2048, 2050, 1}} {
 		if got := ULPDiff16(Narrow(tt.a), Narrow(tt.b)); got != tt.want {
 			t.Errorf("ULPDiff16(%v, %v) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}

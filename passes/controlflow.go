@@ -134,7 +134,8 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 			return false, err
 		}
 		if len(r.out)-mark > MaxUnrolledOps {
-			return giveUp("%d trips are more than %d operations, the most that a loop unrolls to", trip+1, MaxUnrolledOps)
+			return giveUp("%d trips are more than %d operations, the most that a loop unrolls to", trip+1,
+				MaxUnrolledOps)
 		}
 	}
 	for i, v := range op.Results {
@@ -221,7 +222,8 @@ func flattenBranches(s *State) error {
 			}
 		}
 		for i, v := range op.Results {
-			sel, err := s.makeOp(op, "select", arg{"cond", op.Arg("pred")}, arg{"a", sides[0][i]}, arg{"b", sides[1][i]})
+			sel, err := s.makeOp(op, "select", arg{"cond", op.Arg("pred")}, arg{"a", sides[0][i]},
+				arg{"b", sides[1][i]})
 			if err != nil {
 				return err
 			}
@@ -265,13 +267,15 @@ func (s *State) unflat(op *ir.Op) string {
 	case ops == 0:
 		return "neither branch computes anything"
 	case work > MaxBranchWork:
-		return fmt.Sprintf("both branches together compute %d elements, more than the %d up to which both are computed", work, MaxBranchWork)
+		return fmt.Sprintf("both branches together compute %d elements, more than the %d up to which both are computed",
+			work, MaxBranchWork)
 	}
 	pred := op.Arg("pred").Type
 	for i, v := range op.Results {
 		a, b := op.Blocks[0].Outputs[i].Type, op.Blocks[1].Outputs[i].Type
 		if !known(v) || !a.Equal(b) || pred.Elems() != 1 || pred.Rank() > v.Type.Rank() {
-			return fmt.Sprintf("result %q is %s in one branch and %s in the other, on a condition of %s", v.Name, a, b, pred)
+			return fmt.Sprintf("result %q is %s in one branch and %s in the other, on a condition of %s", v.Name, a, b,
+				pred)
 		}
 	}
 	return ""

@@ -165,7 +165,8 @@ func TestList(t *testing.T) {
 	}
 	// What the reasons say of each other.
 	order := [][2]string{
-		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"}, {"convert-precision", "fold-constants"},
+		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"},
+		{"convert-precision", "fold-constants"},
 		{"fold-constants", "normalise"}, {"normalise", "fold-scale-bias"}, {"fold-scale-bias", "legalise"},
 		{"legalise", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
 	}
@@ -216,7 +217,9 @@ func TestPrinting(t *testing.T) {
 	if strings.Count(got, "// after") != 1 || !strings.Contains(got, `on engine "relu" ""`) {
 		t.Errorf("after place:\n%s", got)
 	}
-	if got := run(func(o *passes.Options) { o.PrintAfter = []string{"all"} }); strings.Count(got, "// after") != len(passes.List) {
+	if got := run(func(o *passes.Options) {
+		o.PrintAfter = []string{"all"}
+	}); strings.Count(got, "// after") != len(passes.List) {
 		t.Errorf("all:\n%s", got)
 	}
 	got = run(func(o *passes.Options) { o.PrintChanged = true })

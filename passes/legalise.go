@@ -41,7 +41,8 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	n, c, width := x.Type.Shape[0], x.Type.Shape[1], x.Type.Shape[2]
 	out, outW := w.Type.Shape[0], op.Results[0].Type.Shape[2]
 	blocks := (kernel + stride - 1) / stride
-	if a.PadBefore[0] != 0 || width%stride != 0 || blocks > int64(s.Target.MaxKernelW) || width/stride-blocks+1 != outW || c*stride > int64(s.Target.MaxChannels) {
+	if a.PadBefore[0] != 0 || width%stride != 0 || blocks > int64(s.Target.MaxKernelW) || width/stride-blocks+
+		1 != outW || c*stride > int64(s.Target.MaxChannels) {
 		return nil, nil
 	}
 	i32 := func(v ...int64) *ir.Value { return s.constant(ir.ConstInts(ir.Int32, v...), op.Pos) }
@@ -68,12 +69,17 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 			}
 		}
 	}
-	wt := s.constant(&ir.Const{Type: ir.TensorOf(w.Type.DType, out, c*stride, blocks), Data: data, Blob: w.Const.Blob}, w.Pos)
+	wt := s.constant(&ir.Const{
+		Type: ir.TensorOf(w.Type.DType, out, c*stride, blocks),
+		Data: data,
+		Blob: w.Const.Blob,
+	}, w.Pos)
 	s.derive(w, wt)
 	s.cameFrom(wt, w)
 	conv, err := s.makeOp(op, "conv", arg{"x", v}, arg{"weight", wt}, arg{"bias", op.Arg("bias")},
 		arg{"strides", i32(1)}, arg{"dilations", i32(1)}, arg{"pad", i32(0, 0)},
-		arg{"pad_type", s.constant(ir.ConstString("valid"), op.Pos)}, arg{"groups", s.constant(ir.ConstInt(ir.Int32, 1), op.Pos)})
+		arg{"pad_type", s.constant(ir.ConstString("valid"), op.Pos)}, arg{"groups", s.constant(ir.ConstInt(ir.Int32, 1),
+			op.Pos)})
 	if err != nil {
 		return nil, err
 	}

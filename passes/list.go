@@ -21,20 +21,37 @@ type Pass struct {
 
 // List is every pass in order.
 var List = []Pass{
-	{"select-function", "keep the function that is compiled", "everything after works on one function", selectFunction},
-	{"resolve-shapes", "give flexible inputs their default shapes and infer all others", "later passes ask for known dimensions", resolveShapes},
-	{"convert-precision", "with fp16 precision, compute in fp16 what the engine takes", "before folding, so that converted constants fold", convertPrecision},
-	{"keep-reference", "set a placed copy aside, for the interpreter to run", "after what the user asked for, before anything that must not change the results", keepReference},
-	{"lower-states", "make states parameters and results of the function", "after keep-reference, which keeps them as the source has them; later passes know tensors only", lowerStates},
-	{"fold-constants", "compute what depends on constants alone, compressed weights included; take the branch and unroll the loop that constants decide", "patterns below look for constants", foldConstants},
-	{"flatten-branches", "compute both branches of a condition on data and select, where they are pure and cheap", "on what folding could not decide; before the patterns, which look at the function's own operations", flattenBranches},
-	{"normalise", "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that change nothing", "needs folded constants; fewer forms for the passes below", normalise},
-	{"fold-scale-bias", "fold constant factors and addends into the weights and bias of the product before them", "after normalise has turned batch norms into factors and addends", foldScaleBias},
-	{"legalise", "rewrite what a limit of the target forbids and a rearrangement allows", "on final weights, before placement asks for the limits", legalise},
-	{"drop-dead-code", "drop operations that nothing uses", "the passes above leave some; placement should not count them", dropDeadCode},
-	{"place", "engine or CPU for every operation, with the reason", "all rewriting of operations is done", place},
-	{"fuse-epilogue", "let factors, clamps and tables ride on the product before them", "only what stands on the engine fuses", fuseEpilogue},
-	{"cut-steps", "order operations into steps: one engine procedure or one CPU call each, as few as dependences allow", "fused operations move together", cutSteps},
+	{Name: "select-function", Doc: "keep the function that is compiled", Why: "everything after works on one function",
+		run: selectFunction},
+	{Name: "resolve-shapes", Doc: "give flexible inputs their default shapes and infer all others",
+		Why: "later passes ask for known dimensions", run: resolveShapes},
+	{Name: "convert-precision", Doc: "with fp16 precision, compute in fp16 what the engine takes",
+		Why: "before folding, so that converted constants fold", run: convertPrecision},
+	{Name: "keep-reference", Doc: "set a placed copy aside, for the interpreter to run",
+		Why: "after what the user asked for, before anything that must not change the results", run: keepReference},
+	{Name: "lower-states", Doc: "make states parameters and results of the function",
+		Why: "after keep-reference, which keeps them as the source has them; later passes know tensors only",
+		run: lowerStates},
+	{Name: "fold-constants", Doc: "compute what depends on constants alone, compressed weights included; take the " +
+		"branch and unroll the loop that constants decide", Why: "patterns below look for constants",
+		run: foldConstants},
+	{Name: "flatten-branches", Doc: "compute both branches of a condition on data and select, where they are pure " +
+		"and cheap", Why: "on what folding could not decide; before the patterns, which look at the function's own " +
+		"operations", run: flattenBranches},
+	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +
+		"change nothing", Why: "needs folded constants; fewer forms for the passes below", run: normalise},
+	{Name: "fold-scale-bias", Doc: "fold constant factors and addends into the weights and bias of the product " +
+		"before them", Why: "after normalise has turned batch norms into factors and addends", run: foldScaleBias},
+	{Name: "legalise", Doc: "rewrite what a limit of the target forbids and a rearrangement allows",
+		Why: "on final weights, before placement asks for the limits", run: legalise},
+	{Name: "drop-dead-code", Doc: "drop operations that nothing uses",
+		Why: "the passes above leave some; placement should not count them", run: dropDeadCode},
+	{Name: "place", Doc: "engine or CPU for every operation, with the reason",
+		Why: "all rewriting of operations is done", run: place},
+	{Name: "fuse-epilogue", Doc: "let factors, clamps and tables ride on the product before them",
+		Why: "only what stands on the engine fuses", run: fuseEpilogue},
+	{Name: "cut-steps", Doc: "order operations into steps: one engine procedure or one CPU call each, as few as " +
+		"dependences allow", Why: "fused operations move together", run: cutSteps},
 }
 
 // Options steer a run.

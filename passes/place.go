@@ -39,7 +39,13 @@ func place(s *State) error {
 				s.noteRefusal(op, no)
 			}
 			if why := s.stays[op]; why != "" {
-				s.refuse(op, op.Def.Name, &target.Refusal{Rule: target.RuleControl, What: op.Def.Name, Have: why, Limit: "decided when it is compiled", Reason: why})
+				s.refuse(op, op.Def.Name, &target.Refusal{
+					Rule:   target.RuleControl,
+					What:   op.Def.Name,
+					Have:   why,
+					Limit:  "decided when it is compiled",
+					Reason: why,
+				})
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
@@ -63,7 +69,8 @@ func place(s *State) error {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue
 		}
-		s.refuse(op, "cast", &target.Refusal{Rule: target.RuleConversion, What: "neighbours", Have: "on the CPU", Limit: "on the engine",
+		s.refuse(op, "cast", &target.Refusal{Rule: target.RuleConversion, What: "neighbours", Have: "on the CPU",
+			Limit:  "on the engine",
 			Reason: "converts between values of the CPU"})
 	}
 	return nil
@@ -101,14 +108,16 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 		}
 		width := st.Value.Type.Shape[rank-1]
 		for _, op := range s.Func.Body.Ops {
-			if op.Place.Unit != ir.Engine || !op.Takes(st.Value) && (st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
+			if op.Place.Unit != ir.Engine || !op.Takes(st.Value) &&
+				(st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
 				continue
 			}
 			delete(moves, op)
 			s.refuse(op, op.Place.Rule, &target.Refusal{
 				Rule: target.RuleState, State: st.Name, What: fmt.Sprintf("last dimension of state %q", st.Name),
 				Have: fmt.Sprint(width), Limit: fmt.Sprintf("a multiple of %d", most),
-				Reason: fmt.Sprintf("state %q is %d wide, %s keeps states whose last dimension is a multiple of %d", st.Name, width, s.Target.Name, most),
+				Reason: fmt.Sprintf("state %q is %d wide, %s keeps states whose last dimension is a multiple of %d",
+					st.Name, width, s.Target.Name, most),
 			})
 		}
 	}
@@ -146,8 +155,10 @@ func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 	}
 	for _, op := range s.Func.Body.Ops {
 		if _, ok := moves[op]; ok && !computes[find(op)] {
-			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "neighbours", Have: "on the CPU", Limit: "on the engine",
-				Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves", op.Def.Name)})
+			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "neighbours",
+				Have: "on the CPU", Limit: "on the engine",
+				Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves",
+					op.Def.Name)})
 		}
 	}
 }

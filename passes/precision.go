@@ -25,7 +25,8 @@ func convertPrecision(s *State) error {
 		}
 		r.keep(n)
 		for i, old := range op.Results {
-			back, err := s.makeOp(op, "cast", arg{"x", n.Results[i]}, arg{"dtype", s.constant(ir.ConstString("fp32"), op.Pos)})
+			back, err := s.makeOp(op, "cast", arg{"x", n.Results[i]},
+				arg{"dtype", s.constant(ir.ConstString("fp32"), op.Pos)})
 			if err != nil {
 				return err
 			}
@@ -48,7 +49,13 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 			return nil, false
 		}
 	}
-	n := &ir.Op{Def: op.Def, Name: op.Name, Pos: op.Pos, Args: make([][]*ir.Value, len(op.Args)), Origin: s.made(op.Origin)}
+	n := &ir.Op{
+		Def:    op.Def,
+		Name:   op.Name,
+		Pos:    op.Pos,
+		Args:   make([][]*ir.Value, len(op.Args)),
+		Origin: s.made(op.Origin),
+	}
 	var casts []*ir.Op
 	made := map[*ir.Value]*ir.Value{}
 	for i, a := range op.Args {

@@ -54,7 +54,8 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return nil, err
 	}
 	r.keep(mul)
-	add, err := s.makeOp(op, "add", arg{"x", mul.Results[0]}, arg{"y", s.constant(&ir.Const{Type: t, Data: bias}, op.Pos)})
+	add, err := s.makeOp(op, "add", arg{"x", mul.Results[0]}, arg{"y", s.constant(&ir.Const{Type: t, Data: bias},
+		op.Pos)})
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,13 @@ func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
 	if def == nil {
 		return nil, fmt.Errorf("no operation %q", name)
 	}
-	op := &ir.Op{Def: def, Name: like.Name, Pos: like.Pos, Args: make([][]*ir.Value, len(def.Params)), Origin: s.made(like.Origin)}
+	op := &ir.Op{
+		Def:    def,
+		Name:   like.Name,
+		Pos:    like.Pos,
+		Args:   make([][]*ir.Value, len(def.Params)),
+		Origin: s.made(like.Origin),
+	}
 	for _, a := range args {
 		i := def.ParamIndex(a.name)
 		if i < 0 {

@@ -112,7 +112,8 @@ func checkShapes(f *ir.Func, shapes map[string][]int64) error {
 		}
 		sets = append(sets, strings.Join(parts, " with "))
 	}
-	return fmt.Errorf("shapes of %s are not a configuration of function %s; those are: %s", strings.Join(names, ", "), f.Name, strings.Join(sets, "; "))
+	return fmt.Errorf("shapes of %s are not a configuration of function %s; those are: %s", strings.Join(names, ", "),
+		f.Name, strings.Join(sets, "; "))
 }
 
 func checkShape(f *ir.Func, name string, shape []int64) error {
@@ -122,14 +123,16 @@ func checkShape(f *ir.Func, name string, shape []int64) error {
 		for _, p := range f.Body.Params {
 			have = append(have, p.Name)
 		}
-		return fmt.Errorf("shape of %s: function %s has no such input; inputs: %s", name, f.Name, strings.Join(have, ", "))
+		return fmt.Errorf("shape of %s: function %s has no such input; inputs: %s", name, f.Name,
+			strings.Join(have, ", "))
 	}
 	t := f.Body.Params[i].Type
 	if t.Kind != ir.Tensor {
 		return fmt.Errorf("shape of %s: the input is %s, whose shape is fixed", name, t)
 	}
 	if len(shape) != t.Rank() {
-		return fmt.Errorf("shape of %s: %s has %d dimensions, the input is %s", name, ir.ShapeString(shape), len(shape), t)
+		return fmt.Errorf("shape of %s: %s has %d dimensions, the input is %s", name, ir.ShapeString(shape), len(shape),
+			t)
 	}
 	ranges := f.Flex.Ranges[name]
 	for k, n := range shape {

@@ -44,7 +44,8 @@ func Select(p *ir.Program, name string) (*ir.Func, error) {
 	case len(names) == 0:
 		return nil, fmt.Errorf("the program has no functions")
 	case name == "":
-		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func", strings.Join(names, ", "))
+		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func",
+			strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
 }
@@ -217,7 +218,8 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 
 // reshape emits a reshape of x.
 func (s *State) reshape(r *rewriter, like *ir.Op, x *ir.Value, shape []int64) (*ir.Value, error) {
-	n, err := s.makeOp(like, "reshape", arg{"x", x}, arg{"shape", s.constant(ir.ConstInts(ir.Int32, shape...), like.Pos)})
+	n, err := s.makeOp(like, "reshape", arg{"x", x}, arg{"shape", s.constant(ir.ConstInts(ir.Int32, shape...),
+		like.Pos)})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +254,8 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return x.Def.Arg("x"), nil
 	}
 	s.absorb(x)
-	n, err := s.makeOp(op, "transpose", arg{"x", x.Def.Arg("x")}, arg{"perm", s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
+	n, err := s.makeOp(op, "transpose", arg{"x", x.Def.Arg("x")},
+		arg{"perm", s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,11 @@ func build(t testing.TB, path string, change func(p *ir.Program)) *pair {
 	if change != nil {
 		change(m.Program)
 	}
-	r, err := compile.Compile(context.Background(), m.Program, compile.Options{SplitKernel: true, Provenance: true, InputName: filepath.Base(m.Path)})
+	r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+		SplitKernel: true,
+		Provenance:  true,
+		InputName:   filepath.Base(m.Path),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +84,8 @@ var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
 // give what the model compiles to with these.
 func TestCorpus(t *testing.T) {
 	shared := shareddir.Find(t)
-	models := []string{"silero-v6-fp16", "silero-v6-256ms-fp16", "parakeet-eou-joint", "parakeet-eou-decoder-lstm", "coremltools-add", "espresso-matmul", "espresso-fused-ffn", "espresso-conv"}
+	models := []string{"silero-v6-fp16", "silero-v6-256ms-fp16", "parakeet-eou-joint", "parakeet-eou-decoder-lstm",
+		"coremltools-add", "espresso-matmul", "espresso-fused-ffn", "espresso-conv"}
 	if !testing.Short() {
 		models = append(models, "whisper-tiny-encoder")
 	}
@@ -97,7 +102,10 @@ func TestCorpus(t *testing.T) {
 			var patched []patch.Weight
 			refused := map[string]int{}
 			constants(m.Program, func(fn string, v *ir.Value) {
-				w := patch.Weight{Name: fn + "/" + v.Name, Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: v.Const.Data}}
+				w := patch.Weight{
+					Name:  fn + "/" + v.Name,
+					Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: v.Const.Data},
+				}
 				r, err := patch.Apply(p.container, p.descriptor, p.db, []patch.Weight{w})
 				no := (*patch.Refusal)(nil)
 				switch {
@@ -140,7 +148,8 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(r.Container, want.container) || !bytes.Equal(r.Descriptor, want.descriptor) {
-				t.Errorf("the pair is not what the new values compile to: %s", difference(t, r.Container, want.container))
+				t.Errorf("the pair is not what the new values compile to: %s", difference(t, r.Container,
+					want.container))
 			}
 		})
 	}

@@ -105,12 +105,14 @@ func (p *patcher) readers() ([][]reader, error) {
 			}
 		}
 		if n != x.Size || x.Offset > p.db.ConstantSize || n > p.db.ConstantSize-x.Offset {
-			return nil, fmt.Errorf("extent %d of the debug database has %d bytes at %#x, its layout %d and the constants %d", i, x.Size, x.Offset, n, p.db.ConstantSize)
+			return nil, fmt.Errorf("extent %d of the debug database has %d bytes at %#x, its layout %d and the "+
+				"constants %d", i, x.Size, x.Offset, n, p.db.ConstantSize)
 		}
 	}
 	text := p.file.TextBytes()
 	if uint64(len(text)) != p.db.TextSize {
-		return nil, fmt.Errorf("the container's tasks take %d bytes, the debug database says %d", len(text), p.db.TextSize)
+		return nil, fmt.Errorf("the container's tasks take %d bytes, the debug database says %d", len(text),
+			p.db.TextSize)
 	}
 	for i := range p.db.Tasks {
 		x := &p.db.Tasks[i]
@@ -200,7 +202,8 @@ func (p *patcher) pack(w *weight) error {
 			return w.refuse("%s %q reads it on the %s unit, out of the descriptor", o.Op, o.Name, o.Unit)
 		}
 		if extents[use{o.Node, roleValues}] == nil && extents[use{o.Node, provenance.RoleBias}] == nil {
-			return w.refuse("%s %q takes it as more than coefficients: it is in the words of tasks or in a table", o.Op, o.Name)
+			return w.refuse("%s %q takes it as more than coefficients: it is in the words of tasks or in a table", o.Op,
+				o.Name)
 		}
 	}
 	if order == nil {
@@ -250,7 +253,8 @@ func (p *patcher) surface(w *weight, role string, extent int) error {
 		return w.refuse("it stands in rows together with other values")
 	}
 	if n := size(x, roleValues); n != uint64(len(w.Array.Data)) {
-		return &Refusal{w.Name, fmt.Sprintf("the file has %d elements, the constant %d", len(w.Array.Data)/2, n/2), "give an array of the constant's shape"}
+		return &Refusal{w.Name, fmt.Sprintf("the file has %d elements, the constant %d", len(w.Array.Data)/2, n/2),
+			"give an array of the constant's shape"}
 	}
 	data := make([]byte, x.Size)
 	rest := w.Array.Data
@@ -296,16 +300,30 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		case t.Get(td.NEOp) != 0 || t.Get(td.KernelFmt) != 2:
 			return s, w.refuse("the task at %#x loads no fp16 coefficients", p.db.Tasks[r.task].Offset)
 		case t.On(td.SparseFmt):
-			return s, w.refuse("the task at %#x loads it without its zeros, so that its size depends on its values", p.db.Tasks[r.task].Offset)
+			return s, w.refuse("the task at %#x loads it without its zeros, so that its size depends on its values",
+				p.db.Tasks[r.task].Offset)
 		}
 		groups, in, out := extentOf(t, td.NumGroups), extentOf(t, td.Cin), extentOf(t, td.Cout)
 		one := share{extent: extent, dst: t.Int(td.DstBase)}
-		one.kernel = weights.Kernel{Out: groups * out, In: groups * in, KH: extentOf(t, td.Kh), KW: extentOf(t, td.Kw), Groups: groups}
-		one.plan = weights.Plan{Form: weights.Dense, Out: groups * out, Cores: 1 << t.Get(td.ActiveNE), OCGSize: t.Int(td.OCGSize), ConvGroups: groups}
+		one.kernel = weights.Kernel{
+			Out:    groups * out,
+			In:     groups * in,
+			KH:     extentOf(t, td.Kh),
+			KW:     extentOf(t, td.Kw),
+			Groups: groups,
+		}
+		one.plan = weights.Plan{
+			Form:       weights.Dense,
+			Out:        groups * out,
+			Cores:      1 << t.Get(td.ActiveNE),
+			OCGSize:    t.Int(td.OCGSize),
+			ConvGroups: groups,
+		}
 		switch {
 		case t.On(td.UnicastEn):
 			if in != out {
-				return s, w.refuse("the task at %#x keeps the channels but has %d and %d", p.db.Tasks[r.task].Offset, in, out)
+				return s, w.refuse("the task at %#x keeps the channels but has %d and %d", p.db.Tasks[r.task].Offset,
+					in, out)
 			}
 			one.plan.Form, one.plan.ConvGroups, one.plan.OCGSize = weights.Depthwise, out, 0
 			one.kernel.Groups, one.kernel.In = out, out
@@ -318,14 +336,16 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		}
 		// The words may say anything, and memory is taken for the coefficients.
 		if n, has := 2*uint64(one.kernel.Out)*uint64(one.kernel.Red()), p.db.Extents[extent].Size; n > has {
-			return s, w.refuse("the task at %#x reads %d bytes of coefficients, the pair has %d", p.db.Tasks[r.task].Offset, n, has)
+			return s, w.refuse("the task at %#x reads %d bytes of coefficients, the pair has %d",
+				p.db.Tasks[r.task].Offset, n, has)
 		}
 		if i == 0 {
 			s = one
 			continue
 		}
 		s.dst = min(s.dst, one.dst)
-		if a, b := &s.kernel, &one.kernel; a.Out != b.Out || a.In != b.In || a.KH != b.KH || a.KW != b.KW || a.Groups != b.Groups || s.plan.Cores != one.plan.Cores || s.plan.OCGSize != one.plan.OCGSize {
+		if a, b := &s.kernel, &one.kernel; a.Out != b.Out || a.In != b.In || a.KH != b.KH || a.KW != b.KW ||
+			a.Groups != b.Groups || s.plan.Cores != one.plan.Cores || s.plan.OCGSize != one.plan.OCGSize {
 			return s, w.refuse("its tasks read the same bytes in several ways")
 		}
 	}
@@ -365,7 +385,8 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 	if role == provenance.RoleBias {
 		n := len(w.Array.Data) / 2
 		if len(w.Array.Shape) > 1 || n != outs && n != 1 {
-			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the bias has [%d]", provenance.ShapeString(w.Array.Shape), outs), "give an array of the constant's shape"}
+			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the bias has [%d]",
+				provenance.ShapeString(w.Array.Shape), outs), "give an array of the constant's shape"}
 		}
 		bias = make([]uint16, outs)
 		for i := range bias {
@@ -433,9 +454,12 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 	is := func(want ...int64) bool { return slices.Equal(shape, want) }
 	wrong := func(want string) error {
 		if p.shaped(w) {
-			return w.refuse("its shape is %s, that of its tasks' coefficients %s: they are not the constant as it stands", provenance.ShapeString(w.Array.Shape), want)
+			return w.refuse("its shape is %s, that of its tasks' coefficients %s: they are not the constant as it "+
+				"stands", provenance.ShapeString(w.Array.Shape), want)
 		}
-		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the tasks' %s", provenance.ShapeString(w.Array.Shape), want), "give an array of the constant's shape, or --model MODEL to compute the pair anew"}
+		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the tasks' %s",
+			provenance.ShapeString(w.Array.Shape), want),
+			"give an array of the constant's shape, or --model MODEL to compute the pair anew"}
 	}
 	o, kh, kw := int64(outs), int64(k.KH), int64(k.KW)
 	switch rule {
@@ -453,7 +477,9 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 		for len(shape) > 2 && shape[0] == 1 {
 			shape = shape[1:]
 		}
-		turned := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool { return x.Node == op && x.Turned })
+		turned := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool {
+			return x.Node == op && x.Turned
+		})
 		want := []int64{o, per}
 		if turned {
 			want = []int64{per, o}

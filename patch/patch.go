@@ -89,7 +89,8 @@ type weight struct {
 // what is wrong with the files.
 func Apply(container, descriptor []byte, db *provenance.DB, ws []Weight) (*Result, error) {
 	if sum := sha256.Sum256(container); sum != db.SHA256 {
-		return nil, fmt.Errorf("the debug database is of the container with SHA-256 %x, this one has %x; compile both together", db.SHA256, sum)
+		return nil, fmt.Errorf("the debug database is of the container with SHA-256 %x, this one has %x; compile "+
+			"both together", db.SHA256, sum)
 	}
 	f, err := hwx.Read(container)
 	if err != nil {
@@ -185,7 +186,8 @@ func (p *patcher) find(w Weight) (*weight, error) {
 			continue
 		}
 		if found >= 0 {
-			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", p.db.Statements[found].Func, s.Func, name, p.db.Statements[found].Func, name, s.Func, name)
+			return nil, fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s",
+				p.db.Statements[found].Func, s.Func, name, p.db.Statements[found].Func, name, s.Func, name)
 		}
 		found = i
 	}
@@ -196,22 +198,29 @@ func (p *patcher) find(w Weight) (*weight, error) {
 		if strings.HasPrefix(p.db.Statements[named].Op, unpacks) {
 			hint = "give --model MODEL to put in the values that it unpacks to"
 		}
-		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op), hint}
+		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op),
+			hint}
 	default:
 		return nil, fmt.Errorf("the source has no constant %q that the pair was made of", w.Name)
 	}
 	x := &weight{Weight: w, statement: found, from: make([]bool, len(p.db.Nodes))}
 	x.change = Change{Name: w.Name, Line: int(p.db.Statements[found].Line)}
 	for i, n := range p.db.Nodes {
-		x.from[i] = int(n.Statement) == found || slices.ContainsFunc(n.From, func(f provenance.NodeID) bool { return x.from[f] })
+		x.from[i] = int(n.Statement) == found || slices.ContainsFunc(n.From, func(f provenance.NodeID) bool {
+			return x.from[f]
+		})
 	}
 	switch s := &p.db.Statements[found]; {
 	case s.Type != "" && s.Type != "fp16":
-		return nil, &Refusal{w.Name, fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is", s.Type), "give --model MODEL to compute the pair anew"}
+		return nil, &Refusal{w.Name, fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is",
+			s.Type), "give --model MODEL to compute the pair anew"}
 	case w.Array.Type != "f2":
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)", w.Array.Type), `convert it with numpy's astype("<f2")`}
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)",
+			w.Array.Type), `convert it with numpy's astype("<f2")`}
 	case s.Type != "" && !slices.Equal(s.Shape, w.Array.Shape):
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s", provenance.ShapeString(w.Array.Shape), provenance.ShapeString(s.Shape)), "give an array of the constant's shape"}
+		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s",
+			provenance.ShapeString(w.Array.Shape), provenance.ShapeString(s.Shape)),
+			"give an array of the constant's shape"}
 	}
 	return x, nil
 }
@@ -265,11 +274,16 @@ func (p *patcher) shared() error {
 		for i := range x.Uses {
 			n := node(&x.Uses[i], at.role)
 			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
-				no := &Refusal{wr.by.Name, "its bytes are also those of what the lowering made up, which is equal and stored once", "give --model MODEL to compute the pair anew"}
+				no := &Refusal{wr.by.Name,
+					"its bytes are also those of what the lowering made up, which is equal and stored once",
+					"give --model MODEL to compute the pair anew"}
 				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
 					st := &p.db.Statements[k]
-					no.Reason = fmt.Sprintf("its bytes are also those of %s %q of function %s, line %d, which is equal and stored once", st.Op, st.Name, st.Func, st.Line)
-					no.Hint = fmt.Sprintf("give %s/%s the same values too, or --model MODEL to compute the pair anew", st.Func, st.Name)
+					no.Reason = fmt.Sprintf(
+						"its bytes are also those of %s %q of function %s, line %d, which is equal and stored once",
+						st.Op, st.Name, st.Func, st.Line)
+					no.Hint = fmt.Sprintf("give %s/%s the same values too, or --model MODEL to compute the pair anew",
+						st.Func, st.Name)
 				}
 				return no
 			}
@@ -353,7 +367,8 @@ func (p *patcher) rename(names map[uint64]string, renamed map[string]string, ext
 		// Other constants may have had the same bytes in other parts. They keep the name,
 		// and so does this one, since the names do not tell which is whose.
 		for at, other := range names {
-			if other == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+p.db.Extents[extent].Size) {
+			if other == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+
+				p.db.Extents[extent].Size) {
 				return
 			}
 		}

@@ -78,7 +78,8 @@ func arrays(build func(g *graph), names ...string) []patch.Weight {
 func conv(in, out, groups, h, w, kh, kw int64) func(g *graph) {
 	return func(g *graph) {
 		x := g.Input(1, in, h, w)
-		g.Output(g.Op("conv", "x", x, "weight", g.weight("w", out, in/groups, kh, kw), "bias", g.weight("bias", out), "groups", groups,
+		g.Output(g.Op("conv", "x", x, "weight", g.weight("w", out, in/groups, kh, kw), "bias", g.weight("bias", out),
+			"groups", groups,
 			"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "same", "pad", []int64{0, 0, 0, 0}))
 	}
 }
@@ -100,17 +101,20 @@ var graphs = []struct {
 	{"depthwise in pairs", conv(40, 40, 40, 1, 200, 1, 9), []string{"w", "bias"}},
 	{"one dimension", func(g *graph) {
 		x := g.Input(1, 8, 30)
-		g.Output(g.Op("conv", "x", x, "weight", g.weight("w", 12, 8, 5), "strides", []int64{1}, "dilations", []int64{1}, "pad_type", "same", "pad", []int64{0, 0}, "groups", 1))
+		g.Output(g.Op("conv", "x", x, "weight", g.weight("w", 12, 8, 5), "strides", []int64{1}, "dilations", []int64{1},
+			"pad_type", "same", "pad", []int64{0, 0}, "groups", 1))
 	}, []string{"w"}},
 	{"with a table", func(g *graph) {
 		x := g.Input(1, 8, 12, 12)
-		c := g.Op("conv", "x", x, "weight", g.weight("w", 20, 8, 1, 1), "bias", g.weight("bias", 20), "strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1)
+		c := g.Op("conv", "x", x, "weight", g.weight("w", 20, 8, 1, 1), "bias", g.weight("bias", 20), "strides",
+			[]int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1)
 		g.Output(g.Op("tanh", "x", c))
 	}, []string{"w", "bias"}},
 	{"two that read one", func(g *graph) {
 		x := g.Input(1, 8, 12, 12)
 		w := g.weight("w", 8, 8, 1, 1)
-		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad",
+			[]int64{0, 0, 0, 0}, "groups", 1}
 		c := g.Op("conv", append([]any{"x", x, "weight", w}, args...)...)
 		g.Output(g.Op("conv", append([]any{"x", c, "weight", w}, args...)...))
 	}, []string{"w"}},
@@ -118,7 +122,8 @@ var graphs = []struct {
 		g.Output(g.Op("linear", "x", g.Input(1, 50, 64), "weight", g.weight("w", 40, 64), "bias", g.weight("bias", 40)))
 	}, []string{"w", "bias"}},
 	{"linear cut", func(g *graph) {
-		g.Output(g.Op("linear", "x", g.Input(1, 300, 2048), "weight", g.weight("w", 500, 2048), "bias", g.weight("bias", 500)))
+		g.Output(g.Op("linear", "x", g.Input(1, 300, 2048), "weight", g.weight("w", 500, 2048), "bias",
+			g.weight("bias", 500)))
 	}, []string{"w", "bias"}},
 	{"linear square", func(g *graph) {
 		g.Output(g.Op("linear", "x", g.Input(1, 50, 64), "weight", g.weight("w", 64, 64)))
@@ -149,7 +154,8 @@ var graphs = []struct {
 		g.Output(g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50)))
 	}, []string{"w"}},
 	{"matmul by a square turned, and relu", func(g *graph) {
-		g.Output(g.Op("relu", "x", g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50), "transpose_x", true)))
+		g.Output(g.Op("relu", "x", g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50), "transpose_x",
+			true)))
 	}, []string{"w"}},
 	{"chain of square products", func(g *graph) {
 		x := g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64))
@@ -181,7 +187,8 @@ func TestAsCompiled(t *testing.T) {
 				t.Error("nothing changed")
 			}
 			if !bytes.Equal(r.Container, want.container) {
-				t.Errorf("the container is not what the new values compile to: %s", difference(t, r.Container, want.container))
+				t.Errorf("the container is not what the new values compile to: %s", difference(t, r.Container,
+					want.container))
 			}
 			if !bytes.Equal(r.Descriptor, want.descriptor) {
 				t.Error("the descriptor is not what the new values compile to")
@@ -263,7 +270,8 @@ func difference(t testing.TB, a, b []byte) string {
 func TestExchanged(t *testing.T) {
 	build := func(g *graph) {
 		x := g.Input(1, 8, 12, 12)
-		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad",
+			[]int64{0, 0, 0, 0}, "groups", 1}
 		c := g.Op("conv", append([]any{"x", x, "weight", g.weight("w", 8, 8, 1, 1)}, args...)...)
 		g.Output(g.Op("conv", append([]any{"x", c, "weight", g.weight("v", 8, 8, 1, 1)}, args...)...))
 	}
@@ -272,20 +280,25 @@ func TestExchanged(t *testing.T) {
 	want := made(t, build, values)
 	var ws []patch.Weight
 	for _, n := range []string{"w", "v"} {
-		ws = append(ws, patch.Weight{Name: n, Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: values[n]}})
+		ws = append(ws, patch.Weight{
+			Name:  n,
+			Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: values[n]},
+		})
 	}
 	r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(r.Container, want.container) {
-		t.Errorf("the container is not what the exchanged values compile to: %s", difference(t, r.Container, want.container))
+		t.Errorf("the container is not what the exchanged values compile to: %s", difference(t, r.Container,
+			want.container))
 	}
 }
 
 // TestRefused: what a patch would get wrong is refused with its reason.
 func TestRefused(t *testing.T) {
-	args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+	args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0},
+		"groups", 1}
 	pointwise := func(g *graph, x, w *ir.Value) *ir.Value {
 		return g.Op("conv", append([]any{"x", x, "weight", w}, args...)...)
 	}
@@ -294,53 +307,74 @@ func TestRefused(t *testing.T) {
 		build      func(g *graph)
 		change     func(w *patch.Weight)
 	}{
-		{"folded", "rewritten by fold-scale-bias together with", func(g *graph) {
+		{name: "folded", want: "rewritten by fold-scale-bias together with", build: func(g *graph) {
 			c := pointwise(g, g.Input(1, 8, 12, 12), g.weight("w", 20, 8, 1, 1))
 			g.Output(g.Op("mul", "x", c, "y", g.Weights(1, 20, 1, 1)))
-		}, nil},
-		{"the factor", "rewritten by fold-scale-bias together with", func(g *graph) {
+		}},
+		{name: "the factor", want: "rewritten by fold-scale-bias together with", build: func(g *graph) {
 			c := pointwise(g, g.Input(1, 8, 12, 12), g.Weights(20, 8, 1, 1))
 			g.Output(g.Op("mul", "x", c, "y", g.weight("w", 1, 20, 1, 1)))
-		}, nil},
-		{"a register", "more than coefficients", func(g *graph) {
+		}},
+		{name: "a register", want: "more than coefficients", build: func(g *graph) {
 			g.Output(g.Op("mul", "x", g.Input(1, 8, 12, 12), "y", g.weight("w")))
-		}, nil},
-		{"dilated", "its shape is [8, 8, 3, 3], that of its tasks' coefficients [8, 8, 5, 5]", func(g *graph) {
-			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides", []int64{1, 1}, "dilations", []int64{2, 2}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1))
-		}, nil},
-		{"zeros left out", "without its zeros", func(g *graph) {
-			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides", []int64{2, 2}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1))
-		}, nil},
-		{"on the CPU", "cpu unit", func(g *graph) {
+		}},
+		{name: "dilated", want: "its shape is [8, 8, 3, 3], that of its tasks' coefficients [8, 8, 5, 5]",
+			build: func(g *graph) {
+				g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides",
+					[]int64{1, 1}, "dilations", []int64{2, 2}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0},
+					"groups", 1))
+			}},
+		{name: "zeros left out", want: "without its zeros", build: func(g *graph) {
+			g.Output(g.Op("conv", "x", g.Input(1, 8, 12, 12), "weight", g.weight("w", 8, 8, 3, 3), "strides",
+				[]int64{2, 2}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups",
+				1))
+		}},
+		{name: "on the CPU", want: "cpu unit", build: func(g *graph) {
 			x := g.Input(1, 8, 12, 12)
 			w := g.weight("w", 1, 8, 12, 12)
 			g.Output(g.Op("add", "x", x, "y", w), g.Op("floor_div", "x", x, "y", w))
-		}, nil},
-		{"equal to another", "stored once", func(g *graph) {
+		}},
+		{name: "equal to another", want: "stored once", build: func(g *graph) {
 			w := g.weight("w", 8, 8, 1, 1)
 			other := g.Const(&ir.Const{Type: w.Type, Data: slices.Clone(w.Const.Data)})
 			other.Name = "other"
 			g.Output(pointwise(g, pointwise(g, g.Input(1, 8, 12, 12), w), other))
-		}, nil},
-		{"no such constant", "no constant \"v\"", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Name = "v" }},
-		{"no such function", "no constant", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Name = "f/w" }},
-		{"no constant", "it is the result of conv", func(g *graph) {
+		}},
+		{name: "no such constant", want: "no constant \"v\"", build: conv(8, 8, 1, 12, 12, 1, 1),
+			change: func(w *patch.Weight) {
+				w.Name = "v"
+			}},
+		{name: "no such function", want: "no constant", build: conv(8, 8, 1, 12, 12, 1, 1),
+			change: func(w *patch.Weight) {
+				w.Name = "f/w"
+			}},
+		{name: "no constant", want: "it is the result of conv", build: func(g *graph) {
 			c := pointwise(g, g.Input(1, 8, 12, 12), g.weight("w", 20, 8, 1, 1))
 			c.Name = "c"
 			g.Output(c)
-		}, func(w *patch.Weight) { w.Name = "c" }},
-		{"another type", "f2 (fp16)", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Type = "f4" }},
-		{"another shape", "the file's shape is [64], the constant's [8, 8, 1, 1]", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Shape = []int64{64} }},
-		{"turned", "the file's shape is [40, 64], the constant's [64, 40]", func(g *graph) {
+		}, change: func(w *patch.Weight) { w.Name = "c" }},
+		{name: "another type", want: "f2 (fp16)", build: conv(8, 8, 1, 12, 12, 1, 1), change: func(w *patch.Weight) {
+			w.Array.Type = "f4"
+		}},
+		{name: "another shape", want: "the file's shape is [64], the constant's [8, 8, 1, 1]", build: conv(8, 8, 1, 12,
+			12, 1, 1), change: func(w *patch.Weight) {
+			w.Array.Shape = []int64{64}
+		}},
+		{name: "turned", want: "the file's shape is [40, 64], the constant's [64, 40]", build: func(g *graph) {
 			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 40)))
-		}, func(w *patch.Weight) { w.Array.Shape = []int64{40, 64} }},
-		{"turned the other way", "the file's shape is [64, 40], the constant's [40, 64]", func(g *graph) {
-			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 40, 64), "transpose_y", true))
-		}, func(w *patch.Weight) { w.Array.Shape = []int64{64, 40} }},
-		{"a source of another shape", "the file's shape is [540], the constant's [1, 6, 9, 10]", func(g *graph) {
-			g.Output(g.Op("add", "x", g.Input(1, 6, 9, 10), "y", g.weight("w", 1, 6, 9, 10)))
-		}, func(w *patch.Weight) { w.Array.Shape = []int64{540} }},
-		{"an empty array", "the file's shape is [0], the constant's [8, 8, 1, 1]", conv(8, 8, 1, 12, 12, 1, 1), func(w *patch.Weight) { w.Array.Shape, w.Array.Data = []int64{0}, nil }},
+		}, change: func(w *patch.Weight) { w.Array.Shape = []int64{40, 64} }},
+		{name: "turned the other way", want: "the file's shape is [64, 40], the constant's [40, 64]",
+			build: func(g *graph) {
+				g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 40, 64), "transpose_y", true))
+			}, change: func(w *patch.Weight) { w.Array.Shape = []int64{64, 40} }},
+		{name: "a source of another shape", want: "the file's shape is [540], the constant's [1, 6, 9, 10]",
+			build: func(g *graph) {
+				g.Output(g.Op("add", "x", g.Input(1, 6, 9, 10), "y", g.weight("w", 1, 6, 9, 10)))
+			}, change: func(w *patch.Weight) { w.Array.Shape = []int64{540} }},
+		{name: "an empty array", want: "the file's shape is [0], the constant's [8, 8, 1, 1]", build: conv(8, 8, 1, 12,
+			12, 1, 1), change: func(w *patch.Weight) {
+			w.Array.Shape, w.Array.Data = []int64{0}, nil
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := made(t, c.build, nil)
@@ -348,18 +382,21 @@ func TestRefused(t *testing.T) {
 			if c.change != nil {
 				c.change(&ws[0])
 			}
-			if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(),
+				c.want) {
 				t.Errorf("%v, want an error with %q", err, c.want)
 			}
 		})
 	}
 	p := made(t, conv(8, 8, 1, 12, 12, 1, 1), nil)
 	ws := arrays(conv(8, 8, 1, 12, 12, 1, 1), "w", "w")
-	if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(), "given twice") {
+	if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(),
+		"given twice") {
 		t.Errorf("twice the same: %v", err)
 	}
 	other := made(t, conv(8, 8, 1, 12, 12, 3, 3), nil)
-	if _, err := patch.Apply(p.container, p.descriptor, other.db, ws[:1]); err == nil || errors.As(err, new(*patch.Refusal)) {
+	if _, err := patch.Apply(p.container, p.descriptor, other.db, ws[:1]); err == nil ||
+		errors.As(err, new(*patch.Refusal)) {
 		t.Errorf("another pair's database: %v", err)
 	}
 }
@@ -405,7 +442,8 @@ func TestHostileExtents(t *testing.T) {
 			ws[0].Array.Shape, ws[0].Array.Data = []int64{1}, ws[0].Array.Data[:2]
 		}
 		_, err := patch.Apply(p.container, p.descriptor, p.db, ws)
-		if !errors.As(err, new(*patch.Refusal)) || !strings.Contains(err.Error(), "bytes of coefficients, the pair has") {
+		if !errors.As(err, new(*patch.Refusal)) || !strings.Contains(err.Error(),
+			"bytes of coefficients, the pair has") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -417,7 +455,8 @@ func TestValues(t *testing.T) {
 	for _, c := range graphs {
 		old := made(t, c.build, nil)
 		for name, two := range map[string][2]byte{
-			"zero": {}, "negative zero": {0, 0x80}, "one": {0, 0x3c}, "NaN": {1, 0x7e}, "signalling NaN": {1, 0x7d}, "infinity": {0, 0x7c}, "65504": {0xff, 0x7b}, "subnormal": {1, 0},
+			"zero": {}, "negative zero": {0, 0x80}, "one": {0, 0x3c}, "NaN": {1, 0x7e}, "signalling NaN": {1, 0x7d},
+			"infinity": {0, 0x7c}, "65504": {0xff, 0x7b}, "subnormal": {1, 0},
 		} {
 			ws := arrays(c.build, c.names...)
 			values := map[string][]byte{}
@@ -436,7 +475,8 @@ func TestValues(t *testing.T) {
 				continue
 			}
 			if want := made(t, c.build, values); !bytes.Equal(r.Container, want.container) {
-				t.Errorf("%s, %s: the container is not what the values compile to: %s", c.name, name, difference(t, r.Container, want.container))
+				t.Errorf("%s, %s: the container is not what the values compile to: %s", c.name, name,
+					difference(t, r.Container, want.container))
 			}
 		}
 	}
@@ -447,14 +487,19 @@ func TestValues(t *testing.T) {
 func TestBecameEqual(t *testing.T) {
 	build := func(g *graph) {
 		x := g.Input(1, 8, 12, 12)
-		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0}, "groups", 1}
+		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad",
+			[]int64{0, 0, 0, 0}, "groups", 1}
 		c := g.Op("conv", append([]any{"x", x, "weight", g.weight("w", 8, 8, 1, 1)}, args...)...)
 		g.Output(g.Op("conv", append([]any{"x", c, "weight", g.weight("v", 8, 8, 1, 1)}, args...)...))
 	}
 	old := made(t, build, nil)
 	same := original(build, "v")
 	once := made(t, build, map[string][]byte{"w": same})
-	r, err := patch.Apply(old.container, old.descriptor, old.db, []patch.Weight{{Name: "w", Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: same}}})
+	r, err := patch.Apply(old.container, old.descriptor, old.db, []patch.Weight{{Name: "w", Array: npy.Array{
+		Type:  "f2",
+		Shape: []int64{8, 8, 1, 1},
+		Data:  same,
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,15 +526,21 @@ func TestBecameEqual(t *testing.T) {
 		}
 		return out
 	}
-	if got, want := ran(r.Container, r.Descriptor), ran(once.container, once.descriptor); !reflect.DeepEqual(got, want) {
+	if got, want := ran(r.Container, r.Descriptor), ran(once.container, once.descriptor); !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("the outputs are %v, stored once %v", got, want)
 	}
 	// And apart again: the values are those of the old pair, whatever their names.
-	back, err := patch.Apply(r.Container, r.Descriptor, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: original(build, "w")}}})
+	back, err := patch.Apply(r.Container, r.Descriptor, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{
+		Type:  "f2",
+		Shape: []int64{8, 8, 1, 1},
+		Data:  original(build, "w"),
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := ran(back.Container, back.Descriptor), ran(old.container, old.descriptor); !reflect.DeepEqual(got, want) {
+	if got, want := ran(back.Container, back.Descriptor), ran(old.container, old.descriptor); !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("patched back the outputs are %v, they were %v", got, want)
 	}
 }
@@ -504,7 +555,8 @@ func TestOldDatabase(t *testing.T) {
 		}
 		_, err := patch.Apply(old.container, old.descriptor, old.db, arrays(c.build, c.names...))
 		if strings.HasPrefix(c.name, "matmul") || c.name == "chain of square products" {
-			if no := (*patch.Refusal)(nil); !errors.As(err, &no) || !strings.Contains(no.Reason, "whether it was turned") {
+			if no := (*patch.Refusal)(nil); !errors.As(err, &no) || !strings.Contains(no.Reason,
+				"whether it was turned") {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		} else if err != nil {

@@ -59,11 +59,14 @@ func readBucket(b []byte, name string) ([]pair, error) {
 	var at []byte
 	var off int64
 	err = top.walk(root, 0, func(flags uint32, p pair) error {
-		if v, ok := strings.CutPrefix(string(p.key), bucketPrefix); ok && flags&leafBucket != 0 && string(p.key) != name && at == nil {
-			return badf(p.off, "version", "%.20q: this zinc reads version %s; compile the model again with --debug-db", v, strings.TrimPrefix(name, bucketPrefix))
+		if v, ok := strings.CutPrefix(string(p.key), bucketPrefix); ok && flags&leafBucket != 0 &&
+			string(p.key) != name && at == nil {
+			return badf(p.off, "version", "%.20q: this zinc reads version %s; compile the model again with --debug-db",
+				v, strings.TrimPrefix(name, bucketPrefix))
 		}
 		if flags&leafBucket == 0 || string(p.key) != name || at != nil {
-			return badf(p.off, "bucket", "the file must hold the one bucket %q; it holds another or the file is another program's", name)
+			return badf(p.off, "bucket",
+				"the file must hold the one bucket %q; it holds another or the file is another program's", name)
 		}
 		at, off = p.value, p.off+int64(len(p.key))
 		return nil
@@ -105,7 +108,8 @@ func rootPage(b []byte) (uint64, error) {
 		m := b[i*pageSize+pageHeader:][:metaSize]
 		h := fnv.New64a()
 		h.Write(m[:metaSize-8])
-		if le.Uint32(m) != boltMagic || le.Uint32(m[4:]) != boltVersion || le.Uint32(m[8:]) != pageSize || le.Uint64(m[56:]) != h.Sum64() {
+		if le.Uint32(m) != boltMagic || le.Uint32(m[4:]) != boltVersion || le.Uint32(m[8:]) != pageSize ||
+			le.Uint64(m[56:]) != h.Sum64() {
 			continue
 		}
 		if id := le.Uint64(m[48:]); !found || id > tx {
@@ -113,7 +117,8 @@ func rootPage(b []byte) (uint64, error) {
 		}
 	}
 	if !found {
-		return 0, badf(pageHeader, "meta", "neither meta page has version %d, pages of %d bytes and a right checksum", boltVersion, pageSize)
+		return 0, badf(pageHeader, "meta", "neither meta page has version %d, pages of %d bytes and a right checksum",
+			boltVersion, pageSize)
 	}
 	return root, nil
 }

@@ -279,10 +279,10 @@ type table struct {
 }
 
 func tableOf[T any](kind recordKind, name string, of func(db *DB) *[]T, code func(x *T, c *codec)) table {
-	return table{kind, name,
-		func(db *DB) int { return len(*of(db)) },
-		func(db *DB) { var x T; *of(db) = append(*of(db), x) },
-		func(db *DB, i int, c *codec) { code(&(*of(db))[i], c) }}
+	return table{kind: kind, name: name,
+		n:    func(db *DB) int { return len(*of(db)) },
+		grow: func(db *DB) { var x T; *of(db) = append(*of(db), x) },
+		code: func(db *DB, i int, c *codec) { code(&(*of(db))[i], c) }}
 }
 
 // tables are the lists of records in the order of their keys, header, files and

@@ -11,10 +11,11 @@ import (
 // from, and what became of line 12.
 func Example() {
 	db := &provenance.DB{
-		Files:      []string{"model.mil"},
-		Passes:     []string{"place", "fuse-epilogue"},
-		TextSize:   0x100,
-		Statements: []provenance.Statement{{Line: 12, Col: 5, Op: "conv", Name: "y"}, {Line: 13, Col: 5, Op: "relu", Name: "z"}},
+		Files:    []string{"model.mil"},
+		Passes:   []string{"place", "fuse-epilogue"},
+		TextSize: 0x100,
+		Statements: []provenance.Statement{{Line: 12, Col: 5, Op: "conv", Name: "y"}, {Line: 13, Col: 5, Op: "relu",
+			Name: "z"}},
 		Nodes: []provenance.Node{{Statement: -1}, {Statement: 0}, {Statement: 1},
 			{Statement: -1, Pass: "fuse-epilogue", From: []provenance.NodeID{1, 2}},
 			{Statement: -1, Pass: "place", From: []provenance.NodeID{3}}},

@@ -151,7 +151,15 @@ type OperationView struct {
 // SourceView returns the JSON form of an answer.
 func (db *DB) SourceView(r Ref) SourceView {
 	s := db.Brief(r, briefNodes)
-	v := SourceView{Node: r.Node, Statements: s.Statements, Users: s.Users, With: s.With, Passes: s.Passes, Rule: s.Rule, More: s.More}
+	v := SourceView{
+		Node:       r.Node,
+		Statements: s.Statements,
+		Users:      s.Users,
+		With:       s.With,
+		Passes:     s.Passes,
+		Rule:       s.Rule,
+		More:       s.More,
+	}
 	if v.Statements == nil {
 		v.Statements = []int{}
 	}
@@ -161,14 +169,26 @@ func (db *DB) SourceView(r Ref) SourceView {
 // View returns the JSON form of a database.
 func (db *DB) View() *View {
 	v := &View{
-		Compiler: db.Compiler, Target: db.Target, SHA256: fmt.Sprintf("%x", db.SHA256), Passes: append([]string{}, db.Passes...), Files: append([]string{}, db.Files...),
+		Compiler: db.Compiler, Target: db.Target, SHA256: fmt.Sprintf("%x", db.SHA256), Passes: append([]string{},
+			db.Passes...), Files: append([]string{}, db.Files...),
 		TextBytes: db.TextSize, ConstantBytes: db.ConstantSize,
-		Statements: []StatementView{}, Nodes: []NodeView{}, Operators: []OperatorView{}, Gone: []GoneView{}, Procedures: []ProcedureView{},
-		Tasks: []TaskView{}, Constants: []ExtentView{}, Surfaces: []SurfaceView{}, Operations: []OperationView{},
+		Statements: []StatementView{}, Nodes: []NodeView{}, Operators: []OperatorView{}, Gone: []GoneView{},
+		Procedures: []ProcedureView{},
+		Tasks:      []TaskView{}, Constants: []ExtentView{}, Surfaces: []SurfaceView{}, Operations: []OperationView{},
 	}
 	for i := range db.Statements {
 		s := &db.Statements[i]
-		v.Statements = append(v.Statements, StatementView{db.File(s), s.Line, s.Col, s.Func, s.Op, s.Name, s.Args, s.Type, s.Shape})
+		v.Statements = append(v.Statements, StatementView{
+			File:   db.File(s),
+			Line:   s.Line,
+			Column: s.Col,
+			Func:   s.Func,
+			Op:     s.Op,
+			Name:   s.Name,
+			Args:   s.Args,
+			Type:   s.Type,
+			Shape:  s.Shape,
+		})
 	}
 	for i := range db.Nodes {
 		n := &db.Nodes[i]
@@ -180,7 +200,15 @@ func (db *DB) View() *View {
 	}
 	for i := range db.Operators {
 		o := &db.Operators[i]
-		v.Operators = append(v.Operators, OperatorView{o.Func, o.Step, o.Op, o.Name, o.Unit, o.Reason, db.SourceView(o.Ref())})
+		v.Operators = append(v.Operators, OperatorView{
+			Func:   o.Func,
+			Step:   o.Step,
+			Op:     o.Op,
+			Name:   o.Name,
+			Unit:   o.Unit,
+			Reason: o.Reason,
+			Source: db.SourceView(o.Ref()),
+		})
 	}
 	for i := range db.Gone {
 		g := &db.Gone[i]
@@ -202,11 +230,25 @@ func (db *DB) View() *View {
 	}
 	for i := range db.Surfaces {
 		s := &db.Surfaces[i]
-		v.Surfaces = append(v.Surfaces, SurfaceView{db.Procedures[s.Procedure].Name, s.Name, s.Output, s.Value, s.Address, s.Size, db.SourceView(s.Ref())})
+		v.Surfaces = append(v.Surfaces, SurfaceView{
+			Procedure: db.Procedures[s.Procedure].Name,
+			Name:      s.Name,
+			Output:    s.Output,
+			Value:     s.Value,
+			Address:   s.Address,
+			Size:      s.Size,
+			Source:    db.SourceView(s.Ref()),
+		})
 	}
 	for i := range db.Operations {
 		o := &db.Operations[i]
-		v.Operations = append(v.Operations, OperationView{o.Func, o.Index, o.Name, o.Kind, db.SourceView(o.Ref())})
+		v.Operations = append(v.Operations, OperationView{
+			Func:   o.Func,
+			Index:  o.Index,
+			Name:   o.Name,
+			Kind:   o.Kind,
+			Source: db.SourceView(o.Ref()),
+		})
 	}
 	return v
 }
@@ -214,7 +256,13 @@ func (db *DB) View() *View {
 // TaskView returns the JSON form of a task, an index into DB.Tasks.
 func (db *DB) TaskView(i int) TaskView {
 	t := &db.Tasks[i]
-	x := TaskView{Procedure: db.Procedures[t.Procedure].Name, Index: t.Index, Offset: t.Offset, Words: t.Words, Source: db.SourceView(t.Ref())}
+	x := TaskView{
+		Procedure: db.Procedures[t.Procedure].Name,
+		Index:     t.Index,
+		Offset:    t.Offset,
+		Words:     t.Words,
+		Source:    db.SourceView(t.Ref()),
+	}
 	for k := range t.Links {
 		l := &t.Links[k]
 		y := LinkView{Word: l.Word, Kind: l.Kind.String(), Offset: &l.Target}

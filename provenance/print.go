@@ -92,7 +92,8 @@ func (db *DB) Print(w io.Writer) error {
 	p := &printer{bufio.NewWriter(w), db}
 	fmt.Fprintf(p, "debug database, %s for %s, of the container with SHA-256 %x\n", db.Compiler, db.Target, db.SHA256)
 	fmt.Fprintf(p, "files: %s\n", strings.Join(db.Files, ", "))
-	fmt.Fprintf(p, "%#x bytes of tasks, %#x bytes of constants; %d statements, %d nodes\n", db.TextSize, db.ConstantSize, len(db.Statements), len(db.Nodes)-1)
+	fmt.Fprintf(p, "%#x bytes of tasks, %#x bytes of constants; %d statements, %d nodes\n", db.TextSize,
+		db.ConstantSize, len(db.Statements), len(db.Nodes)-1)
 	fmt.Fprintf(p, "\nstatements: %d\n", len(db.Statements))
 	for i := range db.Statements {
 		s := &db.Statements[i]
@@ -132,7 +133,8 @@ func (db *DB) Print(w io.Writer) error {
 		if s.Output {
 			way = "output"
 		}
-		fmt.Fprintf(p, "%s %s %q at %#x, %d bytes, value %q\n", db.Procedures[s.Procedure].Name, way, s.Name, s.Address, s.Size, s.Value)
+		fmt.Fprintf(p, "%s %s %q at %#x, %d bytes, value %q\n", db.Procedures[s.Procedure].Name, way, s.Name, s.Address,
+			s.Size, s.Value)
 		p.source(s.Ref())
 	}
 	fmt.Fprintf(p, "\noperations of the descriptor: %d\n", len(db.Operations))

@@ -22,7 +22,8 @@ import (
 // fused into it, whose weight a second operation shares, and n operations more.
 func sample(n int) *DB {
 	db := &DB{
-		Compiler: "zinc test", Target: "h13", SHA256: [32]byte{1, 2, 3}, Passes: []string{"normalise", "place", "fuse-epilogue"}, Files: []string{"model.mil"},
+		Compiler: "zinc test", Target: "h13", SHA256: [32]byte{1, 2, 3}, Passes: []string{"normalise", "place",
+			"fuse-epilogue"}, Files: []string{"model.mil"},
 		TextSize: 0x300, ConstantSize: 0x140,
 		Statements: []Statement{
 			{Line: 3, Col: 9, Func: "main", Op: "input", Name: "x"},
@@ -40,27 +41,41 @@ func sample(n int) *DB {
 			{Statement: -1, From: []NodeID{2, 3}},                        // 9
 			{Statement: -1, Pass: "place", From: []NodeID{6}},            // 10
 		},
-		Operators: []Operator{{Func: "main", Op: "conv", Name: "y", Unit: "engine", Rule: "convolution", Node: 8, With: 9, Turned: true}},
-		Gone:      []Gone{{Pass: "normalise", Node: 6, By: 1}},
+		Operators: []Operator{{Func: "main", Op: "conv", Name: "y", Unit: "engine", Rule: "convolution", Node: 8,
+			With: 9, Turned: true}},
+		Gone: []Gone{{Pass: "normalise", Node: 6, By: 1}},
 		Procedures: []Procedure{
 			{Name: "net", Func: "main", Node: 8},
 			{Name: "net_1", Func: "main", Step: 2, Node: 10},
 		},
 		Tasks: []Task{
-			{Offset: 0, Words: 20, Node: 8, With: 9, Rule: "convolution", Links: []Link{{7, LinkTask, 0x100}, {12, LinkSurface, 0}, {13, LinkScratch, 64}}},
-			{Index: 1, Offset: 0x100, Words: 20, Node: 8, With: 9, Rule: "convolution", Links: []Link{{14, LinkConstant, 0}}},
+			{Offset: 0, Words: 20, Node: 8, With: 9, Rule: "convolution", Links: []Link{{7, LinkTask, 0x100},
+				{12, LinkSurface, 0}, {13, LinkScratch, 64}}},
+			{Index: 1, Offset: 0x100, Words: 20, Node: 8, With: 9, Rule: "convolution",
+				Links: []Link{{14, LinkConstant, 0}}},
 			{Procedure: 1, Offset: 0x200, Words: 64, Node: 10, Rule: "convolution"},
 		},
 		Extents: []Extent{
 			{Offset: 0, Size: 0x100, Layout: []Repeat{{2, []Run{{RoleBias, 16}, {"values", 100}, {RolePadding, 12}}}},
-				Uses: []Use{{Node: 8, Rule: "convolution", Values: 2, Bias: 3, Table: 8}, {Node: 10, Rule: "convolution", Values: 2, Bias: 10}}},
-			{Offset: 0x100, Size: 0x20, Layout: []Repeat{{1, []Run{{RoleTable, 0x20}}}}, Uses: []Use{{Node: 8, Rule: "table"}}},
+				Uses: []Use{{Node: 8, Rule: "convolution", Values: 2, Bias: 3, Table: 8},
+					{Node: 10, Rule: "convolution", Values: 2, Bias: 10}}},
+			{Offset: 0x100, Size: 0x20, Layout: []Repeat{{1, []Run{{RoleTable, 0x20}}}},
+				Uses: []Use{{Node: 8, Rule: "table"}}},
 		},
-		Surfaces:   []Surface{{Name: "x", Value: "x", Address: 0x30000, Size: 64, Node: 1}, {Procedure: 1, Name: "z@output", Output: true, Value: "z", Size: 64, Node: 8}},
-		Operations: []Operation{{Func: "main", Name: "Op0_Cast", Kind: "Cast", Rule: "surface-input", Node: 1}, {Func: "main", Index: 1, Name: "Op1_AneInference", Kind: "AneInference", Rule: "inference", Node: 8, With: 9}},
+		Surfaces: []Surface{{Name: "x", Value: "x", Address: 0x30000, Size: 64, Node: 1},
+			{Procedure: 1, Name: "z@output", Output: true, Value: "z", Size: 64, Node: 8}},
+		Operations: []Operation{{Func: "main", Name: "Op0_Cast", Kind: "Cast", Rule: "surface-input", Node: 1},
+			{Func: "main", Index: 1, Name: "Op1_AneInference", Kind: "AneInference", Rule: "inference", Node: 8,
+				With: 9}},
 	}
 	for i := range n {
-		db.Statements = append(db.Statements, Statement{Line: int32(10 + i), Col: 1, Func: "main", Op: "add", Name: "v" + strings.Repeat("x", i%7)})
+		db.Statements = append(db.Statements, Statement{
+			Line: int32(10 + i),
+			Col:  1,
+			Func: "main",
+			Op:   "add",
+			Name: "v" + strings.Repeat("x", i%7),
+		})
 		db.Nodes = append(db.Nodes, Node{Statement: int32(len(db.Statements) - 1)})
 	}
 	return db
@@ -287,7 +302,8 @@ func TestDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{fmt.Sprintf("| %d | header |", recHeader), fmt.Sprintf("| %d | file |", recFile), fmt.Sprintf("| %d | string |", recString), bucket, fmt.Sprintf("Revision %d ", Revision)}
+	want := []string{fmt.Sprintf("| %d | header |", recHeader), fmt.Sprintf("| %d | file |", recFile),
+		fmt.Sprintf("| %d | string |", recString), bucket, fmt.Sprintf("Revision %d ", Revision)}
 	for _, x := range tables {
 		want = append(want, fmt.Sprintf("| %d | %s |", x.kind, x.name))
 	}
@@ -310,7 +326,11 @@ func TestLinear(t *testing.T) {
 	}
 	big := sample(0)
 	big.ConstantSize = 1 << 31
-	big.Extents = append(big.Extents, Extent{Offset: 0x1000, Size: 1 << 30, Layout: []Repeat{{1 << 10, []Run{{"values", 1 << 20}}}}})
+	big.Extents = append(big.Extents, Extent{
+		Offset: 0x1000,
+		Size:   1 << 30,
+		Layout: []Repeat{{1 << 10, []Run{{"values", 1 << 20}}}},
+	})
 	if n := len(encoded(t, big)); n > 10*pageSize {
 		t.Errorf("a gigabyte of weights takes %d bytes", n)
 	}
@@ -323,7 +343,12 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := func(r Ref) Source { return db.Source(r) }
-	if got, want := source(db.Tasks[0].Ref()), (Source{Statements: []int{3, 4}, With: []int{1, 2}, Passes: []string{"place", "fuse-epilogue"}, Rule: "convolution"}); !reflect.DeepEqual(got, want) {
+	if got, want := source(db.Tasks[0].Ref()), (Source{
+		Statements: []int{3, 4},
+		With:       []int{1, 2},
+		Passes:     []string{"place", "fuse-epilogue"},
+		Rule:       "convolution",
+	}); !reflect.DeepEqual(got, want) {
 		t.Errorf("task 0 came from %+v, want %+v", got, want)
 	}
 	type stretch struct {
@@ -334,7 +359,8 @@ func TestQueries(t *testing.T) {
 	for _, h := range db.Text(8, 1<<40) {
 		text = append(text, stretch{h.Offset, h.Size, h.What})
 	}
-	if want := []stretch{{8, 72, WhatTask}, {80, 0xb0, RolePadding}, {0x100, 80, WhatTask}, {0x150, 0xb0, RolePadding}, {0x200, 0x100, WhatTask}}; !reflect.DeepEqual(text, want) {
+	if want := []stretch{{8, 72, WhatTask}, {80, 0xb0, RolePadding}, {0x100, 80, WhatTask}, {0x150, 0xb0, RolePadding},
+		{0x200, 0x100, WhatTask}}; !reflect.DeepEqual(text, want) {
 		t.Errorf("text %v, want %v", text, want)
 	}
 	if h := db.Text(0x300, 4); h != nil {
@@ -398,13 +424,22 @@ func TestQueries(t *testing.T) {
 	if i, err := db.Task("net_1", 0); err != nil || i != 2 {
 		t.Errorf("task 0 of net_1 is %d, %v", i, err)
 	}
-	if got, want := db.From(db.Line("model.mil", 7)...), (&Made{Operators: []int{0}, Tasks: []int{0, 1}, Extents: []int{1}, Reads: []int{0, 1}, Surfaces: []int{1}, Operations: []int{1}}); !reflect.DeepEqual(got, want) {
+	if got, want := db.From(db.Line("model.mil", 7)...), (&Made{
+		Operators:  []int{0},
+		Tasks:      []int{0, 1},
+		Extents:    []int{1},
+		Reads:      []int{0, 1},
+		Surfaces:   []int{1},
+		Operations: []int{1},
+	}); !reflect.DeepEqual(got, want) {
 		t.Errorf("line 7 became %+v, want %+v", got, want)
 	}
-	if got := db.From(db.Named("second")...); !reflect.DeepEqual(got.Gone, []int{0}) || !reflect.DeepEqual(got.Tasks, []int{2}) {
+	if got := db.From(db.Named("second")...); !reflect.DeepEqual(got.Gone, []int{0}) || !reflect.DeepEqual(got.Tasks,
+		[]int{2}) {
 		t.Errorf("second became %+v", got)
 	}
-	if got := db.From(db.Named("w")...); !reflect.DeepEqual(got.Extents, []int{0}) || !reflect.DeepEqual(got.Tasks, []int{0, 1}) {
+	if got := db.From(db.Named("w")...); !reflect.DeepEqual(got.Extents, []int{0}) || !reflect.DeepEqual(got.Tasks,
+		[]int{0, 1}) {
 		t.Errorf("w became %+v", got)
 	}
 	if got := db.Readers(1); !slices.Equal(got, []int{3, 5}) {
@@ -426,7 +461,8 @@ func TestPrint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"net task 1 at 0x100, 20 words\n  from model.mil:6:9 conv \"y\"\n  from model.mil:7:9 relu \"z\"\n  with model.mil:4:9 const \"w\"\n",
+		"net task 1 at 0x100, 20 words\n  from model.mil:6:9 conv \"y\"\n  from model.mil:7:9 relu \"z\"\n  with " +
+			"model.mil:4:9 const \"w\"\n",
 		"  word 14 points at constant byte 0x0\n",
 		"0x0, 256 bytes\n  bias, 32 bytes\n    from model.mil:5:9 const \"b\"\n    for model.mil:6:9 conv \"y\"\n",
 		"by normalise\n  from conv \"second\"\n  in its stead from model.mil:3:9 input \"x\"\n",
@@ -473,7 +509,11 @@ func TestHostileFiles(t *testing.T) {
 		{"empty", func(b []byte) []byte { return nil }, "first bytes"},
 		{"cut", func(b []byte) []byte { return b[:len(b)-1] }, "whole"},
 		{"pages missing", func(b []byte) []byte { return b[:4*pageSize] }, "page"},
-		{"checksums", func(b []byte) []byte { b[pageHeader+70-50]++; b[pageSize+pageHeader+20]++; return b }, "checksum"},
+		{"checksums", func(b []byte) []byte {
+			b[pageHeader+70-50]++
+			b[pageSize+pageHeader+20]++
+			return b
+		}, "checksum"},
 		{"root outside", func(b []byte) []byte {
 			le.PutUint64(b[pageHeader+16:], 1<<60)
 			le.PutUint64(b[pageSize+pageHeader+16:], 1<<60)
@@ -486,8 +526,14 @@ func TestHostileFiles(t *testing.T) {
 		{"element outside", func(b []byte) []byte { le.PutUint32(b[root+pageHeader+4:], 1<<31); return b }, "element"},
 		{"value outside", func(b []byte) []byte { le.PutUint32(b[root+pageHeader+12:], 1<<30); return b }, "element"},
 		{"bucket of another name", func(b []byte) []byte { b[bytes.Index(b, []byte(bucket))]++; return b }, "bucket"},
-		{"cycle", func(b []byte) []byte { le.PutUint64(b[branch+pageHeader+8:], uint64(branch/pageSize)); return b }, "used twice"},
-		{"page twice", func(b []byte) []byte { copy(b[branch+pageHeader+16+8:][:8], b[branch+pageHeader+8:]); return b }, "used twice"},
+		{"cycle", func(b []byte) []byte {
+			le.PutUint64(b[branch+pageHeader+8:], uint64(branch/pageSize))
+			return b
+		}, "used twice"},
+		{"page twice", func(b []byte) []byte {
+			copy(b[branch+pageHeader+16+8:][:8], b[branch+pageHeader+8:])
+			return b
+		}, "used twice"},
 	} {
 		b := c.edit(bytes.Clone(whole))
 		_, err := Read(b)
@@ -502,29 +548,33 @@ func TestHostileFiles(t *testing.T) {
 // before they are written and when they are read.
 func TestHostileRecords(t *testing.T) {
 	for name, edit := range map[string]func(db *DB){
-		"no nodes":                func(db *DB) { db.Nodes = nil },
-		"node 0":                  func(db *DB) { db.Nodes[0].Pass = "x" },
-		"a node made of itself":   func(db *DB) { db.Nodes[7].From[0] = 7 },
-		"a node made of nothing":  func(db *DB) { db.Nodes[7].From[0] = 0 },
-		"statement":               func(db *DB) { db.Nodes[1].Statement = 99 },
-		"argument":                func(db *DB) { db.Statements[3].Args[0] = 99 },
-		"file":                    func(db *DB) { db.Statements[0].File = 1 },
-		"operator":                func(db *DB) { db.Operators[0].With = 99 },
-		"gone":                    func(db *DB) { db.Gone[0].By = 99 },
-		"procedure":               func(db *DB) { db.Procedures[0].Node = 99 },
-		"task's procedure":        func(db *DB) { db.Tasks[0].Procedure = 2 },
-		"task outside":            func(db *DB) { db.Tasks[2].Words = 65 },
-		"tasks overlap":           func(db *DB) { db.Tasks[0].Words = 65 },
-		"task far away":           func(db *DB) { db.Tasks[2].Offset = 1 << 62 },
-		"link's word":             func(db *DB) { db.Tasks[0].Links[0].Word = 20 },
-		"link's surface":          func(db *DB) { db.Tasks[0].Links[1].Target = 2 },
-		"link's constant":         func(db *DB) { db.Tasks[1].Links[0].Target = 0x140 },
-		"extents overlap":         func(db *DB) { db.Extents[1].Offset = 0xff },
-		"extent outside":          func(db *DB) { db.Extents[1].Size = 1 << 40 },
-		"layout too long":         func(db *DB) { db.Extents[0].Layout[0].Times = 3 },
-		"layout too short":        func(db *DB) { db.Extents[0].Layout[0].Times = 1 },
-		"layout of nothing":       func(db *DB) { db.Extents[0].Layout = append(db.Extents[0].Layout, Repeat{Times: 1 << 31}) },
-		"layout of empty runs":    func(db *DB) { db.Extents[1].Layout[0].Runs = append(db.Extents[1].Layout[0].Runs, Run{"values", 0}) },
+		"no nodes":               func(db *DB) { db.Nodes = nil },
+		"node 0":                 func(db *DB) { db.Nodes[0].Pass = "x" },
+		"a node made of itself":  func(db *DB) { db.Nodes[7].From[0] = 7 },
+		"a node made of nothing": func(db *DB) { db.Nodes[7].From[0] = 0 },
+		"statement":              func(db *DB) { db.Nodes[1].Statement = 99 },
+		"argument":               func(db *DB) { db.Statements[3].Args[0] = 99 },
+		"file":                   func(db *DB) { db.Statements[0].File = 1 },
+		"operator":               func(db *DB) { db.Operators[0].With = 99 },
+		"gone":                   func(db *DB) { db.Gone[0].By = 99 },
+		"procedure":              func(db *DB) { db.Procedures[0].Node = 99 },
+		"task's procedure":       func(db *DB) { db.Tasks[0].Procedure = 2 },
+		"task outside":           func(db *DB) { db.Tasks[2].Words = 65 },
+		"tasks overlap":          func(db *DB) { db.Tasks[0].Words = 65 },
+		"task far away":          func(db *DB) { db.Tasks[2].Offset = 1 << 62 },
+		"link's word":            func(db *DB) { db.Tasks[0].Links[0].Word = 20 },
+		"link's surface":         func(db *DB) { db.Tasks[0].Links[1].Target = 2 },
+		"link's constant":        func(db *DB) { db.Tasks[1].Links[0].Target = 0x140 },
+		"extents overlap":        func(db *DB) { db.Extents[1].Offset = 0xff },
+		"extent outside":         func(db *DB) { db.Extents[1].Size = 1 << 40 },
+		"layout too long":        func(db *DB) { db.Extents[0].Layout[0].Times = 3 },
+		"layout too short":       func(db *DB) { db.Extents[0].Layout[0].Times = 1 },
+		"layout of nothing": func(db *DB) {
+			db.Extents[0].Layout = append(db.Extents[0].Layout, Repeat{Times: 1 << 31})
+		},
+		"layout of empty runs": func(db *DB) {
+			db.Extents[1].Layout[0].Runs = append(db.Extents[1].Layout[0].Runs, Run{"values", 0})
+		},
 		"layout that overflows":   func(db *DB) { db.Extents[1].Layout[0].Times = 1<<32 - 1 },
 		"user":                    func(db *DB) { db.Extents[0].Uses[0].Table = 99 },
 		"surface":                 func(db *DB) { db.Surfaces[0].Procedure = 9 },
@@ -577,7 +627,8 @@ func TestEveryByteChanged(t *testing.T) {
 	whole := encoded(t, sample(3))
 	empty := make([]byte, 64)
 	for i := range whole {
-		if bytes.Equal(whole[max(i-32, 0):i], empty[:min(i, 32)]) && bytes.HasPrefix(empty, whole[i:min(i+32, len(whole))]) {
+		if bytes.Equal(whole[max(i-32, 0):i], empty[:min(i, 32)]) &&
+			bytes.HasPrefix(empty, whole[i:min(i+32, len(whole))]) {
 			continue
 		}
 		b := bytes.Clone(whole)

@@ -127,17 +127,24 @@ func (db *DB) Text(off, n uint64) (hits []Hit) {
 			t := &db.Tasks[i]
 			refs := []Ref{t.Ref()}
 			if stop := min(t.Offset+4*uint64(t.Words), end); at < stop {
-				hits = append(hits, Hit{at, stop - at, WhatTask, i, -1, refs})
+				hits = append(hits, Hit{Offset: at, Size: stop - at, What: WhatTask, Task: i, Extent: -1, Refs: refs})
 				at = stop
 			}
 			if stop := min(next, end); at < stop {
-				hits = append(hits, Hit{at, stop - at, RolePadding, i, -1, refs})
+				hits = append(hits, Hit{
+					Offset: at,
+					Size:   stop - at,
+					What:   RolePadding,
+					Task:   i,
+					Extent: -1,
+					Refs:   refs,
+				})
 				at = stop
 			}
 			continue
 		}
 		if stop := min(next, end); at < stop {
-			hits = append(hits, Hit{at, stop - at, RolePadding, -1, -1, nil})
+			hits = append(hits, Hit{Offset: at, Size: stop - at, What: RolePadding, Task: -1, Extent: -1})
 			at = stop
 		}
 	}
@@ -177,7 +184,7 @@ func (db *DB) Constants(off, n uint64, visit func(h Hit) bool) {
 		x := &db.Extents[i]
 		if x.Offset > at {
 			stop := min(x.Offset, end)
-			if !visit(Hit{at, stop - at, RolePadding, -1, -1, nil}) || stop == end {
+			if !visit(Hit{Offset: at, Size: stop - at, What: RolePadding, Task: -1, Extent: -1}) || stop == end {
 				return
 			}
 			at = stop
@@ -189,7 +196,7 @@ func (db *DB) Constants(off, n uint64, visit func(h Hit) bool) {
 		at = next
 	}
 	if at < end {
-		visit(Hit{at, end - at, RolePadding, -1, -1, nil})
+		visit(Hit{Offset: at, Size: end - at, What: RolePadding, Task: -1, Extent: -1})
 	}
 }
 
@@ -219,7 +226,7 @@ func (db *DB) inExtent(i int, at, end uint64, visit func(h Hit) bool) (uint64, b
 					rs = x.Refs(run.Role)
 					refs[run.Role] = rs
 				}
-				if !visit(Hit{from, to - from, run.Role, -1, i, rs}) {
+				if !visit(Hit{Offset: from, Size: to - from, What: run.Role, Task: -1, Extent: i, Refs: rs}) {
 					return 0, false
 				}
 				at = to
@@ -387,7 +394,9 @@ func (db *DB) From(statements ...int) *Made {
 	pick(&m.Tasks, db.Tasks, func(x *Task) bool { return hit[x.Node] || hit[x.With] })
 	pick(&m.Extents, db.Extents, func(x *Extent) bool {
 		return slices.ContainsFunc(x.Roles(), func(role string) bool {
-			return role != RolePadding && role != RoleReserved && slices.ContainsFunc(x.Uses, func(u Use) bool { return hit[u.of(role)] })
+			return role != RolePadding && role != RoleReserved && slices.ContainsFunc(x.Uses, func(u Use) bool {
+				return hit[u.of(role)]
+			})
 		})
 	})
 	pick(&m.Reads, db.Extents, func(x *Extent) bool {

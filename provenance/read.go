@@ -64,7 +64,8 @@ func decode(pairs []pair) (*DB, error) {
 		}
 	}
 	// A later revision may have kinds of records more, which stand behind the others.
-	if later := r.revision > Revision; r.err == nil && len(r.pairs) > 0 && (!later || recordKind(r.pairs[0].key[0]) < numRecords) {
+	if later := r.revision > Revision; r.err == nil && len(r.pairs) > 0 &&
+		(!later || recordKind(r.pairs[0].key[0]) < numRecords) {
 		r.err = badf(r.pairs[0].off, "key", "%x: the header counts no such record", r.pairs[0].key)
 	}
 	if r.err != nil {
@@ -125,10 +126,12 @@ func (db *DB) check() error {
 		return badf(-1, fmt.Sprintf("%s %d", field, i), format, args...)
 	}
 	if db.TextSize > maxSection || db.ConstantSize > maxSection {
-		return badf(-1, "header", "sections of %d and %d bytes, the limit is %d", db.TextSize, db.ConstantSize, int64(maxSection))
+		return badf(-1, "header", "sections of %d and %d bytes, the limit is %d", db.TextSize, db.ConstantSize,
+			int64(maxSection))
 	}
 	nodes := len(db.Nodes)
-	if nodes == 0 || nodes > math.MaxInt32 || db.Nodes[0].Statement != -1 || db.Nodes[0].Pass != "" || db.Nodes[0].From != nil {
+	if nodes == 0 || nodes > math.MaxInt32 || db.Nodes[0].Statement != -1 || db.Nodes[0].Pass != "" ||
+		db.Nodes[0].From != nil {
 		return badf(-1, "node 0", "it must be there and stand for nothing")
 	}
 	for i, n := range db.Nodes {
@@ -209,11 +212,17 @@ func (db *DB) check() error {
 			return err
 		}
 		if t.Offset < end || t.Offset > db.TextSize || 4*uint64(t.Words) > db.TextSize-t.Offset {
-			return bad("task", i, "%d words at %#x: want room behind the task before, which ends at %#x, and inside the section's %#x bytes", t.Words, t.Offset, end, db.TextSize)
+			return bad("task", i, "%d words at %#x: want room behind the task before, which ends at %#x, and "+
+				"inside the section's %#x bytes", t.Words, t.Offset, end, db.TextSize)
 		}
 		end = t.Offset + 4*uint64(t.Words)
 		for _, l := range t.Links {
-			room := map[LinkKind]uint64{LinkSurface: uint64(len(db.Surfaces)), LinkScratch: maxSection, LinkConstant: db.ConstantSize, LinkTask: db.TextSize}[l.Kind]
+			room := map[LinkKind]uint64{
+				LinkSurface:  uint64(len(db.Surfaces)),
+				LinkScratch:  maxSection,
+				LinkConstant: db.ConstantSize,
+				LinkTask:     db.TextSize,
+			}[l.Kind]
 			if l.Word >= t.Words || l.Target >= room {
 				return bad("task", i, "word %d of %d points at %s %d of %d", l.Word, t.Words, l.Kind, l.Target, room)
 			}
@@ -227,7 +236,8 @@ func (db *DB) checkExtents(bad func(string, int, string, ...any) error, node fun
 	for i := range db.Extents {
 		x := &db.Extents[i]
 		if x.Offset < end || x.Offset > db.ConstantSize || x.Size > db.ConstantSize-x.Offset {
-			return bad("extent", i, "%d bytes at %#x: want room behind the extent before, which ends at %#x, and inside the %#x bytes of constants", x.Size, x.Offset, end, db.ConstantSize)
+			return bad("extent", i, "%d bytes at %#x: want room behind the extent before, which ends at %#x, and "+
+				"inside the %#x bytes of constants", x.Size, x.Offset, end, db.ConstantSize)
 		}
 		end = x.Offset + x.Size
 		left := x.Size

@@ -56,17 +56,22 @@ func FuzzParseCommand(f *testing.F) {
 func TestBuiltins(t *testing.T) {
 	for _, c := range []struct{ in, err string }{
 		{"verify", ""}, {"outputs-differ", ""}, {"compile-error=a=b", ""},
-		{"verify=x", "takes no argument"}, {"compile-error", "compile-error=TEXT"}, {"compile-error=", "compile-error=TEXT"},
+		{"verify=x", "takes no argument"}, {"compile-error", "compile-error=TEXT"},
+		{"compile-error=", "compile-error=TEXT"},
 	} {
 		ask, err := ParseBuiltin(c.in, verify.Options{})
-		if c.err == "" && (ask == nil || err != nil) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+		if c.err == "" && (ask == nil || err != nil) || c.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %v", c.in, err)
 		}
 	}
 	if ask, err := ParseBuiltin("./verify.sh", verify.Options{}); ask != nil || err != nil {
 		t.Errorf("a command is taken for a built-in predicate: %v", err)
 	}
-	if err := caught(func() error { panic("x") }); failure(nil, err) != "panic" || failure(&verify.Result{}, nil) != "outputs" || failure(nil, context.Canceled) != "error" {
+	if err := caught(func() error {
+		panic("x")
+	}); failure(nil, err) != "panic" || failure(&verify.Result{}, nil) != "outputs" ||
+		failure(nil, context.Canceled) != "error" {
 		t.Errorf("failures are not told apart")
 	}
 }

@@ -156,7 +156,9 @@ func suffix(fn, k int) edit {
 			drop[op] = true
 		}
 		// An output from before k shows nothing of what comes after it.
-		f.Body.Outputs = slices.DeleteFunc(f.Body.Outputs, func(v *ir.Value) bool { return v.Def == nil || drop[v.Def] })
+		f.Body.Outputs = slices.DeleteFunc(f.Body.Outputs, func(v *ir.Value) bool {
+			return v.Def == nil || drop[v.Def]
+		})
 		return nil, len(f.Body.Outputs) > 0 && cut(f, drop)
 	}
 }
@@ -239,12 +241,15 @@ func (r *reducer) sever() error {
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
 				f := p.Funcs[fn]
 				op := every(f)[i]
-				if !slices.Contains(f.Body.Ops, op) || slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return slices.Contains(f.Body.Outputs, v) }) {
+				if !slices.Contains(f.Body.Ops, op) || slices.ContainsFunc(op.Results, func(v *ir.Value) bool {
+					return slices.Contains(f.Body.Outputs, v)
+				}) {
 					return nil, false
 				}
 				var ends []*ir.Value
 				op.Reads(func(v *ir.Value) {
-					if v.Def != nil && port(v.Type) && !slices.Contains(f.Body.Outputs, v) && !slices.Contains(ends, v) && slices.Contains(f.Body.Ops, v.Def) {
+					if v.Def != nil && port(v.Type) && !slices.Contains(f.Body.Outputs, v) &&
+						!slices.Contains(ends, v) && slices.Contains(f.Body.Ops, v.Def) {
 						ends = append(ends, v)
 					}
 				})

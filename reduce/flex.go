@@ -34,7 +34,10 @@ func (w *texter) flexible(x *ir.Flexible) *mil.Arg {
 		for _, r := range x.Ranges[name] {
 			flat = append(flat, r[0], r[1])
 		}
-		ranges.Entries = append(ranges.Entries, mil.Entry{Key: quoted(name), Value: mil.IntLiteral(nil, []int{len(flat) / 2, 2}, flat)})
+		ranges.Entries = append(ranges.Entries, mil.Entry{
+			Key:   quoted(name),
+			Value: mil.IntLiteral(nil, []int{len(flat) / 2, 2}, flat),
+		})
 	}
 	add("RangeDims", ranges, dict(&mil.Type{Kind: mil.ListType, Dims: open, Args: []*mil.Type{pair}}))
 	configs := &mil.Dict{}
@@ -54,7 +57,10 @@ func quoted(s string) *mil.Literal { return mil.StringLiteral(nil, nil, []string
 func shapesOf(m map[string][]int64) *mil.Dict {
 	d := &mil.Dict{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		d.Entries = append(d.Entries, mil.Entry{Key: quoted(name), Value: mil.IntLiteral(nil, []int{len(m[name])}, m[name])})
+		d.Entries = append(d.Entries, mil.Entry{
+			Key:   quoted(name),
+			Value: mil.IntLiteral(nil, []int{len(m[name])}, m[name]),
+		})
 	}
 	return d
 }

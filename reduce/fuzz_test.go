@@ -26,24 +26,25 @@ func FuzzReduce(f *testing.F) {
 		if p == nil || ir.Verify(p) != nil {
 			return
 		}
-		r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 1, MaxRuns: 60, TempDir: t.TempDir(), Interesting: func(_ context.Context, c *reduce.Candidate) (bool, error) {
-			if err := ir.Verify(c.Program()); err != nil {
-				t.Fatalf("a candidate is not valid: %v", err)
-			}
-			if len(c.Text().Blobs) == 0 {
-				q := opened(c.Text().MIL)
-				if q == nil {
-					t.Fatalf("the text does not open:\n%s", c.Text().MIL)
+		r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 1, MaxRuns: 60, TempDir: t.TempDir(),
+			Interesting: func(_ context.Context, c *reduce.Candidate) (bool, error) {
+				if err := ir.Verify(c.Program()); err != nil {
+					t.Fatalf("a candidate is not valid: %v", err)
 				}
-				again, err := reduce.NewText(q, "w.bin")
-				if err != nil || string(again.MIL) != string(c.Text().MIL) {
-					t.Fatalf("the text gives another program: %v\n%s\n%s", err, c.Text().MIL, again.MIL)
+				if len(c.Text().Blobs) == 0 {
+					q := opened(c.Text().MIL)
+					if q == nil {
+						t.Fatalf("the text does not open:\n%s", c.Text().MIL)
+					}
+					again, err := reduce.NewText(q, "w.bin")
+					if err != nil || string(again.MIL) != string(c.Text().MIL) {
+						t.Fatalf("the text gives another program: %v\n%s\n%s", err, c.Text().MIL, again.MIL)
+					}
 				}
-			}
-			h := fnv.New32a()
-			h.Write(c.Text().MIL)
-			return c.Number == 1 || (h.Sum32()+uint32(salt))%3 > 0, nil
-		}})
+				h := fnv.New32a()
+				h.Write(c.Text().MIL)
+				return c.Number == 1 || (h.Sum32()+uint32(salt))%3 > 0, nil
+			}})
 		if err == nil && r.Runs > 60 {
 			t.Fatalf("%d runs", r.Runs)
 		}

@@ -111,49 +111,50 @@ func TestPasses(t *testing.T) {
 		words      []string
 		want       []string // statements
 	}{
-		{"branch", branches, nil, []string{"tanh("}, []string{
+		{name: "branch", text: branches, words: []string{"tanh("}, want: []string{
 			"func main<ios18>(tensor<fp16, [1, 1]> x) {",
 			"tensor<fp16, [1, 1]> q = tanh(x = x);",
 			"} -> (q);"}},
-		{"inner statement", branches, nil, []string{"cond(", "sigmoid("}, nil},
-		{"inline", branches, []string{"inline"}, []string{"relu("}, []string{
+		{name: "inner statement", text: branches, words: []string{"cond(", "sigmoid("}},
+		{name: "inline", text: branches, passes: []string{"inline"}, words: []string{"relu("}, want: []string{
 			"func main<ios18>(tensor<fp16, [1, 8]> x, tensor<int32, [1]> n) {",
 			"tensor<fp16, [1, 8]> p = relu(x = x);",
 			"tensor<fp16, [1, 8]> p2 = sigmoid(x = p);",
 			"tensor<fp16, [1, 8]> z = exp(x = p2);",
 			"} -> (z);"}},
-		{"states", stateful, []string{"states"}, []string{"add("}, []string{
+		{name: "states", text: stateful, passes: []string{"states"}, words: []string{"add("}, want: []string{
 			"func main<ios18>(tensor<fp16, [1, 8]> x, tensor<fp16, [1, 8]> r) {",
 			"tensor<fp16, [1, 8]> a = add(x = r, y = x);",
 			"tensor<fp16, [1, 8]> z = sigmoid(x = a);",
 			"} -> (z);"}},
-		{"a state that matters", stateful, nil, []string{"coreml_update_state("}, nil},
-		{"functions", several, nil, []string{"sigmoid("}, []string{
+		{name: "a state that matters", text: stateful, words: []string{"coreml_update_state("}},
+		{name: "functions", text: several, words: []string{"sigmoid("}, want: []string{
 			"func second<ios18>(tensor<fp16, [1, 1]> x) {",
 			"tensor<fp16, [1, 1]> a = sigmoid(x = x);",
 			"} -> (a);"}},
-		{"default shapes", several, []string{"shapes"}, []string{"relu("}, []string{
+		{name: "default shapes", text: several, passes: []string{"shapes"}, words: []string{"relu("}, want: []string{
 			"func first<ios18>(tensor<fp16, [1, 8]> x) {",
 			"tensor<fp16, [1, 8]> a = relu(x = x);",
 			"} -> (a);",
 			"func second<ios18>(tensor<fp16, [1, 6]> x) {",
 			"tensor<fp16, [1, 6]> a = sigmoid(x = x);",
 			"} -> (a);"}},
-		{"a flexible shape that matters", several, nil, []string{"RangeDims"}, nil},
-		{"far apart", shapes, nil, []string{"add(", "softmax("}, []string{
+		{name: "a flexible shape that matters", text: several, words: []string{"RangeDims"}},
+		{name: "far apart", text: shapes, words: []string{"add(", "softmax("}, want: []string{
 			"func main<ios18>(tensor<fp16, [1, 1, 1]> x, tensor<fp16, [1, 1, 1, 1]> d) {",
 			"tensor<fp16, [1, 1, 1]> a = add(x = x, y = x);",
 			"tensor<fp16, [1, 1, 1, 1]> e = softmax(x = d);",
 			"} -> (e, a);"}},
-		{"through a reshape", shapes, []string{"dims", "metadata"}, []string{"add(", "reshape(", "transpose(", "mul(", "softmax("}, []string{
-			"func main<ios18>(tensor<fp16, [1, 1, 1]> x, tensor<fp16, [1, 1, 1]> w) {",
-			"tensor<fp16, [1, 1, 1]> a = add(x = x, y = w);",
-			"tensor<fp16, [1, 1, 1, 1]> b = reshape(x = a, shape = tensor<int32, [4]>([1, 1, 1, 1]));",
-			"tensor<fp16, [1, 1, 1, 1]> c = transpose(x = b, perm = tensor<int32, [4]>([0, 2, 3, 1]));",
-			"tensor<fp16, [1, 1, 1, 1]> d = mul(x = c, y = tensor<fp16, [1]>([0x1p+0]));",
-			"tensor<fp16, [1, 1, 1, 1]> e = softmax(x = d, axis = int32(3));",
-			"} -> (e);"}},
-		{"zeros", shapes, nil, []string{"mul("}, []string{
+		{name: "through a reshape", text: shapes, passes: []string{"dims", "metadata"},
+			words: []string{"add(", "reshape(", "transpose(", "mul(", "softmax("}, want: []string{
+				"func main<ios18>(tensor<fp16, [1, 1, 1]> x, tensor<fp16, [1, 1, 1]> w) {",
+				"tensor<fp16, [1, 1, 1]> a = add(x = x, y = w);",
+				"tensor<fp16, [1, 1, 1, 1]> b = reshape(x = a, shape = tensor<int32, [4]>([1, 1, 1, 1]));",
+				"tensor<fp16, [1, 1, 1, 1]> c = transpose(x = b, perm = tensor<int32, [4]>([0, 2, 3, 1]));",
+				"tensor<fp16, [1, 1, 1, 1]> d = mul(x = c, y = tensor<fp16, [1]>([0x1p+0]));",
+				"tensor<fp16, [1, 1, 1, 1]> e = softmax(x = d, axis = int32(3));",
+				"} -> (e);"}},
+		{name: "zeros", text: shapes, words: []string{"mul("}, want: []string{
 			"func main<ios18>(tensor<fp16, [1, 1, 1, 1]> c) {",
 			"tensor<fp16, [1, 1, 1, 1]> d = mul(x = c, y = tensor<fp16, [1]>([0x1p+0]));",
 			"} -> (d);"}},
@@ -205,10 +206,11 @@ func TestDeterministic(t *testing.T) {
 	p := program(t, shapes)
 	run := func(jobs, max int) (string, *reduce.Result) {
 		n := atomic.Int64{}
-		r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: jobs, MaxRuns: max, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
-			time.Sleep(time.Duration(n.Add(1)%3) * 100 * time.Microsecond)
-			return has("transpose(", "softmax(")(ctx, c)
-		}})
+		r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: jobs, MaxRuns: max,
+			Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
+				time.Sleep(time.Duration(n.Add(1)%3) * 100 * time.Microsecond)
+				return has("transpose(", "softmax(")(ctx, c)
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,8 +233,10 @@ func TestDeterministic(t *testing.T) {
 	for max := 1; max < all.Runs; max += 5 {
 		one, r1 := run(1, max)
 		six, r6 := run(6, max)
-		if one != six || r1.Runs > max || r6.Runs > max || r1.Stopped != reduce.MaxRuns || r6.Stopped != reduce.MaxRuns {
-			t.Errorf("%d runs: one job %d (%q), six %d (%q), same text: %v", max, r1.Runs, r1.Stopped, r6.Runs, r6.Stopped, one == six)
+		if one != six || r1.Runs > max || r6.Runs > max || r1.Stopped != reduce.MaxRuns ||
+			r6.Stopped != reduce.MaxRuns {
+			t.Errorf("%d runs: one job %d (%q), six %d (%q), same text: %v", max, r1.Runs, r1.Stopped, r6.Runs,
+				r6.Stopped, one == six)
 		}
 	}
 }
@@ -240,7 +244,8 @@ func TestDeterministic(t *testing.T) {
 // TestTriedOnce counts how often the predicate sees a program.
 func TestTriedOnce(t *testing.T) {
 	seen := map[string]int{}
-	_, err := reduce.Run(t.Context(), program(t, shapes), reduce.Options{Jobs: 1, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
+	_, err := reduce.Run(t.Context(), program(t, shapes), reduce.Options{Jobs: 1, Interesting: func(ctx context.Context,
+		c *reduce.Candidate) (bool, error) {
 		if err := ir.Verify(c.Program()); err != nil {
 			t.Errorf("a candidate is not valid: %v", err)
 		}
@@ -260,25 +265,26 @@ func TestTriedOnce(t *testing.T) {
 // TestFiles checks what a candidate's path holds and that nothing stays behind.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	_, err := reduce.Run(t.Context(), program(t, shapes), reduce.Options{Jobs: 2, TempDir: dir, Interesting: func(_ context.Context, c *reduce.Candidate) (bool, error) {
-		path, err := c.Path()
-		if err != nil {
-			return false, err
-		}
-		m, err := frontend.Open(path, frontend.Options{})
-		if err != nil {
-			return false, err
-		}
-		defer m.Close()
-		text, err := reduce.NewText(m.Program, "weights/weight.bin")
-		if err != nil {
-			return false, err
-		}
-		if string(text.MIL) != string(c.Text().MIL) {
-			t.Errorf("the file holds another text:\n%s\n%s", text.MIL, c.Text().MIL)
-		}
-		return strings.Contains(string(text.MIL), "softmax("), nil
-	}})
+	_, err := reduce.Run(t.Context(), program(t, shapes), reduce.Options{Jobs: 2, TempDir: dir,
+		Interesting: func(_ context.Context, c *reduce.Candidate) (bool, error) {
+			path, err := c.Path()
+			if err != nil {
+				return false, err
+			}
+			m, err := frontend.Open(path, frontend.Options{})
+			if err != nil {
+				return false, err
+			}
+			defer m.Close()
+			text, err := reduce.NewText(m.Program, "weights/weight.bin")
+			if err != nil {
+				return false, err
+			}
+			if string(text.MIL) != string(c.Text().MIL) {
+				t.Errorf("the file holds another text:\n%s\n%s", text.MIL, c.Text().MIL)
+			}
+			return strings.Contains(string(text.MIL), "softmax("), nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +296,8 @@ func TestFiles(t *testing.T) {
 // TestEnds covers the ways in which a reduction ends early.
 func TestEnds(t *testing.T) {
 	p := program(t, shapes)
-	if r, err := reduce.Run(t.Context(), p, reduce.Options{Interesting: has("nothing")}); r != nil || !errors.Is(err, reduce.ErrNotInteresting) {
+	if r, err := reduce.Run(t.Context(), p, reduce.Options{Interesting: has("nothing")}); r != nil ||
+		!errors.Is(err, reduce.ErrNotInteresting) {
 		t.Errorf("not interesting: %v, %v", r, err)
 	}
 	broken := errors.New("broken")
@@ -303,18 +310,24 @@ func TestEnds(t *testing.T) {
 			return true, nil
 		}
 	}
-	if r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 1, Interesting: fails(0)}); r != nil || !errors.Is(err, broken) {
+	if r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 1, Interesting: fails(0)}); r != nil ||
+		!errors.Is(err, broken) {
 		t.Errorf("an error at once: %v, %v", r, err)
 	}
-	if r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 1, Interesting: fails(2)}); r == nil || r.Statements >= r.Before || !errors.Is(err, broken) {
+	if r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 1, Interesting: fails(2)}); r == nil ||
+		r.Statements >= r.Before || !errors.Is(err, broken) {
 		t.Errorf("an error later: %+v, %v", r, err)
 	}
-	if _, err := reduce.Run(t.Context(), p, reduce.Options{Interesting: func(context.Context, *reduce.Candidate) (bool, error) { panic("two") }}); err == nil || !strings.Contains(err.Error(), "panicked: two") {
+	if _, err := reduce.Run(t.Context(), p, reduce.Options{Interesting: func(context.Context, *reduce.Candidate) (bool,
+		error) {
+		panic("two")
+	}}); err == nil || !strings.Contains(err.Error(), "panicked: two") {
 		t.Errorf("a panic: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	r, err := reduce.Run(ctx, p, reduce.Options{Jobs: 1, Interesting: func(context.Context, *reduce.Candidate) (bool, error) {
+	r, err := reduce.Run(ctx, p, reduce.Options{Jobs: 1, Interesting: func(context.Context, *reduce.Candidate) (bool,
+		error) {
 		if n++; n == 4 {
 			cancel()
 		}
@@ -324,7 +337,8 @@ func TestEnds(t *testing.T) {
 		t.Errorf("interrupted: %+v, %v", r, err)
 	}
 	// Candidates without a softmax hang until their time is over.
-	r, err = reduce.Run(t.Context(), p, reduce.Options{Jobs: 4, Timeout: 30 * time.Millisecond, Passes: []string{"tail", "head"}, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
+	r, err = reduce.Run(t.Context(), p, reduce.Options{Jobs: 4, Timeout: 30 * time.Millisecond, Passes: []string{"tail",
+		"head"}, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
 		yes, err := has("softmax(")(ctx, c)
 		if !yes {
 			<-ctx.Done()
@@ -335,7 +349,10 @@ func TestEnds(t *testing.T) {
 	if err != nil || r.TimedOut == 0 || r.Statements != 2 {
 		t.Errorf("timeouts: %+v, %v", r, err)
 	}
-	if _, err := reduce.Run(t.Context(), p, reduce.Options{Passes: []string{"none"}, Interesting: has("add")}); err == nil || !strings.Contains(err.Error(), "halves") {
+	if _, err := reduce.Run(t.Context(), p, reduce.Options{
+		Passes:      []string{"none"},
+		Interesting: has("add"),
+	}); err == nil || !strings.Contains(err.Error(), "halves") {
 		t.Errorf("unknown pass: %v", err)
 	}
 }

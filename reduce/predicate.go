@@ -22,9 +22,12 @@ type Builtin struct {
 
 // Builtins are the predicates that ParseBuiltin knows.
 var Builtins = []Builtin{
-	{"verify", "", "zinc verify fails as it does on MODEL: outputs beyond their tolerance, an error, a fault of zinc, or a panic", sameFailure},
-	{"outputs-differ", "", "the model compiles and runs, and an output of the simulator is beyond its tolerance", outputsDiffer},
-	{"compile-error", "TEXT", "compiling fails, or panics, with a message that contains TEXT (which should name no line: those of candidates differ)", compileError},
+	{Name: "verify", Doc: "zinc verify fails as it does on MODEL: outputs beyond their tolerance, an error, a " +
+		"fault of zinc, or a panic", make: sameFailure},
+	{Name: "outputs-differ", Doc: "the model compiles and runs, and an output of the simulator is beyond its tolerance",
+		make: outputsDiffer},
+	{Name: "compile-error", Arg: "TEXT", Doc: "compiling fails, or panics, with a message that contains TEXT " +
+		"(which should name no line: those of candidates differ)", make: compileError},
 }
 
 // ParseBuiltin returns the built-in predicate that s names, nil when it names
@@ -52,7 +55,9 @@ func options(o compile.Options, p *ir.Program) compile.Options {
 	o.Shapes = nil
 	for name, s := range given {
 		if slices.ContainsFunc(p.Funcs, func(f *ir.Func) bool {
-			return slices.ContainsFunc(f.Body.Params, func(v *ir.Value) bool { return v.Name == name && !v.Type.Static() })
+			return slices.ContainsFunc(f.Body.Params, func(v *ir.Value) bool {
+				return v.Name == name && !v.Type.Static()
+			})
 		}) {
 			if o.Shapes == nil {
 				o.Shapes = map[string][]int64{}

@@ -18,8 +18,9 @@ type Options struct {
 	Timeout     time.Duration // of one run of the predicate; a candidate that meets it is not interesting; 0 for none
 	Jobs        int           // candidates tried at a time, 0 for one a processor
 	MaxRuns     int           // of the predicate, 0 for no limit
-	Passes      []string      // names of the passes to run, in the table's order; nil for all, empty to try the program alone
-	TempDir     string        // folder for the candidates' files, "" for the system's
+	// names of the passes to run, in the table's order; nil for all, empty to try the program alone
+	Passes  []string
+	TempDir string // folder for the candidates' files, "" for the system's
 	// Best is called with the best program so far after every pass that made it smaller,
 	// so that a search which is killed has not been in vain. The program is the caller's.
 	// Nil for none.
@@ -68,7 +69,8 @@ type Result struct {
 }
 
 // ErrNotInteresting says that the predicate does not hold of the program given.
-var ErrNotInteresting = errors.New("the model as it stands is not interesting: the predicate does not hold of it, so nothing could be told from smaller ones")
+var ErrNotInteresting = errors.New("the model as it stands is not interesting: the predicate does not hold of it, " +
+	"so nothing could be told from smaller ones")
 
 // maxRounds bounds the rounds of passes. Every edit that stays makes the program
 // smaller, so it is a guard alone.
@@ -215,7 +217,7 @@ func (r *reducer) test(c *Candidate) (bool, error) {
 		if r.cur != nil && !yes {
 			n = r.cur.text.Statements
 		}
-		r.o.Progress(Progress{r.round, r.pass, r.runs, n})
+		r.o.Progress(Progress{Round: r.round, Pass: r.pass, Runs: r.runs, Statements: n})
 	}
 	return yes, err
 }

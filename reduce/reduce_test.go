@@ -69,9 +69,11 @@ func reducePlanted(t *testing.T, p *ir.Program, broken string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s: %d runs, %d cached, %d invalid; %d statements of %d\n%s", time.Since(begin), r.Runs, r.Cached, r.Invalid, r.Statements, r.Before, text)
+	t.Logf("%s: %d runs, %d cached, %d invalid; %d statements of %d\n%s", time.Since(begin), r.Runs, r.Cached,
+		r.Invalid, r.Statements, r.Before, text)
 	if r.Before != 2971 || r.Statements > 5 || r.Stopped != reduce.Done {
-		t.Errorf("%d statements of %d are left, at most 5 of 2971 wanted; stopped: %q", r.Statements, r.Before, r.Stopped)
+		t.Errorf("%d statements of %d are left, at most 5 of 2971 wanted; stopped: %q", r.Statements, r.Before,
+			r.Stopped)
 	}
 	small, err := frontend.Open(path, frontend.Options{})
 	if err != nil {

@@ -272,7 +272,8 @@ func bypassed(f *ir.Func, op *ir.Op, alt int) (map[*ir.Value]bool, bool) {
 // filled returns a constant all of whose elements are x, nil when none is made of
 // the type.
 func filled(t ir.Type, x float64) *ir.Const {
-	if t.Kind != ir.Tensor || !t.Static() || t.Elems() > maxFill || t.DType.Bits() < 8 || t.DType == ir.FP8E4M3 || t.DType == ir.FP8E5M2 {
+	if t.Kind != ir.Tensor || !t.Static() || t.Elems() > maxFill || t.DType.Bits() < 8 || t.DType == ir.FP8E4M3 ||
+		t.DType == ir.FP8E5M2 {
 		return nil
 	}
 	one := ir.AppendElem(nil, t.DType, x)
@@ -356,7 +357,9 @@ func (r *reducer) inputs() error {
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
 				b := p.Funcs[fn].Body
 				v := b.Params[i]
-				k := slices.IndexFunc(b.Params, func(x *ir.Value) bool { return x.Type.Kind == ir.Tensor && x.Type.Equal(v.Type) })
+				k := slices.IndexFunc(b.Params, func(x *ir.Value) bool {
+					return x.Type.Kind == ir.Tensor && x.Type.Equal(v.Type)
+				})
 				if k < 0 || k >= i {
 					return nil, false
 				}
@@ -378,12 +381,13 @@ func (r *reducer) arguments() error {
 			for i, op := range every(r.cur.prog.Funcs[fn]) {
 				for j, vs := range op.Args {
 					if vs != nil && op.Def.Params[j].Optional {
-						places = append(places, place{i, j, 0, len(vs)})
+						places = append(places, place{op: i, arg: j, lo: 0, hi: len(vs)})
 					}
 					if n := len(vs); n > 1 {
-						places = append(places, place{i, j, 1, n}, place{i, j, n / 2, n})
+						places = append(places, place{op: i, arg: j, lo: 1, hi: n}, place{op: i, arg: j, lo: n / 2,
+							hi: n})
 						for k := range n {
-							places = append(places, place{i, j, k, k + 1})
+							places = append(places, place{op: i, arg: j, lo: k, hi: k + 1})
 						}
 					}
 				}

@@ -27,7 +27,8 @@ var blobTypes = map[ir.DType]blobfile.ElemType{
 	ir.FP16: blobfile.Float16, ir.FP32: blobfile.Float32, ir.BF16: blobfile.BFloat16,
 	ir.FP8E4M3: blobfile.Float8E4M3, ir.FP8E5M2: blobfile.Float8E5M2,
 	ir.Int4: blobfile.Int4, ir.Int8: blobfile.Int8, ir.Int16: blobfile.Int16, ir.Int32: blobfile.Int32,
-	ir.UInt1: blobfile.Uint1, ir.UInt2: blobfile.Uint2, ir.UInt3: blobfile.Uint3, ir.UInt4: blobfile.Uint4, ir.UInt6: blobfile.Uint6,
+	ir.UInt1: blobfile.Uint1, ir.UInt2: blobfile.Uint2, ir.UInt3: blobfile.Uint3, ir.UInt4: blobfile.Uint4,
+	ir.UInt6: blobfile.Uint6,
 	ir.UInt8: blobfile.Uint8, ir.UInt16: blobfile.Uint16, ir.UInt32: blobfile.Uint32,
 	ir.Bool: blobfile.Uint8,
 }
@@ -48,7 +49,13 @@ type Text struct {
 // file of the given path, relative to the text's folder. Names that MIL text
 // cannot hold are spelled with underscores.
 func NewText(p *ir.Program, weights string) (*Text, error) {
-	w := &texter{weights: blobfile.ModelPath + path.Clean(weights), next: blobfile.HeaderSize, at: map[*ir.Const]uint64{}, old: p.Version == "1.0", out: &Text{}}
+	w := &texter{
+		weights: blobfile.ModelPath + path.Clean(weights),
+		next:    blobfile.HeaderSize,
+		at:      map[*ir.Const]uint64{},
+		old:     p.Version == "1.0",
+		out:     &Text{},
+	}
 	tree := &mil.Program{Version: p.Version}
 	if tree.Version == "" {
 		tree.Version = "1.3"
@@ -207,7 +214,10 @@ func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 			}
 		}
 		if op.Name != "" {
-			s.Attrs = append(s.Attrs, mil.Arg{Name: "name", Value: mil.StringLiteral(w.scalar("string"), nil, []string{op.Name})})
+			s.Attrs = append(s.Attrs, mil.Arg{
+				Name:  "name",
+				Value: mil.StringLiteral(w.scalar("string"), nil, []string{op.Name}),
+			})
 		}
 		for _, inner := range op.Blocks {
 			blk := w.block(inner)
@@ -269,7 +279,12 @@ func (w *texter) constValue(v *ir.Value) mil.Value {
 		w.fail("constant %s of type %s: neither text nor a weight file holds its values", v.Name, c.Type)
 		return mil.BoolLiteral(nil, nil, []bool{false})
 	}
-	ref := &mil.BlobRef{Path: w.weights, Offset: w.blob(c, blob), PathType: w.scalar("string"), OffsetType: w.scalar("uint64")}
+	ref := &mil.BlobRef{
+		Path:       w.weights,
+		Offset:     w.blob(c, blob),
+		PathType:   w.scalar("string"),
+		OffsetType: w.scalar("uint64"),
+	}
 	ref.Type = w.typ(c.Type)
 	return ref
 }

@@ -42,11 +42,16 @@ type finding struct {
 
 // Budgets are the limits that a report is held against.
 var Budgets = []Budget{
-	{ID: "max-dispatches", Doc: "fail when one call of a function takes more than `N` dispatches", Unit: "dispatches", One: "dispatch", Whole: true, judge: judgeDispatches},
-	{ID: "max-weight-bytes", Doc: "fail when the constants for the engine take more than `N` bytes", Unit: "bytes of constants", Whole: true, Tasks: true, judge: judgeWeights},
-	{ID: "max-estimate-us", Doc: "fail when one call of a function is estimated to take the engine longer than `US` microseconds, dispatches included", Unit: "us estimated", Tasks: true, judge: judgeTime},
-	{ID: MinEngineMACs, Doc: "fail when less than this `PERCENT` of multiply-accumulates runs on the engine", Unit: "% of multiply-accumulates run on the engine", Most: 100, Least: true, judge: judgeMACs},
-	{ID: MaxError, Doc: "run the pair, as zinc verify does, and fail when any output is further than `E` from the reference, in the output's own unit", Unit: "largest error of an output", Tasks: true, Runs: true},
+	{ID: "max-dispatches", Doc: "fail when one call of a function takes more than `N` dispatches", Unit: "dispatches",
+		One: "dispatch", Whole: true, judge: judgeDispatches},
+	{ID: "max-weight-bytes", Doc: "fail when the constants for the engine take more than `N` bytes",
+		Unit: "bytes of constants", Whole: true, Tasks: true, judge: judgeWeights},
+	{ID: "max-estimate-us", Doc: "fail when one call of a function is estimated to take the engine longer than " +
+		"`US` microseconds, dispatches included", Unit: "us estimated", Tasks: true, judge: judgeTime},
+	{ID: MinEngineMACs, Doc: "fail when less than this `PERCENT` of multiply-accumulates runs on the engine",
+		Unit: "% of multiply-accumulates run on the engine", Most: 100, Least: true, judge: judgeMACs},
+	{ID: MaxError, Doc: "run the pair, as zinc verify does, and fail when any output is further than `E` from the " +
+		"reference, in the output's own unit", Unit: "largest error of an output", Tasks: true, Runs: true},
 }
 
 // Budgets that are asked for by name. A run gives MaxError, the error of an output:

@@ -17,18 +17,24 @@ func TestJudge(t *testing.T) {
 		limit  float64
 		want   []string // what each violation's line has in it
 	}{
-		{one, "max-dispatches", 1, nil},
-		{one, "max-dispatches", 0, []string{"1 dispatch for h13, --max-dispatches allows 0"}},
-		{one, "max-weight-bytes", 19840, nil},
-		{one, "max-weight-bytes", 19839, []string{`19840 bytes of constants for h13, --max-weight-bytes allows 19839; largest: conv "conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
-		{one, "max-estimate-us", float64(us) / 1000, nil},
-		{one, "max-estimate-us", float64(us-1) / 1000, []string{`191.049 us estimated for h13, --max-estimate-us allows 191.048; largest: dispatch 190, inputs and outputs 0.459, conv "conv3" line 26 0.4`}},
-		{one, "min-engine-macs", 100, nil},
-		{many, "min-engine-macs", 50, nil},
-		{many, "min-engine-macs", 100, []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs asks for 100 %; largest: linear "wide"`}},
-		{many, "max-dispatches", 1, []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
-		{many, "max-dispatches", 2, nil},
-		{many, "max-estimate-us", 150, []string{"function first: 415.715 us", "function second: 190.116"}},
+		{report: one, budget: "max-dispatches", limit: 1},
+		{report: one, budget: "max-dispatches", limit: 0,
+			want: []string{"1 dispatch for h13, --max-dispatches allows 0"}},
+		{report: one, budget: "max-weight-bytes", limit: 19840},
+		{report: one, budget: "max-weight-bytes", limit: 19839,
+			want: []string{`19840 bytes of constants for h13, --max-weight-bytes allows 19839; largest: conv "conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
+		{report: one, budget: "max-estimate-us", limit: float64(us) / 1000},
+		{report: one, budget: "max-estimate-us", limit: float64(us-1) / 1000,
+			want: []string{`191.049 us estimated for h13, --max-estimate-us allows 191.048; largest: dispatch 190, inputs and outputs 0.459, conv "conv3" line 26 0.4`}},
+		{report: one, budget: "min-engine-macs", limit: 100},
+		{report: many, budget: "min-engine-macs", limit: 50},
+		{report: many, budget: "min-engine-macs", limit: 100,
+			want: []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs asks for 100 %; largest: linear "wide"`}},
+		{report: many, budget: "max-dispatches", limit: 1,
+			want: []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
+		{report: many, budget: "max-dispatches", limit: 2},
+		{report: many, budget: "max-estimate-us", limit: 150, want: []string{"function first: 415.715 us",
+			"function second: 190.116"}},
 	} {
 		vs := Judge(c.report, map[string]float64{c.budget: c.limit})
 		if len(vs) != len(c.want) {
@@ -57,9 +63,11 @@ func TestLimits(t *testing.T) {
 		v    float64
 		good bool
 	}{
-		{"max-dispatches", 0, true}, {"max-dispatches", 1.5, false}, {"max-dispatches", -1, false}, {"max-weight-bytes", 1 << 40, true},
+		{"max-dispatches", 0, true}, {"max-dispatches", 1.5, false}, {"max-dispatches", -1, false},
+		{"max-weight-bytes", 1 << 40, true},
 		{"max-estimate-us", 1.5, true}, {"max-estimate-us", inf, false}, {"max-estimate-us", inf - inf, false},
-		{"min-engine-macs", 100, true}, {"min-engine-macs", 100.5, false}, {"max-error", 0, true}, {"max-error", 1e-3, true}, {"max-error", -1, false},
+		{"min-engine-macs", 100, true}, {"min-engine-macs", 100.5, false}, {"max-error", 0, true},
+		{"max-error", 1e-3, true}, {"max-error", -1, false},
 	} {
 		if err := by[c.id].Check(c.v); (err == nil) != c.good {
 			t.Errorf("%s of %g: %v", c.id, c.v, err)

@@ -97,8 +97,10 @@ func charts(r *compile.Report) []chart {
 			out = append(out, c)
 		}
 	}
-	add(stacked("Operations", "", units, []float64{float64(r.EngineOps), float64(r.CPUOps)}, []string{fmt.Sprint(r.EngineOps), fmt.Sprint(r.CPUOps)}))
-	add(stacked("Multiply-accumulates", "", units, []float64{float64(r.EngineMACs), float64(r.CPUMACs)}, []string{grouped(r.EngineMACs), grouped(r.CPUMACs)}))
+	add(stacked("Operations", "", units, []float64{float64(r.EngineOps), float64(r.CPUOps)},
+		[]string{fmt.Sprint(r.EngineOps), fmt.Sprint(r.CPUOps)}))
+	add(stacked("Multiply-accumulates", "", units, []float64{float64(r.EngineMACs), float64(r.CPUMACs)},
+		[]string{grouped(r.EngineMACs), grouped(r.CPUMACs)}))
 	if r.Estimate != nil {
 		var parts []bar
 		var values []float64
@@ -124,7 +126,12 @@ func ranking(r *compile.Report) chart {
 	}
 	for i := range layers {
 		l := &layers[i]
-		b := bar{X: labelWidth, Y: float64(i * rowHeight), Class: l.Bound, Label: clip(fmt.Sprintf("%s %s", l.Op, l.Name), 34)}
+		b := bar{
+			X:     labelWidth,
+			Y:     float64(i * rowHeight),
+			Class: l.Bound,
+			Label: clip(fmt.Sprintf("%s %s", l.Op, l.Name), 34),
+		}
 		if top := value(&layers[0]); top > 0 {
 			b.Width = max(1, value(l)/top*(chartWidth-labelWidth-150))
 		}
@@ -147,8 +154,10 @@ func clip(s string, n int) string {
 
 func writeHTML(w io.Writer, d *Document) error {
 	p := pageData{
-		Document: d, Each: functions(d.Report), Charts: charts(d.Report), Rank: ranking(d.Report), Rows: Layers(d.Report), CPU: cpuGroups(d.Report),
-		Legends: []legend{{ir.Engine.String(), "engine"}, {ir.CPU.String(), "CPU"}}, Several: len(d.Report.Functions) > 1,
+		Document: d, Each: functions(d.Report), Charts: charts(d.Report), Rank: ranking(d.Report),
+		Rows: Layers(d.Report), CPU: cpuGroups(d.Report),
+		Legends: []legend{{ir.Engine.String(), "engine"}, {ir.CPU.String(), "CPU"}},
+		Several: len(d.Report.Functions) > 1,
 	}
 	if e := d.Report.Estimate; e != nil {
 		for i := range cost.Terms {

@@ -65,8 +65,10 @@ func Layers(r *compile.Report) []Layer {
 			o := &f.Ops[i]
 			dispatch(o.Step)
 			l := Layer{
-				Kind: KindOp, Function: f.Function, Step: o.Step, Op: o.Op, Name: o.Name, Unit: o.Unit, Why: o.Reason, Rule: o.Rule,
-				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line, Col: o.Col,
+				Kind: KindOp, Function: f.Function, Step: o.Step, Op: o.Op, Name: o.Name, Unit: o.Unit, Why: o.Reason,
+				Rule:  o.Rule,
+				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line,
+				Col: o.Col,
 			}
 			if o.Fused != "" {
 				l.Why = "rides on " + o.Fused
@@ -80,7 +82,12 @@ func Layers(r *compile.Report) []Layer {
 		}
 	}
 	if left > 0 {
-		out = append(out, Layer{Kind: KindPadding, Why: "alignment, and constants of the format itself", Weights: left, Padding: padding})
+		out = append(out, Layer{
+			Kind:    KindPadding,
+			Why:     "alignment, and constants of the format itself",
+			Weights: left,
+			Padding: padding,
+		})
 	}
 	return out
 }

@@ -69,17 +69,21 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "Target %s, precision %s.\n\n", md(d.Target), md(d.Precision))
-	b.WriteString("| function | operations on the engine | multiply-accumulates on the engine | dispatches | CPU calls | tasks | estimate | bound by |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
+	b.WriteString("| function | operations on the engine | multiply-accumulates on the engine | dispatches | CPU " +
+		"calls | tasks | estimate | bound by |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
 	for _, f := range functions(d.Report) {
 		us := ""
 		if f.Estimate != nil {
 			us = f.Estimate.Time.String() + " us"
 		}
-		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s |\n", md(f.Function), f.EngineOps, f.EngineOps+f.CPUOps,
-			grouped(f.EngineMACs), grouped(f.EngineMACs+f.CPUMACs), Percent(f.EngineMACs, f.CPUMACs), f.Dispatches, f.CPUCalls, f.Tasks, us, estimate(f).Bound)
+		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s |\n", md(f.Function),
+			f.EngineOps, f.EngineOps+f.CPUOps,
+			grouped(f.EngineMACs), grouped(f.EngineMACs+f.CPUMACs), Percent(f.EngineMACs, f.CPUMACs), f.Dispatches,
+			f.CPUCalls, f.Tasks, us, estimate(f).Bound)
 	}
 	if d.Report.Estimate != nil {
-		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights), grouped(d.Padding))
+		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights),
+			grouped(d.Padding))
 	}
 	markdownCPU(&b, d.Report)
 	markdownBiggest(&b, d.Report)
@@ -96,13 +100,15 @@ func markdownCPU(b *bytes.Buffer, r *compile.Report) {
 		b.WriteString("\nNothing runs on the CPU.\n")
 		return
 	}
-	b.WriteString("\n#### On the CPU\n\n| operation | times | first line | multiply-accumulates | why | rewrite |\n| --- | ---: | ---: | ---: | --- | --- |\n")
+	b.WriteString("\n#### On the CPU\n\n| operation | times | first line | multiply-accumulates | why | rewrite " +
+		"|\n| --- | ---: | ---: | ---: | --- | --- |\n")
 	for i, g := range groups {
 		if i == markdownGroups {
 			fmt.Fprintf(b, "\nand %d more.\n", len(groups)-i)
 			break
 		}
-		fmt.Fprintf(b, "| %s | %d | %d | %s | %s | %s |\n", md(g.Op), g.Count, g.Line, grouped(g.MACs), md(g.Why), md(g.Rewrite))
+		fmt.Fprintf(b, "| %s | %d | %d | %s | %s | %s |\n", md(g.Op), g.Count, g.Line, grouped(g.MACs), md(g.Why),
+			md(g.Rewrite))
 	}
 }
 
@@ -111,13 +117,15 @@ func markdownBiggest(b *bytes.Buffer, r *compile.Report) {
 	if len(layers) == 0 {
 		return
 	}
-	b.WriteString("\n#### Biggest layers\n\n| operation | line | unit | multiply-accumulates | us | bound by | share |\n| --- | ---: | --- | ---: | ---: | --- | ---: |\n")
+	b.WriteString("\n#### Biggest layers\n\n| operation | line | unit | multiply-accumulates | us | bound by | " +
+		"share |\n| --- | ---: | --- | ---: | ---: | --- | ---: |\n")
 	for _, l := range layers {
 		us, share := "", ""
 		if l.Bound != "" {
 			us, share = l.Time.String(), percentOf(l.Time, r)
 		}
-		fmt.Fprintf(b, "| %s %s | %d | %s | %s | %s | %s | %s |\n", md(l.Op), md(l.Name), l.Line, md(l.Unit), grouped(l.MACs), us, l.Bound, share)
+		fmt.Fprintf(b, "| %s %s | %d | %s | %s | %s | %s | %s |\n", md(l.Op), md(l.Name), l.Line, md(l.Unit),
+			grouped(l.MACs), us, l.Bound, share)
 	}
 }
 

@@ -114,8 +114,10 @@ func addsUp(t *testing.T, d *Document) {
 		total string
 		got   int64
 	}{
-		{"tasks", sum("tasks", nil)}, {"cycles", sum("cycles", nil)}, {"us", sum("us", nil)}, {"dma_bytes", sum("dma_bytes", nil)},
-		{"weight_bytes", sum("weight_bytes", nil)}, {"padding_bytes", sum("padding_bytes", nil)}, {"engine_macs", sum("macs", on("engine"))}, {"cpu_macs", sum("macs", on("cpu"))},
+		{"tasks", sum("tasks", nil)}, {"cycles", sum("cycles", nil)}, {"us", sum("us", nil)},
+		{"dma_bytes", sum("dma_bytes", nil)},
+		{"weight_bytes", sum("weight_bytes", nil)}, {"padding_bytes", sum("padding_bytes", nil)},
+		{"engine_macs", sum("macs", on("engine"))}, {"cpu_macs", sum("macs", on("cpu"))},
 	} {
 		if want := thousandths(t, all[c.total]); c.got != want {
 			t.Errorf("the lines' %s add up to %d thousandths, the summary says %d", c.total, c.got, want)
@@ -133,7 +135,12 @@ func addsUp(t *testing.T, d *Document) {
 	if want := thousandths(t, all["l2_peak_bytes"]); peak != want {
 		t.Errorf("the largest peak is %d, the summary says %d", peak, want)
 	}
-	for total, unit := range map[string]string{"engine_ops": "engine", "cpu_ops": "cpu", "transfer_ops": "transfer", "dispatches": KindDispatch} {
+	for total, unit := range map[string]string{
+		"engine_ops":   "engine",
+		"cpu_ops":      "cpu",
+		"transfer_ops": "transfer",
+		"dispatches":   KindDispatch,
+	} {
 		if all[total] != strconv.Itoa(ops[unit]) {
 			t.Errorf("%d lines of %s, the summary says %s", ops[unit], unit, all[total])
 		}
@@ -141,7 +148,8 @@ func addsUp(t *testing.T, d *Document) {
 	if own := thousandths(t, all["dispatch_us"]) + thousandths(t, all["io_us"]); own != sum("us", bound(KindDispatch)) {
 		t.Errorf("the dispatches take %d thousandths, the summary says %d", sum("us", bound(KindDispatch)), own)
 	}
-	parts := thousandths(t, all["dispatch_us"]) + thousandths(t, all["io_us"]) + thousandths(t, all["macs_us"]) + thousandths(t, all["dma_us"]) + thousandths(t, all["l2_us"])
+	parts := thousandths(t, all["dispatch_us"]) + thousandths(t, all["io_us"]) + thousandths(t, all["macs_us"]) +
+		thousandths(t, all["dma_us"]) + thousandths(t, all["l2_us"])
 	if parts != thousandths(t, all["us"]) {
 		t.Errorf("the terms add up to %d thousandths of %s us", parts, all["us"])
 	}
@@ -163,10 +171,12 @@ func TestAddsUp(t *testing.T) {
 // TestAddsUpCorpus does the same for real models.
 func TestAddsUpCorpus(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "corpus")
-	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "espresso-full-fused", "mnist-cnn-inline", "rb-multifunction-flexible"} {
+	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "espresso-full-fused", "mnist-cnn-inline",
+		"rb-multifunction-flexible"} {
 		for _, precision := range []string{"declared", "fp16"} {
 			t.Run(name+"/"+precision, func(t *testing.T) {
-				addsUp(t, &Document{Report: compiled(t, filepath.Join(dir, name), compile.Options{Precision: precision})})
+				addsUp(t, &Document{Report: compiled(t, filepath.Join(dir, name),
+					compile.Options{Precision: precision})})
 			})
 		}
 	}
@@ -179,13 +189,19 @@ func hostile(t *testing.T) (*Document, string) {
 	r.Ops[0].Name, r.Ops[0].Op = name, name
 	r.Ops[1].Unit, r.Ops[1].Reason, r.Ops[1].Op = "cpu", name, name
 	r.Function = name
-	return &Document{Model: name, Report: r, Violations: []Violation{{Budget: "max-dispatches", Value: 2, Limit: 1, Unit: "dispatches", Contributors: []Contributor{{What: name, Name: name}}}}}, name
+	return &Document{
+		Model:  name,
+		Report: r,
+		Violations: []Violation{{Budget: "max-dispatches", Value: 2, Limit: 1, Unit: "dispatches",
+			Contributors: []Contributor{{What: name, Name: name}}}},
+	}, name
 }
 
 // TestHTML: the page is well formed, has the figures, and refers to nothing.
 func TestHTML(t *testing.T) {
 	bad, _ := hostile(t)
-	for _, d := range []*Document{{Model: "m.mil", Report: digits(t)}, {Report: several(t)}, bad, {Report: new(compile.Report)}} {
+	for _, d := range []*Document{{Model: "m.mil", Report: digits(t)}, {Report: several(t)}, bad,
+		{Report: new(compile.Report)}} {
 		text := output(t, "html", d)
 		_, body, _ := strings.Cut(text, "\n") // without the document type
 		x := xml.NewDecoder(strings.NewReader(body))
@@ -250,7 +266,8 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%q is in\n%s", bad, text)
 		}
 	}
-	for _, want := range []string{"1 budget exceeded", "On the CPU", "Biggest layers", "191.049 us", "ordering, not a promise"} {
+	for _, want := range []string{"1 budget exceeded", "On the CPU", "Biggest layers", "191.049 us",
+		"ordering, not a promise"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -268,7 +285,8 @@ func TestMarkdown(t *testing.T) {
 		}
 		cells = n
 	}
-	if whole := output(t, "markdown", &Document{Report: digits(t)}); !strings.Contains(whole, "Nothing runs on the CPU.") {
+	if whole := output(t, "markdown", &Document{Report: digits(t)}); !strings.Contains(whole,
+		"Nothing runs on the CPU.") {
 		t.Errorf("a model on the engine alone:\n%s", whole)
 	}
 }
@@ -289,17 +307,24 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(output(t, "json", d)), &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Model != "m.mil" || back.Tasks != r.Tasks || back.Estimate.US != 191.049 || back.Estimate.Known == "" || len(back.Violations) != 1 || back.Violations[0].Value != 1 {
+	if back.Model != "m.mil" || back.Tasks != r.Tasks || back.Estimate.US != 191.049 || back.Estimate.Known == "" ||
+		len(back.Violations) != 1 || back.Violations[0].Value != 1 {
 		t.Errorf("%+v", back)
 	}
-	if b, err := json.Marshal(Violation{Value: Number(math.Inf(1))}); err != nil || !bytes.Contains(b, []byte(`"value":"+Inf"`)) {
+	if b, err := json.Marshal(Violation{Value: Number(math.Inf(1))}); err != nil ||
+		!bytes.Contains(b, []byte(`"value":"+Inf"`)) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
 
 func TestSARIF(t *testing.T) {
 	r := several(t)
-	limits := map[string]float64{"max-dispatches": 1, "max-estimate-us": 1, "max-weight-bytes": 0, "min-engine-macs": 100}
+	limits := map[string]float64{
+		"max-dispatches":   1,
+		"max-estimate-us":  1,
+		"max-weight-bytes": 0,
+		"min-engine-macs":  100,
+	}
 	d := &Document{Model: "several.mil", Report: r, Violations: Judge(r, limits)}
 	text := output(t, "sarif", d)
 	if err := sarif.Check([]byte(text)); err != nil {

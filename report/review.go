@@ -38,7 +38,13 @@ func Review(d *Document, tool, level string) sarif.Run {
 			continue
 		}
 		msg := fmt.Sprintf("%s %q runs on the CPU: %s.", o.Op, o.Name, o.Reason)
-		props := map[string]any{"operation": o.Op, "what": no.What, "value": no.Value, "limit": no.Limit, "macs": o.MACs}
+		props := map[string]any{
+			"operation": o.Op,
+			"what":      no.What,
+			"value":     no.Value,
+			"limit":     no.Limit,
+			"macs":      o.MACs,
+		}
 		if no.Rewrite != "" {
 			msg += " Rewrite: " + no.Rewrite + "."
 			props["rewrite"] = no.Rewrite
@@ -47,7 +53,8 @@ func Review(d *Document, tool, level string) sarif.Run {
 			props["explain"] = d.Explain(o)
 		}
 		run.Findings = append(run.Findings, sarif.Finding{
-			Rule: no.Rule, Level: level, Message: msg, File: d.Model, Line: int(o.Line), Col: int(o.Col), Name: o.Name, Properties: props,
+			Rule: no.Rule, Level: level, Message: msg, File: d.Model, Line: int(o.Line), Col: int(o.Col), Name: o.Name,
+			Properties: props,
 		})
 	}
 	AddViolations(&run, d.Model, d.Violations)
@@ -67,7 +74,10 @@ func AddViolations(run *sarif.Run, model string, vs []Violation) {
 		id := budgetRule(v.Budget)
 		if !known[id] {
 			known[id] = true
-			run.Rules = append(run.Rules, sarif.Rule{ID: id, Doc: "--" + v.Budget + ": " + strings.ReplaceAll(docs[v.Budget], "`", "") + "."})
+			run.Rules = append(run.Rules, sarif.Rule{
+				ID:  id,
+				Doc: "--" + v.Budget + ": " + strings.ReplaceAll(docs[v.Budget], "`", "") + ".",
+			})
 		}
 		f := sarif.Finding{
 			Rule: id, Level: sarif.Error, Message: v.String() + ".", File: model,

@@ -18,14 +18,21 @@ import (
 // of provenance, and what the registers of the tasks say they read.
 func TestWeightsCorpus(t *testing.T) {
 	shared := shareddir.Find(t)
-	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "silero-v6-palette-4bit", "silero-v6-palette-2bit", "silero-v6-pruned-int8", "espresso-full-fused", "mnist-cnn-inline", "whisper-tiny-encoder"} {
+	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "silero-v6-palette-4bit",
+		"silero-v6-palette-2bit", "silero-v6-pruned-int8", "espresso-full-fused", "mnist-cnn-inline",
+		"whisper-tiny-encoder"} {
 		t.Run(name, func(t *testing.T) {
-			m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name)), frontend.Options{})
+			m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name)),
+				frontend.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			r, err := compile.Compile(context.Background(), m.Program, compile.Options{Precision: "fp16", SplitKernel: true, Provenance: true})
+			r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+				Precision:   "fp16",
+				SplitKernel: true,
+				Provenance:  true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +71,8 @@ func TestWeightsCorpus(t *testing.T) {
 			read := readByTasks(t, r)
 			for _, o := range r.Report.Ops {
 				if n := read[o.Name]; n != o.Weights+o.Shared {
-					t.Errorf("%s %q: its tasks read constants of %d bytes, it has %d and shares %d", o.Op, o.Name, n, o.Weights, o.Shared)
+					t.Errorf("%s %q: its tasks read constants of %d bytes, it has %d and shares %d", o.Op, o.Name, n,
+						o.Weights, o.Shared)
 				}
 			}
 		})

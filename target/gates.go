@@ -39,7 +39,8 @@ var Gates = []Gate{
 	}},
 	{From: A13, Ops: []string{
 		"softmax", "layer_norm", "instance_norm", "batch_norm",
-		"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum_square", "reduce_l1_norm", "reduce_l2_norm",
+		"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_sum_square", "reduce_l1_norm",
+		"reduce_l2_norm",
 		"reduce_log_sum", "reduce_log_sum_exp",
 		"scaled_dot_product_attention", "erf", "exp2", "rsqrt", "sqrt", "tile", "space_to_depth", "pixel_unshuffle",
 	}},
@@ -47,7 +48,8 @@ var Gates = []Gate{
 	{From: A15, Ops: []string{"sin", "cos", "reduce_argmin", "reduce_argmax", "random_uniform"}},
 	{Never: true, Ops: []string{
 		"reduce_prod", "scatter", "scatter_along_axis", "scatter_nd", "mod", "one_hot", "non_zero", "band_part",
-		"reverse_sequence", "shape", "sliding_windows", "logical_and", "logical_or", "logical_xor", "gru", "lstm", "rnn",
+		"reverse_sequence", "shape", "sliding_windows", "logical_and", "logical_or", "logical_xor", "gru", "lstm",
+		"rnn",
 		"tan", "asin", "acos", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh",
 		"random_bernoulli", "random_categorical", "random_normal",
 	}},

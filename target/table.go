@@ -31,25 +31,28 @@ type Table struct {
 	GroupBits                  int   // width of a group register field
 	ReduceTranspose            int   // extent from which a reduction transposes first
 	GroupDecompose             int   // Cin*Kw*Kh up to which a group convolution is decomposed
-	MaxSurfaces                int   // inputs and outputs of a procedure: 5-bit buffer-access register numbers, less 0..3
-	MaxTasks                   int   // tasks of a procedure: the index in a task's header has 16 bits
-	L2Bytes                    int64 // operand working set
-	L2Banks, L2Granule         int   // bank = address / granule mod banks
-	KernelBytes                int64 // resident kernel memory of one core
-	KernelStream               int64 // streamed kernel of one task
-	StreamPixels               int   // output pixels up to which a kernel streams instead of staying resident
-	Cores                      int   // cores that kernels are spread over
-	CostCores                  int   // cores that the vendor's cost model counts; from h16 on the die decides: 4, 8 or 16
-	PageBytes                  int64 // alignment of a device window
-	InstrAlign                 int   // alignment of a task
-	SurfaceAlign               int64 // row alignment of a surface
-	TableBytes                 int   // budget of an activation table
-	Texture                    bool  // has a texture engine
-	DispatchFloorUS            float64
-	PeakFLOPs                  float64  // per second; of the published cost model of whole graphs, which package cost is held against
-	Bandwidth                  float64  // bytes per second, single stream; of that model
-	CostOf                     string   // target on which the three costs were measured
-	StreamForms                []string // compressed forms that reach the engine as stored, or StreamAll
+	// inputs and outputs of a procedure: 5-bit buffer-access register numbers, less 0..3
+	MaxSurfaces        int
+	MaxTasks           int   // tasks of a procedure: the index in a task's header has 16 bits
+	L2Bytes            int64 // operand working set
+	L2Banks, L2Granule int   // bank = address / granule mod banks
+	KernelBytes        int64 // resident kernel memory of one core
+	KernelStream       int64 // streamed kernel of one task
+	StreamPixels       int   // output pixels up to which a kernel streams instead of staying resident
+	Cores              int   // cores that kernels are spread over
+	// cores that the vendor's cost model counts; from h16 on the die decides: 4, 8 or 16
+	CostCores       int
+	PageBytes       int64 // alignment of a device window
+	InstrAlign      int   // alignment of a task
+	SurfaceAlign    int64 // row alignment of a surface
+	TableBytes      int   // budget of an activation table
+	Texture         bool  // has a texture engine
+	DispatchFloorUS float64
+	// per second; of the published cost model of whole graphs, which package cost is held against
+	PeakFLOPs   float64
+	Bandwidth   float64  // bytes per second, single stream; of that model
+	CostOf      string   // target on which the three costs were measured
+	StreamForms []string // compressed forms that reach the engine as stored, or StreamAll
 
 	// StateMultiple is what the last dimension of a state must be a multiple of for
 	// the vendor's compiler to keep the state for the engine; 0 where no report says

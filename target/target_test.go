@@ -30,7 +30,8 @@ func TestVersions(t *testing.T) {
 			continue
 		}
 		if tab.Name != w.name || tab.Subtype != w.subtype || tab.Family.String() != w.family {
-			t.Errorf("%s: name %s, version %d, family %s, want %d, %s", w.name, tab.Name, tab.Subtype, tab.Family, w.subtype, w.family)
+			t.Errorf("%s: name %s, version %d, family %s, want %d, %s", w.name, tab.Name, tab.Subtype, tab.Family,
+				w.subtype, w.family)
 		}
 	}
 	if got := strings.Join(Compiled(), " "); got != "h13 h13g" {
@@ -50,7 +51,9 @@ func TestLimits(t *testing.T) {
 	}{
 		{"kernel width, 8 bits", func(t *Table) int64 { return int64(t.MaxKernelW8) }, [4]int64{29, 32, 32, 32}},
 		{"kernel width, fp16", func(t *Table) int64 { return int64(t.MaxKernelW) }, [4]int64{13, 16, 16, 16}},
-		{"small kernel width, 8 bits", func(t *Table) int64 { return int64(t.SmallKernelW8) }, [4]int64{15, 16, 16, 16}},
+		{"small kernel width, 8 bits", func(t *Table) int64 {
+			return int64(t.SmallKernelW8)
+		}, [4]int64{15, 16, 16, 16}},
 		{"small kernel width, fp16", func(t *Table) int64 { return int64(t.SmallKernelW) }, [4]int64{7, 8, 8, 8}},
 		{"kernel height", func(t *Table) int64 { return int64(t.MaxKernelH) }, [4]int64{29, 32, 32, 32}},
 		{"small kernel height", func(t *Table) int64 { return int64(t.SmallKernelH) }, [4]int64{15, 16, 16, 16}},
@@ -63,11 +66,19 @@ func TestLimits(t *testing.T) {
 		{"channel bits", func(t *Table) int64 { return int64(t.ChannelBits) }, [4]int64{17, 17, 17, 17}},
 		{"group bits", func(t *Table) int64 { return int64(t.GroupBits) }, [4]int64{13, 13, 13, 13}},
 		{"pooling window", func(t *Table) int64 { return int64(t.MaxPool) }, [4]int64{29, 31, 31, 31}},
-		{"reduction by transpose", func(t *Table) int64 { return int64(t.ReduceTranspose) }, [4]int64{192, 192, 384, 384}},
-		{"group convolution", func(t *Table) int64 { return int64(t.GroupDecompose) }, [4]int64{2048, 2048, 2048, 2048}},
+		{"reduction by transpose", func(t *Table) int64 {
+			return int64(t.ReduceTranspose)
+		}, [4]int64{192, 192, 384, 384}},
+		{"group convolution", func(t *Table) int64 {
+			return int64(t.GroupDecompose)
+		}, [4]int64{2048, 2048, 2048, 2048}},
 		{"working set", func(t *Table) int64 { return t.L2Bytes }, [4]int64{2 << 20, 2 << 20, 2 << 20, 2 << 20}},
-		{"kernel memory", func(t *Table) int64 { return t.KernelBytes }, [4]int64{64 << 10, 64 << 10, 64 << 10, 64 << 10}},
-		{"streamed kernel", func(t *Table) int64 { return t.KernelStream }, [4]int64{16 << 20, 16 << 20, 16 << 20, 16 << 20}},
+		{"kernel memory", func(t *Table) int64 {
+			return t.KernelBytes
+		}, [4]int64{64 << 10, 64 << 10, 64 << 10, 64 << 10}},
+		{"streamed kernel", func(t *Table) int64 {
+			return t.KernelStream
+		}, [4]int64{16 << 20, 16 << 20, 16 << 20, 16 << 20}},
 		{"L2 banks", func(t *Table) int64 { return int64(t.L2Banks) }, [4]int64{64, 64, 64, 64}},
 		{"L2 granule", func(t *Table) int64 { return int64(t.L2Granule) }, [4]int64{16, 16, 16, 16}},
 		{"instruction alignment", func(t *Table) int64 { return int64(t.InstrAlign) }, [4]int64{256, 16, 16, 16}},
@@ -105,7 +116,8 @@ func TestStreams(t *testing.T) {
 	for _, c := range []struct {
 		form string
 		from int // column from which it streams
-	}{{"palette4", 0}, {"palette8", 0}, {"sparse", 0}, {"int8", 1}, {"blockwise", 2}, {"palette2", 3}, {"sparse+palette4", 3}} {
+	}{{"palette4", 0}, {"palette8", 0}, {"sparse", 0}, {"int8", 1}, {"blockwise", 2}, {"palette2", 3},
+		{"sparse+palette4", 3}} {
 		for i, tab := range []*Table{H13, H14, H15, H16} {
 			if got, want := tab.Streams(c.form), i >= c.from; got != want {
 				t.Errorf("%s on %s: streams is %v, want %v", c.form, tab.Name, got, want)
@@ -119,8 +131,10 @@ func TestGates(t *testing.T) {
 		op    string
 		first *Table // oldest table that admits it, nil for none
 	}{
-		{"conv", H11}, {"gelu", H11}, {"silu", H11}, {"softmax", H13}, {"erf", H13}, {"scaled_dot_product_attention", H13},
-		{"resample", H14}, {"crop_resize", H14}, {"sin", H15}, {"cos", H15}, {"reduce_argmax", H15}, {"random_uniform", H15},
+		{"conv", H11}, {"gelu", H11}, {"silu", H11}, {"softmax", H13}, {"erf", H13}, {"scaled_dot_product_attention",
+			H13},
+		{"resample", H14}, {"crop_resize", H14}, {"sin", H15}, {"cos", H15}, {"reduce_argmax", H15},
+		{"random_uniform", H15},
 		{"lstm", nil}, {"random_normal", nil}, {"scatter_nd", nil}, {"logical_xor", nil},
 	} {
 		g, ok := GateOf(c.op)

@@ -115,7 +115,8 @@ func (e *RefusedError) Error() string {
 // taken are the flags that Compile sets itself, and those that would have the executable
 // do something else than compile.
 var taken = []string{
-	"o", "output", "t", "target", "weights", "debug-db", "report", "print-after", "print-changed", elideFlag, "time-passes",
+	"o", "output", "t", "target", "weights", "debug-db", "report", "print-after", "print-changed", elideFlag,
+	"time-passes",
 	"emit", "dry-run", "cache", "diagnostics", "help", "h", "version", "V", "cpuprofile", "memprofile",
 }
 
@@ -129,8 +130,11 @@ func checkFlags(flags []string) error {
 			return fmt.Errorf("flag %q: a flag is wanted, no operand", f)
 		case strings.ContainsRune(f, 0):
 			return fmt.Errorf("flag %q: has a zero byte", f)
-		case dash && slices.Contains(taken, name), short && slices.ContainsFunc(taken, func(t string) bool { return len(t) == 1 && strings.HasPrefix(name, t) }):
-			return fmt.Errorf("flag %q: another executable is not run with it; model, target, weights and files are told apart from flags", f)
+		case dash && slices.Contains(taken, name), short && slices.ContainsFunc(taken, func(t string) bool {
+			return len(t) == 1 && strings.HasPrefix(name, t)
+		}):
+			return fmt.Errorf("flag %q: another executable is not run with it; model, target, weights and files "+
+				"are told apart from flags", f)
 		}
 	}
 	if len(flags) > 0 && !strings.HasPrefix(flags[0], "-") {
@@ -181,7 +185,8 @@ func (x *Executable) Compile(ctx context.Context, q Request) (_ *Result, err err
 	s := &splitter{dir: texts, limits: limits, r: r}
 	lines := &Lines{Line: s.line}
 	c := &child{
-		path: x.Path, args: append(args, "--", model), dir: out, time: limits.Time, bytes: limits.Files, memory: limits.Memory,
+		path: x.Path, args: append(args, "--", model), dir: out, time: limits.Time, bytes: limits.Files,
+		memory: limits.Memory,
 		stdout: &bounded{w: &report, limit: limits.Report, what: "its report"},
 		stderr: &bounded{w: lines, limit: limits.Printed, what: "what it prints of programs"},
 	}

@@ -52,7 +52,8 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 	case info.Mode()&0o111 == 0 && os.PathSeparator == '/':
 		return nil, fmt.Errorf("%s: is not executable", path)
 	case info.Size() > mostExecutable:
-		return nil, fmt.Errorf("%s: has %d bytes; an executable of at most %d is taken", path, info.Size(), mostExecutable)
+		return nil, fmt.Errorf("%s: has %d bytes; an executable of at most %d is taken", path, info.Size(),
+			mostExecutable)
 	}
 	x.size, x.time = info.Size(), info.ModTime()
 	if x.SHA256, err = Digest(abs); err != nil {
@@ -110,7 +111,15 @@ func (x *Executable) ask(ctx context.Context, args ...string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	var out, messages bytes.Buffer
-	c := &child{path: x.Path, args: args, dir: dir, time: askTime, bytes: askBytes, stdout: &bounded{w: &out, limit: askBytes, what: "its answer"}, stderr: &bounded{w: &messages, limit: askBytes, what: "its messages"}}
+	c := &child{
+		path:   x.Path,
+		args:   args,
+		dir:    dir,
+		time:   askTime,
+		bytes:  askBytes,
+		stdout: &bounded{w: &out, limit: askBytes, what: "its answer"},
+		stderr: &bounded{w: &messages, limit: askBytes, what: "its messages"},
+	}
 	if err := c.run(ctx); err != nil {
 		return "", err
 	}

@@ -27,7 +27,8 @@ func split(t testing.TB, text string, piece int) (out []string) {
 func TestLines(t *testing.T) {
 	constant := func(n int) (string, []byte) {
 		data := bytes.Repeat([]byte{0x3c, 1, 2}, n)[:n]
-		return `  const %w: tensor<fp16, [9]> = hex "` + hex.EncodeToString(data) + `" from "weights.bin@64" @0:1:2`, data
+		return `  const %w: tensor<fp16, [9]> = hex "` + hex.EncodeToString(data) + `" from "weights.bin@64" @0:1:2`,
+			data
 	}
 	const open, rest = "  const %w: tensor<fp16, [9]> = ", ` from "weights.bin@64" @0:1:2`
 	for _, n := range []int{1, inlineBytes - 1, inlineBytes, 1000, headBytes, 3 * headBytes} {
@@ -45,7 +46,8 @@ func TestLines(t *testing.T) {
 	// Long lines of another kind keep their ends, and a digest tells them apart.
 	x := strings.Repeat("x", 2*headBytes)
 	a, b := split(t, x+"1"+x, 100), split(t, x+"2"+x, 1<<20)
-	if len(a) != 1 || len(a[0]) > lineBytes || a[0] == b[0] || !strings.HasPrefix(a[0], "xxx") || !strings.HasSuffix(a[0], "xxx") {
+	if len(a) != 1 || len(a[0]) > lineBytes || a[0] == b[0] || !strings.HasPrefix(a[0], "xxx") ||
+		!strings.HasSuffix(a[0], "xxx") {
 		t.Errorf("%.40q %.40q", a, b)
 	}
 	if got := split(t, x+"1"+x, 1); !slices.Equal(got, a) {

@@ -29,7 +29,8 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	script := toolchaintest.Script(t, sayVersion, sayHelp, fmt.Sprintf("echo $$ >'%s.new'; mv '%[1]s.new' '%[1]s'; exec sleep 60", pidFile))
+	script := toolchaintest.Script(t, sayVersion, sayHelp,
+		fmt.Sprintf("echo $$ >'%s.new'; mv '%[1]s.new' '%[1]s'; exec sleep 60", pidFile))
 	runner := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 	runner.Env = append(os.Environ(), killedPath+"="+script)
 	if err := runner.Start(); err != nil {

@@ -41,7 +41,8 @@ func empty(t *testing.T, dir string) {
 func TestExecutable(t *testing.T) {
 	exe := toolchaintest.Build(t, toolchaintest.Renamed("9.8.7"))
 	x := open(t, exe)
-	if x.Version.Version != "9.8.7" || !slices.Equal(x.Version.Passes, passes.Names()) || !slices.Contains(x.Version.Targets, "h13") {
+	if x.Version.Version != "9.8.7" || !slices.Equal(x.Version.Passes, passes.Names()) ||
+		!slices.Contains(x.Version.Targets, "h13") {
 		t.Errorf("version %+v", x.Version)
 	}
 	t.Run("everything", func(t *testing.T) {
@@ -65,14 +66,17 @@ func TestExecutable(t *testing.T) {
 		for _, p := range r.Passes {
 			names = append(names, p.Name)
 			text, err := os.ReadFile(p.Path)
-			if err != nil || int64(len(text)) != p.Bytes || strings.Count(string(text), "\n") != p.Lines || p.Function != "main" {
+			if err != nil || int64(len(text)) != p.Bytes || strings.Count(string(text), "\n") != p.Lines ||
+				p.Function != "main" {
 				t.Errorf("%+v: %d bytes, %v", p, len(text), err)
 			}
-			if !strings.HasSuffix(string(text), "}\n") || !strings.Contains(string(text), "hex (") || strings.Contains(string(text), "zinc:") {
+			if !strings.HasSuffix(string(text), "}\n") || !strings.Contains(string(text), "hex (") ||
+				strings.Contains(string(text), "zinc:") {
 				t.Errorf("%s: text ends in %q", p.Name, text[max(0, len(text)-80):])
 			}
 		}
-		if !slices.Equal(names, passes.Names()) || !strings.Contains(r.Messages, "8 of 8 operations") || len(r.Missing) > 0 {
+		if !slices.Equal(names, passes.Names()) || !strings.Contains(r.Messages, "8 of 8 operations") ||
+			len(r.Missing) > 0 {
 			t.Errorf("passes %q, messages %q, missing %q", names, r.Messages, r.Missing)
 		}
 		if info, err := os.Stat(r.Dir); err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -85,7 +89,8 @@ func TestExecutable(t *testing.T) {
 	})
 	t.Run("older", func(t *testing.T) {
 		old := open(t, toolchaintest.Older(t, exe, "--debug-db", "--report", "--print-after"))
-		if old.Version.Version != "9.8.7" || old.Version.Passes != nil || old.Knows("report") || !old.Knows("precision") {
+		if old.Version.Version != "9.8.7" || old.Version.Passes != nil || old.Knows("report") ||
+			!old.Knows("precision") {
 			t.Errorf("version %+v", old.Version)
 		}
 		r, err := old.Compile(t.Context(), toolchain.Request{Model: digits})
@@ -142,12 +147,15 @@ func TestExecutable(t *testing.T) {
 			c.q.Dir = dir
 			_, err := x.Compile(t.Context(), c.q)
 			var refused *toolchain.RefusedError
-			if !errors.As(err, &refused) || refused.Status != c.status || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "\n") {
+			if !errors.As(err, &refused) || refused.Status != c.status || !strings.Contains(err.Error(), c.say) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%+v: %v", c.q, err)
 			}
 		}
-		for _, flags := range [][]string{{"-o/tmp/x"}, {"--output=x"}, {"--cpuprofile", "x"}, {"--"}, {"other.mil"}, {"-t=h13"}, {"--debug-db=x"}, {"--a\x00"}} {
-			if _, err := x.Compile(t.Context(), toolchain.Request{Model: digits, Flags: flags, Dir: dir}); err == nil || errors.As(err, new(*toolchain.RefusedError)) {
+		for _, flags := range [][]string{{"-o/tmp/x"}, {"--output=x"}, {"--cpuprofile", "x"}, {"--"}, {"other.mil"},
+			{"-t=h13"}, {"--debug-db=x"}, {"--a\x00"}} {
+			if _, err := x.Compile(t.Context(), toolchain.Request{Model: digits, Flags: flags, Dir: dir}); err == nil ||
+				errors.As(err, new(*toolchain.RefusedError)) {
 				t.Errorf("%q: %v", flags, err)
 			}
 		}
@@ -157,7 +165,11 @@ func TestExecutable(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				r, err := x.Compile(t.Context(), toolchain.Request{Model: digits, NoPasses: true, Flags: []string{"--precision", "fp16"}})
+				r, err := x.Compile(t.Context(), toolchain.Request{
+					Model:    digits,
+					NoPasses: true,
+					Flags:    []string{"--precision", "fp16"},
+				})
 				if err != nil {
 					t.Error(err)
 					return
@@ -175,7 +187,8 @@ func TestExecutable(t *testing.T) {
 		if err := os.Chtimes(exe, later, later); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.Compile(t.Context(), toolchain.Request{Model: digits}); err == nil || !strings.Contains(err.Error(), "open it again") {
+		if _, err := x.Compile(t.Context(), toolchain.Request{Model: digits}); err == nil ||
+			!strings.Contains(err.Error(), "open it again") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -188,15 +201,25 @@ const (
 
 // TestHostile runs executables that misbehave.
 func TestHostile(t *testing.T) {
-	small := toolchain.Limits{Time: 30 * time.Second, Messages: 4 << 10, Programs: 64 << 10, Printed: 1 << 20, Report: 4 << 10, Files: 1 << 20}
+	small := toolchain.Limits{
+		Time:     30 * time.Second,
+		Messages: 4 << 10,
+		Programs: 64 << 10,
+		Printed:  1 << 20,
+		Report:   4 << 10,
+		Files:    1 << 20,
+	}
 	for _, c := range []struct{ name, compile, say string }{
-		{"endless report", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`, "its report passed the limit of 4 KiB"},
+		{"endless report", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`,
+			"its report passed the limit of 4 KiB"},
 		{"endless messages", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done`, "what it says passed the limit of 4 KiB"},
 		{"endless program", `echo '// after x' >&2; while :; do echo '  %aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' >&2; done`, "the programs after its passes passed the limit of 64 KiB"},
 		{"endless line", `echo '// after x' >&2; while :; do printf aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done`, "what it prints of programs passed the limit of 1 MiB"},
 		{"endless passes", `while :; do echo '// after x' >&2; done`, "limit of"},
-		{"large file", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null; sleep 60`, "its files passed the limit of 1 MiB"},
-		{"large file at the end", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null`, "its files passed the limit of 1 MiB"},
+		{"large file", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null; sleep 60`,
+			"its files passed the limit of 1 MiB"},
+		{"large file at the end", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null`,
+			"its files passed the limit of 1 MiB"},
 		{"nothing written", `exit 0`, "ended well and wrote no model.hwx"},
 		{"a link", `ln -s /etc/passwd model.hwx; : >model.e5`, "a regular file is wanted"},
 		{"a folder", `mkdir model.hwx; : >model.e5`, "a regular file is wanted"},
@@ -219,8 +242,12 @@ func TestHostile(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		x := open(t, toolchaintest.Script(t, sayVersion, sayHelp, `sleep 600 & sleep 600`))
 		begin := time.Now()
-		_, err := x.Compile(t.Context(), toolchain.Request{Model: digits, Limits: toolchain.Limits{Time: 200 * time.Millisecond}})
-		if err == nil || !strings.Contains(err.Error(), "its time passed the limit of 200ms") || time.Since(begin) > 20*time.Second {
+		_, err := x.Compile(t.Context(), toolchain.Request{
+			Model:  digits,
+			Limits: toolchain.Limits{Time: 200 * time.Millisecond},
+		})
+		if err == nil || !strings.Contains(err.Error(), "its time passed the limit of 200ms") ||
+			time.Since(begin) > 20*time.Second {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 	})

@@ -71,7 +71,8 @@ func parseVersion(out string) (v Version, err error) {
 		return v, errors.New("the answer names no version")
 	}
 	if len(v.Targets) > mostNames || len(v.Passes) > mostNames {
-		return v, fmt.Errorf("the answer lists %d targets and %d passes, of which %d are taken", len(v.Targets), len(v.Passes), mostNames)
+		return v, fmt.Errorf("the answer lists %d targets and %d passes, of which %d are taken", len(v.Targets),
+			len(v.Passes), mostNames)
 	}
 	for _, s := range slices.Concat([]string{v.Version, v.Revision, v.Go, v.Platform}, v.Targets, v.Passes) {
 		if len(s) > mostName || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {

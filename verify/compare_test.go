@@ -40,23 +40,37 @@ func TestCompare(t *testing.T) {
 		worst     int
 		pass      bool
 	}{
-		{"equal", f16(1, 2), f16(1, 2), nil, 1. / 512, 0, 0, 0, true},
-		{"one ulp of the scale", f16(1, 2), f16(1, 2+1./512), nil, 1. / 512, 1. / 512, 1, 1, true},
-		{"two ulps", f16(1, 2), f16(1, 2+2./512), nil, 1. / 512, 2. / 512, 2, 1, false},
-		{"one ulp of the scale at a small element", f16(1./64, 2), f16(1./64+1./512, 2), nil, 1. / 512, 1. / 512, 128, 0, true},
-		{"spread", f16(1, 2), f16(1, 2.75), []interp.Tensor{f16(1, 2.25), f16(0.75, 2)}, 0.75 + 1./512, 0.75, 384, 1, true},
-		{"past the spread", f16(1, 2), f16(1, 2.8), []interp.Tensor{f16(1, 2.25)}, 0.75 + 1./512, float64(f16(2.8).Floats32()[0]) - 2, 410, 1, false},
-		{"a perturbed run that overflows says nothing", f16(1, 2), f16(1, 2), []interp.Tensor{f16(inf, 2.25)}, 0.75 + 1./512, 0, 0, 0, true},
-		{"same infinity", f16(inf, 1), f16(inf, 1), nil, 1. / 1024, 0, 0, 0, true},
-		{"infinity for a number", f16(1, 1), f16(1, inf), nil, 1. / 1024, math.Inf(1), 16384, 1, false},
-		{"number for an infinity", f16(1, inf), f16(1, 60000), nil, 1. / 1024, math.Inf(1), 173, 1, false},
-		{"other infinity", f16(inf), f16(-inf), nil, 1. / (1 << 24), math.Inf(1), 63488, 0, false},
-		{"NaN for a number", f16(1), f16(nan), nil, 1. / 1024, math.Inf(1), 1 << 17, 0, false},
-		{"both NaN", f16(nan), f16(nan), nil, 1. / (1 << 24), 0, 0, 0, true},
-		{"integers equal", ints(t, 3, 4), ints(t, 3, 4), nil, 0, 0, 0, 0, true},
-		{"integers differ", ints(t, 3, 4), ints(t, 3, 5), nil, 0, 1, 1, 1, false},
-		{"an integer that moves", ints(t, 3, 4), ints(t, 3, 6), []interp.Tensor{ints(t, 3, 6)}, 2, 2, 2, 1, true},
-		{"one moves, another differs", ints(t, 3, 4), ints(t, 4, 4), []interp.Tensor{ints(t, 3, 6)}, 2, 1, 1, 0, false},
+		{name: "equal", base: f16(1, 2), got: f16(1, 2), tol: 1. / 512, abs: 0, ulp: 0, worst: 0, pass: true},
+		{name: "one ulp of the scale", base: f16(1, 2), got: f16(1, 2+1./512), tol: 1. / 512, abs: 1. / 512, ulp: 1,
+			worst: 1, pass: true},
+		{name: "two ulps", base: f16(1, 2), got: f16(1, 2+2./512), tol: 1. / 512, abs: 2. / 512, ulp: 2, worst: 1,
+			pass: false},
+		{name: "one ulp of the scale at a small element", base: f16(1./64, 2), got: f16(1./64+1./512, 2), tol: 1. / 512,
+			abs: 1. / 512, ulp: 128, worst: 0, pass: true},
+		{name: "spread", base: f16(1, 2), got: f16(1, 2.75), perturbed: []interp.Tensor{f16(1, 2.25), f16(0.75, 2)},
+			tol: 0.75 + 1./512, abs: 0.75, ulp: 384, worst: 1, pass: true},
+		{name: "past the spread", base: f16(1, 2), got: f16(1, 2.8), perturbed: []interp.Tensor{f16(1, 2.25)},
+			tol: 0.75 + 1./512, abs: float64(f16(2.8).Floats32()[0]) - 2, ulp: 410, worst: 1, pass: false},
+		{name: "a perturbed run that overflows says nothing", base: f16(1, 2), got: f16(1, 2),
+			perturbed: []interp.Tensor{f16(inf, 2.25)}, tol: 0.75 + 1./512, abs: 0, ulp: 0, worst: 0, pass: true},
+		{name: "same infinity", base: f16(inf, 1), got: f16(inf, 1), tol: 1. / 1024, abs: 0, ulp: 0, worst: 0,
+			pass: true},
+		{name: "infinity for a number", base: f16(1, 1), got: f16(1, inf), tol: 1. / 1024, abs: math.Inf(1), ulp: 16384,
+			worst: 1, pass: false},
+		{name: "number for an infinity", base: f16(1, inf), got: f16(1, 60000), tol: 1. / 1024, abs: math.Inf(1),
+			ulp: 173, worst: 1, pass: false},
+		{name: "other infinity", base: f16(inf), got: f16(-inf), tol: 1. / (1 << 24), abs: math.Inf(1), ulp: 63488,
+			worst: 0, pass: false},
+		{name: "NaN for a number", base: f16(1), got: f16(nan), tol: 1. / 1024, abs: math.Inf(1), ulp: 1 << 17,
+			worst: 0, pass: false},
+		{name: "both NaN", base: f16(nan), got: f16(nan), tol: 1. / (1 << 24), abs: 0, ulp: 0, worst: 0, pass: true},
+		{name: "integers equal", base: ints(t, 3, 4), got: ints(t, 3, 4), tol: 0, abs: 0, ulp: 0, worst: 0, pass: true},
+		{name: "integers differ", base: ints(t, 3, 4), got: ints(t, 3, 5), tol: 0, abs: 1, ulp: 1, worst: 1,
+			pass: false},
+		{name: "an integer that moves", base: ints(t, 3, 4), got: ints(t, 3, 6),
+			perturbed: []interp.Tensor{ints(t, 3, 6)}, tol: 2, abs: 2, ulp: 2, worst: 1, pass: true},
+		{name: "one moves, another differs", base: ints(t, 3, 4), got: ints(t, 4, 4),
+			perturbed: []interp.Tensor{ints(t, 3, 6)}, tol: 2, abs: 1, ulp: 1, worst: 0, pass: false},
 	} {
 		tol := newTolerance(c.base)
 		for _, p := range c.perturbed {
@@ -67,8 +81,10 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if float64(o.Tolerance) != c.tol || float64(o.MaxAbs) != c.abs || o.MaxULP != c.ulp || o.Pass != c.pass || o.Worst.Index != c.worst {
-			t.Errorf("%s: %+v, want tolerance %g, max abs %g, max ulp %d, worst %d, pass %v", c.name, o, c.tol, c.abs, c.ulp, c.worst, c.pass)
+		if float64(o.Tolerance) != c.tol || float64(o.MaxAbs) != c.abs || o.MaxULP != c.ulp || o.Pass != c.pass ||
+			o.Worst.Index != c.worst {
+			t.Errorf("%s: %+v, want tolerance %g, max abs %g, max ulp %d, worst %d, pass %v", c.name, o, c.tol, c.abs,
+				c.ulp, c.worst, c.pass)
 		}
 		if _, err := json.Marshal(o); err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -110,14 +126,14 @@ func TestBounds(t *testing.T) {
 		kind, result string
 		abs, rel     float64
 	}{
-		{"softmax", "p", 0, 4.0/2048 + 0.002},
-		{"softmax", "other", 0, 4.0/2048 + 0.002},
-		{"exp", "e", 0, 0.001},
-		{"tanh", "a", 0.002, 0},
-		{"tanh", "b", 0.004, 0},
-		{"tanh", "other", 0.004, 0},
-		{"sigmoid", "s", 0, 0},
-		{"relu", "r", 0, 0},
+		{kind: "softmax", result: "p", abs: 0, rel: 4.0/2048 + 0.002},
+		{kind: "softmax", result: "other", abs: 0, rel: 4.0/2048 + 0.002},
+		{kind: "exp", result: "e", abs: 0, rel: 0.001},
+		{kind: "tanh", result: "a", abs: 0.002, rel: 0},
+		{kind: "tanh", result: "b", abs: 0.004, rel: 0},
+		{kind: "tanh", result: "other", abs: 0.004, rel: 0},
+		{kind: "sigmoid", result: "s", abs: 0, rel: 0},
+		{kind: "relu", result: "r", abs: 0, rel: 0},
 	} {
 		if got := b(op(c.kind, c.result)); got.Abs != c.abs || math.Abs(got.Rel-c.rel) > 1e-15 {
 			t.Errorf("%s %s: %+v, want abs %g, rel %g", c.kind, c.result, got, c.abs, c.rel)

@@ -107,7 +107,8 @@ func departures(ctx context.Context, r *compile.Result, container, descriptor []
 
 // expectations runs the interpreter, and its perturbed runs, and keeps every fp16
 // value of the source that a buffer of tasks holds.
-func expectations(ctx context.Context, f *compile.Function, in map[string]interp.Tensor, o Options) (map[string]*expected, error) {
+func expectations(ctx context.Context, f *compile.Function, in map[string]interp.Tensor,
+	o Options) (map[string]*expected, error) {
 	held := map[string]bool{}
 	for _, p := range f.Procedures {
 		for i := range p.Held {
@@ -150,18 +151,19 @@ func expectations(ctx context.Context, f *compile.Function, in map[string]interp
 	bound := bounds(f.Report)
 	for k := range uint64(Perturbations) {
 		p := &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
-		err := run(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations), p, func(op *ir.Op, i int, t interp.Tensor) {
-			e := want[op.Results[i].Name]
-			if e == nil || e.op != op {
-				return
-			}
-			base := e.want.Floats32()
-			for i, y := range t.Floats32() {
-				if d := math.Abs(float64(y) - float64(base[i])); d <= math.MaxFloat64 {
-					e.spread = max(e.spread, d)
+		err := run(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations), p,
+			func(op *ir.Op, i int, t interp.Tensor) {
+				e := want[op.Results[i].Name]
+				if e == nil || e.op != op {
+					return
 				}
-			}
-		})
+				base := e.want.Floats32()
+				for i, y := range t.Floats32() {
+					if d := math.Abs(float64(y) - float64(base[i])); d <= math.MaxFloat64 {
+						e.spread = max(e.spread, d)
+					}
+				}
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +205,13 @@ type watcher struct {
 }
 
 func watch(p *lower.Procedure) *watcher {
-	w := &watcher{p: p, stores: map[int]*lower.Store{}, buffer: map[int]*cells{}, whole: map[int][]int{}, used: map[int]bool{}}
+	w := &watcher{
+		p:      p,
+		stores: map[int]*lower.Store{},
+		buffer: map[int]*cells{},
+		whole:  map[int][]int{},
+		used:   map[int]bool{},
+	}
 	last := map[int]int{}
 	for i := range p.Stores {
 		s := &p.Stores[i]
@@ -245,7 +253,8 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 }
 
 // function runs one function and looks for its first departure.
-func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Function, want map[string]*expected, in map[string]interp.Tensor, o Options) error {
+func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Function, want map[string]*expected,
+	in map[string]interp.Tensor, o Options) error {
 	watchers := map[string]*watcher{}
 	for _, p := range f.Procedures {
 		watchers[p.Name] = watch(p)
@@ -319,7 +328,8 @@ func (w *watcher) compare(h *lower.Held, e *expected) *Departure {
 			pos := e.op.Pos
 			out = &Departure{
 				Task: task, Rule: w.p.Infos[task].Rule, Op: e.op.Def.Name, Value: v.Name, Type: v.Type.String(),
-				Line: pos.Line, Col: pos.Col, Element: i, Got: Number(got), Want: Number(base[i]), Tolerance: Number(limit),
+				Line: pos.Line, Col: pos.Col, Element: i, Got: Number(got), Want: Number(base[i]),
+				Tolerance: Number(limit),
 			}
 		}
 		out.Beyond++
@@ -334,16 +344,19 @@ func (w *watcher) compare(h *lower.Held, e *expected) *Departure {
 func (d *Departures) Text(w io.Writer) error {
 	var err error
 	if x := d.First; x == nil {
-		_, err = fmt.Fprintf(w, "no departure: %d values of %d tasks are within their tolerance of the interpreter's\n", d.Compared, d.Tasks)
+		_, err = fmt.Fprintf(w, "no departure: %d values of %d tasks are within their tolerance of the interpreter's\n",
+			d.Compared, d.Tasks)
 	} else {
 		_, err = fmt.Fprintf(w, "task %d of procedure %s (rule %s) departs from the interpreter\n"+
 			"statement: %s = %s, %s, at %s\nelement %d: simulator %g, interpreter %g, tolerance %.4g\n"+
 			"%d elements are beyond it, the largest distance is %.4g; %d values before it agree\n",
-			x.Task, x.Procedure, x.Rule, x.Value, x.Op, x.Type, x.Place, x.Element, float64(x.Got), float64(x.Want), float64(x.Tolerance),
+			x.Task, x.Procedure, x.Rule, x.Value, x.Op, x.Type, x.Place, x.Element, float64(x.Got), float64(x.Want),
+			float64(x.Tolerance),
 			x.Beyond, float64(x.MaxAbs), d.Compared-1)
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(w, "seed %d, engine numerics %s; %d values that tasks wrote have no statement in the source\n", d.Seed, d.Numerics, d.Unknown)
+		_, err = fmt.Fprintf(w, "seed %d, engine numerics %s; %d values that tasks wrote have no statement in the "+
+			"source\n", d.Seed, d.Numerics, d.Unknown)
 	}
 	return err
 }

@@ -19,9 +19,11 @@ import (
 // the values on the way.
 func TestNoDeparture(t *testing.T) {
 	shared := shareddir.Find(t)
-	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "parakeet-eou-joint", "espresso-sdpa-fwd-taps", "parakeet-eou-encoder-1280ms"} {
+	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "parakeet-eou-joint", "espresso-sdpa-fwd-taps",
+		"parakeet-eou-encoder-1280ms"} {
 		t.Run(name, func(t *testing.T) {
-			m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name)), frontend.Options{})
+			m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name)),
+				frontend.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +70,8 @@ func TestFirstDeparture(t *testing.T) {
 	}
 	proc := r.Functions[0].Procedures[0]
 	if proc.Resident == 0 || len(proc.Held) < len(proc.Tasks) {
-		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs all kinds of places", len(proc.Tasks), len(proc.Held), proc.Resident)
+		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs all kinds of places", len(proc.Tasks),
+			len(proc.Held), proc.Resident)
 	}
 	o := Options{Seed: 3}
 	d, err := departures(t.Context(), r, container, descriptor, o)

@@ -45,15 +45,20 @@ func TestForms(t *testing.T) {
 			}
 		}
 		for _, op := range []string{"maximum", "minimum"} {
-			run(op+" with a number", func(g *irbuild.Graph) *ir.Value { return g.Op(op, "x", g.Input(s...), "y", -0.75) })
+			run(op+" with a number", func(g *irbuild.Graph) *ir.Value {
+				return g.Op(op, "x", g.Input(s...), "y", -0.75)
+			})
 			run(op+" by channel", func(g *irbuild.Graph) *ir.Value {
-				return g.Op(op, "x", g.Input(s...), "y", g.Filled(ir.FP16, func(i int64) float64 { return float64(i%7)/4 - 0.5 }, 1, s[1], 1, 1))
+				return g.Op(op, "x", g.Input(s...), "y", g.Filled(ir.FP16, func(i int64) float64 {
+					return float64(i%7)/4 - 0.5
+				}, 1, s[1], 1, 1))
 			})
 		}
 		// Divisors of both signs, away from zero.
 		run("real_div", func(g *irbuild.Graph) *ir.Value {
 			sign := g.Filled(ir.FP16, func(i int64) float64 { return float64(1 - 2*(i%2)) }, 1, s[1], 1, 1)
-			return g.Op("real_div", "x", g.Input(s...), "y", g.Op("mul", "x", g.Op("exp", "x", g.Input(s...)), "y", sign))
+			return g.Op("real_div", "x", g.Input(s...), "y", g.Op("mul", "x", g.Op("exp", "x", g.Input(s...)), "y",
+				sign))
 		})
 	}
 }

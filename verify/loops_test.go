@@ -19,7 +19,8 @@ import (
 // magnitudes, which are positive: the model takes their logarithms, so that the
 // random inputs of Run would compare one NaN with another.
 func TestPackageWithLoops(t *testing.T) {
-	m, err := frontend.Open(filepath.Join(shareddir.Find(t), "corpus", "DTLN_AEC_128_Part1.mlpackage"), frontend.Options{})
+	m, err := frontend.Open(filepath.Join(shareddir.Find(t), "corpus", "DTLN_AEC_128_Part1.mlpackage"),
+		frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

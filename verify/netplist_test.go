@@ -22,10 +22,12 @@ func described() *ir.Program {
 	g := irbuild.New(5)
 	x := g.Input(2, 4, 8, 8)
 	u := g.Input(4, 1, 8)
-	c := g.Op("conv", "x", x, "weight", g.Weights(6, 4, 3, 3), "bias", g.Weights(6), "pad_type", "same", "strides", []int{2, 2})
+	c := g.Op("conv", "x", x, "weight", g.Weights(6, 4, 3, 3), "bias", g.Weights(6), "pad_type", "same", "strides",
+		[]int{2, 2})
 	r := g.Op("tanh", "x", g.Op("relu", "x", c))
 	s := g.Op("add", "x", g.Op("mul", "x", r, "y", 0.75), "y", g.Weights(6, 1, 1))
-	v := g.Op("slice_by_size", "x", g.Op("sub", "x", s, "y", 1.5), "begin", []int{0, 1, 0, 2}, "size", []int{-1, 4, 4, 2})
+	v := g.Op("slice_by_size", "x", g.Op("sub", "x", s, "y", 1.5), "begin", []int{0, 1, 0, 2}, "size",
+		[]int{-1, 4, 4, 2})
 	b := g.Op("slice_by_index", "x", u, "begin", []int{0, 0, 2}, "end", []int{4, 1, 4})
 	m := g.Op("minimum", "x", v, "y", b)
 	j := g.Op("concat", "values", []*ir.Value{m, v}, "axis", -3)
@@ -41,7 +43,8 @@ func TestDescriptionRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := netplist.Write(described().Funcs[0], "w.weights"); err != nil || !bytes.Equal(again.List, d.List) || !bytes.Equal(again.Weights, d.Weights) {
+	if again, err := netplist.Write(described().Funcs[0], "w.weights"); err != nil || !bytes.Equal(again.List,
+		d.List) || !bytes.Equal(again.Weights, d.Weights) {
 		t.Errorf("written twice, the description differs: %v", err)
 	}
 	dir := t.TempDir()
@@ -120,7 +123,9 @@ func TestNotDescribed(t *testing.T) {
 		build func(g *irbuild.Graph)
 		want  string
 	}{
-		{"no unit", func(g *irbuild.Graph) { g.Output(g.Op("softmax", "x", g.Input(1, 4))) }, `cannot hold softmax "softmax_`},
+		{"no unit", func(g *irbuild.Graph) {
+			g.Output(g.Op("softmax", "x", g.Input(1, 4)))
+		}, `cannot hold softmax "softmax_`},
 		{"groups", func(g *irbuild.Graph) {
 			g.Output(g.Op("conv", "x", g.Input(1, 4, 3, 3), "weight", g.Weights(4, 2, 1, 1), "groups", 2))
 		}, "a convolution has one group; it is 2"},
@@ -128,13 +133,21 @@ func TestNotDescribed(t *testing.T) {
 			g.Output(g.Op("conv", "x", g.Input(1, 4, 9, 9), "weight", g.Weights(4, 4, 3, 3), "dilations", []int{2, 2}))
 		}, "dilations of 1"},
 		{"fp32", func(g *irbuild.Graph) { g.Output(g.Op("relu", "x", g.InputOf(ir.FP32, 4))) }, "its tensors are fp16"},
-		{"rank", func(g *irbuild.Graph) { g.Output(g.Op("relu", "x", g.Input(1, 1, 1, 1, 4))) }, "one to four dimensions"},
-		{"constant", func(g *irbuild.Graph) { g.Output(g.Op("maximum", "x", g.Input(4), "y", 1.0)) }, "a constant is added to"},
-		{"column", func(g *irbuild.Graph) { g.Output(g.Op("add", "x", g.Input(1, 4, 2, 2), "y", g.Weights(1, 1, 2, 2))) }, "one number a channel"},
+		{"rank", func(g *irbuild.Graph) {
+			g.Output(g.Op("relu", "x", g.Input(1, 1, 1, 1, 4)))
+		}, "one to four dimensions"},
+		{"constant", func(g *irbuild.Graph) {
+			g.Output(g.Op("maximum", "x", g.Input(4), "y", 1.0))
+		}, "a constant is added to"},
+		{"column", func(g *irbuild.Graph) {
+			g.Output(g.Op("add", "x", g.Input(1, 4, 2, 2), "y", g.Weights(1, 1, 2, 2)))
+		}, "one number a channel"},
 		{"stride", func(g *irbuild.Graph) {
 			g.Output(g.Op("slice_by_index", "x", g.Input(8), "begin", []int{0}, "end", []int{8}, "stride", []int{2}))
 		}, "a slice takes neighbours"},
-		{"repeated", func(g *irbuild.Graph) { g.Output(g.Op("tile", "x", g.Input(2, 2), "reps", []int{1, 2})) }, "only axes of one element are repeated"},
+		{"repeated", func(g *irbuild.Graph) {
+			g.Output(g.Op("tile", "x", g.Input(2, 2), "reps", []int{1, 2}))
+		}, "only axes of one element are repeated"},
 	} {
 		g := irbuild.New(1)
 		c.build(g)

@@ -24,25 +24,43 @@ func TestPadding(t *testing.T) {
 		pad       []int64 // top, bottom, left, right
 		tasks     int
 	}{
-		{"before a row", []int64{1, 8, 8, 7}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{0, 0, 1, 0}, 2},
-		{"behind a row", []int64{1, 8, 8, 7}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{0, 0, 0, 1}, 2},
-		{"above", []int64{1, 8, 7, 8}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{1, 0, 0, 0}, 2},
-		{"below, wide", []int64{1, 8, 40, 300}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{0, 2, 0, 0}, 2},
-		{"all around", []int64{1, 16, 9, 11}, []int64{16, 1, 1, 1}, 16, nil, nil, []int64{2, 1, 3, 4}, 2},
-		{"within a kernel", []int64{1, 16, 9, 11}, []int64{16, 1, 3, 3}, 16, nil, nil, []int64{2, 0, 2, 1}, 1},
-		{"a kernel wide", []int64{1, 16, 9, 11}, []int64{16, 1, 3, 3}, 16, nil, nil, []int64{1, 1, 3, 0}, 2},
-		{"dilated within", []int64{1, 16, 9, 11}, []int64{16, 1, 3, 3}, 16, nil, []int64{2, 2}, []int64{4, 4, 4, 4}, 1},
-		{"dense", []int64{1, 20, 9, 40}, []int64{12, 20, 1, 1}, 1, nil, nil, []int64{1, 1, 1, 1}, 2},
-		{"dense, in scratch", []int64{1, 24, 100, 400}, []int64{8, 24, 1, 1}, 1, nil, nil, []int64{0, 0, 2, 0}, 2},
-		{"odd channels, in scratch", []int64{1, 9, 200, 600}, []int64{9, 1, 1, 1}, 9, nil, nil, []int64{0, 0, 2, 0}, 2},
-		{"twelve channels, in scratch", []int64{1, 12, 200, 600}, []int64{12, 1, 1, 1}, 12, nil, nil, []int64{0, 0, 1, 1}, 2},
-		{"channels in several tiles", []int64{1, 96, 220, 300}, []int64{96, 1, 1, 1}, 96, nil, nil, []int64{1, 0, 1, 0}, 2},
-		{"grouped", []int64{1, 16, 6, 10}, []int64{32, 4, 1, 1}, 4, nil, nil, []int64{0, 0, 1, 1}, 2},
-		{"stride, first window outside", []int64{1, 16, 9, 12}, []int64{16, 16, 2, 2}, 1, []int64{2, 2}, nil, []int64{0, 0, 2, 0}, 2},
-		{"stride, last step short", []int64{1, 16, 9, 11}, []int64{16, 16, 2, 2}, 1, []int64{2, 2}, nil, []int64{1, 0, 1, 0}, 1},
-		{"two batches", []int64{2, 8, 8, 7}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{0, 0, 1, 0}, 4},
-		{"beyond a kernel's width", []int64{1, 8, 8, 20}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{0, 0, 20, 5}, 4},
-		{"beyond a kernel's height", []int64{1, 8, 20, 8}, []int64{8, 1, 1, 1}, 8, nil, nil, []int64{31, 0, 0, 0}, 3},
+		{name: "before a row", x: []int64{1, 8, 8, 7}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 0, 1, 0},
+			tasks: 2},
+		{name: "behind a row", x: []int64{1, 8, 8, 7}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 0, 0, 1},
+			tasks: 2},
+		{name: "above", x: []int64{1, 8, 7, 8}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{1, 0, 0, 0}, tasks: 2},
+		{name: "below, wide", x: []int64{1, 8, 40, 300}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 2, 0, 0},
+			tasks: 2},
+		{name: "all around", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 1, 1}, groups: 16, pad: []int64{2, 1, 3, 4},
+			tasks: 2},
+		{name: "within a kernel", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 3, 3}, groups: 16,
+			pad: []int64{2, 0, 2, 1}, tasks: 1},
+		{name: "a kernel wide", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 3, 3}, groups: 16, pad: []int64{1, 1, 3, 0},
+			tasks: 2},
+		{name: "dilated within", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 3, 3}, groups: 16,
+			dilations: []int64{2, 2}, pad: []int64{4, 4, 4, 4}, tasks: 1},
+		{name: "dense", x: []int64{1, 20, 9, 40}, w: []int64{12, 20, 1, 1}, groups: 1, pad: []int64{1, 1, 1, 1},
+			tasks: 2},
+		{name: "dense, in scratch", x: []int64{1, 24, 100, 400}, w: []int64{8, 24, 1, 1}, groups: 1,
+			pad: []int64{0, 0, 2, 0}, tasks: 2},
+		{name: "odd channels, in scratch", x: []int64{1, 9, 200, 600}, w: []int64{9, 1, 1, 1}, groups: 9,
+			pad: []int64{0, 0, 2, 0}, tasks: 2},
+		{name: "twelve channels, in scratch", x: []int64{1, 12, 200, 600}, w: []int64{12, 1, 1, 1}, groups: 12,
+			pad: []int64{0, 0, 1, 1}, tasks: 2},
+		{name: "channels in several tiles", x: []int64{1, 96, 220, 300}, w: []int64{96, 1, 1, 1}, groups: 96,
+			pad: []int64{1, 0, 1, 0}, tasks: 2},
+		{name: "grouped", x: []int64{1, 16, 6, 10}, w: []int64{32, 4, 1, 1}, groups: 4, pad: []int64{0, 0, 1, 1},
+			tasks: 2},
+		{name: "stride, first window outside", x: []int64{1, 16, 9, 12}, w: []int64{16, 16, 2, 2}, groups: 1,
+			stride: []int64{2, 2}, pad: []int64{0, 0, 2, 0}, tasks: 2},
+		{name: "stride, last step short", x: []int64{1, 16, 9, 11}, w: []int64{16, 16, 2, 2}, groups: 1,
+			stride: []int64{2, 2}, pad: []int64{1, 0, 1, 0}, tasks: 1},
+		{name: "two batches", x: []int64{2, 8, 8, 7}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 0, 1, 0},
+			tasks: 4},
+		{name: "beyond a kernel's width", x: []int64{1, 8, 8, 20}, w: []int64{8, 1, 1, 1}, groups: 8,
+			pad: []int64{0, 0, 20, 5}, tasks: 4},
+		{name: "beyond a kernel's height", x: []int64{1, 8, 20, 8}, w: []int64{8, 1, 1, 1}, groups: 8,
+			pad: []int64{31, 0, 0, 0}, tasks: 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			build := func() *ir.Program {
@@ -55,7 +73,8 @@ func TestPadding(t *testing.T) {
 				if c.dilations != nil {
 					dilations = c.dilations
 				}
-				v := g.Op("conv", "x", g.Input(c.x...), "weight", g.Weights(c.w...), "bias", g.Weights(c.w[0]), "pad_type", "custom", "strides", stride, "pad", c.pad, "dilations", dilations, "groups", c.groups)
+				v := g.Op("conv", "x", g.Input(c.x...), "weight", g.Weights(c.w...), "bias", g.Weights(c.w[0]),
+					"pad_type", "custom", "strides", stride, "pad", c.pad, "dilations", dilations, "groups", c.groups)
 				g.Output(g.Op("relu", "x", v))
 				return g.Program()
 			}
@@ -64,7 +83,8 @@ func TestPadding(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !r.Pass || r.Model.CPUOps != 0 || r.Model.Tasks != c.tasks {
-				t.Errorf("%d tasks, want %d; %d operations on the CPU; %+v", r.Model.Tasks, c.tasks, r.Model.CPUOps, r.Outputs)
+				t.Errorf("%d tasks, want %d; %d operations on the CPU; %+v", r.Model.Tasks, c.tasks, r.Model.CPUOps,
+					r.Outputs)
 			}
 			p, err := compile.Compile(context.Background(), build(), compile.Options{})
 			if err != nil {

@@ -22,7 +22,8 @@ var unmade = map[ir.DType]bool{ir.String: true, ir.FP8E4M3: true, ir.FP8E5M2: tr
 // seed, name and type alone. The shape must be static.
 func Random(t ir.Type, name string, seed uint64) (interp.Tensor, error) {
 	if t.Kind != ir.Tensor || !t.Static() {
-		return interp.Tensor{}, fmt.Errorf("no random values for %s of type %s: it must be a tensor with a known shape", name, t)
+		return interp.Tensor{}, fmt.Errorf("no random values for %s of type %s: it must be a tensor with a known shape",
+			name, t)
 	}
 	if unmade[t.DType] {
 		return interp.Tensor{}, fmt.Errorf("no random values for %s: elements of type %s cannot be made", name, t.DType)

@@ -64,7 +64,8 @@ func TestRandomFollows(t *testing.T) {
 	if b, c := of("y", 1, 4), of("x", 2, 4); a[0] == b[0] || a[0] == c[0] {
 		t.Errorf("another name or seed gives the same values: %v, %v, %v", a, b, c)
 	}
-	for _, bad := range []ir.Type{ir.TensorOf(ir.FP32, ir.Unknown), ir.TensorOf(ir.String, 2), ir.TensorOf(ir.FP8E4M3, 2), {Kind: ir.State, DType: ir.FP32}} {
+	for _, bad := range []ir.Type{ir.TensorOf(ir.FP32, ir.Unknown), ir.TensorOf(ir.String, 2),
+		ir.TensorOf(ir.FP8E4M3, 2), {Kind: ir.State, DType: ir.FP32}} {
 		if _, err := Random(bad, "x", 1); err == nil {
 			t.Errorf("%s: no error", bad)
 		}

@@ -59,12 +59,17 @@ func TestRecordedShapes(t *testing.T) {
 					t.Errorf("%s: %v", c.name, err)
 					continue
 				}
-				r, err := Run(context.Background(), prog, Options{Seed: 1, Numerics: numerics.ANE, Inputs: inDomain(t, q)})
+				r, err := Run(context.Background(), prog, Options{
+					Seed:     1,
+					Numerics: numerics.ANE,
+					Inputs:   inDomain(t, q),
+				})
 				switch {
 				case err != nil:
 					t.Errorf("%s: %v", c.name, err)
 				case r.Model.CPUOps != 0 || r.Model.Tasks == 0:
-					t.Errorf("%s: %d operations on the CPU, %d tasks: the engine must run all", c.name, r.Model.CPUOps, r.Model.Tasks)
+					t.Errorf("%s: %d operations on the CPU, %d tasks: the engine must run all", c.name, r.Model.CPUOps,
+						r.Model.Tasks)
 				case !r.Pass:
 					t.Errorf("%s: %+v", c.name, r.Outputs)
 				}

@@ -99,7 +99,8 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		Seed: o.Seed, Numerics: o.Numerics.String(), Reference: numerics.IEEE.String(), Pass: true,
 		Container: int64(len(container)), Descriptor: int64(len(descriptor)), Report: r.Report,
 		Model: Model{
-			EngineOps: r.Report.EngineOps, CPUOps: r.Report.CPUOps, EngineMACs: r.Report.EngineMACs, CPUMACs: r.Report.CPUMACs,
+			EngineOps: r.Report.EngineOps, CPUOps: r.Report.CPUOps, EngineMACs: r.Report.EngineMACs,
+			CPUMACs:    r.Report.CPUMACs,
 			Dispatches: r.Report.Dispatches, Tasks: r.Report.Tasks, Weights: r.Report.Weights,
 		},
 	}
@@ -243,7 +244,8 @@ func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
 // reference runs the interpreter on the source, call by call: once as it is, and
 // Perturbations times with every operation on the engine erring within its
 // bound.
-func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor, o Options) ([]map[string]interp.Tensor, []map[string]*tolerance, error) {
+func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor,
+	o Options) ([]map[string]interp.Tensor, []map[string]*tolerance, error) {
 	prog, err := interp.Prepare(f.Reference)
 	if err != nil {
 		return nil, nil, err
@@ -282,7 +284,8 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 
 // calls runs a program step by step, its states kept between, and returns the
 // results and the states of each.
-func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor, opt interp.Options) ([]map[string]interp.Tensor, error) {
+func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor,
+	opt interp.Options) ([]map[string]interp.Tensor, error) {
 	opt.States = map[string]interp.Tensor{}
 	var out []map[string]interp.Tensor
 	for _, in := range steps {
@@ -318,12 +321,14 @@ func (r *Result) Text(w io.Writer) error {
 	for _, o := range r.Outputs {
 		verdict := "pass"
 		if !o.Pass {
-			verdict = fmt.Sprintf("FAIL: element %d is %g, reference %g", o.Worst.Index, float64(o.Worst.Got), float64(o.Worst.Want))
+			verdict = fmt.Sprintf("FAIL: element %d is %g, reference %g", o.Worst.Index, float64(o.Worst.Got),
+				float64(o.Worst.Want))
 		}
 		if o.Loose {
 			verdict += " (loose: the tolerance is near the scale)"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%d\t%.4g\t%.4g\t%s\n", o.Name, o.Type, float64(o.MaxAbs), o.MaxULP, float64(o.Tolerance), float64(o.Scale), verdict)
+		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%d\t%.4g\t%.4g\t%s\n", o.Name, o.Type, float64(o.MaxAbs), o.MaxULP,
+			float64(o.Tolerance), float64(o.Scale), verdict)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -332,7 +337,8 @@ func (r *Result) Text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "seed %d, engine numerics %s, reference %s\n"+
 		"operations: %d on the engine, %d on the CPU\nmultiply-accumulates: %d on the engine, %d on the CPU\n"+
 		"%d dispatches, %d tasks, %d bytes of weights\n",
-		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs, m.Dispatches, m.Tasks, m.Weights)
+		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs, m.Dispatches, m.Tasks,
+		m.Weights)
 	return err
 }
 

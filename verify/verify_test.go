@@ -40,7 +40,8 @@ func TestDigits(t *testing.T) {
 		}
 		for _, o := range r.Outputs {
 			if o.Loose {
-				t.Errorf("seed %d: %s: tolerance %g is loose at scale %g", seed, o.Name, float64(o.Tolerance), float64(o.Scale))
+				t.Errorf("seed %d: %s: tolerance %g is loose at scale %g", seed, o.Name, float64(o.Tolerance),
+					float64(o.Scale))
 			}
 		}
 	}
@@ -50,7 +51,12 @@ func TestDigits(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	var first string
 	for _, n := range []int{1, 2, 5} {
-		r, err := Run(context.Background(), open(t, digits), Options{Seed: 1, Numerics: numerics.ANE, Workers: n, Compile: compile.Options{Workers: n}})
+		r, err := Run(context.Background(), open(t, digits), Options{
+			Seed:     1,
+			Numerics: numerics.ANE,
+			Workers:  n,
+			Compile:  compile.Options{Workers: n},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +93,8 @@ func TestWrongResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	inputs := map[string]interp.Tensor{"image": in}
-	wants, steps, err := reference(context.Background(), r.Functions[0], []map[string]interp.Tensor{inputs}, Options{Seed: 1})
+	wants, steps, err := reference(context.Background(), r.Functions[0], []map[string]interp.Tensor{inputs},
+		Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +141,8 @@ func TestStates(t *testing.T) {
 	for _, o := range r.Outputs {
 		names = append(names, o.Name)
 	}
-	want := "main: y (call 1), main: state s (call 1), main: y (call 2), main: state s (call 2), main: y (call 3), main: state s (call 3), other: y"
+	want := "main: y (call 1), main: state s (call 1), main: y (call 2), main: state s (call 2), main: y (call 3), " +
+		"main: state s (call 3), other: y"
 	if got := strings.Join(names, ", "); got != want || !r.Pass {
 		t.Errorf("pass %v, outputs %s", r.Pass, got)
 	}
@@ -146,10 +154,12 @@ func TestCorpus(t *testing.T) {
 		t.Skip("real models take seconds")
 	}
 	dir := filepath.Join(shareddir.Find(t), "corpus")
-	for _, name := range []string{"coremltools-add", "coremlrs-test-linear", "espresso-fused-ffn", "espresso-fused-qkv", "espresso-matmul", "mnist-cnn-inline", "silero-v6-fp16"} {
+	for _, name := range []string{"coremltools-add", "coremlrs-test-linear", "espresso-fused-ffn", "espresso-fused-qkv",
+		"espresso-matmul", "mnist-cnn-inline", "silero-v6-fp16"} {
 		t.Run(name, func(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(dir, name, "model.mil"))
-			if more, _ := filepath.Glob(filepath.Join(dir, name, "*", "model.mil")); err != nil || len(paths)+len(more) != 1 {
+			if more, _ := filepath.Glob(filepath.Join(dir, name, "*", "model.mil")); err != nil || len(paths)+
+				len(more) != 1 {
 				t.Fatalf("model.mil of %s: %v %v, %v", name, paths, more, err)
 			} else {
 				paths = append(paths, more...)

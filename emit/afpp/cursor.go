@@ -27,7 +27,7 @@ type cursor struct {
 
 // fail keeps the first fault, at an offset of the body.
 func (c *cursor) fail(at int, field, rule string, val, limit any) {
-	c.keep(&FormatError{c.base + int64(at), c.where + "." + field, rule, val, limit})
+	c.keep(&FormatError{Off: c.base + int64(at), Field: c.where + "." + field, Rule: rule, Val: val, Limit: limit})
 }
 
 func (c *cursor) keep(e *FormatError) {
@@ -79,7 +79,8 @@ func (c *cursor) u64(field string) uint64 {
 func (c *cursor) count(field string, size int) int {
 	n := c.u32(field)
 	if int64(n) > int64(c.left()/size) {
-		c.fail(c.last, field, fmt.Sprintf("entries of %d bytes do not fit into the rest of the body", size), int64(n), c.left()/size)
+		c.fail(c.last, field, fmt.Sprintf("entries of %d bytes do not fit into the rest of the body", size), int64(n),
+			c.left()/size)
 		return 0
 	}
 	return int(n)
@@ -92,7 +93,7 @@ func (c *cursor) check(ok bool, field, rule string, val, limit any) {
 
 func (c *cursor) checkAt(ok bool, at int, field, rule string, val, limit any) {
 	if !ok {
-		c.tell(&FormatError{c.base + int64(at), c.where + "." + field, rule, val, limit})
+		c.tell(&FormatError{Off: c.base + int64(at), Field: c.where + "." + field, Rule: rule, Val: val, Limit: limit})
 	}
 }
 

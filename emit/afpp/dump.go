@@ -50,7 +50,16 @@ func (g *Program) Sections() ([]SectionInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, SectionInfo{Kind(k + 1), g.Versions[k], g.Offsets[k], int64(g.base + g.Offsets[k]), uint64(len(body)), uint64(len(body)), n, crc32.ChecksumIEEE(body)})
+		out = append(out, SectionInfo{
+			Kind:    Kind(k + 1),
+			Version: g.Versions[k],
+			Offset:  g.Offsets[k],
+			At:      int64(g.base + g.Offsets[k]),
+			Size:    uint64(len(body)),
+			Present: uint64(len(body)),
+			Count:   n,
+			CRC:     crc32.ChecksumIEEE(body),
+		})
 	}
 	return out, nil
 }
@@ -82,7 +91,8 @@ func dumpProgram(w io.Writer, i int, g *Program) error {
 // DumpRecords prints the records of program i.
 func DumpRecords(w io.Writer, i int, g *Program) error {
 	tw := newTable(w)
-	fmt.Fprintf(tw, "%s: %d records\ntask\tgroup\tregister\tbits\toperand\tslot\tbar\n", programField(i), len(g.Text.Records))
+	fmt.Fprintf(tw, "%s: %d records\ntask\tgroup\tregister\tbits\toperand\tslot\tbar\n", programField(i),
+		len(g.Text.Records))
 	for i := range g.Text.Records {
 		dumpRecord(tw, &g.Text.Records[i])
 	}

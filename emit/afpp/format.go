@@ -39,8 +39,9 @@ const (
 
 // Limits.
 const (
-	MaxPrograms  = 144        // program slots of the firmware (chapters 29, 30)
-	MaxBars      = 32         // hardware register slots of a procedure (table 29.4); the 128 of chapter 30 are custom bars
+	MaxPrograms = 144 // program slots of the firmware (chapters 29, 30)
+	// hardware register slots of a procedure (table 29.4); the 128 of chapter 30 are custom bars
+	MaxBars      = 32
 	NumClasses   = 79         // operation classes (table 23.13)
 	AddressLimit = 0xe0000000 // device addresses are below it: the 3.5 GiB aperture
 	PageSize     = 0x4000     // of the address translation
@@ -86,11 +87,11 @@ var kinds = [NumKinds]struct {
 	read   func(*programReader, *cursor, int)
 	apart  bool // a value that breaks a rule does not hinder reading those behind it
 }{
-	{"generic", "1", genericBody, (*programReader).generic, true},
-	{"kernel", "64-byte tiles", kernelBody, (*programReader).kernel, true},
-	{"text", "records", textBody, (*programReader).text, true},
-	{"operation", "operations", operationBody, (*programReader).operations, false},
-	{"procedure", "procedures", procedureBody, (*programReader).procedures, false},
+	{name: "generic", counts: "1", body: genericBody, read: (*programReader).generic, apart: true},
+	{name: "kernel", counts: "64-byte tiles", body: kernelBody, read: (*programReader).kernel, apart: true},
+	{name: "text", counts: "records", body: textBody, read: (*programReader).text, apart: true},
+	{name: "operation", counts: "operations", body: operationBody, read: (*programReader).operations, apart: false},
+	{name: "procedure", counts: "procedures", body: procedureBody, read: (*programReader).procedures, apart: false},
 }
 
 // String names a kind.

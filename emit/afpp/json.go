@@ -91,7 +91,15 @@ func (g *Program) json() (programJSON, error) {
 		return programJSON{}, err
 	}
 	for _, x := range list {
-		j.Sections = append(j.Sections, sectionJSON{x.Kind.String(), hex(x.Version), hex(x.Offset), int(x.Size), int(x.Present), x.Count, hex(x.CRC)})
+		j.Sections = append(j.Sections, sectionJSON{
+			Kind:    x.Kind.String(),
+			Version: hex(x.Version),
+			Offset:  hex(x.Offset),
+			Size:    int(x.Size),
+			Present: int(x.Present),
+			Count:   x.Count,
+			CRC:     hex(x.CRC),
+		})
 	}
 	for _, p := range g.Procedures {
 		q := procedureJSON{Name: p.Name, Inputs: portsJSON(p.Inputs), Outputs: portsJSON(p.Outputs), Bars: []barJSON{}}
@@ -99,7 +107,12 @@ func (g *Program) json() (programJSON, error) {
 			q.Operations = append(q.Operations, operationJSON(o))
 		}
 		for _, b := range p.Bars {
-			q.Bars = append(q.Bars, barJSON{b.ID, b.Usage.String(), hex(b.Address), hex(b.Size)})
+			q.Bars = append(q.Bars, barJSON{
+				ID:      b.ID,
+				Usage:   b.Usage.String(),
+				Address: hex(b.Address),
+				Size:    hex(b.Size),
+			})
 		}
 		j.Procedures = append(j.Procedures, q)
 	}

@@ -23,9 +23,21 @@ func Read(b []byte) (*Package, error) {
 	}
 	switch {
 	case h.size != uint64(len(b)):
-		return nil, &FormatError{12, "package.size", "must be the length of the container", h.size, uint64(len(b))}
+		return nil, &FormatError{
+			Off:   12,
+			Field: "package.size",
+			Rule:  "must be the length of the container",
+			Val:   h.size,
+			Limit: uint64(len(b)),
+		}
 	case h.count < 1 || h.count > MaxPrograms:
-		return nil, &FormatError{8, "package.count", "a package has at least one program and no more than the firmware has slots", int64(h.count), MaxPrograms}
+		return nil, &FormatError{
+			Off:   8,
+			Field: "package.count",
+			Rule:  "a package has at least one program and no more than the firmware has slots",
+			Val:   int64(h.count),
+			Limit: MaxPrograms,
+		}
 	}
 	p := &Package{Version: h.version}
 	at := uint64(HeaderSize)
@@ -33,7 +45,13 @@ func Read(b []byte) (*Package, error) {
 		field := programField(i)
 		next := alignUp(at)
 		if next > uint64(len(b)) {
-			return nil, &FormatError{int64(at), field, "the container ends before it", uint64(len(b)), next}
+			return nil, &FormatError{
+				Off:   int64(at),
+				Field: field,
+				Rule:  "the container ends before it",
+				Val:   uint64(len(b)),
+				Limit: next,
+			}
 		}
 		if err := zeros(b, at, next, field+".padding before"); err != nil {
 			return nil, err
@@ -45,7 +63,13 @@ func Read(b []byte) (*Package, error) {
 		p.Programs = append(p.Programs, r.p)
 	}
 	if at != uint64(len(b)) {
-		return nil, &FormatError{int64(at), "package", "bytes behind the last program", uint64(len(b)) - at, uint64(0)}
+		return nil, &FormatError{
+			Off:   int64(at),
+			Field: "package",
+			Rule:  "bytes behind the last program",
+			Val:   uint64(len(b)) - at,
+			Limit: uint64(0),
+		}
 	}
 	return p, nil
 }
@@ -59,16 +83,34 @@ type header struct {
 // readHeader reads the first words of a header.
 func readHeader(b []byte, at uint64, magic uint32, field string) (header, error) {
 	if at > uint64(len(b)) || uint64(len(b))-at < HeaderSize {
-		return header{}, &FormatError{int64(at), field, "the container ends inside the header", len(b) - int(at), HeaderSize}
+		return header{}, &FormatError{
+			Off:   int64(at),
+			Field: field,
+			Rule:  "the container ends inside the header",
+			Val:   len(b) - int(at),
+			Limit: HeaderSize,
+		}
 	}
 	le := binary.LittleEndian
 	b = b[at:]
 	if v := le.Uint32(b); v != magic {
-		return header{}, &FormatError{int64(at), field + ".magic", "not the magic number of this level", v, magic}
+		return header{}, &FormatError{
+			Off:   int64(at),
+			Field: field + ".magic",
+			Rule:  "not the magic number of this level",
+			Val:   v,
+			Limit: magic,
+		}
 	}
 	v := le.Uint32(b[4:])
 	if v>>16 != Version>>16 {
-		return header{}, &FormatError{int64(at) + 4, field + ".version", "this major version is unknown; pack the program anew", versionText(v), versionText(Version)}
+		return header{}, &FormatError{
+			Off:   int64(at) + 4,
+			Field: field + ".version",
+			Rule:  "this major version is unknown; pack the program anew",
+			Val:   versionText(v),
+			Limit: versionText(Version),
+		}
 	}
 	return header{v, le.Uint32(b[8:]), uint64(le.Uint32(b[12:]))}, nil
 }
@@ -88,14 +130,20 @@ func readSectionHeader(b []byte, at uint64, field string) (sectionHeader, error)
 		return sectionHeader{}, err
 	}
 	le, b := binary.LittleEndian, b[at:]
-	return sectionHeader{h, le.Uint32(b[0x10:]), le.Uint64(b[0x14:]), le.Uint64(b[0x1c:]), le.Uint32(b[0x24:])}, nil
+	return sectionHeader{
+		header: h,
+		kind:   le.Uint32(b[0x10:]),
+		offset: le.Uint64(b[0x14:]),
+		body:   le.Uint64(b[0x1c:]),
+		crc:    le.Uint32(b[0x24:]),
+	}, nil
 }
 
 // zeros checks padding.
 func zeros(b []byte, from, to uint64, field string) error {
 	for i := from; i < to; i++ {
 		if b[i] != 0 {
-			return &FormatError{int64(i), field, "must be zero", b[i], uint8(0)}
+			return &FormatError{Off: int64(i), Field: field, Rule: "must be zero", Val: b[i], Limit: uint8(0)}
 		}
 	}
 	return nil
@@ -164,7 +212,7 @@ func (r *programReader) read() (uint64, error) {
 
 // fault is an error at an offset from the program's header.
 func (r *programReader) fault(at uint64, field, rule string, val, limit any) error {
-	return &FormatError{int64(r.base + at), r.field + "." + field, rule, val, limit}
+	return &FormatError{Off: int64(r.base + at), Field: r.field + "." + field, Rule: rule, Val: val, Limit: limit}
 }
 
 // section reads the header of section k and returns its body.
@@ -199,7 +247,8 @@ func (r *programReader) section(k int) (span, *cursor, int, error) {
 	}
 	// A count beyond the body's bytes can be no count of anything in it.
 	if uint64(h.count) > max(size, 1) {
-		return span{}, nil, 0, r.fault(at+8, name+".count", "more "+kinds[k].counts+" than the body has bytes", int64(h.count), int64(size))
+		return span{}, nil, 0, r.fault(at+8, name+".count", "more "+kinds[k].counts+" than the body has bytes",
+			int64(h.count), int64(size))
 	}
 	r.p.Versions[k], r.p.Offsets[k] = h.version, off
 	c := &cursor{b: body, size: size, base: int64(r.base + off), where: r.field + "." + name}
@@ -219,7 +268,8 @@ func (r *programReader) layout(spans []span) error {
 	for _, s := range spans {
 		name := kinds[s.kind].name
 		if s.from < end {
-			return r.fault(HeaderSize+uint64(s.kind)*SectionHeaderSize+0x14, name+".offset", "the body overlaps the one before it", s.from, end)
+			return r.fault(HeaderSize+uint64(s.kind)*SectionHeaderSize+0x14, name+".offset",
+				"the body overlaps the one before it", s.from, end)
 		}
 		if err := zeros(r.b, r.base+end, r.base+s.from, r.field+"."+name+".padding before"); err != nil {
 			return err
@@ -237,18 +287,21 @@ func (r *programReader) generic(c *cursor, count int) {
 	c.check(count == 1, "count", "there is one generic entry", count, 1)
 	g.Identity = c.u64("identity")
 	g.Image = c.u32("image version")
-	c.check(g.Image == td.VersionV10, "image version", "register images of this version are unknown", int64(g.Image), td.VersionV10)
+	c.check(g.Image == td.VersionV10, "image version", "register images of this version are unknown", int64(g.Image),
+		td.VersionV10)
 	n := [3]uint32{}
 	for i, name := range [...]string{"tasks", "operations", "procedures"} {
 		n[i] = c.u32(name)
-		c.check(n[i] >= 1 && n[i] <= 1<<16, name, "a program has at least one, and as many as a record's 16 bits count", int64(n[i]), 1<<16)
+		c.check(n[i] >= 1 && n[i] <= 1<<16, name, "a program has at least one, and as many as a record's 16 bits count",
+			int64(n[i]), 1<<16)
 	}
 	r.tasks, r.operationCount, r.procedureCount = int(n[0]), int(n[1]), int(n[2])
 	g.Base = c.u64("window base")
 	c.check(g.Base%PageSize == 0, "window base", "must be a multiple of the page", g.Base, uint64(PageSize))
 	c.check(g.Base < AddressLimit, "window base", "device addresses are below the limit", g.Base, uint64(AddressLimit))
 	g.Size = c.u64("window size")
-	c.check(g.Size >= 1 && g.Size <= AddressLimit-g.Base, "window size", "the window has bytes and ends at the address limit", g.Size, AddressLimit-g.Base)
+	c.check(g.Size >= 1 && g.Size <= AddressLimit-g.Base, "window size",
+		"the window has bytes and ends at the address limit", g.Size, AddressLimit-g.Base)
 	copy(g.Container[:], c.take(len(g.Container), "container hash"))
 }
 
@@ -262,7 +315,8 @@ func (r *programReader) kernel(c *cursor, count int) {
 func (r *programReader) text(c *cursor, count int) {
 	stream := td.StreamHeader + int64(count)*td.RecordSize
 	want := stream + int64(r.tasks)*td.ImageSize
-	c.check(int64(c.size) == want, "size", "must hold the records that the header counts and an image for each task of generic", int64(c.size), want)
+	c.check(int64(c.size) == want, "size",
+		"must hold the records that the header counts and an image for each task of generic", int64(c.size), want)
 	if c.err != nil {
 		return
 	}
@@ -273,7 +327,8 @@ func (r *programReader) text(c *cursor, count int) {
 	}
 	for i := range rs {
 		if rs[i].Task >= r.tasks && c.err == nil {
-			c.checkAt(false, td.StreamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task, r.tasks-1)
+			c.checkAt(false, td.StreamHeader+i*td.RecordSize, recordField(i, "task"), "no such task", rs[i].Task,
+				r.tasks-1)
 		}
 	}
 	r.p.Text.Records = rs
@@ -284,7 +339,8 @@ func (r *programReader) text(c *cursor, count int) {
 	for c.err == nil && len(r.p.Text.Images) < r.tasks && c.left() >= td.ImageSize {
 		r.p.Text.Images = append(r.p.Text.Images, c.take(td.ImageSize, "image"))
 	}
-	c.checkAt(c.left() == 0, c.at, fmt.Sprintf("image %d", len(r.p.Text.Images)), "bytes that are no whole image of a task", c.left(), td.ImageSize)
+	c.checkAt(c.left() == 0, c.at, fmt.Sprintf("image %d", len(r.p.Text.Images)),
+		"bytes that are no whole image of a task", c.left(), td.ImageSize)
 }
 
 // recordField names a field of a record.
@@ -294,13 +350,13 @@ func recordField(i int, field string) string { return fmt.Sprintf("record %d.%s"
 func inStream(err error, c *cursor) *FormatError {
 	e, ok := err.(*td.StreamError)
 	if !ok {
-		return &FormatError{c.base, c.where + ".stream", err.Error(), nil, nil}
+		return &FormatError{Off: c.base, Field: c.where + ".stream", Rule: err.Error()}
 	}
 	field := "stream." + e.Field
 	if e.Record >= 0 {
 		field = recordField(e.Record, e.Field)
 	}
-	return &FormatError{c.base + e.Off, c.where + "." + field, e.Msg, nil, nil}
+	return &FormatError{Off: c.base + e.Off, Field: c.where + "." + field, Rule: e.Msg}
 }
 
 // names refuses a name that stands twice.
@@ -321,9 +377,11 @@ func (r *programReader) operations(c *cursor, count int) {
 		o := Operation{Class: c.u32(f + "class")}
 		c.check(o.Class < NumClasses, f+"class", "no such operation class", int64(o.Class), NumClasses-1)
 		o.FirstTask = c.u32(f + "first task")
-		c.check(int64(o.FirstTask) == int64(next), f+"first task", "an operation begins where the one before it ends", int64(o.FirstTask), next)
+		c.check(int64(o.FirstTask) == int64(next), f+"first task", "an operation begins where the one before it ends",
+			int64(o.FirstTask), next)
 		o.Tasks = c.u32(f + "tasks")
-		c.check(o.Tasks >= 1 && int64(o.Tasks) <= int64(r.tasks-next), f+"tasks", "an operation has tasks of the program", int64(o.Tasks), r.tasks-next)
+		c.check(o.Tasks >= 1 && int64(o.Tasks) <= int64(r.tasks-next), f+"tasks",
+			"an operation has tasks of the program", int64(o.Tasks), r.tasks-next)
 		at := c.at
 		o.Name = c.name(f + "name")
 		seen.add(c, at, f+"name", o.Name)
@@ -344,9 +402,11 @@ func (r *programReader) procedures(c *cursor, count int) {
 	for i := 0; i < count && c.err == nil; i++ {
 		f := fmt.Sprintf("entry %d.", i)
 		p := Procedure{FirstOperation: c.u32(f + "first operation")}
-		c.check(int64(p.FirstOperation) == int64(next), f+"first operation", "a procedure begins where the one before it ends", int64(p.FirstOperation), next)
+		c.check(int64(p.FirstOperation) == int64(next), f+"first operation",
+			"a procedure begins where the one before it ends", int64(p.FirstOperation), next)
 		p.Operations = c.u32(f + "operations")
-		c.check(p.Operations >= 1 && int64(p.Operations) <= int64(len(r.p.Operations)-next), f+"operations", "a procedure has operations of the program", int64(p.Operations), len(r.p.Operations)-next)
+		c.check(p.Operations >= 1 && int64(p.Operations) <= int64(len(r.p.Operations)-next), f+"operations",
+			"a procedure has operations of the program", int64(p.Operations), len(r.p.Operations)-next)
 		next += int(p.Operations)
 		in, out := c.count(f+"inputs", 12), c.count(f+"outputs", 12)
 		n := c.count(f+"bars", 24)
@@ -396,15 +456,19 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		b.Usage = Usage(c.u32(f + "usage"))
 		c.check(b.Usage.String() != "", f+"usage", "no such usage code", int64(b.Usage), int64(UsageConstants))
 		b.Address = c.u64(f + "address")
-		c.check(b.Address%Align == 0, f+"address", "a buffer begins at a multiple of the tile", b.Address, uint64(Align))
+		c.check(b.Address%Align == 0, f+"address", "a buffer begins at a multiple of the tile", b.Address,
+			uint64(Align))
 		left := uint64(AddressLimit)
 		if !b.ByCall() {
-			c.check(b.Address != 0, f+"address", "0 stands for a buffer that the call brings, and that is an input or an output", b.Usage.String(), nil)
-			c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "lies outside the program's window", b.Address, g.Base+g.Size)
+			c.check(b.Address != 0, f+"address",
+				"0 stands for a buffer that the call brings, and that is an input or an output", b.Usage.String(), nil)
+			c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "lies outside the program's window",
+				b.Address, g.Base+g.Size)
 			left = g.Size - (b.Address - g.Base)
 		}
 		b.Size = c.u64(f + "size")
-		c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size, left)
+		c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size,
+			left)
 		kernel := b.Usage == UsageWeights || b.Usage == UsageConstants
 		c.check(!kernel || b.Size <= r.kernelSize, f+"size", "reaches past the kernel section", b.Size, r.kernelSize)
 		bs = append(bs, b)
@@ -425,7 +489,8 @@ func checkPorts(c *cursor, at int, f string, p *Procedure) {
 		for i, q := range d.ports {
 			b := p.bar(q.Bar)
 			if b == nil || b.Usage != d.usage {
-				c.fail(at, fmt.Sprintf("%s%s %d.bar", f, d.name, i), "the procedure has no "+d.usage.String()+" bar of this identifier", int64(q.Bar), nil)
+				c.fail(at, fmt.Sprintf("%s%s %d.bar", f, d.name, i), "the procedure has no "+d.usage.String()+
+					" bar of this identifier", int64(q.Bar), nil)
 				return
 			}
 			at += 8 + (len(q.Name)+3)&^3
@@ -467,7 +532,13 @@ func (r *programReader) bind() error {
 func (r *programReader) bindRecord(i int, owner []*Procedure, base uint64, known bool) error {
 	rec := &r.p.Text.Records[i]
 	fault := func(at int64, field, rule string, val, limit any) error {
-		return &FormatError{r.records + int64(i)*td.RecordSize + at, r.field + ".text." + recordField(i, field), rule, val, limit}
+		return &FormatError{
+			Off:   r.records + int64(i)*td.RecordSize + at,
+			Field: r.field + ".text." + recordField(i, field),
+			Rule:  rule,
+			Val:   val,
+			Limit: limit,
+		}
 	}
 	if got := rec.Register - rec.Register%td.RegisterWindow; (rec.Slot == 0 || rec.Resolved) && known && got != base {
 		return fault(0x04, "register", "a load has one aperture for all its registers", got, base)
@@ -479,17 +550,22 @@ func (r *programReader) bindRecord(i int, owner []*Procedure, base uint64, known
 	b := p.bar(uint32(rec.Bar))
 	switch {
 	case b == nil:
-		return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), rec.Bar, nil)
+		return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), rec.Bar,
+			nil)
 	case uint64(rec.Offset) >= b.Size:
 		return fault(0x26, "bar offset", fmt.Sprintf("lies outside bar %d", b.ID), rec.Offset, b.Size-1)
 	case rec.Resolved && b.ByCall():
-		return fault(0x1c, "slot", fmt.Sprintf("has an address, but each call brings the buffer of bar %d", b.ID), rec.Operand, nil)
+		return fault(0x1c, "slot", fmt.Sprintf("has an address, but each call brings the buffer of bar %d", b.ID),
+			rec.Operand, nil)
 	case !rec.Resolved && !b.ByCall():
-		return fault(0x1c, "slot", "waits for its address; resolve the relocations before packing", uint32(rec.Slot), nil)
+		return fault(0x1c, "slot", "waits for its address; resolve the relocations before packing", uint32(rec.Slot),
+			nil)
 	case rec.Operand>>32 != 0:
-		return fault(0x0c, "operand 0", "the high 32 bits of a device address are zero before the firmware rebases it", rec.Operand, uint64(1<<32-1))
+		return fault(0x0c, "operand 0", "the high 32 bits of a device address are zero before the firmware rebases it",
+			rec.Operand, uint64(1<<32-1))
 	case rec.Resolved && rec.Operand != b.Address+uint64(rec.Offset):
-		return fault(0x0c, "operand 0", fmt.Sprintf("is not its offset behind bar %d, which begins at %#x", b.ID, b.Address), rec.Operand, b.Address+uint64(rec.Offset))
+		return fault(0x0c, "operand 0", fmt.Sprintf("is not its offset behind bar %d, which begins at %#x", b.ID,
+			b.Address), rec.Operand, b.Address+uint64(rec.Offset))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *scan) fault(err error) {
 // cut notes that the container ends inside a field, or before it.
 func (s *scan) cut(field, rule string, have, want uint64) {
 	if s.end == nil {
-		s.end = &FormatError{int64(len(s.b)), field, rule, have, want}
+		s.end = &FormatError{Off: int64(len(s.b)), Field: field, Rule: rule, Val: have, Limit: want}
 	}
 }
 
@@ -87,7 +87,12 @@ func (s *scan) container() *Package {
 	at := uint64(HeaderSize)
 	for i := range int(min(h.count, MaxPrograms)) {
 		base := alignUp(at)
-		r := &programReader{b: s.b, base: base, field: programField(i), p: &Program{base: base, scanned: []SectionInfo{}}}
+		r := &programReader{
+			b:     s.b,
+			base:  base,
+			field: programField(i),
+			p:     &Program{base: base, scanned: []SectionInfo{}},
+		}
 		if r.base+HeaderSize > uint64(len(s.b)) {
 			s.cutHeader(r.base, r.field, HeaderSize)
 			break
@@ -123,13 +128,22 @@ func (s *scan) program(r *programReader) {
 			break
 		}
 		if h.kind != uint32(k+1) {
-			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind", "sections stand in the order of their kinds", h.kind, uint32(k+1)))
+			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind",
+				"sections stand in the order of their kinds", h.kind, uint32(k+1)))
 			break
 		}
-		x := SectionInfo{Kind: Kind(k + 1), Version: h.version, Offset: h.offset, Size: h.body, Count: int(h.count), CRC: h.crc}
+		x := SectionInfo{
+			Kind:    Kind(k + 1),
+			Version: h.version,
+			Offset:  h.offset,
+			Size:    h.body,
+			Count:   int(h.count),
+			CRC:     h.crc,
+		}
 		if x.Offset > r.size || x.Size > r.size-x.Offset {
 			// Bodies of one program alone bound what reading them costs.
-			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset", "the body reaches past the end of the program", x.Offset, r.size))
+			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset",
+				"the body reaches past the end of the program", x.Offset, r.size))
 			x.Size = 0
 		}
 		left := uint64(len(s.b)) - r.base
@@ -155,7 +169,8 @@ func (s *scan) body(r *programReader, k int, b []byte) {
 	x := &r.p.scanned[k]
 	whole := x.Present == x.Size
 	if got := crc32.ChecksumIEEE(b); whole && got != x.CRC {
-		s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x24, kinds[k].name+".crc", "is not the checksum of the body", x.CRC, got))
+		s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x24, kinds[k].name+".crc",
+			"is not the checksum of the body", x.CRC, got))
 	}
 	c := &cursor{b: b, size: x.Size, base: x.At, where: r.field + "." + kinds[k].name}
 	if kinds[k].apart {

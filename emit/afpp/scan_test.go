@@ -45,7 +45,8 @@ func TestScanCut(t *testing.T) {
 			records := min(max((n-text)/td.RecordSize, 0), len(w.Text.Records))
 			images := min(max((n-text-len(w.Text.Records)*td.RecordSize)/td.ImageSize, 0), len(w.Text.Images))
 			if len(g.Text.Records) != records || len(g.Text.Images) != images {
-				t.Fatalf("cut at %#x: program %d has %d records and %d images, want %d and %d", n, i, len(g.Text.Records), len(g.Text.Images), records, images)
+				t.Fatalf("cut at %#x: program %d has %d records and %d images, want %d and %d", n, i,
+					len(g.Text.Records), len(g.Text.Images), records, images)
 			}
 			for k := range g.Text.Records {
 				if g.Text.Records[k] != w.Text.Records[k] {
@@ -86,8 +87,10 @@ func TestScanOtherImages(t *testing.T) {
 		t.Fatalf("faults %v", faults)
 	}
 	g := p.Programs[0]
-	if want := len(near.Programs[0].Text.Images) * td.ImageSize; len(g.Text.Other) != want || len(g.Text.Images) != 0 || len(g.Text.Records) == 0 {
-		t.Errorf("%d bytes of other images, want %d; %d images, %d records", len(g.Text.Other), want, len(g.Text.Images), len(g.Text.Records))
+	if want := len(near.Programs[0].Text.Images) * td.ImageSize; len(g.Text.Other) != want || len(g.Text.Images) != 0 ||
+		len(g.Text.Records) == 0 {
+		t.Errorf("%d bytes of other images, want %d; %d images, %d records", len(g.Text.Other), want,
+			len(g.Text.Images), len(g.Text.Records))
 	}
 }
 

@@ -51,7 +51,11 @@ func place(p *Package) (Layout, []parts, error) {
 		for _, k := range writeOrder {
 			b, n, err := kinds[k].body(g)
 			if err != nil {
-				return Layout{}, nil, &FormatError{int64(end), field + "." + kinds[k].name, err.Error(), nil, nil}
+				return Layout{}, nil, &FormatError{
+					Off:   int64(end),
+					Field: field + "." + kinds[k].name,
+					Rule:  err.Error(),
+				}
 			}
 			bodies[i].body[k], bodies[i].count[k] = b, n
 			at, err := bodyAt(g, k, pl.At, end, uint64(len(b)), field)
@@ -62,7 +66,13 @@ func place(p *Package) (Layout, []parts, error) {
 			end = max(end, at+uint64(len(b)))
 		}
 		if end > math.MaxUint32 {
-			return Layout{}, nil, &FormatError{12, "package.size", "a container's size is 32 bits", end, uint32(math.MaxUint32)}
+			return Layout{}, nil, &FormatError{
+				Off:   12,
+				Field: "package.size",
+				Rule:  "a container's size is 32 bits",
+				Val:   end,
+				Limit: uint32(math.MaxUint32),
+			}
 		}
 		l.Size = end
 		l.Programs = append(l.Programs, pl)
@@ -79,7 +89,13 @@ func bodyAt(g *Program, k Kind, base, end, size uint64, field string) (uint64, e
 	off := g.Offsets[k]
 	fault := func(rule string, limit any) error {
 		at := base + HeaderSize + uint64(k)*SectionHeaderSize + 0x14
-		return &FormatError{int64(at), field + "." + kinds[k].name + ".offset", rule, off, limit}
+		return &FormatError{
+			Off:   int64(at),
+			Field: field + "." + kinds[k].name + ".offset",
+			Rule:  rule,
+			Val:   off,
+			Limit: limit,
+		}
 	}
 	switch {
 	case off == 0 && k == KindKernel-1 && size > 0:
@@ -114,7 +130,13 @@ func EncodeInto(dst []byte, p *Package) error {
 		return err
 	}
 	if uint64(len(dst)) != l.Size {
-		return &FormatError{12, "package.size", "the memory has another size than the container", len(dst), l.Size}
+		return &FormatError{
+			Off:   12,
+			Field: "package.size",
+			Rule:  "the memory has another size than the container",
+			Val:   len(dst),
+			Limit: l.Size,
+		}
 	}
 	return encodeInto(dst, p, l, bodies)
 }
@@ -184,11 +206,17 @@ func Write(w io.Writer, p *Package) error {
 // encodable refuses what bytes cannot say, so that Read could not find it.
 func encodable(g *Program, field string, at int64) error {
 	if g == nil {
-		return &FormatError{at, field, "there is no program", nil, nil}
+		return &FormatError{Off: at, Field: field, Rule: "there is no program"}
 	}
 	for i, m := range g.Text.Images {
 		if len(m) != td.ImageSize {
-			return &FormatError{at, fmt.Sprintf("%s.text.image %d", field, i), "a register image has one size", len(m), td.ImageSize}
+			return &FormatError{
+				Off:   at,
+				Field: fmt.Sprintf("%s.text.image %d", field, i),
+				Rule:  "a register image has one size",
+				Val:   len(m),
+				Limit: td.ImageSize,
+			}
 		}
 	}
 	return nil

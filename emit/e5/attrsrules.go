@@ -83,13 +83,15 @@ func (a *CastAttrs) check(in, out []*Operand) string {
 	}
 	src, dst := &in[0].Desc, &out[0].Desc
 	if src.Storage != a.SrcDType || dst.Storage != a.DstDType {
-		return fmt.Sprintf("cast from %s to %s between operands of %s and %s", a.SrcDType, a.DstDType, src.Storage, dst.Storage)
+		return fmt.Sprintf("cast from %s to %s between operands of %s and %s", a.SrcDType, a.DstDType, src.Storage,
+			dst.Storage)
 	}
 	if pack := max(src.ComponentPack, dst.ComponentPack, 1); a.ComponentPack < 0 || max(a.ComponentPack, 1) != pack {
 		return fmt.Sprintf("component pack %d, but that of the operands is %d", a.ComponentPack, pack)
 	}
 	if src.Unknown() != dst.Unknown() || src.Unknown() && src.Storage != dst.Storage {
-		return fmt.Sprintf("cast from %s to %s: a tensor whose extents are not all known is copied to another such as it is", src, dst)
+		return fmt.Sprintf("cast from %s to %s: a tensor whose extents are not all known is copied to another such "+
+			"as it is", src, dst)
 	}
 	if s, d := src.Elements(), dst.Elements(); s != d {
 		return fmt.Sprintf("cast of %d elements to %d", s, d)

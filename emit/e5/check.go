@@ -71,7 +71,8 @@ func (p *Program) check() *fault {
 	for i := range p.Extra {
 		if k := p.Extra[i].Kind; k >= kindFunction && k <= kindConstant {
 			return &fault{fn: -1, block: -1, op: -1, operand: -1, alias: -1, table: sectionTable.name, field: "kind",
-				msg: fmt.Sprintf("extra section %.80q has kind %d, which is one of the known kinds", p.Extra[i].Name, k)}
+				msg: fmt.Sprintf("extra section %.80q has kind %d, which is one of the known kinds", p.Extra[i].Name,
+					k)}
 		}
 	}
 	return nil
@@ -175,7 +176,8 @@ func (o *Operand) check() (field, msg string) {
 		case o.Aperture == Surface || o.Aperture == HostState:
 			return "descriptor", fmt.Sprintf("an extent is not known, which a %s operand's must be", o.Aperture)
 		case o.Port.ByteSize != 0:
-			return "port", fmt.Sprintf("buffer of %d bytes for a tensor whose extents are not all known, must be 0", o.Port.ByteSize)
+			return "port", fmt.Sprintf("buffer of %d bytes for a tensor whose extents are not all known, must be 0",
+				o.Port.ByteSize)
 		}
 		return "", ""
 	}
@@ -208,7 +210,8 @@ func (op *Operation) check(operands []Operand, filled []bool) (field, msg string
 			return "inputs", fmt.Sprintf("input %d is operand %d, but there are %d", i, k, len(operands))
 		}
 		if !filled[k] {
-			return "inputs", fmt.Sprintf("input %d is operand %d (%.80q), which nothing has filled yet", i, k, operands[k].Name)
+			return "inputs", fmt.Sprintf("input %d is operand %d (%.80q), which nothing has filled yet", i, k,
+				operands[k].Name)
 		}
 	}
 	for i, k := range op.Outputs {
@@ -216,7 +219,8 @@ func (op *Operation) check(operands []Operand, filled []bool) (field, msg string
 			return "outputs", fmt.Sprintf("output %d is operand %d, but there are %d", i, k, len(operands))
 		}
 		if operands[k].Aperture == HostInput {
-			return "outputs", fmt.Sprintf("output %d is operand %d (%.80q), an input of the model", i, k, operands[k].Name)
+			return "outputs", fmt.Sprintf("output %d is operand %d (%.80q), an input of the model", i, k,
+				operands[k].Name)
 		}
 		filled[k] = true
 	}

@@ -62,7 +62,8 @@ func (d *TensorDescriptor) Extent() (uint64, error) {
 	pack := uint64(max(d.ComponentPack, 1))
 	width := uint64(d.Storage.Bits())
 	if pack > 1 && (len(d.Dim) < 3 || width%8 != 0 || width == 0) {
-		return 0, fmt.Errorf("component pack %d needs 3 axes and whole bytes, have %d axes of %s", pack, len(d.Dim), d.Storage)
+		return 0, fmt.Errorf("component pack %d needs 3 axes and whole bytes, have %d axes of %s", pack, len(d.Dim),
+			d.Storage)
 	}
 	if d.Unknown() {
 		for i, s := range d.Stride {

@@ -55,7 +55,8 @@ func fused(states int, inner uint64) *Program {
 	}
 	outs = append(outs, f.AddOperand(surface("ty", 0x3000c000, 1, 1, 1, inner)))
 	for i := range states {
-		outs = append(outs, f.AddOperand(surface(fmt.Sprintf("ts%d@output", i), 0x30100000+uint64(i)*StateStride, 1, 1, 1, inner)))
+		outs = append(outs, f.AddOperand(surface(fmt.Sprintf("ts%d@output", i), 0x30100000+uint64(i)*StateStride, 1, 1,
+			1, inner)))
 	}
 	f.AddOp(ins, outs, &AneInferenceAttrs{ProcedureName: "main_ane", AneHash: hash, ProgramSymbol: "main"})
 	y := f.AddOperand(host("y", HostOutput, FP16, 1, inner))
@@ -88,8 +89,8 @@ func every() *Program {
 		&EirInferenceAttrs{"eir", []byte{1, 2, 3}}, &BnnsCpuInferenceAttrs{"f", "b"},
 		&MlcCpuInferenceAttrs{"g", bytes.Repeat([]byte{9}, 100)}, &MpsGraphInferenceAttrs{"p", "e"},
 		&E5MinimalCpuAttrs{"k", nil},
-		&QuantAttrs{FP16, Int8, -1, []float32{0.5, 2}, []int32{0, -3}},
-		&DequantAttrs{Int8, FP16, 0, []float32{0.25}, []int32{1}},
+		&QuantAttrs{SrcDType: FP16, DstDType: Int8, Axis: -1, Scales: []float32{0.5, 2}, ZeroPoints: []int32{0, -3}},
+		&DequantAttrs{SrcDType: Int8, DstDType: FP16, Axis: 0, Scales: []float32{0.25}, ZeroPoints: []int32{1}},
 		&BarrierAttrs{[]uint32{1, 2, 1 << 31}}, &JitCallAttrs{"sym", "lib"},
 	} {
 		f.AddOp([]uint32{mid}, nil, a)
@@ -301,7 +302,10 @@ func TestConstantsInPlace(t *testing.T) {
 
 	const big = 8 << 20
 	f := Function{Name: "main"}
-	f.AddOp(nil, nil, &CpuInferenceAttrs{Entry: "f", Constants: []Constant{{"w", bytes.Repeat([]byte{3}, big)}, {"v", bytes.Repeat([]byte{5}, big)}}})
+	f.AddOp(nil, nil, &CpuInferenceAttrs{
+		Entry:     "f",
+		Constants: []Constant{{"w", bytes.Repeat([]byte{3}, big)}, {"v", bytes.Repeat([]byte{5}, big)}},
+	})
 	q := &Program{Functions: []Function{f}}
 	var out []byte
 	if n := allocated(func() { out = mustBytes(t, q) }); n > 2*big+big/4 {
@@ -328,38 +332,72 @@ func TestModelErrors(t *testing.T) {
 		want string
 	}{
 		{"no attributes", func(p *Program) { p.Functions[0].Blocks[0].Operations[1].Attrs = nil }, "no attributes"},
-		{"nil pointer", func(p *Program) { p.Functions[0].Blocks[0].Operations[1].Attrs = (*CastAttrs)(nil) }, "no attributes"},
-		{"attributes of another type", func(p *Program) { p.Functions[0].Blocks[0].Operations[1].Attrs = &BarrierAttrs{} }, "attributes of a Barrier in a AneInference"},
-		{"hash", func(p *Program) { p.Functions[0].Blocks[0].Operations[1].Attrs.(*AneInferenceAttrs).AneHash = "xyz" }, "64 lower-case hex digits"},
-		{"index", func(p *Program) { p.Functions[0].Blocks[0].Operations[0].Inputs[0] = 99 }, "input 0 is operand 99, but there are 4"},
-		{"order", func(p *Program) { p.Functions[0].Blocks[0].Operations[0].Inputs = []uint32{3} }, "nothing has filled yet"},
-		{"writes an input", func(p *Program) { p.Functions[0].Blocks[0].Operations[2].Outputs = []uint32{0} }, "an input of the model"},
-		{"buffer too small", func(p *Program) { p.Functions[0].Operands[0].Port.ByteSize-- }, "buffer of 255 bytes, but the layout reaches byte 256"},
+		{"nil pointer", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[1].Attrs = (*CastAttrs)(nil)
+		}, "no attributes"},
+		{"attributes of another type", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[1].Attrs = &BarrierAttrs{}
+		}, "attributes of a Barrier in a AneInference"},
+		{"hash", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[1].Attrs.(*AneInferenceAttrs).AneHash = "xyz"
+		}, "64 lower-case hex digits"},
+		{"index", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[0].Inputs[0] = 99
+		}, "input 0 is operand 99, but there are 4"},
+		{"order", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[0].Inputs = []uint32{3}
+		}, "nothing has filled yet"},
+		{"writes an input", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[2].Outputs = []uint32{0}
+		}, "an input of the model"},
+		{"buffer too small", func(p *Program) {
+			p.Functions[0].Operands[0].Port.ByteSize--
+		}, "buffer of 255 bytes, but the layout reaches byte 256"},
 		{"storage", func(p *Program) { p.Functions[0].Operands[0].Desc.Storage = 11 }, "storage type 11"},
-		{"overflow", func(p *Program) { p.Functions[0].Operands[0].Desc.Dim = []uint64{1 << 60, 1 << 60} }, "past 2^63"},
+		{"overflow", func(p *Program) {
+			p.Functions[0].Operands[0].Desc.Dim = []uint64{1 << 60, 1 << 60}
+		}, "past 2^63"},
 		{"overlap", func(p *Program) {
 			d := &p.Functions[0].Operands[0].Desc
 			d.Dim, d.Stride = []uint64{2, 64}, []uint64{0, 4}
 		}, "128 elements of fp32 do not fit 256 bytes"},
-		{"rank", func(p *Program) { p.Functions[0].Operands[0].Desc.Dim = make([]uint64, 3) }, "3 extents but 2 strides"},
+		{"rank", func(p *Program) {
+			p.Functions[0].Operands[0].Desc.Dim = make([]uint64, 3)
+		}, "3 extents but 2 strides"},
 		{"aperture", func(p *Program) { p.Functions[0].Operands[0].Aperture = 5 }, "not one of the apertures"},
 		{"signature", func(p *Program) { p.Functions[0].Inputs = []uint32{1} }, "must be host_input"},
 		{"listed twice", func(p *Program) { p.Functions[0].Inputs = []uint32{0, 0} }, "listed twice"},
-		{"not listed", func(p *Program) { p.Functions[0].Outputs = nil }, "do not list port \"y\" of a host_output operand"},
-		{"cast type", func(p *Program) { p.Functions[0].Blocks[0].Operations[0].Attrs.(*CastAttrs).DstDType = Int8 }, "cast from fp32 to int8"},
-		{"cast pack", func(p *Program) { p.Functions[0].Blocks[0].Operations[0].Attrs.(*CastAttrs).ComponentPack = 4 }, "component pack 4"},
-		{"cast extent", func(p *Program) { p.Functions[0].Operands[0].Desc = HostDescriptor(FP32, 2, 16) }, "cast of 32 elements to 64"},
-		{"inference on the host", func(p *Program) { p.Functions[0].Blocks[0].Operations[1].Inputs = []uint32{0} }, "works on surfaces"},
-		{"same function twice", func(p *Program) { p.Functions = append(p.Functions, p.Functions[0]) }, "two sections of kind 0"},
-		{"same operation twice", func(p *Program) { p.Functions[0].Blocks[0].Operations[2].Name = "Op0_Cast" }, "two sections of kind 2"},
-		{"long name", func(p *Program) { p.Functions[0].Name = strings.Repeat("x", 1025) }, "name of 1025 bytes, limit 1024"},
+		{"not listed", func(p *Program) {
+			p.Functions[0].Outputs = nil
+		}, "do not list port \"y\" of a host_output operand"},
+		{"cast type", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[0].Attrs.(*CastAttrs).DstDType = Int8
+		}, "cast from fp32 to int8"},
+		{"cast pack", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[0].Attrs.(*CastAttrs).ComponentPack = 4
+		}, "component pack 4"},
+		{"cast extent", func(p *Program) {
+			p.Functions[0].Operands[0].Desc = HostDescriptor(FP32, 2, 16)
+		}, "cast of 32 elements to 64"},
+		{"inference on the host", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[1].Inputs = []uint32{0}
+		}, "works on surfaces"},
+		{"same function twice", func(p *Program) {
+			p.Functions = append(p.Functions, p.Functions[0])
+		}, "two sections of kind 0"},
+		{"same operation twice", func(p *Program) {
+			p.Functions[0].Blocks[0].Operations[2].Name = "Op0_Cast"
+		}, "two sections of kind 2"},
+		{"long name", func(p *Program) {
+			p.Functions[0].Name = strings.Repeat("x", 1025)
+		}, "name of 1025 bytes, limit 1024"},
 		{"no name", func(p *Program) { p.Functions[0].Name = "" }, "name is empty"},
 		{"not UTF-8", func(p *Program) { p.BuildInfo[0].Value = "\xff" }, "BuildInfoEntry.value"},
 		{"not UTF-8, nested", func(p *Program) { p.Functions[0].Operands[0].Name = "\xff" }, "not UTF-8"},
 		{"alias", func(p *Program) { p.Aliases = []Alias{{"a", 1000, 0}} }, "1000, but there are"},
 		{"extra of a known kind", func(p *Program) { p.Extra = []Section{{"a", 6, nil}} }, "one of the known kinds"},
 		{"scales", func(p *Program) {
-			p.Functions[0].AddOp(nil, nil, &QuantAttrs{FP16, Int8, 0, []float32{1}, nil})
+			p.Functions[0].AddOp(nil, nil, &QuantAttrs{SrcDType: FP16, DstDType: Int8, Axis: 0, Scales: []float32{1}})
 		}, "1 scales and 0 zero points"},
 		{"constant named twice", func(p *Program) {
 			p.Functions[0].AddOp(nil, nil, &CpuInferenceAttrs{Constants: []Constant{{"c", nil}, {"c", nil}}})
@@ -390,7 +428,12 @@ func TestExtent(t *testing.T) {
 		{HostDescriptor(Uint1), 1},
 		{HostDescriptor(String, 3), 0},
 		{HostDescriptor(Bool, 1, 2, 3, 4, 5), 120},
-		{TensorDescriptor{Dim: []uint64{1, 5, 2, 3}, Stride: []uint64{0, 100, 64, 8}, Storage: FP16, ComponentPack: 4}, 100 + 64 + 16 + 8},
+		{TensorDescriptor{
+			Dim:           []uint64{1, 5, 2, 3},
+			Stride:        []uint64{0, 100, 64, 8},
+			Storage:       FP16,
+			ComponentPack: 4,
+		}, 100 + 64 + 16 + 8},
 		{TensorDescriptor{Dim: []uint64{8, 2}, Stride: []uint64{0, 2}, Storage: FP16}, 4},
 	} {
 		if got, err := tc.d.Extent(); err != nil || got != tc.want {
@@ -401,7 +444,12 @@ func TestExtent(t *testing.T) {
 
 func TestOffset(t *testing.T) {
 	planar := HostDescriptor(FP16, 2, 3, 4)
-	packed := TensorDescriptor{Dim: []uint64{1, 5, 2, 3}, Stride: []uint64{0, 100, 64, 8}, Storage: FP16, ComponentPack: 4}
+	packed := TensorDescriptor{
+		Dim:           []uint64{1, 5, 2, 3},
+		Stride:        []uint64{0, 100, 64, 8},
+		Storage:       FP16,
+		ComponentPack: 4,
+	}
 	for _, tc := range []struct {
 		d     TensorDescriptor
 		index []uint64
@@ -423,7 +471,8 @@ func TestOffset(t *testing.T) {
 }
 
 func TestStorageTypes(t *testing.T) {
-	for i, name := range []string{"int4", "uint8", "int8", "fp16", "fp32", "int16", "uint16", "int32", "uint32", "int64", "uint64"} {
+	for i, name := range []string{"int4", "uint8", "int8", "fp16", "fp32", "int16", "uint16", "int32", "uint32",
+		"int64", "uint64"} {
 		if st, ok := StorageTypeOf(name); !ok || int(st) != i || st.Extension() {
 			t.Errorf("%s is %d (%v), want code %d of the catalog", name, st, ok, i)
 		}
@@ -470,7 +519,9 @@ func TestUnknownExtents(t *testing.T) {
 		"must be 0":                          build(HostOutput, func(o *Operand) { o.Port.ByteSize = 64 }),
 		"stride 2 of a tensor":               build(HostOutput, func(o *Operand) { o.Desc.Stride = []uint64{0, 2} }),
 		"is copied to another such":          build(HostOutput, func(o *Operand) { o.Desc.Storage = FP32 }),
-		"not all known is copied":            build(HostOutput, func(o *Operand) { o.Desc = HostDescriptor(FP16, 2, 0) }),
+		"not all known is copied": build(HostOutput, func(o *Operand) {
+			o.Desc = HostDescriptor(FP16, 2, 0)
+		}),
 	} {
 		if _, err := Bytes(p); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("error %v, want %q", err, what)

@@ -82,7 +82,8 @@ func vectorLen(x any) int {
 // bytes, on which the result does not depend. Every error is a *ModelError.
 func encode(n *node, size int64) ([]byte, error) {
 	if size > maxFile {
-		return nil, &ModelError{Msg: fmt.Sprintf("descriptor needs up to %d bytes, limit of a FlatBuffer %d", size, maxFile)}
+		return nil, &ModelError{Msg: fmt.Sprintf("descriptor needs up to %d bytes, limit of a FlatBuffer %d", size,
+			maxFile)}
 	}
 	if err := n.checkText(); err != nil {
 		return nil, err

@@ -90,7 +90,8 @@ func TestHostileWords(t *testing.T) {
 	for i := 0; i+4 <= len(b); i += step {
 		var was [4]byte
 		copy(was[:], b[i:])
-		for _, w := range []uint32{0, 1, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffc, uint32(len(b)), uint32(len(b) - i), uint32(-i)} {
+		for _, w := range []uint32{0, 1, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffc, uint32(len(b)),
+			uint32(len(b) - i), uint32(-i)} {
 			binary.LittleEndian.PutUint32(b[i:], w)
 			readAny(t, b)
 		}

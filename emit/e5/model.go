@@ -192,5 +192,11 @@ func (f *Function) AddOp(inputs, outputs []uint32, attrs Attrs) {
 	}
 	t := attrs.OpType()
 	b := &f.Blocks[len(f.Blocks)-1]
-	b.Operations = append(b.Operations, Operation{Name: OpName(n, t), Type: t, Inputs: inputs, Outputs: outputs, Attrs: attrs})
+	b.Operations = append(b.Operations, Operation{
+		Name:    OpName(n, t),
+		Type:    t,
+		Inputs:  inputs,
+		Outputs: outputs,
+		Attrs:   attrs,
+	})
 }

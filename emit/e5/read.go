@@ -14,7 +14,10 @@ import (
 // *FormatError.
 func Read(buf []byte) (*Program, error) {
 	if int64(len(buf)) > maxFile {
-		return nil, &FormatError{Table: programTable.name, Msg: fmt.Sprintf("file of %d bytes, limit of a FlatBuffer %d", len(buf), maxFile)}
+		return nil, &FormatError{
+			Table: programTable.name,
+			Msg:   fmt.Sprintf("file of %d bytes, limit of a FlatBuffer %d", len(buf), maxFile),
+		}
 	}
 	if err := verify(buf, 0, programTable); err != nil {
 		return nil, err
@@ -22,7 +25,8 @@ func Read(buf []byte) (*Program, error) {
 	root := fb.GetRootAsE5Program(buf, 0)
 	r := &reader{buf: buf, index: map[sectionKey]*found{}}
 	if v := root.FormatVersion(); v != FormatVersion {
-		return nil, r.fail(fieldOffset(root.Table(), versionVOffset), programTable, "format_version", "%d, must be %d", v, FormatVersion)
+		return nil, r.fail(fieldOffset(root.Table(), versionVOffset), programTable, "format_version", "%d, must be %d",
+			v, FormatVersion)
 	}
 	p := &Program{Symbols: make([]string, root.SymbolNamesLength())}
 	for i := range p.Symbols {
@@ -125,7 +129,8 @@ func (r *reader) sections(root *fb.E5Program) error {
 			}
 		}
 		if f.kind == kindConstant && f.off%ConstantAlign != 0 {
-			return r.fail(f.off, sectionTable, "data", "constant %.80q is not on a multiple of %d", f.name, ConstantAlign)
+			return r.fail(f.off, sectionTable, "data", "constant %.80q is not on a multiple of %d", f.name,
+				ConstantAlign)
 		}
 	}
 	return nil
@@ -210,7 +215,8 @@ func (r *reader) function(s *found) (*Function, error) {
 		t.Blocks(&stub, i)
 		at := s.off + int(stub.Table().Pos)
 		if stub.OperationsLength() != 0 {
-			return nil, r.fail(at, blockTable, "operations", "a function lists its blocks by name only, this one has %d operations", stub.OperationsLength())
+			return nil, r.fail(at, blockTable, "operations",
+				"a function lists its blocks by name only, this one has %d operations", stub.OperationsLength())
 		}
 		b, bp, err := r.block(f, string(stub.Name()), at)
 		if err != nil {
@@ -266,12 +272,14 @@ func (r *reader) operation(f *Function, block string, stub *fb.Operation, at int
 	}
 	t := fb.GetRootAsOperation(s.data, 0)
 	if string(t.Name()) != name || t.OpType() != stub.OpType() {
-		return nil, 0, r.fail(s.off, operationTable, "name", "%.80q of type %d, but the block says %.80q of type %d", t.Name(), t.OpType(), name, stub.OpType())
+		return nil, 0, r.fail(s.off, operationTable, "name", "%.80q of type %d, but the block says %.80q of type %d",
+			t.Name(), t.OpType(), name, stub.OpType())
 	}
 	for _, ref := range []struct {
 		field     string
 		got, want string
-	}{{"arg_frame", string(t.ArgFrame()), section + frameSuffix}, {"attrs_section", string(t.AttrsSection()), section + attrsSuffix}} {
+	}{{"arg_frame", string(t.ArgFrame()), section + frameSuffix}, {"attrs_section", string(t.AttrsSection()), section +
+		attrsSuffix}} {
 		if ref.got != ref.want {
 			return nil, 0, r.fail(s.off, operationTable, ref.field, "section %.200q, must be %.200q", ref.got, ref.want)
 		}
@@ -300,15 +308,18 @@ func (r *reader) frame(f *Function, op *Operation, section string, at int) error
 		indices []uint32
 		n       int
 		get     func(*fb.Operand, int) bool
-	}{{"inputs", op.Inputs, t.InputsLength(), t.Inputs}, {"outputs", op.Outputs, t.OutputsLength(), t.Outputs}} {
+	}{{field: "inputs", indices: op.Inputs, n: t.InputsLength(), get: t.Inputs}, {field: "outputs", indices: op.Outputs,
+		n: t.OutputsLength(), get: t.Outputs}} {
 		if side.n != len(side.indices) {
-			return r.fail(s.off, argFrameTable, side.field, "%d operands, but the operation has %d", side.n, len(side.indices))
+			return r.fail(s.off, argFrameTable, side.field, "%d operands, but the operation has %d", side.n,
+				len(side.indices))
 		}
 		for i, k := range side.indices {
 			side.get(&o, i)
 			at := s.off + int(o.Table().Pos)
 			if int64(k) >= int64(len(f.Operands)) {
-				return r.fail(at, operationTable, side.field, "entry %d is operand %d, but there are %d", i, k, len(f.Operands))
+				return r.fail(at, operationTable, side.field, "entry %d is operand %d, but there are %d", i, k,
+					len(f.Operands))
 			}
 			got, err := r.operand(&o, s.off)
 			if err != nil {
@@ -327,7 +338,8 @@ func (r *reader) operand(o *fb.Operand, base int) (*Operand, error) {
 	d, port := o.Descriptor(nil), o.Port(nil)
 	at := base + int(d.Table().Pos)
 	if d.DimLength() > MaxRank || d.StrideLength() > MaxRank {
-		return nil, r.fail(at, descriptorTable, "dim", "%d extents and %d strides, limit %d", d.DimLength(), d.StrideLength(), MaxRank)
+		return nil, r.fail(at, descriptorTable, "dim", "%d extents and %d strides, limit %d", d.DimLength(),
+			d.StrideLength(), MaxRank)
 	}
 	op := &Operand{
 		Name: string(o.Name()), Aperture: Aperture(o.Aperture()),
@@ -347,8 +359,10 @@ func (r *reader) operand(o *fb.Operand, base int) (*Operand, error) {
 	if got := [5]uint64{d.Width(), d.Height(), d.Channels(), d.BatchNumber(), d.SequenceLength()}; got != dim {
 		return nil, r.fail(at, descriptorTable, "width", "named axes %d, but dim says %d", got, dim)
 	}
-	if got := [5]uint64{d.StrideWidth(), d.StrideHeight(), d.StrideChannels(), d.StrideBatchNumber(), d.StrideSequenceLength()}; got != stride {
-		return nil, r.fail(at, descriptorTable, "stride_width", "strides of the named axes %d, but stride says %d", got, stride)
+	if got := [5]uint64{d.StrideWidth(), d.StrideHeight(), d.StrideChannels(), d.StrideBatchNumber(),
+		d.StrideSequenceLength()}; got != stride {
+		return nil, r.fail(at, descriptorTable, "stride_width", "strides of the named axes %d, but stride says %d", got,
+			stride)
 	}
 	return op, nil
 }

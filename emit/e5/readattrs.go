@@ -15,8 +15,9 @@ var attrsReaders = [...]func(flatbuffers.Table) Attrs{
 	},
 	AneInference: func(tab flatbuffers.Table) Attrs {
 		t := open[fb.AneInferenceAttrs](tab)
-		return &AneInferenceAttrs{string(t.ProcedureName()), string(t.Anehash()), string(t.ProgramSymbol()),
-			t.IntermediateBufferHandle(), string(t.CompilerOptions())}
+		return &AneInferenceAttrs{ProcedureName: string(t.ProcedureName()), AneHash: string(t.Anehash()),
+			ProgramSymbol:            string(t.ProgramSymbol()),
+			IntermediateBufferHandle: t.IntermediateBufferHandle(), CompilerOptions: string(t.CompilerOptions())}
 	},
 	EirInference: func(tab flatbuffers.Table) Attrs {
 		t := open[fb.EirInferenceAttrs](tab)

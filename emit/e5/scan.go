@@ -70,7 +70,9 @@ func Scan(b []byte) *Scanned {
 	for _, f := range s.faults {
 		out.Faults = append(out.Faults, f.err)
 	}
-	slices.SortFunc(s.seen, func(a, b Range) int { return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Bytes, b.Bytes)) })
+	slices.SortFunc(s.seen, func(a, b Range) int {
+		return cmp.Or(cmp.Compare(a.Off, b.Off), cmp.Compare(a.Bytes, b.Bytes))
+	})
 	end := 0
 	for _, r := range append(s.seen, Range{len(b), 0}) {
 		// An object ends on a word.

@@ -111,7 +111,8 @@ func TestScanSections(t *testing.T) {
 
 // TestScanLayouts: the layouts that are assumed are those of real files.
 func TestScanLayouts(t *testing.T) {
-	for _, x := range []*table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable, operationTable} {
+	for _, x := range []*table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable,
+		operationTable} {
 		want := writtenLayouts()[x]
 		if want == nil {
 			t.Fatalf("no layout of %s", x.name)
@@ -130,7 +131,8 @@ func TestScanLayouts(t *testing.T) {
 
 // TestIs: other files are no descriptors.
 func TestIs(t *testing.T) {
-	for _, s := range []string{"", "\x10\x00\x00\x00\x0c", "\x10\x00\x00\x00\x00\x00", "program(1.0)", "\xce\xfa\xef\xbe\x80\x00\x00\x00"} {
+	for _, s := range []string{"", "\x10\x00\x00\x00\x0c", "\x10\x00\x00\x00\x00\x00", "program(1.0)",
+		"\xce\xfa\xef\xbe\x80\x00\x00\x00"} {
 		if Is([]byte(s)) {
 			t.Errorf("%q is told to be a descriptor", s)
 		}
@@ -159,9 +161,10 @@ func FuzzScan(f *testing.F) {
 		if size > 32*len(b)+100*len(x.Parts) || len(x.Parts) > len(b) {
 			t.Fatalf("%d values of %d bytes from a file of %d", len(x.Parts), size, len(b))
 		}
-		if e, ok := verify(b, 0, programTable).(*FormatError); ok && len(x.Faults) < maxFaults && !slices.ContainsFunc(x.Faults, func(f *FormatError) bool {
-			return f.Table == e.Table && f.Field == e.Field
-		}) {
+		if e, ok := verify(b, 0, programTable).(*FormatError); ok && len(x.Faults) < maxFaults &&
+			!slices.ContainsFunc(x.Faults, func(f *FormatError) bool {
+				return f.Table == e.Table && f.Field == e.Field
+			}) {
 			t.Fatalf("the strict walk says %v, Scan %v", e, x.Faults)
 		}
 		if _, err := Read(b); err == nil && len(x.Faults) > 0 {

@@ -58,80 +58,102 @@ const required = true
 
 var (
 	buildInfoEntryTable = &table{"BuildInfoEntry", []field{
-		{"key", kString, nil, required}, {"value", kString, nil, required}}}
-	buildInfoTable = &table{"BuildInfo", []field{{"entries", kTables, buildInfoEntryTable, false}}}
-	sectionTable   = &table{"Section", []field{
-		{"name", kString, nil, required}, {"kind", kInt32, nil, false}, {"data", kBytes, nil, required}}}
+		{name: "key", kind: kString, required: required}, {name: "value", kind: kString, required: required}}}
+	buildInfoTable = &table{"BuildInfo", []field{{name: "entries", kind: kTables, of: buildInfoEntryTable,
+		required: false}}}
+	sectionTable = &table{"Section", []field{
+		{name: "name", kind: kString, required: required}, {name: "kind", kind: kInt32, required: false},
+		{name: "data", kind: kBytes, required: required}}}
 	programTable = &table{"E5Program", []field{
-		{"symbol_names", kStrings, nil, false}, {"build_info", kTable, buildInfoTable, false},
-		{"sections", kTables, sectionTable, false}, {"format_version", kInt32, nil, false}}}
+		{name: "symbol_names", kind: kStrings, required: false}, {name: "build_info", kind: kTable, of: buildInfoTable,
+			required: false},
+		{name: "sections", kind: kTables, of: sectionTable, required: false}, {name: "format_version", kind: kInt32,
+			required: false}}}
 
 	descriptorTable = &table{"TensorDescriptor", []field{
-		{"dim", kUint64s, nil, required}, {"stride", kUint64s, nil, required},
-		{"width", kUint64, nil, false}, {"height", kUint64, nil, false}, {"channels", kUint64, nil, false},
-		{"batch_number", kUint64, nil, false}, {"sequence_length", kUint64, nil, false},
-		{"stride_width", kUint64, nil, false}, {"stride_height", kUint64, nil, false},
-		{"stride_channels", kUint64, nil, false}, {"stride_batch_number", kUint64, nil, false},
-		{"stride_sequence_length", kUint64, nil, false},
-		{"storage_type", kInt32, nil, false}, {"component_pack", kInt32, nil, false}}}
+		{name: "dim", kind: kUint64s, required: required}, {name: "stride", kind: kUint64s, required: required},
+		{name: "width", kind: kUint64, required: false}, {name: "height", kind: kUint64, required: false},
+		{name: "channels", kind: kUint64, required: false},
+		{name: "batch_number", kind: kUint64, required: false}, {name: "sequence_length", kind: kUint64,
+			required: false},
+		{name: "stride_width", kind: kUint64, required: false}, {name: "stride_height", kind: kUint64, required: false},
+		{name: "stride_channels", kind: kUint64, required: false}, {name: "stride_batch_number", kind: kUint64,
+			required: false},
+		{name: "stride_sequence_length", kind: kUint64, required: false},
+		{name: "storage_type", kind: kInt32, required: false}, {name: "component_pack", kind: kInt32, required: false}}}
 	ioPortTable = &table{"IOPort", []field{
-		{"name", kString, nil, required}, {"byte_size", kUint64, nil, false}, {"aperture_va", kUint64, nil, false}}}
+		{name: "name", kind: kString, required: required}, {name: "byte_size", kind: kUint64, required: false},
+		{name: "aperture_va", kind: kUint64, required: false}}}
 	operandTable = &table{"Operand", []field{
-		{"descriptor", kTable, descriptorTable, required}, {"name", kString, nil, required},
-		{"aperture", kUint8, nil, false}, {"port", kTable, ioPortTable, required}}}
+		{name: "descriptor", kind: kTable, of: descriptorTable, required: required}, {name: "name", kind: kString,
+			required: required},
+		{name: "aperture", kind: kUint8, required: false}, {name: "port", kind: kTable, of: ioPortTable,
+			required: required}}}
 	argFrameTable = &table{"ArgFrame", []field{
-		{"inputs", kTables, operandTable, false}, {"outputs", kTables, operandTable, false}}}
+		{name: "inputs", kind: kTables, of: operandTable, required: false}, {name: "outputs", kind: kTables,
+			of: operandTable, required: false}}}
 
 	operationTable = &table{"Operation", []field{
-		{"name", kString, nil, required}, {"op_type", kUint8, nil, false},
-		{"inputs", kUint32s, nil, false}, {"outputs", kUint32s, nil, false},
-		{"arg_frame", kString, nil, false}, {"attrs_section", kString, nil, false}}}
+		{name: "name", kind: kString, required: required}, {name: "op_type", kind: kUint8, required: false},
+		{name: "inputs", kind: kUint32s, required: false}, {name: "outputs", kind: kUint32s, required: false},
+		{name: "arg_frame", kind: kString, required: false}, {name: "attrs_section", kind: kString, required: false}}}
 	blockTable = &table{"Block", []field{
-		{"name", kString, nil, required}, {"operations", kTables, operationTable, false}}}
+		{name: "name", kind: kString, required: required}, {name: "operations", kind: kTables, of: operationTable,
+			required: false}}}
 	functionTable = &table{"Function", []field{
-		{"name", kString, nil, required}, {"anehash_path", kString, nil, false},
-		{"blocks", kTables, blockTable, false}, {"operands", kTables, operandTable, false},
-		{"inputs", kUint32s, nil, false}, {"outputs", kUint32s, nil, false}, {"states", kUint32s, nil, false}}}
+		{name: "name", kind: kString, required: required}, {name: "anehash_path", kind: kString, required: false},
+		{name: "blocks", kind: kTables, of: blockTable, required: false}, {name: "operands", kind: kTables,
+			of: operandTable, required: false},
+		{name: "inputs", kind: kUint32s, required: false}, {name: "outputs", kind: kUint32s, required: false},
+		{name: "states", kind: kUint32s, required: false}}}
 	aliasTable = &table{"AliasSymbol", []field{
-		{"name", kString, nil, required}, {"symbol_index", kUint32, nil, false}, {"addr_offset", kUint32, nil, false}}}
+		{name: "name", kind: kString, required: required}, {name: "symbol_index", kind: kUint32, required: false},
+		{name: "addr_offset", kind: kUint32, required: false}}}
 
 	cpuConstantTable = &table{"CpuConstant", []field{
-		{"name", kString, nil, required}, {"section", kString, nil, required}}}
+		{name: "name", kind: kString, required: required}, {name: "section", kind: kString, required: required}}}
 
 	// The union has no table of its own: what the tag says is in attrTables.
-	opAttrsRecordTable = &table{"OpAttrsRecord", []field{{"attrs", kUnion, nil, required}}}
+	opAttrsRecordTable = &table{"OpAttrsRecord", []field{{name: "attrs", kind: kUnion, required: required}}}
 )
 
 // attrTables are the members of the union OpAttrs, by OpType; the tag of a
 // member is its OpType plus one.
 var attrTables = [...]*table{
 	Cast: {"CastAttrs", []field{
-		{"src_dtype", kInt32, nil, false}, {"dst_dtype", kInt32, nil, false}, {"component_pack", kInt32, nil, false}}},
+		{name: "src_dtype", kind: kInt32, required: false}, {name: "dst_dtype", kind: kInt32, required: false},
+		{name: "component_pack", kind: kInt32, required: false}}},
 	AneInference: {"AneInferenceAttrs", []field{
-		{"procedure_name", kString, nil, required}, {"anehash", kString, nil, required},
-		{"program_symbol", kString, nil, false}, {"intermediate_buffer_handle", kUint32, nil, false},
-		{"compiler_options", kString, nil, false}}},
+		{name: "procedure_name", kind: kString, required: required}, {name: "anehash", kind: kString,
+			required: required},
+		{name: "program_symbol", kind: kString, required: false}, {name: "intermediate_buffer_handle", kind: kUint32,
+			required: false},
+		{name: "compiler_options", kind: kString, required: false}}},
 	EirInference: {"EirInferenceAttrs", []field{
-		{"program_name", kString, nil, false}, {"program", kBytes, nil, false}}},
+		{name: "program_name", kind: kString, required: false}, {name: "program", kind: kBytes, required: false}}},
 	CpuInference: {"CpuInferenceAttrs", []field{
-		{"entry", kString, nil, false}, {"program", kString, nil, false}, {"constants", kTables, cpuConstantTable, false}}},
+		{name: "entry", kind: kString, required: false}, {name: "program", kind: kString, required: false},
+		{name: "constants", kind: kTables, of: cpuConstantTable, required: false}}},
 	BnnsCpuInference: {"BnnsCpuInferenceAttrs", []field{
-		{"function_name", kString, nil, false}, {"bundle_path", kString, nil, false}}},
+		{name: "function_name", kind: kString, required: false}, {name: "bundle_path", kind: kString,
+			required: false}}},
 	MlcCpuInference: {"MlcCpuInferenceAttrs", []field{
-		{"graph_name", kString, nil, false}, {"graph", kBytes, nil, false}}},
+		{name: "graph_name", kind: kString, required: false}, {name: "graph", kind: kBytes, required: false}}},
 	MpsGraphInference: {"MpsGraphInferenceAttrs", []field{
-		{"package_path", kString, nil, false}, {"entry_point", kString, nil, false}}},
+		{name: "package_path", kind: kString, required: false}, {name: "entry_point", kind: kString, required: false}}},
 	E5MinimalCpu: {"E5MinimalCpuAttrs", []field{
-		{"kernel_name", kString, nil, false}, {"parameters", kBytes, nil, false}}},
+		{name: "kernel_name", kind: kString, required: false}, {name: "parameters", kind: kBytes, required: false}}},
 	Quant: {"QuantAttrs", []field{
-		{"src_dtype", kInt32, nil, false}, {"dst_dtype", kInt32, nil, false}, {"axis", kInt32, nil, false},
-		{"scales", kFloat32s, nil, false}, {"zero_points", kInt32s, nil, false}}},
+		{name: "src_dtype", kind: kInt32, required: false}, {name: "dst_dtype", kind: kInt32, required: false},
+		{name: "axis", kind: kInt32, required: false},
+		{name: "scales", kind: kFloat32s, required: false}, {name: "zero_points", kind: kInt32s, required: false}}},
 	Dequant: {"DequantAttrs", []field{
-		{"src_dtype", kInt32, nil, false}, {"dst_dtype", kInt32, nil, false}, {"axis", kInt32, nil, false},
-		{"scales", kFloat32s, nil, false}, {"zero_points", kInt32s, nil, false}}},
-	Barrier: {"BarrierAttrs", []field{{"events", kUint32s, nil, false}}},
+		{name: "src_dtype", kind: kInt32, required: false}, {name: "dst_dtype", kind: kInt32, required: false},
+		{name: "axis", kind: kInt32, required: false},
+		{name: "scales", kind: kFloat32s, required: false}, {name: "zero_points", kind: kInt32s, required: false}}},
+	Barrier: {"BarrierAttrs", []field{{name: "events", kind: kUint32s, required: false}}},
 	JitCall: {"JitCallAttrs", []field{
-		{"symbol", kString, nil, false}, {"library", kString, nil, false}}},
+		{name: "symbol", kind: kString, required: false}, {name: "library", kind: kString, required: false}}},
 }
 
 // The kinds of a section.

@@ -36,7 +36,8 @@ func run(t *testing.T, name string, args ...string) {
 // The generated code is what e5.fbs gives.
 func TestGeneratedCurrent(t *testing.T) {
 	bin := flatc(t)
-	if out, err := exec.Command(bin, "--version").Output(); err != nil || strings.TrimSpace(string(out)) != flatcVersion {
+	if out, err := exec.Command(bin, "--version").Output(); err != nil ||
+		strings.TrimSpace(string(out)) != flatcVersion {
 		t.Skipf("flatc is %q (%v), the checked-in code is by %q", strings.TrimSpace(string(out)), err, flatcVersion)
 	}
 	dir := t.TempDir()
@@ -95,8 +96,10 @@ func TestTablesMatchSchema(t *testing.T) {
 	for _, tab := range attrTables {
 		ours[tab.name] = tab
 	}
-	for _, tab := range []*table{programTable, functionTable, blockTable, operationTable, argFrameTable, opAttrsRecordTable,
-		aliasTable, buildInfoTable, buildInfoEntryTable, sectionTable, descriptorTable, ioPortTable, operandTable, cpuConstantTable} {
+	for _, tab := range []*table{programTable, functionTable, blockTable, operationTable, argFrameTable,
+		opAttrsRecordTable,
+		aliasTable, buildInfoTable, buildInfoEntryTable, sectionTable, descriptorTable, ioPortTable, operandTable,
+		cpuConstantTable} {
 		ours[tab.name] = tab
 	}
 	tables := regexp.MustCompile(`(?s)table (\w+) \{(.*?)\}`).FindAllStringSubmatch(text, -1)
@@ -126,7 +129,8 @@ func TestTablesMatchSchema(t *testing.T) {
 				ok = fbsTypes[f.kind].MatchString(typ)
 			}
 			if name != f.name || req != f.required || !ok {
-				t.Errorf("%s: field %d is %s:%s required %v in e5.fbs, %+v in schema.go", tab.name, i, name, typ, req, f)
+				t.Errorf("%s: field %d is %s:%s required %v in e5.fbs, %+v in schema.go", tab.name, i, name, typ, req,
+					f)
 			}
 		}
 	}
@@ -139,7 +143,8 @@ func TestTablesMatchSchema(t *testing.T) {
 		}
 	}
 	if len(attrTables) != len(attrsReaders) || len(attrTables) != len(fb.EnumNamesOpType) {
-		t.Errorf("%d tables, %d readers, %d operation types", len(attrTables), len(attrsReaders), len(fb.EnumNamesOpType))
+		t.Errorf("%d tables, %d readers, %d operation types", len(attrTables), len(attrsReaders),
+			len(fb.EnumNamesOpType))
 	}
 	for st := range storageTypes {
 		if _, ok := fb.EnumNamesStorageType[fb.StorageType(st)]; !ok {
@@ -179,7 +184,12 @@ func decode(t *testing.T, bin, root string, b []byte) map[string]any {
 // and what it compiles from its own JSON reads back as the same Program.
 func TestFlatcDecodes(t *testing.T) {
 	bin := flatc(t)
-	for name, p := range map[string]*Program{"empty": {}, "fused": fused(0, 64), "states": fused(5, 256), "every": every()} {
+	for name, p := range map[string]*Program{
+		"empty":  {},
+		"fused":  fused(0, 64),
+		"states": fused(5, 256),
+		"every":  every(),
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := mustBytes(t, p)
 			v := decode(t, bin, "", b)

@@ -69,7 +69,8 @@ func walkBuffer(buf []byte, base int, path string, t *table, s *scanner) error {
 	// A buffer is built from its end: nothing but the padding of the last object
 	// to a word can follow it.
 	if end := (w.end + 3) &^ 3; w.err == nil && end != int64(len(buf)) {
-		w.fail(path, w.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d", w.end, end, len(buf))
+		w.fail(path, w.end, t, "", "the last object ends at byte %d, so the buffer must have %d bytes, but it has %d",
+			w.end, end, len(buf))
 	}
 	return w.err
 }
@@ -87,7 +88,12 @@ func (w *walk) failFor(at int64, path string, pos int64, t *table, field, format
 	if w.over() {
 		return
 	}
-	e := &FormatError{Off: w.base + int(min(pos, int64(len(w.buf)))), Table: t.name, Field: field, Msg: fmt.Sprintf(format, args...)}
+	e := &FormatError{
+		Off:   w.base + int(min(pos, int64(len(w.buf)))),
+		Table: t.name,
+		Field: field,
+		Msg:   fmt.Sprintf(format, args...),
+	}
 	if path != "" {
 		e.Msg = path + ": " + e.Msg
 	}
@@ -143,7 +149,8 @@ func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (
 	case have < n && w.scan == nil:
 		w.fail(path, pos, t, field, "%d bytes do not fit the buffer of %d", n, size)
 	case have < n:
-		w.failFor(pos, path, size, t, field, "the data ends behind %d of the %d bytes at 0x%x", have, n, int64(w.base)+pos)
+		w.failFor(pos, path, size, t, field, "the data ends behind %d of the %d bytes at 0x%x", have, n, int64(w.base)+
+			pos)
 	}
 	if have < least || w.over() {
 		return 0, false
@@ -264,7 +271,8 @@ func (w *walk) follow(o *placed, f *field, path string, pos int64) (int64, bool)
 	case off == 0 || w.scan == nil:
 		w.fail(path, pos, o.table, f.name, "offset %d leaves the buffer of %d", off, size)
 	default:
-		w.failFor(to, path, pos, o.table, f.name, "what should stand at 0x%x is not there: the data ends at 0x%x", int64(w.base)+to, int64(w.base)+size)
+		w.failFor(to, path, pos, o.table, f.name, "what should stand at 0x%x is not there: the data ends at 0x%x",
+			int64(w.base)+to, int64(w.base)+size)
 	}
 	return 0, false
 }

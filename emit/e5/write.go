@@ -126,7 +126,10 @@ type sectionList struct {
 
 func (l *sectionList) raw(s Section, align int) {
 	if l.seen[s.key()] && l.err == nil {
-		l.err = &ModelError{Path: fmt.Sprintf("section %.200q", s.Name), Msg: fmt.Sprintf("two sections of kind %d have this name", s.Kind)}
+		l.err = &ModelError{
+			Path: fmt.Sprintf("section %.200q", s.Name),
+			Msg:  fmt.Sprintf("two sections of kind %d have this name", s.Kind),
+		}
 	}
 	l.seen[s.key()] = true
 	l.nodes = append(l.nodes, s.node(align))
@@ -150,7 +153,8 @@ func (l *sectionList) function(f *Function) {
 	for i := range f.Operands {
 		operands[i] = operandNode(&f.Operands[i])
 	}
-	l.nested(f.Name, kindFunction, newNode(functionTable, f.Name, f.AneHashPath, blocks, operands, f.Inputs, f.Outputs, f.States))
+	l.nested(f.Name, kindFunction, newNode(functionTable, f.Name, f.AneHashPath, blocks, operands, f.Inputs, f.Outputs,
+		f.States))
 	for i := range f.Blocks {
 		l.block(f, &f.Blocks[i])
 	}
@@ -167,7 +171,8 @@ func (l *sectionList) block(f *Function, b *Block) {
 		name := opSection(f.Name, b.Name, op.Name)
 		l.nested(name, kindOperation, operationNode(op, op.Inputs, op.Outputs, name+frameSuffix, name+attrsSuffix))
 		l.nested(name+frameSuffix, kindArgFrame, newNode(argFrameTable, bound(f, op.Inputs), bound(f, op.Outputs)))
-		l.nested(name+attrsSuffix, kindOpAttrs, newNode(opAttrsRecordTable, union{uint8(op.Type) + 1, &node{attrTables[op.Type], op.Attrs.values(name)}}))
+		l.nested(name+attrsSuffix, kindOpAttrs, newNode(opAttrsRecordTable, union{uint8(op.Type) + 1,
+			&node{attrTables[op.Type], op.Attrs.values(name)}}))
 		if a, ok := op.Attrs.(*CpuInferenceAttrs); ok {
 			for k := range a.Constants {
 				l.raw(Section{constantSection(name, k), kindConstant, a.Constants[k].Data}, ConstantAlign)

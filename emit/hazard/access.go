@@ -30,13 +30,15 @@ var (
 		name: "source 1", enable: td.SrcEn, bar: td.RBase0, barEn: td.RBE0, base: td.SrcBase, l2: td.L2Src,
 		dram:   [4]td.Field{td.SrcGroup, td.SrcDepth, td.SrcPlane, td.SrcRow},
 		onchip: [4]td.Field{td.L2SrcGroup, td.L2SrcDepth, td.L2SrcCh, td.L2SrcRow},
-		inter:  td.SrcInterleave, pixel: td.PixelOffset, pixels: true, format: td.InFmt, memory: td.SrcMemFmt, bcast: td.Bcast1W, swap: td.Swap1,
+		inter:  td.SrcInterleave, pixel: td.PixelOffset, pixels: true, format: td.InFmt, memory: td.SrcMemFmt,
+		bcast: td.Bcast1W, swap: td.Swap1,
 	}
 	source2 = stream{
 		name: "source 2", enable: td.Source2DMA, bar: td.RBase1, barEn: td.RBE1, base: td.Src2Base, l2: td.L2Src2,
 		dram:   [4]td.Field{td.Src2Group, td.Src2Depth, td.Src2Plane, td.Src2Row},
 		onchip: [4]td.Field{td.L2Src2Group, td.L2Src2Depth, td.L2Src2Ch, td.L2Src2Row},
-		inter:  td.Src2Interleave, pixel: td.PixelOffset.At(1), pixels: true, format: td.In2Fmt, memory: td.Src2MemFmt, bcast: td.Bcast2W, swap: td.Swap2,
+		inter:  td.Src2Interleave, pixel: td.PixelOffset.At(1), pixels: true, format: td.In2Fmt, memory: td.Src2MemFmt,
+		bcast: td.Bcast2W, swap: td.Swap2,
 	}
 	result = stream{
 		name: "result", enable: td.DstEn, bar: td.WBase, barEn: td.WBE, base: td.DstBase, l2: td.L2Res,

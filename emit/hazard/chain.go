@@ -53,7 +53,8 @@ func (c *checker) chain(seen map[int]bool) {
 		}
 		for p := end; p < stop; p++ {
 			if text[p] != 0 {
-				blame.find(sizeField, int64(words), int64(words+(p-end)/4+1), "words follow behind the end of task %d: its size is at least the limit", c.task)
+				blame.find(sizeField, int64(words), int64(words+(p-end)/4+1),
+					"words follow behind the end of task %d: its size is at least the limit", c.task)
 				break
 			}
 		}
@@ -74,7 +75,8 @@ func (c *checker) chain(seen map[int]bool) {
 	if c.task != c.proc.Tasks {
 		n := int64(c.task)
 		c.task--
-		c.find("Procedure.Tasks", int64(c.proc.Tasks), n, "the command names another number of tasks than the chain has")
+		c.find("Procedure.Tasks", int64(c.proc.Tasks), n,
+			"the command names another number of tasks than the chain has")
 	}
 	c.lost()
 }
@@ -86,7 +88,8 @@ func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer,
 	case off%td.Align != 0:
 		c.find(pointer, int64(off), td.Align, "a task begins on a multiple of the limit")
 	case seen[off] || follows && off <= last:
-		c.find(pointer, int64(off), int64(last), "the chain comes back to a task that is in a chain already, or runs backwards")
+		c.find(pointer, int64(off), int64(last),
+			"the chain comes back to a task that is in a chain already, or runs backwards")
 	case words < 10 || words > maxTaskWords:
 		c.find(length, int64(words), maxTaskWords, "a task has 10 words at least")
 	case off > size || 4*words > size-off:

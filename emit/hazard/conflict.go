@@ -13,7 +13,8 @@ func (c *checker) conflicts(x *accesses) {
 		if x.same && at == from && s.stride == r.stride && s.count == r.count && s.row == r.row {
 			continue // in step
 		}
-		c.findField(r.base, at, to, "the result is written over the %s, %#x up to the limit, that the task is still reading", s.name, from)
+		c.findField(r.base, at, to, "the result is written over the %s, %#x up to the limit, that the task is "+
+			"still reading", s.name, from)
 	}
 }
 

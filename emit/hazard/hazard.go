@@ -20,7 +20,8 @@ type Finding struct {
 
 // String names place, field, value, limit and rule in one line.
 func (f Finding) String() string {
-	return fmt.Sprintf("procedure %s: task %d at %#x: %s: %#x, limit %#x: %s", f.Procedure, f.Task, f.Offset, f.Field, f.Value, f.Limit, f.Rule)
+	return fmt.Sprintf("procedure %s: task %d at %#x: %s: %#x, limit %#x: %s", f.Procedure, f.Task, f.Offset, f.Field,
+		f.Value, f.Limit, f.Rule)
 }
 
 // MaxFindings bounds what Check tells of a file that is wrong all over.
@@ -37,7 +38,8 @@ type Report struct {
 // generation than h13, whose tasks are not known.
 func Check(f *hwx.File) (*Report, error) {
 	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, fmt.Errorf("the tasks of CPU subtype %d are not known: only h13's (%d) are checked", f.Header.CPUSubtype, hwx.SubtypeH13)
+		return nil, fmt.Errorf("the tasks of CPU subtype %d are not known: only h13's (%d) are checked",
+			f.Header.CPUSubtype, hwx.SubtypeH13)
 	}
 	r := &Report{Hazards: []Finding{}}
 	seen := map[int]bool{} // tasks by offset, of every chain
@@ -65,7 +67,15 @@ type checker struct {
 
 func (c *checker) find(field string, value, limit int64, format string, args ...any) {
 	if len(c.report.Hazards) < MaxFindings {
-		c.report.Hazards = append(c.report.Hazards, Finding{c.proc.Name, c.task, c.off, field, value, limit, fmt.Sprintf(format, args...)})
+		c.report.Hazards = append(c.report.Hazards, Finding{
+			Procedure: c.proc.Name,
+			Task:      c.task,
+			Offset:    c.off,
+			Field:     field,
+			Value:     value,
+			Limit:     limit,
+			Rule:      fmt.Sprintf(format, args...),
+		})
 	}
 }
 
@@ -107,7 +117,9 @@ func (c *checker) source(t *td.Task, a *access) {
 		row := a.row
 		for _, at := range [2][2]int64{{from, from + 2}, {to - min(row, 2), to}} {
 			if !w.holds(at[0], at[1]) {
-				c.findField(a.base, at[0], w.end(), "%s reads byte %#x of %s, which no task before wrote; written so far up to the limit", a.name, at[0], c.regions[r].name)
+				c.findField(a.base, at[0], w.end(),
+					"%s reads byte %#x of %s, which no task before wrote; written so far up to the limit", a.name,
+					at[0], c.regions[r].name)
 				break
 			}
 		}
@@ -117,7 +129,8 @@ func (c *checker) source(t *td.Task, a *access) {
 // result checks where the result goes, and notes that it is there.
 func (c *checker) result(t *td.Task, a *access) {
 	if n, stride := a.aliased(); n > 1 {
-		c.findField(a.strideField(a.dma, stride), a.stride[stride], a.row, "%d parts of the result, each of the limit's bytes, are written over each other", n)
+		c.findField(a.strideField(a.dma, stride), a.stride[stride], a.row,
+			"%d parts of the result, each of the limit's bytes, are written over each other", n)
 	}
 	if !a.dma {
 		if c.inL2(a) {
@@ -169,7 +182,8 @@ func (c *checker) buffer(t *td.Task, f td.Field, name string) (bar, bool) {
 	i := int(t.Get(f))
 	b, ok := c.bars[i]
 	if !ok {
-		c.findField(f, int64(i), hwx.Bars, "the %s uses buffer-access register %d, which points at no buffer (%#x)", name, i, c.proc.Bars[i])
+		c.findField(f, int64(i), hwx.Bars, "the %s uses buffer-access register %d, which points at no buffer (%#x)",
+			name, i, c.proc.Bars[i])
 	}
 	return b, ok
 }
@@ -204,7 +218,8 @@ func (c *checker) kernel(t *td.Task) {
 		case size > room-base:
 			c.findField(td.CoeffSize.At(i), base+size, room, "lane %d ends past the end of %s", i, g.name)
 		case c.written[b.region] != nil && !c.written[b.region].meets(b.at+base, b.at+base+size):
-			c.findField(td.CoeffBase.At(i), base, c.written[b.region].end(), "lane %d reads coefficients from %s, where no task before wrote", i, g.name)
+			c.findField(td.CoeffBase.At(i), base, c.written[b.region].end(),
+				"lane %d reads coefficients from %s, where no task before wrote", i, g.name)
 		}
 	}
 }

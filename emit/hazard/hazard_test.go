@@ -22,7 +22,8 @@ func program(t testing.TB, split bool) []byte {
 	t.Helper()
 	g := irbuild.New(1)
 	x, y := g.Input(1, 64, 8, 8), g.Input(1, 64, 8, 8)
-	v := g.Op("conv", "x", x, "weight", g.Weights(64, 64, 1, 1), "pad_type", "valid", "strides", []int64{1, 1}, "pad", []int64{0, 0, 0, 0}, "dilations", []int64{1, 1}, "groups", int64(1))
+	v := g.Op("conv", "x", x, "weight", g.Weights(64, 64, 1, 1), "pad_type", "valid", "strides", []int64{1, 1}, "pad",
+		[]int64{0, 0, 0, 0}, "dilations", []int64{1, 1}, "groups", int64(1))
 	v = g.Op("softmax", "x", v, "axis", int64(1))
 	g.Output(g.Op("add", "x", v, "y", y))
 	r, err := compile.Compile(context.Background(), g.Program(), compile.Options{SplitKernel: split})
@@ -99,19 +100,25 @@ func TestPlanted(t *testing.T) {
 		value    int64
 		limit    int64 // -1: not fixed here, being an address of another task
 	}{
-		{name: "source past its buffer", task: 0, set: td.SrcBase, to: 0x8000, value: 0x8000 + 63*512 + 7*64 + 16, limit: window},
-		{name: "result stride past its buffer", task: 6, set: td.DstPlane, to: 1024, value: 63*1024 + 7*64 + 16, limit: window},
+		{name: "source past its buffer", task: 0, set: td.SrcBase, to: 0x8000, value: 0x8000 + 63*512 + 7*64 + 16,
+			limit: window},
+		{name: "result stride past its buffer", task: 6, set: td.DstPlane, to: 1024, value: 63*1024 + 7*64 + 16,
+			limit: window},
 		{name: "result into an input", task: 6, set: td.WBase, to: 5, value: 5, limit: 0},
 		{name: "register without a buffer", task: 0, set: td.RBase0, to: 9, value: 9, limit: hwx.Bars},
 		{name: "DMA without a register", task: 6, set: td.WBE, to: 0, value: 0, limit: 1},
 		{name: "result past L2", task: 3, set: td.L2Res, to: l2 - 16, value: l2 - 16 + image, limit: l2},
 		{name: "L2 that nothing wrote", task: 1, set: td.L2Src, to: 0x100000, value: 0x100000, limit: 0x100000},
-		{name: "overwritten before its first reader", branches: true, task: 1, set: td.L2Res, to: 16, field: td.L2Src.String(), at: 1, value: 0x100, limit: 16 + image},
-		{name: "overwritten before its second reader", task: 4, set: td.L2Res, to: 0x1000, field: td.L2Src2.String(), at: 1, value: 0x100, limit: 0x1000 + 7*32 + 16},
+		{name: "overwritten before its first reader", branches: true, task: 1, set: td.L2Res, to: 16,
+			field: td.L2Src.String(), at: 1, value: 0x100, limit: 16 + image},
+		{name: "overwritten before its second reader", task: 4, set: td.L2Res, to: 0x1000, field: td.L2Src2.String(),
+			at: 1, value: 0x100, limit: 0x1000 + 7*32 + 16},
 		{name: "result over its own source", task: 1, set: td.L2Res, to: 0x2300, value: 0x2300, limit: 0x2200 + 64*128},
 		{name: "result over itself", task: 6, set: td.DstPlane, to: 0, value: 0, limit: 16},
-		{name: "coefficients past their section", task: 0, set: td.CoeffBase.At(3), to: 1 << 20, value: 1 << 20, limit: -1},
-		{name: "coefficients longer than their section", task: 0, set: td.CoeffSize.At(15), to: 1 << 20, value: -1, limit: -1},
+		{name: "coefficients past their section", task: 0, set: td.CoeffBase.At(3), to: 1 << 20, value: 1 << 20,
+			limit: -1},
+		{name: "coefficients longer than their section", task: 0, set: td.CoeffSize.At(15), to: 1 << 20, value: -1,
+			limit: -1},
 		{name: "size of the next task", task: 1, set: td.NextSize, to: 124, value: 125, limit: -1},
 		{name: "chain that comes back", task: 3, set: td.NextPointer, to: 768, value: 768, limit: -1},
 		{name: "index in the chain", task: 4, set: td.TID, to: 9, value: 9, limit: 4},
@@ -144,7 +151,8 @@ func TestPlanted(t *testing.T) {
 			r := check(t, b)
 			for _, h := range r.Hazards {
 				t.Log(h)
-				if h.Task == c.task+c.at && h.Field == want && (c.value < 0 || h.Value == c.value) && (c.limit < 0 || h.Limit == c.limit) {
+				if h.Task == c.task+c.at && h.Field == want && (c.value < 0 || h.Value == c.value) &&
+					(c.limit < 0 || h.Limit == c.limit) {
 					return
 				}
 			}
@@ -158,7 +166,8 @@ func TestPlantedCount(t *testing.T) {
 	f, l, _ := tasks(t, program(t, false))
 	f.Procedures()[0].Program.Tasks--
 	r, err := hazard.Check(f)
-	if err != nil || len(r.Hazards) != 1 || r.Hazards[0].Field != "Procedure.Tasks" || r.Hazards[0].Value != int64(len(l)-1) || r.Hazards[0].Limit != int64(len(l)) {
+	if err != nil || len(r.Hazards) != 1 || r.Hazards[0].Field != "Procedure.Tasks" ||
+		r.Hazards[0].Value != int64(len(l)-1) || r.Hazards[0].Limit != int64(len(l)) {
 		t.Errorf("%v, %v", r, err)
 	}
 }

@@ -109,18 +109,22 @@ func (c *checker) readL2(a *access) {
 	hit, gap := c.l2.meet(a)
 	from, _ := a.extent()
 	if gap >= 0 && a.runs() <= granules {
-		c.findField(a.base, gap, from, "the %s, from the limit on in L2, reads a byte that no task before wrote", a.name)
+		c.findField(a.base, gap, from, "the %s, from the limit on in L2, reads a byte that no task before wrote",
+			a.name)
 	}
 	for _, i := range hit {
 		w := &c.l2.writes[i]
 		w.read = true
 		if !w.defined {
-			c.findField(a.base, from, w.to, "the %s reads in L2 what a source of task %d passing through (up to the limit) has written over", a.name, w.task)
+			c.findField(a.base, from, w.to,
+				"the %s reads in L2 what a source of task %d passing through (up to the limit) has written over",
+				a.name, w.task)
 			return
 		}
 		for _, k := range hit {
 			if w.over[k] {
-				c.findField(a.base, from, w.to, "the %s reads in L2 a result of task %d of which task %d, going up to the limit, has overwritten a part", a.name, c.l2.writes[k].task, w.task)
+				c.findField(a.base, from, w.to, "the %s reads in L2 a result of task %d of which task %d, going up "+
+					"to the limit, has overwritten a part", a.name, c.l2.writes[k].task, w.task)
 				return
 			}
 		}
@@ -156,6 +160,7 @@ func (c *checker) lost() {
 		}
 		by := &c.l2.writes[w.lost-1]
 		c.task, c.off = by.task, by.off
-		c.findField(by.field, by.from, w.to, "overwrites in L2 the result of task %d, which ends at the limit, before any task has read it", w.task)
+		c.findField(by.field, by.from, w.to,
+			"overwrites in L2 the result of task %d, which ends at the limit, before any task has read it", w.task)
 	}
 }

@@ -33,10 +33,24 @@ func regions(f *hwx.File) []region {
 		switch s.Name.String() {
 		case hwx.SegPort:
 			if len(s.Sections) > 0 {
-				out = append(out, region{names[s.VMAddr], s.VMAddr, size(s.Sections[0].Size), read, write, write && !read})
+				out = append(out, region{
+					name:  names[s.VMAddr],
+					addr:  s.VMAddr,
+					size:  size(s.Sections[0].Size),
+					read:  read,
+					write: write,
+					blank: write && !read,
+				})
 			}
 		case hwx.SegScratch:
-			out = append(out, region{"scratch", s.VMAddr, size(s.VMSize), true, true, true})
+			out = append(out, region{
+				name:  "scratch",
+				addr:  s.VMAddr,
+				size:  size(s.VMSize),
+				read:  true,
+				write: true,
+				blank: true,
+			})
 		}
 	}
 	constants := region{name: "the constants", read: true}

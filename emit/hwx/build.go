@@ -59,7 +59,12 @@ func Build(img *Image) (*File, *Addresses, error) {
 		b.code()
 	}
 	if b.next > AddrLimit {
-		return nil, nil, &BuildError{Field: "size", Msg: fmt.Sprintf("scratch, surfaces, text and constants end past the engine's address space of %#x; split the model or use smaller surfaces", uint64(AddrLimit)), Val: b.next}
+		return nil, nil, &BuildError{
+			Field: "size",
+			Msg: fmt.Sprintf("scratch, surfaces, text and constants end past the engine's address space of %#x; "+
+				"split the model or use smaller surfaces", uint64(AddrLimit)),
+			Val: b.next,
+		}
 	}
 	if err := b.relocate(); err != nil {
 		return nil, nil, err
@@ -78,7 +83,15 @@ func up(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
 // segment adds a segment of at least size bytes at addr.
 func (b *builder) segment(name string, addr, size uint64, prot, flags uint32, sections ...*Section) *Segment {
-	s := &Segment{Name: MakeName(name), VMAddr: addr, VMSize: up(size, Page), MaxProt: prot, InitProt: prot, Flags: flags, Sections: sections}
+	s := &Segment{
+		Name:     MakeName(name),
+		VMAddr:   addr,
+		VMSize:   up(size, Page),
+		MaxProt:  prot,
+		InitProt: prot,
+		Flags:    flags,
+		Sections: sections,
+	}
 	for _, c := range sections {
 		c.Segment = s.Name
 	}
@@ -105,8 +118,8 @@ var windows = map[uint32]struct {
 	prot, flags uint32
 	desc        uint16
 }{
-	BindInput:  {SectConst, ProtRead, SectInput, DescLive},
-	BindOutput: {SectData, ProtWrite, SectOutput, 0},
+	BindInput:  {section: SectConst, prot: ProtRead, flags: SectInput, desc: DescLive},
+	BindOutput: {section: SectData, prot: ProtWrite, flags: SectOutput, desc: 0},
 }
 
 func (b *builder) surfaces() {
@@ -129,14 +142,28 @@ func (b *builder) code() {
 	}
 	addr, size := b.next, uint64(len(img.Text))
 	b.addrs.Text = addr
-	b.text = &Section{Name: MakeName(SectText), Addr: addr, Size: size, Align: 14, Flags: SectTasks, Parts: [][]byte{img.Text}}
+	b.text = &Section{
+		Name:  MakeName(SectText),
+		Addr:  addr,
+		Size:  size,
+		Align: 14,
+		Flags: SectTasks,
+		Parts: [][]byte{img.Text},
+	}
 	flags := uint32(SegNoReloc)
 	if relocs > 0 {
 		flags = 0
 		b.text.Flags |= SectReloc
 	}
 	if !img.Split {
-		c := &Section{Name: MakeName(SectConst), Addr: addr + up(size, Granule), Size: b.total, Align: 6, Flags: SectConstants, Parts: img.Constants}
+		c := &Section{
+			Name:  MakeName(SectConst),
+			Addr:  addr + up(size, Granule),
+			Size:  b.total,
+			Align: 6,
+			Flags: SectConstants,
+			Parts: img.Constants,
+		}
 		if b.total == 0 {
 			c.Size, c.Parts = Page, [][]byte{make([]byte, Page)}
 		}
@@ -204,11 +231,19 @@ func (b *builder) relocate() error {
 		for k, at := range p.Relocs {
 			field := fmt.Sprintf("Procedures[%d].Relocs[%d]", i, k)
 			if at%4 != 0 || uint64(at)+4 > uint64(len(b.img.Text)) {
-				return &BuildError{Field: field, Msg: fmt.Sprintf("want a word of the text (%#x bytes)", len(b.img.Text)), Val: at}
+				return &BuildError{
+					Field: field,
+					Msg:   fmt.Sprintf("want a word of the text (%#x bytes)", len(b.img.Text)),
+					Val:   at,
+				}
 			}
 			off := uint64(le.Uint32(b.img.Text[at:]))
 			if off >= b.total {
-				return &BuildError{Field: field, Msg: fmt.Sprintf("the word at %#x must be an offset into the constants (%#x bytes)", at, b.total), Val: off}
+				return &BuildError{
+					Field: field,
+					Msg:   fmt.Sprintf("the word at %#x must be an offset into the constants (%#x bytes)", at, b.total),
+					Val:   off,
+				}
 			}
 			b.text.Relocs = append(b.text.Relocs, Reloc{Addr: at, Info: relocLocal<<24 | uint32(b.constant(off))})
 		}

@@ -55,7 +55,8 @@ func DumpHeaders(w io.Writer, f *File) error {
 			}
 			d.extra("tail", c.Tail)
 		case *Symtab:
-			d.line("%s symbols: %d at %#x, strings at %#x, %#x bytes", title, len(c.Symbols), c.SymOff, c.StrOff, c.StrSize)
+			d.line("%s symbols: %d at %#x, strings at %#x, %#x bytes", title, len(c.Symbols), c.SymOff, c.StrOff,
+				c.StrSize)
 			d.extra("strings kept", c.Strings)
 			d.extra("tail", c.Tail)
 		case *Raw:
@@ -74,7 +75,8 @@ func DumpHeaders(w io.Writer, f *File) error {
 
 // commandNames names the load commands that this package knows.
 var commandNames = map[uint32]string{
-	CmdSymtab: "symbol table", CmdThread: "program or tensor", CmdPort: "port", CmdIdent: "banner", CmdSegment: "segment",
+	CmdSymtab: "symbol table", CmdThread: "program or tensor", CmdPort: "port", CmdIdent: "banner",
+	CmdSegment: "segment",
 }
 
 // present is the number of bytes of the section that are there: fewer than Size
@@ -100,7 +102,8 @@ func DumpSymbols(w io.Writer, f *File) error {
 		if v.Live {
 			at += ", live"
 		}
-		d.line("%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s", i, uint64(v.Type), fmt.Sprintf("%#x", v.Desc), fmt.Sprintf("%#x", uint64(v.Value)), v.Name, at)
+		d.line("%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s", i, uint64(v.Type), fmt.Sprintf("%#x", v.Desc),
+			fmt.Sprintf("%#x", uint64(v.Value)), v.Name, at)
 		i++
 	}
 	return out.Flush()
@@ -133,11 +136,13 @@ func protection(p uint32) string {
 
 // segment prints s, whose sections count on from n, and gives the last number.
 func (d dumper) segment(title string, s *Segment, n int) int {
-	d.line("%s segment %s %#x+%#x file %#x+%#x prot %s/%s flags %#x", title, printable(s.Name.String()), s.VMAddr, s.VMSize, s.FileOff, s.FileSize,
+	d.line("%s segment %s %#x+%#x file %#x+%#x prot %s/%s flags %#x", title, printable(s.Name.String()), s.VMAddr,
+		s.VMSize, s.FileOff, s.FileSize,
 		protection(s.InitProt), protection(s.MaxProt), s.Flags)
 	for _, c := range s.Sections {
 		n++
-		d.line("    section %d %s,%s %#x+%#x file %#x align 2^%d flags %#x", n, printable(c.Segment.String()), printable(c.Name.String()), c.Addr, c.Size, c.Offset, c.Align, c.Flags)
+		d.line("    section %d %s,%s %#x+%#x file %#x align 2^%d flags %#x", n, printable(c.Segment.String()),
+			printable(c.Name.String()), c.Addr, c.Size, c.Offset, c.Align, c.Flags)
 		if n := c.present(); c.Parts != nil && n != c.Size {
 			d.line("        %#x of %#x bytes are there", n, c.Size)
 		}
@@ -154,7 +159,8 @@ func (d dumper) program(title string, p *Program) {
 	if p.Flavor != FlavorProgram {
 		what = "procedure"
 	}
-	d.line("%s %s %q entry %#x first task %d words, %d tasks, %#x words of state", title, what, p.Name, p.Entry, p.FirstWords(), p.Tasks, minProgWords+len(p.Unknown840))
+	d.line("%s %s %q entry %#x first task %d words, %d tasks, %#x words of state", title, what, p.Name, p.Entry,
+		p.FirstWords(), p.Tasks, minProgWords+len(p.Unknown840))
 	for i, a := range p.Bars {
 		if a != 0 {
 			d.line("    bar %d = %#x", i, a)
@@ -176,8 +182,10 @@ func bindingName(b uint32) string {
 
 func (d dumper) tensor(title string, t *Tensor) {
 	d.line("%s tensor %q %s of %q", title, t.Name, bindingName(t.Binding), t.Procedure)
-	d.line("    element %d, n c h w %v, depth %d, strides %v, batch %d, span %d", t.Element, t.Dims, t.Depth, t.Strides, t.BatchBytes, t.Span)
-	d.line("    not known: +10 %#x, +1c %#x, +3c %x, +78 %#x, more %x", t.Unknown10, t.Unknown1C, t.Unknown3C, t.Unknown78, t.More)
+	d.line("    element %d, n c h w %v, depth %d, strides %v, batch %d, span %d", t.Element, t.Dims, t.Depth, t.Strides,
+		t.BatchBytes, t.Span)
+	d.line("    not known: +10 %#x, +1c %#x, +3c %x, +78 %#x, more %x", t.Unknown10, t.Unknown1C, t.Unknown3C,
+		t.Unknown78, t.More)
 	if t.Name2 != t.Name {
 		d.line("    second name %q", t.Name2)
 	}

@@ -103,13 +103,18 @@ func FuzzRead(f *testing.F) {
 
 // fewCommands is a file of one command each, without a program.
 func fewCommands(t testing.TB) []byte {
-	b, err := hwx.Encode(&hwx.File{Header: hwx.Header{CPUType: 0x80, CPUSubtype: 4, FileType: 2}, Commands: []hwx.Command{
+	b, err := hwx.Encode(&hwx.File{Header: hwx.Header{
+		CPUType:    0x80,
+		CPUSubtype: 4,
+		FileType:   2,
+	}, Commands: []hwx.Command{
 		&hwx.Port{Name: "a", Addr: 0x30000000},
 		&hwx.Tensor{Name: "a", Procedure: "net", Name2: "a"},
 		&hwx.Ident{Text: "zinc\n"},
 		&hwx.Symtab{SymOff: 0x300, StrOff: 0x320, StrSize: 3, Symbols: []hwx.Symbol{{Name: "a"}}},
 		&hwx.Segment{Name: hwx.MakeName("__TEXT"), FileOff: 0x340, FileSize: 8, VMSize: 8, Sections: []*hwx.Section{
-			{Name: hwx.MakeName("__text"), Size: 8, Offset: 0x340, Parts: [][]byte{make([]byte, 8)}, RelocOff: 0x348, Relocs: make([]hwx.Reloc, 1)}}},
+			{Name: hwx.MakeName("__text"), Size: 8, Offset: 0x340, Parts: [][]byte{make([]byte, 8)}, RelocOff: 0x348,
+				Relocs: make([]hwx.Reloc, 1)}}},
 		&hwx.Raw{Cmd: 0x99, Data: []byte{1, 2, 3}},
 	}, Size: 0x350})
 	if err != nil {

@@ -133,7 +133,11 @@ func imageOf(t *testing.T, f *hwx.File) *hwx.Image {
 	}
 	for _, s := range f.Symbols() {
 		if strings.HasPrefix(s.Name, "K") && s.Type == hwx.SymSection {
-			img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: s.Value - consts.Addr, Live: s.Desc == hwx.DescLive})
+			img.Kernels = append(img.Kernels, hwx.Kernel{
+				Name:   s.Name,
+				Offset: s.Value - consts.Addr,
+				Live:   s.Desc == hwx.DescLive,
+			})
 		}
 	}
 	return img

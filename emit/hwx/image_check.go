@@ -15,7 +15,11 @@ func (m *Image) check(total uint64) error {
 		return &BuildError{Field: "Layout", Msg: "want SurfacesFirst or TextFirst", Val: int(m.Layout)}
 	}
 	if len(m.Text) == 0 || len(m.Text)%4 != 0 {
-		return &BuildError{Field: "Text", Msg: "want a whole number of 32-bit words, one task at least; bytes", Val: len(m.Text)}
+		return &BuildError{
+			Field: "Text",
+			Msg:   "want a whole number of 32-bit words, one task at least; bytes",
+			Val:   len(m.Text),
+		}
 	}
 	if m.Layout == TextFirst && m.Scratch != 0 {
 		return &BuildError{Field: "Scratch", Msg: "only SurfacesFirst has a place for scratch", Val: m.Scratch}
@@ -24,7 +28,11 @@ func (m *Image) check(total uint64) error {
 		return &BuildError{Field: "Scratch", Msg: "larger than the engine's address space", Val: m.Scratch}
 	}
 	if m.MaxKernelSection%Page != 0 {
-		return &BuildError{Field: "MaxKernelSection", Msg: fmt.Sprintf("want a multiple of %#x", Page), Val: m.MaxKernelSection}
+		return &BuildError{
+			Field: "MaxKernelSection",
+			Msg:   fmt.Sprintf("want a multiple of %#x", Page),
+			Val:   m.MaxKernelSection,
+		}
 	}
 	if len(m.Procedures) == 0 {
 		return &BuildError{Field: "Procedures", Msg: "want one at least"}
@@ -34,7 +42,11 @@ func (m *Image) check(total uint64) error {
 	}
 	for i, l := range m.Banner {
 		if slices.ContainsFunc([]byte(l), func(c byte) bool { return c == 0 || c == '\n' }) {
-			return &BuildError{Field: fmt.Sprintf("Banner[%d]", i), Msg: "a line holds neither NUL nor line end", Val: l}
+			return &BuildError{
+				Field: fmt.Sprintf("Banner[%d]", i),
+				Msg:   "a line holds neither NUL nor line end",
+				Val:   l,
+			}
 		}
 	}
 	procs, surfaces := map[string]bool{}, map[string]bool{}
@@ -44,7 +56,11 @@ func (m *Image) check(total uint64) error {
 		}
 	}
 	if m.Procedures[0].Offset != 0 {
-		return &BuildError{Field: "Procedures[0].Offset", Msg: "the program starts at the start of the text", Val: m.Procedures[0].Offset}
+		return &BuildError{
+			Field: "Procedures[0].Offset",
+			Msg:   "the program starts at the start of the text",
+			Val:   m.Procedures[0].Offset,
+		}
 	}
 	for i := range m.Surfaces {
 		if err := m.Surfaces[i].check(fmt.Sprintf("Surfaces[%d]", i), procs, surfaces); err != nil {
@@ -68,7 +84,11 @@ func (m *Image) check(total uint64) error {
 			return &BuildError{Field: field, Msg: "names a tile of an image without constants", Val: k.Name}
 		}
 		if k.Offset > total || k.Live && k.Offset == total {
-			return &BuildError{Field: field + ".Offset", Msg: fmt.Sprintf("outside the constants (%#x bytes)", total), Val: k.Offset}
+			return &BuildError{
+				Field: field + ".Offset",
+				Msg:   fmt.Sprintf("outside the constants (%#x bytes)", total),
+				Val:   k.Offset,
+			}
 		}
 	}
 	return nil
@@ -80,12 +100,20 @@ func (m *Image) checkOrder(surfaces map[string]bool) error {
 		return nil
 	}
 	if len(m.TensorOrder) != len(m.Surfaces) {
-		return &BuildError{Field: "TensorOrder", Msg: fmt.Sprintf("want the %d surfaces, each once", len(m.Surfaces)), Val: len(m.TensorOrder)}
+		return &BuildError{
+			Field: "TensorOrder",
+			Msg:   fmt.Sprintf("want the %d surfaces, each once", len(m.Surfaces)),
+			Val:   len(m.TensorOrder),
+		}
 	}
 	seen := map[string]bool{}
 	for i, n := range m.TensorOrder {
 		if !surfaces[n] || seen[n] {
-			return &BuildError{Field: fmt.Sprintf("TensorOrder[%d]", i), Msg: "no surface of that name, or named twice", Val: n}
+			return &BuildError{
+				Field: fmt.Sprintf("TensorOrder[%d]", i),
+				Msg:   "no surface of that name, or named twice",
+				Val:   n,
+			}
 		}
 		seen[n] = true
 	}
@@ -115,10 +143,18 @@ func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
 	seen[e.Name] = true
 	n := uint64(len(m.Text))
 	if e.Offset%TaskAlign != 0 || e.Offset >= n {
-		return &BuildError{Field: field + ".Offset", Msg: fmt.Sprintf("want a multiple of %#x inside the text (%#x bytes)", TaskAlign, n), Val: e.Offset}
+		return &BuildError{
+			Field: field + ".Offset",
+			Msg:   fmt.Sprintf("want a multiple of %#x inside the text (%#x bytes)", TaskAlign, n),
+			Val:   e.Offset,
+		}
 	}
 	if e.FirstWords == 0 || uint64(e.FirstWords)*4 > n-e.Offset {
-		return &BuildError{Field: field + ".FirstWords", Msg: fmt.Sprintf("the first task must lie inside the text (%#x bytes)", n), Val: e.FirstWords}
+		return &BuildError{
+			Field: field + ".FirstWords",
+			Msg:   fmt.Sprintf("the first task must lie inside the text (%#x bytes)", n),
+			Val:   e.FirstWords,
+		}
 	}
 	if e.Tasks == 0 {
 		return &BuildError{Field: field + ".Tasks", Msg: "want one at least", Val: e.Tasks}
@@ -148,7 +184,11 @@ func (e *Entry) checkBars(field string, m *Image, surfaces map[string]bool) erro
 				return &BuildError{Field: field, Msg: "no surface of that name", Val: ref.Surface}
 			}
 		default:
-			return &BuildError{Field: field + ".Kind", Msg: "want BarText, BarConstants, BarScratch or BarSurface", Val: int(ref.Kind)}
+			return &BuildError{
+				Field: field + ".Kind",
+				Msg:   "want BarText, BarConstants, BarScratch or BarSurface",
+				Val:   int(ref.Kind),
+			}
 		}
 	}
 	return nil
@@ -159,7 +199,11 @@ func (s *Surface) check(field string, procs, seen map[string]bool) error {
 		return err
 	}
 	if len(s.Name) > maxSurfaceName {
-		return &BuildError{Field: field + ".Name", Msg: fmt.Sprintf("want at most %d bytes", maxSurfaceName), Val: s.Name}
+		return &BuildError{
+			Field: field + ".Name",
+			Msg:   fmt.Sprintf("want at most %d bytes", maxSurfaceName),
+			Val:   s.Name,
+		}
 	}
 	if seen[s.Name] {
 		return &BuildError{Field: field + ".Name", Msg: "surface names are unique in a file", Val: s.Name}
@@ -172,15 +216,27 @@ func (s *Surface) check(field string, procs, seen map[string]bool) error {
 		return &BuildError{Field: field + ".Binding", Msg: "want BindInput or BindOutput", Val: s.Binding}
 	}
 	if s.Size == 0 || s.Size > AddrLimit {
-		return &BuildError{Field: field + ".Size", Msg: fmt.Sprintf("want 1 to %#x bytes", uint64(AddrLimit)), Val: s.Size}
+		return &BuildError{
+			Field: field + ".Size",
+			Msg:   fmt.Sprintf("want 1 to %#x bytes", uint64(AddrLimit)),
+			Val:   s.Size,
+		}
 	}
 	for i, d := range s.Dims {
 		if d == 0 {
-			return &BuildError{Field: fmt.Sprintf("%s.Dims[%d]", field, i), Msg: "an extent is 1 at least; pad ranks below four with ones", Val: d}
+			return &BuildError{
+				Field: fmt.Sprintf("%s.Dims[%d]", field, i),
+				Msg:   "an extent is 1 at least; pad ranks below four with ones",
+				Val:   d,
+			}
 		}
 	}
 	if n, ok := s.span(); !ok || n > s.Size {
-		return &BuildError{Field: field + ".Strides", Msg: fmt.Sprintf("extents %v with strides %v pass the surface's size", s.Dims, s.Strides), Val: s.Size}
+		return &BuildError{
+			Field: field + ".Strides",
+			Msg:   fmt.Sprintf("extents %v with strides %v pass the surface's size", s.Dims, s.Strides),
+			Val:   s.Size,
+		}
 	}
 	return nil
 }

@@ -73,7 +73,11 @@ func identity(split bool) *hwx.Image {
 		4: {Kind: hwx.BarSurface, Surface: "t2"}, 5: {Kind: hwx.BarSurface, Surface: "t0"}}}
 	for i := range lanes {
 		lanes[i] = bytes.Repeat([]byte{byte(i + 1)}, 0x200)
-		img.Kernels = append(img.Kernels, hwx.Kernel{Name: fmt.Sprintf("K%064X_ne_%d", 7, i), Offset: uint64(0x200 * i), Live: true})
+		img.Kernels = append(img.Kernels, hwx.Kernel{
+			Name:   fmt.Sprintf("K%064X_ne_%d", 7, i),
+			Offset: uint64(0x200 * i),
+			Live:   true,
+		})
 		at := 0x200 + 44 + 4*i
 		put(text, at, uint32(0x200*i))
 		e.Relocs = append(e.Relocs, uint32(at))
@@ -152,11 +156,11 @@ func TestTable23_6(t *testing.T) {
 		size             uint64
 		prot             uint32
 	}{
-		{"__PAGEZERO", "", 0x4000, 0},
-		{"__FVMLIB", "__const", 0x80, hwx.ProtRead},
-		{"__FVMLIB", "__data", 0x80, hwx.ProtWrite},
-		{"__TEXT", "__text", 0x474, hwx.ProtRead | hwx.ProtExec},
-		{"__KERN_0", "__kern_0", 0x2000, hwx.ProtRead},
+		{segment: "__PAGEZERO", size: 0x4000, prot: 0},
+		{segment: "__FVMLIB", section: "__const", size: 0x80, prot: hwx.ProtRead},
+		{segment: "__FVMLIB", section: "__data", size: 0x80, prot: hwx.ProtWrite},
+		{segment: "__TEXT", section: "__text", size: 0x474, prot: hwx.ProtRead | hwx.ProtExec},
+		{segment: "__KERN_0", section: "__kern_0", size: 0x2000, prot: hwx.ProtRead},
 	}
 	got := f.Segments()
 	if len(got) != len(want) {
@@ -166,7 +170,8 @@ func TestTable23_6(t *testing.T) {
 	for i, w := range want {
 		s := got[i]
 		if s.Name.String() != w.segment || s.InitProt != w.prot || s.MaxProt != w.prot {
-			t.Errorf("segment %d: %s, protection %d/%d; want %s, %d", i, s.Name, s.InitProt, s.MaxProt, w.segment, w.prot)
+			t.Errorf("segment %d: %s, protection %d/%d; want %s, %d", i, s.Name, s.InitProt, s.MaxProt, w.segment,
+				w.prot)
 		}
 		if w.section == "" {
 			if s.VMAddr != 0 || s.VMSize != w.size || len(s.Sections) != 0 {
@@ -174,15 +179,18 @@ func TestTable23_6(t *testing.T) {
 			}
 			continue
 		}
-		if c := s.Sections[0]; len(s.Sections) != 1 || c.Name.String() != w.section || c.Size != w.size || c.Addr != s.VMAddr {
-			t.Errorf("segment %d: section %s at %#x of %#x bytes; want %s of %#x", i, c.Name, c.Addr, c.Size, w.section, w.size)
+		if c := s.Sections[0]; len(s.Sections) != 1 || c.Name.String() != w.section || c.Size != w.size ||
+			c.Addr != s.VMAddr {
+			t.Errorf("segment %d: section %s at %#x of %#x bytes; want %s of %#x", i, c.Name, c.Addr, c.Size, w.section,
+				w.size)
 		}
 		if s.VMAddr != next || s.VMSize != hwx.Page {
 			t.Errorf("segment %d at %#x of %#x bytes, want %#x of a page", i, s.VMAddr, s.VMSize, next)
 		}
 		next += s.VMSize
 	}
-	if addrs.Surfaces["t0"] != 0x30000000 || addrs.Surfaces["t2"] != 0x30004000 || addrs.Text != 0x30008000 || addrs.Constants != 0x3000c000 || addrs.Scratch != 0 {
+	if addrs.Surfaces["t0"] != 0x30000000 || addrs.Surfaces["t2"] != 0x30004000 || addrs.Text != 0x30008000 ||
+		addrs.Constants != 0x3000c000 || addrs.Scratch != 0 {
 		t.Errorf("addresses %+v", addrs)
 	}
 	if got, want := f.ConstantBytes(), bytes.Join(identity(true).Constants, nil); !bytes.Equal(got, want) {
@@ -192,7 +200,10 @@ func TestTable23_6(t *testing.T) {
 		t.Error("text differs")
 	}
 	text := f.Section("__TEXT", "__text")
-	if len(text.Relocs) != 16 || text.Relocs[3] != (hwx.Reloc{Addr: 0x200 + 44 + 12, Info: 0x05000004}) || text.Flags != 0x128 {
+	if len(text.Relocs) != 16 || text.Relocs[3] != (hwx.Reloc{
+		Addr: 0x200 + 44 + 12,
+		Info: 0x05000004,
+	}) || text.Flags != 0x128 {
 		t.Errorf("text flags %#x, relocations %v", text.Flags, text.Relocs)
 	}
 }
@@ -202,14 +213,16 @@ func TestTable23_6(t *testing.T) {
 func TestWholeForm(t *testing.T) {
 	f, a, _ := build(t, identity(false))
 	c := f.Section("__TEXT", "__const")
-	if c == nil || c.Addr != 0x30008480 || c.Size != 0x2000 || c.Align != 6 || a.Constants != c.Addr || c.Offset != 0x4480 {
+	if c == nil || c.Addr != 0x30008480 || c.Size != 0x2000 || c.Align != 6 || a.Constants != c.Addr ||
+		c.Offset != 0x4480 {
 		t.Errorf("constants %+v at %#x", c, a.Constants)
 	}
 	if f.Section("__KERN_0", "__kern_0") != nil {
 		t.Error("kernel section beside __TEXT,__const")
 	}
 	f, a, _ = build(t, several(1, false))
-	if c := f.Section("__TEXT", "__const"); c == nil || c.Size != 0x4000 || len(bytes.Trim(f.ConstantBytes(), "\x00")) != 0 {
+	if c := f.Section("__TEXT", "__const"); c == nil || c.Size != 0x4000 ||
+		len(bytes.Trim(f.ConstantBytes(), "\x00")) != 0 {
 		t.Errorf("zero section %+v", c)
 	}
 	if got := f.Procedures()[0].Bars[1]; got != a.Constants || got == 0 {
@@ -230,7 +243,8 @@ func TestProcedures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := f.Section("__DATA", "__bss"); s == nil || s.Addr != 0x30000000 || s.Size != 0x8001 || s.Bytes() != nil || a.Scratch != s.Addr {
+	if s := f.Section("__DATA", "__bss"); s == nil || s.Addr != 0x30000000 || s.Size != 0x8001 || s.Bytes() != nil ||
+		a.Scratch != s.Addr {
 		t.Errorf("scratch %+v, %#x", s, a.Scratch)
 	}
 	if got, want := a.Surfaces["p0_out"], uint64(0x3000c000); got != want {
@@ -308,7 +322,8 @@ func TestSymbols(t *testing.T) {
 		t.Errorf("no symbol %q", name)
 		return hwx.Symbol{}
 	}
-	if s := find(fmt.Sprintf("K%064X_ne_3", 7)); s.Value != a.Constants+0x600 || s.Type != 0x0f || s.Desc != 2 || s.Sect != 4 {
+	if s := find(fmt.Sprintf("K%064X_ne_3", 7)); s.Value != a.Constants+0x600 || s.Type != 0x0f || s.Desc != 2 ||
+		s.Sect != 4 {
 		t.Errorf("tile %+v", s)
 	}
 	if s := find("t0"); s.Value != a.Surfaces["t0"] || s.Desc != 2 || s.Sect != 1 || s.Type != 0x0f {
@@ -322,7 +337,8 @@ func TestSymbols(t *testing.T) {
 			t.Errorf("type %+v", s)
 		}
 	}
-	if s := find("t2:t30=ar1;0;1;31=s128n:ar1;0;1;32=s128c:ar1;0;1;33=s128h:ar1;0;64;34=s2w:5"); s.Type != 0x20 || s.Desc != 30 {
+	if s := find("t2:t30=ar1;0;1;31=s128n:ar1;0;1;32=s128c:ar1;0;1;33=s128h:ar1;0;64;34=s2w:5"); s.Type != 0x20 ||
+		s.Desc != 30 {
 		t.Errorf("shape %+v", s)
 	}
 }
@@ -361,17 +377,25 @@ func TestBuildErrors(t *testing.T) {
 			m.Surfaces[0].Strides = [4]uint64{1 << 32, 1 << 32, 1 << 32, 2}
 		}, "Surfaces[0].Strides"},
 		{"size", func(m *hwx.Image) { m.Surfaces[0].Size = 0 }, "Surfaces[0].Size"},
-		{"too large", func(m *hwx.Image) { m.Surfaces[0].Size = 3 << 30; m.Surfaces[1].Size = 3 << 30 }, "address space"},
+		{"too large", func(m *hwx.Image) {
+			m.Surfaces[0].Size = 3 << 30
+			m.Surfaces[1].Size = 3 << 30
+		}, "address space"},
 		{"scratch overflow", func(m *hwx.Image) { m.Scratch = 1<<64 - 1 }, "Scratch"},
 		{"bar", func(m *hwx.Image) { m.Procedures[0].Bars[256] = hwx.BarRef{Kind: hwx.BarText} }, "Bars[256]"},
-		{"bar surface", func(m *hwx.Image) { m.Procedures[0].Bars[5] = hwx.BarRef{Kind: hwx.BarSurface, Surface: "q"} }, "Bars[5]"},
+		{"bar surface", func(m *hwx.Image) {
+			m.Procedures[0].Bars[5] = hwx.BarRef{Kind: hwx.BarSurface, Surface: "q"}
+		}, "Bars[5]"},
 		{"bar scratch", func(m *hwx.Image) { m.Procedures[0].Bars[5] = hwx.BarRef{Kind: hwx.BarScratch} }, "Bars[5]"},
 		{"reloc place", func(m *hwx.Image) { m.Procedures[0].Relocs[0] = 0x472 }, "Relocs[0]"},
 		{"reloc value", func(m *hwx.Image) { put(m.Text, 0x200+44, 0x2000) }, "Relocs[0]"},
 		{"reloc twice", func(m *hwx.Image) { m.Procedures[0].Relocs[1] = m.Procedures[0].Relocs[0] }, "once only"},
 		{"tile outside", func(m *hwx.Image) { m.Kernels[0].Offset = 0x2000 }, "Kernels[0].Offset"},
 		{"tile of nothing", func(m *hwx.Image) { m.Constants = nil; m.Procedures[0].Relocs = nil }, "Kernels[0]"},
-		{"entry", func(m *hwx.Image) { m.Procedures[0].Offset = 0x200; m.Procedures[0].FirstWords = 157 }, "Procedures[0].Offset"},
+		{"entry", func(m *hwx.Image) {
+			m.Procedures[0].Offset = 0x200
+			m.Procedures[0].FirstWords = 157
+		}, "Procedures[0].Offset"},
 		{"first words", func(m *hwx.Image) { m.Procedures[0].FirstWords = 1 << 31 }, "FirstWords"},
 		{"task count", func(m *hwx.Image) { m.Procedures[0].Tasks = 3 }, "3 tasks"},
 		{"task loop", func(m *hwx.Image) { put(m.Text, 0x200+28, 0x200) }, "loop"},

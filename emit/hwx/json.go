@@ -115,14 +115,29 @@ type SymbolView struct {
 }
 
 // symbolKinds names the types of symbols.
-var symbolKinds = map[uint8]string{SymSection: "section", SymShape: "shape", SymType: "element type", symAbsolute: "absolute"}
+var symbolKinds = map[uint8]string{
+	SymSection:  "section",
+	SymShape:    "shape",
+	SymType:     "element type",
+	symAbsolute: "absolute",
+}
 
 // SymbolViews gives the JSON forms of the symbols, in the order of Symbols.
 func (f *File) SymbolViews() iter.Seq[SymbolView] {
 	sections := f.Sections()
 	return func(yield func(SymbolView) bool) {
 		for _, s := range f.Symbols() {
-			v := SymbolView{symbolJSON{s.Name, hex(s.Type), s.Sect, s.Desc, hex(s.Value)}, symbolKinds[s.Type], "", s.Type == SymSection && s.Desc == DescLive}
+			v := SymbolView{
+				symbolJSON: symbolJSON{
+					Name:    s.Name,
+					Type:    hex(s.Type),
+					Section: s.Sect,
+					Desc:    s.Desc,
+					Value:   hex(s.Value),
+				},
+				Kind: symbolKinds[s.Type],
+				Live: s.Type == SymSection && s.Desc == DescLive,
+			}
 			if v.Kind == "" {
 				v.Kind = fmt.Sprintf("type %#x", s.Type)
 			}
@@ -145,7 +160,16 @@ func HeadersJSON(f *File) ([]byte, error) {
 		return nil, err
 	}
 	h := f.Header
-	v := fileJSON{Size: f.Size, Header: headerJSON{Magic, hex(h.CPUType), h.CPUSubtype, h.FileType, hex(h.Flags)}}
+	v := fileJSON{
+		Size: f.Size,
+		Header: headerJSON{
+			Magic:      Magic,
+			CPUType:    hex(h.CPUType),
+			CPUSubtype: h.CPUSubtype,
+			FileType:   h.FileType,
+			Flags:      hex(h.Flags),
+		},
+	}
 	for i, c := range f.Commands {
 		j := commandJSON{Cmd: hex(c.Kind()), Offset: hex(at[i]), Size: size[i]}
 		switch c := c.(type) {
@@ -156,7 +180,16 @@ func HeadersJSON(f *File) ([]byte, error) {
 		case *Program:
 			j.Program = c.view()
 		case *Tensor:
-			j.Tensor = &tensorJSON{c.Name, c.Procedure, bindingName(c.Binding), c.Element, c.Dims, c.Strides, c.BatchBytes, c.Span}
+			j.Tensor = &tensorJSON{
+				Name:       c.Name,
+				Procedure:  c.Procedure,
+				Binding:    bindingName(c.Binding),
+				Element:    c.Element,
+				Dims:       c.Dims,
+				Strides:    c.Strides,
+				BatchBytes: c.BatchBytes,
+				Span:       c.Span,
+			}
 		case *Ident:
 			j.Banner = strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")
 		case *Symtab:
@@ -175,9 +208,26 @@ func HeadersJSON(f *File) ([]byte, error) {
 }
 
 func (s *Segment) view() *segmentJSON {
-	j := &segmentJSON{s.Name.String(), hex(s.VMAddr), hex(s.VMSize), hex(s.FileOff), hex(s.FileSize), protection(s.InitProt), hex(s.Flags), []sectionJSON{}}
+	j := &segmentJSON{
+		Name:     s.Name.String(),
+		VMAddr:   hex(s.VMAddr),
+		VMSize:   hex(s.VMSize),
+		FileOff:  hex(s.FileOff),
+		FileSize: hex(s.FileSize),
+		Prot:     protection(s.InitProt),
+		Flags:    hex(s.Flags),
+		Sections: []sectionJSON{},
+	}
 	for _, c := range s.Sections {
-		q := sectionJSON{Name: c.Name.String(), Addr: hex(c.Addr), Size: hex(c.Size), Offset: hex(c.Offset), Align: c.Align, Flags: hex(c.Flags), NumRelocs: len(c.Relocs)}
+		q := sectionJSON{
+			Name:      c.Name.String(),
+			Addr:      hex(c.Addr),
+			Size:      hex(c.Size),
+			Offset:    hex(c.Offset),
+			Align:     c.Align,
+			Flags:     hex(c.Flags),
+			NumRelocs: len(c.Relocs),
+		}
 		if n := c.present(); c.Parts != nil && n != c.Size {
 			q.Present = &n
 		}
@@ -187,7 +237,15 @@ func (s *Segment) view() *segmentJSON {
 }
 
 func (p *Program) view() *programJSON {
-	j := &programJSON{p.Name, p.Flavor, hex(p.Entry), p.FirstWords(), p.Tasks, map[int]hex{}, p.Unknown840}
+	j := &programJSON{
+		Name:       p.Name,
+		Flavor:     p.Flavor,
+		Entry:      hex(p.Entry),
+		FirstWords: p.FirstWords(),
+		Tasks:      p.Tasks,
+		Bars:       map[int]hex{},
+		Unknown840: p.Unknown840,
+	}
 	for i, a := range p.Bars {
 		if a != 0 {
 			j.Bars[i] = hex(a)

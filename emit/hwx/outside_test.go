@@ -38,7 +38,8 @@ func TestMachO(t *testing.T) {
 			}
 			for i, s := range m.Sections {
 				w := sections[i]
-				if s.Name != w.Name.String() || s.Seg != w.Segment.String() || s.Addr != w.Addr || s.Size != w.Size || len(s.Relocs) != len(w.Relocs) {
+				if s.Name != w.Name.String() || s.Seg != w.Segment.String() || s.Addr != w.Addr || s.Size != w.Size ||
+					len(s.Relocs) != len(w.Relocs) {
 					t.Errorf("section %d: %+v, want %+v", i, s.SectionHeader, w)
 				}
 				if w.Parts == nil {
@@ -53,14 +54,16 @@ func TestMachO(t *testing.T) {
 				t.Fatalf("%d symbols, want %d", len(m.Symtab.Syms), len(want))
 			}
 			for i, s := range m.Symtab.Syms {
-				if w := want[i]; s.Name != w.Name || s.Value != w.Value || s.Type != w.Type || s.Sect != w.Sect || s.Desc != w.Desc {
+				if w := want[i]; s.Name != w.Name || s.Value != w.Value || s.Type != w.Type || s.Sect != w.Sect ||
+					s.Desc != w.Desc {
 					t.Errorf("symbol %d: %+v, want %+v", i, s, w)
 				}
 			}
 			for _, l := range m.Loads {
 				if s, ok := l.(*macho.Segment); ok && s.Filesz > 0 {
 					if head := uint64(32 + m.Cmdsz); s.Offset < head {
-						t.Errorf("segment %s starts at %#x of the file, inside the headers (%#x)", s.Name, s.Offset, head)
+						t.Errorf("segment %s starts at %#x of the file, inside the headers (%#x)", s.Name, s.Offset,
+							head)
 					}
 				}
 			}

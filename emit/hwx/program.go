@@ -138,7 +138,8 @@ func (t *Tensor) append(b []byte) ([]byte, error) {
 		nameOff = procOff + uint32(len(t.Procedure)) + 1
 		name2Off = nameOff + uint32(len(t.Name)) + 1
 	}
-	for _, v := range [...]uint32{FlavorTensor, uint32(words), t.Unknown10, t.Binding, procOff, t.Unknown1C, nameOff, t.Element,
+	for _, v := range [...]uint32{FlavorTensor, uint32(words), t.Unknown10, t.Binding, procOff, t.Unknown1C, nameOff,
+		t.Element,
 		t.Dims[0], t.Dims[1], t.Dims[2], t.Dims[3], t.Depth,
 		t.Unknown3C[0], t.Unknown3C[1], t.Unknown3C[2], t.Unknown3C[3], t.Unknown3C[4]} {
 		b = le.AppendUint32(b, v)

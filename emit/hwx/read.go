@@ -45,10 +45,20 @@ type claim struct {
 func (r *reader) file() (*File, error) {
 	d := r.data
 	if len(d) < headerSize {
-		return nil, &FormatError{Off: int64(len(d)), Field: "header", Msg: fmt.Sprintf("file ends inside the %d-byte header", headerSize), Val: len(d)}
+		return nil, &FormatError{
+			Off:   int64(len(d)),
+			Field: "header",
+			Msg:   fmt.Sprintf("file ends inside the %d-byte header", headerSize),
+			Val:   len(d),
+		}
 	}
 	if m := le.Uint32(d); m != Magic {
-		return nil, &FormatError{Off: 0, Field: "header.magic", Msg: fmt.Sprintf("not a hardware container: want %#x", uint32(Magic)), Val: m}
+		return nil, &FormatError{
+			Off:   0,
+			Field: "header.magic",
+			Msg:   fmt.Sprintf("not a hardware container: want %#x", uint32(Magic)),
+			Val:   m,
+		}
 	}
 	f := &File{data: d, Size: int64(len(d)), Header: Header{
 		CPUType: le.Uint32(d[4:]), CPUSubtype: le.Uint32(d[8:]), FileType: le.Uint32(d[12:]),
@@ -75,7 +85,12 @@ func (r *reader) commands(f *File, n uint32, size int64) error {
 	end := headerSize + size
 	r.claims = append(r.claims, &claim{off: 0, end: end, at: 20, field: "header.sizeofcmds", what: "load commands"})
 	if end > int64(len(d)) {
-		err := &FormatError{Off: 20, Field: "header.sizeofcmds", Msg: fmt.Sprintf("load commands run past the end of the file (%#x)", len(d)), Val: uint64(size)}
+		err := &FormatError{
+			Off:   20,
+			Field: "header.sizeofcmds",
+			Msg:   fmt.Sprintf("load commands run past the end of the file (%#x)", len(d)),
+			Val:   uint64(size),
+		}
 		if r.scan == nil {
 			return err
 		}
@@ -85,12 +100,22 @@ func (r *reader) commands(f *File, n uint32, size int64) error {
 	for i := uint32(0); i < n; i++ {
 		field := fmt.Sprintf("command %d", i)
 		if end-off < 8 {
-			return r.fail(f, &FormatError{Off: 16, Field: "header.ncmds", Msg: fmt.Sprintf("only %d commands fit into sizeofcmds (%#x)", i, size), Val: n},
+			return r.fail(f, &FormatError{
+				Off:   16,
+				Field: "header.ncmds",
+				Msg:   fmt.Sprintf("only %d commands fit into sizeofcmds (%#x)", i, size),
+				Val:   n,
+			},
 				off, field)
 		}
 		cmd, cs := le.Uint32(d[off:]), int64(le.Uint32(d[off+4:]))
 		if cs < 8 || cs > end-off {
-			return r.fail(f, &FormatError{Off: off + 4, Field: field + ".size", Msg: fmt.Sprintf("want 8 to %#x, what is left of sizeofcmds", end-off), Val: uint64(cs)},
+			return r.fail(f, &FormatError{
+				Off:   off + 4,
+				Field: field + ".size",
+				Msg:   fmt.Sprintf("want 8 to %#x, what is left of sizeofcmds", end-off),
+				Val:   uint64(cs),
+			},
 				off, field)
 		}
 		c, err := r.command(cmd, body{d[off : off+cs : off+cs], off, field})
@@ -105,7 +130,12 @@ func (r *reader) commands(f *File, n uint32, size int64) error {
 		off += cs
 	}
 	if off != end {
-		err := &FormatError{Off: 20, Field: "header.sizeofcmds", Msg: fmt.Sprintf("the %d commands end at %#x, %#x bytes short of it", n, off, end-off), Val: uint64(size)}
+		err := &FormatError{
+			Off:   20,
+			Field: "header.sizeofcmds",
+			Msg:   fmt.Sprintf("the %d commands end at %#x, %#x bytes short of it", n, off, end-off),
+			Val:   uint64(size),
+		}
 		if r.scan == nil {
 			return err
 		}
@@ -141,7 +171,12 @@ func (r *reader) disjoint() error {
 	last := &claim{}
 	for _, c := range r.claims {
 		if c.off < last.end {
-			err := &FormatError{Off: c.at, Field: c.field, Msg: fmt.Sprintf("range %#x to %#x overlaps that of %s (%#x to %#x)", c.off, c.end, last.field, last.off, last.end)}
+			err := &FormatError{
+				Off:   c.at,
+				Field: c.field,
+				Msg: fmt.Sprintf("range %#x to %#x overlaps that of %s (%#x to %#x)", c.off, c.end, last.field,
+					last.off, last.end),
+			}
 			if r.scan == nil {
 				return err
 			}
@@ -163,7 +198,12 @@ func (r *reader) claim(off, size uint64, at int64, field, what string) (*claim, 
 	n := uint64(len(r.data))
 	c := &claim{off: int64(min(off, math.MaxInt64)), at: at, field: field, what: what}
 	if off > n || size > n-off {
-		err := &FormatError{Off: at, Field: field, Msg: fmt.Sprintf("range of %#x bytes from %#x runs past the end of the file (%#x)", size, off, n), Val: off}
+		err := &FormatError{
+			Off:   at,
+			Field: field,
+			Msg:   fmt.Sprintf("range of %#x bytes from %#x runs past the end of the file (%#x)", size, off, n),
+			Val:   off,
+		}
 		if r.scan == nil {
 			return nil, err
 		}
@@ -264,14 +304,24 @@ func (b body) bad(off int, field, msg string, val any) error {
 // need says that the command must have n bytes for its fixed fields.
 func (b body) need(n int, what string) error {
 	if len(b.b) < n {
-		return &FormatError{Off: b.at + 4, Field: b.field + ".size", Msg: fmt.Sprintf("%s needs %#x bytes", what, n), Val: len(b.b)}
+		return &FormatError{
+			Off:   b.at + 4,
+			Field: b.field + ".size",
+			Msg:   fmt.Sprintf("%s needs %#x bytes", what, n),
+			Val:   len(b.b),
+		}
 	}
 	return nil
 }
 
 func (b body) u32(off int, field string) (uint32, error) {
 	if off+4 > len(b.b) {
-		return 0, &FormatError{Off: b.at + 4, Field: b.field + "." + field, Msg: fmt.Sprintf("the command ends before its word at +%#x", off), Val: len(b.b)}
+		return 0, &FormatError{
+			Off:   b.at + 4,
+			Field: b.field + "." + field,
+			Msg:   fmt.Sprintf("the command ends before its word at +%#x", off),
+			Val:   len(b.b),
+		}
 	}
 	return le.Uint32(b.b[off:]), nil
 }
@@ -284,7 +334,8 @@ func (b body) q(off int) uint64 { return le.Uint64(b.b[off:]) }
 func (b body) name(off int, field string) (string, uint32, error) {
 	p := b.w(off)
 	if uint64(p) >= uint64(len(b.b)) {
-		return "", 0, b.bad(off, field, fmt.Sprintf("string offset must lie inside the command of %#x bytes", len(b.b)), p)
+		return "", 0, b.bad(off, field, fmt.Sprintf("string offset must lie inside the command of %#x bytes", len(b.b)),
+			p)
 	}
 	n := cstringLen(b.b[p:])
 	if n < 0 {

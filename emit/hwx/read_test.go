@@ -107,38 +107,39 @@ func TestReadErrors(t *testing.T) {
 		value uint32
 		want  int // offset the error names
 	}{
-		{"magic", 0, 0xfeedfacf, 0},
-		{"ncmds one more", 16, uint32(good[16]) + 1, 16},
-		{"ncmds one less", 16, uint32(good[16]) - 1, 20},
-		{"ncmds huge", 16, 0xffffffff, 16},
-		{"sizeofcmds past the file", 20, 0xfffffff0, 20},
-		{"cmdsize zero", guard + 4, 0, guard + 4},
-		{"cmdsize small", guard + 4, 16, guard + 4},
-		{"cmdsize huge", guard + 4, 0xffffffff, guard + 4},
-		{"nsects huge", window + 64, 0xffffffff, window + 64},
-		{"nsects two", window + 64, 2, window + 64},
-		{"filesize", text + 48, 0x7fffffff, text + 48},
-		{"filesize high", text + 52, 0x7fffffff, text + 48},
-		{"section size", text + 72 + 40, 0x7fffffff, text + 72 + 48},
-		{"section size high", text + 72 + 44, 0xffffffff, text + 72 + 48},
-		{"section over the commands", text + 72 + 48, 0x40, text + 72 + 48},
-		{"nreloc huge", text + 72 + 60, 0xffffffff, text + 72 + 56},
-		{"reloff past", text + 72 + 56, 0xfffffff0, text + 72 + 56},
-		{"reloff over the symbols", text + 72 + 56, uint32(symoff), tab + 8}, // both claim the same start: the later command is at fault
-		{"port name", port + 8, 0x1000, port + 8},
-		{"program words small", prog + 12, 4, prog + 12},
-		{"program words huge", prog + 12, 0xffffffff, prog + 12},
-		{"program name", prog + 0x83c, 0xffffffff, prog + 0x83c},
-		{"tensor words", tens + 12, 0x7fffffff, tens + 12},
-		{"tensor procedure", tens + 0x18, 0x7fffffff, tens + 0x18},
-		{"tensor name", tens + 0x20, 0x7fffffff, tens + 0x20},
-		{"tensor second name", tens + 0x7c, 0x7fffffff, tens + 0x7c},
-		{"symoff", tab + 8, 0x7fffffff, tab + 8},
-		{"nsyms", tab + 12, 0x10000001, tab + 8},
-		{"stroff", tab + 16, 0xffffffff, tab + 16},
-		{"strsize", tab + 20, 0xffffffff, tab + 16},
-		{"strsize one less", tab + 20, uint32(good[tab+20]) | uint32(good[tab+21])<<8 - 1, -1},
-		{"symbol name", symoff + 16, 0xffffffff, symoff + 16},
+		{name: "magic", at: 0, value: 0xfeedfacf, want: 0},
+		{name: "ncmds one more", at: 16, value: uint32(good[16]) + 1, want: 16},
+		{name: "ncmds one less", at: 16, value: uint32(good[16]) - 1, want: 20},
+		{name: "ncmds huge", at: 16, value: 0xffffffff, want: 16},
+		{name: "sizeofcmds past the file", at: 20, value: 0xfffffff0, want: 20},
+		{name: "cmdsize zero", at: guard + 4, value: 0, want: guard + 4},
+		{name: "cmdsize small", at: guard + 4, value: 16, want: guard + 4},
+		{name: "cmdsize huge", at: guard + 4, value: 0xffffffff, want: guard + 4},
+		{name: "nsects huge", at: window + 64, value: 0xffffffff, want: window + 64},
+		{name: "nsects two", at: window + 64, value: 2, want: window + 64},
+		{name: "filesize", at: text + 48, value: 0x7fffffff, want: text + 48},
+		{name: "filesize high", at: text + 52, value: 0x7fffffff, want: text + 48},
+		{name: "section size", at: text + 72 + 40, value: 0x7fffffff, want: text + 72 + 48},
+		{name: "section size high", at: text + 72 + 44, value: 0xffffffff, want: text + 72 + 48},
+		{name: "section over the commands", at: text + 72 + 48, value: 0x40, want: text + 72 + 48},
+		{name: "nreloc huge", at: text + 72 + 60, value: 0xffffffff, want: text + 72 + 56},
+		{name: "reloff past", at: text + 72 + 56, value: 0xfffffff0, want: text + 72 + 56},
+		// both claim the same start: the later command is at fault
+		{name: "reloff over the symbols", at: text + 72 + 56, value: uint32(symoff), want: tab + 8},
+		{name: "port name", at: port + 8, value: 0x1000, want: port + 8},
+		{name: "program words small", at: prog + 12, value: 4, want: prog + 12},
+		{name: "program words huge", at: prog + 12, value: 0xffffffff, want: prog + 12},
+		{name: "program name", at: prog + 0x83c, value: 0xffffffff, want: prog + 0x83c},
+		{name: "tensor words", at: tens + 12, value: 0x7fffffff, want: tens + 12},
+		{name: "tensor procedure", at: tens + 0x18, value: 0x7fffffff, want: tens + 0x18},
+		{name: "tensor name", at: tens + 0x20, value: 0x7fffffff, want: tens + 0x20},
+		{name: "tensor second name", at: tens + 0x7c, value: 0x7fffffff, want: tens + 0x7c},
+		{name: "symoff", at: tab + 8, value: 0x7fffffff, want: tab + 8},
+		{name: "nsyms", at: tab + 12, value: 0x10000001, want: tab + 8},
+		{name: "stroff", at: tab + 16, value: 0xffffffff, want: tab + 16},
+		{name: "strsize", at: tab + 20, value: 0xffffffff, want: tab + 16},
+		{name: "strsize one less", at: tab + 20, value: uint32(good[tab+20]) | uint32(good[tab+21])<<8 - 1, want: -1},
+		{name: "symbol name", at: symoff + 16, value: 0xffffffff, want: symoff + 16},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,12 +169,20 @@ func TestUnknownKept(t *testing.T) {
 		do   func(b []byte)
 		want func(f *hwx.File) bool
 	}{
-		{"command", func(b []byte) { put(b, port, 0x77) }, func(f *hwx.File) bool { return raw(f, 0x77) == 1 && len(f.Ports()) == 1 }},
-		{"flavour", func(b []byte) { put(b, tens+8, 9) }, func(f *hwx.File) bool { return raw(f, 4) == 1 && len(f.Tensors()) == 1 }},
+		{"command", func(b []byte) {
+			put(b, port, 0x77)
+		}, func(f *hwx.File) bool { return raw(f, 0x77) == 1 && len(f.Ports()) == 1 }},
+		{"flavour", func(b []byte) {
+			put(b, tens+8, 9)
+		}, func(f *hwx.File) bool { return raw(f, 4) == 1 && len(f.Tensors()) == 1 }},
 		{"gap", func(b []byte) { b[0x3fff] = 7 }, func(f *hwx.File) bool { return len(f.Gaps) == 1 }},
 		{"gap behind", func(b []byte) { b[len(b)-1] = 7 }, func(f *hwx.File) bool { return len(f.Gaps) == 1 }},
-		{"port padding", func(b []byte) { b[port+0x17] = 7 }, func(f *hwx.File) bool { return f.Ports()[0].Tail != nil && f.Ports()[0].Name == "t0" }},
-		{"second name on the first", func(b []byte) { put(b, tens+0x7c, uint32(b[tens+0x20])) }, func(f *hwx.File) bool { return f.Tensors()[0].Tail != nil && f.Tensors()[0].Name2 == "t0" }},
+		{"port padding", func(b []byte) {
+			b[port+0x17] = 7
+		}, func(f *hwx.File) bool { return f.Ports()[0].Tail != nil && f.Ports()[0].Name == "t0" }},
+		{"second name on the first", func(b []byte) {
+			put(b, tens+0x7c, uint32(b[tens+0x20]))
+		}, func(f *hwx.File) bool { return f.Tensors()[0].Tail != nil && f.Tensors()[0].Name2 == "t0" }},
 	} {
 		t.Run(edit.name, func(t *testing.T) {
 			b := bytes.Clone(good)

@@ -91,7 +91,11 @@ func TestRecordedAddresses(t *testing.T) {
 			if err := json.Unmarshal(b, &r); err != nil {
 				t.Fatal(err)
 			}
-			img := &hwx.Image{CPUSubtype: hwx.SubtypeH13, Text: r.text(), Constants: [][]byte{make([]byte, r.Constants.Size)}}
+			img := &hwx.Image{
+				CPUSubtype: hwx.SubtypeH13,
+				Text:       r.text(),
+				Constants:  [][]byte{make([]byte, r.Constants.Size)},
+			}
 			first := word(1 << 40)
 			for _, a := range r.Program.Resources {
 				if a != 0 {
@@ -100,18 +104,22 @@ func TestRecordedAddresses(t *testing.T) {
 			}
 			img.Scratch = uint64(first) - hwx.Base
 			for i, x := range r.Tensors {
-				img.Surfaces = append(img.Surfaces, hwx.Surface{Name: "t" + strconv.Itoa(i), Procedure: "net", Binding: x.Binding,
-					Element: x.Element, Dims: x.Shape, Strides: x.Strides, BatchBytes: x.Total, Size: x.Total * uint64(x.Shape[0])})
+				img.Surfaces = append(img.Surfaces, hwx.Surface{Name: "t" + strconv.Itoa(i), Procedure: "net",
+					Binding: x.Binding,
+					Element: x.Element, Dims: x.Shape, Strides: x.Strides, BatchBytes: x.Total,
+					Size: x.Total * uint64(x.Shape[0])})
 			}
 			img.Procedures = []hwx.Entry{{Name: "net", FirstWords: r.Program.First + 1, Tasks: r.Program.Tasks,
 				Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}}}}
 			f, addrs, file := build(t, img)
 			if addrs.Text != uint64(r.Program.Text) || addrs.Constants != uint64(r.Program.Constants) {
-				t.Errorf("text at %#x, constants at %#x; recorded %#x and %#x", addrs.Text, addrs.Constants, r.Program.Text, r.Program.Constants)
+				t.Errorf("text at %#x, constants at %#x; recorded %#x and %#x", addrs.Text, addrs.Constants,
+					r.Program.Text, r.Program.Constants)
 			}
 			at := offsetOf(t, file, hwx.CmdThread, hwx.FlavorProgram)
 			if words, size := int(file[at+12])|int(file[at+13])<<8, int(file[at+4])|int(file[at+5])<<8; words != int(r.Program.Code) || size != r.Program.Size {
-				t.Errorf("program of %#x words in %#x bytes; recorded %#x and %#x", words, size, r.Program.Code, r.Program.Size)
+				t.Errorf("program of %#x words in %#x bytes; recorded %#x and %#x", words, size, r.Program.Code,
+					r.Program.Size)
 			}
 			if bars := f.Procedures()[0].Bars; bars[1] != uint64(r.Program.Constants) {
 				t.Errorf("register 1 is %#x", bars[1])

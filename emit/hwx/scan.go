@@ -57,13 +57,22 @@ func (s *scan) commandsEnd(err *FormatError, data []byte, off int64, field strin
 	rest := data[off:]
 	if len(rest) >= 8 {
 		if cs := int64(le.Uint32(rest[4:])); cs >= 8 && cs > int64(len(rest)) {
-			s.end = &FormatError{Off: int64(len(data)), Field: field + "." + fieldAt(rest), Msg: fmt.Sprintf("the file ends inside this command, of which %#x of %#x bytes are there", len(rest), cs)}
+			s.end = &FormatError{
+				Off:   int64(len(data)),
+				Field: field + "." + fieldAt(rest),
+				Msg: fmt.Sprintf("the file ends inside this command, of which %#x of %#x bytes are there", len(rest),
+					cs),
+			}
 			return
 		}
 		s.fault(err)
 		return
 	}
-	s.end = &FormatError{Off: int64(len(data)), Field: field + "." + fieldAt(rest), Msg: "the file ends before this command"}
+	s.end = &FormatError{
+		Off:   int64(len(data)),
+		Field: field + "." + fieldAt(rest),
+		Msg:   "the file ends before this command",
+	}
 }
 
 // cut finds the first of the disjoint claims, in their order, that the file of n bytes
@@ -79,9 +88,19 @@ func (s *scan) cut(claims []*claim, n int64) {
 		case s.end != nil:
 			more++
 		case c.off >= n:
-			s.end = &FormatError{Off: n, Field: c.what, Msg: fmt.Sprintf("the file ends before it: it stands at %#x to %#x, as %s at byte %#x says", c.off, c.end, c.field, c.at)}
+			s.end = &FormatError{
+				Off:   n,
+				Field: c.what,
+				Msg: fmt.Sprintf("the file ends before it: it stands at %#x to %#x, as %s at byte %#x says", c.off,
+					c.end, c.field, c.at),
+			}
 		default:
-			s.end = &FormatError{Off: n, Field: c.what, Msg: fmt.Sprintf("the file ends inside it: it stands at %#x to %#x, as %s at byte %#x says, so %#x of %#x bytes are there", c.off, c.end, c.field, c.at, n-c.off, c.end-c.off)}
+			s.end = &FormatError{
+				Off:   n,
+				Field: c.what,
+				Msg: fmt.Sprintf("the file ends inside it: it stands at %#x to %#x, as %s at byte %#x says, so "+
+					"%#x of %#x bytes are there", c.off, c.end, c.field, c.at, n-c.off, c.end-c.off),
+			}
 		}
 	}
 	if more > 0 {
@@ -91,7 +110,12 @@ func (s *scan) cut(claims []*claim, n int64) {
 
 // cutHeader is the fault of a file of n bytes that ends inside its header.
 func cutHeader(n int) *FormatError {
-	return &FormatError{Off: int64(n), Field: "header." + named(headerFields, n), Msg: fmt.Sprintf("file ends inside the %d-byte header", headerSize), Val: n}
+	return &FormatError{
+		Off:   int64(n),
+		Field: "header." + named(headerFields, n),
+		Msg:   fmt.Sprintf("file ends inside the %d-byte header", headerSize),
+		Val:   n,
+	}
 }
 
 // place is a field's name and byte offset in a structure.
@@ -113,17 +137,24 @@ func named(l []place, at int) string {
 
 // The fields of the structures, as the table in format.go has them.
 var (
-	headerFields = []place{{0, "magic"}, {4, "cputype"}, {8, "cpusubtype"}, {12, "filetype"}, {16, "ncmds"}, {20, "sizeofcmds"}, {24, "flags"}, {28, "reserved"}}
+	headerFields = []place{{0, "magic"}, {4, "cputype"}, {8, "cpusubtype"}, {12, "filetype"}, {16, "ncmds"},
+		{20, "sizeofcmds"}, {24, "flags"}, {28, "reserved"}}
 	everyCommand = []place{{0, "number"}, {4, "size"}}
-	sectionField = []place{{0, "name"}, {16, "segment name"}, {32, "addr"}, {40, "size"}, {48, "offset"}, {52, "align"}, {56, "reloff"}, {60, "nreloc"}, {64, "flags"}, {68, "reserved"}}
-	programField = []place{{8, "flavour"}, {12, "words"}, {stateOff, "buffer-access registers"}, {progEntry, "entry"}, {progFirst, "first task's words"}, {progTasks, "tasks"}, {prog820, "state"}, {progNameOff, "name offset"}, {prog840, "state"}}
-	tensorField  = []place{{8, "flavour"}, {12, "words"}, {0x10, "state"}, {0x14, "binding"}, {0x18, "procedure"}, {0x20, "name offset"}, {0x24, "element"}, {0x28, "dims"}, {0x38, "state"}, {0x50, "strides"}, {0x70, "batch bytes"}, {0x78, "state"}, {0x7c, "second name"}, {0x80, "span"}, {tensorFixed, "names"}}
+	sectionField = []place{{0, "name"}, {16, "segment name"}, {32, "addr"}, {40, "size"}, {48, "offset"}, {52, "align"},
+		{56, "reloff"}, {60, "nreloc"}, {64, "flags"}, {68, "reserved"}}
+	programField = []place{{8, "flavour"}, {12, "words"}, {stateOff, "buffer-access registers"}, {progEntry, "entry"},
+		{progFirst, "first task's words"}, {progTasks, "tasks"}, {prog820, "state"}, {progNameOff, "name offset"},
+		{prog840, "state"}}
+	tensorField = []place{{8, "flavour"}, {12, "words"}, {0x10, "state"}, {0x14, "binding"}, {0x18, "procedure"},
+		{0x20, "name offset"}, {0x24, "element"}, {0x28, "dims"}, {0x38, "state"}, {0x50, "strides"},
+		{0x70, "batch bytes"}, {0x78, "state"}, {0x7c, "second name"}, {0x80, "span"}, {tensorFixed, "names"}}
 
 	commandFields = map[uint32][]place{
-		CmdSegment: {{8, "name"}, {24, "vmaddr"}, {32, "vmsize"}, {40, "fileoff"}, {48, "filesize"}, {56, "maxprot"}, {60, "initprot"}, {64, "nsects"}, {68, "flags"}},
-		CmdPort:    {{8, "name offset"}, {12, "unknown"}, {16, "address"}, {portFixed, "name"}},
-		CmdIdent:   {{8, "text"}},
-		CmdSymtab:  {{8, "symoff"}, {12, "nsyms"}, {16, "stroff"}, {20, "strsize"}},
+		CmdSegment: {{8, "name"}, {24, "vmaddr"}, {32, "vmsize"}, {40, "fileoff"}, {48, "filesize"}, {56, "maxprot"},
+			{60, "initprot"}, {64, "nsects"}, {68, "flags"}},
+		CmdPort:   {{8, "name offset"}, {12, "unknown"}, {16, "address"}, {portFixed, "name"}},
+		CmdIdent:  {{8, "text"}},
+		CmdSymtab: {{8, "symoff"}, {12, "nsyms"}, {16, "stroff"}, {20, "strsize"}},
 	}
 )
 

@@ -29,7 +29,8 @@ func partsOf(f *hwx.File) []part {
 					add(int64(s.RelocOff)+8*int64(k+1), "reloc %d %v", k, r)
 				}
 				if s.Parts != nil {
-					add(int64(s.Offset)+int64(s.Size), "section %s, %d bytes, %x", s.Name, len(s.Bytes()), s.Bytes()[:min(len(s.Bytes()), 32)])
+					add(int64(s.Offset)+int64(s.Size), "section %s, %d bytes, %x", s.Name, len(s.Bytes()),
+						s.Bytes()[:min(len(s.Bytes()), 32)])
 				}
 			}
 		case *hwx.Symtab:
@@ -94,7 +95,8 @@ func TestScanCut(t *testing.T) {
 			}
 			for _, l := range lines {
 				if l.end <= int64(n) && !have[l.text] {
-					t.Fatalf("%s cut at %#x: %.80q, which ends at %#x, is not there; %v", name, n, l.text, l.end, faults[0])
+					t.Fatalf("%s cut at %#x: %.80q, which ends at %#x, is not there; %v", name, n, l.text, l.end,
+						faults[0])
 				}
 			}
 			if err := hwx.DumpHeaders(io.Discard, f); err != nil {

@@ -19,10 +19,12 @@ func (r *reader) segment(b body) (Command, error) {
 	}
 	n := b.w(64)
 	if room := (len(b.b) - segmentSize) / sectionSize; uint64(n) > uint64(room) {
-		return nil, b.bad(64, "nsects", fmt.Sprintf("the command of %#x bytes has room for %d sections", len(b.b), room), n)
+		return nil, b.bad(64, "nsects", fmt.Sprintf("the command of %#x bytes has room for %d sections", len(b.b),
+			room), n)
 	}
 	if have := uint64(len(r.data)); s.FileSize > 0 && (s.FileOff > have || s.FileSize > have-s.FileOff) {
-		err := b.bad(48, "filesize", fmt.Sprintf("segment %s from %#x runs past the end of the file (%#x)", s.Name, s.FileOff, have), s.FileSize)
+		err := b.bad(48, "filesize", fmt.Sprintf("segment %s from %#x runs past the end of the file (%#x)", s.Name,
+			s.FileOff, have), s.FileSize)
 		if r.scan == nil {
 			return nil, err
 		}
@@ -63,7 +65,8 @@ func (r *reader) section(s *Segment, b body, i int) error {
 		})
 	}
 	if n := uint64(b.w(q + 60)); n > 0 {
-		cl, err := r.claim(uint64(c.RelocOff), n*RelocSize, b.at+int64(q)+56, field+".reloff", "relocations of section "+name)
+		cl, err := r.claim(uint64(c.RelocOff), n*RelocSize, b.at+int64(q)+56, field+".reloff",
+			"relocations of section "+name)
 		if err != nil {
 			return err
 		}
@@ -92,7 +95,8 @@ func (s *Segment) append(b []byte) ([]byte, error) {
 		b = append(b, c.Segment[:]...)
 		b = le.AppendUint64(b, c.Addr)
 		b = le.AppendUint64(b, c.Size)
-		for _, v := range [...]uint32{c.Offset, c.Align, c.RelocOff, uint32(len(c.Relocs)), c.Flags, c.Reserved[0], c.Reserved[1], c.Reserved[2]} {
+		for _, v := range [...]uint32{c.Offset, c.Align, c.RelocOff, uint32(len(c.Relocs)), c.Flags, c.Reserved[0],
+			c.Reserved[1], c.Reserved[2]} {
 			b = le.AppendUint32(b, v)
 		}
 	}

@@ -47,7 +47,12 @@ func (t *Symtab) load(syms, strs []byte, on bool) (first error) {
 		p := syms[SymbolSize*i:]
 		s := Symbol{NameOff: le.Uint32(p), Type: p[4], Sect: p[5], Desc: le.Uint16(p[6:]), Value: le.Uint64(p[8:])}
 		bad := func(msg string, args ...any) error {
-			return &FormatError{Off: int64(t.SymOff) + SymbolSize*int64(i), Field: fmt.Sprintf("symbol %d.name", i), Msg: fmt.Sprintf(msg, args...), Val: s.NameOff}
+			return &FormatError{
+				Off:   int64(t.SymOff) + SymbolSize*int64(i),
+				Field: fmt.Sprintf("symbol %d.name", i),
+				Msg:   fmt.Sprintf(msg, args...),
+				Val:   s.NameOff,
+			}
 		}
 		length, err := 0, error(nil)
 		if uint64(s.NameOff) >= uint64(len(strs)) {

@@ -60,9 +60,11 @@ func (v *validator) layout() {
 		name := s.Name.String()
 		guard = guard || name == SegGuard
 		v.rule(s.VMAddr%Page == 0, "segment %s at %#x is not on a page of %#x", name, s.VMAddr, Page)
-		v.rule(s.VMSize <= AddrLimit && s.VMAddr <= AddrLimit-s.VMSize, "segment %s at %#x of %#x bytes passes %#x", name, s.VMAddr, s.VMSize, uint64(AddrLimit))
+		v.rule(s.VMSize <= AddrLimit && s.VMAddr <= AddrLimit-s.VMSize, "segment %s at %#x of %#x bytes passes %#x",
+			name, s.VMAddr, s.VMSize, uint64(AddrLimit))
 		size := uint64(v.f.Size)
-		v.rule(s.FileSize == 0 || s.FileOff <= size && s.FileSize <= size-s.FileOff, "segment %s: file range %#x+%#x runs past the file (%#x)", name, s.FileOff, s.FileSize, size)
+		v.rule(s.FileSize == 0 || s.FileOff <= size && s.FileSize <= size-s.FileOff,
+			"segment %s: file range %#x+%#x runs past the file (%#x)", name, s.FileOff, s.FileSize, size)
 		if name == SegPort {
 			v.rule(s.FileOff == 0 && s.FileSize == 0, "window %s at %#x has bytes in the file", name, s.VMAddr)
 		}
@@ -78,19 +80,26 @@ func (v *validator) layout() {
 	slices.SortStableFunc(v.spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for i := 1; i < len(v.spans); i++ {
 		a, b := v.spans[i-1], v.spans[i]
-		v.rule(a.to <= b.from, "segments %s (%#x to %#x) and %s (%#x to %#x) overlap", a.name, a.from, a.to, b.name, b.from, b.to)
+		v.rule(a.to <= b.from, "segments %s (%#x to %#x) and %s (%#x to %#x) overlap", a.name, a.from, a.to, b.name,
+			b.from, b.to)
 	}
 }
 
 func (v *validator) section(s *Segment, c *Section, sections int) {
 	name := s.Name.String() + "," + c.Name.String()
 	v.rule(c.Segment == s.Name, "section %s names the segment %s", name, c.Segment)
-	v.rule(c.Align < 32 && c.Addr%(1<<c.Align) == 0, "section %s at %#x breaks its alignment 2^%d", name, c.Addr, c.Align)
-	v.rule(inside(c.Addr, c.Size, s.VMAddr, s.VMSize), "section %s (%#x+%#x) lies outside its segment (%#x+%#x)", name, c.Addr, c.Size, s.VMAddr, s.VMSize)
-	v.rule(c.Parts == nil || inside(uint64(c.Offset), c.Size, s.FileOff, s.FileSize), "section %s: file range %#x+%#x lies outside its segment's (%#x+%#x)", name, c.Offset, c.Size, s.FileOff, s.FileSize)
+	v.rule(c.Align < 32 && c.Addr%(1<<c.Align) == 0, "section %s at %#x breaks its alignment 2^%d", name, c.Addr,
+		c.Align)
+	v.rule(inside(c.Addr, c.Size, s.VMAddr, s.VMSize), "section %s (%#x+%#x) lies outside its segment (%#x+%#x)", name,
+		c.Addr, c.Size, s.VMAddr, s.VMSize)
+	v.rule(c.Parts == nil || inside(uint64(c.Offset), c.Size, s.FileOff, s.FileSize),
+		"section %s: file range %#x+%#x lies outside its segment's (%#x+%#x)", name, c.Offset, c.Size, s.FileOff,
+		s.FileSize)
 	for _, r := range c.Relocs {
-		v.rule(uint64(r.Addr)+4 <= c.Size, "relocation at %#x lies outside section %s (%#x bytes)", r.Addr, name, c.Size)
-		v.rule(r.Section() >= 1 && r.Section() <= sections, "relocation at %#x of section %s names section %d of %d", r.Addr, name, r.Section(), sections)
+		v.rule(uint64(r.Addr)+4 <= c.Size, "relocation at %#x lies outside section %s (%#x bytes)", r.Addr, name,
+			c.Size)
+		v.rule(r.Section() >= 1 && r.Section() <= sections, "relocation at %#x of section %s names section %d of %d",
+			r.Addr, name, r.Section(), sections)
 	}
 }
 
@@ -118,11 +127,14 @@ func (v *validator) programs() {
 			mains++
 		}
 		for i, a := range p.Bars {
-			v.rule(a == 0 || v.mapped(a), "procedure %q: buffer-access register %d holds %#x, in no segment", p.Name, i, a)
+			v.rule(a == 0 || v.mapped(a), "procedure %q: buffer-access register %d holds %#x, in no segment", p.Name, i,
+				a)
 		}
 		if text != nil {
-			v.rule(p.Bars[0] == text.Addr, "procedure %q: buffer-access register 0 holds %#x, the text is at %#x", p.Name, p.Bars[0], text.Addr)
-			v.rule(inside(p.Entry, 1, text.Addr, text.Size), "procedure %q: entry %#x lies outside the text", p.Name, p.Entry)
+			v.rule(p.Bars[0] == text.Addr, "procedure %q: buffer-access register 0 holds %#x, the text is at %#x",
+				p.Name, p.Bars[0], text.Addr)
+			v.rule(inside(p.Entry, 1, text.Addr, text.Size), "procedure %q: entry %#x lies outside the text", p.Name,
+				p.Entry)
 		}
 	})
 	v.rule(mains == 1, "%d program descriptors, want 1", mains)
@@ -162,13 +174,15 @@ func (v *validator) symbols() {
 	for _, s := range v.f.Symbols() {
 		switch {
 		case s.Type == symAbsolute:
-			v.rule(s.Value == 0 || v.mapped(s.Value) || v.mapped(s.Value-1), "symbol %q is %#x, in no segment", s.Name, s.Value)
+			v.rule(s.Value == 0 || v.mapped(s.Value) || v.mapped(s.Value-1), "symbol %q is %#x, in no segment", s.Name,
+				s.Value)
 		case s.Type != SymSection:
 		case int(s.Sect) < 1 || int(s.Sect) > len(sections):
 			v.rule(false, "symbol %q names section %d of %d", s.Name, s.Sect, len(sections))
 		default:
 			c := sections[s.Sect-1]
-			v.rule(inside(s.Value, 0, c.Addr, c.Size), "symbol %q is %#x, outside section %s,%s (%#x+%#x)", s.Name, s.Value, c.Segment, c.Name, c.Addr, c.Size)
+			v.rule(inside(s.Value, 0, c.Addr, c.Size), "symbol %q is %#x, outside section %s,%s (%#x+%#x)", s.Name,
+				s.Value, c.Segment, c.Name, c.Addr, c.Size)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (f *File) pieces() ([]piece, error) {
 			for _, s := range c.Sections {
 				what := s.Segment.String() + "," + s.Name.String()
 				if len(s.Relocs) > 0 {
-					add(int64(s.RelocOff), s.appendRelocs(make([]byte, 0, RelocSize*len(s.Relocs))), "relocations of "+what)
+					add(int64(s.RelocOff), s.appendRelocs(make([]byte, 0, RelocSize*len(s.Relocs))), "relocations of "+
+						what)
 				}
 				if s.Parts == nil {
 					continue

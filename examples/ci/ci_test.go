@@ -72,7 +72,8 @@ func TestFlags(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range []string{"--max-dispatches", "--max-weight-bytes", "--max-estimate-us", "--min-engine-macs", "--max-error", "--report", "--markdown"} {
+	for _, f := range []string{"--max-dispatches", "--max-weight-bytes", "--max-estimate-us", "--min-engine-macs",
+		"--max-error", "--report", "--markdown"} {
 		if !found[f] {
 			t.Errorf("%s does not use %s", script, f)
 		}
@@ -106,7 +107,9 @@ func TestWorkflow(t *testing.T) {
 		}
 	}
 	if python, err := exec.LookPath("python3"); err == nil && exec.Command(python, "-c", "import yaml").Run() == nil {
-		if out, err := exec.Command(python, "-c", "import sys, yaml; d = yaml.safe_load(open(sys.argv[1])); assert d['jobs']['budgets']['steps']", workflow).CombinedOutput(); err != nil {
+		if out, err := exec.Command(python, "-c",
+			"import sys, yaml; d = yaml.safe_load(open(sys.argv[1])); assert d['jobs']['budgets']['steps']", workflow).
+			CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
@@ -142,7 +145,8 @@ func TestScript(t *testing.T) {
 		return status, read(t, filepath.Join(out, "comment.md")), string(b)
 	}
 	status, comment, log := run(digits, digits)
-	if status != 0 || !strings.Contains(comment, "**No difference.**") || !strings.Contains(comment, "No change in placement") || !strings.Contains(comment, "Outputs against the reference") {
+	if status != 0 || !strings.Contains(comment, "**No difference.**") || !strings.Contains(comment,
+		"No change in placement") || !strings.Contains(comment, "Outputs against the reference") {
 		t.Errorf("exit status %d, comment\n%s\n%s", status, comment, log)
 	}
 	if status, comment, log = run(digits, "none"); status != 0 || strings.Contains(comment, "Against the base") {
@@ -170,16 +174,19 @@ func TestScript(t *testing.T) {
 		return dir
 	}
 	// By a table, so that outputs are off; on the CPU, so that there are more dispatches.
-	if status, comment, log = run(changed("erf"), digits, "MAX_ERROR=0"); status != 1 || !strings.Contains(log, "max-error") {
+	if status, comment, log = run(changed("erf"), digits, "MAX_ERROR=0"); status != 1 ||
+		!strings.Contains(log, "max-error") {
 		t.Errorf("with an error of outputs: exit status %d, comment\n%s\n%s", status, comment, log)
 	}
 	status, comment, log = run(changed("sin"), digits, "MAX_DISPATCHES=1")
-	for _, want := range []string{"**1 change**", "#### mil: relu conv1\\_relu changed", "operation: relu -&gt; sin", "| base | h13 |", "| placement | "} {
+	for _, want := range []string{"**1 change**", "#### mil: relu conv1\\_relu changed", "operation: relu -&gt; sin",
+		"| base | h13 |", "| placement | "} {
 		if !strings.Contains(comment, want) {
 			t.Errorf("the comment has no %q:\n%s", want, comment)
 		}
 	}
-	if status != 1 || !strings.Contains(comment, "```diff\n") || !strings.Contains(comment, "\n-") || !strings.Contains(comment, "\n+") {
+	if status != 1 || !strings.Contains(comment, "```diff\n") || !strings.Contains(comment, "\n-") ||
+		!strings.Contains(comment, "\n+") {
 		t.Errorf("with an operation on the CPU: exit status %d, comment\n%s\n%s", status, comment, log)
 	}
 	if status, comment, _ = run("none.mil", digits); status != 1 || !strings.Contains(comment, "does not compile") {

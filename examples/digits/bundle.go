@@ -104,7 +104,8 @@ func Program() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "        "+format+"\n", args...) }
 	ints := func(name string, values string, n int) {
-		line("tensor<int32, [%d]> %[2]s = const()[name = string(%[2]q), val = tensor<int32, [%[1]d]>([%[3]s])];", n, name, values)
+		line("tensor<int32, [%d]> %[2]s = const()[name = string(%[2]q), val = tensor<int32, [%[1]d]>([%[3]s])];", n,
+			name, values)
 	}
 	records, _ := blobOffsets()
 
@@ -122,7 +123,8 @@ func Program() string {
 	for i, l := range Layers {
 		side := l.outSide()
 		tensor := func(suffix, shape string, blob int) {
-			line("tensor<fp16, %s> %[2]s = const()[name = string(%[2]q), val = tensor<fp16, %[1]s>(BLOBFILE(path = string(\"@model_path/%[3]s\"), offset = uint64(%[4]d)))];",
+			line("tensor<fp16, %s> %[2]s = const()[name = string(%[2]q), val = tensor<fp16, %[1]s>(BLOBFILE(path = "+
+				"string(\"@model_path/%[3]s\"), offset = uint64(%[4]d)))];",
 				shape, l.Name+"_"+suffix, WeightsFile, records[blob])
 		}
 		tensor("weight", fmt.Sprintf("[%d, %d, %d, %d]", l.Out, l.In, l.Kernel, l.Kernel), 2*i)
@@ -136,12 +138,15 @@ func Program() string {
 			line("tensor<fp16, [1, %d, %[2]d, %[2]d]> %[3]s = %[4]s[name = string(%[3]q)];", l.Out, side, name, call)
 			x = name
 		}
-		result(side, l.Name, fmt.Sprintf("conv(bias = %[1]s_bias, dilations = ones, groups = groups, pad = %[2]s, pad_type = %[3]s, strides = ones, weight = %[1]s_weight, x = %[4]s)", l.Name, pad, padType, x))
+		result(side, l.Name, fmt.Sprintf(
+			"conv(bias = %[1]s_bias, dilations = ones, groups = groups, pad = %[2]s, pad_type = %[3]s, strides = "+
+				"ones, weight = %[1]s_weight, x = %[4]s)", l.Name, pad, padType, x))
 		if l.Relu {
 			result(side, l.Name+"_relu", "relu(x = "+x+")")
 		}
 		if l.Pool > 1 {
-			result(side/l.Pool, l.Name+"_pool", "max_pool(ceil_mode = ceil_mode, kernel_sizes = pool_size, pad = no_pad, pad_type = valid, strides = pool_size, x = "+x+")")
+			result(side/l.Pool, l.Name+"_pool", "max_pool(ceil_mode = ceil_mode, kernel_sizes = pool_size, pad = "+
+				"no_pad, pad_type = valid, strides = pool_size, x = "+x+")")
 		}
 	}
 	line(`int32 channels = const()[name = string("channels"), val = int32(1)];`)
@@ -162,7 +167,14 @@ type feature struct {
 
 func newFeature(name, shape, short string) feature {
 	dims := strings.ReplaceAll(strings.Trim(shape, "[]"), ", ", " × ")
-	return feature{name, "MultiArray", "Float16", shape, "MultiArray (Float16 " + dims + ")", short}
+	return feature{
+		Name:      name,
+		Type:      "MultiArray",
+		DataType:  "Float16",
+		Shape:     shape,
+		Formatted: "MultiArray (Float16 " + dims + ")",
+		Short:     short,
+	}
 }
 
 // metadata is the part of a compiled model's metadata.json that has a meaning

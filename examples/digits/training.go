@@ -64,7 +64,8 @@ func Train(seed uint64, log io.Writer) (Network, error) {
 		adam.step(net, grad, rate)
 		if (b+1)%report == 0 {
 			const seen = report * batchSize
-			if _, err := fmt.Fprintf(log, "after %6d digits: %6.2f %% of the last %d right\n", (b+1)*batchSize, 100*float64(right)/seen, seen); err != nil {
+			if _, err := fmt.Fprintf(log, "after %6d digits: %6.2f %% of the last %d right\n", (b+1)*batchSize,
+				100*float64(right)/seen, seen); err != nil {
 				return nil, err
 			}
 			right = 0
@@ -176,7 +177,7 @@ type adam struct {
 }
 
 func newAdam() *adam {
-	return &adam{newNetwork().tensors(), newNetwork().tensors(), 1, 1}
+	return &adam{mean: newNetwork().tensors(), square: newNetwork().tensors(), meanWeight: 1, squareWeight: 1}
 }
 
 // step moves the network against the gradient, summed over one batch.

@@ -39,7 +39,8 @@ func TestRun(t *testing.T) {
 func TestCurrent(t *testing.T) {
 	dir := t.TempDir()
 	var out, diag bytes.Buffer
-	if status := cli.Main([]string{"generate", "digits", "../digits/digits.mlmodelc", "-o", dir}, strings.NewReader(""), &out, &diag); status != 0 {
+	if status := cli.Main([]string{"generate", "digits", "../digits/digits.mlmodelc", "-o", dir}, strings.NewReader(""),
+		&out, &diag); status != 0 {
 		t.Fatalf("exit status %d\n%s", status, &diag)
 	}
 	for _, name := range []string{"digits.go", "digits.hwx", "digits.e5"} {

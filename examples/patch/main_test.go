@@ -39,7 +39,8 @@ the tasks are the same: true
 		if err != nil {
 			t.Skip("no python3")
 		}
-		if out, err := exec.Command(python, tool, "same", filepath.Join(dir, "old.hwx"), filepath.Join(dir, "patched.hwx")).CombinedOutput(); err != nil {
+		if out, err := exec.Command(python, tool, "same", filepath.Join(dir, "old.hwx"),
+			filepath.Join(dir, "patched.hwx")).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		} else {
 			t.Logf("%s", out)

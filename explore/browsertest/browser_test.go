@@ -48,7 +48,8 @@ func other(t *testing.T) explore.Version {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "zinc")
-	script := fmt.Sprintf("#!/bin/sh\nexport %s=1\ncase \"$1\" in version|--help) exec '%[2]s' \"$@\";; esac\nexec '%[2]s' --td-form=full \"$@\"\n", beZinc, own)
+	script := fmt.Sprintf("#!/bin/sh\nexport %s=1\ncase \"$1\" in version|--help) exec '%[2]s' \"$@\";; esac\nexec "+
+		"'%[2]s' --td-form=full \"$@\"\n", beZinc, own)
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,11 @@ func named(t *testing.T, name, dir string) string {
 // the page asks for it.
 func serve(t *testing.T, path string, versions ...explore.Version) string {
 	t.Helper()
-	s, err := explore.New(explore.Options{Models: []explore.Source{{Path: path}, {Path: filepath.Join("testdata", "wrong.mil")}}, Versions: versions, Log: os.Stderr})
+	s, err := explore.New(explore.Options{
+		Models:   []explore.Source{{Path: path}, {Path: filepath.Join("testdata", "wrong.mil")}},
+		Versions: versions,
+		Log:      os.Stderr,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +127,8 @@ func htmlReport(t *testing.T, model string) string {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.html")
 	var out, msg bytes.Buffer
-	if status := cli.Main([]string{model, "-o", filepath.Join(dir, "model.hwx"), "--report", "html=" + path}, strings.NewReader(""), &out, &msg); status != 0 {
+	if status := cli.Main([]string{model, "-o", filepath.Join(dir, "model.hwx"), "--report", "html=" + path},
+		strings.NewReader(""), &out, &msg); status != 0 {
 		t.Fatalf("exit status %d: %s", status, &msg)
 	}
 	return path
@@ -139,24 +145,34 @@ func TestBrowser(t *testing.T) {
 	}
 	pages := []page{{
 		Name: "digits", Path: filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc"),
-		Click: "conv2 = conv(", Break: "= relu(x = conv2)", With: "= relu(x = conv9)", Message: "conv9", Themes: []string{"dark"},
+		Click: "conv2 = conv(", Break: "= relu(x = conv2)", With: "= relu(x = conv9)", Message: "conv9",
+		Themes: []string{"dark"},
 	}}
 	corpus := ""
 	t.Run("corpus", func(t *testing.T) { corpus = filepath.Join(shareddir.Find(t), "corpus") })
 	if corpus != "" {
 		pages = append(pages, page{
 			Name: "silero-v6-fp16", Path: filepath.Join(corpus, "silero-v6-fp16"),
-			Click: "input_7_cast_fp16 = conv(", Break: "relu(x = input_7_cast_fp16)", With: "relu(x = input_99)", Message: "input_99", Themes: []string{"light", "dark"},
+			Click: "input_7_cast_fp16 = conv(", Break: "relu(x = input_7_cast_fp16)", With: "relu(x = input_99)",
+			Message: "input_99", Themes: []string{"light", "dark"},
 		}, page{
-			Name: large, Path: named(t, large, shareddir.WithWeights(t, filepath.Dir(corpus), filepath.Join(corpus, large))),
-			Click: "input_11_cast_fp16 = conv(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)", Message: "input_99", Large: true, Themes: []string{"dark", "light"},
+			Name: large, Path: named(t, large, shareddir.WithWeights(t, filepath.Dir(corpus),
+				filepath.Join(corpus, large))),
+			Click: "input_11_cast_fp16 = conv(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)",
+			Message: "input_99", Large: true, Themes: []string{"dark", "light"},
 		})
 	}
 	version := other(t)
 	for i := range pages {
 		pages[i].URL = serve(t, pages[i].Path, version)
 	}
-	config, err := json.Marshal(map[string]any{"chromium": *chromium, "modules": *modules, "pictures": *pictures, "pages": pages, "report": htmlReport(t, pages[0].Path)})
+	config, err := json.Marshal(map[string]any{
+		"chromium": *chromium,
+		"modules":  *modules,
+		"pictures": *pictures,
+		"pages":    pages,
+		"report":   htmlReport(t, pages[0].Path),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

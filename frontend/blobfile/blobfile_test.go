@@ -120,25 +120,27 @@ func TestFormatErrors(t *testing.T) {
 		offset uint64 // of the field that the error names
 		field  string
 	}{
-		{"empty", func(b []byte) []byte { return nil }, r0, 0, "header"},
-		{"version 1", put32(4, 1), r0, 4, "version"},
-		{"record in header", put32(0, 1), 0, 0, "metadata record"},
-		{"record past end", put32(0, 1), size, size, "metadata record"},
-		{"record far past end", put32(0, 1), 1<<64 - 1, 1<<64 - 1, "metadata record"},
-		{"sentinel", put32(r0, 0xdeadbeee), r0, r0, "sentinel"},
-		{"type 0", put32(r0+4, 0), r0, r0 + 4, "element type"},
-		{"type 18", put32(r0+4, 18), r0, r0 + 4, "element type"},
-		{"data in header", put64(r0+16, 63), r0, r0 + 16, "data offset"},
-		{"data past end", put64(r0+16, size+1), r0, r0 + 16, "data offset"},
-		{"data far past end", put64(r0+16, 1<<64-1), r0, r0 + 16, "data offset"},
-		{"data on the record", put64(r0+16, r0+32), r0, r0 + 16, "data offset"},
-		{"size past end", put64(r0+8, size-r0-RecordSize+2), r0, r0 + 8, "data size"},
-		{"size wraps", put64(r0+8, 1<<64-2), r0, r0 + 8, "data size"},
-		{"odd size of fp16", put64(r0+8, 5), r0, r0 + 8, "data size"},
-		{"odd size of fp32", put64(r4+8, 66), r4, r4 + 8, "data size"},
-		{"8 padding bits", put64(r1+24, 8), r1, r1 + 24, "padding bits"},
-		{"padding splits an element", put64(r1+24, 2), r1, r1 + 24, "padding bits"},
-		{"truncated", func(b []byte) []byte { return b[:r1+10] }, r1, r1, "metadata record"},
+		{name: "empty", breakf: func(b []byte) []byte { return nil }, at: r0, offset: 0, field: "header"},
+		{name: "version 1", breakf: put32(4, 1), at: r0, offset: 4, field: "version"},
+		{name: "record in header", breakf: put32(0, 1), at: 0, offset: 0, field: "metadata record"},
+		{name: "record past end", breakf: put32(0, 1), at: size, offset: size, field: "metadata record"},
+		{name: "record far past end", breakf: put32(0, 1), at: 1<<64 - 1, offset: 1<<64 - 1, field: "metadata record"},
+		{name: "sentinel", breakf: put32(r0, 0xdeadbeee), at: r0, offset: r0, field: "sentinel"},
+		{name: "type 0", breakf: put32(r0+4, 0), at: r0, offset: r0 + 4, field: "element type"},
+		{name: "type 18", breakf: put32(r0+4, 18), at: r0, offset: r0 + 4, field: "element type"},
+		{name: "data in header", breakf: put64(r0+16, 63), at: r0, offset: r0 + 16, field: "data offset"},
+		{name: "data past end", breakf: put64(r0+16, size+1), at: r0, offset: r0 + 16, field: "data offset"},
+		{name: "data far past end", breakf: put64(r0+16, 1<<64-1), at: r0, offset: r0 + 16, field: "data offset"},
+		{name: "data on the record", breakf: put64(r0+16, r0+32), at: r0, offset: r0 + 16, field: "data offset"},
+		{name: "size past end", breakf: put64(r0+8, size-r0-RecordSize+2), at: r0, offset: r0 + 8, field: "data size"},
+		{name: "size wraps", breakf: put64(r0+8, 1<<64-2), at: r0, offset: r0 + 8, field: "data size"},
+		{name: "odd size of fp16", breakf: put64(r0+8, 5), at: r0, offset: r0 + 8, field: "data size"},
+		{name: "odd size of fp32", breakf: put64(r4+8, 66), at: r4, offset: r4 + 8, field: "data size"},
+		{name: "8 padding bits", breakf: put64(r1+24, 8), at: r1, offset: r1 + 24, field: "padding bits"},
+		{name: "padding splits an element", breakf: put64(r1+24, 2), at: r1, offset: r1 + 24, field: "padding bits"},
+		{name: "truncated", breakf: func(b []byte) []byte {
+			return b[:r1+10]
+		}, at: r1, offset: r1, field: "metadata record"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := FromBytes("w.bin", c.breakf(bytes.Clone(good)))
@@ -265,7 +267,8 @@ func TestSet(t *testing.T) {
 	if f1 != f2 || err1 != nil || err2 != nil {
 		t.Errorf("one file was opened twice: %v, %v", err1, err2)
 	}
-	if _, err := s.Open("@model_path/weights/none.bin"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), model) {
+	if _, err := s.Open("@model_path/weights/none.bin"); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), model) {
 		t.Errorf("missing file: error is %v, want one that names the folder", err)
 	}
 	if _, err := s.Open("@model_path/weights"); err == nil || !strings.Contains(err.Error(), "folder") {

@@ -129,7 +129,13 @@ func (f *File) Close() error { return f.src.close() }
 // Blob returns the blob whose metadata record is at the given offset.
 func (f *File) Blob(off uint64) (Blob, error) {
 	fail := func(field uint64, name, value, limit string, args ...any) (Blob, error) {
-		return Blob{}, &FormatError{File: f.name, Offset: off + field, Field: name, Value: value, Limit: fmt.Sprintf(limit, args...)}
+		return Blob{}, &FormatError{
+			File:   f.name,
+			Offset: off + field,
+			Field:  name,
+			Value:  value,
+			Limit:  fmt.Sprintf(limit, args...),
+		}
 	}
 	size := f.Size()
 	if off < HeaderSize {
@@ -145,29 +151,36 @@ func (f *File) Blob(off uint64) (Blob, error) {
 	r := decodeRecord(b)
 	switch {
 	case r.sentinel != Sentinel:
-		return fail(0, "sentinel", fmt.Sprintf("%#08x", r.sentinel), "a metadata record starts with 0x%X", uint32(Sentinel))
+		return fail(0, "sentinel", fmt.Sprintf("%#08x", r.sentinel), "a metadata record starts with 0x%X",
+			uint32(Sentinel))
 	case !r.elem.Known():
 		return fail(elemField, "element type", fmt.Sprint(uint32(r.elem)), "known types are 1 to %d", lastElemType)
 	case r.offset < HeaderSize || r.offset > size:
-		return fail(offsetField, "data offset", fmt.Sprintf("%#x", r.offset), "it must be from %#x to the end of the file, %#x", HeaderSize, size)
+		return fail(offsetField, "data offset", fmt.Sprintf("%#x", r.offset),
+			"it must be from %#x to the end of the file, %#x", HeaderSize, size)
 	case r.size > size-r.offset:
-		return fail(sizeField, "data size", fmt.Sprint(r.size), "data at byte %#x has room for %d bytes up to the end of the file", r.offset, size-r.offset)
+		return fail(sizeField, "data size", fmt.Sprint(r.size),
+			"data at byte %#x has room for %d bytes up to the end of the file", r.offset, size-r.offset)
 	case r.offset < off+RecordSize && r.offset+r.size > off:
-		return fail(offsetField, "data offset", fmt.Sprintf("%#x", r.offset), "the data must not overlap their own record, bytes %#x to %#x", off, off+RecordSize)
+		return fail(offsetField, "data offset", fmt.Sprintf("%#x", r.offset),
+			"the data must not overlap their own record, bytes %#x to %#x", off, off+RecordSize)
 	}
 	width := uint64(r.elem.Bits())
 	out := Blob{Type: r.elem, Record: off, Offset: r.offset}
 	if width >= 8 {
 		if r.size%(width/8) != 0 {
-			return fail(sizeField, "data size", fmt.Sprint(r.size), "it must be a multiple of the %d bytes of an element of %s", width/8, r.elem)
+			return fail(sizeField, "data size", fmt.Sprint(r.size),
+				"it must be a multiple of the %d bytes of an element of %s", width/8, r.elem)
 		}
 	} else {
 		switch {
 		case r.padding >= 8 || r.padding > r.size*8:
-			return fail(paddingField, "padding bits", fmt.Sprint(r.padding), "they must be below 8 and within the data's %d bytes", r.size)
+			return fail(paddingField, "padding bits", fmt.Sprint(r.padding),
+				"they must be below 8 and within the data's %d bytes", r.size)
 		// A file has fewer than 2^63 bytes; of bits, only the remainder counts.
 		case (r.size%width*8+width*8-r.padding)%width != 0:
-			return fail(paddingField, "padding bits", fmt.Sprint(r.padding), "%d bytes without them must be whole elements of %s, %d bits each", r.size, r.elem, width)
+			return fail(paddingField, "padding bits", fmt.Sprint(r.padding),
+				"%d bytes without them must be whole elements of %s, %d bits each", r.size, r.elem, width)
 		}
 		out.PaddingBits = int(r.padding)
 	}

@@ -28,7 +28,8 @@ func mapFile(f *os.File, size uint64) (source, error) {
 	if size > math.MaxInt {
 		return nil, errors.New("file is larger than the address space")
 	}
-	h, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, uint32(size>>32), uint32(size), nil)
+	h, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, uint32(size>>32),
+		uint32(size), nil)
 	if err != nil {
 		return nil, os.NewSyscallError("CreateFileMapping", err)
 	}

@@ -10,8 +10,9 @@ import (
 
 // Model is what a model says of itself.
 type Model struct {
-	Source               string     `json:"source,omitempty"` // file that says so
-	Form                 string     `json:"form,omitempty"`   // field of the specification that holds the model, as in mlProgram
+	Source string `json:"source,omitempty"` // file that says so
+	// field of the specification that holds the model, as in mlProgram
+	Form                 string     `json:"form,omitempty"`
 	SpecificationVersion int64      `json:"specification_version,omitempty"`
 	Author               string     `json:"author,omitempty"`
 	License              string     `json:"license,omitempty"`
@@ -42,16 +43,19 @@ type Function struct {
 type Feature struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	Kind        string `json:"kind"`              // multiArray, image, string, int64, double, dictionary, sequence, state
-	Elem        string `json:"element,omitempty"` // of an array or state as MIL names it (fp32); colour space of an image; key or element type of the others
-	Optional    bool   `json:"optional,omitempty"`
+	// multiArray, image, string, int64, double, dictionary, sequence, state
+	Kind string `json:"kind"`
+	// of an array or state as MIL names it (fp32); colour space of an image; key or element type of the others
+	Elem     string `json:"element,omitempty"`
+	Optional bool   `json:"optional,omitempty"`
 
 	// Shape is the required shape, or the default one where the feature is
 	// flexible; [height, width] of an image.
 	Shape      []int64    `json:"shape,omitempty"`
 	Ranges     [][2]int64 `json:"ranges,omitempty"`            // low and high of each dimension; high -1: no bound
 	Enumerated [][]int64  `json:"enumerated_shapes,omitempty"` // the shapes there are
-	Value      *float64   `json:"default_value,omitempty"`     // of every element of an optional array that is not given
+	// of every element of an optional array that is not given
+	Value *float64 `json:"default_value,omitempty"`
 }
 
 // Flexible reports whether the feature can have more than one shape.

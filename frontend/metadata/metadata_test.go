@@ -41,8 +41,10 @@ func TestParseJSON(t *testing.T) {
 		Functions: []Function{{
 			Name: "main",
 			Inputs: []Feature{
-				{Name: "x", Description: "the input", Kind: "multiArray", Elem: "fp32", Shape: []int64{1, 3}, Ranges: [][2]int64{{1, 8}, {3, 3}}},
-				{Name: "e", Kind: "multiArray", Elem: "fp16", Optional: true, Shape: []int64{4}, Enumerated: [][]int64{{4}, {8}}},
+				{Name: "x", Description: "the input", Kind: "multiArray", Elem: "fp32", Shape: []int64{1, 3},
+					Ranges: [][2]int64{{1, 8}, {3, 3}}},
+				{Name: "e", Kind: "multiArray", Elem: "fp16", Optional: true, Shape: []int64{4},
+					Enumerated: [][]int64{{4}, {8}}},
 				{Name: "i", Kind: "image", Elem: "RGB", Shape: []int64{10, 20}},
 			},
 			Outputs: []Feature{{Name: "y", Kind: "multiArray", Elem: "int32", Shape: []int64{}}},

@@ -89,7 +89,8 @@ func BenchmarkParse(b *testing.B) {
 		src  func() []byte
 	}{
 		{"encoder", func() []byte {
-			src, err := os.ReadFile(filepath.Join(shareddir.Find(b), "corpus", "parakeet-eou-encoder-1280ms", "model.mil"))
+			src, err := os.ReadFile(filepath.Join(shareddir.Find(b), "corpus", "parakeet-eou-encoder-1280ms",
+				"model.mil"))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -103,7 +104,8 @@ func BenchmarkParse(b *testing.B) {
 			}
 			t := &Type{Kind: TensorType, Elem: "fp32", Dims: []Dim{{Size: 1 << 19}}}
 			lit := appendValue(nil, FloatLiteral(t, []int{1 << 19}, values))
-			return fmt.Appendf(nil, "program(1.0) { func main<ios15>() { tensor<fp32, [%d]> x = const()[val = %s]; } -> (x); }", 1<<19, lit)
+			return fmt.Appendf(nil, "program(1.0) { func main<ios15>() { tensor<fp32, [%d]> x = const()[val = %s]; "+
+				"} -> (x); }", 1<<19, lit)
 		}},
 	}
 	for _, in := range inputs {

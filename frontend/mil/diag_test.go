@@ -149,7 +149,9 @@ func TestEveryError(t *testing.T) {
 	if err := l.WriteJSON(&js); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(js.Bytes(), &doc); err != nil || doc.Errors != len(faults) || len(doc.Diagnostics) != len(faults) {
-		t.Errorf("JSON holds %d errors and %d diagnostics, want %d of each: %v", doc.Errors, len(doc.Diagnostics), len(faults), err)
+	if err := json.Unmarshal(js.Bytes(), &doc); err != nil || doc.Errors != len(faults) ||
+		len(doc.Diagnostics) != len(faults) {
+		t.Errorf("JSON holds %d errors and %d diagnostics, want %d of each: %v", doc.Errors, len(doc.Diagnostics),
+			len(faults), err)
 	}
 }

@@ -16,7 +16,8 @@ func FuzzParse(f *testing.F) {
 	for _, c := range constructs {
 		f.Add([]byte(wrap(c.src)))
 	}
-	f.Add([]byte("program(1.0)[buildInfo = dict<tensor<string, []>, tensor<string, []>>({})]{func f(){}->();func g<ios18>(fp16 x)[a = 1]{}->(x);}"))
+	f.Add([]byte("program(1.0)[buildInfo = dict<tensor<string, []>, tensor<string, []>>({})]{func f(){}->();func " +
+		"g<ios18>(fp16 x)[a = 1]{}->(x);}"))
 	f.Add([]byte(wrap(`fp16 a, fp16 b = cond(pred = p)[] () { fp16 c = f(); } -> (c, c) () { } -> (x, x);`)))
 	for _, src := range shortModels(f) {
 		f.Add(src)

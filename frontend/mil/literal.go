@@ -244,7 +244,9 @@ func (l *Literal) Text() (string, error) {
 // FloatLiteral returns a literal of type t with the given values in row-major
 // order, nested as shape says (an atom when shape is nil).
 func FloatLiteral(t *Type, shape []int, values []float64) *Literal {
-	return makeLiteral(t, shape, len(values), floatAtom, func(b []byte, i int) []byte { return appendHexFloat(b, values[i]) })
+	return makeLiteral(t, shape, len(values), floatAtom, func(b []byte, i int) []byte {
+		return appendHexFloat(b, values[i])
+	})
 }
 
 // IntLiteral is FloatLiteral for integers.
@@ -255,7 +257,9 @@ func IntLiteral(t *Type, shape []int, values []int64) *Literal {
 			atoms |= negAtom
 		}
 	}
-	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte { return strconv.AppendInt(b, values[i], 10) })
+	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte {
+		return strconv.AppendInt(b, values[i], 10)
+	})
 }
 
 // UintLiteral is FloatLiteral for integers that are not negative.
@@ -266,17 +270,23 @@ func UintLiteral(t *Type, shape []int, values []uint64) *Literal {
 			atoms |= bigAtom
 		}
 	}
-	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte { return strconv.AppendUint(b, values[i], 10) })
+	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte {
+		return strconv.AppendUint(b, values[i], 10)
+	})
 }
 
 // BoolLiteral is FloatLiteral for truth values.
 func BoolLiteral(t *Type, shape []int, values []bool) *Literal {
-	return makeLiteral(t, shape, len(values), boolAtom, func(b []byte, i int) []byte { return strconv.AppendBool(b, values[i]) })
+	return makeLiteral(t, shape, len(values), boolAtom, func(b []byte, i int) []byte {
+		return strconv.AppendBool(b, values[i])
+	})
 }
 
 // StringLiteral is FloatLiteral for strings.
 func StringLiteral(t *Type, shape []int, values []string) *Literal {
-	return makeLiteral(t, shape, len(values), stringAtom, func(b []byte, i int) []byte { return appendQuoted(b, values[i]) })
+	return makeLiteral(t, shape, len(values), stringAtom, func(b []byte, i int) []byte {
+		return appendQuoted(b, values[i])
+	})
 }
 
 // makeLiteral writes n atoms as nested lists. A shape that does not hold n

@@ -24,7 +24,8 @@ var constructs = []struct {
 	{"no arguments", `int32 g = const()[name = string("g"), val = int32(1)];`, ""},
 	{"old scalars", `tensor<string, []> s = const()[val = tensor<string, []>("valid")];`, ""},
 	{"results", `fp16 a, tensor<fp16, [2]> b = split(x = x);`, ""},
-	{"results in parentheses", `(fp16 a, tensor<fp16, [2]> b) = split(x = x);`, `fp16 a, tensor<fp16, [2]> b = split(x = x);`},
+	{"results in parentheses", `(fp16 a, tensor<fp16, [2]> b) = split(x = x);`,
+		`fp16 a, tensor<fp16, [2]> b = split(x = x);`},
 	{"no left side", `write_state(data = x, input = s)[name = string("w")];`, ""},
 	{"no left side, own opset", `write_state<ios18>(data = x, input = s);`, ""},
 	{"own opset", `fp16 y = relu<ios17>(x = x);`, ""},
@@ -57,9 +58,12 @@ var constructs = []struct {
 	{"empty tuple type", `tuple<> d = const()[val = tuple<>(())];`, ""},
 	{"blob", `tensor<fp16, [64]> w = const()[val = tensor<fp16, [64]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(64)))];`, ""},
 	{"old blob", `tensor<fp16, [64]> w = const()[val = tensor<fp16, [64]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = tensor<uint64, []>(18446744073709551615)))];`, ""},
-	{"blob, offset first", `fp16 w = const()[val = fp16(BLOBFILE(offset = 64, path = "w"))];`, `fp16 w = const()[val = fp16(BLOBFILE(path = "w", offset = 64))];`},
-	{"comments", "/* a */ fp16 /* b */ y // c\n = f(x = [1, /* 2, */ 3 // 4\n], y = a/b/* c */);", `fp16 y = f(x = [1, 3], y = a/b);`},
-	{"tight", `tensor<int32,[2]>st=const()[name=string("st"),val=tensor<int32,[2]>([1,1])];`, `tensor<int32, [2]> st = const()[name = string("st"), val = tensor<int32, [2]>([1, 1])];`},
+	{"blob, offset first", `fp16 w = const()[val = fp16(BLOBFILE(offset = 64, path = "w"))];`,
+		`fp16 w = const()[val = fp16(BLOBFILE(path = "w", offset = 64))];`},
+	{"comments", "/* a */ fp16 /* b */ y // c\n = f(x = [1, /* 2, */ 3 // 4\n], y = a/b/* c */);",
+		`fp16 y = f(x = [1, 3], y = a/b);`},
+	{"tight", `tensor<int32,[2]>st=const()[name=string("st"),val=tensor<int32,[2]>([1,1])];`,
+		`tensor<int32, [2]> st = const()[name = string("st"), val = tensor<int32, [2]>([1, 1])];`},
 }
 
 func TestConstructs(t *testing.T) {
@@ -105,7 +109,8 @@ program(1.3)
 		t.Error("BuildInfo finds what is not there")
 	}
 	f := p.Func("first")
-	if f == nil || f.Opset != "ios17" || len(f.Params) != 2 || f.Params[1].Type.Kind != StateType || p.Func("third") != nil {
+	if f == nil || f.Opset != "ios17" || len(f.Params) != 2 || f.Params[1].Type.Kind != StateType ||
+		p.Func("third") != nil {
 		t.Fatalf("function first is %+v", f)
 	}
 	if d := f.Params[0].Type.Dims; len(d) != 1 || d[0].Kind != UnknownDim {
@@ -120,7 +125,8 @@ program(1.3)
 		t.Errorf("range is %v, %v", v, err)
 	}
 	s := f.Body.Stmts[0]
-	if s.Op != "while_loop" || s.OpOpset != "ios18" || len(s.Results) != 2 || s.NameAttr() != `w"0` || len(s.Blocks) != 2 {
+	if s.Op != "while_loop" || s.OpOpset != "ios18" || len(s.Results) != 2 || s.NameAttr() != `w"0` ||
+		len(s.Blocks) != 2 {
 		t.Fatalf("statement is %+v", s)
 	}
 	if b := s.Blocks[1]; len(b.Params) != 1 || len(b.Stmts) != 0 || len(b.Outputs) != 2 {
@@ -179,10 +185,14 @@ func parseLiteral(t *testing.T, src string) *Literal {
 
 func TestLiteralValues(t *testing.T) {
 	hex := []string{
-		"0x1.5p-3", "-0x1p+0", "0x0p+0", "-0x0p+0", "0x1.fffffep+127", "0x1p-149", "0x1p-1074", "0x1.fffffffffffffp+1023",
-		"0x1.00000000000008p+0", "0x1.000000000000081p+0", "0x1p+99999", "0X1.8P1", "0x.8p0", "0x8", "0xfF", "0x1.8", "0x1.",
-		"0x123456789abcdef01p-4", "inf", "-inf", "+inf", "1", "-2.5", "1e-5", "1E+5", ".5", "5.", "1e400", "1e-400", "+7",
-		"0x1.0000000000001p-1022", "0x0.0000000000001p-1022", "0x1p-899", "0x1p+899", "0x1fffffffffffffp0", "0x20000000000001p0",
+		"0x1.5p-3", "-0x1p+0", "0x0p+0", "-0x0p+0", "0x1.fffffep+127", "0x1p-149", "0x1p-1074",
+		"0x1.fffffffffffffp+1023",
+		"0x1.00000000000008p+0", "0x1.000000000000081p+0", "0x1p+99999", "0X1.8P1", "0x.8p0", "0x8", "0xfF", "0x1.8",
+		"0x1.",
+		"0x123456789abcdef01p-4", "inf", "-inf", "+inf", "1", "-2.5", "1e-5", "1E+5", ".5", "5.", "1e400", "1e-400",
+		"+7",
+		"0x1.0000000000001p-1022", "0x0.0000000000001p-1022", "0x1p-899", "0x1p+899", "0x1fffffffffffffp0",
+		"0x20000000000001p0",
 	}
 	l := parseLiteral(t, "["+strings.Join(hex, ", ")+"]")
 	got, err := l.Floats()
@@ -206,8 +216,10 @@ func TestLiteralValues(t *testing.T) {
 	if err != nil || !math.IsNaN(nan[0]) || !math.IsNaN(nan[1]) || math.Signbit(nan[0]) || !math.Signbit(nan[1]) {
 		t.Errorf("[nan, -nan] is %v, %v", nan, err)
 	}
-	ints, err := parseLiteral(t, "[0, -1, 010, 0x10, -0x10, 9223372036854775807, -9223372036854775808, 123456789, 1234567890]").Ints()
-	if want := []int64{0, -1, 10, 16, -16, math.MaxInt64, math.MinInt64, 123456789, 1234567890}; err != nil || !slices.Equal(ints, want) {
+	ints, err := parseLiteral(t, "[0, -1, 010, 0x10, -0x10, 9223372036854775807, -9223372036854775808, 123456789, "+
+		"1234567890]").Ints()
+	if want := []int64{0, -1, 10, 16, -16, math.MaxInt64, math.MinInt64, 123456789, 1234567890}; err != nil ||
+		!slices.Equal(ints, want) {
 		t.Errorf("integers are %v, %v, want %v", ints, err, want)
 	}
 	big := parseLiteral(t, "[18446744073709551615, 9223372036854775808]")
@@ -230,7 +242,8 @@ func TestLiteralValues(t *testing.T) {
 	mixed := parseLiteral(t, `[1, "a", true, 1.5]`)
 	for name, err := range map[string]error{
 		"Floats": second(mixed.Floats()), "Ints": second(mixed.Ints()), "Uints": second(mixed.Uints()),
-		"Bools": second(mixed.Bools()), "Strings": second(mixed.Strings()), "Int": second(parseLiteral(t, "[1, 2]").Int()),
+		"Bools": second(mixed.Bools()), "Strings": second(mixed.Strings()), "Int": second(parseLiteral(t, "[1, 2]").
+				Int()),
 	} {
 		if err == nil {
 			t.Errorf("%s gave no error", name)
@@ -277,7 +290,8 @@ func TestMadeLiterals(t *testing.T) {
 		}
 		return t
 	}
-	floats := []float64{0, math.Copysign(0, -1), 1, -1.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-310, math.MaxFloat64, 0.1}
+	floats := []float64{0, math.Copysign(0, -1), 1, -1.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e-310,
+		math.MaxFloat64, 0.1}
 	for _, l := range []*Literal{
 		FloatLiteral(typ("fp32", 2, 5), []int{2, 5}, floats),
 		FloatLiteral(typ("fp32"), nil, []float64{0.25}),
@@ -313,7 +327,8 @@ func TestNotEqual(t *testing.T) {
 	for old, repl := range map[string]string{
 		"fp16, [4]": "fp16, [5]", "[4]> y": "[?]> y", "y = f": "z = f", "f<": "g<", "ios17": "ios18", "a = x": "a = z",
 		"a =": "e =", "[1, 2]": "[2, 1]", "1, 2": "1, 2, 3", "(u, v)": "(v, u)", `"s"`: `"t"`, `name = string("y")`: "",
-		"fp16 p": "fp32 p", "(p);": "(p, p);", "{ }": "{ fp16 q = f(); }", "b = [1, 2]": "b = [[1, 2]]", "d =": `e = 1, d =`,
+		"fp16 p": "fp32 p", "(p);": "(p, p);", "{ }": "{ fp16 q = f(); }", "b = [1, 2]": "b = [[1, 2]]",
+		"d =": `e = 1, d =`,
 	} {
 		src := strings.Replace(base, old, repl, 1)
 		if src == base {
@@ -350,7 +365,8 @@ func TestHostile(t *testing.T) {
 		{"long fraction", wrap("fp16 y = const()[val = fp16(0." + rep("9", n) + "e" + rep("9", n) + ")];")},
 		{"many arguments", wrap("f(" + rep("a = x,", n) + ");")},
 		{"zero bytes", rep("\x00", n)},
-		{"declared size", wrap("tensor<fp16, [300000000, 300000000, 300000000]> y = const()[val = tensor<fp16, [300000000, 300000000, 300000000]>([1])];")},
+		{"declared size", wrap("tensor<fp16, [300000000, 300000000, 300000000]> y = const()[val = tensor<fp16, " +
+			"[300000000, 300000000, 300000000]>([1])];")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats

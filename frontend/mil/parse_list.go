@@ -179,7 +179,8 @@ func (p *parser) conforms(l *Literal, at token) bool {
 			return true
 		}
 		if d.Size != 0 && want > math.MaxInt64/d.Size {
-			return report("literal has %s, %s has more than %d", elements(int64(l.count)), describe(t), int64(math.MaxInt64))
+			return report("literal has %s, %s has more than %d", elements(int64(l.count)), describe(t),
+				int64(math.MaxInt64))
 		}
 		want *= d.Size
 	}

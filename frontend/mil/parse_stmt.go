@@ -223,7 +223,8 @@ func (p *parser) unique(args []Arg) bool {
 }
 
 func (p *parser) duplicate(again, first *Arg) bool {
-	d := p.diags.Errorf(p.prog.NameSpan(again.Pos, again.Name), "mil-duplicate", p.op, "argument %s is given twice", again.Name)
+	d := p.diags.Errorf(p.prog.NameSpan(again.Pos, again.Name), "mil-duplicate", p.op, "argument %s is given twice",
+		again.Name)
 	d.Note(p.prog.NameSpan(first.Pos, first.Name), "%s is given first", first.Name)
 	return false
 }

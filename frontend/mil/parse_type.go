@@ -112,7 +112,8 @@ func (p *parser) dim() (Dim, bool) {
 		text := p.text()
 		n, err := parseInt(text)
 		if err != nil || n < 0 || text[0] == '-' || text[0] == '+' {
-			p.errorAt(p.tok.pos, p.tok.end, "mil-number", "dimension %s is not a whole number from 0 to %d", shorten(text), int64(1<<63-1))
+			p.errorAt(p.tok.pos, p.tok.end, "mil-number", "dimension %s is not a whole number from 0 to %d",
+				shorten(text), int64(1<<63-1))
 			return d, false
 		}
 		d.Size = n
@@ -143,7 +144,8 @@ func (p *parser) typeArgs(t *Type) bool {
 		more = (t.Kind == TupleType || len(p.types)-base < want) && p.comma()
 	}
 	if have := len(p.types) - base; t.Kind != TupleType && have != want {
-		p.errorAt(t.Pos.Offset(), p.tok.pos, "mil-type", "%s has %d element types, it needs %d", compoundNames[t.Kind], have, want)
+		p.errorAt(t.Pos.Offset(), p.tok.pos, "mil-type", "%s has %d element types, it needs %d", compoundNames[t.Kind],
+			have, want)
 		return false
 	}
 	t.Args = p.slabs.typePtrs.many(p.types[base:])

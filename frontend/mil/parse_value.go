@@ -222,7 +222,8 @@ func (p *parser) blob(t *Type, pos diag.Pos) (Value, bool) {
 			b.Offset, _ = parseUint(l.text) // checked when it was read
 			b.OffsetPos, b.OffsetType = a.Pos, l.Type
 		default:
-			p.diags.Errorf(p.prog.Span(a.Pos, a.Value.End()), "mil-blob", p.op, "unexpected argument %s of %s", shorten(a.Name), blobWord).
+			p.diags.Errorf(p.prog.Span(a.Pos, a.Value.End()), "mil-blob", p.op, "unexpected argument %s of %s",
+				shorten(a.Name), blobWord).
 				WithHint("%s takes path, a string, and offset, an unsigned integer", blobWord)
 			return nil, false
 		}

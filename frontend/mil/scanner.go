@@ -151,5 +151,6 @@ func (s *scanner) openString(i int) token {
 	for end < len(s.src) && s.src[end] != '\n' {
 		end++
 	}
-	return s.illegal(i, end, fault{"mil-string", "string is not closed on its line", `write a line break in a string as \n`})
+	return s.illegal(i, end, fault{"mil-string", "string is not closed on its line",
+		`write a line break in a string as \n`})
 }

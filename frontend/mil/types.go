@@ -90,7 +90,8 @@ type Scalar struct {
 var Scalars = map[string]Scalar{
 	"fp16": {FloatClass, 16}, "fp32": {FloatClass, 32}, "fp64": {FloatClass, 64}, "bf16": {FloatClass, 16},
 	"fp8e4m3fn": {FloatClass, 8}, "fp8e5m2": {FloatClass, 8},
-	"int4": {IntClass, 4}, "int8": {IntClass, 8}, "int16": {IntClass, 16}, "int32": {IntClass, 32}, "int64": {IntClass, 64},
+	"int4": {IntClass, 4}, "int8": {IntClass, 8}, "int16": {IntClass, 16}, "int32": {IntClass, 32},
+	"int64": {IntClass, 64},
 	"uint1": {UintClass, 1}, "uint2": {UintClass, 2}, "uint3": {UintClass, 3}, "uint4": {UintClass, 4},
 	"uint6": {UintClass, 6}, "uint8": {UintClass, 8}, "uint16": {UintClass, 16}, "uint32": {UintClass, 32},
 	"uint64": {UintClass, 64},

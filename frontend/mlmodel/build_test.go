@@ -109,7 +109,8 @@ func spec(description []part, program ...part) []byte {
 // simple is a specification of one function that computes relu of an input.
 func simple(extra ...part) []byte {
 	x := tensor(11, 2, 3)
-	return spec(nil, function("main", "CoreML7", []part{named(1, "x", x)}, append(append([]part{}, extra...), str(2, "y"), relu(x))...))
+	return spec(nil, function("main", "CoreML7", []part{named(1, "x", x)}, append(append([]part{}, extra...),
+		str(2, "y"), relu(x))...))
 }
 
 // withConst is simple with a constant whose value is of type typ.

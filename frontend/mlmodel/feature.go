@@ -18,7 +18,9 @@ func (d *decoder) description(m span, out *metadata.Model) error {
 		case "functions":
 			return d.in(nth(r.name, len(out.Functions)), r.at, func() error {
 				f := metadata.Function{}
-				err := d.each(r.data, functionDescriptionSchema, func(r *reader) error { return d.functionField(r, &f) })
+				err := d.each(r.data, functionDescriptionSchema, func(r *reader) error {
+					return d.functionField(r, &f)
+				})
 				out.Functions = append(out.Functions, f)
 				return err
 			})
@@ -62,7 +64,8 @@ func (d *decoder) functionField(r *reader, f *metadata.Function) error {
 
 func (d *decoder) metadata(m span, out *metadata.Model) error {
 	texts := map[string]*string{
-		"shortDescription": &out.Description, "versionString": &out.Version, "author": &out.Author, "license": &out.License,
+		"shortDescription": &out.Description, "versionString": &out.Version, "author": &out.Author,
+		"license": &out.License,
 	}
 	err := d.each(m, metadataSchema, func(r *reader) error {
 		if t := texts[r.name]; t != nil {
@@ -174,7 +177,10 @@ func (d *decoder) array(m span, f *metadata.Feature) error {
 				return d.each(r.data, shapesSchema, func(r *reader) error {
 					return d.in(nth(r.name, len(f.Enumerated)), r.at, func() error {
 						var s []int64
-						err := d.each(r.data, shapeSchema, func(r *reader) (err error) { s, err = r.shape(s); return err })
+						err := d.each(r.data, shapeSchema, func(r *reader) (err error) {
+							s, err = r.shape(s)
+							return err
+						})
 						f.Enumerated = append(f.Enumerated, s)
 						return err
 					})
@@ -182,7 +188,9 @@ func (d *decoder) array(m span, f *metadata.Feature) error {
 			})
 		case "shapeRange":
 			return d.in(one(r.name), r.at, func() error {
-				return d.each(r.data, shapeRangeSchema, func(r *reader) error { return d.sizeRange(r, nth(r.name, len(f.Ranges)), f) })
+				return d.each(r.data, shapeRangeSchema, func(r *reader) error {
+					return d.sizeRange(r, nth(r.name, len(f.Ranges)), f)
+				})
 			})
 		}
 		if err == nil {
@@ -242,7 +250,8 @@ func (d *decoder) consistent(at int64, f *metadata.Feature) error {
 	}
 	for i, s := range f.Enumerated {
 		if len(s) != len(f.Shape) {
-			return d.errorf(at, "enumerated shape %d has %d dimensions, the default shape has %d", i, len(s), len(f.Shape))
+			return d.errorf(at, "enumerated shape %d has %d dimensions, the default shape has %d", i, len(s),
+				len(f.Shape))
 		}
 	}
 	return nil

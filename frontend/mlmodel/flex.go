@@ -37,10 +37,14 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 			continue
 		}
 		if len(x.Shape) != len(p.Type.Dims) {
-			return nil, d.errorf(at, "the program has input %s as %s, the description with %d dimensions", p.Name, p.Type, len(x.Shape))
+			return nil, d.errorf(at, "the program has input %s as %s, the description with %d dimensions", p.Name,
+				p.Type, len(x.Shape))
 		}
 		key := mil.StringLiteral(nil, nil, []string{p.Name})
-		defaults.Entries = append(defaults.Entries, mil.Entry{Key: key, Value: mil.IntLiteral(nil, []int{len(x.Shape)}, x.Shape)})
+		defaults.Entries = append(defaults.Entries, mil.Entry{
+			Key:   key,
+			Value: mil.IntLiteral(nil, []int{len(x.Shape)}, x.Shape),
+		})
 		if len(x.Enumerated) > 0 {
 			enums = append(enums, x)
 			continue
@@ -53,7 +57,10 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 			}
 			flat = append(flat, r[:]...)
 		}
-		ranges.Entries = append(ranges.Entries, mil.Entry{Key: key, Value: mil.IntLiteral(nil, []int{len(x.Shape), 2}, flat)})
+		ranges.Entries = append(ranges.Entries, mil.Entry{
+			Key:   key,
+			Value: mil.IntLiteral(nil, []int{len(x.Shape), 2}, flat),
+		})
 	}
 	if len(defaults.Entries) == 0 {
 		return nil, nil
@@ -79,9 +86,13 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 
 // Types of the parts of the attribute.
 var (
-	unknown     = []mil.Dim{{Kind: mil.UnknownDim}}
-	shapeType   = &mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: unknown}
-	pairsType   = &mil.Type{Kind: mil.ListType, Dims: unknown, Args: []*mil.Type{{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Size: 2}}}}}
+	unknown   = []mil.Dim{{Kind: mil.UnknownDim}}
+	shapeType = &mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: unknown}
+	pairsType = &mil.Type{
+		Kind: mil.ListType,
+		Dims: unknown,
+		Args: []*mil.Type{{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Size: 2}}}},
+	}
 	shapesType  = dictOf(shapeType)
 	rangesType  = dictOf(pairsType)
 	configsType = dictOf(shapesType)
@@ -134,7 +145,8 @@ func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict
 	n := len(enums[0].Enumerated)
 	for _, x := range enums {
 		if len(x.Enumerated) != n {
-			return nil, d.errorf(at, "input %s has %d enumerated shapes, %s has %d; the lists must be of one length", x.Name, len(x.Enumerated), enums[0].Name, n)
+			return nil, d.errorf(at, "input %s has %d enumerated shapes, %s has %d; the lists must be of one length",
+				x.Name, len(x.Enumerated), enums[0].Name, n)
 		}
 	}
 	for i := range n {
@@ -145,7 +157,10 @@ func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict
 				Key: mil.StringLiteral(nil, nil, []string{x.Name}), Value: mil.IntLiteral(nil, []int{len(s)}, s),
 			})
 		}
-		out.Entries = append(out.Entries, mil.Entry{Key: mil.StringLiteral(nil, nil, []string{strconv.Itoa(i)}), Value: shapes})
+		out.Entries = append(out.Entries, mil.Entry{
+			Key:   mil.StringLiteral(nil, nil, []string{strconv.Itoa(i)}),
+			Value: shapes,
+		})
 	}
 	return out, nil
 }

@@ -21,32 +21,54 @@ func TestValues(t *testing.T) {
 		value []part
 		want  string
 	}{
-		{"fp32", tensor(11, 2), immediate(tensor(11, 2), sub(1, raw(1, cat(f32(1.5), f32(float32(math.Inf(-1))))))), "tensor<fp32, [2]>([0x1.8p+0, -inf])"},
-		{"fp32 one by one", tensor(11, 2), immediate(tensor(11, 2), sub(1, part(cat([]byte{0x0d}, f32(1), []byte{0x0d}, f32(2))))), "tensor<fp32, [2]>([0x1p+0, 0x1p+1])"},
-		{"fp64", tensor(12), immediate(tensor(12), sub(6, raw(1, f64(0.1)))), "tensor<fp64, []>(0x1.999999999999ap-4)"},
-		{"fp16 bytes", tensor(10, 2), immediate(tensor(10, 2), sub(7, raw(1, []byte{0, 0x3c, 1, 0}))), "tensor<fp16, [2]>([0x1p+0, 0x1p-24])"},
-		{"bf16 bytes", tensor(13), immediate(tensor(13), sub(7, raw(1, []byte{0x80, 0x3f}))), "tensor<bf16, []>(0x1p+0)"},
-		{"int32", tensor(23, 2, 1), immediate(tensor(23, 2, 1), sub(2, packed(1, 7, minus))), "tensor<int32, [2, 1]>([[7], [-1]])"},
-		{"int64", tensor(24), immediate(tensor(24), sub(5, packed(1, minus))), "tensor<int64, []>(-1)"},
-		{"uint64", tensor(34), immediate(tensor(34), sub(5, packed(1, minus))), "tensor<uint64, []>(18446744073709551615)"},
-		{"uint32", tensor(33), immediate(tensor(33), sub(2, packed(1, minus))), "tensor<uint32, []>(4294967295)"},
-		{"int8 bytes", tensor(21, 2), immediate(tensor(21, 2), sub(7, raw(1, []byte{255, 1}))), "tensor<int8, [2]>([-1, 1])"},
-		{"uint8 bytes", tensor(31, 2), immediate(tensor(31, 2), sub(7, raw(1, []byte{255, 1}))), "tensor<uint8, [2]>([255, 1])"},
-		{"int16 ints", tensor(22, 1), immediate(tensor(22, 1), sub(2, packed(1, minus))), "tensor<int16, [1]>([-1])"},
-		{"int4 packed", tensor(25, 3), immediate(tensor(25, 3), sub(7, raw(1, []byte{0x2f, 0x01}))), "tensor<int4, [3]>([-1, 2, 1])"},
-		{"int4 in bytes", tensor(25, 3), immediate(tensor(25, 3), sub(7, raw(1, []byte{255, 2, 1}))), "tensor<int4, [3]>([-1, 2, 1])"},
-		{"uint3 packed", tensor(39, 3), immediate(tensor(39, 3), sub(7, raw(1, []byte{0b11_010_001, 0b1}))), "tensor<uint3, [3]>([1, 2, 7])"},
-		{"many dimensions", tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), immediate(tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), sub(2, packed(1, 3, 4))),
-			"tensor<int32, [2, 1, 1, 1, 1, 1, 1, 1, 1]>([3, 4])"},
-		{"bool", tensor(1, 2), immediate(tensor(1, 2), sub(3, packed(1, 1, 0))), "tensor<bool, [2]>([true, false])"},
-		{"string", tensor(2), text("a\"\n"), `tensor<string, []>("a\"\n")`},
-		{"empty", tensor(23, 0, 5), immediate(tensor(23, 0, 5), sub(2)), "tensor<int32, [0, 5]>([])"},
-		{"empty without values", tensor(23, 0), []part{sub(2, tensor(23, 0)...), sub(3, sub(1))}, "tensor<int32, [0]>([])"},
-		{"blob", tensor(10, 9, 9), []part{sub(2, tensor(10, 9, 9)...), sub(5, str(1, "@model_path/w.bin"), num(2, 64))},
-			`tensor<fp16, [9, 9]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = tensor<uint64, []>(64)))`},
-		{"list", []part{sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))},
-			[]part{sub(2, sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))), sub(3, sub(3, sub(1, text("a")...), sub(1, text("b")...)))},
-			`list<tensor<string, []>, 2>(["a", "b"])`},
+		{name: "fp32", typ: tensor(11, 2), value: immediate(tensor(11, 2),
+			sub(1, raw(1, cat(f32(1.5), f32(float32(math.Inf(-1))))))), want: "tensor<fp32, [2]>([0x1.8p+0, -inf])"},
+		{name: "fp32 one by one", typ: tensor(11, 2), value: immediate(tensor(11, 2),
+			sub(1, part(cat([]byte{0x0d}, f32(1), []byte{0x0d}, f32(2))))),
+			want: "tensor<fp32, [2]>([0x1p+0, 0x1p+1])"},
+		{name: "fp64", typ: tensor(12), value: immediate(tensor(12), sub(6, raw(1, f64(0.1)))),
+			want: "tensor<fp64, []>(0x1.999999999999ap-4)"},
+		{name: "fp16 bytes", typ: tensor(10, 2), value: immediate(tensor(10, 2), sub(7, raw(1, []byte{0, 0x3c, 1, 0}))),
+			want: "tensor<fp16, [2]>([0x1p+0, 0x1p-24])"},
+		{name: "bf16 bytes", typ: tensor(13), value: immediate(tensor(13), sub(7, raw(1, []byte{0x80, 0x3f}))),
+			want: "tensor<bf16, []>(0x1p+0)"},
+		{name: "int32", typ: tensor(23, 2, 1), value: immediate(tensor(23, 2, 1), sub(2, packed(1, 7, minus))),
+			want: "tensor<int32, [2, 1]>([[7], [-1]])"},
+		{name: "int64", typ: tensor(24), value: immediate(tensor(24), sub(5, packed(1, minus))),
+			want: "tensor<int64, []>(-1)"},
+		{name: "uint64", typ: tensor(34), value: immediate(tensor(34), sub(5, packed(1, minus))),
+			want: "tensor<uint64, []>(18446744073709551615)"},
+		{name: "uint32", typ: tensor(33), value: immediate(tensor(33), sub(2, packed(1, minus))),
+			want: "tensor<uint32, []>(4294967295)"},
+		{name: "int8 bytes", typ: tensor(21, 2), value: immediate(tensor(21, 2), sub(7, raw(1, []byte{255, 1}))),
+			want: "tensor<int8, [2]>([-1, 1])"},
+		{name: "uint8 bytes", typ: tensor(31, 2), value: immediate(tensor(31, 2), sub(7, raw(1, []byte{255, 1}))),
+			want: "tensor<uint8, [2]>([255, 1])"},
+		{name: "int16 ints", typ: tensor(22, 1), value: immediate(tensor(22, 1), sub(2, packed(1, minus))),
+			want: "tensor<int16, [1]>([-1])"},
+		{name: "int4 packed", typ: tensor(25, 3), value: immediate(tensor(25, 3), sub(7, raw(1, []byte{0x2f, 0x01}))),
+			want: "tensor<int4, [3]>([-1, 2, 1])"},
+		{name: "int4 in bytes", typ: tensor(25, 3), value: immediate(tensor(25, 3), sub(7, raw(1, []byte{255, 2, 1}))),
+			want: "tensor<int4, [3]>([-1, 2, 1])"},
+		{name: "uint3 packed", typ: tensor(39, 3), value: immediate(tensor(39, 3),
+			sub(7, raw(1, []byte{0b11_010_001, 0b1}))), want: "tensor<uint3, [3]>([1, 2, 7])"},
+		{name: "many dimensions", typ: tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1),
+			value: immediate(tensor(23, 2, 1, 1, 1, 1, 1, 1, 1, 1), sub(2, packed(1, 3, 4))),
+			want:  "tensor<int32, [2, 1, 1, 1, 1, 1, 1, 1, 1]>([3, 4])"},
+		{name: "bool", typ: tensor(1, 2), value: immediate(tensor(1, 2), sub(3, packed(1, 1, 0))),
+			want: "tensor<bool, [2]>([true, false])"},
+		{name: "string", typ: tensor(2), value: text("a\"\n"), want: `tensor<string, []>("a\"\n")`},
+		{name: "empty", typ: tensor(23, 0, 5), value: immediate(tensor(23, 0, 5), sub(2)),
+			want: "tensor<int32, [0, 5]>([])"},
+		{name: "empty without values", typ: tensor(23, 0), value: []part{sub(2, tensor(23, 0)...), sub(3, sub(1))},
+			want: "tensor<int32, [0]>([])"},
+		{name: "blob", typ: tensor(10, 9, 9), value: []part{sub(2, tensor(10, 9, 9)...),
+			sub(5, str(1, "@model_path/w.bin"), num(2, 64))},
+			want: `tensor<fp16, [9, 9]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = tensor<uint64, []>(64)))`},
+		{name: "list", typ: []part{sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))},
+			value: []part{sub(2, sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))),
+				sub(3, sub(3, sub(1, text("a")...), sub(1, text("b")...)))},
+			want: `list<tensor<string, []>, 2>(["a", "b"])`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decodeText(t, withConst(c.typ, c.value))
@@ -78,7 +100,8 @@ func TestProgram(t *testing.T) {
 		function("first", "CoreML5", nil, str(2, "o")),
 		entry(4, "buildInfo",
 			sub(2, sub(4, sub(1, tensor(2)...), sub(2, tensor(2)...))),
-			sub(3, sub(4, sub(1, sub(1, text("z")...), sub(2, text("1")...)), sub(1, sub(1, text("a")...), sub(2, text("2")...))))),
+			sub(3, sub(4, sub(1, sub(1, text("z")...), sub(2, text("1")...)), sub(1, sub(1, text("a")...),
+				sub(2, text("2")...))))),
 	)
 	const want = `program(1.0)
 [buildInfo = dict<tensor<string, []>, tensor<string, []>>({{"a", "2"}, {"z", "1"}})]
@@ -129,20 +152,27 @@ func TestFlexible(t *testing.T) {
 		fn   part
 		want string
 	}{
-		{"range", []part{array(1, "x", packed(1, 2, 3), num(2, 65568), sub(31, size(1, 8), size(3, 3)))}, fn(named(1, "x", open)),
-			`((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[1, 8], [3, 3]]}})))`},
-		{"no upper bound, no default", []part{array(1, "x", num(2, 65568), sub(31, size(1, math.MaxUint64), size(3, 3)))}, fn(named(1, "x", open)),
-			`((("DefaultShapes", {{"x", [1, 3]}}), ("RangeDims", {{"x", [[1, -1], [3, 3]]}})))`},
-		{"fixed by the description", []part{array(1, "x", packed(1, 2, 3), num(2, 65568))}, fn(named(1, "x", open)),
-			`((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
-		{"enumerated", []part{array(1, "x", packed(1, 4, 3), num(2, 65568), shapes([]uint64{2, 3}, []uint64{4, 3}))}, fn(named(1, "x", open)),
-			`((("DefaultShapes", {{"x", [4, 3]}}), ("EnumeratedShapes", {{"0", {{"x", [2, 3]}}}, {"1", {{"x", [4, 3]}}}})))`},
-		{"fixed", []part{array(1, "x", packed(1, 2, 3), num(2, 65568))}, fn(named(1, "x", tensor(11, 2, 3))), ""},
-		{"image", []part{sub(1, str(1, "x"), sub(3, sub(4, num(1, 20), num(2, 10), num(3, 20),
-			sub(31, sub(1, num(1, 20), num(2, 40)), sub(2, num(1, 10), num(2, 30))))))}, fn(named(1, "x", tensor(11, 1, 3, -1, -1))),
-			`((("DefaultShapes", {{"x", [1, 3, 10, 20]}}), ("RangeDims", {{"x", [[1, 1], [3, 3], [10, 30], [20, 40]]}})))`},
-		{"of the function", []part{sub(20, str(1, "main"), array(2, "x", packed(1, 2, 3), num(2, 65568)))}, fn(named(1, "x", open)),
-			`((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
+		{name: "range", desc: []part{array(1, "x", packed(1, 2, 3), num(2, 65568), sub(31, size(1, 8), size(3, 3)))},
+			fn:   fn(named(1, "x", open)),
+			want: `((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[1, 8], [3, 3]]}})))`},
+		{name: "no upper bound, no default", desc: []part{array(1, "x", num(2, 65568), sub(31, size(1, math.MaxUint64),
+			size(3, 3)))}, fn: fn(named(1, "x", open)),
+			want: `((("DefaultShapes", {{"x", [1, 3]}}), ("RangeDims", {{"x", [[1, -1], [3, 3]]}})))`},
+		{name: "fixed by the description", desc: []part{array(1, "x", packed(1, 2, 3), num(2, 65568))},
+			fn:   fn(named(1, "x", open)),
+			want: `((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
+		{name: "enumerated", desc: []part{array(1, "x", packed(1, 4, 3), num(2, 65568),
+			shapes([]uint64{2, 3}, []uint64{4, 3}))}, fn: fn(named(1, "x", open)),
+			want: `((("DefaultShapes", {{"x", [4, 3]}}), ("EnumeratedShapes", {{"0", {{"x", [2, 3]}}}, {"1", {{"x", [4, 3]}}}})))`},
+		{name: "fixed", desc: []part{array(1, "x", packed(1, 2, 3), num(2, 65568))},
+			fn: fn(named(1, "x", tensor(11, 2, 3)))},
+		{name: "image", desc: []part{sub(1, str(1, "x"), sub(3, sub(4, num(1, 20), num(2, 10), num(3, 20),
+			sub(31, sub(1, num(1, 20), num(2, 40)), sub(2, num(1, 10), num(2, 30))))))},
+			fn:   fn(named(1, "x", tensor(11, 1, 3, -1, -1))),
+			want: `((("DefaultShapes", {{"x", [1, 3, 10, 20]}}), ("RangeDims", {{"x", [[1, 1], [3, 3], [10, 30], [20, 40]]}})))`},
+		{name: "of the function", desc: []part{sub(20, str(1, "main"), array(2, "x", packed(1, 2, 3), num(2, 65568)))},
+			fn:   fn(named(1, "x", open)),
+			want: `((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decodeText(t, spec(c.desc, c.fn))
@@ -176,8 +206,10 @@ func TestOrder(t *testing.T) {
 	op := func(args ...part) part {
 		return sub(3, append(args, str(1, "add"), named(3, "y", x))...)
 	}
-	a := spec(nil, function("main", "CoreML7", []part{named(1, "x", x), named(1, "b", x)}, str(2, "y"), op(ref("x", "x"), ref("y", "b"))))
-	b := spec(nil, function("main", "CoreML7", []part{named(1, "b", x), named(1, "x", x)}, op(ref("y", "b"), ref("x", "x")), str(2, "y")))
+	a := spec(nil, function("main", "CoreML7", []part{named(1, "x", x), named(1, "b", x)}, str(2, "y"),
+		op(ref("x", "x"), ref("y", "b"))))
+	b := spec(nil, function("main", "CoreML7", []part{named(1, "b", x), named(1, "x", x)},
+		op(ref("y", "b"), ref("x", "x")), str(2, "y")))
 	if s, u := decodeText(t, a), decodeText(t, b); s != u {
 		t.Errorf("%s\nand\n%s", s, u)
 	}
@@ -204,7 +236,8 @@ func TestOpsets(t *testing.T) {
 // TestNames holds that every name that is taken can be read as MIL text.
 func TestNames(t *testing.T) {
 	x := tensor(11, 2)
-	for _, name := range []string{"a", "_", "a@1", "a.b/c", "x0", "inf", "nan", "true", "e1", "func", "tensor", "state", "program", "BLOBFILE", "dict", "A_9"} {
+	for _, name := range []string{"a", "_", "a@1", "a.b/c", "x0", "inf", "nan", "true", "e1", "func", "tensor", "state",
+		"program", "BLOBFILE", "dict", "A_9"} {
 		b := spec(nil, function(name, "CoreML7", []part{named(1, name, x)}, str(2, name+"_1"),
 			sub(3, str(1, "relu"), ref("x", name), named(3, name+"_1", x)),
 			sub(3, str(1, name), ref(name, name, name), named(3, name+"_2", x), entry(5, name, text("")...))))

@@ -60,7 +60,8 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 		at += int64(n) + length
 	}
 	if m.Metadata.Form == "" {
-		return nil, d.errorf(size, "the specification ends without a model; none of the %d forms of model is in it", len(modelForms))
+		return nil, d.errorf(size, "the specification ends without a model; none of the %d forms of model is in it",
+			len(modelForms))
 	}
 	if p, ok := parts[2]; ok {
 		if err := d.in(one("description"), p.at, func() error { return d.description(p, m.Metadata) }); err != nil {
@@ -81,12 +82,14 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 
 // topField takes one field of the model, whose tag is read, and returns how many
 // bytes follow that tag. b is what the head holds of them, at their offset.
-func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]span, f field, num protowire.Number, b []byte, at, size int64) (int64, error) {
+func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]span, f field, num protowire.Number,
+	b []byte, at, size int64) (int64, error) {
 	if f.typ != bytes_ {
 		n := protowire.ConsumeFieldValue(num, f.typ, b)
 		switch {
 		case f.typ != varint && f.typ != bits32 && f.typ != bits64:
-			return 0, d.errorf(at, "the field is of wire type %d, a group or none: the file is no model specification, or damaged", f.typ)
+			return 0, d.errorf(at, "the field is of wire type %d, a group or none: the file is no model "+
+				"specification, or damaged", f.typ)
 		case n < 0:
 			return 0, d.errorf(at, "the %s number is cut off or too long", wireNames[f.typ])
 		}
@@ -102,7 +105,8 @@ func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]s
 	}
 	start := at + int64(n)
 	if length > uint64(size-start) {
-		return 0, d.errorf(at, "the field has %d bytes, %d are left of the file: it is cut off or damaged", length, size-start)
+		return 0, d.errorf(at, "the field has %d bytes, %d are left of the file: it is cut off or damaged", length,
+			size-start)
 	}
 	form := modelForms[int32(num)]
 	if form != "" {

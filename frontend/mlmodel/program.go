@@ -141,11 +141,13 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 		return nil, err
 	}
 	if f.Opset = opsets[opset]; f.Opset == "" {
-		return nil, d.errorf(m.at, "operation set %s is not known; known are %s", shown(opset), strings.Join(slices.Sorted(maps.Keys(opsets)), ", "))
+		return nil, d.errorf(m.at, "operation set %s is not known; known are %s", shown(opset),
+			strings.Join(slices.Sorted(maps.Keys(opsets)), ", "))
 	}
 	body, ok := blocks[opset]
 	if !ok {
-		return nil, d.errorf(m.at, "there is no block for operation set %s, only for %q", opset, slices.Sorted(maps.Keys(blocks)))
+		return nil, d.errorf(m.at, "there is no block for operation set %s, only for %q", opset,
+			slices.Sorted(maps.Keys(blocks)))
 	}
 	sort.SliceStable(f.Params, func(i, j int) bool { return f.Params[i].Name < f.Params[j].Name })
 	if f.Attrs, err = d.attributes(attrs); err != nil {
@@ -154,7 +156,8 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 	err = d.in(keyed("block_specializations", opset), body.at, func() (err error) {
 		f.Body, err = d.block(body)
 		if err == nil && len(f.Body.Params) > 0 {
-			err = d.errorf(body.at, "the block of a function has %d inputs of its own, only nested ones may", len(f.Body.Params))
+			err = d.errorf(body.at, "the block of a function has %d inputs of its own, only nested ones may",
+				len(f.Body.Params))
 		}
 		return err
 	})

@@ -99,10 +99,16 @@ var (
 		4: {"blocks", bytes_},
 		5: {"attributes", bytes_},
 	}
-	argumentSchema   = schema{1: {"arguments", bytes_}}
-	bindingSchema    = schema{1: {"name", bytes_}, 2: {"value", bytes_}}
-	namedTypeSchema  = schema{1: {"name", bytes_}, 2: {"type", bytes_}}
-	valueTypeSchema  = schema{1: {"tensorType", bytes_}, 2: {"listType", bytes_}, 3: {"tupleType", bytes_}, 4: {"dictionaryType", bytes_}, 5: {"stateType", bytes_}}
+	argumentSchema  = schema{1: {"arguments", bytes_}}
+	bindingSchema   = schema{1: {"name", bytes_}, 2: {"value", bytes_}}
+	namedTypeSchema = schema{1: {"name", bytes_}, 2: {"type", bytes_}}
+	valueTypeSchema = schema{
+		1: {"tensorType", bytes_},
+		2: {"listType", bytes_},
+		3: {"tupleType", bytes_},
+		4: {"dictionaryType", bytes_},
+		5: {"stateType", bytes_},
+	}
 	tensorTypeSchema = schema{1: {"dataType", varint}, 2: {"rank", varint}, 3: {"dimensions", bytes_}}
 	listTypeSchema   = schema{1: {"type", bytes_}, 2: {"length", bytes_}}
 	tupleTypeSchema  = schema{1: {"types", bytes_}}
@@ -112,30 +118,40 @@ var (
 	constantSchema   = schema{1: {"size", varint}}
 	unknownSchema    = schema{1: {"variadic", varint}}
 	valueSchema      = schema{2: {"type", bytes_}, 3: {"immediateValue", bytes_}, 5: {"blobFileValue", bytes_}}
-	immediateSchema  = schema{1: {"tensor", bytes_}, 2: {"tuple", bytes_}, 3: {"list", bytes_}, 4: {"dictionary", bytes_}}
-	blobFileSchema   = schema{1: {"fileName", bytes_}, 2: {"offset", varint}}
-	tensorSchema     = schema{
+	immediateSchema  = schema{
+		1: {"tensor", bytes_},
+		2: {"tuple", bytes_},
+		3: {"list", bytes_},
+		4: {"dictionary", bytes_},
+	}
+	blobFileSchema = schema{1: {"fileName", bytes_}, 2: {"offset", varint}}
+	tensorSchema   = schema{
 		1: {"floats", bytes_}, 2: {"ints", bytes_}, 3: {"bools", bytes_}, 4: {"strings", bytes_},
 		5: {"longInts", bytes_}, 6: {"doubles", bytes_}, 7: {"bytes", bytes_},
 	}
 	floatsSchema  = schema{1: {"values", many32}}
 	doublesSchema = schema{1: {"values", many64}}
 	intsSchema    = schema{1: {"values", varints}} // of RepeatedInts, RepeatedLongInts and RepeatedBools
-	valuesSchema  = schema{1: {"values", bytes_}}  // of RepeatedStrings, RepeatedBytes, TupleValue, ListValue and DictionaryValue
-	pairSchema    = schema{1: {"key", bytes_}, 2: {"value", bytes_}}
+	// of RepeatedStrings, RepeatedBytes, TupleValue, ListValue and DictionaryValue
+	valuesSchema = schema{1: {"values", bytes_}}
+	pairSchema   = schema{1: {"key", bytes_}, 2: {"value", bytes_}}
 )
 
 // modelForms are the fields of Model.Type: what a model can be.
 var modelForms = map[int32]string{
 	200: "pipelineClassifier", 201: "pipelineRegressor", 202: "pipeline",
-	300: "glmRegressor", 301: "supportVectorRegressor", 302: "treeEnsembleRegressor", 303: "neuralNetworkRegressor", 304: "bayesianProbitRegressor",
-	400: "glmClassifier", 401: "supportVectorClassifier", 402: "treeEnsembleClassifier", 403: "neuralNetworkClassifier", 404: "kNearestNeighborsClassifier",
+	300: "glmRegressor", 301: "supportVectorRegressor", 302: "treeEnsembleRegressor", 303: "neuralNetworkRegressor",
+	304: "bayesianProbitRegressor",
+	400: "glmClassifier", 401: "supportVectorClassifier", 402: "treeEnsembleClassifier", 403: "neuralNetworkClassifier",
+	404: "kNearestNeighborsClassifier",
 	500: "neuralNetwork", 501: "itemSimilarityRecommender", 502: ProgramForm,
 	555: "customModel", 556: "linkedModel", 560: "classConfidenceThresholding",
-	600: "oneHotEncoder", 601: "imputer", 602: "featureVectorizer", 603: "dictVectorizer", 604: "scaler", 606: "categoricalMapping",
+	600: "oneHotEncoder", 601: "imputer", 602: "featureVectorizer", 603: "dictVectorizer", 604: "scaler",
+	606: "categoricalMapping",
 	607: "normalizer", 609: "arrayFeatureExtractor", 610: "nonMaximumSuppression",
 	900:  "identity",
-	2000: "textClassifier", 2001: "wordTagger", 2002: "visionFeaturePrint", 2003: "soundAnalysisPreprocessing", 2004: "gazetteer",
+	2000: "textClassifier", 2001: "wordTagger", 2002: "visionFeaturePrint", 2003: "soundAnalysisPreprocessing",
+	2004: "gazetteer",
 	2005: "wordEmbedding", 2006: "audioFeaturePrint",
 	3000: "serializedModel",
 }
@@ -157,7 +173,8 @@ var dataTypes = map[uint64]string{
 	1: "bool", 2: "string",
 	10: "fp16", 11: "fp32", 12: "fp64", 13: "bf16",
 	21: "int8", 22: "int16", 23: "int32", 24: "int64", 25: "int4",
-	31: "uint8", 32: "uint16", 33: "uint32", 34: "uint64", 35: "uint4", 36: "uint2", 37: "uint1", 38: "uint6", 39: "uint3",
+	31: "uint8", 32: "uint16", 33: "uint32", 34: "uint64", 35: "uint4", 36: "uint2", 37: "uint1", 38: "uint6",
+	39: "uint3",
 	40: "fp8e4m3fn", 41: "fp8e5m2",
 }
 

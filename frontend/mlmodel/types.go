@@ -61,7 +61,10 @@ func (d *decoder) typeOf(r *reader) (*mil.Type, error) {
 		t.Kind, want = mil.DictType, 2
 		t.Args = make([]*mil.Type, 2)
 		err = d.each(r.data, dictTypeSchema, func(r *reader) error {
-			return d.in(one(r.name), r.at, func() (err error) { t.Args[r.num-1], err = d.valueType(r.data); return err })
+			return d.in(one(r.name), r.at, func() (err error) {
+				t.Args[r.num-1], err = d.valueType(r.data)
+				return err
+			})
 		})
 		if err == nil && (t.Args[0] == nil || t.Args[1] == nil) {
 			err = d.errorf(r.at, "a dictionary needs the type of its keys and that of its values")

@@ -35,7 +35,8 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 	case t == nil:
 		return nil, d.errorf(m.at, "the value has no type")
 	case haveBlob == haveImmediate:
-		return nil, d.errorf(m.at, "a value is either in the specification or in a weight file, this is in %s", map[bool]string{true: "both", false: "neither"}[haveBlob])
+		return nil, d.errorf(m.at, "a value is either in the specification or in a weight file, this is in %s",
+			map[bool]string{true: "both", false: "neither"}[haveBlob])
 	case haveBlob && !typed:
 		return nil, d.errorf(m.at, "only a value as a whole may be in a weight file, this is inside another")
 	case haveBlob:
@@ -48,7 +49,10 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 		return v, nil
 	}
 	var v mil.Value
-	err = d.in(one("immediateValue"), immediate.at, func() (err error) { v, err = d.immediate(immediate, t, typed); return err })
+	err = d.in(one("immediateValue"), immediate.at, func() (err error) {
+		v, err = d.immediate(immediate, t, typed)
+		return err
+	})
 	return v, err
 }
 
@@ -251,7 +255,8 @@ func (d *decoder) size(at int64, t *mil.Type) (shape []int, n int64, err error) 
 // content reads the field of a TensorValue that c names.
 func (d *decoder) content(m span, c *content) error {
 	sch := map[string]schema{
-		"floats": floatsSchema, "doubles": doublesSchema, "ints": intsSchema, "longInts": intsSchema, "bools": intsSchema,
+		"floats": floatsSchema, "doubles": doublesSchema, "ints": intsSchema, "longInts": intsSchema,
+		"bools": intsSchema,
 	}[c.kind]
 	if sch == nil {
 		sch = valuesSchema
@@ -316,7 +321,8 @@ func (d *decoder) packed(at int64, t *mil.Type, s mil.Scalar, shape []int, n int
 	}
 	c, err := ir.NewConst(ir.TensorOf(elem, n), raw)
 	if err != nil {
-		return nil, d.errorf(at, "the value has %d bytes, its type %s needs %d", len(raw), t, ir.TensorOf(elem, n).Bytes())
+		return nil, d.errorf(at, "the value has %d bytes, its type %s needs %d", len(raw), t, ir.TensorOf(elem, n).
+			Bytes())
 	}
 	switch s.Class {
 	case mil.FloatClass:

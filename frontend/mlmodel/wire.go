@@ -166,7 +166,8 @@ func (r *reader) more() bool {
 	for r.err == nil && len(r.rest) > 0 {
 		num, typ, n := protowire.ConsumeTag(r.rest)
 		if n < 0 {
-			r.err = r.d.errorf(r.next, "no field begins here, %d bytes before the end of the message: %v", len(r.rest), protowire.ParseError(n))
+			r.err = r.d.errorf(r.next, "no field begins here, %d bytes before the end of the message: %v", len(r.rest),
+				protowire.ParseError(n))
 			return false
 		}
 		f, known := r.sch[num]
@@ -210,7 +211,8 @@ func (r *reader) more() bool {
 func (r *reader) cut(typ protowire.Type, body []byte) {
 	if typ == bytes_ {
 		if size, n := protowire.ConsumeVarint(body); n > 0 {
-			r.fail("the field has %d bytes, %d are left of its message: the file is cut off or damaged", size, len(body)-n)
+			r.fail("the field has %d bytes, %d are left of its message: the file is cut off or damaged", size,
+				len(body)-n)
 			return
 		}
 	}

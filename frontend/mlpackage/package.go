@@ -124,7 +124,8 @@ func read(root *os.Root, name, shown string) ([]byte, error) {
 		return nil, &ManifestError{shown, "", "not a regular file"}
 	}
 	if info.Size() > maxManifest {
-		return nil, &ManifestError{shown, "", fmt.Sprintf("the manifest has %d bytes, the limit is %d", info.Size(), maxManifest)}
+		return nil, &ManifestError{shown, "", fmt.Sprintf("the manifest has %d bytes, the limit is %d", info.Size(),
+			maxManifest)}
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -142,11 +143,13 @@ func find(file string, data []byte) (string, error) {
 		return "", &ManifestError{file, "", fmt.Sprintf("byte %d: %v", dec.InputOffset(), err)}
 	}
 	if major, _, _ := strings.Cut(m.Version, "."); major != "1" {
-		return "", &ManifestError{file, "fileFormatVersion", fmt.Sprintf("version %q is not known, only 1.x is", m.Version)}
+		return "", &ManifestError{file, "fileFormatVersion", fmt.Sprintf("version %q is not known, only 1.x is",
+			m.Version)}
 	}
 	it := m.Items[m.Root]
 	if it == nil {
-		return "", &ManifestError{file, "rootModelIdentifier", fmt.Sprintf("%q is not one of the %d items", m.Root, len(m.Items))}
+		return "", &ManifestError{file, "rootModelIdentifier", fmt.Sprintf("%q is not one of the %d items", m.Root,
+			len(m.Items))}
 	}
 	// Every path is checked: a package that points outside is refused as a whole.
 	for id, other := range m.Items {
@@ -171,7 +174,10 @@ func (m *manifest) fault() *ManifestError {
 		if rule == "" || worst != nil && id > first {
 			continue
 		}
-		first, worst = id, &ManifestError{Field: "itemInfoEntries[" + id + "].path", Msg: fmt.Sprintf("path %q %s", it.Path, rule)}
+		first, worst = id, &ManifestError{
+			Field: "itemInfoEntries[" + id + "].path",
+			Msg:   fmt.Sprintf("path %q %s", it.Path, rule),
+		}
 	}
 	return worst
 }

@@ -69,7 +69,8 @@ func TestManifests(t *testing.T) {
 		{"", "byte 0: EOF"},
 		{"{", "unexpected EOF"},
 		{`{"fileFormatVersion": "2.0.0"` + rest, "version \"2.0.0\" is not known"},
-		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "Z", "itemInfoEntries": {"A": {"path": "x"}}}`, `"Z" is not one of the 1 items`},
+		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "Z", "itemInfoEntries": {"A": {"path": "x"}}}`,
+			`"Z" is not one of the 1 items`},
 		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": null}}`, "the item is null"},
 		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": {"path": "../../etc"}}}`, `itemInfoEntries[B].path: path "../../etc" must not leave the package`},
 		{manifestText(""), "is empty"},
@@ -79,7 +80,8 @@ func TestManifests(t *testing.T) {
 		{manifestText(`C:\model`), "backslash"},
 		{manifestText("C:/model"), "must not name a drive"},
 		{manifestText("."), "names no file"},
-		{manifestText("com.apple.CoreML/absent.mlmodel"), "absent.mlmodel, which the manifest of the package names: no such file"},
+		{manifestText("com.apple.CoreML/absent.mlmodel"),
+			"absent.mlmodel, which the manifest of the package names: no such file"},
 		{manifestText("absent/model.mlmodel"), "no such file"},
 		{manifestText("com.apple.CoreML/weights"), "not a regular file"},
 		{strings.Repeat(" ", maxManifest+1), "the limit is 1048576"},
@@ -116,7 +118,8 @@ func TestLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.WriteFile(filepath.Join(outside, ManifestName), []byte(manifestText("com.apple.CoreML/model.mlmodel")), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(outside, ManifestName),
+			[]byte(manifestText("com.apple.CoreML/model.mlmodel")), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		at := filepath.Join(dir, filepath.FromSlash(c.link))

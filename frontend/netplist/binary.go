@@ -46,7 +46,8 @@ func number(b []byte) uint64 {
 // and how deep and large the list is when every reference is followed.
 func scanBinary(src []byte) error {
 	if len(src) < len(binaryMagic)+trailerSize {
-		return fmt.Errorf("a binary property list has at least %d bytes; this has %d", len(binaryMagic)+trailerSize, len(src))
+		return fmt.Errorf("a binary property list has at least %d bytes; this has %d", len(binaryMagic)+trailerSize,
+			len(src))
 	}
 	end := uint64(len(src) - trailerSize)
 	t := src[end:]
@@ -57,7 +58,8 @@ func scanBinary(src []byte) error {
 	root := binary.BigEndian.Uint64(t[16:])
 	switch {
 	case s.offsetSize < 1 || s.offsetSize > 8 || s.refSize < 1 || s.refSize > 8:
-		return fmt.Errorf("byte %d: offsets and references have 1 to 8 bytes; these have %d and %d", end+6, s.offsetSize, s.refSize)
+		return fmt.Errorf("byte %d: offsets and references have 1 to 8 bytes; these have %d and %d", end+6,
+			s.offsetSize, s.refSize)
 	case s.objects < 1 || s.objects > maxObjects:
 		return fmt.Errorf("byte %d: a list has 1 to %d objects; this has %d", end+8, maxObjects, s.objects)
 	case root >= s.objects:
@@ -75,7 +77,8 @@ func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err err
 	at := s.table + object*uint64(s.offsetSize)
 	off := number(s.src[at : at+uint64(s.offsetSize)])
 	if off < uint64(len(binaryMagic)) || off >= s.table {
-		return nil, 0, fmt.Errorf("byte %d: object %d at %#x lies outside the objects, bytes %#x to %#x", at, object, off, len(binaryMagic), s.table)
+		return nil, 0, fmt.Errorf("byte %d: object %d at %#x lies outside the objects, bytes %#x to %#x", at, object,
+			off, len(binaryMagic), s.table)
 	}
 	kind, low := s.src[off]>>4, uint64(s.src[off]&15)
 	p := off + 1
@@ -114,7 +117,8 @@ func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err err
 		return nil, 0, fmt.Errorf("byte %d: object %d is of no known kind, %#x", off, object, s.src[off])
 	}
 	if size > (s.table-p)/unit {
-		return nil, 0, fmt.Errorf("byte %d: object %d has %d elements of %d bytes and runs past byte %#x", off, object, size, unit, s.table)
+		return nil, 0, fmt.Errorf("byte %d: object %d has %d elements of %d bytes and runs past byte %#x", off, object,
+			size, unit, s.table)
 	}
 	if kind != binaryArray && kind != binaryDict {
 		return nil, 1 + size*unit/64, nil
@@ -156,7 +160,8 @@ func (s *binaryScan) walk(root uint64) error {
 				up.sum += f.sum
 				depth[up.object] = max(depth[up.object], d+1)
 				if up.sum > maxObjects {
-					return fmt.Errorf("object %d comes to more than %d objects when its references are followed", up.object, maxObjects)
+					return fmt.Errorf("object %d comes to more than %d objects when its references are followed",
+						up.object, maxObjects)
 				}
 			}
 			continue
@@ -173,7 +178,8 @@ func (s *binaryScan) walk(root uint64) error {
 		case weight[ref] > 0:
 			depth[f.object] = max(depth[f.object], depth[ref]+1)
 			if f.sum += weight[ref]; f.sum > maxObjects {
-				return fmt.Errorf("object %d comes to more than %d objects when its references are followed", f.object, maxObjects)
+				return fmt.Errorf("object %d comes to more than %d objects when its references are followed", f.object,
+					maxObjects)
 			}
 		default:
 			if stack, err = push(stack, ref); err != nil {

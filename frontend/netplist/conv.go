@@ -13,10 +13,12 @@ const maxTap = 1 << 16
 func (u *unitReader) conv(in []*tensor) *ir.Value {
 	x := in[0].v
 	if u.deep {
-		u.d.fail("Type", "zinc reads convolutions of networks without depth only", x.Type.String(), "state InputDepth 1 for every input")
+		u.d.fail("Type", "zinc reads convolutions of networks without depth only", x.Type.String(),
+			"state InputDepth 1 for every input")
 		return nil
 	}
-	if !u.d.need("OutputChannels", "state the channels of the result") || !u.p.need("KernelHeight", "state the extent") || !u.p.need("KernelWidth", "state the extent") {
+	if !u.d.need("OutputChannels", "state the channels of the result") || !u.p.need("KernelHeight",
+		"state the extent") || !u.p.need("KernelWidth", "state the extent") {
 		return nil
 	}
 	u.p.word("Type", "zinc reads no other kind of convolution: convert the model it came from to MIL", "Conv")
@@ -24,7 +26,8 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 	u.p.word2("KernelDepth", 1, "zinc reads convolutions without depth only")
 	u.p.word("KernelMode", "zinc reads dense coefficients only: expand them", "Dense")
 	if u.p.truth("KernelGroupReuse") {
-		u.p.fail("KernelGroupReuse", "must be false", "true", "zinc reads no coefficients that groups share: repeat them for each group")
+		u.p.fail("KernelGroupReuse", "must be false", "true",
+			"zinc reads no coefficients that groups share: repeat them for each group")
 	}
 	pad := make([]int64, 4)
 	for i, k := range []string{"PadTop", "PadBot", "PadLeft", "PadRight"} {
@@ -57,7 +60,8 @@ func (u *unitReader) step() int64 {
 	case len(steps) != 2:
 		u.p.fail("Step", "must hold two steps", shown(u.p.m["Step"]), "")
 	case steps[0] != steps[1]:
-		u.p.fail("Step", "the recorded descriptions do not show which axis is named first, so both steps must be equal", fmt.Sprint(steps), "make them equal")
+		u.p.fail("Step", "the recorded descriptions do not show which axis is named first, so both steps must be equal",
+			fmt.Sprint(steps), "make them equal")
 	}
 	return steps[0]
 }
@@ -80,7 +84,8 @@ func (u *unitReader) goc(in []*tensor) *ir.Value {
 			continue
 		}
 		if _, both := u.p.m[k.prefix+"Scalar"]; both {
-			u.p.fail(k.prefix+"Scalar", "must not stand beside "+g.path+k.prefix+"Count", shown(u.p.m[k.prefix+"Scalar"]), "delete one")
+			u.p.fail(k.prefix+"Scalar", "must not stand beside "+g.path+k.prefix+"Count",
+				shown(u.p.m[k.prefix+"Scalar"]), "delete one")
 			return nil
 		}
 		c := u.channels(g, k.prefix, x)
@@ -111,7 +116,8 @@ func (u *unitReader) channels(g *dict, prefix string, x *ir.Value) *ir.Const {
 	a := u.axis(axisChannel)
 	c := x.Type.Shape[a]
 	if n := g.integer(prefix+"Count", 0, 0, maxDim); n != c && u.r.err == nil {
-		g.fail(prefix+"Count", fmt.Sprintf("the unit reads %d channels, and each has one number", c), fmt.Sprint(n), "correct the count")
+		g.fail(prefix+"Count", fmt.Sprintf("the unit reads %d channels, and each has one number", c), fmt.Sprint(n),
+			"correct the count")
 	}
 	if u.r.err != nil {
 		return nil

@@ -19,13 +19,21 @@ type dict struct {
 }
 
 func (r *reader) dict(network, unit, path string, m map[string]any) *dict {
-	return &dict{r, network, unit, path, m, map[string]bool{}}
+	return &dict{r: r, network: network, unit: unit, path: path, m: m, used: map[string]bool{}}
 }
 
 // fail reports a breach at a key.
 func (d *dict) fail(key, rule, value, hint string) {
 	if d.r.err == nil {
-		d.r.err = &Error{d.r.name, d.network, d.unit, d.path + key, rule, value, hint}
+		d.r.err = &Error{
+			File:    d.r.name,
+			Network: d.network,
+			Unit:    d.unit,
+			Key:     d.path + key,
+			Rule:    rule,
+			Value:   value,
+			Hint:    hint,
+		}
 	}
 }
 
@@ -178,5 +186,6 @@ func (d *dict) done() {
 		known = append(known, k)
 	}
 	sort.Strings(known)
-	d.fail(rest[0], "is no key that zinc knows here", shown(d.m[rest[0]]), "delete it if it changes nothing; known are "+strings.Join(known, ", "))
+	d.fail(rest[0], "is no key that zinc knows here", shown(d.m[rest[0]]),
+		"delete it if it changes nothing; known are "+strings.Join(known, ", "))
 }

@@ -55,7 +55,8 @@ func (n *network) add(d *dict, name string, args ...arg) *ir.Value {
 	}
 	types, err := ir.InferOp(op)
 	if err != nil {
-		d.fail("Type", "the tensors do not suit the unit: "+err.Error(), shown(d.m["Type"]), "change the extents of what it reads")
+		d.fail("Type", "the tensors do not suit the unit: "+err.Error(), shown(d.m["Type"]),
+			"change the extents of what it reads")
 		return nil
 	}
 	v := &ir.Value{Name: n.unique(d.unit), Type: types[0], Def: op}

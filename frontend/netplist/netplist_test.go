@@ -95,7 +95,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := text(t, p)
-	for _, op := range []string{"conv<", "sigmoid(", "slice_by_size", "concat(", "tile(", "minimum(", "mul(", "add(", "reshape", "bias = ", "@8"} {
+	for _, op := range []string{"conv<", "sigmoid(", "slice_by_size", "concat(", "tile(", "minimum(", "mul(", "add(",
+		"reshape", "bias = ", "@8"} {
 		if !strings.Contains(want, op) {
 			t.Errorf("no %s in\n%s", op, want)
 		}
@@ -113,7 +114,8 @@ func TestRead(t *testing.T) {
 	for name, src := range map[string][]byte{
 		"binary":  toBinary(t, sample),
 		"version": []byte(strings.Replace(sample, "1.0.9", "1.0.10", 1)),
-		"order":   []byte(strings.Replace(sample, "<string>c</string><string>g</string>", "<string>g</string><string>c</string>", 1)),
+		"order": []byte(strings.Replace(sample, "<string>c</string><string>g</string>",
+			"<string>g</string><string>c</string>", 1)),
 	} {
 		p, err := Read("net.plist", src, root)
 		if err != nil {
@@ -128,44 +130,84 @@ func TestRead(t *testing.T) {
 func TestRefused(t *testing.T) {
 	root := folder(t)
 	for _, c := range []struct{ name, old, new, want string }{
-		{"version", "1.0.9", "2.0", `Version: must be 1.0.9 or 1.0.10; it is "2.0"`},
-		{"no networks", "<array><string>net</string></array>", "<array/>", "Networks: must name a network"},
-		{"unknown key", "<key>Networks</key>", "<key>More</key><true/><key>Networks</key>", "More: is no key that zinc knows here"},
-		{"key twice", "<key>Version</key>", "<key>Version</key><string>1.0.9</string><key>Version</key>", `key "Version" stands twice`},
-		{"no list", "<plist", "<list", "the root element must be plist"},
-		{"input type", "<key>InputType</key><string>Float16", "<key>InputType</key><string>UInt8", `network "net": unit "x": InputType: must be Float16; it is "UInt8"`},
-		{"extent", "<key>InputWidth</key><integer>5", "<key>InputWidth</key><integer>0", "InputWidth: must be from 1 to"},
-		{"not an integer", "<key>InputWidth</key><integer>5</integer>", "<key>InputWidth</key><string>5</string>", "InputWidth: must be an integer"},
-		{"stride", "<key>InputRowStride</key><integer>64", "<key>InputRowStride</key><integer>128", "InputRowStride: a tensor of shape [1, 3, 2, 5] is laid out with rows on multiples of 64 bytes"},
-		{"no unit", "<string>c</string><string>g</string>", "<string>c</string><string>z</string>", "z: is missing; Units names it"},
-		{"unit twice", "<string>c</string><string>g</string>", "<string>c</string><string>c</string>", "one of Units already"},
-		{"ring", "<key>c</key><dict><key>Bottom</key><string>x</string>", "<key>c</key><dict><key>Bottom</key><string>n</string>", "must not read what comes of itself"},
-		{"bottom", "<key>n</key><dict><key>Bottom</key><string>g</string>", "<key>n</key><dict><key>Bottom</key><string>q</string>", `Bottom: must name an input or a unit; it is "q"`},
-		{"bottoms", "<array><string>j</string><string>b</string></array>", "<array><string>j</string></array>", "Bottom: must name 2 inputs or units; it is 1"},
-		{"unit type", "<string>Neuron</string>", "<string>Softmax</string>", `Type: zinc reads units Broadcast, Concat, Conv,`},
-		{"kind", "<string>Sigmoid</string>", "<string>Swish</string>", "Params.Type: must be Sigmoid or Sign or"},
-		{"scale", "<key>Scale</key><integer>15360", "<key>Scale</key><integer>16384", "Params.Scale: must be 15360; it is 16384"},
-		{"shapes", "<array><string>j</string><string>b</string></array>", "<array><string>j</string><string>v</string></array>", "what it reads must have one shape"},
-		{"view", "<key>Offset</key><integer>1", "<key>Offset</key><integer>4", "Params.Offset: must be from 0 to 3"},
-		{"view size", "<key>Size</key><integer>1<", "<key>Size</key><integer>4<", "Params.Size: must be from 1 to 3"},
-		{"depth", "<key>Dimension</key><string>Channel</string><key>Offset</key>", "<key>Dimension</key><string>Depth</string><key>Offset</key>", "no tensor of the network is deeper than 1"},
-		{"reshape", "<key>ReshapedChannel</key><integer>50", "<key>ReshapedChannel</key><integer>49", "50 elements, and gives as many"},
-		{"reshaped depth", "<key>ReshapedDepth</key><integer>1", "<key>ReshapedDepth</key><integer>2", "depth must be 1 before and after"},
-		{"channels", "<key>Name</key><string>c</string>", "<key>Name</key><string>d</string>", "Name: must be the key"},
-		{"steps", "<array><integer>1</integer><integer>1</integer></array>", "<array><integer>1</integer><integer>2</integer></array>", "both steps must be equal"},
-		{"kernel type", "<string>Float32</string>", "<string>UInt8</string>", "Params.KernelType: must be Float16 or Float32"},
-		{"kernel mode", "<key>KernelHeight</key>", "<key>KernelMode</key><string>Palette</string><key>KernelHeight</key>", "Params.KernelMode: must be Dense"},
-		{"group reuse", "<key>KernelHeight</key>", "<key>KernelGroupReuse</key><true/><key>KernelHeight</key>", "Params.KernelGroupReuse: must be false"},
-		{"parameter", "<key>KernelHeight</key>", "<key>Dilation</key><integer>2</integer><key>KernelHeight</key>", "Params.Dilation: is no key that zinc knows here"},
-		{"index", "<key>KernelOffset</key>", "<key>KernelIndex</key><integer>1</integer><key>KernelOffset</key>", "Params.KernelIndex: the network's Weights lists 1 files; it is 1"},
-		{"offset", "<key>KernelOffset</key><integer>8", "<key>KernelOffset</key><integer>84", "Params.KernelOffset: [4, 3, 1, 1] as Float32 takes 48 bytes, and w.weights has 128; it is 84"},
-		{"far offset", "<key>KernelOffset</key><integer>8", "<key>KernelOffset</key><integer>9223372036854775807", "Params.KernelOffset"},
-		{"no file", "/elsewhere/w.weights", "other.weights", "cannot be read"},
-		{"outside", "/elsewhere/w.weights", "../..", "cannot be read"},
-		{"count", "<key>BiasCount</key><integer>4", "<key>BiasCount</key><integer>3", "Params.BiasScaleGroupData.BiasCount: the unit reads 4 channels"},
-		{"bits", "<key>BiasScalar</key><integer>15360", "<key>BiasScalar</key><integer>65536", "Params.BiasScalar: must be from 0 to 65535"},
-		{"output", "<key>y@output</key><dict><key>Bottom</key><string>r", "<key>y@output</key><dict><key>Bottom</key><string>y@output", "must name an input or a unit"},
-		{"huge", "<key>Size</key><integer>5", "<key>Size</key><integer>1048577", "Size: must be from 1 to 1048576"},
+		{name: "version", old: "1.0.9", new: "2.0", want: `Version: must be 1.0.9 or 1.0.10; it is "2.0"`},
+		{name: "no networks", old: "<array><string>net</string></array>", new: "<array/>",
+			want: "Networks: must name a network"},
+		{name: "unknown key", old: "<key>Networks</key>", new: "<key>More</key><true/><key>Networks</key>",
+			want: "More: is no key that zinc knows here"},
+		{name: "key twice", old: "<key>Version</key>",
+			new: "<key>Version</key><string>1.0.9</string><key>Version</key>", want: `key "Version" stands twice`},
+		{name: "no list", old: "<plist", new: "<list", want: "the root element must be plist"},
+		{name: "input type", old: "<key>InputType</key><string>Float16", new: "<key>InputType</key><string>UInt8",
+			want: `network "net": unit "x": InputType: must be Float16; it is "UInt8"`},
+		{name: "extent", old: "<key>InputWidth</key><integer>5", new: "<key>InputWidth</key><integer>0",
+			want: "InputWidth: must be from 1 to"},
+		{name: "not an integer", old: "<key>InputWidth</key><integer>5</integer>",
+			new: "<key>InputWidth</key><string>5</string>", want: "InputWidth: must be an integer"},
+		{name: "stride", old: "<key>InputRowStride</key><integer>64", new: "<key>InputRowStride</key><integer>128",
+			want: "InputRowStride: a tensor of shape [1, 3, 2, 5] is laid out with rows on multiples of 64 bytes"},
+		{name: "no unit", old: "<string>c</string><string>g</string>", new: "<string>c</string><string>z</string>",
+			want: "z: is missing; Units names it"},
+		{name: "unit twice", old: "<string>c</string><string>g</string>", new: "<string>c</string><string>c</string>",
+			want: "one of Units already"},
+		{name: "ring", old: "<key>c</key><dict><key>Bottom</key><string>x</string>",
+			new: "<key>c</key><dict><key>Bottom</key><string>n</string>", want: "must not read what comes of itself"},
+		{name: "bottom", old: "<key>n</key><dict><key>Bottom</key><string>g</string>",
+			new:  "<key>n</key><dict><key>Bottom</key><string>q</string>",
+			want: `Bottom: must name an input or a unit; it is "q"`},
+		{name: "bottoms", old: "<array><string>j</string><string>b</string></array>",
+			new: "<array><string>j</string></array>", want: "Bottom: must name 2 inputs or units; it is 1"},
+		{name: "unit type", old: "<string>Neuron</string>", new: "<string>Softmax</string>",
+			want: `Type: zinc reads units Broadcast, Concat, Conv,`},
+		{name: "kind", old: "<string>Sigmoid</string>", new: "<string>Swish</string>",
+			want: "Params.Type: must be Sigmoid or Sign or"},
+		{name: "scale", old: "<key>Scale</key><integer>15360", new: "<key>Scale</key><integer>16384",
+			want: "Params.Scale: must be 15360; it is 16384"},
+		{name: "shapes", old: "<array><string>j</string><string>b</string></array>",
+			new: "<array><string>j</string><string>v</string></array>", want: "what it reads must have one shape"},
+		{name: "view", old: "<key>Offset</key><integer>1", new: "<key>Offset</key><integer>4",
+			want: "Params.Offset: must be from 0 to 3"},
+		{name: "view size", old: "<key>Size</key><integer>1<", new: "<key>Size</key><integer>4<",
+			want: "Params.Size: must be from 1 to 3"},
+		{name: "depth", old: "<key>Dimension</key><string>Channel</string><key>Offset</key>",
+			new:  "<key>Dimension</key><string>Depth</string><key>Offset</key>",
+			want: "no tensor of the network is deeper than 1"},
+		{name: "reshape", old: "<key>ReshapedChannel</key><integer>50", new: "<key>ReshapedChannel</key><integer>49",
+			want: "50 elements, and gives as many"},
+		{name: "reshaped depth", old: "<key>ReshapedDepth</key><integer>1", new: "<key>ReshapedDepth</key><integer>2",
+			want: "depth must be 1 before and after"},
+		{name: "channels", old: "<key>Name</key><string>c</string>", new: "<key>Name</key><string>d</string>",
+			want: "Name: must be the key"},
+		{name: "steps", old: "<array><integer>1</integer><integer>1</integer></array>",
+			new: "<array><integer>1</integer><integer>2</integer></array>", want: "both steps must be equal"},
+		{name: "kernel type", old: "<string>Float32</string>", new: "<string>UInt8</string>",
+			want: "Params.KernelType: must be Float16 or Float32"},
+		{name: "kernel mode", old: "<key>KernelHeight</key>",
+			new:  "<key>KernelMode</key><string>Palette</string><key>KernelHeight</key>",
+			want: "Params.KernelMode: must be Dense"},
+		{name: "group reuse", old: "<key>KernelHeight</key>",
+			new:  "<key>KernelGroupReuse</key><true/><key>KernelHeight</key>",
+			want: "Params.KernelGroupReuse: must be false"},
+		{name: "parameter", old: "<key>KernelHeight</key>",
+			new:  "<key>Dilation</key><integer>2</integer><key>KernelHeight</key>",
+			want: "Params.Dilation: is no key that zinc knows here"},
+		{name: "index", old: "<key>KernelOffset</key>",
+			new:  "<key>KernelIndex</key><integer>1</integer><key>KernelOffset</key>",
+			want: "Params.KernelIndex: the network's Weights lists 1 files; it is 1"},
+		{name: "offset", old: "<key>KernelOffset</key><integer>8", new: "<key>KernelOffset</key><integer>84",
+			want: "Params.KernelOffset: [4, 3, 1, 1] as Float32 takes 48 bytes, and w.weights has 128; it is 84"},
+		{name: "far offset", old: "<key>KernelOffset</key><integer>8",
+			new: "<key>KernelOffset</key><integer>9223372036854775807", want: "Params.KernelOffset"},
+		{name: "no file", old: "/elsewhere/w.weights", new: "other.weights", want: "cannot be read"},
+		{name: "outside", old: "/elsewhere/w.weights", new: "../..", want: "cannot be read"},
+		{name: "count", old: "<key>BiasCount</key><integer>4", new: "<key>BiasCount</key><integer>3",
+			want: "Params.BiasScaleGroupData.BiasCount: the unit reads 4 channels"},
+		{name: "bits", old: "<key>BiasScalar</key><integer>15360", new: "<key>BiasScalar</key><integer>65536",
+			want: "Params.BiasScalar: must be from 0 to 65535"},
+		{name: "output", old: "<key>y@output</key><dict><key>Bottom</key><string>r",
+			new: "<key>y@output</key><dict><key>Bottom</key><string>y@output", want: "must name an input or a unit"},
+		{name: "huge", old: "<key>Size</key><integer>5", new: "<key>Size</key><integer>1048577",
+			want: "Size: must be from 1 to 1048576"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			src := strings.Replace(sample, c.old, c.new, 1)
@@ -202,7 +244,8 @@ func TestHostile(t *testing.T) {
 	for i := range doubling {
 		doubling[i] = "\xa2" + string([]byte{byte(i + 1), byte(i + 1)})
 	}
-	wide := []string{"\xaf\x10\xff" + strings.Repeat("\x01", 255), "\xaf\x10\xff" + strings.Repeat("\x02", 255), "\xaf\x10\xff" + strings.Repeat("\x03", 255), "\x09"}
+	wide := []string{"\xaf\x10\xff" + strings.Repeat("\x01", 255), "\xaf\x10\xff" + strings.Repeat("\x02", 255),
+		"\xaf\x10\xff" + strings.Repeat("\x03", 255), "\x09"}
 	deep := make([]string, 40)
 	for i := range deep {
 		deep[i] = "\xa1" + string([]byte{byte(i + 1)})
@@ -235,7 +278,8 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Read("net.plist", make([]byte, MaxSize+1), nil); err == nil || !strings.Contains(err.Error(), "the limit is") {
+	if _, err := Read("net.plist", make([]byte, MaxSize+1), nil); err == nil || !strings.Contains(err.Error(),
+		"the limit is") {
 		t.Errorf("of too many bytes: %v", err)
 	}
 }
@@ -245,7 +289,8 @@ func TestIs(t *testing.T) {
 		src  string
 		want bool
 	}{
-		{sample, true}, {"bplist00", true}, {"\n<!-- x --><plist/>", true}, {"program(1.3)", false}, {"<html>", false}, {"", false},
+		{sample, true}, {"bplist00", true}, {"\n<!-- x --><plist/>", true}, {"program(1.3)", false}, {"<html>", false},
+		{"", false},
 	} {
 		if got := Is([]byte(c.src)); got != c.want {
 			t.Errorf("%.20q: %v", c.src, got)

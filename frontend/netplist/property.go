@@ -105,7 +105,8 @@ func scanXML(src []byte) error {
 				*top = map[string]bool{}
 			}
 			if (*top)[name] {
-				return fmt.Errorf("byte %d: key %s stands twice in its dictionary; delete one", d.InputOffset(), shown(name))
+				return fmt.Errorf("byte %d: key %s stands twice in its dictionary; delete one", d.InputOffset(),
+					shown(name))
 			}
 			(*top)[name] = true
 		case xml.EndElement:

@@ -44,7 +44,11 @@ type reader struct {
 func Read(name string, src []byte, weights *os.Root) (*ir.Program, error) {
 	top, err := decode(src)
 	if err != nil {
-		return nil, &Error{File: name, Rule: "the property list cannot be read: " + err.Error(), Hint: "give an XML or binary property list"}
+		return nil, &Error{
+			File: name,
+			Rule: "the property list cannot be read: " + err.Error(),
+			Hint: "give an XML or binary property list",
+		}
 	}
 	r := &reader{name: name, files: &weightFiles{root: weights, open: map[string]*weightFile{}}}
 	d := r.dict("", "", "", top)
@@ -130,7 +134,12 @@ func (r *reader) network(name string, m map[string]any) *ir.Func {
 	}
 	inputs, outputs, units := d.names("Inputs"), d.names("Outputs"), d.names("Units")
 	n.weights = d.names("Weights")
-	seen := map[string]string{"Inputs": "a key of the network", "Outputs": "a key of the network", "Units": "a key of the network", "Weights": "a key of the network"}
+	seen := map[string]string{
+		"Inputs":  "a key of the network",
+		"Outputs": "a key of the network",
+		"Units":   "a key of the network",
+		"Weights": "a key of the network",
+	}
 	for _, l := range []struct {
 		key   string
 		names []string
@@ -248,7 +257,8 @@ func (n *network) sorted(units, outputs []string) []string {
 	if len(out) < len(units) {
 		for _, s := range units {
 			if waits[s] > 0 {
-				n.entity(s).fail("Bottom", "a unit must not read what comes of itself", shown(n.entity(s).m["Bottom"]), "break the ring of units")
+				n.entity(s).fail("Bottom", "a unit must not read what comes of itself", shown(n.entity(s).m["Bottom"]),
+					"break the ring of units")
 				break
 			}
 		}
@@ -308,7 +318,8 @@ func (n *network) input(d *dict) {
 		d.need(k, "state the extent")
 	}
 	dim := func(k string) int64 { return d.integer(k, 1, 1, maxDim) }
-	t := ir.TensorOf(ir.FP16, n.shape(dim("BatchSize"), dim("InputChannels"), dim("InputDepth"), dim("InputHeight"), dim("InputWidth"))...)
+	t := ir.TensorOf(ir.FP16, n.shape(dim("BatchSize"), dim("InputChannels"), dim("InputDepth"), dim("InputHeight"),
+		dim("InputWidth"))...)
 	n.size(d, t)
 	n.strides(d, "Input", t)
 	d.done()
@@ -320,7 +331,9 @@ func (n *network) input(d *dict) {
 
 // element checks the element type of a tensor.
 func element(d *dict, key string) {
-	d.word(key, "zinc lays tensors out as "+elementFloat16+" only, and the description of another type states no scale by which the engine's numbers would become it: declare the tensor "+elementFloat16+" and convert it outside", elementFloat16)
+	d.word(key, "zinc lays tensors out as "+elementFloat16+
+		" only, and the description of another type states no scale by which the engine's numbers would become it: "+
+		"declare the tensor "+elementFloat16+" and convert it outside", elementFloat16)
 }
 
 // size refuses tensors that no machine could hold.
@@ -353,7 +366,9 @@ func (n *network) strides(d *dict, prefix string, t ir.Type) {
 			continue
 		}
 		if got != st[i] {
-			d.fail(key, fmt.Sprintf("a tensor of shape %s is laid out with rows on multiples of %d bytes and no other room, so this must be %d", ir.ShapeString(t.Shape), rowAlign, st[i]), fmt.Sprint(got), "leave the key out or state that stride")
+			d.fail(key, fmt.Sprintf("a tensor of shape %s is laid out with rows on multiples of %d bytes and no "+
+				"other room, so this must be %d", ir.ShapeString(t.Shape), rowAlign, st[i]), fmt.Sprint(got),
+				"leave the key out or state that stride")
 		}
 	}
 }
@@ -410,7 +425,8 @@ func (n *network) unit(d *dict) {
 	u := units[typ]
 	if u == nil {
 		d.need("Type", "state the type of the unit")
-		d.fail("Type", "zinc reads units "+strings.Join(unitNames, ", "), shown(typ), "express the unit by those, or convert the model it came from to MIL")
+		d.fail("Type", "zinc reads units "+strings.Join(unitNames, ", "), shown(typ),
+			"express the unit by those, or convert the model it came from to MIL")
 		return
 	}
 	if name, ok := d.get("Name"); ok && name != d.unit {
@@ -430,7 +446,8 @@ func (n *network) unit(d *dict) {
 	}
 	c := v.Type.Shape[n.axis(axisChannel)]
 	if got := d.integer("OutputChannels", c, 1, maxDim); got != c {
-		d.fail("OutputChannels", fmt.Sprintf("the unit gives %d channels", c), fmt.Sprint(got), "state that number or leave the key out")
+		d.fail("OutputChannels", fmt.Sprintf("the unit gives %d channels", c), fmt.Sprint(got),
+			"state that number or leave the key out")
 	}
 	if n.size(d, v.Type) {
 		p.done()
@@ -489,7 +506,11 @@ func ReadFile(name, weights string) (*ir.Program, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > MaxSize {
-		return nil, &Error{File: name, Rule: fmt.Sprintf("a property list is a regular file of at most %d bytes", MaxSize), Value: fmt.Sprintf("%s of %d", info.Mode().Type()&fs.ModeType, info.Size())}
+		return nil, &Error{
+			File:  name,
+			Rule:  fmt.Sprintf("a property list is a regular file of at most %d bytes", MaxSize),
+			Value: fmt.Sprintf("%s of %d", info.Mode().Type()&fs.ModeType, info.Size()),
+		}
 	}
 	src, err := os.ReadFile(name)
 	if err != nil {

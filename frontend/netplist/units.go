@@ -31,15 +31,19 @@ var unitNames []string
 
 func init() {
 	units = map[string]*unit{
-		"Conv":              {1, 1, (*unitReader).conv},            // convolution with coefficients [OutputChannels, channels, KernelHeight, KernelWidth]
-		"GOC":               {1, 1, (*unitReader).goc},             // x * scale + bias, each a scalar (the bits of an fp16 number) or one number a channel
-		"Neuron":            {1, 1, (*unitReader).neuron},          // a function of each element
-		"ElementWise":       {2, 2, (*unitReader).elementwise},     // a function of the elements of two tensors of one shape
-		"ScaledElementWise": {2, 2, (*unitReader).elementwise},     // the same, with a Scale that must be 1
-		"Concat":            {1, maxBottoms, (*unitReader).concat}, // tensors joined along Dimension, channels where it is not stated
-		"InputView":         {1, 1, (*unitReader).view},            // Size elements along Dimension from Offset
-		"Broadcast":         {1, 1, (*unitReader).broadcast},       // axes of one element repeated
-		"Reshape":           {1, 1, (*unitReader).reshape},         // the same elements in another shape, width fastest
+		// convolution with coefficients [OutputChannels, channels, KernelHeight, KernelWidth]
+		"Conv": {1, 1, (*unitReader).conv},
+		// x * scale + bias, each a scalar (the bits of an fp16 number) or one number a channel
+		"GOC":    {1, 1, (*unitReader).goc},
+		"Neuron": {1, 1, (*unitReader).neuron}, // a function of each element
+		// a function of the elements of two tensors of one shape
+		"ElementWise":       {2, 2, (*unitReader).elementwise},
+		"ScaledElementWise": {2, 2, (*unitReader).elementwise}, // the same, with a Scale that must be 1
+		// tensors joined along Dimension, channels where it is not stated
+		"Concat":    {1, maxBottoms, (*unitReader).concat},
+		"InputView": {1, 1, (*unitReader).view},      // Size elements along Dimension from Offset
+		"Broadcast": {1, 1, (*unitReader).broadcast}, // axes of one element repeated
+		"Reshape":   {1, 1, (*unitReader).reshape},   // the same elements in another shape, width fastest
 	}
 	for n := range units {
 		unitNames = append(unitNames, n)
@@ -84,7 +88,8 @@ func (u *unitReader) kind(among []kind) string {
 	for _, k := range among {
 		names = append(names, k.name)
 	}
-	name := u.p.word("Type", "zinc knows no other kinds of this unit: express it by those, or convert the model it came from to MIL", names...)
+	name := u.p.word("Type", "zinc knows no other kinds of this unit: express it by those, or convert the model it "+
+		"came from to MIL", names...)
 	for _, k := range among {
 		if k.name == name {
 			return k.op
@@ -107,14 +112,16 @@ const halfOne = 0x3c00
 func (u *unitReader) elementwise(in []*tensor) *ir.Value {
 	op := u.kind(pairings)
 	if u.d.text("Type") == "ScaledElementWise" {
-		u.p.word2("Scale", halfOne, "the bits of fp16 1 are the only recorded scale, so what another multiplies is not known: scale with a GOC unit")
+		u.p.word2("Scale", halfOne, "the bits of fp16 1 are the only recorded scale, so what another multiplies is "+
+			"not known: scale with a GOC unit")
 	}
 	if u.r.err != nil {
 		return nil
 	}
 	x, y := in[0].v, in[1].v
 	if !x.Type.Equal(y.Type) {
-		u.d.fail("Bottom", "what it reads must have one shape", x.Type.String()+" and "+y.Type.String(), "put a Broadcast unit in front of the smaller")
+		u.d.fail("Bottom", "what it reads must have one shape", x.Type.String()+" and "+y.Type.String(),
+			"put a Broadcast unit in front of the smaller")
 		return nil
 	}
 	return u.add(u.d, op, arg{"x", x}, arg{"y", y})
@@ -196,7 +203,8 @@ func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 		case 1:
 			reps[a] = size
 		default:
-			d.fail("Size", fmt.Sprintf("the axis has %d elements, and one that is repeated has 1", shape[a]), fmt.Sprint(size), "")
+			d.fail("Size", fmt.Sprintf("the axis has %d elements, and one that is repeated has 1", shape[a]),
+				fmt.Sprint(size), "")
 			return nil
 		}
 	}
@@ -215,14 +223,16 @@ func (u *unitReader) reshape(in []*tensor) *ir.Value {
 	depth := dim(axisDepth)
 	shape := u.shape(dim(axisBatch), dim(axisChannel), depth, dim(axisHeight), dim(axisWidth))
 	if depth != 1 || u.deep && in[0].v.Type.Shape[0] != 1 {
-		u.p.fail("ReshapedDepth", "the recorded descriptions do not show in which order a Reshape counts elements of deep tensors, so depth must be 1 before and after", fmt.Sprint(depth), "reshape without depth")
+		u.p.fail("ReshapedDepth", "the recorded descriptions do not show in which order a Reshape counts elements "+
+			"of deep tensors, so depth must be 1 before and after", fmt.Sprint(depth), "reshape without depth")
 	}
 	if u.r.err != nil {
 		return nil
 	}
 	t := ir.TensorOf(ir.FP16, shape...)
 	if have := in[0].v.Type; t.Elems() != have.Elems() {
-		u.p.fail("ReshapedChannel", fmt.Sprintf("the unit reads %s, %d elements, and gives as many", have, have.Elems()), fmt.Sprintf("%d in %s", t.Elems(), t), "correct the extents")
+		u.p.fail("ReshapedChannel", fmt.Sprintf("the unit reads %s, %d elements, and gives as many", have,
+			have.Elems()), fmt.Sprintf("%d in %s", t.Elems(), t), "correct the extents")
 		return nil
 	}
 	return u.add(u.d, "reshape", arg{"x", in[0].v}, arg{"shape", shape})

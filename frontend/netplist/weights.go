@@ -66,7 +66,8 @@ func (w *weightFiles) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxWeights {
-		return nil, fmt.Errorf("%s: a weight file is a regular file of at most %d bytes; it has %d", name, int64(maxWeights), info.Size())
+		return nil, fmt.Errorf("%s: a weight file is a regular file of at most %d bytes; it has %d", name,
+			int64(maxWeights), info.Size())
 	}
 	f, err := w.root.Open(name)
 	if err != nil {
@@ -86,25 +87,30 @@ var elementBytes = map[string]int64{elementFloat16: 2, "Float32": 4}
 func (n *network) coefficients(d *dict, prefix string, shape ...int64) *ir.Const {
 	index := d.integer(prefix+"Index", 0, 0, math.MaxInt32)
 	offset := d.integer(prefix+"Offset", 0, 0, math.MaxInt64)
-	typ := d.word(prefix+"Type", "the scale and zero point of another type are not stated in a description: write the coefficients as "+elementFloat16, elementFloat16, "Float32")
+	typ := d.word(prefix+"Type", "the scale and zero point of another type are not stated in a description: write "+
+		"the coefficients as "+elementFloat16, elementFloat16, "Float32")
 	t := ir.TensorOf(ir.FP16, shape...)
 	if n.r.err != nil {
 		return nil
 	}
 	if index >= int64(len(n.weights)) {
-		d.fail(prefix+"Index", fmt.Sprintf("the network's Weights lists %d files", len(n.weights)), fmt.Sprint(index), "list the weight file or correct the index")
+		d.fail(prefix+"Index", fmt.Sprintf("the network's Weights lists %d files", len(n.weights)), fmt.Sprint(index),
+			"list the weight file or correct the index")
 		return nil
 	}
 	f, err := n.r.files.file(n.weights[index])
 	if err != nil {
-		d.fail(prefix+"Index", fmt.Sprintf("weight file %s cannot be read: %s", shown(n.weights[index]), err), fmt.Sprint(index), "put the file beside the description, or give its folder with --weights")
+		d.fail(prefix+"Index", fmt.Sprintf("weight file %s cannot be read: %s", shown(n.weights[index]), err),
+			fmt.Sprint(index), "put the file beside the description, or give its folder with --weights")
 		return nil
 	}
 	size := elementBytes[typ]
 	have := int64(len(f.data))
 	elems := t.Elems()
 	if elems < 0 || elems > maxSize || offset > have || elems*size > have-offset {
-		d.fail(prefix+"Offset", fmt.Sprintf("%s as %s takes %d bytes, and %s has %d", ir.ShapeString(shape), typ, elems*size, f.name, have), fmt.Sprint(offset), "give the weight file that belongs to the description, or correct the offset")
+		d.fail(prefix+"Offset", fmt.Sprintf("%s as %s takes %d bytes, and %s has %d", ir.ShapeString(shape), typ,
+			elems*size, f.name, have), fmt.Sprint(offset),
+			"give the weight file that belongs to the description, or correct the offset")
 		return nil
 	}
 	c := &ir.Const{Type: t, Blob: fmt.Sprintf("%s@%d", f.name, offset)}

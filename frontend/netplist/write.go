@@ -59,7 +59,11 @@ type Description struct {
 // that are missing are 1, in front. Errors are *WriteError and name the
 // operation.
 func Write(f *ir.Func, weights string) (*Description, error) {
-	w := &writer{net: map[string]any{}, tensors: map[*ir.Value]string{}, names: map[string]bool{"Inputs": true, "Outputs": true, "Units": true, "Weights": true}}
+	w := &writer{
+		net:     map[string]any{},
+		tensors: map[*ir.Value]string{},
+		names:   map[string]bool{"Inputs": true, "Outputs": true, "Units": true, "Weights": true},
+	}
 	inputs, outputs := []any{}, []any{}
 	for _, v := range f.Body.Outputs {
 		name := v.Name + outputMark
@@ -103,7 +107,11 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 	if len(w.weights) > 0 {
 		w.net["Weights"] = []any{weights}
 	}
-	list, err := plist.MarshalIndent(map[string]any{"Version": Version, "Networks": []any{networkName}, networkName: w.net}, plist.XMLFormat, "\t")
+	list, err := plist.MarshalIndent(map[string]any{
+		"Version":   Version,
+		"Networks":  []any{networkName},
+		networkName: w.net,
+	}, plist.XMLFormat, "\t")
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +149,8 @@ func (w *writer) unique(stem string) string {
 // shape returns a value's extents: batch, channels, height and width.
 func (w *writer) shape(v *ir.Value) []int64 {
 	t := v.Type
-	if t.Kind != ir.Tensor || t.DType != ir.FP16 || t.Rank() > 4 || !t.Static() || t.Elems() < 1 || t.Elems() > maxSize {
+	if t.Kind != ir.Tensor || t.DType != ir.FP16 || t.Rank() > 4 || !t.Static() || t.Elems() < 1 ||
+		t.Elems() > maxSize {
 		w.fail(v, "its tensors are fp16, of one to four dimensions that are known and not 0", v.Type.String())
 		return []int64{1, 1, 1, 1}
 	}
@@ -179,7 +188,8 @@ func (w *writer) tensorDict(prefix string, v *ir.Value) map[string]any {
 func (w *writer) bottom(v *ir.Value) string {
 	name, ok := w.tensors[v]
 	if !ok {
-		w.fail(v, "what a unit reads is an input or another unit's result, no constant", fmt.Sprintf("%q of %s", v.Name, v.Type))
+		w.fail(v, "what a unit reads is an input or another unit's result, no constant", fmt.Sprintf("%q of %s", v.Name,
+			v.Type))
 	}
 	return name
 }
@@ -319,7 +329,12 @@ func (w *writer) withConst(op *ir.Op) {
 
 // group places one number a channel.
 func (w *writer) group(prefix string, c *ir.Const) map[string]any {
-	return map[string]any{prefix + "Count": c.Elems(), prefix + "Index": 0, prefix + "Offset": w.place(c), prefix + "Type": elementFloat16}
+	return map[string]any{
+		prefix + "Count":  c.Elems(),
+		prefix + "Index":  0,
+		prefix + "Offset": w.place(c),
+		prefix + "Type":   elementFloat16,
+	}
 }
 
 func (w *writer) conv(op *ir.Op) {
@@ -336,7 +351,8 @@ func (w *writer) conv(op *ir.Op) {
 		w.fail(nil, "a convolution has dilations of 1", fmt.Sprint(c.Dilations))
 	case c.Strides[0] != c.Strides[1]:
 		w.fail(nil, "a convolution has one step for both dimensions", fmt.Sprint(c.Strides))
-	case c.Strides[0] > maxTap || slices.Max(k.Type.Shape[2:]) > maxTap || slices.Max(append(slices.Clone(c.PadBefore), c.PadAfter...)) > maxTap:
+	case c.Strides[0] > maxTap || slices.Max(k.Type.Shape[2:]) > maxTap ||
+		slices.Max(append(slices.Clone(c.PadBefore), c.PadAfter...)) > maxTap:
 		w.fail(nil, fmt.Sprintf("steps, kernels and paddings are at most %d", maxTap), "")
 	}
 	w.shape(k)
@@ -345,7 +361,8 @@ func (w *writer) conv(op *ir.Op) {
 		return
 	}
 	params := map[string]any{
-		"Type": "Conv", "KernelHeight": c.Kernel[0], "KernelWidth": c.Kernel[1], "KernelMode": "Dense", "KernelType": elementFloat16,
+		"Type": "Conv", "KernelHeight": c.Kernel[0], "KernelWidth": c.Kernel[1], "KernelMode": "Dense",
+		"KernelType":  elementFloat16,
 		"KernelIndex": 0, "KernelOffset": w.place(k.Const), "Step": []any{c.Strides[1], c.Strides[0]},
 		"PadTop": c.PadBefore[0], "PadBot": c.PadAfter[0], "PadLeft": c.PadBefore[1], "PadRight": c.PadAfter[1],
 	}
@@ -386,7 +403,8 @@ func (w *writer) concat(op *ir.Op) {
 func (w *writer) reshape(op *ir.Op) {
 	s := w.shape(op.Results[0])
 	w.result(op, "Reshape", w.bottom(op.Arg("x")), map[string]any{
-		"ReshapedBatch": s[0], "ReshapedChannel": s[1], "ReshapedDepth": 1, "ReshapedHeight": s[2], "ReshapedWidth": s[3],
+		"ReshapedBatch": s[0], "ReshapedChannel": s[1], "ReshapedDepth": 1, "ReshapedHeight": s[2],
+		"ReshapedWidth": s[3],
 	})
 }
 
@@ -415,7 +433,8 @@ func (w *writer) slice(op *ir.Op) {
 	name := w.bottom(x)
 	for i, a := range s {
 		if a.Stride != 1 || a.Squeeze || a.Begin < 0 || a.Len < 1 {
-			w.fail(nil, "a slice takes neighbours, of which the first is known, and keeps every dimension", fmt.Sprintf("dimension %d", i))
+			w.fail(nil, "a slice takes neighbours, of which the first is known, and keeps every dimension",
+				fmt.Sprintf("dimension %d", i))
 		}
 		if w.err != nil {
 			return
@@ -423,7 +442,11 @@ func (w *writer) slice(op *ir.Op) {
 		if n := have[4-len(s)+i]; a.Begin == 0 && a.Len == n {
 			continue
 		}
-		name = w.unit(v.Name, "InputView", name, map[string]any{"Dimension": axisOf(x, i), "Offset": a.Begin, "Size": a.Len})
+		name = w.unit(v.Name, "InputView", name, map[string]any{
+			"Dimension": axisOf(x, i),
+			"Offset":    a.Begin,
+			"Size":      a.Len,
+		})
 	}
 	w.shape(v)
 	w.tensors[v] = name

@@ -163,7 +163,8 @@ func (t *transaction) end(failed bool) error {
 		switch {
 		case failed && s.done && s.backup != "":
 			if err := rename(s.backup, s.target); err != nil {
-				errs = append(errs, fmt.Errorf("the old %s could not be put back and is %s: %w", s.target, s.backup, err))
+				errs = append(errs, fmt.Errorf("the old %s could not be put back and is %s: %w", s.target, s.backup,
+					err))
 			}
 		case failed && s.done:
 			if err := os.Remove(s.target); err != nil {

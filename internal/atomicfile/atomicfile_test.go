@@ -122,7 +122,8 @@ func TestSecondRenameFails(t *testing.T) {
 				}
 				return os.Rename(from, to)
 			}
-			err := Write(context.Background(), Bytes(filepath.Join(dir, "a"), []byte("new a")), Bytes(filepath.Join(dir, "b"), []byte("new b")))
+			err := Write(context.Background(), Bytes(filepath.Join(dir, "a"), []byte("new a")),
+				Bytes(filepath.Join(dir, "b"), []byte("new b")))
 			if !errors.Is(err, broken) {
 				t.Errorf("links %v, %v: error %v, want broken", links, old, err)
 			}

@@ -14,7 +14,8 @@ func TestPosition(t *testing.T) {
 	for _, c := range []struct {
 		off  int
 		want string
-	}{{0, "a.mil:1:1"}, {2, "a.mil:1:3"}, {3, "a.mil:2:1"}, {4, "a.mil:3:1"}, {7, "a.mil:3:4"}, {8, "a.mil:4:1"}, {9, "a.mil"}, {-1, "a.mil"}} {
+	}{{0, "a.mil:1:1"}, {2, "a.mil:1:3"}, {3, "a.mil:2:1"}, {4, "a.mil:3:1"}, {7, "a.mil:3:4"}, {8, "a.mil:4:1"},
+		{9, "a.mil"}, {-1, "a.mil"}} {
 		if got := f.Position(PosAt(c.off)).String(); got != c.want {
 			t.Errorf("offset %d is %s, want %s", c.off, got, c.want)
 		}
@@ -33,16 +34,18 @@ func TestText(t *testing.T) {
 		start, end int
 		want       string
 	}{
-		{"plain", "  y = f(x)\n", 6, 7, "    y = f(x)\n        ^\n"},
-		{"tail", "y = conv(x)", 4, 8, "    y = conv(x)\n        ^~~~\n"},
-		{"no length", "abc", 1, 1, "    abc\n     ^\n"},
-		{"end of text", "abc", 3, 3, "    abc\n       ^\n"},
-		{"over the line's end", "ab cd\nef", 3, 8, "    ab cd\n       ^~\n"},
-		{"carriage return", "ab\r\ncd", 0, 2, "    ab\n    ^~\n"},
-		{"tab and wide text", "\té\tx", 4, 5, "    é x\n      ^\n"},
-		{"control characters", "a\x1b[1m\xffb", 6, 7, "    a.[1m.b\n          ^\n"},
-		{"long line", long, 150, 153, "    ... " + strings.Repeat("a", 40) + "BAD" + strings.Repeat("z", 57) + " ...\n" + strings.Repeat(" ", 48) + "^~~\n"},
-		{"long line, at its start", long, 0, 300, "    " + strings.Repeat("a", 100) + " ...\n    ^" + strings.Repeat("~", 99) + "\n"},
+		{name: "plain", src: "  y = f(x)\n", start: 6, end: 7, want: "    y = f(x)\n        ^\n"},
+		{name: "tail", src: "y = conv(x)", start: 4, end: 8, want: "    y = conv(x)\n        ^~~~\n"},
+		{name: "no length", src: "abc", start: 1, end: 1, want: "    abc\n     ^\n"},
+		{name: "end of text", src: "abc", start: 3, end: 3, want: "    abc\n       ^\n"},
+		{name: "over the line's end", src: "ab cd\nef", start: 3, end: 8, want: "    ab cd\n       ^~\n"},
+		{name: "carriage return", src: "ab\r\ncd", start: 0, end: 2, want: "    ab\n    ^~\n"},
+		{name: "tab and wide text", src: "\té\tx", start: 4, end: 5, want: "    é x\n      ^\n"},
+		{name: "control characters", src: "a\x1b[1m\xffb", start: 6, end: 7, want: "    a.[1m.b\n          ^\n"},
+		{name: "long line", src: long, start: 150, end: 153, want: "    ... " + strings.Repeat("a", 40) + "BAD" +
+			strings.Repeat("z", 57) + " ...\n" + strings.Repeat(" ", 48) + "^~~\n"},
+		{name: "long line, at its start", src: long, start: 0, end: 300, want: "    " + strings.Repeat("a", 100) +
+			" ...\n    ^" + strings.Repeat("~", 99) + "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := Diagnostic{Span: at(NewFile("f", c.src), c.start, c.end), Message: "m"}
@@ -57,12 +60,14 @@ func TestText(t *testing.T) {
 func TestNotesAndHint(t *testing.T) {
 	f := NewFile("model.mil", "a\nb\n")
 	var l List
-	l.Errorf(at(f, 2, 3), "shape", "conv", "weight has %d", 32).Note(at(f, 0, 1), "x is declared").Note(Span{}, "seen").WithHint("do this")
+	l.Errorf(at(f, 2, 3), "shape", "conv", "weight has %d", 32).Note(at(f, 0, 1), "x is declared").Note(Span{}, "seen").
+		WithHint("do this")
 	var b bytes.Buffer
 	if err := l.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := "model.mil:2:1: error: conv: weight has 32\n    b\n    ^\nnote: x is declared at model.mil:1:1\nnote: seen\nhint: do this\n"
+	want := "model.mil:2:1: error: conv: weight has 32\n    b\n    ^\nnote: x is declared at model.mil:1:1\nnote: " +
+		"seen\nhint: do this\n"
 	if b.String() != want {
 		t.Errorf("text is\n%swant\n%s", &b, want)
 	}
@@ -84,7 +89,8 @@ func TestListCounts(t *testing.T) {
 	if err := l.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("and %d errors, 1 warning more\n", MaxKept+5-MaxShown); !strings.HasSuffix(b.String(), want) {
+	if want := fmt.Sprintf("and %d errors, 1 warning more\n", MaxKept+5-MaxShown); !strings.HasSuffix(b.String(),
+		want) {
 		t.Errorf("text does not end in %q", want)
 	}
 	var doc struct{ Errors, Warnings, Omitted int }

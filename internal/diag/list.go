@@ -152,7 +152,7 @@ func (l *List) Sort() {
 	seen := make(map[key]bool, len(l.kept))
 	out := l.kept[:0]
 	for _, d := range l.kept {
-		k := key{d.Span, d.Code, d.Op, d.Message}
+		k := key{at: d.Span, code: d.Code, op: d.Op, msg: d.Message}
 		if seen[k] {
 			l.counts[d.Severity]--
 			continue

@@ -16,7 +16,7 @@ func TestStream(t *testing.T) {
 		List  []inner `json:"list"`
 		Empty []int   `json:"empty"`
 		Last  inner   `json:"last"`
-	}{"<x & y>", []inner{{[]int{1, 2}, "p"}, {[]int{}, "\x01"}}, []int{}, inner{[]int{3}, ""}}
+	}{Kind: "<x & y>", List: []inner{{[]int{1, 2}, "p"}, {[]int{}, "\x01"}}, Empty: []int{}, Last: inner{[]int{3}, ""}}
 	var want, got strings.Builder
 	if err := Write(&want, v); err != nil {
 		t.Fatal(err)

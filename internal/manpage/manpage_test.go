@@ -15,7 +15,8 @@ func tree() *cobra.Command {
 	run := func(*cobra.Command, []string) {}
 	root := &cobra.Command{
 		Use: "tool FILE", Short: "Do things", Run: run,
-		Long: "Tool does things.\n\n.not a request\n'nor this\nA back\\slash.\n\n  kept  as it is\n\nThe end.", Example: "  tool file --count 3\n  .hidden",
+		Long:    "Tool does things.\n\n.not a request\n'nor this\nA back\\slash.\n\n  kept  as it is\n\nThe end.",
+		Example: "  tool file --count 3\n  .hidden",
 	}
 	root.Flags().IntP("count", "c", 2, "do it `N` times")
 	root.Flags().Bool("quiet", false, "say nothing")
@@ -45,8 +46,10 @@ func TestPages(t *testing.T) {
 	}
 	text := string(pages[0].Text)
 	for _, want := range []string{
-		".TH \"TOOL\" \"1\" \"\" \"tool 1\" \"zinc\"\n", "\ntool \\- Do things\n", "\n\\&.not a request\n", "\n\\&'nor this\n", "back\\eslash",
-		".B \"\\-c, \\-\\-count N\"\ndo it N times (default 2)\n", "\n  .hidden\n", ".BR \"tool\\-walk\" (1)\n", ".SH \"OPTIONS\"\n",
+		".TH \"TOOL\" \"1\" \"\" \"tool 1\" \"zinc\"\n", "\ntool \\- Do things\n", "\n\\&.not a request\n",
+		"\n\\&'nor this\n", "back\\eslash",
+		".B \"\\-c, \\-\\-count N\"\ndo it N times (default 2)\n", "\n  .hidden\n", ".BR \"tool\\-walk\" (1)\n",
+		".SH \"OPTIONS\"\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not have %q:\n%s", want, text)
@@ -57,7 +60,8 @@ func TestPages(t *testing.T) {
 			t.Errorf("the page has %q", never)
 		}
 	}
-	if walk := string(pages[1].Text); !strings.Contains(walk, "OPTIONS OF ALL COMMANDS") || !strings.Contains(walk, `.BR "tool" (1)`) {
+	if walk := string(pages[1].Text); !strings.Contains(walk, "OPTIONS OF ALL COMMANDS") ||
+		!strings.Contains(walk, `.BR "tool" (1)`) {
 		t.Errorf("the page of walk:\n%s", walk)
 	}
 }

@@ -32,7 +32,8 @@ func Decode(file []byte) (Array, error) {
 		return Array{}, fmt.Errorf("npy: byte 6: version %d, want 1, 2 or 3", file[6])
 	}
 	if length > uint64(len(file)-start) {
-		return Array{}, fmt.Errorf("npy: byte 8: header of %d bytes at byte %d ends past the file's %d", length, start, len(file))
+		return Array{}, fmt.Errorf("npy: byte 8: header of %d bytes at byte %d ends past the file's %d", length, start,
+			len(file))
 	}
 	data := file[start+int(length):]
 	h, err := parseHeader(string(file[start:start+int(length)]), start)
@@ -51,14 +52,17 @@ func Decode(file []byte) (Array, error) {
 	}
 	size := Size(typ)
 	if size == 0 {
-		return Array{}, fmt.Errorf("npy: byte %d: element type %q, want one of %s", start, h.descr, strings.Join(Types, ", "))
+		return Array{}, fmt.Errorf("npy: byte %d: element type %q, want one of %s", start, h.descr,
+			strings.Join(Types, ", "))
 	}
 	n, ok := elems(h.shape, int64(len(data)))
 	if !ok {
-		return Array{}, fmt.Errorf("npy: byte %d: shape %v has more elements than the %d bytes of data", start, h.shape, len(data))
+		return Array{}, fmt.Errorf("npy: byte %d: shape %v has more elements than the %d bytes of data", start, h.shape,
+			len(data))
 	}
 	if want := n * int64(size); want != int64(len(data)) {
-		return Array{}, fmt.Errorf("npy: byte %d: %d bytes of data, shape %v of %s needs %d", start+int(length), len(data), h.shape, typ, want)
+		return Array{}, fmt.Errorf("npy: byte %d: %d bytes of data, shape %v of %s needs %d", start+int(length),
+			len(data), h.shape, typ, want)
 	}
 	if typ == "b1" {
 		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {

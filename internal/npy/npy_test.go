@@ -65,7 +65,12 @@ func TestAgainstOtherReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Decode(b.Bytes())
-	want := Array{Type: "i4", Shape: []int64{3}, Data: binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, 5), 0xfffffffa), 7)}
+	want := Array{
+		Type:  "i4",
+		Shape: []int64{3},
+		Data: binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil,
+			5), 0xfffffffa), 7),
+	}
 	if err != nil || !equal(got, want) {
 		t.Errorf("npyio's file reads as %v, %v", got, err)
 	}
@@ -111,12 +116,15 @@ func TestDecodeForms(t *testing.T) {
 		{"version 2", file(2, header1("<i2", "False", "1,"), 1, 2), Array{"i2", []int64{1}, []byte{1, 2}}},
 		{"version 3", file(3, header1("<i2", "False", "1,"), 1, 2), Array{"i2", []int64{1}, []byte{1, 2}}},
 		{"big-endian", file(1, header1(">i2", "False", "2,"), 1, 2, 3, 4), Array{"i2", []int64{2}, []byte{2, 1, 4, 3}}},
-		{"column-major", file(1, header1("|u1", "True", "2, 3"), 1, 4, 2, 5, 3, 6), Array{"u1", []int64{2, 3}, []byte{1, 2, 3, 4, 5, 6}}},
+		{"column-major", file(1, header1("|u1", "True", "2, 3"), 1, 4, 2, 5, 3, 6), Array{"u1", []int64{2, 3},
+			[]byte{1, 2, 3, 4, 5, 6}}},
 		{"column-major vector", file(1, header1("|u1", "True", "2,"), 1, 2), Array{"u1", []int64{2}, []byte{1, 2}}},
 		{"truth values", file(1, header1("|b1", "False", "2,"), 0, 1), Array{"b1", []int64{2}, []byte{0, 1}}},
-		{"short name of truth values", file(1, header1("?", "False", "2,"), 0, 1), Array{"b1", []int64{2}, []byte{0, 1}}},
+		{"short name of truth values", file(1, header1("?", "False", "2,"), 0, 1),
+			Array{"b1", []int64{2}, []byte{0, 1}}},
 		{"scalar", file(1, header1("<u2", "False", ""), 7, 0), Array{"u2", []int64{}, []byte{7, 0}}},
-		{"other order of keys", file(1, `{"shape": (2L,), "fortran_order": False, "descr": "|u1"}`+"  \n", 8, 9), Array{"u1", []int64{2}, []byte{8, 9}}},
+		{"other order of keys", file(1, `{"shape": (2L,), "fortran_order": False, "descr": "|u1"}`+"  \n", 8, 9),
+			Array{"u1", []int64{2}, []byte{8, 9}}},
 	} {
 		if got, err := Decode(c.file); err != nil || !equal(got, c.want) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
@@ -151,7 +159,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"too little data", file(1, header1("<f2", "False", "2, 3"), make([]byte, 10)...), "needs 12"},
 		{"too much data", file(1, header1("<f2", "False", "2, 3"), make([]byte, 14)...), "needs 12"},
 		{"huge dimension", file(1, header1("<f2", "False", "99999999999999999999"), 1, 2), "dimension"},
-		{"overflowing shape", file(1, header1("<f2", "False", strings.Repeat("60, ", 11)), make([]byte, 120)...), "more elements"},
+		{"overflowing shape", file(1, header1("<f2", "False", strings.Repeat("60, ", 11)), make([]byte, 120)...),
+			"more elements"},
 		{"overflow after zero", file(1, header1("<f2", "False", "0, 4"), 1, 2, 3, 4), "needs 0"},
 		{"zero after overflow", file(1, header1("<f2", "False", "9223372036854775807, 4, 0"), 1, 2), "needs 0"},
 		{"rank", file(1, header1("<f2", "False", strings.Repeat("1, ", 65)), 1, 2), "more than 64"},

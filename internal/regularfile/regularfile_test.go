@@ -19,7 +19,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("a file gives %q, %v", b, err)
 	}
 	for name, path := range map[string]string{
-		"a folder": dir, "an empty file": write("empty", ""), "no file": filepath.Join(dir, "none"), "a device": os.DevNull,
+		"a folder": dir, "an empty file": write("empty", ""), "no file": filepath.Join(dir, "none"),
+		"a device": os.DevNull,
 	} {
 		if b, err := Read(path); err == nil {
 			t.Errorf("%s gives %q", name, b)

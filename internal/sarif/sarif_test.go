@@ -12,7 +12,8 @@ func sample() Run {
 		Tool: "zinc", Version: "1", ID: "zinc/h13/",
 		Rules: []Rule{{"rank", "ranks are small", "reshape"}, {"empty", "there are elements", ""}},
 		Findings: []Finding{
-			{Rule: "empty", Level: Warning, Message: "x is empty", File: "a b/m.mil", Line: 3, Col: 7, Name: "x", Properties: map[string]any{"value": "[0]"}},
+			{Rule: "empty", Level: Warning, Message: "x is empty", File: "a b/m.mil", Line: 3, Col: 7, Name: "x",
+				Properties: map[string]any{"value": "[0]"}},
 			{Rule: "rank", Level: Error, Message: "x has rank 6", File: "/m.mil"},
 			{Rule: "rank", Level: Note, Message: "nowhere"},
 		},
@@ -27,7 +28,8 @@ func TestWrite(t *testing.T) {
 	if err := Check(b.Bytes()); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{`"uri": "a%20b/m.mil"`, `"uri": "file:///m.mil"`, `"ruleIndex": 1`, `"startColumn": 7`} {
+	for _, want := range []string{`"uri": "a%20b/m.mil"`, `"uri": "file:///m.mil"`, `"ruleIndex": 1`,
+		`"startColumn": 7`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())
 		}

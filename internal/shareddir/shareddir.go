@@ -77,7 +77,8 @@ func WithWeights(t testing.TB, shared, dir string) string {
 	if err := os.WriteFile(filepath.Join(tmp, "model.mil"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(python, filepath.Join(shared, "tools", "mkweights.py"), tmp).CombinedOutput(); err != nil {
+	script := filepath.Join(shared, "tools", "mkweights.py")
+	if out, err := exec.Command(python, script, tmp).CombinedOutput(); err != nil {
 		t.Fatalf("making weights: %v\n%s", err, out)
 	}
 	return tmp

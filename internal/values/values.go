@@ -19,7 +19,8 @@ var arrayTypes = map[ir.DType]struct {
 	ir.Int8: {name: "i1"}, ir.Int16: {name: "i2"}, ir.Int32: {name: "i4"}, ir.Int64: {name: "i8"},
 	ir.UInt8: {name: "u1"}, ir.UInt16: {name: "u2"}, ir.UInt32: {name: "u4"}, ir.UInt64: {name: "u8"},
 	ir.BF16: {"f4", true}, ir.Int4: {"i1", true},
-	ir.UInt1: {"u1", true}, ir.UInt2: {"u1", true}, ir.UInt3: {"u1", true}, ir.UInt4: {"u1", true}, ir.UInt6: {"u1", true},
+	ir.UInt1: {"u1", true}, ir.UInt2: {"u1", true}, ir.UInt3: {"u1", true}, ir.UInt4: {"u1", true},
+	ir.UInt6: {"u1", true},
 }
 
 // irTypes gives the MIL type of each npy element type.
@@ -46,7 +47,8 @@ func FromArray(a npy.Array, t ir.Type) (interp.Tensor, error) {
 			a.Type, have, want.name, t, "<"+want.name)
 	}
 	if !have.WithDType(t.DType).Fits(t) {
-		return interp.Tensor{}, fmt.Errorf("the file's shape is %s, wanted %s", ir.ShapeString(a.Shape), ir.ShapeString(t.Shape))
+		return interp.Tensor{}, fmt.Errorf("the file's shape is %s, wanted %s", ir.ShapeString(a.Shape),
+			ir.ShapeString(t.Shape))
 	}
 	if !want.wider {
 		return interp.NewTensor(have, a.Data)

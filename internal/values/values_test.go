@@ -51,15 +51,16 @@ func TestErrors(t *testing.T) {
 		typ  ir.Type
 		want string
 	}{
-		{"type", array("f4", 0, 0, 0, 0), ir.TensorOf(ir.FP16, 1), `astype("<f2")`},
-		{"sign", array("u1", 1), ir.TensorOf(ir.Int8, 1), "wanted i1"},
-		{"shape", array("u1", 1, 2), ir.TensorOf(ir.UInt8, 3), "[2], wanted [3]"},
-		{"rank", array("u1", 1, 2), ir.TensorOf(ir.UInt8, 1, 2), "wanted [1, 2]"},
-		{"range", array("u1", 3, 16), ir.TensorOf(ir.UInt4, 2), "element 1 of the file is 16"},
-		{"negative range", array("i1", 0xf7), ir.TensorOf(ir.Int4, 1), "element 0 of the file is -9"},
-		{"8-bit float", array("f4", 0, 0, 0, 0), ir.TensorOf(ir.FP8E4M3, 1), "cannot come from"},
-		{"string", array("u1", 1), ir.TensorOf(ir.String, 1), "cannot come from"},
-		{"list", array("u1", 1), ir.Type{Kind: ir.List, DType: ir.UInt8}, "cannot come from"},
+		{name: "type", a: array("f4", 0, 0, 0, 0), typ: ir.TensorOf(ir.FP16, 1), want: `astype("<f2")`},
+		{name: "sign", a: array("u1", 1), typ: ir.TensorOf(ir.Int8, 1), want: "wanted i1"},
+		{name: "shape", a: array("u1", 1, 2), typ: ir.TensorOf(ir.UInt8, 3), want: "[2], wanted [3]"},
+		{name: "rank", a: array("u1", 1, 2), typ: ir.TensorOf(ir.UInt8, 1, 2), want: "wanted [1, 2]"},
+		{name: "range", a: array("u1", 3, 16), typ: ir.TensorOf(ir.UInt4, 2), want: "element 1 of the file is 16"},
+		{name: "negative range", a: array("i1", 0xf7), typ: ir.TensorOf(ir.Int4, 1),
+			want: "element 0 of the file is -9"},
+		{name: "8-bit float", a: array("f4", 0, 0, 0, 0), typ: ir.TensorOf(ir.FP8E4M3, 1), want: "cannot come from"},
+		{name: "string", a: array("u1", 1), typ: ir.TensorOf(ir.String, 1), want: "cannot come from"},
+		{name: "list", a: array("u1", 1), typ: ir.Type{Kind: ir.List, DType: ir.UInt8}, want: "cannot come from"},
 	} {
 		if _, err := FromArray(c.a, c.typ); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)

@@ -96,15 +96,21 @@ var functions = [...]function{
 	{name: "silu", make: gated(func(x float64) float64 { return x * sigmoid(x) }, 1)},
 	{name: "gelu", make: gated(gelu, 2)},
 	{name: "gelu_tanh_approximation", make: plain(geluTanh, 2, Saturate(0), Line(1, 1, 0))},
-	{name: "gelu_sigmoid_approximation", make: plain(func(x float64) float64 { return x * sigmoid(1.702*x) }, 2, Saturate(0), Line(1, 1, 0))},
+	{name: "gelu_sigmoid_approximation", make: plain(func(x float64) float64 {
+		return x * sigmoid(1.702*x)
+	}, 2, Saturate(0), Line(1, 1, 0))},
 	{name: "erf", make: symmetric(math.Erf, 4, Saturate(1))},
 	{name: "softplus", make: plain(softplus, 1, Saturate(0), Line(1, 1, 0))},
 	{name: "softsign", make: symmetric(func(x float64) float64 { return x / (1 + math.Abs(x)) }, 2, Saturate(1))},
 	{name: "exp2", make: exp2, low: -maxHalf, high: maxHalf},
 	{name: "exp", make: exp2, scale: math.Log2E, f: math.Exp},
-	{name: "reciprocal", make: ofPositive(func(x float64) float64 { return 1 / x }, ModeReciprocal, 6, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
+	{name: "reciprocal", make: ofPositive(func(x float64) float64 {
+		return 1 / x
+	}, ModeReciprocal, 6, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
 	{name: "sqrt", make: ofPositive(math.Sqrt, ModeSqrt, 4, 0, math.Inf(1)), low: 0x1p-24, high: maxHalf},
-	{name: "rsqrt", make: ofPositive(func(x float64) float64 { return 1 / math.Sqrt(x) }, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
+	{name: "rsqrt", make: ofPositive(func(x float64) float64 {
+		return 1 / math.Sqrt(x)
+	}, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
 	// Logarithms are factors behind log2, whose table gives 0 at infinity.
 	{name: "log2", make: log2, low: 0x1p-24, high: maxHalf},
 	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxHalf},
@@ -171,7 +177,9 @@ func hardSigmoid(p []float64) (Spec, error) {
 	}
 	at0, at1 := -b/a, (1-b)/a
 	line := func(x float64) float64 { return float64(a*x) + b }
-	s := Spec{F: line, Exact: func(x float64) float64 { return max(min(line(x), 1), 0) }, Mode: ModePlain, Step: LinesOnly,
+	s := Spec{F: line, Exact: func(x float64) float64 {
+		return max(min(line(x), 1), 0)
+	}, Mode: ModePlain, Step: LinesOnly,
 		Low: Hold(at0, 0, a, b), High: Hold(at1, 1, a, b)}
 	if a < 0 {
 		s.Low, s.High = Hold(at1, 1, a, b), Hold(at0, 0, a, b)
@@ -191,7 +199,12 @@ func scaledTanh(p []float64) (Spec, error) {
 	for w := math.Abs(b); w < math.Sqrt2/2 && step > 0; w *= 2 {
 		step--
 	}
-	return Spec{F: func(x float64) float64 { return a * math.Tanh(b*x) }, Mode: ModeOdd, Step: step, High: Saturate(math.Copysign(a, a*b))}, nil
+	return Spec{
+		F:    func(x float64) float64 { return a * math.Tanh(b*x) },
+		Mode: ModeOdd,
+		Step: step,
+		High: Saturate(math.Copysign(a, a*b)),
+	}, nil
 }
 
 // Activate makes the table of a named function: sigmoid, tanh, silu, gelu,

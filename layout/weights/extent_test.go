@@ -75,7 +75,8 @@ func TestLayoutsNameTheBytes(t *testing.T) {
 					b, ok := want[r]
 					ok = !ok || data[i] == b
 					if !ok {
-						t.Fatalf("%s %s table %t: byte %#x is %#x, the layout says %s", name, form, withTable, i, data[i], r)
+						t.Fatalf("%s %s table %t: byte %#x is %#x, the layout says %s", name, form, withTable, i,
+							data[i], r)
 					}
 				}
 			}

@@ -71,7 +71,8 @@ func Generate(s Spec) (*Table, error) {
 		return nil, fmt.Errorf("weights: table mode %#x is unknown", uint16(s.Mode))
 	}
 	if s.F == nil || (s.Step < 0 || s.Step > maxStep) && s.Step != LinesOnly {
-		return nil, fmt.Errorf("weights: table step is %d, want 0..%d or %d, and a function", s.Step, maxStep, LinesOnly)
+		return nil, fmt.Errorf("weights: table step is %d, want 0..%d or %d, and a function", s.Step, maxStep,
+			LinesOnly)
 	}
 	f := func(x float64) float64 { return float64(float32(s.F(x))) }
 	t := new(Table)

@@ -56,7 +56,8 @@ func (k *Kernel) Check() error {
 		}
 	}
 	if k.Out%k.Groups != 0 || k.In%k.Groups != 0 {
-		return fmt.Errorf("weights: kernel field Groups is %d, which must divide Out %d and In %d", k.Groups, k.Out, k.In)
+		return fmt.Errorf("weights: kernel field Groups is %d, which must divide Out %d and In %d", k.Groups, k.Out,
+			k.In)
 	}
 	// Each factor is at most 2^17, so compare in steps to stay inside int64.
 	per := int64(k.In/k.Groups) * int64(k.KH)
@@ -68,7 +69,8 @@ func (k *Kernel) Check() error {
 			len(k.W), want, k.Out, k.In/k.Groups, k.KH, k.KW)
 	}
 	if k.Bias != nil && len(k.Bias) != k.Out {
-		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one an output) or none", len(k.Bias), k.Out)
+		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one an output) or none", len(k.Bias),
+			k.Out)
 	}
 	return nil
 }

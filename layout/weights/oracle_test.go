@@ -139,7 +139,8 @@ func (c *recorded) compare(t *testing.T, s *Section) {
 	got := s.Bytes()
 	sum := sha256.Sum256(got)
 	if len(got) != c.Constants.Size || hex.EncodeToString(sum[:]) != c.Constants.SHA256 {
-		t.Errorf("%s: section of %d bytes, SHA-256 %x; want %d, %s", c.Case, len(got), sum, c.Constants.Size, c.Constants.SHA256)
+		t.Errorf("%s: section of %d bytes, SHA-256 %x; want %d, %s", c.Case, len(got), sum, c.Constants.Size,
+			c.Constants.SHA256)
 	}
 	var w bytes.Buffer
 	if n, err := s.WriteTo(&w); err != nil || n != s.Size() || !bytes.Equal(w.Bytes(), got) {

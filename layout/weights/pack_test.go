@@ -57,7 +57,8 @@ func (r *reader) rest() {
 }
 
 // unpack is the inverse of Pack for groups 1, written from the rule alone.
-func unpackDense(t *testing.T, b []byte, sizes [16]int, out, red, cores, ocgSize int, bias, table bool) (w, bs []uint16) {
+func unpackDense(t *testing.T, b []byte, sizes [16]int, out, red, cores, ocgSize int, bias, table bool) (w,
+	bs []uint16) {
 	t.Helper()
 	w, bs = make([]uint16, out*red), make([]uint16, out)
 	seen := make([]bool, out)
@@ -380,7 +381,8 @@ func TestRefusals(t *testing.T) {
 		k := good
 		tc.edit(&k)
 		p := Plan{Out: 4, Cores: 4, Groups: []OCG{{0, 1, 4}}, ConvGroups: 1}
-		if err := p.Pack(make([]byte, 256), &k, 1); err == nil || !bytes.Contains([]byte(err.Error()), []byte(tc.field)) {
+		if err := p.Pack(make([]byte, 256), &k, 1); err == nil || !bytes.Contains([]byte(err.Error()),
+			[]byte(tc.field)) {
 			t.Errorf("%s: error is %v, want one that names it", tc.field, err)
 		}
 	}

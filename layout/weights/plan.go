@@ -217,7 +217,8 @@ func (p *Plan) check(k *Kernel) error {
 			whole = p.Out / groups
 		}
 		if p.Out != k.Out {
-			return fmt.Errorf("weights: plan covers %d outputs of a grouped kernel of %d; grouped kernels are not cut", p.Out, k.Out)
+			return fmt.Errorf("weights: plan covers %d outputs of a grouped kernel of %d; grouped kernels are not cut",
+				p.Out, k.Out)
 		}
 	case Depthwise:
 		if k.In != k.Groups {
@@ -232,8 +233,10 @@ func (p *Plan) check(k *Kernel) error {
 	}
 	next := 0
 	for i, g := range p.Groups {
-		if g.Start != next || g.Lanes < 1 || g.Live < 1 || g.Live > p.Cores || g.Lanes > whole || g.Start+g.Lanes*g.Live > whole {
-			return fmt.Errorf("weights: plan group %d is start %d, %d lanes on %d cores; want start %d inside %d outputs", i, g.Start, g.Lanes, g.Live, next, whole)
+		if g.Start != next || g.Lanes < 1 || g.Live < 1 || g.Live > p.Cores || g.Lanes > whole || g.Start+
+			g.Lanes*g.Live > whole {
+			return fmt.Errorf("weights: plan group %d is start %d, %d lanes on %d cores; want start %d inside %d "+
+				"outputs", i, g.Start, g.Lanes, g.Live, next, whole)
 		}
 		next += g.Lanes * g.Live
 	}

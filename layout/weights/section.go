@@ -148,13 +148,15 @@ func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int, layout fu
 	var ps Parts
 	for c, n := range sizes {
 		if n < 0 || n%Granule != 0 || n > len(data)-total {
-			return Parts{}, fmt.Errorf("weights: part %d has %d bytes, want a multiple of %d inside the %d of the constant", c, n, Granule, len(data))
+			return Parts{}, fmt.Errorf("weights: part %d has %d bytes, want a multiple of %d inside the %d of the "+
+				"constant", c, n, Granule, len(data))
 		}
 		ps.Size[c] = uint32(n)
 		total += n
 	}
 	if total != len(data) || total == 0 {
-		return Parts{}, fmt.Errorf("weights: parts have %d bytes together, the constant %d; want equal and not 0", total, len(data))
+		return Parts{}, fmt.Errorf("weights: parts have %d bytes together, the constant %d; want equal and not 0",
+			total, len(data))
 	}
 	return s.add(data, kindParts, task, ps.Size, layout, func(base uint32) Parts {
 		ps := Parts{}
@@ -184,7 +186,10 @@ func (s *Section) AddTable(t *Table, lanes int) (Parts, error) {
 		sizes[c] = TableBytes
 	}
 	layout := func() []Repeat {
-		return []Repeat{{1, slices.DeleteFunc([]Run{run1(Lookup, TableBytes), run1(Reserved, (lanes-1)*TableBytes)}, func(r Run) bool { return r.Size == 0 })}}
+		return []Repeat{{1, slices.DeleteFunc([]Run{run1(Lookup, TableBytes), run1(Reserved, (lanes-1)*TableBytes)},
+			func(r Run) bool {
+				return r.Size == 0
+			})}}
 	}
 	return s.add(data, kindShared, 0, sizes, layout, func(base uint32) Parts {
 		var ps Parts
@@ -218,7 +223,8 @@ func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Re
 	}
 	if stride := align(rowBytes); stride != rowBytes {
 		if int64(stride) > (limit-1)/int64(rows) {
-			return 0, fmt.Errorf("weights: surface of %d rows of %d bytes passes the section's limit of %d bytes", rows, stride, int64(limit))
+			return 0, fmt.Errorf("weights: surface of %d rows of %d bytes passes the section's limit of %d bytes", rows,
+				stride, int64(limit))
 		}
 		wide := make([]byte, rows*stride)
 		for r := range rows {
@@ -233,7 +239,8 @@ func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Re
 }
 
 func overLimit(n int, at uint32) error {
-	return fmt.Errorf("weights: constant of %d bytes at section offset %#x passes the section's limit of %d bytes", n, at, int64(limit))
+	return fmt.Errorf("weights: constant of %d bytes at section offset %#x passes the section's limit of %d bytes", n,
+		at, int64(limit))
 }
 
 // digest is the SHA-256 of a packed constant. The later tasks of a cut kernel
@@ -248,7 +255,8 @@ func digest(data []byte, task int) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat, place func(base uint32) Parts) (Parts, error) {
+func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat,
+	place func(base uint32) Parts) (Parts, error) {
 	k := key{sum: digest(data, task), size: len(data), sizes: sizes, kind: kd}
 	if old, ok := s.seen[k]; ok {
 		s.last = old.base

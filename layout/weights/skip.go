@@ -50,7 +50,8 @@ func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, er
 		switch w := binary.LittleEndian.Uint16(k.W[i:]); {
 		case w&0x7fff == 0 || w == v:
 		case v != 0:
-			return nil, [MaxCores]int{}, fmt.Errorf("weights: masks tell one value from zero, the kernel has %#04x and %#04x", v, w)
+			return nil, [MaxCores]int{},
+				fmt.Errorf("weights: masks tell one value from zero, the kernel has %#04x and %#04x", v, w)
 		default:
 			v = w
 		}
@@ -165,7 +166,8 @@ func (f *body) append(b []byte, k *Kernel, first, lanes int) ([]byte, error) {
 	}
 	n := len(b) - head - 3
 	if n > maxSkipBody {
-		return nil, fmt.Errorf("weights: zero-skipping body of outputs %d..%d is %d bytes, want at most %d; pack it dense or cut the kernel", first, first+lanes, n, maxSkipBody)
+		return nil, fmt.Errorf("weights: zero-skipping body of outputs %d..%d is %d bytes, want at most %d; pack "+
+			"it dense or cut the kernel", first, first+lanes, n, maxSkipBody)
 	}
 	b[head], b[head+1], b[head+2] = byte(n), byte(n>>8), byte(n>>16)
 	return b, nil

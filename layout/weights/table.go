@@ -118,13 +118,25 @@ type split struct {
 }
 
 var splits = [...]split{
-	{ModePlain, "plain", signed, true, math.NaN(), math.NaN(), math.NaN(), itself, scaleExp(0)},
-	{ModeOdd, "odd", odd, true, 0, math.NaN(), math.NaN(), itself, scaleExp(0)},
-	{ModeExp2, "exponent split", signed, false, 0, 0, 1, func(x float64) (float64, int) { f := math.Floor(x); return x - f, int(f) }, scaleExp(1)},
-	{ModeReciprocal, "mantissa, exponent negated", odd, false, 0.5, 0.5, 1, math.Frexp, scaleExp(-1)},
-	{ModeSqrt, "mantissa of 4, exponent", positive, false, 0, 0.5, 2, frexp4, scaleExp(1)},
-	{ModeRsqrt, "mantissa of 4, exponent negated", positive, false, 0, 0.5, 2, frexp4, scaleExp(-1)},
-	{ModeLog2, "mantissa, exponent added", positive, false, 0.5, 0.5, 1, math.Frexp, func(y float64, e int) float64 { return y + float64(e) }},
+	{mode: ModePlain, name: "plain", sign: signed, whole: true, start: math.NaN(), first: math.NaN(), end: math.NaN(),
+		argue: itself, apply: scaleExp(0)},
+	{mode: ModeOdd, name: "odd", sign: odd, whole: true, start: 0, first: math.NaN(), end: math.NaN(), argue: itself,
+		apply: scaleExp(0)},
+	{mode: ModeExp2, name: "exponent split", sign: signed, whole: false, start: 0, first: 0, end: 1,
+		argue: func(x float64) (float64, int) {
+			f := math.Floor(x)
+			return x - f, int(f)
+		}, apply: scaleExp(1)},
+	{mode: ModeReciprocal, name: "mantissa, exponent negated", sign: odd, whole: false, start: 0.5, first: 0.5, end: 1,
+		argue: math.Frexp, apply: scaleExp(-1)},
+	{mode: ModeSqrt, name: "mantissa of 4, exponent", sign: positive, whole: false, start: 0, first: 0.5, end: 2,
+		argue: frexp4, apply: scaleExp(1)},
+	{mode: ModeRsqrt, name: "mantissa of 4, exponent negated", sign: positive, whole: false, start: 0, first: 0.5,
+		end: 2, argue: frexp4, apply: scaleExp(-1)},
+	{mode: ModeLog2, name: "mantissa, exponent added", sign: positive, whole: false, start: 0.5, first: 0.5, end: 1,
+		argue: math.Frexp, apply: func(y float64, e int) float64 {
+			return y + float64(e)
+		}},
 }
 
 func itself(x float64) (float64, int) { return x, 0 }
@@ -167,7 +179,8 @@ func (t *Table) Check() error {
 		return fmt.Errorf("weights: table word %d is %#x, not a known mode", wordMode, t[wordMode])
 	}
 	if t[wordStep] > maxStep && t[wordStep] != LinesOnly {
-		return fmt.Errorf("weights: table word %d is %d, want a step of 0..%d or %d", wordStep, t[wordStep], maxStep, LinesOnly)
+		return fmt.Errorf("weights: table word %d is %d, want a step of 0..%d or %d", wordStep, t[wordStep], maxStep,
+			LinesOnly)
 	}
 	if !(FromHalf(t[wordLow]) <= FromHalf(t[wordHigh])) {
 		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are no interval", t[wordLow], t[wordHigh])

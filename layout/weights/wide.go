@@ -22,7 +22,8 @@ func (p *Plan) PackPaired(k *Kernel) ([]byte, [MaxCores]int, error) {
 	}
 	n := k.Red()
 	if p.Form != Depthwise || k.KH != 1 || n%2 == 0 {
-		return nil, sizes, fmt.Errorf("weights: paired columns want a depthwise kernel of one row with an odd number of taps, got %s %dx%d", p.Form, k.KH, k.KW)
+		return nil, sizes, fmt.Errorf("weights: paired columns want a depthwise kernel of one row with an odd "+
+			"number of taps, got %s %dx%d", p.Form, k.KH, k.KW)
 	}
 	var out []byte
 	for c := range p.Cores {

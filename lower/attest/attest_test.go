@@ -37,8 +37,11 @@ func TestKind(t *testing.T) {
 		channels, width, index int
 		same                   bool
 	}{
-		{128, 32, 0, true}, {64, 64, 0, true}, {64, 33, 0, false}, {65, 32, 0, false}, {8, 32, 0, false},
-		{64, 1, 0, false}, {64, 256, 0, false}, {64, 32, 1, false}, {64, 32, 2, false},
+		{channels: 128, width: 32, index: 0, same: true}, {channels: 64, width: 64, index: 0, same: true},
+		{channels: 64, width: 33, index: 0, same: false}, {channels: 65, width: 32, index: 0, same: false},
+		{channels: 8, width: 32, index: 0, same: false},
+		{channels: 64, width: 1, index: 0, same: false}, {channels: 64, width: 256, index: 0, same: false},
+		{channels: 64, width: 32, index: 1, same: false}, {channels: 64, width: 32, index: 2, same: false},
 	} {
 		if k := task(c.channels, c.width, c.index); (k == first) != c.same {
 			t.Errorf("%d channels, width %d, task %d of 3: kind %q beside %q", c.channels, c.width, c.index, k, first)

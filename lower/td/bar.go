@@ -15,7 +15,11 @@ const (
 	BarOffset                     // an offset in a buffer
 )
 
-var barKinds = map[BarKind]string{BarAddress: "device address", BarDataSet: "on-chip data set", BarOffset: "buffer offset"}
+var barKinds = map[BarKind]string{
+	BarAddress: "device address",
+	BarDataSet: "on-chip data set",
+	BarOffset:  "buffer offset",
+}
 
 // String returns the kind's name.
 func (k BarKind) String() string {
@@ -61,7 +65,8 @@ func (c *CustomBar) check() error {
 	case c.Task < 0 || c.Task > 0xffff:
 		return fieldf(2, "task index", "%d: the field holds 0..%d", c.Task, 0xffff)
 	case !known:
-		return fieldf(4, "kind", "%d: kinds are 1 (%s), 2 (%s), 3 (%s)", uint8(c.Kind), BarAddress, BarDataSet, BarOffset)
+		return fieldf(4, "kind", "%d: kinds are 1 (%s), 2 (%s), 3 (%s)", uint8(c.Kind), BarAddress, BarDataSet,
+			BarOffset)
 	case registerGroup(c.Register) == nil:
 		return fieldf(4, "register", "%#x: in none of the seven groups", c.Register)
 	case c.Bit > 31 || c.Width == 0 || c.Width > 32-c.Bit:
@@ -89,7 +94,8 @@ func (c *CustomBar) Write(img []byte, v uint32) error {
 		return imagef(0, "version-10 image of %#x bytes: it has %#x", len(img), ImageSize)
 	}
 	if uint64(v) >= 1<<c.Width {
-		return fmt.Errorf("custom bar of register %#x bits %d:%d, %s: %#x does not fit %d bits", c.Register, c.Bit+c.Width-1, c.Bit, c.Kind, v, c.Width)
+		return fmt.Errorf("custom bar of register %#x bits %d:%d, %s: %#x does not fit %d bits", c.Register, c.Bit+
+			c.Width-1, c.Bit, c.Kind, v, c.Width)
 	}
 	g := registerGroup(c.Register)
 	b := img[g.Image+int(c.Register-g.Base):]
@@ -118,12 +124,12 @@ func inBars(err error, i int) error {
 	if !ok {
 		return err
 	}
-	return &BarError{int64(barsHeader + i*barSize + e.off), i, e.field, e.msg}
+	return &BarError{Off: int64(barsHeader + i*barSize + e.off), Bar: i, Field: e.field, Msg: e.msg}
 }
 
 func barCount(n, limit int) error {
 	if n > limit {
-		return &BarError{6, -1, "count", fmt.Sprintf("%d custom bars: at most %d", n, limit)}
+		return &BarError{Off: 6, Bar: -1, Field: "count", Msg: fmt.Sprintf("%d custom bars: at most %d", n, limit)}
 	}
 	return nil
 }
@@ -155,17 +161,32 @@ func EncodeBars(bars []CustomBar, limit int) ([]byte, error) {
 func DecodeBars(b []byte, limit int) ([]CustomBar, error) {
 	le := binary.LittleEndian
 	if len(b) < barsHeader || string(b[:4]) != barsMagic {
-		return nil, &BarError{0, -1, "magic", fmt.Sprintf("a list of custom bars opens with %d bytes, the first four %q", barsHeader, barsMagic)}
+		return nil, &BarError{
+			Off:   0,
+			Bar:   -1,
+			Field: "magic",
+			Msg:   fmt.Sprintf("a list of custom bars opens with %d bytes, the first four %q", barsHeader, barsMagic),
+		}
 	}
 	if v := le.Uint16(b[4:]); v != barsVersion {
-		return nil, &BarError{4, -1, "version", fmt.Sprintf("%d is not known: known is %d", v, barsVersion)}
+		return nil, &BarError{
+			Off:   4,
+			Bar:   -1,
+			Field: "version",
+			Msg:   fmt.Sprintf("%d is not known: known is %d", v, barsVersion),
+		}
 	}
 	n := int(le.Uint16(b[6:]))
 	if err := barCount(n, limit); err != nil {
 		return nil, err
 	}
 	if len(b) != barsHeader+n*barSize {
-		return nil, &BarError{6, -1, "count", fmt.Sprintf("%d bars take %d bytes, there are %d", n, barsHeader+n*barSize, len(b))}
+		return nil, &BarError{
+			Off:   6,
+			Bar:   -1,
+			Field: "count",
+			Msg:   fmt.Sprintf("%d bars take %d bytes, there are %d", n, barsHeader+n*barSize, len(b)),
+		}
 	}
 	bars := make([]CustomBar, n)
 	for i := range bars {

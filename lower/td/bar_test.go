@@ -10,10 +10,10 @@ import (
 
 func TestCustomBars(t *testing.T) {
 	bars := []CustomBar{
-		{0, BarAddress, SlotSource.Register(), 6, 26},
-		{3, BarDataSet, 0x4510, 4, 17},
-		{0xffff, BarOffset, 0x5584, 0, 32},
-		{1, BarOffset, 0x0000, 31, 1},
+		{Task: 0, Kind: BarAddress, Register: SlotSource.Register(), Bit: 6, Width: 26},
+		{Task: 3, Kind: BarDataSet, Register: 0x4510, Bit: 4, Width: 17},
+		{Task: 0xffff, Kind: BarOffset, Register: 0x5584, Bit: 0, Width: 32},
+		{Task: 1, Kind: BarOffset, Register: 0x0000, Bit: 31, Width: 1},
 	}
 	b, err := EncodeBars(bars, MaxWireBars)
 	if err != nil {
@@ -58,12 +58,18 @@ func TestCustomBars(t *testing.T) {
 		bar  CustomBar
 		want string
 	}{
-		{CustomBar{0, 4, 0x4d10, 0, 1}, "byte 0xc: bar 0: kind: 4"},
-		{CustomBar{0, BarOffset, 0x6000, 0, 1}, "register: 0x6000: in none of the seven groups"},
-		{CustomBar{0, BarOffset, 0x4d12, 0, 1}, "register: 0x4d12"},
-		{CustomBar{0, BarOffset, 0x4d10, 6, 27}, "bit-field: bit 6, width 27"},
-		{CustomBar{0, BarOffset, 0x4d10, 6, 0}, "bit-field: bit 6, width 0"},
-		{CustomBar{1 << 16, BarOffset, 0x4d10, 0, 1}, "task index: 65536"},
+		{CustomBar{Task: 0, Kind: 4, Register: 0x4d10, Bit: 0, Width: 1}, "byte 0xc: bar 0: kind: 4"},
+		{CustomBar{
+			Task:     0,
+			Kind:     BarOffset,
+			Register: 0x6000,
+			Bit:      0,
+			Width:    1,
+		}, "register: 0x6000: in none of the seven groups"},
+		{CustomBar{Task: 0, Kind: BarOffset, Register: 0x4d12, Bit: 0, Width: 1}, "register: 0x4d12"},
+		{CustomBar{Task: 0, Kind: BarOffset, Register: 0x4d10, Bit: 6, Width: 27}, "bit-field: bit 6, width 27"},
+		{CustomBar{Task: 0, Kind: BarOffset, Register: 0x4d10, Bit: 6, Width: 0}, "bit-field: bit 6, width 0"},
+		{CustomBar{Task: 1 << 16, Kind: BarOffset, Register: 0x4d10, Bit: 0, Width: 1}, "task index: 65536"},
 	} {
 		if _, err := EncodeBars([]CustomBar{c.bar}, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.bar, err, c.want)
@@ -90,7 +96,8 @@ func TestCustomBars(t *testing.T) {
 }
 
 func TestLiveIns(t *testing.T) {
-	params := []LiveIn{{"rows", 0, 1, 1, 1}, {"stride", 2, 64, 4096, 64}}
+	params := []LiveIn{{Name: "rows", Input: 0, Start: 1, Stop: 1, Step: 1}, {Name: "stride", Input: 2, Start: 64,
+		Stop: 4096, Step: 64}}
 	b, err := EncodeLiveIns(params)
 	if err != nil {
 		t.Fatal(err)
@@ -127,12 +134,14 @@ func TestLiveIns(t *testing.T) {
 		params []LiveIn
 		want   string
 	}{
-		{[]LiveIn{{"", 0, 0, 0, 1}}, "byte 0x8: name"},
-		{[]LiveIn{{"a", 0, 0, 0, 0}}, "byte 0x14: step: 0"},
-		{[]LiveIn{{"a", 0, 2, 1, 1}}, "byte 0x10: stop: 1"},
-		{[]LiveIn{{"a", 0, 0, 5, 2}}, "stop: 5: parameter \"a\", from 0 in steps of 2, does not reach it"},
-		{[]LiveIn{{"a", -1, 0, 0, 1}}, "input: -1"},
-		{[]LiveIn{{"a", 0, 0, 0, 1}, {"a", 0, 0, 0, 1}}, "byte 0x19: name: \"a\" is there twice"},
+		{[]LiveIn{{Input: 0, Start: 0, Stop: 0, Step: 1}}, "byte 0x8: name"},
+		{[]LiveIn{{Name: "a", Input: 0, Start: 0, Stop: 0, Step: 0}}, "byte 0x14: step: 0"},
+		{[]LiveIn{{Name: "a", Input: 0, Start: 2, Stop: 1, Step: 1}}, "byte 0x10: stop: 1"},
+		{[]LiveIn{{Name: "a", Input: 0, Start: 0, Stop: 5, Step: 2}},
+			"stop: 5: parameter \"a\", from 0 in steps of 2, does not reach it"},
+		{[]LiveIn{{Name: "a", Input: -1, Start: 0, Stop: 0, Step: 1}}, "input: -1"},
+		{[]LiveIn{{Name: "a", Input: 0, Start: 0, Stop: 0, Step: 1}, {Name: "a", Input: 0, Start: 0, Stop: 0, Step: 1}},
+			"byte 0x19: name: \"a\" is there twice"},
 	} {
 		if _, err := EncodeLiveIns(c.params); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.params, err, c.want)
@@ -142,11 +151,11 @@ func TestLiveIns(t *testing.T) {
 
 // FuzzLists feeds the readers of bars, parameters, images and text.
 func FuzzLists(f *testing.F) {
-	bars, err := EncodeBars([]CustomBar{{3, BarDataSet, 0x4510, 4, 17}}, MaxWireBars)
+	bars, err := EncodeBars([]CustomBar{{Task: 3, Kind: BarDataSet, Register: 0x4510, Bit: 4, Width: 17}}, MaxWireBars)
 	if err != nil {
 		f.Fatal(err)
 	}
-	params, err := EncodeLiveIns([]LiveIn{{"stride", 2, 64, 4096, 64}})
+	params, err := EncodeLiveIns([]LiveIn{{Name: "stride", Input: 2, Start: 64, Stop: 4096, Step: 64}})
 	if err != nil {
 		f.Fatal(err)
 	}

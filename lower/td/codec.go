@@ -70,7 +70,8 @@ func decode(ws []uint32, off int) (*Task, error) {
 		s := Span{Addr: ws[p] & 0x3ffffff, Count: int(ws[p]>>26) + 1}
 		b := blockOf(s)
 		if b == nil {
-			return nil, badf(off+4*p, "record of %d words at register %#x lies outside every register block", s.Count, s.Addr)
+			return nil, badf(off+4*p, "record of %d words at register %#x lies outside every register block", s.Count,
+				s.Addr)
 		}
 		if p+1+s.Count > len(ws) {
 			return nil, badf(off+4*p, "record of %d words runs past the task's %d words", s.Count, len(ws))

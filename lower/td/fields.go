@@ -26,7 +26,8 @@ type Row struct {
 	Addr  uint32 // register byte address; for the header, 4 * word index
 	Bit   uint8  // lowest bit
 	Width uint8
-	Unit  uint32 // value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address; 1 otherwise
+	// value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address; 1 otherwise
+	Unit  uint32
 	Known Known
 	Doc   string
 	V10   Place // where version 10 has the field
@@ -45,14 +46,24 @@ type Block struct {
 
 // Blocks of version 7. Header is not a register block: its words open a task.
 var (
-	Header  = &Block{"Header", 0, 11, "task header, ten words and an eleventh when KBase0 and KBE0 select a runtime kernel"}
-	Kernel  = &Block{"KernelDMA", 0x1f800, 62, "kernel DMA: sixteen coefficient lanes and four streams"}
-	Common  = &Block{"Common", 0x00000, 16, "dimensions, convolution geometry, tiling"}
-	TileSrc = &Block{"TileDMASrc", 0x13800, 28, "tile DMA, two sources"}
-	L2      = &Block{"L2", 0x04800, 18, "L2 source, second source, result"}
-	PE      = &Block{"PE", 0x08800, 4, "planar engine"}
-	NE      = &Block{"NE", 0x0c800, 5, "neural engine"}
-	TileDst = &Block{"TileDMADst", 0x17800, 7, "tile DMA destination"}
+	Header = &Block{
+		Name:  "Header",
+		Base:  0,
+		Words: 11,
+		Doc:   "task header, ten words and an eleventh when KBase0 and KBE0 select a runtime kernel",
+	}
+	Kernel = &Block{
+		Name:  "KernelDMA",
+		Base:  0x1f800,
+		Words: 62,
+		Doc:   "kernel DMA: sixteen coefficient lanes and four streams",
+	}
+	Common  = &Block{Name: "Common", Base: 0x00000, Words: 16, Doc: "dimensions, convolution geometry, tiling"}
+	TileSrc = &Block{Name: "TileDMASrc", Base: 0x13800, Words: 28, Doc: "tile DMA, two sources"}
+	L2      = &Block{Name: "L2", Base: 0x04800, Words: 18, Doc: "L2 source, second source, result"}
+	PE      = &Block{Name: "PE", Base: 0x08800, Words: 4, Doc: "planar engine"}
+	NE      = &Block{Name: "NE", Base: 0x0c800, Words: 5, Doc: "neural engine"}
+	TileDst = &Block{Name: "TileDMADst", Base: 0x17800, Words: 7, Doc: "tile DMA destination"}
 )
 
 // Order is the order of the register blocks in a task, as every recorded task
@@ -117,56 +128,65 @@ var (
 	CoeffCrH       = lane(Kernel, "CoeffCrH", 0x08, 4, 2, 1, Named, "")
 	CoeffCacheHint = lane(Kernel, "CoeffCacheHint", 0x08, 6, 4, 1, Named, "2 in every sample")
 	CoeffPrefetch  = lane(Kernel, "CoeffPrefetch", 0x08, 27, 1, 1, Named, "")
-	CoeffBase      = lane(Kernel, "CoeffBase", 0x48, 6, 26, 64, Recorded, "byte offset of lane i's part in the kernel buffer")
-	CoeffSize      = lane(Kernel, "CoeffSize", 0x88, 6, 26, 64, Recorded, "bytes of lane i's part; 64 for an idle lane")
-	StreamConfig   = array(Kernel, "StreamConfig", 4, 0xc8, 0, 32, 1, Named, "bias, post-scale, palette, table stream: 0x80 when idle")
-	StreamBase     = array(Kernel, "StreamBase", 4, 0xd8, 6, 26, 64, Named, "")
-	StreamSize     = array(Kernel, "StreamSize", 4, 0xe8, 6, 26, 64, Named, "64 when idle")
+	CoeffBase      = lane(Kernel, "CoeffBase", 0x48, 6, 26, 64, Recorded,
+		"byte offset of lane i's part in the kernel buffer")
+	CoeffSize    = lane(Kernel, "CoeffSize", 0x88, 6, 26, 64, Recorded, "bytes of lane i's part; 64 for an idle lane")
+	StreamConfig = array(Kernel, "StreamConfig", 4, 0xc8, 0, 32, 1, Named,
+		"bias, post-scale, palette, table stream: 0x80 when idle")
+	StreamBase = array(Kernel, "StreamBase", 4, 0xd8, 6, 26, 64, Named, "")
+	StreamSize = array(Kernel, "StreamSize", 4, 0xe8, 6, 26, 64, Named, "64 when idle")
 
 	// Common.
-	Win          = reg(Common, "Win", 0x00, 0, 15, 1, Recorded, "input width in elements")
-	Hin          = reg(Common, "Hin", 0x00, 16, 15, 1, Recorded, "input height")
-	Din          = reg(Common, "Din", 0x04, 0, 16, 1, Recorded, "input depth")
-	InFmt        = reg(Common, "InFmt", 0x08, 0, 2, 1, Recorded, "source 1: 0 uint8, 1 int8, 2 fp16")
-	In2Fmt       = reg(Common, "In2Fmt", 0x08, 2, 2, 1, Recorded, "source 2, as InFmt; 0 when there is none")
-	OutFmt       = reg(Common, "OutFmt", 0x08, 4, 2, 1, Recorded, "result, as InFmt")
-	Cin          = reg(Common, "Cin", 0x0c, 0, 17, 1, Recorded, "input channels, of one convolution group")
-	Cout         = reg(Common, "Cout", 0x10, 0, 17, 1, Recorded, "output channels, of one convolution group")
-	Wout         = reg(Common, "Wout", 0x14, 0, 15, 1, Recorded, "output width")
-	Hout         = reg(Common, "Hout", 0x14, 16, 15, 1, Recorded, "output height")
-	Dout         = reg(Common, "Dout", 0x18, 0, 16, 1, Recorded, "output depth")
-	Kw           = reg(Common, "Kw", 0x1c, 0, 5, 1, Recorded, "kernel or window width")
-	Kh           = reg(Common, "Kh", 0x1c, 5, 5, 1, Recorded, "kernel or window height")
-	OCGSize      = reg(Common, "OCGSize", 0x1c, 10, 3, 1, Recorded, "log2 of the outputs of one core in the first output group, rounded up")
-	Sx           = reg(Common, "Sx", 0x1c, 13, 2, 1, Recorded, "stride along the width")
-	Sy           = reg(Common, "Sy", 0x1c, 15, 2, 1, Recorded, "stride along the height")
-	Px           = reg(Common, "Px", 0x1c, 17, 5, 1, Recorded, "padding before the first column")
-	Py           = reg(Common, "Py", 0x1c, 22, 5, 1, Recorded, "padding before the first row")
-	Ox           = reg(Common, "Ox", 0x1c, 28, 2, 1, Named, "output columns at a time")
-	Oy           = reg(Common, "Oy", 0x1c, 30, 2, 1, Named, "output rows at a time")
-	Word20       = reg(Common, "Word20", 0x20, 0, 32, 1, Named, "0x2041 in every sample")
-	NumGroups    = reg(Common, "NumGroups", 0x24, 0, 13, 1, Recorded, "convolution groups; of other work, repeats along the group stride")
-	UnicastEn    = reg(Common, "UnicastEn", 0x24, 14, 1, 1, Recorded, "channelwise work: output channel c reads input channel c alone")
+	Win     = reg(Common, "Win", 0x00, 0, 15, 1, Recorded, "input width in elements")
+	Hin     = reg(Common, "Hin", 0x00, 16, 15, 1, Recorded, "input height")
+	Din     = reg(Common, "Din", 0x04, 0, 16, 1, Recorded, "input depth")
+	InFmt   = reg(Common, "InFmt", 0x08, 0, 2, 1, Recorded, "source 1: 0 uint8, 1 int8, 2 fp16")
+	In2Fmt  = reg(Common, "In2Fmt", 0x08, 2, 2, 1, Recorded, "source 2, as InFmt; 0 when there is none")
+	OutFmt  = reg(Common, "OutFmt", 0x08, 4, 2, 1, Recorded, "result, as InFmt")
+	Cin     = reg(Common, "Cin", 0x0c, 0, 17, 1, Recorded, "input channels, of one convolution group")
+	Cout    = reg(Common, "Cout", 0x10, 0, 17, 1, Recorded, "output channels, of one convolution group")
+	Wout    = reg(Common, "Wout", 0x14, 0, 15, 1, Recorded, "output width")
+	Hout    = reg(Common, "Hout", 0x14, 16, 15, 1, Recorded, "output height")
+	Dout    = reg(Common, "Dout", 0x18, 0, 16, 1, Recorded, "output depth")
+	Kw      = reg(Common, "Kw", 0x1c, 0, 5, 1, Recorded, "kernel or window width")
+	Kh      = reg(Common, "Kh", 0x1c, 5, 5, 1, Recorded, "kernel or window height")
+	OCGSize = reg(Common, "OCGSize", 0x1c, 10, 3, 1, Recorded,
+		"log2 of the outputs of one core in the first output group, rounded up")
+	Sx        = reg(Common, "Sx", 0x1c, 13, 2, 1, Recorded, "stride along the width")
+	Sy        = reg(Common, "Sy", 0x1c, 15, 2, 1, Recorded, "stride along the height")
+	Px        = reg(Common, "Px", 0x1c, 17, 5, 1, Recorded, "padding before the first column")
+	Py        = reg(Common, "Py", 0x1c, 22, 5, 1, Recorded, "padding before the first row")
+	Ox        = reg(Common, "Ox", 0x1c, 28, 2, 1, Named, "output columns at a time")
+	Oy        = reg(Common, "Oy", 0x1c, 30, 2, 1, Named, "output rows at a time")
+	Word20    = reg(Common, "Word20", 0x20, 0, 32, 1, Named, "0x2041 in every sample")
+	NumGroups = reg(Common, "NumGroups", 0x24, 0, 13, 1, Recorded,
+		"convolution groups; of other work, repeats along the group stride")
+	UnicastEn = reg(Common, "UnicastEn", 0x24, 14, 1, 1, Recorded,
+		"channelwise work: output channel c reads input channel c alone")
 	ElemMultMode = reg(Common, "ElemMultMode", 0x24, 15, 1, 1, Named, "")
-	UnicastCin   = reg(Common, "UnicastCin", 0x24, 16, 16, 1, Recorded, "1, or the channels that a channel maximum spans")
-	TileHeight   = reg(Common, "TileHeight", 0x28, 0, 16, 1, Recorded, "output rows of one tile")
-	PatchWidth   = reg(Common, "PatchWidth", 0x2c, 0, 4, 1, Recorded, "planar patch: log2 of its width")
-	PatchHeight  = reg(Common, "PatchHeight", 0x2c, 4, 4, 1, Recorded, "planar patch: log2 of its height")
-	Bcast1W      = reg(Common, "Bcast1W", 0x30, 0, 1, 1, Recorded, "source 1 is spread along the width")
-	Bcast1H      = reg(Common, "Bcast1H", 0x30, 1, 1, 1, Recorded, "source 1 is spread along the height")
-	Bcast1D      = reg(Common, "Bcast1D", 0x30, 2, 1, 1, Modelled, "source 1 is spread along the depth")
-	Bcast1C      = reg(Common, "Bcast1C", 0x30, 3, 1, 1, Recorded, "source 1 is spread along the channels")
-	Bcast2W      = reg(Common, "Bcast2W", 0x30, 4, 1, 1, Recorded, "source 2 is spread along the width")
-	Bcast2H      = reg(Common, "Bcast2H", 0x30, 5, 1, 1, Recorded, "source 2 is spread along the height")
-	Bcast2D      = reg(Common, "Bcast2D", 0x30, 6, 1, 1, Modelled, "source 2 is spread along the depth")
-	Bcast2C      = reg(Common, "Bcast2C", 0x30, 7, 1, 1, Recorded, "source 2 is spread along the channels")
-	Swap1        = reg(Common, "Swap1", 0x30, 8, 1, 1, Recorded, "source 1 is stored with channels and width exchanged")
-	Swap2        = reg(Common, "Swap2", 0x30, 9, 1, 1, Recorded, "source 2 is stored with channels and width exchanged")
-	SwapResult   = reg(Common, "SwapResult", 0x30, 10, 1, 1, Recorded, "planar result is stored with channels and width exchanged")
-	Source1      = reg(Common, "Source1", 0x34, 0, 1, 1, Recorded, "source 1 in use")
-	Source2DMA   = reg(Common, "Source2DMA", 0x34, 1, 1, 1, Recorded, "source 2 comes by tile DMA")
-	SmallSource  = reg(Common, "SmallSourceMode", 0x34, 2, 1, 1, Recorded, "set when a convolution's output is at most 8x8")
-	PlanarType   = reg(Common, "PlanarType", 0x34, 4, 4, 1, Recorded, "planar work: 0 none, 2 one source, 3 two sources, 4 source and parameter pair, 5 reduction, 6 reduction of two sources")
+	UnicastCin   = reg(Common, "UnicastCin", 0x24, 16, 16, 1, Recorded,
+		"1, or the channels that a channel maximum spans")
+	TileHeight  = reg(Common, "TileHeight", 0x28, 0, 16, 1, Recorded, "output rows of one tile")
+	PatchWidth  = reg(Common, "PatchWidth", 0x2c, 0, 4, 1, Recorded, "planar patch: log2 of its width")
+	PatchHeight = reg(Common, "PatchHeight", 0x2c, 4, 4, 1, Recorded, "planar patch: log2 of its height")
+	Bcast1W     = reg(Common, "Bcast1W", 0x30, 0, 1, 1, Recorded, "source 1 is spread along the width")
+	Bcast1H     = reg(Common, "Bcast1H", 0x30, 1, 1, 1, Recorded, "source 1 is spread along the height")
+	Bcast1D     = reg(Common, "Bcast1D", 0x30, 2, 1, 1, Modelled, "source 1 is spread along the depth")
+	Bcast1C     = reg(Common, "Bcast1C", 0x30, 3, 1, 1, Recorded, "source 1 is spread along the channels")
+	Bcast2W     = reg(Common, "Bcast2W", 0x30, 4, 1, 1, Recorded, "source 2 is spread along the width")
+	Bcast2H     = reg(Common, "Bcast2H", 0x30, 5, 1, 1, Recorded, "source 2 is spread along the height")
+	Bcast2D     = reg(Common, "Bcast2D", 0x30, 6, 1, 1, Modelled, "source 2 is spread along the depth")
+	Bcast2C     = reg(Common, "Bcast2C", 0x30, 7, 1, 1, Recorded, "source 2 is spread along the channels")
+	Swap1       = reg(Common, "Swap1", 0x30, 8, 1, 1, Recorded, "source 1 is stored with channels and width exchanged")
+	Swap2       = reg(Common, "Swap2", 0x30, 9, 1, 1, Recorded, "source 2 is stored with channels and width exchanged")
+	SwapResult  = reg(Common, "SwapResult", 0x30, 10, 1, 1, Recorded,
+		"planar result is stored with channels and width exchanged")
+	Source1     = reg(Common, "Source1", 0x34, 0, 1, 1, Recorded, "source 1 in use")
+	Source2DMA  = reg(Common, "Source2DMA", 0x34, 1, 1, 1, Recorded, "source 2 comes by tile DMA")
+	SmallSource = reg(Common, "SmallSourceMode", 0x34, 2, 1, 1, Recorded,
+		"set when a convolution's output is at most 8x8")
+	PlanarType = reg(Common, "PlanarType", 0x34, 4, 4, 1, Recorded, "planar work: 0 none, 2 one source, 3 two "+
+		"sources, 4 source and parameter pair, 5 reduction, 6 reduction of two sources")
 	ShPref       = reg(Common, "ShPref", 0x34, 8, 3, 1, Named, "")
 	ShMin        = reg(Common, "ShMin", 0x34, 12, 3, 1, Named, "")
 	ShMax        = reg(Common, "ShMax", 0x34, 16, 3, 1, Recorded, "largest s <= 4 with output width <= 128 >> s")
@@ -174,20 +194,22 @@ var (
 	CtxSwitchIn  = reg(Common, "ContextSwitchIn", 0x34, 22, 1, 1, Named, "")
 	CtxSwitchOut = reg(Common, "ContextSwitchOut", 0x34, 24, 1, 1, Named, "")
 	AccDoubleBuf = reg(Common, "AccDoubleBufEn", 0x34, 26, 1, 1, Named, "")
-	SwapNE       = reg(Common, "SwapNE", 0x34, 28, 1, 1, Recorded, "neural-engine result is stored with channels and width exchanged")
-	TaskID       = reg(Common, "TaskID", 0x38, 0, 16, 1, Named, "")
-	TaskQ        = reg(Common, "TaskQ", 0x38, 16, 4, 1, Named, "")
-	TaskNID      = reg(Common, "TaskNID", 0x38, 20, 8, 1, Recorded, "1 for a neural-engine task, 0 for a planar one")
-	DPECategory  = reg(Common, "DPECategory", 0x3c, 0, 4, 1, Named, "")
+	SwapNE       = reg(Common, "SwapNE", 0x34, 28, 1, 1, Recorded,
+		"neural-engine result is stored with channels and width exchanged")
+	TaskID      = reg(Common, "TaskID", 0x38, 0, 16, 1, Named, "")
+	TaskQ       = reg(Common, "TaskQ", 0x38, 16, 4, 1, Named, "")
+	TaskNID     = reg(Common, "TaskNID", 0x38, 20, 8, 1, Recorded, "1 for a neural-engine task, 0 for a planar one")
+	DPECategory = reg(Common, "DPECategory", 0x3c, 0, 4, 1, Named, "")
 
 	// Tile DMA source.
-	SrcEn          = reg(TileSrc, "SrcEn", 0x00, 0, 1, 1, Recorded, "source 1 is read from DRAM")
-	SrcCrH         = reg(TileSrc, "SrcCrH", 0x00, 4, 2, 1, Named, "")
-	SrcCacheHint   = reg(TileSrc, "SrcCacheHint", 0x00, 6, 2, 1, Named, "")
-	SrcReuse       = reg(TileSrc, "SrcCacheHintReuse", 0x00, 8, 4, 1, Named, "")
-	SrcNoReuse     = reg(TileSrc, "SrcCacheHintNoReuse", 0x00, 12, 4, 1, Named, "")
-	SrcDependency  = reg(TileSrc, "SrcDependencyMode", 0x00, 16, 4, 1, Named, "")
-	Src2En         = reg(TileSrc, "Src2En", 0x04, 0, 1, 1, Named, "0 in every sample; Common.Source2DMA says that source 2 is read from DRAM")
+	SrcEn         = reg(TileSrc, "SrcEn", 0x00, 0, 1, 1, Recorded, "source 1 is read from DRAM")
+	SrcCrH        = reg(TileSrc, "SrcCrH", 0x00, 4, 2, 1, Named, "")
+	SrcCacheHint  = reg(TileSrc, "SrcCacheHint", 0x00, 6, 2, 1, Named, "")
+	SrcReuse      = reg(TileSrc, "SrcCacheHintReuse", 0x00, 8, 4, 1, Named, "")
+	SrcNoReuse    = reg(TileSrc, "SrcCacheHintNoReuse", 0x00, 12, 4, 1, Named, "")
+	SrcDependency = reg(TileSrc, "SrcDependencyMode", 0x00, 16, 4, 1, Named, "")
+	Src2En        = reg(TileSrc, "Src2En", 0x04, 0, 1, 1, Named,
+		"0 in every sample; Common.Source2DMA says that source 2 is read from DRAM")
 	Src2Config     = reg(TileSrc, "Src2Config", 0x04, 1, 31, 1, Named, "cache hints of source 2")
 	SrcBase        = reg(TileSrc, "SrcBase", 0x08, 6, 26, 64, Recorded, "byte offset of source 1 in its buffer")
 	SrcRow         = reg(TileSrc, "SrcRow", 0x0c, 6, 26, 64, Recorded, "row stride in bytes")
@@ -211,61 +233,72 @@ var (
 	Src2MemFmt     = reg(TileSrc, "Src2MemFmt", 0x3c, 12, 2, 1, Recorded, "as SrcMemFmt")
 	Src2Interleave = reg(TileSrc, "Src2Interleave", 0x3c, 24, 4, 1, Modelled, "0 stands for 1")
 	Word40         = reg(TileSrc, "Word40", 0x40, 0, 32, 1, Named, "0x100 in every sample")
-	PixelOffset    = array(TileSrc, "PixelOffset", 4, 0x50, 0, 16, 1, Modelled, "[0]: elements that source 1's rows are read from later, [1]: the same for source 2")
+	PixelOffset    = array(TileSrc, "PixelOffset", 4, 0x50, 0, 16, 1, Modelled,
+		"[0]: elements that source 1's rows are read from later, [1]: the same for source 2")
 
 	// L2.
-	InputReLU    = reg(L2, "InputReLU", 0x00, 0, 1, 1, Named, "source 1 is clamped at zero before use")
-	PaddingMode  = reg(L2, "PaddingMode", 0x00, 1, 2, 1, Recorded, "0 zero, 2 the identity of a maximum")
-	Input2ReLU   = reg(L2, "Input2ReLU", 0x00, 4, 1, 1, Recorded, "source 2 is clamped at zero before use")
-	SrcType      = reg(L2, "SrcType", 0x04, 0, 2, 1, Recorded, "of a source that comes by DMA: 1 stays in L2 for later tasks, 2 passes through")
+	InputReLU   = reg(L2, "InputReLU", 0x00, 0, 1, 1, Named, "source 1 is clamped at zero before use")
+	PaddingMode = reg(L2, "PaddingMode", 0x00, 1, 2, 1, Recorded, "0 zero, 2 the identity of a maximum")
+	Input2ReLU  = reg(L2, "Input2ReLU", 0x00, 4, 1, 1, Recorded, "source 2 is clamped at zero before use")
+	SrcType     = reg(L2, "SrcType", 0x04, 0, 2, 1, Recorded,
+		"of a source that comes by DMA: 1 stays in L2 for later tasks, 2 passes through")
 	SrcDependent = reg(L2, "SrcDependent", 0x04, 2, 2, 1, Named, "")
-	SrcCfgRest   = reg(L2, "SrcCfg", 0x04, 4, 28, 1, Named, "alias and DMA format flags; values follow no published rule")
-	L2Src        = reg(L2, "Src", 0x08, 4, 17, 16, Recorded, "L2 byte address of source 1")
-	L2SrcCh      = reg(L2, "SrcCh", 0x0c, 4, 17, 16, Recorded, "channel stride in bytes")
-	L2SrcRow     = reg(L2, "SrcRow", 0x10, 4, 17, 16, Recorded, "row stride in bytes")
-	L2SrcDepth   = reg(L2, "SrcDepth", 0x14, 4, 17, 16, Recorded, "depth stride in bytes")
-	L2SrcGroup   = reg(L2, "SrcGroup", 0x18, 4, 17, 16, Recorded, "group stride in bytes")
-	L2Src2       = reg(L2, "Src2", 0x1c, 4, 17, 16, Recorded, "L2 byte address of source 2")
-	L2Src2Ch     = reg(L2, "Src2Ch", 0x20, 4, 17, 16, Recorded, "channel stride in bytes")
-	L2Src2Row    = reg(L2, "Src2Row", 0x24, 4, 17, 16, Recorded, "row stride in bytes")
-	L2Src2Depth  = reg(L2, "Src2Depth", 0x28, 4, 17, 16, Recorded, "depth stride in bytes")
-	L2Src2Group  = reg(L2, "Src2Group", 0x2c, 4, 17, 16, Recorded, "group stride in bytes")
-	ResType      = reg(L2, "ResType", 0x30, 0, 2, 1, Named, "")
-	ResBfrMode   = reg(L2, "ResBfrMode", 0x30, 2, 2, 1, Recorded, "2 when the result leaves by DMA")
-	ResCfgRest   = reg(L2, "ResCfg", 0x30, 4, 28, 1, Named, "alias and DMA format flags; values follow no published rule")
-	L2Res        = reg(L2, "Res", 0x34, 4, 17, 16, Recorded, "L2 byte address of the result")
-	L2ResCh      = reg(L2, "ResCh", 0x38, 4, 17, 16, Recorded, "channel stride in bytes; 0 when the result leaves by DMA")
-	L2ResRow     = reg(L2, "ResRow", 0x3c, 4, 17, 16, Recorded, "row stride in bytes")
-	L2ResDepth   = reg(L2, "ResDepth", 0x40, 4, 17, 16, Recorded, "depth stride in bytes")
-	L2ResGroup   = reg(L2, "ResGroup", 0x44, 4, 17, 16, Recorded, "group stride in bytes")
+	SrcCfgRest   = reg(L2, "SrcCfg", 0x04, 4, 28, 1, Named,
+		"alias and DMA format flags; values follow no published rule")
+	L2Src       = reg(L2, "Src", 0x08, 4, 17, 16, Recorded, "L2 byte address of source 1")
+	L2SrcCh     = reg(L2, "SrcCh", 0x0c, 4, 17, 16, Recorded, "channel stride in bytes")
+	L2SrcRow    = reg(L2, "SrcRow", 0x10, 4, 17, 16, Recorded, "row stride in bytes")
+	L2SrcDepth  = reg(L2, "SrcDepth", 0x14, 4, 17, 16, Recorded, "depth stride in bytes")
+	L2SrcGroup  = reg(L2, "SrcGroup", 0x18, 4, 17, 16, Recorded, "group stride in bytes")
+	L2Src2      = reg(L2, "Src2", 0x1c, 4, 17, 16, Recorded, "L2 byte address of source 2")
+	L2Src2Ch    = reg(L2, "Src2Ch", 0x20, 4, 17, 16, Recorded, "channel stride in bytes")
+	L2Src2Row   = reg(L2, "Src2Row", 0x24, 4, 17, 16, Recorded, "row stride in bytes")
+	L2Src2Depth = reg(L2, "Src2Depth", 0x28, 4, 17, 16, Recorded, "depth stride in bytes")
+	L2Src2Group = reg(L2, "Src2Group", 0x2c, 4, 17, 16, Recorded, "group stride in bytes")
+	ResType     = reg(L2, "ResType", 0x30, 0, 2, 1, Named, "")
+	ResBfrMode  = reg(L2, "ResBfrMode", 0x30, 2, 2, 1, Recorded, "2 when the result leaves by DMA")
+	ResCfgRest  = reg(L2, "ResCfg", 0x30, 4, 28, 1, Named,
+		"alias and DMA format flags; values follow no published rule")
+	L2Res   = reg(L2, "Res", 0x34, 4, 17, 16, Recorded, "L2 byte address of the result")
+	L2ResCh = reg(L2, "ResCh", 0x38, 4, 17, 16, Recorded,
+		"channel stride in bytes; 0 when the result leaves by DMA")
+	L2ResRow   = reg(L2, "ResRow", 0x3c, 4, 17, 16, Recorded, "row stride in bytes")
+	L2ResDepth = reg(L2, "ResDepth", 0x40, 4, 17, 16, Recorded, "depth stride in bytes")
+	L2ResGroup = reg(L2, "ResGroup", 0x44, 4, 17, 16, Recorded, "group stride in bytes")
 
 	// Planar engine.
-	PoolMode    = reg(PE, "PoolMode", 0x00, 0, 2, 1, Recorded, "reduction: 0 sum, 1 average (modelled), 2 maximum, 3 minimum (modelled)")
+	PoolMode = reg(PE, "PoolMode", 0x00, 0, 2, 1, Recorded,
+		"reduction: 0 sum, 1 average (modelled), 2 maximum, 3 minimum (modelled)")
 	PEOp        = reg(PE, "Op", 0x00, 2, 2, 1, Recorded, "0 add, 1 multiply, 2 maximum, 3 minimum")
 	PESquare    = reg(PE, "Square", 0x00, 4, 1, 1, Recorded, "square before reducing")
 	PERelu      = reg(PE, "ReluEn", 0x00, 5, 1, 1, Named, "clamp the result at zero")
 	PECond      = reg(PE, "Cond", 0x00, 6, 3, 1, Recorded, "1 absolute value")
-	PENonlinear = reg(PE, "Nonlinear", 0x00, 12, 2, 1, Recorded, "of a reduction (PlanarType 5 and 6): 0 none, 1 reciprocal, 2 reciprocal square root")
-	PENeg1      = reg(PE, "Neg1", 0x00, 16, 1, 1, Recorded, "negate source 1")
-	PENeg2      = reg(PE, "Neg2", 0x00, 18, 1, 1, Recorded, "negate source 2")
-	PETwo       = reg(PE, "TwoSources", 0x00, 19, 1, 1, Recorded, "source 2 in use")
-	PEBias      = reg(PE, "Bias", 0x04, 0, 16, 1, Recorded, "fp16 added to the elementwise result after Scale")
-	PEScale     = reg(PE, "Scale", 0x04, 16, 16, 1, Recorded, "fp16 factor of the elementwise result")
-	PEEpsilon   = reg(PE, "Epsilon", 0x08, 0, 16, 1, Recorded, "fp16 added after FinalScale and PreScale")
-	PEPreScale  = reg(PE, "PreScale", 0x08, 16, 16, 1, Named, "fp16, 1.0 in every sample")
-	PEFinal     = reg(PE, "FinalScale", 0x0c, 0, 32, 1, Recorded, "fp32 factor after the reduction: a mean's 1/n")
+	PENonlinear = reg(PE, "Nonlinear", 0x00, 12, 2, 1, Recorded,
+		"of a reduction (PlanarType 5 and 6): 0 none, 1 reciprocal, 2 reciprocal square root")
+	PENeg1     = reg(PE, "Neg1", 0x00, 16, 1, 1, Recorded, "negate source 1")
+	PENeg2     = reg(PE, "Neg2", 0x00, 18, 1, 1, Recorded, "negate source 2")
+	PETwo      = reg(PE, "TwoSources", 0x00, 19, 1, 1, Recorded, "source 2 in use")
+	PEBias     = reg(PE, "Bias", 0x04, 0, 16, 1, Recorded, "fp16 added to the elementwise result after Scale")
+	PEScale    = reg(PE, "Scale", 0x04, 16, 16, 1, Recorded, "fp16 factor of the elementwise result")
+	PEEpsilon  = reg(PE, "Epsilon", 0x08, 0, 16, 1, Recorded, "fp16 added after FinalScale and PreScale")
+	PEPreScale = reg(PE, "PreScale", 0x08, 16, 16, 1, Named, "fp16, 1.0 in every sample")
+	PEFinal    = reg(PE, "FinalScale", 0x0c, 0, 32, 1, Recorded, "fp32 factor after the reduction: a mean's 1/n")
 
 	// Neural engine.
-	KernelFmt     = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "0 int8, 1 uint8, 2 fp16")
-	PalettizedEn  = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Recorded, "parts open with a codebook of fp16 values, padded to 64 bytes")
+	KernelFmt    = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "0 int8, 1 uint8, 2 fp16")
+	PalettizedEn = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Recorded,
+		"parts open with a codebook of fp16 values, padded to 64 bytes")
 	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "bits of a codebook index; 8 without a codebook")
 	SparseFmt     = reg(NE, "SparseFmt", 0x00, 8, 1, 1, Recorded, "zero-skipping body")
-	SparseBinary  = reg(NE, "SparseBinary", 0x00, 15, 1, 1, Recorded, "zero-skipping body of a kernel with one value beside zero: masks alone, every set bit the codebook's first entry")
+	SparseBinary  = reg(NE, "SparseBinary", 0x00, 15, 1, 1, Recorded, "zero-skipping body of a kernel with one "+
+		"value beside zero: masks alone, every set bit the codebook's first entry")
 	KernelReuse   = reg(NE, "GroupKernelReuse", 0x00, 10, 1, 1, Named, "")
 	PlanarNext    = reg(NE, "PlanarNext", 0x00, 12, 1, 1, Recorded, "a planar task whose successor is planar")
 	PlanarBefore  = reg(NE, "PlanarBefore", 0x00, 14, 1, 1, Recorded, "a planar task whose predecessor is planar")
-	KernelSurface = reg(NE, "KernelFromSurface", 0x00, 16, 1, 1, Recorded, "coefficients come from a buffer written at run time")
-	NEOp          = reg(NE, "Op", 0x04, 0, 4, 1, Recorded, "0 multiply with the kernel, 8 sum over channels, 11 maximum over channels, 12 pass through")
+	KernelSurface = reg(NE, "KernelFromSurface", 0x00, 16, 1, 1, Recorded,
+		"coefficients come from a buffer written at run time")
+	NEOp = reg(NE, "Op", 0x04, 0, 4, 1, Recorded,
+		"0 multiply with the kernel, 8 sum over channels, 11 maximum over channels, 12 pass through")
 	NEBias        = reg(NE, "KernelMode", 0x04, 4, 1, 1, Recorded, "coefficients open with one bias an output channel")
 	BiasMode      = reg(NE, "BiasMode", 0x04, 5, 1, 1, Named, "")
 	MatrixBias    = reg(NE, "MatrixBiasEn", 0x04, 7, 1, 1, Named, "")
@@ -302,7 +335,16 @@ var (
 )
 
 func header(name string, word, bit, width uint8, doc string) Field {
-	return add(Row{Name: "Header." + name, Block: Header, Addr: 4 * uint32(word), Bit: bit, Width: width, Unit: 1, Known: Named, Doc: doc})
+	return add(Row{
+		Name:  "Header." + name,
+		Block: Header,
+		Addr:  4 * uint32(word),
+		Bit:   bit,
+		Width: width,
+		Unit:  1,
+		Known: Named,
+		Doc:   doc,
+	})
 }
 
 func headerR(name string, word, bit, width uint8, doc string) Field {
@@ -312,7 +354,16 @@ func headerR(name string, word, bit, width uint8, doc string) Field {
 }
 
 func reg(b *Block, name string, off uint32, bit, width uint8, unit uint32, k Known, doc string) Field {
-	return add(Row{Name: b.Name + "." + name, Block: b, Addr: b.Base + off, Bit: bit, Width: width, Unit: unit, Known: k, Doc: doc})
+	return add(Row{
+		Name:  b.Name + "." + name,
+		Block: b,
+		Addr:  b.Base + off,
+		Bit:   bit,
+		Width: width,
+		Unit:  unit,
+		Known: k,
+		Doc:   doc,
+	})
 }
 
 func lane(b *Block, name string, off uint32, bit, width uint8, unit uint32, k Known, doc string) Field {

@@ -25,7 +25,8 @@ func (l *LiveIn) Check() error {
 	case l.Step == 0:
 		return fieldf(12, "step", "0: parameter %q never leaves its start", l.Name)
 	case l.Stop < l.Start || (l.Stop-l.Start)%l.Step != 0:
-		return fieldf(8, "stop", "%d: parameter %q, from %d in steps of %d, does not reach it", l.Stop, l.Name, l.Start, l.Step)
+		return fieldf(8, "stop", "%d: parameter %q, from %d in steps of %d, does not reach it", l.Stop, l.Name, l.Start,
+			l.Step)
 	}
 	return nil
 }
@@ -36,7 +37,8 @@ func (l *LiveIn) Bind(v int64) error {
 	case v < int64(l.Start) || v > int64(l.Stop):
 		return fmt.Errorf("live-in parameter %q = %d: out of its range %d..%d", l.Name, v, l.Start, l.Stop)
 	case (v-int64(l.Start))%int64(l.Step) != 0:
-		return fmt.Errorf("live-in parameter %q = %d: off its step: values are %d + k*%d up to %d", l.Name, v, l.Start, l.Step, l.Stop)
+		return fmt.Errorf("live-in parameter %q = %d: off its step: values are %d + k*%d up to %d", l.Name, v, l.Start,
+			l.Step, l.Stop)
 	}
 	return nil
 }
@@ -47,7 +49,8 @@ func BindLiveIns(params []LiveIn, values map[string]int64) error {
 	for i := range params {
 		v, ok := values[params[i].Name]
 		if !ok {
-			return fmt.Errorf("live-in parameter %q has no value; wanted %d..%d in steps of %d", params[i].Name, params[i].Start, params[i].Stop, params[i].Step)
+			return fmt.Errorf("live-in parameter %q has no value; wanted %d..%d in steps of %d", params[i].Name,
+				params[i].Start, params[i].Stop, params[i].Step)
 		}
 		if err := params[i].Bind(v); err != nil {
 			return err
@@ -135,7 +138,8 @@ func (l *LiveIn) checkAt(off int, names map[string]bool) error {
 func DecodeLiveIns(b []byte) ([]LiveIn, error) {
 	le := binary.LittleEndian
 	if len(b) < liveInHeader || string(b[:4]) != liveInMagic {
-		return nil, liveInf(0, "magic", "a list of parameters opens with %d bytes, the first four %q", liveInHeader, liveInMagic)
+		return nil, liveInf(0, "magic", "a list of parameters opens with %d bytes, the first four %q", liveInHeader,
+			liveInMagic)
 	}
 	if v := le.Uint16(b[4:]); v != liveInVersion {
 		return nil, liveInf(4, "version", "%d is not known: known is %d", v, liveInVersion)
@@ -153,7 +157,13 @@ func DecodeLiveIns(b []byte) ([]LiveIn, error) {
 		if size > len(p)-liveInFixed {
 			return nil, liveInf(off, "name", "%d bytes, %d are left", size, len(p)-liveInFixed)
 		}
-		l := LiveIn{string(p[liveInFixed : liveInFixed+size]), int(le.Uint16(p[2:])), le.Uint32(p[4:]), le.Uint32(p[8:]), le.Uint32(p[12:])}
+		l := LiveIn{
+			Name:  string(p[liveInFixed : liveInFixed+size]),
+			Input: int(le.Uint16(p[2:])),
+			Start: le.Uint32(p[4:]),
+			Stop:  le.Uint32(p[8:]),
+			Step:  le.Uint32(p[12:]),
+		}
 		if err := l.checkAt(off, names); err != nil {
 			return nil, err
 		}

@@ -129,7 +129,12 @@ func (t *Task) Readings(all bool) iter.Seq[Reading] {
 		block := func(b *Block, first, count int) bool {
 			for i := first; i < first+count; i++ {
 				for _, f := range words[b][i] {
-					if (all || t.val[f] != 0) && !yield(Reading{&table[f], f, word, t.Get(f)}) {
+					if (all || t.val[f] != 0) && !yield(Reading{
+						Row:   &table[f],
+						Field: f,
+						Word:  word,
+						Value: t.Get(f),
+					}) {
 						return false
 					}
 				}

@@ -15,8 +15,10 @@ func TestMeaning(t *testing.T) {
 	}{
 		{PEOp, 1, "multiply"}, {PEOp, 3, "minimum"}, {PoolMode, 2, "maximum"}, {PoolMode, 1, "average (modelled)"},
 		{NEOp, 12, "pass through"}, {NEOp, 5, ""}, {InFmt, 2, "fp16"}, {In2Fmt, 1, "int8"}, {In2Fmt, 0, ""},
-		{OutFmt, 0, "uint8"}, {DstMemFmt, 2, "fp16"}, {PlanarType, 4, "source and parameter pair"}, {KBase0, 3, "scratch"},
-		{CoeffCacheHint, 2, ""}, {CoeffSize, 64, ""}, {ENE, 1, ""}, {ENE, 0, "planar"}, {PENonlinear, 2, "reciprocal square root"}, {TID, 0, ""},
+		{OutFmt, 0, "uint8"}, {DstMemFmt, 2, "fp16"}, {PlanarType, 4, "source and parameter pair"},
+		{KBase0, 3, "scratch"},
+		{CoeffCacheHint, 2, ""}, {CoeffSize, 64, ""}, {ENE, 1, ""}, {ENE, 0, "planar"},
+		{PENonlinear, 2, "reciprocal square root"}, {TID, 0, ""},
 	} {
 		if got := c.f.Row().Meaning(c.v); got != c.want {
 			t.Errorf("%s = %d is %q, want %q", c.f, c.v, got, c.want)
@@ -58,7 +60,8 @@ func TestText(t *testing.T) {
 		f    Field
 		v    uint32
 		want string
-	}{{PEScale, 0x3c00, "1"}, {AccBias, 0xc000, "-2"}, {PEFinal, 0x3f000000, "0.5"}, {Win, 28, "28"}, {SrcRow, 64, "64"}} {
+	}{{PEScale, 0x3c00, "1"}, {AccBias, 0xc000, "-2"}, {PEFinal, 0x3f000000, "0.5"}, {Win, 28, "28"},
+		{SrcRow, 64, "64"}} {
 		if got := c.f.Row().Text(c.v); got != c.want {
 			t.Errorf("%s = %#x is %q, want %q", c.f, c.v, got, c.want)
 		}

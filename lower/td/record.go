@@ -172,20 +172,25 @@ func (r *Record) check() error {
 	case Groups[r.Group] != s.group:
 		return fieldf(offMarker, "group", "%d: %s lies in %s", r.Group, r.Slot, s.group.Name)
 	case !r.Resolved && r.Register != uint64(r.Slot.Register()):
-		return fieldf(offRegister, "register", "%#x: %s, unresolved, has register %#x", r.Register, r.Slot, r.Slot.Register())
+		return fieldf(offRegister, "register", "%#x: %s, unresolved, has register %#x", r.Register, r.Slot,
+			r.Slot.Register())
 	case r.Register%RegisterWindow != uint64(r.Slot.Register()):
-		return fieldf(offRegister, "register", "%#x: %s has register %#x, behind a base that is a multiple of %#x", r.Register, r.Slot, r.Slot.Register(), RegisterWindow)
+		return fieldf(offRegister, "register", "%#x: %s has register %#x, behind a base that is a multiple of %#x",
+			r.Register, r.Slot, r.Slot.Register(), RegisterWindow)
 	case r.Place != placeAddress:
-		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a device address it is bit %d, width %d, shift %d",
+		return fieldf(offPlace, "placement",
+			"bit %d, width %d, shift %d: of a device address it is bit %d, width %d, shift %d",
 			r.Place.Bit, r.Place.Width, r.Place.Shift, placeAddress.Bit, placeAddress.Width, placeAddress.Shift)
 	case r.Bar != NoBar && uint64(r.Bar) > table[s.bar].Max():
-		return fieldf(offBar, "buffer-access register", "%d: %s holds 0..%d, %#x for none", r.Bar, table[s.bar].Name, table[s.bar].Max(), NoBar)
+		return fieldf(offBar, "buffer-access register", "%d: %s holds 0..%d, %#x for none", r.Bar, table[s.bar].Name,
+			table[s.bar].Max(), NoBar)
 	case r.Offset%64 != 0 || !s.hasOffset && r.Offset != 0:
 		return fieldf(offBar, "offset", "%#x: wanted a multiple of 64, and 0 of the weight lanes", r.Offset)
 	case !r.Resolved && r.Operand != 0:
 		return fieldf(offOperand0, "operand 0", "%#x: the slot is unresolved, so the address is not known", r.Operand)
 	case r.Operand%64 != 0 || r.Operand>>AddressBits != 0:
-		return fieldf(offOperand0, "operand 0", "device address %#x: wanted a multiple of 64 below 1<<%d", r.Operand, AddressBits)
+		return fieldf(offOperand0, "operand 0", "device address %#x: wanted a multiple of 64 below 1<<%d", r.Operand,
+			AddressBits)
 	}
 	return nil
 }
@@ -199,7 +204,8 @@ func (r *Record) checkValue() error {
 	case r.Offset != 0:
 		return fieldf(offBar, "offset", "%#x: a value has none", r.Offset)
 	case r.Place != placeValue:
-		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a value it is bit 0, width 32, shift 0", r.Place.Bit, r.Place.Width, r.Place.Shift)
+		return fieldf(offPlace, "placement", "bit %d, width %d, shift %d: of a value it is bit 0, width 32, shift 0",
+			r.Place.Bit, r.Place.Width, r.Place.Shift)
 	case r.Operand>>32 != 0:
 		return fieldf(offOperand0, "operand 0", "%#x: a register has 32 bits", r.Operand)
 	case r.Operand == 0:
@@ -262,13 +268,15 @@ func DecodeRecords(b []byte) ([]Record, error) {
 // first that is not whole or breaks a rule.
 func ScanRecords(b []byte) ([]Record, error) {
 	head := func(off int64, field, format string, args ...any) error {
-		return &StreamError{off, -1, field, fmt.Sprintf(format, args...)}
+		return &StreamError{Off: off, Record: -1, Field: field, Msg: fmt.Sprintf(format, args...)}
 	}
 	if len(b) >= 4 && len(b) < StreamHeader && string(b[:4]) == RecordMagic {
-		return nil, head(int64(len(b)), "header", "the stream ends inside its header: %d bytes are there, it has %d", len(b), StreamHeader)
+		return nil, head(int64(len(b)), "header", "the stream ends inside its header: %d bytes are there, it has %d",
+			len(b), StreamHeader)
 	}
 	if len(b) < StreamHeader || string(b[:4]) != RecordMagic {
-		return nil, head(0, "magic", "a record stream opens with %d bytes, the first four %q", StreamHeader, RecordMagic)
+		return nil, head(0, "magic", "a record stream opens with %d bytes, the first four %q", StreamHeader,
+			RecordMagic)
 	}
 	if v := binary.LittleEndian.Uint16(b[4:]); v != RecordVersion {
 		return nil, head(4, "version", "record stream version %d is not known: known is %d", v, RecordVersion)
@@ -287,7 +295,13 @@ func ScanRecords(b []byte) ([]Record, error) {
 		}
 	}
 	if n := len(rest) % RecordSize; n != 0 {
-		return rs, &StreamError{int64(len(b) - n), len(rs), "size", fmt.Sprintf("%d bytes are left, a record has %d, so the stream ends at byte %#x in its %s", n, RecordSize, len(b), recordField(n))}
+		return rs, &StreamError{
+			Off:    int64(len(b) - n),
+			Record: len(rs),
+			Field:  "size",
+			Msg: fmt.Sprintf("%d bytes are left, a record has %d, so the stream ends at byte %#x in its %s", n,
+				RecordSize, len(b), recordField(n)),
+		}
 	}
 	return rs, nil
 }
@@ -312,7 +326,8 @@ func (r *Record) decode(b []byte) error {
 	case n == 1 && second != 0:
 		return fieldf(offOperand1, "operand 1", "%#x: the record counts one operand, so it is 0", second)
 	case n == 2 && (second <= offsetInline || second >= 1<<32):
-		return fieldf(offOperand1, "operand 1", "%#x: a byte offset that needs the second operand lies in %#x..%#x", second, offsetInline+64, uint32(1<<32-64))
+		return fieldf(offOperand1, "operand 1", "%#x: a byte offset that needs the second operand lies in %#x..%#x",
+			second, offsetInline+64, uint32(1<<32-64))
 	case n == 2 && r.Offset != 0:
 		return fieldf(offBar, "offset", "%#x: operand 1 holds it, so it is 0", r.Offset)
 	case n == 2:
@@ -346,8 +361,9 @@ func (r *Record) rank() int {
 }
 
 func outOfOrder(rs []Record, i int) error {
-	return &StreamError{int64(StreamHeader + i*RecordSize), i, "order",
-		fmt.Sprintf("task %d, register %#x stands behind task %d, register %#x", rs[i].Task, rs[i].Register, rs[i-1].Task, rs[i-1].Register)}
+	return &StreamError{Off: int64(StreamHeader + i*RecordSize), Record: i, Field: "order",
+		Msg: fmt.Sprintf("task %d, register %#x stands behind task %d, register %#x", rs[i].Task, rs[i].Register,
+			rs[i-1].Task, rs[i-1].Register)}
 }
 
 // inStream gives a field's error its place in the stream.
@@ -356,5 +372,5 @@ func inStream(err error, i int) error {
 	if !ok {
 		return err
 	}
-	return &StreamError{int64(StreamHeader + i*RecordSize + e.off), i, e.field, e.msg}
+	return &StreamError{Off: int64(StreamHeader + i*RecordSize + e.off), Record: i, Field: e.field, Msg: e.msg}
 }

@@ -16,7 +16,8 @@ import (
 func twoTasks() []*Task {
 	a := New().SetBool(SrcEn, true).Set(RBase0, 5).SetBool(RBE0, true).Set(SrcBase, 0x40).Set(SrcFmtMode, 1)
 	a.SetBool(Source2DMA, true).Set(RBase1, 6).SetBool(RBE1, true).Set(Src2Base, offsetInline)
-	a.SetBool(KernelOn, true).Set(KBase0, 1).SetBool(KBE0, true).Set(StreamConfig.At(0), 0x81).Set(StreamBase.At(0), 0x80)
+	a.SetBool(KernelOn, true).Set(KBase0, 1).SetBool(KBE0, true).Set(StreamConfig.At(0), 0x81).
+		Set(StreamBase.At(0), 0x80)
 	b := New().SetBool(LNID, true).SetBool(EON, true).Set(TID, 1)
 	b.SetBool(DstEn, true).Set(WBase, 4).SetBool(WBE, true).Set(DstBase, offsetInline+64).Set(DstFmtMode, 1)
 	return []*Task{a, b}
@@ -52,17 +53,19 @@ func TestRecordBytes(t *testing.T) {
 		key, place, bar  uint32
 		operand          uint64
 	}{
-		{0x0201, 0x4d10, 0, 0x80001344, 0x062406, 0x0001_0005, 0},
-		{0x0201, 0x4d28, 0, 0x8000134a, 0x062406, 0xffff_0006, 0},
-		{0x0001, 0x5508, 0, 0x80001542, 0x062406, 1, 0},
-		{0x0001, 0x5550, 0, 0x80001554, 0x062406, 0x0002_0001, 0},
-		{0x0201, 0x4d48, 0, 0, 0x002000, 0xffff, 1},
-		{0x10602, 0x5108, 0x10000 * 64, 0x80001442, 0x062406, 4, 0},
-		{0x10601, 0x5120, 0, 0, 0x002000, 0xffff, 1},
+		{marker: 0x0201, register: 0x4d10, second: 0, key: 0x80001344, place: 0x062406, bar: 0x0001_0005, operand: 0},
+		{marker: 0x0201, register: 0x4d28, second: 0, key: 0x8000134a, place: 0x062406, bar: 0xffff_0006, operand: 0},
+		{marker: 0x0001, register: 0x5508, second: 0, key: 0x80001542, place: 0x062406, bar: 1, operand: 0},
+		{marker: 0x0001, register: 0x5550, second: 0, key: 0x80001554, place: 0x062406, bar: 0x0002_0001, operand: 0},
+		{marker: 0x0201, register: 0x4d48, second: 0, key: 0, place: 0x002000, bar: 0xffff, operand: 1},
+		{marker: 0x10602, register: 0x5108, second: 0x10000 * 64, key: 0x80001442, place: 0x062406, bar: 4, operand: 0},
+		{marker: 0x10601, register: 0x5120, second: 0, key: 0, place: 0x002000, bar: 0xffff, operand: 1},
 	} {
 		b := rec(i)
-		if le.Uint32(b) != c.marker || le.Uint64(b[4:]) != c.register || le.Uint64(b[12:]) != c.operand || le.Uint64(b[20:]) != c.second ||
-			le.Uint32(b[28:]) != c.key || le.Uint32(b[32:]) != c.place || le.Uint32(b[36:]) != c.bar || le.Uint32(b[40:]) != crc32.ChecksumIEEE(b[:40]) {
+		if le.Uint32(b) != c.marker || le.Uint64(b[4:]) != c.register || le.Uint64(b[12:]) != c.operand ||
+			le.Uint64(b[20:]) != c.second ||
+			le.Uint32(b[28:]) != c.key || le.Uint32(b[32:]) != c.place || le.Uint32(b[36:]) != c.bar ||
+			le.Uint32(b[40:]) != crc32.ChecksumIEEE(b[:40]) {
 			t.Errorf("record %d: % x, want %+v", i, b, c)
 		}
 	}
@@ -72,7 +75,8 @@ func TestRecordBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []Field{RBase0, RBE0, SrcBase, RBase1, RBE1, Src2Base, KBase0, KBE0, StreamBase, WBase, WBE, DstBase, SrcFmtMode, DstFmtMode} {
+		for _, f := range []Field{RBase0, RBE0, SrcBase, RBase1, RBE1, Src2Base, KBase0, KBE0, StreamBase, WBase, WBE,
+			DstBase, SrcFmtMode, DstFmtMode} {
 			if task.Get(f) != 0 {
 				t.Errorf("image %d has %s = %d", i, f, task.Get(f))
 			}
@@ -138,33 +142,102 @@ func TestDecodeRecordsRefuses(t *testing.T) {
 		off   int
 		field string
 	}{
-		{"magic", func(b []byte) []byte { b[0] = 'X'; return b }, false, 0, "magic"},
-		{"version", func(b []byte) []byte { b[4] = 2; return b }, false, 4, "version"},
-		{"record size", func(b []byte) []byte { b[6] = 40; return b }, false, 6, "record size"},
-		{"empty", func([]byte) []byte { return nil }, false, 0, "magic"},
-		{"cut", func(b []byte) []byte { return b[:len(b)-1] }, false, at(6, 0), "size"},
-		{"checksum", func(b []byte) []byte { b[at(2, 9)] ^= 1; return b }, false, at(2, 0x28), "CRC-32"},
-		{"no operands", func(b []byte) []byte { b[at(0, 0)] = 0; return b }, true, at(0, 0), "operand count"},
-		{"three operands", func(b []byte) []byte { b[at(0, 0)] = 3; return b }, true, at(0, 0), "operand count"},
-		{"second operand uncounted", func(b []byte) []byte { b[at(5, 0)] = 1; return b }, true, at(5, 0x14), "operand 1"},
-		{"second operand without need", func(b []byte) []byte { b[at(0, 0)] = 2; return b }, true, at(0, 0x14), "operand 1"},
-		{"offset twice", func(b []byte) []byte { b[at(5, 0x26)] = 1; return b }, true, at(5, 0x24), "offset"},
-		{"group", func(b []byte) []byte { b[at(1, 1)] = 7; return b }, true, at(1, 0), "group"},
-		{"group of another slot", func(b []byte) []byte { b[at(1, 1)] = 6; return b }, true, at(1, 0), "group"},
-		{"unknown slot", func(b []byte) []byte { b[at(1, 0x1c)] = 0x45; return b }, true, at(1, 0x1c), "slot"},
-		{"unresolved nothing", func(b []byte) []byte { b[at(4, 0x1f)] = 0x80; return b }, true, at(4, 0x1c), "slot"},
-		{"register", func(b []byte) []byte { b[at(1, 4)] = 0; return b }, true, at(1, 4), "register"},
-		{"register of a value", func(b []byte) []byte { b[at(4, 4)] = 0; return b }, true, at(4, 4), "register"},
-		{"address while unresolved", func(b []byte) []byte { b[at(1, 0x0c)] = 64; return b }, true, at(1, 0x0c), "operand 0"},
-		{"reset value", func(b []byte) []byte { b[at(4, 0x0c)] = 0; return b }, true, at(4, 0x0c), "operand 0"},
-		{"wide value", func(b []byte) []byte { b[at(4, 0x10)] = 1; return b }, true, at(4, 0x0c), "operand 0"},
-		{"placement", func(b []byte) []byte { b[at(1, 0x21)] = 30; return b }, true, at(1, 0x20), "placement"},
-		{"placement's high byte", func(b []byte) []byte { b[at(1, 0x23)] = 1; return b }, true, at(1, 0x20), "placement"},
-		{"bar", func(b []byte) []byte { b[at(1, 0x24)] = 32; return b }, true, at(1, 0x24), "buffer-access register"},
-		{"bar of a value", func(b []byte) []byte { b[at(4, 0x24)] = 1; return b }, true, at(4, 0x24), "buffer-access register"},
-		{"offset of the lanes", func(b []byte) []byte { b[at(2, 0x26)] = 1; return b }, true, at(2, 0x24), "offset"},
-		{"order of tasks", func(b []byte) []byte { b[at(0, 2)] = 1; return b }, true, at(1, 0), "order"},
-		{"twice", func(b []byte) []byte { copy(b[at(1, 0):], b[at(0, 0):at(1, 0)]); return b }, true, at(1, 0), "order"},
+		{name: "magic", spoil: func(b []byte) []byte { b[0] = 'X'; return b }, fix: false, off: 0, field: "magic"},
+		{name: "version", spoil: func(b []byte) []byte { b[4] = 2; return b }, fix: false, off: 4, field: "version"},
+		{name: "record size", spoil: func(b []byte) []byte {
+			b[6] = 40
+			return b
+		}, fix: false, off: 6, field: "record size"},
+		{name: "empty", spoil: func([]byte) []byte { return nil }, fix: false, off: 0, field: "magic"},
+		{name: "cut", spoil: func(b []byte) []byte { return b[:len(b)-1] }, fix: false, off: at(6, 0), field: "size"},
+		{name: "checksum", spoil: func(b []byte) []byte {
+			b[at(2, 9)] ^= 1
+			return b
+		}, fix: false, off: at(2, 0x28), field: "CRC-32"},
+		{name: "no operands", spoil: func(b []byte) []byte {
+			b[at(0, 0)] = 0
+			return b
+		}, fix: true, off: at(0, 0), field: "operand count"},
+		{name: "three operands", spoil: func(b []byte) []byte {
+			b[at(0, 0)] = 3
+			return b
+		}, fix: true, off: at(0, 0), field: "operand count"},
+		{name: "second operand uncounted", spoil: func(b []byte) []byte {
+			b[at(5, 0)] = 1
+			return b
+		}, fix: true, off: at(5, 0x14), field: "operand 1"},
+		{name: "second operand without need", spoil: func(b []byte) []byte {
+			b[at(0, 0)] = 2
+			return b
+		}, fix: true, off: at(0, 0x14), field: "operand 1"},
+		{name: "offset twice", spoil: func(b []byte) []byte {
+			b[at(5, 0x26)] = 1
+			return b
+		}, fix: true, off: at(5, 0x24), field: "offset"},
+		{name: "group", spoil: func(b []byte) []byte {
+			b[at(1, 1)] = 7
+			return b
+		}, fix: true, off: at(1, 0), field: "group"},
+		{name: "group of another slot", spoil: func(b []byte) []byte {
+			b[at(1, 1)] = 6
+			return b
+		}, fix: true, off: at(1, 0), field: "group"},
+		{name: "unknown slot", spoil: func(b []byte) []byte {
+			b[at(1, 0x1c)] = 0x45
+			return b
+		}, fix: true, off: at(1, 0x1c), field: "slot"},
+		{name: "unresolved nothing", spoil: func(b []byte) []byte {
+			b[at(4, 0x1f)] = 0x80
+			return b
+		}, fix: true, off: at(4, 0x1c), field: "slot"},
+		{name: "register", spoil: func(b []byte) []byte {
+			b[at(1, 4)] = 0
+			return b
+		}, fix: true, off: at(1, 4), field: "register"},
+		{name: "register of a value", spoil: func(b []byte) []byte {
+			b[at(4, 4)] = 0
+			return b
+		}, fix: true, off: at(4, 4), field: "register"},
+		{name: "address while unresolved", spoil: func(b []byte) []byte {
+			b[at(1, 0x0c)] = 64
+			return b
+		}, fix: true, off: at(1, 0x0c), field: "operand 0"},
+		{name: "reset value", spoil: func(b []byte) []byte {
+			b[at(4, 0x0c)] = 0
+			return b
+		}, fix: true, off: at(4, 0x0c), field: "operand 0"},
+		{name: "wide value", spoil: func(b []byte) []byte {
+			b[at(4, 0x10)] = 1
+			return b
+		}, fix: true, off: at(4, 0x0c), field: "operand 0"},
+		{name: "placement", spoil: func(b []byte) []byte {
+			b[at(1, 0x21)] = 30
+			return b
+		}, fix: true, off: at(1, 0x20), field: "placement"},
+		{name: "placement's high byte", spoil: func(b []byte) []byte {
+			b[at(1, 0x23)] = 1
+			return b
+		}, fix: true, off: at(1, 0x20), field: "placement"},
+		{name: "bar", spoil: func(b []byte) []byte {
+			b[at(1, 0x24)] = 32
+			return b
+		}, fix: true, off: at(1, 0x24), field: "buffer-access register"},
+		{name: "bar of a value", spoil: func(b []byte) []byte {
+			b[at(4, 0x24)] = 1
+			return b
+		}, fix: true, off: at(4, 0x24), field: "buffer-access register"},
+		{name: "offset of the lanes", spoil: func(b []byte) []byte {
+			b[at(2, 0x26)] = 1
+			return b
+		}, fix: true, off: at(2, 0x24), field: "offset"},
+		{name: "order of tasks", spoil: func(b []byte) []byte {
+			b[at(0, 2)] = 1
+			return b
+		}, fix: true, off: at(1, 0), field: "order"},
+		{name: "twice", spoil: func(b []byte) []byte {
+			copy(b[at(1, 0):], b[at(0, 0):at(1, 0)])
+			return b
+		}, fix: true, off: at(1, 0), field: "order"},
 	} {
 		b := c.spoil(bytes.Clone(good))
 		for i := range 7 {
@@ -188,15 +261,34 @@ func TestJoinRefuses(t *testing.T) {
 		spoil func(images *[][]byte, rs *[]Record)
 		want  string
 	}{
-		{"a record too few", func(_ *[][]byte, rs *[]Record) { *rs = (*rs)[1:] }, "task 0: TileDMASrc.SrcEn is set, but no record is for input tile (0x1344)"},
-		{"an image too few", func(is *[][]byte, _ *[]Record) { *is = (*is)[:1] }, "record 5: task index: 1: there are 1 images"},
-		{"a stream that is off", func(is *[][]byte, _ *[]Record) { (*is)[0][StreamConfig.Row().V10.Offset()] = 0 }, "record 3: slot: bias (0x1554): the image has KernelDMA.StreamConfig[0] = 0"},
-		{"no buffer for a stream that is off", func(is *[][]byte, rs *[]Record) { (*is)[0][SrcEn.Row().V10.Offset()] = 0; (*rs)[0].Bar = NoBar }, "record 0: slot: input tile (0x1344): the image has TileDMASrc.SrcEn = 0"},
-		{"an offset in both", func(is *[][]byte, _ *[]Record) { (*is)[0][SrcBase.Row().V10.Offset()] = 64 }, "record 0: offset: 0x40: the image has TileDMASrc.SrcBase = 0x40 already"},
-		{"a register in both", func(is *[][]byte, _ *[]Record) { (*is)[0][RBase0.Row().V10.Offset()] = 3 }, "record 0: buffer-access register: 5: the task has Header.RBase0 = 3 already"},
-		{"two registers for the kernel", func(_ *[][]byte, rs *[]Record) { (*rs)[3].Bar = 2 }, "record 3: buffer-access register: 2: the task has Header.KBase0 = 1 already"},
-		{"a value in both", func(is *[][]byte, _ *[]Record) { (*is)[0][SrcFmtMode.Row().V10.Offset()] = 2 }, "record 4: register: 0x4d48: the image has 0x2 there already"},
-		{"an end in the middle", func(is *[][]byte, _ *[]Record) { (*is)[1][EON.Row().V10.Offset()+3] = 1 }, "record 6: register: 0x5120: the task is not the end of its chain"},
+		{"a record too few", func(_ *[][]byte, rs *[]Record) {
+			*rs = (*rs)[1:]
+		}, "task 0: TileDMASrc.SrcEn is set, but no record is for input tile (0x1344)"},
+		{"an image too few", func(is *[][]byte, _ *[]Record) {
+			*is = (*is)[:1]
+		}, "record 5: task index: 1: there are 1 images"},
+		{"a stream that is off", func(is *[][]byte, _ *[]Record) {
+			(*is)[0][StreamConfig.Row().V10.Offset()] = 0
+		}, "record 3: slot: bias (0x1554): the image has KernelDMA.StreamConfig[0] = 0"},
+		{"no buffer for a stream that is off", func(is *[][]byte, rs *[]Record) {
+			(*is)[0][SrcEn.Row().V10.Offset()] = 0
+			(*rs)[0].Bar = NoBar
+		}, "record 0: slot: input tile (0x1344): the image has TileDMASrc.SrcEn = 0"},
+		{"an offset in both", func(is *[][]byte, _ *[]Record) {
+			(*is)[0][SrcBase.Row().V10.Offset()] = 64
+		}, "record 0: offset: 0x40: the image has TileDMASrc.SrcBase = 0x40 already"},
+		{"a register in both", func(is *[][]byte, _ *[]Record) {
+			(*is)[0][RBase0.Row().V10.Offset()] = 3
+		}, "record 0: buffer-access register: 5: the task has Header.RBase0 = 3 already"},
+		{"two registers for the kernel", func(_ *[][]byte, rs *[]Record) {
+			(*rs)[3].Bar = 2
+		}, "record 3: buffer-access register: 2: the task has Header.KBase0 = 1 already"},
+		{"a value in both", func(is *[][]byte, _ *[]Record) {
+			(*is)[0][SrcFmtMode.Row().V10.Offset()] = 2
+		}, "record 4: register: 0x4d48: the image has 0x2 there already"},
+		{"an end in the middle", func(is *[][]byte, _ *[]Record) {
+			(*is)[1][EON.Row().V10.Offset()+3] = 1
+		}, "record 6: register: 0x5120: the task is not the end of its chain"},
 		{"order", func(_ *[][]byte, rs *[]Record) { (*rs)[0], (*rs)[1] = (*rs)[1], (*rs)[0] }, "record 1: order"},
 		{"image size", func(is *[][]byte, _ *[]Record) { (*is)[1] = nil }, "task 1: image byte 0x3ac"},
 	} {

@@ -36,14 +36,22 @@ type slotRow struct {
 
 // slotRows has the streams in the order in which their records stand in a task.
 var slotRows = []slotRow{
-	{SlotSource, "input tile", G2, SrcEn, RBase0, RBE0, SrcBase, true, true},
-	{SlotSource2, "second operand", G2, Source2DMA, RBase1, RBE1, Src2Base, true, true},
-	{SlotWeights, "weight lanes", G0, KernelOn, KBase0, KBE0, 0, false, true},
-	{SlotBias, "bias", G0, StreamConfig.At(0), KBase0, KBE0, StreamBase.At(0), true, false},
-	{SlotPostScale, "post-scale", G0, StreamConfig.At(1), KBase0, KBE0, StreamBase.At(1), true, false},
-	{SlotPalette, "palette", G0, StreamConfig.At(2), KBase0, KBE0, StreamBase.At(2), true, false},
-	{SlotActivation, "activation", G0, StreamConfig.At(3), KBase0, KBE0, StreamBase.At(3), true, false},
-	{SlotResult, "output tile", G6, DstEn, WBase, WBE, DstBase, true, true},
+	{slot: SlotSource, name: "input tile", group: G2, enable: SrcEn, bar: RBase0, barE: RBE0, offset: SrcBase,
+		hasOffset: true, owner: true},
+	{slot: SlotSource2, name: "second operand", group: G2, enable: Source2DMA, bar: RBase1, barE: RBE1,
+		offset: Src2Base, hasOffset: true, owner: true},
+	{slot: SlotWeights, name: "weight lanes", group: G0, enable: KernelOn, bar: KBase0, barE: KBE0, offset: 0,
+		hasOffset: false, owner: true},
+	{slot: SlotBias, name: "bias", group: G0, enable: StreamConfig.At(0), bar: KBase0, barE: KBE0,
+		offset: StreamBase.At(0), hasOffset: true, owner: false},
+	{slot: SlotPostScale, name: "post-scale", group: G0, enable: StreamConfig.At(1), bar: KBase0, barE: KBE0,
+		offset: StreamBase.At(1), hasOffset: true, owner: false},
+	{slot: SlotPalette, name: "palette", group: G0, enable: StreamConfig.At(2), bar: KBase0, barE: KBE0,
+		offset: StreamBase.At(2), hasOffset: true, owner: false},
+	{slot: SlotActivation, name: "activation", group: G0, enable: StreamConfig.At(3), bar: KBase0, barE: KBE0,
+		offset: StreamBase.At(3), hasOffset: true, owner: false},
+	{slot: SlotResult, name: "output tile", group: G6, enable: DstEn, bar: WBase, barE: WBE, offset: DstBase,
+		hasOffset: true, owner: true},
 }
 
 // on reports whether the task enables the stream: bit 0 of its enable field.

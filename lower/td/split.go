@@ -59,7 +59,8 @@ func split(index int, t *Task) (rs []Record, img []byte, err error) {
 		}
 		reg, _ := p.Register()
 		rs = append(rs, Record{
-			Task: index, Group: groupIndex(p.Group), Register: uint64(reg), Operand: uint64(v), Place: placeValue, Bar: NoBar,
+			Task: index, Group: groupIndex(p.Group), Register: uint64(reg), Operand: uint64(v), Place: placeValue,
+			Bar: NoBar,
 		})
 		clear(w)
 	}
@@ -132,7 +133,8 @@ func (r *Record) join(t *Task, closed *uint) error {
 		}
 		same := t.On(s.barE) && t.Int(s.bar) == r.Bar
 		if (t.val[s.bar] != 0 || t.On(s.barE)) && !(shared && same) {
-			return fieldf(offBar, "buffer-access register", "%d: the task has %s = %d already", r.Bar, s.bar, t.Get(s.bar))
+			return fieldf(offBar, "buffer-access register", "%d: the task has %s = %d already", r.Bar, s.bar,
+				t.Get(s.bar))
 		}
 		t.Set(s.bar, r.Bar).SetBool(s.barE, true)
 	}

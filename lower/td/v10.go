@@ -16,14 +16,20 @@ type Group struct {
 // of G1 where listing 23.3 has Win.
 // HeaderV10 is what the image holds before its first group.
 var (
-	HeaderV10 = &Group{"Header", 0x00, 9, 0, "the task header: nine words before the first group"}
-	G0        = &Group{"G0", 0x24, 34, 0x5500, "kernel and common"}
-	G1        = &Group{"G1", 0xf4, 19, 0x0000, "dimensions"}
-	G2        = &Group{"G2", 0x148, 69, 0x4d00, "tile DMA"}
-	G3        = &Group{"G3", 0x264, 30, 0x4100, "elementwise, planar, padding"}
-	G4        = &Group{"G4", 0x2e4, 14, 0x4500, "L2 and texture"}
-	G5        = &Group{"G5", 0x324, 11, 0x4900, "kernel format and op mode"}
-	G6        = &Group{"G6", 0x358, 21, 0x5100, "L2 result and result DMA"}
+	HeaderV10 = &Group{
+		Name:  "Header",
+		Image: 0x00,
+		Words: 9,
+		Base:  0,
+		Doc:   "the task header: nine words before the first group",
+	}
+	G0 = &Group{Name: "G0", Image: 0x24, Words: 34, Base: 0x5500, Doc: "kernel and common"}
+	G1 = &Group{Name: "G1", Image: 0xf4, Words: 19, Base: 0x0000, Doc: "dimensions"}
+	G2 = &Group{Name: "G2", Image: 0x148, Words: 69, Base: 0x4d00, Doc: "tile DMA"}
+	G3 = &Group{Name: "G3", Image: 0x264, Words: 30, Base: 0x4100, Doc: "elementwise, planar, padding"}
+	G4 = &Group{Name: "G4", Image: 0x2e4, Words: 14, Base: 0x4500, Doc: "L2 and texture"}
+	G5 = &Group{Name: "G5", Image: 0x324, Words: 11, Base: 0x4900, Doc: "kernel format and op mode"}
+	G6 = &Group{Name: "G6", Image: 0x358, Words: 21, Base: 0x5100, Doc: "L2 result and result DMA"}
 )
 
 // Groups are the seven register groups in the order of the image.
@@ -65,50 +71,52 @@ var moves = []struct {
 	to     int // first word, of the group
 	source string
 }{
-	{Header, 0, 9, 1, HeaderV10, 0, assigned},
-	{Header, 9, 2, 1, G5, 5, assigned},
+	{block: Header, from: 0, n: 9, step: 1, group: HeaderV10, to: 0, source: assigned},
+	{block: Header, from: 9, n: 2, step: 1, group: G5, to: 5, source: assigned},
 
-	{Kernel, 0, 2, 1, G0, 0, assigned},
-	{Kernel, 2, 16, 1, G0, 2, "listing 23.3: G0 at 0x2c"},
-	{Kernel, 18, 16, 1, G2, 37, assigned},
-	{Kernel, 34, 16, 1, G2, 53, assigned},
-	{Kernel, 50, 4, 4, G0, 18, "stream enables 0x5548, 0x5558, 0x5568, 0x5578"},
-	{Kernel, 54, 4, 4, G0, 19, "stream offsets 0x554c, 0x555c, 0x556c, 0x557c"},
-	{Kernel, 58, 4, 1, G2, 32, assigned},
+	{block: Kernel, from: 0, n: 2, step: 1, group: G0, to: 0, source: assigned},
+	{block: Kernel, from: 2, n: 16, step: 1, group: G0, to: 2, source: "listing 23.3: G0 at 0x2c"},
+	{block: Kernel, from: 18, n: 16, step: 1, group: G2, to: 37, source: assigned},
+	{block: Kernel, from: 34, n: 16, step: 1, group: G2, to: 53, source: assigned},
+	{block: Kernel, from: 50, n: 4, step: 4, group: G0, to: 18,
+		source: "stream enables 0x5548, 0x5558, 0x5568, 0x5578"},
+	{block: Kernel, from: 54, n: 4, step: 4, group: G0, to: 19,
+		source: "stream offsets 0x554c, 0x555c, 0x556c, 0x557c"},
+	{block: Kernel, from: 58, n: 4, step: 1, group: G2, to: 32, source: assigned},
 
-	{Common, 0, 1, 1, G1, 0, "listing 23.3: 0xf4, 0xf6"},
-	{Common, 1, 2, 1, G1, 1, assigned},
-	{Common, 3, 2, 1, G1, 3, "listing 23.3: 0x100, 0x104"},
-	{Common, 5, 4, 1, G1, 5, assigned},
-	{Common, 9, 1, 1, G1, 10, "listing 23.3: 0x11c"},
-	{Common, 10, 3, 1, G1, 11, assigned},
-	{Common, 13, 1, 1, G1, 14, "task type: G1 + 0x38, bits 7:4"},
-	{Common, 14, 2, 1, G1, 15, assigned},
+	{block: Common, from: 0, n: 1, step: 1, group: G1, to: 0, source: "listing 23.3: 0xf4, 0xf6"},
+	{block: Common, from: 1, n: 2, step: 1, group: G1, to: 1, source: assigned},
+	{block: Common, from: 3, n: 2, step: 1, group: G1, to: 3, source: "listing 23.3: 0x100, 0x104"},
+	{block: Common, from: 5, n: 4, step: 1, group: G1, to: 5, source: assigned},
+	{block: Common, from: 9, n: 1, step: 1, group: G1, to: 10, source: "listing 23.3: 0x11c"},
+	{block: Common, from: 10, n: 3, step: 1, group: G1, to: 11, source: assigned},
+	{block: Common, from: 13, n: 1, step: 1, group: G1, to: 14, source: "task type: G1 + 0x38, bits 7:4"},
+	{block: Common, from: 14, n: 2, step: 1, group: G1, to: 15, source: assigned},
 
-	{TileSrc, 0, 2, 1, G2, 0, assigned},
-	{TileSrc, 2, 1, 1, G2, 4, "table 23.5: 0x1344"},
-	{TileSrc, 3, 4, 1, G2, 6, assigned},
-	{TileSrc, 7, 1, 1, G2, 10, "table 23.5: 0x134a"},
-	{TileSrc, 8, 4, 1, G2, 12, assigned},
-	{TileSrc, 12, 16, 1, G2, 16, assigned},
+	{block: TileSrc, from: 0, n: 2, step: 1, group: G2, to: 0, source: assigned},
+	{block: TileSrc, from: 2, n: 1, step: 1, group: G2, to: 4, source: "table 23.5: 0x1344"},
+	{block: TileSrc, from: 3, n: 4, step: 1, group: G2, to: 6, source: assigned},
+	{block: TileSrc, from: 7, n: 1, step: 1, group: G2, to: 10, source: "table 23.5: 0x134a"},
+	{block: TileSrc, from: 8, n: 4, step: 1, group: G2, to: 12, source: assigned},
+	{block: TileSrc, from: 12, n: 16, step: 1, group: G2, to: 16, source: assigned},
 
-	{PE, 0, 4, 1, G3, 0, assigned},
+	{block: PE, from: 0, n: 4, step: 1, group: G3, to: 0, source: assigned},
 
-	{L2, 0, 12, 1, G4, 0, assigned},
-	{L2, 12, 6, 1, G6, 9, assigned},
+	{block: L2, from: 0, n: 12, step: 1, group: G4, to: 0, source: assigned},
+	{block: L2, from: 12, n: 6, step: 1, group: G6, to: 9, source: assigned},
 
-	{NE, 0, 5, 1, G5, 0, assigned},
+	{block: NE, from: 0, n: 5, step: 1, group: G5, to: 0, source: assigned},
 
-	{TileDst, 0, 1, 1, G6, 0, assigned},
-	{TileDst, 1, 1, 1, G6, 2, "table 23.5: 0x1442"},
-	{TileDst, 2, 4, 1, G6, 4, assigned},
-	{TileDst, 6, 1, 1, G6, 8, assigned},
+	{block: TileDst, from: 0, n: 1, step: 1, group: G6, to: 0, source: assigned},
+	{block: TileDst, from: 1, n: 1, step: 1, group: G6, to: 2, source: "table 23.5: 0x1442"},
+	{block: TileDst, from: 2, n: 4, step: 1, group: G6, to: 4, source: assigned},
+	{block: TileDst, from: 6, n: 1, step: 1, group: G6, to: 8, source: assigned},
 }
 
 // apart are the fields that leave their word.
 var apart = map[Field]Place{
-	OCGSize:     {G1, 9, 0, "listing 23.3: 0x118"},
-	PaddingMode: {G3, 4, 0, "table 23.4: padding mode in G3; word and bit assigned"},
+	OCGSize:     {Group: G1, Word: 9, Bit: 0, Source: "listing 23.3: 0x118"},
+	PaddingMode: {Group: G3, Word: 4, Bit: 0, Source: "table 23.4: padding mode in G3; word and bit assigned"},
 }
 
 // formWord is the word of G1, and formBits the bits of it, that say which
@@ -157,7 +165,7 @@ func init() {
 		for i := range m.n {
 			for _, f := range words[m.block][m.from+i] {
 				if _, ok := apart[f]; !ok {
-					put(f, Place{m.group, m.to + i*m.step, table[f].Bit, m.source})
+					put(f, Place{Group: m.group, Word: m.to + i*m.step, Bit: table[f].Bit, Source: m.source})
 				}
 			}
 		}

@@ -84,7 +84,8 @@ func roundTrip(t *testing.T, name string, tasks []*Task) {
 		t.Fatalf("%s: %v", name, err)
 	}
 	if len(back) != len(tasks) || len(read) != 1 || read[0].Name != name || len(read[0].Tasks) != len(tasks) {
-		t.Fatalf("%s: %d tasks become %d from the records and %d programs from the text", name, len(tasks), len(back), len(read))
+		t.Fatalf("%s: %d tasks become %d from the records and %d programs from the text", name, len(tasks), len(back),
+			len(read))
 	}
 	for i := range tasks {
 		if !sameTask(back[i], tasks[i]) {
@@ -146,28 +147,30 @@ func TestPlaces(t *testing.T) {
 		reg    uint32 // 0: none given
 		lookup string
 	}{
-		{Win, 0xf4, 0, 15, 0, "listing 23.3"},
-		{Hin, 0xf4, 16, 15, 0, "listing 23.3"},
-		{Cin, 0x100, 0, 17, 0, "listing 23.3"},
-		{Cout, 0x104, 0, 17, 0, "listing 23.3"},
-		{OCGSize, 0x118, 0, 3, 0, "listing 23.3"},
-		{NumGroups, 0x11c, 0, 13, 0, "listing 23.3"},
-		{PlanarType, 0xf4 + 0x38, 4, 4, 0, "task type"},
-		{CoeffEn, 0x2c, 0, 1, 0x5508, "listing 23.3"},
-		{StreamConfig, 0x24 + 0x48, 0, 32, 0x5548, "enables"},
-		{StreamConfig.At(3), 0x24 + 0x78, 0, 32, 0x5578, "enables"},
-		{StreamBase, 0x24 + 0x4c, 6, 26, 0x554c, "offsets"},
-		{StreamBase.At(3), 0x24 + 0x7c, 6, 26, 0x557c, "offsets"},
-		{SrcBase, 0x148 + 0x10, 6, 26, 4 * 0x1344, "table 23.5"},
-		{Src2Base, 0x148 + 0x28, 6, 26, 4 * 0x134a, "table 23.5"},
-		{DstBase, 0x358 + 0x08, 6, 26, 4 * 0x1442, "table 23.5"},
-		{SrcRow, 0x148 + 0x18, 6, 26, 0, assigned},
-		{L2Src, 0x2e4 + 0x08, 4, 17, 0, assigned},
+		{f: Win, off: 0xf4, bit: 0, width: 15, reg: 0, lookup: "listing 23.3"},
+		{f: Hin, off: 0xf4, bit: 16, width: 15, reg: 0, lookup: "listing 23.3"},
+		{f: Cin, off: 0x100, bit: 0, width: 17, reg: 0, lookup: "listing 23.3"},
+		{f: Cout, off: 0x104, bit: 0, width: 17, reg: 0, lookup: "listing 23.3"},
+		{f: OCGSize, off: 0x118, bit: 0, width: 3, reg: 0, lookup: "listing 23.3"},
+		{f: NumGroups, off: 0x11c, bit: 0, width: 13, reg: 0, lookup: "listing 23.3"},
+		{f: PlanarType, off: 0xf4 + 0x38, bit: 4, width: 4, reg: 0, lookup: "task type"},
+		{f: CoeffEn, off: 0x2c, bit: 0, width: 1, reg: 0x5508, lookup: "listing 23.3"},
+		{f: StreamConfig, off: 0x24 + 0x48, bit: 0, width: 32, reg: 0x5548, lookup: "enables"},
+		{f: StreamConfig.At(3), off: 0x24 + 0x78, bit: 0, width: 32, reg: 0x5578, lookup: "enables"},
+		{f: StreamBase, off: 0x24 + 0x4c, bit: 6, width: 26, reg: 0x554c, lookup: "offsets"},
+		{f: StreamBase.At(3), off: 0x24 + 0x7c, bit: 6, width: 26, reg: 0x557c, lookup: "offsets"},
+		{f: SrcBase, off: 0x148 + 0x10, bit: 6, width: 26, reg: 4 * 0x1344, lookup: "table 23.5"},
+		{f: Src2Base, off: 0x148 + 0x28, bit: 6, width: 26, reg: 4 * 0x134a, lookup: "table 23.5"},
+		{f: DstBase, off: 0x358 + 0x08, bit: 6, width: 26, reg: 4 * 0x1442, lookup: "table 23.5"},
+		{f: SrcRow, off: 0x148 + 0x18, bit: 6, width: 26, reg: 0, lookup: assigned},
+		{f: L2Src, off: 0x2e4 + 0x08, bit: 4, width: 17, reg: 0, lookup: assigned},
 	} {
 		r := c.f.Row()
 		reg, _ := r.V10.Register()
-		if r.V10.Offset() != c.off || r.V10.Bit != c.bit || r.Width != c.width || c.reg != 0 && reg != c.reg || !strings.Contains(r.V10.Source, c.lookup) {
-			t.Errorf("%s: image %#x bit %d width %d register %#x (%s), want %+v", r.Name, r.V10.Offset(), r.V10.Bit, r.Width, reg, r.V10.Source, c)
+		if r.V10.Offset() != c.off || r.V10.Bit != c.bit || r.Width != c.width || c.reg != 0 && reg != c.reg ||
+			!strings.Contains(r.V10.Source, c.lookup) {
+			t.Errorf("%s: image %#x bit %d width %d register %#x (%s), want %+v", r.Name, r.V10.Offset(), r.V10.Bit,
+				r.Width, reg, r.V10.Source, c)
 		}
 	}
 }
@@ -226,7 +229,8 @@ func TestDecodeV10Refuses(t *testing.T) {
 	}
 	bad = bytes.Clone(good)
 	bad[G1.Image+4*formWord], bad[KernelOn.Row().V10.Offset()] = 1, 1<<6
-	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(), "form 1 (full): the task's records are those of form 0 (current)") {
+	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(),
+		"form 1 (full): the task's records are those of form 0 (current)") {
 		t.Error(err)
 	}
 	for _, n := range []int{0, 1, ImageSize - 1, ImageSize + 1} {
@@ -264,7 +268,8 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: a cut task decodes", c.Name)
 		}
 	}
-	const want = "task descriptor version 11 (ZinAneTdHw_v11) is not known: known are 7 (ZinAneTd<7>) and 10 (ZinAneTdHw_v10)"
+	const want = "task descriptor version 11 (ZinAneTdHw_v11) is not known: known are 7 (ZinAneTd<7>) and 10 " +
+		"(ZinAneTdHw_v10)"
 	if _, err := CodecOf(11); err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -298,10 +303,13 @@ func TestVersions(t *testing.T) {
 		{textHead + "\nprocedure x", "wanted its name in quotes"},
 		{textHead + "\nprocedure \"x\"\ntask 1, records none", "line 3: task 1"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records many", "forms are current, full and none"},
-		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 32768", "line 4: Common.Win = 32768: the field holds 0..32767"},
-		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x04.0 Common.Win = 1", "its place in version 10 is G1+0x00.0"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 32768",
+			"line 4: Common.Win = 32768: the field holds 0..32767"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x04.0 Common.Win = 1",
+			"its place in version 10 is G1+0x00.0"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Wim = 1", "no field"},
-		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 1\nG1+0x00.0 Common.Win = 1", "line 5: Common.Win is there twice"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 1\nG1+0x00.0 Common.Win = 1",
+			"line 5: Common.Win is there twice"},
 	} {
 		if _, err := ReadText(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)

@@ -28,7 +28,8 @@ func (t *Task) form() (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("the task's %d records are of none of the forms current, full and none, which version 10 can tell apart", len(t.Spans))
+	return 0, fmt.Errorf("the task's %d records are of none of the forms current, full and none, which version 10 "+
+		"can tell apart", len(t.Spans))
 }
 
 // EncodeV10 returns the task's version-10 image, ImageSize bytes.
@@ -91,7 +92,8 @@ func decodeV10(img []byte, at int) (*Task, error) {
 	t.Spans = forms[form].spans(t)
 	if want, err := t.form(); err != nil || want != int(form) {
 		// A task that streams coefficients is whole in its current form.
-		return nil, imagef(at+G1.Image+4*formWord, "form %d (%s): the task's records are those of form %d (%s)", form, forms[form].name, want, forms[want].name)
+		return nil, imagef(at+G1.Image+4*formWord, "form %d (%s): the task's records are those of form %d (%s)", form,
+			forms[form].name, want, forms[want].name)
 	}
 	return t, nil
 }

@@ -19,8 +19,8 @@ type Codec struct {
 
 // Codecs are the versions that zinc reads and writes.
 var Codecs = []Codec{
-	{Version, "ZinAneTd<7>", encodeV7, decodeV7},
-	{VersionV10, "ZinAneTdHw_v10", EncodeV10, DecodeV10},
+	{Version: Version, Name: "ZinAneTd<7>", Encode: encodeV7, Decode: decodeV7},
+	{Version: VersionV10, Name: "ZinAneTdHw_v10", Encode: EncodeV10, Decode: DecodeV10},
 }
 
 // CodecOf returns the codec of a version; an unknown one is refused by name.
@@ -32,7 +32,8 @@ func CodecOf(version int) (*Codec, error) {
 		}
 		known = append(known, fmt.Sprintf("%d (%s)", Codecs[i].Version, Codecs[i].Name))
 	}
-	return nil, fmt.Errorf("task descriptor version %d (ZinAneTdHw_v%d) is not known: known are %s", version, version, strings.Join(known, " and "))
+	return nil, fmt.Errorf("task descriptor version %d (ZinAneTdHw_v%d) is not known: known are %s", version, version,
+		strings.Join(known, " and "))
 }
 
 func encodeV7(t *Task) ([]byte, error) {
@@ -99,7 +100,8 @@ func ScanImages(b []byte) ([][]byte, error) {
 		return nil, imagef(4, "version: %v", err)
 	}
 	if version != VersionV10 {
-		return nil, imagef(4, "version: descriptor version %d has no register image, version %d has", version, VersionV10)
+		return nil, imagef(4, "version: descriptor version %d has no register image, version %d has", version,
+			VersionV10)
 	}
 	if n := binary.LittleEndian.Uint16(b[6:]); n != ImageSize {
 		return nil, imagef(6, "image size %#x: a version-10 image has %#x bytes", n, ImageSize)
@@ -110,7 +112,8 @@ func ScanImages(b []byte) ([][]byte, error) {
 		images[i] = rest[i*ImageSize : (i+1)*ImageSize]
 	}
 	if len(rest)%ImageSize != 0 {
-		return images, imagef(len(b)-len(rest)%ImageSize, "image of %#x bytes: it has %#x", len(rest)%ImageSize, ImageSize)
+		return images, imagef(len(b)-len(rest)%ImageSize, "image of %#x bytes: it has %#x", len(rest)%ImageSize,
+			ImageSize)
 	}
 	return images, nil
 }

@@ -20,7 +20,8 @@ func broken(op *ir.Op, result string) bool {
 		return false
 	}
 	x, y := op.Arg("x"), op.Arg("y")
-	return x.Def != nil && x.Def.Def.Name == "split" && y.Def != nil && y.Def.Def.Name == "sigmoid" && y.Def.Arg("x").Def == x.Def
+	return x.Def != nil && x.Def.Def.Name == "split" && y.Def != nil && y.Def.Def.Name == "sigmoid" && y.Def.Arg("x").
+		Def == x.Def
 }
 
 // Differs runs the first function of p with the kernel right, and with it wrong

@@ -27,11 +27,13 @@ func checkCast(src, dst *e5.Operand) error {
 			return fmt.Errorf("operand %q has component pack %d; the runtime copies surfaces of pack 1", o.Name, n)
 		}
 		if n := o.Desc.Storage.Bits(); n == 0 || n%8 != 0 {
-			return fmt.Errorf("operand %q is a surface of %v; the runtime copies elements of whole bytes", o.Name, o.Desc.Storage)
+			return fmt.Errorf("operand %q is a surface of %v; the runtime copies elements of whole bytes", o.Name,
+				o.Desc.Storage)
 		}
 	}
 	if a, b := long(src.Desc.Dim), long(dst.Desc.Dim); !slices.Equal(a, b) {
-		return fmt.Errorf("cast of shape %v to %v; beside dimensions of one they must be the same", src.Desc.Dim, dst.Desc.Dim)
+		return fmt.Errorf("cast of shape %v to %v; beside dimensions of one they must be the same", src.Desc.Dim,
+			dst.Desc.Dim)
 	}
 	_, err := converter(src.Desc.Storage, dst.Desc.Storage)
 	return err
@@ -90,7 +92,8 @@ func (r *execution) cast(from, to uint32) error {
 
 // sameElements reports whether two host operands hold their elements alike.
 func sameElements(a, b *e5.Operand) bool {
-	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage && slices.Equal(a.Desc.Dim, b.Desc.Dim)
+	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage &&
+		slices.Equal(a.Desc.Dim, b.Desc.Dim)
 }
 
 // held is the layout in which the runtime holds an operand: a surface as its
@@ -187,7 +190,14 @@ func newMove(sd, dd *e5.TensorDescriptor, conv rowConverter) move {
 		return move{}
 	}
 	dim, ss, ds := axes(sd, dd)
-	return move{conv: conv, dim: dim, ss: ss, ds: ds, rows: total / int(dim[len(dim)-1]), index: make([]uint64, len(dim))}
+	return move{
+		conv:  conv,
+		dim:   dim,
+		ss:    ss,
+		ds:    ds,
+		rows:  total / int(dim[len(dim)-1]),
+		index: make([]uint64, len(dim)),
+	}
 }
 
 // run copies. Two goroutines must not run one move at a time.

@@ -13,10 +13,12 @@ func attention(g *irbuild.Graph, x *ir.Value, heads int64) *ir.Value {
 	n, d := s[0], s[1]
 	project := func() *ir.Value {
 		y := g.Op("linear", "x", x, "weight", scaled(g, d, d, d), "bias", g.Weights(d))
-		return g.Op("transpose", "x", g.Op("reshape", "x", y, "shape", []int64{n, heads, d / heads}), "perm", []int{1, 0, 2})
+		return g.Op("transpose", "x", g.Op("reshape", "x", y, "shape", []int64{n, heads, d / heads}), "perm",
+			[]int{1, 0, 2})
 	}
 	q, k, v := project(), project(), project()
-	w := g.Op("softmax", "x", g.Op("mul", "x", g.Op("matmul", "x", q, "y", k, "transpose_y", true), "y", irbuild.Scale(d/heads)), "axis", -1)
+	w := g.Op("softmax", "x", g.Op("mul", "x", g.Op("matmul", "x", q, "y", k, "transpose_y", true), "y",
+		irbuild.Scale(d/heads)), "axis", -1)
 	y := g.Op("transpose", "x", g.Op("matmul", "x", w, "y", v), "perm", []int{1, 0, 2})
 	return g.Op("reshape", "x", y, "shape", s)
 }
@@ -24,7 +26,8 @@ func attention(g *irbuild.Graph, x *ir.Value, heads int64) *ir.Value {
 func lstm(g *irbuild.Graph, x *ir.Value, hidden int64) *ir.Value {
 	n, in := x.Type.Shape[1], x.Type.Shape[2]
 	return g.Op("lstm", "x", x, "initial_h", g.Weights(n, hidden), "initial_c", g.Weights(n, hidden),
-		"weight_ih", scaled(g, in, 4*hidden, in), "weight_hh", scaled(g, hidden, 4*hidden, hidden), "output_sequence", true)
+		"weight_ih", scaled(g, in, 4*hidden, in), "weight_hh", scaled(g, hidden, 4*hidden, hidden), "output_sequence",
+		true)
 }
 
 func TestChains(t *testing.T) {
@@ -39,7 +42,8 @@ func TestChains(t *testing.T) {
 			b := rangeOf([]int{1, 0, 3}, []int{4, 6, 30}, []int{1, 2, 1})(g, a[1])[0]
 			c := turn(g, b, 1, 0, 2)
 			d := g.Op("expand_dims", "x", c, "axes", []int{1})
-			g.Output(g.Op("add", "x", d, "y", rangeOf([]int{0, 0, 0, 5}, []int{3, 1, 3, 32}, nil)(g, g.Input(3, 1, 3, 40))[0]))
+			g.Output(g.Op("add", "x", d, "y", rangeOf([]int{0, 0, 0, 5}, []int{3, 1, 3, 32}, nil)(g,
+				g.Input(3, 1, 3, 40))[0]))
 		}},
 		{name: "slice, transpose, matmul", build: func(g *irbuild.Graph) {
 			x := rangeOf([]int{0, 3, 7}, []int{2, 20, 40}, nil)(g, g.Input(2, 21, 50))[0]
@@ -47,7 +51,8 @@ func TestChains(t *testing.T) {
 		}},
 		{name: "output is a view", build: func(g *irbuild.Graph) {
 			y := relu(g, g.Input(4, 6, 70))
-			g.Output(turn(g, y, 1, 0, 2), rangeOf([]int{0, 0, 9}, []int{4, 6, 20}, nil)(g, y)[0], g.Op("reshape", "x", y, "shape", []int{24, 70}))
+			g.Output(turn(g, y, 1, 0, 2), rangeOf([]int{0, 0, 9}, []int{4, 6, 20}, nil)(g, y)[0],
+				g.Op("reshape", "x", y, "shape", []int{24, 70}))
 		}},
 		{name: "output is read inside", build: func(g *irbuild.Graph) {
 			y := relu(g, g.Input(4, 6, 70))
@@ -129,23 +134,28 @@ func TestChains(t *testing.T) {
 		{name: "encoder block", build: func(g *irbuild.Graph) {
 			x := g.Input(40, 64)
 			norm := func(v *ir.Value) *ir.Value {
-				return g.Op("layer_norm", "x", v, "axes", []int{-1}, "gamma", g.Weights(64), "beta", g.Weights(64), "epsilon", 1e-3)
+				return g.Op("layer_norm", "x", v, "axes", []int{-1}, "gamma", g.Weights(64), "beta", g.Weights(64),
+					"epsilon", 1e-3)
 			}
 			x = g.Op("add", "x", x, "y", attention(g, norm(x), 2))
-			h := g.Op("gelu", "x", g.Op("linear", "x", norm(x), "weight", scaled(g, 64, 200, 64), "bias", g.Weights(200)), "mode", "EXACT")
-			g.Output(g.Op("add", "x", x, "y", g.Op("linear", "x", h, "weight", scaled(g, 200, 64, 200), "bias", g.Weights(64))))
+			h := g.Op("gelu", "x", g.Op("linear", "x", norm(x), "weight", scaled(g, 64, 200, 64), "bias",
+				g.Weights(200)), "mode", "EXACT")
+			g.Output(g.Op("add", "x", x, "y", g.Op("linear", "x", h, "weight", scaled(g, 200, 64, 200), "bias",
+				g.Weights(64))))
 		}},
 		{name: "residual convolutions", build: func(g *irbuild.Graph) {
 			x := g.Input(1, 16, 10, 11)
 			for range 3 {
-				y := relu(g, g.Op("conv", "x", x, "weight", scaled(g, 144, 16, 16, 3, 3), "bias", g.Weights(16), "pad_type", "same"))
+				y := relu(g, g.Op("conv", "x", x, "weight", scaled(g, 144, 16, 16, 3, 3), "bias", g.Weights(16),
+					"pad_type", "same"))
 				x = g.Op("add", "x", x, "y", g.Op("conv", "x", y, "weight", scaled(g, 16, 16, 16, 1, 1)))
 			}
 			g.Output(g.Op("reduce_mean", "x", x, "axes", []int{2, 3}, "keep_dims", false))
 		}},
 		{name: "spectrum", build: func(g *irbuild.Graph) { // as a voice detector begins
 			x := g.Op("pad", "x", g.Input(1, 576), "pad", []int{0, 0, 0, 64}, "mode", "constant", "constant_val", 0.0)
-			s := g.Op("conv", "x", g.Op("expand_dims", "x", x, "axes", []int{1}), "weight", scaled(g, 256, 258, 1, 256), "strides", []int{128})
+			s := g.Op("conv", "x", g.Op("expand_dims", "x", x, "axes", []int{1}), "weight", scaled(g, 256, 258, 1, 256),
+				"strides", []int{128})
 			p := g.All("split", "x", s, "axis", 1, "split_sizes", []int{129, 129})
 			g.Output(g.Op("sqrt", "x", g.Op("add", "x", g.Op("square", "x", p[0]), "y", g.Op("square", "x", p[1]))))
 		}},

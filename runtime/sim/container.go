@@ -40,11 +40,13 @@ func LoadContainer(container []byte) (*Machine, error) {
 		return nil, &LoadError{"container", errs[0]}
 	}
 	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, loadf("container", "the tasks of CPU subtype %d are not known; only h13's (%d) run", f.Header.CPUSubtype, hwx.SubtypeH13)
+		return nil, loadf("container", "the tasks of CPU subtype %d are not known; only h13's (%d) run",
+			f.Header.CPUSubtype, hwx.SubtypeH13)
 	}
 	procs := f.Procedures()
 	if len(procs) != 1 {
-		return nil, loadf("container", "it has %d procedures; one alone runs without the descriptor that says their order", len(procs))
+		return nil, loadf("container", "it has %d procedures; one alone runs without the descriptor that says "+
+			"their order", len(procs))
 	}
 	name := procs[0].Name
 	surfaces, err := surfacesOf(f)
@@ -57,7 +59,8 @@ func LoadContainer(container []byte) (*Machine, error) {
 	var ins, outs []uint32
 	for i := range surfaces {
 		s := &surfaces[i]
-		id := fn.AddOperand(e5.Operand{Name: s.name, Aperture: e5.Surface, Port: e5.IOPort{Name: s.name, ByteSize: s.size},
+		id := fn.AddOperand(e5.Operand{Name: s.name, Aperture: e5.Surface, Port: e5.IOPort{Name: s.name,
+			ByteSize: s.size},
 			Desc: e5.TensorDescriptor{Dim: s.dim, Stride: s.stride, Storage: e5.FP16, ComponentPack: 1}})
 		if s.output {
 			outs = append(outs, id)
@@ -102,7 +105,12 @@ func (f *function) hostOperand(id uint32, a e5.Aperture) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("tensor %q: %w", o.Name, err)
 	}
-	return f.AddOperand(e5.Operand{Name: o.Name, Desc: desc, Aperture: a, Port: e5.IOPort{Name: o.Name, ByteSize: size}}), nil
+	return f.AddOperand(e5.Operand{
+		Name:     o.Name,
+		Desc:     desc,
+		Aperture: a,
+		Port:     e5.IOPort{Name: o.Name, ByteSize: size},
+	}), nil
 }
 
 // surfacesOf lists what the program reads and writes: the bound tensors in the
@@ -125,9 +133,11 @@ func surfacesOf(f *hwx.File) ([]surface, error) {
 		case w == nil:
 			return nil, fmt.Errorf("tensor %q has no port", t.Name)
 		case t.Binding != hwx.BindInput && t.Binding != hwx.BindOutput:
-			return nil, fmt.Errorf("tensor %q: binding %d is neither input (%d) nor output (%d)", t.Name, t.Binding, hwx.BindInput, hwx.BindOutput)
+			return nil, fmt.Errorf("tensor %q: binding %d is neither input (%d) nor output (%d)", t.Name, t.Binding,
+				hwx.BindInput, hwx.BindOutput)
 		case t.Depth > 1:
-			return nil, fmt.Errorf("tensor %q: depth %d; the stride of the depth is not known, so 1 alone runs", t.Name, t.Depth)
+			return nil, fmt.Errorf("tensor %q: depth %d; the stride of the depth is not known, so 1 alone runs", t.Name,
+				t.Depth)
 		}
 		s := surface{name: t.Name, output: t.Binding == hwx.BindOutput, size: w.Size}
 		for i := range t.Dims {
@@ -146,7 +156,11 @@ func surfacesOf(f *hwx.File) ([]surface, error) {
 		w := windows[p.Name]
 		s, ok := shapes[p.Name]
 		if !ok {
-			s = shape{dim: []uint64{1, 1, 1, w.Size / 2}, stride: []uint64{w.Size, w.Size, w.Size, 2}, element: elementFP16}
+			s = shape{
+				dim:     []uint64{1, 1, 1, w.Size / 2},
+				stride:  []uint64{w.Size, w.Size, w.Size, 2},
+				element: elementFP16,
+			}
 		}
 		b := surface{name: p.Name, output: w.Flags&0xff == hwx.SectOutput, size: w.Size, dim: s.dim, stride: s.stride}
 		if err := b.check(s.element); err != nil {
@@ -167,15 +181,18 @@ func (s *surface) check(element uint32) error {
 	for i, n := range s.dim {
 		hi, lo := bits.Mul64(count, n)
 		if n == 0 || hi != 0 || lo > s.size/2 {
-			return fmt.Errorf("tensor %q: extents %v: axis %d leaves no whole number of elements within its window of %#x bytes", s.name, s.dim, i, s.size)
+			return fmt.Errorf("tensor %q: extents %v: axis %d leaves no whole number of elements within its window "+
+				"of %#x bytes", s.name, s.dim, i, s.size)
 		}
 		count = lo
 		if s.stride[i]%2 != 0 {
-			return fmt.Errorf("tensor %q: stride %d of axis %d is not a whole number of fp16 elements", s.name, s.stride[i], i)
+			return fmt.Errorf("tensor %q: stride %d of axis %d is not a whole number of fp16 elements", s.name,
+				s.stride[i], i)
 		}
 	}
 	if last := len(s.dim) - 1; s.dim[last] > 1 && s.stride[last] < 2 {
-		return fmt.Errorf("tensor %q: stride %d of axis %d puts two elements in one place", s.name, s.stride[last], last)
+		return fmt.Errorf("tensor %q: stride %d of axis %d puts two elements in one place", s.name, s.stride[last],
+			last)
 	}
 	d := e5.TensorDescriptor{Dim: s.dim, Stride: s.stride, Storage: e5.FP16}
 	n, err := d.Extent()
@@ -183,7 +200,8 @@ func (s *surface) check(element uint32) error {
 		return fmt.Errorf("tensor %q: %w", s.name, err)
 	}
 	if n > s.size {
-		return fmt.Errorf("tensor %q: extents %v with strides %v reach %#x bytes, its window has %#x", s.name, s.dim, s.stride, n, s.size)
+		return fmt.Errorf("tensor %q: extents %v with strides %v reach %#x bytes, its window has %#x", s.name, s.dim,
+			s.stride, n, s.size)
 	}
 	return nil
 }

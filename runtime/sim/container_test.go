@@ -105,23 +105,24 @@ func TestAppleRuns(t *testing.T) {
 		count  int
 		want   func(t *testing.T, container []byte, in map[string][]float64) []float64
 	}{
-		{"relu", 8, 77, func(_ *testing.T, _ []byte, in map[string][]float64) []float64 {
+		{name: "relu", spread: 8, count: 77, want: func(_ *testing.T, _ []byte, in map[string][]float64) []float64 {
 			out := slices.Clone(in["image"])
 			for i, v := range out {
 				out[i] = max(0, v)
 			}
 			return out
 		}},
-		{"sum", 8, 64, func(_ *testing.T, _ []byte, in map[string][]float64) []float64 {
+		{name: "sum", spread: 8, count: 64, want: func(_ *testing.T, _ []byte, in map[string][]float64) []float64 {
 			out := slices.Clone(in["image"])
 			for i, v := range in["image2"] {
 				out[i] = half(out[i] + v)
 			}
 			return out
 		}},
-		{"conv", 4, 3, conv},
-		{"conv3", 4, 3, conv},
-		{"sigmoid", 14, 77, func(t *testing.T, container []byte, in map[string][]float64) []float64 {
+		{name: "conv", spread: 4, count: 3, want: conv},
+		{name: "conv3", spread: 4, count: 3, want: conv},
+		{name: "sigmoid", spread: 14, count: 77, want: func(t *testing.T, container []byte,
+			in map[string][]float64) []float64 {
 			table := constHalves(t, container)
 			var out []float64
 			for _, x := range in["image"] {

@@ -178,9 +178,10 @@ func TestTables(t *testing.T) {
 		{"gelu", []any{"mode", "SIGMOID_APPROXIMATION"}, wide},
 	} {
 		for _, shape := range [][]int64{{40}, {3, 50}, {2, 3, 4, 35}} {
-			samples = append(samples, sample{name: fmt.Sprint(c.op, c.args, shape), fill: c.fill, build: func(g *irbuild.Graph) {
-				g.Output(g.Op(c.op, append([]any{"x", g.Input(shape...)}, c.args...)...))
-			}})
+			samples = append(samples, sample{name: fmt.Sprint(c.op, c.args, shape), fill: c.fill,
+				build: func(g *irbuild.Graph) {
+					g.Output(g.Op(c.op, append([]any{"x", g.Input(shape...)}, c.args...)...))
+				}})
 		}
 	}
 	runSamples(t, samples)

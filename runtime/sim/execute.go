@@ -79,7 +79,11 @@ func (r *execution) call(ctx context.Context, op *e5.Operation, c *call) error {
 		}
 		in[c.inputs[k]] = t
 	}
-	out, err := c.prog.Run(ctx, in, interp.Options{Numerics: r.o.Numerics, Workers: r.o.Workers, MaxBytes: r.o.CallBytes})
+	out, err := c.prog.Run(ctx, in, interp.Options{
+		Numerics: r.o.Numerics,
+		Workers:  r.o.Workers,
+		MaxBytes: r.o.CallBytes,
+	})
 	if err != nil {
 		return err
 	}
@@ -87,7 +91,8 @@ func (r *execution) call(ctx context.Context, op *e5.Operation, c *call) error {
 		t, ok := out[c.outputs[k]]
 		o := &r.fn.Operands[id]
 		want := typeOf(&o.Desc)
-		if ok && t.Type.Kind == ir.List && o.Aperture == e5.Intermediate && o.Desc.Unknown() && t.Type.DType == want.DType {
+		if ok && t.Type.Kind == ir.List && o.Aperture == e5.Intermediate && o.Desc.Unknown() &&
+			t.Type.DType == want.DType {
 			// A list passes between two calls; nothing else sees it.
 			r.host[id] = t
 			continue

@@ -11,7 +11,8 @@ import (
 // neighbours, which do not; alone, followed by another, and between others.
 func TestFoldedProducts(t *testing.T) {
 	var samples []sample
-	for _, c := range [][3]int64{{64, 40, 257}, {64, 33, 600}, {63, 33, 600}, {65, 33, 600}, {64, 33, 256}, {64, 300, 300}, {1, 40, 72}, {8, 40, 72}} {
+	for _, c := range [][3]int64{{64, 40, 257}, {64, 33, 600}, {63, 33, 600}, {65, 33, 600}, {64, 33, 256},
+		{64, 300, 300}, {1, 40, 72}, {8, 40, 72}} {
 		m, k, n := c[0], c[1], c[2]
 		samples = append(samples,
 			sample{name: fmt.Sprintf("product %v", c), build: func(g *irbuild.Graph) {

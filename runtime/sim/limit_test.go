@@ -67,9 +67,18 @@ func castPair(t *testing.T, src, dst e5.TensorDescriptor) []byte {
 			t.Fatal(err)
 		}
 		size = max(size, d.Elements()*uint64(max(d.Storage.Bits(), 8))/8)
-		ids = append(ids, fn.AddOperand(e5.Operand{Name: a.String(), Desc: d, Aperture: a, Port: e5.IOPort{Name: a.String(), ByteSize: size}}))
+		ids = append(ids, fn.AddOperand(e5.Operand{
+			Name:     a.String(),
+			Desc:     d,
+			Aperture: a,
+			Port:     e5.IOPort{Name: a.String(), ByteSize: size},
+		}))
 	}
-	fn.AddOp(ids[:1], ids[1:], &e5.CastAttrs{SrcDType: src.Storage, DstDType: dst.Storage, ComponentPack: max(src.ComponentPack, dst.ComponentPack, 1)})
+	fn.AddOp(ids[:1], ids[1:], &e5.CastAttrs{
+		SrcDType:      src.Storage,
+		DstDType:      dst.Storage,
+		ComponentPack: max(src.ComponentPack, dst.ComponentPack, 1),
+	})
 	fn.Inputs, fn.Outputs = ids[:1], ids[1:]
 	descriptor, err := e5.Bytes(&e5.Program{Functions: []e5.Function{fn}})
 	if err != nil {
@@ -102,21 +111,21 @@ func TestCastShapes(t *testing.T) {
 		src, dst e5.TensorDescriptor
 		refused  string // "" when it runs
 	}{
-		{"same", host(e5.FP16, 2, 3), host(e5.FP32, 2, 3), ""},
-		{"vector of one to scalar", host(e5.FP16, 1), host(e5.FP32), ""},
-		{"scalar to ones", host(e5.FP16), host(e5.FP32, 1, 1, 1), ""},
-		{"ones dropped", host(e5.FP16, 2, 1, 3, 1), host(e5.FP32, 1, 2, 3), ""},
-		{"ones dropped, nothing converted", host(e5.FP16, 2, 1, 3, 1), host(e5.FP16, 1, 2, 3), ""},
-		{"padded source", padded, host(e5.FP32, 2, 3), ""},
-		{"padded result", host(e5.FP32, 2, 3), padded, ""},
-		{"elements apart", spread, host(e5.FP32, 2, 3), ""},
-		{"packed", packed, host(e5.FP32, 2, 3), ""},
-		{"empty", host(e5.FP16, 0, 3), host(e5.FP32, 0, 3), ""},
-		{"rows to columns", host(e5.FP16, 2, 3), host(e5.FP32, 3, 2), "must be the same"},
-		{"rank raised", host(e5.FP16, 6), host(e5.FP32, 2, 3), "must be the same"},
-		{"rank lowered", host(e5.FP16, 2, 3), host(e5.FP32, 6), "must be the same"},
-		{"halves of bytes", host(e5.Int4, 2, 3), host(e5.Int8, 2, 3), "no conversion"},
-		{"strings", host(e5.String, 2, 3), host(e5.String, 3, 2), "must be the same"},
+		{name: "same", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 2, 3)},
+		{name: "vector of one to scalar", src: host(e5.FP16, 1), dst: host(e5.FP32)},
+		{name: "scalar to ones", src: host(e5.FP16), dst: host(e5.FP32, 1, 1, 1)},
+		{name: "ones dropped", src: host(e5.FP16, 2, 1, 3, 1), dst: host(e5.FP32, 1, 2, 3)},
+		{name: "ones dropped, nothing converted", src: host(e5.FP16, 2, 1, 3, 1), dst: host(e5.FP16, 1, 2, 3)},
+		{name: "padded source", src: padded, dst: host(e5.FP32, 2, 3)},
+		{name: "padded result", src: host(e5.FP32, 2, 3), dst: padded},
+		{name: "elements apart", src: spread, dst: host(e5.FP32, 2, 3)},
+		{name: "packed", src: packed, dst: host(e5.FP32, 2, 3)},
+		{name: "empty", src: host(e5.FP16, 0, 3), dst: host(e5.FP32, 0, 3)},
+		{name: "rows to columns", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 3, 2), refused: "must be the same"},
+		{name: "rank raised", src: host(e5.FP16, 6), dst: host(e5.FP32, 2, 3), refused: "must be the same"},
+		{name: "rank lowered", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 6), refused: "must be the same"},
+		{name: "halves of bytes", src: host(e5.Int4, 2, 3), dst: host(e5.Int8, 2, 3), refused: "no conversion"},
+		{name: "strings", src: host(e5.String, 2, 3), dst: host(e5.String, 3, 2), refused: "must be the same"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := sim.Load(container, castPair(t, c.src, c.dst))
@@ -171,7 +180,12 @@ func TestScratchIsCounted(t *testing.T) {
 		container := idleOver(t, c.scratch)
 		fn := e5.Function{Name: "main"}
 		add := func(name string, a e5.Aperture, d e5.TensorDescriptor, size uint64) uint32 {
-			return fn.AddOperand(e5.Operand{Name: name, Desc: d, Aperture: a, Port: e5.IOPort{Name: name, ByteSize: size}})
+			return fn.AddOperand(e5.Operand{
+				Name:     name,
+				Desc:     d,
+				Aperture: a,
+				Port:     e5.IOPort{Name: name, ByteSize: size},
+			})
 		}
 		one := e5.HostDescriptor(e5.FP16, 1, 1, 1, 1)
 		big := add("big", e5.HostInput, e5.HostDescriptor(e5.FP16, 1<<15, c.host>>16), c.host)

@@ -84,7 +84,8 @@ func (fn *function) fits(procs map[string]*procedure) error {
 	total := uint64(0)
 	take := func(what, name string, n uint64) error {
 		if n > MaxBytes || total+n > MaxBytes {
-			return loadf("descriptor", "function %q: %s %q of %d bytes takes its buffers past the limit of %d bytes", fn.Name, what, name, n, uint64(MaxBytes))
+			return loadf("descriptor", "function %q: %s %q of %d bytes takes its buffers past the limit of %d bytes",
+				fn.Name, what, name, n, uint64(MaxBytes))
 		}
 		total += n
 		return nil
@@ -150,7 +151,8 @@ func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
 		return nil
 	case *e5.AneInferenceAttrs:
 		if a.AneHash != hash {
-			return loadf(op.Name, "the descriptor was written for a container with SHA-256 %s, this one has %s", a.AneHash, hash)
+			return loadf(op.Name, "the descriptor was written for a container with SHA-256 %s, this one has %s",
+				a.AneHash, hash)
 		}
 		p := m.procs[a.ProcedureName]
 		if p == nil {
@@ -167,7 +169,8 @@ func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
 				if b.port == o.Port.Name && b.port != "" {
 					found = true
 					if uint64(b.size) < o.Port.ByteSize {
-						return loadf(op.Name, "operand %q takes %d bytes, the container's port %q has %d", o.Name, o.Port.ByteSize, b.port, b.size)
+						return loadf(op.Name, "operand %q takes %d bytes, the container's port %q has %d", o.Name,
+							o.Port.ByteSize, b.port, b.size)
 					}
 				}
 			}
@@ -182,7 +185,8 @@ func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
 			return &LoadError{op.Name, err}
 		}
 		if len(c.inputs) != len(op.Inputs) || len(c.outputs) != len(op.Outputs) {
-			return loadf(op.Name, "program %q takes %d and gives %d tensors, the operation has %d and %d", a.Entry, len(c.inputs), len(c.outputs), len(op.Inputs), len(op.Outputs))
+			return loadf(op.Name, "program %q takes %d and gives %d tensors, the operation has %d and %d", a.Entry,
+				len(c.inputs), len(c.outputs), len(op.Inputs), len(op.Outputs))
 		}
 		fn.calls[i] = c
 		return nil
@@ -237,7 +241,8 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 			return nil, fmt.Errorf("procedure %q: %w", name, err)
 		}
 		if len(tasks) != int(pr.Tasks) {
-			return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks, len(tasks))
+			return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks,
+				len(tasks))
 		}
 		p := &procedure{name: name, tasks: tasks, bars: map[int]bar{}, consts: f.ConstantBytes()}
 		ports := map[uint64]string{}
@@ -247,18 +252,26 @@ func loadProcedure(f *hwx.File, name string) (*procedure, error) {
 		for i, addr := range pr.Bars {
 			seg := f.SegmentAt(addr)
 			if seg == nil {
-				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped", name, i, addr)
+				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped",
+					name, i, addr)
 			}
 			switch {
 			case seg.Name.String() == hwx.SegPort:
 				port, ok := ports[seg.VMAddr]
 				if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
-					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port", name, i, addr)
+					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port",
+						name, i, addr)
 				}
 				p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
 			case seg.Name.String() == hwx.SegScratch:
 				at := addr - seg.VMAddr // within the segment, SegmentAt says
-				p.bars[i] = bar{scratch: true, segment: seg.VMAddr, at: int64(at), size: int64(seg.VMSize - at), write: true}
+				p.bars[i] = bar{
+					scratch: true,
+					segment: seg.VMAddr,
+					at:      int64(at),
+					size:    int64(seg.VMSize - at),
+					write:   true,
+				}
 			default:
 				// Constants, whichever register points at them; the text needs no
 				// window, since no task reads it.

@@ -178,7 +178,8 @@ func (o *Options) newEngine(s *store, trace func(engine.Event)) *engine.Engine {
 // Run executes the chain of the chosen function once. Where the function was
 // compiled for several shapes, those of the inputs choose. States keep what the
 // run leaves in them, unless it fails.
-func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor, error) {
+func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor,
+	error) {
 	fn := m.configuration(inputs)
 	r := &execution{store: m.memory(fn), procs: m.procs, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
 	if o.Dispatcher == nil {

@@ -28,7 +28,8 @@ func (p product) build(g *irbuild.Graph) {
 		}
 		return g.Input(shape...)
 	}
-	y := g.Op("matmul", "x", operand(p.x, p.constX), "y", operand(p.y, p.constY), "transpose_x", p.tx, "transpose_y", p.ty)
+	y := g.Op("matmul", "x", operand(p.x, p.constX), "y", operand(p.y, p.constY), "transpose_x", p.tx, "transpose_y",
+		p.ty)
 	if p.then != nil {
 		y = p.then(g, y)
 	}
@@ -59,17 +60,47 @@ func TestMatmulConstant(t *testing.T) {
 	for _, d := range [][3]int64{{1, 64, 64}, {5, 7, 9}, {33, 48, 100}, {17, 1, 3}, {130, 65, 17}, {64, 256, 258}} {
 		m, k, n := d[0], d[1], d[2]
 		both(func(tx, ty bool) {
-			add(fmt.Sprintf("y %v tx %t ty %t", d, tx, ty), product{x: stored(tx, m, k), y: stored(ty, k, n), tx: tx, ty: ty, constY: true})
-			add(fmt.Sprintf("x %v tx %t ty %t", d, tx, ty), product{x: stored(tx, m, k), y: stored(ty, k, n), tx: tx, ty: ty, constX: true})
+			add(fmt.Sprintf("y %v tx %t ty %t", d, tx, ty), product{
+				x:      stored(tx, m, k),
+				y:      stored(ty, k, n),
+				tx:     tx,
+				ty:     ty,
+				constY: true,
+			})
+			add(fmt.Sprintf("x %v tx %t ty %t", d, tx, ty), product{
+				x:      stored(tx, m, k),
+				y:      stored(ty, k, n),
+				tx:     tx,
+				ty:     ty,
+				constX: true,
+			})
 		})
 	}
 	both(func(tx, ty bool) {
 		s := fmt.Sprintf(" tx %t ty %t", tx, ty)
 		add("y batches"+s, product{x: stored(tx, 2, 3, 5, 16), y: stored(ty, 3, 16, 10), tx: tx, ty: ty, constY: true})
-		add("y spread batches"+s, product{x: stored(tx, 2, 1, 5, 16), y: stored(ty, 3, 16, 10), tx: tx, ty: ty, constY: true})
+		add("y spread batches"+s, product{
+			x:      stored(tx, 2, 1, 5, 16),
+			y:      stored(ty, 3, 16, 10),
+			tx:     tx,
+			ty:     ty,
+			constY: true,
+		})
 		add("x batches"+s, product{x: stored(tx, 3, 5, 16), y: stored(ty, 2, 3, 16, 10), tx: tx, ty: ty, constX: true})
-		add("y of rank 2, x of rank 5"+s, product{x: stored(tx, 2, 1, 2, 6, 32), y: stored(ty, 32, 7), tx: tx, ty: ty, constY: true})
-		add("x of rank 2, y of rank 4"+s, product{x: stored(tx, 6, 32), y: stored(ty, 2, 3, 32, 7), tx: tx, ty: ty, constX: true})
+		add("y of rank 2, x of rank 5"+s, product{
+			x:      stored(tx, 2, 1, 2, 6, 32),
+			y:      stored(ty, 32, 7),
+			tx:     tx,
+			ty:     ty,
+			constY: true,
+		})
+		add("x of rank 2, y of rank 4"+s, product{
+			x:      stored(tx, 6, 32),
+			y:      stored(ty, 2, 3, 32, 7),
+			tx:     tx,
+			ty:     ty,
+			constX: true,
+		})
 	})
 	add("many rows", product{x: []int64{1000, 40}, y: []int64{40, 24}, constY: true})
 	add("rows past the width limit", product{x: []int64{17000, 8}, y: []int64{8, 6}, constY: true})
@@ -79,15 +110,23 @@ func TestMatmulConstant(t *testing.T) {
 	add("long sum", product{x: []int64{3, 9000}, y: []int64{9000, 20}, constY: true})
 	add("long sum many rows", product{x: []int64{300, 16384}, y: []int64{16384, 5}, constY: true})
 	add("relu", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: unary("relu")})
-	add("gelu", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: unary("gelu", "mode", "TANH_APPROXIMATION")})
+	add("gelu", product{
+		x:      []int64{9, 33},
+		y:      []int64{33, 21},
+		constY: true,
+		then:   unary("gelu", "mode", "TANH_APPROXIMATION"),
+	})
 	add("x const, sigmoid", product{x: []int64{9, 33}, y: []int64{33, 21}, constX: true, then: unary("sigmoid")})
-	add("scale silu", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: func(g *irbuild.Graph, y *ir.Value) *ir.Value {
+	add("scale silu", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: func(g *irbuild.Graph,
+		y *ir.Value) *ir.Value {
 		return g.Op("silu", "x", g.Op("mul", "x", y, "y", 1.5))
 	}})
-	add("bias row", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: func(g *irbuild.Graph, y *ir.Value) *ir.Value {
+	add("bias row", product{x: []int64{9, 33}, y: []int64{33, 21}, constY: true, then: func(g *irbuild.Graph,
+		y *ir.Value) *ir.Value {
 		return g.Op("relu", "x", g.Op("add", "x", y, "y", g.Weights(21)))
 	}})
-	add("bias column", product{x: []int64{9, 33}, y: []int64{33, 21}, constX: true, then: func(g *irbuild.Graph, y *ir.Value) *ir.Value {
+	add("bias column", product{x: []int64{9, 33}, y: []int64{33, 21}, constX: true, then: func(g *irbuild.Graph,
+		y *ir.Value) *ir.Value {
 		return g.Op("relu", "x", g.Op("add", "x", y, "y", g.Weights(9, 1)))
 	}})
 	runSamples(t, samples)
@@ -99,7 +138,12 @@ func TestMatmulRuntime(t *testing.T) {
 	for _, m := range []int64{1, 6, 16, 17, 64, 100, 200} {
 		for _, k := range []int64{1, 7, 64} {
 			both(func(tx, ty bool) {
-				add(fmt.Sprintf("m %d k %d tx %t ty %t", m, k, tx, ty), product{x: stored(tx, m, k), y: stored(ty, k, 19), tx: tx, ty: ty})
+				add(fmt.Sprintf("m %d k %d tx %t ty %t", m, k, tx, ty), product{
+					x:  stored(tx, m, k),
+					y:  stored(ty, k, 19),
+					tx: tx,
+					ty: ty,
+				})
 			})
 		}
 	}
@@ -114,7 +158,8 @@ func TestMatmulRuntime(t *testing.T) {
 		add("many columns"+s, product{x: stored(tx, 130, 96), y: stored(ty, 96, 700), tx: tx, ty: ty})
 		add("past L2"+s, product{x: stored(tx, 40, 1500), y: stored(ty, 1500, 1501), tx: tx, ty: ty})
 	})
-	add("scaled", product{x: []int64{4, 64, 32}, y: []int64{4, 32, 50}, then: func(g *irbuild.Graph, y *ir.Value) *ir.Value {
+	add("scaled", product{x: []int64{4, 64, 32}, y: []int64{4, 32, 50}, then: func(g *irbuild.Graph,
+		y *ir.Value) *ir.Value {
 		return g.Op("mul", "x", y, "y", 0.125)
 	}})
 	add("relu", product{x: []int64{40, 32}, y: []int64{32, 50}, then: unary("relu")})
@@ -137,32 +182,37 @@ func TestMatmulWithItself(t *testing.T) {
 
 func TestLinear(t *testing.T) {
 	var samples []sample
-	for _, shape := range [][]int64{{16}, {1, 64}, {5, 33}, {2, 3, 40}, {2, 3, 2, 17}, {1, 2, 3, 4, 8}, {300, 7}, {17000, 4}} {
+	for _, shape := range [][]int64{{16}, {1, 64}, {5, 33}, {2, 3, 40}, {2, 3, 2, 17}, {1, 2, 3, 4, 8}, {300, 7},
+		{17000, 4}} {
 		for _, n := range []int64{1, 3, 17, 100, 258} {
 			if shape[0] > 1000 && n > 3 {
 				continue
 			}
 			for _, bias := range []bool{false, true} {
-				samples = append(samples, sample{name: fmt.Sprintf("%v to %d bias %t", shape, n, bias), build: func(g *irbuild.Graph) {
-					k := shape[len(shape)-1]
-					args := []any{"x", g.Input(shape...), "weight", scaled(g, k, n, k)}
-					if bias {
-						args = append(args, "bias", g.Weights(n))
-					}
-					g.Output(g.Op("linear", args...))
-				}})
+				samples = append(samples, sample{name: fmt.Sprintf("%v to %d bias %t", shape, n, bias),
+					build: func(g *irbuild.Graph) {
+						k := shape[len(shape)-1]
+						args := []any{"x", g.Input(shape...), "weight", scaled(g, k, n, k)}
+						if bias {
+							args = append(args, "bias", g.Weights(n))
+						}
+						g.Output(g.Op("linear", args...))
+					}})
 			}
 		}
 	}
 	samples = append(samples,
 		sample{name: "gelu", build: func(g *irbuild.Graph) {
-			g.Output(g.Op("gelu", "x", g.Op("linear", "x", g.Input(2, 40, 48), "weight", scaled(g, 48, 70, 48), "bias", g.Weights(70)), "mode", "EXACT"))
+			g.Output(g.Op("gelu", "x", g.Op("linear", "x", g.Input(2, 40, 48), "weight", scaled(g, 48, 70, 48), "bias",
+				g.Weights(70)), "mode", "EXACT"))
 		}},
 		sample{name: "large with bias and relu", build: func(g *irbuild.Graph) {
-			g.Output(g.Op("relu", "x", g.Op("linear", "x", g.Input(1, 150, 384), "weight", scaled(g, 384, 1536, 384), "bias", g.Weights(1536))))
+			g.Output(g.Op("relu", "x", g.Op("linear", "x", g.Input(1, 150, 384), "weight", scaled(g, 384, 1536, 384),
+				"bias", g.Weights(1536))))
 		}},
 		sample{name: "a long sum with bias", build: func(g *irbuild.Graph) {
-			g.Output(g.Op("linear", "x", g.Input(3, 16384), "weight", scaled(g, 16384, 40, 16384), "bias", g.Weights(40)))
+			g.Output(g.Op("linear", "x", g.Input(3, 16384), "weight", scaled(g, 16384, 40, 16384), "bias",
+				g.Weights(40)))
 		}},
 		sample{name: "three in a row", build: func(g *irbuild.Graph) {
 			y := g.Input(4, 30)

@@ -43,7 +43,8 @@ func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }
 
 func TestTranspose(t *testing.T) {
 	var samples []sample
-	for _, shape := range [][]int64{{5, 7}, {1, 9}, {9, 1}, {2, 3, 40}, {3, 1, 5}, {2, 3, 4, 37}, {1, 6, 1, 5}, {2, 1, 33, 1}} {
+	for _, shape := range [][]int64{{5, 7}, {1, 9}, {9, 1}, {2, 3, 40}, {3, 1, 5}, {2, 3, 4, 37}, {1, 6, 1, 5},
+		{2, 1, 33, 1}} {
 		for _, p := range permutations(len(shape)) {
 			samples = clamped(samples, fmt.Sprint(shape, p), shape, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
 				return one(g.Op("transpose", "x", x, "perm", p))
@@ -61,10 +62,12 @@ func TestTranspose(t *testing.T) {
 	for _, c := range []struct {
 		shape []int64
 		perm  []int
-	}{{[]int64{1500, 384}, []int{1, 0}}, {[]int64{3, 200, 4000}, []int{2, 0, 1}}, {[]int64{9000, 2, 17}, []int{1, 2, 0}}, {[]int64{64, 60, 50, 8}, []int{3, 1, 0, 2}}} {
-		samples = clamped(samples, fmt.Sprint("large ", c.shape, c.perm), c.shape, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-			return one(g.Op("transpose", "x", x, "perm", c.perm))
-		})
+	}{{[]int64{1500, 384}, []int{1, 0}}, {[]int64{3, 200, 4000}, []int{2, 0, 1}},
+		{[]int64{9000, 2, 17}, []int{1, 2, 0}}, {[]int64{64, 60, 50, 8}, []int{3, 1, 0, 2}}} {
+		samples = clamped(samples, fmt.Sprint("large ", c.shape, c.perm), c.shape,
+			func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
+				return one(g.Op("transpose", "x", x, "perm", c.perm))
+			})
 	}
 	runSamples(t, samples)
 }
@@ -73,8 +76,10 @@ func TestReshape(t *testing.T) {
 	var samples []sample
 	for _, c := range [][2][]int64{
 		{{6}, {2, 3}}, {{2, 3}, {6}}, {{2, 32}, {64}}, {{64}, {2, 32}}, {{2, 3, 32}, {6, 32}}, {{6, 32}, {3, 2, 1, 32}},
-		{{2, 3, 5}, {5, 3, 2}}, {{4, 33}, {2, 66}}, {{2, 64}, {4, 32}}, {{1, 1, 48}, {48}}, {{48}, {1, 48, 1}}, {{48, 1}, {1, 48}},
-		{{2, 3, 4, 5, 6}, {6, 4, 30}}, {{6, 4, 30}, {2, 3, 4, 5, 6}}, {{10, 8, 64}, {10, 2, 4, 64}}, {{10, 64}, {10, 2, 32}}, {{12, 1, 1}, {1, 3, 4}},
+		{{2, 3, 5}, {5, 3, 2}}, {{4, 33}, {2, 66}}, {{2, 64}, {4, 32}}, {{1, 1, 48}, {48}}, {{48}, {1, 48, 1}},
+		{{48, 1}, {1, 48}},
+		{{2, 3, 4, 5, 6}, {6, 4, 30}}, {{6, 4, 30}, {2, 3, 4, 5, 6}}, {{10, 8, 64}, {10, 2, 4, 64}},
+		{{10, 64}, {10, 2, 32}}, {{12, 1, 1}, {1, 3, 4}},
 		{{3000, 7}, {7, 3000}}, {{1}, {1, 1, 1, 1}}, {{16384}, {128, 128}}, {{5, 96}, {5, 3, 32}}, {{5, 96}, {15, 32}},
 	} {
 		samples = clamped(samples, fmt.Sprint(c[0], c[1]), c[0], func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
@@ -82,17 +87,19 @@ func TestReshape(t *testing.T) {
 		})
 	}
 	for axis := -4; axis < 4; axis++ {
-		samples = clamped(samples, fmt.Sprint("expand_dims ", axis), []int64{3, 4, 5}, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-			return one(g.Op("expand_dims", "x", x, "axes", []int{axis}))
-		})
+		samples = clamped(samples, fmt.Sprint("expand_dims ", axis), []int64{3, 4, 5},
+			func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
+				return one(g.Op("expand_dims", "x", x, "axes", []int{axis}))
+			})
 	}
 	for _, axes := range [][]int{{0}, {2}, {4}, {0, 2}, {2, 4}, {0, 2, 4}, nil} {
-		samples = clamped(samples, fmt.Sprint("squeeze ", axes), []int64{1, 3, 1, 5, 1}, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-			if axes == nil {
-				return one(g.Op("squeeze", "x", x))
-			}
-			return one(g.Op("squeeze", "x", x, "axes", axes))
-		})
+		samples = clamped(samples, fmt.Sprint("squeeze ", axes), []int64{1, 3, 1, 5, 1},
+			func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
+				if axes == nil {
+					return one(g.Op("squeeze", "x", x))
+				}
+				return one(g.Op("squeeze", "x", x, "axes", axes))
+			})
 	}
 	runSamples(t, samples)
 }
@@ -102,24 +109,26 @@ func TestJoin(t *testing.T) {
 	for _, shape := range [][]int64{{5}, {32}, {3, 5}, {3, 64}, {2, 3, 40}, {2, 3, 4, 33}, {2, 3, 2, 3, 32}} {
 		for axis := range shape {
 			for _, n := range []int{1, 2, 3} {
-				samples = append(samples, sample{name: fmt.Sprint("concat ", shape, axis, n), build: func(g *irbuild.Graph) {
-					var vs []*ir.Value
-					for i := range n {
-						s := append([]int64(nil), shape...)
-						s[axis] += int64(i)
-						vs = append(vs, g.Input(s...))
-					}
-					vs[0] = g.Op("relu", "x", vs[0])
-					g.Output(g.Op("concat", "values", vs, "axis", axis, "interleave", false))
-				}})
+				samples = append(samples, sample{name: fmt.Sprint("concat ", shape, axis, n),
+					build: func(g *irbuild.Graph) {
+						var vs []*ir.Value
+						for i := range n {
+							s := append([]int64(nil), shape...)
+							s[axis] += int64(i)
+							vs = append(vs, g.Input(s...))
+						}
+						vs[0] = g.Op("relu", "x", vs[0])
+						g.Output(g.Op("concat", "values", vs, "axis", axis, "interleave", false))
+					}})
 			}
 		}
 		if len(shape) < 5 {
 			for axis := 0; axis <= len(shape); axis++ {
-				samples = append(samples, sample{name: fmt.Sprint("stack ", shape, axis), build: func(g *irbuild.Graph) {
-					vs := []*ir.Value{g.Op("relu", "x", g.Input(shape...)), g.Input(shape...), g.Weights(shape...)}
-					g.Output(g.Op("stack", "values", vs, "axis", axis))
-				}})
+				samples = append(samples, sample{name: fmt.Sprint("stack ", shape, axis),
+					build: func(g *irbuild.Graph) {
+						vs := []*ir.Value{g.Op("relu", "x", g.Input(shape...)), g.Input(shape...), g.Weights(shape...)}
+						g.Output(g.Op("stack", "values", vs, "axis", axis))
+					}})
 			}
 		}
 	}
@@ -130,10 +139,12 @@ func TestJoin(t *testing.T) {
 		}},
 		sample{name: "concat with a constant", build: func(g *irbuild.Graph) {
 			x := g.Op("relu", "x", g.Input(3, 32))
-			g.Output(g.Op("concat", "values", []*ir.Value{g.Weights(3, 7), x, g.Weights(3, 1)}, "axis", 1, "interleave", false))
+			g.Output(g.Op("concat", "values", []*ir.Value{g.Weights(3, 7), x, g.Weights(3, 1)}, "axis", 1, "interleave",
+				false))
 		}},
 		sample{name: "concat into conv", build: func(g *irbuild.Graph) {
-			x := g.Op("concat", "values", []*ir.Value{g.Input(1, 3, 5, 6), g.Input(1, 4, 5, 6)}, "axis", 1, "interleave", false)
+			x := g.Op("concat", "values", []*ir.Value{g.Input(1, 3, 5, 6), g.Input(1, 4, 5, 6)}, "axis", 1,
+				"interleave", false)
 			g.Output(g.Op("conv", "x", x, "weight", scaled(g, 63, 6, 7, 3, 3)))
 		}},
 		sample{name: "large concat", build: func(g *irbuild.Graph) {
@@ -150,15 +161,19 @@ func TestPad(t *testing.T) {
 		shape []int64
 		pad   []int
 	}{
-		{[]int64{5}, []int{2, 3}}, {[]int64{5}, []int{0, 3}}, {[]int64{5}, []int{32, 1}}, {[]int64{3, 5}, []int{1, 2, 0, 0}}, {[]int64{3, 5}, []int{1, 2, 3, 4}},
-		{[]int64{2, 3, 33}, []int{1, 1, 2, 0, 0, 5}}, {[]int64{2, 3, 33}, []int{4, 5}}, {[]int64{2, 3, 33}, []int{0, 1, 64, 3}},
-		{[]int64{1, 4, 6, 7}, []int{0, 0, 0, 0, 1, 1, 1, 1}}, {[]int64{1, 4, 6, 7}, []int{1, 2, 3, 4}}, {[]int64{2, 3, 2, 3, 5}, []int{1, 0, 0, 1}},
+		{[]int64{5}, []int{2, 3}}, {[]int64{5}, []int{0, 3}}, {[]int64{5}, []int{32, 1}},
+		{[]int64{3, 5}, []int{1, 2, 0, 0}}, {[]int64{3, 5}, []int{1, 2, 3, 4}},
+		{[]int64{2, 3, 33}, []int{1, 1, 2, 0, 0, 5}}, {[]int64{2, 3, 33}, []int{4, 5}},
+		{[]int64{2, 3, 33}, []int{0, 1, 64, 3}},
+		{[]int64{1, 4, 6, 7}, []int{0, 0, 0, 0, 1, 1, 1, 1}}, {[]int64{1, 4, 6, 7}, []int{1, 2, 3, 4}},
+		{[]int64{2, 3, 2, 3, 5}, []int{1, 0, 0, 1}},
 		{[]int64{3, 5}, []int{0, 0, 0, 0}},
 	} {
 		for _, v := range []float64{0, -1.5} {
-			samples = clamped(samples, fmt.Sprint(c.shape, c.pad, v), c.shape, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-				return one(g.Op("pad", "x", x, "pad", c.pad, "mode", "constant", "constant_val", v))
-			})
+			samples = clamped(samples, fmt.Sprint(c.shape, c.pad, v), c.shape,
+				func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
+					return one(g.Op("pad", "x", x, "pad", c.pad, "mode", "constant", "constant_val", v))
+				})
 		}
 	}
 	runSamples(t, samples)
@@ -171,12 +186,14 @@ func TestSplit(t *testing.T) {
 			if d%2 != 0 {
 				continue
 			}
-			samples = clamped(samples, fmt.Sprint("halves ", shape, axis), shape, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-				return g.All("split", "x", x, "axis", axis, "num_splits", 2)
-			})
-			samples = clamped(samples, fmt.Sprint("ragged ", shape, axis), shape, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-				return g.All("split", "x", x, "axis", axis, "split_sizes", []int64{1, d - 1})
-			})
+			samples = clamped(samples, fmt.Sprint("halves ", shape, axis), shape,
+				func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
+					return g.All("split", "x", x, "axis", axis, "num_splits", 2)
+				})
+			samples = clamped(samples, fmt.Sprint("ragged ", shape, axis), shape,
+				func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
+					return g.All("split", "x", x, "axis", axis, "split_sizes", []int64{1, d - 1})
+				})
 		}
 	}
 	runSamples(t, samples)
@@ -199,18 +216,25 @@ func TestSlice(t *testing.T) {
 		shape              []int64
 		begin, end, stride []int
 	}{
-		{[]int64{40}, []int{3}, []int{11}, nil}, {[]int64{40}, []int{32}, []int{40}, nil}, {[]int64{40}, []int{39}, []int{40}, nil},
-		{[]int64{5, 40}, []int{1, 33}, []int{4, 40}, nil}, {[]int64{5, 40}, []int{0, 0}, []int{5, 40}, []int{2, 1}}, {[]int64{5, 40}, []int{-3, -7}, []int{-1, -2}, nil},
-		{[]int64{4, 5, 70}, []int{1, 1, 1}, []int{4, 5, 70}, []int{2, 3, 1}}, {[]int64{2, 3, 4, 5, 6}, []int{0, 1, 1, 2, 3}, []int{1, 3, 3, 5, 6}, nil},
-		{[]int64{2, 3, 4, 5, 6}, []int{0, 1, 0, 0, 1}, []int{2, 3, 4, 5, 6}, []int{1, 1, 3, 2, 1}},
+		{shape: []int64{40}, begin: []int{3}, end: []int{11}}, {shape: []int64{40}, begin: []int{32}, end: []int{40}},
+		{shape: []int64{40}, begin: []int{39}, end: []int{40}},
+		{shape: []int64{5, 40}, begin: []int{1, 33}, end: []int{4, 40}}, {shape: []int64{5, 40}, begin: []int{0, 0},
+			end: []int{5, 40}, stride: []int{2, 1}}, {shape: []int64{5, 40}, begin: []int{-3, -7}, end: []int{-1, -2}},
+		{shape: []int64{4, 5, 70}, begin: []int{1, 1, 1}, end: []int{4, 5, 70}, stride: []int{2, 3, 1}},
+		{shape: []int64{2, 3, 4, 5, 6}, begin: []int{0, 1, 1, 2, 3}, end: []int{1, 3, 3, 5, 6}},
+		{shape: []int64{2, 3, 4, 5, 6}, begin: []int{0, 1, 0, 0, 1}, end: []int{2, 3, 4, 5, 6},
+			stride: []int{1, 1, 3, 2, 1}},
 	} {
-		samples = clamped(samples, fmt.Sprint(c.shape, c.begin, c.end, c.stride), c.shape, rangeOf(c.begin, c.end, c.stride))
+		samples = clamped(samples, fmt.Sprint(c.shape, c.begin, c.end, c.stride), c.shape,
+			rangeOf(c.begin, c.end, c.stride))
 	}
 	samples = clamped(samples, "squeezed", []int64{3, 4, 40}, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-		return one(g.Op("slice_by_index", "x", x, "begin", []int{1, 2, 3}, "end", []int{2, 4, 33}, "squeeze_mask", []bool{true, false, false}))
+		return one(g.Op("slice_by_index", "x", x, "begin", []int{1, 2, 3}, "end", []int{2, 4, 33}, "squeeze_mask",
+			[]bool{true, false, false}))
 	})
 	samples = clamped(samples, "masked", []int64{3, 4, 40}, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
-		return one(g.Op("slice_by_index", "x", x, "begin", []int{1, 2, 3}, "end", []int{2, 3, 33}, "begin_mask", []bool{true, false, false}, "end_mask", []bool{false, true, true}))
+		return one(g.Op("slice_by_index", "x", x, "begin", []int{1, 2, 3}, "end", []int{2, 3, 33}, "begin_mask",
+			[]bool{true, false, false}, "end_mask", []bool{false, true, true}))
 	})
 	samples = clamped(samples, "by size", []int64{3, 4, 40}, func(g *irbuild.Graph, x *ir.Value) []*ir.Value {
 		return one(g.Op("slice_by_size", "x", x, "begin", []int{1, 0, 5}, "size", []int{2, -1, 30}))
@@ -230,7 +254,9 @@ var consumers = map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 	"matmul left t": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("matmul", "x", x, "y", g.Input(12, 7), "transpose_x", true)
 	},
-	"matmul right": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("matmul", "x", g.Input(33, 12), "y", x) },
+	"matmul right": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("matmul", "x", g.Input(33, 12), "y", x)
+	},
 	"matmul right t": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("matmul", "x", g.Input(33, 20), "y", x, "transpose_y", true)
 	},
@@ -248,16 +274,24 @@ var consumers = map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 	},
 	"add first":  func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("add", "x", x, "y", g.Input(8, 12, 20)) },
 	"add second": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("sub", "x", g.Input(8, 12, 20), "y", x) },
-	"add spread": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("mul", "x", g.Input(3, 8, 12, 20), "y", x) },
+	"add spread": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("mul", "x", g.Input(3, 8, 12, 20), "y", x)
+	},
 	"add scalar": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("add", "x", x, "y", 0.5) },
 	"reduce rows": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("reduce_sum", "x", x, "axes", []int{3}, "keep_dims", true)
 	},
-	"reduce max rows": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("reduce_max", "x", x, "axes", []int{1, 3}) },
-	"reduce channels": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("reduce_mean", "x", x, "axes", []int{1}) },
-	"reduce height":   func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("reduce_max", "x", x, "axes", []int{2}) },
-	"softmax":         func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("softmax", "x", x, "axis", -1) },
-	"softmax height":  func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("softmax", "x", x, "axis", 2) },
+	"reduce max rows": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("reduce_max", "x", x, "axes", []int{1, 3})
+	},
+	"reduce channels": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("reduce_mean", "x", x, "axes", []int{1})
+	},
+	"reduce height": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("reduce_max", "x", x, "axes", []int{2})
+	},
+	"softmax":        func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("softmax", "x", x, "axis", -1) },
+	"softmax height": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("softmax", "x", x, "axis", 2) },
 	"layer_norm": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("layer_norm", "x", x, "axes", []int{3}, "epsilon", 1e-3)
 	},
@@ -269,8 +303,10 @@ var consumers = map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 	},
 	"sigmoid": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("sigmoid", "x", x) },
 	"relu":    func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("relu", "x", x) },
-	"clip":    func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("clip", "x", x, "alpha", -0.5, "beta", 0.5) },
-	"square":  func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("square", "x", x) },
+	"clip": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+		return g.Op("clip", "x", x, "alpha", -0.5, "beta", 0.5)
+	},
+	"square": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("square", "x", x) },
 	"divided": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("real_div", "x", x, "y", positive(g, 12, 20))
 	},
@@ -278,7 +314,8 @@ var consumers = map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 		return g.Op("real_div", "x", g.Input(12, 20), "y", g.Op("add", "x", g.Op("square", "x", x), "y", 1.0))
 	},
 	"concat": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
-		return g.Op("relu", "x", g.Op("concat", "values", []*ir.Value{x, g.Input(1, 8, 12, 5)}, "axis", 3, "interleave", false))
+		return g.Op("relu", "x", g.Op("concat", "values", []*ir.Value{x, g.Input(1, 8, 12, 5)}, "axis", 3, "interleave",
+			false))
 	},
 	"concat channels": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("relu", "x", g.Op("concat", "values", []*ir.Value{x, x}, "axis", 1, "interleave", false))
@@ -324,19 +361,23 @@ var producers = map[string]func(g *irbuild.Graph) *ir.Value{
 		return g.Op("transpose", "x", g.Input(12, 1, 8, 20), "perm", []int{1, 2, 0, 3})
 	},
 	"transposed slice": func(g *irbuild.Graph) *ir.Value {
-		return g.Op("transpose", "x", rangeOf([]int{0, 0, 0, 3}, []int{12, 1, 8, 23}, nil)(g, g.Input(12, 1, 9, 33))[0], "perm", []int{1, 2, 0, 3})
+		return g.Op("transpose", "x", rangeOf([]int{0, 0, 0, 3}, []int{12, 1, 8, 23}, nil)(g, g.Input(12, 1, 9, 33))[0],
+			"perm", []int{1, 2, 0, 3})
 	},
 	"turned": func(g *irbuild.Graph) *ir.Value {
-		return g.Op("transpose", "x", rangeOf([]int{0, 0, 0, 3}, []int{1, 8, 20, 15}, nil)(g, g.Input(1, 9, 21, 16))[0], "perm", []int{0, 1, 3, 2})
+		return g.Op("transpose", "x", rangeOf([]int{0, 0, 0, 3}, []int{1, 8, 20, 15}, nil)(g, g.Input(1, 9, 21, 16))[0],
+			"perm", []int{0, 1, 3, 2})
 	},
 	"reshaped slice": func(g *irbuild.Graph) *ir.Value {
-		return g.Op("reshape", "x", rangeOf([]int{0, 5}, []int{96, 25}, nil)(g, g.Input(97, 40))[0], "shape", []int{1, 8, 12, 20})
+		return g.Op("reshape", "x", rangeOf([]int{0, 5}, []int{96, 25}, nil)(g, g.Input(97, 40))[0], "shape",
+			[]int{1, 8, 12, 20})
 	},
 	"split": func(g *irbuild.Graph) *ir.Value {
 		return g.All("split", "x", g.Input(1, 8, 12, 41), "axis", 3, "split_sizes", []int{9, 20, 12})[1]
 	},
 	"squeezed": func(g *irbuild.Graph) *ir.Value {
-		return g.Op("slice_by_index", "x", g.Input(1, 8, 5, 12, 33), "begin", []int{0, 0, 3, 0, 11}, "end", []int{1, 8, 4, 12, 31}, "squeeze_mask", []bool{false, false, true, false, false})
+		return g.Op("slice_by_index", "x", g.Input(1, 8, 5, 12, 33), "begin", []int{0, 0, 3, 0, 11}, "end",
+			[]int{1, 8, 4, 12, 31}, "squeeze_mask", []bool{false, false, true, false, false})
 	},
 	"computed": func(g *irbuild.Graph) *ir.Value {
 		return g.Op("transpose", "x", g.Op("relu", "x", g.Input(1, 12, 8, 20)), "perm", []int{0, 2, 1, 3})
@@ -351,7 +392,10 @@ func TestViews(t *testing.T) {
 	var samples []sample
 	for pn, p := range producers {
 		for cn, c := range consumers {
-			samples = append(samples, sample{name: pn + " to " + cn, build: func(g *irbuild.Graph) { g.Output(c(g, p(g))) }})
+			samples = append(samples, sample{
+				name:  pn + " to " + cn,
+				build: func(g *irbuild.Graph) { g.Output(c(g, p(g))) },
+			})
 		}
 	}
 	runSamples(t, samples)

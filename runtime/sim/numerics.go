@@ -10,7 +10,11 @@ import (
 // arithmetic is what the engine calls each mode. It has names of its own, since it
 // knows no package of zinc but the form of its tasks; this is the one place that knows
 // both.
-var arithmetic = [...]engine.Numerics{numerics.IEEE: engine.IEEE, numerics.ANE: engine.ANE, numerics.ANELanes: engine.ANELanes}
+var arithmetic = [...]engine.Numerics{
+	numerics.IEEE:     engine.IEEE,
+	numerics.ANE:      engine.ANE,
+	numerics.ANELanes: engine.ANELanes,
+}
 
 // EngineNumerics returns the engine's arithmetic of a mode; of one that there is not,
 // the engine's own.

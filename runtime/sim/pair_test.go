@@ -159,7 +159,8 @@ const quotientULP = 2
 // twice the largest deviation of that very element; of more, where errors add
 // up in other ways than the few runs show, three times the largest of the whole
 // output; both with one unit in the last place.
-func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, base map[string]interp.Tensor) (map[string][]float64, error) {
+func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, base map[string]interp.Tensor) (
+	map[string][]float64, error) {
 	exact, ops := true, 0
 	var single *ir.Op
 	for _, op := range c.res.Reference.Body.Ops {

@@ -29,7 +29,8 @@ func (m *Machine) stateOperand(name string) (uint32, error) {
 		}
 		names = append(names, n)
 	}
-	return 0, fmt.Errorf("function %q has no state %q; it has %s", m.fn.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
+	return 0, fmt.Errorf("function %q has no state %q; it has %s", m.fn.Name, name, cmp.Or(strings.Join(names, ", "),
+		"none"))
 }
 
 // State returns what a state of the chosen function holds. The bytes must not be

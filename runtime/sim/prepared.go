@@ -61,13 +61,28 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{fn: fn, o: o, store: newStore(fn), procs: m.procs, bound: bound, inputs: len(fn.Inputs), outputs: len(fn.Outputs)}
+	p := &Prepared{
+		fn:      fn,
+		o:       o,
+		store:   newStore(fn),
+		procs:   m.procs,
+		bound:   bound,
+		inputs:  len(fn.Inputs),
+		outputs: len(fn.Outputs),
+	}
 	if o.Dispatcher == nil {
 		p.engine = o.newEngine(p.store, p.traceTask)
 	}
 	p.steps = p.fast()
 	if p.steps == nil {
-		p.slow = &execution{store: p.store, procs: m.procs, fn: fn, o: o, engine: p.engine, host: map[uint32]interp.Tensor{}}
+		p.slow = &execution{
+			store:  p.store,
+			procs:  m.procs,
+			fn:     fn,
+			o:      o,
+			engine: p.engine,
+			host:   map[uint32]interp.Tensor{},
+		}
 	}
 	return p, nil
 }

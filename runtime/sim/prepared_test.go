@@ -18,7 +18,8 @@ import (
 )
 
 // prepare binds buffers to all ports: inputs that hold in, and empty outputs.
-func prepare(t testing.TB, m *sim.Machine, in map[string]interp.Tensor, o sim.Options) (p *sim.Prepared, ins, outs map[string][]byte) {
+func prepare(t testing.TB, m *sim.Machine, in map[string]interp.Tensor, o sim.Options) (p *sim.Prepared, ins,
+	outs map[string][]byte) {
 	t.Helper()
 	p, err := m.Prepare(m.Functions()[0], o)
 	if err != nil {
@@ -96,7 +97,8 @@ func TestPrepared(t *testing.T) {
 						t.Fatal(err)
 					}
 					for name, v := range want {
-						if n := len(v.Data); !bytes.Equal(outs[name][:n], v.Data) || !bytes.Equal(outs[name][n:], []byte{0, 0, 0}) {
+						if n := len(v.Data); !bytes.Equal(outs[name][:n], v.Data) || !bytes.Equal(outs[name][n:],
+							[]byte{0, 0, 0}) {
 							t.Errorf("seed %d: output %q is not what Run gives", seed, name)
 						}
 					}
@@ -216,7 +218,8 @@ func TestPreparedStates(t *testing.T) {
 func counter(cpu bool) *ir.Program {
 	body := "tensor<fp16, [2]> y = relu(x = sum);"
 	if cpu {
-		body = "tensor<fp16, [2]> r = reverse(x = sum, axes = tensor<int32, [1]>([0])); tensor<fp16, [2]> y = reverse(x = r, axes = tensor<int32, [1]>([0]));"
+		body = "tensor<fp16, [2]> r = reverse(x = sum, axes = tensor<int32, [1]>([0])); tensor<fp16, [2]> y = " +
+			"reverse(x = r, axes = tensor<int32, [1]>([0]));"
 	}
 	return milProgram(`func main<ios18>(tensor<fp16, [2]> x, state<tensor<fp16, [2]>> total) {
 	tensor<fp16, [2]> old = read_state(input = total);

@@ -91,7 +91,8 @@ func (m *maker) partner(v *ir.Value) any {
 	case 1:
 		for i := len(m.vals) - 1; i >= 0; i-- {
 			u := m.vals[i]
-			if s, _, ok := ir.Broadcast(v.Type.Shape, u.Type.Shape); ok && ir.TensorOf(ir.FP16, s...).Elems() <= makeElems && m.yes() {
+			if s, _, ok := ir.Broadcast(v.Type.Shape, u.Type.Shape); ok && ir.TensorOf(ir.FP16, s...).
+				Elems() <= makeElems && m.yes() {
 				return u
 			}
 		}
@@ -178,7 +179,8 @@ var makers = []struct {
 			w, terms = append(w, k), terms*k
 			strides, dil, pad = append(strides, 1+m.n(3)), append(dil, 1+m.n(2)), append(pad, m.n(4), m.n(4))
 		}
-		args := []any{"x", x, "weight", scaled(m.g, terms, w...), "strides", strides, "dilations", dil, "groups", groups}
+		args := []any{"x", x, "weight", scaled(m.g, terms, w...), "strides", strides, "dilations", dil, "groups",
+			groups}
 		switch kind := []string{"valid", "same", "custom", "same_lower"}[m.n(4)]; kind {
 		case "custom":
 			args = append(args, "pad_type", kind, "pad", pad)
@@ -338,7 +340,8 @@ var makers = []struct {
 			if m.n(4) == 0 {
 				s = 2
 			}
-			begin, end, stride, squeeze = append(begin, b), append(end, e), append(stride, s), append(squeeze, m.n(8) == 0)
+			begin, end, stride, squeeze = append(begin, b), append(end, e), append(stride, s),
+				append(squeeze, m.n(8) == 0)
 		}
 		squeeze[len(squeeze)-1] = squeeze[len(squeeze)-1] && m.n(4) == 0
 		return m.try("slice_by_index", "x", x, "begin", begin, "end", end, "stride", stride, "squeeze_mask", squeeze)
@@ -384,7 +387,8 @@ var makers = []struct {
 		case 0:
 			return m.try("reverse", "x", x, "axes", []int{m.axis(x)})
 		case 1:
-			return m.try("cumsum", "x", m.try("mul", "x", x, "y", 0.0625)[0], "axis", m.axis(x), "exclusive", false, "reverse", false)
+			return m.try("cumsum", "x", m.try("mul", "x", x, "y", 0.0625)[0], "axis", m.axis(x), "exclusive", false,
+				"reverse", false)
 		}
 		reps := make([]int, x.Type.Rank())
 		for i := range reps {
@@ -430,7 +434,8 @@ func makeProgram(b []byte) (p *ir.Program, steps string) {
 		row := &makers[m.n(len(makers))]
 		var usable []*ir.Value
 		for _, v := range row.f(m, m.value()) {
-			if n := v.Type.Elems(); v.Type.DType == ir.FP16 && n > 0 && n <= makeElems && v.Type.Rank() > 0 && v.Type.Rank() <= 5 {
+			if n := v.Type.Elems(); v.Type.DType == ir.FP16 && n > 0 && n <= makeElems && v.Type.Rank() > 0 &&
+				v.Type.Rank() <= 5 {
 				usable = append(usable, v)
 			}
 		}

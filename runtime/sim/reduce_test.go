@@ -29,9 +29,10 @@ func TestReduce(t *testing.T) {
 		for _, shape := range [][]int64{{9}, {1}, {3, 7}, {4, 1}, {2, 5, 40}, {2, 6, 5, 33}, {2, 3, 4, 5, 6}} {
 			for i, axes := range subsets(len(shape)) {
 				keep := i%2 == 0
-				samples = append(samples, sample{name: fmt.Sprint(op, shape, axes, keep), build: func(g *irbuild.Graph) {
-					g.Output(g.Op(op, "x", g.Input(shape...), "axes", axes, "keep_dims", keep))
-				}})
+				samples = append(samples, sample{name: fmt.Sprint(op, shape, axes, keep),
+					build: func(g *irbuild.Graph) {
+						g.Output(g.Op(op, "x", g.Input(shape...), "axes", axes, "keep_dims", keep))
+					}})
 			}
 		}
 		for _, c := range []struct {
@@ -51,15 +52,20 @@ func TestReduce(t *testing.T) {
 			{[]int64{2, 20, 30, 10, 12}, []int{0, 2, 4}},
 			{[]int64{20000, 30}, []int{0}},
 		} {
-			samples = append(samples, sample{name: fmt.Sprint("large ", op, c.shape, c.axes), fill: func(r *rand.Rand) float64 { return r.NormFloat64() / 8 }, build: func(g *irbuild.Graph) {
-				g.Output(g.Op(op, "x", g.Input(c.shape...), "axes", c.axes, "keep_dims", true))
-			}})
+			samples = append(samples, sample{name: fmt.Sprint("large ", op, c.shape, c.axes),
+				fill: func(r *rand.Rand) float64 {
+					return r.NormFloat64() / 8
+				}, build: func(g *irbuild.Graph) {
+					g.Output(g.Op(op, "x", g.Input(c.shape...), "axes", c.axes, "keep_dims", true))
+				}})
 		}
 		samples = append(samples, sample{name: op + " of a negative axis", build: func(g *irbuild.Graph) {
 			g.Output(g.Op(op, "x", g.Input(2, 3, 4), "axes", []int{-1, 0}))
 		}}, sample{name: op + " of more than L2 holds", cpu: true, build: func(g *irbuild.Graph) {
 			g.Output(g.Op(op, "x", g.Op("relu", "x", g.Input(1, 512, 40, 40)), "axes", []int{1, 2, 3}))
-		}, fill: func(r *rand.Rand) float64 { return r.NormFloat64() / 64 }}, sample{name: op + " of a slice along four axes", build: func(g *irbuild.Graph) {
+		}, fill: func(r *rand.Rand) float64 {
+			return r.NormFloat64() / 64
+		}}, sample{name: op + " of a slice along four axes", build: func(g *irbuild.Graph) {
 			x := rangeOf([]int{0, 1, 1, 1, 1}, []int{2, 3, 3, 5, 6}, nil)(g, g.Input(2, 4, 4, 6, 7))[0]
 			g.Output(g.Op(op, "x", x, "axes", []int{0, 1, 2, 4}))
 		}}, sample{name: op + " over everything", build: func(g *irbuild.Graph) {
@@ -77,7 +83,9 @@ func TestSoftmax(t *testing.T) {
 	var samples []sample
 	for _, shape := range [][]int64{{9}, {1}, {3, 7}, {4, 1}, {2, 5, 40}, {2, 6, 5, 33}, {2, 3, 4, 5, 6}} {
 		for axis := range shape {
-			samples = append(samples, sample{name: fmt.Sprint(shape, axis), fill: func(r *rand.Rand) float64 { return 3 * r.NormFloat64() }, build: func(g *irbuild.Graph) {
+			samples = append(samples, sample{name: fmt.Sprint(shape, axis), fill: func(r *rand.Rand) float64 {
+				return 3 * r.NormFloat64()
+			}, build: func(g *irbuild.Graph) {
 				g.Output(g.Op("softmax", "x", g.Input(shape...), "axis", axis))
 			}})
 		}
@@ -85,7 +93,8 @@ func TestSoftmax(t *testing.T) {
 	for _, c := range []struct {
 		shape []int64
 		axis  int
-	}{{[]int64{6, 150, 150}, -1}, {[]int64{300, 4000}, 1}, {[]int64{4000, 300}, 0}, {[]int64{1, 8, 200, 200}, 3}, {[]int64{2, 1500, 40}, 1}} {
+	}{{[]int64{6, 150, 150}, -1}, {[]int64{300, 4000}, 1}, {[]int64{4000, 300}, 0}, {[]int64{1, 8, 200, 200}, 3},
+		{[]int64{2, 1500, 40}, 1}} {
 		samples = append(samples, sample{name: fmt.Sprint("large ", c.shape, c.axis), build: func(g *irbuild.Graph) {
 			g.Output(g.Op("softmax", "x", g.Input(c.shape...), "axis", c.axis))
 		}})
@@ -119,14 +128,17 @@ func TestLayerNorm(t *testing.T) {
 	for _, shape := range [][]int64{{150, 384}, {1, 1500, 384}, {3000, 64}, {4, 16384}} {
 		samples = append(samples, sample{name: fmt.Sprint("large ", shape), build: func(g *irbuild.Graph) {
 			n := shape[len(shape)-1]
-			g.Output(g.Op("layer_norm", "x", g.Input(shape...), "axes", []int{-1}, "gamma", g.Weights(n), "beta", g.Weights(n), "epsilon", 1e-5))
+			g.Output(g.Op("layer_norm", "x", g.Input(shape...), "axes", []int{-1}, "gamma", g.Weights(n), "beta",
+				g.Weights(n), "epsilon", 1e-5))
 		}})
 	}
 	samples = append(samples, sample{name: "of more than L2 holds", cpu: true, build: func(g *irbuild.Graph) {
-		g.Output(g.Op("layer_norm", "x", g.Op("relu", "x", g.Input(2, 300, 4000)), "axes", []int{1, 2}, "epsilon", 1e-3))
+		g.Output(g.Op("layer_norm", "x", g.Op("relu", "x", g.Input(2, 300, 4000)), "axes", []int{1, 2}, "epsilon",
+			1e-3))
 	}}, sample{name: "within a block", build: func(g *irbuild.Graph) {
 		x := g.Input(1, 9, 48)
-		n := g.Op("layer_norm", "x", x, "axes", []int{-1}, "gamma", g.Weights(48), "beta", g.Weights(48), "epsilon", 1e-5)
+		n := g.Op("layer_norm", "x", x, "axes", []int{-1}, "gamma", g.Weights(48), "beta", g.Weights(48), "epsilon",
+			1e-5)
 		y := g.Op("linear", "x", n, "weight", scaled(g, 48, 48, 48), "bias", g.Weights(48))
 		g.Output(g.Op("add", "x", x, "y", y))
 	}})
@@ -146,32 +158,38 @@ func TestPool(t *testing.T) {
 							}
 							shape, kernel, strides, pads := []int64{2, 5, 11}, []int{k}, []int{s}, []int{k / 2, k - 1}
 							if two {
-								shape, kernel, strides, pads = []int64{2, 5, 8, 11}, []int{4 - k, k}, []int{s, 4 - s}, []int{(4 - k) / 2, 3 - k, k - 1, k / 2}
+								shape, kernel, strides, pads = []int64{2, 5, 8, 11}, []int{4 - k, k}, []int{s, 4 - s},
+									[]int{(4 - k) / 2, 3 - k, k - 1, k / 2}
 							}
-							samples = append(samples, sample{name: fmt.Sprint(op, pad, shape, kernel, strides, form), build: func(g *irbuild.Graph) {
-								args := []any{"x", g.Input(shape...), "kernel_sizes", kernel, "strides", strides, "pad_type", pad}
-								if pad == "custom" {
-									args = append(args, "pad", pads)
-								}
-								if form == 1 {
-									args = append(args, "ceil_mode", true)
-								}
-								if op == "avg_pool" {
-									args = append(args, "exclude_padding_from_average", form >= 1)
-								}
-								g.Output(g.Op(op, args...))
-							}})
+							samples = append(samples, sample{name: fmt.Sprint(op, pad, shape, kernel, strides, form),
+								build: func(g *irbuild.Graph) {
+									args := []any{"x", g.Input(shape...), "kernel_sizes", kernel, "strides", strides,
+										"pad_type", pad}
+									if pad == "custom" {
+										args = append(args, "pad", pads)
+									}
+									if form == 1 {
+										args = append(args, "ceil_mode", true)
+									}
+									if op == "avg_pool" {
+										args = append(args, "exclude_padding_from_average", form >= 1)
+									}
+									g.Output(g.Op(op, args...))
+								}})
 						}
 					}
 				}
 			}
 		}
 		samples = append(samples, sample{name: op + " large", build: func(g *irbuild.Graph) {
-			g.Output(g.Op(op, "x", g.Input(1, 64, 150, 160), "kernel_sizes", []int{3, 3}, "strides", []int{2, 2}, "pad_type", "same"))
+			g.Output(g.Op(op, "x", g.Input(1, 64, 150, 160), "kernel_sizes", []int{3, 3}, "strides", []int{2, 2},
+				"pad_type", "same"))
 		}}, sample{name: op + " global", build: func(g *irbuild.Graph) {
-			g.Output(g.Op(op, "x", g.Input(1, 40, 7, 7), "kernel_sizes", []int{7, 7}, "strides", []int{1, 1}, "pad_type", "valid"))
+			g.Output(g.Op(op, "x", g.Input(1, 40, 7, 7), "kernel_sizes", []int{7, 7}, "strides", []int{1, 1},
+				"pad_type", "valid"))
 		}}, sample{name: op + " after conv", build: func(g *irbuild.Graph) {
-			y := g.Op("relu", "x", g.Op("conv", "x", g.Input(1, 3, 12, 12), "weight", scaled(g, 27, 8, 3, 3, 3), "pad_type", "same"))
+			y := g.Op("relu", "x", g.Op("conv", "x", g.Input(1, 3, 12, 12), "weight", scaled(g, 27, 8, 3, 3, 3),
+				"pad_type", "same"))
 			g.Output(g.Op(op, "x", y, "kernel_sizes", []int{2, 2}, "strides", []int{2, 2}, "pad_type", "valid"))
 		}})
 	}

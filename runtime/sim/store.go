@@ -15,7 +15,12 @@ type store struct {
 }
 
 func newStore(fn *function) *store {
-	return &store{sizes: fn.sizes, surfaces: map[string][]byte{}, scratch: map[uint64][]byte{}, ports: map[string]map[string][]byte{}}
+	return &store{
+		sizes:    fn.sizes,
+		surfaces: map[string][]byte{},
+		scratch:  map[uint64][]byte{},
+		ports:    map[string]map[string][]byte{},
+	}
 }
 
 // clear sets all of the memory to zeros.
@@ -62,7 +67,8 @@ func (s *store) Window(i int, off, n int64, write bool) ([]byte, error) {
 		return nil, fmt.Errorf("buffer-access register %d points at nothing", i)
 	}
 	if off < 0 || n < 0 || off > b.size || n > b.size-off {
-		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a window of %#x bytes", off, off+n, i, b.size)
+		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a window of %#x bytes", off, off+n, i,
+			b.size)
 	}
 	if write && !b.write {
 		return nil, fmt.Errorf("write to buffer-access register %d, a window that is only read", i)

@@ -79,7 +79,8 @@ func Renamed(version string) Edit {
 }
 
 // NoNormalise is an edit that takes the work of pass normalise away.
-var NoNormalise = Edit{"passes/list.go", `"needs folded constants; fewer forms for the passes below", normalise}`, `"needs folded constants; fewer forms for the passes below", func(*State) error { _ = normalise; return nil }}`}
+var NoNormalise = Edit{"passes/list.go", `"needs folded constants; fewer forms for the passes below", normalise}`,
+	`"needs folded constants; fewer forms for the passes below", func(*State) error { _ = normalise; return nil }}`}
 
 // Script writes a shell script that stands for an executable: what it does for
 // `version`, for `--help` and for anything else.
@@ -90,7 +91,8 @@ func Script(t testing.TB, version, help, compile string) string {
 		t.Skip("no shell")
 	}
 	path := filepath.Join(t.TempDir(), "zinc")
-	text := "#!" + sh + "\ncase \"$*\" in\nversion*)\n" + version + "\n;;\n--help)\n" + help + "\n;;\n*)\n" + compile + "\n;;\nesac\n"
+	text := "#!" + sh + "\ncase \"$*\" in\nversion*)\n" + version + "\n;;\n--help)\n" + help + "\n;;\n*)\n" + compile +
+		"\n;;\nesac\n"
 	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -110,5 +112,6 @@ func Older(t testing.TB, exe string, lacks ...string) string {
 	return Script(t,
 		"case \"$*\" in *--json*) echo 'zinc: unknown flag: --json' >&2; exit 2;; esac\nexec "+quoted+" version",
 		quoted+" --help | grep -v "+strings.Join(hidden, " "),
-		"case \"$*\" in "+strings.Join(refused, "|")+") echo 'zinc: unknown flag' >&2; exit 2;; esac\nexec "+quoted+" \"$@\"")
+		"case \"$*\" in "+strings.Join(refused, "|")+") echo 'zinc: unknown flag' >&2; exit 2;; esac\nexec "+quoted+
+			" \"$@\"")
 }

@@ -66,10 +66,12 @@ folder decides what runs.`,
 	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default what " + cacheEnv + " names)"
 	cmd.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")
 	sub("ls", "List the entries, the one used last first: key, bytes, last use", c.list)
-	v := sub("verify", "Read every entry, check its checksum and load it; exit status 1 when one is not whole", c.verify)
+	v := sub("verify", "Read every entry, check its checksum and load it; exit status 1 when one is not whole",
+		c.verify)
 	v.Flags().BoolVar(&c.remove, "remove", false, "remove what is not whole")
 	gc := sub("gc", "Remove the entries that were used longest ago, and what interrupted writers left", c.collect)
-	gc.Flags().Int64Var(&c.maxBytes, "max-bytes", -1, "`BYTES` that the others may take (default what "+cacheBytesEnv+" says)")
+	gc.Flags().Int64Var(&c.maxBytes, "max-bytes", -1, "`BYTES` that the others may take (default what "+cacheBytesEnv+
+		" says)")
 	return cmd
 }
 
@@ -110,7 +112,8 @@ func (c *cacheCommand) list(context.Context) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%s, %s\n", diag.Count(len(rows), "entry", "entries"), diag.Count(int(total), "byte", "bytes"))
+	_, err = fmt.Fprintf(c.out, "%s, %s\n", diag.Count(len(rows), "entry", "entries"), diag.Count(int(total), "byte",
+		"bytes"))
 	return err
 }
 
@@ -211,9 +214,11 @@ func (c *cacheCommand) collect(context.Context) error {
 			Kept         int   `json:"kept"`
 			KeptBytes    int64 `json:"kept_bytes"`
 			Temporary    int   `json:"temporary_files"`
-		}{did.Removed, did.RemovedBytes, did.Kept, did.KeptBytes, did.Temporary}))
+		}{Removed: did.Removed, RemovedBytes: did.RemovedBytes, Kept: did.Kept, KeptBytes: did.KeptBytes,
+			Temporary: did.Temporary}))
 	}
-	_, err = fmt.Fprintf(c.out, "%s of %d bytes removed, %d of %d bytes kept\n", diag.Count(did.Removed, "entry", "entries"), did.RemovedBytes, did.Kept, did.KeptBytes)
+	_, err = fmt.Fprintf(c.out, "%s of %d bytes removed, %d of %d bytes kept\n", diag.Count(did.Removed, "entry",
+		"entries"), did.RemovedBytes, did.Kept, did.KeptBytes)
 	if err == nil && did.Temporary > 0 {
 		_, err = fmt.Fprintf(c.out, "%s removed\n", diag.Count(did.Temporary, "unfinished file", "unfinished files"))
 	}

@@ -31,7 +31,9 @@ type cacheFlags struct {
 }
 
 func (c *cacheFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv), "take the pair from this `FOLDER` when it holds it, and put it there when not; \"\" for none (default what "+cacheEnv+" names)")
+	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv),
+		"take the pair from this `FOLDER` when it holds it, and put it there when not; \"\" for none (default what "+
+			cacheEnv+" names)")
 	f.Lookup("cache").DefValue = "" // help is the same whatever the environment holds
 }
 
@@ -105,7 +107,8 @@ func (s *slot) get(e *env) *zinc.Pair {
 	if err != nil {
 		return nil
 	}
-	fmt.Fprintf(e.err, "zinc: cache hit %s: the pair is from %s, nothing was compiled\n", shortKey(s.key), s.store.Folder)
+	fmt.Fprintf(e.err, "zinc: cache hit %s: the pair is from %s, nothing was compiled\n", shortKey(s.key),
+		s.store.Folder)
 	return &zinc.Pair{Container: p.Container, Descriptor: p.Descriptor, Cached: true}
 }
 

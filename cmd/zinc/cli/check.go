@@ -107,7 +107,8 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	}
 	switch {
 	case c.reports.stdout() != nil && (c.json || c.sarif):
-		return usagef("check: --report on standard output and --json or --sarif: choose one, or give the report a file, as in --report %s=FILE", c.reports.stdout().Name)
+		return usagef("check: --report on standard output and --json or --sarif: choose one, or give the report a "+
+			"file, as in --report %s=FILE", c.reports.stdout().Name)
 	case c.reports.list != nil && len(names) > 1:
 		return usagef("check: --report is of one target, --target names %d", len(names))
 	}
@@ -119,7 +120,8 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 			return err
 		}
 		if b := c.budgets.compiles(); b != "" && !slices.Contains(target.Compiled(), flags[i].target) {
-			return usagef("check: --%s asks for a compilation, and zinc writes no programs for %s; it writes them for %s", b, flags[i].target, strings.Join(target.Compiled(), ", "))
+			return usagef("check: --%s asks for a compilation, and zinc writes no programs for %s; it writes them "+
+				"for %s", b, flags[i].target, strings.Join(target.Compiled(), ", "))
 		}
 	}
 	var r checkResult
@@ -161,7 +163,8 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 
 // place plans the model for one target. Planning rewrites the program, so each
 // target opens the model anew; warnings are printed once.
-func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (targetResult, string, error) {
+func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (targetResult, string,
+	error) {
 	quiet := *c.env
 	if !first {
 		quiet.err = io.Discard
@@ -189,7 +192,8 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	rep.Timings = nil // not a fact about the model
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
-		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s, --require-engine allows none", diag.Count(n, "operation runs", "operations run"), rep.Target))
+		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s, --require-engine allows none",
+			diag.Count(n, "operation runs", "operations run"), rep.Target))
 	}
 	t.Explain = newExplains(path, c.flags, rep).list(rep)
 	ran, err := c.budgets.run(ctx, f, c.env, path)
@@ -249,5 +253,10 @@ func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 
 // document is what reports are written of: the placement on one target.
 func (c *checkCommand) document(model string, t *targetResult) *report.Document {
-	return &report.Document{Model: model, Report: t.Report, Violations: t.Violations, Explain: newExplains(c.path, c.flags, t.Report).command}
+	return &report.Document{
+		Model:      model,
+		Report:     t.Report,
+		Violations: t.Violations,
+		Explain:    newExplains(c.path, c.flags, t.Report).command,
+	}
 }

@@ -31,7 +31,8 @@ func checkModel(t *testing.T, path string, args ...string) checkResult {
 
 // general are the rules that are no limit of a lowering rule.
 var general = []string{
-	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering, target.RuleConversion, target.RuleIdleMove, target.RuleOther,
+	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering, target.RuleConversion,
+	target.RuleIdleMove, target.RuleOther,
 }
 
 // explained checks that every operation on the CPU names rule, value and limit,
@@ -52,11 +53,14 @@ func explained(t *testing.T, r *targetResult) {
 			continue
 		}
 		no := o.Refusal
-		if _, ok := target.RuleOf(no.Rule); !ok || no.What == "" || no.Value == "" || no.Limit == "" || o.Reason == "" || o.Line == 0 {
+		if _, ok := target.RuleOf(no.Rule); !ok || no.What == "" || no.Value == "" || no.Limit == "" ||
+			o.Reason == "" || o.Line == 0 {
 			t.Errorf("%s: line %d, %s %s: %q, %+v", r.Target, o.Line, o.Op, o.Name, o.Reason, no)
 		}
-		if !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules(), no.Rule) && !slices.Contains(held[o.Rule], no.Rule) {
-			t.Errorf("%s: %s %s breaks %s, which rule %s is not documented to hold", r.Target, o.Op, o.Name, no.Rule, o.Rule)
+		if !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules(), no.Rule) &&
+			!slices.Contains(held[o.Rule], no.Rule) {
+			t.Errorf("%s: %s %s breaks %s, which rule %s is not documented to hold", r.Target, o.Op, o.Name, no.Rule,
+				o.Rule)
 		}
 	}
 	if len(r.DispatchList) != r.Dispatches {
@@ -113,10 +117,12 @@ func TestCheckCorpus(t *testing.T) {
 			switch {
 			case e.Name() == "whisper-tiny-encoder":
 				if h13.EngineMACsPercent != 100 || h13.CPUOps != 0 {
-					t.Errorf("h13: %g %% of multiply-accumulates, %d operations on the CPU", h13.EngineMACsPercent, h13.CPUOps)
+					t.Errorf("h13: %g %% of multiply-accumulates, %d operations on the CPU", h13.EngineMACsPercent,
+						h13.CPUOps)
 				}
 				if count(h12, "softmax", target.RuleFamily) != 4 || count(h12, "layer_norm", target.RuleFamily) != 9 {
-					t.Errorf("h12: %d softmax, %d layer_norm", count(h12, "softmax", target.RuleFamily), count(h12, "layer_norm", target.RuleFamily))
+					t.Errorf("h12: %d softmax, %d layer_norm", count(h12, "softmax", target.RuleFamily),
+						count(h12, "layer_norm", target.RuleFamily))
 				}
 			case strings.Contains(e.Name(), "lstm"), strings.HasPrefix(e.Name(), "silero"):
 				if count(h13, "lstm", target.RuleNever) == 0 {
@@ -157,7 +163,8 @@ func TestCheckDetector(t *testing.T) {
 	r := checkModel(t, path, "--target", "h13")
 	h13 := &r.Targets[0]
 	explained(t, h13)
-	if h13.CPUOps != 2 || count(h13, "upsample_nearest_neighbor", target.RuleNoLowering) != 1 || count(h13, "reduce_argmax", target.RuleFamily) != 1 {
+	if h13.CPUOps != 2 || count(h13, "upsample_nearest_neighbor", target.RuleNoLowering) != 1 ||
+		count(h13, "reduce_argmax", target.RuleFamily) != 1 {
 		t.Errorf("on the CPU: %+v", h13.Ops)
 	}
 	if h13.Dispatches != 2 || h13.Ops[h13.DispatchList[1].CutBy[0]].Name != "u" {

@@ -22,7 +22,8 @@ func (t *targetResult) text(w io.Writer, model string) error {
 		fmt.Fprintln(w, "no multiply-accumulates")
 	}
 	if t.Transfers > 0 {
-		fmt.Fprintf(w, "%s done on the way to and from the engine\n", diag.Count(t.Transfers, "conversion is", "conversions are"))
+		fmt.Fprintf(w, "%s done on the way to and from the engine\n", diag.Count(t.Transfers, "conversion is",
+			"conversions are"))
 	}
 	fmt.Fprintln(w)
 	var table bytes.Buffer
@@ -50,7 +51,8 @@ func (t *targetResult) text(w io.Writer, model string) error {
 	if len(t.Compressed) > 0 {
 		fmt.Fprintln(w, "\ncompressed constants:")
 		for _, c := range t.Compressed {
-			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored, c.Streamed, c.Why)
+			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored,
+				c.Streamed, c.Why)
 		}
 	}
 	if len(t.Violations) > 0 {
@@ -60,9 +62,11 @@ func (t *targetResult) text(w io.Writer, model string) error {
 }
 
 func (t *targetResult) dispatchText(w io.Writer) {
-	fmt.Fprintf(w, "\n%s, %s on the CPU\n", diag.Count(t.Dispatches, "dispatch", "dispatches"), diag.Count(t.CPUCalls, "call", "calls"))
+	fmt.Fprintf(w, "\n%s, %s on the CPU\n", diag.Count(t.Dispatches, "dispatch", "dispatches"),
+		diag.Count(t.CPUCalls, "call", "calls"))
 	for i, d := range t.DispatchList {
-		fmt.Fprintf(w, "  %d: step %d, %s, %d in, %d out; %s", i+1, d.Step, diag.Count(d.Ops, "operation", "operations"), d.Inputs, d.Outputs, compile.Causes[d.Cause])
+		fmt.Fprintf(w, "  %d: step %d, %s, %d in, %d out; %s", i+1, d.Step, diag.Count(d.Ops, "operation",
+			"operations"), d.Inputs, d.Outputs, compile.Causes[d.Cause])
 		if len(d.CutBy) > 0 {
 			o := t.Ops[d.CutBy[0]]
 			fmt.Fprintf(w, "%s %q, line %d: %s", o.Op, o.Name, o.Line, o.Reason)

@@ -66,16 +66,20 @@ line is wrong, 3 zinc is wrong.`,
 			if err := unknownCommand(cmd, args); err != nil {
 				return err
 			}
-			return operands(1, 1, "one MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel, a .mil file or a .plist")(cmd, args)
+			return operands(1, 1, "one MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel, a .mil file or a .plist")(
+				cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
+	f.StringVarP(&c.out, "output", "o", "",
+		"container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
 	c.reports.register(f)
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
-	f.StringVar(&c.debug, "debug-db", "", "write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
-	f.BoolVar(&c.dryRun, "dry-run", false, "compile, but write no pair: say what would be written; reports are written all the same")
+	f.StringVar(&c.debug, "debug-db", "",
+		"write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
+	f.BoolVar(&c.dryRun, "dry-run", false,
+		"compile, but write no pair: say what would be written; reports are written all the same")
 	c.model(f)
 	c.cache.register(f)
 	c.passes(f)
@@ -119,7 +123,8 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if c.debug != "" {
-		if clean := filepath.Clean(c.debug); clean == filepath.Clean(hwxPath) || clean == filepath.Clean(e5Path) || sameFile(clean, m.Path) {
+		if clean := filepath.Clean(c.debug); clean == filepath.Clean(hwxPath) || clean == filepath.Clean(e5Path) ||
+			sameFile(clean, m.Path) {
 			return usagef("--debug-db %s would replace the pair or the model's own text", c.debug)
 		}
 		c.provenance = true
@@ -157,7 +162,11 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 	if err != nil {
 		return err
 	}
-	c.doc = &report.Document{Model: filepath.ToSlash(m.Path), Report: r.Report, Violations: append(report.Judge(r.Report, c.budgets.limits), ran...)}
+	c.doc = &report.Document{
+		Model:      filepath.ToSlash(m.Path),
+		Report:     r.Report,
+		Violations: append(report.Judge(r.Report, c.budgets.limits), ran...),
+	}
 	if c.flags != nil {
 		c.doc.Explain = newExplains(c.path, c.flags, r.Report).command
 	}
@@ -176,7 +185,8 @@ func (c *compileCommand) tell() error {
 
 // fromCache writes a pair that the cache holds, when nothing is asked for that only
 // a compilation tells.
-func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path, hwxPath, e5Path string) (done bool, err error) {
+func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path, hwxPath, e5Path string) (done bool,
+	err error) {
 	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.looks() {
 		return false, nil
 	}
@@ -193,7 +203,8 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path, hwxPat
 	if p == nil {
 		return false, nil
 	}
-	return true, c.write(ctx, []atomicfile.File{atomicfile.Bytes(hwxPath, p.Container), atomicfile.Bytes(e5Path, p.Descriptor)}, nil)
+	return true, c.write(ctx, []atomicfile.File{atomicfile.Bytes(hwxPath, p.Container), atomicfile.Bytes(e5Path,
+		p.Descriptor)}, nil)
 }
 
 // write writes the files and the reports. With --dry-run it writes the reports
@@ -237,7 +248,8 @@ func pairPaths(out, model string) (container, descriptor string, err error) {
 	case containerExt:
 		return out, strings.TrimSuffix(out, containerExt) + descriptorExt, nil
 	case descriptorExt:
-		return "", "", usagef("-o %s: give the container's name, %s%s; the descriptor goes beside it", out, strings.TrimSuffix(out, descriptorExt), containerExt)
+		return "", "", usagef("-o %s: give the container's name, %s%s; the descriptor goes beside it", out,
+			strings.TrimSuffix(out, descriptorExt), containerExt)
 	}
 	return out, out + descriptorExt, nil
 }

@@ -49,24 +49,31 @@ func (c *compileFlags) model(f *pflag.FlagSet) {
 // form registers the flags that decide the bytes of a pair.
 func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
-	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision", "declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
+	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision",
+		"declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
-	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse as current compilers write them, or full, the kernel record whole in every task as old ones did")
+	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse as current compilers write "+
+		"them, or full, the kernel record whole in every task as old ones did")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
-	f.StringArrayVar(&c.shapes, "shape", nil, "`NAME=1x3x224x224`: shape of an input in the stead of its default, within its range or set (repeatable)")
+	f.StringArrayVar(&c.shapes, "shape", nil,
+		"`NAME=1x3x224x224`: shape of an input in the stead of its default, within its range or set (repeatable)")
 }
 
 // work registers the flags that decide how the work is done.
 func (c *compileFlags) work(f *pflag.FlagSet) {
 	f.IntVar(&c.workers, "workers", 0, "goroutines to use, 0 for one a processor; results do not depend on it")
-	f.BoolVar(&c.progress, "progress", false, "show progress on standard error (shown on a terminal when work takes long)")
+	f.BoolVar(&c.progress, "progress", false,
+		"show progress on standard error (shown on a terminal when work takes long)")
 }
 
 // passes registers the flags that look into the compiler.
 func (c *compileFlags) passes(f *pflag.FlagSet) {
-	f.StringSliceVar(&c.printAfter, "print-after", nil, "print the program after the pass `NAME` (or all) on standard error")
+	f.StringSliceVar(&c.printAfter, "print-after", nil,
+		"print the program after the pass `NAME` (or all) on standard error")
 	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
-	f.BoolVar(&c.elide, "elide-constants", false, fmt.Sprintf("with --print-after, print constants of %d bytes and more as their size and digest", ir.ElidedBytes))
+	f.BoolVar(&c.elide, "elide-constants", false,
+		fmt.Sprintf("with --print-after, print constants of %d bytes and more as their size and digest",
+			ir.ElidedBytes))
 	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
 }
@@ -80,7 +87,8 @@ func (c *compileFlags) looks() bool {
 func (c *compileFlags) check() error {
 	for _, n := range c.printAfter {
 		if !passes.Known(n) {
-			return usagef("--print-after=%s: no such pass; passes are %s and all", n, strings.Join(passes.Names(), ", "))
+			return usagef("--print-after=%s: no such pass; passes are %s and all", n, strings.Join(passes.Names(),
+				", "))
 		}
 	}
 	if c.elide && (len(c.printAfter) == 0 || c.printChanged) {
@@ -109,7 +117,8 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		return compile.Options{}, err
 	}
 	o := compile.Options{
-		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, FullTD: c.tdForm == "full", Func: c.function, Workers: c.workers,
+		Target: t, Shapes: shapes, Precision: c.precision, SplitKernel: c.split, FullTD: c.tdForm == "full",
+		Func: c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
 	}

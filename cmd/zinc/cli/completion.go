@@ -32,7 +32,8 @@ var flagWords = map[string]func() []string{
 var commandFlagWords = map[string]func() []string{
 	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
 	"zinc reduce --target": target.Compiled, "zinc reduce --pass": reduce.PassNames,
-	"zinc stack --target": target.Compiled, "zinc generate --target": target.Compiled, "zinc patch --target": target.Compiled,
+	"zinc stack --target": target.Compiled, "zinc generate --target": target.Compiled,
+	"zinc patch --target": target.Compiled,
 }
 
 // wordsOrFiles are the words of a flag that takes a file too.

@@ -114,7 +114,8 @@ be compared.`,
 	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` that B is compiled with, words as a shell reads them")
 	f.StringVar(&c.zincs[0], "zinc-a", "", "`PATH` of the zinc executable that compiles A (default this one)")
 	f.StringVar(&c.zincs[1], "zinc-b", "", "`PATH` of the zinc executable that compiles B (default this one)")
-	f.StringSliceVar(&c.levels, "level", nil, "compare at this level only (repeatable): "+strings.Join(compare.LevelNames(), ", "))
+	f.StringSliceVar(&c.levels, "level", nil, "compare at this level only (repeatable): "+
+		strings.Join(compare.LevelNames(), ", "))
 	f.BoolVar(&c.outputs, "outputs", false, "run both sides too and compare what they give")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs of --outputs")
 	f.BoolVar(&c.semantic, "semantic", false, "tell what changed and what it does (the default)")
@@ -131,7 +132,8 @@ be compared.`,
 
 func (c *diffCommand) check() error {
 	if c.bytes && (c.semantic || c.outputs || c.markdown || len(c.levels) > 0) {
-		return usagef("--bytes with --semantic, --outputs, --markdown or --level: it lists the bytes of the pairs that differ and nothing else")
+		return usagef("--bytes with --semantic, --outputs, --markdown or --level: it lists the bytes of the pairs " +
+			"that differ and nothing else")
 	}
 	if c.quiet && (c.json || c.markdown) || c.json && c.markdown {
 		return usagef("--quiet, --json and --markdown: one of them")
@@ -265,14 +267,16 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	one := len(args) == 1
 	if one {
 		path, name := operand(args[0])
-		if args = []string{args[0], path}; name == "" && c.targets == [2]string{} && c.flags == [2]string{} && c.zincs == [2]string{} {
-			return usagef("B is missing; with one model, --target-b, --flags-b or --zinc-b say what it is compared with")
+		if args = []string{args[0], path}; name == "" && c.targets == [2]string{} && c.flags == [2]string{} &&
+			c.zincs == [2]string{} {
+			return usagef("missing B; with one model, set --target-b, --flags-b or --zinc-b")
 		}
 	}
 	if err := c.executables(ctx); err != nil {
 		return err
 	}
-	c.passes = !c.bytes && (one || c.zincs != [2]string{}) && c.levels == nil || slices.Contains(c.levels, string(compare.Passes))
+	c.passes = !c.bytes && (one || c.zincs != [2]string{}) && c.levels == nil || slices.Contains(c.levels,
+		string(compare.Passes))
 	var sides [2]*compare.Side
 	for i, arg := range args {
 		s, err := c.side(ctx, i, arg)

@@ -100,11 +100,14 @@ they tell nothing that the text does not. docs/dump.md describes the JSON.`,
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.raw, "raw", false, "print the chosen parts as offsets and words")
-	f.Var(newChoice(&c.color, "auto", "always", "never"), "color", "colours in text: auto (on a terminal), always or never")
+	f.Var(newChoice(&c.color, "auto", "always", "never"), "color",
+		"colours in text: auto (on a terminal), always or never")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
-	f.BoolVar(&c.source, "source", false, "print with each task of a container the statements, passes and rule that it came from")
-	f.StringVar(&c.debug, "debug-db", "", "debug database for --source and --constants, `FILE.zdb` (default the one beside the container)")
+	f.BoolVar(&c.source, "source", false,
+		"print with each task of a container the statements, passes and rule that it came from")
+	f.StringVar(&c.debug, "debug-db", "",
+		"debug database for --source and --constants, `FILE.zdb` (default the one beside the container)")
 	c.parts.flags(f)
 	c.loaded = make([]bool, len(loadedForms))
 	for i, l := range loadedForms {
@@ -132,7 +135,8 @@ var dumpers = map[kind]func(c *dumpCommand, path string, b []byte) error{
 
 // wholeKinds names the kinds that are printed whole, for messages.
 var wholeKinds = map[kind]string{
-	kindText: "MIL text", kindWeights: "a weight file", kindArray: "an array", kindNetplist: "a network description", kindDatabase: "a debug database",
+	kindText: "MIL text", kindWeights: "a weight file", kindArray: "an array", kindNetplist: "a network description",
+	kindDatabase: "a debug database",
 }
 
 // contradictions are the command lines that cannot be meant.
@@ -152,9 +156,12 @@ func (c *dumpCommand) contradictions() error {
 	}{
 		{c.ir && c.json, "--ir and --json: the intermediate form has no JSON"},
 		{c.ir && c.hazard, "--ir and --hazards: hazards are a container's, the intermediate form a model's"},
-		{c.source && (c.ir || c.hazard || loaded >= 0), "--source with --ir, --hazards or another form: it is about the tasks of a container"},
-		{c.debug != "" && !c.source && !c.parts.all && !c.parts.on[partIndex(partConstants)], "--debug-db names the database for --source and --constants"},
-		{(c.ir || c.hazard) && (c.parts.any() || c.raw), "--ir and --hazards print something else than parts of the file: leave out the flags that choose parts, and --raw"},
+		{c.source && (c.ir || c.hazard || loaded >= 0),
+			"--source with --ir, --hazards or another form: it is about the tasks of a container"},
+		{c.debug != "" && !c.source && !c.parts.all && !c.parts.on[partIndex(partConstants)],
+			"--debug-db names the database for --source and --constants"},
+		{(c.ir || c.hazard) && (c.parts.any() || c.raw), "--ir and --hazards print something else than parts of " +
+			"the file: leave out the flags that choose parts, and --raw"},
 		{c.source && c.raw, "--source and --raw: words are printed as they are"},
 	} {
 		if x.wrong {
@@ -262,7 +269,8 @@ func (c *dumpCommand) text(path string, b []byte) error {
 func (c *dumpCommand) brokenText(p *mil.Program, list *diag.List, err error) error {
 	line := 0
 	for _, d := range list.All() {
-		if at := p.File.Position(d.Span.Start).Line; d.Severity == diag.Error && d.Span.File == p.File && (line == 0 || at < line) {
+		if at := p.File.Position(d.Span.Start).Line; d.Severity == diag.Error && d.Span.File == p.File &&
+			(line == 0 || at < line) {
 			line = at
 		}
 	}
@@ -303,7 +311,8 @@ func (c *dumpCommand) other(path string, b []byte) error {
 	if err == nil {
 		return c.descriptor(path, b)
 	}
-	return fmt.Errorf("%s: no container, firmware container, MIL text, network description, weight file or array by its first bytes, and no descriptor: %w", path, err)
+	return fmt.Errorf("%s: no container, firmware container, MIL text, network description, weight file or array "+
+		"by its first bytes, and no descriptor: %w", path, err)
 }
 
 // arrayJSON is the JSON form of an npy file.

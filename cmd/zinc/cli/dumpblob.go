@@ -34,7 +34,13 @@ func (c *dumpCommand) weightFile(path string, _ []byte) (err error) {
 	blobs, fault := f.List()
 	out := blobFileJSON{Bytes: f.Size(), Count: f.Count(), Blobs: []blobJSON{}}
 	for _, b := range blobs {
-		out.Blobs = append(out.Blobs, blobJSON{b.Record, b.Type.String(), b.Len(), b.Offset, len(b.Data)})
+		out.Blobs = append(out.Blobs, blobJSON{
+			Record:   b.Record,
+			Type:     b.Type.String(),
+			Elements: b.Len(),
+			Offset:   b.Offset,
+			Bytes:    len(b.Data),
+		})
 	}
 	if c.json {
 		return c.whole("weights", out, fault)

@@ -85,13 +85,22 @@ func (d *fileDump) constants() error {
 	}
 	off := uint64(0)
 	for _, s := range sections {
-		x := constantSectionJSON{sectionName(s), fmt.Sprintf("%#x", s.Addr), off, s.Offset, s.Size, len(s.Bytes()), tiles[number[s]]}
+		x := constantSectionJSON{
+			Section:    sectionName(s),
+			Address:    fmt.Sprintf("%#x", s.Addr),
+			Offset:     off,
+			FileOffset: s.Offset,
+			Bytes:      s.Size,
+			Present:    len(s.Bytes()),
+			Tiles:      tiles[number[s]],
+		}
 		off += s.Size
 		if d.j != nil {
 			d.j.Put("", x)
 			continue
 		}
-		d.printf("constants %s: %#x bytes at %s, byte %#x of the file, %d live kernel tiles\n", x.Section, x.Bytes, x.Address, x.FileOffset, x.Tiles)
+		d.printf("constants %s: %#x bytes at %s, byte %#x of the file, %d live kernel tiles\n", x.Section, x.Bytes,
+			x.Address, x.FileOffset, x.Tiles)
 		if uint64(x.Present) != x.Bytes && s.Flags&0xff != hwx.SectZero {
 			d.printf("  %#x of the bytes are there\n", x.Present)
 		}
@@ -128,7 +137,9 @@ func newConstantSpace(sections []*hwx.Section) *constantSpace {
 
 // at returns the offset in the constants of an engine address.
 func (c *constantSpace) at(addr uint64) (uint64, bool) {
-	i, found := slices.BinarySearchFunc(c.byAddr, addr, func(i int, a uint64) int { return cmp.Compare(c.sections[i].Addr, a) })
+	i, found := slices.BinarySearchFunc(c.byAddr, addr, func(i int, a uint64) int {
+		return cmp.Compare(c.sections[i].Addr, a)
+	})
 	if !found {
 		i--
 	}
@@ -217,7 +228,8 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 		d.j.Put("", j)
 		return d.j.Err
 	}
-	d.printf("  %-8s %8s bytes, %s: %s\n", fmt.Sprintf("%#x", from), fmt.Sprintf("%#x", to-from), c.form, strings.Join(head, " "))
+	d.printf("  %-8s %8s bytes, %s: %s\n", fmt.Sprintf("%#x", from), fmt.Sprintf("%#x", to-from), c.form,
+		strings.Join(head, " "))
 	if n := len(c.readers); n > 0 {
 		var names []string
 		for _, r := range c.readers[:min(n, maxReaders)] {
@@ -259,7 +271,8 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 	}
 	type key struct{ from, to uint64 }
 	index, list := map[key]int{}, []constant(nil)
-	add := func(p hwx.Procedure, i int, t *td.Task, bar td.Field, from, to uint64, by string, decode *td.Task, form string) {
+	add := func(p hwx.Procedure, i int, t *td.Task, bar td.Field, from, to uint64, by string, decode *td.Task,
+		form string) {
 		base, ok := space.at(p.Bars[t.Int(bar)])
 		if !ok {
 			return
@@ -294,7 +307,8 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 				for s := range streams {
 					if t.Get(td.StreamConfig.At(s))&1 == 1 {
 						from := uint64(t.Get(td.StreamBase.At(s)))
-						add(p, i, t.Task, td.KBase0, from, from+uint64(t.Get(td.StreamSize.At(s))), fmt.Sprintf("stream %d", s), nil, "fp16")
+						add(p, i, t.Task, td.KBase0, from, from+uint64(t.Get(td.StreamSize.At(s))),
+							fmt.Sprintf("stream %d", s), nil, "fp16")
 					}
 				}
 			}
@@ -302,12 +316,15 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 				add(p, i, t.Task, td.RBase0, uint64(t.Get(td.SrcBase)), 0, "source 1", nil, word(t.Task, td.SrcMemFmt))
 			}
 			if t.On(td.Source2DMA) && t.On(td.RBE1) {
-				add(p, i, t.Task, td.RBase1, uint64(t.Get(td.Src2Base)), 0, "source 2", nil, word(t.Task, td.Src2MemFmt))
+				add(p, i, t.Task, td.RBase1, uint64(t.Get(td.Src2Base)), 0, "source 2", nil,
+					word(t.Task, td.Src2MemFmt))
 			}
 			return nil
 		})
 	}
-	slices.SortStableFunc(list, func(a, b constant) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	slices.SortStableFunc(list, func(a, b constant) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
 	return list
 }
 

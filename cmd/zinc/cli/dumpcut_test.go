@@ -96,7 +96,8 @@ func containerPartsOf(t *testing.T, b []byte) (out []wholePart) {
 	}
 	for _, s := range f.Sections() {
 		for i, r := range s.Relocs {
-			out = append(out, wholePart{int(s.RelocOff) + 8*(i+1), fmt.Sprintf("\n  %-10s kind 5", fmt.Sprintf("%#x", r.Addr))})
+			out = append(out, wholePart{int(s.RelocOff) + 8*(i+1), fmt.Sprintf("\n  %-10s kind 5",
+				fmt.Sprintf("%#x", r.Addr))})
 		}
 	}
 	return out
@@ -123,10 +124,11 @@ func TestDumpCut(t *testing.T) {
 		args  []string
 		parts []wholePart
 	}{
-		{"container", container, []string{"--headers", "--tasks", "--symbols", "--relocs"}, containerPartsOf(t, container)},
-		{"records", streams, nil, records},
-		{"images", images, nil, tasks},
-		{"firmware", firmware, nil, nil},
+		{name: "container", b: container, args: []string{"--headers", "--tasks", "--symbols", "--relocs"},
+			parts: containerPartsOf(t, container)},
+		{name: "records", b: streams, parts: records},
+		{name: "images", b: images, parts: tasks},
+		{name: "firmware", b: firmware},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if len(c.parts) == 0 && c.name != "firmware" {
@@ -145,10 +147,12 @@ func TestDumpCut(t *testing.T) {
 					continue
 				}
 				status, out, errs := dumped(t, c.b[:n], c.args...)
-				if status == statusOK && c.name == "records" && (n-8)%td.RecordSize == 0 || status == statusOK && c.name == "images" && (n-8)%td.ImageSize == 0 {
+				if status == statusOK && c.name == "records" && (n-8)%td.RecordSize == 0 || status == statusOK &&
+					c.name == "images" && (n-8)%td.ImageSize == 0 {
 					continue // nothing says how many there are
 				}
-				if status != statusInput || !strings.Contains(errs, "byte 0x") || strings.Contains(errs, "internal error") {
+				if status != statusInput || !strings.Contains(errs, "byte 0x") ||
+					strings.Contains(errs, "internal error") {
 					t.Fatalf("cut at %#x: exit status %d\n%s", n, status, errs)
 				}
 				for _, p := range c.parts {
@@ -159,8 +163,10 @@ func TestDumpCut(t *testing.T) {
 				if k%4 > 0 {
 					continue
 				}
-				if status, out, errs := dumped(t, c.b[:n], "--json", "--all"); status != statusInput || !json.Valid([]byte(out)) {
-					t.Fatalf("cut at %#x: --all --json: exit status %d, JSON %v\n%s", n, status, json.Valid([]byte(out)), errs)
+				if status, out, errs := dumped(t, c.b[:n], "--json", "--all"); status != statusInput ||
+					!json.Valid([]byte(out)) {
+					t.Fatalf("cut at %#x: --all --json: exit status %d, JSON %v\n%s", n, status,
+						json.Valid([]byte(out)), errs)
 				}
 				if status, _, errs := dumped(t, c.b[:n], "--raw", "--all"); status != statusInput {
 					t.Fatalf("cut at %#x: --all --raw: exit status %d\n%s", n, status, errs)
@@ -182,16 +188,19 @@ func TestDumpApple(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, out, errs := dumped(t, b, "--all", "--task", "0")
-		for _, want := range []string{"procedure net: 1 tasks\n", "\nrecords of procedure net", "\nsymbols: ", "| ANEC v1", "task 0 of procedure net", "\n  NE: neural engine\n"} {
+		for _, want := range []string{"procedure net: 1 tasks\n", "\nrecords of procedure net", "\nsymbols: ",
+			"| ANEC v1", "task 0 of procedure net", "\n  NE: neural engine\n"} {
 			if status != statusOK || !strings.Contains(out, want) {
 				t.Errorf("%s: exit status %d, no %q\n%s", filepath.Base(f), status, want, errs)
 			}
 		}
-		if status, out, errs := dumped(t, b, "--all", "--task", "0", "--json"); status != statusOK || !json.Valid([]byte(out)) {
+		if status, out, errs := dumped(t, b, "--all", "--task", "0", "--json"); status != statusOK ||
+			!json.Valid([]byte(out)) {
 			t.Errorf("%s: --json: exit status %d\n%s", filepath.Base(f), status, errs)
 		}
 		for _, n := range []int{40, 1000, 0x1000, 0x4100, len(b) - 1} {
-			if status, _, errs := dumped(t, b[:n], "--all"); status == statusInternal || status == statusOK && n < 0x4200 {
+			if status, _, errs := dumped(t, b[:n], "--all"); status == statusInternal || status == statusOK &&
+				n < 0x4200 {
 				t.Errorf("%s cut at %#x: exit status %d\n%s", filepath.Base(f), n, status, errs)
 			}
 		}
@@ -204,14 +213,17 @@ func TestDumpOtherTarget(t *testing.T) {
 	b := emitted(t, "pair")
 	b[8] = hwx.SubtypeH16
 	status, out, errs := dumped(t, b)
-	if status != statusOK || !strings.Contains(out, "the tasks of CPU subtype 7 are not decoded: only h13's (4) have a field table; its words:\n") ||
+	if status != statusOK || !strings.Contains(out,
+		"the tasks of CPU subtype 7 are not decoded: only h13's (4) have a field table; its words:\n") ||
 		!strings.Contains(out, "\n00004000  00000000 ") || !strings.Contains(out, "tiles of K") {
 		t.Errorf("exit status %d\n%s%s", status, out, errs)
 	}
-	if status, _, errs := dumped(t, b, "--task", "0"); status != statusInput || !strings.Contains(errs, "field table; --tasks prints their words") {
+	if status, _, errs := dumped(t, b, "--task", "0"); status != statusInput ||
+		!strings.Contains(errs, "field table; --tasks prints their words") {
 		t.Errorf("--task: exit status %d: %s", status, errs)
 	}
-	if status, out, errs := dumped(t, b, "--tasks", "--json"); status != statusOK || !json.Valid([]byte(out)) || !strings.Contains(out, `"note":`) {
+	if status, out, errs := dumped(t, b, "--tasks", "--json"); status != statusOK || !json.Valid([]byte(out)) ||
+		!strings.Contains(out, `"note":`) {
 		t.Errorf("--json: exit status %d\n%s", status, errs)
 	}
 }
@@ -269,7 +281,8 @@ func TestDumpStreams(t *testing.T) {
 			t.Fatalf("%s: %d bytes of text of a file of %d", form, w.n, size)
 		}
 		if w.most > m.HeapAlloc+2*size {
-			t.Errorf("%s: the heap grows from %d to %d bytes while a file of %d is printed as %d", form, m.HeapAlloc, w.most, size, w.n)
+			t.Errorf("%s: the heap grows from %d to %d bytes while a file of %d is printed as %d", form, m.HeapAlloc,
+				w.most, size, w.n)
 		}
 	}
 }
@@ -281,8 +294,10 @@ func TestColour(t *testing.T) {
 		flag, noColor, term string
 		terminal, want      bool
 	}{
-		{"auto", "", "xterm", true, true}, {"auto", "", "xterm", false, false}, {"auto", "1", "xterm", true, false},
-		{"auto", "", "dumb", true, false}, {"always", "1", "dumb", false, true}, {"never", "", "xterm", true, false},
+		{flag: "auto", term: "xterm", terminal: true, want: true}, {flag: "auto", term: "xterm", terminal: false,
+			want: false}, {flag: "auto", noColor: "1", term: "xterm", terminal: true, want: false},
+		{flag: "auto", term: "dumb", terminal: true, want: false}, {flag: "always", noColor: "1", term: "dumb",
+			terminal: false, want: true}, {flag: "never", term: "xterm", terminal: true, want: false},
 	} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)

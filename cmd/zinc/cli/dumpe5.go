@@ -10,10 +10,11 @@ import (
 
 // descriptorParts are the parts of a dispatch descriptor.
 var descriptorParts = []filePart{
-	{partHeaders, (*fileDump).descriptorHeaders, (*fileDump).rawFile, false},
-	{partConstants, (*fileDump).descriptorConstants, (*fileDump).rawDescriptorConstants, false},
-	{partSymbols, (*fileDump).descriptorSymbols, (*fileDump).rawFile, false},
-	{partE5, (*fileDump).descriptorWhole, (*fileDump).rawFile, true},
+	{name: partHeaders, print: (*fileDump).descriptorHeaders, raw: (*fileDump).rawFile, always: false},
+	{name: partConstants, print: (*fileDump).descriptorConstants, raw: (*fileDump).rawDescriptorConstants,
+		always: false},
+	{name: partSymbols, print: (*fileDump).descriptorSymbols, raw: (*fileDump).rawFile, always: false},
+	{name: partE5, print: (*fileDump).descriptorWhole, raw: (*fileDump).rawFile, always: true},
 }
 
 // descriptorState is a descriptor, whole or cut.
@@ -77,7 +78,8 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 			if x.Assumed {
 				mark = " (layout assumed)"
 			}
-			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s%s\n", fmt.Sprintf("%#x", x.Off), x.Path, x.Value, mark); err != nil {
+			at := fmt.Sprintf("%#x", x.Off)
+			if _, err := fmt.Fprintf(d.out, "  %-8s  %s = %s%s\n", at, x.Path, x.Value, mark); err != nil {
 				return err
 			}
 		}
@@ -127,13 +129,22 @@ type operandJSON struct {
 }
 
 func descriptorView(p *e5.Program) descriptorJSON {
-	v := descriptorJSON{FormatVersion: e5.FormatVersion, BuildInfo: []keyValueJSON{}, Functions: []functionHeadersJSON{}}
+	v := descriptorJSON{
+		FormatVersion: e5.FormatVersion,
+		BuildInfo:     []keyValueJSON{},
+		Functions:     []functionHeadersJSON{},
+	}
 	for _, kv := range p.BuildInfo {
 		v.BuildInfo = append(v.BuildInfo, keyValueJSON(kv))
 	}
 	for i := range p.Functions {
 		f := &p.Functions[i]
-		x := functionHeadersJSON{Name: f.Name, Signature: []operandJSON{}, Operands: len(f.Operands), Blocks: len(f.Blocks)}
+		x := functionHeadersJSON{
+			Name:      f.Name,
+			Signature: []operandJSON{},
+			Operands:  len(f.Operands),
+			Blocks:    len(f.Blocks),
+		}
 		for k := range f.Blocks {
 			x.Operations += len(f.Blocks[k].Operations)
 		}
@@ -219,10 +230,17 @@ func (d *fileDump) descriptorConstants() error {
 		any = true
 		head := headBytes(c.Data)
 		if d.j != nil {
-			d.j.Put("", hostConstantJSON{f.Name, op.Name, c.Name, len(c.Data), head})
+			d.j.Put("", hostConstantJSON{
+				Function:  f.Name,
+				Operation: op.Name,
+				Name:      c.Name,
+				Bytes:     len(c.Data),
+				Head:      head,
+			})
 			return d.j.Err
 		}
-		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, the first %s\n", c.Name, op.Name, f.Name, len(c.Data), head)
+		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, the first %s\n", c.Name, op.Name,
+			f.Name, len(c.Data), head)
 		return err
 	})
 	if !any && d.j == nil {

@@ -59,7 +59,8 @@ func (d *fileDump) part() {
 // name of the kind, noun what messages call it. open reads the file, and notes its
 // faults; where it returns false, nothing of the file could be decoded and its words
 // are printed.
-func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []filePart, open func(d *fileDump) bool) error {
+func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []filePart,
+	open func(d *fileDump) bool) error {
 	chosen, err := c.parts.of(parts, noun)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

@@ -17,13 +17,15 @@ var firmwareParts []filePart
 
 func init() { // functions of the table print it
 	firmwareParts = []filePart{
-		{partHeaders, (*fileDump).firmwareHeaders, (*fileDump).rawFirmwareHeaders, true},
-		{partTasks, (*fileDump).imageTasks, (*fileDump).rawImages, true},
-		{partFields, (*fileDump).imageTasks, (*fileDump).rawImages, false},
-		{partTask, (*fileDump).imageDetail, (*fileDump).rawImageChosen, false},
-		{partConstants, (*fileDump).firmwareConstants, rawSection(afpp.KindKernel, partConstants), false},
-		{partRelocs, (*fileDump).firmwareSlots, rawSection(afpp.KindText, partRelocs), false},
-		{partRecords, (*fileDump).firmwareRecords, rawSection(afpp.KindText, partRecords), true},
+		{name: partHeaders, print: (*fileDump).firmwareHeaders, raw: (*fileDump).rawFirmwareHeaders, always: true},
+		{name: partTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
+		{name: partFields, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: false},
+		{name: partTask, print: (*fileDump).imageDetail, raw: (*fileDump).rawImageChosen, always: false},
+		{name: partConstants, print: (*fileDump).firmwareConstants, raw: rawSection(afpp.KindKernel, partConstants),
+			always: false},
+		{name: partRelocs, print: (*fileDump).firmwareSlots, raw: rawSection(afpp.KindText, partRelocs), always: false},
+		{name: partRecords, print: (*fileDump).firmwareRecords, raw: rawSection(afpp.KindText, partRecords),
+			always: true},
 	}
 }
 
@@ -199,7 +201,8 @@ func rawSection(k afpp.Kind, part string) func(d *fileDump) error {
 				continue
 			}
 			s := &list[k-1]
-			if err := d.words(part, fmt.Sprintf("section %s of program %d", k, i), s.At, d.span(s.At, int64(s.Present))); err != nil {
+			if err := d.words(part, fmt.Sprintf("section %s of program %d", k, i), s.At,
+				d.span(s.At, int64(s.Present))); err != nil {
 				return err
 			}
 		}

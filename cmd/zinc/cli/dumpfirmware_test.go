@@ -20,7 +20,9 @@ func TestDumpFirmware(t *testing.T) {
 		Generic:    afpp.Generic{Identity: 7, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
 		Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
 		Operations: []afpp.Operation{{Name: "copy", Class: 4, Tasks: 1}},
-		Procedures: []afpp.Procedure{{Name: "net", Operations: 1, Bars: []afpp.Bar{{Usage: afpp.UsageInput, Address: 0x30000000, Size: 64}}, Inputs: []afpp.Port{{Name: "x"}}}},
+		Procedures: []afpp.Procedure{{Name: "net", Operations: 1,
+			Bars:   []afpp.Bar{{Usage: afpp.UsageInput, Address: 0x30000000, Size: 64}},
+			Inputs: []afpp.Port{{Name: "x"}}}},
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +37,8 @@ func TestDumpFirmware(t *testing.T) {
 		return status, out.String(), errs.String()
 	}
 	status, out, errs := run(b)
-	if status != statusOK || !strings.HasPrefix(out, "firmware container, version 1.0, 1 programs\n") || !strings.Contains(out, "\nprocedure net\n") {
+	if status != statusOK || !strings.HasPrefix(out, "firmware container, version 1.0, 1 programs\n") ||
+		!strings.Contains(out, "\nprocedure net\n") {
 		t.Errorf("exit status %d\n%s%s", status, out, errs)
 	}
 	status, out, errs = run(b, "--json")
@@ -46,12 +49,14 @@ func TestDumpFirmware(t *testing.T) {
 		}
 		Procedures []struct{ Tasks []struct{ Engine string } }
 	}
-	if err := json.Unmarshal([]byte(out), &j); status != statusOK || err != nil || j.Kind != "firmware" || len(j.Headers.Programs) != 1 ||
+	if err := json.Unmarshal([]byte(out), &j); status != statusOK || err != nil || j.Kind != "firmware" ||
+		len(j.Headers.Programs) != 1 ||
 		j.Headers.Programs[0].Procedures[0].Name != "net" || len(j.Procedures) != 1 || len(j.Procedures[0].Tasks) != 1 {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, out, errs)
 	}
 	status, out, errs = run(b[:len(b)-1])
-	if status != statusInput || !strings.Contains(out, "\ntask 0 at ") || !strings.Contains(errs, "model.bin: afpp: byte ") || !strings.Contains(errs, "program 0.") {
+	if status != statusInput || !strings.Contains(out, "\ntask 0 at ") ||
+		!strings.Contains(errs, "model.bin: afpp: byte ") || !strings.Contains(errs, "program 0.") {
 		t.Errorf("cut: exit status %d\n%s%s", status, out, errs)
 	}
 }
@@ -64,7 +69,9 @@ func TestDumpFirmwarePrograms(t *testing.T) {
 			Generic:    afpp.Generic{Identity: id, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
 			Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
 			Operations: []afpp.Operation{{Name: "copy", Class: 4, Tasks: 1}},
-			Procedures: []afpp.Procedure{{Name: "net", Operations: 1, Bars: []afpp.Bar{{Usage: afpp.UsageInput, Address: 0x30000000, Size: 64}}, Inputs: []afpp.Port{{Name: "x"}}}},
+			Procedures: []afpp.Procedure{{Name: "net", Operations: 1,
+				Bars:   []afpp.Bar{{Usage: afpp.UsageInput, Address: 0x30000000, Size: 64}},
+				Inputs: []afpp.Port{{Name: "x"}}}},
 		}
 	}
 	b, err := afpp.Encode(&afpp.Package{Programs: []*afpp.Program{program(7), program(8)}})
@@ -77,7 +84,8 @@ func TestDumpFirmwarePrograms(t *testing.T) {
 			Kind string `json:"attested_kind"`
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &task); status != statusOK || err != nil || len(task.Task) != 1 || strings.Contains(task.Task[0].Kind, "step=") {
+	if err := json.Unmarshal([]byte(out), &task); status != statusOK || err != nil || len(task.Task) != 1 ||
+		strings.Contains(task.Task[0].Kind, "step=") {
 		t.Errorf("the only task of a program: exit status %d, %v\n%s%s", status, err, out, errs)
 	}
 	broken := bytes.Clone(b)
@@ -99,7 +107,8 @@ func TestDumpFirmwarePrograms(t *testing.T) {
 		for i, x := range j.Raw[1:] {
 			want := [...]int{first, second}[i]
 			if magic := fmt.Sprintf("%08x", afpp.MagicProgram); x.Offset != want || x.Words[0] != magic {
-				t.Errorf("%s: program %d at %#x begins with %s, want %#x, %s", name, i, x.Offset, x.Words[0], want, magic)
+				t.Errorf("%s: program %d at %#x begins with %s, want %#x, %s", name, i, x.Offset, x.Words[0], want,
+					magic)
 			}
 		}
 	}

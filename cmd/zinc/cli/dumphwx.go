@@ -18,15 +18,15 @@ var containerParts []filePart
 
 func init() { // a function of the table prints it
 	containerParts = []filePart{
-		{partHeaders, (*fileDump).containerHeaders, (*fileDump).rawHeaders, true},
-		{partTasks, (*fileDump).containerTasks, (*fileDump).rawTasks, true},
-		{partFields, (*fileDump).containerTasks, (*fileDump).rawTasks, false},
-		{partTask, (*fileDump).containerTask, (*fileDump).rawTask, false},
-		{partConstants, (*fileDump).constants, (*fileDump).rawConstants, true},
-		{partSymbols, (*fileDump).symbols, (*fileDump).rawSymbols, false},
-		{partRelocs, (*fileDump).relocs, (*fileDump).rawRelocs, false},
-		{partRecords, (*fileDump).containerRecords, (*fileDump).rawRecords, false},
-		{partE5, (*fileDump).beside, (*fileDump).rawBeside, false},
+		{name: partHeaders, print: (*fileDump).containerHeaders, raw: (*fileDump).rawHeaders, always: true},
+		{name: partTasks, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: true},
+		{name: partFields, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: false},
+		{name: partTask, print: (*fileDump).containerTask, raw: (*fileDump).rawTask, always: false},
+		{name: partConstants, print: (*fileDump).constants, raw: (*fileDump).rawConstants, always: true},
+		{name: partSymbols, print: (*fileDump).symbols, raw: (*fileDump).rawSymbols, always: false},
+		{name: partRelocs, print: (*fileDump).relocs, raw: (*fileDump).rawRelocs, always: false},
+		{name: partRecords, print: (*fileDump).containerRecords, raw: (*fileDump).rawRecords, always: false},
+		{name: partE5, print: (*fileDump).beside, raw: (*fileDump).rawBeside, always: false},
 	}
 }
 
@@ -151,7 +151,8 @@ func noFields(f *hwx.File) string {
 	if f.Header.CPUSubtype == hwx.SubtypeH13 {
 		return ""
 	}
-	return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: only h13's (%d) have a field table", f.Header.CPUSubtype, hwx.SubtypeH13)
+	return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: only h13's (%d) have a field table",
+		f.Header.CPUSubtype, hwx.SubtypeH13)
 }
 
 // printableText keeps control characters of a hostile file off the terminal.

@@ -70,10 +70,12 @@ func (d *fileDump) rawSymbols() error {
 		if !ok {
 			continue
 		}
-		if err := d.words(partSymbols, "table", int64(t.SymOff), d.span(int64(t.SymOff), hwx.SymbolSize*int64(len(t.Symbols)))); err != nil {
+		if err := d.words(partSymbols, "table", int64(t.SymOff),
+			d.span(int64(t.SymOff), hwx.SymbolSize*int64(len(t.Symbols)))); err != nil {
 			return err
 		}
-		if err := d.words(partSymbols, "strings", int64(t.StrOff), d.span(int64(t.StrOff), int64(t.StrSize))); err != nil {
+		strs := d.span(int64(t.StrOff), int64(t.StrSize))
+		if err := d.words(partSymbols, "strings", int64(t.StrOff), strs); err != nil {
 			return err
 		}
 	}
@@ -83,7 +85,8 @@ func (d *fileDump) rawSymbols() error {
 func (d *fileDump) rawRelocs() error {
 	for _, s := range d.hwx.f.Sections() {
 		if len(s.Relocs) > 0 {
-			if err := d.words(partRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff), hwx.RelocSize*int64(len(s.Relocs)))); err != nil {
+			if err := d.words(partRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff),
+				hwx.RelocSize*int64(len(s.Relocs)))); err != nil {
 				return err
 			}
 		}

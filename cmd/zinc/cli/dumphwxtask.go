@@ -62,7 +62,8 @@ func (d *fileDump) containerRecords() error {
 	for _, p := range f.Procedures() {
 		rs, err := d.loadRecords(p)
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name), err)); err != nil {
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name),
+				err)); err != nil {
 				return err
 			}
 			continue
@@ -74,7 +75,8 @@ func (d *fileDump) containerRecords() error {
 			continue
 		}
 		d.part()
-		d.printf("records of procedure %s, as a load makes them of its tasks; their buffers are not resolved\n", printableText(p.Name))
+		d.printf("records of procedure %s, as a load makes them of its tasks; their buffers are not resolved\n",
+			printableText(p.Name))
 		if err := td.PrintRecords(d.out, rs); err != nil {
 			return err
 		}
@@ -110,12 +112,14 @@ func (d *fileDump) rawRecords() error {
 			b, err = td.EncodeRecords(rs)
 		}
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name), err)); err != nil {
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name),
+				err)); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := d.words(partRecords, "stream of procedure "+p.Name+", which the container does not hold", 0, b); err != nil {
+		what := "stream of procedure " + p.Name + ", which the container does not hold"
+		if err := d.words(partRecords, what, 0, b); err != nil {
 			return err
 		}
 	}
@@ -162,7 +166,12 @@ func (d *fileDump) relocs() error {
 		at := map[uint32]int{}
 		b := s.Bytes()
 		for i, r := range s.Relocs {
-			list[i] = relocJSON{In: sectionName(s), Address: fmt.Sprintf("%#x", r.Addr), Kind: r.Info >> 24, Section: r.Section()}
+			list[i] = relocJSON{
+				In:      sectionName(s),
+				Address: fmt.Sprintf("%#x", r.Addr),
+				Kind:    r.Info >> 24,
+				Section: r.Section(),
+			}
 			if r.Section() >= 1 && r.Section() <= len(sections) {
 				list[i].Target = sectionName(sections[r.Section()-1])
 			}

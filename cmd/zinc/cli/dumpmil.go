@@ -73,7 +73,13 @@ func paramsJSON(ps []mil.Param) []paramJSON {
 func bodyJSON(p *mil.Program, b *mil.Block) blockJSON {
 	out := blockJSON{Statements: []stmtJSON{}, Outputs: []string{}}
 	for _, s := range b.Stmts {
-		j := stmtJSON{Op: s.Op, Name: s.NameAttr(), Line: p.File.Position(s.Pos).Line, Results: paramsJSON(s.Results), Args: []argJSON{}}
+		j := stmtJSON{
+			Op:      s.Op,
+			Name:    s.NameAttr(),
+			Line:    p.File.Position(s.Pos).Line,
+			Results: paramsJSON(s.Results),
+			Args:    []argJSON{},
+		}
 		for _, a := range s.Args {
 			j.Args = append(j.Args, argJSON{a.Name, valueText(p, a.Value)})
 		}

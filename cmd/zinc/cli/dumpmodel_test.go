@@ -55,7 +55,8 @@ func TestDumpPackage(t *testing.T) {
 		if err := json.Unmarshal(x.Model, &j); err != nil {
 			t.Fatal(err)
 		}
-		if j.Metadata.Form != "mlProgram" || len(j.Metadata.Functions) != 1 || len(j.Metadata.Functions[0].Inputs) != 3 ||
+		if j.Metadata.Form != "mlProgram" || len(j.Metadata.Functions) != 1 ||
+			len(j.Metadata.Functions[0].Inputs) != 3 ||
 			len(j.Functions) != 1 || j.Functions[0].Opset != "ios15" {
 			t.Errorf("JSON is %+v", j)
 		}
@@ -71,12 +72,14 @@ func TestOlderForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if status := Main([]string{"dump", name}, nil, &out, &errs); status != statusOK || !strings.HasPrefix(out.String(), "form                   neuralNetwork\n") {
+	if status := Main([]string{"dump", name}, nil, &out, &errs); status != statusOK || !strings.HasPrefix(out.String(),
+		"form                   neuralNetwork\n") {
 		t.Errorf("exit status %d: %s%s", status, &out, &errs)
 	}
 	out.Reset()
 	status := Main([]string{name, "-o", name + ".hwx"}, nil, &out, &errs)
-	if status != statusInput || !strings.Contains(errs.String(), "neural network (neuralNetwork)") || !strings.Contains(errs.String(), `convert_to="mlprogram"`) {
+	if status != statusInput || !strings.Contains(errs.String(), "neural network (neuralNetwork)") ||
+		!strings.Contains(errs.String(), `convert_to="mlprogram"`) {
 		t.Errorf("exit status %d: %s", status, &errs)
 	}
 }

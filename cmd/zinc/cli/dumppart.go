@@ -50,7 +50,8 @@ func (s *selection) flags(f *pflag.FlagSet) {
 		f.BoolVar(&s.on[i], p.name, false, p.help)
 	}
 	f.BoolVar(&s.all, "all", false, "print every part that the file has")
-	f.StringArrayVar(&s.task, partTask, nil, "print one task with all its fields, where each stands, what it means and where that is known from: `N`, N-M, N- or a list with commas; PROCEDURE:N where there are several")
+	f.StringArrayVar(&s.task, partTask, nil, "print one task with all its fields, where each stands, what it means "+
+		"and where that is known from: `N`, N-M, N- or a list with commas; PROCEDURE:N where there are several")
 }
 
 // chosen lists the parts that flags name.

@@ -39,7 +39,8 @@ func parseTasks(values []string) (out []taskRange, err error) {
 				r.to, err = strconv.Atoi(hi)
 			}
 			if err != nil || r.from < 0 || r.to < r.from {
-				return nil, usagef("--task %q: %q is no task; wanted N, N-M, N- or a list of those with commas, counted from 0", v, s)
+				return nil, usagef("--task %q: %q is no task; wanted N, N-M, N- or a list of those with commas, "+
+					"counted from 0", v, s)
 			}
 			out = append(out, r)
 		}
@@ -77,9 +78,11 @@ func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) boo
 				names = []string{"none"}
 			}
 			if r.procedure == "" {
-				return nil, fmt.Errorf("--task %s: say of which procedure, as in --task NAME:%s; the file has %s", r.text, r.text, strings.Join(names, ", "))
+				return nil, fmt.Errorf("--task %s: say of which procedure, as in --task NAME:%s; the file has %s",
+					r.text, r.text, strings.Join(names, ", "))
 			}
-			return nil, fmt.Errorf("--task %s:%s: no procedure has that name; the file has %s", r.procedure, r.text, strings.Join(names, ", "))
+			return nil, fmt.Errorf("--task %s:%s: no procedure has that name; the file has %s", r.procedure, r.text,
+				strings.Join(names, ", "))
 		}
 		if p := procedures[k]; r.from >= p.tasks || r.to >= p.tasks && r.to != math.MaxInt {
 			return nil, fmt.Errorf("--task %s: procedure %q has %d tasks, counted from 0", r.text, p.name, p.tasks)

@@ -18,7 +18,16 @@ type recordJSON struct {
 }
 
 func recordOf(procedure string, r *td.Record) recordJSON {
-	x := recordJSON{procedure, nil, r.Task, td.Groups[r.Group].Name, r.Register, uint32(r.Slot), "", r.Resolved, r.Operand, nil, r.Offset}
+	x := recordJSON{
+		Procedure: procedure,
+		Task:      r.Task,
+		Group:     td.Groups[r.Group].Name,
+		Register:  r.Register,
+		Slot:      uint32(r.Slot),
+		Resolved:  r.Resolved,
+		Operand:   r.Operand,
+		Offset:    r.Offset,
+	}
 	if r.Slot != 0 {
 		x.Name = r.Slot.String()
 	}
@@ -30,9 +39,9 @@ func recordOf(procedure string, r *td.Record) recordJSON {
 
 // streamParts are the parts of a record stream.
 var streamParts = []filePart{
-	{partHeaders, (*fileDump).streamHeaders, (*fileDump).rawStreamHeader, false},
-	{partRelocs, (*fileDump).openRecords, (*fileDump).rawStream, false},
-	{partRecords, (*fileDump).streamRecords, (*fileDump).rawStream, true},
+	{name: partHeaders, print: (*fileDump).streamHeaders, raw: (*fileDump).rawStreamHeader, always: false},
+	{name: partRelocs, print: (*fileDump).openRecords, raw: (*fileDump).rawStream, always: false},
+	{name: partRecords, print: (*fileDump).streamRecords, raw: (*fileDump).rawStream, always: true},
 }
 
 // records prints a stream of 44-byte records.

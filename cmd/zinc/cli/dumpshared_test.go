@@ -28,7 +28,8 @@ func TestDumpSharedChain(t *testing.T) {
 	}
 	status, out, errs := dumped(t, b, "--fields", "--relocs", "--constants", "--records")
 	if status != statusInput || strings.Count(out, "\ntask 0 at 0x0, 157 words") != 1 ||
-		strings.Count(errs, "procedure net2: task 0 of 10: task section byte 0x0: the task is in the chain of procedure net already") != 1 {
+		strings.Count(errs, "procedure net2: task 0 of 10: task section byte 0x0: the task is in the chain of "+
+			"procedure net already") != 1 {
 		t.Errorf("exit status %d\n%s", status, errs)
 	}
 }

@@ -152,7 +152,8 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	}
 	text, off, ok := s.f.TextOf(p)
 	if !ok {
-		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d tasks is", printableText(p.Name), p.Entry, p.Tasks))
+		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d "+
+			"tasks is", printableText(p.Name), p.Entry, p.Tasks))
 		return 0, -1, 0, nil
 	}
 	next, size := off, p.FirstWords
@@ -197,7 +198,8 @@ type sharedTask struct {
 }
 
 func (e *sharedTask) Error() string {
-	return fmt.Sprintf("task section byte %#x: the task is in the chain of procedure %s already", e.off, printableText(e.owner))
+	return fmt.Sprintf("task section byte %#x: the task is in the chain of procedure %s already", e.off,
+		printableText(e.owner))
 }
 
 // containerTasks prints the tasks of all procedures, with their fields where those
@@ -249,7 +251,7 @@ func (d *fileDump) containerTasks() error {
 		if d.j != nil {
 			d.j.Close()
 			if rest >= 0 {
-				d.j.Put("undecoded", undecodedJSON{n, rest, words, fmt.Sprintf("%x", b)})
+				d.j.Put("undecoded", undecodedJSON{Index: n, Offset: rest, Words: words, Bytes: fmt.Sprintf("%x", b)})
 			}
 			d.j.Close()
 			continue
@@ -257,7 +259,8 @@ func (d *fileDump) containerTasks() error {
 		if rest >= 0 {
 			d.printf("task %d at %#x, not decoded: %d of %d words are there\n", n, rest, len(b)/4, words)
 			for at := 0; at < len(b); at += rawLine {
-				if _, err := d.out.Write(wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])); err != nil {
+				line := wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])
+				if _, err := d.out.Write(line); err != nil {
 					return err
 				}
 			}
@@ -343,8 +346,10 @@ func (d *fileDump) fields(t *td.Task, all bool) error {
 			block = r.Block
 			d.printf("  %s: %s\n", block.Name, block.Doc)
 		}
-		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-32s %-10s %-22s %s\n%s%s\n", r.Word, registerOf(r.Row), r.Bits(), r.Name,
-			fmt.Sprintf("%#x", r.Value), shownValueOf(&r), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30), r.Provenance()); err != nil {
+		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-32s %-10s %-22s %s\n%s%s\n", r.Word,
+			registerOf(r.Row), r.Bits(), r.Name,
+			fmt.Sprintf("%#x", r.Value), shownValueOf(&r), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30),
+			r.Provenance()); err != nil {
 			return err
 		}
 	}
@@ -388,7 +393,8 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 			if r.Known >= td.Modelled {
 				doc += fmt.Sprintf(" (%s)", r.Known)
 			}
-			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value), shownValueOf(&r.Reading), doc); err != nil {
+			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value),
+				shownValueOf(&r.Reading), doc); err != nil {
 				return err
 			}
 		}
@@ -459,19 +465,29 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 	cases := attest.Cases(kind)
 	if d.j != nil {
 		x := detailJSON{Procedure: procedure, Kind: kind, Cases: cases, Detail: []fieldJSON{},
-			taskJSON: taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task), Source: d.taskSource(t.Off)}}
+			taskJSON: taskJSON{
+				Index:       i,
+				Offset:      t.Off,
+				FileOffset:  &at,
+				Words:       t.Words(),
+				taskSummary: summaryOf(t.Task),
+				Source:      d.taskSource(t.Off),
+			}}
 		if cases == nil {
 			x.Cases = []string{}
 		}
 		for r := range t.Readings(true) {
-			x.Detail = append(x.Detail, fieldJSON{r.Name, r.Word, registerOf(r.Row), r.Bits(), r.Value, fmt.Sprintf("%#x", r.Value),
-				r.Text(r.Value), r.Meaning(r.Value), r.Doc, r.Known.String(), r.Provenance(), r.V10.String()})
+			x.Detail = append(x.Detail, fieldJSON{Name: r.Name, Word: r.Word, Register: registerOf(r.Row),
+				Bits: r.Bits(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
+				Text: r.Text(r.Value), Meaning: r.Meaning(r.Value), Doc: r.Doc, Known: r.Known.String(),
+				Source: r.Provenance(), V10: r.V10.String()})
 		}
 		d.j.Put("", x)
 		return d.j.Err
 	}
 	d.part()
-	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at, t.Words())
+	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at,
+		t.Words())
 	s := summaryOf(t.Task)
 	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
 	if len(cases) > 0 {

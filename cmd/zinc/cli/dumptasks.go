@@ -21,10 +21,10 @@ var imageParts []filePart
 
 func init() { // functions of the table print it
 	imageParts = []filePart{
-		{partHeaders, (*fileDump).imagesHeader, (*fileDump).rawImagesHeader, false},
-		{partTasks, (*fileDump).imageTasks, (*fileDump).rawImages, true},
-		{partFields, (*fileDump).imageTasks, (*fileDump).rawImages, false},
-		{partTask, (*fileDump).imageDetail, (*fileDump).rawImageChosen, false},
+		{name: partHeaders, print: (*fileDump).imagesHeader, raw: (*fileDump).rawImagesHeader, always: false},
+		{name: partTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
+		{name: partFields, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: false},
+		{name: partTask, print: (*fileDump).imageDetail, raw: (*fileDump).rawImageChosen, always: false},
 	}
 }
 
@@ -55,7 +55,8 @@ func (d *fileDump) imagesHeader() error {
 		return d.j.Err
 	}
 	d.part()
-	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.VersionV10, len(d.imageSet), td.ImageSize)
+	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.VersionV10, len(d.imageSet),
+		td.ImageSize)
 	return nil
 }
 
@@ -188,9 +189,9 @@ var taskTextParts []filePart
 
 func init() { // functions of the table print it
 	taskTextParts = []filePart{
-		{partTasks, (*fileDump).textTasks, nil, true},
-		{partFields, (*fileDump).textTasks, nil, false},
-		{partTask, (*fileDump).imageDetail, nil, false},
+		{name: partTasks, print: (*fileDump).textTasks, always: true},
+		{name: partFields, print: (*fileDump).textTasks, always: false},
+		{name: partTask, print: (*fileDump).imageDetail, always: false},
 	}
 }
 

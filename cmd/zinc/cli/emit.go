@@ -24,11 +24,14 @@ type emission struct {
 
 // emissions are the forms of --emit beside the pair.
 var emissions = []emission{
-	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).netplist},
+	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).
+		netplist},
 	{name: "td", help: "the tasks as text, which dump reads back", write: (*compileCommand).emitTasks},
 	{name: "records", help: "the stream of 44-byte records that a load resolves", write: (*compileCommand).emitRecords},
-	{name: "images", help: "the version-10 register images that the records complete", write: (*compileCommand).emitImages},
-	{name: "afpp", help: "the firmware container that a load makes of the pair's container", write: (*compileCommand).emitFirmware},
+	{name: "images", help: "the version-10 register images that the records complete", write: (*compileCommand).
+		emitImages},
+	{name: "afpp", help: "the firmware container that a load makes of the pair's container", write: (*compileCommand).
+		emitFirmware},
 }
 
 // emitPair is the value of --emit that stands for the pair.
@@ -75,7 +78,8 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 		}
 	}
 	if ext := filepath.Ext(out); ext == containerExt || ext == descriptorExt {
-		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name, strings.TrimSuffix(out, ext), e.name)
+		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name,
+			strings.TrimSuffix(out, ext), e.name)
 	}
 	if out == stdoutName && c.reports.stdout() != nil {
 		return usagef("-o - and --report: both would go to standard output")

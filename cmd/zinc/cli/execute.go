@@ -30,7 +30,8 @@ type executor struct {
 	inputs, outputs, states []port
 	// run takes what the states hold before it and leaves there what they hold
 	// after it; absent ones hold zeros.
-	run   func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error)
+	run func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode,
+		workers int) (map[string]interp.Tensor, error)
 	close func() error
 }
 
@@ -145,7 +146,8 @@ func (c *runCommand) direct(container, descriptor []byte) (*executor, error) {
 	}
 	x := portsOf(m)
 	x.close = func() error { return nil }
-	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
+		workers int) (map[string]interp.Tensor, error) {
 		return stepped(m, states, func() (map[string]interp.Tensor, error) {
 			return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
 		})
@@ -170,7 +172,8 @@ func (c *runCommand) stacked(ctx context.Context, container, descriptor []byte, 
 	}
 	m := r.model.Machine()
 	x := portsOf(m)
-	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, _ numerics.Mode, _ int) (map[string]interp.Tensor, error) {
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, _ numerics.Mode,
+		_ int) (map[string]interp.Tensor, error) {
 		before := maps.Clone(states)
 		return stepped(m, states, func() (map[string]interp.Tensor, error) { return r.run(ctx, in, before) })
 	}
@@ -188,7 +191,8 @@ func (c *runCommand) stacked(ctx context.Context, container, descriptor []byte, 
 }
 
 // stepped runs a machine once between setting its states and reading them.
-func stepped(m *sim.Machine, states map[string]interp.Tensor, run func() (map[string]interp.Tensor, error)) (map[string]interp.Tensor, error) {
+func stepped(m *sim.Machine, states map[string]interp.Tensor, run func() (map[string]interp.Tensor, error)) (
+	map[string]interp.Tensor, error) {
 	for _, p := range m.States() {
 		if t, ok := states[p.Name]; ok {
 			if err := m.SetState(p.Name, t); err != nil {
@@ -230,7 +234,8 @@ func interpExecutor(f *ir.Func) (*executor, error) {
 	for _, v := range f.Body.Outputs {
 		x.outputs = append(x.outputs, portOf(v.Name, v.Type))
 	}
-	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode, workers int) (map[string]interp.Tensor, error) {
+	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
+		workers int) (map[string]interp.Tensor, error) {
 		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: states})
 	}
 	return x, nil

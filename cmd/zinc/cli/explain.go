@@ -70,7 +70,8 @@ by their rules, and compiled and run for h13.`,
 	f.BoolVar(&c.rewrites, "rewrites", true, "look for rewrites of what the engine refuses")
 	f.BoolVar(&c.hazards, "hazards", true, "judge the statement's numbers by the rules of zinc lint")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs that rewrites are run on")
-	f.StringVarP(&c.output, "output", "o", "", "write the function with the rewrite, or the statement alone of a large one, as `FILE.mil` or into a folder")
+	f.StringVarP(&c.output, "output", "o", "",
+		"write the function with the rewrite, or the statement alone of a large one, as `FILE.mil` or into a folder")
 	f.StringVar(&c.rewrite, "rewrite", "", "`NAME` of the rewrite that --output writes (default the first)")
 	return cmd
 }
@@ -121,7 +122,13 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	if err != nil {
 		return err
 	}
-	a, err := explain.Explain(ctx, m.Program, at, explain.Options{Compile: o, Rewrites: c.rewrites, Hazards: c.hazards, Seed: c.seed, Workers: c.workers})
+	a, err := explain.Explain(ctx, m.Program, at, explain.Options{
+		Compile:  o,
+		Rewrites: c.rewrites,
+		Hazards:  c.hazards,
+		Seed:     c.seed,
+		Workers:  c.workers,
+	})
 	p.end()
 	if err != nil {
 		if at := (*explain.PlaceError)(nil); errors.As(err, &at) {

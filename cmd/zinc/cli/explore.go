@@ -58,13 +58,17 @@ The command goes on until it is interrupted.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.listen, "listen", "l", defaultListen, "`ADDRESS:PORT` to serve on, port 0 for any free one")
-	f.StringArrayVar(&c.hosts, "host", nil, "`NAME` under which the server may be reached besides loopback addresses and localhost (repeatable)")
-	f.StringArrayVar(&c.zincs, "zinc", nil, "`NAME=PATH` of another zinc executable to choose as the version that compiles (repeatable)")
+	f.StringArrayVar(&c.hosts, "host", nil,
+		"`NAME` under which the server may be reached besides loopback addresses and localhost (repeatable)")
+	f.StringArrayVar(&c.zincs, "zinc", nil,
+		"`NAME=PATH` of another zinc executable to choose as the version that compiles (repeatable)")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default each model's own)")
 	f.Int64Var(&c.limits.Body, "max-body", c.limits.Body, "`BYTES` of a request at most")
 	f.DurationVar(&c.limits.Time, "max-time", c.limits.Time, "`TIME` of a compilation or a run at most")
-	f.Int64Var(&c.heap, "max-heap", int64(c.limits.Heap>>20), "`MIB` of live heap above which compilations and runs stop")
-	f.Int64Var(&c.kept, "max-kept", c.limits.Kept>>20, "`MIB` of past compilations that are kept, most of them in temporary files")
+	f.Int64Var(&c.heap, "max-heap", int64(c.limits.Heap>>20),
+		"`MIB` of live heap above which compilations and runs stop")
+	f.Int64Var(&c.kept, "max-kept", c.limits.Kept>>20,
+		"`MIB` of past compilations that are kept, most of them in temporary files")
 	f.IntVar(&c.limits.Jobs, "jobs", c.limits.Jobs, "compilations and runs at a time")
 	f.BoolVar(&c.once, "dry-run", false, "read the models and say where they would be served, but serve nothing")
 	return cmd
@@ -96,8 +100,10 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 		value  int64
 		lo, hi int64
 	}{
-		{"max-body", c.limits.Body, 1, 1 << 30}, {"max-time", int64(c.limits.Time), 1, 1 << 62},
-		{"max-heap", c.heap, 1, most}, {"max-kept", c.kept, 1, most}, {"jobs", int64(c.limits.Jobs), 1, 1 << 10},
+		{flag: "max-body", value: c.limits.Body, lo: 1, hi: 1 << 30}, {flag: "max-time", value: int64(c.limits.Time),
+			lo: 1, hi: 1 << 62},
+		{flag: "max-heap", value: c.heap, lo: 1, hi: most}, {flag: "max-kept", value: c.kept, lo: 1, hi: most},
+		{flag: "jobs", value: int64(c.limits.Jobs), lo: 1, hi: 1 << 10},
 	} {
 		if n.value < n.lo || n.value > n.hi {
 			return usagef("--%s: must be from %d to %d", n.flag, n.lo, n.hi)

@@ -21,10 +21,15 @@ func TestExplore(t *testing.T) {
 	var out bytes.Buffer
 	status := make(chan int, 1)
 	go func() {
-		status <- run(ctx, []string{"explore", filepath.Join(digits(t), "digits.mlmodelc"), "--listen", "127.0.0.1:0"}, strings.NewReader(""), &out, msg)
+		status <- run(ctx, []string{"explore", filepath.Join(digits(t), "digits.mlmodelc"), "--listen", "127.0.0.1:0"},
+			strings.NewReader(""), &out, msg)
 	}()
 	url := <-address
-	for path, want := range map[string]string{"": "<title>zinc explore</title>", "api/models": `"name":"digits"`, "api/source?model=digits": "conv1_relu"} {
+	for path, want := range map[string]string{
+		"":                        "<title>zinc explore</title>",
+		"api/models":              `"name":"digits"`,
+		"api/source?model=digits": "conv1_relu",
+	} {
 		r, err := http.Get(url + path)
 		if err != nil {
 			t.Fatal(err)

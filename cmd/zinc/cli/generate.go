@@ -66,7 +66,8 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 		return err
 	}
 	if !packageName.MatchString(pkg) || token.IsKeyword(pkg) || slices.Contains(reservedNames, pkg) {
-		return usagef("generate: %q is no name of a package; give a letter and then letters and digits of ASCII, no keyword and none of %s", pkg, strings.Join(reservedNames, ", "))
+		return usagef("generate: %q is no name of a package; give a letter and then letters and digits of ASCII, "+
+			"no keyword and none of %s", pkg, strings.Join(reservedNames, ", "))
 	}
 	dir := c.dir
 	if dir == "" {
@@ -89,7 +90,8 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 		return err
 	}
 	source, err := gowrap.Source(&gowrap.Package{
-		Name: pkg, Model: filepath.Base(abs), Container: pkg + containerExt, Descriptor: pkg + descriptorExt, Functions: m.Functions(),
+		Name: pkg, Model: filepath.Base(abs), Container: pkg + containerExt, Descriptor: pkg + descriptorExt,
+		Functions: m.Functions(),
 	})
 	if err != nil {
 		return err
@@ -98,7 +100,8 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 		return err
 	}
 	in := func(name string, b []byte) atomicfile.File { return atomicfile.Bytes(filepath.Join(dir, name), b) }
-	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container), in(pkg+descriptorExt, pair.Descriptor))
+	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container),
+		in(pkg+descriptorExt, pair.Descriptor))
 }
 
 // generatedOnly refuses to replace a file that somebody has written.
@@ -113,7 +116,8 @@ func generatedOnly(path string) error {
 	defer f.Close() // only read from
 	begin := make([]byte, len(gowrap.Header))
 	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != gowrap.Header {
-		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another name or -o another folder", path)
+		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another "+
+			"name or -o another folder", path)
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ func silent(t *testing.T, model string, flags ...string) {
 // TestHazardsOfCorpus: nothing is found in what zinc makes of real models.
 func TestHazardsOfCorpus(t *testing.T) {
 	shared := shareddir.Find(t)
-	for _, name := range []string{"espresso-conv", "espresso-fused-ffn", "espresso-matmul", "espresso-sdpa-fwd-taps", "mnist-cnn-inline", "silero-v6-fp16"} {
+	for _, name := range []string{"espresso-conv", "espresso-fused-ffn", "espresso-matmul", "espresso-sdpa-fwd-taps",
+		"mnist-cnn-inline", "silero-v6-fp16"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(shared, "corpus", name)
 			silent(t, filepath.Join(shareddir.WithWeights(t, shared, dir), "model.mil"))
@@ -73,7 +74,8 @@ func TestRunGolden(t *testing.T) {
 	}
 	for _, f := range files {
 		s, out, msg := call(t, "run", f, "--random", "1")
-		if s != statusOK || !strings.HasPrefix(out, "probs@output  tensor<fp16, [1, ") || !strings.Contains(msg, "no descriptor") {
+		if s != statusOK || !strings.HasPrefix(out, "probs@output  tensor<fp16, [1, ") ||
+			!strings.Contains(msg, "no descriptor") {
 			t.Errorf("%s: status %d\n%s%s", f, s, out, msg)
 		}
 	}

@@ -50,7 +50,8 @@ func refused(t *testing.T, what, file string, args ...string) {
 	t.Helper()
 	status, out, msg := call(t, args...)
 	if status != statusInput || out != "" || strings.Count(msg, "\n") != 1 || !strings.Contains(msg, file) {
-		t.Errorf("%s: %q: status %d, output %q, error %q; want status 1 and one line that names %s", what, args, status, out, msg, file)
+		t.Errorf("%s: %q: status %d, output %q, error %q; want status 1 and one line that names %s", what, args, status,
+			out, msg, file)
 	}
 }
 

@@ -36,7 +36,8 @@ func TestInterrupt(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		msg := &trigger{text: stage, f: cancel}
 		var out bytes.Buffer
-		status := run(ctx, []string{model, "-o", filepath.Join(dir, "d.hwx"), "--progress"}, strings.NewReader(""), &out, msg)
+		status := run(ctx, []string{model, "-o", filepath.Join(dir, "d.hwx"), "--progress"}, strings.NewReader(""),
+			&out, msg)
 		if status != statusInput || !strings.Contains(msg.String(), "interrupted") {
 			t.Errorf("%s: status %d, %q", stage, status, msg)
 		}
@@ -59,8 +60,10 @@ func TestInterruptRuns(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		msg := &trigger{text: stage, f: cancel}
 		var out bytes.Buffer
-		status := run(ctx, []string{"verify", filepath.Join(digits(t), "digits.mlmodelc"), "--progress"}, strings.NewReader(""), &out, msg)
-		if lines := strings.Split(strings.TrimSpace(msg.String()), "\n"); status != statusInput || out.Len() > 0 || lines[len(lines)-1] != "zinc: interrupted; nothing was written" {
+		status := run(ctx, []string{"verify", filepath.Join(digits(t), "digits.mlmodelc"), "--progress"},
+			strings.NewReader(""), &out, msg)
+		if lines := strings.Split(strings.TrimSpace(msg.String()), "\n"); status != statusInput || out.Len() > 0 ||
+			lines[len(lines)-1] != "zinc: interrupted; nothing was written" {
 			t.Errorf("%s: status %d, %q, %q", stage, status, &out, msg)
 		}
 		cancel()

@@ -82,14 +82,18 @@ shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRando
 	c.flags = f
 	c.model(f)
 	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
-	f.StringArrayVar(&c.ranges, "range", nil, "`NAME=LO:HI`: range of an input, or NAME=type for all that its type holds (repeatable)")
-	f.StringArrayVar(&c.calibrate, "calibrate", nil, "`NAME=FILE.npy`: range of an input from the values of an array of any shape (repeatable, the ranges of several files of one name join)")
+	f.StringArrayVar(&c.ranges, "range", nil,
+		"`NAME=LO:HI`: range of an input, or NAME=type for all that its type holds (repeatable)")
+	f.StringArrayVar(&c.calibrate, "calibrate", nil, "`NAME=FILE.npy`: range of an input from the values of an "+
+		"array of any shape (repeatable, the ranges of several files of one name join)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0")
 	f.BoolVar(&c.all, "all", false, "print every finding in the text, in the stead of one of each kind")
 	f.Var(newChoice(&c.failOn, lint.FailOn...), "fail-on", "findings that make the exit status 1")
-	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` to write the inputs of findings to, a folder each, as npy files for zinc run --input, with the cut model of those shown alone")
-	f.Int64Var(&c.work, "work", lint.DefaultWork, "multiply-accumulates that the search for inputs may spend a function; 0 for no search")
+	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` to write the inputs of findings to, a folder each, as npy "+
+		"files for zinc run --input, with the cut model of those shown alone")
+	f.Int64Var(&c.work, "work", lint.DefaultWork,
+		"multiply-accumulates that the search for inputs may spend a function; 0 for no search")
 	return cmd
 }
 
@@ -155,7 +159,13 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 			if i > 0 {
 				fmt.Fprintln(c.out)
 			}
-			if err = rep.Text(c.out, lint.TextOptions{Model: r.Model, Path: path, All: c.all, Flags: givenFlags(c.flags, sourceFlags), Join: shellLine}); err != nil {
+			if err = rep.Text(c.out, lint.TextOptions{
+				Model: r.Model,
+				Path:  path,
+				All:   c.all,
+				Flags: givenFlags(c.flags, sourceFlags),
+				Join:  shellLine,
+			}); err != nil {
 				break
 			}
 		}
@@ -181,7 +191,11 @@ func (c *lintCommand) failures(r *lintResult) error {
 	if n == 0 {
 		return nil
 	}
-	how := map[string]string{lint.Shown: "shown by an input", "alone": "shown by an input or by the statement alone", lint.Possible: "possible"}[c.failOn]
+	how := map[string]string{
+		lint.Shown:    "shown by an input",
+		"alone":       "shown by an input or by the statement alone",
+		lint.Possible: "possible",
+	}[c.failOn]
 	return fmt.Errorf("lint: %s %s, --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
 }
 
@@ -235,7 +249,8 @@ func calibrations(values []string) ([]named, error) {
 
 // lint judges the model for one target. Compiling rewrites the program, so each
 // target opens the model anew; warnings are printed once.
-func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange, files []named) (*lint.Report, string, error) {
+func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange,
+	files []named) (*lint.Report, string, error) {
 	quiet := *c.env
 	if !first {
 		quiet.err = io.Discard
@@ -249,7 +264,14 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	if err != nil {
 		return nil, "", err
 	}
-	o := lint.Options{Ranges: ranges, Work: c.work, Workers: c.workers, Source: m.Source, Target: f.target, Samples: samples}
+	o := lint.Options{
+		Ranges:  ranges,
+		Work:    c.work,
+		Workers: c.workers,
+		Source:  m.Source,
+		Target:  f.target,
+		Samples: samples,
+	}
 	if c.work == 0 {
 		o.Work = -1
 	}
@@ -274,7 +296,8 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 }
 
 // units asks a target that zinc writes no programs for where operations run.
-func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p *progress) (map[string]ir.Unit, error) {
+func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p *progress) (map[string]ir.Unit,
+	error) {
 	quiet := *c.env
 	quiet.err = io.Discard
 	m, err := f.open(&quiet, path)
@@ -306,7 +329,8 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 
 // lintRanges joins the ranges of the command line and those of arrays. samples are the
 // arrays, each once for a run of its own; the k-th files of several names go together.
-func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (out map[string]lint.Interval, samples []map[string]interp.Tensor, err error) {
+func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (out map[string]lint.Interval,
+	samples []map[string]interp.Tensor, err error) {
 	types := map[string]ir.Type{}
 	var names []string
 	for _, f := range p.Funcs {
@@ -341,7 +365,8 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 	for _, f := range files {
 		if f.name == "" {
 			if len(names) != 1 {
-				return nil, nil, usagef("--calibrate %s: the model has several inputs (%s); wanted NAME=FILE.npy", f.file, strings.Join(names, ", "))
+				return nil, nil, usagef("--calibrate %s: the model has several inputs (%s); wanted NAME=FILE.npy",
+					f.file, strings.Join(names, ", "))
 			}
 			f.name = names[0]
 		}

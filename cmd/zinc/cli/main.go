@@ -45,7 +45,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		e.command = ran.CommandPath()
 		return err
 	})
-	if shown := (*shownError)(nil); err != nil && ctx.Err() != nil && statusOf(err) == statusInput && !errors.As(err, &shown) {
+	if shown := (*shownError)(nil); err != nil && ctx.Err() != nil && statusOf(err) == statusInput &&
+		!errors.As(err, &shown) {
 		err = ctx.Err() // whatever was stopped says so in its own way
 	}
 	if e2 := e.profile.stop(); err == nil {

@@ -49,7 +49,8 @@ line an operation; with names, everything about these.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&targets, "target", "t", "h13", "hardware `TARGETS`, separated by commas, or all: "+strings.Join(target.Names(), ", "))
+	f.StringVarP(&targets, "target", "t", "h13", "hardware `TARGETS`, separated by commas, or all: "+
+		strings.Join(target.Names(), ", "))
 	f.Var(newChoice(&format, "text", "md", "json"), "format", "form of the table: text, md (Markdown) or json")
 	return cmd
 }

@@ -36,7 +36,8 @@ type patchCommand struct {
 func newPatch(e *env) *cobra.Command {
 	c := &patchCommand{env: e}
 	form := pflag.NewFlagSet("", pflag.ContinueOnError) // what --model is compiled with
-	form.StringVar(&c.compileFlags.weights, "model-weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
+	form.StringVar(&c.compileFlags.weights, "model-weights", "",
+		"`FOLDER` that stands for @model_path (default the model's own)")
 	c.form(form)
 	c.work(form)
 	form.VisitAll(func(f *pflag.Flag) { f.Usage = "with --model: " + f.Usage })
@@ -77,7 +78,8 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched aga
 	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of the constant NAME (repeatable)")
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it")
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
-	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, folding included")
+	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, "+
+		"folding included")
 	f.AddFlagSet(form)
 	return cmd
 }
@@ -132,7 +134,8 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	if err := r.DB.Write(&db); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(ctx, atomicfile.Bytes(hwxPath, r.Container), atomicfile.Bytes(e5Path, r.Descriptor), atomicfile.Bytes(debugBeside(hwxPath), db.Bytes())); err != nil {
+	if err := atomicfile.Write(ctx, atomicfile.Bytes(hwxPath, r.Container), atomicfile.Bytes(e5Path, r.Descriptor),
+		atomicfile.Bytes(debugBeside(hwxPath), db.Bytes())); err != nil {
 		return err
 	}
 	for _, ch := range r.Changes {
@@ -170,7 +173,8 @@ func (c *patchCommand) recompute(ctx context.Context, pair *zinc.Pair, ws []patc
 		return nil, err
 	}
 	if !bytes.Equal(old, pair.Container) {
-		return nil, fmt.Errorf("%s does not compile to this pair; give the flags that it was compiled with, and the zinc that compiled it", c.source)
+		return nil, fmt.Errorf("%s does not compile to this pair; give the flags that it was compiled with, and "+
+			"the zinc that compiled it", c.source)
 	}
 	r, container, descriptor, err := c.compiled(ctx, ws)
 	if err != nil {
@@ -191,7 +195,8 @@ func (c *patchCommand) recompute(ctx context.Context, pair *zinc.Pair, ws []patc
 }
 
 // compiled compiles the model with new values for some constants.
-func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *compile.Result, container, descriptor []byte, err error) {
+func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *compile.Result, container,
+	descriptor []byte, err error) {
 	m, err := c.open(c.env, c.source)
 	if err != nil {
 		return nil, nil, nil, err
@@ -239,11 +244,16 @@ func replace(p *ir.Program, w patch.Weight) error {
 	}
 	switch {
 	case len(order) == 0 && made != "":
-		return &patch.Refusal{Name: w.Name, Reason: fmt.Sprintf("it is the result of %s, no constant", made), Hint: "patch the constants that it is made of, or compile the model with other ones"}
+		return &patch.Refusal{
+			Name:   w.Name,
+			Reason: fmt.Sprintf("it is the result of %s, no constant", made),
+			Hint:   "patch the constants that it is made of, or compile the model with other ones",
+		}
 	case len(order) == 0:
 		return fmt.Errorf("the model has no constant %q", w.Name)
 	case len(order) > 1:
-		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", order[0], order[1], w.Name, order[0], w.Name, order[1], w.Name)
+		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", order[0], order[1],
+			w.Name, order[0], w.Name, order[1], w.Name)
 	}
 	v := found[order[0]]
 	t, err := values.FromArray(w.Array, v.Type)

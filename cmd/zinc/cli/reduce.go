@@ -96,8 +96,10 @@ interrupt and --max-runs.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.predicate, "predicate", "", "command, or name of a built-in predicate, that says whether a candidate is interesting (`CMD`)")
-	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit", "exit status of the command that means interesting")
+	f.StringVar(&c.predicate, "predicate", "",
+		"command, or name of a built-in predicate, that says whether a candidate is interesting (`CMD`)")
+	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit",
+		"exit status of the command that means interesting")
 	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, or a folder, to write")
 	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "limit of one run of the predicate, 0 for none")
 	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one a processor")
@@ -241,7 +243,8 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		return errors.Join(err, werr)
 	}
 	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %s in the weight file; %s, %s known already\n",
-		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"), diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
+		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"),
+		diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
 		if e := jsonform.Write(c.out, r); err == nil {
 			err = e
@@ -286,10 +289,16 @@ func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting, com
 		return &internalError{err: fmt.Errorf("opening the model that was written: %w", err)}
 	}
 	defer m.Close()
-	_, err = reduce.Run(ctx, m.Program, reduce.Options{Interesting: ask, Timeout: c.timeout, Jobs: 1, Passes: []string{}})
+	_, err = reduce.Run(ctx, m.Program, reduce.Options{
+		Interesting: ask,
+		Timeout:     c.timeout,
+		Jobs:        1,
+		Passes:      []string{},
+	})
 	if errors.Is(err, reduce.ErrNotInteresting) {
 		if command {
-			return fmt.Errorf("%s was written, but asked once more the predicate does not hold of it: its answers change from run to run, or with the model's path", c.output)
+			return fmt.Errorf("%s was written, but asked once more the predicate does not hold of it: its answers "+
+				"change from run to run, or with the model's path", c.output)
 		}
 		return &internalError{err: fmt.Errorf("%s was written, but the predicate does not hold of its text", c.output)}
 	}

@@ -49,7 +49,8 @@ func TestReduceScript(t *testing.T) {
 	begin := time.Now()
 	var out, msg bytes.Buffer
 	small := filepath.Join(dir, "small.mil")
-	status := run(t.Context(), []string{"reduce", model, "--predicate", script, "-o", small, "-j", "2", "--json"}, strings.NewReader(""), &out, &msg)
+	status := run(t.Context(), []string{"reduce", model, "--predicate", script, "-o", small, "-j", "2", "--json"},
+		strings.NewReader(""), &out, &msg)
 	if status != statusOK {
 		t.Fatalf("status %d: %s", status, &msg)
 	}
@@ -79,7 +80,8 @@ func TestReduceInterrupt(t *testing.T) {
 	defer cancel()
 	msg := &trigger{text: "halves: ", f: cancel}
 	var out bytes.Buffer
-	status := run(ctx, []string{"reduce", filepath.Join(digits(t), "digits.mlmodelc"), "--predicate", "test -f", "-o", small, "--progress", "-j", "1"}, strings.NewReader(""), &out, msg)
+	status := run(ctx, []string{"reduce", filepath.Join(digits(t), "digits.mlmodelc"), "--predicate", "test -f", "-o",
+		small, "--progress", "-j", "1"}, strings.NewReader(""), &out, msg)
 	if status != statusInput || !strings.Contains(msg.String(), "interrupted; "+small+" holds the best so far") {
 		t.Errorf("status %d, %q", status, msg)
 	}
@@ -113,7 +115,8 @@ func TestReduceKept(t *testing.T) {
 		}
 	}}
 	var out bytes.Buffer
-	status := run(t.Context(), []string{"reduce", filepath.Join(digits(t), "digits.mlmodelc"), "--predicate", "grep -q conv3", "-o", small, "--progress", "-j", "1"}, strings.NewReader(""), &out, watch)
+	status := run(t.Context(), []string{"reduce", filepath.Join(digits(t), "digits.mlmodelc"), "--predicate",
+		"grep -q conv3", "-o", small, "--progress", "-j", "1"}, strings.NewReader(""), &out, watch)
 	if status != statusOK {
 		t.Fatalf("status %d", status)
 	}

@@ -34,7 +34,8 @@ func (r *reportFlag) register(f *pflag.FlagSet) {
 	for _, x := range report.Forms {
 		docs = append(docs, fmt.Sprintf("%s (%s)", x.Name, x.Doc))
 	}
-	f.Var(r, "report", "write a report of placement, tasks, sizes and estimates on standard output or into a file: "+strings.Join(docs, ", ")+" (repeatable)")
+	f.Var(r, "report", "write a report of placement, tasks, sizes and estimates on standard output or into a file: "+
+		strings.Join(docs, ", ")+" (repeatable)")
 }
 
 func (r *reportFlag) Type() string { return "FORM[=FILE]" }
@@ -61,11 +62,13 @@ func (r *reportFlag) Set(s string) error {
 	form := report.Lookup(name)
 	switch {
 	case form == nil:
-		return fmt.Errorf("must be %s or %s, or one of them with =FILE behind it", noReport, strings.Join(report.Names(), " or "))
+		return fmt.Errorf("must be %s or %s, or one of them with =FILE behind it", noReport,
+			strings.Join(report.Names(), " or "))
 	case toFile && file == "":
 		return fmt.Errorf("a file's name must follow %s=", name)
 	case !toFile && r.stdout() != nil:
-		return fmt.Errorf("%s goes to standard output already; give one of the two a file, as in %s=FILE", r.stdout().Name, name)
+		return fmt.Errorf("%s goes to standard output already; give one of the two a file, as in %s=FILE", r.stdout().
+			Name, name)
 	}
 	for _, o := range r.list {
 		if toFile && o.file != "" && filepath.Clean(o.file) == filepath.Clean(file) {
@@ -153,7 +156,12 @@ func (b *budgetFlags) run(ctx context.Context, f *compileFlags, e *env, path str
 	if err != nil {
 		return nil, err
 	}
-	r, err := verify.Run(ctx, m.Program, verify.Options{Compile: o, Seed: firstSeed, Workers: f.workers, Progress: p.step})
+	r, err := verify.Run(ctx, m.Program, verify.Options{
+		Compile:  o,
+		Seed:     firstSeed,
+		Workers:  f.workers,
+		Progress: p.step,
+	})
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return nil, &internalError{err: err}
 	}

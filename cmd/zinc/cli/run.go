@@ -69,14 +69,22 @@ inputs of its own.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
-	f.StringArrayVar(&c.states, "state", nil, "`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable)")
-	f.StringArrayVar(&c.after, "state-out", nil, "`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
+	f.StringArrayVar(&c.states, "state", nil,
+		"`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable)")
+	f.StringArrayVar(&c.after, "state-out", nil,
+		"`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
 	f.IntVar(&c.steps, "steps", 1, "`N` runs, one after the other")
-	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "what runs it: sim, the simulator of the whole stack down to the engine; direct, the engine alone, without the layers above it; or interp, the reference interpreter (models only)")
-	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of operations on the engine: ane as the engine computes, ane-lanes with the narrow first stage of its accumulator too (slower), ieee plain fp16 storage with fp32 arithmetic")
+	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "what runs it: sim, the simulator of the "+
+		"whole stack down to the engine; direct, the engine alone, without the layers above it; or interp, the "+
+		"reference interpreter (models only)")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of operations on the engine: ane as the engine "+
+		"computes, ane-lanes with the narrow first stage of its accumulator too (slower), ieee plain fp16 storage "+
+		"with fp32 arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
-	f.StringVar(&c.trace, "trace", "", "write what every layer did to `FILE`, a Chrome trace that Perfetto opens and --replay runs again")
-	f.StringVar(&c.replay, "replay", "", "make the runs of a trace `FILE` again, on the same inputs with the same faults, and compare the two traces")
+	f.StringVar(&c.trace, "trace", "", "write what every layer did to `FILE`, a Chrome trace that Perfetto opens "+
+		"and --replay runs again")
+	f.StringVar(&c.replay, "replay", "",
+		"make the runs of a trace `FILE` again, on the same inputs with the same faults, and compare the two traces")
 	c.register(f)
 	c.model(f)
 	c.cache.register(f)
@@ -172,10 +180,13 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 func (c *runCommand) exclusive() error {
 	below := c.inject != "" || c.strict || c.trace != "" || c.replay != ""
 	if below && c.engine != "sim" {
-		return usagef("--engine=%s has no layers below it: --trace, --replay, --inject and --strict-firmware go with --engine=sim", c.engine)
+		return usagef("--engine=%s has no layers below it: --trace, --replay, --inject and --strict-firmware go "+
+			"with --engine=sim", c.engine)
 	}
-	if c.replay != "" && (c.trace != "" || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+len(c.after) > 0 || c.fill || c.steps != 1) {
-		return usagef("--replay takes inputs, states and faults from the trace; give neither, and no --trace or --output")
+	if c.replay != "" && (c.trace != "" || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+
+		len(c.after) > 0 || c.fill || c.steps != 1) {
+		return usagef("--replay takes inputs, states and faults from the trace; give neither, and no --trace or " +
+			"--output")
 	}
 	return nil
 }
@@ -253,7 +264,8 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 		tensors[p.name] = t
 	}
 	if missing != nil {
-		return fmt.Errorf("%s: input missing: %s; give each with --input NAME=FILE.npy, or fill them with --random SEED", path, ports(missing))
+		return fmt.Errorf("%s: missing input: %s; set each with --input NAME=FILE.npy, or fill them with "+
+			"--random SEED", path, ports(missing))
 	}
 	return nil
 }
@@ -270,7 +282,7 @@ func arrays(what string, files []named, from map[string]interp.Tensor) []array {
 	var out []array
 	for _, f := range files {
 		t, ok := from[f.name]
-		out = append(out, array{f, what, t, ok})
+		out = append(out, array{named: f, what: what, value: t, given: ok})
 	}
 	return out
 }

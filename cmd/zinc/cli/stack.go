@@ -129,7 +129,9 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 
 func (c *stackCommand) print(r *room, events []trace.Event) error {
 	if c.layers != nil {
-		events = slices.DeleteFunc(slices.Clone(events), func(e trace.Event) bool { return !slices.Contains(c.layers, e.Layer.String()) })
+		events = slices.DeleteFunc(slices.Clone(events), func(e trace.Event) bool {
+			return !slices.Contains(c.layers, e.Layer.String())
+		})
 	}
 	if c.json {
 		return r.record.Write(c.out, events)

@@ -26,7 +26,9 @@ type machineFlags struct {
 }
 
 func (f *machineFlags) register(s *pflag.FlagSet) {
-	s.StringVar(&f.inject, "inject", "", "`FAULTS` to make in the layers below the runtime: KIND[@SITE][:KEY=VALUE,...], several parted by semicolons, as in drop@post:count=1; the kinds are "+faultKinds())
+	s.StringVar(&f.inject, "inject", "", "`FAULTS` to make in the layers below the runtime: "+
+		"KIND[@SITE][:KEY=VALUE,...], several parted by semicolons, as in drop@post:count=1; the kinds are "+
+		faultKinds())
 	s.Uint64Var(&f.seed, "inject-seed", 0, "`SEED` that the faults follow from")
 	s.BoolVar(&f.strict, "strict-firmware", false, "let the firmware fault where the real one does, rather than refuse")
 }
@@ -67,7 +69,8 @@ const appPID = 501
 
 // build makes the machine that the flags ask for and loads a pair, or a container
 // alone when descriptor is nil.
-func (f *machineFlags) build(ctx context.Context, container, descriptor []byte, mode numerics.Mode, workers int, events *trace.Recording) (_ *room, err error) {
+func (f *machineFlags) build(ctx context.Context, container, descriptor []byte, mode numerics.Mode, workers int,
+	events *trace.Recording) (_ *room, err error) {
 	r := &room{record: stack.NewRecord(container, descriptor), events: events}
 	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, f.inject, f.seed
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}

@@ -52,12 +52,12 @@ func TestKinds(t *testing.T) {
 
 func TestPairNames(t *testing.T) {
 	for _, c := range []struct{ out, model, container, descriptor string }{
-		{"", "a/b.mlmodelc", "b.hwx", "b.e5"},
-		{"", "a/b.mlmodelc/", "b.hwx", "b.e5"},
-		{"", "model.mil", "model.hwx", "model.e5"},
-		{"x/y.hwx", "m", "x/y.hwx", "x/y.e5"},
-		{"x/y", "m", "x/y", "x/y.e5"},
-		{"y.bin", "m", "y.bin", "y.bin.e5"},
+		{model: "a/b.mlmodelc", container: "b.hwx", descriptor: "b.e5"},
+		{model: "a/b.mlmodelc/", container: "b.hwx", descriptor: "b.e5"},
+		{model: "model.mil", container: "model.hwx", descriptor: "model.e5"},
+		{out: "x/y.hwx", model: "m", container: "x/y.hwx", descriptor: "x/y.e5"},
+		{out: "x/y", model: "m", container: "x/y", descriptor: "x/y.e5"},
+		{out: "y.bin", model: "m", container: "y.bin", descriptor: "y.bin.e5"},
 	} {
 		a, b, err := pairPaths(c.out, c.model)
 		if err != nil || a != c.container || b != c.descriptor {
@@ -81,7 +81,8 @@ func TestProgress(t *testing.T) {
 	}
 	p.step("write", 1, 1)
 	p.end()
-	if got, want := strings.Split(strings.TrimSpace(b.String()), "\n"), []string{"zinc: pack: 1 of 5", "zinc: pack: 5 of 5", "zinc: write: 1 of 1"}; !slices.Equal(got, want) {
+	if got, want := strings.Split(strings.TrimSpace(b.String()), "\n"), []string{"zinc: pack: 1 of 5",
+		"zinc: pack: 5 of 5", "zinc: write: 1 of 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b.Reset()

@@ -67,8 +67,10 @@ Exit status 1 when an output does not pass, a value departs or a budget is excee
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs")
 	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
-	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, budgets that were exceeded")
-	f.BoolVar(&c.first, "first-departure", false, "name the first task whose value departs from the interpreter's, instead")
+	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, "+
+		"budgets that were exceeded")
+	f.BoolVar(&c.first, "first-departure", false,
+		"name the first task whose value departs from the interpreter's, instead")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
@@ -153,15 +155,23 @@ const toleranceRule = "tolerance"
 
 // review returns the result as findings.
 func (r *verifyResult) review(model string) sarif.Run {
-	run := report.Review(&report.Document{Model: model, Report: r.Report, Violations: r.Violations}, "zinc verify", sarif.Note)
-	run.Rules = append(run.Rules, sarif.Rule{ID: toleranceRule, Doc: "Outputs of the engine stay within the tolerance that the interpreter gives."})
+	run := report.Review(&report.Document{
+		Model:      model,
+		Report:     r.Report,
+		Violations: r.Violations,
+	}, "zinc verify", sarif.Note)
+	run.Rules = append(run.Rules, sarif.Rule{
+		ID:  toleranceRule,
+		Doc: "Outputs of the engine stay within the tolerance that the interpreter gives.",
+	})
 	for _, o := range r.Outputs {
 		if o.Pass {
 			continue
 		}
 		run.Findings = append(run.Findings, sarif.Finding{
 			Rule: toleranceRule, Level: sarif.Error, File: model, Name: o.Name,
-			Message:    fmt.Sprintf("Output %q is %v from the reference, the tolerance is %v.", o.Name, o.MaxAbs, o.Tolerance),
+			Message: fmt.Sprintf("Output %q is %v from the reference, the tolerance is %v.", o.Name, o.MaxAbs,
+				o.Tolerance),
 			Properties: map[string]any{"value": o.MaxAbs, "limit": o.Tolerance},
 		})
 	}

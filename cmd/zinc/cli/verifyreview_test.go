@@ -21,7 +21,8 @@ func TestVerifyReview(t *testing.T) {
 		{Name: "none", MaxAbs: verify.Number(math.NaN()), Tolerance: 1},
 	}}
 	vs := report.JudgeOutputs("h13", outputErrors(r), map[string]float64{report.MaxError: 1000})
-	if len(vs) != 1 || !math.IsInf(float64(vs[0].Value), 1) || vs[0].Contributors[0].Name != "none" || vs[0].Contributors[1].Name != "far" {
+	if len(vs) != 1 || !math.IsInf(float64(vs[0].Value), 1) || vs[0].Contributors[0].Name != "none" ||
+		vs[0].Contributors[1].Name != "far" {
 		t.Errorf("%+v", vs)
 	}
 	if vs := report.JudgeOutputs("h13", outputErrors(r)[:2], map[string]float64{report.MaxError: 2}); vs != nil {
@@ -35,7 +36,8 @@ func TestVerifyReview(t *testing.T) {
 	if err := sarif.Check(b.Bytes()); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{`Output \"far\" is 2 from the reference, the tolerance is 1.`, `"name": "none"`, "budget-max-error"} {
+	for _, want := range []string{`Output \"far\" is 2 from the reference, the tolerance is 1.`, `"name": "none"`,
+		"budget-max-error"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())
 		}

@@ -24,7 +24,8 @@ type Package struct {
 // goTypes gives the type of Go for each element type (zinc.Tensor.Type).
 var goTypes = map[string]string{
 	"b1": "bool", "f2": "float32", "f4": "float32", "f8": "float64",
-	"i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
+	"i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
+	"u8": "uint64",
 }
 
 // port is a port as the template sees it.

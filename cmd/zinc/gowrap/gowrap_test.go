@@ -21,7 +21,8 @@ import (
 
 // exports returns the compiled form of the packages that a wrapper imports.
 var exports = sync.OnceValues(func() (map[string]string, error) {
-	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "github.com/zinc-compiler/zinc", "embed").Output()
+	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}",
+		"github.com/zinc-compiler/zinc", "embed").Output()
 	files := map[string]string{}
 	for _, l := range strings.Split(string(out), "\n") {
 		if path, file, ok := strings.Cut(l, " "); ok {
@@ -43,7 +44,9 @@ func typeCheck(t testing.TB, source []byte) *types.Package {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, source)
 	}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) })}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(files[path])
+	})}
 	p, err := conf.Check("wrapper", fset, []*ast.File{f}, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, source)
@@ -59,14 +62,18 @@ func TestSource(t *testing.T) {
 		Name: "odd", Model: "a\nb*/.mlmodelc", Container: "odd.hwx", Descriptor: "odd.e5",
 		Functions: []zinc.Function{
 			{
-				Name:    "main",
-				Inputs:  []zinc.Port{fp16("x", 1, 2), fp16("X", 1), fp16("x_2", 3), fp16("größe", 4), fp16("画像", 4), fp16("ßt", 4), fp16("type", 1), fp16("b́a", 1), fp16("1st"), {Name: "flags", Type: "bool", Element: "b1", Shape: []int64{2}}, fp16("any", 1, -1)},
-				Outputs: []zinc.Port{fp16("y@output"), {Name: "", Type: "int32", Element: "i4", Shape: []int64{1}}, fp16("z", -1)},
-				States:  []zinc.Port{fp16("total", 1, 4)},
+				Name: "main",
+				Inputs: []zinc.Port{fp16("x", 1, 2), fp16("X", 1), fp16("x_2", 3), fp16("größe", 4), fp16("画像", 4),
+					fp16("ßt", 4), fp16("type", 1), fp16("b́a", 1), fp16("1st"), {Name: "flags", Type: "bool",
+						Element: "b1", Shape: []int64{2}}, fp16("any", 1, -1)},
+				Outputs: []zinc.Port{fp16("y@output"), {Name: "", Type: "int32", Element: "i4", Shape: []int64{1}},
+					fp16("z", -1)},
+				States: []zinc.Port{fp16("total", 1, 4)},
 			},
 			{Name: "Main", Outputs: []zinc.Port{fp16("y", 1)}},
 			{Name: "mainInput", Inputs: []zinc.Port{fp16("x", 1)}},
-			{Name: "run"}, {Name: "close"}, {Name: "load", Inputs: []zinc.Port{fp16("out", 1), fp16("err", 1), fp16("\"quoted\"\x00", 1)}},
+			{Name: "run"}, {Name: "close"}, {Name: "load", Inputs: []zinc.Port{fp16("out", 1), fp16("err", 1),
+				fp16("\"quoted\"\x00", 1)}},
 			{Name: "a"}, {Name: "a_input"},
 		},
 	}
@@ -80,7 +87,9 @@ func TestSource(t *testing.T) {
 	}
 	scope := typeCheck(t, b).Scope()
 	for name, want := range map[string]string{
-		"MainInput":  "struct{X []float32; X2 []float32; X22 []float32; Größe []float32; V画像 []float32; Vßt []float32; Type []float32; BA []float32; V1st float32; Flags []bool; Any github.com/zinc-compiler/zinc.Tensor}",
+		"MainInput": "struct{X []float32; X2 []float32; X22 []float32; Größe []float32; V画像 []float32; Vßt " +
+			"[]float32; Type []float32; BA []float32; V1st float32; Flags []bool; Any " +
+			"github.com/zinc-compiler/zinc.Tensor}",
 		"MainOutput": "struct{YOutput float32; Value []int32; Z github.com/zinc-compiler/zinc.Tensor}",
 	} {
 		o := scope.Lookup(name)
@@ -127,9 +136,11 @@ func FuzzSource(f *testing.F) {
 		p := func(name string) zinc.Port {
 			return zinc.Port{Name: name, Type: line(typ), Element: element, Shape: []int64{dim}}
 		}
-		b, err := Source(&Package{Name: "p", Model: in, Container: "p.hwx", Descriptor: "p.e5", Functions: []zinc.Function{
-			{Name: function, Inputs: []zinc.Port{p(in), p(out)}, Outputs: []zinc.Port{p(out), p(in)}, States: []zinc.Port{p(in)}}, {Name: in}, {Name: out},
-		}})
+		b, err := Source(&Package{Name: "p", Model: in, Container: "p.hwx", Descriptor: "p.e5",
+			Functions: []zinc.Function{
+				{Name: function, Inputs: []zinc.Port{p(in), p(out)}, Outputs: []zinc.Port{p(out), p(in)},
+					States: []zinc.Port{p(in)}}, {Name: in}, {Name: out},
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,8 @@ func TestRows(t *testing.T) {
 			switch {
 			case p.Target == "h13" && (p.Unit == "engine") != lowered[r.Name] && !settled:
 				t.Errorf("%s on h13: %+v", r.Name, p)
-			case p.Unit == "cpu" && (p.Reason == "" || p.Rule == ""), p.Unit == "engine" && (p.Rule == "" || p.How == ""):
+			case p.Unit == "cpu" && (p.Reason == "" || p.Rule == ""), p.Unit == "engine" &&
+				(p.Rule == "" || p.How == ""):
 				t.Errorf("%s on %s: %+v", r.Name, p.Target, p)
 			}
 		}

@@ -91,13 +91,28 @@ func Rows(targets []*target.Table, names ...string) ([]Row, error) {
 var effects = map[ir.Effect]string{ir.Random: "random", ir.Reads: "reads a state", ir.Writes: "writes a state"}
 
 func formOf(d *ir.OpDef) Form {
-	f := Form{Since: d.Since, Doc: d.Doc, Folds: d.Fold != nil, Effect: effects[d.Effect], Blocks: d.Blocks, Params: []Param{}}
+	f := Form{
+		Since:  d.Since,
+		Doc:    d.Doc,
+		Folds:  d.Fold != nil,
+		Effect: effects[d.Effect],
+		Blocks: d.Blocks,
+		Params: []Param{},
+	}
 	if f.Since == "" {
 		f.Since = firstSet
 	}
 	for i := range d.Params {
 		p := &d.Params[i]
-		q := Param{Name: p.Name, Types: typesOf(p), Same: p.Same, Optional: p.Optional, Const: p.Const, Variadic: p.Variadic, Default: defaultText(p.Default)}
+		q := Param{
+			Name:     p.Name,
+			Types:    typesOf(p),
+			Same:     p.Same,
+			Optional: p.Optional,
+			Const:    p.Const,
+			Variadic: p.Variadic,
+			Default:  defaultText(p.Default),
+		}
 		if p.Kind != ir.Tensor {
 			q.Kind = p.Kind.String()
 		}

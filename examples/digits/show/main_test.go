@@ -93,10 +93,11 @@ func TestShowRefuses(t *testing.T) {
 	image := filepath.Join("..", "testdata", "7.npy")
 	scores := scoresFile(t, make([]float32, 10)...)
 	for _, c := range []struct{ name, image, scores, want string }{
-		{"scores of the wrong length", image, scoresFile(t, 1, 2), "holds 2 numbers, want 10"},
-		{"scores for an image", scores, scores, "holds 10 numbers, want 784"},
-		{"no file", image, filepath.Join(t.TempDir(), "none.npy"), "none.npy"},
-		{"not an npy file", image, "main.go", "main.go: npy"},
+		{name: "scores of the wrong length", image: image, scores: scoresFile(t, 1, 2),
+			want: "holds 2 numbers, want 10"},
+		{name: "scores for an image", image: scores, scores: scores, want: "holds 10 numbers, want 784"},
+		{name: "no file", image: image, scores: filepath.Join(t.TempDir(), "none.npy"), want: "none.npy"},
+		{name: "not an npy file", image: image, scores: "main.go", want: "main.go: npy"},
 	} {
 		var out strings.Builder
 		err := run(&out, c.image, c.scores)

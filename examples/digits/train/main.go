@@ -40,7 +40,8 @@ func run(out io.Writer, dir string, seed uint64, check bool) error {
 	fmt.Fprintf(out, "fp16 weights, train:    %6.2f %% of %d right\n", 100*report.Train, digits.Measured)
 	fmt.Fprintf(out, "fp16 weights, held out: %6.2f %% of %d right\n", 100*report.HeldOut, digits.Measured)
 	if report.HeldOut < digits.MinAccuracy {
-		return fmt.Errorf("held-out accuracy %.4f is below %.2f: nothing written; try another seed", report.HeldOut, digits.MinAccuracy)
+		return fmt.Errorf("held-out accuracy %.4f is below %.2f: nothing written; try another seed", report.HeldOut,
+			digits.MinAccuracy)
 	}
 	bundle, err := digits.BundleFiles(net, report)
 	if err != nil {

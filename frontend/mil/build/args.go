@@ -75,7 +75,8 @@ func (b *builder) unknownArg(a *mil.Arg, op *operation) {
 	}
 	for _, f := range ir.Forms(op.Def.Name) {
 		if f.ParamIndex(a.Name) >= 0 {
-			d.WithHint("the form of %s from %s on has it, which lacks other arguments given here", f.Name, orFirst(f.Since))
+			d.WithHint("the form of %s from %s on has it, which lacks other arguments given here", f.Name,
+				orFirst(f.Since))
 			return
 		}
 	}
@@ -179,6 +180,7 @@ func (b *builder) operandType(v mil.Value, p *ir.Param, op *operation) (ir.Type,
 			return t, true
 		}
 	}
-	b.list.Errorf(b.src.ValueSpan(v), codeType, op.src.Op, "%s must be one of %s; write the literal's type in front of it", p.Name, p.Class)
+	b.list.Errorf(b.src.ValueSpan(v), codeType, op.src.Op,
+		"%s must be one of %s; write the literal's type in front of it", p.Name, p.Class)
 	return ir.Type{}, false
 }

@@ -28,7 +28,8 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	where := fmt.Sprintf("%s has %d, bytes %#x to %#x", rel, len(blob.Data), blob.Offset, blob.Offset+uint64(len(blob.Data)))
+	where := fmt.Sprintf("%s has %d, bytes %#x to %#x", rel, len(blob.Data), blob.Offset, blob.Offset+
+		uint64(len(blob.Data)))
 	// Truth values are kept as bytes.
 	if elem := blob.Type.String(); elem != t.DType.String() && !(t.DType == ir.Bool && blob.Type == blobfile.Uint8) {
 		return nil, fmt.Errorf("the text says %s, the record at byte %#x of %s says %s", t.DType, r.Offset, rel, elem)

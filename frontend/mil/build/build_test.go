@@ -60,7 +60,8 @@ func TestForms(t *testing.T) {
         } -> (y);
 }
 `, nil)
-	if want := []ir.KeyValue{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}; !reflect.DeepEqual(p.BuildInfo, want) || p.Version != "1.3" {
+	if want := []ir.KeyValue{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}; !reflect.DeepEqual(p.BuildInfo, want) ||
+		p.Version != "1.3" {
 		t.Errorf("version %s, buildInfo %v, want %v", p.Version, p.BuildInfo, want)
 	}
 	f := p.Func("main")
@@ -252,12 +253,14 @@ func FuzzProgram(f *testing.F) {
 		"tensor<fp16, [2]> a, tensor<fp16, [2]> y = split(axis = int32(0), num_splits = int32(2), x = x);",
 		"list<tensor<fp16, [4]>, ?> y = make_list(elem_shape = int32(4), dtype = \"fp16\");",
 		"tensor<fp16, [4]> y = slice_by_index(x = x, begin = [0], end = [4], stride = [1]);",
-		"tensor<fp16, [4]> y = while_loop(loop_vars = x) (tensor<fp16, [4]> a) { bool t = const()[val = bool(true)]; } -> (t) (tensor<fp16, [4]> a) { } -> (a);",
+		"tensor<fp16, [4]> y = while_loop(loop_vars = x) (tensor<fp16, [4]> a) { bool t = const()[val = " +
+			"bool(true)]; } -> (t) (tensor<fp16, [4]> a) { } -> (a);",
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, stmts string) {
-		tree, list := mil.ParseString("model.mil", "program(1.3)\n{\nfunc main<ios17>(tensor<fp16, [4]> x) {\n"+stmts+"\n} -> (y);\n}\n")
+		tree, list := mil.ParseString("model.mil", "program(1.3)\n{\nfunc main<ios17>(tensor<fp16, [4]> x) {\n"+stmts+
+			"\n} -> (y);\n}\n")
 		p, more := Program(tree, nil, Options{Partial: list.HasErrors()})
 		if list.HasErrors() || more.HasErrors() {
 			return

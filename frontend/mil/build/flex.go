@@ -25,7 +25,8 @@ func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 	for _, e := range top.Elems {
 		pair, ok := e.(*mil.Tuple)
 		if !ok || len(pair.Elems) != 2 {
-			b.list.Errorf(b.src.ValueSpan(e), codeFlex, "", "shape information must be a pair of a word and a dictionary")
+			b.list.Errorf(b.src.ValueSpan(e), codeFlex, "",
+				"shape information must be a pair of a word and a dictionary")
 			continue
 		}
 		word, okWord := text(pair.Elems[0])
@@ -33,9 +34,11 @@ func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 		read := flexParts[word]
 		switch {
 		case !okWord || !okDict:
-			b.list.Errorf(b.src.ValueSpan(e), codeFlex, "", "shape information must be a pair of a word and a dictionary")
+			b.list.Errorf(b.src.ValueSpan(e), codeFlex, "",
+				"shape information must be a pair of a word and a dictionary")
 		case read == nil:
-			b.list.Warningf(b.src.ValueSpan(pair.Elems[0]), codeFlex, "", "shape information %q is not known and left out", word)
+			b.list.Warningf(b.src.ValueSpan(pair.Elems[0]), codeFlex, "",
+				"shape information %q is not known and left out", word)
 		default:
 			read(fb, d)
 		}

@@ -17,7 +17,8 @@ import (
 // lit parses one typed literal.
 func lit(t testing.TB, typ, text string) *mil.Literal {
 	t.Helper()
-	p, l := mil.ParseString("x.mil", "program(1.3)\n{\n func main<ios18>() {\n "+typ+" c = const()[val = "+typ+"("+text+")];\n } -> (c);\n}\n")
+	p, l := mil.ParseString("x.mil", "program(1.3)\n{\n func main<ios18>() {\n "+typ+" c = const()[val = "+typ+"("+text+
+		")];\n } -> (c);\n}\n")
 	if l.HasErrors() {
 		t.Fatal(l.Err())
 	}
@@ -100,7 +101,8 @@ func TestRoundingMany(t *testing.T) {
 		lo := uint16(rnd.Intn(0x7bff))
 		a, b := float64(float16.Frombits(lo).Float32()), float64(float16.Frombits(lo+1).Float32())
 		mid := new(big.Rat).SetFloat64((a + b) / 2)
-		nudge := new(big.Rat).SetFrac(big.NewInt(int64(rnd.Intn(3)-1)), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(30+rnd.Intn(40))), nil))
+		nudge := new(big.Rat).SetFrac(big.NewInt(int64(rnd.Intn(3)-1)), new(big.Int).
+			Exp(big.NewInt(10), big.NewInt(int64(30+rnd.Intn(40))), nil))
 		text := mid.Add(mid, nudge).FloatString(120)
 		want := lo
 		if s := nudge.Sign(); s > 0 || s == 0 && lo&1 == 1 {
@@ -136,7 +138,8 @@ func TestRoundingMany(t *testing.T) {
 
 // TestPacking packs integers of every width and reads them back.
 func TestPacking(t *testing.T) {
-	for _, d := range []ir.DType{ir.UInt1, ir.UInt2, ir.UInt3, ir.UInt4, ir.UInt6, ir.UInt8, ir.UInt16, ir.UInt32, ir.UInt64,
+	for _, d := range []ir.DType{ir.UInt1, ir.UInt2, ir.UInt3, ir.UInt4, ir.UInt6, ir.UInt8, ir.UInt16, ir.UInt32,
+		ir.UInt64,
 		ir.Int4, ir.Int8, ir.Int16, ir.Int32, ir.Int64} {
 		lo, hi := int64(0), int64(math.MaxInt64)
 		if d.Bits() < 64 {

@@ -78,7 +78,8 @@ func (b *builder) constant(s *mil.Stmt) {
 			case a.Name == "name":
 			case a.Name != "val":
 				ok = false
-				b.list.Errorf(b.src.NameSpan(a.Pos, a.Name), codeArg, s.Op, "there is no argument %s; a constant has val and name", a.Name)
+				b.list.Errorf(b.src.NameSpan(a.Pos, a.Name), codeArg, s.Op,
+					"there is no argument %s; a constant has val and name", a.Name)
 			case val != nil:
 				ok = false
 				b.list.Errorf(b.argSpan(a), codeArg, s.Op, "val is given twice").
@@ -94,7 +95,8 @@ func (b *builder) constant(s *mil.Stmt) {
 		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "a constant has one result, this has %d", len(s.Results))
 	case val == nil:
 		ok = false
-		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s has no value; the attribute val is missing", s.Results[0].Name)
+		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s has no value; the attribute val is missing",
+			s.Results[0].Name)
 	}
 	for i := range s.Results {
 		p := &s.Results[i]
@@ -183,7 +185,12 @@ func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operat
 		}
 		return nil
 	}
-	op := &operation{Op: ir.NewOp(def), src: s, given: make([]*mil.Arg, len(def.Params)), from: make([][]*symbol, len(def.Params))}
+	op := &operation{
+		Op:    ir.NewOp(def),
+		src:   s,
+		given: make([]*mil.Arg, len(def.Params)),
+		from:  make([][]*symbol, len(def.Params)),
+	}
 	op.Name = s.NameAttr()
 	op.Pos = b.pos(s.OpPos)
 	b.arguments(s, op)

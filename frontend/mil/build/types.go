@@ -35,7 +35,8 @@ func convert(t *mil.Type) (ir.Type, string) {
 		out := ir.Scalar(d)
 		for _, dim := range t.Dims {
 			if dim.Kind == mil.VariadicDim {
-				return out, "a value of any rank cannot be compiled; write one dimension for each, ? where its size is not known"
+				return out, "a value of any rank cannot be compiled; write one dimension for each, ? where its " +
+					"size is not known"
 			}
 			out.Shape = append(out.Shape, size(dim))
 		}

@@ -18,7 +18,8 @@ const (
 
 // convolve computes a dense or grouped convolution.
 func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
-	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] && g.in[axW] == g.out[axW]
+	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] &&
+		g.in[axW] == g.out[axW]
 	special := !finite(v) || !finite(k.w)
 	if !direct && !special && g.small() && x.opts.Numerics != ANELanes {
 		return x.shifted(p, g, k, v, out)
@@ -98,7 +99,8 @@ const smallImage = 1 << 13
 // shifted.
 func (g *geometry) small() bool {
 	ph, pw := g.padded()
-	return g.sx == 1 && g.sy == 1 && g.out[axH]*g.out[axW] > 4 && g.in[axC] <= smallImage && ph <= smallImage && pw <= smallImage && g.in[axC]*ph*pw <= smallImage
+	return g.sx == 1 && g.sy == 1 && g.out[axH]*g.out[axW] > 4 && g.in[axC] <= smallImage && ph <= smallImage &&
+		pw <= smallImage && g.in[axC]*ph*pw <= smallImage
 }
 
 // padded gives the extent of an image with the rows and columns that windows of

@@ -87,7 +87,13 @@ func (e *Engine) step(ctx context.Context, index int, t td.Placed, mem Memory) e
 		return err
 	}
 	e.arena.reset()
-	x := &exec{Engine: e, run: run{ctx: ctx, workers: e.opts.Workers}, t: t.Task, mem: mem, ev: Event{Index: index, Off: t.Off}}
+	x := &exec{
+		Engine: e,
+		run:    run{ctx: ctx, workers: e.opts.Workers},
+		t:      t.Task,
+		mem:    mem,
+		ev:     Event{Index: index, Off: t.Off},
+	}
 	if err := x.task(); err != nil {
 		var f *Fault
 		if errors.As(err, &f) {

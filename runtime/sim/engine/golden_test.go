@@ -32,14 +32,16 @@ func TestGoldenContainers(t *testing.T) {
 		want        func(in [][]float64) []float64
 		ulps, slack float64
 	}{
-		{"relu", each(func(v float64) float64 { return math.Max(0, v) }), 0, 0},
+		{name: "relu", want: each(func(v float64) float64 { return math.Max(0, v) }), ulps: 0, slack: 0},
 		// 0.0034 is the error measured for this table on the engine.
-		{"sigmoid", each(func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }), 1, 0.0034},
-		{"conv", kernel(2), 0.51, 0},
-		{"conv3", kernel(3), 0.51, 0},
-		{"sum", func(in [][]float64) []float64 {
+		{name: "sigmoid", want: each(func(v float64) float64 {
+			return 1 / (1 + math.Exp(-v))
+		}), ulps: 1, slack: 0.0034},
+		{name: "conv", want: kernel(2), ulps: 0.51, slack: 0},
+		{name: "conv3", want: kernel(3), ulps: 0.51, slack: 0},
+		{name: "sum", want: func(in [][]float64) []float64 {
 			return binary2(plus)(in, [][4]int{{1, 1, 1, 64}, {1, 1, 1, 64}})
-		}, 0.5, 0},
+		}, ulps: 0.5, slack: 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join(shareddir.Find(t), "golden", "apple-h13", c.name+".hwx"))

@@ -30,7 +30,8 @@ func (p *part) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
 // take returns the next n bytes.
 func (p *part) take(n int) ([]byte, error) {
 	if n > len(p.buf)-p.pos {
-		return nil, badAt(p.name(), p.base+int64(p.pos), "coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
+		return nil, badAt(p.name(), p.base+int64(p.pos),
+			"coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
 	}
 	b := p.buf[p.pos:][:n]
 	p.pos += n
@@ -64,14 +65,16 @@ func (x *exec) kernel(g *geometry) (*kernel, error) {
 	r := &x.reader
 	defer func() { *r = reader{} }() // what it points to is the task's
 	*r = reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
-		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true), plain: x.opts.Numerics.table(false)}
+		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true),
+		plain: x.opts.Numerics.table(false)}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
 	table := t.Get(td.Nonlinear) == 2
 	if g.op != opKernel {
 		if r.bias {
-			return nil, badField(t, td.NEBias, fmt.Sprintf("a bias is known with a kernel (NE.Op 0), not with NE.Op %d", g.op))
+			return nil, badField(t, td.NEBias, fmt.Sprintf("a bias is known with a kernel (NE.Op 0), not with NE.Op %d",
+				g.op))
 		}
 		if !table {
 			return r.out, nil
@@ -171,7 +174,8 @@ func (r *reader) planes(total int64) error {
 	n := int64(1)
 	for _, f := range []int{g.out[axG], g.out[axC], g.red} {
 		if n *= int64(f); n > limit {
-			return bad("%d groups of %d outputs with %d weights each do not fit in %d bytes of coefficients", g.out[axG], g.out[axC], g.red, total)
+			return bad("%d groups of %d outputs with %d weights each do not fit in %d bytes of coefficients",
+				g.out[axG], g.out[axC], g.red, total)
 		}
 	}
 	r.out.w = r.x.floats(int(n))
@@ -329,7 +333,8 @@ func (r *reader) pairs(p *part, ch int) error {
 			return err
 		}
 		if math.Float32bits(second) != math.Float32bits(again[ch]) {
-			return badAt(p.name(), p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch], second)
+			return badAt(p.name(), p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch],
+				second)
 		}
 	}
 	n := r.g.red
@@ -352,7 +357,8 @@ func (r *reader) pairs(p *part, ch int) error {
 			if i > 0 && i < n+1 {
 				first := binary.LittleEndian.Uint16(b[4*pairSlot(i-1, n):])
 				if first != odd {
-					return badAt(p.name(), p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x", i-1, first, odd)
+					return badAt(p.name(), p.base+int64(p.pos), "tap %d of a pair's columns differs: %#04x and %#04x",
+						i-1, first, odd)
 				}
 			}
 		}

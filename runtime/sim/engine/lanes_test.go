@@ -29,11 +29,14 @@ func TestLanes(t *testing.T) {
 		in         []float32
 		lanes, ane float32
 	}{
-		{"1024", triples(1024), 16, 16}, {"3000", triples(3000), 16, 16}, {"4090", triples(4090), 16, 16},
-		{"4096", triples(4096), 4, 16}, {"8000", triples(8000), 4, 16}, {"16000", triples(16000), 4, 16}, {"30000", triples(30000), 4, 16},
-		{"long sum", ones, 5116, 5120},
-		{"passes 32768 and comes back", []float32{20000, 14000, 0, 0, -30000, 0, 0, 0}, inf, 4000},
-		{"passes it within a group", []float32{20000, 14000, -30000, 0}, 4000, 4000},
+		{name: "1024", in: triples(1024), lanes: 16, ane: 16}, {name: "3000", in: triples(3000), lanes: 16, ane: 16},
+		{name: "4090", in: triples(4090), lanes: 16, ane: 16},
+		{name: "4096", in: triples(4096), lanes: 4, ane: 16}, {name: "8000", in: triples(8000), lanes: 4, ane: 16},
+		{name: "16000", in: triples(16000), lanes: 4, ane: 16}, {name: "30000", in: triples(30000), lanes: 4, ane: 16},
+		{name: "long sum", in: ones, lanes: 5116, ane: 5120},
+		{name: "passes 32768 and comes back", in: []float32{20000, 14000, 0, 0, -30000, 0, 0, 0}, lanes: inf,
+			ane: 4000},
+		{name: "passes it within a group", in: []float32{20000, 14000, -30000, 0}, lanes: 4000, ane: 4000},
 	} {
 		for num, want := range map[Numerics]float32{ANELanes: c.lanes, ANE: c.ane} {
 			task, mem := kernelTask(len(c.in), 16, 1, 1, 1)

@@ -76,7 +76,9 @@ var modes = []mode{
 	{number: 0x67, sign: odd, first: 0.5, split: math.Frexp, join: exponent(-1)},
 	{number: 0xc5, sign: positive, first: 0, split: quarter, join: exponent(1)},
 	{number: 0xc6, sign: positive, first: 0, split: quarter, join: exponent(-1)},
-	{number: 0xc9, sign: positive, first: 0.5, split: math.Frexp, join: func(y float64, exp int) float64 { return y + float64(exp) }},
+	{number: 0xc9, sign: positive, first: 0.5, split: math.Frexp, join: func(y float64, exp int) float64 {
+		return y + float64(exp)
+	}},
 }
 
 // quarter writes x as arg * 4^exp with arg in [1/2, 2).
@@ -98,7 +100,9 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	}
 	step := half(lutStep)
 	if step > maxLUTStep && step != linesOnly {
-		return nil, badAt(stream, addr+2*lutStep, "lookup table: knot spacing 2^-%d, the exponent must be in 0..%d, or %d for none", step, maxLUTStep, linesOnly)
+		return nil, badAt(stream, addr+2*lutStep,
+			"lookup table: knot spacing 2^-%d, the exponent must be in 0..%d, or %d for none", step, maxLUTStep,
+			linesOnly)
 	}
 	l.perUnit = math.Ldexp(1, int(step))
 	for i := range modes {

@@ -112,6 +112,7 @@ func near(t *testing.T, name string, got, want []float64, ulps, slack float64) {
 		}
 	}
 	if at >= 0 {
-		t.Errorf("%s: element %d is %g, want %g (%.1f ulp, allowed %g and %g)", name, at, got[at], want[at], worst, ulps, slack)
+		t.Errorf("%s: element %d is %g, want %g (%.1f ulp, allowed %g and %g)", name, at, got[at], want[at], worst,
+			ulps, slack)
 	}
 }

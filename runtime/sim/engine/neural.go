@@ -106,10 +106,12 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 		case t.Get(td.UnicastCin) > 1:
 			return nil, badField(t, td.UnicastCin, "a channelwise kernel takes one channel")
 		case t.Get(td.Oy) > 1 || t.Get(td.Ox) > 2:
-			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is not known", t.Get(td.Ox), t.Get(td.Oy))
+			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is "+
+				"not known", t.Get(td.Ox), t.Get(td.Oy))
 		case t.Get(td.Ox) == 2:
 			if g.sx != 2 || g.kh != 1 || g.kw%2 == 0 || t.On(td.SparseFmt) {
-				return nil, bad("Common.Ox = 2 with Sx = %d, kernel %dx%d: pairs of columns are known at a step of 2 with one row of an odd number of taps, all stored", g.sx, g.kw, g.kh)
+				return nil, bad("Common.Ox = 2 with Sx = %d, kernel %dx%d: pairs of columns are known at a step of "+
+					"2 with one row of an odd number of taps, all stored", g.sx, g.kw, g.kh)
 			}
 			// Wout counts pairs.
 			g.paired, g.sx = true, 1
@@ -117,8 +119,10 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 		}
 		return g, nil
 	}
-	if in[axH] != out[axH] || in[axW] != out[axW] || g.kw != 1 || g.kh != 1 || g.sx != 1 || g.sy != 1 || g.px != 0 || g.py != 0 {
-		return nil, bad("NE.Op = %d with extents in %v, out %v, kernel %dx%d, stride %dx%d, padding %d,%d: only NE.Op 0 has a window",
+	if in[axH] != out[axH] || in[axW] != out[axW] || g.kw != 1 || g.kh != 1 || g.sx != 1 || g.sy != 1 || g.px != 0 ||
+		g.py != 0 {
+		return nil, bad("NE.Op = %d with extents in %v, out %v, kernel %dx%d, stride %dx%d, padding %d,%d: only "+
+			"NE.Op 0 has a window",
 			g.op, in, out, g.kw, g.kh, g.sx, g.sy, g.px, g.py)
 	}
 	g.span = 1
@@ -129,7 +133,8 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 		}
 	}
 	if out[axC]*g.span != in[axC] {
-		return nil, bad("NE.Op = %d with Common.Cin = %d, Common.Cout = %d: %d input channels make one result channel", g.op, in[axC], out[axC], g.span)
+		return nil, bad("NE.Op = %d with Common.Cin = %d, Common.Cout = %d: %d input channels make one result channel",
+			g.op, in[axC], out[axC], g.span)
 	}
 	g.red = g.span
 	return g, nil

@@ -30,7 +30,8 @@ func (r *reader) codebooks() error {
 	case r.g.paired:
 		return badField(t, td.PalettizedEn, "the order of indices for pairs of columns is not known")
 	case r.skip && !r.mask:
-		return badField(t, td.SparseBinary, "the order of indices in a zero-skipping body is not known: only masks alone (1)")
+		return badField(t, td.SparseBinary,
+			"the order of indices in a zero-skipping body is not known: only masks alone (1)")
 	case r.mask && !r.skip:
 		return badField(t, td.SparseBinary, "masks belong to a zero-skipping body (SparseFmt)")
 	case r.mask && bits != 1:

@@ -50,29 +50,36 @@ func TestPalette(t *testing.T) {
 		want    [][]float64
 	}{
 		// 4 bits, low nibble first: weights 2, -0.5, 2.
-		{"four bits", 3, 1, 1, 1, 0, 4, nil, join(codebook(16, 0, 2, -0.5), []byte{0x21, 0x01}),
-			[][]float32{{1}, {4}, {3}}, [][]float64{{6}}},
+		{name: "four bits", c: 3, n: 1, w: 1, kw: 1, px: 0, bits: 4, part: join(codebook(16, 0, 2, -0.5),
+			[]byte{0x21, 0x01}),
+			x: [][]float32{{1}, {4}, {3}}, want: [][]float64{{6}}},
 		// 6 bits cross bytes: indices 1, 63, 2 are 1 + 63<<6 + 2<<12 = 0x2fc1.
-		{"six bits", 3, 1, 1, 1, 0, 6, nil, join(far, []byte{0xc1, 0x2f, 0x00}),
-			[][]float32{{1}, {0.5}, {4}}, [][]float64{{4}}},
+		{name: "six bits", c: 3, n: 1, w: 1, kw: 1, px: 0, bits: 6, part: join(far, []byte{0xc1, 0x2f, 0x00}),
+			x: [][]float32{{1}, {0.5}, {4}}, want: [][]float64{{4}}},
 		// 3 bits, two lanes a row: (1, 2) for channel 0, (2, 0) for channel 1:
 		// 1 + 2<<3 + 2<<6 = 0x91. Biases 10 and 20 stand before.
-		{"three bits with biases", 2, 2, 1, 1, 0, 3, []td.Field{td.NEBias}, join(codebook(8, 0, 1, -3), []byte{0x00, 0x49, 0x00, 0x4d, 0x91, 0x00}),
-			[][]float32{{1}, {2}}, [][]float64{{10 + 1 - 6}, {20 - 3}}},
+		{name: "three bits with biases", c: 2, n: 2, w: 1, kw: 1, px: 0, bits: 3, set: []td.Field{td.NEBias},
+			part: join(codebook(8, 0, 1, -3), []byte{0x00, 0x49, 0x00, 0x4d, 0x91, 0x00}),
+			x:    [][]float32{{1}, {2}}, want: [][]float64{{10 + 1 - 6}, {20 - 3}}},
 		// A byte an index; the codebook of 256 takes 512 bytes.
-		{"eight bits", 2, 1, 1, 1, 0, 8, nil, join(codebook(256, 0, 0, 4, 5), []byte{3, 2}),
-			[][]float32{{1}, {2}}, [][]float64{{13}}},
+		{name: "eight bits", c: 2, n: 1, w: 1, kw: 1, px: 0, bits: 8, part: join(codebook(256, 0, 0, 4, 5),
+			[]byte{3, 2}),
+			x: [][]float32{{1}, {2}}, want: [][]float64{{13}}},
 		// Channelwise: three taps a channel, each from a whole byte on. Channel 0
 		// has bits 1, 0, 1, channel 1 has 0, 1, 1; entry 0 is 0.5, entry 1 is 2.
-		{"one bit, channelwise", 2, 2, 3, 3, 1, 1, []td.Field{td.UnicastEn}, join(codebook(2, 0.5, 2), []byte{0b101, 0b110}),
-			[][]float32{{1, 2, 3}, {4, 5, 6}}, [][]float64{{0.5 + 4, 2 + 1 + 6, 4 + 1.5}, {8 + 10, 2 + 10 + 12, 2.5 + 12}}},
+		{name: "one bit, channelwise", c: 2, n: 2, w: 3, kw: 3, px: 1, bits: 1, set: []td.Field{td.UnicastEn},
+			part: join(codebook(2, 0.5, 2), []byte{0b101, 0b110}),
+			x:    [][]float32{{1, 2, 3}, {4, 5, 6}}, want: [][]float64{{0.5 + 4, 2 + 1 + 6, 4 + 1.5},
+				{8 + 10, 2 + 10 + 12, 2.5 + 12}}},
 		// Masks alone: two taps in cells of two lane slots (bits 0 and 2), a body
 		// a channel. Channel 0 takes the column before, channel 1 both columns.
-		{"masks", 2, 2, 3, 2, 1, 1, []td.Field{td.UnicastEn, td.SparseFmt, td.SparseBinary}, join(codebook(2, 3), []byte{1, 0, 0, 0x01, 1, 0, 0, 0x05}),
-			[][]float32{{1, 2, 3}, {4, 5, 6}}, [][]float64{{0, 3, 6}, {12, 27, 33}}},
+		{name: "masks", c: 2, n: 2, w: 3, kw: 2, px: 1, bits: 1, set: []td.Field{td.UnicastEn, td.SparseFmt,
+			td.SparseBinary}, part: join(codebook(2, 3), []byte{1, 0, 0, 0x01, 1, 0, 0, 0x05}),
+			x: [][]float32{{1, 2, 3}, {4, 5, 6}}, want: [][]float64{{0, 3, 6}, {12, 27, 33}}},
 		// Four slots a cell in small-source mode: the second tap is bit 4.
-		{"masks of a small source", 1, 1, 3, 2, 1, 1, []td.Field{td.UnicastEn, td.SparseFmt, td.SparseBinary, td.SmallSource}, join(codebook(2, 3), []byte{1, 0, 0, 0x10}),
-			[][]float32{{1, 2, 3}}, [][]float64{{3, 6, 9}}},
+		{name: "masks of a small source", c: 1, n: 1, w: 3, kw: 2, px: 1, bits: 1, set: []td.Field{td.UnicastEn,
+			td.SparseFmt, td.SparseBinary, td.SmallSource}, part: join(codebook(2, 3), []byte{1, 0, 0, 0x10}),
+			x: [][]float32{{1, 2, 3}}, want: [][]float64{{3, 6, 9}}},
 	} {
 		task, mem := oneCore(c.c, c.n, c.w, c.kw, c.part)
 		task.Set(td.Px, c.px).Set(td.PalettizeBits, c.bits)
@@ -106,14 +113,21 @@ func TestPaletteFaults(t *testing.T) {
 		set  []td.Field
 		want string
 	}{
-		{5, make([]byte, 64), nil, "NE.PalettizedBits = 5: an index of a codebook has one of [1 2 3 4 6 8] bits"},
-		{8, make([]byte, 64), nil, "kernel lane 0 at 0x0: coefficients need 512 more bytes, 64 of the part's 64 are left"},
-		{4, make([]byte, 64), nil, "coefficients need 4 more bytes, 0 of the part's 64 are left"},
-		{4, make([]byte, 128), []td.Field{td.SparseFmt}, "NE.SparseBinary = 0: the order of indices in a zero-skipping body is not known"},
-		{1, make([]byte, 128), []td.Field{td.SparseBinary}, "NE.SparseBinary = 1: masks belong to a zero-skipping body"},
-		{4, make([]byte, 128), []td.Field{td.SparseFmt, td.SparseBinary}, "NE.PalettizedBits = 4: masks alone tell one value from zero"},
-		{1, append(make([]byte, 64), pad([]byte{1, 0, 0, 2})...), []td.Field{td.SparseFmt, td.SparseBinary}, "zero-skipping body sets slot 1, where there is no tap"},
-		{1, append(make([]byte, 64), pad([]byte{9, 0, 0, 1})...), []td.Field{td.SparseFmt, td.SparseBinary}, "zero-skipping body of 9 bytes uses 2"},
+		{bits: 5, part: make([]byte, 64),
+			want: "NE.PalettizedBits = 5: an index of a codebook has one of [1 2 3 4 6 8] bits"},
+		{bits: 8, part: make([]byte, 64),
+			want: "kernel lane 0 at 0x0: coefficients need 512 more bytes, 64 of the part's 64 are left"},
+		{bits: 4, part: make([]byte, 64), want: "coefficients need 4 more bytes, 0 of the part's 64 are left"},
+		{bits: 4, part: make([]byte, 128), set: []td.Field{td.SparseFmt},
+			want: "NE.SparseBinary = 0: the order of indices in a zero-skipping body is not known"},
+		{bits: 1, part: make([]byte, 128), set: []td.Field{td.SparseBinary},
+			want: "NE.SparseBinary = 1: masks belong to a zero-skipping body"},
+		{bits: 4, part: make([]byte, 128), set: []td.Field{td.SparseFmt, td.SparseBinary},
+			want: "NE.PalettizedBits = 4: masks alone tell one value from zero"},
+		{bits: 1, part: append(make([]byte, 64), pad([]byte{1, 0, 0, 2})...), set: []td.Field{td.SparseFmt,
+			td.SparseBinary}, want: "zero-skipping body sets slot 1, where there is no tap"},
+		{bits: 1, part: append(make([]byte, 64), pad([]byte{9, 0, 0, 1})...), set: []td.Field{td.SparseFmt,
+			td.SparseBinary}, want: "zero-skipping body of 9 bytes uses 2"},
 	} {
 		task, mem := oneCore(8, 1, 1, 1, c.part)
 		task.Set(td.PalettizeBits, c.bits)

@@ -46,7 +46,8 @@ func (x *exec) planar() error {
 	x.ev.Kind = "planar"
 	kind := planarTypes[t.Get(td.PlanarType)]
 	if kind.two != t.On(td.PETwo) {
-		return badField(t, td.PETwo, fmt.Sprintf("PlanarType %d decides whether there is a second source", t.Get(td.PlanarType)))
+		return badField(t, td.PETwo, fmt.Sprintf("PlanarType %d decides whether there is a second source",
+			t.Get(td.PlanarType)))
 	}
 	in, out := inShape(t), outShape(t)
 	if in[axC] != out[axC] {
@@ -60,7 +61,8 @@ func (x *exec) planar() error {
 	switch {
 	case !kind.reduce:
 		if !win.all() {
-			return bad("kernel %dx%d with stride %dx%d: only a reduction (PlanarType 5 and 6) has a window", win.kw, win.kh, win.sx, win.sy)
+			return bad("kernel %dx%d with stride %dx%d: only a reduction (PlanarType 5 and 6) has a window", win.kw,
+				win.kh, win.sx, win.sy)
 		}
 		if in != out {
 			return bad("extents in %v, out %v: elementwise work keeps them", in, out)

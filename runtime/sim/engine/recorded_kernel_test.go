@@ -213,14 +213,16 @@ var kernelCases = []kernelCase{
 	{name: "conv_known_k1_c64_n64_s16_st1_g4_bias1_same", fill: 0x3801, groups: 4, bias: true},
 	{name: "conv_known_k1_c64_n128_s16_st2_g4_bias0_same", fill: 0x3801, groups: 4, stride: 2, small: true},
 	{name: "conv_known_k1_c64_n64_s16_st2_g1_bias1_same", fill: 0x3801, stride: 2, bias: true, small: true},
-	{name: "conv_known_k3_c128_n128_s16_st2_g128_bias1_same", fill: 0x3801, groups: 128, k: 3, stride: 2, bias: true, small: true},
+	{name: "conv_known_k3_c128_n128_s16_st2_g128_bias1_same", fill: 0x3801, groups: 128, k: 3, stride: 2, bias: true,
+		small: true},
 	{name: "conv_known_k3_c64_n64_s16_st1_g1_bias0_same", fill: 0x3801, k: 3},
 	{name: "conv_known_k3_c64_n64_s16_st1_g64_bias0_same", fill: 0x3801, groups: 64, k: 3},
 	{name: "conv_known_k3_c64_n64_s16_st2_g1_bias0_same", fill: 0x3801, k: 3, stride: 2, small: true},
 	{name: "conv_probe_k1_c1024_n1024_s16_st1_g1_bias0_same", fill: 0x3800, slices: [][2]int{{512, 512}, {0, 512}}},
 	{name: "conv_probe_k1_c64_n64_s1_st1_g1_bias1_same", fill: 0x3800, bias: true, limit: 32},
 	{name: "conv_probe_k1_c64_n64_s8_st1_g1_bias0_same", fill: 0x3800},
-	{name: "conv_probe_k3_c1024_n128_s16_st1_g1_bias0_same", fill: 0x3800, k: 3, slices: [][2]int{{96, 32}, {64, 32}, {32, 32}, {0, 32}}},
+	{name: "conv_probe_k3_c1024_n128_s16_st1_g1_bias0_same", fill: 0x3800, k: 3, slices: [][2]int{{96, 32}, {64, 32},
+		{32, 32}, {0, 32}}},
 	{name: "conv_probe_k3_c1024_n64_s16_st1_g1_bias0_same", fill: 0x3800, k: 3, slices: [][2]int{{32, 32}, {0, 32}}},
 	{name: "conv_probe_k3_c64_n64_s16_st2_g1_bias0_same", fill: 0x3800, k: 3, stride: 2, small: true},
 	{name: "conv_probe_k3_c64_n64_s64_st1_g1_bias0_valid", fill: 0x3800, k: 3, valid: true},
@@ -303,14 +305,24 @@ func TestRecordedChains(t *testing.T) {
 		gelu   bool
 		slack  float64
 	}{
-		{"chain_pair_mm_mm_d256_s64", 64, 256, false, 2e-3},
+		{name: "chain_pair_mm_mm_d256_s64", m: 64, hidden: 256, gelu: false, slack: 2e-3},
 		// Each hidden value may be off by the table's 0.0059, alike in sign
 		// over a region: the sum over 1024 weights below 0.05 stays within 0.2.
-		{"chain_ffn_d256_s128", 128, 1024, true, 0.2},
+		{name: "chain_ffn_d256_s128", m: 128, hidden: 1024, gelu: true, slack: 0.2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, tasks := readRecorded(t, c.name)
-			first := kernelCase{groups: 1, k: 1, stride: 1, limit: 16, cout: c.hidden, red: 256, scale: 1, matrix: true, flat: true}
+			first := kernelCase{
+				groups: 1,
+				k:      1,
+				stride: 1,
+				limit:  16,
+				cout:   c.hidden,
+				red:    256,
+				scale:  1,
+				matrix: true,
+				flat:   true,
+			}
 			second := first
 			second.cout, second.red = 256, c.hidden
 			section := func(w1, w2 []uint16) []byte {

@@ -141,8 +141,10 @@ func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 // geluTable is the table of recorded gelu tasks, whose knots are no samples.
 var geluTable = []uint16{
 	0xc466, 0x7c00, 0x0000, 0x7c00,
-	0x0000, 0x8e8a, 0x9230, 0x9757, 0x9bf0, 0xa011, 0xa3bf, 0xa6ec, 0xa9bf, 0xac75, 0xae67, 0xb03d, 0xb11e, 0xb184, 0xb104, 0xaecf, 0x922d,
-	0x3098, 0x357e, 0x389f, 0x3ab8, 0x3c78, 0x3d9a, 0x3eb9, 0x3fd2, 0x4072, 0x40f8, 0x417c, 0x41fe, 0x427f, 0x4300, 0x4380, 0x4400,
+	0x0000, 0x8e8a, 0x9230, 0x9757, 0x9bf0, 0xa011, 0xa3bf, 0xa6ec, 0xa9bf, 0xac75, 0xae67, 0xb03d, 0xb11e, 0xb184,
+	0xb104, 0xaecf, 0x922d,
+	0x3098, 0x357e, 0x389f, 0x3ab8, 0x3c78, 0x3d9a, 0x3eb9, 0x3fd2, 0x4072, 0x40f8, 0x417c, 0x41fe, 0x427f, 0x4300,
+	0x4380, 0x4400,
 	0, 0, 0x3c00, 0, 2, 1,
 }
 
@@ -172,53 +174,100 @@ func TestRecordedCases(t *testing.T) {
 		ulps      float64
 		slack     float64
 	}{
-		{name: "binary_add_1x3x224x224", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a + b }), ulps: 0.5},
-		{name: "binary_add_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a + b }), ulps: 0.5},
-		{name: "binary_mul_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a * b }), ulps: 0.5},
-		{name: "binary_sub_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a - b }), ulps: 0.5},
+		{name: "binary_add_1x3x224x224", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 {
+			return a + b
+		}), ulps: 0.5},
+		{name: "binary_add_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 {
+			return a + b
+		}), ulps: 0.5},
+		{name: "binary_mul_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 {
+			return a * b
+		}), ulps: 0.5},
+		{name: "binary_sub_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 {
+			return a - b
+		}), ulps: 0.5},
 		{name: "binary_maximum_1x64x8x8", in: []int{4, 6}, out: 5, want: binary2(math.Max)},
-		{name: "binary_add_c64_constant_scalar", in: []int{4}, out: 5, want: unary(func(a float64) float64 { return a + 0.5 }), ulps: 0.5},
-		{name: "binary_mul_c64_constant_scalar", in: []int{4}, out: 5, want: unary(func(a float64) float64 { return a * 0.5 })},
-		{name: "env_bcast_mul_1x768x16x16_scalar", in: []int{4}, out: 5, want: unary(func(a float64) float64 { return a * 0.5 }), ulps: 0.5},
-		{name: "binary_real_div_c64_constant_scalar", in: []int{4}, out: 5, constants: pairs(0, 2), want: unary(func(a float64) float64 { return a * 2 })},
-		{name: "binary_add_c64_constant_blob", in: []int{4}, out: 5, constants: pairs(3, 1), want: unary(func(a float64) float64 { return a + 3 }), ulps: 0.5},
-		{name: "env_bcast_mul_1x64x8x8_blob_1x64x1x1", in: []int{4}, out: 5, constants: pairs(0, 3), want: unary(func(a float64) float64 { return a * 3 }), ulps: 0.5},
-		{name: "env_bcast_add_1x64x8x8_runtime_1x64x1x1", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a + b }), ulps: 0.5},
-		{name: "env_bcast_mul_1x64x8x8_runtime_1x1x8x8", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a * b }), ulps: 0.5},
-		{name: "env_bcast_mul_1x64x8x8_runtime_1x64x1x1", in: []int{4, 6}, out: 5, want: binary2(func(a, b float64) float64 { return a * b }), ulps: 0.5},
+		{name: "binary_add_c64_constant_scalar", in: []int{4}, out: 5, want: unary(func(a float64) float64 {
+			return a + 0.5
+		}), ulps: 0.5},
+		{name: "binary_mul_c64_constant_scalar", in: []int{4}, out: 5, want: unary(func(a float64) float64 {
+			return a * 0.5
+		})},
+		{name: "env_bcast_mul_1x768x16x16_scalar", in: []int{4}, out: 5, want: unary(func(a float64) float64 {
+			return a * 0.5
+		}), ulps: 0.5},
+		{name: "binary_real_div_c64_constant_scalar", in: []int{4}, out: 5, constants: pairs(0, 2),
+			want: unary(func(a float64) float64 {
+				return a * 2
+			})},
+		{name: "binary_add_c64_constant_blob", in: []int{4}, out: 5, constants: pairs(3, 1),
+			want: unary(func(a float64) float64 {
+				return a + 3
+			}), ulps: 0.5},
+		{name: "env_bcast_mul_1x64x8x8_blob_1x64x1x1", in: []int{4}, out: 5, constants: pairs(0, 3),
+			want: unary(func(a float64) float64 {
+				return a * 3
+			}), ulps: 0.5},
+		{name: "env_bcast_add_1x64x8x8_runtime_1x64x1x1", in: []int{4, 6}, out: 5,
+			want: binary2(func(a, b float64) float64 {
+				return a + b
+			}), ulps: 0.5},
+		{name: "env_bcast_mul_1x64x8x8_runtime_1x1x8x8", in: []int{4, 6}, out: 5,
+			want: binary2(func(a, b float64) float64 {
+				return a * b
+			}), ulps: 0.5},
+		{name: "env_bcast_mul_1x64x8x8_runtime_1x64x1x1", in: []int{4, 6}, out: 5,
+			want: binary2(func(a, b float64) float64 {
+				return a * b
+			}), ulps: 0.5},
 		{name: "unary_abs_c64", in: []int{4}, out: 5, want: unary(math.Abs)},
 		{name: "unary_relu_c64", in: []int{4}, out: 5, want: unary(func(a float64) float64 { return math.Max(0, a) })},
 		{name: "unary_exp_c64", in: []int{4}, out: 5, constants: table(expTable()), want: unary(math.Exp), ulps: 3},
 		// 0.0034 and 0.0017 were measured; roots of negative numbers are +0.
-		{name: "unary_sigmoid_c64", in: []int{4}, out: 5, constants: table(sigmoidTable()), want: unary(sigmoid), ulps: 1, slack: 0.0034},
-		{name: "unary_tanh_c64", in: []int{4}, out: 5, constants: table(tanhTable()), want: unary(math.Tanh), ulps: 1, slack: 0.0017},
-		{name: "unary_rsqrt_c64", in: []int{4}, out: 5, constants: table(rsqrtTable()), want: unary(func(x float64) float64 {
-			if x+1e-6 < 0 {
-				return 0
-			}
-			return 1 / math.Sqrt(x+1e-6)
-		}), ulps: 3},
+		{name: "unary_sigmoid_c64", in: []int{4}, out: 5, constants: table(sigmoidTable()), want: unary(sigmoid),
+			ulps: 1, slack: 0.0034},
+		{name: "unary_tanh_c64", in: []int{4}, out: 5, constants: table(tanhTable()), want: unary(math.Tanh), ulps: 1,
+			slack: 0.0017},
+		{name: "unary_rsqrt_c64", in: []int{4}, out: 5, constants: table(rsqrtTable()),
+			want: unary(func(x float64) float64 {
+				if x+1e-6 < 0 {
+					return 0
+				}
+				return 1 / math.Sqrt(x+1e-6)
+			}), ulps: 3},
 		// The knot at -1/4 alone is 0.0061 from gelu; 0.0059 was measured.
-		{name: "unary_gelu_c64", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1, slack: 0.0062},
-		{name: "env_act_gelu_1x64x8x8_exact", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1, slack: 0.0062},
-		{name: "chain_base_gelu_d256_s64", in: []int{5}, out: 4, constants: table(geluTable), want: unary(gelu), ulps: 1, slack: 0.0062},
-		{name: "chain_res_relu_d256", in: []int{5}, out: 4, want: unary(func(a float64) float64 { return a + math.Max(0, a) }), ulps: 0.5},
+		{name: "unary_gelu_c64", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1,
+			slack: 0.0062},
+		{name: "env_act_gelu_1x64x8x8_exact", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu),
+			ulps: 1, slack: 0.0062},
+		{name: "chain_base_gelu_d256_s64", in: []int{5}, out: 4, constants: table(geluTable), want: unary(gelu),
+			ulps: 1, slack: 0.0062},
+		{name: "chain_res_relu_d256", in: []int{5}, out: 4, want: unary(func(a float64) float64 {
+			return a + math.Max(0, a)
+		}), ulps: 0.5},
 
-		{name: "reduce_probe_max_ax2_3_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{2: true, 3: true}, math.Max, math.Inf(-1), 1)},
-		{name: "reduce_probe_mean_ax1_2_3_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{1: true, 2: true, 3: true}, plus, 0, 1./4096), ulps: 0.51},
-		{name: "reduce_probe_sum_ax1_1x64x1x1", in: []int{4}, out: 5, want: reduce([4]bool{1: true}, plus, 0, 1), ulps: 0.51},
-		{name: "reduce_probe_sum_ax1_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{1: true}, plus, 0, 1), ulps: 0.51},
-		{name: "reduce_probe_sum_ax3_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{3: true}, plus, 0, 1), ulps: 0.51},
+		{name: "reduce_probe_max_ax2_3_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{2: true, 3: true},
+			math.Max, math.Inf(-1), 1)},
+		{name: "reduce_probe_mean_ax1_2_3_1x64x8x8", in: []int{4}, out: 5,
+			want: reduce([4]bool{1: true, 2: true, 3: true}, plus, 0, 1./4096), ulps: 0.51},
+		{name: "reduce_probe_sum_ax1_1x64x1x1", in: []int{4}, out: 5, want: reduce([4]bool{1: true}, plus, 0, 1),
+			ulps: 0.51},
+		{name: "reduce_probe_sum_ax1_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{1: true}, plus, 0, 1),
+			ulps: 0.51},
+		{name: "reduce_probe_sum_ax3_1x64x8x8", in: []int{4}, out: 5, want: reduce([4]bool{3: true}, plus, 0, 1),
+			ulps: 0.51},
 
 		{name: "norm_layer_norm_ax1_1x64x1x1", in: []int{4}, out: 5, want: layerNorm, ulps: 3, slack: 2e-3},
 		{name: "norm_layer_norm_ax1_2_3_1x64x1x1", in: []int{4}, out: 5, want: layerNorm, ulps: 3, slack: 2e-3},
 		{name: "norm_softmax_a1_1x64x1x1", in: []int{4}, out: 5, constants: softmaxTables, want: softmaxAll, ulps: 6},
-		{name: "norm_softmax_a3_1x1x1x64", in: []int{4}, out: 5, constants: table(expTable()), want: softmaxAll, ulps: 6},
+		{name: "norm_softmax_a3_1x1x1x64", in: []int{4}, out: 5, constants: table(expTable()), want: softmaxAll,
+			ulps: 6},
 
 		{name: "rrmm_r2rr_m16_k64_n64_tx0_ty0", in: []int{5, 6}, out: 4, want: matmul(false), ulps: 1, slack: 1e-4},
 		{name: "rrmm_r2rr_m64_k64_n64_tx0_ty0", in: []int{5, 6}, out: 4, want: matmul(false), ulps: 1, slack: 1e-4},
 		{name: "rrmm_r3rr_m32_k64_n32_tx0_ty1_b1", in: []int{5, 6}, out: 4, want: matmul(true), ulps: 1, slack: 1e-4},
-		{name: "chain_attn_s64_dh64", in: []int{6, 4, 7}, out: 5, constants: table(expTable()), scale: 1, want: attention, ulps: 4, slack: 1e-3},
+		{name: "chain_attn_s64_dh64", in: []int{6, 4, 7}, out: 5, constants: table(expTable()), scale: 1,
+			want: attention, ulps: 4, slack: 1e-3},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

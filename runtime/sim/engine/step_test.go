@@ -111,10 +111,12 @@ func TestStaging(t *testing.T) {
 		name       string
 		tile, kind int
 		want       bool
-	}{{"whole", 4, 2, true}, {"no tile", 0, 2, true}, {"smaller", 2, 2, false}, {"smaller, kept", 2, 1, true}} {
+	}{{name: "whole", tile: 4, kind: 2, want: true}, {name: "no tile", tile: 0, kind: 2, want: true},
+		{name: "smaller", tile: 2, kind: 2, want: false}, {name: "smaller, kept", tile: 2, kind: 1, want: true}} {
 		e := New(Options{})
 		task, in, out := passTask(3, 4, 8)
-		task.Set(td.TileHeight, c.tile).Set(td.SrcType, c.kind).Set(td.L2Src, 256).Set(td.L2SrcCh, 64).Set(td.L2SrcRow, 16)
+		task.Set(td.TileHeight, c.tile).Set(td.SrcType, c.kind).Set(td.L2Src, 256).Set(td.L2SrcCh, 64).
+			Set(td.L2SrcRow, 16)
 		step(t, e, task, buffers{5: in.buf, 4: out.buf})
 		read, _, got := passTask(3, 4, 8)
 		read.Set(td.SrcEn, 0).Set(td.L2Src, 256).Set(td.L2SrcCh, 64).Set(td.L2SrcRow, 16)
@@ -190,7 +192,8 @@ func TestTables(t *testing.T) {
 	tanh := uniform(3, 0x60, 0, math.Tanh)
 	tanh[1], tanh[2], tanh[3], tanh[40] = narrow(4), 0, narrow(1), narrow(1)
 	leaky := make([]uint16, 64)
-	leaky[0], leaky[1], leaky[2], leaky[3], leaky[37], leaky[39], leaky[41], leaky[42] = 0xfc00, 0x7c00, 0xfc00, 0x7c00, narrow(0.125), narrow(1), 64, 1
+	leaky[0], leaky[1], leaky[2], leaky[3], leaky[37], leaky[39], leaky[41], leaky[42] = 0xfc00, 0x7c00, 0xfc00, 0x7c00,
+		narrow(0.125), narrow(1), 64, 1
 	rsqrtTable := uniform(4, 0xc6, 0, func(x float64) float64 { return 1 / math.Sqrt(max(x, 0.5)) })
 	for _, c := range []struct {
 		name  string
@@ -198,15 +201,29 @@ func TestTables(t *testing.T) {
 		x, y  float64
 		slack float64
 	}{
-		{"below", plain, -20, -7, 0}, {"above", plain, 20, 9, 0}, {"low tail", plain, -10, 23, 0}, {"high tail", plain, 10, 45, 0},
-		{"knot", plain, 3, 9, 0}, {"between knots", plain, 3.25, 10.625, 0}, {"last knot", plain, 8, 64, 0},
-		{"2^x", expTable(), 3.5, math.Exp2(3.5), 0.01}, {"2^-x", expTable(), -7.3, math.Exp2(-7.3), 1e-5}, {"2^x out", expTable(), 16, math.Inf(1), 0},
-		{"1/x", reciprocalTable(), 3, 1. / 3, 2e-4}, {"1/x large", reciprocalTable(), 1000, 1e-3, 1e-6}, {"1/0", reciprocalTable(), 0, math.Inf(1), 0}, {"1/inf", reciprocalTable(), math.Inf(1), 0, 0},
-		{"sqrt", uniform(4, 0xc5, 0, math.Sqrt), 7, math.Sqrt(7), 2e-3}, {"sqrt small", uniform(4, 0xc5, 0, math.Sqrt), 0.02, math.Sqrt(0.02), 2e-4}, {"sqrt -1", uniform(4, 0xc5, 0, math.Sqrt), -1, 0, 0},
-		{"rsqrt", rsqrtTable, 7, 1 / math.Sqrt(7), 2e-3}, {"rsqrt 2^-24", rsqrtTable, 0x1p-24, 4096, 0}, {"rsqrt -1", rsqrtTable, -1, 0, 0},
-		{"log2", uniform(6, 0xc9, 0.5, math.Log2), 50, math.Log2(50), 4e-3}, {"log2 small", uniform(6, 0xc9, 0.5, math.Log2), 0.01, math.Log2(0.01), 4e-3}, {"log2 -1", uniform(6, 0xc9, 0.5, math.Log2), -1, 0, 0},
-		{"tanh", tanh, 0.7, math.Tanh(0.7), 2e-3}, {"tanh odd", tanh, -0.7, -math.Tanh(0.7), 2e-3}, {"tanh out", tanh, -4, -1, 0}, {"tanh 0", tanh, 0, 0, 0}, {"-1/3", reciprocalTable(), -3, -1. / 3, 2e-4},
-		{"leaky", leaky, -3, -0.375, 0}, {"leaky up", leaky, 0.25, 0.25, 0}, {"leaky 0", leaky, 0, 0, 0},
+		{name: "below", v: plain, x: -20, y: -7, slack: 0}, {name: "above", v: plain, x: 20, y: 9, slack: 0},
+		{name: "low tail", v: plain, x: -10, y: 23, slack: 0}, {name: "high tail", v: plain, x: 10, y: 45, slack: 0},
+		{name: "knot", v: plain, x: 3, y: 9, slack: 0}, {name: "between knots", v: plain, x: 3.25, y: 10.625, slack: 0},
+		{name: "last knot", v: plain, x: 8, y: 64, slack: 0},
+		{name: "2^x", v: expTable(), x: 3.5, y: math.Exp2(3.5), slack: 0.01}, {name: "2^-x", v: expTable(), x: -7.3,
+			y: math.Exp2(-7.3), slack: 1e-5}, {name: "2^x out", v: expTable(), x: 16, y: math.Inf(1), slack: 0},
+		{name: "1/x", v: reciprocalTable(), x: 3, y: 1. / 3, slack: 2e-4}, {name: "1/x large", v: reciprocalTable(),
+			x: 1000, y: 1e-3, slack: 1e-6}, {name: "1/0", v: reciprocalTable(), x: 0, y: math.Inf(1), slack: 0},
+		{name: "1/inf", v: reciprocalTable(), x: math.Inf(1), y: 0, slack: 0},
+		{name: "sqrt", v: uniform(4, 0xc5, 0, math.Sqrt), x: 7, y: math.Sqrt(7), slack: 2e-3},
+		{name: "sqrt small", v: uniform(4, 0xc5, 0, math.Sqrt), x: 0.02, y: math.Sqrt(0.02), slack: 2e-4},
+		{name: "sqrt -1", v: uniform(4, 0xc5, 0, math.Sqrt), x: -1, y: 0, slack: 0},
+		{name: "rsqrt", v: rsqrtTable, x: 7, y: 1 / math.Sqrt(7), slack: 2e-3}, {name: "rsqrt 2^-24", v: rsqrtTable,
+			x: 0x1p-24, y: 4096, slack: 0}, {name: "rsqrt -1", v: rsqrtTable, x: -1, y: 0, slack: 0},
+		{name: "log2", v: uniform(6, 0xc9, 0.5, math.Log2), x: 50, y: math.Log2(50), slack: 4e-3},
+		{name: "log2 small", v: uniform(6, 0xc9, 0.5, math.Log2), x: 0.01, y: math.Log2(0.01), slack: 4e-3},
+		{name: "log2 -1", v: uniform(6, 0xc9, 0.5, math.Log2), x: -1, y: 0, slack: 0},
+		{name: "tanh", v: tanh, x: 0.7, y: math.Tanh(0.7), slack: 2e-3}, {name: "tanh odd", v: tanh, x: -0.7,
+			y: -math.Tanh(0.7), slack: 2e-3}, {name: "tanh out", v: tanh, x: -4, y: -1, slack: 0},
+		{name: "tanh 0", v: tanh, x: 0, y: 0, slack: 0}, {name: "-1/3", v: reciprocalTable(), x: -3, y: -1. / 3,
+			slack: 2e-4},
+		{name: "leaky", v: leaky, x: -3, y: -0.375, slack: 0}, {name: "leaky up", v: leaky, x: 0.25, y: 0.25, slack: 0},
+		{name: "leaky 0", v: leaky, x: 0, y: 0, slack: 0},
 	} {
 		l, err := newLUT("table", 0, halves(c.v...))
 		if err != nil {
@@ -217,7 +234,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s: table(%g) = %g, want %g", c.name, x, y, c.y)
 		}
 	}
-	if _, err := newLUT("table", 0, halves(uniform(1, 2, 0, math.Exp)...)); err == nil || !strings.Contains(err.Error(), "mode 0x2") {
+	if _, err := newLUT("table", 0, halves(uniform(1, 2, 0, math.Exp)...)); err == nil || !strings.Contains(err.Error(),
+		"mode 0x2") {
 		t.Errorf("unknown mode: %v", err)
 	}
 }
@@ -231,7 +249,8 @@ func TestPooling(t *testing.T) {
 	} {
 		task, in, _ := passTask(2, 5, 7)
 		out := newSurface(1, 2, 3, 4)
-		task.Set(td.PlanarType, 5).Set(td.UnicastEn, 0).Set(td.PEScale, 0x3c00).Set(td.PEPreScale, 0x3c00).Set(td.PEFinal, 0x3f800000).
+		task.Set(td.PlanarType, 5).Set(td.UnicastEn, 0).Set(td.PEScale, 0x3c00).Set(td.PEPreScale, 0x3c00).
+			Set(td.PEFinal, 0x3f800000).
 			Set(td.PoolMode, mode).Set(td.Kw, 3).Set(td.Kh, 3).Set(td.Sx, 2).Set(td.Sy, 2).Set(td.Px, 1).Set(td.Py, 1).
 			Set(td.Hout, 3).Set(td.Wout, 4).Set(td.DstPlane, out.stride[1])
 		step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
@@ -271,7 +290,9 @@ func TestPlanarOrder(t *testing.T) {
 		}, func(a, b float64) float64 { return ((a+b)*2 - 3) * ((a+b)*2 - 3) }},
 		{"clamped sources", func(t *td.Task) { t.Set(td.InputReLU, 1).Set(td.Input2ReLU, 1).Set(td.PENeg2, 1) },
 			func(a, b float64) float64 { return math.Max(a, 0) - math.Max(b, 0) }},
-		{"clamped result", func(t *td.Task) { t.Set(td.PERelu, 1) }, func(a, b float64) float64 { return math.Max(0, a+b) }},
+		{"clamped result", func(t *td.Task) {
+			t.Set(td.PERelu, 1)
+		}, func(a, b float64) float64 { return math.Max(0, a+b) }},
 	} {
 		task, mem := planarTask2()
 		c.set(task)
@@ -298,18 +319,19 @@ func TestNumerics(t *testing.T) {
 		a, b      float64
 		ane, ieee float64
 	}{
-		{"inf - inf", 0, inf, -inf, 0, nan},
-		{"0 * inf", 1, 0, inf, 0, nan},
-		{"NaN reads as infinity", 0, nan, 1, inf, nan},
-		{"-0 + -0", 0, negZero, negZero, 0, negZero},
-		{"elementwise range", 0, 32768, 16384, 49152, 49152},
-		{"elementwise subnormal", 1, math.Ldexp(1, -20), 1, math.Ldexp(1, -20), math.Ldexp(1, -20)},
-		{"single product range", -1, 49152, 1, 49152, 49152},
-		{"product sum saturates", -2, 16384, 1, inf, 32768},
-		{"product sum below", -2, 16376, 1, 32752, 32752},
-		{"product sum saturates below zero", -2, -16384, 1, -inf, -32768},
-		{"product subnormal", -1, math.Ldexp(1, -20), 1, 0, math.Ldexp(1, -20)},
-		{"product of 0 and inf", -2, 0, inf, 0, nan},
+		{name: "inf - inf", op: 0, a: inf, b: -inf, ane: 0, ieee: nan},
+		{name: "0 * inf", op: 1, a: 0, b: inf, ane: 0, ieee: nan},
+		{name: "NaN reads as infinity", op: 0, a: nan, b: 1, ane: inf, ieee: nan},
+		{name: "-0 + -0", op: 0, a: negZero, b: negZero, ane: 0, ieee: negZero},
+		{name: "elementwise range", op: 0, a: 32768, b: 16384, ane: 49152, ieee: 49152},
+		{name: "elementwise subnormal", op: 1, a: math.Ldexp(1, -20), b: 1, ane: math.Ldexp(1, -20),
+			ieee: math.Ldexp(1, -20)},
+		{name: "single product range", op: -1, a: 49152, b: 1, ane: 49152, ieee: 49152},
+		{name: "product sum saturates", op: -2, a: 16384, b: 1, ane: inf, ieee: 32768},
+		{name: "product sum below", op: -2, a: 16376, b: 1, ane: 32752, ieee: 32752},
+		{name: "product sum saturates below zero", op: -2, a: -16384, b: 1, ane: -inf, ieee: -32768},
+		{name: "product subnormal", op: -1, a: math.Ldexp(1, -20), b: 1, ane: 0, ieee: math.Ldexp(1, -20)},
+		{name: "product of 0 and inf", op: -2, a: 0, b: inf, ane: 0, ieee: nan},
 	} {
 		for _, num := range []Numerics{ANE, IEEE} {
 			var task *td.Task
@@ -347,14 +369,21 @@ func TestFaults(t *testing.T) {
 		{func(t *td.Task) { t.Set(td.InFmt, 0) }, "Common.InFmt = 0: only fp16 (2) sources are executed"},
 		{func(t *td.Task) { t.Set(td.PlanarType, 9) }, "Common.PlanarType = 9: 0 and 2 to 6 are known"},
 		{func(t *td.Task) { t.Set(td.NEOp, 5) }, "NE.Op = 5: 0 kernel, 8 sum, 11 maximum, 12 pass through are known"},
-		{func(t *td.Task) { t.Set(td.SparseBinary, 1) }, "NE.SparseBinary = 1: masks alone tell the weights only with a codebook"},
+		{func(t *td.Task) {
+			t.Set(td.SparseBinary, 1)
+		}, "NE.SparseBinary = 1: masks alone tell the weights only with a codebook"},
 		{func(t *td.Task) { t.Set(td.Src2En, 1) }, "TileDMASrc.Src2En = 1: 0 in every recorded task"},
 		{func(t *td.Task) { t.Set(td.RBE0, 0) }, "Header.RBE0 = 0: the DMA is on but names no buffer-access register"},
 		{func(t *td.Task) { t.Set(td.SrcBase, 64) }, "source 1 at 0x40: window refused: bytes 0x40 to"},
 		{func(t *td.Task) { t.Set(td.DstPlane, 128) }, "result at 0x0: window refused"},
 		{func(t *td.Task) { t.Set(td.CoeffEn.At(3), 0) }, "KernelDMA.CoeffEn[3] = 0: core 3 has outputs to compute"},
-		{func(t *td.Task) { t.Set(td.CoeffSize.At(3), 64); t.Set(td.Cin, 60).Set(td.SrcPlane, 0) }, "kernel lane 3 at 0xc0: coefficients need 120 more bytes, 64 of the part's 64 are left"},
-		{func(t *td.Task) { t.Set(td.SrcEn, 0).Set(td.L2Src, L2Size-16).Set(td.L2SrcCh, 16) }, "source 1 in L2 at 0x1ffff0:"},
+		{func(t *td.Task) {
+			t.Set(td.CoeffSize.At(3), 64)
+			t.Set(td.Cin, 60).Set(td.SrcPlane, 0)
+		}, "kernel lane 3 at 0xc0: coefficients need 120 more bytes, 64 of the part's 64 are left"},
+		{func(t *td.Task) {
+			t.Set(td.SrcEn, 0).Set(td.L2Src, L2Size-16).Set(td.L2SrcCh, 16)
+		}, "source 1 in L2 at 0x1ffff0:"},
 		{func(t *td.Task) { t.Set(td.Cin, 1<<17-1).Set(td.SrcPlane, 0) }, "extents [1 1 131071 1 1]"},
 		{func(t *td.Task) {
 			t.Set(td.Cout, 1<<17-1).Set(td.Wout, 1<<15-1).Set(td.Hout, 1<<15-1).Set(td.Cin, 1<<17-1)
@@ -368,9 +397,11 @@ func TestFaults(t *testing.T) {
 		}
 		mem[1] = append(mem[1], make([]byte, 256)...)
 		c.set(task)
-		err := New(Options{}).Run(context.Background(), []td.Placed{{Task: td.New().Set(td.TDSkip, 1)}, {Task: task, Off: 0x300}}, mem)
+		err := New(Options{}).Run(context.Background(), []td.Placed{{Task: td.New().Set(td.TDSkip, 1)},
+			{Task: task, Off: 0x300}}, mem)
 		var f *Fault
-		if !errors.As(err, &f) || f.Task != 1 || f.Off != 0x300 || !strings.HasPrefix(err.Error(), "task 1 at 0x300: ") || !strings.Contains(err.Error(), c.want) {
+		if !errors.As(err, &f) || f.Task != 1 || f.Off != 0x300 || !strings.HasPrefix(err.Error(),
+			"task 1 at 0x300: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %q, want %q", err, c.want)
 		}
 	}

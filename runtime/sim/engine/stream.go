@@ -71,7 +71,8 @@ func (l *layout) extent() (first, n int64, err error) {
 	for _, v := range l.dim {
 		count *= int64(v)
 		if count > limit {
-			return 0, 0, badAt(l.name, first, "extents %v (group, depth, channel, row, column) are over %d elements in %d bytes", l.dim, limit, n)
+			return 0, 0, badAt(l.name, first,
+				"extents %v (group, depth, channel, row, column) are over %d elements in %d bytes", l.dim, limit, n)
 		}
 	}
 	return first, n, nil
@@ -264,7 +265,8 @@ var (
 func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 	l := layout{
 		name: f.name, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)), plane: int64(t.Get(f.plane)),
-		depth: int64(t.Get(f.depth)), group: int64(t.Get(f.group)), inter: max(1, int64(t.Get(f.inter))), swap: swap, dim: dim,
+		depth: int64(t.Get(f.depth)), group: int64(t.Get(f.group)), inter: max(1, int64(t.Get(f.inter))), swap: swap,
+		dim: dim,
 	}
 	if f.hasOffset {
 		l.offset = int64(t.Get(f.offset))

@@ -27,26 +27,30 @@ func TestANERules(t *testing.T) {
 		x, y     []float32
 		want     []float32
 	}{
-		{"NaN is read as +inf", "add", []float32{nan}, []float32{1}, []float32{inf}},
-		{"inf - inf gives +0", "sub", []float32{inf}, []float32{inf}, []float32{0}},
-		{"0 * inf gives +0", "mul", []float32{0}, []float32{inf}, []float32{0}},
-		{"-0 + 0 gives +0", "add", []float32{negZero}, []float32{negZero}, []float32{0}},
-		{"-0 * 1 gives +0", "mul", []float32{negZero}, []float32{1}, []float32{0}},
-		{"1 / -0 gives +inf", "real_div", []float32{1}, []float32{negZero}, []float32{inf}},
-		{"elementwise keeps the full range", "add", []float32{32768}, []float32{32000}, []float32{64768}},
-		{"elementwise saturates past 65504", "add", []float32{65504}, []float32{32}, []float32{inf}},
-		{"subnormals are kept elementwise", "add", []float32{0x1p-24}, []float32{0x1p-24}, []float32{0x1p-23}},
-		{"sqrt(-1) gives +0", "sqrt", []float32{-1}, nil, []float32{0}},
-		{"rsqrt(-1) gives +0", "rsqrt", []float32{-1}, nil, []float32{0}},
-		{"rsqrt(-0) gives +inf", "rsqrt", []float32{negZero}, nil, []float32{inf}},
-		{"log(-1) gives +0", "log", []float32{-1}, nil, []float32{0}},
-		{"log(+0) gives -45440", "log", []float32{0}, nil, []float32{-45440}},
-		{"exp is infinite from 11.094", "exp", []float32{11.09375, 11.0859375}, nil, []float32{inf, 65248}},
-		{"softplus of +inf gives 0", "softplus", []float32{inf}, nil, []float32{0}},
-		{"softsign of +inf gives 0", "softsign", []float32{inf}, nil, []float32{0}},
-		{"a lane of +inf takes all the mass", "softmax", []float32{1, inf, 2}, nil, []float32{0, 1, 0}},
-		{"activations are exact", "sigmoid", []float32{0, 1}, nil, []float32{0.5, 0.73095703}},
-		{"reductions keep the full range", "reduce_sum", []float32{32000, 32000}, nil, []float32{64000}},
+		{rule: "NaN is read as +inf", op: "add", x: []float32{nan}, y: []float32{1}, want: []float32{inf}},
+		{rule: "inf - inf gives +0", op: "sub", x: []float32{inf}, y: []float32{inf}, want: []float32{0}},
+		{rule: "0 * inf gives +0", op: "mul", x: []float32{0}, y: []float32{inf}, want: []float32{0}},
+		{rule: "-0 + 0 gives +0", op: "add", x: []float32{negZero}, y: []float32{negZero}, want: []float32{0}},
+		{rule: "-0 * 1 gives +0", op: "mul", x: []float32{negZero}, y: []float32{1}, want: []float32{0}},
+		{rule: "1 / -0 gives +inf", op: "real_div", x: []float32{1}, y: []float32{negZero}, want: []float32{inf}},
+		{rule: "elementwise keeps the full range", op: "add", x: []float32{32768}, y: []float32{32000},
+			want: []float32{64768}},
+		{rule: "elementwise saturates past 65504", op: "add", x: []float32{65504}, y: []float32{32},
+			want: []float32{inf}},
+		{rule: "subnormals are kept elementwise", op: "add", x: []float32{0x1p-24}, y: []float32{0x1p-24},
+			want: []float32{0x1p-23}},
+		{rule: "sqrt(-1) gives +0", op: "sqrt", x: []float32{-1}, want: []float32{0}},
+		{rule: "rsqrt(-1) gives +0", op: "rsqrt", x: []float32{-1}, want: []float32{0}},
+		{rule: "rsqrt(-0) gives +inf", op: "rsqrt", x: []float32{negZero}, want: []float32{inf}},
+		{rule: "log(-1) gives +0", op: "log", x: []float32{-1}, want: []float32{0}},
+		{rule: "log(+0) gives -45440", op: "log", x: []float32{0}, want: []float32{-45440}},
+		{rule: "exp is infinite from 11.094", op: "exp", x: []float32{11.09375, 11.0859375},
+			want: []float32{inf, 65248}},
+		{rule: "softplus of +inf gives 0", op: "softplus", x: []float32{inf}, want: []float32{0}},
+		{rule: "softsign of +inf gives 0", op: "softsign", x: []float32{inf}, want: []float32{0}},
+		{rule: "a lane of +inf takes all the mass", op: "softmax", x: []float32{1, inf, 2}, want: []float32{0, 1, 0}},
+		{rule: "activations are exact", op: "sigmoid", x: []float32{0, 1}, want: []float32{0.5, 0.73095703}},
+		{rule: "reductions keep the full range", op: "reduce_sum", x: []float32{32000, 32000}, want: []float32{64000}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			b := newBld(t, "ios15")
@@ -78,7 +82,10 @@ func TestANEProducts(t *testing.T) {
 	mm := func(x, y []float32) uint16 {
 		b := newBld(t, "ios15")
 		k := int64(len(x))
-		r := b.op("matmul", args{"x": b.input("x", floats(t, ir.FP16, []int64{1, k}, x...)), "y": b.input("y", floats(t, ir.FP16, []int64{k, 1}, y...))})
+		r := b.op("matmul", args{
+			"x": b.input("x", floats(t, ir.FP16, []int64{1, k}, x...)),
+			"y": b.input("y", floats(t, ir.FP16, []int64{k, 1}, y...)),
+		})
 		return bits16(b.onEngine().run(ane, r)[0])[0]
 	}
 	for _, tt := range []struct {
@@ -86,13 +93,13 @@ func TestANEProducts(t *testing.T) {
 		x, y []float32
 		want float32
 	}{
-		{"32752 passes", []float32{32752}, []float32{1}, 32752},
-		{"32768 becomes infinite", []float32{32752, 16}, []float32{1, 1}, inf},
-		{"-32768 becomes infinite", []float32{-32752, -16}, []float32{1, 1}, -inf},
-		{"0*inf counts 0", []float32{0, 3}, []float32{inf, 2}, 6},
-		{"inf-inf gives 0", []float32{inf, inf}, []float32{1, -1}, 0},
-		{"subnormal operands are flushed", []float32{0x1p-20, 1}, []float32{1024, 0.5}, 0.5},
-		{"products are wide", []float32{300, 300}, []float32{300, -299}, 300},
+		{rule: "32752 passes", x: []float32{32752}, y: []float32{1}, want: 32752},
+		{rule: "32768 becomes infinite", x: []float32{32752, 16}, y: []float32{1, 1}, want: inf},
+		{rule: "-32768 becomes infinite", x: []float32{-32752, -16}, y: []float32{1, 1}, want: -inf},
+		{rule: "0*inf counts 0", x: []float32{0, 3}, y: []float32{inf, 2}, want: 6},
+		{rule: "inf-inf gives 0", x: []float32{inf, inf}, y: []float32{1, -1}, want: 0},
+		{rule: "subnormal operands are flushed", x: []float32{0x1p-20, 1}, y: []float32{1024, 0.5}, want: 0.5},
+		{rule: "products are wide", x: []float32{300, 300}, y: []float32{300, -299}, want: 300},
 	} {
 		if got := mm(tt.x, tt.y); got != numerics.Narrow(tt.want) {
 			t.Errorf("%s: %v, want %v", tt.rule, numerics.Widen(got), tt.want)
@@ -105,13 +112,15 @@ func TestANEConvRangeByTaps(t *testing.T) {
 		b := newBld(t, "ios15")
 		w := make([]float32, taps)
 		w[0] = 2
-		r := b.op("conv", args{"x": b.input("x", floats(t, ir.FP16, []int64{1, 1, 1, taps}, append([]float32{20000}, make([]float32, taps-1)...)...)),
+		r := b.op("conv", args{"x": b.input("x", floats(t, ir.FP16, []int64{1, 1, 1, taps}, append([]float32{20000},
+			make([]float32, taps-1)...)...)),
 			"weight": constant(floats(t, ir.FP16, []int64{1, 1, 1, taps}, w...)), "pad_type": str("valid")})
 		if got := b.onEngine().run(ane, r)[0].Floats32()[0]; got != want {
 			t.Errorf("%d taps: %v, want %v", taps, got, want)
 		}
 		b = newBld(t, "ios15")
-		r = b.op("conv", args{"x": b.input("x", floats(t, ir.FP16, []int64{1, taps, 1, 1}, append([]float32{20000}, make([]float32, taps-1)...)...)),
+		r = b.op("conv", args{"x": b.input("x", floats(t, ir.FP16, []int64{1, taps, 1, 1}, append([]float32{20000},
+			make([]float32, taps-1)...)...)),
 			"weight": constant(floats(t, ir.FP16, []int64{1, taps, 1, 1}, w...)), "pad_type": str("valid")})
 		if got := b.onEngine().run(ane, r)[0].Floats32()[0]; got != want {
 			t.Errorf("%d channels: %v, want %v", taps, got, want)
@@ -135,7 +144,8 @@ func TestANEWidthSlice(t *testing.T) {
 
 func TestANEMovementKeepsBitsButNaN(t *testing.T) {
 	b := newBld(t, "ios15")
-	x := b.input("x", Tensor{Type: ir.TensorOf(ir.FP16, 3), Data: []byte{0x00, 0x80, 0x01, 0x7e, 0x01, 0x00}}) // -0, NaN, the smallest subnormal
+	// -0, NaN, the smallest subnormal
+	x := b.input("x", Tensor{Type: ir.TensorOf(ir.FP16, 3), Data: []byte{0x00, 0x80, 0x01, 0x7e, 0x01, 0x00}})
 	r := b.op("reverse", args{"x": x})
 	got := bits16(b.onEngine().run(ane, r)[0])
 	if got[0] != 0x0001 || got[1] != 0x7c00 || got[2] != 0x8000 {

@@ -19,12 +19,14 @@ func attention(c *call) []Tensor {
 	qs, ks, vs := q.Type.Shape, k.Type.Shape, v.Type.Shape
 	n := len(qs)
 	if n < 2 || len(ks) != n || len(vs) != n || ks[n-1] != qs[n-1] || vs[n-2] != ks[n-2] {
-		return c.fail("query %s, key %s and value %s do not go together", ir.ShapeString(qs), ir.ShapeString(ks), ir.ShapeString(vs))
+		return c.fail("query %s, key %s and value %s do not go together", ir.ShapeString(qs), ir.ShapeString(ks),
+			ir.ShapeString(vs))
 	}
 	lead, ok1 := broadcastShape(qs[:n-2], ks[:n-2])
 	lead, ok2 := broadcastShape(lead, vs[:n-2])
 	if !ok1 || !ok2 {
-		return c.fail("the leading dimensions of query %s, key %s and value %s do not broadcast", ir.ShapeString(qs), ir.ShapeString(ks), ir.ShapeString(vs))
+		return c.fail("the leading dimensions of query %s, key %s and value %s do not broadcast", ir.ShapeString(qs),
+			ir.ShapeString(ks), ir.ShapeString(vs))
 	}
 	l, s, e, ev := int(qs[n-2]), int(ks[n-2]), int(qs[n-1]), int(vs[n-1])
 	score := append(slices.Clone(lead), int64(l), int64(s))

@@ -173,7 +173,8 @@ func operands(c *call, a, b string) (x, y Tensor, shape []int64) {
 	}
 	shape, ok := broadcastShape(x.Type.Shape, y.Type.Shape)
 	if !ok {
-		c.fail("%s of shape %s and %s of shape %s do not broadcast", a, ir.ShapeString(x.Type.Shape), b, ir.ShapeString(y.Type.Shape))
+		c.fail("%s of shape %s and %s of shape %s do not broadcast", a, ir.ShapeString(x.Type.Shape), b,
+			ir.ShapeString(y.Type.Shape))
 	} else if ir.TensorOf(x.Type.DType, shape...).Bytes() < 0 {
 		c.fail("the broadcast shape %s is too large", ir.ShapeString(shape))
 	}
@@ -255,7 +256,8 @@ func selectKernel(c *call) []Tensor {
 	}
 	shape, ok := broadcastShape(cond.Type.Shape, ab)
 	if !ok {
-		return c.fail("cond of shape %s does not broadcast with a and b of shape %s", ir.ShapeString(cond.Type.Shape), ir.ShapeString(ab))
+		return c.fail("cond of shape %s does not broadcast with a and b of shape %s", ir.ShapeString(cond.Type.Shape),
+			ir.ShapeString(ab))
 	}
 	d := a.Type.DType
 	if d.Bits() < 8 {
@@ -268,7 +270,8 @@ func selectKernel(c *call) []Tensor {
 	size := d.Bits() / 8
 	cs := cond.Bools()
 	a, b = c.port(a), c.port(b)
-	st := [][]int{broadcastStrides(cond.Type.Shape, shape), broadcastStrides(a.Type.Shape, shape), broadcastStrides(b.Type.Shape, shape)}
+	st := [][]int{broadcastStrides(cond.Type.Shape, shape), broadcastStrides(a.Type.Shape, shape),
+		broadcastStrides(b.Type.Shape, shape)}
 	n, width := split(shape)
 	last := make([]int, 3)
 	if len(shape) > 0 {

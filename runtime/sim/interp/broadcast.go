@@ -94,7 +94,8 @@ func split(shape []int64) (n, width int) {
 }
 
 // zip2 computes out[i] = f(x, y) over broadcast operands.
-func zip2[A, B, R any](c *call, shape []int64, xs []A, xshape []int64, ys []B, yshape []int64, out []R, f func(A, B) R) {
+func zip2[A, B, R any](c *call, shape []int64, xs []A, xshape []int64, ys []B, yshape []int64, out []R,
+	f func(A, B) R) {
 	n, width := split(shape)
 	st := [][]int{broadcastStrides(xshape, shape), broadcastStrides(yshape, shape)}
 	sx, sy := 0, 0

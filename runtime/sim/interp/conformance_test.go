@@ -144,7 +144,8 @@ func runConformance(dir string) error {
 				return err
 			}
 			if !slices.Equal(r.Type.Shape, want.Type.Shape) {
-				return fmt.Errorf("prediction %d: output %s has shape %s, want %s", i, o.Name, ir.ShapeString(r.Type.Shape), ir.ShapeString(want.Type.Shape))
+				return fmt.Errorf("prediction %d: output %s has shape %s, want %s", i, o.Name,
+					ir.ShapeString(r.Type.Shape), ir.ShapeString(want.Type.Shape))
 			}
 			if o.Check == "shape" {
 				continue

@@ -36,7 +36,8 @@ func (c *call) perAxis(name string, x Tensor) []float32 {
 	}
 	a := c.axis("axis", 0, x.Type.Rank())
 	if c.err == nil && (t.Type.Rank() != 1 || int64(len(vs)) != x.Type.Shape[a]) {
-		c.fail("argument %s has shape %s, axis %d has %d elements", name, ir.ShapeString(t.Type.Shape), a, x.Type.Shape[a])
+		c.fail("argument %s has shape %s, axis %d has %d elements", name, ir.ShapeString(t.Type.Shape), a,
+			x.Type.Shape[a])
 	}
 	return vs
 }
@@ -153,7 +154,8 @@ func lutToDense(c *call) []Tensor {
 	}
 	packed := Tensor{Type: ir.TensorOf(d, shape...), Data: ind.Data}
 	if ind.Type.DType.Bits() != 8 || packed.Type.Bytes() != int64(len(ind.Data)) {
-		return c.fail("indices is %s, %d elements of %s need %d bytes", ind.Type, packed.Type.Elems(), d, packed.Type.Bytes())
+		return c.fail("indices is %s, %d elements of %s need %d bytes", ind.Type, packed.Type.Elems(), d,
+			packed.Type.Bytes())
 	}
 	all := make([]int64, len(shape)+2)
 	for i := range all {
@@ -171,7 +173,8 @@ func (c *call) lookup(ind, lut Tensor, mask []bool) (Tensor, int) {
 	rank := ind.Type.Rank()
 	lut, size := c.movedTensor("lut", lut)
 	if c.err == nil && lut.Type.Rank() != rank+2 {
-		c.fail("lut has shape %s, indices %s: two more dimensions are needed", ir.ShapeString(lut.Type.Shape), ir.ShapeString(ind.Type.Shape))
+		c.fail("lut has shape %s, indices %s: two more dimensions are needed", ir.ShapeString(lut.Type.Shape),
+			ir.ShapeString(ind.Type.Shape))
 	}
 	if c.err != nil {
 		return Tensor{}, 1
@@ -181,7 +184,8 @@ func (c *call) lookup(ind, lut Tensor, mask []bool) (Tensor, int) {
 	for d := range rank {
 		n := lut.Type.Shape[d]
 		if n < 1 || ind.Type.Shape[d]%n != 0 {
-			c.fail("lut has shape %s, which does not divide indices of shape %s", ir.ShapeString(lut.Type.Shape), ir.ShapeString(ind.Type.Shape))
+			c.fail("lut has shape %s, which does not divide indices of shape %s", ir.ShapeString(lut.Type.Shape),
+				ir.ShapeString(ind.Type.Shape))
 			return Tensor{}, 1
 		}
 		block[d] = max(1, ind.Type.Shape[d]/n)
@@ -315,7 +319,8 @@ func (c *call) blockIndex(shape, blocks []int64) []int {
 	}
 	for d, n := range blocks {
 		if n < 1 || shape[d]%n != 0 {
-			c.fail("scale has shape %s, which does not divide data of shape %s", ir.ShapeString(blocks), ir.ShapeString(shape))
+			c.fail("scale has shape %s, which does not divide data of shape %s", ir.ShapeString(blocks),
+				ir.ShapeString(shape))
 			return nil
 		}
 	}

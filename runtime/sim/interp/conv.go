@@ -23,7 +23,8 @@ func (c *call) convWeights(w Tensor) (weights, bias []float32) {
 func (c *call) dequantized(w Tensor) (weights, bias []float32) {
 	cout := int(w.Type.Shape[0])
 	if c.string("quantization_type", "") != "linear" {
-		c.fail("argument quantization_type is %q: only \"linear\" is defined, no argument holds a table", c.string("quantization_type", ""))
+		c.fail("argument quantization_type is %q: only \"linear\" is defined, no argument holds a table",
+			c.string("quantization_type", ""))
 	}
 	if n := c.int("nbits", 8); n < 1 || n > 8 {
 		c.fail("argument nbits is %d, outside [1, 8]", n)
@@ -65,10 +66,12 @@ func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 	}
 	xs, ws := x.Type.Shape, wt.Type.Shape
 	if len(ws) != len(xs) || len(xs) < 3 {
-		return c.fail("x has shape %s and weight has shape %s: both need one to three spatial dimensions", ir.ShapeString(xs), ir.ShapeString(ws))
+		return c.fail("x has shape %s and weight has shape %s: both need one to three spatial dimensions",
+			ir.ShapeString(xs), ir.ShapeString(ws))
 	}
 	if groups < 1 || xs[1]%groups != 0 || ws[0]%groups != 0 || ws[1] != xs[1]/groups {
-		return c.fail("weight of shape %s does not match %d channels of x in %d groups", ir.ShapeString(ws), xs[1], groups)
+		return c.fail("weight of shape %s does not match %d channels of x in %d groups", ir.ShapeString(ws), xs[1],
+			groups)
 	}
 	w := c.newWindow(x, ws[2:], false)
 	if c.err != nil {
@@ -268,10 +271,12 @@ func convTranspose(c *call) []Tensor {
 	xs, ws := x.Type.Shape, wt.Type.Shape
 	n := len(xs) - 2
 	if len(ws) != len(xs) || n < 1 || n > 3 {
-		return c.fail("x has shape %s and weight has shape %s: both need one to three spatial dimensions", ir.ShapeString(xs), ir.ShapeString(ws))
+		return c.fail("x has shape %s and weight has shape %s: both need one to three spatial dimensions",
+			ir.ShapeString(xs), ir.ShapeString(ws))
 	}
 	if groups < 1 || ws[0] != xs[1] || xs[1]%groups != 0 {
-		return c.fail("weight of shape %s does not match %d channels of x in %d groups", ir.ShapeString(ws), xs[1], groups)
+		return c.fail("weight of shape %s does not match %d channels of x in %d groups", ir.ShapeString(ws), xs[1],
+			groups)
 	}
 	w := c.transposeWindow(x, ws[2:])
 	if c.err != nil {
@@ -279,7 +284,8 @@ func convTranspose(c *call) []Tensor {
 	}
 	cout := int(ws[1] * groups)
 	shape := w.shape(int(xs[0]), cout)
-	if ir.TensorOf(ir.FP32, shape...).Bytes() < 0 || ir.TensorOf(ir.FP32, ws[1], int64(w.kernelElem), int64(w.inElems())).Bytes() < 0 {
+	if ir.TensorOf(ir.FP32, shape...).Bytes() < 0 || ir.TensorOf(ir.FP32, ws[1], int64(w.kernelElem),
+		int64(w.inElems())).Bytes() < 0 {
 		return c.fail("the result of shape %s is too large", ir.ShapeString(shape))
 	}
 	bias := c.vector("bias", cout, 0)
@@ -322,7 +328,8 @@ func (c *call) transposeWindow(x Tensor, kernel []int64) window {
 		d := 3 - n + i
 		if kernel[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pad[2*i] < 0 || pad[2*i+1] < 0 ||
 			max(kernel[i], strides[i], dilations[i], pad[2*i], pad[2*i+1]) >= maxDim || w.in[d] < 1 {
-			c.fail("kernel %d, stride %d, dilation %d, padding %d and %d of spatial dimension %d (size %d) are out of range",
+			c.fail("kernel %d, stride %d, dilation %d, padding %d and %d of spatial dimension %d (size %d) are out "+
+				"of range",
 				kernel[i], strides[i], dilations[i], pad[2*i], pad[2*i+1], i, w.in[d])
 			return w
 		}

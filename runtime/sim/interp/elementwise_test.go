@@ -26,19 +26,22 @@ func TestBinary(t *testing.T) {
 		op         string
 		x, y, want []float32
 	}{
-		{"add", []float32{1, 2}, []float32{3, -5}, []float32{4, -3}},
-		{"sub", []float32{1, inf}, []float32{3, inf}, []float32{-2, nan}},
-		{"mul", []float32{3, 0}, []float32{-2, inf}, []float32{-6, nan}},
-		{"real_div", []float32{7, 1}, []float32{2, 0}, []float32{3.5, inf}},
-		{"floor_div", []float32{-7, 7, 7}, []float32{2, 2, -2}, []float32{-4, 3, -4}},
-		{"mod", []float32{-7, 7, 7}, []float32{2, 2, -2}, []float32{1, 1, -1}},
-		{"pow", []float32{2, 3, 4}, []float32{3, 2, 0.5}, []float32{8, 9, 2}},
-		{"maximum", []float32{1, nan}, []float32{2, 1}, []float32{2, nan}},
-		{"minimum", []float32{1, 1}, []float32{2, nan}, []float32{1, nan}},
+		{op: "add", x: []float32{1, 2}, y: []float32{3, -5}, want: []float32{4, -3}},
+		{op: "sub", x: []float32{1, inf}, y: []float32{3, inf}, want: []float32{-2, nan}},
+		{op: "mul", x: []float32{3, 0}, y: []float32{-2, inf}, want: []float32{-6, nan}},
+		{op: "real_div", x: []float32{7, 1}, y: []float32{2, 0}, want: []float32{3.5, inf}},
+		{op: "floor_div", x: []float32{-7, 7, 7}, y: []float32{2, 2, -2}, want: []float32{-4, 3, -4}},
+		{op: "mod", x: []float32{-7, 7, 7}, y: []float32{2, 2, -2}, want: []float32{1, 1, -1}},
+		{op: "pow", x: []float32{2, 3, 4}, y: []float32{3, 2, 0.5}, want: []float32{8, 9, 2}},
+		{op: "maximum", x: []float32{1, nan}, y: []float32{2, 1}, want: []float32{2, nan}},
+		{op: "minimum", x: []float32{1, 1}, y: []float32{2, nan}, want: []float32{1, nan}},
 	} {
 		b := newBld(t, "ios15")
 		n := []int64{int64(len(tt.x))}
-		r := b.op(tt.op, args{"x": b.input("x", floats(t, ir.FP32, n, tt.x...)), "y": b.input("y", floats(t, ir.FP32, n, tt.y...))})
+		r := b.op(tt.op, args{
+			"x": b.input("x", floats(t, ir.FP32, n, tt.x...)),
+			"y": b.input("y", floats(t, ir.FP32, n, tt.y...)),
+		})
 		wantFloats(t, b.run(Options{}, r)[0], 1e-6, n, tt.want...)
 	}
 }
@@ -48,16 +51,19 @@ func TestBinaryInts(t *testing.T) {
 		op         string
 		x, y, want []int64
 	}{
-		{"add", []int64{1, math.MaxInt32}, []int64{2, 1}, []int64{3, math.MinInt32}},
-		{"real_div", []int64{7, -7, 1}, []int64{2, 2, 0}, []int64{3, -3, 0}},
-		{"floor_div", []int64{7, -7, 1}, []int64{2, 2, 0}, []int64{3, -4, 0}},
-		{"mod", []int64{7, -7, 7}, []int64{-2, 2, 0}, []int64{-1, 1, 0}},
-		{"pow", []int64{2, -3, 2}, []int64{10, 3, -1}, []int64{1024, -27, 0}},
-		{"maximum", []int64{1, -5, 0}, []int64{2, -6, 0}, []int64{2, -5, 0}},
+		{op: "add", x: []int64{1, math.MaxInt32}, y: []int64{2, 1}, want: []int64{3, math.MinInt32}},
+		{op: "real_div", x: []int64{7, -7, 1}, y: []int64{2, 2, 0}, want: []int64{3, -3, 0}},
+		{op: "floor_div", x: []int64{7, -7, 1}, y: []int64{2, 2, 0}, want: []int64{3, -4, 0}},
+		{op: "mod", x: []int64{7, -7, 7}, y: []int64{-2, 2, 0}, want: []int64{-1, 1, 0}},
+		{op: "pow", x: []int64{2, -3, 2}, y: []int64{10, 3, -1}, want: []int64{1024, -27, 0}},
+		{op: "maximum", x: []int64{1, -5, 0}, y: []int64{2, -6, 0}, want: []int64{2, -5, 0}},
 	} {
 		b := newBld(t, "ios15")
 		n := []int64{int64(len(tt.x))}
-		r := b.op(tt.op, args{"x": b.input("x", ints(t, ir.Int32, n, tt.x...)), "y": b.input("y", ints(t, ir.Int32, n, tt.y...))})
+		r := b.op(tt.op, args{
+			"x": b.input("x", ints(t, ir.Int32, n, tt.x...)),
+			"y": b.input("y", ints(t, ir.Int32, n, tt.y...)),
+		})
 		for i, v := range b.run(Options{}, r)[0].Ints() {
 			if v != tt.want[i] {
 				t.Errorf("%s(%d, %d) = %d, want %d", tt.op, tt.x[i], tt.y[i], v, tt.want[i])
@@ -70,7 +76,8 @@ func TestBroadcast(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{2, 1, 3}, 1, 2, 3, 4, 5, 6))
 	y := b.input("y", floats(t, ir.FP32, []int64{2, 1}, 10, 20))
-	wantFloats(t, b.run(Options{}, b.op("add", args{"x": x, "y": y}))[0], 0, []int64{2, 2, 3}, 11, 12, 13, 21, 22, 23, 14, 15, 16, 24, 25, 26)
+	wantFloats(t, b.run(Options{}, b.op("add", args{"x": x, "y": y}))[0], 0, []int64{2, 2, 3}, 11, 12, 13, 21, 22, 23,
+		14, 15, 16, 24, 25, 26)
 }
 
 func TestBroadcastClash(t *testing.T) {
@@ -89,10 +96,14 @@ func TestRoundsToDeclaredType(t *testing.T) {
 
 func TestUnary(t *testing.T) {
 	for op, tt := range map[string][2]float32{
-		"abs": {-2, 2}, "acos": {0.5, 1.0471976}, "asin": {0.5, 0.5235988}, "atan": {1, 0.7853982}, "atanh": {0.5, 0.54930615},
-		"ceil": {1.2, 2}, "cos": {1, 0.5403023}, "cosh": {1, 1.5430806}, "erf": {0.5, 0.5204999}, "exp": {1, 2.7182817},
-		"exp2": {3, 8}, "floor": {-1.2, -2}, "round": {2.5, 2}, "sign": {-3, -1}, "sin": {1, 0.84147098}, "sinh": {1, 1.1752012},
-		"sqrt": {9, 3}, "square": {-3, 9}, "tan": {1, 1.5574077}, "tanh": {1, 0.7615942}, "relu": {-1, 0}, "relu6": {9, 6},
+		"abs": {-2, 2}, "acos": {0.5, 1.0471976}, "asin": {0.5, 0.5235988}, "atan": {1, 0.7853982},
+		"atanh": {0.5, 0.54930615},
+		"ceil":  {1.2, 2}, "cos": {1, 0.5403023}, "cosh": {1, 1.5430806}, "erf": {0.5, 0.5204999},
+		"exp":  {1, 2.7182817},
+		"exp2": {3, 8}, "floor": {-1.2, -2}, "round": {2.5, 2}, "sign": {-3, -1}, "sin": {1, 0.84147098},
+		"sinh": {1, 1.1752012},
+		"sqrt": {9, 3}, "square": {-3, 9}, "tan": {1, 1.5574077}, "tanh": {1, 0.7615942}, "relu": {-1, 0},
+		"relu6":   {9, 6},
 		"sigmoid": {-1, 0.26894143}, "silu": {2, 1.7615942}, "softplus": {1, 1.3132616}, "softsign": {-3, -0.75},
 		"inverse": {2, 0.49997500}, "log": {2, 0.6931472}, "rsqrt": {4, 0.5},
 	} {
@@ -111,9 +122,14 @@ func TestParamActivations(t *testing.T) {
 		alpha, beta float64
 		x, want     float32
 	}{
-		{"clamped_relu", 2, 1, -1, -2}, {"clamped_relu", 2, 1, 5, 1}, {"elu", 2, 0, -1, -1.2642411}, {"leaky_relu", 0.1, 0, -2, -0.2},
-		{"linear_activation", 2, 3, 4, 11}, {"scaled_tanh", 2, 0.5, 1, 0.92423433}, {"sigmoid_hard", 0.2, 0.5, 1, 0.7},
-		{"sigmoid_hard", 0.2, 0.5, 9, 1}, {"threshold", 1, 0, -4, 1}, {"thresholded_relu", 1, 0, 0.5, 0}, {"clip", -1, 1, -7, -1},
+		{op: "clamped_relu", alpha: 2, beta: 1, x: -1, want: -2}, {op: "clamped_relu", alpha: 2, beta: 1, x: 5,
+			want: 1}, {op: "elu", alpha: 2, beta: 0, x: -1, want: -1.2642411}, {op: "leaky_relu", alpha: 0.1, beta: 0,
+			x: -2, want: -0.2},
+		{op: "linear_activation", alpha: 2, beta: 3, x: 4, want: 11}, {op: "scaled_tanh", alpha: 2, beta: 0.5, x: 1,
+			want: 0.92423433}, {op: "sigmoid_hard", alpha: 0.2, beta: 0.5, x: 1, want: 0.7},
+		{op: "sigmoid_hard", alpha: 0.2, beta: 0.5, x: 9, want: 1}, {op: "threshold", alpha: 1, beta: 0, x: -4,
+			want: 1}, {op: "thresholded_relu", alpha: 1, beta: 0, x: 0.5, want: 0}, {op: "clip", alpha: -1, beta: 1,
+			x: -7, want: -1},
 	} {
 		b := newBld(t, "ios15")
 		a := args{"x": b.input("x", floats(t, ir.FP32, []int64{1}, tt.x)), "alpha": scalar(ir.FP32, tt.alpha)}
@@ -132,7 +148,11 @@ func TestPReLU(t *testing.T) {
 }
 
 func TestGeluModes(t *testing.T) {
-	for mode, want := range map[string]float32{"EXACT": 0.8413447, "TANH_APPROXIMATION": 0.841192, "SIGMOID_APPROXIMATION": 0.8457958} {
+	for mode, want := range map[string]float32{
+		"EXACT":                 0.8413447,
+		"TANH_APPROXIMATION":    0.841192,
+		"SIGMOID_APPROXIMATION": 0.8457958,
+	} {
 		b := newBld(t, "ios15")
 		r := b.op("gelu", args{"x": b.input("x", floats(t, ir.FP32, []int64{1}, 1)), "mode": str(mode)})
 		wantFloats(t, b.run(Options{}, r)[0], 1e-6, []int64{1}, want)
@@ -172,7 +192,8 @@ func TestCompareAndSelect(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{3}, 1, 2, 3))
 	y := b.input("y", floats(t, ir.FP32, []int64{1}, 2))
-	for op, want := range map[string][3]bool{"less": {true, false, false}, "less_equal": {true, true, false}, "greater": {false, false, true},
+	for op, want := range map[string][3]bool{"less": {true, false, false}, "less_equal": {true, true, false},
+		"greater":       {false, false, true},
 		"greater_equal": {false, true, true}, "equal": {false, true, false}, "not_equal": {true, false, true}} {
 		got := b.run(Options{}, b.op(op, args{"x": x, "y": y}))[0].Bools()
 		for i := range want {

@@ -65,7 +65,8 @@ func gather(c *call) []Tensor {
 	}
 	b := int(batch)
 	if batch < 0 || b > axis || b > ind.Type.Rank() || !slices.Equal(x.Type.Shape[:b], ind.Type.Shape[:b]) {
-		return c.fail("batch_dims %d does not fit x of shape %s, indices of shape %s and axis %d", batch, ir.ShapeString(x.Type.Shape), ir.ShapeString(ind.Type.Shape), axis)
+		return c.fail("batch_dims %d does not fit x of shape %s, indices of shape %s and axis %d", batch,
+			ir.ShapeString(x.Type.Shape), ir.ShapeString(ind.Type.Shape), axis)
 	}
 	n := int(x.Type.Shape[axis])
 	at := c.indices(ind, n)
@@ -100,7 +101,8 @@ func (c *call) along(data, ind Tensor, axis int) []int {
 		ok = d == axis || ind.Type.Shape[d] <= data.Type.Shape[d]
 	}
 	if !ok {
-		c.fail("indices of shape %s do not go with shape %s along axis %d", ir.ShapeString(ind.Type.Shape), ir.ShapeString(data.Type.Shape), axis)
+		c.fail("indices of shape %s do not go with shape %s along axis %d", ir.ShapeString(ind.Type.Shape),
+			ir.ShapeString(data.Type.Shape), axis)
 		return nil
 	}
 	at := c.indices(ind, int(data.Type.Shape[axis]))
@@ -166,11 +168,13 @@ func gatherND(c *call) []Tensor {
 	xs, is := x.Type.Shape, ind.Type.Shape
 	b := int(batch)
 	if batch < 0 || batch >= int64(len(is)) || b > len(xs) || !slices.Equal(xs[:b], is[:b]) {
-		return c.fail("batch_dims %d does not fit x of shape %s and indices of shape %s", batch, ir.ShapeString(xs), ir.ShapeString(is))
+		return c.fail("batch_dims %d does not fit x of shape %s and indices of shape %s", batch, ir.ShapeString(xs),
+			ir.ShapeString(is))
 	}
 	k := int(is[len(is)-1])
 	if k < 1 || k > len(xs)-b {
-		return c.fail("indices of shape %s hold vectors of %d, x has shape %s", ir.ShapeString(is), k, ir.ShapeString(xs))
+		return c.fail("indices of shape %s hold vectors of %d, x has shape %s", ir.ShapeString(is), k,
+			ir.ShapeString(xs))
 	}
 	at := c.ndOffsets(ind, xs[b:b+k])
 	shape := slices.Concat(is[:len(is)-1], xs[b+k:])
@@ -209,7 +213,8 @@ func (c *call) scatterInto(data, updates Tensor, at []int, inner int) []Tensor {
 		c.fail("updates are %s, data is %s", updates.Type, data.Type)
 	}
 	if c.err == nil && updates.Elems() != len(at)*inner {
-		c.fail("updates of shape %s have %d elements, the indices name %d", ir.ShapeString(updates.Type.Shape), updates.Elems(), len(at)*inner)
+		c.fail("updates of shape %s have %d elements, the indices name %d", ir.ShapeString(updates.Type.Shape),
+			updates.Elems(), len(at)*inner)
 	}
 	if c.err != nil {
 		return nil
@@ -270,7 +275,8 @@ func scatterAlongAxis(c *call) []Tensor {
 	data, ind, updates := c.numeric("data"), c.numeric("indices"), c.numeric("updates")
 	at := c.along(data, ind, c.axis("axis", 0, data.Type.Rank()))
 	if c.err == nil && !slices.Equal(ind.Type.Shape, updates.Type.Shape) {
-		return c.fail("updates have shape %s, indices %s", ir.ShapeString(updates.Type.Shape), ir.ShapeString(ind.Type.Shape))
+		return c.fail("updates have shape %s, indices %s", ir.ShapeString(updates.Type.Shape),
+			ir.ShapeString(ind.Type.Shape))
 	}
 	return c.scatterInto(data, updates, at, 1)
 }

@@ -175,7 +175,8 @@ func matmul(c *call) []Tensor {
 	}
 	xs, ys := x.Type.Shape, y.Type.Shape
 	if len(xs) == 0 || len(ys) == 0 {
-		return c.fail("x has shape %s and y has shape %s: neither may be a scalar", ir.ShapeString(xs), ir.ShapeString(ys))
+		return c.fail("x has shape %s and y has shape %s: neither may be a scalar", ir.ShapeString(xs),
+			ir.ShapeString(ys))
 	}
 	// A vector is a row on the left and a column on the right; that dimension
 	// is not part of the result.
@@ -197,7 +198,8 @@ func matmul(c *call) []Tensor {
 	}
 	batch, ok := broadcastShape(xb, yb)
 	if !ok {
-		return c.fail("the leading dimensions of x, %s, and of y, %s, do not broadcast", ir.ShapeString(x.Type.Shape), ir.ShapeString(y.Type.Shape))
+		return c.fail("the leading dimensions of x, %s, and of y, %s, do not broadcast", ir.ShapeString(x.Type.Shape),
+			ir.ShapeString(y.Type.Shape))
 	}
 	full := append(append([]int64(nil), batch...), int64(m), int64(n))
 	if ir.TensorOf(ir.FP32, full...).Bytes() < 0 {
@@ -211,7 +213,8 @@ func matmul(c *call) []Tensor {
 		shape = append(shape, int64(n))
 	}
 	job := batchJob{a: a, b: b, m: m, n: n, batch: append(append([]int64(nil), batch...), 1)}
-	job.st = [][]int{broadcastStrides(append(append([]int64(nil), xb...), 1), job.batch), broadcastStrides(append(append([]int64(nil), yb...), 1), job.batch)}
+	job.st = [][]int{broadcastStrides(append(append([]int64(nil), xb...), 1), job.batch),
+		broadcastStrides(append(append([]int64(nil), yb...), 1), job.batch)}
 	if integerProduct(x, y) {
 		xi, yi := c.integers(x), c.integers(y)
 		if c.err != nil || !c.reserve(8*int64(prod(full))) {
@@ -284,7 +287,8 @@ func linear(c *call) []Tensor {
 		return nil
 	}
 	if x.Type.Rank() == 0 || w.Type.Rank() != 2 || x.Type.Shape[x.Type.Rank()-1] != w.Type.Shape[1] {
-		return c.fail("x of shape %s and weight of shape %s: weight must be [outputs, %s]", ir.ShapeString(x.Type.Shape), ir.ShapeString(w.Type.Shape), "inputs of x")
+		return c.fail("x of shape %s and weight of shape %s: weight must be [outputs, %s]",
+			ir.ShapeString(x.Type.Shape), ir.ShapeString(w.Type.Shape), "inputs of x")
 	}
 	in, out := int(w.Type.Shape[1]), int(w.Type.Shape[0])
 	lead := x.Type.Shape[:x.Type.Rank()-1]
@@ -298,7 +302,14 @@ func linear(c *call) []Tensor {
 		if c.err != nil || !c.reserve(8*int64(n*out)) {
 			return nil
 		}
-		j := batchJob{a: matrix{rows: n, cols: in}, b: matrix{rows: out, cols: in, t: true}, m: n, n: out, batch: []int64{1}, st: [][]int{{0}, {0}}}
+		j := batchJob{
+			a:     matrix{rows: n, cols: in},
+			b:     matrix{rows: out, cols: in, t: true},
+			m:     n,
+			n:     out,
+			batch: []int64{1},
+			st:    [][]int{{0}, {0}},
+		}
 		res := j.ints(c, xi, wi, in, make([]int64, n*out))
 		if b, ok := c.opt("bias"); ok {
 			if b.Elems() != out || b.Type.DType.IsFloat() {

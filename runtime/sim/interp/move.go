@@ -133,7 +133,8 @@ func concat(c *call) []Tensor {
 			ok = d == axis && !interleave || s[d] == vs[0].Type.Shape[d]
 		}
 		if !ok {
-			return c.fail("values[%d] is %s, values[0] is %s: they differ outside axis %d", i, vs[i].Type, vs[0].Type, axis)
+			return c.fail("values[%d] is %s, values[0] is %s: they differ outside axis %d", i, vs[i].Type, vs[0].Type,
+				axis)
 		}
 		if i > 0 {
 			shape[axis] += s[axis]

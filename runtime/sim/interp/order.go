@@ -131,7 +131,9 @@ func argsort(c *call) []Tensor {
 	out := make([]int64, len(vals))
 	if len(out) > 0 {
 		lanes(x.Type.Shape, axis, func(_, at, step int) {
-			for i, o := range sorted(int(x.Type.Shape[axis]), func(i int) float64 { return vals[at+i*step] }, ascending) {
+			for i, o := range sorted(int(x.Type.Shape[axis]), func(i int) float64 {
+				return vals[at+i*step]
+			}, ascending) {
 				out[at+i*step] = int64(o)
 			}
 		})

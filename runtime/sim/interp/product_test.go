@@ -34,8 +34,10 @@ func naiveConv(x, w []float32, xs, ws []int64, groups int, stride, dil, pad []in
 							for ka := range k[0] {
 								for kb := range k[1] {
 									for kc := range k[2] {
-										p := [3]int64{a*st[0] - lead[0] + ka*dl[0], b*st[1] - lead[1] + kb*dl[1], c*st[2] - lead[2] + kc*dl[2]}
-										if p[0] < 0 || p[1] < 0 || p[2] < 0 || p[0] >= in[0] || p[1] >= in[1] || p[2] >= in[2] {
+										p := [3]int64{a*st[0] - lead[0] + ka*dl[0], b*st[1] - lead[1] + kb*dl[1],
+											c*st[2] - lead[2] + kc*dl[2]}
+										if p[0] < 0 || p[1] < 0 || p[2] < 0 || p[0] >= in[0] || p[1] >= in[1] ||
+											p[2] >= in[2] {
 											continue
 										}
 										xi := (((n*xs[1]+g*cin+ci)*in[0]+p[0])*in[1]+p[1])*in[2] + p[2]
@@ -60,35 +62,48 @@ func TestConvAgainstDirectSum(t *testing.T) {
 		groups                   int64
 		kind                     string
 	}{
-		{[]int64{2, 3, 9}, []int64{4, 3, 3}, []int64{2}, []int64{1}, []int64{1, 0}, 1, "custom"},
-		{[]int64{1, 4, 6, 7}, []int64{6, 2, 3, 2}, []int64{1, 2}, []int64{2, 1}, []int64{2, 1, 0, 3}, 2, "custom"},
-		{[]int64{1, 5, 6, 6}, []int64{5, 1, 3, 3}, []int64{1, 1}, []int64{1, 1}, []int64{1, 1, 1, 1}, 5, "custom"},
-		{[]int64{1, 2, 4, 5, 6}, []int64{3, 2, 2, 3, 2}, []int64{1, 1, 2}, []int64{1, 2, 1}, []int64{0, 0, 0, 0, 0, 0}, 1, "valid"},
-		{[]int64{2, 8, 5, 5}, []int64{7, 8, 1, 1}, []int64{1, 1}, []int64{1, 1}, []int64{0, 0, 0, 0}, 1, "valid"},
-		{[]int64{1, 2, 7, 7}, []int64{2, 2, 3, 3}, []int64{2, 2}, []int64{1, 1}, []int64{1, 1, 1, 1}, 1, "same"},
-		{[]int64{1, 2, 8, 8}, []int64{2, 2, 3, 3}, []int64{2, 2}, []int64{1, 1}, []int64{0, 1, 0, 1}, 1, "same"},
-		{[]int64{1, 2, 8, 8}, []int64{2, 2, 3, 3}, []int64{2, 2}, []int64{1, 1}, []int64{1, 0, 1, 0}, 1, "same_lower"},
+		{xs: []int64{2, 3, 9}, ws: []int64{4, 3, 3}, stride: []int64{2}, dil: []int64{1}, pad: []int64{1, 0}, groups: 1,
+			kind: "custom"},
+		{xs: []int64{1, 4, 6, 7}, ws: []int64{6, 2, 3, 2}, stride: []int64{1, 2}, dil: []int64{2, 1},
+			pad: []int64{2, 1, 0, 3}, groups: 2, kind: "custom"},
+		{xs: []int64{1, 5, 6, 6}, ws: []int64{5, 1, 3, 3}, stride: []int64{1, 1}, dil: []int64{1, 1},
+			pad: []int64{1, 1, 1, 1}, groups: 5, kind: "custom"},
+		{xs: []int64{1, 2, 4, 5, 6}, ws: []int64{3, 2, 2, 3, 2}, stride: []int64{1, 1, 2}, dil: []int64{1, 2, 1},
+			pad: []int64{0, 0, 0, 0, 0, 0}, groups: 1, kind: "valid"},
+		{xs: []int64{2, 8, 5, 5}, ws: []int64{7, 8, 1, 1}, stride: []int64{1, 1}, dil: []int64{1, 1},
+			pad: []int64{0, 0, 0, 0}, groups: 1, kind: "valid"},
+		{xs: []int64{1, 2, 7, 7}, ws: []int64{2, 2, 3, 3}, stride: []int64{2, 2}, dil: []int64{1, 1},
+			pad: []int64{1, 1, 1, 1}, groups: 1, kind: "same"},
+		{xs: []int64{1, 2, 8, 8}, ws: []int64{2, 2, 3, 3}, stride: []int64{2, 2}, dil: []int64{1, 1},
+			pad: []int64{0, 1, 0, 1}, groups: 1, kind: "same"},
+		{xs: []int64{1, 2, 8, 8}, ws: []int64{2, 2, 3, 3}, stride: []int64{2, 2}, dil: []int64{1, 1},
+			pad: []int64{1, 0, 1, 0}, groups: 1, kind: "same_lower"},
 		// Large enough for several blocks of columns.
-		{[]int64{1, 64, 70, 70}, []int64{2, 64, 9, 9}, []int64{1, 1}, []int64{1, 1}, []int64{4, 4, 4, 4}, 1, "custom"},
+		{xs: []int64{1, 64, 70, 70}, ws: []int64{2, 64, 9, 9}, stride: []int64{1, 1}, dil: []int64{1, 1},
+			pad: []int64{4, 4, 4, 4}, groups: 1, kind: "custom"},
 	} {
 		b := newBld(t, "ios15")
 		x, w := seq(prodOf(tt.xs), 1), seq(prodOf(tt.ws), 2)
-		a := args{"x": b.input("x", floats(t, ir.FP32, tt.xs, x...)), "weight": constant(floats(t, ir.FP32, tt.ws, w...)),
-			"strides": vec(tt.stride...), "dilations": vec(tt.dil...), "pad_type": str(tt.kind), "groups": num(tt.groups)}
+		a := args{"x": b.input("x", floats(t, ir.FP32, tt.xs, x...)),
+			"weight":  constant(floats(t, ir.FP32, tt.ws, w...)),
+			"strides": vec(tt.stride...), "dilations": vec(tt.dil...), "pad_type": str(tt.kind),
+			"groups": num(tt.groups)}
 		if tt.kind == "custom" {
 			a["pad"] = vec(tt.pad...)
 		}
 		got := b.run(Options{}, b.op("conv", a))[0]
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			wantFloats(t, got, 1e-5, got.Type.Shape, naiveConv(x, w, tt.xs, tt.ws, int(tt.groups), tt.stride, tt.dil, tt.pad, got.Type.Shape)...)
+			wantFloats(t, got, 1e-5, got.Type.Shape, naiveConv(x, w, tt.xs, tt.ws, int(tt.groups), tt.stride, tt.dil,
+				tt.pad, got.Type.Shape)...)
 		})
 	}
 }
 
 func TestConvBias(t *testing.T) {
 	b := newBld(t, "ios15")
-	r := b.op("conv", args{"x": b.input("x", floats(t, ir.FP32, []int64{1, 1, 3}, 1, 2, 3)), "weight": constant(floats(t, ir.FP32, []int64{2, 1, 2}, 1, 1, 1, -1)),
-		"bias": constant(floats(t, ir.FP32, []int64{2}, 10, 20)), "pad_type": str("valid")})
+	r := b.op("conv", args{"x": b.input("x", floats(t, ir.FP32, []int64{1, 1, 3}, 1, 2, 3)),
+		"weight": constant(floats(t, ir.FP32, []int64{2, 1, 2}, 1, 1, 1, -1)),
+		"bias":   constant(floats(t, ir.FP32, []int64{2}, 10, 20)), "pad_type": str("valid")})
 	wantFloats(t, b.run(Options{}, r)[0], 0, []int64{1, 2, 2}, 13, 15, 19, 19)
 }
 
@@ -99,7 +114,14 @@ func TestConvTransposeIsTheAdjoint(t *testing.T) {
 	x, w := seq(prodOf(xs), 3), seq(prodOf(ws), 4)
 	b := newBld(t, "ios15")
 	cfg := func(x *ir.Value) args {
-		return args{"x": x, "weight": constant(floats(t, ir.FP32, ws, w...)), "strides": vec(2, 1), "pad_type": str("custom"), "pad": vec(pad...), "groups": num(2)}
+		return args{
+			"x":        x,
+			"weight":   constant(floats(t, ir.FP32, ws, w...)),
+			"strides":  vec(2, 1),
+			"pad_type": str("custom"),
+			"pad":      vec(pad...),
+			"groups":   num(2),
+		}
 	}
 	fwd := b.run(Options{}, b.op("conv", cfg(b.input("x", floats(t, ir.FP32, xs, x...)))))[0]
 	y := seq(fwd.Elems(), 5)
@@ -125,13 +147,16 @@ func TestMatmul(t *testing.T) {
 		xs, ys []int64
 		tx, ty bool
 	}{
-		{[]int64{3, 4}, []int64{4, 5}, false, false}, {[]int64{4, 3}, []int64{4, 5}, true, false}, {[]int64{3, 4}, []int64{5, 4}, false, true},
-		{[]int64{4, 3}, []int64{5, 4}, true, true}, {[]int64{2, 1, 3, 4}, []int64{6, 4, 5}, false, false}, {[]int64{600, 70}, []int64{70, 65}, false, false},
-		{[]int64{70, 600}, []int64{70, 65}, true, false},
+		{xs: []int64{3, 4}, ys: []int64{4, 5}, tx: false, ty: false}, {xs: []int64{4, 3}, ys: []int64{4, 5}, tx: true,
+			ty: false}, {xs: []int64{3, 4}, ys: []int64{5, 4}, tx: false, ty: true},
+		{xs: []int64{4, 3}, ys: []int64{5, 4}, tx: true, ty: true}, {xs: []int64{2, 1, 3, 4}, ys: []int64{6, 4, 5},
+			tx: false, ty: false}, {xs: []int64{600, 70}, ys: []int64{70, 65}, tx: false, ty: false},
+		{xs: []int64{70, 600}, ys: []int64{70, 65}, tx: true, ty: false},
 	} {
 		b := newBld(t, "ios15")
 		x, y := seq(prodOf(tt.xs), 6), seq(prodOf(tt.ys), 7)
-		got := b.run(Options{}, b.op("matmul", args{"x": b.input("x", floats(t, ir.FP32, tt.xs, x...)), "y": b.input("y", floats(t, ir.FP32, tt.ys, y...)),
+		got := b.run(Options{}, b.op("matmul", args{"x": b.input("x", floats(t, ir.FP32, tt.xs, x...)),
+			"y":           b.input("y", floats(t, ir.FP32, tt.ys, y...)),
 			"transpose_x": truth(tt.tx), "transpose_y": truth(tt.ty)}))[0]
 		s := got.Type.Shape
 		m, n := int(s[len(s)-2]), int(s[len(s)-1])
@@ -198,7 +223,11 @@ var zero float32
 func TestLinear(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{2, 2}, 1, 2, 3, 4))
-	r := b.op("linear", args{"x": x, "weight": constant(floats(t, ir.FP32, []int64{3, 2}, 1, 0, 0, 1, 1, 1)), "bias": constant(floats(t, ir.FP32, []int64{3}, 10, 20, 30))})
+	r := b.op("linear", args{
+		"x":      x,
+		"weight": constant(floats(t, ir.FP32, []int64{3, 2}, 1, 0, 0, 1, 1, 1)),
+		"bias":   constant(floats(t, ir.FP32, []int64{3}, 10, 20, 30)),
+	})
 	wantFloats(t, b.run(Options{}, r)[0], 0, []int64{2, 3}, 11, 22, 33, 13, 24, 37)
 }
 
@@ -211,7 +240,11 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		runtime.GOMAXPROCS(1 + i%2*3)
 		b := newBld(t, "ios15")
 		x := b.input("x", floats(t, ir.FP16, []int64{1, 32, 40, 40}, seq(32*1600, 8)...))
-		y := b.op("conv", args{"x": x, "weight": constant(floats(t, ir.FP16, []int64{64, 32, 3, 3}, seq(64*32*9, 9)...)), "pad_type": str("same")})
+		y := b.op("conv", args{
+			"x":        x,
+			"weight":   constant(floats(t, ir.FP16, []int64{64, 32, 3, 3}, seq(64*32*9, 9)...)),
+			"pad_type": str("same"),
+		})
 		y = b.op("reshape", args{"x": y, "shape": vec(64, 1600)})
 		y = b.op("matmul", args{"x": y, "y": y, "transpose_y": truth(true)})
 		y = b.op("softmax", args{"x": y})
@@ -235,7 +268,11 @@ func BenchmarkConv(b *testing.B) {
 		op.SetArg("x", xv)
 		op.SetArg("weight", constant(w))
 		op.Results = []*ir.Value{{Name: "y", Type: x.Type, Def: op}}
-		return &ir.Func{Body: &ir.Block{Params: []*ir.Value{xv}, Ops: []*ir.Op{op}, Outputs: op.Results}}, map[string]Tensor{"x": x}
+		return &ir.Func{Body: &ir.Block{
+			Params:  []*ir.Value{xv},
+			Ops:     []*ir.Op{op},
+			Outputs: op.Results,
+		}}, map[string]Tensor{"x": x}
 	}()
 	for b.Loop() {
 		if _, err := Run(b.Context(), f, in, Options{}); err != nil {

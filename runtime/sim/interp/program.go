@@ -125,7 +125,8 @@ func (p *Program) plan(b *ir.Block, defined map[*ir.Value]bool, depth int) (*pla
 			return nil, &Error{Msg: fmt.Sprintf("operation %d of a block has no row in the op table", i)}
 		}
 		if len(op.Args) > len(op.Def.Params) {
-			return nil, opError(op, "has %d argument lists, its row has %d parameters", len(op.Args), len(op.Def.Params))
+			return nil, opError(op, "has %d argument lists, its row has %d parameters", len(op.Args),
+				len(op.Def.Params))
 		}
 		for j, list := range op.Args {
 			for _, v := range list {

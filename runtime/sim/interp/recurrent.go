@@ -92,7 +92,8 @@ func (c *call) recurrent() recurrent {
 	dir := c.choice("direction", "forward", "forward", "reverse", "bidirectional")
 	r.sequence = c.bool("output_sequence", false)
 	if c.err == nil && (x.Type.Rank() != 3 || h.Type.Rank() != 2) {
-		c.fail("x has shape %s and initial_h has shape %s, need [steps, batch, inputs] and [batch, hidden]", ir.ShapeString(x.Type.Shape), ir.ShapeString(h.Type.Shape))
+		c.fail("x has shape %s and initial_h has shape %s, need [steps, batch, inputs] and [batch, hidden]",
+			ir.ShapeString(x.Type.Shape), ir.ShapeString(h.Type.Shape))
 	}
 	if c.err != nil {
 		return r

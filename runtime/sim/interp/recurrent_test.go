@@ -8,7 +8,8 @@ import (
 )
 
 // lstmScalar is one direction written out number by number.
-func lstmScalar(x, h0, c0, wih, whh, bias, peep []float32, steps, batch, in, n int, clipAt float64, back bool) (seq [][]float64, h, c []float64) {
+func lstmScalar(x, h0, c0, wih, whh, bias, peep []float32, steps, batch, in, n int, clipAt float64,
+	back bool) (seq [][]float64, h, c []float64) {
 	sg := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 	h, c = make([]float64, batch*n), make([]float64, batch*n)
 	for i := range h {
@@ -87,7 +88,8 @@ func TestLSTM(t *testing.T) {
 					return out
 				}
 				back := dir == "reverse" || d == 1
-				ys, h, c := lstmScalar(x, part(h0), part(c0), wih[d], whh[d], bias[d], peep[d], steps, batch, in, n, 0.3, back)
+				ys, h, c := lstmScalar(x, part(h0), part(c0), wih[d], whh[d], bias[d], peep[d], steps, batch, in, n,
+					0.3, back)
 				gotSeq, gotH, gotC := got[0].Floats32(), part(got[1].Floats32()), part(got[2].Floats32())
 				for i := range gotH {
 					if !near(gotH[i], float32(h[i]), 1e-5) || !near(gotC[i], float32(c[i]), 1e-5) {
@@ -109,7 +111,8 @@ func TestLSTM(t *testing.T) {
 					row := part(gotSeq[s*batch*dirs*n:])
 					for i := range row {
 						if !near(row[i], float32(want[i]), 1e-5) {
-							t.Fatalf("%s, sequence %v, direction %d, place %d: %v, want %v", dir, sequence, d, s, row, want)
+							t.Fatalf("%s, sequence %v, direction %d, place %d: %v, want %v", dir, sequence, d, s, row,
+								want)
 						}
 					}
 				}
@@ -122,10 +125,13 @@ func TestGRUAndRNNOneStep(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{1, 1, 1}, 1))
 	h := b.input("h", floats(t, ir.FP32, []int64{1, 1}, 0.5))
-	g := b.opAs("gru", args{"x": x, "initial_h": h, "weight_ih": constant(floats(t, ir.FP32, []int64{3, 1}, 0.1, 0.2, 0.3)),
-		"weight_hh": constant(floats(t, ir.FP32, []int64{3, 1}, 0.4, 0.5, 0.6)), "bias": constant(floats(t, ir.FP32, []int64{3}, 0.7, 0.8, 0.9))})
+	g := b.opAs("gru", args{"x": x, "initial_h": h, "weight_ih": constant(floats(t, ir.FP32, []int64{3, 1}, 0.1, 0.2,
+		0.3)),
+		"weight_hh": constant(floats(t, ir.FP32, []int64{3, 1}, 0.4, 0.5, 0.6)),
+		"bias":      constant(floats(t, ir.FP32, []int64{3}, 0.7, 0.8, 0.9))})
 	n := b.opAs("rnn", args{"x": x, "initial_h": h, "weight_ih": constant(floats(t, ir.FP32, []int64{1, 1}, 0.1)),
-		"weight_hh": constant(floats(t, ir.FP32, []int64{1, 1}, 0.4)), "bias": constant(floats(t, ir.FP32, []int64{1}, 0.7))})
+		"weight_hh": constant(floats(t, ir.FP32, []int64{1, 1}, 0.4)),
+		"bias":      constant(floats(t, ir.FP32, []int64{1}, 0.7))})
 	got := b.run(Options{}, g[1], n[1])
 	sg := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 	r, z := sg(0.1+0.4*0.5+0.7), sg(0.3+0.6*0.5+0.9)

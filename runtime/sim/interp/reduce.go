@@ -9,9 +9,10 @@ import (
 // reduction folds the elements of one output into one number. It sees them in
 // row-major order.
 type reduction struct {
-	f     func(at func(i int) float64, n int) float64
-	ints  func(at func(i int) int64, n int) int64 // nil: through f, truncated
-	terms func(x float64) float64                 // the summed term, where the result is a sum of terms: the scale of its error
+	f    func(at func(i int) float64, n int) float64
+	ints func(at func(i int) int64, n int) int64 // nil: through f, truncated
+	// the summed term, where the result is a sum of terms: the scale of its error
+	terms func(x float64) float64
 }
 
 func sumOf(at func(int) float64, n int, f func(float64) float64) float64 {
@@ -46,7 +47,9 @@ func logSumExp(at func(int) float64, n int) float64 {
 }
 
 var reductions = map[string]reduction{
-	"reduce_l1_norm":     {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, math.Abs) }, terms: math.Abs},
+	"reduce_l1_norm": {f: func(at func(int) float64, n int) float64 {
+		return sumOf(at, n, math.Abs)
+	}, terms: math.Abs},
 	"reduce_l2_norm":     {f: func(at func(int) float64, n int) float64 { return math.Sqrt(sumOf(at, n, square)) }},
 	"reduce_log_sum":     {f: func(at func(int) float64, n int) float64 { return math.Log(sumOf(at, n, ident)) }},
 	"reduce_log_sum_exp": {f: logSumExp},
@@ -103,7 +106,9 @@ var reductions = map[string]reduction{
 			}
 			return p
 		}},
-	"reduce_sum":        {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, ident) }, ints: sumInts, terms: ident},
+	"reduce_sum": {f: func(at func(int) float64, n int) float64 {
+		return sumOf(at, n, ident)
+	}, ints: sumInts, terms: ident},
 	"reduce_sum_square": {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, square) }, terms: square},
 }
 

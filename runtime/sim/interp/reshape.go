@@ -32,7 +32,8 @@ func (c *call) view(x Tensor, shape []int64) []Tensor {
 		t.Shape = nil
 	}
 	if t.Elems() != x.Type.Elems() {
-		return c.fail("x of shape %s has %d elements, shape %s has %d", ir.ShapeString(x.Type.Shape), x.Elems(), ir.ShapeString(shape), t.Elems())
+		return c.fail("x of shape %s has %d elements, shape %s has %d", ir.ShapeString(x.Type.Shape), x.Elems(),
+			ir.ShapeString(shape), t.Elems())
 	}
 	x = c.port(x)
 	x.Type = t
@@ -66,7 +67,8 @@ func reshape(c *call) []Tensor {
 			case c.since() >= 17:
 				d = 1
 			default:
-				return c.fail("argument shape is %s: 0 at position %d keeps a dimension that x, shape %s, does not have", ir.ShapeString(shape), i, ir.ShapeString(old))
+				return c.fail("argument shape is %s: 0 at position %d keeps a dimension that x, shape %s, does not have",
+					ir.ShapeString(shape), i, ir.ShapeString(old))
 			}
 			out[i] = d
 		}
@@ -85,7 +87,8 @@ func reshape(c *call) []Tensor {
 	}
 	if rest >= 0 {
 		if known == 0 || int64(x.Elems())%known != 0 {
-			return c.fail("x of shape %s has %d elements, which %v does not divide", ir.ShapeString(old), x.Elems(), shape)
+			return c.fail("x of shape %s has %d elements, which %v does not divide", ir.ShapeString(old), x.Elems(),
+				shape)
 		}
 		out[rest] = int64(x.Elems()) / known
 	}
@@ -100,7 +103,8 @@ func reshapeLike(c *call) []Tensor {
 		return nil
 	}
 	if len(begins) != len(refs) || len(ends) != len(refs) || len(masks) != len(refs) {
-		return c.fail("has %d ref_tensors, %d begins, %d ends and %d end_masks", len(refs), len(begins), len(ends), len(masks))
+		return c.fail("has %d ref_tensors, %d begins, %d ends and %d end_masks", len(refs), len(begins), len(ends),
+			len(masks))
 	}
 	var shape []int64
 	for i, r := range refs {

@@ -44,7 +44,8 @@ var grids = map[string]func(i, in, out float64) float64{
 }
 
 func (c *call) samplingGrid() grid {
-	m := c.choice("sampling_mode", "DEFAULT", "DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS", "OFFSET_CORNERS")
+	m := c.choice("sampling_mode", "DEFAULT", "DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS",
+		"OFFSET_CORNERS")
 	return grid{at: grids[m]}
 }
 
@@ -107,7 +108,8 @@ func resize(c *call) []Tensor {
 	}
 	n := x.Type.Rank()
 	if c.err == nil && (!ok || k < 0 || k > int64(n) || k > int64(len(want))) {
-		return c.fail("resized_dims is %d, x has shape %s and shape has %d elements", k, ir.ShapeString(x.Type.Shape), len(want))
+		return c.fail("resized_dims is %d, x has shape %s and shape has %d elements", k, ir.ShapeString(x.Type.Shape),
+			len(want))
 	}
 	if c.err != nil {
 		return nil

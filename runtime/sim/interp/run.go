@@ -79,7 +79,8 @@ type hold struct {
 // states may be left out. The result holds one tensor an output, by name.
 func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options) (out map[string]Tensor, err error) {
 	r := &run{p: p, ctx: ctx, opt: &opt, opset: ir.OpsetNumber(p.fn.Opset), workers: opt.Workers,
-		env: make([]Tensor, len(p.slot)), states: make(map[*ir.Value]*state), held: make(map[*byte]*hold), lists: make(map[*Tensor]*hold)}
+		env: make([]Tensor, len(p.slot)), states: make(map[*ir.Value]*state), held: make(map[*byte]*hold),
+		lists: make(map[*Tensor]*hold)}
 	if r.workers <= 0 {
 		r.workers = runtime.GOMAXPROCS(0)
 	}
@@ -105,7 +106,10 @@ func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options
 			return nil, &Error{Pos: v.Pos, Msg: fmt.Sprintf("input %q: %v", v.Name, err)}
 		}
 		if !t.Type.Fits(v.Type) {
-			return nil, &Error{Pos: v.Pos, Msg: fmt.Sprintf("input %q is %s, the function takes %s", v.Name, t.Type, v.Type)}
+			return nil, &Error{
+				Pos: v.Pos,
+				Msg: fmt.Sprintf("input %q is %s, the function takes %s", v.Name, t.Type, v.Type),
+			}
 		}
 		r.env[p.main.params[i]] = t
 	}
@@ -170,7 +174,8 @@ func (r *run) block(pl *plan, outermost bool) ([]Tensor, error) {
 			return nil, opError(s.op, "the run was stopped: %v", err)
 		}
 		if r.steps++; r.steps > r.opt.MaxSteps {
-			return nil, opError(s.op, "more than %d operations were executed; raise the limit if the loop is meant to run that long", r.opt.MaxSteps)
+			return nil, opError(s.op, "more than %d operations were executed; raise the limit if the loop is meant "+
+				"to run that long", r.opt.MaxSteps)
 		}
 		res, err := r.step(s)
 		if err != nil {

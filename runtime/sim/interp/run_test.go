@@ -64,10 +64,24 @@ func TestHostileFunctions(t *testing.T) {
 		op string
 		a  args
 	}{
-		{"conv", args{"x": constant(x), "weight": constant(floats(t, ir.FP32, []int64{1, 7, 1}, make([]float32, 7)...))}},
-		{"conv", args{"x": constant(x), "weight": constant(floats(t, ir.FP32, []int64{1, 2, 1}, 1, 1)), "strides": vec(0)}},
-		{"conv", args{"x": constant(x), "weight": constant(floats(t, ir.FP32, []int64{1, 2, 1}, 1, 1)), "groups": num(-3)}},
-		{"conv", args{"x": constant(x), "weight": constant(floats(t, ir.FP32, []int64{1, 2, 9}, make([]float32, 18)...))}},
+		{"conv", args{
+			"x":      constant(x),
+			"weight": constant(floats(t, ir.FP32, []int64{1, 7, 1}, make([]float32, 7)...)),
+		}},
+		{"conv", args{
+			"x":       constant(x),
+			"weight":  constant(floats(t, ir.FP32, []int64{1, 2, 1}, 1, 1)),
+			"strides": vec(0),
+		}},
+		{"conv", args{
+			"x":      constant(x),
+			"weight": constant(floats(t, ir.FP32, []int64{1, 2, 1}, 1, 1)),
+			"groups": num(-3),
+		}},
+		{"conv", args{
+			"x":      constant(x),
+			"weight": constant(floats(t, ir.FP32, []int64{1, 2, 9}, make([]float32, 18)...)),
+		}},
 		{"conv", args{"x": constant(x)}},
 		{"max_pool", args{"x": constant(x), "kernel_sizes": vec(0)}},
 		{"max_pool", args{"x": constant(x), "kernel_sizes": vec(1, 1, 1)}},
@@ -76,7 +90,10 @@ func TestHostileFunctions(t *testing.T) {
 		{"reshape", args{"x": constant(x), "shape": vec(1<<31-1, 1<<31-1, 1<<31-1)}},
 		{"transpose", args{"x": constant(x), "perm": vec(0, 0, 1)}},
 		{"transpose", args{"x": constant(x), "perm": vec(0, 1, 9)}},
-		{"concat", args{"values": []*ir.Value{constant(x), constant(floats(t, ir.FP32, []int64{1}, 1))}, "axis": num(0)}},
+		{"concat", args{
+			"values": []*ir.Value{constant(x), constant(floats(t, ir.FP32, []int64{1}, 1))},
+			"axis":   num(0),
+		}},
 		{"concat", args{"axis": num(0)}},
 		{"gather", args{"x": constant(x), "indices": num(0), "axis": num(5)}},
 		{"slice_by_index", args{"x": constant(x), "begin": vec(0), "end": vec(1)}},
@@ -94,23 +111,67 @@ func TestHostileFunctions(t *testing.T) {
 		{"cond", args{"pred": truth(true)}},
 		{"lstm", args{"x": constant(x), "initial_h": constant(x)}},
 		{"relu", args{"x": str("text")}},
-		{"constexpr_lut_to_dense", args{"indices": constant(ints(t, ir.UInt8, []int64{1}, 7)), "lut": constant(x), "shape": vec(100)}},
-		{"constexpr_sparse_to_dense", args{"nonzero_data": constant(x), "mask": constant(ints(t, ir.UInt8, []int64{1}, 255)), "shape": vec(8)}},
-		{"affine", args{"x": constant(img), "transform_matrix": constant(floats(t, ir.FP32, []int64{1, 5}, 1, 2, 3, 4, 5)), "output_height": num(1), "output_width": num(1), "coordinates_mode": str("normalized_minus_one_to_one")}},
-		{"affine", args{"x": constant(img), "transform_matrix": constant(floats(t, ir.FP32, []int64{1, 6}, 1, 2, 3, 4, 5, 6)), "output_height": num(-1), "output_width": num(1)}},
+		{"constexpr_lut_to_dense", args{
+			"indices": constant(ints(t, ir.UInt8, []int64{1}, 7)),
+			"lut":     constant(x),
+			"shape":   vec(100),
+		}},
+		{"constexpr_sparse_to_dense", args{
+			"nonzero_data": constant(x),
+			"mask":         constant(ints(t, ir.UInt8, []int64{1}, 255)),
+			"shape":        vec(8),
+		}},
+		{"affine", args{
+			"x":                constant(img),
+			"transform_matrix": constant(floats(t, ir.FP32, []int64{1, 5}, 1, 2, 3, 4, 5)),
+			"output_height":    num(1),
+			"output_width":     num(1),
+			"coordinates_mode": str("normalized_minus_one_to_one"),
+		}},
+		{"affine", args{
+			"x":                constant(img),
+			"transform_matrix": constant(floats(t, ir.FP32, []int64{1, 6}, 1, 2, 3, 4, 5, 6)),
+			"output_height":    num(-1),
+			"output_width":     num(1),
+		}},
 		{"affine", args{"x": constant(x), "transform_matrix": constant(x)}},
 		{"resample", args{"x": constant(img), "coordinates": constant(x)}},
 		{"resample", args{"x": constant(img), "coordinates": constant(img), "padding_mode": str("wrap")}},
 		{"resample", args{"x": constant(floats(t, ir.FP32, []int64{1, 1, 0, 2})), "coordinates": constant(img)}},
 		{"crop_resize", args{"x": constant(img), "roi": constant(x)}},
-		{"crop_resize", args{"x": constant(img), "roi": constant(floats(t, ir.FP32, []int64{1, 1, 5, 1, 1}, 7, 0, 0, 1, 1))}},
-		{"crop_resize", args{"x": constant(img), "roi": constant(floats(t, ir.FP32, []int64{1, 1, 5, 1, 1}, nan, 0, 0, 1, 1)), "target_height": num(1 << 30), "target_width": num(1 << 30)}},
+		{"crop_resize", args{
+			"x":   constant(img),
+			"roi": constant(floats(t, ir.FP32, []int64{1, 1, 5, 1, 1}, 7, 0, 0, 1, 1)),
+		}},
+		{"crop_resize", args{
+			"x":             constant(img),
+			"roi":           constant(floats(t, ir.FP32, []int64{1, 1, 5, 1, 1}, nan, 0, 0, 1, 1)),
+			"target_height": num(1 << 30),
+			"target_width":  num(1 << 30),
+		}},
 		{"non_maximum_suppression", args{"boxes": constant(x), "scores": constant(x), "max_boxes": num(1)}},
-		{"non_maximum_suppression", args{"boxes": constant(floats(t, ir.FP32, []int64{1, 1, 4}, 1, 2, 3, 4)), "scores": constant(floats(t, ir.FP32, []int64{1, 1, 1}, 1)), "max_boxes": num(1 << 30), "iou_threshold": str("x")}},
+		{"non_maximum_suppression", args{
+			"boxes":         constant(floats(t, ir.FP32, []int64{1, 1, 4}, 1, 2, 3, 4)),
+			"scores":        constant(floats(t, ir.FP32, []int64{1, 1, 1}, 1)),
+			"max_boxes":     num(1 << 30),
+			"iou_threshold": str("x"),
+		}},
 		{"classify", args{"probabilities": constant(x), "classes": str("a")}},
 		{"classify", args{"probabilities": constant(x)}},
-		{"conv_quantized", args{"x": constant(x), "weight": constant(ints(t, ir.UInt8, []int64{1, 2, 1}, 1, 1)), "quantization_type": str("lut"), "quant_scale": scalar(ir.FP32, 1), "quant_bias": scalar(ir.FP32, 1)}},
-		{"conv_quantized", args{"x": constant(x), "weight": constant(ints(t, ir.UInt8, []int64{1, 2, 1}, 1, 1)), "quantization_type": str("linear"), "quant_scale": constant(x), "quant_bias": scalar(ir.FP32, 1)}},
+		{"conv_quantized", args{
+			"x":                 constant(x),
+			"weight":            constant(ints(t, ir.UInt8, []int64{1, 2, 1}, 1, 1)),
+			"quantization_type": str("lut"),
+			"quant_scale":       scalar(ir.FP32, 1),
+			"quant_bias":        scalar(ir.FP32, 1),
+		}},
+		{"conv_quantized", args{
+			"x":                 constant(x),
+			"weight":            constant(ints(t, ir.UInt8, []int64{1, 2, 1}, 1, 1)),
+			"quantization_type": str("linear"),
+			"quant_scale":       constant(x),
+			"quant_bias":        scalar(ir.FP32, 1),
+		}},
 	} {
 		b := newBld(t, "ios16")
 		types := []ir.Type{big}
@@ -128,17 +189,22 @@ func TestBrokenStructure(t *testing.T) {
 	v := &ir.Value{Name: "v", Type: ir.TensorOf(ir.FP32, 1)}
 	w := &ir.Value{Name: "w", Type: v.Type}
 	for what, f := range map[string]*ir.Func{
-		"no body":        {},
-		"nil operation":  {Body: &ir.Block{Ops: []*ir.Op{nil}}},
-		"no row":         {Body: &ir.Block{Ops: []*ir.Op{{}}}},
-		"use before def": {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: [][]*ir.Value{{w}}, Results: []*ir.Value{v}}}}},
-		"own result":     {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: [][]*ir.Value{{v}}, Results: []*ir.Value{v}}}}},
-		"nil argument":   {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: [][]*ir.Value{{nil}}, Results: []*ir.Value{v}}}}},
-		"nil result":     {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Results: []*ir.Value{nil}}}}},
-		"nil output":     {Body: &ir.Block{Outputs: []*ir.Value{nil}}},
-		"nil parameter":  {Body: &ir.Block{Params: []*ir.Value{nil}}},
-		"too many args":  {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: make([][]*ir.Value, 9), Results: []*ir.Value{v}}}}},
-		"short constant": {Body: &ir.Block{Outputs: []*ir.Value{{Name: "k", Type: v.Type, Const: &ir.Const{Type: v.Type}}}}},
+		"no body":       {},
+		"nil operation": {Body: &ir.Block{Ops: []*ir.Op{nil}}},
+		"no row":        {Body: &ir.Block{Ops: []*ir.Op{{}}}},
+		"use before def": {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: [][]*ir.Value{{w}},
+			Results: []*ir.Value{v}}}}},
+		"own result": {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: [][]*ir.Value{{v}},
+			Results: []*ir.Value{v}}}}},
+		"nil argument": {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: [][]*ir.Value{{nil}},
+			Results: []*ir.Value{v}}}}},
+		"nil result":    {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Results: []*ir.Value{nil}}}}},
+		"nil output":    {Body: &ir.Block{Outputs: []*ir.Value{nil}}},
+		"nil parameter": {Body: &ir.Block{Params: []*ir.Value{nil}}},
+		"too many args": {Body: &ir.Block{Ops: []*ir.Op{{Def: def, Args: make([][]*ir.Value, 9),
+			Results: []*ir.Value{v}}}}},
+		"short constant": {Body: &ir.Block{Outputs: []*ir.Value{{Name: "k", Type: v.Type,
+			Const: &ir.Const{Type: v.Type}}}}},
 	} {
 		if _, err := Run(context.Background(), f, nil, Options{}); err == nil {
 			t.Errorf("%s: ran without an error", what)
@@ -205,10 +271,14 @@ func TestPerturb(t *testing.T) {
 		x := b.input("x", floats(t, ir.FP32, []int64{1, 64}, seq(64, 1)...))
 		r := b.op("matmul", args{"x": x, "y": constant(floats(t, ir.FP32, []int64{64, 100}, seq(6400, 2)...))})
 		b.body.Ops[0].Place.Unit = unit
-		return b.run(Options{Perturb: &Perturb{Seed: seed, Bound: func(*ir.Op) numerics.Bound { return bound }}}, r)[0].Floats32()
+		return b.run(Options{Perturb: &Perturb{
+			Seed:  seed,
+			Bound: func(*ir.Op) numerics.Bound { return bound },
+		}}, r)[0].Floats32()
 	}
 	plain := run(1, ir.CPU, numerics.Bound{Abs: 1})
-	one, again, other := run(1, ir.Engine, numerics.Bound{Abs: 1}), run(1, ir.Engine, numerics.Bound{Abs: 1}), run(2, ir.Engine, numerics.Bound{Abs: 1})
+	one, again, other := run(1, ir.Engine, numerics.Bound{Abs: 1}), run(1, ir.Engine, numerics.Bound{Abs: 1}),
+		run(2, ir.Engine, numerics.Bound{Abs: 1})
 	acc := run(1, ir.Engine, numerics.Bound{Acc: 1})
 	low, high, moved, differs := 0.0, 0.0, 0, 0
 	for i := range plain {
@@ -238,8 +308,15 @@ func TestPerturbScale(t *testing.T) {
 	for seed := range uint64(200) {
 		b := newBld(t, "ios15")
 		x := b.input("x", floats(t, ir.FP32, []int64{1, 1, 2}, 3, 4))
-		r := b.op("conv", args{"x": x, "weight": constant(floats(t, ir.FP32, []int64{1, 1, 2}, 1, 1)), "pad_type": str("valid")})
-		got := b.onEngine().run(Options{Perturb: &Perturb{Seed: seed, Bound: func(*ir.Op) numerics.Bound { return numerics.Bound{Acc: 1} }}}, r)[0]
+		r := b.op("conv", args{
+			"x":        x,
+			"weight":   constant(floats(t, ir.FP32, []int64{1, 1, 2}, 1, 1)),
+			"pad_type": str("valid"),
+		})
+		got := b.onEngine().run(Options{Perturb: &Perturb{
+			Seed:  seed,
+			Bound: func(*ir.Op) numerics.Bound { return numerics.Bound{Acc: 1} },
+		}}, r)[0]
 		worst = max(worst, float64(got.Floats32()[0])-7)
 	}
 	if worst > 5 || worst < 4.8 {
@@ -253,7 +330,10 @@ func TestProgressAndTrace(t *testing.T) {
 	r := b.op("abs", args{"x": b.op("relu", args{"x": x})})
 	var names []string
 	last := 0
-	b.run(Options{Trace: func(op *ir.Op, _ []Tensor) { names = append(names, op.Def.Name) }, Progress: func(d, n int) { last = d*10 + n }}, r)
+	b.run(Options{
+		Trace:    func(op *ir.Op, _ []Tensor) { names = append(names, op.Def.Name) },
+		Progress: func(d, n int) { last = d*10 + n },
+	}, r)
 	if strings.Join(names, " ") != "relu abs" || last != 22 {
 		t.Errorf("traced %v, progress %d", names, last)
 	}
@@ -267,7 +347,12 @@ func TestListsAreCounted(t *testing.T) {
 		var made, lengths []*ir.Value
 		length := func(l *ir.Value) { lengths = append(lengths, b.op("list_length", args{"ls": l})) }
 		for range lists {
-			l := b.op("make_list", args{"init_length": num(elems), "dynamic_length": truth(true), "elem_shape": []*ir.Value{num(2)}, "dtype": str("fp32")})
+			l := b.op("make_list", args{
+				"init_length":    num(elems),
+				"dynamic_length": truth(true),
+				"elem_shape":     []*ir.Value{num(2)},
+				"dtype":          str("fp32"),
+			})
 			if made = append(made, l); !together {
 				length(l)
 			}

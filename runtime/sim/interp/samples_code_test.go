@@ -68,7 +68,12 @@ func sampleLists(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{2}, 1, 2))
 	y := b.input("y", floats(t, ir.FP32, []int64{2, 2}, 3, 4, 5, 6))
-	l := b.op("make_list", args{"init_length": num(2), "dynamic_length": truth(true), "elem_shape": []*ir.Value{num(2)}, "dtype": str("fp32")})
+	l := b.op("make_list", args{
+		"init_length":    num(2),
+		"dynamic_length": truth(true),
+		"elem_shape":     []*ir.Value{num(2)},
+		"dtype":          str("fp32"),
+	})
 	first := b.op("list_length", args{"ls": l})
 	l = b.op("list_write", args{"ls": l, "index": num(1), "value": x})
 	unwritten := b.op("list_read", args{"ls": l, "index": num(0)})

@@ -111,7 +111,8 @@ func (s *sampler) sample(t tap, src, dst []float32, step int) {
 func (c *call) images(name string) Tensor {
 	x := c.numeric(name)
 	if c.err == nil && (x.Type.Rank() != 4 || x.Type.Shape[2] == 0 || x.Type.Shape[3] == 0) {
-		c.fail("argument %s has shape %s, needs [n, channels, height, width] with elements", name, ir.ShapeString(x.Type.Shape))
+		c.fail("argument %s has shape %s, needs [n, channels, height, width] with elements", name,
+			ir.ShapeString(x.Type.Shape))
 	}
 	return x
 }
@@ -149,7 +150,8 @@ func (c *call) place() func(v float64, n int64) float64 {
 		}
 		return v*float64(n) - 0.5
 	}
-	switch c.choice("coordinates_mode", "unnormalized", "unnormalized", "normalized_minus_one_to_one", "normalized_zero_to_one") {
+	switch c.choice("coordinates_mode", "unnormalized", "unnormalized", "normalized_minus_one_to_one",
+		"normalized_zero_to_one") {
 	case "normalized_minus_one_to_one":
 		return func(v float64, n int64) float64 { return unit((v+1)/2, n) }
 	case "normalized_zero_to_one":
@@ -189,7 +191,8 @@ func transformed(c *call) []Tensor {
 		return nil
 	}
 	if mode != "normalized_minus_one_to_one" {
-		return c.fail("argument coordinates_mode is %q, the operation is defined for %q", mode, "normalized_minus_one_to_one")
+		return c.fail("argument coordinates_mode is %q, the operation is defined for %q", mode,
+			"normalized_minus_one_to_one")
 	}
 	xs, ms := x.Type.Shape, m.Type.Shape
 	if len(ms) != 2 || ms[1] != 6 || ms[0] != 1 && ms[0] != xs[0] {

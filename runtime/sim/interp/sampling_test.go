@@ -22,13 +22,17 @@ func TestPlacesThatAreNoNumbers(t *testing.T) {
 		{"symmetric", []float32{nan, 3, 3}},
 	} {
 		b := newBld(t, "ios15")
-		r := b.op("resample", args{"x": b.input("x", x), "coordinates": b.input("at", floats(t, ir.FP32, []int64{1, 1, 3, 2}, nan, 0, inf, 0, -inf, 0)),
+		r := b.op("resample", args{"x": b.input("x", x), "coordinates": b.input("at",
+			floats(t, ir.FP32, []int64{1, 1, 3, 2}, nan, 0, inf, 0, -inf, 0)),
 			"sampling_mode": str("bilinear"), "padding_mode": str(tt.padding), "padding_value": scalar(ir.FP32, 7),
 			"coordinates_mode": str("unnormalized"), "align_corners": truth(true)})
 		wantFloats(t, b.run(Options{}, r)[0], 0, []int64{1, 1, 1, 3}, tt.want...)
 	}
 	b := newBld(t, "ios16")
-	r := b.op("crop_resize", args{"x": b.input("x", x), "roi": b.input("roi", floats(t, ir.FP32, []int64{2, 1, 4, 1, 1}, 0, nan, 0, 1, 0, inf, 0, inf))})
+	r := b.op("crop_resize", args{
+		"x":   b.input("x", x),
+		"roi": b.input("roi", floats(t, ir.FP32, []int64{2, 1, 4, 1, 1}, 0, nan, 0, 1, 0, inf, 0, inf)),
+	})
 	if got := b.run(Options{}, r)[0].Floats32(); got[0] == got[0] || got[1] == got[1] {
 		t.Errorf("boxes that are no boxes give %v", got)
 	}
@@ -38,7 +42,11 @@ func TestPlacesThatAreNoNumbers(t *testing.T) {
 func TestEmptyBoxes(t *testing.T) {
 	b := newBld(t, "ios17")
 	x := b.input("x", floats(t, ir.FP32, []int64{1, 1, 2, 2}, 1, 2, 3, 4))
-	none := b.op("crop_resize", args{"x": x, "boxes": b.input("none", floats(t, ir.FP32, []int64{0, 4})), "target_width": num(2)})
+	none := b.op("crop_resize", args{
+		"x":            x,
+		"boxes":        b.input("none", floats(t, ir.FP32, []int64{0, 4})),
+		"target_width": num(2),
+	})
 	flat := b.op("crop_resize", args{"x": b.input("flat", floats(t, ir.FP32, []int64{1, 0, 2, 2})),
 		"boxes": b.input("boxes", floats(t, ir.FP32, []int64{1, 4}, 0, 0, 1, 1)), "target_width": num(2)})
 	got := b.run(Options{}, none, flat)

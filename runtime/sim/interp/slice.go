@@ -153,7 +153,8 @@ func sliceBySize(c *call) []Tensor {
 	begin, ok1 := c.ints("begin")
 	sizes, ok2 := c.ints("size")
 	if c.err == nil && (!ok1 || !ok2 || len(begin) != n || len(sizes) != n) {
-		return c.fail("begin has %d and size has %d elements, x has shape %s", len(begin), len(sizes), ir.ShapeString(x.Type.Shape))
+		return c.fail("begin has %d and size has %d elements, x has shape %s", len(begin), len(sizes),
+			ir.ShapeString(x.Type.Shape))
 	}
 	g := region{begin: make([]int, n), step: make([]int, n), size: make([]int64, n), squeeze: make([]bool, n)}
 	if c.err != nil {

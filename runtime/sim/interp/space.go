@@ -128,7 +128,8 @@ func spaceToBatch(c *call) []Tensor {
 		copy(padded.Data[((plane*int(h)+y+int(p[0]))*int(w)+int(p[2]))*size:], x.Data[i*row:(i+1)*row])
 	}
 	from := []int64{s[0], s[1], h / b[0], b[0], w / b[1], b[1]}
-	return c.permuted(padded, size, from, []int{3, 5, 0, 1, 2, 4}, []int64{s[0] * b[0] * b[1], s[1], h / b[0], w / b[1]})
+	return c.permuted(padded, size, from, []int{3, 5, 0, 1, 2, 4}, []int64{s[0] * b[0] * b[1], s[1], h / b[0],
+		w / b[1]})
 }
 
 // batchToSpace is the inverse of spaceToBatch: it crops instead of padding.
@@ -145,10 +146,12 @@ func batchToSpace(c *call) []Tensor {
 	if p[0]+p[1] > h || p[2]+p[3] > w {
 		return c.fail("cannot crop %v from an image of %d by %d", p, h, w)
 	}
-	full := c.permuted(x, size, []int64{b[0], b[1], n, s[1], s[2], s[3]}, []int{2, 3, 4, 0, 5, 1}, []int64{n, s[1], h, w})
+	full := c.permuted(x, size, []int64{b[0], b[1], n, s[1], s[2], s[3]}, []int{2, 3, 4, 0, 5, 1},
+		[]int64{n, s[1], h, w})
 	if c.err != nil {
 		return nil
 	}
 	st := strides([]int64{n, s[1], h, w})
-	return results(c.gatherStrided(full[0], size, []int64{n, s[1], h - p[0] - p[1], w - p[2] - p[3]}, int(p[0])*st[2]+int(p[2]), st))
+	return results(c.gatherStrided(full[0], size, []int64{n, s[1], h - p[0] - p[1], w - p[2] - p[3]}, int(p[0])*st[2]+
+		int(p[2]), st))
 }

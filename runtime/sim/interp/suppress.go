@@ -76,7 +76,7 @@ func nonMaximumSuppression(c *call) []Tensor {
 				v[j] = bf[at(b, n, 4, i, j)]
 			}
 			hw, hh := float32(0.5*v[2]), float32(0.5*v[3])
-			box[i] = corners{v[0] - hw, v[1] - hh, v[0] + hw, v[1] + hh}
+			box[i] = corners{x0: v[0] - hw, y0: v[1] - hh, x1: v[0] + hw, y1: v[1] + hh}
 			best[i] = sf[at(b, n, k, i, 0)]
 			for j := 1; j < k; j++ {
 				if s := sf[at(b, n, k, i, j)]; s > best[i] || best[i] != best[i] {
@@ -123,7 +123,8 @@ func nonMaximumSuppression(c *call) []Tensor {
 			return c.fail("the run was stopped: %v", c.r.ctx.Err())
 		}
 	}
-	res := results(c.outFloats(0, outShape(4), outB), c.outFloats(1, outShape(ss[per]), outS), c.outInts(2, []int64{bs[0], most}, index))
+	res := results(c.outFloats(0, outShape(4), outB), c.outFloats(1, outShape(ss[per]), outS),
+		c.outInts(2, []int64{bs[0], most}, index))
 	if hasFloor {
 		res = append(res, c.outInts(3, []int64{bs[0]}, count))
 	}

@@ -104,7 +104,8 @@ func (t Tensor) Bools() []bool {
 
 // Equal reports whether two tensors have the same type and the same bits.
 func (t Tensor) Equal(u Tensor) bool {
-	if !t.Type.Equal(u.Type) || string(t.Data) != string(u.Data) || len(t.Strings) != len(u.Strings) || len(t.List) != len(u.List) {
+	if !t.Type.Equal(u.Type) || string(t.Data) != string(u.Data) || len(t.Strings) != len(u.Strings) ||
+		len(t.List) != len(u.List) {
 		return false
 	}
 	for i := range t.Strings {

@@ -35,7 +35,8 @@ func spatial(shape []int64) (d [3]int) {
 func (c *call) newWindow(x Tensor, kernel []int64, ceil bool) window {
 	var w window
 	if c.err == nil && (x.Type.Rank() < 3 || x.Type.Rank() > 5) {
-		c.fail("x has shape %s, needs one to three spatial dimensions after batch and channels", ir.ShapeString(x.Type.Shape))
+		c.fail("x has shape %s, needs one to three spatial dimensions after batch and channels",
+			ir.ShapeString(x.Type.Shape))
 	}
 	if c.err != nil {
 		return w
@@ -64,7 +65,8 @@ func (c *call) newWindow(x Tensor, kernel []int64, ceil bool) window {
 			what string
 			v    int64
 			low  int64
-		}{{"kernel size", kernel[i], 1}, {"stride", strides[i], 1}, {"dilation", dilations[i], 1}, {"pad", pad[2*i], 0}, {"pad", pad[2*i+1], 0}} {
+		}{{"kernel size", kernel[i], 1}, {"stride", strides[i], 1}, {"dilation", dilations[i], 1}, {"pad", pad[2*i], 0},
+			{"pad", pad[2*i+1], 0}} {
 			if v.v < v.low || v.v >= maxDim {
 				c.fail("%s %d of spatial dimension %d is outside [%d, 2^31)", v.what, v.v, i, v.low)
 				return w
@@ -84,7 +86,8 @@ func (c *call) newWindow(x Tensor, kernel []int64, ceil bool) window {
 			w.lead[d], w.trail[d] = int(pad[2*i]), int(pad[2*i+1])
 			span := w.in[d] + w.lead[d] + w.trail[d] - eff
 			if span < 0 {
-				c.fail("the kernel covers %d elements, spatial dimension %d has %d with padding %d and %d", eff, i, w.in[d], w.lead[d], w.trail[d])
+				c.fail("the kernel covers %d elements, spatial dimension %d has %d with padding %d and %d", eff, i,
+					w.in[d], w.lead[d], w.trail[d])
 				return w
 			}
 			w.out[d] = span/w.stride[d] + 1

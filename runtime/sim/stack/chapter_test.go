@@ -41,8 +41,10 @@ func TestTable2_2(t *testing.T) {
 			t.Fatal(err)
 		}
 		prog := fw.Programs[0]
-		if len(fw.Programs) != 1 || len(prog.Procedures) != len(f.Procedures()) || len(prog.Text.Records) == 0 || len(prog.Operations) == 0 || prog.Generic.Container != p.Digest() {
-			t.Errorf("the firmware container has %d programs, %d procedures, %d records, %d operations", len(fw.Programs), len(prog.Procedures), len(prog.Text.Records), len(prog.Operations))
+		if len(fw.Programs) != 1 || len(prog.Procedures) != len(f.Procedures()) || len(prog.Text.Records) == 0 ||
+			len(prog.Operations) == 0 || prog.Generic.Container != p.Digest() {
+			t.Errorf("the firmware container has %d programs, %d procedures, %d records, %d operations",
+				len(fw.Programs), len(prog.Procedures), len(prog.Text.Records), len(prog.Operations))
 		}
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -102,12 +104,18 @@ func TestTable2_3(t *testing.T) {
 		from, to string
 		low, up  time.Duration
 	}{
-		{"user-space binding and copies", "e5rt e5rt_execution_stream_execute_sync", "driver H11ANEInUserClient::externalMethod", us(25), us(25)},
-		{"building the request", "driver ANEDriver::ANE_ProgramSendRequest", "driver ANEHWDevice::doorBellRing", us(16), us(16)},
-		{"firmware kick", "driver ANEHWDevice::doorBellRing", "protocol CSNE_CMD_PROCEDURE_CALL", us(2), us(3)},
-		{"firmware round trip", "protocol CSNE_CMD_PROCEDURE_CALL", "protocol CSNE_CMD_PROGRAM_EVENT", us(130), us(130)},
-		{"completion", "protocol CSNE_CMD_PROGRAM_EVENT", "driver ANEDriver::ANE_ProgramSendRequest end", us(10), us(10)},
-		{"the whole call", "e5rt e5rt_execution_stream_execute_sync", "e5rt e5rt_execution_stream_execute_sync end", us(180), us(190)},
+		{stage: "user-space binding and copies", from: "e5rt e5rt_execution_stream_execute_sync",
+			to: "driver H11ANEInUserClient::externalMethod", low: us(25), up: us(25)},
+		{stage: "building the request", from: "driver ANEDriver::ANE_ProgramSendRequest",
+			to: "driver ANEHWDevice::doorBellRing", low: us(16), up: us(16)},
+		{stage: "firmware kick", from: "driver ANEHWDevice::doorBellRing", to: "protocol CSNE_CMD_PROCEDURE_CALL",
+			low: us(2), up: us(3)},
+		{stage: "firmware round trip", from: "protocol CSNE_CMD_PROCEDURE_CALL", to: "protocol CSNE_CMD_PROGRAM_EVENT",
+			low: us(130), up: us(130)},
+		{stage: "completion", from: "protocol CSNE_CMD_PROGRAM_EVENT",
+			to: "driver ANEDriver::ANE_ProgramSendRequest end", low: us(10), up: us(10)},
+		{stage: "the whole call", from: "e5rt e5rt_execution_stream_execute_sync",
+			to: "e5rt e5rt_execution_stream_execute_sync end", low: us(180), up: us(190)},
 	} {
 		a, ok := at[s.from]
 		b, ok2 := at[s.to]

@@ -43,7 +43,8 @@ func TestFaults(t *testing.T) {
 			t.Run(k.Name+"@"+site.String(), func(t *testing.T) {
 				made, failed := uint64(0), 0
 				for seed := range n {
-					m, errs := fault(t, pair, in, want, fmt.Sprintf("%s@%s:after=%d,p=0.2,count=2", k.Name, site, seed*7%50), seed)
+					m, errs := fault(t, pair, in, want, fmt.Sprintf("%s@%s:after=%d,p=0.2,count=2", k.Name, site,
+						seed*7%50), seed)
 					made += m
 					failed += errs
 				}
@@ -57,7 +58,8 @@ func TestFaults(t *testing.T) {
 }
 
 // fault makes runs on a machine with faults until no more are made, and one more.
-func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec string, seed uint64) (made uint64, failed int) {
+func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec string, seed uint64) (made uint64,
+	failed int) {
 	t.Helper()
 	ctx := context.Background()
 	s, err := inject.Parse(spec)
@@ -143,7 +145,8 @@ func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec
 	if n := machine.Device.Recoveries(); n != begun-limited {
 		fail("%d recoveries, the trace has %d of which %d had to wait", n, begun, limited)
 	}
-	if k := s[0].Kind; (k == inject.Exception || k == inject.Crash) && (s[0].Site == inject.Step || s[0].Site == inject.Task) {
+	if k := s[0].Kind; (k == inject.Exception || k == inject.Crash) && (s[0].Site == inject.Step ||
+		s[0].Site == inject.Task) {
 		if n := machine.Device.Coprocessor().RestartCount(); uint64(n) != made {
 			fail("the firmware was restarted %d times for %d faults", n, made)
 		}

@@ -156,7 +156,8 @@ func strict(t *testing.T, events []trace.Event) {
 			case w == r:
 				at = k
 			case w.priority < r.priority:
-				t.Fatalf("event %d: a request of priority %d goes before one of priority %d", e.Seq, r.priority, w.priority)
+				t.Fatalf("event %d: a request of priority %d goes before one of priority %d", e.Seq, r.priority,
+					w.priority)
 			case w.priority == r.priority && w.action < r.action:
 				t.Fatalf("event %d: request %d goes before request %d of the same priority", e.Seq, r.action, w.action)
 			case w.action < r.action:
@@ -218,7 +219,8 @@ func apart(t *testing.T, s *stack.Stack, events []trace.Event) {
 			}
 			pairs++
 			for _, way := range []translation.Access{translation.Read, translation.Write} {
-				if got, err := s.Device.Unit().Context(other).Window(m.addr, 1, way, "test"); err == nil && &got[0] == &own[0] {
+				if got, err := s.Device.Unit().Context(other).Window(m.addr, 1, way, "test"); err == nil &&
+					&got[0] == &own[0] {
 					t.Fatalf("client %d reaches %#x of client %d", other, m.addr, m.client)
 				}
 			}

@@ -147,7 +147,12 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 			return nil, err
 		}
 	}
-	return m.machine.Run(ctx, inputs, sim.Options{Numerics: sim.Mode(m.p.s.o.Numerics), Workers: m.p.s.o.Workers, CallBytes: m.p.s.o.CallBytes, Dispatcher: m.plain.dispatcher})
+	return m.machine.Run(ctx, inputs, sim.Options{
+		Numerics:   sim.Mode(m.p.s.o.Numerics),
+		Workers:    m.p.s.o.Workers,
+		CallBytes:  m.p.s.o.CallBytes,
+		Dispatcher: m.plain.dispatcher,
+	})
 }
 
 // runner makes a function ready: the calls of listing 2.4 above the loop.

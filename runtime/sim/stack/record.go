@@ -71,10 +71,12 @@ func digest(b []byte) string {
 // Check reports whether the record is of runs of this container and descriptor.
 func (r *Record) Check(container, descriptor []byte) error {
 	if got := digest(container); got != r.Container {
-		return fmt.Errorf("the trace is of a container with SHA-256 %s, this one has %s; replay it with the pair that it was made with", r.Container, got)
+		return fmt.Errorf("the trace is of a container with SHA-256 %s, this one has %s; replay it with the pair "+
+			"that it was made with", r.Container, got)
 	}
 	if r.Descriptor != "" && r.Descriptor != digest(descriptor) {
-		return fmt.Errorf("the trace is of a descriptor with SHA-256 %s, this one has %s; replay it with the pair that it was made with", r.Descriptor, digest(descriptor))
+		return fmt.Errorf("the trace is of a descriptor with SHA-256 %s, this one has %s; replay it with the pair "+
+			"that it was made with", r.Descriptor, digest(descriptor))
 	}
 	return nil
 }
@@ -97,7 +99,7 @@ func values(ts map[string]interp.Tensor) []Value {
 	out := []Value{}
 	for _, name := range slices.Sorted(maps.Keys(ts)) {
 		t := ts[name]
-		out = append(out, Value{name, t.Type.DType.String(), t.Type.Shape, t.Data})
+		out = append(out, Value{Name: name, DType: t.Type.DType.String(), Shape: t.Type.Shape, Data: t.Data})
 	}
 	return out
 }

@@ -56,7 +56,9 @@ func TestReplay(t *testing.T) {
 	for i := range 4 {
 		ins = append(ins, inputs(t, m.Machine(), uint64(i)))
 	}
-	for _, spec := range []string{"", "drop:p=0.1", "drop@note:p=0.1", "delay:p=0.3", "corrupt:p=0.1", "corrupt@note:p=0.1", "reorder:p=0.1", "translation:p=0.1", "stuck:p=0.3", "exception:p=0.05; crash@task:p=0.2"} {
+	for _, spec := range []string{"", "drop:p=0.1", "drop@note:p=0.1", "delay:p=0.3", "corrupt:p=0.1",
+		"corrupt@note:p=0.1", "reorder:p=0.1", "translation:p=0.1", "stuck:p=0.3",
+		"exception:p=0.05; crash@task:p=0.2"} {
 		for seed := range uint64(5) {
 			first := recorded(t, pair, spec, seed, ins)
 			r, err := stack.ReadRecord(first)

@@ -44,7 +44,8 @@ const brokerPID = 100
 // device.
 func New(o Options) (*Stack, error) {
 	d, err := driver.NewDevice(driver.Config{
-		Trace: o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers, Terminal: o.Terminal,
+		Trace: o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
+		Terminal: o.Terminal,
 	})
 	if err != nil {
 		return nil, err
@@ -72,7 +73,12 @@ func (s *Stack) Close() error {
 // Application is the identity of an ordinary application: number pid, of the team
 // of that number, with the baseline entitlement.
 func Application(pid int) broker.Identity {
-	id := broker.Identity{PID: pid, UID: 501, TeamID: fmt.Sprintf("TEAM%06d", pid), Entitlements: []string{broker.KeyPrivate}}
+	id := broker.Identity{
+		PID:          pid,
+		UID:          501,
+		TeamID:       fmt.Sprintf("TEAM%06d", pid),
+		Entitlements: []string{broker.KeyPrivate},
+	}
 	for i := range id.CodeDirectoryHash {
 		id.CodeDirectoryHash[i] = byte(pid >> (8 * (i % 4)))
 	}
@@ -95,7 +101,7 @@ func (s *Stack) Connect(id broker.Identity, qos broker.QoS) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Process{s, c, qos, id}, nil
+	return &Process{s: s, client: c, qos: qos, id: id}, nil
 }
 
 // Client is the process's connection to the broker.
@@ -106,7 +112,8 @@ func (p *Process) Close() error { return p.client.Close() }
 
 // Open makes a container resident for the process, and an instance of it.
 func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
-	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos}, broker.InstanceRequest{QoS: p.qos})
+	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos},
+		broker.InstanceRequest{QoS: p.qos})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,7 +60,9 @@ func coefficients(container []byte) (map[string][]extent, error) {
 		}
 		name := c.Name.String()
 		parts[name] = append(parts[name], extent{int64(c.Offset), int64(c.Size)})
-		live := slices.DeleteFunc(tiles[i+1], func(s hwx.Symbol) bool { return s.Value < c.Addr || s.Value-c.Addr >= c.Size })
+		live := slices.DeleteFunc(tiles[i+1], func(s hwx.Symbol) bool {
+			return s.Value < c.Addr || s.Value-c.Addr >= c.Size
+		})
 		starts := make([]uint64, 0, len(live)+1)
 		for _, s := range live {
 			starts = append(starts, s.Value)
@@ -74,7 +76,8 @@ func coefficients(container []byte) (map[string][]extent, error) {
 				continue
 			}
 			i, _ := slices.BinarySearch(starts, s.Value)
-			parts[kernel] = append(parts[kernel], extent{int64(c.Offset) + int64(s.Value-c.Addr), int64(starts[i+1] - s.Value)})
+			parts[kernel] = append(parts[kernel], extent{int64(c.Offset) + int64(s.Value-c.Addr),
+				int64(starts[i+1] - s.Value)})
 		}
 	}
 	return parts, nil
@@ -97,14 +100,16 @@ func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 	for _, f := range files {
 		es, ok := parts[f.Name]
 		if !ok {
-			return nil, fmt.Errorf("weight file %q: the base has no coefficients of that name; name a section of constants or a kernel of its symbols", f.Name)
+			return nil, fmt.Errorf("weight file %q: the base has no coefficients of that name; name a section of "+
+				"constants or a kernel of its symbols", f.Name)
 		}
 		want := int64(0)
 		for _, e := range es {
 			want += e.size
 		}
 		if int64(len(f.Data)) != want {
-			return nil, fmt.Errorf("weight file %q has %d bytes, the base's coefficients %d; they must be equal", f.Name, len(f.Data), want)
+			return nil, fmt.Errorf("weight file %q has %d bytes, the base's coefficients %d; they must be equal",
+				f.Name, len(f.Data), want)
 		}
 		data := f.Data
 		for _, e := range es {
@@ -116,7 +121,8 @@ func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 	slices.SortFunc(taken, func(a, c placed) int { return int(a.off - c.off) })
 	for i := 1; i < len(taken); i++ {
 		if a, c := taken[i-1], taken[i]; a.off+a.size > c.off {
-			return nil, fmt.Errorf("weight files %q and %q both replace the byte at offset %#x of the container", a.by, c.by, c.off)
+			return nil, fmt.Errorf("weight files %q and %q both replace the byte at offset %#x of the container", a.by,
+				c.by, c.off)
 		}
 	}
 	return out, nil
@@ -130,14 +136,18 @@ func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequ
 	}
 	defer func() { end(err) }()
 	if req.WeightFileCount != len(req.WeightFiles) || req.WeightFileCount < 1 {
-		return nil, errorf(mWeights, BadArgument, "the weight-file count is %d and there are %d weight files; they must be equal, and at least 1", req.WeightFileCount, len(req.WeightFiles))
+		return nil, errorf(mWeights, BadArgument,
+			"the weight-file count is %d and there are %d weight files; they must be equal, and at least 1",
+			req.WeightFileCount, len(req.WeightFiles))
 	}
 	b := s.b
 	b.mu.Lock()
 	base := s.named(req.Base)
 	b.mu.Unlock()
 	if base == nil {
-		return nil, errorf(mWeights, NotFound, "no resident base model is named %q to %v; load one with that Identifier, and Share for other processes", req.Base, &s.id)
+		return nil, errorf(mWeights, NotFound,
+			"no resident base model is named %q to %v; load one with that Identifier, and Share for other processes",
+			req.Base, &s.id)
 	}
 	container, err := Adapt(base.container, req.WeightFiles)
 	if err != nil {

@@ -43,7 +43,11 @@ func TestAdapters(t *testing.T) {
 	user := connect(t, b, caller(2, "A", KeyAdapterWeight))
 	var made []*InstanceReply
 	for _, c := range [][]byte{one, two} {
-		in, err := user.CreateInstanceWithWeights(t.Context(), WeightsRequest{Base: "llm", WeightFileCount: 1, WeightFiles: section(t, c)})
+		in, err := user.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+			Base:            "llm",
+			WeightFileCount: 1,
+			WeightFiles:     section(t, c),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +83,11 @@ func TestAdapters(t *testing.T) {
 	if n := len(b.Residents()); n != 3 {
 		t.Errorf("%d resident programs after the owner has gone, wanted the base and two adapters", n)
 	}
-	_, err := user.CreateInstanceWithWeights(t.Context(), WeightsRequest{Base: "llm", WeightFileCount: 1, WeightFiles: section(t, one)})
+	_, err := user.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+		Base:            "llm",
+		WeightFileCount: 1,
+		WeightFiles:     section(t, one),
+	})
 	refused(t, err, NotFound) // the name went with the load that gave it
 	for _, in := range made {
 		if err := user.ReleaseInstance(t.Context(), ReleaseRequest{Instance: in.Instance}); err != nil {
@@ -132,7 +140,8 @@ func TestAdapterFiles(t *testing.T) {
 	if kernels == 0 {
 		t.Error("the base has no kernels to name")
 	}
-	if out, err := Adapt(base, []WeightFile{whole}); err != nil || !bytes.Equal(out[:len(base)], out) || bytes.Equal(out, base) {
+	if out, err := Adapt(base, []WeightFile{whole}); err != nil || !bytes.Equal(out[:len(base)], out) ||
+		bytes.Equal(out, base) {
 		t.Errorf("the whole section: %v", err)
 	}
 
@@ -148,16 +157,21 @@ func TestAdapterFiles(t *testing.T) {
 		files []WeightFile
 		code  Code
 	}{
-		{"no files", "base", 0, nil, BadArgument},
-		{"a wrong count", "base", 2, []WeightFile{whole}, BadArgument},
-		{"another base", "bass", 1, []WeightFile{whole}, NotFound},
-		{"no base", "", 1, []WeightFile{whole}, NotFound},
-		{"no such coefficients", "base", 1, []WeightFile{{Name: "x", Data: whole.Data}}, BadArgument},
-		{"too short", "base", 1, []WeightFile{short}, BadArgument},
-		{"too long", "base", 1, []WeightFile{long}, BadArgument},
-		{"twice", "base", 2, []WeightFile{whole, whole}, BadArgument},
+		{name: "no files", base: "base", count: 0, code: BadArgument},
+		{name: "a wrong count", base: "base", count: 2, files: []WeightFile{whole}, code: BadArgument},
+		{name: "another base", base: "bass", count: 1, files: []WeightFile{whole}, code: NotFound},
+		{name: "no base", count: 1, files: []WeightFile{whole}, code: NotFound},
+		{name: "no such coefficients", base: "base", count: 1, files: []WeightFile{{Name: "x", Data: whole.Data}},
+			code: BadArgument},
+		{name: "too short", base: "base", count: 1, files: []WeightFile{short}, code: BadArgument},
+		{name: "too long", base: "base", count: 1, files: []WeightFile{long}, code: BadArgument},
+		{name: "twice", base: "base", count: 2, files: []WeightFile{whole, whole}, code: BadArgument},
 	} {
-		_, err := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{Base: c.base, WeightFileCount: c.count, WeightFiles: c.files})
+		_, err := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+			Base:            c.base,
+			WeightFileCount: c.count,
+			WeightFiles:     c.files,
+		})
 		if !Is(err, c.code) {
 			t.Errorf("%s: %v, wanted %v", c.name, err, c.code)
 		}
@@ -166,6 +180,10 @@ func TestAdapterFiles(t *testing.T) {
 		t.Errorf("%d resident programs after refusals, wanted the base", n)
 	}
 	stranger := connect(t, b, caller(2, "B", KeyAdapterWeight))
-	_, err = stranger.CreateInstanceWithWeights(t.Context(), WeightsRequest{Base: "base", WeightFileCount: 1, WeightFiles: []WeightFile{whole}})
+	_, err = stranger.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+		Base:            "base",
+		WeightFileCount: 1,
+		WeightFiles:     []WeightFile{whole},
+	})
 	refused(t, err, NotFound)
 }

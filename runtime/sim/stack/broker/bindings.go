@@ -56,7 +56,8 @@ func (s *bindings) bind(svc Services, ports []Port, passing bool) error {
 func (s *bindings) surface(svc Services, known *[]bound, b []byte, passing bool) (uint32, error) {
 	find := func(own bool) int {
 		return slices.IndexFunc(*known, func(k bound) bool {
-			return k.own == own && (own || len(b) > 0 && unsafe.SliceData(k.bytes) == unsafe.SliceData(b) && len(k.bytes) == len(b))
+			return k.own == own && (own || len(b) > 0 && unsafe.SliceData(k.bytes) == unsafe.SliceData(b) &&
+				len(k.bytes) == len(b))
 		})
 	}
 	i := -1

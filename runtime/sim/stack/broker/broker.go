@@ -145,7 +145,9 @@ func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 	case blessed && len(b.sessions) < b.lim.Connections:
 		reserved = true
 	default:
-		e := errorf(mConnect, NoResources, "%d connections are open, of %d with %d reserved for holders of %s; close one", len(b.sessions), b.lim.Connections, b.lim.ReservedConnections, KeyTrustCacheClient)
+		e := errorf(mConnect, NoResources,
+			"%d connections are open, of %d with %d reserved for holders of %s; close one", len(b.sessions),
+			b.lim.Connections, b.lim.ReservedConnections, KeyTrustCacheClient)
 		if !blessed {
 			e.Key = KeyTrustCacheClient
 		}
@@ -153,7 +155,15 @@ func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 	}
 	id.Entitlements = append([]string(nil), id.Entitlements...)
 	b.next++
-	s := &Session{b: b, id: id, tier: tier, num: b.next, reserved: reserved, models: map[uint64]*model{}, instances: map[uint64]*instance{}}
+	s := &Session{
+		b:         b,
+		id:        id,
+		tier:      tier,
+		num:       b.next,
+		reserved:  reserved,
+		models:    map[uint64]*model{},
+		instances: map[uint64]*instance{},
+	}
 	s.owner = tenant{team: id.TeamID, hash: id.CodeDirectoryHash}
 	if b.cfg.PerUser {
 		s.owner.uid = id.UID

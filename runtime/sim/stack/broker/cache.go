@@ -150,7 +150,9 @@ func (b *Broker) checkModel(req CompileRequest) (CompileRequest, error) {
 		total += int64(len(f.Data))
 	}
 	if total > b.lim.PrimaryModelBytes && !req.Secondary {
-		return req, errorf(mCompile, NoResources, "the model has %d bytes, the ordinary compiler service takes %d; ask for Secondary", total, b.lim.PrimaryModelBytes)
+		return req, errorf(mCompile, NoResources,
+			"the model has %d bytes, the ordinary compiler service takes %d; ask for Secondary", total,
+			b.lim.PrimaryModelBytes)
 	}
 	return req, nil
 }

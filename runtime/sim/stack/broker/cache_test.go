@@ -43,7 +43,8 @@ func TestCompile(t *testing.T) {
 		{other, req, false},
 		{one, CompileRequest{Files: files, Options: map[string]string{"a": "b"}}, false},
 		{one, CompileRequest{Files: files[:1]}, false},
-		{one, CompileRequest{Files: []ModelFile{{Name: "model.milm", Data: nil}, {Name: "weight.bin", Data: []byte("w")}}}, false},
+		{one, CompileRequest{Files: []ModelFile{{Name: "model.milm", Data: nil},
+			{Name: "weight.bin", Data: []byte("w")}}}, false},
 	} {
 		c := compile(x.s, x.r)
 		if c.Cached != x.cached {
@@ -65,7 +66,8 @@ func TestCompile(t *testing.T) {
 	if class.Load() != uint32(QoSUtility) {
 		t.Errorf("the compiler was told class %d", class.Load())
 	}
-	for _, bad := range []CompileRequest{{}, {Files: []ModelFile{{Name: ""}}}, {Files: []ModelFile{{Name: "a"}, {Name: "a"}}}} {
+	for _, bad := range []CompileRequest{{}, {Files: []ModelFile{{Name: ""}}},
+		{Files: []ModelFile{{Name: "a"}, {Name: "a"}}}} {
 		_, err := one.Compile(t.Context(), bad)
 		refused(t, err, BadArgument)
 	}

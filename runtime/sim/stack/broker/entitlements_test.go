@@ -34,7 +34,11 @@ var probes = map[string]func(t *testing.T, with bool, key string) error{
 		b, _ := room(t, nil)
 		s := connect(t, b, holder(with, key, KeyPrivate))
 		load(t, s, LoadRequest{Container: container(t, 8, 1), Identifier: "base"})
-		_, err := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{Base: "base", WeightFileCount: 1, WeightFiles: section(t, container(t, 8, 2))})
+		_, err := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+			Base:            "base",
+			WeightFileCount: 1,
+			WeightFiles:     section(t, container(t, 8, 2)),
+		})
 		return err
 	},
 	KeyModelShare: func(t *testing.T, with bool, key string) error {
@@ -50,7 +54,8 @@ var probes = map[string]func(t *testing.T, with bool, key string) error{
 			t.Errorf("attachModel says %v, loadModel with Share %v", err, other)
 		}
 		if other == nil && (!shared.Attached || shared.Resident != m.Resident) {
-			t.Errorf("loadModel with Share gave resident %d, attached %v; wanted the owner's, %d", shared.Resident, shared.Attached, m.Resident)
+			t.Errorf("loadModel with Share gave resident %d, attached %v; wanted the owner's, %d", shared.Resident,
+				shared.Attached, m.Resident)
 		}
 		return err
 	},
@@ -69,7 +74,12 @@ var probes = map[string]func(t *testing.T, with bool, key string) error{
 		m := load(t, s, LoadRequest{Container: container(t, 8, 1), Identifier: "base"})
 		req := InstanceRequest{Model: m.Model, AggressivePowerSaving: true}
 		_, err := s.CreateInstance(t.Context(), req)
-		_, other := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{InstanceRequest: req, Base: "base", WeightFileCount: 1, WeightFiles: section(t, container(t, 8, 2))})
+		_, other := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+			InstanceRequest: req,
+			Base:            "base",
+			WeightFileCount: 1,
+			WeightFiles:     section(t, container(t, 8, 2)),
+		})
 		if (err == nil) != (other == nil) {
 			t.Errorf("createInstance says %v, createInstanceWithWeights %v", err, other)
 		}
@@ -197,16 +207,23 @@ func TestTiers(t *testing.T) {
 		tier    Tier
 		gated   bool
 	}{
-		{"nothing", false, 1, nil, NoTier, false},
-		{"gated keys alone", false, 1, all, NoTier, false},
-		{"the kernel's key alone", false, 1, []string{KeyUserClient}, NoTier, false},
-		{"private", false, 1, append([]string{KeyPrivate}, all...), Restricted, true},
-		{"access", false, 1, append([]string{KeyAccess}, all...), Unrestricted, false},
-		{"both", false, 1, append([]string{KeyAccess, KeyPrivate}, all...), Restricted, true},
-		{"per-user", true, 7, append([]string{KeyAccess}, all...), PerUser, false},
-		{"per-user, private", true, 7, append([]string{KeyPrivate}, all...), PerUser, true},
-		{"another user", true, 8, append([]string{KeyPrivate}, all...), NoTier, false},
-		{"per-user, nothing", true, 7, nil, NoTier, false},
+		{name: "nothing", perUser: false, uid: 1, tier: NoTier, gated: false},
+		{name: "gated keys alone", perUser: false, uid: 1, keys: all, tier: NoTier, gated: false},
+		{name: "the kernel's key alone", perUser: false, uid: 1, keys: []string{KeyUserClient}, tier: NoTier,
+			gated: false},
+		{name: "private", perUser: false, uid: 1, keys: append([]string{KeyPrivate}, all...), tier: Restricted,
+			gated: true},
+		{name: "access", perUser: false, uid: 1, keys: append([]string{KeyAccess}, all...), tier: Unrestricted,
+			gated: false},
+		{name: "both", perUser: false, uid: 1, keys: append([]string{KeyAccess, KeyPrivate}, all...), tier: Restricted,
+			gated: true},
+		{name: "per-user", perUser: true, uid: 7, keys: append([]string{KeyAccess}, all...), tier: PerUser,
+			gated: false},
+		{name: "per-user, private", perUser: true, uid: 7, keys: append([]string{KeyPrivate}, all...), tier: PerUser,
+			gated: true},
+		{name: "another user", perUser: true, uid: 8, keys: append([]string{KeyPrivate}, all...), tier: NoTier,
+			gated: false},
+		{name: "per-user, nothing", perUser: true, uid: 7, tier: NoTier, gated: false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, _ := room(t, func(cfg *Config) { cfg.PerUser, cfg.UID = c.perUser, 7 })

@@ -69,4 +69,5 @@ func errorf(method string, c Code, format string, args ...any) *Error {
 }
 
 // errNoSurface is a task without room for a further surface.
-var errNoSurface = errorf(mEvaluate, NoResources, "the tenant's task has no surface left; evaluate on the same slices from run to run, or release instances")
+var errNoSurface = errorf(mEvaluate, NoResources,
+	"the tenant's task has no surface left; evaluate on the same slices from run to run, or release instances")

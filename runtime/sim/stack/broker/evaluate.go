@@ -83,7 +83,8 @@ func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest,
 	return err
 }
 
-func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn, open bool) error {
+func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn,
+	open bool) error {
 	if !open {
 		return errorf(m.Name, Aborted, "the connection is closed")
 	}
@@ -159,16 +160,20 @@ func (in *instance) arrange(method string, req *EvaluateRequest, surfaces [][]by
 	for i := range ports {
 		b, ok := req.Surfaces[ports[i].Name]
 		if !ok {
-			return 0, surfaces, errorf(method, BadArgument, "procedure %q: port %q has no surface", procs[p].Name, ports[i].Name)
+			return 0, surfaces, errorf(method, BadArgument, "procedure %q: port %q has no surface", procs[p].Name,
+				ports[i].Name)
 		}
 		n := ports[i].Size
 		if uint64(len(b)) < n {
-			return 0, surfaces, errorf(method, BadArgument, "procedure %q: port %q has a surface of %d bytes, it takes %d", procs[p].Name, ports[i].Name, len(b), n)
+			return 0, surfaces, errorf(method, BadArgument,
+				"procedure %q: port %q has a surface of %d bytes, it takes %d", procs[p].Name, ports[i].Name, len(b), n)
 		}
 		surfaces = append(surfaces, b[:n:n])
 	}
 	if len(req.Surfaces) > len(ports) {
-		return 0, surfaces, errorf(method, BadArgument, "procedure %q has %d ports, and %d surfaces are given; leave those out that it does not name", procs[p].Name, len(ports), len(req.Surfaces))
+		return 0, surfaces, errorf(method, BadArgument,
+			"procedure %q has %d ports, and %d surfaces are given; leave those out that it does not name",
+			procs[p].Name, len(ports), len(req.Surfaces))
 	}
 	return p, surfaces, nil
 }

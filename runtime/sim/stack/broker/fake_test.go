@@ -156,7 +156,14 @@ func (s *fakeServices) CreateInstance(h Handle, o PrepareOptions) (Handle, error
 	}
 	s.k.next++
 	p.instances++
-	s.k.programs[s.k.next] = &fakeProgram{svc: s, container: p.container, procs: p.procs, base: h, prepared: true, options: o}
+	s.k.programs[s.k.next] = &fakeProgram{
+		svc:       s,
+		container: p.container,
+		procs:     p.procs,
+		base:      h,
+		prepared:  true,
+		options:   o,
+	}
 	return s.k.next, nil
 }
 
@@ -350,7 +357,8 @@ func caller(pid int, team string, keys ...string) Identity {
 func room(t testing.TB, change func(*Config)) (*Broker, *fakeKernel) {
 	t.Helper()
 	k := newFake(t)
-	cfg := Config{Kernel: k, Attest: Claimed, Compile: func(_ context.Context, r CompileRequest) ([]byte, []byte, error) {
+	cfg := Config{Kernel: k, Attest: Claimed, Compile: func(_ context.Context, r CompileRequest) ([]byte, []byte,
+		error) {
 		return slices.Clone(r.Files[0].Data), []byte("descriptor"), nil
 	}}
 	if change != nil {

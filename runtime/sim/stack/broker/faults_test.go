@@ -26,7 +26,10 @@ func TestFaults(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, _ := machineOf(t, driver.Config{Workers: 1, Inject: inject.New(spec, seed)}, func(c *Config) { c.Limits.WiredBytes = 1 << 17 })
+				b, _ := machineOf(t, driver.Config{
+					Workers: 1,
+					Inject:  inject.New(spec, seed),
+				}, func(c *Config) { c.Limits.WiredBytes = 1 << 17 })
 				failed, right := 0, 0
 				var ss [2]*Session
 				var ins [2]*InstanceReply
@@ -66,7 +69,8 @@ func TestFaults(t *testing.T) {
 				}
 				t.Logf("seed %d: %d right, %d failed", seed, right, failed)
 				if right < 40 || failed > 40 {
-					t.Errorf("seed %d: %d evaluations were right and %d calls failed; there were 5 faults", seed, right, failed)
+					t.Errorf("seed %d: %d evaluations were right and %d calls failed; there were 5 faults", seed, right,
+						failed)
 				}
 			}
 		})

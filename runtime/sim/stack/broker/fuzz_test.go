@@ -15,7 +15,10 @@ func stream(f *testing.F, calls ...any) []byte {
 	var b bytes.Buffer
 	enc := gob.NewEncoder(&b)
 	for i := 0; i+1 < len(calls); i += 2 {
-		if err := enc.Encode(&rpc.Request{ServiceMethod: serviceName + "." + calls[i].(string), Seq: uint64(i / 2)}); err != nil {
+		if err := enc.Encode(&rpc.Request{
+			ServiceMethod: serviceName + "." + calls[i].(string),
+			Seq:           uint64(i / 2),
+		}); err != nil {
 			f.Fatal(err)
 		}
 		if err := enc.Encode(calls[i+1]); err != nil {
@@ -38,16 +41,29 @@ func FuzzSocket(f *testing.F) {
 	f.Add(append([]byte{0}, stream(f, "Hello", &id, "Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}})...))
 	f.Add(with("Load", &Call[LoadRequest]{1, LoadRequest{Container: c, Identifier: "b", Share: true}},
 		"CreateInstance", &Call[InstanceRequest]{2, InstanceRequest{Model: 3, QueueDepth: 2}},
-		"Evaluate", &Call[Evaluation]{3, Evaluation{Instance: 4, Ports: []string{"x1"}, Sizes: []uint64{3072}, Data: make([]byte, 3072)}},
+		"Evaluate", &Call[Evaluation]{3, Evaluation{
+			Instance: 4,
+			Ports:    []string{"x1"},
+			Sizes:    []uint64{3072},
+			Data:     make([]byte, 3072),
+		}},
 		"OpenDirectPath", &Call[DirectPathRequest]{4, DirectPathRequest{Instance: 4}},
 		"ReleaseInstance", &Call[ReleaseRequest]{5, ReleaseRequest{4}},
 		"Unload", &Call[UnloadRequest]{6, UnloadRequest{Model: 3}}))
 	f.Add(with("Load", &Call[LoadRequest]{1, LoadRequest{Container: c, Identifier: "b"}},
-		"CreateInstanceWithWeights", &Call[WeightsRequest]{2, WeightsRequest{Base: "b", WeightFileCount: 1, WeightFiles: files}}))
+		"CreateInstanceWithWeights", &Call[WeightsRequest]{2, WeightsRequest{
+			Base:            "b",
+			WeightFileCount: 1,
+			WeightFiles:     files,
+		}}))
 	f.Add(with("Compile", &Call[CompileRequest]{1, CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("x")}}}},
 		"Purge", &Call[PurgeRequest]{2, PurgeRequest{AllPartitions: true}}, "Cancel", uint64(7),
 		"Attach", &Call[AttachRequest]{3, AttachRequest{Resident: 1}}))
-	f.Add(with("Evaluate", &Call[Evaluation]{3, Evaluation{Instance: 1 << 63, Ports: []string{"x1", "x1"}, Sizes: []uint64{1 << 63, 1 << 63}}}))
+	f.Add(with("Evaluate", &Call[Evaluation]{3, Evaluation{
+		Instance: 1 << 63,
+		Ports:    []string{"x1", "x1"},
+		Sizes:    []uint64{1 << 63, 1 << 63},
+	}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, k := room(t, func(c *Config) {
 			c.Limits.MessageBytes = 1 << 20
@@ -103,7 +119,8 @@ func FuzzAdapt(f *testing.F) {
 			t.Error("an adapter of a container that cannot be read")
 		}
 		if fail == nil && (sizes[name] != int64(len(data)) || len(out) != len(base)) {
-			t.Errorf("%d bytes replaced by %d, container of %d bytes by one of %d", sizes[name], len(data), len(base), len(out))
+			t.Errorf("%d bytes replaced by %d, container of %d bytes by one of %d", sizes[name], len(data), len(base),
+				len(out))
 		}
 		for n, size := range sizes {
 			if size < 0 || size > int64(len(base))*int64(len(base)) {

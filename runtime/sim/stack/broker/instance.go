@@ -36,7 +36,8 @@ func byNumber(a, c *instance) int { return cmp.Compare(a.num, c.num) }
 func (in *instance) options() PrepareOptions {
 	return PrepareOptions{
 		QoS: in.class.QoS, Priority: in.class.Priority, QueueDepth: in.depth,
-		PowerSaving: in.EnablePowerSaving, Aggressive: in.AggressivePowerSaving, KeepWired: in.OptOutOfModelMemoryUnwiring,
+		PowerSaving: in.EnablePowerSaving, Aggressive: in.AggressivePowerSaving,
+		KeepWired: in.OptOutOfModelMemoryUnwiring,
 	}
 }
 
@@ -63,7 +64,8 @@ func (s *Session) CreateInstance(ctx context.Context, req InstanceRequest) (repl
 func (s *Session) instantiate(method string, req InstanceRequest, m *model, r *resident) (*InstanceReply, error) {
 	b := s.b
 	if req.AggressivePowerSaving && req.OptOutOfModelMemoryUnwiring {
-		return nil, errorf(method, BadArgument, "aggressive power saving takes the memory that opting out of unwiring keeps; ask for one of them")
+		return nil, errorf(method, BadArgument,
+			"aggressive power saving takes the memory that opting out of unwiring keeps; ask for one of them")
 	}
 	if req.QueueDepth < 0 || req.QueueDepth > b.lim.QueueDepth {
 		return nil, errorf(method, BadArgument, "queue depth %d: 0 to %d are allowed", req.QueueDepth, b.lim.QueueDepth)
@@ -99,7 +101,13 @@ func (s *Session) instantiate(method string, req InstanceRequest, m *model, r *r
 		s.end(in)
 		return nil, errorf(method, Aborted, "the connection closed")
 	}
-	return &InstanceReply{Instance: in.num, QueueDepth: in.depth, Queue: c.Queue, Priority: c.Priority, Procedures: r.procs}, nil
+	return &InstanceReply{
+		Instance:   in.num,
+		QueueDepth: in.depth,
+		Queue:      c.Queue,
+		Priority:   c.Priority,
+		Procedures: r.procs,
+	}, nil
 }
 
 // mayHold checks the limits of a further instance; mu is held. A tenant may keep
@@ -119,7 +127,8 @@ func (s *Session) mayHold(method string, in *instance) error {
 		}
 	}
 	if kept > b.lim.WiredBytes/2 {
-		return errorf(method, NoMemory, "%d bytes would be opted out of unwiring, the limit is %d, half of what can be wired", kept, b.lim.WiredBytes/2)
+		return errorf(method, NoMemory, "%d bytes would be opted out of unwiring, the limit is %d, half of what "+
+			"can be wired", kept, b.lim.WiredBytes/2)
 	}
 	return nil
 }

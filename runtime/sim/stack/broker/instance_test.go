@@ -65,7 +65,10 @@ func TestDepthBounds(t *testing.T) {
 	done := make(chan error, 10)
 	for i := range 8 {
 		all = append(all, surfacesOf(p, byte(i)))
-		s.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: all[i]}, func(err error) { done <- err })
+		s.EvaluateAsync(t.Context(), EvaluateRequest{
+			Instance: in.Instance,
+			Surfaces: all[i],
+		}, func(err error) { done <- err })
 	}
 	for range 3 {
 		<-k.started
@@ -94,7 +97,10 @@ func TestDepthBounds(t *testing.T) {
 func TestAsyncOrder(t *testing.T) {
 	b, k := room(t, nil)
 	path := listen(t, b)
-	for what, s := range map[string]Client{"in process": connect(t, b, caller(1, "A")), "over a socket": dial(t, path, caller(2, "A"))} {
+	for what, s := range map[string]Client{
+		"in process":    connect(t, b, caller(1, "A")),
+		"over a socket": dial(t, path, caller(2, "A")),
+	} {
 		m := load(t, s, LoadRequest{Container: container(t, 8, 1)})
 		in := instantiate(t, s, InstanceRequest{Model: m.Model})
 		k.requests = nil
@@ -102,7 +108,11 @@ func TestAsyncOrder(t *testing.T) {
 		classes := []QoS{QoSBackground, QoSUtility, QoSDefault, QoSUserInitiated, QoSUserInteractive}
 		for i := range 100 {
 			wg.Add(1)
-			s.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1), QoS: classes[i%5]}, func(err error) {
+			s.EvaluateAsync(t.Context(), EvaluateRequest{
+				Instance: in.Instance,
+				Surfaces: surfacesOf(in.Procedures[0], 1),
+				QoS:      classes[i%5],
+			}, func(err error) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -127,7 +137,10 @@ func TestCloseAborts(t *testing.T) {
 	in := instantiate(t, s, InstanceRequest{Model: m.Model})
 	done := make(chan error, 10)
 	for range 4 {
-		s.EvaluateAsync(context.Background(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1)}, func(err error) { done <- err })
+		s.EvaluateAsync(context.Background(), EvaluateRequest{
+			Instance: in.Instance,
+			Surfaces: surfacesOf(in.Procedures[0], 1),
+		}, func(err error) { done <- err })
 	}
 	<-k.started
 	closed := make(chan bool)
@@ -188,7 +201,11 @@ func TestSurfaces(t *testing.T) {
 			t.Errorf("%s surface: %v", what, err)
 		}
 	}
-	refused(t, s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Procedure: "other", Surfaces: same}), NotFound)
+	refused(t, s.Evaluate(t.Context(), EvaluateRequest{
+		Instance:  in.Instance,
+		Procedure: "other",
+		Surfaces:  same,
+	}), NotFound)
 }
 
 // TestTrace: every call is a span with its caller, and refusals say why.
@@ -209,8 +226,10 @@ func TestTrace(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s/%d/%v", e.Name, e.Phase, e.Err != ""))
 	}
-	want := []string{"connect/0/false", "loadModel/1/false", "wireModel/0/false", "loadModel/2/false", "createInstance/1/false", "createInstance/2/false",
-		"evaluate/1/false", "evaluate/2/false", "purgeModels/1/false", "purgeModels/2/true", "unwireModel/0/false", "disconnect/0/false"}
+	want := []string{"connect/0/false", "loadModel/1/false", "wireModel/0/false", "loadModel/2/false",
+		"createInstance/1/false", "createInstance/2/false",
+		"evaluate/1/false", "evaluate/2/false", "purgeModels/1/false", "purgeModels/2/true", "unwireModel/0/false",
+		"disconnect/0/false"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("events\n%v\nwanted\n%v", got, want)
 	}

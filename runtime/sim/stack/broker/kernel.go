@@ -22,7 +22,8 @@ type Device struct {
 // priorities, because the driver sees its task and not those of its callers
 // (modelled but for the first).
 func KernelKeys() []string {
-	return []string{KeyUserClient, KeyDataChaining, kernelKey("realtimePriority"), kernelKey("systemReservedPriorities")}
+	return []string{KeyUserClient, KeyDataChaining, kernelKey("realtimePriority"),
+		kernelKey("systemReservedPriorities")}
 }
 
 // NewDevice returns the Kernel of a broker whose task has a process number and
@@ -61,7 +62,8 @@ func (k *Device) Procedures(container []byte) ([]Procedure, error) {
 // Open opens a control client: the broker's task, on behalf of the tenant.
 func (k *Device) Open(tenant Identity) (Services, error) {
 	task := &driver.Task{PID: k.pid, Entitlements: k.keys, OnBehalfOf: &driver.Task{
-		PID: tenant.PID, TeamID: tenant.TeamID, CodeDirectoryHash: tenant.CodeDirectoryHash, Entitlements: tenant.Entitlements,
+		PID: tenant.PID, TeamID: tenant.TeamID, CodeDirectoryHash: tenant.CodeDirectoryHash,
+		Entitlements: tenant.Entitlements,
 	}}
 	s, err := k.d.OpenServices(task)
 	if err != nil {
@@ -124,7 +126,8 @@ func (s *services) PrepareChain(h Handle, procedure int) (Handle, error) {
 
 func (s *services) SendRequest(r *Request) error {
 	_, err := s.s.SendRequest(&driver.Request{
-		Handle: driver.Handle(r.Handle), Procedure: uint32(r.Procedure), Priority: uint32(r.Priority), QoS: uint32(r.QoS),
+		Handle: driver.Handle(r.Handle), Procedure: uint32(r.Procedure), Priority: uint32(r.Priority),
+		QoS:    uint32(r.QoS),
 		Inputs: r.Inputs, Outputs: r.Outputs, Timeout: r.Timeout,
 	})
 	return wrap(err)
@@ -167,7 +170,8 @@ func (s *Session) OpenDirectConnection(ctx context.Context, req DirectPathReques
 	if !ok {
 		return nil, errorf(mDirect, Failed, "the broker's Kernel is no Device")
 	}
-	if task == nil || task.PID != s.id.PID || task.TeamID != s.id.TeamID || task.CodeDirectoryHash != s.id.CodeDirectoryHash {
+	if task == nil || task.PID != s.id.PID || task.TeamID != s.id.TeamID ||
+		task.CodeDirectoryHash != s.id.CodeDirectoryHash {
 		return nil, errorf(mDirect, BadArgument, "the task is not that of %v", &s.id)
 	}
 	h, err := s.OpenDirectPath(ctx, req)

@@ -100,7 +100,11 @@ func TestDevice(t *testing.T) {
 		t.Error("a stranger attached")
 	}
 	alone := instantiate(t, stranger, InstanceRequest{Model: l.Model, QoS: QoSBackground})
-	for what, got := range map[string][]byte{"again": run(t, owner, in, 1), "attached, over the socket": run(t, peer, far, 1), "own load": run(t, stranger, alone, 1)} {
+	for what, got := range map[string][]byte{
+		"again":                     run(t, owner, in, 1),
+		"attached, over the socket": run(t, peer, far, 1),
+		"own load":                  run(t, stranger, alone, 1),
+	} {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: other outputs", what)
 		}
@@ -111,7 +115,11 @@ func TestDevice(t *testing.T) {
 	if bytes.Equal(adapted, want) {
 		t.Fatal("both weights give the same outputs")
 	}
-	adapter, err := peer.CreateInstanceWithWeights(t.Context(), WeightsRequest{Base: "base", WeightFileCount: 1, WeightFiles: section(t, other)})
+	adapter, err := peer.CreateInstanceWithWeights(t.Context(), WeightsRequest{
+		Base:            "base",
+		WeightFileCount: 1,
+		WeightFiles:     section(t, other),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +190,12 @@ func TestKernelKeys(t *testing.T) {
 			id.Entitlements = append(id.Entitlements, KeyDataChaining)
 		}
 		s := connect(t, b, id)
-		task := &driver.Task{PID: id.PID, TeamID: id.TeamID, CodeDirectoryHash: id.CodeDirectoryHash, Entitlements: id.Entitlements}
+		task := &driver.Task{
+			PID:               id.PID,
+			TeamID:            id.TeamID,
+			CodeDirectoryHash: id.CodeDirectoryHash,
+			Entitlements:      id.Entitlements,
+		}
 		if _, err := d.OpenDirect(task); !errors.Is(err, driver.NotPrivileged) {
 			t.Errorf("a client opened the device by itself: %v", err)
 		}
@@ -245,7 +258,11 @@ func TestDirectPath(t *testing.T) {
 	if _, err := x.SendRequest(&req); !errors.Is(err, driver.NotPrivileged) {
 		t.Errorf("the system's priority on a direct path: %v", err)
 	}
-	for what, stranger := range map[string]*driver.Task{"none": nil, "another process": {PID: 8, TeamID: "A", CodeDirectoryHash: id.CodeDirectoryHash}, "another team": {PID: 7, TeamID: "B"}} {
+	for what, stranger := range map[string]*driver.Task{
+		"none":            nil,
+		"another process": {PID: 8, TeamID: "A", CodeDirectoryHash: id.CodeDirectoryHash},
+		"another team":    {PID: 7, TeamID: "B"},
+	} {
 		_, err := s.OpenDirectConnection(t.Context(), DirectPathRequest{Instance: in.Instance}, stranger)
 		if !Is(err, BadArgument) {
 			t.Errorf("task %s: %v", what, err)
@@ -299,7 +316,12 @@ func TestChaining(t *testing.T) {
 		if err != nil || chain.Inputs != 1 || chain.Outputs != 1 {
 			t.Fatalf("chain %+v, %v", chain, err)
 		}
-		task := &driver.Task{PID: id.PID, TeamID: id.TeamID, CodeDirectoryHash: id.CodeDirectoryHash, Entitlements: id.Entitlements}
+		task := &driver.Task{
+			PID:               id.PID,
+			TeamID:            id.TeamID,
+			CodeDirectoryHash: id.CodeDirectoryHash,
+			Entitlements:      id.Entitlements,
+		}
 		x, err := s.OpenDirectConnection(t.Context(), DirectPathRequest{Instance: in.Instance}, task)
 		if err != nil {
 			t.Fatal(err)
@@ -380,7 +402,12 @@ func TestDeviceClients(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			in, err := s.CreateInstance(t.Context(), InstanceRequest{Model: m.Model, QoS: classes[i%5], QueueDepth: 2, EnablePowerSaving: i%4 == 0})
+			in, err := s.CreateInstance(t.Context(), InstanceRequest{
+				Model:             m.Model,
+				QoS:               classes[i%5],
+				QueueDepth:        2,
+				EnablePowerSaving: i%4 == 0,
+			})
 			if err != nil {
 				t.Error(err)
 				return
@@ -389,7 +416,10 @@ func TestDeviceClients(t *testing.T) {
 			for round := range 6 {
 				seed := uint64((i + round) % 16)
 				surfaces := halves(p, seed)
-				if err := s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfaces}); err != nil {
+				if err := s.Evaluate(t.Context(), EvaluateRequest{
+					Instance: in.Instance,
+					Surfaces: surfaces,
+				}); err != nil {
 					t.Error(err)
 				} else if !bytes.Equal(output(p, surfaces), want[fmt.Sprint(i%3, seed)]) {
 					t.Errorf("client %d, round %d: another output", i, round)

@@ -46,38 +46,53 @@ func always(any) bool { return true }
 // reads it, and nothing else decides.
 var Methods = []Method{
 	{Name: mCompile, Call: "Compile", Doc: "compile a model, or find it in the caller's cache partition", QoS: true,
-		Gates: []Gate{{Key: KeySecondaryCompiler, Argument: "Secondary", asks: func(r any) bool { return r.(*CompileRequest).Secondary }}},
-		qos:   func(r any) QoS { return r.(*CompileRequest).QoS }},
-	{Name: mLoad, Call: "Load", Doc: "make a container resident, or take part in the resident program of the same tenant", QoS: true,
-		Gates: []Gate{{Key: KeyModelShare, Argument: "Share", asks: func(r any) bool { return r.(*LoadRequest).Share }}},
-		qos:   func(r any) QoS { return r.(*LoadRequest).QoS }},
+		Gates: []Gate{{Key: KeySecondaryCompiler, Argument: "Secondary", asks: func(r any) bool {
+			return r.(*CompileRequest).Secondary
+		}}},
+		qos: func(r any) QoS { return r.(*CompileRequest).QoS }},
+	{Name: mLoad, Call: "Load", Doc: "make a container resident, or take part in the resident program of the same " +
+		"tenant", QoS: true,
+		Gates: []Gate{{Key: KeyModelShare, Argument: "Share", asks: func(r any) bool {
+			return r.(*LoadRequest).Share
+		}}},
+		qos: func(r any) QoS { return r.(*LoadRequest).QoS }},
 	{Name: mAttach, Call: "Attach", Doc: "take part in a resident program of another process", QoS: true,
 		Gates: []Gate{{Key: KeyModelShare, Argument: "any call", asks: always}},
 		qos:   func(r any) QoS { return r.(*AttachRequest).QoS }},
 	{Name: mInstance, Call: "CreateInstance", Doc: "make an instance of a loaded model", QoS: true,
-		Gates: []Gate{{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool { return r.(*InstanceRequest).AggressivePowerSaving }}},
-		qos:   func(r any) QoS { return r.(*InstanceRequest).QoS }},
-	{Name: mWeights, Call: "CreateInstanceWithWeights", Doc: "make an instance of a named base model with weight files of its own", QoS: true,
+		Gates: []Gate{{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool {
+			return r.(*InstanceRequest).AggressivePowerSaving
+		}}},
+		qos: func(r any) QoS { return r.(*InstanceRequest).QoS }},
+	{Name: mWeights, Call: "CreateInstanceWithWeights",
+		Doc: "make an instance of a named base model with weight files of its own", QoS: true,
 		Gates: []Gate{
 			{Key: KeyAdapterWeight, Argument: "any call", asks: always},
-			{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool { return r.(*WeightsRequest).AggressivePowerSaving }},
+			{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool {
+				return r.(*WeightsRequest).AggressivePowerSaving
+			}},
 		},
 		qos: func(r any) QoS { return r.(*WeightsRequest).QoS }},
 	{Name: mEvaluate, Call: "Evaluate", Doc: "run a procedure of an instance, and wait for it", QoS: true,
 		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
-	{Name: mEvaluateAsync, Call: "EvaluateAsync", Doc: "run a procedure of an instance; a completion follows", QoS: true,
+	{Name: mEvaluateAsync, Call: "EvaluateAsync", Doc: "run a procedure of an instance; a completion follows",
+		QoS: true,
 		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
-	{Name: mDirect, Call: "OpenDirectPath", Doc: "hand out the program and intermediate-buffer handles of an instance", QoS: true,
+	{Name: mDirect, Call: "OpenDirectPath", Doc: "hand out the program and intermediate-buffer handles of an instance",
+		QoS:   true,
 		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
 		qos:   func(r any) QoS { return r.(*DirectPathRequest).QoS }},
-	{Name: mChaining, Call: "PrepareChaining", Doc: "make a chain of a procedure, which the direct path fires", QoS: true,
+	{Name: mChaining, Call: "PrepareChaining", Doc: "make a chain of a procedure, which the direct path fires",
+		QoS:   true,
 		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
 		qos:   func(r any) QoS { return r.(*ChainingRequest).QoS }},
 	{Name: mRelease, Call: "ReleaseInstance", Doc: "end an instance"},
 	{Name: mUnload, Call: "Unload", Doc: "end the caller's part in a resident program, with its instances", QoS: true,
 		qos: func(r any) QoS { return r.(*UnloadRequest).QoS }},
 	{Name: mPurge, Call: "Purge", Doc: "drop compiled models from the caller's cache partition, or from all",
-		Gates: []Gate{{Key: KeyPurgeAll, Argument: "AllPartitions", asks: func(r any) bool { return r.(*PurgeRequest).AllPartitions }}}},
+		Gates: []Gate{{Key: KeyPurgeAll, Argument: "AllPartitions", asks: func(r any) bool {
+			return r.(*PurgeRequest).AllPartitions
+		}}}},
 }
 
 // methodNamed finds a row.
@@ -92,13 +107,15 @@ var methodNamed = func() map[string]*Method {
 // accept sorts a caller into a tier, or refuses it: the check of a connection.
 func (b *Broker) accept(id *Identity) (Tier, error) {
 	if !id.Entitled(KeyPrivate) && !id.Entitled(KeyAccess) {
-		e := errorf(mConnect, NotEntitled, "%v holds neither %s nor %s; a client of the broker needs one of them", id, KeyPrivate, KeyAccess)
+		e := errorf(mConnect, NotEntitled, "%v holds neither %s nor %s; a client of the broker needs one of them", id,
+			KeyPrivate, KeyAccess)
 		e.Key = KeyPrivate
 		return NoTier, e
 	}
 	switch {
 	case b.cfg.PerUser && id.UID != b.cfg.UID:
-		return NoTier, errorf(mConnect, NotEntitled, "%v runs as user %d; this is the broker of user %d", id, id.UID, b.cfg.UID)
+		return NoTier, errorf(mConnect, NotEntitled, "%v runs as user %d; this is the broker of user %d", id, id.UID,
+			b.cfg.UID)
 	case b.cfg.PerUser:
 		return PerUser, nil
 	case id.Entitled(KeyPrivate):
@@ -120,7 +137,8 @@ func (s *Session) admit(m *Method, req any) error {
 			continue
 		}
 		if !g.AnyTier && !s.gated() {
-			e := errorf(m.Name, NotEntitled, "%s is for the restricted tier; %v is in the %v one, which %s leaves", g.Argument, &s.id, s.tier, KeyPrivate)
+			e := errorf(m.Name, NotEntitled, "%s is for the restricted tier; %v is in the %v one, which %s leaves",
+				g.Argument, &s.id, s.tier, KeyPrivate)
 			e.Key = g.Key
 			return e
 		}
@@ -140,10 +158,12 @@ func (s *Session) admit(m *Method, req any) error {
 func (s *Session) admitQoS(m *Method, q QoS) error {
 	c, ok := q.class()
 	if !ok {
-		return errorf(m.Name, BadArgument, "quality of service %d is none of the classes; use one of QoSClasses, such as %d", uint32(q), QoSDefault)
+		return errorf(m.Name, BadArgument,
+			"quality of service %d is none of the classes; use one of QoSClasses, such as %d", uint32(q), QoSDefault)
 	}
 	if c.Restricted && !s.gated() {
-		return errorf(m.Name, NotEntitled, "class %s is for the restricted tier; %v is in the %v one", c.Name, &s.id, s.tier)
+		return errorf(m.Name, NotEntitled, "class %s is for the restricted tier; %v is in the %v one", c.Name, &s.id,
+			s.tier)
 	}
 	if len(c.Keys) == 0 {
 		return nil
@@ -153,7 +173,8 @@ func (s *Session) admitQoS(m *Method, q QoS) error {
 			return nil
 		}
 	}
-	e := errorf(m.Name, NotEntitled, "class %s, priority %d, needs %s, which %v does not hold", c.Name, c.Priority, c.Keys[0], &s.id)
+	e := errorf(m.Name, NotEntitled, "class %s, priority %d, needs %s, which %v does not hold", c.Name, c.Priority,
+		c.Keys[0], &s.id)
 	e.Key = c.Keys[0]
 	return e
 }

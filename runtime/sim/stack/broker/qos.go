@@ -43,14 +43,22 @@ var (
 
 // QoSClasses maps classes to queue and priority, most urgent first.
 var QoSClasses = []QoSClass{
-	{QoSSystemReserved, "system-reserved", 0, 0, []string{keySystemPriorities}, true, "tables 27.7, 29.6 and 30.2; number modelled"},
-	{QoSSystemRealTime, "system real-time", 1, 1, []string{keyRealTime, keySystemPriorities}, true, "tables 27.7 and 30.2; number modelled"},
-	{QoSRealTime, "real-time", 2, 2, []string{keyRealTime}, true, "public interfaces: priority and queue 2, restricted connections alone; number modelled"},
-	{QoSUserInteractive, "user-interactive", 3, 3, nil, false, "public interfaces: priorities below 4 run as class 33"},
-	{QoSUserInitiated, "user-initiated", 4, 4, nil, false, "public interfaces: the class of priority 4"},
-	{QoSDefault, "default", 5, 5, nil, false, "table 27.6 shows the pair (5, 21)"},
-	{QoSUtility, "utility", 6, 6, nil, false, "public interfaces: the class of priority 6"},
-	{QoSBackground, "background", 7, 7, nil, false, "modelled: the last level"},
+	{QoS: QoSSystemReserved, Name: "system-reserved", Queue: 0, Priority: 0, Keys: []string{keySystemPriorities},
+		Restricted: true, Source: "tables 27.7, 29.6 and 30.2; number modelled"},
+	{QoS: QoSSystemRealTime, Name: "system real-time", Queue: 1, Priority: 1, Keys: []string{keyRealTime,
+		keySystemPriorities}, Restricted: true, Source: "tables 27.7 and 30.2; number modelled"},
+	{QoS: QoSRealTime, Name: "real-time", Queue: 2, Priority: 2, Keys: []string{keyRealTime}, Restricted: true,
+		Source: "public interfaces: priority and queue 2, restricted connections alone; number modelled"},
+	{QoS: QoSUserInteractive, Name: "user-interactive", Queue: 3, Priority: 3, Restricted: false,
+		Source: "public interfaces: priorities below 4 run as class 33"},
+	{QoS: QoSUserInitiated, Name: "user-initiated", Queue: 4, Priority: 4, Restricted: false,
+		Source: "public interfaces: the class of priority 4"},
+	{QoS: QoSDefault, Name: "default", Queue: 5, Priority: 5, Restricted: false,
+		Source: "table 27.6 shows the pair (5, 21)"},
+	{QoS: QoSUtility, Name: "utility", Queue: 6, Priority: 6, Restricted: false,
+		Source: "public interfaces: the class of priority 6"},
+	{QoS: QoSBackground, Name: "background", Queue: 7, Priority: 7, Restricted: false,
+		Source: "modelled: the last level"},
 }
 
 // class finds the row of a class.

@@ -29,7 +29,18 @@ func TestQoS(t *testing.T) {
 			t.Errorf("%v: priority %d is the system's, and nothing is asked for it", c.QoS, c.Priority)
 		}
 	}
-	for q, want := range map[QoS][2]int{9: {7, 7}, 17: {6, 6}, 21: {5, 5}, 0: {5, 5}, 25: {4, 4}, 33: {3, 3}, QoSRealTime: {2, 2}, QoSSystemRealTime: {1, 1}, QoSSystemReserved: {0, 0}, 22: {5, 5}} {
+	for q, want := range map[QoS][2]int{
+		9:                 {7, 7},
+		17:                {6, 6},
+		21:                {5, 5},
+		0:                 {5, 5},
+		25:                {4, 4},
+		33:                {3, 3},
+		QoSRealTime:       {2, 2},
+		QoSSystemRealTime: {1, 1},
+		QoSSystemReserved: {0, 0},
+		22:                {5, 5},
+	} {
 		if got := [2]int{QueueIndex(q), ProgramPriority(q)}; got != want {
 			t.Errorf("class %d: queue and priority %v, wanted %v", q, got, want)
 		}
@@ -58,7 +69,11 @@ func TestQoS(t *testing.T) {
 					t.Errorf("%v: granted priority %d and queue %d", row.QoS, in.Priority, in.Queue)
 				}
 				evaluate(t, s, in, c, 1)
-				low := EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 2), QoS: QoSBackground}
+				low := EvaluateRequest{
+					Instance: in.Instance,
+					Surfaces: surfacesOf(in.Procedures[0], 2),
+					QoS:      QoSBackground,
+				}
 				if err := s.Evaluate(t.Context(), low); err != nil {
 					t.Error(err)
 				}
@@ -87,6 +102,10 @@ func TestQoS(t *testing.T) {
 	}
 	m := load(t, s, LoadRequest{Container: c})
 	in := instantiate(t, s, InstanceRequest{Model: m.Model})
-	err := s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1), QoS: QoSSystemReserved})
+	err := s.Evaluate(t.Context(), EvaluateRequest{
+		Instance: in.Instance,
+		Surfaces: surfacesOf(in.Procedures[0], 1),
+		QoS:      QoSSystemReserved,
+	})
 	refused(t, err, NotEntitled)
 }

@@ -121,7 +121,8 @@ func (b *Broker) create(s *Session, key residentKey, container []byte, procs []P
 	class, _ := q.class()
 	r := &resident{
 		key: key, class: class, conn: c, svc: c.svc, container: container, procs: procs, program: h,
-		size: int64(len(container)), names: map[string]int{}, instances: map[*instance]bool{}, idle: sync.NewCond(&b.mu),
+		size: int64(len(container)), names: map[string]int{}, instances: map[*instance]bool{},
+		idle: sync.NewCond(&b.mu),
 	}
 	b.mu.Lock()
 	b.next++
@@ -168,11 +169,14 @@ func (b *Broker) drop(r *resident) {
 func (b *Broker) wire(method string, r *resident, in *instance) error {
 	for !r.wired {
 		if r.size > b.lim.WiredBytes {
-			return errorf(method, NoMemory, "the program takes %d bytes, and all wired programs may take %d", r.size, b.lim.WiredBytes)
+			return errorf(method, NoMemory, "the program takes %d bytes, and all wired programs may take %d", r.size,
+				b.lim.WiredBytes)
 		}
 		if b.wiredBytes()+r.size > b.lim.WiredBytes {
 			if !b.unwireOne(r, "budget") {
-				return errorf(method, NoMemory, "%d of %d bytes are wired by programs that are in use or opted out of unwiring, and the program takes %d; release an instance", b.wiredBytes(), b.lim.WiredBytes, r.size)
+				return errorf(method, NoMemory, "%d of %d bytes are wired by programs that are in use or opted out "+
+					"of unwiring, and the program takes %d; release an instance", b.wiredBytes(), b.lim.WiredBytes,
+					r.size)
 			}
 			continue
 		}
@@ -190,7 +194,8 @@ func (b *Broker) wire(method string, r *resident, in *instance) error {
 		}
 		b.wired += r.size
 		b.mu.Unlock()
-		b.instant("wireModel", 0, nil, trace.Arg{Key: "resident", Value: r.id}, trace.Arg{Key: "bytes", Value: int(r.size)})
+		b.instant("wireModel", 0, nil, trace.Arg{Key: "resident", Value: r.id},
+			trace.Arg{Key: "bytes", Value: int(r.size)})
 	}
 	if in == nil || in.epoch == r.epoch {
 		return nil

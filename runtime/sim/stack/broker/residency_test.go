@@ -20,12 +20,12 @@ func TestAttach(t *testing.T) {
 		attch bool // by Load
 		code  Code // of Attach; 0 when it is allowed
 	}{
-		{"another process of the same", caller(2, "A", KeyModelShare), true, true, 0},
-		{"the same process", owner, true, true, 0},
-		{"another process, not sharing", caller(2, "A", KeyModelShare), false, false, 0},
-		{"another team", caller(2, "B", KeyModelShare), true, false, Mismatch},
-		{"another code-directory hash", otherHash, true, false, Mismatch},
-		{"no team", caller(2, "", KeyModelShare), true, false, Mismatch},
+		{name: "another process of the same", who: caller(2, "A", KeyModelShare), share: true, attch: true, code: 0},
+		{name: "the same process", who: owner, share: true, attch: true, code: 0},
+		{name: "another process, not sharing", who: caller(2, "A", KeyModelShare), share: false, attch: false, code: 0},
+		{name: "another team", who: caller(2, "B", KeyModelShare), share: true, attch: false, code: Mismatch},
+		{name: "another code-directory hash", who: otherHash, share: true, attch: false, code: Mismatch},
+		{name: "no team", who: caller(2, "", KeyModelShare), share: true, attch: false, code: Mismatch},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b, k := room(t, nil)
@@ -34,7 +34,8 @@ func TestAttach(t *testing.T) {
 			s := connect(t, b, row.who)
 			l := load(t, s, LoadRequest{Container: c, Share: row.share})
 			if l.Attached != row.attch || (l.Resident == m.Resident) != row.attch {
-				t.Errorf("load: attached %v to resident %d, the owner's is %d; wanted it attached: %v", l.Attached, l.Resident, m.Resident, row.attch)
+				t.Errorf("load: attached %v to resident %d, the owner's is %d; wanted it attached: %v", l.Attached,
+					l.Resident, m.Resident, row.attch)
 			}
 			a, err := s.Attach(t.Context(), AttachRequest{Resident: m.Resident})
 			if row.code != 0 {
@@ -87,7 +88,10 @@ func TestHandles(t *testing.T) {
 	ctx := t.Context()
 	_, err := two.CreateInstance(ctx, InstanceRequest{Model: m.Model})
 	refused(t, err, NotFound)
-	refused(t, two.Evaluate(ctx, EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1)}), NotFound)
+	refused(t, two.Evaluate(ctx, EvaluateRequest{
+		Instance: in.Instance,
+		Surfaces: surfacesOf(in.Procedures[0], 1),
+	}), NotFound)
 	refused(t, two.ReleaseInstance(ctx, ReleaseRequest{Instance: in.Instance}), NotFound)
 	refused(t, two.Unload(ctx, UnloadRequest{Model: m.Model}), NotFound)
 	_, err = two.OpenDirectPath(ctx, DirectPathRequest{Instance: in.Instance})
@@ -95,7 +99,10 @@ func TestHandles(t *testing.T) {
 	if err := one.Unload(ctx, UnloadRequest{Model: m.Model}); err != nil {
 		t.Error(err)
 	}
-	refused(t, one.Evaluate(ctx, EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1)}), NotFound)
+	refused(t, one.Evaluate(ctx, EvaluateRequest{
+		Instance: in.Instance,
+		Surfaces: surfacesOf(in.Procedures[0], 1),
+	}), NotFound)
 	one.Close()
 	_, err = one.Load(ctx, LoadRequest{Container: c})
 	refused(t, err, Aborted)
@@ -166,7 +173,8 @@ func TestUnwiring(t *testing.T) {
 func TestUnwiringArguments(t *testing.T) {
 	cs := [][]byte{container(t, 8, 1), container(t, 8, 2), container(t, 8, 3)}
 	size := int64(len(cs[0]))
-	start := func(t *testing.T, budget int64, reqs ...InstanceRequest) (*Broker, *Session, []*LoadReply, []*InstanceReply) {
+	start := func(t *testing.T, budget int64, reqs ...InstanceRequest) (*Broker, *Session, []*LoadReply,
+		[]*InstanceReply) {
 		b, _ := room(t, func(c *Config) { c.Limits.WiredBytes = budget })
 		s := connect(t, b, caller(1, "A", KeyAggressiveSaving, KeyDirectPath))
 		var ms []*LoadReply
@@ -179,7 +187,8 @@ func TestUnwiringArguments(t *testing.T) {
 		return b, s, ms, ins
 	}
 	t.Run("opted out", func(t *testing.T) {
-		b, s, ms, ins := start(t, 2*size, InstanceRequest{OptOutOfModelMemoryUnwiring: true}, InstanceRequest{}, InstanceRequest{})
+		b, s, ms, ins := start(t, 2*size, InstanceRequest{OptOutOfModelMemoryUnwiring: true}, InstanceRequest{},
+			InstanceRequest{})
 		if got := wiredOf(b); !slices.Equal(got, []uint64{ms[0].Resident, ms[2].Resident}) {
 			t.Errorf("programs %v are wired; the first opted out", got)
 		}
@@ -214,7 +223,11 @@ func TestUnwiringArguments(t *testing.T) {
 			t.Errorf("programs %v are wired; one instance saves no power", got)
 		}
 		evaluate(t, s, other, cs[0], 3)
-		_, err := s.CreateInstance(t.Context(), InstanceRequest{Model: ms[0].Model, AggressivePowerSaving: true, OptOutOfModelMemoryUnwiring: true})
+		_, err := s.CreateInstance(t.Context(), InstanceRequest{
+			Model:                       ms[0].Model,
+			AggressivePowerSaving:       true,
+			OptOutOfModelMemoryUnwiring: true,
+		})
 		refused(t, err, BadArgument)
 	})
 	t.Run("driven directly", func(t *testing.T) {

@@ -22,7 +22,8 @@ func TestRunner(t *testing.T) {
 	g := irbuild.New(3)
 	x := g.Input(1, 8, 16, 16)
 	y := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "pad_type", "same"))
-	z := g.Op("softmax", "x", g.Op("reshape", "x", g.Op("reduce_mean", "x", y, "axes", []int{2, 3}, "keep_dims", true), "shape", []int{1, 8}), "axis", -1)
+	z := g.Op("softmax", "x", g.Op("reshape", "x", g.Op("reduce_mean", "x", y, "axes", []int{2, 3}, "keep_dims", true),
+		"shape", []int{1, 8}), "axis", -1)
 	g.Output(y, z)
 	res, err := compile.Compile(t.Context(), g.Program(), compile.Options{Target: target.H13, SplitKernel: true})
 	if err != nil {
@@ -66,7 +67,10 @@ func TestRunner(t *testing.T) {
 	want := run(nil)
 	b, _ := machine(t, nil)
 	path := listen(t, b)
-	for what, c := range map[string]Client{"in process": connect(t, b, caller(1, "A")), "over a socket": dial(t, path, caller(2, "A"))} {
+	for what, c := range map[string]Client{
+		"in process":    connect(t, b, caller(1, "A")),
+		"over a socket": dial(t, path, caller(2, "A")),
+	} {
 		r, err := Open(t.Context(), c, LoadRequest{Container: container}, InstanceRequest{QueueDepth: 2})
 		if err != nil {
 			t.Fatal(err)

@@ -261,12 +261,16 @@ func (v *service) Compile(in *Call[CompileRequest], out *Answer[CompileReply]) e
 
 // Load is Session.Load.
 func (v *service) Load(in *Call[LoadRequest], out *Answer[LoadReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r LoadRequest) (*LoadReply, error) { return s.Load(ctx, r) })
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r LoadRequest) (*LoadReply, error) {
+		return s.Load(ctx, r)
+	})
 }
 
 // Attach is Session.Attach.
 func (v *service) Attach(in *Call[AttachRequest], out *Answer[LoadReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r AttachRequest) (*LoadReply, error) { return s.Attach(ctx, r) })
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r AttachRequest) (*LoadReply, error) {
+		return s.Attach(ctx, r)
+	})
 }
 
 // CreateInstance is Session.CreateInstance.
@@ -313,13 +317,17 @@ func (v *service) Unload(in *Call[UnloadRequest], out *Answer[Nothing]) error {
 
 // Purge is Session.Purge.
 func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, r PurgeRequest) (*PurgeReply, error) { return s.Purge(ctx, r) })
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, r PurgeRequest) (*PurgeReply, error) {
+		return s.Purge(ctx, r)
+	})
 }
 
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
 func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 	defer in.Value.turn.pass()
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) { return s.remote(ctx, v.p, &e) })
+	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) {
+		return s.remote(ctx, v.p, &e)
+	})
 }
 
 // remote runs an evaluation whose inputs came in a message. Outputs begin as
@@ -336,12 +344,19 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 	if len(e.Sizes) != len(e.Ports) {
 		return nil, errorf(method, BadArgument, "%d ports and %d sizes", len(e.Ports), len(e.Sizes))
 	}
-	req := EvaluateRequest{Instance: e.Instance, Procedure: e.Procedure, QoS: e.QoS, Timeout: e.Timeout, Surfaces: map[string][]byte{}}
+	req := EvaluateRequest{
+		Instance:  e.Instance,
+		Procedure: e.Procedure,
+		QoS:       e.QoS,
+		Timeout:   e.Timeout,
+		Surfaces:  map[string][]byte{},
+	}
 	data := e.Data
 	for i, name := range e.Ports {
 		n := e.Sizes[i]
 		if n > uint64(len(data)) {
-			return nil, errorf(method, BadArgument, "port %q: %d bytes, and %d are left of the message's", name, n, len(data))
+			return nil, errorf(method, BadArgument, "port %q: %d bytes, and %d are left of the message's", name, n,
+				len(data))
 		}
 		req.Surfaces[name], data = data[:n:n], data[n:]
 	}
@@ -356,11 +371,15 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 		}
 	}
 	if outputs > uint64(s.b.lim.MessageBytes) {
-		return nil, errorf(method, NoMemory, "the outputs have %d bytes, a message at most %d; evaluate in the broker's process, or on the direct path", outputs, s.b.lim.MessageBytes)
+		return nil, errorf(method, NoMemory,
+			"the outputs have %d bytes, a message at most %d; evaluate in the broker's process, or on the direct path",
+			outputs, s.b.lim.MessageBytes)
 	}
 	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
 		peer.outputs.Add(-int64(outputs))
-		return nil, errorf(method, NoMemory, "%d bytes of outputs would be under way to the peer, at most %d may be; wait for answers", n, s.b.lim.MessageBytes)
+		return nil, errorf(method, NoMemory,
+			"%d bytes of outputs would be under way to the peer, at most %d may be; wait for answers", n,
+			s.b.lim.MessageBytes)
 	}
 	reply := &Outputs{Data: make([]byte, outputs)}
 	rest := reply.Data

@@ -65,9 +65,20 @@ func (s *Session) open() (n uint64, open bool) {
 func (s *Session) span(m *Method, n uint64, q QoS) {
 	args := []trace.Arg{{Key: "tier", Value: s.tier.String()}}
 	if m.qos != nil {
-		args = append(args, trace.Arg{Key: "qos", Value: q.String()}, trace.Arg{Key: "priority", Value: ProgramPriority(q)}, trace.Arg{Key: "queue", Value: QueueIndex(q)})
+		args = append(args, trace.Arg{Key: "qos", Value: q.String()}, trace.Arg{
+			Key:   "priority",
+			Value: ProgramPriority(q),
+		}, trace.Arg{Key: "queue", Value: QueueIndex(q)})
 	}
-	s.b.cfg.Trace.Emit(trace.Event{Layer: trace.Broker, Phase: trace.Begin, Name: m.Name, At: s.b.cfg.Now(), Client: s.num, Request: n, Args: args})
+	s.b.cfg.Trace.Emit(trace.Event{
+		Layer:   trace.Broker,
+		Phase:   trace.Begin,
+		Name:    m.Name,
+		At:      s.b.cfg.Now(),
+		Client:  s.num,
+		Request: n,
+		Args:    args,
+	})
 }
 
 func (s *Session) spanned(m *Method, n uint64, err error) {
@@ -151,7 +162,8 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	named := s.named(req.Identifier)
 	b.mu.Unlock()
 	if req.Identifier != "" && named != nil && named != r {
-		return nil, errorf(mLoad, BadArgument, "identifier %q names another resident program; unload it, or choose another", req.Identifier)
+		return nil, errorf(mLoad, BadArgument,
+			"identifier %q names another resident program; unload it, or choose another", req.Identifier)
 	}
 	attached := r != nil
 	if r == nil {
@@ -179,7 +191,9 @@ func (s *Session) Attach(ctx context.Context, req AttachRequest) (reply *LoadRep
 	case r == nil:
 		return nil, errorf(mAttach, NotFound, "there is no resident program %d", req.Resident)
 	case !s.mayAttach(r):
-		return nil, errorf(mAttach, Mismatch, "resident program %d is not shared with %v: team identifier and code-directory hash must be the owner's, and the owner must have loaded it with Share", req.Resident, &s.id)
+		return nil, errorf(mAttach, Mismatch, "resident program %d is not shared with %v: team identifier and "+
+			"code-directory hash must be the owner's, and the owner must have loaded it with Share", req.Resident,
+			&s.id)
 	}
 	return s.take(mAttach, r, "", true)
 }
@@ -231,7 +245,8 @@ func (s *Session) mayTake(method string, n int64) error {
 }
 
 func (s *Session) tooMany(method string, n int64) error {
-	return errorf(method, NoMemory, "containers of %d bytes and %d more pass the connection's limit of %d; unload a model", s.bytes, n, s.b.lim.ModelBytes)
+	return errorf(method, NoMemory, "containers of %d bytes and %d more pass the connection's limit of %d; unload "+
+		"a model", s.bytes, n, s.b.lim.ModelBytes)
 }
 
 // named finds the resident program that an identifier names for the caller; mu is

@@ -58,14 +58,19 @@ func dial(t testing.TB, path string, id Identity) *Remote {
 func TestSocket(t *testing.T) {
 	b, _ := room(t, nil)
 	path := listen(t, b)
-	all := []string{KeyAdapterWeight, KeyModelShare, KeySecondaryCompiler, KeyAggressiveSaving, KeyPurgeAll, KeyDirectPath}
+	all := []string{KeyAdapterWeight, KeyModelShare, KeySecondaryCompiler, KeyAggressiveSaving, KeyPurgeAll,
+		KeyDirectPath}
 	ctx := t.Context()
 	r, local := dial(t, path, caller(1, "A", all...)), connect(t, b, caller(2, "A", all...))
 	if r.Tier() != Restricted {
 		t.Errorf("tier %v", r.Tier())
 	}
 	c, adapted := container(t, 8, 1), container(t, 8, 2)
-	compiled, err := r.Compile(ctx, CompileRequest{Files: []ModelFile{{Name: "m", Data: c}}, Options: map[string]string{"a": "b"}, Secondary: true})
+	compiled, err := r.Compile(ctx, CompileRequest{
+		Files:     []ModelFile{{Name: "m", Data: c}},
+		Options:   map[string]string{"a": "b"},
+		Secondary: true,
+	})
 	if err != nil || !bytes.Equal(compiled.Container, c) || string(compiled.Descriptor) != "descriptor" {
 		t.Fatalf("compile: %v", err)
 	}
@@ -84,7 +89,11 @@ func TestSocket(t *testing.T) {
 	}
 	evaluate(t, r, in, c, 1)
 	evaluate(t, local, instantiate(t, local, InstanceRequest{Model: near.Model}), c, 1)
-	adapter, err := r.CreateInstanceWithWeights(ctx, WeightsRequest{Base: "base", WeightFileCount: 1, WeightFiles: section(t, adapted)})
+	adapter, err := r.CreateInstanceWithWeights(ctx, WeightsRequest{
+		Base:            "base",
+		WeightFileCount: 1,
+		WeightFiles:     section(t, adapted),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +164,10 @@ func TestSocketClients(t *testing.T) {
 			}
 			calls.Wait()
 			if i%5 == 0 {
-				r.EvaluateAsync(context.Background(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1)}, func(error) {})
+				r.EvaluateAsync(context.Background(), EvaluateRequest{
+					Instance: in.Instance,
+					Surfaces: surfacesOf(in.Procedures[0], 1),
+				}, func(error) {})
 			}
 		})
 	}
@@ -205,7 +217,9 @@ func TestCancelRemote(t *testing.T) {
 func TestHostilePeers(t *testing.T) {
 	b, _ := room(t, func(c *Config) {
 		c.Limits.MessageBytes, c.Limits.Handshake, c.Limits.Write = 1<<20, 200*time.Millisecond, 200*time.Millisecond
-		c.Compile = func(context.Context, CompileRequest) ([]byte, []byte, error) { return make([]byte, 1<<20), nil, nil }
+		c.Compile = func(context.Context, CompileRequest) ([]byte, []byte, error) {
+			return make([]byte, 1<<20), nil, nil
+		}
 	})
 	path := listen(t, b)
 	c := container(t, 8, 1)
@@ -228,7 +242,8 @@ func TestHostilePeers(t *testing.T) {
 		}
 		evaluate(t, good, in, c, 1)
 	}
-	for _, junk := range []string{"GET / HTTP/1.0\r\n\r\n", "\xff\xff\xff\xff", "\xf8\x7f\xff\xff\xff\xff\xff\xff\xff", strings.Repeat("\x00", 100), strings.Repeat("A", 1<<16)} {
+	for _, junk := range []string{"GET / HTTP/1.0\r\n\r\n", "\xff\xff\xff\xff", "\xf8\x7f\xff\xff\xff\xff\xff\xff\xff",
+		strings.Repeat("\x00", 100), strings.Repeat("A", 1<<16)} {
 		conn := raw()
 		io.WriteString(conn, junk)
 		if u, ok := conn.(*net.UnixConn); ok {
@@ -241,7 +256,8 @@ func TestHostilePeers(t *testing.T) {
 	// A call before Hello is refused, and names what is missing.
 	client := rpc.NewClient(raw())
 	var a Answer[LoadReply]
-	if err := client.Call(serviceName+".Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}}, &a); err != nil || a.Err == nil || a.Err.Code != NotEntitled {
+	if err := client.Call(serviceName+".Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}}, &a); err != nil ||
+		a.Err == nil || a.Err.Code != NotEntitled {
 		t.Errorf("a call before Hello: %v, %v", err, a.Err)
 	}
 	for _, m := range []string{"Broker.Nothing", "Broker.Serve", "rpc.x", "", ".", "Broker"} {
@@ -254,7 +270,8 @@ func TestHostilePeers(t *testing.T) {
 	// Nor may who has not said who it is send much.
 	conn := raw()
 	client = rpc.NewClient(conn)
-	err := client.Call(serviceName+".Load", &Call[LoadRequest]{Value: LoadRequest{Container: make([]byte, 2*helloBytes)}}, &a)
+	err := client.Call(serviceName+".Load",
+		&Call[LoadRequest]{Value: LoadRequest{Container: make([]byte, 2*helloBytes)}}, &a)
 	if err == nil {
 		t.Error("a large message before Hello was read")
 	}
@@ -288,7 +305,8 @@ func TestHostilePeers(t *testing.T) {
 			if enc.Encode(&rpc.Request{ServiceMethod: serviceName + ".Compile", Seq: uint64(i + 1)}) != nil {
 				return
 			}
-			enc.Encode(&Call[CompileRequest]{Value: CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte{byte(i)}}}}})
+			enc.Encode(&Call[CompileRequest]{Value: CompileRequest{Files: []ModelFile{{Name: "m",
+				Data: []byte{byte(i)}}}}})
 			if out.Flush() != nil {
 				return
 			}
@@ -354,7 +372,10 @@ func TestOutputsInFlight(t *testing.T) {
 	}
 	done := make(chan error, n)
 	for range n {
-		r.EvaluateAsync(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: surfacesOf(in.Procedures[0], 1)}, func(err error) { done <- err })
+		r.EvaluateAsync(t.Context(), EvaluateRequest{
+			Instance: in.Instance,
+			Surfaces: surfacesOf(in.Procedures[0], 1),
+		}, func(err error) { done <- err })
 	}
 	refusals := 0
 	for range 5 {
@@ -490,7 +511,10 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("with three processes: %+v", r)
 	}
 	all[0].Process.Kill()
-	soon(t, "what the killed process held is released", func() bool { r := b.Report(); return r.Connections == 2 && r.Instances == 2 && r.Models == 2 })
+	soon(t, "what the killed process held is released", func() bool {
+		r := b.Report()
+		return r.Connections == 2 && r.Instances == 2 && r.Models == 2
+	})
 	step(all[1], 5)
 	step(all[2], 5)
 	all[1].Process.Kill()

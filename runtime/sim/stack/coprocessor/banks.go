@@ -30,13 +30,14 @@ type BankRow struct {
 
 // Banks are the seven apertures of table 29.2.
 var Banks = [NumBanks]BankRow{
-	{1, ANE, "ANE", "main control aperture, holding the scratch registers and the reset-vector register", 0, 0x40000},
-	{2, PS, "PS", "power-state", 1, 0x4000},
-	{3, PWGATE, "PWGATE", "power-gate", 2, 0x4000},
-	{4, PTD, "PTD", "page-table and translation-domain control", 3, 0x4000},
-	{5, ANEHAL1, "ANEHAL1", "hardware-abstraction register aperture", 7, 0x4000},
-	{6, ANEHAL2, "ANEHAL2", "hardware-abstraction register aperture", 8, 0x4000},
-	{7, ANEHAL3, "ANEHAL3", "hardware-abstraction register aperture", 9, 0x4000},
+	{Order: 1, Bank: ANE, Name: "ANE", Role: "main control aperture, holding the scratch registers and the " +
+		"reset-vector register", Index: 0, Size: 0x40000},
+	{Order: 2, Bank: PS, Name: "PS", Role: "power-state", Index: 1, Size: 0x4000},
+	{Order: 3, Bank: PWGATE, Name: "PWGATE", Role: "power-gate", Index: 2, Size: 0x4000},
+	{Order: 4, Bank: PTD, Name: "PTD", Role: "page-table and translation-domain control", Index: 3, Size: 0x4000},
+	{Order: 5, Bank: ANEHAL1, Name: "ANEHAL1", Role: "hardware-abstraction register aperture", Index: 7, Size: 0x4000},
+	{Order: 6, Bank: ANEHAL2, Name: "ANEHAL2", Role: "hardware-abstraction register aperture", Index: 8, Size: 0x4000},
+	{Order: 7, Bank: ANEHAL3, Name: "ANEHAL3", Role: "hardware-abstraction register aperture", Index: 9, Size: 0x4000},
 }
 
 // String names the bank.

@@ -16,7 +16,10 @@ func BenchmarkDispatch(b *testing.B) {
 	x := h.load(containerOf(b, benchGraph), 0)
 	x.fill(1)
 	hd := x.header()
-	m := protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: x.body()}
+	m := protocol.LoopMessage{
+		Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4},
+		Body:   x.body(),
+	}
 	msg := m.Bytes()
 	ctx := context.Background()
 	b.ReportAllocs()

@@ -58,9 +58,12 @@ type Handshake struct {
 
 // Handshakes are the three handshakes in order (table 29.3).
 var Handshakes = []Handshake{
-	{1, "scratch 7, first wake", ScratchWake, WakeAlive, "the engine controller is alive after the reset-vector handoff"},
-	{2, "scratch 7, second wake", ScratchWake, WakeChannels, "the channel-description table the firmware published is ready"},
-	{3, "scratch 3, plus a magic-number-1 check", ScratchReady, MagicReady, "final acknowledgement before interrupts are enabled"},
+	{Order: 1, Register: "scratch 7, first wake", Scratch: ScratchWake, Value: WakeAlive,
+		Meaning: "the engine controller is alive after the reset-vector handoff"},
+	{Order: 2, Register: "scratch 7, second wake", Scratch: ScratchWake, Value: WakeChannels,
+		Meaning: "the channel-description table the firmware published is ready"},
+	{Order: 3, Register: "scratch 3, plus a magic-number-1 check", Scratch: ScratchReady, Value: MagicReady,
+		Meaning: "final acknowledgement before interrupts are enabled"},
 }
 
 // phase is how far the bring-up is.
@@ -108,7 +111,11 @@ func (d *Device) bringUp() {
 		if d.regs.scratch[ScratchWake] == 0 {
 			for i := range d.boot.channels {
 				d.boot.channels[i].Ready = true // each in turn
-				d.emit(trace.Event{Layer: trace.Firmware, Name: "channel ready", Args: []trace.Arg{{Key: "channel", Value: d.boot.channels[i].Name}}})
+				d.emit(trace.Event{
+					Layer: trace.Firmware,
+					Name:  "channel ready",
+					Args:  []trace.Arg{{Key: "channel", Value: d.boot.channels[i].Name}},
+				})
 			}
 			d.regs.scratch[ScratchReady] = MagicReady
 			d.phase = phaseReady
@@ -119,13 +126,18 @@ func (d *Device) bringUp() {
 
 func (d *Device) handshake(i int) {
 	h := &Handshakes[i]
-	d.emit(trace.Event{Layer: trace.Firmware, Name: h.Register, Args: []trace.Arg{{Key: "scratch", Value: uint64(h.Scratch)}, {Key: "value", Value: uint64(h.Value)}}})
+	d.emit(trace.Event{
+		Layer: trace.Firmware,
+		Name:  h.Register,
+		Args:  []trace.Arg{{Key: "scratch", Value: uint64(h.Scratch)}, {Key: "value", Value: uint64(h.Value)}},
+	})
 }
 
 // wake is the reset vector: it runs when RVBAR points to the image.
 func (d *Device) wake() {
 	if d.regs.rvbar != BootAddress {
-		d.last = fmt.Errorf("coprocessor: bring-up: rANE_H11_CHINOOK_IO_RVBAR is %#x, the image's entry is %#x; write BootAddress before releasing the reset", d.regs.rvbar, uint64(BootAddress))
+		d.last = fmt.Errorf("coprocessor: bring-up: rANE_H11_CHINOOK_IO_RVBAR is %#x, the image's entry is %#x; "+
+			"write BootAddress before releasing the reset", d.regs.rvbar, uint64(BootAddress))
 		return
 	}
 	kind := d.regs.scratch[ScratchWake]
@@ -154,19 +166,27 @@ func (d *Device) wake() {
 func (d *Device) publish() {
 	d.phase = phaseHung
 	if f := d.cfg.SecondWake; f != nil && !f(int(d.stats.Boots)) {
-		d.last = fmt.Errorf("coprocessor: bring-up: the second wake of boot %d does not arrive; power the device off and on", d.stats.Boots)
+		d.last = fmt.Errorf("coprocessor: bring-up: the second wake of boot %d does not arrive; power the device "+
+			"off and on", d.stats.Boots)
 		return
 	}
 	s := &d.regs.scratch
 	switch {
 	case s[ScratchChip] != ChipRevision:
-		d.last = fmt.Errorf("coprocessor: bring-up: chip revision %#x in scratch %d, the firmware is built for %#x", s[ScratchChip], ScratchChip, ChipRevision)
+		d.last = fmt.Errorf("coprocessor: bring-up: chip revision %#x in scratch %d, the firmware is built for %#x",
+			s[ScratchChip], ScratchChip, ChipRevision)
 		return
 	case s[ScratchIPC]>>16 != IPCVersion>>16:
-		d.last = fmt.Errorf("coprocessor: bring-up: protocol version %#x in scratch %d, the firmware has %#x", s[ScratchIPC], ScratchIPC, IPCVersion)
+		d.last = fmt.Errorf("coprocessor: bring-up: protocol version %#x in scratch %d, the firmware has %#x",
+			s[ScratchIPC], ScratchIPC, IPCVersion)
 		return
 	case s[ScratchIPC] != IPCVersion: // a minor mismatch warns and continues
-		d.emit(trace.Event{Layer: trace.Firmware, Name: "IPC protocol version", Args: []trace.Arg{{Key: "host", Value: uint64(s[ScratchIPC])}, {Key: "firmware", Value: uint64(IPCVersion)}}})
+		d.emit(trace.Event{
+			Layer: trace.Firmware,
+			Name:  "IPC protocol version",
+			Args: []trace.Arg{{Key: "host", Value: uint64(s[ScratchIPC])},
+				{Key: "firmware", Value: uint64(IPCVersion)}},
+		})
 	}
 	cfg := *d.cfg.Kernel
 	if n := s[ScratchHeap]; n != 0 {

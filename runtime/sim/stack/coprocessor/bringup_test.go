@@ -101,7 +101,8 @@ func TestTable29_3(t *testing.T) {
 		t.Fatalf("%d channels", len(cs))
 	}
 	for i, c := range cs {
-		if c.Name != names[i] || c.Version != RingVersion || c.Ready || c.Index != i || c.ToHost != (strings.HasSuffix(c.Name, "T2H") || c.Name == "TERMINAL") {
+		if c.Name != names[i] || c.Version != RingVersion || c.Ready || c.Index != i ||
+			c.ToHost != (strings.HasSuffix(c.Name, "T2H") || c.Name == "TERMINAL") {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -187,14 +188,28 @@ func TestBootArguments(t *testing.T) {
 		wake  uint32 // that scratch 7 stays at
 		want  string
 	}{
-		{"chip", func(d *Device) { d.Write32(ANE, Scratch(ScratchChip), 0x20) }, 0, "chip revision 0x20"},
-		{"protocol", func(d *Device) { d.Write32(ANE, Scratch(ScratchIPC), 2<<16) }, 0, "protocol version 0x20000"},
-		{"protocol minor", func(d *Device) { d.Write32(ANE, Scratch(ScratchIPC), IPCVersion|3) }, WakeChannels, ""},
-		{"heap", func(d *Device) { d.Write32(ANE, Scratch(ScratchHeap), 2<<20) }, 0, "the initial heap of 2097152 bytes must exceed twice the reservation"},
-		{"heap that is enough", func(d *Device) { d.Write32(ANE, Scratch(ScratchHeap), 2<<20+2) }, WakeChannels, ""},
-		{"vector", func(d *Device) { d.Write32(ANE, RegRVBAR, 4) }, BootCold, "rANE_H11_CHINOOK_IO_RVBAR"},
-		{"boot kind", func(d *Device) { d.Write32(ANE, Scratch(7), 2) }, 0, "1 selects a warm boot"},
-		{"warm", func(d *Device) { d.Write32(ANE, Scratch(7), BootWarm) }, WakeChannels, ""},
+		{name: "chip", spoil: func(d *Device) {
+			d.Write32(ANE, Scratch(ScratchChip), 0x20)
+		}, wake: 0, want: "chip revision 0x20"},
+		{name: "protocol", spoil: func(d *Device) {
+			d.Write32(ANE, Scratch(ScratchIPC), 2<<16)
+		}, wake: 0, want: "protocol version 0x20000"},
+		{name: "protocol minor", spoil: func(d *Device) {
+			d.Write32(ANE, Scratch(ScratchIPC), IPCVersion|3)
+		}, wake: WakeChannels},
+		{name: "heap", spoil: func(d *Device) {
+			d.Write32(ANE, Scratch(ScratchHeap), 2<<20)
+		}, wake: 0, want: "the initial heap of 2097152 bytes must exceed twice the reservation"},
+		{name: "heap that is enough", spoil: func(d *Device) {
+			d.Write32(ANE, Scratch(ScratchHeap), 2<<20+2)
+		}, wake: WakeChannels},
+		{name: "vector", spoil: func(d *Device) {
+			d.Write32(ANE, RegRVBAR, 4)
+		}, wake: BootCold, want: "rANE_H11_CHINOOK_IO_RVBAR"},
+		{name: "boot kind", spoil: func(d *Device) {
+			d.Write32(ANE, Scratch(7), 2)
+		}, wake: 0, want: "1 selects a warm boot"},
+		{name: "warm", spoil: func(d *Device) { d.Write32(ANE, Scratch(7), BootWarm) }, wake: WakeChannels},
 	} {
 		h := newHost(t, nil)
 		h.release()
@@ -231,7 +246,8 @@ func TestRingVersion(t *testing.T) {
 			}
 		})
 		err := h.boot()
-		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), "channel "+name+" has ring-buffer version") {
+		if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), "channel "+name+
+			" has ring-buffer version") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

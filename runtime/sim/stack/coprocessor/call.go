@@ -58,7 +58,14 @@ func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Tri
 		j.row, j.header, j.call = d.Row, h, d.Calls[i]
 		j.process, j.program = process, process.program
 		j.proc = &j.program.procs[h.ProcedureID]
-		j.key = protocol.QueueKey{UserID: process.user, JobID: j.call.JobID, Priority: h.Priority, HWQueue: h.Priority, TaskQueue: uint32(j.program.network), ScheduleInfoQueueID: h.Priority}
+		j.key = protocol.QueueKey{
+			UserID:              process.user,
+			JobID:               j.call.JobID,
+			Priority:            h.Priority,
+			HWQueue:             h.Priority,
+			TaskQueue:           uint32(j.program.network),
+			ScheduleInfoQueueID: h.Priority,
+		}
 		if c != nil {
 			j.chain, j.handler, j.stamp = c, t.Handler, t.Timestamp
 			c.apply(&j.call, t)
@@ -83,7 +90,8 @@ func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Tri
 func (b *boot) queue(j *job) error {
 	if len(j.call.Waits) > 0 && !b.events.satisfied(j.call.Waits) {
 		if len(b.jobs.parked)+1 >= protocol.MaxSharedEvents {
-			return refusef(StatusFull, "sharedEventsActiveNbr = %d: fewer than %d calls may wait for shared events", len(b.jobs.parked)+1, protocol.MaxSharedEvents)
+			return refusef(StatusFull, "sharedEventsActiveNbr = %d: fewer than %d calls may wait for shared events",
+				len(b.jobs.parked)+1, protocol.MaxSharedEvents)
 		}
 		j.waiting = true
 		b.jobs.parked = append(b.jobs.parked, j)
@@ -100,7 +108,11 @@ func (b *boot) queue(j *job) error {
 
 // schedule files a job under its key.
 func (b *boot) schedule(j *job) error {
-	err := b.sched.Submit(firmware.Request{ID: uint64(j.slot), Priority: int(j.key.Priority), Network: j.program.network})
+	err := b.sched.Submit(firmware.Request{
+		ID:       uint64(j.slot),
+		Priority: int(j.key.Priority),
+		Network:  j.program.network,
+	})
 	if err != nil {
 		return err
 	}

@@ -44,15 +44,20 @@ func TestListing29_2(t *testing.T) {
 		body  protocol.Body
 		line  string
 	}{
-		{"[PROC CALL]", 0x204, x.body(), "[PROC CALL] ProgId=0 ProcId=0 Proc=0 Pri=4"},
-		{"[PROC CALL WITH BARS]", 0x20c, func() protocol.Body {
+		{class: "[PROC CALL]", wire: 0x204, body: x.body(), line: "[PROC CALL] ProgId=0 ProcId=0 Proc=0 Pri=4"},
+		{class: "[PROC CALL WITH BARS]", wire: 0x20c, body: func() protocol.Body {
 			b := x.body()
 			b.Bars = []protocol.CustomBar{{BarID: in.BarID, Value: in.Buffer, BufferSize: in.Size}}
 			return b
-		}(), fmt.Sprintf("bar[0]: type=0 cfg=0 barId=%d value=%#x bufSize=%d", in.BarID, in.Buffer, in.Size)},
-		{"[PROC CALL WITH EVENTS]", 0x211, func() protocol.Body { b := x.body(); b.Signals = []protocol.Event{event}; return b }(), "signalEvent[0]: type=0 mask=0 id=3 value=1"},
-		{"[CR TRIGGER]", 0x209, &protocol.Trigger{Handler: m, Timestamp: 1}, fmt.Sprintf("[CR TRIGGER] cacheHandler %#x", m)},
-		{"[PROC CALL] variant", 0x212, x.body(), "[PROC CALL] ProgId=0 ProcId=0 Proc=0 Pri=4"},
+		}(), line: fmt.Sprintf("bar[0]: type=0 cfg=0 barId=%d value=%#x bufSize=%d", in.BarID, in.Buffer, in.Size)},
+		{class: "[PROC CALL WITH EVENTS]", wire: 0x211, body: func() protocol.Body {
+			b := x.body()
+			b.Signals = []protocol.Event{event}
+			return b
+		}(), line: "signalEvent[0]: type=0 mask=0 id=3 value=1"},
+		{class: "[CR TRIGGER]", wire: 0x209, body: &protocol.Trigger{Handler: m, Timestamp: 1},
+			line: fmt.Sprintf("[CR TRIGGER] cacheHandler %#x", m)},
+		{class: "[PROC CALL] variant", wire: 0x212, body: x.body(), line: "[PROC CALL] ProgId=0 ProcId=0 Proc=0 Pri=4"},
 	} {
 		lines = nil
 		for i, q := range x.ports {
@@ -134,28 +139,51 @@ func TestTable29_4(t *testing.T) {
 		spoil func(p []byte)
 		want  Status
 	}{
-		{"32 custom bars", 0x20c, func(b *protocol.ProcedureCall) { b.Bars = bars(32) }, nil, StatusOK},
-		{"33 custom bars", 0x20c, func(b *protocol.ProcedureCall) { b.Bars = bars(33) }, nil, StatusMalformed},
-		{"1 signal event", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(1) }, nil, StatusOK},
-		{"16 signal events", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(16) }, nil, StatusOK},
-		{"17 signal events", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(17) }, nil, StatusMalformed},
-		{"no signal event", 0x211, func(b *protocol.ProcedureCall) { b.Waits = event(1) }, nil, StatusMalformed},
-		{"no event at all", 0x211, func(b *protocol.ProcedureCall) {}, nil, StatusMalformed},
-		{"no partition", 0x204, nil, func(p []byte) { le(p, partitions, 0) }, StatusMalformed},
-		{"2 partitions", 0x204, nil, func(p []byte) { le(p, partitions, 2) }, StatusMalformed},
-		{"128 execute-order entries", 0x20c, func(b *protocol.ProcedureCall) { b.Order = make([]uint32, 128) }, nil, StatusOK},
-		{"129 execute-order entries", 0x20c, func(b *protocol.ProcedureCall) { b.Order = make([]uint32, 129) }, nil, StatusMalformed},
-		{"no output buffer set", 0x204, nil, func(p []byte) { le(p, sets, 0) }, StatusMalformed},
-		{"2 output buffer sets", 0x204, nil, func(p []byte) { le(p, sets, 2) }, StatusMalformed},
-		{"no event mask", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(1) }, func(p []byte) { le(p, masks, 0) }, StatusMalformed},
-		{"2 event masks", 0x211, func(b *protocol.ProcedureCall) { b.Signals = event(1) }, func(p []byte) { le(p, masks, 2) }, StatusMalformed},
+		{field: "32 custom bars", wire: 0x20c, make: func(b *protocol.ProcedureCall) {
+			b.Bars = bars(32)
+		}, want: StatusOK},
+		{field: "33 custom bars", wire: 0x20c, make: func(b *protocol.ProcedureCall) {
+			b.Bars = bars(33)
+		}, want: StatusMalformed},
+		{field: "1 signal event", wire: 0x211, make: func(b *protocol.ProcedureCall) {
+			b.Signals = event(1)
+		}, want: StatusOK},
+		{field: "16 signal events", wire: 0x211, make: func(b *protocol.ProcedureCall) {
+			b.Signals = event(16)
+		}, want: StatusOK},
+		{field: "17 signal events", wire: 0x211, make: func(b *protocol.ProcedureCall) {
+			b.Signals = event(17)
+		}, want: StatusMalformed},
+		{field: "no signal event", wire: 0x211, make: func(b *protocol.ProcedureCall) {
+			b.Waits = event(1)
+		}, want: StatusMalformed},
+		{field: "no event at all", wire: 0x211, make: func(b *protocol.ProcedureCall) {}, want: StatusMalformed},
+		{field: "no partition", wire: 0x204, spoil: func(p []byte) { le(p, partitions, 0) }, want: StatusMalformed},
+		{field: "2 partitions", wire: 0x204, spoil: func(p []byte) { le(p, partitions, 2) }, want: StatusMalformed},
+		{field: "128 execute-order entries", wire: 0x20c, make: func(b *protocol.ProcedureCall) {
+			b.Order = make([]uint32, 128)
+		}, want: StatusOK},
+		{field: "129 execute-order entries", wire: 0x20c, make: func(b *protocol.ProcedureCall) {
+			b.Order = make([]uint32, 129)
+		}, want: StatusMalformed},
+		{field: "no output buffer set", wire: 0x204, spoil: func(p []byte) { le(p, sets, 0) }, want: StatusMalformed},
+		{field: "2 output buffer sets", wire: 0x204, spoil: func(p []byte) { le(p, sets, 2) }, want: StatusMalformed},
+		{field: "no event mask", wire: 0x211, make: func(b *protocol.ProcedureCall) {
+			b.Signals = event(1)
+		}, spoil: func(p []byte) { le(p, masks, 0) }, want: StatusMalformed},
+		{field: "2 event masks", wire: 0x211, make: func(b *protocol.ProcedureCall) {
+			b.Signals = event(1)
+		}, spoil: func(p []byte) { le(p, masks, 2) }, want: StatusMalformed},
 	} {
 		b := x.body()
 		if c.make != nil {
 			c.make(b)
 		}
 		hd := x.header()
-		msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: c.wire, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: b}).Bytes()
+		msg := (&protocol.LoopMessage{
+			Header: protocol.LoopHeader{Wire: c.wire, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4},
+			Body:   b,
+		}).Bytes()
 		if c.spoil != nil {
 			c.spoil(msg)
 		}
@@ -173,11 +201,17 @@ func TestTable29_4(t *testing.T) {
 	for range 17 {
 		tr.Inputs = append(tr.Inputs, in)
 	}
-	if n := h.raw(protocol.Loop, (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x209, Priority: 4}, Body: tr}).Bytes()); n[0].status() != StatusMalformed {
+	if n := h.raw(protocol.Loop, (&protocol.LoopMessage{
+		Header: protocol.LoopHeader{Wire: 0x209, Priority: 4},
+		Body:   tr,
+	}).Bytes()); n[0].status() != StatusMalformed {
 		t.Errorf("17 inputs: %+v", n)
 	}
 	tr.Inputs = tr.Inputs[:16]
-	if n := h.raw(protocol.Loop, (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x209, Priority: 4}, Body: tr}).Bytes()); n[0].status() != StatusOK {
+	if n := h.raw(protocol.Loop, (&protocol.LoopMessage{
+		Header: protocol.LoopHeader{Wire: 0x209, Priority: 4},
+		Body:   tr,
+	}).Bytes()); n[0].status() != StatusOK {
 		t.Errorf("16 inputs: %+v: %v", n, h.d.LastError())
 	}
 }
@@ -198,23 +232,49 @@ func TestBindings(t *testing.T) {
 		want Status
 		text string
 	}{
-		{"no input", func(b *protocol.ProcedureCall) { b.Inputs = nil }, StatusBuffer, "has no buffer; the call binds it"},
-		{"no output", func(b *protocol.ProcedureCall) { b.Outputs = nil }, StatusBuffer, "has no buffer; the call binds it"},
-		{"an output's register for an input", func(b *protocol.ProcedureCall) { b.Inputs[0].BarID = out.BarID }, StatusBuffer, "is for output, not input"},
-		{"no such register", func(b *protocol.ProcedureCall) { b.Inputs[0].BarID = 31 }, StatusBuffer, "has no buffer-access register 31"},
-		{"unaligned", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer += 32 }, StatusBuffer, "a base is a multiple of 64"},
-		{"address 0", func(b *protocol.ProcedureCall) { b.Outputs[0].Buffer = 0 }, StatusBuffer, "not 0"},
-		{"no bytes", func(b *protocol.ProcedureCall) { b.Outputs[0].Size = 0 }, StatusBuffer, "has bytes"},
-		{"past the aperture", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer = 0xf000_0000 }, StatusTranslation, "0xf0000000"},
-		{"not mapped", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer = 0x4000_0000 }, StatusTranslation, "0x40000000"},
-		{"the output's buffer as input", func(b *protocol.ProcedureCall) { b.Inputs[0].Buffer = out.Buffer }, StatusTranslation, "output"},
-		{"the input's buffer as output", func(b *protocol.ProcedureCall) { b.Outputs[0].Buffer = in.Buffer }, StatusTranslation, "input"},
-		{"too small", func(b *protocol.ProcedureCall) { b.Inputs[0].Size = 64 }, StatusEngine, "a buffer of 0x40 bytes"},
-		{"custom bar of a register that is not there", func(b *protocol.ProcedureCall) {
+		{name: "no input", make: func(b *protocol.ProcedureCall) {
+			b.Inputs = nil
+		}, want: StatusBuffer, text: "has no buffer; the call binds it"},
+		{name: "no output", make: func(b *protocol.ProcedureCall) {
+			b.Outputs = nil
+		}, want: StatusBuffer, text: "has no buffer; the call binds it"},
+		{name: "an output's register for an input", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].BarID = out.BarID
+		}, want: StatusBuffer, text: "is for output, not input"},
+		{name: "no such register", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].BarID = 31
+		}, want: StatusBuffer, text: "has no buffer-access register 31"},
+		{name: "unaligned", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].Buffer += 32
+		}, want: StatusBuffer, text: "a base is a multiple of 64"},
+		{name: "address 0", make: func(b *protocol.ProcedureCall) {
+			b.Outputs[0].Buffer = 0
+		}, want: StatusBuffer, text: "not 0"},
+		{name: "no bytes", make: func(b *protocol.ProcedureCall) {
+			b.Outputs[0].Size = 0
+		}, want: StatusBuffer, text: "has bytes"},
+		{name: "past the aperture", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].Buffer = 0xf000_0000
+		}, want: StatusTranslation, text: "0xf0000000"},
+		{name: "not mapped", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].Buffer = 0x4000_0000
+		}, want: StatusTranslation, text: "0x40000000"},
+		{name: "the output's buffer as input", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].Buffer = out.Buffer
+		}, want: StatusTranslation, text: "output"},
+		{name: "the input's buffer as output", make: func(b *protocol.ProcedureCall) {
+			b.Outputs[0].Buffer = in.Buffer
+		}, want: StatusTranslation, text: "input"},
+		{name: "too small", make: func(b *protocol.ProcedureCall) {
+			b.Inputs[0].Size = 64
+		}, want: StatusEngine, text: "a buffer of 0x40 bytes"},
+		{name: "custom bar of a register that is not there", make: func(b *protocol.ProcedureCall) {
 			b.Bars = []protocol.CustomBar{{BarID: 31, Value: in.Buffer, BufferSize: 64}}
-		}, StatusBuffer, "bar[0]"},
-		{"an operation that is not there", func(b *protocol.ProcedureCall) { b.Order = []uint32{0, 9} }, StatusMalformed, "customExecuteOrder[1] = 9"},
-		{"right", func(b *protocol.ProcedureCall) {}, StatusOK, ""},
+		}, want: StatusBuffer, text: "bar[0]"},
+		{name: "an operation that is not there", make: func(b *protocol.ProcedureCall) {
+			b.Order = []uint32{0, 9}
+		}, want: StatusMalformed, text: "customExecuteOrder[1] = 9"},
+		{name: "right", make: func(b *protocol.ProcedureCall) {}, want: StatusOK},
 	} {
 		b := x.body()
 		c.make(b)
@@ -266,7 +326,8 @@ func TestTable29_7Block(t *testing.T) {
 		}
 	}
 	network := uint32(h.d.boot.table.slots[x.program].network)
-	if q(firmware.RegPriority) != 4<<16|network || q(firmware.RegEnable) != 1 || q(firmware.RegStatus) != 1 || q(firmware.RegDoorbell) != 1 {
+	if q(firmware.RegPriority) != 4<<16|network || q(firmware.RegEnable) != 1 || q(firmware.RegStatus) != 1 ||
+		q(firmware.RegDoorbell) != 1 {
 		t.Error("the queue's registers")
 	}
 	if f.Read(0) != 0 || f.Read(fileEnd) != 0 {
@@ -336,7 +397,11 @@ func TestInference(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := x.body()
-	in := &protocol.Inference{PropertyBuffer: m.Addr(), Buffers: append(b.Inputs, b.Outputs...), Call: protocol.ProcedureCall{JobID: 77}}
+	in := &protocol.Inference{
+		PropertyBuffer: m.Addr(),
+		Buffers:        append(b.Inputs, b.Outputs...),
+		Call:           protocol.ProcedureCall{JobID: 77},
+	}
 	send := func() note {
 		t.Helper()
 		h.postBody(protocol.ByName("INFERENCE_CALL"), x.header(), in)
@@ -399,7 +464,8 @@ func TestListing29_4Device(t *testing.T) {
 		if err != nil || len(engines) != 1 {
 			t.Fatalf("%v, %d engines", err, len(engines))
 		}
-		if hdr.Timing != uint64(RoundTrip) || hdr.Word1 != x.job || hdr.Counter != i+1 || engines[0].Call != x.job || engines[0].Counters[1] == 0 {
+		if hdr.Timing != uint64(RoundTrip) || hdr.Word1 != x.job || hdr.Counter != i+1 || engines[0].Call != x.job ||
+			engines[0].Counters[1] == 0 {
 			t.Errorf("%+v %+v", hdr, engines)
 		}
 	}

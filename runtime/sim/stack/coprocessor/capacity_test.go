@@ -63,7 +63,10 @@ func TestFull(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	hd := x.header()
-	msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: x.body()}).Bytes()
+	msg := (&protocol.LoopMessage{
+		Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4},
+		Body:   x.body(),
+	}).Bytes()
 	n := 0
 	for ; h.d.Rings().Post(protocol.Loop, msg) == nil; n++ {
 	}

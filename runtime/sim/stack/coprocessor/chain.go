@@ -97,7 +97,12 @@ func (b *boot) recycled(d *protocol.Delivery, _ *answer) error {
 	if c == nil {
 		return refusef(StatusDropped, "the buffer belongs to no resident request")
 	}
-	x := protocol.Buffer{Type: protocol.OutputBuffer, BarID: uint32(r.Value("buffer.barId")), Buffer: r.Value("buffer.buffer"), Size: r.Value("buffer.size")}
+	x := protocol.Buffer{
+		Type:   protocol.OutputBuffer,
+		BarID:  uint32(r.Value("buffer.barId")),
+		Buffer: r.Value("buffer.buffer"),
+		Size:   r.Value("buffer.size"),
+	}
 	if x.Buffer != 0 {
 		put(&c.outputs, x)
 	}

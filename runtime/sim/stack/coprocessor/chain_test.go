@@ -64,7 +64,8 @@ func (h *host) resident() *resident {
 
 func (r *resident) recycle(h *host, buffer uint64) note {
 	h.t.Helper()
-	return h.command("PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", r.x.header(), r.handler, 0, uint64(protocol.OutputBuffer), uint64(r.out.BarID), buffer, r.out.Size)
+	return h.command("PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", r.x.header(), r.handler, 0, uint64(protocol.OutputBuffer),
+		uint64(r.out.BarID), buffer, r.out.Size)
 }
 
 // An execution's output set is the next one's input set, without the host: the
@@ -74,7 +75,8 @@ func TestChaining(t *testing.T) {
 	r := h.resident()
 	for i := 1; i <= 4; i++ {
 		n := h.trigger(&protocol.Trigger{Handler: r.handler, Timestamp: uint64(10 * i)})
-		if n.name != "DATA_CHAINING_EVENT" || n.status() != StatusOK || n.values[0] != r.handler || n.values[2] != uint64(10*i) {
+		if n.name != "DATA_CHAINING_EVENT" || n.status() != StatusOK || n.values[0] != r.handler ||
+			n.values[2] != uint64(10*i) {
 			t.Fatalf("step %d: %+v: %v", i, n, h.d.LastError())
 		}
 		out := r.bufs[i%2]
@@ -90,7 +92,11 @@ func TestChaining(t *testing.T) {
 	binary.LittleEndian.PutUint16(r.bufs[1], halves[1])
 	in := r.x.body().Inputs[0]
 	in.Buffer = r.addrs[1]
-	if n := h.trigger(&protocol.Trigger{Handler: r.handler, Timestamp: 50, Inputs: []protocol.Buffer{in}}); n.status() != StatusOK {
+	if n := h.trigger(&protocol.Trigger{
+		Handler:   r.handler,
+		Timestamp: 50,
+		Inputs:    []protocol.Buffer{in},
+	}); n.status() != StatusOK {
 		t.Fatalf("%+v: %v", n, h.d.LastError())
 	}
 	if got := binary.LittleEndian.Uint16(r.bufs[1]); got != halves[2] {
@@ -156,7 +162,9 @@ func TestChainsEnd(t *testing.T) {
 	if n := h2.trigger(&protocol.Trigger{Handler: m, Timestamp: 1}); n.status() != StatusOK {
 		t.Fatalf("%+v", n)
 	}
-	if n := h2.command("PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", x.header(), m, 0, uint64(protocol.OutputBuffer), uint64(x.body().Outputs[0].BarID), x.body().Outputs[0].Buffer, x.body().Outputs[0].Size); n.status() != StatusOK {
+	if n := h2.command("PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", x.header(), m, 0, uint64(protocol.OutputBuffer),
+		uint64(x.body().Outputs[0].BarID), x.body().Outputs[0].Buffer, x.body().
+			Outputs[0].Size); n.status() != StatusOK {
 		t.Fatalf("%+v", n)
 	}
 	if n := h2.trigger(&protocol.Trigger{Handler: m, Timestamp: 2}); n.status() != StatusTranslation {
@@ -164,7 +172,11 @@ func TestChainsEnd(t *testing.T) {
 	}
 	// A trigger that failed leaves nothing to recycle and does not advance.
 	in := x.body().Inputs[0]
-	if n := h2.trigger(&protocol.Trigger{Handler: m, Timestamp: 3, Inputs: []protocol.Buffer{in}}); n.status() != StatusOK {
+	if n := h2.trigger(&protocol.Trigger{
+		Handler:   m,
+		Timestamp: 3,
+		Inputs:    []protocol.Buffer{in},
+	}); n.status() != StatusOK {
 		t.Errorf("%+v: %v", n, h2.d.LastError())
 	}
 }
@@ -193,7 +205,8 @@ func TestSharedEvents(t *testing.T) {
 		}
 		jobs = append(jobs, n.values[2])
 	}
-	if !slices.Equal(jobs, []uint64{uint64(first), uint64(second)}) || h.d.EventValue(1) != 5 || h.d.EventValue(2) != 1 {
+	if !slices.Equal(jobs, []uint64{uint64(first), uint64(second)}) || h.d.EventValue(1) != 5 ||
+		h.d.EventValue(2) != 1 {
 		t.Errorf("jobs %v", jobs)
 	}
 	// The host signals; until then the call waits, and one alone may.
@@ -252,7 +265,8 @@ func TestBackChannelDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, ok, err := h.d.TakeNotification()
-	if !ok || err != nil || m.Row.Name != "BACK_CHANNEL_RPC" || string(m.Body.(*protocol.BackChannel).Payload) != "hello" {
+	if !ok || err != nil || m.Row.Name != "BACK_CHANNEL_RPC" || string(m.Body.(*protocol.BackChannel).
+		Payload) != "hello" {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	ack := func() note {
@@ -292,10 +306,15 @@ func TestTriggerRefused(t *testing.T) {
 	h.notes()
 	r, _ := h.d.TakeReply()
 	m := r.Record.Values[0]
-	if n := h.trigger(&protocol.Trigger{Handler: m, Timestamp: 1}); n.name != "PROGRAM_EVENT" || n.status() != StatusBuffer {
+	if n := h.trigger(&protocol.Trigger{Handler: m, Timestamp: 1}); n.name != "PROGRAM_EVENT" ||
+		n.status() != StatusBuffer {
 		t.Errorf("%+v", n)
 	}
-	if n := h.trigger(&protocol.Trigger{Handler: m, Timestamp: 2, Inputs: []protocol.Buffer{in}}); n.name != "DATA_CHAINING_EVENT" || n.status() != StatusOK {
+	if n := h.trigger(&protocol.Trigger{
+		Handler:   m,
+		Timestamp: 2,
+		Inputs:    []protocol.Buffer{in},
+	}); n.name != "DATA_CHAINING_EVENT" || n.status() != StatusOK {
 		t.Errorf("%+v: %v", n, h.d.LastError())
 	}
 	full1(t, h.d, "direct procedure-call event")

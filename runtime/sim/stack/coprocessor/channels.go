@@ -40,7 +40,8 @@ func channelTable(version func(string) uint32) ([]Channel, error) {
 			continue
 		}
 		if out[i].Version = version(c.name); out[i].Version != RingVersion {
-			return nil, fmt.Errorf("channel %s has ring-buffer version %d, the firmware has %d", c.name, out[i].Version, RingVersion)
+			return nil, fmt.Errorf("channel %s has ring-buffer version %d, the firmware has %d", c.name, out[i].Version,
+				RingVersion)
 		}
 	}
 	return out, nil

@@ -18,7 +18,8 @@ import (
 // without constants and scratch.
 var corpus = []string{
 	"coremlrs-test-linear", "coremltools-add", "espresso-full-fused", "espresso-fused-ffn", "espresso-fused-qkv",
-	"espresso-matmul", "fluid-token-duration", "mnist-cnn-inline", "rb-multifunction-flexible", "rb-pipeline-dynamic-relu",
+	"espresso-matmul", "fluid-token-duration", "mnist-cnn-inline", "rb-multifunction-flexible",
+	"rb-pipeline-dynamic-relu",
 	"silero-v6-fp16", "silero-v6-int8", "DTLN_AEC_128_Part1.mlpackage",
 }
 

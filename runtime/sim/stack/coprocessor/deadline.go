@@ -72,7 +72,10 @@ func (b *boot) deadline() {
 	b.instant("software deadline", "task queue", network)
 	if s.how == firmware.Stuck {
 		b.d.count(func(s *Stats) { s.Resets++ })
-		b.note(&protocol.Rows[protocol.IDResetNote], protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound}, network, network)
+		b.note(&protocol.Rows[protocol.IDResetNote], protocol.Header{
+			ProgramID: protocol.Unbound,
+			ProcessID: protocol.Unbound,
+		}, network, network)
 		b.ringControl()
 		b.fail(synchronousAbort, &StuckError{s.job.program.network})
 		return

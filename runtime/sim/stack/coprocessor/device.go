@@ -87,7 +87,12 @@ func New(cfg Config) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{cfg: cfg, window: w, users: map[uint32]*translation.Context{}}
-	d.engine = engine.New(engine.Options{Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork, Trace: d.engineTrace()})
+	d.engine = engine.New(engine.Options{
+		Numerics: cfg.Numerics,
+		Workers:  cfg.Workers,
+		MaxWork:  cfg.MaxWork,
+		Trace:    d.engineTrace(),
+	})
 	return d, nil
 }
 

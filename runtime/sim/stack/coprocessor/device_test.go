@@ -44,14 +44,16 @@ func TestTasks(t *testing.T) {
 	}
 	h.up()
 	h.first()
-	want := []string{"idle task", "task terminator", "execution-loop pump", "address-translation manager", "tunable-register loader",
+	want := []string{"idle task", "task terminator", "execution-loop pump", "address-translation manager",
+		"tunable-register loader",
 		"load monitor", "interrupt manager", "call manager", "server", "host remote-procedure-call daemon"}
 	got := h.d.Tasks()
 	if len(got) != len(want) {
 		t.Fatalf("%d tasks", len(got))
 	}
 	for i, r := range got {
-		if r.Name != want[i] || r.State != firmware.Waiting || r.Input.Available != r.Input.Total || r.Interrupt.Available != r.Interrupt.Total {
+		if r.Name != want[i] || r.State != firmware.Waiting || r.Input.Available != r.Input.Total ||
+			r.Interrupt.Available != r.Interrupt.Total {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -42,7 +42,8 @@ type target struct {
 // descriptors come, is modelled; the client's comes with IPC_ENDPOINT_SET.)
 func (d *Device) SetTarget(slot int, reg uint64, index uint32) error {
 	if slot <= TargetClient || slot >= numTargets {
-		return fmt.Errorf("coprocessor: doorbell slot %d: %d and %d are set by the host", slot, TargetWaiter, TargetTelemetry)
+		return fmt.Errorf("coprocessor: doorbell slot %d: %d and %d are set by the host", slot, TargetWaiter,
+			TargetTelemetry)
 	}
 	if index > 31 {
 		return fmt.Errorf("coprocessor: doorbell index %d: must be below 32", index)
@@ -101,13 +102,19 @@ func (b *boot) ringOne(reg uint64, value uint32) {
 			s.Retries += uint64(rc)
 		})
 		if b.tracing() {
-			b.emit(trace.Event{Layer: trace.Firmware, Name: "ring_doorbell", Args: []trace.Arg{{Key: "DoorBellReg", Value: reg}, {Key: "DoorBellBit", Value: uint64(value)}, {Key: "rc", Value: rc}}})
+			b.emit(trace.Event{
+				Layer: trace.Firmware,
+				Name:  "ring_doorbell",
+				Args: []trace.Arg{{Key: "DoorBellReg", Value: reg}, {Key: "DoorBellBit", Value: uint64(value)},
+					{Key: "rc", Value: rc}},
+			})
 		}
 		if rc == 0 {
 			return
 		}
 		if try == maxRetries {
-			b.fault(StatusAborted, fmt.Errorf("the host rejected doorbell %#x %d times; its notification waits in the ring", reg, try))
+			b.fault(StatusAborted, fmt.Errorf(
+				"the host rejected doorbell %#x %d times; its notification waits in the ring", reg, try))
 			return
 		}
 	}

@@ -20,13 +20,15 @@ func TestListing29_3(t *testing.T) {
 		fatal             bool
 		ops               []string
 	}{
-		{"taken", false, false, 0, false, []string{
-			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x5", "mrs 0x5", "mrs 0x5", "msr 0x8000000005", "restore_irq 0x0"}},
-		{"rejected", true, false, 1, false, []string{
-			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x85", "mrs 0x85", "msr 0x5", "mrs 0x5", "msr 0x8000000005", "restore_irq 0x0"}},
-		{"uncorrectable", false, true, 0, true, []string{
+		{name: "taken", reject: false, uncorrect: false, rc: 0, fatal: false, ops: []string{
+			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x5", "mrs 0x5", "mrs 0x5",
+			"msr 0x8000000005", "restore_irq 0x0"}},
+		{name: "rejected", reject: true, uncorrect: false, rc: 1, fatal: false, ops: []string{
+			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x85", "mrs 0x85", "msr 0x5",
+			"mrs 0x5", "msr 0x8000000005", "restore_irq 0x0"}},
+		{name: "uncorrectable", reject: false, uncorrect: true, rc: 0, fatal: true, ops: []string{
 			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x7", "mrs 0x7"}},
-		{"both", true, true, 0, true, []string{
+		{name: "both", reject: true, uncorrect: true, rc: 0, fatal: true, ops: []string{
 			"DAIFSet #0x2 0x0", "mrs 0x8000000005", "msr 0x5", "str 0x20", "dsb sy ; isb 0x87", "mrs 0x87"}},
 	} {
 		var f fabric
@@ -176,7 +178,8 @@ func TestDoorbellFatal(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	dump := h.d.Dump()
-	if dump == nil || !strings.Contains(dump.Sections[1].Text, "FAR=0x0000000280000000") || !strings.Contains(dump.Sections[3].Text, "S3_3_C15_C8_0=0x0000000000000007") {
+	if dump == nil || !strings.Contains(dump.Sections[1].Text, "FAR=0x0000000280000000") ||
+		!strings.Contains(dump.Sections[3].Text, "S3_3_C15_C8_0=0x0000000000000007") {
 		t.Errorf("the error register is not in the dump: %v", dump)
 	}
 }

@@ -24,7 +24,8 @@ var ExceptionClasses = [4]string{nonMaskable, interruptClass, fastInterrupt, syn
 // DumpSections are the parts of a dump in their fixed order.
 var DumpSections = []string{
 	"exception class", "fault-address and exception-syndrome registers", "general-purpose registers",
-	"cache-controller error registers", "restart count", "recent commands", "task", "context", "processor", "call stack",
+	"cache-controller error registers", "restart count", "recent commands", "task", "context", "processor",
+	"call stack",
 }
 
 // Section is one part of a dump.
@@ -76,7 +77,8 @@ type Fault struct {
 
 // Error names class, task and cause.
 func (f *Fault) Error() string {
-	return fmt.Sprintf("coprocessor: firmware fault: %s in %s: %v; drain the dump and reset the device", f.Class, f.Task, f.Err)
+	return fmt.Sprintf("coprocessor: firmware fault: %s in %s: %v; drain the dump and reset the device", f.Class,
+		f.Task, f.Err)
 }
 
 // Unwrap returns the cause.
@@ -111,7 +113,8 @@ func (r *commandRing) replay() string {
 		if e.row != nil {
 			name = e.row.String()
 		}
-		lines = append(lines, fmt.Sprintf("%v %s prog %d process %d proc %d pri %d: %s", e.at, name, e.header.ProgramID, e.header.ProcessID, e.header.ProcedureID, e.header.Priority, e.ran))
+		lines = append(lines, fmt.Sprintf("%v %s prog %d process %d proc %d pri %d: %s", e.at, name, e.header.ProgramID,
+			e.header.ProcessID, e.header.ProcedureID, e.header.Priority, e.ran))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -142,7 +145,12 @@ func (b *boot) fail(class string, err error) {
 		d.stats.Faults++
 	}
 	d.mu.Unlock()
-	b.emit(trace.Event{Layer: trace.Firmware, Name: class, Err: err.Error(), Args: []trace.Arg{{Key: "task", Value: f.Task}}})
+	b.emit(trace.Event{
+		Layer: trace.Firmware,
+		Name:  class,
+		Err:   err.Error(),
+		Args:  []trace.Arg{{Key: "task", Value: f.Task}},
+	})
 }
 
 // Modelled values of registers that no source gives.
@@ -158,7 +166,8 @@ func (b *boot) stage(f *Fault) *CoreDump {
 		last = b.ring.entries[(b.ring.n-1)%ringDepth].header
 	}
 	var regs [31]uint64
-	for i, v := range []uint32{last.ID, last.Size, last.Priority, uint32(last.ProgramID), uint32(last.ProcessID), last.ProcedureID} {
+	for i, v := range []uint32{last.ID, last.Size, last.Priority, uint32(last.ProgramID), uint32(last.ProcessID),
+		last.ProcedureID} {
 		regs[i] = uint64(v)
 	}
 	regs[30] = dumpPC

@@ -62,12 +62,14 @@ func (t *eventTable) set(id, value uint64, host bool) error {
 func (b *boot) initEvents(d *protocol.Delivery, _ *answer) error {
 	n := record(d).Values[1] / eventBytes
 	if n < 1 || n > maxEvents {
-		return refusef(StatusMalformed, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events of %d bytes; 1 to %d is allowed", n, eventBytes, maxEvents)
+		return refusef(StatusMalformed, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events of %d bytes; 1 to %d "+
+			"is allowed", n, eventBytes, maxEvents)
 	}
 	b.events.mu.Lock()
 	defer b.events.mu.Unlock()
 	if int(n) < len(b.events.values) {
-		return refusef(StatusBusy, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events, %d are in use", n, len(b.events.values))
+		return refusef(StatusBusy, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events, %d are in use", n,
+			len(b.events.values))
 	}
 	b.events.size = int(n)
 	return nil
@@ -134,7 +136,8 @@ func (b *boot) abandon(process int32) {
 			b.jobs.parked = append(b.jobs.parked, j)
 			continue
 		}
-		j.status, j.err = StatusDropped, refusef(StatusDropped, "process %d was torn down while a call of it waited for shared events", process)
+		j.status, j.err = StatusDropped,
+			refusef(StatusDropped, "process %d was torn down while a call of it waited for shared events", process)
 		b.fault(j.status, j.err)
 		b.finish(j, 0)
 	}

@@ -76,7 +76,8 @@ func (f *fabric) gate() bool {
 // transaction was rejected and is to be tried again; fatal is an uncorrectable
 // error, from which there is no return: the window stays open and interrupts
 // masked.
-func (f *fabric) ringDoorbell(reg uint64, value uint32, store func(reg uint64, value uint32) (reject, uncorrectable bool)) (rc int, fatal bool) {
+func (f *fabric) ringDoorbell(reg uint64, value uint32, store func(reg uint64, value uint32) (reject,
+	uncorrectable bool)) (rc int, fatal bool) {
 	w0 := f.masked
 	f.masked = true
 	f.note("DAIFSet #0x2", 0)

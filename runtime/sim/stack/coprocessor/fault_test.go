@@ -70,14 +70,16 @@ func TestDump(t *testing.T) {
 		if !slices.Equal(names, DumpSections) {
 			t.Errorf("sections %v", names)
 		}
-		if text["exception class"] != class || text["task"] != "execution-loop pump" || text["restart count"] != "0" || text["processor"] == "" {
+		if text["exception class"] != class || text["task"] != "execution-loop pump" || text["restart count"] != "0" ||
+			text["processor"] == "" {
 			t.Errorf("%v", text)
 		}
 		if want := map[bool]string{true: "interrupt", false: "task"}[n%2 == 0]; text["context"] != want {
 			t.Errorf("context %q", text["context"])
 		}
 		lines := strings.Split(text["recent commands"], "\n")
-		if !strings.Contains(lines[0], "PROCEDURE_CALL") || !strings.Contains(lines[1], "CREATE_PROCESS") || !strings.Contains(lines[2], "LOAD_AFPP") || !strings.Contains(lines[len(lines)-1], "PRINT_ENABLE") {
+		if !strings.Contains(lines[0], "PROCEDURE_CALL") || !strings.Contains(lines[1], "CREATE_PROCESS") ||
+			!strings.Contains(lines[2], "LOAD_AFPP") || !strings.Contains(lines[len(lines)-1], "PRINT_ENABLE") {
 			t.Errorf("ring:\n%s", text["recent commands"])
 		}
 		for _, r := range []string{"x0=", "x30=", "pc="} {
@@ -124,14 +126,18 @@ func TestStrict(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		h := ready(t, func(c *Config) { c.Strict = strict })
 		x := h.load(containerOf(t, adder), 0)
-		msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x205, ProgramID: -1, ProcessID: -1}, Body: &protocol.Record{}}).Bytes()
+		msg := (&protocol.LoopMessage{
+			Header: protocol.LoopHeader{Wire: 0x205, ProgramID: -1, ProcessID: -1},
+			Body:   &protocol.Record{},
+		}).Bytes()
 		if err := h.d.Rings().Post(protocol.Loop, msg); err != nil {
 			t.Fatal(err)
 		}
 		h.d.Write32(ANE, RegDoorbell, 1<<BellLoop)
 		err := h.run()
 		if !strict {
-			if n := h.notes(); err != nil || len(n) != 1 || n[0].status() != StatusUnsupported || h.d.Stats().Refused != 1 {
+			if n := h.notes(); err != nil || len(n) != 1 || n[0].status() != StatusUnsupported || h.d.Stats().
+				Refused != 1 {
 				t.Errorf("%+v, %v", n, err)
 			}
 			if x.call().status() != StatusOK {
@@ -140,7 +146,8 @@ func TestStrict(t *testing.T) {
 			continue
 		}
 		var f *Fault
-		if !errors.As(err, &f) || !errors.Is(err, protocol.ErrFault) || h.d.Dump() == nil || f.Task != "execution-loop pump" {
+		if !errors.As(err, &f) || !errors.Is(err, protocol.ErrFault) || h.d.Dump() == nil ||
+			f.Task != "execution-loop pump" {
 			t.Fatalf("%v", err)
 		}
 		if err := h.run(); !errors.As(err, &f) {
@@ -173,7 +180,8 @@ func TestSoftwareDeadline(t *testing.T) {
 		if err == nil {
 			aborted++
 			// The first was aborted after two seconds, and the second ran.
-			if len(ns) != 2 || ns[0].status() != StatusAborted || ns[1].status() != StatusOK || took < firmware.SoftwareDeadline || took > firmware.SoftwareDeadline+3*RoundTrip {
+			if len(ns) != 2 || ns[0].status() != StatusAborted || ns[1].status() != StatusOK ||
+				took < firmware.SoftwareDeadline || took > firmware.SoftwareDeadline+3*RoundTrip {
 				t.Errorf("%+v after %v", ns, took)
 			}
 			if s := h.d.Stats(); s.Aborts != 1 || s.Resets != 0 {
@@ -183,10 +191,12 @@ func TestSoftwareDeadline(t *testing.T) {
 			stuck++
 			var f *Fault
 			var se *StuckError
-			if !errors.As(err, &f) || !errors.As(err, &se) || took < 2*firmware.SoftwareDeadline || took > 2*firmware.SoftwareDeadline+RoundTrip {
+			if !errors.As(err, &f) || !errors.As(err, &se) || took < 2*firmware.SoftwareDeadline ||
+				took > 2*firmware.SoftwareDeadline+RoundTrip {
 				t.Fatalf("%v after %v", err, took)
 			}
-			if len(ns) != 1 || ns[0].name != "CH_RESET_NOTIFICATION" || ns[0].values[0] != network || ns[0].values[1] != network {
+			if len(ns) != 1 || ns[0].name != "CH_RESET_NOTIFICATION" || ns[0].values[0] != network ||
+				ns[0].values[1] != network {
 				t.Errorf("%+v", ns)
 			}
 			h.again()
@@ -340,7 +350,8 @@ func TestInjectionReplays(t *testing.T) {
 		t.Fatalf("%d and %d events", len(a), len(b))
 	}
 	for i := range a {
-		if a[i].Name != b[i].Name || a[i].At != b[i].At || a[i].Err != b[i].Err || string(a[i].Data) != string(b[i].Data) {
+		if a[i].Name != b[i].Name || a[i].At != b[i].At || a[i].Err != b[i].Err ||
+			string(a[i].Data) != string(b[i].Data) {
 			t.Errorf("event %d: %+v, %+v", i, a[i], b[i])
 		}
 	}

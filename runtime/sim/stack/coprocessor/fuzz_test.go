@@ -40,7 +40,10 @@ func FuzzMessages(f *testing.F) {
 	hd := x.header()
 	body := x.body()
 	loop := func(wire uint16, b protocol.Body) []byte {
-		return (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: wire, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: b}).Bytes()
+		return (&protocol.LoopMessage{
+			Header: protocol.LoopHeader{Wire: wire, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4},
+			Body:   b,
+		}).Bytes()
 	}
 	f.Add(true, loop(0x204, body))
 	f.Add(true, loop(0x209, &protocol.Trigger{Handler: 1<<32 | 1, Timestamp: 5, Inputs: body.Inputs}))
@@ -58,11 +61,15 @@ func FuzzMessages(f *testing.F) {
 		name   string
 		values []uint64
 	}{
-		{"LOAD_AFPP", []uint64{addr, uint64(size)}}, {"CREATE_PROCESS", nil}, {"TERMINATE_PROCESS", nil}, {"UNLOAD_AFPP", nil},
-		{"REQUEST_PROGRAM_ID", nil}, {"RETURN_PROGRAM_ID", nil}, {"REQUEST_PROCESS_ID", nil}, {"RETURN_PROCESS_ID", nil},
-		{"PREMAP_BUFFER", []uint64{1, 1, x.addrs[0], 64}}, {"CH_PROPERTY_WRITE", []uint64{PropTunables, 1}}, {"CH_PROPERTY_READ", []uint64{PropBase, 1}},
+		{"LOAD_AFPP", []uint64{addr, uint64(size)}}, {"CREATE_PROCESS", nil}, {"TERMINATE_PROCESS", nil},
+		{"UNLOAD_AFPP", nil},
+		{"REQUEST_PROGRAM_ID", nil}, {"RETURN_PROGRAM_ID", nil}, {"REQUEST_PROCESS_ID", nil},
+		{"RETURN_PROCESS_ID", nil},
+		{"PREMAP_BUFFER", []uint64{1, 1, x.addrs[0], 64}}, {"CH_PROPERTY_WRITE", []uint64{PropTunables, 1}},
+		{"CH_PROPERTY_READ", []uint64{PropBase, 1}},
 		{"CH_DATA_FILE_LOAD2", []uint64{addr, 64}}, {"FORCE_DISABLE_CACHE_REQUESTS", []uint64{1}}, {"START", nil},
-		{"INIT_SHARED_EVENT_INFO", []uint64{0x1000, 1 << 20}}, {"POWER_DEVICE_ON", []uint64{3}}, {"IPC_ENDPOINT_UNSET", []uint64{1}},
+		{"INIT_SHARED_EVENT_INFO", []uint64{0x1000, 1 << 20}}, {"POWER_DEVICE_ON", []uint64{3}},
+		{"IPC_ENDPOINT_UNSET", []uint64{1}},
 	} {
 		row := protocol.ByName(c.name)
 		hd := hd
@@ -73,7 +80,8 @@ func FuzzMessages(f *testing.F) {
 		}
 		f.Add(false, m.Bytes())
 	}
-	m, err := protocol.New(Numbering, protocol.ByName("PROCEDURE_CALL_CACHE_REQUEST"), hd, &protocol.CacheCall{Call: *body})
+	m, err := protocol.New(Numbering, protocol.ByName("PROCEDURE_CALL_CACHE_REQUEST"), hd,
+		&protocol.CacheCall{Call: *body})
 	if err != nil {
 		f.Fatal(err)
 	}

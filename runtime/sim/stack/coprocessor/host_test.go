@@ -48,7 +48,12 @@ func newHost(t testing.TB, change func(*Config)) *host {
 	if h.clock, err = firmware.NewClock(32); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Unit: h.unit, Clock: h.clock, Workers: 1, Doorbell: func(reg uint64, v uint32) { h.bells = append(h.bells, bell{reg, v}) }}
+	cfg := Config{
+		Unit:     h.unit,
+		Clock:    h.clock,
+		Workers:  1,
+		Doorbell: func(reg uint64, v uint32) { h.bells = append(h.bells, bell{reg, v}) },
+	}
 	if change != nil {
 		change(&cfg)
 	}
@@ -92,7 +97,8 @@ func (h *host) boot() error {
 			return err
 		}
 		if got := h.d.Read32(ANE, Scratch(s.Scratch)); got != s.Value {
-			return fmt.Errorf("handshake %d: scratch %d is %#x, want %#x; %v", s.Order, s.Scratch, got, s.Value, h.d.LastError())
+			return fmt.Errorf("handshake %d: scratch %d is %#x, want %#x; %v", s.Order, s.Scratch, got, s.Value,
+				h.d.LastError())
 		}
 		h.d.Write32(ANE, Scratch(s.Scratch), 0)
 	}
@@ -274,7 +280,16 @@ func (x *loaded) body() *protocol.ProcedureCall {
 // loop posts a message on the execution loop's ring.
 func (h *host) loop(wire uint16, hd protocol.Header, body protocol.Body) {
 	h.t.Helper()
-	m := protocol.LoopMessage{Header: protocol.LoopHeader{Wire: wire, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, ProcedureID: hd.ProcedureID, Priority: hd.Priority}, Body: body}
+	m := protocol.LoopMessage{
+		Header: protocol.LoopHeader{
+			Wire:        wire,
+			ProgramID:   hd.ProgramID,
+			ProcessID:   hd.ProcessID,
+			ProcedureID: hd.ProcedureID,
+			Priority:    hd.Priority,
+		},
+		Body: body,
+	}
 	if err := h.d.Rings().Post(protocol.Loop, m.Bytes()); err != nil {
 		h.t.Fatal(err)
 	}
@@ -394,7 +409,8 @@ func containerOf(t testing.TB, build func(g *irbuild.Graph)) []byte {
 // and mean.
 func tiny(g *irbuild.Graph) {
 	x := g.Input(1, 8, 16, 16)
-	y := g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "strides", []int{1, 1}, "pad_type", "same", "pad", []int{0, 0, 0, 0}, "dilations", []int{1, 1}, "groups", 1)
+	y := g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "strides", []int{1, 1}, "pad_type", "same", "pad",
+		[]int{0, 0, 0, 0}, "dilations", []int{1, 1}, "groups", 1)
 	g.Output(g.Op("reduce_mean", "x", g.Op("relu", "x", y), "axes", []int{2, 3}, "keep_dims", true))
 }
 

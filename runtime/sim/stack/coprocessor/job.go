@@ -81,10 +81,13 @@ func (b *boot) bind(j *job) error {
 			return refusef(StatusBuffer, "%s[%d]: procedure %q has no buffer-access register %d", what, i, p.name, id)
 		}
 		if usage != 0 && p.bars[id].usage != usage {
-			return refusef(StatusBuffer, "%s[%d]: register %d of procedure %q is for %s, not %s", what, i, id, p.name, p.bars[id].usage, usage)
+			return refusef(StatusBuffer, "%s[%d]: register %d of procedure %q is for %s, not %s", what, i, id, p.name,
+				p.bars[id].usage, usage)
 		}
 		if addr == 0 || addr%translation.DMAAlign != 0 || size == 0 {
-			return refusef(StatusBuffer, "%s[%d]: register %d gets %d bytes at %#x; a base is a multiple of %d and not 0, and has bytes", what, i, id, size, addr, translation.DMAAlign)
+			return refusef(StatusBuffer,
+				"%s[%d]: register %d gets %d bytes at %#x; a base is a multiple of %d and not 0, and has bytes", what,
+				i, id, size, addr, translation.DMAAlign)
 		}
 		if _, err := b.runtime(addr, p.name); err != nil {
 			return &refusal{StatusTranslation, err}
@@ -112,13 +115,15 @@ func (b *boot) bind(j *job) error {
 	if open := p.ports &^ j.bound; open != 0 {
 		for i := range p.bars {
 			if open>>i&1 == 1 {
-				return refusef(StatusBuffer, "register %d of procedure %q, an %s, has no buffer; the call binds it", i, p.name, p.bars[i].usage)
+				return refusef(StatusBuffer, "register %d of procedure %q, an %s, has no buffer; the call binds it", i,
+					p.name, p.bars[i].usage)
 			}
 		}
 	}
 	for i, k := range j.call.Order {
 		if int(k) >= len(p.ops) {
-			return refusef(StatusMalformed, "customExecuteOrder[%d] = %d: procedure %q has %d operations", i, k, p.name, len(p.ops))
+			return refusef(StatusMalformed, "customExecuteOrder[%d] = %d: procedure %q has %d operations", i, k, p.name,
+				len(p.ops))
 		}
 	}
 	return nil

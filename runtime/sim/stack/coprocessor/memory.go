@@ -55,7 +55,8 @@ func (m *callCache) begin(b *boot, queue int, j *job) error {
 			}
 			continue
 		}
-		addr, err := b.d.window.Device(translation.FirmwareHigh<<32|uint64(b.file.Read(firmware.QueueAddress(queue, firmware.RegBars+4*uint32(i)))), j.proc.name)
+		addr, err := b.d.window.Device(translation.FirmwareHigh<<32|uint64(b.file.Read(firmware.QueueAddress(queue,
+			firmware.RegBars+4*uint32(i)))), j.proc.name)
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,8 @@ func (m *callCache) begin(b *boot, queue int, j *job) error {
 		if j.own>>i&1 == 1 {
 			ctx = j.program.ctx
 		}
-		if losses := ctx.Losses(); !w.set || w.ctx != ctx || w.addr != addr || w.size != j.size[i] || w.losses != losses {
+		if losses := ctx.Losses(); !w.set || w.ctx != ctx || w.addr != addr || w.size != j.size[i] ||
+			w.losses != losses {
 			*w = window{ctx: ctx, addr: addr, size: j.size[i], set: true, epoch: w.epoch + 1, losses: losses}
 		}
 	}
@@ -96,7 +98,8 @@ func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 	}
 	w := &m.bars[i]
 	if off < 0 || n < 0 || uint64(off) > w.size || uint64(n) > w.size-uint64(off) {
-		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a buffer of %#x bytes", off, off+n, i, w.size)
+		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a buffer of %#x bytes", off, off+n, i,
+			w.size)
 	}
 	dir := translation.Read
 	if write {
@@ -109,7 +112,7 @@ func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 	if n == 0 {
 		return mem, nil
 	}
-	a := access{int32(i), write, w.epoch, off, n, mem}
+	a := access{bar: int32(i), write: write, epoch: w.epoch, off: off, n: n, mem: mem}
 	switch {
 	case m.next < len(m.seq):
 		m.seq[m.next] = a
@@ -124,7 +127,15 @@ func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 
 // injectedFault is an access that finds no page.
 func (m *callCache) injectedFault(i int, off, n int64, write bool) error {
-	f := &translation.Fault{Stream: translation.NoSlot, Task: m.job.proc.name, Len: uint64(n), Access: translation.Read, Reason: translation.Unmapped, Limit: translation.ApertureSize, Advice: "the fault was injected"}
+	f := &translation.Fault{
+		Stream: translation.NoSlot,
+		Task:   m.job.proc.name,
+		Len:    uint64(n),
+		Access: translation.Read,
+		Reason: translation.Unmapped,
+		Limit:  translation.ApertureSize,
+		Advice: "the fault was injected",
+	}
 	if write {
 		f.Access = translation.Write
 	}

@@ -134,7 +134,12 @@ func (d *Device) CallHost(payload []byte) (slot uint32, err error) {
 		return 0, err
 	}
 	if b.tracing() {
-		b.emit(trace.Event{Layer: trace.Firmware, Name: "CSNE_CMD_BACK_CHANNEL_RPC", Args: []trace.Arg{{Key: "slot", Value: uint64(slot)}}, Data: payload})
+		b.emit(trace.Event{
+			Layer: trace.Firmware,
+			Name:  "CSNE_CMD_BACK_CHANNEL_RPC",
+			Args:  []trace.Arg{{Key: "slot", Value: uint64(slot)}},
+			Data:  payload,
+		})
 	}
 	b.ringControl()
 	return slot, nil

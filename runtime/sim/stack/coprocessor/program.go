@@ -50,7 +50,8 @@ func prepare(mem []byte, addr uint64) (*program, error) {
 		return nil, err
 	}
 	if len(pkg.Programs) != 1 {
-		return nil, fmt.Errorf("coprocessor: the container has %d programs; one load takes one slot, so pack each alone", len(pkg.Programs))
+		return nil, fmt.Errorf("coprocessor: the container has %d programs; one load takes one slot, so pack "+
+			"each alone", len(pkg.Programs))
 	}
 	src := pkg.Programs[0]
 	tasks, err := td.Join(src.Text.Images, src.Text.Records)

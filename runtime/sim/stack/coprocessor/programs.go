@@ -194,7 +194,8 @@ func (t *programTable) process(h protocol.Header) (*process, error) {
 	}
 	p := t.processes[h.ProcessID]
 	if h.ProgramID != protocol.Unbound && int32(p.program.slot) != h.ProgramID {
-		return nil, refusef(StatusDropped, "process %d is of program %d, not %d", h.ProcessID, p.program.slot, h.ProgramID)
+		return nil, refusef(StatusDropped, "process %d is of program %d, not %d", h.ProcessID, p.program.slot,
+			h.ProgramID)
 	}
 	return p, nil
 }
@@ -256,10 +257,12 @@ const interfaceMajor, interfaceMinor = 1, 0
 func (b *boot) versionCheck(d *protocol.Delivery, _ *answer) error {
 	v := record(d).Values
 	if v[0] != interfaceMajor {
-		return refusef(StatusProgram, "program interface version %d.%d: the firmware has %d.%d", v[0], v[1], interfaceMajor, interfaceMinor)
+		return refusef(StatusProgram, "program interface version %d.%d: the firmware has %d.%d", v[0], v[1],
+			interfaceMajor, interfaceMinor)
 	}
 	if v[1] != interfaceMinor {
-		b.warn(fmt.Sprintf("program interface version %d.%d is read as %d.%d", v[0], v[1], interfaceMajor, interfaceMinor))
+		b.warn(fmt.Sprintf("program interface version %d.%d is read as %d.%d", v[0], v[1], interfaceMajor,
+			interfaceMinor))
 	}
 	return nil
 }

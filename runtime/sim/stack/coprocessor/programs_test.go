@@ -27,15 +27,24 @@ func TestTable30_6Validity(t *testing.T) {
 		name             string
 		want             Status
 	}{
-		{x.program, x.process, 0, "PROGRAM_EVENT", StatusOK},
-		{x.program, x.process, 1, "CH_ERROR_NOTIFICATION", StatusMalformed},
-		{143, x.process, 0, "CH_ERROR_NOTIFICATION", StatusDropped},
-		{144, x.process, 0, "CH_ERROR_NOTIFICATION", StatusMalformed},
-		{x.program, 287, 0, "CH_ERROR_NOTIFICATION", StatusDropped},
-		{x.program, 288, 0, "CH_ERROR_NOTIFICATION", StatusMalformed},
-		{-1, -1, 0, "CH_ERROR_NOTIFICATION", StatusMalformed},
+		{program: x.program, process: x.process, proc: 0, name: "PROGRAM_EVENT", want: StatusOK},
+		{program: x.program, process: x.process, proc: 1, name: "CH_ERROR_NOTIFICATION", want: StatusMalformed},
+		{program: 143, process: x.process, proc: 0, name: "CH_ERROR_NOTIFICATION", want: StatusDropped},
+		{program: 144, process: x.process, proc: 0, name: "CH_ERROR_NOTIFICATION", want: StatusMalformed},
+		{program: x.program, process: 287, proc: 0, name: "CH_ERROR_NOTIFICATION", want: StatusDropped},
+		{program: x.program, process: 288, proc: 0, name: "CH_ERROR_NOTIFICATION", want: StatusMalformed},
+		{program: -1, process: -1, proc: 0, name: "CH_ERROR_NOTIFICATION", want: StatusMalformed},
 	} {
-		m := protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x204, ProgramID: c.program, ProcessID: c.process, ProcedureID: c.proc, Priority: 4}, Body: x.body()}
+		m := protocol.LoopMessage{
+			Header: protocol.LoopHeader{
+				Wire:        0x204,
+				ProgramID:   c.program,
+				ProcessID:   c.process,
+				ProcedureID: c.proc,
+				Priority:    4,
+			},
+			Body: x.body(),
+		}
 		if n := h.raw(protocol.Loop, m.Bytes()); len(n) != 1 || n[0].name != c.name || n[0].status() != c.want {
 			t.Errorf("%+v: %+v: %v", c, n, h.d.LastError())
 		}
@@ -144,7 +153,10 @@ func TestIDHandshakes(t *testing.T) {
 	hd.ProcessID = protocol.Unbound
 	hd.ProcessID = h.must("REQUEST_PROCESS_ID", hd).header.ProcessID
 	// On the loop's channel RETURN_PROCESS_ID has the identifier 0x404.
-	h.loop(0x404, protocol.Header{ProgramID: hd.ProgramID, ProcessID: hd.ProcessID}, &protocol.Record{Layout: protocol.ByName("RETURN_PROCESS_ID").Request})
+	h.loop(0x404, protocol.Header{
+		ProgramID: hd.ProgramID,
+		ProcessID: hd.ProcessID,
+	}, &protocol.Record{Layout: protocol.ByName("RETURN_PROCESS_ID").Request})
 	if err := h.run(); err != nil {
 		t.Fatal(err)
 	}

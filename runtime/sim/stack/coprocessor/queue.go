@@ -43,7 +43,8 @@ func (f *queueFile) Write(addr, v uint32) {
 		return
 	}
 	f.words[i] = v
-	if off := addr - firmware.RegDoorbell; v != 0 && off < firmware.NumHardwareQueues*firmware.QueueStride && off%firmware.QueueStride == 0 {
+	if off := addr - firmware.RegDoorbell; v != 0 && off < firmware.NumHardwareQueues*firmware.QueueStride &&
+		off%firmware.QueueStride == 0 {
 		f.bell = int(off / firmware.QueueStride)
 		f.vacate(f.bell, false)
 	}

@@ -128,7 +128,8 @@ func (b *boot) refuse(d *protocol.Delivery, s Status, err error) {
 	b.fault(s, err)
 	h := d.Header
 	if h.ProgramID < protocol.Unbound || h.ProgramID >= protocol.MaxPrograms || h.ProcessID < protocol.Unbound ||
-		h.ProcessID >= protocol.MaxProcesses || h.Priority >= protocol.Priorities || len(d.Bytes) < protocol.HeaderSize {
+		h.ProcessID >= protocol.MaxProcesses || h.Priority >= protocol.Priorities ||
+		len(d.Bytes) < protocol.HeaderSize {
 		h = protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound}
 	}
 	b.errorNote(h, s)

@@ -80,7 +80,8 @@ func (b *boot) defaultSetting(d *protocol.Delivery, _ *answer) error {
 // prop returns the register of an address.
 func (b *boot) prop(addr uint64) (*uint32, error) {
 	if addr < PropBase || addr >= PropBase+4*numProps || addr%4 != 0 {
-		return nil, refusef(StatusMalformed, "property register %#x: registers are the words %#x to %#x", addr, uint64(PropBase), uint64(PropBase+4*(numProps-1)))
+		return nil, refusef(StatusMalformed, "property register %#x: registers are the words %#x to %#x", addr,
+			uint64(PropBase), uint64(PropBase+4*(numProps-1)))
 	}
 	return &b.settings.props[(addr-PropBase)/4], nil
 }
@@ -124,7 +125,8 @@ func (b *boot) statsSizes(_ *protocol.Delivery, a *answer) error {
 // dataFile loads a file of tunable registers, guarded by a flag of the engine.
 func (b *boot) dataFile(d *protocol.Delivery, _ *answer) error {
 	if b.settings.props[(PropTunables-PropBase)/4] == 0 {
-		return refusef(StatusUnsupported, "CSNE_CMD_CH_DATA_FILE_LOAD2: the engine's flag is clear; write property %#x first", uint64(PropTunables))
+		return refusef(StatusUnsupported,
+			"CSNE_CMD_CH_DATA_FILE_LOAD2: the engine's flag is clear; write property %#x first", uint64(PropTunables))
 	}
 	mem, err := b.region(d, "tunables")
 	if err != nil {

@@ -35,7 +35,8 @@ func (b *boot) writeStats(j *job) error {
 	le.PutUint32(table[0x34:], uint32(len(j.proc.tasks)))
 	le.PutUint32(table[0x38:], uint32(p.stats.Totals().Valid+1))
 	return p.stats.Complete(firmware.CallStats{
-		Timing: uint64(took), Counter: p.stats.Totals().Valid + 1, Word0: j.call.UserID, Word1: j.call.JobID, Call: j.call.JobID,
+		Timing: uint64(took), Counter: p.stats.Totals().Valid + 1, Word0: j.call.UserID, Word1: j.call.JobID,
+		Call:    j.call.JobID,
 		Engines: statsEngine, Table: table[:], StatEvents: uint64(len(j.proc.tasks)),
 	})
 }

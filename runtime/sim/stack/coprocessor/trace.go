@@ -51,9 +51,16 @@ func (b *boot) span(p trace.Phase, j *job) {
 	if !b.d.cfg.Trace.On() {
 		return
 	}
-	e := trace.Event{Layer: trace.Firmware, Phase: p, Name: "EXEC", Client: uint64(j.key.UserID), Request: uint64(j.key.JobID)}
+	e := trace.Event{
+		Layer:   trace.Firmware,
+		Phase:   p,
+		Name:    "EXEC",
+		Client:  uint64(j.key.UserID),
+		Request: uint64(j.key.JobID),
+	}
 	if p == trace.Begin {
-		e.Args = []trace.Arg{{Key: "procedure", Value: j.proc.name}, {Key: "priority", Value: uint64(j.key.Priority)}, {Key: "network", Value: j.program.network}}
+		e.Args = []trace.Arg{{Key: "procedure", Value: j.proc.name}, {Key: "priority", Value: uint64(j.key.Priority)},
+			{Key: "network", Value: j.program.network}}
 	} else if j.err != nil {
 		e.Err = j.err.Error()
 	}
@@ -74,10 +81,13 @@ func (b *boot) traceMessage(d *protocol.Delivery) {
 	if len(d.Calls) > 0 {
 		job = uint64(d.Calls[0].JobID)
 	}
-	b.emit(trace.Event{Layer: trace.Protocol, Name: name, Client: b.clientOf(d.Header), Request: job, Data: d.Bytes, Args: []trace.Arg{
-		{Key: "outcome", Value: d.Outcome.String()}, {Key: "programId", Value: int(d.Header.ProgramID)}, {Key: "processId", Value: int(d.Header.ProcessID)},
-		{Key: "procedureId", Value: uint64(d.Header.ProcedureID)}, {Key: "priority", Value: uint64(d.Header.Priority)},
-	}})
+	b.emit(trace.Event{Layer: trace.Protocol, Name: name, Client: b.clientOf(d.Header), Request: job, Data: d.Bytes,
+		Args: []trace.Arg{
+			{Key: "outcome", Value: d.Outcome.String()}, {Key: "programId", Value: int(d.Header.ProgramID)},
+			{Key: "processId", Value: int(d.Header.ProcessID)},
+			{Key: "procedureId", Value: uint64(d.Header.ProcedureID)},
+			{Key: "priority", Value: uint64(d.Header.Priority)},
+		}})
 }
 
 // clientOf is whose work a header is about, 0 when nobody's.
@@ -115,7 +125,13 @@ func (b *boot) logCall(d *protocol.Delivery, c *protocol.ProcedureCall) {
 	for i := range c.Signals {
 		b.printf("%s", c.Signals[i].Log("signalEvent", i))
 	}
-	b.emit(trace.Event{Layer: trace.Firmware, Name: class, Client: b.clientOf(h), Request: uint64(c.JobID), Args: []trace.Arg{{Key: "line", Value: line}, {Key: "shape", Value: c.Log(h.Priority)}}})
+	b.emit(trace.Event{
+		Layer:   trace.Firmware,
+		Name:    class,
+		Client:  b.clientOf(h),
+		Request: uint64(c.JobID),
+		Args:    []trace.Arg{{Key: "line", Value: line}, {Key: "shape", Value: c.Log(h.Priority)}},
+	})
 }
 
 // traceSubmit is a submission to a hardware queue, with its register block.
@@ -127,9 +143,11 @@ func (b *boot) traceSubmit(s *firmware.Submission, j *job) {
 	for _, w := range s.Block {
 		data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
 	}
-	b.emit(trace.Event{Layer: trace.Firmware, Name: "submit doorbell", Client: uint64(j.key.UserID), Request: uint64(j.key.JobID), Data: data, Args: []trace.Arg{
-		{Key: "queue", Value: s.Queue}, {Key: "priority", Value: s.Priority}, {Key: "network", Value: s.Network}, {Key: "tasks", Value: int(s.Count)},
-	}})
+	b.emit(trace.Event{Layer: trace.Firmware, Name: "submit doorbell", Client: uint64(j.key.UserID),
+		Request: uint64(j.key.JobID), Data: data, Args: []trace.Arg{
+			{Key: "queue", Value: s.Queue}, {Key: "priority", Value: s.Priority}, {Key: "network", Value: s.Network},
+			{Key: "tasks", Value: int(s.Count)},
+		}})
 }
 
 // traceNote is a notification as it left.
@@ -156,14 +174,23 @@ func (b *boot) traceNote(row *protocol.Row, h protocol.Header, values []uint64, 
 func (b *boot) traceFailure(s Status, err error) {
 	if b.tracing() {
 		b.printf("%s: %v", s, err)
-		b.emit(trace.Event{Layer: trace.Firmware, Name: s.String(), Err: err.Error(), Args: []trace.Arg{{Key: "disposition", Value: Statuses[min(s, NumStatuses-1)].Disposition.String()}}})
+		b.emit(trace.Event{
+			Layer: trace.Firmware,
+			Name:  s.String(),
+			Err:   err.Error(),
+			Args:  []trace.Arg{{Key: "disposition", Value: Statuses[min(s, NumStatuses-1)].Disposition.String()}},
+		})
 	}
 }
 
 // injectedNote says that a fault is the injector's.
 func (b *boot) injectedNote(f inject.Fault, where string) {
 	if b.d.cfg.Trace.On() {
-		b.emit(trace.Event{Layer: trace.Firmware, Name: "injected " + f.Kind.String(), Args: []trace.Arg{{Key: "where", Value: where}, {Key: "value", Value: f.Value}}})
+		b.emit(trace.Event{
+			Layer: trace.Firmware,
+			Name:  "injected " + f.Kind.String(),
+			Args:  []trace.Arg{{Key: "where", Value: where}, {Key: "value", Value: f.Value}},
+		})
 	}
 }
 
@@ -174,9 +201,11 @@ func (d *Device) engineTrace() func(engine.Event) {
 	}
 	return func(e engine.Event) {
 		if d.cfg.Trace.On() {
-			d.emit(trace.Event{Layer: trace.Engine, Client: uint64(d.runs.UserID), Request: uint64(d.runs.JobID), Name: "task " + itoa(e.Index) + " " + e.Kind, Args: []trace.Arg{
-				{Key: "offset", Value: e.Off}, {Key: "source", Value: e.Source}, {Key: "kernel", Value: e.Kernel}, {Key: "result", Value: e.Result}, {Key: "MACs", Value: e.MACs},
-			}})
+			d.emit(trace.Event{Layer: trace.Engine, Client: uint64(d.runs.UserID), Request: uint64(d.runs.JobID),
+				Name: "task " + itoa(e.Index) + " " + e.Kind, Args: []trace.Arg{
+					{Key: "offset", Value: e.Off}, {Key: "source", Value: e.Source}, {Key: "kernel", Value: e.Kernel},
+					{Key: "result", Value: e.Result}, {Key: "MACs", Value: e.MACs},
+				}})
 		}
 	}
 }

@@ -16,7 +16,9 @@ import (
 func TestTrace(t *testing.T) {
 	rec := new(trace.Recording)
 	h := ready(t, func(c *Config) { c.Trace = rec.Tracer() })
-	for _, name := range []string{"scratch 7, first wake", "kernel heap", "channel-description table", "scratch 7, second wake", "channel ready", "scratch 3, plus a magic-number-1 check", "CSNE_CMD_PRINT_ENABLE", "CSNE_CMD_START", "CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"} {
+	for _, name := range []string{"scratch 7, first wake", "kernel heap", "channel-description table",
+		"scratch 7, second wake", "channel ready", "scratch 3, plus a magic-number-1 check", "CSNE_CMD_PRINT_ENABLE",
+		"CSNE_CMD_START", "CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"} {
 		if !slices.ContainsFunc(rec.Events, func(e trace.Event) bool { return e.Name == name }) {
 			t.Errorf("no event %q", name)
 		}
@@ -24,13 +26,17 @@ func TestTrace(t *testing.T) {
 	x := h.load(containerOf(t, adder), 0)
 	rec.Events = nil
 	hd := x.header()
-	msg := (&protocol.LoopMessage{Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4}, Body: x.body()}).Bytes()
+	msg := (&protocol.LoopMessage{
+		Header: protocol.LoopHeader{Wire: 0x204, ProgramID: hd.ProgramID, ProcessID: hd.ProcessID, Priority: 4},
+		Body:   x.body(),
+	}).Bytes()
 	h.raw(protocol.Loop, msg)
 	var names []string
 	for _, e := range rec.Events {
 		names = append(names, e.Name)
 	}
-	want := []string{"CSNE_CMD_PROCEDURE_CALL", "[PROC CALL]", "EXEC", "submit doorbell", "task", "EXEC", "CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"}
+	want := []string{"CSNE_CMD_PROCEDURE_CALL", "[PROC CALL]", "EXEC", "submit doorbell", "task", "EXEC",
+		"CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"}
 	if len(names) != len(want) {
 		t.Fatalf("%q", names)
 	}
@@ -39,10 +45,12 @@ func TestTrace(t *testing.T) {
 			t.Errorf("event %d is %q, want %q", i, names[i], want[i])
 		}
 	}
-	if !bytes.Equal(rec.Events[0].Data, msg) || len(rec.Events[3].Data) != 4*firmware.BlockWords || len(rec.Events[6].Data) != protocol.HeaderSize+12 {
+	if !bytes.Equal(rec.Events[0].Data, msg) || len(rec.Events[3].Data) != 4*firmware.BlockWords ||
+		len(rec.Events[6].Data) != protocol.HeaderSize+12 {
 		t.Error("the bytes at the boundaries")
 	}
-	if rec.Events[4].Layer != trace.Engine || rec.Events[0].Layer != trace.Protocol || rec.Events[7].Layer != trace.Firmware {
+	if rec.Events[4].Layer != trace.Engine || rec.Events[0].Layer != trace.Protocol ||
+		rec.Events[7].Layer != trace.Firmware {
 		t.Error("layers")
 	}
 	for i, e := range rec.Events[:7] {
@@ -50,7 +58,8 @@ func TestTrace(t *testing.T) {
 			t.Errorf("event %d, %s: client %d, request %d", i, e.Name, e.Client, e.Request)
 		}
 	}
-	if rec.Events[2].Phase != trace.Begin || rec.Events[5].Phase != trace.End || rec.Events[5].At-rec.Events[2].At != RoundTrip {
+	if rec.Events[2].Phase != trace.Begin || rec.Events[5].Phase != trace.End ||
+		rec.Events[5].At-rec.Events[2].At != RoundTrip {
 		t.Error("the span of the execution")
 	}
 	if d := rec.Events[6].At - rec.Events[0].At; d != RoundTrip {

@@ -36,15 +36,17 @@ type ArgumentField struct {
 // from the gaps; IOKit's public header has the scalar count at +0x28 and a
 // separate pointer for the reference, which the listing joins.
 var ArgumentFields = []ArgumentField{
-	{0x08, 8, "asyncWakePort", "listing 27.2; modelled: the port's name in the task, 0 for none"},
-	{0x10, 8, "scalarInput", "listing 27.2; a pointer, of the 0x20-byte asyncReference before the scalars when a port is given"},
-	{0x20, 4, "scalarInputCount", "listing 27.2"},
-	{0x30, 8, "structureInput", "listing 27.2"},
-	{0x38, 4, "structureInputSize", "listing 27.2"},
-	{0x48, 8, "scalarOutput", "listing 27.2"},
-	{0x50, 4, "scalarOutputCount", "listing 27.2"},
-	{0x58, 8, "structureOutput", "listing 27.2"},
-	{0x60, 4, "structureOutputSize", "listing 27.2"},
+	{Off: 0x08, Width: 8, Name: "asyncWakePort",
+		Source: "listing 27.2; modelled: the port's name in the task, 0 for none"},
+	{Off: 0x10, Width: 8, Name: "scalarInput",
+		Source: "listing 27.2; a pointer, of the 0x20-byte asyncReference before the scalars when a port is given"},
+	{Off: 0x20, Width: 4, Name: "scalarInputCount", Source: "listing 27.2"},
+	{Off: 0x30, Width: 8, Name: "structureInput", Source: "listing 27.2"},
+	{Off: 0x38, Width: 4, Name: "structureInputSize", Source: "listing 27.2"},
+	{Off: 0x48, Width: 8, Name: "scalarOutput", Source: "listing 27.2"},
+	{Off: 0x50, Width: 4, Name: "scalarOutputCount", Source: "listing 27.2"},
+	{Off: 0x58, Width: 8, Name: "structureOutput", Source: "listing 27.2"},
+	{Off: 0x60, Width: 4, Name: "structureOutputSize", Source: "listing 27.2"},
 }
 
 // ArgumentsSize is the size of the block in bytes: its last field and padding.

@@ -42,28 +42,39 @@ const loopSlots = 64
 var FirstCommands = []FirstCommand{
 	{Step: "print-enable", Command: protocol.ByName("PRINT_ENABLE"), Source: modelled, values: fixed(1)},
 	{Step: "start", Command: &protocol.Start, Source: "no body", values: fixed()},
-	{Step: "performance-monitoring-unit base set", Command: protocol.ByName("SET_SNE_PMU_BASE"), Source: "chapter 29: 0x2_8e08_c000", values: fixed(pmuBase)},
-	{Step: "host-to-engine time synchronization", Command: protocol.ByName("CH_PROPERTY_WRITE"), Source: "modelled: no identifier is named for it; the host's microseconds", values: func(h *hardware) ([]uint64, error) {
-		return []uint64{coprocessor.PropHostTime, uint64(max(uint32(h.d.clock.Now().Microseconds()), 1))}, nil
-	}},
-	{Step: "channel-property write", Command: protocol.ByName("CH_PROPERTY_WRITE"), Source: "modelled: the flag that admits data files", values: fixed(coprocessor.PropTunables, 1)},
-	{Step: "resource-information query", Command: protocol.ByName("RESOURCE_INFO_GET"), Source: "no body", values: fixed(), after: func(h *hardware, r *protocol.Record) {
-		h.resources = resources{r.Value("engines"), r.Value("maxCacheRequest"), r.Value("maxProcedures")}
-	}},
-	{Step: "default-setting write", Command: protocol.ByName("ANE_DEFAULT_SETTING_SET"), Source: "chapter 29: the context-switch latency threshold; value modelled", values: fixed(contextSwitchLatency)},
-	{Step: "memory-cache power-on", Command: protocol.ByName("POWER_DEVICE_ON"), Source: modelled, values: fixed(coprocessor.DeviceMemoryCache)},
-	{Step: "shared-event-information initialization", Command: protocol.ByName("INIT_SHARED_EVENT_INFO"), Source: "modelled: a page of the driver's", user: true, values: func(h *hardware) ([]uint64, error) {
-		m, err := h.kernel.Map(h.events, translation.Intermediate, "shared events")
-		if err != nil {
-			return nil, err
-		}
-		if h.eventMap != nil { // found again: one pin is enough
-			m.Release()
-		}
-		h.eventMap = m
-		return []uint64{m.Addr(), uint64(len(h.events))}, nil
-	}},
-	{Step: "endpoint bind", Command: protocol.ByName("IPC_ENDPOINT_SET"), Source: "chapter 30; register and slots modelled", values: fixed(uint64(protocol.EndpointDataChaining), loopSlots, hostDoorbell, hostDoorbellBit)},
+	{Step: "performance-monitoring-unit base set", Command: protocol.ByName("SET_SNE_PMU_BASE"),
+		Source: "chapter 29: 0x2_8e08_c000", values: fixed(pmuBase)},
+	{Step: "host-to-engine time synchronization", Command: protocol.ByName("CH_PROPERTY_WRITE"),
+		Source: "modelled: no identifier is named for it; the host's microseconds", values: func(h *hardware) ([]uint64,
+			error) {
+			return []uint64{coprocessor.PropHostTime, uint64(max(uint32(h.d.clock.Now().Microseconds()), 1))}, nil
+		}},
+	{Step: "channel-property write", Command: protocol.ByName("CH_PROPERTY_WRITE"),
+		Source: "modelled: the flag that admits data files", values: fixed(coprocessor.PropTunables, 1)},
+	{Step: "resource-information query", Command: protocol.ByName("RESOURCE_INFO_GET"), Source: "no body",
+		values: fixed(), after: func(h *hardware, r *protocol.Record) {
+			h.resources = resources{r.Value("engines"), r.Value("maxCacheRequest"), r.Value("maxProcedures")}
+		}},
+	{Step: "default-setting write", Command: protocol.ByName("ANE_DEFAULT_SETTING_SET"),
+		Source: "chapter 29: the context-switch latency threshold; value modelled",
+		values: fixed(contextSwitchLatency)},
+	{Step: "memory-cache power-on", Command: protocol.ByName("POWER_DEVICE_ON"), Source: modelled,
+		values: fixed(coprocessor.DeviceMemoryCache)},
+	{Step: "shared-event-information initialization", Command: protocol.ByName("INIT_SHARED_EVENT_INFO"),
+		Source: "modelled: a page of the driver's", user: true, values: func(h *hardware) ([]uint64, error) {
+			m, err := h.kernel.Map(h.events, translation.Intermediate, "shared events")
+			if err != nil {
+				return nil, err
+			}
+			if h.eventMap != nil { // found again: one pin is enough
+				m.Release()
+			}
+			h.eventMap = m
+			return []uint64{m.Addr(), uint64(len(h.events))}, nil
+		}},
+	{Step: "endpoint bind", Command: protocol.ByName("IPC_ENDPOINT_SET"),
+		Source: "chapter 30; register and slots modelled", values: fixed(uint64(protocol.EndpointDataChaining),
+			loopSlots, hostDoorbell, hostDoorbellBit)},
 }
 
 func fixed(v ...uint64) func(*hardware) ([]uint64, error) {

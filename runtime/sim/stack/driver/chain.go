@@ -80,11 +80,13 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 		return c.failf(a, NotReady, "driver: token %#x is not prepared", args.token)
 	}
 	if uint64(args.procedure) >= uint64(len(i.p.procs)) {
-		return c.failf(a, BadArgument, "driver: ANEProgramChainingPrepareArgs, byte 0x8, procedure = %d: the program has %d", args.procedure, len(i.p.procs))
+		return c.failf(a, BadArgument, "driver: ANEProgramChainingPrepareArgs, byte 0x8, procedure = %d: the "+
+			"program has %d", args.procedure, len(i.p.procs))
 	}
 	x := &chain{client: c, inst: i, procedure: args.procedure, proc: &i.p.procs[args.procedure]}
 	if len(x.proc.inputs) > protocol.MaxInputBuffers {
-		return c.failf(a, Unsupported, "driver: procedure %q has %d inputs; a trigger carries %d", x.proc.name, len(x.proc.inputs), protocol.MaxInputBuffers)
+		return c.failf(a, Unsupported, "driver: procedure %q has %d inputs; a trigger carries %d", x.proc.name,
+			len(x.proc.inputs), protocol.MaxInputBuffers)
 	}
 	x.inputs, x.outputs = make([]chained, len(x.proc.inputs)), make([]chained, len(x.proc.outputs))
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramChainingPrepare", func(time.Duration) (Return, error) {
@@ -108,7 +110,11 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 	if r != Success {
 		return c.fail(a, r, err)
 	}
-	out := chainingReply{chain: uint64(x.handle), inputs: uint32(len(x.proc.inputs)), outputs: uint32(len(x.proc.outputs))}
+	out := chainingReply{
+		chain:   uint64(x.handle),
+		inputs:  uint32(len(x.proc.inputs)),
+		outputs: uint32(len(x.proc.outputs)),
+	}
 	clear(a.StructureOutput)
 	chainingOut.encode(a.StructureOutput, &out)
 	return Success
@@ -123,9 +129,11 @@ func (c *client) chain(token uint64, procedure uint32) (*chain, Return, error) {
 	case x == nil:
 		return nil, NotFound, fmt.Errorf("driver: token %#x names no chain", token)
 	case x.client != c && !x.inst.p.owner.matches(c.info.id):
-		return nil, NotPrivileged, fmt.Errorf("driver: chain %#x is of another owner: team identifier and code-directory hash must match", token)
+		return nil, NotPrivileged, fmt.Errorf(
+			"driver: chain %#x is of another owner: team identifier and code-directory hash must match", token)
 	case procedure != x.procedure:
-		return nil, BadArgument, fmt.Errorf("driver: chain %#x is of procedure %d, not %d", token, x.procedure, procedure)
+		return nil, BadArgument, fmt.Errorf("driver: chain %#x is of procedure %d, not %d", token, x.procedure,
+			procedure)
 	}
 	return x, Success, nil
 }
@@ -149,17 +157,21 @@ func (c *client) programOutputSetEnqueue(a *IOExternalMethodArguments) Return {
 	}
 	switch {
 	case args.set != 0:
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set = %d: exactly one set, 0", args.set)
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set = %d: "+
+			"exactly one set, 0", args.set)
 	case int(args.count) != len(x.proc.outputs):
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x18, surfaces = %d: procedure %q has %d outputs", args.count, x.proc.name, len(x.proc.outputs))
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x18, surfaces = %d: "+
+			"procedure %q has %d outputs", args.count, x.proc.name, len(x.proc.outputs))
 	}
 	ids, ok := c.task.memory(args.surfaces, 4*uint64(args.count))
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x10: no %d surface identifiers at %#x", args.count, args.surfaces)
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x10: no %d surface "+
+			"identifiers at %#x", args.count, args.surfaces)
 	}
 	set := make([][]byte, args.count)
 	for i := range set {
-		if set[i], r, err = c.portSurface(binary.LittleEndian.Uint32(ids[4*i:]), x.proc.outputs[i].Name, x.proc.outputs[i].Size); r != Success {
+		if set[i], r, err = c.portSurface(binary.LittleEndian.Uint32(ids[4*i:]), x.proc.outputs[i].Name,
+			x.proc.outputs[i].Size); r != Success {
 			return c.fail(a, r, err)
 		}
 	}
@@ -176,7 +188,8 @@ func (c *client) portSurface(id uint32, port string, size uint64) ([]byte, Retur
 	case !ok:
 		return nil, NotFound, fmt.Errorf("driver: the task has no surface %#x", id)
 	case uint64(len(b)) < size:
-		return nil, BadArgument, fmt.Errorf("driver: surface %#x has %d bytes, port %q takes %d", id, len(b), port, size)
+		return nil, BadArgument, fmt.Errorf("driver: surface %#x has %d bytes, port %q takes %d", id, len(b), port,
+			size)
 	}
 	return b[:size:size], Success, nil
 }
@@ -232,7 +245,8 @@ func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Retu
 	if live {
 		o := &x.outputs[0]
 		port := x.proc.outputs[0]
-		_, err := h.command(cacheRecycle, unbound, x.handler, 0, uint64(protocol.OutputBuffer), uint64(port.Bar), o.m.Addr(), port.Size)
+		_, err := h.command(cacheRecycle, unbound, x.handler, 0, uint64(protocol.OutputBuffer), uint64(port.Bar),
+			o.m.Addr(), port.Size)
 		if err != nil {
 			return h.failed(err), err
 		}
@@ -260,15 +274,19 @@ func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
 	}
 	switch {
 	case args.count > uint32(len(x.proc.inputs)):
-		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x14, buffers = %d: procedure %q has %d inputs", args.count, x.proc.name, len(x.proc.inputs))
+		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x14, buffers = %d: procedure %q "+
+			"has %d inputs", args.count, x.proc.name, len(x.proc.inputs))
 	case args.doorbell != coprocessor.BellLoop:
-		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x18, doorbell index = %d: requests ring %d", args.doorbell, coprocessor.BellLoop)
+		return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte 0x18, doorbell index = %d: "+
+			"requests ring %d", args.doorbell, coprocessor.BellLoop)
 	}
 	given := make([][]byte, len(x.proc.inputs))
 	for i := range args.buffers[:args.count] {
 		b := &args.buffers[i]
 		if uint64(b.port) >= uint64(len(given)) || given[b.port] != nil {
-			return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte %#x, port = %d: each of %d ports once", 0x24+24*i, b.port, len(given))
+			return c.failf(a, BadArgument,
+				"driver: ANEProgramInputsReadyArgs, byte %#x, port = %d: each of %d ports once", 0x24+24*i, b.port,
+				len(given))
 		}
 		port := x.proc.inputs[b.port]
 		s, ok := c.task.surface(b.surface)
@@ -276,7 +294,9 @@ func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
 			return c.failf(a, NotFound, "driver: the task has no surface %#x", b.surface)
 		}
 		if b.offset > uint64(len(s)) || b.size != port.Size || b.size > uint64(len(s))-b.offset {
-			return c.failf(a, BadArgument, "driver: ANEProgramInputsReadyArgs, byte %#x: %d bytes at %d of a surface of %d; port %q takes %d", 0x28+24*i, b.size, b.offset, len(s), port.Name, port.Size)
+			return c.failf(a, BadArgument,
+				"driver: ANEProgramInputsReadyArgs, byte %#x: %d bytes at %d of a surface of %d; port %q takes %d",
+				0x28+24*i, b.size, b.offset, len(s), port.Name, port.Size)
 		}
 		given[b.port] = s[b.offset : b.offset+b.size : b.offset+b.size]
 	}
@@ -290,7 +310,8 @@ func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
 const wireTrigger = 0x209
 
 // trigger fires a chain. A timestamp of zero takes the next one.
-func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, deadline time.Duration) (Return, error) {
+func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, deadline time.Duration) (Return,
+	error) {
 	if r, err := x.alive(); r != Success {
 		return r, err
 	}
@@ -301,7 +322,8 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		stamp = x.stamp + 1
 	}
 	if stamp <= x.stamp {
-		return BadArgument, fmt.Errorf("driver: chain %#x: execTimestamp %d: above the last, %d", uint64(x.handle), stamp, x.stamp)
+		return BadArgument, fmt.Errorf("driver: chain %#x: execTimestamp %d: above the last, %d", uint64(x.handle),
+			stamp, x.stamp)
 	}
 	if r, err := h.makeReady(x.inst, deadline); r != Success {
 		return r, err
@@ -319,7 +341,12 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		x.inputs[i].release()
 		x.inputs[i] = chained{b, m}
 		port := x.proc.inputs[i]
-		t.Inputs = append(t.Inputs, protocol.Buffer{Type: protocol.InputBuffer, BarID: port.Bar, Buffer: m.Addr(), Size: port.Size})
+		t.Inputs = append(t.Inputs, protocol.Buffer{
+			Type:   protocol.InputBuffer,
+			BarID:  port.Bar,
+			Buffer: m.Addr(),
+			Size:   port.Size,
+		})
 	}
 	if x.handler == 0 || x.boot != h.boot.Load() {
 		if r, err := h.install(x); r != Success {
@@ -327,7 +354,13 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		}
 	}
 	t.Handler = x.handler
-	hd := protocol.LoopHeader{Wire: wireTrigger, ProgramID: x.inst.p.slot, ProcessID: x.inst.process, ProcedureID: x.procedure, Priority: x.inst.priority.Load()}
+	hd := protocol.LoopHeader{
+		Wire:        wireTrigger,
+		ProgramID:   x.inst.p.slot,
+		ProcessID:   x.inst.process,
+		ProcedureID: x.procedure,
+		Priority:    x.inst.priority.Load(),
+	}
 	msg := (&protocol.LoopMessage{Header: hd, Body: &t}).Bytes()
 	h.d.advance(RequestTime)
 	if err := h.post(protocol.Loop, msg, bell); err != nil {
@@ -336,7 +369,8 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 	o, err := h.await(deadline, func(m *protocol.Message) (outcome, bool) {
 		r, ok := m.Body.(*protocol.Record)
 		switch {
-		case ok && m.Row.ID == protocol.IDChainingEvent && r.Value("cacheHandler") == x.handler && r.Value("execTimestamp") == stamp:
+		case ok && m.Row.ID == protocol.IDChainingEvent && r.Value("cacheHandler") == x.handler &&
+			r.Value("execTimestamp") == stamp:
 			return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
 		case ok && m.Row.ID == protocol.IDProgramEvent && r.Value("status") != uint64(coprocessor.StatusOK):
 			return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header}, true
@@ -344,7 +378,8 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		return errorNote(m)
 	})
 	if err == nil && o.status != coprocessor.StatusOK {
-		err = &statusError{o.status, fmt.Errorf("driver: chain %#x: status %d, %v: %w", uint64(x.handle), uint32(o.status), o.status, h.because())}
+		err = &statusError{o.status, fmt.Errorf("driver: chain %#x: status %d, %v: %w", uint64(x.handle),
+			uint32(o.status), o.status, h.because())}
 	}
 	if err != nil {
 		return h.failed(err), err
@@ -359,16 +394,32 @@ func (h *hardware) install(x *chain) (Return, error) {
 	call := protocol.ProcedureCall{UserID: x.inst.p.space.user}
 	for i := range x.inputs {
 		if x.inputs[i].m == nil {
-			return BadArgument, fmt.Errorf("driver: chain %#x: the first execution needs every input; port %q has none", uint64(x.handle), x.proc.inputs[i].Name)
+			return BadArgument, fmt.Errorf("driver: chain %#x: the first execution needs every input; port %q has none",
+				uint64(x.handle), x.proc.inputs[i].Name)
 		}
 		port := x.proc.inputs[i]
-		call.Inputs = append(call.Inputs, protocol.Buffer{Type: protocol.InputBuffer, BarID: port.Bar, Buffer: x.inputs[i].m.Addr(), Size: port.Size})
+		call.Inputs = append(call.Inputs, protocol.Buffer{
+			Type:   protocol.InputBuffer,
+			BarID:  port.Bar,
+			Buffer: x.inputs[i].m.Addr(),
+			Size:   port.Size,
+		})
 	}
 	for i := range x.outputs {
 		port := x.proc.outputs[i]
-		call.Outputs = append(call.Outputs, protocol.Buffer{Type: protocol.OutputBuffer, BarID: port.Bar, Buffer: x.outputs[i].m.Addr(), Size: port.Size})
+		call.Outputs = append(call.Outputs, protocol.Buffer{
+			Type:   protocol.OutputBuffer,
+			BarID:  port.Bar,
+			Buffer: x.outputs[i].m.Addr(),
+			Size:   port.Size,
+		})
 	}
-	hd := protocol.Header{ProgramID: x.inst.p.slot, ProcessID: x.inst.process, ProcedureID: x.procedure, Priority: x.inst.priority.Load()}
+	hd := protocol.Header{
+		ProgramID:   x.inst.p.slot,
+		ProcessID:   x.inst.process,
+		ProcedureID: x.procedure,
+		Priority:    x.inst.priority.Load(),
+	}
 	if _, err := h.send(&protocol.Rows[protocol.IDCacheInstall], hd, &protocol.CacheCall{Call: call}); err != nil {
 		return h.failed(err), err
 	}
@@ -420,7 +471,8 @@ func (c *client) programChainingSetActiveProcedure(a *IOExternalMethodArguments)
 	if r != Success {
 		return c.fail(a, r, err)
 	}
-	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramChainingSetActiveProcedure", func(deadline time.Duration) (Return, error) {
+	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramChainingSetActiveProcedure", func(deadline time.Duration) (Return,
+		error) {
 		if r, err := x.alive(); r != Success {
 			return r, err
 		}

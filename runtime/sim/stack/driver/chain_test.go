@@ -106,7 +106,8 @@ func TestChaining(t *testing.T) {
 	want(t, direct.OutputSetEnqueue(bad, out), NotFound)
 	want(t, direct.OutputSetEnqueue(c, []uint32{1, 2}), BadArgument)
 	want(t, direct.OutputSetEnqueue(c, []uint32{0xdead}), NotFound)
-	for _, b := range []ReadyBuffer{{Port: 1, Surface: in, Size: size}, {Surface: in, Size: size - 1}, {Surface: in, Offset: 1, Size: size}, {Surface: in, Offset: math.MaxUint64, Size: size}} {
+	for _, b := range []ReadyBuffer{{Port: 1, Surface: in, Size: size}, {Surface: in, Size: size - 1},
+		{Surface: in, Offset: 1, Size: size}, {Surface: in, Offset: math.MaxUint64, Size: size}} {
 		want(t, direct.InputsReady(c, []ReadyBuffer{b}, 0), BadArgument)
 	}
 	want(t, direct.InputsReady(c, []ReadyBuffer{{Surface: in, Size: size}, {Surface: in, Size: size}}, 0), BadArgument)
@@ -121,7 +122,12 @@ func TestChaining(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, other.OutputSetEnqueue(c, out), NotPrivileged)
-	plain, err := d.OpenDirect(&Task{PID: 1, TeamID: "TEAM1", CodeDirectoryHash: [20]byte{1, 0, 1}, Entitlements: []string{UserAccess}})
+	plain, err := d.OpenDirect(&Task{
+		PID:               1,
+		TeamID:            "TEAM1",
+		CodeDirectoryHash: [20]byte{1, 0, 1},
+		Entitlements:      []string{UserAccess},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

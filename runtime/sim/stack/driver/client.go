@@ -99,11 +99,18 @@ func (c *client) ExternalMethod(selector uint32, a *IOExternalMethodArguments) R
 	a.cause = nil
 	on := c.d.trace.On()
 	if on {
-		c.span(trace.Begin, c.row.Class+"::externalMethod", a.StructureInput, trace.Arg{Key: "sel", Value: uint64(selector)})
+		c.span(trace.Begin, c.row.Class+"::externalMethod", a.StructureInput,
+			trace.Arg{Key: "sel", Value: uint64(selector)})
 	}
 	r := c.dispatchExternalMethod(selector, a)
 	if on {
-		e := trace.Event{Phase: trace.End, Name: c.row.Class + "::externalMethod", Client: c.id, Data: a.StructureOutput, Args: []trace.Arg{{Key: "return", Value: r.String()}}}
+		e := trace.Event{
+			Phase:  trace.End,
+			Name:   c.row.Class + "::externalMethod",
+			Client: c.id,
+			Data:   a.StructureOutput,
+			Args:   []trace.Arg{{Key: "return", Value: r.String()}},
+		}
 		if r != Success {
 			e.Err = r.String()
 			if a.cause != nil {
@@ -126,11 +133,16 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 		return c.failf(a, BadArgument, "driver: selector %d: the record has no handler: %v", selector, err)
 	}
 	if c.d.trace.On() {
-		c.span(trace.Instant, "dispatchExternalMethod", nil, trace.Arg{Key: "handler", Value: handlers[rec.Handler].name})
+		c.span(trace.Instant, "dispatchExternalMethod", nil, trace.Arg{
+			Key:   "handler",
+			Value: handlers[rec.Handler].name,
+		})
 	}
 	if !rec.Sizes.check(a) {
-		return c.failf(a, BadArgument, "driver: %s: sizes (%d, %d, %d, %d), the record has (%d, %d, %d, %d): scalars in, bytes in, scalars out, bytes out",
-			handlers[rec.Handler].name, len(a.ScalarInput), len(a.StructureInput), len(a.ScalarOutput), len(a.StructureOutput),
+		return c.failf(a, BadArgument, "driver: %s: sizes (%d, %d, %d, %d), the record has (%d, %d, %d, %d): "+
+			"scalars in, bytes in, scalars out, bytes out",
+			handlers[rec.Handler].name, len(a.ScalarInput), len(a.StructureInput), len(a.ScalarOutput),
+			len(a.StructureOutput),
 			rec.Sizes.ScalarIn, rec.Sizes.StructIn, rec.Sizes.ScalarOut, rec.Sizes.StructOut)
 	}
 	if c.closed.Load() {
@@ -181,7 +193,8 @@ func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
 	case UsageUnsupported:
 		return c.failf(a, Unsupported, "driver: usage type 2 is not supported: status %d", StatusUnsupported)
 	default:
-		return c.failf(a, BadArgument, "driver: ANEDeviceInfo, byte 0x0, usage type = %d: 1 is the standard client", info.usage)
+		return c.failf(a, BadArgument, "driver: ANEDeviceInfo, byte 0x0, usage type = %d: 1 is the standard client",
+			info.usage)
 	}
 	if c.token.Load() != 0 {
 		return c.failf(a, Busy, "driver: the device is open for this client")
@@ -235,7 +248,8 @@ func (c *client) getStatus(a *IOExternalMethodArguments) Return {
 // loadFirmware is selector 16: inactive in this build. The firmware is loaded
 // inside, at driver start.
 func (c *client) loadFirmware(a *IOExternalMethodArguments) Return {
-	return c.failf(a, Unsupported, "driver: ANE_LoadFirmware is inactive in this build; the driver loads the firmware itself")
+	return c.failf(a, Unsupported, "driver: ANE_LoadFirmware is inactive in this build; the driver loads the "+
+		"firmware itself")
 }
 
 // teardown gives back what a client holds.

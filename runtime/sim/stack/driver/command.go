@@ -39,9 +39,11 @@ var errLost = errors.New("driver: no completion by the deadline; what is outstan
 // give neither numbers nor the mapping.
 var statusReturns = [coprocessor.NumStatuses]Return{
 	coprocessor.StatusOK: Success, coprocessor.StatusNotReady: NotReady, coprocessor.StatusIntegrity: GeneralError,
-	coprocessor.StatusMalformed: BadArgument, coprocessor.StatusUnsupported: Unsupported, coprocessor.StatusDropped: Aborted,
-	coprocessor.StatusFull: NoResources, coprocessor.StatusProgram: BadArgument, coprocessor.StatusBusy: Busy,
-	coprocessor.StatusBuffer: BadArgument, coprocessor.StatusTranslation: GeneralError, coprocessor.StatusEngine: GeneralError,
+	coprocessor.StatusMalformed: BadArgument, coprocessor.StatusUnsupported: Unsupported,
+	coprocessor.StatusDropped: Aborted,
+	coprocessor.StatusFull:    NoResources, coprocessor.StatusProgram: BadArgument, coprocessor.StatusBusy: Busy,
+	coprocessor.StatusBuffer: BadArgument, coprocessor.StatusTranslation: GeneralError,
+	coprocessor.StatusEngine:  GeneralError,
 	coprocessor.StatusAborted: Timeout, coprocessor.StatusReset: Aborted,
 }
 
@@ -83,9 +85,13 @@ type heldSlot struct {
 }
 
 // fault posts a message with a fault.
-func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol.Channel, msg []byte, bell uint32) error {
+func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol.Channel, msg []byte,
+	bell uint32) error {
 	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "inject " + f.Kind.String(), Args: []trace.Arg{{Key: "site", Value: f.Site.String()}}})
+		h.d.emit(trace.Event{
+			Name: "inject " + f.Kind.String(),
+			Args: []trace.Arg{{Key: "site", Value: f.Site.String()}},
+		})
 	}
 	slot := protocol.Seal(msg)
 	switch f.Kind {
@@ -201,7 +207,10 @@ func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) 
 // report.
 func (h *hardware) acknowledge(b *protocol.BackChannel) {
 	row := &protocol.Rows[protocol.IDBackChannel]
-	m, err := protocol.New(coprocessor.Numbering, row, protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound}, &protocol.BackChannel{Slot: b.Slot})
+	m, err := protocol.New(coprocessor.Numbering, row, protocol.Header{
+		ProgramID: protocol.Unbound,
+		ProcessID: protocol.Unbound,
+	}, &protocol.BackChannel{Slot: b.Slot})
 	if err == nil {
 		_ = h.post(protocol.Control, m.Bytes(), coprocessor.BellControl)
 	}
@@ -283,7 +292,11 @@ func completed(m *protocol.Message) (outcome, bool) {
 	if !ok {
 		return outcome{}, false
 	}
-	return outcome{status: coprocessor.Status(r.Value("status")), header: m.Header, event: uint32(r.Value("event"))}, true
+	return outcome{
+		status: coprocessor.Status(r.Value("status")),
+		header: m.Header,
+		event:  uint32(r.Value("event")),
+	}, true
 }
 
 // errorNote is the status of an error notification: the firmware could not tell

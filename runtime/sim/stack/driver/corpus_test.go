@@ -18,9 +18,12 @@ import (
 
 // corpus are real models whose weights are there, of one procedure and of several.
 var corpus = []string{
-	"DTLN_AEC_128_Part1.mlpackage", "coremlrs-test-linear", "coremltools-add", "espresso-full-fused", "espresso-fused-ffn",
-	"espresso-fused-qkv", "espresso-matmul", "espresso-sdpa-bwd2", "fluid-argmax", "fluid-token-duration", "mnist-cnn-inline",
-	"rb-flexible-gather", "rb-multifunction-flexible", "rb-neg-scalar", "rb-pipeline-dynamic-relu", "silero-v6-256ms-fp16",
+	"DTLN_AEC_128_Part1.mlpackage", "coremlrs-test-linear", "coremltools-add", "espresso-full-fused",
+	"espresso-fused-ffn",
+	"espresso-fused-qkv", "espresso-matmul", "espresso-sdpa-bwd2", "fluid-argmax", "fluid-token-duration",
+	"mnist-cnn-inline",
+	"rb-flexible-gather", "rb-multifunction-flexible", "rb-neg-scalar", "rb-pipeline-dynamic-relu",
+	"silero-v6-256ms-fp16",
 	"silero-v6-fp16", "silero-v6-int8", "silero-v6-palette-2bit", "silero-v6-palette-4bit", "silero-v6-pruned-int8",
 	"silero-vad-unified-v6.0.0.mlpackage",
 }

@@ -35,7 +35,8 @@ func (c *client) gateDebug(a *IOExternalMethodArguments) Return {
 		return r
 	}
 	if !c.d.properties.InternalBuild {
-		return c.failf(a, Unsupported, "driver: the debug work processor exists in internal builds alone; this is a release build")
+		return c.failf(a, Unsupported, "driver: the debug work processor exists in internal builds alone; this is "+
+			"a release build")
 	}
 	if !c.info.DataAccess {
 		return c.failf(a, NotPrivileged, "driver: the debug work processor needs %s", Entitlements[5].Key)
@@ -69,10 +70,12 @@ func (c *client) registerDebugWorkProcessor(a *IOExternalMethodArguments) Return
 	}
 	buf, ok := c.task.memory(args.addr, args.size)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEDebugWorkProcessorArgs, byte 0x0: no %d bytes of the task at %#x", args.size, args.addr)
+		return c.failf(a, BadArgument, "driver: ANEDebugWorkProcessorArgs, byte 0x0: no %d bytes of the task at %#x",
+			args.size, args.addr)
 	}
 	if args.depth == 0 || uint64(args.depth) > uint64(len(buf))/debugItemSize || args.depth > MaxQueueDepth {
-		return c.failf(a, BadArgument, "driver: ANEDebugWorkProcessorArgs, byte 0x10, items = %d: 1 to %d, %d bytes each in a buffer of %d", args.depth, MaxQueueDepth, debugItemSize, len(buf))
+		return c.failf(a, BadArgument, "driver: ANEDebugWorkProcessorArgs, byte 0x10, items = %d: 1 to %d, %d "+
+			"bytes each in a buffer of %d", args.depth, MaxQueueDepth, debugItemSize, len(buf))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +103,8 @@ func (c *client) getDebugWorkProcessorItem(a *IOExternalMethodArguments) Return 
 	return c.withProcessor(a, func(p *debugProcessor) Return {
 		place := a.ScalarInput[0]
 		if place >= uint64(p.depth) || a.ScalarInput[1] != 0 {
-			return c.failf(a, BadArgument, "driver: scalars (%d, %d): a place below %d, and 0", place, a.ScalarInput[1], p.depth)
+			return c.failf(a, BadArgument, "driver: scalars (%d, %d): a place below %d, and 0", place, a.ScalarInput[1],
+				p.depth)
 		}
 		i := slices.IndexFunc(p.items, func(x debugItem) bool { return !x.taken })
 		if i < 0 {
@@ -147,6 +151,12 @@ func (c *client) debugWork(k *call, r Return) {
 	defer c.mu.Unlock()
 	if len(p.items) < p.depth {
 		p.next++
-		p.items = append(p.items, debugItem{id: p.next, job: uint64(k.job), token: k.req.token, result: r, at: c.d.clock.Now()})
+		p.items = append(p.items, debugItem{
+			id:     p.next,
+			job:    uint64(k.job),
+			token:  k.req.token,
+			result: r,
+			at:     c.d.clock.Now(),
+		})
 	}
 }

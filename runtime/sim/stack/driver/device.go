@@ -73,7 +73,8 @@ type Device struct {
 func NewDevice(cfg Config) (*Device, error) {
 	d := &Device{
 		cfg: cfg, properties: M1, unit: cfg.Unit, clock: cfg.Clock, trace: cfg.Trace,
-		clients: map[uint64]*client{}, persistent: map[uint64]bool{}, instances: map[Handle]*instance{}, chains: map[Handle]*chain{},
+		clients: map[uint64]*client{}, persistent: map[uint64]bool{}, instances: map[Handle]*instance{},
+		chains: map[Handle]*chain{},
 	}
 	if cfg.Properties != nil {
 		d.properties = *cfg.Properties
@@ -83,7 +84,10 @@ func NewDevice(cfg Config) (*Device, error) {
 	}
 	var err error
 	if d.unit == nil {
-		if d.unit, err = translation.NewUnit(translation.Config{Slots: Streams, Trace: translationTrace(d)}); err != nil {
+		if d.unit, err = translation.NewUnit(translation.Config{
+			Slots: Streams,
+			Trace: translationTrace(d),
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -117,7 +121,12 @@ func (d *Device) noteGate(start bool, a *action) {
 	if !d.trace.On() || a.call == nil {
 		return
 	}
-	e := trace.Event{Name: "ANEScheduler::enqueue", Client: a.call.client.id, Request: a.call.seq, Args: []trace.Arg{{Key: "priority", Value: a.priority}, {Key: "action", Value: a.id}}}
+	e := trace.Event{
+		Name:    "ANEScheduler::enqueue",
+		Client:  a.call.client.id,
+		Request: a.call.seq,
+		Args:    []trace.Arg{{Key: "priority", Value: a.priority}, {Key: "action", Value: a.id}},
+	}
 	if start {
 		e.Name = "ANEScheduler::dequeue"
 	}
@@ -130,7 +139,15 @@ func translationTrace(d *Device) func(translation.Step) {
 		return nil
 	}
 	return func(s translation.Step) {
-		e := trace.Event{Layer: trace.Translation, Name: s.Kind.String(), At: d.clock.Now(), Client: s.Client, Args: []trace.Arg{{Key: "address", Value: s.Addr}, {Key: "bytes", Value: s.Len}, {Key: "usage", Value: s.Usage.String()}, {Key: "stream", Value: s.Stream}, {Key: "task", Value: s.Task}}}
+		e := trace.Event{
+			Layer:  trace.Translation,
+			Name:   s.Kind.String(),
+			At:     d.clock.Now(),
+			Client: s.Client,
+			Args: []trace.Arg{{Key: "address", Value: s.Addr}, {Key: "bytes", Value: s.Len},
+				{Key: "usage", Value: s.Usage.String()}, {Key: "stream", Value: s.Stream},
+				{Key: "task", Value: s.Task}},
+		}
 		if s.Fault != nil {
 			e.Err = s.Fault.Error()
 		}

@@ -22,14 +22,22 @@ func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
 	if err := s.of(controlClass, "ANE_ProgramChainingPrepare"); err != nil {
 		return Chain{}, err
 	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, chainingIn.size), StructureOutput: make([]byte, chainingOut.size)}
+	a := IOExternalMethodArguments{
+		StructureInput:  make([]byte, chainingIn.size),
+		StructureOutput: make([]byte, chainingOut.size),
+	}
 	chainingIn.encode(a.StructureInput, &chainingArgs{token: uint64(h), procedure: procedure})
 	if err := s.method("ANE_ProgramChainingPrepare", SelChainingPrepare, &a); err != nil {
 		return Chain{}, err
 	}
 	var out chainingReply
 	_ = chainingOut.decode(a.StructureOutput, &out) // its size is the layout's
-	return Chain{Handle(out.chain), procedure, int(out.inputs), int(out.outputs)}, nil
+	return Chain{
+		Handle:    Handle(out.chain),
+		Procedure: procedure,
+		Inputs:    int(out.inputs),
+		Outputs:   int(out.outputs),
+	}, nil
 }
 
 // OutputSetEnqueue enqueues the output buffer set of a chain's next execution, a
@@ -45,7 +53,12 @@ func (s *Services) OutputSetEnqueue(c Chain, surfaces []uint32) error {
 	at := s.task.Map(ids)
 	defer s.task.Unmap(at)
 	a := IOExternalMethodArguments{StructureInput: make([]byte, outputSetIn.size)}
-	outputSetIn.encode(a.StructureInput, &outputSetArgs{chain: uint64(c.Handle), procedure: c.Procedure, surfaces: at, count: uint32(len(surfaces))})
+	outputSetIn.encode(a.StructureInput, &outputSetArgs{
+		chain:     uint64(c.Handle),
+		procedure: c.Procedure,
+		surfaces:  at,
+		count:     uint32(len(surfaces)),
+	})
 	return s.method("ANE_ProgramOutputSetEnqueue", SelOutputSetEnqueue, &a)
 }
 
@@ -65,11 +78,21 @@ func (s *Services) InputsReady(c Chain, inputs []ReadyBuffer, timestamp uint64) 
 		return err
 	}
 	if len(inputs) > maxPorts {
-		return &Error{Call: "ANE_ProgramInputsReady", Return: BadArgument, Cause: fmt.Errorf("%d buffers: at most %d", len(inputs), maxPorts)}
+		return &Error{
+			Call:   "ANE_ProgramInputsReady",
+			Return: BadArgument,
+			Cause:  fmt.Errorf("%d buffers: at most %d", len(inputs), maxPorts),
+		}
 	}
-	args := inputsReadyArgs{chain: uint64(c.Handle), timestamp: timestamp, procedure: c.Procedure, count: uint32(len(inputs)), doorbell: coprocessor.BellLoop}
+	args := inputsReadyArgs{
+		chain:     uint64(c.Handle),
+		timestamp: timestamp,
+		procedure: c.Procedure,
+		count:     uint32(len(inputs)),
+		doorbell:  coprocessor.BellLoop,
+	}
 	for i, b := range inputs {
-		args.buffers[i] = readyBuffer{b.Surface, b.Port, b.Offset, b.Size}
+		args.buffers[i] = readyBuffer{surface: b.Surface, port: b.Port, offset: b.Offset, size: b.Size}
 	}
 	a := IOExternalMethodArguments{StructureInput: make([]byte, inputsReadyIn.size)}
 	inputsReadyIn.encode(a.StructureInput, &args)
@@ -84,11 +107,19 @@ func (s *Services) MemoryMap(h Handle, ranges []Range, usage translation.Usage) 
 		return 0, err
 	}
 	if len(ranges) > maxRanges {
-		return 0, &Error{Call: "ANE_MemoryMapRequest", Return: BadArgument, Cause: fmt.Errorf("%d ranges: at most %d", len(ranges), maxRanges)}
+		return 0, &Error{
+			Call:   "ANE_MemoryMapRequest",
+			Return: BadArgument,
+			Cause:  fmt.Errorf("%d ranges: at most %d", len(ranges), maxRanges),
+		}
 	}
 	args := memoryMapArgs{token: uint64(h), usage: uint32(usage), count: uint32(len(ranges))}
 	copy(args.ranges[:], ranges)
-	a := IOExternalMethodArguments{ScalarInput: []uint64{uint64(s.token)}, StructureInput: make([]byte, memoryMapIn.size), ScalarOutput: make([]uint64, 1)}
+	a := IOExternalMethodArguments{
+		ScalarInput:    []uint64{uint64(s.token)},
+		StructureInput: make([]byte, memoryMapIn.size),
+		ScalarOutput:   make([]uint64, 1),
+	}
 	memoryMapIn.encode(a.StructureInput, &args)
 	err := s.method("ANE_MemoryMapRequest", SelMemoryMap, &a)
 	return a.ScalarOutput[0], err
@@ -110,7 +141,10 @@ func (s *Services) SessionHint(hint, value uint32) (before uint32, err error) {
 	if err := s.of(directClass, "ANE_SessionHintRequest"); err != nil {
 		return 0, err
 	}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, sessionHintIn.size), StructureOutput: make([]byte, sessionHintOut.size)}
+	a := IOExternalMethodArguments{
+		StructureInput:  make([]byte, sessionHintIn.size),
+		StructureOutput: make([]byte, sessionHintOut.size),
+	}
 	sessionHintIn.encode(a.StructureInput, &sessionHintArgs{uint64(s.token), hint, value})
 	if err := s.method("ANE_SessionHintRequest", SelSessionHint, &a); err != nil {
 		return 0, err

@@ -97,12 +97,12 @@ func TestHints(t *testing.T) {
 	}
 	_, err = s.SessionHint(numHints, 1)
 	want(t, err, BadArgument)
-	a := arguments(Sizes{0, 16, 0, 24})
+	a := arguments(Sizes{ScalarIn: 0, StructIn: 16, ScalarOut: 0, StructOut: 24})
 	if r := s.Client().ExternalMethod(SelSessionHint, a); r != BadArgument {
 		t.Errorf("no session token: %v", r)
 	}
 	c, _ := d.NewUserClient(broker(1), HintsClient)
-	a = arguments(Sizes{2, 0, 0, 0})
+	a = arguments(Sizes{ScalarIn: 2, StructIn: 0, ScalarOut: 0, StructOut: 0})
 	a.ScalarInput[0], a.ScalarInput[1] = HintQueue, 5
 	if r := c.ExternalMethod(0, a); r != Success {
 		t.Errorf("setClientHint: %v", r)
@@ -112,7 +112,12 @@ func TestHints(t *testing.T) {
 		t.Errorf("a value of 41 bits: %v", r)
 	}
 	c, _ = d.NewUserClient(&Task{PID: 2}, HintsClient)
-	if r := c.ExternalMethod(0, arguments(Sizes{2, 0, 0, 0})); r != NotPrivileged {
+	if r := c.ExternalMethod(0, arguments(Sizes{
+		ScalarIn:  2,
+		StructIn:  0,
+		ScalarOut: 0,
+		StructOut: 0,
+	})); r != NotPrivileged {
 		t.Errorf("without the entitlement: %v", r)
 	}
 }
@@ -165,7 +170,8 @@ func TestDebugWorkProcessor(t *testing.T) {
 	call(13, BadArgument, 0, 1)
 	call(14, NotFound, 1)
 	call(13, Success, 1)
-	if le := binary.LittleEndian; le.Uint64(buf[debugItemSize:]) != 1 || le.Uint64(buf[debugItemSize+16:]) != uint64(m.h) {
+	if le := binary.LittleEndian; le.Uint64(buf[debugItemSize:]) != 1 ||
+		le.Uint64(buf[debugItemSize+16:]) != uint64(m.h) {
 		t.Errorf("item % x", buf[debugItemSize:2*debugItemSize])
 	}
 	call(14, Success, 1)

@@ -43,42 +43,42 @@ type Selector struct {
 
 // ControlSelectors are the control client's (table 27.2).
 var ControlSelectors = []Selector{
-	{"ANE_DeviceOpen", Sizes{0, 104, 0, 104}, false},
-	{"ANE_DeviceClose", Sizes{0, 0, 0, 0}, false},
-	{"ANE_ProgramSendRequest", Sizes{1, 2376, 0, 40}, false},
-	{"ANE_ProgramCreate", Sizes{0, 32, 0, 0}, false},
-	{"ANE_ProgramPrepare", Sizes{0, 56, 0, 56}, false},
-	{"ANE_ProgramUnprepare", Sizes{0, 56, 0, 0}, false},
-	{"ANE_ProgramDestroy", Sizes{0, 16, 0, 0}, false},
-	{"ANE_GetStatus", Sizes{0, 0, 0, 32}, false},
-	{"ANE_ProgramCreateInstance", Sizes{0, 32, 0, 0}, false},
-	{"ANE_ProgramChainingPrepare", Sizes{0, 16, 0, 24}, false},
-	{"ANE_GetVersion", Sizes{0, 0, 1, 0}, false},
-	{"ANE_RegisterDebugWorkProcessor", Sizes{0, 24, 0, 0}, true},
-	{"ANE_UnregisterDebugWorkProcessor", Sizes{0, 0, 0, 0}, true},
-	{"ANE_GetDebugWorkProcessorItem", Sizes{2, 0, 0, 0}, true},
-	{"ANE_CompleteDebugWorkProcessorItem", Sizes{2, 0, 0, 0}, true},
-	{"ANE_ReleaseDebugWorkProcessorBuffers", Sizes{0, 0, 0, 0}, true},
-	{"ANE_LoadFirmware", Sizes{3, 0, 0, 0}, false},
+	{"ANE_DeviceOpen", Sizes{ScalarIn: 0, StructIn: 104, ScalarOut: 0, StructOut: 104}, false},
+	{"ANE_DeviceClose", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_ProgramSendRequest", Sizes{ScalarIn: 1, StructIn: 2376, ScalarOut: 0, StructOut: 40}, false},
+	{"ANE_ProgramCreate", Sizes{ScalarIn: 0, StructIn: 32, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_ProgramPrepare", Sizes{ScalarIn: 0, StructIn: 56, ScalarOut: 0, StructOut: 56}, false},
+	{"ANE_ProgramUnprepare", Sizes{ScalarIn: 0, StructIn: 56, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_ProgramDestroy", Sizes{ScalarIn: 0, StructIn: 16, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_GetStatus", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 32}, false},
+	{"ANE_ProgramCreateInstance", Sizes{ScalarIn: 0, StructIn: 32, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_ProgramChainingPrepare", Sizes{ScalarIn: 0, StructIn: 16, ScalarOut: 0, StructOut: 24}, false},
+	{"ANE_GetVersion", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 1, StructOut: 0}, false},
+	{"ANE_RegisterDebugWorkProcessor", Sizes{ScalarIn: 0, StructIn: 24, ScalarOut: 0, StructOut: 0}, true},
+	{"ANE_UnregisterDebugWorkProcessor", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 0}, true},
+	{"ANE_GetDebugWorkProcessorItem", Sizes{ScalarIn: 2, StructIn: 0, ScalarOut: 0, StructOut: 0}, true},
+	{"ANE_CompleteDebugWorkProcessorItem", Sizes{ScalarIn: 2, StructIn: 0, ScalarOut: 0, StructOut: 0}, true},
+	{"ANE_ReleaseDebugWorkProcessorBuffers", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 0}, true},
+	{"ANE_LoadFirmware", Sizes{ScalarIn: 3, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
 }
 
 // DirectPathSelectors are the direct-path client's (table 27.4).
 var DirectPathSelectors = []Selector{
-	{"ANE_DeviceOpen", Sizes{0, 104, 0, 104}, false},
-	{"ANE_DeviceClose", Sizes{0, 0, 0, 0}, false},
-	{"ANE_ProgramSendRequest", Sizes{1, 2376, 0, 40}, false},
-	{"ANE_ProgramOutputSetEnqueue", Sizes{0, 40, 0, 0}, false},
-	{"ANE_ProgramInputsReady", Sizes{0, 3104, 0, 0}, false},
-	{"ANE_MemoryMapRequest", Sizes{1, 2080, 1, 0}, false},
-	{"ANE_MemoryUnMapRequest", Sizes{0, 2080, 0, 0}, false},
-	{"ANE_SessionHintRequest", Sizes{0, 16, 0, 24}, false},
-	{"ANE_ProgramChainingSetActiveProcedure", Sizes{0, 32, 0, 0}, false},
+	{"ANE_DeviceOpen", Sizes{ScalarIn: 0, StructIn: 104, ScalarOut: 0, StructOut: 104}, false},
+	{"ANE_DeviceClose", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_ProgramSendRequest", Sizes{ScalarIn: 1, StructIn: 2376, ScalarOut: 0, StructOut: 40}, false},
+	{"ANE_ProgramOutputSetEnqueue", Sizes{ScalarIn: 0, StructIn: 40, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_ProgramInputsReady", Sizes{ScalarIn: 0, StructIn: 3104, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_MemoryMapRequest", Sizes{ScalarIn: 1, StructIn: 2080, ScalarOut: 1, StructOut: 0}, false},
+	{"ANE_MemoryUnMapRequest", Sizes{ScalarIn: 0, StructIn: 2080, ScalarOut: 0, StructOut: 0}, false},
+	{"ANE_SessionHintRequest", Sizes{ScalarIn: 0, StructIn: 16, ScalarOut: 0, StructOut: 24}, false},
+	{"ANE_ProgramChainingSetActiveProcedure", Sizes{ScalarIn: 0, StructIn: 32, ScalarOut: 0, StructOut: 0}, false},
 }
 
 // HintsSelectors are the hint-only client's. The chapter names the method; its
 // number and its sizes are modelled.
 var HintsSelectors = []Selector{
-	{"setClientHint", Sizes{2, 0, 0, 0}, false},
+	{"setClientHint", Sizes{ScalarIn: 2, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
 }
 
 // The selectors of table 27.2 and 27.4 by number.
@@ -198,11 +198,22 @@ type DispatchRecord struct {
 // DecodeDispatch reads the record of a selector out of an array.
 func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
 	if uint64(selector) >= uint64(len(array)/DispatchStride) {
-		return DispatchRecord{}, fmt.Errorf("driver: selector %d: the array has records 0 to %d", selector, len(array)/DispatchStride-1)
+		return DispatchRecord{}, fmt.Errorf("driver: selector %d: the array has records 0 to %d", selector,
+			len(array)/DispatchStride-1)
 	}
 	le := binary.LittleEndian
 	b := array[int(selector)*DispatchStride:]
-	r := DispatchRecord{Function: le.Uint64(b), Handler: -1, Sizes: Sizes{le.Uint32(b[0x08:]), le.Uint32(b[0x0c:]), le.Uint32(b[0x10:]), le.Uint32(b[0x14:])}, Debug: b[0x18] != 0}
+	r := DispatchRecord{
+		Function: le.Uint64(b),
+		Handler:  -1,
+		Sizes: Sizes{
+			ScalarIn:  le.Uint32(b[0x08:]),
+			StructIn:  le.Uint32(b[0x0c:]),
+			ScalarOut: le.Uint32(b[0x10:]),
+			StructOut: le.Uint32(b[0x14:]),
+		},
+		Debug: b[0x18] != 0,
+	}
 	if p, ok := authenticate(r.Function); ok && p >= handlerBase && (p-handlerBase)%handlerStride == 0 {
 		if i := (p - handlerBase) / handlerStride; i < uint64(len(handlerNames)) {
 			r.Handler = int(i)
@@ -251,9 +262,14 @@ type ClientType struct {
 // ClientTypes lists what ANEHWDevice::newUserClient vends (listing 27.1). The
 // type numbers are modelled.
 var ClientTypes = []ClientType{
-	{ControlClient, "H11ANEInUserClient", "control client: program lifecycle and the inference hot path", sANEDriverClientMethods, 0x11, "_sANEDriverClientMethods", true},
-	{DirectPathClient, "H11ANEInDirectPathClient", "direct path: enqueue, memory-map, session-hint", sANEDriverDirectPathClientMethods, 0x9, "_sANEDriverDirectPathClientMethods", true},
-	{HintsClient, "ANEClientHints", "scheduling-hint client (setClientHint)", sANEClientHintsMethods, 1, "_sANEClientHintsMethods", false},
+	{Type: ControlClient, Class: "H11ANEInUserClient",
+		Role: "control client: program lifecycle and the inference hot path", Methods: sANEDriverClientMethods,
+		Count: 0x11, Symbol: "_sANEDriverClientMethods", NeedsKey: true},
+	{Type: DirectPathClient, Class: "H11ANEInDirectPathClient", Role: "direct path: enqueue, memory-map, session-hint",
+		Methods: sANEDriverDirectPathClientMethods, Count: 0x9, Symbol: "_sANEDriverDirectPathClientMethods",
+		NeedsKey: true},
+	{Type: HintsClient, Class: "ANEClientHints", Role: "scheduling-hint client (setClientHint)",
+		Methods: sANEClientHintsMethods, Count: 1, Symbol: "_sANEClientHintsMethods", NeedsKey: false},
 }
 
 // checks compares a call with its record.

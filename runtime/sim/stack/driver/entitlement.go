@@ -16,14 +16,39 @@ const UserAccess = "com.apple.ane.iokit-user-access"
 // does: the two open gates (listing 27.6), then table 27.7. The names of the
 // first two fields are the chapter's, those of the others modelled.
 var Entitlements = []Entitlement{
-	{UserAccess, "isPrivileged", "open the user client", "listing 27.6", func(i *ANEClientInfo, v bool) { i.IsPrivileged = v }},
-	{"com.apple.ane.allow-dataChaining-access", "allowDataChaining", "resident data chaining", "listing 27.6", func(i *ANEClientInfo, v bool) { i.AllowDataChaining = v }},
-	{"com.apple.ane.realtime-priority-client", "realtimePriority", "the real-time-priority client grant", "table 27.7", func(i *ANEClientInfo, v bool) { i.RealtimePriority = v }},
-	{"com.apple.ane.allow-system-reserved-priorities", "systemReservedPriorities", "use of the system-reserved scheduling priorities", "table 27.7", func(i *ANEClientInfo, v bool) { i.SystemReservedPriorities = v }},
-	{"com.apple.ane.memory", "memoryAccess", "a memory-access grant", "table 27.7", func(i *ANEClientInfo, v bool) { i.MemoryAccess = v }},
-	{"com.apple.ane.allow-data", "dataAccess", "a data-access grant", "table 27.7", func(i *ANEClientInfo, v bool) { i.DataAccess = v }},
-	{"com.apple.private.ane.allow-set-client-hints", "setClientHints", "set per-client hints", "table 27.7", func(i *ANEClientInfo, v bool) { i.SetClientHints = v }},
-	{"com.apple.private.ane.allow-share-coalition-hints", "shareCoalitionHints", "share hints across a coalition", "table 27.7", func(i *ANEClientInfo, v bool) { i.ShareCoalitionHints = v }},
+	{Key: UserAccess, Field: "isPrivileged", Capability: "open the user client", Source: "listing 27.6",
+		set: func(i *ANEClientInfo, v bool) {
+			i.IsPrivileged = v
+		}},
+	{Key: "com.apple.ane.allow-dataChaining-access", Field: "allowDataChaining", Capability: "resident data chaining",
+		Source: "listing 27.6", set: func(i *ANEClientInfo, v bool) {
+			i.AllowDataChaining = v
+		}},
+	{Key: "com.apple.ane.realtime-priority-client", Field: "realtimePriority",
+		Capability: "the real-time-priority client grant", Source: "table 27.7", set: func(i *ANEClientInfo, v bool) {
+			i.RealtimePriority = v
+		}},
+	{Key: "com.apple.ane.allow-system-reserved-priorities", Field: "systemReservedPriorities",
+		Capability: "use of the system-reserved scheduling priorities", Source: "table 27.7",
+		set: func(i *ANEClientInfo, v bool) {
+			i.SystemReservedPriorities = v
+		}},
+	{Key: "com.apple.ane.memory", Field: "memoryAccess", Capability: "a memory-access grant", Source: "table 27.7",
+		set: func(i *ANEClientInfo, v bool) {
+			i.MemoryAccess = v
+		}},
+	{Key: "com.apple.ane.allow-data", Field: "dataAccess", Capability: "a data-access grant", Source: "table 27.7",
+		set: func(i *ANEClientInfo, v bool) {
+			i.DataAccess = v
+		}},
+	{Key: "com.apple.private.ane.allow-set-client-hints", Field: "setClientHints", Capability: "set per-client hints",
+		Source: "table 27.7", set: func(i *ANEClientInfo, v bool) {
+			i.SetClientHints = v
+		}},
+	{Key: "com.apple.private.ane.allow-share-coalition-hints", Field: "shareCoalitionHints",
+		Capability: "share hints across a coalition", Source: "table 27.7", set: func(i *ANEClientInfo, v bool) {
+			i.ShareCoalitionHints = v
+		}},
 }
 
 // ANEClientInfo is what the driver stamps on a client when it is made, and never
@@ -51,7 +76,13 @@ type ANEClientInfo struct {
 // newClientInfo is ANEClientInfo::create: it reads each entitlement once.
 func newClientInfo(t *Task) ANEClientInfo {
 	id := t.identity()
-	info := ANEClientInfo{PID: t.PID, TeamID: id.team, CodeDirectoryHash: id.hash, PrivilegedVMAccess: t.PrivilegedVMAccess, id: id}
+	info := ANEClientInfo{
+		PID:                t.PID,
+		TeamID:             id.team,
+		CodeDirectoryHash:  id.hash,
+		PrivilegedVMAccess: t.PrivilegedVMAccess,
+		id:                 id,
+	}
 	for i := range Entitlements {
 		Entitlements[i].set(&info, t.Holds(Entitlements[i].Key))
 	}

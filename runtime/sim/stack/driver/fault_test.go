@@ -200,7 +200,8 @@ func TestRecovery(t *testing.T) {
 	rec.Events = nil
 	_, err := s.SendRequest(&m.req)
 	want(t, err, Aborted)
-	inOrder(t, names(rec, trace.Driver), []string{"ANEDriver::ANE_ProgramSendRequest", "cancel outstanding commands", "drain dump", "drain dump", "ANEHWDevice::ANE_Init",
+	inOrder(t, names(rec, trace.Driver), []string{"ANEDriver::ANE_ProgramSendRequest", "cancel outstanding commands",
+		"drain dump", "drain dump", "ANEHWDevice::ANE_Init",
 		"first wake", "second wake", "third handshake", "post CSNE_CMD_PRINT_ENABLE"})
 	var depth int
 	for _, e := range rec.Events {
@@ -215,7 +216,9 @@ func TestRecovery(t *testing.T) {
 	if len(dumps) != 1 || len(dumps[0].Sections) == 0 {
 		t.Fatalf("%d dumps", len(dumps))
 	}
-	if i := slices.IndexFunc(dumps[0].Sections, func(s section) bool { return s.Name == "recent commands" }); i < 0 || !strings.Contains(dumps[0].Sections[i].Text, "PROCEDURE_CALL") {
+	if i := slices.IndexFunc(dumps[0].Sections, func(s section) bool {
+		return s.Name == "recent commands"
+	}); i < 0 || !strings.Contains(dumps[0].Sections[i].Text, "PROCEDURE_CALL") {
 		t.Errorf("the dump does not replay the call: %+v", dumps[0].Sections)
 	}
 	st := d.Status()

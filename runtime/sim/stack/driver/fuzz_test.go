@@ -9,13 +9,18 @@ import (
 // panics or hangs, and the device serves an honest client afterwards.
 func FuzzExternalMethod(f *testing.F) {
 	in := make([]byte, RequestSize)
-	for typ, table := range map[byte][]Selector{ControlClient: ControlSelectors, DirectPathClient: DirectPathSelectors} {
+	for typ, table := range map[byte][]Selector{
+		ControlClient:    ControlSelectors,
+		DirectPathClient: DirectPathSelectors,
+	} {
 		for sel, row := range table {
-			f.Add(typ, uint32(sel), false, make([]byte, row.Sizes.StructIn), uint8(row.Sizes.ScalarIn), uint16(row.Sizes.StructOut), uint8(row.Sizes.ScalarOut))
+			f.Add(typ, uint32(sel), false, make([]byte, row.Sizes.StructIn), uint8(row.Sizes.ScalarIn),
+				uint16(row.Sizes.StructOut), uint8(row.Sizes.ScalarOut))
 		}
 	}
 	f.Add(byte(ControlClient), uint32(2), true, in, uint8(1), uint16(40), uint8(0))
-	f.Fuzz(func(t *testing.T, typ byte, selector uint32, fix bool, structIn []byte, scalars uint8, structOut uint16, outs uint8) {
+	f.Fuzz(func(t *testing.T, typ byte, selector uint32, fix bool, structIn []byte, scalars uint8, structOut uint16,
+		outs uint8) {
 		d := newDevice(t, Config{})
 		task := broker(1)
 		s := open(t, d, task)
@@ -32,7 +37,12 @@ func FuzzExternalMethod(f *testing.F) {
 		if of == nil {
 			return
 		}
-		a := &IOExternalMethodArguments{ScalarInput: make([]uint64, scalars%17), StructureInput: structIn, ScalarOutput: make([]uint64, outs%17), StructureOutput: make([]byte, structOut%4097)}
+		a := &IOExternalMethodArguments{
+			ScalarInput:     make([]uint64, scalars%17),
+			StructureInput:  structIn,
+			ScalarOutput:    make([]uint64, outs%17),
+			StructureOutput: make([]byte, structOut%4097),
+		}
 		for i := range a.ScalarInput {
 			a.ScalarInput[i] = uint64(of.token) + uint64(i)
 		}
@@ -50,7 +60,8 @@ func FuzzExternalMethod(f *testing.F) {
 					le.PutUint32(structIn[reqOutputs+4*i:], m.req.Outputs[0])
 				}
 			} else if n >= 16 {
-				le.PutUint64(structIn, uint64(map[bool]Handle{true: m.h, false: chain.Handle}[n%16 == 0 && n != 3104 && n != 40]))
+				le.PutUint64(structIn, uint64(map[bool]Handle{true: m.h, false: chain.Handle}[n%16 == 0 && n != 3104 &&
+					n != 40]))
 				le.PutUint64(structIn[8:], task.Map(make([]byte, 4096)))
 			}
 		}
@@ -67,7 +78,12 @@ func FuzzExternalMethod(f *testing.F) {
 // FuzzArguments decodes any block of bytes.
 func FuzzArguments(f *testing.F) {
 	task := broker(1)
-	block, _ := EncodeArguments(task, &IOExternalMethodArguments{ScalarInput: []uint64{1}, StructureInput: []byte{1}, ScalarOutput: make([]uint64, 1), StructureOutput: make([]byte, 1)})
+	block, _ := EncodeArguments(task, &IOExternalMethodArguments{
+		ScalarInput:     []uint64{1},
+		StructureInput:  []byte{1},
+		ScalarOutput:    make([]uint64, 1),
+		StructureOutput: make([]byte, 1),
+	})
 	f.Add(block)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, store, r := DecodeArguments(task, b)

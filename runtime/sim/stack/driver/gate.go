@@ -25,8 +25,9 @@ type action struct {
 	result Return
 	call   *call // of a request
 
-	id   uint64
-	wake chan bool // of an action that somebody waits for: false when it is done, true when its owner is to work through the queue
+	id uint64
+	// of an action that somebody waits for: false when it is done, true when its owner is to work through the queue
+	wake chan bool
 	done bool
 }
 

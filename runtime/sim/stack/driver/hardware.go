@@ -74,7 +74,10 @@ func newHardware(d *Device) (*hardware, error) {
 func (h *hardware) interrupt(reg uint64, value uint32) {
 	h.rung.Add(1)
 	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "interrupt", Args: []trace.Arg{{Key: "register", Value: reg}, {Key: "value", Value: uint64(value)}}})
+		h.d.emit(trace.Event{
+			Name: "interrupt",
+			Args: []trace.Arg{{Key: "register", Value: reg}, {Key: "value", Value: uint64(value)}},
+		})
 	}
 }
 
@@ -84,9 +87,15 @@ func (h *hardware) start() {
 	if !h.d.trace.On() {
 		return
 	}
-	h.d.emit(trace.Event{Name: "ANEHWDevice::start", Args: []trace.Arg{{Key: "provider", Value: Kexts[0].Provider[0]}, {Key: "role", Value: Kexts[0].ProviderRole}}})
+	h.d.emit(trace.Event{
+		Name: "ANEHWDevice::start",
+		Args: []trace.Arg{{Key: "provider", Value: Kexts[0].Provider[0]}, {Key: "role", Value: Kexts[0].ProviderRole}},
+	})
 	for _, b := range coprocessor.Banks {
-		h.d.emit(trace.Event{Name: "map register aperture", Args: []trace.Arg{{Key: "bank", Value: b.Name}, {Key: "index", Value: b.Index}}})
+		h.d.emit(trace.Event{
+			Name: "map register aperture",
+			Args: []trace.Arg{{Key: "bank", Value: b.Name}, {Key: "index", Value: b.Index}},
+		})
 	}
 }
 
@@ -125,7 +134,11 @@ func (h *hardware) powerOff() {
 func (h *hardware) init(kind uint32) error {
 	on := h.d.trace.On()
 	if on {
-		h.d.emit(trace.Event{Phase: trace.Begin, Name: "ANEHWDevice::ANE_Init", Args: []trace.Arg{{Key: "warm", Value: kind == coprocessor.BootWarm}}})
+		h.d.emit(trace.Event{
+			Phase: trace.Begin,
+			Name:  "ANEHWDevice::ANE_Init",
+			Args:  []trace.Arg{{Key: "warm", Value: kind == coprocessor.BootWarm}},
+		})
 	}
 	err := h.handshake(kind)
 	if err == nil {
@@ -191,7 +204,10 @@ func (h *hardware) enableEndpoints() error {
 	for _, name := range EndpointNames {
 		ok := slices.Contains(h.d.cfg.Endpoints, name)
 		if h.d.trace.On() {
-			e := trace.Event{Name: "EnableRTBuddyEndpoints", Args: []trace.Arg{{Key: "endpoint", Value: name}, {Key: "id", Value: uint64(coprocessor.EndpointID)}}}
+			e := trace.Event{
+				Name: "EnableRTBuddyEndpoints",
+				Args: []trace.Arg{{Key: "endpoint", Value: name}, {Key: "id", Value: uint64(coprocessor.EndpointID)}},
+			}
 			if !ok {
 				e.Err = "no such service; cleaned up"
 			}
@@ -214,13 +230,17 @@ func (h *hardware) poll(scratch int, want uint32, what string) error {
 		}
 		if h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)) == want {
 			if h.d.trace.On() {
-				h.d.emit(trace.Event{Name: what, Args: []trace.Arg{{Key: "scratch", Value: scratch}, {Key: "value", Value: uint64(want)}}})
+				h.d.emit(trace.Event{
+					Name: what,
+					Args: []trace.Arg{{Key: "scratch", Value: scratch}, {Key: "value", Value: uint64(want)}},
+				})
 			}
 			return nil
 		}
 		h.d.advance(wakePoll)
 	}
-	return fmt.Errorf("driver: %s: scratch %d is %#x after %d polls, want %#x: %w", what, scratch, h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)), wakePolls, want, h.because())
+	return fmt.Errorf("driver: %s: scratch %d is %#x after %d polls, want %#x: %w", what, scratch,
+		h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)), wakePolls, want, h.because())
 }
 
 // because is what the coprocessor says of the last failure.
@@ -243,7 +263,10 @@ func (h *hardware) resolveChannels() error {
 			return fmt.Errorf("driver: the channel table has no %s", name)
 		}
 		if h.d.trace.On() {
-			h.d.emit(trace.Event{Name: "resolve channel", Args: []trace.Arg{{Key: "name", Value: name}, {Key: "index", Value: table[i].Index}}})
+			h.d.emit(trace.Event{
+				Name: "resolve channel",
+				Args: []trace.Arg{{Key: "name", Value: name}, {Key: "index", Value: table[i].Index}},
+			})
 		}
 	}
 	return nil
@@ -272,8 +295,10 @@ func (h *hardware) doorBellRing(index uint32) error {
 	mask := uint32(1) << index
 	if h.d.trace.On() {
 		h.d.emit(trace.Event{Name: "ANEHWDevice::doorBellRing", Args: []trace.Arg{{Key: "db", Value: uint64(index)}}})
-		h.d.emit(trace.Event{Name: "ANERegisterControl::write32", Data: []byte{byte(mask), byte(mask >> 8), byte(mask >> 16), byte(mask >> 24)},
-			Args: []trace.Arg{{Key: "reg", Value: uint64(coprocessor.RegDoorbell)}, {Key: "value", Value: uint64(mask)}}})
+		h.d.emit(trace.Event{Name: "ANERegisterControl::write32", Data: []byte{byte(mask), byte(mask >> 8),
+			byte(mask >> 16), byte(mask >> 24)},
+			Args: []trace.Arg{{Key: "reg", Value: uint64(coprocessor.RegDoorbell)},
+				{Key: "value", Value: uint64(mask)}}})
 	}
 	h.cop.Write32(coprocessor.ANE, coprocessor.RegDoorbell, mask)
 	h.d.advance(DoorbellTime)

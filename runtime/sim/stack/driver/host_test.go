@@ -30,7 +30,13 @@ func allKeys() (keys []string) {
 
 // broker is a task that may do everything, with an identity of its own.
 func broker(pid int) *Task {
-	return &Task{PID: pid, TeamID: fmt.Sprintf("TEAM%d", pid), CodeDirectoryHash: [20]byte{byte(pid), byte(pid >> 8), 1}, Entitlements: allKeys(), PrivilegedVMAccess: true}
+	return &Task{
+		PID:                pid,
+		TeamID:             fmt.Sprintf("TEAM%d", pid),
+		CodeDirectoryHash:  [20]byte{byte(pid), byte(pid >> 8), 1},
+		Entitlements:       allKeys(),
+		PrivilegedVMAccess: true,
+	}
 }
 
 func newDevice(t testing.TB, cfg Config) *Device {
@@ -60,7 +66,8 @@ var (
 	// relu and mean.
 	tiny = graph(func(g *irbuild.Graph) {
 		x := g.Input(1, 8, 16, 16)
-		y := g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "strides", []int{1, 1}, "pad_type", "same", "pad", []int{0, 0, 0, 0}, "dilations", []int{1, 1}, "groups", 1)
+		y := g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "strides", []int{1, 1}, "pad_type", "same", "pad",
+			[]int{0, 0, 0, 0}, "dilations", []int{1, 1}, "groups", 1)
 		g.Output(g.Op("reduce_mean", "x", g.Op("relu", "x", y), "axes", []int{2, 3}, "keep_dims", true))
 	})
 	// adder adds one to its input: a step of an accumulator.
@@ -126,7 +133,14 @@ func bound(t testing.TB, s *Services, h Handle, info Prepared, container []byte)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{s: s, h: h, info: info, ports: p.Procedures()[0].Ports, program: container, req: Request{Handle: h, Priority: PriorityDefault}}
+	m := &model{
+		s:       s,
+		h:       h,
+		info:    info,
+		ports:   p.Procedures()[0].Ports,
+		program: container,
+		req:     Request{Handle: h, Priority: PriorityDefault},
+	}
 	for _, q := range m.ports {
 		b := make([]byte, q.Size)
 		id := s.task.CreateSurface(b)

@@ -43,7 +43,7 @@ type layout[T any] struct {
 func (l *layout[T]) table() Struct {
 	s := Struct{Name: l.name, Size: l.size, Use: l.use}
 	for _, r := range l.rows {
-		s.Fields = append(s.Fields, StructField{r.off, r.width, r.name, r.source})
+		s.Fields = append(s.Fields, StructField{Off: r.off, Width: r.width, Name: r.name, Source: r.source})
 	}
 	return s
 }
@@ -70,7 +70,12 @@ func (l *layout[T]) decode(b []byte, v *T) error {
 		case *[maxEvents]protocol.Event:
 			for j := range at {
 				q := p[protocol.EventSize*j:]
-				at[j] = protocol.Event{Type: le.Uint32(q), TargetMask: le.Uint32(q[4:]), ID: le.Uint64(q[8:]), Value: le.Uint64(q[16:])}
+				at[j] = protocol.Event{
+					Type:       le.Uint32(q),
+					TargetMask: le.Uint32(q[4:]),
+					ID:         le.Uint64(q[8:]),
+					Value:      le.Uint64(q[16:]),
+				}
 			}
 		case *[maxRanges]Range:
 			for j := range at {
@@ -79,7 +84,12 @@ func (l *layout[T]) decode(b []byte, v *T) error {
 		case *[maxPorts]readyBuffer:
 			for j := range at {
 				q := p[24*j:]
-				at[j] = readyBuffer{le.Uint32(q), le.Uint32(q[4:]), le.Uint64(q[8:]), le.Uint64(q[16:])}
+				at[j] = readyBuffer{
+					surface: le.Uint32(q),
+					port:    le.Uint32(q[4:]),
+					offset:  le.Uint64(q[8:]),
+					size:    le.Uint64(q[16:]),
+				}
 			}
 		}
 	}

@@ -86,18 +86,21 @@ func (c *client) hostBuffer(args *memoryMapArgs) ([]byte, Return, error) {
 		return b, Success, nil
 	}
 	if args.count == 0 || args.count > maxRanges {
-		return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte 0xc, ranges = %d: 1 to %d", args.count, maxRanges)
+		return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte 0xc, ranges = %d: 1 to %d",
+			args.count, maxRanges)
 	}
 	first, size := args.ranges[0].Addr, uint64(0)
 	for i, r := range args.ranges[:args.count] {
 		if r.Size == 0 || r.Size > userEnd || r.Addr != first+size {
-			return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte %#x: range %d does not follow the one before it", 0x20+16*i, i)
+			return nil, BadArgument, fmt.Errorf(
+				"driver: ANEMemoryMapRequestArgs, byte %#x: range %d does not follow the one before it", 0x20+16*i, i)
 		}
 		size += r.Size
 	}
 	b, ok := c.task.memory(first, size)
 	if !ok {
-		return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs: no %d bytes of the task at %#x", size, first)
+		return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs: no %d bytes of the task at %#x", size,
+			first)
 	}
 	return b, Success, nil
 }
@@ -148,7 +151,8 @@ func (c *client) memoryMapRequest(a *IOExternalMethodArguments) Return {
 // mapReturn is the code of a map that failed: what the caller did wrong is a bad
 // argument, the rest is memory that is not there.
 func mapReturn(err error) Return {
-	for _, r := range []translation.Reason{translation.BadUsage, translation.Empty, translation.Outside, translation.Unaligned, translation.HighBits} {
+	for _, r := range []translation.Reason{translation.BadUsage, translation.Empty, translation.Outside,
+		translation.Unaligned, translation.HighBits} {
 		if isFault(err, r) {
 			return BadArgument
 		}
@@ -164,10 +168,14 @@ func (c *client) memoryUnMapRequest(a *IOExternalMethodArguments) Return {
 	}
 	r, err := c.d.gated(c, "ANEDriver::ANE_MemoryUnMapRequest", func(time.Duration) (Return, error) {
 		c.mu.Lock()
-		i := slices.IndexFunc(c.mappings, func(u userMapping) bool { return u.m.Addr() == args.address && u.token == args.token })
+		i := slices.IndexFunc(c.mappings, func(u userMapping) bool {
+			return u.m.Addr() == args.address && u.token == args.token
+		})
 		if i < 0 {
 			c.mu.Unlock()
-			return NotFound, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte 0x10, device address %#x: the client has mapped nothing there", args.address)
+			return NotFound, fmt.Errorf(
+				"driver: ANEMemoryMapRequestArgs, byte 0x10, device address %#x: the client has mapped nothing there",
+				args.address)
 		}
 		u := c.mappings[i]
 		c.mappings = slices.Delete(c.mappings, i, i+1)
@@ -193,7 +201,8 @@ const maxHint = 1 << 16
 // setHint keeps a hint and returns the one before.
 func (c *client) setHint(hint, value uint32) (uint32, Return, error) {
 	if hint >= numHints || value > maxHint {
-		return 0, BadArgument, fmt.Errorf("driver: hint %d = %d: hints 0 to %d, values to %d", hint, value, numHints-1, maxHint)
+		return 0, BadArgument, fmt.Errorf("driver: hint %d = %d: hints 0 to %d, values to %d", hint, value, numHints-1,
+			maxHint)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,13 +225,20 @@ func (c *client) sessionHintRequest(a *IOExternalMethodArguments) Return {
 		return c.fail(a, BadArgument, err)
 	}
 	if args.token != uint64(session) {
-		return c.failf(a, BadArgument, "driver: ANESessionHintArgs, byte 0x0, token %#x is not the session's", args.token)
+		return c.failf(a, BadArgument, "driver: ANESessionHintArgs, byte 0x0, token %#x is not the session's",
+			args.token)
 	}
 	before, r, err := c.setHint(args.hint, args.value)
 	if r != Success {
 		return c.fail(a, r, err)
 	}
-	out := sessionHintReply{token: args.token, hint: args.hint, value: args.value, previous: before, depth: c.d.status().Pending}
+	out := sessionHintReply{
+		token:    args.token,
+		hint:     args.hint,
+		value:    args.value,
+		previous: before,
+		depth:    c.d.status().Pending,
+	}
 	clear(a.StructureOutput)
 	sessionHintOut.encode(a.StructureOutput, &out)
 	return Success

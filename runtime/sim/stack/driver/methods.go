@@ -50,31 +50,50 @@ var Methods = []Method{
 	{Name: "ANE_PowerOn", Role: "power-domain control", Routed: entry, call: (*client).powerOnMethod},
 	{Name: "ANE_PowerOff", Role: "power-domain control", Routed: entry, call: (*client).powerOffMethod},
 	{Name: "ANE_IsPowered", Role: "power-domain control", Routed: entry, Out: 1, call: (*client).isPowered},
-	{Name: "ANE_LoadFirmware", Role: "firmware image lifecycle", Routed: entry, In: 3, Reason: "inactive in this build, as selector 16 is: the driver loads the firmware itself"},
-	{Name: "ANE_ForgetFirmware", Role: "firmware image lifecycle", Routed: entry, Reason: "the image belongs to the driver, which needs it after every sleep"},
-	{Name: "ANE_SendCommand", Role: "raw firmware command injection", Routed: entry, Privileged: true, In: 1, call: (*client).sendCommand},
+	{Name: "ANE_LoadFirmware", Role: "firmware image lifecycle", Routed: entry, In: 3,
+		Reason: "inactive in this build, as selector 16 is: the driver loads the firmware itself"},
+	{Name: "ANE_ForgetFirmware", Role: "firmware image lifecycle", Routed: entry,
+		Reason: "the image belongs to the driver, which needs it after every sleep"},
+	{Name: "ANE_SendCommand", Role: "raw firmware command injection", Routed: entry, Privileged: true, In: 1,
+		call: (*client).sendCommand},
 	{Name: "ANE_SetPowerManagement", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
 	{Name: "ANE_SetDynamicPowerGating", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
 	{Name: "ANE_SetPowerGatingHysteresisTime", Role: "power policy", Routed: entry, In: 1, Reason: noPolicy},
 	{Name: "ANE_SetThrottlingPercentage", Role: "thermal throttle", Routed: entry, In: 1, Reason: noPolicy},
-	{Name: "ANE_SetDARTCacheTTL", Role: "address-translation controls", Routed: entry, In: 1, Reason: "mappings leave in the order of their last use, not by age"},
-	{Name: "ANE_FlushInactiveDARTMappings", Role: "address-translation controls", Routed: entry, Out: 1, call: (*client).flushMappings},
-	{Name: "ANE_UnmapDartBuffers", Role: "address-translation controls", Routed: "selector 6", Out: 1, call: (*client).unmapBuffers},
-	{Name: "ANE_ReadANERegister", Role: "raw memory-mapped register read", Routed: entry, Privileged: true, In: 2, Out: 1, call: (*client).readRegister},
-	{Name: "ANE_WriteANERegister", Role: "raw memory-mapped register write", Routed: entry, Privileged: true, In: 3, call: (*client).writeRegister},
-	{Name: "ANE_FWSharedEventDoorbellRing", Role: "ring the firmware shared-event doorbell", Routed: entry, In: 2, call: (*client).signalEvent},
+	{Name: "ANE_SetDARTCacheTTL", Role: "address-translation controls", Routed: entry, In: 1,
+		Reason: "mappings leave in the order of their last use, not by age"},
+	{Name: "ANE_FlushInactiveDARTMappings", Role: "address-translation controls", Routed: entry, Out: 1,
+		call: (*client).flushMappings},
+	{Name: "ANE_UnmapDartBuffers", Role: "address-translation controls", Routed: "selector 6", Out: 1, call: (*client).
+		unmapBuffers},
+	{Name: "ANE_ReadANERegister", Role: "raw memory-mapped register read", Routed: entry, Privileged: true, In: 2,
+		Out: 1, call: (*client).readRegister},
+	{Name: "ANE_WriteANERegister", Role: "raw memory-mapped register write", Routed: entry, Privileged: true, In: 3,
+		call: (*client).writeRegister},
+	{Name: "ANE_FWSharedEventDoorbellRing", Role: "ring the firmware shared-event doorbell", Routed: entry, In: 2,
+		call: (*client).signalEvent},
 	{Name: "ANE_AddPersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).addPersistent},
-	{Name: "ANE_RemovePersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).removePersistent},
-	{Name: "ANE_MPMMemoryMapRequest", Role: "the multi-process managed-memory region", Routed: "selector 5", Reason: noRegion},
-	{Name: "ANE_MPMMemoryUnmapRequest", Role: "the multi-process managed-memory region", Routed: "selector 6", Reason: noRegion},
-	{Name: "ANE_ExclaveCycle", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
-	{Name: "ANE_ExclaveLoad", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
-	{Name: "ANE_ExclaveEvaluate", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
-	{Name: "ANE_ExclaveUnload", Role: "secure-world load and evaluate", Routed: entry, Privileged: true, Reason: noExclave},
-	{Name: "ANE_ExclaveReadPropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true, Reason: noExclave},
-	{Name: "ANE_ExclaveWritePropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true, Reason: noExclave},
+	{Name: "ANE_RemovePersistentClient", Role: "keep the device resident", Routed: entry, call: (*client).
+		removePersistent},
+	{Name: "ANE_MPMMemoryMapRequest", Role: "the multi-process managed-memory region", Routed: "selector 5",
+		Reason: noRegion},
+	{Name: "ANE_MPMMemoryUnmapRequest", Role: "the multi-process managed-memory region", Routed: "selector 6",
+		Reason: noRegion},
+	{Name: "ANE_ExclaveCycle", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
+		Reason: noExclave},
+	{Name: "ANE_ExclaveLoad", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
+		Reason: noExclave},
+	{Name: "ANE_ExclaveEvaluate", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
+		Reason: noExclave},
+	{Name: "ANE_ExclaveUnload", Role: "secure-world load and evaluate", Routed: entry, Privileged: true,
+		Reason: noExclave},
+	{Name: "ANE_ExclaveReadPropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true,
+		Reason: noExclave},
+	{Name: "ANE_ExclaveWritePropertyValue", Role: "secure-world property access", Routed: entry, Privileged: true,
+		Reason: noExclave},
 	{Name: "ANE_GetClientsInfo", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).clientsInfo},
-	{Name: "ANE_ShowSharedMemoryAllocations", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).showAllocations},
+	{Name: "ANE_ShowSharedMemoryAllocations", Role: "diagnostics", Routed: entry, Out: 2, call: (*client).
+		showAllocations},
 	{Name: "ANE_ShowModelMemoryStatus", Role: "diagnostics", Routed: entry, Out: 1, call: (*client).showModels},
 }
 
@@ -95,14 +114,17 @@ func (c *client) method(name string, a *MethodArguments) (Return, error) {
 	case c.closed.Load():
 		return Closed, errClosed
 	case c.row.Type != DirectPathClient || i < 0:
-		return Unsupported, fmt.Errorf("driver: %s exports no method %q; table 27.5's are the direct-path client's", c.row.Class, name)
+		return Unsupported, fmt.Errorf("driver: %s exports no method %q; table 27.5's are the direct-path client's",
+			c.row.Class, name)
 	}
 	m := &Methods[i]
 	if m.Privileged && !c.info.PrivilegedVMAccess {
-		return NotPrivileged, fmt.Errorf("driver: %s: the second access check: the task lacks the privileged-virtual-machine-access property", name)
+		return NotPrivileged, fmt.Errorf(
+			"driver: %s: the second access check: the task lacks the privileged-virtual-machine-access property", name)
 	}
 	if len(a.In) != m.In || len(a.Out) != m.Out {
-		return BadArgument, fmt.Errorf("driver: %s: %d scalars in and %d out, want %d and %d", name, len(a.In), len(a.Out), m.In, m.Out)
+		return BadArgument, fmt.Errorf("driver: %s: %d scalars in and %d out, want %d and %d", name, len(a.In),
+			len(a.Out), m.In, m.Out)
 	}
 	if m.Reason != "" {
 		return Unsupported, fmt.Errorf("driver: %s: %s", name, m.Reason)
@@ -120,7 +142,8 @@ func (c *client) powerOffMethod(*MethodArguments) (Return, error) {
 		n, keep := len(c.d.instances), len(c.d.persistent)
 		c.d.mu.RUnlock()
 		if n > 0 || keep > 0 {
-			return Busy, fmt.Errorf("driver: ANE_PowerOff: %d programs and %d persistent clients keep the device on", n, keep)
+			return Busy, fmt.Errorf("driver: ANE_PowerOff: %d programs and %d persistent clients keep the device on", n,
+				keep)
 		}
 		c.d.hw.sleep()
 		return Success, nil
@@ -140,10 +163,12 @@ const maxCommand = protocol.HeaderSize + protocol.CopyContainerSize + 64
 // does not within the deadline; what it breaks is recovered.
 func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 	if a.In[0] > uint64(protocol.Loop) {
-		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: channel %d: 0 is control, 1 the execution loop's", a.In[0])
+		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: channel %d: 0 is control, 1 the execution loop's",
+			a.In[0])
 	}
 	if len(a.Data) < protocol.HeaderSize || len(a.Data) > maxCommand {
-		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: a message of %d bytes: %d to %d", len(a.Data), protocol.HeaderSize, maxCommand)
+		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: a message of %d bytes: %d to %d", len(a.Data),
+			protocol.HeaderSize, maxCommand)
 	}
 	ch := protocol.Channel(a.In[0])
 	return c.d.gated(c, "ANE_SendCommand", func(deadline time.Duration) (Return, error) {
@@ -161,7 +186,8 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 		// What the command changed behind the driver's back, such as a process
 		// that is gone, shows at the next request, which fails and mends it.
 		if o.status != coprocessor.StatusOK {
-			return returnOf(o.status), fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status), o.status, h.because())
+			return returnOf(o.status), fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status),
+				o.status, h.because())
 		}
 		return Success, nil
 	})
@@ -276,7 +302,8 @@ func (c *client) clientsInfo(a *MethodArguments) (Return, error) {
 		o.mu.Lock()
 		n := len(o.instances)
 		o.mu.Unlock()
-		fmt.Fprintf(&s, "client %d %s pid %d team %q programs %d requests %d\n", o.id, o.row.Class, o.info.PID, o.info.TeamID, n, o.requests.Load())
+		fmt.Fprintf(&s, "client %d %s pid %d team %q programs %d requests %d\n", o.id, o.row.Class, o.info.PID,
+			o.info.TeamID, n, o.requests.Load())
 		a.Out[0]++
 		a.Out[1] += uint64(n)
 	}
@@ -314,7 +341,8 @@ func (c *client) showModels(a *MethodArguments) (Return, error) {
 	defer c.mu.Unlock()
 	var s strings.Builder
 	for _, i := range c.instances {
-		fmt.Fprintf(&s, "%#x procedures %d resident %t bytes %d\n", uint64(i.handle), len(i.p.procs), i.prepared.Load(), i.p.residentBytes())
+		fmt.Fprintf(&s, "%#x procedures %d resident %t bytes %d\n", uint64(i.handle), len(i.p.procs), i.prepared.Load(),
+			i.p.residentBytes())
 	}
 	a.Out[0] = uint64(len(c.instances))
 	a.Text = s.String()

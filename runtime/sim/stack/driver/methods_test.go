@@ -15,10 +15,14 @@ func TestTable27_5(t *testing.T) {
 	var names []string
 	for _, line := range []string{
 		"ANE_PowerOn / ANE_PowerOff / ANE_IsPowered", "ANE_LoadFirmware / ANE_ForgetFirmware", "ANE_SendCommand",
-		"ANE_SetPowerManagement / ANE_SetDynamicPowerGating / ANE_SetPowerGatingHysteresisTime", "ANE_SetThrottlingPercentage",
-		"ANE_SetDARTCacheTTL / ANE_FlushInactiveDARTMappings / ANE_UnmapDartBuffers", "ANE_ReadANERegister / ANE_WriteANERegister",
-		"ANE_FWSharedEventDoorbellRing", "ANE_AddPersistentClient / ANE_RemovePersistentClient", "ANE_MPMMemoryMapRequest / ANE_MPMMemoryUnmapRequest",
-		"ANE_ExclaveCycle / ANE_ExclaveLoad / ANE_ExclaveEvaluate / ANE_ExclaveUnload", "ANE_ExclaveReadPropertyValue / ANE_ExclaveWritePropertyValue",
+		"ANE_SetPowerManagement / ANE_SetDynamicPowerGating / ANE_SetPowerGatingHysteresisTime",
+		"ANE_SetThrottlingPercentage",
+		"ANE_SetDARTCacheTTL / ANE_FlushInactiveDARTMappings / ANE_UnmapDartBuffers",
+		"ANE_ReadANERegister / ANE_WriteANERegister",
+		"ANE_FWSharedEventDoorbellRing", "ANE_AddPersistentClient / ANE_RemovePersistentClient",
+		"ANE_MPMMemoryMapRequest / ANE_MPMMemoryUnmapRequest",
+		"ANE_ExclaveCycle / ANE_ExclaveLoad / ANE_ExclaveEvaluate / ANE_ExclaveUnload",
+		"ANE_ExclaveReadPropertyValue / ANE_ExclaveWritePropertyValue",
 		"ANE_GetClientsInfo / ANE_ShowSharedMemoryAllocations / ANE_ShowModelMemoryStatus"} {
 		names = append(names, strings.Split(line, " / ")...)
 	}
@@ -52,7 +56,10 @@ func TestTable27_5(t *testing.T) {
 		if r := control.Client().Method(m.Name, args); r != Unsupported {
 			t.Errorf("%s on the control client: %v", m.Name, r)
 		}
-		if r := s.Client().Method(m.Name, &MethodArguments{In: make([]uint64, m.In+1), Out: args.Out}); r != BadArgument {
+		if r := s.Client().Method(m.Name, &MethodArguments{
+			In:  make([]uint64, m.In+1),
+			Out: args.Out,
+		}); r != BadArgument {
 			t.Errorf("%s with a scalar too many: %v", m.Name, r)
 		}
 		if m.Reason != "" {
@@ -95,7 +102,8 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	// A raw command is answered by the firmware.
-	m, err := protocol.New(coprocessor.Numbering, protocol.ByName("RESOURCE_INFO_GET"), unbound, &protocol.Record{Layout: protocol.ByName("RESOURCE_INFO_GET").Request})
+	m, err := protocol.New(coprocessor.Numbering, protocol.ByName("RESOURCE_INFO_GET"), unbound,
+		&protocol.Record{Layout: protocol.ByName("RESOURCE_INFO_GET").Request})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +146,8 @@ func TestMethods(t *testing.T) {
 		}
 		at = task.Map(make([]byte, 100))
 	}
-	if out, text := call("ANE_ShowSharedMemoryAllocations", nil, 2, nil); out[1] != 3 || !strings.Contains(text, "input") {
+	if out, text := call("ANE_ShowSharedMemoryAllocations", nil, 2, nil); out[1] != 3 ||
+		!strings.Contains(text, "input") {
 		t.Errorf("%v %q", out, text)
 	}
 	if out, _ := call("ANE_FlushInactiveDARTMappings", nil, 1, nil); out[0] != 0 {
@@ -148,7 +157,8 @@ func TestMethods(t *testing.T) {
 		t.Errorf("%d unmapped", out[0])
 	}
 	// Diagnostics.
-	if out, text := call("ANE_GetClientsInfo", nil, 2, nil); out[0] != 2 || out[1] != 1 || !strings.Contains(text, "H11ANEInUserClient") {
+	if out, text := call("ANE_GetClientsInfo", nil, 2, nil); out[0] != 2 || out[1] != 1 ||
+		!strings.Contains(text, "H11ANEInUserClient") {
 		t.Errorf("%v %q", out, text)
 	}
 	if out, _ := call("ANE_ShowModelMemoryStatus", nil, 1, nil); out[0] != 0 {
@@ -202,7 +212,8 @@ func TestInjectedCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			row := protocol.ByName(w.command)
-			msg, err := protocol.New(coprocessor.Numbering, row, w.header, &protocol.Record{Layout: row.Request, Values: w.values})
+			msg, err := protocol.New(coprocessor.Numbering, row, w.header, &protocol.Record{Layout: row.Request,
+				Values: w.values})
 			if err != nil {
 				t.Fatal(err)
 			}

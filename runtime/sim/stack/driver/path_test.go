@@ -31,8 +31,10 @@ func TestListing27_5(t *testing.T) {
 	rec.Events = nil
 	m.check(t)
 	inOrder(t, names(rec, trace.Driver), []string{
-		"H11ANEInUserClient::externalMethod", "dispatchExternalMethod", "ANE_ProgramSendRequest", "ANEClientDevice::programSendRequest",
-		"ANEDriver::ANE_ProgramSendRequest", "post CSNE_CMD_PROCEDURE_CALL", "ANEHWDevice::doorBellRing", "ANERegisterControl::write32",
+		"H11ANEInUserClient::externalMethod", "dispatchExternalMethod", "ANE_ProgramSendRequest",
+		"ANEClientDevice::programSendRequest",
+		"ANEDriver::ANE_ProgramSendRequest", "post CSNE_CMD_PROCEDURE_CALL", "ANEHWDevice::doorBellRing",
+		"ANERegisterControl::write32",
 		"interrupt", "CSNE_CMD_PROGRAM_EVENT"})
 	for _, e := range rec.Events {
 		switch {
@@ -59,7 +61,8 @@ func TestListing27_5(t *testing.T) {
 	}
 	dm := bound(t, direct, m.h, m.info, m.program)
 	dm.check(t)
-	inOrder(t, names(rec, trace.Driver), []string{"H11ANEInDirectPathClient::externalMethod", "dispatchExternalMethod", "ANE_ProgramSendRequest", "ANEDriver::ANE_ProgramSendRequest"})
+	inOrder(t, names(rec, trace.Driver), []string{"H11ANEInDirectPathClient::externalMethod", "dispatchExternalMethod",
+		"ANE_ProgramSendRequest", "ANEDriver::ANE_ProgramSendRequest"})
 }
 
 // TestTable2_3 measures the stages of a dispatch in virtual time: the driver's
@@ -91,11 +94,15 @@ func TestTable2_3(t *testing.T) {
 		stage         string
 		got, from, to time.Duration
 	}{
-		{"building the firmware request, about 16 us", post - entry, 16 * time.Microsecond, 16 * time.Microsecond},
-		{"firmware kick and round trip, about 2 to 3 and 130 us", done - bell, 132 * time.Microsecond, 133 * time.Microsecond},
-		{"kernel-side completion, about 10 us", end - done, 10 * time.Microsecond, 10 * time.Microsecond},
+		{stage: "building the firmware request, about 16 us", got: post - entry, from: 16 * time.Microsecond,
+			to: 16 * time.Microsecond},
+		{stage: "firmware kick and round trip, about 2 to 3 and 130 us", got: done - bell, from: 132 * time.Microsecond,
+			to: 133 * time.Microsecond},
+		{stage: "kernel-side completion, about 10 us", got: end - done, from: 10 * time.Microsecond,
+			to: 10 * time.Microsecond},
 		// The chapter measures about 163 us from entry to return.
-		{"submit, entry to return", d.Clock().Now() - begin, 155 * time.Microsecond, 171 * time.Microsecond},
+		{stage: "submit, entry to return", got: d.Clock().Now() - begin, from: 155 * time.Microsecond,
+			to: 171 * time.Microsecond},
 	} {
 		if w.got < w.from || w.got > w.to {
 			t.Errorf("%s: %v", w.stage, w.got)
@@ -107,15 +114,19 @@ func TestListing29_1(t *testing.T) {
 	rec := &trace.Recording{}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
 	// Attach alone does not boot the firmware.
-	if n := d.Coprocessor().Stats().Boots; n != 0 || slices.Contains(names(rec, trace.Driver), "ANEHWDevice::ANE_Init") {
+	if n := d.Coprocessor().Stats().Boots; n != 0 || slices.Contains(names(rec, trace.Driver),
+		"ANEHWDevice::ANE_Init") {
 		t.Fatalf("%d boots at attach", n)
 	}
 	open(t, d, broker(1))
 	have := names(rec, trace.Driver)
-	inOrder(t, have, []string{"ANEHWDevice::start", "map register aperture", "ANEHWDevice::power_on_hardware", "ANEHWDevice::ANE_Init", "EnableRTBuddyEndpoints", "EnableRTBuddyEndpoints",
+	inOrder(t, have, []string{"ANEHWDevice::start", "map register aperture", "ANEHWDevice::power_on_hardware",
+		"ANEHWDevice::ANE_Init", "EnableRTBuddyEndpoints", "EnableRTBuddyEndpoints",
 		"first wake", "second wake", "resolve channel", "third handshake", "engine controller is ready",
-		"post CSNE_CMD_PRINT_ENABLE", "post CSNE_CMD_START", "post CSNE_CMD_SET_SNE_PMU_BASE", "post CSNE_CMD_CH_PROPERTY_WRITE", "post CSNE_CMD_CH_PROPERTY_WRITE",
-		"post CSNE_CMD_RESOURCE_INFO_GET", "post CSNE_CMD_ANE_DEFAULT_SETTING_SET", "post CSNE_CMD_POWER_DEVICE_ON", "post CSNE_CMD_INIT_SHARED_EVENT_INFO", "post CSNE_CMD_IPC_ENDPOINT_SET"})
+		"post CSNE_CMD_PRINT_ENABLE", "post CSNE_CMD_START", "post CSNE_CMD_SET_SNE_PMU_BASE",
+		"post CSNE_CMD_CH_PROPERTY_WRITE", "post CSNE_CMD_CH_PROPERTY_WRITE",
+		"post CSNE_CMD_RESOURCE_INFO_GET", "post CSNE_CMD_ANE_DEFAULT_SETTING_SET", "post CSNE_CMD_POWER_DEVICE_ON",
+		"post CSNE_CMD_INIT_SHARED_EVENT_INFO", "post CSNE_CMD_IPC_ENDPOINT_SET"})
 	// The endpoint: ANE1Endpoint1 first, and on its failure ANEEndpoint1.
 	var tried []string
 	for _, e := range rec.Events {
@@ -145,7 +156,8 @@ func TestBringUpFailures(t *testing.T) {
 	t.Run("no endpoint", func(t *testing.T) {
 		d := newDevice(t, Config{Endpoints: []string{"ANEEndpoint2"}})
 		_, err := d.OpenServices(broker(1))
-		if e, ok := err.(*Error); !ok || e.Return != NotReady || !strings.Contains(err.Error(), "EnableRTBuddyEndpoints") {
+		if e, ok := err.(*Error); !ok || e.Return != NotReady || !strings.Contains(err.Error(),
+			"EnableRTBuddyEndpoints") {
 			t.Errorf("%v", err)
 		}
 		if s := d.Status(); s.Power != 0 || s.Clients != 0 {

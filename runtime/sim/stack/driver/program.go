@@ -79,17 +79,21 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	switch args.flags {
 	case LegacyResource:
 	case RTResource:
-		return c.failf(a, Unsupported, "driver: ANEProgramRTResource, the runtime op-graph variant, is known by name alone; create the program from its image")
+		return c.failf(a, Unsupported, "driver: ANEProgramRTResource, the runtime op-graph variant, is known by "+
+			"name alone; create the program from its image")
 	default:
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1", args.flags)
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1",
+			args.flags)
 	}
 	result, ok := c.task.memory(args.result, 8)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x10, address %#x: no memory of the task for the token", args.result)
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x10, address %#x: no memory of the "+
+			"task for the token", args.result)
 	}
 	container, ok := c.task.memory(args.addr, args.size)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x", args.size, args.addr)
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x",
+			args.size, args.addr)
 	}
 	on := c.d.trace.On()
 	if on {
@@ -109,7 +113,13 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	p := &program{owner: c.info.id, client: c, prog: prog}
 	if on {
 		digest := prog.Digest()
-		c.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "read container", At: c.d.clock.Now(), Client: c.id, Args: []trace.Arg{{Key: "sha256", Value: hex.EncodeToString(digest[:])}}})
+		c.d.trace.Emit(trace.Event{
+			Layer:  trace.Loader,
+			Name:   "read container",
+			At:     c.d.clock.Now(),
+			Client: c.id,
+			Args:   []trace.Arg{{Key: "sha256", Value: hex.EncodeToString(digest[:])}},
+		})
 	}
 	for _, q := range prog.Procedures() {
 		pr := procedure{name: q.Name}
@@ -160,7 +170,8 @@ func (c *client) find(token uint64) (*instance, Return, error) {
 		return nil, NotFound, fmt.Errorf("driver: token %#x names no program or instance", token)
 	}
 	if i.client != c && !i.p.owner.matches(c.info.id) {
-		return nil, NotPrivileged, fmt.Errorf("driver: token %#x is of another owner: team identifier and code-directory hash must match", token)
+		return nil, NotPrivileged, fmt.Errorf(
+			"driver: token %#x is of another owner: team identifier and code-directory hash must match", token)
 	}
 	return i, Success, nil
 }
@@ -269,7 +280,8 @@ func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 	}
 	result, ok := c.task.memory(args.result, 8)
 	if !ok {
-		return c.failf(a, BadArgument, "driver: ANEProgramCreateInstanceArgs, byte 0x8, address %#x: no memory of the task for the token", args.result)
+		return c.failf(a, BadArgument, "driver: ANEProgramCreateInstanceArgs, byte 0x8, address %#x: no memory of "+
+			"the task for the token", args.result)
 	}
 	base, r, err := c.find(args.token)
 	if r != Success {
@@ -341,7 +353,8 @@ func (c *client) programUnprepare(a *IOExternalMethodArguments) Return {
 // end takes a token's process away, and its program's residency with the last one;
 // then does what else the selector does. Where may refuses, or chains stand, nothing
 // happens.
-func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, may func(i *instance) (Return, error), then func(i *instance)) Return {
+func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, may func(i *instance) (Return, error),
+	then func(i *instance)) Return {
 	i, r, err := c.own(token)
 	if r != Success {
 		return c.fail(a, r, err)
@@ -420,8 +433,11 @@ func (h *hardware) wire(i *instance) (Return, error) {
 		h.cop.Bind(p.space.user, p.space.ctx)
 		if h.d.trace.On() {
 			addr, size := l.AFPP()
-			h.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "load", At: h.d.clock.Now(), Client: i.client.id, Data: l.Firmware(), Args: []trace.Arg{
-				{Key: "address", Value: addr}, {Key: "bytes", Value: size}, {Key: "procedures", Value: len(p.procs)}, {Key: "resident", Value: p.residentBytes()}}})
+			h.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "load", At: h.d.clock.Now(), Client: i.client.id,
+				Data: l.Firmware(), Args: []trace.Arg{
+					{Key: "address", Value: addr}, {Key: "bytes", Value: size},
+					{Key: "procedures", Value: len(p.procs)},
+					{Key: "resident", Value: p.residentBytes()}}})
 		}
 	}
 	if p.boot != boot {
@@ -476,7 +492,11 @@ func (h *hardware) unwire(p *program, near bool) bool {
 		return false
 	}
 	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "unwire", Client: victim.client.id, Args: []trace.Arg{{Key: "slot", Value: int(victim.slot)}}})
+		h.d.emit(trace.Event{
+			Name:   "unwire",
+			Client: victim.client.id,
+			Args:   []trace.Arg{{Key: "slot", Value: int(victim.slot)}},
+		})
 	}
 	is := instances[victim]
 	slices.SortFunc(is, func(a, b *instance) int { return cmp.Compare(a.handle, b.handle) })

@@ -16,9 +16,12 @@ const KextBuild = "9.511.3"
 
 // Kexts are the three kernel extensions (table 27.1).
 var Kexts = []Kext{
-	{"interface and hardware driver", "AppleH11ANEInterface", "ANEHWDevice", "H11ANEIn", []string{"RTBuddyService"}, "ANE"},
-	{"per-die abstraction layer", "AppleT8132ANEHAL", "AppleT8132ANEHAL", "", []string{"IOResources"}, ""},
-	{"multi-engine arbiter", "AppleANELoadBalancer", "ANEDriver", "H1xANELoadBalancer", []string{"IOResources", "IOKit"}, ""},
+	{Role: "interface and hardware driver", Bundle: "AppleH11ANEInterface", Class: "ANEHWDevice",
+		RegisteredAs: "H11ANEIn", Provider: []string{"RTBuddyService"}, ProviderRole: "ANE"},
+	{Role: "per-die abstraction layer", Bundle: "AppleT8132ANEHAL", Class: "AppleT8132ANEHAL",
+		Provider: []string{"IOResources"}},
+	{Role: "multi-engine arbiter", Bundle: "AppleANELoadBalancer", Class: "ANEDriver",
+		RegisteredAs: "H1xANELoadBalancer", Provider: []string{"IOResources", "IOKit"}},
 }
 
 // Properties are what the driver publishes into the registry (table 27.9).
@@ -35,7 +38,17 @@ type Properties struct {
 }
 
 // M1 are the properties read on the M1 host.
-var M1 = Properties{"h13g", 0x60, 17, 96, 0, 16, 1, 4, false}
+var M1 = Properties{
+	ArchitectureType: "h13g",
+	Version:          0x60,
+	MinorVersion:     17,
+	BoardType:        96,
+	BoardSubtype:     0,
+	NumCores:         16,
+	NumEngines:       1,
+	CPUSubtype:       4,
+	InternalBuild:    false,
+}
 
 // Property is a row of the published table.
 type Property struct {
@@ -67,7 +80,8 @@ type RegistryEntry struct {
 // the user clients that are open. At rest there are the first three alone: user
 // clients are opened on demand.
 func (d *Device) Registry() []RegistryEntry {
-	out := []RegistryEntry{{Kexts[0].Class, Kexts[0].RegisteredAs}, {Kexts[2].Class, Kexts[2].RegisteredAs}, {d.standing.Class(), "standing"}}
+	out := []RegistryEntry{{Kexts[0].Class, Kexts[0].RegisteredAs}, {Kexts[2].Class, Kexts[2].RegisteredAs},
+		{d.standing.Class(), "standing"}}
 	for _, c := range d.openClients() {
 		out = append(out, RegistryEntry{c.Class(), "client " + decimal(uint32(c.id))})
 	}

@@ -106,7 +106,11 @@ func (h *hardware) drain(cause error) {
 		}
 		out.Sections = append(out.Sections, s)
 		if h.d.trace.On() {
-			h.d.emit(trace.Event{Name: "drain dump", Data: []byte(s.Text), Args: []trace.Arg{{Key: "section", Value: s.Name}}})
+			h.d.emit(trace.Event{
+				Name: "drain dump",
+				Data: []byte(s.Text),
+				Args: []trace.Arg{{Key: "section", Value: s.Name}},
+			})
 		}
 	}
 	if len(out.Sections) == 0 {
@@ -132,7 +136,8 @@ func (h *hardware) ensure(deadline time.Duration) (Return, error) {
 		due := h.recovery.filled + RecoveryInterval
 		if due > deadline {
 			h.d.advance(max(deadline-now, 0))
-			return NotReady, fmt.Errorf("driver: the channel is not ready: crashes come faster than recovery, which is due at %v", due)
+			return NotReady, fmt.Errorf(
+				"driver: the channel is not ready: crashes come faster than recovery, which is due at %v", due)
 		}
 		h.d.advance(max(due-now, 0))
 		h.recovery.refill(h.d.clock.Now())
@@ -155,7 +160,11 @@ func (h *hardware) ensure(deadline time.Duration) (Return, error) {
 
 // outOfStep are statuses that the firmware gives only when it and the driver
 // disagree about what is loaded, which a reset mends.
-var outOfStep = [coprocessor.NumStatuses]bool{coprocessor.StatusNotReady: true, coprocessor.StatusDropped: true, coprocessor.StatusReset: true}
+var outOfStep = [coprocessor.NumStatuses]bool{
+	coprocessor.StatusNotReady: true,
+	coprocessor.StatusDropped:  true,
+	coprocessor.StatusReset:    true,
+}
 
 // failed decides what an error of a command means: the firmware's own refusal
 // leaves the device as it is, anything else recovers it.

@@ -80,29 +80,81 @@ const (
 // requestStruct is the request's table. The pair at +0x010 was observed as (5,
 // 21): by the numbering of quality-of-service classes 21 is the default class, so
 // the priority comes first.
-var requestStruct = layout[programRequest]{"ANEProgramRequestArgs", "selector 2 of both clients", RequestSize, []row[programRequest]{
-	{reqToken, 8, "program / instance token", table276, func(r *programRequest) any { return &r.token }},
-	{reqSequence, 4, "sequence number", "table 27.6; width modelled", func(r *programRequest) any { return &r.sequence }},
-	{reqProcedure, 4, "procedure", modelled, func(r *programRequest) any { return &r.procedure }},
-	{reqPriority, 4, "priority", "table 27.6, the pair's first", func(r *programRequest) any { return &r.priority }},
-	{reqQoS, 4, "quality of service", "table 27.6, the pair's second", func(r *programRequest) any { return &r.qos }},
-	{reqReserved, 4, "reserved", modelled, func(r *programRequest) any { return &r.reserved }},
-	{reqCategory, 4, "io category", table276, func(r *programRequest) any { return &r.category }},
-	{reqInputs, 4 * maxPorts, "surface identifiers, input", "table 27.6; that each part has 128 places is modelled", func(r *programRequest) any { return &r.inputs }},
-	{reqOutputs, 4 * maxPorts, "surface identifiers, output", "table 27.6; place modelled", func(r *programRequest) any { return &r.outputs }},
-	{reqIntermediates, 4 * maxPorts, "surface identifiers, intermediate", "table 27.6; place modelled", func(r *programRequest) any { return &r.intermediates }},
-	{reqCounts, 4, "input surfaces", modelled, func(r *programRequest) any { return &r.nInputs }},
-	{reqCounts + 4, 4, "output surfaces", modelled, func(r *programRequest) any { return &r.nOutputs }},
-	{reqCounts + 8, 4, "intermediate surfaces", modelled, func(r *programRequest) any { return &r.nIntermediates }},
-	{reqCounts + 12, 4, "wait events", modelled, func(r *programRequest) any { return &r.nWaits }},
-	{reqCounts + 16, 4, "signal events", modelled, func(r *programRequest) any { return &r.nSignals }},
-	{reqDoorbell, 4, "doorbell index", "chapter 27: below 32; place modelled", func(r *programRequest) any { return &r.doorbell }},
-	{reqTimeout, 8, "timeout, nanoseconds", modelled, func(r *programRequest) any { return &r.timeout }},
-	{reqStats, 4, "surface of the statistics buffer", modelled, func(r *programRequest) any { return &r.stats }},
-	{reqFlags, 4, "flags", modelled, func(r *programRequest) any { return &r.flags }},
-	{reqWaits, maxEvents * protocol.EventSize, "wait events", "modelled; records of chapter 30", func(r *programRequest) any { return &r.waits }},
-	{reqSignals, maxEvents * protocol.EventSize, "signal events", "modelled; records of chapter 30", func(r *programRequest) any { return &r.signals }},
-}}
+var requestStruct = layout[programRequest]{name: "ANEProgramRequestArgs", use: "selector 2 of both clients",
+	size: RequestSize, rows: []row[programRequest]{
+		{off: reqToken, width: 8, name: "program / instance token", source: table276, at: func(r *programRequest) any {
+			return &r.token
+		}},
+		{off: reqSequence, width: 4, name: "sequence number", source: "table 27.6; width modelled",
+			at: func(r *programRequest) any {
+				return &r.sequence
+			}},
+		{off: reqProcedure, width: 4, name: "procedure", source: modelled, at: func(r *programRequest) any {
+			return &r.procedure
+		}},
+		{off: reqPriority, width: 4, name: "priority", source: "table 27.6, the pair's first",
+			at: func(r *programRequest) any {
+				return &r.priority
+			}},
+		{off: reqQoS, width: 4, name: "quality of service", source: "table 27.6, the pair's second",
+			at: func(r *programRequest) any {
+				return &r.qos
+			}},
+		{off: reqReserved, width: 4, name: "reserved", source: modelled, at: func(r *programRequest) any {
+			return &r.reserved
+		}},
+		{off: reqCategory, width: 4, name: "io category", source: table276, at: func(r *programRequest) any {
+			return &r.category
+		}},
+		{off: reqInputs, width: 4 * maxPorts, name: "surface identifiers, input",
+			source: "table 27.6; that each part has 128 places is modelled", at: func(r *programRequest) any {
+				return &r.inputs
+			}},
+		{off: reqOutputs, width: 4 * maxPorts, name: "surface identifiers, output",
+			source: "table 27.6; place modelled", at: func(r *programRequest) any {
+				return &r.outputs
+			}},
+		{off: reqIntermediates, width: 4 * maxPorts, name: "surface identifiers, intermediate",
+			source: "table 27.6; place modelled", at: func(r *programRequest) any {
+				return &r.intermediates
+			}},
+		{off: reqCounts, width: 4, name: "input surfaces", source: modelled, at: func(r *programRequest) any {
+			return &r.nInputs
+		}},
+		{off: reqCounts + 4, width: 4, name: "output surfaces", source: modelled, at: func(r *programRequest) any {
+			return &r.nOutputs
+		}},
+		{off: reqCounts + 8, width: 4, name: "intermediate surfaces", source: modelled,
+			at: func(r *programRequest) any {
+				return &r.nIntermediates
+			}},
+		{off: reqCounts + 12, width: 4, name: "wait events", source: modelled, at: func(r *programRequest) any {
+			return &r.nWaits
+		}},
+		{off: reqCounts + 16, width: 4, name: "signal events", source: modelled, at: func(r *programRequest) any {
+			return &r.nSignals
+		}},
+		{off: reqDoorbell, width: 4, name: "doorbell index", source: "chapter 27: below 32; place modelled",
+			at: func(r *programRequest) any {
+				return &r.doorbell
+			}},
+		{off: reqTimeout, width: 8, name: "timeout, nanoseconds", source: modelled, at: func(r *programRequest) any {
+			return &r.timeout
+		}},
+		{off: reqStats, width: 4, name: "surface of the statistics buffer", source: modelled,
+			at: func(r *programRequest) any {
+				return &r.stats
+			}},
+		{off: reqFlags, width: 4, name: "flags", source: modelled, at: func(r *programRequest) any { return &r.flags }},
+		{off: reqWaits, width: maxEvents * protocol.EventSize, name: "wait events",
+			source: "modelled; records of chapter 30", at: func(r *programRequest) any {
+				return &r.waits
+			}},
+		{off: reqSignals, width: maxEvents * protocol.EventSize, name: "signal events",
+			source: "modelled; records of chapter 30", at: func(r *programRequest) any {
+				return &r.signals
+			}},
+	}}
 
 // programReply is the 40 bytes that selector 2 returns.
 type programReply struct {
@@ -112,12 +164,23 @@ type programReply struct {
 	status   uint32
 }
 
-var replyStruct = layout[programReply]{"ANEProgramRequestArgs (output)", "selector 2 of both clients", ReplySize, []row[programReply]{
-	{0x00, 4, "sequence", "chapter 27: sequence and result at +0x00; widths modelled", func(r *programReply) any { return &r.sequence }},
-	{0x04, 4, "result", "chapter 27: sequence and result at +0x00; widths modelled", func(r *programReply) any { return &r.result }},
-	{0x08, 8, "token, echoed", "chapter 27", func(r *programReply) any { return &r.token }},
-	{0x20, 4, "status flag", "chapter 27", func(r *programReply) any { return &r.status }},
-}}
+var replyStruct = layout[programReply]{name: "ANEProgramRequestArgs (output)", use: "selector 2 of both clients",
+	size: ReplySize, rows: []row[programReply]{
+		{off: 0x00, width: 4, name: "sequence", source: "chapter 27: sequence and result at +0x00; widths modelled",
+			at: func(r *programReply) any {
+				return &r.sequence
+			}},
+		{off: 0x04, width: 4, name: "result", source: "chapter 27: sequence and result at +0x00; widths modelled",
+			at: func(r *programReply) any {
+				return &r.result
+			}},
+		{off: 0x08, width: 8, name: "token, echoed", source: "chapter 27", at: func(r *programReply) any {
+			return &r.token
+		}},
+		{off: 0x20, width: 4, name: "status flag", source: "chapter 27", at: func(r *programReply) any {
+			return &r.status
+		}},
+	}}
 
 // decode reads the request's bytes, of the arrays only what the counts name: the
 // hot path. Errors name the offset.
@@ -134,7 +197,9 @@ func (r *programRequest) decode(b []byte) error {
 		n     *uint32
 		limit uint32
 		name  string
-	}{{&r.nInputs, maxPorts, "input surfaces"}, {&r.nOutputs, maxPorts, "output surfaces"}, {&r.nIntermediates, maxPorts, "intermediate surfaces"}, {&r.nWaits, maxEvents, "wait events"}, {&r.nSignals, maxEvents, "signal events"}}
+	}{{&r.nInputs, maxPorts, "input surfaces"}, {&r.nOutputs, maxPorts, "output surfaces"},
+		{&r.nIntermediates, maxPorts, "intermediate surfaces"}, {&r.nWaits, maxEvents, "wait events"},
+		{&r.nSignals, maxEvents, "signal events"}}
 	for i := range counts {
 		c := &counts[i]
 		if *c.n = le.Uint32(b[reqCounts+4*i:]); *c.n > c.limit {
@@ -147,11 +212,14 @@ func (r *programRequest) decode(b []byte) error {
 	r.stats, r.flags = le.Uint32(b[reqStats:]), le.Uint32(b[reqFlags:])
 	switch {
 	case r.category != IOCategory:
-		return fmt.Errorf("driver: request, byte %#x, io category = %d: only %d is known", reqCategory, r.category, IOCategory)
+		return fmt.Errorf("driver: request, byte %#x, io category = %d: only %d is known", reqCategory, r.category,
+			IOCategory)
 	case r.priority >= protocol.Priorities:
-		return fmt.Errorf("driver: request, byte %#x, priority = %d: below %d", reqPriority, r.priority, protocol.Priorities)
+		return fmt.Errorf("driver: request, byte %#x, priority = %d: below %d", reqPriority, r.priority,
+			protocol.Priorities)
 	case r.doorbell >= maxDoorbell:
-		return fmt.Errorf("driver: request, byte %#x, doorbell index = %d: below %d", reqDoorbell, r.doorbell, maxDoorbell)
+		return fmt.Errorf("driver: request, byte %#x, doorbell index = %d: below %d", reqDoorbell, r.doorbell,
+			maxDoorbell)
 	}
 	for i := range r.inputs[:r.nInputs] {
 		r.inputs[i] = le.Uint32(b[reqInputs+4*i:])
@@ -171,7 +239,12 @@ func decodeEvents(es []protocol.Event, b []byte) {
 	le := binary.LittleEndian
 	for i := range es {
 		q := b[protocol.EventSize*i:]
-		es[i] = protocol.Event{Type: le.Uint32(q), TargetMask: le.Uint32(q[4:]), ID: le.Uint64(q[8:]), Value: le.Uint64(q[16:])}
+		es[i] = protocol.Event{
+			Type:       le.Uint32(q),
+			TargetMask: le.Uint32(q[4:]),
+			ID:         le.Uint64(q[8:]),
+			Value:      le.Uint64(q[16:]),
+		}
 	}
 }
 

@@ -93,12 +93,17 @@ func TestCreateRefuses(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(b), err)
 		}
 	}
-	a := arguments(Sizes{0, 32, 0, 0})
+	a := arguments(Sizes{ScalarIn: 0, StructIn: 32, ScalarOut: 0, StructOut: 0})
 	createIn.encode(a.StructureInput, &createArgs{addr: s.task.Map(good), size: uint64(len(good)), result: 0x1000})
 	if r := s.Client().ExternalMethod(SelProgramCreate, a); r != BadArgument {
 		t.Errorf("no place for the token: %v", r)
 	}
-	createIn.encode(a.StructureInput, &createArgs{addr: s.task.Map(good), size: uint64(len(good)), result: s.task.Map(make([]byte, 8)), flags: RTResource})
+	createIn.encode(a.StructureInput, &createArgs{
+		addr:   s.task.Map(good),
+		size:   uint64(len(good)),
+		result: s.task.Map(make([]byte, 8)),
+		flags:  RTResource,
+	})
 	if r := s.Client().ExternalMethod(SelProgramCreate, a); r != Unsupported {
 		t.Errorf("ANEProgramRTResource: %v", r)
 	}
@@ -133,7 +138,8 @@ func TestAsync(t *testing.T) {
 	for i := range 2 {
 		c := <-port.C
 		r, err := DecodeReply(c.Reply[:])
-		if err != nil || c.Result != Success || c.Reference != [ReferenceSize]byte{byte(i + 1), 31: 7} || r.Sequence != uint32(i) || r.Status != 1 || r.Handle != m.h {
+		if err != nil || c.Result != Success || c.Reference != [ReferenceSize]byte{byte(i + 1), 31: 7} ||
+			r.Sequence != uint32(i) || r.Status != 1 || r.Handle != m.h {
 			t.Errorf("completion %+v, %+v, %v", c, r, err)
 		}
 	}
@@ -163,14 +169,21 @@ func TestAsyncBytes(t *testing.T) {
 	if err := EncodeRequest(in, &m.req, 9); err != nil {
 		t.Fatal(err)
 	}
-	a := IOExternalMethodArguments{AsyncWakePort: port, AsyncReference: [ReferenceSize]byte{5: 1}, ScalarInput: []uint64{uint64(s.token)}, StructureInput: in, StructureOutput: make([]byte, ReplySize)}
+	a := IOExternalMethodArguments{
+		AsyncWakePort:   port,
+		AsyncReference:  [ReferenceSize]byte{5: 1},
+		ScalarInput:     []uint64{uint64(s.token)},
+		StructureInput:  in,
+		StructureOutput: make([]byte, ReplySize),
+	}
 	block, done := EncodeArguments(s.task, &a)
 	if r := s.client.ExternalMethodBytes(SelSendRequest, block); r != Success {
 		t.Fatal(r, s.client.LastError())
 	}
 	done()
 	c := <-port.C
-	if r, err := DecodeReply(c.Reply[:]); err != nil || r.Sequence != 9 || c.Result != Success || c.Reference != a.AsyncReference {
+	if r, err := DecodeReply(c.Reply[:]); err != nil || r.Sequence != 9 || c.Result != Success ||
+		c.Reference != a.AsyncReference {
 		t.Errorf("%+v, %v", c, err)
 	}
 	m.same(t, expect)
@@ -320,7 +333,12 @@ func TestIdentity(t *testing.T) {
 	}
 
 	// The same identity attaches: one program slot, another process, one memory.
-	twin := &Task{PID: 9, TeamID: owner.TeamID, CodeDirectoryHash: owner.CodeDirectoryHash, Entitlements: []string{UserAccess}}
+	twin := &Task{
+		PID:               9,
+		TeamID:            owner.TeamID,
+		CodeDirectoryHash: owner.CodeDirectoryHash,
+		Entitlements:      []string{UserAccess},
+	}
 	o := open(t, d, twin)
 	h, err := o.CreateInstance(m.h, PrepareOptions{})
 	if err != nil {
@@ -476,7 +494,8 @@ func TestCallBytes(t *testing.T) {
 		t.Errorf("% x\n% x", k.msg, want)
 	}
 	h := got.Header
-	if h.Wire != 0x204 || h.ProgramID != m.info.ProgramID || h.ProcessID != m.info.ProcessID || h.Priority != PriorityDefault {
+	if h.Wire != 0x204 || h.ProgramID != m.info.ProgramID || h.ProcessID != m.info.ProcessID ||
+		h.Priority != PriorityDefault {
 		t.Errorf("%+v", h)
 	}
 }

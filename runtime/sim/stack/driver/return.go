@@ -33,19 +33,24 @@ type ReturnRow struct {
 
 // Returns lists the codes.
 var Returns = []ReturnRow{
-	{Success, "kIOReturnSuccess", "done", "IOKit"},
-	{GeneralError, "kIOReturnError", "a firmware status that has no code of its own", "IOKit; public notes have 0xe0000001"},
-	{NoMemory, "kIOReturnNoMemory", "the address space has no room", "IOKit"},
-	{NoResources, "kIOReturnNoResources", "slots, queues or ports are full", "IOKit"},
-	{NotPrivileged, "kIOReturnNotPrivileged", "an entitlement or the identity is missing", "IOKit"},
-	{BadArgument, "kIOReturnBadArgument", "a size or a null pointer, or a value out of range", "chapter 27"},
-	{Closed, "kIOReturnExclusiveAccess", "the client is closed or closing", "chapter 27; the name is IOKit's"},
-	{Unsupported, "kIOReturnUnsupported", "a disabled path or a stub", "chapter 27"},
-	{Busy, "kIOReturnBusy", "in use, so it cannot go", "IOKit"},
-	{Timeout, "kIOReturnTimeout", "the deadline passed", "IOKit; public notes have 0xe0000404"},
-	{NotReady, "kIOReturnNotReady", "the channel is not ready", "IOKit; public notes have 0xe00002d0"},
-	{Aborted, "kIOReturnAborted", "the request was cancelled", "IOKit"},
-	{NotFound, "kIOReturnNotFound", "no such handle or surface", "IOKit"},
+	{Code: Success, Name: "kIOReturnSuccess", Use: "done", Note: "IOKit"},
+	{Code: GeneralError, Name: "kIOReturnError", Use: "a firmware status that has no code of its own",
+		Note: "IOKit; public notes have 0xe0000001"},
+	{Code: NoMemory, Name: "kIOReturnNoMemory", Use: "the address space has no room", Note: "IOKit"},
+	{Code: NoResources, Name: "kIOReturnNoResources", Use: "slots, queues or ports are full", Note: "IOKit"},
+	{Code: NotPrivileged, Name: "kIOReturnNotPrivileged", Use: "an entitlement or the identity is missing",
+		Note: "IOKit"},
+	{Code: BadArgument, Name: "kIOReturnBadArgument", Use: "a size or a null pointer, or a value out of range",
+		Note: "chapter 27"},
+	{Code: Closed, Name: "kIOReturnExclusiveAccess", Use: "the client is closed or closing",
+		Note: "chapter 27; the name is IOKit's"},
+	{Code: Unsupported, Name: "kIOReturnUnsupported", Use: "a disabled path or a stub", Note: "chapter 27"},
+	{Code: Busy, Name: "kIOReturnBusy", Use: "in use, so it cannot go", Note: "IOKit"},
+	{Code: Timeout, Name: "kIOReturnTimeout", Use: "the deadline passed", Note: "IOKit; public notes have 0xe0000404"},
+	{Code: NotReady, Name: "kIOReturnNotReady", Use: "the channel is not ready",
+		Note: "IOKit; public notes have 0xe00002d0"},
+	{Code: Aborted, Name: "kIOReturnAborted", Use: "the request was cancelled", Note: "IOKit"},
+	{Code: NotFound, Name: "kIOReturnNotFound", Use: "no such handle or surface", Note: "IOKit"},
 }
 
 // String returns the code's name and value.

@@ -26,7 +26,7 @@ func TestSelectorSizes(t *testing.T) {
 				t.Fatal(r)
 			}
 			if opened {
-				a := arguments(Sizes{0, 104, 0, 104})
+				a := arguments(Sizes{ScalarIn: 0, StructIn: 104, ScalarOut: 0, StructOut: 104})
 				a.StructureInput[0] = UsageStandard
 				if r := c.ExternalMethod(SelDeviceOpen, a); r != Success {
 					t.Fatal(r)
@@ -66,15 +66,23 @@ func TestSelectors(t *testing.T) {
 			Closed, Closed, Closed, Closed, Closed, Unsupported},
 		DirectPathClient: {BadArgument, Closed, Closed, Closed, Closed, Closed, Closed, Closed, Closed},
 	}
-	for typ, table := range map[uint32][]Selector{ControlClient: ControlSelectors, DirectPathClient: DirectPathSelectors} {
+	for typ, table := range map[uint32][]Selector{
+		ControlClient:    ControlSelectors,
+		DirectPathClient: DirectPathSelectors,
+	} {
 		c, _ := d.NewUserClient(broker(1), typ)
 		if typ == ControlClient {
-			a := arguments(Sizes{0, 104, 0, 104})
+			a := arguments(Sizes{ScalarIn: 0, StructIn: 104, ScalarOut: 0, StructOut: 104})
 			a.StructureInput[0] = UsageStandard
 			if r := c.ExternalMethod(0, a); r != Success {
 				t.Fatal(r)
 			}
-			if r := c.ExternalMethod(0, arguments(Sizes{0, 104, 0, 104})); r != BadArgument {
+			if r := c.ExternalMethod(0, arguments(Sizes{
+				ScalarIn:  0,
+				StructIn:  104,
+				ScalarOut: 0,
+				StructOut: 104,
+			})); r != BadArgument {
 				t.Errorf("usage 0: %v", r)
 			}
 		}
@@ -85,7 +93,8 @@ func TestSelectors(t *testing.T) {
 			a := arguments(row.Sizes)
 			r := c.ExternalMethod(uint32(sel), a)
 			if r != want[typ][sel] {
-				t.Errorf("%s selector %d (%s): %v, want %v (%v)", c.Class(), sel, row.Handler, r, want[typ][sel], a.Cause())
+				t.Errorf("%s selector %d (%s): %v, want %v (%v)", c.Class(), sel, row.Handler, r, want[typ][sel],
+					a.Cause())
 			}
 			if r != Success && a.Cause() == nil {
 				t.Errorf("%s selector %d (%s): no reason", c.Class(), sel, row.Handler)
@@ -98,8 +107,10 @@ func TestSelectors(t *testing.T) {
 // TestReturnCodes holds the three constants that recur across the shims, and
 // those of the public notes.
 func TestReturnCodes(t *testing.T) {
-	for code, want := range map[Return]uint32{BadArgument: 0xe00002c2, Unsupported: 0xe00002c7, Closed: 0xe00002c5, NoMemory: 0xe00002bd, NoResources: 0xe00002be,
-		NotPrivileged: 0xe00002c1, NotReady: 0xe00002d8, Aborted: 0xe00002eb, NotFound: 0xe00002f0, Timeout: 0xe00002d6, GeneralError: 0xe00002bc} {
+	for code, want := range map[Return]uint32{BadArgument: 0xe00002c2, Unsupported: 0xe00002c7, Closed: 0xe00002c5,
+		NoMemory: 0xe00002bd, NoResources: 0xe00002be,
+		NotPrivileged: 0xe00002c1, NotReady: 0xe00002d8, Aborted: 0xe00002eb, NotFound: 0xe00002f0, Timeout: 0xe00002d6,
+		GeneralError: 0xe00002bc} {
 		if uint32(code) != want {
 			t.Errorf("%v is %#x, want %#x", code, uint32(code), want)
 		}
@@ -117,7 +128,12 @@ func TestReturnCodes(t *testing.T) {
 func TestSelector16(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, broker(1))
-	if r := s.Client().ExternalMethod(16, arguments(Sizes{3, 0, 0, 0})); r != 0xe00002c7 {
+	if r := s.Client().ExternalMethod(16, arguments(Sizes{
+		ScalarIn:  3,
+		StructIn:  0,
+		ScalarOut: 0,
+		StructOut: 0,
+	})); r != 0xe00002c7 {
 		t.Errorf("ANE_LoadFirmware: %v", r)
 	}
 }

@@ -80,7 +80,10 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 		return b
 	}
 	info := deviceInfo{usage: usage, callback: BoardID, timeout: HandshakeTimeout}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, openIn.size), StructureOutput: make([]byte, openOut.size)}
+	a := IOExternalMethodArguments{
+		StructureInput:  make([]byte, openIn.size),
+		StructureOutput: make([]byte, openOut.size),
+	}
 	openIn.encode(a.StructureInput, &info)
 	if r := c.ExternalMethod(SelDeviceOpen, &a); r != Success {
 		e := &Error{Call: "ANE_DeviceOpen", Return: r, Cause: a.cause}
@@ -92,7 +95,13 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 	}
 	_ = openOut.decode(a.StructureOutput, &info) // its size is the layout's
 	s.token = Handle(info.token)
-	s.info = DeviceInfo{s.token, [2]uint32{info.version, info.version2}, info.engines, info.cpuSubtype, time.Duration(info.timeout) * time.Millisecond}
+	s.info = DeviceInfo{
+		Token:      s.token,
+		Version:    [2]uint32{info.version, info.version2},
+		Engines:    info.engines,
+		CPUSubtype: info.cpuSubtype,
+		Timeout:    time.Duration(info.timeout) * time.Millisecond,
+	}
 	return s, nil
 }
 
@@ -153,8 +162,10 @@ func (s *Services) ProgramCreate(container []byte) (Handle, error) {
 
 // PrepareOptions are the residency and power arguments of an instance.
 type PrepareOptions struct {
-	QoS         uint32 // quality-of-service class, such as 21
-	Priority    uint32 // execution priority of chains, 0 to 7; 0 and 1 are the system's. Zero stands for PriorityDefault unless Realtime is set
+	QoS uint32 // quality-of-service class, such as 21
+	// execution priority of chains, 0 to 7; 0 and 1 are the system's. Zero stands for
+	// PriorityDefault unless Realtime is set
+	Priority    uint32
 	Realtime    bool   // Priority is meant as it is, 0 included
 	QueueDepth  uint32 // requests that may wait; 0 means DefaultQueueDepth
 	PowerSaving bool   // enablePowerSaving
@@ -197,13 +208,24 @@ func (s *Services) Prepare(h Handle, o PrepareOptions) (Prepared, error) {
 		return Prepared{}, err
 	}
 	args := prepareArgs{token: uint64(h), qos: o.QoS, priority: o.priority(), flags: o.flags(), depth: o.QueueDepth}
-	a := IOExternalMethodArguments{StructureInput: make([]byte, prepareStruct.size), StructureOutput: make([]byte, prepareStruct.size)}
+	a := IOExternalMethodArguments{
+		StructureInput:  make([]byte, prepareStruct.size),
+		StructureOutput: make([]byte, prepareStruct.size),
+	}
 	prepareStruct.encode(a.StructureInput, &args)
 	if err := s.method("ANE_ProgramPrepare", SelProgramPrepare, &a); err != nil {
 		return Prepared{}, err
 	}
 	_ = prepareStruct.decode(a.StructureOutput, &args) // its size is the layout's
-	return Prepared{h, int32(args.programID), int32(args.processID), args.intermediate, int(args.procedures), args.depth, args.resident}, nil
+	return Prepared{
+		Handle:             h,
+		ProgramID:          int32(args.programID),
+		ProcessID:          int32(args.processID),
+		IntermediateHandle: args.intermediate,
+		Procedures:         int(args.procedures),
+		QueueDepth:         args.depth,
+		Resident:           args.resident,
+	}, nil
 }
 
 // CreateInstance makes a further process of a resident program, of this client or
@@ -216,7 +238,14 @@ func (s *Services) CreateInstance(h Handle, o PrepareOptions) (Handle, error) {
 	var result [8]byte
 	to := s.task.Map(result[:])
 	defer s.task.Unmap(to)
-	args := instanceArgs{token: uint64(h), result: to, qos: o.QoS, priority: o.priority(), flags: o.flags(), depth: o.QueueDepth}
+	args := instanceArgs{
+		token:    uint64(h),
+		result:   to,
+		qos:      o.QoS,
+		priority: o.priority(),
+		flags:    o.flags(),
+		depth:    o.QueueDepth,
+	}
 	a := IOExternalMethodArguments{StructureInput: make([]byte, instanceIn.size)}
 	instanceIn.encode(a.StructureInput, &args)
 	if err := s.method("ANE_ProgramCreateInstance", SelCreateInstance, &a); err != nil {
@@ -287,7 +316,7 @@ func DecodeReply(b []byte) (Reply, error) {
 	if err := replyStruct.decode(b, &p); err != nil {
 		return Reply{}, err
 	}
-	return Reply{p.sequence, Return(p.result), Handle(p.token), p.status}, nil
+	return Reply{Sequence: p.sequence, Result: Return(p.result), Handle: Handle(p.token), Status: p.status}, nil
 }
 
 // EncodeRequest packs a request into RequestSize bytes.
@@ -296,9 +325,11 @@ func EncodeRequest(b []byte, r *Request, sequence uint32) error {
 	case len(b) != RequestSize:
 		return fmt.Errorf("driver: a request has %d bytes, got %d", RequestSize, len(b))
 	case len(r.Inputs) > maxPorts || len(r.Outputs) > maxPorts || len(r.Intermediate) > maxPorts:
-		return fmt.Errorf("driver: %d input, %d output and %d intermediate surfaces: at most %d each", len(r.Inputs), len(r.Outputs), len(r.Intermediate), maxPorts)
+		return fmt.Errorf("driver: %d input, %d output and %d intermediate surfaces: at most %d each", len(r.Inputs),
+			len(r.Outputs), len(r.Intermediate), maxPorts)
 	case len(r.Waits) > maxEvents || len(r.Signals) > maxEvents:
-		return fmt.Errorf("driver: %d wait and %d signal events: at most %d each", len(r.Waits), len(r.Signals), maxEvents)
+		return fmt.Errorf("driver: %d wait and %d signal events: at most %d each", len(r.Waits), len(r.Signals),
+			maxEvents)
 	case r.Timeout < 0:
 		return fmt.Errorf("driver: timeout %v: not below zero", r.Timeout)
 	}
@@ -364,7 +395,12 @@ func (s *Services) SendRequest(r *Request) (Reply, error) {
 		return Reply{Result: ret, Handle: r.Handle}, e
 	}
 	le := binary.LittleEndian
-	return Reply{le.Uint32(b.out[0:]), Return(le.Uint32(b.out[4:])), Handle(le.Uint64(b.out[8:])), le.Uint32(b.out[0x20:])}, nil
+	return Reply{
+		Sequence: le.Uint32(b.out[0:]),
+		Result:   Return(le.Uint32(b.out[4:])),
+		Handle:   Handle(le.Uint64(b.out[8:])),
+		Status:   le.Uint32(b.out[0x20:]),
+	}, nil
 }
 
 // SendRequestAsync queues a request; its completion arrives at the port with ref.

@@ -5,8 +5,10 @@ package driver
 // modelled in its row.
 var Structs = []Struct{
 	openIn.table(), openOut.table(), requestStruct.table(), replyStruct.table(), createIn.table(),
-	prepareStruct.table(), destroyIn.table(), statusOut.table(), instanceIn.table(), chainingIn.table(), chainingOut.table(),
-	debugIn.table(), outputSetIn.table(), inputsReadyIn.table(), memoryMapIn.table(), sessionHintIn.table(), sessionHintOut.table(), activeIn.table(),
+	prepareStruct.table(), destroyIn.table(), statusOut.table(), instanceIn.table(), chainingIn.table(),
+	chainingOut.table(),
+	debugIn.table(), outputSetIn.table(), inputsReadyIn.table(), memoryMapIn.table(), sessionHintIn.table(),
+	sessionHintOut.table(), activeIn.table(),
 }
 
 // deviceInfo is ANEDeviceInfo (table 27.3).
@@ -37,22 +39,40 @@ const (
 
 const table273 = "table 27.3"
 
-var openIn = layout[deviceInfo]{"ANEDeviceInfo (input)", "selector 0", 104, []row[deviceInfo]{
-	{0x00, 1, "usage type", table273, func(i *deviceInfo) any { return &i.usage }},
-	{0x08, 8, "callback function pointer; board id", table273, func(i *deviceInfo) any { return &i.callback }},
-	{0x10, 8, "receiver context pointer", table273, func(i *deviceInfo) any { return &i.context }},
-	{0x18, 8, "timeout", "table 27.3; width and unit (ms) modelled", func(i *deviceInfo) any { return &i.timeout }},
+var openIn = layout[deviceInfo]{name: "ANEDeviceInfo (input)", use: "selector 0", size: 104, rows: []row[deviceInfo]{
+	{off: 0x00, width: 1, name: "usage type", source: table273, at: func(i *deviceInfo) any { return &i.usage }},
+	{off: 0x08, width: 8, name: "callback function pointer; board id", source: table273, at: func(i *deviceInfo) any {
+		return &i.callback
+	}},
+	{off: 0x10, width: 8, name: "receiver context pointer", source: table273, at: func(i *deviceInfo) any {
+		return &i.context
+	}},
+	{off: 0x18, width: 8, name: "timeout", source: "table 27.3; width and unit (ms) modelled",
+		at: func(i *deviceInfo) any {
+			return &i.timeout
+		}},
 }}
 
-var openOut = layout[deviceInfo]{"ANEDeviceInfo (output)", "selector 0", 104, []row[deviceInfo]{
-	{0x00, 8, "program / session token", table273, func(i *deviceInfo) any { return &i.token }},
-	{0x08, 8, "callback, echoed", table273, func(i *deviceInfo) any { return &i.callback }},
-	{0x10, 8, "receiver context, echoed", table273, func(i *deviceInfo) any { return &i.context }},
-	{0x18, 8, "timeout, echoed", table273, func(i *deviceInfo) any { return &i.timeout }},
-	{0x48, 4, "ANE version", table273, func(i *deviceInfo) any { return &i.version }},
-	{0x4c, 4, "ANE version, second value", "table 27.3 gives 32, 256 at +0x48; place of the second modelled", func(i *deviceInfo) any { return &i.version2 }},
-	{0x50, 4, "number of engines", table273, func(i *deviceInfo) any { return &i.engines }},
-	{0x60, 4, "CPU subtype", table273, func(i *deviceInfo) any { return &i.cpuSubtype }},
+var openOut = layout[deviceInfo]{name: "ANEDeviceInfo (output)", use: "selector 0", size: 104, rows: []row[deviceInfo]{
+	{off: 0x00, width: 8, name: "program / session token", source: table273, at: func(i *deviceInfo) any {
+		return &i.token
+	}},
+	{off: 0x08, width: 8, name: "callback, echoed", source: table273, at: func(i *deviceInfo) any {
+		return &i.callback
+	}},
+	{off: 0x10, width: 8, name: "receiver context, echoed", source: table273, at: func(i *deviceInfo) any {
+		return &i.context
+	}},
+	{off: 0x18, width: 8, name: "timeout, echoed", source: table273, at: func(i *deviceInfo) any { return &i.timeout }},
+	{off: 0x48, width: 4, name: "ANE version", source: table273, at: func(i *deviceInfo) any { return &i.version }},
+	{off: 0x4c, width: 4, name: "ANE version, second value",
+		source: "table 27.3 gives 32, 256 at +0x48; place of the second modelled", at: func(i *deviceInfo) any {
+			return &i.version2
+		}},
+	{off: 0x50, width: 4, name: "number of engines", source: table273, at: func(i *deviceInfo) any {
+		return &i.engines
+	}},
+	{off: 0x60, width: 4, name: "CPU subtype", source: table273, at: func(i *deviceInfo) any { return &i.cpuSubtype }},
 }}
 
 // createArgs names a container, and where the kernel writes the token: the
@@ -62,12 +82,17 @@ type createArgs struct {
 	flags, qos         uint32
 }
 
-var createIn = layout[createArgs]{"ANEProgramCreateArgs", "selector 3", 32, []row[createArgs]{
-	{0x00, 8, "container, address", modelled, func(a *createArgs) any { return &a.addr }},
-	{0x08, 8, "container, bytes", modelled, func(a *createArgs) any { return &a.size }},
-	{0x10, 8, "where the token goes, address", modelled, func(a *createArgs) any { return &a.result }},
-	{0x18, 4, "representation", "modelled: 0 ANEProgramLegacyResource, 1 ANEProgramRTResource", func(a *createArgs) any { return &a.flags }},
-	{0x1c, 4, "quality of service", modelled, func(a *createArgs) any { return &a.qos }},
+var createIn = layout[createArgs]{name: "ANEProgramCreateArgs", use: "selector 3", size: 32, rows: []row[createArgs]{
+	{off: 0x00, width: 8, name: "container, address", source: modelled, at: func(a *createArgs) any { return &a.addr }},
+	{off: 0x08, width: 8, name: "container, bytes", source: modelled, at: func(a *createArgs) any { return &a.size }},
+	{off: 0x10, width: 8, name: "where the token goes, address", source: modelled, at: func(a *createArgs) any {
+		return &a.result
+	}},
+	{off: 0x18, width: 4, name: "representation",
+		source: "modelled: 0 ANEProgramLegacyResource, 1 ANEProgramRTResource", at: func(a *createArgs) any {
+			return &a.flags
+		}},
+	{off: 0x1c, width: 4, name: "quality of service", source: modelled, at: func(a *createArgs) any { return &a.qos }},
 }}
 
 // Representations of a program at create.
@@ -98,28 +123,50 @@ const (
 	knownFlags = FlagPowerSaving | FlagAggressive | FlagKeepWired
 )
 
-var prepareStruct = layout[prepareArgs]{"ANEProgramPrepareArgs", "selector 4 both ways, selector 5", 56, []row[prepareArgs]{
-	{0x00, 8, "program / instance token", modelled, func(a *prepareArgs) any { return &a.token }},
-	{0x08, 4, "quality of service", modelled, func(a *prepareArgs) any { return &a.qos }},
-	{0x0c, 4, "execution priority", modelled, func(a *prepareArgs) any { return &a.priority }},
-	{0x10, 4, "flags", modelled, func(a *prepareArgs) any { return &a.flags }},
-	{0x14, 4, "queue depth", modelled, func(a *prepareArgs) any { return &a.depth }},
-	{0x18, 4, "out: program slot", modelled, func(a *prepareArgs) any { return &a.programID }},
-	{0x1c, 4, "out: process", modelled, func(a *prepareArgs) any { return &a.processID }},
-	{0x20, 4, "out: intermediate-buffer handle", modelled, func(a *prepareArgs) any { return &a.intermediate }},
-	{0x24, 4, "out: procedures", modelled, func(a *prepareArgs) any { return &a.procedures }},
-	{0x28, 8, "out: bytes resident", modelled, func(a *prepareArgs) any { return &a.resident }},
-	{0x30, 4, "out: boot of the firmware", modelled, func(a *prepareArgs) any { return &a.boot }},
-	{0x34, 4, "reserved", modelled, func(a *prepareArgs) any { return &a.reserved }},
-}}
+var prepareStruct = layout[prepareArgs]{name: "ANEProgramPrepareArgs", use: "selector 4 both ways, selector 5",
+	size: 56, rows: []row[prepareArgs]{
+		{off: 0x00, width: 8, name: "program / instance token", source: modelled, at: func(a *prepareArgs) any {
+			return &a.token
+		}},
+		{off: 0x08, width: 4, name: "quality of service", source: modelled, at: func(a *prepareArgs) any {
+			return &a.qos
+		}},
+		{off: 0x0c, width: 4, name: "execution priority", source: modelled, at: func(a *prepareArgs) any {
+			return &a.priority
+		}},
+		{off: 0x10, width: 4, name: "flags", source: modelled, at: func(a *prepareArgs) any { return &a.flags }},
+		{off: 0x14, width: 4, name: "queue depth", source: modelled, at: func(a *prepareArgs) any { return &a.depth }},
+		{off: 0x18, width: 4, name: "out: program slot", source: modelled, at: func(a *prepareArgs) any {
+			return &a.programID
+		}},
+		{off: 0x1c, width: 4, name: "out: process", source: modelled, at: func(a *prepareArgs) any {
+			return &a.processID
+		}},
+		{off: 0x20, width: 4, name: "out: intermediate-buffer handle", source: modelled, at: func(a *prepareArgs) any {
+			return &a.intermediate
+		}},
+		{off: 0x24, width: 4, name: "out: procedures", source: modelled, at: func(a *prepareArgs) any {
+			return &a.procedures
+		}},
+		{off: 0x28, width: 8, name: "out: bytes resident", source: modelled, at: func(a *prepareArgs) any {
+			return &a.resident
+		}},
+		{off: 0x30, width: 4, name: "out: boot of the firmware", source: modelled, at: func(a *prepareArgs) any {
+			return &a.boot
+		}},
+		{off: 0x34, width: 4, name: "reserved", source: modelled, at: func(a *prepareArgs) any { return &a.reserved }},
+	}}
 
 // destroyArgs is the input of destroy.
 type destroyArgs struct{ token, reserved uint64 }
 
-var destroyIn = layout[destroyArgs]{"ANEProgramDestroyArgs", "selector 6", 16, []row[destroyArgs]{
-	{0x00, 8, "program / instance token", modelled, func(a *destroyArgs) any { return &a.token }},
-	{0x08, 8, "reserved", modelled, func(a *destroyArgs) any { return &a.reserved }},
-}}
+var destroyIn = layout[destroyArgs]{name: "ANEProgramDestroyArgs", use: "selector 6", size: 16,
+	rows: []row[destroyArgs]{
+		{off: 0x00, width: 8, name: "program / instance token", source: modelled, at: func(a *destroyArgs) any {
+			return &a.token
+		}},
+		{off: 0x08, width: 8, name: "reserved", source: modelled, at: func(a *destroyArgs) any { return &a.reserved }},
+	}}
 
 // Status is the output of selector 7.
 type Status struct {
@@ -133,15 +180,15 @@ type Status struct {
 	BootFailure uint32 // second wakes that never came
 }
 
-var statusOut = layout[Status]{"ANEStatus", "selector 7", 32, []row[Status]{
-	{0x00, 4, "powered", modelled, func(s *Status) any { return &s.Power }},
-	{0x04, 4, "channel ready", modelled, func(s *Status) any { return &s.Ready }},
-	{0x08, 4, "restart count", modelled, func(s *Status) any { return &s.Restarts }},
-	{0x0c, 4, "programs resident", modelled, func(s *Status) any { return &s.Programs }},
-	{0x10, 4, "clients open", modelled, func(s *Status) any { return &s.Clients }},
-	{0x14, 4, "actions pending", modelled, func(s *Status) any { return &s.Pending }},
-	{0x18, 4, "boots", modelled, func(s *Status) any { return &s.Boot }},
-	{0x1c, 4, "boot failures", modelled, func(s *Status) any { return &s.BootFailure }},
+var statusOut = layout[Status]{name: "ANEStatus", use: "selector 7", size: 32, rows: []row[Status]{
+	{off: 0x00, width: 4, name: "powered", source: modelled, at: func(s *Status) any { return &s.Power }},
+	{off: 0x04, width: 4, name: "channel ready", source: modelled, at: func(s *Status) any { return &s.Ready }},
+	{off: 0x08, width: 4, name: "restart count", source: modelled, at: func(s *Status) any { return &s.Restarts }},
+	{off: 0x0c, width: 4, name: "programs resident", source: modelled, at: func(s *Status) any { return &s.Programs }},
+	{off: 0x10, width: 4, name: "clients open", source: modelled, at: func(s *Status) any { return &s.Clients }},
+	{off: 0x14, width: 4, name: "actions pending", source: modelled, at: func(s *Status) any { return &s.Pending }},
+	{off: 0x18, width: 4, name: "boots", source: modelled, at: func(s *Status) any { return &s.Boot }},
+	{off: 0x1c, width: 4, name: "boot failures", source: modelled, at: func(s *Status) any { return &s.BootFailure }},
 }}
 
 // instanceArgs makes an instance of a program; like create it has no output.
@@ -151,14 +198,24 @@ type instanceArgs struct {
 	flags, depth  uint32
 }
 
-var instanceIn = layout[instanceArgs]{"ANEProgramCreateInstanceArgs", "selector 8", 32, []row[instanceArgs]{
-	{0x00, 8, "program token", modelled, func(a *instanceArgs) any { return &a.token }},
-	{0x08, 8, "where the instance's token goes, address", modelled, func(a *instanceArgs) any { return &a.result }},
-	{0x10, 4, "quality of service", modelled, func(a *instanceArgs) any { return &a.qos }},
-	{0x14, 4, "execution priority", modelled, func(a *instanceArgs) any { return &a.priority }},
-	{0x18, 4, "flags", modelled, func(a *instanceArgs) any { return &a.flags }},
-	{0x1c, 4, "queue depth", modelled, func(a *instanceArgs) any { return &a.depth }},
-}}
+var instanceIn = layout[instanceArgs]{name: "ANEProgramCreateInstanceArgs", use: "selector 8", size: 32,
+	rows: []row[instanceArgs]{
+		{off: 0x00, width: 8, name: "program token", source: modelled, at: func(a *instanceArgs) any {
+			return &a.token
+		}},
+		{off: 0x08, width: 8, name: "where the instance's token goes, address", source: modelled,
+			at: func(a *instanceArgs) any {
+				return &a.result
+			}},
+		{off: 0x10, width: 4, name: "quality of service", source: modelled, at: func(a *instanceArgs) any {
+			return &a.qos
+		}},
+		{off: 0x14, width: 4, name: "execution priority", source: modelled, at: func(a *instanceArgs) any {
+			return &a.priority
+		}},
+		{off: 0x18, width: 4, name: "flags", source: modelled, at: func(a *instanceArgs) any { return &a.flags }},
+		{off: 0x1c, width: 4, name: "queue depth", source: modelled, at: func(a *instanceArgs) any { return &a.depth }},
+	}}
 
 // chainingArgs and chainingReply are selector 9's.
 type chainingArgs struct {
@@ -172,18 +229,32 @@ type chainingReply struct {
 	timestamp       uint64
 }
 
-var chainingIn = layout[chainingArgs]{"ANEProgramChainingPrepareArgs (input)", "selector 9", 16, []row[chainingArgs]{
-	{0x00, 8, "program / instance token", modelled, func(a *chainingArgs) any { return &a.token }},
-	{0x08, 4, "procedure", modelled, func(a *chainingArgs) any { return &a.procedure }},
-	{0x0c, 4, "reserved", modelled, func(a *chainingArgs) any { return &a.flag }},
-}}
+var chainingIn = layout[chainingArgs]{name: "ANEProgramChainingPrepareArgs (input)", use: "selector 9", size: 16,
+	rows: []row[chainingArgs]{
+		{off: 0x00, width: 8, name: "program / instance token", source: modelled, at: func(a *chainingArgs) any {
+			return &a.token
+		}},
+		{off: 0x08, width: 4, name: "procedure", source: modelled, at: func(a *chainingArgs) any {
+			return &a.procedure
+		}},
+		{off: 0x0c, width: 4, name: "reserved", source: modelled, at: func(a *chainingArgs) any { return &a.flag }},
+	}}
 
-var chainingOut = layout[chainingReply]{"ANEProgramChainingPrepareArgs (output)", "selector 9", 24, []row[chainingReply]{
-	{0x00, 8, "chain token", modelled, func(a *chainingReply) any { return &a.chain }},
-	{0x08, 4, "inputs of the procedure", modelled, func(a *chainingReply) any { return &a.inputs }},
-	{0x0c, 4, "outputs of the procedure", modelled, func(a *chainingReply) any { return &a.outputs }},
-	{0x10, 8, "last execution timestamp", modelled, func(a *chainingReply) any { return &a.timestamp }},
-}}
+var chainingOut = layout[chainingReply]{name: "ANEProgramChainingPrepareArgs (output)", use: "selector 9", size: 24,
+	rows: []row[chainingReply]{
+		{off: 0x00, width: 8, name: "chain token", source: modelled, at: func(a *chainingReply) any {
+			return &a.chain
+		}},
+		{off: 0x08, width: 4, name: "inputs of the procedure", source: modelled, at: func(a *chainingReply) any {
+			return &a.inputs
+		}},
+		{off: 0x0c, width: 4, name: "outputs of the procedure", source: modelled, at: func(a *chainingReply) any {
+			return &a.outputs
+		}},
+		{off: 0x10, width: 8, name: "last execution timestamp", source: modelled, at: func(a *chainingReply) any {
+			return &a.timestamp
+		}},
+	}}
 
 // debugArgs registers a debug work processor.
 type debugArgs struct {
@@ -191,11 +262,13 @@ type debugArgs struct {
 	depth, events uint32
 }
 
-var debugIn = layout[debugArgs]{"ANEDebugWorkProcessorArgs", "selector 11", 24, []row[debugArgs]{
-	{0x00, 8, "buffer, address", modelled, func(a *debugArgs) any { return &a.addr }},
-	{0x08, 8, "buffer, bytes", modelled, func(a *debugArgs) any { return &a.size }},
-	{0x10, 4, "items that may wait", modelled, func(a *debugArgs) any { return &a.depth }},
-	{0x14, 4, "event mask", modelled, func(a *debugArgs) any { return &a.events }},
+var debugIn = layout[debugArgs]{name: "ANEDebugWorkProcessorArgs", use: "selector 11", size: 24, rows: []row[debugArgs]{
+	{off: 0x00, width: 8, name: "buffer, address", source: modelled, at: func(a *debugArgs) any { return &a.addr }},
+	{off: 0x08, width: 8, name: "buffer, bytes", source: modelled, at: func(a *debugArgs) any { return &a.size }},
+	{off: 0x10, width: 4, name: "items that may wait", source: modelled, at: func(a *debugArgs) any {
+		return &a.depth
+	}},
+	{off: 0x14, width: 4, name: "event mask", source: modelled, at: func(a *debugArgs) any { return &a.events }},
 }}
 
 // outputSetArgs enqueues an output buffer set.
@@ -207,15 +280,26 @@ type outputSetArgs struct {
 	reserved       uint64
 }
 
-var outputSetIn = layout[outputSetArgs]{"ANEProgramOutputSetEnqueueArgs", "direct-path selector 3", 40, []row[outputSetArgs]{
-	{0x00, 8, "chain token", modelled, func(a *outputSetArgs) any { return &a.chain }},
-	{0x08, 4, "procedure", modelled, func(a *outputSetArgs) any { return &a.procedure }},
-	{0x0c, 4, "output buffer set", modelled, func(a *outputSetArgs) any { return &a.set }},
-	{0x10, 8, "surface identifiers, address", modelled, func(a *outputSetArgs) any { return &a.surfaces }},
-	{0x18, 4, "surfaces", modelled, func(a *outputSetArgs) any { return &a.count }},
-	{0x1c, 4, "flags", modelled, func(a *outputSetArgs) any { return &a.flags }},
-	{0x20, 8, "reserved", modelled, func(a *outputSetArgs) any { return &a.reserved }},
-}}
+var outputSetIn = layout[outputSetArgs]{name: "ANEProgramOutputSetEnqueueArgs", use: "direct-path selector 3", size: 40,
+	rows: []row[outputSetArgs]{
+		{off: 0x00, width: 8, name: "chain token", source: modelled, at: func(a *outputSetArgs) any {
+			return &a.chain
+		}},
+		{off: 0x08, width: 4, name: "procedure", source: modelled, at: func(a *outputSetArgs) any {
+			return &a.procedure
+		}},
+		{off: 0x0c, width: 4, name: "output buffer set", source: modelled, at: func(a *outputSetArgs) any {
+			return &a.set
+		}},
+		{off: 0x10, width: 8, name: "surface identifiers, address", source: modelled, at: func(a *outputSetArgs) any {
+			return &a.surfaces
+		}},
+		{off: 0x18, width: 4, name: "surfaces", source: modelled, at: func(a *outputSetArgs) any { return &a.count }},
+		{off: 0x1c, width: 4, name: "flags", source: modelled, at: func(a *outputSetArgs) any { return &a.flags }},
+		{off: 0x20, width: 8, name: "reserved", source: modelled, at: func(a *outputSetArgs) any {
+			return &a.reserved
+		}},
+	}}
 
 // readyBuffer is an input of inputsReadyArgs.
 type readyBuffer struct {
@@ -232,15 +316,27 @@ type inputsReadyArgs struct {
 	buffers          [maxPorts]readyBuffer
 }
 
-var inputsReadyIn = layout[inputsReadyArgs]{"ANEProgramInputsReadyArgs", "direct-path selector 4", 3104, []row[inputsReadyArgs]{
-	{0x000, 8, "chain token", modelled, func(a *inputsReadyArgs) any { return &a.chain }},
-	{0x008, 8, "execution timestamp", modelled, func(a *inputsReadyArgs) any { return &a.timestamp }},
-	{0x010, 4, "procedure", modelled, func(a *inputsReadyArgs) any { return &a.procedure }},
-	{0x014, 4, "buffers", modelled, func(a *inputsReadyArgs) any { return &a.count }},
-	{0x018, 4, "doorbell index", modelled, func(a *inputsReadyArgs) any { return &a.doorbell }},
-	{0x01c, 4, "flags", modelled, func(a *inputsReadyArgs) any { return &a.flags }},
-	{0x020, maxPorts * 24, "buffers: surface, port, offset, bytes", modelled, func(a *inputsReadyArgs) any { return &a.buffers }},
-}}
+var inputsReadyIn = layout[inputsReadyArgs]{name: "ANEProgramInputsReadyArgs", use: "direct-path selector 4",
+	size: 3104, rows: []row[inputsReadyArgs]{
+		{off: 0x000, width: 8, name: "chain token", source: modelled, at: func(a *inputsReadyArgs) any {
+			return &a.chain
+		}},
+		{off: 0x008, width: 8, name: "execution timestamp", source: modelled, at: func(a *inputsReadyArgs) any {
+			return &a.timestamp
+		}},
+		{off: 0x010, width: 4, name: "procedure", source: modelled, at: func(a *inputsReadyArgs) any {
+			return &a.procedure
+		}},
+		{off: 0x014, width: 4, name: "buffers", source: modelled, at: func(a *inputsReadyArgs) any { return &a.count }},
+		{off: 0x018, width: 4, name: "doorbell index", source: modelled, at: func(a *inputsReadyArgs) any {
+			return &a.doorbell
+		}},
+		{off: 0x01c, width: 4, name: "flags", source: modelled, at: func(a *inputsReadyArgs) any { return &a.flags }},
+		{off: 0x020, width: maxPorts * 24, name: "buffers: surface, port, offset, bytes", source: modelled,
+			at: func(a *inputsReadyArgs) any {
+				return &a.buffers
+			}},
+	}}
 
 // Range is a part of a task's address space.
 type Range struct{ Addr, Size uint64 }
@@ -257,15 +353,28 @@ type memoryMapArgs struct {
 	ranges         [maxRanges]Range
 }
 
-var memoryMapIn = layout[memoryMapArgs]{"ANEMemoryMapRequestArgs", "direct-path selectors 5 and 6", 2080, []row[memoryMapArgs]{
-	{0x000, 8, "program / instance token, 0 for the client's own space", modelled, func(a *memoryMapArgs) any { return &a.token }},
-	{0x008, 4, "usage code", modelled, func(a *memoryMapArgs) any { return &a.usage }},
-	{0x00c, 4, "ranges", modelled, func(a *memoryMapArgs) any { return &a.count }},
-	{0x010, 8, "device address, of unmap", modelled, func(a *memoryMapArgs) any { return &a.address }},
-	{0x018, 4, "flags", modelled, func(a *memoryMapArgs) any { return &a.flags }},
-	{0x01c, 4, "surface, instead of ranges", modelled, func(a *memoryMapArgs) any { return &a.surface }},
-	{0x020, maxRanges * 16, "ranges: address, bytes", modelled, func(a *memoryMapArgs) any { return &a.ranges }},
-}}
+var memoryMapIn = layout[memoryMapArgs]{name: "ANEMemoryMapRequestArgs", use: "direct-path selectors 5 and 6",
+	size: 2080, rows: []row[memoryMapArgs]{
+		{off: 0x000, width: 8, name: "program / instance token, 0 for the client's own space", source: modelled,
+			at: func(a *memoryMapArgs) any {
+				return &a.token
+			}},
+		{off: 0x008, width: 4, name: "usage code", source: modelled, at: func(a *memoryMapArgs) any {
+			return &a.usage
+		}},
+		{off: 0x00c, width: 4, name: "ranges", source: modelled, at: func(a *memoryMapArgs) any { return &a.count }},
+		{off: 0x010, width: 8, name: "device address, of unmap", source: modelled, at: func(a *memoryMapArgs) any {
+			return &a.address
+		}},
+		{off: 0x018, width: 4, name: "flags", source: modelled, at: func(a *memoryMapArgs) any { return &a.flags }},
+		{off: 0x01c, width: 4, name: "surface, instead of ranges", source: modelled, at: func(a *memoryMapArgs) any {
+			return &a.surface
+		}},
+		{off: 0x020, width: maxRanges * 16, name: "ranges: address, bytes", source: modelled,
+			at: func(a *memoryMapArgs) any {
+				return &a.ranges
+			}},
+	}}
 
 // sessionHintArgs and sessionHintReply are direct-path selector 7's.
 type sessionHintArgs struct {
@@ -279,19 +388,31 @@ type sessionHintReply struct {
 	previous, depth uint32
 }
 
-var sessionHintIn = layout[sessionHintArgs]{"ANESessionHintArgs (input)", "direct-path selector 7", 16, []row[sessionHintArgs]{
-	{0x00, 8, "session token", modelled, func(a *sessionHintArgs) any { return &a.token }},
-	{0x08, 4, "hint", modelled, func(a *sessionHintArgs) any { return &a.hint }},
-	{0x0c, 4, "value", modelled, func(a *sessionHintArgs) any { return &a.value }},
-}}
+var sessionHintIn = layout[sessionHintArgs]{name: "ANESessionHintArgs (input)", use: "direct-path selector 7", size: 16,
+	rows: []row[sessionHintArgs]{
+		{off: 0x00, width: 8, name: "session token", source: modelled, at: func(a *sessionHintArgs) any {
+			return &a.token
+		}},
+		{off: 0x08, width: 4, name: "hint", source: modelled, at: func(a *sessionHintArgs) any { return &a.hint }},
+		{off: 0x0c, width: 4, name: "value", source: modelled, at: func(a *sessionHintArgs) any { return &a.value }},
+	}}
 
-var sessionHintOut = layout[sessionHintReply]{"ANESessionHintArgs (output)", "direct-path selector 7", 24, []row[sessionHintReply]{
-	{0x00, 8, "session token", modelled, func(a *sessionHintReply) any { return &a.token }},
-	{0x08, 4, "hint", modelled, func(a *sessionHintReply) any { return &a.hint }},
-	{0x0c, 4, "value in force", modelled, func(a *sessionHintReply) any { return &a.value }},
-	{0x10, 4, "value before", modelled, func(a *sessionHintReply) any { return &a.previous }},
-	{0x14, 4, "actions pending", modelled, func(a *sessionHintReply) any { return &a.depth }},
-}}
+var sessionHintOut = layout[sessionHintReply]{name: "ANESessionHintArgs (output)", use: "direct-path selector 7",
+	size: 24, rows: []row[sessionHintReply]{
+		{off: 0x00, width: 8, name: "session token", source: modelled, at: func(a *sessionHintReply) any {
+			return &a.token
+		}},
+		{off: 0x08, width: 4, name: "hint", source: modelled, at: func(a *sessionHintReply) any { return &a.hint }},
+		{off: 0x0c, width: 4, name: "value in force", source: modelled, at: func(a *sessionHintReply) any {
+			return &a.value
+		}},
+		{off: 0x10, width: 4, name: "value before", source: modelled, at: func(a *sessionHintReply) any {
+			return &a.previous
+		}},
+		{off: 0x14, width: 4, name: "actions pending", source: modelled, at: func(a *sessionHintReply) any {
+			return &a.depth
+		}},
+	}}
 
 // activeArgs selects the active member of a chaining group.
 type activeArgs struct {
@@ -301,10 +422,11 @@ type activeArgs struct {
 	reserved2        uint64
 }
 
-var activeIn = layout[activeArgs]{"ANEProgramChainingSetActiveProcedureArgs", "direct-path selector 8", 32, []row[activeArgs]{
-	{0x00, 8, "chain token", modelled, func(a *activeArgs) any { return &a.chain }},
-	{0x08, 4, "procedure", modelled, func(a *activeArgs) any { return &a.procedure }},
-	{0x0c, 4, "group", modelled, func(a *activeArgs) any { return &a.group }},
-	{0x10, 8, "reserved", modelled, func(a *activeArgs) any { return &a.reserved }},
-	{0x18, 8, "reserved", modelled, func(a *activeArgs) any { return &a.reserved2 }},
-}}
+var activeIn = layout[activeArgs]{name: "ANEProgramChainingSetActiveProcedureArgs", use: "direct-path selector 8",
+	size: 32, rows: []row[activeArgs]{
+		{off: 0x00, width: 8, name: "chain token", source: modelled, at: func(a *activeArgs) any { return &a.chain }},
+		{off: 0x08, width: 4, name: "procedure", source: modelled, at: func(a *activeArgs) any { return &a.procedure }},
+		{off: 0x0c, width: 4, name: "group", source: modelled, at: func(a *activeArgs) any { return &a.group }},
+		{off: 0x10, width: 8, name: "reserved", source: modelled, at: func(a *activeArgs) any { return &a.reserved }},
+		{off: 0x18, width: 8, name: "reserved", source: modelled, at: func(a *activeArgs) any { return &a.reserved2 }},
+	}}

@@ -81,7 +81,8 @@ func TestTable27_6(t *testing.T) {
 		if err := EncodeRequest(in, &r, seq); err != nil {
 			t.Fatal(err)
 		}
-		if le.Uint64(in) != uint64(m.h) || le.Uint32(in[8:]) != seq || le.Uint32(in[0x10:]) != 5 || le.Uint32(in[0x14:]) != 21 || le.Uint32(in[0x1c:]) != 2 ||
+		if le.Uint64(in) != uint64(m.h) || le.Uint32(in[8:]) != seq || le.Uint32(in[0x10:]) != 5 ||
+			le.Uint32(in[0x14:]) != 21 || le.Uint32(in[0x1c:]) != 2 ||
 			le.Uint32(in[0x20:]) != m.req.Inputs[0] {
 			t.Errorf("request % x", in[:0x24])
 		}
@@ -90,11 +91,12 @@ func TestTable27_6(t *testing.T) {
 		if r := s.Client().ExternalMethod(2, &a); r != Success {
 			t.Fatal(r, a.Cause())
 		}
-		if le.Uint32(out) != seq || le.Uint32(out[4:]) != 0 || le.Uint64(out[8:]) != uint64(m.h) || le.Uint32(out[0x20:]) != 1 {
+		if le.Uint32(out) != seq || le.Uint32(out[4:]) != 0 || le.Uint64(out[8:]) != uint64(m.h) ||
+			le.Uint32(out[0x20:]) != 1 {
 			t.Errorf("reply % x", out)
 		}
 		got, err := DecodeReply(out)
-		if err != nil || got != (Reply{seq, Success, m.h, 1}) {
+		if err != nil || got != (Reply{Sequence: seq, Result: Success, Handle: m.h, Status: 1}) {
 			t.Errorf("reply %+v, %v", got, err)
 		}
 	}
@@ -105,19 +107,34 @@ func TestTable27_6(t *testing.T) {
 		value uint32
 		want  Return
 	}{
-		{"token", 0x000, 1, NotFound}, {"procedure", reqProcedure, 1, BadArgument}, {"priority", 0x010, 8, BadArgument}, {"io category", 0x01c, 3, BadArgument},
-		{"surface", 0x020, 0xdead, NotFound}, {"surface count", reqCounts, 0, BadArgument}, {"surface count", reqCounts, 129, BadArgument}, {"output count", reqCounts + 4, 0xffff_ffff, BadArgument},
-		{"wait events", reqCounts + 12, 17, BadArgument}, {"signal events", reqCounts + 16, 17, BadArgument}, {"doorbell index", reqDoorbell, 32, BadArgument},
-		{"doorbell of no channel", reqDoorbell, 31, BadArgument}, {"statistics surface", reqStats, 0xdead, NotFound},
+		{name: "token", off: 0x000, value: 1, want: NotFound}, {name: "procedure", off: reqProcedure, value: 1,
+			want: BadArgument}, {name: "priority", off: 0x010, value: 8, want: BadArgument},
+		{name: "io category", off: 0x01c, value: 3, want: BadArgument},
+		{name: "surface", off: 0x020, value: 0xdead, want: NotFound}, {name: "surface count", off: reqCounts, value: 0,
+			want: BadArgument}, {name: "surface count", off: reqCounts, value: 129, want: BadArgument},
+		{name: "output count", off: reqCounts + 4, value: 0xffff_ffff, want: BadArgument},
+		{name: "wait events", off: reqCounts + 12, value: 17, want: BadArgument},
+		{name: "signal events", off: reqCounts + 16, value: 17, want: BadArgument}, {name: "doorbell index",
+			off: reqDoorbell, value: 32, want: BadArgument},
+		{name: "doorbell of no channel", off: reqDoorbell, value: 31, want: BadArgument}, {name: "statistics surface",
+			off: reqStats, value: 0xdead, want: NotFound},
 	} {
 		b := slices.Clone(in)
 		le.PutUint32(b[w.off:], w.value)
-		a := IOExternalMethodArguments{ScalarInput: []uint64{uint64(s.token)}, StructureInput: b, StructureOutput: make([]byte, ReplySize)}
+		a := IOExternalMethodArguments{
+			ScalarInput:     []uint64{uint64(s.token)},
+			StructureInput:  b,
+			StructureOutput: make([]byte, ReplySize),
+		}
 		if r := s.Client().ExternalMethod(2, &a); r != w.want || a.Cause() == nil {
 			t.Errorf("%s = %d: %v, %v", w.name, w.value, r, a.Cause())
 		}
 	}
-	a := IOExternalMethodArguments{ScalarInput: []uint64{uint64(s.token) + 1}, StructureInput: in, StructureOutput: make([]byte, ReplySize)}
+	a := IOExternalMethodArguments{
+		ScalarInput:     []uint64{uint64(s.token) + 1},
+		StructureInput:  in,
+		StructureOutput: make([]byte, ReplySize),
+	}
 	if r := s.Client().ExternalMethod(2, &a); r != BadArgument {
 		t.Errorf("another session's token: %v", r)
 	}

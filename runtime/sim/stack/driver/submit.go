@@ -165,8 +165,10 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 	q := &k.req
 	k.seq = c.requests.Add(1)
 	if c.d.trace.On() {
-		c.d.emit(trace.Event{Name: "ANEClientDevice::programSendRequest", Client: c.id, Request: k.seq, Args: []trace.Arg{
-			{Key: "token", Value: q.token}, {Key: "procedure", Value: uint64(q.procedure)}, {Key: "priority", Value: uint64(q.priority)}, {Key: "qos", Value: uint64(q.qos)}}})
+		c.d.emit(trace.Event{Name: "ANEClientDevice::programSendRequest", Client: c.id, Request: k.seq,
+			Args: []trace.Arg{
+				{Key: "token", Value: q.token}, {Key: "procedure", Value: uint64(q.procedure)},
+				{Key: "priority", Value: uint64(q.priority)}, {Key: "qos", Value: uint64(q.qos)}}})
 	}
 	i, r, err := c.find(q.token)
 	if r != Success {
@@ -179,10 +181,12 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 		return r, err
 	}
 	if uint64(q.procedure) >= uint64(len(i.p.procs)) {
-		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure = %d: the program has %d", reqProcedure, q.procedure, len(i.p.procs))
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure = %d: the program has %d", reqProcedure,
+			q.procedure, len(i.p.procs))
 	}
 	if q.doorbell != coprocessor.BellLoop {
-		return BadArgument, fmt.Errorf("driver: request, byte %#x, doorbell index = %d: no channel that takes requests is behind it; use %d", reqDoorbell, q.doorbell, coprocessor.BellLoop)
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, doorbell index = %d: no channel that takes "+
+			"requests is behind it; use %d", reqDoorbell, q.doorbell, coprocessor.BellLoop)
 	}
 	k.inst, k.proc = i, &i.p.procs[q.procedure]
 	if r, err := k.bind(); r != Success {
@@ -190,7 +194,8 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 	}
 	if i.waiting.Add(1) > i.depth.Load() {
 		i.waiting.Add(-1)
-		return NoResources, fmt.Errorf("driver: token %#x: %d requests wait, the queue depth; wait for completions", q.token, i.depth.Load())
+		return NoResources, fmt.Errorf("driver: token %#x: %d requests wait, the queue depth; wait for completions",
+			q.token, i.depth.Load())
 	}
 	timeout := time.Duration(c.timeout.Load())
 	if q.timeout != 0 {
@@ -207,7 +212,8 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 func (k *call) bind() (Return, error) {
 	q := &k.req
 	if int(q.nInputs) != len(k.proc.inputs) || int(q.nOutputs) != len(k.proc.outputs) {
-		return BadArgument, fmt.Errorf("driver: request: %d input and %d output surfaces, procedure %q has %d and %d ports", q.nInputs, q.nOutputs, k.proc.name, len(k.proc.inputs), len(k.proc.outputs))
+		return BadArgument, fmt.Errorf("driver: request: %d input and %d output surfaces, procedure %q has %d and "+
+			"%d ports", q.nInputs, q.nOutputs, k.proc.name, len(k.proc.inputs), len(k.proc.outputs))
 	}
 	take := func(ids []uint32, ports []loader.Port, what string) (Return, error) {
 		for i, id := range ids {
@@ -217,7 +223,8 @@ func (k *call) bind() (Return, error) {
 			}
 			if ports != nil {
 				if uint64(len(b)) < ports[i].Size {
-					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes, port %q takes %d", what, id, len(b), ports[i].Name, ports[i].Size)
+					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes, port %q takes %d",
+						what, id, len(b), ports[i].Name, ports[i].Size)
 				}
 			}
 			k.surfaces[k.bound] = b
@@ -245,7 +252,13 @@ func (k *call) bind() (Return, error) {
 func (h *hardware) run(k *call) Return {
 	on := h.d.trace.On()
 	if on {
-		h.d.emit(trace.Event{Phase: trace.Begin, Name: "ANEDriver::ANE_ProgramSendRequest", Client: k.client.id, Request: k.seq, Args: []trace.Arg{{Key: "priority", Value: uint64(k.req.priority)}}})
+		h.d.emit(trace.Event{
+			Phase:   trace.Begin,
+			Name:    "ANEDriver::ANE_ProgramSendRequest",
+			Client:  k.client.id,
+			Request: k.seq,
+			Args:    []trace.Arg{{Key: "priority", Value: uint64(k.req.priority)}},
+		})
 	}
 	r, err := h.dispatch(k)
 	k.release()
@@ -255,7 +268,12 @@ func (h *hardware) run(k *call) Return {
 	k.cause = err
 	k.client.debugWork(k, r)
 	if on {
-		e := trace.Event{Phase: trace.End, Name: "ANEDriver::ANE_ProgramSendRequest", Client: k.client.id, Request: k.seq}
+		e := trace.Event{
+			Phase:   trace.End,
+			Name:    "ANEDriver::ANE_ProgramSendRequest",
+			Client:  k.client.id,
+			Request: k.seq,
+		}
 		if err != nil {
 			e.Err = r.String() + ": " + err.Error()
 		}
@@ -298,7 +316,8 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 		case o.status == coprocessor.StatusIntegrity && posts < maxPosts && !h.reset:
 			continue
 		case o.status != coprocessor.StatusOK:
-			err = &statusError{o.status, fmt.Errorf("driver: job %d: status %d, %v: %w", k.job, uint32(o.status), o.status, h.because())}
+			err = &statusError{o.status, fmt.Errorf("driver: job %d: status %d, %v: %w", k.job, uint32(o.status),
+				o.status, h.because())}
 			return h.failed(err), err
 		case h.reset: // another queue's trouble: the result stands, the firmware is started again
 			h.recover(errReset)
@@ -323,7 +342,12 @@ func (h *hardware) build(k *call) (Return, error) {
 		}
 		n++
 		if i < protocol.MaxInputBuffers {
-			w.Inputs = append(w.Inputs, protocol.Buffer{Type: protocol.InputBuffer, BarID: port.Bar, Buffer: addr, Size: port.Size})
+			w.Inputs = append(w.Inputs, protocol.Buffer{
+				Type:   protocol.InputBuffer,
+				BarID:  port.Bar,
+				Buffer: addr,
+				Size:   port.Size,
+			})
 		} else { // more inputs than a call carries go as register overrides
 			w.Bars = append(w.Bars, protocol.CustomBar{BarID: port.Bar, Value: addr, BufferSize: port.Size})
 			id = wireCallBars
@@ -336,7 +360,12 @@ func (h *hardware) build(k *call) (Return, error) {
 			return NoMemory, err
 		}
 		n++
-		w.Outputs = append(w.Outputs, protocol.Buffer{Type: protocol.OutputBuffer, BarID: port.Bar, Buffer: addr, Size: port.Size})
+		w.Outputs = append(w.Outputs, protocol.Buffer{
+			Type:   protocol.OutputBuffer,
+			BarID:  port.Bar,
+			Buffer: addr,
+			Size:   port.Size,
+		})
 	}
 	for range q.nIntermediates {
 		if _, err := k.mapSurface(p, n, uint64(len(k.surfaces[n])), translation.Intermediate); err != nil {

@@ -11,16 +11,18 @@ import (
 
 func TestTable27_1(t *testing.T) {
 	want := []struct{ bundle, class, registered, provider, role string }{
-		{"AppleH11ANEInterface", "ANEHWDevice", "H11ANEIn", "RTBuddyService", "ANE"},
-		{"AppleT8132ANEHAL", "AppleT8132ANEHAL", "", "IOResources", ""},
-		{"AppleANELoadBalancer", "ANEDriver", "H1xANELoadBalancer", "IOResources", ""},
+		{bundle: "AppleH11ANEInterface", class: "ANEHWDevice", registered: "H11ANEIn", provider: "RTBuddyService",
+			role: "ANE"},
+		{bundle: "AppleT8132ANEHAL", class: "AppleT8132ANEHAL", provider: "IOResources"},
+		{bundle: "AppleANELoadBalancer", class: "ANEDriver", registered: "H1xANELoadBalancer", provider: "IOResources"},
 	}
 	if len(Kexts) != len(want) {
 		t.Fatalf("%d kexts, want %d", len(Kexts), len(want))
 	}
 	for i, w := range want {
 		k := Kexts[i]
-		if k.Bundle != w.bundle || k.Class != w.class || k.RegisteredAs != w.registered || k.Provider[0] != w.provider || k.ProviderRole != w.role {
+		if k.Bundle != w.bundle || k.Class != w.class || k.RegisteredAs != w.registered ||
+			k.Provider[0] != w.provider || k.ProviderRole != w.role {
 			t.Errorf("kext %d: %+v, want %+v", i, k, w)
 		}
 	}
@@ -44,21 +46,31 @@ var table272 = []struct {
 	handler     string
 	a, b, c, dd uint32
 }{
-	{"ANE_DeviceOpen", 0, 104, 0, 104}, {"ANE_DeviceClose", 0, 0, 0, 0}, {"ANE_ProgramSendRequest", 1, 2376, 0, 40},
-	{"ANE_ProgramCreate", 0, 32, 0, 0}, {"ANE_ProgramPrepare", 0, 56, 0, 56}, {"ANE_ProgramUnprepare", 0, 56, 0, 0},
-	{"ANE_ProgramDestroy", 0, 16, 0, 0}, {"ANE_GetStatus", 0, 0, 0, 32}, {"ANE_ProgramCreateInstance", 0, 32, 0, 0},
-	{"ANE_ProgramChainingPrepare", 0, 16, 0, 24}, {"ANE_GetVersion", 0, 0, 1, 0}, {"ANE_RegisterDebugWorkProcessor", 0, 24, 0, 0},
-	{"ANE_UnregisterDebugWorkProcessor", 0, 0, 0, 0}, {"ANE_GetDebugWorkProcessorItem", 2, 0, 0, 0},
-	{"ANE_CompleteDebugWorkProcessorItem", 2, 0, 0, 0}, {"ANE_ReleaseDebugWorkProcessorBuffers", 0, 0, 0, 0}, {"ANE_LoadFirmware", 3, 0, 0, 0},
+	{handler: "ANE_DeviceOpen", a: 0, b: 104, c: 0, dd: 104}, {handler: "ANE_DeviceClose", a: 0, b: 0, c: 0, dd: 0},
+	{handler: "ANE_ProgramSendRequest", a: 1, b: 2376, c: 0, dd: 40},
+	{handler: "ANE_ProgramCreate", a: 0, b: 32, c: 0, dd: 0}, {handler: "ANE_ProgramPrepare", a: 0, b: 56, c: 0,
+		dd: 56}, {handler: "ANE_ProgramUnprepare", a: 0, b: 56, c: 0, dd: 0},
+	{handler: "ANE_ProgramDestroy", a: 0, b: 16, c: 0, dd: 0}, {handler: "ANE_GetStatus", a: 0, b: 0, c: 0, dd: 32},
+	{handler: "ANE_ProgramCreateInstance", a: 0, b: 32, c: 0, dd: 0},
+	{handler: "ANE_ProgramChainingPrepare", a: 0, b: 16, c: 0, dd: 24}, {handler: "ANE_GetVersion", a: 0, b: 0, c: 1,
+		dd: 0}, {handler: "ANE_RegisterDebugWorkProcessor", a: 0, b: 24, c: 0, dd: 0},
+	{handler: "ANE_UnregisterDebugWorkProcessor", a: 0, b: 0, c: 0, dd: 0}, {handler: "ANE_GetDebugWorkProcessorItem",
+		a: 2, b: 0, c: 0, dd: 0},
+	{handler: "ANE_CompleteDebugWorkProcessorItem", a: 2, b: 0, c: 0, dd: 0},
+	{handler: "ANE_ReleaseDebugWorkProcessorBuffers", a: 0, b: 0, c: 0, dd: 0}, {handler: "ANE_LoadFirmware", a: 3,
+		b: 0, c: 0, dd: 0},
 }
 
 var table274 = []struct {
 	handler     string
 	a, b, c, dd uint32
 }{
-	{"ANE_DeviceOpen", 0, 104, 0, 104}, {"ANE_DeviceClose", 0, 0, 0, 0}, {"ANE_ProgramSendRequest", 1, 2376, 0, 40},
-	{"ANE_ProgramOutputSetEnqueue", 0, 40, 0, 0}, {"ANE_ProgramInputsReady", 0, 3104, 0, 0}, {"ANE_MemoryMapRequest", 1, 2080, 1, 0},
-	{"ANE_MemoryUnMapRequest", 0, 2080, 0, 0}, {"ANE_SessionHintRequest", 0, 16, 0, 24}, {"ANE_ProgramChainingSetActiveProcedure", 0, 32, 0, 0},
+	{handler: "ANE_DeviceOpen", a: 0, b: 104, c: 0, dd: 104}, {handler: "ANE_DeviceClose", a: 0, b: 0, c: 0, dd: 0},
+	{handler: "ANE_ProgramSendRequest", a: 1, b: 2376, c: 0, dd: 40},
+	{handler: "ANE_ProgramOutputSetEnqueue", a: 0, b: 40, c: 0, dd: 0}, {handler: "ANE_ProgramInputsReady", a: 0,
+		b: 3104, c: 0, dd: 0}, {handler: "ANE_MemoryMapRequest", a: 1, b: 2080, c: 1, dd: 0},
+	{handler: "ANE_MemoryUnMapRequest", a: 0, b: 2080, c: 0, dd: 0}, {handler: "ANE_SessionHintRequest", a: 0, b: 16,
+		c: 0, dd: 24}, {handler: "ANE_ProgramChainingSetActiveProcedure", a: 0, b: 32, c: 0, dd: 0},
 }
 
 func TestTable27_2(t *testing.T) {
@@ -70,7 +82,12 @@ func TestTable27_2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Handler < 0 || handlers[r.Handler].name != w.handler || r.Sizes != (Sizes{w.a, w.b, w.c, w.dd}) {
+		if r.Handler < 0 || handlers[r.Handler].name != w.handler || r.Sizes != (Sizes{
+			ScalarIn:  w.a,
+			StructIn:  w.b,
+			ScalarOut: w.c,
+			StructOut: w.dd,
+		}) {
 			t.Errorf("selector %d: %+v, want %+v", i, r, w)
 		}
 		if r.Debug != (i >= 11 && i <= 15) {
@@ -82,13 +99,15 @@ func TestTable27_2(t *testing.T) {
 // TestUserSpaceSelectors holds the selector immediates that the front end has on
 // the M1.
 func TestUserSpaceSelectors(t *testing.T) {
-	for handler, sel := range map[string]uint32{"ANE_DeviceOpen": 0, "ANE_ProgramSendRequest": 2, "ANE_ProgramCreate": 3, "ANE_ProgramPrepare": 4,
+	for handler, sel := range map[string]uint32{"ANE_DeviceOpen": 0, "ANE_ProgramSendRequest": 2,
+		"ANE_ProgramCreate": 3, "ANE_ProgramPrepare": 4,
 		"ANE_ProgramDestroy": 6, "ANE_GetVersion": 10, "ANE_LoadFirmware": 16} {
 		if got := ControlSelectors[sel].Handler; got != handler {
 			t.Errorf("selector %d is %s, want %s", sel, got, handler)
 		}
 	}
-	if SelDeviceOpen != 0 || SelSendRequest != 2 || SelProgramCreate != 3 || SelProgramPrepare != 4 || SelProgramDestroy != 6 || SelGetVersion != 10 || SelLoadFirmware != 16 {
+	if SelDeviceOpen != 0 || SelSendRequest != 2 || SelProgramCreate != 3 || SelProgramPrepare != 4 ||
+		SelProgramDestroy != 6 || SelGetVersion != 10 || SelLoadFirmware != 16 {
 		t.Error("the constants differ")
 	}
 }
@@ -102,7 +121,12 @@ func TestTable27_4(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Handler < 0 || handlers[r.Handler].name != w.handler || r.Sizes != (Sizes{w.a, w.b, w.c, w.dd}) {
+		if r.Handler < 0 || handlers[r.Handler].name != w.handler || r.Sizes != (Sizes{
+			ScalarIn:  w.a,
+			StructIn:  w.b,
+			ScalarOut: w.c,
+			StructOut: w.dd,
+		}) {
 			t.Errorf("selector %d: %+v, want %+v", i, r, w)
 		}
 		if i > 2 {
@@ -121,7 +145,8 @@ func TestListing27_1(t *testing.T) {
 	for _, w := range []struct {
 		typ   uint32
 		class string
-	}{{ControlClient, "H11ANEInUserClient"}, {DirectPathClient, "H11ANEInDirectPathClient"}, {HintsClient, "ANEClientHints"}} {
+	}{{ControlClient, "H11ANEInUserClient"}, {DirectPathClient, "H11ANEInDirectPathClient"},
+		{HintsClient, "ANEClientHints"}} {
 		c, r := d.NewUserClient(broker(1), w.typ)
 		if r != Success || c.Class() != w.class {
 			t.Fatalf("type %d: %v", w.typ, r)
@@ -154,8 +179,9 @@ func TestListing27_1(t *testing.T) {
 }
 
 func TestListing27_2(t *testing.T) {
-	want := map[string]int{"asyncWakePort": 0x08, "scalarInput": 0x10, "scalarInputCount": 0x20, "structureInput": 0x30, "structureInputSize": 0x38,
-		"scalarOutput": 0x48, "scalarOutputCount": 0x50, "structureOutput": 0x58, "structureOutputSize": 0x60}
+	want := map[string]int{"asyncWakePort": 0x08, "scalarInput": 0x10, "scalarInputCount": 0x20, "structureInput": 0x30,
+		"structureInputSize": 0x38,
+		"scalarOutput":       0x48, "scalarOutputCount": 0x50, "structureOutput": 0x58, "structureOutputSize": 0x60}
 	if len(ArgumentFields) != len(want) {
 		t.Fatalf("%d fields, want %d", len(ArgumentFields), len(want))
 	}
@@ -169,7 +195,13 @@ func TestListing27_2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := IOExternalMethodArguments{AsyncWakePort: port, ScalarInput: []uint64{7, 8}, StructureInput: []byte("abc"), ScalarOutput: make([]uint64, 2), StructureOutput: make([]byte, 5)}
+	in := IOExternalMethodArguments{
+		AsyncWakePort:   port,
+		ScalarInput:     []uint64{7, 8},
+		StructureInput:  []byte("abc"),
+		ScalarOutput:    make([]uint64, 2),
+		StructureOutput: make([]byte, 5),
+	}
 	in.AsyncReference[31] = 9
 	block, done := EncodeArguments(task, &in)
 	le := binary.LittleEndian
@@ -184,7 +216,8 @@ func TestListing27_2(t *testing.T) {
 		t.Errorf("scalarInput holds %x", ref)
 	}
 	got, store, r := DecodeArguments(task, block)
-	if r != Success || got.AsyncWakePort != port || got.AsyncReference != in.AsyncReference || !slices.Equal(got.ScalarInput, in.ScalarInput) ||
+	if r != Success || got.AsyncWakePort != port || got.AsyncReference != in.AsyncReference ||
+		!slices.Equal(got.ScalarInput, in.ScalarInput) ||
 		string(got.StructureInput) != "abc" || len(got.ScalarOutput) != 2 || len(got.StructureOutput) != 5 {
 		t.Fatalf("%v: %+v", r, got)
 	}
@@ -250,7 +283,14 @@ func TestListing27_4(t *testing.T) {
 	if DispatchStride != 40 {
 		t.Fatal("the stride is 40 bytes")
 	}
-	want := map[string][2]int{"function": {0, 8}, "checkScalarInputCount": {8, 4}, "checkStructureInputSize": {0xc, 4}, "checkScalarOutputCount": {0x10, 4}, "checkStructureOutputSize": {0x14, 4}, "reserved": {0x18, 0x10}}
+	want := map[string][2]int{
+		"function":                 {0, 8},
+		"checkScalarInputCount":    {8, 4},
+		"checkStructureInputSize":  {0xc, 4},
+		"checkScalarOutputCount":   {0x10, 4},
+		"checkStructureOutputSize": {0x14, 4},
+		"reserved":                 {0x18, 0x10},
+	}
 	for _, f := range DispatchFields {
 		if want[f.Name] != [2]int{f.Off, f.Width} {
 			t.Errorf("%s at %#x, %d bytes; want %v", f.Name, f.Off, f.Width, want[f.Name])
@@ -296,7 +336,8 @@ func TestListing27_4(t *testing.T) {
 }
 
 func TestListing27_6(t *testing.T) {
-	if Entitlements[0].Key != "com.apple.ane.iokit-user-access" || Entitlements[1].Key != "com.apple.ane.allow-dataChaining-access" {
+	if Entitlements[0].Key != "com.apple.ane.iokit-user-access" ||
+		Entitlements[1].Key != "com.apple.ane.allow-dataChaining-access" {
 		t.Fatalf("open gates %q and %q", Entitlements[0].Key, Entitlements[1].Key)
 	}
 	if Entitlements[0].Field != "isPrivileged" || Entitlements[1].Field != "allowDataChaining" {
@@ -341,8 +382,10 @@ func TestListing27_6(t *testing.T) {
 }
 
 func TestTable27_7(t *testing.T) {
-	keys := []string{"com.apple.ane.realtime-priority-client", "com.apple.ane.allow-system-reserved-priorities", "com.apple.ane.memory",
-		"com.apple.ane.allow-data", "com.apple.private.ane.allow-set-client-hints", "com.apple.private.ane.allow-share-coalition-hints"}
+	keys := []string{"com.apple.ane.realtime-priority-client", "com.apple.ane.allow-system-reserved-priorities",
+		"com.apple.ane.memory",
+		"com.apple.ane.allow-data", "com.apple.private.ane.allow-set-client-hints",
+		"com.apple.private.ane.allow-share-coalition-hints"}
 	if len(Entitlements) != 2+len(keys) {
 		t.Fatalf("%d entitlements", len(Entitlements))
 	}
@@ -381,9 +424,13 @@ func TestTable27_8(t *testing.T) {
 	// The driver's part of the table: its first two keys are kernel-checked. The
 	// broker's keys open nothing here.
 	d := newDevice(t, Config{})
-	for _, k := range []string{"com.apple.aned.private.allow", "com.apple.aned.private.ANEAccess.allow", "com.apple.aned.private.adapterWeight.allow",
-		"com.apple.aned.private.processModelShare.allow", "com.apple.aned.private.secondaryANECompilerServiceAccess.allow", "com.apple.aned.private.aggressivePowerSaving",
-		"com.apple.aned.private.modelPurgeInAllPartitions", "com.apple.security.temporary-exception.iokit-user-client-class", "com.apple.security.ts.ane-client"} {
+	for _, k := range []string{"com.apple.aned.private.allow", "com.apple.aned.private.ANEAccess.allow",
+		"com.apple.aned.private.adapterWeight.allow",
+		"com.apple.aned.private.processModelShare.allow",
+		"com.apple.aned.private.secondaryANECompilerServiceAccess.allow",
+		"com.apple.aned.private.aggressivePowerSaving",
+		"com.apple.aned.private.modelPurgeInAllPartitions",
+		"com.apple.security.temporary-exception.iokit-user-client-class", "com.apple.security.ts.ane-client"} {
 		for _, typ := range []uint32{ControlClient, DirectPathClient} {
 			if _, r := d.NewUserClient(&Task{PID: 1, Entitlements: []string{k}}, typ); r != NotPrivileged {
 				t.Errorf("%s opened type %d: %v", k, typ, r)
@@ -403,7 +450,8 @@ func TestTable27_9(t *testing.T) {
 	}
 	// At rest: device, load balancer and the standing hints client alone, and no
 	// power.
-	if r := d.Registry(); !slices.Equal(r, []RegistryEntry{{"ANEHWDevice", "H11ANEIn"}, {"ANEDriver", "H1xANELoadBalancer"}, {"ANEClientHints", "standing"}}) {
+	if r := d.Registry(); !slices.Equal(r, []RegistryEntry{{"ANEHWDevice", "H11ANEIn"},
+		{"ANEDriver", "H1xANELoadBalancer"}, {"ANEClientHints", "standing"}}) {
 		t.Errorf("registry at rest: %v", r)
 	}
 	if c, r := d.NewUserClient(&Task{PID: 1}, HintsClient); r != Success || c.Class() != "ANEClientHints" {

@@ -9,7 +9,8 @@ import (
 
 // loop is the loop of listing 2.4.
 func loop(tb testing.TB, d *bed) {
-	if d.op.PrepareOpForEncode() != nil || d.stream.EncodeOperation(d.op) != nil || d.stream.ExecuteSync(context.Background()) != nil || d.stream.Reset() != nil {
+	if d.op.PrepareOpForEncode() != nil || d.stream.EncodeOperation(d.op) != nil ||
+		d.stream.ExecuteSync(context.Background()) != nil || d.stream.Reset() != nil {
 		tb.Fatal("the loop failed")
 	}
 }

@@ -32,9 +32,21 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 	object := word("buffer object")
 	switch {
 	case n < 1 || n > MaxBufferBytes:
-		return nil, rt.called(callAlloc, object, &Error{callAlloc, string(object), fmt.Sprintf("size of %d bytes, must be 1 to %d", n, int64(MaxBufferBytes)), "ask the port's TensorDescriptor for the size", ErrArgument})
+		return nil, rt.called(callAlloc, object, &Error{
+			Call:   callAlloc,
+			Object: string(object),
+			Rule:   fmt.Sprintf("size of %d bytes, must be 1 to %d", n, int64(MaxBufferBytes)),
+			Do:     "ask the port's TensorDescriptor for the size",
+			Err:    ErrArgument,
+		})
 	case typ != BufferTypeDefault:
-		return nil, rt.called(callAlloc, object, &Error{callAlloc, string(object), fmt.Sprintf("type %d is not known", typ), "use type 0", ErrArgument})
+		return nil, rt.called(callAlloc, object, &Error{
+			Call:   callAlloc,
+			Object: string(object),
+			Rule:   fmt.Sprintf("type %d is not known", typ),
+			Do:     "use type 0",
+			Err:    ErrArgument,
+		})
 	}
 	rt.mu.Lock()
 	b := &BufferObject{rt: rt, id: rt.id("buffer"), typ: typ}

@@ -105,9 +105,21 @@ func (rt *Runtime) NewCompiler(c CompilerConfig) (*Compiler, error) {
 	e := (*Error)(nil)
 	switch {
 	case c.Compile == nil:
-		e = &Error{callCompilerCreate, string(object), "no function that compiles", "give CompilerConfig.Compile", ErrArgument}
+		e = &Error{
+			Call:   callCompilerCreate,
+			Object: string(object),
+			Rule:   "no function that compiles",
+			Do:     "give CompilerConfig.Compile",
+			Err:    ErrArgument,
+		}
 	case c.Folder != "" && c.Version == "":
-		e = &Error{callCompilerCreate, string(object), "a cache without the compiler's version", "give CompilerConfig.Version", ErrArgument}
+		e = &Error{
+			Call:   callCompilerCreate,
+			Object: string(object),
+			Rule:   "a cache without the compiler's version",
+			Do:     "give CompilerConfig.Version",
+			Err:    ErrArgument,
+		}
 	}
 	if e != nil {
 		return nil, rt.called(callCompilerCreate, object, e)
@@ -153,7 +165,7 @@ func (c *Compiler) IsNewCompileRequired(ctx context.Context, modelPath string, o
 		}
 	}
 	if err != nil {
-		err = &Error{callNewCompile, c.String(), modelPath, "", err}
+		err = &Error{Call: callNewCompile, Object: c.String(), Rule: modelPath, Err: err}
 	}
 	return required, c.rt.called(callNewCompile, c, err, trace.Arg{Key: "required", Value: required})
 }
@@ -167,9 +179,15 @@ func (c *Compiler) Compile(ctx context.Context, modelPath string, o *CompilerOpt
 	}
 	l, err := c.compile(ctx, modelPath, o)
 	if err != nil {
-		return nil, c.rt.called(callCompile, c, &Error{callCompile, c.String(), modelPath, "", err})
+		return nil, c.rt.called(callCompile, c, &Error{
+			Call:   callCompile,
+			Object: c.String(),
+			Rule:   modelPath,
+			Err:    err,
+		})
 	}
-	return l, c.rt.called(callCompile, c, nil, trace.Arg{Key: "library", Value: l.String()}, trace.Arg{Key: "hit", Value: l.hit})
+	return l, c.rt.called(callCompile, c, nil, trace.Arg{Key: "library", Value: l.String()},
+		trace.Arg{Key: "hit", Value: l.hit})
 }
 
 func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOptions) (*ProgramLibrary, error) {

@@ -21,7 +21,11 @@ import (
 // cached returns a compiler of its own runtime over a folder.
 func cached(t testing.TB, folder string, f e5rt.CompileFunc) *e5rt.Compiler {
 	t.Helper()
-	return got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{Compile: f, Folder: folder, Version: "1"}))
+	return got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{
+		Compile: f,
+		Folder:  folder,
+		Version: "1",
+	}))
 }
 
 // tiny compiles once for all tests.
@@ -56,7 +60,8 @@ func TestCacheHit(t *testing.T) {
 	required(true, &e5rt.CompilerOptions{ForceNew: true})
 	second := got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, "testdata/tiny.mil", nil))
 	if first.FromCache() || !second.FromCache() || !reflect.DeepEqual(first.Pair(), second.Pair()) {
-		t.Errorf("from the cache: %t, then %t; equal %t", first.FromCache(), second.FromCache(), reflect.DeepEqual(first.Pair(), second.Pair()))
+		t.Errorf("from the cache: %t, then %t; equal %t", first.FromCache(), second.FromCache(),
+			reflect.DeepEqual(first.Pair(), second.Pair()))
 	}
 	got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, "testdata/tiny.mil", &e5rt.CompilerOptions{ForceNew: true}))
 	if s := c.Stats(); s != (e5rt.CompilerStats{Compiles: 2, Hits: 1, Stored: 2}) {
@@ -88,7 +93,11 @@ func TestCacheKey(t *testing.T) {
 	}
 	mil := `x = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/weights/w.bin"), offset = uint64(64)))];`
 	key := func(change func(m *model)) e5rt.Key {
-		m := &model{base: "model.mil", version: "1", files: map[string]string{"weights/w.bin": "weights", "other.txt": "unread"}}
+		m := &model{
+			base:    "model.mil",
+			version: "1",
+			files:   map[string]string{"weights/w.bin": "weights", "other.txt": "unread"},
+		}
 		m.files["model.mil"] = mil
 		if change != nil {
 			change(m)
@@ -98,7 +107,11 @@ func TestCacheKey(t *testing.T) {
 			check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 			check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 		}
-		c := got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{Compile: tinyFunc, Folder: dir, Version: m.version}))
+		c := got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{
+			Compile: tinyFunc,
+			Folder:  dir,
+			Version: m.version,
+		}))
 		return got[e5rt.Key](t)(c.Key(ctx, filepath.Join(dir, m.base), &m.o))
 	}
 	seen := map[e5rt.Key]string{key(nil): "the model itself"}
@@ -142,7 +155,8 @@ func TestCacheKey(t *testing.T) {
 func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 	mine := reflect.TypeFor[e5rt.CompilerOptions]()
 	noByte := map[string]string{
-		"Workers": "bytes do not depend on it", "Provenance": "a file beside the pair", "Observe": "a callback", "Progress": "a callback",
+		"Workers": "bytes do not depend on it", "Provenance": "a file beside the pair", "Observe": "a callback",
+		"Progress":   "a callback",
 		"PrintAfter": "printing", "PrintChanged": "printing", "VerifyEach": "checking", "Log": "printing",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
@@ -167,13 +181,18 @@ func TestModelFiles(t *testing.T) {
 		want []string // names; nil: an error
 	}{
 		{write("a/model.mil", "no weights"), []string{"model"}},
-		{write("b/model.mil", blob("@model_path/w/1.bin")+blob("@model_path/w/2.bin")+blob("@model_path/w/1.bin")), []string{"model", "weights @model_path/w/1.bin", "weights @model_path/w/2.bin"}},
-		{write("c/model.mil", `BLOBFILE( path = tensor<string, []>("@model_path/w.bin"), offset = 1)`), []string{"model", "weights @model_path/w.bin"}},
+		{write("b/model.mil", blob("@model_path/w/1.bin")+blob("@model_path/w/2.bin")+blob("@model_path/w/1.bin")),
+			[]string{"model", "weights @model_path/w/1.bin", "weights @model_path/w/2.bin"}},
+		{write("c/model.mil", `BLOBFILE( path = tensor<string, []>("@model_path/w.bin"), offset = 1)`),
+			[]string{"model", "weights @model_path/w.bin"}},
 		{write("d/model.mil", `BLOBFILE(offset = uint64(0), path = string("@model_path/w.bin"))`), nil},
 		{write("e/model.mil", blob(`@model_path/a\"b.bin`)), nil},
 		{write("f/model.txt", "what is this"), nil},
 		{filepath.Dir(write("g/sub/net.txt", "x")), []string{"net.txt"}},
-		{func() string { write("h/weights/w.bin", "w"); return write("h/model.mlmodel", "m") }(), []string{"model", "weights/w.bin"}},
+		{func() string {
+			write("h/weights/w.bin", "w")
+			return write("h/model.mlmodel", "m")
+		}(), []string{"model", "weights/w.bin"}},
 		{filepath.Join(dir, "none.mil"), nil},
 	} {
 		files, err := e5rt.ModelFiles(c.path)
@@ -260,14 +279,16 @@ func TestCacheHostile(t *testing.T) {
 				t.Error("no new compilation is required")
 			}
 			l := got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, "testdata/accumulator.mil", nil))
-			if s := c.Stats(); l.FromCache() || s.Compiles != 1 || s.Refused != 2 || s.Hits != 0 || s.Stored+s.Unstored != 1 {
+			if s := c.Stats(); l.FromCache() || s.Compiles != 1 || s.Refused != 2 || s.Hits != 0 || s.Stored+
+				s.Unstored != 1 {
 				t.Errorf("from the cache %t, counts %+v", l.FromCache(), s)
 			}
 			if name == "a folder" { // it stays; the library is good all the same
 				if s := c.Stats(); s.Unstored != 1 || s.StoreErr == nil {
 					t.Errorf("the counts are %+v", s)
 				}
-			} else if l := got[*e5rt.ProgramLibrary](t)(cached(t, folder, mustNotCompile(t)).Compile(ctx, "testdata/accumulator.mil", nil)); !l.FromCache() {
+			} else if l := got[*e5rt.ProgramLibrary](t)(cached(t, folder, mustNotCompile(t)).
+				Compile(ctx, "testdata/accumulator.mil", nil)); !l.FromCache() {
 				t.Error("the entry was not replaced")
 			}
 			if n := len(entries(t, folder)); n != 1 {
@@ -277,7 +298,11 @@ func TestCacheHostile(t *testing.T) {
 	}
 	// An entry that is whole, of bytes that are no pair.
 	folder := t.TempDir()
-	check(t, e5rt.WriteEntry(folder, got[e5rt.Key](t)(cached(t, folder, tinyFunc).Key(ctx, "testdata/accumulator.mil", nil)), e5rt.Pair{Container: pair.Container, Descriptor: []byte("no descriptor")}))
+	check(t, e5rt.WriteEntry(folder, got[e5rt.Key](t)(cached(t, folder, tinyFunc).Key(ctx, "testdata/accumulator.mil",
+		nil)), e5rt.Pair{
+		Container:  pair.Container,
+		Descriptor: []byte("no descriptor"),
+	}))
 	c := cached(t, folder, tinyFunc)
 	got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, "testdata/accumulator.mil", nil))
 	if s := c.Stats(); s.Refused != 1 || s.Compiles != 1 || s.Stored != 1 {
@@ -310,7 +335,8 @@ func TestCacheChangedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.mil")
 	check(t, os.WriteFile(path, []byte("one"), 0o666))
-	c := cached(t, filepath.Join(dir, "cache"), func(context.Context, string, *e5rt.CompilerOptions) (e5rt.Pair, error) {
+	c := cached(t, filepath.Join(dir, "cache"), func(context.Context, string, *e5rt.CompilerOptions) (e5rt.Pair,
+		error) {
 		check(t, os.WriteFile(path, []byte("two"), 0o666))
 		return tiny()
 	})

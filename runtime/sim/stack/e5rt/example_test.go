@@ -117,7 +117,11 @@ func Example_listing2_4() {
 
 	for process := range 2 {
 		rt := must(e5rt.New(e5rt.Options{}))
-		compiler := must(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel, Folder: folder, Version: must(e5rt.ExecutableVersion())}))
+		compiler := must(rt.NewCompiler(e5rt.CompilerConfig{
+			Compile: compileModel,
+			Folder:  folder,
+			Version: must(e5rt.ExecutableVersion()),
+		}))
 		required := must(compiler.IsNewCompileRequired(ctx, "testdata/tiny.mil", nil))
 
 		// Once, out of the hot loop: compile and load. A cache hit skips the lowering.

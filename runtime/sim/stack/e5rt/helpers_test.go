@@ -24,7 +24,14 @@ func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (e5
 		return e5rt.Pair{}, err
 	}
 	defer m.Close()
-	c := compile.Options{Precision: o.Precision, SplitKernel: o.SplitKernel, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes, InputName: o.InputName}
+	c := compile.Options{
+		Precision:   o.Precision,
+		SplitKernel: o.SplitKernel,
+		FullTD:      o.FullTD,
+		Func:        o.Func,
+		Shapes:      o.Shapes,
+		InputName:   o.InputName,
+	}
 	if o.Target != "" {
 		if c.Target, err = target.Lookup(o.Target); err != nil {
 			return e5rt.Pair{}, err
@@ -87,7 +94,8 @@ func newBed(t testing.TB, rt *e5rt.Runtime, model string) *bed {
 }
 
 // operation makes an operation with buffers of its own.
-func (b *bed) operation(t testing.TB) (*e5rt.ExecutionStreamOperation, map[string]*e5rt.BufferObject, map[string]e5rt.View) {
+func (b *bed) operation(t testing.TB) (*e5rt.ExecutionStreamOperation, map[string]*e5rt.BufferObject,
+	map[string]e5rt.View) {
 	t.Helper()
 	o := got[*e5rt.PrecompiledComputeOpCreateOptions](t)(e5rt.CreateWithProgramFunction(b.fn))
 	op := got[*e5rt.ExecutionStreamOperation](t)(e5rt.CreatePrecompiledComputeOperationWithOptions(o))

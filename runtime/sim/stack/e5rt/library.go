@@ -29,7 +29,12 @@ func (rt *Runtime) NewProgramLibrary(p Pair) (*ProgramLibrary, error) {
 	object := word("program library")
 	m, err := sim.Load(p.Container, p.Descriptor)
 	if err != nil {
-		return nil, rt.called(callLibraryCreate, object, &Error{callLibraryCreate, string(object), "", "compile the model anew", err})
+		return nil, rt.called(callLibraryCreate, object, &Error{
+			Call:   callLibraryCreate,
+			Object: string(object),
+			Do:     "compile the model anew",
+			Err:    err,
+		})
 	}
 	l := rt.library(p, m, false)
 	return l, rt.called(callLibraryCreate, l, nil)
@@ -64,7 +69,13 @@ func (l *ProgramLibrary) FunctionNames() []string {
 func (l *ProgramLibrary) RetainProgramFunction(name string) (*ProgramFunction, error) {
 	names := l.FunctionNames()
 	if !slices.Contains(names, name) {
-		return nil, l.rt.called(callRetainFunction, l, &Error{callRetainFunction, l.String(), fmt.Sprintf("no function %q", name), "it has " + strings.Join(names, ", "), ErrArgument})
+		return nil, l.rt.called(callRetainFunction, l, &Error{
+			Call:   callRetainFunction,
+			Object: l.String(),
+			Rule:   fmt.Sprintf("no function %q", name),
+			Do:     "it has " + strings.Join(names, ", "),
+			Err:    ErrArgument,
+		})
 	}
 	l.rt.mu.Lock()
 	f := &ProgramFunction{lib: l, id: l.rt.id("function"), name: name}
@@ -114,9 +125,21 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	rt.mu.Unlock()
 	switch state {
 	case released:
-		return rt.called(callLoad, f, &Error{callLoad, f.String(), "it has been released", "retain it from its library again", ErrOrder})
+		return rt.called(callLoad, f, &Error{
+			Call:   callLoad,
+			Object: f.String(),
+			Rule:   "it has been released",
+			Do:     "retain it from its library again",
+			Err:    ErrOrder,
+		})
 	case loading, loaded:
-		return rt.called(callLoad, f, &Error{callLoad, f.String(), "it is loaded already", "load it once, ahead of the loop", ErrOrder})
+		return rt.called(callLoad, f, &Error{
+			Call:   callLoad,
+			Object: f.String(),
+			Rule:   "it is loaded already",
+			Do:     "load it once, ahead of the loop",
+			Err:    ErrOrder,
+		})
 	}
 	var d sim.Dispatcher
 	var c io.Closer
@@ -131,7 +154,7 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	}
 	rt.mu.Unlock()
 	if err != nil {
-		return rt.called(callLoad, f, &Error{callLoad, f.String(), "", "", err})
+		return rt.called(callLoad, f, &Error{Call: callLoad, Object: f.String(), Err: err})
 	}
 	return rt.called(callLoad, f, nil)
 }
@@ -144,11 +167,29 @@ func (f *ProgramFunction) Release() error {
 	e := (*Error)(nil)
 	switch {
 	case f.state == released:
-		e = &Error{callFunctionRelease, f.String(), "it has been released", "release it once", ErrOrder}
+		e = &Error{
+			Call:   callFunctionRelease,
+			Object: f.String(),
+			Rule:   "it has been released",
+			Do:     "release it once",
+			Err:    ErrOrder,
+		}
 	case f.state == loading:
-		e = &Error{callFunctionRelease, f.String(), "it is being loaded", "wait for " + callLoad, ErrInFlight}
+		e = &Error{
+			Call:   callFunctionRelease,
+			Object: f.String(),
+			Rule:   "it is being loaded",
+			Do:     "wait for " + callLoad,
+			Err:    ErrInFlight,
+		}
 	case f.encoded > 0:
-		e = &Error{callFunctionRelease, f.String(), fmt.Sprintf("%d of its operations are encoded", f.encoded), "reset their streams with " + callReset, ErrInFlight}
+		e = &Error{
+			Call:   callFunctionRelease,
+			Object: f.String(),
+			Rule:   fmt.Sprintf("%d of its operations are encoded", f.encoded),
+			Do:     "reset their streams with " + callReset,
+			Err:    ErrInFlight,
+		}
 	default:
 		f.state = released
 	}
@@ -158,7 +199,7 @@ func (f *ProgramFunction) Release() error {
 	}
 	if f.closer != nil {
 		if err := f.closer.Close(); err != nil {
-			return rt.called(callFunctionRelease, f, &Error{callFunctionRelease, f.String(), "", "", err})
+			return rt.called(callFunctionRelease, f, &Error{Call: callFunctionRelease, Object: f.String(), Err: err})
 		}
 	}
 	return rt.called(callFunctionRelease, f, nil)

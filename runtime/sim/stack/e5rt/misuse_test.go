@@ -20,137 +20,149 @@ func TestMisuse(t *testing.T) {
 		kind error
 		say  []string // the call, the object and the advice
 	}{
-		{"execute with nothing encoded", func(t *testing.T, d *bed) error { return d.stream.ExecuteSync(ctx) },
-			e5rt.ErrOrder, []string{"e5rt_execution_stream_execute_sync", "stream 1", "encode an operation"}},
-		{"submit with nothing encoded", func(t *testing.T, d *bed) error {
+		{name: "execute with nothing encoded", do: func(t *testing.T, d *bed) error {
+			return d.stream.ExecuteSync(ctx)
+		},
+			kind: e5rt.ErrOrder, say: []string{"e5rt_execution_stream_execute_sync", "stream 1",
+				"encode an operation"}},
+		{name: "submit with nothing encoded", do: func(t *testing.T, d *bed) error {
 			_, err := d.stream.SubmitAsync(ctx, 0, nil)
 			return err
-		}, e5rt.ErrOrder, []string{"e5rt_execution_stream_submit_async", "stream 1", "encode an operation"}},
-		{"negative timeout", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"e5rt_execution_stream_submit_async", "stream 1", "encode an operation"}},
+		{name: "negative timeout", do: func(t *testing.T, d *bed) error {
 			_, err := d.stream.SubmitAsync(ctx, -1, nil)
 			return err
-		}, e5rt.ErrArgument, []string{"submit_async", "-1ns", "give 0"}},
-		{"encode twice", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"submit_async", "-1ns", "give 0"}},
+		{name: "encode twice", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			defer d.stream.Reset()
 			return d.stream.EncodeOperation(d.op)
-		}, e5rt.ErrOrder, []string{"e5rt_execution_stream_encode_operation", `operation 1 ("main")`, "encoded on stream 1", "reset"}},
-		{"encode on two streams", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"e5rt_execution_stream_encode_operation", `operation 1 ("main")`,
+			"encoded on stream 1", "reset"}},
+		{name: "encode on two streams", do: func(t *testing.T, d *bed) error {
 			other := got[*e5rt.ExecutionStream](t)(d.rt.NewExecutionStream())
 			check(t, other.EncodeOperation(d.op))
 			defer other.Reset()
 			return d.stream.EncodeOperation(d.op)
-		}, e5rt.ErrOrder, []string{"operation 1", "encoded on stream 2", "reset"}},
-		{"execute again", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"operation 1", "encoded on stream 2", "reset"}},
+		{name: "execute again", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			check(t, d.stream.ExecuteSync(ctx))
 			defer d.stream.Reset()
 			return d.stream.ExecuteSync(ctx)
-		}, e5rt.ErrOrder, []string{"execute_sync", "has been executed", "reset"}},
-		{"encode on an executed stream", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"execute_sync", "has been executed", "reset"}},
+		{name: "encode on an executed stream", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			check(t, d.stream.ExecuteSync(ctx))
 			defer d.stream.Reset()
 			op, _, _ := d.operation(t)
 			return d.stream.EncodeOperation(op)
-		}, e5rt.ErrOrder, []string{"encode_operation", "stream 1", "reset"}},
-		{"encode nothing", func(t *testing.T, d *bed) error { return d.stream.EncodeOperation(nil) },
-			e5rt.ErrArgument, []string{"no operation", "create one"}},
-		{"operation of another runtime", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"encode_operation", "stream 1", "reset"}},
+		{name: "encode nothing", do: func(t *testing.T, d *bed) error { return d.stream.EncodeOperation(nil) },
+			kind: e5rt.ErrArgument, say: []string{"no operation", "create one"}},
+		{name: "operation of another runtime", do: func(t *testing.T, d *bed) error {
 			other := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
 			return d.stream.EncodeOperation(other.op)
-		}, e5rt.ErrArgument, []string{"another runtime"}},
-		{"prepare an encoded operation", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"another runtime"}},
+		{name: "prepare an encoded operation", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			defer d.stream.Reset()
 			return d.op.PrepareOpForEncode()
-		}, e5rt.ErrOrder, []string{"e5rt_execution_stream_operation_prepare_op_for_encode", "operation 1", "reset"}},
-		{"nothing bound", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"e5rt_execution_stream_operation_prepare_op_for_encode", "operation 1",
+			"reset"}},
+		{name: "nothing bound", do: func(t *testing.T, d *bed) error {
 			o := got[*e5rt.PrecompiledComputeOpCreateOptions](t)(e5rt.CreateWithProgramFunction(d.fn))
 			op := got[*e5rt.ExecutionStreamOperation](t)(e5rt.CreatePrecompiledComputeOperationWithOptions(o))
 			return d.stream.EncodeOperation(op)
-		}, e5rt.ErrUnbound, []string{"encode_operation", `operation 2`, `input port "state_in"`, "8 bytes", "e5rt_io_port_bind_buffer_object"}},
-		{"output not bound", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrUnbound, say: []string{"encode_operation", `operation 2`, `input port "state_in"`, "8 bytes",
+			"e5rt_io_port_bind_buffer_object"}},
+		{name: "output not bound", do: func(t *testing.T, d *bed) error {
 			o := got[*e5rt.PrecompiledComputeOpCreateOptions](t)(e5rt.CreateWithProgramFunction(d.fn))
 			op := got[*e5rt.ExecutionStreamOperation](t)(e5rt.CreatePrecompiledComputeOperationWithOptions(o))
 			check(t, got[*e5rt.IOPort](t)(op.RetainInputPort("state_in")).BindBufferObject(d.buffers["state_in"]))
 			return op.PrepareOpForEncode()
-		}, e5rt.ErrUnbound, []string{"prepare_op_for_encode", `output port "state_out"`}},
-		{"small buffer", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrUnbound, say: []string{"prepare_op_for_encode", `output port "state_out"`}},
+		{name: "small buffer", do: func(t *testing.T, d *bed) error {
 			small := got[*e5rt.BufferObject](t)(d.rt.BufferObjectAlloc(7, 0))
 			return got[*e5rt.IOPort](t)(d.op.RetainInputPort("state_in")).BindBufferObject(small)
-		}, e5rt.ErrSize, []string{"e5rt_io_port_bind_buffer_object", `input port "state_in" of operation 1`, "7 bytes", "takes 8", "larger"}},
-		{"no buffer", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrSize, say: []string{"e5rt_io_port_bind_buffer_object", `input port "state_in" of operation 1`,
+			"7 bytes", "takes 8", "larger"}},
+		{name: "no buffer", do: func(t *testing.T, d *bed) error {
 			return got[*e5rt.IOPort](t)(d.op.RetainInputPort("state_in")).BindBufferObject(nil)
-		}, e5rt.ErrArgument, []string{"no buffer object", "e5rt_buffer_object_alloc"}},
-		{"buffer of another runtime", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"no buffer object", "e5rt_buffer_object_alloc"}},
+		{name: "buffer of another runtime", do: func(t *testing.T, d *bed) error {
 			b := got[*e5rt.BufferObject](t)(newRuntime(t, e5rt.Options{}).BufferObjectAlloc(8, 0))
 			return got[*e5rt.IOPort](t)(d.op.RetainInputPort("state_in")).BindBufferObject(b)
-		}, e5rt.ErrArgument, []string{"another runtime"}},
-		{"bind an encoded operation", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"another runtime"}},
+		{name: "bind an encoded operation", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			defer d.stream.Reset()
 			return got[*e5rt.IOPort](t)(d.op.RetainInputPort("state_in")).BindBufferObject(d.buffers["state_in"])
-		}, e5rt.ErrOrder, []string{"bind_buffer_object", "encoded on stream 1", "reset"}},
-		{"input that is not there", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"bind_buffer_object", "encoded on stream 1", "reset"}},
+		{name: "input that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.op.RetainInputPort("state_out")
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_execution_stream_operation_retain_input_port", `no input port "state_out"`, "it has state_in"}},
-		{"output that is not there", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_execution_stream_operation_retain_input_port",
+			`no input port "state_out"`, "it has state_in"}},
+		{name: "output that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.op.RetainOutputPort("y")
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_execution_stream_operation_retain_output_port", `no output port "y"`, "it has state_out"}},
-		{"state that is not there", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_execution_stream_operation_retain_output_port",
+			`no output port "y"`, "it has state_out"}},
+		{name: "state that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.op.RetainStatePort("y")
 			return err
-		}, e5rt.ErrArgument, []string{`no state port "y"`, "it has none"}},
-		{"function that is not there", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{`no state port "y"`, "it has none"}},
+		{name: "function that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.lib.RetainProgramFunction("other")
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_program_library_retain_program_function", "program library 1", `no function "other"`, "it has main"}},
-		{"load twice", func(t *testing.T, d *bed) error { return d.fn.LoadForExecution(ctx) },
-			e5rt.ErrOrder, []string{"e5rt_program_function_load_for_execution", "program function 1", "loaded already"}},
-		{"options of a function that is not loaded", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_program_library_retain_program_function", "program library 1",
+			`no function "other"`, "it has main"}},
+		{name: "load twice", do: func(t *testing.T, d *bed) error { return d.fn.LoadForExecution(ctx) },
+			kind: e5rt.ErrOrder, say: []string{"e5rt_program_function_load_for_execution", "program function 1",
+				"loaded already"}},
+		{name: "options of a function that is not loaded", do: func(t *testing.T, d *bed) error {
 			_, err := e5rt.CreateWithProgramFunction(got[*e5rt.ProgramFunction](t)(d.lib.RetainProgramFunction("main")))
 			return err
-		}, e5rt.ErrOrder, []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function", "program function 2", "load it with e5rt_program_function_load_for_execution"}},
-		{"options of no function", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrOrder, say: []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function",
+			"program function 2", "load it with e5rt_program_function_load_for_execution"}},
+		{name: "options of no function", do: func(t *testing.T, d *bed) error {
 			_, err := e5rt.CreateWithProgramFunction(nil)
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function", "no function"}},
-		{"operation of no options", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function", "no function"}},
+		{name: "operation of no options", do: func(t *testing.T, d *bed) error {
 			_, err := e5rt.CreatePrecompiledComputeOperationWithOptions(nil)
 			return err
-		}, e5rt.ErrArgument, []string{"no options"}},
-		{"release with an operation encoded", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"no options"}},
+		{name: "release with an operation encoded", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			defer d.stream.Reset()
 			return d.fn.Release()
-		}, e5rt.ErrInFlight, []string{"e5rt_program_function_release", "1 of its operations", "reset"}},
-		{"buffer of no bytes", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrInFlight, say: []string{"e5rt_program_function_release", "1 of its operations", "reset"}},
+		{name: "buffer of no bytes", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.BufferObjectAlloc(0, 0)
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_buffer_object_alloc", "size of 0 bytes"}},
-		{"buffer larger than the engine's address space", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_buffer_object_alloc", "size of 0 bytes"}},
+		{name: "buffer larger than the engine's address space", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.BufferObjectAlloc(e5rt.MaxBufferBytes+1, 0)
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_buffer_object_alloc", "must be 1 to 3758096384"}},
-		{"buffer of a type that is not known", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_buffer_object_alloc", "must be 1 to 3758096384"}},
+		{name: "buffer of a type that is not known", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.BufferObjectAlloc(8, 1)
 			return err
-		}, e5rt.ErrArgument, []string{"type 1", "use type 0"}},
-		{"compiler without a function", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"type 1", "use type 0"}},
+		{name: "compiler without a function", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.NewCompiler(e5rt.CompilerConfig{})
 			return err
-		}, e5rt.ErrArgument, []string{"e5rt_e5_compiler_create", "CompilerConfig.Compile"}},
-		{"cache without a version", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_e5_compiler_create", "CompilerConfig.Compile"}},
+		{name: "cache without a version", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel, Folder: "x"})
 			return err
-		}, e5rt.ErrArgument, []string{"CompilerConfig.Version"}},
-		{"library of bytes that are none", func(t *testing.T, d *bed) error {
+		}, kind: e5rt.ErrArgument, say: []string{"CompilerConfig.Version"}},
+		{name: "library of bytes that are none", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.NewProgramLibrary(e5rt.Pair{Container: []byte("x")})
 			return err
-		}, nil, []string{"e5rt_program_library_create", "container"}},
+		}, say: []string{"e5rt_program_library_create", "container"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
@@ -177,7 +189,8 @@ func TestTwoOutputsInOneBuffer(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/two.mil")
 	d.once(t)
 	check(t, got[*e5rt.IOPort](t)(d.op.RetainOutputPort("b")).BindBufferObject(d.buffers["a"]))
-	if err := d.op.PrepareOpForEncode(); !errors.Is(err, e5rt.ErrArgument) || !strings.Contains(err.Error(), `"a" and "b" share`) {
+	if err := d.op.PrepareOpForEncode(); !errors.Is(err, e5rt.ErrArgument) || !strings.Contains(err.Error(),
+		`"a" and "b" share`) {
 		t.Errorf("two outputs in one buffer: %v", err)
 	}
 	check(t, got[*e5rt.IOPort](t)(d.op.RetainOutputPort("b")).BindBufferObject(d.buffers["b"]))
@@ -235,7 +248,8 @@ func TestEngineFails(t *testing.T) {
 	for range 2 {
 		check(t, d.stream.EncodeOperation(d.op))
 		err := d.stream.ExecuteSync(ctx)
-		if !errors.Is(err, stopped) || !strings.Contains(err.Error(), "stream 1") || !strings.Contains(err.Error(), "operation 1") {
+		if !errors.Is(err, stopped) || !strings.Contains(err.Error(), "stream 1") || !strings.Contains(err.Error(),
+			"operation 1") {
 			t.Errorf("the error is %v", err)
 		}
 		if y := d.views["state_out"].Floats()[0]; y != 7 {

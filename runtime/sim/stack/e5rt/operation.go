@@ -16,14 +16,26 @@ type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
 // function must be loaded.
 func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateOptions, error) {
 	if f == nil {
-		return nil, &Error{callOptionsCreate, "options", "no function", "retain one with " + callRetainFunction, ErrArgument}
+		return nil, &Error{
+			Call:   callOptionsCreate,
+			Object: "options",
+			Rule:   "no function",
+			Do:     "retain one with " + callRetainFunction,
+			Err:    ErrArgument,
+		}
 	}
 	rt := f.lib.rt
 	rt.mu.Lock()
 	state := f.state
 	rt.mu.Unlock()
 	if state != loaded {
-		return nil, rt.called(callOptionsCreate, f, &Error{callOptionsCreate, f.String(), "it is not loaded", "load it with " + callLoad, ErrOrder})
+		return nil, rt.called(callOptionsCreate, f, &Error{
+			Call:   callOptionsCreate,
+			Object: f.String(),
+			Rule:   "it is not loaded",
+			Do:     "load it with " + callLoad,
+			Err:    ErrOrder,
+		})
 	}
 	return &PrecompiledComputeOpCreateOptions{f}, rt.called(callOptionsCreate, f, nil)
 }
@@ -44,9 +56,16 @@ type ExecutionStreamOperation struct {
 
 // CreatePrecompiledComputeOperationWithOptions is
 // e5rt_execution_stream_operation_create_precompiled_compute_operation_with_options.
-func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateOptions) (*ExecutionStreamOperation, error) {
+func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateOptions) (*ExecutionStreamOperation,
+	error) {
 	if o == nil {
-		return nil, &Error{callOperationCreate, "operation", "no options", "create them with " + callOptionsCreate, ErrArgument}
+		return nil, &Error{
+			Call:   callOperationCreate,
+			Object: "operation",
+			Rule:   "no options",
+			Do:     "create them with " + callOptionsCreate,
+			Err:    ErrArgument,
+		}
 	}
 	f := o.fn
 	rt := f.lib.rt
@@ -54,11 +73,17 @@ func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateO
 	state, d := f.state, f.dispatcher
 	rt.mu.Unlock()
 	if state != loaded {
-		return nil, rt.called(callOperationCreate, f, &Error{callOperationCreate, f.String(), "it is not loaded any more", "retain and load it again", ErrOrder})
+		return nil, rt.called(callOperationCreate, f, &Error{
+			Call:   callOperationCreate,
+			Object: f.String(),
+			Rule:   "it is not loaded any more",
+			Do:     "retain and load it again",
+			Err:    ErrOrder,
+		})
 	}
 	run, err := f.lib.machine.Prepare(f.name, rt.simOptions(d))
 	if err != nil {
-		return nil, rt.called(callOperationCreate, f, &Error{callOperationCreate, f.String(), "", "", err})
+		return nil, rt.called(callOperationCreate, f, &Error{Call: callOperationCreate, Object: f.String(), Err: err})
 	}
 	rt.mu.Lock()
 	op := &ExecutionStreamOperation{fn: f, id: rt.id("operation"), run: run}
@@ -85,10 +110,25 @@ type portSide struct {
 }
 
 var (
-	inputSide  = &portSide{"input", callRetainInput, (*sim.Prepared).Inputs, (*sim.Prepared).BindInput}
-	outputSide = &portSide{"output", callRetainOutput, (*sim.Prepared).Outputs, (*sim.Prepared).BindOutput}
-	stateSide  = &portSide{"state", callRetainState, (*sim.Prepared).States, (*sim.Prepared).BindState}
-	portSides  = []*portSide{inputSide, outputSide, stateSide}
+	inputSide = &portSide{
+		name:   "input",
+		retain: callRetainInput,
+		of:     (*sim.Prepared).Inputs,
+		bind:   (*sim.Prepared).BindInput,
+	}
+	outputSide = &portSide{
+		name:   "output",
+		retain: callRetainOutput,
+		of:     (*sim.Prepared).Outputs,
+		bind:   (*sim.Prepared).BindOutput,
+	}
+	stateSide = &portSide{
+		name:   "state",
+		retain: callRetainState,
+		of:     (*sim.Prepared).States,
+		bind:   (*sim.Prepared).BindState,
+	}
+	portSides = []*portSide{inputSide, outputSide, stateSide}
 )
 
 // RetainInputPort is e5rt_execution_stream_operation_retain_input_port.
@@ -123,7 +163,13 @@ func (op *ExecutionStreamOperation) retain(side *portSide, name string) (*IOPort
 	if names != nil {
 		do = "it has " + strings.Join(names, ", ")
 	}
-	return nil, op.fn.lib.rt.called(side.retain, op, &Error{side.retain, op.String(), fmt.Sprintf("no %s port %q", side.name, name), do, ErrArgument})
+	return nil, op.fn.lib.rt.called(side.retain, op, &Error{
+		Call:   side.retain,
+		Object: op.String(),
+		Rule:   fmt.Sprintf("no %s port %q", side.name, name),
+		Do:     do,
+		Err:    ErrArgument,
+	})
 }
 
 // InputNames returns the names of the input ports in order.
@@ -164,27 +210,57 @@ func (op *ExecutionStreamOperation) free(call string) error {
 	case s == nil:
 		return nil
 	case s.state == inFlight:
-		return &Error{call, op.String(), fmt.Sprintf("%s, on which it is encoded, is in flight", s), "wait for its completion", ErrInFlight}
+		return &Error{
+			Call:   call,
+			Object: op.String(),
+			Rule:   fmt.Sprintf("%s, on which it is encoded, is in flight", s),
+			Do:     "wait for its completion",
+			Err:    ErrInFlight,
+		}
 	default:
-		return &Error{call, op.String(), fmt.Sprintf("it is encoded on %s", s), "reset the stream with " + callReset, ErrOrder}
+		return &Error{
+			Call:   call,
+			Object: op.String(),
+			Rule:   fmt.Sprintf("it is encoded on %s", s),
+			Do:     "reset the stream with " + callReset,
+			Err:    ErrOrder,
+		}
 	}
 }
 
 // prepare checks the bindings. The runtime's lock is held.
 func (op *ExecutionStreamOperation) prepare(call string) error {
 	if op.fn.state != loaded {
-		return &Error{call, op.String(), fmt.Sprintf("%s has been released", op.fn), "retain and load it again", ErrOrder}
+		return &Error{
+			Call:   call,
+			Object: op.String(),
+			Rule:   fmt.Sprintf("%s has been released", op.fn),
+			Do:     "retain and load it again",
+			Err:    ErrOrder,
+		}
 	}
 	if op.prepared {
 		return nil
 	}
 	for _, p := range op.ports {
 		if p.buf == nil && p.side != stateSide {
-			return &Error{call, op.String(), fmt.Sprintf("nothing is bound to %s port %q", p.side.name, p.name), "bind a buffer object of " + fmt.Sprint(p.desc.Size) + " bytes with " + callBind, ErrUnbound}
+			return &Error{
+				Call:   call,
+				Object: op.String(),
+				Rule:   fmt.Sprintf("nothing is bound to %s port %q", p.side.name, p.name),
+				Do:     "bind a buffer object of " + fmt.Sprint(p.desc.Size) + " bytes with " + callBind,
+				Err:    ErrUnbound,
+			}
 		}
 	}
 	if err := op.run.Check(); err != nil {
-		return &Error{call, op.String(), err.Error(), "bind a buffer object of its own to each", ErrArgument}
+		return &Error{
+			Call:   call,
+			Object: op.String(),
+			Rule:   err.Error(),
+			Do:     "bind a buffer object of its own to each",
+			Err:    ErrArgument,
+		}
 	}
 	op.prepared = true
 	return nil
@@ -240,17 +316,35 @@ func (p *IOPort) BindBufferObject(b *BufferObject) error {
 func (p *IOPort) bind(b *BufferObject) error {
 	switch {
 	case b == nil:
-		return &Error{callBind, p.String(), "no buffer object", "allocate one with " + callAlloc, ErrArgument}
+		return &Error{
+			Call:   callBind,
+			Object: p.String(),
+			Rule:   "no buffer object",
+			Do:     "allocate one with " + callAlloc,
+			Err:    ErrArgument,
+		}
 	case b.rt != p.op.fn.lib.rt:
-		return &Error{callBind, p.String(), fmt.Sprintf("%s belongs to another runtime", b), "allocate one of this runtime with " + callAlloc, ErrArgument}
+		return &Error{
+			Call:   callBind,
+			Object: p.String(),
+			Rule:   fmt.Sprintf("%s belongs to another runtime", b),
+			Do:     "allocate one of this runtime with " + callAlloc,
+			Err:    ErrArgument,
+		}
 	case int64(len(b.data)) < p.desc.Size:
-		return &Error{callBind, p.String(), fmt.Sprintf("%s is too small: %s takes %d", b, p.desc.Type, p.desc.Size), "allocate a larger one with " + callAlloc, ErrSize}
+		return &Error{
+			Call:   callBind,
+			Object: p.String(),
+			Rule:   fmt.Sprintf("%s is too small: %s takes %d", b, p.desc.Type, p.desc.Size),
+			Do:     "allocate a larger one with " + callAlloc,
+			Err:    ErrSize,
+		}
 	}
 	if err := p.op.free(callBind); err != nil {
 		return err
 	}
 	if err := p.side.bind(p.op.run, p.name, b.data); err != nil {
-		return &Error{callBind, p.String(), "", "", err}
+		return &Error{Call: callBind, Object: p.String(), Err: err}
 	}
 	p.buf, p.op.prepared = b, false
 	return nil

@@ -20,10 +20,12 @@ func TestTensorDescriptor(t *testing.T) {
 	if td := cacheIn.TensorDescriptor(); !reflect.DeepEqual(td, want) {
 		t.Errorf("the descriptor is %+v, want %+v", td, want)
 	}
-	if again := got[*e5rt.IOPort](t)(d.op.RetainInputPort("cache_in")); again != cacheIn || again.BufferObject() != d.buffers["cache_in"] {
+	if again := got[*e5rt.IOPort](t)(d.op.RetainInputPort("cache_in")); again != cacheIn ||
+		again.BufferObject() != d.buffers["cache_in"] {
 		t.Error("a port retained again is another, or has another buffer")
 	}
-	if in, out := d.op.InputNames(), d.op.OutputNames(); !slices.Equal(in, []string{"entry", "position", "cache_in"}) || !slices.Equal(out, []string{"cache_out"}) {
+	if in, out := d.op.InputNames(), d.op.OutputNames(); !slices.Equal(in, []string{"entry", "position", "cache_in"}) ||
+		!slices.Equal(out, []string{"cache_out"}) {
 		t.Errorf("ports %q and %q", in, out)
 	}
 	if typ := got[*e5rt.IOPort](t)(d.op.RetainOutputPort("cache_out")).ResultType(); !typ.Equal(want.Type) {
@@ -54,7 +56,10 @@ func TestView(t *testing.T) {
 	}{
 		{halves.SetFloats(1), "holds 4 elements"},
 		{ints.SetInts(1, 2, 3, 4, 5), "holds 4 elements"},
-		{func() error { _, err := b.View(e5rt.TensorDescriptor{Type: ir.TensorOf(ir.FP32, 5)}); return err }(), "of 20 bytes"},
+		{func() error {
+			_, err := b.View(e5rt.TensorDescriptor{Type: ir.TensorOf(ir.FP32, 5)})
+			return err
+		}(), "of 20 bytes"},
 		{func() error {
 			_, err := b.View(e5rt.TensorDescriptor{Type: ir.TensorOf(ir.FP16, ir.Unknown)})
 			return err
@@ -105,7 +110,8 @@ func TestOpenOutput(t *testing.T) {
 	for _, c := range []struct {
 		x  []float32
 		at []int64 // nil: more than the buffer holds
-	}{{[]float32{0, 1, 0, 2}, []int64{1, 3}}, {[]float32{0, 0, 0, 0}, []int64{}}, {[]float32{1, 1, 1, 1}, nil}, {[]float32{1, 0, 1, 1}, []int64{0, 2, 3}}} {
+	}{{[]float32{0, 1, 0, 2}, []int64{1, 3}}, {[]float32{0, 0, 0, 0}, []int64{}}, {[]float32{1, 1, 1, 1}, nil},
+		{[]float32{1, 0, 1, 1}, []int64{0, 2, 3}}} {
 		check(t, d.views["x"].SetFloats(c.x...))
 		check(t, d.stream.EncodeOperation(d.op))
 		err := d.stream.ExecuteSync(context.Background())
@@ -134,7 +140,8 @@ func TestTrace(t *testing.T) {
 	check(t, got[*e5rt.Submission](t)(d.stream.SubmitAsync(context.Background(), 0, nil)).Wait(context.Background()))
 	var lines []string
 	for i, e := range rec.Events {
-		if e.Layer != trace.E5RT || e.Client != 7 || e.Seq != uint64(i+1) || len(e.Args) == 0 || e.Args[0].Key != "object" {
+		if e.Layer != trace.E5RT || e.Client != 7 || e.Seq != uint64(i+1) || len(e.Args) == 0 ||
+			e.Args[0].Key != "object" {
 			t.Errorf("event %d: %+v", i, e)
 		}
 		line := strings.Join([]string{e.Name, []string{"", " begins", " ends"}[e.Phase], " at ", e.At.String()}, "")

@@ -129,13 +129,25 @@ func (rt *Runtime) id(kind string) uint64 {
 }
 
 func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
-	return sim.Options{Numerics: sim.Mode(rt.o.Numerics), Workers: rt.o.Workers, CallBytes: rt.o.CallBytes, Dispatcher: d}
+	return sim.Options{
+		Numerics:   sim.Mode(rt.o.Numerics),
+		Workers:    rt.o.Workers,
+		CallBytes:  rt.o.CallBytes,
+		Dispatcher: d,
+	}
 }
 
 // event traces a call. It is called only where tracing is on, so that nothing is
 // built for nobody.
 func (rt *Runtime) event(phase trace.Phase, call, object string, request uint64, err error, args ...trace.Arg) {
-	e := trace.Event{Layer: trace.E5RT, Phase: phase, Name: call, At: rt.clock.Now(), Client: rt.o.Client, Request: request}
+	e := trace.Event{
+		Layer:   trace.E5RT,
+		Phase:   phase,
+		Name:    call,
+		At:      rt.clock.Now(),
+		Client:  rt.o.Client,
+		Request: request,
+	}
 	e.Args = append([]trace.Arg{{Key: "object", Value: object}}, args...)
 	if err != nil {
 		e.Err = err.Error()

@@ -58,13 +58,37 @@ func (s *ExecutionStream) EncodeOperation(op *ExecutionStreamOperation) error {
 func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
 	switch {
 	case op == nil:
-		return &Error{callEncode, s.String(), "no operation", "create one with " + callOperationCreate, ErrArgument}
+		return &Error{
+			Call:   callEncode,
+			Object: s.String(),
+			Rule:   "no operation",
+			Do:     "create one with " + callOperationCreate,
+			Err:    ErrArgument,
+		}
 	case op.fn.lib.rt != s.rt:
-		return &Error{callEncode, s.String(), fmt.Sprintf("%s belongs to another runtime", op), "create the stream with the same runtime", ErrArgument}
+		return &Error{
+			Call:   callEncode,
+			Object: s.String(),
+			Rule:   fmt.Sprintf("%s belongs to another runtime", op),
+			Do:     "create the stream with the same runtime",
+			Err:    ErrArgument,
+		}
 	case s.state == inFlight:
-		return &Error{callEncode, s.String(), "it is in flight", "wait for its completion, then reset it with " + callReset, ErrInFlight}
+		return &Error{
+			Call:   callEncode,
+			Object: s.String(),
+			Rule:   "it is in flight",
+			Do:     "wait for its completion, then reset it with " + callReset,
+			Err:    ErrInFlight,
+		}
 	case s.state == executed:
-		return &Error{callEncode, s.String(), "it has been executed", "reset it with " + callReset, ErrOrder}
+		return &Error{
+			Call:   callEncode,
+			Object: s.String(),
+			Rule:   "it has been executed",
+			Do:     "reset it with " + callReset,
+			Err:    ErrOrder,
+		}
 	}
 	if err := op.free(callEncode); err != nil {
 		return err
@@ -84,11 +108,29 @@ func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
 func (s *ExecutionStream) start(call string) (request uint64, lost bool, err error) {
 	switch s.state {
 	case empty:
-		return 0, false, &Error{call, s.String(), "nothing is encoded on it", "encode an operation with " + callEncode, ErrOrder}
+		return 0, false, &Error{
+			Call:   call,
+			Object: s.String(),
+			Rule:   "nothing is encoded on it",
+			Do:     "encode an operation with " + callEncode,
+			Err:    ErrOrder,
+		}
 	case inFlight:
-		return 0, false, &Error{call, s.String(), "it is in flight already", "wait for its completion, then reset it with " + callReset, ErrInFlight}
+		return 0, false, &Error{
+			Call:   call,
+			Object: s.String(),
+			Rule:   "it is in flight already",
+			Do:     "wait for its completion, then reset it with " + callReset,
+			Err:    ErrInFlight,
+		}
 	case executed:
-		return 0, false, &Error{call, s.String(), "it has been executed", "reset it with " + callReset + ", then encode", ErrOrder}
+		return 0, false, &Error{
+			Call:   call,
+			Object: s.String(),
+			Rule:   "it has been executed",
+			Do:     "reset it with " + callReset + ", then encode",
+			Err:    ErrOrder,
+		}
 	}
 	s.state = inFlight
 	s.rt.requests++
@@ -151,7 +193,13 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 			case <-ctx.Done():
 				s.rt.turns.quit(turn)
 				s.ended(encoded)
-				return s.rt.called(callExecute, s, &Error{callExecute, s.String(), "other streams were in flight", "execute it again", ctx.Err()})
+				return s.rt.called(callExecute, s, &Error{
+					Call:   callExecute,
+					Object: s.String(),
+					Rule:   "other streams were in flight",
+					Do:     "execute it again",
+					Err:    ctx.Err(),
+				})
 			}
 		}
 	}
@@ -159,7 +207,13 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 	s.ran()
 	if lost {
 		<-ctx.Done()
-		return s.rt.called(callExecute, s, &Error{callExecute, s.String(), lostRule, lostDo, ctx.Err()})
+		return s.rt.called(callExecute, s, &Error{
+			Call:   callExecute,
+			Object: s.String(),
+			Rule:   lostRule,
+			Do:     lostDo,
+			Err:    ctx.Err(),
+		})
 	}
 	s.ended(executed)
 	s.collected()
@@ -181,10 +235,10 @@ func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uin
 	}
 	for _, op := range s.ops {
 		if err := s.rt.advance(Binding); err != nil {
-			return &Error{call, s.String(), op.String(), "", err}
+			return &Error{Call: call, Object: s.String(), Rule: op.String(), Err: err}
 		}
 		if err := op.run.Run(ctx); err != nil {
-			return &Error{call, s.String(), op.String(), "", err}
+			return &Error{Call: call, Object: s.String(), Rule: op.String(), Err: err}
 		}
 	}
 	return nil
@@ -196,7 +250,13 @@ func (s *ExecutionStream) Reset() error {
 	s.rt.mu.Lock()
 	err := error(nil)
 	if s.state == inFlight {
-		err = &Error{callReset, s.String(), "it is in flight", "wait for its completion", ErrInFlight}
+		err = &Error{
+			Call:   callReset,
+			Object: s.String(),
+			Rule:   "it is in flight",
+			Do:     "wait for its completion",
+			Err:    ErrInFlight,
+		}
 	} else {
 		for i, op := range s.ops {
 			op.stream = nil

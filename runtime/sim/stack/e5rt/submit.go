@@ -29,9 +29,16 @@ type Submission struct {
 // The timeout is of virtual time, from now on; 0 is none. It breaks the wait, not
 // the work: a completion that comes later than it is an error of kind ErrTimeout,
 // although the operations were run and the buffers hold their results.
-func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration, completion func(error)) (*Submission, error) {
+func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration, completion func(error)) (*Submission,
+	error) {
 	if timeout < 0 {
-		return nil, s.rt.called(callSubmit, s, &Error{callSubmit, s.String(), fmt.Sprintf("timeout of %v", timeout), "give 0 for none", ErrArgument})
+		return nil, s.rt.called(callSubmit, s, &Error{
+			Call:   callSubmit,
+			Object: s.String(),
+			Rule:   fmt.Sprintf("timeout of %v", timeout),
+			Do:     "give 0 for none",
+			Err:    ErrArgument,
+		})
 	}
 	s.rt.mu.Lock()
 	request, lost, err := s.start(callSubmit)
@@ -39,7 +46,14 @@ func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration
 	if err != nil {
 		return nil, s.rt.called(callSubmit, s, err)
 	}
-	b := &Submission{s: s, lost: lost, done: completion, finished: make(chan struct{}), fired: make(chan struct{}), breaking: make(chan struct{}, 1)}
+	b := &Submission{
+		s:        s,
+		lost:     lost,
+		done:     completion,
+		finished: make(chan struct{}),
+		fired:    make(chan struct{}),
+		breaking: make(chan struct{}, 1),
+	}
 	b.breaking <- struct{}{}
 	if timeout > 0 {
 		b.deadline = s.rt.clock.Now() + timeout
@@ -93,7 +107,7 @@ func (b *Submission) complete() {
 }
 
 func (b *Submission) timedOut(rule string) error {
-	return &Error{callSubmit, b.s.String(), rule, "", ErrTimeout}
+	return &Error{Call: callSubmit, Object: b.s.String(), Rule: rule, Err: ErrTimeout}
 }
 
 // Done is closed when the completion has fired, or a Wait was broken by the timeout.
@@ -136,7 +150,7 @@ func (b *Submission) Wait(ctx context.Context) error {
 
 func (b *Submission) gaveUp(err error) error {
 	if b.lost {
-		return &Error{callSubmit, b.s.String(), lostRule, lostDo, err}
+		return &Error{Call: callSubmit, Object: b.s.String(), Rule: lostRule, Do: lostDo, Err: err}
 	}
-	return &Error{callSubmit, b.s.String(), "the wait was given up", "wait again", err}
+	return &Error{Call: callSubmit, Object: b.s.String(), Rule: "the wait was given up", Do: "wait again", Err: err}
 }

@@ -134,7 +134,8 @@ func TestOverlapUnfinished(t *testing.T) {
 			t.Errorf("reset of the stream that waits: %v", err)
 		}
 		err := second.Wait(ctx)
-		if !errors.Is(err, e5rt.ErrTimeout) || !strings.Contains(err.Error(), "stream") || !strings.Contains(err.Error(), "has not fired") {
+		if !errors.Is(err, e5rt.ErrTimeout) || !strings.Contains(err.Error(), "stream") ||
+			!strings.Contains(err.Error(), "has not fired") {
 			t.Errorf("the second wait ends with %v", err)
 		}
 		if e := <-fired; e != err {
@@ -179,7 +180,8 @@ func TestOverlapUnfinished(t *testing.T) {
 	first = got[*e5rt.Submission](t)(ss[0].SubmitAsync(ctx, 0, nil))
 	gone, cancel := context.WithCancel(ctx)
 	time.AfterFunc(0, cancel)
-	if err := ss[2].ExecuteSync(gone); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "has not fired") {
+	if err := ss[2].ExecuteSync(gone); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(),
+		"has not fired") {
 		t.Errorf("the synchronous call beside another stream ends with %v", err)
 	}
 	check(t, first.Wait(ctx))

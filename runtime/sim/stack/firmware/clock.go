@@ -57,7 +57,7 @@ func (c *Clock) After(d time.Duration, f func()) (*Timer, error) {
 		return nil, err
 	}
 	c.order++
-	t := &Timer{c.now + d, c.order, f, slot}
+	t := &Timer{at: c.now + d, order: c.order, call: f, slot: slot}
 	i, _ := slices.BinarySearchFunc(c.timers, t, func(a, b *Timer) int {
 		if a.at != b.at {
 			return int(min(max(a.at-b.at, -1), 1))

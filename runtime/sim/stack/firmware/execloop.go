@@ -48,15 +48,18 @@ type ExecRule struct {
 // ExecRules are the transitions of table 29.8's machine. A state that is not
 // listed with an event refuses it; PAUSE refuses every event.
 var ExecRules = []ExecRule{
-	{Rule[ExecState, ExecEvent]{ExecInit, EventDrain, ExecRun, true}, false}, // arming is a move toward idle
-	{Rule[ExecState, ExecEvent]{ExecRun, EventDispatch, ExecExec, false}, false},
-	{Rule[ExecState, ExecEvent]{ExecExec, EventDispatch, ExecExec, true}, false}, // another request beside the one in flight
-	{Rule[ExecState, ExecEvent]{ExecExec, EventDrain, ExecRun, false}, false},
-	{Rule[ExecState, ExecEvent]{ExecRun, EventEnterSecure, ExecSecure, false}, true},
-	{Rule[ExecState, ExecEvent]{ExecExec, EventEnterSecure, ExecSecure, false}, true},
-	{Rule[ExecState, ExecEvent]{ExecSecure, EventDispatch, ExecSecure, true}, false},
-	{Rule[ExecState, ExecEvent]{ExecSecure, EventDrain, ExecSecure, true}, false}, // the phase, not the work, ends the state
-	{Rule[ExecState, ExecEvent]{ExecSecure, EventExitSecure, ExecRun, false}, true},
+	// arming is a move toward idle
+	{Rule[ExecState, ExecEvent]{From: ExecInit, On: EventDrain, To: ExecRun, Modelled: true}, false},
+	{Rule[ExecState, ExecEvent]{From: ExecRun, On: EventDispatch, To: ExecExec, Modelled: false}, false},
+	// another request beside the one in flight
+	{Rule[ExecState, ExecEvent]{From: ExecExec, On: EventDispatch, To: ExecExec, Modelled: true}, false},
+	{Rule[ExecState, ExecEvent]{From: ExecExec, On: EventDrain, To: ExecRun, Modelled: false}, false},
+	{Rule[ExecState, ExecEvent]{From: ExecRun, On: EventEnterSecure, To: ExecSecure, Modelled: false}, true},
+	{Rule[ExecState, ExecEvent]{From: ExecExec, On: EventEnterSecure, To: ExecSecure, Modelled: false}, true},
+	{Rule[ExecState, ExecEvent]{From: ExecSecure, On: EventDispatch, To: ExecSecure, Modelled: true}, false},
+	// the phase, not the work, ends the state
+	{Rule[ExecState, ExecEvent]{From: ExecSecure, On: EventDrain, To: ExecSecure, Modelled: true}, false},
+	{Rule[ExecState, ExecEvent]{From: ExecSecure, On: EventExitSecure, To: ExecRun, Modelled: false}, true},
 }
 
 // InvariantError is a violation that the firmware asserts on: a fault, not a
@@ -68,7 +71,8 @@ type InvariantError struct {
 
 // Error names the state and the event.
 func (e *InvariantError) Error() string {
-	return fmt.Sprintf("firmware: execution loop: event %s in state %s violates an invariant; the firmware faults", e.Event, e.State)
+	return fmt.Sprintf("firmware: execution loop: event %s in state %s violates an invariant; the firmware faults",
+		e.Event, e.State)
 }
 
 // ExecLoop is the control state machine of the execution loop.

@@ -97,7 +97,8 @@ type Kernel struct {
 // framework's reservation.
 func Boot(c KernelConfig) (*Kernel, error) {
 	if c.InitialHeap/2 < c.Reserved || c.InitialHeap == 2*c.Reserved {
-		return nil, fmt.Errorf("firmware: the initial heap of %d bytes must exceed twice the reservation of %d; enlarge the heap", c.InitialHeap, c.Reserved)
+		return nil, fmt.Errorf("firmware: the initial heap of %d bytes must exceed twice the reservation of %d; "+
+			"enlarge the heap", c.InitialHeap, c.Reserved)
 	}
 	k := new(Kernel)
 	var err error
@@ -278,7 +279,13 @@ func (k *Kernel) TaskList() []TaskReport {
 	defer k.mu.Unlock()
 	out := make([]TaskReport, len(k.tasks))
 	for i, t := range k.tasks {
-		out[i] = TaskReport{t.Name, t.Priority, t.machine.State(), t.input.Report(), t.interrupt.Report()}
+		out[i] = TaskReport{
+			Name:      t.Name,
+			Priority:  t.Priority,
+			State:     t.machine.State(),
+			Input:     t.input.Report(),
+			Interrupt: t.interrupt.Report(),
+		}
 	}
 	return out
 }

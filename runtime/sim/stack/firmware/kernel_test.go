@@ -23,7 +23,7 @@ func boot(t *testing.T, c KernelConfig) *Kernel {
 
 func create(t *testing.T, k *Kernel, name string, priority, depth int, h Handler) *Task {
 	t.Helper()
-	x, err := k.Create(TaskConfig{name, priority, depth, 16, h})
+	x, err := k.Create(TaskConfig{Name: name, Priority: priority, Depth: depth, Width: 16, Handler: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,8 @@ func TestBootHeap(t *testing.T) {
 	for _, tt := range []struct {
 		heap, reserved uint64
 		ok             bool
-	}{{2, 1, false}, {3, 1, true}, {1, 1, false}, {1<<64 - 1, 1 << 63, false}, {1<<64 - 1, 1<<63 - 1, true}, {0, 0, false}} {
+	}{{2, 1, false}, {3, 1, true}, {1, 1, false}, {1<<64 - 1, 1 << 63, false}, {1<<64 - 1, 1<<63 - 1, true},
+		{0, 0, false}} {
 		c := DefaultKernel
 		c.InitialHeap, c.Reserved = tt.heap, tt.reserved
 		if _, err := Boot(c); (err == nil) != tt.ok {
@@ -93,7 +94,8 @@ func TestTable29_1Pumps(t *testing.T) {
 	}
 	_, err := k.Run(100)
 	var stall *StallError
-	if !errors.As(err, &stall) || !strings.Contains(err.Error(), "call manager waits for room in the queue of task server") {
+	if !errors.As(err, &stall) || !strings.Contains(err.Error(),
+		"call manager waits for room in the queue of task server") {
 		t.Error(err)
 	}
 	if got := states(k); !slices.Equal(got, []string{"SUSPENDED", "SEMWAIT"}) {
@@ -159,7 +161,8 @@ func TestPumpOrder(t *testing.T) {
 		t.Error(err)
 	}
 	want := []string{
-		"mid truei", "high falsei", "same falsei", "mid false1", "high false1", "same false1", "mid false2", "high false2", "same false2",
+		"mid truei", "high falsei", "same falsei", "mid false1", "high false1", "same false1", "mid false2",
+		"high false2", "same false2",
 		"low falsei", "low false1", "low false2",
 	}
 	if !slices.Equal(log, want) {
@@ -178,7 +181,13 @@ func TestPools(t *testing.T) {
 	a, b := create(t, k, "a", 1, 2, nop), create(t, k, "b", 1, 3, nop)
 	before := k.Pools()
 	var over *CapacityError
-	if _, err := k.Create(TaskConfig{"c", 1, 2, 2, nop}); !errors.As(err, &over) || over.What != "semaphore" || over.Capacity != 10 {
+	if _, err := k.Create(TaskConfig{
+		Name:     "c",
+		Priority: 1,
+		Depth:    2,
+		Width:    2,
+		Handler:  nop,
+	}); !errors.As(err, &over) || over.What != "semaphore" || over.Capacity != 10 {
 		t.Error(err)
 	}
 	if !reflect.DeepEqual(before, k.Pools()) {
@@ -207,7 +216,9 @@ func TestPools(t *testing.T) {
 	must(t, k.Terminate(a))
 	must(t, k.Terminate(b))
 	full(t, k.Pools()...)
-	for _, c := range []TaskConfig{{"d", 1, 0, 1, nop}, {"d", 1, 1, 0, nop}, {"d", 1, 1 << 16, 1 << 16, nop}, {"d", 1, 1, 1, nil}} {
+	for _, c := range []TaskConfig{{Name: "d", Priority: 1, Depth: 0, Width: 1, Handler: nop}, {Name: "d", Priority: 1,
+		Depth: 1, Width: 0, Handler: nop}, {Name: "d", Priority: 1, Depth: 1 << 16, Width: 1 << 16, Handler: nop},
+		{Name: "d", Priority: 1, Depth: 1, Width: 1}} {
 		if _, err := k.Create(c); err == nil {
 			t.Errorf("%+v is made", c)
 		}

@@ -106,14 +106,14 @@ func (e TaskEvent) String() string { return word(taskEvents, int(e)) }
 // TaskRules are the transitions between the states of table 29.1. The chapter
 // lists the states alone.
 var TaskRules = []Rule[TaskState, TaskEvent]{
-	{Waiting, TaskPosted, Runnable, true},
-	{Runnable, TaskDrained, Waiting, true},
-	{Runnable, TaskFull, SemWait, true},
-	{SemWait, TaskRoom, Runnable, true},
-	{Runnable, TaskSuspend, Suspended, true},
-	{Waiting, TaskSuspend, Suspended, true},
-	{Suspended, TaskResume, Runnable, true},
-	{Runnable, TaskBlock, Blocked, true},
-	{Waiting, TaskBlock, Blocked, true},
-	{Blocked, TaskUnblock, Runnable, true},
+	{From: Waiting, On: TaskPosted, To: Runnable, Modelled: true},
+	{From: Runnable, On: TaskDrained, To: Waiting, Modelled: true},
+	{From: Runnable, On: TaskFull, To: SemWait, Modelled: true},
+	{From: SemWait, On: TaskRoom, To: Runnable, Modelled: true},
+	{From: Runnable, On: TaskSuspend, To: Suspended, Modelled: true},
+	{From: Waiting, On: TaskSuspend, To: Suspended, Modelled: true},
+	{From: Suspended, On: TaskResume, To: Runnable, Modelled: true},
+	{From: Runnable, On: TaskBlock, To: Blocked, Modelled: true},
+	{From: Waiting, On: TaskBlock, To: Blocked, Modelled: true},
+	{From: Blocked, On: TaskUnblock, To: Runnable, Modelled: true},
 }

@@ -130,7 +130,9 @@ func TestTable29_8Pause(t *testing.T) {
 func TestSmallMachines(t *testing.T) {
 	every(t, ProcessRules, []string{"idle start running", "running stop idle"}, NumProcessStates, NumProcessEvents)
 	every(t, CacheRules, []string{
-		"available install in-use", "in-use trigger in-use", "in-use invalidate invalidating", "invalidating released available",
+		"available install in-use", "in-use trigger in-use", "in-use invalidate invalidating",
+		"invalidating released available",
 	}, NumCacheStates, NumCacheEvents)
-	every(t, OutputSetRules, []string{"available execute in-execution", "in-execution recycle available"}, NumOutputSetStates, NumOutputSetEvents)
+	every(t, OutputSetRules, []string{"available execute in-execution", "in-execution recycle available"},
+		NumOutputSetStates, NumOutputSetEvents)
 }

@@ -31,7 +31,7 @@ func (e *ValueError) Error() string {
 // between refuses a value outside min to max.
 func between(field string, v, min, max int64) error {
 	if v < min || v > max {
-		return &ValueError{field, v, min, max}
+		return &ValueError{Field: field, Val: v, Min: min, Max: max}
 	}
 	return nil
 }

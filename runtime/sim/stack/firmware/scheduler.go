@@ -135,7 +135,11 @@ type SchedulerReport struct {
 func (s *Scheduler) Report() SchedulerReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := SchedulerReport{Flight: Report{"in flight", s.flight, s.flight - len(s.running)}, Throttled: s.throttled, Refused: s.refused}
+	out := SchedulerReport{
+		Flight:    Report{"in flight", s.flight, s.flight - len(s.running)},
+		Throttled: s.throttled,
+		Refused:   s.refused,
+	}
 	for p := range s.waiting {
 		name := fmt.Sprintf("priority %d", p)
 		out.Waiting[p] = Report{name, s.depth, s.depth - len(s.waiting[p])}

@@ -19,7 +19,8 @@ func TestTable29_6(t *testing.T) {
 	for p := range NumPriorities {
 		bands = append(bands, Band(p))
 	}
-	if !slices.Equal(bands, []string{"system", "system", "application", "application", "application", "application", "application", "application"}) {
+	if !slices.Equal(bands, []string{"system", "system", "application", "application", "application", "application",
+		"application", "application"}) {
 		t.Error(bands)
 	}
 	if SoftwareDeadline != 2*time.Second {
@@ -48,7 +49,8 @@ func TestTable29_6(t *testing.T) {
 	if want := []uint64{3, 9, 5, 1, 4, 0}; !slices.Equal(order, want) {
 		t.Errorf("order %d, want %d", order, want)
 	}
-	for _, r := range []Request{{Priority: 8, Network: 1}, {Priority: -1, Network: 1}, {Network: 0}, {Network: 256}, {ID: 2, Priority: 1, Network: 1}} {
+	for _, r := range []Request{{Priority: 8, Network: 1}, {Priority: -1, Network: 1}, {Network: 0}, {Network: 256},
+		{ID: 2, Priority: 1, Network: 1}} {
 		if s.Submit(r) == nil {
 			t.Errorf("%+v is taken", r)
 		}
@@ -71,7 +73,8 @@ func TestTable29_6Credits(t *testing.T) {
 			id++
 		}
 		var over *CapacityError
-		if err := s.Submit(Request{ID: 1 << 20, Priority: p, Network: 1}); !errors.As(err, &over) || over.Capacity != depth {
+		if err := s.Submit(Request{ID: 1 << 20, Priority: p, Network: 1}); !errors.As(err, &over) ||
+			over.Capacity != depth {
 			t.Error(err)
 		}
 	}
@@ -271,7 +274,8 @@ func TestTable29_7(t *testing.T) {
 	if !slices.Equal(a.log, log) {
 		t.Errorf("%q", a.log)
 	}
-	for _, s := range []Submission{{Queue: 8, Network: 1}, {Queue: -1, Network: 1}, {Network: 0}, {Network: 256}, {Priority: 8, Network: 1}, {Queue: 7, Network: 1}} {
+	for _, s := range []Submission{{Queue: 8, Network: 1}, {Queue: -1, Network: 1}, {Network: 0}, {Network: 256},
+		{Priority: 8, Network: 1}, {Queue: 7, Network: 1}} {
 		a := &aperture{}
 		if Submit(a, s) == nil || len(a.log) > 0 {
 			t.Errorf("%d: %q", s.Queue, a.log)
@@ -299,11 +303,13 @@ func TestTable29_6Deadline(t *testing.T) {
 		at     time.Duration
 		aborts int
 	}{
-		{"idle", jammed{idle: true}, 0, Quiesced, 0, 0},
-		{"idle in time", jammed{}, 1999 * time.Millisecond, Quiesced, 1999 * time.Millisecond, 0},
-		{"aborted", jammed{clears: true}, 0, Aborted, 2 * time.Second, 1},
-		{"abort clears late", jammed{}, 3 * time.Second, Aborted, 3 * time.Second, 1},
-		{"stuck", jammed{}, 0, Stuck, 4 * time.Second, 1},
+		{name: "idle", queue: jammed{idle: true}, idleAt: 0, want: Quiesced, at: 0, aborts: 0},
+		{name: "idle in time", queue: jammed{}, idleAt: 1999 * time.Millisecond, want: Quiesced,
+			at: 1999 * time.Millisecond, aborts: 0},
+		{name: "aborted", queue: jammed{clears: true}, idleAt: 0, want: Aborted, at: 2 * time.Second, aborts: 1},
+		{name: "abort clears late", queue: jammed{}, idleAt: 3 * time.Second, want: Aborted, at: 3 * time.Second,
+			aborts: 1},
+		{name: "stuck", queue: jammed{}, idleAt: 0, want: Stuck, at: 4 * time.Second, aborts: 1},
 	} {
 		c, err := NewClock(4)
 		must(t, err)

@@ -31,8 +31,8 @@ func (e ProcessEvent) String() string { return word([]string{"start", "stop"}, i
 
 // ProcessRules are the transitions of a process slot.
 var ProcessRules = []Rule[ProcessState, ProcessEvent]{
-	{ProcessIdle, ProcessStart, ProcessRunning, true},
-	{ProcessRunning, ProcessStop, ProcessIdle, true},
+	{From: ProcessIdle, On: ProcessStart, To: ProcessRunning, Modelled: true},
+	{From: ProcessRunning, On: ProcessStop, To: ProcessIdle, Modelled: true},
 }
 
 // CacheState is the state of a cache request, a resident chain.
@@ -71,10 +71,10 @@ func (e CacheEvent) String() string {
 // CacheRules are the transitions of a cache request: a resident chain goes
 // through available, in-use and invalidating.
 var CacheRules = []Rule[CacheState, CacheEvent]{
-	{CacheAvailable, CacheInstall, CacheInUse, false},
-	{CacheInUse, CacheTrigger, CacheInUse, false},
-	{CacheInUse, CacheInvalidate, CacheInvalidating, false},
-	{CacheInvalidating, CacheReleased, CacheAvailable, true},
+	{From: CacheAvailable, On: CacheInstall, To: CacheInUse, Modelled: false},
+	{From: CacheInUse, On: CacheTrigger, To: CacheInUse, Modelled: false},
+	{From: CacheInUse, On: CacheInvalidate, To: CacheInvalidating, Modelled: false},
+	{From: CacheInvalidating, On: CacheReleased, To: CacheAvailable, Modelled: true},
 }
 
 // OutputSetState is the state of a chained output buffer.
@@ -107,6 +107,6 @@ func (e OutputSetEvent) String() string { return word([]string{"execute", "recyc
 
 // OutputSetRules are the transitions of an output set.
 var OutputSetRules = []Rule[OutputSetState, OutputSetEvent]{
-	{OutputAvailable, OutputExecute, OutputInExecution, false},
-	{OutputInExecution, OutputRecycle, OutputAvailable, true},
+	{From: OutputAvailable, On: OutputExecute, To: OutputInExecution, Modelled: false},
+	{From: OutputInExecution, On: OutputRecycle, To: OutputAvailable, Modelled: true},
 }

@@ -11,7 +11,9 @@ type StatsSizes struct {
 }
 
 // QueryStatsSizes answers the size query.
-func QueryStatsSizes() StatsSizes { return StatsSizes{StatsHeaderSize, 0x14, 0x10, engineRecord} }
+func QueryStatsSizes() StatsSizes {
+	return StatsSizes{Header: StatsHeaderSize, Event: 0x14, Debug: 0x10, Engine: engineRecord}
+}
 
 // The statistics buffer.
 const (
@@ -36,13 +38,27 @@ type StatsField struct {
 
 // StatsFields are the fields of the header.
 var StatsFields = []StatsField{
-	{0x00, 2, "magic", func(h *StatsHeader) uint64 { return uint64(h.Magic) }, func(h *StatsHeader, v uint64) { h.Magic = uint16(v) }},
-	{0x04, 8, "per-call timing", func(h *StatsHeader) uint64 { return h.Timing }, func(h *StatsHeader, v uint64) { h.Timing = v }},
-	{0x0c, 4, "word from the call object", func(h *StatsHeader) uint64 { return uint64(h.Word0) }, func(h *StatsHeader, v uint64) { h.Word0 = uint32(v) }},
-	{0x10, 8, "reserved", func(h *StatsHeader) uint64 { return 0 }, func(h *StatsHeader, v uint64) { h.reserved = v }},
-	{0x18, 4, "word from the call object", func(h *StatsHeader) uint64 { return uint64(h.Word1) }, func(h *StatsHeader, v uint64) { h.Word1 = uint32(v) }},
-	{0x1c, 8, "per-call counter", func(h *StatsHeader) uint64 { return h.Counter }, func(h *StatsHeader, v uint64) { h.Counter = v }},
-	{0x24, 4, "descriptor-area length", func(h *StatsHeader) uint64 { return uint64(h.Area) }, func(h *StatsHeader, v uint64) { h.Area = uint32(v) }},
+	{Offset: 0x00, Width: 2, Name: "magic", get: func(h *StatsHeader) uint64 {
+		return uint64(h.Magic)
+	}, set: func(h *StatsHeader, v uint64) { h.Magic = uint16(v) }},
+	{Offset: 0x04, Width: 8, Name: "per-call timing", get: func(h *StatsHeader) uint64 {
+		return h.Timing
+	}, set: func(h *StatsHeader, v uint64) { h.Timing = v }},
+	{Offset: 0x0c, Width: 4, Name: "word from the call object", get: func(h *StatsHeader) uint64 {
+		return uint64(h.Word0)
+	}, set: func(h *StatsHeader, v uint64) { h.Word0 = uint32(v) }},
+	{Offset: 0x10, Width: 8, Name: "reserved", get: func(h *StatsHeader) uint64 {
+		return 0
+	}, set: func(h *StatsHeader, v uint64) { h.reserved = v }},
+	{Offset: 0x18, Width: 4, Name: "word from the call object", get: func(h *StatsHeader) uint64 {
+		return uint64(h.Word1)
+	}, set: func(h *StatsHeader, v uint64) { h.Word1 = uint32(v) }},
+	{Offset: 0x1c, Width: 8, Name: "per-call counter", get: func(h *StatsHeader) uint64 {
+		return h.Counter
+	}, set: func(h *StatsHeader, v uint64) { h.Counter = v }},
+	{Offset: 0x24, Width: 4, Name: "descriptor-area length", get: func(h *StatsHeader) uint64 {
+		return uint64(h.Area)
+	}, set: func(h *StatsHeader, v uint64) { h.Area = uint32(v) }},
 }
 
 // StatsHeader is the head of a statistics buffer.
@@ -178,7 +194,8 @@ func (h *StatsHeader) put(b []byte) {
 }
 
 func (r EngineStats) put(b []byte) {
-	for i, v := range [...]uint32{r.ID, r.Type, r.Call, r.Index, r.Counters[0], r.Counters[1], r.Counters[2], r.Counters[3]} {
+	for i, v := range [...]uint32{r.ID, r.Type, r.Call, r.Index, r.Counters[0], r.Counters[1], r.Counters[2],
+		r.Counters[3]} {
 		binary.LittleEndian.PutUint32(b[4*i:], v)
 	}
 }
@@ -186,7 +203,8 @@ func (r EngineStats) put(b []byte) {
 // ReadStats is the host's side: it reads a record out of a buffer.
 func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	if len(b) < StatsHeaderSize {
-		return nil, nil, fmt.Errorf("firmware: statistics buffer of %d bytes: the header has %d", len(b), StatsHeaderSize)
+		return nil, nil, fmt.Errorf("firmware: statistics buffer of %d bytes: the header has %d", len(b),
+			StatsHeaderSize)
 	}
 	h := new(StatsHeader)
 	for _, f := range StatsFields {
@@ -209,7 +227,7 @@ func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	out := make([]EngineStats, h.Area/engineRecord)
 	for i := range out {
 		w := func(k int) uint32 { return binary.LittleEndian.Uint32(b[StatsHeaderSize+engineRecord*i+4*k:]) }
-		out[i] = EngineStats{w(0), w(1), w(2), w(3), [4]uint32{w(4), w(5), w(6), w(7)}}
+		out[i] = EngineStats{ID: w(0), Type: w(1), Call: w(2), Index: w(3), Counters: [4]uint32{w(4), w(5), w(6), w(7)}}
 	}
 	return h, out, nil
 }

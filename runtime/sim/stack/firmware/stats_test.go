@@ -9,7 +9,15 @@ import (
 )
 
 func call(engines int) CallStats {
-	c := CallStats{Timing: 0x1122334455667788, Counter: 0xa1a2a3a4a5a6a7a8, Word0: 0xb0b1b2b3, Word1: 0xc0c1c2c3, Call: 5, LogEvents: 3, StatEvents: 2}
+	c := CallStats{
+		Timing:     0x1122334455667788,
+		Counter:    0xa1a2a3a4a5a6a7a8,
+		Word0:      0xb0b1b2b3,
+		Word1:      0xc0c1c2c3,
+		Call:       5,
+		LogEvents:  3,
+		StatEvents: 2,
+	}
 	c.Table = make([]byte, MaxStatsEngines*EngineStride)
 	for i := range engines {
 		c.Engines = append(c.Engines, EngineID{uint32(100 + i), 2, uint32(i)})
@@ -51,7 +59,8 @@ func TestTable29_9(t *testing.T) {
 	if h.Magic != 0x0101 || h.Area != 0x40 || h.Timing != 0x1122334455667788 {
 		t.Errorf("%+v", h)
 	}
-	if want := []EngineStats{{100, 2, 5, 0, [4]uint32{0, 1, 2, 3}}, {101, 2, 5, 1, [4]uint32{10, 11, 12, 13}}}; !reflect.DeepEqual(es, want) {
+	if want := []EngineStats{{ID: 100, Type: 2, Call: 5, Index: 0, Counters: [4]uint32{0, 1, 2, 3}},
+		{ID: 101, Type: 2, Call: 5, Index: 1, Counters: [4]uint32{10, 11, 12, 13}}}; !reflect.DeepEqual(es, want) {
 		t.Errorf("%+v", es)
 	}
 	for name, change := range map[string]func(b []byte){
@@ -74,7 +83,7 @@ func TestTable29_9(t *testing.T) {
 
 // TestListing29_4: the four sizes, the descriptors, the totals and the bounds.
 func TestListing29_4(t *testing.T) {
-	if got := QueryStatsSizes(); got != (StatsSizes{0x28, 0x14, 0x10, 0x20}) {
+	if got := QueryStatsSizes(); got != (StatsSizes{Header: 0x28, Event: 0x14, Debug: 0x10, Engine: 0x20}) {
 		t.Errorf("%+v", got)
 	}
 	b, mem := mapped(t, 0x28+32*0x20)
@@ -124,7 +133,9 @@ func TestListing29_5(t *testing.T) {
 	}
 	b, _ := mapped(t, 64)
 	fault := errors.New("translation fault")
-	if err := b.PreMap(1, 1, func(uint64, uint64) ([]byte, error) { return nil, fault }); !errors.Is(err, fault) || b.Mapped() {
+	if err := b.PreMap(1, 1, func(uint64, uint64) ([]byte, error) {
+		return nil, fault
+	}); !errors.Is(err, fault) || b.Mapped() {
 		t.Error(err)
 	}
 	if b.PreMap(1, 2, func(uint64, uint64) ([]byte, error) { return make([]byte, 1), nil }) == nil || b.Mapped() {

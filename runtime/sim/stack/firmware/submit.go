@@ -65,9 +65,9 @@ func Submit(r Registers, s Submission) error {
 		field       string
 		v, min, max int
 	}{
-		{"hardware queue", s.Queue, 0, NumHardwareQueues - 1},
-		{"priority", s.Priority, 0, NumPriorities - 1},
-		{"network identifier", s.Network, 1, NumTaskQueues},
+		{field: "hardware queue", v: s.Queue, min: 0, max: NumHardwareQueues - 1},
+		{field: "priority", v: s.Priority, min: 0, max: NumPriorities - 1},
+		{field: "network identifier", v: s.Network, min: 1, max: NumTaskQueues},
 	} {
 		if err := between(c.field, int64(c.v), int64(c.min), int64(c.max)); err != nil {
 			return err

@@ -62,14 +62,14 @@ type Row struct {
 
 // Kinds lists the faults.
 var Kinds = [NumKinds]Row{
-	{Drop, "drop", []Site{Post, Note}, "a message is lost on its way"},
-	{Delay, "delay", []Site{Post, Note}, "a message arrives late"},
-	{Corrupt, "corrupt", []Site{Post, Note}, "one byte of a message changes on its way"},
-	{Reorder, "reorder", []Site{Post, Note}, "a message arrives after the one behind it"},
-	{TranslationFault, "translation", []Site{Access}, "an access of the engine finds no page"},
-	{StuckQueue, "stuck", []Site{Queue}, "a task queue does not drain"},
-	{Exception, "exception", []Site{Step, Task}, "the firmware takes a processor exception"},
-	{Crash, "crash", []Site{Step, Task, Post, Note}, "the firmware stops at a step"},
+	{Kind: Drop, Name: "drop", Sites: []Site{Post, Note}, Doc: "a message is lost on its way"},
+	{Kind: Delay, Name: "delay", Sites: []Site{Post, Note}, Doc: "a message arrives late"},
+	{Kind: Corrupt, Name: "corrupt", Sites: []Site{Post, Note}, Doc: "one byte of a message changes on its way"},
+	{Kind: Reorder, Name: "reorder", Sites: []Site{Post, Note}, Doc: "a message arrives after the one behind it"},
+	{Kind: TranslationFault, Name: "translation", Sites: []Site{Access}, Doc: "an access of the engine finds no page"},
+	{Kind: StuckQueue, Name: "stuck", Sites: []Site{Queue}, Doc: "a task queue does not drain"},
+	{Kind: Exception, Name: "exception", Sites: []Site{Step, Task}, Doc: "the firmware takes a processor exception"},
+	{Kind: Crash, Name: "crash", Sites: []Site{Step, Task, Post, Note}, Doc: "the firmware stops at a step"},
 }
 
 // String returns the kind's name.
@@ -156,7 +156,8 @@ func parseRule(part string, at int) (Rule, error) {
 	if hasSite {
 		i := slices.IndexFunc(row.Sites, func(x Site) bool { return x.String() == site })
 		if i < 0 {
-			return Rule{}, &SyntaxError{at, site, fmt.Sprintf("%s cannot be made there; its sites are %v", name, row.Sites)}
+			return Rule{}, &SyntaxError{at, site, fmt.Sprintf("%s cannot be made there; its sites are %v", name,
+				row.Sites)}
 		}
 		r.Site = row.Sites[i]
 	}
@@ -270,7 +271,8 @@ func (i *Injector) At(s Site) (Fault, bool) {
 			continue
 		}
 		r.passed++
-		if hit || r.passed <= r.After || (r.passed-r.After-1)%max(r.Every, 1) != 0 || r.Count != 0 && r.made >= r.Count {
+		if hit || r.passed <= r.After || (r.passed-r.After-1)%max(r.Every, 1) != 0 || r.Count != 0 &&
+			r.made >= r.Count {
 			continue
 		}
 		if r.P != 0 && i.rand.Float64() >= r.P {

@@ -45,9 +45,10 @@ func layer(t testing.TB, n int, split bool, size int) *hwx.Image {
 			t.Fatal(err)
 		}
 		img.Text = append(append(img.Text, make([]byte, base-len(img.Text))...), text...)
-		e := hwx.Entry{Name: name, Offset: uint64(base), FirstWords: uint32(first.Words()), Tasks: 2, Bars: map[int]hwx.BarRef{
-			0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}, 3: {Kind: hwx.BarScratch},
-			4: {Kind: hwx.BarSurface, Surface: name + "_out"}, 5: {Kind: hwx.BarSurface, Surface: name + "_in"}}}
+		e := hwx.Entry{Name: name, Offset: uint64(base), FirstWords: uint32(first.Words()), Tasks: 2,
+			Bars: map[int]hwx.BarRef{
+				0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}, 3: {Kind: hwx.BarScratch},
+				4: {Kind: hwx.BarSurface, Surface: name + "_out"}, 5: {Kind: hwx.BarSurface, Surface: name + "_in"}}}
 		for i := range td.Lanes {
 			w, ok := second.WordIndex(td.CoeffBase.At(i))
 			if !ok {
@@ -60,12 +61,17 @@ func layer(t testing.TB, n int, split bool, size int) *hwx.Image {
 			name    string
 			binding uint32
 		}{{name + "_in", hwx.BindInput}, {name + "_out", hwx.BindOutput}} {
-			img.Surfaces = append(img.Surfaces, hwx.Surface{Name: s.name, Procedure: name, Binding: s.binding, Element: 5,
-				Dims: [4]uint32{1, 1, 1, 64}, Strides: [4]uint64{128, 128, 128, 2}, BatchBytes: 128, Size: 128})
+			img.Surfaces = append(img.Surfaces, hwx.Surface{Name: s.name, Procedure: name, Binding: s.binding,
+				Element: 5,
+				Dims:    [4]uint32{1, 1, 1, 64}, Strides: [4]uint64{128, 128, 128, 2}, BatchBytes: 128, Size: 128})
 		}
 	}
 	for i := range td.Lanes {
-		img.Kernels = append(img.Kernels, hwx.Kernel{Name: "K0_ne_" + string(rune('a'+i)), Offset: uint64(i * size), Live: true})
+		img.Kernels = append(img.Kernels, hwx.Kernel{
+			Name:   "K0_ne_" + string(rune('a'+i)),
+			Offset: uint64(i * size),
+			Live:   true,
+		})
 	}
 	return img
 }
@@ -115,9 +121,12 @@ func goldens(t testing.TB) map[string][]byte {
 // procedure or two, chains of one task to hundreds, with and without constants,
 // scratch and work for the engine.
 var corpus = []string{
-	"DTLN_AEC_128_Part1.mlpackage", "coremlrs-test-linear", "coremltools-add", "espresso-full-fused", "espresso-fused-ffn",
-	"espresso-fused-qkv", "espresso-matmul", "espresso-sdpa-bwd2", "fluid-argmax", "fluid-token-duration", "mnist-cnn-inline",
-	"rb-flexible-gather", "rb-multifunction-flexible", "rb-neg-scalar", "rb-pipeline-dynamic-relu", "silero-v6-256ms-fp16",
+	"DTLN_AEC_128_Part1.mlpackage", "coremlrs-test-linear", "coremltools-add", "espresso-full-fused",
+	"espresso-fused-ffn",
+	"espresso-fused-qkv", "espresso-matmul", "espresso-sdpa-bwd2", "fluid-argmax", "fluid-token-duration",
+	"mnist-cnn-inline",
+	"rb-flexible-gather", "rb-multifunction-flexible", "rb-neg-scalar", "rb-pipeline-dynamic-relu",
+	"silero-v6-256ms-fp16",
 	"silero-v6-fp16", "silero-v6-int8", "silero-v6-palette-2bit", "silero-v6-palette-4bit", "silero-v6-pruned-int8",
 	"silero-vad-unified-v6.0.0.mlpackage",
 }

@@ -30,13 +30,26 @@ func (p place) check(r *td.Record) error {
 	b := p.proc.bar(r.Bar)
 	switch {
 	case b == nil:
-		return &Error{Where: where, Rule: "the procedure's command points the buffer-access register at nothing", Val: r.Bar}
+		return &Error{
+			Where: where,
+			Rule:  "the procedure's command points the buffer-access register at nothing",
+			Val:   r.Bar,
+		}
 	case b.usage == afpp.UsageText:
 		return &Error{Where: where, Rule: "no task reads or writes the text", Val: r.Bar}
 	case r.Slot == td.SlotResult && !b.writable():
-		return &Error{Where: where, Rule: fmt.Sprintf("a result goes to an output or to scratch; buffer-access register %d is %s", b.id, b.usage)}
+		return &Error{
+			Where: where,
+			Rule: fmt.Sprintf("a result goes to an output or to scratch; buffer-access register %d is %s", b.id,
+				b.usage),
+		}
 	case uint64(r.Offset) >= b.size:
-		return &Error{Where: where, Rule: fmt.Sprintf("the offset leaves buffer-access register %d", b.id), Val: r.Offset, Limit: b.size - 1}
+		return &Error{
+			Where: where,
+			Rule:  fmt.Sprintf("the offset leaves buffer-access register %d", b.id),
+			Val:   r.Offset,
+			Limit: b.size - 1,
+		}
 	}
 	return nil
 }
@@ -52,12 +65,18 @@ func (p place) checkKernel(t *td.Task) error {
 	}
 	inside := func(on bool, base, size td.Field) error {
 		if at, n := uint64(t.Get(base)), uint64(t.Get(size)); on && (at > b.size || n > b.size-at) {
-			return &Error{Where: fmt.Sprintf("%s, %s", p, base), Rule: fmt.Sprintf("%#x bytes from there leave buffer-access register %d, %s", n, b.id, b.usage), Val: at, Limit: b.size}
+			return &Error{
+				Where: fmt.Sprintf("%s, %s", p, base),
+				Rule:  fmt.Sprintf("%#x bytes from there leave buffer-access register %d, %s", n, b.id, b.usage),
+				Val:   at,
+				Limit: b.size,
+			}
 		}
 		return nil
 	}
 	for i := range td.Lanes {
-		if err := inside(t.On(td.KernelOn) && t.On(td.CoeffEn.At(i)), td.CoeffBase.At(i), td.CoeffSize.At(i)); err != nil {
+		on := t.On(td.KernelOn) && t.On(td.CoeffEn.At(i))
+		if err := inside(on, td.CoeffBase.At(i), td.CoeffSize.At(i)); err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,11 @@ func (l *Loaded) relocate(f *hwx.File, moves []move) error {
 		w := b[r.Addr:][:4]
 		v := uint64(binary.LittleEndian.Uint32(w)) + base
 		if v >= hwx.AddrLimit {
-			return &Error{Where: fmt.Sprintf("relocation %d of %s", i, hwx.SectText), Rule: "the resolved word passes 32 bits", Val: v}
+			return &Error{
+				Where: fmt.Sprintf("relocation %d of %s", i, hwx.SectText),
+				Rule:  "the resolved word passes 32 bits",
+				Val:   v,
+			}
 		}
 		binary.LittleEndian.PutUint32(w, uint32(v))
 	}

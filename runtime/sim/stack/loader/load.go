@@ -163,7 +163,12 @@ func (p *Program) Load(ctx *translation.Context, task string) (*Loaded, error) {
 		return nil, &Error{Where: "firmware container", Err: err}
 	}
 	if n := p.memory(layout); n > translation.ApertureSize-translation.PageSize {
-		return nil, &Error{Where: "container", Rule: "text, scratch and constants do not fit the aperture of a client", Val: n, Limit: uint64(translation.ApertureSize - translation.PageSize)}
+		return nil, &Error{
+			Where: "container",
+			Rule:  "text, scratch and constants do not fit the aperture of a client",
+			Val:   n,
+			Limit: uint64(translation.ApertureSize - translation.PageSize),
+		}
 	}
 	l := &Loaded{p: p, ctx: ctx, task: task}
 	if err := l.fill(pkg, layout); err != nil {

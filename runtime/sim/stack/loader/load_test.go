@@ -158,7 +158,8 @@ func TestTable23_6Segments(t *testing.T) {
 						}
 						if int(port.Bar) == id {
 							n++
-							if port.Output != (want == afpp.UsageOutput) || port.Size != seg.Sections[0].Size || b.Size != port.Size {
+							if port.Output != (want == afpp.UsageOutput) || port.Size != seg.Sections[0].Size ||
+								b.Size != port.Size {
 								t.Errorf("port %+v, bar %+v", port, b)
 							}
 						}
@@ -174,7 +175,8 @@ func TestTable23_6Segments(t *testing.T) {
 				}
 				got, err := c.Window(b.Address, b.Size, translation.Read, "test")
 				if err != nil || !bytes.Equal(got, data) {
-					t.Errorf("bar %d, %s: %d bytes at %#x, want %d: %v", id, b.Usage, len(got), b.Address, len(data), err)
+					t.Errorf("bar %d, %s: %d bytes at %#x, want %d: %v", id, b.Usage, len(got), b.Address, len(data),
+						err)
 				}
 				for _, e := range c.Entries() {
 					if e.Addr == b.Address && e.Usage != translation.Usage(b.Usage) {
@@ -209,8 +211,10 @@ func TestCoefficientsOnce(t *testing.T) {
 // TestTable23_13Operations: every task belongs to one operation of its
 // procedure, whose class has a row in the table.
 func TestTable23_13Operations(t *testing.T) {
-	rows := map[uint32]string{1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise", 6: "Neuron", 8: "GOC", 24: "Softmax",
-		18: "MatrixMultiplication", 20: "Reduction", 60: "Linear", 68: "NEConv", 69: "NEMatMul", 70: "NEPool", 77: "SDPA", 78: "AllReduce"}
+	rows := map[uint32]string{1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise",
+		6: "Neuron", 8: "GOC", 24: "Softmax",
+		18: "MatrixMultiplication", 20: "Reduction", 60: "Linear", 68: "NEConv", 69: "NEMatMul", 70: "NEPool",
+		77: "SDPA", 78: "AllReduce"}
 	eachContainer(t, func(t *testing.T, container []byte) {
 		c := unit(t, translation.Config{}).Context(1)
 		g := firmware(t, c, load(t, read(t, container), c))
@@ -277,7 +281,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 		// An aperture with one page too few: the last mapping fails.
 		u = unit(t, translation.Config{Aperture: max(2*translation.PageSize, need)})
 		c = u.Context(1)
-		if _, err := p.Load(c, "small"); !errors.Is(err, &translation.Fault{Task: "small", Reason: translation.NoSpace}) && !errors.Is(err, &translation.Fault{Task: "small", Reason: translation.Outside}) {
+		if _, err := p.Load(c, "small"); !errors.Is(err, &translation.Fault{
+			Task:   "small",
+			Reason: translation.NoSpace,
+		}) && !errors.Is(err, &translation.Fault{Task: "small", Reason: translation.Outside}) {
 			t.Errorf("%v", err)
 		}
 		clean(t, u, c)

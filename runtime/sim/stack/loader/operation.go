@@ -62,7 +62,11 @@ func (p *Program) operations(tasks []*td.Task) {
 		for range pr.tasks {
 			c := classOf(tasks[next])
 			if last == nil || c.code != last.code {
-				p.ops = append(p.ops, afpp.Operation{Name: fmt.Sprintf("%s_%d", c.name, next), Class: c.code, FirstTask: uint32(next)})
+				p.ops = append(p.ops, afpp.Operation{
+					Name:      fmt.Sprintf("%s_%d", c.name, next),
+					Class:     c.code,
+					FirstTask: uint32(next),
+				})
 			}
 			p.ops[len(p.ops)-1].Tasks++
 			last = c

@@ -64,7 +64,12 @@ func Read(container []byte) (*Program, error) {
 		return nil, &Error{Where: "container", Err: bad[0]}
 	}
 	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, &Error{Where: "container byte 0x8, header.cpusubtype", Rule: "only h13's tasks are known", Val: f.Header.CPUSubtype, Limit: uint32(hwx.SubtypeH13)}
+		return nil, &Error{
+			Where: "container byte 0x8, header.cpusubtype",
+			Rule:  "only h13's tasks are known",
+			Val:   f.Header.CPUSubtype,
+			Limit: uint32(hwx.SubtypeH13),
+		}
 	}
 	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
 	if err := p.segments.find(f, container); err != nil {
@@ -85,7 +90,12 @@ func Read(container []byte) (*Program, error) {
 		p.procs = append(p.procs, pr)
 	}
 	if len(tasks) > maxTasks {
-		return nil, &Error{Where: "container", Rule: "a record's task index has 16 bits; split the model", Val: len(tasks), Limit: maxTasks}
+		return nil, &Error{
+			Where: "container",
+			Rule:  "a record's task index has 16 bits; split the model",
+			Val:   len(tasks),
+			Limit: maxTasks,
+		}
 	}
 	if p.images, p.records, err = td.Split(tasks); err != nil {
 		return nil, &Error{Where: "container, tasks", Err: err}
@@ -115,14 +125,23 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, []td.Placed, error) {
 	}
 	text, entry, ok := p.file.TextOf(q)
 	if !ok {
-		return nil, nil, &Error{Where: where + ", entry", Rule: "lies outside " + hwx.SegText + "," + hwx.SectText, Val: q.Entry}
+		return nil, nil, &Error{
+			Where: where + ", entry",
+			Rule:  "lies outside " + hwx.SegText + "," + hwx.SectText,
+			Val:   q.Entry,
+		}
 	}
 	chain, err := td.DecodeChain(text, entry, q.FirstWords)
 	if err != nil {
 		return nil, nil, &Error{Where: where, Err: err}
 	}
 	if len(chain) != q.Tasks {
-		return nil, nil, &Error{Where: where + ", tasks", Rule: "is not what its chain has", Val: q.Tasks, Limit: len(chain)}
+		return nil, nil, &Error{
+			Where: where + ", tasks",
+			Rule:  "is not what its chain has",
+			Val:   q.Tasks,
+			Limit: len(chain),
+		}
 	}
 	pr := &procedure{name: q.Name, tasks: len(chain)}
 	ports := map[string]bool{}
@@ -163,7 +182,12 @@ func (p *Program) Procedures() []Procedure {
 		l[i] = Procedure{Name: pr.name, Tasks: pr.tasks}
 		for _, b := range pr.bars {
 			if b.port != "" {
-				l[i].Ports = append(l[i].Ports, Port{b.port, b.id, b.usage == afpp.UsageOutput, b.size})
+				l[i].Ports = append(l[i].Ports, Port{
+					Name:   b.port,
+					Bar:    b.id,
+					Output: b.usage == afpp.UsageOutput,
+					Size:   b.size,
+				})
 			}
 		}
 	}

@@ -76,44 +76,72 @@ func TestRefused(t *testing.T) {
 		change func(f *hwx.File)
 		want   string
 	}{
-		{"another generation", split, func(f *hwx.File) { f.Header.CPUSubtype = hwx.SubtypeH14 }, "header.cpusubtype: only h13's tasks are known (found 0x5, limit 0x4)"},
-		{"bar in no segment", split, func(f *hwx.File) { program(f).Bars[5] = 0x20000000 }, "container: procedure \"a\": buffer-access register 5 holds 0x20000000"},
-		{"bar inside a window", split, func(f *hwx.File) { program(f).Bars[5] += 0x40 }, "register 5: points into a window, but at no port's first byte"},
-		{"bar off the tile", split, func(f *hwx.File) { program(f).Bars[3] += 4 }, "register 3: a buffer begins on a tile"},
-		{"port bound twice", split, func(f *hwx.File) { program(f).Bars[6] = program(f).Bars[5] }, "register 6: the port is bound to another register already (found \"a_in\")"},
-		{"window of no bytes", split, func(f *hwx.File) { segment(f, hwx.SegPort, 0).Sections[0].Size = 0 }, "port a_in: a window has bytes"},
-		{"stream's bar not bound", split, func(f *hwx.File) { program(f).Bars[5] = 0 }, "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command points the buffer-access register at nothing (found 5)"},
-		{"stream through the text", split, func(f *hwx.File) { program(f).Bars[3] = 0 }, "task 0 at text byte 0x0, output tile"},
-		{"result into the text", split, inTask(0, td.WBase, 0), "output tile (0x1442): no task reads or writes the text"},
-		{"result into constants", split, inTask(0, td.WBase, 1), "buffer-access register 1 is weights"},
-		{"result into an input", split, inTask(0, td.WBase, 5), "buffer-access register 5 is input"},
-		{"stream without a bar", split, inTask(0, td.RBE0, 0), "input tile (0x1344): the stream is on but names no buffer-access register"},
-		{"offset past the bar", split, inTask(1, td.SrcBase, 0x8000), "task 1 at text byte 0x200, input tile (0x1344): the offset leaves buffer-access register 3 (found 0x8000, limit 0x7fff)"},
-		{"lane past the constants", split, inTask(1, td.CoeffSize.At(15), 0x240), "KernelDMA.CoeffBase[15]: 0x240 bytes from there leave buffer-access register 1, weights"},
-		{"stream past the constants", split, func(f *hwx.File) {
+		{name: "another generation", from: split, change: func(f *hwx.File) {
+			f.Header.CPUSubtype = hwx.SubtypeH14
+		}, want: "header.cpusubtype: only h13's tasks are known (found 0x5, limit 0x4)"},
+		{name: "bar in no segment", from: split, change: func(f *hwx.File) {
+			program(f).Bars[5] = 0x20000000
+		}, want: "container: procedure \"a\": buffer-access register 5 holds 0x20000000"},
+		{name: "bar inside a window", from: split, change: func(f *hwx.File) {
+			program(f).Bars[5] += 0x40
+		}, want: "register 5: points into a window, but at no port's first byte"},
+		{name: "bar off the tile", from: split, change: func(f *hwx.File) {
+			program(f).Bars[3] += 4
+		}, want: "register 3: a buffer begins on a tile"},
+		{name: "port bound twice", from: split, change: func(f *hwx.File) {
+			program(f).Bars[6] = program(f).Bars[5]
+		}, want: "register 6: the port is bound to another register already (found \"a_in\")"},
+		{name: "window of no bytes", from: split, change: func(f *hwx.File) {
+			segment(f, hwx.SegPort, 0).Sections[0].Size = 0
+		}, want: "port a_in: a window has bytes"},
+		{name: "stream's bar not bound", from: split, change: func(f *hwx.File) {
+			program(f).Bars[5] = 0
+		}, want: "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command points " +
+			"the buffer-access register at nothing (found 5)"},
+		{name: "stream through the text", from: split, change: func(f *hwx.File) {
+			program(f).Bars[3] = 0
+		}, want: "task 0 at text byte 0x0, output tile"},
+		{name: "result into the text", from: split, change: inTask(0, td.WBase, 0),
+			want: "output tile (0x1442): no task reads or writes the text"},
+		{name: "result into constants", from: split, change: inTask(0, td.WBase, 1),
+			want: "buffer-access register 1 is weights"},
+		{name: "result into an input", from: split, change: inTask(0, td.WBase, 5),
+			want: "buffer-access register 5 is input"},
+		{name: "stream without a bar", from: split, change: inTask(0, td.RBE0, 0),
+			want: "input tile (0x1344): the stream is on but names no buffer-access register"},
+		{name: "offset past the bar", from: split, change: inTask(1, td.SrcBase, 0x8000),
+			want: "task 1 at text byte 0x200, input tile (0x1344): the offset leaves buffer-access register 3 " +
+				"(found 0x8000, limit 0x7fff)"},
+		{name: "lane past the constants", from: split, change: inTask(1, td.CoeffSize.At(15), 0x240),
+			want: "KernelDMA.CoeffBase[15]: 0x240 bytes from there leave buffer-access register 1, weights"},
+		{name: "stream past the constants", from: split, change: func(f *hwx.File) {
 			inTask(1, td.StreamConfig, 1)(f)
 			inTask(1, td.StreamSize, 0x2040)(f)
-		}, "KernelDMA.StreamBase[0]: 0x2040 bytes from there leave buffer-access register 1, weights"},
-		{"constants off the tile", whole, func(f *hwx.File) {
+		}, want: "KernelDMA.StreamBase[0]: 0x2040 bytes from there leave buffer-access register 1, weights"},
+		{name: "constants off the tile", from: whole, change: func(f *hwx.File) {
 			s := f.Section(hwx.SegText, hwx.SectConst)
 			s.Align, s.Addr, s.Size = 0, s.Addr+4, s.Size-4
 			s.Parts[0] = s.Parts[0][4:]
 			s.Offset += 4
 			noSymbols(f)
-		}, "section __TEXT,__const: constants begin on a tile"},
-		{"text elsewhere in the file", whole, func(f *hwx.File) {
+		}, want: "section __TEXT,__const: constants begin on a tile"},
+		{name: "text elsewhere in the file", from: whole, change: func(f *hwx.File) {
 			s := f.Section(hwx.SegText, hwx.SectConst)
 			s.Addr, s.Size = s.Addr+0x40, s.Size-0x40
 			s.Parts[0] = s.Parts[0][:s.Size]
 			noSymbols(f)
-		}, "section __TEXT,__const: lies elsewhere in its segment by address than by offset in the file"},
-		{"kernel section not on a page", cut, func(f *hwx.File) {
+		}, want: "section __TEXT,__const: lies elsewhere in its segment by address than by offset in the file"},
+		{name: "kernel section not on a page", from: cut, change: func(f *hwx.File) {
 			s := f.Section("__KERN_0", "__kern_0")
 			s.Size -= 0x40
 			s.Parts[0] = s.Parts[0][:s.Size]
-		}, "section __KERN_1,__kern_1: kernel sections begin with their segments, a page behind each other"},
-		{"name", split, func(f *hwx.File) { rename(f, "a\nb") }, "name \"a\\nb\": a name has printing characters alone"},
-		{"long name", split, func(f *hwx.File) { rename(f, strings.Repeat("n", 256)) }, "a name has 1 to 255 bytes, not 256"},
+		}, want: "section __KERN_1,__kern_1: kernel sections begin with their segments, a page behind each other"},
+		{name: "name", from: split, change: func(f *hwx.File) {
+			rename(f, "a\nb")
+		}, want: "name \"a\\nb\": a name has printing characters alone"},
+		{name: "long name", from: split, change: func(f *hwx.File) {
+			rename(f, strings.Repeat("n", 256))
+		}, want: "a name has 1 to 255 bytes, not 256"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := changed(t, tt.from, tt.change)
@@ -150,7 +178,8 @@ func TestTable29_4BufferAccessRegisters(t *testing.T) {
 	if g := firmware(t, c, load(t, read(t, all(32)), c)); len(g.Procedures[0].Bars) != 32 {
 		t.Errorf("%d bars", len(g.Procedures[0].Bars))
 	}
-	if _, err := loader.Read(all(33)); err == nil || !strings.Contains(err.Error(), "procedure \"a\", buffer-access register 32: a task names 32 registers") {
+	if _, err := loader.Read(all(33)); err == nil || !strings.Contains(err.Error(),
+		"procedure \"a\", buffer-access register 32: a task names 32 registers") {
 		t.Errorf("%v", err)
 	}
 }
@@ -164,7 +193,8 @@ func TestListing23_4ScratchLimit(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := loader.Read(at(3221225472 + hwx.Page))
-	if want := "segment __DATA: scratch of all segments together passes the limit of the compiler; split the model (found 0xc0004000, limit 0xc0000000)"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "segment __DATA: scratch of all segments together passes the limit of the compiler; split the model " +
+		"(found 0xc0004000, limit 0xc0000000)"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }
@@ -173,7 +203,13 @@ func TestListing23_4ScratchLimit(t *testing.T) {
 // bytes of it.
 func scratch(f *hwx.File, total uint64) {
 	have := segment(f, hwx.SegScratch, 0)
-	f.Commands = append(f.Commands, &hwx.Segment{Name: have.Name, VMAddr: 0x3fff0000, VMSize: total - have.VMSize, MaxProt: 3, InitProt: 3})
+	f.Commands = append(f.Commands, &hwx.Segment{
+		Name:     have.Name,
+		VMAddr:   0x3fff0000,
+		VMSize:   total - have.VMSize,
+		MaxProt:  3,
+		InitProt: 3,
+	})
 	shiftFile(f, hwx.Page)
 }
 

@@ -64,7 +64,12 @@ func (s *segments) find(f *hwx.File, container []byte) error {
 		}
 		if name := seg.Name.String(); name == hwx.SegScratch {
 			if scratch += seg.VMSize; scratch > MaxScratch {
-				return &Error{Where: "segment " + name, Rule: "scratch of all segments together passes the limit of the compiler; split the model", Val: scratch, Limit: uint64(MaxScratch)}
+				return &Error{
+					Where: "segment " + name,
+					Rule:  "scratch of all segments together passes the limit of the compiler; split the model",
+					Val:   scratch,
+					Limit: uint64(MaxScratch),
+				}
 			}
 			s.scratch = append(s.scratch, seg)
 		}
@@ -79,7 +84,12 @@ func (s *segments) find(f *hwx.File, container []byte) error {
 	}
 	for _, c := range s.text.Sections {
 		if c.Parts != nil && c.Addr-s.text.VMAddr != uint64(c.Offset)-s.text.FileOff {
-			return &Error{Where: fmt.Sprintf("section %s,%s", hwx.SegText, c.Name), Rule: "lies elsewhere in its segment by address than by offset in the file", Val: c.Addr - s.text.VMAddr, Limit: uint64(c.Offset) - s.text.FileOff}
+			return &Error{
+				Where: fmt.Sprintf("section %s,%s", hwx.SegText, c.Name),
+				Rule:  "lies elsewhere in its segment by address than by offset in the file",
+				Val:   c.Addr - s.text.VMAddr,
+				Limit: uint64(c.Offset) - s.text.FileOff,
+			}
 		}
 	}
 	n := min(s.text.FileSize, s.text.VMSize)
@@ -104,7 +114,12 @@ func (s *segments) findConstants() error {
 		case k.seg == s.text:
 			s.usage = afpp.UsageConstants
 		case c.Addr != k.seg.VMAddr || k.start%hwx.Page != 0:
-			return &Error{Where: where, Rule: "kernel sections begin with their segments, a page behind each other", Val: c.Addr, Limit: k.seg.VMAddr}
+			return &Error{
+				Where: where,
+				Rule:  "kernel sections begin with their segments, a page behind each other",
+				Val:   c.Addr,
+				Limit: k.seg.VMAddr,
+			}
 		}
 		s.total += c.Size
 		s.constants = append(s.constants, k)
@@ -127,7 +142,12 @@ func (s *segments) bar(id uint32, addr uint64, where string) (bar, bool, error) 
 	case hwx.SegPort:
 		name, ok := s.ports[seg.VMAddr]
 		if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
-			return b, false, &Error{Where: where, Rule: "points into a window, but at no port's first byte", Val: addr, Limit: seg.VMAddr}
+			return b, false, &Error{
+				Where: where,
+				Rule:  "points into a window, but at no port's first byte",
+				Val:   addr,
+				Limit: seg.VMAddr,
+			}
 		}
 		b.port, b.size, b.usage = name, seg.Sections[0].Size, afpp.UsageInput
 		if seg.InitProt&hwx.ProtWrite != 0 {

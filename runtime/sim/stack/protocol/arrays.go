@@ -23,7 +23,8 @@ func (e *Event) append(p []byte) []byte {
 // Log renders the event as the firmware logs it; which is "waitEvent" or
 // "signalEvent".
 func (e *Event) Log(which string, i int) string {
-	return fmt.Sprintf("%s[%d]: type=%d mask=%x id=%d value=%d", which, i, e.Type, e.TargetMask, int64(e.ID), int64(e.Value))
+	return fmt.Sprintf("%s[%d]: type=%d mask=%x id=%d value=%d", which, i, e.Type, e.TargetMask, int64(e.ID),
+		int64(e.Value))
 }
 
 func decodeEvents(body []byte, at, n int) ([]Event, int) {
@@ -34,7 +35,7 @@ func decodeEvents(body []byte, at, n int) ([]Event, int) {
 	es := make([]Event, n)
 	for i := range es {
 		p := body[at:]
-		es[i] = Event{le.Uint32(p), le.Uint32(p[4:]), le.Uint64(p[8:]), le.Uint64(p[16:])}
+		es[i] = Event{Type: le.Uint32(p), TargetMask: le.Uint32(p[4:]), ID: le.Uint64(p[8:]), Value: le.Uint64(p[16:])}
 		at += EventSize
 	}
 	return es, at
@@ -67,7 +68,8 @@ func (c *CustomBar) append(p []byte) []byte {
 
 // Log renders the bar as the firmware logs it.
 func (c *CustomBar) Log(i int) string {
-	return fmt.Sprintf("bar[%d]: type=%d cfg=%d barId=%d value=%#x bufSize=%d", i, CustomBarGeneric, CustomBarHW32Bit, c.BarID, c.Value, c.BufferSize)
+	return fmt.Sprintf("bar[%d]: type=%d cfg=%d barId=%d value=%#x bufSize=%d", i, CustomBarGeneric, CustomBarHW32Bit,
+		c.BarID, c.Value, c.BufferSize)
 }
 
 func decodeBars(body []byte, at, n int) ([]CustomBar, int, error) {
@@ -122,7 +124,8 @@ const BufferSize = 24
 
 func (b *Buffer) append(p []byte) []byte {
 	le := binary.LittleEndian
-	return le.AppendUint64(le.AppendUint64(le.AppendUint32(le.AppendUint32(p, uint32(b.Type)), b.BarID), b.Buffer), b.Size)
+	return le.AppendUint64(le.AppendUint64(le.AppendUint32(le.AppendUint32(p, uint32(b.Type)), b.BarID), b.Buffer),
+		b.Size)
 }
 
 // decodeBuffers reads n descriptors, all of one type; 0 admits both.
@@ -134,17 +137,24 @@ func decodeBuffers(body []byte, at, n int, want BufferType, what string) ([]Buff
 	bs := make([]Buffer, n)
 	for i := range bs {
 		p := body[at:]
-		b := Buffer{BufferType(le.Uint32(p)), le.Uint32(p[4:]), le.Uint64(p[8:]), le.Uint64(p[16:])}
+		b := Buffer{
+			Type:   BufferType(le.Uint32(p)),
+			BarID:  le.Uint32(p[4:]),
+			Buffer: le.Uint64(p[8:]),
+			Size:   le.Uint64(p[16:]),
+		}
 		name := func(f string) string { return fmt.Sprintf("%s[%d].%s", what, i, f) }
 		switch {
 		case want == OutputBuffer && b.Type != want:
-			return nil, at, bad(at, name("type"), uint32(b.Type), "buffer.type == eCSneBufferDescriptorType_OutputBuffer", "")
+			return nil, at, bad(at, name("type"), uint32(b.Type),
+				"buffer.type == eCSneBufferDescriptorType_OutputBuffer", "")
 		case want != 0 && b.Type != want, b.Type != InputBuffer && b.Type != OutputBuffer:
 			return nil, at, bad(at, name("type"), uint32(b.Type), "an input or output buffer, as the array asks", "")
 		case b.BarID >= MaxWireBars:
 			return nil, at, bad(at+4, name("barId"), b.BarID, "barId < 32", "there are 32 buffer-access registers")
 		case b.Buffer>>32 != 0:
-			return nil, at, bad(at+8, name("buffer"), b.Buffer, "(buffer >> 32) == 0", "chained buffers lie in the low window")
+			return nil, at, bad(at+8, name("buffer"), b.Buffer, "(buffer >> 32) == 0",
+				"chained buffers lie in the low window")
 		}
 		bs[i] = b
 		at += BufferSize

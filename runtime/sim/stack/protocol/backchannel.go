@@ -44,7 +44,8 @@ func decodeBackChannel(body []byte) (*BackChannel, error) {
 		return nil, err
 	}
 	if n := l.get(body, 1); n != uint64(len(body)-l.Size) {
-		return nil, bad(4, "length", n, fmt.Sprintf("the payload is %d bytes", len(body)-l.Size), "let length and size agree")
+		return nil, bad(4, "length", n, fmt.Sprintf("the payload is %d bytes", len(body)-l.Size),
+			"let length and size agree")
 	}
 	b := &BackChannel{Slot: uint32(l.get(body, 2))}
 	if len(body) > l.Size {
@@ -66,10 +67,12 @@ type RPCEventMap struct {
 // procedure-call pool has left.
 func (m *RPCEventMap) Call(payload []byte, available int) (*BackChannel, error) {
 	if len(payload) > BackChannelCap {
-		return nil, of(bad(4, "length", len(payload), "length <= 0x800000", "split the payload"), "CSNE_CMD_BACK_CHANNEL_RPC", HeaderSize)
+		return nil, of(bad(4, "length", len(payload), "length <= 0x800000", "split the payload"),
+			"CSNE_CMD_BACK_CHANNEL_RPC", HeaderSize)
 	}
 	if available < BackChannelEvents {
-		return nil, fmt.Errorf("%w: direct procedure-call events: %d left, GetDirectProcCallEventPoolAvailNum() >= %d is asked", ErrFull, available, BackChannelEvents)
+		return nil, fmt.Errorf("%w: direct procedure-call events: %d left, GetDirectProcCallEventPoolAvailNum() >= "+
+			"%d is asked", ErrFull, available, BackChannelEvents)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,7 +19,8 @@ var (
 	resetBody    = pack("sCSneCmdReset", "struct named by chapter 30, contents modelled", maxOpaque)
 	configGet    = pack("sCSneCmdConfigGet", "struct named by chapter 30, contents modelled", maxOpaque)
 	powerControl = pack("sCSneCmdPowerSupplyControl", "struct named by chapter 30, contents modelled", maxOpaque)
-	traceEnable  = pack("sCSneCmdTraceEnable", "struct named by chapter 30, contents modelled", 0, b("enable", 4, 0, 1, "0 or 1"))
+	traceEnable  = pack("sCSneCmdTraceEnable", "struct named by chapter 30, contents modelled", 0,
+		b("enable", 4, 0, 1, "0 or 1"))
 
 	// IPC Writer regAddr 0x%lx regValue 0x%x
 	propertyWrite = pack("", "chapter 30: { uintptr regAddr; uint32 regValue; }", 0,
@@ -36,11 +37,12 @@ var (
 
 	enable         = pack("", modelled, 0, b("enable", 4, 0, 1, "0 or 1"))
 	pmuBase        = pack("", modelled, 0, f("base", 8))
-	defaultSetting = pack("", "chapter 29: the context-switch latency threshold; width modelled", 0, f("contextSwitchLatencyThreshold", 4))
-	dsid           = pack("", modelled, 0, f("dsid", 4))
-	device         = pack("", modelled, 0, f("deviceId", 4))
-	version        = pack("", modelled, 0, f("major", 4), f("minor", 4))
-	region         = pack("", modelled, 0,
+	defaultSetting = pack("", "chapter 29: the context-switch latency threshold; width modelled", 0,
+		f("contextSwitchLatencyThreshold", 4))
+	dsid    = pack("", modelled, 0, f("dsid", 4))
+	device  = pack("", modelled, 0, f("deviceId", 4))
+	version = pack("", modelled, 0, f("major", 4), f("minor", 4))
+	region  = pack("", modelled, 0,
 		b("address", 8, 1, math.MaxUint32, "nonzero, high 32 bits zero"), b("bytes", 8, 1, math.MaxUint32, "nonzero"))
 	programRegion = region
 
@@ -55,8 +57,9 @@ var (
 	cpuLoad         = pack("", modelled, 0, b("percent", 4, 0, 100, "0 to 100"))
 	programEvent    = pack("", modelled, 0, f("event", 4), f("status", 4), f("jobId", 4))
 	userEvent       = pack("", modelled, 0, f("event", 4), f("value", 8))
-	chainingEvent   = pack("", modelled, 0, f("cacheHandler", 8), f("outputBufferSetId", 4), f("execTimestamp", 8), f("status", 4))
-	prefetchEvent   = pack("", "chapter 30: Dsid (%d) Event (0x%x)", 0, f("dsid", 4), f("event", 4))
+	chainingEvent   = pack("", modelled, 0, f("cacheHandler", 8), f("outputBufferSetId", 4), f("execTimestamp", 8),
+		f("status", 4))
+	prefetchEvent = pack("", "chapter 30: Dsid (%d) Event (0x%x)", 0, f("dsid", 4), f("event", 4))
 )
 
 // MaxSignposts is how many signposts a group carries at most, modelled.

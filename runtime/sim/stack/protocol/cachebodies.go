@@ -10,18 +10,22 @@ import (
 var (
 	installLayout = pack("", "chapter 30: cacheHandler, then the call", CopyContainerSize, f("cacheHandler", 8))
 	triggerLayout = pack("", "chapter 30; order modelled", MaxInputBuffers*BufferSize,
-		f("cacheHandler", 8), b("execTimestamp", 8, 1, math.MaxUint64, "execTimestamp > pCacheReq->lastTriggerExecTimestamp"),
+		f("cacheHandler", 8), b("execTimestamp", 8, 1, math.MaxUint64,
+			"execTimestamp > pCacheReq->lastTriggerExecTimestamp"),
 		b("nbrOfInputBuffers", 4, 0, MaxInputBuffers, "nbrOfInputBuffers <= (16)"))
 	recycleLayout = pack("", "chapter 30; order modelled", 0,
-		f("cacheHandler", 8), b("outputBufferSetId", 4, 0, OutputBufferSets-1, "outputBufferSetId < nbrOfOutputBufferSets"),
-		b("buffer.type", 4, uint64(OutputBuffer), uint64(OutputBuffer), "buffer.type == eCSneBufferDescriptorType_OutputBuffer"),
+		f("cacheHandler", 8), b("outputBufferSetId", 4, 0, OutputBufferSets-1,
+			"outputBufferSetId < nbrOfOutputBufferSets"),
+		b("buffer.type", 4, uint64(OutputBuffer), uint64(OutputBuffer),
+			"buffer.type == eCSneBufferDescriptorType_OutputBuffer"),
 		b("buffer.barId", 4, 0, MaxWireBars-1, "barId < 32"),
 		b("buffer.buffer", 8, 0, math.MaxUint32, "(buffer >> 32) == 0"), f("buffer.size", 8))
 	invalidateLayout   = pack("", "chapter 30", 0, f("cacheHandler", 8))
 	setActiveLayout    = pack("", "chapter 30; group's width modelled", 0, f("cacheHandler", 8), f("groupId", 4))
 	forceDisableLayout = pack("", "chapter 30", 0, b("globalDisable", 4, 1, 1, "admitted only when set true"))
 	premapLayout       = pack("", "chapter 30; order modelled", 0,
-		b("nbrOfOperations", 4, 1, 1, "exactly one operation"), b("nbrOfBuffers", 4, 1, 1, "pPreMapOp->nbrOfBuffers == 1"),
+		b("nbrOfOperations", 4, 1, 1, "exactly one operation"), b("nbrOfBuffers", 4, 1, 1,
+			"pPreMapOp->nbrOfBuffers == 1"),
 		b("address", 8, 1, math.MaxUint32, "nonzero, high 32 bits zero"), b("bytes", 8, 1, math.MaxUint32, "nonzero"))
 	inferenceLayout = pack("", "chapter 30; order modelled", CopyContainerSize+MaxInferenceBuffers*BufferSize,
 		b("propertyBuffer", 8, 1, math.MaxUint32, "pre-mapped, nonzero, high 32 bits zero"),
@@ -82,7 +86,8 @@ func decodeTrigger(body []byte) (*Trigger, error) {
 	}
 	n := int(l.get(body, 2))
 	if len(body) != l.Size+n*BufferSize {
-		return nil, bad(l.Fields[2].Off, "nbrOfInputBuffers", n, "the buffers fill the body", "let count and size agree")
+		return nil, bad(l.Fields[2].Off, "nbrOfInputBuffers", n, "the buffers fill the body",
+			"let count and size agree")
 	}
 	t := &Trigger{Handler: l.get(body, 0), Timestamp: l.get(body, 1)}
 	var err error

@@ -78,7 +78,8 @@ func (c *CacheRequests) Install(h Header, call *ProcedureCall, shared bool) (uin
 	case c.disabled:
 		return 0, fmt.Errorf("%w: cache requests are force-disabled", ErrDropped)
 	case shared && c.shared+1 >= MaxSharedEvents:
-		return 0, of(bad(0, "sharedEventsActiveNbr", c.shared+1, "sharedEventsActiveNbr < 2", "invalidate the request that has the other"), "CSNE_CMD_PROCEDURE_CALL_CACHE_REQUEST_WITH_SHARED_EVENTS", 0)
+		return 0, of(bad(0, "sharedEventsActiveNbr", c.shared+1, "sharedEventsActiveNbr < 2",
+			"invalidate the request that has the other"), "CSNE_CMD_PROCEDURE_CALL_CACHE_REQUEST_WITH_SHARED_EVENTS", 0)
 	case len(c.free) == 0:
 		return 0, fmt.Errorf("%w: cacheReqIdx: all %d cache requests are in use", ErrFull, len(c.slots))
 	}
@@ -108,7 +109,8 @@ func wrongState(handler uint64, r *CacheRequest, what string) error {
 	if r != nil {
 		s = r.State
 	}
-	return fmt.Errorf("%w: cacheHandler (%#x) in wrong state (%d) for %s. %s dropped", ErrDropped, handler, s, what, what)
+	return fmt.Errorf("%w: cacheHandler (%#x) in wrong state (%d) for %s. %s dropped", ErrDropped, handler, s, what,
+		what)
 }
 
 // Trigger fires a request: live, the active one of its group, its output set
@@ -121,11 +123,17 @@ func (c *CacheRequests) Trigger(t *Trigger) (CacheRequest, error) {
 	case r == nil || r.State != CacheInUse:
 		return CacheRequest{}, wrongState(t.Handler, r, "trigger")
 	case r.Group != 0 && !r.Active:
-		return CacheRequest{}, fmt.Errorf("%w: cacheHandler (%#x) is not the active request of group %d. trigger dropped", ErrDropped, t.Handler, r.Group)
+		return CacheRequest{}, fmt.Errorf(
+			"%w: cacheHandler (%#x) is not the active request of group %d. trigger dropped", ErrDropped, t.Handler,
+			r.Group)
 	case t.Timestamp <= r.LastTrigger:
-		return CacheRequest{}, of(bad(8, "execTimestamp", t.Timestamp, fmt.Sprintf("execTimestamp > pCacheReq->lastTriggerExecTimestamp (%#x)", r.LastTrigger), "timestamps rise strictly"), "CSNE_CMD_PROCEDURE_CALL_TRIGGER_CACHE_REQUEST", HeaderSize)
+		return CacheRequest{}, of(bad(8, "execTimestamp", t.Timestamp,
+			fmt.Sprintf("execTimestamp > pCacheReq->lastTriggerExecTimestamp (%#x)", r.LastTrigger),
+			"timestamps rise strictly"), "CSNE_CMD_PROCEDURE_CALL_TRIGGER_CACHE_REQUEST", HeaderSize)
 	case r.Output != OutputAvailable:
-		return CacheRequest{}, fmt.Errorf("%w: cacheHandler (%#x): its output set is in execution or not recycled. trigger dropped", ErrDropped, t.Handler)
+		return CacheRequest{}, fmt.Errorf(
+			"%w: cacheHandler (%#x): its output set is in execution or not recycled. trigger dropped", ErrDropped,
+			t.Handler)
 	}
 	r.LastTrigger, r.Output, r.Running = t.Timestamp, OutputInExecution, true
 	return *r, nil

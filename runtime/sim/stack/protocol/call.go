@@ -123,7 +123,8 @@ type ProcedureCall struct {
 
 // callSize is the size of the call up to the execute order.
 func (c *ProcedureCall) callSize() int {
-	return callLayout.Size + (len(c.Inputs)+len(c.Outputs))*BufferSize + (len(c.Waits)+len(c.Signals))*EventSize + len(c.Bars)*CustomBarSize
+	return callLayout.Size + (len(c.Inputs)+len(c.Outputs))*BufferSize + (len(c.Waits)+len(c.Signals))*EventSize +
+		len(c.Bars)*CustomBarSize
 }
 
 // Size returns the bytes that Append appends.
@@ -152,7 +153,8 @@ func (c *ProcedureCall) Append(p []byte) []byte {
 		p = le.AppendUint32(p, uint32(n))
 	}
 	p = le.AppendUint64(le.AppendUint64(p, c.Stats.Buffer), c.Stats.Size)
-	for _, v := range []uint32{uint32(len(c.Inputs)), uint32(len(c.Outputs)), TdPartitions, RequestsInList, off, uint32(len(c.Order)), sub, masks, c.UserID, c.JobID} {
+	for _, v := range []uint32{uint32(len(c.Inputs)), uint32(len(c.Outputs)), TdPartitions, RequestsInList, off,
+		uint32(len(c.Order)), sub, masks, c.UserID, c.JobID} {
 		p = le.AppendUint32(p, v)
 	}
 	for _, bs := range [][]Buffer{c.Inputs, c.Outputs} {
@@ -213,11 +215,13 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 		case s.Buffer>>32 != 0:
 			return nil, fail(callStatsBuffer, "(buffer >> 32) == 0")
 		case s.Size < StatsMinBytes || s.Size > math.MaxUint32:
-			return nil, fail(callStatsSize, fmt.Sprintf("covers the three stats records, %#x bytes, and fits the address", StatsMinBytes))
+			return nil, fail(callStatsSize,
+				fmt.Sprintf("covers the three stats records, %#x bytes, and fits the address", StatsMinBytes))
 		}
 	}
 	// The counts are bounded by now, so this cannot overflow.
-	callSize := l.Size + int(get(callInputs)+get(callOutputs))*BufferSize + int(waits+signals)*EventSize + int(get(callBars))*CustomBarSize
+	callSize := l.Size + int(get(callInputs)+get(callOutputs))*BufferSize + int(waits+signals)*EventSize +
+		int(get(callBars))*CustomBarSize
 	end := callSize
 	off := int64(c.OrderOffset)
 	switch {
@@ -226,12 +230,14 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 	case order > 0 && off < int64(callSize):
 		return nil, fail(callOrderOffset, fmt.Sprintf("callSize (%#x) <= customExecuteOrderArrayOffset", callSize))
 	case order > 0 && off+int64(order)*4 > CopyContainerSize:
-		return nil, fail(callOrderOffset, "customExecuteOrderArrayOffset + nbrOfCustomExecuteOrder * sizeof(uint32_t) <= sizeof(sCSneCmdProcedureCallCopyContainer)")
+		return nil, fail(callOrderOffset, "customExecuteOrderArrayOffset + nbrOfCustomExecuteOrder * "+
+			"sizeof(uint32_t) <= sizeof(sCSneCmdProcedureCallCopyContainer)")
 	case order > 0:
 		end = int(off) + int(order)*4
 	}
 	if end != len(body) {
-		return nil, bad(0, "size", len(body), fmt.Sprintf("the counts ask for %d bytes", end), "let counts and size agree")
+		return nil, bad(0, "size", len(body), fmt.Sprintf("the counts ask for %d bytes", end),
+			"let counts and size agree")
 	}
 	at := l.Size
 	var err error

@@ -14,7 +14,10 @@ func TestConcurrent(t *testing.T) {
 	c := controller(t, Config{ControlSlots: 16, CacheRequests: 8, Trace: func(d *Delivery) { traced.Store(d, true) }})
 	bindLoop(t, c)
 	const clients, each = 8, 50
-	callBytes := (&LoopMessage{Header: LoopHeader{Wire: 0x204, Priority: 2}, Body: call(variant(t, IDProcedureCall))}).Bytes()
+	callBytes := (&LoopMessage{
+		Header: LoopHeader{Wire: 0x204, Priority: 2},
+		Body:   call(variant(t, IDProcedureCall)),
+	}).Bytes()
 	install, err := New(Logger, &Rows[IDCacheInstall], Header{}, &CacheCall{Call: *call(variant(t, IDCacheInstall))})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +77,8 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	posters.Wait()
-	for counted(c, "PROCEDURE_CALL", Ran) < clients*each || counted(c, "PROCEDURE_CALL_CACHE_REQUEST", Ran) < clients*each {
+	for counted(c, "PROCEDURE_CALL", Ran) < clients*each || counted(c, "PROCEDURE_CALL_CACHE_REQUEST",
+		Ran) < clients*each {
 		if t.Failed() {
 			break
 		}

@@ -220,7 +220,8 @@ func (c *Controller) takeControl(d *Delivery, msg []byte) error {
 		return err
 	}
 	if n != len(msg) {
-		return of(bad(4, "size", h.Size, fmt.Sprintf("the message has %d bytes behind its header", len(msg)-HeaderSize), "post the message alone"), d.Row.command(), 0)
+		return of(bad(4, "size", h.Size, fmt.Sprintf("the message has %d bytes behind its header", len(msg)-HeaderSize),
+			"post the message alone"), d.Row.command(), 0)
 	}
 	d.Body = m.Body
 	return nil
@@ -244,7 +245,8 @@ func (c *Controller) takeLoop(d *Delivery, msg []byte) error {
 	d.LoopRow, d.Row = m.Row, &Rows[m.Row.Body]
 	d.Header, d.Body = m.control(), m.Body
 	if n != len(msg) {
-		return of(bad(0, "size", m.Header.Size, fmt.Sprintf("the message has %d bytes behind its header", len(msg)-HeaderSize), "post the message alone"), m.Row.Meaning, 0)
+		return of(bad(0, "size", m.Header.Size, fmt.Sprintf("the message has %d bytes behind its header",
+			len(msg)-HeaderSize), "post the message alone"), m.Row.Meaning, 0)
 	}
 	return nil
 }
@@ -270,7 +272,8 @@ func (c *Controller) act(d *Delivery) error {
 		d.Request = &r
 		return nil
 	case *Trigger:
-		if r, ok := c.cache.Request(body.Handler); ok && !c.cfg.Programs.Running(r.Header.ProgramID, r.Header.ProcessID) {
+		if r, ok := c.cache.Request(body.Handler); ok && !c.cfg.Programs.Running(r.Header.ProgramID,
+			r.Header.ProcessID) {
 			return notRunning(d.Row.command(), r.Header)
 		}
 		r, err := c.cache.Trigger(body)
@@ -312,7 +315,8 @@ var actions = map[ID]func(c *Controller, r *Record) error{
 
 func chaining(r *Record) error {
 	if t := r.Value("endPointId"); EndpointType(t) != EndpointDataChaining {
-		return of(bad(0, "endPointId", t, "endPointId == CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING", "the execution loop's endpoint has that type"), "CSNE_CMD_IPC_ENDPOINT_SET", HeaderSize)
+		return of(bad(0, "endPointId", t, "endPointId == CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING",
+			"the execution loop's endpoint has that type"), "CSNE_CMD_IPC_ENDPOINT_SET", HeaderSize)
 	}
 	return nil
 }
@@ -321,7 +325,8 @@ func (c *Controller) bind(r *Record) error {
 	if err := chaining(r); err != nil {
 		return err
 	}
-	return c.loop.Bind(EndpointDataChaining, int(r.Value("slots")), r.Value("doorBellReg"), uint32(r.Value("doorBellBit")))
+	return c.loop.Bind(EndpointDataChaining, int(r.Value("slots")), r.Value("doorBellReg"),
+		uint32(r.Value("doorBellBit")))
 }
 
 func (c *Controller) unbind(r *Record) error {

@@ -170,7 +170,8 @@ func TestEveryIdentifier(t *testing.T) {
 			d := sendBytes(t, c, sample(t, n, r).Bytes())
 			want := Refused
 			switch {
-			case r.Disposition == Handled && strings.HasPrefix(r.Name, "PROCEDURE_CALL_") && r.Request.Fields != nil && VariantOf(r.ID) == nil,
+			case r.Disposition == Handled && strings.HasPrefix(r.Name, "PROCEDURE_CALL_") && r.Request.Fields != nil &&
+				VariantOf(r.ID) == nil,
 				r.ID == IDSetActive, r.ID == IDBackChannel:
 				want = Dropped // there is no such handle, nor an outstanding call
 			case r.ID == IDEndpointUnset || r.ID == IDEndpointUnset2:
@@ -207,7 +208,8 @@ func sample(t testing.TB, n Numbering, r *Row) *Message {
 	v := VariantOf(r.ID)
 	switch {
 	case r.ID == IDInferenceCall:
-		body = &Inference{0x4000, []Buffer{{InputBuffer, 0, 0x8000, 64}, {OutputBuffer, 1, 0xc000, 64}}, *call(v)}
+		body = &Inference{0x4000, []Buffer{{Type: InputBuffer, BarID: 0, Buffer: 0x8000, Size: 64},
+			{Type: OutputBuffer, BarID: 1, Buffer: 0xc000, Size: 64}}, *call(v)}
 	case v != nil && v.Cache:
 		body = &CacheCall{Call: *call(v)}
 	case v != nil:
@@ -336,12 +338,14 @@ func TestCalls(t *testing.T) {
 			wantError(t, d.Err, HeaderSize+8, "bufNbr")
 			continue
 		}
-		if d.Err != nil || len(d.Calls) != 1 || len(d.Calls[0].Outputs) != 1 || len(d.Calls[0].Inputs) != 1 || len(d.Calls[0].Bars) != 1 {
+		if d.Err != nil || len(d.Calls) != 1 || len(d.Calls[0].Outputs) != 1 || len(d.Calls[0].Inputs) != 1 ||
+			len(d.Calls[0].Bars) != 1 {
 			t.Errorf("%v: %+v", d.Err, d.Calls)
 		}
 	}
 	d := send(t, c, IDInferenceCall, Header{ProcessID: 7}, &Inference{PropertyBuffer: 0x4000, Buffers: inputs(2)})
-	if d.Err == nil || !strings.Contains(d.Err.Error(), "CSNE_CMD_INFERENCE_CALL dropped. prog 0 process 7 not running") {
+	if d.Err == nil || !strings.Contains(d.Err.Error(),
+		"CSNE_CMD_INFERENCE_CALL dropped. prog 0 process 7 not running") {
 		t.Errorf("%v", d.Err)
 	}
 }
@@ -371,7 +375,8 @@ func TestCacheRequests(t *testing.T) {
 		}
 	}
 	d := trigger(handler, 10)
-	if d.Err != nil || d.Class != Normal || len(d.Calls) != 1 || d.Calls[0].Inputs[0].Buffer != 0 || len(d.Calls[0].Outputs) != 1 {
+	if d.Err != nil || d.Class != Normal || len(d.Calls) != 1 || d.Calls[0].Inputs[0].Buffer != 0 ||
+		len(d.Calls[0].Outputs) != 1 {
 		t.Fatalf("%+v", d)
 	}
 	if d := trigger(handler, 11); d.Outcome != Dropped {
@@ -385,7 +390,8 @@ func TestCacheRequests(t *testing.T) {
 		t.Error(d.Err)
 	}
 	// Invalidated while it runs: the pool has it back at completion.
-	if d := send(t, c, IDCacheInvalidate, Header{}, record(t, invalidateLayout, handler)); d.Err != nil || c.Cache().Free() != 0 {
+	if d := send(t, c, IDCacheInvalidate, Header{}, record(t, invalidateLayout, handler)); d.Err != nil || c.Cache().
+		Free() != 0 {
 		t.Errorf("%v, %d free", d.Err, c.Cache().Free())
 	}
 	want := fmt.Sprintf("cacheHandler (%#x) in wrong state (2) for trigger. trigger dropped", handler)
@@ -491,7 +497,8 @@ func TestProperties(t *testing.T) {
 	if len(w.Append(nil)) != 12 {
 		t.Errorf("a property body has %d bytes, want 12", len(w.Append(nil)))
 	}
-	if d := send(t, c, IDPropertyWrite, Header{}, w); d.Err != nil || d.Body.(*Record).Value("regAddr") != 0x2_8e08_c000 {
+	if d := send(t, c, IDPropertyWrite, Header{}, w); d.Err != nil || d.Body.(*Record).
+		Value("regAddr") != 0x2_8e08_c000 {
 		t.Errorf("%v", d.Err)
 	}
 	if _, err := NewRecord(propertyWrite, nil, 0x10, 0); err == nil {
@@ -524,15 +531,20 @@ func TestNotifications(t *testing.T) {
 	if _, ok := c.TakeNotification(); ok {
 		t.Error("one too many")
 	}
-	if _, err := New(Logger, &Rows[IDResetNote], Header{}, &Record{Layout: resetNote, Values: []uint64{9, 3}}); err == nil {
+	if _, err := New(Logger, &Rows[IDResetNote], Header{}, &Record{
+		Layout: resetNote,
+		Values: []uint64{9, 3},
+	}); err == nil {
 		t.Error("a reset over queues 9 to 3")
 	}
 }
 
 func TestConfig(t *testing.T) {
 	p := programs{}
-	for _, cfg := range []Config{{}, {Programs: p, ControlSlots: -1}, {Programs: p, ControlSlots: MaxSlots + 1}, {Programs: p, MaxCmdBufSize: 23},
-		{Programs: p, MaxCmdBufSize: MaxMessage + 1}, {Programs: p, CacheRequests: -1}, {Programs: p, Notifications: 1 << 20}} {
+	for _, cfg := range []Config{{}, {Programs: p, ControlSlots: -1}, {Programs: p, ControlSlots: MaxSlots + 1},
+		{Programs: p, MaxCmdBufSize: 23},
+		{Programs: p, MaxCmdBufSize: MaxMessage + 1}, {Programs: p, CacheRequests: -1},
+		{Programs: p, Notifications: 1 << 20}} {
 		if _, err := NewController(cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}

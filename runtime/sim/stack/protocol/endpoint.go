@@ -40,7 +40,8 @@ type Endpoint struct {
 // maxCmdBufSize bytes.
 func NewEndpoint(maxCmdBufSize int) (*Endpoint, error) {
 	if maxCmdBufSize < HeaderSize || maxCmdBufSize > MaxMessage {
-		return nil, fmt.Errorf("protocol: maxCmdBufSize = %d: %d to %d is allowed", maxCmdBufSize, HeaderSize, MaxMessage)
+		return nil, fmt.Errorf("protocol: maxCmdBufSize = %d: %d to %d is allowed", maxCmdBufSize, HeaderSize,
+			MaxMessage)
 	}
 	return &Endpoint{max: maxCmdBufSize, bell: make(chan struct{}, 1)}, nil
 }
@@ -55,7 +56,8 @@ func (e *Endpoint) Bind(t EndpointType, slots int, doorBellReg uint64, doorBellB
 	case slots < 1 || slots > MaxSlots:
 		return of(bad(4, "slots", slots, "1 to 4096 slots", ""), "CSNE_CMD_IPC_ENDPOINT_SET", HeaderSize)
 	case doorBellBit > 31:
-		return of(bad(16, "doorBellBit", doorBellBit, "doorbell index below 32", ""), "CSNE_CMD_IPC_ENDPOINT_SET", HeaderSize)
+		return of(bad(16, "doorBellBit", doorBellBit, "doorbell index below 32", ""), "CSNE_CMD_IPC_ENDPOINT_SET",
+			HeaderSize)
 	}
 	e.typ, e.slots, e.doorBellReg, e.doorBellBit = t, slots, doorBellReg, doorBellBit
 	e.ring, e.head, e.n, e.setDone = nil, 0, 0, true

@@ -19,15 +19,22 @@ type LoopRow struct {
 // implements (table 30.6). Bodies follow the identifiers' names; that of 0x212
 // is modelled as the plain call's, by its meaning.
 var ExeLoop = []LoopRow{
-	{0x002d, "CH_DATA_FILE_LOAD2", "+0x250", "guarded by the engine flag at [x19,#0x2bb]", 0x2b},
-	{0x0204, "procedure call", "+0x200", "validate (programId, procId) then dispatch, the inference trigger", IDProcedureCall},
-	{0x0209, "cache-request trigger", "+0x218", "logs cacheHandler", IDCacheTrigger},
-	{0x020a, "cache-request submit", "cache path", "cache-request submission", IDCacheRecycle},
-	{0x020c, "procedure call with bars", "+0x208 region", "custom buffer-address-register call", IDCallBars},
-	{0x0211, "procedure call with events", "events path", "event-signalled call, force-disable-cache arm", IDCallEvents},
-	{0x0212, "procedure-call variant", "+0x210", "shared reply and verify path", IDProcedureCall},
-	{0x0404, "RETURN_PROCESS_ID", "+0x190", "process-id handshake reply", 0x59},
-	{0xff00, "BACK_CHANNEL_RPC", "func 0x47818", "length-and-magic guarded host-to-firmware payload", IDBackChannel},
+	{Wire: 0x002d, Meaning: "CH_DATA_FILE_LOAD2", VTable: "+0x250", Does: "guarded by the engine flag at [x19,#0x2bb]",
+		Body: 0x2b},
+	{Wire: 0x0204, Meaning: "procedure call", VTable: "+0x200",
+		Does: "validate (programId, procId) then dispatch, the inference trigger", Body: IDProcedureCall},
+	{Wire: 0x0209, Meaning: "cache-request trigger", VTable: "+0x218", Does: "logs cacheHandler", Body: IDCacheTrigger},
+	{Wire: 0x020a, Meaning: "cache-request submit", VTable: "cache path", Does: "cache-request submission",
+		Body: IDCacheRecycle},
+	{Wire: 0x020c, Meaning: "procedure call with bars", VTable: "+0x208 region",
+		Does: "custom buffer-address-register call", Body: IDCallBars},
+	{Wire: 0x0211, Meaning: "procedure call with events", VTable: "events path",
+		Does: "event-signalled call, force-disable-cache arm", Body: IDCallEvents},
+	{Wire: 0x0212, Meaning: "procedure-call variant", VTable: "+0x210", Does: "shared reply and verify path",
+		Body: IDProcedureCall},
+	{Wire: 0x0404, Meaning: "RETURN_PROCESS_ID", VTable: "+0x190", Does: "process-id handshake reply", Body: 0x59},
+	{Wire: 0xff00, Meaning: "BACK_CHANNEL_RPC", VTable: "func 0x47818",
+		Does: "length-and-magic guarded host-to-firmware payload", Body: IDBackChannel},
 }
 
 // LoopRowOf returns the line of a wire identifier, nil for one that the loop
@@ -77,7 +84,8 @@ func (m *LoopMessage) Bytes() []byte {
 	le := binary.LittleEndian
 	p := le.AppendUint32(make([]byte, 0, HeaderSize+len(body)), uint32(len(body)))
 	p = le.AppendUint16(le.AppendUint16(p, m.Header.Wire), 0)
-	for _, v := range []uint32{uint32(m.Header.ProgramID), uint32(m.Header.ProcessID), m.Header.ProcedureID, m.Header.Priority} {
+	for _, v := range []uint32{uint32(m.Header.ProgramID), uint32(m.Header.ProcessID), m.Header.ProcedureID,
+		m.Header.Priority} {
 		p = le.AppendUint32(p, v)
 	}
 	return append(p, body...)
@@ -90,7 +98,14 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 		return nil, 0, bad(0, "header", len(msg), "24 bytes", "send the whole header")
 	}
 	le := binary.LittleEndian
-	h := LoopHeader{le.Uint32(msg), le.Uint16(msg[4:]), int32(le.Uint32(msg[8:])), int32(le.Uint32(msg[12:])), le.Uint32(msg[16:]), le.Uint32(msg[20:])}
+	h := LoopHeader{
+		Size:        le.Uint32(msg),
+		Wire:        le.Uint16(msg[4:]),
+		ProgramID:   int32(le.Uint32(msg[8:])),
+		ProcessID:   int32(le.Uint32(msg[12:])),
+		ProcedureID: le.Uint32(msg[16:]),
+		Priority:    le.Uint32(msg[20:]),
+	}
 	row := LoopRowOf(h.Wire)
 	if row == nil {
 		return nil, 0, &Unsupported{h.Wire}
@@ -125,7 +140,12 @@ func loopOffset(err error) error {
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		if at, ok := map[string]int{"programId": 0x08, "processId": 0x0c, "procedureId": 0x10, "priority": 0x14}[e.Field]; ok {
+		if at, ok := map[string]int{
+			"programId":   0x08,
+			"processId":   0x0c,
+			"procedureId": 0x10,
+			"priority":    0x14,
+		}[e.Field]; ok {
 			e.Off = at
 		}
 	}
@@ -135,11 +155,19 @@ func loopOffset(err error) error {
 // control is the header as the control channel has it, in the logger's numbering of the body.
 func (m *LoopMessage) control() Header {
 	h := m.Header
-	return Header{uint32(m.Row.Body), h.Size, h.Priority, h.ProgramID, h.ProcessID, h.ProcedureID}
+	return Header{
+		ID:          uint32(m.Row.Body),
+		Size:        h.Size,
+		Priority:    h.Priority,
+		ProgramID:   h.ProgramID,
+		ProcessID:   h.ProcessID,
+		ProcedureID: h.ProcedureID,
+	}
 }
 
 // Log renders a procedure call as the execution loop logs it; at is the time.
 func (m *LoopMessage) Log(at int64) string {
 	h := &m.Header
-	return fmt.Sprintf("[EXELOOP] CMD=%s [PROC CALL] at %d : ProgId=%d ProcId=%d Proc=%d Pri=%d", hex4(uint32(h.Wire)), at, h.ProgramID, h.ProcessID, h.ProcedureID, h.Priority)
+	return fmt.Sprintf("[EXELOOP] CMD=%s [PROC CALL] at %d : ProgId=%d ProcId=%d Proc=%d Pri=%d", hex4(uint32(h.Wire)),
+		at, h.ProgramID, h.ProcessID, h.ProcedureID, h.Priority)
 }

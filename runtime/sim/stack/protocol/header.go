@@ -32,12 +32,12 @@ type HeaderField struct {
 
 // HeaderFields lists the header in order (table 30.1).
 var HeaderFields = []HeaderField{
-	{"id", 0x00, 4, func(h *Header) uint32 { return h.ID }},
-	{"size", 0x04, 4, func(h *Header) uint32 { return h.Size }},
-	{"priority", 0x08, 4, func(h *Header) uint32 { return h.Priority }},
-	{"programId", 0x0c, 4, func(h *Header) uint32 { return uint32(h.ProgramID) }},
-	{"processId", 0x10, 4, func(h *Header) uint32 { return uint32(h.ProcessID) }},
-	{"procedureId", 0x14, 4, func(h *Header) uint32 { return h.ProcedureID }},
+	{Name: "id", Off: 0x00, Width: 4, Get: func(h *Header) uint32 { return h.ID }},
+	{Name: "size", Off: 0x04, Width: 4, Get: func(h *Header) uint32 { return h.Size }},
+	{Name: "priority", Off: 0x08, Width: 4, Get: func(h *Header) uint32 { return h.Priority }},
+	{Name: "programId", Off: 0x0c, Width: 4, Get: func(h *Header) uint32 { return uint32(h.ProgramID) }},
+	{Name: "processId", Off: 0x10, Width: 4, Get: func(h *Header) uint32 { return uint32(h.ProcessID) }},
+	{Name: "procedureId", Off: 0x14, Width: 4, Get: func(h *Header) uint32 { return h.ProcedureID }},
 }
 
 // Append appends the header's 24 bytes.
@@ -68,9 +68,17 @@ func DecodeHeader(msg []byte) (Header, error) {
 		return Header{}, bad(0, "header", len(msg), "24 bytes", "send the whole header")
 	}
 	u := func(off int) uint32 { return binary.LittleEndian.Uint32(msg[off:]) }
-	h := Header{u(0), u(4), u(8), int32(u(12)), int32(u(16)), u(20)}
+	h := Header{
+		ID:          u(0),
+		Size:        u(4),
+		Priority:    u(8),
+		ProgramID:   int32(u(12)),
+		ProcessID:   int32(u(16)),
+		ProcedureID: u(20),
+	}
 	if uint64(h.Size) > uint64(len(msg)-HeaderSize) {
-		return h, bad(0x04, "size", h.Size, "maxCmdBufSize >= sizeof(*pMsg) + pCmdHdr->size", "the buffer is shorter than the body")
+		return h, bad(0x04, "size", h.Size, "maxCmdBufSize >= sizeof(*pMsg) + pCmdHdr->size",
+			"the buffer is shorter than the body")
 	}
 	return h, h.check()
 }
@@ -103,8 +111,8 @@ type PriorityBand struct {
 
 // PriorityBands maps the eight levels onto the two classes (table 30.2).
 var PriorityBands = []PriorityBand{
-	{0, 1, Realtime, "(priority >= 0 && priority <= 1)"},
-	{2, 7, Normal, "(priority >= 2 && priority <= 7)"},
+	{First: 0, Last: 1, Class: Realtime, Gate: "(priority >= 0 && priority <= 1)"},
+	{First: 2, Last: 7, Class: Normal, Gate: "(priority >= 2 && priority <= 7)"},
 }
 
 // ClassOf returns the class of a priority level, 0 for one that is no level.

@@ -147,7 +147,17 @@ func hex4(v uint32) string {
 
 // Start is the command that the packed enum names and the logger's table does
 // not: it exists in the wire numbering alone.
-var Start = Row{Invalid, "START", ToFirmware, "lifecycle", 0x0001, WirePlace, empty, Handled, "chapter 29, bring-up"}
+var Start = Row{
+	ID:          Invalid,
+	Name:        "START",
+	Way:         ToFirmware,
+	Subsystem:   "lifecycle",
+	Wire:        0x0001,
+	WireSource:  WirePlace,
+	Request:     empty,
+	Disposition: Handled,
+	Source:      "chapter 29, bring-up",
+}
 
 // EndpointTypeName is a string among the commands' that is no command but a
 // value of the endpoint's type.
@@ -212,14 +222,14 @@ type Family struct {
 
 // Families partitions the wire identifiers by high byte (table 30.5).
 var Families = []Family{
-	{0x0001, 0x0034, 52, "control, config, power, debug"},
-	{0x0100, 0x0108, 9, "channel notifications"},
-	{0x0200, 0x0212, 19, "program, process, procedure call"},
-	{0x0300, 0x0305, 6, "events"},
-	{0x0400, 0x0404, 5, "id handshakes"},
-	{0x7000, 0x7000, 1, "outliers"},
-	{0xff00, 0xff00, 1, "outliers"},
-	{0x0000, 0x0000, 1, "outliers"},
+	{First: 0x0001, Last: 0x0034, Count: 52, Subsystem: "control, config, power, debug"},
+	{First: 0x0100, Last: 0x0108, Count: 9, Subsystem: "channel notifications"},
+	{First: 0x0200, Last: 0x0212, Count: 19, Subsystem: "program, process, procedure call"},
+	{First: 0x0300, Last: 0x0305, Count: 6, Subsystem: "events"},
+	{First: 0x0400, Last: 0x0404, Count: 5, Subsystem: "id handshakes"},
+	{First: 0x7000, Last: 0x7000, Count: 1, Subsystem: "outliers"},
+	{First: 0xff00, Last: 0xff00, Count: 1, Subsystem: "outliers"},
+	{First: 0x0000, Last: 0x0000, Count: 1, Subsystem: "outliers"},
 }
 
 // FamilyOf returns the family of a wire identifier, nil when it has none.

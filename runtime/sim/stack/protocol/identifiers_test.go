@@ -53,7 +53,8 @@ func TestTableC_15(t *testing.T) {
 	}
 	n := 0
 	way := map[string]Direction{"H": ToFirmware, "F": ToHost, "B": Both}
-	for _, m := range regexp.MustCompile(`\| (0x[0-9a-f]{2}) \| (\w+) \| ([HFB]) \| (\w+) `).FindAllStringSubmatch(strings.ReplaceAll(string(src), " | 0x", " | | 0x"), -1) {
+	for _, m := range regexp.MustCompile(`\| (0x[0-9a-f]{2}) \| (\w+) \| ([HFB]) \| (\w+) `).
+		FindAllStringSubmatch(strings.ReplaceAll(string(src), " | 0x", " | | 0x"), -1) {
 		id, err := strconv.ParseUint(m[1], 0, 32)
 		if err != nil {
 			t.Fatal(err)

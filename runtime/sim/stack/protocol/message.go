@@ -70,7 +70,8 @@ func Decode(n Numbering, msg []byte) (*Message, int, error) {
 	}
 	row := n.Row(h.ID)
 	if row == nil {
-		return nil, 0, fmt.Errorf("%w: byte 0x0, id = %s: it names no command; use one of the identifiers of Rows", ErrUnsupported, hex4(h.ID))
+		return nil, 0, fmt.Errorf("%w: byte 0x0, id = %s: it names no command; use one of the identifiers of Rows",
+			ErrUnsupported, hex4(h.ID))
 	}
 	end := HeaderSize + int(h.Size)
 	body, err := DecodeBody(row, msg[HeaderSize:end:end])
@@ -85,8 +86,12 @@ var decoders = []struct {
 	ids    []ID
 	decode func(v *Variant, body []byte) (Body, error)
 }{
-	{[]ID{IDProcedureCall, IDCallBars, IDCallEvents}, func(v *Variant, b []byte) (Body, error) { return orNil(decodeCall(v, b)) }},
-	{[]ID{IDCacheInstall, IDCacheBars, IDCacheEvents}, func(v *Variant, b []byte) (Body, error) { return orNil(decodeCacheCall(v, b)) }},
+	{[]ID{IDProcedureCall, IDCallBars, IDCallEvents}, func(v *Variant, b []byte) (Body, error) {
+		return orNil(decodeCall(v, b))
+	}},
+	{[]ID{IDCacheInstall, IDCacheBars, IDCacheEvents}, func(v *Variant, b []byte) (Body, error) {
+		return orNil(decodeCacheCall(v, b))
+	}},
 	{[]ID{IDCacheTrigger}, func(_ *Variant, b []byte) (Body, error) { return orNil(decodeTrigger(b)) }},
 	{[]ID{IDInferenceCall}, func(v *Variant, b []byte) (Body, error) { return orNil(decodeInference(v, b)) }},
 	{[]ID{IDBackChannel}, func(_ *Variant, b []byte) (Body, error) { return orNil(decodeBackChannel(b)) }},

@@ -10,11 +10,14 @@ type Reply struct {
 // widths are modelled where the Source says so. How an answer travels no source
 // states: the firmware hands it back with the request's completion.
 var Replies = []Reply{
-	{IDPropertyRead, pack("", "chapter 30: { uintptr regAddr; uint32 regValue; }", 0, f("regAddr", 8), f("regValue", 4))},
+	{IDPropertyRead, pack("", "chapter 30: { uintptr regAddr; uint32 regValue; }", 0, f("regAddr", 8),
+		f("regValue", 4))},
 	{0x21, pack("", "chapter 29: the resource-information query; order and widths modelled", 0,
-		b("engines", 4, 1, 32, "1 to 32 engines"), b("maxCacheRequest", 4, 1, MaxCacheRequests, "cache requests"), f("maxProcedures", 4))},
+		b("engines", 4, 1, 32, "1 to 32 engines"), b("maxCacheRequest", 4, 1, MaxCacheRequests, "cache requests"),
+		f("maxProcedures", 4))},
 	{0x22, pack("", "listing 29.4: the four constants of the statistics buffer; widths modelled", 0,
-		exactly("header", StatsSizes[0]), exactly("event", StatsSizes[1]), exactly("debugEvent", StatsSizes[2]), exactly("engine", StatsSizes[3]))},
+		exactly("header", StatsSizes[0]), exactly("event", StatsSizes[1]), exactly("debugEvent", StatsSizes[2]),
+		exactly("engine", StatsSizes[3]))},
 	{IDCacheInstall, handlerReply}, {IDCacheBars, handlerReply}, {IDCacheEvents, handlerReply},
 	{IDRequestProgramID, pack("", "modelled", 0, b("programId", 4, 0, MaxPrograms-1, "programId < 144"))},
 	{0x58, pack("", "modelled", 0, b("processId", 4, 0, MaxProcesses-1, "processId < 288"))},

@@ -38,7 +38,8 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return bad(max(e.Bytes-sealSize, 0), "seal", e.Seal, "the CRC-32 of the message's bytes", "the message was damaged on its way; post it again").Error()
+	return bad(max(e.Bytes-sealSize, 0), "seal", e.Seal, "the CRC-32 of the message's bytes",
+		"the message was damaged on its way; post it again").Error()
 }
 
 // Is makes it a malformed message.

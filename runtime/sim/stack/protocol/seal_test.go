@@ -75,10 +75,16 @@ func TestSealed(t *testing.T) {
 	}
 	// What cannot be decoded is not emitted.
 	row := &Rows[IDResetNote]
-	if err := c.Notify(row, Header{}, &Record{Layout: row.Request, Values: []uint64{5, 2}}); !errors.Is(err, ErrMalformed) {
+	if err := c.Notify(row, Header{}, &Record{
+		Layout: row.Request,
+		Values: []uint64{5, 2},
+	}); !errors.Is(err, ErrMalformed) {
 		t.Errorf("%v", err)
 	}
-	if err := c.Notify(row, Header{Priority: 9}, &Record{Layout: row.Request, Values: []uint64{1, 2}}); !errors.Is(err, ErrMalformed) {
+	if err := c.Notify(row, Header{Priority: 9}, &Record{
+		Layout: row.Request,
+		Values: []uint64{1, 2},
+	}); !errors.Is(err, ErrMalformed) {
 		t.Errorf("%v", err)
 	}
 }

@@ -18,7 +18,8 @@ func wantError(t *testing.T, err error, off int, field string) {
 		t.Errorf("got %v, want an error at byte %#x, field %s", err, off, field)
 		return
 	}
-	if !errors.Is(err, ErrMalformed) || !strings.Contains(e.Error(), fmt.Sprintf("byte %#x, %s = ", off, field)) || e.Limit == "" {
+	if !errors.Is(err, ErrMalformed) || !strings.Contains(e.Error(), fmt.Sprintf("byte %#x, %s = ", off, field)) ||
+		e.Limit == "" {
 		t.Errorf("error %q lacks offset, field or limit", e)
 	}
 }
@@ -29,11 +30,12 @@ func TestTable30_1(t *testing.T) {
 		name  string
 		off   int
 		width int
-	}{{"id", 0, 4}, {"size", 4, 4}, {"priority", 8, 4}, {"programId", 0xc, 4}, {"processId", 0x10, 4}, {"procedureId", 0x14, 4}}
+	}{{"id", 0, 4}, {"size", 4, 4}, {"priority", 8, 4}, {"programId", 0xc, 4}, {"processId", 0x10, 4},
+		{"procedureId", 0x14, 4}}
 	if len(HeaderFields) != len(want) {
 		t.Fatalf("%d fields, want 6", len(HeaderFields))
 	}
-	h := Header{0x41, 0, 7, 143, 287, 9}
+	h := Header{ID: 0x41, Size: 0, Priority: 7, ProgramID: 143, ProcessID: 287, ProcedureID: 9}
 	b := h.Append(nil)
 	if len(b) != HeaderSize {
 		t.Fatalf("%d bytes, want 24", len(b))
@@ -103,13 +105,14 @@ func TestTable30_2(t *testing.T) {
 // call returns a call of a variant with every array within its limits.
 func call(v *Variant) *ProcedureCall {
 	c := &ProcedureCall{
-		Stats:  Stats{0x4000, 0x100},
-		Inputs: []Buffer{{InputBuffer, 0, 0x8000, 64}}, Outputs: []Buffer{{OutputBuffer, 1, 0xc000, 128}},
-		UserID: 3, JobID: 4,
+		Stats:   Stats{0x4000, 0x100},
+		Inputs:  []Buffer{{Type: InputBuffer, BarID: 0, Buffer: 0x8000, Size: 64}},
+		Outputs: []Buffer{{Type: OutputBuffer, BarID: 1, Buffer: 0xc000, Size: 128}},
+		UserID:  3, JobID: 4,
 	}
 	if v.Events {
-		c.Waits = []Event{{1, 2, 3, 4}}
-		c.Signals = []Event{{5, 6, 7, 8}}
+		c.Waits = []Event{{Type: 1, TargetMask: 2, ID: 3, Value: 4}}
+		c.Signals = []Event{{Type: 5, TargetMask: 6, ID: 7, Value: 8}}
 	}
 	if v.Bars {
 		c.Bars = []CustomBar{{3, 0x1_0000, 256}}
@@ -142,7 +145,8 @@ func TestTable30_3(t *testing.T) {
 	patch := func(off int, v uint32) func([]byte) {
 		return func(b []byte) { binary.LittleEndian.PutUint32(b[off:], v) }
 	}
-	const sets, waits, signals, nbars, stats, size, orderOff, order, sub, masks = 0x00, 0x04, 0x08, 0x0c, 0x10, 0x18, 0x30, 0x34, 0x38, 0x3c
+	const sets, waits, signals, nbars, stats, size, orderOff, order, sub, masks = 0x00, 0x04, 0x08, 0x0c, 0x10, 0x18,
+		0x30, 0x34, 0x38, 0x3c
 	for _, tc := range []struct {
 		name  string
 		id    ID
@@ -151,38 +155,73 @@ func TestTable30_3(t *testing.T) {
 		off   int
 		field string // "" for a call that is taken
 	}{
-		{"one output set", IDProcedureCall, nil, nil, 0, ""},
-		{"no output set", IDProcedureCall, nil, patch(sets, 0), sets, "nbrOfOutputBufferSets"},
-		{"two output sets", IDProcedureCall, nil, patch(sets, 2), sets, "nbrOfOutputBufferSets"},
-		{"32 bars", IDCallBars, func(c *ProcedureCall) { c.Bars = bars(32) }, nil, 0, ""},
-		{"33 bars", IDCallBars, func(c *ProcedureCall) { c.Bars = bars(33) }, nil, nbars, "nbrOfCustomBars"},
-		{"no bars", IDCallBars, func(c *ProcedureCall) { c.Bars = nil }, nil, 0, ""},
-		{"bars on a plain call", IDProcedureCall, func(c *ProcedureCall) { c.Bars = bars(1) }, nil, nbars, "nbrOfCustomBars"},
-		{"16 signals", IDCallEvents, func(c *ProcedureCall) { c.Signals = events(16) }, nil, 0, ""},
-		{"17 signals", IDCallEvents, func(c *ProcedureCall) { c.Signals = events(17) }, nil, signals, "nbrOfSignalEvents"},
-		{"no signals", IDCallEvents, func(c *ProcedureCall) { c.Signals = nil }, nil, signals, "nbrOfSignalEvents"},
-		{"waits alone", IDCacheEvents, func(c *ProcedureCall) { c.Signals = nil }, nil, 0, ""},
-		{"no events", IDCacheEvents, func(c *ProcedureCall) { c.Signals, c.Waits = nil, nil }, nil, waits, "nbrOfWaitEvents"},
-		{"events on a plain call", IDProcedureCall, func(c *ProcedureCall) { c.Signals = events(1) }, nil, waits, "nbrOfWaitEvents"},
-		{"sub-network order with events", IDCallEvents, func(c *ProcedureCall) { c.SubNetwork = true }, nil, sub, "bSubNetworkCustomExecuteOrder"},
-		{"sub-network order with bars", IDCallBars, func(c *ProcedureCall) { c.SubNetwork = true }, nil, 0, ""},
-		{"no event mask", IDCallEvents, nil, patch(masks, 0), masks, "nbrOfEventMasks"},
-		{"two event masks", IDCallEvents, nil, patch(masks, 2), masks, "nbrOfEventMasks"},
-		{"128 orders", IDCallBars, func(c *ProcedureCall) { c.Order = make([]uint32, 128) }, nil, 0, ""},
-		{"129 orders", IDCallBars, func(c *ProcedureCall) { c.Order = make([]uint32, 129) }, nil, order, "nbrOfCustomExecuteOrder"},
-		{"offset without order", IDCallBars, nil, patch(order, 0), orderOff, "customExecuteOrderArrayOffset"},
-		{"order inside the call", IDCallBars, nil, patch(orderOff, 72), orderOff, "customExecuteOrderArrayOffset"},
-		{"order behind a gap", IDCallBars, func(c *ProcedureCall) { c.OrderOffset = 1024 }, nil, 0, ""},
-		{"order up to the container's end", IDCallBars, func(c *ProcedureCall) { c.OrderOffset = CopyContainerSize - 8 }, nil, 0, ""},
-		{"order past the container", IDCallBars, nil, patch(orderOff, CopyContainerSize-7), orderOff, "customExecuteOrderArrayOffset"},
-		{"order past everything", IDCallBars, nil, patch(orderOff, 1<<32-1), orderOff, "customExecuteOrderArrayOffset"},
-		{"order on a plain call", IDProcedureCall, func(c *ProcedureCall) { c.Order = []uint32{1} }, nil, order, "nbrOfCustomExecuteOrder"},
-		{"stats at the least", IDProcedureCall, func(c *ProcedureCall) { c.Stats.Size = 0x6c }, nil, 0, ""},
-		{"stats too small", IDProcedureCall, func(c *ProcedureCall) { c.Stats.Size = 0x6b }, nil, size, "stats.size"},
-		{"stats without address", IDProcedureCall, func(c *ProcedureCall) { c.Stats = Stats{0, 1} }, nil, 0, ""},
-		{"stats without size", IDProcedureCall, func(c *ProcedureCall) { c.Stats = Stats{1 << 40, 0} }, nil, 0, ""},
-		{"stats in the high window", IDProcedureCall, func(c *ProcedureCall) { c.Stats.Buffer = 1 << 32 }, nil, stats, "stats.buffer"},
-		{"count without bytes", IDProcedureCall, nil, patch(0x20, 2), 0, "size"},
+		{name: "one output set", id: IDProcedureCall, off: 0},
+		{name: "no output set", id: IDProcedureCall, bytes: patch(sets, 0), off: sets, field: "nbrOfOutputBufferSets"},
+		{name: "two output sets", id: IDProcedureCall, bytes: patch(sets, 2), off: sets,
+			field: "nbrOfOutputBufferSets"},
+		{name: "32 bars", id: IDCallBars, set: func(c *ProcedureCall) { c.Bars = bars(32) }, off: 0},
+		{name: "33 bars", id: IDCallBars, set: func(c *ProcedureCall) {
+			c.Bars = bars(33)
+		}, off: nbars, field: "nbrOfCustomBars"},
+		{name: "no bars", id: IDCallBars, set: func(c *ProcedureCall) { c.Bars = nil }, off: 0},
+		{name: "bars on a plain call", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Bars = bars(1)
+		}, off: nbars, field: "nbrOfCustomBars"},
+		{name: "16 signals", id: IDCallEvents, set: func(c *ProcedureCall) { c.Signals = events(16) }, off: 0},
+		{name: "17 signals", id: IDCallEvents, set: func(c *ProcedureCall) {
+			c.Signals = events(17)
+		}, off: signals, field: "nbrOfSignalEvents"},
+		{name: "no signals", id: IDCallEvents, set: func(c *ProcedureCall) {
+			c.Signals = nil
+		}, off: signals, field: "nbrOfSignalEvents"},
+		{name: "waits alone", id: IDCacheEvents, set: func(c *ProcedureCall) { c.Signals = nil }, off: 0},
+		{name: "no events", id: IDCacheEvents, set: func(c *ProcedureCall) {
+			c.Signals, c.Waits = nil, nil
+		}, off: waits, field: "nbrOfWaitEvents"},
+		{name: "events on a plain call", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Signals = events(1)
+		}, off: waits, field: "nbrOfWaitEvents"},
+		{name: "sub-network order with events", id: IDCallEvents, set: func(c *ProcedureCall) {
+			c.SubNetwork = true
+		}, off: sub, field: "bSubNetworkCustomExecuteOrder"},
+		{name: "sub-network order with bars", id: IDCallBars, set: func(c *ProcedureCall) {
+			c.SubNetwork = true
+		}, off: 0},
+		{name: "no event mask", id: IDCallEvents, bytes: patch(masks, 0), off: masks, field: "nbrOfEventMasks"},
+		{name: "two event masks", id: IDCallEvents, bytes: patch(masks, 2), off: masks, field: "nbrOfEventMasks"},
+		{name: "128 orders", id: IDCallBars, set: func(c *ProcedureCall) { c.Order = make([]uint32, 128) }, off: 0},
+		{name: "129 orders", id: IDCallBars, set: func(c *ProcedureCall) {
+			c.Order = make([]uint32, 129)
+		}, off: order, field: "nbrOfCustomExecuteOrder"},
+		{name: "offset without order", id: IDCallBars, bytes: patch(order, 0), off: orderOff,
+			field: "customExecuteOrderArrayOffset"},
+		{name: "order inside the call", id: IDCallBars, bytes: patch(orderOff, 72), off: orderOff,
+			field: "customExecuteOrderArrayOffset"},
+		{name: "order behind a gap", id: IDCallBars, set: func(c *ProcedureCall) { c.OrderOffset = 1024 }, off: 0},
+		{name: "order up to the container's end", id: IDCallBars, set: func(c *ProcedureCall) {
+			c.OrderOffset = CopyContainerSize - 8
+		}, off: 0},
+		{name: "order past the container", id: IDCallBars, bytes: patch(orderOff, CopyContainerSize-7), off: orderOff,
+			field: "customExecuteOrderArrayOffset"},
+		{name: "order past everything", id: IDCallBars, bytes: patch(orderOff, 1<<32-1), off: orderOff,
+			field: "customExecuteOrderArrayOffset"},
+		{name: "order on a plain call", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Order = []uint32{1}
+		}, off: order, field: "nbrOfCustomExecuteOrder"},
+		{name: "stats at the least", id: IDProcedureCall, set: func(c *ProcedureCall) { c.Stats.Size = 0x6c }, off: 0},
+		{name: "stats too small", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Stats.Size = 0x6b
+		}, off: size, field: "stats.size"},
+		{name: "stats without address", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Stats = Stats{0, 1}
+		}, off: 0},
+		{name: "stats without size", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Stats = Stats{1 << 40, 0}
+		}, off: 0},
+		{name: "stats in the high window", id: IDProcedureCall, set: func(c *ProcedureCall) {
+			c.Stats.Buffer = 1 << 32
+		}, off: stats, field: "stats.buffer"},
+		{name: "count without bytes", id: IDProcedureCall, bytes: patch(0x20, 2), off: 0, field: "size"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			v := variant(t, tc.id)
@@ -223,7 +262,7 @@ func TestTable30_3(t *testing.T) {
 	}
 
 	// The records of events and bars, and the log line.
-	e := Event{1, 2, 3, 4}
+	e := Event{Type: 1, TargetMask: 2, ID: 3, Value: 4}
 	if b := e.append(nil); len(b) != 24 || binary.LittleEndian.Uint64(b[16:]) != 4 {
 		t.Errorf("event is % x", b)
 	}
@@ -337,10 +376,18 @@ func TestTable30_5(t *testing.T) {
 	}
 	// Members that the table names, by family.
 	for first, names := range map[uint16]string{
-		0x0001: "START STOP RESET CONFIG_GET CONFIG_GET_EXT PRINT_ENABLE BUILDINFO BOOT PING TIMEPROFILE_START POWER_DOWN POWER_DEVICE_ON POWER_DEVICE_OFF SET_SNE_PMU_BASE SET_DYNAMIC_POWERGATE IPC_ENDPOINT_SET CH_BUFFER_RETURN CH_PROPERTY_READ CH_PROPERTY_WRITE TRACE_ENABLE RESOURCE_INFO_GET STATS_BUFFER_SIZE_GET SUSPEND DSID_SET MCACHE_SIZE_GET SECURE_MODE_START SECURE_MODE_STOP EXCLAVE_MODE_START EXCLAVE_MODE_STOP QUIESCE_STATE CPU_LOAD_GET",
-		0x0100: "CH_ERROR_NOTIFICATION CH_POWER_CONTROL CH_SIGNPOST_NOTIFICATION CH_SIGNPOST64_NOTIFICATION_GROUP CH_RESET_NOTIFICATION CPU_LOAD_NOTIFICATION SECURE_MODE_RESUME_TRANSITION",
-		0x0200: "LOAD_PROGRAM UNLOAD_PROGRAM CREATE_PROCESS TERMINATE_PROCESS PROCEDURE_CALL LOAD_AFPP UNLOAD_AFPP PROGRAM_INTERFACE_VERSION_CHECK PROCEDURE_CALL_CACHE_REQUEST PROCEDURE_CALL_WITH_CUSTOM_BARS PROCEDURE_CALL_WITH_SIGNAL_EVENTS PREMAP_BUFFER FORCE_DISABLE_CACHE_REQUESTS TM_SYNC_ERR_NOTIFICATION",
-		0x0300: "SET_ACTIVE_CACHE_REQUEST_IN_GROUP PROGRAM_EVENT USER_EVENT DBG_EVENT DATA_CHAINING_EVENT PREFETCH_DSID_EVENT",
+		0x0001: "START STOP RESET CONFIG_GET CONFIG_GET_EXT PRINT_ENABLE BUILDINFO BOOT PING TIMEPROFILE_START " +
+			"POWER_DOWN POWER_DEVICE_ON POWER_DEVICE_OFF SET_SNE_PMU_BASE SET_DYNAMIC_POWERGATE IPC_ENDPOINT_SET " +
+			"CH_BUFFER_RETURN CH_PROPERTY_READ CH_PROPERTY_WRITE TRACE_ENABLE RESOURCE_INFO_GET " +
+			"STATS_BUFFER_SIZE_GET SUSPEND DSID_SET MCACHE_SIZE_GET SECURE_MODE_START SECURE_MODE_STOP " +
+			"EXCLAVE_MODE_START EXCLAVE_MODE_STOP QUIESCE_STATE CPU_LOAD_GET",
+		0x0100: "CH_ERROR_NOTIFICATION CH_POWER_CONTROL CH_SIGNPOST_NOTIFICATION CH_SIGNPOST64_NOTIFICATION_GROUP " +
+			"CH_RESET_NOTIFICATION CPU_LOAD_NOTIFICATION SECURE_MODE_RESUME_TRANSITION",
+		0x0200: "LOAD_PROGRAM UNLOAD_PROGRAM CREATE_PROCESS TERMINATE_PROCESS PROCEDURE_CALL LOAD_AFPP UNLOAD_AFPP " +
+			"PROGRAM_INTERFACE_VERSION_CHECK PROCEDURE_CALL_CACHE_REQUEST PROCEDURE_CALL_WITH_CUSTOM_BARS " +
+			"PROCEDURE_CALL_WITH_SIGNAL_EVENTS PREMAP_BUFFER FORCE_DISABLE_CACHE_REQUESTS TM_SYNC_ERR_NOTIFICATION",
+		0x0300: "SET_ACTIVE_CACHE_REQUEST_IN_GROUP PROGRAM_EVENT USER_EVENT DBG_EVENT DATA_CHAINING_EVENT " +
+			"PREFETCH_DSID_EVENT",
 		0x0400: "SECURE_MODE_EVENT REQUEST_PROGRAM_ID RETURN_PROGRAM_ID REQUEST_PROCESS_ID RETURN_PROCESS_ID",
 		0x7000: "INFERENCE_CALL", 0xff00: "BACK_CHANNEL_RPC", 0x0000: "DEBUG_COMMAND_DATA_CHECK",
 	} {
@@ -376,23 +423,36 @@ func TestTable30_5(t *testing.T) {
 func TestTable30_6(t *testing.T) {
 	names := map[uint16]string{
 		0x002d: "CH_DATA_FILE_LOAD2", 0x0204: "PROCEDURE_CALL", 0x0209: "PROCEDURE_CALL_TRIGGER_CACHE_REQUEST",
-		0x020a: "PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", 0x020c: "PROCEDURE_CALL_WITH_CUSTOM_BARS", 0x0211: "PROCEDURE_CALL_WITH_SIGNAL_EVENTS",
+		0x020a: "PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", 0x020c: "PROCEDURE_CALL_WITH_CUSTOM_BARS",
+		0x0211: "PROCEDURE_CALL_WITH_SIGNAL_EVENTS",
 		0x0404: "RETURN_PROCESS_ID", 0xff00: "BACK_CHANNEL_RPC",
 	}
-	vtable := map[uint16]string{0x2d: "+0x250", 0x204: "+0x200", 0x209: "+0x218", 0x212: "+0x210", 0x404: "+0x190", 0xff00: "func 0x47818"}
+	vtable := map[uint16]string{
+		0x2d:   "+0x250",
+		0x204:  "+0x200",
+		0x209:  "+0x218",
+		0x212:  "+0x210",
+		0x404:  "+0x190",
+		0xff00: "func 0x47818",
+	}
 	if len(ExeLoop) != 9 {
 		t.Errorf("%d identifiers, want 9", len(ExeLoop))
 	}
 	for _, r := range ExeLoop {
 		if n, ok := names[r.Wire]; ok && (Wire.Row(uint32(r.Wire)).Name != n || Rows[r.Body].Name != n) {
-			t.Errorf("%#04x is %s with the body of %s, want %s", r.Wire, Wire.Row(uint32(r.Wire)).Name, Rows[r.Body].Name, n)
+			t.Errorf("%#04x is %s with the body of %s, want %s", r.Wire, Wire.Row(uint32(r.Wire)).Name,
+				Rows[r.Body].Name, n)
 		}
 		if v, ok := vtable[r.Wire]; ok && r.VTable != v {
 			t.Errorf("%#04x: slot %s, want %s", r.Wire, r.VTable, v)
 		}
 	}
 	// The layout of the debug line.
-	m := &LoopMessage{Row: LoopRowOf(0x204), Header: LoopHeader{0, 0x204, 1, 2, 3, 4}, Body: call(variant(t, IDProcedureCall))}
+	m := &LoopMessage{
+		Row:    LoopRowOf(0x204),
+		Header: LoopHeader{Size: 0, Wire: 0x204, ProgramID: 1, ProcessID: 2, ProcedureID: 3, Priority: 4},
+		Body:   call(variant(t, IDProcedureCall)),
+	}
 	b := m.Bytes()
 	if binary.LittleEndian.Uint16(b[4:]) != 0x204 {
 		t.Errorf("the id is not at 4: % x", b[:24])
@@ -438,7 +498,8 @@ func TestTable30_6(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, _ := c.Next(Loop)
-		if !strings.Contains(d.Err.Error(), "Cmd 0x201 is not supported through ExeLoop cmd channel") || d.Outcome != Refused {
+		if !strings.Contains(d.Err.Error(), "Cmd 0x201 is not supported through ExeLoop cmd channel") ||
+			d.Outcome != Refused {
 			t.Errorf("%v, %v", d.Err, d.Outcome)
 		}
 		late := bytes.Clone(b)
@@ -461,7 +522,11 @@ func TestTable30_6(t *testing.T) {
 // TestFigure30_1: a submission is posted, picked up, executed and notified.
 func TestFigure30_1(t *testing.T) {
 	c := controller(t, Config{})
-	m := &LoopMessage{Row: LoopRowOf(0x204), Header: LoopHeader{Wire: 0x204, Priority: 1}, Body: call(variant(t, IDProcedureCall))}
+	m := &LoopMessage{
+		Row:    LoopRowOf(0x204),
+		Header: LoopHeader{Wire: 0x204, Priority: 1},
+		Body:   call(variant(t, IDProcedureCall)),
+	}
 	if err := c.Post(Loop, m.Bytes()); !errors.Is(err, ErrUnbound) {
 		t.Fatalf("an unbound endpoint takes a submission: %v", err)
 	}

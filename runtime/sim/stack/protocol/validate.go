@@ -37,11 +37,15 @@ func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Infere
 		return notRunning(name, h)
 	}
 	if h.ProcedureID >= procNbr {
-		return of(bad(0x14, "procedureId", h.ProcedureID, fmt.Sprintf("getProcedureCallType(): invalid procedureId=%d, tot=%d", h.ProcedureID, procNbr), "procedureId < pProg->pProgram->procNbr"), name, 0)
+		return of(bad(0x14, "procedureId", h.ProcedureID,
+			fmt.Sprintf("getProcedureCallType(): invalid procedureId=%d, tot=%d", h.ProcedureID, procNbr),
+			"procedureId < pProg->pProgram->procNbr"), name, 0)
 	}
 	proc := p.Procedure(h.ProgramID, h.ProcedureID)
 	if !slices.Contains(v.Contents, proc.Content) {
-		return of(bad(0x14, "procedureId", h.ProcedureID, fmt.Sprintf("getProcedureCallType() is ContentType_%d, one of %v is admitted", proc.Content, v.Contents), ""), name, 0)
+		return of(bad(0x14, "procedureId", h.ProcedureID,
+			fmt.Sprintf("getProcedureCallType() is ContentType_%d, one of %v is admitted", proc.Content, v.Contents),
+			""), name, 0)
 	}
 	if !p.Running(h.ProgramID, h.ProcessID) {
 		return notRunning(name, h)
@@ -54,10 +58,13 @@ func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Infere
 		case v.Cache:
 			at += installLayout.Size
 		}
-		return of(bad(callLayout.Fields[callStatsBuffer].Off, "stats.buffer", s.Buffer, fmt.Sprintf(">= pProc->pStatArrayBaseOrig (%#x)", proc.StatArrayBase), ""), name, at)
+		return of(bad(callLayout.Fields[callStatsBuffer].Off, "stats.buffer", s.Buffer,
+			fmt.Sprintf(">= pProc->pStatArrayBaseOrig (%#x)", proc.StatArrayBase), ""), name, at)
 	}
 	if n := uint64(proc.IOBuffers) + 1; in != nil && uint64(len(in.Buffers))+1 != n {
-		return of(bad(inferenceLayout.Fields[1].Off, "bufNbr", len(in.Buffers)+1, fmt.Sprintf("pMsg->bufNbr == 1 + pAneProgramDesc2->procedures[procedureId].numIoBuffers = %d", n), ""), name, HeaderSize)
+		return of(bad(inferenceLayout.Fields[1].Off, "bufNbr", len(in.Buffers)+1,
+			fmt.Sprintf("pMsg->bufNbr == 1 + pAneProgramDesc2->procedures[procedureId].numIoBuffers = %d", n), ""),
+			name, HeaderSize)
 	}
 	return nil
 }

@@ -23,9 +23,31 @@ func sample() []trace.Event {
 	var r trace.Recording
 	r.MaxData = 20
 	tr := r.Tracer()
-	tr.Emit(trace.Event{Layer: trace.Driver, Phase: trace.Begin, Name: "ANE_ProgramSendRequest", At: 41 * time.Microsecond, Client: 3, Request: 7, Data: make([]byte, 24)})
-	tr.Emit(trace.Event{Layer: trace.Firmware, Name: "CSNE_CMD_PROCEDURE_CALL", At: 43500 * time.Nanosecond, Client: 3, Args: []trace.Arg{{Key: "Pri", Value: 2}, {Key: "took", Value: 130 * time.Microsecond}}})
-	tr.Emit(trace.Event{Layer: trace.Driver, Phase: trace.End, Name: "ANE_ProgramSendRequest", At: 190 * time.Microsecond, Client: 3, Request: 7, Err: "kIOReturnTimeout"})
+	tr.Emit(trace.Event{
+		Layer:   trace.Driver,
+		Phase:   trace.Begin,
+		Name:    "ANE_ProgramSendRequest",
+		At:      41 * time.Microsecond,
+		Client:  3,
+		Request: 7,
+		Data:    make([]byte, 24),
+	})
+	tr.Emit(trace.Event{
+		Layer:  trace.Firmware,
+		Name:   "CSNE_CMD_PROCEDURE_CALL",
+		At:     43500 * time.Nanosecond,
+		Client: 3,
+		Args:   []trace.Arg{{Key: "Pri", Value: 2}, {Key: "took", Value: 130 * time.Microsecond}},
+	})
+	tr.Emit(trace.Event{
+		Layer:   trace.Driver,
+		Phase:   trace.End,
+		Name:    "ANE_ProgramSendRequest",
+		At:      190 * time.Microsecond,
+		Client:  3,
+		Request: 7,
+		Err:     "kIOReturnTimeout",
+	})
 	return r.Events
 }
 
@@ -59,7 +81,8 @@ func TestChrome(t *testing.T) {
 		if e.Ph != "M" {
 			phases += e.Ph
 		}
-		if e.Name == "CSNE_CMD_PROCEDURE_CALL" && (e.TS != 43.5 || e.PID != 3 || e.TID != int(trace.Firmware) || e.Args["took"] != "130µs") {
+		if e.Name == "CSNE_CMD_PROCEDURE_CALL" && (e.TS != 43.5 || e.PID != 3 || e.TID != int(trace.Firmware) ||
+			e.Args["took"] != "130µs") {
 			t.Errorf("the command is %+v", e)
 		}
 		if e.Ph == "B" && (e.Args["bytes"] != 24.0 || len(e.Args["data"].(string)) != 40) {
@@ -76,7 +99,8 @@ func TestText(t *testing.T) {
 	if err := trace.WriteText(&b, sample(), true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"> ANE_ProgramSendRequest", "Pri=2 took=130µs", "< ANE_ProgramSendRequest: kIOReturnTimeout", "000010  00 00 00 00"} {
+	for _, want := range []string{"> ANE_ProgramSendRequest", "Pri=2 took=130µs",
+		"< ANE_ProgramSendRequest: kIOReturnTimeout", "000010  00 00 00 00"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

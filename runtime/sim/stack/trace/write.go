@@ -52,19 +52,42 @@ func WriteChrome(w io.Writer, events []Event, other any) error {
 			if e.Client != 0 {
 				name = fmt.Sprintf("client %d", e.Client)
 			}
-			if err := put(chromeEvent{Name: "process_name", Ph: "M", PID: e.Client, Args: map[string]any{"name": name}}); err != nil {
+			if err := put(chromeEvent{
+				Name: "process_name",
+				Ph:   "M",
+				PID:  e.Client,
+				Args: map[string]any{"name": name},
+			}); err != nil {
 				return err
 			}
 			for l := range Layer(NumLayers) {
-				if err := put(chromeEvent{Name: "thread_name", Ph: "M", PID: e.Client, TID: int(l), Args: map[string]any{"name": l.String()}}); err != nil {
+				if err := put(chromeEvent{
+					Name: "thread_name",
+					Ph:   "M",
+					PID:  e.Client,
+					TID:  int(l),
+					Args: map[string]any{"name": l.String()},
+				}); err != nil {
 					return err
 				}
-				if err := put(chromeEvent{Name: "thread_sort_index", Ph: "M", PID: e.Client, TID: int(l), Args: map[string]any{"sort_index": int(l)}}); err != nil {
+				if err := put(chromeEvent{
+					Name: "thread_sort_index",
+					Ph:   "M",
+					PID:  e.Client,
+					TID:  int(l),
+					Args: map[string]any{"sort_index": int(l)},
+				}); err != nil {
 					return err
 				}
 			}
 		}
-		c := chromeEvent{Name: e.Name, Cat: e.Layer.String(), TS: float64(e.At) / float64(time.Microsecond), PID: e.Client, TID: int(e.Layer)}
+		c := chromeEvent{
+			Name: e.Name,
+			Cat:  e.Layer.String(),
+			TS:   float64(e.At) / float64(time.Microsecond),
+			PID:  e.Client,
+			TID:  int(e.Layer),
+		}
 		switch e.Phase {
 		case Begin:
 			c.Ph = "B"
@@ -117,7 +140,8 @@ func WriteText(w io.Writer, events []Event, bytes bool) error {
 		case End:
 			mark = "<"
 		}
-		fmt.Fprintf(b, "%5d %10.1f us  %-11s %s%s %s", e.Seq, float64(e.At)/float64(time.Microsecond), e.Layer, strings.Repeat("  ", int(e.Layer)), mark, e.Name)
+		fmt.Fprintf(b, "%5d %10.1f us  %-11s %s%s %s", e.Seq, float64(e.At)/float64(time.Microsecond), e.Layer,
+			strings.Repeat("  ", int(e.Layer)), mark, e.Name)
 		for _, a := range e.Args {
 			fmt.Fprintf(b, " %s=%v", a.Key, value(a.Value))
 		}

@@ -19,7 +19,7 @@ func (c *Context) Entries() []Entry {
 	for _, m := range c.maps {
 		for a := m.addr; a < m.end(); a += PageSize {
 			r, l, _ := split(a)
-			es = append(es, Entry{a, r, l, c.table.walk(a), m.usage})
+			es = append(es, Entry{Addr: a, Root: r, Index: l, Leaf: c.table.walk(a), Usage: m.usage})
 		}
 	}
 	return es
@@ -29,7 +29,14 @@ func (c *Context) Entries() []Entry {
 // DMAAlign.
 func (c *Context) Base(addr uint64, access Access, task string) error {
 	if addr%DMAAlign != 0 {
-		return c.fault(Fault{Task: task, Addr: addr, Access: access, Reason: Unaligned, Limit: DMAAlign, Advice: "DMA bases are multiples of 64 bytes"})
+		return c.fault(Fault{
+			Task:   task,
+			Addr:   addr,
+			Access: access,
+			Reason: Unaligned,
+			Limit:  DMAAlign,
+			Advice: "DMA bases are multiples of 64 bytes",
+		})
 	}
 	_, err := c.Window(addr, 1, access, task)
 	return err

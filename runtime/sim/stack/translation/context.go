@@ -163,7 +163,8 @@ func (c *Context) noStream(f Fault) *Fault {
 }
 
 // place finds or makes the mapping under c.mu.
-func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool) (m *Mapping, evicted []*Mapping, hit bool, why Reason) {
+func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool) (m *Mapping, evicted []*Mapping,
+	hit bool, why Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

@@ -18,13 +18,17 @@ type Rebase struct {
 func NewRebase(mappedBase, dvaBase, size uint64) (Rebase, error) {
 	switch {
 	case mappedBase>>32 != FirmwareHigh:
-		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x: high half is %#x; it must be %#x", mappedBase, mappedBase>>32, FirmwareHigh)
+		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x: high half is %#x; it must be %#x",
+			mappedBase, mappedBase>>32, FirmwareHigh)
 	case mappedBase%PageSize != 0 || dvaBase%PageSize != 0:
-		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x and dvaBase %#x must be multiples of %#x", mappedBase, dvaBase, PageSize)
+		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x and dvaBase %#x must be "+
+			"multiples of %#x", mappedBase, dvaBase, PageSize)
 	case dvaBase >= ApertureSize || size > ApertureSize-dvaBase:
-		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the aperture of %#x", size, dvaBase, uint64(ApertureSize))
+		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the aperture of %#x", size,
+			dvaBase, uint64(ApertureSize))
 	case size == 0 || mappedBase&0xffff_ffff+size > 1<<32:
-		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the high half %#x or are none", size, mappedBase, FirmwareHigh)
+		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the high half %#x or "+
+			"are none", size, mappedBase, FirmwareHigh)
 	}
 	return Rebase{mappedBase, dvaBase, size}, nil
 }
@@ -34,10 +38,24 @@ func NewRebase(mappedBase, dvaBase, size uint64) (Rebase, error) {
 // outside the window.
 func (r Rebase) Runtime(addr uint64, task string) (uint64, error) {
 	if addr>>32 != 0 {
-		return 0, &Fault{Stream: NoSlot, Task: task, Addr: addr, Reason: HighBits, Limit: 1<<32 - 1, Advice: "pass the device address, not the firmware's"}
+		return 0, &Fault{
+			Stream: NoSlot,
+			Task:   task,
+			Addr:   addr,
+			Reason: HighBits,
+			Limit:  1<<32 - 1,
+			Advice: "pass the device address, not the firmware's",
+		}
 	}
 	if addr < r.DVABase || addr-r.DVABase >= r.Size {
-		return 0, &Fault{Stream: NoSlot, Task: task, Addr: addr, Reason: Outside, Limit: r.DVABase + r.Size, Advice: fmt.Sprintf("the window begins at %#x", r.DVABase)}
+		return 0, &Fault{
+			Stream: NoSlot,
+			Task:   task,
+			Addr:   addr,
+			Reason: Outside,
+			Limit:  r.DVABase + r.Size,
+			Advice: fmt.Sprintf("the window begins at %#x", r.DVABase),
+		}
 	}
 	return r.MappedBase + (addr - r.DVABase), nil
 }
@@ -45,7 +63,14 @@ func (r Rebase) Runtime(addr uint64, task string) (uint64, error) {
 // Device returns the device address of a runtime address.
 func (r Rebase) Device(runtime uint64, task string) (uint64, error) {
 	if runtime < r.MappedBase || runtime-r.MappedBase >= r.Size {
-		return 0, &Fault{Stream: NoSlot, Task: task, Addr: runtime, Reason: Outside, Limit: r.MappedBase + r.Size, Advice: fmt.Sprintf("the window begins at %#x", r.MappedBase)}
+		return 0, &Fault{
+			Stream: NoSlot,
+			Task:   task,
+			Addr:   runtime,
+			Reason: Outside,
+			Limit:  r.MappedBase + r.Size,
+			Advice: fmt.Sprintf("the window begins at %#x", r.MappedBase),
+		}
 	}
 	return r.DVABase + (runtime - r.MappedBase), nil
 }

@@ -14,7 +14,15 @@ const (
 	Faulted
 )
 
-var stepKinds = [...]string{Mapped: "map", Found: "found", Evicted: "evict", Unmaps: "unmap", StreamIn: "stream in", StreamOut: "stream out", Faulted: "fault"}
+var stepKinds = [...]string{
+	Mapped:    "map",
+	Found:     "found",
+	Evicted:   "evict",
+	Unmaps:    "unmap",
+	StreamIn:  "stream in",
+	StreamOut: "stream out",
+	Faulted:   "fault",
+}
 
 func (k StepKind) String() string {
 	if int(k) < len(stepKinds) && stepKinds[k] != "" {
@@ -42,5 +50,12 @@ func (u *Unit) trace(s Step) {
 }
 
 func (m *Mapping) trace(k StepKind, task string) {
-	m.ctx.unit.trace(Step{Kind: k, Client: m.ctx.client, Addr: m.addr, Len: uint64(len(m.host)), Usage: m.usage, Task: task})
+	m.ctx.unit.trace(Step{
+		Kind:   k,
+		Client: m.ctx.client,
+		Addr:   m.addr,
+		Len:    uint64(len(m.host)),
+		Usage:  m.usage,
+		Task:   task,
+	})
 }

@@ -153,22 +153,45 @@ func TestFaults(t *testing.T) {
 		why  Reason
 		addr uint64
 	}{
-		{"null", func() error { return c.ReadAt(make([]byte, 1), 0, "conv1") }, Unmapped, 0},
-		{"behind", func() error { return c.ReadAt(make([]byte, 9), m.Addr()+PageSize-4, "conv1") }, Unmapped, m.Addr() + PageSize},
-		{"high bits", func() error { return c.ReadAt(make([]byte, 1), 1<<32, "conv1") }, HighBits, 1 << 32},
-		{"outside", func() error { return c.ReadAt(make([]byte, 1), ApertureSize, "conv1") }, Outside, ApertureSize},
-		{"wraps", func() error { _, err := c.Window(m.Addr(), 1<<64-1, Read, "conv1"); return err }, Outside, m.Addr()},
-		{"base", func() error { return c.Base(m.Addr()+32, Read, "conv1") }, Unaligned, m.Addr() + 32},
-		{"map unaligned", func() error { _, err := c.MapAt(0x20, []byte{1}, Input, "conv1"); return err }, Unaligned, 0x20},
-		{"map null", func() error { _, err := c.MapAt(0, []byte{1}, Input, "conv1"); return err }, Outside, 0},
-		{"map outside", func() error {
+		{name: "null", do: func() error { return c.ReadAt(make([]byte, 1), 0, "conv1") }, why: Unmapped, addr: 0},
+		{name: "behind", do: func() error {
+			return c.ReadAt(make([]byte, 9), m.Addr()+PageSize-4, "conv1")
+		}, why: Unmapped, addr: m.Addr() + PageSize},
+		{name: "high bits", do: func() error {
+			return c.ReadAt(make([]byte, 1), 1<<32, "conv1")
+		}, why: HighBits, addr: 1 << 32},
+		{name: "outside", do: func() error {
+			return c.ReadAt(make([]byte, 1), ApertureSize, "conv1")
+		}, why: Outside, addr: ApertureSize},
+		{name: "wraps", do: func() error {
+			_, err := c.Window(m.Addr(), 1<<64-1, Read, "conv1")
+			return err
+		}, why: Outside, addr: m.Addr()},
+		{name: "base", do: func() error {
+			return c.Base(m.Addr()+32, Read, "conv1")
+		}, why: Unaligned, addr: m.Addr() + 32},
+		{name: "map unaligned", do: func() error {
+			_, err := c.MapAt(0x20, []byte{1}, Input, "conv1")
+			return err
+		}, why: Unaligned, addr: 0x20},
+		{name: "map null", do: func() error {
+			_, err := c.MapAt(0, []byte{1}, Input, "conv1")
+			return err
+		}, why: Outside, addr: 0},
+		{name: "map outside", do: func() error {
 			_, err := c.MapAt(ApertureSize-PageSize, make([]byte, PageSize+1), Input, "conv1")
 			return err
-		}, Outside, ApertureSize - PageSize},
-		{"map high", func() error { _, err := c.MapAt(FirmwareHigh<<32, []byte{1}, Input, "conv1"); return err }, HighBits, FirmwareHigh << 32},
-		{"map over", func() error { _, err := c.MapAt(m.Addr(), []byte{1}, Input, "conv1"); return err }, Overlap, m.Addr()},
-		{"empty", func() error { _, err := c.Map(nil, Input, "conv1"); return err }, Empty, 0},
-		{"in use", func() error { return m.Unmap("conv1") }, InUse, m.Addr()},
+		}, why: Outside, addr: ApertureSize - PageSize},
+		{name: "map high", do: func() error {
+			_, err := c.MapAt(FirmwareHigh<<32, []byte{1}, Input, "conv1")
+			return err
+		}, why: HighBits, addr: FirmwareHigh << 32},
+		{name: "map over", do: func() error {
+			_, err := c.MapAt(m.Addr(), []byte{1}, Input, "conv1")
+			return err
+		}, why: Overlap, addr: m.Addr()},
+		{name: "empty", do: func() error { _, err := c.Map(nil, Input, "conv1"); return err }, why: Empty, addr: 0},
+		{name: "in use", do: func() error { return m.Unmap("conv1") }, why: InUse, addr: m.Addr()},
 	}
 	for _, tc := range cases {
 		f := wantFault(t, tc.do(), tc.why)
@@ -342,7 +365,12 @@ func TestRebase(t *testing.T) {
 	if got, err := c.Runtime(r, 0x3000_8009, "load"); err != nil || got != 0x1bc4_4000_8009 {
 		t.Errorf("%#x, %v", got, err)
 	}
-	for addr, why := range map[uint64]Reason{0x3000_4000: Unmapped, 0x3000_800a: PastEnd, 0x1_3000_8000: HighBits, 0x2000_0000: Outside} {
+	for addr, why := range map[uint64]Reason{
+		0x3000_4000:   Unmapped,
+		0x3000_800a:   PastEnd,
+		0x1_3000_8000: HighBits,
+		0x2000_0000:   Outside,
+	} {
 		_, err := c.Runtime(r, addr, "load")
 		if f := wantFault(t, err, why); f.Stream != 0 || f.Task != "load" || f.Addr != addr {
 			t.Errorf("%+v", f)
@@ -352,7 +380,8 @@ func TestRebase(t *testing.T) {
 	wantFault(t, err, Outside)
 	for _, bad := range [][3]uint64{
 		{0x1bc5_0000_0000, 0x4000, 1}, {0, 0x4000, 1}, {0x1bc4_0000_0000, 0x4000, 0}, {0x1bc4_0000_0001, 0x4000, 1},
-		{0x1bc4_0000_0000, 0x1_0000_4000, 1}, {0x1bc4_0000_0000, 0x4000, ApertureSize}, {0x1bc4_ffff_c000, 0x4000, PageSize + 1},
+		{0x1bc4_0000_0000, 0x1_0000_4000, 1}, {0x1bc4_0000_0000, 0x4000, ApertureSize}, {0x1bc4_ffff_c000, 0x4000,
+			PageSize + 1},
 	} {
 		if _, err := NewRebase(bad[0], bad[1], bad[2]); err == nil {
 			t.Errorf("window %#x is taken", bad)
@@ -361,7 +390,8 @@ func TestRebase(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, cfg := range []Config{{Slots: -1}, {Slots: 257}, {Log: -1}, {Aperture: 1}, {Aperture: PageSize}, {Aperture: ApertureSize + PageSize}} {
+	for _, cfg := range []Config{{Slots: -1}, {Slots: 257}, {Log: -1}, {Aperture: 1}, {Aperture: PageSize},
+		{Aperture: ApertureSize + PageSize}} {
 		if _, err := NewUnit(cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}
@@ -417,7 +447,8 @@ func TestManyClients(t *testing.T) {
 						t.Error(err)
 					}
 					got := make([]byte, n)
-					if err := c.ReadAt(got, m.Addr(), "t"); err != nil || !bytes.Equal(got, tag[:n]) || !bytes.Equal(buf[:n], tag[:n]) {
+					if err := c.ReadAt(got, m.Addr(), "t"); err != nil || !bytes.Equal(got, tag[:n]) ||
+						!bytes.Equal(buf[:n], tag[:n]) {
 						t.Errorf("client %d reads %v, wants %v: %v", client, got, tag[:n], err)
 					}
 					m.Release()

@@ -56,10 +56,12 @@ func NewUnit(cfg Config) (*Unit, error) {
 		cfg.Log = 64
 	}
 	if cfg.Slots < 1 || cfg.Slots > 256 || cfg.Log < 1 || cfg.Log > 1<<16 {
-		return nil, fmt.Errorf("translation: %d streams and a log of %d: 1 to 256 and 1 to 65536 are allowed", cfg.Slots, cfg.Log)
+		return nil, fmt.Errorf("translation: %d streams and a log of %d: 1 to 256 and 1 to 65536 are allowed",
+			cfg.Slots, cfg.Log)
 	}
 	if cfg.Aperture%PageSize != 0 || cfg.Aperture < 2*PageSize || cfg.Aperture > ApertureSize {
-		return nil, fmt.Errorf("translation: aperture of %#x bytes: a multiple of %#x from %#x to %#x is allowed", cfg.Aperture, PageSize, 2*PageSize, uint64(ApertureSize))
+		return nil, fmt.Errorf("translation: aperture of %#x bytes: a multiple of %#x from %#x to %#x is allowed",
+			cfg.Aperture, PageSize, 2*PageSize, uint64(ApertureSize))
 	}
 	return &Unit{cfg: cfg, contexts: map[uint64]*Context{}, slots: make([]*Context, cfg.Slots)}, nil
 }
@@ -95,7 +97,15 @@ func (u *Unit) Faults() []*Fault {
 
 // report files a fault and returns it.
 func (u *Unit) report(f *Fault) *Fault {
-	defer u.trace(Step{Kind: Faulted, Client: f.Client, Stream: f.Stream, Addr: f.Addr, Len: f.Len, Task: f.Task, Fault: f})
+	defer u.trace(Step{
+		Kind:   Faulted,
+		Client: f.Client,
+		Stream: f.Stream,
+		Addr:   f.Addr,
+		Len:    f.Len,
+		Task:   f.Task,
+		Fault:  f,
+	})
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.stats.Faults++
