@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"runtime"
 
@@ -202,13 +203,19 @@ func (x *exec) bindL2(l layout) (*tile, error) {
 		return nil, err
 	}
 	if first+n > L2Size {
-		return nil, badAt(l.name, first, "%d bytes end past the %d bytes of L2", n, L2Size)
+		return nil, pastL2(l.name, first, n)
 	}
 	return &tile{layout: l, buf: x.L2[first : first+n : first+n], first: first}, nil
 }
 
-// stage leaves a source that came by DMA in L2: the whole of it, or, where the
-// task works in smaller tiles, undefined content in one tile's place.
+func pastL2(name string, first, n int64) *Fault {
+	return badAt(name, first, "%d bytes end past the %d bytes of L2", n, L2Size)
+}
+
+// stage leaves a source that came by DMA in L2: the whole of it, or, where it
+// passes through in parts, undefined content in the place of one part. It does so
+// where the task works in smaller tiles, and where the rows of the L2 layout
+// overlap, as they do for a source whose columns pass a work unit at a time.
 func (x *exec) stage(f *fields, src *tile) error {
 	if !x.t.On(f.en) {
 		return nil
@@ -222,16 +229,27 @@ func (x *exec) stage(f *fields, src *tile) error {
 	if !whole {
 		l.dim[axH] = min(l.dim[axH], tall)
 	}
-	dst, err := x.bindL2(l)
-	if err != nil {
-		return err
-	}
-	if whole {
+	if whole && l.disjoint() {
+		dst, err := x.bindL2(l)
+		if err != nil {
+			return err
+		}
 		src.copyRows(dst)
-	} else {
-		dst.fill(stale)
+		return nil
 	}
+	c := l.cover()
+	if c.first+c.reach > L2Size {
+		return pastL2(l.name, c.first, c.reach)
+	}
+	c.runs(func(at, n int64) { spoil(x.L2[at : at+n]) })
 	return nil
+}
+
+// spoil overwrites elements whose content is not defined.
+func spoil(b []byte) {
+	for i := 0; i+1 < len(b); i += 2 {
+		binary.LittleEndian.PutUint16(b[i:], stale)
+	}
 }
 
 // spread gives the shape of a source with the axes it is broadcast along cut

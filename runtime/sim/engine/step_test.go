@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,71 @@ func TestGroupsAndDepth(t *testing.T) {
 			if !bytes.Equal(in.buf[(2*g+d)*n:][:n], out.buf[(3*d+g)*n:][:n]) {
 				t.Errorf("group %d, depth %d is not in its place", g, d)
 			}
+		}
+	}
+}
+
+// A source whose L2 rows overlap passes a few columns at a time: its size is bounded
+// by the window that it comes from, and in L2 it leaves no defined content where the
+// columns passed, and nothing elsewhere.
+func TestSourceInPartsPassesThroughL2(t *testing.T) {
+	const c, w = 64, 8192
+	task, in, out := passTask(c, 1, w)
+	task.Set(td.L2Src, 4096).Set(td.L2SrcCh, 256).Set(td.L2SrcRow, c*256)
+	e := New(Options{})
+	step(t, e, task, buffers{5: in.buf, 4: out.buf})
+	if !bytes.Equal(out.buf, in.buf) {
+		t.Error("the result is not the source")
+	}
+	for i := 0; i < L2Size; i += 2 {
+		want := uint16(0)
+		if i >= 4096 && i < 4096+c*256 {
+			want = stale
+		}
+		if got := binary.LittleEndian.Uint16(e.L2[i:]); got != want {
+			t.Fatalf("L2 at %#x holds %#x, want %#x", i, got, want)
+		}
+	}
+	task.Set(td.L2Src, L2Size-c*256+16)
+	err := e.Step(context.Background(), td.Placed{Task: task}, buffers{5: in.buf, 4: out.buf})
+	const want = "source 1 in L2 at 0x1fc010: 16384 bytes end past the 2097152 bytes of L2"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a part that ends past L2: %v", err)
+	}
+}
+
+// TestCover holds the runs of a layout to the bytes of its rows, none longer than
+// what the layout spans, however many rows share them.
+func TestCover(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		l    layout
+		want [][2]int64 // first byte, bytes
+	}{
+		{"one row", layout{base: 64, dim: shape{1, 1, 1, 1, 8}}, [][2]int64{{64, 16}}},
+		{"rows that meet", layout{row: 16, plane: 64, dim: shape{1, 1, 3, 4, 8}}, [][2]int64{{0, 192}}},
+		{"rows apart", layout{row: 32, dim: shape{1, 1, 1, 3, 8}}, [][2]int64{{0, 16}, {32, 16}, {64, 16}}},
+		{"planes apart", layout{row: 16, plane: 96, dim: shape{1, 1, 2, 4, 8}}, [][2]int64{{0, 64}, {96, 64}}},
+		{"rows cut to a part", layout{row: 16, dim: shape{1, 1, 1, 4, 100}}, [][2]int64{{0, 64}}},
+		{"rows between rows", layout{row: 64, plane: 96, dim: shape{1, 1, 2, 4, 8}}, [][2]int64{{0, 304}}},
+		{"all in one place", layout{dim: shape{1 << 12, 1 << 14, 1 << 16, 1 << 14, 8}}, [][2]int64{{0, 16}}},
+		{"many rows that share bytes", layout{
+			row:   16,
+			plane: 16,
+			depth: 16,
+			group: 16,
+			dim:   shape{1 << 12, 1 << 14, 1 << 16, 1 << 14, 8},
+		}, [][2]int64{{0, 16 * (1<<12 + 1<<14 + 1<<16 + 1<<14 - 3)}}},
+	} {
+		c.l.inter = 1
+		var got [][2]int64
+		cover := c.l.cover()
+		cover.runs(func(at, n int64) { got = append(got, [2]int64{at, n}) })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if last := got[len(got)-1]; cover.first+cover.reach != last[0]+last[1] {
+			t.Errorf("%s: reaches %d bytes from %d, want the end of %v", c.name, cover.reach, cover.first, last)
 		}
 	}
 }

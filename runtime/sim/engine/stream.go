@@ -50,32 +50,120 @@ func (l *layout) stored() (positions, columns int) {
 	return l.dim[axC], l.dim[axW]
 }
 
-// maxCount bounds the elements of one tensor. With extents of up to 17 bits
-// the product of five fits in 77 bits, so it is formed step by step.
-const maxCount = 1 << 28
-
-// extent returns the first byte and the number of bytes that the tensor spans,
-// and refuses a tensor with many more elements than bytes: such an image names
-// the same bytes again and again, and nothing justifies its size.
-func (l *layout) extent() (first, n int64, err error) {
+// span returns the first byte and the number of bytes that the tensor spans.
+func (l *layout) span() (first, n int64) {
 	p, q := l.stored()
 	last := int64(l.dim[axG]-1)*l.group + int64(l.dim[axD]-1)*l.depth + int64(l.dim[axH]-1)*l.row +
 		int64(p-1)/l.inter*l.plane + int64(q-1)*l.inter*2 + (min(int64(p), l.inter)-1)*2
-	first = l.base + l.offset*l.inter*2
-	n = last + 2
+	return l.base + l.offset*l.inter*2, last + 2
+}
+
+// extent returns what span does, and refuses a tensor with many more elements than
+// bytes: such an image names the same bytes again and again, and nothing justifies
+// its size. The bytes are those that a window or L2 has to hold, so what maps them
+// bounds the elements too.
+func (l *layout) extent() (first, n int64, err error) {
+	first, n = l.span()
 	limit := max(16*n, 1<<16)
-	if limit > maxCount {
-		limit = maxCount
-	}
 	count := int64(1)
 	for _, v := range l.dim {
-		count *= int64(v)
-		if count > limit {
+		if count > limit/int64(v) {
 			return 0, 0, badAt(l.name, first,
 				"extents %v (group, depth, channel, row, column) are over %d elements in %d bytes", l.dim, limit, n)
 		}
+		count *= int64(v)
 	}
 	return first, n, nil
+}
+
+// axis is a loop over rows: how many, and how many bytes apart.
+type axis struct {
+	n, stride int64
+}
+
+// outer returns the loops around the columns, the shortest stride first.
+func (l *layout) outer() [4]axis {
+	p, _ := l.stored()
+	axes := [4]axis{
+		{int64(l.dim[axH]), l.row},
+		{int64(p-1)/l.inter + 1, l.plane},
+		{int64(l.dim[axD]), l.depth},
+		{int64(l.dim[axG]), l.group},
+	}
+	for i := range axes {
+		for j := i; j > 0 && axes[j].stride < axes[j-1].stride; j-- {
+			axes[j], axes[j-1] = axes[j-1], axes[j]
+		}
+	}
+	return axes
+}
+
+// disjoint reports whether no two elements share a byte, so that rows may be
+// written in any order; it may report false for some that do not.
+func (l *layout) disjoint() bool {
+	_, cols := l.stored()
+	span := int64(cols) * l.inter * 2
+	for _, a := range l.outer() {
+		if a.n == 1 {
+			continue
+		}
+		if a.stride < span {
+			return false
+		}
+		span += (a.n - 1) * a.stride
+	}
+	return true
+}
+
+// cover is runs of bytes, each size long, that together hold every row of a tensor.
+type cover struct {
+	first, size int64
+	apart       []axis // the loops between the runs
+	reach       int64  // bytes from the first run to the end of the last
+}
+
+// cover returns runs that are apart and together hold every row of the tensor. Rows
+// that overlap are cut to the shortest stride: they take their place in turn. Loops
+// whose rows lie between each other's make one run with the bytes between, so that
+// all runs together are no longer than the reach.
+func (l *layout) cover() cover {
+	_, cols := l.stored()
+	c := cover{first: l.base + l.offset*l.inter*2, size: int64(cols) * l.inter * 2}
+	axes := l.outer()
+	for _, a := range axes {
+		if a.n > 1 && a.stride > 0 {
+			c.size = min(c.size, a.stride)
+			break
+		}
+	}
+	c.reach = c.size
+	for _, a := range axes {
+		switch {
+		case a.n == 1 || a.stride == 0:
+		case a.stride < c.reach || a.stride == c.reach && c.apart == nil:
+			c.reach += (a.n - 1) * a.stride
+			c.size, c.apart = c.reach, nil
+		default:
+			c.reach += (a.n - 1) * a.stride
+			c.apart = append(c.apart, a)
+		}
+	}
+	return c
+}
+
+// runs calls f for each run.
+func (c *cover) runs(f func(at, n int64)) {
+	var walk func(at int64, loops []axis)
+	walk = func(at int64, loops []axis) {
+		if len(loops) == 0 {
+			f(at, c.size)
+			return
+		}
+		for i := range loops[0].n {
+			walk(at+i*loops[0].stride, loops[1:])
+		}
+	}
+	walk(c.first, c.apart)
 }
 
 // tile is a layout bound to the bytes it covers: buf[0] is the byte at first.
@@ -170,36 +258,6 @@ func (t *tile) store(run *run, vals []uint16) error {
 	return run.each(n, grain(H*cols), write)
 }
 
-// disjoint reports whether no two elements share a byte, so that rows may be
-// written in any order; it may report false for some that do not.
-func (t *tile) disjoint() bool {
-	_, cols := t.stored()
-	pos, _ := t.stored()
-	type axis struct {
-		n      int
-		stride int64
-	}
-	axes := []axis{
-		{t.dim[axH], t.row}, {(pos-1)/int(t.inter) + 1, t.plane}, {t.dim[axD], t.depth}, {t.dim[axG], t.group},
-	}
-	for i := range axes {
-		for j := i; j > 0 && axes[j].stride < axes[j-1].stride; j-- {
-			axes[j], axes[j-1] = axes[j-1], axes[j]
-		}
-	}
-	span := int64(cols) * t.inter * 2
-	for _, a := range axes {
-		if a.n == 1 {
-			continue
-		}
-		if a.stride < span {
-			return false
-		}
-		span += int64(a.n-1) * a.stride
-	}
-	return true
-}
-
 // copyRows copies the raw elements of t to the same positions of dst.
 func (t *tile) copyRows(dst *tile) {
 	_, cols := t.stored()
@@ -213,17 +271,6 @@ func (t *tile) copyRows(dst *tile) {
 		for q := range cols {
 			i, j := q*int(t.inter)*2, q*int(dst.inter)*2
 			to[j], to[j+1] = from[i], from[i+1]
-		}
-	})
-}
-
-// fill gives every element one pattern.
-func (t *tile) fill(pattern uint16) {
-	_, cols := t.stored()
-	t.rows(func(_, _, _, _ int, at int64) {
-		row := t.buf[at:]
-		for q := range cols {
-			binary.LittleEndian.PutUint16(row[q*int(t.inter)*2:], pattern)
 		}
 	})
 }
