@@ -96,6 +96,9 @@ func TestRecordedAddresses(t *testing.T) {
 				Text:       r.text(),
 				Constants:  [][]byte{make([]byte, r.Constants.Size)},
 			}
+			if len(r.Program.Resources) == 0 {
+				t.Skip("the addresses of this case are not recorded")
+			}
 			first := word(1 << 40)
 			for _, a := range r.Program.Resources {
 				if a != 0 {
