@@ -173,7 +173,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 		}
 		fn, err := function(ctx, m, f, files, &o)
 		if err != nil {
-			return nil, fmt.Errorf("function %s: %w", f.Name, err)
+			return nil, fmt.Errorf("function %s: %w", f.Name, verify.EngineFault(r, files, err))
 		}
 		rep.Functions = append(rep.Functions, fn)
 	}

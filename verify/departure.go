@@ -74,6 +74,9 @@ func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures,
 		return nil, &FaultError{"writing the pair", err}
 	}
 	d, err := departures(ctx, r, container, descriptor, o)
+	if err != nil {
+		return d, EngineFault(r, files.Files, err)
+	}
 	if err == nil && d.First != nil {
 		d.First.Place = files.PosString(ir.Pos{Line: d.First.Line, Col: d.First.Col})
 	}

@@ -58,18 +58,6 @@ type Model struct {
 	Weights    int64 `json:"weight_bytes"`
 }
 
-// FaultError says that zinc cannot use what it wrote itself.
-type FaultError struct {
-	Stage string
-	Err   error
-}
-
-// Error returns the stage and the cause.
-func (e *FaultError) Error() string { return e.Stage + ": " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *FaultError) Unwrap() error { return e.Err }
-
 // Pair returns the bytes of the container and of the descriptor.
 func Pair(r *compile.Result) (container, descriptor []byte, err error) {
 	var b bytes.Buffer
@@ -83,6 +71,7 @@ func Pair(r *compile.Result) (container, descriptor []byte, err error) {
 
 // Run compiles p and verifies the result. p must not be used afterwards.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
+	files := p.Files
 	r, err := compile.Compile(ctx, p, o.Compile)
 	if err != nil {
 		return nil, err
@@ -110,7 +99,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		}
 		outs, err := function(ctx, m, f, o)
 		if err != nil {
-			return nil, err
+			return nil, EngineFault(r, files, err)
 		}
 		for i := range outs {
 			if len(r.Functions) > 1 {

@@ -20,6 +20,27 @@ type execution struct {
 	host   map[uint32]interp.Tensor // by operand
 }
 
+// OpError is an operation of a chain that failed in a run.
+type OpError struct {
+	Op        string
+	Procedure string // that the operation runs on the engine, "" where it runs none
+	Err       error
+}
+
+// Error names the operation.
+func (e *OpError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+func opError(op *e5.Operation, err error) error {
+	e := &OpError{Op: op.Name, Err: err}
+	if a, ok := op.Attrs.(*e5.AneInferenceAttrs); ok {
+		e.Procedure = a.ProcedureName
+	}
+	return e
+}
+
 func (r *execution) traceTask(e engine.Event) {
 	if r.o.Trace != nil && r.proc != nil {
 		r.o.Trace(r.proc.name, &e)
@@ -33,7 +54,7 @@ func (r *execution) run(ctx context.Context) error {
 			return err
 		}
 		if err := r.step(ctx, i); err != nil {
-			return fmt.Errorf("%s: %w", r.fn.ops[i].Name, err)
+			return opError(&r.fn.ops[i], err)
 		}
 		if r.o.Trace != nil {
 			r.o.Trace(r.fn.ops[i].Name, nil)

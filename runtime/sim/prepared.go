@@ -244,7 +244,7 @@ func (p *Prepared) Run(ctx context.Context) error {
 			}
 		}
 		if err := p.step(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			return opError(&p.fn.ops[i], err)
 		}
 		if p.o.Trace != nil {
 			p.o.Trace(s.name, nil)

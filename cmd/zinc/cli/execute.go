@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 
 	"github.com/zinc-compiler/zinc"
@@ -11,8 +12,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // port is an input, an output or a state of what is run.
@@ -63,7 +66,36 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if run := x.run; !pair {
+		x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
+			workers int) (map[string]interp.Tensor, error) {
+			out, err := run(ctx, in, states, mode, workers)
+			return out, c.ownFault(ctx, path, err)
+		}
+	}
 	return x, nil
+}
+
+// ownFault returns err, of a run of what the model at path compiles to, as a fault of
+// zinc where the engine faulted and nothing asked for faults. The model is compiled
+// again to name the statement: a pair from the cache has no record of its tasks.
+func (c *runCommand) ownFault(ctx context.Context, path string, err error) error {
+	if c.inject != "" || !errors.As(err, new(*engine.Fault)) {
+		return err
+	}
+	quiet := *c.env
+	quiet.err = io.Discard
+	m, e := c.open(&quiet, path)
+	if e != nil {
+		return &internalError{err: err}
+	}
+	defer m.Close()
+	files := m.Program.Files
+	r, e := c.compile(ctx, &quiet, m)
+	if e != nil {
+		return &internalError{err: err}
+	}
+	return &internalError{err: verify.EngineFault(r, files, err)}
 }
 
 // pair returns the bytes of the pair at path, or of the one that the model there

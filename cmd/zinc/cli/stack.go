@@ -121,6 +121,9 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if c.all {
 		to = len(events.Events)
 	}
+	if pair, e := isPair(path); e == nil && !pair {
+		err = c.ownFault(ctx, path, err)
+	}
 	if e := c.print(r, events.Events[from:to]); err == nil {
 		err = e
 	}

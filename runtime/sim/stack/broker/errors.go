@@ -43,17 +43,22 @@ func (c Code) String() string {
 	return codes[c].name
 }
 
-// Error is a refusal or a failure of a method. It crosses the socket as it is.
+// Error is a refusal or a failure of a method. It crosses the socket without its
+// cause, of which Msg has the text.
 type Error struct {
 	Method string // of Methods, or "connect"
 	Code   Code
 	Key    string // the entitlement that is missing, if one is
 	Msg    string // the rule, the value, the limit, and what to do
 	Return uint32 // the kernel's return code: the driver's own where it failed
+	cause  error  // of a failure, nil for a client on the socket
 }
 
 // Error gives the method, the kind and the rule.
 func (e *Error) Error() string { return fmt.Sprintf("broker: %s: %s: %s", e.Method, e.Code, e.Msg) }
+
+// Unwrap returns the cause where the broker is in the same process.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Is makes an Error match one that says only a code.
 func (e *Error) Is(target error) bool {

@@ -3,7 +3,6 @@ package broker
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -338,7 +337,8 @@ func failed(method, what string, err error) error {
 	if errors.As(err, &own) {
 		return own
 	}
-	e := &Error{Method: method, Code: Failed, Msg: fmt.Sprintf("%s: %v", what, err), Return: codes[Failed].ret}
+	e := errorf(method, Failed, "%s: %v", what, err)
+	e.cause = err
 	var r returner
 	if errors.As(err, &r) {
 		e.Return = r.IOReturn()

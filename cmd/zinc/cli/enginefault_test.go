@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// faulting returns a pair whose one task names work that the engine does not know.
+func faulting(t *testing.T, p cache.Pair) cache.Pair {
+	t.Helper()
+	f, err := hwx.Read(p.Container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pr := f.Procedures()[0]
+	text, entry, _ := f.TextOf(pr)
+	placed, err := td.DecodeChain(text, int(entry), int(pr.FirstWords))
+	if err != nil || len(placed) != 1 {
+		t.Fatalf("%d tasks, %v", len(placed), err)
+	}
+	encode := func(task *td.Task) []byte {
+		b, _, err := td.EncodeChain([]*td.Task{task}, int(entry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	old := encode(placed[0].Task)
+	changed := encode(placed[0].Task.Set(td.NEOp, 5))
+	if bytes.Count(p.Container, old) != 1 || len(changed) != len(old) {
+		t.Fatal("the task is not in the container as it encodes")
+	}
+	container := bytes.Replace(slices.Clone(p.Container), old, changed, 1)
+	hash := func(b []byte) []byte {
+		h := sha256.Sum256(b)
+		return []byte(hex.EncodeToString(h[:]))
+	}
+	return cache.Pair{
+		Container:  container,
+		Descriptor: bytes.ReplaceAll(p.Descriptor, hash(p.Container), hash(container)),
+	}
+}
+
+// TestEngineFaultIsInternal runs a model whose pair, from the cache, makes the engine
+// fault: that is zinc's own fault, and names the statement. A pair that is named as a
+// file is the user's, and its faults are errors of the input.
+func TestEngineFaultIsInternal(t *testing.T) {
+	dir := t.TempDir()
+	model, folder := filepath.Join(dir, "m.mil"), filepath.Join(dir, "cache")
+	put(t, model, []byte(`program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4, 1, 32]> x) {
+        tensor<fp16, [1, 4, 1, 32]> y = relu(x = x);
+    } -> (y);
+}
+`))
+	if status, _, msg := call(t, "run", model, "--random", "1", "--cache", folder); status != 0 {
+		t.Fatalf("status %d: %s", status, msg)
+	}
+	store := cache.Store{Folder: folder}
+	list, err := store.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("the cache holds %v, %v", list, err)
+	}
+	p, err := store.Get(list[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = faulting(t, p)
+	if err := store.Put(list[0].Key, p); err != nil {
+		t.Fatal(err)
+	}
+	const fault = "NE.Op = 5"
+	statement := "m.mil:4:41: y = relu"
+	for _, args := range [][]string{
+		{"run", model, "--random", "1", "--cache", folder},
+		{"run", model, "--random", "1", "--cache", folder, "--engine", "direct"},
+		{"stack", model, "--cache", folder},
+	} {
+		status, _, msg := call(t, args...)
+		if status != statusInternal || !strings.Contains(msg, statement) || !strings.Contains(msg, fault) {
+			t.Errorf("%q: status %d, %q; want status 3 with %q and %q", args, status, msg, statement, fault)
+		}
+	}
+	file := filepath.Join(dir, "m.hwx")
+	put(t, file, p.Container)
+	put(t, filepath.Join(dir, "m.e5"), p.Descriptor)
+	status, _, msg := call(t, "run", file, "--random", "1")
+	if status != statusInput || !strings.Contains(msg, fault) {
+		t.Errorf("of a pair's file: status %d, %q; want status 1 with %q", status, msg, fault)
+	}
+}
