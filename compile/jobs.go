@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/passes"
 )
 
 // job is a function to compile in one configuration of its shapes.
@@ -20,12 +19,20 @@ type job struct {
 // of one function.
 const maxVariants = 128
 
+// OptionError reports a program that compiles only once an option is set.
+type OptionError struct {
+	Option string // field of Options
+	Msg    string
+}
+
+func (e *OptionError) Error() string { return e.Msg }
+
 // jobs returns what the options ask for, the function that runs by default
 // first: main, or the source's first.
 func (o *Options) jobs(p *ir.Program) ([]job, error) {
 	fs := p.Funcs
 	if o.Func != "" || len(fs) == 0 {
-		f, err := passes.Select(p, o.Func)
+		f, err := p.Entry(o.Func)
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +41,7 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 		fs = slices.Concat([]*ir.Func{fs[i]}, fs[:i], fs[i+1:])
 	}
 	if len(fs) > 1 && len(o.Shapes) > 0 {
-		return nil, fmt.Errorf("shapes are given and the program has %d functions; choose one with --func", len(fs))
+		return nil, &OptionError{"Func", fmt.Sprintf("shapes are set and the program has %d functions, want one", len(fs))}
 	}
 	var jobs []job
 	for _, f := range fs {
@@ -43,8 +50,8 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 			sets = []map[string][]int64{o.Shapes}
 		}
 		if len(sets) > maxVariants {
-			return nil, fmt.Errorf("function %s has %d enumerated shapes, of which at most %d are compiled "+
-				"together; choose one with --shape", f.Name, len(sets), maxVariants)
+			return nil, &OptionError{"Shapes", fmt.Sprintf("function %s has %d enumerated shapes; at most %d are "+
+				"compiled together", f.Name, len(sets), maxVariants)}
 		}
 		for i, shapes := range sets {
 			j := job{name: f.Name, shapes: shapes}

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func (p *Program) Func(name string) *Func {
 }
 
 // Entry returns the function of that name; of name "" the only function, or
-// main. The error lists the functions there are.
+// main. The error is an *EntryError.
 func (p *Program) Entry(name string) (*Func, error) {
 	if name == "" && len(p.Funcs) == 1 {
 		return p.Funcs[0], nil
@@ -39,15 +40,29 @@ func (p *Program) Entry(name string) (*Func, error) {
 	if f != nil {
 		return f, nil
 	}
-	names := make([]string, len(p.Funcs))
-	for i, f := range p.Funcs {
-		names[i] = f.Name
+	e := &EntryError{Name: name}
+	for _, f := range p.Funcs {
+		e.Funcs = append(e.Funcs, f.Name)
 	}
-	if name == "" {
-		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func",
-			strings.Join(names, ", "))
+	return nil, e
+}
+
+// EntryError reports that a program has no function of the requested name, or
+// that no name was requested and several functions could be meant.
+type EntryError struct {
+	Name  string   // requested, "" for none
+	Funcs []string // functions of the program
+}
+
+func (e *EntryError) Error() string {
+	names := strings.Join(e.Funcs, ", ")
+	switch {
+	case len(e.Funcs) == 0:
+		return "the program has no functions"
+	case e.Name == "":
+		return fmt.Sprintf("the program has functions %s and none is main", names)
 	}
-	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
+	return fmt.Sprintf("no function %q; the program has %s", e.Name, names)
 }
 
 // Func is one function: parameters, one block, results.
@@ -151,6 +166,12 @@ var unitNames = [numUnits]string{"unplaced", "engine", "cpu", "transfer"}
 
 // String returns the unit's name in reports.
 func (u Unit) String() string { return unitNames[u%numUnits] }
+
+// parseUnit returns the unit of a name that String gives.
+func parseUnit(name string) (Unit, bool) {
+	i := slices.Index(unitNames[:], name)
+	return Unit(max(i, 0)), i >= 0
+}
 
 // Place is where an operation runs and why.
 type Place struct {

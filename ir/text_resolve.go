@@ -258,8 +258,6 @@ func (r *resolver) block(params []*textDef, t *textBody) *Block {
 	return b
 }
 
-var units = map[string]Unit{"unplaced": Unplaced, "engine": Engine, "cpu": CPU}
-
 func (r *resolver) op(t *textOp) *Op {
 	var d *OpDef
 	for _, f := range Forms(t.Op) {
@@ -294,7 +292,7 @@ func (r *resolver) op(t *textOp) *Op {
 		}
 	}
 	if t.Place != nil {
-		u, ok := units[t.Place.Unit]
+		u, ok := parseUnit(t.Place.Unit)
 		if !ok {
 			fail(t.Pos, "unknown unit %s", t.Place.Unit)
 		}

@@ -16,9 +16,11 @@ func %main "ios18"(%x: tensor<fp16, [1, 4, ?, 8]> @0:4:21, %k: state<tensor<fp16
   const %w: tensor<fp16, [8, 4, 1, 1]> = [0x1p+00, -inf, 0x0p+00, 0x1p-24, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, -0x0p+00] from "weights/weight.bin@64" @0:5:1
   const %pt: tensor<string, []> = ["same"]
   const %ax: tensor<int32, []> = [-3]
+  const %f32: tensor<string, []> = ["fp32"]
   %y: tensor<fp16, [1, 8, ?, 8]> @0:7:4 = conv<ios17>(x = %x, weight = %w, pad_type = %pt) name "y" on engine "conv" "" @0:7:5
   %"a b": tensor<fp16, [1, 12, ?, 8]> = concat(values = (%y, %x), axis = %ax)
   %s: tensor<fp16, [2]> = read_state(input = %k)
+  %h: tensor<fp32, [2]> = cast(x = %s, dtype = %f32) on transfer "cast" ""
   do write_state(input = %k, data = %s) on cpu "state" "no \"state\" on the engine"
   return %"a b", %s
 }
@@ -40,4 +42,32 @@ func TestTextRoundTrip(t *testing.T) {
 	if b.String() != src {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), src)
 	}
+}
+
+// FuzzPlaceRoundTrip prints an operation placed on each unit and parses it.
+func FuzzPlaceRoundTrip(f *testing.F) {
+	f.Add("cast", "")
+	f.Add("state", "no \"state\" on the engine\n")
+	f.Fuzz(func(t *testing.T, rule, reason string) {
+		for u := range numUnits {
+			p, err := Parse("t", []byte(sample))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range p.Funcs[0].Body.Ops {
+				op.Place = Place{Unit: u, Rule: rule, Reason: reason}
+			}
+			var b bytes.Buffer
+			if err := Print(&b, p); err != nil {
+				t.Fatal(err)
+			}
+			q, err := Parse("again", b.Bytes())
+			if err != nil || !Equal(p, q) {
+				t.Fatalf("%s: %v\n%s", u, err, b.String())
+			}
+			if got := q.Funcs[0].Body.Ops[0].Place; got != (Place{Unit: u, Rule: rule, Reason: reason}) {
+				t.Fatalf("parsed place %+v of unit %s", got, u)
+			}
+		}
+	})
 }

@@ -3,13 +3,12 @@ package passes
 import (
 	"fmt"
 	"sort"
-	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
 
 func selectFunction(s *State) error {
-	f, err := Select(s.Program, s.Options.Func)
+	f, err := s.Program.Entry(s.Options.Func)
 	if err != nil {
 		return err
 	}
@@ -20,34 +19,6 @@ func selectFunction(s *State) error {
 	s.Program.Funcs = []*ir.Func{f}
 	s.VisibleOutputs = len(f.Body.Outputs)
 	return nil
-}
-
-// Select returns the function of that name; "" means the only one, or main.
-func Select(p *ir.Program, name string) (*ir.Func, error) {
-	var f *ir.Func
-	switch {
-	case name == "" && len(p.Funcs) == 1:
-		f = p.Funcs[0]
-	case name == "":
-		f = p.Func("main")
-	default:
-		f = p.Func(name)
-	}
-	if f != nil {
-		return f, nil
-	}
-	var names []string
-	for _, f := range p.Funcs {
-		names = append(names, f.Name)
-	}
-	switch {
-	case len(names) == 0:
-		return nil, fmt.Errorf("the program has no functions")
-	case name == "":
-		return nil, fmt.Errorf("the program has functions %s and none is main; choose one with --func",
-			strings.Join(names, ", "))
-	}
-	return nil, fmt.Errorf("no function %q; the program has %s", name, strings.Join(names, ", "))
 }
 
 // foldLimit is the largest result that folding may make out of constants that

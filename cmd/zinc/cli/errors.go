@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 )
 
@@ -90,6 +92,8 @@ func (e *env) fail(err error) int {
 		hint = "this is a fault of zinc, not of the input; please report it with the model and the command line"
 	case errors.Is(err, context.Canceled):
 		message = "interrupted; nothing was written"
+	default:
+		hint = flagHint(err)
 	}
 	if e.diagnostics == "json" {
 		var list diag.List
@@ -105,6 +109,19 @@ func (e *env) fail(err error) int {
 		fmt.Fprintf(e.err, "%s", in.stack)
 	}
 	return status
+}
+
+// flagHint names the flag that settles what err reports, "" where none does.
+func flagHint(err error) string {
+	entry, option := (*ir.EntryError)(nil), (*compile.OptionError)(nil)
+	switch {
+	case errors.As(err, &entry) && entry.Name == "" && len(entry.Funcs) > 0,
+		errors.As(err, &option) && option.Option == "Func":
+		return "choose a function with --func"
+	case option != nil && option.Option == "Shapes":
+		return "choose one of the shapes with --shape"
+	}
+	return ""
 }
 
 // list prints diagnostics in the form that was asked for.
