@@ -78,7 +78,7 @@ var Rules = []Rule{
 	{
 		Name: "log-of-zero", ops: []string{"log"}, check: checkLogZero, Source: measured,
 		Doc: "A logarithm on the engine of x + epsilon that can be 0 in fp16.",
-		Why: "The engine gives -45440 for log(+0) (the simulator's table -infinity). An epsilon below 6e-8 is " +
+		Why: "The engine gives -45440 for log(+0). An epsilon below 6e-8 is " +
 			"0 in fp16 and does not help.",
 		Instead: "Use an epsilon of at least 6.1e-5, the least normal fp16 number, or clip x from below.",
 		By:      BySimulator, Holds: likeH13,

@@ -294,11 +294,11 @@ func leaky(x, a, _ float64) float64 {
 }
 
 func clamp(x, lo, hi float64) float64 {
-	switch {
-	case x < lo:
-		return lo
-	case x > hi:
-		return hi
+	if x < lo {
+		x = lo
+	}
+	if x > hi {
+		x = hi
 	}
 	return x
 }

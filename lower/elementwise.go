@@ -230,8 +230,7 @@ func lowerRelu(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerClip clamps from both sides, leaving out a bound that every fp16 number
-// keeps.
+// lowerClip clamps from both sides, leaving out an infinite bound.
 func lowerClip(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg("x"))
 	if err != nil {
@@ -252,11 +251,11 @@ func lowerClip(b *builder, op *ir.Op) error {
 // clamp writes min(max(x, lo), hi) to dst by one table, whose two lines have no
 // error (recorded for one bound, inferred for two).
 func (b *builder) clamp(op *ir.Op, x, dst *surf, lo, hi float64) error {
-	const largest = 65504 // fp16
 	if lo > hi {
 		lo = hi // whatever is above the upper bound becomes it
 	}
-	useLo, useHi := lo > -largest, hi < largest
+	// The largest finite number is a bound too: infinities become it.
+	useLo, useHi := lo > math.Inf(-1), hi < math.Inf(1)
 	var a *weights.Activation
 	var err error
 	switch {

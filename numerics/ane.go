@@ -102,13 +102,13 @@ func Rsqrt(x float32) float32 { return Out(float32(1 / math.Sqrt(float64(In(x)))
 func Inverse(x float32) float32 { return Out(1 / In(x)) }
 
 // Log is the natural logarithm: LogOfZero for both zeros, +0 for negative
-// arguments.
+// arguments, and +0 for +infinity, as the recorded table of log2 has it.
 func Log(x float32) float32 {
 	x = In(x)
 	switch {
 	case x == 0:
 		return LogOfZero
-	case x < 0:
+	case x < 0, x == inf32:
 		return 0
 	}
 	return Out(float32(math.Log(float64(x))))

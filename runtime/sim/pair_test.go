@@ -189,7 +189,9 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 		if why := numerics.Bounds[single.Def.Name].Why; why == numerics.Elementwise || why == numerics.Table {
 			for n, l := range tol {
 				for i, y := range base[n].Floats32() {
-					l[i] = b.At(float64(y), 0)
+					if y-y == 0 { // an infinity is met or missed
+						l[i] = b.At(float64(y), 0)
+					}
 				}
 			}
 			return tol, nil

@@ -58,7 +58,7 @@ type signRule int
 const (
 	signed   signRule = iota // they are inputs like others
 	odd                      // the table serves sizes, the result gets the sign back
-	positive                 // they give +0 (measured for roots and logarithm)
+	positive                 // they have no result, which the port makes +0 (measured for roots and logarithm)
 )
 
 func exponent(sign int) func(float64, int) float64 {
@@ -115,7 +115,8 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 }
 
 // eval returns the table's value, before the final rounding. A NaN, which only
-// plain IEEE arithmetic brings here, stays one.
+// plain IEEE arithmetic brings here, stays one; where there is no result it is
+// NaN too, and the port decides.
 func (l *lut) eval(in float32) float32 {
 	x := float64(in)
 	if x != x {
@@ -123,7 +124,7 @@ func (l *lut) eval(in float32) float32 {
 	}
 	if m := l.mode; x < 0 && m.sign != signed {
 		if m.sign == positive {
-			return 0
+			return float32(math.NaN())
 		}
 		return -l.size(-x)
 	}

@@ -292,7 +292,7 @@ func (x *exec) elementwise(el *elementwise, dim shape, ops []operand, last *fina
 			o := out[row*w.inner+from:][:n]
 			if !last.identity() {
 				for k, f := range v {
-					o[k] = last.value(float64(f))
+					o[k] = last.value(last.readInf(float64(f)))
 				}
 				continue
 			}

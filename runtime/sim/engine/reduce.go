@@ -32,6 +32,16 @@ func newFinal(t *td.Task, num Numerics) *final {
 
 func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == 0 }
 
+// readInf is a value as the arithmetic after elementwise work reads it: infinities
+// are 2^16 there (inferred from log(+0), which is measured as -45440: ln 2 in fp16
+// times -2^16). Whether it is so after a reduction too is not known.
+func (f *final) readInf(v float64) float64 {
+	if f.num != IEEE && math.IsInf(v, 0) {
+		return math.Copysign(1<<16, v)
+	}
+	return v
+}
+
 func (f *final) value(v float64) uint16 {
 	v = float64(v*f.factor) + f.epsilon
 	if f.num != IEEE && math.IsNaN(v) {

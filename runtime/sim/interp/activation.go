@@ -45,13 +45,13 @@ var paramActivations = map[string]param{
 	}},
 }
 
-// clip keeps a NaN.
+// clip is min(max(x, lo), hi), also where lo is above hi; it keeps a NaN.
 func clip(x, lo, hi float64) float64 {
-	switch {
-	case x < lo:
-		return lo
-	case x > hi:
-		return hi
+	if x < lo {
+		x = lo
+	}
+	if x > hi {
+		x = hi
 	}
 	return x
 }

@@ -129,7 +129,8 @@ func TestParamActivations(t *testing.T) {
 			want: 0.92423433}, {op: "sigmoid_hard", alpha: 0.2, beta: 0.5, x: 1, want: 0.7},
 		{op: "sigmoid_hard", alpha: 0.2, beta: 0.5, x: 9, want: 1}, {op: "threshold", alpha: 1, beta: 0, x: -4,
 			want: 1}, {op: "thresholded_relu", alpha: 1, beta: 0, x: 0.5, want: 0}, {op: "clip", alpha: -1, beta: 1,
-			x: -7, want: -1},
+			x: -7, want: -1}, {op: "clip", alpha: 2, beta: -2, x: -7, want: -2},
+		{op: "clip", alpha: 2, beta: -2, x: 0, want: -2},
 	} {
 		b := newBld(t, "ios15")
 		a := args{"x": b.input("x", floats(t, ir.FP32, []int64{1}, tt.x)), "alpha": scalar(ir.FP32, tt.alpha)}
