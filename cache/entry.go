@@ -54,28 +54,33 @@ func readEntry(folder string, k Key) (Pair, error) {
 	bad := func(format string, args ...any) (Pair, error) {
 		return Pair{}, &EntryError{path, fmt.Sprintf(format, args...)}
 	}
+	// failed is an error of the file system. The entry may go at any time: another
+	// process drops it, and there is none.
+	failed := func(what string, err error) (Pair, error) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return Pair{}, err
+		}
+		return bad("%s%v", what, err)
+	}
 	// Before it is opened: opening a pipe would wait for its other end.
 	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Pair{}, err
-	}
 	if err != nil {
-		return bad("%v", err)
+		return failed("", err)
 	}
 	if !info.Mode().IsRegular() {
 		return bad("not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return bad("%v", err)
+		return failed("", err)
 	}
 	defer f.Close()
 	if info, err = f.Stat(); err != nil {
-		return bad("%v", err)
+		return failed("", err)
 	}
 	var h [entryHeader]byte
 	if _, err := io.ReadFull(f, h[:]); err != nil {
-		return bad("header of %d bytes: %v", entryHeader, err)
+		return failed(fmt.Sprintf("header of %d bytes: ", entryHeader), err)
 	}
 	if string(h[:8]) != entryMagic {
 		return bad("magic %q, want %q", h[:8], entryMagic)
@@ -91,7 +96,7 @@ func readEntry(folder string, k Key) (Pair, error) {
 	// A file may be long and hold nothing: read as much as there is, in steps.
 	body, err := io.ReadAll(io.LimitReader(f, int64(c+d)))
 	if err != nil {
-		return bad("%v", err)
+		return failed("", err)
 	}
 	if uint64(len(body)) != c+d {
 		return bad("%d bytes where the header says %d", len(body), c+d)

@@ -187,6 +187,43 @@ func TestTemporary(t *testing.T) {
 	}
 }
 
+// An entry that is removed while it is read is absent or whole, never corrupt. It
+// comes back by a rename, as Put brings it, without Put's wait for the disk.
+func TestGetWhileRemoved(t *testing.T) {
+	s := Store{Folder: t.TempDir()}
+	want := pairOf(1, 1000)
+	must(t, s.Put(key(1), want))
+	written, err := os.ReadFile(s.Path(key(1)))
+	must(t, err)
+	done := make(chan error, 1)
+	go func() {
+		next := filepath.Join(s.Folder, "next")
+		for range 4_000 {
+			err := errors.Join(s.Remove(key(1)), os.WriteFile(next, written, 0o666))
+			if err = errors.Join(err, os.Rename(next, s.Path(key(1)))); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for {
+		p, err := s.Get(key(1))
+		if err == nil && !reflect.DeepEqual(p, want) {
+			t.Error("the entry is another's")
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("an entry that comes and goes: %v", err)
+		}
+		select {
+		case err := <-done:
+			must(t, err)
+			return
+		default:
+		}
+	}
+}
+
 const processFolder = "ZINC_CACHE_TEST_FOLDER"
 
 // TestManyProcesses puts, gets and collects in several processes over one small
