@@ -3,14 +3,10 @@ package docs
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
-
-// element matches the name of a field that is one of an array.
-var element = regexp.MustCompile(`^(.*)\[(\d+)\]$`)
 
 // writeFields prints the field table, a table a block. The elements of an array
 // are one row, and so are the bits of a word that nobody has explained; words
@@ -26,27 +22,22 @@ func writeFields(w *bytes.Buffer) {
 		} else {
 			fmt.Fprintf(w, "### %s\n\n%s. %d registers from %#07x.\n\n", b.Name, sentence(b.Doc), b.Words, b.Base)
 		}
-		head(w, "register", "bits", "field", "unit", "known", "meaning", "version 10", "its source")
+		head(w, "register", "bits", "field", "kind", "known", "meaning", "version 10", "its source")
 		for j := 0; j < len(rows); j++ {
 			r := &rows[j]
 			if r.Block != b || r.Known == td.Unknown {
 				continue
 			}
 			name, addr, v10 := strings.TrimPrefix(r.Name, b.Name+"."), place(r), placeV10(r)
-			if m := element.FindStringSubmatch(name); m != nil {
-				n := 1
-				for j+n < len(rows) && strings.HasPrefix(rows[j+n].Name, b.Name+"."+m[1]+"[") {
-					n++
+			if n := r.Array.Len; n > 0 {
+				if r.Array.Index > 0 {
+					continue
 				}
 				step := rows[j+1].V10.Offset() - r.V10.Offset()
-				name, addr, v10 = fmt.Sprintf("%s[0..%d]", m[1], n-1), addr+" + 4*i", v10+fmt.Sprintf(" + %d*i", step)
-				j += n - 1
+				name = fmt.Sprintf("%s[0..%d]", strings.TrimPrefix(r.Array.Name, b.Name+"."), n-1)
+				addr, v10 = addr+" + 4*i", v10+fmt.Sprintf(" + %d*i", step)
 			}
-			unit := ""
-			if r.Unit > 1 {
-				unit = fmt.Sprint(r.Unit)
-			}
-			row(w, addr, r.Bits(), "`"+name+"`", unit, r.Known.String(), r.Doc, v10, r.V10.Source)
+			row(w, addr, r.Bits(), "`"+name+"`", kindOf(r), r.Known.String(), r.Doc, v10, r.V10.Source)
 		}
 		writeUnknown(w, b, rows)
 	}
@@ -97,6 +88,17 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 		}
 		row(w, at, u.bits, "", "", td.Unknown.String(), "", v10, u.source)
 	}
+}
+
+// kindOf returns the kind of a field and its unit; nothing for a plain number.
+func kindOf(r *td.Row) string {
+	switch {
+	case r.Unit > 1:
+		return fmt.Sprintf("%s, unit %d", r.Kind, r.Unit)
+	case r.Kind != td.Unsigned:
+		return r.Kind.String()
+	}
+	return ""
 }
 
 func place(r *td.Row) string {

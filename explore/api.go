@@ -87,8 +87,18 @@ type fieldInfo struct {
 	Bit   uint8  `json:"bit"`
 	Width uint8  `json:"width"`
 	Unit  uint32 `json:"unit"`
-	Known string `json:"known"`
-	Doc   string `json:"doc"`
+	Kind  string `json:"kind"` // unsigned, fp16, fp32, address, size, chain
+	// Values are those with a word, of an enumeration.
+	Values []valueInfo `json:"values,omitempty"`
+	Array  string      `json:"array,omitempty"` // name of the indexed field that the row is an element of
+	Known  string      `json:"known"`
+	Doc    string      `json:"doc"`
+}
+
+// valueInfo is a value of a field with its word.
+type valueInfo struct {
+	Value uint32 `json:"value"`
+	Word  string `json:"word"`
 }
 
 func (s *Server) fieldList(*http.Request) (any, error) {
@@ -102,8 +112,13 @@ func (s *Server) fieldList(*http.Request) (any, error) {
 			Bit:   r.Bit,
 			Width: r.Width,
 			Unit:  r.Unit,
+			Kind:  r.Kind.String(),
+			Array: r.Array.Name,
 			Known: r.Known.String(),
 			Doc:   r.Doc,
+		}
+		for _, x := range r.Values {
+			out[i].Values = append(out[i].Values, valueInfo{x.V, x.String()})
 		}
 	}
 	return out, nil

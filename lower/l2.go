@@ -50,9 +50,10 @@ var streams = map[td.Field]stream{
 		extW: td.Win, extH: td.Hin, extC: td.Cin, extD: td.Din, spreadW: td.Bcast2W, spreadH: td.Bcast2H,
 		spreadC: td.Bcast2C, swap: td.Swap2,
 		off: func(t *td.Task) {
-			t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1).Set(td.Src2Truncate, 0).Set(td.Src2MemFmt, 0)
+			t.SetBool(td.Source2DMA, false).Set(td.Src2NoReuse, 8).Set(td.Src2Dependency, 0).Set(td.Src2Truncate, 0).
+				Set(td.Src2MemFmt, 0)
 		},
-		park: func(t *td.Task) { t.SetBool(td.Source2DMA, false).Set(td.Src2Config, 0x8880>>1) },
+		park: func(t *td.Task) { t.SetBool(td.Source2DMA, false).Set(td.Src2NoReuse, 8).Set(td.Src2Dependency, 0) },
 	},
 	td.WBase: {
 		bar: td.WBase, enable: td.WBE, base: td.DstBase,

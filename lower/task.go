@@ -61,7 +61,7 @@ func newTask() *td.Task {
 		t.Set(td.StreamConfig.At(i), 0x80).Set(td.StreamSize.At(i), 64)
 	}
 	t.Set(td.SrcCacheHint, 2).Set(td.SrcReuse, 8).Set(td.SrcNoReuse, 8).Set(td.SrcInterleave, 1)
-	t.Set(td.Src2Config, 0x8880>>1)
+	t.Set(td.Src2CacheHint, 2).Set(td.Src2Reuse, 8).Set(td.Src2NoReuse, 8)
 	t.Set(td.DstCacheHint, 3).Set(td.DstInterleave, 1)
 	return t
 }
@@ -188,7 +188,7 @@ func (b *builder) source2(t *td.Task, o *operand, idx int) {
 	l2 := o.l2
 	if o.buf != nil {
 		l2 = b.stage(t, o, 1)
-		t.SetBool(td.Source2DMA, true).Set(td.Src2Config, 0x33880>>1)
+		t.SetBool(td.Source2DMA, true).Set(td.Src2NoReuse, 3).Set(td.Src2Dependency, 3)
 		t.Set(td.Src2Row, int(o.stride[axH])).Set(td.Src2Plane, int(o.stride[axC])).
 			Set(td.Src2Depth, int(o.stride[axD])).Set(td.Src2Group, int(o.stride[axG]))
 		t.Set(td.Src2Truncate, 3).Set(td.Src2MemFmt, 2).Set(td.PixelOffset.At(1), int(o.pix))

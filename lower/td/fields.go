@@ -29,8 +29,39 @@ type Row struct {
 	// value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address; 1 otherwise
 	Unit  uint32
 	Known Known
-	Doc   string
-	V10   Place // where version 10 has the field
+	Doc   string // what the value is, with the words of Kind and Values
+	Kind  Kind
+	// Values are those that have a word, in the order of the Doc; none where any number is as good as another.
+	Values []Value
+	Array  Array // of an element of an indexed field
+	V10    Place // where version 10 has the field
+}
+
+// Kind says what the value of a field is.
+type Kind uint8
+
+// Kinds of fields.
+const (
+	Unsigned Kind = iota // a number, a flag or one of Values
+	FP16                 // the bits of a half-precision number
+	FP32                 // the bits of a single-precision number
+	Address              // a byte address or offset, which follows from where things are placed
+	Size                 // bytes: a stride or a length
+	Chain                // the task's place in its chain, which EncodeChain sets
+)
+
+// String returns the kind as the documentation writes it.
+func (k Kind) String() string {
+	return [...]string{"unsigned", "fp16", "fp32", "address", "size", "chain"}[k]
+}
+
+// Array says which element of which indexed field a field is; the zero Array is of a
+// field that stands alone.
+type Array struct {
+	Name  string // Block.Field
+	Base  Field  // element 0
+	Index int
+	Len   int
 }
 
 // Max returns the largest value the field holds.
@@ -78,12 +109,12 @@ var (
 	table []Row
 
 	// Header.
-	TID            = header("TID", 0, 0, 16, "task index in its chain")
+	TID            = header("TID", 0, 0, 16, "task index in its chain").is(Chain)
 	NID            = header("NID", 0, 16, 8, "network index")
-	LNID           = headerR("LNID", 0, 24, 1, "set on every task but the first of a chain")
-	EON            = headerR("EON", 0, 25, 1, "last task of the chain")
+	LNID           = headerR("LNID", 0, 24, 1, "set on every task but the first of a chain").is(Chain)
+	EON            = headerR("EON", 0, 25, 1, "last task of the chain").is(Chain)
 	ExeCycles      = headerR("ExeCycles", 1, 0, 16, "estimated time in microseconds at 34.13 GB/s")
-	NextSize       = headerR("NextSize", 1, 16, 9, "words of the next task, less one")
+	NextSize       = headerR("NextSize", 1, 16, 9, "words of the next task, less one").is(Chain)
 	LogEvents      = header("LogEvents", 2, 0, 24, "event mask")
 	Exceptions     = header("Exceptions", 3, 0, 24, "exception mask, zero in every sample")
 	DebugLogEvents = header("DebugLogEvents", 4, 0, 24, "event mask")
@@ -101,25 +132,28 @@ var (
 	SrcLoc         = headerR("SrcLoc", 6, 28, 1, "source is read from DRAM by tile DMA")
 	DstLoc         = headerR("DstLoc", 6, 29, 1, "result is written to DRAM by tile DMA")
 	TQDis          = header("TQDis", 6, 31, 1, "")
-	NextPointer    = headerR("NextPointer", 7, 0, 32, "byte offset of the next task in the task section, 0 in the last")
-	RBase0         = headerR("RBase0", 8, 0, 5, "buffer-access register of source 1")
-	RBE0           = headerR("RBE0", 8, 5, 1, "RBase0 valid")
-	RBase1         = headerR("RBase1", 8, 6, 5, "buffer-access register of source 2")
-	RBE1           = headerR("RBE1", 8, 11, 1, "RBase1 valid")
-	WBase          = headerR("WBase", 8, 12, 5, "buffer-access register of the result")
-	WBE            = headerR("WBE", 8, 17, 1, "WBase valid")
-	TBase          = header("TBase", 8, 18, 5, "")
-	TBE            = headerR("TBE", 8, 23, 1, "the result is not a declared surface")
-	ENE            = headerR("ENE", 8, 24, 4, "neural-engine enable mask: 1 + log2 of the cores, 0 planar")
-	KBase0         = headerR("KBase0", 9, 0, 5, "buffer-access register of the kernel: 1 constants, 3 scratch")
-	KBE0           = headerR("KBE0", 9, 5, 1, "KBase0 valid")
-	KBase1         = header("KBase1", 9, 6, 5, "")
-	KBE1           = header("KBE1", 9, 11, 1, "")
-	KBase2         = header("KBase2", 9, 12, 5, "")
-	KBE2           = header("KBE2", 9, 17, 1, "")
-	KBase3         = header("KBase3", 9, 18, 5, "")
-	KBE3           = header("KBE3", 9, 23, 1, "")
-	DTID           = headerR("DTID", 10, 0, 16, "index of the task that made a runtime kernel")
+	NextPointer    = headerR("NextPointer", 7, 0, 32,
+		"byte offset of the next task in the task section, 0 in the last").is(Chain)
+	RBase0 = headerR("RBase0", 8, 0, 5, "buffer-access register of source 1")
+	RBE0   = headerR("RBE0", 8, 5, 1, "RBase0 valid")
+	RBase1 = headerR("RBase1", 8, 6, 5, "buffer-access register of source 2")
+	RBE1   = headerR("RBE1", 8, 11, 1, "RBase1 valid")
+	WBase  = headerR("WBase", 8, 12, 5, "buffer-access register of the result")
+	WBE    = headerR("WBE", 8, 17, 1, "WBase valid")
+	TBase  = header("TBase", 8, 18, 5, "")
+	TBE    = headerR("TBE", 8, 23, 1, "the result is not a declared surface")
+	ENE    = headerR("ENE", 8, 24, 4, "neural-engine enable mask, 1 + log2 of the cores").
+		values(Value{V: 0, Word: "planar"})
+	KBase0 = headerR("KBase0", 9, 0, 5, "buffer-access register of the kernel").
+		values(Value{V: BarConstants, Word: "constants"}, Value{V: BarScratch, Word: "scratch"})
+	KBE0   = headerR("KBE0", 9, 5, 1, "KBase0 valid")
+	KBase1 = header("KBase1", 9, 6, 5, "")
+	KBE1   = header("KBE1", 9, 11, 1, "")
+	KBase2 = header("KBase2", 9, 12, 5, "")
+	KBE2   = header("KBE2", 9, 17, 1, "")
+	KBase3 = header("KBase3", 9, 18, 5, "")
+	KBE3   = header("KBE3", 9, 23, 1, "")
+	DTID   = headerR("DTID", 10, 0, 16, "index of the task that made a runtime kernel").is(Chain)
 
 	// Kernel DMA.
 	KernelOn       = reg(Kernel, "On", 0x00, 6, 1, 1, Recorded, "the task streams coefficients")
@@ -129,20 +163,22 @@ var (
 	CoeffCacheHint = lane(Kernel, "CoeffCacheHint", 0x08, 6, 4, 1, Named, "2 in every sample")
 	CoeffPrefetch  = lane(Kernel, "CoeffPrefetch", 0x08, 27, 1, 1, Named, "")
 	CoeffBase      = lane(Kernel, "CoeffBase", 0x48, 6, 26, 64, Recorded,
-		"byte offset of lane i's part in the kernel buffer")
-	CoeffSize    = lane(Kernel, "CoeffSize", 0x88, 6, 26, 64, Recorded, "bytes of lane i's part; 64 for an idle lane")
+		"byte offset of lane i's part in the kernel buffer").is(Address)
+	CoeffSize = lane(Kernel, "CoeffSize", 0x88, 6, 26, 64, Recorded, "bytes of lane i's part; 64 for an idle lane").
+			is(Size)
 	StreamConfig = array(Kernel, "StreamConfig", 4, 0xc8, 0, 32, 1, Named,
 		"bias, post-scale, palette, table stream: 0x80 when idle")
-	StreamBase = array(Kernel, "StreamBase", 4, 0xd8, 6, 26, 64, Named, "")
-	StreamSize = array(Kernel, "StreamSize", 4, 0xe8, 6, 26, 64, Named, "64 when idle")
+	StreamBase = array(Kernel, "StreamBase", 4, 0xd8, 6, 26, 64, Named, "").is(Address)
+	StreamSize = array(Kernel, "StreamSize", 4, 0xe8, 6, 26, 64, Named, "64 when idle").is(Size)
 
 	// Common.
-	Win     = reg(Common, "Win", 0x00, 0, 15, 1, Recorded, "input width in elements")
-	Hin     = reg(Common, "Hin", 0x00, 16, 15, 1, Recorded, "input height")
-	Din     = reg(Common, "Din", 0x04, 0, 16, 1, Recorded, "input depth")
-	InFmt   = reg(Common, "InFmt", 0x08, 0, 2, 1, Recorded, "source 1: 0 uint8, 1 int8, 2 fp16")
-	In2Fmt  = reg(Common, "In2Fmt", 0x08, 2, 2, 1, Recorded, "source 2, as InFmt; 0 when there is none")
-	OutFmt  = reg(Common, "OutFmt", 0x08, 4, 2, 1, Recorded, "result, as InFmt")
+	Win    = reg(Common, "Win", 0x00, 0, 15, 1, Recorded, "input width in elements")
+	Hin    = reg(Common, "Hin", 0x00, 16, 15, 1, Recorded, "input height")
+	Din    = reg(Common, "Din", 0x04, 0, 16, 1, Recorded, "input depth")
+	InFmt  = reg(Common, "InFmt", 0x08, 0, 2, 1, Recorded, "source 1").values(formats()...)
+	In2Fmt = reg(Common, "In2Fmt", 0x08, 2, 2, 1, Recorded, "source 2").
+		values(append([]Value{{V: 0, Word: "uint8 or none"}}, formats()[1:]...)...)
+	OutFmt  = reg(Common, "OutFmt", 0x08, 4, 2, 1, Recorded, "result").values(formats()...)
 	Cin     = reg(Common, "Cin", 0x0c, 0, 17, 1, Recorded, "input channels, of one convolution group")
 	Cout    = reg(Common, "Cout", 0x10, 0, 17, 1, Recorded, "output channels, of one convolution group")
 	Wout    = reg(Common, "Wout", 0x14, 0, 15, 1, Recorded, "output width")
@@ -185,8 +221,7 @@ var (
 	Source2DMA  = reg(Common, "Source2DMA", 0x34, 1, 1, 1, Recorded, "source 2 comes by tile DMA")
 	SmallSource = reg(Common, "SmallSourceMode", 0x34, 2, 1, 1, Recorded,
 		"set when a convolution's output is at most 8x8")
-	PlanarType = reg(Common, "PlanarType", 0x34, 4, 4, 1, Recorded, "planar work: 0 none, 2 one source, 3 two "+
-		"sources, 4 source and parameter pair, 5 reduction, 6 reduction of two sources")
+	PlanarType   = reg(Common, "PlanarType", 0x34, 4, 4, 1, Recorded, "planar work").values(planarWorks()...)
 	ShPref       = reg(Common, "ShPref", 0x34, 8, 3, 1, Named, "")
 	ShMin        = reg(Common, "ShMin", 0x34, 12, 3, 1, Named, "")
 	ShMax        = reg(Common, "ShMax", 0x34, 16, 3, 1, Recorded, "largest s <= 4 with output width <= 128 >> s")
@@ -210,27 +245,33 @@ var (
 	SrcDependency = reg(TileSrc, "SrcDependencyMode", 0x00, 16, 4, 1, Named, "")
 	Src2En        = reg(TileSrc, "Src2En", 0x04, 0, 1, 1, Named,
 		"0 in every sample; Common.Source2DMA says that source 2 is read from DRAM")
-	Src2Config     = reg(TileSrc, "Src2Config", 0x04, 1, 31, 1, Named, "cache hints of source 2")
-	SrcBase        = reg(TileSrc, "SrcBase", 0x08, 6, 26, 64, Recorded, "byte offset of source 1 in its buffer")
-	SrcRow         = reg(TileSrc, "SrcRow", 0x0c, 6, 26, 64, Recorded, "row stride in bytes")
-	SrcPlane       = reg(TileSrc, "SrcPlane", 0x10, 6, 26, 64, Recorded, "channel stride in bytes")
-	SrcDepth       = reg(TileSrc, "SrcDepth", 0x14, 6, 26, 64, Recorded, "depth stride in bytes")
-	SrcGroup       = reg(TileSrc, "SrcGroup", 0x18, 6, 26, 64, Recorded, "group stride in bytes")
-	Src2Base       = reg(TileSrc, "Src2Base", 0x1c, 6, 26, 64, Recorded, "byte offset of source 2 in its buffer")
-	Src2Row        = reg(TileSrc, "Src2Row", 0x20, 6, 26, 64, Recorded, "row stride in bytes")
-	Src2Plane      = reg(TileSrc, "Src2Plane", 0x24, 6, 26, 64, Recorded, "channel stride in bytes")
-	Src2Depth      = reg(TileSrc, "Src2Depth", 0x28, 6, 26, 64, Recorded, "depth stride in bytes")
-	Src2Group      = reg(TileSrc, "Src2Group", 0x2c, 6, 26, 64, Recorded, "group stride in bytes")
+	Src2CrH        = reg(TileSrc, "Src2CrH", 0x04, 4, 2, 1, Recorded, "")
+	Src2CacheHint  = reg(TileSrc, "Src2CacheHint", 0x04, 6, 2, 1, Recorded, "2 in every sample")
+	Src2Reuse      = reg(TileSrc, "Src2CacheHintReuse", 0x04, 8, 4, 1, Recorded, "8 in every sample")
+	Src2NoReuse    = reg(TileSrc, "Src2CacheHintNoReuse", 0x04, 12, 4, 1, Recorded, "")
+	Src2Dependency = reg(TileSrc, "Src2DependencyMode", 0x04, 16, 4, 1, Recorded, "")
+	SrcBase        = reg(TileSrc, "SrcBase", 0x08, 6, 26, 64, Recorded, "byte offset of source 1 in its buffer").
+			is(Address)
+	SrcRow   = reg(TileSrc, "SrcRow", 0x0c, 6, 26, 64, Recorded, "row stride in bytes").is(Size)
+	SrcPlane = reg(TileSrc, "SrcPlane", 0x10, 6, 26, 64, Recorded, "channel stride in bytes").is(Size)
+	SrcDepth = reg(TileSrc, "SrcDepth", 0x14, 6, 26, 64, Recorded, "depth stride in bytes").is(Size)
+	SrcGroup = reg(TileSrc, "SrcGroup", 0x18, 6, 26, 64, Recorded, "group stride in bytes").is(Size)
+	Src2Base = reg(TileSrc, "Src2Base", 0x1c, 6, 26, 64, Recorded, "byte offset of source 2 in its buffer").
+			is(Address)
+	Src2Row        = reg(TileSrc, "Src2Row", 0x20, 6, 26, 64, Recorded, "row stride in bytes").is(Size)
+	Src2Plane      = reg(TileSrc, "Src2Plane", 0x24, 6, 26, 64, Recorded, "channel stride in bytes").is(Size)
+	Src2Depth      = reg(TileSrc, "Src2Depth", 0x28, 6, 26, 64, Recorded, "depth stride in bytes").is(Size)
+	Src2Group      = reg(TileSrc, "Src2Group", 0x2c, 6, 26, 64, Recorded, "group stride in bytes").is(Size)
 	SrcFmtMode     = reg(TileSrc, "SrcFmtMode", 0x38, 0, 2, 1, Named, "1 when source 1 is read")
 	SrcTruncate    = reg(TileSrc, "SrcTruncate", 0x38, 4, 2, 1, Named, "3 when source 1 is read")
 	SrcShift       = reg(TileSrc, "SrcShift", 0x38, 8, 1, 1, Named, "")
-	SrcMemFmt      = reg(TileSrc, "SrcMemFmt", 0x38, 12, 2, 1, Recorded, "0 uint8, 1 int8, 2 fp16")
+	SrcMemFmt      = reg(TileSrc, "SrcMemFmt", 0x38, 12, 2, 1, Recorded, "source 1 in DRAM").values(formats()...)
 	SrcOffsetCh    = reg(TileSrc, "SrcOffsetCh", 0x38, 16, 3, 1, Named, "")
 	SrcInterleave  = reg(TileSrc, "SrcInterleave", 0x38, 24, 4, 1, Recorded, "channels interleaved in a row")
 	SrcCmpVec      = reg(TileSrc, "SrcCmpVec", 0x38, 28, 4, 1, Named, "")
 	Src2FmtMode    = reg(TileSrc, "Src2FmtMode", 0x3c, 0, 2, 1, Named, "0 in every sample")
 	Src2Truncate   = reg(TileSrc, "Src2Truncate", 0x3c, 4, 2, 1, Named, "3 when source 2 is read")
-	Src2MemFmt     = reg(TileSrc, "Src2MemFmt", 0x3c, 12, 2, 1, Recorded, "as SrcMemFmt")
+	Src2MemFmt     = reg(TileSrc, "Src2MemFmt", 0x3c, 12, 2, 1, Recorded, "source 2 in DRAM").values(formats()...)
 	Src2Interleave = reg(TileSrc, "Src2Interleave", 0x3c, 24, 4, 1, Modelled, "0 stands for 1")
 	Word40         = reg(TileSrc, "Word40", 0x40, 0, 32, 1, Named, "0x100 in every sample")
 	PixelOffset    = array(TileSrc, "PixelOffset", 4, 0x50, 0, 16, 1, Modelled,
@@ -238,54 +279,55 @@ var (
 
 	// L2.
 	InputReLU   = reg(L2, "InputReLU", 0x00, 0, 1, 1, Named, "source 1 is clamped at zero before use")
-	PaddingMode = reg(L2, "PaddingMode", 0x00, 1, 2, 1, Recorded, "0 zero, 2 the identity of a maximum")
-	Input2ReLU  = reg(L2, "Input2ReLU", 0x00, 4, 1, 1, Recorded, "source 2 is clamped at zero before use")
-	SrcType     = reg(L2, "SrcType", 0x04, 0, 2, 1, Recorded,
-		"of a source that comes by DMA: 1 stays in L2 for later tasks, 2 passes through")
+	PaddingMode = reg(L2, "PaddingMode", 0x00, 1, 2, 1, Recorded, "what is read outside the input").
+			values(paddings()...)
+	Input2ReLU = reg(L2, "Input2ReLU", 0x00, 4, 1, 1, Recorded, "source 2 is clamped at zero before use")
+	SrcType    = reg(L2, "SrcType", 0x04, 0, 2, 1, Recorded,
+		"of a source that comes by DMA").values(sourceTypes()...)
 	SrcDependent = reg(L2, "SrcDependent", 0x04, 2, 2, 1, Named, "")
 	SrcCfgRest   = reg(L2, "SrcCfg", 0x04, 4, 28, 1, Named,
 		"alias and DMA format flags; values follow no published rule")
-	L2Src       = reg(L2, "Src", 0x08, 4, 17, 16, Recorded, "L2 byte address of source 1")
-	L2SrcCh     = reg(L2, "SrcCh", 0x0c, 4, 17, 16, Recorded, "channel stride in bytes")
-	L2SrcRow    = reg(L2, "SrcRow", 0x10, 4, 17, 16, Recorded, "row stride in bytes")
-	L2SrcDepth  = reg(L2, "SrcDepth", 0x14, 4, 17, 16, Recorded, "depth stride in bytes")
-	L2SrcGroup  = reg(L2, "SrcGroup", 0x18, 4, 17, 16, Recorded, "group stride in bytes")
-	L2Src2      = reg(L2, "Src2", 0x1c, 4, 17, 16, Recorded, "L2 byte address of source 2")
-	L2Src2Ch    = reg(L2, "Src2Ch", 0x20, 4, 17, 16, Recorded, "channel stride in bytes")
-	L2Src2Row   = reg(L2, "Src2Row", 0x24, 4, 17, 16, Recorded, "row stride in bytes")
-	L2Src2Depth = reg(L2, "Src2Depth", 0x28, 4, 17, 16, Recorded, "depth stride in bytes")
-	L2Src2Group = reg(L2, "Src2Group", 0x2c, 4, 17, 16, Recorded, "group stride in bytes")
+	L2Src       = reg(L2, "Src", 0x08, 4, 17, 16, Recorded, "L2 byte address of source 1").is(Address)
+	L2SrcCh     = reg(L2, "SrcCh", 0x0c, 4, 17, 16, Recorded, "channel stride in bytes").is(Size)
+	L2SrcRow    = reg(L2, "SrcRow", 0x10, 4, 17, 16, Recorded, "row stride in bytes").is(Size)
+	L2SrcDepth  = reg(L2, "SrcDepth", 0x14, 4, 17, 16, Recorded, "depth stride in bytes").is(Size)
+	L2SrcGroup  = reg(L2, "SrcGroup", 0x18, 4, 17, 16, Recorded, "group stride in bytes").is(Size)
+	L2Src2      = reg(L2, "Src2", 0x1c, 4, 17, 16, Recorded, "L2 byte address of source 2").is(Address)
+	L2Src2Ch    = reg(L2, "Src2Ch", 0x20, 4, 17, 16, Recorded, "channel stride in bytes").is(Size)
+	L2Src2Row   = reg(L2, "Src2Row", 0x24, 4, 17, 16, Recorded, "row stride in bytes").is(Size)
+	L2Src2Depth = reg(L2, "Src2Depth", 0x28, 4, 17, 16, Recorded, "depth stride in bytes").is(Size)
+	L2Src2Group = reg(L2, "Src2Group", 0x2c, 4, 17, 16, Recorded, "group stride in bytes").is(Size)
 	ResType     = reg(L2, "ResType", 0x30, 0, 2, 1, Named, "")
 	ResBfrMode  = reg(L2, "ResBfrMode", 0x30, 2, 2, 1, Recorded, "2 when the result leaves by DMA")
 	ResCfgRest  = reg(L2, "ResCfg", 0x30, 4, 28, 1, Named,
 		"alias and DMA format flags; values follow no published rule")
-	L2Res   = reg(L2, "Res", 0x34, 4, 17, 16, Recorded, "L2 byte address of the result")
+	L2Res   = reg(L2, "Res", 0x34, 4, 17, 16, Recorded, "L2 byte address of the result").is(Address)
 	L2ResCh = reg(L2, "ResCh", 0x38, 4, 17, 16, Recorded,
-		"channel stride in bytes; 0 when the result leaves by DMA")
-	L2ResRow   = reg(L2, "ResRow", 0x3c, 4, 17, 16, Recorded, "row stride in bytes")
-	L2ResDepth = reg(L2, "ResDepth", 0x40, 4, 17, 16, Recorded, "depth stride in bytes")
-	L2ResGroup = reg(L2, "ResGroup", 0x44, 4, 17, 16, Recorded, "group stride in bytes")
+		"channel stride in bytes; 0 when the result leaves by DMA").is(Size)
+	L2ResRow   = reg(L2, "ResRow", 0x3c, 4, 17, 16, Recorded, "row stride in bytes").is(Size)
+	L2ResDepth = reg(L2, "ResDepth", 0x40, 4, 17, 16, Recorded, "depth stride in bytes").is(Size)
+	L2ResGroup = reg(L2, "ResGroup", 0x44, 4, 17, 16, Recorded, "group stride in bytes").is(Size)
 
 	// Planar engine.
 	PoolMode = reg(PE, "PoolMode", 0x00, 0, 2, 1, Recorded,
-		"reduction: 0 sum, 1 average (modelled), 2 maximum, 3 minimum (modelled)")
-	PEOp        = reg(PE, "Op", 0x00, 2, 2, 1, Recorded, "0 add, 1 multiply, 2 maximum, 3 minimum")
+		"reduction").values(pools()...)
+	PEOp        = reg(PE, "Op", 0x00, 2, 2, 1, Recorded, "work of two sources").values(planarOps()...)
 	PESquare    = reg(PE, "Square", 0x00, 4, 1, 1, Recorded, "square before reducing")
 	PERelu      = reg(PE, "ReluEn", 0x00, 5, 1, 1, Named, "clamp the result at zero")
-	PECond      = reg(PE, "Cond", 0x00, 6, 3, 1, Recorded, "1 absolute value")
+	PECond      = reg(PE, "Cond", 0x00, 6, 3, 1, Recorded, "after Scale and Bias").values(conditions()...)
 	PENonlinear = reg(PE, "Nonlinear", 0x00, 12, 2, 1, Recorded,
-		"of a reduction (PlanarType 5 and 6): 0 none, 1 reciprocal, 2 reciprocal square root")
+		"of a reduction (PlanarType 5 and 6)").values(planarFunctions()...)
 	PENeg1     = reg(PE, "Neg1", 0x00, 16, 1, 1, Recorded, "negate source 1")
 	PENeg2     = reg(PE, "Neg2", 0x00, 18, 1, 1, Recorded, "negate source 2")
 	PETwo      = reg(PE, "TwoSources", 0x00, 19, 1, 1, Recorded, "source 2 in use")
-	PEBias     = reg(PE, "Bias", 0x04, 0, 16, 1, Recorded, "fp16 added to the elementwise result after Scale")
-	PEScale    = reg(PE, "Scale", 0x04, 16, 16, 1, Recorded, "fp16 factor of the elementwise result")
-	PEEpsilon  = reg(PE, "Epsilon", 0x08, 0, 16, 1, Recorded, "fp16 added after FinalScale and PreScale")
-	PEPreScale = reg(PE, "PreScale", 0x08, 16, 16, 1, Named, "fp16, 1.0 in every sample")
-	PEFinal    = reg(PE, "FinalScale", 0x0c, 0, 32, 1, Recorded, "fp32 factor after the reduction: a mean's 1/n")
+	PEBias     = reg(PE, "Bias", 0x04, 0, 16, 1, Recorded, "added to the elementwise result after Scale").is(FP16)
+	PEScale    = reg(PE, "Scale", 0x04, 16, 16, 1, Recorded, "factor of the elementwise result").is(FP16)
+	PEEpsilon  = reg(PE, "Epsilon", 0x08, 0, 16, 1, Recorded, "added after FinalScale and PreScale").is(FP16)
+	PEPreScale = reg(PE, "PreScale", 0x08, 16, 16, 1, Named, "factor, 1.0 in every sample").is(FP16)
+	PEFinal    = reg(PE, "FinalScale", 0x0c, 0, 32, 1, Recorded, "factor after the reduction, 1/n for a mean").is(FP32)
 
 	// Neural engine.
-	KernelFmt    = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "0 int8, 1 uint8, 2 fp16")
+	KernelFmt    = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "coefficients").values(kernelFormats()...)
 	PalettizedEn = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Recorded,
 		"parts open with a codebook of fp16 values, padded to 64 bytes")
 	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "bits of a codebook index; 8 without a codebook")
@@ -298,35 +340,36 @@ var (
 	KernelSurface = reg(NE, "KernelFromSurface", 0x00, 16, 1, 1, Recorded,
 		"coefficients come from a buffer written at run time")
 	NEOp = reg(NE, "Op", 0x04, 0, 4, 1, Recorded,
-		"0 multiply with the kernel, 8 sum over channels, 11 maximum over channels, 12 pass through")
+		"work of the neural engine").values(neuralOps()...)
 	NEBias        = reg(NE, "KernelMode", 0x04, 4, 1, 1, Recorded, "coefficients open with one bias an output channel")
 	BiasMode      = reg(NE, "BiasMode", 0x04, 5, 1, 1, Named, "")
 	MatrixBias    = reg(NE, "MatrixBiasEn", 0x04, 7, 1, 1, Named, "")
 	BinaryPoint   = reg(NE, "BinaryPoint", 0x04, 9, 4, 1, Named, "14 in current samples, 0 in the oldest copies")
 	PostScaleMode = reg(NE, "PostScaleMode", 0x04, 14, 1, 1, Named, "")
-	Nonlinear     = reg(NE, "NonlinearMode", 0x04, 16, 2, 1, Recorded, "0 none, 1 clamp at zero, 2 lookup table")
+	Nonlinear     = reg(NE, "NonlinearMode", 0x04, 16, 2, 1, Recorded, "after PostScale").values(nonlinearities()...)
 	MACWord20     = reg(NE, "MACWord20", 0x04, 20, 1, 1, Named, "set in every sample")
 	MatrixVecBias = reg(NE, "MatrixVectorBias", 0x08, 0, 16, 1, Named, "")
-	AccBias       = reg(NE, "AccBias", 0x0c, 0, 16, 1, Recorded, "fp16 added to the accumulator")
+	AccBias       = reg(NE, "AccBias", 0x0c, 0, 16, 1, Recorded, "added to the accumulator").is(FP16)
 	AccBiasShift  = reg(NE, "AccBiasShift", 0x0c, 16, 5, 1, Named, "")
-	PostScale     = reg(NE, "PostScale", 0x10, 0, 16, 1, Recorded, "fp16 factor before the nonlinearity")
+	PostScale     = reg(NE, "PostScale", 0x10, 0, 16, 1, Recorded, "factor before the nonlinearity").is(FP16)
 	PostShift     = reg(NE, "PostScaleRightShift", 0x10, 16, 5, 1, Named, "")
 
 	// Tile DMA destination.
-	DstEn         = reg(TileDst, "DstEn", 0x00, 0, 1, 1, Recorded, "result is written to DRAM")
-	DstCrH        = reg(TileDst, "DstCrH", 0x00, 4, 2, 1, Named, "")
-	DstCacheHint  = reg(TileDst, "DstCacheHint", 0x00, 6, 4, 1, Named, "")
-	DstL2BfrMode  = reg(TileDst, "L2BfrMode", 0x00, 26, 1, 1, Named, "")
-	DstBypassEOW  = reg(TileDst, "BypassEOW", 0x00, 27, 1, 1, Named, "")
-	DstBase       = reg(TileDst, "DstBase", 0x04, 6, 26, 64, Recorded, "byte offset of the result in its buffer")
-	DstRow        = reg(TileDst, "DstRow", 0x08, 6, 26, 64, Recorded, "row stride in bytes")
-	DstPlane      = reg(TileDst, "DstPlane", 0x0c, 6, 26, 64, Recorded, "channel stride in bytes")
-	DstDepth      = reg(TileDst, "DstDepth", 0x10, 6, 26, 64, Recorded, "depth stride in bytes")
-	DstGroup      = reg(TileDst, "DstGroup", 0x14, 6, 26, 64, Recorded, "group stride in bytes")
+	DstEn        = reg(TileDst, "DstEn", 0x00, 0, 1, 1, Recorded, "result is written to DRAM")
+	DstCrH       = reg(TileDst, "DstCrH", 0x00, 4, 2, 1, Named, "")
+	DstCacheHint = reg(TileDst, "DstCacheHint", 0x00, 6, 4, 1, Named, "")
+	DstL2BfrMode = reg(TileDst, "L2BfrMode", 0x00, 26, 1, 1, Named, "")
+	DstBypassEOW = reg(TileDst, "BypassEOW", 0x00, 27, 1, 1, Named, "")
+	DstBase      = reg(TileDst, "DstBase", 0x04, 6, 26, 64, Recorded, "byte offset of the result in its buffer").
+			is(Address)
+	DstRow        = reg(TileDst, "DstRow", 0x08, 6, 26, 64, Recorded, "row stride in bytes").is(Size)
+	DstPlane      = reg(TileDst, "DstPlane", 0x0c, 6, 26, 64, Recorded, "channel stride in bytes").is(Size)
+	DstDepth      = reg(TileDst, "DstDepth", 0x10, 6, 26, 64, Recorded, "depth stride in bytes").is(Size)
+	DstGroup      = reg(TileDst, "DstGroup", 0x14, 6, 26, 64, Recorded, "group stride in bytes").is(Size)
 	DstFmtMode    = reg(TileDst, "DstFmtMode", 0x18, 0, 2, 1, Named, "1 when the result is written")
 	DstTruncate   = reg(TileDst, "DstTruncate", 0x18, 4, 2, 1, Named, "3 when the result is written")
 	DstShift      = reg(TileDst, "DstShift", 0x18, 8, 1, 1, Named, "")
-	DstMemFmt     = reg(TileDst, "DstMemFmt", 0x18, 12, 2, 1, Recorded, "as SrcMemFmt")
+	DstMemFmt     = reg(TileDst, "DstMemFmt", 0x18, 12, 2, 1, Recorded, "result in DRAM").values(formats()...)
 	DstOffsetCh   = reg(TileDst, "DstOffsetCh", 0x18, 16, 3, 1, Named, "")
 	DstZeroLast   = reg(TileDst, "DstZeroPadLast", 0x18, 20, 1, 1, Named, "")
 	DstZeroFirst  = reg(TileDst, "DstZeroPadFirst", 0x18, 21, 1, 1, Named, "")
@@ -350,6 +393,21 @@ func header(name string, word, bit, width uint8, doc string) Field {
 func headerR(name string, word, bit, width uint8, doc string) Field {
 	f := header(name, word, bit, width, doc)
 	table[f].Known = Recorded
+	return f
+}
+
+// is says of what kind the field is, or all elements of an indexed one.
+func (f Field) is(k Kind) Field {
+	for i := range max(1, table[f].Array.Len) {
+		table[f.At(i)].Kind = k
+	}
+	return f
+}
+
+// values names values of the field. Lists that several fields share are functions and
+// not variables, whose initialization would change the order of the table.
+func (f Field) values(vs ...Value) Field {
+	table[f].Values = vs
 	return f
 }
 
@@ -378,6 +436,7 @@ func array(b *Block, name string, n int, off uint32, bit, width uint8, unit uint
 		if i == 0 {
 			first = f
 		}
+		table[f].Array = Array{Name: b.Name + "." + name, Base: first, Index: i, Len: n}
 	}
 	return first
 }
@@ -390,9 +449,35 @@ func add(r Row) Field {
 // words lists, for every register word, the fields in it; filled by init.
 var words = map[*Block][][]Field{}
 
-// init covers the bits that no row names with rows of their own, so that a
-// decoded task holds every bit, and indexes the table by word.
+// init completes the table that the declarations above have filled. Each step needs
+// those before it.
 func init() {
+	describe()
+	coverWords()
+	placeV10()
+	indexNames()
+}
+
+// describe puts the words of kinds and values into the Docs.
+func describe() {
+	for i := range table {
+		r := &table[i]
+		if r.Kind == FP16 || r.Kind == FP32 {
+			r.Doc = r.Kind.String() + " " + r.Doc
+		}
+		for k, v := range r.Values {
+			sep := ", "
+			if k == 0 {
+				sep = ": "
+			}
+			r.Doc += sep + fmt.Sprint(v.V) + " " + v.String()
+		}
+	}
+}
+
+// coverWords covers the bits that no row names with rows of their own, so that a
+// decoded task holds every bit, and indexes the table by word.
+func coverWords() {
 	blocks := append([]*Block{Header}, Order...)
 	for _, b := range blocks {
 		words[b] = make([][]Field, b.Words)

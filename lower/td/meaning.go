@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"regexp"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/x448/float16"
 )
@@ -44,70 +41,24 @@ func (r *Row) Bits() string {
 	return fmt.Sprintf("%d:%d", r.Bit+r.Width-1, r.Bit)
 }
 
-// meanings is, by row, what its Doc says of single values: "0 add, 1 multiply"
-// gives two. A Doc that says "as InFmt" takes those of that row too.
-var meanings = map[string]map[uint32]string{}
-
-// likeField finds the row that a Doc refers to.
-var likeField = regexp.MustCompile(`\bas ([A-Z]\w+)`)
-
-// Meaning returns the word that the table's Doc has for a value, which is in the
-// row's unit; "" where it has none.
-func (r *Row) Meaning(v uint32) string { return meanings[r.Name][v] }
-
-func init() {
-	for i := range table {
-		r := &table[i]
-		words := parseWords(r.Doc)
-		if m := likeField.FindStringSubmatch(r.Doc); m != nil {
-			for k := range table {
-				if strings.HasSuffix(table[k].Name, "."+m[1]) {
-					for v, s := range parseWords(table[k].Doc) {
-						if words[v] == "" {
-							words[v] = s
-						}
-					}
-				}
-			}
-		}
-		for v, s := range words {
-			// A condition is no name for a value: "64 when idle".
-			if strings.HasPrefix(s, "when ") || strings.HasPrefix(s, "for ") {
-				delete(words, v)
-			}
-		}
-		if len(words) > 0 {
-			meanings[r.Name] = words
+// Meaning returns the word that the table has for a value, which is in the row's
+// unit; "" where it has none.
+func (r *Row) Meaning(v uint32) string {
+	for _, x := range r.Values {
+		if x.V == v {
+			return x.String()
 		}
 	}
-}
-
-// parseWords reads the values that a Doc explains: parts between commas and
-// semicolons that are a number and words. "1 + log2 of the cores" is a formula and
-// "2 in every sample" an observation, no word for the value.
-func parseWords(doc string) map[uint32]string {
-	out := map[uint32]string{}
-	for part := range strings.FieldsFuncSeq(doc, func(c rune) bool { return c == ',' || c == ';' }) {
-		if _, after, ok := strings.Cut(part, ": "); ok {
-			part = after
-		}
-		number, label, _ := strings.Cut(strings.TrimSpace(part), " ")
-		v, err := strconv.ParseUint(number, 0, 32)
-		if err != nil || label == "" || !unicode.IsLetter(rune(label[0])) || strings.HasPrefix(label, "in ") {
-			continue
-		}
-		out[uint32(v)] = label
-	}
-	return out
+	return ""
 }
 
 // Text returns a value, which is in the row's unit, as a person reads it: a
-// floating-point number where the Doc says that the field is one, else decimal.
+// floating-point number where the field is one, else decimal.
 func (r *Row) Text(v uint32) string {
-	switch {
-	case r.Width == 32 && strings.HasPrefix(r.Doc, "fp32"):
+	switch r.Kind {
+	case FP32:
 		return strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
-	case r.Width == 16 && strings.HasPrefix(r.Doc, "fp16"):
+	case FP16:
 		return strconv.FormatFloat(float64(float16.Frombits(uint16(v)).Float32()), 'g', -1, 32)
 	}
 	return strconv.FormatUint(uint64(v), 10)

@@ -1,56 +1,87 @@
 package td
 
 import (
-	"regexp"
+	"fmt"
 	"strings"
 	"testing"
 )
 
-// TestMeaning: the words for values are those of the table's own Doc.
+// TestMeaning: values have the words of their rows.
 func TestMeaning(t *testing.T) {
 	for _, c := range []struct {
 		f    Field
 		v    uint32
 		want string
 	}{
-		{PEOp, 1, "multiply"}, {PEOp, 3, "minimum"}, {PoolMode, 2, "maximum"}, {PoolMode, 1, "average (modelled)"},
-		{NEOp, 12, "pass through"}, {NEOp, 5, ""}, {InFmt, 2, "fp16"}, {In2Fmt, 1, "int8"}, {In2Fmt, 0, ""},
-		{OutFmt, 0, "uint8"}, {DstMemFmt, 2, "fp16"}, {PlanarType, 4, "source and parameter pair"},
-		{KBase0, 3, "scratch"},
+		{PEOp, uint32(PEMultiply), "multiply"}, {PEOp, uint32(PEMin), "minimum"}, {PoolMode, uint32(PoolMax),
+			"maximum"},
+		{PoolMode, uint32(PoolAverage), "average (modelled)"}, {NEOp, uint32(NEPass), "pass through"}, {NEOp, 5, ""},
+		{InFmt, uint32(FmtFP16), "fp16"}, {In2Fmt, uint32(FmtInt8), "int8"}, {OutFmt, uint32(FmtUint8), "uint8"},
+		{DstMemFmt, uint32(FmtFP16), "fp16"}, {KernelFmt, uint32(KernelInt8), "int8"},
+		{PlanarType, uint32(PlanarPair), "source and parameter pair"}, {KBase0, BarScratch, "scratch"},
 		{CoeffCacheHint, 2, ""}, {CoeffSize, 64, ""}, {ENE, 1, ""}, {ENE, 0, "planar"},
-		{PENonlinear, 2, "reciprocal square root"}, {TID, 0, ""},
+		{PENonlinear, uint32(PERsqrt), "reciprocal square root"}, {TID, 0, ""},
 	} {
 		if got := c.f.Row().Meaning(c.v); got != c.want {
 			t.Errorf("%s = %d is %q, want %q", c.f, c.v, got, c.want)
 		}
 	}
+}
+
+// TestValuesFitTheirRows: a row names each value once, none that it cannot hold, and its
+// Doc has all their words.
+func TestValuesFitTheirRows(t *testing.T) {
 	for i := range table {
 		r := &table[i]
-		for v, s := range meanings[r.Name] {
-			if !strings.Contains(r.Doc, s) && !likeField.MatchString(r.Doc) {
-				t.Errorf("%s: %q for %d is not in %q", r.Name, s, v, r.Doc)
+		seen := map[uint32]bool{}
+		for _, v := range r.Values {
+			if seen[v.V] {
+				t.Errorf("%s: %d has two words", r.Name, v.V)
 			}
-			if uint64(v) > r.Max() {
-				t.Errorf("%s: %q is for %d, the field holds 0..%d", r.Name, s, v, r.Max())
+			seen[v.V] = true
+			if uint64(v.V) > r.Max() {
+				t.Errorf("%s: %q is for %d, the field holds 0..%d", r.Name, v, v.V, r.Max())
+			}
+			if v.Word == "" || !strings.Contains(r.Doc, fmt.Sprintf("%d %s", v.V, v)) {
+				t.Errorf("%s: the word %q for %d is not in %q", r.Name, v, v.V, r.Doc)
 			}
 		}
 	}
 }
 
-// TestEnumerations: a Doc that counts values in a row gives a word for each of them.
-func TestEnumerations(t *testing.T) {
-	list := regexp.MustCompile(`(?:^|: )0 \w[^,]*, 1 `)
-	n := 0
+// TestKindsFitTheirRows: floating-point fields are as wide as their numbers, and fields
+// with a unit are bytes.
+func TestKindsFitTheirRows(t *testing.T) {
 	for i := range table {
-		if r := &table[i]; list.MatchString(r.Doc) {
-			n++
-			if r.Meaning(0) == "" || r.Meaning(1) == "" {
-				t.Errorf("%s: %q gives no words for 0 and 1", r.Name, r.Doc)
-			}
+		r := &table[i]
+		if r.Kind == FP16 && r.Width != 16 || r.Kind == FP32 && r.Width != 32 {
+			t.Errorf("%s: %s in %d bits", r.Name, r.Kind, r.Width)
+		}
+		if bytes := r.Kind == Address || r.Kind == Size; bytes != (r.Unit > 1) {
+			t.Errorf("%s: kind %s with unit %d", r.Name, r.Kind, r.Unit)
 		}
 	}
-	if n < 7 {
-		t.Errorf("%d fields with enumerations, want 7 and more", n)
+}
+
+// TestArrays: the elements of an indexed field follow each other, in rows that differ in
+// the place alone.
+func TestArrays(t *testing.T) {
+	for i := range table {
+		r := &table[i]
+		a := r.Array
+		if a.Len == 0 {
+			continue
+		}
+		if want := fmt.Sprintf("%s[%d]", a.Name, a.Index); a.Base.At(a.Index) != Field(i) || r.Name != want {
+			t.Errorf("%s is at %d of %s, want %s", r.Name, i, a.Base, want)
+		}
+		base := *a.Base.Row()
+		if a.Index >= a.Len || r.Kind != base.Kind || r.Doc != base.Doc || r.Addr != base.Addr+4*uint32(a.Index) {
+			t.Errorf("%s does not go with %s", r.Name, a.Base)
+		}
+	}
+	if a := CoeffBase.At(3).Row().Array; a != (Array{Name: "KernelDMA.CoeffBase", Base: CoeffBase, Index: 3, Len: Lanes}) {
+		t.Errorf("CoeffBase[3] is %+v", a)
 	}
 }
 

@@ -65,7 +65,7 @@ func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 // byName finds a field by its name.
 var byName = map[string]Field{}
 
-func init() {
+func indexNames() {
 	for f := range table {
 		byName[table[f].Name] = Field(f)
 	}

@@ -136,12 +136,8 @@ type v10word struct {
 	mask   uint32
 }
 
-// init gives every row its place in version 10. The file's name sorts behind
-// fields.go, whose init adds the rows of unexplained bits.
-func init() {
-	if len(words) == 0 {
-		panic("lower/td: the field table is not complete yet")
-	}
+// placeV10 gives every row its place in version 10, those of unexplained bits too.
+func placeV10() {
 	byOff := map[int]*v10word{}
 	put := func(f Field, p Place) {
 		r := &table[f]

@@ -440,6 +440,7 @@ type fieldJSON struct {
 	Word     int    `json:"word"`
 	Register string `json:"register"`
 	Bits     string `json:"bits"`
+	Kind     string `json:"kind"`
 	Value    uint32 `json:"value"` // in the field's unit
 	Hex      string `json:"hex"`
 	Text     string `json:"text"` // the value as a person reads it: fp16 and fp32 fields as numbers
@@ -478,7 +479,7 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 		}
 		for r := range t.Readings(true) {
 			x.Detail = append(x.Detail, fieldJSON{Name: r.Name, Word: r.Word, Register: registerOf(r.Row),
-				Bits: r.Bits(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
+				Bits: r.Bits(), Kind: r.Kind.String(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
 				Text: r.Text(r.Value), Meaning: r.Meaning(r.Value), Doc: r.Doc, Known: r.Known.String(),
 				Source: r.Provenance(), V10: r.V10.String()})
 		}
