@@ -2,25 +2,26 @@ package weights
 
 import "math"
 
+// halfShift is the number of bits by which a binary64 mantissa is longer than that
+// of fp16; halfBias is the difference of their exponents' biases.
+const (
+	halfShift = 52 - 10
+	halfBias  = 1023 - 15
+)
+
 // FromHalf widens fp16 bits; exact.
 func FromHalf(h uint16) float64 {
-	exp, man := int(h>>10&0x1f), float64(h&0x3ff)
-	var v float64
+	sign, exp, man := uint64(h&0x8000)<<48, uint64(h>>10&0x1f), uint64(h&0x3ff)
 	switch exp {
 	case 0:
-		v = math.Ldexp(man, -24)
+		return math.Float64frombits(math.Float64bits(float64(man)*0x1p-24) | sign)
 	case 31:
-		v = math.Inf(1)
 		if man != 0 {
-			v = math.NaN()
+			return math.NaN()
 		}
-	default:
-		v = math.Ldexp(man+1024, exp-25)
+		return math.Float64frombits(sign | 0x7ff<<52)
 	}
-	if h&0x8000 != 0 {
-		v = -v
-	}
-	return v
+	return math.Float64frombits(sign | (exp+halfBias)<<52 | man<<halfShift)
 }
 
 // ToHalf rounds to fp16, nearest, ties to even, in one step from binary64.
@@ -37,9 +38,9 @@ func ToHalf(v float64) uint16 {
 	case v < 0x1p-14:
 		// Denormals are multiples of 2^-24; 1024 of them is the first normal,
 		// which has that very bit pattern.
-		return sign | uint16(math.RoundToEven(math.Ldexp(v, 24)))
+		return sign | uint16(math.RoundToEven(v*0x1p24))
 	}
-	frac, exp := math.Frexp(v)                      // v = frac * 2^exp, frac in [0.5, 1)
-	m := uint16(math.RoundToEven(frac*2048)) - 1024 // 1024 carries into the exponent
-	return sign | (uint16(exp+14)<<10 + m)
+	b := math.Float64bits(v)
+	b += 1<<(halfShift-1) - 1 + b>>halfShift&1 // ties to even; carries into the exponent
+	return sign | uint16(b>>halfShift-halfBias<<10)
 }

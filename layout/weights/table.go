@@ -142,6 +142,9 @@ var splits = [...]split{
 func itself(x float64) (float64, int) { return x, 0 }
 
 func scaleExp(sign int) func(float64, int) float64 {
+	if sign == 0 {
+		return func(y float64, _ int) float64 { return y }
+	}
 	return func(y float64, e int) float64 { return math.Ldexp(y, sign*e) }
 }
 
@@ -191,11 +194,15 @@ func (t *Table) Check() error {
 // Eval applies the table to one fp16 value, as the type's comment states. A
 // table that Check refuses evaluates to +0.
 func (t *Table) Eval(x uint16) uint16 {
-	s := t.Mode().split()
-	v := FromHalf(x)
 	if t.Check() != nil {
 		return 0
 	}
+	return t.eval(t.Mode().split(), x)
+}
+
+// eval is Eval for a table that is checked.
+func (t *Table) eval(s *split, x uint16) uint16 {
+	v := FromHalf(x)
 	if s.sign != signed && v < 0 {
 		if s.sign == positive {
 			return 0
@@ -224,9 +231,12 @@ func (t *Table) size(s *split, v float64) uint16 {
 	return 0
 }
 
+// powerOfTwo returns 2^n, n from 0 to LinesOnly.
+func powerOfTwo(n int) float64 { return math.Float64frombits(uint64(1023+n) << 52) }
+
 // span returns the arguments of the first and the last knot.
 func (s *split) span(step int) (first, last float64) {
-	h := math.Ldexp(1, -step)
+	h := 1 / powerOfTwo(step)
 	first = s.start
 	if math.IsNaN(first) {
 		first = -(Knots - 1) / 2 * h
@@ -238,7 +248,7 @@ func (s *split) span(step int) (first, last float64) {
 func (t *Table) at(s *split, v float64) float64 {
 	step := int(t[wordStep])
 	start, _ := s.span(step)
-	p := math.Ldexp(v-start, step)
+	p := (v - start) * powerOfTwo(step)
 	switch {
 	case s.whole && p < 0:
 		return float64(FromHalf(t[wordLowSlope])*v) + FromHalf(t[wordLowIntercept])
