@@ -64,8 +64,9 @@ type stored struct {
 }
 
 // heldValues returns the stores of the tasks, and the values of the segment that stand
-// in buffers which tasks write, in the order of their operations. A value that
-// its reader clamps on the way stands nowhere.
+// in buffers which tasks write, in the order of their operations. A result that is
+// copied to its port stands there as well. A value that its reader clamps on the way
+// stands nowhere.
 func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
 	number := map[*buffer]int{}
 	for _, s := range b.stores {
@@ -85,6 +86,10 @@ func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
 			}
 			if n, ok := number[s.buf]; ok {
 				held = append(held, Held{v, n, s})
+			}
+			port := b.outs[v]
+			if n, ok := number[port]; ok && port != s.buf {
+				held = append(held, Held{v, n, inBuffer(port, tensorDims(v.Type))})
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -23,17 +24,22 @@ type Departures struct {
 	Tasks    int        `json:"tasks"`    // that ran up to the first departure, or in all
 	Compared int        `json:"compared"` // values that tasks wrote and that were held against the interpreter's
 	Unknown  int        `json:"unknown"`  // values that tasks wrote and that no statement of the source names
+	Outputs  int        `json:"outputs"`  // outputs and states that were held against the interpreter's
 	First    *Departure `json:"first,omitempty"`
 }
 
-// Departure is the first value of an engine task that is not the interpreter's.
+// Departure is the first value that is not the interpreter's: of an engine task, or,
+// where all of these agree, an output of the function.
 type Departure struct {
 	Function  string `json:"function"`
-	Procedure string `json:"procedure"`
-	Task      int    `json:"task"` // index in the procedure's chain: the task that gave the element
-	Rule      string `json:"rule"` // that made the task
-	Op        string `json:"op"`
-	Value     string `json:"value"` // that the statement gives
+	Procedure string `json:"procedure,omitempty"` // empty of an output
+	// Task is the index, in the procedure's chain, of the task that gave the element;
+	// -1 of an output.
+	Task      int    `json:"task"`
+	Rule      string `json:"rule,omitempty"` // that made the task
+	Op        string `json:"op,omitempty"`
+	Value     string `json:"value"`          // that the statement gives, or the output's name
+	Call      int    `json:"call,omitempty"` // of a function with states, from 1 on
 	Type      string `json:"type"`
 	Line      int32  `json:"line,omitempty"`
 	Col       int32  `json:"column,omitempty"`
@@ -59,10 +65,11 @@ func (e *expected) limit() float64 {
 }
 
 // FirstDeparture compiles p, which must not be used afterwards, and runs simulator
-// and interpreter on the same inputs, a function at a time, one call each. Every
-// value of the source that a task writes (to a port, to scratch or to L2) is
-// held against the interpreter's as soon as it is whole; the tolerance is that of
-// an output (docs/numerics.md). It stops at the first that departs.
+// and interpreter on the same inputs, a function at a time, with the calls that Run
+// makes. Every value of the source that a task writes (to a port, to scratch or to
+// L2) is held against the interpreter's as soon as it is whole, and after a call its
+// outputs and states are; the tolerance is that of an output (docs/numerics.md). It
+// stops at the first that departs.
 func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures, error) {
 	files := &ir.Program{Files: p.Files}
 	r, err := compile.Compile(ctx, p, o.Compile)
@@ -93,85 +100,119 @@ func departures(ctx context.Context, r *compile.Result, container, descriptor []
 		if err := m.Select(f.Name); err != nil {
 			return nil, &FaultError{"loading the pair that was written", err}
 		}
-		steps, err := inputs(f, o)
-		if err != nil {
-			return nil, err
-		}
-		want, err := expectations(ctx, f, steps[0], o)
-		if err != nil {
-			return nil, fmt.Errorf("reference run: %w", err)
-		}
-		if err := d.function(ctx, m, f, want, steps[0], o); err != nil || d.First != nil {
+		if err := d.function(ctx, m, f, o); err != nil || d.First != nil {
 			return d, err
 		}
 	}
 	return d, nil
 }
 
-// expectations runs the interpreter, and its perturbed runs, and keeps every fp16
-// value of the source that a buffer of tasks holds.
-func expectations(ctx context.Context, f *compile.Function, in map[string]interp.Tensor,
-	o Options) (map[string]*expected, error) {
-	held := map[string]bool{}
+// interpreters are the runs of the interpreter on one function, the first as the
+// source has it and the others perturbed; each keeps states of its own from call to
+// call.
+type interpreters struct {
+	prog   *interp.Program
+	held   map[string]bool // names of the values that buffers of tasks hold
+	states []map[string]interp.Tensor
+	bound  func(op *ir.Op) numerics.Bound
+	o      *Options
+}
+
+// expectations is what they say of one call.
+type expectations struct {
+	values  map[string]*expected     // by name: every fp16 value of the source that a buffer of tasks holds
+	results map[string]interp.Tensor // of outputs and states, which have the prefix statePrefix
+	limits  map[string]*tolerance
+}
+
+func newInterpreters(f *compile.Function, o *Options) (*interpreters, error) {
+	x := &interpreters{held: map[string]bool{}, o: o, bound: bounds(f.Report)}
 	for _, p := range f.Procedures {
 		for i := range p.Held {
-			held[p.Held[i].Value.Name] = true
+			x.held[p.Held[i].Value.Name] = true
 		}
 	}
-	prog, err := interp.Prepare(f.Reference)
+	n := 1
+	if f.Report.EngineOps > 0 {
+		n += Perturbations
+	}
+	for range n {
+		x.states = append(x.states, map[string]interp.Tensor{})
+	}
+	var err error
+	x.prog, err = interp.Prepare(f.Reference)
+	return x, err
+}
+
+// call runs the interpreters on the inputs of one call, numbered from 0.
+func (x *interpreters) call(ctx context.Context, number int, in map[string]interp.Tensor) (*expectations, error) {
+	want := &expectations{values: map[string]*expected{}, limits: map[string]*tolerance{}}
+	y, err := x.run(ctx, 0, in, interp.Options{Progress: x.o.stage("reference run")},
+		func(op *ir.Op, i int, t interp.Tensor) {
+			e := &expected{op: op, want: t}
+			for _, y := range t.Floats32() {
+				if a := math.Abs(float64(y)); a <= math.MaxFloat64 {
+					e.scale = max(e.scale, a)
+				}
+			}
+			want.values[op.Results[i].Name] = e
+		})
 	if err != nil {
 		return nil, err
 	}
-	want := map[string]*expected{}
-	each := func(see func(op *ir.Op, i int, t interp.Tensor)) func(*ir.Op, []interp.Tensor) {
-		return func(op *ir.Op, ts []interp.Tensor) {
-			for i, v := range op.Results {
-				if held[v.Name] && ts[i].Type.DType == ir.FP16 {
-					see(op, i, ts[i])
+	want.results = y
+	for n, t := range y {
+		want.limits[n] = newTolerance(t)
+	}
+	for k := 1; k < len(x.states); k++ {
+		opt := interp.Options{
+			Progress: x.o.stage(fmt.Sprintf("perturbed run %d of %d", k, Perturbations)),
+			Perturb: &interp.Perturb{
+				Seed:  x.o.Seed*Perturbations + uint64(k-1) + uint64(number)<<32,
+				Bound: x.bound,
+			},
+		}
+		y, err := x.run(ctx, k, in, opt, func(op *ir.Op, i int, t interp.Tensor) {
+			e := want.values[op.Results[i].Name]
+			if e == nil || e.op != op {
+				return
+			}
+			base := e.want.Floats32()
+			for i, y := range t.Floats32() {
+				if d := math.Abs(float64(y) - float64(base[i])); d <= math.MaxFloat64 {
+					e.spread = max(e.spread, d)
 				}
 			}
-		}
-	}
-	run := func(stage string, perturb *interp.Perturb, see func(op *ir.Op, i int, t interp.Tensor)) error {
-		_, err := prog.Run(ctx, in, interp.Options{
-			Numerics: numerics.IEEE, Workers: o.Workers, Progress: o.stage(stage), Perturb: perturb,
-			States: map[string]interp.Tensor{}, Trace: each(see),
 		})
-		return err
-	}
-	err = run("reference run", nil, func(op *ir.Op, i int, t interp.Tensor) {
-		e := &expected{op: op, want: t}
-		for _, y := range t.Floats32() {
-			if a := math.Abs(float64(y)); a <= math.MaxFloat64 {
-				e.scale = max(e.scale, a)
-			}
-		}
-		want[op.Results[i].Name] = e
-	})
-	if err != nil || f.Report.EngineOps == 0 {
-		return want, err
-	}
-	bound := bounds(f.Report)
-	for k := range uint64(Perturbations) {
-		p := &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
-		err := run(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations), p,
-			func(op *ir.Op, i int, t interp.Tensor) {
-				e := want[op.Results[i].Name]
-				if e == nil || e.op != op {
-					return
-				}
-				base := e.want.Floats32()
-				for i, y := range t.Floats32() {
-					if d := math.Abs(float64(y) - float64(base[i])); d <= math.MaxFloat64 {
-						e.spread = max(e.spread, d)
-					}
-				}
-			})
 		if err != nil {
 			return nil, err
 		}
+		for n, t := range y {
+			want.limits[n].add(t)
+		}
 	}
 	return want, nil
+}
+
+// run runs one of the interpreters and shows every fp16 value that is held.
+func (x *interpreters) run(ctx context.Context, k int, in map[string]interp.Tensor, opt interp.Options,
+	see func(op *ir.Op, i int, t interp.Tensor)) (map[string]interp.Tensor, error) {
+	opt.Numerics, opt.Workers, opt.States = numerics.IEEE, x.o.Workers, x.states[k]
+	opt.Trace = func(op *ir.Op, ts []interp.Tensor) {
+		for i, v := range op.Results {
+			if x.held[v.Name] && ts[i].Type.DType == ir.FP16 {
+				see(op, i, ts[i])
+			}
+		}
+	}
+	y, err := x.prog.Run(ctx, in, opt)
+	if err != nil {
+		return nil, fmt.Errorf("reference run: %w", err)
+	}
+	for n, t := range opt.States {
+		y[statePrefix+n] = t
+	}
+	return y, nil
 }
 
 // cells are the elements written last at the places of a buffer, two bytes apart.
@@ -255,8 +296,38 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	}
 }
 
-// function runs one function and looks for its first departure.
-func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Function, want map[string]*expected,
+// function runs one function, call by call, and looks for its first departure.
+func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Function, o Options) error {
+	steps, err := inputs(f, o)
+	if err != nil {
+		return err
+	}
+	x, err := newInterpreters(f, &o)
+	if err != nil {
+		return fmt.Errorf("reference run: %w", err)
+	}
+	m.Reset()
+	for i, in := range steps {
+		want, err := x.call(ctx, i, in)
+		if err != nil {
+			return err
+		}
+		if err := d.call(ctx, m, f, want, in, o); err != nil {
+			return err
+		}
+		if d.First != nil {
+			d.First.Function = f.Name
+			if len(steps) > 1 {
+				d.First.Call = i + 1
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// call runs one call and looks for its first departure.
+func (d *Departures) call(ctx context.Context, m *sim.Machine, f *compile.Function, want *expectations,
 	in map[string]interp.Tensor, o Options) error {
 	watchers := map[string]*watcher{}
 	for _, p := range f.Procedures {
@@ -277,15 +348,15 @@ func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Fu
 		w.write(task, extent, patterns)
 		for _, i := range w.whole[task] {
 			h := &w.p.Held[i]
-			e := want[h.Value.Name]
+			e := want.values[h.Value.Name]
 			if e == nil || !e.want.Type.Equal(h.Value.Type) {
 				d.Unknown++
 				continue
 			}
 			d.Compared++
-			first := w.compare(h, e)
+			first := w.compare(h, e, task)
 			if first != nil && (d.First == nil || first.Task < d.First.Task) {
-				first.Function, first.Procedure = f.Name, where
+				first.Procedure = where
 				d.First = first
 			}
 		}
@@ -296,20 +367,70 @@ func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Fu
 			stop()
 		}
 	}
-	m.Reset()
-	_, err := m.Run(ctx, in, run)
+	got, err := m.Run(ctx, in, run)
 	if d.First != nil {
 		return nil // the run was ended for it
 	}
 	if err != nil {
 		return fmt.Errorf("simulated run: %w", err)
 	}
+	return d.outputs(m, f, want, got)
+}
+
+// outputs holds what a call has left in outputs and states against the
+// interpreter's: a value may be right where its task put it and be moved wrongly, or
+// be computed on the CPU from a part that no statement names.
+func (d *Departures) outputs(m *sim.Machine, f *compile.Function, want *expectations,
+	got map[string]interp.Tensor) error {
+	defs := map[string]*ir.Op{}
+	var names []string
+	for _, v := range f.Reference.Body.Outputs {
+		names, defs[v.Name] = append(names, v.Name), v.Def
+	}
+	for _, n := range f.States {
+		t, err := m.State(n)
+		if err != nil {
+			return &FaultError{"simulated run", err}
+		}
+		got[statePrefix+n] = t
+		names = append(names, statePrefix+n)
+	}
+	for _, n := range names {
+		g, ok := got[n]
+		if !ok {
+			return &FaultError{"simulated run", fmt.Errorf("the pair has no output %q", n)}
+		}
+		c, err := compare(n, g, want.results[n], want.limits[n])
+		if err != nil {
+			return &FaultError{"comparison", err}
+		}
+		d.Outputs++
+		if c.Pass {
+			continue
+		}
+		d.First = &Departure{Task: -1, Value: n, Type: c.Type, MaxAbs: c.MaxAbs}
+		if op := defs[n]; op != nil {
+			d.First.Op, d.First.Line, d.First.Col = op.Def.Name, op.Pos.Line, op.Pos.Col
+		}
+		limit, base := want.limits[n].limits(g.Type.DType), want.limits[n].base
+		for i, y := range values(g) {
+			if distance(y, base[i]) <= limit(i) {
+				continue
+			}
+			if d.First.Beyond++; d.First.Beyond == 1 {
+				d.First.Element, d.First.Got, d.First.Want = i, Number(y), Number(base[i])
+				d.First.Tolerance = Number(limit(i))
+			}
+		}
+		return nil
+	}
 	return nil
 }
 
 // compare holds a value that is whole against the interpreter's; nil when they
-// agree. The task is the one that gave the first element beyond the limit.
-func (w *watcher) compare(h *lower.Held, e *expected) *Departure {
+// agree. The task is the one that gave the first element beyond the limit, or, of an
+// element that no task gave, the last that wrote to the buffer.
+func (w *watcher) compare(h *lower.Held, e *expected, last int) *Departure {
 	from := w.buffer[h.Buffer]
 	base := e.want.Floats32()
 	limit := e.limit()
@@ -317,8 +438,11 @@ func (w *watcher) compare(h *lower.Held, e *expected) *Departure {
 	far := 0.0
 	h.Each(func(i int, at int64) {
 		pattern, task, ok := from.get(at)
-		if !ok || i >= len(base) {
-			return // the buffer holds more than tasks wrote: padding that is zero from the start
+		if i >= len(base) {
+			return
+		}
+		if !ok {
+			task = last // memory is zero from the start, as padding is meant to be
 		}
 		got := float64(float16.Frombits(pattern).Float32())
 		dist := distance(got, float64(base[i]))
@@ -343,19 +467,41 @@ func (w *watcher) compare(h *lower.Held, e *expected) *Departure {
 	return out
 }
 
+// call says in which call the value departs, of a function with states.
+func (x *Departure) call() string {
+	if x.Call == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in call %d", x.Call)
+}
+
 // Text writes the result for people.
 func (d *Departures) Text(w io.Writer) error {
 	var err error
-	if x := d.First; x == nil {
-		_, err = fmt.Fprintf(w, "no departure: %d values of %d tasks are within their tolerance of the interpreter's\n",
-			d.Compared, d.Tasks)
-	} else {
-		_, err = fmt.Fprintf(w, "task %d of procedure %s (rule %s) departs from the interpreter\n"+
-			"statement: %s = %s, %s, at %s\nelement %d: simulator %g, interpreter %g, tolerance %.4g\n"+
-			"%d elements are beyond it, the largest distance is %.4g; %d values before it agree\n",
-			x.Task, x.Procedure, x.Rule, x.Value, x.Op, x.Type, x.Place, x.Element, float64(x.Got), float64(x.Want),
-			float64(x.Tolerance),
-			x.Beyond, float64(x.MaxAbs), d.Compared-1)
+	x := d.First
+	switch {
+	case x == nil:
+		_, err = fmt.Fprintf(w, "no departure: %d values of %d tasks and %s are within their tolerance "+
+			"of the interpreter's\n", d.Compared, d.Tasks, diag.Count(d.Outputs, "output", "outputs"))
+	case x.Task < 0:
+		_, err = fmt.Fprintf(w, "output %s of function %s departs from the interpreter%s; "+
+			"%d values that its tasks wrote agree\n", x.Value, x.Function, x.call(), d.Compared)
+	default:
+		_, err = fmt.Fprintf(w, "task %d of procedure %s (rule %s) departs from the interpreter%s; "+
+			"%d values before it agree\n",
+			x.Task, x.Procedure, x.Rule, x.call(), d.Compared-1)
+	}
+	if err == nil && x != nil {
+		if x.Op == "" {
+			_, err = fmt.Fprintf(w, "%s is %s\n", x.Value, x.Type)
+		} else {
+			_, err = fmt.Fprintf(w, "statement: %s = %s, %s, at %s\n", x.Value, x.Op, x.Type, x.Place)
+		}
+	}
+	if err == nil && x != nil {
+		_, err = fmt.Fprintf(w, "element %d: simulator %g, interpreter %g, tolerance %.4g\n"+
+			"%d elements are beyond it, the largest distance is %.4g\n",
+			x.Element, float64(x.Got), float64(x.Want), float64(x.Tolerance), x.Beyond, float64(x.MaxAbs))
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "seed %d, engine numerics %s; %d values that tasks wrote have no statement in the "+

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -78,15 +79,6 @@ func TestFirstDeparture(t *testing.T) {
 	if err != nil || d.First != nil || d.Compared < 4 {
 		t.Fatalf("as compiled: %+v, %v", d, err)
 	}
-	text, _, err := td.EncodeChain(proc.Tasks, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(container, text)
-	if at < 0 {
-		t.Fatal("the tasks are not in the container")
-	}
-	sum := sha256.Sum256(container)
 	found := 0
 	for i := range proc.Tasks {
 		// The products of this task come out twice as large, or what the planar engine
@@ -95,20 +87,10 @@ func TestFirstDeparture(t *testing.T) {
 		if proc.Tasks[i].Get(td.PlanarType) != 0 {
 			field = td.PEPreScale
 		}
-		old := proc.Tasks[i].Get(field)
-		if old != 0x3c00 {
+		if proc.Tasks[i].Get(field) != 0x3c00 {
 			continue
 		}
-		proc.Tasks[i].Set(field, 0x4000)
-		changed, _, err := td.EncodeChain(proc.Tasks, 0)
-		proc.Tasks[i].Set(field, int(old))
-		if err != nil || len(changed) != len(text) {
-			t.Fatalf("task %d: %v", i, err)
-		}
-		bad := bytes.Clone(container)
-		copy(bad[at:], changed)
-		now := sha256.Sum256(bad)
-		desc := bytes.ReplaceAll(descriptor, []byte(hex.EncodeToString(sum[:])), []byte(hex.EncodeToString(now[:])))
+		bad, desc := corrupted(t, r, i, func(task *td.Task) { task.Set(field, 0x4000) })
 		d, err := departures(t.Context(), r, bad, desc, o)
 		if err != nil {
 			t.Fatal(err)
@@ -127,5 +109,137 @@ func TestFirstDeparture(t *testing.T) {
 	}
 	if found < len(proc.Tasks)/2 {
 		t.Errorf("%d of %d wrong tasks were named", found, len(proc.Tasks))
+	}
+}
+
+// corrupted returns the bytes of the pair with some words of a task changed; r keeps
+// the words that it has.
+func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task)) (container, descriptor []byte) {
+	t.Helper()
+	container, descriptor, err := Pair(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc := r.Functions[0].Procedures[0]
+	text, _, err := td.EncodeChain(proc.Tasks, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(container, text)
+	if at < 0 {
+		t.Fatal("the tasks are not in the container")
+	}
+	good := proc.Tasks[task]
+	proc.Tasks[task] = good.Clone()
+	change(proc.Tasks[task])
+	changed, _, err := td.EncodeChain(proc.Tasks, 0)
+	proc.Tasks[task] = good
+	if err != nil || len(changed) != len(text) {
+		t.Fatalf("task %d: %d bytes, want %d; %v", task, len(changed), len(text), err)
+	}
+	before := sha256.Sum256(container)
+	bad := bytes.Clone(container)
+	copy(bad[at:], changed)
+	after := sha256.Sum256(bad)
+	return bad, bytes.ReplaceAll(descriptor, []byte(hex.EncodeToString(before[:])), []byte(hex.EncodeToString(after[:])))
+}
+
+// reshaped is a product whose result is read under other dimensions and so copied to
+// its port.
+func reshaped(t *testing.T) *compile.Result {
+	t.Helper()
+	g := irbuild.New(7)
+	y := g.Op("linear", "x", g.Input(3, 2), "weight", g.Weights(32, 2))
+	g.Output(g.Op("reshape", "x", y, "shape", []int{1, 96}))
+	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestDepartureAtAPort makes the task wrong that copies a reshaped value to its port:
+// the value is right where the reshape left it.
+func TestDepartureAtAPort(t *testing.T) {
+	r := reshaped(t)
+	proc := r.Functions[0].Procedures[0]
+	last := len(proc.Tasks) - 1
+	if last < 1 || proc.Infos[last].Rule == proc.Infos[0].Rule {
+		t.Fatalf("%d tasks, the last by rule %s: the test needs a copy to the port", len(proc.Tasks), proc.Infos[last].Rule)
+	}
+	container, descriptor := corrupted(t, r, last, func(task *td.Task) {
+		if task.Get(td.PlanarType) != 0 {
+			task.Set(td.PEPreScale, 0x4000)
+		} else {
+			task.Set(td.PostScale, 0x4000)
+		}
+	})
+	d, err := departures(t.Context(), r, container, descriptor, Options{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := r.Functions[0].Reference.Body.Outputs[0].Name
+	if d.First == nil || d.First.Task != last || d.First.Value != out {
+		t.Errorf("%+v, want value %s of task %d; first: %+v", d, out, last, d.First)
+	}
+}
+
+// TestDepartureOfAnOutput lets no task be known to write a value: the output itself
+// is held.
+func TestDepartureOfAnOutput(t *testing.T) {
+	r := reshaped(t)
+	proc := r.Functions[0].Procedures[0]
+	proc.Held = nil
+	good, descriptor, err := Pair(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := departures(t.Context(), r, good, descriptor, Options{Seed: 3})
+	if err != nil || d.First != nil || d.Compared != 0 || d.Outputs != 1 {
+		t.Fatalf("as compiled: %+v, %v", d, err)
+	}
+	bad, descriptor := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PostScale, 0x4000) })
+	d, err = departures(t.Context(), r, bad, descriptor, Options{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := r.Functions[0].Reference.Body.Outputs[0].Name
+	if x := d.First; x == nil || x.Task != -1 || x.Value != out || x.Op != "reshape" || x.Beyond == 0 {
+		t.Errorf("%+v, want output %s; first: %+v", d, out, d.First)
+	}
+	var text bytes.Buffer
+	if err := d.Text(&text); err != nil || !bytes.Contains(text.Bytes(), []byte("output "+out+" of function main departs")) {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
+// TestDepartureInALaterCall makes the task wrong that multiplies a state: the first
+// call, of which the state is zero, is right all the same.
+func TestDepartureInALaterCall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.mil")
+	text := `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 32]> x, state<tensor<fp16, [1, 32]>> s) {
+            tensor<fp16, [1, 32]> old = read_state(input = s);
+            tensor<fp16, [1, 32]> part = mul(x = old, y = fp16(0.5));
+            tensor<fp16, [1, 32]> sum = add(x = part, y = x);
+            tensor<fp16, [1, 32]> new = coreml_update_state(state = s, value = x);
+        } -> (sum);
+}
+`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := compile.Compile(t.Context(), open(t, path), compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, descriptor := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PEScale, 0x4400) })
+	d, err := departures(t.Context(), r, container, descriptor, Options{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := d.First; x == nil || x.Value != "part" || x.Task != 0 || x.Call != 2 {
+		t.Errorf("%+v, want value part of task 0 in call 2; first: %+v", d, d.First)
 	}
 }

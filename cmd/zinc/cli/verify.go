@@ -48,9 +48,8 @@ and one fp16 unit in the last place (docs/numerics.md).
 
 With --first-departure every value of the model that a task of the engine writes, to
 a port, to scratch or to L2, is held against the interpreter's value of its statement
-as the tasks run, by the same rule. The first that departs is told with its task,
-statement, line and both values, and ends the run. Of a function with states the
-first call is looked at.
+as the tasks run, by the same rule, and after them every output is. The first that
+departs is told with its task, statement, line and both values, and ends the run.
 
 Exit status 1 when an output does not pass, a value departs or a budget is exceeded:
 --max-error bounds what the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
