@@ -22,7 +22,8 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test conformance bench browser-test demo lint gofmt vet staticcheck fuzz-smoke ci clean
+.PHONY: help build man test test-short conformance bench browser-test demo
+.PHONY: lint style gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +35,10 @@ man: build ## write the manual pages to dist/man1
 	bin/zinc man $(OUT)/man1
 
 test: ## run every test
-	$(GO) test $(TESTARGS) ./...
+	@$(GO) test -json $(TESTARGS) ./... | $(GO) run ./.ci/testsummary
+
+test-short: ## run the tests that are quick, for use between edits
+	@$(MAKE) -s test TESTARGS="-short $(TESTARGS)"
 
 conformance: build ## run the cases of ../shared/conformance on the interpreter, each a run of bin/zinc
 	@if [ ! -d "$(SHARED)/conformance/cases" ]; then \
@@ -46,12 +50,14 @@ conformance: build ## run the cases of ../shared/conformance on the interpreter,
 		mkdir -p $(OUT) && python3 "$(SHARED)/conformance/_tools/score.py" \
 			'$(CURDIR)/bin/zinc run {dir}/model.mil --engine interp --numerics ieee {inputs} {outputs}' \
 			--list --json $(OUT)/conformance.json $(CONFARGS) && \
-		python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["percent"] < 98 and "conformance: under 98 %")' $(OUT)/conformance.json; \
+		python3 -c 'import json, sys; p = json.load(open(sys.argv[1]))["percent"]; \
+			sys.exit(p < 98 and "conformance: under 98 %")' $(OUT)/conformance.json; \
 	fi
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
 	@mkdir -p $(OUT)
-	@{ $(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHARGS) ./...; echo $$? >$(OUT)/bench.status; } | tee $(OUT)/bench.txt; \
+	@{ $(GO) test -run '^$$' -bench '$(BENCH)' $(BENCHARGS) ./...; echo $$? >$(OUT)/bench.status; } | \
+		tee $(OUT)/bench.txt; \
 	exit $$(cat $(OUT)/bench.status)
 	@awk -f .ci/ratios.awk $(OUT)/bench.txt
 
@@ -67,7 +73,7 @@ demo: build ## compile the bundled digit classifier and run it on test images
 		$(GO) run ./$(EXAMPLE)/show $(EXAMPLE)/testdata/$$n.npy $(OUT)/$$n.npy; \
 	done
 
-lint: gofmt vet staticcheck ## check the format, vet and staticcheck
+lint: gofmt vet staticcheck style ## check the format, vet, staticcheck, the width of lines and keyed literals
 
 gofmt:
 	@bad=$$($$($(GO) env GOROOT)/bin/gofmt -l .) || exit 1; \
@@ -76,23 +82,14 @@ gofmt:
 vet:
 	$(GO) vet ./...
 
+style:
+	$(GO) test -run 'Lines|Literals' ./internal/walls
+
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-# A target whose last input is cut off by the end of FUZZTIME fails with no failing
-# input, which is the go command's doing: it is run again.
 fuzz-smoke: ## run every fuzz target for FUZZTIME, FUZZJOBS at a time
-	@mkdir -p $(OUT)
-	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
-	targets=$$(echo "$$list" | awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 ":" name[i]; n = 0 }'); \
-	if [ -z "$$targets" ]; then echo "no fuzz target found"; exit 1; fi; \
-	echo "$$targets" | xargs -P $(FUZZJOBS) -I '{}' sh -c ' \
-		t={}; out=$$(mktemp $(OUT)/fuzz.XXXXXX); \
-		fuzz() { $(GO) test -run "^$$" -fuzz "^$${t##*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel $(FUZZWORKERS) "$${t%:*}" >$$out 2>&1; }; \
-		fuzz; status=$$?; \
-		if [ $$status -ne 0 ] && grep -q "context deadline exceeded" $$out && ! grep -q "Failing input" $$out; then fuzz; status=$$?; fi; \
-		echo "$${t##*:} in $${t%:*}, $(FUZZTIME): $$(tail -n 1 $$out)"; \
-		if [ $$status -ne 0 ]; then cat $$out; fi; rm -f $$out; exit $$status'
+	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) FUZZWORKERS=$(FUZZWORKERS) .ci/fuzz
 
 ci: ## do what continuous integration does
 	.ci/run

@@ -75,7 +75,8 @@ func TestSameBits(t *testing.T) {
 	// Numbers of float32 are rounded to what the port takes.
 	fs := got[[]float32](t)(zinc.Values[float32](image))
 	in["image"] = zinc.Of(fs, image.Shape...)
-	if out := got[map[string]zinc.Tensor](t)(opened(t, pair, zinc.RunOptions{Direct: true}).Run(ctx, in)); !reflect.DeepEqual(out, want) {
+	if out := got[map[string]zinc.Tensor](t)(opened(t, pair, zinc.RunOptions{Direct: true}).
+		Run(ctx, in)); !reflect.DeepEqual(out, want) {
 		t.Error("inputs of float32 give other bits")
 	}
 
@@ -203,7 +204,8 @@ func TestModelError(t *testing.T) {
 		t.Errorf("a pair that is not there: %v", err)
 	}
 	pair := got[*zinc.Pair](t)(zinc.Compile(ctx, digits, zinc.Options{DebugDB: true}))
-	if _, err := pair.Patch(map[string]zinc.Tensor{"conv3_weight": zinc.Of([]float32{1})}); !errors.As(err, new(*patch.Refusal)) {
+	if _, err := pair.Patch(map[string]zinc.Tensor{"conv3_weight": zinc.Of([]float32{1})}); !errors.As(err,
+		new(*patch.Refusal)) {
 		t.Errorf("a patch of another shape: %v", err)
 	}
 	// Half a pair: the half that is there stands alone, the other one is missing.
@@ -261,7 +263,8 @@ func TestCancel(t *testing.T) {
 		if cut == 0 {
 			t.Errorf("direct %v: no run was cut off", direct)
 		}
-		if vs := got[[]float32](t)(zinc.Values[float32](got[zinc.Tensor](t)(m.State("main", "total")))); !reflect.DeepEqual(vs, []float32{1, 2, 3, 4}) {
+		if vs := got[[]float32](t)(zinc.Values[float32](got[zinc.Tensor](t)(m.State("main",
+			"total")))); !reflect.DeepEqual(vs, []float32{1, 2, 3, 4}) {
 			t.Errorf("direct %v: after one run the state is %v", direct, vs)
 		}
 	}

@@ -462,7 +462,8 @@ func textOf(t *testing.T, dir string) string {
 // TestQuantised: a scale of quantised weights is one change, told with what it packs.
 func TestQuantised(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "corpus", "silero-v6-int8")
-	scale := regexp.MustCompile(`encoder_layers_0_weight_to_fp16_quantized = constexpr_affine_dequantize[^;]*? scale = [^;]*?offset = tensor<uint64, \[\]>\((\d+)\)`)
+	scale := regexp.MustCompile(`encoder_layers_0_weight_to_fp16_quantized = constexpr_affine_dequantize[^;]*? ` +
+		`scale = [^;]*?offset = tensor<uint64, \[\]>\((\d+)\)`)
 	b := changed(t, dir, nil, func(text string, b []byte) {
 		m := scale.FindStringSubmatch(text)
 		if m == nil {

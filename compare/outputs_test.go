@@ -21,7 +21,8 @@ func TestOutputsProgress(t *testing.T) {
 		}
 		last[stage] = [2]int{done, total}
 	}})
-	if want := []string{"run of side A, tasks", "run of side B, tasks", "run of side A to the task that differs"}; !slices.Equal(stages, want) {
+	if want := []string{"run of side A, tasks", "run of side B, tasks",
+		"run of side A to the task that differs"}; !slices.Equal(stages, want) {
 		t.Errorf("stages %q, want %q", stages, want)
 	}
 	for s, x := range last {

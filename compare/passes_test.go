@@ -216,7 +216,8 @@ func TestVersions(t *testing.T) {
 			{"null function", "'" + exe + `' "$@" >/dev/null; echo '{"functions": [null]}'`},
 			{"no report", "'" + exe + `' "$@" >/dev/null; echo '{"functions": 3}'`},
 			{"odd programs", "'" + exe +
-				`' "$@" 2>/dev/null; printf '// after \033[2J\n%%\n%%"\n@@ @: @1 from "\\\n}\n\nx\n// after \033[2J\nfunc %%\n' >&2`},
+				`' "$@" 2>/dev/null; printf '// after \033[2J\n%%\n%%"\n@@ @: @1 from "\\\n}\n\nx\n// after ` +
+				`\033[2J\nfunc %%\n' >&2`},
 			{"another database", "'" + exe + `' "$@"; printf x >>model.zdb`},
 			{"another descriptor", "'" + exe + `' "$@"; : >model.e5`},
 		} {

@@ -17,11 +17,13 @@ import (
 func loop(params, bound string) string {
 	return `func main<ios18>(tensor<fp16, [1, 4]> x` + params + `) {
 	tensor<int32, [1]> zero = const()[val = tensor<int32, [1]>([0])];
-	tensor<int32, [1]> end, tensor<fp16, [1, 4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, tensor<fp16, [1, 4]> a) {
+	tensor<int32, [1]> end, tensor<fp16, [1, 4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, ` +
+		`tensor<fp16, [1, 4]> a) {
 		tensor<bool, [1]> go = less(x = i, y = ` + bound + `);
 	} -> (go) (tensor<int32, [1]> j, tensor<fp16, [1, 4]> b) {
 		tensor<int32, [1]> k = add(x = j, y = int32(1));
-		tensor<fp16, [1, 4]> p = linear(x = b, weight = tensor<fp16, [4, 4]>([[0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2], [2, 0, 0, 0]]));
+		tensor<fp16, [1, 4]> p = linear(x = b, weight = tensor<fp16, [4, 4]>([[0, 2, 0, 0], [0, 0, 2, 0], [0, 0, ` +
+		`0, 2], [2, 0, 0, 0]]));
 	} -> (k, p);
 	} -> (y);`
 }
@@ -67,7 +69,8 @@ func TestLoopOnDataRunsOnTheCPU(t *testing.T) {
 func TestLongLoopStays(t *testing.T) {
 	r, m := compiled(t, `func main<ios18>(tensor<fp16, [4]> x) {
 	tensor<int32, [1]> zero = const()[val = tensor<int32, [1]>([0])];
-	tensor<int32, [1]> end, tensor<fp16, [4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, tensor<fp16, [4]> a) {
+	tensor<int32, [1]> end, tensor<fp16, [4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, `+
+		`tensor<fp16, [4]> a) {
 		tensor<bool, [1]> go = less(x = i, y = int32(65));
 	} -> (go) (tensor<int32, [1]> j, tensor<fp16, [4]> b) {
 		tensor<int32, [1]> k = add(x = j, y = int32(1));
@@ -77,7 +80,8 @@ func TestLongLoopStays(t *testing.T) {
 	if r.Report.CPUOps != 1 || !strings.Contains(r.Report.Ops[0].Reason, "more than 64 trips") {
 		t.Errorf("%s: %q", r.Report.Line(), r.Report.Ops[0].Reason)
 	}
-	if y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(y, []float32{66, 67, 68, 69}) {
+	if y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(
+		y, []float32{66, 67, 68, 69}) {
 		t.Errorf("y is %v", y)
 	}
 }

@@ -48,7 +48,8 @@ func sharing(t *testing.T, names ...string) string {
 	text.WriteString("program(1.3)\n{\n")
 	for i, n := range names {
 		fmt.Fprintf(&text, `func %s<ios18>(tensor<fp16, [1, 2048]> x) {
-	tensor<fp16, [2560, 2048]> w = const()[val = tensor<fp16, [2560, 2048]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(%d)))];
+	tensor<fp16, [2560, 2048]> w = const()[val = tensor<fp16, [2560, 2048]>(BLOBFILE(path = `+
+			`string("@model_path/weights/weight.bin"), offset = uint64(%d)))];
 	tensor<fp16, [1, 2560]> p = linear(x = x, weight = w);
 	tensor<fp16, [1, 2560]> y = %s(x = p);
 } -> (y);
@@ -142,19 +143,26 @@ func TestFunctionsShareWeights(t *testing.T) {
 
 // main comes first wherever the source has it.
 func TestMainIsTheDefault(t *testing.T) {
-	_, m := compiled(t, `func zero<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(0)); } -> (y);
+	_, m := compiled(t, `func zero<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(0)); } `+
+		`-> (y);
 	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`,
 		compile.Options{})
-	if got := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3, 4)})["y"].Floats32(); !slices.Equal(got, []float32{3, 6, 9, 12}) {
+	if got := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{4}, 1, 2, 3,
+		4)})["y"].Floats32(); !slices.Equal(got, []float32{3, 6, 9, 12}) {
 		t.Errorf("y is %v", got)
 	}
 }
 
-const flexible = `func main<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInformation = tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>((("DefaultShapes", {{"x", [1, 4]}}), ("RangeDims", {{"x", [[1, 1], [2, 16]]}})))] {
+const flexible = `func main<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInformation = tuple<tuple<string, ` +
+	`dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>` +
+	`((("DefaultShapes", {{"x", [1, 4]}}), ("RangeDims", {{"x", [[1, 1], [2, 16]]}})))] {
 	tensor<fp16, [1, ?]> y = mul(x = x, y = fp16(3));
 } -> (y);`
 
-const enumerated = `func main<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInformation = tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, dict<string, tensor<int32, [?]>>>>>((("DefaultShapes", {{"x", [1, 4]}}), ("EnumeratedShapes", {{"a", {{"x", [1, 2]}}}, {"b", {{"x", [1, 4]}}}, {"c", {{"x", [1, 6]}}}})))] {
+const enumerated = `func main<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInformation = tuple<tuple<string, ` +
+	`dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, dict<string, tensor<int32, [?]>>>>>` +
+	`((("DefaultShapes", {{"x", [1, 4]}}), ("EnumeratedShapes", {{"a", {{"x", [1, 2]}}}, {"b", {{"x", [1, 4]}}}, ` +
+	`{"c", {{"x", [1, 6]}}}})))] {
 	tensor<fp16, [1, ?]> y = mul(x = x, y = fp16(3));
 } -> (y);`
 
@@ -205,7 +213,8 @@ func TestEnumeratedShapes(t *testing.T) {
 	_, err := m.Run(context.Background(), map[string]interp.Tensor{"x": fp16s(t, []int64{1, 3}, 1, 2, 3)},
 		sim.Options{})
 	if err == nil || !strings.Contains(err.Error(),
-		`input "x" is tensor<fp16, [1, 3]>, want tensor<fp16, [1, 2]> or tensor<fp16, [1, 4]> or tensor<fp16, [1, 6]>`) {
+		`input "x" is tensor<fp16, [1, 3]>, want tensor<fp16, [1, 2]> or tensor<fp16, [1, 4]> or tensor<fp16, [1, `+
+			`6]>`) {
 		t.Errorf("three elements: %v", err)
 	}
 }

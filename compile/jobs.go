@@ -41,7 +41,8 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 		fs = slices.Concat([]*ir.Func{fs[i]}, fs[:i], fs[i+1:])
 	}
 	if len(fs) > 1 && len(o.Shapes) > 0 {
-		return nil, &OptionError{"Func", fmt.Sprintf("shapes are set and the program has %d functions, want one", len(fs))}
+		return nil, &OptionError{"Func", fmt.Sprintf("shapes are set and the program has %d functions, want one",
+			len(fs))}
 	}
 	var jobs []job
 	for _, f := range fs {

@@ -80,8 +80,10 @@ func TestRefusals(t *testing.T) {
             string pt = const()[name = string("pt"), val = string("valid")];
             tensor<int32, [2]> st = const()[name = string("st"), val = tensor<int32, [2]>([1, 1])];
             tensor<int32, [4]> pd = const()[name = string("pd"), val = tensor<int32, [4]>([0, 0, 0, 0])];
-            tensor<fp16, [1, 1, 1, 15]> w = const()[name = string("w"), val = tensor<fp16, [1, 1, 1, 15]>([[[[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]]]])];
-            tensor<fp16, [1, 1, 4, 6]> y = conv(x = x, weight = w, pad_type = pt, pad = pd, strides = st, dilations = st, groups = int32(1))[name = string("y")];
+            tensor<fp16, [1, 1, 1, 15]> w = const()[name = string("w"), val = tensor<fp16, [1, 1, 1, 15]>([[[[1,1,` +
+		`1,1,1,1,1,1,1,1,1,1,1,1,1]]]])];
+            tensor<fp16, [1, 1, 4, 6]> y = conv(x = x, weight = w, pad_type = pt, pad = pd, strides = st, ` +
+		`dilations = st, groups = int32(1))[name = string("y")];
             tensor<fp16, [1, 1, 4, 6]> z = sin(x = y)[name = string("z")];`
 	h15, err := target.Lookup("h15")
 	if err != nil {
@@ -127,7 +129,8 @@ func TestRefusals(t *testing.T) {
 // TestIntegerWeights: integers that multiply are no coefficients of the engine.
 func TestIntegerWeights(t *testing.T) {
 	body := `
-            tensor<int32, [3, 2]> w = const()[name = string("w"), val = tensor<int32, [3, 2]>([[1, 2], [3, 4], [5, 6]])];
+            tensor<int32, [3, 2]> w = const()[name = string("w"), val = tensor<int32, [3, 2]>([[1, 2], [3, 4], [5,` +
+		` 6]])];
             tensor<fp16, [1, 3]> y = linear(x = x, weight = w)[name = string("y")];`
 	r := plan(t, target.H13, "tensor<fp16, [1, 2]> x", body, "y")
 	no := r.Ops[len(r.Ops)-1].Refusal

@@ -74,7 +74,8 @@ func tracedModel(bump string) string {
 		}
 		line(`%s %s = const()[val = %s([%s])];`, t, c.name, t, v)
 	}
-	line(`tensor<fp16, [1, 12, 1, 14]> y = conv(x = x, weight = w, bias = b, strides = one, dilations = one, pad = nopad, pad_type = "custom", groups = 1);`)
+	line(`tensor<fp16, [1, 12, 1, 14]> y = conv(x = x, weight = w, bias = b, strides = one, dilations = one, pad ` +
+		`= nopad, pad_type = "custom", groups = 1);`)
 	line(`tensor<fp16, [1, 12, 1, 14]> scaled = mul(x = y, y = s);`)
 	line(`tensor<fp16, [1, 12, 1, 14]> r = relu(x = scaled);`)
 	line(`tensor<fp16, [1, 12, 1, 1]> sum = add(x = c1, y = c2);`)
@@ -82,8 +83,10 @@ func tracedModel(bump string) string {
 	line(`tensor<fp16, [1, 12, 1, 14]> one_user = mul(x = moved, y = shared);`)
 	line(`tensor<fp16, [1, 12, 1, 14]> two_user = add(x = one_user, y = shared);`)
 	line(`tensor<fp16, [1, 12, 1, 14]> plus = add(x = two_user, y = half);`)
-	line(`tensor<fp16, [1, 12, 1, 14]> dwy = conv(x = plus, weight = dw, bias = db, strides = one, dilations = one, pad = same, pad_type = "custom", groups = 12);`)
-	line(`tensor<fp16, [1, 12, 1, 14]> bn = batch_norm(x = dwy, mean = mean, variance = variance, gamma = gamma, beta = beta, epsilon = 0.001);`)
+	line(`tensor<fp16, [1, 12, 1, 14]> dwy = conv(x = plus, weight = dw, bias = db, strides = one, dilations = ` +
+		`one, pad = same, pad_type = "custom", groups = 12);`)
+	line(`tensor<fp16, [1, 12, 1, 14]> bn = batch_norm(x = dwy, mean = mean, variance = variance, gamma = gamma, ` +
+		`beta = beta, epsilon = 0.001);`)
 	line(`tensor<fp16, [1, 12, 1, 14]> sig = sigmoid(x = bn);`)
 	line(`tensor<fp16, [1, 12, 14]> flat = squeeze(x = sig, axes = [2]);`)
 	line(`tensor<fp16, [1, 14, 12]> turned = transpose(x = flat, perm = [0, 2, 1]);`)
@@ -317,11 +320,13 @@ func TestProvenanceOfDescriptor(t *testing.T) {
 // body and the loop, operations of a branch that stays are part of its call, and
 // the buffer of a state names what reads and writes it.
 func TestProvenanceOfControlFlow(t *testing.T) {
-	_, db, _ := trace(t, `    func main<ios18>(state<tensor<fp16, [1, 4, 1, 8]>> kv, tensor<fp16, [1, 4, 1, 8]> x, tensor<bool, [1]> p) {
+	_, db, _ := trace(t, `    func main<ios18>(state<tensor<fp16, [1, 4, 1, 8]>> kv, tensor<fp16, [1, 4, 1, 8]> x,`+
+		` tensor<bool, [1]> p) {
         tensor<fp16, [1, 4, 1, 8]> old = read_state(input = kv);
         tensor<int32, [1]> zero = const()[val = tensor<int32, [1]>([0])];
         tensor<fp16, [1, 4, 1, 8]> start = mul(x = x, y = old);
-        tensor<int32, [1]> n, tensor<fp16, [1, 4, 1, 8]> v = while_loop(loop_vars = (zero, start)) (tensor<int32, [1]> i, tensor<fp16, [1, 4, 1, 8]> a) {
+        tensor<int32, [1]> n, tensor<fp16, [1, 4, 1, 8]> v = while_loop(loop_vars = (zero, start)) (tensor<int32, `+
+		`[1]> i, tensor<fp16, [1, 4, 1, 8]> a) {
             tensor<bool, [1]> more = less(x = i, y = int32(3));
         } -> (more) (tensor<int32, [1]> j, tensor<fp16, [1, 4, 1, 8]> c) {
             tensor<int32, [1]> k = add(x = j, y = int32(1));

@@ -146,7 +146,8 @@ func TestStateValueIsResult(t *testing.T) {
 // Two states that change places, one that takes an input and one that takes a
 // constant: what was held before must not be lost on the way.
 func TestStatesChangePlaces(t *testing.T) {
-	_, m := compiled(t, `func main<ios18>(tensor<fp16, [2]> x, state<tensor<fp16, [2]>> a, state<tensor<fp16, [2]>> b, state<tensor<fp16, [2]>> c, state<tensor<fp16, [2]>> d) {
+	_, m := compiled(t, `func main<ios18>(tensor<fp16, [2]> x, state<tensor<fp16, [2]>> a, state<tensor<fp16, [2]>`+
+		`> b, state<tensor<fp16, [2]>> c, state<tensor<fp16, [2]>> d) {
 	tensor<fp16, [2]> av = read_state(input = a);
 	tensor<fp16, [2]> bv = read_state(input = b);
 	write_state(input = a, data = bv);
@@ -176,7 +177,8 @@ func TestStatesChangePlaces(t *testing.T) {
 // A masked positional write: cache*(1-mask) + mask*value.
 func TestCacheFillsSlotBySlot(t *testing.T) {
 	const slots = 4
-	r, m := compiled(t, `func main<ios18>(tensor<fp16, [1, 1, 1, 8]> value, tensor<fp16, [1, 1, 4, 1]> mask, state<tensor<fp16, [1, 1, 4, 8]>> cache) {
+	r, m := compiled(t, `func main<ios18>(tensor<fp16, [1, 1, 1, 8]> value, tensor<fp16, [1, 1, 4, 1]> mask, `+
+		`state<tensor<fp16, [1, 1, 4, 8]>> cache) {
 	tensor<fp16, [1, 1, 4, 8]> old = read_state(input = cache);
 	tensor<fp16, [1, 1, 4, 1]> keep = sub(x = fp16(1), y = mask);
 	tensor<fp16, [1, 1, 4, 8]> kept = mul(x = old, y = keep);
@@ -275,7 +277,8 @@ func TestStateReadAfterWriteOnTheOtherUnit(t *testing.T) {
 		for k := range held {
 			held[k] += x[k]
 		}
-		if y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, x...)})["y"].Floats32(); !slices.Equal(y, want) {
+		if y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, x...)})["y"].Floats32(); !slices.Equal(
+			y, want) {
 			t.Fatalf("call %d gives %v, want %v", i, y, want)
 		}
 	}
@@ -283,7 +286,8 @@ func TestStateReadAfterWriteOnTheOtherUnit(t *testing.T) {
 
 // States that nested blocks read and write.
 func TestStatesInNestedBlocks(t *testing.T) {
-	_, m := compiled(t, `func main<ios18>(tensor<int32, [1]> n, tensor<bool, []> up, state<tensor<fp16, [1]>> s, state<tensor<fp16, [1]>> c) {
+	_, m := compiled(t, `func main<ios18>(tensor<int32, [1]> n, tensor<bool, []> up, state<tensor<fp16, [1]>> s, `+
+		`state<tensor<fp16, [1]>> c) {
 	tensor<int32, [1]> out = while_loop(loop_vars = (n)) (tensor<int32, [1]> i) {
 		tensor<bool, [1]> go = greater(x = i, y = int32(0));
 	} -> (go) (tensor<int32, [1]> j) {

@@ -55,7 +55,8 @@ func TestUnknownShapes(t *testing.T) {
 // A list made before the engine's part and read behind it.
 func TestListPassesBetweenCalls(t *testing.T) {
 	_, m := compiled(t, `func main<ios18>(tensor<fp16, [4]> x, tensor<int32, []> i) {
-	list<tensor<fp16, [4]>, ?> l = make_list(init_length = int32(2), dynamic_length = bool(true), elem_shape = (int32(4)), dtype = string("fp16"));
+	list<tensor<fp16, [4]>, ?> l = make_list(init_length = int32(2), dynamic_length = bool(true), elem_shape = `+
+		`(int32(4)), dtype = string("fp16"));
 	tensor<fp16, [4]> s = cumsum(x = x, axis = int32(0), exclusive = bool(false), reverse = bool(false));
 	list<tensor<fp16, [4]>, ?> l1 = list_write(ls = l, index = i, value = s);
 	tensor<fp16, [4]> d = mul(x = s, y = fp16(2));

@@ -11,4 +11,4 @@
 // The tests fail otherwise; go generate ./docs rewrites the generated parts.
 package docs
 
-//go:generate go test -run TestGenerated -update .
+//go:generate go test -run "TestGenerated|TestReadmeCommands" -update .

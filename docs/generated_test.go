@@ -124,7 +124,9 @@ func writeLintRules(w *bytes.Buffer) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "### %s\n\n%s\n\n%s\n\nInstead: %s\n\nSource of the figure: %s. Holds for %s. Shown by the %s.\n", r.Name, r.Doc, r.Why, r.Instead, r.Source, r.Holds, r.By)
+		fmt.Fprintf(w, "### %s\n\n%s\n\n%s\n\nInstead: %s\n\n"+
+			"Source of the figure: %s. Holds for %s. Shown by the %s.\n",
+			r.Name, r.Doc, r.Why, r.Instead, r.Source, r.Holds, r.By)
 	}
 }
 

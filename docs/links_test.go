@@ -11,7 +11,8 @@ import (
 
 var (
 	link  = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	named = regexp.MustCompile("`((?:cache|cmd|compile|docs|emit|examples|frontend|internal|ir|layout|lower|numerics|passes|patch|provenance|reduce|report|runtime|target|verify)/[A-Za-z0-9_./-]+)`")
+	named = regexp.MustCompile("`((?:cache|cmd|compile|docs|emit|examples|frontend|internal|ir|layout|lower|" +
+		"numerics|passes|patch|provenance|reduce|report|runtime|target|verify)/[A-Za-z0-9_./-]+)`")
 )
 
 // TestLinks looks for every file that a document links to or names.
@@ -27,7 +28,8 @@ func TestLinks(t *testing.T) {
 			continue
 		}
 		check := func(base, path string) {
-			if _, err := fs.Stat(os.DirFS(".."), filepath.ToSlash(filepath.Join(base, strings.TrimSuffix(path, "/")))); err != nil {
+			if _, err := fs.Stat(os.DirFS(".."),
+				filepath.ToSlash(filepath.Join(base, strings.TrimSuffix(path, "/")))); err != nil {
 				t.Errorf("%s names %s: %v", f, path, err)
 			}
 		}

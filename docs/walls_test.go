@@ -32,7 +32,7 @@ var walls = []wall{
 	{pkg: "runtime/sim/stack/protocol", never: []string{"*"},
 		why: "messages alone: what the firmware knows of programs is asked through an interface"},
 	{pkg: "runtime/sim/stack", never: []string{"frontend", "passes", "lower", "layout", "compile"},
-		except: []string{"lower/td"}, why: "a machine gets bytes; what compiled them is a function that its maker gives"},
+		except: []string{"lower/td"}, why: "a machine gets bytes; its maker passes it a function that compiles"},
 	{pkg: "runtime/sim/stack/trace", never: []string{"*"}, why: "every layer tells its steps through it"},
 	{pkg: "runtime/sim/stack/inject", never: []string{"*"}, why: "every layer asks it for faults"},
 	{pkg: "numerics", never: []string{"*"},

@@ -75,7 +75,9 @@ var cases = []struct {
 	{"split-kernel", "tensor<fp16, [1, 2, 40]> x",
 		[]string{"tensor<fp16, [2, 2, 16]> w = const()[val = tensor<fp16, [2, 2, 16]>([[" + list(16) + ", " + list(16) +
 			"], [" + list(16) + ", " + list(16) + "]])]",
-			`tensor<fp16, [1, 2, 13]> y = conv(dilations = tensor<int32, [1]>([2]), groups = int32(1), pad = tensor<int32, [2]>([10, 5]), pad_type = string("custom"), strides = tensor<int32, [1]>([2]), weight = w, x = x)`, "tensor<fp16, [1, 2, 13]> z = relu(x = y)"}},
+			`tensor<fp16, [1, 2, 13]> y = conv(dilations = tensor<int32, [1]>([2]), groups = int32(1), pad = ` +
+				`tensor<int32, [2]>([10, 5]), pad_type = string("custom"), strides = tensor<int32, [1]>([2]), ` +
+				`weight = w, x = x)`, "tensor<fp16, [1, 2, 13]> z = relu(x = y)"}},
 	{"select-rows", "tensor<fp16, [1, 6, 8]> x", []string{"tensor<fp16, [1, 6, 8]> h = relu(x = x)",
 		"tensor<fp16, [1, 4, 8]> y = gather(axis = int32(1), batch_dims = int32(0), indices = tensor<int32, " +
 			"[4]>([5, 0, 1, -2]), validate_indices = bool(false), x = h)", "tensor<fp16, [1, 4, 8]> z = tanh(x = y)"}},
@@ -94,14 +96,17 @@ var cases = []struct {
 		[]string{"tensor<fp16, [2, 3, 16]> y = reverse(axes = tensor<int32, [1]>([-1]), x = x)",
 			"tensor<fp16, [2, 3, 16]> z = relu(x = y)"}},
 	{"edges", "tensor<fp16, [2, 3, 16]> x",
-		[]string{`tensor<fp16, [2, 3, 25]> y = pad(constant_val = fp16(0), mode = string("reflect"), pad = tensor<int32, [2]>([2, 7]), x = x)`, "tensor<fp16, [2, 3, 25]> z = relu(x = y)"}},
+		[]string{`tensor<fp16, [2, 3, 25]> y = pad(constant_val = fp16(0), mode = string("reflect"), pad = ` +
+			`tensor<int32, [2]>([2, 7]), x = x)`, "tensor<fp16, [2, 3, 25]> z = relu(x = y)"}},
 	{"edges", "tensor<fp16, [2, 16]> x",
-		[]string{`tensor<fp16, [2, 19]> y = pad(constant_val = fp16(0), mode = string("replicate"), pad = tensor<int32, [4]>([0, 0, 1, 2]), x = x)`, "tensor<fp16, [2, 19]> z = relu(x = y)"}},
+		[]string{`tensor<fp16, [2, 19]> y = pad(constant_val = fp16(0), mode = string("replicate"), pad = ` +
+			`tensor<int32, [4]>([0, 0, 1, 2]), x = x)`, "tensor<fp16, [2, 19]> z = relu(x = y)"}},
 	{"two-sides", "tensor<fp16, [1, 2, 16]> x",
 		[]string{"tensor<fp16, [1, 2, 16]> y = prelu(alpha = tensor<fp16, [2]>([0.5, 0.25]), x = x)",
 			"tensor<fp16, [1, 2, 16]> z = identity(x = y)"}},
 	{"negated-maximum", "tensor<fp16, [1, 4, 16]> x",
-		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_min(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
+		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_min(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), " +
+			"x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
 	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x",
 		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_l1_norm(axes = tensor<int32, [1]>([2]), keep_dims = " +
 			"bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
@@ -301,7 +306,8 @@ func TestFind(t *testing.T) {
 		{Place{Name: "c"}, `const "c" (line 4)`, ""},
 		{Place{Name: "x"}, `input "x" (line 3)`, ""},
 		{Place{Name: "z"}, `tanh "z" (line 6)`, ""},
-		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6); ask for one by its name`},
+		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6); ask ` +
+			`for one by its name`},
 		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
 		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
 		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},
@@ -371,7 +377,9 @@ func TestNamedInTheSource(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]",
 		"tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], "+
 			"[4, 5, 6]]])]",
-		`tensor<fp16, [1, 2, 4]> y = conv(dilations = tensor<int32, [1]>([1]), groups = int32(1), pad = tensor<int32, [2]>([0, 0]), pad_type = string("valid"), strides = s, weight = w, x = x)`, "tensor<fp16, [1, 2, 4]> z = relu(x = y)")
+		`tensor<fp16, [1, 2, 4]> y = conv(dilations = tensor<int32, [1]>([1]), groups = int32(1), pad = `+
+			`tensor<int32, [2]>([0, 0]), pad_type = string("valid"), strides = s, weight = w, x = x)`,
+		"tensor<fp16, [1, 2, 4]> z = relu(x = y)")
 	a, err := Explain(context.Background(), p, Place{Name: "s"}, options())
 	if err != nil {
 		t.Fatal(err)

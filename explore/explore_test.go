@@ -406,7 +406,8 @@ func TestLimits(t *testing.T) {
 
 // TestAssets holds the page to what its policy and the rule of no network allow.
 func TestAssets(t *testing.T) {
-	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}|@import|url\(|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function`)
+	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}|@import|url\(|innerHTML|outerHTML|` +
+		`insertAdjacentHTML|document\.write|\beval\(|new Function`)
 	err := filepath.WalkDir("assets", func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

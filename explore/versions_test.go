@@ -49,10 +49,12 @@ func TestMain(m *testing.M) {
 var versions = []struct{ name, compile string }{
 	{"again", `exec "$zinc" "$@"`},
 	{"full", `exec "$zinc" --td-form=full "$@"`},
-	{"old", `for a in "$@"; do shift; case "$a" in --debug-db=*) ;; *) set -- "$@" "$a";; esac; done; exec "$zinc" "$@"`},
+	{"old", `for a in "$@"; do shift; case "$a" in --debug-db=*) ;; *) set -- "$@" "$a";; esac; done; exec ` +
+		`"$zinc" "$@"`},
 	{"slow", `sleep 100`},
 	{"hungry", beZinc + `=hungry exec "$zinc"`},
-	{"liar", `for a in "$@"; do case "$a" in --output=*) echo none > "${a#--output=}"; echo none > "${a#--output=}x"; f="${a#--output=}"; echo none > "${f%hwx}e5";; esac; done`},
+	{"liar", `for a in "$@"; do case "$a" in --output=*) echo none > "${a#--output=}"; echo none > ` +
+		`"${a#--output=}x"; f="${a#--output=}"; echo none > "${f%hwx}e5";; esac; done`},
 	{"mute", `exit 3`},
 	{"strict", `exit 2`},
 	{"void", `"$zinc" "$@" >/dev/null; echo '{"functions": [null]}'`},
@@ -273,7 +275,8 @@ func TestVersions(t *testing.T) {
 		t.Errorf("%+v", bad)
 	}
 	for _, name := range []string{"none", "/bin/sh", "../full", "full ", "FULL"} {
-		if status, b := ask("/api/compile", config{"model": "digits", "version": name}, nil); status != http.StatusBadRequest || !strings.Contains(b, "wanted this, again, full, old") {
+		if status, b := ask("/api/compile", config{"model": "digits", "version": name},
+			nil); status != http.StatusBadRequest || !strings.Contains(b, "wanted this, again, full, old") {
 			t.Errorf("version %q: status %d: %s", name, status, b)
 		}
 	}

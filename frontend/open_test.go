@@ -16,7 +16,8 @@ import (
 const weighted = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [8]> x) {
-            tensor<fp16, [8]> w = const()[name = string("w"), val = tensor<fp16, [8]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(64)))];
+            tensor<fp16, [8]> w = const()[name = string("w"), val = tensor<fp16, [8]>(BLOBFILE(path = ` +
+	`string("@model_path/weights/weight.bin"), offset = uint64(64)))];
             tensor<fp16, [8]> y = add(x = x, y = w)[name = string("y")];
         } -> (y);
 }

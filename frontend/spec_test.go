@@ -232,7 +232,8 @@ func form(num protowire.Number, n int) string {
 // TestOtherForms refuses models that are no ML programs.
 func TestOtherForms(t *testing.T) {
 	for num, want := range map[protowire.Number]string{
-		500: `the older form of Core ML model, whose layers are no MIL program; only ML programs (mlProgram) are read; convert the original model to an ML program`,
+		500: `the older form of Core ML model, whose layers are no MIL program; only ML programs (mlProgram) are ` +
+			`read; convert the original model to an ML program`,
 		403: "neural network classifier",
 		202: "a model of the form pipeline; only ML programs (mlProgram) are read; give the ML programs of the " +
 			"pipeline one by one",

@@ -13,11 +13,15 @@ func %main "ios18"(%x: tensor<fp16, [1, 4, ?, 8]> @0:4:21, %k: state<tensor<fp16
   flex default "x" [1, 4, 8, 8]
   flex range "x" [1, 1, 4, 4, 1, -1, 8, 8]
   flex enum { "x" [1, 4, 8, 8] }
-  const %w: tensor<fp16, [8, 4, 1, 1]> = [0x1p+00, -inf, 0x0p+00, 0x1p-24, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, -0x0p+00] from "weights/weight.bin@64" @0:5:1
+  const %w: tensor<fp16, [8, 4, 1, 1]> = [0x1p+00, -inf, 0x0p+00, 0x1p-24, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, ` +
+	`0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, ` +
+	`0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, 0x0p+00, -0x0p+00] ` +
+	`from "weights/weight.bin@64" @0:5:1
   const %pt: tensor<string, []> = ["same"]
   const %ax: tensor<int32, []> = [-3]
   const %f32: tensor<string, []> = ["fp32"]
-  %y: tensor<fp16, [1, 8, ?, 8]> @0:7:4 = conv<ios17>(x = %x, weight = %w, pad_type = %pt) name "y" on engine "conv" "" @0:7:5
+  %y: tensor<fp16, [1, 8, ?, 8]> @0:7:4 = conv<ios17>(x = %x, weight = %w, pad_type = %pt) name "y" on engine ` +
+	`"conv" "" @0:7:5
   %"a b": tensor<fp16, [1, 12, ?, 8]> = concat(values = (%y, %x), axis = %ax)
   %s: tensor<fp16, [2]> = read_state(input = %k)
   %h: tensor<fp32, [2]> = cast(x = %s, dtype = %f32) on transfer "cast" ""

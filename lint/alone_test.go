@@ -173,7 +173,8 @@ func TestReducedProduct(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 6, 512, 64]> x, tensor<fp16, [1, 6, 512, 64]> z) {
-            tensor<fp16, [1, 6, 512, 512]> y = matmul(x = x, y = z, transpose_x = bool(false), transpose_y = bool(true))[name = string("y")];
+            tensor<fp16, [1, 6, 512, 512]> y = matmul(x = x, y = z, transpose_x = bool(false), transpose_y = ` +
+		`bool(true))[name = string("y")];
         } -> (y);
 }
 `
@@ -191,7 +192,9 @@ func TestReducedProduct(t *testing.T) {
 	if told := reduceProduct(fn); told == "" {
 		t.Error("nothing was made smaller")
 	}
-	if got := fn.Body.Params[0].Type.String() + fn.Body.Params[1].Type.String() + fn.Body.Outputs[0].Type.String(); got != "tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, 16]>" {
+	if got := fn.Body.Params[0].Type.String() + fn.Body.Params[1].Type.String() +
+		fn.Body.Outputs[0].Type.String(); got != "tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, "+
+		"64]>tensor<fp16, [1, 1, 16, 16]>" {
 		t.Error(got)
 	}
 }
@@ -375,7 +378,8 @@ func TestSafe(t *testing.T) {
 	if o.Safe == nil || float64(o.Safe[1]) < 3 || float64(o.Safe[1]) > 3.276 {
 		t.Fatalf("safe %v; 65520/20000 is the limit", o.Safe)
 	}
-	clip := fmt.Sprintf(`            tensor<fp16, [1, 8, 4, 4]> k = clip(x = e, alpha = fp16(%g), beta = fp16(%g))[name = string("k")];
+	clip := fmt.Sprintf(`            tensor<fp16, [1, 8, 4, 4]> k = clip(x = e, alpha = fp16(%g), beta = `+
+		`fp16(%g))[name = string("k")];
             tensor<fp16, [1, 8, 4, 4]> q = mul(x = k,`, float64(o.Safe[0]), float64(o.Safe[1]))
 	m = openText(t, []byte(strings.Replace(apart, "            tensor<fp16, [1, 8, 4, 4]> q = mul(x = e,", clip, 1)))
 	if r, err = Run(context.Background(), m.Program, Options{Compile: options, Workers: 1}); err != nil {

@@ -49,7 +49,8 @@ func TestCorpusFindings(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if g := got[x.Evidence.Output].Const().Floats()[x.Evidence.Index]; !same(g, float64(x.Evidence.Engine)) {
+					if g := got[x.Evidence.Output].Const().Floats()[x.Evidence.Index]; !same(g,
+						float64(x.Evidence.Engine)) {
 						t.Errorf("%s: run again %g, the finding has %+v", x.Statement, g, *x.Evidence)
 					}
 				default:

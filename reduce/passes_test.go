@@ -86,7 +86,9 @@ const several = `program(1.3)
     func first<ios18>(tensor<fp16, [1, 8]> x) {
             tensor<fp16, [1, 8]> a = relu(x = x);
         } -> (a);
-    func second<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInformation = tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>((("DefaultShapes", {{"x", [1, 6]}}), ("RangeDims", {{"x", [[1, 1], [2, 9]]}})))] {
+    func second<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInformation = tuple<tuple<string, dict<string, ` +
+	`tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>((("DefaultShapes", {{"x", [1,` +
+	` 6]}}), ("RangeDims", {{"x", [[1, 1], [2, 9]]}})))] {
             tensor<fp16, [1, ?]> a = sigmoid(x = x);
         } -> (a);
 }`
@@ -96,9 +98,14 @@ const shapes = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 64, 16]> x, tensor<fp16, [1, 64, 16]> w) {
             tensor<fp16, [1, 64, 16]> a = add(x = x, y = w)[name = string("a")];
-            tensor<fp16, [1, 64, 4, 4]> b = reshape(x = a, shape = tensor<int32, [4]>([1, 64, 4, 4]))[name = string("b")];
-            tensor<fp16, [1, 4, 4, 64]> c = transpose(x = b, perm = tensor<int32, [4]>([0, 2, 3, 1]))[name = string("c")];
-            tensor<fp16, [1, 4, 4, 64]> d = mul(x = c, y = tensor<fp16, [64]>([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64]))[name = string("d")];
+            tensor<fp16, [1, 64, 4, 4]> b = reshape(x = a, shape = tensor<int32, [4]>([1, 64, 4, 4]))[name = ` +
+	`string("b")];
+            tensor<fp16, [1, 4, 4, 64]> c = transpose(x = b, perm = tensor<int32, [4]>([0, 2, 3, 1]))[name = ` +
+	`string("c")];
+            tensor<fp16, [1, 4, 4, 64]> d = mul(x = c, y = tensor<fp16, [64]>([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ` +
+	`12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, ` +
+	`39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, ` +
+	`64]))[name = string("d")];
             tensor<fp16, [1, 4, 4, 64]> e = softmax(x = d, axis = int32(3))[name = string("e")];
         } -> (e);
 }`

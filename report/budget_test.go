@@ -22,14 +22,17 @@ func TestJudge(t *testing.T) {
 			want: []string{"1 dispatch for h13, --max-dispatches allows 0"}},
 		{report: one, budget: "max-weight-bytes", limit: 19840},
 		{report: one, budget: "max-weight-bytes", limit: 19839,
-			want: []string{`19840 bytes of constants for h13, --max-weight-bytes allows 19839; largest: conv "conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
+			want: []string{`19840 bytes of constants for h13, --max-weight-bytes allows 19839; largest: conv ` +
+				`"conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
 		{report: one, budget: "max-estimate-us", limit: float64(us) / 1000},
 		{report: one, budget: "max-estimate-us", limit: float64(us-1) / 1000,
-			want: []string{`191.049 us estimated for h13, --max-estimate-us allows 191.048; largest: dispatch 190, inputs and outputs 0.459, conv "conv3" line 26 0.4`}},
+			want: []string{`191.049 us estimated for h13, --max-estimate-us allows 191.048; largest: dispatch 190,` +
+				` inputs and outputs 0.459, conv "conv3" line 26 0.4`}},
 		{report: one, budget: "min-engine-macs", limit: 100},
 		{report: many, budget: "min-engine-macs", limit: 50},
 		{report: many, budget: "min-engine-macs", limit: 100,
-			want: []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs asks for 100 %; largest: linear "wide"`}},
+			want: []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs asks for 100 ` +
+				`%; largest: linear "wide"`}},
 		{report: many, budget: "max-dispatches", limit: 1,
 			want: []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
 		{report: many, budget: "max-dispatches", limit: 2},

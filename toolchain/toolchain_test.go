@@ -196,7 +196,8 @@ func TestExecutable(t *testing.T) {
 
 const (
 	sayVersion = `echo 'zinc 1.2.3 0123456789ab modified, go1.26 linux/amd64'; echo 'targets: h13, h15'`
-	sayHelp    = `printf '  -o, --output OUT.hwx   container\n      --report FORM   a report\n      --print-after NAME   a program\n'`
+	sayHelp    = `printf '  -o, --output OUT.hwx   container\n      --report FORM   a report\n      --print-after ` +
+		`NAME   a program\n'`
 )
 
 // TestHostile runs executables that misbehave.
@@ -212,9 +213,14 @@ func TestHostile(t *testing.T) {
 	for _, c := range []struct{ name, compile, say string }{
 		{"endless report", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`,
 			"its report passed the limit of 4 KiB"},
-		{"endless messages", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done`, "what it says passed the limit of 4 KiB"},
-		{"endless program", `echo '// after x' >&2; while :; do echo '  %aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' >&2; done`, "the programs after its passes passed the limit of 64 KiB"},
-		{"endless line", `echo '// after x' >&2; while :; do printf aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done`, "what it prints of programs passed the limit of 1 MiB"},
+		{"endless messages", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >` +
+			`&2; done`, "what it says passed the limit of 4 KiB"},
+		{"endless program", `echo '// after x' >&2; while :; do echo '  ` +
+			`%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' >&2; ` +
+			`done`, "the programs after its passes passed the limit of 64 KiB"},
+		{"endless line", `echo '// after x' >&2; while :; do printf ` +
+			`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; ` +
+			`done`, "what it prints of programs passed the limit of 1 MiB"},
 		{"endless passes", `while :; do echo '// after x' >&2; done`, "limit of"},
 		{"large file", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null; sleep 60`,
 			"its files passed the limit of 1 MiB"},
@@ -287,7 +293,8 @@ func TestOpen(t *testing.T) {
 		{toolchaintest.Script(t, `echo '{}'`, sayHelp, ""), "names no version"},
 		{toolchaintest.Script(t, `printf '{"version": "1\\u001b[2J"}'`, sayHelp, ""), "where a short name is wanted"},
 		{toolchaintest.Script(t, `printf '{"version": "1\\u009b2J"}'`, sayHelp, ""), "where a short name is wanted"},
-		{toolchaintest.Script(t, "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", sayHelp, ""), "passed the limit of 1 MiB"},
+		{toolchaintest.Script(t, "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done",
+			sayHelp, ""), "passed the limit of 1 MiB"},
 		{toolchaintest.Script(t, sayVersion, "echo nothing", ""), "its help has no --output"},
 		{toolchaintest.Script(t, sayVersion, "exit 4", ""), "is no zinc that lists its flags"},
 	} {

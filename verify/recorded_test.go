@@ -119,7 +119,8 @@ func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 	return given
 }
 
-var blobType = regexp.MustCompile(`tensor<fp16, \[([0-9, ]+)\]>\(BLOBFILE\(path = string\("@model_path/weights.bin"\), offset = uint64\((\d+)\)\)\)`)
+var blobType = regexp.MustCompile(`tensor<fp16, \[([0-9, ]+)\]>\(BLOBFILE\(path = ` +
+	`string\("@model_path/weights.bin"\), offset = uint64\((\d+)\)\)\)`)
 
 // recorded opens the program of a recorded case. The weight file it names is made
 // anew, a blob for each reference: the recorded ones repeat a value.

@@ -120,7 +120,8 @@ var (
 				"gamma", g.Weights(16), "beta", g.Weights(16), "epsilon", 1e-5)
 		}},
 		{"conv along one axis", func(g *wideGraph, w int64) *ir.Value {
-			return g.Op("conv", "x", g.in(1, 8, w), "weight", g.Weights(4, 8, 5), "pad_type", "same", "strides", []int{2})
+			return g.Op("conv", "x", g.in(1, 8, w), "weight", g.Weights(4, 8, 5), "pad_type", "same", "strides",
+				[]int{2})
 		}},
 		{"conv of each channel", func(g *wideGraph, w int64) *ir.Value {
 			return g.Op("conv", "x", g.in(1, 8, 2, w), "weight", g.Weights(8, 1, 3, 3), "pad_type", "same", "groups", 8)

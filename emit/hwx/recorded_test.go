@@ -120,7 +120,8 @@ func TestRecordedAddresses(t *testing.T) {
 					r.Program.Text, r.Program.Constants)
 			}
 			at := offsetOf(t, file, hwx.CmdThread, hwx.FlavorProgram)
-			if words, size := int(file[at+12])|int(file[at+13])<<8, int(file[at+4])|int(file[at+5])<<8; words != int(r.Program.Code) || size != r.Program.Size {
+			if words, size := int(file[at+12])|int(file[at+13])<<8, int(file[at+4])|int(file[at+5])<<8; words != int(
+				r.Program.Code) || size != r.Program.Size {
 				t.Errorf("program of %#x words in %#x bytes; recorded %#x and %#x", words, size, r.Program.Code,
 					r.Program.Size)
 			}

@@ -20,8 +20,10 @@ const compiledText = `[
     "userDefinedMetadata" : {"z" : "1", "a" : "2"},
     "inputSchema" : [
       {"name" : "x", "type" : "MultiArray", "dataType" : "Float32", "shape" : "[1, 3]", "hasShapeFlexibility" : "1",
-       "shapeFlexibility" : "1...8 × 3", "shapeRange" : "[[1, 8], [3, 3]]", "isOptional" : "0", "shortDescription" : "the input"},
-      {"name" : "e", "type" : "MultiArray", "dataType" : "Float16", "shape" : "[4]", "enumeratedShapes" : "[[4], [8]]", "isOptional" : "1"},
+       "shapeFlexibility" : "1...8 × 3", "shapeRange" : "[[1, 8], [3, 3]]", "isOptional" : "0", ` +
+	`"shortDescription" : "the input"},
+      {"name" : "e", "type" : "MultiArray", "dataType" : "Float16", "shape" : "[4]", "enumeratedShapes" : "[[4], ` +
+	`[8]]", "isOptional" : "1"},
       {"name" : "i", "type" : "Image", "colorspace" : "RGB", "width" : "20", "height" : "10"}
     ],
     "outputSchema" : [{"name" : "y", "type" : "MultiArray", "dataType" : "Int32", "shape" : "[]"}],

@@ -24,11 +24,17 @@ func syntheticModel(size int) []byte {
 		"    func main<ios18>(tensor<fp16, [1, 64, 8, 8]> x) {\n")
 	last := "x"
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, `            string layer_%[1]d_pad_type_0 = const()[name = string("layer_%[1]d_pad_type_0"), val = string("valid")];
-            tensor<int32, [2]> layer_%[1]d_strides_0 = const()[name = string("layer_%[1]d_strides_0"), val = tensor<int32, [2]>([1, 1])];
-            tensor<fp16, [64]> layer_%[1]d_bias = const()[name = string("layer_%[1]d_bias"), val = tensor<fp16, [64]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(%[3]d)))];
-            tensor<fp16, [4]> layer_%[1]d_lut = const()[name = string("layer_%[1]d_lut"), val = tensor<fp16, [4]>([-0x1.48p-1, -0x1.ad8p-5, 0x1.344p-2, 0x1.7f4p-1])];
-            tensor<fp16, [1, 64, 8, 8]> layer_%[1]d_cast_fp16 = conv(bias = layer_%[1]d_bias, dilations = layer_%[1]d_strides_0, groups = int32(1), pad_type = layer_%[1]d_pad_type_0, strides = layer_%[1]d_strides_0, x = %[2]s)[name = string("layer_%[1]d_cast_fp16")];
+		fmt.Fprintf(&b, `            string layer_%[1]d_pad_type_0 = const()[name = `+
+			`string("layer_%[1]d_pad_type_0"), val = string("valid")];
+            tensor<int32, [2]> layer_%[1]d_strides_0 = const()[name = string("layer_%[1]d_strides_0"), val = `+
+			`tensor<int32, [2]>([1, 1])];
+            tensor<fp16, [64]> layer_%[1]d_bias = const()[name = string("layer_%[1]d_bias"), val = tensor<fp16, `+
+			`[64]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(%[3]d)))];
+            tensor<fp16, [4]> layer_%[1]d_lut = const()[name = string("layer_%[1]d_lut"), val = tensor<fp16, [4]>`+
+			`([-0x1.48p-1, -0x1.ad8p-5, 0x1.344p-2, 0x1.7f4p-1])];
+            tensor<fp16, [1, 64, 8, 8]> layer_%[1]d_cast_fp16 = conv(bias = layer_%[1]d_bias, dilations = `+
+			`layer_%[1]d_strides_0, groups = int32(1), pad_type = layer_%[1]d_pad_type_0, strides = `+
+			`layer_%[1]d_strides_0, x = %[2]s)[name = string("layer_%[1]d_cast_fp16")];
 `, i, last, 64+256*i)
 		last = fmt.Sprintf("layer_%d_cast_fp16", i)
 	}

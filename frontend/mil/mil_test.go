@@ -38,11 +38,13 @@ var constructs = []struct {
 	{"list", `list<tensor<fp32, [2]>, 2> y = make_list(x = x);`, ""},
 	{"list of any length", `list<tensor<fp32, [2]>, ?> y = make_list(x = x);`, ""},
 	{"unknown dimensions", `tensor<fp16, [?, 3, batch, ...]> y = relu(x = x);`, ""},
-	{"words as names", `tensor<fp16, [4]> state = identity(ones = identity, tensor = string, func = program, list = BLOBFILE);`, ""},
+	{"words as names", `tensor<fp16, [4]> state = identity(ones = identity, tensor = string, func = program, list ` +
+		`= BLOBFILE);`, ""},
 	{"atom words as names", `fp16 true = f(x = inf, y = (nan, false));`, ""},
 	{"names with marks", `fp16 a.b/c = f(x.1 = model/layer.0/w, y = _z, w = 1st, v = 0x1p);`, ""},
 	{"name of digits", `fp16 12 = f(x = x);`, ""},
-	{"numbers", `tensor<fp32, [9]> y = const()[val = tensor<fp32, [9]>([0x1.5p-3, -0x0p+0, inf, -inf, nan, 1, -2.5, 1e-5, .5])];`, ""},
+	{"numbers", `tensor<fp32, [9]> y = const()[val = tensor<fp32, [9]>([0x1.5p-3, -0x0p+0, inf, -inf, nan, 1, ` +
+		`-2.5, 1e-5, .5])];`, ""},
 	{"truth values", `tensor<bool, [2]> y = const()[val = tensor<bool, [2]>([true, false])];`, ""},
 	{"nested list", `tensor<int32, [2, 3]> y = const()[val = tensor<int32, [2, 3]>([[1, 2, 3], [4, 5, 6]])];`, ""},
 	{"flat list", `tensor<int32, [2, 3]> y = const()[val = tensor<int32, [2, 3]>([1, 2, 3, 4, 5, 6])];`, ""},
@@ -56,8 +58,10 @@ var constructs = []struct {
 	{"empty dictionary", `dict<string, string> d = const()[val = dict<string, string>({})];`, ""},
 	{"typed tuple", `tuple<string, tuple<int32>> d = const()[val = tuple<string, tuple<int32>>(("a", (1)))];`, ""},
 	{"empty tuple type", `tuple<> d = const()[val = tuple<>(())];`, ""},
-	{"blob", `tensor<fp16, [64]> w = const()[val = tensor<fp16, [64]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(64)))];`, ""},
-	{"old blob", `tensor<fp16, [64]> w = const()[val = tensor<fp16, [64]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = tensor<uint64, []>(18446744073709551615)))];`, ""},
+	{"blob", `tensor<fp16, [64]> w = const()[val = tensor<fp16, [64]>(BLOBFILE(path = ` +
+		`string("@model_path/weights/weight.bin"), offset = uint64(64)))];`, ""},
+	{"old blob", `tensor<fp16, [64]> w = const()[val = tensor<fp16, [64]>(BLOBFILE(path = tensor<string, []>` +
+		`("@model_path/w.bin"), offset = tensor<uint64, []>(18446744073709551615)))];`, ""},
 	{"blob, offset first", `fp16 w = const()[val = fp16(BLOBFILE(offset = 64, path = "w"))];`,
 		`fp16 w = const()[val = fp16(BLOBFILE(path = "w", offset = 64))];`},
 	{"comments", "/* a */ fp16 /* b */ y // c\n = f(x = [1, /* 2, */ 3 // 4\n], y = a/b/* c */);",
@@ -87,8 +91,11 @@ func TestProgramTree(t *testing.T) {
 program(1.3)
 [buildInfo = dict<string, string>({{"coremlc-version", "3520.5.1"}, {"x", ""}})]
 {
-    func first<ios17>(tensor<fp32, [?]> input, state<tensor<fp16, [2]>> k) [FlexibleShapeInformation = tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>((("DefaultShapes", {{"input", [4]}}), ("RangeDims", {{"input", [[0, 4]]}})))] {
-            tensor<fp32, [1]> a, tensor<fp32, [1]> b = while_loop<ios18>(loop_vars = (x, y))[name = string("w\"0")] (tensor<fp32, [1]> i) {
+    func first<ios17>(tensor<fp32, [?]> input, state<tensor<fp16, [2]>> k) [FlexibleShapeInformation = ` +
+		`tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>` +
+		`, ?>>>>((("DefaultShapes", {{"input", [4]}}), ("RangeDims", {{"input", [[0, 4]]}})))] {
+            tensor<fp32, [1]> a, tensor<fp32, [1]> b = while_loop<ios18>(loop_vars = (x, y))[name = ` +
+		`string("w\"0")] (tensor<fp32, [1]> i) {
                     bool c = less(x = i, y = i);
                 } -> (c)
             (tensor<fp32, [1]> i) {
@@ -117,7 +124,8 @@ program(1.3)
 		t.Errorf("dimensions are %+v", d)
 	}
 	flex, ok := f.Attrs[0].Value.(*Tuple)
-	if !ok || flex.Type.String() != `tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>` {
+	if !ok || flex.Type.String() != `tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, `+
+		`dict<string, list<tensor<int32, [2]>, ?>>>>` {
 		t.Fatalf("flexible shapes are %+v", f.Attrs[0].Value)
 	}
 	ranges := flex.Elems[1].(*Tuple).Elems[1].(*Dict).Entries[0].Value.(*Literal)
@@ -319,7 +327,8 @@ func TestMadeLiterals(t *testing.T) {
 }
 
 func TestNotEqual(t *testing.T) {
-	base := `tensor<fp16, [4]> y = f<ios17>(a = x, b = [1, 2], c = (u, v), d = "s")[name = string("y")] (fp16 p) { } -> (p);`
+	base := `tensor<fp16, [4]> y = f<ios17>(a = x, b = [1, 2], c = (u, v), d = "s")[name = string("y")] (fp16 p) ` +
+		`{ } -> (p);`
 	p := mustParse(t, "a.mil", []byte(wrap(base)))
 	if !Equal(p, mustParse(t, "b.mil", []byte(wrap("\n\n/**/ "+strings.ReplaceAll(base, `"s"`, `"\x73"`))))) {
 		t.Error("layout and escapes count")

@@ -64,7 +64,8 @@ func TestValues(t *testing.T) {
 			want: "tensor<int32, [0]>([])"},
 		{name: "blob", typ: tensor(10, 9, 9), value: []part{sub(2, tensor(10, 9, 9)...),
 			sub(5, str(1, "@model_path/w.bin"), num(2, 64))},
-			want: `tensor<fp16, [9, 9]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = tensor<uint64, []>(64)))`},
+			want: `tensor<fp16, [9, 9]>(BLOBFILE(path = tensor<string, []>("@model_path/w.bin"), offset = ` +
+				`tensor<uint64, []>(64)))`},
 		{name: "list", typ: []part{sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))},
 			value: []part{sub(2, sub(2, sub(1, tensor(2)...), sub(2, sub(1, num(1, 2))))),
 				sub(3, sub(3, sub(1, text("a")...), sub(1, text("b")...)))},
@@ -163,13 +164,15 @@ func TestFlexible(t *testing.T) {
 			want: `((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},
 		{name: "enumerated", desc: []part{array(1, "x", packed(1, 4, 3), num(2, 65568),
 			shapes([]uint64{2, 3}, []uint64{4, 3}))}, fn: fn(named(1, "x", open)),
-			want: `((("DefaultShapes", {{"x", [4, 3]}}), ("EnumeratedShapes", {{"0", {{"x", [2, 3]}}}, {"1", {{"x", [4, 3]}}}})))`},
+			want: `((("DefaultShapes", {{"x", [4, 3]}}), ("EnumeratedShapes", {{"0", {{"x", [2, 3]}}}, {"1", ` +
+				`{{"x", [4, 3]}}}})))`},
 		{name: "fixed", desc: []part{array(1, "x", packed(1, 2, 3), num(2, 65568))},
 			fn: fn(named(1, "x", tensor(11, 2, 3)))},
 		{name: "image", desc: []part{sub(1, str(1, "x"), sub(3, sub(4, num(1, 20), num(2, 10), num(3, 20),
 			sub(31, sub(1, num(1, 20), num(2, 40)), sub(2, num(1, 10), num(2, 30))))))},
-			fn:   fn(named(1, "x", tensor(11, 1, 3, -1, -1))),
-			want: `((("DefaultShapes", {{"x", [1, 3, 10, 20]}}), ("RangeDims", {{"x", [[1, 1], [3, 3], [10, 30], [20, 40]]}})))`},
+			fn: fn(named(1, "x", tensor(11, 1, 3, -1, -1))),
+			want: `((("DefaultShapes", {{"x", [1, 3, 10, 20]}}), ("RangeDims", {{"x", [[1, 1], [3, 3], [10, 30], ` +
+				`[20, 40]]}})))`},
 		{name: "of the function", desc: []part{sub(20, str(1, "main"), array(2, "x", packed(1, 2, 3), num(2, 65568)))},
 			fn:   fn(named(1, "x", open)),
 			want: `((("DefaultShapes", {{"x", [2, 3]}}), ("RangeDims", {{"x", [[2, 2], [3, 3]]}})))`},

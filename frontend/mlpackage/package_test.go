@@ -14,7 +14,8 @@ import (
 // manifestText is a manifest whose root is the item at path.
 func manifestText(path string) string {
 	return fmt.Sprintf(`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A",
- "itemInfoEntries": {"A": {"name": "model.mlmodel", "path": %q}, "B": {"name": "weights", "path": "com.apple.CoreML/weights"}}}`, path)
+ "itemInfoEntries": {"A": {"name": "model.mlmodel", "path": %q}, "B": {"name": "weights", "path": `+
+		`"com.apple.CoreML/weights"}}}`, path)
 }
 
 // write makes a package in dir.
@@ -71,8 +72,10 @@ func TestManifests(t *testing.T) {
 		{`{"fileFormatVersion": "2.0.0"` + rest, "version \"2.0.0\" is not known"},
 		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "Z", "itemInfoEntries": {"A": {"path": "x"}}}`,
 			`"Z" is not one of the 1 items`},
-		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": null}}`, "the item is null"},
-		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": {"path": "../../etc"}}}`, `itemInfoEntries[B].path: path "../../etc" must not leave the package`},
+		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": ` +
+			`null}}`, "the item is null"},
+		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": ` +
+			`{"path": "../../etc"}}}`, `itemInfoEntries[B].path: path "../../etc" must not leave the package`},
 		{manifestText(""), "is empty"},
 		{manifestText("../../secret.txt"), "must not leave the package"},
 		{manifestText("com.apple.CoreML/../../../secret.txt"), "must not leave the package"},

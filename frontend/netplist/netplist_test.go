@@ -25,19 +25,40 @@ const sample = `<?xml version="1.0" encoding="UTF-8"?>
 <key>net</key><dict>
 	<key>Inputs</key><array><string>x</string></array>
 	<key>Outputs</key><array><string>y@output</string></array>
-	<key>Units</key><array><string>c</string><string>g</string><string>n</string><string>v</string><string>j</string><string>b</string><string>e</string><string>s</string><string>r</string></array>
+	<key>Units</key><array><string>c</string><string>g</string><string>n</string><string>v</string><string>` +
+	`j</string><string>b</string><string>e</string><string>s</string><string>r</string></array>
 	<key>Weights</key><array><string>/elsewhere/w.weights</string></array>
-	<key>x</key><dict><key>InputChannels</key><integer>3</integer><key>InputHeight</key><integer>2</integer><key>InputWidth</key><integer>5</integer><key>InputRowStride</key><integer>64</integer><key>InputType</key><string>Float16</string></dict>
-	<key>c</key><dict><key>Bottom</key><string>x</string><key>Name</key><string>c</string><key>Type</key><string>Conv</string><key>OutputChannels</key><integer>4</integer>
-		<key>Params</key><dict><key>Type</key><string>Conv</string><key>KernelHeight</key><integer>1</integer><key>KernelWidth</key><integer>1</integer><key>KernelType</key><string>Float32</string><key>KernelOffset</key><integer>8</integer><key>Step</key><array><integer>1</integer><integer>1</integer></array></dict></dict>
-	<key>g</key><dict><key>Bottom</key><string>c</string><key>Type</key><string>GOC</string><key>Params</key><dict><key>BiasScaleGroupData</key><dict><key>BiasCount</key><integer>4</integer><key>BiasOffset</key><integer>0</integer><key>BiasType</key><string>Float16</string></dict></dict></dict>
-	<key>n</key><dict><key>Bottom</key><string>g</string><key>Type</key><string>Neuron</string><key>Params</key><dict><key>Type</key><string>Sigmoid</string></dict></dict>
-	<key>v</key><dict><key>Bottom</key><string>n</string><key>Type</key><string>InputView</string><key>Params</key><dict><key>Dimension</key><string>Channel</string><key>Offset</key><integer>1</integer><key>Size</key><integer>1</integer></dict></dict>
-	<key>j</key><dict><key>Bottom</key><array><string>n</string><string>v</string></array><key>Type</key><string>Concat</string></dict>
-	<key>b</key><dict><key>Bottom</key><string>v</string><key>Type</key><string>Broadcast</string><key>Params</key><dict><key>BroadcastInfo</key><array><dict><key>Dimension</key><string>Channel</string><key>Size</key><integer>5</integer></dict></array></dict></dict>
-	<key>e</key><dict><key>Bottom</key><array><string>j</string><string>b</string></array><key>Type</key><string>ScaledElementWise</string><key>Params</key><dict><key>Type</key><string>Min</string><key>Scale</key><integer>15360</integer></dict></dict>
-	<key>s</key><dict><key>Bottom</key><string>e</string><key>Type</key><string>GOC</string><key>Params</key><dict><key>ScaleScalar</key><integer>16384</integer><key>BiasScalar</key><integer>15360</integer></dict></dict>
-	<key>r</key><dict><key>Bottom</key><string>s</string><key>Type</key><string>Reshape</string><key>Params</key><dict><key>ReshapedBatch</key><integer>1</integer><key>ReshapedChannel</key><integer>50</integer><key>ReshapedDepth</key><integer>1</integer><key>ReshapedHeight</key><integer>1</integer><key>ReshapedWidth</key><integer>1</integer></dict></dict>
+	<key>x</key><dict><key>InputChannels</key><integer>3</integer><key>InputHeight</key><integer>2</integer><key>` +
+	`InputWidth</key><integer>5</integer><key>InputRowStride</key><integer>64</integer><key>InputType</key>` +
+	`<string>Float16</string></dict>
+	<key>c</key><dict><key>Bottom</key><string>x</string><key>Name</key><string>c</string><key>Type</key><string>` +
+	`Conv</string><key>OutputChannels</key><integer>4</integer>
+		<key>Params</key><dict><key>Type</key><string>Conv</string><key>KernelHeight</key><integer>1</integer>` +
+	`<key>KernelWidth</key><integer>1</integer><key>KernelType</key><string>Float32</string><key>` +
+	`KernelOffset</key><integer>8</integer><key>Step</key><array><integer>1</integer><integer>1</integer></array>` +
+	`</dict></dict>
+	<key>g</key><dict><key>Bottom</key><string>c</string><key>Type</key><string>GOC</string><key>Params</key>` +
+	`<dict><key>BiasScaleGroupData</key><dict><key>BiasCount</key><integer>4</integer><key>BiasOffset</key>` +
+	`<integer>0</integer><key>BiasType</key><string>Float16</string></dict></dict></dict>
+	<key>n</key><dict><key>Bottom</key><string>g</string><key>Type</key><string>Neuron</string><key>Params</key>` +
+	`<dict><key>Type</key><string>Sigmoid</string></dict></dict>
+	<key>v</key><dict><key>Bottom</key><string>n</string><key>Type</key><string>InputView</string><key>` +
+	`Params</key><dict><key>Dimension</key><string>Channel</string><key>Offset</key><integer>1</integer><key>` +
+	`Size</key><integer>1</integer></dict></dict>
+	<key>j</key><dict><key>Bottom</key><array><string>n</string><string>v</string></array><key>Type</key><string>` +
+	`Concat</string></dict>
+	<key>b</key><dict><key>Bottom</key><string>v</string><key>Type</key><string>Broadcast</string><key>` +
+	`Params</key><dict><key>BroadcastInfo</key><array><dict><key>Dimension</key><string>Channel</string><key>` +
+	`Size</key><integer>5</integer></dict></array></dict></dict>
+	<key>e</key><dict><key>Bottom</key><array><string>j</string><string>b</string></array><key>Type</key><string>` +
+	`ScaledElementWise</string><key>Params</key><dict><key>Type</key><string>Min</string><key>Scale</key><integer>` +
+	`15360</integer></dict></dict>
+	<key>s</key><dict><key>Bottom</key><string>e</string><key>Type</key><string>GOC</string><key>Params</key>` +
+	`<dict><key>ScaleScalar</key><integer>16384</integer><key>BiasScalar</key><integer>15360</integer></dict></dict>
+	<key>r</key><dict><key>Bottom</key><string>s</string><key>Type</key><string>Reshape</string><key>Params</key>` +
+	`<dict><key>ReshapedBatch</key><integer>1</integer><key>ReshapedChannel</key><integer>50</integer><key>` +
+	`ReshapedDepth</key><integer>1</integer><key>ReshapedHeight</key><integer>1</integer><key>ReshapedWidth</key>` +
+	`<integer>1</integer></dict></dict>
 	<key>y@output</key><dict><key>Bottom</key><string>r</string><key>OutputRowStride</key><integer>64</integer></dict>
 </dict></dict></plist>
 `

@@ -80,7 +80,12 @@ func TestArrays(t *testing.T) {
 			t.Errorf("%s does not go with %s", r.Name, a.Base)
 		}
 	}
-	if a := CoeffBase.At(3).Row().Array; a != (Array{Name: "KernelDMA.CoeffBase", Base: CoeffBase, Index: 3, Len: Lanes}) {
+	if a := CoeffBase.At(3).Row().Array; a != (Array{
+		Name:  "KernelDMA.CoeffBase",
+		Base:  CoeffBase,
+		Index: 3,
+		Len:   Lanes,
+	}) {
 		t.Errorf("CoeffBase[3] is %+v", a)
 	}
 }

@@ -43,7 +43,9 @@ var infinityRows = []struct {
 	{op: "softplus", x: math.Inf(1), y: math.Inf(1), except: func(x float32) bool { return x != x || x > 65504 }},
 	{op: "softsign", x: math.Inf(1), y: 1, except: func(x float32) bool { return x-x != 0 }},
 	{op: "softsign", x: math.Inf(-1), y: -1, except: func(x float32) bool { return x-x != 0 }},
-	{op: "leaky_relu", args: []any{"alpha", 0.0}, x: math.Inf(-1), y: 0, except: func(x float32) bool { return x < -65504 }},
+	{op: "leaky_relu", args: []any{"alpha", 0.0}, x: math.Inf(-1), y: 0, except: func(x float32) bool {
+		return x < -65504
+	}},
 	{op: "log", args: []any{"epsilon", 0.0}, x: math.Inf(1), y: 0, except: func(x float32) bool { return x > 65504 }},
 	{op: "log", args: []any{"epsilon", 0.25}, x: math.Inf(1), y: 0, except: func(x float32) bool { return x > 65504 }},
 }
@@ -88,13 +90,16 @@ func TestEveryInput(t *testing.T) {
 		{"log", []any{"epsilon", 0.0}}, {"log", []any{"epsilon", 0.25}},
 		{"leaky_relu", []any{"alpha", 0.01}}, {"leaky_relu", []any{"alpha", 0.5}}, {"leaky_relu", []any{"alpha", -0.5}},
 		{"leaky_relu", []any{"alpha", 0.0}}, {"leaky_relu", []any{"alpha", 4.0}},
-		{"elu", []any{"alpha", 1.0}}, {"elu", []any{"alpha", 0.25}}, {"elu", []any{"alpha", -1.0}}, {"elu", []any{"alpha", 0.0}},
+		{"elu", []any{"alpha", 1.0}}, {"elu", []any{"alpha", 0.25}}, {"elu", []any{"alpha", -1.0}},
+		{"elu", []any{"alpha", 0.0}},
 		{"sigmoid_hard", []any{"alpha", 0.2, "beta", 0.5}}, {"sigmoid_hard", []any{"alpha", -0.2, "beta", 0.5}},
 		{"sigmoid_hard", []any{"alpha", 1.0, "beta", 0.0}},
 		{"scaled_tanh", []any{"alpha", 1.5, "beta", 0.66}}, {"scaled_tanh", []any{"alpha", -1.5, "beta", 0.66}},
-		{"gelu", []any{"mode", "EXACT"}}, {"gelu", []any{"mode", "TANH_APPROXIMATION"}}, {"gelu", []any{"mode", "SIGMOID_APPROXIMATION"}},
+		{"gelu", []any{"mode", "EXACT"}}, {"gelu", []any{"mode", "TANH_APPROXIMATION"}},
+		{"gelu", []any{"mode", "SIGMOID_APPROXIMATION"}},
 	}
-	bounds := []float64{-inf, -65504, -65472, -1, -0.5, -0x1p-14, -0x1p-24, math.Copysign(0, -1), 0, 0x1p-24, 0x1p-14, 0.75, 6, 65472, 65504, inf}
+	bounds := []float64{-inf, -65504, -65472, -1, -0.5, -0x1p-14, -0x1p-24, math.Copysign(0, -1), 0, 0x1p-24, 0x1p-14,
+		0.75, 6, 65472, 65504, inf}
 	for i, lo := range bounds {
 		for _, hi := range bounds[i:] {
 			rows = append(rows, row{"clip", []any{"alpha", lo, "beta", hi}})
@@ -102,7 +107,8 @@ func TestEveryInput(t *testing.T) {
 		rows = append(rows, row{"maximum", []any{"y", lo}}, row{"minimum", []any{"y", lo}})
 	}
 	rows = append(rows, row{"clip", []any{"alpha", 2.0, "beta", -2.0}})
-	for _, c := range []float64{-inf, -65504, -3, -0x1p-14, -0x1p-24, math.Copysign(0, -1), 0, 0x1p-24, 0x1p-14, 0.1, 65504, inf} {
+	for _, c := range []float64{-inf, -65504, -3, -0x1p-14, -0x1p-24, math.Copysign(0, -1), 0, 0x1p-24, 0x1p-14, 0.1,
+		65504, inf} {
 		for _, op := range []string{"add", "sub", "mul"} {
 			rows = append(rows, row{op, []any{"y", c}})
 		}
@@ -149,7 +155,8 @@ func TestEveryPair(t *testing.T) {
 		}
 		// Odd factors and any addend permute the numbers: the first pairs each with
 		// itself, the second with its opposite.
-		for _, p := range [][2]int{{1, 0}, {1, 1 << 15}, {1, 1}, {-1, 0}, {0x5555, 0x7c00}, {0x9e37, 0xfc00}, {0x6d2b, 0x3c01}} {
+		for _, p := range [][2]int{{1, 0}, {1, 1 << 15}, {1, 1}, {-1, 0}, {0x5555, 0x7c00}, {0x9e37, 0xfc00},
+			{0x6d2b, 0x3c01}} {
 			for i := range 1 << 16 {
 				binary.LittleEndian.PutUint16(y.Data[2*i:], uint16(i*p[0]+p[1]))
 			}

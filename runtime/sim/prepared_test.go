@@ -135,7 +135,8 @@ func TestPreparedInPlace(t *testing.T) {
 		names := p.Inputs()
 		bufs := [2][]byte{bytes.Clone(in[names[0].Name].Data), bytes.Clone(in[names[1].Name].Data)}
 		for k, n := range names {
-			if err := errors.Join(p.BindInput(n.Name, bufs[k]), p.BindOutput(p.Outputs()[k].Name, bufs[k])); err != nil {
+			if err := errors.Join(p.BindInput(n.Name, bufs[k]), p.BindOutput(p.Outputs()[k].Name,
+				bufs[k])); err != nil {
 				t.Fatal(err)
 			}
 		}

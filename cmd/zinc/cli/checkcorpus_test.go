@@ -140,13 +140,17 @@ const detector = `program(1.3)
     func main<ios18>(tensor<fp16, [1, 4, 16, 16]> x) {
             tensor<int32, [2]> one = const()[name = string("one"), val = tensor<int32, [2]>([1, 1])];
             tensor<int32, [2]> two = const()[name = string("two"), val = tensor<int32, [2]>([2, 2])];
-            tensor<fp16, [4, 4, 1, 1]> w = const()[name = string("w"), val = tensor<fp16, [4, 4, 1, 1]>([[[[1]], [[0]], [[0]], [[0]]], [[[0]], [[1]], [[0]], [[0]]], [[[0]], [[0]], [[1]], [[0]]], [[[0]], [[0]], [[0]], [[1]]]])];
+            tensor<fp16, [4, 4, 1, 1]> w = const()[name = string("w"), val = tensor<fp16, [4, 4, 1, 1]>([[[[1]], ` +
+	`[[0]], [[0]], [[0]]], [[[0]], [[1]], [[0]], [[0]]], [[[0]], [[0]], [[1]], [[0]]], [[[0]], [[0]], [[0]], [[1]]]])];
             string pt = const()[name = string("pt"), val = string("valid")];
             bool no = const()[name = string("no"), val = bool(false)];
-            tensor<fp16, [1, 4, 8, 8]> c1 = conv(x = x, weight = w, pad_type = pt, strides = two, dilations = one, groups = int32(1))[name = string("c1")];
+            tensor<fp16, [1, 4, 8, 8]> c1 = conv(x = x, weight = w, pad_type = pt, strides = two, dilations = one,` +
+	` groups = int32(1))[name = string("c1")];
             tensor<fp16, [1, 4, 8, 8]> s1 = silu(x = c1)[name = string("s1")];
-            tensor<fp16, [1, 4, 16, 16]> u = upsample_nearest_neighbor(x = s1, scale_factor_height = fp32(2.0), scale_factor_width = fp32(2.0))[name = string("u")];
-            tensor<fp16, [1, 8, 16, 16]> j = concat(values = (u, x), axis = int32(1), interleave = no)[name = string("j")];
+            tensor<fp16, [1, 4, 16, 16]> u = upsample_nearest_neighbor(x = s1, scale_factor_height = fp32(2.0), ` +
+	`scale_factor_width = fp32(2.0))[name = string("u")];
+            tensor<fp16, [1, 8, 16, 16]> j = concat(values = (u, x), axis = int32(1), interleave = no)[name = ` +
+	`string("j")];
             tensor<fp16, [1, 8, 16, 16]> g = sigmoid(x = j)[name = string("g")];
             tensor<fp16, [1, 8, 256]> f = reshape(x = g, shape = tensor<int32, [3]>([1, 8, 256]))[name = string("f")];
             tensor<int32, [1, 256]> best = reduce_argmax(x = f, axis = int32(1), keep_dims = no)[name = string("best")];

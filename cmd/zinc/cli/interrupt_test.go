@@ -91,7 +91,8 @@ func (broken) Write([]byte) (int, error) { return 0, os.ErrClosed }
 // TestBrokenOutput checks that a result that could not be written is an error.
 func TestBrokenOutput(t *testing.T) {
 	var msg bytes.Buffer
-	if status := run(context.Background(), []string{"version"}, strings.NewReader(""), broken{}, &msg); status != statusInput || strings.Count(msg.String(), "\n") != 1 {
+	if status := run(context.Background(), []string{"version"}, strings.NewReader(""), broken{},
+		&msg); status != statusInput || strings.Count(msg.String(), "\n") != 1 {
 		t.Errorf("status %d, %q", status, &msg)
 	}
 }

@@ -20,7 +20,8 @@ func TestSummarise(t *testing.T) {
 	if err := summarise(&b, "y", x); err != nil {
 		t.Fatal(err)
 	}
-	if want := "y  tensor<fp32, [9]>  min -2 max 5 mean 0.888889  [1, -2, 4, 0, 0, 0, 0, 0, ...]\n"; b.String() != want {
+	want := "y  tensor<fp32, [9]>  min -2 max 5 mean 0.888889  [1, -2, 4, 0, 0, 0, 0, 0, ...]\n"
+	if b.String() != want {
 		t.Errorf("%q, want %q", &b, want)
 	}
 }

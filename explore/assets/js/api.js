@@ -18,9 +18,14 @@ export async function get(path, params = {}, signal) {
 }
 
 export async function post(path, body, signal) {
-  return answer(await fetch(`api/${path}`, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal,
-  }));
+  return answer(
+    await fetch(`api/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    }),
+  );
 }
 
 // rows reads a list to its end, page by page.

@@ -13,17 +13,37 @@ import { apply, change, pack, unpack } from "./share.js";
 import { setWidths, splitters, widths } from "./split.js";
 import { Tasks } from "./tasks.js";
 
-const status = (text, bad = false) => { $("status").textContent = text; $("status").className = bad ? "bad" : ""; };
-const trouble = (e) => { if (e?.name !== "AbortError") status(e?.message || String(e), true); };
+const status = (text, bad = false) => {
+  $("status").textContent = text;
+  $("status").className = bad ? "bad" : "";
+};
+const trouble = (e) => {
+  if (e?.name !== "AbortError") status(e?.message || String(e), true);
+};
 const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
 // Tabs of the right pane.
 const panels = {};
-const tabs = [["tasks", "Tasks"], ["container", "Container"], ["chain", "E5 chain"], ["outputs", "Outputs"], ["placement", "Placement"]];
+const tabs = [
+  ["tasks", "Tasks"],
+  ["container", "Container"],
+  ["chain", "E5 chain"],
+  ["outputs", "Outputs"],
+  ["placement", "Placement"],
+];
 for (const [id, label] of tabs) {
   panels[id] = el("div", { id: `panel-${id}`, hidden: true });
   $("panel").append(panels[id]);
-  $("tabs").append(el("button", { type: "button", role: "tab", id: `tab-${id}`, textContent: label, "aria-controls": "panel", on: { click: () => openTab(id) } }));
+  $("tabs").append(
+    el("button", {
+      type: "button",
+      role: "tab",
+      id: `tab-${id}`,
+      textContent: label,
+      "aria-controls": "panel",
+      on: { click: () => openTab(id) },
+    }),
+  );
 }
 $("tabs").addEventListener("keydown", (e) => {
   const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
@@ -44,7 +64,9 @@ function openTab(id) {
 }
 
 const hover = (ids, task) => links.hover(ids, task);
-const pin = (kind, id) => { if (links.key && paired) links.pin(kind, id).catch(trouble); };
+const pin = (kind, id) => {
+  if (links.key && paired) links.pin(kind, id).catch(trouble);
+};
 const links = new Links((what) => {
   for (const l of [source.list, passes.list, tasks.list, chain.list]) l.restyle();
   bytes.restyle();
@@ -61,19 +83,40 @@ const links = new Links((what) => {
   remember();
 });
 const pinStatement = (id) => pin("statement", id);
-const source = new Source(links, { changed: () => { compile(); remember(); }, pin: pinStatement, hover, unhide: () => hideConstants(false) });
+const source = new Source(links, {
+  changed: () => {
+    compile();
+    remember();
+  },
+  pin: pinStatement,
+  hover,
+  unhide: () => hideConstants(false),
+});
 // showFirst brings the source of what is pinned into sight, where it was not pinned there.
 function showFirst() {
   const s = links.found.statements[0];
   if (s !== undefined && links.pinned.kind !== "statement") source.showLine(links.statements[s].line);
 }
-const passes = new Passes(links, { pin: pinStatement, hover, changed: () => { passes.reveal(); remember(); } });
+const passes = new Passes(links, {
+  pin: pinStatement,
+  hover,
+  changed: () => {
+    passes.reveal();
+    remember();
+  },
+});
 const tasks = new Tasks(panels.tasks, links, { pin, hover, point: (offset) => bytes.point(offset) });
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
 const container = new Container(panels.container, links, { show: (s, o) => bytes.go(s, o).catch(trouble) });
 const chain = new Chain(panels.chain, links, { pin, hover });
 const outputs = new Outputs(panels.outputs);
-const placement = new Placement(panels.placement, { line: (n) => { source.showLine(n); const ids = links.line(n); if (ids.length) pinStatement(ids[0]); } });
+const placement = new Placement(panels.placement, {
+  line: (n) => {
+    source.showLine(n);
+    const ids = links.line(n);
+    if (ids.length) pinStatement(ids[0]);
+  },
+});
 function hideConstants(on) {
   source.hide(on);
   passes.hide(on);
@@ -84,18 +127,26 @@ $("constants").addEventListener("click", () => hideConstants(!source.hidden));
 let config, compare, info;
 let model = null; // the one whose text is shown
 let paired = false;
-let wantedPass = "", wantedPin = null, notice = "";
+let wantedPass = "",
+  wantedPin = null,
+  notice = "";
 
 // told says in words what is pinned.
 function told() {
   const f = links.found;
-  const name = (i) => { const s = links.statements[i]; return s ? `${s.op} ${s.name}${s.line ? ` (line ${s.line})` : ""}` : ""; };
-  const list = (ids) => ids.slice(0, 3).map(name).join(", ") + (ids.length > 3 ? ` and ${ids.length - 3} more` : "");
+  const name = (i) => {
+    const s = links.statements[i];
+    return s ? `${s.op} ${s.name}${s.line ? ` (line ${s.line})` : ""}` : "";
+  };
+  const list = (ids) =>
+    ids.slice(0, 3).map(name).join(", ") + (ids.length > 3 ? ` and ${ids.length - 3} more` : "");
   const parts = [list(f.statements)];
   if (f.rule) parts.push(`rule ${f.rule}`);
   if (f.passes.length) parts.push(`passes ${f.passes.join(", ")}`);
   if (f.gone?.length) parts.push(`taken away by ${f.gone.join(", ")}`);
-  parts.push(`${f.tasks.length} task${f.tasks.length === 1 ? "" : "s"}, ${f.bytes.reduce((n, s) => n + s.size, 0)} bytes`);
+  parts.push(
+    `${f.tasks.length} task${f.tasks.length === 1 ? "" : "s"}, ${f.bytes.reduce((n, s) => n + s.size, 0)} bytes`,
+  );
   status(parts.filter(Boolean).join("; "));
 }
 
@@ -116,7 +167,10 @@ async function compile() {
   try {
     s = await post("compile", body(config.value(), "edited"), mine.signal);
   } catch (e) {
-    if (!mine.signal.aborted) { stale(true); trouble(e); }
+    if (!mine.signal.aborted) {
+      stale(true);
+      trouble(e);
+    }
     return;
   }
   await opened;
@@ -160,20 +214,37 @@ async function take(s, signal) {
   const pinned = links.pinned && links.pinned.kind === "statement" ? links.statements[links.pinned.id] : null;
   links.take(s.key, statements);
   paired = s.container_bytes > 0;
-  const names = s.unlinked ? "this version writes no debug database that is read here: tasks and lines are linked by the names in its report alone" : "";
+  const names = s.unlinked
+    ? "this version writes no debug database that can be read: tasks and lines are linked by " +
+      "the names in its report"
+    : "";
   status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
   notice = "";
   const key = paired ? s.key : "";
-  const why = paired ? "" : `zinc writes no programs for ${s.target}: its field table is not known. Operations are placed, nothing is lowered.`;
+  const why = paired
+    ? ""
+    : `zinc writes no programs for ${s.target}: its field table is not known. ` +
+      "Operations are placed, nothing is lowered.";
   placement.take(s, why);
   outputs.take(key, why);
   source.list.restyle();
-  await Promise.all([passes.take(s.key, s.passes, wantedPass || passes.name()), tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "There are no tasks: nothing runs on the engine.")), bytes.take(s.key, paired, why), container.take(key, why), chain.take(key, why)]);
+  await Promise.all([
+    passes.take(s.key, s.passes, wantedPass || passes.name()),
+    tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "There are no tasks: nothing runs on the engine.")),
+    bytes.take(s.key, paired, why),
+    container.take(key, why),
+    chain.take(key, why),
+  ]);
   wantedPass = "";
   await painted();
   performance.mark("zinc-panes");
   document.body.dataset.key = s.key;
-  const again = wantedPin || (pinned && { kind: "statement", id: statements.findIndex((x) => x.name === pinned.name && x.op === pinned.op && x.func === pinned.func) });
+  const again =
+    wantedPin ||
+    (pinned && {
+      kind: "statement",
+      id: statements.findIndex((x) => x.name === pinned.name && x.op === pinned.op && x.func === pinned.func),
+    });
   wantedPin = null;
   if (again && again.id >= 0) pin(again.kind, again.id);
 }
@@ -206,7 +277,15 @@ const remember = later(200, async () => {
   if (!config || !model) return;
   const edits = change(source.own, source.lines);
   const state = {
-    config: config.value(), sha256: model.sha256, edits: edits || undefined, tab, pass: passes.name(), section: $("section").value, widths: widths(), hidden: source.hidden || undefined, pin: links.pinned || undefined,
+    config: config.value(),
+    sha256: model.sha256,
+    edits: edits || undefined,
+    tab,
+    pass: passes.name(),
+    section: $("section").value,
+    widths: widths(),
+    hidden: source.hidden || undefined,
+    pin: links.pinned || undefined,
     compare: compare.shown() ? compare.state() : undefined,
   };
   try {
@@ -230,11 +309,16 @@ async function restore() {
   if (tabs.some(([id]) => id === state.tab)) openTab(state.tab);
   if (typeof state.pass === "string") wantedPass = state.pass;
   const p = state.pin;
-  if (p && ["statement", "task", "operation", "text", "constants"].includes(p.kind) && Number.isInteger(p.id)) wantedPin = { kind: p.kind, id: p.id };
+  if (p && ["statement", "task", "operation", "text", "constants"].includes(p.kind) && Number.isInteger(p.id))
+    wantedPin = { kind: p.kind, id: p.id };
   setWidths(state.widths);
   if (state.hidden === true) hideConstants(true);
-  if (state.compare) { lost.push(...compare.take(state.compare)); compare.open(true); }
-  if (typeof state.section === "string" && [...$("section").options].some((o) => o.value === state.section)) $("section").value = state.section;
+  if (state.compare) {
+    lost.push(...compare.take(state.compare));
+    compare.open(true);
+  }
+  if (typeof state.section === "string" && [...$("section").options].some((o) => o.value === state.section))
+    $("section").value = state.section;
   if (lost.length) notice = `the link asks for ${lost.join(", ")}, which is not served here`;
   return state.edits ? { sha256: state.sha256, change: state.edits } : null;
 }
@@ -243,7 +327,10 @@ function toggleCompare() {
   const on = !compare.shown();
   if (on) {
     const now = config.value();
-    compare.take({ a: { ...now, text: "edited" }, b: { ...compare.b.value(), model: now.model, function: now.function } });
+    compare.take({
+      a: { ...now, text: "edited" },
+      b: { ...compare.b.value(), model: now.model, function: now.function },
+    });
   }
   compare.open(on);
   remember();
@@ -261,19 +348,33 @@ async function share() {
 }
 
 document.addEventListener("keydown", (e) => {
-  if (e.ctrlKey || e.altKey || e.metaKey || e.target.matches("input, textarea, select") || $("help").open) return;
+  if (e.ctrlKey || e.altKey || e.metaKey || e.target.matches("input, textarea, select") || $("help").open)
+    return;
   const keys = {
-    "[": () => passes.step(-1), "]": () => passes.step(1), "/": () => $("find").focus(), c: toggleCompare, k: () => hideConstants(!source.hidden), s: share, "?": () => $("help").showModal(),
-    Escape: () => links.unpin(), e: () => source.edit(source.list.cursor),
+    "[": () => passes.step(-1),
+    "]": () => passes.step(1),
+    "/": () => $("find").focus(),
+    c: toggleCompare,
+    k: () => hideConstants(!source.hidden),
+    s: share,
+    "?": () => $("help").showModal(),
+    Escape: () => links.unpin(),
+    e: () => source.edit(source.list.cursor),
   };
   const n = Number(e.key);
-  const f = keys[e.key] || (n >= 1 && n <= tabs.length && e.key.length === 1 ? () => openTab(tabs[n - 1][0]) : null);
-  if (f) { e.preventDefault(); f(); }
+  const f =
+    keys[e.key] || (n >= 1 && n <= tabs.length && e.key.length === 1 ? () => openTab(tabs[n - 1][0]) : null);
+  if (f) {
+    e.preventDefault();
+    f();
+  }
 });
 
 async function start() {
   info = await get("models");
-  config = new Config($("config"), info, { changed: (name) => (name === "model" ? openModel(null).catch(trouble) : compile(), remember()) });
+  config = new Config($("config"), info, {
+    changed: (name) => (name === "model" ? openModel(null).catch(trouble) : compile(), remember()),
+  });
   compare = new Compare(info, { body, changed: remember, line: (n) => source.showLine(n) });
   openTab(tab);
   splitters(remember);

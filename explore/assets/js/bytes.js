@@ -31,16 +31,30 @@ export class Bytes {
       const w = word(e);
       if (w === this.last) return;
       this.last = w;
-      if (!w) { untip(); hover([]); return; }
+      if (!w) {
+        untip();
+        hover([]);
+        return;
+      }
       const run = this.run(Number(w.dataset.at));
       hover(run?.statements || [], run?.task ?? -1);
-      if (this.section() !== "text" || !wordTip({ x: e.clientX, y: e.clientY }, Number(w.dataset.at))) untip();
+      if (this.section() !== "text" || !wordTip({ x: e.clientX, y: e.clientY }, Number(w.dataset.at)))
+        untip();
     });
     // Keys move a cursor from word to word; Enter pins what the word is linked with.
     this.host.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.altKey || e.metaKey || !this.words.length) return;
       const now = this.words.findIndex((w) => w.at === this.cursor);
-      const to = { ArrowRight: now + 1, ArrowLeft: now - 1, ArrowDown: now + 4, ArrowUp: now - 4, PageDown: now + 64, PageUp: now - 64, Home: 0, End: this.words.length - 1 }[e.key];
+      const to = {
+        ArrowRight: now + 1,
+        ArrowLeft: now - 1,
+        ArrowDown: now + 4,
+        ArrowUp: now - 4,
+        PageDown: now + 64,
+        PageUp: now - 64,
+        Home: 0,
+        End: this.words.length - 1,
+      }[e.key];
       if (to !== undefined) {
         e.preventDefault();
         this.move(now < 0 ? 0 : to);
@@ -52,10 +66,16 @@ export class Bytes {
     this.host.addEventListener("blur", untip);
     this.wordTip = wordTip;
     this.hover = hover;
-    this.host.addEventListener("pointerleave", () => { this.last = null; untip(); hover([]); });
+    this.host.addEventListener("pointerleave", () => {
+      this.last = null;
+      untip();
+      hover([]);
+    });
   }
 
-  section() { return $("section").value; }
+  section() {
+    return $("section").value;
+  }
 
   async take(key, there, why = "") {
     this.key = there ? key : "";
@@ -73,7 +93,8 @@ export class Bytes {
     const key = this.key;
     const ask = (this.asked = {});
     offset = Math.max(0, Math.floor(offset / 16) * 16);
-    if (this.window && this.window.section === section) offset = Math.min(offset, Math.max(0, this.window.size - 1));
+    if (this.window && this.window.section === section)
+      offset = Math.min(offset, Math.max(0, this.window.size - 1));
     const w = await get(`view/${key}/bytes`, { section, offset, count: PAGE });
     if (key !== this.key || ask !== this.asked) return;
     this.window = w;
@@ -87,10 +108,12 @@ export class Bytes {
 
   run(at) {
     const runs = this.window.runs;
-    let lo = 0, hi = runs.length;
+    let lo = 0,
+      hi = runs.length;
     while (lo < hi) {
       const mid = (lo + hi) >> 1;
-      if (runs[mid].offset + runs[mid].size <= at) lo = mid + 1; else hi = mid;
+      if (runs[mid].offset + runs[mid].size <= at) lo = mid + 1;
+      else hi = mid;
     }
     return runs[lo] && runs[lo].offset <= at ? runs[lo] : null;
   }
@@ -100,10 +123,15 @@ export class Bytes {
     this.words = [];
     const lines = [];
     for (let p = 0; p < w.hex.length; p += 32) {
-      const line = el("div", { class: "hex" }, el("span", { class: "at", textContent: (w.offset + p / 2).toString(16).padStart(8, "0") }));
+      const line = el(
+        "div",
+        { class: "hex" },
+        el("span", { class: "at", textContent: (w.offset + p / 2).toString(16).padStart(8, "0") }),
+      );
       let ascii = "";
       for (let q = p; q < Math.min(p + 32, w.hex.length); q += 8) {
-        const at = w.offset + q / 2, text = w.hex.slice(q, q + 8);
+        const at = w.offset + q / 2,
+          text = w.hex.slice(q, q + 8);
         const run = this.run(at);
         const node = el("span", { class: "word", textContent: text.replace(/../g, "$& ").trimEnd() });
         node.dataset.at = at;
@@ -126,7 +154,13 @@ export class Bytes {
     const s = this.window.section;
     for (const { node, at, size, run } of this.words) {
       let mark = this.links.holds(s, at, size) ? " strong" : "";
-      if (!mark && run && (run.task !== undefined && run.task === this.links.nearTask || (run.statements || []).some((x) => this.links.near.has(x)))) mark = " hover";
+      if (
+        !mark &&
+        run &&
+        ((run.task !== undefined && run.task === this.links.nearTask) ||
+          (run.statements || []).some((x) => this.links.near.has(x)))
+      )
+        mark = " hover";
       if (at === this.cursor) mark += " cursor";
       if (s === "text" && at === this.pointed) mark += " pointed";
       node.className = `word ${run ? this.links.stripe(run.statements) : ""}${mark}`;
@@ -146,7 +180,8 @@ export class Bytes {
     const word = this.words[Math.max(0, Math.min(to, this.words.length - 1))];
     this.cursor = word.at;
     this.restyle();
-    const box = word.node.getBoundingClientRect(), pane = this.host.getBoundingClientRect();
+    const box = word.node.getBoundingClientRect(),
+      pane = this.host.getBoundingClientRect();
     if (box.top < pane.top) this.host.scrollTop -= pane.top - box.top;
     if (box.bottom > pane.bottom) this.host.scrollTop += box.bottom - pane.bottom;
     const at = word.node.getBoundingClientRect();
@@ -165,13 +200,17 @@ export class Bytes {
   // it has one there.
   async reveal() {
     const all = this.links.stretches;
-    const s = all.find((x) => x.section === this.section()) || all.find((x) => x.section === "text") || all[0];
+    const s =
+      all.find((x) => x.section === this.section()) || all.find((x) => x.section === "text") || all[0];
     if (!s) return;
     const w = this.window;
-    if (!w || w.section !== s.section || s.offset < w.offset || s.offset >= w.offset + PAGE) await this.go(s.section, s.offset);
+    if (!w || w.section !== s.section || s.offset < w.offset || s.offset >= w.offset + PAGE)
+      await this.go(s.section, s.offset);
     const word = this.words.find((x) => x.at + x.size > s.offset);
     if (!word) return;
-    const box = word.node.getBoundingClientRect(), pane = this.host.getBoundingClientRect();
-    if (box.top < pane.top || box.bottom > pane.bottom - 4 * box.height) this.host.scrollTop += box.top - pane.top - pane.height / 4;
+    const box = word.node.getBoundingClientRect(),
+      pane = this.host.getBoundingClientRect();
+    if (box.top < pane.top || box.bottom > pane.bottom - 4 * box.height)
+      this.host.scrollTop += box.top - pane.top - pane.height / 4;
   }
 }

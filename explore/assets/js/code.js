@@ -4,12 +4,24 @@
 // Characters of a line that are shown: a constant may be megabytes.
 const SHOWN = 2400;
 
-const token = /("(?:[^"\\]|\\.)*"?)|((?:tensor|list|tuple|dict|state)<[^=()]*?>(?=[\s,>)]|$)|\b(?:fp16|fp32|fp64|int4|int8|int16|int32|int64|uint1|uint2|uint3|uint4|uint6|uint8|uint16|uint32|uint64|bool|string)\b(?!\())|([A-Za-z_][\w.]*(?=(?:<[^<>()]*>)?\())|(%?[A-Za-z_][\w.]*(?=(?:: [^=]*)? = ))/g;
+const token = new RegExp(
+  [
+    String.raw`("(?:[^"\\]|\\.)*"?)`,
+    String.raw`((?:tensor|list|tuple|dict|state)<[^=()]*?>(?=[\s,>)]|$)`,
+    String.raw`\b(?:fp16|fp32|fp64|int4|uint[12346]|u?int(?:8|16|32|64)|bool|string)\b(?!\())`,
+    String.raw`([A-Za-z_][\w.]*(?=(?:<[^<>()]*>)?\())`,
+    String.raw`(%?[A-Za-z_][\w.]*(?=(?:: [^=]*)? = ))`,
+  ].join("|"),
+  "g",
+);
 const kinds = [null, "str", "type", "call", "name"];
 
 // The attributes of a constant say its name and its type again before they say its
 // value.
-const again = /(=\s*const\s*\(\)\s*\[)name\s*=\s*(?:string|tensor<string,\s*\[\]>)\("[^"]*"\),\s*val\s*=\s*(?:tensor<\w+,\s*\[[^\]]*\]>|\w+)(?=\()/;
+const again = new RegExp(
+  String.raw`(=\s*const\s*\(\)\s*\[)name\s*=\s*(?:string|tensor<string,\s*\[\]>)\("[^"]*"\),` +
+    String.raw`\s*val\s*=\s*(?:tensor<\w+,\s*\[[^\]]*\]>|\w+)(?=\()`,
+);
 
 // code makes the text and elements of a line. Indentation is shown by half, and what
 // a line says twice as dots.

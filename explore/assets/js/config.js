@@ -14,7 +14,16 @@ export class Config {
     form.replaceChildren();
     form.addEventListener("submit", (e) => e.preventDefault());
     const add = (name, label) => {
-      const select = el("select", { name, "aria-label": label, on: { change: () => { if (name === "model") this.functions(); changed(name); } } });
+      const select = el("select", {
+        name,
+        "aria-label": label,
+        on: {
+          change: () => {
+            if (name === "model") this.functions();
+            changed(name);
+          },
+        },
+      });
       this.selects[name] = select;
       form.append(el("label", {}, el("span", { class: "dim", textContent: label }), select));
     };
@@ -25,24 +34,52 @@ export class Config {
     add("td_form", "tasks");
     add("constants", "constants");
     add("function", "function");
-    options(this.selects.model, info.models.map((m) => m.name));
-    options(this.selects.version, info.versions.map((v) => ({ value: v.name, label: v.running ? `${v.version} (this one)` : `${v.name} (${v.version.split(" ")[0]})`, title: `${v.name}: ${v.version}, writes programs for ${v.targets.join(", ")}` })));
+    options(
+      this.selects.model,
+      info.models.map((m) => m.name),
+    );
+    options(
+      this.selects.version,
+      info.versions.map((v) => ({
+        value: v.name,
+        label: v.running ? `${v.version} (this one)` : `${v.name} (${v.version.split(" ")[0]})`,
+        title: `${v.name}: ${v.version}, writes programs for ${v.targets.join(", ")}`,
+      })),
+    );
     this.selects.version.parentElement.hidden = info.versions.length < 2;
-    options(this.selects.target, info.targets.map((t) => ({ value: t.name, label: t.compiled ? t.name : `${t.name} (placement only)` })));
+    options(
+      this.selects.target,
+      info.targets.map((t) => ({ value: t.name, label: t.compiled ? t.name : `${t.name} (placement only)` })),
+    );
     options(this.selects.precision, info.choices.precision);
     options(this.selects.td_form, info.choices.td_form);
-    options(this.selects.constants, [{ value: "split", label: "segments of their own" }, { value: "join", label: "behind the tasks" }]);
+    options(this.selects.constants, [
+      { value: "split", label: "segments of their own" },
+      { value: "join", label: "behind the tasks" },
+    ]);
     // Shapes of flexible inputs are typed, as the flag --shape takes them.
-    this.selects.shapes = el("input", { name: "shapes", spellcheck: false, autocomplete: "off", size: 18, "aria-label": "shapes of inputs", on: { change: () => changed("shapes") } });
+    this.selects.shapes = el("input", {
+      name: "shapes",
+      spellcheck: false,
+      autocomplete: "off",
+      size: 18,
+      "aria-label": "shapes of inputs",
+      on: { change: () => changed("shapes") },
+    });
     form.append(el("label", {}, el("span", { class: "dim", textContent: "shape" }), this.selects.shapes));
     if (texts) {
       add("text", "text");
-      options(this.selects.text, [{ value: "edited", label: "as edited" }, { value: "own", label: "model's own" }]);
+      options(this.selects.text, [
+        { value: "edited", label: "as edited" },
+        { value: "own", label: "model's own" },
+      ]);
     }
     this.functions();
   }
 
-  model() { return this.info.models.find((m) => m.name === this.selects.model.value); }
+  model() {
+    return this.info.models.find((m) => m.name === this.selects.model.value);
+  }
 
   functions() {
     const fs = this.model()?.functions || [];
@@ -81,7 +118,10 @@ export class Config {
     for (const f of [...FIELDS, "text"]) {
       const s = this.selects[f];
       if (!s || typeof v[f] !== "string") continue;
-      if (f === "shapes") { s.value = v[f].slice(0, 500); continue; }
+      if (f === "shapes") {
+        s.value = v[f].slice(0, 500);
+        continue;
+      }
       if (![...s.options].some((o) => o.value === v[f])) {
         lost.push(`${f === "version" ? "zinc" : f} ${v[f].slice(0, 60)}`);
       } else {

@@ -16,10 +16,12 @@ export function el(tag, props = {}, ...children) {
 }
 
 export function options(select, values, chosen) {
-  select.replaceChildren(...values.map((v) => {
-    const o = typeof v === "string" ? { value: v, label: v } : v;
-    return el("option", { value: o.value, textContent: o.label, title: o.title });
-  }));
+  select.replaceChildren(
+    ...values.map((v) => {
+      const o = typeof v === "string" ? { value: v, label: v } : v;
+      return el("option", { value: o.value, textContent: o.label, title: o.title });
+    }),
+  );
   if (chosen !== undefined) select.value = chosen;
 }
 

@@ -18,12 +18,21 @@ export class Passes {
       label: "Program lines",
       render: (i) => {
         const l = this.lines[i];
-        return { parts: () => code(l.text), no: l.no, class: `${links.stripe(l.statements)} ${links.mark(l.statements)}` };
+        return {
+          parts: () => code(l.text),
+          no: l.no,
+          class: `${links.stripe(l.statements)} ${links.mark(l.statements)}`,
+        };
       },
-      act: (i) => { const s = (this.lines[i].statements || []).find((x) => x >= 0); if (s !== undefined) pin(s); },
+      act: (i) => {
+        const s = (this.lines[i].statements || []).find((x) => x >= 0);
+        if (s !== undefined) pin(s);
+      },
       hover: (i) => hover(i >= 0 ? this.lines[i].statements || [] : []),
     });
-    $("pass").addEventListener("change", () => { this.show().then(changed); });
+    $("pass").addEventListener("change", () => {
+      this.show().then(changed);
+    });
     $("pass-before").addEventListener("click", () => this.step(-1));
     $("pass-after").addEventListener("click", () => this.step(1));
   }
@@ -35,23 +44,39 @@ export class Passes {
     this.passes = passes;
     this.list.say(why);
     const many = new Set(passes.map((p) => p.function)).size > 1;
-    options($("pass"), passes.map((p, i) => ({ value: String(i), label: `${p.changed ? "\u25cf" : "\u25cb"} ${p.pass}${many ? ` (${p.function})` : ""}${p.changed ? "" : ", unchanged"}` })));
+    options(
+      $("pass"),
+      passes.map((p, i) => ({
+        value: String(i),
+        label:
+          `${p.changed ? "\u25cf" : "\u25cb"} ${p.pass}${many ? ` (${p.function})` : ""}` +
+          `${p.changed ? "" : ", unchanged"}`,
+      })),
+    );
     let at = passes.findIndex((p) => p.pass === chosen);
     if (at < 0) at = passes.length - 1;
     $("pass").value = String(at);
     await this.show();
   }
 
-  at() { return Number($("pass").value || 0); }
-  name() { return this.passes[this.at()]?.pass || ""; }
+  at() {
+    return Number($("pass").value || 0);
+  }
+  name() {
+    return this.passes[this.at()]?.pass || "";
+  }
 
   async show() {
-    const key = this.key, pass = this.at(), p = this.passes[pass];
+    const key = this.key,
+      pass = this.at(),
+      p = this.passes[pass];
     $("pass-what").textContent = p ? p.what : "";
     $("pass-what").title = p ? p.what : "";
     const lines = p ? await rows(`view/${key}/ir`, { pass }) : [];
     if (key !== this.key || pass !== this.at()) return;
-    lines.forEach((l, i) => { l.no = i + 1; });
+    lines.forEach((l, i) => {
+      l.no = i + 1;
+    });
     this.all = lines;
     this.lay();
   }

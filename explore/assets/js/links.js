@@ -39,12 +39,20 @@ export class Links {
   // operation among them, or of the first of all.
   stripe(ids) {
     if (!ids || ids.length === 0) return "";
-    const op = ids.find((i) => i >= 0 && this.statements[i] && this.statements[i].op !== "const" && this.statements[i].op !== "input");
+    const op = ids.find(
+      (i) =>
+        i >= 0 &&
+        this.statements[i] &&
+        this.statements[i].op !== "const" &&
+        this.statements[i].op !== "input",
+    );
     const c = this.colour[op ?? ids[0]];
     return c === undefined ? "" : `s${c}`;
   }
 
-  line(n) { return this.byLine.get(n) || []; }
+  line(n) {
+    return this.byLine.get(n) || [];
+  }
 
   // mark is the class of a row by its statements.
   mark(ids) {
@@ -93,6 +101,8 @@ export class Links {
 
   // holds reports whether bytes of a section are linked.
   holds(section, offset, size) {
-    return this.stretches.some((s) => s.section === section && offset < s.offset + s.size && s.offset < offset + size);
+    return this.stretches.some(
+      (s) => s.section === section && offset < s.offset + s.size && s.offset < offset + size,
+    );
   }
 }

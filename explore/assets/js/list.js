@@ -20,18 +20,35 @@ export class List {
     this.drawn = new Map();
     this.space = el("div", { class: "space" });
     this.note = el("p", { class: "empty", hidden: true });
-    this.view = el("div", { class: "list", tabindex: "0", role: "listbox", "aria-label": label }, this.space, this.note);
+    this.view = el(
+      "div",
+      { class: "list", tabindex: "0", role: "listbox", "aria-label": label },
+      this.space,
+      this.note,
+    );
     host.append(this.view);
     this.view.addEventListener("scroll", () => this.draw());
     this.view.addEventListener("keydown", (e) => this.key(e));
     this.view.addEventListener("click", (e) => {
       const i = this.at(e);
-      if (i >= 0) { this.move(i, false); act?.(i); }
+      if (i >= 0) {
+        this.move(i, false);
+        act?.(i);
+      }
     });
-    if (edit) this.view.addEventListener("dblclick", (e) => { const i = this.at(e); if (i >= 0) edit(i); });
+    if (edit)
+      this.view.addEventListener("dblclick", (e) => {
+        const i = this.at(e);
+        if (i >= 0) edit(i);
+      });
     if (hover) {
       let last = -1;
-      const tell = (i) => { if (i !== last) { last = i; hover(i); } };
+      const tell = (i) => {
+        if (i !== last) {
+          last = i;
+          hover(i);
+        }
+      };
       this.view.addEventListener("pointermove", (e) => tell(this.at(e)));
       this.view.addEventListener("pointerleave", () => tell(-1));
     }
@@ -65,11 +82,15 @@ export class List {
   }
 
   draw() {
-    const top = this.view.scrollTop, height = this.view.clientHeight;
+    const top = this.view.scrollTop,
+      height = this.view.clientHeight;
     const from = Math.max(0, Math.floor(top / ROW) - SPARE);
     const to = Math.min(this.count, Math.ceil((top + height) / ROW) + SPARE);
     for (const [i, node] of this.drawn) {
-      if (i < from || i >= to) { node.remove(); this.drawn.delete(i); }
+      if (i < from || i >= to) {
+        node.remove();
+        this.drawn.delete(i);
+      }
     }
     const fresh = [];
     for (let i = from; i < to; i++) {
@@ -89,7 +110,8 @@ export class List {
     node.setAttribute("aria-setsize", this.count);
     node.setAttribute("aria-posinset", i + 1);
     if (r.no !== undefined) node.append(el("span", { class: "no", textContent: r.no }));
-    if (r.parts) node.append(...r.parts()); else node.append(r.text);
+    if (r.parts) node.append(...r.parts());
+    else node.append(r.text);
     if (r.dim) node.append(el("span", { class: "dim", textContent: r.dim }));
     if (r.title) node.title = r.title;
     this.dress(i, node, r.class);
@@ -117,8 +139,10 @@ export class List {
   // show brings a row into sight, with some rows around it; after is how many rows
   // behind it belong to it.
   show(i, after = 0) {
-    const h = this.view.clientHeight, room = Math.min(3 * ROW, h / 4);
-    const top = i * ROW - room, bottom = (i + 1 + after) * ROW + room;
+    const h = this.view.clientHeight,
+      room = Math.min(3 * ROW, h / 4);
+    const top = i * ROW - room,
+      bottom = (i + 1 + after) * ROW + room;
     const now = this.view.scrollTop;
     if (top < now || bottom > now + h) {
       const far = top < now - h || bottom > now + 2 * h;
@@ -130,7 +154,14 @@ export class List {
   key(e) {
     if (e.target !== this.view || e.ctrlKey || e.altKey || e.metaKey) return;
     const page = Math.max(1, Math.floor(this.view.clientHeight / ROW) - 1);
-    const to = { ArrowDown: this.cursor + 1, ArrowUp: this.cursor - 1, PageDown: this.cursor + page, PageUp: this.cursor - page, Home: 0, End: this.count - 1 }[e.key];
+    const to = {
+      ArrowDown: this.cursor + 1,
+      ArrowUp: this.cursor - 1,
+      PageDown: this.cursor + page,
+      PageUp: this.cursor - page,
+      Home: 0,
+      End: this.count - 1,
+    }[e.key];
     if (to !== undefined) {
       e.preventDefault();
       this.move(to);

@@ -33,17 +33,33 @@ export class Source {
       edit: (i) => this.edit(i),
     });
     this.list.view.addEventListener("keydown", (e) => {
-      if (e.key === "e" && !e.ctrlKey && !e.metaKey && e.target === this.list.view) { e.preventDefault(); e.stopPropagation(); this.edit(this.list.cursor); }
+      if (e.key === "e" && !e.ctrlKey && !e.metaKey && e.target === this.list.view) {
+        e.preventDefault();
+        e.stopPropagation();
+        this.edit(this.list.cursor);
+      }
     });
     $("edit").addEventListener("click", () => this.edit(this.list.cursor));
     $("edit-all").addEventListener("click", () => this.whole(!this.editing()));
-    $("revert").addEventListener("click", () => { this.close(); this.put([...this.own]); this.changed(); });
-    const soon = later(300, () => { this.lines = $("whole").value.split("\n"); this.layout(); this.changed(); });
+    $("revert").addEventListener("click", () => {
+      this.close();
+      this.put([...this.own]);
+      this.changed();
+    });
+    const soon = later(300, () => {
+      this.lines = $("whole").value.split("\n");
+      this.layout();
+      this.changed();
+    });
     $("whole").addEventListener("input", soon);
-    $("find").addEventListener("keydown", (e) => { if (e.key === "Enter") this.find($("find").value); });
+    $("find").addEventListener("keydown", (e) => {
+      if (e.key === "Enter") this.find($("find").value);
+    });
   }
 
-  editing() { return !$("whole").hidden; }
+  editing() {
+    return !$("whole").hidden;
+  }
 
   open(text, fixed) {
     this.close();
@@ -62,9 +78,13 @@ export class Source {
     this.layout();
   }
 
-  edited() { return this.lines.length !== this.own.length || this.lines.some((l, i) => l !== this.own[i]); }
+  edited() {
+    return this.lines.length !== this.own.length || this.lines.some((l, i) => l !== this.own[i]);
+  }
 
-  text() { return this.lines.join("\n"); }
+  text() {
+    return this.lines.join("\n");
+  }
 
   // diagnose puts what is wrong beneath its lines.
   diagnose(places) {
@@ -90,7 +110,8 @@ export class Source {
     for (const p of this.places) {
       const at = Math.min(Math.max(p.line, 0), this.lines.length);
       if (!below.has(at)) below.set(at, []);
-      for (const t of fit(p.text.replace(/\n$/, "").split("\n"), this.width())) below.get(at).push({ line: at, diag: t, severity: p.severity });
+      for (const t of fit(p.text.replace(/\n$/, "").split("\n"), this.width()))
+        below.get(at).push({ line: at, diag: t, severity: p.severity });
     }
     this.rows = [...(below.get(0) || [])];
     this.rowOf = [];
@@ -109,11 +130,17 @@ export class Source {
     if (r.diag !== undefined) return { text: r.diag, no: "", class: `diag ${r.severity}` };
     const ids = this.links.line(r.line);
     const edited = this.own[r.line - 1] !== this.lines[r.line - 1] ? " edited" : "";
-    return { parts: () => code(this.lines[r.line - 1]), no: r.line, class: `${this.links.stripe(ids)} ${this.links.mark(ids)}${edited}` };
+    return {
+      parts: () => code(this.lines[r.line - 1]),
+      no: r.line,
+      class: `${this.links.stripe(ids)} ${this.links.mark(ids)}${edited}`,
+    };
   }
 
   // width is how many characters a row shows beside its number.
-  width() { return Math.max(24, Math.floor((this.host.clientWidth - 80) / 7.25)); }
+  width() {
+    return Math.max(24, Math.floor((this.host.clientWidth - 80) / 7.25));
+  }
 
   // hide leaves the statements of constants out; the line at the cursor stays in sight.
   hide(on) {
@@ -139,19 +166,35 @@ export class Source {
     const line = this.rows[i].line;
     if (line < 1) return;
     const before = this.lines[line - 1];
-    const box = el("textarea", { class: "line-edit", "aria-label": `Line ${line}`, spellcheck: false, value: before });
+    const box = el("textarea", {
+      class: "line-edit",
+      "aria-label": `Line ${line}`,
+      spellcheck: false,
+      value: before,
+    });
     // The line may be far wider than the pane: the box is as wide as the pane and wraps.
     this.list.view.scrollLeft = 0;
     const width = this.list.view.clientWidth;
     box.style.width = `${width}px`;
-    box.rows = Math.min(12, Math.ceil(before.length * 7.3 / Math.max(width - 80, 100)) + 1);
+    box.rows = Math.min(12, Math.ceil((before.length * 7.3) / Math.max(width - 80, 100)) + 1);
     box.style.top = `${this.rowOf[line] * ROW}px`;
-    const soon = later(250, () => { if (this.editor === box) this.replace(line, box.value); });
+    const soon = later(250, () => {
+      if (this.editor === box) this.replace(line, box.value);
+    });
     box.addEventListener("input", soon);
     box.addEventListener("keydown", (e) => {
       e.stopPropagation();
-      if (e.key === "Enter" && !e.shiftKey) { e.preventDefault(); this.close(); this.list.view.focus(); }
-      if (e.key === "Escape") { e.preventDefault(); box.value = before; this.close(); this.list.view.focus(); }
+      if (e.key === "Enter" && !e.shiftKey) {
+        e.preventDefault();
+        this.close();
+        this.list.view.focus();
+      }
+      if (e.key === "Escape") {
+        e.preventDefault();
+        box.value = before;
+        this.close();
+        this.list.view.focus();
+      }
     });
     box.addEventListener("blur", () => this.close());
     this.editor = box;
@@ -176,7 +219,8 @@ export class Source {
     const box = this.editor;
     if (!box) return;
     this.editor = null;
-    const text = box.value, line = this.editLine;
+    const text = box.value,
+      line = this.editLine;
     box.remove();
     if (text.includes("\n")) {
       this.lines.splice(line - 1, 1, ...text.split("\n"));
@@ -193,7 +237,10 @@ export class Source {
     $("whole").hidden = !on;
     this.host.classList.toggle("whole", on);
     this.tell();
-    if (on) { $("whole").value = this.text(); $("whole").focus(); }
+    if (on) {
+      $("whole").value = this.text();
+      $("whole").focus();
+    }
   }
 
   find(what) {
@@ -220,11 +267,16 @@ function fit(lines, width) {
       out.push(...wrap(lines[i], width));
       continue;
     }
-    const source = lines[i], at = caret[1].length, size = Math.min(caret[2].length, width - 4);
+    const source = lines[i],
+      at = caret[1].length,
+      size = Math.min(caret[2].length, width - 4);
     let from = Math.min(source.search(/\S|$/), at);
     if (at + size - from > width - 2) from = Math.max(from, Math.min(at - 2, at + size - width + 12));
     const more = from > source.search(/\S|$/) ? "\u2026" : "";
-    out.push(`  ${more}${source.slice(from, from + width - 4)}`, `  ${" ".repeat(more.length + at - from)}${caret[2].slice(0, size)}`);
+    out.push(
+      `  ${more}${source.slice(from, from + width - 4)}`,
+      `  ${" ".repeat(more.length + at - from)}${caret[2].slice(0, size)}`,
+    );
     i++;
   }
   return out;

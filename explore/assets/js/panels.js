@@ -5,10 +5,21 @@ import { bytes, el, hex } from "./dom.js";
 import { List, widest } from "./list.js";
 
 const cell = (text, props = {}) => el("td", { textContent: text, ...props });
-const table = (head, rows) => el("table", {}, el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { textContent: h, scope: "col" })))), el("tbody", {}, ...rows));
+const table = (head, rows) =>
+  el(
+    "table",
+    {},
+    el("thead", {}, el("tr", {}, ...head.map((h) => el("th", { textContent: h, scope: "col" })))),
+    el("tbody", {}, ...rows),
+  );
 
 // sectionOf is the section of the bytes' pane that a part of the container is.
-const sectionOf = (p) => (p.section === "__text" ? "text" : p.bytes && (p.section.startsWith("__kern") || p.segment === "__TEXT" && p.section === "__const") ? "constants" : "");
+const sectionOf = (p) =>
+  p.section === "__text"
+    ? "text"
+    : p.bytes && (p.section.startsWith("__kern") || (p.segment === "__TEXT" && p.section === "__const"))
+      ? "constants"
+      : "";
 
 // Container is where the parts of the container lie.
 export class Container {
@@ -24,30 +35,58 @@ export class Container {
     this.host.replaceChildren();
     this.marks = [];
     this.ticks = [];
-    if (!key) { this.host.append(el("p", { class: "dim", textContent: why || "There is no container." })); return; }
+    if (!key) {
+      this.host.append(el("p", { class: "dim", textContent: why || "There is no container." }));
+      return;
+    }
     const m = await get(`view/${key}/container`);
     const most = Math.max(...m.parts.map((p) => p.bytes), 1);
     this.map(m);
     const rows = m.parts.map((p) => {
       const name = p.section ? `\u00a0\u00a0${p.section}` : p.segment;
       const bar = el("div", { class: "share-of" });
-      bar.style.width = p.bytes ? `${Math.max(1, 100 * Math.log1p(p.bytes) / Math.log1p(most))}%` : "0";
+      bar.style.width = p.bytes ? `${Math.max(1, (100 * Math.log1p(p.bytes)) / Math.log1p(most))}%` : "0";
       const section = sectionOf(p);
-      const tr = el("tr", {}, cell(name), cell(hex(p.address), { class: "num" }), cell(hex(p.size), { class: "num" }), cell(p.bytes ? hex(p.offset) : "", { class: "num" }), el("td", {}, bar));
+      const tr = el(
+        "tr",
+        {},
+        cell(name),
+        cell(hex(p.address), { class: "num" }),
+        cell(hex(p.size), { class: "num" }),
+        cell(p.bytes ? hex(p.offset) : "", { class: "num" }),
+        el("td", {}, bar),
+      );
       if (p.bytes) {
         tr.tabIndex = 0;
         const go = () => (section ? this.show(section, 0) : this.show("file", p.offset));
         tr.addEventListener("click", go);
-        tr.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
+        tr.addEventListener("keydown", (e) => {
+          if (e.key === "Enter") go();
+        });
       }
       if (section && p.section) this.marks.push({ tr, section });
       return tr;
     });
     this.host.append(
-      el("p", { textContent: `${bytes(m.size)}, ${m.ports} ports, ${m.tensors} tensors, ${m.symbols} symbols, ${m.relocations} relocations` }),
+      el("p", {
+        textContent: `${bytes(m.size)}, ${m.ports} ports, ${m.tensors} tensors, ` +
+          `${m.symbols} symbols, ${m.relocations} relocations`,
+      }),
       table(["segment, section", "address", "size", "in the file", "bytes (logarithmic)"], rows),
       el("p", {}, el("b", { textContent: "Procedures" })),
-      table(["name", "entry", "tasks", "buffer-access registers"], m.procedures.map((p) => el("tr", {}, cell(p.name), cell(hex(p.entry), { class: "num" }), cell(p.tasks, { class: "num" }), cell(p.bars.map((b) => `${b.index}: ${hex(b.address)}`).join("  "), { class: "values" })))),
+      table(
+        ["name", "entry", "tasks", "buffer-access registers"],
+        m.procedures.map((p) =>
+          el(
+            "tr",
+            {},
+            cell(p.name),
+            cell(hex(p.entry), { class: "num" }),
+            cell(p.tasks, { class: "num" }),
+            cell(p.bars.map((b) => `${b.index}: ${hex(b.address)}`).join("  "), { class: "values" }),
+          ),
+        ),
+      ),
       el("p", { class: "values", textContent: m.banner }),
     );
     this.restyle();
@@ -57,10 +96,18 @@ export class Container {
   // and in each where the bytes of what is pinned lie.
   map(m) {
     this.ticks = [];
-    const strip = el("div", { class: "map", role: "img", "aria-label": "The parts of the container in the order of the file" });
+    const strip = el("div", {
+      class: "map",
+      role: "img",
+      "aria-label": "The parts of the container in the order of the file",
+    });
     let at = 0;
     const add = (name, size, go, key) => {
-      const node = el("div", { class: `part${go ? " go" : ""}`, title: `${name}, ${bytes(size)}`, on: go ? { click: go } : {} }, el("span", { textContent: name }));
+      const node = el(
+        "div",
+        { class: `part${go ? " go" : ""}`, title: `${name}, ${bytes(size)}`, on: go ? { click: go } : {} },
+        el("span", { textContent: name }),
+      );
       node.style.flexGrow = Math.log1p(size);
       if (key) {
         const ticks = el("div", { class: "ticks" });
@@ -71,27 +118,55 @@ export class Container {
     };
     let constants = 0; // constants of the sections before
     for (const p of m.parts.filter((p) => p.section && p.bytes).sort((a, b) => a.offset - b.offset)) {
-      if (p.offset > at) add(at === 0 ? "header, commands" : "padding", p.offset - at, ((from) => () => this.show("file", from))(at), null);
+      if (p.offset > at)
+        add(
+          at === 0 ? "header, commands" : "padding",
+          p.offset - at,
+          (
+            (from) => () =>
+              this.show("file", from)
+          )(at),
+          null,
+        );
       const section = sectionOf(p);
-      add(p.section, p.bytes, () => this.show(section || "file", section ? 0 : p.offset), section && { section, from: section === "constants" ? constants : 0 });
+      add(
+        p.section,
+        p.bytes,
+        () => this.show(section || "file", section ? 0 : p.offset),
+        section && { section, from: section === "constants" ? constants : 0 },
+      );
       if (section === "constants") constants += p.bytes;
       at = p.offset + p.bytes;
     }
-    if (m.size > at) add("rest", m.size - at, ((from) => () => this.show("file", from))(at), null);
+    if (m.size > at)
+      add(
+        "rest",
+        m.size - at,
+        (
+          (from) => () =>
+            this.show("file", from)
+        )(at),
+        null,
+      );
     this.host.append(strip);
   }
 
   restyle() {
     for (const { ticks, section, from, size } of this.ticks || []) {
-      const shown = this.links.stretches.filter((s) => s.section === section && s.offset < from + size && s.offset + s.size > from).slice(0, 400);
-      ticks.replaceChildren(...shown.map((s) => {
-        const tick = el("i");
-        tick.style.left = `${100 * Math.max(0, s.offset - from) / size}%`;
-        tick.style.width = `${100 * Math.min(s.size, size) / size}%`;
-        return tick;
-      }));
+      const shown = this.links.stretches
+        .filter((s) => s.section === section && s.offset < from + size && s.offset + s.size > from)
+        .slice(0, 400);
+      ticks.replaceChildren(
+        ...shown.map((s) => {
+          const tick = el("i");
+          tick.style.left = `${(100 * Math.max(0, s.offset - from)) / size}%`;
+          tick.style.width = `${(100 * Math.min(s.size, size)) / size}%`;
+          return tick;
+        }),
+      );
     }
-    for (const { tr, section } of this.marks) tr.className = this.links.stretches.some((s) => s.section === section) ? "strong" : "";
+    for (const { tr, section } of this.marks)
+      tr.className = this.links.stretches.some((s) => s.section === section) ? "strong" : "";
   }
 }
 
@@ -105,9 +180,17 @@ export class Chain {
       render: (i) => {
         const r = this.rows[i];
         if (r.head) return { text: r.head, class: "fold" };
-        return { text: r.text, no: r.id, class: `${r.stripe} ${links.operations.has(r.id) ? "strong" : r.statements.some((s) => links.near.has(s)) ? "hover" : ""}`, title: r.title };
+        return {
+          text: r.text,
+          no: r.id,
+          class: `${r.stripe} ` +
+            (links.operations.has(r.id) ? "strong" : r.statements.some((s) => links.near.has(s)) ? "hover" : ""),
+          title: r.title,
+        };
       },
-      act: (i) => { if (!this.rows[i].head) pin("operation", this.rows[i].id); },
+      act: (i) => {
+        if (!this.rows[i].head) pin("operation", this.rows[i].id);
+      },
       hover: (i) => hover(i >= 0 && !this.rows[i].head ? this.rows[i].statements : []),
     });
   }
@@ -118,12 +201,21 @@ export class Chain {
       const c = await get(`view/${key}/chain`);
       let id = 0;
       const names = (list) => list.map((o) => `${o.name} ${o.type}`).join(", ");
-      const whole = (list) => list.map((o) => `${o.name} ${o.type} ${o.aperture}, ${bytes(o.bytes)}`).join("\n");
+      const whole = (list) =>
+        list.map((o) => `${o.name} ${o.type} ${o.aperture}, ${bytes(o.bytes)}`).join("\n");
       for (const f of c.functions) {
-        rows.push({ head: `function ${f.name}, ${f.operations.length} operations; descriptor of ${bytes(c.bytes)}` });
+        rows.push({
+          head: `function ${f.name}, ${f.operations.length} operations; descriptor of ${bytes(c.bytes)}`,
+        });
         for (const o of f.operations) {
           const statements = c.sources[id].statements;
-          rows.push({ id, statements, stripe: this.links.stripe(statements), text: `${o.type.padEnd(13)} ${o.detail}   (${names(o.inputs)}) \u2192 (${names(o.outputs)})`, title: `${o.name}\nin:\n${whole(o.inputs)}\nout:\n${whole(o.outputs)}` });
+          rows.push({
+            id,
+            statements,
+            stripe: this.links.stripe(statements),
+            text: `${o.type.padEnd(13)} ${o.detail}   (${names(o.inputs)}) \u2192 (${names(o.outputs)})`,
+            title: `${o.name}\nin:\n${whole(o.inputs)}\nout:\n${whole(o.outputs)}`,
+          });
           id++;
         }
       }
@@ -144,17 +236,61 @@ export class Outputs {
   constructor(host) {
     this.key = "";
     this.seed = el("input", { type: "number", min: 0, max: 4294967295, value: "1", "aria-label": "seed" });
-    this.engine = el("select", { "aria-label": "what runs it" }, el("option", { value: "sim", textContent: "the whole stack" }), el("option", { value: "direct", textContent: "the engine alone" }));
-    this.mode = el("select", { "aria-label": "arithmetic" }, el("option", { value: "ane", textContent: "as the engine computes" }), el("option", { value: "ane-lanes", textContent: "and its lanes, slower" }), el("option", { value: "ieee", textContent: "IEEE, fp16 storage" }));
-    this.button = el("button", { type: "button", textContent: "Run", id: "run", on: { click: () => this.run() } });
+    this.engine = el(
+      "select",
+      { "aria-label": "what runs it" },
+      el("option", { value: "sim", textContent: "the whole stack" }),
+      el("option", { value: "direct", textContent: "the engine alone" }),
+    );
+    this.mode = el(
+      "select",
+      { "aria-label": "arithmetic" },
+      el("option", { value: "ane", textContent: "as the engine computes" }),
+      el("option", { value: "ane-lanes", textContent: "and its lanes, slower" }),
+      el("option", { value: "ieee", textContent: "IEEE, fp16 storage" }),
+    );
+    this.button = el("button", {
+      type: "button",
+      textContent: "Run",
+      id: "run",
+      on: { click: () => this.run() },
+    });
     this.out = el("div", { id: "outputs", role: "status", "aria-live": "polite" });
-    host.append(el("div", { class: "scroll" }, el("form", { on: { submit: (e) => { e.preventDefault(); this.run(); } } }, el("label", {}, "seed ", this.seed), this.engine, this.mode, this.button), this.out));
+    host.append(
+      el(
+        "div",
+        { class: "scroll" },
+        el(
+          "form",
+          {
+            on: {
+              submit: (e) => {
+                e.preventDefault();
+                this.run();
+              },
+            },
+          },
+          el("label", {}, "seed ", this.seed),
+          this.engine,
+          this.mode,
+          this.button,
+        ),
+        this.out,
+      ),
+    );
   }
 
   take(key, why = "") {
     this.key = key;
     this.button.disabled = !key;
-    this.out.replaceChildren(el("p", { class: "dim", textContent: key ? "Inputs follow from the seed; states are zeros." : why || "There is no pair to run." }));
+    this.out.replaceChildren(
+      el("p", {
+        class: "dim",
+        textContent: key
+          ? "Inputs follow from the seed; states are zeros."
+          : why || "There is no pair to run.",
+      }),
+    );
   }
 
   async run() {
@@ -162,9 +298,16 @@ export class Outputs {
     this.button.disabled = true;
     this.out.textContent = "running ...";
     try {
-      const r = await post(`view/${key}/run`, { seed: Number(this.seed.value) || 0, numerics: this.mode.value, engine: this.engine.value });
+      const r = await post(`view/${key}/run`, {
+        seed: Number(this.seed.value) || 0,
+        numerics: this.mode.value,
+        engine: this.engine.value,
+      });
       if (key !== this.key) return;
-      this.out.replaceChildren(...this.tensors("Outputs", r.outputs), ...this.tensors("Inputs, made of the seed", r.inputs));
+      this.out.replaceChildren(
+        ...this.tensors("Outputs", r.outputs),
+        ...this.tensors("Inputs, made of the seed", r.inputs),
+      );
     } catch (e) {
       this.out.textContent = e.message;
     } finally {
@@ -174,18 +317,35 @@ export class Outputs {
 
   tensors(title, list) {
     const number = (x) => (typeof x === "number" ? Number(x.toPrecision(6)).toString() : x);
-    return [el("h2", { textContent: title }), ...list.flatMap((t) => {
-      const most = Math.max(...t.histogram, 1);
-      const bars = el("div", { class: "histogram", role: "img", "aria-label": `histogram of ${t.name}` }, ...t.histogram.map((n) => {
-        const bar = el("div", { title: String(n) });
-        bar.style.height = `${100 * n / most}%`;
-        return bar;
-      }));
-      return [
-        el("p", {}, el("b", { textContent: t.name }), ` ${t.type}  min ${number(t.min)} max ${number(t.max)} mean ${number(t.mean)}${t.not_finite ? `, ${t.not_finite} not finite` : ""}`),
-        t.histogram.filter(Boolean).length > 1 ? bars : null, el("p", { class: "values", textContent: `[${t.first.map(number).join(", ")}${t.first.length >= 16 ? ", ..." : ""}]` }),
-      ].filter(Boolean);
-    })];
+    return [
+      el("h2", { textContent: title }),
+      ...list.flatMap((t) => {
+        const most = Math.max(...t.histogram, 1);
+        const bars = el(
+          "div",
+          { class: "histogram", role: "img", "aria-label": `histogram of ${t.name}` },
+          ...t.histogram.map((n) => {
+            const bar = el("div", { title: String(n) });
+            bar.style.height = `${(100 * n) / most}%`;
+            return bar;
+          }),
+        );
+        return [
+          el(
+            "p",
+            {},
+            el("b", { textContent: t.name }),
+            ` ${t.type}  min ${number(t.min)} max ${number(t.max)} mean ${number(t.mean)}` +
+              (t.not_finite ? `, ${t.not_finite} not finite` : ""),
+          ),
+          t.histogram.filter(Boolean).length > 1 ? bars : null,
+          el("p", {
+            class: "values",
+            textContent: `[${t.first.map(number).join(", ")}${t.first.length >= 16 ? ", ..." : ""}]`,
+          }),
+        ].filter(Boolean);
+      }),
+    ];
   }
 }
 
@@ -197,18 +357,45 @@ export class Placement {
     this.line = line;
   }
 
-  say(why) { this.host.replaceChildren(el("p", { class: "dim", textContent: why })); }
+  say(why) {
+    this.host.replaceChildren(el("p", { class: "dim", textContent: why }));
+  }
 
   // take shows what compiled; why says why there is no pair, "" where there is one.
   take(summary, why) {
     const refusals = (summary.refusals || []).map((r) => {
-      const tr = el("tr", { tabIndex: 0 }, cell(r.line || "", { class: "num" }), el("td", {}, el("div", { class: "values", textContent: `${r.op} ${r.name}` }), el("div", { textContent: r.reason }), r.rewrite ? el("div", { class: "rewrite", textContent: r.rewrite }) : null));
+      const tr = el(
+        "tr",
+        { tabIndex: 0 },
+        cell(r.line || "", { class: "num" }),
+        el(
+          "td",
+          {},
+          el("div", { class: "values", textContent: `${r.op} ${r.name}` }),
+          el("div", { textContent: r.reason }),
+          r.rewrite ? el("div", { class: "rewrite", textContent: r.rewrite }) : null,
+        ),
+      );
       const go = () => this.line(r.line);
       tr.addEventListener("click", go);
-      tr.addEventListener("keydown", (e) => { if (e.key === "Enter") go(); });
+      tr.addEventListener("keydown", (e) => {
+        if (e.key === "Enter") go();
+      });
       return tr;
     });
-    this.host.replaceChildren(el("p", { textContent: summary.line }), el("p", { textContent: why || `container of ${bytes(summary.container_bytes)} (tasks ${bytes(summary.text_bytes)}, constants ${bytes(summary.constant_bytes)}), descriptor of ${bytes(summary.descriptor_bytes)}` }));
-    if (refusals.length) this.host.append(el("p", {}, el("b", { textContent: "On the CPU, and why" })), table(["line", "operation, reason, what to write instead"], refusals));
+    this.host.replaceChildren(
+      el("p", { textContent: summary.line }),
+      el("p", {
+        textContent:
+          why ||
+          `container of ${bytes(summary.container_bytes)} (tasks ${bytes(summary.text_bytes)}, constants ` +
+            `${bytes(summary.constant_bytes)}), descriptor of ${bytes(summary.descriptor_bytes)}`,
+      }),
+    );
+    if (refusals.length)
+      this.host.append(
+        el("p", {}, el("b", { textContent: "On the CPU, and why" })),
+        table(["line", "operation, reason, what to write instead"], refusals),
+      );
   }
 }

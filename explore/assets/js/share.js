@@ -22,7 +22,11 @@ async function through(stream, bytes, limit) {
 }
 
 export async function pack(state) {
-  const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)), MOST);
+  const packed = await through(
+    new CompressionStream("deflate-raw"),
+    new TextEncoder().encode(JSON.stringify(state)),
+    MOST,
+  );
   let s = "";
   for (let i = 0; i < packed.length; i += 4096) s += String.fromCharCode(...packed.subarray(i, i + 4096));
   return "z1." + btoa(s).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -43,13 +47,24 @@ export function change(before, after) {
   let a = 0;
   while (a < before.length && a < after.length && before[a] === after[a]) a++;
   let b = 0;
-  while (b < before.length - a && b < after.length - a && before[before.length - 1 - b] === after[after.length - 1 - b]) b++;
+  while (
+    b < before.length - a &&
+    b < after.length - a &&
+    before[before.length - 1 - b] === after[after.length - 1 - b]
+  )
+    b++;
   if (a + b === before.length && before.length === after.length) return null;
   return { from: a, drop: before.length - a - b, put: after.slice(a, after.length - b) };
 }
 
 export function apply(before, c) {
   if (!c || !Number.isInteger(c.from) || !Number.isInteger(c.drop) || !Array.isArray(c.put)) return null;
-  if (c.from < 0 || c.drop < 0 || c.from + c.drop > before.length || !c.put.every((l) => typeof l === "string")) return null;
+  if (
+    c.from < 0 ||
+    c.drop < 0 ||
+    c.from + c.drop > before.length ||
+    !c.put.every((l) => typeof l === "string")
+  )
+    return null;
   return [...before.slice(0, c.from), ...c.put, ...before.slice(c.from + c.drop)];
 }

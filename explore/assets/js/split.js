@@ -8,7 +8,10 @@ const STEP = 40;
 // splitters makes the two lines move. moved is called when one did.
 export function splitters(moved) {
   const main = $("main");
-  for (const [id, name, pane] of [["split-left", "--left", () => $("mil")], ["split-right", "--right", () => $("right")]]) {
+  for (const [id, name, pane] of [
+    ["split-left", "--left", () => $("mil")],
+    ["split-right", "--right", () => $("right")],
+  ]) {
     const line = $(id);
     const set = (width) => {
       const most = main.clientWidth - 2 * LEAST;
@@ -19,10 +22,13 @@ export function splitters(moved) {
     line.addEventListener("pointerdown", (e) => {
       e.preventDefault();
       line.setPointerCapture(e.pointerId);
-      const from = e.clientX, width = pane().clientWidth;
+      const from = e.clientX,
+        width = pane().clientWidth;
       const move = (m) => set(width + by * (m.clientX - from));
       line.addEventListener("pointermove", move);
-      line.addEventListener("lostpointercapture", () => line.removeEventListener("pointermove", move), { once: true });
+      line.addEventListener("lostpointercapture", () => line.removeEventListener("pointermove", move), {
+        once: true,
+      });
     });
     line.addEventListener("keydown", (e) => {
       const d = { ArrowLeft: -STEP, ArrowRight: STEP }[e.key];
@@ -30,7 +36,10 @@ export function splitters(moved) {
       e.preventDefault();
       set(pane().clientWidth + by * d);
     });
-    line.addEventListener("dblclick", () => { main.style.removeProperty(name); moved(); });
+    line.addEventListener("dblclick", () => {
+      main.style.removeProperty(name);
+      moved();
+    });
   }
 }
 
@@ -44,6 +53,7 @@ export function widths() {
 export function setWidths(w) {
   if (!w || typeof w !== "object") return;
   for (const side of ["left", "right"]) {
-    if (Number.isInteger(w[side]) && w[side] >= LEAST && w[side] <= 10000) $("main").style.setProperty(`--${side}`, `${w[side]}px`);
+    if (Number.isInteger(w[side]) && w[side] >= LEAST && w[side] <= 10000)
+      $("main").style.setProperty(`--${side}`, `${w[side]}px`);
   }
 }

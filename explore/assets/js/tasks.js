@@ -14,33 +14,67 @@ export class Tasks {
     this.fields = [];
     this.task = null;
     this.key = "";
-    const top = el("div"), below = el("div");
+    const top = el("div"),
+      below = el("div");
     host.append(el("div", { class: "split" }, top, below));
     this.list = new List(top, {
       label: "Tasks",
       render: (i) => {
         const t = this.tasks[i];
-        const mark = links.tasks.has(i) ? "strong" : links.nearTask === i ? "hover" : links.mark(t.statements) === "hover" ? "hover" : "";
+        const mark = links.tasks.has(i)
+          ? "strong"
+          : links.nearTask === i
+            ? "hover"
+            : links.mark(t.statements) === "hover"
+              ? "hover"
+              : "";
         return {
-          text: `${`${t.procedure}/${t.index}`.padEnd(this.wide.name)} ${t.attested ? "\u2713" : "\u00b7"} ${t.rule.padEnd(this.wide.rule)} ${t.op.padEnd(this.wide.op)} `, no: i, dim: `${hex(t.offset).padStart(8)} ${String(t.words).padStart(4)} words`,
-          title: `${t.kind}\n${t.attested ? "\u2713 recorded programs hold tasks of this kind" : "\u00b7 no recorded program vouches for this kind of task"}`, class: `${links.stripe(t.statements)} ${mark}`,
+          text: `${`${t.procedure}/${t.index}`.padEnd(this.wide.name)} ` +
+            `${t.attested ? "\u2713" : "\u00b7"} ${t.rule.padEnd(this.wide.rule)} ${t.op.padEnd(this.wide.op)} `,
+          no: i,
+          dim: `${hex(t.offset).padStart(8)} ${String(t.words).padStart(4)} words`,
+          title: `${t.kind}\n` +
+            (t.attested
+              ? "\u2713 recorded programs have tasks of this kind"
+              : "\u00b7 no recorded program has a task of this kind"),
+          class: `${links.stripe(t.statements)} ${mark}`,
         };
       },
-      act: (i) => { this.open(i); pin("task", i); },
+      act: (i) => {
+        this.open(i);
+        pin("task", i);
+      },
       hover: (i) => hover(i >= 0 ? this.tasks[i].statements : [], i),
     });
     this.detail = new List(below, {
       label: "Fields of the task",
       render: (i) => {
         const f = this.fields[i];
-        return { text: `${f.name.padEnd(29)} ${f.text.padEnd(18)} `, no: f.word, dim: `${f.known === "modelled" ? "(modelled) " : ""}${f.doc}`, class: f.value === 0 ? "dim" : "" };
+        return {
+          text: `${f.name.padEnd(29)} ${f.text.padEnd(18)} `,
+          no: f.word,
+          dim: `${f.known === "modelled" ? "(modelled) " : ""}${f.doc}`,
+          class: f.value === 0 ? "dim" : "",
+        };
       },
       act: (i) => this.help(i),
-      hover: (i) => { if (i >= 0) { this.help(i); } else { untip(); point(-1); } },
+      hover: (i) => {
+        if (i >= 0) {
+          this.help(i);
+        } else {
+          untip();
+          point(-1);
+        }
+      },
     });
-    this.detail.view.addEventListener("pointermove", (e) => { this.pointer = { x: e.clientX, y: e.clientY }; });
+    this.detail.view.addEventListener("pointermove", (e) => {
+      this.pointer = { x: e.clientX, y: e.clientY };
+    });
     this.detail.view.addEventListener("keydown", () => setTimeout(() => this.help(this.detail.cursor, true)));
-    this.detail.view.addEventListener("blur", () => { untip(); point(-1); });
+    this.detail.view.addEventListener("blur", () => {
+      untip();
+      point(-1);
+    });
   }
 
   help(i, keys = false) {
@@ -58,7 +92,11 @@ export class Tasks {
     if (key !== this.key) return;
     this.tasks = tasks;
     // Columns are as wide as most need.
-    this.wide = { name: Math.min(12, widest(tasks.map((t) => `${t.procedure}/${t.index}`))), rule: Math.min(14, widest(tasks.map((t) => t.rule))), op: Math.min(24, widest(tasks.map((t) => t.op))) };
+    this.wide = {
+      name: Math.min(12, widest(tasks.map((t) => `${t.procedure}/${t.index}`))),
+      rule: Math.min(14, widest(tasks.map((t) => t.rule))),
+      op: Math.min(24, widest(tasks.map((t) => t.op))),
+    };
     this.list.say(why);
     this.list.set(tasks.length, widest(tasks.map((t) => t.op)) + 54);
     this.fields = [];
@@ -85,7 +123,11 @@ export class Tasks {
     if (!t || offset < t.offset || offset >= t.offset + 4 * t.words) return false;
     const word = (offset - t.offset) >> 2;
     const fs = this.fields.filter((f) => f.word === word);
-    tip(at, `word ${word} of task ${t.task} = ${hex(t.word_values[word])}`, ...fs.slice(0, 8).map((f) => `${f.name} = ${f.text}${f.doc ? ` (${f.doc})` : ""}`));
+    tip(
+      at,
+      `word ${word} of task ${t.task} = ${hex(t.word_values[word])}`,
+      ...fs.slice(0, 8).map((f) => `${f.name} = ${f.text}${f.doc ? ` (${f.doc})` : ""}`),
+    );
     return true;
   }
 

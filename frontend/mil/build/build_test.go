@@ -36,17 +36,25 @@ func TestForms(t *testing.T) {
 	p := mustBuild(t, `program(1.3)
 [buildInfo = dict<string, string>({{"a", "1"}, {"b", "2"}})]
 {
-    func main<ios18>(tensor<fp16, [?, 4]> x, state<tensor<fp16, [2, 4]>> k) [FlexibleShapeInformation = tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>, tuple<string, dict<string, dict<string, tensor<int32, [?]>>>>>((("DefaultShapes", {{"x", [2, 4]}}), ("RangeDims", {{"x", [[1, -1], [4, 4]]}}), ("EnumeratedShapes", {{"a", {{"x", [2, 4]}}}, {"b", {{"x", [8, 4]}}}})))] {
+    func main<ios18>(tensor<fp16, [?, 4]> x, state<tensor<fp16, [2, 4]>> k) [FlexibleShapeInformation = `+
+		`tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>`+
+		`, ?>>>, tuple<string, dict<string, dict<string, tensor<int32, [?]>>>>>((("DefaultShapes", {{"x", [2, `+
+		`4]}}), ("RangeDims", {{"x", [[1, -1], [4, 4]]}}), ("EnumeratedShapes", {{"a", {{"x", [2, 4]}}}, {"b", `+
+		`{{"x", [8, 4]}}}})))] {
             tensor<fp16, [2, 4]> r = read_state(input = k)[name = string("r0")];
             tensor<fp16, []> one = const()[name = tensor<string, []>("one"), val = tensor<fp16, []>(1)];
             tensor<fp16, [2, 4]> a = add(x = r, y = one);
             tensor<fp16, [2, 4]> b = softmax(axis = int32(-1), x = a);
             tensor<fp16, [2, 4]> c = softmax(axis = -1, x = b)[name = string("c")];
             tensor<fp16, [2, 4]> d = concat(axis = int32(0), interleave = false, values = c)[name = string("d")];
-            tensor<fp16, [4, 4]> e = concat(axis = int32(0), interleave = bool(false), values = (c, d))[name = string("e")];
+            tensor<fp16, [4, 4]> e = concat(axis = int32(0), interleave = bool(false), values = (c, d))[name = `+
+		`string("e")];
             write_state(data = d, input = k)[name = string("w")];
-            tensor<fp16, [2, 4]> f = constexpr_affine_dequantize<ios16>()[axis = int32(0), name = string("f"), quantized_data = tensor<uint8, [2, 4]>([[1, 2, 3, 4], [5, 6, 7, 8]]), scale = tensor<fp16, [2]>([0x1p+0, 0x1p-1]), zero_point = uint8(1)];
-            tensor<fp16, [2, 4]> g = constexpr_blockwise_shift_scale(data = tensor<int4, [2, 4]>([[1, 2, 3, 4], [5, 6, 7, -8]]), scale = tensor<fp16, [2, 1]>([[1], [2]]))[name = string("g")];
+            tensor<fp16, [2, 4]> f = constexpr_affine_dequantize<ios16>()[axis = int32(0), name = string("f"), `+
+		`quantized_data = tensor<uint8, [2, 4]>([[1, 2, 3, 4], [5, 6, 7, 8]]), scale = tensor<fp16, [2]>([0x1p+0, `+
+		`0x1p-1]), zero_point = uint8(1)];
+            tensor<fp16, [2, 4]> g = constexpr_blockwise_shift_scale(data = tensor<int4, [2, 4]>([[1, 2, 3, 4], `+
+		`[5, 6, 7, -8]]), scale = tensor<fp16, [2, 1]>([[1], [2]]))[name = string("g")];
             tensor<fp16, [2, 4]> h = add(x = f, y = g)[name = string("h")];
             tensor<fp16, [8, 4]> i = reshape(shape = tensor<int32, [2]>([8, -1]), x = x)[name = string("i")];
         } -> (e, h, i);
@@ -208,7 +216,8 @@ func TestNoCascade(t *testing.T) {
 		`tensor<fp16, [4]> V, tensor<fp16, [4]> WV = relu(x = x);`,
 		`tensor<fp16, [4]> V = const();`,
 		`tensor<fp16, [4]> V = const()[val = tensor<fp16, [5]>([1, 2, 3, 4, 5])];`,
-		`tensor<fp16, [4]> V = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/w"), offset = uint64(64)))];`,
+		`tensor<fp16, [4]> V = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/w"), offset = ` +
+			`uint64(64)))];`,
 		`tensor<int32, [4]> V = const()[val = tensor<int32, [4]>([1, 2, 3, 9999999999])];`,
 		`tensor<fp16, [4]> V = constexpr_cast<ios16>(source_val = x, output_dtype = string("fp16"));`,
 		`tensor<fp16, [...]> V = relu(x = x);`,

@@ -158,7 +158,8 @@ func TestRecordedPadding(t *testing.T) {
 		}
 		return b
 	}
-	if sum := sha256.Sum256(section([]uint16{1, 2, 3, 4, 5, 6, 7, 8})); hex.EncodeToString(sum[:]) != r.Constant.SHA256 {
+	if sum := sha256.Sum256(section([]uint16{1, 2, 3, 4, 5, 6, 7, 8})); hex.EncodeToString(
+		sum[:]) != r.Constant.SHA256 {
 		t.Error("packed section is not the recorded one")
 	}
 	w := random(1, 8, 1)

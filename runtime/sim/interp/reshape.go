@@ -67,7 +67,7 @@ func reshape(c *call) []Tensor {
 			case c.since() >= 17:
 				d = 1
 			default:
-				return c.fail("argument shape is %s: 0 at position %d keeps a dimension that x, shape %s, does not have",
+				return c.fail("argument shape is %s: 0 at position %d keeps a dimension that x (shape %s) lacks",
 					ir.ShapeString(shape), i, ir.ShapeString(old))
 			}
 			out[i] = d

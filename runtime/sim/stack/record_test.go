@@ -121,7 +121,8 @@ func TestReadRecord(t *testing.T) {
 }
 
 func FuzzReadRecord(f *testing.F) {
-	f.Add([]byte(`{"otherData":{"format":"zinc trace","version":1,"runs":[{"inputs":[{"name":"x","dtype":"fp16","shape":[1],"data":"AAA="}]}]},"traceEvents":[]}`))
+	f.Add([]byte(`{"otherData":{"format":"zinc trace","version":1,"runs":[{"inputs":[{"name":"x","dtype":"fp16",` +
+		`"shape":[1],"data":"AAA="}]}]},"traceEvents":[]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := stack.ReadRecord(b)
 		if err != nil {

@@ -197,7 +197,8 @@ func TestSurfaces(t *testing.T) {
 	} {
 		bad := surfacesOf(p, 1)
 		change(bad)
-		if err := s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: bad}); !Is(err, BadArgument) {
+		if err := s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: bad}); !Is(err,
+			BadArgument) {
 			t.Errorf("%s surface: %v", what, err)
 		}
 	}

@@ -316,7 +316,8 @@ func TestInjection(t *testing.T) {
 			if failed == 0 && spec != "delay@note" {
 				t.Error("no call failed: the fault was not made")
 			}
-			if crash := strings.HasPrefix(spec, "crash") || strings.HasPrefix(spec, "exception"); crash != (faults > 0) && spec != "stuck" {
+			crash := strings.HasPrefix(spec, "crash") || strings.HasPrefix(spec, "exception")
+			if crash != (faults > 0) && spec != "stuck" {
 				t.Errorf("%d faults", faults)
 			}
 		})

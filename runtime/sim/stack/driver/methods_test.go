@@ -114,7 +114,8 @@ func TestMethods(t *testing.T) {
 		t.Errorf("a command with a wrong size: %v", r)
 	}
 	for _, n := range []int{0, 23, maxCommand + 1} {
-		if r := c.Method("ANE_SendCommand", &MethodArguments{In: []uint64{0}, Data: make([]byte, n)}); r != BadArgument {
+		if r := c.Method("ANE_SendCommand", &MethodArguments{In: []uint64{0},
+			Data: make([]byte, n)}); r != BadArgument {
 			t.Errorf("a command of %d bytes: %v", n, r)
 		}
 	}
@@ -217,7 +218,8 @@ func TestInjectedCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := direct.Client().Method("ANE_SendCommand", &MethodArguments{In: []uint64{0}, Data: msg.Bytes()}); r != Success {
+			if r := direct.Client().Method("ANE_SendCommand", &MethodArguments{In: []uint64{0},
+				Data: msg.Bytes()}); r != Success {
 				t.Fatal(r, direct.Client().LastError())
 			}
 			_, err = m.s.SendRequest(&m.req)

@@ -314,7 +314,8 @@ func TestListing27_4(t *testing.T) {
 	types.Methods = array
 	d := newDevice(t, Config{})
 	c := &client{d: d, row: &types, task: broker(1)}
-	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64, 1)}); r != BadArgument {
+	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64,
+		1)}); r != BadArgument {
 		t.Errorf("one output against a record that wants two: %v", r)
 	}
 	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64, 2)}); r != Success {
@@ -322,7 +323,8 @@ func TestListing27_4(t *testing.T) {
 	}
 	// A pointer whose authentication code is wrong leads nowhere.
 	array[10*40+7] ^= 0x40
-	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64, 2)}); r != BadArgument {
+	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64,
+		2)}); r != BadArgument {
 		t.Errorf("a forged pointer: %v", r)
 	}
 	if len(handlerNames) != len(handlers) {

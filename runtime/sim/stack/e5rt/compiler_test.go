@@ -91,7 +91,8 @@ func TestCacheKey(t *testing.T) {
 		files         map[string]string
 		o             e5rt.CompilerOptions
 	}
-	mil := `x = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/weights/w.bin"), offset = uint64(64)))];`
+	mil := `x = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/weights/w.bin"), offset = ` +
+		`uint64(64)))];`
 	key := func(change func(m *model)) e5rt.Key {
 		m := &model{
 			base:    "model.mil",

@@ -129,7 +129,8 @@ func TestMisuse(t *testing.T) {
 		{name: "options of no function", do: func(t *testing.T, d *bed) error {
 			_, err := e5rt.CreateWithProgramFunction(nil)
 			return err
-		}, kind: e5rt.ErrArgument, say: []string{"e5rt_precompiled_compute_op_create_options_create_with_program_function", "no function"}},
+		}, kind: e5rt.ErrArgument, say: []string{
+			"e5rt_precompiled_compute_op_create_options_create_with_program_function", "no function"}},
 		{name: "operation of no options", do: func(t *testing.T, d *bed) error {
 			_, err := e5rt.CreatePrecompiledComputeOperationWithOptions(nil)
 			return err

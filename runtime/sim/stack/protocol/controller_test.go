@@ -370,7 +370,8 @@ func TestCacheRequests(t *testing.T) {
 		if err := c.Cache().Complete(handler); err != nil {
 			t.Fatal(err)
 		}
-		if d := send(t, c, IDCacheRecycle, Header{}, record(t, recycleLayout, handler, 0, 2, 1, 0x4000, 64)); d.Err != nil {
+		if d := send(t, c, IDCacheRecycle, Header{}, record(t, recycleLayout, handler, 0, 2, 1, 0x4000,
+			64)); d.Err != nil {
 			t.Fatal(d.Err)
 		}
 	}
@@ -511,7 +512,8 @@ func TestProperties(t *testing.T) {
 
 func TestNotifications(t *testing.T) {
 	c := controller(t, Config{Notifications: 3})
-	if err := c.Notify(&Rows[IDProcedureCall], Header{}, call(variant(t, IDProcedureCall))); !errors.Is(err, ErrMalformed) {
+	if err := c.Notify(&Rows[IDProcedureCall], Header{}, call(variant(t, IDProcedureCall))); !errors.Is(err,
+		ErrMalformed) {
 		t.Errorf("a request as notification: %v", err)
 	}
 	for i := range uint64(3) {

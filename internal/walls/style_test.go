@@ -1,0 +1,99 @@
+package walls
+
+import (
+	"bufio"
+	"bytes"
+	"go/ast"
+	"go/types"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// maxColumns is the width of a line of code, a tab counted as four.
+const maxColumns = 120
+
+// TestLinesStopAt120Columns reads every file of code that nobody generates.
+func TestLinesStopAt120Columns(t *testing.T) {
+	root := filepath.Join("..", "..")
+	out, err := exec.Command("git", "-C", root, "ls-files", "*.go", "*.js", "*.css", "Makefile", ".ci").Output()
+	if err != nil {
+		t.Skip("not a git checkout: the files of the repository are not known")
+	}
+	for _, name := range strings.Fields(string(out)) {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // deleted and not yet committed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isGenerated(text) {
+			continue
+		}
+		lines := bufio.NewScanner(bytes.NewReader(text))
+		lines.Buffer(nil, 1<<20)
+		for n := 1; lines.Scan(); n++ {
+			columns := utf8.RuneCount(lines.Bytes()) + 3*bytes.Count(lines.Bytes(), []byte("\t"))
+			if columns > maxColumns {
+				t.Errorf("%s:%d: %d columns, want at most %d", name, n, columns, maxColumns)
+			}
+		}
+	}
+}
+
+func isGenerated(text []byte) bool {
+	return bytes.Contains(text[:min(len(text), 200)], []byte("DO NOT EDIT"))
+}
+
+// TestLiteralsAreKeyed looks for struct literals of more than three fields without the fields' names.
+func TestLiteralsAreKeyed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("type-checking every package takes seconds")
+	}
+	pkgs, err := packages.Load(&packages.Config{
+		Mode:  packages.LoadAllSyntax&^packages.NeedDeps | packages.NeedExportFile,
+		Dir:   filepath.Join("..", ".."),
+		Tests: true,
+	}, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{} // files are in a package and in its test variants
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			t.Fatal(e)
+		}
+		for _, f := range p.Syntax {
+			name := p.Fset.Position(f.Pos()).Filename
+			if seen[name] || ast.IsGenerated(f) {
+				continue
+			}
+			seen[name] = true
+			ast.Inspect(f, func(n ast.Node) bool {
+				lit, ok := n.(*ast.CompositeLit)
+				if !ok || len(lit.Elts) <= 3 || !isStruct(p.TypesInfo.TypeOf(lit)) {
+					return true
+				}
+				if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
+					t.Errorf("%v: a struct literal of %d fields without their names", p.Fset.Position(lit.Pos()),
+						len(lit.Elts))
+				}
+				return true
+			})
+		}
+	}
+}
+
+func isStruct(t types.Type) bool {
+	if p, ok := t.Underlying().(*types.Pointer); ok { // elided &T in a list of pointers
+		t = p.Elem()
+	}
+	_, ok := t.Underlying().(*types.Struct)
+	return ok
+}
