@@ -141,7 +141,8 @@ func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task))
 	bad := bytes.Clone(container)
 	copy(bad[at:], changed)
 	after := sha256.Sum256(bad)
-	return bad, bytes.ReplaceAll(descriptor, []byte(hex.EncodeToString(before[:])), []byte(hex.EncodeToString(after[:])))
+	return bad, bytes.ReplaceAll(descriptor, []byte(hex.EncodeToString(before[:])),
+		[]byte(hex.EncodeToString(after[:])))
 }
 
 // reshaped is a product whose result is read under other dimensions and so copied to
@@ -165,7 +166,8 @@ func TestDepartureAtAPort(t *testing.T) {
 	proc := r.Functions[0].Procedures[0]
 	last := len(proc.Tasks) - 1
 	if last < 1 || proc.Infos[last].Rule == proc.Infos[0].Rule {
-		t.Fatalf("%d tasks, the last by rule %s: the test needs a copy to the port", len(proc.Tasks), proc.Infos[last].Rule)
+		t.Fatalf("%d tasks, the last by rule %s: the test needs a copy to the port", len(proc.Tasks),
+			proc.Infos[last].Rule)
 	}
 	container, descriptor := corrupted(t, r, last, func(task *td.Task) {
 		if task.Get(td.PlanarType) != 0 {
@@ -208,7 +210,8 @@ func TestDepartureOfAnOutput(t *testing.T) {
 		t.Errorf("%+v, want output %s; first: %+v", d, out, d.First)
 	}
 	var text bytes.Buffer
-	if err := d.Text(&text); err != nil || !bytes.Contains(text.Bytes(), []byte("output "+out+" of function main departs")) {
+	if err := d.Text(&text); err != nil || !bytes.Contains(text.Bytes(),
+		[]byte("output "+out+" of function main departs")) {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }
