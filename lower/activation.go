@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -49,11 +48,8 @@ var geluTables = map[string]string{
 // behind it, or reports that it has none.
 func tableFor(op *ir.Op) (*weights.Activation, bool) {
 	a, bias, err := activation(op)
-	return a, err == nil && bias == 0 && a.After == halfOne
+	return a, err == nil && bias == 0 && a.After == td.HalfOne
 }
-
-// halfOne is 1 in fp16.
-const halfOne = 0x3c00
 
 // activation makes the table of an operation and the fp16 bias of its input.
 func activation(op *ir.Op) (*weights.Activation, float64, error) {
@@ -116,31 +112,35 @@ func lowerTable(b *builder, op *ir.Op) error {
 	root := tableOps[op.Def.Name].root
 	dst := b.resultOf(op.Results[0])
 	to := dst
-	if a.After != halfOne {
+	if a.After != td.HalfOne {
 		to = b.temp(dst.dims)
 	}
-	b.pointwise(func(channels int64) *td.Task {
-		t := b.copyTask().Set(td.AccBias, half(bias))
+	b.pointwise(func(channels int64) *draft {
+		d := copying()
+		d.ne.bias = bias
 		if root {
-			t.Set(td.NEOp, neSum).Set(td.DPECategory, 1)
+			d.ne.op, d.ne.category = td.NESum, 1
 		}
-		b.fillTable(t, a, channels)
-		return t
+		b.fillTable(d, a, channels)
+		return d
 	}, []*surf{x}, to)
-	if a.After != halfOne {
+	if a.After != td.HalfOne {
 		// The factor is the planar engine's last one, a number of fp16 (log on a
 		// later target).
-		factor := int(math.Float32bits(float32(weights.FromHalf(a.After))))
-		b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PEFinal, factor) }, []*surf{to}, dst)
+		b.pointwise(func(int64) *draft {
+			d := planar(td.PlanarOne)
+			d.pe.final = float32(weights.FromHalf(a.After))
+			return d
+		}, []*surf{to}, dst)
 	}
 	return nil
 }
 
 // tableTask emits a table over a tensor.
 func (b *builder) tableTask(a *weights.Activation, x, dst *surf) {
-	b.pointwise(func(channels int64) *td.Task {
-		t := b.copyTask()
-		b.fillTable(t, a, channels)
-		return t
+	b.pointwise(func(channels int64) *draft {
+		d := copying()
+		b.fillTable(d, a, channels)
+		return d
 	}, []*surf{x}, dst)
 }

@@ -65,7 +65,7 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 		two := &operand{buf: params.buf, off: params.off, swap: true,
 			ext:    [5]int64{1, 1, channels, 2, 1},
 			stride: [4]int64{2 * params.stride[0], 2 * params.stride[0], params.stride[0], params.stride[0]}}
-		b.emit(planar(pePair), src, two, out, tile)
+		b.emit(planar(td.PlanarPair), src, two, out, tile)
 	})
 	return true, nil
 }
@@ -127,10 +127,12 @@ func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) 
 		for i := range two.stride {
 			two.stride[i] = bound.stride[0]
 		}
-		two.spread[axH], two.spread[axW] = src.ext[axH] > 1, src.ext[axW] > 1
-		t := planar(peTwo).Set(td.PEOp, row.op)
-		t.SetBool(td.Bcast2H, two.spread[axH]).SetBool(td.Bcast2W, two.spread[axW])
-		b.emit(t, src, two, out, tile)
+		for _, ax := range [...]int{axH, axW} {
+			if src.ext[ax] > 1 {
+				two.alongAxis(ax)
+			}
+		}
+		b.emit(elementwise(row.op), src, two, out, tile)
 	})
 	return true, nil
 }

@@ -146,6 +146,9 @@ func lowerConv(b *builder, op *ir.Op) error {
 		k.Bias = constHalves(bias.Const)
 	}
 	for n := range xi.dims[0] {
+		if b.full() {
+			break
+		}
 		if err := b.convolve(xi.slice(0, n, 1, 1), di.slice(0, n, 1, 1), k, &g, &e); err != nil {
 			return err
 		}
@@ -316,28 +319,26 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 // convTask emits one multiply task: image x to image dst, both [1, C, H, W].
 func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue,
 	groups int64) {
-	t := neural(neMultiply)
-	e.apply(t)
-	t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).Set(td.Px, int(g.padLft)).
-		Set(td.Py, int(g.padTop))
+	d := e.multiply()
+	d.window = g.window()
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
 	if groups == 1 { // of the whole result, also where the task writes a slice of it (recorded)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
 	}
-	if p.Form == weights.Depthwise {
-		t.SetBool(td.UnicastEn, true)
-	}
+	d.ne.unicast = p.Form == weights.Depthwise
 	src.cols = (workUnit-1)*g.sx + g.kw // a unit's own and those of the taps
 	var in *operand
-	if t.Set(td.Wout, int(g.wout)).Set(td.Hout, int(g.hout)); narrowUnits(t) {
-		in = out
+	if d.dst = *out; narrowUnits(d) {
+		in, d.gather = out, true
 	}
 	tile := tileRows(src, in, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
-	b.stream(t, p, k, g.hout <= smallImage && g.wout <= smallImage)
-	b.emit(t, src, nil, out, tile)
-	if in != nil {
-		b.gatheredUnits(t, in)
-	}
+	b.stream(d, p, k, g.hout <= smallImage && g.wout <= smallImage)
+	b.emit(d, src, nil, out, tile)
+}
+
+// window is the geometry as a task has it.
+func (g *convGeometry) window() window {
+	return window{kw: g.kw, kh: g.kh, sx: g.sx, sy: g.sy, px: g.padLft, py: g.padTop, ox: 1}
 }
 
 // imageOperand reads an image [1, C, H, W] as groups of channels.

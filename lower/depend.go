@@ -1,8 +1,6 @@
 package lower
 
-import (
-	"github.com/zinc-compiler/zinc/lower/td"
-)
+import "github.com/zinc-compiler/zinc/lower/td"
 
 // Bits of the L2 block's source and result configurations (the words less their
 // low four bits): which of the latest neural ("conv") and planar tasks a stream
@@ -18,12 +16,19 @@ const (
 	twoStreams     = 0x100000 // both sources come by DMA
 )
 
-// Values of SrcDependent: source 1 is what the task before gives, in the order
+// Values of dependence.inStep: source 1 is what the task before gives, in the order
 // in which it gives it, so that the two may run side by side.
 const (
 	dependNeural = 1
 	dependPlanar = 2
 )
+
+// dependence is how a task is ordered against those before it.
+type dependence struct {
+	source, result           int // configurations of the L2 streams
+	inStep                   int // source 1 comes from the task before as that gives it
+	planarNext, planarBefore bool
+}
 
 // span is a stretch of L2, empty when hi is not above lo.
 type span struct{ lo, hi int64 }
@@ -39,60 +44,51 @@ type footprint struct {
 	leave  span    // result on its way out to DRAM
 }
 
-// footprintOf reads a placed task's words.
-func (b *builder) footprintOf(i int) footprint {
-	t := b.tasks[i]
-	f := footprint{planar: t.Get(td.PlanarType) != 0}
-	g := int64(max(t.Int(td.NumGroups), 1))
-	place := func(base, ch, row, depth, group td.Field, w, h, d, c int64) span {
-		at := int64(t.Int(base))
-		return span{at, at + (g-1)*int64(t.Int(group)) + (d-1)*int64(t.Int(depth)) + (c-1)*int64(t.Int(ch)) +
-			(h-1)*int64(t.Int(row)) + align(w*elemBytes, granule)}
+// footprint says what a placed task does to L2.
+func (d *draft) footprint() footprint {
+	f := footprint{planar: d.pe != nil}
+	place := func(p l2Place, e [5]int64) span {
+		return span{p.base, p.base + (d.groups()-1)*p.stride[axG] + (e[axD]-1)*p.stride[axD] +
+			(e[axC]-1)*p.stride[axC] +
+			(e[axH]-1)*p.stride[axH] + align(e[axW]*elemBytes, granule)}
 	}
-	ext := func(w, h, d, c td.Field, swap bool, spread ...td.Field) [4]int64 {
-		e := [4]int64{int64(t.Int(w)), int64(t.Int(h)), int64(t.Int(d)), int64(t.Int(c))}
-		for k := range e {
-			e[k] = max(e[k], 1)
-			if len(spread) > k && t.On(spread[k]) {
-				e[k] = 1
+	stored := func(e [5]int64, o *operand) [5]int64 {
+		for ax := range e {
+			e[ax] = max(e[ax], 1)
+			if o.spread[ax] {
+				e[ax] = 1
 			}
 		}
-		if swap {
-			e[0], e[3] = e[3], e[0]
+		if o.swap {
+			e[axW], e[axC] = e[axC], e[axW]
 		}
 		return e
 	}
-	staged := func(base td.Field, n int64) span { return span{int64(t.Int(base)), int64(t.Int(base)) + n} }
-	e := ext(td.Win, td.Hin, td.Din, td.Cin, t.On(td.Swap1), td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C)
-	if t.On(td.SrcEn) {
-		f.fetch[0] = staged(td.L2Src, b.staged[i][0])
-	} else {
-		f.read[0] = place(td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, e[0], e[1], e[2], e[3])
-	}
-	switch {
-	case t.On(td.Source2DMA):
-		f.fetch[1] = staged(td.L2Src2, b.staged[i][1])
-	case t.On(td.PETwo):
-		e = ext(td.Win, td.Hin, td.Din, td.Cin, false, td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C)
-		if t.Get(td.PlanarType) == pePair {
-			e = [4]int64{1, 2, 1, int64(max(t.Int(td.Cin), 1))}
+	staged := func(o *operand) span { return span{o.l2.base, o.l2.base + o.staged} }
+	in := d.src[0].ext
+	for k := range d.src {
+		o := &d.src[k]
+		switch {
+		case k == 1 && !d.two:
+		case o.stands == byDMA:
+			f.fetch[k] = staged(o)
+		case k == 1 && d.kind() == td.PlanarPair:
+			pair := [5]int64{axG: 1, axD: 1, axC: in[axC], axH: 2, axW: 1}
+			f.read[k] = place(o.l2, stored(pair, &operand{swap: o.swap}))
+		default:
+			f.read[k] = place(o.l2, stored(in, o))
 		}
-		if t.On(td.Swap2) {
-			e[0], e[3] = e[3], e[0]
-		}
-		f.read[1] = place(td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, e[0], e[1], e[2], e[3])
 	}
-	e = ext(td.Wout, td.Hout, td.Dout, td.Cout, false)
-	if t.Int(td.PlanarType) >= peReduce {
-		e = [4]int64{1, 1, 1, e[3]}
+	out := d.dst.ext
+	if d.reduces() {
+		out[axW], out[axH], out[axD] = 1, 1, 1
 	}
-	if t.On(td.SwapResult) || t.On(td.SwapNE) {
-		e[0], e[3] = e[3], e[0]
-	}
-	if t.On(td.DstEn) {
-		f.leave = staged(td.L2Res, g*e[1]*e[2]*e[3]*align(e[0]*elemBytes, granule))
+	out = stored(out, &d.dst)
+	if d.dst.stands == byDMA {
+		rows := d.groups() * out[axH] * out[axD] * out[axC]
+		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(out[axW]*elemBytes, granule)}
 	} else {
-		f.give = place(td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, e[0], e[1], e[2], e[3])
+		f.give = place(d.dst.l2, out)
 	}
 	return f
 }
@@ -102,57 +98,57 @@ func (b *builder) footprintOf(i int) footprint {
 // taken more than once, a producer that finishes its channels in one output
 // group (recorded chains; inferred from two products) and that does not keep its
 // own source for later tasks (norm_layer_norm_ax3_1x1x1x64).
-func (b *builder) followsClosely(i int, f, before footprint) bool {
+func (c *chain) followsClosely(i int, f, before footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
-	t, p := b.tasks[i], b.tasks[i-1]
-	if t.On(td.Bcast1H) || t.On(td.Bcast1C) || t.On(td.Bcast1D) || p.Get(td.SrcType) == 1 {
+	d, p := c.drafts[i], c.drafts[i-1]
+	s := d.src[0].spread
+	if s[axH] || s[axC] || s[axD] || p.keeps {
 		return false
 	}
-	wide := p.Int(td.Wout) * max(p.Int(td.Ox), 1)
-	same := wide >= t.Int(td.Win) && wide < t.Int(td.Win)+max(p.Int(td.Ox), 1) && p.Get(td.Hout) == t.Get(td.Hin) &&
-		p.Get(td.Dout) == t.Get(td.Din) &&
-		p.Get(td.Cout) == t.Get(td.Cin) && p.Get(td.NumGroups) == t.Get(td.NumGroups)
-	if small := p.On(td.SmallSource) && t.On(td.SmallSource); small && t.On(td.UnicastEn) {
+	in, out, ox := d.src[0].ext, p.dst.ext, p.window.ox
+	wide := out[axW] * ox
+	same := wide >= in[axW] && wide < in[axW]+ox && out[axH] == in[axH] && out[axD] == in[axD] &&
+		out[axC] == in[axC] && p.src[0].ext[axG] == in[axG]
+	if p.shift.small && d.shift.small && d.ne.unicast {
 		return false // channelwise work on an image of at most 8x8 (encoder_conv_pad_.._tiny)
 	}
-	groups := !before.planar && p.Get(td.NEOp) == neMultiply && !p.On(td.UnicastEn) &&
-		p.Int(td.Cout) > td.Lanes<<p.Int(td.OCGSize)
+	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > td.Lanes<<p.kernel.ocgSize
 	return same && !groups
 }
 
-// dependencies sets the words that order tasks against each other: alias and
+// dependencies sets what orders tasks against each other: alias and
 // dependence bits of the L2 streams, and the marks of planar tasks that run back
 // to back.
-func (b *builder) dependencies() {
-	feet := make([]footprint, len(b.tasks))
+func (c *chain) dependencies() {
+	feet := make([]footprint, len(c.drafts))
 	lastNE, lastPE, readNE := -1, -1, false // readNE: a planar task has read lastNE's result
 	readPE, freePE := false, false          // a neural task has read lastPE's; one not in step with it has
-	for i, t := range b.tasks {
-		f := b.footprintOf(i)
+	for i, d := range c.drafts {
+		f := d.footprint()
 		feet[i] = f
 		var before footprint
 		if i > 0 {
 			before = feet[i-1]
 		}
-		src, res := interleaveUnit*max(t.Int(td.SrcInterleave), 1), interleaveUnit*max(t.Int(td.DstInterleave),
-			1)|formatGiven
-		if t.On(td.SrcEn) || t.On(td.RBE0) {
+		first := &d.src[0]
+		fetched := first.stands == byDMA
+		src := interleaveUnit * int(max(first.inter, 1))
+		res := interleaveUnit*int(max(d.dst.inter, 1)) | formatGiven
+		if first.stands != inL2 {
 			src |= formatGiven
 		}
-		if t.On(td.Source2DMA) {
+		if d.fetchesSecond() {
 			src |= twoStreams
 		}
-		close := b.followsClosely(i, f, before)
-		dep := 0
+		close := c.followsClosely(i, f, before)
 		if close {
-			dep = dependNeural
+			d.deps.inStep = dependNeural
 			if before.planar {
-				dep = dependPlanar
+				d.deps.inStep = dependPlanar
 			}
 		}
-		t.Set(td.SrcDependent, dep)
 		reads := func(o span, from int) bool {
 			first := f.read[0].meets(o) && (!close || from != i-1)
 			return first || f.read[1].meets(o)
@@ -168,7 +164,7 @@ func (b *builder) dependencies() {
 			src |= aliasPlanarRes
 		}
 		// What another engine's task fetched and left in L2.
-		kept := func(at int) bool { return at >= 0 && b.tasks[at].Get(td.SrcType) == 1 && reads(feet[at].fetch[0], at) }
+		kept := func(at int) bool { return at >= 0 && c.drafts[at].keeps && reads(feet[at].fetch[0], at) }
 		if f.planar && kept(lastNE) {
 			src |= aliasConvSrc
 		}
@@ -186,10 +182,10 @@ func (b *builder) dependencies() {
 			return false
 		}
 		switch {
-		case t.On(td.SrcEn) && i == 0:
+		case fetched && i == 0:
 			src |= aliasAll
 			res |= aliasAll
-		case t.On(td.SrcEn) && !f.planar:
+		case fetched && !f.planar:
 			src |= aliasConvSrc | aliasConvRes
 			res |= aliasConvSrc | aliasConvRes
 			if lastPE >= 0 && taken(feet[lastPE]) {
@@ -198,17 +194,16 @@ func (b *builder) dependencies() {
 			if p := lastPE; p >= 0 && (f.give.meets(feet[p].leave) || f.leave.meets(feet[p].leave)) {
 				res |= aliasPlanarRes
 			}
-		case t.On(td.SrcEn) && lastNE >= 0 && taken(feet[lastNE]):
+		case fetched && lastNE >= 0 && taken(feet[lastNE]):
 			src |= aliasConvSrc
 		}
-		t.Set(td.SrcCfgRest, src).Set(td.ResCfgRest, res)
+		d.deps.source, d.deps.result = src, res
 		if close {
-			b.inStep(i)
+			inStep(d, c.drafts[i-1])
 		}
 		if f.planar {
-			t.SetBool(td.PlanarNext, i+1 < len(b.tasks) && b.tasks[i+1].Get(td.PlanarType) != 0)
-			t.SetBool(td.PlanarBefore, i > 0 && before.planar)
-			t.SetBool(td.DisallowAbort, t.On(td.PlanarNext))
+			d.deps.planarNext = i+1 < len(c.drafts) && c.drafts[i+1].pe != nil
+			d.deps.planarBefore = i > 0 && before.planar
 			readNE = readNE || lastNE >= 0 && (f.read[0].meets(feet[lastNE].give) || f.read[1].meets(feet[lastNE].give))
 			lastPE, readPE, freePE = i, false, false
 		} else {
@@ -226,14 +221,13 @@ func (b *builder) dependencies() {
 // (recorded in softmax over rows and over channels; the patch of the maximum that
 // reads a product of chain_attn_s64_dh64, which is two rows high as well, is not
 // explained).
-func (b *builder) inStep(i int) {
-	t, p := b.tasks[i], b.tasks[i-1]
+func inStep(d, before *draft) {
 	switch {
-	case t.Get(td.PlanarType) != 0 && p.Get(td.PlanarType) == 0:
-		stepUnits(p, 0)
-	case t.Get(td.PlanarType) == 0 && p.Get(td.PlanarType) != 0 && t.Get(td.NEOp) == neCopy:
-		if s := stepUnits(t, p.Int(td.PatchHeight)); s > 0 {
-			p.Set(td.PatchHeight, max(p.Int(td.PatchHeight), s))
+	case d.pe != nil && before.ne != nil:
+		before.stepUnits(0)
+	case d.does(td.NEPass) && before.pe != nil:
+		if s := d.stepUnits(before.patch[1]); s > 0 {
+			before.patch[1] = max(before.patch[1], s)
 		}
 	}
 }
@@ -241,14 +235,14 @@ func (b *builder) inStep(i int) {
 // stepUnits folds a neural task's rows into units by its columns alone, and at least
 // as many as a patch ahead of it has (norm_softmax_a1_1x128x16x16), unless a product
 // or sum has chosen its own, and returns the shift.
-func stepUnits(t *td.Task, patch int) int {
-	s := min(patch, 4)
-	for s < 4 && t.Int(td.Wout) <= workUnit>>(s+1) {
+func (d *draft) stepUnits(patch int) int {
+	s := min(patch, maxShift)
+	for s < maxShift && d.dst.ext[axW] <= workUnit>>(s+1) {
 		s++
 	}
-	if s == 0 || t.Get(td.ShMin) != 0 {
+	if s == 0 || d.shift.min != 0 {
 		return 0
 	}
-	t.Set(td.ShMax, s).Set(td.ShMin, s).Set(td.ShPref, s)
+	d.shift.max, d.shift.min, d.shift.pref = s, s, s
 	return s
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // pointwise emits tasks that compute dst from one or two sources of the same or
-// spread shapes. make returns a fresh task for each piece of so many channels.
-func (b *builder) pointwise(make func(channels int64) *td.Task, srcs []*surf, dst *surf) {
+// spread shapes. make returns a new draft for each piece of so many channels.
+func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst *surf) {
 	n, err := newNest(append(append([]*surf(nil), srcs...), dst)...)
 	if err != nil {
 		b.fail("%v", err)
@@ -20,34 +20,32 @@ func (b *builder) pointwise(make func(channels int64) *td.Task, srcs []*surf, ds
 	}
 	n.walk(b, len(srcs), func(p *nest, tile int64) {
 		out := p.operand(len(srcs))
-		t := make(out.ext[axC])
-		p.spreadFlags(t, 1, 0)
+		d := make(out.ext[axC])
 		var second *operand
 		if len(srcs) == 2 {
-			p.spreadFlags(t, 2, 1)
 			second = p.operand(1)
 		}
-		b.emit(t, p.operand(0), second, out, tile)
+		b.emit(d, p.operand(0), second, out, tile)
 	})
 }
 
 // scaleBias emits x*scale + bias on the planar engine.
 func (b *builder) scaleBias(x, dst *surf, scale, bias float64) {
-	b.pointwise(func(int64) *td.Task {
-		return planar(peOne).Set(td.PEScale, half(scale)).Set(td.PEBias, half(bias))
+	b.pointwise(func(int64) *draft {
+		d := planar(td.PlanarOne)
+		d.pe.scale, d.pe.bias = scale, bias
+		return d
 	}, []*surf{x}, dst)
 }
 
-// two emits a planar operation on two sources.
-func (b *builder) two(op int, negate bool, x, y, dst *surf) {
-	b.pointwise(func(int64) *td.Task {
-		return planar(peTwo).Set(td.PEOp, op).SetBool(td.PENeg2, negate)
-	}, []*surf{x, y}, dst)
+// pairwise emits a planar operation on two sources.
+func (b *builder) pairwise(op td.PlanarOp, x, y, dst *surf) {
+	b.pointwise(func(int64) *draft { return elementwise(op) }, []*surf{x, y}, dst)
 }
 
 // binary is what the planar engine makes of a MIL operation on two operands.
 type binary struct {
-	op     int
+	op     td.PlanarOp
 	negate bool // second operand
 	// scalar gives the factor and addend that stand for a scalar constant as
 	// second (or, first set, as first) operand; nil where a scalar has none.
@@ -58,11 +56,11 @@ type binary struct {
 }
 
 var binaries = map[string]binary{
-	"add":     {op: peAdd, scalar: func(c float64, _ bool) (float64, float64, bool) { return 1, c, true }},
-	"mul":     {op: peMul, scalar: func(c float64, _ bool) (float64, float64, bool) { return c, 0, true }},
-	"maximum": {op: peMax, table: "threshold"},
-	"minimum": {op: peMin, table: "minimum"},
-	"sub": {op: peAdd, negate: true, scalar: func(c float64, first bool) (float64, float64, bool) {
+	"add":     {op: td.PEAdd, scalar: func(c float64, _ bool) (float64, float64, bool) { return 1, c, true }},
+	"mul":     {op: td.PEMultiply, scalar: func(c float64, _ bool) (float64, float64, bool) { return c, 0, true }},
+	"maximum": {op: td.PEMax, table: "threshold"},
+	"minimum": {op: td.PEMin, table: "minimum"},
+	"sub": {op: td.PEAdd, negate: true, scalar: func(c float64, first bool) (float64, float64, bool) {
 		if first {
 			return -1, c, true
 		}
@@ -156,15 +154,17 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		r := b.temp(ys.dims)
 		b.useTable(op, recip)
 		b.tableTask(recip, ys, r)
-		b.two(peMul, false, xs, r, dst)
+		b.pairwise(td.PEMultiply, xs, r, dst)
 		return nil
 	}
 	if b.clamped[x] {
 		xs, ys, y = ys, xs, x
 	}
 	ys = b.nearby(ys, dst)
-	b.pointwise(func(int64) *td.Task {
-		return planar(peTwo).Set(td.PEOp, row.op).SetBool(td.PENeg2, row.negate).SetBool(td.Input2ReLU, b.clamped[y])
+	b.pointwise(func(int64) *draft {
+		d := elementwise(row.op)
+		d.pe.neg2, d.pe.clamp2 = row.negate, b.clamped[y]
+		return d
 	}, []*surf{xs, ys}, dst)
 	return nil
 }
@@ -199,7 +199,7 @@ func lowerSquare(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	b.two(peMul, false, x, x, b.resultOf(op.Results[0]))
+	b.pairwise(td.PEMultiply, x, x, b.resultOf(op.Results[0]))
 	return nil
 }
 
@@ -209,7 +209,11 @@ func lowerAbs(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	b.pointwise(func(int64) *td.Task { return planar(peOne).Set(td.PECond, 1) }, []*surf{x}, b.resultOf(op.Results[0]))
+	b.pointwise(func(int64) *draft {
+		d := planar(td.PlanarOne)
+		d.pe.cond = td.CondAbs
+		return d
+	}, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
 }
 
@@ -224,8 +228,10 @@ func lowerRelu(b *builder, op *ir.Op) error {
 		b.vals[op.Results[0]], b.clamped[op.Results[0]] = x, true
 		return nil
 	}
-	b.pointwise(func(int64) *td.Task {
-		return b.copyTask().Set(td.Nonlinear, nonlinRelu)
+	b.pointwise(func(int64) *draft {
+		d := copying()
+		d.ne.act = td.NonlinReLU
+		return d
 	}, []*surf{x}, b.resultOf(op.Results[0]))
 	return nil
 }
@@ -271,8 +277,8 @@ func (b *builder) clamp(op *ir.Op, x, dst *surf, lo, hi float64) error {
 	}
 	if err != nil { // a bound that is not finite: the planar engine compares
 		t := b.temp(dst.dims)
-		b.two(peMax, false, x, b.scalarSurface(lo), t)
-		b.two(peMin, false, t, b.scalarSurface(hi), dst)
+		b.pairwise(td.PEMax, x, b.scalarSurface(lo), t)
+		b.pairwise(td.PEMin, t, b.scalarSurface(hi), dst)
 		return nil
 	}
 	b.useTable(op, a)

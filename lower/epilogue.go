@@ -89,18 +89,19 @@ func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 	return e, nil
 }
 
-// apply sets the registers of the epilogue. A table's own input factor and the
-// fused factor share the one register.
-func (e *epilogue) apply(t *td.Task) {
-	scale := e.scale
+// multiply returns a draft that multiplies with a kernel and has the epilogue. A table's
+// own input factor and the fused factor share the one factor that there is.
+func (e *epilogue) multiply() *draft {
+	d := neural(td.NEMultiply)
+	d.ne.scale = e.scale
 	switch {
 	case e.table != nil:
-		scale *= weights.FromHalf(e.table.Scale)
-		t.Set(td.Nonlinear, nonlinTable)
+		d.ne.scale *= weights.FromHalf(e.table.Scale)
+		d.ne.act = td.NonlinTable
 	case e.relu:
-		t.Set(td.Nonlinear, nonlinRelu)
+		d.ne.act = td.NonlinReLU
 	}
-	t.Set(td.PostScale, half(scale))
+	return d
 }
 
 func (e *epilogue) lut() *weights.Table {

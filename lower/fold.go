@@ -39,7 +39,7 @@ func (b *builder) foldedTurn(x *surf) *surf {
 		cols:   max(workUnit>>turnShift, 64/elemBytes),
 	}
 	whole := img.dims[0] * img.stride[0]
-	b.emit(b.copyTask(), src, nil, &operand{
+	b.emit(copying(), src, nil, &operand{
 		buf: img.buf, ext: src.ext, swap: true,
 		stride: [4]int64{whole, whole, img.stride[0], img.stride[1]},
 	}, 0)
@@ -54,14 +54,13 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	if err != nil {
 		return err
 	}
-	t := neural(neMultiply)
-	e.apply(t)
-	b.stream(t, p, k, false)
+	d := e.multiply()
+	b.stream(d, p, k, false)
 	src := imageOperand(img.withLeadingOnes(4), 1)
 	if b.feedsProduct(e.out) && k.Out <= 4096 {
 		next := b.foldedImage(int64(k.Out))
 		b.images[e.out] = next
-		b.emit(t, src, nil, imageOperand(next.withLeadingOnes(4), 1), 0)
+		b.emit(d, src, nil, imageOperand(next.withLeadingOnes(4), 1), 0)
 		return nil
 	}
 	dst := b.resultOf(e.out)
@@ -71,61 +70,46 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	}
 	rows := b.temp([]int64{smallImage * smallImage, int64(k.Out)})
 	all := rows.dims[0] * rows.stride[0]
-	b.emit(t, src, nil, &operand{
+	b.emit(d, src, nil, &operand{
 		buf: rows.buf, swap: true,
 		ext:    [5]int64{1, 1, int64(k.Out), smallImage, smallImage},
 		stride: [4]int64{all, all, rows.stride[0], smallImage * rows.stride[0]},
 	}, 0)
-	b.emit(b.copyTask(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
+	b.emit(copying(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
 	return nil
 }
 
 // imageFitsL2 is fitsL2 of an image: it lies there as a source of the product that
 // comes by DMA does, row after row of all channels.
-func (b *builder) imageFitsL2(r *resident) bool {
+func imageFitsL2(r *resident, l2Bytes int64) bool {
 	buf := r.bufs[0]
 	c, h := buf.image[0], buf.image[1]
 	r.bare = align(buf.image[2]*elemBytes, granule)
 	whole := c * r.bare
 	r.row = 0
-	for _, f := range r.uses {
-		s, ok := streams[f.bar]
-		if !ok || f.off != 0 {
+	for _, u := range r.uses {
+		if u.o == nil || u.o.off != 0 || u.o.stride[axH] != buf.rowBytes || u.o.stride[axC] != h*buf.rowBytes {
 			return false
 		}
-		t := b.tasks[f.task]
-		if int64(t.Get(s.row)) != buf.rowBytes || int64(t.Get(s.plane)) != h*buf.rowBytes {
-			return false
-		}
-		if buf.shape[0] > 0 && !s.wholeImage(t, c, h) {
+		if buf.shape[0] > 0 && !u.d.wholeImage(u.role, c, h) {
 			return false
 		}
 		// Rows are padded for the planar engine where it takes part.
-		if planar := t.Get(td.PlanarType) != 0; planar || s.source && r.row == 0 {
-			r.row = whole + rowPad(t, !planar, r.bare, whole, h)
+		if u.d.pe != nil || u.role != result && r.row == 0 {
+			r.row = whole + rowPad(u.d, r.bare, whole, h)
 		}
 	}
 	r.pack, r.size = r.row, align(r.row*h, granule)
-	return r.row > 0 && r.row < b.t.L2Bytes/(2*h)
+	return r.row > 0 && r.row < l2Bytes/(2*h)
 }
 
-// wholeImage reports whether a task takes or gives an image of c channels and h
-// rows by a stream as it is.
-func (s *stream) wholeImage(t *td.Task, c, h int64) bool {
-	op := t.Get(td.NEOp)
-	whole := t.Get(td.PlanarType) < pePair && (t.Get(td.PlanarType) != 0 || op == neCopy || s.source &&
-		(op == neSum || op == neMax))
-	return whole && int64(t.Get(s.extC)) == c && int64(t.Get(s.extH)) == h && t.Get(s.extD) <= 1 &&
-		t.Get(td.NumGroups) <= 1 &&
-		!t.On(s.swap) && (!s.source || t.Get(s.pix) == 0 && t.Get(s.inter) <= 1 && !t.On(s.spreadH) &&
-		!t.On(s.spreadC)) &&
-		t.Int(td.TileHeight) >= t.Int(td.Hout)
-}
-
-// imageToL2 is toL2 of an image.
-func (b *builder) imageToL2(r *resident, f *fixup, again bool) {
-	s, t := streams[f.bar], b.tasks[f.task]
-	t.Set(s.l2, int(r.at)).Set(s.l2ch, int(r.bare)).Set(s.l2row, int(r.pack)).Set(s.l2d, int(f.buf.image[0]*r.bare)).
-		Set(s.l2g, 0)
-	s.leave(t, f.buf.named && !again)
+// wholeImage reports whether the task takes or gives an image of c channels and h rows
+// in a role as it is.
+func (d *draft) wholeImage(r role, c, h int64) bool {
+	whole := d.kind() < td.PlanarPair && (d.pe != nil || d.ne.op == td.NEPass || r != result && (d.ne.op == td.NESum ||
+		d.ne.op == td.NEMax))
+	o, ext := d.stream(r), d.extents(r)
+	swapped := o.swap && (r != result || d.ne != nil) // of a planar result the strides say so
+	return whole && ext[axC] == c && ext[axH] == h && ext[axD] <= 1 && d.groups() <= 1 && !swapped &&
+		o.pix == 0 && (r == result || o.inter <= 1) && !o.spread[axH] && !o.spread[axC] && d.tile >= d.dst.ext[axH]
 }

@@ -1,11 +1,14 @@
 package lower
 
 import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Rules for words that follow from the shape of a task alone. Each names the
-// recorded cases it was read from (oracles of the h13 families).
+// Rules for what follows from the shape of a task alone. Each names the recorded
+// cases it was read from (oracles of the h13 families).
 
 // granule is the unit of L2 addresses; banks many of them lie side by side.
 const (
@@ -31,12 +34,12 @@ const workUnit = 128
 // A neural source keeps one work unit of a row, or cols where that is not 0. Rows get padding so that the
 // rows of a patch fall on different banks. It returns the bytes of one group,
 // as the address of what comes behind it shows.
-func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool) (l2Place, int64) {
+func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, swap bool) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if swap {
 		c, w = w, c
 	}
-	neural := t.Get(td.PlanarType) == 0
+	neural := d.ne != nil
 	if neural {
 		if cols == 0 {
 			cols = workUnit
@@ -46,8 +49,8 @@ func l2Layout(t *td.Task, base int64, ext [5]int64, rows, cols int64, swap bool)
 	ch := align(w*elemBytes, granule)
 	depth := ch * c
 	whole := depth * ext[axD]
-	row := whole + rowPad(t, neural, ch, whole, ext[axH])
-	if neural && narrowUnits(t) {
+	row := whole + rowPad(d, ch, whole, ext[axH])
+	if narrowUnits(d) {
 		row = whole + narrowPad
 	}
 	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
@@ -69,15 +72,18 @@ func gatheredRow(o *operand) int64 {
 	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + gatheredPad
 }
 
-// gatheredUnits marks the result of a task in narrow units: they are put together
-// to rows in L2.
-func (b *builder) gatheredUnits(t *td.Task, o *operand) {
+// gathered is where the result of a task in narrow units is put together to rows.
+func gathered(o *operand) l2Place {
 	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
 	all := ch * o.ext[axC]
-	t.Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
-	t.Set(td.L2ResCh, int(ch)).Set(td.L2ResRow, int(gatheredRow(o))).Set(td.L2ResDepth, int(all)).
-		Set(td.L2ResGroup, int(all))
-	b.l2use[len(b.l2use)-1] += gatheredRow(o) * int64(t.Int(td.TileHeight))
+	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: gatheredRow(o)}}
+}
+
+// turnedResult is where a planar result that goes to DRAM with channels and width
+// exchanged is put together (reduce_probe_sum_ax1_1x64x8x8; its row stride could
+// follow the groups as well as the channels).
+func turnedResult(o *operand) l2Place {
+	return l2Place{stride: [4]int64{axD: granule, axC: granule, axH: granule * o.ext[axC]}}
 }
 
 // rowPad is the padding of a row in L2. Planar: two granules where channels are
@@ -91,23 +97,23 @@ func (b *builder) gatheredUnits(t *td.Task, o *operand) {
 // rows that do not start on one bank, three otherwise (convolution and
 // activation cases). An image of at most 8x8 whose eight rows lie on different
 // banks needs none (encoder_conv_pad_.._tiny, .._sym).
-func rowPad(t *td.Task, neural bool, ch, row, height int64) int64 {
+func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
-	switch {
-	case !neural && ch <= 2*granule && n%banks == 0:
+	switch out := d.dst.ext; {
+	case d.pe != nil && ch <= 2*granule && n%banks == 0:
 		return 2 * granule
-	case !neural && (n%2 == 1 || ch <= 2*granule && t.Int(td.Cin) > 1):
+	case d.pe != nil && (n%2 == 1 || ch <= 2*granule && d.src[0].ext[axC] > 1):
 		return granule
-	case !neural:
+	case d.pe != nil:
 		return 0
-	case ch > 4*granule, t.Get(td.NEOp) != neMultiply && height == 1:
+	case ch > 4*granule, d.ne.op != td.NEMultiply && height == 1:
 		return 0
-	case t.Get(td.NEOp) == neCopy && n%banks != 0 && t.Int(td.ShMax) != turnShift:
+	case d.ne.op == td.NEPass && n%banks != 0 && d.shift.max != turnShift:
 		return 0
-	case t.Get(td.NEOp) == neMultiply && t.Int(td.Wout) <= smallImage && t.Int(td.Hout) <= smallImage &&
-		t.Get(td.Sx) == 1 && n*smallImage <= banks:
+	case d.ne.op == td.NEMultiply && out[axW] <= smallImage && out[axH] <= smallImage && d.window.sx == 1 &&
+		n*smallImage <= banks:
 		return 0
-	case t.Get(td.Sx) > 1, n%banks != 0:
+	case d.window.sx > 1, n%banks != 0:
 		return 2 * granule
 	}
 	return 3 * granule
@@ -126,30 +132,109 @@ func bankApart(base, at int64) int64 {
 	return at
 }
 
-// patch sets the planar engine's patch: at least 16 columns, and as many rows
+// shape decides what follows from a draft's own extents: tile, cores, work units or
+// patch, and where its sources stand in L2 on their way through.
+func (c *chain) shape(d *draft) error {
+	if d.tile == 0 {
+		d.tile = max(d.dst.ext[axH], 1)
+	}
+	if d.ne != nil {
+		d.units()
+		if d.ne.op != td.NEMultiply {
+			d.cores = d.channelCores()
+		}
+	} else {
+		d.planarPatch()
+	}
+	top := int64(0)
+	for k := range 2 {
+		if k == 1 && !d.two {
+			break
+		}
+		at := top
+		if k == 1 {
+			at = bankApart(0, at)
+		}
+		top = d.stage(&d.src[k], at)
+	}
+	if d.reach > c.t.L2Bytes {
+		return fmt.Errorf("sources take %d bytes of L2, the limit is %d", d.reach, c.t.L2Bytes)
+	}
+	switch {
+	case d.pe != nil && d.dst.swap:
+		d.gather, d.dst.l2 = true, turnedResult(&d.dst)
+	case d.gather:
+		d.dst.l2 = gathered(&d.dst)
+		d.reach += gatheredRow(&d.dst) * d.tile
+	}
+	return nil
+}
+
+// stage gives a source that comes by DMA its place in L2 from at on and returns where
+// what comes next to it may begin.
+func (d *draft) stage(o *operand, at int64) int64 {
+	rows := o.rows
+	if rows == 0 {
+		rows = d.tile
+	}
+	ext := o.ext
+	for i, one := range o.flat {
+		if one {
+			ext[i] = 1
+		}
+	}
+	rows = min(rows, ext[axH])
+	p, n := l2Layout(d, at, ext, rows, o.cols, o.swap)
+	o.staged = n
+	// Every element of the tile may come to stand at its address.
+	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) +
+		p.stride[axH]*(rows-1) + ext[axW]*elemBytes
+	if o.swap {
+		reach = p.base + n*ext[axG]
+	}
+	d.reach = max(d.reach, align(reach, 64), p.base+n)
+	for i := range p.stride {
+		if o.flat[i] {
+			p.stride[i] = 0
+		}
+	}
+	o.l2 = p
+	return p.base + n
+}
+
+func log2up(n int64) int {
+	k := 0
+	for int64(1)<<k < n {
+		k++
+	}
+	return k
+}
+
+// planarPatch sets the planar engine's patch: at least 16 columns, and as many rows
 // as keep it within 256 pixels, 512 for a reduction of one source (elementwise
 // and reduction cases).
-func patch(t *td.Task, ext [5]int64) {
-	w := log2up(max(ext[axW], 16))
+func (d *draft) planarPatch() {
+	out := d.dst.ext
+	w := log2up(max(out[axW], 16))
 	budget := 8
-	if t.Get(td.PlanarType) == peReduce {
+	if d.pe.kind == td.PlanarReduce {
 		budget = 9
 	}
 	h := 0
 	if w < budget {
-		h = min(budget-w, log2up(max(ext[axH], 1)))
+		h = min(budget-w, log2up(max(out[axH], 1)))
 	}
-	t.Set(td.PatchWidth, min(w, budget)).Set(td.PatchHeight, h)
+	d.patch = [2]int{min(w, budget), h}
 }
 
 // wideShift is the unit shift of a 1x1 convolution whose rows take several work
 // units: that of the units which cover the least area, the least of equal ones
 // (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad; a kernel
 // of two columns has 0 there). It is 0 for other tasks.
-func wideShift(t *td.Task) int {
-	w, h := int64(t.Int(td.Wout)), int64(t.Int(td.Hout))
-	if t.Get(td.NEOp) != neMultiply || w <= workUnit || t.Get(td.Kw) != 1 || t.Get(td.Kh) != 1 || t.Get(td.Sx) != 1 ||
-		t.Get(td.Sy) != 1 || t.On(td.SwapNE) {
+func wideShift(d *draft) int {
+	w, h := d.dst.ext[axW], d.dst.ext[axH]
+	if !d.does(td.NEMultiply) || w <= workUnit || d.window.kw != 1 || d.window.kh != 1 || d.window.sx != 1 ||
+		d.window.sy != 1 || d.dst.swap {
 		return 0
 	}
 	best, least := 0, int64(0)
@@ -163,7 +248,7 @@ func wideShift(t *td.Task) int {
 
 // narrowUnits reports whether several work units lie side by side, each with less
 // of a row than the 64 bytes that DMA moves.
-func narrowUnits(t *td.Task) bool { return workUnit>>wideShift(t)*elemBytes < 64 }
+func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 
 // units sets how the neural engine folds rows into work units: shift s makes a
 // unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
@@ -171,15 +256,15 @@ func narrowUnits(t *td.Task) bool { return workUnit>>wideShift(t)*elemBytes < 64
 // throughout and the small-source mode; one that sums long reductions over
 // folded rows asks for its largest shift (convolution cases; the threshold of
 // the last, between 64 and 576 terms, is modelled).
-func units(t *td.Task, out [5]int64) {
+func (d *draft) units() {
+	out, op := d.dst.ext, d.ne.op
 	s := 0
 	for s < maxShift && out[axW] <= workUnit>>(s+1) && s < log2up(max(out[axH], 1)) {
 		s++
 	}
-	multiply := t.Get(td.NEOp) == neMultiply || t.Get(td.NEOp) == neSum && !t.On(td.UnicastEn)
-	turn := t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0 && t.On(td.SwapNE)
+	sums := op == td.NEMultiply || op == td.NESum && !d.ne.unicast
 	switch {
-	case turn && out[axC] <= smallImage:
+	case d.copies() && d.dst.swap && out[axC] <= smallImage:
 		// Turned to rows of one granule: sixteen columns a unit, one a core, or eight
 		// where there are no more (matmul_m1_k256_n512, matmul_m64_k256_n1024,
 		// reduce_probe_max_ax2_1x64x8x8).
@@ -187,12 +272,22 @@ func units(t *td.Task, out [5]int64) {
 		if out[axW] <= smallImage {
 			s = turnShift + 1
 		}
-		t.Set(td.ShMin, min(log2up(max(out[axH], 1)), s)).Set(td.ShPref, s)
-	case multiply && out[axW] <= 8 && out[axH] <= 8:
-		t.SetBool(td.SmallSource, true).Set(td.ShMin, 4).Set(td.ShPref, 4)
-		s = 4
-	case multiply && s > 1 && !t.On(td.UnicastEn) && t.Get(td.Cin)*t.Get(td.Kw)*t.Get(td.Kh) > 64:
-		t.Set(td.ShMin, s).Set(td.ShPref, s)
+		d.shift.min, d.shift.pref = min(log2up(max(out[axH], 1)), s), s
+	case sums && out[axW] <= smallImage && out[axH] <= smallImage:
+		s = maxShift
+		d.shift.small, d.shift.min, d.shift.pref = true, s, s
+	case sums && s > 1 && !d.ne.unicast && d.src[0].ext[axC]*d.window.kw*d.window.kh > longSum:
+		d.shift.min, d.shift.pref = s, s
 	}
-	t.Set(td.ShMax, max(s, wideShift(t)))
+	d.shift.max = max(s, wideShift(d))
+}
+
+// channelCores is the cores of a channelwise neural task: as many as the result has
+// channels where it is stored (activation, copy and transposition cases).
+func (d *draft) channelCores() int {
+	c := d.dst.ext[axC]
+	if d.dst.swap { // eight columns at least, as a unit has
+		c = max(d.dst.ext[axW], smallImage)
+	}
+	return weights.ActiveCores(int(min(c, td.Lanes)))
 }

@@ -2,8 +2,6 @@ package lower
 
 import (
 	"fmt"
-
-	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // nest is a set of equally shaped loops over several tensors: the outer
@@ -169,6 +167,9 @@ func (n *nest) fits(b *builder, sources int, free int64) bool {
 
 // split cuts loops until the pieces fit.
 func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, tile int64)) {
+	if b.full() {
+		return
+	}
 	if len(n.dims) > 4 {
 		for i := range n.dims[0] {
 			p := n.window(0, i, 1)
@@ -242,6 +243,8 @@ func (n *nest) operand(k int) *operand {
 			}
 		}
 	}
+	o.flat = o.spread
+	o.spread[axG] = false
 	return o
 }
 
@@ -250,20 +253,4 @@ func (n *nest) rowStride(k int) int64 {
 		return rowBytes(1)
 	}
 	return rowBytes(n.w)
-}
-
-// spreadFlags tells the task along which axes source number (1 or 2) is
-// spread: those where tensor k does not move.
-func (n *nest) spreadFlags(t *td.Task, number, k int) {
-	flags := [4]td.Field{td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C}
-	if number == 2 {
-		flags = [4]td.Field{td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C}
-	}
-	t.SetBool(flags[0], n.spread[k])
-	at := map[int]td.Field{3: flags[1], 1: flags[2], 2: flags[3]}
-	for i, d := range n.dims {
-		if f, ok := at[4-len(n.dims)+i]; ok && d > 1 && n.stride[k][i] == 0 {
-			t.SetBool(f, true)
-		}
-	}
 }

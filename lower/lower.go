@@ -96,44 +96,29 @@ type TableUse struct {
 
 // builder is the state of one lowering.
 type builder struct {
-	t        *target.Table
-	sec      *weights.Section
-	vals     map[*ir.Value]*surf
-	fused    map[*ir.Op][]*ir.Op
-	outs     map[*ir.Value]*buffer  // results that go to a port
-	uses     map[*ir.Value]int      // uses inside the segment
-	reader   map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
-	turns    map[turnKey]*surf      // matrices that lie turned already
-	images   map[*ir.Value]*surf    // products kept as channels by rows for the next product
-	kernels  map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
-	clamped  map[*ir.Value]bool     // results whose reader clamps the operand itself
-	tasks    []*td.Task
-	infos    []TaskInfo
-	relocs   map[int][]int
-	fixups   []fixup
-	stores   []stored
-	tables   []TableUse
-	consts   []ConstantUse
-	inputs   []Surface
-	outputs  []Surface
-	packed   map[planKey]weights.Parts
-	shares   map[*weights.Kernel]int // slices of a kernel packed so far
-	worst    map[weights.Table]weights.WorstCase
-	split    map[*td.Task]bool // tasks with a table of an input's mantissa
-	workers  int
-	err      error
-	op       *ir.Op
-	rule     string
-	l2top    int64         // L2 below is taken by the task being emitted, as its words show it
-	l2reach  int64         // L2 below may be written by the task being emitted
-	l2use    []int64       // by task: L2 that it takes from address 0 up
-	staged   [][2]int64    // by task: L2 that sources 1 and 2 take on their way through
-	kept     map[int]bool  // tasks whose source 1 stays for later ones
-	l2floor  []int64       // by task: L2 below belongs to buffers that stay
-	l2live   [][]*resident // by task: what stays in L2 meanwhile
-	resident int           // buffers that stay in L2
-	old      bool          // tasks of the older form
-	trial    bool          // tasks are counted and not kept, constants not packed
+	chain   // the drafts so far
+	sec     *weights.Section
+	vals    map[*ir.Value]*surf
+	fused   map[*ir.Op][]*ir.Op
+	outs    map[*ir.Value]*buffer  // results that go to a port
+	uses    map[*ir.Value]int      // uses inside the segment
+	reader  map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	turns   map[turnKey]*surf      // matrices that lie turned already
+	images  map[*ir.Value]*surf    // products kept as channels by rows for the next product
+	kernels map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
+	clamped map[*ir.Value]bool     // results whose reader clamps the operand itself
+	tables  []TableUse
+	consts  []ConstantUse
+	inputs  []Surface
+	outputs []Surface
+	packed  map[planKey]weights.Parts
+	shares  map[*weights.Kernel]int // slices of a kernel packed so far
+	worst   map[weights.Table]weights.WorstCase
+	workers int
+	err     error
+	op      *ir.Op
+	rule    string
+	trial   bool // constants are not packed, and an operation has room for a quarter of a procedure
 }
 
 // Error is an operation that could not be lowered although its rule accepted
@@ -150,37 +135,20 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// tooManyTasks leaves the loops of a rule; Lower makes an error of it, a trial a
-// refusal.
-type tooManyTasks struct{}
-
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
-		t: t, sec: sec, fused: seg.Fused,
+		chain: chain{t: t, old: seg.Full}, sec: sec, fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
 		reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
-		kernels: map[*buffer]kernelRows{}, relocs: map[int][]int{},
-		packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
-		worst: map[weights.Table]weights.WorstCase{}, kept: map[int]bool{}, split: map[*td.Task]bool{},
-		turns: map[turnKey]*surf{}, workers: workers, old: seg.Full,
+		kernels: map[*buffer]kernelRows{}, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
+		worst: map[weights.Table]weights.WorstCase{}, turns: map[turnKey]*surf{}, workers: workers,
 	}
 }
 
 // Lower turns a segment into tasks; constants go to sec. workers bounds the
 // goroutines that pack them, 0 for one a processor; it changes no byte.
-func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p *Procedure, err error) {
+func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
 	b := newBuilder(seg, t, sec, workers)
-	defer func() {
-		switch r := recover(); r {
-		case nil:
-		case tooManyTasks{}:
-			p, err = nil, &Error{b.op, b.rule,
-				fmt.Errorf("its procedure has more than %d tasks; cut the model in two or keep the operation off "+
-					"the engine", t.MaxTasks)}
-		default:
-			panic(r)
-		}
-	}()
 	bars := registers(seg)
 	for _, v := range seg.Inputs {
 		buf, sf := b.port(v, inPort, seg.Ports[v], bars[v])
@@ -211,11 +179,8 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 			return nil, &Error{op, "", fmt.Errorf("no rule")}
 		}
 		b.op, b.rule = op, r.Name
-		if err := r.lower(b, op); err != nil {
+		if err := b.failure(r.lower(b, op)); err != nil {
 			return nil, &Error{op, r.Name, err}
-		}
-		if b.err != nil {
-			return nil, &Error{op, r.Name, b.err}
 		}
 	}
 	if err := b.exportViews(seg); err != nil {
@@ -224,13 +189,18 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (p 
 	return b.finish(seg)
 }
 
-// registers gives every port its buffer-access register.
+// registers gives every port its buffer-access register. Compilers of the older form
+// counted the ports backwards by the names that current ones count them by, which puts
+// "probs@output" in front of "image2" and that in front of "image" as recorded.
 func registers(seg *Segment) map[*ir.Value]int {
 	ports := append(append([]*ir.Value(nil), seg.Inputs...), seg.Outputs...)
 	sort.SliceStable(ports, func(i, j int) bool { return seg.Ports[ports[i]] < seg.Ports[ports[j]] })
 	bars := make(map[*ir.Value]int, len(ports))
 	for i, v := range ports {
 		bars[v] = BarFirstPort + i
+		if seg.Full {
+			bars[v] = BarFirstPort + len(ports) - 1 - i
+		}
 	}
 	return bars
 }
@@ -261,11 +231,24 @@ func (b *builder) exportViews(seg *Segment) error {
 		}
 		b.op, b.rule = v.Def, "copy"
 		b.copyTo(s, inBuffer(port, s.dims))
-		if b.err != nil {
-			return &Error{v.Def, "copy", b.err}
+		if err := b.failure(nil); err != nil {
+			return &Error{v.Def, "copy", err}
 		}
 	}
 	return nil
+}
+
+// failure returns why the operation could not be lowered: err, what its rule gave, or
+// what went wrong on the way.
+func (b *builder) failure(err error) error {
+	switch {
+	case b.full():
+		return fmt.Errorf("its procedure has more than %d tasks; cut the model in two or keep the operation off "+
+			"the engine", b.t.MaxTasks)
+	case err == nil:
+		return b.err
+	}
+	return err
 }
 
 // resultOf returns the surface for a value that tasks are about to write: the

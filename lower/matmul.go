@@ -137,7 +137,7 @@ func spreadBias(bias []uint16, n int) []uint16 {
 
 // matrices iterates over the leading dimensions of a result, calling f with
 // the matrices of the operands (spread where they have fewer) and the result.
-func matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
+func (b *builder) matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
 	lead := dst.dims[:len(dst.dims)-2]
 	n := int64(1)
 	for _, d := range lead {
@@ -158,6 +158,9 @@ func matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
 	}
 	index := make([]int64, len(lead))
 	for range n {
+		if b.full() {
+			return nil
+		}
 		if err := f(pick(x, index), pick(y, index), pick(dst, index)); err != nil {
 			return err
 		}
@@ -187,7 +190,7 @@ func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) erro
 	if xr, dr := asRows(x), asRows(dst); xr != nil && dr != nil && xr.dims[0] <= int64(b.t.MaxWidth) {
 		return b.matrixByConst(xr, dr, k, e, false)
 	}
-	return matrices(x, nil, dst, func(x, _, dst *surf) error { return b.matrixByConst(x, dst, k, e, false) })
+	return b.matrices(x, nil, dst, func(x, _, dst *surf) error { return b.matrixByConst(x, dst, k, e, false) })
 }
 
 // matrixByConst multiplies x [M, K], or [K, M] when given transposed, with the
@@ -254,8 +257,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 			if err != nil {
 				return err
 			}
-			t := neural(neMultiply)
-			e.apply(t)
+			d := e.multiply()
 			src := b.matrixOperand(img.slice(1, first, n, 1))
 			var out *operand
 			if swap {
@@ -263,8 +265,8 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 			} else {
 				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
 			}
-			b.stream(t, p, k, false)
-			b.emit(t, src, nil, out, 0)
+			b.stream(d, p, k, false)
+			b.emit(d, src, nil, out, 0)
 		}
 	}
 	return nil
@@ -324,7 +326,7 @@ func (b *builder) swapCopy(x, dst *surf) {
 	}
 	for first := int64(0); first < x.dims[0]; first += chunk {
 		n := min(chunk, x.dims[0]-first)
-		b.emit(b.copyTask(), b.matrixOperand(x.slice(0, first, n, 1)), nil, swappedOperand(dst.slice(1, first, n, 1)),
+		b.emit(copying(), b.matrixOperand(x.slice(0, first, n, 1)), nil, swappedOperand(dst.slice(1, first, n, 1)),
 			0)
 	}
 }
@@ -374,7 +376,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	return matrices(xs, ys, b.resultOf(e.out), func(x, y, dst *surf) error {
+	return b.matrices(xs, ys, b.resultOf(e.out), func(x, y, dst *surf) error {
 		return b.runtimeProduct(x, y, dst, a.TransposeX, a.TransposeY, &e)
 	})
 }
@@ -395,7 +397,7 @@ func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *s
 		n *= dims[i]
 	}
 	stand := &surf{dims: dims, stride: st}
-	return matrices(live, stand, dst, func(live, s, dst *surf) error { return f(s.off, live, dst) })
+	return b.matrices(live, stand, dst, func(live, s, dst *surf) error { return f(s.off, live, dst) })
 }
 
 // matrixKernel returns matrix i of a constant as a kernel [N, K]; stored says

@@ -9,12 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// copyTask returns a neural-engine pass that changes nothing.
-func (b *builder) copyTask() *td.Task { return neural(neCopy).SetBool(td.UnicastEn, true) }
-
 // copyTo copies a tensor to a surface of the same dimensions.
 func (b *builder) copyTo(x, dst *surf) {
-	b.pointwise(func(int64) *td.Task { return b.copyTask() }, []*surf{x}, dst)
+	b.pointwise(func(int64) *draft { return copying() }, []*surf{x}, dst)
 }
 
 // moveTo writes the elements of x, in order, to dst of other dimensions.
@@ -89,6 +86,9 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 	row := align(x.w()*elemBytes, granule) + maxRowPad
 	var run func(loops []loop, c0, c int64, xo, do int64)
 	run = func(loops []loop, c0, c int64, xo, do int64) {
+		if b.full() {
+			return
+		}
 		n := int64(1)
 		for _, l := range loops {
 			n *= l.n
@@ -141,7 +141,7 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		if rows := budget / perRow; rows < full[2].n {
 			tile = rows
 		}
-		b.emit(b.copyTask(), src, nil, out, tile)
+		b.emit(copying(), src, nil, out, tile)
 	}
 	run(loops, 0, x.dims[col], x.off, dst.off)
 }
@@ -459,8 +459,6 @@ func (b *builder) fill(dst *surf, v float64) {
 		return
 	}
 	n.walk(b, 1, func(p *nest, tile int64) {
-		t := planar(peOne)
-		p.spreadFlags(t, 1, 0)
-		b.emit(t, p.operand(0), nil, p.operand(1), tile)
+		b.emit(planar(td.PlanarOne), p.operand(0), nil, p.operand(1), tile)
 	})
 }

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -56,7 +55,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	}
 	top, total := b.temp(kept), b.temp(kept)
 	if rows {
-		err = b.planarReduce(x, top, over, func() *td.Task { return planar(peReduce).Set(td.PoolMode, poolMax) }, true)
+		err = b.planarReduce(x, top, over, func() *draft { return folding(td.PoolMax, 1) })
 	} else {
 		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1, nil)
 	}
@@ -64,14 +63,10 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 		return err
 	}
 	t, ex := b.temp(x.dims), b.temp(x.dims)
-	b.pointwise(func(int64) *td.Task {
-		return planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E))
-	}, []*surf{x, top}, t)
+	b.pointwise(func(int64) *draft { return powerDifference() }, []*surf{x, top}, t)
 	b.tableTask(exp, t, ex)
 	if rows {
-		err = b.planarReduce(ex, total, over, func() *td.Task {
-			return planar(peReduce).Set(td.PENonlinear, peRecip)
-		}, false)
+		err = b.planarReduce(ex, total, over, inverseSum)
 	} else {
 		// The reciprocal by table as the sum leaves (norm_softmax_a1_1x64x8x8).
 		var recip *weights.Activation
@@ -79,16 +74,23 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 			return err
 		}
 		b.useTable(op, recip)
-		err = b.reduceChannels(ex, total, axis, reductions["reduce_sum"], 1, func(t *td.Task) {
-			t.Set(td.DPECategory, 1)
-			b.fillTable(t, recip, 1)
+		err = b.reduceChannels(ex, total, axis, reductions["reduce_sum"], 1, func(d *draft) {
+			d.ne.category = 1
+			b.fillTable(d, recip, 1)
 		})
 	}
 	if err != nil {
 		return err
 	}
-	b.two(peMul, false, total, ex, dst)
+	b.pairwise(td.PEMultiply, total, ex, dst)
 	return nil
+}
+
+// inverseSum returns a reduction that gives the reciprocal of a sum.
+func inverseSum() *draft {
+	d := folding(td.PoolSum, 1)
+	d.pe.end = td.PEReciprocal
+	return d
 }
 
 // rowsSideBySide reports whether a tensor is rows along one axis alone, more than
@@ -144,12 +146,12 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	}
 	spread := func(s *surf) *operand {
 		o := line(s)
-		o.spread[axW] = true
+		o.alongAxis(axW)
 		return o
 	}
-	reduced := func(t *td.Task, src *operand) *surf {
+	reduced := func(by *draft, src *operand) *surf {
 		y := b.temp([]int64{1, n})
-		b.emitReduce(t, src, nil, line(y))
+		b.emitReduce(by, src, nil, line(y))
 		return y
 	}
 	powers, steps := b.matrixOperand, n
@@ -157,12 +159,11 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	if w == 1 {
 		powers, steps, dims = line, 1, []int64{1, n}
 	}
-	top := reduced(planar(peReduce).Set(td.PoolMode, poolMax).Set(td.PaddingMode, paddingMax), x.operand(b))
+	top := reduced(folding(td.PoolMax, 1), x.operand(b))
 	d, ex := b.temp(dims), b.temp(dims)
 	d.buf.named = w == 1
-	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2W, true),
-		x.operand(b), spread(top), powers(d), 0)
-	t := b.copyTask()
+	b.emit(powerDifference(), x.operand(b), spread(top), powers(d), 0)
+	t := copying()
 	b.fillTable(t, exp, steps)
 	in, out := powers(d), powers(ex)
 	if w == 1 { // along the row
@@ -171,12 +172,12 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 		}
 	}
 	b.emit(t, in, nil, out, 0)
-	total := reduced(planar(peReduce).Set(td.PENonlinear, peRecip), powers(ex))
+	total := reduced(inverseSum(), powers(ex))
 	out = dst.operand(b)
 	if k := b.kernelOf(op.Results[0]); k != nil {
 		out = k
 	}
-	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1W, true), spread(total), powers(ex), out, 0)
+	b.emit(elementwise(td.PEMultiply), spread(total), powers(ex), out, 0)
 }
 
 // singleColumn reports whether all of x lies along one axis, other than the last,
@@ -216,7 +217,8 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	}
 	spread := func(s *surf) *operand {
 		o := single(s)
-		o.ext[axC], o.spread[axC] = c, true
+		o.ext[axC] = c
+		o.alongAxis(axC)
 		return o
 	}
 	top, total := b.temp([]int64{1, 1}), b.temp([]int64{1, 1})
@@ -224,26 +226,24 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	line.buf.named = true
 	row := [4]int64{line.stride[0], line.stride[0], line.stride[0], line.stride[0]}
 
-	t := neural(neMax).Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).
-		Set(td.UnicastCin, int(min(c, 1<<16-1)))
-	b.emit(t, column(x, x.stride[axis]), nil, single(top), 0)
-	b.emit(planar(peTwo).SetBool(td.PENeg2, true).Set(td.PEScale, half(math.Log2E)).SetBool(td.Bcast2C, true),
-		column(x, x.stride[axis]), spread(top), &operand{
-			buf:    line.buf,
-			off:    line.off,
-			swap:   true,
-			ext:    [5]int64{1, 1, c, 1, 1},
-			stride: row,
-		}, 0)
-	t = b.copyTask()
+	b.emit(overChannels(c), column(x, x.stride[axis]), nil, single(top), 0)
+	b.emit(powerDifference(), column(x, x.stride[axis]), spread(top), &operand{
+		buf:    line.buf,
+		off:    line.off,
+		swap:   true,
+		ext:    [5]int64{1, 1, c, 1, 1},
+		stride: row,
+	}, 0)
+	t := copying()
 	b.fillTable(t, exp, 1)
 	turned := flat(ex)
 	turned.swap, turned.ext = true, [5]int64{1, 1, 1, 1, c}
 	b.emit(t, &operand{buf: line.buf, off: line.off, ext: turned.ext, stride: row}, nil, turned, 0)
-	t = neural(neSum).Set(td.DPECategory, 1)
+	t = neural(td.NESum)
+	t.ne.category = 1
 	b.fillTable(t, recip, 1)
 	b.emit(t, flat(ex), nil, single(total), 0)
-	b.emit(planar(peTwo).Set(td.PEOp, peMul).SetBool(td.Bcast1C, true), spread(total), flat(ex),
+	b.emit(elementwise(td.PEMultiply), spread(total), flat(ex),
 		column(dst, dst.stride[axis]), 0)
 }
 
@@ -301,7 +301,7 @@ func lowerLayerNorm(b *builder, op *ir.Op) error {
 		if beta != nil {
 			next = b.temp(x.dims)
 		}
-		b.two(peMul, false, to, g, next)
+		b.pairwise(td.PEMultiply, to, g, next)
 		to = next
 	}
 	if beta != nil {
@@ -309,7 +309,7 @@ func lowerLayerNorm(b *builder, op *ir.Op) error {
 		if err != nil {
 			return err
 		}
-		b.two(peAdd, false, to, s, dst)
+		b.pairwise(td.PEAdd, to, s, dst)
 	}
 	return nil
 }
@@ -394,12 +394,12 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, x.dims[axis], n, 1},
 			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
 	}
-	b.emit(planar(peOne), column(x), nil, along(line), 0)
+	b.emit(planar(td.PlanarOne), column(x), nil, along(line), 0)
 	to := b.temp(line.dims)
 	if err := b.normalise(line, to, 2, eps, true); err != nil {
 		return err
 	}
-	b.emit(planar(peOne), along(to), nil, column(dst), 0)
+	b.emit(planar(td.PlanarOne), along(to), nil, column(dst), 0)
 	return nil
 }
 
@@ -444,9 +444,8 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	if chunk < 1 {
 		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
 	}
-	n := float32(1 / float64(per*xr.dims[3]))
-	final := int(math.Float32bits(n))
-	for c := int64(0); c < xr.dims[0]; c += chunk {
+	share := 1 / float64(per*xr.dims[3])
+	for c := int64(0); c < xr.dims[0] && !b.full(); c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
 		// Mean and reciprocal deviation of each channel: two rows kept off each other's
@@ -454,7 +453,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 		// (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
 		// norm_layer_norm_ax3_1x8x1x64).
 		lines, per := []int64{2, 1, k}, align(k*elemBytes, granule)
-		lines[1] += rowPad(planar(pePair), false, granule, per, 1) / granule
+		lines[1] += rowPad(planar(td.PlanarPair), granule, per, 1) / granule
 		pair := b.temp(lines)
 		pair.buf.plain = true
 		row := func(i int64) *operand {
@@ -491,31 +490,33 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 			o.rows = o.ext[axH]
 			return o
 		}
-		b.emitReduce(planar(peReduce).Set(td.PEFinal, final), in(), nil, row(0))
+		b.emitReduce(folding(td.PoolSum, share), in(), nil, row(0))
 		// rsqrt(mean((x - mean)^2) + eps), the mean spread over the channel.
 		x1 := in()
 		mean := row(0)
-		mean.ext, mean.spread = x1.ext, [5]bool{axD: true, axH: true, axW: true}
-		b.emitReduce(planar(peReduceTwo).SetBool(td.PENeg1, true).SetBool(td.PESquare, true).
-			Set(td.PENonlinear, peRsqrt).
-			Set(td.PEFinal, final).Set(td.PEEpsilon, half(eps)).
-			SetBool(td.Bcast1W, x1.ext[axW] > 1).SetBool(td.Bcast1H, x1.ext[axH] > 1).
-			SetBool(td.Bcast1D, x1.ext[axD] > 1),
-			mean, x1, row(1))
-		t := planar(pePair).SetBool(td.PENeg2, true)
+		mean.ext, mean.flat = x1.ext, [5]bool{axD: true, axH: true, axW: true}
+		for _, ax := range [...]int{axD, axH, axW} {
+			mean.spread[ax] = x1.ext[ax] > 1
+		}
+		dev := folding(td.PoolSum, share)
+		dev.pe.kind, dev.pe.end, dev.pe.epsilon = td.PlanarReduceTwo, td.PERsqrt, eps
+		dev.pe.neg1, dev.pe.square = true, true
+		b.emitReduce(dev, mean, x1, row(1))
+		d := planar(td.PlanarPair)
+		d.pe.neg2 = true
 		both := row(0)
 		both.ext[axH] = 2
 		src := in()
 		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext, stride: strides(ds)}
 		if k == 1 && xs.dims[1] > 1 && xs.dims[1] <= int64(b.t.MaxChannels) {
 			// One pair for all: the tensor as the image that it is.
-			t.SetBool(td.Bcast2C, true)
+			both.spread[axC] = true
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
-			t.SetBool(td.Bcast2D, src.ext[axD] > 1)
+			both.spread[axD] = src.ext[axD] > 1
 			both.swap = k > 1 || turned && src.ext[axW] > 1
 		}
-		b.emit(t, src, both, out, 0)
+		b.emit(d, src, both, out, 0)
 	}
 	return nil
 }

@@ -7,10 +7,10 @@ import "github.com/zinc-compiler/zinc/lower/td"
 type oldRow struct {
 	first td.Field
 	count int    // elements of an array or lanes
-	on    string // kind of task as taskKind tells it, "" for all
+	on    string // kind of task as taskKind has it, "" for all
 	value int
-	// when limits the row to tasks of which it holds; nil is all.
-	when func(t *td.Task) bool
+	// when limits the row to drafts of which it holds; nil is all.
+	when func(d *draft) bool
 	doc  string
 }
 
@@ -39,8 +39,21 @@ var oldFields = []oldRow{
 	{first: td.AccDoubleBuf, count: 1, on: "multiply", value: 1, doc: "the two that multiply"},
 }
 
-func noKernel(t *td.Task) bool { return !t.On(td.KernelOn) }
-func oneGroup(t *td.Task) bool { return t.Get(td.NumGroups) <= 1 }
+func noKernel(d *draft) bool { return d.kernel == nil }
+func oneGroup(d *draft) bool { return d.groups() <= 1 }
+
+// older returns the value of a field of the draft in the older form, v that of
+// current compilers.
+func older(f td.Field, v int, d *draft) int {
+	for i := range oldFields {
+		r := &oldFields[i]
+		if f >= r.first && f < r.first.At(r.count) && (r.on == "" || r.on == d.taskKind()) &&
+			(r.when == nil || r.when(d)) {
+			return r.value
+		}
+	}
+	return v
+}
 
 // oldEvent is the bit of LogEvents that current tasks set and old ones do not.
 const oldEvent = 0x8
@@ -54,70 +67,42 @@ const oldResultPad = 2 * granule
 // then rows, as sources stand. Results of other work leave as they come (relu,
 // sigmoid, sum), and one that is put together in L2 anyway stays so. A tile that L2
 // has no room for leaves as it comes (modelled).
-func (b *builder) throughL2(i int, at int64) {
-	t := b.tasks[i]
-	if taskKind(t) != "multiply" || t.On(td.SwapNE) || t.Get(td.ResBfrMode) == 0 {
+func (c *chain) throughL2(d *draft, at int64) {
+	o := &d.dst
+	if !d.does(td.NEMultiply) || o.swap || d.gather {
 		return
 	}
-	ch := align(int64(min(t.Int(td.Wout)*max(t.Int(td.Ox), 1), workUnit))*elemBytes, granule)
-	depth := ch * int64(t.Int(td.Cout))
-	whole := depth * int64(max(t.Int(td.Dout), 1))
+	ch := align(min(o.ext[axW]*d.window.ox, workUnit)*elemBytes, granule)
+	depth := ch * o.ext[axC]
+	whole := depth * max(o.ext[axD], 1)
 	row := whole
 	if ch <= 4*granule && whole/granule%banks == 0 {
 		row += oldResultPad
 	}
-	if at+row*int64(max(t.Int(td.TileHeight), 1)) > b.t.L2Bytes {
+	if at+row*max(d.tile, 1) > c.t.L2Bytes {
 		return
 	}
-	setL2(t, td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup,
-		l2Place{at, [4]int64{whole, depth, ch, row}})
-	t.Set(td.ResBfrMode, 0).Set(td.DstL2BfrMode, 0)
+	d.gather, o.l2 = true, l2Place{at, [4]int64{whole, depth, ch, row}}
 }
 
-// oldShift sets the unit shifts of a pass that does not multiply: a work unit is
-// two rows high at least, and always where a row is at most half a unit (relu and
+// oldForm sets what the compilers that wrote full tasks decided otherwise than
+// current ones: the unit shifts of a pass that does not multiply, whose work unit is two
+// rows high at least, and always where a row is at most half a unit (relu and
 // sigmoid with rows of 77; rows of 16 and 1). Products keep theirs; of these only
-// results of one pixel are recorded, with shift 4.
-func oldShift(t *td.Task) {
-	s := max(t.Int(td.ShMax), 1)
-	t.Set(td.ShMax, s).Set(td.ShPref, s)
-	if t.Int(td.Wout) <= workUnit/2 {
-		t.Set(td.ShMin, max(t.Int(td.ShMin), 1))
+// results of one pixel are recorded, with shift 4. Single fields are in oldFields, the
+// place of a result in L2 is throughL2's, the numbers of the ports are registers'.
+func (c *chain) oldForm() {
+	if !c.old {
+		return
 	}
-}
-
-// oldForm rewrites a lowered procedure as the compilers that wrote full tasks made
-// it: every record whole, the fields of the table oldFields, and ports counted
-// backwards by the names that current compilers count them by, which puts
-// "probs@output" in front of "image2" and that in front of "image" as recorded.
-// Where things stand in L2 the builder decides by the rules above.
-func oldForm(p *Procedure) {
-	last := 2*BarFirstPort + len(p.Inputs) + len(p.Outputs) - 1
-	for _, l := range [][]Surface{p.Inputs, p.Outputs} {
-		for i := range l {
-			l[i].Bar = last - l[i].Bar
+	for _, d := range c.drafts {
+		if d.ne == nil || d.ne.op == td.NEMultiply {
+			continue
 		}
-	}
-	for _, t := range p.Tasks {
-		for _, b := range []struct{ bar, enable td.Field }{{td.RBase0, td.RBE0}, {td.RBase1, td.RBE1},
-			{td.WBase, td.WBE}, {td.KBase0, td.KBE0}} {
-			if n := t.Int(b.bar); t.On(b.enable) && n >= BarFirstPort {
-				t.Set(b.bar, last-n)
-			}
+		s := max(d.shift.max, 1)
+		d.shift.max, d.shift.pref = s, s
+		if d.dst.ext[axW] <= workUnit/2 {
+			d.shift.min = max(d.shift.min, 1)
 		}
-		t.Set(td.LogEvents, t.Int(td.LogEvents)&^oldEvent)
-		kind := taskKind(t)
-		for _, r := range oldFields {
-			if r.on != "" && r.on != kind || r.when != nil && !r.when(t) {
-				continue
-			}
-			for i := range r.count {
-				t.Set(r.first.At(i), r.value)
-			}
-		}
-		if kind == "neural" {
-			oldShift(t)
-		}
-		t.Spans = td.DefaultSpans(t.On(td.KernelOn), true)
 	}
 }

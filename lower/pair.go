@@ -13,8 +13,6 @@ func paired(g *convGeometry) bool {
 	return g.kh == 1 && g.hout == 1 && g.sx == 1 && g.sy == 1 && g.kw%2 == 1 && g.kw >= pairTaps && g.wout > 2*workUnit
 }
 
-const pairTaps = 9
-
 // pairedConv emits a depthwise convolution of pairs of columns: Wout and the
 // stride count pairs, the result is whole pairs, from which a planar pass takes
 // the columns.
@@ -26,23 +24,22 @@ func (b *builder) pairedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e
 	const each = 2
 	pairs := (g.wout + each - 1) / each
 	wide := b.temp([]int64{1, int64(k.Out), 1, each * pairs})
-	t := neural(neMultiply)
-	e.apply(t)
-	t.Set(td.Kw, int(g.kw)).Set(td.Kh, 1).Set(td.Sx, each).Set(td.Sy, 1).Set(td.Px, int(g.padLft)).Set(td.Ox, each).
-		SetBool(td.UnicastEn, true)
+	d := e.multiply()
+	d.window = window{kw: g.kw, kh: 1, sx: each, sy: 1, px: g.padLft, ox: each}
+	d.ne.unicast = true
 	src, out := imageOperand(x, 1), imageOperand(wide, 1)
 	out.ext[axW] = pairs
 	// A unit reads its own columns and those of the taps, in lines of 64 bytes.
 	src.cols = align(each*workUnit+g.kw-1, 64/elemBytes)
-	b.streamParts(t, p, k, func() (weights.Parts, error) {
+	b.streamParts(d, p, k, func() (weights.Parts, error) {
 		data, sizes, err := p.PackPaired(k)
 		if err != nil {
 			return weights.Parts{}, err
 		}
 		return b.sec.AddParts(data, sizes, func() []weights.Repeat { return p.PairedLayout(k) })
 	})
-	b.emit(t, src, nil, out, 0)
+	b.emit(d, src, nil, out, 0)
 	in := imageOperand(wide.slice(3, 0, g.wout, 1), 1)
-	b.emit(planar(peOne), in, nil, imageOperand(dst, 1), 0)
+	b.emit(planar(td.PlanarOne), in, nil, imageOperand(dst, 1), 0)
 	return nil
 }

@@ -4,230 +4,195 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
-// scratchAlign separates buffers in scratch.
-const scratchAlign = 64
+// chain is the drafts of a procedure as the planners see them.
+type chain struct {
+	t        *target.Table
+	drafts   []*draft
+	old      bool  // tasks of the older form
+	scratch  int64 // bytes
+	resident int   // buffers that stay in L2
+}
 
-// finish plans scratch, completes the tasks' buffer fields and returns the
-// procedure.
+// Planner is one row of the list of planners.
+type Planner struct {
+	Name string
+	Doc  string
+	Why  string // why it stands where it stands
+	run  func(c *chain) error
+}
+
+// Planners is every planner in order. A trial stops after trialPlanners of them.
+var Planners = []Planner{
+	{Name: "lives", Doc: "the first and the last task of each buffer", Why: "asks for nothing but the drafts",
+		run: quiet((*chain).lives)},
+	{Name: "shape", Doc: "tile, cores, work units or patch of each task, and the L2 that its sources take on their way",
+		Why: "a trial ends with it, and refuses what L2 does not hold", run: (*chain).shapes},
+	{Name: "residents", Doc: "scratch buffers that fit between the tasks' own needs stay in L2",
+		Why: "on whole lives; what stays in L2 needs no place in scratch", run: quiet((*chain).keepInL2)},
+	{Name: "kept-sources", Doc: "a source that several tasks of an operation fetch stays in L2",
+		Why: "above the residents, whose places do not depend on it", run: quiet((*chain).keepSources)},
+	{Name: "transients", Doc: "what passes through L2 gets its place above what stays there",
+		Why: "when all that stays has its own", run: quiet((*chain).placeTransients)},
+	{Name: "scratch", Doc: "offsets of the buffers that go to scratch", Why: "when it is known which do",
+		run: quiet((*chain).planScratch)},
+	{Name: "cache", Doc: "cache hints of first sources, and ports that several tasks write",
+		Why: "when it is known what comes by DMA", run: quiet((*chain).hints)},
+	{Name: "dependences", Doc: "what a task must not overtake, and tasks that run in step",
+		Why: "on final places in L2", run: quiet((*chain).dependencies)},
+	{Name: "older-form", Doc: "unit shifts as the compilers had them that wrote every record whole",
+		Why: "after dependences, which sets the shifts of tasks in step", run: quiet((*chain).oldForm)},
+	{Name: "time", Doc: "the header's estimate of time", Why: "on final patches and streams",
+		run: quiet((*chain).times)},
+	{Name: "events", Doc: "which tasks come first and last", Why: "on the whole procedure",
+		run: quiet((*chain).ends)},
+}
+
+// trialPlanners is how many planners a trial runs.
+const trialPlanners = 2
+
+func quiet(f func(c *chain)) func(c *chain) error {
+	return func(c *chain) error {
+		f(c)
+		return nil
+	}
+}
+
+// finish runs the planners, encodes the drafts and returns the procedure.
 func (b *builder) finish(seg *Segment) (*Procedure, error) {
 	if len(b.outputs)+len(b.inputs) > b.t.MaxSurfaces {
 		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name,
 			len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
 	}
-	b.keepInL2()
-	b.placeTransients()
-	size := b.planScratch()
-	final := map[*buffer]int{} // last task that writes an output
-	for _, f := range b.fixups {
-		if f.bar == td.WBase && f.buf.space == outPort {
-			final[f.buf] = max(final[f.buf], f.task)
-		}
+	if err := b.plan(Planners); err != nil {
+		return nil, err
 	}
-	partial := make([]bool, len(b.tasks))
-	for i := range b.fixups {
-		f := &b.fixups[i]
-		t := b.tasks[f.task]
-		bar := f.buf.bar
-		if f.buf.space == scratch {
-			bar = BarScratch
-		}
-		t.Set(f.bar, bar).SetBool(f.enable, true).Set(f.base, int(f.buf.off+f.off))
-		if f.bar == td.KBase0 && f.buf.space == scratch {
-			t.Set(td.DTID, f.buf.def)
-		}
-		if f.bar == td.RBase0 && f.buf.space == scratch && t.On(td.SrcEn) {
-			t.Set(td.SrcCacheHint, 0).Set(td.SrcReuse, 9).Set(td.SrcDependency, 5) // not read again (recorded)
-		}
-		if f.bar == td.WBase {
-			if f.buf.space == scratch && t.On(td.DstEn) {
-				t.Set(td.DstCacheHint, 15) // read again soon (recorded)
-			}
-			partial[f.task] = f.buf.space == outPort && f.task < final[f.buf]
-			if partial[f.task] || f.buf.space != outPort {
-				t.SetBool(td.TBE, true)
-			}
-		}
-	}
-	b.fetchedAgain()
-	b.dependencies()
 	p := &Procedure{
-		Name: seg.Name, Tasks: b.tasks, Infos: b.infos, Inputs: b.inputs, Outputs: b.outputs,
-		Scratch: size, Relocs: make([][]int, len(b.tasks)), Tables: b.tables, Resident: b.resident, Constants: b.consts,
+		Name: seg.Name, Inputs: b.inputs, Outputs: b.outputs, Scratch: b.scratch, Tables: b.tables,
+		Resident: b.resident, Constants: b.consts,
 	}
 	p.Stores, p.Held = b.heldValues(seg)
-	for i, t := range b.tasks {
-		p.Relocs[i] = b.relocs[i]
-		marks(t, i, len(b.tasks), b.split[t] || t.Get(td.DPECategory) == 1)
-		travel(t, partial[i])
+	for i, d := range b.drafts {
+		t := b.encode(i)
 		if err := t.Err(); err != nil {
-			return nil, fmt.Errorf("segment %s task %d (%s): %w", seg.Name, i, b.infos[i].Rule, err)
+			return nil, &Error{d.op, d.rule, fmt.Errorf("segment %s task %d: %w", seg.Name, i, err)}
 		}
-	}
-	if b.old {
-		oldForm(p)
+		p.Tasks = append(p.Tasks, t)
+		p.Infos = append(p.Infos, TaskInfo{Op: d.op, Rule: d.rule, Kind: d.taskKind()})
+		p.Relocs = append(p.Relocs, d.relocs())
 	}
 	return p, nil
 }
 
-// fetchedAgain sets the cache hints of an input that several tasks fetch: all but
-// the last ask that it be kept (norm_layer_norm_ax1_2_3).
-func (b *builder) fetchedAgain() {
-	fetch := map[*buffer][]int{}
-	for i := range b.fixups {
-		if f := &b.fixups[i]; f.bar == td.RBase0 && f.buf.space == inPort && b.tasks[f.task].On(td.SrcEn) {
-			fetch[f.buf] = append(fetch[f.buf], f.task)
+// plan runs planners.
+func (c *chain) plan(list []Planner) error {
+	for i := range list {
+		if err := list[i].run(c); err != nil {
+			return err
 		}
 	}
-	for _, tasks := range fetch {
-		if len(tasks) == 1 {
-			continue
+	return nil
+}
+
+// relocs lists the lanes that read the constant section.
+func (d *draft) relocs() (lanes []int) {
+	if d.kernel == nil || d.kernel.parts == nil {
+		return nil
+	}
+	for i, live := range d.kernel.parts.Live {
+		if live {
+			lanes = append(lanes, i)
 		}
-		for k, i := range tasks {
-			t := b.tasks[i].Set(td.SrcReuse, 0xb)
-			if k < len(tasks)-1 {
-				t.Set(td.SrcNoReuse, 0xb)
-			} else {
-				t.Set(td.SrcCacheHint, 0)
+	}
+	return lanes
+}
+
+// shapes is shape of every draft.
+func (c *chain) shapes() error {
+	for i, d := range c.drafts {
+		if err := c.shape(d); err != nil {
+			return &Error{d.op, d.rule, fmt.Errorf("task %d: %w", i, err)}
+		}
+	}
+	return nil
+}
+
+// uses returns the uses of all buffers, task after task.
+func (c *chain) uses() []use {
+	us := make([]use, 0, 3*len(c.drafts))
+	for i, d := range c.drafts {
+		us = append(us, d.uses(i)...)
+	}
+	return us
+}
+
+// lives notes the first and last task of every buffer.
+func (c *chain) lives() {
+	for _, u := range c.uses() {
+		buf := u.buf()
+		if buf.def < 0 {
+			buf.def = u.task
+		}
+		buf.last = u.task
+	}
+}
+
+// hints sets the cache hints of first sources and marks the tasks that give a part of
+// a port. Of an input that several tasks fetch all but the last ask that it be kept
+// (norm_layer_norm_ax1_2_3).
+func (c *chain) hints() {
+	fetch := map[*buffer]*draft{} // the latest that fetches an input
+	final := map[*buffer]*draft{} // the latest that writes a port
+	for _, d := range c.drafts {
+		if o := &d.src[0]; o.stands == byDMA {
+			switch before := fetch[o.buf]; {
+			case o.buf.space == scratch:
+				d.hint = hintScratch
+			case o.buf.space == inPort:
+				if before != nil {
+					before.hint, d.hint = hintAgain, hintLast
+				}
+				fetch[o.buf] = d
 			}
 		}
-	}
-}
-
-// marks sets the event words, which follow the position in the chain. The upper
-// part of the debug mask is empty for a pass that only copies, and lacks bit 13
-// for the tables of roots and reciprocals (all recorded chains).
-func marks(t *td.Task, i, n int, split bool) {
-	events, low := 0x400, 0x00
-	switch {
-	case n == 1:
-		events, low = 0x42a, 0x6a
-	case i == 0:
-		events, low = 0x408, 0x68
-	case i == n-1:
-		events, low = 0x422, 0x6a
-	}
-	high := 0xfff800
-	switch {
-	case t.Get(td.PlanarType) != 0:
-	case t.Get(td.NEOp) == neCopy && t.Get(td.Nonlinear) == 0:
-		high = 0
-	case split:
-		high = 0xffd800
-	}
-	t.Set(td.LogEvents, events).Set(td.DebugLogEvents, high|low)
-}
-
-// travel sets the header's estimate of time and its location bits. The time is
-// that of the bytes which the tile and kernel DMA move, in microseconds at 34.13
-// GB/s (bytes * 3 / 102400, recorded on 64 of 66 convolutions and products). Of
-// the locations SPL is set with a source in a buffer, TSE and TSR with a result
-// in one that no later task adds to (partial says that one does); SPC and DPC say that the buffer
-// is named but stays in L2; TDE comes
-// with a kernel from scratch (recorded).
-func travel(t *td.Task, partial bool) {
-	moved := int64(0)
-	tensor := func(w, h, d, c, inter int) int64 {
-		inter = max(inter, 1)
-		c = (max(c, 1) + inter - 1) / inter
-		n := int64(max(d, 1)) * int64(c) * int64(max(h, 1)) * int64(max(t.Int(td.NumGroups), 1))
-		return n * rowBytes(int64(w*inter))
-	}
-	if t.On(td.SrcEn) {
-		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin), t.Int(td.SrcInterleave))
-	}
-	if t.On(td.Source2DMA) {
-		moved += tensor(t.Int(td.Win), t.Int(td.Hin), t.Int(td.Din), t.Int(td.Cin), t.Int(td.Src2Interleave))
-	}
-	if t.On(td.DstEn) {
-		w, h, d := t.Int(td.Wout), t.Int(td.Hout), t.Int(td.Dout)
-		if typ := t.Int(td.PlanarType); typ >= peReduce && t.Get(td.Kw)*t.Get(td.Kh)*t.Get(td.Sx)*t.Get(td.Sy) == 1 {
-			w, h, d = 1, 1, 1 // the output registers repeat the input's extents
-		}
-		c := t.Int(td.Cout)
-		if t.On(td.SwapNE) || t.On(td.SwapResult) { // bytes as stored: channels along the row
-			w, c = c, w
-		}
-		moved += tensor(w, h, d, c, t.Int(td.DstInterleave))
-	}
-	for i := range td.Lanes {
-		if t.On(td.CoeffEn.At(i)) && t.Get(td.NEOp) == neMultiply { // tables do not count (binary_real_div_1x64x8x8)
-			moved += int64(t.Get(td.CoeffSize.At(i)))
+		if o := &d.dst; o.buf.space == outPort {
+			if before := final[o.buf]; before != nil {
+				before.partial = true
+			}
+			final[o.buf] = d
 		}
 	}
-	t.Set(td.ExeCycles, int(min(max(moved+groupBytes(t), fetches(t)*fetchBytes, foldedBytes(t))*3/102400, 1<<16-1)))
-	// A buffer that is named though its DMA is off counts as read or written;
-	// a source beside one that stays in L2 does not.
-	from := (t.On(td.SrcEn) || t.On(td.RBE0)) && (!t.On(td.PETwo) || t.On(td.Source2DMA))
-	to := (t.On(td.DstEn) || t.On(td.WBE)) && !partial
-	t.SetBool(td.SPL, from).SetBool(td.SPC, from && !t.On(td.SrcEn))
-	t.SetBool(td.TSE, to).SetBool(td.TSR, to).SetBool(td.DPC, to && !t.On(td.DstEn))
 }
 
-// fetchBytes is what the time of one fetch comes to in bytes. Recorded sums and
-// tables of 1x1 images with 64 to 4096 channels leave 150 to 154.
-const fetchBytes = 150
-
-// fetches counts the patches of the sources that come by DMA: a channel's patch is
-// fetched for itself, and where patches are small their number decides the time.
-// The neural engine fetches all rows of a channel at once, and either all groups.
-func fetches(t *td.Task) int64 {
-	sources := int64(0)
-	for _, f := range []td.Field{td.SrcEn, td.Source2DMA} {
-		if t.On(f) {
-			sources++
-		}
+// ends marks the first and the last task.
+func (c *chain) ends() {
+	if n := len(c.drafts); n > 0 {
+		c.drafts[0].first, c.drafts[n-1].last = true, true
 	}
-	return patches(t) / int64(max(t.Int(td.NumGroups), 1)) * sources
 }
 
-// patches counts the pieces in which a task takes a source.
-func patches(t *td.Task) int64 {
-	n := int64(1)
-	for _, f := range []td.Field{td.Cin, td.Din, td.NumGroups} {
-		n *= int64(max(t.Int(f), 1))
-	}
-	if t.Get(td.PlanarType) == 0 {
-		return n
-	}
-	across := func(ext, log td.Field) int64 { return (int64(t.Int(ext)) + 1<<t.Int(log) - 1) >> t.Int(log) }
-	return n * across(td.Win, td.PatchWidth) * across(td.Hin, td.PatchHeight)
-}
-
-// groupBytes is what the time of a reduction's groups comes to in bytes: half a
-// kilobyte each beside the transfers (modelled; reduce_probe_sum_ax3_1x64x8x8 and
-// reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680).
-func groupBytes(t *td.Task) int64 {
-	if g := int64(t.Int(td.NumGroups)); g > 1 && t.Int(td.PlanarType) >= peReduce && t.On(td.SrcEn) {
-		return g * 512
-	}
-	return 0
-}
-
-// foldedBytes is what the time of a reduction's own work comes to in bytes: some for
-// each patch and some for each pixel of one (modelled; fits the reductions of
-// reduce_probe_max_ax2_1x64x8x8, chain_base_layer_norm_d256_s64, chain_attn).
-func foldedBytes(t *td.Task) int64 {
-	if t.Int(td.PlanarType) < peReduce {
-		return 0
-	}
-	return patches(t) * (32 + int64(9<<(t.Int(td.PatchWidth)+t.Int(td.PatchHeight))/4))
-}
+// scratchAlign separates buffers in scratch.
+const scratchAlign = 64
 
 // planScratch gives every scratch buffer an offset such that buffers alive at
-// the same task do not overlap, and returns the bytes in all. Buffers come in
-// the order of their first task; each takes the lowest gap that holds it.
-func (b *builder) planScratch() int64 {
+// the same task do not overlap. Buffers come in the order of their first task; each
+// takes the lowest gap that holds it.
+func (c *chain) planScratch() {
 	var bufs []*buffer
 	seen := map[*buffer]bool{}
-	for i := range b.fixups {
-		if f := b.fixups[i].buf; f.space == scratch && !seen[f] {
+	for _, u := range c.uses() {
+		if f := u.buf(); f.space == scratch && !seen[f] && (u.o == nil || u.o.stands != inL2) {
 			seen[f] = true
 			bufs = append(bufs, f)
 		}
 	}
+	c.scratch = placeScratch(bufs)
+}
+
+// placeScratch places buffers and returns the bytes that they take in all.
+func placeScratch(bufs []*buffer) int64 {
 	sort.SliceStable(bufs, func(i, j int) bool { return bufs[i].def < bufs[j].def })
 	ends := append([]*buffer(nil), bufs...)
 	sort.SliceStable(ends, func(i, j int) bool { return ends[i].last < ends[j].last })

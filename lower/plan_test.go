@@ -3,26 +3,20 @@ package lower
 import (
 	"math/rand/v2"
 	"testing"
-
-	"github.com/zinc-compiler/zinc/lower/td"
-	"github.com/zinc-compiler/zinc/target"
 )
 
-// lives returns a builder whose scratch buffers have random sizes and lives,
-// recorded as fixups the way rules record them.
-func lives(rng *rand.Rand, tasks, buffers int) (*builder, []*buffer) {
-	b := &builder{t: target.H13}
-	var bufs []*buffer
+// alive returns scratch buffers with random sizes and lives.
+func alive(rng *rand.Rand, tasks, buffers int) (bufs []*buffer) {
 	for range buffers {
 		def := rng.IntN(tasks)
-		last := min(tasks-1, def+rng.IntN(6))
-		buf := &buffer{space: scratch, size: 1 + rng.Int64N(5000), def: -1}
-		for _, i := range []int{def, last} {
-			b.touch(fixup{task: i, bar: td.WBase, buf: buf})
-		}
-		bufs = append(bufs, buf)
+		bufs = append(bufs, &buffer{
+			space: scratch,
+			size:  1 + rng.Int64N(5000),
+			def:   def,
+			last:  min(tasks-1, def+rng.IntN(6)),
+		})
 	}
-	return b, bufs
+	return bufs
 }
 
 // Two buffers that one task touches must not share a byte: a task writes its
@@ -30,8 +24,8 @@ func lives(rng *rand.Rand, tasks, buffers int) (*builder, []*buffer) {
 func TestScratchIsNotShared(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		b, bufs := lives(rng, 1+rng.IntN(60), 1+rng.IntN(60))
-		top := b.planScratch()
+		bufs := alive(rng, 1+rng.IntN(60), 1+rng.IntN(60))
+		top := placeScratch(bufs)
 		sum := int64(0)
 		for i, x := range bufs {
 			sum += align(x.size, scratchAlign)
@@ -54,13 +48,11 @@ func TestScratchIsNotShared(t *testing.T) {
 
 // Buffers whose lives follow each other take the same place.
 func TestScratchIsReused(t *testing.T) {
-	b := &builder{t: target.H13}
+	var bufs []*buffer
 	for i := range 100 {
-		buf := &buffer{space: scratch, size: 1000, def: -1}
-		b.touch(fixup{task: 2 * i, bar: td.WBase, buf: buf})
-		b.touch(fixup{task: 2*i + 1, bar: td.RBase0, buf: buf})
+		bufs = append(bufs, &buffer{space: scratch, size: 1000, def: 2 * i, last: 2*i + 1})
 	}
-	if top := b.planScratch(); top != align(1000, scratchAlign) {
+	if top := placeScratch(bufs); top != align(1000, scratchAlign) {
 		t.Errorf("scratch of %d bytes for buffers of 1000 that never live together", top)
 	}
 }

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -59,11 +58,11 @@ func lowerPool(b *builder, op *ir.Op) error {
 	if n == 1 {
 		g.kh, g.sy, g.padTop = a.Kernel[0], a.Strides[0], a.PadBefore[0]
 	}
-	mode, factor := poolMax, 1.0
+	mode, factor := td.PoolMax, 1.0
 	if op.Def.Name == "avg_pool" {
-		mode = poolAverage
+		mode = td.PoolAverage
 		if !a.ExcludePadding {
-			mode, factor = poolSum, 1/float64(g.kh*g.kw)
+			mode, factor = td.PoolSum, 1/float64(g.kh*g.kw)
 		}
 	}
 	xi, di := asImage(x), asImage(b.resultOf(op.Results[0]))
@@ -72,23 +71,22 @@ func lowerPool(b *builder, op *ir.Op) error {
 		return nil
 	}
 	for i := range xi.dims[0] {
+		if b.full() {
+			break
+		}
 		b.poolImage(xi.slice(0, i, 1, 1), di.slice(0, i, 1, 1), mode, factor, &g)
 	}
 	return nil
 }
 
 // poolImage pools one image, as many channels at a time as L2 holds.
-func (b *builder) poolImage(x, dst *surf, mode int, factor float64, g *convGeometry) {
+func (b *builder) poolImage(x, dst *surf, mode td.Pool, factor float64, g *convGeometry) {
 	row := align(x.w()*elemBytes, 16)
 	channels := min(x.dims[1], max(1, (b.t.L2Bytes-4096-maxRowPad*g.kh)/(row*g.kh)))
 	for c := int64(0); c < x.dims[1]; c += channels {
 		n := min(channels, x.dims[1]-c)
-		t := planar(peReduce).Set(td.PoolMode, mode).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
-		t.Set(td.Kw, int(g.kw)).Set(td.Kh, int(g.kh)).Set(td.Sx, int(g.sx)).Set(td.Sy, int(g.sy)).
-			Set(td.Px, int(g.padLft)).Set(td.Py, int(g.padTop))
-		if mode == poolMax {
-			t.Set(td.PaddingMode, paddingMax)
-		}
+		d := folding(mode, factor)
+		d.window = g.window()
 		src, out := imageOperand(x.slice(1, c, n, 1), 1), imageOperand(dst.slice(1, c, n, 1), 1)
 		rows := min((b.t.L2Bytes-4096)/(n*row+maxRowPad), src.ext[axH])
 		src.rows = rows
@@ -96,6 +94,6 @@ func (b *builder) poolImage(x, dst *surf, mode int, factor float64, g *convGeome
 		if rows < src.ext[axH] {
 			tile = max((rows-g.kh)/g.sy+1, 1)
 		}
-		b.emit(t, src, nil, out, tile)
+		b.emit(d, src, nil, out, tile)
 	}
 }

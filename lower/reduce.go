@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -12,17 +11,17 @@ import (
 
 // reduction is what a MIL reduction asks of the engines.
 type reduction struct {
-	pool   int  // planar mode
-	neural int  // operation over channels
-	mean   bool // divide by the count
-	square bool // square first
+	pool   td.Pool     // planar mode
+	neural td.NeuralOp // operation over channels
+	mean   bool        // divide by the count
+	square bool        // square first
 }
 
 var reductions = map[string]reduction{
-	"reduce_sum":        {pool: poolSum, neural: neSum},
-	"reduce_mean":       {pool: poolSum, neural: neSum, mean: true},
-	"reduce_max":        {pool: poolMax, neural: neMax},
-	"reduce_sum_square": {pool: poolSum, neural: neSum, square: true},
+	"reduce_sum":        {pool: td.PoolSum, neural: td.NESum},
+	"reduce_mean":       {pool: td.PoolSum, neural: td.NESum, mean: true},
+	"reduce_max":        {pool: td.PoolMax, neural: td.NEMax},
+	"reduce_sum_square": {pool: td.PoolSum, neural: td.NESum, square: true},
 }
 
 func acceptReduce(op *ir.Op, l *limits) error {
@@ -96,7 +95,7 @@ func lowerReduce(b *builder, op *ir.Op) error {
 	r := reductions[op.Def.Name]
 	if r.square {
 		sq := b.temp(x.dims)
-		b.two(peMul, false, x, x, sq)
+		b.pairwise(td.PEMultiply, x, x, sq)
 		x = sq
 	}
 	dst := b.resultOf(op.Results[0])
@@ -151,7 +150,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 // the row (reduce_probe_sum_ax1_1x64x8x8), the rows of the image being groups of
 // the sum. It reports false where that does not fit.
 func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
-	if r.neural != neSum || len(x.dims) != 4 || len(axes) != 1 || axes[0] != 1 || x.dims[0] != 1 {
+	if r.neural != td.NESum || len(x.dims) != 4 || len(axes) != 1 || axes[0] != 1 || x.dims[0] != 1 {
 		return false
 	}
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
@@ -165,13 +164,12 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
 	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
-	b.emit(b.copyTask(), imageOperand(x, 1), nil, turned, 0)
+	b.emit(copying(), imageOperand(x, 1), nil, turned, 0)
 	in := &operand{buf: t.buf, off: t.off, ext: [5]int64{h, 1, w, 1, c},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
-	b.emitReduce(planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor)))), in,
-		nil, res)
+	b.emitReduce(folding(r.pool, factor), in, nil, res)
 	return true
 }
 
@@ -188,9 +186,6 @@ func turnPad(row int64) int64 {
 	}
 	return 0
 }
-
-// turnedRows is how many rows a turned result leaves at a time (reduce_probe_max_ax2).
-const turnedRows = 16
 
 // reduceDown reduces the rows of one image: a turn lays them along the row, the
 // columns of the image being groups of the reduction, and another turns the result
@@ -213,18 +208,14 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
 	y.buf.plain = true
 	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
-	b.emit(b.copyTask(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
+	b.emit(copying(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
 		stride: [4]int64{whole(x), whole(x), x.stride[2], x.stride[1]}}, nil,
 		&operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, h, c, w},
 			stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}, 0)
-	p := planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
-	if r.pool == poolMax {
-		p.Set(td.PaddingMode, paddingMax)
-	}
-	b.emitReduce(p, &operand{buf: t.buf, off: t.off, ext: [5]int64{w, 1, c, 1, h},
+	b.emitReduce(folding(r.pool, factor), &operand{buf: t.buf, off: t.off, ext: [5]int64{w, 1, c, 1, h},
 		stride: [4]int64{t.stride[1], t.stride[0], t.stride[0], t.stride[0]}}, nil,
 		&operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], w * y.stride[0]}})
-	b.emit(b.copyTask(), &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, w, c, 1},
+	b.emit(copying(), &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, w, c, 1},
 		stride: [4]int64{y.stride[0], y.stride[0], y.stride[0], y.stride[1]}}, nil,
 		&operand{buf: out.buf, off: out.off, swap: true, ext: [5]int64{1, 1, w, c, 1},
 			stride: [4]int64{whole(out), whole(out), out.stride[2], out.stride[1]}}, turnedRows)
@@ -246,9 +237,7 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 		b.copyTo(x, c)
 		x = c
 	}
-	return b.planarReduce(x, out, over, func() *td.Task {
-		return planar(peReduce).Set(td.PoolMode, r.pool).Set(td.PEFinal, int(math.Float32bits(float32(factor))))
-	}, r.pool == poolMax)
+	return b.planarReduce(x, out, over, func() *draft { return folding(r.pool, factor) })
 }
 
 // separate reports whether more than two axes beside the row are reduced.
@@ -282,7 +271,7 @@ func joinLoops(ls []axisLoop, most int) []axisLoop {
 // planarReduce emits reduction tasks. Kept axes become channels (the slower) and
 // groups, reduced ones rows (the slower) and depth, as in the recorded sums and
 // means; kept axes in excess are unrolled.
-func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, padMax bool) error {
+func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) error {
 	if len(x.dims) == 1 { // a vector is one row
 		x, out, over = x.withLeadingOnes(2), out.withLeadingOnes(2), []bool{false, over[0]}
 	}
@@ -311,10 +300,6 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
 	}
 	emit := func(c, g axisLoop, xo, oo int64) {
-		t := make()
-		if padMax {
-			t.Set(td.PaddingMode, paddingMax)
-		}
 		in := &operand{buf: x.buf, off: xo, pix: x.pix,
 			ext:    [5]int64{g.n, depth.n, c.n, rows.n, x.w()},
 			stride: [4]int64{g.xs, depth.xs, c.xs, rows.xs}}
@@ -325,10 +310,13 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 		if rows.n > 1 { // reduced rows leave one of the result's
 			res.stride[axH] = out.stride[len(out.stride)-2]
 		}
-		b.emitReduce(t, in, nil, res)
+		b.emitReduce(make(), in, nil, res)
 	}
 	var run func(keep []axisLoop, xo, oo int64)
 	run = func(keep []axisLoop, xo, oo int64) {
+		if b.full() {
+			return
+		}
 		if len(keep) > 2 {
 			l := keep[0]
 			for i := range l.n {
@@ -363,14 +351,14 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *td.Task, 
 
 // emitReduce emits a reduction. Recorded reductions say the input's extents in
 // the output registers too.
-func (b *builder) emitReduce(t *td.Task, src1, src2, dst *operand) {
+func (b *builder) emitReduce(d *draft, src1, src2, dst *operand) {
 	dst.ext = [5]int64{src1.ext[axG], src1.ext[axD], src1.ext[axC], src1.ext[axH], src1.ext[axW]}
-	b.emit(t, src1, src2, dst, src1.ext[axH])
+	b.emit(d, src1, src2, dst, src1.ext[axH])
 }
 
 // reduceChannels reduces axis a, which is not the last, on the neural engine:
 // that axis becomes the channels. finish, if there is one, completes each task.
-func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64, finish func(t *td.Task)) error {
+func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float64, finish func(d *draft)) error {
 	last := len(x.dims) - 1
 	var perm []int
 	for i := range x.dims {
@@ -421,11 +409,11 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		}
 		src.ext, src.stride = [5]int64{g, d, x.dims[a], h, p.w}, st[0]
 		dst.ext, dst.stride = [5]int64{g, d, 1, h, p.w}, st[1]
-		t := neural(r.neural).Set(td.PostScale, half(factor))
-		if r.neural == neMax {
-			t.Set(td.PaddingMode, paddingMax).SetBool(td.UnicastEn, true).
-				Set(td.UnicastCin, int(min(x.dims[a], 1<<16-1)))
+		t := neural(r.neural)
+		if r.neural == td.NEMax {
+			t = overChannels(x.dims[a])
 		}
+		t.ne.scale = factor
 		if finish != nil {
 			finish(t)
 		}
@@ -442,6 +430,9 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 // channelPieces walks a nest in pieces of at most three loops whose rows of
 // all but the last loop fit the budget.
 func (n *nest) channelPieces(b *builder, free int64, emit func(p *nest)) {
+	if b.full() {
+		return
+	}
 	if len(n.dims) <= 3 && n.rowBytes(1)-maxRowPad <= free && (len(n.dims) == 0 || n.rows() <= int64(b.t.MaxHeight)) {
 		emit(n)
 		return

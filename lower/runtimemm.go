@@ -19,7 +19,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		n = y.dims[0]
 	}
 	chunk := b.columnsInL2(k, n)
-	for first := int64(0); first < m; {
+	for first := int64(0); first < m && !b.full(); {
 		lanes, groups := b.runtimeLanes(m-first, k, chunk)
 		rows := min(m-first, td.Lanes*lanes*groups)
 		var kr kernelRows
@@ -38,23 +38,10 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		}
 		for col := int64(0); col < n; col += chunk {
 			c := min(chunk, n-col)
-			t := neural(neMultiply)
-			e.apply(t)
-			t.SetBool(td.KernelSurface, true).SetBool(td.KernelOn, true).SetBool(td.TDE, kr.buf.space == scratch)
-			cores := min(rows, td.Lanes)
-			t.Set(td.ActiveNE, log2up(cores)).Set(td.OCGSize, log2up(lanes)).Set(td.ENE, eneMask(int(cores)))
-			for i := range cores {
-				t.SetBool(td.CoeffEn.At(int(i)), true).Set(td.CoeffSize.At(int(i)), int(kr.size))
-				b.touch(fixup{
-					task:   len(b.tasks),
-					bar:    td.KBase0,
-					enable: td.KBE0,
-					base:   td.CoeffBase.At(int(i)),
-					buf:    kr.buf,
-					off:    kr.off + i*kr.step,
-				})
-			}
-			b.emit(t, b.matrixOperand(y.slice(1, col, c, 1)), nil, b.matrixOperand(dst.slice(0, first, rows, 1).
+			d := e.multiply()
+			d.cores = int(min(rows, td.Lanes))
+			d.kernel = &kernelUse{rows: &kr, ocgSize: log2up(lanes)}
+			b.emit(d, b.matrixOperand(y.slice(1, col, c, 1)), nil, b.matrixOperand(dst.slice(0, first, rows, 1).
 				slice(1, col, c, 1)), 0)
 		}
 		first += rows
@@ -158,7 +145,7 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 		if n == 1 {
 			out.stride[axG] = step * td.Lanes // of all, as recorded
 		}
-		b.emit(planar(peOne), in, nil, out, 0)
+		b.emit(planar(td.PlanarOne), in, nil, out, 0)
 	}
 	return kernelRows{buf: buf, off: 0, step: step, size: step}
 }

@@ -70,10 +70,6 @@ func (b *builder) shift(x *surf, m margin, whole bool) (*surf, error) {
 	return x, nil
 }
 
-// imageInterleave is the channels that an image in scratch has side by side,
-// where they divide (one recorded case).
-const imageInterleave = 8
-
 // padTarget returns the place of a padded image: rows of all channels in L2 where
 // it may stay there, else scratch with channels interleaved.
 func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
@@ -118,10 +114,11 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 	}
 	for first := int64(0); first < x.dims[1]; first += run {
 		n := min(run, x.dims[1]-first)
-		t := neural(neMultiply).SetBool(td.UnicastEn, true)
+		d := neural(td.NEMultiply)
+		d.ne.unicast = true
 		// The first window ends on the first element and the last one begins on
 		// the last: the taps before the single one are the padding behind.
-		t.Set(td.Kh, int(kh)).Set(td.Kw, int(kw)).Set(td.Py, int(p.top+p.bottom)).Set(td.Px, int(p.left+p.right))
+		d.window.kh, d.window.kw, d.window.py, d.window.px = kh, kw, p.top+p.bottom, p.left+p.right
 		src := imageOperand(x.slice(1, first, n, 1), 1)
 		out := imageOperand(dst.channels(first, n), 1)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
@@ -131,25 +128,26 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 		if err != nil {
 			return err
 		}
-		b.masks(t, plan, p, dst.dims[2] <= smallImage && dst.w() <= smallImage)
-		b.emit(t, src, nil, out, tile)
+		b.masks(d, plan, p, dst.dims[2] <= smallImage && dst.w() <= smallImage)
+		b.emit(d, src, nil, out, tile)
 	}
 	return nil
 }
 
-// masks packs the kernel that pads by p and points the task's lanes at it.
-func (b *builder) masks(t *td.Task, plan weights.Plan, p margin, small bool) {
-	t.SetBool(td.KernelSkip, true).SetBool(td.SparseFmt, true)
-	t.SetBool(td.PalettizedEn, true).Set(td.PalettizeBits, 1).SetBool(td.SparseBinary, true)
+// masks packs the kernel that pads by p and points the draft at it.
+func (b *builder) masks(d *draft, plan weights.Plan, p margin, small bool) {
 	if b.trial {
 		return
 	}
-	k := weights.ShiftKernel(plan.Out, t.Int(td.Kh), t.Int(td.Kw), int(p.bottom), int(p.right))
-	b.streamParts(t, plan, k, func() (weights.Parts, error) {
+	k := weights.ShiftKernel(plan.Out, int(d.window.kh), int(d.window.kw), int(p.bottom), int(p.right))
+	b.streamParts(d, plan, k, func() (weights.Parts, error) {
 		data, sizes, err := plan.PackMasks(k, small)
 		if err != nil {
 			return weights.Parts{}, err
 		}
 		return b.sec.AddParts(data, sizes, func() []weights.Repeat { return plan.BodiesLayout(k, data, sizes, true) })
 	})
+	if d.kernel != nil {
+		d.kernel.masks = true
+	}
 }

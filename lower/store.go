@@ -57,26 +57,27 @@ func (h *Held) Each(f func(element int, at int64)) {
 	walk(0, s.off+s.pix*elemBytes)
 }
 
-// stored is a Store whose buffer has no number yet.
-type stored struct {
-	Store
-	buf *buffer
-}
-
 // heldValues returns the stores of the tasks, and the values of the segment that stand
 // in buffers which tasks write, in the order of their operations. A result that is
 // copied to its port stands there as well. A value that its reader clamps on the way
 // stands nowhere.
 func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
 	number := map[*buffer]int{}
-	for _, s := range b.stores {
-		n, ok := number[s.buf]
+	for i, d := range b.drafts {
+		o := &d.dst
+		n, ok := number[o.buf]
 		if !ok {
 			n = len(number)
-			number[s.buf] = n
+			number[o.buf] = n
 		}
-		s.Store.Buffer = n
-		stores = append(stores, s.Store)
+		stores = append(stores, Store{
+			Task:   i,
+			Buffer: n,
+			off:    o.off,
+			stride: o.stride,
+			inter:  max(o.inter, 1),
+			swap:   o.swap,
+		})
 	}
 	for _, op := range seg.Ops {
 		for _, v := range op.Results {

@@ -14,25 +14,31 @@ import (
 // ask for any number of small products.
 func opTasks(t *target.Table) int { return t.MaxTasks / 4 }
 
-// trial lowers an operation alone, between ports of its own, and keeps nothing
-// of it but the number of its tasks: what the rule cannot lower is refused. It packs
+// trial makes the drafts of an operation alone, between ports of its own, and drops
+// them but for their number: what the rule cannot lower is refused. It packs
 // no coefficients and stops at opTasks, so that its time and memory follow from the
 // number of tasks and not from the size of a constant.
 func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, err error) {
+	b, err := l.drafts(r, op)
+	var no *Refusal
+	if limit := opTasks(l.t); b.full() {
+		return 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
+			fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit,
+				l.t.MaxTasks))
+	}
+	if err == nil {
+		err = b.fits()
+	}
+	if err == nil || errors.As(err, &no) {
+		return len(b.drafts), err
+	}
+	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
+}
+
+// drafts returns a builder with the drafts that a rule makes of an operation alone.
+func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	b := newBuilder(&Segment{}, l.t, &weights.Section{}, 1)
 	b.trial, b.op, b.rule = true, op, r.Name
-	defer func() {
-		switch x := recover(); x {
-		case nil:
-		case tooManyTasks{}:
-			limit := opTasks(l.t)
-			err = refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
-				fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit,
-					l.t.MaxTasks))
-		default:
-			panic(x)
-		}
-	}()
 	port := func(v *ir.Value, sp space) *buffer {
 		_, size := canonicalStrides(tensorDims(v.Type))
 		return &buffer{space: sp, size: size, bar: BarFirstPort, def: -1}
@@ -45,12 +51,23 @@ func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, err error) {
 	for _, v := range op.Results {
 		b.outs[v] = port(v, outPort)
 	}
-	if err = r.lower(b, op); err == nil {
+	err := r.lower(b, op)
+	if err == nil {
 		err = b.err
 	}
-	var no *Refusal
-	if err == nil || errors.As(err, &no) {
-		return len(b.tasks), err
+	return b, err
+}
+
+// fits reports the first draft whose sources L2 cannot hold or whose numbers its
+// registers cannot.
+func (c *chain) fits() error {
+	if err := c.plan(Planners[:trialPlanners]); err != nil {
+		return errors.Unwrap(err)
 	}
-	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
+	for i := range c.drafts {
+		if err := c.encode(i).Err(); err != nil {
+			return fmt.Errorf("task %d: %w", i, err)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,327 @@
+package lower
+
+import (
+	"errors"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Axes of a task's tensors: the five loops, slow to fast.
+const (
+	axG, axD, axC, axH, axW = 0, 1, 2, 3, 4
+)
+
+// draft is one task before it has registers. A rule says what the task computes,
+// from where and to where; the planners of the list Planners decide the rest; encode
+// makes registers of it.
+type draft struct {
+	op   *ir.Op // operation, or the leading one of a fused run
+	rule string
+
+	// What the rule asks for. Exactly one of ne and pe is set.
+	ne     *neuralWork
+	pe     *planarWork
+	window window
+	padMax bool // padding is the identity of a maximum, not zero
+	src    [2]operand
+	two    bool // src[1] is in use
+	dst    operand
+	kernel *kernelUse          // coefficients, nil for none; of a trial always nil
+	table  *weights.Activation // lookup table of the task's own, not of an epilogue
+	tile   int64               // rows of a tile; 0 for all, until shape
+	gather bool                // the result is put together to rows in L2 before it leaves
+
+	// What shape decides.
+	shift shift
+	patch [2]int // log2 of width and height of a planar patch
+	cores int    // of the neural engine, 0 for none or not known
+	reach int64  // bytes of L2 that the task takes itself, from the address of its first source on
+
+	// What the planners of L2 decide.
+	floor int64       // L2 below belongs to buffers that stay
+	live  []*resident // what stays in L2 meanwhile
+	keeps bool        // source 1 stays in L2 for later tasks
+
+	// What the last planners decide.
+	hint    cacheHint // of source 1
+	partial bool      // a later task writes to the same port
+	deps    dependence
+	time    int64 // microseconds
+	last    bool  // of the procedure
+	first   bool  // of the procedure
+}
+
+// neuralWork is work of the neural engine.
+type neuralWork struct {
+	op       td.NeuralOp
+	unicast  bool    // channelwise: an output channel reads its own input channel alone
+	span     int64   // channels that a maximum over channels spans, 0 for other work
+	category int     // 1 for sums and roots by table (recorded; what it means is not known)
+	bias     float64 // added to the accumulator
+	scale    float64 // factor ahead of the nonlinearity
+	act      td.Nonlinearity
+}
+
+// planarWork is work of the planar engine.
+type planarWork struct {
+	kind       td.PlanarWork
+	op         td.PlanarOp // of elementwise work
+	pool       td.Pool     // of a reduction
+	square     bool
+	cond       td.Condition
+	neg1, neg2 bool              // a source is negated
+	clamp2     bool              // source 2 is clamped at zero on its way in
+	end        td.PlanarFunction // of a reduction, on its result
+	scale      float64
+	bias       float64
+	epsilon    float64
+	final      float32 // factor of a reduction's result
+}
+
+// window is the geometry of a kernel or a pooling window; ox counts the columns of
+// the result that are computed at a time.
+type window struct{ kw, kh, sx, sy, px, py, ox int64 }
+
+// alone reports whether the window is one element that moves by one.
+func (w *window) alone() bool { return w.kw*w.kh*w.sx*w.sy <= 1 }
+
+// shift says how the neural engine folds rows into work units: 1 << shift rows
+// each. small is the mode for images of at most 8x8.
+type shift struct {
+	max, min, pref int
+	small          bool
+}
+
+// kernelUse is where a task's coefficients come from: parts of the constant
+// section, or rows of a buffer written at run time.
+type kernelUse struct {
+	parts   *weights.Parts
+	rows    *kernelRows
+	ocgSize int
+	bias    bool // coefficients open with one bias an output channel
+	skip    bool // stored without their zeros
+	masks   bool // a codebook of one value, the bodies are masks
+}
+
+// standing says where a stream's tensor is when the task runs.
+type standing uint8
+
+const (
+	byDMA standing = iota // it comes from or goes to its buffer
+	named                 // it stays in L2, the task names its buffer all the same
+	inL2                  // it stays in L2
+)
+
+// l2Place is where a tensor lies in L2: byte address and byte strides of the
+// group, depth, channel and row loops.
+type l2Place struct {
+	base   int64
+	stride [4]int64
+}
+
+// operand is one tensor of a task: extents of the five loops and a window of a
+// buffer.
+type operand struct {
+	ext    [5]int64
+	buf    *buffer
+	off    int64 // bytes in buf, a multiple of 64
+	stride [4]int64
+	pix    int64   // source only
+	inter  int64   // channels interleaved in a row, 0 for one
+	swap   bool    // stored with channels and width exchanged
+	spread [5]bool // axes along which one index stands for all, as the task is told
+	flat   [5]bool // axes along which the tensor has one index in L2
+	rows   int64   // rows of a source that are on chip at once; 0 for those of the tile
+	cols   int64   // columns of a neural source that are on chip at once; 0 for a work unit
+
+	// What the planners decide.
+	stands standing
+	l2     l2Place
+	staged int64 // bytes of L2 that a source takes on its way through
+}
+
+// alongAxis says that one index of the tensor stands for all along an axis.
+func (o *operand) alongAxis(ax int) { o.spread[ax], o.flat[ax] = true, true }
+
+// role is the part that a stream plays in a task.
+type role int
+
+const (
+	source1 role = iota
+	source2
+	result
+	coefficients
+)
+
+// newDraft returns a draft whose window is one element.
+func newDraft() *draft { return &draft{window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}} }
+
+// planar returns planar work of the given kind that changes no number.
+func planar(kind td.PlanarWork) *draft {
+	d := newDraft()
+	d.pe = &planarWork{kind: kind, scale: 1, final: 1}
+	return d
+}
+
+// elementwise returns planar work on two sources.
+func elementwise(op td.PlanarOp) *draft {
+	d := planar(td.PlanarTwo)
+	d.pe.op = op
+	return d
+}
+
+// folding returns a planar reduction; factor is that of its result.
+func folding(pool td.Pool, factor float64) *draft {
+	d := planar(td.PlanarReduce)
+	d.pe.pool, d.pe.final, d.padMax = pool, float32(factor), pool == td.PoolMax
+	return d
+}
+
+// powerDifference returns the difference of two sources times log2 e, whose power
+// of two is the power of e.
+func powerDifference() *draft {
+	d := elementwise(td.PEAdd)
+	d.pe.neg2, d.pe.scale = true, math.Log2E
+	return d
+}
+
+// neural returns work of the neural engine.
+func neural(op td.NeuralOp) *draft {
+	d := newDraft()
+	d.ne = &neuralWork{op: op, scale: 1}
+	return d
+}
+
+// copying returns a neural-engine pass that changes nothing.
+func copying() *draft {
+	d := neural(td.NEPass)
+	d.ne.unicast = true
+	return d
+}
+
+// overChannels returns a maximum over c channels.
+func overChannels(c int64) *draft {
+	d := neural(td.NEMax)
+	d.padMax, d.ne.unicast, d.ne.span = true, true, min(c, 1<<16-1)
+	return d
+}
+
+// kind is the kind of planar work.
+func (d *draft) kind() td.PlanarWork {
+	if d.pe == nil {
+		return td.NotPlanar
+	}
+	return d.pe.kind
+}
+
+// does reports whether the task is neural work of the given operation.
+func (d *draft) does(op td.NeuralOp) bool { return d.ne != nil && d.ne.op == op }
+
+// copies reports whether the task changes no number.
+func (d *draft) copies() bool { return d.does(td.NEPass) && d.ne.act == td.NonlinNone }
+
+// reduces reports whether the task is a planar reduction or window.
+func (d *draft) reduces() bool { return d.kind().Reduces() }
+
+// groups is the turns of the task's slowest loop.
+func (d *draft) groups() int64 { return max(d.src[0].ext[axG], 1) }
+
+// stream returns the tensor in a role, nil for coefficients and for a second source
+// that there is not.
+func (d *draft) stream(r role) *operand {
+	switch {
+	case r == source1:
+		return &d.src[0]
+	case r == source2 && d.two:
+		return &d.src[1]
+	case r == result:
+		return &d.dst
+	}
+	return nil
+}
+
+// extents are those that the task states for a role: both sources have the first
+// one's.
+func (d *draft) extents(r role) [5]int64 {
+	if r == result {
+		return d.dst.ext
+	}
+	return d.src[0].ext
+}
+
+// fetchesSecond reports whether there is a second source that comes by DMA.
+func (d *draft) fetchesSecond() bool { return d.two && d.src[1].stands == byDMA }
+
+// taskKind is what reports call the task's work.
+func (d *draft) taskKind() string {
+	switch {
+	case d.pe != nil:
+		return "planar"
+	case d.ne.op == td.NEMultiply:
+		return "multiply"
+	}
+	return "neural"
+}
+
+// use is a buffer in the task that it is used by.
+type use struct {
+	task int
+	role role
+	d    *draft
+	o    *operand // nil for coefficients
+}
+
+// buf returns the buffer.
+func (u *use) buf() *buffer {
+	if u.o == nil {
+		return u.d.kernel.rows.buf
+	}
+	return u.o.buf
+}
+
+// uses returns the task's uses of buffers: coefficients, sources, result.
+func (d *draft) uses(task int) []use {
+	us := make([]use, 0, 4)
+	if d.kernel != nil && d.kernel.rows != nil {
+		us = append(us, use{task: task, role: coefficients, d: d})
+	}
+	for _, r := range [...]role{source1, source2, result} {
+		if o := d.stream(r); o != nil {
+			us = append(us, use{task: task, role: r, d: d, o: o})
+		}
+	}
+	return us
+}
+
+// errFull stops a rule whose operation takes more tasks than there may be.
+var errFull = errors.New("the procedure has no room for more tasks")
+
+// full reports whether no draft can be added. Loops of a rule that no limit bounds
+// ask it.
+func (b *builder) full() bool { return b.err == errFull }
+
+// emit completes a draft with its tensors and appends it. src2 may be nil. tile is
+// the height of a tile, 0 for the whole.
+func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
+	if most := b.room(); len(b.drafts) >= most {
+		b.err = errFull
+		return
+	}
+	d.op, d.rule, d.tile = b.op, b.rule, tile
+	d.src[0], d.dst = *src1, *dst
+	if src2 != nil {
+		d.src[1], d.two = *src2, true
+	}
+	b.drafts = append(b.drafts, d)
+}
+
+// room is how many tasks there may be.
+func (b *builder) room() int {
+	if b.trial {
+		return opTasks(b.t)
+	}
+	return b.t.MaxTasks
+}

@@ -1,0 +1,455 @@
+package lower
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// Buffer-access registers of a procedure; its ports follow from BarFirstPort on.
+const (
+	BarConstants = td.BarConstants
+	BarScratch   = td.BarScratch
+	BarFirstPort = td.BarFirstPort
+)
+
+// half returns the bits of the fp16 nearest to f, as a field of a task takes them.
+func half(f float64) int { return int(weights.ToHalf(f)) }
+
+// cacheHint says how the tile DMA of a source uses the cache: a row of cacheHints.
+type cacheHint uint8
+
+const (
+	hintOnce    cacheHint = iota // the buffer is read by this task alone
+	hintScratch                  // the buffer is scratch, not read again
+	hintAgain                    // an input that a later task fetches too
+	hintLast                     // an input that earlier tasks have fetched
+	hintNamed                    // the tensor is in L2, its buffer is named
+	hintOff                      // there is no DMA
+)
+
+// cacheHints are the fields of a source's DMA configuration (all recorded chains;
+// what the numbers mean is not known).
+var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
+	hintOnce:    {hint: 2, reuse: 8, noReuse: 3, dependency: 3},
+	hintScratch: {hint: 0, reuse: 9, noReuse: 3, dependency: 5},
+	hintAgain:   {hint: 2, reuse: 11, noReuse: 11, dependency: 3},
+	hintLast:    {hint: 0, reuse: 11, noReuse: 3, dependency: 3},
+	hintNamed:   {hint: 2, reuse: 8, noReuse: 8, dependency: 4},
+	hintOff:     {hint: 2, reuse: 8, noReuse: 8, dependency: 0},
+}
+
+// encoder writes the registers of one draft for descriptor version 7.
+type encoder struct {
+	*draft
+	t     *td.Task
+	index int
+	old   bool // in the older form
+}
+
+// encode returns the task of a draft, all of its registers written once and in the
+// order of the table. Whatever a value is too large for is in the task's Err.
+func (c *chain) encode(index int) *td.Task {
+	e := &encoder{draft: c.drafts[index], t: td.New(), index: index, old: c.old}
+	e.header()
+	e.kernelDMA()
+	e.common()
+	e.tileSources()
+	e.l2Streams()
+	e.planarEngine()
+	e.neuralEngine()
+	e.tileResult()
+	if e.old {
+		e.t.Spans = td.DefaultSpans(e.kernel != nil, true)
+	}
+	return e.t
+}
+
+// set writes a field; in the older form what oldFields has for it.
+func (e *encoder) set(f td.Field, v int) {
+	if e.old {
+		v = older(f, v, e.draft)
+	}
+	e.t.Set(f, v)
+}
+
+// either returns a where first holds, else b.
+func either[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}
+
+// put writes a field that has named values.
+func put[T ~uint32](e *encoder, f td.Field, v T) { e.set(f, int(v)) }
+
+// size writes a field of bytes or of elements.
+func (e *encoder) size(f td.Field, v int64) { e.set(f, int(v)) }
+
+func (e *encoder) flag(f td.Field, on bool) {
+	v := 0
+	if on {
+		v = 1
+	}
+	e.set(f, v)
+}
+
+// strides writes the strides of the row, channel, depth and group loops.
+func (e *encoder) strides(row, plane, depth, group td.Field, st [4]int64) {
+	e.size(row, st[axH])
+	e.size(plane, st[axC])
+	e.size(depth, st[axD])
+	e.size(group, st[axG])
+}
+
+// bar writes the buffer-access register of a buffer and that it is valid.
+func (e *encoder) bar(bar, enable td.Field, b *buffer) {
+	at := b.bar
+	if b.space == scratch {
+		at = BarScratch
+	}
+	e.set(bar, at)
+	e.flag(enable, true)
+}
+
+func (e *encoder) header() {
+	e.size(td.ExeCycles, e.time)
+	events, debug := e.events()
+	if e.old {
+		events &^= oldEvent
+	}
+	e.set(td.LogEvents, events)
+	e.set(td.DebugLogEvents, debug)
+	e.flag(td.DisallowAbort, e.deps.planarNext)
+	// A buffer that is named though its DMA is off counts as read or written; a source
+	// beside one that stays in L2 does not.
+	in, out := e.src[0].stands, e.dst.stands
+	from := in != inL2 && (!e.two || e.src[1].stands == byDMA)
+	to := out != inL2 && !e.partial
+	e.flag(td.SPL, from)
+	e.flag(td.TSR, to)
+	e.flag(td.SPC, from && in != byDMA)
+	e.flag(td.DPC, to && out != byDMA)
+	e.flag(td.TSE, to)
+	rows := (*kernelRows)(nil)
+	if e.kernel != nil {
+		rows = e.kernel.rows
+	}
+	e.flag(td.TDE, rows != nil && rows.buf.space == scratch)
+	e.flag(td.SrcLoc, in == byDMA)
+	e.flag(td.DstLoc, out == byDMA)
+	if in != inL2 {
+		e.bar(td.RBase0, td.RBE0, e.src[0].buf)
+	}
+	if e.two && e.src[1].stands != inL2 {
+		e.bar(td.RBase1, td.RBE1, e.src[1].buf)
+	}
+	if out != inL2 {
+		e.bar(td.WBase, td.WBE, e.dst.buf)
+	}
+	e.flag(td.TBE, out != byDMA || e.partial || e.dst.buf.space != outPort)
+	if e.cores > 0 {
+		// Recorded for all five counts; two cores by compiler 4.2.1 alone.
+		e.set(td.ENE, 1+log2up(int64(e.cores)))
+	}
+	switch {
+	case rows != nil:
+		e.bar(td.KBase0, td.KBE0, rows.buf)
+		if rows.buf.space == scratch {
+			e.set(td.DTID, rows.buf.def)
+		}
+	case e.kernel != nil:
+		e.set(td.KBase0, BarConstants)
+		e.flag(td.KBE0, true)
+	}
+}
+
+// events are the event words, which follow the position in the chain. The upper
+// part of the debug mask is empty for a pass that only copies, and lacks bit 13
+// for the tables of roots and reciprocals (all recorded chains).
+func (d *draft) events() (log, debug int) {
+	log, low := 0x400, 0x00
+	switch {
+	case d.first && d.last:
+		log, low = 0x42a, 0x6a
+	case d.first:
+		log, low = 0x408, 0x68
+	case d.last:
+		log, low = 0x422, 0x6a
+	}
+	high := 0xfff800
+	switch {
+	case d.pe != nil:
+	case d.copies():
+		high = 0
+	case d.ne.category == 1 || d.table != nil && ofMantissa(&d.table.Table):
+		high = 0xffd800
+	}
+	return log, high | low
+}
+
+// ofMantissa reports whether a table is one of its input's mantissa.
+func ofMantissa(t *weights.Table) bool {
+	switch t.Mode() {
+	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2:
+		return false
+	}
+	return true
+}
+
+// lane is what the kernel DMA of one core reads.
+type lane struct {
+	on         bool
+	base, size int64
+}
+
+// lanes returns what the kernel DMA reads.
+func (k *kernelUse) lanes(cores int) (ls [td.Lanes]lane) {
+	for i := range ls {
+		ls[i].size = td.IdleSize
+		switch {
+		case k == nil:
+		case k.parts != nil:
+			ls[i] = lane{k.parts.Live[i], int64(k.parts.Offset[i]), int64(k.parts.Size[i])}
+		case i < cores:
+			ls[i] = lane{true, k.rows.buf.off + k.rows.off + int64(i)*k.rows.step, k.rows.size}
+		}
+	}
+	return ls
+}
+
+func (e *encoder) kernelDMA() {
+	k := e.kernel
+	e.flag(td.KernelOn, k != nil)
+	e.flag(td.KernelSkip, k != nil && (k.skip || k.masks))
+	for i, l := range k.lanes(e.cores) {
+		e.flag(td.CoeffEn.At(i), l.on)
+		e.set(td.CoeffCacheHint.At(i), td.CacheHint)
+		if l.on {
+			e.size(td.CoeffBase.At(i), l.base)
+		}
+		e.size(td.CoeffSize.At(i), l.size)
+	}
+	for i := range 4 {
+		e.set(td.StreamConfig.At(i), td.IdleStreamConfig)
+		e.set(td.StreamSize.At(i), td.IdleSize)
+	}
+}
+
+func (e *encoder) common() {
+	in, out, w := e.src[0].ext, e.dst.ext, e.window
+	e.size(td.Win, in[axW])
+	e.size(td.Hin, in[axH])
+	e.size(td.Din, in[axD])
+	put(e, td.InFmt, td.FmtFP16)
+	if e.two {
+		put(e, td.In2Fmt, td.FmtFP16)
+	}
+	put(e, td.OutFmt, td.FmtFP16)
+	e.size(td.Cin, in[axC])
+	e.size(td.Cout, out[axC])
+	e.size(td.Wout, out[axW])
+	e.size(td.Hout, out[axH])
+	e.size(td.Dout, out[axD])
+	e.size(td.Kw, w.kw)
+	e.size(td.Kh, w.kh)
+	if e.kernel != nil {
+		e.set(td.OCGSize, e.kernel.ocgSize)
+	}
+	e.size(td.Sx, w.sx)
+	e.size(td.Sy, w.sy)
+	e.size(td.Px, w.px)
+	e.size(td.Py, w.py)
+	e.size(td.Ox, w.ox)
+	e.set(td.Oy, 1)
+	e.set(td.Word20, td.Word20Value)
+	e.size(td.NumGroups, in[axG])
+	span := int64(1)
+	if e.ne != nil {
+		e.flag(td.UnicastEn, e.ne.unicast)
+		span = max(e.ne.span, 1)
+	}
+	e.size(td.UnicastCin, span)
+	e.size(td.TileHeight, e.tile)
+	e.set(td.PatchWidth, e.patch[0])
+	e.set(td.PatchHeight, e.patch[1])
+	for i, ax := range [...]int{axW, axH, axD, axC} {
+		e.flag([...]td.Field{td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C}[i], e.src[0].spread[ax])
+		e.flag([...]td.Field{td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C}[i], e.src[1].spread[ax])
+	}
+	e.flag(td.Swap1, e.src[0].swap)
+	e.flag(td.Swap2, e.src[1].swap)
+	e.flag(td.SwapResult, e.pe != nil && e.dst.swap)
+	e.flag(td.Source1, true)
+	e.flag(td.Source2DMA, e.fetchesSecond())
+	e.flag(td.SmallSource, e.shift.small)
+	put(e, td.PlanarType, e.draft.kind())
+	e.set(td.ShPref, e.shift.pref)
+	e.set(td.ShMin, e.shift.min)
+	e.set(td.ShMax, e.shift.max)
+	e.set(td.ActiveNE, log2up(int64(e.cores)))
+	e.flag(td.AccDoubleBuf, false)
+	e.flag(td.SwapNE, e.ne != nil && e.dst.swap)
+	e.flag(td.TaskNID, e.ne != nil)
+	if e.ne != nil {
+		e.set(td.DPECategory, e.ne.category)
+	}
+}
+
+func (e *encoder) tileSources() {
+	one, two := &e.src[0], &e.src[1]
+	hint := cacheHints[e.hintOf(one)]
+	e.flag(td.SrcEn, one.stands == byDMA)
+	e.set(td.SrcCacheHint, hint.hint)
+	e.set(td.SrcReuse, hint.reuse)
+	e.set(td.SrcNoReuse, hint.noReuse)
+	e.set(td.SrcDependency, hint.dependency)
+	second := cacheHints[hintOff]
+	if e.fetchesSecond() {
+		second = cacheHints[hintOnce]
+	}
+	e.set(td.Src2CacheHint, second.hint)
+	e.set(td.Src2Reuse, second.reuse)
+	e.set(td.Src2NoReuse, second.noReuse)
+	e.set(td.Src2Dependency, second.dependency)
+	if one.stands != inL2 {
+		e.size(td.SrcBase, one.buf.off+one.off)
+		e.strides(td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, one.stride)
+		e.set(td.SrcFmtMode, td.FmtModeDMA)
+		e.set(td.SrcTruncate, td.TruncateDMA)
+		put(e, td.SrcMemFmt, td.FmtFP16)
+		e.size(td.PixelOffset, one.pix)
+	}
+	e.size(td.SrcInterleave, max(one.inter, 1))
+	if e.two && two.stands != inL2 {
+		e.size(td.Src2Base, two.buf.off+two.off)
+		e.strides(td.Src2Row, td.Src2Plane, td.Src2Depth, td.Src2Group, two.stride)
+		e.set(td.Src2Truncate, td.TruncateDMA)
+		put(e, td.Src2MemFmt, td.FmtFP16)
+		e.size(td.PixelOffset.At(1), two.pix)
+	}
+	if two.inter > 1 {
+		e.size(td.Src2Interleave, two.inter)
+	}
+	e.set(td.Word40, td.Word40Value)
+}
+
+// hintOf is how the DMA of source 1 uses the cache.
+func (d *draft) hintOf(o *operand) cacheHint {
+	switch o.stands {
+	case named:
+		return hintNamed
+	case inL2:
+		return hintOff
+	}
+	return d.hint
+}
+
+func (e *encoder) l2Streams() {
+	if e.padMax {
+		put(e, td.PaddingMode, td.PadMax)
+	}
+	e.flag(td.Input2ReLU, e.pe != nil && e.pe.clamp2)
+	if e.src[0].stands == byDMA {
+		put(e, td.SrcType, either(e.keeps, td.SourceStays, td.SourceThrough))
+	}
+	e.set(td.SrcDependent, e.deps.inStep)
+	e.set(td.SrcCfgRest, e.deps.source)
+	e.place(td.L2Src, td.L2SrcRow, td.L2SrcCh, td.L2SrcDepth, td.L2SrcGroup, e.src[0].l2)
+	e.place(td.L2Src2, td.L2Src2Row, td.L2Src2Ch, td.L2Src2Depth, td.L2Src2Group, e.src[1].l2)
+	if e.dst.stands == byDMA {
+		typ, mode := resultLeaves, resultDirect
+		if e.gather {
+			mode = 0
+			if e.pe != nil {
+				typ = resultTurned
+			}
+		}
+		e.set(td.ResType, typ)
+		e.set(td.ResBfrMode, mode)
+	}
+	e.set(td.ResCfgRest, e.deps.result)
+	e.place(td.L2Res, td.L2ResRow, td.L2ResCh, td.L2ResDepth, td.L2ResGroup, e.dst.l2)
+}
+
+// Values of ResType and ResBfrMode, and the cache hint of a result that a task reads
+// again soon (recorded).
+const (
+	resultTurned = 1
+	resultLeaves = 2
+	resultDirect = 2
+	resultSoon   = 15
+)
+
+func (e *encoder) place(at, row, ch, depth, group td.Field, p l2Place) {
+	e.size(at, p.base)
+	e.strides(row, ch, depth, group, p.stride)
+}
+
+func (e *encoder) planarEngine() {
+	p := e.pe
+	if p == nil {
+		return
+	}
+	put(e, td.PoolMode, p.pool)
+	put(e, td.PEOp, p.op)
+	e.flag(td.PESquare, p.square)
+	put(e, td.PECond, p.cond)
+	put(e, td.PENonlinear, p.end)
+	e.flag(td.PENeg1, p.neg1)
+	e.flag(td.PENeg2, p.neg2)
+	e.flag(td.PETwo, e.two)
+	e.set(td.PEBias, half(p.bias))
+	e.set(td.PEScale, half(p.scale))
+	e.set(td.PEEpsilon, half(p.epsilon))
+	e.set(td.PEPreScale, half(1))
+	e.set(td.PEFinal, int(math.Float32bits(p.final)))
+}
+
+func (e *encoder) neuralEngine() {
+	bits := td.NoPaletteBits
+	if k := e.kernel; k != nil {
+		e.flag(td.PalettizedEn, k.masks)
+		e.flag(td.SparseFmt, k.skip || k.masks)
+		e.flag(td.SparseBinary, k.masks)
+		e.flag(td.KernelSurface, k.rows != nil)
+		e.flag(td.NEBias, k.bias)
+		if k.masks {
+			bits = 1
+		}
+	}
+	e.set(td.PalettizeBits, bits)
+	e.flag(td.PlanarNext, e.deps.planarNext)
+	e.flag(td.PlanarBefore, e.deps.planarBefore)
+	e.flag(td.MACWord20, true)
+	n := e.ne
+	if n == nil {
+		return
+	}
+	put(e, td.KernelFmt, td.KernelFP16)
+	put(e, td.NEOp, n.op)
+	e.set(td.BinaryPoint, td.BinaryPointValue)
+	put(e, td.Nonlinear, n.act)
+	e.set(td.AccBias, half(n.bias))
+	e.set(td.PostScale, half(n.scale))
+}
+
+func (e *encoder) tileResult() {
+	o := &e.dst
+	dma := o.stands == byDMA
+	e.flag(td.DstEn, dma)
+	e.set(td.DstCacheHint, either(dma && o.buf.space == scratch, resultSoon, td.ResultCacheHint))
+	e.flag(td.DstL2BfrMode, dma && !e.gather)
+	if o.stands != inL2 {
+		e.size(td.DstBase, o.buf.off+o.off)
+		e.strides(td.DstRow, td.DstPlane, td.DstDepth, td.DstGroup, o.stride)
+		e.set(td.DstFmtMode, td.FmtModeDMA)
+		e.set(td.DstTruncate, td.TruncateDMA)
+		put(e, td.DstMemFmt, td.FmtFP16)
+		e.flag(td.DstZeroFirst, true)
+		e.flag(td.DstZeroLast, true)
+	}
+	e.size(td.DstInterleave, max(o.inter, 1))
+}

@@ -1,0 +1,113 @@
+package lower
+
+import "github.com/zinc-compiler/zinc/lower/td"
+
+// times sets the header's estimate of time: that of the bytes which the tile and
+// kernel DMA move, or that of the fetches or of a reduction's own work where those
+// take longer.
+func (c *chain) times() {
+	for _, d := range c.drafts {
+		work := max(d.moved()+d.groupWork(), d.fetches()*fetchBytes, d.foldedWork())
+		d.time = min(work*bytesNumerator/bytesDenominator, 1<<16-1)
+	}
+}
+
+// moved is the bytes that the DMA of the task moves.
+func (d *draft) moved() int64 {
+	tensor := func(w, h, depth, c, inter int64) int64 {
+		inter = max(inter, 1)
+		c = (max(c, 1) + inter - 1) / inter
+		return max(depth, 1) * c * max(h, 1) * d.groups() * rowBytes(w*inter)
+	}
+	bytes := int64(0)
+	in := d.src[0].ext
+	if d.src[0].stands == byDMA {
+		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[0].inter)
+	}
+	if d.fetchesSecond() {
+		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[1].inter)
+	}
+	if d.dst.stands == byDMA {
+		out := d.dst.ext
+		if d.repeatsExtents() {
+			out[axW], out[axH], out[axD] = 1, 1, 1
+		}
+		if d.dst.swap { // bytes as stored: channels along the row
+			out[axW], out[axC] = out[axC], out[axW]
+		}
+		bytes += tensor(out[axW], out[axH], out[axD], out[axC], d.dst.inter)
+	}
+	if d.kernel != nil && d.does(td.NEMultiply) { // tables do not count (binary_real_div_1x64x8x8)
+		for _, l := range d.kernel.lanes(d.cores) {
+			if l.on {
+				bytes += l.size
+			}
+		}
+	}
+	return bytes
+}
+
+// repeatsExtents reports whether the extents of the result repeat those of the
+// source, as recorded reductions have them.
+func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
+
+// fetches counts the patches of the sources that come by DMA: a channel's patch is
+// fetched for itself, and where patches are small their number decides the time.
+// The neural engine fetches all rows of a channel at once, and either all groups.
+func (d *draft) fetches() int64 {
+	sources := int64(0)
+	if d.src[0].stands == byDMA {
+		sources++
+	}
+	if d.fetchesSecond() {
+		sources++
+	}
+	return d.patches() / d.groups() * sources
+}
+
+// patches counts the pieces in which a task takes a source.
+func (d *draft) patches() int64 {
+	in := d.src[0].ext
+	n := max(in[axC], 1) * max(in[axD], 1) * d.groups()
+	if d.ne != nil {
+		return n
+	}
+	across := func(ext int64, log int) int64 { return (ext + 1<<log - 1) >> log }
+	return n * across(in[axW], d.patch[0]) * across(in[axH], d.patch[1])
+}
+
+// groupWork is what the time of a reduction's groups comes to in bytes.
+func (d *draft) groupWork() int64 {
+	if g := d.groups(); g > 1 && d.reduces() && d.src[0].stands == byDMA {
+		return g * groupBytes
+	}
+	return 0
+}
+
+// foldedWork is what the time of a reduction's own work comes to in bytes.
+func (d *draft) foldedWork() int64 {
+	if !d.reduces() {
+		return 0
+	}
+	return d.patches() * (foldedBytes + foldedPixels<<(d.patch[0]+d.patch[1])/foldedShare)
+}
+
+// columns is the elements of a row of a stream's tensor as it is stored.
+func (d *draft) columns(r role) int64 {
+	o, e := d.stream(r), d.extents(r)
+	w := e[axW]
+	switch {
+	case o.swap:
+		w = e[axC]
+		if r != result && o.spread[axC] {
+			w = 1
+		}
+	case r == source1 && o.spread[axW], r == source2 && (o.spread[axW] || d.kind() == td.PlanarPair):
+		w = 1 // a pair of parameters a channel
+	case r == result && d.repeatsExtents():
+		w = 1
+	case r == result && d.ne != nil: // in groups of ox columns
+		w *= d.window.ox
+	}
+	return max(w, 1)
+}
