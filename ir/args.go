@@ -165,7 +165,7 @@ func needOneOf(op *Op, name string, values ...string) (string, error) {
 }
 
 // needDType reads a string argument that names an element type of the class.
-func needDType(op *Op, name string, c Class) (DType, error) {
+func needDType(op *Op, name string, c DTypes) (DType, error) {
 	s, err := needString(op, name)
 	if err != nil {
 		return Invalid, err

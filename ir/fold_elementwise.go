@@ -55,21 +55,16 @@ func foldBinary(f func(x, y float32) float32, i func(x, y int64) (int64, bool)) 
 	}
 }
 
-// foldUnary makes the fold of a function of one element.
-func foldUnary(f func(x float64) float64) func(*Op) ([]*Const, error) {
-	return foldUnaryArgs(nil, func(x float64, _ []float64) float64 { return f(x) })
-}
-
-// foldUnaryArgs does the same for a function with constant scalar arguments,
-// each rounded to x's type first where it is a default.
-func foldUnaryArgs(names []string, f func(x float64, a []float64) float64) func(*Op) ([]*Const, error) {
+// foldCurve makes the fold of a function of one element. Its arguments are
+// rounded to x's type first where they are defaults.
+func foldCurve(c *Curve) func(*Op) ([]*Const, error) {
 	return func(op *Op) ([]*Const, error) {
 		t, ok := resultType(op)
 		if !ok {
 			return nil, nil
 		}
-		args := make([]float64, len(names))
-		for i, n := range names {
+		args := make([]float64, len(c.Params))
+		for i, n := range c.Params {
 			v, ok := ArgFloat(op, n)
 			if !ok {
 				return nil, nil
@@ -84,13 +79,13 @@ func foldUnaryArgs(names []string, f func(x float64, a []float64) float64) func(
 		r, w := reader(x), writer(t.DType, data)
 		if w == nil {
 			for i := range int(t.Elems()) {
-				putInt(t.DType, data, i, satTo(t.DType, f(float64(x.Int(int64(i))), args)))
+				putInt(t.DType, data, i, satTo(t.DType, c.F(float64(x.Int(int64(i))), args)))
 			}
 			return folded(t, data)
 		}
 		parallel(int(t.Elems()), func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				w(i, float32(f(float64(r(i)), args)))
+				w(i, float32(c.F(float64(r(i)), args)))
 			}
 		})
 		return folded(t, data)

@@ -1,9 +1,6 @@
 package ir
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // maxDim bounds a dimension, as MIL's int32 shapes do; it also keeps the
 // arithmetic of the shape rules inside 64 bits.
@@ -93,8 +90,8 @@ func checkArg(op *Op, p *Param, v *Value) error {
 		return Rulef(p.Name, "argument %s is empty", p.Name)
 	case p.Kind != AnyKind && v.Type.Kind != p.Kind:
 		return Rulef(p.Name, "%s is %s, must be a %s", p.Name, v.Type, p.Kind)
-	case !p.Class.Has(v.Type.DType):
-		return Rulef(p.Name, "%s is %s, must be one of %s", p.Name, v.Type.DType, p.Class)
+	case !p.Types.Has(v.Type.DType):
+		return Rulef(p.Name, "%s is %s, must be one of %s", p.Name, v.Type.DType, p.Types)
 	case p.Const && !v.IsConst() && !fromConstexpr(op, v):
 		return Rulef(p.Name, "%s must be known at compile time, %s is computed", p.Name, v.Name)
 	}
@@ -137,7 +134,7 @@ func fromConstexpr(op *Op, v *Value) bool {
 
 // IsConstexpr reports whether the operation belongs to the constexpr family:
 // its results are constants in compressed form.
-func IsConstexpr(op *Op) bool { return strings.HasPrefix(op.Def.Name, "constexpr_") }
+func IsConstexpr(op *Op) bool { return op.Def.Class == Compressed }
 
 func checkExtent(t Type) *RuleError {
 	if t.Rank() > maxRank {

@@ -10,7 +10,7 @@ func TestEveryRow(t *testing.T) {
 			}
 			seen := map[string]bool{}
 			for _, p := range d.Params {
-				if seen[p.Name] || p.Class == 0 {
+				if seen[p.Name] || p.Types == 0 {
 					t.Errorf("%s %s: parameter %s twice or without a class", n, d.Since, p.Name)
 				}
 				seen[p.Name] = true

@@ -64,7 +64,7 @@ func LookupArgs(name, opset string, args []string) *OpDef {
 		return true
 	}
 	var old, later *OpDef
-	for _, f := range table[name] {
+	for _, f := range Forms(name) {
 		switch {
 		case !takes(f):
 		case OpsetNumber(f.Since) <= OpsetNumber(opset):

@@ -1,88 +1,131 @@
 package ir
 
-import "math"
+import (
+	"math"
 
-// alphaRow describes an activation with constant parameters.
-type alphaRow struct {
-	name  string
-	alpha bool // takes alpha
-	beta  bool // takes beta too
-	f     func(x float64, a []float64) float64
-	doc   string
-}
+	"github.com/zinc-compiler/zinc/numerics"
+)
 
-func init() {
-	for _, r := range []alphaRow{
-		{name: "elu", alpha: true, beta: false, f: func(x float64, a []float64) float64 {
+// Activations with parameters.
+var (
+	OpClip = &Operation{
+		Name: "clip", Class: Pointwise, Picks: ofX, Doc: "x held between alpha and beta.",
+		Curve: &Curve{F: clamp, Params: alphaBeta, Turns: func(a []float64) []float64 { return a[:2] }},
+	}
+	OpThreshold = &Operation{
+		Name: "threshold", Class: Pointwise, Error: numerics.Movement, Doc: "The larger of x and alpha.",
+		Curve: &Curve{
+			F: func(x float64, a []float64) float64 { return math.Max(x, a[0]) }, Params: alphaOnly, Turns: atAlpha,
+		},
+	}
+	OpElu = &Operation{
+		Name: "elu", Class: Pointwise, Error: numerics.Table, Doc: "x where positive, else alpha (exp(x) - 1).",
+		Curve: &Curve{Params: alphaOnly, Turns: at(0), Table: "elu", F: func(x float64, a []float64) float64 {
 			if x > 0 {
 				return x
 			}
 			return a[0] * math.Expm1(x)
-		}, doc: "x where positive, else alpha (exp(x) - 1)."},
-		{name: "leaky_relu", alpha: true, beta: false, f: func(x float64, a []float64) float64 {
-			if x >= 0 {
-				return x
-			}
-			return a[0] * x
-		}, doc: "x where not negative, else alpha x."},
-		{name: "thresholded_relu", alpha: true, beta: false, f: func(x float64, a []float64) float64 {
+		}},
+	}
+	OpLeakyRelu = &Operation{
+		Name: "leaky_relu", Class: Pointwise, Error: numerics.Elementwise, Doc: "x where not negative, else alpha x.",
+		Curve: &Curve{F: leaky, Params: alphaOnly, Turns: at(0), Table: "leaky_relu"},
+	}
+	OpThresholdedRelu = &Operation{
+		Name: "thresholded_relu", Class: Pointwise, Error: numerics.Movement, Doc: "x where at least alpha, else 0.",
+		Curve: &Curve{Params: alphaOnly, Turns: atAlpha, F: func(x float64, a []float64) float64 {
 			if x >= a[0] {
 				return x
 			}
 			return 0
-		}, doc: "x where at least alpha, else 0."},
-		{name: "clamped_relu", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
-			if x < 0 {
-				x *= a[0]
-			}
-			return math.Min(x, a[1])
-		}, doc: "Leaky relu of slope alpha, not above beta."},
-		{name: "linear_activation", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
-			return a[0]*x + a[1]
-		}, doc: "alpha x + beta."},
-		{name: "scaled_tanh", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
-			return a[0] * math.Tanh(a[1]*x)
-		}, doc: "alpha tanh(beta x)."},
-		{name: "sigmoid_hard", alpha: true, beta: true, f: func(x float64, a []float64) float64 {
-			return math.Min(math.Max(a[0]*x+a[1], 0), 1)
-		}, doc: "alpha x + beta held between 0 and 1."},
-	} {
-		ps, names := params(in("x", clsFloat).as("T"), in("alpha", clsFloat).as("T").fixed()), []string{"alpha"}
-		if r.beta {
-			ps, names = append(ps, in("beta", clsFloat).as("T").fixed()), append(names, "beta")
-		}
-		d := &OpDef{Name: r.name, Doc: r.doc, Params: ps, Infer: sameAsX, Fold: foldUnaryArgs(names, r.f)}
-		register(d, d.since("ios17", func(d *OpDef) { d.letter("U", "alpha", "beta") }))
+		}},
 	}
-	for _, r := range []alphaRow{
-		{name: "prelu", doc: "x where not negative, else alpha of the channel times x."},
-		{name: "softplus_parametric", beta: true, doc: "alpha log(1 + exp(beta x)), alpha and beta of the channel."},
-	} {
-		ps := params(in("x", clsFloat).as("T"), in("alpha", clsFloat).as("T").fixed())
-		if r.beta {
-			ps = append(ps, in("beta", clsFloat).as("T").fixed())
-		}
-		d := &OpDef{Name: r.name, Doc: r.doc, Params: ps, Infer: inferChannelParams}
-		register(d, d.since("ios17", func(d *OpDef) { d.letter("U", "alpha", "beta") }))
+	OpClampedRelu = &Operation{
+		Name: "clamped_relu", Class: Pointwise, Error: numerics.Movement,
+		Doc: "Leaky relu of slope alpha, not above beta.", Instead: "leaky_relu, then minimum",
+		Curve: &Curve{
+			F:      func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) },
+			Params: alphaBeta, Turns: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
+		},
 	}
+	OpLinearActivation = &Operation{
+		Name: "linear_activation", Class: Pointwise, Error: numerics.Elementwise, Doc: "alpha x + beta.",
+		Curve: &Curve{
+			F:      func(x float64, a []float64) float64 { return float64(a[0]*x) + a[1] },
+			Params: alphaBeta, Turns: monotone,
+		},
+		Instead: "mul and add",
+	}
+	OpScaledTanh = &Operation{
+		Name: "scaled_tanh", Class: Pointwise, Error: numerics.Table, Doc: "alpha tanh(beta x).",
+		Curve: &Curve{
+			F:      func(x float64, a []float64) float64 { return a[0] * math.Tanh(a[1]*x) },
+			Params: alphaBeta, Turns: monotone, Table: "scaled_tanh",
+		},
+	}
+	OpSigmoidHard = &Operation{
+		Name: "sigmoid_hard", Class: Pointwise, Error: numerics.Elementwise,
+		Doc: "alpha x + beta held between 0 and 1.",
+		Curve: &Curve{
+			F:      func(x float64, a []float64) float64 { return clamp(float64(a[0]*x)+a[1], []float64{0, 1}) },
+			Params: alphaBeta, Turns: monotone, Table: "sigmoid_hard",
+		},
+	}
+	OpPrelu = &Operation{
+		Name: "prelu", Class: Pointwise, Error: numerics.Elementwise,
+		Doc: "x where not negative, else alpha of the channel times x.", Instead: "relu(x) - alpha * relu(-x)",
+		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Turns: at(0)},
+	}
+	OpSoftplusParametric = &Operation{
+		Name: "softplus_parametric", Class: Pointwise, Error: numerics.Table,
+		Doc: "alpha log(1 + exp(beta x)), alpha and beta of the channel.",
+		Curve: &Curve{
+			F:      func(x float64, a []float64) float64 { return a[0] * softplus(a[1]*x) },
+			Params: alphaBeta, Channels: true, Turns: monotone,
+		},
+	}
+	OpGelu = &Operation{
+		Name: "gelu", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy,
+		Doc: "x times the normal distribution function of x, exact or approximated as mode says.",
+		Modes: map[string]*Curve{
+			"EXACT": {F: of(gelu), Turns: at(-0.7517915260427106), Table: "gelu"},
+			"TANH_APPROXIMATION": {
+				F: of(geluTanh), Turns: at(-0.7524614111202768), Table: "gelu_tanh_approximation",
+			},
+			"SIGMOID_APPROXIMATION": {
+				F: of(geluSigmoid), Turns: at(-0.7511542405844529), Table: "gelu_sigmoid_approximation",
+			},
+		},
+	}
+)
 
-	register(&OpDef{Name: "gelu", Doc: "x times the normal distribution function of x, exact or approximated as " +
-		"mode says.",
-		Params: params(in("x", clsFloat).as("T"), stringP("mode").or("EXACT")),
-		Infer: func(op *Op) ([]Type, error) {
-			if _, err := needOneOf(op, "mode", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"); err != nil {
-				return nil, err
-			}
-			return sameAsX(op)
-		}})
-	register(&OpDef{Name: "softmax", Doc: "exp(x) divided by its sum along axis.",
-		Params: params(in("x", clsFloat).as("T"), intP("axis").or(int64(-1))),
-		Infer: func(op *Op) ([]Type, error) {
-			if _, err := AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
-				return nil, err
-			}
-			return sameAsX(op)
-		}})
+// activationForms are the forms of the operations above.
+func activationForms() (out forms) {
+	for _, o := range []*Operation{OpClip, OpElu, OpLeakyRelu, OpThresholdedRelu, OpClampedRelu, OpLinearActivation,
+		OpScaledTanh, OpSigmoidHard, OpPrelu, OpSoftplusParametric} {
+		d := &OpDef{Operation: o, Params: params(in("x", clsFloat).as("T")), Infer: sameAsX}
+		for _, p := range o.Curve.Params {
+			d.Params = append(d.Params, in(p, clsFloat).as("T").fixed())
+		}
+		if o.Curve.Channels {
+			d.Infer = inferChannelParams
+		} else {
+			d.Fold = foldCurve(o.Curve)
+		}
+		out.add(d, d.since("ios17", func(d *OpDef) { d.letter("U", "alpha", "beta") }))
+	}
+	out.add(
+		&OpDef{Operation: OpThreshold, Infer: sameAsX, Fold: foldCurve(OpThreshold.Curve),
+			Params: params(in("x", clsNum).as("T"), in("alpha", clsNum).as("T").fixed())},
+		&OpDef{Operation: OpGelu, Params: params(in("x", clsFloat).as("T"), stringP("mode").or("EXACT")),
+			Infer: func(op *Op) ([]Type, error) {
+				_, err := needOneOf(op, "mode", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")
+				if err != nil {
+					return nil, err
+				}
+				return sameAsX(op)
+			}})
+	return out
 }
 
 // inferChannelParams checks that alpha and beta are vectors of x's channels.

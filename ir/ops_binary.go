@@ -1,15 +1,78 @@
 package ir
 
-import "math"
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// Elementwise operations on two tensors.
+var (
+	OpAdd = &Operation{
+		Name: "add", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy, Doc: "x + y, element by element.",
+	}
+	OpSub = &Operation{
+		Name: "sub", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy, Doc: "x - y, element by element.",
+	}
+	OpMul = &Operation{
+		Name: "mul", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy, Doc: "x * y, element by element.",
+	}
+	OpRealDiv = &Operation{
+		Name: "real_div", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy,
+		Doc: "x / y; the quotient of integers is truncated towards zero.",
+	}
+	OpFloorDiv = &Operation{
+		Name: "floor_div", Class: Pointwise, Error: numerics.Elementwise, Doc: "Largest integer not above x / y.",
+	}
+	OpMod = &Operation{
+		Name: "mod", Class: Pointwise, Error: numerics.Elementwise, Gate: Never,
+		Doc: "Remainder of floor_div, with the sign of y.",
+	}
+	OpPow = &Operation{
+		Name: "pow", Class: Pointwise, Error: numerics.Elementwise, Doc: "x to the power y; of integers, truncated.",
+	}
+	OpMaximum = &Operation{
+		Name: "maximum", Class: Pointwise, Gate: A11Legacy, Picks: []string{"x", "y"}, Doc: "The larger of x and y.",
+	}
+	OpMinimum = &Operation{
+		Name: "minimum", Class: Pointwise, Gate: A11Legacy, Picks: []string{"x", "y"}, Doc: "The smaller of x and y.",
+	}
+	OpEqual    = &Operation{Name: "equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x = y."}
+	OpNotEqual = &Operation{
+		Name: "not_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x differs from y.",
+	}
+	OpLess         = &Operation{Name: "less", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x < y."}
+	OpLessEqual    = &Operation{Name: "less_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x <= y."}
+	OpGreater      = &Operation{Name: "greater", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x > y."}
+	OpGreaterEqual = &Operation{
+		Name: "greater_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x >= y.",
+	}
+	OpLogicalAnd = &Operation{
+		Name: "logical_and", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Both x and y.",
+		Instead: "mul of masks of 0 and 1 in fp16",
+	}
+	OpLogicalOr = &Operation{
+		Name: "logical_or", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "x or y or both.",
+		Instead: "maximum of masks of 0 and 1 in fp16",
+	}
+	OpLogicalXor = &Operation{
+		Name: "logical_xor", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Exactly one of x and y.",
+		Instead: "abs of the difference of masks of 0 and 1 in fp16",
+	}
+	OpSelect = &Operation{
+		Name: "select", Class: Pointwise, Picks: []string{"a", "b"},
+		Doc:     "a where cond holds, else b; all three broadcast.",
+		Instead: "a * mask + b * (1 - mask) with a mask of 0 and 1 in fp16, where both sides are finite",
+	}
+)
 
 // binaryRow describes an elementwise operation on two tensors that broadcast.
 type binaryRow struct {
-	name  string
-	class Class
+	*Operation
+	types DTypes
 	f     func(x, y float32) float32     // floats; nil where the class has none
 	i     func(x, y int64) (int64, bool) // integers and booleans; false declines
 	test  bool                           // result is boolean
-	doc   string
 }
 
 func inferBinary(test bool) func(op *Op) ([]Type, error) {
@@ -121,7 +184,8 @@ func powI(x, y int64) (int64, bool) {
 func maxF(x, y float32) float32 { return float32(math.Max(float64(x), float64(y))) }
 func minF(x, y float32) float32 { return float32(math.Min(float64(x), float64(y))) }
 
-func init() {
+// binaryForms are the forms of the operations above.
+func binaryForms() (out forms) {
 	eqF, eqI := compared(func(x, y float32) bool { return x == y }, func(x, y int64) bool { return x == y })
 	neF, neI := compared(func(x, y float32) bool { return x != y }, func(x, y int64) bool { return x != y })
 	ltF, ltI := compared(func(x, y float32) bool { return x < y }, func(x, y int64) bool { return x < y })
@@ -130,56 +194,55 @@ func init() {
 	geF, geI := compared(func(x, y float32) bool { return x >= y }, func(x, y int64) bool { return x >= y })
 	ok := func(v int64) (int64, bool) { return v, true }
 	for _, r := range []binaryRow{
-		{name: "add", class: clsNum, f: func(x, y float32) float32 {
+		{Operation: OpAdd, types: clsNum, f: func(x, y float32) float32 {
 			return x + y
-		}, i: func(x, y int64) (int64, bool) { return ok(x + y) }, test: false, doc: "x + y, element by element."},
-		{name: "sub", class: clsNum, f: func(x, y float32) float32 {
+		}, i: func(x, y int64) (int64, bool) { return ok(x + y) }},
+		{Operation: OpSub, types: clsNum, f: func(x, y float32) float32 {
 			return x - y
-		}, i: func(x, y int64) (int64, bool) { return ok(x - y) }, test: false, doc: "x - y, element by element."},
-		{name: "mul", class: clsNum, f: func(x, y float32) float32 {
+		}, i: func(x, y int64) (int64, bool) { return ok(x - y) }},
+		{Operation: OpMul, types: clsNum, f: func(x, y float32) float32 {
 			return x * y
-		}, i: func(x, y int64) (int64, bool) { return ok(x * y) }, test: false, doc: "x * y, element by element."},
-		{name: "real_div", class: clsNum, f: func(x, y float32) float32 {
+		}, i: func(x, y int64) (int64, bool) { return ok(x * y) }},
+		{Operation: OpRealDiv, types: clsNum, f: func(x, y float32) float32 {
 			return x / y
 		}, i: func(x, y int64) (int64, bool) {
 			if y == 0 {
 				return 0, false
 			}
 			return x / y, true
-		}, test: false, doc: "x / y; the quotient of integers is truncated towards zero."},
-		{name: "floor_div", class: clsNum, f: floorDivF, i: floorDivI, test: false,
-			doc: "Largest integer not above x / y."},
-		{name: "mod", class: clsNum, f: modF, i: modI, test: false, doc: "Remainder of floor_div, with the sign of y."},
-		{name: "pow", class: clsNum, f: func(x, y float32) float32 {
+		}},
+		{Operation: OpFloorDiv, types: clsNum, f: floorDivF, i: floorDivI},
+		{Operation: OpMod, types: clsNum, f: modF, i: modI},
+		{Operation: OpPow, types: clsNum, f: func(x, y float32) float32 {
 			return float32(math.Pow(float64(x), float64(y)))
-		}, i: powI, test: false, doc: "x to the power y; of integers, truncated."},
-		{name: "maximum", class: clsNum, f: maxF, i: func(x, y int64) (int64, bool) {
+		}, i: powI},
+		{Operation: OpMaximum, types: clsNum, f: maxF, i: func(x, y int64) (int64, bool) {
 			return ok(max(x, y))
-		}, test: false, doc: "The larger of x and y."},
-		{name: "minimum", class: clsNum, f: minF, i: func(x, y int64) (int64, bool) {
+		}},
+		{Operation: OpMinimum, types: clsNum, f: minF, i: func(x, y int64) (int64, bool) {
 			return ok(min(x, y))
-		}, test: false, doc: "The smaller of x and y."},
-		{name: "equal", class: clsNumB, f: eqF, i: eqI, test: true, doc: "Whether x = y."},
-		{name: "not_equal", class: clsNumB, f: neF, i: neI, test: true, doc: "Whether x differs from y."},
-		{name: "less", class: clsNum, f: ltF, i: ltI, test: true, doc: "Whether x < y."},
-		{name: "less_equal", class: clsNum, f: leF, i: leI, test: true, doc: "Whether x <= y."},
-		{name: "greater", class: clsNum, f: gtF, i: gtI, test: true, doc: "Whether x > y."},
-		{name: "greater_equal", class: clsNum, f: geF, i: geI, test: true, doc: "Whether x >= y."},
-		{name: "logical_and", class: clsBool, i: func(x, y int64) (int64, bool) {
+		}},
+		{Operation: OpEqual, types: clsNumB, f: eqF, i: eqI, test: true},
+		{Operation: OpNotEqual, types: clsNumB, f: neF, i: neI, test: true},
+		{Operation: OpLess, types: clsNum, f: ltF, i: ltI, test: true},
+		{Operation: OpLessEqual, types: clsNum, f: leF, i: leI, test: true},
+		{Operation: OpGreater, types: clsNum, f: gtF, i: gtI, test: true},
+		{Operation: OpGreaterEqual, types: clsNum, f: geF, i: geI, test: true},
+		{Operation: OpLogicalAnd, types: clsBool, i: func(x, y int64) (int64, bool) {
 			return ok(x & y)
-		}, test: true, doc: "Both x and y."},
-		{name: "logical_or", class: clsBool, i: func(x, y int64) (int64, bool) {
+		}, test: true},
+		{Operation: OpLogicalOr, types: clsBool, i: func(x, y int64) (int64, bool) {
 			return ok(x | y)
-		}, test: true, doc: "x or y or both."},
-		{name: "logical_xor", class: clsBool, i: func(x, y int64) (int64, bool) {
+		}, test: true},
+		{Operation: OpLogicalXor, types: clsBool, i: func(x, y int64) (int64, bool) {
 			return ok(x ^ y)
-		}, test: true, doc: "Exactly one of x and y."},
+		}, test: true},
 	} {
-		register(&OpDef{Name: r.name, Doc: r.doc,
-			Params: params(in("x", r.class).as("T"), in("y", r.class).as("T")),
+		out.add(&OpDef{Operation: r.Operation,
+			Params: params(in("x", r.types).as("T"), in("y", r.types).as("T")),
 			Infer:  inferBinary(r.test), Fold: foldBinary(r.f, r.i)})
 	}
-	register(&OpDef{Name: "select", Doc: "a where cond holds, else b; all three broadcast.",
+	out.add(&OpDef{Operation: OpSelect,
 		Params: params(in("cond", clsBool), in("a", clsNumB).as("T"), in("b", clsNumB).as("T")),
 		Infer: func(op *Op) ([]Type, error) {
 			shape, err := broadcastArgs(op, "cond", "a", "b")
@@ -188,4 +251,5 @@ func init() {
 			}
 			return one(TensorOf(op.Arg("a").Type.DType, shape...))
 		}, Fold: foldSelect})
+	return out
 }

@@ -2,6 +2,36 @@ package ir
 
 import "math/bits"
 
+// Constants in compressed form.
+var (
+	OpConstexprAffineDequantize = &Operation{
+		Name: "constexpr_affine_dequantize", Class: Compressed,
+		Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
+	}
+	OpConstexprCast = &Operation{
+		Name: "constexpr_cast", Class: Compressed, Doc: "source_val with another element type.",
+	}
+	OpConstexprLUTToDense = &Operation{
+		Name: "constexpr_lut_to_dense", Class: Compressed, Doc: "Entries of lut by packed indices, low bits first.",
+	}
+	OpConstexprSparseToDense = &Operation{
+		Name: "constexpr_sparse_to_dense", Class: Compressed,
+		Doc: "The next value where the mask has a bit, else 0; masks low bits first.",
+	}
+	OpConstexprBlockwiseShiftScale = &Operation{
+		Name: "constexpr_blockwise_shift_scale", Class: Compressed,
+		Doc: "scale (data - offset), scale and offset one a block of data.",
+	}
+	OpConstexprLUTToSparse = &Operation{
+		Name: "constexpr_lut_to_sparse", Class: Compressed,
+		Doc: "A sparse tensor of table indices as a sparse tensor of entries: mask and values.",
+	}
+	OpConstexprSparseBlockwiseShiftScale = &Operation{
+		Name: "constexpr_sparse_blockwise_shift_scale", Class: Compressed,
+		Doc: "Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.",
+	}
+)
+
 // shapeArg reads the shape attribute of the iOS 16 forms.
 func shapeArg(op *Op) ([]int64, error) {
 	s, err := needInts(op, "shape")
@@ -144,17 +174,18 @@ func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 	return out, vector, nil
 }
 
-func init() {
-	q8 := ClassOf(Int8, UInt8)
-	q48 := ClassOf(Int4, UInt4, Int8, UInt8, FP16, FP32)
-	entry := ClassOf(Int8, UInt8, FP16, FP32)
-	idx := ClassOf(UInt1, UInt2, UInt3, UInt4, UInt6, UInt8)
-	u1 := ClassOf(UInt1)
-	cst := func(n string, c Class) Param { return in(n, c).fixed() }
-	register(
-		&OpDef{Name: "constexpr_affine_dequantize", Since: "ios16",
-			Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
-			Params: params(cst("quantized_data", q8), cst("zero_point", q8|ClassOf(FP32, FP16)), cst("scale", clsFloat),
+// constexprForms are the forms of the operations above.
+func constexprForms() (out forms) {
+	q8 := DTypesOf(Int8, UInt8)
+	q48 := DTypesOf(Int4, UInt4, Int8, UInt8, FP16, FP32)
+	entry := DTypesOf(Int8, UInt8, FP16, FP32)
+	idx := DTypesOf(UInt1, UInt2, UInt3, UInt4, UInt6, UInt8)
+	u1 := DTypesOf(UInt1)
+	cst := func(n string, c DTypes) Param { return in(n, c).fixed() }
+	out.add(
+		&OpDef{Operation: OpConstexprAffineDequantize, Since: "ios16",
+			Params: params(cst("quantized_data", q8), cst("zero_point", q8|DTypesOf(FP32, FP16)),
+				cst("scale", clsFloat),
 				intP("axis")),
 			Infer: func(op *Op) ([]Type, error) {
 				q := op.Arg("quantized_data").Type
@@ -166,25 +197,23 @@ func init() {
 				}
 				return one(q.WithDType(op.Arg("scale").Type.DType))
 			}, Fold: foldAffine},
-		&OpDef{Name: "constexpr_cast", Since: "ios16", Doc: "source_val with another element type.",
-			Params: params(cst("source_val", ClassOf(FP16)), stringP("output_dtype")),
+		&OpDef{Operation: OpConstexprCast, Since: "ios16",
+			Params: params(cst("source_val", DTypesOf(FP16)), stringP("output_dtype")),
 			Infer: func(op *Op) ([]Type, error) {
-				t, err := needDType(op, "output_dtype", ClassOf(FP32, FP16))
+				t, err := needDType(op, "output_dtype", DTypesOf(FP32, FP16))
 				if err != nil {
 					return nil, err
 				}
 				return one(op.Arg("source_val").Type.WithDType(t))
 			}, Fold: foldConstexprCast},
-		&OpDef{Name: "constexpr_lut_to_dense", Since: "ios16", Doc: "Entries of lut by packed indices, low bits first.",
-			Params: params(cst("indices", ClassOf(UInt8)), cst("lut", entry), cst("shape", ClassOf(UInt32, Int32))),
+		&OpDef{Operation: OpConstexprLUTToDense, Since: "ios16",
+			Params: params(cst("indices", DTypesOf(UInt8)), cst("lut", entry), cst("shape", DTypesOf(UInt32, Int32))),
 			Infer:  inferLUT16, Fold: foldLUT16},
-		&OpDef{Name: "constexpr_sparse_to_dense", Since: "ios16",
-			Doc: "The next value where the mask has a bit, else 0; masks low bits first.",
-			Params: params(cst("nonzero_data", entry), cst("mask", ClassOf(UInt8)),
-				cst("shape", ClassOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
+		&OpDef{Operation: OpConstexprSparseToDense, Since: "ios16",
+			Params: params(cst("nonzero_data", entry), cst("mask", DTypesOf(UInt8)),
+				cst("shape", DTypesOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
 
-		&OpDef{Name: "constexpr_blockwise_shift_scale", Since: "ios18",
-			Doc:    "scale (data - offset), scale and offset one a block of data.",
+		&OpDef{Operation: OpConstexprBlockwiseShiftScale, Since: "ios18",
 			Params: params(cst("data", q48), cst("scale", clsFloat), cst("offset", q48).opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				d := op.Arg("data").Type
@@ -193,7 +222,8 @@ func init() {
 				}
 				return one(d.WithDType(op.Arg("scale").Type.DType))
 			}, Fold: foldBlockwise},
-		&OpDef{Name: "constexpr_lut_to_dense", Since: "ios18", Doc: "Entries or vectors of blockwise tables by index.",
+		&OpDef{Operation: OpConstexprLUTToDense, Since: "ios18",
+			Doc:    "Entries or vectors of blockwise tables by index.",
 			Params: params(cst("indices", idx), cst("lut", entry), intP("vector_axis").opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				s, _, err := lookup(op, op.Arg("indices").Type)
@@ -202,7 +232,7 @@ func init() {
 				}
 				return one(TensorOf(op.Arg("lut").Type.DType, s...))
 			}, Fold: foldLUT18},
-		&OpDef{Name: "constexpr_sparse_to_dense", Since: "ios18", Doc: "The next value where the mask is 1, else 0.",
+		&OpDef{Operation: OpConstexprSparseToDense, Since: "ios18", Doc: "The next value where the mask is 1, else 0.",
 			Params: params(cst("nonzero_data", q48), cst("mask", u1)),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
@@ -210,8 +240,7 @@ func init() {
 				}
 				return one(op.Arg("mask").Type.WithDType(op.Arg("nonzero_data").Type.DType))
 			}, Fold: foldSparse},
-		&OpDef{Name: "constexpr_lut_to_sparse", Since: "ios18",
-			Doc: "A sparse tensor of table indices as a sparse tensor of entries: mask and values.",
+		&OpDef{Operation: OpConstexprLUTToSparse, Since: "ios18",
 			Params: params(cst("indices_mask", u1), cst("indices_nonzero_data", idx), cst("lut", entry),
 				intP("vector_axis").opt()),
 			Infer: func(op *Op) ([]Type, error) {
@@ -225,8 +254,7 @@ func init() {
 				}
 				return []Type{m.WithShape(s...), TensorOf(op.Arg("lut").Type.DType, times(nz.Shape[0], vec))}, nil
 			}, Fold: foldLUTSparse},
-		&OpDef{Name: "constexpr_sparse_blockwise_shift_scale", Since: "ios18",
-			Doc: "Blockwise scale (data - offset) of the values of a sparse tensor: mask and values.",
+		&OpDef{Operation: OpConstexprSparseBlockwiseShiftScale, Since: "ios18",
 			Params: params(cst("data_mask", u1), cst("nonzero_data", q48), cst("scale", clsFloat), cst("offset", q48).
 				opt()),
 			Infer: func(op *Op) ([]Type, error) {
@@ -239,4 +267,5 @@ func init() {
 				}
 				return []Type{m, op.Arg("nonzero_data").Type.WithDType(op.Arg("scale").Type.DType)}, nil
 			}, Fold: foldSparseBlockwise})
+	return out
 }

@@ -1,5 +1,22 @@
 package ir
 
+// Nested blocks and lists.
+var (
+	OpCond      = &Operation{Name: "cond", Class: Control, Doc: "The results of one of two blocks, as pred says."}
+	OpWhileLoop = &Operation{
+		Name: "while_loop", Class: Control,
+		Doc: "Runs the second block on the loop's variables while the first gives true.",
+	}
+	OpMakeList    = &Operation{Name: "make_list", Class: Listing, Doc: "A list of tensors of one shape."}
+	OpListLength  = &Operation{Name: "list_length", Class: Listing, Doc: "The number of elements of a list."}
+	OpListRead    = &Operation{Name: "list_read", Class: Listing, Doc: "One element of a list."}
+	OpListWrite   = &Operation{Name: "list_write", Class: Listing, Doc: "A list with one element replaced."}
+	OpListGather  = &Operation{Name: "list_gather", Class: Listing, Doc: "Elements of a list by index, stacked."}
+	OpListScatter = &Operation{
+		Name: "list_scatter", Class: Listing, Doc: "A list with elements replaced by slices of a tensor.",
+	}
+)
+
 // outputTypes are the types of a block's outputs.
 func outputTypes(b *Block) []Type {
 	out := make([]Type, len(b.Outputs))
@@ -85,31 +102,30 @@ func listElem(op *Op) Type {
 
 func listGiven(op *Op) ([]Type, error) { return one(op.Arg("ls").Type) }
 
-func init() {
-	register(
-		&OpDef{Name: "cond", Blocks: 2, Doc: "The results of one of two blocks, as pred says.",
+// controlForms are the forms of the operations above.
+func controlForms() (out forms) {
+	out.add(
+		&OpDef{Operation: OpCond, Blocks: 2,
 			Params: params(in("pred", clsBool)), Infer: inferCond},
-		&OpDef{Name: "while_loop", Blocks: 2,
-			Doc:    "Runs the second block on the loop's variables while the first gives true.",
+		&OpDef{Operation: OpWhileLoop, Blocks: 2,
 			Params: params(in("loop_vars", clsAny).of(AnyKind).many()), Infer: inferLoop})
 
 	ls, v := in("ls", clsElem).of(List), in("value", clsNumB)
-	register(
-		&OpDef{Name: "make_list", Doc: "A list of tensors of one shape.",
+	out.add(
+		&OpDef{Operation: OpMakeList,
 			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true),
 				in("elem_shape", clsInt32|clsString).many(), stringP("dtype").or("fp32")),
 			Infer: inferMakeList},
-		&OpDef{Name: "list_length", Doc: "The number of elements of a list.", Params: params(ls),
+		&OpDef{Operation: OpListLength, Params: params(ls),
 			Infer: func(*Op) ([]Type, error) { return one(Scalar(Int32)) }},
-		&OpDef{Name: "list_read", Doc: "One element of a list.", Params: params(ls, in("index", clsInt32)),
+		&OpDef{Operation: OpListRead, Params: params(ls, in("index", clsInt32)),
 			Infer: func(op *Op) ([]Type, error) { return one(listElem(op)) }},
 		&OpDef{
-			Name:   "list_write",
-			Doc:    "A list with one element replaced.",
-			Params: params(ls, in("index", clsInt32), v),
-			Infer:  listGiven,
+			Operation: OpListWrite,
+			Params:    params(ls, in("index", clsInt32), v),
+			Infer:     listGiven,
 		},
-		&OpDef{Name: "list_gather", Doc: "Elements of a list by index, stacked.",
+		&OpDef{Operation: OpListGather,
 			Params: params(ls, in("indices", clsInt32)),
 			Infer: func(op *Op) ([]Type, error) {
 				n := Unknown
@@ -120,11 +136,11 @@ func init() {
 				return one(t.WithShape(append([]int64{n}, t.Shape...)...))
 			}},
 		&OpDef{
-			Name:   "list_scatter",
-			Doc:    "A list with elements replaced by slices of a tensor.",
-			Params: params(ls, in("indices", clsInt32), v),
-			Infer:  listGiven,
+			Operation: OpListScatter,
+			Params:    params(ls, in("indices", clsInt32), v),
+			Infer:     listGiven,
 		})
+	return out
 }
 
 func inferMakeList(op *Op) ([]Type, error) {

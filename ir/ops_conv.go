@@ -1,5 +1,34 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Convolutions and pools.
+var (
+	OpConv = &Operation{
+		Name: "conv", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Doc: "Convolution over one to three spatial dimensions; weight is [C_out, C_in/groups, taps...].",
+	}
+	OpConvQuantized = &Operation{
+		Name: "conv_quantized", Class: Product,
+		Doc: "Convolution with weights of nbits bits, scaled and shifted by the channel.",
+	}
+	OpConvTranspose = &Operation{
+		Name: "conv_transpose", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Doc: "Transposed convolution; weight is [C_in, C_out/groups, taps...].",
+		Instead: "a convolution to stride * stride times the channels, then reshape, transpose and reshape them " +
+			"into place",
+	}
+	OpAvgPool = &Operation{
+		Name: "avg_pool", Class: Pooling, Error: numerics.Product, Gate: A11Legacy, Doc: "Mean over windows.",
+	}
+	OpMaxPool = &Operation{
+		Name: "max_pool", Class: Pooling, Gate: A11Legacy, Picks: ofX, Doc: "Largest element of each window.",
+	}
+	OpL2Pool = &Operation{
+		Name: "l2_pool", Class: Pooling, Error: numerics.Product, Doc: "Root of the sum of squares over windows.",
+	}
+)
+
 func inferConv(op *Op) ([]Type, error) {
 	c, err := ConvAttrs(op)
 	if err != nil {
@@ -77,46 +106,41 @@ func windowParams() []Param {
 		intP("groups").or(int64(1)))
 }
 
-func init() {
-	conv := &OpDef{Name: "conv", Doc: "Convolution over one to three spatial dimensions; weight is [C_out, " +
-		"C_in/groups, taps...].",
+// convForms are the forms of the operations above.
+func convForms() (out forms) {
+	conv := &OpDef{Operation: OpConv,
 		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T"), in("bias", clsFloat).as("T").
 			fixed().opt()), windowParams()...),
 		Infer: inferConv}
-	register(conv, conv.since("ios17", func(d *OpDef) {
+	out.add(conv, conv.since("ios17", func(d *OpDef) {
 		d.letter("U", "weight", "bias")
 		d.Params[2].Const = false
 	}))
 	quantized := conv.since("", func(d *OpDef) {
-		d.Name = "conv_quantized"
-		d.Doc = "Convolution with weights of nbits bits, scaled and shifted by the channel."
-		d.class(ClassOf(UInt8), "weight", "bias")
+		d.Operation = OpConvQuantized
+		d.types(DTypesOf(UInt8), "weight", "bias")
 		d.letter("U", "weight", "bias")
 		d.Params = append(d.Params, stringP("quantization_type"), intP("nbits").or(int64(8)),
 			in("quant_scale", clsFloat).as("T").fixed(), in("quant_bias", clsFloat).as("T").fixed())
 	})
-	register(quantized)
+	out.add(quantized)
 
-	ct := &OpDef{Name: "conv_transpose", Doc: "Transposed convolution; weight is [C_in, C_out/groups, taps...].",
+	ct := &OpDef{Operation: OpConvTranspose,
 		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T").fixed(), in("bias", clsFloat).
 			as("T").fixed().opt(), intP("output_shape").opt()), windowParams()...),
 		Infer: inferConvTranspose}
-	register(ct, ct.since("ios17", func(d *OpDef) {
+	out.add(ct, ct.since("ios17", func(d *OpDef) {
 		d.letter("U", "weight", "bias")
 		d.Params[1].Const, d.Params[2].Const = false, false
 	}))
 
-	for _, r := range []namedDoc{
-		{"avg_pool", "Mean over windows."},
-		{"max_pool", "Largest element of each window."},
-		{"l2_pool", "Root of the sum of squares over windows."},
-	} {
+	for _, o := range []*Operation{OpAvgPool, OpMaxPool, OpL2Pool} {
 		ps := params(in("x", clsFloat).as("T"), intP("kernel_sizes"), intP("strides").opt(), stringP("pad_type"),
 			intP("pad").opt(), boolP("ceil_mode").or(false))
-		if r.name == "avg_pool" {
+		if o == OpAvgPool {
 			ps = append(ps, boolP("exclude_padding_from_average").or(false))
 		}
-		register(&OpDef{Name: r.name, Doc: r.doc, Params: ps, Infer: func(op *Op) ([]Type, error) {
+		out.add(&OpDef{Operation: o, Params: ps, Infer: func(op *Op) ([]Type, error) {
 			p, err := PoolAttrs(op)
 			if err != nil {
 				return nil, err
@@ -125,4 +149,5 @@ func init() {
 			return one(x.WithShape(append([]int64{x.Shape[0], x.Shape[1]}, p.Out...)...))
 		}})
 	}
+	return out
 }

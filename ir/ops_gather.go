@@ -1,5 +1,33 @@
 package ir
 
+// Elements by index.
+var (
+	OpGather = &Operation{
+		Name: "gather", Class: Movement, Picks: ofX, Doc: "Slices of x along axis, taken by index.",
+		Instead: "keep a lookup at the start of the model; one of few rows is a matmul with their one-hot form",
+	}
+	OpGatherAlongAxis = &Operation{
+		Name: "gather_along_axis", Class: Movement, Picks: ofX,
+		Doc: "Elements of x taken along axis at the index of the same place.",
+	}
+	OpGatherND = &Operation{
+		Name: "gather_nd", Class: Movement, Picks: ofX,
+		Doc: "Slices of x taken by coordinates in the last dimension of indices.",
+	}
+	OpScatter = &Operation{
+		Name: "scatter", Class: Scattering, Gate: Never,
+		Doc: "data with slices along axis combined with updates by index.",
+	}
+	OpScatterAlongAxis = &Operation{
+		Name: "scatter_along_axis", Class: Scattering, Gate: Never,
+		Doc: "data with elements along axis combined with updates at the index of the same place.",
+	}
+	OpScatterND = &Operation{
+		Name: "scatter_nd", Class: Scattering, Gate: Never,
+		Doc: "data with slices combined with updates by coordinates.",
+	}
+)
+
 // Gather is what the arguments of gather and gather_along_axis say.
 type Gather struct {
 	Axis      int // from the front
@@ -139,8 +167,8 @@ func inferScatter(op *Op) ([]Type, error) {
 	}
 	data, idx, up := op.Arg("data").Type, op.Arg("indices").Type, op.Arg("updates").Type
 	var want []int64
-	switch op.Def.Name {
-	case "scatter_nd":
+	switch op.Def.Operation {
+	case OpScatterND:
 		w, err := indexed(op, "data", 0)
 		if err != nil {
 			return nil, err
@@ -151,7 +179,7 @@ func inferScatter(op *Op) ([]Type, error) {
 		if err != nil {
 			return nil, err
 		}
-		if op.Def.Name == "scatter_along_axis" {
+		if op.Is(OpScatterAlongAxis) {
 			if err := alongAxis(op, "data", data, idx, a); err != nil {
 				return nil, err
 			}
@@ -171,42 +199,40 @@ func inferScatter(op *Op) ([]Type, error) {
 	return one(data)
 }
 
-func init() {
+// gatherForms are the forms of the operations above.
+func gatherForms() (out forms) {
 	validate := func(d *OpDef) { d.Params = append(d.Params, boolP("validate_indices").or(false)) }
-	idx16 := ClassOf(Int32, UInt16, Int16)
-	idx17 := ClassOf(Int32, Int16, UInt16, Int8, UInt8)
+	idx16 := DTypesOf(Int32, UInt16, Int16)
+	idx17 := DTypesOf(Int32, Int16, UInt16, Int8, UInt8)
 	forms := func(base *OpDef, batch bool) {
 		v16 := base.since("ios16", func(d *OpDef) {
-			d.class(idx16, "indices")
+			d.types(idx16, "indices")
 			if batch {
 				d.Params = append(d.Params, intP("batch_dims").or(int64(0)))
 			}
 		})
-		register(base, v16, v16.since("ios17", func(d *OpDef) {
-			d.class(clsSmall, "x")
-			d.class(idx17, "indices")
+		out.add(base, v16, v16.since("ios17", func(d *OpDef) {
+			d.types(clsSmall, "x")
+			d.types(idx17, "indices")
 			validate(d)
 		}))
 	}
-	forms(&OpDef{Name: "gather", Doc: "Slices of x along axis, taken by index.",
+	forms(&OpDef{Operation: OpGather,
 		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGather,
 		Fold: foldGather}, true)
-	forms(&OpDef{Name: "gather_along_axis", Doc: "Elements of x taken along axis at the index of the same place.",
+	forms(&OpDef{Operation: OpGatherAlongAxis,
 		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGatherAlong},
 		false)
-	forms(&OpDef{Name: "gather_nd", Doc: "Slices of x taken by coordinates in the last dimension of indices.",
+	forms(&OpDef{Operation: OpGatherND,
 		Params: params(in("x", clsNum), in("indices", clsInt32)), Infer: inferGatherND}, true)
 
-	for _, r := range []namedDoc{
-		{"scatter", "data with slices along axis combined with updates by index."},
-		{"scatter_along_axis", "data with elements along axis combined with updates at the index of the same place."},
-		{"scatter_nd", "data with slices combined with updates by coordinates."},
-	} {
+	for _, o := range []*Operation{OpScatter, OpScatterAlongAxis, OpScatterND} {
 		ps := params(in("data", clsNum).as("T"), in("indices", clsInt32), in("updates", clsNum).as("T"))
-		if r.name != "scatter_nd" {
+		if o != OpScatterND {
 			ps = append(ps, intP("axis").or(int64(0)))
 		}
-		d := &OpDef{Name: r.name, Doc: r.doc, Params: append(ps, stringP("mode").or("add")), Infer: inferScatter}
-		register(d, d.since("ios17", validate))
+		d := &OpDef{Operation: o, Params: append(ps, stringP("mode").or("add")), Infer: inferScatter}
+		out.add(d, d.since("ios17", validate))
 	}
+	return out
 }

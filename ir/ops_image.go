@@ -1,6 +1,50 @@
 package ir
 
-import "math"
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// Resized and resampled images.
+var (
+	OpUpsampleNearestNeighbor = &Operation{
+		Name: "upsample_nearest_neighbor", Class: Movement, Picks: ofX,
+		Doc: "Last two dimensions enlarged, element floor(i n_in/n_out).",
+	}
+	OpResizeNearestNeighbor = &Operation{
+		Name: "resize_nearest_neighbor", Class: Movement, Picks: ofX,
+		Doc: "Last two dimensions resized, element floor(i n_in/n_out).",
+	}
+	OpResizeBilinear = &Operation{
+		Name: "resize_bilinear", Class: Resampling, Error: numerics.Product,
+		Doc: "Last two dimensions resized by linear interpolation on the grid of sampling_mode.",
+	}
+	OpCrop = &Operation{
+		Name:  "crop",
+		Class: Movement,
+		Picks: ofX,
+		Doc:   "Last two dimensions cut at both ends.",
+	}
+	OpAffine = &Operation{
+		Name:  "affine",
+		Class: Resampling,
+		Doc:   "x sampled on an affinely transformed grid.",
+	}
+	OpUpsampleBilinear = &Operation{
+		Name: "upsample_bilinear", Class: Resampling, Error: numerics.Product,
+		Doc: "Last two dimensions enlarged by linear interpolation.",
+	}
+	OpResample   = &Operation{Name: "resample", Class: Resampling, Gate: A14, Doc: "x sampled at given coordinates."}
+	OpCropResize = &Operation{
+		Name: "crop_resize", Class: Resampling, Error: numerics.Product, Gate: A14,
+		Doc: "Boxes cut out of x and resized to one size.",
+	}
+	OpResize = &Operation{
+		Name: "resize", Class: Resampling, Error: numerics.Product,
+		Doc: "Last dimensions resized to the end of shape, where 0 keeps one.",
+	}
+)
 
 // spatialSize makes a rule that replaces the last two dimensions.
 func spatialSize(size func(op *Op, h, w int64) (int64, int64, error)) func(op *Op) ([]Type, error) {
@@ -199,21 +243,21 @@ func inferAffine(op *Op) ([]Type, error) {
 	return spatialSize(targeted("output_height", "output_width"))(op)
 }
 
-func init() {
+// imageForms are the forms of the operations above.
+func imageForms() (out forms) {
 	x := in("x", clsFloat).as("T")
 	factor := func(n string) Param {
-		return in(n, ClassOf(FP32, Int32)).as("U").fixed().or(int64(1))
+		return in(n, DTypesOf(FP32, Int32)).as("U").fixed().or(int64(1))
 	}
 	one32 := func(n string) Param { return intP(n).or(int64(1)) }
-	register(
-		&OpDef{Name: "upsample_nearest_neighbor", Doc: "Last two dimensions enlarged, element floor(i n_in/n_out).",
+	out.add(
+		&OpDef{Operation: OpUpsampleNearestNeighbor,
 			Params: params(x, factor("scale_factor_height"), factor("scale_factor_width")),
 			Infer:  spatialSize(upsampled)},
-		&OpDef{Name: "resize_nearest_neighbor", Doc: "Last two dimensions resized, element floor(i n_in/n_out).",
+		&OpDef{Operation: OpResizeNearestNeighbor,
 			Params: params(x, intP("target_size_height"), intP("target_size_width")),
 			Infer:  spatialSize(targeted("target_size_height", "target_size_width"))},
-		&OpDef{Name: "resize_bilinear", Doc: "Last two dimensions resized by linear interpolation on the grid of " +
-			"sampling_mode.",
+		&OpDef{Operation: OpResizeBilinear,
 			Params: params(x, one32("target_size_height"), one32("target_size_width"), stringP("sampling_mode").
 				or("DEFAULT")),
 			Infer: func(op *Op) ([]Type, error) {
@@ -222,42 +266,42 @@ func init() {
 				}
 				return spatialSize(targeted("target_size_height", "target_size_width"))(op)
 			}},
-		&OpDef{Name: "crop", Doc: "Last two dimensions cut at both ends.",
+		&OpDef{Operation: OpCrop,
 			Params: params(x, intP("crop_height"), intP("crop_width")), Infer: spatialSize(cropped)},
-		&OpDef{Name: "affine", Doc: "x sampled on an affinely transformed grid.",
+		&OpDef{Operation: OpAffine,
 			Params: params(x, in("transform_matrix", clsFloat).as("T"), intP("output_height"), intP("output_width"),
 				stringP("sampling_mode"),
 				stringP("padding_mode"), in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"),
 				boolP("align_corners")), Infer: inferAffine})
 
-	up := &OpDef{Name: "upsample_bilinear", Doc: "Last two dimensions enlarged by linear interpolation.",
+	up := &OpDef{Operation: OpUpsampleBilinear,
 		Params: params(x, factor("scale_factor_height"), factor("scale_factor_width"), boolP("align_corners").or(true)),
 		Infer:  spatialSize(upsampled)}
-	register(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP("half_pixel_centers").opt()) }))
+	out.add(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP("half_pixel_centers").opt()) }))
 
-	resample := &OpDef{Name: "resample", Doc: "x sampled at given coordinates.",
-		Params: params(x, in("coordinates", ClassOf(Int32, FP32)), stringP("sampling_mode"), stringP("padding_mode"),
+	resample := &OpDef{Operation: OpResample,
+		Params: params(x, in("coordinates", DTypesOf(Int32, FP32)), stringP("sampling_mode"), stringP("padding_mode"),
 			in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")),
 		Infer: inferResample}
-	register(resample,
-		resample.since("ios16", func(d *OpDef) { d.class(clsNum, "coordinates") }),
-		resample.since("ios17", func(d *OpDef) { d.class(clsSmall, "coordinates") }))
+	out.add(resample,
+		resample.since("ios16", func(d *OpDef) { d.types(clsNum, "coordinates") }),
+		resample.since("ios17", func(d *OpDef) { d.types(clsSmall, "coordinates") }))
 
 	tail := params(one32("target_height"), one32("target_width"), boolP("normalized_coordinates").or(false),
-		in("spatial_scale", ClassOf(FP32)).fixed().or(1.0),
+		in("spatial_scale", DTypesOf(FP32)).fixed().or(1.0),
 		stringP("box_coordinate_mode").or("CORNERS_HEIGHT_FIRST"), stringP("sampling_mode").or("DEFAULT"))
-	crop := &OpDef{Name: "crop_resize", Doc: "Boxes cut out of x and resized to one size.",
+	crop := &OpDef{Operation: OpCropResize,
 		Params: append(params(x, in("roi", clsFloat).as("T")), tail...), Infer: inferCropResize}
 	pad := in("pad_value", clsFloat).as("T").fixed().or(0.0)
-	register(crop,
+	out.add(crop,
 		crop.since("ios16", func(d *OpDef) { d.Params = append(d.Params, pad) }),
 		crop.since("ios17", func(d *OpDef) {
-			d.Params = append(append(params(x, in("boxes", ClassOf(FP16, FP32, UInt16)),
-				in("box_indices", ClassOf(UInt16, Int32)).opt()), tail...), pad)
+			d.Params = append(append(params(x, in("boxes", DTypesOf(FP16, FP32, UInt16)),
+				in("box_indices", DTypesOf(UInt16, Int32)).opt()), tail...), pad)
 		}))
-	register(&OpDef{Name: "resize", Since: "ios17",
-		Doc: "Last dimensions resized to the end of shape, where 0 keeps one.",
-		Params: params(in("x", clsNum), in("shape", ClassOf(Int32, Int16, UInt16, UInt32)),
-			in("resized_dims", ClassOf(UInt32)).fixed(),
+	out.add(&OpDef{Operation: OpResize, Since: "ios17",
+		Params: params(in("x", clsNum), in("shape", DTypesOf(Int32, Int16, UInt16, UInt32)),
+			in("resized_dims", DTypesOf(UInt32)).fixed(),
 			stringP("interpolation_mode").or("LINEAR"), stringP("sampling_mode").or("DEFAULT")), Infer: inferResize})
+	return out
 }

@@ -1,5 +1,26 @@
 package ir
 
+// Joins, cuts and margins.
+var (
+	OpConcat = &Operation{
+		Name: "concat", Class: Movement, Gate: A11Legacy, Picks: []string{"values"},
+		Doc: "Tensors joined along axis; interleaved, one slice of each in turn.",
+	}
+	OpStack = &Operation{
+		Name: "stack", Class: Movement, Picks: []string{"values"}, Doc: "Tensors of one shape joined along a new axis.",
+	}
+	OpSplit = &Operation{
+		Name: "split", Class: Movement, Picks: ofX, Doc: "x cut along axis into equal parts or parts of given sizes.",
+	}
+	OpTile = &Operation{
+		Name: "tile", Class: Movement, Gate: A13, Picks: ofX, Doc: "x repeated reps times along every dimension.",
+		Instead: "concat the copies; elementwise operations spread dimensions of 1 by themselves",
+	}
+	OpPad = &Operation{
+		Name: "pad", Class: Movement, Picks: ofX, Doc: "x with elements added around its last dimensions.",
+	}
+)
+
 func inferConcat(op *Op) ([]Type, error) {
 	vs := op.ArgList("values")
 	if len(vs) == 0 {
@@ -258,19 +279,21 @@ func inferPad(op *Op) ([]Type, error) {
 	return one(x.WithShape(out...))
 }
 
-func init() {
-	register(
-		&OpDef{Name: "concat", Doc: "Tensors joined along axis; interleaved, one slice of each in turn.",
+// joinForms are the forms of the operations above.
+func joinForms() (out forms) {
+	out.add(
+		&OpDef{Operation: OpConcat,
 			Params: params(in("values", clsElem).as("T").many(), intP("axis"), boolP("interleave").or(false)),
 			Infer:  inferConcat, Fold: foldConcat},
-		&OpDef{Name: "stack", Doc: "Tensors of one shape joined along a new axis.",
+		&OpDef{Operation: OpStack,
 			Params: params(in("values", clsElem).as("T").many(), intP("axis")), Infer: inferStack, Fold: foldStack},
-		&OpDef{Name: "split", Doc: "x cut along axis into equal parts or parts of given sizes.",
+		&OpDef{Operation: OpSplit,
 			Params: params(in("x", clsSmallB), intP("num_splits").opt(), intP("split_sizes").opt(), intP("axis")),
 			Infer:  inferSplit, Fold: foldSplit},
-		&OpDef{Name: "tile", Doc: "x repeated reps times along every dimension.",
+		&OpDef{Operation: OpTile,
 			Params: params(in("x", clsNumB), in("reps", clsInt32)), Infer: inferTile, Fold: foldTile},
-		&OpDef{Name: "pad", Doc: "x with elements added around its last dimensions.",
+		&OpDef{Operation: OpPad,
 			Params: params(in("x", clsFloat).as("T"), in("pad", clsInt32), stringP("mode").or("constant"),
 				in("constant_val", clsFloat).as("T").fixed().or(0.0)), Infer: inferPad})
+	return out
 }

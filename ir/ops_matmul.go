@@ -1,5 +1,28 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Matrix products.
+var (
+	OpLinear = &Operation{
+		Name: "linear", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Doc: "x times the transpose of weight [D_out, D_in], plus bias.",
+	}
+	OpMatMul = &Operation{
+		Name: "matmul", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Doc: "Matrix product over the last two dimensions, batches broadcasting.",
+	}
+	OpScaledDotProductAttention = &Operation{
+		Name: "scaled_dot_product_attention", Class: Product, Error: numerics.Composite, Gate: A13,
+		Doc:     "softmax(query key^T / sqrt(E) + mask) value.",
+		Instead: "matmul, mul by the scale, add the mask, softmax, matmul",
+	}
+	OpEinsum = &Operation{
+		Name: "einsum", Class: Product, Error: numerics.Product,
+		Doc: "Sum of products that the equation names, of two tensors.", Instead: "transpose, reshape and matmul",
+	}
+)
+
 // MatMul is what the arguments of matmul say after its rules for vectors: x is
 // [Batch..., M, K], y [Batch..., K, N] once transposed.
 type MatMul struct {
@@ -152,24 +175,25 @@ func inferAttention(op *Op) ([]Type, error) {
 	return one(q.WithShape(shape...))
 }
 
-func init() {
-	linear := &OpDef{Name: "linear", Doc: "x times the transpose of weight [D_out, D_in], plus bias.",
+// matmulForms are the forms of the operations above.
+func matmulForms() (out forms) {
+	linear := &OpDef{Operation: OpLinear,
 		Params: params(in("x", clsNum).as("T"), in("weight", clsNum).as("T").fixed(), in("bias", clsNum).as("T").
 			fixed().opt()), Infer: inferLinear}
-	register(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", "weight", "bias") }))
+	out.add(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", "weight", "bias") }))
 
-	matmul := &OpDef{Name: "matmul", Doc: "Matrix product over the last two dimensions, batches broadcasting.",
+	matmul := &OpDef{Operation: OpMatMul,
 		Params: params(in("x", clsNum).as("T"), in("y", clsNum).as("T"), boolP("transpose_x").or(false),
 			boolP("transpose_y").or(false)), Infer: inferMatMul}
-	register(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", "y") }))
+	out.add(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", "y") }))
 
-	register(&OpDef{Name: "scaled_dot_product_attention", Since: "ios18",
-		Doc: "softmax(query key^T / sqrt(E) + mask) value.",
+	out.add(&OpDef{Operation: OpScaledDotProductAttention, Since: "ios18",
 		Params: params(in("query", clsFloat).as("T"), in("key", clsFloat).as("T"), in("value", clsFloat).as("T"),
 			in("attn_mask", clsFloat|clsBool).opt()), Infer: inferAttention})
 
-	register(&OpDef{Name: "einsum", Doc: "Sum of products that the equation names, of two tensors.",
+	out.add(&OpDef{Operation: OpEinsum,
 		Params: params(in("values", clsNum).as("T").many(), stringP("equation")), Infer: inferEinsum})
+	return out
 }
 
 // inferEinsum reads an equation of two operands without ellipses.

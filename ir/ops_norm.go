@@ -1,5 +1,38 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Normalizations.
+var (
+	OpSoftmax = &Operation{
+		Name: "softmax", Class: Normalization, Error: numerics.Composite, Gate: A13,
+		Doc: "exp(x) divided by its sum along axis.",
+	}
+	OpBatchNorm = &Operation{
+		Name: "batch_norm", Class: Normalization, Error: numerics.Elementwise, Gate: A13,
+		Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored statistics.",
+	}
+	OpInstanceNorm = &Operation{
+		Name: "instance_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,
+		Doc:     "x normalised over its spatial dimensions, channel by channel.",
+		Instead: "reduce_mean, sub, square, reduce_mean, rsqrt, mul",
+	}
+	OpL2Norm = &Operation{
+		Name: "l2_norm", Class: Normalization, Error: numerics.Composite,
+		Doc: "x divided by the root of the sum of squares over the last three dimensions, plus epsilon under " +
+			"the root.",
+		Instead: "reduce_sum_square, rsqrt, mul",
+	}
+	OpLayerNorm = &Operation{
+		Name: "layer_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,
+		Doc: "x normalised over axes, then scaled by gamma and shifted by beta.",
+	}
+	OpLocalResponseNorm = &Operation{
+		Name: "local_response_norm", Class: Normalization, Error: numerics.Composite,
+		Doc: "x divided by a power of the sum of squares over neighbouring channels.",
+	}
+)
+
 // checkVectors checks vectors over the channels (dimension 1) of x.
 func inferChannelNorm(low, high int) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
@@ -66,7 +99,8 @@ func LayerNormAxes(op *Op) ([]int, error) {
 	return axes("axes", v, rank)
 }
 
-func init() {
+// normForms are the forms of the operations above.
+func normForms() (out forms) {
 	// Real programs give x in fp16 an epsilon in fp32, so it has no type variable.
 	eps := func(v float64) Param { return in("epsilon", clsFloat).fixed().or(v) }
 	scale := func(name string) Param { return in(name, clsFloat).as("T").fixed().opt() }
@@ -74,16 +108,14 @@ func init() {
 		d.letter("U", "mean", "variance", "gamma", "beta", "alpha", "k")
 	}
 	for _, d := range []*OpDef{
-		{Name: "batch_norm", Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored " +
-			"statistics.",
+		{Operation: OpBatchNorm,
 			Params: params(in("x", clsFloat).as("T"), in("mean", clsFloat).as("T").fixed(), in("variance", clsFloat).
 				as("T").fixed(), scale("gamma"), scale("beta"), eps(1e-5)),
 			Infer: inferChannelNorm(3, 5)},
-		{Name: "instance_norm", Doc: "x normalised over its spatial dimensions, channel by channel.",
+		{Operation: OpInstanceNorm,
 			Params: params(in("x", clsFloat).as("T"), scale("gamma"), scale("beta"), eps(1e-5)),
 			Infer:  inferChannelNorm(3, 4)},
-		{Name: "l2_norm", Doc: "x divided by the root of the sum of squares over the last three dimensions, plus " +
-			"epsilon under the root.",
+		{Operation: OpL2Norm,
 			Params: params(in("x", clsFloat).as("T"), eps(1e-6)),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "x", 3, maxRank); err != nil {
@@ -91,10 +123,10 @@ func init() {
 				}
 				return sameAsX(op)
 			}},
-		{Name: "layer_norm", Doc: "x normalised over axes, then scaled by gamma and shifted by beta.",
+		{Operation: OpLayerNorm,
 			Params: params(in("x", clsFloat).as("T"), intP("axes").opt(), scale("gamma"), scale("beta"), eps(1e-5)),
 			Infer:  inferLayerNorm},
-		{Name: "local_response_norm", Doc: "x divided by a power of the sum of squares over neighbouring channels.",
+		{Operation: OpLocalResponseNorm,
 			Params: params(in("x", clsFloat).as("T"), intP("size"), in("alpha", clsFloat).as("T").fixed().or(1e-4),
 				in("beta", clsFloat).as("T").fixed().or(0.75), in("k", clsFloat).as("T").fixed().or(1.0)),
 			Infer: func(op *Op) ([]Type, error) {
@@ -107,6 +139,9 @@ func init() {
 				return sameAsX(op)
 			}},
 	} {
-		register(d, d.since("ios17", mixed))
+		out.add(d, d.since("ios17", mixed))
 	}
+	out.add(&OpDef{Operation: OpSoftmax, Params: params(in("x", clsFloat).as("T"), intP("axis").or(int64(-1))),
+		Infer: inferAxis})
+	return out
 }

@@ -1,5 +1,18 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Quantization.
+var (
+	OpQuantize = &Operation{
+		Name: "quantize", Class: Pointwise, Error: numerics.Elementwise,
+		Doc: "input / scale rounded half to even, plus zero_point, clipped to output_dtype.",
+	}
+	OpDequantize = &Operation{
+		Name: "dequantize", Class: Pointwise, Error: numerics.Elementwise, Doc: "scale (input - zero_point).",
+	}
+)
+
 // perAxis checks scale and zero_point: scalars, or vectors along axis of x.
 func perAxis(op *Op, x string) error {
 	t := op.Arg(x).Type
@@ -22,15 +35,15 @@ func perAxis(op *Op, x string) error {
 	return nil
 }
 
-func init() {
-	q8 := ClassOf(Int8, UInt8)
-	register(
-		&OpDef{Name: "quantize", Since: "ios17",
-			Doc: "input / scale rounded half to even, plus zero_point, clipped to output_dtype.",
+// quantizeForms are the forms of the operations above.
+func quantizeForms() (out forms) {
+	q8 := DTypesOf(Int8, UInt8)
+	out.add(
+		&OpDef{Operation: OpQuantize, Since: "ios17",
 			Params: params(in("input", clsFloat).as("S"), in("zero_point", q8).fixed().opt(), in("scale", clsFloat).
 				as("S").fixed(), intP("axis").opt(), stringP("output_dtype")),
 			Infer: func(op *Op) ([]Type, error) {
-				t, err := needDType(op, "output_dtype", ClassOf(Int8, UInt8))
+				t, err := needDType(op, "output_dtype", DTypesOf(Int8, UInt8))
 				if err != nil {
 					return nil, err
 				}
@@ -46,7 +59,7 @@ func init() {
 				}
 				return one(op.Arg("input").Type.WithDType(t))
 			}},
-		&OpDef{Name: "dequantize", Since: "ios17", Doc: "scale (input - zero_point).",
+		&OpDef{Operation: OpDequantize, Since: "ios17",
 			Params: params(in("input", q8).as("S"), in("zero_point", q8).as("S").fixed().opt(), in("scale", clsFloat).
 				fixed(), intP("axis").opt()),
 			Infer: func(op *Op) ([]Type, error) {
@@ -55,4 +68,5 @@ func init() {
 				}
 				return one(op.Arg("input").Type.WithDType(op.Arg("scale").Type.DType))
 			}})
+	return out
 }

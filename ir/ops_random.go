@@ -1,5 +1,20 @@
 package ir
 
+// Random numbers.
+var (
+	OpRandomBernoulli = &Operation{
+		Name: "random_bernoulli", Class: Randomness, Gate: Never, Doc: "1 with probability prob, else 0.",
+	}
+	OpRandomNormal  = &Operation{Name: "random_normal", Class: Randomness, Gate: Never, Doc: "Normal deviates."}
+	OpRandomUniform = &Operation{
+		Name: "random_uniform", Class: Randomness, Gate: A15, Doc: "Uniform deviates from low to high.",
+	}
+	OpRandomCategorical = &Operation{
+		Name: "random_categorical", Class: Randomness, Gate: Never,
+		Doc: "Categories drawn with the weights in the last dimension of x.",
+	}
+)
+
 func inferRandom(first string) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
 		s := op.Arg("shape")
@@ -18,19 +33,19 @@ func inferRandom(first string) func(op *Op) ([]Type, error) {
 	}
 }
 
-func init() {
+// randomForms are the forms of the operations above.
+func randomForms() (out forms) {
 	num := func(n string, v float64) Param { return in(n, clsFloat).as("T").fixed().or(v) }
 	seed := intP("seed").or(int64(-1))
 	shape := in("shape", clsInt32)
-	register(
-		&OpDef{Name: "random_bernoulli", Effect: Random, Doc: "1 with probability prob, else 0.",
+	out.add(
+		&OpDef{Operation: OpRandomBernoulli, Effect: Random,
 			Params: params(shape, num("prob", 0.5), seed), Infer: inferRandom("prob")},
-		&OpDef{Name: "random_normal", Effect: Random, Doc: "Normal deviates.",
+		&OpDef{Operation: OpRandomNormal, Effect: Random,
 			Params: params(shape, num("mean", 0), num("stddev", 1), seed), Infer: inferRandom("mean")},
-		&OpDef{Name: "random_uniform", Effect: Random, Doc: "Uniform deviates from low to high.",
+		&OpDef{Operation: OpRandomUniform, Effect: Random,
 			Params: params(shape, num("low", 0), num("high", 1), seed), Infer: inferRandom("low")},
-		&OpDef{Name: "random_categorical", Effect: Random,
-			Doc:    "Categories drawn with the weights in the last dimension of x.",
+		&OpDef{Operation: OpRandomCategorical, Effect: Random,
 			Params: params(in("x", clsFloat), stringP("mode").or("logits"), intP("size").or(int64(1)), seed),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "x", 1, maxRank); err != nil {
@@ -48,4 +63,5 @@ func init() {
 				out[len(out)-1] = n
 				return one(x.WithShape(out...))
 			}})
+	return out
 }

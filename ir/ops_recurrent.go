@@ -1,5 +1,29 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Recurrent layers.
+var (
+	OpLSTM = &Operation{
+		Name: "lstm", Class: Recurrent, Error: numerics.Composite, Gate: Never,
+		Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Gives the outputs, the last " +
+			"h and the last c.",
+		Instead: "a recurrent layer stays on the CPU; one step spelt out as linear, sigmoid, tanh, mul and add " +
+			"runs on the engine",
+	}
+	OpGRU = &Operation{
+		Name: "gru", Class: Recurrent, Error: numerics.Composite, Gate: Never,
+		Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the outputs and the last h.",
+		Instead: "a recurrent layer stays on the CPU; one step spelt out as linear, sigmoid, tanh, mul and add " +
+			"runs on the engine",
+	}
+	OpRNN = &Operation{
+		Name: "rnn", Class: Recurrent, Error: numerics.Composite, Gate: Never,
+		Doc:     "Plain recurrent layer over the first dimension of x. Gives the outputs and the last h.",
+		Instead: "a recurrent layer stays on the CPU; one step spelt out as linear, tanh and add runs on the engine",
+	}
+)
+
 // recurrent is the shape rule of lstm, gru and rnn with the given number of
 // gates. Weights are [gates*H, I] and [gates*H, H].
 func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
@@ -104,7 +128,8 @@ func gateWeights(op *Op, ih, hh string, gates, input int64) (int64, error) {
 	return h, nil
 }
 
-func init() {
+// recurrentForms are the forms of the operations above.
+func recurrentForms() (out forms) {
 	weight := func(n string) Param { return in(n, clsFloat).as("T").fixed() }
 	head := func(second ...string) []Param {
 		ps := params(in("x", clsFloat).as("T"), in("initial_h", clsFloat).as("T"))
@@ -120,19 +145,17 @@ func init() {
 		}
 		return ps
 	}
-	register(&OpDef{Name: "lstm", Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. " +
-		"Gives the outputs, the last h and the last c.",
+	out.add(&OpDef{Operation: OpLSTM,
 		Params: append(mode(append(head("initial_c"), weight("peephole").opt(), weight("weight_ih_back").opt(),
 			weight("weight_hh_back").opt(), weight("bias_back").opt(), weight("peephole_back").opt()),
 			"recurrent_activation", "sigmoid", "cell_activation", "tanh", "activation", "tanh"), weight("clip").opt()),
 		Infer: recurrent(4, true)})
-	gru := &OpDef{Name: "gru", Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the " +
-		"outputs and the last h.",
+	gru := &OpDef{Operation: OpGRU,
 		Params: mode(head(), "recurrent_activation", "sigmoid", "activation", "tanh"), Infer: recurrent(3, false)}
-	register(gru, gru.since("ios18", func(d *OpDef) {
+	out.add(gru, gru.since("ios18", func(d *OpDef) {
 		d.Params = append(d.Params, boolP("reset_after").or(false), weight("input_bias").opt())
 	}))
-	register(&OpDef{Name: "rnn", Doc: "Plain recurrent layer over the first dimension of x. Gives the outputs and " +
-		"the last h.",
+	out.add(&OpDef{Operation: OpRNN,
 		Params: mode(head(), "activation", "tanh"), Infer: recurrent(1, false)})
+	return out
 }

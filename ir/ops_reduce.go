@@ -2,6 +2,59 @@ package ir
 
 import (
 	"slices"
+
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// Reductions over axes.
+var (
+	OpReduceL1Norm = &Operation{
+		Name: "reduce_l1_norm", Class: Reduction, Error: numerics.Product, Gate: A13,
+		Doc: "Sum of absolute values over axes.", Instead: "abs, reduce_sum",
+	}
+	OpReduceL2Norm = &Operation{
+		Name: "reduce_l2_norm", Class: Reduction, Error: numerics.Product, Gate: A13,
+		Doc: "Root of the sum of squares over axes.", Instead: "reduce_sum_square, sqrt",
+	}
+	OpReduceLogSum = &Operation{
+		Name: "reduce_log_sum", Class: Reduction, Error: numerics.Composite, Gate: A13,
+		Doc: "Logarithm of the sum over axes.", Instead: "reduce_sum, log",
+	}
+	OpReduceLogSumExp = &Operation{
+		Name: "reduce_log_sum_exp", Class: Reduction, Error: numerics.Composite, Gate: A13,
+		Doc: "Logarithm of the sum of exponentials over axes.", Instead: "reduce_max, sub, exp, reduce_sum, log, add",
+	}
+	OpReduceMax = &Operation{
+		Name: "reduce_max", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Largest element over axes.",
+	}
+	OpReduceMean = &Operation{
+		Name: "reduce_mean", Class: Reduction, Error: numerics.Product, Gate: A13, Doc: "Mean over axes.",
+	}
+	OpReduceMin = &Operation{
+		Name: "reduce_min", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Smallest element over axes.",
+		Instead: "mul by -1, reduce_max, mul by -1",
+	}
+	OpReduceProd = &Operation{
+		Name: "reduce_prod", Class: Reduction, Error: numerics.Composite, Gate: Never, Doc: "Product over axes.",
+		Instead: "log, reduce_sum, exp where every element is positive",
+	}
+	OpReduceSum = &Operation{
+		Name: "reduce_sum", Class: Reduction, Error: numerics.Product, Gate: A13, Doc: "Sum over axes.",
+	}
+	OpReduceSumSquare = &Operation{
+		Name: "reduce_sum_square", Class: Reduction, Error: numerics.Product, Gate: A13,
+		Doc: "Sum of squares over axes.",
+	}
+	OpReduceArgmax = &Operation{
+		Name: "reduce_argmax", Class: Reduction, Error: numerics.Movement, Gate: A15,
+		Doc:     "Index of the largest element along axis, the lowest of equals.",
+		Instead: "put it at the end of the model, where it cuts nothing",
+	}
+	OpReduceArgmin = &Operation{
+		Name: "reduce_argmin", Class: Reduction, Error: numerics.Movement, Gate: A15,
+		Doc:     "Index of the smallest element along axis, the lowest of equals.",
+		Instead: "put it at the end of the model, where it cuts nothing",
+	}
 )
 
 // Reduce is what the arguments of a reduction say.
@@ -71,39 +124,28 @@ func inferArgReduce(op *Op) ([]Type, error) {
 	}
 	t := Int32
 	if op.Def.ParamIndex("output_dtype") >= 0 {
-		if t, err = needDType(op, "output_dtype", ClassOf(Int32, UInt16)); err != nil {
+		if t, err = needDType(op, "output_dtype", DTypesOf(Int32, UInt16)); err != nil {
 			return nil, err
 		}
 	}
 	return one(TensorOf(t, r.Shape(op.Arg("x").Type.Shape)...))
 }
 
-func init() {
-	for _, r := range []namedDoc{
-		{"reduce_l1_norm", "Sum of absolute values over axes."},
-		{"reduce_l2_norm", "Root of the sum of squares over axes."},
-		{"reduce_log_sum", "Logarithm of the sum over axes."},
-		{"reduce_log_sum_exp", "Logarithm of the sum of exponentials over axes."},
-		{"reduce_max", "Largest element over axes."},
-		{"reduce_mean", "Mean over axes."},
-		{"reduce_min", "Smallest element over axes."},
-		{"reduce_prod", "Product over axes."},
-		{"reduce_sum", "Sum over axes."},
-		{"reduce_sum_square", "Sum of squares over axes."},
-	} {
-		register(&OpDef{Name: r.name, Doc: r.doc,
+// reduceForms are the forms of the operations above.
+func reduceForms() (out forms) {
+	for _, o := range []*Operation{OpReduceL1Norm, OpReduceL2Norm, OpReduceLogSum, OpReduceLogSumExp, OpReduceMax,
+		OpReduceMean, OpReduceMin, OpReduceProd, OpReduceSum, OpReduceSumSquare} {
+		out.add(&OpDef{Operation: o,
 			Params: params(in("x", clsNum).as("T"), intP("axes").opt(), boolP("keep_dims").or(false)),
 			Infer:  inferReduce})
 	}
-	for _, r := range []namedDoc{
-		{"reduce_argmax", "Index of the largest element along axis, the lowest of equals."},
-		{"reduce_argmin", "Index of the smallest element along axis, the lowest of equals."},
-	} {
-		d := &OpDef{Name: r.name, Doc: r.doc,
+	for _, o := range []*Operation{OpReduceArgmax, OpReduceArgmin} {
+		d := &OpDef{Operation: o,
 			Params: params(in("x", clsNum).as("T"), intP("axis").or(int64(-1)), boolP("keep_dims").or(false)),
 			Infer:  inferArgReduce}
-		register(d, d.since("ios17", func(d *OpDef) {
+		out.add(d, d.since("ios17", func(d *OpDef) {
 			d.Params = append(d.Params, stringP("output_dtype").or("int32"))
 		}))
 	}
+	return out
 }

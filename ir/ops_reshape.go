@@ -2,6 +2,33 @@ package ir
 
 import "slices"
 
+// Other shapes of the same elements.
+var (
+	OpReshape = &Operation{
+		Name: "reshape", Class: Movement, Gate: A11Legacy, Picks: ofX,
+		Doc: "x with another shape; 0 copies a dimension of x from the same position, -1 takes what is left.",
+	}
+	OpExpandDims = &Operation{
+		Name: "expand_dims", Class: Movement, Gate: A11Legacy, Picks: ofX,
+		Doc: "x with dimensions of 1 inserted at axes of the result.",
+	}
+	OpSqueeze = &Operation{
+		Name: "squeeze", Class: Movement, Gate: A11Legacy, Picks: ofX,
+		Doc: "x without those of axes that are 1, or without any dimension of 1.",
+	}
+	OpTranspose = &Operation{
+		Name: "transpose", Class: Movement, Gate: A11Legacy, Picks: ofX,
+		Doc: "x with its dimensions in the order perm.",
+	}
+	OpFlatten2D = &Operation{
+		Name: "flatten2d", Class: Movement, Picks: ofX, Doc: "x as a matrix, its dimensions split at axis.",
+	}
+	OpReshapeLike = &Operation{
+		Name: "reshape_like", Class: Movement, Picks: ofX,
+		Doc: "x with a shape put together from dimensions of other tensors.",
+	}
+)
+
 // ReshapeTarget resolves the shape argument of reshape against x: 0 copies a
 // dimension (from the same position up to iOS 16, counted from the right from
 // iOS 17 on, where one without a match is 1) and -1 takes what is left.
@@ -268,33 +295,33 @@ func inferReshapeLike(op *Op) ([]Type, error) {
 	return one(x.WithShape(out...))
 }
 
-func init() {
-	later := func(d *OpDef) { d.class(clsSmallB, "x"); d.class(clsIndex, "shape") }
+// reshapeForms are the forms of the operations above.
+func reshapeForms() (out forms) {
+	later := func(d *OpDef) { d.types(clsSmallB, "x"); d.types(clsIndex, "shape") }
 
-	reshape := &OpDef{Name: "reshape", Doc: "x with another shape; 0 copies a dimension of x from the same " +
-		"position, -1 takes what is left.",
+	reshape := &OpDef{Operation: OpReshape,
 		Params: params(in("x", clsNumB), in("shape", clsInt32)), Infer: inferReshape(false), Fold: foldReinterpret}
-	register(reshape, reshape.since("ios17", func(d *OpDef) {
+	out.add(reshape, reshape.since("ios17", func(d *OpDef) {
 		later(d)
 		d.Infer = inferReshape(true)
 		d.Doc = "x with another shape; 0 copies a dimension of x counted from the right, -1 takes what is left."
 	}))
 	for _, d := range []*OpDef{
-		{Name: "expand_dims", Doc: "x with dimensions of 1 inserted at axes of the result.",
+		{Operation: OpExpandDims,
 			Params: params(in("x", clsNumB), intP("axes")), Infer: inferExpandDims, Fold: foldReinterpret},
-		{Name: "squeeze", Doc: "x without those of axes that are 1, or without any dimension of 1.",
+		{Operation: OpSqueeze,
 			Params: params(in("x", clsNumB), intP("axes").opt()), Infer: inferSqueeze, Fold: foldReinterpret},
-		{Name: "transpose", Doc: "x with its dimensions in the order perm.",
+		{Operation: OpTranspose,
 			Params: params(in("x", clsNumB), intP("perm")), Infer: inferTranspose, Fold: foldTranspose},
 	} {
-		register(d, d.since("ios17", later))
+		out.add(d, d.since("ios17", later))
 	}
-	register(&OpDef{Name: "flatten2d", Doc: "x as a matrix, its dimensions split at axis.",
+	out.add(&OpDef{Operation: OpFlatten2D,
 		Params: params(in("x", clsNumB), intP("axis").or(int64(1))), Infer: inferFlatten2D, Fold: foldReinterpret})
-	like := &OpDef{Name: "reshape_like", Since: "ios16",
-		Doc: "x with a shape put together from dimensions of other tensors.",
+	like := &OpDef{Operation: OpReshapeLike, Since: "ios16",
 		Params: params(in("x", clsNumB), in("ref_tensors", clsElem).many(), in("begins", clsInt32).many(),
 			in("ends", clsInt32).many(), in("end_masks", clsBool).many()),
 		Infer: inferReshapeLike, Fold: foldReinterpret}
-	register(like, like.since("ios17", later))
+	out.add(like, like.since("ios17", later))
+	return out
 }

@@ -1,5 +1,21 @@
 package ir
 
+// Parts of a tensor.
+var (
+	OpSliceByIndex = &Operation{
+		Name: "slice_by_index", Class: Movement, Picks: ofX,
+		Doc: "Elements begin to end of every dimension, stride apart; masks open an end or drop a dimension.",
+	}
+	OpSliceBySize = &Operation{
+		Name: "slice_by_size", Class: Movement, Picks: ofX,
+		Doc: "size elements of every dimension from begin; -1 takes the rest.",
+	}
+	OpSliceUpdate = &Operation{
+		Name: "slice_update", Class: Movement, Picks: []string{"x", "update"},
+		Doc: "x with the elements that slice_by_index would take replaced by update.",
+	}
+)
+
 // SliceAxis is the part of one dimension that slice_by_index or slice_by_size
 // takes: Len elements from Begin, Stride apart (Stride may be negative).
 type SliceAxis struct {
@@ -51,7 +67,7 @@ func SliceAttrs(op *Op) (Slice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op.Def.Name == "slice_by_size" {
+	if op.Is(OpSliceBySize) {
 		size, haveSize, err := index("size")
 		if err != nil {
 			return nil, err
@@ -259,27 +275,26 @@ func inferSlice(op *Op) ([]Type, error) {
 	return one(op.Arg("x").Type.WithShape(s.Shape()...))
 }
 
-func init() {
+// sliceForms are the forms of the operations above.
+func sliceForms() (out forms) {
 	later := func(d *OpDef) {
-		d.class(clsSmallB, "x", "update")
-		d.class(clsIndex, "begin", "end", "stride", "size")
+		d.types(clsSmallB, "x", "update")
+		d.types(clsIndex, "begin", "end", "stride", "size")
 		d.letter("U", "begin", "end", "stride", "size")
 	}
 	boolVec := func(n string) Param { return boolP(n).opt() }
-	byIndex := &OpDef{Name: "slice_by_index",
-		Doc: "Elements begin to end of every dimension, stride apart; masks open an end or drop a dimension.",
+	byIndex := &OpDef{Operation: OpSliceByIndex,
 		Params: params(in("x", clsNumB), in("begin", clsInt32), in("end", clsInt32), intP("stride").opt(),
 			boolVec("begin_mask"), boolVec("end_mask"), boolVec("squeeze_mask")),
 		Infer: inferSlice, Fold: foldSlice}
-	register(byIndex, byIndex.since("ios17", later))
-	bySize := &OpDef{Name: "slice_by_size", Doc: "size elements of every dimension from begin; -1 takes the rest.",
+	out.add(byIndex, byIndex.since("ios17", later))
+	bySize := &OpDef{Operation: OpSliceBySize,
 		Params: params(in("x", clsNumB), in("begin", clsInt32), in("size", clsInt32)), Infer: inferSlice,
 		Fold: foldSlice}
-	register(bySize, bySize.since("ios17", later))
+	out.add(bySize, bySize.since("ios17", later))
 
 	update := byIndex.since("ios18", func(d *OpDef) {
-		d.Name, d.Doc, d.Fold = "slice_update",
-			"x with the elements that slice_by_index would take replaced by update.", nil
+		d.Operation, d.Fold = OpSliceUpdate, nil
 		d.Params = append(params(in("x", clsSmallB).as("T"), in("update", clsSmallB).as("T")), d.Params[1:]...)
 		later(d)
 		d.Infer = func(op *Op) ([]Type, error) {
@@ -298,5 +313,6 @@ func init() {
 			return sameAsX(op)
 		}
 	})
-	register(update)
+	out.add(update)
+	return out
 }

@@ -1,5 +1,24 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Sorts.
+var (
+	OpArgsort = &Operation{
+		Name: "argsort", Class: Ordering, Error: numerics.Movement,
+		Doc: "Indices that sort x along axis, the lowest first of equals.",
+	}
+	OpTopK = &Operation{
+		Name: "topk", Class: Ordering, Error: numerics.Movement,
+		Doc:     "The k largest (ascending: smallest) elements along axis and their indices.",
+		Instead: "put it at the end of the model, where it cuts nothing",
+	}
+	OpNonMaximumSuppression = &Operation{
+		Name: "non_maximum_suppression", Class: Ordering,
+		Doc: "Boxes that overlap no better one, per batch, at most max_boxes.",
+	}
+)
+
 func inferTopK(op *Op) ([]Type, error) {
 	x := op.Arg("x").Type
 	a, err := AxisAttr(op, "axis", x.Rank())
@@ -26,7 +45,7 @@ func inferTopK(op *Op) ([]Type, error) {
 	shape[a] = k
 	t := Int32
 	if op.Def.ParamIndex("output_indices_dtype") >= 0 {
-		if t, err = needDType(op, "output_indices_dtype", ClassOf(Int32, UInt16, Int16, Int8, UInt8)); err != nil {
+		if t, err = needDType(op, "output_indices_dtype", DTypesOf(Int32, UInt16, Int16, Int8, UInt8)); err != nil {
 			return nil, err
 		}
 	}
@@ -39,8 +58,9 @@ func inferTopK(op *Op) ([]Type, error) {
 	return append(out, TensorOf(t, shape...)), nil
 }
 
-func init() {
-	register(&OpDef{Name: "argsort", Doc: "Indices that sort x along axis, the lowest first of equals.",
+// sortForms are the forms of the operations above.
+func sortForms() (out forms) {
+	out.add(&OpDef{Operation: OpArgsort,
 		Params: params(in("x", clsNum), intP("axis").or(int64(-1)), boolP("ascending").or(false)),
 		Infer: func(op *Op) ([]Type, error) {
 			x := op.Arg("x").Type
@@ -49,20 +69,20 @@ func init() {
 			}
 			return one(x.WithDType(Int32))
 		}})
-	topk := &OpDef{Name: "topk", Doc: "The k largest (ascending: smallest) elements along axis and their indices.",
+	topk := &OpDef{Operation: OpTopK,
 		Params: params(in("x", clsNum), intP("k").or(int64(1)), intP("axis").or(int64(-1)), boolP("ascending").
 			or(false)), Infer: inferTopK}
 	v16 := topk.since("ios16", func(d *OpDef) {
 		d.Params = append(d.Params, boolP("sort").or(true), boolP("return_indices").or(true))
 	})
-	register(topk, v16, v16.since("ios17", func(d *OpDef) {
-		d.class(clsSmall, "x")
-		d.class(clsIndex, "k")
+	out.add(topk, v16, v16.since("ios17", func(d *OpDef) {
+		d.types(clsSmall, "x")
+		d.types(clsIndex, "k")
 		d.Params = append(d.Params, stringP("output_indices_dtype").or("int32"))
 	}))
 
 	nms := func(d *OpDef, old bool) {
-		d.Name, d.Doc = "non_maximum_suppression", "Boxes that overlap no better one, per batch, at most max_boxes."
+		d.Operation = OpNonMaximumSuppression
 		d.Params = params(in("boxes", clsFloat).as("T"), in("scores", clsFloat).as("T"), in("iou_threshold", clsFloat).
 			as("T").fixed())
 		if old {
@@ -74,7 +94,8 @@ func init() {
 	v15, v17 := &OpDef{}, &OpDef{Since: "ios17"}
 	nms(v15, true)
 	nms(v17, false)
-	register(v15, v17)
+	out.add(v15, v17)
+	return out
 }
 
 // inferNMS is the rule of both forms: boxes [n, B, 4] and scores [n, B, K] with

@@ -1,5 +1,47 @@
 package ir
 
+// Elements in other places.
+var (
+	OpDepthToSpace = &Operation{
+		Name: "depth_to_space", Class: Movement, Picks: ofX,
+		Doc:     "Channels moved into blocks of space, the block index slow: [b, b, C].",
+		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+	}
+	OpPixelShuffle = &Operation{
+		Name: "pixel_shuffle", Class: Movement, Picks: ofX,
+		Doc:     "Channels moved into blocks of space, the block index fast: [C, r, r].",
+		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+	}
+	OpSpaceToDepth = &Operation{
+		Name: "space_to_depth", Class: Movement, Gate: A13, Picks: ofX,
+		Doc:     "Blocks of space moved into channels, the reverse of depth_to_space.",
+		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+	}
+	OpPixelUnshuffle = &Operation{
+		Name: "pixel_unshuffle", Class: Movement, Gate: A13, Picks: ofX,
+		Doc:     "Blocks of space moved into channels, the reverse of pixel_shuffle.",
+		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+	}
+	OpSpaceToBatch = &Operation{
+		Name: "space_to_batch", Class: Movement, Picks: ofX, Doc: "Padded blocks of space moved into the batch.",
+	}
+	OpBatchToSpace = &Operation{
+		Name: "batch_to_space", Class: Movement, Picks: ofX, Doc: "Batches moved into blocks of space, then cropped.",
+	}
+	OpSlidingWindows = &Operation{
+		Name: "sliding_windows", Class: Movement, Gate: Never, Picks: ofX,
+		Doc: "Windows of size elements along axis, stride apart, as a new dimension.", Instead: "slices and a stack",
+	}
+	OpReverse = &Operation{
+		Name: "reverse", Class: Movement, Picks: ofX, Doc: "x with the order along axes turned round.",
+		Instead: "reverse the weights that meet it, or a matmul with a constant permutation",
+	}
+	OpReverseSequence = &Operation{
+		Name: "reverse_sequence", Class: Movement, Gate: Never, Picks: ofX,
+		Doc: "x with the first elements of each sequence turned round.",
+	}
+)
+
 // blockOf reads a positive block size.
 func blockOf(op *Op, name string) (int64, error) {
 	b, err := needInt(op, name)
@@ -169,30 +211,26 @@ func inferWindows(op *Op) ([]Type, error) {
 	return one(x.WithShape(append(out, x.Shape[a+1:]...)...))
 }
 
-func init() {
-	register(
-		&OpDef{Name: "depth_to_space", Doc: "Channels moved into blocks of space, the block index slow: [b, b, C].",
+// spaceForms are the forms of the operations above.
+func spaceForms() (out forms) {
+	out.add(
+		&OpDef{Operation: OpDepthToSpace,
 			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToSpace("block_size")},
-		&OpDef{Name: "pixel_shuffle", Doc: "Channels moved into blocks of space, the block index fast: [C, r, r].",
+		&OpDef{Operation: OpPixelShuffle,
 			Params: params(in("x", clsFloat), intP("upscale_factor")), Infer: inferToSpace("upscale_factor")},
-		&OpDef{Name: "space_to_depth", Doc: "Blocks of space moved into channels, the reverse of depth_to_space.",
+		&OpDef{Operation: OpSpaceToDepth,
 			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToDepth("block_size")},
-		&OpDef{Name: "pixel_unshuffle", Since: "ios16",
-			Doc:    "Blocks of space moved into channels, the reverse of pixel_shuffle.",
-			Params: params(in("x", clsFloat), in("downscale_factor", ClassOf(UInt32)).fixed()),
+		&OpDef{Operation: OpPixelUnshuffle, Since: "ios16",
+			Params: params(in("x", clsFloat), in("downscale_factor", DTypesOf(UInt32)).fixed()),
 			Infer:  inferToDepth("downscale_factor")},
-		&OpDef{Name: "space_to_batch", Doc: "Padded blocks of space moved into the batch.",
+		&OpDef{Operation: OpSpaceToBatch,
 			Params: params(in("x", clsFloat), intP("block_shape"), intP("paddings")), Infer: inferSpaceToBatch},
-		&OpDef{Name: "batch_to_space", Doc: "Batches moved into blocks of space, then cropped.",
+		&OpDef{Operation: OpBatchToSpace,
 			Params: params(in("x", clsFloat), intP("block_shape"), intP("crops")), Infer: inferBatchToSpace})
-	win := &OpDef{Name: "sliding_windows",
-		Doc:    "Windows of size elements along axis, stride apart, as a new dimension.",
+	win := &OpDef{Operation: OpSlidingWindows,
 		Params: params(in("x", clsNum), intP("axis"), intP("size"), intP("stride").or(int64(1))), Infer: inferWindows}
-	register(win, win.since("ios17", func(d *OpDef) { d.class(clsSmallB, "x") }))
-	for _, r := range []namedDoc{
-		{"reverse", "x with the order along axes turned round."},
-		{"reverse_sequence", "x with the first elements of each sequence turned round."},
-	} {
+	out.add(win, win.since("ios17", func(d *OpDef) { d.types(clsSmallB, "x") }))
+	for _, o := range []*Operation{OpReverse, OpReverseSequence} {
 		ps := params(in("x", clsNumB), intP("axes").opt())
 		infer := func(op *Op) ([]Type, error) {
 			if op.Arg("axes") == nil {
@@ -207,14 +245,15 @@ func init() {
 			}
 			return sameAsX(op)
 		}
-		if r.name == "reverse_sequence" {
+		if o == OpReverseSequence {
 			ps = params(in("x", clsNumB), in("lengths", clsInt32), intP("seq_axis").or(int64(0)), intP("batch_axis").
 				or(int64(0)))
 			infer = inferReverseSequence
 		}
-		d := &OpDef{Name: r.name, Doc: r.doc, Params: ps, Infer: infer}
-		register(d, d.since("ios17", func(d *OpDef) { d.class(clsSmallB, "x"); d.class(clsIndex, "lengths") }))
+		d := &OpDef{Operation: o, Params: ps, Infer: infer}
+		out.add(d, d.since("ios17", func(d *OpDef) { d.types(clsSmallB, "x"); d.types(clsIndex, "lengths") }))
 	}
+	return out
 }
 
 func inferReverseSequence(op *Op) ([]Type, error) {

@@ -1,5 +1,22 @@
 package ir
 
+import "github.com/zinc-compiler/zinc/numerics"
+
+// Accesses of states.
+var (
+	OpReadState = &Operation{
+		Name: "read_state", Class: StateAccess, Error: numerics.Movement, Doc: "The tensor that a state holds.",
+	}
+	OpWriteState = &Operation{
+		Name: "write_state", Class: StateAccess, Error: numerics.Movement,
+		Doc: "Puts a tensor into a state; no result.",
+	}
+	OpCoreMLUpdateState = &Operation{
+		Name: "coreml_update_state", Class: StateAccess, Error: numerics.Movement,
+		Doc: "Puts a tensor into a state and gives the state's tensor.",
+	}
+)
+
 func stateTensor(op *Op, name string) Type {
 	t := op.Arg(name).Type
 	return TensorOf(t.DType, t.Shape...)
@@ -19,22 +36,23 @@ func stateValue(state, value string) func(op *Op) (Type, error) {
 	}
 }
 
-func init() {
-	register(
-		&OpDef{Name: "read_state", Effect: Reads, Doc: "The tensor that a state holds.",
+// stateForms are the forms of the operations above.
+func stateForms() (out forms) {
+	out.add(
+		&OpDef{Operation: OpReadState, Effect: Reads,
 			Params: params(in("input", clsElem).of(State)),
 			Infer:  func(op *Op) ([]Type, error) { return one(stateTensor(op, "input")) }},
-		&OpDef{Name: "write_state", Effect: Writes, Doc: "Puts a tensor into a state; no result.",
+		&OpDef{Operation: OpWriteState, Effect: Writes,
 			Params: params(in("input", clsElem).of(State), in("data", clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
 				_, err := stateValue("input", "data")(op)
 				return nil, err
 			}},
-		&OpDef{Name: "coreml_update_state", Effect: Writes,
-			Doc:    "Puts a tensor into a state and gives the state's tensor.",
+		&OpDef{Operation: OpCoreMLUpdateState, Effect: Writes,
 			Params: params(in("state", clsElem).of(State), in("value", clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
 				t, err := stateValue("state", "value")(op)
 				return []Type{t}, err
 			}})
+	return out
 }

@@ -1,6 +1,44 @@
 package ir
 
-import "math"
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// Tensors made, searched and masked.
+var (
+	OpIdentity = &Operation{Name: "identity", Class: Movement, Picks: ofX, Doc: "x itself."}
+	OpShape    = &Operation{
+		Name: "shape", Class: Filling, Error: numerics.Movement, Gate: Never, Doc: "The dimensions of x.",
+	}
+	OpFill     = &Operation{Name: "fill", Class: Filling, Error: numerics.Movement, Doc: "A tensor of one value."}
+	OpFillLike = &Operation{
+		Name: "fill_like", Class: Filling, Error: numerics.Movement,
+		Doc: "A tensor of one value in the shape of another.",
+	}
+	OpRange1D = &Operation{Name: "range_1d", Class: Filling, Doc: "Numbers from start up to, not including, end."}
+	OpCumsum  = &Operation{
+		Name: "cumsum", Class: Ordering, Error: numerics.Product,
+		Doc:     "Running sum along axis; exclusive of the element, or from the end.",
+		Instead: "a matmul with a constant triangle of ones",
+	}
+	OpBandPart = &Operation{
+		Name: "band_part", Class: Movement, Gate: Never, Picks: ofX,
+		Doc:     "x with elements outside a band round the diagonal set to 0.",
+		Instead: "multiply with a constant mask of 0 and 1",
+	}
+	OpNonZero = &Operation{
+		Name: "non_zero", Class: Ordering, Gate: Never, Doc: "Indices of the elements that are not 0, one a row.",
+	}
+	OpOneHot = &Operation{
+		Name: "one_hot", Class: Filling, Gate: Never,
+		Doc: "on_value at the index along a new axis, off_value elsewhere.",
+	}
+	OpClassify = &Operation{
+		Name: "classify", Class: Ordering, Doc: "The class of the highest probability and the probability of each.",
+	}
+)
 
 // rangeLength is the number of elements of range_1d.
 func rangeLength(start, end, step float64) (int64, bool) {
@@ -82,23 +120,23 @@ func inferOneHot(op *Op) ([]Type, error) {
 	return one(TensorOf(t, append(out, idx.Shape[a:]...)...))
 }
 
-func init() {
-	register(
+// tensorForms are the forms of the operations above.
+func tensorForms() (out forms) {
+	out.add(
 		&OpDef{
-			Name:   "identity",
-			Doc:    "x itself.",
-			Params: params(in("x", clsAny).of(AnyKind)),
-			Infer:  sameAsX,
-			Fold:   foldIdentity,
+			Operation: OpIdentity,
+			Params:    params(in("x", clsAny).of(AnyKind)),
+			Infer:     sameAsX,
+			Fold:      foldIdentity,
 		},
-		&OpDef{Name: "shape", Doc: "The dimensions of x.", Params: params(in("x", clsElem)),
+		&OpDef{Operation: OpShape, Params: params(in("x", clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
 				return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank())))
 			}, Fold: foldShape, ByType: true},
-		&OpDef{Name: "fill", Doc: "A tensor of one value.",
+		&OpDef{Operation: OpFill,
 			Params: params(in("shape", clsInt32), in("value", clsNumB).fixed().or(0.0)), Infer: inferFill,
 			Fold: foldFill},
-		&OpDef{Name: "fill_like", Since: "ios16", Doc: "A tensor of one value in the shape of another.",
+		&OpDef{Operation: OpFillLike, Since: "ios16",
 			Params: params(in("ref_tensor", clsNumB), in("value", clsNumB).fixed().or(0.0)),
 			Infer: func(op *Op) ([]Type, error) {
 				t := FP32
@@ -107,10 +145,10 @@ func init() {
 				}
 				return one(TensorOf(t, op.Arg("ref_tensor").Type.Shape...))
 			}},
-		&OpDef{Name: "range_1d", Doc: "Numbers from start up to, not including, end.",
+		&OpDef{Operation: OpRange1D,
 			Params: params(in("end", clsNum).as("T"), in("start", clsNum).as("T"), in("step", clsNum).as("T")),
 			Infer:  inferRange, Fold: foldRange},
-		&OpDef{Name: "cumsum", Doc: "Running sum along axis; exclusive of the element, or from the end.",
+		&OpDef{Operation: OpCumsum,
 			Params: params(in("x", clsNum), intP("axis").or(int64(0)), boolP("exclusive").or(false), boolP("reverse").
 				or(false)),
 			Infer: func(op *Op) ([]Type, error) {
@@ -119,7 +157,7 @@ func init() {
 				}
 				return sameAsX(op)
 			}},
-		&OpDef{Name: "band_part", Doc: "x with elements outside a band round the diagonal set to 0.",
+		&OpDef{Operation: OpBandPart,
 			Params: params(in("x", clsNumB), intP("lower").or(int64(-1)), intP("upper").or(int64(-1))),
 			Infer: func(op *Op) ([]Type, error) {
 				if err := rankIn(op, "x", 2, maxRank); err != nil {
@@ -127,20 +165,21 @@ func init() {
 				}
 				return sameAsX(op)
 			}},
-		&OpDef{Name: "non_zero", Doc: "Indices of the elements that are not 0, one a row.",
+		&OpDef{Operation: OpNonZero,
 			Params: params(in("x", clsNumB)),
 			Infer: func(op *Op) ([]Type, error) {
 				return one(TensorOf(Int32, Unknown, int64(op.Arg("x").Type.Rank())))
 			}},
-		&OpDef{Name: "one_hot", Doc: "on_value at the index along a new axis, off_value elsewhere.",
+		&OpDef{Operation: OpOneHot,
 			Params: params(in("indices", clsInt32), in("one_hot_vector_size", clsInt32), intP("axis").or(int64(-1)),
 				in("on_value", clsNumB).as("T").fixed().or(int64(1)), in("off_value", clsNumB).as("T").fixed().
 					or(int64(0))), Infer: inferOneHot},
-		&OpDef{Name: "classify", Doc: "The class of the highest probability and the probability of each.",
-			Params: params(in("probabilities", ClassOf(FP32)), in("classes", ClassOf(String, Int64)).of(AnyKind).
+		&OpDef{Operation: OpClassify,
+			Params: params(in("probabilities", DTypesOf(FP32)), in("classes", DTypesOf(String, Int64)).of(AnyKind).
 				fixed()),
 			Infer: func(op *Op) ([]Type, error) {
 				c, p := op.Arg("classes").Type, op.Arg("probabilities").Type
 				return []Type{Scalar(c.DType), p}, nil
 			}})
+	return out
 }

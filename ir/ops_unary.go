@@ -1,123 +1,191 @@
 package ir
 
-import "math"
+import (
+	"math"
 
-// unaryRow describes an elementwise operation on one tensor.
-type unaryRow struct {
-	name  string
-	class Class
-	f     func(x float64) float64 // result is rounded once to x's type
-	doc   string
-}
+	"github.com/zinc-compiler/zinc/numerics"
+)
 
-func roundHalfEven(x float64) float64 { return math.RoundToEven(x) }
-
-func sign(x float64) float64 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
+// Elementwise operations on one tensor.
+var (
+	OpAbs = &Operation{
+		Name: "abs", Class: Pointwise, Error: numerics.Movement, Doc: "Absolute value.",
+		Curve: &Curve{F: of(math.Abs), Turns: at(0)},
 	}
-	return x
-}
-
-func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-
-func init() {
-	for _, r := range []unaryRow{
-		{name: "abs", class: clsNum, f: math.Abs, doc: "Absolute value."},
-		{name: "acos", class: clsFloat, f: math.Acos, doc: "Arc cosine."},
-		{name: "asin", class: clsFloat, f: math.Asin, doc: "Arc sine."},
-		{name: "atan", class: clsFloat, f: math.Atan, doc: "Arc tangent."},
-		{name: "atanh", class: clsFloat, f: math.Atanh, doc: "Inverse hyperbolic tangent."},
-		{name: "ceil", class: clsFloat, f: math.Ceil, doc: "Smallest integer not below x."},
-		{name: "cos", class: clsFloat, f: math.Cos, doc: "Cosine."},
-		{name: "cosh", class: clsFloat, f: math.Cosh, doc: "Hyperbolic cosine."},
-		{name: "erf", class: clsFloat, f: math.Erf, doc: "Gauss error function."},
-		{name: "exp", class: clsFloat, f: math.Exp, doc: "e to the power x."},
-		{name: "exp2", class: clsNum, f: math.Exp2, doc: "2 to the power x."},
-		{name: "floor", class: clsFloat, f: math.Floor, doc: "Largest integer not above x."},
-		{name: "round", class: clsFloat, f: roundHalfEven, doc: "Nearest integer, halves to the even one."},
-		{name: "sign", class: clsNum, f: sign, doc: "-1, 0 or 1 by the sign of x."},
-		{name: "sin", class: clsFloat, f: math.Sin, doc: "Sine."},
-		{name: "sinh", class: clsFloat, f: math.Sinh, doc: "Hyperbolic sine."},
-		{name: "sqrt", class: clsFloat, f: math.Sqrt, doc: "Square root."},
-		{name: "square", class: clsNum, f: func(x float64) float64 { return x * x }, doc: "x times x."},
-		{name: "tan", class: clsFloat, f: math.Tan, doc: "Tangent."},
-		{name: "tanh", class: clsFloat, f: math.Tanh, doc: "Hyperbolic tangent."},
-		{name: "relu", class: clsFloat, f: func(x float64) float64 {
-			return math.Max(x, 0)
-		}, doc: "x where positive, else 0."},
-		{name: "relu6", class: clsFloat, f: func(x float64) float64 {
-			return math.Min(math.Max(x, 0), 6)
-		}, doc: "x held between 0 and 6."},
-		{name: "sigmoid", class: clsFloat, f: logistic, doc: "1 / (1 + exp(-x))."},
-		{name: "silu", class: clsFloat, f: func(x float64) float64 {
-			return x * logistic(x)
-		}, doc: "x times its sigmoid."},
-		{name: "softplus", class: clsFloat, f: func(x float64) float64 {
-			return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
-		}, doc: "log(1 + exp(x))."},
-		{name: "softsign", class: clsFloat, f: func(x float64) float64 {
-			return x / (1 + math.Abs(x))
-		}, doc: "x / (1 + |x|)."},
-	} {
-		register(&OpDef{
-			Name:   r.name,
-			Doc:    r.doc,
-			Params: params(in("x", r.class).as("T")),
-			Infer:  sameAsX,
-			Fold:   foldUnary(r.f),
-		})
+	OpAcos = &Operation{
+		Name: "acos", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Arc cosine.",
+		Curve: &Curve{F: of(math.Acos), Domain: unitRange, Turns: monotone},
 	}
-	register(&OpDef{Name: "logical_not", Doc: "The opposite of x.", Params: params(in("x", clsBool)), Infer: sameAsX,
-		Fold: foldUnary(func(x float64) float64 { return 1 - x })})
+	OpAsin = &Operation{
+		Name: "asin", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Arc sine.",
+		Curve: &Curve{F: of(math.Asin), Domain: unitRange, Turns: monotone},
+	}
+	OpAtan = &Operation{
+		Name: "atan", Class: Pointwise, Error: numerics.Table, Doc: "Arc tangent.",
+		Curve: &Curve{F: of(math.Atan), Turns: monotone, Table: "atan"},
+	}
+	OpAtanh = &Operation{
+		Name: "atanh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Inverse hyperbolic tangent.",
+		Curve: &Curve{F: of(math.Atanh), Domain: unitRange, Turns: monotone},
+	}
+	OpCeil = &Operation{
+		Name: "ceil", Class: Pointwise, Error: numerics.Movement, Doc: "Smallest integer not below x.",
+		Curve: &Curve{F: of(math.Ceil), Turns: monotone},
+	}
+	OpCos = &Operation{
+		Name: "cos", Class: Pointwise, Error: numerics.Table, Gate: A15, Doc: "Cosine.",
+		Curve:   &Curve{F: of(math.Cos)},
+		Instead: "a table of constants where the argument is a position, as in position embeddings",
+	}
+	OpCosh = &Operation{
+		Name: "cosh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Hyperbolic cosine.",
+		Curve: &Curve{F: of(math.Cosh), Turns: at(0)},
+	}
+	OpErf = &Operation{
+		Name: "erf", Class: Pointwise, Error: numerics.Table, Gate: A13, Doc: "Gauss error function.",
+		Curve: &Curve{F: of(math.Erf), Turns: monotone, Table: "erf"},
+	}
+	OpExp = &Operation{
+		Name: "exp", Class: Pointwise, Error: numerics.Table, Doc: "e to the power x.",
+		Curve: &Curve{F: of(math.Exp), Turns: monotone, Table: "exp", Relative: true, ZeroTail: true},
+	}
+	OpExp2 = &Operation{
+		Name: "exp2", Class: Pointwise, Error: numerics.Table, Gate: A13, Doc: "2 to the power x.",
+		Curve: &Curve{F: of(math.Exp2), Turns: monotone, Table: "exp2", Relative: true, ZeroTail: true},
+	}
+	OpFloor = &Operation{
+		Name: "floor", Class: Pointwise, Error: numerics.Movement, Doc: "Largest integer not above x.",
+		Curve: &Curve{F: of(math.Floor), Turns: monotone},
+	}
+	OpRound = &Operation{
+		Name: "round", Class: Pointwise, Error: numerics.Movement, Doc: "Nearest integer, halves to the even one.",
+		Curve: &Curve{F: of(math.RoundToEven), Turns: monotone},
+	}
+	OpSign = &Operation{
+		Name: "sign", Class: Pointwise, Error: numerics.Movement, Doc: "-1, 0 or 1 by the sign of x.",
+		Curve: &Curve{F: of(sign), Turns: monotone},
+	}
+	OpSin = &Operation{
+		Name: "sin", Class: Pointwise, Error: numerics.Table, Gate: A15, Doc: "Sine.",
+		Curve:   &Curve{F: of(math.Sin)},
+		Instead: "a table of constants where the argument is a position, as in position embeddings",
+	}
+	OpSinh = &Operation{
+		Name: "sinh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Hyperbolic sine.",
+		Curve: &Curve{F: of(math.Sinh), Turns: monotone},
+	}
+	OpSqrt = &Operation{
+		Name: "sqrt", Class: Pointwise, Error: numerics.Elementwise, Gate: A13, Doc: "Square root.",
+		Curve: &Curve{F: of(math.Sqrt), Domain: notNegative, Turns: monotone, Table: "sqrt"},
+	}
+	OpSquare = &Operation{
+		Name: "square", Class: Pointwise, Error: numerics.Elementwise, Doc: "x times x.",
+		Curve: &Curve{F: of(func(x float64) float64 { return x * x }), Turns: at(0)},
+	}
+	OpTan = &Operation{
+		Name: "tan", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Tangent.",
+		Curve: &Curve{F: of(math.Tan)},
+	}
+	OpTanh = &Operation{
+		Name: "tanh", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy, Doc: "Hyperbolic tangent.",
+		Curve: &Curve{F: of(math.Tanh), Turns: monotone, Table: "tanh"},
+	}
+	OpRelu = &Operation{
+		Name: "relu", Class: Pointwise, Gate: A11Legacy, Picks: ofX, Doc: "x where positive, else 0.",
+		Curve: &Curve{F: of(relu), Turns: monotone},
+	}
+	OpRelu6 = &Operation{
+		Name: "relu6", Class: Pointwise, Error: numerics.Movement, Doc: "x held between 0 and 6.",
+		Curve: &Curve{F: of(func(x float64) float64 { return math.Min(relu(x), 6) }), Turns: monotone},
+	}
+	OpSigmoid = &Operation{
+		Name: "sigmoid", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy, Doc: "1 / (1 + exp(-x)).",
+		Curve: &Curve{F: of(logistic), Turns: monotone, Table: "sigmoid", ZeroTail: true},
+	}
+	OpSilu = &Operation{
+		Name: "silu", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy, Doc: "x times its sigmoid.",
+		Curve: &Curve{F: of(silu), Turns: at(-1.278464535395666), Table: "silu"},
+	}
+	OpSoftplus = &Operation{
+		Name: "softplus", Class: Pointwise, Error: numerics.Table, Doc: "log(1 + exp(x)).",
+		Curve: &Curve{F: of(softplus), Turns: monotone, Table: "softplus", ZeroTail: true},
+	}
+	OpSoftsign = &Operation{
+		Name: "softsign", Class: Pointwise, Error: numerics.Table, Doc: "x / (1 + |x|).",
+		Curve: &Curve{
+			F:     of(func(x float64) float64 { return x / (1 + math.Abs(x)) }),
+			Turns: monotone,
+			Table: "softsign",
+		},
+	}
+	OpInverse = &Operation{
+		Name: "inverse", Class: Pointwise, Error: numerics.Elementwise, Doc: "1 / (x + epsilon).",
+		Curve: &Curve{
+			F: func(x float64, a []float64) float64 { return 1 / (x + a[0]) }, Params: epsilon, Shift: true,
+		},
+		Instead: "real_div of 1 by the operand",
+	}
+	OpLog = &Operation{
+		Name: "log", Class: Pointwise, Error: numerics.Elementwise, Doc: "Natural logarithm of x + epsilon.",
+		Curve: &Curve{
+			F: func(x float64, a []float64) float64 { return math.Log(x + a[0]) }, Params: epsilon, Shift: true,
+			Domain: notNegative, Turns: monotone, Table: "log",
+		},
+	}
+	OpRsqrt = &Operation{
+		Name: "rsqrt", Class: Pointwise, Error: numerics.Elementwise, Gate: A13, Doc: "1 / sqrt(x + epsilon).",
+		Curve: &Curve{
+			F: func(x float64, a []float64) float64 { return 1 / math.Sqrt(x+a[0]) }, Params: epsilon, Shift: true,
+			Domain: notNegative, Turns: monotone, Table: "rsqrt",
+		},
+	}
+	OpLogicalNot = &Operation{
+		Name: "logical_not", Class: Pointwise, Error: numerics.Movement, Doc: "The opposite of x.",
+		Curve:   &Curve{F: of(func(x float64) float64 { return 1 - x }), Turns: monotone},
+		Instead: "1 - x on a mask of 0 and 1 in fp16",
+	}
+	OpCast = &Operation{
+		Name: "cast", Class: Pointwise, Error: numerics.Elementwise,
+		Doc: "x with another element type; floats are truncated towards zero on the way to integers.",
+	}
+)
 
-	clip := &OpDef{Name: "clip", Doc: "x held between alpha and beta.",
-		Params: params(in("x", clsFloat).as("T"), in("alpha", clsFloat).as("T").fixed(), in("beta", clsFloat).as("T").
-			fixed()),
-		Infer: sameAsX,
-		Fold: foldUnaryArgs([]string{"alpha", "beta"}, func(x float64, a []float64) float64 {
-			return math.Min(math.Max(x, a[0]), a[1])
-		})}
-	register(clip, clip.since("ios17", func(d *OpDef) { d.letter("U", "alpha", "beta") }))
-
-	register(&OpDef{Name: "threshold", Doc: "The larger of x and alpha.",
-		Params: params(in("x", clsNum).as("T"), in("alpha", clsNum).as("T").fixed()), Infer: sameAsX,
-		Fold: foldUnaryArgs([]string{"alpha"}, func(x float64, a []float64) float64 { return math.Max(x, a[0]) })})
-
+// unaryForms are the forms of the operations above.
+func unaryForms() (out forms) {
+	plain := func(types DTypes, os ...*Operation) {
+		for _, o := range os {
+			out.add(&OpDef{
+				Operation: o,
+				Params:    params(in("x", types).as("T")),
+				Infer:     sameAsX,
+				Fold:      foldCurve(o.Curve),
+			})
+		}
+	}
+	plain(clsNum, OpAbs, OpExp2, OpSign, OpSquare)
+	plain(clsFloat, OpAcos, OpAsin, OpAtan, OpAtanh, OpCeil, OpCos, OpCosh, OpErf, OpExp, OpFloor, OpRound, OpSin,
+		OpSinh,
+		OpSqrt, OpTan, OpTanh, OpRelu, OpRelu6, OpSigmoid, OpSilu, OpSoftplus, OpSoftsign)
 	for _, r := range []struct {
-		name string
-		eps  float64
-		f    func(x float64, a []float64) float64
-		doc  string
-	}{
-		{name: "inverse", eps: 1e-4, f: func(x float64, a []float64) float64 {
-			return 1 / (x + a[0])
-		}, doc: "1 / (x + epsilon)."},
-		{name: "log", eps: 1e-45, f: func(x float64, a []float64) float64 {
-			return math.Log(x + a[0])
-		}, doc: "Natural logarithm of x + epsilon."},
-		{name: "rsqrt", eps: 1e-12, f: func(x float64, a []float64) float64 {
-			return 1 / math.Sqrt(x+a[0])
-		}, doc: "1 / sqrt(x + epsilon)."},
-	} {
-		d := &OpDef{Name: r.name, Doc: r.doc,
-			Params: params(in("x", clsFloat).as("T"), in("epsilon", clsFloat).as("T").fixed().or(r.eps)),
-			Infer:  sameAsX, Fold: foldUnaryArgs([]string{"epsilon"}, r.f)}
-		register(d, d.since("ios17", func(d *OpDef) { d.letter("U", "epsilon") }))
+		*Operation
+		epsilon float64
+	}{{OpInverse, 1e-4}, {OpLog, 1e-45}, {OpRsqrt, 1e-12}} {
+		d := &OpDef{Operation: r.Operation,
+			Params: params(in("x", clsFloat).as("T"), in("epsilon", clsFloat).as("T").fixed().or(r.epsilon)),
+			Infer:  sameAsX, Fold: foldCurve(r.Curve)}
+		out.add(d, d.since("ios17", func(d *OpDef) { d.letter("U", "epsilon") }))
 	}
+	out.add(&OpDef{Operation: OpLogicalNot, Params: params(in("x", clsBool)), Infer: sameAsX,
+		Fold: foldCurve(OpLogicalNot.Curve)})
 
-	cast := &OpDef{Name: "cast", Doc: "x with another element type; floats are truncated towards zero on the way " +
-		"to integers.",
-		Params: params(in("x", clsNumB), stringP("dtype")),
+	cast := &OpDef{Operation: OpCast, Params: params(in("x", clsNumB), stringP("dtype")),
 		Infer: func(op *Op) ([]Type, error) {
-			t, err := needDType(op, "dtype", op.Def.Params[0].Class)
+			t, err := needDType(op, "dtype", op.Def.Params[0].Types)
 			if err != nil {
 				return nil, err
 			}
 			return one(op.Arg("x").Type.WithDType(t))
 		}, Fold: foldCast}
-	register(cast, cast.since("ios17", func(d *OpDef) { d.class(clsSmallB, "x") }))
+	out.add(cast, cast.since("ios17", func(d *OpDef) { d.types(clsSmallB, "x") }))
+	return out
 }

@@ -1,16 +1,13 @@
 package ir
 
-import (
-	"fmt"
-	"sort"
-)
+import "fmt"
 
-// Class is a set of element types that a parameter accepts.
-type Class uint32
+// DTypes is a set of element types.
+type DTypes uint32
 
-// ClassOf returns the class that holds exactly the given types.
-func ClassOf(ts ...DType) Class {
-	var c Class
+// DTypesOf returns the set of the given types.
+func DTypesOf(ts ...DType) DTypes {
+	var c DTypes
 	for _, t := range ts {
 		c |= 1 << t
 	}
@@ -18,10 +15,10 @@ func ClassOf(ts ...DType) Class {
 }
 
 // Has reports whether t belongs to c.
-func (c Class) Has(t DType) bool { return c&(1<<t) != 0 }
+func (c DTypes) Has(t DType) bool { return c&(1<<t) != 0 }
 
-// String returns the names of the class's types: "fp16, fp32".
-func (c Class) String() string {
+// String returns the names of the types: "fp16, fp32".
+func (c DTypes) String() string {
 	if c == clsAny {
 		return "any type"
 	}
@@ -40,7 +37,7 @@ func (c Class) String() string {
 // Param is one parameter of an operation.
 type Param struct {
 	Name     string
-	Class    Class  // element types accepted
+	Types    DTypes // element types accepted
 	Same     string // type variable: parameters (and results) that share a letter share an element type; "" for none
 	Optional bool
 	// value that stands for an absent argument: int64, float64, bool, string, []int64, or nil when
@@ -62,9 +59,9 @@ const (
 	Writes        // writes a state
 )
 
-// OpDef is one row of the op table: what an operation takes, what it gives.
+// OpDef is one form of an operation: what it takes, what it gives.
 type OpDef struct {
-	Name   string
+	*Operation
 	Since  string // first opset with this form, "" for all
 	Params []Param
 	// Infer is the shape rule: result types from the operation's arguments.
@@ -75,8 +72,8 @@ type OpDef struct {
 	Fold   func(op *Op) ([]*Const, error)
 	ByType bool // Fold needs the arguments' types only
 	Effect Effect
-	Blocks int // nested blocks: 0, or 2 for cond and while_loop
-	Doc    string
+	Blocks int    // nested blocks: 0, or 2 for cond and while_loop
+	Doc    string // the operation's, unless the form says otherwise
 	index  map[string]int
 }
 
@@ -103,23 +100,6 @@ func Rulef(param, format string, args ...any) *RuleError {
 	return &RuleError{Param: param, Msg: fmt.Sprintf(format, args...)}
 }
 
-var table = map[string][]*OpDef{} // name -> forms, oldest first
-
-// register adds rows to the op table; the files ops_*.go call it from their
-// package-level variables' init.
-func register(rows ...*OpDef) {
-	for _, r := range rows {
-		r.index = make(map[string]int, len(r.Params))
-		for i := range r.Params {
-			r.index[r.Params[i].Name] = i
-		}
-		table[r.Name] = append(table[r.Name], r)
-		sort.SliceStable(table[r.Name], func(i, j int) bool {
-			return OpsetNumber(table[r.Name][i].Since) < OpsetNumber(table[r.Name][j].Since)
-		})
-	}
-}
-
 // OpsetNumber returns 15 for "ios15" and so on; 0 for "".
 func OpsetNumber(opset string) int {
 	n := 0
@@ -134,7 +114,7 @@ func OpsetNumber(opset string) int {
 // Lookup returns the row of that name for the opset: the newest form not newer
 // than the opset. An empty opset takes the oldest form.
 func Lookup(name, opset string) *OpDef {
-	forms := table[name]
+	forms := Forms(name)
 	if len(forms) == 0 {
 		return nil
 	}
@@ -146,16 +126,3 @@ func Lookup(name, opset string) *OpDef {
 	}
 	return best
 }
-
-// Names returns every operation name, sorted.
-func Names() []string {
-	ns := make([]string, 0, len(table))
-	for n := range table {
-		ns = append(ns, n)
-	}
-	sort.Strings(ns)
-	return ns
-}
-
-// Forms returns the rows of one name, oldest first.
-func Forms(name string) []*OpDef { return table[name] }

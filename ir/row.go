@@ -3,21 +3,21 @@ package ir
 // Element classes that many rows share. Their names follow the type domains of
 // the operation sets.
 var (
-	clsFloat  = ClassOf(FP16, FP32)
-	clsNum    = ClassOf(FP16, FP32, Int32)
-	clsNumB   = ClassOf(FP16, FP32, Int32, Bool)
-	clsSmall  = ClassOf(FP16, FP32, Int32, Int16, UInt16, Int8, UInt8)
-	clsSmallB = clsSmall | ClassOf(Bool)
-	clsInt32  = ClassOf(Int32)
-	clsIndex  = ClassOf(Int8, Int16, Int32)
-	clsBool   = ClassOf(Bool)
-	clsString = ClassOf(String)
-	clsAny    = Class(1<<numDTypes-1) &^ 1
+	clsFloat  = DTypesOf(FP16, FP32)
+	clsNum    = DTypesOf(FP16, FP32, Int32)
+	clsNumB   = DTypesOf(FP16, FP32, Int32, Bool)
+	clsSmall  = DTypesOf(FP16, FP32, Int32, Int16, UInt16, Int8, UInt8)
+	clsSmallB = clsSmall | DTypesOf(Bool)
+	clsInt32  = DTypesOf(Int32)
+	clsIndex  = DTypesOf(Int8, Int16, Int32)
+	clsBool   = DTypesOf(Bool)
+	clsString = DTypesOf(String)
+	clsAny    = DTypes(1<<numDTypes-1) &^ 1
 	clsElem   = clsAny &^ clsString
 )
 
 // in is a required parameter.
-func in(name string, c Class) Param { return Param{Name: name, Class: c} }
+func in(name string, c DTypes) Param { return Param{Name: name, Types: c} }
 
 // as ties the parameter's element type to a type variable.
 func (p Param) as(letter string) Param { p.Same = letter; return p }
@@ -42,7 +42,7 @@ func intP(name string) Param    { return in(name, clsInt32).fixed() }
 func boolP(name string) Param   { return in(name, clsBool).fixed() }
 func stringP(name string) Param { return in(name, clsString).fixed() }
 
-// since returns a copy of the row as a later form of it, with changes applied.
+// since returns a copy of the form as a later one, with changes applied.
 func (d *OpDef) since(opset string, change func(*OpDef)) *OpDef {
 	c := *d
 	c.Since = opset
@@ -51,12 +51,12 @@ func (d *OpDef) since(opset string, change func(*OpDef)) *OpDef {
 	return &c
 }
 
-// class sets the element class of the named parameters.
-func (d *OpDef) class(c Class, names ...string) {
+// types sets the element types of the named parameters.
+func (d *OpDef) types(c DTypes, names ...string) {
 	for _, n := range names {
 		for i := range d.Params {
 			if d.Params[i].Name == n {
-				d.Params[i].Class = c
+				d.Params[i].Types = c
 			}
 		}
 	}
@@ -73,15 +73,18 @@ func (d *OpDef) letter(l string, names ...string) {
 	}
 }
 
-// rows makes one row a name, all alike but for their fold and doc.
-type namedDoc struct {
-	name, doc string
-}
-
 func params(ps ...Param) []Param { return ps }
 
 // sameAsX is the shape rule of an operation whose result has x's type.
 func sameAsX(op *Op) ([]Type, error) { return one(op.Arg("x").Type) }
+
+// inferAxis is the same for an operation along one axis of x.
+func inferAxis(op *Op) ([]Type, error) {
+	if _, err := AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
+		return nil, err
+	}
+	return sameAsX(op)
+}
 
 func one(t Type) ([]Type, error) { return []Type{t}, nil }
 

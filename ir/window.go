@@ -132,7 +132,7 @@ func padding(op *Op, in, extent, strides []int64, types ...string) (kind string,
 
 // ConvAttrs decodes conv and conv_transpose. The weight's shape must be known.
 func ConvAttrs(op *Op) (Conv, error) {
-	c := Conv{Transposed: op.Def.Name == "conv_transpose"}
+	c := Conv{Transposed: op.Is(OpConvTranspose)}
 	if err := rankIn(op, "x", 3, 5); err != nil {
 		return c, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -100,17 +101,15 @@ func limitsOf(ids []string, t *target.Table) []string {
 	return out
 }
 
-// Explain returns the rule that lowers operations of a name on a target, or why
-// none does whatever the arguments.
-func Explain(name string, t *target.Table) (*Rule, *Refusal) {
-	r := ruleByOp[name]
-	var no *Refusal
-	switch {
-	case gate(name, t) != nil:
-		no = gate(name, t).(*Refusal)
-	case r == nil:
-		no = noRule(name, "").(*Refusal)
+// Explain returns the rule that lowers an operation on a target, or why none does
+// whatever the arguments.
+func Explain(op *ir.Operation, t *target.Table) (*Rule, *Refusal) {
+	r := ruleByOp[op.Name]
+	err := gate(op, t)
+	if err == nil && r == nil {
+		err = noRule(op, "")
 	}
+	no, _ := err.(*Refusal)
 	return r, no
 }
 

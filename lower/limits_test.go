@@ -32,9 +32,9 @@ func TestLimitsKnown(t *testing.T) {
 			t.Errorf("limits of %s, which is no rule", n)
 		}
 	}
-	for n := range target.Rewrites {
-		if ir.Lookup(n, "") == nil || ruleByOp[n] != nil {
-			t.Errorf("a rewrite for %s, which is no operation or is lowered", n)
+	for _, o := range ir.Operations {
+		if o.Instead != "" && ruleByOp[o.Name] != nil {
+			t.Errorf("%s is lowered and its row names operations to use instead", o.Name)
 		}
 	}
 	for id := range limitText {
@@ -69,9 +69,10 @@ func TestGated(t *testing.T) {
 		{op: "topk", t: h15, rule: target.RuleNoLowering, have: "topk", lim: "one that a rule lowers"},
 		{op: "softmax", t: h12, rule: target.RuleFamily, have: "A12", lim: "A13"},
 		{op: "softmax", t: target.H13},
+		{op: "resample", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A14"},
 		{op: "gather", t: target.H13, rule: target.RuleNoLowering, have: "gather", lim: "one that a rule lowers"},
 	} {
-		_, no := Explain(c.op, c.t)
+		_, no := Explain(ir.Named(c.op), c.t)
 		if no == nil {
 			if c.rule != "" {
 				t.Errorf("%s on %s is not refused", c.op, c.t.Name)
@@ -82,10 +83,19 @@ func TestGated(t *testing.T) {
 			t.Errorf("%s on %s: %s, %s, %s", c.op, c.t.Name, no.Rule, no.Have, no.Limit)
 		}
 	}
-	for _, g := range target.Gates {
-		for _, n := range g.Ops {
-			if _, no := Explain(n, target.H13); g.Never && (no == nil || no.Rule != target.RuleNever) {
-				t.Errorf("%s: %v", n, no)
+	for _, o := range ir.Operations {
+		_, no := Explain(o, target.H13)
+		if _, ok := target.ParseFamily(string(o.Gate)); o.Gate != "" && o.Gate != ir.Never && !ok {
+			t.Errorf("%s has the gate %q, which is no family", o.Name, o.Gate)
+		}
+		if o.Gate == ir.Never && (no == nil || no.Rule != target.RuleNever) {
+			t.Errorf("%s: %v", o.Name, no)
+		}
+	}
+	for _, tab := range target.All {
+		for _, n := range tab.NoCode {
+			if ir.Named(n) == nil {
+				t.Errorf("%s has no code for %s, which is no operation", tab.Name, n)
 			}
 		}
 	}

@@ -29,14 +29,14 @@ func unknownNow(param, called string) error {
 }
 
 // noRule refuses an operation that no rule is for; on says what it works on.
-func noRule(op, on string) error {
+func noRule(op *ir.Operation, on string) error {
 	return &Refusal{
-		Rule:   target.RuleNoLowering,
-		What:   "operation",
-		Have:   op + on,
-		Limit:  "one that a rule lowers",
-		Reason: "no rule lowers " + op,
-		Op:     op,
+		Rule:    target.RuleNoLowering,
+		What:    "operation",
+		Have:    op.Name + on,
+		Limit:   "one that a rule lowers",
+		Reason:  "no rule lowers " + op.Name,
+		Instead: op.Instead,
 	}
 }
 
@@ -57,25 +57,36 @@ func typesOf(op *ir.Op) string {
 }
 
 // gate refuses an operation that the target's hardware does not have.
-func gate(op string, t *target.Table) error {
-	g, ok := target.GateOf(op)
+func gate(op *ir.Operation, t *target.Table) error {
+	from, gated := target.ParseFamily(string(op.Gate))
 	switch {
-	case ok && g.Never:
+	case op.Gate == ir.Never:
 		return &Refusal{
-			Rule:   target.RuleNever,
-			What:   "operation",
-			Have:   op,
-			Limit:  "in no hardware family",
-			Reason: "the engine has no " + op,
-			Op:     op,
+			Rule:    target.RuleNever,
+			What:    "operation",
+			Have:    op.Name,
+			Limit:   "in no hardware family",
+			Reason:  "the engine has no " + op.Name,
+			Instead: op.Instead,
 		}
-	case ok && !t.Admits(g):
-		return &Refusal{Rule: target.RuleFamily, What: "hardware family", Have: t.Family.String(),
-			Limit:  g.From.String(),
-			Reason: fmt.Sprintf("the engine has %s from family %s on; %s is %s", op, g.From, t.Name, t.Family), Op: op}
-	case slices.Contains(t.NoCode, op):
-		return &Refusal{Rule: target.RuleNoCode, What: "operation", Have: op, Limit: "no code generation on " + t.Name,
-			Reason: fmt.Sprintf("no code generation is known for %s on %s", op, t.Name), Op: op}
+	case gated && t.Family < from:
+		return &Refusal{
+			Rule:    target.RuleFamily,
+			What:    "hardware family",
+			Have:    t.Family.String(),
+			Limit:   from.String(),
+			Reason:  fmt.Sprintf("the engine has %s from family %s on; %s is %s", op.Name, from, t.Name, t.Family),
+			Instead: op.Instead,
+		}
+	case slices.Contains(t.NoCode, op.Name):
+		return &Refusal{
+			Rule:    target.RuleNoCode,
+			What:    "operation",
+			Have:    op.Name,
+			Limit:   "no code generation on " + t.Name,
+			Reason:  fmt.Sprintf("no code generation is known for %s on %s", op.Name, t.Name),
+			Instead: op.Instead,
+		}
 	}
 	return nil
 }

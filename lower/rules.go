@@ -91,11 +91,11 @@ func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 	if r != nil {
 		a.Rule, a.Moves = r.Name, r.Moves
 	}
-	if no := gate(op.Def.Name, t); no != nil {
+	if no := gate(op.Def.Operation, t); no != nil {
 		return a, no
 	}
 	if r == nil {
-		return a, noRule(op.Def.Name, typesOf(op))
+		return a, noRule(op.Def.Operation, typesOf(op))
 	}
 	l := &limits{t: t}
 	if err = r.accept(op, l); err == nil {

@@ -170,7 +170,7 @@ func TestAccBound(t *testing.T) {
 		seed = seed*6364136223846793005 + 1442695040888963407
 		return Round16(float32(int64(seed)>>40) / (1 << 22))
 	}
-	b := Bounds["matmul"].Bound
+	b := Product.Bound(0)
 	for _, k := range []int{4, 64, 384, 1536} {
 		worst := 0.0
 		for range 200 {
@@ -196,17 +196,14 @@ func TestAccBound(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	if b, ok := BoundFor("transpose", 0.5); !ok || !b.IsExact() {
-		t.Errorf("transpose: %+v", b)
+	if b := Movement.Bound(0.5); !b.IsExact() {
+		t.Errorf("movement: %+v", b)
 	}
-	if b, _ := BoundFor("relu", 0); !b.IsExact() {
-		t.Errorf("relu: %+v", b)
+	if b := Table.Bound(0.0034); b.Abs != 0.0034 {
+		t.Errorf("table: %+v", b)
 	}
-	if b, _ := BoundFor("sigmoid", 0.0034); b.Abs != 0.0034 {
-		t.Errorf("sigmoid: %+v", b)
-	}
-	if b, ok := BoundFor("not an operation", 0); ok || b.IsExact() {
-		t.Errorf("an unknown operation got %+v", b)
+	if b := Unstated.Bound(0); b.IsExact() {
+		t.Errorf("unstated: %+v", b)
 	}
 	if got := (Bound{ULP: 1, Abs: 0.5, Rel: 0.25, Acc: 2}).At(-1, 3); got != 1.0/1024+0.5+0.25+6 {
 		t.Errorf("At = %v", got)

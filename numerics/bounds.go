@@ -35,78 +35,35 @@ type Why uint8
 
 // Reasons.
 const (
-	Movement    Why = iota // bits are copied or chosen: equal
-	Elementwise            // one rounding of an exact function: 1 ulp
-	Product                // sums of products through the first stage
-	Table                  // a 33-knot table: the table's own worst error, which the caller knows
-	Composite              // several roundings and a table: modelled
+	Unstated    Why = iota
+	Movement        // bits are copied or chosen: equal
+	Elementwise     // one rounding of an exact function: 1 ulp
+	Product         // sums of products through the first stage
+	Table           // a 33-knot table: the table's own worst error, which the caller knows
+	Composite       // several roundings and a table: modelled
 )
 
 // String names the reason in reports.
 func (w Why) String() string {
-	return [...]string{"movement", "elementwise", "product", "table", "composite"}[w]
+	return [...]string{"unstated", "movement", "elementwise", "product", "table", "composite"}[w]
 }
 
-// BoundRow is one row of Bounds.
-type BoundRow struct {
-	Bound Bound
-	Why   Why
-}
-
-var (
-	rowMove = BoundRow{Bound{}, Movement}
-	rowElem = BoundRow{Bound{ULP: 1}, Elementwise}
-	rowProd = BoundRow{Bound{ULP: 1, Acc: AccFactor}, Product}
-	rowTab  = BoundRow{Bound{ULP: 1}, Table}
-	// rowComp: a mean, a difference, a product and a root, each rounded once:
-	// four roundings of at most one last place of the result's scale. Modelled.
-	rowComp = BoundRow{Bound{ULP: 4, Rel: 4.0 / 2048, Acc: AccFactor}, Composite}
-)
-
-// Bounds is the bound of every operation that the engine runs, by MIL name. A
-// Table row does not hold the table's own error: BoundFor adds it.
-var Bounds = func() map[string]BoundRow {
-	m := map[string]BoundRow{}
-	for row, names := range map[BoundRow][]string{
-		rowMove: {"identity", "reshape", "transpose", "expand_dims", "squeeze", "flatten2d", "concat", "stack", "split",
-			"slice_by_index", "slice_by_size", "slice_update", "pad", "tile", "gather", "gather_along_axis",
-			"gather_nd",
-			"depth_to_space", "space_to_depth", "pixel_shuffle", "pixel_unshuffle", "batch_to_space", "space_to_batch",
-			"reverse", "reverse_sequence", "sliding_windows", "band_part", "crop", "upsample_nearest_neighbor",
-			"resize_nearest_neighbor", "relu", "relu6", "clip", "clamped_relu", "threshold", "thresholded_relu",
-			"maximum", "minimum", "abs", "sign", "ceil", "floor", "round", "select", "max_pool", "reduce_max",
-			"reduce_min", "reduce_argmax", "reduce_argmin", "equal", "not_equal", "less", "less_equal", "greater",
-			"greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "read_state", "write_state",
-			"coreml_update_state", "topk", "argsort", "fill", "fill_like", "shape"},
-		rowElem: {"add", "sub", "mul", "real_div", "floor_div", "mod", "square", "sqrt", "rsqrt", "inverse", "log",
-			"cast", "leaky_relu", "prelu", "linear_activation", "sigmoid_hard", "batch_norm", "quantize",
-			"dequantize", "pow"},
-		rowProd: {"conv", "conv_transpose", "matmul", "linear", "einsum", "avg_pool", "l2_pool", "reduce_sum",
-			"reduce_mean", "reduce_sum_square", "reduce_l1_norm", "reduce_l2_norm", "cumsum", "upsample_bilinear",
-			"resize_bilinear", "resize", "crop_resize"},
-		rowTab: {"sigmoid", "tanh", "gelu", "silu", "exp", "exp2", "softplus", "softplus_parametric", "softsign", "elu",
-			"erf", "scaled_tanh", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "atanh"},
-		rowComp: {"softmax", "layer_norm", "instance_norm", "l2_norm", "local_response_norm", "reduce_log_sum",
-			"reduce_log_sum_exp", "scaled_dot_product_attention", "lstm", "gru", "rnn", "reduce_prod"},
-	} {
-		for _, n := range names {
-			m[n] = row
-		}
+// Bound returns the bound of an operation for the reason w. tableAbs is the worst
+// absolute error that the generator of the operation's lookup table states, 0 when
+// the operation needs no table; it enters tables and composites. Where nothing is
+// stated, the bound is that of composites.
+func (w Why) Bound(tableAbs float64) Bound {
+	switch w {
+	case Movement:
+		return Bound{}
+	case Elementwise:
+		return Bound{ULP: 1}
+	case Product:
+		return Bound{ULP: 1, Acc: AccFactor}
+	case Table:
+		return Bound{ULP: 1, Abs: tableAbs}
 	}
-	return m
-}()
-
-// BoundFor returns the bound of an operation. tableAbs is the worst absolute
-// error that the generator of the operation's lookup table states, 0 when the
-// operation needs no table; it enters Table and Composite rows. An operation
-// without a row gets the bound of composites, and ok is false.
-func BoundFor(op string, tableAbs float64) (b Bound, ok bool) {
-	row, ok := Bounds[op]
-	if !ok {
-		row = rowComp
-	}
-	if row.Why == Table || row.Why == Composite {
-		row.Bound.Abs += tableAbs
-	}
-	return row.Bound, ok
+	// A mean, a difference, a product and a root, each rounded once: four
+	// roundings of at most one last place of the result's scale. Modelled.
+	return Bound{ULP: 4, Rel: 4.0 / 2048, Acc: AccFactor, Abs: tableAbs}
 }

@@ -1,9 +1,9 @@
 // Package numerics holds what zinc knows about numbers, one scalar at a time:
 // fp16 conversion in bulk, distances in units in the last place, the scalar
-// behaviour of the two numerics modes, and the table of error bounds that a
-// comparison of engine and interpreter may use.
+// behaviour of the two numerics modes, and the error bounds that a comparison of
+// engine and interpreter may use.
 //
-// In: bits, floats, names of operations. Out: bits, floats, bounds. No shapes,
+// In: bits, floats, reasons of bounds. Out: bits, floats, bounds. No shapes,
 // no operations' semantics, no layouts.
 //
 // What always holds: every function is pure and gives the same bits on every

@@ -1,4 +1,4 @@
-// Package target holds one table a hardware target: the limits and gates that
+// Package target holds one table a hardware target: the limits that
 // placement, legalisation and lowering read. Code asks the table for a number
 // or a capability and never which target it is.
 //
@@ -6,6 +6,6 @@
 // an older generation's with what changed written over it, so a number stands
 // once; tables are not changed after they are made.
 //
-// The limits and gates are the public decoding of the vendor compiler's
+// The limits are the public decoding of the vendor compiler's
 // per-chip table; fields that are measured or only modelled say so.
 package target

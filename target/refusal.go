@@ -10,8 +10,10 @@ type Refusal struct {
 	Have   string // its value
 	Limit  string // what the target takes
 	Reason string // all of it in one phrase
-	Op     string // operation that is refused whatever its arguments, "" otherwise
-	State  string // state that breaks the rule, "" for none
+	// Instead names operations that give the same values, of an operation that is
+	// refused whatever its arguments.
+	Instead string
+	State   string // state that breaks the rule, "" for none
 }
 
 // Error returns the reason.
@@ -19,8 +21,8 @@ func (r *Refusal) Error() string { return r.Reason }
 
 // Hint returns a rewrite that the engine would take, "" when none is known.
 func (r *Refusal) Hint() string {
-	if s := Rewrites[r.Op]; s != "" {
-		return s
+	if r.Instead != "" {
+		return r.Instead
 	}
 	if d, ok := RuleOf(r.Rule); ok {
 		return d.Hint

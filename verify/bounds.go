@@ -43,8 +43,8 @@ func bounds(r *compile.Report) func(op *ir.Op) numerics.Bound {
 				e = own
 			}
 		}
-		b, _ := numerics.BoundFor(op.Def.Name, e.abs)
-		switch numerics.Bounds[op.Def.Name].Why {
+		b := op.Def.Error.Bound(e.abs)
+		switch op.Def.Error {
 		case numerics.Table:
 			b.Rel += e.rel
 		case numerics.Composite:

@@ -126,8 +126,8 @@ func (c *compiled) bound(op *ir.Op) numerics.Bound {
 	if relative {
 		abs = 0
 	}
-	b, _ := numerics.BoundFor(op.Def.Name, abs)
-	if numerics.Bounds[op.Def.Name].Why == numerics.Elementwise {
+	b := op.Def.Error.Bound(abs)
+	if op.Def.Error == numerics.Elementwise {
 		// An exact function elsewhere, a table here: roots, logarithms.
 		b.Abs += abs
 		if relative {
@@ -135,7 +135,7 @@ func (c *compiled) bound(op *ir.Op) numerics.Bound {
 		}
 	}
 	if relative {
-		switch numerics.Bounds[op.Def.Name].Why {
+		switch op.Def.Error {
 		case numerics.Table:
 			b.Rel += rel
 		case numerics.Composite: // the value's error and its sum's
@@ -186,7 +186,7 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 		if single.Def.Name == "real_div" {
 			b.ULP = quotientULP
 		}
-		if why := numerics.Bounds[single.Def.Name].Why; why == numerics.Elementwise || why == numerics.Table {
+		if why := single.Def.Error; why == numerics.Elementwise || why == numerics.Table {
 			for n, l := range tol {
 				for i, y := range base[n].Floats32() {
 					if y-y == 0 { // an infinity is met or missed
@@ -232,7 +232,7 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 			}
 		}
 		for i := range l {
-			if ops == 1 && numerics.Bounds[single.Def.Name].Why == numerics.Product {
+			if ops == 1 && single.Def.Error == numerics.Product {
 				l[i] = 2*l[i] + float64(numerics.ULP16(y0[i]))
 			} else if base[n].Type.DType.IsFloat() && l[i] <= math.MaxFloat32 {
 				l[i] = 3*top + float64(numerics.ULP16(float32(scale)))

@@ -81,7 +81,7 @@ func Rows(targets []*target.Table, names ...string) ([]Row, error) {
 			r.Forms = append(r.Forms, formOf(d))
 		}
 		for _, t := range targets {
-			r.Placement = append(r.Placement, placementOf(n, t))
+			r.Placement = append(r.Placement, placementOf(ir.Named(n), t))
 		}
 		rows = append(rows, r)
 	}
@@ -122,7 +122,7 @@ func formOf(d *ir.OpDef) Form {
 }
 
 func typesOf(p *ir.Param) []string {
-	if s := p.Class.String(); s != "" {
+	if s := p.Types.String(); s != "" {
 		return strings.Split(s, ", ")
 	}
 	return nil
@@ -147,24 +147,24 @@ func defaultText(v any) string {
 	return fmt.Sprint(v)
 }
 
-func placementOf(name string, t *target.Table) Placement {
+func placementOf(o *ir.Operation, t *target.Table) Placement {
 	p := Placement{Target: t.Name, Unit: ir.CPU.String()}
-	if g, ok := target.GateOf(name); ok && !g.Never {
-		p.Native = g.From.String()
+	if o.Gate != ir.Never {
+		p.Native = string(o.Gate)
 	}
-	if s, ok := passes.SettledOps[name]; ok {
+	if s, ok := passes.SettledOps[o.Name]; ok {
 		p.Unit, p.Rule, p.How = s.Unit.String(), s.Pass, s.Doc
 		if s.Unit == ir.Unplaced {
 			p.Unit = compiled
 		}
-		if _, _, ok := passes.StateAccess(name); ok && t.StateMultiple > 0 {
+		if _, _, ok := passes.StateAccess(o.Name); ok && t.StateMultiple > 0 {
 			p.Limits = []string{fmt.Sprintf("states whose last dimension is a multiple of %d", t.StateMultiple)}
 		}
 		return p
 	}
-	rule, no := lower.Explain(name, t)
+	rule, no := lower.Explain(o, t)
 	if no != nil {
-		p.Rule, p.Reason, p.Rewrite = no.Rule, no.Reason, target.Rewrites[name]
+		p.Rule, p.Reason, p.Rewrite = no.Rule, no.Reason, o.Instead
 		return p
 	}
 	p.Unit, p.Rule, p.How, p.Limits = ir.Engine.String(), rule.Name, rule.Doc, rule.Limits(t)

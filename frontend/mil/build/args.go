@@ -110,7 +110,7 @@ func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
 	out := &symbol{pos: v.Pos(), broken: true}
 	if r, ok := v.(*mil.Ref); ok {
 		truth, is := truths[r.Name]
-		if !is || b.scope[r.Name] != nil || !p.Class.Has(ir.Bool) {
+		if !is || b.scope[r.Name] != nil || !p.Types.Has(ir.Bool) {
 			return b.lookup(r, op.src.Op)
 		}
 		b.inPlace(out, ir.ConstBool(truth), p, op)
@@ -170,7 +170,7 @@ func (b *builder) operandType(v mil.Value, p *ir.Param, op *operation) (ir.Type,
 		among = append(among, ir.FP32, ir.FP16)
 	}
 	for _, d := range among {
-		if p.Class.Has(d) {
+		if p.Types.Has(d) {
 			t := ir.Scalar(d)
 			if shape, even := l.Shape(); even {
 				for range shape {
@@ -181,6 +181,6 @@ func (b *builder) operandType(v mil.Value, p *ir.Param, op *operation) (ir.Type,
 		}
 	}
 	b.list.Errorf(b.src.ValueSpan(v), codeType, op.src.Op,
-		"%s must be one of %s; write the literal's type in front of it", p.Name, p.Class)
+		"%s must be one of %s; write the literal's type in front of it", p.Name, p.Types)
 	return ir.Type{}, false
 }

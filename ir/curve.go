@@ -1,0 +1,116 @@
+package ir
+
+import "math"
+
+// Curve is the function of one number that an operation computes of each element
+// of x.
+type Curve struct {
+	// F is the function; a holds the values of Params.
+	F func(x float64, a []float64) float64
+	// Params are the constant arguments of F, of one number each, or with Channels
+	// of one for each channel.
+	Params   []string
+	Channels bool
+	// Shift says that F adds its one parameter to x first.
+	Shift bool
+	// Domain is the least and the greatest x of F, nil for every number. Outside it
+	// F has no number.
+	Domain *[2]float64
+	// Turns returns the x at which F turns around or jumps; between them it is
+	// monotone. Turns is nil for a function with poles or without an end of turns.
+	Turns func(a []float64) []float64
+	// Table names the function of layout/weights whose lookup table gives F on the
+	// engine, "" for none. Relative says that the error of the table is a share of
+	// the value, ZeroTail that the table ends in 0 where F is small and positive.
+	Table              string
+	Relative, ZeroTail bool
+}
+
+// CurveOf returns the function of an operation, nil where it has none or its mode
+// is not known.
+func CurveOf(op *Op) *Curve {
+	if op.Def.Modes == nil {
+		return op.Def.Curve
+	}
+	mode, _ := ArgString(op, "mode")
+	return op.Def.Modes[mode]
+}
+
+// of makes the function of a Curve without parameters.
+func of(f func(x float64) float64) func(x float64, a []float64) float64 {
+	return func(x float64, _ []float64) float64 { return f(x) }
+}
+
+// Turns of functions that turn nowhere, at fixed numbers, and just below their
+// first parameter.
+func monotone([]float64) []float64 { return nil }
+
+func at(xs ...float64) func(a []float64) []float64 {
+	return func([]float64) []float64 { return xs }
+}
+
+func atAlpha(a []float64) []float64 { return []float64{math.Nextafter(a[0], math.Inf(-1)), a[0]} }
+
+var (
+	alphaOnly = []string{"alpha"}
+	alphaBeta = []string{"alpha", "beta"}
+	epsilon   = []string{"epsilon"}
+
+	unitRange   = &[2]float64{-1, 1}
+	notNegative = &[2]float64{0, math.Inf(1)}
+)
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return x
+}
+
+func relu(x float64) float64 { return math.Max(x, 0) }
+
+func logistic(x float64) float64 {
+	if x < 0 {
+		e := math.Exp(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+func silu(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	return x * logistic(x)
+}
+
+func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+func gelu(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	return 0.5 * x * math.Erfc(-x/math.Sqrt2)
+}
+
+func geluTanh(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
+
+func geluSigmoid(x float64) float64 { return silu(1.702*x) / 1.702 }
+
+func leaky(x float64, a []float64) float64 {
+	if x >= 0 {
+		return x
+	}
+	return a[0] * x
+}
+
+// clamp is x between a[0] and a[1], a[1] where they cross.
+func clamp(x float64, a []float64) float64 { return math.Min(math.Max(x, a[0]), a[1]) }

@@ -1,0 +1,141 @@
+package ir
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// TestSheetListsEveryOperation compares the declared rows with the list.
+func TestSheetListsEveryOperation(t *testing.T) {
+	files, err := filepath.Glob("ops_*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of operations: %v", err)
+	}
+	declared := 0
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared += len(regexp.MustCompile(`(?m)^\tOp\w+ += &Operation\{`).FindAll(src, -1))
+	}
+	if declared != len(Operations) || len(byName) != len(Operations) {
+		t.Errorf("%d operations are declared, %d listed under %d names", declared, len(Operations), len(byName))
+	}
+}
+
+// conversions compute on other types than their operand's, which no Curve says.
+var conversions = []*Operation{OpCast, OpQuantize, OpDequantize}
+
+// TestSheetFacets holds each row to what its class requires.
+func TestSheetFacets(t *testing.T) {
+	for _, o := range Operations {
+		if o.Class == 0 || o.Class >= numClasses || len(o.Forms()) == 0 || o.Forms()[0].Doc == "" {
+			t.Errorf("%s has class %d, %d forms, doc %q", o.Name, o.Class, len(o.Forms()), o.Doc)
+			continue
+		}
+		live := 0
+		for _, p := range o.Forms()[0].Params {
+			if !p.Const && !p.Optional {
+				live++
+			}
+		}
+		switch hasCurve := o.Curve != nil || o.Modes != nil; {
+		case o.Class == Pointwise && live == 1 && !hasCurve && !slices.Contains(conversions, o):
+			t.Errorf("%s has no curve", o.Name)
+		case hasCurve && (o.Class != Pointwise || live != 1):
+			t.Errorf("%s has a curve, class %s and %d operands", o.Name, o.Class, live)
+		}
+		if o.Class == Movement && o.Picks == nil {
+			t.Errorf("%s moves elements of no argument", o.Name)
+		}
+		for _, f := range o.Forms() {
+			for _, p := range o.Picks {
+				if f.ParamIndex(p) < 0 {
+					t.Errorf("%s of %q picks elements of %s, which is no parameter", o.Name, f.Since, p)
+				}
+			}
+			if f.Infer == nil {
+				t.Errorf("%s of %q has no shape rule", o.Name, f.Since)
+			}
+			if (o.Class == Control) != (f.Blocks > 0) || (o.Class == StateAccess) != (f.Effect == Reads ||
+				f.Effect == Writes) || (o.Class == Randomness) != (f.Effect == Random) {
+				t.Errorf("%s of %q is of class %s with %d blocks and effect %d", o.Name, f.Since, o.Class, f.Blocks,
+					f.Effect)
+			}
+		}
+		if o.Class == Compressed && o.Forms()[0].Fold == nil {
+			t.Errorf("%s is compressed and does not fold", o.Name)
+		}
+	}
+}
+
+// curves returns every function of the sheet under a name.
+func curves() map[string]*Curve {
+	m := map[string]*Curve{}
+	for _, o := range Operations {
+		if o.Curve != nil {
+			m[o.Name] = o.Curve
+		}
+		for mode, c := range o.Modes {
+			m[o.Name+" "+mode] = c
+		}
+	}
+	return m
+}
+
+// TestCurvesAreMonotoneBetweenTurns samples each function between its turns, and
+// outside its domain.
+func TestCurvesAreMonotoneBetweenTurns(t *testing.T) {
+	for name, c := range curves() {
+		if c.Turns == nil {
+			continue
+		}
+		for _, a := range [][]float64{{0.5, 2}, {-1.5, 0.75}} {
+			if a = a[:len(c.Params)]; c.Shift {
+				a = []float64{0}
+			}
+			turns := c.Turns(a)
+			up, down := false, false
+			last, lastX := math.NaN(), 0.0
+			for i := range 8001 {
+				x := float64(i-4000) / 512
+				y := c.F(x, a)
+				if c.Domain != nil && (x < c.Domain[0] || x > c.Domain[1]) {
+					if y == y {
+						t.Errorf("%s of %g is %g outside its domain", name, x, y)
+					}
+					continue
+				}
+				if slices.ContainsFunc(turns, func(p float64) bool { return lastX <= p && p <= x }) {
+					up, down, last = false, false, math.NaN()
+				}
+				slack := 1e-12*math.Abs(y) + 1e-14 // of rounding
+				up, down = up || y > last+slack, down || y < last-slack
+				if up && down {
+					t.Errorf("%s%v turns round before %g, beside %v", name, a, x, turns)
+					break
+				}
+				last, lastX = y, x
+			}
+		}
+	}
+}
+
+// TestTablesHaveErrors holds operations with a lookup table to bounds that count it.
+func TestTablesHaveErrors(t *testing.T) {
+	for _, o := range Operations {
+		if o.Curve != nil && o.Curve.Table != "" && o.Error != numerics.Table && o.Error != numerics.Elementwise {
+			t.Errorf("%s has a table and the error %s", o.Name, o.Error)
+		}
+		if c := o.Curve; c != nil && c.Table == "" && (c.Relative || c.ZeroTail) {
+			t.Errorf("%s has facts about a table and no table", o.Name)
+		}
+	}
+}
