@@ -1,9 +1,8 @@
 package zinc
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // Options steer a compilation. The zero value compiles as `zinc MODEL` does.
@@ -57,8 +56,10 @@ type Report = compile.Report
 func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 	store, key, cached := o.store(ctx, path)
 	if cached && !o.DebugDB {
-		if p, err := store.Get(key); err == nil {
-			return &Pair{Container: p.Container, Descriptor: p.Descriptor, Cached: true}, nil
+		if kept, err := store.Get(key); err == nil {
+			p := newPair(kept)
+			p.Cached = true
+			return p, nil
 		}
 	}
 	p, err := o.compile(ctx, path)
@@ -69,13 +70,13 @@ func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 		// The model may have changed meanwhile. That an entry is not kept makes the
 		// pair no worse.
 		if again, err := Key(ctx, path, o); err == nil && again == key {
-			_ = store.Put(key, cache.Pair{Container: p.Container, Descriptor: p.Descriptor})
+			_ = store.Put(key, p.files())
 		}
 	}
 	return p, nil
 }
 
-func (o *Options) store(ctx context.Context, path string) (s cache.Store, k cache.Key, ok bool) {
+func (o *Options) store(ctx context.Context, path string) (s cache.Store, k pair.Key, ok bool) {
 	if o.Cache == "" {
 		return s, k, false
 	}
@@ -103,14 +104,13 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 	if err != nil {
 		return nil, modelError(err)
 	}
-	p := &Pair{Report: r.Report}
-	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil || !o.DebugDB {
-		return p, err
+	files, err := r.Pair()
+	if err != nil {
+		return nil, err
 	}
-	var db bytes.Buffer
-	err = r.Provenance.Write(&db)
-	p.Debug = db.Bytes()
-	return p, err
+	p := newPair(files)
+	p.Report = r.Report
+	return p, nil
 }
 
 // compiler returns the options of package compile.
@@ -134,48 +134,21 @@ func (o *Options) compiler() (compile.Options, error) {
 	return c, nil
 }
 
-// keyOptions are the options that can change a byte of a pair, as the key of a cache
-// takes them.
-type keyOptions struct {
-	Target, Precision, Func, InputName string
-	Shapes                             map[string][]int64
-	OneSection, FullTD                 bool
-}
-
 // Key names what Compile would make of a model by everything that can change a byte
 // of it: this build of zinc, the options and every file of the model. Errors are those
 // of the file system, or wrap ErrUnknownFiles.
-func Key(ctx context.Context, path string, o Options) (cache.Key, error) {
-	version, err := cache.ExecutableVersion()
-	if err != nil {
-		return cache.Key{}, err
-	}
-	files, err := cache.Files(path, o.WeightsDir)
-	if err != nil {
-		return cache.Key{}, fmt.Errorf("%w: %w", ErrUnknownFiles, err)
-	}
+func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 	c, err := o.compiler()
 	if err != nil {
-		return cache.Key{}, err
+		return pair.Key{}, err
 	}
-	k := keyOptions{
+	return pair.NewKey(ctx, path, o.WeightsDir, pair.Options{
 		Target:     c.Target.Name,
-		Precision:  c.Precision,
+		Precision:  cmp.Or(c.Precision, "declared"),
 		Func:       c.Func,
 		InputName:  filepath.Base(path),
 		Shapes:     c.Shapes,
 		OneSection: o.OneSection,
 		FullTD:     o.FullTD,
-	}
-	if k.Precision == "" {
-		k.Precision = "declared"
-	}
-	if len(k.Shapes) == 0 {
-		k.Shapes = nil
-	}
-	options, err := json.Marshal(&k) // maps in the order of their keys
-	if err != nil {
-		return cache.Key{}, err
-	}
-	return cache.KeyOf(ctx, version, string(options), files)
+	})
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // Errors that say what a call found, for errors.Is. Their types for errors.As are
@@ -21,7 +21,7 @@ var (
 	ErrNoDebug = errors.New("zinc: the pair has no debug database; compile it with Options.DebugDB")
 	// ErrUnknownFiles says that it cannot be told which files a model is made of, so that
 	// no key covers them.
-	ErrUnknownFiles = errors.New("it cannot be told which files the model is made of")
+	ErrUnknownFiles = pair.ErrUnknownFiles
 )
 
 // Diagnostic is one thing that is wrong about a model's text.
@@ -81,16 +81,6 @@ func ended(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// missingError is half a pair that does not exist.
-type missingError struct{ what, path, other string }
-
-func (e *missingError) Error() string {
-	return fmt.Sprintf("the pair's %s %s does not exist; it belongs beside %s", e.what, e.path, e.other)
-}
-
-// Is reports whether target is fs.ErrNotExist.
-func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // FunctionError is a function that a model does not have.
 type FunctionError struct {

@@ -13,7 +13,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
 // RunOptions say what runs a model. The zero value is the simulator of the whole
@@ -88,12 +87,12 @@ func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{turn: make(chan struct{}, 1), close: func() error { return nil }}
-	if o.Direct {
-		err = m.direct(p, mode, o.Workers)
-	} else {
-		err = m.stacked(ctx, p, mode, o.Workers)
+	if m.machine, err = sim.Open(p.files()); err != nil {
+		return nil, ended(ctx, err)
 	}
-	if err != nil {
+	if o.Direct {
+		m.direct(mode, o.Workers)
+	} else if err := m.stacked(ctx, mode, o.Workers); err != nil {
 		return nil, ended(ctx, err)
 	}
 	first := ""
@@ -119,19 +118,13 @@ func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 	return m, nil
 }
 
-func (m *Model) direct(p *Pair, mode numerics.Mode, workers int) (err error) {
-	if p.Descriptor == nil {
-		m.machine, err = sim.LoadContainer(p.Container)
-	} else {
-		m.machine, err = sim.Load(p.Container, p.Descriptor)
-	}
+func (m *Model) direct(mode numerics.Mode, workers int) {
 	m.run = func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error) {
 		return m.machine.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
 	}
-	return err
 }
 
-func (m *Model) stacked(ctx context.Context, p *Pair, mode numerics.Mode, workers int) (err error) {
+func (m *Model) stacked(ctx context.Context, mode numerics.Mode, workers int) (err error) {
 	s, err := stack.New(stack.Options{Workers: workers, Numerics: sim.EngineNumerics(mode)})
 	if err != nil {
 		return err
@@ -140,16 +133,11 @@ func (m *Model) stacked(ctx context.Context, p *Pair, mode numerics.Mode, worker
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	var model *stack.Model
-	if p.Descriptor == nil {
-		model, err = process.LoadContainer(ctx, p.Container)
-	} else {
-		model, err = process.Load(e5rt.Pair{Container: p.Container, Descriptor: p.Descriptor})
-	}
+	model, err := process.Load(ctx, m.machine)
 	if err != nil {
 		return errors.Join(err, process.Close(), s.Close())
 	}
-	m.machine, m.run = model.Machine(), model.Run
+	m.run = model.Run
 	m.close = func() error { return errors.Join(model.Close(), process.Close(), s.Close()) }
 	return nil
 }

@@ -1,28 +1,22 @@
 package zinc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/patch"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // Extensions of the two files of a pair.
 const (
-	ContainerExt  = ".hwx"
-	DescriptorExt = ".e5"
-	debugExt      = ".zdb"
+	ContainerExt  = pair.ContainerExt
+	DescriptorExt = pair.DescriptorExt
 )
 
 // Pair is a compiled model. The bytes must not be changed while a Model of it is in
@@ -44,76 +38,46 @@ type Pair struct {
 	debugFile string // where the debug database may be, "" for nowhere
 }
 
+// newPair returns the files of a pair as a Pair.
+func newPair(p pair.Pair) *Pair {
+	return &Pair{Container: p.Container, Descriptor: p.Descriptor, Debug: p.Debug}
+}
+
+// files returns the Pair as its files.
+func (p *Pair) files() pair.Pair {
+	return pair.Pair{Container: p.Container, Descriptor: p.Descriptor, Debug: p.Debug}
+}
+
 // PairPaths returns the paths of the container and the descriptor of a pair of which
 // path is one: the descriptor is beside the container, with its own extension.
 func PairPaths(path string) (container, descriptor string) {
-	base := strings.TrimSuffix(strings.TrimSuffix(path, ContainerExt), DescriptorExt)
-	switch filepath.Ext(path) {
-	case ContainerExt:
-		return path, base + DescriptorExt
-	case DescriptorExt:
-		return base + ContainerExt, path
-	}
-	return path, path + DescriptorExt
+	at := pair.PathsOf(path)
+	return at.Container, at.Descriptor
 }
 
 // ReadPair reads a pair of which path is one file. Patch finds its debug database
 // beside the container (.zdb).
-func ReadPair(path string) (*Pair, error) {
-	p := &Pair{}
-	c, d := PairPaths(path)
-	for _, f := range []struct {
-		path, other, what string
-		data              *[]byte
-	}{
-		{path: c, other: d, what: "container", data: &p.Container},
-		{path: d, other: c, what: "descriptor", data: &p.Descriptor},
-	} {
-		var err error
-		if *f.data, err = regularfile.Read(f.path); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				err = &missingError{f.what, f.path, f.other}
-			}
-			return nil, err
-		}
-	}
-	p.debugFile = debugPath(c)
-	return p, nil
-}
-
-// debugPath is where the debug database of a container is.
-func debugPath(container string) string {
-	return strings.TrimSuffix(container, ContainerExt) + debugExt
-}
+func ReadPair(path string) (*Pair, error) { return read(path, pair.Read) }
 
 // ReadPairOrContainer is ReadPair for a path whose container may stand alone: without
 // a descriptor beside it, Pair.Descriptor is nil.
-func ReadPairOrContainer(path string) (*Pair, error) {
-	if _, d := PairPaths(path); path != d {
-		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
-			c, err := regularfile.Read(path)
-			if err != nil {
-				return nil, err
-			}
-			return &Pair{Container: c}, nil
-		}
+func ReadPairOrContainer(path string) (*Pair, error) { return read(path, pair.ReadOrContainer) }
+
+func read(path string, read func(string) (pair.Pair, error)) (*Pair, error) {
+	files, err := read(path)
+	if err != nil {
+		return nil, err
 	}
-	return ReadPair(path)
+	p := newPair(files)
+	if !files.Alone() {
+		p.debugFile = pair.PathsOf(path).Debug
+	}
+	return p, nil
 }
 
 // Write writes the pair as the two files of which path is one, and its debug
 // database beside them; all of them or none.
-func (p *Pair) Write(ctx context.Context, path string) error {
-	c, d := PairPaths(path)
-	files := []atomicfile.File{atomicfile.Bytes(c, p.Container)}
-	if p.Descriptor != nil {
-		files = append(files, atomicfile.Bytes(d, p.Descriptor))
-	}
-	if p.Debug != nil {
-		files = append(files, atomicfile.Bytes(debugPath(c), p.Debug))
-	}
-	return atomicfile.Write(ctx, files...)
-}
+func (p *Pair) Write(ctx context.Context, path string) error { return p.files().Write(ctx, path) }
 
 func (p *Pair) debug() (*provenance.DB, error) {
 	if p.Debug != nil {
@@ -145,13 +109,11 @@ func (p *Pair) Patch(weights map[string]Tensor) (*Pair, error) {
 		}
 		ws = append(ws, patch.Weight{Name: name, Array: weights[name].array()})
 	}
-	r, err := patch.Apply(p.Container, p.Descriptor, db, ws)
+	r, err := patch.Apply(p.files(), db, ws)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := r.DB.Write(&b); err != nil {
-		return nil, err
-	}
-	return &Pair{Container: r.Container, Descriptor: r.Descriptor, Debug: b.Bytes(), Report: p.Report}, nil
+	patched := newPair(r.Pair)
+	patched.Report = p.Report
+	return patched, nil
 }

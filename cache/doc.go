@@ -1,13 +1,11 @@
 // Package cache keeps compiled pairs in a folder, by the content that they were
 // compiled from.
 //
-// In: keys (KeyOf, over the compiler's version, its options and every file of a
-// model) and pairs. Out: the pairs again, byte for byte, or the news that there is
-// none.
+// In: keys (pair.KeyOf) and pairs. Out: container and descriptor again, byte for byte,
+// or the error that there is no entry. Debug databases are not kept.
 //
 // What always holds:
 //
-//   - A key covers everything that can change a byte of the pair.
 //   - An entry appears whole or not at all, whatever happens on the way, and any
 //     number of processes may read, write and collect one folder at one time: an
 //     entry is one file with its checksum, written beside its place and renamed.

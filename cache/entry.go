@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // An entry of the cache is one file, so that it is replaced whole:
@@ -31,34 +33,32 @@ const (
 // MaxEntryBytes bounds an entry of the cache.
 const MaxEntryBytes = 8 << 30
 
-// Pair is what an entry holds: the container of the engine's programs and the
-// descriptor of the calls around them.
-type Pair struct{ Container, Descriptor []byte }
-
 // EntryError is an entry of the cache that is not whole.
 type EntryError struct{ Path, Rule string }
 
 func (e *EntryError) Error() string { return "cache: entry " + e.Path + ": " + e.Rule }
 
 // entrySize is what a pair takes in the folder.
-func entrySize(p Pair) int64 {
+func entrySize(p pair.Pair) int64 {
 	return entryHeader + int64(len(p.Container)) + int64(len(p.Descriptor))
 }
 
-func entryPath(folder string, k Key) string { return filepath.Join(folder, k.String()+entrySuffix) }
+func entryPath(folder string, k pair.Key) string {
+	return filepath.Join(folder, k.String()+entrySuffix)
+}
 
 // readEntry reads an entry. An error is fs.ErrNotExist when there is none, an
 // *EntryError when it is not whole.
-func readEntry(folder string, k Key) (Pair, error) {
+func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 	path := entryPath(folder, k)
-	bad := func(format string, args ...any) (Pair, error) {
-		return Pair{}, &EntryError{path, fmt.Sprintf(format, args...)}
+	bad := func(format string, args ...any) (pair.Pair, error) {
+		return pair.Pair{}, &EntryError{path, fmt.Sprintf(format, args...)}
 	}
 	// failed is an error of the file system. The entry may go at any time: another
 	// process drops it, and there is none.
-	failed := func(what string, err error) (Pair, error) {
+	failed := func(what string, err error) (pair.Pair, error) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return Pair{}, err
+			return pair.Pair{}, err
 		}
 		return bad("%s%v", what, err)
 	}
@@ -104,12 +104,12 @@ func readEntry(folder string, k Key) (Pair, error) {
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], h[56:88]) {
 		return bad("the checksum is not that of the bytes")
 	}
-	return Pair{Container: body[:c:c], Descriptor: body[c:]}, nil
+	return pair.Pair{Container: body[:c:c], Descriptor: body[c:]}, nil
 }
 
 // writeEntry writes an entry so that nobody ever sees part of it. Whoever wrote the
 // same entry meanwhile wrote the same bytes.
-func writeEntry(folder string, k Key, p Pair) (err error) {
+func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	if n := entrySize(p); n > MaxEntryBytes {
 		return fmt.Errorf("cache: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
 	}

@@ -5,17 +5,19 @@ import (
 	"os"
 	"reflect"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // FuzzReadEntry: any file gives the pair that was written or an EntryError, and what
 // is read is as long as the file.
 func FuzzReadEntry(f *testing.F) {
-	var key Key
+	var key pair.Key
 	copy(key[:], "a key")
-	pair := Pair{Container: []byte("container"), Descriptor: []byte("descriptor")}
+	want := pair.Pair{Container: []byte("container"), Descriptor: []byte("descriptor")}
 	folder := f.TempDir()
 	path := entryPath(folder, key)
-	if err := writeEntry(folder, key, pair); err != nil {
+	if err := writeEntry(folder, key, want); err != nil {
 		f.Fatal(err)
 	}
 	whole, err := os.ReadFile(path)
@@ -37,7 +39,7 @@ func FuzzReadEntry(f *testing.F) {
 			t.Errorf("the error is %v", err)
 		case err == nil && len(p.Container)+len(p.Descriptor)+88 != len(b):
 			t.Errorf("%d and %d bytes of a file of %d", len(p.Container), len(p.Descriptor), len(b))
-		case err == nil && reflect.DeepEqual(b, whole) && !reflect.DeepEqual(p, pair):
+		case err == nil && reflect.DeepEqual(b, whole) && !reflect.DeepEqual(p, want):
 			t.Errorf("the pair is %q", p)
 		}
 	})

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // Store is a folder of entries. It holds no state but the folder's: any number of
@@ -25,7 +27,7 @@ type Store struct {
 
 // Get returns the pair of a key and notes its use. An error is fs.ErrNotExist when
 // there is none, an *EntryError when it is not whole.
-func (s Store) Get(k Key) (Pair, error) {
+func (s Store) Get(k pair.Key) (pair.Pair, error) {
 	p, err := readEntry(s.Folder, k)
 	if err == nil {
 		now := time.Now()
@@ -36,7 +38,7 @@ func (s Store) Get(k Key) (Pair, error) {
 
 // Put keeps a pair, and then drops what the bound leaves no room for: of an entry
 // that is larger than the bound itself nothing is kept, which is an error.
-func (s Store) Put(k Key, p Pair) error {
+func (s Store) Put(k pair.Key, p pair.Pair) error {
 	if n := entrySize(p); s.MaxBytes > 0 && n > s.MaxBytes {
 		return fmt.Errorf("cache: an entry of %d bytes in a cache of at most %d", n, s.MaxBytes)
 	}
@@ -51,11 +53,11 @@ func (s Store) Put(k Key, p Pair) error {
 }
 
 // Path is where the entry of a key is, or would be.
-func (s Store) Path(k Key) string { return entryPath(s.Folder, k) }
+func (s Store) Path(k pair.Key) string { return entryPath(s.Folder, k) }
 
 // Info is one entry as the folder lists it.
 type Info struct {
-	Key  Key
+	Key  pair.Key
 	Size int64     // bytes of its file
 	Used time.Time // when it was last got or put
 }
@@ -91,7 +93,7 @@ func (s Store) List() ([]Info, error) {
 	return out, nil
 }
 
-func keyOfName(name string) (k Key, ok bool) {
+func keyOfName(name string) (k pair.Key, ok bool) {
 	digits, ok := strings.CutSuffix(name, entrySuffix)
 	if !ok || len(digits) != hex.EncodedLen(len(k)) || digits != strings.ToLower(digits) {
 		return k, false
@@ -102,10 +104,10 @@ func keyOfName(name string) (k Key, ok bool) {
 
 // Verify reads the entry of a key without noting a use. Its errors are those of
 // Get.
-func (s Store) Verify(k Key) (Pair, error) { return readEntry(s.Folder, k) }
+func (s Store) Verify(k pair.Key) (pair.Pair, error) { return readEntry(s.Folder, k) }
 
 // Remove drops the entry of a key; that there is none is no error.
-func (s Store) Remove(k Key) error {
+func (s Store) Remove(k pair.Key) error {
 	if err := os.Remove(s.Path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -126,7 +128,7 @@ const staleAfter = time.Hour
 // Collect drops entries, those used longest ago first, until the others take no
 // more than maxBytes, and whatever interrupted writers left behind. What cannot be
 // dropped is an error, and the others are dropped all the same.
-func (s Store) Collect(maxBytes int64) (Collected, error) { return s.collect(maxBytes, Key{}) }
+func (s Store) Collect(maxBytes int64) (Collected, error) { return s.collect(maxBytes, pair.Key{}) }
 
 // sweep drops what interrupted writers left behind and returns how many files.
 func (s Store) sweep() (n int) {
@@ -163,7 +165,7 @@ func isTemporary(name string) bool {
 
 // collect drops entries until maxBytes hold the rest. keep was put just now: it
 // stays though the clock says that others are younger.
-func (s Store) collect(maxBytes int64, keep Key) (Collected, error) {
+func (s Store) collect(maxBytes int64, keep pair.Key) (Collected, error) {
 	var c Collected
 	list, err := s.List()
 	if err != nil {

@@ -12,17 +12,19 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zinc-compiler/zinc/pair"
 )
 
-func key(i int) (k Key) {
+func key(i int) (k pair.Key) {
 	copy(k[:], fmt.Sprintf("key %d", i))
 	return k
 }
 
 // pairOf returns a pair whose entry takes n bytes, all of which tell i.
-func pairOf(i, n int) Pair {
+func pairOf(i, n int) pair.Pair {
 	body := bytes.Repeat([]byte{byte(i)}, n-entryHeader)
-	return Pair{body[: len(body)/2 : len(body)/2], body[len(body)/2:]}
+	return pair.Pair{Container: body[: len(body)/2 : len(body)/2], Descriptor: body[len(body)/2:]}
 }
 
 func must(t testing.TB, err error) {

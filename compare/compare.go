@@ -126,7 +126,7 @@ func (p *pairing) unnamed(all []*Change) (out []*Change) {
 	if p.a.file == nil || p.b.file == nil || len(all) > 0 {
 		return nil
 	}
-	n := differing(p.a.container, p.b.container)
+	n := differing(p.a.pair.Container, p.b.pair.Container)
 	if p.a.file.Banner() != p.b.file.Banner() {
 		// The source has another name, whose length moves what follows.
 		n = 0

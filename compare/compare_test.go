@@ -33,10 +33,10 @@ func open(t *testing.T, path, name string) *Side {
 	return s
 }
 
-// pair returns the side of a model's pair alone, without debug database.
-func pair(t *testing.T, m *Side) *Side {
+// bare returns the side of a model's pair alone, without debug database.
+func bare(t *testing.T, m *Side) *Side {
 	t.Helper()
-	s, err := OpenPair(m.name+" compiled", m.container, m.descriptor, nil)
+	s, err := OpenPair(m.name+" compiled", m.pair, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestDigits(t *testing.T) {
 			if c.detail != "" && len(r.Changes) > 0 {
 				expectDetail(t, r.Changes[0].Details, c.detail)
 			}
-			expect(t, compared(t, pair(t, a), pair(t, b), Options{}), c.pairs...)
+			expect(t, compared(t, bare(t, a), bare(t, b), Options{}), c.pairs...)
 		})
 	}
 }
@@ -347,9 +347,9 @@ func TestBytes(t *testing.T) {
 		if !slices.Contains(owners, r.File+" "+r.Owner) {
 			owners = append(owners, r.File+" "+r.Owner)
 		}
-		x, y := a.container, b.container
+		x, y := a.pair.Container, b.pair.Container
 		if r.File == "descriptor" {
-			x, y = a.descriptor, b.descriptor
+			x, y = a.pair.Descriptor, b.pair.Descriptor
 		}
 		if x[r.A] == y[r.B] {
 			t.Errorf("%+v begins with a byte that is the same", r)
@@ -380,7 +380,7 @@ func TestWhisper(t *testing.T) {
 			"  ir: conv var_45_cast changed")
 		expectDetail(t, r.Changes[0].Details, "1 of 442368 values: first [0, 333, 1] ")
 		expectDetail(t, r.Changes[0].Effects[0].Details, "values: 1 of 442368 halfwords")
-		expect(t, compared(t, pair(t, a), pair(t, b), Options{}), "constants: coefficients of task 1 of net changed")
+		expect(t, compared(t, bare(t, a), bare(t, b), Options{}), "constants: coefficients of task 1 of net changed")
 	})
 	t.Run("epsilon", func(t *testing.T) {
 		line := regexp.MustCompile(`(var_71_to_fp16 = const.*)\(0x1\.5p-17\)`)
@@ -401,7 +401,7 @@ func TestWhisper(t *testing.T) {
 				t.Errorf("%q", e.Details)
 			}
 		}
-		expect(t, compared(t, pair(t, a), pair(t, b), Options{}), "tasks: task 6 of net changed",
+		expect(t, compared(t, bare(t, a), bare(t, b), Options{}), "tasks: task 6 of net changed",
 			"tasks: task 157 of net changed")
 	})
 	t.Run("order", func(t *testing.T) {
@@ -420,7 +420,7 @@ func TestWhisper(t *testing.T) {
 				t.Errorf("effect %s %q", s, e.Details)
 			}
 		}
-		expect(t, compared(t, pair(t, a), pair(t, b), Options{}),
+		expect(t, compared(t, bare(t, a), bare(t, b), Options{}),
 			"tasks: task 12 of net moved", "tasks: addresses moved", "container: section __DATA,__bss changed")
 	})
 	t.Run("operation", func(t *testing.T) {

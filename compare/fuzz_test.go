@@ -29,15 +29,15 @@ func FuzzPairs(f *testing.F) {
 	f.Add(uint32(0x10), uint64(0xff), false)
 	f.Add(uint32(0x900), uint64(1)<<40, false)
 	f.Add(uint32(100), uint64(3), true)
-	for at := uint32(0); int(at) < len(m.container); at += uint32(len(m.container) / 200) {
+	for at := uint32(0); int(at) < len(m.pair.Container); at += uint32(len(m.pair.Container) / 200) {
 		f.Add(at, uint64(1)<<(at%61), false)
 	}
-	right, err := OpenPair("right", m.container, m.descriptor, nil)
+	right, err := OpenPair("right", m.pair, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, at uint32, mask uint64, second bool) {
-		container, descriptor := m.container, m.descriptor
+		p := m.pair
 		change := func(b []byte) []byte {
 			b = append([]byte(nil), b...)
 			for i := range 8 {
@@ -46,20 +46,21 @@ func FuzzPairs(f *testing.F) {
 			return b
 		}
 		if second {
-			descriptor = change(descriptor)
+			p.Descriptor = change(p.Descriptor)
 		} else {
-			container = change(container)
+			p.Container = change(p.Container)
 		}
-		s, err := OpenPair("fuzzed", container, descriptor, nil)
+		s, err := OpenPair("fuzzed", p, nil)
 		if err != nil {
 			return
 		}
 		r, err := Compare(t.Context(), right, s, Options{})
-		if err == nil && !r.Same && string(container) == string(m.container) &&
-			string(descriptor) == string(m.descriptor) {
+		if err == nil && !r.Same && string(p.Container) == string(m.pair.Container) &&
+			string(p.Descriptor) == string(m.pair.Descriptor) {
 			t.Errorf("equal bytes differ: %q", lines(r.Changes))
 		}
-		if err == nil && r.Same && s.file.Banner() == m.file.Banner() && string(container) != string(m.container) {
+		if err == nil && r.Same && s.file.Banner() == m.file.Banner() &&
+			string(p.Container) != string(m.pair.Container) {
 			t.Error("a container that differs is called the same")
 		}
 		Bytes(right, s)

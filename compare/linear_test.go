@@ -40,7 +40,7 @@ func TestLinear(t *testing.T) {
 		side func(*testing.T, *Side) *Side
 	}{
 		{"models", func(_ *testing.T, s *Side) *Side { return s }},
-		{"pairs", pair},
+		{"pairs", bare},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			took := func(n int) (bytes uint64) {

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/toolchain"
 	"github.com/zinc-compiler/zinc/verify"
@@ -96,11 +97,11 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 	for _, f := range r.Functions {
 		s.placed = append(s.placed, f.Placed)
 	}
-	c, d, err := verify.Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		return &verify.FaultError{Stage: "writing the pair", Err: err}
 	}
-	if err := s.load(c, d); err != nil {
+	if err := s.load(written); err != nil {
 		return &verify.FaultError{Stage: "reading the pair that was written", Err: err}
 	}
 	return nil
@@ -156,9 +157,9 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 			s.report = report
 		}
 	}
-	container, descriptor, err := written(r)
+	p, err := written(r)
 	if err == nil {
-		err = s.load(container, descriptor)
+		err = s.load(p)
 	}
 	if err != nil {
 		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
@@ -166,7 +167,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	}
 	if r.Database != "" {
 		// A database of another form or another container aligns nothing.
-		if db, err := provenance.Open(r.Database); err == nil && of(db, container) {
+		if db, err := provenance.Open(r.Database); err == nil && of(db, p.Container) {
 			s.db, s.told = db, db
 		}
 	}
@@ -174,14 +175,14 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 }
 
 // written reads the pair that an executable wrote.
-func written(r *toolchain.Result) (container, descriptor []byte, err error) {
-	if container, err = regularfile.Read(r.Container); err == nil {
-		descriptor, err = regularfile.Read(r.Descriptor)
+func written(r *toolchain.Result) (p pair.Pair, err error) {
+	if p.Container, err = regularfile.Read(r.Container); err == nil {
+		p.Descriptor, err = regularfile.Read(r.Descriptor)
 	}
 	if err != nil {
 		if what := errors.Unwrap(err); what != nil {
 			err = what // the folder is private
 		}
 	}
-	return container, descriptor, err
+	return p, err
 }

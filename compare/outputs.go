@@ -39,17 +39,12 @@ var errFound = errors.New("found")
 // outputs runs the functions that both sides have on the same inputs, one call each,
 // and compares the outputs and what the paired tasks give.
 func (p *pairing) outputs(ctx context.Context, o Options) (out []*Change, err error) {
-	if bytes.Equal(p.a.container, p.b.container) && bytes.Equal(p.a.descriptor, p.b.descriptor) {
+	if bytes.Equal(p.a.pair.Container, p.b.pair.Container) && bytes.Equal(p.a.pair.Descriptor, p.b.pair.Descriptor) {
 		return nil, nil // equal bytes give equal outputs
 	}
 	var m [2]*sim.Machine
 	for i, s := range []*Side{p.a, p.b} {
-		if s.descriptor == nil {
-			m[i], err = sim.LoadContainer(s.container)
-		} else {
-			m[i], err = sim.Load(s.container, s.descriptor)
-		}
-		if err != nil {
+		if m[i], err = sim.Open(s.pair); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 	}

@@ -69,9 +69,9 @@ func Bytes(a, b *Side) ([]Range, error) {
 			})
 		}
 	}
-	if a.descriptor != nil && b.descriptor != nil {
+	if !a.pair.Alone() && !b.pair.Alone() {
 		owner := func(int, int) string { return "descriptor" }
-		x, y := &region{data: a.descriptor, owner: owner}, &region{data: b.descriptor, owner: owner}
+		x, y := &region{data: a.pair.Descriptor, owner: owner}, &region{data: b.pair.Descriptor, owner: owner}
 		for _, r := range spans(x, y) {
 			r.File = "descriptor"
 			out = append(out, r)
@@ -206,10 +206,10 @@ func (s *Side) sections(out *[]region) {
 		}
 	}
 	sort.Slice(taken, func(i, j int) bool { return taken[i].lo < taken[j].lo })
-	taken = append(taken, span{int64(len(s.container)), int64(len(s.container))})
+	taken = append(taken, span{int64(len(s.pair.Container)), int64(len(s.pair.Container))})
 	at := int64(0)
 	for i, x := range taken {
-		if x.lo > at && x.lo <= int64(len(s.container)) {
+		if x.lo > at && x.lo <= int64(len(s.pair.Container)) {
 			name := "between sections"
 			switch {
 			case at == 0:
@@ -217,7 +217,12 @@ func (s *Side) sections(out *[]region) {
 			case i == len(taken)-1:
 				name = "symbols, strings and relocations"
 			}
-			*out = append(*out, region{key: name, off: at, data: s.container[at:x.lo], owner: s.inCommands(at, name)})
+			*out = append(*out, region{
+				key:   name,
+				off:   at,
+				data:  s.pair.Container[at:x.lo],
+				owner: s.inCommands(at, name),
+			})
 		}
 		at = max(at, x.hi)
 	}

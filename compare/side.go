@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -44,18 +45,17 @@ type Side struct {
 	noPlaces string   // why there are no places
 	noPlaced string   // why there is no program, where there is a pair
 
-	container  []byte
-	descriptor []byte
-	file       *hwx.File
-	program    *e5.Program    // nil of a container alone
-	db         *provenance.DB // what parts are aligned by, nil where both sides do not have one
-	told       *provenance.DB // what names them, nil for none
-	memo       map[provenance.NodeID][]string
-	chains     []chain // decoded tasks, once asked for
-	decoded    bool
-	undecoded  error                // why they do not decode
-	renamed    map[string]string    // of side A: as pairing has it
-	sums       map[[2]uint64]string // digests of stretches of the constants, by offset and size
+	pair      pair.Pair
+	file      *hwx.File
+	program   *e5.Program    // nil of a container alone
+	db        *provenance.DB // what parts are aligned by, nil where both sides do not have one
+	told      *provenance.DB // what names them, nil for none
+	memo      map[provenance.NodeID][]string
+	chains    []chain // decoded tasks, once asked for
+	decoded   bool
+	undecoded error                // why they do not decode
+	renamed   map[string]string    // of side A: as pairing has it
+	sums      map[[2]uint64]string // digests of stretches of the constants, by offset and size
 }
 
 // Summary names a side.
@@ -68,16 +68,16 @@ type Summary struct {
 	NoPair    string   `json:"no_pair,omitempty"`
 }
 
-// OpenPair takes the bytes of a container and of the descriptor beside it, nil for
-// none, and the debug database of the container, nil for none; the slices must stay
-// unchanged while the Side is used. Errors are those of hwx.Read and e5.Read, and a
+// OpenPair takes a pair, or a container that stands alone, and the debug database of
+// the container, nil for none; the bytes must stay unchanged while the Side is used. Errors are
+// those of hwx.Read and e5.Read, and a
 // database of another container.
-func OpenPair(name string, container, descriptor []byte, db *provenance.DB) (*Side, error) {
+func OpenPair(name string, p pair.Pair, db *provenance.DB) (*Side, error) {
 	s := &Side{name: name, db: db, told: db}
-	if db != nil && !of(db, container) {
+	if db != nil && !of(db, p.Container) {
 		return nil, errors.New(name + ": the debug database is of another container; compile both together")
 	}
-	if err := s.load(container, descriptor); err != nil {
+	if err := s.load(p); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
@@ -87,18 +87,18 @@ func OpenPair(name string, container, descriptor []byte, db *provenance.DB) (*Si
 func of(db *provenance.DB, container []byte) bool { return db.SHA256 == sha256.Sum256(container) }
 
 // load reads a pair. On an error the side is as it was.
-func (s *Side) load(container, descriptor []byte) error {
-	file, err := hwx.Read(container)
+func (s *Side) load(p pair.Pair) error {
+	file, err := hwx.Read(p.Container)
 	if err != nil {
 		return err
 	}
 	var program *e5.Program
-	if descriptor != nil {
-		if program, err = e5.Read(descriptor); err != nil {
+	if !p.Alone() {
+		if program, err = e5.Read(p.Descriptor); err != nil {
 			return fmt.Errorf("the descriptor beside it: %w", err)
 		}
 	}
-	s.container, s.descriptor, s.file, s.program = container, descriptor, file, program
+	s.pair, s.file, s.program = p, file, program
 	s.memo = map[provenance.NodeID][]string{}
 	for _, t := range target.All {
 		if s.target == nil && t.Subtype == file.Header.CPUSubtype {

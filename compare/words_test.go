@@ -8,13 +8,14 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // foreign is a pair of digits whose container says another CPU subtype, with its
 // task section changed.
 func foreign(t *testing.T, m *Side, change func(text []byte)) *Side {
 	t.Helper()
-	b := bytes.Clone(m.container)
+	b := bytes.Clone(m.pair.Container)
 	const subtype = 8 // of the Mach-O header
 	binary.LittleEndian.PutUint32(b[subtype:], hwx.SubtypeH13+1)
 	if change != nil {
@@ -25,7 +26,7 @@ func foreign(t *testing.T, m *Side, change func(text []byte)) *Side {
 		x := f.Section(hwx.SegText, hwx.SectText)
 		change(b[x.Offset : uint64(x.Offset)+x.Size])
 	}
-	s, err := OpenPair("foreign", b, m.descriptor, nil)
+	s, err := OpenPair("foreign", pair.Pair{Container: b, Descriptor: m.pair.Descriptor}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,14 +109,14 @@ func TestWords(t *testing.T) {
 	})
 	// Tasks of a target with a field table that do not decode are compared as words too.
 	t.Run("damaged", func(t *testing.T) {
-		b := bytes.Clone(m.container)
+		b := bytes.Clone(m.pair.Container)
 		x := m.file.Section(hwx.SegText, hwx.SectText)
 		put(t, m, 2, 10, 0xffffffff)(b[x.Offset : uint64(x.Offset)+x.Size])
-		s, err := OpenPair("damaged", b, m.descriptor, nil)
+		s, err := OpenPair("damaged", pair.Pair{Container: b, Descriptor: m.pair.Descriptor}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := compared(t, pair(t, m), s, Options{})
+		r := compared(t, bare(t, m), s, Options{})
 		got := only(Tasks, r.Changes)
 		if len(got) != 1 || got[0].Subject != "task 2 of net" || !strings.Contains(noteOf(r, Tasks),
 			"its tasks do not decode") {

@@ -15,7 +15,7 @@ import (
 func TestHugeProducts(t *testing.T) {
 	for _, c := range [][]int64{{65536, 65536, 1, 1}, {2048, 2048, 1, 1}} {
 		begin := time.Now()
-		r, _, _ := pair(t, compile.Options{}, func(g *irbuild.Graph) {
+		r, _ := built(t, compile.Options{}, func(g *irbuild.Graph) {
 			g.Output(g.Op("matmul", "x", g.Input(c...), "y", g.Input(c...)))
 		})
 		if r.Report.CPUOps != 1 || r.Report.EngineOps != 0 {
@@ -29,7 +29,7 @@ func TestHugeProducts(t *testing.T) {
 
 // A linear layer of no inputs has an empty weight, which no factor folds into.
 func TestEmptyWeight(t *testing.T) {
-	pair(t, compile.Options{}, func(g *irbuild.Graph) {
+	built(t, compile.Options{}, func(g *irbuild.Graph) {
 		w := g.Const(&ir.Const{Type: ir.TensorOf(ir.FP16, 0, 4)})
 		g.Output(g.Op("mul", "x", g.Op("linear", "x", g.Input(2, 4), "weight", w), "y", 2.0))
 	})

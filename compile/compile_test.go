@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,13 +16,23 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// pair compiles what build writes and returns the result with both files.
-func pair(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (r *compile.Result, container,
-	descriptor []byte) {
+// written returns the bytes of a result.
+func written(t testing.TB, r *compile.Result) pair.Pair {
+	t.Helper()
+	p, err := r.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// built compiles what build makes and returns the result with its bytes.
+func built(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (*compile.Result, pair.Pair) {
 	t.Helper()
 	g := irbuild.New(1)
 	build(g)
@@ -33,15 +44,7 @@ func pair(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (r *com
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if _, err := r.HWX.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	descriptor, err = e5.Bytes(r.E5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, b.Bytes(), descriptor
+	return r, written(t, r)
 }
 
 // opNames lists the chain of the descriptor's function.
@@ -70,8 +73,8 @@ func identity(g *irbuild.Graph) {
 // 23.6 with their sizes and protections, scratch aside, coefficient 1.0 in 64 places, and gives
 // its input bit for bit.
 func TestIdentity(t *testing.T) {
-	r, container, descriptor := pair(t, compile.Options{SplitKernel: true}, identity)
-	f, err := hwx.Read(container)
+	r, p := built(t, compile.Options{SplitKernel: true}, identity)
+	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +126,7 @@ func TestIdentity(t *testing.T) {
 	if ones != 64 {
 		t.Errorf("%d coefficients are 1.0, want 64", ones)
 	}
-	m, err := sim.Load(container, descriptor)
+	m, err := sim.Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,15 +175,15 @@ func block(g *irbuild.Graph) {
 func TestDeterminism(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, split := range []bool{false, true} {
-		var first, second []byte
+		var first pair.Pair
 		for _, procs := range []int{1, 2, 4} {
 			for _, workers := range []int{0, 1, 2, 7} {
 				runtime.GOMAXPROCS(procs)
-				_, c, d := pair(t, compile.Options{SplitKernel: split, Workers: workers}, block)
-				if first == nil {
-					first, second = c, d
+				_, p := built(t, compile.Options{SplitKernel: split, Workers: workers}, block)
+				if first.Container == nil {
+					first = p
 				}
-				if !bytes.Equal(c, first) || !bytes.Equal(d, second) {
+				if !reflect.DeepEqual(p, first) {
 					t.Fatalf("split %t: %d processors and %d workers give other bytes", split, procs, workers)
 				}
 			}
@@ -191,11 +194,11 @@ func TestDeterminism(t *testing.T) {
 // TestDescriptorSize: the descriptor says nothing of a layer's inner size.
 func TestDescriptorSize(t *testing.T) {
 	size := func(inner int64) int {
-		_, _, d := pair(t, compile.Options{}, func(g *irbuild.Graph) {
+		_, p := built(t, compile.Options{}, func(g *irbuild.Graph) {
 			h := g.Op("linear", "x", g.Input(1, 64), "weight", g.Weights(inner, 64))
 			g.Output(g.Op("linear", "x", g.Op("relu", "x", h), "weight", g.Weights(64, inner)))
 		})
-		return len(d)
+		return len(p.Descriptor)
 	}
 	if a, b := size(64), size(256); a != b {
 		t.Errorf("%d bytes with an inner size of 64, %d with 256", a, b)
@@ -265,7 +268,7 @@ func TestChains(t *testing.T) {
 		}, dispatches: 1, calls: 0, task: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, container, descriptor := pair(t, compile.Options{VerifyEach: true}, c.build)
+			r, p := built(t, compile.Options{VerifyEach: true}, c.build)
 			if got := opNames(r.E5); c.chain != "" && got != c.chain {
 				t.Errorf("chain %s, want %s", got, c.chain)
 			}
@@ -274,7 +277,7 @@ func TestChains(t *testing.T) {
 				t.Errorf("%d dispatches, %d CPU calls, %d tasks; want %d, %d, %d", r.Report.Dispatches,
 					r.Report.CPUCalls, r.Report.Tasks, c.dispatches, c.calls, c.task)
 			}
-			if _, err := sim.Load(container, descriptor); err != nil {
+			if _, err := sim.Open(p); err != nil {
 				t.Error(err)
 			}
 		})
@@ -283,7 +286,7 @@ func TestChains(t *testing.T) {
 
 // TestReport: every operation is somewhere, with a reason where that is the CPU.
 func TestReport(t *testing.T) {
-	r, _, _ := pair(t, compile.Options{}, block)
+	r, _ := built(t, compile.Options{}, block)
 	engine, cpu := 0, 0
 	for _, o := range r.Report.Ops {
 		switch o.Unit {
@@ -353,8 +356,8 @@ func TestRefused(t *testing.T) {
 }
 
 // run loads and runs a pair on ones; it must not panic whatever the bytes.
-func run(container, descriptor []byte) error {
-	m, err := sim.Load(container, descriptor)
+func run(p pair.Pair) error {
+	m, err := sim.Open(p)
 	if err != nil {
 		return err
 	}
@@ -376,23 +379,26 @@ func run(container, descriptor []byte) error {
 // TestDamaged: half a pair, halves of two pairs, a cut container and flipped
 // bits are errors, never panics.
 func TestDamaged(t *testing.T) {
-	_, container, descriptor := pair(t, compile.Options{}, block)
-	if err := run(container, descriptor); err != nil {
+	_, whole := built(t, compile.Options{}, block)
+	if err := run(whole); err != nil {
 		t.Fatal(err)
 	}
-	_, other, otherDescriptor := pair(t, compile.Options{}, identity)
-	for _, c := range [][2][]byte{{container, otherDescriptor}, {other, descriptor}} {
-		if err := run(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "SHA-256") {
+	container, descriptor := whole.Container, whole.Descriptor
+	_, other := built(t, compile.Options{}, identity)
+	for _, p := range []pair.Pair{
+		{Container: container, Descriptor: other.Descriptor}, {Container: other.Container, Descriptor: descriptor},
+	} {
+		if err := run(p); err == nil || !strings.Contains(err.Error(), "SHA-256") {
 			t.Errorf("halves of two pairs: %v", err)
 		}
 	}
 	for n := 0; n < len(container); n += 64 {
-		if err := run(container[:n], descriptor); err == nil {
+		if err := run(pair.Pair{Container: container[:n], Descriptor: descriptor}); err == nil {
 			t.Errorf("a container cut at byte %#x runs", n)
 		}
 	}
 	for n := 0; n < len(descriptor); n += 7 {
-		if err := run(container, descriptor[:n]); err == nil {
+		if err := run(pair.Pair{Container: container, Descriptor: descriptor[:n]}); err == nil {
 			t.Errorf("a descriptor cut at byte %#x runs", n)
 		}
 	}
@@ -401,7 +407,7 @@ func TestDamaged(t *testing.T) {
 	for i := 0; i < len(container); i += 97 {
 		c := bytes.Clone(container)
 		c[i] ^= 1 << (i % 8)
-		if err := run(c, descriptor); err == nil {
+		if err := run(pair.Pair{Container: c, Descriptor: descriptor}); err == nil {
 			t.Errorf("a container with bit %d of byte %#x flipped runs", i%8, i)
 		}
 	}
@@ -409,7 +415,7 @@ func TestDamaged(t *testing.T) {
 	for i := 0; i < len(descriptor); i += 5 {
 		d := bytes.Clone(descriptor)
 		d[i] ^= 1 << (i % 8)
-		if err := run(container, d); err != nil {
+		if err := run(pair.Pair{Container: container, Descriptor: d}); err != nil {
 			refused++
 		}
 	}

@@ -1,7 +1,6 @@
 package compile_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -11,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -62,42 +61,37 @@ func sharing(t *testing.T, names ...string) string {
 	return dir
 }
 
-// bytesOf compiles the model of a folder and returns the bytes of the pair.
-func bytesOf(t *testing.T, dir string, o compile.Options) (r *compile.Result, container, descriptor []byte) {
+// bytesOf compiles the model of a folder and returns the result with its bytes.
+func bytesOf(t *testing.T, dir string, o compile.Options) (*compile.Result, pair.Pair) {
 	t.Helper()
 	m, err := frontend.Open(filepath.Join(dir, "model.mil"), frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if r, err = compile.Compile(context.Background(), m.Program, o); err != nil {
+	r, err := compile.Compile(context.Background(), m.Program, o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if _, err := r.HWX.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	if descriptor, err = e5.Bytes(r.E5); err != nil {
-		t.Fatal(err)
-	}
-	return r, b.Bytes(), descriptor
+	return r, written(t, r)
 }
 
 func TestFunctionsShareWeights(t *testing.T) {
 	const weights = 2 * 2048 * 2560
 	dir := sharing(t, "first", "second")
-	_, one, oneE5 := bytesOf(t, dir, compile.Options{Func: "second"})
-	r, both, bothE5 := bytesOf(t, dir, compile.Options{})
-	if len(one) < weights {
-		t.Fatalf("one function makes a container of %d bytes, its weights alone are %d", len(one), weights)
+	_, one := bytesOf(t, dir, compile.Options{Func: "second"})
+	r, both := bytesOf(t, dir, compile.Options{})
+	if len(one.Container) < weights {
+		t.Fatalf("one function makes a container of %d bytes, its weights alone are %d", len(one.Container), weights)
 	}
-	if more := len(both) - len(one); more > 64<<10 {
+	if more := len(both.Container) - len(one.Container); more > 64<<10 {
 		t.Errorf("the second function makes the container %d bytes longer", more)
 	}
-	if r.Report.CPUOps != 0 || len(oneE5) > 64<<10 || len(bothE5) > 64<<10 {
-		t.Errorf("%d operations on the CPU, descriptors of %d and %d bytes", r.Report.CPUOps, len(oneE5), len(bothE5))
+	if r.Report.CPUOps != 0 || len(one.Descriptor) > 64<<10 || len(both.Descriptor) > 64<<10 {
+		t.Errorf("%d operations on the CPU, descriptors of %d and %d bytes", r.Report.CPUOps, len(one.Descriptor),
+			len(both.Descriptor))
 	}
-	m, err := sim.Load(both, bothE5)
+	m, err := sim.Open(both)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +122,7 @@ func TestFunctionsShareWeights(t *testing.T) {
 	if negative < 500 || negative > 2000 {
 		t.Errorf("%d of 2560 elements of the product are negative", negative)
 	}
-	alone, err := sim.Load(one, oneE5)
+	alone, err := sim.Open(one)
 	if err != nil {
 		t.Fatal(err)
 	}

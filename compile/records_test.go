@@ -32,8 +32,8 @@ func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
 // TestIdentityTasks: the tasks of the identity layer as table 23.7 reads them,
 // and as version-10 images and records, which rebuild them.
 func TestIdentityTasks(t *testing.T) {
-	_, container, _ := pair(t, compile.Options{SplitKernel: true}, identity)
-	text, chain := chainOf(t, container)
+	_, p := built(t, compile.Options{SplitKernel: true}, identity)
+	text, chain := chainOf(t, p.Container)
 	if len(text) != 0x474 || len(chain) != 2 || chain[1].Off != 0x200 {
 		t.Fatalf("%#x bytes with %d tasks, want 0x474 with two, the second at 0x200", len(text), len(chain))
 	}
@@ -134,8 +134,8 @@ func TestIdentityTasks(t *testing.T) {
 // TestBlockRecords: the tasks of a graph that uses most of the house go through
 // images and records to the same words.
 func TestBlockRecords(t *testing.T) {
-	_, container, _ := pair(t, compile.Options{}, block)
-	f, err := hwx.Read(container)
+	_, p := built(t, compile.Options{}, block)
+	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package compile_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -40,15 +39,7 @@ func compiled(t testing.TB, funcs string, o compile.Options) (*compile.Result, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	if _, err := r.HWX.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	d, err := e5.Bytes(r.E5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := sim.Load(b.Bytes(), d)
+	m, err := sim.Open(written(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // A container holds the model's weights, so a pair waits in temporary files for
@@ -62,6 +63,15 @@ func (s *spilled) window(off, n int64) ([]byte, error) {
 		err = nil
 	}
 	return b, err
+}
+
+// read reads the pair back.
+func (f *pairFiles) read() (p pair.Pair, err error) {
+	if p.Container, err = f.container.window(0, f.container.size); err != nil {
+		return p, err
+	}
+	p.Descriptor, err = f.descriptor.window(0, f.descriptor.size)
+	return p, err
 }
 
 func (p *pairFiles) close() (err error) {

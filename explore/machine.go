@@ -5,10 +5,10 @@ import (
 	"errors"
 
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
 // engines are what runs a pair, as `zinc run --engine` names them, the default
@@ -26,15 +26,16 @@ type loaded struct {
 }
 
 // load makes a pair ready for one of the engines. Either gives the same bits.
-func (s *Server) load(container, descriptor []byte, by string, mode numerics.Mode) (_ *loaded, err error) {
+func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics.Mode) (_ *loaded, err error) {
 	calls := int64(s.limits.Buffers)
+	machine, err := sim.Open(p)
+	if err != nil {
+		return nil, err
+	}
 	if by == "direct" {
-		m, err := sim.Load(container, descriptor)
-		if err != nil {
-			return nil, err
-		}
-		return &loaded{m, func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error) {
-			return m.Run(ctx, in, sim.Options{Numerics: mode, CallBytes: calls})
+		return &loaded{machine, func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor,
+			error) {
+			return machine.Run(ctx, in, sim.Options{Numerics: mode, CallBytes: calls})
 		}, func() error { return nil }}, nil
 	}
 	device, err := stack.New(stack.Options{Numerics: sim.EngineNumerics(mode), CallBytes: calls})
@@ -50,11 +51,11 @@ func (s *Server) load(container, descriptor []byte, by string, mode numerics.Mod
 	if err != nil {
 		return nil, err
 	}
-	m, err := process.Load(e5rt.Pair{Container: container, Descriptor: descriptor})
+	m, err := process.Load(ctx, machine)
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{m.Machine(), m.Run, func() error {
+	return &loaded{machine, m.Run, func() error {
 		return errors.Join(m.Close(), process.Close(), device.Close())
 	}}, nil
 }

@@ -110,15 +110,11 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	ctx, stop, explain := s.limits.guard(ctx, "running")
 	defer stop()
 	defer s.rescue("running "+v.model.Name, &err)
-	container, err := v.files.container.window(0, v.files.container.size)
+	p, err := v.files.read()
 	if err != nil {
 		return nil, nil, &faultError{err}
 	}
-	descriptor, err := v.files.descriptor.window(0, v.files.descriptor.size)
-	if err != nil {
-		return nil, nil, &faultError{err}
-	}
-	r, err := s.load(container, descriptor, q.Engine, mode)
+	r, err := s.load(ctx, p, q.Engine, mode)
 	if err != nil {
 		// An operand that is too large is the model's; all else is a fault.
 		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}

@@ -46,11 +46,11 @@ func repeats(t *testing.T, c *Cut, in tensors, e *Evidence) {
 	if e.By == ByANE {
 		got, err = interp.Run(ctx, r.Reference, in, interp.Options{Numerics: numerics.ANE})
 	} else {
-		container, descriptor, perr := verify.Pair(r)
+		written, perr := r.Pair()
 		if perr != nil {
 			t.Fatal(perr)
 		}
-		machine, lerr := sim.Load(container, descriptor)
+		machine, lerr := sim.Open(written)
 		if lerr != nil {
 			t.Fatal(lerr)
 		}

@@ -350,11 +350,11 @@ func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int
 	if err != nil {
 		return nil, err
 	}
-	container, descriptor, err := verify.Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		return nil, err
 	}
-	m, err := sim.Load(container, descriptor)
+	m, err := sim.Open(written)
 	if err != nil {
 		return nil, err
 	}

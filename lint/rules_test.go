@@ -16,7 +16,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // parseRanges reads NAME=LO:HI words.
@@ -96,11 +95,11 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	container, descriptor, err := verify.Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := sim.Load(container, descriptor)
+	m, err := sim.Open(written)
 	if err != nil {
 		t.Fatal(err)
 	}

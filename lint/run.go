@@ -151,11 +151,11 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	container, descriptor, err := verify.Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		return nil, &verify.FaultError{Stage: "writing the pair", Err: err}
 	}
-	m, err := sim.Load(container, descriptor)
+	m, err := sim.Open(written)
 	if err != nil {
 		return nil, &verify.FaultError{Stage: "loading the pair that was written", Err: err}
 	}

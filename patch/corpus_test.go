@@ -15,20 +15,20 @@ import (
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/patch"
 	"github.com/zinc-compiler/zinc/provenance"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
-// pair is a compiled model with its database.
-type pair struct {
-	container, descriptor []byte
-	db                    *provenance.DB
+// model is a compiled model with its database.
+type model struct {
+	pair.Pair
+	db *provenance.DB
 }
 
 // build compiles a model with its database. Constants that it changes are changed
 // first.
-func build(t testing.TB, path string, change func(p *ir.Program)) *pair {
+func build(t testing.TB, path string, change func(p *ir.Program)) *model {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
@@ -46,8 +46,8 @@ func build(t testing.TB, path string, change func(p *ir.Program)) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{db: r.Provenance}
-	if p.container, p.descriptor, err = verify.Pair(r); err != nil {
+	p := &model{db: r.Provenance}
+	if p.Pair, err = r.Pair(); err != nil {
 		t.Fatal(err)
 	}
 	// As it comes from a file.
@@ -106,14 +106,14 @@ func TestCorpus(t *testing.T) {
 					Name:  fn + "/" + v.Name,
 					Array: npy.Array{Type: "f2", Shape: v.Type.Shape, Data: v.Const.Data},
 				}
-				r, err := patch.Apply(p.container, p.descriptor, p.db, []patch.Weight{w})
+				r, err := patch.Apply(p.Pair, p.db, []patch.Weight{w})
 				no := (*patch.Refusal)(nil)
 				switch {
 				case errors.As(err, &no):
 					refused[quoted.ReplaceAllString(no.Reason, "NAME")]++
 				case err != nil:
 					refused[quoted.ReplaceAllString(err.Error(), "NAME")]++
-				case !bytes.Equal(r.Container, p.container) || !bytes.Equal(r.Descriptor, p.descriptor):
+				case !bytes.Equal(r.Container, p.Container) || !bytes.Equal(r.Descriptor, p.Descriptor):
 					t.Errorf("%s with the values that it has changes bytes", w.Name)
 				default:
 					patched = append(patched, w)
@@ -143,13 +143,13 @@ func TestCorpus(t *testing.T) {
 					}
 				})
 			})
-			r, err := patch.Apply(p.container, p.descriptor, p.db, patched)
+			r, err := patch.Apply(p.Pair, p.db, patched)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(r.Container, want.container) || !bytes.Equal(r.Descriptor, want.descriptor) {
+			if !bytes.Equal(r.Container, want.Container) || !bytes.Equal(r.Descriptor, want.Descriptor) {
 				t.Errorf("the pair is not what the new values compile to: %s", difference(t, r.Container,
-					want.container))
+					want.Container))
 			}
 		})
 	}

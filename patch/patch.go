@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -46,9 +47,9 @@ type Change struct {
 
 // Result is a patched pair.
 type Result struct {
-	Container, Descriptor []byte
-	DB                    *provenance.DB // of this pair
-	Changes               []Change       // one a weight, in the order that they were given
+	pair.Pair
+	DB      *provenance.DB // Pair.Debug, read
+	Changes []Change       // one a weight, in the order that they were given
 }
 
 // patcher is the state of one call.
@@ -87,16 +88,16 @@ type weight struct {
 
 // Apply patches a pair. The inputs are not changed. Errors are a *Refusal, or say
 // what is wrong with the files.
-func Apply(container, descriptor []byte, db *provenance.DB, ws []Weight) (*Result, error) {
-	if sum := sha256.Sum256(container); sum != db.SHA256 {
+func Apply(old pair.Pair, db *provenance.DB, ws []Weight) (*Result, error) {
+	if sum := sha256.Sum256(old.Container); sum != db.SHA256 {
 		return nil, fmt.Errorf("the debug database is of the container with SHA-256 %x, this one has %x; compile "+
 			"both together", db.SHA256, sum)
 	}
-	f, err := hwx.Read(container)
+	f, err := hwx.Read(old.Container)
 	if err != nil {
 		return nil, err
 	}
-	p := &patcher{db: db, file: f, container: bytes.Clone(container), writes: map[place]*write{}}
+	p := &patcher{db: db, file: f, container: bytes.Clone(old.Container), writes: map[place]*write{}}
 	if err := p.sections(); err != nil {
 		return nil, err
 	}
@@ -122,15 +123,20 @@ func Apply(container, descriptor []byte, db *provenance.DB, ws []Weight) (*Resul
 		return nil, err
 	}
 	p.apply()
-	r := &Result{Container: p.container}
+	r := &Result{Pair: pair.Pair{Container: p.container}}
 	for _, w := range p.weights {
 		r.Changes = append(r.Changes, w.change)
 	}
-	old, sum := hex.EncodeToString(db.SHA256[:]), sha256.Sum256(p.container)
-	r.Descriptor = bytes.ReplaceAll(descriptor, []byte(old), []byte(hex.EncodeToString(sum[:])))
+	was, sum := hex.EncodeToString(db.SHA256[:]), sha256.Sum256(p.container)
+	r.Descriptor = bytes.ReplaceAll(old.Descriptor, []byte(was), []byte(hex.EncodeToString(sum[:])))
 	copied := *db
 	copied.SHA256 = sum
 	r.DB = &copied
+	var debug bytes.Buffer
+	if err := r.DB.Write(&debug); err != nil {
+		return nil, err
+	}
+	r.Debug = debug.Bytes()
 	return r, nil
 }
 

@@ -17,10 +17,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/patch"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // graph is a program whose weights the tests change: w, and bias where it has one.
@@ -37,7 +37,7 @@ func (g *graph) weight(name string, shape ...int64) *ir.Value {
 }
 
 // made compiles what build makes, with new values for some weights.
-func made(t testing.TB, build func(g *graph), values map[string][]byte) *pair {
+func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 	t.Helper()
 	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
 	build(g)
@@ -49,8 +49,8 @@ func made(t testing.TB, build func(g *graph), values map[string][]byte) *pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{db: r.Provenance}
-	if p.container, p.descriptor, err = verify.Pair(r); err != nil {
+	p := &model{db: r.Provenance}
+	if p.Pair, err = r.Pair(); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -179,24 +179,24 @@ func TestAsCompiled(t *testing.T) {
 				values[w.Name] = w.Array.Data
 			}
 			want := made(t, c.build, values)
-			r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+			r, err := patch.Apply(old.Pair, old.db, ws)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bytes.Equal(r.Container, old.container) {
+			if bytes.Equal(r.Container, old.Container) {
 				t.Error("nothing changed")
 			}
-			if !bytes.Equal(r.Container, want.container) {
+			if !bytes.Equal(r.Container, want.Container) {
 				t.Errorf("the container is not what the new values compile to: %s", difference(t, r.Container,
-					want.container))
+					want.Container))
 			}
-			if !bytes.Equal(r.Descriptor, want.descriptor) {
+			if !bytes.Equal(r.Descriptor, want.Descriptor) {
 				t.Error("the descriptor is not what the new values compile to")
 			}
-			if !bytes.Equal(text(t, r.Container), text(t, old.container)) {
+			if !bytes.Equal(text(t, r.Container), text(t, old.Container)) {
 				t.Error("the tasks changed")
 			}
-			if _, err := sim.Load(r.Container, r.Descriptor); err != nil {
+			if _, err := sim.Open(r.Pair); err != nil {
 				t.Error(err)
 			}
 			for _, ch := range r.Changes {
@@ -209,11 +209,11 @@ func TestAsCompiled(t *testing.T) {
 			for i := range back {
 				back[i].Array.Data = original(c.build, back[i].Name)
 			}
-			again, err := patch.Apply(r.Container, r.Descriptor, r.DB, back)
+			again, err := patch.Apply(r.Pair, r.DB, back)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(again.Container, old.container) || !bytes.Equal(again.Descriptor, old.descriptor) {
+			if !bytes.Equal(again.Container, old.Container) || !bytes.Equal(again.Descriptor, old.Descriptor) {
 				t.Error("patched back it is another pair")
 			}
 		})
@@ -285,13 +285,13 @@ func TestExchanged(t *testing.T) {
 			Array: npy.Array{Type: "f2", Shape: []int64{8, 8, 1, 1}, Data: values[n]},
 		})
 	}
-	r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+	r, err := patch.Apply(old.Pair, old.db, ws)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(r.Container, want.container) {
+	if !bytes.Equal(r.Container, want.Container) {
 		t.Errorf("the container is not what the exchanged values compile to: %s", difference(t, r.Container,
-			want.container))
+			want.Container))
 	}
 }
 
@@ -382,7 +382,7 @@ func TestRefused(t *testing.T) {
 			if c.change != nil {
 				c.change(&ws[0])
 			}
-			if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(),
+			if _, err := patch.Apply(p.Pair, p.db, ws); err == nil || !strings.Contains(err.Error(),
 				c.want) {
 				t.Errorf("%v, want an error with %q", err, c.want)
 			}
@@ -390,12 +390,12 @@ func TestRefused(t *testing.T) {
 	}
 	p := made(t, conv(8, 8, 1, 12, 12, 1, 1), nil)
 	ws := arrays(conv(8, 8, 1, 12, 12, 1, 1), "w", "w")
-	if _, err := patch.Apply(p.container, p.descriptor, p.db, ws); err == nil || !strings.Contains(err.Error(),
+	if _, err := patch.Apply(p.Pair, p.db, ws); err == nil || !strings.Contains(err.Error(),
 		"given twice") {
 		t.Errorf("twice the same: %v", err)
 	}
 	other := made(t, conv(8, 8, 1, 12, 12, 3, 3), nil)
-	if _, err := patch.Apply(p.container, p.descriptor, other.db, ws[:1]); err == nil ||
+	if _, err := patch.Apply(p.Pair, other.db, ws[:1]); err == nil ||
 		errors.As(err, new(*patch.Refusal)) {
 		t.Errorf("another pair's database: %v", err)
 	}
@@ -406,11 +406,11 @@ func TestRefused(t *testing.T) {
 func TestHostileExtents(t *testing.T) {
 	build := conv(24, 40, 1, 20, 20, 3, 3)
 	p := made(t, build, nil)
-	f, err := hwx.Read(p.container)
+	f, err := hwx.Read(p.Container)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := p.container[f.Section(hwx.SegText, hwx.SectText).Offset:]
+	text := p.Container[f.Section(hwx.SegText, hwx.SectText).Offset:]
 	for i := range p.db.Tasks {
 		x := &p.db.Tasks[i]
 		words := make([]uint32, x.Words)
@@ -431,7 +431,7 @@ func TestHostileExtents(t *testing.T) {
 			binary.LittleEndian.PutUint32(text[x.Offset+4*uint64(w):], words[w])
 		}
 	}
-	p.db.SHA256 = sha256.Sum256(p.container)
+	p.db.SHA256 = sha256.Sum256(p.Container)
 	for i := range p.db.Statements {
 		p.db.Statements[i].Type, p.db.Statements[i].Shape = "", nil
 	}
@@ -441,7 +441,7 @@ func TestHostileExtents(t *testing.T) {
 			// One element stands for any number of outputs.
 			ws[0].Array.Shape, ws[0].Array.Data = []int64{1}, ws[0].Array.Data[:2]
 		}
-		_, err := patch.Apply(p.container, p.descriptor, p.db, ws)
+		_, err := patch.Apply(p.Pair, p.db, ws)
 		if !errors.As(err, new(*patch.Refusal)) || !strings.Contains(err.Error(),
 			"bytes of coefficients, the pair has") {
 			t.Errorf("%s: %v", name, err)
@@ -469,14 +469,14 @@ func TestValues(t *testing.T) {
 			if len(ws) == 2 && bytes.Equal(ws[0].Array.Data, ws[1].Array.Data) {
 				continue // TestBecameEqual
 			}
-			r, err := patch.Apply(old.container, old.descriptor, old.db, ws)
+			r, err := patch.Apply(old.Pair, old.db, ws)
 			if err != nil {
 				t.Errorf("%s, %s: %v", c.name, name, err)
 				continue
 			}
-			if want := made(t, c.build, values); !bytes.Equal(r.Container, want.container) {
+			if want := made(t, c.build, values); !bytes.Equal(r.Container, want.Container) {
 				t.Errorf("%s, %s: the container is not what the values compile to: %s", c.name, name,
-					difference(t, r.Container, want.container))
+					difference(t, r.Container, want.Container))
 			}
 		}
 	}
@@ -495,7 +495,7 @@ func TestBecameEqual(t *testing.T) {
 	old := made(t, build, nil)
 	same := original(build, "v")
 	once := made(t, build, map[string][]byte{"w": same})
-	r, err := patch.Apply(old.container, old.descriptor, old.db, []patch.Weight{{Name: "w", Array: npy.Array{
+	r, err := patch.Apply(old.Pair, old.db, []patch.Weight{{Name: "w", Array: npy.Array{
 		Type:  "f2",
 		Shape: []int64{8, 8, 1, 1},
 		Data:  same,
@@ -503,8 +503,8 @@ func TestBecameEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := func(container, descriptor []byte) map[string]interp.Tensor {
-		m, err := sim.Load(container, descriptor)
+	ran := func(p pair.Pair) map[string]interp.Tensor {
+		m, err := sim.Open(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -526,12 +526,12 @@ func TestBecameEqual(t *testing.T) {
 		}
 		return out
 	}
-	if got, want := ran(r.Container, r.Descriptor), ran(once.container, once.descriptor); !reflect.DeepEqual(got,
+	if got, want := ran(r.Pair), ran(once.Pair); !reflect.DeepEqual(got,
 		want) {
 		t.Errorf("the outputs are %v, stored once %v", got, want)
 	}
 	// And apart again: the values are those of the old pair, whatever their names.
-	back, err := patch.Apply(r.Container, r.Descriptor, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{
+	back, err := patch.Apply(r.Pair, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{
 		Type:  "f2",
 		Shape: []int64{8, 8, 1, 1},
 		Data:  original(build, "w"),
@@ -539,7 +539,7 @@ func TestBecameEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := ran(back.Container, back.Descriptor), ran(old.container, old.descriptor); !reflect.DeepEqual(got,
+	if got, want := ran(back.Pair), ran(old.Pair); !reflect.DeepEqual(got,
 		want) {
 		t.Errorf("patched back the outputs are %v, they were %v", got, want)
 	}
@@ -553,7 +553,7 @@ func TestOldDatabase(t *testing.T) {
 		for i := range old.db.Statements {
 			old.db.Statements[i].Type, old.db.Statements[i].Shape = "", nil
 		}
-		_, err := patch.Apply(old.container, old.descriptor, old.db, arrays(c.build, c.names...))
+		_, err := patch.Apply(old.Pair, old.db, arrays(c.build, c.names...))
 		if strings.HasPrefix(c.name, "matmul") || c.name == "chain of square products" {
 			if no := (*patch.Refusal)(nil); !errors.As(err, &no) || !strings.Contains(no.Reason,
 				"whether it was turned") {
@@ -592,6 +592,6 @@ func FuzzApply(f *testing.F) {
 				k.Links[int(at)%len(k.Links)].Target = to
 			}
 		}
-		_, _ = patch.Apply(p.container, p.descriptor, &db, ws)
+		_, _ = patch.Apply(p.Pair, &db, ws)
 	})
 }

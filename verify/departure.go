@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -76,11 +77,11 @@ func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures,
 	if err != nil {
 		return nil, err
 	}
-	container, descriptor, err := Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		return nil, &FaultError{"writing the pair", err}
 	}
-	d, err := departures(ctx, r, container, descriptor, o)
+	d, err := departures(ctx, r, written, o)
 	if err != nil {
 		return d, EngineFault(r, files.Files, err)
 	}
@@ -90,8 +91,8 @@ func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures,
 	return d, err
 }
 
-func departures(ctx context.Context, r *compile.Result, container, descriptor []byte, o Options) (*Departures, error) {
-	m, err := sim.Load(container, descriptor)
+func departures(ctx context.Context, r *compile.Result, written pair.Pair, o Options) (*Departures, error) {
+	m, err := sim.Open(written)
 	if err != nil {
 		return nil, &FaultError{"loading the pair that was written", err}
 	}

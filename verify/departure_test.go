@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // TestNoDeparture runs real models step by step: where the outputs agree, so do
@@ -65,7 +66,7 @@ func TestFirstDeparture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	container, descriptor, err := Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestFirstDeparture(t *testing.T) {
 			len(proc.Held), proc.Resident)
 	}
 	o := Options{Seed: 3}
-	d, err := departures(t.Context(), r, container, descriptor, o)
+	d, err := departures(t.Context(), r, written, o)
 	if err != nil || d.First != nil || d.Compared < 4 {
 		t.Fatalf("as compiled: %+v, %v", d, err)
 	}
@@ -90,8 +91,8 @@ func TestFirstDeparture(t *testing.T) {
 		if proc.Tasks[i].Get(field) != 0x3c00 {
 			continue
 		}
-		bad, desc := corrupted(t, r, i, func(task *td.Task) { task.Set(field, 0x4000) })
-		d, err := departures(t.Context(), r, bad, desc, o)
+		bad := corrupted(t, r, i, func(task *td.Task) { task.Set(field, 0x4000) })
+		d, err := departures(t.Context(), r, bad, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,9 +115,9 @@ func TestFirstDeparture(t *testing.T) {
 
 // corrupted returns the bytes of the pair with some words of a task changed; r keeps
 // the words that it has.
-func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task)) (container, descriptor []byte) {
+func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task)) pair.Pair {
 	t.Helper()
-	container, descriptor, err := Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task))
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.Index(container, text)
+	at := bytes.Index(written.Container, text)
 	if at < 0 {
 		t.Fatal("the tasks are not in the container")
 	}
@@ -137,12 +138,15 @@ func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task))
 	if err != nil || len(changed) != len(text) {
 		t.Fatalf("task %d: %d bytes, want %d; %v", task, len(changed), len(text), err)
 	}
-	before := sha256.Sum256(container)
-	bad := bytes.Clone(container)
+	before := sha256.Sum256(written.Container)
+	bad := bytes.Clone(written.Container)
 	copy(bad[at:], changed)
 	after := sha256.Sum256(bad)
-	return bad, bytes.ReplaceAll(descriptor, []byte(hex.EncodeToString(before[:])),
-		[]byte(hex.EncodeToString(after[:])))
+	hash := func(sum [sha256.Size]byte) []byte { return []byte(hex.EncodeToString(sum[:])) }
+	return pair.Pair{
+		Container:  bad,
+		Descriptor: bytes.ReplaceAll(written.Descriptor, hash(before), hash(after)),
+	}
 }
 
 // reshaped is a product whose result is read under other dimensions and so copied to
@@ -169,14 +173,14 @@ func TestDepartureAtAPort(t *testing.T) {
 		t.Fatalf("%d tasks, the last by rule %s: the test needs a copy to the port", len(proc.Tasks),
 			proc.Infos[last].Rule)
 	}
-	container, descriptor := corrupted(t, r, last, func(task *td.Task) {
+	bad := corrupted(t, r, last, func(task *td.Task) {
 		if task.Get(td.PlanarType) != 0 {
 			task.Set(td.PEPreScale, 0x4000)
 		} else {
 			task.Set(td.PostScale, 0x4000)
 		}
 	})
-	d, err := departures(t.Context(), r, container, descriptor, Options{Seed: 3})
+	d, err := departures(t.Context(), r, bad, Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,16 +196,16 @@ func TestDepartureOfAnOutput(t *testing.T) {
 	r := reshaped(t)
 	proc := r.Functions[0].Procedures[0]
 	proc.Held = nil
-	good, descriptor, err := Pair(r)
+	good, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := departures(t.Context(), r, good, descriptor, Options{Seed: 3})
+	d, err := departures(t.Context(), r, good, Options{Seed: 3})
 	if err != nil || d.First != nil || d.Compared != 0 || d.Outputs != 1 {
 		t.Fatalf("as compiled: %+v, %v", d, err)
 	}
-	bad, descriptor := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PostScale, 0x4000) })
-	d, err = departures(t.Context(), r, bad, descriptor, Options{Seed: 3})
+	bad := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PostScale, 0x4000) })
+	d, err = departures(t.Context(), r, bad, Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +241,8 @@ func TestDepartureInALaterCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	container, descriptor := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PEScale, 0x4400) })
-	d, err := departures(t.Context(), r, container, descriptor, Options{Seed: 3})
+	bad := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PEScale, 0x4400) })
+	d, err := departures(t.Context(), r, bad, Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,11 @@ func TestPackageWithLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	container, descriptor, err := Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine, err := sim.Load(container, descriptor)
+	machine, err := sim.Open(written)
 	if err != nil {
 		t.Fatal(err)
 	}

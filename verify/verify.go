@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -58,17 +56,6 @@ type Model struct {
 	Weights    int64 `json:"weight_bytes"`
 }
 
-// Pair returns the bytes of the container and of the descriptor.
-func Pair(r *compile.Result) (container, descriptor []byte, err error) {
-	var b bytes.Buffer
-	b.Grow(int(r.HWX.Size))
-	if _, err := r.HWX.WriteTo(&b); err != nil {
-		return nil, nil, err
-	}
-	descriptor, err = e5.Bytes(r.E5)
-	return b.Bytes(), descriptor, err
-}
-
 // Run compiles p and verifies the result. p must not be used afterwards.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	files := p.Files
@@ -76,17 +63,17 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	container, descriptor, err := Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		return nil, &FaultError{"writing the pair", err}
 	}
-	m, err := sim.Load(container, descriptor)
+	m, err := sim.Open(written)
 	if err != nil {
 		return nil, &FaultError{"loading the pair that was written", err}
 	}
 	res := &Result{
 		Seed: o.Seed, Numerics: o.Numerics.String(), Reference: numerics.IEEE.String(), Pass: true,
-		Container: int64(len(container)), Descriptor: int64(len(descriptor)), Report: r.Report,
+		Container: int64(len(written.Container)), Descriptor: int64(len(written.Descriptor)), Report: r.Report,
 		Model: Model{
 			EngineOps: r.Report.EngineOps, CPUOps: r.Report.CPUOps, EngineMACs: r.Report.EngineMACs,
 			CPUMACs:    r.Report.CPUMACs,

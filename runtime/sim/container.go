@@ -10,6 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // elementFP16 is the element code of fp16, the one type the engine executes.
@@ -24,15 +25,14 @@ type surface struct {
 	stride []uint64 // bytes
 }
 
-// LoadContainer checks a container that stands alone and prepares its one
-// program: inputs and outputs are its bound tensors, with the shapes and strides
-// that the container gives them, in fp16. The slice must stay unchanged while
-// the machine is in use.
+// openContainer checks a container that stands alone and prepares its one program:
+// inputs and outputs are its bound tensors, with the shapes and strides that the
+// container gives them, in fp16.
 //
 // A container of several procedures is refused: which runs after which, and what
 // passes between them, is what its descriptor says.
-func LoadContainer(container []byte) (*Machine, error) {
-	f, err := hwx.Read(container)
+func openContainer(p pair.Pair) (*Machine, error) {
+	f, err := hwx.Read(p.Container)
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}
@@ -53,7 +53,7 @@ func LoadContainer(container []byte) (*Machine, error) {
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}
-	sum := sha256.Sum256(container)
+	sum := sha256.Sum256(p.Container)
 	hash := hex.EncodeToString(sum[:])
 	fn := &function{Function: &e5.Function{Name: name}, calls: map[int]*call{}}
 	var ins, outs []uint32
@@ -84,7 +84,7 @@ func LoadContainer(container []byte) (*Machine, error) {
 		fn.AddOp([]uint32{id}, []uint32{host}, &e5.CastAttrs{SrcDType: e5.FP16, DstDType: e5.FP16, ComponentPack: 1})
 	}
 	fn.ops = fn.Blocks[0].Operations
-	m := &Machine{funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
+	m := &Machine{pair: p, funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
 	for i := range fn.ops {
 		if err := m.prepare(f, fn, i, hash); err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -54,7 +55,7 @@ func constHalves(t *testing.T, container []byte) []float64 {
 // sums and small products are exact, and gives inputs and outputs as float64.
 func runAlone(t *testing.T, container []byte, seed uint64, spread float64) (in, out map[string][]float64) {
 	t.Helper()
-	m, err := sim.LoadContainer(container)
+	m, err := sim.Open(pair.Pair{Container: container})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestAlone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				alone, err := sim.LoadContainer(c.hwx)
+				alone, err := sim.Open(pair.Pair{Container: c.hwx})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -92,7 +93,10 @@ func castPair(t *testing.T, src, dst e5.TensorDescriptor) []byte {
 func TestBuffersAreBounded(t *testing.T) {
 	d := e5.HostDescriptor(e5.FP16, 1<<20, 1<<20)
 	descriptor := castPair(t, d, d)
-	if _, err := sim.Load(idle(t), descriptor); err == nil || !strings.Contains(err.Error(), "past the limit") {
+	if _, err := sim.Open(pair.Pair{
+		Container:  idle(t),
+		Descriptor: descriptor,
+	}); err == nil || !strings.Contains(err.Error(), "past the limit") {
 		t.Errorf("a descriptor of %d bytes with operands of 2 TiB loads: %v", len(descriptor), err)
 	}
 }
@@ -128,7 +132,7 @@ func TestCastShapes(t *testing.T) {
 		{name: "strings", src: host(e5.String, 2, 3), dst: host(e5.String, 3, 2), refused: "must be the same"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := sim.Load(container, castPair(t, c.src, c.dst))
+			m, err := sim.Open(pair.Pair{Container: container, Descriptor: castPair(t, c.src, c.dst)})
 			var load *sim.LoadError
 			if c.refused != "" {
 				if !errors.As(err, &load) || !strings.Contains(err.Error(), c.refused) {
@@ -200,7 +204,7 @@ func TestScratchIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = sim.Load(container, descriptor)
+		_, err = sim.Open(pair.Pair{Container: container, Descriptor: descriptor})
 		if c.refused != (err != nil && strings.Contains(err.Error(), "past the limit")) || !c.refused && err != nil {
 			t.Errorf("scratch of %d and a tensor of %d bytes: %v", c.scratch, c.host, err)
 		}

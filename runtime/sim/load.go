@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -29,25 +30,28 @@ func loadf(where, format string, args ...any) error {
 	return &LoadError{where, fmt.Errorf(format, args...)}
 }
 
-// Load checks a pair and prepares it. The slices must stay unchanged while the
-// machine is in use.
-func Load(container, descriptor []byte) (*Machine, error) {
-	f, err := hwx.Read(container)
+// Open checks a pair, or a container that stands alone, and prepares it. The bytes
+// must stay unchanged while the machine is in use.
+func Open(p pair.Pair) (*Machine, error) {
+	if p.Alone() {
+		return openContainer(p)
+	}
+	f, err := hwx.Read(p.Container)
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}
 	if errs := hwx.Validate(f); len(errs) > 0 {
 		return nil, &LoadError{"container", errs[0]}
 	}
-	d, err := e5.Read(descriptor)
+	d, err := e5.Read(p.Descriptor)
 	if err != nil {
 		return nil, &LoadError{"descriptor", err}
 	}
 	if len(d.Functions) == 0 {
 		return nil, loadf("descriptor", "it has no functions")
 	}
-	m := &Machine{procs: map[string]*procedure{}}
-	sum := sha256.Sum256(container)
+	m := &Machine{pair: p, procs: map[string]*procedure{}}
+	sum := sha256.Sum256(p.Container)
 	hash := hex.EncodeToString(sum[:])
 	for i := range d.Functions {
 		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}

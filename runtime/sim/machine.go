@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -16,6 +17,7 @@ import (
 // Machine is a loaded pair. It may run any number of times, one run at a time,
 // and keeps the states of its functions from run to run.
 type Machine struct {
+	pair  pair.Pair
 	funcs []*function // in the descriptor's order
 	fn    *function   // chosen; the one that Run runs unless the inputs choose another configuration
 	procs map[string]*procedure
@@ -110,6 +112,9 @@ func (m *Machine) memory(fn *function) *store {
 	fn.store = newStore(fn)
 	return fn.store
 }
+
+// Pair returns what was opened.
+func (m *Machine) Pair() pair.Pair { return m.pair }
 
 // Functions returns the names of the functions; the first is the one that runs
 // when none is chosen. Configurations of one function's shapes count once.

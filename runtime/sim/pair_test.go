@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -52,7 +53,7 @@ func compilePair(p *ir.Program, o compile.Options) (*compiled, error) {
 	if c.e5, err = e5.Bytes(res.E5); err != nil {
 		return c, fmt.Errorf("write descriptor: %w", err)
 	}
-	if c.machine, err = sim.Load(c.hwx, c.e5); err != nil {
+	if c.machine, err = sim.Open(pair.Pair{Container: c.hwx, Descriptor: c.e5}); err != nil {
 		return c, fmt.Errorf("load: %w", err)
 	}
 	return c, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -82,7 +83,7 @@ func FuzzPrepare(f *testing.F) {
 		f.Add(uint8(i), c.e5)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, descriptor []byte) {
-		m, err := sim.Load(pairs[int(which)%len(pairs)].hwx, descriptor)
+		m, err := sim.Open(pair.Pair{Container: pairs[int(which)%len(pairs)].hwx, Descriptor: descriptor})
 		if err != nil {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
@@ -181,12 +182,12 @@ func (c *cacheCommand) printFaults(rows []entryJSON, whole int) error {
 }
 
 // loads reads an entry and loads its pair.
-func loads(store cache.Store, k cache.Key) error {
+func loads(store cache.Store, k pair.Key) error {
 	p, err := store.Verify(k)
 	if err != nil {
 		return err
 	}
-	if _, err := sim.Load(p.Container, p.Descriptor); err != nil {
+	if _, err := sim.Open(p); err != nil {
 		return &cache.EntryError{Path: store.Path(k), Rule: err.Error()}
 	}
 	return nil

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/cache"
-	"github.com/zinc-compiler/zinc/verify"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // cacheEnv names the folder of the cache where no flag does, cacheBytesEnv what it
@@ -59,8 +59,8 @@ func cacheBound() (int64, error) {
 // slot is the place of one compilation in the cache; nil where there is none.
 type slot struct {
 	store cache.Store
-	key   cache.Key
-	again func() (cache.Key, error)
+	key   pair.Key
+	again func() (pair.Key, error)
 }
 
 // slot returns the place of what the flags make of a model. That a model has none is
@@ -77,13 +77,13 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	if err != nil {
 		return nil, err
 	}
-	o := zinc.Options{
-		Target: c.target, Precision: c.precision, Func: c.function, Shapes: shapes, WeightsDir: c.weights,
+	o := pair.Options{
+		Target: c.target, Precision: c.precision, Func: c.function, InputName: filepath.Base(path), Shapes: shapes,
 		OneSection: !c.split, FullTD: c.tdForm == "full",
 	}
-	s := &slot{store: store, again: func() (cache.Key, error) { return zinc.Key(ctx, path, o) }}
+	s := &slot{store: store, again: func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o) }}
 	s.key, err = s.again()
-	if errors.Is(err, zinc.ErrUnknownFiles) && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, pair.ErrUnknownFiles) && !errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
 		return nil, nil
 	}
@@ -93,11 +93,10 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	return s, nil
 }
 
-// get returns the pair and says that it is one from the cache; nil where the cache
-// has none.
-func (s *slot) get(e *env) *zinc.Pair {
+// get returns the pair and says that it is one from the cache, where that has it.
+func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 	if s == nil {
-		return nil
+		return p, false
 	}
 	p, err := s.store.Get(s.key)
 	broken := (*cache.EntryError)(nil)
@@ -105,15 +104,15 @@ func (s *slot) get(e *env) *zinc.Pair {
 		fmt.Fprintf(e.err, "zinc: compiling anew: %v\n", err)
 	}
 	if err != nil {
-		return nil
+		return p, false
 	}
 	fmt.Fprintf(e.err, "zinc: cache hit %s: the pair is from %s, nothing was compiled\n", shortKey(s.key),
 		s.store.Folder)
-	return &zinc.Pair{Container: p.Container, Descriptor: p.Descriptor, Cached: true}
+	return p, true
 }
 
 // put keeps a pair. That it is not kept makes it no worse, and is said.
-func (s *slot) put(e *env, container, descriptor []byte) {
+func (s *slot) put(e *env, p pair.Pair) {
 	if s == nil {
 		return
 	}
@@ -122,7 +121,7 @@ func (s *slot) put(e *env, container, descriptor []byte) {
 		err = errors.New("the model's files changed while it was compiled")
 	}
 	if err == nil {
-		err = s.store.Put(s.key, cache.Pair{Container: container, Descriptor: descriptor})
+		err = s.store.Put(s.key, p)
 	}
 	if err != nil {
 		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
@@ -130,31 +129,30 @@ func (s *slot) put(e *env, container, descriptor []byte) {
 }
 
 // shortKey is enough of a key to tell it from others in a message.
-func shortKey(k cache.Key) string { return k.String()[:12] }
+func shortKey(k pair.Key) string { return k.String()[:12] }
 
 // pairOf takes the pair of a model from the cache, or compiles it and keeps it there.
-func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (*zinc.Pair, error) {
+func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (p pair.Pair, err error) {
 	kept, err := c.slot(ctx, e, path)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	if p := kept.get(e); p != nil {
+	if p, ok := kept.get(e); ok {
 		return p, nil
 	}
 	m, err := c.open(e, path)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	defer m.Close()
 	r, err := c.compile(ctx, e, m)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	fmt.Fprintf(e.err, "zinc: %s\n", r.Report.Line())
-	p := &zinc.Pair{Report: r.Report}
-	if p.Container, p.Descriptor, err = verify.Pair(r); err != nil {
-		return nil, &internalError{err: err}
+	if p, err = r.Pair(); err != nil {
+		return p, &internalError{err: err}
 	}
-	kept.put(e, p.Container, p.Descriptor)
+	kept.put(e, p)
 	return p, nil
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/report"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // compileCommand is the state of `zinc MODEL`.
@@ -98,7 +97,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		}
 		return c.runEmit(cmd.Context(), e, path)
 	}
-	hwxPath, e5Path, err := pairPaths(c.out, path)
+	to, err := pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if done, err := c.fromCache(cmd.Context(), kept, path, hwxPath, e5Path); done || err != nil {
+	if done, err := c.fromCache(cmd.Context(), kept, path, to); done || err != nil {
 		return err
 	}
 	m, err := c.open(c.env, path)
@@ -114,16 +113,17 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer m.Close()
-	for _, p := range []string{hwxPath, e5Path} {
+	for _, p := range []string{to.Container, to.Descriptor} {
 		if sameFile(p, m.Path) {
 			return usagef("-o %s would replace the model's own text", c.out)
 		}
 	}
-	if err := c.reports.apart(hwxPath, e5Path, c.debug, m.Path); err != nil {
+	if err := c.reports.apart(to.Container, to.Descriptor, c.debug, m.Path); err != nil {
 		return err
 	}
 	if c.debug != "" {
-		if clean := filepath.Clean(c.debug); clean == filepath.Clean(hwxPath) || clean == filepath.Clean(e5Path) ||
+		if clean := filepath.Clean(c.debug); clean == filepath.Clean(to.Container) ||
+			clean == filepath.Clean(to.Descriptor) ||
 			sameFile(clean, m.Path) {
 			return usagef("--debug-db %s would replace the pair or the model's own text", c.debug)
 		}
@@ -137,8 +137,8 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	files := []atomicfile.File{
-		{Path: hwxPath, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
-		{Path: e5Path, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
+		{Path: to.Container, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
+		{Path: to.Descriptor, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
 	}
 	if c.debug != "" {
 		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
@@ -147,11 +147,11 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if kept != nil && !c.dryRun {
-		container, descriptor, err := verify.Pair(r)
+		p, err := r.Pair()
 		if err != nil {
 			return &internalError{err: err}
 		}
-		kept.put(c.env, container, descriptor)
+		kept.put(c.env, p)
 	}
 	return c.tell()
 }
@@ -185,26 +185,25 @@ func (c *compileCommand) tell() error {
 
 // fromCache writes a pair that the cache holds, when nothing is asked for that only
 // a compilation tells.
-func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path, hwxPath, e5Path string) (done bool,
+func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string, to pair.Paths) (done bool,
 	err error) {
 	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.looks() {
 		return false, nil
 	}
-	own, err := cache.Files(path, c.weights)
+	own, err := pair.Files(path, c.weights)
 	if err != nil {
 		return false, nil // opening the model says what is wrong
 	}
 	for _, f := range own {
-		if sameFile(hwxPath, f.Path) || sameFile(e5Path, f.Path) {
+		if sameFile(to.Container, f.Path) || sameFile(to.Descriptor, f.Path) {
 			return false, usagef("-o %s would replace a file of the model, %s", c.out, f.Path)
 		}
 	}
-	p := kept.get(c.env)
-	if p == nil {
+	p, ok := kept.get(c.env)
+	if !ok {
 		return false, nil
 	}
-	return true, c.write(ctx, []atomicfile.File{atomicfile.Bytes(hwxPath, p.Container), atomicfile.Bytes(e5Path,
-		p.Descriptor)}, nil)
+	return true, c.write(ctx, p.Files(to.Container), nil)
 }
 
 // write writes the files and the reports. With --dry-run it writes the reports
@@ -231,27 +230,19 @@ func (n *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-const (
-	containerExt  = ".hwx"
-	descriptorExt = ".e5"
-)
-
-// pairPaths returns the two files of a pair. An empty out takes the model's
-// base name, in the current folder.
-func pairPaths(out, model string) (container, descriptor string, err error) {
+// pairPaths returns the files of a pair. An empty out takes the model's base name, in
+// the current folder.
+func pairPaths(out, model string) (_ pair.Paths, err error) {
 	if out == "" {
-		if out, err = defaultName(model, containerExt); err != nil {
-			return "", "", err
+		if out, err = defaultName(model, pair.ContainerExt); err != nil {
+			return pair.Paths{}, err
 		}
 	}
-	switch filepath.Ext(out) {
-	case containerExt:
-		return out, strings.TrimSuffix(out, containerExt) + descriptorExt, nil
-	case descriptorExt:
-		return "", "", usagef("-o %s: give the container's name, %s%s; the descriptor goes beside it", out,
-			strings.TrimSuffix(out, descriptorExt), containerExt)
+	at := pair.PathsOf(out)
+	if out == at.Descriptor {
+		return at, usagef("-o %s: give the container's name, %s; the descriptor goes beside it", out, at.Container)
 	}
-	return out, out + descriptorExt, nil
+	return at, nil
 }
 
 // defaultName is the model's base name with another extension, in the current

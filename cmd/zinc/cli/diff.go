@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/shellwords"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
@@ -351,11 +351,11 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 	if err != nil {
 		return nil, err
 	}
-	pair, err := isPair(path)
+	compiled, err := isPair(path)
 	if err != nil {
 		return nil, err
 	}
-	if pair {
+	if compiled {
 		if name != "" || c.targets[i] != "" || c.flags[i] != "" || c.zincs[i] != "" {
 			return nil, usagef("%s is compiled already; targets, flags and executables are for models", path)
 		}
@@ -384,15 +384,13 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 
 // pairSide opens a pair, or a container without a descriptor beside it.
 func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
-	pair, err := zinc.ReadPairOrContainer(path)
+	p, err := pair.ReadOrContainer(path)
 	if err != nil {
 		return nil, err
 	}
-	container, descriptor := pair.Container, pair.Descriptor
-	at, _ := zinc.PairPaths(path)
-	db, err := provenance.Open(debugBeside(at))
+	db, err := provenance.Open(pair.PathsOf(path).Debug)
 	if err == nil {
-		s, err := compare.OpenPair(path, container, descriptor, db)
+		s, err := compare.OpenPair(path, p, db)
 		if err == nil {
 			return s, nil
 		}
@@ -400,5 +398,5 @@ func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(c.err, "zinc: %s; it is left aside\n", err) // which names the file
 	}
-	return compare.OpenPair(path, container, descriptor, nil)
+	return compare.OpenPair(path, p, nil)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -92,7 +93,7 @@ func (d *fileDump) symbols() error {
 
 // beside prints the descriptor that lies beside a container.
 func (d *fileDump) beside() error {
-	name := descriptorBeside(d.path)
+	name := pair.PathsOf(d.path).Descriptor
 	b, err := readFile(name)
 	if errors.Is(err, fs.ErrNotExist) && d.parts.all {
 		if d.j == nil {
@@ -108,7 +109,7 @@ func (d *fileDump) beside() error {
 }
 
 func (d *fileDump) rawBeside() error {
-	name := descriptorBeside(d.path)
+	name := pair.PathsOf(d.path).Descriptor
 	b, err := readFile(name)
 	if err != nil {
 		if d.parts.all && errors.Is(err, fs.ErrNotExist) {
@@ -117,11 +118,6 @@ func (d *fileDump) rawBeside() error {
 		return err
 	}
 	return d.words(partE5, "", 0, b)
-}
-
-// descriptorBeside is where the descriptor of a container is looked for.
-func descriptorBeside(container string) string {
-	return strings.TrimSuffix(container, containerExt) + descriptorExt
 }
 
 // chain is the tasks of a procedure.

@@ -5,24 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 )
-
-// debugExt is the ending of debug databases.
-const debugExt = ".zdb"
-
-// debugBeside is where the debug database of a container is looked for.
-func debugBeside(container string) string {
-	return strings.TrimSuffix(container, containerExt) + debugExt
-}
 
 // openDebug opens the debug database of the container at path, whose bytes are b.
 func (c *dumpCommand) openDebug(path string, b []byte) (*provenance.DB, error) {
 	name := c.debug
 	if name == "" {
-		name = debugBeside(path)
+		name = pair.PathsOf(path).Debug
 	}
 	db, err := provenance.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && c.debug == "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // emission is a form that --emit writes in the stead of the pair. The default
@@ -77,7 +78,7 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 			return err
 		}
 	}
-	if ext := filepath.Ext(out); ext == containerExt || ext == descriptorExt {
+	if ext := filepath.Ext(out); ext == pair.ContainerExt || ext == pair.DescriptorExt {
 		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name,
 			strings.TrimSuffix(out, ext), e.name)
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // faulting returns a pair whose one task names work that the engine does not know.
-func faulting(t *testing.T, p cache.Pair) cache.Pair {
+func faulting(t *testing.T, p pair.Pair) pair.Pair {
 	t.Helper()
 	f, err := hwx.Read(p.Container)
 	if err != nil {
@@ -44,7 +45,7 @@ func faulting(t *testing.T, p cache.Pair) cache.Pair {
 		h := sha256.Sum256(b)
 		return []byte(hex.EncodeToString(h[:]))
 	}
-	return cache.Pair{
+	return pair.Pair{
 		Container:  container,
 		Descriptor: bytes.ReplaceAll(p.Descriptor, hash(p.Container), hash(container)),
 	}

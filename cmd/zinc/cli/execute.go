@@ -7,10 +7,10 @@ import (
 	"io"
 	"maps"
 
-	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -40,33 +40,33 @@ type executor struct {
 
 // executor prepares what path holds for the chosen engine.
 func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mode) (*executor, error) {
-	pair, err := isPair(path)
+	compiled, err := isPair(path)
 	if err != nil {
 		return nil, err
 	}
-	if pair && c.engine == "interp" {
+	if compiled && c.engine == "interp" {
 		return nil, usagef("--engine=interp runs models; %s is a compiled pair", path)
 	}
 	if c.engine == "interp" {
 		return c.interpreted(ctx, path)
 	}
-	container, descriptor, err := c.pair(ctx, path)
+	p, err := c.pair(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	var x *executor
 	if c.engine == "direct" {
-		x, err = c.direct(container, descriptor)
+		x, err = c.direct(p)
 	} else {
-		x, err = c.stacked(ctx, container, descriptor, mode)
+		x, err = c.stacked(ctx, p, mode)
 	}
 	if err != nil {
-		if !pair {
+		if !compiled {
 			return nil, &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if run := x.run; !pair {
+	if run := x.run; !compiled {
 		x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
 			workers int) (map[string]interp.Tensor, error) {
 			out, err := run(ctx, in, states, mode, workers)
@@ -98,32 +98,26 @@ func (c *runCommand) ownFault(ctx context.Context, path string, err error) error
 	return &internalError{err: verify.EngineFault(r, files, err)}
 }
 
-// pair returns the bytes of the pair at path, or of the one that the model there
-// compiles to. The descriptor is nil when a container stands alone.
-func (c *runCommand) pair(ctx context.Context, path string) (container, descriptor []byte, err error) {
-	if pair, err := isPair(path); err != nil {
-		return nil, nil, err
-	} else if pair {
+// pair returns the pair at path, or the one that the model there compiles to.
+func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
+	compiled, err := isPair(path)
+	if err != nil {
+		return pair.Pair{}, err
+	}
+	if compiled {
 		return c.read(path)
 	}
-	p, err := c.pairOf(ctx, c.env, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p.Container, p.Descriptor, nil
+	return c.pairOf(ctx, c.env, path)
 }
 
 // read reads a pair, or a container without a descriptor beside it.
-func (c *runCommand) read(path string) (container, descriptor []byte, err error) {
-	p, err := zinc.ReadPairOrContainer(path)
-	if err != nil {
-		return nil, nil, err
+func (c *runCommand) read(path string) (pair.Pair, error) {
+	p, err := pair.ReadOrContainer(path)
+	if err == nil && p.Alone() {
+		fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n",
+			pair.PathsOf(path).Descriptor)
 	}
-	if p.Descriptor == nil {
-		_, d := zinc.PairPaths(path)
-		fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n", d)
-	}
-	return p.Container, p.Descriptor, nil
+	return p, err
 }
 
 // interpreted runs a model on the reference interpreter.
@@ -162,14 +156,8 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 }
 
 // direct runs a pair with the engine driven directly.
-func (c *runCommand) direct(container, descriptor []byte) (*executor, error) {
-	var m *sim.Machine
-	var err error
-	if descriptor == nil {
-		m, err = sim.LoadContainer(container)
-	} else {
-		m, err = sim.Load(container, descriptor)
-	}
+func (c *runCommand) direct(p pair.Pair) (*executor, error) {
+	m, err := sim.Open(p)
 	if err == nil && c.function != "" {
 		err = m.Select(c.function)
 	}
@@ -188,12 +176,12 @@ func (c *runCommand) direct(container, descriptor []byte) (*executor, error) {
 }
 
 // stacked runs a pair through the whole stack.
-func (c *runCommand) stacked(ctx context.Context, container, descriptor []byte, mode numerics.Mode) (*executor, error) {
+func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mode) (*executor, error) {
 	var events *trace.Recording
 	if c.trace != "" {
 		events = &trace.Recording{}
 	}
-	r, err := c.build(ctx, container, descriptor, mode, c.workers, events)
+	r, err := c.build(ctx, p, mode, c.workers, events)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/cmd/zinc/gowrap"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/pair"
 )
 
 // packageName is what names a package and its files. An underscore would make some
@@ -76,11 +77,11 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err := generatedOnly(filepath.Join(dir, pkg+".go")); err != nil {
 		return err
 	}
-	pair, err := c.pairOf(ctx, c.env, path)
+	p, err := c.pairOf(ctx, c.env, path)
 	if err != nil {
 		return err
 	}
-	m, err := pair.Open(ctx, zinc.RunOptions{Direct: true})
+	m, err := (&zinc.Pair{Container: p.Container, Descriptor: p.Descriptor}).Open(ctx, zinc.RunOptions{Direct: true})
 	if err != nil {
 		return &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
 	}
@@ -90,7 +91,7 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 		return err
 	}
 	source, err := gowrap.Source(&gowrap.Package{
-		Name: pkg, Model: filepath.Base(abs), Container: pkg + containerExt, Descriptor: pkg + descriptorExt,
+		Name: pkg, Model: filepath.Base(abs), Container: pkg + pair.ContainerExt, Descriptor: pkg + pair.DescriptorExt,
 		Functions: m.Functions(),
 	})
 	if err != nil {
@@ -99,9 +100,8 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	in := func(name string, b []byte) atomicfile.File { return atomicfile.Bytes(filepath.Join(dir, name), b) }
-	return atomicfile.Write(ctx, in(pkg+".go", source), in(pkg+containerExt, pair.Container),
-		in(pkg+descriptorExt, pair.Descriptor))
+	files := p.Files(filepath.Join(dir, pkg+pair.ContainerExt))
+	return atomicfile.Write(ctx, append(files, atomicfile.Bytes(filepath.Join(dir, pkg+".go"), source))...)
 }
 
 // generatedOnly refuses to replace a file that somebody has written.

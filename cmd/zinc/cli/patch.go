@@ -11,16 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/patch"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // patchCommand is the state of `zinc patch`.
@@ -93,15 +91,15 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	case files == nil:
 		return usagef("patch: no new values; give --weights NAME=FILE.npy")
 	case c.out == "":
-		return usagef("patch: no output; give -o OUT%s", containerExt)
+		return usagef("patch: no output; give -o OUT%s", pair.ContainerExt)
 	case c.debug != "" && c.source != "":
 		return usagef("patch: --debug-db with --model: the constants are found by one or the other")
 	}
-	hwxPath, e5Path, err := pairPaths(c.out, path)
+	to, err := pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}
-	pair, err := zinc.ReadPair(path)
+	old, err := pair.Read(path)
 	if err != nil {
 		return err
 	}
@@ -119,23 +117,17 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	}
 	var r *patch.Result
 	if c.source != "" {
-		r, err = c.recompute(ctx, pair, ws)
+		r, err = c.recompute(ctx, old, ws)
 	} else {
-		container, _ := zinc.PairPaths(path)
-		r, err = c.byDatabase(container, pair, ws)
+		r, err = c.byDatabase(path, old, ws)
 	}
 	if err != nil {
 		return err
 	}
-	if same, err := sameTasks(pair.Container, r.Container); err != nil || !same {
+	if same, err := sameTasks(old.Container, r.Container); err != nil || !same {
 		return &internalError{err: errors.Join(errors.New("patching changed the tasks"), err)}
 	}
-	var db bytes.Buffer
-	if err := r.DB.Write(&db); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(ctx, atomicfile.Bytes(hwxPath, r.Container), atomicfile.Bytes(e5Path, r.Descriptor),
-		atomicfile.Bytes(debugBeside(hwxPath), db.Bytes())); err != nil {
+	if err := r.Write(ctx, to.Container); err != nil {
 		return err
 	}
 	for _, ch := range r.Changes {
@@ -154,40 +146,40 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 }
 
 // byDatabase patches with the debug database of the pair.
-func (c *patchCommand) byDatabase(container string, pair *zinc.Pair, ws []patch.Weight) (*patch.Result, error) {
+func (c *patchCommand) byDatabase(path string, old pair.Pair, ws []patch.Weight) (*patch.Result, error) {
 	d := dumpCommand{env: c.env, debug: c.debug}
-	db, err := d.openDebug(container, pair.Container)
+	db, err := d.openDebug(pair.PathsOf(path).Container, old.Container)
 	if err != nil {
 		return nil, err
 	}
-	return patch.Apply(pair.Container, pair.Descriptor, db, ws)
+	return patch.Apply(old, db, ws)
 }
 
 // recompute compiles the pair's model with other constants.
-func (c *patchCommand) recompute(ctx context.Context, pair *zinc.Pair, ws []patch.Weight) (*patch.Result, error) {
+func (c *patchCommand) recompute(ctx context.Context, old pair.Pair, ws []patch.Weight) (*patch.Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	_, old, _, err := c.compiled(ctx, nil)
+	_, same, err := c.compiled(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(old, pair.Container) {
+	if !bytes.Equal(same.Container, old.Container) {
 		return nil, fmt.Errorf("%s does not compile to this pair; give the flags that it was compiled with, and "+
 			"the zinc that compiled it", c.source)
 	}
-	r, container, descriptor, err := c.compiled(ctx, ws)
+	r, written, err := c.compiled(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
-	if same, err := sameTasks(old, container); err != nil || !same {
+	if same, err := sameTasks(old.Container, written.Container); err != nil || !same {
 		return nil, errors.Join(&patch.Refusal{
 			Name:   ws[0].Name,
 			Reason: "the tasks would not be the same with the new values",
 			Hint:   "compile the model with them",
 		}, err)
 	}
-	out := &patch.Result{Container: container, Descriptor: descriptor, DB: r.Provenance}
+	out := &patch.Result{Pair: written, DB: r.Provenance}
 	for _, w := range ws {
 		out.Changes = append(out.Changes, patch.Change{Name: w.Name})
 	}
@@ -195,26 +187,25 @@ func (c *patchCommand) recompute(ctx context.Context, pair *zinc.Pair, ws []patc
 }
 
 // compiled compiles the model with new values for some constants.
-func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *compile.Result, container,
-	descriptor []byte, err error) {
+func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *compile.Result, p pair.Pair, err error) {
 	m, err := c.open(c.env, c.source)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, p, err
 	}
 	defer m.Close()
 	for _, w := range ws {
 		if err := replace(m.Program, w); err != nil {
-			return nil, nil, nil, err
+			return nil, p, err
 		}
 	}
 	c.provenance = ws != nil
 	if r, err = c.compile(ctx, c.env, m); err != nil {
-		return nil, nil, nil, err
+		return nil, p, err
 	}
-	if container, descriptor, err = verify.Pair(r); err != nil {
-		return nil, nil, nil, &internalError{err: err}
+	if p, err = r.Pair(); err != nil {
+		return nil, p, &internalError{err: err}
 	}
-	return r, container, descriptor, nil
+	return r, p, nil
 }
 
 // replace gives a constant of a program other values.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -267,9 +267,9 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 // apart refuses an output that would replace a file of the model, whose text is at
 // source.
 func (c *reduceCommand) apart(path, source string) error {
-	own := []cache.File{{Path: source}}
+	own := []pair.File{{Path: source}}
 	// Files that cannot be told are not looked at; the text is, whatever it names.
-	if fs, err := cache.Files(path, c.weights); err == nil {
+	if fs, err := pair.Files(path, c.weights); err == nil {
 		own = append(own, fs...)
 	}
 	text, weights := reduce.Files(c.output)

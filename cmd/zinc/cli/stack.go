@@ -86,12 +86,12 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	container, descriptor, err := c.pair(ctx, path)
+	p, err := c.pair(ctx, path)
 	if err != nil {
 		return err
 	}
 	events := &trace.Recording{MaxData: max(c.bytes, 1)}
-	r, err := c.build(ctx, container, descriptor, numerics.ANE, c.workers, events)
+	r, err := c.build(ctx, p, numerics.ANE, c.workers, events)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -121,7 +121,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if c.all {
 		to = len(events.Events)
 	}
-	if pair, e := isPair(path); e == nil && !pair {
+	if compiled, e := isPair(path); e == nil && !compiled {
 		err = c.ownFault(ctx, path, err)
 	}
 	if e := c.print(r, events.Events[from:to]); err == nil {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
@@ -67,11 +67,14 @@ type room struct {
 // appPID is the number of the process that runs the model.
 const appPID = 501
 
-// build makes the machine that the flags ask for and loads a pair, or a container
-// alone when descriptor is nil.
-func (f *machineFlags) build(ctx context.Context, container, descriptor []byte, mode numerics.Mode, workers int,
+// build makes the machine that the flags ask for and loads a pair.
+func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int,
 	events *trace.Recording) (_ *room, err error) {
-	r := &room{record: stack.NewRecord(container, descriptor), events: events}
+	machine, err := sim.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &room{record: stack.NewRecord(p), events: events}
 	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, f.inject, f.seed
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
 	if events != nil {
@@ -95,11 +98,7 @@ func (f *machineFlags) build(ctx context.Context, container, descriptor []byte, 
 	if r.process, err = r.stack.Connect(stack.Application(appPID), 0); err != nil {
 		return nil, err
 	}
-	if descriptor == nil {
-		r.model, err = r.process.LoadContainer(ctx, container)
-	} else {
-		r.model, err = r.process.Load(e5rt.Pair{Container: container, Descriptor: descriptor})
-	}
+	r.model, err = r.process.Load(ctx, machine)
 	return r, err
 }
 
@@ -139,18 +138,18 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	container, descriptor, err := c.pair(ctx, path)
+	p, err := c.pair(ctx, path)
 	if err != nil {
 		return err
 	}
-	if err := rec.Check(container, descriptor); err != nil {
+	if err := rec.Check(p); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
 	f := machineFlags{inject: rec.Inject, seed: rec.Seed, strict: rec.Strict}
 	if err := f.check(); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	r, err := f.build(ctx, container, descriptor, mode, c.workers, &trace.Recording{})
+	r, err := f.build(ctx, p, mode, c.workers, &trace.Recording{})
 	if err != nil {
 		return err
 	}

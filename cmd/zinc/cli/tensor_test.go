@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -60,13 +60,13 @@ func TestPairNames(t *testing.T) {
 		{out: "x/y", model: "m", container: "x/y", descriptor: "x/y.e5"},
 		{out: "y.bin", model: "m", container: "y.bin", descriptor: "y.bin.e5"},
 	} {
-		a, b, err := pairPaths(c.out, c.model)
-		if err != nil || a != c.container || b != c.descriptor {
-			t.Errorf("-o %q of %q: %q, %q, %v", c.out, c.model, a, b, err)
+		at, err := pairPaths(c.out, c.model)
+		if err != nil || at.Container != c.container || at.Descriptor != c.descriptor {
+			t.Errorf("-o %q of %q: %+v, %v", c.out, c.model, at, err)
 		}
-		// What was written is found again, by either name.
-		if x, y := zinc.PairPaths(a); x != a || y != b {
-			t.Errorf("the pair of %q is %q, %q", a, x, y)
+		// What was written is found again.
+		if again := pair.PathsOf(at.Container); again != at {
+			t.Errorf("the pair of %q is %+v", at.Container, again)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
@@ -19,7 +20,7 @@ import (
 
 // tiny returns the chapter's tiny graph: a convolution of 3x3 from 8 channels to 8
 // with padding 1, a clamp and a mean. The chapter gives no size of the image.
-func tiny(b *testing.B, pixels int) e5rt.Pair {
+func tiny(b *testing.B, pixels int) pair.Pair {
 	b.Helper()
 	text, err := os.ReadFile("e5rt/testdata/tiny.mil")
 	if err != nil {
@@ -39,11 +40,11 @@ func tiny(b *testing.B, pixels int) e5rt.Pair {
 func BenchmarkDispatch(b *testing.B) {
 	for _, pixels := range []int{4, 8} {
 		b.Run(fmt.Sprintf("pixels=%dx%d", pixels, pixels), func(b *testing.B) {
-			pair := tiny(b, pixels)
+			compiled := tiny(b, pixels)
 			s, p := machine(b, stack.Options{Workers: 1})
-			whole := loop(b, e5rt.Options{Workers: 1, Engine: p, Clock: s.Clock()}, pair)
-			idle := best(loop(b, e5rt.Options{Workers: 1, Engine: nothing{}}, pair))
-			device, engine := best(request(b, s, pair)), best(loop(b, e5rt.Options{Workers: 1}, pair))-idle
+			whole := loop(b, e5rt.Options{Workers: 1, Engine: p, Clock: s.Clock()}, compiled)
+			idle := best(loop(b, e5rt.Options{Workers: 1, Engine: nothing{}}, compiled))
+			device, engine := best(request(b, s, compiled)), best(loop(b, e5rt.Options{Workers: 1}, compiled))-idle
 			all := best(whole)
 			share := func(d time.Duration) float64 { return 100 * max(0, float64(d)) / float64(all) }
 			b.ReportAllocs()
@@ -82,18 +83,18 @@ func (nothing) Open(context.Context, []byte) (sim.Dispatcher, io.Closer, error) 
 func (nothing) Dispatch(context.Context, string, map[string][]byte) error { return nil }
 
 // request makes what the driver's front end needs and returns one request.
-func request(b *testing.B, s *stack.Stack, pair e5rt.Pair) func() {
+func request(b *testing.B, s *stack.Stack, compiled pair.Pair) func() {
 	b.Helper()
 	check := checker(b)
 	task := &driver.Task{PID: 7, TeamID: "BENCH", Entitlements: []string{driver.UserAccess}}
 	c, err := s.Device.OpenServices(task)
 	check(err)
-	h, err := c.ProgramCreate(pair.Container)
+	h, err := c.ProgramCreate(compiled.Container)
 	check(err)
 	_, err = c.Prepare(h, driver.PrepareOptions{})
 	check(err)
 	r := &driver.Request{Handle: h, Priority: 5}
-	prog, err := loader.Read(pair.Container)
+	prog, err := loader.Read(compiled.Container)
 	check(err)
 	for _, port := range prog.Procedures()[0].Ports {
 		to := &r.Inputs
@@ -109,12 +110,14 @@ func request(b *testing.B, s *stack.Stack, pair e5rt.Pair) func() {
 }
 
 // loop makes what stands above the loop of listing 2.4 and returns one turn of it.
-func loop(b *testing.B, o e5rt.Options, pair e5rt.Pair) func() {
+func loop(b *testing.B, o e5rt.Options, p pair.Pair) func() {
 	b.Helper()
 	check := checker(b)
 	rt, err := e5rt.New(o)
 	check(err)
-	lib, err := rt.NewProgramLibrary(pair)
+	m, err := sim.Open(p)
+	check(err)
+	lib, err := rt.NewProgramLibrary(m)
 	check(err)
 	fn, err := lib.RetainProgramFunction(lib.FunctionNames()[0])
 	check(err)

@@ -76,10 +76,7 @@ func TestTable2_3(t *testing.T) {
 	pair := compiled(t, "e5rt/testdata/tiny.mil")
 	events := &trace.Recording{}
 	_, p := machine(t, stack.Options{Trace: events.Tracer()})
-	m, err := p.Load(pair)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := load(t, p, pair)
 	in := inputs(t, m.Machine(), 1)
 	if _, err := m.Run(context.Background(), in); err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
@@ -24,8 +24,8 @@ const seeds = 200
 // a right result, the next dispatch works, the restart count is that of the boots
 // that the trace shows, and nothing leaks.
 func TestFaults(t *testing.T) {
-	pair := compiled(t, "e5rt/testdata/tiny.mil")
-	direct, err := sim.Load(pair.Container, pair.Descriptor)
+	p := compiled(t, "e5rt/testdata/tiny.mil")
+	direct, err := sim.Open(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 			t.Run(k.Name+"@"+site.String(), func(t *testing.T) {
 				made, failed := uint64(0), 0
 				for seed := range n {
-					m, errs := fault(t, pair, in, want, fmt.Sprintf("%s@%s:after=%d,p=0.2,count=2", k.Name, site,
+					m, errs := fault(t, p, in, want, fmt.Sprintf("%s@%s:after=%d,p=0.2,count=2", k.Name, site,
 						seed*7%50), seed)
 					made += m
 					failed += errs
@@ -58,7 +58,7 @@ func TestFaults(t *testing.T) {
 }
 
 // fault makes runs on a machine with faults until no more are made, and one more.
-func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec string, seed uint64) (made uint64,
+func fault(t *testing.T, compiled pair.Pair, in, want map[string]interp.Tensor, spec string, seed uint64) (made uint64,
 	failed int) {
 	t.Helper()
 	ctx := context.Background()
@@ -94,11 +94,16 @@ func fault(t *testing.T, pair e5rt.Pair, in, want map[string]interp.Tensor, spec
 		return
 	}
 	const runs = 6
+	loaded, err := sim.Open(compiled)
+	if err != nil {
+		fail("opening the pair: %v", err)
+		return
+	}
 	var m *stack.Model
 	last := error(nil)
 	for i := 0; i < runs || inj.Made(s[0].Kind) < s[0].Count && i < 4*runs; i++ {
 		if m == nil {
-			if m, err = p.Load(pair); err != nil {
+			if m, err = p.Load(ctx, loaded); err != nil {
 				m, last = nil, err
 				failed++
 				continue

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
@@ -29,17 +29,17 @@ func TestLoad(t *testing.T) {
 	ctx := context.Background()
 	// A process names its own input, so that each has results of its own.
 	type work struct {
-		pair   e5rt.Pair
+		pair   pair.Pair
 		direct *sim.Machine
 	}
 	var models []work
 	for _, name := range []string{"tiny", "tinywide", "cache", "two"} {
-		pair := compiled(t, "e5rt/testdata/"+name+".mil")
-		m, err := sim.Load(pair.Container, pair.Descriptor)
+		p := compiled(t, "e5rt/testdata/"+name+".mil")
+		m, err := sim.Open(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		models = append(models, work{pair, m})
+		models = append(models, work{p, m})
 	}
 	events := &trace.Recording{MaxData: 1}
 	s, err := stack.New(stack.Options{Workers: 1, Trace: events.Tracer()})
@@ -64,12 +64,9 @@ func TestLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pair := models[i%len(models)].pair
-		pair.Container = bytes.Clone(pair.Container) // each has its own file
-		m, err := p.Load(pair)
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := models[i%len(models)].pair
+		own.Container = bytes.Clone(own.Container) // each has its own file
+		m := load(t, p, own)
 		procs, loaded = append(procs, p), append(loaded, m)
 	}
 	for i, m := range loaded {

@@ -53,35 +53,10 @@ type plain struct {
 	closer     io.Closer
 }
 
-// Load opens a compiled pair for the process. The bytes must stay unchanged while
-// the model is in use.
-func (p *Process) Load(pair e5rt.Pair) (*Model, error) {
-	m, err := p.model()
-	if err != nil {
-		return nil, err
-	}
-	if m.machine, err = sim.Load(pair.Container, pair.Descriptor); err != nil {
-		return nil, err
-	}
-	m.lib, err = m.rt.NewProgramLibrary(pair)
-	return m, err
-}
-
-// LoadContainer opens a container that stands alone: one program on its own
-// tensors. There is no descriptor for the runtime to read, so the process calls the
-// broker itself.
-func (p *Process) LoadContainer(ctx context.Context, container []byte) (*Model, error) {
-	m, err := p.model()
-	if err != nil {
-		return nil, err
-	}
-	if m.machine, err = sim.LoadContainer(container); err != nil {
-		return nil, err
-	}
-	return m, m.open(ctx, container)
-}
-
-func (p *Process) model() (*Model, error) {
+// Load makes the model that a machine has opened ready to run in the process. The
+// machine must not be used for another model. A container that stands alone has no
+// descriptor for the runtime to read, so the process calls the broker itself.
+func (p *Process) Load(ctx context.Context, machine *sim.Machine) (*Model, error) {
 	o := p.s.o
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
@@ -90,12 +65,21 @@ func (p *Process) model() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{p: p, rt: rt, funcs: map[string]*runner{}}, nil
+	m := &Model{p: p, rt: rt, machine: machine, funcs: map[string]*runner{}}
+	if machine.Pair().Alone() {
+		err = m.open(ctx)
+	} else {
+		m.lib, err = rt.NewProgramLibrary(machine)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // open makes the container resident without the runtime.
-func (m *Model) open(ctx context.Context, container []byte) error {
-	d, c, err := m.p.Open(ctx, container)
+func (m *Model) open(ctx context.Context) error {
+	d, c, err := m.p.Open(ctx, m.machine.Pair().Container)
 	if err != nil {
 		return err
 	}
@@ -143,7 +127,7 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 		m.unsized = true
 	}
 	if m.plain == nil {
-		if err := m.open(ctx, m.lib.Pair().Container); err != nil {
+		if err := m.open(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
@@ -53,12 +54,11 @@ type Value struct {
 	Data  []byte  `json:"data"` // base64 in JSON
 }
 
-// NewRecord returns a record of runs of a container, with its descriptor if it has
-// one.
-func NewRecord(container, descriptor []byte) *Record {
-	r := &Record{Format: recordFormat, Version: RecordVersion, Container: digest(container)}
-	if descriptor != nil {
-		r.Descriptor = digest(descriptor)
+// NewRecord returns a record of runs of a pair, or of a container that stands alone.
+func NewRecord(p pair.Pair) *Record {
+	r := &Record{Format: recordFormat, Version: RecordVersion, Container: digest(p.Container)}
+	if !p.Alone() {
+		r.Descriptor = digest(p.Descriptor)
 	}
 	return r
 }
@@ -68,15 +68,15 @@ func digest(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// Check reports whether the record is of runs of this container and descriptor.
-func (r *Record) Check(container, descriptor []byte) error {
-	if got := digest(container); got != r.Container {
+// Check reports whether the record is of runs of this pair.
+func (r *Record) Check(p pair.Pair) error {
+	if got := digest(p.Container); got != r.Container {
 		return fmt.Errorf("the trace is of a container with SHA-256 %s, this one has %s; replay it with the pair "+
 			"that it was made with", r.Container, got)
 	}
-	if r.Descriptor != "" && r.Descriptor != digest(descriptor) {
+	if r.Descriptor != "" && r.Descriptor != digest(p.Descriptor) {
 		return fmt.Errorf("the trace is of a descriptor with SHA-256 %s, this one has %s; replay it with the pair "+
-			"that it was made with", r.Descriptor, digest(descriptor))
+			"that it was made with", r.Descriptor, digest(p.Descriptor))
 	}
 	return nil
 }

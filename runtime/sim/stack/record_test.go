@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // recorded runs a pair on a machine with faults and returns its trace.
-func recorded(t *testing.T, pair e5rt.Pair, spec string, seed uint64, ins []map[string]interp.Tensor) []byte {
+func recorded(t *testing.T, compiled pair.Pair, spec string, seed uint64, ins []map[string]interp.Tensor) []byte {
 	t.Helper()
-	r := stack.NewRecord(pair.Container, pair.Descriptor)
+	r := stack.NewRecord(compiled)
 	r.Numerics, r.Inject, r.Seed = "ane", spec, seed
 	events := &trace.Recording{}
 	o := stack.Options{Workers: 1, Trace: events.Tracer()}
@@ -28,10 +28,7 @@ func recorded(t *testing.T, pair e5rt.Pair, spec string, seed uint64, ins []map[
 		o.Inject = inject.New(s, seed)
 	}
 	_, p := machine(t, o)
-	m, err := p.Load(pair)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := load(t, p, compiled)
 	for _, in := range ins {
 		out, err := m.Run(context.Background(), in)
 		r.Add(in, nil, out, err)
@@ -46,12 +43,9 @@ func recorded(t *testing.T, pair e5rt.Pair, spec string, seed uint64, ins []map[
 // TestReplay: what a trace's record asks for gives the bytes of the trace again,
 // with faults and without.
 func TestReplay(t *testing.T) {
-	pair := compiled(t, "e5rt/testdata/tiny.mil")
+	written := compiled(t, "e5rt/testdata/tiny.mil")
 	_, p := machine(t, stack.Options{})
-	m, err := p.Load(pair)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := load(t, p, written)
 	var ins []map[string]interp.Tensor
 	for i := range 4 {
 		ins = append(ins, inputs(t, m.Machine(), uint64(i)))
@@ -60,12 +54,12 @@ func TestReplay(t *testing.T) {
 		"corrupt@note:p=0.1", "reorder:p=0.1", "translation:p=0.1", "stuck:p=0.3",
 		"exception:p=0.05; crash@task:p=0.2"} {
 		for seed := range uint64(5) {
-			first := recorded(t, pair, spec, seed, ins)
+			first := recorded(t, written, spec, seed, ins)
 			r, err := stack.ReadRecord(first)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Check(pair.Container, pair.Descriptor); err != nil {
+			if err := r.Check(written); err != nil {
 				t.Fatal(err)
 			}
 			var again []map[string]interp.Tensor
@@ -76,7 +70,7 @@ func TestReplay(t *testing.T) {
 				}
 				again = append(again, in)
 			}
-			if err := stack.Difference(first, recorded(t, pair, r.Inject, r.Seed, again)); err != nil {
+			if err := stack.Difference(first, recorded(t, written, r.Inject, r.Seed, again)); err != nil {
 				t.Errorf("--inject %q --inject-seed %d: %v", spec, seed, err)
 			}
 		}

@@ -13,15 +13,15 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
 // compiled returns the pair of the model at a path.
-func compiled(t testing.TB, path string) e5rt.Pair {
+func compiled(t testing.TB, path string) pair.Pair {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
@@ -32,11 +32,25 @@ func compiled(t testing.TB, path string) e5rt.Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	container, descriptor, err := verify.Pair(r)
+	written, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e5rt.Pair{Container: container, Descriptor: descriptor}
+	return written
+}
+
+// load loads a pair for a process.
+func load(t testing.TB, process *stack.Process, p pair.Pair) *stack.Model {
+	t.Helper()
+	m, err := sim.Open(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := process.Load(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
 }
 
 // machine returns a machine and a process on it.
@@ -89,18 +103,15 @@ func equal(t *testing.T, what string, got, want map[string]interp.Tensor) {
 }
 
 // same runs a pair on the engine driven directly and through the whole stack.
-func same(t *testing.T, pair e5rt.Pair, steps int) {
+func same(t *testing.T, compiled pair.Pair, steps int) {
 	t.Helper()
 	ctx := context.Background()
-	direct, err := sim.Load(pair.Container, pair.Descriptor)
+	direct, err := sim.Open(compiled)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, p := machine(t, stack.Options{})
-	m, err := p.Load(pair)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := load(t, p, compiled)
 	for _, fn := range direct.Functions() {
 		for _, x := range []*sim.Machine{direct, m.Machine()} {
 			if err := x.Select(fn); err != nil {
@@ -171,11 +182,11 @@ func TestCorpus(t *testing.T) {
 			if filepath.Ext(path) != ".mlpackage" {
 				path = shareddir.WithWeights(t, shared, path)
 			}
-			pair, steps := compiled(t, path), 2
-			if len(pair.Container) > 4<<20 {
+			p, steps := compiled(t, path), 2
+			if len(p.Container) > 4<<20 {
 				steps = 1 // a run takes half a minute
 			}
-			same(t, pair, steps)
+			same(t, p, steps)
 		})
 	}
 }

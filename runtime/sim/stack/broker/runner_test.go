@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
@@ -37,7 +38,7 @@ func TestRunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := sim.Load(container, descriptor)
+	m, err := sim.Open(pair.Pair{Container: container, Descriptor: descriptor})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
@@ -33,13 +34,13 @@ type CompilerOptions struct {
 
 // CompileFunc compiles the model at a path. It must give the same bytes for the same
 // files, options and version.
-type CompileFunc func(ctx context.Context, modelPath string, o *CompilerOptions) (Pair, error)
+type CompileFunc func(ctx context.Context, modelPath string, o *CompilerOptions) (pair.Pair, error)
 
 // CompilerConfig says what compiles, and where the cache is.
 type CompilerConfig struct {
 	Compile CompileFunc
 	// Version is the compiler's: two compilers that may write different bytes must
-	// not have the same. ExecutableVersion gives one.
+	// not have the same. pair.ExecutableVersion gives one.
 	Version string
 	// Folder holds the cache; it is made when it is not there. "" is no cache. Any
 	// number of processes may use one folder.
@@ -47,26 +48,9 @@ type CompilerConfig struct {
 	// MaxBytes bounds what the folder holds, 0 for no bound: entries that were used
 	// longest ago go first.
 	MaxBytes int64
-	// Inputs lists the files that a model at a path is made of; nil is ModelFiles.
-	Inputs func(modelPath string) ([]ModelFile, error)
+	// Inputs lists the files that a model at a path is made of; nil is pair.Files.
+	Inputs func(modelPath string) ([]pair.File, error)
 }
-
-// Key names a compiled model by everything that can change a byte of it.
-type Key = cache.Key
-
-// ModelFile is a file that a model is made of.
-type ModelFile = cache.File
-
-// EntryError is an entry of the cache that is not whole.
-type EntryError = cache.EntryError
-
-// ModelFiles lists what a model at a path is made of (cache.Files). What it cannot
-// tell is an error: give CompilerConfig.Inputs then.
-func ModelFiles(modelPath string) ([]ModelFile, error) { return cache.Files(modelPath, "") }
-
-// ExecutableVersion returns a version for CompilerConfig that no two builds of a
-// program share.
-func ExecutableVersion() (string, error) { return cache.ExecutableVersion() }
 
 // CompilerStats counts what a compiler did.
 type CompilerStats struct {
@@ -88,13 +72,12 @@ type Compiler struct {
 
 	mu      sync.Mutex
 	stats   CompilerStats
-	flights map[Key]*flight
+	flights map[pair.Key]*flight
 }
 
 // flight is a compilation that is going on.
 type flight struct {
 	done    chan struct{}
-	pair    Pair
 	machine *sim.Machine
 	err     error
 }
@@ -125,10 +108,10 @@ func (rt *Runtime) NewCompiler(c CompilerConfig) (*Compiler, error) {
 		return nil, rt.called(callCompilerCreate, object, e)
 	}
 	if c.Inputs == nil {
-		c.Inputs = ModelFiles
+		c.Inputs = func(modelPath string) ([]pair.File, error) { return pair.Files(modelPath, "") }
 	}
 	rt.mu.Lock()
-	p := &Compiler{rt: rt, id: rt.id("compiler"), c: c, flights: map[Key]*flight{}}
+	p := &Compiler{rt: rt, id: rt.id("compiler"), c: c, flights: map[pair.Key]*flight{}}
 	rt.mu.Unlock()
 	return p, rt.called(callCompilerCreate, p, nil)
 }
@@ -158,9 +141,9 @@ func (c *Compiler) IsNewCompileRequired(ctx context.Context, modelPath string, o
 	required := true
 	err := error(nil)
 	if !o.ForceNew && c.c.Folder != "" {
-		var key Key
+		var key pair.Key
 		if key, err = c.Key(ctx, modelPath, o); err == nil {
-			_, _, fault := c.load(key)
+			_, fault := c.load(key)
 			required = fault != nil
 		}
 	}
@@ -192,11 +175,11 @@ func (c *Compiler) Compile(ctx context.Context, modelPath string, o *CompilerOpt
 
 func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOptions) (*ProgramLibrary, error) {
 	if c.c.Folder == "" {
-		p, m, err := c.lower(ctx, modelPath, o)
+		m, err := c.lower(ctx, modelPath, o)
 		if err != nil {
 			return nil, err
 		}
-		return c.rt.library(p, m, false), nil
+		return c.rt.library(m, false), nil
 	}
 	key, err := c.Key(ctx, modelPath, o)
 	if err != nil {
@@ -209,7 +192,7 @@ func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOpt
 			if f.err != nil {
 				return nil, f.err
 			}
-			return c.rt.library(f.pair, f.machine, hit), nil
+			return c.rt.library(f.machine, hit), nil
 		}
 		select {
 		case <-f.done:
@@ -218,14 +201,14 @@ func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOpt
 		}
 		if f.err == nil && !o.ForceNew {
 			c.count(func(s *CompilerStats) { s.Hits++ })
-			return c.rt.library(f.pair, f.machine, true), nil
+			return c.rt.library(f.machine, true), nil
 		}
 		// What stopped the other call, its context say, need not stop this one.
 	}
 }
 
 // Key returns the key of a model. It reads all of its files.
-func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions) (Key, error) {
+func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions) (pair.Key, error) {
 	if o == nil {
 		o = &CompilerOptions{}
 	}
@@ -242,13 +225,13 @@ func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions
 	}
 	options, err := json.Marshal(&n) // maps in the order of their keys
 	if err != nil {
-		return Key{}, err
+		return pair.Key{}, err
 	}
 	files, err := c.c.Inputs(modelPath)
 	if err != nil {
-		return Key{}, err
+		return pair.Key{}, err
 	}
-	return cache.KeyOf(ctx, c.c.Version, string(options), files)
+	return pair.KeyOf(ctx, c.c.Version, string(options), files)
 }
 
 func (c *Compiler) store() cache.Store {
@@ -256,7 +239,7 @@ func (c *Compiler) store() cache.Store {
 }
 
 // board returns the compilation of a key that is going on, or a new one to fly.
-func (c *Compiler) board(key Key) (f *flight, mine bool) {
+func (c *Compiler) board(key pair.Key) (f *flight, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f, ok := c.flights[key]; ok {
@@ -270,7 +253,7 @@ func (c *Compiler) board(key Key) (f *flight, mine bool) {
 var errAbandoned = errors.New("e5rt: a compilation did not return")
 
 // fly fills f from the cache or by lowering.
-func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string, o *CompilerOptions) (hit bool) {
+func (c *Compiler) fly(ctx context.Context, f *flight, key pair.Key, modelPath string, o *CompilerOptions) (hit bool) {
 	defer func() {
 		c.mu.Lock()
 		delete(c.flights, key)
@@ -279,17 +262,17 @@ func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string
 	}()
 	if !o.ForceNew {
 		var fault error
-		if f.pair, f.machine, fault = c.load(key); fault == nil {
+		if f.machine, fault = c.load(key); fault == nil {
 			c.count(func(s *CompilerStats) { s.Hits++ })
 			return true
 		}
 	}
 	f.err = errAbandoned // what the others see if the compiler panics
-	f.pair, f.machine, f.err = c.lower(ctx, modelPath, o)
+	f.machine, f.err = c.lower(ctx, modelPath, o)
 	if f.err != nil {
 		return false
 	}
-	err := c.keep(ctx, key, modelPath, o, f.pair)
+	err := c.keep(ctx, key, modelPath, o, f.machine.Pair())
 	c.count(func(s *CompilerStats) {
 		if err == nil {
 			s.Stored++
@@ -302,35 +285,33 @@ func (c *Compiler) fly(ctx context.Context, f *flight, key Key, modelPath string
 }
 
 // lower compiles and checks what came out.
-func (c *Compiler) lower(ctx context.Context, modelPath string, o *CompilerOptions) (Pair, *sim.Machine, error) {
+func (c *Compiler) lower(ctx context.Context, modelPath string, o *CompilerOptions) (*sim.Machine, error) {
 	c.count(func(s *CompilerStats) { s.Compiles++ })
 	p, err := c.c.Compile(ctx, modelPath, o)
 	if err != nil {
-		return Pair{}, nil, err
+		return nil, err
 	}
-	m, err := sim.Load(p.Container, p.Descriptor)
-	return p, m, err
+	return sim.Open(p)
 }
 
 // load reads an entry of the cache and checks it.
-func (c *Compiler) load(key Key) (Pair, *sim.Machine, error) {
-	entry, err := c.store().Get(key)
+func (c *Compiler) load(key pair.Key) (*sim.Machine, error) {
+	p, err := c.store().Get(key)
 	if err == nil {
-		p := Pair(entry)
-		m, e := sim.Load(p.Container, p.Descriptor)
+		m, e := sim.Open(p)
 		if e == nil {
-			return p, m, nil
+			return m, nil
 		}
-		err = &EntryError{Path: c.store().Path(key), Rule: e.Error()}
+		err = &cache.EntryError{Path: c.store().Path(key), Rule: e.Error()}
 	}
-	if _, broken := err.(*EntryError); broken {
+	if _, broken := err.(*cache.EntryError); broken {
 		c.count(func(s *CompilerStats) { s.Refused++ })
 	}
-	return Pair{}, nil, err
+	return nil, err
 }
 
 // keep writes an entry, unless the model was changed while it was compiled.
-func (c *Compiler) keep(ctx context.Context, key Key, modelPath string, o *CompilerOptions, p Pair) error {
+func (c *Compiler) keep(ctx context.Context, key pair.Key, modelPath string, o *CompilerOptions, p pair.Pair) error {
 	again, err := c.Key(ctx, modelPath, o)
 	if err != nil {
 		return err
@@ -338,5 +319,5 @@ func (c *Compiler) keep(ctx context.Context, key Key, modelPath string, o *Compi
 	if again != key {
 		return fmt.Errorf("e5rt: the files of %s changed while it was compiled", modelPath)
 	}
-	return c.store().Put(key, cache.Pair(p))
+	return c.store().Put(key, p)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
@@ -29,11 +30,11 @@ func cached(t testing.TB, folder string, f e5rt.CompileFunc) *e5rt.Compiler {
 }
 
 // tiny compiles once for all tests.
-var tiny = sync.OnceValues(func() (e5rt.Pair, error) {
+var tiny = sync.OnceValues(func() (pair.Pair, error) {
 	return compileModel(context.Background(), "testdata/accumulator.mil", &e5rt.CompilerOptions{})
 })
 
-func tinyFunc(ctx context.Context, path string, o *e5rt.CompilerOptions) (e5rt.Pair, error) {
+func tinyFunc(ctx context.Context, path string, o *e5rt.CompilerOptions) (pair.Pair, error) {
 	return tiny()
 }
 
@@ -67,8 +68,8 @@ func TestCacheHit(t *testing.T) {
 	if s := c.Stats(); s != (e5rt.CompilerStats{Compiles: 2, Hits: 1, Stored: 2}) {
 		t.Errorf("the counts are %+v", s)
 	}
-	other := cached(t, folder, func(context.Context, string, *e5rt.CompilerOptions) (e5rt.Pair, error) {
-		return e5rt.Pair{}, errors.New("lowered again")
+	other := cached(t, folder, func(context.Context, string, *e5rt.CompilerOptions) (pair.Pair, error) {
+		return pair.Pair{}, errors.New("lowered again")
 	})
 	got[*e5rt.ProgramLibrary](t)(other.Compile(ctx, "testdata/tiny.mil", nil))
 	if n := len(entries(t, folder)); n != 1 {
@@ -93,7 +94,7 @@ func TestCacheKey(t *testing.T) {
 	}
 	mil := `x = const()[val = tensor<fp16, [4]>(BLOBFILE(path = string("@model_path/weights/w.bin"), offset = ` +
 		`uint64(64)))];`
-	key := func(change func(m *model)) e5rt.Key {
+	key := func(change func(m *model)) pair.Key {
 		m := &model{
 			base:    "model.mil",
 			version: "1",
@@ -113,9 +114,9 @@ func TestCacheKey(t *testing.T) {
 			Folder:  dir,
 			Version: m.version,
 		}))
-		return got[e5rt.Key](t)(c.Key(ctx, filepath.Join(dir, m.base), &m.o))
+		return got[pair.Key](t)(c.Key(ctx, filepath.Join(dir, m.base), &m.o))
 	}
-	seen := map[e5rt.Key]string{key(nil): "the model itself"}
+	seen := map[pair.Key]string{key(nil): "the model itself"}
 	for name, change := range map[string]func(m *model){
 		"the text":            func(m *model) { m.files["model.mil"] += " " },
 		"the weights":         func(m *model) { m.files["weights/w.bin"] = "Weights" },
@@ -167,58 +168,11 @@ func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 	}
 }
 
-// What ModelFiles cannot tell is an error: a stale hit would be worse.
-func TestModelFiles(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		check(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		check(t, os.WriteFile(path, []byte(text), 0o666))
-		return path
-	}
-	blob := func(name string) string { return `BLOBFILE(path = string("` + name + `"), offset = uint64(0))` }
-	for _, c := range []struct {
-		path string
-		want []string // names; nil: an error
-	}{
-		{write("a/model.mil", "no weights"), []string{"model"}},
-		{write("b/model.mil", blob("@model_path/w/1.bin")+blob("@model_path/w/2.bin")+blob("@model_path/w/1.bin")),
-			[]string{"model", "weights @model_path/w/1.bin", "weights @model_path/w/2.bin"}},
-		{write("c/model.mil", `BLOBFILE( path = tensor<string, []>("@model_path/w.bin"), offset = 1)`),
-			[]string{"model", "weights @model_path/w.bin"}},
-		{write("d/model.mil", `BLOBFILE(offset = uint64(0), path = string("@model_path/w.bin"))`), nil},
-		{write("e/model.mil", blob(`@model_path/a\"b.bin`)), nil},
-		{write("f/model.txt", "what is this"), nil},
-		{filepath.Dir(write("g/sub/net.txt", "x")), []string{"net.txt"}},
-		{func() string {
-			write("h/weights/w.bin", "w")
-			return write("h/model.mlmodel", "m")
-		}(), []string{"model", "weights/w.bin"}},
-		{filepath.Join(dir, "none.mil"), nil},
-	} {
-		files, err := e5rt.ModelFiles(c.path)
-		var names []string
-		for _, f := range files {
-			names = append(names, f.Name)
-		}
-		if (err != nil) != (c.want == nil) || err == nil && !reflect.DeepEqual(names, c.want) {
-			t.Errorf("%s: %q, %v; want %q", c.path, names, err, c.want)
-		}
-	}
-	linked := filepath.Join(dir, "l")
-	check(t, os.Mkdir(linked, 0o777))
-	if err := os.Symlink(filepath.Join(dir, "g"), filepath.Join(linked, "g")); err == nil {
-		if _, err := e5rt.ModelFiles(linked); err == nil {
-			t.Error("a folder with a link to a folder was listed")
-		}
-	}
-}
-
 // A hostile or broken entry is compiled anew and replaced; nothing outside the folder
 // is touched.
 func TestCacheHostile(t *testing.T) {
 	ctx := context.Background()
-	pair, err := tiny()
+	good, err := tiny()
 	check(t, err)
 	const header = 88
 	put := func(f func(b []byte) []byte) func(t *testing.T, path string) {
@@ -243,8 +197,8 @@ func TestCacheHostile(t *testing.T) {
 			return b
 		}),
 		"lengths that are swapped": put(func(b []byte) []byte {
-			binary.LittleEndian.PutUint64(b[40:], uint64(len(pair.Descriptor)))
-			binary.LittleEndian.PutUint64(b[48:], uint64(len(pair.Container)))
+			binary.LittleEndian.PutUint64(b[40:], uint64(len(good.Descriptor)))
+			binary.LittleEndian.PutUint64(b[48:], uint64(len(good.Container)))
 			return b
 		}),
 		"a terabyte of nothing": func(t *testing.T, path string) {
@@ -299,9 +253,9 @@ func TestCacheHostile(t *testing.T) {
 	}
 	// An entry that is whole, of bytes that are no pair.
 	folder := t.TempDir()
-	check(t, e5rt.WriteEntry(folder, got[e5rt.Key](t)(cached(t, folder, tinyFunc).Key(ctx, "testdata/accumulator.mil",
-		nil)), e5rt.Pair{
-		Container:  pair.Container,
+	check(t, e5rt.WriteEntry(folder, got[pair.Key](t)(cached(t, folder, tinyFunc).Key(ctx, "testdata/accumulator.mil",
+		nil)), pair.Pair{
+		Container:  good.Container,
 		Descriptor: []byte("no descriptor"),
 	}))
 	c := cached(t, folder, tinyFunc)
@@ -313,7 +267,7 @@ func TestCacheHostile(t *testing.T) {
 
 // mustNotCompile is a compiler that must not be called.
 func mustNotCompile(t testing.TB) e5rt.CompileFunc {
-	return func(context.Context, string, *e5rt.CompilerOptions) (e5rt.Pair, error) {
+	return func(context.Context, string, *e5rt.CompilerOptions) (pair.Pair, error) {
 		t.Error("lowered")
 		return tiny()
 	}
@@ -336,7 +290,7 @@ func TestCacheChangedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.mil")
 	check(t, os.WriteFile(path, []byte("one"), 0o666))
-	c := cached(t, filepath.Join(dir, "cache"), func(context.Context, string, *e5rt.CompilerOptions) (e5rt.Pair,
+	c := cached(t, filepath.Join(dir, "cache"), func(context.Context, string, *e5rt.CompilerOptions) (pair.Pair,
 		error) {
 		check(t, os.WriteFile(path, []byte("two"), 0o666))
 		return tiny()
@@ -352,11 +306,11 @@ func TestCacheChangedMeanwhile(t *testing.T) {
 func TestCompileTogether(t *testing.T) {
 	var calls atomic.Int32
 	begun, hold := make(chan struct{}), make(chan struct{})
-	c := cached(t, t.TempDir(), func(ctx context.Context, path string, o *e5rt.CompilerOptions) (e5rt.Pair, error) {
+	c := cached(t, t.TempDir(), func(ctx context.Context, path string, o *e5rt.CompilerOptions) (pair.Pair, error) {
 		if calls.Add(1) == 1 {
 			close(begun)
 			<-ctx.Done()
-			return e5rt.Pair{}, ctx.Err()
+			return pair.Pair{}, ctx.Err()
 		}
 		<-hold
 		return tiny()

@@ -83,7 +83,7 @@ func runBoth(t *testing.T, rt *e5rt.Runtime, lib *e5rt.ProgramLibrary, name stri
 	}
 	stream := got[*e5rt.ExecutionStream](t)(rt.NewExecutionStream())
 	p := lib.Pair()
-	m := got[*sim.Machine](t)(sim.Load(p.Container, p.Descriptor)) // keeps its states, as the operation does
+	m := got[*sim.Machine](t)(sim.Open(p)) // keeps its states, as the operation does
 	check(t, m.Select(name))
 	for run := range 3 {
 		in := map[string]interp.Tensor{}

@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
@@ -120,7 +121,7 @@ func Example_listing2_4() {
 		compiler := must(rt.NewCompiler(e5rt.CompilerConfig{
 			Compile: compileModel,
 			Folder:  folder,
-			Version: must(e5rt.ExecutableVersion()),
+			Version: must(pair.ExecutableVersion()),
 		}))
 		required := must(compiler.IsNewCompileRequired(ctx, "testdata/tiny.mil", nil))
 

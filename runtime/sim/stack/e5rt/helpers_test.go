@@ -1,16 +1,15 @@
 package e5rt_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
@@ -18,10 +17,10 @@ import (
 )
 
 // compileModel is zinc's compiler as the runtime calls it.
-func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (e5rt.Pair, error) {
+func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (pair.Pair, error) {
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
-		return e5rt.Pair{}, err
+		return pair.Pair{}, err
 	}
 	defer m.Close()
 	c := compile.Options{
@@ -34,19 +33,14 @@ func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (e5
 	}
 	if o.Target != "" {
 		if c.Target, err = target.Lookup(o.Target); err != nil {
-			return e5rt.Pair{}, err
+			return pair.Pair{}, err
 		}
 	}
 	r, err := compile.Compile(ctx, m.Program, c)
 	if err != nil {
-		return e5rt.Pair{}, err
+		return pair.Pair{}, err
 	}
-	var b bytes.Buffer
-	if _, err := r.HWX.WriteTo(&b); err != nil {
-		return e5rt.Pair{}, err
-	}
-	d, err := e5.Bytes(r.E5)
-	return e5rt.Pair{Container: b.Bytes(), Descriptor: d}, err
+	return r.Pair()
 }
 
 // check stops a test at an error.
@@ -132,7 +126,7 @@ func (b *bed) once(t testing.TB) {
 func reference(t testing.TB, l *e5rt.ProgramLibrary, x interp.Tensor) interp.Tensor {
 	t.Helper()
 	p := l.Pair()
-	m := got[*sim.Machine](t)(sim.Load(p.Container, p.Descriptor))
+	m := got[*sim.Machine](t)(sim.Open(p))
 	out, err := m.Run(context.Background(), map[string]interp.Tensor{"x": x}, sim.Options{Numerics: numerics.ANE})
 	check(t, err)
 	return out["y"]

@@ -7,50 +7,46 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
-
-// Pair is a compiled model: the container of the engine's programs and the
-// descriptor of the calls around them.
-type Pair struct{ Container, Descriptor []byte }
 
 // ProgramLibrary is a compiled model.
 type ProgramLibrary struct {
 	rt      *Runtime
 	id      uint64
-	pair    Pair
 	machine *sim.Machine
 	hit     bool
 }
 
 // NewProgramLibrary is e5rt_program_library_create: a library of a model that was
-// compiled before. The slices must not change while it is in use.
-func (rt *Runtime) NewProgramLibrary(p Pair) (*ProgramLibrary, error) {
+// compiled before and is opened. A container without a descriptor is refused.
+func (rt *Runtime) NewProgramLibrary(m *sim.Machine) (*ProgramLibrary, error) {
 	object := word("program library")
-	m, err := sim.Load(p.Container, p.Descriptor)
-	if err != nil {
+	if m.Pair().Alone() {
 		return nil, rt.called(callLibraryCreate, object, &Error{
 			Call:   callLibraryCreate,
 			Object: string(object),
-			Do:     "compile the model anew",
-			Err:    err,
+			Rule:   "a container without a descriptor",
+			Do:     "open the container together with its descriptor",
+			Err:    ErrArgument,
 		})
 	}
-	l := rt.library(p, m, false)
+	l := rt.library(m, false)
 	return l, rt.called(callLibraryCreate, l, nil)
 }
 
-func (rt *Runtime) library(p Pair, m *sim.Machine, hit bool) *ProgramLibrary {
+func (rt *Runtime) library(m *sim.Machine, hit bool) *ProgramLibrary {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	return &ProgramLibrary{rt: rt, id: rt.id("library"), pair: p, machine: m, hit: hit}
+	return &ProgramLibrary{rt: rt, id: rt.id("library"), machine: m, hit: hit}
 }
 
 // String names the library.
 func (l *ProgramLibrary) String() string { return fmt.Sprintf("program library %d", l.id) }
 
 // Pair returns what was compiled. The bytes must not be changed.
-func (l *ProgramLibrary) Pair() Pair { return l.pair }
+func (l *ProgramLibrary) Pair() pair.Pair { return l.machine.Pair() }
 
 // FromCache reports whether the library came from the compiler's cache.
 func (l *ProgramLibrary) FromCache() bool { return l.hit }
@@ -145,7 +141,7 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	var c io.Closer
 	err := error(nil)
 	if rt.o.Engine != nil && len(f.lib.machine.Procedures(f.name)) > 0 {
-		d, c, err = rt.o.Engine.Open(ctx, f.lib.pair.Container)
+		d, c, err = rt.o.Engine.Open(ctx, f.lib.machine.Pair().Container)
 	}
 	rt.mu.Lock()
 	f.state, f.dispatcher, f.closer = loaded, d, c

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
@@ -160,10 +162,12 @@ func TestMisuse(t *testing.T) {
 			_, err := d.rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel, Folder: "x"})
 			return err
 		}, kind: e5rt.ErrArgument, say: []string{"CompilerConfig.Version"}},
-		{name: "library of bytes that are none", do: func(t *testing.T, d *bed) error {
-			_, err := d.rt.NewProgramLibrary(e5rt.Pair{Container: []byte("x")})
+		{name: "library of a container alone", do: func(t *testing.T, d *bed) error {
+			p, err := tiny()
+			check(t, err)
+			_, err = d.rt.NewProgramLibrary(got[*sim.Machine](t)(sim.Open(pair.Pair{Container: p.Container})))
 			return err
-		}, say: []string{"e5rt_program_library_create", "container"}},
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_program_library_create", "descriptor"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")

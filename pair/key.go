@@ -1,10 +1,11 @@
-package cache
+package pair
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -25,6 +26,42 @@ type Key [sha256.Size]byte
 
 // String returns the key in hexadecimal.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// Options are the options of a compilation that can change a byte of the pair. Two
+// sets of options that mean the same must be spelled the same.
+type Options struct {
+	Target, Precision, Func string
+	// InputName is the name that the descriptor gives the source.
+	InputName          string
+	Shapes             map[string][]int64 // of inputs
+	OneSection, FullTD bool
+}
+
+// ErrUnknownFiles is the error of NewKey for a model whose files cannot be listed, so
+// that no key covers them.
+var ErrUnknownFiles = errors.New("it cannot be told which files the model is made of")
+
+// NewKey returns the key of what this program compiles the model at path to: that of
+// ExecutableVersion, the options and Files. Errors are those of the file system, or
+// wrap ErrUnknownFiles.
+func NewKey(ctx context.Context, path, weightsDir string, o Options) (Key, error) {
+	version, err := ExecutableVersion()
+	if err != nil {
+		return Key{}, err
+	}
+	files, err := Files(path, weightsDir)
+	if err != nil {
+		return Key{}, fmt.Errorf("%w: %w", ErrUnknownFiles, err)
+	}
+	if len(o.Shapes) == 0 {
+		o.Shapes = nil
+	}
+	options, err := json.Marshal(&o) // maps in the order of their keys
+	if err != nil {
+		return Key{}, err
+	}
+	return KeyOf(ctx, version, string(options), files)
+}
 
 // keyDomain parts these hashes from all others; it changes when the way they are
 // made does.
