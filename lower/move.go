@@ -440,9 +440,12 @@ func lowerPad(b *builder, op *ir.Op) error {
 		b.copyTo(x, window(dst).slice(n-1, before[n-1], x.w(), 1))
 		return nil
 	}
-	// Rows that would start off a multiple of 64 bytes are padded transposed.
-	b.fill(dst, c)
+	// Rows that would start off a multiple of 64 bytes are padded transposed. Where no
+	// other dimension is padded that writes all of the result.
 	wx, wd := matrixOf(x), matrixOf(window(dst))
+	if wd.elems() < dst.elems() {
+		b.fill(dst, c)
+	}
 	t := b.transposedTemp(wd)
 	b.fill(t, c)
 	b.swapLast(wx, t.slice(len(t.dims)-2, before[n-1], x.w(), 1))

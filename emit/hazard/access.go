@@ -48,18 +48,34 @@ var (
 	}
 )
 
-// access is the bytes that one tensor of a task takes: rows of row bytes, count
-// and stride along the four axes outside them.
+// access is the bytes that one tensor of a task takes.
 type access struct {
 	*stream
-	dma    bool // in DRAM
-	dim    [5]int64
-	base   td.Field // register of the first byte
-	first  int64
+	grid
+	dma   bool // in DRAM
+	dim   [5]int64
+	base  td.Field // register of the first byte
+	first int64
+	task  *td.Task
+}
+
+// grid is rows of row bytes, count of them and stride apart along the four axes
+// outside a row.
+type grid struct {
 	count  [4]int64
 	stride [4]int64
 	row    int64
-	task   *td.Task
+}
+
+// sameLayout reports whether rows are as long and as far apart. The stride of an axis
+// that has one turn places nothing.
+func (g *grid) sameLayout(o *grid) bool {
+	for i := range g.count {
+		if g.count[i] > 1 && o.count[i] > 1 && g.stride[i] != o.stride[i] {
+			return false
+		}
+	}
+	return g.row == o.row
 }
 
 // fp16Code is the element code of two bytes; the others known take one.

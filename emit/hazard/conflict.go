@@ -10,7 +10,7 @@ func (c *checker) conflicts(x *accesses) {
 		}
 		from, to := s.extent()
 		at, _ := r.extent()
-		if x.same && at == from && s.stride == r.stride && s.count == r.count && s.row == r.row {
+		if x.same && at == from && s.count == r.count && s.sameLayout(&r.grid) {
 			continue // in step
 		}
 		c.findField(r.base, at, to, "the result is written over the %s, %#x up to the limit, that the task is "+

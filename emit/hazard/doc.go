@@ -7,15 +7,15 @@
 // What is looked for: tile and coefficient DMA outside its buffer or into one of
 // the wrong direction, buffer-access registers without a buffer, a result that
 // overlaps itself or a source it is not in step with, L2 addresses outside the
-// memory, L2 and scratch that is read but that nothing wrote, L2 that a task
-// overwrote before its reader ran, and chains whose sizes, indices and counts
+// memory, L2 and scratch that is read but that nothing wrote, L2 of which a task
+// overwrote a part before its reader ran, and chains whose sizes, indices and counts
 // contradict each other. docs/registers.md ("What a task does") has the rules;
 // the addresses are derived here anew, not taken from the engine.
 //
 // What always holds: a finding is certain by those rules. Where a question cannot
 // be decided from the addresses, as whether two of three readers meant the same
-// data, there is none. Any bytes give findings or an error, never a panic. The
-// work is linear in the number of tasks: DRAM is kept as intervals, L2 as a map
-// of its 131072 granules, which one task passes over a fixed number of times at
-// most.
+// data, or whether a result that is overwritten unread was needed, there is none. Any
+// bytes give findings or an error, never a panic. The work is linear in the number of
+// tasks: DRAM is kept as intervals, L2 as a map of its 131072 granules, which one task
+// passes over a fixed number of times at most.
 package hazard

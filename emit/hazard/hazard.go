@@ -43,8 +43,10 @@ func Check(f *hwx.File) (*Report, error) {
 	}
 	r := &Report{Hazards: []Finding{}}
 	seen := map[int]bool{} // tasks by offset, of every chain
+	l, l2 := regions(f), newL2()
 	for _, p := range f.Procedures() {
-		c := &checker{report: r, proc: p, file: f, regions: regions(f), l2: newL2()}
+		l2.reset()
+		c := &checker{report: r, proc: p, file: f, regions: l, l2: l2}
 		c.bars = c.resolve()
 		c.chain(seen)
 		r.Procedures++

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hazard"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -157,6 +158,66 @@ func TestPlanted(t *testing.T) {
 				}
 			}
 			t.Errorf("not found: task %d, %s, value %#x, limit %#x", c.task+c.at, want, c.value, c.limit)
+		})
+	}
+}
+
+// TestSoundChainsHaveNoHazards compiles what addresses alone could be taken for
+// hazards: a buffer that is filled before a part of it, or all, is written; a result
+// in the place of its source whose axes of one turn have other strides; results that
+// nothing reads, and whose place another buffer takes.
+func TestSoundChainsHaveNoHazards(t *testing.T) {
+	pad := func(g *irbuild.Graph, x *ir.Value, by ...int64) *ir.Value {
+		return g.Op("pad", "x", x, "pad", by, "mode", "constant", "constant_val", 0.5)
+	}
+	conv := func(g *irbuild.Graph, x *ir.Value, in, out int64) *ir.Value {
+		return g.Op("conv", "x", x, "weight", g.Weights(out, in, 1, 1), "pad_type", "valid")
+	}
+	for _, c := range []struct {
+		name  string
+		build func(g *irbuild.Graph) *ir.Value
+	}{
+		{"a fill and a copy over it in one granule", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", pad(g, g.Input(1), 0, 1), "y", 0.5)
+		}},
+		{"a fill and a copy over all of it", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("abs", "x", pad(g, g.Op("relu", "x", g.Input(2, 31)), 2, 0))
+		}},
+		{"a fill of several dimensions", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("abs", "x", pad(g, g.Op("relu", "x", g.Input(1, 4, 6, 30)), 1, 1, 2, 0, 3, 1))
+		}},
+		{"a constant product and an elementwise chain", func(g *irbuild.Graph) *ir.Value {
+			y := g.Op("linear", "x", g.Input(1, 14, 12), "weight", g.Weights(20, 12))
+			y = g.Op("clip", "x", y, "alpha", -2.0, "beta", 2.0)
+			return g.Op("layer_norm", "x", y, "axes", []int64{2}, "epsilon", 1e-3)
+		}},
+		{"a slice of a stack, and a convolution", func(g *irbuild.Graph) *ir.Value {
+			a, b := g.Op("relu", "x", g.Input(8, 8, 8)), g.Op("relu", "x", g.Input(8, 8, 8))
+			s := g.Op("stack", "values", []*ir.Value{a, b}, "axis", 0)
+			s = g.Op("slice_by_size", "x", s, "begin", []int64{1, 0, 0, 0}, "size", []int64{1, 8, 8, 8})
+			s = g.Op("expand_dims", "x", g.Op("squeeze", "x", s, "axes", []int64{0}), "axes", []int64{0})
+			return g.Op("softmax", "x", conv(g, s, 8, 16), "axis", 1)
+		}},
+		{"a slice of a convolution of several images", func(g *irbuild.Graph) *ir.Value {
+			y := conv(g, g.Op("relu", "x", g.Input(16, 64, 1, 1)), 64, 256)
+			y = g.Op("slice_by_size", "x", y, "begin", []int64{3, 0, 0, 0}, "size", []int64{1, 25, 1, 1})
+			return g.Op("softmax", "x", g.Op("erf", "x", y), "axis", 1)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := irbuild.New(1)
+			g.Output(c.build(g))
+			r, err := compile.Compile(context.Background(), g.Program(), compile.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := hwx.Encode(r.HWX)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range check(t, b).Hazards {
+				t.Error(h)
+			}
 		})
 	}
 }

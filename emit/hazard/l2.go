@@ -10,29 +10,39 @@ const (
 	granules = l2Size / granule
 )
 
+// maxOver bounds what a write keeps of those below it.
+const maxOver = 64
+
 // write is one write into L2.
 type write struct {
 	task, off int
 	defined   bool // its content may be read
 	result    bool // a result, rather than a source on its way
 	from, to  int64
-	row, runs int64 // bytes of a row, and rows
-	field     td.Field
-	read      bool         // a task has read some of it
-	lost      int          // the first write that went over it before anything read it, plus one
-	over      map[int]bool // writes of which it has overwritten a part, 64 at most
+	grid
+	runs  int64 // rows that stand in different places
+	field td.Field
+	read  bool  // a task has read some of it
+	over  []int // writes of which it has overwritten a part, maxOver at most
 }
 
-// l2 says for each granule which write it holds, as index of writes plus one.
+// l2 says for each granule which write of the current procedure it holds.
 type l2 struct {
-	owner  []int32
+	owner  []int // index of writes plus base; below base for none
+	base   int
 	writes []write
 	hit    []int // writes that the current access meets, each once
 	mark   []int // by write: the last access that met it
 	stamp  int
 }
 
-func newL2() *l2 { return &l2{owner: make([]int32, granules)} }
+func newL2() *l2 { return &l2{owner: make([]int, granules)} }
+
+// reset empties the memory for another procedure.
+func (m *l2) reset() {
+	m.base += len(m.writes) + 1
+	m.writes, m.mark = m.writes[:0], m.mark[:0]
+}
 
 // meet lists the writes that an access finds in place of its bytes, and the
 // first byte where there is none, or -1.
@@ -41,7 +51,7 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 	m.stamp++
 	a.each(func(from, to int64) {
 		for g := from / granule; g < (to+granule-1)/granule; g++ {
-			w := int(m.owner[g]) - 1
+			w := m.owner[g] - m.base
 			switch {
 			case w < 0:
 				if gap < 0 {
@@ -59,34 +69,51 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 // put notes that an access was written.
 func (m *l2) put(a *access, w write) {
 	w.from, w.to = a.extent()
-	w.row, w.runs = a.row, a.runs()
-	old, _ := m.meet(a)
+	w.grid, w.runs = a.grid, a.runs()
+	old, gap := m.meet(a)
 	n := len(m.writes)
+	part := w.result && gap < 0 && m.pieces(old)
 	for _, i := range old {
 		o := &m.writes[i]
-		// The same buffer written anew is no loss: a margin may be filled first and
-		// the whole be written over it.
-		again := w.from == o.from && w.to == o.to && w.row == o.row && w.runs == o.runs
-		if !o.read && o.lost == 0 && !again {
-			o.lost = n + 1
-		}
-		// What lies wholly inside is an update of the whole, unless that had its
-		// readers already.
-		if w.from < o.from || w.to > o.to || o.read && !again {
-			if w.over == nil {
-				w.over = map[int]bool{}
+		// The same place written again is no loss, and stands to what it lies on as what
+		// was there did.
+		if w.from == o.from && w.to == o.to && w.row == o.row && w.runs == o.runs {
+			for _, k := range o.over {
+				w.overwrites(k)
 			}
-			if len(w.over) < 64 {
-				w.over[i] = true
-			}
+			continue
 		}
+		// An update: a buffer may be filled first, in one piece or several, and a part of
+		// it, or all, be written after that.
+		if w.result && o.result && !o.read && (part || w.from >= o.from && w.to <= o.to) {
+			continue
+		}
+		w.overwrites(i)
 	}
 	m.writes, m.mark = append(m.writes, w), append(m.mark, 0)
 	a.each(func(from, to int64) {
 		for g := from / granule; g < (to+granule-1)/granule; g++ {
-			m.owner[g] = int32(n + 1)
+			m.owner[g] = m.base + n
 		}
 	})
+}
+
+// overwrites notes that w has overwritten a part of write i.
+func (w *write) overwrites(i int) {
+	if len(w.over) < maxOver {
+		w.over = append(w.over, i)
+	}
+}
+
+// pieces reports whether writes may be those of one buffer that is still being put
+// together: none was read, and all lie alike.
+func (m *l2) pieces(l []int) bool {
+	for _, i := range l {
+		if o := &m.writes[i]; !o.result || o.read || !o.sameLayout(&m.writes[l[0]].grid) {
+			return false
+		}
+	}
+	return true
 }
 
 // inL2 checks that an access lies inside the memory.
@@ -121,8 +148,8 @@ func (c *checker) readL2(a *access) {
 				a.name, w.task)
 			return
 		}
-		for _, k := range hit {
-			if w.over[k] {
+		for _, k := range w.over {
+			if c.l2.mark[k] == c.l2.stamp {
 				c.findField(a.base, from, w.to, "the %s reads in L2 a result of task %d of which task %d, going up "+
 					"to the limit, has overwritten a part", a.name, c.l2.writes[k].task, w.task)
 				return
@@ -147,20 +174,5 @@ func (c *checker) stage(t *td.Task, a *access) {
 	}
 	if c.inL2(&l) {
 		c.l2.put(&l, write{task: c.task, off: c.off, defined: whole, field: l.base})
-	}
-}
-
-// lost reports results in L2 that a task wrote over before anything had read any
-// of them. Nobody read them afterwards either: what was left of one counts.
-func (c *checker) lost() {
-	for i := range c.l2.writes {
-		w := &c.l2.writes[i]
-		if !w.result || w.read || w.lost == 0 {
-			continue
-		}
-		by := &c.l2.writes[w.lost-1]
-		c.task, c.off = by.task, by.off
-		c.findField(by.field, by.from, w.to,
-			"overwrites in L2 the result of task %d, which ends at the limit, before any task has read it", w.task)
 	}
 }

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -21,7 +22,8 @@ type bar struct {
 	at     int64
 }
 
-// regions lists the buffers that tasks may use: windows, scratch and constants.
+// regions lists the buffers that tasks may use: windows, scratch and constants, by
+// address.
 func regions(f *hwx.File) []region {
 	var out []region
 	names := map[uint64]string{}
@@ -63,6 +65,7 @@ func regions(f *hwx.File) []region {
 	if constants.addr != 0 {
 		out = append(out, constants)
 	}
+	slices.SortStableFunc(out, func(a, b region) int { return cmp.Compare(a.addr, b.addr) })
 	return out
 }
 
@@ -74,12 +77,17 @@ func (c *checker) resolve() map[int]bar {
 	out := map[int]bar{}
 	c.written = map[int]*intervals{}
 	for i, addr := range c.proc.Bars {
-		for k, r := range c.regions {
-			if addr >= r.addr && addr-r.addr < uint64(max(r.size, 1)) {
-				out[i] = bar{k, int64(addr - r.addr)}
-				if r.blank && c.written[k] == nil {
-					c.written[k] = &intervals{}
-				}
+		k, found := slices.BinarySearchFunc(c.regions, addr, func(r region, a uint64) int { return cmp.Compare(r.addr, a) })
+		if !found {
+			k--
+		}
+		if k < 0 {
+			continue
+		}
+		if r := &c.regions[k]; addr-r.addr < uint64(max(r.size, 1)) {
+			out[i] = bar{k, int64(addr - r.addr)}
+			if r.blank && c.written[k] == nil {
+				c.written[k] = &intervals{}
 			}
 		}
 	}
