@@ -1,5 +1,10 @@
 package hwx
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Procedure is a program or procedure command, seen without its form.
 type Procedure struct {
 	Name       string
@@ -97,6 +102,29 @@ func (f *File) SegmentAt(addr uint64) *Segment {
 		}
 	}
 	return nil
+}
+
+// AddressMap finds segments by engine address.
+type AddressMap struct{ segments []*Segment } // by address
+
+// AddressMap returns the segments of a file that Validate takes, none of which
+// overlap.
+func (f *File) AddressMap() AddressMap {
+	l := slices.DeleteFunc(f.Segments(), func(s *Segment) bool { return s.VMSize == 0 })
+	slices.SortStableFunc(l, func(a, b *Segment) int { return cmp.Compare(a.VMAddr, b.VMAddr) })
+	return AddressMap{l}
+}
+
+// At returns the segment whose range holds addr, or nil.
+func (m AddressMap) At(addr uint64) *Segment {
+	i, found := slices.BinarySearchFunc(m.segments, addr, func(s *Segment, a uint64) int { return cmp.Compare(s.VMAddr, a) })
+	if !found {
+		i--
+	}
+	if i < 0 || addr-m.segments[i].VMAddr >= m.segments[i].VMSize {
+		return nil
+	}
+	return m.segments[i]
 }
 
 // TextBytes is the task stream, nil without a __TEXT,__text section.

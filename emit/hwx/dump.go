@@ -79,15 +79,6 @@ var commandNames = map[uint32]string{
 	CmdSegment: "segment",
 }
 
-// present is the number of bytes of the section that are there: fewer than Size
-// where the file was cut.
-func (s *Section) present() (n uint64) {
-	for _, p := range s.Parts {
-		n += uint64(len(p))
-	}
-	return n
-}
-
 // DumpSymbols prints the entries of the symbol tables, a line each.
 func DumpSymbols(w io.Writer, f *File) error {
 	out := bufio.NewWriter(w)
@@ -143,7 +134,7 @@ func (d dumper) segment(title string, s *Segment, n int) int {
 		n++
 		d.line("    section %d %s,%s %#x+%#x file %#x align 2^%d flags %#x", n, printable(c.Segment.String()),
 			printable(c.Name.String()), c.Addr, c.Size, c.Offset, c.Align, c.Flags)
-		if n := c.present(); c.Parts != nil && n != c.Size {
+		if n := c.Present(); c.Parts != nil && n != c.Size {
 			d.line("        %#x of %#x bytes are there", n, c.Size)
 		}
 		if len(c.Relocs) > 0 {

@@ -92,6 +92,15 @@ func (s *Section) Bytes() []byte {
 	return b
 }
 
+// Present is the number of bytes of the contents that are there: fewer than Size
+// where the file was cut.
+func (s *Section) Present() (n uint64) {
+	for _, p := range s.Parts {
+		n += uint64(len(p))
+	}
+	return n
+}
+
 // Reloc is a word that the loader adjusts by the base of a section.
 type Reloc struct {
 	Addr uint32 // byte offset inside the section that has the relocation

@@ -228,7 +228,7 @@ func (s *Segment) view() *segmentJSON {
 			Flags:     hex(c.Flags),
 			NumRelocs: len(c.Relocs),
 		}
-		if n := c.present(); c.Parts != nil && n != c.Size {
+		if n := c.Present(); c.Parts != nil && n != c.Size {
 			q.Present = &n
 		}
 		j.Sections = append(j.Sections, q)

@@ -85,14 +85,16 @@ func openContainer(p pair.Pair) (*Machine, error) {
 	}
 	fn.ops = fn.Blocks[0].Operations
 	m := &Machine{pair: p, funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
+	c := newContainer(f)
 	for i := range fn.ops {
-		if err := m.prepare(f, fn, i, hash); err != nil {
+		if err := m.prepare(c, fn, i, hash); err != nil {
 			return nil, err
 		}
 	}
 	if err := fn.fits(m.procs); err != nil {
 		return nil, err
 	}
+	m.attach(f)
 	m.Reset()
 	return m, nil
 }

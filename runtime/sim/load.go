@@ -47,24 +47,48 @@ func Open(p pair.Pair) (*Machine, error) {
 	if err != nil {
 		return nil, &LoadError{"descriptor", err}
 	}
+	sum := sha256.Sum256(p.Container)
+	m, err := link(f, d, hex.EncodeToString(sum[:]))
+	if err != nil {
+		return nil, err
+	}
+	m.pair = p
+	m.attach(f)
+	m.Reset()
+	return m, nil
+}
+
+// Check returns the error with which Open would refuse a container and a descriptor
+// that are not written yet, nil for none. sum is the container's SHA-256 in
+// hexadecimal. Constants are not joined.
+func Check(f *hwx.File, d *e5.Program, sum string) error {
+	if errs := hwx.Validate(f); len(errs) > 0 {
+		return &LoadError{"container", errs[0]}
+	}
+	_, err := link(f, d, sum)
+	return err
+}
+
+// link prepares the functions of a descriptor on a valid container, but for what the
+// constants hold.
+func link(f *hwx.File, d *e5.Program, hash string) (*Machine, error) {
 	if len(d.Functions) == 0 {
 		return nil, loadf("descriptor", "it has no functions")
 	}
-	m := &Machine{pair: p, procs: map[string]*procedure{}}
-	sum := sha256.Sum256(p.Container)
-	hash := hex.EncodeToString(sum[:])
+	m := &Machine{procs: map[string]*procedure{}}
+	c := newContainer(f)
+	names := map[string]bool{}
 	for i := range d.Functions {
 		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
-		for _, o := range m.funcs {
-			if o.Name == fn.Name {
-				return nil, loadf("descriptor", "function %q is there twice", fn.Name)
-			}
+		if names[fn.Name] {
+			return nil, loadf("descriptor", "function %q is there twice", fn.Name)
 		}
+		names[fn.Name] = true
 		for _, b := range fn.Blocks {
 			fn.ops = append(fn.ops, b.Operations...)
 		}
 		for k := range fn.ops {
-			if err := m.prepare(f, fn, k, hash); err != nil {
+			if err := m.prepare(c, fn, k, hash); err != nil {
 				return nil, err
 			}
 		}
@@ -74,8 +98,15 @@ func Open(p pair.Pair) (*Machine, error) {
 		m.funcs = append(m.funcs, fn)
 	}
 	m.fn = m.funcs[0]
-	m.Reset()
 	return m, nil
+}
+
+// attach gives the procedures the constants.
+func (m *Machine) attach(f *hwx.File) {
+	b := f.ConstantBytes()
+	for _, p := range m.procs {
+		p.consts = b
+	}
 }
 
 // MaxBytes bounds what the operands of one function, the ports of its procedures
@@ -145,7 +176,7 @@ func (fn *function) fits(procs map[string]*procedure) error {
 }
 
 // prepare checks one operation of the chain against the container.
-func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
+func (m *Machine) prepare(c *container, fn *function, i int, hash string) error {
 	op := &fn.ops[i]
 	switch a := op.Attrs.(type) {
 	case *e5.CastAttrs:
@@ -161,7 +192,7 @@ func (m *Machine) prepare(f *hwx.File, fn *function, i int, hash string) error {
 		p := m.procs[a.ProcedureName]
 		if p == nil {
 			var err error
-			if p, err = loadProcedure(f, a.ProcedureName); err != nil {
+			if p, err = c.procedure(a.ProcedureName); err != nil {
 				return &LoadError{op.Name, err}
 			}
 			m.procs[a.ProcedureName] = p
@@ -230,70 +261,93 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 	return c, nil
 }
 
-// loadProcedure reads a procedure's tasks and finds its windows.
-func loadProcedure(f *hwx.File, name string) (*procedure, error) {
-	for _, pr := range f.Procedures() {
-		if pr.Name != name {
-			continue
+// container is a container by names and addresses.
+type container struct {
+	file      *hwx.File
+	procs     map[string]hwx.Procedure
+	segments  hwx.AddressMap
+	ports     map[uint64]string // by address
+	constants []*hwx.Section
+	bytes     int64 // of constants
+}
+
+func newContainer(f *hwx.File) *container {
+	c := &container{
+		file:     f,
+		procs:    map[string]hwx.Procedure{},
+		segments: f.AddressMap(),
+		ports:    map[uint64]string{},
+	}
+	for _, p := range f.Procedures() {
+		c.procs[p.Name] = p
+	}
+	for _, p := range f.Ports() {
+		c.ports[uint64(p.Addr)] = p.Name
+	}
+	c.constants = f.ConstantSections()
+	for _, s := range c.constants {
+		c.bytes += int64(s.Present())
+	}
+	return c
+}
+
+// procedure reads a procedure's tasks and finds its windows.
+func (c *container) procedure(name string) (*procedure, error) {
+	pr, ok := c.procs[name]
+	if !ok {
+		return nil, fmt.Errorf("the container has no procedure %q", name)
+	}
+	text, entry, ok := c.file.TextOf(pr)
+	if !ok {
+		return nil, fmt.Errorf("procedure %q has no tasks in __TEXT,__text", name)
+	}
+	tasks, err := td.DecodeChain(text, int(entry), int(pr.FirstWords))
+	if err != nil {
+		return nil, fmt.Errorf("procedure %q: %w", name, err)
+	}
+	if len(tasks) != int(pr.Tasks) {
+		return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks, len(tasks))
+	}
+	p := &procedure{name: name, tasks: tasks, bars: map[int]bar{}}
+	for i, addr := range pr.Bars {
+		seg := c.segments.At(addr)
+		if seg == nil {
+			return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped",
+				name, i, addr)
 		}
-		text, entry, ok := f.TextOf(pr)
-		if !ok {
-			return nil, fmt.Errorf("procedure %q has no tasks in __TEXT,__text", name)
-		}
-		tasks, err := td.DecodeChain(text, int(entry), int(pr.FirstWords))
-		if err != nil {
-			return nil, fmt.Errorf("procedure %q: %w", name, err)
-		}
-		if len(tasks) != int(pr.Tasks) {
-			return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks,
-				len(tasks))
-		}
-		p := &procedure{name: name, tasks: tasks, bars: map[int]bar{}, consts: f.ConstantBytes()}
-		ports := map[uint64]string{}
-		for _, port := range f.Ports() {
-			ports[uint64(port.Addr)] = port.Name
-		}
-		for i, addr := range pr.Bars {
-			seg := f.SegmentAt(addr)
-			if seg == nil {
-				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped",
+		switch {
+		case seg.Name.String() == hwx.SegPort:
+			port, ok := c.ports[seg.VMAddr]
+			if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
+				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port",
 					name, i, addr)
 			}
-			switch {
-			case seg.Name.String() == hwx.SegPort:
-				port, ok := ports[seg.VMAddr]
-				if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
-					return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port",
-						name, i, addr)
-				}
-				p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
-			case seg.Name.String() == hwx.SegScratch:
-				at := addr - seg.VMAddr // within the segment, SegmentAt says
-				p.bars[i] = bar{
-					scratch: true,
-					segment: seg.VMAddr,
-					at:      int64(at),
-					size:    int64(seg.VMSize - at),
-					write:   true,
-				}
-			default:
-				// Constants, whichever register points at them; the text needs no
-				// window, since no task reads it.
-				if at, ok := constantAt(f, addr); ok && at <= int64(len(p.consts)) {
-					p.bars[i] = bar{consts: true, at: at, size: int64(len(p.consts)) - at}
-				}
+			p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
+		case seg.Name.String() == hwx.SegScratch:
+			at := addr - seg.VMAddr // within the segment, At says
+			p.bars[i] = bar{
+				scratch: true,
+				segment: seg.VMAddr,
+				at:      int64(at),
+				size:    int64(seg.VMSize - at),
+				write:   true,
+			}
+		default:
+			// Constants, whichever register points at them; the text needs no
+			// window, since no task reads it.
+			if at, ok := c.constantAt(addr); ok && at <= c.bytes {
+				p.bars[i] = bar{consts: true, at: at, size: c.bytes - at}
 			}
 		}
-		return p, nil
 	}
-	return nil, fmt.Errorf("the container has no procedure %q", name)
+	return p, nil
 }
 
 // constantAt returns where an address stands among the constants, whose sections
 // follow each other in address too.
-func constantAt(f *hwx.File, addr uint64) (int64, bool) {
+func (c *container) constantAt(addr uint64) (int64, bool) {
 	before := uint64(0)
-	for _, s := range f.ConstantSections() {
+	for _, s := range c.constants {
 		if addr >= s.Addr && addr-s.Addr < max(s.Size, 1) {
 			return int64(before + addr - s.Addr), true
 		}

@@ -60,24 +60,44 @@ func Read(container []byte) (*Program, error) {
 	if err != nil {
 		return nil, &Error{Where: "container", Err: err}
 	}
-	if bad := hwx.Validate(f); len(bad) > 0 {
+	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
+	tasks, err := p.take()
+	if err != nil {
+		return nil, err
+	}
+	s := p.segments.text
+	n := min(s.FileSize, s.VMSize)
+	p.segments.textBytes = container[s.FileOff : s.FileOff+n : s.FileOff+n]
+	p.operations(tasks)
+	return p, nil
+}
+
+// Check returns the error with which Read would refuse a container that is not
+// written yet, nil for none.
+func Check(f *hwx.File) error {
+	_, err := (&Program{file: f}).take()
+	return err
+}
+
+// take checks a container and takes its tasks apart.
+func (p *Program) take() ([]*td.Task, error) {
+	if bad := hwx.Validate(p.file); len(bad) > 0 {
 		return nil, &Error{Where: "container", Err: bad[0]}
 	}
-	if f.Header.CPUSubtype != hwx.SubtypeH13 {
+	if got := p.file.Header.CPUSubtype; got != hwx.SubtypeH13 {
 		return nil, &Error{
 			Where: "container byte 0x8, header.cpusubtype",
 			Rule:  "only h13's tasks are known",
-			Val:   f.Header.CPUSubtype,
+			Val:   got,
 			Limit: uint32(hwx.SubtypeH13),
 		}
 	}
-	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
-	if err := p.segments.find(f, container); err != nil {
+	if err := p.segments.find(p.file); err != nil {
 		return nil, err
 	}
 	var tasks []*td.Task
 	var places []place
-	for _, q := range f.Procedures() {
+	for _, q := range p.file.Procedures() {
 		pr, chain, err := p.procedure(q)
 		if err != nil {
 			return nil, err
@@ -97,6 +117,7 @@ func Read(container []byte) (*Program, error) {
 			Limit: maxTasks,
 		}
 	}
+	var err error
 	if p.images, p.records, err = td.Split(tasks); err != nil {
 		return nil, &Error{Where: "container, tasks", Err: err}
 	}
@@ -110,8 +131,7 @@ func Read(container []byte) (*Program, error) {
 			return nil, err
 		}
 	}
-	p.operations(tasks)
-	return p, nil
+	return tasks, nil
 }
 
 // maxTasks is how many tasks a record's index tells apart.

@@ -30,8 +30,9 @@ func (b *bar) writable() bool {
 // segments are a container's ranges of addresses by what a load does with them.
 type segments struct {
 	file      *hwx.File
+	byAddress hwx.AddressMap
 	text      *hwx.Segment
-	textBytes []byte         // of the segment, the container's own
+	textBytes []byte         // of the segment, the container's own; nil for one that is only checked
 	section   *hwx.Section   // __TEXT,__text
 	scratch   []*hwx.Segment // filled with zeros
 	constants []constants
@@ -48,8 +49,8 @@ type constants struct {
 }
 
 // find sorts the segments and checks what Validate leaves to the load.
-func (s *segments) find(f *hwx.File, container []byte) error {
-	s.file, s.ports = f, map[uint64]string{}
+func (s *segments) find(f *hwx.File) error {
+	s.file, s.byAddress, s.ports = f, f.AddressMap(), map[uint64]string{}
 	for _, p := range f.Ports() {
 		if err := afpp.CheckName(p.Name); err != nil {
 			return &Error{Where: fmt.Sprintf("port %q", p.Name), Err: err}
@@ -92,8 +93,6 @@ func (s *segments) find(f *hwx.File, container []byte) error {
 			}
 		}
 	}
-	n := min(s.text.FileSize, s.text.VMSize)
-	s.textBytes = container[s.text.FileOff : s.text.FileOff+n : s.text.FileOff+n]
 	return s.findConstants()
 }
 
@@ -102,12 +101,12 @@ func (s *segments) find(f *hwx.File, container []byte) error {
 func (s *segments) findConstants() error {
 	s.usage = afpp.UsageWeights
 	for _, c := range s.file.ConstantSections() {
-		k := constants{c, s.file.SegmentAt(c.Addr), s.total}
+		k := constants{c, s.byAddress.At(c.Addr), s.total}
 		where := fmt.Sprintf("section %s,%s", c.Segment, c.Name)
 		switch {
 		case c.Size == 0:
 			continue
-		case k.seg == nil || uint64(len(c.Bytes())) != c.Size:
+		case k.seg == nil || c.Present() != c.Size:
 			return &Error{Where: where, Rule: "constants have bytes in the file", Val: c.Size}
 		case c.Addr%hwx.Granule != 0:
 			return &Error{Where: where, Rule: "constants begin on a tile", Val: c.Addr, Limit: uint64(hwx.Granule)}
@@ -131,7 +130,7 @@ func (s *segments) findConstants() error {
 // that a task could use.
 func (s *segments) bar(id uint32, addr uint64, where string) (bar, bool, error) {
 	b := bar{id: id}
-	seg := s.file.SegmentAt(addr)
+	seg := s.byAddress.At(addr)
 	if seg == nil {
 		return b, false, &Error{Where: where, Rule: "points where nothing is mapped", Val: addr}
 	}
