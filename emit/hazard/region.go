@@ -77,7 +77,9 @@ func (c *checker) resolve() map[int]bar {
 	out := map[int]bar{}
 	c.written = map[int]*intervals{}
 	for i, addr := range c.proc.Bars {
-		k, found := slices.BinarySearchFunc(c.regions, addr, func(r region, a uint64) int { return cmp.Compare(r.addr, a) })
+		k, found := slices.BinarySearchFunc(c.regions, addr, func(r region, at uint64) int {
+			return cmp.Compare(r.addr, at)
+		})
 		if !found {
 			k--
 		}

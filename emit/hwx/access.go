@@ -117,7 +117,9 @@ func (f *File) AddressMap() AddressMap {
 
 // At returns the segment whose range holds addr, or nil.
 func (m AddressMap) At(addr uint64) *Segment {
-	i, found := slices.BinarySearchFunc(m.segments, addr, func(s *Segment, a uint64) int { return cmp.Compare(s.VMAddr, a) })
+	i, found := slices.BinarySearchFunc(m.segments, addr, func(s *Segment, at uint64) int {
+		return cmp.Compare(s.VMAddr, at)
+	})
 	if !found {
 		i--
 	}

@@ -352,5 +352,8 @@ func TestSegmentAt(t *testing.T) {
 		if got != want {
 			t.Errorf("segment at %#x is %q, want %q", addr, got, want)
 		}
+		if s, m := f.SegmentAt(addr), f.AddressMap().At(addr); s != m {
+			t.Errorf("address map at %#x has %v, want %v", addr, m, s)
+		}
 	}
 }
