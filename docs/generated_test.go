@@ -135,7 +135,7 @@ func writeLintRules(w *bytes.Buffer) {
 func writeUnmodelled(w *bytes.Buffer) {
 	var names []string
 	for _, n := range ir.Names() {
-		if !lint.Modelled(n) {
+		if !lint.Modelled(ir.Named(n)) {
 			names = append(names, n)
 		}
 	}

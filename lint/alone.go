@@ -160,7 +160,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 		v.Name = portName(valueLabel(v), names)
 	}
 	for _, op := range fn.Body.Ops {
-		if !ir.IsConstexpr(op) && op.Def.Name != "const" {
+		if !ir.IsConstexpr(op) {
 			c.Statements++
 		}
 	}
@@ -250,12 +250,12 @@ func reduceProduct(fn *ir.Func) string {
 	}
 	op := fn.Body.Ops[0]
 	kept := map[*ir.Value]int{} // axis of the sum
-	switch op.Def.Name {
-	case "linear":
+	switch op.Def.Operation {
+	case ir.OpLinear:
 		if op.Arg("weight").Const != nil {
 			kept[op.Arg("x")] = op.Arg("x").Type.Rank() - 1
 		}
-	case "matmul":
+	case ir.OpMatMul:
 		m, err := ir.MatMulAttrs(op)
 		x, y := op.Arg("x"), op.Arg("y")
 		if err != nil || x == y || x.Const != nil || y.Const != nil || m.VectorX || m.VectorY {

@@ -67,27 +67,16 @@ func (a *analysis) block(b *ir.Block) {
 	}
 }
 
-// products are the operations whose results leave through the port that turns
-// magnitudes from numerics.MACLimit on into infinity.
-var products = map[string]bool{
-	"conv":                         true,
-	"conv_transpose":               true,
-	"linear":                       true,
-	"matmul":                       true,
-	"einsum":                       true,
-	"scaled_dot_product_attention": true,
-}
-
 // halfMAC is the least magnitude that rounds to numerics.MACLimit.
 const halfMAC = numerics.MACLimit - 8
 
 func (a *analysis) op(op *ir.Op) {
 	var rs []Interval
 	c := &call{a: a, op: op, engine: op.Place.Unit == ir.Engine}
-	switch f := transfers[op.Def.Name]; {
-	case op.Def.Name == "cond" && len(op.Blocks) == 2:
+	switch f := transfers[op.Def.Operation]; {
+	case op.Is(ir.OpCond) && len(op.Blocks) == 2:
 		rs = a.branches(op)
-	case op.Def.Name == "while_loop" && len(op.Blocks) == 2:
+	case op.Is(ir.OpWhileLoop) && len(op.Blocks) == 2:
 		rs = a.loop(op)
 	case f != nil:
 		rs = f(c)
@@ -131,7 +120,9 @@ func settle(op *ir.Op, d ir.DType, r Interval) Interval {
 		if r.NaN {
 			r = r.with(0)
 		}
-		if products[op.Def.Name] {
+		// Products leave through the port that turns magnitudes from
+		// numerics.MACLimit on into infinity.
+		if op.Def.Class == ir.Product {
 			if r.Hi >= halfMAC {
 				r.Hi = inf
 			}

@@ -55,7 +55,7 @@ func gradient(ctx context.Context, f *ir.Func, vals trace, from map[*ir.Value][]
 	}
 	for i := len(f.Body.Ops) - 1; i >= 0; i-- {
 		op := f.Body.Ops[i]
-		row := backs[op.Def.Name]
+		row := backs[op.Def.Operation]
 		if row == nil {
 			row = movedBack
 		}
@@ -115,13 +115,13 @@ func (b *backward) of(v *ir.Value) []float64 {
 	return g
 }
 
-var backs = func() map[string]back {
-	m := map[string]back{
-		"conv": convBack, "linear": linearBack, "matmul": matmulBack, "cast": func(b *backward, op *ir.Op,
+var backs = func() map[*ir.Operation]back {
+	m := map[*ir.Operation]back{
+		ir.OpConv: convBack, ir.OpLinear: linearBack, ir.OpMatMul: matmulBack, ir.OpCast: func(b *backward, op *ir.Op,
 			dy []float64) {
 			passBack(b, op.Arg("x"), dy)
 		},
-		"select": func(b *backward, op *ir.Op, dy []float64) {
+		ir.OpSelect: func(b *backward, op *ir.Op, dy []float64) {
 			cond := b.vals.floats(op.Arg("cond"))
 			ci, ok := spread(op.Arg("cond").Type.Shape, op.Results[0].Type.Shape)
 			if !ok || len(cond) == 0 {
@@ -140,51 +140,22 @@ var backs = func() map[string]back {
 				}
 			}
 		},
-		"batch_norm": batchNormBack, "layer_norm": layerNormBack, "instance_norm": sameBack, "softmax": softmaxBack,
-		"gelu": func(b *backward, op *ir.Op, dy []float64) {
-			mode, _ := ir.ArgString(op, "mode")
-			s, ok := gelus[mode]
-			if !ok {
-				s = gelus["EXACT"]
+		ir.OpBatchNorm: batchNormBack, ir.OpLayerNorm: layerNormBack, ir.OpInstanceNorm: sameBack,
+		ir.OpSoftmax: softmaxBack,
+		ir.OpGelu: func(b *backward, op *ir.Op, dy []float64) {
+			if k := geluOf(op); k != nil {
+				pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(curve(k, nil).f, x) })
 			}
-			pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(s.f, x) })
 		},
-		"inverse": func(b *backward, op *ir.Op, dy []float64) {
+		ir.OpInverse: func(b *backward, op *ir.Op, dy []float64) {
 			e, _ := ir.ArgFloat(op, "epsilon")
 			pointBack(b, op, dy, func(x float64, _ int) float64 { return -1 / max((x+e)*(x+e), 1e-12) })
 		},
-		"max_pool": poolBack, "avg_pool": poolBack,
+		ir.OpMaxPool: poolBack, ir.OpAvgPool: poolBack,
 	}
-	for n, s := range unaries {
-		f := s.f
-		m[n] = func(b *backward, op *ir.Op, dy []float64) {
-			pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(f, x) })
-		}
-	}
-	for n, e := range epsilons {
-		f := e.s.f
-		m[n] = func(b *backward, op *ir.Op, dy []float64) {
-			eps, ok := ir.ArgFloat(op, "epsilon")
-			if !ok {
-				eps = e.def
-			}
-			pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(f, max(x+eps, 1e-6)) })
-		}
-	}
-	for n, p := range params {
-		m[n] = func(b *backward, op *ir.Op, dy []float64) {
-			as, bs := b.vals.floats(op.Arg("alpha")), []float64{0}
-			if p.beta {
-				bs = b.vals.floats(op.Arg("beta"))
-			}
-			if len(as) == 0 || len(bs) == 0 {
-				return
-			}
-			per := channelOf(op.Arg("x").Type.Shape)
-			pointBack(b, op, dy, func(x float64, i int) float64 {
-				k := per(i)
-				return slope(func(x float64) float64 { return p.f(x, as[k%len(as)], bs[k%len(bs)]) }, x)
-			})
+	for _, o := range ir.Operations {
+		if o.Curve != nil && o.Curve.Turns != nil {
+			m[o] = curveBack
 		}
 	}
 	for n, d := range binarySlopes {
@@ -195,6 +166,30 @@ var backs = func() map[string]back {
 	}
 	return m
 }()
+
+// curveBack is the derivative of the function that the sheet has for an operation.
+func curveBack(b *backward, op *ir.Op, dy []float64) {
+	k := op.Def.Curve
+	if k.Shift {
+		eps, _ := ir.ArgFloat(op, k.Params[0])
+		f := curve(k, []float64{0}).f
+		pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(f, max(x+eps, 1e-6)) })
+		return
+	}
+	lists := make([][]float64, len(k.Params))
+	for i, p := range k.Params {
+		if lists[i] = b.vals.floats(op.Arg(p)); len(lists[i]) == 0 {
+			return
+		}
+	}
+	per, a := channelOf(op.Arg("x").Type.Shape), make([]float64, len(lists))
+	pointBack(b, op, dy, func(x float64, i int) float64 {
+		for j, l := range lists {
+			a[j] = l[per(i)%len(l)]
+		}
+		return slope(func(x float64) float64 { return k.F(x, a) }, x)
+	})
+}
 
 // slope is a derivative by differences.
 func slope(f func(float64) float64, x float64) float64 {
@@ -257,29 +252,29 @@ func batchNormBack(b *backward, op *ir.Op, dy []float64) {
 }
 
 // binarySlopes give the derivatives with respect to x and y.
-var binarySlopes = map[string]func(x, y float64) (dx, dy float64){
-	"add": func(_, _ float64) (float64, float64) { return 1, 1 },
-	"sub": func(_, _ float64) (float64, float64) { return 1, -1 },
-	"mul": func(x, y float64) (float64, float64) { return y, x },
-	"real_div": func(x, y float64) (float64, float64) {
+var binarySlopes = map[*ir.Operation]func(x, y float64) (dx, dy float64){
+	ir.OpAdd: func(_, _ float64) (float64, float64) { return 1, 1 },
+	ir.OpSub: func(_, _ float64) (float64, float64) { return 1, -1 },
+	ir.OpMul: func(x, y float64) (float64, float64) { return y, x },
+	ir.OpRealDiv: func(x, y float64) (float64, float64) {
 		if math.Abs(y) < 1e-6 {
 			y = math.Copysign(1e-6, y)
 		}
 		return 1 / y, -x / (y * y)
 	},
-	"maximum": func(x, y float64) (float64, float64) {
+	ir.OpMaximum: func(x, y float64) (float64, float64) {
 		if x >= y {
 			return 1, 0
 		}
 		return 0, 1
 	},
-	"minimum": func(x, y float64) (float64, float64) {
+	ir.OpMinimum: func(x, y float64) (float64, float64) {
 		if x <= y {
 			return 1, 0
 		}
 		return 0, 1
 	},
-	"pow": func(x, y float64) (float64, float64) {
+	ir.OpPow: func(x, y float64) (float64, float64) {
 		return slope(func(x float64) float64 {
 			return math.Pow(x, y)
 		}, x), slope(func(y float64) float64 { return math.Pow(x, y) }, y)
@@ -363,20 +358,20 @@ func reduceBack(b *backward, op *ir.Op, dy []float64) {
 			continue
 		}
 		w := 1.0
-		switch op.Def.Name {
-		case "reduce_mean":
+		switch op.Def.Operation {
+		case ir.OpReduceMean:
 			w = 1 / n
-		case "reduce_sum_square", "reduce_l2_norm":
+		case ir.OpReduceSumSquare, ir.OpReduceL2Norm:
 			w = 2 * v
-		case "reduce_l1_norm":
+		case ir.OpReduceL1Norm:
 			w = signOf(v)
-		case "reduce_max", "reduce_min":
+		case ir.OpReduceMax, ir.OpReduceMin:
 			if v != ys[j] {
 				w = 0
 			}
-		case "reduce_log_sum_exp":
+		case ir.OpReduceLogSumExp:
 			w = math.Exp(v - ys[j])
-		case "reduce_prod":
+		case ir.OpReduceProd:
 			w = signOf(v) * signOf(ys[j])
 		}
 		g[i] += dy[j] * w
@@ -390,8 +385,7 @@ const mark = 0.25
 // movedBack follows an operation that only moves elements, by running it on
 // indices. What comes out without being an index has no derivative.
 func movedBack(b *backward, op *ir.Op, _ []float64) {
-	if moved[op.Def.Name] == nil && op.Def.Name != "pad" && op.Def.Name != "space_to_batch" &&
-		op.Def.Name != "identity" && op.Def.Name != "band_part" || op.Def.Name == "max_pool" {
+	if op.Def.Class != ir.Movement {
 		return
 	}
 	n := *op

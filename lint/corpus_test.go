@@ -87,7 +87,7 @@ func TestConformanceLies(t *testing.T) {
 		for _, engine := range []bool{false, true} {
 			ir.Walk(f, func(op *ir.Op) {
 				ops[op.Def.Name] = true
-				if Modelled(op.Def.Name) {
+				if Modelled(op.Def.Operation) {
 					modelled[op.Def.Name] = true
 				}
 				if engine && len(op.Results) > 0 && op.Results[0].Type.DType == ir.FP16 {

@@ -136,22 +136,22 @@ func remedy(v *ir.Value) string {
 	case v.Def == nil:
 		return "It is a variable of a loop, whose runs are not followed. " + clip
 	}
-	n := v.Def.Def.Name
-	if state, value, ok := passes.StateAccess(n); ok && value == "" {
+	o := v.Def.Def.Operation
+	if state, value, ok := passes.StateAccess(o.Name); ok && value == "" {
 		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", v.Def.Arg(state).Name)
 	}
 	switch {
-	case n == "real_div" || n == "inverse":
+	case o == ir.OpRealDiv || o == ir.OpInverse:
 		return "Give the inputs the ranges that they have (--range), or keep the divisor away from 0: the maximum " +
 			"with a small positive number, or an epsilon added."
-	case n == "log" || n == "rsqrt":
+	case o == ir.OpLog || o == ir.OpRsqrt:
 		return "Give the inputs the ranges that they have (--range), or keep the argument above 0: the maximum " +
 			"with a small positive number, or an epsilon of at least 6.1e-5."
-	case n == "while_loop":
+	case o == ir.OpWhileLoop:
 		return "The runs of a loop are not followed. " + clip
-	case !Modelled(n):
+	case !Modelled(o):
 		return "The operation is judged by its type alone. " + clip
-	case products[n]:
+	case o.Class == ir.Product:
 		return "Scale the operands down, or put a clip behind them."
 	}
 	return clip

@@ -18,25 +18,25 @@ func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {
 		if v.Def == nil || !v.Type.DType.IsFloat() || !v.Type.Static() {
 			return 0, 0
 		}
-		switch n := v.Def.Def.Name; {
-		case n == "cast" || n == "identity":
+		switch {
+		case v.Def.Is(ir.OpCast, ir.OpIdentity):
 			v = v.Def.Arg("x")
 			continue
-		case n == "layer_norm":
+		case v.Def.Is(ir.OpLayerNorm):
 			m, axis := a.layerNorm(v)
 			return finiteOr0(m * factor), axis
-		case n != "mul" && n != "real_div":
+		case !v.Def.Is(ir.OpMul, ir.OpRealDiv):
 			return 0, 0
 		}
 		if m, axes, ok := a.meanSquared(v.Def); ok && len(axes) == 1 {
 			return finiteOr0(1.01*m*factor + float64(v.Type.Shape[axes[0]])*leastError), axes[0]
 		}
 		x, y := v.Def.Arg("x"), v.Def.Arg("y")
-		if v.Def.Def.Name == "mul" && a.constant(x) != nil {
+		if v.Def.Is(ir.OpMul) && a.constant(x) != nil {
 			x, y = y, x
 		}
 		k := a.constant(y)
-		if v.Def.Def.Name != "mul" || k == nil || !slices.Equal(x.Type.Shape, v.Type.Shape) {
+		if !v.Def.Is(ir.OpMul) || k == nil || !slices.Equal(x.Type.Shape, v.Type.Shape) {
 			return 0, 0
 		}
 		factor *= 1.001 * a.constOf(k).mag()
@@ -59,7 +59,7 @@ func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
 	}
 	c := &call{a: a, op: v.Def}
 	axes, err := ir.LayerNormAxes(v.Def)
-	if err != nil || len(axes) != 1 || v.Type.Shape[axes[0]] < 1 || !(c.number("epsilon", 1e-5) >= 0) {
+	if err != nil || len(axes) != 1 || v.Type.Shape[axes[0]] < 1 || !(c.number("epsilon") >= 0) {
 		return 0, 0
 	}
 	n := float64(v.Type.Shape[axes[0]])
@@ -93,26 +93,26 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 		eps    float64
 	}
 	var ps []pair
-	switch op.Def.Name {
-	case "real_div":
-		if d := op.Arg("y").Def; d != nil && d.Def.Name == "sqrt" {
+	switch op.Def.Operation {
+	case ir.OpRealDiv:
+		if d := op.Arg("y").Def; d != nil && d.Is(ir.OpSqrt) {
 			ps = append(ps, pair{op.Arg("x"), d.Arg("x"), 0})
 		}
-	case "mul":
+	case ir.OpMul:
 		for _, n := range [][2]string{{"x", "y"}, {"y", "x"}} {
 			d := op.Arg(n[1]).Def
 			switch {
 			case d == nil:
-			case d.Def.Name == "rsqrt":
-				e := (&call{a: a, op: d}).number("epsilon", 1e-12)
+			case d.Is(ir.OpRsqrt):
+				e := (&call{a: a, op: d}).number("epsilon")
 				ps = append(ps, pair{op.Arg(n[0]), d.Arg("x"), e})
-			case d.Def.Name == "pow" && a.scalarIs(d.Arg("y"), -0.5):
+			case d.Is(ir.OpPow) && a.scalarIs(d.Arg("y"), -0.5):
 				ps = append(ps, pair{op.Arg(n[0]), d.Arg("x"), 0})
 			}
 		}
 	}
 	for _, p := range ps {
-		if d := p.sum.Def; d != nil && d.Def.Name == "add" {
+		if d := p.sum.Def; d != nil && d.Is(ir.OpAdd) {
 			for _, n := range [][2]string{{"x", "y"}, {"y", "x"}} {
 				if k := a.constant(d.Arg(n[1])); k != nil {
 					r := a.constOf(k)
@@ -141,7 +141,7 @@ func (a *analysis) scalarIs(v *ir.Value, x float64) bool {
 func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok bool) {
 	c = 1
 	d := v.Def
-	if d != nil && d.Def.Name == "mul" {
+	if d != nil && d.Is(ir.OpMul) {
 		for _, s := range [][2]string{{"x", "y"}, {"y", "x"}} {
 			if k := a.constant(d.Arg(s[1])); k != nil && k.Elems() == 1 {
 				c *= k.Float(0)
@@ -155,18 +155,18 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 		return 0, 0, nil, false
 	}
 	squared := d.Arg("x")
-	switch d.Def.Name {
-	case "reduce_sum_square":
+	switch d.Def.Operation {
+	case ir.OpReduceSumSquare:
 		if squared != x {
 			return 0, 0, nil, false
 		}
-	case "reduce_sum", "reduce_mean":
+	case ir.OpReduceSum, ir.OpReduceMean:
 		s := squared.Def
 		if s == nil || s.Arg("x") != x {
 			return 0, 0, nil, false
 		}
-		if n := s.Def.Name; n != "square" && !(n == "mul" && s.Arg("y") == x) &&
-			!(n == "pow" && a.scalarIs(s.Arg("y"), 2)) {
+		if !s.Is(ir.OpSquare) && !(s.Is(ir.OpMul) && s.Arg("y") == x) &&
+			!(s.Is(ir.OpPow) && a.scalarIs(s.Arg("y"), 2)) {
 			return 0, 0, nil, false
 		}
 	default:
@@ -181,7 +181,7 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 		n *= float64(x.Type.Shape[i])
 		axes = append(axes, int(i))
 	}
-	if d.Def.Name == "reduce_mean" {
+	if d.Is(ir.OpReduceMean) {
 		c /= n
 	}
 	return c, n, axes, n >= 1

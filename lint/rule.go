@@ -18,7 +18,7 @@ type Rule struct {
 	By, Holds string
 
 	// ops are the operations it looks at, nil for all.
-	ops []string
+	ops []*ir.Operation
 	// check judges one statement by the ranges; nil for no suspicion.
 	check func(s *site) *suspect
 }
@@ -124,9 +124,7 @@ func (s *site) judged() bool {
 }
 
 // number is a scalar argument or its default.
-func (s *site) number(name string, def float64) float64 {
-	return (&call{a: s.a, op: s.op}).number(name, def)
-}
+func (s *site) number(name string) float64 { return (&call{a: s.a, op: s.op}).number(name) }
 
 func (s *site) half() bool { return len(s.op.Results) > 0 && s.result().Type.DType == ir.FP16 }
 
@@ -200,15 +198,15 @@ const half16 = 65520
 
 // suspects judges every statement by every rule.
 func suspects(a *analysis) (out []*suspect, unjudged int) {
-	byOp := map[string][]*Rule{}
+	byOp := map[*ir.Operation][]*Rule{}
 	var every []*Rule
 	for i := range Rules {
 		r := &Rules[i]
 		if r.ops == nil {
 			every = append(every, r)
 		}
-		for _, n := range r.ops {
-			byOp[n] = append(byOp[n], r)
+		for _, o := range r.ops {
+			byOp[o] = append(byOp[o], r)
 		}
 	}
 	for _, op := range a.ops {
@@ -220,7 +218,7 @@ func suspects(a *analysis) (out []*suspect, unjudged int) {
 			unjudged++
 			continue
 		}
-		for _, list := range [][]*Rule{byOp[op.Def.Name], every} {
+		for _, list := range [][]*Rule{byOp[op.Def.Operation], every} {
 			for _, r := range list {
 				if p := r.check(s); p != nil {
 					p.rule = r
@@ -253,7 +251,7 @@ func number(x float64) string {
 // taps reports whether a product sums more than one term.
 func taps(op *ir.Op) bool {
 	w := op.Arg("weight")
-	if op.Def.Name != "conv" || w == nil {
+	if !op.Is(ir.OpConv) || w == nil {
 		return true
 	}
 	n := int64(1)

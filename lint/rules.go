@@ -13,8 +13,9 @@ import (
 // docs/lint.md is generated from it.
 var Rules = []Rule{
 	{
-		Name: "product-32768", ops: []string{"conv", "linear", "matmul"}, check: checkProduct, Source: measured,
-		Doc: "A sum of products of several taps or channels, on the engine, can reach 32768.",
+		Name: "product-32768", ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul}, check: checkProduct,
+		Source: measured,
+		Doc:    "A sum of products of several taps or channels, on the engine, can reach 32768.",
 		Why: "The output port of the multiply-accumulate turns magnitudes of 32768 and more into infinity, " +
 			"half of what fp16 holds; 32752 is the largest that passes.",
 		Instead: "Divide weight and bias by a power of two and let the scaled values run on to where they are " +
@@ -29,7 +30,7 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "width-slice-4096", ops: []string{"slice_by_index", "slice_by_size"}, check: checkWidthSlice,
+		Name: "width-slice-4096", ops: []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize}, check: checkWidthSlice,
 		Source: measured,
 		Doc:    "A slice of the last axis that does not begin at 0, on the engine, of values that can reach 4095.",
 		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 survives, 4095 rounds to 4096 and " +
@@ -38,7 +39,7 @@ var Rules = []Rule{
 		By:      ByANE, Holds: widthSliceH,
 	},
 	{
-		Name: "exp-overflow", ops: []string{"exp", "exp2"}, check: checkExp, Source: measured,
+		Name: "exp-overflow", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkExp, Source: measured,
 		Doc: "An exponential in fp16 of an argument that can reach 11.09 (of base 2: 16).",
 		Why: "exp(11.094) is past 65504: infinity. Sums and quotients behind it become infinite or, as " +
 			"infinity over infinity, 0.",
@@ -46,7 +47,7 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "softmax-without-max", ops: []string{"exp", "exp2"}, check: checkSoftmax, Source: fromIEEE,
+		Name: "softmax-without-max", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkSoftmax, Source: fromIEEE,
 		Doc: "exp(x) over the sum of exp(x) without the maximum subtracted, for x at which an exponential or " +
 			"the sum passes fp16, or all exponentials vanish.",
 		Why: "The exponential overflows from 11.09 on, the sum of n earlier, and from about -17 on every " +
@@ -76,7 +77,7 @@ var Rules = []Rule{
 		By: BySimulator, Holds: asRecorded,
 	},
 	{
-		Name: "log-of-zero", ops: []string{"log"}, check: checkLogZero, Source: measured,
+		Name: "log-of-zero", ops: []*ir.Operation{ir.OpLog}, check: checkLogZero, Source: measured,
 		Doc: "A logarithm on the engine of x + epsilon that can be 0 in fp16.",
 		Why: "The engine gives -45440 for log(+0). An epsilon below 6e-8 is " +
 			"0 in fp16 and does not help.",
@@ -84,8 +85,9 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: likeH13,
 	},
 	{
-		Name: "nan-to-zero", ops: []string{"sqrt", "rsqrt", "log"}, check: checkNegative, Source: measured,
-		Doc: "A root or a logarithm on the engine of an argument that can be negative.",
+		Name: "nan-to-zero", ops: []*ir.Operation{ir.OpSqrt, ir.OpRsqrt, ir.OpLog}, check: checkNegative,
+		Source: measured,
+		Doc:    "A root or a logarithm on the engine of an argument that can be negative.",
 		Why: "The engine never makes a NaN: the root, reciprocal root or logarithm of a negative number is +0, " +
 			"and the mistake does not show.",
 		Instead: "Clip the argument at 0 from below (maximum with a small positive number), or take its " +
@@ -93,8 +95,9 @@ var Rules = []Rule{
 		By: BySimulator, Holds: likeH13,
 	},
 	{
-		Name: "constant-not-finite", ops: []string{"add", "sub", "mul", "real_div", "maximum", "minimum", "conv",
-			"linear", "matmul"}, check: checkConstant, Source: measured,
+		Name: "constant-not-finite", ops: []*ir.Operation{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpRealDiv, ir.OpMaximum,
+			ir.OpMinimum, ir.OpConv,
+			ir.OpLinear, ir.OpMatMul}, check: checkConstant, Source: measured,
 		Doc: "A constant operand on the engine that holds NaN, or infinity in a product.",
 		Why: "The engine reads NaN as +infinity, and 0 times infinity is +0 where IEEE arithmetic gives NaN.",
 		Instead: "Replace NaN by the number that is meant; mask by adding -10000 or with select in the stead of a " +
@@ -102,7 +105,8 @@ var Rules = []Rule{
 		By: BySimulator, Holds: likeH13,
 	},
 	{
-		Name: "subnormal-flushed", ops: []string{"conv", "linear", "matmul"}, check: checkSubnormal, Source: measured,
+		Name: "subnormal-flushed", ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul}, check: checkSubnormal,
+		Source: measured,
 		Doc: "A product on the engine of operands below 6.1e-5: a row of weights whose subnormal part is over " +
 			"a sixteenth of it, or inputs that are all subnormal.",
 		Why: "The multiply-accumulate reads subnormal fp16 operands as 0.",
@@ -111,8 +115,9 @@ var Rules = []Rule{
 		By: BySimulator, Holds: likeH13,
 	},
 	{
-		Name: "epsilon-lost", ops: []string{"rsqrt", "log", "layer_norm"}, check: checkEpsilon, Source: fromIEEE,
-		Doc: "An epsilon on the engine that fp16 does not hold to a sixteenth: below 6e-8 it is 0.",
+		Name: "epsilon-lost", ops: []*ir.Operation{ir.OpRsqrt, ir.OpLog, ir.OpLayerNorm}, check: checkEpsilon,
+		Source: fromIEEE,
+		Doc:    "An epsilon on the engine that fp16 does not hold to a sixteenth: below 6e-8 it is 0.",
 		Why: "The engine adds epsilon as an fp16 number. Without it the reciprocal deviation of a nearly " +
 			"constant row is infinite.",
 		Instead: "Use an epsilon of at least 1e-6, or of 6.1e-5, the least normal fp16 number, where the argument " +
@@ -120,7 +125,7 @@ var Rules = []Rule{
 		By: BySimulator, Holds: engineFP16,
 	},
 	{
-		Name: "reciprocal-overflow", ops: []string{"real_div"}, check: checkReciprocal, Source: recorded,
+		Name: "reciprocal-overflow", ops: []*ir.Operation{ir.OpRealDiv}, check: checkReciprocal, Source: recorded,
 		Doc: "A division in fp16 by values that can be closer to 0 than 1.53e-5.",
 		Why: "The engine divides by multiplying with the reciprocal, rounded to fp16: it is infinite below " +
 			"1.53e-5, whatever the dividend, and 0 over 0 is +0.",
@@ -128,14 +133,14 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "signed-zero", ops: []string{"real_div"}, check: checkSignedZero, Source: measured,
+		Name: "signed-zero", ops: []*ir.Operation{ir.OpRealDiv}, check: checkSignedZero, Source: measured,
 		Doc:     "A division on the engine by values that are never positive and can be 0.",
 		Why:     "The engine drops the sign of zero: 1/-0 is +infinity where IEEE arithmetic gives -infinity.",
 		Instead: "Divide by the negated value, kept above 0 by an epsilon, and negate the quotient.",
 		By:      BySimulator, Holds: likeH13,
 	},
 	{
-		Name: "cancellation", ops: []string{"sub"}, check: checkCancellation, Source: fromIEEE,
+		Name: "cancellation", ops: []*ir.Operation{ir.OpSub}, check: checkCancellation, Source: fromIEEE,
 		Doc: "A difference in fp16 of computed values that can both pass 1024 and be equal.",
 		Why: "From 1024 on fp16 numbers stand 1 apart and more: the rounding of the operands is all that is " +
 			"left of a small difference.",
@@ -144,7 +149,7 @@ var Rules = []Rule{
 		By: BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "variance-as-difference", ops: []string{"sub"}, check: checkVariance, Source: fromIEEE,
+		Name: "variance-as-difference", ops: []*ir.Operation{ir.OpSub}, check: checkVariance, Source: fromIEEE,
 		Doc: "A variance computed in fp16 as E[x^2] - E[x]^2.",
 		Why: "Both terms are rounded to eleven bits, so a deviation below a thirtieth of the mean is lost, and " +
 			"the difference may be negative.",
@@ -152,7 +157,7 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "mean-of-axes", ops: []string{"reduce_mean"}, check: checkMeanAxes, Source: modelled,
+		Name: "mean-of-axes", ops: []*ir.Operation{ir.OpReduceMean}, check: checkMeanAxes, Source: modelled,
 		Doc: "A mean on the engine over several axes of which the last is not one, whose partial sum can pass " +
 			"65504.",
 		Why: "Such axes are summed one after the other and the factor 1/n comes with the last: the partial " +
@@ -161,7 +166,7 @@ var Rules = []Rule{
 		By:      BySimulator, Holds: zincsOwn,
 	},
 	{
-		Name: "int-to-fp16", ops: []string{"cast"}, check: checkIntToHalf, Source: fromIEEE,
+		Name: "int-to-fp16", ops: []*ir.Operation{ir.OpCast}, check: checkIntToHalf, Source: fromIEEE,
 		Doc: "Integers past 2048 cast to fp16.",
 		Why: "fp16 holds whole numbers up to 2048; beyond they are rounded to even ones, to multiples of four " +
 			"and so on, and from 65520 on become infinity.",
@@ -170,7 +175,8 @@ var Rules = []Rule{
 		By: BySimulator, Holds: everywhere,
 	},
 	{
-		Name: "float-to-int", ops: []string{"cast"}, check: checkFloatToInt, Source: "the operation's definition",
+		Name: "float-to-int", ops: []*ir.Operation{ir.OpCast}, check: checkFloatToInt,
+		Source:  "the operation's definition",
 		Doc:     "Floats cast to an integer type that does not hold them.",
 		Why:     "The cast saturates at the ends of the integer type.",
 		Instead: "Clip the values to the range that is meant, or cast to a wider type.",
@@ -204,20 +210,20 @@ func checkProduct(s *site) *suspect {
 }
 
 // overflowElsewhere are operations whose overflow other rules tell of.
-var overflowElsewhere = []string{"exp", "exp2", "real_div", "inverse", "log", "rsqrt", "fill", "fill_like", "one_hot",
-	"concat", "select"}
+var overflowElsewhere = []*ir.Operation{ir.OpExp, ir.OpExp2, ir.OpRealDiv, ir.OpInverse, ir.OpLog, ir.OpRsqrt,
+	ir.OpFill, ir.OpFillLike, ir.OpOneHot, ir.OpSelect}
 
 func checkOverflow(s *site) *suspect {
 	r := s.raw()
-	n := s.op.Def.Name
-	if !s.half() || r.mag() < half16 || slices.Contains(overflowElsewhere, n) || moved[n] != nil ||
-		ir.IsConstexpr(s.op) || transfers[n] == nil {
+	o := s.op.Def.Operation
+	if !s.half() || r.mag() < half16 || slices.Contains(overflowElsewhere, o) || moves(o) ||
+		ir.IsConstexpr(s.op) || transfers[o] == nil {
 		return nil
 	}
-	if s.engine && products[n] && taps(s.op) {
+	if s.engine && o.Class == ir.Product && taps(s.op) {
 		return nil // product-32768
 	}
-	if n == "cast" && s.arg("x").Type.DType.IsInt() {
+	if o == ir.OpCast && s.arg("x").Type.DType.IsInt() {
 		return nil // int-to-fp16
 	}
 	for _, a := range s.op.Args {
@@ -230,7 +236,7 @@ func checkOverflow(s *site) *suspect {
 	p := s.suspect(s.result(), r, "65504")
 	p.goals, p.cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
 	p.detail = fmt.Sprintf("the result can reach %s", number(r.mag()))
-	if n == "square" || n == "mul" && s.arg("x") == s.arg("y") {
+	if o == ir.OpSquare || o == ir.OpMul && s.arg("x") == s.arg("y") {
 		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fp16 holds), or " +
 			"compute the square in fp32 on the CPU."
 	}
@@ -253,7 +259,7 @@ func checkWidthSlice(s *site) *suspect {
 
 // expLimit is the argument from which an exponential passes fp16.
 func expLimit(op *ir.Op) float64 {
-	if op.Def.Name == "exp2" {
+	if op.Is(ir.OpExp2) {
 		return 16
 	}
 	return math.Log(half16)

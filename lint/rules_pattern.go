@@ -13,8 +13,8 @@ func source(v *ir.Value) *ir.Value {
 		if v == nil || v.Def == nil {
 			return v
 		}
-		switch v.Def.Def.Name {
-		case "reshape", "expand_dims", "squeeze", "identity", "transpose":
+		switch v.Def.Def.Operation {
+		case ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity, ir.OpTranspose:
 			v = v.Def.Arg("x")
 		default:
 			return v
@@ -23,17 +23,12 @@ func source(v *ir.Value) *ir.Value {
 	return v
 }
 
-// madeBy returns the operation of one of the names that gives v.
-func madeBy(v *ir.Value, names ...string) *ir.Op {
-	if v = source(v); v == nil || v.Def == nil {
+// madeBy returns the operation that gives v when it is one of os.
+func madeBy(v *ir.Value, os ...*ir.Operation) *ir.Op {
+	if v = source(v); v == nil || v.Def == nil || !v.Def.Is(os...) {
 		return nil
 	}
-	for _, n := range names {
-		if v.Def.Def.Name == n {
-			return v.Def
-		}
-	}
-	return nil
+	return v.Def
 }
 
 // quotient is a statement that divides an exponential by the sum of itself.
@@ -45,22 +40,22 @@ type quotient struct {
 // quotientOfSum looks at a statement for a softmax written out; nil for none.
 func quotientOfSum(op *ir.Op) *quotient {
 	var e, sum *ir.Value
-	switch op.Def.Name {
-	case "real_div":
+	switch op.Def.Operation {
+	case ir.OpRealDiv:
 		e, sum = op.Arg("x"), op.Arg("y")
-	case "mul":
+	case ir.OpMul:
 		for _, p := range [][2]string{{"x", "y"}, {"y", "x"}} {
-			if inv := madeBy(op.Arg(p[1]), "inverse"); inv != nil {
+			if inv := madeBy(op.Arg(p[1]), ir.OpInverse); inv != nil {
 				e, sum = op.Arg(p[0]), inv.Arg("x")
 			}
 		}
 	}
-	x, total := madeBy(e, "exp", "exp2"), madeBy(sum, "reduce_sum")
-	if x == nil || total == nil || madeBy(total.Arg("x"), "exp", "exp2") != x {
+	x, total := madeBy(e, ir.OpExp, ir.OpExp2), madeBy(sum, ir.OpReduceSum)
+	if x == nil || total == nil || madeBy(total.Arg("x"), ir.OpExp, ir.OpExp2) != x {
 		return nil
 	}
-	d := madeBy(x.Arg("x"), "sub")
-	return &quotient{x, total, d != nil && madeBy(d.Arg("y"), "reduce_max") != nil}
+	d := madeBy(x.Arg("x"), ir.OpSub)
+	return &quotient{x, total, d != nil && madeBy(d.Arg("y"), ir.OpReduceMax) != nil}
 }
 
 // sharedQuotient returns the softmax written out that an exponential is part of.
@@ -92,7 +87,7 @@ func checkSoftmax(s *site) *suspect {
 	// rounds to 0.
 	x := s.of("x")
 	base := 1.0
-	if s.op.Def.Name == "exp2" {
+	if s.op.Is(ir.OpExp2) {
 		base = math.Ln2
 	}
 	high, low := math.Log(half16/n)/base, math.Log(1.0/(1<<25))/base
@@ -157,13 +152,13 @@ func between(a *analysis, ops ...*ir.Op) []*ir.Op {
 
 // squareOf returns what an operation squares.
 func squareOf(v *ir.Value) (*ir.Value, *ir.Op) {
-	if op := madeBy(v, "square"); op != nil {
+	if op := madeBy(v, ir.OpSquare); op != nil {
 		return op.Arg("x"), op
 	}
-	if op := madeBy(v, "mul"); op != nil && op.Arg("x") == op.Arg("y") {
+	if op := madeBy(v, ir.OpMul); op != nil && op.Arg("x") == op.Arg("y") {
 		return op.Arg("x"), op
 	}
-	if op := madeBy(v, "pow"); op != nil {
+	if op := madeBy(v, ir.OpPow); op != nil {
 		if p, ok := ir.ArgFloat(op, "y"); ok && p == 2 {
 			return op.Arg("x"), op
 		}
@@ -174,16 +169,16 @@ func squareOf(v *ir.Value) (*ir.Value, *ir.Op) {
 // variance returns the value whose variance a difference of means is, and the
 // operations that take part.
 func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
-	if op == nil || op.Def.Name != "sub" {
+	if op == nil || !op.Is(ir.OpSub) {
 		return nil, nil
 	}
-	meanSq := madeBy(op.Arg("x"), "reduce_mean")
+	meanSq := madeBy(op.Arg("x"), ir.OpReduceMean)
 	m, sqMean := squareOf(op.Arg("y"))
 	if meanSq == nil || m == nil {
 		return nil, nil
 	}
 	v, sq := squareOf(meanSq.Arg("x"))
-	mean := madeBy(m, "reduce_mean")
+	mean := madeBy(m, ir.OpReduceMean)
 	if v == nil || mean == nil || source(mean.Arg("x")) != source(v) {
 		return nil, nil
 	}
@@ -193,14 +188,14 @@ func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
 // behindVariance reports whether a value is such a variance, with an epsilon or
 // without.
 func behindVariance(v *ir.Value) bool {
-	if a := madeBy(v, "add", "maximum"); a != nil {
+	if a := madeBy(v, ir.OpAdd, ir.OpMaximum); a != nil {
 		for _, n := range []string{"x", "y"} {
 			if w := a.Arg(n); w.Const == nil {
 				v = w
 			}
 		}
 	}
-	w, _ := variance(madeBy(v, "sub"))
+	w, _ := variance(madeBy(v, ir.OpSub))
 	return w != nil
 }
 
@@ -222,11 +217,7 @@ func checkVariance(s *site) *suspect {
 // rounds are operations whose result is not one of their operands' elements.
 func rounds(v *ir.Value) *ir.Op {
 	v = source(v)
-	if v == nil || v.Def == nil || moved[v.Def.Def.Name] != nil {
-		return nil
-	}
-	switch v.Def.Def.Name {
-	case "relu", "abs", "maximum", "minimum", "clip", "cast", "pad", "select":
+	if v == nil || v.Def == nil || v.Def.Def.Picks != nil || v.Def.Is(ir.OpAbs, ir.OpCast) {
 		return nil
 	}
 	return v.Def

@@ -14,8 +14,7 @@ func verifyNumber(x float64) verify.Number { return verify.Number(x) }
 
 // epsilonOf is the epsilon of an operation as the text has it and as fp16.
 func (s *site) epsilonOf() (e, half float64) {
-	def := map[string]float64{"log": 1e-45, "rsqrt": 1e-12, "layer_norm": 1e-5}[s.op.Def.Name]
-	e = s.number("epsilon", def)
+	e = s.number("epsilon")
 	return e, fp16(e)
 }
 
@@ -41,7 +40,7 @@ func (p *suspect) reaches(x float64) func(seen func(v *ir.Value) Interval) float
 func checkNegative(s *site) *suspect {
 	x := s.of("x")
 	e := 0.0
-	if s.op.Def.Name != "sqrt" {
+	if !s.op.Is(ir.OpSqrt) {
 		_, e = s.epsilonOf()
 	}
 	if !s.engine || x.Lo+e >= 0 || behindVariance(s.arg("x")) {
@@ -57,7 +56,7 @@ func checkConstant(s *site) *suspect {
 	if !s.engine {
 		return nil
 	}
-	product := s.op.Def.Name == "mul" || products[s.op.Def.Name]
+	product := s.op.Is(ir.OpMul) || s.op.Def.Class == ir.Product
 	for _, n := range []string{"x", "y", "weight", "bias"} {
 		v := s.arg(n)
 		if v == nil {
@@ -134,7 +133,7 @@ func checkSubnormal(s *site) *suspect {
 // axisOfRows is the axis of a product's result that counts the rows of its
 // weight.
 func axisOfRows(op *ir.Op) int {
-	if op.Def.Name == "conv" {
+	if op.Is(ir.OpConv) {
 		return 1
 	}
 	return op.Results[0].Type.Rank() - 1
@@ -149,7 +148,7 @@ func flushedRow(k *ir.Const, op *ir.Op) (row int64, share float64) {
 		n *= d
 	}
 	at := func(o, i int64) float64 { return k.Float(o*n + i) }
-	if op.Def.Name == "matmul" {
+	if op.Is(ir.OpMatMul) {
 		if len(shape) != 2 {
 			return 0, 0
 		}
@@ -186,7 +185,7 @@ func checkEpsilon(s *site) *suspect {
 	x := s.of("x")
 	p := s.suspect(s.arg("x"), x, number(e))
 	p.detail = fmt.Sprintf("epsilon %s is %s in fp16", number(e), number(half))
-	if s.op.Def.Name == "layer_norm" {
+	if s.op.Is(ir.OpLayerNorm) {
 		p.anyOf(s.arg("x"), func(float64) bool { return true })
 		xv := s.arg("x")
 		p.reached = func(t trace) (float64, bool) {
@@ -234,30 +233,33 @@ func checkSignedZero(s *site) *suspect {
 	return p.anyPair(s.arg("x"), s.arg("y"), func(x, y float64) bool { return x != 0 && y == 0 && math.Signbit(y) })
 }
 
-// tableNames gives the table of each operation that has one without parameters.
-var tableNames = map[string]string{
-	"sigmoid": "sigmoid", "tanh": "tanh", "silu": "silu", "erf": "erf", "softplus": "softplus", "softsign": "softsign",
-	"atan": "atan", "gelu": "gelu",
-	"exp": "exp", "exp2": "exp2",
+// tabled returns the operations whose results are those of a lookup table without
+// parameters, for which keep holds.
+func tabled(keep func(k *ir.Curve) bool) (os []*ir.Operation) {
+	for _, o := range ir.Operations {
+		k := o.Curve
+		if o.Modes != nil {
+			k = o.Modes["EXACT"]
+		}
+		if o.Error == numerics.Table && k != nil && k.Table != "" && len(k.Params) == 0 && keep(k) {
+			os = append(os, o)
+		}
+	}
+	return os
 }
 
 var (
-	tableOps    = []string{"sigmoid", "tanh", "silu", "erf", "softplus", "softsign", "atan", "gelu"}
-	zeroTailOps = []string{"sigmoid", "exp", "exp2", "softplus"}
+	tableOps    = tabled(func(k *ir.Curve) bool { return !k.Relative })
+	zeroTailOps = tabled(func(k *ir.Curve) bool { return k.ZeroTail })
 )
 
 // activationOf returns the table of an operation and its function.
 func activationOf(op *ir.Op) *weights.Activation {
-	n := tableNames[op.Def.Name]
-	if op.Def.Name == "gelu" {
-		switch mode, _ := ir.ArgString(op, "mode"); mode {
-		case "TANH_APPROXIMATION":
-			n = "gelu_tanh_approximation"
-		case "SIGMOID_APPROXIMATION":
-			n = "gelu_sigmoid_approximation"
-		}
+	k := ir.CurveOf(op)
+	if k == nil {
+		return nil
 	}
-	a, err := weights.Activate(n)
+	a, err := weights.Activate(k.Table)
 	if err != nil {
 		return nil
 	}
@@ -317,10 +319,10 @@ func checkTableError(s *site) *suspect {
 
 // zeroReader reports whether an operation has no number for a v of 0.
 func zeroReader(op *ir.Op, v *ir.Value) bool {
-	switch op.Def.Name {
-	case "log", "rsqrt", "inverse":
+	switch op.Def.Operation {
+	case ir.OpLog, ir.OpRsqrt, ir.OpInverse:
 		return op.Arg("x") == v
-	case "real_div":
+	case ir.OpRealDiv:
 		return op.Arg("y") == v
 	}
 	return false

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -11,23 +12,31 @@ import (
 type transfer func(c *call) []Interval
 
 // transfers is the one table: an operation that is not in it has the range of
-// its type. Each row is made beside the functions that it uses.
-var transfers = func() map[string]transfer {
-	m := map[string]transfer{}
-	for _, rows := range []map[string]transfer{unaryRows(), binaryRows(), productRows(), reduceRows(), normRows(),
-		moveRows(), otherRows()} {
-		for n, f := range rows {
-			m[n] = f
+// its type. What the sheet says of an operation gives most of them; the others
+// are made beside the functions that they use.
+var transfers = func() map[*ir.Operation]transfer {
+	m := map[*ir.Operation]transfer{}
+	for _, o := range ir.Operations {
+		switch {
+		case o.Curve != nil && o.Curve.Turns != nil:
+			m[o] = curveRange
+		case moves(o):
+			m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks)) }
+		case o.Class == ir.Compressed:
+			m[o] = foldedRange
 		}
+	}
+	for _, rows := range []map[*ir.Operation]transfer{unaryRows(), binaryRows(), productRows(), reduceRows(),
+		normRows(),
+		moveRows(), otherRows()} {
+		maps.Copy(m, rows)
 	}
 	return m
 }()
 
-// Modelled reports whether an operation of that name has a transfer function, or
-// is followed into (cond, while_loop).
-func Modelled(name string) bool {
-	return transfers[name] != nil || name == "cond" || name == "while_loop"
-}
+// Modelled reports whether an operation has a transfer function, or is followed
+// into (cond, while_loop).
+func Modelled(o *ir.Operation) bool { return transfers[o] != nil || o.Class == ir.Control }
 
 // call is one operation being judged.
 type call struct {
@@ -133,18 +142,17 @@ func (c *call) constant(name string) *ir.Const {
 	return c.a.constant(v)
 }
 
-// number returns a scalar argument or its default.
-func (c *call) number(name string, def float64) float64 {
+// number returns a scalar argument or its default, 0 where the form has no such
+// parameter.
+func (c *call) number(name string) float64 {
 	if v := c.op.Arg(name); v != nil {
 		if k := c.a.constant(v); k != nil && k.Elems() >= 1 && k.Type.DType != ir.String {
 			return k.Float(0)
 		}
 		return math.NaN()
 	}
-	if f, ok := ir.ArgFloat(c.op, name); ok {
-		return f
-	}
-	return def
+	f, _ := ir.ArgFloat(c.op, name)
+	return f
 }
 
 // unknown is the result of an operation whose rule does not hold here.

@@ -9,16 +9,16 @@ import (
 // binaryRange gives the range of a function of two.
 type binaryRange func(x, y Interval) Interval
 
-var binaries = map[string]binaryRange{
-	"add":      add,
-	"sub":      sub,
-	"mul":      mul,
-	"real_div": div,
-	"maximum":  largerOf,
-	"minimum":  func(x, y Interval) Interval { return largerOf(x.neg(), y.neg()).neg() },
-	"mod":      modRange,
-	"pow":      powRange,
-	"floor_div": func(x, y Interval) Interval {
+var binaries = map[*ir.Operation]binaryRange{
+	ir.OpAdd:     add,
+	ir.OpSub:     sub,
+	ir.OpMul:     mul,
+	ir.OpRealDiv: div,
+	ir.OpMaximum: largerOf,
+	ir.OpMinimum: func(x, y Interval) Interval { return largerOf(x.neg(), y.neg()).neg() },
+	ir.OpMod:     modRange,
+	ir.OpPow:     powRange,
+	ir.OpFloorDiv: func(x, y Interval) Interval {
 		r := div(x, y)
 		if r.empty() {
 			return r
@@ -86,44 +86,44 @@ func powRange(x, y Interval) Interval {
 
 func clampTo(x float64, r Interval) float64 { return clamp(x, r.Lo, r.Hi) }
 
-func binaryRows() map[string]transfer {
-	m := map[string]transfer{}
-	for n, f := range binaries {
-		m[n] = func(c *call) []Interval {
+func binaryRows() map[*ir.Operation]transfer {
+	m := map[*ir.Operation]transfer{}
+	for o, f := range binaries {
+		m[o] = func(c *call) []Interval {
 			x, y := c.in("x"), c.in("y")
 			p, q := c.op.Arg("x"), c.op.Arg("y")
 			r := f(x, y)
 			if p == q && p != nil {
-				r = sameOperand(n, x, r)
+				r = sameOperand(o, x, r)
 			}
-			if n == "sub" && !c.a.of(p).NaN {
+			if o == ir.OpSub && !c.a.of(p).NaN {
 				r = lessExtreme(p, q, r)
 			}
-			if m, _, ok := c.a.meanSquared(c.op); ok && (n == "mul" || n == "real_div") {
+			if m, _, ok := c.a.meanSquared(c.op); ok && (o == ir.OpMul || o == ir.OpRealDiv) {
 				r.Lo, r.Hi = max(r.Lo, -m), min(r.Hi, m)
 			}
 			if d := c.op.Results[0].Type.DType; d.IsInt() {
-				return one(integerRange(n, x, y, r, d))
+				return one(integerRange(o, x, y, r, d))
 			}
 			return one(r.slack(1, 0))
 		}
 	}
-	for _, n := range []string{"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
-		"logical_or", "logical_xor"} {
-		m[n] = truth
+	for _, o := range []*ir.Operation{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
+		ir.OpGreaterEqual, ir.OpLogicalAnd, ir.OpLogicalOr, ir.OpLogicalXor} {
+		m[o] = truth
 	}
-	m["select"] = func(c *call) []Interval { return one(c.in("a").hull(c.in("b"))) }
+	m[ir.OpSelect] = func(c *call) []Interval { return one(c.in("a").hull(c.in("b"))) }
 	return m
 }
 
 // sameOperand sharpens the range of an operation of a value with itself.
-func sameOperand(name string, x, r Interval) Interval {
-	switch name {
-	case "mul":
-		s := unaries["square"].apply(x)
+func sameOperand(o *ir.Operation, x, r Interval) Interval {
+	switch o {
+	case ir.OpMul:
+		s := plain(ir.OpSquare).apply(x)
 		s.NaN = x.NaN
 		return s
-	case "sub":
+	case ir.OpSub:
 		return Interval{NaN: x.NaN || math.IsInf(x.mag(), 0)}
 	}
 	return r
@@ -136,14 +136,14 @@ func lessExtreme(x, y *ir.Value, r Interval) Interval {
 		return r
 	}
 	m := y.Def
-	if m.Def.Name != "reduce_max" && m.Def.Name != "reduce_min" || m.Arg("x") != x || r.empty() {
+	if !m.Is(ir.OpReduceMax) && !m.Is(ir.OpReduceMin) || m.Arg("x") != x || r.empty() {
 		return r
 	}
 	a, err := ir.ReduceAttrs(m)
 	if err != nil || !a.KeepDims {
 		return r
 	}
-	if m.Def.Name == "reduce_max" {
+	if m.Is(ir.OpReduceMax) {
 		r.Hi = min(r.Hi, 0)
 	} else {
 		r.Lo = max(r.Lo, 0)
@@ -153,17 +153,17 @@ func lessExtreme(x, y *ir.Value, r Interval) Interval {
 
 // integerRange is the range of an operation on integers, which divide to 0 by
 // zero and round quotients.
-func integerRange(name string, x, y, r Interval, d ir.DType) Interval {
-	switch name {
-	case "real_div", "floor_div":
+func integerRange(o *ir.Operation, x, y, r Interval, d ir.DType) Interval {
+	switch o {
+	case ir.OpRealDiv, ir.OpFloorDiv:
 		if x.empty() || y.empty() {
 			return nothing
 		}
 		m := x.mag() + 1
 		return span(-m, m)
-	case "mod":
+	case ir.OpMod:
 		return y.with(0)
-	case "pow":
+	case ir.OpPow:
 		if y.Lo < 0 || !r.finite() {
 			return typeRange(d)
 		}

@@ -7,44 +7,26 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// moved are operations whose results are elements of the named arguments.
-var moved = map[string][]string{
-	"reshape": {"x"}, "transpose": {"x"}, "expand_dims": {"x"}, "squeeze": {"x"}, "flatten2d": {"x"},
-	"reshape_like": {"x"},
-	"concat":       {"values"}, "stack": {"values"}, "split": {"x"}, "slice_by_index": {"x"}, "slice_by_size": {"x"},
-	"slice_update": {"x", "update"}, "tile": {"x"}, "gather": {"x"}, "gather_along_axis": {"x"}, "gather_nd": {"x"},
-	"depth_to_space": {"x"}, "space_to_depth": {"x"}, "pixel_shuffle": {"x"}, "pixel_unshuffle": {"x"},
-	"batch_to_space": {"x"},
-	"reverse":        {"x"}, "reverse_sequence": {"x"}, "sliding_windows": {"x"}, "crop": {"x"},
-	"upsample_nearest_neighbor": {"x"}, "resize_nearest_neighbor": {"x"}, "max_pool": {"x"},
-}
+// moves reports whether the results of an operation are elements of the arguments
+// that it picks.
+func moves(o *ir.Operation) bool { return o.Class == ir.Movement || o == ir.OpMaxPool }
 
-// movedWithZero are those among whose results zeros stand as well.
-var movedWithZero = map[string][]string{
-	"space_to_batch": {"x"}, "band_part": {"x"},
-}
-
-// mixed are operations whose results are means of elements, with weights that
-// are not negative and add up to one, or to less at a border.
-var mixed = map[string]bool{"avg_pool": true, "upsample_bilinear": true, "resize_bilinear": true, "resize": true}
-
-func moveRows() map[string]transfer {
-	m := map[string]transfer{"pad": padRange, "topk": topkRange, "l2_pool": l2PoolRange,
-		"crop_resize": func(c *call) []Interval { return one(mean(c.in("x").with(c.number("pad_value", 0)))) },
-		"resample":    func(c *call) []Interval { return one(sampled(c)) },
-		"affine":      func(c *call) []Interval { return one(sampled(c)) },
+func moveRows() map[*ir.Operation]transfer {
+	m := map[*ir.Operation]transfer{ir.OpPad: padRange, ir.OpTopK: topkRange, ir.OpL2Pool: l2PoolRange,
+		ir.OpCropResize: func(c *call) []Interval { return one(mean(c.in("x").with(c.number("pad_value")))) },
+		ir.OpResample:   func(c *call) []Interval { return one(sampled(c)) },
+		ir.OpAffine:     func(c *call) []Interval { return one(sampled(c)) },
 	}
-	for n, names := range moved {
-		m[n] = func(c *call) []Interval { return c.each(c.args(names)) }
+	for _, o := range []*ir.Operation{ir.OpSpaceToBatch, ir.OpBandPart} { // zeros stand among the elements
+		m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks).with(0)) }
 	}
-	for n, names := range movedWithZero {
-		m[n] = func(c *call) []Interval { return c.each(c.args(names).with(0)) }
+	// Means of elements, with weights that are not negative and add up to one, or
+	// to less at a border.
+	for _, o := range []*ir.Operation{ir.OpAvgPool, ir.OpUpsampleBilinear, ir.OpResizeBilinear, ir.OpResize} {
+		m[o] = func(c *call) []Interval { return one(mean(c.in("x").with(0))) }
 	}
-	for n := range mixed {
-		m[n] = func(c *call) []Interval { return one(mean(c.in("x").with(0))) }
-	}
-	for _, n := range []string{"slice_by_index", "slice_by_size"} {
-		m[n] = func(c *call) []Interval {
+	for _, o := range []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize} {
+		m[o] = func(c *call) []Interval {
 			r := c.sliced()
 			// The width copy of the engine (numerics.WidthSlice).
 			if c.engine && r.mag() >= 4095 {
@@ -60,7 +42,7 @@ func moveRows() map[string]transfer {
 			return one(r)
 		}
 	}
-	m["split"] = func(c *call) []Interval {
+	m[ir.OpSplit] = func(c *call) []Interval {
 		v := c.op.Arg("x")
 		out := c.each(c.in("x"))
 		s, err := ir.SplitAttrs(c.op)
@@ -107,7 +89,7 @@ func mean(x Interval) Interval {
 }
 
 func sampled(c *call) Interval {
-	r := mean(c.in("x").with(c.number("padding_value", 0), 0))
+	r := mean(c.in("x").with(c.number("padding_value"), 0))
 	if v := c.op.Arg("coordinates"); v != nil && !c.read(v).finite() || c.constant("transform_matrix") == nil &&
 		c.has("transform_matrix") {
 		r.NaN = true // a coordinate that is not a number gives such a sample
@@ -151,5 +133,5 @@ func l2PoolRange(c *call) []Interval {
 	for _, k := range p.Kernel {
 		n *= float64(k)
 	}
-	return one(unaries["sqrt"].apply(squared(c.in("x")).with(0).scale(n)).slack(n, 0))
+	return one(plain(ir.OpSqrt).apply(squared(c.in("x")).with(0).scale(n)).slack(n, 0))
 }

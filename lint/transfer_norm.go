@@ -6,11 +6,11 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-func normRows() map[string]transfer {
-	return map[string]transfer{
-		"softmax": softmaxRange, "layer_norm": layerNormRange, "instance_norm": instanceNormRange,
-		"batch_norm": batchNormRange,
-		"l2_norm": func(c *call) []Interval {
+func normRows() map[*ir.Operation]transfer {
+	return map[*ir.Operation]transfer{
+		ir.OpSoftmax: softmaxRange, ir.OpLayerNorm: layerNormRange, ir.OpInstanceNorm: instanceNormRange,
+		ir.OpBatchNorm: batchNormRange,
+		ir.OpL2Norm: func(c *call) []Interval {
 			x := c.in("x")
 			r := span(-1, 1).slack(4, 1)
 			if !x.finite() {
@@ -20,11 +20,11 @@ func normRows() map[string]transfer {
 				r.Lo = 0
 			}
 			// Without an epsilon a row of zeros has no direction.
-			r.NaN = c.number("epsilon", 1e-6) <= 0 && x.Has(0)
+			r.NaN = c.number("epsilon") <= 0 && x.Has(0)
 			return one(r)
 		},
-		"local_response_norm": func(c *call) []Interval {
-			k, alpha, beta := c.number("k", 1), c.number("alpha", 1e-4), c.number("beta", 0.75)
+		ir.OpLocalResponseNorm: func(c *call) []Interval {
+			k, alpha, beta := c.number("k"), c.number("alpha"), c.number("beta")
 			x := c.in("x")
 			if !(k > 0 && alpha >= 0 && beta >= 0) || !x.finite() {
 				return one(all)
@@ -93,7 +93,7 @@ func layerNormRange(c *call) []Interval {
 		}
 		n *= float64(d)
 	}
-	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon", 1e-5))))
+	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon"))))
 }
 
 func instanceNormRange(c *call) []Interval {
@@ -106,12 +106,12 @@ func instanceNormRange(c *call) []Interval {
 			n *= float64(d)
 		}
 	}
-	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon", 1e-5))))
+	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon"))))
 }
 
 func batchNormRange(c *call) []Interval {
 	mean, variance := c.constant("mean"), c.constant("variance")
-	eps := c.number("epsilon", 1e-5)
+	eps := c.number("epsilon")
 	x := c.in("x")
 	if mean == nil || variance == nil || mean.Elems() != variance.Elems() || eps != eps {
 		return c.unknown()

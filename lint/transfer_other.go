@@ -6,21 +6,21 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-func otherRows() map[string]transfer {
-	m := map[string]transfer{
-		"fill": func(c *call) []Interval {
+func otherRows() map[*ir.Operation]transfer {
+	return map[*ir.Operation]transfer{
+		ir.OpFill: func(c *call) []Interval {
 			if c.has("value") {
 				return one(c.in("value"))
 			}
 			return one(span(0, 0))
 		},
-		"fill_like": func(c *call) []Interval {
+		ir.OpFillLike: func(c *call) []Interval {
 			if c.has("value") {
 				return one(c.in("value"))
 			}
 			return one(span(0, 0))
 		},
-		"one_hot": func(c *call) []Interval {
+		ir.OpOneHot: func(c *call) []Interval {
 			r := span(0, 1)
 			if c.has("on_value") {
 				r = c.in("on_value").with(0)
@@ -30,7 +30,7 @@ func otherRows() map[string]transfer {
 			}
 			return one(r)
 		},
-		"shape": func(c *call) []Interval {
+		ir.OpShape: func(c *call) []Interval {
 			r := nothing
 			for _, d := range c.op.Arg("x").Type.Shape {
 				if d < 0 {
@@ -40,40 +40,37 @@ func otherRows() map[string]transfer {
 			}
 			return one(r)
 		},
-		"range_1d": func(c *call) []Interval {
+		ir.OpRange1D: func(c *call) []Interval {
 			r := c.in("start").hull(c.in("end"))
 			return one(r.slack(1, 0))
 		},
-		"argsort":    argRange,
-		"read_state": func(c *call) []Interval { return one(c.in("input")) },
-		"random_uniform": func(c *call) []Interval {
+		ir.OpArgsort:   argRange,
+		ir.OpReadState: func(c *call) []Interval { return one(c.in("input")) },
+		ir.OpRandomUniform: func(c *call) []Interval {
 			return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0))
 		},
-		"random_bernoulli":    truth,
-		"coreml_update_state": func(c *call) []Interval { return c.each(c.in("value")) },
-		"scatter":             scatterRange, "scatter_along_axis": scatterRange, "scatter_nd": scatterRange,
-		"dequantize": dequantizeRange,
-		"quantize":   func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
-		"lstm":       recurrentRange("activation", "cell_activation"),
-		"gru":        recurrentRange("activation"),
-		"rnn":        recurrentRange("activation"),
+		ir.OpRandomBernoulli:   truth,
+		ir.OpCoreMLUpdateState: func(c *call) []Interval { return c.each(c.in("value")) },
+		ir.OpScatter:           scatterRange, ir.OpScatterAlongAxis: scatterRange, ir.OpScatterND: scatterRange,
+		ir.OpDequantize: dequantizeRange,
+		ir.OpQuantize:   func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
+		ir.OpLSTM:       recurrentRange("activation", "cell_activation"),
+		ir.OpGRU:        recurrentRange("activation"),
+		ir.OpRNN:        recurrentRange("activation"),
 	}
-	for _, n := range []string{"constexpr_affine_dequantize", "constexpr_blockwise_shift_scale", "constexpr_cast",
-		"constexpr_lut_to_dense",
-		"constexpr_lut_to_sparse", "constexpr_sparse_blockwise_shift_scale", "constexpr_sparse_to_dense"} {
-		m[n] = func(c *call) []Interval {
-			out := make([]Interval, 0, len(c.op.Results))
-			for _, v := range c.op.Results {
-				k := c.a.constant(v)
-				if k == nil {
-					return c.unknown()
-				}
-				out = append(out, c.a.constOf(k))
-			}
-			return out
+}
+
+// foldedRange is that of the constants that an operation unfolds to.
+func foldedRange(c *call) []Interval {
+	out := make([]Interval, 0, len(c.op.Results))
+	for _, v := range c.op.Results {
+		k := c.a.constant(v)
+		if k == nil {
+			return c.unknown()
 		}
+		out = append(out, c.a.constOf(k))
 	}
-	return m
+	return out
 }
 
 // scatterRange: where elements replace others, either is left. Sums and products
@@ -122,7 +119,7 @@ func recurrentRange(names ...string) func(c *call) []Interval {
 		}
 		// A step takes a share of the cell and adds a share of a number of at most 1.
 		cell := all
-		if x := c.op.Arg("x"); c.op.Def.Name == "lstm" && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
+		if x := c.op.Arg("x"); c.op.Is(ir.OpLSTM) && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
 			n := float64(x.Type.Shape[0])
 			if c.has("initial_c") {
 				cell = c.in("initial_c")

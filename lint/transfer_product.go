@@ -8,11 +8,12 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-func productRows() map[string]transfer {
-	return map[string]transfer{
-		"conv": convRange, "conv_transpose": convTransposeRange, "linear": linearRange, "matmul": matmulRange,
-		"einsum": einsumRange,
-		"scaled_dot_product_attention": func(c *call) []Interval {
+func productRows() map[*ir.Operation]transfer {
+	return map[*ir.Operation]transfer{
+		ir.OpConv: convRange, ir.OpConvTranspose: convTransposeRange, ir.OpLinear: linearRange,
+		ir.OpMatMul: matmulRange,
+		ir.OpEinsum: einsumRange,
+		ir.OpScaledDotProductAttention: func(c *call) []Interval {
 			// A mean of rows of value; a row of which every lane is masked has none.
 			v, scores := c.in("value").with(0), c.sumOfProducts(c.in("query"), c.in("key"), 65536, true)
 			if c.has("attn_mask") {
@@ -325,7 +326,7 @@ func matmulRange(c *call) []Interval {
 func weightsOf(x *ir.Value, m *ir.MatMul) bool {
 	// Masked weights stay weights: where others stand for them, those are 0.
 	for range 4 {
-		if x.Def == nil || x.Def.Def.Name != "select" {
+		if x.Def == nil || !x.Def.Is(ir.OpSelect) {
 			break
 		}
 		a, b := x.Def.Arg("a"), x.Def.Arg("b")
@@ -338,7 +339,7 @@ func weightsOf(x *ir.Value, m *ir.MatMul) bool {
 			return false
 		}
 	}
-	if x.Def == nil || x.Def.Def.Name != "softmax" || m.TransposeX {
+	if x.Def == nil || !x.Def.Is(ir.OpSoftmax) || m.TransposeX {
 		return false
 	}
 	axis, err := ir.AxisAttr(x.Def, "axis", x.Type.Rank())

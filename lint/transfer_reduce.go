@@ -7,29 +7,29 @@ import (
 )
 
 // reductions give the range of n elements of a range taken together.
-var reductions = map[string]func(x Interval, n float64) Interval{
-	"reduce_sum":  func(x Interval, n float64) Interval { return x.scale(n).slack(1, x.mag()*n*1e-6) },
-	"reduce_mean": func(x Interval, _ float64) Interval { x = x.meanOf(); return x.slack(1, x.mag()*1e-6) },
-	"reduce_max":  func(x Interval, _ float64) Interval { return x },
-	"reduce_min":  func(x Interval, _ float64) Interval { return x },
-	"reduce_sum_square": func(x Interval, n float64) Interval {
+var reductions = map[*ir.Operation]func(x Interval, n float64) Interval{
+	ir.OpReduceSum:  func(x Interval, n float64) Interval { return x.scale(n).slack(1, x.mag()*n*1e-6) },
+	ir.OpReduceMean: func(x Interval, _ float64) Interval { x = x.meanOf(); return x.slack(1, x.mag()*1e-6) },
+	ir.OpReduceMax:  func(x Interval, _ float64) Interval { return x },
+	ir.OpReduceMin:  func(x Interval, _ float64) Interval { return x },
+	ir.OpReduceSumSquare: func(x Interval, n float64) Interval {
 		return squared(x).scale(n).slack(1, 0)
 	},
-	"reduce_l1_norm": func(x Interval, n float64) Interval {
-		return unaries["abs"].apply(x).scale(n).slack(1, 0)
+	ir.OpReduceL1Norm: func(x Interval, n float64) Interval {
+		return plain(ir.OpAbs).apply(x).scale(n).slack(1, 0)
 	},
-	"reduce_l2_norm": func(x Interval, n float64) Interval {
-		return unaries["sqrt"].apply(squared(x).scale(n)).slack(2, 0)
+	ir.OpReduceL2Norm: func(x Interval, n float64) Interval {
+		return plain(ir.OpSqrt).apply(squared(x).scale(n)).slack(2, 0)
 	},
-	"reduce_log_sum": func(x Interval, n float64) Interval {
-		return epsilons["log"].s.apply(x.scale(n)).slack(1, 1e-6)
+	ir.OpReduceLogSum: func(x Interval, n float64) Interval {
+		return curve(ir.OpLog.Curve, []float64{0}).apply(x.scale(n)).slack(1, 1e-6)
 	},
-	"reduce_log_sum_exp": func(x Interval, n float64) Interval {
+	ir.OpReduceLogSumExp: func(x Interval, n float64) Interval {
 		r := add(x, span(math.Log(n), math.Log(n)))
 		r.NaN = x.NaN
 		return r.slack(4, 1e-6)
 	},
-	"reduce_prod": func(x Interval, n float64) Interval {
+	ir.OpReduceProd: func(x Interval, n float64) Interval {
 		m := math.Pow(x.mag(), n)
 		switch {
 		case !x.finite() || m != m:
@@ -43,7 +43,7 @@ var reductions = map[string]func(x Interval, n float64) Interval{
 }
 
 // squared is the range of squares.
-func squared(x Interval) Interval { return unaries["square"].apply(x) }
+func squared(x Interval) Interval { return plain(ir.OpSquare).apply(x) }
 
 // meanOf: numbers of opposite infinities have no mean.
 func (v Interval) meanOf() Interval {
@@ -52,8 +52,8 @@ func (v Interval) meanOf() Interval {
 	return v
 }
 
-func reduceRows() map[string]transfer {
-	m := map[string]transfer{"reduce_argmax": argRange, "reduce_argmin": argRange, "cumsum": cumsumRange}
+func reduceRows() map[*ir.Operation]transfer {
+	m := map[*ir.Operation]transfer{ir.OpReduceArgmax: argRange, ir.OpReduceArgmin: argRange, ir.OpCumsum: cumsumRange}
 	for n, f := range reductions {
 		m[n] = func(c *call) []Interval {
 			k, ok := reduced(c.op)
