@@ -1,0 +1,131 @@
+package irgen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+)
+
+// producers and movers are the steps of those roles; followers are both, and no
+// step at all.
+var producers, movers, followers = func() (p, m, f []*step) {
+	f = append(f, nil)
+	for i := range steps {
+		s := &steps[i]
+		if s.role&produces != 0 {
+			p = append(p, s)
+		}
+		if s.role&moves != 0 {
+			m = append(m, s)
+		}
+		if s.role&(produces|moves) != 0 {
+			f = append(f, s)
+		}
+	}
+	return p, m, f
+}()
+
+// Triples is the number of chains that differ in their steps.
+var Triples = len(producers) * len(movers) * len(followers)
+
+// mostDraws is how many operands and parameters are tried for one chain.
+const mostDraws = 5000
+
+// Chain returns chain i of a list that has no end. A chain computes a tensor, lays
+// its result out in another way, and takes a third step on that or none. Any
+// Triples chains in a row hold all combinations of steps once; shapes and
+// parameters differ from chain to chain. Some chains compute their operand
+// first, or use a value on the way twice.
+func Chain(i int) *Program {
+	p, _ := chainAt(i)
+	return p
+}
+
+// chainAt returns a chain and the grids of its values.
+func chainAt(i int) (*Program, map[*ir.Value]grid) {
+	k := i % Triples
+	chosen := []*step{producers[k%len(producers)], movers[k/len(producers)%len(movers)]}
+	if s := followers[k/len(producers)/len(movers)]; s != nil {
+		chosen = append(chosen, s)
+	}
+	for draw := range uint64(mostDraws) {
+		if p, grids := chain(chosen, uint64(i), draw); p != nil {
+			return p, grids
+		}
+	}
+	panic(fmt.Sprintf("irgen: no operand suits chain %d, %s", i, names(chosen)))
+}
+
+func names(ss []*step) string {
+	var b strings.Builder
+	for i, s := range ss {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(s.name)
+	}
+	return b.String()
+}
+
+// tops are the magnitudes of the inputs of exact programs. The later draws, which
+// have failed with the greater ones, take the smaller ones.
+var tops = []float64{1000, 50, 7, 2, 1}
+
+// chain returns one draw of a chain, nil where a step does not suit its operand.
+func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
+	m := &maker{
+		choices: drawn(seed, draw, 250),
+		g:       irbuild.New(seed),
+		exact:   true,
+		grids:   map[*ir.Value]grid{},
+		top:     tops[min(int(draw)/4, len(tops)-1)],
+	}
+	for _, s := range chosen {
+		m.exact = m.exact && s.role&exact != 0
+	}
+	m.vals = append(m.vals, m.input(m.shape()...))
+	before := ""
+	if m.n(3) == 0 { // an operand that is computed, and in L2 too
+		if !m.step(withConstant) {
+			return nil, nil
+		}
+		before = withConstant.name + ", "
+	}
+	produced := -1
+	for i, s := range chosen {
+		if !m.step(s) {
+			return nil, nil
+		}
+		if i == 0 {
+			produced = len(m.vals) - 1
+		}
+	}
+	out := []*ir.Value{m.vals[len(m.vals)-1]}
+	switch m.n(6) {
+	case 0: // the parts on the way leave as well
+		out = append(out, m.vals[m.n(len(m.vals)-1)])
+	case 1: // the result is read by two
+		m.vals = append(m.vals, m.vals[produced])
+		if m.step(chosen[1]) {
+			out = append(out, m.vals[len(m.vals)-1])
+		} else if m.exact {
+			return nil, nil
+		}
+	}
+	for i, v := range out {
+		if v.Def != nil && (i == 0 || v != out[0]) {
+			m.g.Output(v)
+		}
+	}
+	return &Program{IR: m.g.Program(), Steps: before + names(chosen), Exact: m.exact, Top: m.top}, m.grids
+}
+
+// step takes a step on the latest value, and reports whether that can be used
+// further.
+func (m *maker) step(s *step) bool {
+	vs := usable(s.f(m, m.vals[len(m.vals)-1]))
+	m.vals = append(m.vals, vs...)
+	return vs != nil
+}

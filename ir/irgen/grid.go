@@ -1,0 +1,110 @@
+package irgen
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// grid says of a tensor that its elements are multiples of step, a power of two,
+// and of magnitude at most top.
+type grid struct{ top, step float64 }
+
+// fits reports whether fp16 holds every number of the grid.
+func (g grid) fits() bool { return g.top/g.step <= 2048 && g.step >= 1.0/1024 && g.top <= 32000 }
+
+// join returns the grid that holds the numbers of both.
+func (g grid) join(o grid) grid { return grid{max(g.top, o.top), min(g.step, o.step)} }
+
+// times returns the grid of sums of n products of one number of each.
+func (g grid) times(o grid, n int64) grid { return grid{g.top * o.top * float64(n), g.step * o.step} }
+
+// gridOfConst returns the grid of a constant.
+func gridOfConst(c *ir.Const) grid {
+	g := grid{0, 1}
+	for _, v := range c.Floats() {
+		g.top = max(g.top, math.Abs(v))
+		for v != math.Trunc(v/g.step)*g.step {
+			g.step /= 2
+		}
+	}
+	return g
+}
+
+// gridOfValue returns the grid of an argument; absent ones are zeros.
+func (m *maker) gridOfValue(v *ir.Value) grid {
+	switch {
+	case v == nil:
+		return grid{0, 1}
+	case v.Const != nil:
+		return gridOfConst(v.Const)
+	}
+	return m.grids[v]
+}
+
+// sumOfRow returns the largest sum of the magnitudes of a constant's elements
+// with one index on the first axis.
+func sumOfRow(c *ir.Const) float64 {
+	largest := 0.0
+	vs := c.Floats()
+	n := len(vs) / int(max(1, c.Type.Shape[0]))
+	for ; len(vs) > 0; vs = vs[n:] {
+		sum := 0.0
+		for _, v := range vs[:n] {
+			sum += math.Abs(v)
+		}
+		largest = max(largest, sum)
+	}
+	return largest
+}
+
+// gridOf returns the grid of an operation's results, sums on the way to them
+// included, or false where the operation may round.
+func (m *maker) gridOf(op *ir.Op) (grid, bool) {
+	x, y := m.gridOfValue(op.Arg("x")), m.gridOfValue(op.Arg("y"))
+	switch op.Def.Name {
+	case "reshape", "transpose", "expand_dims", "squeeze", "split", "slice_by_index", "relu", "abs", "max_pool",
+		"reduce_max":
+		return x, true
+	case "concat", "stack":
+		g := grid{0, 1}
+		for _, v := range op.ArgList("values") {
+			g = g.join(m.gridOfValue(v))
+		}
+		return g, true
+	case "pad":
+		return x.join(m.gridOfValue(op.Arg("constant_val"))), true
+	case "relu6":
+		return x.join(grid{0, 2}), true
+	case "clip":
+		return x.join(m.gridOfValue(op.Arg("alpha"))).join(m.gridOfValue(op.Arg("beta"))), true
+	case "add", "sub":
+		return grid{x.top + y.top, min(x.step, y.step)}, true
+	case "maximum", "minimum":
+		return x.join(y), true
+	case "mul":
+		return x.times(y, 1), true
+	case "linear", "conv":
+		w, bias := op.Arg("weight"), m.gridOfValue(op.Arg("bias"))
+		if w.Const == nil {
+			return grid{}, false
+		}
+		return grid{x.top*sumOfRow(w.Const) + bias.top, min(x.step*gridOfConst(w.Const).step, bias.step)}, true
+	case "matmul":
+		s := op.Arg("x").Type.Shape
+		terms := s[len(s)-1]
+		if t := op.Arg("transpose_x"); t != nil && t.Const.Bool(0) && len(s) > 1 {
+			terms = s[len(s)-2]
+		}
+		return x.times(y, terms), true
+	case "reduce_sum", "reduce_mean":
+		n := op.Arg("x").Type.Elems() / op.Results[0].Type.Elems()
+		sum := grid{x.top * float64(n), x.step}
+		if op.Def.Name == "reduce_sum" {
+			return sum, true
+		}
+		// The sum of the quotients has the bits of the sum.
+		return grid{x.top, x.step / float64(n)}, n&(n-1) == 0 && sum.fits()
+	}
+	return grid{}, false
+}

@@ -1,0 +1,184 @@
+package irgen
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+)
+
+// MaxElems is the most elements of a tensor of a generated program.
+const MaxElems = 6000
+
+// Program is a generated program.
+type Program struct {
+	IR    *ir.Program
+	Steps string // names of the steps that wrote it, in order
+	// Exact says that two correct runs give equal numbers, if the inputs are
+	// integers of magnitude at most Top.
+	Exact bool
+	Top   float64
+}
+
+// maker writes a program by choices. Values stay in ranges where a comparison
+// shows something: what could grow is scaled, what could divide by zero is kept
+// away from it. In an exact program constants are small integers, nothing is
+// scaled, and an operation that could round is refused.
+type maker struct {
+	*choices
+	g     *irbuild.Graph
+	vals  []*ir.Value // fp16 tensors so far
+	exact bool
+	grids map[*ir.Value]grid // of the values of an exact program that are not constants
+	top   float64            // magnitude of the inputs of an exact program
+}
+
+// dims are extents: small, and multiples of 16, 32 and 64 elements with their
+// neighbours. What is in the list twice is drawn more often.
+var dims = []int64{1, 2, 3, 5, 4, 7, 8, 15, 16, 17, 31, 32, 33, 40, 48, 63, 64, 65, 96, 97, 128, 16, 32, 32, 64, 64, 96}
+
+func (m *maker) dim() int64 { return pick(m.choices, dims...) }
+
+func (m *maker) shape() []int64 { return m.shapeOf(1 + m.n(5)) }
+
+// shapeOf returns a shape of the given rank with at most a quarter of MaxElems
+// elements.
+func (m *maker) shapeOf(rank int) []int64 {
+	s := make([]int64, rank)
+	n := int64(1)
+	first := m.n(rank) // the extents that come late are often too large
+	for i := range s {
+		k := (first + i) % rank
+		if s[k] = m.dim(); n*s[k] > MaxElems/4 {
+			s[k] = 1 + int64(m.n(3))
+		}
+		if n*s[k] > MaxElems/4 {
+			s[k] = 1
+		}
+		n *= s[k]
+	}
+	return s
+}
+
+// value picks an operand, the latest more often.
+func (m *maker) value() *ir.Value {
+	n := len(m.vals)
+	if m.yes() {
+		return m.vals[n-1]
+	}
+	return m.vals[m.n(n)]
+}
+
+func (m *maker) input(shape ...int64) *ir.Value {
+	v := m.g.Input(shape...)
+	m.grids[v] = grid{m.top, 1}
+	return v
+}
+
+// weights adds a constant: of an exact program small integers, half of them
+// zeros, else normal numbers.
+func (m *maker) weights(shape ...int64) *ir.Value {
+	w := m.g.Weights(shape...)
+	if !m.exact {
+		return w
+	}
+	return m.g.Filled(ir.FP16, func(i int64) float64 {
+		return math.Trunc(min(max(w.Const.Float(i)*1.5, -2), 2))
+	}, shape...)
+}
+
+// weightsOf does the same for products of n terms, whose size it keeps.
+func (m *maker) weightsOf(terms int64, shape ...int64) *ir.Value {
+	w := m.weights(shape...)
+	if m.exact {
+		return w
+	}
+	s := irbuild.Scale(terms)
+	return m.g.Filled(ir.FP16, func(i int64) float64 { return w.Const.Float(i) * s }, shape...)
+}
+
+// positive adds a constant of numbers from 0.25 on.
+func (m *maker) positive(shape ...int64) *ir.Value {
+	w := m.g.Weights(shape...)
+	return m.g.Filled(ir.FP16, func(i int64) float64 { return 0.25 + math.Abs(w.Const.Float(i)) }, shape...)
+}
+
+// fresh returns a new input or constant of a shape.
+func (m *maker) fresh(shape []int64) *ir.Value {
+	if m.yes() {
+		return m.weights(shape...)
+	}
+	return m.input(shape...)
+}
+
+func (m *maker) axis(v *ir.Value) int { return m.n(v.Type.Rank()) }
+
+// spread returns a shape that broadcasts to that of v.
+func (m *maker) spread(v *ir.Value) []int64 {
+	s := append([]int64(nil), v.Type.Shape[m.n(v.Type.Rank()):]...)
+	for i := range s {
+		if m.yes() {
+			s[i] = 1
+		}
+	}
+	return s
+}
+
+// scalar returns a number of few bits.
+func (m *maker) scalar() float64 { return float64(m.n(9)-4) / 2 }
+
+// partner returns an operand that broadcasts with v.
+func (m *maker) partner(v *ir.Value) any {
+	switch m.n(4) {
+	case 0:
+		return m.scalar()
+	case 1:
+		for i := len(m.vals) - 1; i >= 0; i-- {
+			u := m.vals[i]
+			s, _, ok := ir.Broadcast(v.Type.Shape, u.Type.Shape)
+			if ok && ir.TensorOf(ir.FP16, s...).Elems() <= MaxElems && m.yes() {
+				return u
+			}
+		}
+	}
+	return m.fresh(m.spread(v))
+}
+
+// try adds an operation. It returns nil where the op table refuses it, and in an
+// exact program where it could round; the graph is then not to be used further.
+func (m *maker) try(op string, args ...any) []*ir.Value {
+	vs, err := m.g.Try(op, args...)
+	if err != nil {
+		return nil
+	}
+	if m.exact {
+		g, ok := m.gridOf(vs[0].Def)
+		if !ok || !g.fits() {
+			return nil
+		}
+		for _, v := range vs {
+			m.grids[v] = g
+		}
+	}
+	return vs
+}
+
+// scaled brings sums of n terms back to the size of one.
+func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
+	if vs == nil || m.exact {
+		return vs
+	}
+	return m.try("mul", "x", vs[0], "y", irbuild.Scale(n))
+}
+
+// usable returns the values that a further step may take.
+func usable(vs []*ir.Value) []*ir.Value {
+	var out []*ir.Value
+	for _, v := range vs {
+		n, rank := v.Type.Elems(), v.Type.Rank()
+		if v.Type.DType == ir.FP16 && n > 0 && n <= MaxElems && rank > 0 && rank <= 5 {
+			out = append(out, v)
+		}
+	}
+	return out
+}

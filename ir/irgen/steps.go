@@ -1,0 +1,420 @@
+package irgen
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// role says where in a chain a step may be.
+type role uint8
+
+const (
+	produces role = 1 << iota // computes a tensor on the engine, or lays one out
+	moves                     // lays a tensor out in another way
+	exact                     // can be part of an exact program
+)
+
+// step writes an operation, or a few that belong together, on an operand.
+type step struct {
+	name string
+	role role
+	// f returns the results, or nil where the operand does not suit.
+	f func(m *maker, x *ir.Value) []*ir.Value
+}
+
+// withConstant is an elementwise operation with a constant.
+var withConstant = &step{"constant", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+	return m.binary(x, m.weights(m.spread(x)...))
+}}
+
+// steps are all there are. A random program takes any of them.
+var steps = []step{
+	{"scalar", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.binary(x, m.scalar()) }},
+	*withConstant,
+	{"binary", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.binary(x, m.partner(x)) }},
+	{"relu", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try(pick(m.choices, "relu", "abs", "relu6"), "x", x)
+	}},
+	{"clip", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("clip", "x", x, "alpha", -float64(1+m.n(4))/4, "beta", float64(m.n(8))/4)
+	}},
+	{"table", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		switch m.n(6) {
+		case 0:
+			return m.try("gelu", "x", x, "mode", "EXACT")
+		case 1:
+			return m.try("leaky_relu", "x", x, "alpha", 0.125)
+		}
+		return m.try(pick(m.choices, "sigmoid", "tanh", "silu", "erf", "softsign"), "x", x)
+	}},
+	{"exponential", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		c := m.try("clip", "x", x, "alpha", -4.0, "beta", 2.0)
+		return m.try(pick(m.choices, "exp", "exp2"), "x", c[0])
+	}},
+	{"root", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try(pick(m.choices, "sqrt", "rsqrt", "log"), "x", m.awayFromZero(x))
+	}},
+	{"real_div", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		switch m.n(3) {
+		case 0:
+			return m.try("real_div", "x", x, "y", float64(1+m.n(7))/2)
+		case 1:
+			return m.try("real_div", "x", x, "y", m.positive(x.Type.Shape[m.axis(x):]...))
+		}
+		return m.try("real_div", "x", m.partner(x), "y", m.awayFromZero(x))
+	}},
+	{"conv", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		k := kernel{least: 1, most: 4, groups: 1, strides: 3, dilations: 2}
+		s := x.Type.Shape
+		if len(s) < 2 {
+			return nil
+		}
+		switch m.n(4) {
+		case 0:
+			k.groups = s[1]
+		case 1:
+			for _, d := range []int64{2, 3, 5} {
+				if s[1]%d == 0 {
+					k.groups = d
+				}
+			}
+		}
+		return m.conv(x, k)
+	}},
+	{"conv 1x1", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.conv(x, kernel{least: 1, most: 1, groups: 1})
+	}},
+	{"conv 3x3", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.conv(x, kernel{least: 3, most: 3, groups: 1})
+	}},
+	{"conv strided", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.conv(x, kernel{least: 1, most: 3, groups: 1, strides: 3})
+	}},
+	{"conv depthwise", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		if x.Type.Rank() < 3 {
+			return nil
+		}
+		return m.conv(x, kernel{least: 1, most: 3, groups: x.Type.Shape[1], strides: 2})
+	}},
+	{"linear", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		k, n := x.Type.Shape[x.Type.Rank()-1], m.dim()
+		args := []any{"x", x, "weight", m.weightsOf(k, n, k)}
+		if m.yes() {
+			args = append(args, "bias", m.weights(n))
+		}
+		return m.try("linear", args...)
+	}},
+	{"matmul constant", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.matmul(x, m.weights) }},
+	{"matmul", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.matmul(x, m.input) }},
+	{"matmul of itself", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		r := x.Type.Rank()
+		if r < 2 {
+			return nil
+		}
+		if m.yes() {
+			return m.scaled(m.try("matmul", "x", x, "y", x, "transpose_x", true), x.Type.Shape[r-2])
+		}
+		return m.scaled(m.try("matmul", "x", x, "y", x, "transpose_y", true), x.Type.Shape[r-1])
+	}},
+	{"reduce", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		var axes []int
+		for i := range x.Type.Rank() {
+			if m.yes() {
+				axes = append(axes, i)
+			}
+		}
+		if axes == nil {
+			axes = []int{m.axis(x)}
+		}
+		op := pick(m.choices, "reduce_mean", "reduce_max", "reduce_sum")
+		y := m.try(op, "x", x, "axes", axes, "keep_dims", m.yes())
+		if op == "reduce_sum" && y != nil {
+			return m.scaled(y, x.Type.Elems()/y[0].Type.Elems())
+		}
+		return y
+	}},
+	{"softmax", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("softmax", "x", x, "axis", m.axis(x))
+	}},
+	{"layer_norm", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		r := x.Type.Rank()
+		n := 1 + m.n(min(3, r))
+		axes := make([]int, n)
+		for i := range axes {
+			axes[i] = r - n + i
+		}
+		args := []any{"x", x, "axes", axes, "epsilon", 0.1}
+		if m.yes() {
+			args = append(args, "gamma", m.weights(x.Type.Shape[r-n:]...))
+		}
+		if m.yes() {
+			args = append(args, "beta", m.weights(x.Type.Shape[r-n:]...))
+		}
+		return m.try("layer_norm", args...)
+	}},
+	{"max_pool", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		if args := m.pool(x); args != nil {
+			return m.try("max_pool", args...)
+		}
+		return nil
+	}},
+	{"avg_pool", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		if args := m.pool(x); args != nil {
+			return m.try("avg_pool", append(args, "exclude_padding_from_average", m.yes())...)
+		}
+		return nil
+	}},
+	{"transpose", produces | moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		perm := make([]int, x.Type.Rank())
+		for i := range perm {
+			perm[i] = i
+			j := m.n(i + 1)
+			perm[i], perm[j] = perm[j], perm[i]
+		}
+		return m.try("transpose", "x", x, "perm", perm)
+	}},
+	{"reshape", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("reshape", "x", x, "shape", m.recut(x))
+	}},
+	{"expand_dims", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("expand_dims", "x", x, "axes", []int{m.n(x.Type.Rank() + 1)})
+	}},
+	{"squeeze", moves | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.try("squeeze", "x", x) }},
+	{"slice", produces | moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		var begin, end, stride []int64
+		var squeeze []bool
+		for _, d := range x.Type.Shape {
+			b := int64(m.n(int(d)))
+			e := b + 1 + int64(m.n(int(d-b)))
+			s := int64(1)
+			if m.n(4) == 0 {
+				s = 2
+			}
+			begin, end, stride = append(begin, b), append(end, e), append(stride, s)
+			squeeze = append(squeeze, m.n(8) == 0)
+		}
+		squeeze[len(squeeze)-1] = squeeze[len(squeeze)-1] && m.n(4) == 0
+		return m.try("slice_by_index", "x", x, "begin", begin, "end", end, "stride", stride, "squeeze_mask", squeeze)
+	}},
+	{"split", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		a := m.axis(x)
+		d := x.Type.Shape[a]
+		if d < 2 {
+			return nil
+		}
+		first := 1 + int64(m.n(int(d-1)))
+		return m.try("split", "x", x, "axis", a, "split_sizes", []int64{first, d - first})
+	}},
+	{"concat", produces | moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		a := m.axis(x)
+		vs := []*ir.Value{x}
+		for range 1 + m.n(2) {
+			s := append([]int64(nil), x.Type.Shape...)
+			s[a] = m.dim()
+			switch m.n(3) {
+			case 0:
+				vs = append(vs, x)
+			case 1:
+				vs = append(vs, m.fresh(s))
+			default:
+				vs = append([]*ir.Value{m.fresh(s)}, vs...)
+			}
+		}
+		return m.try("concat", "values", vs, "axis", a, "interleave", false)
+	}},
+	{"stack", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("stack", "values", []*ir.Value{x, m.fresh(x.Type.Shape)}, "axis", m.n(x.Type.Rank()+1))
+	}},
+	{"pad", produces | moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		var pad []int
+		for range 1 + m.n(x.Type.Rank()) {
+			pad = append(pad, m.n(4), m.n(3))
+		}
+		return m.try("pad", "x", x, "pad", pad, "mode", "constant", "constant_val", float64(m.n(3)))
+	}},
+	{"cpu", 0, func(m *maker, x *ir.Value) []*ir.Value {
+		switch m.n(3) {
+		case 0:
+			return m.try("reverse", "x", x, "axes", []int{m.axis(x)})
+		case 1:
+			small := m.try("mul", "x", x, "y", 0.0625)[0]
+			return m.try("cumsum", "x", small, "axis", m.axis(x), "exclusive", false, "reverse", false)
+		}
+		reps := make([]int, x.Type.Rank())
+		for i := range reps {
+			reps[i] = 1 + m.n(2)
+		}
+		return m.try("tile", "x", x, "reps", reps)
+	}},
+	{"wide", 0, func(m *maker, x *ir.Value) []*ir.Value { // through fp32
+		w := m.try("cast", "x", x, "dtype", "fp32")
+		if m.yes() {
+			w = m.try("sin", "x", w[0])
+		}
+		return m.try("cast", "x", w[0], "dtype", "fp16")
+	}},
+}
+
+// binary adds an elementwise operation of two operands, in either order.
+func (m *maker) binary(x *ir.Value, y any) []*ir.Value {
+	op := pick(m.choices, "add", "sub", "mul", "maximum", "minimum")
+	if op == "maximum" || op == "minimum" {
+		y = m.moderate(y)
+	}
+	if m.yes() {
+		return m.try(op, "x", y, "y", x)
+	}
+	return m.try(op, "x", x, "y", y)
+}
+
+// moderate returns a limit that some of the normal numbers pass: a tensor that is
+// a limit nearly everywhere has a variance of nearly nothing, on which a
+// normalisation multiplies what its mean was rounded by.
+func (m *maker) moderate(y any) any {
+	switch y := y.(type) {
+	case float64:
+		return y / 2
+	case *ir.Value:
+		if y.Const != nil && !m.exact {
+			at := func(i int64) float64 { return math.Mod(y.Const.Float(i), 1) }
+			return m.g.Filled(ir.FP16, at, y.Type.Shape...)
+		}
+	}
+	return y
+}
+
+// awayFromZero returns |x| + 0.5.
+func (m *maker) awayFromZero(x *ir.Value) *ir.Value {
+	return m.try("add", "x", m.try("abs", "x", x)[0], "y", 0.5)[0]
+}
+
+// kernel is the form of a convolution: the bounds of its extents, and the largest
+// stride and dilation.
+type kernel struct {
+	least, most        int
+	strides, dilations int
+	groups             int64
+}
+
+// conv adds a convolution of one or two spatial axes.
+func (m *maker) conv(x *ir.Value, k kernel) []*ir.Value {
+	s := x.Type.Shape
+	if len(s) != 3 && len(s) != 4 {
+		return nil
+	}
+	out := k.groups * int64(1+m.n(5))
+	if k.groups == 1 {
+		out = m.dim()
+	}
+	w := []int64{out, s[1] / k.groups}
+	terms := s[1] / k.groups
+	var strides, dilations, pad []int
+	for range len(s) - 2 {
+		size := int64(k.least + m.n(k.most-k.least+1))
+		w, terms = append(w, size), terms*size
+		strides, dilations = append(strides, 1+m.n(k.strides)), append(dilations, 1+m.n(k.dilations))
+		pad = append(pad, m.n(4), m.n(4))
+	}
+	args := []any{"x", x, "weight", m.weightsOf(terms, w...), "strides", strides, "dilations", dilations}
+	args = append(args, "groups", k.groups)
+	kind := pick(m.choices, "valid", "same", "custom", "same_lower")
+	if kind == "custom" {
+		args = append(args, "pad", pad)
+	}
+	args = append(args, "pad_type", kind)
+	if m.yes() {
+		args = append(args, "bias", m.weights(out))
+	}
+	return m.try("conv", args...)
+}
+
+// matmul adds a product with a new operand, on either side and in all four ways
+// of transposing.
+func (m *maker) matmul(x *ir.Value, fresh func(shape ...int64) *ir.Value) []*ir.Value {
+	s := x.Type.Shape
+	r := len(s)
+	if r < 2 {
+		return nil
+	}
+	tx, ty, left := m.yes(), m.yes(), m.yes()
+	k := s[r-1] // what the product sums over
+	if left && tx || !left && !ty {
+		k = s[r-2]
+	}
+	lead := append([]int64(nil), s[m.n(r-1):r-2]...)
+	for i := range lead {
+		if m.yes() {
+			lead[i] = 1
+		}
+	}
+	rows, cols := k, m.dim() // of the other operand
+	if left && ty || !left && !tx {
+		rows, cols = cols, rows
+	}
+	y := fresh(append(lead, rows, cols)...)
+	a, b := x, y
+	if !left {
+		a, b = y, x
+	}
+	return m.scaled(m.try("matmul", "x", a, "y", b, "transpose_x", tx, "transpose_y", ty), k)
+}
+
+// pool returns the arguments of a pooling, nil for an operand that has none.
+func (m *maker) pool(x *ir.Value) []any {
+	s := x.Type.Shape
+	if len(s) != 3 && len(s) != 4 {
+		return nil
+	}
+	var size, strides, pad []int
+	for range len(s) - 2 {
+		k := 1 + m.n(3)
+		size, strides, pad = append(size, k), append(strides, 1+m.n(3)), append(pad, m.n(k), m.n(k))
+	}
+	args := []any{"x", x, "kernel_sizes", size, "strides", strides, "ceil_mode", m.yes()}
+	kind := pick(m.choices, "valid", "same", "custom")
+	if kind == "custom" {
+		args = append(args, "pad", pad)
+	}
+	return append(args, "pad_type", kind)
+}
+
+// recut returns another shape for the elements of x: two neighbouring axes merged,
+// one axis split, or any factors in any order.
+func (m *maker) recut(x *ir.Value) []int64 {
+	s := append([]int64(nil), x.Type.Shape...)
+	at := m.n(len(s))
+	switch kind := m.n(5); {
+	case kind < 2 && len(s) > 1:
+		if at = len(s) - 2; kind == 1 {
+			at = m.n(len(s) - 1)
+		}
+		s[at] *= s[at+1]
+		return append(s[:at+1], s[at+2:]...)
+	case kind == 2 && len(s) < 5:
+		f := pick(m.choices, divisors(s[at])...)
+		s[at] /= f
+		return append(s[:at], append([]int64{f}, s[at:]...)...)
+	}
+	out := make([]int64, 1+m.n(5))
+	rest := x.Type.Elems()
+	for i := range out[1:] {
+		out[i] = pick(m.choices, divisors(rest)...)
+		rest /= out[i]
+	}
+	out[len(out)-1] = rest
+	at = m.n(len(out)) // else the last axis is often 1
+	out[at], out[len(out)-1] = out[len(out)-1], out[at]
+	return out
+}
+
+// divisors returns those of n, in order.
+func divisors(n int64) []int64 {
+	var ds []int64
+	for d := int64(1); d <= n; d++ {
+		if n%d == 0 {
+			ds = append(ds, d)
+		}
+	}
+	return ds
+}
