@@ -14,6 +14,8 @@ BENCHARGS ?=
 TESTARGS  ?=
 # More arguments for score.py, such as --with-assumed or --op conv.
 CONFARGS  ?=
+# Programs of each of the sweeps that compare engine and interpreter.
+N         ?= 20000
 # The folder of shared test material, which is not part of the repository.
 SHARED    ?= $(or $(ZINC_SHARED),../shared)
 # Test images that `make demo` shows.
@@ -22,7 +24,7 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance bench browser-test demo
+.PHONY: help build man test test-short conformance sweep bench browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
@@ -53,6 +55,9 @@ conformance: build ## run the cases of ../shared/conformance on the interpreter,
 		python3 -c 'import json, sys; p = json.load(open(sys.argv[1]))["percent"]; \
 			sys.exit(p < 98 and "conformance: under 98 %")' $(OUT)/conformance.json; \
 	fi
+
+sweep: ## compile N generated programs of each kind and compare engine and interpreter
+	$(GO) test -count=1 -timeout 0 -v -run '^TestSweep' ./runtime/sim -sweep.n $(N)
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
 	@mkdir -p $(OUT)

@@ -40,23 +40,26 @@ func compilePair(p *ir.Program, o compile.Options) (*compiled, error) {
 		return c, fmt.Errorf("the program is not sound: %w", err)
 	}
 	o.VerifyEach = true
-	res, err := compile.Compile(context.Background(), p, o)
-	if err != nil {
-		return c, fmt.Errorf("compile: %w", err)
+	return c, c.compile(p, o)
+}
+
+// compile compiles a program, writes the pair and loads the bytes.
+func (c *compiled) compile(p *ir.Program, o compile.Options) (err error) {
+	if c.res, err = compile.Compile(context.Background(), p, o); err != nil {
+		return fmt.Errorf("compile: %w", err)
 	}
-	c.res = res
 	var hb bytes.Buffer
-	if _, err := res.HWX.WriteTo(&hb); err != nil {
-		return c, fmt.Errorf("write container: %w", err)
+	if _, err := c.res.HWX.WriteTo(&hb); err != nil {
+		return fmt.Errorf("write container: %w", err)
 	}
 	c.hwx = hb.Bytes()
-	if c.e5, err = e5.Bytes(res.E5); err != nil {
-		return c, fmt.Errorf("write descriptor: %w", err)
+	if c.e5, err = e5.Bytes(c.res.E5); err != nil {
+		return fmt.Errorf("write descriptor: %w", err)
 	}
 	if c.machine, err = sim.Open(pair.Pair{Container: c.hwx, Descriptor: c.e5}); err != nil {
-		return c, fmt.Errorf("load: %w", err)
+		return fmt.Errorf("load: %w", err)
 	}
-	return c, nil
+	return nil
 }
 
 // brief is the program without the bytes of its constants.
@@ -244,8 +247,28 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 }
 
 // check runs the pair and the interpreter on the same inputs in one mode and
-// returns what differs.
+// returns what differs by more than the tolerances.
 func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error {
+	return c.checkWithin(in, mode, func(base map[string]interp.Tensor) (map[string][]float64, error) {
+		return c.tolerances(in, mode, base)
+	})
+}
+
+// checkEqual is check for programs that round nowhere.
+func (c *compiled) checkEqual(in map[string]interp.Tensor, mode numerics.Mode) error {
+	return c.checkWithin(in, mode, func(base map[string]interp.Tensor) (map[string][]float64, error) {
+		tol := map[string][]float64{}
+		for n, t := range base {
+			tol[n] = make([]float64, t.Elems())
+		}
+		return tol, nil
+	})
+}
+
+// checkWithin is check with another limit of each element of each output.
+func (c *compiled) checkWithin(in map[string]interp.Tensor, mode numerics.Mode,
+	tolerances func(base map[string]interp.Tensor) (map[string][]float64, error),
+) error {
 	want, err := interp.Run(context.Background(), c.res.Reference, in, interp.Options{Numerics: mode})
 	if err != nil {
 		return fmt.Errorf("%v: interpreter: %w", mode, err)
@@ -254,7 +277,7 @@ func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error 
 	if err != nil {
 		return fmt.Errorf("%v: simulator: %w", mode, err)
 	}
-	tol, err := c.tolerances(in, mode, want)
+	tol, err := tolerances(want)
 	if err != nil {
 		return fmt.Errorf("%v: perturbed interpreter: %w", mode, err)
 	}

@@ -1,0 +1,230 @@
+package sim_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/build"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/ir/irgen"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/reduce"
+)
+
+var (
+	sweepN     = flag.Int("sweep.n", 0, "programs of each sweep; 0 for a few")
+	sweepFirst = flag.Int("sweep.first", 0, "number of the first program of each sweep")
+)
+
+// errRefused marks programs that do not become a loaded pair.
+var errRefused = errors.New("the program is refused")
+
+// swept is a program of a sweep.
+type swept struct {
+	*irgen.Program
+	seed uint64 // of its inputs
+}
+
+// sweep compiles programs, runs each on the engine simulator and on the
+// interpreter, and compares: programs that round nowhere bit for bit, others
+// within the bounds of their operations. few is the number of programs without
+// -sweep.n.
+func sweep(t *testing.T, few int, program func(i int) *swept) {
+	if testing.Short() {
+		few /= 5
+	}
+	n := few
+	if *sweepN > 0 {
+		n = *sweepN
+	}
+	var engine, cpu, tasks, equal, next atomic.Int64
+	var mu sync.Mutex
+	wrong, refused := map[int]error{}, map[int]error{} // by program
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				i += *sweepFirst
+				p := program(i)
+				c, err := p.try()
+				if c.res != nil {
+					engine.Add(int64(c.res.Report.EngineOps))
+					cpu.Add(int64(c.res.Report.CPUOps))
+					tasks.Add(int64(c.res.Report.Tasks))
+				}
+				if p.Exact {
+					equal.Add(1)
+				}
+				if err != nil {
+					finds := wrong
+					if errors.Is(err, errRefused) {
+						finds = refused
+					}
+					mu.Lock()
+					finds[i] = err
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	const shown = 10 // of each kind
+	for _, finds := range []map[int]error{wrong, refused} {
+		for k, i := range slices.Sorted(maps.Keys(finds)) {
+			if k == shown {
+				break
+			}
+			p := program(i) // again, since the compiler has rewritten the first
+			text, err := reduce.NewText(p.IR, "weight.bin")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("program %d (-sweep.n 1 -sweep.first %d): %s: %v\n%s", i, i, p.Steps, finds[i], text.MIL)
+		}
+	}
+	t.Logf("%d programs, %d of them compared bit for bit: %d operations on the engine, %d on the CPU, %d tasks",
+		n, equal.Load(), engine.Load(), cpu.Load(), tasks.Load())
+	t.Logf("%d programs differ, %d are refused; %.1f s", len(wrong), len(refused), time.Since(begin).Seconds())
+	if n > 100 && cpu.Load() > engine.Load()/10 {
+		t.Errorf("%d operations run on the CPU, %d on the engine", cpu.Load(), engine.Load())
+	}
+}
+
+// fromText writes a program as MIL text and reads it again. A program with large
+// constants, which need a weight file, stays as it is.
+func fromText(p *ir.Program) (*ir.Program, error) {
+	t, err := reduce.NewText(p, "weight.bin")
+	if err != nil || len(t.Blobs) > 0 {
+		return p, err
+	}
+	tree, list := mil.Parse("main.mil", t.MIL)
+	if list.HasErrors() {
+		return nil, fmt.Errorf("the program's text does not parse: %v", list)
+	}
+	q, list := build.Program(tree, nil, build.Options{})
+	if list.HasErrors() {
+		return nil, fmt.Errorf("the program's text is refused: %v", list)
+	}
+	return q, nil
+}
+
+// try compiles, checks, runs and compares.
+func (p *swept) try() (*compiled, error) {
+	c := &compiled{}
+	program, err := fromText(p.IR)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if err := c.compile(program, compile.Options{SplitKernel: p.seed%3 == 0, Workers: 1}); err != nil {
+		return c, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	mode := []numerics.Mode{numerics.ANE, numerics.IEEE}[p.seed%2]
+	if p.Exact {
+		in := c.inputs(p.seed, func(r *rand.Rand) float64 { return float64(r.IntN(2*int(p.Top)+1)) - p.Top })
+		return c, c.checkEqual(in, mode)
+	}
+	return c, c.check(c.inputs(p.seed, nil), mode)
+}
+
+// mixed returns place i of a fixed order of n things in which neighbours are far
+// apart.
+func mixed(i, n int) int { return i % n * math.MaxInt32 % n } // a prime
+
+// TestSweepMovedResultsAreRight: a tensor that a task leaves in L2 is read as what
+// the next operation takes it for, whatever computes it and however it is laid out
+// next.
+func TestSweepMovedResultsAreRight(t *testing.T) {
+	sweep(t, 2000, func(i int) *swept {
+		k := i/irgen.Triples*irgen.Triples + mixed(i, irgen.Triples)
+		return &swept{irgen.Chain(k), uint64(k)}
+	})
+}
+
+// Limits of the sweep of products.
+const (
+	maxRows, maxColumns = 20, 256
+	maxRank             = 4
+	maxTerms            = 8
+)
+
+// shapes returns the shapes of n elements, of up to maxRank dimensions.
+func shapes(n int64) [][]int64 {
+	var all [][]int64
+	var extend func(s []int64, n int64)
+	extend = func(s []int64, n int64) {
+		all = append(all, append(s[:len(s):len(s)], n))
+		if len(s) == maxRank-1 {
+			return
+		}
+		for d := int64(1); d <= n; d++ {
+			if n%d == 0 {
+				extend(append(s[:len(s):len(s)], d), n/d)
+			}
+		}
+	}
+	extend(nil, n)
+	return all
+}
+
+// productsBefore returns the number of reshapes of all products with fewer
+// columns than each has, or as many and fewer rows; and the number of all.
+var productsBefore = sync.OnceValues(func() (before []int, all int) {
+	for k := range maxRows * maxColumns {
+		before = append(before, all)
+		all += len(shapes(rowsOf(k) * columnsOf(k)))
+	}
+	return before, all
+})
+
+func rowsOf(k int) int64    { return int64(k%maxRows + 1) }
+func columnsOf(k int) int64 { return int64(k/maxRows + 1) }
+
+// TestSweepReshapedProductsAreRight: the result of a product of up to 20 rows by 256 columns
+// is reshaped in any way to one to four dimensions. Large -sweep.n comprise all.
+func TestSweepReshapedProductsAreRight(t *testing.T) {
+	before, all := productsBefore()
+	sweep(t, 2000, func(i int) *swept {
+		i = mixed(i, all)
+		k := sort.SearchInts(before, i+1) - 1
+		rows, columns := rowsOf(k), columnsOf(k)
+		shape := shapes(rows * columns)[i-before[k]]
+		const top = 8
+		terms := int64(1 + i%maxTerms)
+		g := irbuild.New(uint64(i))
+		r := rand.New(rand.NewPCG(uint64(i), 4))
+		weight := func(int64) float64 { return float64(r.IntN(9) - 4) }
+		x := g.Input(rows, terms)
+		var y *ir.Value
+		switch i % 3 {
+		case 0:
+			y = g.Op("linear", "x", x, "weight", g.Filled(ir.FP16, weight, columns, terms))
+		case 1:
+			bias := g.Filled(ir.FP16, weight, columns)
+			y = g.Op("linear", "x", x, "weight", g.Filled(ir.FP16, weight, columns, terms), "bias", bias)
+		case 2:
+			y = g.Op("matmul", "x", x, "y", g.Filled(ir.FP16, weight, terms, columns))
+		}
+		g.Output(g.Op("reshape", "x", y, "shape", shape))
+		steps := fmt.Sprintf("%s of %d rows by %d columns, reshape", y.Def.Def.Name, rows, columns)
+		return &swept{&irgen.Program{IR: g.Program(), Steps: steps, Exact: true, Top: top}, uint64(i)}
+	})
+}
