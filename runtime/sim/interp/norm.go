@@ -70,6 +70,13 @@ func affine(v float64, gamma, beta float32) float32 {
 	return float32(float64(v*float64(gamma)) + float64(beta))
 }
 
+// normScale returns the root of the sum of the squared terms of one element that is
+// normalised: the value and the mean, both as scaled, and beta.
+func normScale(v, mean, inv float64, gamma, beta float32) float32 {
+	g := inv * float64(gamma)
+	return float32(math.Sqrt((v*v+mean*mean)*g*g + float64(beta)*float64(beta)))
+}
+
 // moments returns the mean and the population variance, accumulated in fp64 in
 // two passes.
 func moments(xs []float32) (mean, variance float64) {
@@ -90,6 +97,9 @@ func instanceNorm(c *call) []Tensor {
 	gamma, beta := c.vector("gamma", ch, 1), c.vector("beta", ch, 0)
 	eps := c.float("epsilon", float64(float32(1e-5)))
 	xs := c.floats(x)
+	if c.bound.Acc > 0 {
+		c.acc = c.buffer(len(xs))
+	}
 	if c.err != nil {
 		return nil
 	}
@@ -100,6 +110,9 @@ func instanceNorm(c *call) []Tensor {
 			inv := 1 / math.Sqrt(variance+eps)
 			for i, v := range row {
 				row[i] = affine((float64(v)-mean)*inv, gamma[r%ch], beta[r%ch])
+				if c.acc != nil {
+					c.acc[r*inner+i] = normScale(float64(v), mean, inv, gamma[r%ch], beta[r%ch])
+				}
 			}
 		}
 	})
@@ -118,6 +131,9 @@ func layerNorm(c *call) []Tensor {
 	fd := c.foldOver(x.Type.Shape, on, true)
 	gamma, beta := c.vector("gamma", len(fd.terms), 1), c.vector("beta", len(fd.terms), 0)
 	xs := c.floats(x)
+	if c.bound.Acc > 0 {
+		c.acc = c.buffer(len(xs))
+	}
 	if c.err != nil {
 		return nil
 	}
@@ -132,6 +148,9 @@ func layerNorm(c *call) []Tensor {
 			inv := 1 / math.Sqrt(variance+eps)
 			for i, t := range fd.terms {
 				xs[at+t] = affine((float64(row[i])-mean)*inv, gamma[i], beta[i])
+				if c.acc != nil {
+					c.acc[at+t] = normScale(float64(row[i]), mean, inv, gamma[i], beta[i])
+				}
 			}
 		}
 	})
