@@ -205,7 +205,7 @@ func (d *driver) passes(j *job) (*unit, error) {
 	t := d.o.Target
 	s, err := passes.Run(d.ctx, j.program, passes.Options{
 		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
-		Accept:     func(op *ir.Op) (target.Acceptance, error) { return lower.Accept(op, t) },
+		Accept:     lower.NewAcceptor(t).Accept,
 		CanFuse:    lower.CanFuse,
 		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach,
 		Log: d.o.Log, Observe: d.o.Observe,

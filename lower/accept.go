@@ -1,0 +1,78 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// An Acceptor is Accept that remembers: passes ask of one operation several times, and
+// models repeat operations. It is for one goroutine.
+type Acceptor struct {
+	t        *target.Table
+	verdicts map[string]verdict
+}
+
+type verdict struct {
+	target.Acceptance
+	err error
+	// consts keeps the constants alive whose addresses the signature has.
+	consts []*ir.Const
+}
+
+// NewAcceptor returns an Acceptor for a target.
+func NewAcceptor(t *target.Table) *Acceptor {
+	return &Acceptor{t: t, verdicts: map[string]verdict{}}
+}
+
+// Accept reports which rule lowers an operation and what it makes of it, or why none
+// does.
+func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
+	if len(op.Blocks) > 0 {
+		return Accept(op, c.t)
+	}
+	key, consts := signature(op)
+	if v, ok := c.verdicts[key]; ok {
+		return v.Acceptance, v.err
+	}
+	a, err := Accept(op, c.t)
+	var no *Refusal
+	if err == nil || errors.As(err, &no) && no.Rule != target.RuleOther { // others may name the operation
+		c.verdicts[key] = verdict{a, err, consts}
+	}
+	return a, err
+}
+
+// signature returns what the verdict on an operation depends on beside the target: its
+// name, the types of operands and results, which operands are one value, and its
+// constants, small ones by content and others by address, with the latter. A trial lowers an
+// operation alone, so that what it may fuse with is no part of it.
+func signature(op *ir.Op) (string, []*ir.Const) {
+	const small = 64
+	var b strings.Builder
+	var held []*ir.Const
+	live := map[*ir.Value]int{}
+	fmt.Fprintf(&b, "%s<%s>", op.Def.Name, op.Def.Since)
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		fmt.Fprintf(&b, " %s %s", p.Name, v.Type)
+		switch c := v.Const; {
+		case c == nil:
+			if _, ok := live[v]; !ok {
+				live[v] = len(live)
+			}
+			fmt.Fprintf(&b, " #%d", live[v])
+		case len(c.Data) <= small:
+			fmt.Fprintf(&b, " %x %q", c.Data, c.Strings)
+		default:
+			held = append(held, c)
+			fmt.Fprintf(&b, " @%p", &c.Data[0])
+		}
+	})
+	for _, v := range op.Results {
+		fmt.Fprintf(&b, " > %s", v.Type)
+	}
+	return b.String(), held
+}

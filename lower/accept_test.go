@@ -1,0 +1,54 @@
+package lower
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// An Acceptor says what Accept says, also of operations that differ in one operand
+// from one that it has seen.
+func TestAcceptorTellsOperationsApart(t *testing.T) {
+	g := irbuild.New(1)
+	x, wide := g.Input(1, 16, 4, 32), g.Input(1, 16, 4, 1<<14)
+	two, none := g.Filled(ir.FP16, func(int64) float64 { return 2 }, 16, 1, 8), g.Filled(ir.FP16,
+		func(int64) float64 { return 0 }, 16, 1, 8)
+	y := g.Input(1, 16, 4, 8)
+	ops := []*ir.Op{
+		g.Op("real_div", "x", x, "y", 2.0).Def,
+		g.Op("real_div", "x", x, "y", 0.0).Def, // has no reciprocal
+		g.Op("real_div", "x", x, "y", 2.0).Def,
+		g.Op("real_div", "x", y, "y", two).Def,
+		g.Op("real_div", "x", y, "y", none).Def, // the same type, elsewhere
+		g.Op("add", "x", x, "y", x).Def,
+		g.Op("add", "x", wide, "y", wide).Def,
+		g.Op("reduce_sum", "x", x, "axes", []int64{3}, "keep_dims", true).Def,
+		g.Op("reduce_sum", "x", x, "axes", []int64{1}, "keep_dims", true).Def,
+	}
+	c := NewAcceptor(target.H13)
+	refused := 0
+	for range 2 { // the second time from memory
+		for i, op := range ops {
+			a, err := c.Accept(op)
+			b, want := Accept(op, target.H13)
+			var no, also *Refusal
+			errors.As(err, &no)
+			errors.As(want, &also)
+			if a != b || (no == nil) != (also == nil) || no != nil && *no != *also {
+				t.Errorf("operation %d, %s: %+v, %v, want %+v, %v", i, op.Def.Name, a, err, b, want)
+			}
+			if no != nil {
+				refused++
+			}
+		}
+	}
+	if refused != 4 {
+		t.Errorf("%d refusals, want 2 and again 2", refused)
+	}
+	if n := len(c.verdicts); n != len(ops)-1 {
+		t.Errorf("%d verdicts of %d operations, of which two are alike", n, len(ops))
+	}
+}
