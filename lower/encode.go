@@ -40,18 +40,33 @@ var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintOff:     {hint: 2, reuse: 8, noReuse: 8, dependency: 0},
 }
 
-// encoder writes the registers of one draft for descriptor version 7.
+// encoder writes the registers of one draft for descriptor version 7. It is all of the
+// package that knows them; another version is another encoder.
 type encoder struct {
 	*draft
-	t     *td.Task
-	index int
-	old   bool // in the older form
+	to  registers
+	old bool // in the older form
 }
 
-// encode returns the task of a draft, all of its registers written once and in the
-// order of the table. Whatever a value is too large for is in the task's Err.
-func (c *chain) encode(index int) *td.Task {
-	e := &encoder{draft: c.drafts[index], t: td.New(), index: index, old: c.old}
+// registers is what an encoder writes to.
+type registers interface {
+	Set(f td.Field, v int) *td.Task
+}
+
+// encode returns the task of a draft. A value that its field cannot hold is in the
+// task's Err.
+func (c *chain) encode(d *draft) *td.Task {
+	t := td.New()
+	(&encoder{draft: d, to: t, old: c.old}).encode()
+	if c.old {
+		t.Spans = td.DefaultSpans(d.kernel != nil, true)
+	}
+	return t
+}
+
+// encode writes every field once, in the order of the table, and reads none. Fields
+// that it passes over are zero.
+func (e *encoder) encode() {
 	e.header()
 	e.kernelDMA()
 	e.common()
@@ -60,10 +75,6 @@ func (c *chain) encode(index int) *td.Task {
 	e.planarEngine()
 	e.neuralEngine()
 	e.tileResult()
-	if e.old {
-		e.t.Spans = td.DefaultSpans(e.kernel != nil, true)
-	}
-	return e.t
 }
 
 // set writes a field; in the older form what oldFields has for it.
@@ -71,7 +82,7 @@ func (e *encoder) set(f td.Field, v int) {
 	if e.old {
 		v = older(f, v, e.draft)
 	}
-	e.t.Set(f, v)
+	e.to.Set(f, v)
 }
 
 // either returns a where first holds, else b.
@@ -96,12 +107,14 @@ func (e *encoder) flag(f td.Field, on bool) {
 	e.set(f, v)
 }
 
-// strides writes the strides of the row, channel, depth and group loops.
-func (e *encoder) strides(row, plane, depth, group td.Field, st [4]int64) {
-	e.size(row, st[axH])
-	e.size(plane, st[axC])
-	e.size(depth, st[axD])
-	e.size(group, st[axG])
+// dram writes where a tensor is in its buffer: offset, and the strides of the row,
+// channel, depth and group loops.
+func (e *encoder) dram(base, row, plane, depth, group td.Field, o *operand) {
+	e.size(base, o.buf.off+o.off)
+	e.size(row, o.stride[axH])
+	e.size(plane, o.stride[axC])
+	e.size(depth, o.stride[axD])
+	e.size(group, o.stride[axG])
 }
 
 // bar writes the buffer-access register of a buffer and that it is valid.
@@ -224,16 +237,23 @@ func (e *encoder) kernelDMA() {
 	k := e.kernel
 	e.flag(td.KernelOn, k != nil)
 	e.flag(td.KernelSkip, k != nil && (k.skip || k.masks))
-	for i, l := range k.lanes(e.cores) {
-		e.flag(td.CoeffEn.At(i), l.on)
+	lanes := k.lanes(e.cores)
+	for i := range lanes {
+		e.flag(td.CoeffEn.At(i), lanes[i].on)
+	}
+	for i := range lanes {
 		e.set(td.CoeffCacheHint.At(i), td.CacheHint)
-		if l.on {
-			e.size(td.CoeffBase.At(i), l.base)
-		}
-		e.size(td.CoeffSize.At(i), l.size)
+	}
+	for i := range lanes {
+		e.size(td.CoeffBase.At(i), either(lanes[i].on, lanes[i].base, 0))
+	}
+	for i := range lanes {
+		e.size(td.CoeffSize.At(i), lanes[i].size)
 	}
 	for i := range 4 {
 		e.set(td.StreamConfig.At(i), td.IdleStreamConfig)
+	}
+	for i := range 4 {
 		e.set(td.StreamSize.At(i), td.IdleSize)
 	}
 }
@@ -275,9 +295,12 @@ func (e *encoder) common() {
 	e.size(td.TileHeight, e.tile)
 	e.set(td.PatchWidth, e.patch[0])
 	e.set(td.PatchHeight, e.patch[1])
-	for i, ax := range [...]int{axW, axH, axD, axC} {
-		e.flag([...]td.Field{td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C}[i], e.src[0].spread[ax])
-		e.flag([...]td.Field{td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C}[i], e.src[1].spread[ax])
+	for k, fields := range [2][4]td.Field{
+		{td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C}, {td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C},
+	} {
+		for i, ax := range [...]int{axW, axH, axD, axC} {
+			e.flag(fields[i], e.src[k].spread[ax])
+		}
 	}
 	e.flag(td.Swap1, e.src[0].swap)
 	e.flag(td.Swap2, e.src[1].swap)
@@ -314,26 +337,29 @@ func (e *encoder) tileSources() {
 	e.set(td.Src2Reuse, second.reuse)
 	e.set(td.Src2NoReuse, second.noReuse)
 	e.set(td.Src2Dependency, second.dependency)
-	if one.stands != inL2 {
-		e.size(td.SrcBase, one.buf.off+one.off)
-		e.strides(td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, one.stride)
+	first, also := one.stands != inL2, e.two && two.stands != inL2 // have a buffer
+	if first {
+		e.dram(td.SrcBase, td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, one)
+	}
+	if also {
+		e.dram(td.Src2Base, td.Src2Row, td.Src2Plane, td.Src2Depth, td.Src2Group, two)
+	}
+	if first {
 		e.set(td.SrcFmtMode, td.FmtModeDMA)
 		e.set(td.SrcTruncate, td.TruncateDMA)
 		put(e, td.SrcMemFmt, td.FmtFP16)
-		e.size(td.PixelOffset, one.pix)
 	}
 	e.size(td.SrcInterleave, max(one.inter, 1))
-	if e.two && two.stands != inL2 {
-		e.size(td.Src2Base, two.buf.off+two.off)
-		e.strides(td.Src2Row, td.Src2Plane, td.Src2Depth, td.Src2Group, two.stride)
+	if also {
 		e.set(td.Src2Truncate, td.TruncateDMA)
 		put(e, td.Src2MemFmt, td.FmtFP16)
-		e.size(td.PixelOffset.At(1), two.pix)
 	}
 	if two.inter > 1 {
 		e.size(td.Src2Interleave, two.inter)
 	}
 	e.set(td.Word40, td.Word40Value)
+	e.size(td.PixelOffset, either(first, one.pix, 0))
+	e.size(td.PixelOffset.At(1), either(also, two.pix, 0))
 }
 
 // hintOf is how the DMA of source 1 uses the cache.
@@ -357,8 +383,8 @@ func (e *encoder) l2Streams() {
 	}
 	e.set(td.SrcDependent, e.deps.inStep)
 	e.set(td.SrcCfgRest, e.deps.source)
-	e.place(td.L2Src, td.L2SrcRow, td.L2SrcCh, td.L2SrcDepth, td.L2SrcGroup, e.src[0].l2)
-	e.place(td.L2Src2, td.L2Src2Row, td.L2Src2Ch, td.L2Src2Depth, td.L2Src2Group, e.src[1].l2)
+	e.place(td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, e.src[0].l2)
+	e.place(td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, e.src[1].l2)
 	if e.dst.stands == byDMA {
 		typ, mode := resultLeaves, resultDirect
 		if e.gather {
@@ -371,7 +397,7 @@ func (e *encoder) l2Streams() {
 		e.set(td.ResBfrMode, mode)
 	}
 	e.set(td.ResCfgRest, e.deps.result)
-	e.place(td.L2Res, td.L2ResRow, td.L2ResCh, td.L2ResDepth, td.L2ResGroup, e.dst.l2)
+	e.place(td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, e.dst.l2)
 }
 
 // Values of ResType and ResBfrMode, and the cache hint of a result that a task reads
@@ -383,9 +409,13 @@ const (
 	resultSoon   = 15
 )
 
-func (e *encoder) place(at, row, ch, depth, group td.Field, p l2Place) {
+// place writes where a tensor is in L2.
+func (e *encoder) place(at, ch, row, depth, group td.Field, p l2Place) {
 	e.size(at, p.base)
-	e.strides(row, ch, depth, group, p.stride)
+	e.size(ch, p.stride[axC])
+	e.size(row, p.stride[axH])
+	e.size(depth, p.stride[axD])
+	e.size(group, p.stride[axG])
 }
 
 func (e *encoder) planarEngine() {
@@ -409,29 +439,28 @@ func (e *encoder) planarEngine() {
 }
 
 func (e *encoder) neuralEngine() {
-	bits := td.NoPaletteBits
-	if k := e.kernel; k != nil {
-		e.flag(td.PalettizedEn, k.masks)
-		e.flag(td.SparseFmt, k.skip || k.masks)
-		e.flag(td.SparseBinary, k.masks)
-		e.flag(td.KernelSurface, k.rows != nil)
-		e.flag(td.NEBias, k.bias)
-		if k.masks {
-			bits = 1
-		}
+	n, k := e.ne, e.kernel
+	if n == nil {
+		n = &neuralWork{}
 	}
-	e.set(td.PalettizeBits, bits)
+	if k == nil {
+		k = &kernelUse{}
+	}
+	if e.ne != nil {
+		put(e, td.KernelFmt, td.KernelFP16)
+	}
+	e.flag(td.PalettizedEn, k.masks)
+	e.set(td.PalettizeBits, either(k.masks, 1, td.NoPaletteBits))
+	e.flag(td.SparseFmt, k.skip || k.masks)
+	e.flag(td.SparseBinary, k.masks)
 	e.flag(td.PlanarNext, e.deps.planarNext)
 	e.flag(td.PlanarBefore, e.deps.planarBefore)
-	e.flag(td.MACWord20, true)
-	n := e.ne
-	if n == nil {
-		return
-	}
-	put(e, td.KernelFmt, td.KernelFP16)
+	e.flag(td.KernelSurface, k.rows != nil)
 	put(e, td.NEOp, n.op)
-	e.set(td.BinaryPoint, td.BinaryPointValue)
+	e.flag(td.NEBias, k.bias)
+	e.set(td.BinaryPoint, either(e.ne != nil, td.BinaryPointValue, 0))
 	put(e, td.Nonlinear, n.act)
+	e.flag(td.MACWord20, true)
 	e.set(td.AccBias, half(n.bias))
 	e.set(td.PostScale, half(n.scale))
 }
@@ -443,13 +472,12 @@ func (e *encoder) tileResult() {
 	e.set(td.DstCacheHint, either(dma && o.buf.space == scratch, resultSoon, td.ResultCacheHint))
 	e.flag(td.DstL2BfrMode, dma && !e.gather)
 	if o.stands != inL2 {
-		e.size(td.DstBase, o.buf.off+o.off)
-		e.strides(td.DstRow, td.DstPlane, td.DstDepth, td.DstGroup, o.stride)
+		e.dram(td.DstBase, td.DstRow, td.DstPlane, td.DstDepth, td.DstGroup, o)
 		e.set(td.DstFmtMode, td.FmtModeDMA)
 		e.set(td.DstTruncate, td.TruncateDMA)
 		put(e, td.DstMemFmt, td.FmtFP16)
-		e.flag(td.DstZeroFirst, true)
 		e.flag(td.DstZeroLast, true)
+		e.flag(td.DstZeroFirst, true)
 	}
 	e.size(td.DstInterleave, max(o.inter, 1))
 }

@@ -149,7 +149,22 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 // goroutines that pack them, 0 for one a processor; it changes no byte.
 func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
 	b := newBuilder(seg, t, sec, workers)
-	bars := registers(seg)
+	if err := b.makeDrafts(seg); err != nil {
+		return nil, err
+	}
+	if err := b.plan(Planners); err != nil {
+		return nil, err
+	}
+	return b.procedure(seg)
+}
+
+// makeDrafts runs the rules over a segment.
+func (b *builder) makeDrafts(seg *Segment) error {
+	if n := len(seg.Inputs) + len(seg.Outputs); n > b.t.MaxSurfaces {
+		return fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, n,
+			b.t.MaxSurfaces)
+	}
+	bars := portRegisters(seg)
 	for _, v := range seg.Inputs {
 		buf, sf := b.port(v, inPort, seg.Ports[v], bars[v])
 		b.vals[v] = inBuffer(buf, sf.Dims)
@@ -176,23 +191,20 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 		}
 		r := ruleFor(op)
 		if r == nil {
-			return nil, &Error{op, "", fmt.Errorf("no rule")}
+			return &Error{op, "", fmt.Errorf("no rule")}
 		}
 		b.op, b.rule = op, r.Name
 		if err := b.failure(r.lower(b, op)); err != nil {
-			return nil, &Error{op, r.Name, err}
+			return &Error{op, r.Name, err}
 		}
 	}
-	if err := b.exportViews(seg); err != nil {
-		return nil, err
-	}
-	return b.finish(seg)
+	return b.exportViews(seg)
 }
 
-// registers gives every port its buffer-access register. Compilers of the older form
+// portRegisters gives every port its buffer-access register. Compilers of the older form
 // counted the ports backwards by the names that current ones count them by, which puts
 // "probs@output" in front of "image2" and that in front of "image" as recorded.
-func registers(seg *Segment) map[*ir.Value]int {
+func portRegisters(seg *Segment) map[*ir.Value]int {
 	ports := append(append([]*ir.Value(nil), seg.Inputs...), seg.Outputs...)
 	sort.SliceStable(ports, func(i, j int) bool { return seg.Ports[ports[i]] < seg.Ports[ports[j]] })
 	bars := make(map[*ir.Value]int, len(ports))

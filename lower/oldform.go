@@ -90,7 +90,7 @@ func (c *chain) throughL2(d *draft, at int64) {
 // rows high at least, and always where a row is at most half a unit (relu and
 // sigmoid with rows of 77; rows of 16 and 1). Products keep theirs; of these only
 // results of one pixel are recorded, with shift 4. Single fields are in oldFields, the
-// place of a result in L2 is throughL2's, the numbers of the ports are registers'.
+// place of a result in L2 is throughL2's, the numbers of the ports are portRegisters'.
 func (c *chain) oldForm() {
 	if !c.old {
 		return

@@ -60,22 +60,15 @@ func quiet(f func(c *chain)) func(c *chain) error {
 	}
 }
 
-// finish runs the planners, encodes the drafts and returns the procedure.
-func (b *builder) finish(seg *Segment) (*Procedure, error) {
-	if len(b.outputs)+len(b.inputs) > b.t.MaxSurfaces {
-		return nil, fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name,
-			len(b.outputs)+len(b.inputs), b.t.MaxSurfaces)
-	}
-	if err := b.plan(Planners); err != nil {
-		return nil, err
-	}
+// procedure encodes the drafts and returns the procedure.
+func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 	p := &Procedure{
 		Name: seg.Name, Inputs: b.inputs, Outputs: b.outputs, Scratch: b.scratch, Tables: b.tables,
 		Resident: b.resident, Constants: b.consts,
 	}
 	p.Stores, p.Held = b.heldValues(seg)
 	for i, d := range b.drafts {
-		t := b.encode(i)
+		t := b.encode(d)
 		if err := t.Err(); err != nil {
 			return nil, &Error{d.op, d.rule, fmt.Errorf("segment %s task %d: %w", seg.Name, i, err)}
 		}

@@ -64,8 +64,8 @@ func (c *chain) fits() error {
 	if err := c.plan(Planners[:trialPlanners]); err != nil {
 		return errors.Unwrap(err)
 	}
-	for i := range c.drafts {
-		if err := c.encode(i).Err(); err != nil {
+	for i, d := range c.drafts {
+		if err := c.encode(d).Err(); err != nil {
 			return fmt.Errorf("task %d: %w", i, err)
 		}
 	}

@@ -1,0 +1,417 @@
+package lower
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files from what lowering does")
+
+// A ruleCase is an operation, or an operation and what its tasks carry out as well.
+type ruleCase struct {
+	name  string
+	build func(g *irbuild.Graph) *ir.Value
+}
+
+func convOf(g *irbuild.Graph, x *ir.Value, w []int64, pad string, stride, groups int64) *ir.Value {
+	return g.Op("conv", "x", x, "weight", g.Weights(w...), "pad_type", pad, "pad", []int64{0, 0, 0, 0},
+		"strides", []int64{stride, stride}, "dilations", []int64{1, 1}, "groups", groups)
+}
+
+func unary(name string, args ...any) func(g *irbuild.Graph) *ir.Value {
+	return func(g *irbuild.Graph) *ir.Value {
+		return g.Op(name, append([]any{"x", g.Input(1, 16, 4, 32)}, args...)...)
+	}
+}
+
+// ruleCases has at least one case for every operation of every rule, and one for each
+// form that a rule's tasks take.
+var ruleCases = map[string][]ruleCase{
+	"convolution": {
+		{"1x1", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 1, 1}, "valid", 1, 1)
+		}},
+		{"3x3 with bias and relu", func(g *irbuild.Graph) *ir.Value {
+			c := g.Op("conv", "x", g.Input(1, 16, 16, 16), "weight", g.Weights(32, 16, 3, 3), "bias", g.Weights(32),
+				"pad_type", "same", "pad", []int64{0, 0, 0, 0}, "strides", []int64{1, 1}, "dilations", []int64{1, 1},
+				"groups", 1)
+			return g.Op("relu", "x", c)
+		}},
+		{"stride 2 with a table", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("sigmoid", "x", convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 3, 3}, "valid", 2, 1))
+		}},
+		{"stride 2", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 16, 16, 16), []int64{16, 16, 3, 3}, "valid", 2, 1)
+		}},
+		{"depthwise", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 16, 16, 16), []int64{16, 1, 3, 3}, "same", 1, 16)
+		}},
+		{"depthwise in pairs of columns", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 16, 1, 375), []int64{16, 1, 1, 9}, "valid", 1, 16)
+		}},
+		{"groups", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 16, 16, 16), []int64{32, 4, 3, 3}, "same", 1, 4)
+		}},
+		{"padding apart", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("conv", "x", g.Input(1, 16, 16, 16), "weight", g.Weights(16, 16, 1, 1), "pad_type", "custom",
+				"pad", []int64{0, 0, 1, 0}, "strides", []int64{1, 1}, "dilations", []int64{1, 1}, "groups", 1)
+		}},
+	},
+	"linear": {
+		{"rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
+		}},
+		{"folded rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("linear", "x", g.Input(64, 64), "weight", g.Weights(512, 64), "bias", g.Weights(512))
+		}},
+		{"two in a row", func(g *irbuild.Graph) *ir.Value {
+			x := g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
+			return g.Op("linear", "x", x, "weight", g.Weights(16, 32), "bias", g.Weights(16))
+		}},
+	},
+	"matmul": {
+		{"with a constant", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(4, 64), "y", g.Weights(64, 32))
+		}},
+		{"of a constant", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Weights(32, 64), "y", g.Input(64, 32))
+		}},
+		{"at run time, a row a core", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(8, 64), "y", g.Input(64, 32))
+		}},
+		{"at run time, a kernel put together", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(64, 64), "y", g.Input(32, 64), "transpose_y", true)
+		}},
+	},
+	"elementwise": {
+		{"add", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("add", "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 16, 4, 32))
+		}},
+		{"sub, spread", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("sub", "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 1, 4, 1))
+		}},
+		{"mul by a scalar", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", g.Input(1, 16, 4, 32), "y", 0.5)
+		}},
+		{"add of one value a channel", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("add", "x", g.Input(1, 16, 4, 32), "y", g.Weights(16, 1, 1))
+		}},
+		{"maximum with a scalar", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("maximum", "x", g.Input(1, 16, 4, 32), "y", 0.5)
+		}},
+		{"minimum with one value a channel", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("minimum", "x", g.Input(1, 16, 4, 32), "y", g.Weights(16, 1, 1))
+		}},
+		{"real_div", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("real_div", "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 16, 4, 32))
+		}},
+		{"sum that clamps", func(g *irbuild.Graph) *ir.Value {
+			x := g.Input(1, 16, 4, 32)
+			return g.Op("add", "x", x, "y", g.Op("relu", "x", x))
+		}},
+	},
+	"square": {{"square", unary("square")}},
+	"abs":    {{"abs", unary("abs")}},
+	"relu":   {{"relu", unary("relu")}},
+	"clip":   {{"clip", unary("clip", "alpha", -0.5, "beta", 2.0)}, {"relu6", unary("relu6")}},
+	"table": {
+		{"sigmoid", unary("sigmoid")}, {"rsqrt", unary("rsqrt", "epsilon", 1e-3)},
+		{"gelu", unary("gelu", "mode", "EXACT")},
+		{"elu", unary("elu", "alpha", 1.0)},
+	},
+	"reduce": {
+		{"sum of rows", unary("reduce_sum", "axes", []int64{3}, "keep_dims", true)},
+		{"mean of an image", unary("reduce_mean", "axes", []int64{2, 3}, "keep_dims", true)},
+		{"maximum over channels", unary("reduce_max", "axes", []int64{1}, "keep_dims", true)},
+		{"sum over channels", unary("reduce_sum", "axes", []int64{1}, "keep_dims", true)},
+		{"maximum over rows", unary("reduce_max", "axes", []int64{2}, "keep_dims", true)},
+		{"sum of squares", unary("reduce_sum_square", "axes", []int64{3}, "keep_dims", false)},
+	},
+	"softmax": {
+		{"rows", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(16, 32), "axis", -1) }},
+		{"channels", unary("softmax", "axis", 1)},
+		{"column", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(1, 64, 1, 1), "axis", 1) }},
+	},
+	"layer_norm": {
+		{"rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("layer_norm", "x", g.Input(4, 64), "axes", []int64{1}, "epsilon", 1e-5)
+		}},
+		{"image, with factors", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("layer_norm", "x", g.Input(1, 4, 8, 8), "axes", []int64{2, 3}, "gamma", g.Weights(8, 8), "beta",
+				g.Weights(8, 8), "epsilon", 1e-5)
+		}},
+		{"channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("layer_norm", "x", g.Input(1, 64, 1, 8), "axes", []int64{1}, "epsilon", 1e-5)
+		}},
+	},
+	"pool": {
+		{"max_pool", unary("max_pool", "kernel_sizes", []int64{2, 2}, "strides", []int64{2, 2}, "pad_type", "valid",
+			"pad",
+			[]int64{0, 0, 0, 0}, "ceil_mode", false)},
+		{"avg_pool", unary("avg_pool", "kernel_sizes", []int64{3, 3}, "strides", []int64{1, 1}, "pad_type", "same",
+			"pad",
+			[]int64{0, 0, 0, 0}, "exclude_padding_from_average", false, "ceil_mode", false)},
+	},
+	"concat": {
+		{"channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("concat", "values", []*ir.Value{g.Input(1, 8, 4, 32), g.Input(1, 4, 4, 32)}, "axis", 1,
+				"interleave",
+				false)
+		}},
+		{"columns off 64 bytes", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("concat", "values", []*ir.Value{g.Input(4, 5), g.Input(4, 3)}, "axis", 1, "interleave", false)
+		}},
+	},
+	"stack": {{"stack", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("stack", "values", []*ir.Value{g.Input(4, 32), g.Input(4, 32)}, "axis", 0)
+	}}},
+	"split": {{"split", func(g *irbuild.Graph) *ir.Value {
+		return g.All("split", "x", g.Input(1, 8, 4, 32), "num_splits", 2, "axis", 1)[1]
+	}}},
+	"slice": {
+		{"slice_by_index", unary("slice_by_index", "begin", []int64{0, 2, 0, 3}, "end", []int64{1, 6, 4, 19})},
+		{"slice_by_size", unary("slice_by_size", "begin", []int64{0, 2, 0, 0}, "size", []int64{1, 4, 4, 32})},
+	},
+	"pad": {{"pad", unary("pad", "pad", []int64{1, 1, 0, 0}, "mode", "constant", "constant_val", 0.5)}},
+	"transpose": {
+		{"view", unary("transpose", "perm", []int64{0, 2, 1, 3})},
+		{"turn", unary("transpose", "perm", []int64{0, 3, 2, 1})},
+	},
+	"reshape": {
+		{"view", unary("reshape", "shape", []int64{16, 4, 32})},
+		{"expand_dims", unary("expand_dims", "axes", []int64{0})},
+		{"squeeze", unary("squeeze", "axes", []int64{0})}, {"other rows", unary("reshape", "shape", []int64{16, 128})},
+	},
+	"identity": {{"identity", unary("identity")}},
+}
+
+// compareGolden holds got to a file, which it rewrites with -update.
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) == got {
+		return
+	}
+	w, g := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	for i := range w {
+		if i >= len(g) || w[i] != g[i] {
+			t.Fatalf("%s: line %d is\n%s\nwant\n%s\n(-update rewrites the file)", name, i+1,
+				strings.Join(g[i:min(i+1, len(g))], ""),
+				w[i])
+		}
+	}
+	t.Fatalf("%s: %d lines more than wanted", name, len(g)-len(w))
+}
+
+// TestRules holds each rule to golden files: operation, drafts, tasks.
+func TestRules(t *testing.T) {
+	for _, r := range Rules {
+		cases := ruleCases[r.Name]
+		if len(cases) == 0 {
+			t.Errorf("rule %s has no case", r.Name)
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			var out strings.Builder
+			for _, c := range cases {
+				g := irbuild.New(1)
+				seg := segmentOf(g, c.build(g))
+				if !slices.ContainsFunc(seg.Ops, func(op *ir.Op) bool { return ruleFor(op) == r }) {
+					t.Errorf("%s: no operation is of rule %s", c.name, r.Name)
+				}
+				fmt.Fprintf(&out, "# %s\n", c.name)
+				for _, op := range seg.Ops {
+					if _, err := Accept(op, target.H13); err != nil {
+						t.Errorf("%s: %v", c.name, err)
+					}
+					fmt.Fprintf(&out, "%s\n", opText(op))
+				}
+				out.WriteString(lowered(t, seg))
+				out.WriteString("\n")
+			}
+			compareGolden(t, filepath.Join("testdata", "rules", r.Name+".txt"), out.String())
+		})
+	}
+}
+
+// recorder notes the fields that are written.
+type recorder struct {
+	*td.Task
+	fields []td.Field
+}
+
+func (r *recorder) Set(f td.Field, v int) *td.Task {
+	r.fields = append(r.fields, f)
+	return r.Task.Set(f, v)
+}
+
+// TestEncodeWritesEachFieldOnce holds the encoder to the order of the field table,
+// in which no field comes twice, for every draft of every rule in both forms.
+func TestEncodeWritesEachFieldOnce(t *testing.T) {
+	for name, cases := range ruleCases {
+		for _, c := range cases {
+			g := irbuild.New(1)
+			seg := segmentOf(g, c.build(g))
+			b := newBuilder(seg, target.H13, &weights.Section{}, 1)
+			if err := b.makeDrafts(seg); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.plan(Planners); err != nil {
+				t.Fatal(err)
+			}
+			for i, d := range b.drafts {
+				for _, old := range []bool{false, true} {
+					r := &recorder{Task: td.New()}
+					(&encoder{draft: d, to: r, old: old}).encode()
+					for k := 1; k < len(r.fields); k++ {
+						if r.fields[k] <= r.fields[k-1] {
+							t.Fatalf("%s, %s, task %d: %s is written after %s", name, c.name, i, r.fields[k],
+								r.fields[k-1])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// lowered returns the drafts of a segment, each with its task.
+func lowered(t *testing.T, seg *Segment) string {
+	t.Helper()
+	b := newBuilder(seg, target.H13, &weights.Section{}, 1)
+	if err := b.makeDrafts(seg); err != nil {
+		t.Fatal(err)
+	}
+	p := newPrinter()
+	var drafts []string
+	for _, d := range b.drafts {
+		drafts = append(drafts, p.draft(d))
+	}
+	if err := b.plan(Planners); err != nil {
+		t.Fatal(err)
+	}
+	proc, err := b.procedure(seg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for i, d := range drafts {
+		fmt.Fprintf(&out, "%d %s\n  %s", i, d, taskText(t, proc.Tasks[i]))
+	}
+	return out.String()
+}
+
+// plannerCases has a program for every planner, in which it changes something.
+var plannerCases = map[string]ruleCase{
+	"lives": {"a chain of two", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("sigmoid", "x", g.Op("abs", "x", g.Input(1, 16, 4, 32)))
+	}},
+	"shape": {"a convolution, a maximum and a difference", func(g *irbuild.Graph) *ir.Value {
+		c := convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 3, 3}, "same", 1, 1)
+		return g.Op("sub", "x", c, "y", g.Op("reduce_max", "x", c, "axes", []int64{3}, "keep_dims", true))
+	}},
+	"residents": {"a softmax of rows", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("softmax", "x", g.Input(16, 32), "axis", -1)
+	}},
+	"kept-sources": {"a normalisation, whose tasks read one input", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("layer_norm", "x", g.Input(4, 64), "axes", []int64{1}, "epsilon", 1e-5)
+	}},
+	"transients": {"a sum of two inputs beside a buffer that stays", func(g *irbuild.Graph) *ir.Value {
+		x, y := g.Input(1, 16, 4, 32), g.Input(1, 16, 4, 32)
+		a := g.Op("abs", "x", x)
+		return g.Op("add", "x", g.Op("add", "x", x, "y", y), "y", a)
+	}},
+	"scratch": {"buffers that L2 does not hold", func(g *irbuild.Graph) *ir.Value {
+		x := g.Input(1, 64, 128, 128)
+		return g.Op("abs", "x", g.Op("sigmoid", "x", g.Op("abs", "x", x)))
+	}},
+	"cache": {"scratch, an input that two tasks fetch, a port that two write", func(g *irbuild.Graph) *ir.Value {
+		x := g.Input(1, 64, 128, 128)
+		return g.Op("concat", "values", []*ir.Value{g.Op("abs", "x", x), x}, "axis", 1, "interleave", false)
+	}},
+	"dependences": {"a softmax over channels", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("softmax", "x", g.Input(1, 64, 8, 8), "axis", 1)
+	}},
+	"older-form": {"a table", func(g *irbuild.Graph) *ir.Value { return g.Op("sigmoid", "x", g.Input(1, 16, 77, 77)) }},
+	"time": {"a product and a sum", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("reduce_sum", "x", g.Op("linear", "x", g.Input(512, 1024), "weight", g.Weights(64, 1024), "bias",
+			g.Weights(64)), "axes", []int64{1}, "keep_dims", true)
+	}},
+	"events": {"a chain of three", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("abs", "x", g.Op("sigmoid", "x", g.Op("abs", "x", g.Input(1, 16, 4, 32))))
+	}},
+}
+
+// TestPlanners holds each planner to a golden file: the drafts that it changes, before
+// and after.
+func TestPlanners(t *testing.T) {
+	for i := range Planners {
+		p := &Planners[i]
+		c, ok := plannerCases[p.Name]
+		if !ok {
+			t.Errorf("planner %s has no case", p.Name)
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			g := irbuild.New(1)
+			seg := segmentOf(g, c.build(g))
+			seg.Full = p.Name == "older-form"
+			b := newBuilder(seg, target.H13, &weights.Section{}, 1)
+			if err := b.makeDrafts(seg); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.plan(Planners[:i]); err != nil {
+				t.Fatal(err)
+			}
+			names := newPrinter()
+			var out strings.Builder
+			fmt.Fprintf(&out, "# %s: %s\n", p.Name, c.name)
+			for k, d := range b.drafts {
+				fmt.Fprintf(&out, "%d %s\n", k, names.draft(d))
+			}
+			plans := func() (lines []string) {
+				for k, d := range b.drafts {
+					lines = append(lines, fmt.Sprintf("%d %s", k, names.planned(d)))
+				}
+				return append(lines, fmt.Sprintf("%d bytes of scratch, %d buffers stay in L2", b.scratch, b.resident))
+			}
+			before := plans()
+			if err := b.plan(Planners[i : i+1]); err != nil {
+				t.Fatal(err)
+			}
+			changed := false
+			for k, after := range plans() {
+				if before[k] != after {
+					changed = true
+					fmt.Fprintf(&out, "- %s\n+ %s\n", before[k], after)
+				}
+			}
+			if !changed {
+				t.Errorf("planner %s changes nothing in its case", p.Name)
+			}
+			compareGolden(t, filepath.Join("testdata", "planners", p.Name+".txt"), out.String())
+		})
+	}
+}
