@@ -79,8 +79,9 @@ func Renamed(version string) Edit {
 }
 
 // NoNormalise is an edit that takes the work of pass normalise away.
-var NoNormalise = Edit{"passes/list.go", `"needs folded constants; fewer forms for the passes below", normalise}`,
-	`"needs folded constants; fewer forms for the passes below", func(*State) error { _ = normalise; return nil }}`}
+var NoNormalise = Edit{"passes/list.go", `"needs folded constants; fewer forms for the passes below", run: normalise}`,
+	`"needs folded constants; fewer forms for the passes below", run: func(*State) error { _ = normalise; return ` +
+		`nil }}`}
 
 // Script writes a shell script that stands for an executable: what it does for
 // `version`, for `--help` and for anything else.
