@@ -101,11 +101,15 @@ func (t *Task) Bytes() int64 { return t.TileBytes + t.KernelBytes }
 // Estimate returns what a task takes: the largest of products by the peak of the
 // cores it enables, DMA bytes by bandwidth, and L2 bytes by the banks' rate.
 func Estimate(t *td.Task, tab *target.Table) Task {
+	if t.On(td.TDSkip) {
+		return Task{Bound: L2} // nothing moves
+	}
 	e := Task{MACs: macs(t), KernelBytes: kernelBytes(t), Bound: Products}
-	for _, a := range accesses(t) {
-		e.TileBytes += a.tileBytes()
-		e.L2Bytes += a.l2Bytes()
-		e.L2End = max(e.L2End, a.l2End())
+	for _, a := range td.Accesses(t) {
+		l, _ := a.OnChip(t)
+		e.TileBytes += tileBytes(&a)
+		e.L2Bytes += l2Bytes(&a, &l)
+		e.L2End = max(e.L2End, l2End(t, &a, &l))
 	}
 	e.L2End = min(e.L2End, tab.L2Bytes)
 	cores := min(float64(tab.Cores), math.Exp2(float64(t.Get(td.ActiveNE))))
@@ -123,15 +127,15 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 
 // macs counts the products of a multiply task.
 func macs(t *td.Task) int64 {
-	if t.Get(td.PlanarType) != 0 || t.Get(td.NEOp) != neMultiply {
+	if !t.Multiplies() {
 		return 0
 	}
-	cin := ext(t, td.Cin)
+	cin := t.Extent(td.Cin)
 	if t.On(td.UnicastEn) {
 		cin = 1
 	}
-	out := outShape(t)
-	return product(append(out[:], ext(t, td.Kw), ext(t, td.Kh), cin)...)
+	out := t.OutExtents()
+	return product(append(out[:], t.Extent(td.Kw), t.Extent(td.Kh), cin)...)
 }
 
 // most is where counts stop: registers hold extents whose product no 64-bit
@@ -153,36 +157,10 @@ func product(factors ...int64) int64 {
 // kernelBytes adds the lanes' parts.
 func kernelBytes(t *td.Task) int64 {
 	n := int64(0)
-	for i := range td.Lanes {
-		if t.On(td.KernelOn) && t.On(td.CoeffEn.At(i)) {
-			n += int64(t.Get(td.CoeffSize.At(i)))
-		}
+	for p := range t.LaneParts() {
+		n += p.To - p.From
 	}
 	return n
-}
-
-// Extent is a stretch of a buffer.
-type Extent struct{ From, To int64 }
-
-// Reads returns the stretches that a task reads of the buffer in a buffer-access
-// register: its sources by DMA and the parts of its coefficient lanes.
-func Reads(t *td.Task, bar int) []Extent {
-	var out []Extent
-	as := accesses(t)
-	for _, a := range as[:len(as)-1] {
-		if a.dma && t.Int(a.bar) == bar {
-			from, to := a.dramExtent()
-			out = append(out, Extent{from, to})
-		}
-	}
-	if t.On(td.KernelOn) && t.On(td.KBE0) && t.Int(td.KBase0) == bar {
-		for i := range td.Lanes {
-			if at := int64(t.Get(td.CoeffBase.At(i))); t.On(td.CoeffEn.At(i)) {
-				out = append(out, Extent{at, at + int64(t.Get(td.CoeffSize.At(i)))})
-			}
-		}
-	}
-	return out
 }
 
 // Stage is one part of a dispatch.

@@ -79,7 +79,7 @@ func recorded(t *testing.T) (programs []program) {
 // bytesOf are the bytes that the vendor's compiler times a task by.
 func bytesOf(x *td.Task) int64 {
 	e := Estimate(x, target.H13)
-	if x.Get(td.NEOp) != neMultiply {
+	if x.NeuralOp() != td.NEMultiply {
 		return e.TileBytes
 	}
 	return e.TileBytes + e.KernelBytes

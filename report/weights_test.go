@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/cost"
+
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
-	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -91,14 +91,14 @@ func readByTasks(t *testing.T, r *compile.Result) map[string]int64 {
 			for _, task := range p.Tasks {
 				op := f.Report.TaskList[k].Op
 				k++
-				for _, x := range cost.Reads(task, lower.BarConstants) {
-					i, _ := slices.BinarySearchFunc(extents, uint64(x.From), func(e provenance.Extent, at uint64) int {
+				for _, x := range constantsOf(task) {
+					i, _ := slices.BinarySearchFunc(extents, uint64(x[0]), func(e provenance.Extent, at uint64) int {
 						if e.Offset+e.Size <= at {
 							return -1
 						}
 						return 1
 					})
-					for ; i < len(extents) && int64(extents[i].Offset) < x.To; i++ {
+					for ; i < len(extents) && int64(extents[i].Offset) < x[1]; i++ {
 						if seen[op] == nil {
 							seen[op] = map[int]bool{}
 						}
@@ -112,6 +112,23 @@ func readByTasks(t *testing.T, r *compile.Result) map[string]int64 {
 	for op, is := range seen {
 		for i := range is {
 			out[op] += int64(extents[i].Size)
+		}
+	}
+	return out
+}
+
+// constantsOf returns the stretches of the constants that a task reads: its sources by DMA
+// and the parts of its coefficient lanes.
+func constantsOf(t *td.Task) (out [][2]int64) {
+	for _, a := range td.Accesses(t) {
+		if !a.Result && a.InDRAM && t.Int(a.Bar) == td.BarConstants {
+			from, to := a.Span()
+			out = append(out, [2]int64{from, to})
+		}
+	}
+	if t.On(td.KBE0) && t.Int(td.KBase0) == td.BarConstants {
+		for p := range t.LaneParts() {
+			out = append(out, [2]int64{p.From, p.To})
 		}
 	}
 	return out

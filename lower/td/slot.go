@@ -34,24 +34,45 @@ type slotRow struct {
 	owner     bool // the buffer-access register is first of all this stream's
 }
 
-// slotRows has the streams in the order in which their records stand in a task.
+// slotRows has the streams in the order of their records in a task.
 var slotRows = []slotRow{
-	{slot: SlotSource, name: "input tile", group: G2, enable: SrcEn, bar: RBase0, barE: RBE0, offset: SrcBase,
-		hasOffset: true, owner: true},
-	{slot: SlotSource2, name: "second operand", group: G2, enable: Source2DMA, bar: RBase1, barE: RBE1,
-		offset: Src2Base, hasOffset: true, owner: true},
-	{slot: SlotWeights, name: "weight lanes", group: G0, enable: KernelOn, bar: KBase0, barE: KBE0, offset: 0,
-		hasOffset: false, owner: true},
-	{slot: SlotBias, name: "bias", group: G0, enable: StreamConfig.At(0), bar: KBase0, barE: KBE0,
-		offset: StreamBase.At(0), hasOffset: true, owner: false},
-	{slot: SlotPostScale, name: "post-scale", group: G0, enable: StreamConfig.At(1), bar: KBase0, barE: KBE0,
-		offset: StreamBase.At(1), hasOffset: true, owner: false},
-	{slot: SlotPalette, name: "palette", group: G0, enable: StreamConfig.At(2), bar: KBase0, barE: KBE0,
-		offset: StreamBase.At(2), hasOffset: true, owner: false},
-	{slot: SlotActivation, name: "activation", group: G0, enable: StreamConfig.At(3), bar: KBase0, barE: KBE0,
-		offset: StreamBase.At(3), hasOffset: true, owner: false},
-	{slot: SlotResult, name: "output tile", group: G6, enable: DstEn, bar: WBase, barE: WBE, offset: DstBase,
-		hasOffset: true, owner: true},
+	tensorSlot(SlotSource, "input tile", G2, StreamSource1),
+	tensorSlot(SlotSource2, "second operand", G2, StreamSource2),
+	{slot: SlotWeights, name: "weight lanes", group: G0, enable: KernelOn, bar: KBase0, barE: KBE0, owner: true},
+	kernelSlot(SlotBias, "bias", 0),
+	kernelSlot(SlotPostScale, "post-scale", 1),
+	kernelSlot(SlotPalette, "palette", 2),
+	kernelSlot(SlotActivation, "activation", 3),
+	tensorSlot(SlotResult, "output tile", G6, StreamResult),
+}
+
+func tensorSlot(slot Slot, name string, g *Group, stream int) slotRow {
+	s := &Streams[stream]
+	return slotRow{
+		slot:      slot,
+		name:      name,
+		group:     g,
+		enable:    s.Enable,
+		bar:       s.Bar,
+		barE:      s.BarValid,
+		offset:    s.Base,
+		hasOffset: true,
+		owner:     true,
+	}
+}
+
+// kernelSlot is a kernel stream, which shares the buffer-access register of the lanes.
+func kernelSlot(slot Slot, name string, stream int) slotRow {
+	return slotRow{
+		slot:      slot,
+		name:      name,
+		group:     G0,
+		enable:    StreamConfig.At(stream),
+		bar:       KBase0,
+		barE:      KBE0,
+		offset:    StreamBase.At(stream),
+		hasOffset: true,
+	}
 }
 
 // on reports whether the task enables the stream: bit 0 of its enable field.

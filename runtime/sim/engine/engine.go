@@ -54,6 +54,8 @@ type Engine struct {
 	arena arena
 	// reader is that of the running task's coefficients.
 	reader reader
+	// bound is called with each tensor before its bytes are looked up; nil for none.
+	bound func(*fields, layout)
 }
 
 // New returns an engine with L2 all zero.
@@ -170,13 +172,19 @@ func outShape(t *td.Task) shape {
 
 // bind checks a layout against its buffer and returns it with its bytes.
 func (x *exec) bind(f *fields, dim shape, swap, write bool) (*tile, error) {
+	l := f.onchip(x.t, dim, swap)
+	if x.t.On(f.en) {
+		l = f.dram(x.t, dim, swap)
+	}
+	if x.bound != nil {
+		x.bound(f, l)
+	}
 	if !x.t.On(f.en) {
-		return x.bindL2(f.onchip(x.t, dim, swap))
+		return x.bindL2(l)
 	}
 	if !x.t.On(f.barEn) {
 		return nil, badField(x.t, f.barEn, "the DMA is on but names no buffer-access register")
 	}
-	l := f.dram(x.t, dim, swap)
 	first, n, err := l.extent()
 	if err != nil {
 		return nil, err

@@ -56,6 +56,10 @@ var rules = []rule{
 	{field: td.Nonlinear, when: neuralTask, ok: []uint32{0, 1, 2}, why: "0 none, 1 clamp, 2 lookup table are known"},
 	{field: td.ActiveNE, when: neuralTask, ok: []uint32{0, 1, 2, 3, 4}, why: "there are sixteen cores (4)"},
 	{field: td.SwapResult, when: neuralTask, ok: []uint32{0}, why: "a neural-engine result is exchanged by SwapNE"},
+	{field: td.Bcast1W, when: neuralTask, ok: []uint32{0}, why: "a source that is spread is the planar engine's"},
+	{field: td.Bcast1H, when: neuralTask, ok: []uint32{0}, why: "a source that is spread is the planar engine's"},
+	{field: td.Bcast1D, when: neuralTask, ok: []uint32{0}, why: "a source that is spread is the planar engine's"},
+	{field: td.Bcast1C, when: neuralTask, ok: []uint32{0}, why: "a source that is spread is the planar engine's"},
 	{field: td.Swap2, when: neuralTask, ok: []uint32{0}, why: "the neural engine has no second source"},
 	{field: td.Source2DMA, when: neuralTask, ok: []uint32{0}, why: "the neural engine has no second source"},
 	{field: td.Src2En, ok: []uint32{0}, why: "0 in every recorded task; Common.Source2DMA says that source 2 is " +
