@@ -254,25 +254,17 @@ func fresh(bs []blob, seen map[uint64]bool) (out []blob) {
 	return out
 }
 
-// constantsBar is the buffer-access register of the constants.
-const constantsBar = 1
-
 // streamed returns the stretches of the constants that a task's lanes stream, in
 // order of address, those next to each other as one.
 func streamed(t *task, all []byte, key string) (out []blob) {
-	if !t.On(td.KernelOn) || t.Get(td.KBase0) != constantsBar {
+	if t.Get(td.KBase0) != td.BarConstants {
 		return nil
 	}
 	type span struct{ lo, hi uint64 }
 	var spans []span
-	for i := range td.Lanes {
-		if !t.On(td.CoeffEn.At(i)) {
-			continue
-		}
-		lo := uint64(t.Get(td.CoeffBase.At(i)))
-		hi := min(lo+uint64(t.Get(td.CoeffSize.At(i))), uint64(len(all)))
-		if lo < hi {
-			spans = append(spans, span{lo, hi})
+	for p := range t.LaneParts() {
+		if s := (span{uint64(p.From), min(uint64(p.To), uint64(len(all)))}); s.lo < s.hi {
+			spans = append(spans, s)
 		}
 	}
 	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })

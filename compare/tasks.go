@@ -19,33 +19,6 @@ import (
 // fieldTable is the field table; the index of a row is its td.Field.
 var fieldTable = td.Fields()
 
-// numbering are the fields that say which task of its chain a task is.
-var numbering = fieldSet(td.TID, td.LNID, td.EON, td.NextPointer, td.NextSize, td.DTID)
-
-// addresses are the fields that say where the bytes of a task lie. They follow from
-// what was placed before them.
-var addresses = func() map[td.Field]bool {
-	m := fieldSet(td.SrcBase, td.Src2Base, td.DstBase)
-	for i := range td.Lanes {
-		m[td.CoeffBase.At(i)] = true
-	}
-	for i := range 4 {
-		m[td.StreamBase.At(i)] = true
-	}
-	for _, f := range []td.Field{td.L2Src, td.L2Src2, td.L2Res} {
-		m[f] = true
-	}
-	return m
-}()
-
-func fieldSet(fs ...td.Field) map[td.Field]bool {
-	m := map[td.Field]bool{}
-	for _, f := range fs {
-		m[f] = true
-	}
-	return m
-}
-
 // manyTasks opens the subject of a change that stands for all tasks of an operation
 // and rule.
 const manyTasks = "tasks of "
@@ -103,7 +76,7 @@ func (s *Side) decodeTasks() (out []chain, err error) {
 // from, or without a database what it computes.
 func (s *Side) identify(t *task) {
 	t.class = "planar"
-	if t.Get(td.PlanarType) == 0 {
+	if t.Planar() == td.NotPlanar {
 		t.class = "neural"
 	}
 	if s.db != nil {
@@ -117,9 +90,9 @@ func (s *Side) identify(t *task) {
 	}
 	h := fnv.New64a()
 	var b [4]byte
-	for f := range fieldTable {
-		if f := td.Field(f); !numbering[f] && !addresses[f] {
-			binary.LittleEndian.PutUint32(b[:], t.Get(f))
+	for i := range fieldTable {
+		if k := fieldTable[i].Kind; k != td.Chain && k != td.Address {
+			binary.LittleEndian.PutUint32(b[:], t.Get(td.Field(i)))
 			h.Write(b[:])
 		}
 	}
@@ -363,23 +336,20 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 	var runs []fieldRun
 	for i := range fieldTable {
-		f := td.Field(i)
-		x, y := a.Get(f), b.Get(f)
-		if x == y || numbering[f] {
+		row := &fieldTable[i]
+		x, y := a.Get(td.Field(i)), b.Get(td.Field(i))
+		if x == y || row.Kind == td.Chain {
 			continue
 		}
-		if addresses[f] {
+		if row.Kind == td.Address {
 			elsewhere = true
 			continue
 		}
-		row := &fieldTable[i]
-		base, last := indexed(row.Name)
-		if n := len(runs) - 1; n >= 0 && last >= 0 && runs[n].base == base && runs[n].last+1 == last &&
-			runs[n].x == x && runs[n].y == y {
-			runs[n].last = last
+		if n := len(runs) - 1; n >= 0 && row.Follows(runs[n].last) && runs[n].x == x && runs[n].y == y {
+			runs[n].last = row
 			continue
 		}
-		runs = append(runs, fieldRun{base: base, first: last, last: last, x: x, y: y, row: row})
+		runs = append(runs, fieldRun{first: row, last: row, x: x, y: y})
 	}
 	for i := range runs {
 		out = append(out, runs[i].text())
@@ -389,34 +359,16 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 
 // fieldRun is fields that change alike: one, or neighbours of an indexed field.
 type fieldRun struct {
-	base        string
-	first, last int // index, -1 for none
+	first, last *td.Row
 	x, y        uint32
-	row         *td.Row
 }
 
 func (r *fieldRun) text() string {
-	name := r.row.Name
-	if r.first != r.last {
-		name = fmt.Sprintf("%s[%d..%d]", r.base, r.first, r.last)
-	}
-	text := fmt.Sprintf("%s: %d -> %d", name, r.x, r.y)
-	if r.row.Doc != "" {
-		text += " (" + r.row.Doc + ")"
+	text := fmt.Sprintf("%s: %d -> %d", td.RunName(r.first, r.last), r.x, r.y)
+	if r.first.Doc != "" {
+		text += " (" + r.first.Doc + ")"
 	}
 	return text
-}
-
-// indexed parts the name of an indexed field, Block.Field[3], from its index; that of
-// another is -1.
-func indexed(name string) (base string, index int) {
-	base, rest, ok := strings.Cut(name, "[")
-	if ok {
-		if i, err := strconv.Atoi(strings.TrimSuffix(rest, "]")); err == nil {
-			return base, i
-		}
-	}
-	return name, -1
 }
 
 func (d *taskDiff) changes() []*Change {

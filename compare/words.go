@@ -101,8 +101,8 @@ var boundaries = [...]string{
 // links are the bits of a task's header that number it and lead to the next, by word.
 var links = func() map[int]uint32 {
 	m := map[int]uint32{}
-	for f := range numbering {
-		if r := f.Row(); r.Block == td.Header {
+	for i := range fieldTable {
+		if r := &fieldTable[i]; r.Block == td.Header && r.Kind == td.Chain {
 			m[int(r.Addr/4)] |= uint32(1<<r.Width-1) << r.Bit
 		}
 	}

@@ -74,10 +74,10 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 	img.Text = append(append(img.Text, make([]byte, base-len(img.Text))...), text...)
 	e := hwx.Entry{
 		Name: p.Name, Offset: uint64(base), FirstWords: uint32(p.Tasks[0].Words()), Tasks: uint32(len(p.Tasks)),
-		Bars: map[int]hwx.BarRef{0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}},
+		Bars: map[int]hwx.BarRef{td.BarText: {Kind: hwx.BarText}, td.BarConstants: {Kind: hwx.BarConstants}},
 	}
 	if p.Scratch > 0 {
-		e.Bars[lower.BarScratch] = hwx.BarRef{Kind: hwx.BarScratch}
+		e.Bars[td.BarScratch] = hwx.BarRef{Kind: hwx.BarScratch}
 		img.Scratch = max(img.Scratch, uint64(p.Scratch))
 	}
 	for i, lanes := range p.Relocs {
@@ -138,9 +138,9 @@ func idle(img *hwx.Image) error {
 	img.Procedures = []hwx.Entry{{
 		Name: "net", FirstWords: uint32(t.Words()), Tasks: 1,
 		Bars: map[int]hwx.BarRef{
-			0:                      {Kind: hwx.BarText},
-			lower.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},
-			lower.BarFirstPort + 1: {Kind: hwx.BarSurface, Surface: "idle"},
+			td.BarText:          {Kind: hwx.BarText},
+			td.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},
+			td.BarFirstPort + 1: {Kind: hwx.BarSurface, Surface: "idle"},
 		},
 	}}
 	return nil

@@ -107,7 +107,7 @@ func TestTaskForms(t *testing.T) {
 		got := ""
 		for _, x := range lowered(t, g) {
 			engine := "N"
-			if x.Get(td.PlanarType) != 0 {
+			if x.Planar() != td.NotPlanar {
 				engine = "P"
 			}
 			got += fmt.Sprintf("[%s %x/%x %x/%x] ", engine, x.Int(td.L2Src), x.Int(td.L2SrcRow), x.Int(td.L2Res),

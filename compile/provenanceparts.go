@@ -120,14 +120,6 @@ func (r *recorder) use(c lower.ConstantUse) {
 	x.Uses = append(x.Uses, u)
 }
 
-// addresses of a task: the fields that name a buffer, and the one that holds the
-// offset in it.
-var streams = []struct{ enable, bar, base td.Field }{
-	{td.RBE0, td.RBase0, td.SrcBase},
-	{td.RBE1, td.RBase1, td.Src2Base},
-	{td.WBE, td.WBase, td.DstBase},
-}
-
 // procedure takes in a procedure whose tasks lie at the given offsets.
 func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) {
 	if r == nil {
@@ -178,9 +170,9 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 			}
 			l := provenance.Link{Word: uint32(w), Target: uint64(t.Get(base))}
 			switch bar {
-			case lower.BarConstants:
+			case td.BarConstants:
 				l.Kind = provenance.LinkConstant
-			case lower.BarScratch:
+			case td.BarScratch:
 				l.Kind = provenance.LinkScratch
 			default:
 				s, ok := surface[bar]
@@ -200,16 +192,14 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 				})
 			}
 		}
-		for _, s := range streams {
-			if t.On(s.enable) {
-				link(t.Int(s.bar), s.base)
+		for k := range td.Streams {
+			if s := &td.Streams[k]; t.On(s.BarValid) {
+				link(t.Int(s.Bar), s.Base)
 			}
 		}
 		if t.On(td.KBE0) {
-			for lane := range td.Lanes {
-				if t.On(td.CoeffEn.At(lane)) {
-					link(t.Int(td.KBase0), td.CoeffBase.At(lane))
-				}
+			for lane := range t.LaneParts() {
+				link(t.Int(td.KBase0), lane.Base)
 			}
 		}
 		slices.SortStableFunc(x.Links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })

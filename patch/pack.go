@@ -289,7 +289,7 @@ type share struct {
 	paired bool
 }
 
-func extentOf(t *td.Task, f td.Field) int { return max(1, t.Int(f)) }
+func extentOf(t *td.Task, f td.Field) int { return int(t.Extent(f)) }
 
 // share reads from its tasks how an extent lies.
 func (p *patcher) share(w *weight, extent int) (share, error) {
@@ -297,7 +297,7 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 	for i, r := range p.tasks[extent] {
 		t := r.t
 		switch {
-		case t.Get(td.NEOp) != 0 || t.Get(td.KernelFmt) != 2:
+		case !t.Multiplies() || td.KernelFormat(t.Get(td.KernelFmt)) != td.KernelFP16:
 			return s, w.refuse("the task at %#x loads no fp16 coefficients", p.db.Tasks[r.task].Offset)
 		case t.On(td.SparseFmt):
 			return s, w.refuse("the task at %#x loads it without its zeros, so that its size depends on its values",

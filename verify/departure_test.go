@@ -85,7 +85,7 @@ func TestFirstDeparture(t *testing.T) {
 		// The products of this task come out twice as large, or what the planar engine
 		// passes on does.
 		field := td.PostScale
-		if proc.Tasks[i].Get(td.PlanarType) != 0 {
+		if proc.Tasks[i].Planar() != td.NotPlanar {
 			field = td.PEPreScale
 		}
 		if proc.Tasks[i].Get(field) != 0x3c00 {

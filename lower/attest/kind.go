@@ -84,7 +84,7 @@ func flags(t *td.Task, fs ...td.Field) string {
 }
 
 func work(t *td.Task) string {
-	if p := t.Int(td.PlanarType); p != 0 {
+	if p := t.Planar(); p != td.NotPlanar {
 		return fmt.Sprintf("planar%d/%d%d%s", p, t.Int(td.PEOp), t.Int(td.PoolMode), some(t.On(td.PESquare), "s"))
 	}
 	return fmt.Sprintf("neural%d", t.Int(td.NEOp))
@@ -138,7 +138,7 @@ func kernel(t *td.Task) string {
 	if t.On(td.KernelSurface) {
 		s = "surface"
 	}
-	if t.Int(td.NEOp) != 0 {
+	if t.NeuralOp() != td.NEMultiply {
 		return s // a table alone
 	}
 	if t.On(td.UnicastEn) {

@@ -37,6 +37,19 @@ type Row struct {
 	V10    Place // where version 10 has the field
 }
 
+// Follows reports whether the row is the element after another in an indexed field.
+func (r *Row) Follows(o *Row) bool {
+	return r.Array.Len > 0 && r.Array.Base == o.Array.Base && r.Array.Index == o.Array.Index+1 && o.Array.Len > 0
+}
+
+// RunName names the elements of an indexed field from first to last: Block.Field[2..5].
+func RunName(first, last *Row) string {
+	if first.Name == last.Name {
+		return first.Name
+	}
+	return fmt.Sprintf("%s[%d..%d]", first.Array.Name, first.Array.Index, last.Array.Index)
+}
+
 // Kind says what the value of a field is.
 type Kind uint8
 

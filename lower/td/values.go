@@ -215,6 +215,7 @@ func sourceTypes() []Value {
 
 // Buffer-access registers of a procedure; its ports follow from BarFirstPort on.
 const (
+	BarText      = 0 // the tasks themselves
 	BarConstants = 1
 	BarScratch   = 3
 	BarFirstPort = 4

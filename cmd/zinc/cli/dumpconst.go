@@ -299,25 +299,20 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 			if t.On(td.KernelOn) && t.On(td.KBE0) {
 				if from, to := lanes(t.Task); to > from {
 					n := 0
-					for l := range td.Lanes {
-						n += t.Int(td.CoeffEn.At(l))
+					for range t.LaneParts() {
+						n++
 					}
 					add(p, i, t.Task, td.KBase0, from, to, fmt.Sprintf("%d lanes", n), t.Task, formOf(t.Task))
 				}
-				for s := range streams {
-					if t.Get(td.StreamConfig.At(s))&1 == 1 {
-						from := uint64(t.Get(td.StreamBase.At(s)))
-						add(p, i, t.Task, td.KBase0, from, from+uint64(t.Get(td.StreamSize.At(s))),
-							fmt.Sprintf("stream %d", s), nil, "fp16")
-					}
+				for s := range t.StreamParts() {
+					add(p, i, t.Task, td.KBase0, uint64(s.From), uint64(s.To), fmt.Sprintf("stream %d", s.Index), nil,
+						"fp16")
 				}
 			}
-			if t.On(td.SrcEn) && t.On(td.RBE0) {
-				add(p, i, t.Task, td.RBase0, uint64(t.Get(td.SrcBase)), 0, "source 1", nil, word(t.Task, td.SrcMemFmt))
-			}
-			if t.On(td.Source2DMA) && t.On(td.RBE1) {
-				add(p, i, t.Task, td.RBase1, uint64(t.Get(td.Src2Base)), 0, "source 2", nil,
-					word(t.Task, td.Src2MemFmt))
+			for k := range td.Streams {
+				if s := &td.Streams[k]; !s.Result && t.On(s.Enable) && t.On(s.BarValid) {
+					add(p, i, t.Task, s.Bar, uint64(t.Get(s.Base)), 0, s.Name, nil, word(t.Task, s.MemFormat))
+				}
 			}
 			return nil
 		})
@@ -348,13 +343,10 @@ func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 // tileMark stands in the name of a kernel tile between its constant and its lane.
 const tileMark = "_ne_"
 
-// streams is how many streams the kernel DMA has beside its lanes.
-const streams = 4
-
 // formOf says in what form the coefficients of a task are, in the table's words.
 func formOf(t *td.Task) string {
 	var parts []string
-	if multiplies(t) {
+	if t.Multiplies() {
 		parts = append(parts, word(t, td.KernelFmt))
 		for _, f := range []td.Field{td.PalettizedEn, td.SparseFmt, td.SparseBinary, td.NEBias} {
 			if t.On(f) {
@@ -362,16 +354,11 @@ func formOf(t *td.Task) string {
 			}
 		}
 	}
-	const table = 2
-	if t.Get(td.Nonlinear) == table {
+	if t.UsesTable() {
 		parts = append(parts, word(t, td.Nonlinear))
 	}
 	return strings.Join(parts, "; ")
 }
-
-// multiplies reports whether the task multiplies with a kernel, so that its
-// coefficients are more than a table.
-func multiplies(t *td.Task) bool { return t.Int(td.PlanarType) == 0 && t.Int(td.NEOp) == 0 }
 
 // decoderOf returns what reads the first values of coefficients: bytes of a task
 // whose KernelFmt says so, fp16 else, as codebooks and biases are. Nil stands for fp16.
@@ -379,11 +366,11 @@ func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
 		return strconv.FormatFloat(weights.FromHalf(binary.LittleEndian.Uint16(b)), 'g', -1, 32)
 	}
-	if t != nil && multiplies(t) && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
-		switch word(t, td.KernelFmt) {
-		case "int8":
+	if t != nil && t.Multiplies() && !t.On(td.PalettizedEn) && !t.On(td.NEBias) {
+		switch td.KernelFormat(t.Get(td.KernelFmt)) {
+		case td.KernelInt8:
 			size, value = 1, func(b []byte) string { return strconv.Itoa(int(int8(b[0]))) }
-		case "uint8":
+		case td.KernelUint8:
 			size, value = 1, func(b []byte) string { return strconv.Itoa(int(b[0])) }
 		}
 	}

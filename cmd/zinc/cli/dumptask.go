@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -59,7 +57,7 @@ func word(t *td.Task, f td.Field) string {
 func summaryOf(t *td.Task) taskSummary {
 	s := taskSummary{Engine: "neural engine"}
 	ops := []string{}
-	if planar := t.Int(td.PlanarType); planar == 0 {
+	if planar := t.Planar(); planar == td.NotPlanar {
 		ops = append(ops, word(t, td.NEOp))
 		if t.On(td.Nonlinear) {
 			ops = append(ops, word(t, td.Nonlinear))
@@ -68,9 +66,9 @@ func summaryOf(t *td.Task) taskSummary {
 		s.Engine = "planar engine"
 		ops = append(ops, word(t, td.PlanarType))
 		switch {
-		case planar >= 5:
+		case planar.Reduces():
 			ops = append(ops, word(t, td.PoolMode))
-		case planar == 3 || planar == 4:
+		case planar == td.PlanarTwo || planar == td.PlanarPair:
 			ops = append(ops, word(t, td.PEOp))
 		}
 	}
@@ -96,11 +94,11 @@ func summaryOf(t *td.Task) taskSummary {
 		s.Shape += fmt.Sprintf(", kernel %dx%d", t.Get(td.Kh), t.Get(td.Kw))
 	}
 
-	from := bufferOf(t, td.SrcEn, td.RBE0, td.RBase0, td.SrcBase, td.L2Src)
+	from := bufferOf(t, td.StreamSource1)
 	if t.On(td.Source2DMA) || t.On(td.PETwo) {
-		from += " and " + bufferOf(t, td.Source2DMA, td.RBE1, td.RBase1, td.Src2Base, td.L2Src2)
+		from += " and " + bufferOf(t, td.StreamSource2)
 	}
-	s.Buffers = from + " -> " + bufferOf(t, td.DstEn, td.WBE, td.WBase, td.DstBase, td.L2Res)
+	s.Buffers = from + " -> " + bufferOf(t, td.StreamResult)
 	if lo, hi := lanes(t); hi > lo {
 		s.Buffers += fmt.Sprintf("; coefficients bar %d+%#x, %#x bytes", t.Get(td.KBase0), lo, hi-lo)
 	}
@@ -109,28 +107,22 @@ func summaryOf(t *td.Task) taskSummary {
 
 // bufferOf says where a source or the result is: by DMA in the buffer of a
 // buffer-access register, else in L2.
-func bufferOf(t *td.Task, on, barOn, bar, base, l2 td.Field) string {
+func bufferOf(t *td.Task, stream int) string {
+	s := &td.Streams[stream]
 	switch {
-	case !t.On(on):
-		return fmt.Sprintf("L2 %#x", t.Get(l2))
-	case !t.On(barOn):
-		return fmt.Sprintf("no bar+%#x", t.Get(base))
+	case !t.On(s.Enable):
+		return fmt.Sprintf("L2 %#x", t.Get(s.L2Base))
+	case !t.On(s.BarValid):
+		return fmt.Sprintf("no bar+%#x", t.Get(s.Base))
 	}
-	return fmt.Sprintf("bar %d+%#x", t.Get(bar), t.Get(base))
+	return fmt.Sprintf("bar %d+%#x", t.Get(s.Bar), t.Get(s.Base))
 }
 
 // lanes returns the range of the kernel buffer that the task's coefficient lanes
 // stream, empty where it streams none.
 func lanes(t *td.Task) (from, to uint64) {
-	if !t.On(td.KernelOn) {
-		return 0, 0
-	}
-	for i := range td.Lanes {
-		if !t.On(td.CoeffEn.At(i)) {
-			continue
-		}
-		a := uint64(t.Get(td.CoeffBase.At(i)))
-		b := a + uint64(t.Get(td.CoeffSize.At(i)))
+	for p := range t.LaneParts() {
+		a, b := uint64(p.From), uint64(p.To)
 		if from == to {
 			from, to = a, b
 		}
@@ -369,12 +361,8 @@ func shownValueOf(r *td.Reading) string {
 // fieldRun is a field, or elements of an array that follow each other with one value.
 type fieldRun struct {
 	td.Reading
-	array       string // name of the array, "" of a field that is none
-	first, last int
+	last *td.Row
 }
-
-// arrayName matches the name of an element.
-var arrayName = regexp.MustCompile(`^(.*)\[(\d+)\]$`)
 
 // fieldRuns prints the fields that are not zero, a line a run.
 func (d *fileDump) fieldRuns(t *td.Task) error {
@@ -382,10 +370,6 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 	flush := func() error {
 		for i := range runs {
 			r := &runs[i]
-			name := r.Name
-			if r.first != r.last {
-				name = fmt.Sprintf("%s[%d..%d]", r.array, r.first, r.last)
-			}
 			if i == 0 {
 				d.printf("  %s: %s\n", r.Block.Name, r.Block.Doc)
 			}
@@ -393,7 +377,8 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 			if r.Known >= td.Modelled {
 				doc += fmt.Sprintf(" (%s)", r.Known)
 			}
-			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", name, fmt.Sprintf("%#x", r.Value),
+			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", td.RunName(r.Row, r.last),
+				fmt.Sprintf("%#x", r.Value),
 				shownValueOf(&r.Reading), doc); err != nil {
 				return err
 			}
@@ -401,7 +386,7 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 		runs = runs[:0]
 		return nil
 	}
-	open := map[string]int{} // the last run of each array, of the block
+	open := map[td.Field]int{} // the last run of each array, of the block
 	for r := range t.Readings(false) {
 		if len(runs) > 0 && runs[0].Block != r.Block {
 			if err := flush(); err != nil {
@@ -409,18 +394,14 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 			}
 			clear(open)
 		}
-		x := fieldRun{Reading: r}
-		if m := arrayName.FindStringSubmatch(r.Name); m != nil {
-			x.array = m[1]
-			x.first, _ = strconv.Atoi(m[2]) // digits of a short name
-			x.last = x.first
-			if i, ok := open[x.array]; ok && runs[i].Value == r.Value && runs[i].last == x.first-1 {
-				runs[i].last = x.first
+		if r.Array.Len > 0 {
+			if i, ok := open[r.Array.Base]; ok && runs[i].Value == r.Value && r.Follows(runs[i].last) {
+				runs[i].last = r.Row
 				continue
 			}
-			open[x.array] = len(runs)
+			open[r.Array.Base] = len(runs)
 		}
-		runs = append(runs, x)
+		runs = append(runs, fieldRun{r, r.Row})
 	}
 	return flush()
 }

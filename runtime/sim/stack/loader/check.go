@@ -2,6 +2,7 @@ package loader
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -63,26 +64,17 @@ func (p place) checkKernel(t *td.Task) error {
 	if b == nil {
 		return nil // no stream is on, or check has refused it
 	}
-	inside := func(on bool, base, size td.Field) error {
-		if at, n := uint64(t.Get(base)), uint64(t.Get(size)); on && (at > b.size || n > b.size-at) {
-			return &Error{
-				Where: fmt.Sprintf("%s, %s", p, base),
-				Rule:  fmt.Sprintf("%#x bytes from there leave buffer-access register %d, %s", n, b.id, b.usage),
-				Val:   at,
-				Limit: b.size,
+	for _, parts := range []iter.Seq[td.Part]{t.LaneParts(), t.StreamParts()} {
+		for x := range parts {
+			if uint64(x.To) > b.size {
+				return &Error{
+					Where: fmt.Sprintf("%s, %s", p, x.Base),
+					Rule: fmt.Sprintf("%#x bytes from there leave buffer-access register %d, %s", x.To-x.From, b.id,
+						b.usage),
+					Val:   uint64(x.From),
+					Limit: b.size,
+				}
 			}
-		}
-		return nil
-	}
-	for i := range td.Lanes {
-		on := t.On(td.KernelOn) && t.On(td.CoeffEn.At(i))
-		if err := inside(on, td.CoeffBase.At(i), td.CoeffSize.At(i)); err != nil {
-			return err
-		}
-	}
-	for i := range 4 {
-		if err := inside(t.Get(td.StreamConfig.At(i))&1 == 1, td.StreamBase.At(i), td.StreamSize.At(i)); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -16,30 +16,22 @@ type class struct {
 	is   func(t *td.Task) bool
 }
 
-// Values of fields that tell classes apart.
-const (
-	planarReduce = 5  // and above: reductions
-	opKernel     = 0  // multiply with the kernel
-	opPass       = 12 // pass through, with post-scale and lookup
-	one          = 0x3c00
-)
-
-func planar(t *td.Task) bool { return t.Get(td.PlanarType) != 0 }
+func planar(t *td.Task) bool { return t.Planar() != td.NotPlanar }
 func window(t *td.Task) bool { return t.Get(td.Kw) > 1 || t.Get(td.Kh) > 1 }
 
 // classes has the classes in the order in which a task is tried.
 var classes = []class{
 	{0, "None", func(t *td.Task) bool { return t.On(td.TDSkip) }},
-	{2, "Pooling", func(t *td.Task) bool { return t.Get(td.PlanarType) >= planarReduce && window(t) }},
-	{20, "Reduction", func(t *td.Task) bool { return t.Get(td.PlanarType) >= planarReduce }},
+	{2, "Pooling", func(t *td.Task) bool { return t.Planar().Reduces() && window(t) }},
+	{20, "Reduction", func(t *td.Task) bool { return t.Planar().Reduces() }},
 	{5, "ScaledElementWise", func(t *td.Task) bool {
-		return planar(t) && (t.Get(td.PEScale) != one || t.Get(td.PEBias) != 0)
+		return planar(t) && (t.Get(td.PEScale) != td.HalfOne || t.Get(td.PEBias) != 0)
 	}},
 	{4, "ElementWise", planar},
-	{69, "NEMatMul", func(t *td.Task) bool { return t.Get(td.NEOp) == opKernel && t.On(td.KernelSurface) }},
-	{68, "NEConv", func(t *td.Task) bool { return t.Get(td.NEOp) == opKernel }},
-	{6, "Neuron", func(t *td.Task) bool { return t.Get(td.NEOp) == opPass && t.Get(td.Nonlinear) != 0 }},
-	{8, "GOC", func(t *td.Task) bool { return t.Get(td.NEOp) == opPass }},
+	{69, "NEMatMul", func(t *td.Task) bool { return t.Multiplies() && t.On(td.KernelSurface) }},
+	{68, "NEConv", func(t *td.Task) bool { return t.Multiplies() }},
+	{6, "Neuron", func(t *td.Task) bool { return t.NeuralOp() == td.NEPass && t.On(td.Nonlinear) }},
+	{8, "GOC", func(t *td.Task) bool { return t.NeuralOp() == td.NEPass }},
 	{20, "Reduction", func(*td.Task) bool { return true }}, // a sum or a maximum over channels
 }
 
