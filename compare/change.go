@@ -37,10 +37,10 @@ var Levels = []LevelInfo{
 		compare: (*pairing).statements},
 	{Level: Constants, Doc: "values of the constants, and the bytes that they are packed into", missing: nothing,
 		compare: (*pairing).constants},
-	{Level: Passes, Doc: "the program after each pass, and the first pass after which the sides depart",
+	{Level: Passes, Doc: "the program after each pass, and the first pass after which the sides differ",
 		missing: needsTrace, compare: (*pairing).passes},
 	{Level: IR, Doc: "operations of the program after the passes", missing: needsPlaced, compare: (*pairing).programs},
-	{Level: Limits, Doc: "what the targets take", missing: needsTarget, compare: (*pairing).limits},
+	{Level: Limits, Doc: "the limits of the targets", missing: needsTarget, compare: (*pairing).limits},
 	{Level: Placement, Doc: "what runs where, and why", missing: needsReport, compare: (*pairing).placement},
 	{Level: Tasks, Doc: "tasks and their words, by field", missing: needsPair, compare: (*pairing).tasks},
 	{Level: Container, Doc: "segments, ports, tensors, procedures, symbols", missing: needsPair, compare: (*pairing).

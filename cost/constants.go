@@ -42,7 +42,7 @@ var (
 		Value: 102400e6 / 3,
 		Unit:  "B/s",
 		Source: "the rate at which the vendor's compiler times the bytes of h13's tasks (Header.ExeCycles of " +
-			"recorded tasks, below); 64 bits at 4266 million transfers a second have it",
+			"recorded tasks, below); 64 bits at 4266 million transfers a second give it",
 		Known: Recorded,
 	}
 	kernelBandwidth = Constant{
@@ -65,7 +65,7 @@ var (
 		Value: 11e12 / (2 * 16 * 256),
 		Unit:  "Hz",
 		Source: "11e12 operations a second (the M1's published figure) by 2 operations, 16 cores and 256 products " +
-			"a core and cycle; the 256 are assumed",
+			"per core and cycle; the 256 are assumed",
 		Known: Modelled,
 	}
 
@@ -126,12 +126,13 @@ func Constants(t *target.Table) []Constant {
 		kernelBandwidth,
 		handBandwidth,
 		clock,
-		{Name: "L2 bytes a cycle", Value: l2Rate(t), Unit: "B",
-			Source: fmt.Sprintf("%d banks of %d bytes, each one granule a cycle; the rate is assumed", t.L2Banks,
+		{Name: "L2 bytes per cycle", Value: l2Rate(t), Unit: "B",
+			Source: fmt.Sprintf("%d banks of %d bytes, each one granule per cycle; the rate is assumed", t.L2Banks,
 				t.L2Granule), Known: Modelled},
 		{Name: "dispatch", Value: t.DispatchFloorUS, Unit: "us",
-			Source: "published measurement on the M1: 190 us a call of a small graph (190 to 230), 98 % of it software",
-			Known:  Published},
+			Source: "published measurement on the M1: 190 us for each call of a small graph (190 to 230), 98 % of " +
+				"it software",
+			Known: Published},
 	}
 	for _, s := range stages {
 		cs = append(cs, Constant{

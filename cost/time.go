@@ -40,7 +40,7 @@ func (t Time) MarshalJSON() ([]byte, error) { return []byte(t.String()), nil }
 func (t *Time) UnmarshalJSON(b []byte) error {
 	us, err := strconv.ParseFloat(string(b), 64)
 	if err != nil {
-		return fmt.Errorf("%s is no time in microseconds", b)
+		return fmt.Errorf("want a time in microseconds, got %s", b)
 	}
 	*t = Micros(us)
 	return nil

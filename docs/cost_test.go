@@ -61,7 +61,7 @@ func writeFamilies(w *bytes.Buffer) {
 }
 
 func writeBudgets(w *bytes.Buffer) {
-	head(w, "flag", "what it does", "asks for")
+	head(w, "flag", "what it does", "requires")
 	for _, b := range report.Budgets {
 		asks := "placement"
 		switch {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
 
-// parts are the generated parts: where each stands and what writes it.
+// parts are the generated parts: the file of each and the function that writes it.
 var parts = []struct {
 	file, name string
 	write      func(w *bytes.Buffer)
@@ -65,7 +65,7 @@ func TestGenerated(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Errorf("%s: the part %q is not current; go generate ./docs rewrites it", p.file, p.name)
+			t.Errorf("%s: the part %q is out of date; run go generate ./docs", p.file, p.name)
 		}
 	}
 }
@@ -76,19 +76,19 @@ func replace(src []byte, name string, body []byte) ([]byte, error) {
 	open, end := []byte("<!-- generated: "+name+";"), []byte("<!-- end: "+name+" -->\n")
 	i := bytes.Index(src, open)
 	if i < 0 || bytes.Count(src, open) != 1 {
-		return nil, fmt.Errorf("no line, or more than one, begins with %q", open)
+		return nil, fmt.Errorf("want one line that begins with %q", open)
 	}
 	n := bytes.IndexByte(src[i:], '\n')
 	j := bytes.Index(src, end)
 	if n < 0 || j < i+n+1 || bytes.Count(src, end) != 1 {
-		return nil, fmt.Errorf("%q is followed by no line %q, or by more than one", open, end)
+		return nil, fmt.Errorf("want one line %[2]q after %[1]q", open, end)
 	}
 	out := append([]byte(nil), src[:i+n+1]...)
 	out = append(append(out, '\n'), body...)
 	return append(append(out, '\n'), src[j:]...), nil
 }
 
-// cell escapes what would end a table's cell.
+// cell escapes the characters that would end a table's cell.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func row(w *bytes.Buffer, cells ...string) {
@@ -112,7 +112,7 @@ func quoted(names []string) string {
 }
 
 func writePasses(w *bytes.Buffer) {
-	head(w, "", "pass", "what it does", "why it stands here")
+	head(w, "", "pass", "what it does", "why it is here")
 	for i, p := range passes.List {
 		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
 	}
@@ -143,7 +143,7 @@ func writeUnmodelled(w *bytes.Buffer) {
 }
 
 func writeReductions(w *bytes.Buffer) {
-	head(w, "", "pass", "what it does", "why it stands here")
+	head(w, "", "pass", "what it does", "why it is here")
 	for i, p := range reduce.Passes {
 		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
 	}

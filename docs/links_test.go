@@ -15,7 +15,7 @@ var (
 		"numerics|passes|patch|provenance|reduce|report|runtime|target|verify)/[A-Za-z0-9_./-]+)`")
 )
 
-// TestLinks looks for every file that a document links to or names.
+// TestLinks checks that every file that a document links to or names exists.
 func TestLinks(t *testing.T) {
 	files, err := filepath.Glob("*.md")
 	if err != nil || len(files) == 0 {

@@ -66,13 +66,13 @@ var seeds = []seed{
 	{kind: "Table", chapter: 29, number: 6, what: "properties of the scheduler"},
 	{kind: "Table", chapter: 29, number: 7, what: "registers of a task queue"},
 	{kind: "Table", chapter: 29, number: 8, what: "states of the execution loop"},
-	{kind: "Listing", chapter: 29, number: 4, what: "the way of a statistics buffer"},
+	{kind: "Listing", chapter: 29, number: 4, what: "how a statistics buffer travels"},
 	{kind: "Table", chapter: 29, number: 9, what: "the header of the statistics buffer"},
 	{kind: "Listing", chapter: 29, number: 5, what: "the null check before the map"},
 
 	{kind: "Table", chapter: 30, number: 1, what: "the command header"},
 	{kind: "Table", chapter: 30, number: 2, what: "priority levels and classes"},
-	{kind: "Figure", chapter: 30, number: 1, what: "the way of a submission"},
+	{kind: "Figure", chapter: 30, number: 1, what: "how a submission travels"},
 	{kind: "Table", chapter: 30, number: 3, what: "counted fields of a procedure call"},
 	{kind: "Table", chapter: 30, number: 4, what: "limits of a call and of a request"},
 	{kind: "Table", chapter: 30, number: 5, what: "families of identifiers"},
@@ -134,7 +134,7 @@ func writeSeeds(w *bytes.Buffer) {
 		fmt.Fprintln(w, err)
 		return
 	}
-	head(w, "chapter's", "what it tells", "package and test")
+	head(w, "chapter's", "contents", "package and test")
 	for _, s := range seeds {
 		tests := found[strings.ToLower(s.String())]
 		cell := strings.Join(tests, "; ")

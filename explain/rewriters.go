@@ -36,7 +36,7 @@ var Rewriters = []Rewriter{
 	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Ops: pointwise,
 		Doc: "the wide dimension is folded into two, the result unfolded", Moves: false, apply: foldRows},
 	{Name: "merge-dimensions", Rules: []string{target.RuleRank}, Ops: append([]string{"transpose"}, pointwise...),
-		Doc: "dimensions that stay neighbours become one, those of 1 go", Moves: false, apply: mergeDimensions},
+		Doc: "dimensions that stay adjacent are merged, those of 1 are dropped", Moves: false, apply: mergeDimensions},
 	{Name: "split-kernel", Rules: []string{target.RuleKernel}, Ops: []string{"conv"},
 		Doc: "parts of the kernel on shifted slices, added", Moves: false, apply: splitKernel},
 	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: []string{"conv"},
@@ -56,7 +56,7 @@ var Rewriters = []Rewriter{
 	{Name: "negated-maximum", Rules: withoutCode, Ops: []string{"reduce_min"}, Doc: "-reduce_max(-x)", Moves: false,
 		apply: negatedMaximum},
 	{Name: "norm-by-parts", Rules: withoutCode, Ops: []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"},
-		Doc: "abs before, or sqrt or log behind, a sum", Moves: false, apply: normByParts},
+		Doc: "abs before, or sqrt or log after, a sum", Moves: false, apply: normByParts},
 	{Name: "scale-and-shift", Rules: withoutCode, Ops: []string{"linear_activation"}, Doc: "mul and add", Moves: false,
 		apply: scaleAndShift},
 	{Name: "leaky-and-minimum", Rules: withoutCode, Ops: []string{"clamped_relu"}, Doc: "leaky_relu, then minimum",
@@ -71,7 +71,7 @@ var Rewriters = []Rewriter{
 		Doc: "log of the sum of exp(x - max), and the maximum added", Moves: false, apply: shiftedLogSum},
 	{Name: "quotient", Rules: withoutCode, Ops: []string{"inverse"}, Doc: "1 divided by the operand", Moves: false,
 		apply: quotient},
-	{Name: "copies", Rules: withoutCode, Ops: []string{"tile"}, Doc: "the copies joined, an axis at a time",
+	{Name: "copies", Rules: withoutCode, Ops: []string{"tile"}, Doc: "the copies joined, one axis at a time",
 		Moves: true, apply: joinCopies},
 }
 

@@ -17,9 +17,9 @@ var Rules = []Rule{
 		Source: measured,
 		Doc:    "A sum of products of several taps or channels, on the engine, can reach 32768.",
 		Why: "The output port of the multiply-accumulate turns magnitudes of 32768 and more into infinity, " +
-			"half of what fp16 holds; 32752 is the largest that passes.",
+			"half of the range of fp16; 32752 is the largest that passes.",
 		Instead: "Divide weight and bias by a power of two and let the scaled values run on to where they are " +
-			"normalised or clipped; a factor directly behind the product is folded back into the weights.",
+			"normalised or clipped; a factor directly after the product is folded back into the weights.",
 		By: BySimulator, Holds: likeH13,
 	},
 	{
@@ -41,7 +41,7 @@ var Rules = []Rule{
 	{
 		Name: "exp-overflow", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkExp, Source: measured,
 		Doc: "An exponential in fp16 of an argument that can reach 11.09 (of base 2: 16).",
-		Why: "exp(11.094) is past 65504: infinity. Sums and quotients behind it become infinite or, as " +
+		Why: "exp(11.094) is past 65504: infinity. Sums and quotients after it become infinite or, as " +
 			"infinity over infinity, 0.",
 		Instead: "Subtract the largest argument first, or clip the argument.",
 		By:      BySimulator, Holds: everywhere,
@@ -57,8 +57,8 @@ var Rules = []Rule{
 	},
 	{
 		Name: "table-zero-tail", ops: zeroTailOps, check: checkZeroTail, Source: recorded,
-		Doc: "An activation on the engine whose table ends in 0, behind which a logarithm, a division or a " +
-			"reciprocal root reads it.",
+		Doc: "An activation on the engine whose table ends in 0, followed by a logarithm, a division or a " +
+			"reciprocal root.",
 		Why: "Below its low bound a table gives exactly 0 (sigmoid from -9.94 down) where the function is " +
 			"small and positive; the logarithm or reciprocal of that is infinite.",
 		Instead: "Write the composition as one function: log(sigmoid(x)) is -softplus(-x), 1/sigmoid(x) is 1 + " +
@@ -67,13 +67,13 @@ var Rules = []Rule{
 	},
 	{
 		Name: "table-relative-error", ops: tableOps, check: checkTableError,
-		Source: "the tables zinc writes, bit for bit recorded ones where docs/deviations.md says so",
+		Source: "the tables that zinc writes, identical to recorded ones where docs/deviations.md says so",
 		Doc: "An activation on the engine all of whose arguments lie where the table's error is over a " +
 			"sixteenth of the largest result.",
 		Why: "A table of 33 knots has an absolute error; where the function is close to 0 that is a large part " +
 			"of its value.",
-		Instead: "Shift the argument's range to where the function has values of some size, or use exp for the far " +
-			"tail: its table is exact to a share of its value.",
+		Instead: "Shift the argument's range to where the function has larger values, or use exp for the far " +
+			"tail: its table has a relative error.",
 		By: BySimulator, Holds: asRecorded,
 	},
 	{
@@ -88,8 +88,8 @@ var Rules = []Rule{
 		Name: "nan-to-zero", ops: []*ir.Operation{ir.OpSqrt, ir.OpRsqrt, ir.OpLog}, check: checkNegative,
 		Source: measured,
 		Doc:    "A root or a logarithm on the engine of an argument that can be negative.",
-		Why: "The engine never makes a NaN: the root, reciprocal root or logarithm of a negative number is +0, " +
-			"and the mistake does not show.",
+		Why: "The engine never produces a NaN: the root, reciprocal root or logarithm of a negative number is +0, " +
+			"which hides the mistake.",
 		Instead: "Clip the argument at 0 from below (maximum with a small positive number), or take its " +
 			"absolute value.",
 		By: BySimulator, Holds: likeH13,
@@ -98,9 +98,9 @@ var Rules = []Rule{
 		Name: "constant-not-finite", ops: []*ir.Operation{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpRealDiv, ir.OpMaximum,
 			ir.OpMinimum, ir.OpConv,
 			ir.OpLinear, ir.OpMatMul}, check: checkConstant, Source: measured,
-		Doc: "A constant operand on the engine that holds NaN, or infinity in a product.",
+		Doc: "A constant operand on the engine that contains NaN, or infinity in a product.",
 		Why: "The engine reads NaN as +infinity, and 0 times infinity is +0 where IEEE arithmetic gives NaN.",
-		Instead: "Replace NaN by the number that is meant; mask by adding -10000 or with select in the stead of a " +
+		Instead: "Replace NaN by the intended number; mask by adding -10000 or with select instead of a " +
 			"product with infinity.",
 		By: BySimulator, Holds: likeH13,
 	},
@@ -110,15 +110,15 @@ var Rules = []Rule{
 		Doc: "A product on the engine of operands below 6.1e-5: a row of weights whose subnormal part is over " +
 			"a sixteenth of it, or inputs that are all subnormal.",
 		Why: "The multiply-accumulate reads subnormal fp16 operands as 0.",
-		Instead: "Multiply the small operand by a power of two ahead of the product and divide behind it, or fold " +
+		Instead: "Multiply the small operand by a power of two before the product and divide after it, or fold " +
 			"the factor into the other operand.",
 		By: BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "epsilon-lost", ops: []*ir.Operation{ir.OpRsqrt, ir.OpLog, ir.OpLayerNorm}, check: checkEpsilon,
 		Source: fromIEEE,
-		Doc:    "An epsilon on the engine that fp16 does not hold to a sixteenth: below 6e-8 it is 0.",
-		Why: "The engine adds epsilon as an fp16 number. Without it the reciprocal deviation of a nearly " +
+		Doc:    "An epsilon on the engine that fp16 does not represent to a sixteenth: below 6e-8 it is 0.",
+		Why: "The engine adds epsilon as an fp16 number. If it is lost, the reciprocal deviation of a nearly " +
 			"constant row is infinite.",
 		Instead: "Use an epsilon of at least 1e-6, or of 6.1e-5, the least normal fp16 number, where the argument " +
 			"may be 0.",
@@ -142,7 +142,7 @@ var Rules = []Rule{
 	{
 		Name: "cancellation", ops: []*ir.Operation{ir.OpSub}, check: checkCancellation, Source: fromIEEE,
 		Doc: "A difference in fp16 of computed values that can both pass 1024 and be equal.",
-		Why: "From 1024 on fp16 numbers stand 1 apart and more: the rounding of the operands is all that is " +
+		Why: "From 1024 on fp16 numbers are at least 1 apart: the rounding of the operands is all that is " +
 			"left of a small difference.",
 		Instead: "Subtract before the values grow: factor the difference (a*a - b*b is (a+b)*(a-b)), or subtract a " +
 			"common offset from both operands first.",
@@ -158,11 +158,11 @@ var Rules = []Rule{
 	},
 	{
 		Name: "mean-of-axes", ops: []*ir.Operation{ir.OpReduceMean}, check: checkMeanAxes, Source: modelled,
-		Doc: "A mean on the engine over several axes of which the last is not one, whose partial sum can pass " +
+		Doc: "A mean on the engine over several axes, none of them the last, whose partial sum can pass " +
 			"65504.",
-		Why: "Such axes are summed one after the other and the factor 1/n comes with the last: the partial " +
+		Why: "Such axes are summed one after another and the factor 1/n comes with the last: the partial " +
 			"sums are fp16.",
-		Instead: "Take the mean of one axis after the other.",
+		Instead: "Take the mean of one axis after another.",
 		By:      BySimulator, Holds: zincsOwn,
 	},
 	{
@@ -177,9 +177,9 @@ var Rules = []Rule{
 	{
 		Name: "float-to-int", ops: []*ir.Operation{ir.OpCast}, check: checkFloatToInt,
 		Source:  "the operation's definition",
-		Doc:     "Floats cast to an integer type that does not hold them.",
+		Doc:     "Floats cast to an integer type that cannot represent them.",
 		Why:     "The cast saturates at the ends of the integer type.",
-		Instead: "Clip the values to the range that is meant, or cast to a wider type.",
+		Instead: "Clip the values to the intended range, or cast to a wider type.",
 		By:      BySimulator, Holds: "every target; the cast runs on the CPU",
 	},
 }
@@ -193,16 +193,16 @@ func checkProduct(s *site) *suspect {
 	p.goals, p.cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
 	k := powerOver(r.mag(), halfMAC)
 	if w := s.arg("weight"); w == nil && (s.arg("x").Const == nil && s.arg("y").Const == nil) {
-		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d ahead of the product (attention: scale the "+
+		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d before the product (attention: scale the "+
 			"queries, not the scores) and multiply where the values are small again.", k)
 		if r.mag() >= inf || k > 40 {
-			p.instead = "Scale one of the operands down ahead of the product (attention: the queries, not the scores)."
+			p.instead = "Scale one of the operands down before the product (attention: the queries, not the scores)."
 		}
 		return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
 	}
 	p.detail = fmt.Sprintf("the sum can reach %s", number(r.mag()))
 	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are "+
-		"normalised or clipped; a factor directly behind the product is folded back into the weights.", k)
+		"normalised or clipped; a factor directly after the product is folded back into the weights.", k)
 	if r.mag() >= inf || k > 40 {
 		p.instead = ""
 	}
@@ -237,7 +237,7 @@ func checkOverflow(s *site) *suspect {
 	p.goals, p.cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
 	p.detail = fmt.Sprintf("the result can reach %s", number(r.mag()))
 	if o == ir.OpSquare || o == ir.OpMul && s.arg("x") == s.arg("y") {
-		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fp16 holds), or " +
+		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fits fp16), or " +
 			"compute the square in fp32 on the CPU."
 	}
 	return p.anyOf(s.result(), func(y float64) bool { return math.IsInf(y, 0) })

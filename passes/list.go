@@ -24,32 +24,32 @@ var List = []Pass{
 	{Name: "select-function", Doc: "keep the function that is compiled", Why: "everything after works on one function",
 		run: selectFunction},
 	{Name: "resolve-shapes", Doc: "give flexible inputs their default shapes and infer all others",
-		Why: "later passes ask for known dimensions", run: resolveShapes},
-	{Name: "convert-precision", Doc: "with fp16 precision, compute in fp16 what the engine takes",
+		Why: "later passes need known dimensions", run: resolveShapes},
+	{Name: "convert-precision", Doc: "with fp16 precision, compute in fp16 what the engine accepts",
 		Why: "before folding, so that converted constants fold", run: convertPrecision},
-	{Name: "keep-reference", Doc: "set a placed copy aside, for the interpreter to run",
+	{Name: "keep-reference", Doc: "keep a placed copy for the interpreter to run",
 		Why: "after what the user asked for, before anything that must not change the results", run: keepReference},
-	{Name: "lower-states", Doc: "make states parameters and results of the function",
-		Why: "after keep-reference, which keeps them as the source has them; later passes know tensors only",
+	{Name: "lower-states", Doc: "turn states into parameters and results of the function",
+		Why: "after keep-reference, which keeps them as in the source; later passes handle only tensors",
 		run: lowerStates},
 	{Name: "fold-constants", Doc: "compute what depends on constants alone, compressed weights included; take the " +
 		"branch and unroll the loop that constants decide", Why: "patterns below look for constants",
 		run: foldConstants},
-	{Name: "flatten-branches", Doc: "compute both branches of a condition on data and select, where they are pure " +
-		"and cheap", Why: "on what folding could not decide; before the patterns, which look at the function's own " +
+	{Name: "flatten-branches", Doc: "compute both branches of a condition on data and select, if they are pure " +
+		"and cheap", Why: "for what folding could not decide; before the patterns, which look at the function's own " +
 		"operations", run: flattenBranches},
 	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +
 		"change nothing", Why: "needs folded constants; fewer forms for the passes below", run: normalise},
 	{Name: "fold-scale-bias", Doc: "fold constant factors and addends into the weights and bias of the product " +
 		"before them", Why: "after normalise has turned batch norms into factors and addends", run: foldScaleBias},
 	{Name: "legalise", Doc: "rewrite what a limit of the target forbids and a rearrangement allows",
-		Why: "on final weights, before placement asks for the limits", run: legalise},
+		Why: "on final weights, before placement checks the limits", run: legalise},
 	{Name: "drop-dead-code", Doc: "drop operations that nothing uses",
 		Why: "the passes above leave some; placement should not count them", run: dropDeadCode},
 	{Name: "place", Doc: "engine or CPU for every operation, with the reason",
 		Why: "all rewriting of operations is done", run: place},
-	{Name: "fuse-epilogue", Doc: "let factors, clamps and tables ride on the product before them",
-		Why: "only what stands on the engine fuses", run: fuseEpilogue},
+	{Name: "fuse-epilogue", Doc: "fuse factors, clamps and tables into the product before them",
+		Why: "only operations on the engine fuse", run: fuseEpilogue},
 	{Name: "cut-steps", Doc: "order operations into steps: one engine procedure or one CPU call each, as few as " +
 		"dependences allow", Why: "fused operations move together", run: cutSteps},
 }

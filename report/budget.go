@@ -50,7 +50,7 @@ var Budgets = []Budget{
 		"`US` microseconds, dispatches included", Unit: "us estimated", Tasks: true, judge: judgeTime},
 	{ID: MinEngineMACs, Doc: "fail when less than this `PERCENT` of multiply-accumulates runs on the engine",
 		Unit: "% of multiply-accumulates run on the engine", Most: 100, Least: true, judge: judgeMACs},
-	{ID: MaxError, Doc: "run the pair, as zinc verify does, and fail when any output is further than `E` from the " +
+	{ID: MaxError, Doc: "run the pair, as zinc verify does, and fail when any output is more than `E` from the " +
 		"reference, in the output's own unit", Unit: "largest error of an output", Tasks: true, Runs: true},
 }
 

@@ -49,11 +49,11 @@ type Entitlement struct {
 // Entitlements is table 27.8, in its order. The keys that the driver checks beyond
 // the two open gates, table 27.7, are the driver's table.
 var Entitlements = []Entitlement{
-	{Key: KeyUserClient, Capability: "open the user client, the privileged device open", Holders: 2,
+	{Key: KeyUserClient, Capability: "open the user client (privileged device open)", Holders: 2,
 		HolderNote: "the broker and its per-user sibling", CheckedBy: ByKernel,
-		Doc: "the broker's own task holds it; a caller that holds it gains nothing here"},
+		Doc: "the broker's own task holds it; for a caller it has no effect here"},
 	{Key: KeyDataChaining, Capability: "resident data-chaining on the direct-path client", Holders: 0,
-		HolderNote: "kernel-checked at client init", CheckedBy: ByKernel,
+		HolderNote: "checked by the kernel at client init", CheckedBy: ByKernel,
 		Doc: "passed on with the caller's task when it opens its direct path"},
 	{Key: KeyPrivate, Capability: "baseline: compile, load, instantiate through the broker", Holders: 18,
 		CheckedBy: ByConnection,
@@ -76,7 +76,7 @@ var Entitlements = []Entitlement{
 		Doc: "purgeModels with AllPartitions"},
 	{Key: KeyDirectPath, Capability: "open the direct-path user client for own submission", Holders: 27,
 		CheckedBy: ByMethod,
-		Doc:       "openDirectPath, which hands out the program and intermediate-buffer handles"},
+		Doc:       "openDirectPath, which returns the program and intermediate-buffer handles"},
 	{Key: KeyTrustCacheClient, Capability: "trust-cache blessed-client slot for latency-critical consumers", Holders: 5,
 		CheckedBy: ByConnection,
 		Doc:       "Limits.ReservedConnections of the broker's connections are kept for its holders (modelled)"},

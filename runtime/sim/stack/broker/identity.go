@@ -52,7 +52,7 @@ var tiers = [...]struct{ name, doc string }{
 	NoTier: {"none", "a refused connection"},
 	Restricted: {"restricted", "holders of " + KeyPrivate +
 		": every method, the gated ones through the admission check"},
-	Unrestricted: {"unrestricted", "holders of " + KeyAccess + " alone: the baseline methods, never the gated ones"},
+	Unrestricted: {"unrestricted", "holders of " + KeyAccess + " only: the baseline methods, never the gated ones"},
 	PerUser: {"per-user", "callers of the per-user broker, of its user alone: the baseline methods and, with " +
 		KeyPrivate + ", the gated ones"},
 }

@@ -50,22 +50,22 @@ var Methods = []Method{
 			return r.(*CompileRequest).Secondary
 		}}},
 		qos: func(r any) QoS { return r.(*CompileRequest).QoS }},
-	{Name: mLoad, Call: "Load", Doc: "make a container resident, or take part in the resident program of the same " +
+	{Name: mLoad, Call: "Load", Doc: "make a container resident, or share the resident program of the same " +
 		"tenant", QoS: true,
 		Gates: []Gate{{Key: KeyModelShare, Argument: "Share", asks: func(r any) bool {
 			return r.(*LoadRequest).Share
 		}}},
 		qos: func(r any) QoS { return r.(*LoadRequest).QoS }},
-	{Name: mAttach, Call: "Attach", Doc: "take part in a resident program of another process", QoS: true,
+	{Name: mAttach, Call: "Attach", Doc: "share a resident program of another process", QoS: true,
 		Gates: []Gate{{Key: KeyModelShare, Argument: "any call", asks: always}},
 		qos:   func(r any) QoS { return r.(*AttachRequest).QoS }},
-	{Name: mInstance, Call: "CreateInstance", Doc: "make an instance of a loaded model", QoS: true,
+	{Name: mInstance, Call: "CreateInstance", Doc: "create an instance of a loaded model", QoS: true,
 		Gates: []Gate{{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool {
 			return r.(*InstanceRequest).AggressivePowerSaving
 		}}},
 		qos: func(r any) QoS { return r.(*InstanceRequest).QoS }},
 	{Name: mWeights, Call: "CreateInstanceWithWeights",
-		Doc: "make an instance of a named base model with weight files of its own", QoS: true,
+		Doc: "create an instance of a named base model with its own weight files", QoS: true,
 		Gates: []Gate{
 			{Key: KeyAdapterWeight, Argument: "any call", asks: always},
 			{Key: KeyAggressiveSaving, Argument: "AggressivePowerSaving", asks: func(r any) bool {
@@ -78,16 +78,16 @@ var Methods = []Method{
 	{Name: mEvaluateAsync, Call: "EvaluateAsync", Doc: "run a procedure of an instance; a completion follows",
 		QoS: true,
 		qos: func(r any) QoS { return r.(*EvaluateRequest).QoS }},
-	{Name: mDirect, Call: "OpenDirectPath", Doc: "hand out the program and intermediate-buffer handles of an instance",
+	{Name: mDirect, Call: "OpenDirectPath", Doc: "return the program and intermediate-buffer handles of an instance",
 		QoS:   true,
 		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
 		qos:   func(r any) QoS { return r.(*DirectPathRequest).QoS }},
-	{Name: mChaining, Call: "PrepareChaining", Doc: "make a chain of a procedure, which the direct path fires",
+	{Name: mChaining, Call: "PrepareChaining", Doc: "create a chain from a procedure, for the direct path to fire",
 		QoS:   true,
 		Gates: []Gate{{Key: KeyDirectPath, Argument: "any call", AnyTier: true, asks: always}},
 		qos:   func(r any) QoS { return r.(*ChainingRequest).QoS }},
-	{Name: mRelease, Call: "ReleaseInstance", Doc: "end an instance"},
-	{Name: mUnload, Call: "Unload", Doc: "end the caller's part in a resident program, with its instances", QoS: true,
+	{Name: mRelease, Call: "ReleaseInstance", Doc: "release an instance"},
+	{Name: mUnload, Call: "Unload", Doc: "end the caller's use of a resident program, with its instances", QoS: true,
 		qos: func(r any) QoS { return r.(*UnloadRequest).QoS }},
 	{Name: mPurge, Call: "Purge", Doc: "drop compiled models from the caller's cache partition, or from all",
 		Gates: []Gate{{Key: KeyPurgeAll, Argument: "AllPartitions", asks: func(r any) bool {

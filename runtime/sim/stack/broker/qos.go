@@ -48,7 +48,7 @@ var QoSClasses = []QoSClass{
 	{QoS: QoSSystemRealTime, Name: "system real-time", Queue: 1, Priority: 1, Keys: []string{keyRealTime,
 		keySystemPriorities}, Restricted: true, Source: "tables 27.7 and 30.2; number modelled"},
 	{QoS: QoSRealTime, Name: "real-time", Queue: 2, Priority: 2, Keys: []string{keyRealTime}, Restricted: true,
-		Source: "public interfaces: priority and queue 2, restricted connections alone; number modelled"},
+		Source: "public interfaces: priority and queue 2, only restricted connections; number modelled"},
 	{QoS: QoSUserInteractive, Name: "user-interactive", Queue: 3, Priority: 3, Restricted: false,
 		Source: "public interfaces: priorities below 4 run as class 33"},
 	{QoS: QoSUserInitiated, Name: "user-initiated", Queue: 4, Priority: 4, Restricted: false,
