@@ -1,31 +1,33 @@
 package hazard
 
+import "github.com/zinc-compiler/zinc/lower/td"
+
 // conflicts checks the tensors of one task against each other: a result may
 // stand where a source stood only element for element.
-func (c *checker) conflicts(x *accesses) {
-	r := &x.result
+func (c *checker) conflicts(t *td.Task, x *accesses) {
+	r := x.result
 	for _, s := range x.sources {
-		if s.dma != r.dma || !c.sameSpace(s, r) || !crosses(s, r) {
+		if s.InDRAM != r.InDRAM || !c.sameSpace(t, s, r) || !crosses(s, r) {
 			continue
 		}
-		from, to := s.extent()
-		at, _ := r.extent()
-		if x.same && at == from && s.count == r.count && s.sameLayout(&r.grid) {
+		from, to := s.Span()
+		at, _ := r.Span()
+		if x.same && at == from && s.Count == r.Count && sameLayout(&s.Grid, &r.Grid) {
 			continue // in step
 		}
-		c.findField(r.base, at, to, "the result is written over the %s, %#x up to the limit, that the task is "+
-			"still reading", s.name, from)
+		c.findField(r.FirstFrom, at, to, "the result is written over the %s, %#x up to the limit, that the task is "+
+			"still reading", s.Name, from)
 	}
 }
 
 // sameSpace reports whether two accesses go to one buffer; of DRAM, through one
 // register or two that point at the same byte.
-func (c *checker) sameSpace(a, b *access) bool {
-	if !a.dma {
+func (c *checker) sameSpace(t *td.Task, a, b *access) bool {
+	if !a.InDRAM {
 		return true
 	}
-	p, ok := c.bars[int(a.task.Get(a.bar))]
-	q, ok2 := c.bars[int(b.task.Get(b.bar))]
+	p, ok := c.bars[t.Int(a.Bar)]
+	q, ok2 := c.bars[t.Int(b.Bar)]
 	return ok && ok2 && p == q
 }
 
@@ -33,8 +35,8 @@ func (c *checker) sameSpace(a, b *access) bool {
 // meet and one of them has no gaps in it that the other could stand in, or the
 // rows themselves meet.
 func crosses(a, b *access) bool {
-	af, at := a.extent()
-	bf, bt := b.extent()
+	af, at := a.Span()
+	bf, bt := b.Span()
 	if af >= bt || bf >= at {
 		return false
 	}

@@ -95,16 +95,16 @@ func (c *checker) step(t *td.Task) {
 		c.source(t, a)
 	}
 	c.kernel(t)
-	c.conflicts(x)
+	c.conflicts(t, x)
 	for _, a := range x.sources {
 		c.stage(t, a)
 	}
-	c.result(t, &x.result)
+	c.result(t, x.result)
 }
 
 // source checks where a source comes from.
 func (c *checker) source(t *td.Task, a *access) {
-	if !a.dma {
+	if !a.InDRAM {
 		if !c.inL2(a) {
 			return
 		}
@@ -116,11 +116,11 @@ func (c *checker) source(t *td.Task, a *access) {
 		return
 	}
 	if w := c.written[r]; w != nil {
-		row := a.row
+		row := a.Row
 		for _, at := range [2][2]int64{{from, from + 2}, {to - min(row, 2), to}} {
 			if !w.holds(at[0], at[1]) {
-				c.findField(a.base, at[0], w.end(),
-					"%s reads byte %#x of %s, which no task before wrote; written so far up to the limit", a.name,
+				c.findField(a.FirstFrom, at[0], w.end(),
+					"%s reads byte %#x of %s, which no task before wrote; written so far up to the limit", a.Name,
 					at[0], c.regions[r].name)
 				break
 			}
@@ -130,13 +130,13 @@ func (c *checker) source(t *td.Task, a *access) {
 
 // result checks where the result goes, and notes that it is there.
 func (c *checker) result(t *td.Task, a *access) {
-	if n, stride := a.aliased(); n > 1 {
-		c.findField(a.strideField(a.dma, stride), a.stride[stride], a.row,
+	if n, axis := a.aliased(); n > 1 {
+		c.findField(a.StrideField(axis), a.Stride[axis], a.Row,
 			"%d parts of the result, each of the limit's bytes, are written over each other", n)
 	}
-	if !a.dma {
+	if !a.InDRAM {
 		if c.inL2(a) {
-			c.l2.put(a, write{task: c.task, off: c.off, defined: true, result: true, field: a.base})
+			c.l2.put(a, write{task: c.task, off: c.off, defined: true, result: true, field: a.FirstFrom})
 		}
 		return
 	}
@@ -149,31 +149,31 @@ func (c *checker) result(t *td.Task, a *access) {
 // window finds the buffer of a DMA and checks that it holds the access; from and
 // to are bytes of the region.
 func (c *checker) window(t *td.Task, a *access, write bool) (r int, from, to int64, ok bool) {
-	if !t.On(a.barEn) {
-		c.findField(a.barEn, 0, 1, "the DMA of the %s is on but names no buffer-access register", a.name)
+	if !t.On(a.BarValid) {
+		c.findField(a.BarValid, 0, 1, "the DMA of the %s is on but names no buffer-access register", a.Name)
 		return 0, 0, 0, false
 	}
-	b, ok := c.buffer(t, a.bar, a.name)
+	b, ok := c.buffer(t, a.Bar, a.Name)
 	if !ok {
 		return 0, 0, 0, false
 	}
 	g := &c.regions[b.region]
 	switch {
 	case write && !g.write:
-		c.findField(a.bar, int64(t.Get(a.bar)), 0, "the result goes to %s, which is only read", g.name)
+		c.findField(a.Bar, int64(t.Get(a.Bar)), 0, "the result goes to %s, which is only read", g.name)
 		return 0, 0, 0, false
 	case !write && !g.read && !g.write:
-		c.findField(a.bar, int64(t.Get(a.bar)), 0, "the %s comes from %s, which cannot be read", a.name, g.name)
+		c.findField(a.Bar, int64(t.Get(a.Bar)), 0, "the %s comes from %s, which cannot be read", a.Name, g.name)
 		return 0, 0, 0, false
 	}
-	first, last := a.extent()
+	first, last := a.Span()
 	size := g.size - b.at
 	if first > size {
-		c.findField(a.base, first, size, "the %s begins past the end of %s", a.name, g.name)
+		c.findField(a.FirstFrom, first, size, "the %s begins past the end of %s", a.Name, g.name)
 		return 0, 0, 0, false
 	}
 	if last > size {
-		c.findField(a.furthest(), last, size, "the %s ends past the end of %s", a.name, g.name)
+		c.findField(a.furthest(), last, size, "the %s ends past the end of %s", a.Name, g.name)
 		return 0, 0, 0, false
 	}
 	return b.region, b.at + first, b.at + last, true
@@ -192,7 +192,7 @@ func (c *checker) buffer(t *td.Task, f td.Field, name string) (bar, bool) {
 
 // kernel checks the coefficient lanes.
 func (c *checker) kernel(t *td.Task) {
-	needs := t.Get(td.PlanarType) == 0 && (t.Get(td.NEOp) == 0 || t.Get(td.Nonlinear) == 2)
+	needs := t.Multiplies() || t.UsesTable()
 	if !t.On(td.KernelOn) {
 		if needs {
 			c.findField(td.KernelOn, 0, 1, "the task needs coefficients but streams none")
@@ -208,20 +208,16 @@ func (c *checker) kernel(t *td.Task) {
 		return
 	}
 	g := &c.regions[b.region]
-	for i := range td.Lanes {
-		if !t.On(td.CoeffEn.At(i)) {
-			continue
-		}
-		base, size := int64(t.Get(td.CoeffBase.At(i))), int64(t.Get(td.CoeffSize.At(i)))
-		room := g.size - b.at
+	room := g.size - b.at
+	for l := range t.LaneParts() {
 		switch {
-		case base > room:
-			c.findField(td.CoeffBase.At(i), base, room, "lane %d begins past the end of %s", i, g.name)
-		case size > room-base:
-			c.findField(td.CoeffSize.At(i), base+size, room, "lane %d ends past the end of %s", i, g.name)
-		case c.written[b.region] != nil && !c.written[b.region].meets(b.at+base, b.at+base+size):
-			c.findField(td.CoeffBase.At(i), base, c.written[b.region].end(),
-				"lane %d reads coefficients from %s, where no task before wrote", i, g.name)
+		case l.From > room:
+			c.findField(l.Base, l.From, room, "lane %d begins past the end of %s", l.Index, g.name)
+		case l.To > room:
+			c.findField(l.Size, l.To, room, "lane %d ends past the end of %s", l.Index, g.name)
+		case c.written[b.region] != nil && !c.written[b.region].meets(b.at+l.From, b.at+l.To):
+			c.findField(l.Base, l.From, c.written[b.region].end(),
+				"lane %d reads coefficients from %s, where no task before wrote", l.Index, g.name)
 		}
 	}
 }

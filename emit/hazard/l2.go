@@ -19,7 +19,7 @@ type write struct {
 	defined   bool // its content may be read
 	result    bool // a result, rather than a source on its way
 	from, to  int64
-	grid
+	td.Grid
 	runs  int64 // rows that stand in different places
 	field td.Field
 	read  bool  // a task has read some of it
@@ -68,8 +68,8 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 
 // put notes that an access was written.
 func (m *l2) put(a *access, w write) {
-	w.from, w.to = a.extent()
-	w.grid, w.runs = a.grid, a.runs()
+	w.from, w.to = a.Span()
+	w.Grid, w.runs = a.Grid, a.runs()
 	old, gap := m.meet(a)
 	n := len(m.writes)
 	part := w.result && gap < 0 && m.pieces(old)
@@ -77,7 +77,7 @@ func (m *l2) put(a *access, w write) {
 		o := &m.writes[i]
 		// The same place written again is no loss, and stands to what it lies on as what
 		// was there did.
-		if w.from == o.from && w.to == o.to && w.row == o.row && w.runs == o.runs {
+		if w.from == o.from && w.to == o.to && w.Row == o.Row && w.runs == o.runs {
 			for _, k := range o.over {
 				w.overwrites(k)
 			}
@@ -109,7 +109,7 @@ func (w *write) overwrites(i int) {
 // together: none was read, and all lie alike.
 func (m *l2) pieces(l []int) bool {
 	for _, i := range l {
-		if o := &m.writes[i]; !o.result || o.read || !o.sameLayout(&m.writes[l[0]].grid) {
+		if o := &m.writes[i]; !o.result || o.read || !sameLayout(&o.Grid, &m.writes[l[0]].Grid) {
 			return false
 		}
 	}
@@ -118,12 +118,12 @@ func (m *l2) pieces(l []int) bool {
 
 // inL2 checks that an access lies inside the memory.
 func (c *checker) inL2(a *access) bool {
-	from, to := a.extent()
+	from, to := a.Span()
 	switch {
 	case from >= l2Size:
-		c.findField(a.base, from, l2Size, "the %s begins past the end of L2", a.name)
+		c.findField(a.FirstFrom, from, l2Size, "the %s begins past the end of L2", a.Name)
 	case to > l2Size:
-		c.findField(a.furthest(), to, l2Size, "the %s ends past the end of L2", a.name)
+		c.findField(a.furthest(), to, l2Size, "the %s ends past the end of L2", a.Name)
 	default:
 		return true
 	}
@@ -134,24 +134,25 @@ func (c *checker) inL2(a *access) bool {
 // task has partly written over.
 func (c *checker) readL2(a *access) {
 	hit, gap := c.l2.meet(a)
-	from, _ := a.extent()
+	from, _ := a.Span()
 	if gap >= 0 && a.runs() <= granules {
-		c.findField(a.base, gap, from, "the %s, from the limit on in L2, reads a byte that no task before wrote",
-			a.name)
+		c.findField(a.FirstFrom, gap, from, "the %s, from the limit on in L2, reads a byte that no task before wrote",
+			a.Name)
 	}
 	for _, i := range hit {
 		w := &c.l2.writes[i]
 		w.read = true
 		if !w.defined {
-			c.findField(a.base, from, w.to,
+			c.findField(a.FirstFrom, from, w.to,
 				"the %s reads in L2 what a source of task %d passing through (up to the limit) has written over",
-				a.name, w.task)
+				a.Name, w.task)
 			return
 		}
 		for _, k := range w.over {
 			if c.l2.mark[k] == c.l2.stamp {
-				c.findField(a.base, from, w.to, "the %s reads in L2 a result of task %d of which task %d, going up "+
-					"to the limit, has overwritten a part", a.name, c.l2.writes[k].task, w.task)
+				c.findField(a.FirstFrom, from, w.to,
+					"the %s reads in L2 a result of task %d of which task %d, going up "+
+						"to the limit, has overwritten a part", a.Name, c.l2.writes[k].task, w.task)
 				return
 			}
 		}
@@ -160,19 +161,18 @@ func (c *checker) readL2(a *access) {
 
 // stage notes what a source that comes by DMA leaves in L2 on its way.
 func (c *checker) stage(t *td.Task, a *access) {
-	if !a.dma {
+	onchip, ok := a.OnChip(t)
+	if !a.InDRAM || !ok {
 		return
 	}
-	l := a.place(t, a.dim, t.On(a.swap), false)
-	if l.stride == [4]int64{} {
-		return
-	}
-	tall, out := int64(t.Get(td.TileHeight)), ext(t, td.Hout)
-	whole := tall == 0 || tall >= out || a.stream == &source1 && t.Get(td.SrcType) == 1
+	l := &access{onchip}
+	tall := int64(t.Get(td.TileHeight))
+	stays := a.Stream == &td.Streams[td.StreamSource1] && td.SourceType(t.Get(td.SrcType)) == td.SourceStays
+	whole := tall == 0 || tall >= t.Extent(td.Hout) || stays
 	if !whole {
-		l.count[axH] = min(l.count[axH], tall)
+		l.Count[td.AxisRow] = min(l.Count[td.AxisRow], tall)
 	}
-	if c.inL2(&l) {
-		c.l2.put(&l, write{task: c.task, off: c.off, defined: whole, field: l.base})
+	if c.inL2(l) {
+		c.l2.put(l, write{task: c.task, off: c.off, defined: whole, field: l.FirstFrom})
 	}
 }

@@ -99,10 +99,19 @@ var Streams = [...]Stream{
 	},
 }
 
+// Grid is rows of Row bytes, Count of them and Stride bytes apart along the axes outside
+// a row: groups, depths, channel positions and rows.
+type Grid struct {
+	Count  [AxisColumn]int64
+	Stride [AxisColumn]int64
+	Row    int64 // from the first element to the end of the last
+}
+
 // Access is a tensor that a task reads or writes, with the bytes it takes in DRAM or in
-// L2: Count groups, depths, channel positions and rows, Stride bytes apart, of Row bytes.
+// L2.
 type Access struct {
 	*Stream
+	Grid
 	InDRAM  bool
 	Extents Extents // of the tensor as the task computes with it
 	Swapped bool    // stored with channels and columns exchanged
@@ -112,9 +121,6 @@ type Access struct {
 	Element   int64 // bytes
 	First     int64 // first byte, from the beginning of the buffer or of L2
 	FirstFrom Field // the field that First is from
-	Count     [AxisColumn]int64
-	Stride    [AxisColumn]int64
-	Row       int64 // bytes from the first element of a row to the end of its last
 }
 
 // Accesses returns the tensors of a task, its sources first and its result last; none of

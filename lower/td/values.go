@@ -168,7 +168,9 @@ const (
 	CondAbs  Condition = 1
 )
 
-func conditions() []Value { return []Value{{V: uint32(CondAbs), Word: "absolute value"}} }
+func conditions() []Value {
+	return []Value{{V: uint32(CondNone), Word: "none"}, {V: uint32(CondAbs), Word: "absolute value"}}
+}
 
 // PlanarFunction is what ends a planar reduction: PENonlinear.
 type PlanarFunction uint32
@@ -203,7 +205,6 @@ type SourceType uint32
 
 // Types of sources.
 const (
-	SourceInL2    SourceType = 0 // not by DMA
 	SourceStays   SourceType = 1
 	SourceThrough SourceType = 2
 )
@@ -231,10 +232,6 @@ const (
 	Word40Value      = 0x100
 	CacheHint        = 2 // of lanes and of sources
 	ResultCacheHint  = 3
-	HintReuse        = 8 // of a source that one task reads
-	HintNoReuse      = 8 // of a source in L2
-	HintNoReuseDMA   = 3 // of a source that comes by DMA
-	DependencyDMA    = 3 // of a source that comes by DMA
 	IdleSize         = 64
 	IdleStreamConfig = 0x80
 	FmtModeDMA       = 1 // SrcFmtMode and DstFmtMode of a tensor in DRAM
