@@ -64,15 +64,16 @@ func TestEstimate(t *testing.T) {
 			return e.MACs == macs/4 && e.TileBytes == tile
 		}},
 		{"pass in L2", func(x *td.Task) {
-			x.Set(td.NEOp, 12).Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0)
+			x.Set(td.NEOp, int(td.NEPass)).Set(td.SrcEn, 0).Set(td.DstEn, 0).Set(td.KernelOn, 0)
 		}, func(e *Task) bool {
 			return e.MACs == 0 && e.Bound == L2 && e.Time == e.Alone[L2] && e.Time > 0
 		}},
 		{"planar reduction", func(x *td.Task) {
-			x.Set(td.PlanarType, 5).Set(td.Kw, 1).Set(td.Kh, 1).Set(td.Cout, 64).Set(td.KernelOn, 0)
+			x.Set(td.PlanarType, int(td.PlanarReduce)).Set(td.Kw, 1).Set(td.Kh, 1).Set(td.Cout, 64).Set(td.KernelOn, 0)
 		}, func(e *Task) bool { return e.MACs == 0 && e.TileBytes == 64*16*64+64*64 }},
 		{"spread source", func(x *td.Task) {
-			x.Set(td.PlanarType, 3).SetBool(td.Bcast1H, true).Set(td.Kw, 1).Set(td.Kh, 1).Set(td.KernelOn, 0)
+			x.Set(td.PlanarType, int(td.PlanarTwo)).SetBool(td.Bcast1H, true).Set(td.Kw, 1).Set(td.Kh, 1).
+				Set(td.KernelOn, 0)
 		}, func(e *Task) bool { return e.TileBytes == 64*64+128*16*64 }},
 	} {
 		x := convolution()

@@ -130,12 +130,6 @@ func (p *patcher) readers() ([][]reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("task %d at %#x: %w", i, x.Offset, err)
 		}
-		lanes := map[uint32]bool{}
-		for lane := range td.Lanes {
-			if w, ok := t.WordIndex(td.CoeffBase.At(lane)); ok {
-				lanes[uint32(w)] = true
-			}
-		}
 		for _, l := range x.Links {
 			if l.Kind != provenance.LinkConstant {
 				continue
@@ -152,7 +146,10 @@ func (p *patcher) readers() ([][]reader, error) {
 			if !ok {
 				return nil, fmt.Errorf("task %d loads constants at %#x, where the debug database has none", i, l.Target)
 			}
-			r := reader{i, t, lanes[l.Word]}
+			lane := slices.ContainsFunc(t.FieldsAt(int(l.Word)), func(f td.Field) bool {
+				return f.Row().Array.Base == td.CoeffBase
+			})
+			r := reader{i, t, lane}
 			if !slices.ContainsFunc(out[e], func(o reader) bool { return o.task == r.task && o.kernel == r.kernel }) {
 				out[e] = append(out[e], r)
 			}

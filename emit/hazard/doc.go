@@ -10,7 +10,7 @@
 // memory, L2 and scratch that is read but that nothing wrote, L2 of which a task
 // overwrote a part before its reader ran, and chains whose sizes, indices and counts
 // contradict each other. docs/registers.md ("What a task does") has the rules;
-// the addresses are derived here anew, not taken from the engine.
+// the addresses are those of td.Accesses, not the engine's.
 //
 // What always holds: a finding is certain by those rules. Where a question cannot
 // be decided from the addresses, as whether two of three readers meant the same

@@ -28,7 +28,8 @@ func TestTable(t *testing.T) {
 // several.
 func TestKind(t *testing.T) {
 	task := func(c, w, index int) string {
-		x := td.New().SetBool(td.SrcEn, true).SetBool(td.DstEn, true).Set(td.NEOp, 12).Set(td.Nonlinear, 1)
+		x := td.New().SetBool(td.SrcEn, true).SetBool(td.DstEn, true).Set(td.NEOp, int(td.NEPass)).
+			Set(td.Nonlinear, int(td.NonlinReLU))
 		x.Set(td.Cin, c).Set(td.Cout, c).Set(td.Win, w).Set(td.Hin, 1).Set(td.Wout, w).Set(td.Hout, 1)
 		return Kind(x, index, 3)
 	}

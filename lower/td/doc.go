@@ -12,8 +12,11 @@
 // close them, Join puts both together again. CodecOf dispatches on the version.
 // WriteText and ReadText are the text form, which knows neither.
 //
-// What the field table says of a task's values (Readings, Row.Meaning,
-// Row.Provenance) is the one source of what is printed of them. WalkChain,
+// The field table is the one source of what is printed of a task's values (Readings,
+// Row.Meaning, Row.Provenance) and of their names in code: values of enumerations are
+// constants of types of their own (NEMultiply, PlanarReduce), a row has its Kind and, for
+// an element of an indexed field, its Array. Streams and Accesses say which tensors a
+// task reads and writes, and LaneParts and StreamParts which coefficients. WalkChain,
 // ScanRecords and ScanImages give, with the error, what stands before it.
 //
 // What always holds: every bit of every register word belongs to exactly one

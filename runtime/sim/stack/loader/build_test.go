@@ -29,10 +29,11 @@ func layer(t testing.TB, n int, split bool, size int) *hwx.Image {
 	}
 	for k := range n {
 		name := string(rune('a' + k))
-		first := td.New().Set(td.PlanarType, 0).Set(td.NEOp, 12).
+		first := td.New().Set(td.NEOp, int(td.NEPass)).
 			Set(td.SrcEn, 1).Set(td.SrcFmtMode, 1).Set(td.RBase0, 5).Set(td.RBE0, 1).
 			Set(td.DstEn, 1).Set(td.WBase, 3).Set(td.WBE, 1).Set(td.DstBase, 0x40)
-		second := td.New().Set(td.NEOp, 0).Set(td.KernelOn, 1).Set(td.KBase0, 1).Set(td.KBE0, 1).
+		second := td.New().Set(td.NEOp, int(td.NEMultiply)).Set(td.KernelOn, 1).Set(td.KBase0, td.BarConstants).
+			Set(td.KBE0, 1).
 			Set(td.SrcEn, 1).Set(td.RBase0, 3).Set(td.RBE0, 1).Set(td.SrcBase, 0x40).
 			Set(td.DstEn, 1).Set(td.DstFmtMode, 1).Set(td.WBase, 4).Set(td.WBE, 1)
 		for i := range td.Lanes {
