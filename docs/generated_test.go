@@ -31,7 +31,7 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
 	{"ARCHITECTURE.md", "reductions", writeReductions},
-	{"ARCHITECTURE.md", "rewriters", writeRewriters},
+	{"ARCHITECTURE.md", "recipes", writeRecipes},
 	{"ARCHITECTURE.md", "walls", writeWalls},
 	{"cost.md", "costs", writeCosts},
 	{"cost.md", "comparisons", writeComparisons},
@@ -149,11 +149,27 @@ func writeReductions(w *bytes.Buffer) {
 	}
 }
 
-func writeRewriters(w *bytes.Buffer) {
-	head(w, "rewrite", "rules", "operations", "what it writes", "may run on the CPU")
-	for _, r := range explain.Rewriters {
-		row(w, "`"+r.Name+"`", quoted(r.Rules), quoted(r.Ops), r.Doc, quoted(r.Host))
+func writeRecipes(w *bytes.Buffer) {
+	head(w, "recipe", "rules", "operations", "what it writes", "may run on the CPU")
+	for _, r := range explain.Recipes {
+		ops := quoted(names(r.Ops))
+		if r.Class != 0 {
+			ops = strings.TrimSuffix(r.Class.String()+" operations, "+ops, ", ")
+		}
+		doc := r.Doc
+		if doc == "" {
+			doc = r.Writes(r.Ops[0])
+		}
+		row(w, "`"+r.Name+"`", quoted(r.Rules), ops, doc, quoted(names(r.Host)))
 	}
+}
+
+func names(os []*ir.Operation) []string {
+	ns := make([]string, len(os))
+	for i, o := range os {
+		ns[i] = o.Name
+	}
+	return ns
 }
 
 func writeRules(w *bytes.Buffer) {

@@ -9,11 +9,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// errNot says that a rewriter is not for a statement; it goes unmentioned.
+// errNot says that a recipe is not for a statement; it goes unmentioned.
 var errNot = errors.New("the rewrite is not for the statement")
 
 // An edit replaces one statement of a function's body by others. What goes wrong is
-// kept until the end, so that a rewriter reads as the expression that it writes.
+// kept until the end, so that a recipe reads as the expression that it writes.
 type edit struct {
 	t     *target.Table
 	fn    *ir.Func
@@ -51,7 +51,7 @@ func (e *edit) fail(format string, args ...any) *ir.Value {
 	return nil
 }
 
-// not ends a rewriter that is not for the statement.
+// not ends a recipe that is not for the statement.
 func (e *edit) not() {
 	if e.err == nil {
 		e.err = errNot
@@ -76,7 +76,7 @@ type arg struct {
 }
 
 // do writes an operation and returns its first result, nil once something failed.
-func (e *edit) do(name string, args ...arg) *ir.Value {
+func (e *edit) do(o *ir.Operation, args ...arg) *ir.Value {
 	vs := map[string][]*ir.Value{}
 	var names []string
 	for _, a := range args {
@@ -88,15 +88,15 @@ func (e *edit) do(name string, args ...arg) *ir.Value {
 	if e.err != nil {
 		return nil
 	}
-	d := ir.LookupArgs(name, e.fn.Opset, names)
+	d := ir.LookupArgs(o.Name, e.fn.Opset, names)
 	if d == nil {
-		return e.fail("there is no operation %s in opset %s", name, e.fn.Opset)
+		return e.fail("there is no operation %s in opset %s", o.Name, e.fn.Opset)
 	}
 	op := ir.NewOp(d)
 	op.Pos = e.op.Pos
 	for n, v := range vs {
 		if d.ParamIndex(n) < 0 {
-			return e.fail("%s takes no %s in opset %s", name, n, e.fn.Opset)
+			return e.fail("%s takes no %s in opset %s", o.Name, n, e.fn.Opset)
 		}
 		op.SetArg(n, v...)
 	}
@@ -241,12 +241,12 @@ func (e *edit) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 	}
 	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
 	begin[axis], size[axis] = lo, hi-lo
-	return e.do("slice_by_size", arg{"x", x}, arg{"begin", e.ints(begin...)}, arg{"size", e.ints(size...)})
+	return e.do(ir.OpSliceBySize, arg{"x", x}, arg{"begin", e.ints(begin...)}, arg{"size", e.ints(size...)})
 }
 
 // reshape gives x another shape.
 func (e *edit) reshape(x *ir.Value, shape ...int64) *ir.Value {
-	return e.do("reshape", arg{"x", x}, arg{"shape", e.ints(shape...)})
+	return e.do(ir.OpReshape, arg{"x", x}, arg{"shape", e.ints(shape...)})
 }
 
 // become ends the edit: v takes the place of the statement's result, and its name.

@@ -18,13 +18,13 @@ import (
 
 // Rewrite is a replacement of a statement that zinc compiled and ran.
 type Rewrite struct {
-	Name string `json:"name"` // of the row of Rewriters
+	Name string `json:"name"` // of the row of Recipes
 	Doc  string `json:"doc"`
 	Note string `json:"note,omitempty"` // what it holds for only
 	// Diff is the change as MIL text: "- " lines go, "+ " lines come.
 	Diff []string `json:"diff"`
 	// Engine and Host are the operations of the compiled replacement and where they
-	// run; all of Host move data or are what the rewriter says may run there.
+	// run; all of Host move data or are what the recipe says may run there.
 	Engine []string `json:"engine"`
 	Host   []string `json:"host,omitempty"`
 	// Whole says that the whole model was compiled and run; otherwise the statement
@@ -60,18 +60,16 @@ type Compared struct {
 	Loose bool `json:"loose,omitempty"`
 }
 
-// Tried is a rewriter that was tried and what it fell short of.
+// Tried is a recipe that was tried and what it fell short of.
 type Tried struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
 }
 
-// movers only rearrange data: a replacement may leave them on the CPU, where they
-// bring a tensor that the engine cannot hold into a shape that it can.
-var movers = []string{
-	"reshape", "expand_dims", "squeeze", "transpose", "slice_by_size", "slice_by_index", "concat", "split", "pad",
-	"cast", "identity",
-}
+// moves reports whether an operation only rearranges data: a replacement may leave
+// it on the CPU, where it brings a tensor that the engine cannot hold into a shape
+// that it can.
+func moves(o *ir.Operation) bool { return o != nil && (o.Class == ir.Movement || o == ir.OpCast) }
 
 // maxWhole is the number of operations up to which the whole model is compiled and
 // run for each rewrite.
@@ -116,13 +114,13 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 	return out, at, false
 }
 
-// rewrites tries the rewriters for the refusal of an operation of a function's body
+// rewrites tries the recipes for the refusal of an operation of a function's body
 // that gives one result.
 func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Options) (out []*Rewrite, tried []Tried,
 	err error) {
-	for i := range Rewriters {
-		r := &Rewriters[i]
-		if !r.For(rule, s.op.Def.Name) {
+	for i := range Recipes {
+		r := &Recipes[i]
+		if !r.For(rule, s.op.Def.Operation) {
 			continue
 		}
 		w, err := r.try(ctx, p, s, o)
@@ -140,8 +138,8 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 	return out, tried, nil
 }
 
-// try applies a rewriter to a copy of the program and judges what it gives.
-func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
+// try applies a recipe to a copy of the program and judges what it gives.
+func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
 	before, index, whole := alone(p, s.fn, s.index)
 	after := ir.CloneProgram(before)
 	asked, runs := o.Compile.Target, standIn(o.Compile.Target)
@@ -154,7 +152,14 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	if err := ir.Verify(after); err != nil {
 		return nil, fmt.Errorf("the changed program is not valid: %w", err)
 	}
-	w := &Rewrite{Name: r.Name, Doc: r.Doc, Note: e.note, Whole: whole, Seed: o.Seed, program: after}
+	w := &Rewrite{
+		Name:    r.Name,
+		Doc:     r.Writes(old.Def.Operation),
+		Note:    e.note,
+		Whole:   whole,
+		Seed:    o.Seed,
+		program: after,
+	}
 	inputsChanged := slices.Contains(e.ops, old)
 	co := o.Compile
 	co.Target = runs
@@ -164,7 +169,7 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 	if err != nil {
 		return nil, fmt.Errorf("the changed program does not compile: %w", err)
 	}
-	if err := r.placed(w, c.Provenance, old.Def.Name, e.ops); err != nil {
+	if err := r.placed(w, c.Provenance, old.Def.Operation, e.ops); err != nil {
 		return nil, err
 	}
 	co.Provenance = false
@@ -172,7 +177,7 @@ func (r *Rewriter) try(ctx context.Context, p *ir.Program, s *found, o Options) 
 		return nil, err
 	}
 	if runs != asked {
-		if err := r.placedFor(ctx, w, before, after, co, asked, old.Def.Name, e.ops); err != nil {
+		if err := r.placedFor(ctx, w, before, after, co, asked, old.Def.Operation, e.ops); err != nil {
 			return nil, err
 		}
 	}
@@ -204,8 +209,8 @@ func narrower(asked, runs *target.Table) *target.Table {
 
 // placedFor checks that the replacement is placed on the engine of a target that it
 // did not run for, and counts what is placed there.
-func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options,
-	t *target.Table, replaced string, ops []*ir.Op) error {
+func (r *Recipe) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options,
+	t *target.Table, replaced *ir.Operation, ops []*ir.Op) error {
 	w.Ran, w.Engine, w.Host = co.Target.Name, nil, nil
 	co.Target, co.Provenance = t, true
 	n, err := compile.Place(ctx, ir.CloneProgram(after), co)
@@ -228,20 +233,20 @@ func (r *Rewriter) placedFor(ctx context.Context, w *Rewrite, before, after *ir.
 // placed checks that what computes in the replacement of an operation runs on the
 // engine. Where that operation moves data itself, what is of its name counts,
 // or all of the replacement (Moves).
-func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []*ir.Op) error {
-	moves := func(name string) bool { return !r.Moves && name != replaced && slices.Contains(movers, name) }
+func (r *Recipe) placed(w *Rewrite, db *provenance.DB, replaced *ir.Operation, ops []*ir.Op) error {
+	free := func(o *ir.Operation) bool { return !r.Moves && o != replaced && moves(o) }
 	computes := 0
 	for _, op := range ops {
 		if len(op.Results) == 0 {
 			continue // it writes a state
 		}
-		allowed := moves(op.Def.Name) || slices.Contains(r.Host, op.Def.Name)
+		allowed := free(op.Def.Operation) || slices.Contains(r.Host, op.Def.Operation)
 		for _, i := range db.From(db.Named(op.Results[0].Name)...).Operators {
 			x := &db.Operators[i]
 			line := fmt.Sprintf("%s %q", x.Op, x.Name)
 			list := &w.Engine
 			switch {
-			case x.Unit == ir.CPU.String() && !allowed && !moves(x.Op):
+			case x.Unit == ir.CPU.String() && !allowed && !free(ir.Named(x.Op)):
 				return fmt.Errorf("%s of the replacement runs on the CPU: %s", line, x.Reason)
 			case x.Unit == ir.CPU.String():
 				line += ": " + x.Reason
@@ -249,7 +254,7 @@ func (r *Rewriter) placed(w *Rewrite, db *provenance.DB, replaced string, ops []
 			case x.Unit == ir.Transfer.String():
 				continue
 			default:
-				if !moves(x.Op) {
+				if !free(ir.Named(x.Op)) {
 					computes++
 				}
 				line += ", " + x.Rule

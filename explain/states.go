@@ -7,13 +7,12 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
 // stateOf returns the state that an operation reads or writes, nil for others.
 func stateOf(op *ir.Op) *ir.Value {
-	if name, _, ok := passes.StateAccess(op.Def.Name); ok {
+	if name, _ := op.Def.StateParams(); name != "" {
 		return op.Arg(name)
 	}
 	return nil
@@ -143,12 +142,12 @@ func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 	var out []*ir.Op
 	parts := map[*ir.Value]bool{}
 	for _, op := range fn.Body.Ops {
-		if _, p, _ := passes.StateAccess(op.Def.Name); p != "" && states[stateOf(op)] > 0 {
+		if _, p := op.Def.StateParams(); p != "" && states[stateOf(op)] > 0 {
 			if pad := op.Arg(p).Def; pad != nil && pad.Arg("x").Def != nil {
 				out = append(out, pad.Arg("x").Def)
 			}
 		}
-		if x := op.Arg("x"); op.Def.Name == "slice_by_size" && x.Def != nil && states[stateOf(x.Def)] > 0 {
+		if x := op.Arg("x"); op.Is(ir.OpSliceBySize) && x.Def != nil && states[stateOf(x.Def)] > 0 {
 			parts[op.Results[0]] = true
 		}
 	}
@@ -169,11 +168,11 @@ func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []
 	from := len(e.ops)
 	last := st.Type.Rank() - 1
 	n := st.Type.Shape[last]
-	if _, p, _ := passes.StateAccess(op.Def.Name); p != "" {
+	if _, p := op.Def.StateParams(); p != "" {
 		v := op.Arg(p)
 		pads := make([]int64, 2*(last+1))
 		pads[2*last+1] = w - n
-		op.SetArg(p, e.do("pad", arg{"x", v}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
+		op.SetArg(p, e.do(ir.OpPad, arg{"x", v}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
 			arg{"constant_val", e.num(v.Type.DType, 0)}))
 	}
 	e.ops = append(e.ops, op)

@@ -17,6 +17,23 @@ var (
 	}
 )
 
+// StateParams returns the parameters by which an operation reads or writes a state:
+// the state's own, "" for an operation that touches none, and that of the value
+// that it writes, "" for one that reads.
+func (d *OpDef) StateParams() (state, value string) {
+	if d.Class != StateAccess {
+		return "", ""
+	}
+	for i := range d.Params {
+		if p := &d.Params[i]; p.Kind == State {
+			state = p.Name
+		} else {
+			value = p.Name
+		}
+	}
+	return state, value
+}
+
 func stateTensor(op *Op, name string) Type {
 	t := op.Arg(name).Type
 	return TensorOf(t.DType, t.Shape...)

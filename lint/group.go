@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -137,7 +136,7 @@ func remedy(v *ir.Value) string {
 		return "It is a variable of a loop, whose runs are not followed. " + clip
 	}
 	o := v.Def.Def.Operation
-	if state, value, ok := passes.StateAccess(o.Name); ok && value == "" {
+	if state, value := v.Def.Def.StateParams(); state != "" && value == "" {
 		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", v.Def.Arg(state).Name)
 	}
 	switch {

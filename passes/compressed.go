@@ -30,24 +30,24 @@ type Compressed struct {
 
 // forms name the compressed form that each operation undoes: for people, and as
 // the target tables call it.
-var forms = map[string]func(op *ir.Op) (form, stream string){
-	"constexpr_affine_dequantize": func(op *ir.Op) (string, string) {
+var forms = map[*ir.Operation]func(op *ir.Op) (form, stream string){
+	ir.OpConstexprAffineDequantize: func(op *ir.Op) (string, string) {
 		return affine(op.Arg("quantized_data").Type.DType)
 	},
-	"constexpr_blockwise_shift_scale": func(op *ir.Op) (string, string) {
+	ir.OpConstexprBlockwiseShiftScale: func(op *ir.Op) (string, string) {
 		return blockwise(op, op.Arg("data"), op.Arg("data").Type.Shape)
 	},
-	"constexpr_sparse_blockwise_shift_scale": func(op *ir.Op) (string, string) {
+	ir.OpConstexprSparseBlockwiseShiftScale: func(op *ir.Op) (string, string) {
 		form, stream := blockwise(op, op.Arg("nonzero_data"), op.Arg("data_mask").Type.Shape)
 		return "sparse " + form, "sparse+" + stream
 	},
-	"constexpr_lut_to_dense": palette,
-	"constexpr_lut_to_sparse": func(op *ir.Op) (string, string) {
+	ir.OpConstexprLUTToDense: palette,
+	ir.OpConstexprLUTToSparse: func(op *ir.Op) (string, string) {
 		form, stream := palette(op)
 		return "sparse " + form, "sparse+" + stream
 	},
-	"constexpr_sparse_to_dense": func(*ir.Op) (string, string) { return "sparse", "sparse" },
-	"constexpr_cast": func(op *ir.Op) (string, string) {
+	ir.OpConstexprSparseToDense: func(*ir.Op) (string, string) { return "sparse", "sparse" },
+	ir.OpConstexprCast: func(op *ir.Op) (string, string) {
 		return "cast from " + op.Arg("source_val").Type.DType.String(), ""
 	},
 }
@@ -96,7 +96,7 @@ func palette(op *ir.Op) (form, stream string) {
 // noteCompressed records what op makes dense. A form on top of another one
 // becomes part of the same record.
 func (s *State) noteCompressed(op *ir.Op) {
-	describe := forms[op.Def.Name]
+	describe := forms[op.Def.Operation]
 	if describe == nil || len(op.Results) == 0 {
 		return
 	}

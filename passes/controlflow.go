@@ -25,12 +25,12 @@ const MaxBranchWork = 1 << 22
 // trips constants decide becomes its bodies one after the other.
 func (s *State) fold(r *rewriter, op *ir.Op) error {
 	narrow(op)
-	switch op.Def.Name {
-	case "cond":
+	switch op.Def.Operation {
+	case ir.OpCond:
 		if done, err := s.foldCond(r, op); done || err != nil {
 			return err
 		}
-	case "while_loop":
+	case ir.OpWhileLoop:
 		if done, err := s.unroll(r, op); done || err != nil {
 			return err
 		}
@@ -205,12 +205,12 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 func flattenBranches(s *State) error {
 	before := append([]*ir.Value(nil), s.Func.Body.Outputs...)
 	err := s.rewrite(func(r *rewriter, op *ir.Op) error {
-		if op.Def.Name == "cond" {
+		if op.Is(ir.OpCond) {
 			if why := s.unflat(op); why != "" {
 				s.why(op, "the condition depends on data and %s", why)
 			}
 		}
-		if op.Def.Name != "cond" || s.stays[op] != "" {
+		if !op.Is(ir.OpCond) || s.stays[op] != "" {
 			r.keep(op)
 			return nil
 		}
@@ -222,7 +222,7 @@ func flattenBranches(s *State) error {
 			}
 		}
 		for i, v := range op.Results {
-			sel, err := s.makeOp(op, "select", arg{"cond", op.Arg("pred")}, arg{"a", sides[0][i]},
+			sel, err := s.makeOp(op, ir.OpSelect, arg{"cond", op.Arg("pred")}, arg{"a", sides[0][i]},
 				arg{"b", sides[1][i]})
 			if err != nil {
 				return err
@@ -307,7 +307,7 @@ func (s *State) keepNames(before []*ir.Value) error {
 			taken[v] = true
 			continue
 		}
-		op, err := s.makeOp(old.Def, "identity", arg{"x", v})
+		op, err := s.makeOp(old.Def, ir.OpIdentity, arg{"x", v})
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 // keep it.
 func legalise(s *State) error {
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		if op.Def.Name == "conv" {
+		if op.Is(ir.OpConv) {
 			v, err := s.foldStride(r, op)
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.makeOp(op, "transpose", arg{"x", v}, arg{"perm", i32(0, 1, 3, 2)})
+	t, err := s.makeOp(op, ir.OpTranspose, arg{"x", v}, arg{"perm", i32(0, 1, 3, 2)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}, w.Pos)
 	s.derive(w, wt)
 	s.cameFrom(wt, w)
-	conv, err := s.makeOp(op, "conv", arg{"x", v}, arg{"weight", wt}, arg{"bias", op.Arg("bias")},
+	conv, err := s.makeOp(op, ir.OpConv, arg{"x", v}, arg{"weight", wt}, arg{"bias", op.Arg("bias")},
 		arg{"strides", i32(1)}, arg{"dilations", i32(1)}, arg{"pad", i32(0, 0)},
 		arg{"pad_type", s.constant(ir.ConstString("valid"), op.Pos)}, arg{"groups", s.constant(ir.ConstInt(ir.Int32, 1),
 			op.Pos)})

@@ -10,7 +10,7 @@ import (
 
 // floatCast reports whether op converts between fp16 and fp32.
 func floatCast(op *ir.Op) bool {
-	if op.Def.Name != "cast" || len(op.Results) != 1 {
+	if !op.Is(ir.OpCast) || len(op.Results) != 1 {
 		return false
 	}
 	if !known(op.Arg("x")) || !known(op.Results[0]) {

@@ -25,7 +25,7 @@ func convertPrecision(s *State) error {
 		}
 		r.keep(n)
 		for i, old := range op.Results {
-			back, err := s.makeOp(op, "cast", arg{"x", n.Results[i]},
+			back, err := s.makeOp(op, ir.OpCast, arg{"x", n.Results[i]},
 				arg{"dtype", s.constant(ir.ConstString("fp32"), op.Pos)})
 			if err != nil {
 				return err
@@ -41,7 +41,7 @@ func convertPrecision(s *State) error {
 // halved returns op in fp16 when all its tensors are fp32 and the engine takes
 // the fp16 form; the casts it needs are kept already.
 func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
-	if op.Def.Name == "cast" || len(op.Blocks) > 0 {
+	if op.Is(ir.OpCast) || len(op.Blocks) > 0 {
 		return nil, false
 	}
 	for _, v := range op.Results {
@@ -110,7 +110,7 @@ func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Valu
 		s.cameFrom(made[v], v)
 		return made[v], nil
 	}
-	c, err := s.makeOp(op, "cast", arg{"x", v}, arg{"dtype", s.constant(ir.ConstString("fp16"), op.Pos)})
+	c, err := s.makeOp(op, ir.OpCast, arg{"x", v}, arg{"dtype", s.constant(ir.ConstString("fp16"), op.Pos)})
 	if err != nil {
 		return nil, err
 	}

@@ -49,12 +49,12 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		scale = ir.AppendElem(scale, t.DType, f)
 		bias = ir.AppendElem(bias, t.DType, b-float64(mean.Const.Float(i)*f))
 	}
-	mul, err := s.makeOp(op, "mul", arg{"x", x}, arg{"y", s.constant(&ir.Const{Type: t, Data: scale}, op.Pos)})
+	mul, err := s.makeOp(op, ir.OpMul, arg{"x", x}, arg{"y", s.constant(&ir.Const{Type: t, Data: scale}, op.Pos)})
 	if err != nil {
 		return nil, err
 	}
 	r.keep(mul)
-	add, err := s.makeOp(op, "add", arg{"x", mul.Results[0]}, arg{"y", s.constant(&ir.Const{Type: t, Data: bias},
+	add, err := s.makeOp(op, ir.OpAdd, arg{"x", mul.Results[0]}, arg{"y", s.constant(&ir.Const{Type: t, Data: bias},
 		op.Pos)})
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ type product struct {
 	out    func(op *ir.Op) (weightDim, resultDim int)
 }
 
-var products = map[string]product{
-	"conv":   {"weight", func(*ir.Op) (int, int) { return 0, 1 }},
-	"linear": {"weight", func(op *ir.Op) (int, int) { return 0, op.Results[0].Type.Rank() - 1 }},
+var products = map[*ir.Operation]product{
+	ir.OpConv:   {"weight", func(*ir.Op) (int, int) { return 0, 1 }},
+	ir.OpLinear: {"weight", func(op *ir.Op) (int, int) { return 0, op.Results[0].Type.Rank() - 1 }},
 }
 
 // foldScaleBias folds mul and add (and sub of a constant) by a constant an
@@ -102,23 +102,23 @@ func foldScaleBias(s *State) error {
 // foldInto rewrites the product before op in place and returns its result, or
 // nil.
 func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
-	switch op.Def.Name {
-	case "mul", "add", "sub":
+	switch op.Def.Operation {
+	case ir.OpMul, ir.OpAdd, ir.OpSub:
 	default:
 		return nil, nil
 	}
 	x, c := op.Arg("x"), op.Arg("y")
-	if x.IsConst() && op.Def.Name != "sub" {
+	if x.IsConst() && !op.Is(ir.OpSub) {
 		x, c = c, x
 	}
 	if !c.IsConst() || x.IsConst() || x.Def == nil || n[x] != 1 || !x.Type.Equal(op.Results[0].Type) || !known(x) {
 		return nil, nil
 	}
 	p := x.Def
-	if p.Def.Name == "matmul" && op.Def.Name != "mul" {
+	if p.Is(ir.OpMatMul) && !op.Is(ir.OpMul) {
 		s.asLinear(p, c)
 	}
-	row, ok := products[p.Def.Name]
+	row, ok := products[p.Def.Operation]
 	if !ok || !p.Arg(row.weight).IsConst() {
 		return nil, nil
 	}
@@ -142,8 +142,8 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	if outputs == 0 {
 		return nil, nil
 	}
-	switch op.Def.Name {
-	case "mul":
+	switch op.Def.Operation {
+	case ir.OpMul:
 		per := w.Type.Elems() / outputs
 		data := make([]byte, 0, len(w.Const.Data))
 		for i := range outputs {
@@ -159,11 +159,11 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		if p.Arg("bias") == nil {
 			return s.foldedOnto(p, op), nil
 		}
-	case "add":
+	case ir.OpAdd:
 		for i := range bias {
 			bias[i] += each(int64(i))
 		}
-	case "sub":
+	case ir.OpSub:
 		for i := range bias {
 			bias[i] -= each(int64(i))
 		}
@@ -198,7 +198,7 @@ func (s *State) asLinear(p *ir.Op, c *ir.Value) {
 		w = s.constant(transposed(y.Const), y.Pos)
 		s.cameFrom(w, y)
 	}
-	l, err := s.makeOp(p, "linear", arg{"x", x}, arg{"weight", w})
+	l, err := s.makeOp(p, ir.OpLinear, arg{"x", x}, arg{"weight", w})
 	if err != nil || !l.Results[0].Type.Equal(out) {
 		return
 	}

@@ -72,11 +72,8 @@ type arg struct {
 }
 
 // makeOp returns a new operation in the place of like, with results inferred.
-func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
-	def := ir.Lookup(name, s.Func.Opset)
-	if def == nil {
-		return nil, fmt.Errorf("no operation %q", name)
-	}
+func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error) {
+	def := ir.Lookup(o.Name, s.Func.Opset)
 	op := &ir.Op{
 		Def:    def,
 		Name:   like.Name,
@@ -87,7 +84,7 @@ func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
 	for _, a := range args {
 		i := def.ParamIndex(a.name)
 		if i < 0 {
-			return nil, fmt.Errorf("%s has no parameter %q", name, a.name)
+			return nil, fmt.Errorf("%s has no parameter %q", o.Name, a.name)
 		}
 		if a.v != nil {
 			op.Args[i] = []*ir.Value{a.v}
@@ -95,10 +92,10 @@ func (s *State) makeOp(like *ir.Op, name string, args ...arg) (*ir.Op, error) {
 	}
 	types, err := ir.InferOp(op)
 	if err != nil {
-		return nil, fmt.Errorf("%s made of %s %q: %w", name, like.Def.Name, like.Name, err)
+		return nil, fmt.Errorf("%s made of %s %q: %w", o.Name, like.Def.Name, like.Name, err)
 	}
 	for _, t := range types {
-		op.Results = append(op.Results, &ir.Value{Name: s.name(name), Type: t, Def: op, Pos: like.Pos})
+		op.Results = append(op.Results, &ir.Value{Name: s.name(o.Name), Type: t, Def: op, Pos: like.Pos})
 	}
 	return op, nil
 }

@@ -12,27 +12,29 @@ type Settled struct {
 
 // SettledOps has a row for each operation that no lowering rule needs to know,
 // at least for some arguments.
-var SettledOps = func() map[string]Settled {
-	m := map[string]Settled{
-		"identity": {"normalise", ir.Unplaced, "dropped: its operand stands for it"},
-		"batch_norm": {"normalise", ir.Engine,
+var SettledOps = func() map[*ir.Operation]Settled {
+	m := map[*ir.Operation]Settled{
+		ir.OpIdentity: {"normalise", ir.Unplaced, "dropped: its operand stands for it"},
+		ir.OpBatchNorm: {"normalise", ir.Engine,
 			"becomes a factor and an addend by the channel, which fold into the product before them"},
-		"pow": {"normalise", ir.Engine,
+		ir.OpPow: {"normalise", ir.Engine,
 			"the powers 1, 2, 0.5 and -0.5 become nothing, a product, sqrt and rsqrt; others are not lowered"},
-		"read_state": {"lower-states", ir.Unplaced, "becomes the value of the state at that place"},
-		"write_state": {"lower-states", ir.Unplaced,
+		ir.OpReadState: {"lower-states", ir.Unplaced, "becomes the value of the state at that place"},
+		ir.OpWriteState: {"lower-states", ir.Unplaced,
 			"becomes a result that the state's buffer takes after the call"},
-		"coreml_update_state": {"lower-states", ir.Unplaced,
+		ir.OpCoreMLUpdateState: {"lower-states", ir.Unplaced,
 			"becomes its operand, which the state's buffer takes after the call"},
-		"while_loop": {"fold-constants", ir.Unplaced,
+		ir.OpWhileLoop: {"fold-constants", ir.Unplaced,
 			"unrolls where constants decide its trips; other loops are not lowered"},
-		"cond": {"flatten-branches", ir.Unplaced,
+		ir.OpCond: {"flatten-branches", ir.Unplaced,
 			"a constant takes its branch; cheap branches are both computed and selected from; others are not lowered"},
-		"cast": {"place", ir.Transfer,
+		ir.OpCast: {"place", ir.Transfer,
 			"between fp16 and fp32 beside the engine, part of the transfer; other conversions are not lowered"},
 	}
-	for name := range forms {
-		m[name] = Settled{"fold-constants", ir.Unplaced, "becomes a dense constant"}
+	for _, o := range ir.Operations {
+		if o.Class == ir.Compressed {
+			m[o] = Settled{"fold-constants", ir.Unplaced, "becomes a dense constant"}
+		}
 	}
 	return m
 }()

@@ -54,7 +54,7 @@ func resolveShapes(s *State) error {
 // conditions in it, from the operands' types as they are now.
 func (s *State) inferBlock(b *ir.Block, set func(v *ir.Value, t ir.Type)) error {
 	for _, op := range b.Ops {
-		if op.Def.Name == "cond" {
+		if op.Is(ir.OpCond) {
 			for _, inner := range op.Blocks {
 				if err := s.inferBlock(inner, set); err != nil {
 					return err

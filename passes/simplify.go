@@ -102,15 +102,15 @@ func known(v *ir.Value) bool { return v.Type.Kind == ir.Tensor && v.Type.Static(
 
 // patterns are the rewritings of normalise, by operation. Each returns what the
 // operation's only result becomes, or nil to leave it.
-var patterns = map[string]func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error){
-	"identity":    func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg("x"), nil },
-	"cast":        sameCast,
-	"reshape":     mergeReshape,
-	"expand_dims": mergeReshape,
-	"squeeze":     mergeReshape,
-	"pow":         constantPower,
-	"batch_norm":  splitBatchNorm,
-	"transpose":   mergeTranspose,
+var patterns = map[*ir.Operation]func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error){
+	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg("x"), nil },
+	ir.OpCast:       sameCast,
+	ir.OpReshape:    mergeReshape,
+	ir.OpExpandDims: mergeReshape,
+	ir.OpSqueeze:    mergeReshape,
+	ir.OpPow:        constantPower,
+	ir.OpBatchNorm:  splitBatchNorm,
+	ir.OpTranspose:  mergeTranspose,
 }
 
 func normalise(s *State) error {
@@ -119,7 +119,7 @@ func normalise(s *State) error {
 		outs[v] = true
 	}
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		p := patterns[op.Def.Name]
+		p := patterns[op.Def.Operation]
 		if p == nil || len(op.Results) != 1 {
 			r.keep(op)
 			return nil
@@ -156,8 +156,8 @@ func isReshape(op *ir.Op) bool {
 	if op == nil {
 		return false
 	}
-	switch op.Def.Name {
-	case "reshape", "expand_dims", "squeeze":
+	switch op.Def.Operation {
+	case ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze:
 		return true
 	}
 	return false
@@ -189,7 +189,7 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 
 // reshape emits a reshape of x.
 func (s *State) reshape(r *rewriter, like *ir.Op, x *ir.Value, shape []int64) (*ir.Value, error) {
-	n, err := s.makeOp(like, "reshape", arg{"x", x}, arg{"shape", s.constant(ir.ConstInts(ir.Int32, shape...),
+	n, err := s.makeOp(like, ir.OpReshape, arg{"x", x}, arg{"shape", s.constant(ir.ConstInts(ir.Int32, shape...),
 		like.Pos)})
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if sort.IntsAreSorted(perm) {
 		return x, nil
 	}
-	if x.Def == nil || x.Def.Def.Name != "transpose" {
+	if x.Def == nil || !x.Def.Is(ir.OpTranspose) {
 		return nil, nil
 	}
 	inner, err := ir.Perm(x.Def)
@@ -225,7 +225,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return x.Def.Arg("x"), nil
 	}
 	s.absorb(x)
-	n, err := s.makeOp(op, "transpose", arg{"x", x.Def.Arg("x")},
+	n, err := s.makeOp(op, ir.OpTranspose, arg{"x", x.Def.Arg("x")},
 		arg{"perm", s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
 	if err != nil {
 		return nil, err
@@ -247,11 +247,12 @@ func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	case 1:
 		return x, nil
 	case 2:
-		n, err = s.makeOp(op, "mul", arg{"x", x}, arg{"y", x})
+		n, err = s.makeOp(op, ir.OpMul, arg{"x", x}, arg{"y", x})
 	case 0.5:
-		n, err = s.makeOp(op, "sqrt", arg{"x", x})
+		n, err = s.makeOp(op, ir.OpSqrt, arg{"x", x})
 	case -0.5:
-		n, err = s.makeOp(op, "rsqrt", arg{"x", x}, arg{"epsilon", s.constant(ir.ConstFloat(x.Type.DType, 0), op.Pos)})
+		n, err = s.makeOp(op, ir.OpRsqrt, arg{"x", x}, arg{"epsilon", s.constant(ir.ConstFloat(x.Type.DType, 0),
+			op.Pos)})
 	default:
 		return nil, nil
 	}

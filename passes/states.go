@@ -75,21 +75,6 @@ func (l *stateLowering) get(v *ir.Value) *ir.Value {
 	return v
 }
 
-// stateAccess says, by operation, which parameter names the state, which the
-// value written, if any.
-var stateAccess = map[string]struct{ state, value string }{
-	"read_state":          {state: "input"},
-	"write_state":         {state: "input", value: "data"},
-	"coreml_update_state": {state: "state", value: "value"},
-}
-
-// StateAccess returns the names of the parameters by which an operation reads or writes
-// a state: the state's own and that of the value it writes, "" for one that reads.
-func StateAccess(op string) (state, value string, ok bool) {
-	a, ok := stateAccess[op]
-	return a.state, a.value, ok
-}
-
 // block lowers the operations of a block; now holds the value of each state and
 // is brought up to what the block leaves.
 func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
@@ -100,13 +85,13 @@ func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
 				a[i] = l.get(v)
 			}
 		}
-		if acc, ok := stateAccess[op.Def.Name]; ok {
-			st := op.Arg(acc.state)
+		if state, value := op.Def.StateParams(); state != "" {
+			st := op.Arg(state)
 			if now[st] == nil {
 				return fmt.Errorf("%s: the state must be a parameter of the function", l.s.label(op))
 			}
-			if acc.value != "" {
-				now[st] = op.Arg(acc.value)
+			if value != "" {
+				now[st] = op.Arg(value)
 			}
 			l.accesses[st] = append(l.accesses[st], op.Origin)
 			for _, v := range op.Results {
@@ -116,10 +101,10 @@ func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
 			continue
 		}
 		var err error
-		switch op.Def.Name {
-		case "cond":
+		switch op.Def.Operation {
+		case ir.OpCond:
 			err = l.branches(op, now)
-		case "while_loop":
+		case ir.OpWhileLoop:
 			err = l.loop(op, now)
 		default:
 			for _, inner := range op.Blocks {
@@ -146,8 +131,8 @@ func (l *stateLowering) written(b *ir.Block) map[*ir.Value]bool {
 	var walk func(b *ir.Block)
 	walk = func(b *ir.Block) {
 		for _, op := range b.Ops {
-			if acc := stateAccess[op.Def.Name]; acc.value != "" {
-				w[op.Arg(acc.state)] = true
+			if state, value := op.Def.StateParams(); value != "" {
+				w[op.Arg(state)] = true
 			}
 			for _, inner := range op.Blocks {
 				walk(inner)

@@ -152,12 +152,12 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 	if o.Gate != ir.Never {
 		p.Native = string(o.Gate)
 	}
-	if s, ok := passes.SettledOps[o.Name]; ok {
+	if s, ok := passes.SettledOps[o]; ok {
 		p.Unit, p.Rule, p.How = s.Unit.String(), s.Pass, s.Doc
 		if s.Unit == ir.Unplaced {
 			p.Unit = compiled
 		}
-		if _, _, ok := passes.StateAccess(o.Name); ok && t.StateMultiple > 0 {
+		if o.Class == ir.StateAccess && t.StateMultiple > 0 {
 			p.Limits = []string{fmt.Sprintf("states whose last dimension is a multiple of %d", t.StateMultiple)}
 		}
 		return p

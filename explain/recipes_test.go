@@ -41,11 +41,11 @@ func options() Options {
 // list is the text of n numbers, n even.
 func list(n int) string { return "[" + strings.Repeat("0.25, -0.5, ", n/2-1) + "0.25, -0.5]" }
 
-// cases has models that a row of Rewriters is offered for, beside those of
+// cases has models that a row of Recipes is offered for, beside those of
 // testdata.
 var cases = []struct {
-	rewriter, params string
-	body             []string
+	recipe, params string
+	body           []string
 }{
 	{"fix-shape", "tensor<fp16, [1, ?, 8]> x", []string{"tensor<fp16, [1, ?, 8]> y = relu(x = x)",
 		"tensor<fp16, [1, ?, 8]> z = tanh(x = y)"}},
@@ -148,24 +148,24 @@ var cases = []struct {
 }
 
 // TestRewriters offers each row of the table for a small model.
-func TestRewriters(t *testing.T) {
+func TestRecipes(t *testing.T) {
 	offered := map[string]bool{"split-channels": true, "one-hot": true, "pad-states": true} // by TestComplaints
 	for _, c := range cases {
-		t.Run(c.rewriter, func(t *testing.T) {
+		t.Run(c.recipe, func(t *testing.T) {
 			a, err := Explain(context.Background(), model(t, c.params, c.body...), Place{Name: "y"}, options())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(a.Rewrites) == 0 || a.Rewrites[0].Name != c.rewriter {
+			if len(a.Rewrites) == 0 || a.Rewrites[0].Name != c.recipe {
 				t.Fatalf("refused for %+v, offered %+v, tried %+v", a.Refused(), a.Rewrites, a.Tried)
 			}
 			if len(a.Rewrites[0].Diff) == 0 || len(a.Rewrites[0].Engine) == 0 || len(a.Rewrites[0].Outputs) == 0 {
 				t.Errorf("%+v", a.Rewrites[0])
 			}
-			offered[c.rewriter] = true
+			offered[c.recipe] = true
 		})
 	}
-	for _, r := range Rewriters {
+	for _, r := range Recipes {
 		if !offered[r.Name] {
 			t.Errorf("no model is offered %s", r.Name)
 		}
@@ -174,15 +174,13 @@ func TestRewriters(t *testing.T) {
 				t.Errorf("%s is for rule %q, which there is not", r.Name, id)
 			}
 		}
-		for _, op := range append(r.Ops, r.Host...) {
-			if len(ir.Forms(op)) == 0 {
-				t.Errorf("%s names operation %q, which there is not", r.Name, op)
-			}
+		if r.Doc == "" && (len(r.Ops) == 0 || r.Writes(r.Ops[0]) == "") {
+			t.Errorf("%s does not say what it writes", r.Name)
 		}
 	}
 }
 
-// TestJudge tries rewriters that are wrong, each in its own way.
+// TestJudge tries recipes that are wrong, each in its own way.
 func TestJudge(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 4, 16]> x",
 		"tensor<fp16, [1, 4, 16]> y = cumsum(axis = int32(2), exclusive = bool(false), reverse = bool(false), x = x)",
@@ -196,23 +194,23 @@ func TestJudge(t *testing.T) {
 		apply      func(e *edit)
 	}{
 		{"other values", "from the original", func(e *edit) {
-			e.become(e.do("mul", arg{"x", e.op.Arg("x")}, arg{"y", e.num(ir.FP16, 1.5)}))
+			e.become(e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.num(ir.FP16, 1.5)}))
 		}},
 		{"on the CPU", "runs on the CPU: no rule lowers cumsum", func(e *edit) { e.become(e.again()) }},
 		{"another shape", "the replacement gives", func(e *edit) { e.become(e.slice(e.op.Arg("x"), 2, 0, 8)) }},
-		{"no such operation", "takes no", func(e *edit) { e.become(e.do("relu", arg{"y", e.op.Arg("x")})) }},
+		{"no such operation", "takes no", func(e *edit) { e.become(e.do(ir.OpRelu, arg{"y", e.op.Arg("x")})) }},
 		{"moves only", "nothing of the replacement runs on the engine", func(e *edit) {
 			e.become(e.reshape(e.reshape(e.op.Arg("x"), 4, 16), 1, 4, 16))
 		}},
 		{"wrong arguments", "reshape", func(e *edit) { e.become(e.reshape(e.op.Arg("x"), 5, 16)) }},
 		{"a name twice", "not valid", func(e *edit) {
-			v := e.do("relu", arg{"x", e.op.Arg("x")})
+			v := e.do(ir.OpRelu, arg{"x", e.op.Arg("x")})
 			v.Name = "x"
-			e.become(e.do("tanh", arg{"x", v}))
+			e.become(e.do(ir.OpTanh, arg{"x", v}))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &Rewriter{Name: "wrong", apply: c.apply}
+			r := &Recipe{Name: "wrong", apply: c.apply}
 			w, err := r.try(context.Background(), p, s, options())
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%+v, %v; wanted %q", w, err, c.want)

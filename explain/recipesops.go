@@ -40,7 +40,7 @@ func (e *edit) total(vs []*ir.Value) *ir.Value {
 	}
 	sum := vs[0]
 	for _, v := range vs[1:] {
-		sum = e.do("add", arg{"x", sum}, arg{"y", v})
+		sum = e.do(ir.OpAdd, arg{"x", sum}, arg{"y", v})
 	}
 	return sum
 }
@@ -59,7 +59,7 @@ func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
 	if !some {
 		return x
 	}
-	return e.do("pad", arg{"x", x}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
+	return e.do(ir.OpPad, arg{"x", x}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
 		arg{"constant_val", e.num(x.Type.DType, 0)})
 }
 
@@ -205,7 +205,7 @@ func (e *edit) joined(vs []*ir.Value, axis int) *ir.Value {
 	for _, v := range vs {
 		args = append(args, arg{"values", v})
 	}
-	return e.do("concat", args...)
+	return e.do(ir.OpConcat, args...)
 }
 
 // oneHot multiplies one-hot indices with a constant table of rows.
@@ -225,9 +225,9 @@ func oneHot(e *edit) {
 		return
 	}
 	if idx.Type.DType != ir.Int32 {
-		idx = e.do("cast", arg{"x", idx}, arg{"dtype", e.str("int32")})
+		idx = e.do(ir.OpCast, arg{"x", idx}, arg{"dtype", e.str("int32")})
 	}
-	hot := e.do("one_hot", arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])},
+	hot := e.do(ir.OpOneHot, arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])},
 		arg{"axis", e.int(-1)},
 		arg{"on_value", e.num(ir.FP16, 1)}, arg{"off_value", e.num(ir.FP16, 0)})
 	e.note = "holds for indices from 0 to the number of rows less one"
@@ -242,7 +242,8 @@ func (e *edit) product(x *ir.Value, shape []int64, y *ir.Value) {
 	if x.Type.Rank() != 2 || !slices.Equal(x.Type.Shape, shape) {
 		x = e.reshape(x, shape...)
 	}
-	z := e.do("matmul", arg{"x", x}, arg{"y", y}, arg{"transpose_x", e.bool(false)}, arg{"transpose_y", e.bool(false)})
+	z := e.do(ir.OpMatMul, arg{"x", x}, arg{"y", y}, arg{"transpose_x", e.bool(false)},
+		arg{"transpose_y", e.bool(false)})
 	if want := e.op.Results[0].Type.Shape; z != nil && !slices.Equal(z.Type.Shape, want) {
 		z = e.reshape(z, want...)
 	}
@@ -363,46 +364,46 @@ func twoSides(e *edit) {
 		shape = append(shape, 1)
 	}
 	t := x.Type.DType
-	pos := e.do("relu", arg{"x", x})
-	neg := e.do("relu", arg{"x", e.do("mul", arg{"x", x}, arg{"y", e.num(t, -1)})})
-	scaled := e.do("mul", arg{"x", neg},
+	pos := e.do(ir.OpRelu, arg{"x", x})
+	neg := e.do(ir.OpRelu, arg{"x", e.do(ir.OpMul, arg{"x", x}, arg{"y", e.num(t, -1)})})
+	scaled := e.do(ir.OpMul, arg{"x", neg},
 		arg{"y", e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
-	e.become(e.do("sub", arg{"x", pos}, arg{"y", scaled}))
+	e.become(e.do(ir.OpSub, arg{"x", pos}, arg{"y", scaled}))
 }
 
 // negatedMaximum takes the least as the greatest of the negated.
 func negatedMaximum(e *edit) {
 	t := e.op.Arg("x").Type.DType
-	y := e.reduce("reduce_max", e.do("mul", arg{"x", e.op.Arg("x")}, arg{"y", e.num(t, -1)}))
-	e.become(e.do("mul", arg{"x", y}, arg{"y", e.num(t, -1)}))
+	y := e.reduce(ir.OpReduceMax, e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.num(t, -1)}))
+	e.become(e.do(ir.OpMul, arg{"x", y}, arg{"y", e.num(t, -1)}))
 }
 
 // reduce writes another reduction over the statement's axes.
-func (e *edit) reduce(name string, x *ir.Value) *ir.Value {
-	return e.do(name, arg{"x", x}, arg{"axes", e.op.Arg("axes")}, arg{"keep_dims", e.op.Arg("keep_dims")})
+func (e *edit) reduce(o *ir.Operation, x *ir.Value) *ir.Value {
+	return e.do(o, arg{"x", x}, arg{"axes", e.op.Arg("axes")}, arg{"keep_dims", e.op.Arg("keep_dims")})
 }
 
 // normByParts spells the norms out.
 func normByParts(e *edit) {
 	x := e.op.Arg("x")
-	switch e.op.Def.Name {
-	case "reduce_l1_norm":
-		e.become(e.reduce("reduce_sum", e.do("abs", arg{"x", x})))
-	case "reduce_l2_norm":
-		e.become(e.do("sqrt", arg{"x", e.reduce("reduce_sum_square", x)}))
+	switch e.op.Def.Operation {
+	case ir.OpReduceL1Norm:
+		e.become(e.reduce(ir.OpReduceSum, e.do(ir.OpAbs, arg{"x", x})))
+	case ir.OpReduceL2Norm:
+		e.become(e.do(ir.OpSqrt, arg{"x", e.reduce(ir.OpReduceSumSquare, x)}))
 	default:
-		e.become(e.do("log", arg{"x", e.reduce("reduce_sum", x)}))
+		e.become(e.do(ir.OpLog, arg{"x", e.reduce(ir.OpReduceSum, x)}))
 	}
 }
 
 func scaleAndShift(e *edit) {
-	y := e.do("mul", arg{"x", e.op.Arg("x")}, arg{"y", e.op.Arg("alpha")})
-	e.become(e.do("add", arg{"x", y}, arg{"y", e.op.Arg("beta")}))
+	y := e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.op.Arg("alpha")})
+	e.become(e.do(ir.OpAdd, arg{"x", y}, arg{"y", e.op.Arg("beta")}))
 }
 
 func leakyMinimum(e *edit) {
-	y := e.do("leaky_relu", arg{"x", e.op.Arg("x")}, arg{"alpha", e.op.Arg("alpha")})
-	e.become(e.do("minimum", arg{"x", y}, arg{"y", e.op.Arg("beta")}))
+	y := e.do(ir.OpLeakyRelu, arg{"x", e.op.Arg("x")}, arg{"alpha", e.op.Arg("alpha")})
+	e.become(e.do(ir.OpMinimum, arg{"x", y}, arg{"y", e.op.Arg("beta")}))
 }
 
 // bandMask keeps the band of the last two dimensions.
@@ -416,7 +417,7 @@ func bandMask(e *edit) {
 	}
 	n := x.Type.Shape[x.Type.Rank()-2:]
 	e.note = finite
-	e.become(e.do("mul", arg{"x", x}, arg{"y", e.matrix("mask", x.Type.DType, n[0], n[1], func(r, c int64) float64 {
+	e.become(e.do(ir.OpMul, arg{"x", x}, arg{"y", e.matrix("mask", x.Type.DType, n[0], n[1], func(r, c int64) float64 {
 		return oneIf((lower < 0 || r-c <= lower) && (upper < 0 || c-r <= upper))
 	})}))
 }

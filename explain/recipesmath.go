@@ -23,13 +23,13 @@ func maskedSum(e *edit) {
 			}
 		}
 	}
-	m := e.do("cast", arg{"x", cond}, arg{"dtype", e.str(t.String())})
+	m := e.do(ir.OpCast, arg{"x", cond}, arg{"dtype", e.str(t.String())})
 	var sum []*ir.Value
 	if a := e.op.Arg("a"); !zero(a) {
-		sum = append(sum, e.do("mul", arg{"x", a}, arg{"y", m}))
+		sum = append(sum, e.do(ir.OpMul, arg{"x", a}, arg{"y", m}))
 	}
 	if b := e.op.Arg("b"); !zero(b) {
-		sum = append(sum, e.do("mul", arg{"x", b}, arg{"y", e.do("sub", arg{"x", e.num(t, 1)}, arg{"y", m})}))
+		sum = append(sum, e.do(ir.OpMul, arg{"x", b}, arg{"y", e.do(ir.OpSub, arg{"x", e.num(t, 1)}, arg{"y", m})}))
 	}
 	if len(sum) == 0 {
 		e.not()
@@ -55,13 +55,14 @@ func attentionByParts(e *edit) {
 		return
 	}
 	width := q.Type.Shape[q.Type.Rank()-1]
-	s := e.do("matmul", arg{"x", q}, arg{"y", k}, arg{"transpose_x", e.bool(false)}, arg{"transpose_y", e.bool(true)})
-	s = e.do("mul", arg{"x", s}, arg{"y", e.num(q.Type.DType, 1/math.Sqrt(float64(width)))})
+	s := e.do(ir.OpMatMul, arg{"x", q}, arg{"y", k}, arg{"transpose_x", e.bool(false)},
+		arg{"transpose_y", e.bool(true)})
+	s = e.do(ir.OpMul, arg{"x", s}, arg{"y", e.num(q.Type.DType, 1/math.Sqrt(float64(width)))})
 	if mask != nil {
-		s = e.do("add", arg{"x", s}, arg{"y", mask})
+		s = e.do(ir.OpAdd, arg{"x", s}, arg{"y", mask})
 	}
-	s = e.do("softmax", arg{"x", s}, arg{"axis", e.int(-1)})
-	e.become(e.do("matmul", arg{"x", s}, arg{"y", v}, arg{"transpose_x", e.bool(false)},
+	s = e.do(ir.OpSoftmax, arg{"x", s}, arg{"axis", e.int(-1)})
+	e.become(e.do(ir.OpMatMul, arg{"x", s}, arg{"y", v}, arg{"transpose_x", e.bool(false)},
 		arg{"transpose_y", e.bool(false)}))
 }
 
@@ -69,10 +70,11 @@ func attentionByParts(e *edit) {
 func shiftedLogSum(e *edit) {
 	x := e.op.Arg("x")
 	keep := arg{"keep_dims", e.bool(true)}
-	most := e.do("reduce_max", arg{"x", x}, arg{"axes", e.op.Arg("axes")}, keep)
-	p := e.do("exp", arg{"x", e.do("sub", arg{"x", x}, arg{"y", most})})
-	y := e.do("add", arg{"x", e.do("log", arg{"x", e.do("reduce_sum", arg{"x", p}, arg{"axes", e.op.Arg("axes")},
-		keep)})}, arg{"y", most})
+	most := e.do(ir.OpReduceMax, arg{"x", x}, arg{"axes", e.op.Arg("axes")}, keep)
+	p := e.do(ir.OpExp, arg{"x", e.do(ir.OpSub, arg{"x", x}, arg{"y", most})})
+	y := e.do(ir.OpAdd, arg{"x", e.do(ir.OpLog,
+		arg{"x", e.do(ir.OpReduceSum, arg{"x", p}, arg{"axes", e.op.Arg("axes")},
+			keep)})}, arg{"y", most})
 	if want := e.op.Results[0].Type; y != nil && want.Static() && y.Type.Rank() != want.Rank() {
 		y = e.reshape(y, want.Shape...)
 	}
@@ -83,7 +85,7 @@ func shiftedLogSum(e *edit) {
 func quotient(e *edit) {
 	x, t := e.op.Arg("x"), e.op.Results[0].Type.DType
 	if eps := e.op.Arg("epsilon"); eps != nil && !zero(eps) {
-		x = e.do("add", arg{"x", x}, arg{"y", eps})
+		x = e.do(ir.OpAdd, arg{"x", x}, arg{"y", eps})
 	}
-	e.become(e.do("real_div", arg{"x", e.num(t, 1)}, arg{"y", x}))
+	e.become(e.do(ir.OpRealDiv, arg{"x", e.num(t, 1)}, arg{"y", x}))
 }

@@ -1,93 +1,84 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A Rewriter is one way to write a statement that the engine refuses so that it
+// A Recipe is one way to write a statement that the engine refuses so that it
 // takes it.
-type Rewriter struct {
+type Recipe struct {
 	Name  string
 	Rules []string // IDs of target.Rules that it answers
-	Ops   []string // operations that it is for, nil for any
-	Doc   string   // what it writes
-	Host  []string // operations of the replacement that may run on the CPU
-	// Moves marks rewriters of what only moves data: all of the replacement must run
+	// Ops and Class are the operations that it is for; any where neither is set.
+	Ops   ops
+	Class ir.Class
+	Doc   string // what it writes, "" for what the sheet says to use instead
+	Host  ops    // operations of the replacement that may run on the CPU
+	// Moves marks recipes for what only moves data: all of the replacement must run
 	// on the engine then.
 	Moves bool
 	apply func(e *edit)
 }
 
+type ops = []*ir.Operation
+
 // withoutCode are the rules of an operation that is refused whatever its arguments.
 var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
 
-// Rewriters is the table of rewriters. Those for a rule are tried in this order.
-var Rewriters = []Rewriter{
+// Recipes is the table. Those for a rule are tried in this order.
+var Recipes = []Recipe{
 	{Name: "fix-shape", Rules: []string{target.RuleDynamic},
-		Doc: "unknown dimensions of the function's inputs become fixed", Moves: false, apply: fixShape},
+		Doc: "unknown dimensions of the function's inputs become fixed", apply: fixShape},
 	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Doc: "operands are cast to fp16, the result back",
-		Moves: false, apply: inHalf},
+		apply: inHalf},
 	{Name: "pad-states", Rules: []string{target.RuleState},
 		Doc: "the function's states become as wide as the next multiple: what is written is padded, what is read " +
-			"is sliced", Moves: false, apply: padStates},
-	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Ops: pointwise,
-		Doc: "the wide dimension is folded into two, the result unfolded", Moves: false, apply: foldRows},
-	{Name: "merge-dimensions", Rules: []string{target.RuleRank}, Ops: append([]string{"transpose"}, pointwise...),
-		Doc: "dimensions that stay adjacent are merged, those of 1 are dropped", Moves: false, apply: mergeDimensions},
-	{Name: "split-kernel", Rules: []string{target.RuleKernel}, Ops: []string{"conv"},
-		Doc: "parts of the kernel on shifted slices, added", Moves: false, apply: splitKernel},
-	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: []string{"conv"},
-		Doc: "parts of the input channels, convolved and added", Moves: false, apply: splitChannels},
-	{Name: "select-rows", Rules: withoutCode, Ops: []string{"gather"},
+			"is sliced", apply: padStates},
+	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Class: ir.Pointwise,
+		Doc: "the wide dimension is folded into two, the result unfolded", apply: foldRows},
+	{Name: "merge-dimensions", Rules: []string{target.RuleRank}, Class: ir.Pointwise,
+		Ops: ops{ir.OpTranspose},
+		Doc: "dimensions that stay adjacent are merged, those of 1 are dropped", apply: mergeDimensions},
+	{Name: "split-kernel", Rules: []string{target.RuleKernel}, Ops: ops{ir.OpConv},
+		Doc: "parts of the kernel on shifted slices, added", apply: splitKernel},
+	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: ops{ir.OpConv},
+		Doc: "parts of the input channels, convolved and added", apply: splitChannels},
+	{Name: "select-rows", Rules: withoutCode, Ops: ops{ir.OpGather},
 		Doc: "rows at constant indices are sliced and joined", Moves: true, apply: selectRows},
-	{Name: "one-hot", Rules: withoutCode, Ops: []string{"gather"}, Doc: "a matmul of one-hot indices with the table",
-		Host: []string{"one_hot"}, Moves: false, apply: oneHot},
-	{Name: "triangle", Rules: withoutCode, Ops: []string{"cumsum"}, Doc: "a matmul with a constant triangle of ones",
-		Moves: false, apply: triangle},
-	{Name: "permutation", Rules: withoutCode, Ops: []string{"reverse"}, Doc: "a matmul with a constant permutation",
-		Moves: false, apply: permutation},
-	{Name: "edges", Rules: []string{target.RulePadMode}, Ops: []string{"pad"},
-		Doc: "a matmul with a constant matrix that repeats the elements at the edges", Moves: false, apply: edges},
-	{Name: "two-sides", Rules: withoutCode, Ops: []string{"prelu"}, Doc: "relu(x) - alpha * relu(-x)", Moves: false,
-		apply: twoSides},
-	{Name: "negated-maximum", Rules: withoutCode, Ops: []string{"reduce_min"}, Doc: "-reduce_max(-x)", Moves: false,
-		apply: negatedMaximum},
-	{Name: "norm-by-parts", Rules: withoutCode, Ops: []string{"reduce_l1_norm", "reduce_l2_norm", "reduce_log_sum"},
-		Doc: "abs before, or sqrt or log after, a sum", Moves: false, apply: normByParts},
-	{Name: "scale-and-shift", Rules: withoutCode, Ops: []string{"linear_activation"}, Doc: "mul and add", Moves: false,
-		apply: scaleAndShift},
-	{Name: "leaky-and-minimum", Rules: withoutCode, Ops: []string{"clamped_relu"}, Doc: "leaky_relu, then minimum",
-		Moves: false, apply: leakyMinimum},
-	{Name: "mask", Rules: withoutCode, Ops: []string{"band_part"}, Doc: "mul with a constant mask of 0 and 1",
-		Moves: false, apply: bandMask},
-	{Name: "masked-sum", Rules: withoutCode, Ops: []string{"select"},
-		Doc: "a * mask + b * (1 - mask) with the condition as a mask of 0 and 1", Moves: false, apply: maskedSum},
-	{Name: "attention-by-parts", Rules: withoutCode, Ops: []string{"scaled_dot_product_attention"},
-		Doc: "matmul, mul by the scale, add the mask, softmax, matmul", Moves: false, apply: attentionByParts},
-	{Name: "shifted-log-sum", Rules: withoutCode, Ops: []string{"reduce_log_sum_exp"},
-		Doc: "log of the sum of exp(x - max), and the maximum added", Moves: false, apply: shiftedLogSum},
-	{Name: "quotient", Rules: withoutCode, Ops: []string{"inverse"}, Doc: "1 divided by the operand", Moves: false,
-		apply: quotient},
-	{Name: "copies", Rules: withoutCode, Ops: []string{"tile"}, Doc: "the copies joined, one axis at a time",
+	{Name: "one-hot", Rules: withoutCode, Ops: ops{ir.OpGather}, Doc: "a matmul of one-hot indices with the table",
+		Host: ops{ir.OpOneHot}, apply: oneHot},
+	{Name: "triangle", Rules: withoutCode, Ops: ops{ir.OpCumsum}, apply: triangle},
+	{Name: "permutation", Rules: withoutCode, Ops: ops{ir.OpReverse}, Doc: "a matmul with a constant permutation",
+		apply: permutation},
+	{Name: "edges", Rules: []string{target.RulePadMode}, Ops: ops{ir.OpPad},
+		Doc: "a matmul with a constant matrix that repeats the elements at the edges", apply: edges},
+	{Name: "two-sides", Rules: withoutCode, Ops: ops{ir.OpPrelu}, apply: twoSides},
+	{Name: "negated-maximum", Rules: withoutCode, Ops: ops{ir.OpReduceMin}, apply: negatedMaximum},
+	{Name: "norm-by-parts", Rules: withoutCode, Ops: ops{ir.OpReduceL1Norm, ir.OpReduceL2Norm, ir.OpReduceLogSum},
+		Doc: "abs before, or sqrt or log after, a sum", apply: normByParts},
+	{Name: "scale-and-shift", Rules: withoutCode, Ops: ops{ir.OpLinearActivation}, apply: scaleAndShift},
+	{Name: "leaky-and-minimum", Rules: withoutCode, Ops: ops{ir.OpClampedRelu}, apply: leakyMinimum},
+	{Name: "mask", Rules: withoutCode, Ops: ops{ir.OpBandPart}, apply: bandMask},
+	{Name: "masked-sum", Rules: withoutCode, Ops: ops{ir.OpSelect}, apply: maskedSum},
+	{Name: "attention-by-parts", Rules: withoutCode, Ops: ops{ir.OpScaledDotProductAttention}, apply: attentionByParts},
+	{Name: "shifted-log-sum", Rules: withoutCode, Ops: ops{ir.OpReduceLogSumExp}, apply: shiftedLogSum},
+	{Name: "quotient", Rules: withoutCode, Ops: ops{ir.OpInverse}, apply: quotient},
+	{Name: "copies", Rules: withoutCode, Ops: ops{ir.OpTile}, Doc: "the copies joined, one axis at a time",
 		Moves: true, apply: joinCopies},
 }
 
-// For reports whether a rewriter answers the refusal of an operation by a rule.
-func (r *Rewriter) For(rule, op string) bool {
-	return slices.Contains(r.Rules, rule) && (r.Ops == nil || slices.Contains(r.Ops, op))
+// For reports whether a recipe answers the refusal of an operation by a rule.
+func (r *Recipe) For(rule string, o *ir.Operation) bool {
+	return slices.Contains(r.Rules, rule) &&
+		(r.Ops == nil && r.Class == 0 || slices.Contains(r.Ops, o) || r.Class == o.Class)
 }
 
-// pointwise are operations whose elements depend on the elements at the same place
-// of their one live operand.
-var pointwise = []string{
-	"relu", "relu6", "clip", "sigmoid", "tanh", "gelu", "silu", "exp", "exp2", "sqrt", "rsqrt", "square", "abs", "erf",
-	"log",
-	"leaky_relu", "elu", "softplus", "softsign", "sigmoid_hard", "add", "sub", "mul", "real_div", "maximum", "minimum",
-	"identity",
-}
+// Writes says what a recipe writes for an operation.
+func (r *Recipe) Writes(o *ir.Operation) string { return cmp.Or(r.Doc, o.Instead) }
 
 // live returns the one live operand of an operation, and its parameter, when all
 // others are constants of one element.
@@ -144,7 +135,7 @@ func foldRows(e *edit) {
 
 // mergeDimensions leaves out dimensions of 1 and joins those that stay neighbours.
 func mergeDimensions(e *edit) {
-	if e.op.Def.Name == "transpose" {
+	if e.op.Is(ir.OpTranspose) {
 		mergeTranspose(e)
 		return
 	}
@@ -206,7 +197,7 @@ func mergeTranspose(e *edit) {
 		}
 		newPerm[g] = int64(at)
 	}
-	y := e.do("transpose", arg{"x", e.reshape(x, shape...)}, arg{"perm", e.ints(newPerm...)})
+	y := e.do(ir.OpTranspose, arg{"x", e.reshape(x, shape...)}, arg{"perm", e.ints(newPerm...)})
 	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
 }
 
@@ -230,7 +221,7 @@ func inHalf(e *edit) {
 			as = append(as, arg{p.Name, e.halfConst(p.Name, v.Type, c)})
 			return
 		}
-		as = append(as, arg{p.Name, e.do("cast", arg{"x", v}, arg{"dtype", e.str("fp16")})})
+		as = append(as, arg{p.Name, e.do(ir.OpCast, arg{"x", v}, arg{"dtype", e.str("fp16")})})
 	})
 	y := e.again(as...)
 	if y != nil && y.Type.DType != ir.FP16 {
@@ -238,7 +229,7 @@ func inHalf(e *edit) {
 		return
 	}
 	e.note = "computes in fp16; --precision=fp16 does so for the whole model"
-	e.become(e.do("cast", arg{"x", y}, arg{"dtype", e.str("fp32")}))
+	e.become(e.do(ir.OpCast, arg{"x", y}, arg{"dtype", e.str("fp32")}))
 }
 
 // halfConst is a constant in fp16, each element rounded once.
