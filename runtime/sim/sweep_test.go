@@ -10,12 +10,15 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/hazard"
+	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/ir"
@@ -41,15 +44,19 @@ type swept struct {
 
 // sweep compiles programs, runs each on the engine simulator and on the
 // interpreter, and compares: programs that round nowhere bit for bit, others
-// within the bounds of their operations. few is the number of programs without
-// -sweep.n.
-func sweep(t *testing.T, few int, program func(i int) *swept) {
+// within the bounds of their operations. The hazard checker must find nothing in
+// their containers. few is the number of programs without -sweep.n, all the number
+// that there are, 0 where they have no end.
+func sweep(t *testing.T, few, all int, program func(i int) *swept) {
 	if testing.Short() {
 		few /= 5
 	}
 	n := few
 	if *sweepN > 0 {
 		n = *sweepN
+	}
+	if all > 0 {
+		n = min(n, max(all-*sweepFirst, 0))
 	}
 	var engine, cpu, tasks, equal, next atomic.Int64
 	var mu sync.Mutex
@@ -137,6 +144,17 @@ func (p *swept) try() (*compiled, error) {
 	if err := c.compile(program, compile.Options{SplitKernel: p.seed%3 == 0, Workers: 1}); err != nil {
 		return c, fmt.Errorf("%w: %w", errRefused, err)
 	}
+	f, err := hwx.Read(c.hwx)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	r, err := hazard.Check(f)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if len(r.Hazards) > 0 {
+		return c, fmt.Errorf("%w: %d hazards, the first: %s", errRefused, len(r.Hazards), r.Hazards[0])
+	}
 	mode := []numerics.Mode{numerics.ANE, numerics.IEEE}[p.seed%2]
 	if p.Exact {
 		in := c.inputs(p.seed, func(r *rand.Rand) float64 { return float64(r.IntN(2*int(p.Top)+1)) - p.Top })
@@ -153,7 +171,7 @@ func mixed(i, n int) int { return i % n * math.MaxInt32 % n } // a prime
 // the next operation takes it for, whatever computes it and however it is laid out
 // next.
 func TestSweepMovedResultsAreRight(t *testing.T) {
-	sweep(t, 2000, func(i int) *swept {
+	sweep(t, 2000, 0, func(i int) *swept {
 		k := i/irgen.Triples*irgen.Triples + mixed(i, irgen.Triples)
 		return &swept{irgen.Chain(k), uint64(k)}
 	})
@@ -166,22 +184,36 @@ const (
 	maxTerms            = 8
 )
 
+// known holds the shapes of each number of elements.
+var known sync.Map
+
 // shapes returns the shapes of n elements, of up to maxRank dimensions.
 func shapes(n int64) [][]int64 {
+	if all, ok := known.Load(n); ok {
+		return all.([][]int64)
+	}
+	var divisors []int64
+	for d := int64(1); d <= n; d++ {
+		if n%d == 0 {
+			divisors = append(divisors, d)
+		}
+	}
 	var all [][]int64
 	var extend func(s []int64, n int64)
 	extend = func(s []int64, n int64) {
-		all = append(all, append(s[:len(s):len(s)], n))
+		s = s[:len(s):len(s)]
+		all = append(all, append(s, n))
 		if len(s) == maxRank-1 {
 			return
 		}
-		for d := int64(1); d <= n; d++ {
+		for _, d := range divisors {
 			if n%d == 0 {
-				extend(append(s[:len(s):len(s)], d), n/d)
+				extend(append(s, d), n/d)
 			}
 		}
 	}
 	extend(nil, n)
+	known.Store(n, all)
 	return all
 }
 
@@ -198,33 +230,43 @@ var productsBefore = sync.OnceValues(func() (before []int, all int) {
 func rowsOf(k int) int64    { return int64(k%maxRows + 1) }
 func columnsOf(k int) int64 { return int64(k/maxRows + 1) }
 
-// TestSweepReshapedProductsAreRight: the result of a product of up to 20 rows by 256 columns
-// is reshaped in any way to one to four dimensions. Large -sweep.n comprise all.
+// TestSweepReshapedProductsAreRight: the result of a product of up to 20 rows by
+// 256 columns is reshaped in any way to one to four dimensions. A program holds
+// several products that have nothing to do with each other; -sweep.n 400000
+// comprises all.
 func TestSweepReshapedProductsAreRight(t *testing.T) {
+	const perProgram = 8
 	before, all := productsBefore()
-	sweep(t, 2000, func(i int) *swept {
-		i = mixed(i, all)
-		k := sort.SearchInts(before, i+1) - 1
-		rows, columns := rowsOf(k), columnsOf(k)
-		shape := shapes(rows * columns)[i-before[k]]
-		const top = 8
-		terms := int64(1 + i%maxTerms)
+	sweep(t, 500, (all+perProgram-1)/perProgram, func(i int) *swept {
 		g := irbuild.New(uint64(i))
 		r := rand.New(rand.NewPCG(uint64(i), 4))
 		weight := func(int64) float64 { return float64(r.IntN(9) - 4) }
-		x := g.Input(rows, terms)
-		var y *ir.Value
-		switch i % 3 {
-		case 0:
-			y = g.Op("linear", "x", x, "weight", g.Filled(ir.FP16, weight, columns, terms))
-		case 1:
-			bias := g.Filled(ir.FP16, weight, columns)
-			y = g.Op("linear", "x", x, "weight", g.Filled(ir.FP16, weight, columns, terms), "bias", bias)
-		case 2:
-			y = g.Op("matmul", "x", x, "y", g.Filled(ir.FP16, weight, terms, columns))
+		var steps []string
+		for j := i * perProgram; j < min((i+1)*perProgram, all); j++ {
+			at := mixed(j, all)
+			k := sort.SearchInts(before, at+1) - 1
+			rows, columns := rowsOf(k), columnsOf(k)
+			terms := 1 + r.Int64N(maxTerms)
+			if i%2 == 0 {
+				terms = min(terms, max(256/columns, 1)) // no weight file
+			}
+			x := g.Input(rows, terms)
+			var y *ir.Value
+			switch r.IntN(3) {
+			case 0:
+				y = g.Op("linear", "x", x, "weight", g.Filled(ir.FP16, weight, columns, terms))
+			case 1:
+				bias := g.Filled(ir.FP16, weight, columns)
+				y = g.Op("linear", "x", x, "weight", g.Filled(ir.FP16, weight, columns, terms), "bias", bias)
+			case 2:
+				y = g.Op("matmul", "x", x, "y", g.Filled(ir.FP16, weight, terms, columns))
+			}
+			g.Output(g.Op("reshape", "x", y, "shape", shapes(rows * columns)[at-before[k]]))
+			steps = append(steps, fmt.Sprintf("%s of %d rows by %d columns", y.Def.Def.Name, rows, columns))
 		}
-		g.Output(g.Op("reshape", "x", y, "shape", shape))
-		steps := fmt.Sprintf("%s of %d rows by %d columns, reshape", y.Def.Def.Name, rows, columns)
-		return &swept{&irgen.Program{IR: g.Program(), Steps: steps, Exact: true, Top: top}, uint64(i)}
+		return &swept{
+			Program: &irgen.Program{IR: g.Program(), Steps: strings.Join(steps, ", "), Exact: true, Top: 8},
+			seed:    uint64(i),
+		}
 	})
 }
