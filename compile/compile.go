@@ -203,6 +203,9 @@ func (o *Options) progress(stage string, done, total int) {
 // passes runs the passes on one function.
 func (d *driver) passes(j *job) (*unit, error) {
 	t := d.o.Target
+	if err := CheckSizes(j.program, j.program.Funcs[0]); err != nil {
+		return nil, err
+	}
 	s, err := passes.Run(d.ctx, j.program, passes.Options{
 		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
 		Accept:     lower.NewAcceptor(t).Accept,
@@ -230,7 +233,7 @@ func (u *unit) compilable() error {
 		}
 		seen[v] = true
 	}
-	return nil
+	return CheckSizes(u.state.Program, u.state.Func) // again: the passes have settled the shapes
 }
 
 // unique returns name, or name with a number where it is taken.

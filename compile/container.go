@@ -39,7 +39,7 @@ func (d *driver) container() (*hwx.File, error) {
 		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
 	}
 	f, _, err := hwx.Build(img)
-	return f, err
+	return f, d.spaceError(err)
 }
 
 // addresses keeps where the container's windows lie in the engine's map.

@@ -97,7 +97,10 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 			return nil, err
 		}
 	}
-	return c.f, c.results()
+	if err := c.results(); err != nil {
+		return nil, err
+	}
+	return c.f, c.checkBuffers()
 }
 
 // operand adds an operand in host layout.

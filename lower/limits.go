@@ -70,8 +70,9 @@ var limitText = map[string]func(t *target.Table) string{
 	},
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {
-		return fmt.Sprintf("last dimension up to %d, others up to %d, rows padded to 64 bytes within %d MB", t.MaxWidth,
-			t.MaxChannels, maxTensorBytes>>20)
+		return fmt.Sprintf("last dimension up to %d, others up to %d, all tensors read and given "+
+			"within %d MiB, rows padded to 64 bytes", t.MaxWidth,
+			t.MaxChannels, target.AddressBytes>>20)
 	},
 	target.RuleSurfaces: func(t *target.Table) string {
 		return fmt.Sprintf("up to %d tensors read and given", t.MaxSurfaces)

@@ -114,7 +114,8 @@ type limits struct{ t *target.Table }
 // tensors checks every tensor of an operation: element type, rank, extents.
 func (l *limits) tensors(op *ir.Op) error {
 	var err error
-	live := len(op.Results)
+	live, size := len(op.Results), int64(0)
+	seen := map[*ir.Value]bool{}
 	note := func(name string, v *ir.Value, operand bool) {
 		if err != nil || operand && v.IsConst() && !v.Type.DType.IsFloat() {
 			return
@@ -122,7 +123,10 @@ func (l *limits) tensors(op *ir.Op) error {
 		if operand && !v.IsConst() {
 			live++
 		}
-		err = l.tensor(name, v)
+		if err = l.tensor(name, v); err == nil && !v.IsConst() && !seen[v] {
+			seen[v] = true
+			size += paddedBytes(v.Type)
+		}
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) { note(p.Name, v, true) })
 	for _, r := range op.Results {
@@ -131,6 +135,11 @@ func (l *limits) tensors(op *ir.Op) error {
 	if err == nil && live > l.t.MaxSurfaces {
 		return refuse(target.RuleSurfaces, "tensors read and given", live, l.t.MaxSurfaces,
 			fmt.Sprintf("reads and gives %d tensors, a procedure has registers for %d", live, l.t.MaxSurfaces))
+	}
+	if err == nil && size > target.AddressBytes {
+		return refuse(target.RuleExtent, "padded bytes of all tensors", size, int64(target.AddressBytes),
+			fmt.Sprintf("reads and gives tensors of %d bytes, rows padded; a program addresses %d bytes", size,
+				int64(target.AddressBytes)))
 	}
 	return err
 }
@@ -181,18 +190,26 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 				fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
 		}
 	}
-	// Rows are padded; each dimension is bounded, their product is not.
+	if paddedBytes(t) > target.AddressBytes {
+		return refuse(target.RuleExtent, "padded bytes of "+name, ir.ShapeString(t.Shape), int64(target.AddressBytes),
+			fmt.Sprintf("%s of shape %s takes more than the %d bytes that a program addresses", name,
+				ir.ShapeString(t.Shape), int64(target.AddressBytes)))
+	}
+	return nil
+}
+
+// paddedBytes returns the bytes of a tensor whose rows are padded, or more than
+// target.AddressBytes: each dimension is bounded, their product is not.
+func paddedBytes(t ir.Type) int64 {
 	dims := tensorDims(t)
 	size := rowBytes(dims[len(dims)-1])
 	for _, d := range dims[:len(dims)-1] {
-		if size > maxTensorBytes/d {
-			return refuse(target.RuleExtent, "padded bytes of "+name, ir.ShapeString(t.Shape), maxTensorBytes,
-				fmt.Sprintf("%s of shape %s takes more than the %d bytes that the engine addresses", name,
-					ir.ShapeString(t.Shape), int64(maxTensorBytes)))
+		if size > target.AddressBytes/d {
+			return target.AddressBytes + 1
 		}
 		size *= d
 	}
-	return nil
+	return size
 }
 
 func acceptClip(op *ir.Op, l *limits) error {

@@ -49,9 +49,6 @@ type surf struct {
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// maxTensorBytes is the engine's address space: device addresses have 32 bits.
-const maxTensorBytes = 1 << 32
-
 // rowBytes is the bytes of a row of w elements in a surface of its own.
 func rowBytes(w int64) int64 { return align(w*elemBytes, 64) }
 

@@ -42,10 +42,12 @@ func TestAcceptIsLowered(t *testing.T) {
 	}{
 		{name: "four million products", rule: target.RuleTasks, limit: "16384",
 			build: product([]int64{2048, 2048, 1, 1}, []int64{2048, 2048, 1, 1})},
-		{name: "as many products as the dimensions allow", rule: target.RuleTasks, limit: "16384",
+		{name: "as many products as a program addresses", rule: target.RuleTasks, limit: "16384",
+			build: product([]int64{65536, 224, 1, 1}, []int64{65536, 224, 1, 1})},
+		{name: "more products than a program addresses", rule: target.RuleExtent, limit: "3489660928",
 			build: product([]int64{65536, 1024, 1, 1}, []int64{65536, 1024, 1, 1})},
 		{name: "few products of many pieces", rule: target.RuleTasks, limit: "16384",
-			build: product([]int64{65536, 16384}, []int64{16384, 16384})},
+			build: product([]int64{16384, 16384}, []int64{16384, 16384})},
 		{name: "a thousand products", build: product([]int64{8, 128, 1, 1}, []int64{8, 128, 1, 1})},
 		{name: "products with a constant each", rule: target.RuleTasks, limit: "16384",
 			build: func(g *irbuild.Graph) *ir.Value {
@@ -53,7 +55,7 @@ func TestAcceptIsLowered(t *testing.T) {
 			}},
 		{name: "a transposition of single rows", rule: target.RuleTasks, limit: "16384",
 			build: func(g *irbuild.Graph) *ir.Value {
-				return g.Op("transpose", "x", g.Input(256, 65536, 2, 2), "perm", []int64{1, 0, 3, 2})
+				return g.Op("transpose", "x", g.Input(128, 65536, 2, 2), "perm", []int64{1, 0, 3, 2})
 			}},
 		{name: "images that are many", rule: target.RuleTasks, limit: "16384", build: func(g *irbuild.Graph) *ir.Value {
 			return conv(g, 1, g.Input(65536, 1, 1, 1), filled(g, 1, 1, 1, 1))

@@ -1,9 +1,14 @@
 package verify
 
 import (
+	"bytes"
+	"hash/fnv"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -68,6 +73,42 @@ func TestRandomFollows(t *testing.T) {
 		ir.TensorOf(ir.FP8E4M3, 2), {Kind: ir.State, DType: ir.FP32}} {
 		if _, err := Random(bad, "x", 1); err == nil {
 			t.Errorf("%s: no error", bad)
+		}
+	}
+}
+
+// TestRandomIsBounded refuses sizes before anything of them is made.
+func TestRandomIsBounded(t *testing.T) {
+	for _, typ := range []ir.Type{
+		ir.TensorOf(ir.Int32, 1<<31-1), ir.TensorOf(ir.FP16, 1<<31-1, 1<<31-1, 1<<31-1), ir.TensorOf(ir.UInt1, 1<<36),
+	} {
+		if _, err := Random(typ, "x", 1); err == nil || !strings.Contains(err.Error(), "3758096384 bytes") {
+			t.Errorf("%s: error %v", typ, err)
+		}
+	}
+	b := Budget{bytes: e5.MaxBytes - 15}
+	if _, err := b.Random(ir.TensorOf(ir.FP16, 4), "x", 1); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Random(ir.TensorOf(ir.FP16, 4), "y", 1); err == nil ||
+		!strings.Contains(err.Error(), "past the limit of 8589934592 bytes") {
+		t.Errorf("the second tensor: %v", err)
+	}
+}
+
+// TestRandomInPieces holds a tensor of many pieces to the values that one piece has.
+func TestRandomInPieces(t *testing.T) {
+	const n = 2*randomPiece + 7
+	for _, d := range []ir.DType{ir.FP16, ir.Int32, ir.UInt1, ir.Int4} {
+		x, err := Random(ir.TensorOf(d, n), "x", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed := fnv.New64a()
+		seed.Write([]byte("x"))
+		want, err := randomValues(rand.New(rand.NewPCG(1, seed.Sum64())), d, n)
+		if err != nil || !bytes.Equal(x.Data, want.Data) {
+			t.Errorf("%s: other values in pieces, %v", d, err)
 		}
 	}
 }

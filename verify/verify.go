@@ -171,6 +171,7 @@ func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) 
 		n = Steps
 	}
 	steps := make([]map[string]interp.Tensor, n)
+	var budget Budget
 	for i := range steps {
 		steps[i] = map[string]interp.Tensor{}
 		for _, v := range f.Reference.Body.Params {
@@ -185,7 +186,7 @@ func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) 
 			if !given {
 				var err error
 				// The first call takes the seed as it is.
-				if x, err = Random(t, v.Name, o.Seed+uint64(i)<<32); err != nil {
+				if x, err = budget.Random(t, v.Name, o.Seed+uint64(i)<<32); err != nil {
 					return nil, err
 				}
 			}

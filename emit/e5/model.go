@@ -17,6 +17,10 @@ const (
 	// MaxRank is the largest number of axes of an operand. MIL stops at 5; the
 	// rest is room for values that only a CPU segment sees.
 	MaxRank = 8
+	// MaxBytes bounds what the operands of one function, the surfaces of its
+	// procedures and their scratch take together in a run: a descriptor of a few
+	// kilobytes may name buffers of any size.
+	MaxBytes = 8 << 30
 )
 
 // Program is a whole descriptor.

@@ -39,7 +39,7 @@ type builder struct {
 
 // Build gives the image addresses and a file layout. The File refers to the
 // image's Text and Constants and does not copy them: write it before they
-// change. Errors are *BuildError, or those of Validate joined.
+// change. Errors are *BuildError, *SpaceError, or those of Validate joined.
 func Build(img *Image) (*File, *Addresses, error) {
 	b := &builder{img: img, next: Base, number: map[string]int{},
 		addrs: &Addresses{Surfaces: map[string]uint64{}}}
@@ -59,12 +59,7 @@ func Build(img *Image) (*File, *Addresses, error) {
 		b.code()
 	}
 	if b.next > AddrLimit {
-		return nil, nil, &BuildError{
-			Field: "size",
-			Msg: fmt.Sprintf("scratch, surfaces, text and constants end past the engine's address space of %#x; "+
-				"split the model or use smaller surfaces", uint64(AddrLimit)),
-			Val: b.next,
-		}
+		return nil, nil, &SpaceError{Bytes: b.next - Base}
 	}
 	if err := b.relocate(); err != nil {
 		return nil, nil, err

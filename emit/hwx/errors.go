@@ -59,3 +59,15 @@ func (e *BuildError) Error() string {
 		return s + fmt.Sprintf(" (got %#x)", v)
 	}
 }
+
+// SpaceError is an image whose parts take more than the engine's addresses from Base
+// to AddrLimit.
+type SpaceError struct {
+	Bytes uint64 // that scratch, surfaces, text and constants take together
+}
+
+// Error gives the bytes and the limit.
+func (e *SpaceError) Error() string {
+	return fmt.Sprintf("scratch, surfaces, tasks and constants take %d bytes of the engine's address space, which "+
+		"has %d; split the model or use smaller tensors", e.Bytes, uint64(AddrLimit-Base))
+}

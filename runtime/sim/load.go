@@ -109,18 +109,13 @@ func (m *Machine) attach(f *hwx.File) {
 	}
 }
 
-// MaxBytes bounds what the operands of one function, the ports of its procedures
-// and their scratch take together: a pair of a few kilobytes may name buffers of
-// any size.
-const MaxBytes = 8 << 30
-
-// fits refuses a function whose buffers pass MaxBytes.
+// fits refuses a function whose buffers pass e5.MaxBytes.
 func (fn *function) fits(procs map[string]*procedure) error {
 	total := uint64(0)
 	take := func(what, name string, n uint64) error {
-		if n > MaxBytes || total+n > MaxBytes {
+		if n > e5.MaxBytes || total+n > e5.MaxBytes {
 			return loadf("descriptor", "function %q: %s %q of %d bytes takes its buffers past the limit of %d bytes",
-				fn.Name, what, name, n, uint64(MaxBytes))
+				fn.Name, what, name, n, uint64(e5.MaxBytes))
 		}
 		total += n
 		return nil

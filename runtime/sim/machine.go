@@ -21,7 +21,7 @@ type Machine struct {
 	funcs []*function // in the descriptor's order
 	fn    *function   // chosen; the one that Run runs unless the inputs choose another configuration
 	procs map[string]*procedure
-	held  uint64 // bytes that the memory of the functions takes, all of which is kept while it is within MaxBytes
+	held  uint64 // bytes that the memory of the functions takes, all of which is kept while it is within e5.MaxBytes
 }
 
 // function is one function of the descriptor, made ready.
@@ -96,13 +96,13 @@ type Dispatcher interface {
 }
 
 // memory returns the memory of a function, all zeros. What other functions hold is
-// let go when all of it would pass MaxBytes.
+// let go when all of it would pass e5.MaxBytes.
 func (m *Machine) memory(fn *function) *store {
 	if fn.store != nil {
 		fn.store.clear()
 		return fn.store
 	}
-	if m.held+fn.total > MaxBytes {
+	if m.held+fn.total > e5.MaxBytes {
 		for _, f := range m.funcs {
 			f.store = nil
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -140,6 +141,9 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 	// source itself is run: no compilation has to take it first.
 	if c.numerics == "ieee" && c.precision == "declared" {
 		f, err := m.Program.Entry(c.function)
+		if err == nil {
+			err = compile.CheckSizes(m.Program, f)
+		}
 		if err != nil {
 			return nil, err
 		}

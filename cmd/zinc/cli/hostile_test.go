@@ -153,3 +153,20 @@ func TestFlippedContainer(t *testing.T) {
 		refused(t, fmt.Sprintf("byte %d flipped", at), "d.hwx", "run", container, "--random", "1")
 	}
 }
+
+// TestRunRefusesGiantInputs runs a model of 150 bytes whose input is 8 GiB: every
+// engine refuses it before random values are made.
+func TestRunRefusesGiantInputs(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "m.mil")
+	put(t, model, []byte(`program(1.3)
+{
+    func main<ios18>(tensor<int32, [2147483647]> x) {
+        tensor<int32, [2147483647]> y = identity(x = x);
+    } -> (y);
+}
+`))
+	for _, engine := range []string{"sim", "direct", "interp"} {
+		refused(t, engine, "m.mil:3:50", "run", model, "--random", "1", "--engine", engine, "--numerics", "ieee")
+	}
+	refused(t, "verify", "m.mil:3:50", "verify", model)
+}

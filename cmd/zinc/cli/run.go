@@ -249,6 +249,7 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 // and more.
 func (c *runCommand) complete(path string, want []port, tensors map[string]interp.Tensor, more uint64) error {
 	var missing []port
+	var budget verify.Budget
 	for _, p := range want {
 		if _, ok := tensors[p.name]; ok {
 			continue
@@ -257,7 +258,7 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 			missing = append(missing, p)
 			continue
 		}
-		t, err := verify.Random(p.fill, p.name, c.random+more)
+		t, err := budget.Random(p.fill, p.name, c.random+more)
 		if err != nil {
 			return err
 		}

@@ -101,8 +101,9 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 		}
 	}
 	inputs := map[string]interp.Tensor{}
+	var budget verify.Budget
 	for _, p := range portsOf(r.model.Machine()).inputs {
-		t, err := verify.Random(p.fill, p.name, c.random)
+		t, err := budget.Random(p.fill, p.name, c.random)
 		if err != nil {
 			return errors.Join(err, r.close())
 		}

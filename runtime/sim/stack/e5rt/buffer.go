@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
 // BufferType is the kind of memory of a buffer object.
@@ -15,7 +16,7 @@ const BufferTypeDefault BufferType = 0
 
 // MaxBufferBytes bounds a buffer object: all that the engine's address space holds
 // is 3.5 GiB (chapter 27).
-const MaxBufferBytes = 7 << 29
+const MaxBufferBytes = translation.ApertureSize
 
 // BufferObject is memory that ports are bound to. It stays where it is, so a port is
 // bound once and the buffer refilled.

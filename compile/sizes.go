@@ -1,0 +1,133 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// CheckSizes refuses a function with a value that no run can hold, as far as shapes
+// are known: one of more bytes than all buffers of a function may take, or an input,
+// output or state that the address space of its client does not map. Constants have
+// their bytes already.
+func CheckSizes(p *ir.Program, f *ir.Func) error {
+	check := func(v *ir.Value, limit int64, what string) error {
+		n := v.Type.Bytes()
+		if v.IsConst() || v.Type.Kind == ir.List || !v.Type.Static() || n >= 0 && n <= limit {
+			return nil
+		}
+		size := fmt.Sprintf("%d bytes", n)
+		if n < 0 {
+			size = "more bytes than 64 bits count"
+		}
+		return fmt.Errorf("%s%q is %s of %s; the limit for %s is %d bytes; use smaller shapes", placeOf(p, v), v.Name,
+			v.Type, size, what, limit)
+	}
+	for _, vs := range [][]*ir.Value{f.Body.Params, f.Body.Outputs} {
+		for _, v := range vs {
+			if err := check(v, target.ClientBytes, "an input, output or state"); err != nil {
+				return err
+			}
+		}
+	}
+	var err error
+	ir.Walk(f, func(op *ir.Op) {
+		for _, v := range op.Results {
+			if err == nil {
+				err = check(v, e5.MaxBytes, "a value")
+			}
+		}
+	})
+	return err
+}
+
+// placeOf returns the place of a value for the start of a message, "" for none.
+func placeOf(p *ir.Program, v *ir.Value) string {
+	at := v.Pos
+	if !at.IsValid() && v.Def != nil {
+		at = v.Def.Pos
+	}
+	if s := p.PosString(at); s != "" {
+		return s + ": "
+	}
+	return ""
+}
+
+// checkBuffers refuses a function whose buffers together are more than a run holds:
+// its operands, the surfaces of its procedures and the scratch of the container, each
+// in whole pages.
+func (c *chain) checkBuffers() error {
+	total, largest, at := uint64(0), uint64(0), -1
+	add := func(i int, n uint64) {
+		n = min(n, e5.MaxBytes+1) // so that the sum fits 64 bits
+		n = (n + hwx.Page - 1) / hwx.Page * hwx.Page
+		if total += n; n > largest {
+			largest, at = n, i
+		}
+	}
+	surfaces := map[string]bool{}
+	for i := range c.f.Operands {
+		o := &c.f.Operands[i]
+		if o.Aperture != e5.Surface || !surfaces[o.Port.Name] {
+			add(i, o.Port.ByteSize)
+		}
+		surfaces[o.Port.Name] = surfaces[o.Port.Name] || o.Aperture == e5.Surface
+	}
+	scratch := int64(0)
+	for _, u := range c.d.units {
+		for _, p := range u.procs {
+			scratch = max(scratch, p.Scratch)
+		}
+	}
+	add(-1, uint64(scratch))
+	if total <= e5.MaxBytes {
+		return nil
+	}
+	place, of := "", "the scratch of tasks"
+	if at >= 0 {
+		of = fmt.Sprintf("%q", c.f.Operands[at].Name)
+		for _, ids := range []map[*ir.Value]uint32{c.host, c.surf, c.result} {
+			for v, id := range ids {
+				if int(id) == at {
+					place = placeOf(c.u.state.Program, v)
+				}
+			}
+		}
+	}
+	return fmt.Errorf("%sthe buffers take %d bytes, the limit is %d; the largest is %s with %d bytes; "+
+		"use smaller shapes", place, total, uint64(e5.MaxBytes), of, largest)
+}
+
+// spaceError names the largest surface of a container that does not fit the engine's
+// address space, since no layout of it would.
+func (d *driver) spaceError(err error) error {
+	if !errors.As(err, new(*hwx.SpaceError)) {
+		return err
+	}
+	var largest *ir.Value
+	size := int64(0)
+	var in *unit
+	for _, u := range d.units {
+		for _, p := range u.procs {
+			for i := range p.Inputs {
+				if s := &p.Inputs[i]; s.Size > size {
+					largest, size, in = s.Value, s.Size, u
+				}
+			}
+			for i := range p.Outputs {
+				if s := &p.Outputs[i]; s.Size > size {
+					largest, size, in = s.Value, s.Size, u
+				}
+			}
+		}
+	}
+	if largest == nil {
+		return err
+	}
+	return fmt.Errorf("%s%q, %s, has the largest surface, of %d bytes: %w", placeOf(in.state.Program, largest),
+		largest.Name, largest.Type, size, err)
+}
