@@ -121,7 +121,7 @@ func (w *programDiff) block(a, b *ir.Block) {
 
 // opDetails lists in what two operations differ. Constants are compared by value.
 func opDetails(a, b *ir.Op, now func(string) string) (out []string) {
-	if a.Def.Name != b.Def.Name {
+	if a.Def.Operation != b.Def.Operation {
 		return []string{"operation: " + a.Def.Name + " -> " + b.Def.Name}
 	}
 	for i := range min(len(a.Results), len(b.Results)) {

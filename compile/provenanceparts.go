@@ -48,7 +48,7 @@ func (r *recorder) unit(u *unit) {
 // turned reports whether a product's constant matrix lies as the transpose of what is
 // packed, which has a row an output: y as [K, N], x as [K, M].
 func turned(op *ir.Op) bool {
-	if op.Def.Name != "matmul" {
+	if !op.Is(ir.OpMatMul) {
 		return false
 	}
 	a, err := ir.MatMulAttrs(op)

@@ -300,22 +300,22 @@ func MACs(op *ir.Op) int64 {
 		return 0
 	}
 	out := op.Results[0].Type.Elems()
-	switch op.Def.Name {
-	case "conv":
+	switch op.Def.Operation {
+	case ir.OpConv:
 		w := op.Arg("weight").Type
 		if w.Rank() < 3 || w.Shape[0] <= 0 {
 			return 0
 		}
 		return out * (w.Elems() / w.Shape[0])
-	case "linear":
+	case ir.OpLinear:
 		return out * op.Arg("weight").Type.Shape[1]
-	case "matmul":
+	case ir.OpMatMul:
 		a, err := ir.MatMulAttrs(op)
 		if err != nil || a.K < 0 {
 			return 0
 		}
 		return out * a.K
-	case "lstm", "gru", "rnn":
+	case ir.OpLSTM, ir.OpGRU, ir.OpRNN:
 		n := op.Arg("x").Type
 		if n.Rank() != 3 || !n.Static() {
 			return 0

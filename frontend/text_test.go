@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
 )
 
 // TestText opens a model with another text in the stead of its own: it uses the
@@ -28,7 +29,7 @@ func TestText(t *testing.T) {
 	}
 	found := false
 	for _, op := range m.Program.Func("main").Body.Ops {
-		found = found || op.Def.Name == "sigmoid"
+		found = found || op.Is(ir.OpSigmoid)
 	}
 	if !found {
 		t.Error("the program is not the text's")

@@ -28,7 +28,7 @@ func TestShapeFolds(t *testing.T) {
 		g.Output(g.Op("add", "x", g.Op("shape", "x", x), "y", 1))
 	})
 	out := s.Func.Body.Outputs[0]
-	if len(s.Func.Body.Ops) > 1 || len(s.Func.Body.Ops) == 1 && s.Func.Body.Ops[0].Def.Name != "identity" {
+	if len(s.Func.Body.Ops) > 1 || len(s.Func.Body.Ops) == 1 && !s.Func.Body.Ops[0].Is(ir.OpIdentity) {
 		t.Errorf("%d operations are left, first %s", len(s.Func.Body.Ops), s.Func.Body.Ops[0].Def.Name)
 	}
 	if d := out.Def; d != nil {
@@ -40,7 +40,7 @@ func TestShapeFolds(t *testing.T) {
 	s = foldedOps(t, 1<<20, func(g *irbuild.Graph) {
 		g.Output(g.Op("shape", "x", g.InputOf(ir.FP16, ir.Unknown, 3)))
 	})
-	if len(s.Func.Body.Ops) != 1 || s.Func.Body.Ops[0].Def.Name != "shape" {
+	if len(s.Func.Body.Ops) != 1 || !s.Func.Body.Ops[0].Is(ir.OpShape) {
 		t.Errorf("the shape of a tensor with an unknown dimension folds")
 	}
 }
@@ -56,7 +56,7 @@ func TestFoldBudget(t *testing.T) {
 	})
 	fills := 0
 	for _, op := range s.Func.Body.Ops {
-		if op.Def.Name == "fill" {
+		if op.Is(ir.OpFill) {
 			fills++
 		}
 	}

@@ -100,7 +100,7 @@ func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 	t.Helper()
 	given := map[string]interp.Tensor{}
 	for _, op := range f.Body.Ops {
-		if op.Def.Name != "rsqrt" {
+		if !op.Is(ir.OpRsqrt) {
 			continue
 		}
 		v := op.Arg("x")
@@ -259,8 +259,8 @@ func fitConstants(t *testing.T, op *ir.Op, x, old ir.Type) {
 			op.SetArg(name, &ir.Value{Name: v.Name, Type: k.Type, Const: k})
 		}
 	}
-	switch op.Def.Name {
-	case "conv":
+	switch op.Def.Operation {
+	case ir.OpConv:
 		w := op.Arg("weight").Type.Shape
 		groups, _ := ir.ArgInt(op, "groups")
 		out, in := w[0], x.Shape[1]
@@ -272,7 +272,7 @@ func fitConstants(t *testing.T, op *ir.Op, x, old ir.Type) {
 		}
 		resize("weight", []int64{out, in / groups, w[2], w[3]})
 		resize("bias", []int64{out})
-	case "matmul":
+	case ir.OpMatMul:
 		if y := op.Arg("y"); y.IsConst() {
 			s := slices.Clone(y.Type.Shape)
 			k := x.Shape[x.Rank()-1]

@@ -43,7 +43,7 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, "conv", arg{"x", x}, arg{"weight", w}, arg{"strides", []int64{step, step}},
+	return u.add(u.d, ir.OpConv, arg{"x", x}, arg{"weight", w}, arg{"strides", []int64{step, step}},
 		arg{"pad_type", "custom"}, arg{"pad", pad}, arg{"dilations", []int64{1, 1}}, arg{"groups", int64(1)})
 }
 
@@ -103,10 +103,10 @@ func (u *unitReader) goc(in []*tensor) *ir.Value {
 	}
 	v := x
 	if !isHalf(scale, halfOne) {
-		v = u.add(u.d, "mul", arg{"x", v}, arg{"y", scale})
+		v = u.add(u.d, ir.OpMul, arg{"x", v}, arg{"y", scale})
 	}
 	if u.r.err == nil && (!isHalf(bias, 0) || v == x) {
-		v = u.add(u.d, "add", arg{"x", v}, arg{"y", bias})
+		v = u.add(u.d, ir.OpAdd, arg{"x", v}, arg{"y", bias})
 	}
 	return v
 }
@@ -139,7 +139,7 @@ func isHalf(c *ir.Const, bits uint16) bool {
 // behind it: descriptions have no other way to state a convolution's bias.
 func (u *unitReader) foldBias(in *tensor, scale, bias *ir.Const) *ir.Value {
 	op := in.v.Def
-	if op == nil || op.Def.Name != "conv" || op.Arg("bias") != nil || in.unit == "" || u.uses[in.unit] != 1 ||
+	if op == nil || !op.Is(ir.OpConv) || op.Arg("bias") != nil || in.unit == "" || u.uses[in.unit] != 1 ||
 		!isHalf(scale, halfOne) || bias.Type.Rank() == 0 {
 		return nil
 	}

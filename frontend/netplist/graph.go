@@ -32,8 +32,8 @@ func (n *network) constant(unit, param string, c *ir.Const) *ir.Value {
 
 // add adds an operation for a unit; what the operation does not take becomes an
 // error of the unit.
-func (n *network) add(d *dict, name string, args ...arg) *ir.Value {
-	def := ir.Lookup(name, opset)
+func (n *network) add(d *dict, o *ir.Operation, args ...arg) *ir.Value {
+	def := ir.Lookup(o.Name, opset)
 	op := ir.NewOp(def)
 	op.Name = d.unit
 	for _, a := range args {

@@ -54,7 +54,7 @@ func init() {
 // A kind is an operation of Neuron and of the two elementwise units.
 type kind struct {
 	name string // in descriptions
-	op   string // of the intermediate form
+	op   *ir.Operation
 	// recorded says that recorded descriptions show the name; the names of others
 	// are modelled.
 	recorded bool
@@ -63,26 +63,26 @@ type kind struct {
 // neurons are the kinds of Neuron. Where an operation has two names the first is
 // written.
 var neurons = []kind{
-	{"Sigmoid", "sigmoid", true},
-	{"Sign", "sign", true},
-	{"Exp2", "exp2", true},
-	{"ReLU", "relu", false},
-	{"Relu", "relu", false},
-	{"Tanh", "tanh", false},
-	{"Sqrt", "sqrt", false},
+	{"Sigmoid", ir.OpSigmoid, true},
+	{"Sign", ir.OpSign, true},
+	{"Exp2", ir.OpExp2, true},
+	{"ReLU", ir.OpRelu, false},
+	{"Relu", ir.OpRelu, false},
+	{"Tanh", ir.OpTanh, false},
+	{"Sqrt", ir.OpSqrt, false},
 }
 
 // pairings are the kinds of ElementWise and ScaledElementWise.
 var pairings = []kind{
-	{"Add", "add", true},
-	{"Min", "minimum", true},
-	{"Max", "maximum", false},
-	{"Mult", "mul", false},
-	{"Sub", "sub", false},
+	{"Add", ir.OpAdd, true},
+	{"Min", ir.OpMinimum, true},
+	{"Max", ir.OpMaximum, false},
+	{"Mult", ir.OpMul, false},
+	{"Sub", ir.OpSub, false},
 }
 
 // kind returns the operation of a unit's kind.
-func (u *unitReader) kind(among []kind) string {
+func (u *unitReader) kind(among []kind) *ir.Operation {
 	u.p.need("Type", "state the kind of the unit")
 	var names []string
 	for _, k := range among {
@@ -145,7 +145,7 @@ func (u *unitReader) concat(in []*tensor) *ir.Value {
 	for i, t := range in {
 		vs[i] = t.v
 	}
-	return u.add(u.d, "concat", arg{"values", vs}, arg{"axis", int64(a)})
+	return u.add(u.d, ir.OpConcat, arg{"values", vs}, arg{"axis", int64(a)})
 }
 
 func (u *unitReader) view(in []*tensor) *ir.Value {
@@ -163,7 +163,7 @@ func (u *unitReader) view(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, "slice_by_size", arg{"x", in[0].v}, arg{"begin", begin}, arg{"size", size})
+	return u.add(u.d, ir.OpSliceBySize, arg{"x", in[0].v}, arg{"begin", begin}, arg{"size", size})
 }
 
 func (u *unitReader) broadcast(in []*tensor) *ir.Value {
@@ -211,7 +211,7 @@ func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, "tile", arg{"x", in[0].v}, arg{"reps", reps})
+	return u.add(u.d, ir.OpTile, arg{"x", in[0].v}, arg{"reps", reps})
 }
 
 func (u *unitReader) reshape(in []*tensor) *ir.Value {
@@ -235,7 +235,7 @@ func (u *unitReader) reshape(in []*tensor) *ir.Value {
 			have.Elems()), fmt.Sprintf("%d in %s", t.Elems(), t), "correct the extents")
 		return nil
 	}
-	return u.add(u.d, "reshape", arg{"x", in[0].v}, arg{"shape", shape})
+	return u.add(u.d, ir.OpReshape, arg{"x", in[0].v}, arg{"shape", shape})
 }
 
 // half returns the fp16 number whose bits an integer is, def where there is none.

@@ -81,7 +81,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 	}
 	for _, op := range f.Body.Ops {
 		w.op = op
-		write := writers[op.Def.Name]
+		write := writers[op.Def.Operation]
 		if write == nil {
 			w.fail(nil, "the operation has no unit; those that have one are "+strings.Join(writerNames(), ", "), "")
 		}
@@ -224,13 +224,14 @@ func (w *writer) place(c *ir.Const) int64 {
 }
 
 // writers state operations by units.
-var writers map[string]func(w *writer, op *ir.Op)
+var writers map[*ir.Operation]func(w *writer, op *ir.Op)
 
 func init() {
-	writers = map[string]func(w *writer, op *ir.Op){
-		"conv": (*writer).conv, "concat": (*writer).concat, "reshape": (*writer).reshape, "tile": (*writer).tile,
-		"slice_by_index": (*writer).slice, "slice_by_size": (*writer).slice,
-		"identity": func(w *writer, op *ir.Op) { w.tensors[op.Results[0]] = w.bottom(op.Arg("x")) },
+	writers = map[*ir.Operation]func(w *writer, op *ir.Op){
+		ir.OpConv: (*writer).conv, ir.OpConcat: (*writer).concat, ir.OpReshape: (*writer).reshape, ir.OpTile: (*writer).
+				tile,
+		ir.OpSliceByIndex: (*writer).slice, ir.OpSliceBySize: (*writer).slice,
+		ir.OpIdentity: func(w *writer, op *ir.Op) { w.tensors[op.Results[0]] = w.bottom(op.Arg("x")) },
 	}
 	for _, k := range neurons {
 		writers[k.op] = (*writer).neuron
@@ -242,21 +243,21 @@ func init() {
 
 func writerNames() []string {
 	var out []string
-	for n := range writers {
-		out = append(out, n)
+	for o := range writers {
+		out = append(out, o.Name)
 	}
 	slices.Sort(out)
 	return out
 }
 
 // nameOf returns what descriptions call an operation.
-func nameOf(among []kind, op string) string {
+func nameOf(among []kind, op *ir.Operation) string {
 	i := slices.IndexFunc(among, func(k kind) bool { return k.op == op })
 	return among[i].name
 }
 
 func (w *writer) neuron(op *ir.Op) {
-	w.result(op, "Neuron", w.bottom(op.Arg("x")), map[string]any{"Type": nameOf(neurons, op.Def.Name)})
+	w.result(op, "Neuron", w.bottom(op.Arg("x")), map[string]any{"Type": nameOf(neurons, op.Def.Operation)})
 }
 
 func (w *writer) pairing(op *ir.Op) {
@@ -267,7 +268,7 @@ func (w *writer) pairing(op *ir.Op) {
 	}
 	want := w.shape(op.Results[0])
 	w.result(op, "ScaledElementWise", []any{w.broadcast(x, want), w.broadcast(y, want)}, map[string]any{
-		"Type": nameOf(pairings, op.Def.Name), "Scale": halfOne,
+		"Type": nameOf(pairings, op.Def.Operation), "Scale": halfOne,
 	})
 }
 
@@ -290,11 +291,11 @@ func (w *writer) broadcast(v *ir.Value, want []int64) string {
 // withConst states an operation with a constant operand as gain and offset.
 func (w *writer) withConst(op *ir.Op) {
 	x, y := op.Arg("x"), op.Arg("y")
-	kind := op.Def.Name
-	if x.IsConst() && kind != "sub" {
+	kind := op.Def.Operation
+	if x.IsConst() && kind != ir.OpSub {
 		x, y = y, x
 	}
-	if !y.IsConst() || x.IsConst() || kind != "add" && kind != "sub" && kind != "mul" {
+	if !y.IsConst() || x.IsConst() || kind != ir.OpAdd && kind != ir.OpSub && kind != ir.OpMul {
 		w.fail(nil, "a constant is added to or subtracted from a tensor, or multiplied with one", "")
 		return
 	}
@@ -308,14 +309,14 @@ func (w *writer) withConst(op *ir.Op) {
 		return
 	}
 	k := y.Const
-	if kind == "sub" {
+	if kind == ir.OpSub {
 		k = &ir.Const{Type: k.Type, Data: slices.Clone(k.Data)}
 		for i := 1; i < len(k.Data); i += 2 {
 			k.Data[i] ^= 0x80 // the sign
 		}
 	}
 	prefix := "Bias"
-	if kind == "mul" {
+	if kind == ir.OpMul {
 		prefix = "Scale"
 	}
 	params := map[string]any{}

@@ -62,45 +62,46 @@ func sumOfRow(c *ir.Const) float64 {
 // included, or false where the operation may round.
 func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 	x, y := m.gridOfValue(op.Arg("x")), m.gridOfValue(op.Arg("y"))
-	switch op.Def.Name {
-	case "reshape", "transpose", "expand_dims", "squeeze", "split", "slice_by_index", "relu", "abs", "max_pool",
-		"reduce_max":
+	switch op.Def.Operation {
+	case ir.OpReshape, ir.OpTranspose, ir.OpExpandDims, ir.OpSqueeze, ir.OpSplit, ir.OpSliceByIndex, ir.OpRelu,
+		ir.OpAbs, ir.OpMaxPool,
+		ir.OpReduceMax:
 		return x, true
-	case "concat", "stack":
+	case ir.OpConcat, ir.OpStack:
 		g := grid{0, 1}
 		for _, v := range op.ArgList("values") {
 			g = g.join(m.gridOfValue(v))
 		}
 		return g, true
-	case "pad":
+	case ir.OpPad:
 		return x.join(m.gridOfValue(op.Arg("constant_val"))), true
-	case "relu6":
+	case ir.OpRelu6:
 		return x.join(grid{0, 2}), true
-	case "clip":
+	case ir.OpClip:
 		return x.join(m.gridOfValue(op.Arg("alpha"))).join(m.gridOfValue(op.Arg("beta"))), true
-	case "add", "sub":
+	case ir.OpAdd, ir.OpSub:
 		return grid{x.top + y.top, min(x.step, y.step)}, true
-	case "maximum", "minimum":
+	case ir.OpMaximum, ir.OpMinimum:
 		return x.join(y), true
-	case "mul":
+	case ir.OpMul:
 		return x.times(y, 1), true
-	case "linear", "conv":
+	case ir.OpLinear, ir.OpConv:
 		w, bias := op.Arg("weight"), m.gridOfValue(op.Arg("bias"))
 		if w.Const == nil {
 			return grid{}, false
 		}
 		return grid{x.top*sumOfRow(w.Const) + bias.top, min(x.step*gridOfConst(w.Const).step, bias.step)}, true
-	case "matmul":
+	case ir.OpMatMul:
 		s := op.Arg("x").Type.Shape
 		terms := s[len(s)-1]
 		if t := op.Arg("transpose_x"); t != nil && t.Const.Bool(0) && len(s) > 1 {
 			terms = s[len(s)-2]
 		}
 		return x.times(y, terms), true
-	case "reduce_sum", "reduce_mean":
+	case ir.OpReduceSum, ir.OpReduceMean:
 		n := op.Arg("x").Type.Elems() / op.Results[0].Type.Elems()
 		sum := grid{x.top * float64(n), x.step}
-		if op.Def.Name == "reduce_sum" {
+		if op.Is(ir.OpReduceSum) {
 			return sum, true
 		}
 		// The sum of the quotients has the bits of the sum.

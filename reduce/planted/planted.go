@@ -16,11 +16,11 @@ const Tolerance = 1.0 / 64
 
 // broken reports whether the wrong kernel computes op.
 func broken(op *ir.Op, result string) bool {
-	if op.Def.Name != "mul" || op.Results[0].Name != result {
+	if !op.Is(ir.OpMul) || op.Results[0].Name != result {
 		return false
 	}
 	x, y := op.Arg("x"), op.Arg("y")
-	return x.Def != nil && x.Def.Def.Name == "split" && y.Def != nil && y.Def.Def.Name == "sigmoid" && y.Def.Arg("x").
+	return x.Def != nil && x.Def.Is(ir.OpSplit) && y.Def != nil && y.Def.Is(ir.OpSigmoid) && y.Def.Arg("x").
 		Def == x.Def
 }
 

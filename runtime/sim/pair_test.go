@@ -187,7 +187,7 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 	}
 	if ops == 1 && len(c.res.Reference.Body.Ops) == 1 {
 		b := c.bound(single)
-		if single.Def.Name == "real_div" {
+		if single.Is(ir.OpRealDiv) {
 			b.ULP = quotientULP
 		}
 		if why := single.Def.Error; why == numerics.Elementwise || why == numerics.Table {

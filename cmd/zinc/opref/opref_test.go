@@ -3,9 +3,6 @@ package opref
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,32 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/ops.md")
-
 var h13 = []*target.Table{target.H13}
-
-// TestDocument compares docs/ops.md with the tables.
-func TestDocument(t *testing.T) {
-	rows, err := Rows(h13)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want bytes.Buffer
-	if err := Markdown(&want, h13, rows); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join("..", "..", "..", "docs", "ops.md")
-	got, err := os.ReadFile(path)
-	if err == nil && bytes.Equal(got, want.Bytes()) {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s is not current (%v); go generate ./cmd/zinc/opref writes it again", path, err)
-	}
-	if err := os.WriteFile(path, want.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestRows checks rows against the tables they come from.
 func TestRows(t *testing.T) {

@@ -76,7 +76,7 @@ func Rows(targets []*target.Table, names ...string) ([]Row, error) {
 			}
 			return nil, fmt.Errorf("%s", msg)
 		}
-		r := Row{Name: n, Interpreted: interp.Supports(n)}
+		r := Row{Name: n, Interpreted: interp.Supports(ir.Named(n))}
 		for _, d := range forms {
 			r.Forms = append(r.Forms, formOf(d))
 		}

@@ -29,9 +29,9 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 			}
 		}
 		symbols[i] = &symbol{value: v}
-		// The results of weightOps stand for constants, which a fault has not made.
+		// The results of these operations stand for constants, which a fault has not made.
 		if op == nil || op.types == nil {
-			symbols[i].broken = !known || weightOps[s.Op]
+			symbols[i].broken = !known || isCompressed(s.Op)
 		}
 		b.define(p, symbols[i])
 		if op != nil {
@@ -43,18 +43,12 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 	}
 }
 
-// weightOps are the operations whose results may stand where a constant must.
-var weightOps = func() map[string]bool {
-	m := map[string]bool{}
-	for _, n := range ir.Names() {
-		for _, d := range ir.Forms(n) {
-			if ir.IsConstexpr(&ir.Op{Def: d}) {
-				m[n] = true
-			}
-		}
-	}
-	return m
-}()
+// isCompressed reports whether an operation's results may stand where a constant
+// must.
+func isCompressed(name string) bool {
+	o := ir.Named(name)
+	return o != nil && o.Class == ir.Compressed
+}
 
 // declared converts the types of a statement's results.
 func (b *builder) declared(s *mil.Stmt) (types []ir.Type, ok bool) {

@@ -14,30 +14,30 @@ type param struct {
 	f          func(x, alpha, beta float64) float64
 }
 
-var paramActivations = map[string]param{
-	"clamped_relu": {beta: true, f: func(x, a, b float64) float64 {
+var paramActivations = map[*ir.Operation]param{
+	ir.OpClampedRelu: {beta: true, f: func(x, a, b float64) float64 {
 		if x < 0 {
 			return math.Min(b, a*x)
 		}
 		return math.Min(x, b)
 	}},
-	"clip":              {beta: true, f: clip},
-	"elu":               {f: elu},
-	"leaky_relu":        {f: leaky},
-	"linear_activation": {beta: true, f: func(x, a, b float64) float64 { return float64(a*x) + b }},
-	"prelu":             {perChannel: true, f: leaky},
-	"scaled_tanh":       {beta: true, f: func(x, a, b float64) float64 { return a * math.Tanh(b*x) }},
-	"sigmoid_hard":      {beta: true, f: func(x, a, b float64) float64 { return clip(float64(a*x)+b, 0, 1) }},
-	"softplus_parametric": {beta: true, perChannel: true, f: func(x, a, b float64) float64 {
+	ir.OpClip:             {beta: true, f: clip},
+	ir.OpElu:              {f: elu},
+	ir.OpLeakyRelu:        {f: leaky},
+	ir.OpLinearActivation: {beta: true, f: func(x, a, b float64) float64 { return float64(a*x) + b }},
+	ir.OpPrelu:            {perChannel: true, f: leaky},
+	ir.OpScaledTanh:       {beta: true, f: func(x, a, b float64) float64 { return a * math.Tanh(b*x) }},
+	ir.OpSigmoidHard:      {beta: true, f: func(x, a, b float64) float64 { return clip(float64(a*x)+b, 0, 1) }},
+	ir.OpSoftplusParametric: {beta: true, perChannel: true, f: func(x, a, b float64) float64 {
 		return a * softplus(b*x)
 	}},
-	"threshold": {f: func(x, a, _ float64) float64 {
+	ir.OpThreshold: {f: func(x, a, _ float64) float64 {
 		if x < a {
 			return a
 		}
 		return x
 	}},
-	"thresholded_relu": {f: func(x, a, _ float64) float64 {
+	ir.OpThresholdedRelu: {f: func(x, a, _ float64) float64 {
 		if x < a {
 			return 0
 		}
@@ -79,8 +79,8 @@ var gelus = map[string]func(x float64) float64{
 	"SIGMOID_APPROXIMATION": func(x float64) float64 { return x * sigmoid(1.702*x) },
 }
 
-var _ = add(func() map[string]kernel {
-	ks := map[string]kernel{"gelu": gelu, "softmax": softmax}
+var _ = add(func() map[*ir.Operation]kernel {
+	ks := map[*ir.Operation]kernel{ir.OpGelu: gelu, ir.OpSoftmax: softmax}
 	for n, p := range paramActivations {
 		ks[n] = p.kernel
 	}

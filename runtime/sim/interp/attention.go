@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{"scaled_dot_product_attention": attention})
+var _ = add(map[*ir.Operation]kernel{ir.OpScaledDotProductAttention: attention})
 
 // attention is softmax(query keyT / sqrt(E) + mask) value. A boolean mask keeps
 // where it is true. A row that is masked everywhere gives NaN.

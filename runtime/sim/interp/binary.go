@@ -18,35 +18,35 @@ type compare struct {
 	i func(x, y int64) bool
 }
 
-var binaries = map[string]binaryOp{
-	"add":       {func(x, y float32) float32 { return x + y }, func(x, y int64) int64 { return x + y }},
-	"sub":       {func(x, y float32) float32 { return x - y }, func(x, y int64) int64 { return x - y }},
-	"mul":       {func(x, y float32) float32 { return x * y }, func(x, y int64) int64 { return x * y }},
-	"real_div":  {func(x, y float32) float32 { return x / y }, truncDiv},
-	"floor_div": {floorDivFloat, floorDivInt},
-	"mod":       {modFloat, modInt},
-	"pow":       {powFloat, powInt},
-	"maximum":   {maxFloat, func(x, y int64) int64 { return max(x, y) }},
-	"minimum":   {minFloat, func(x, y int64) int64 { return min(x, y) }},
+var binaries = map[*ir.Operation]binaryOp{
+	ir.OpAdd:      {func(x, y float32) float32 { return x + y }, func(x, y int64) int64 { return x + y }},
+	ir.OpSub:      {func(x, y float32) float32 { return x - y }, func(x, y int64) int64 { return x - y }},
+	ir.OpMul:      {func(x, y float32) float32 { return x * y }, func(x, y int64) int64 { return x * y }},
+	ir.OpRealDiv:  {func(x, y float32) float32 { return x / y }, truncDiv},
+	ir.OpFloorDiv: {floorDivFloat, floorDivInt},
+	ir.OpMod:      {modFloat, modInt},
+	ir.OpPow:      {powFloat, powInt},
+	ir.OpMaximum:  {maxFloat, func(x, y int64) int64 { return max(x, y) }},
+	ir.OpMinimum:  {minFloat, func(x, y int64) int64 { return min(x, y) }},
 }
 
-var compares = map[string]compare{
-	"equal":         {func(x, y float32) bool { return x == y }, func(x, y int64) bool { return x == y }},
-	"not_equal":     {func(x, y float32) bool { return x != y }, func(x, y int64) bool { return x != y }},
-	"less":          {func(x, y float32) bool { return x < y }, func(x, y int64) bool { return x < y }},
-	"less_equal":    {func(x, y float32) bool { return x <= y }, func(x, y int64) bool { return x <= y }},
-	"greater":       {func(x, y float32) bool { return x > y }, func(x, y int64) bool { return x > y }},
-	"greater_equal": {func(x, y float32) bool { return x >= y }, func(x, y int64) bool { return x >= y }},
+var compares = map[*ir.Operation]compare{
+	ir.OpEqual:        {func(x, y float32) bool { return x == y }, func(x, y int64) bool { return x == y }},
+	ir.OpNotEqual:     {func(x, y float32) bool { return x != y }, func(x, y int64) bool { return x != y }},
+	ir.OpLess:         {func(x, y float32) bool { return x < y }, func(x, y int64) bool { return x < y }},
+	ir.OpLessEqual:    {func(x, y float32) bool { return x <= y }, func(x, y int64) bool { return x <= y }},
+	ir.OpGreater:      {func(x, y float32) bool { return x > y }, func(x, y int64) bool { return x > y }},
+	ir.OpGreaterEqual: {func(x, y float32) bool { return x >= y }, func(x, y int64) bool { return x >= y }},
 }
 
-var logicals = map[string]func(x, y bool) bool{
-	"logical_and": func(x, y bool) bool { return x && y },
-	"logical_or":  func(x, y bool) bool { return x || y },
-	"logical_xor": func(x, y bool) bool { return x != y },
+var logicals = map[*ir.Operation]func(x, y bool) bool{
+	ir.OpLogicalAnd: func(x, y bool) bool { return x && y },
+	ir.OpLogicalOr:  func(x, y bool) bool { return x || y },
+	ir.OpLogicalXor: func(x, y bool) bool { return x != y },
 }
 
-var _ = add(func() map[string]kernel {
-	ks := map[string]kernel{"select": selectKernel}
+var _ = add(func() map[*ir.Operation]kernel {
+	ks := map[*ir.Operation]kernel{ir.OpSelect: selectKernel}
 	for n, b := range binaries {
 		ks[n] = b.kernel
 	}

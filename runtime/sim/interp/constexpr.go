@@ -6,16 +6,16 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"constexpr_affine_dequantize":            affineDequantize,
-	"constexpr_cast":                         constexprCast,
-	"constexpr_lut_to_dense":                 lutToDense,
-	"constexpr_sparse_to_dense":              sparseToDense,
-	"constexpr_blockwise_shift_scale":        blockwiseShiftScale,
-	"constexpr_lut_to_sparse":                lutToSparse,
-	"constexpr_sparse_blockwise_shift_scale": sparseBlockwise,
-	"quantize":                               quantize,
-	"dequantize":                             dequantize,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpConstexprAffineDequantize:          affineDequantize,
+	ir.OpConstexprCast:                      constexprCast,
+	ir.OpConstexprLUTToDense:                lutToDense,
+	ir.OpConstexprSparseToDense:             sparseToDense,
+	ir.OpConstexprBlockwiseShiftScale:       blockwiseShiftScale,
+	ir.OpConstexprLUTToSparse:               lutToSparse,
+	ir.OpConstexprSparseBlockwiseShiftScale: sparseBlockwise,
+	ir.OpQuantize:                           quantize,
+	ir.OpDequantize:                         dequantize,
 })
 
 // perAxis returns one number for every element's place along axis: of a scalar
@@ -104,7 +104,7 @@ func quantize(c *call) []Tensor {
 	at, zat := alongAxis(x, scale, axis), alongAxis(x, zero, axis)
 	out := make([]int64, len(xs))
 	for i, v := range xs {
-		q := unaries["round"].f(float64(v / scale[at(i)]))
+		q := unaries[ir.OpRound].f(float64(v / scale[at(i)]))
 		if zero != nil {
 			q += float64(zero[zat(i)])
 		}

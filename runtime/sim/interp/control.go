@@ -6,18 +6,18 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"cond":                cond,
-	"while_loop":          whileLoop,
-	"read_state":          readState,
-	"write_state":         writeState,
-	"coreml_update_state": updateState,
-	"make_list":           makeList,
-	"list_length":         listLength,
-	"list_read":           listRead,
-	"list_write":          listWrite,
-	"list_gather":         listGather,
-	"list_scatter":        listScatter,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpCond:              cond,
+	ir.OpWhileLoop:         whileLoop,
+	ir.OpReadState:         readState,
+	ir.OpWriteState:        writeState,
+	ir.OpCoreMLUpdateState: updateState,
+	ir.OpMakeList:          makeList,
+	ir.OpListLength:        listLength,
+	ir.OpListRead:          listRead,
+	ir.OpListWrite:         listWrite,
+	ir.OpListGather:        listGather,
+	ir.OpListScatter:       listScatter,
 })
 
 // nested runs one of the operation's blocks on the given parameters.

@@ -2,10 +2,10 @@ package interp
 
 import "github.com/zinc-compiler/zinc/ir"
 
-var _ = add(map[string]kernel{
-	"conv":           func(c *call) []Tensor { return conv(c, c.convWeights) },
-	"conv_quantized": func(c *call) []Tensor { return conv(c, c.dequantized) },
-	"conv_transpose": convTranspose,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpConv:          func(c *call) []Tensor { return conv(c, c.convWeights) },
+	ir.OpConvQuantized: func(c *call) []Tensor { return conv(c, c.dequantized) },
+	ir.OpConvTranspose: convTranspose,
 })
 
 // colElems is the size that one block of unfolded columns may have: 16 MB.

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{"einsum": einsum})
+var _ = add(map[*ir.Operation]kernel{ir.OpEinsum: einsum})
 
 // einsum sums the products of two operands over the letters that the right side
 // of the equation leaves out.

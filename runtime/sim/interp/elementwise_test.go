@@ -8,14 +8,9 @@ import (
 )
 
 func TestEveryRowHasAKernel(t *testing.T) {
-	for _, n := range ir.Names() {
-		if !Supports(n) {
-			t.Errorf("row %s has no kernel", n)
-		}
-	}
-	for n := range kernels {
-		if len(ir.Forms(n)) == 0 {
-			t.Errorf("kernel %s has no row", n)
+	for _, o := range ir.Operations {
+		if !Supports(o) {
+			t.Errorf("%s has no kernel", o.Name)
 		}
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"gather":             gather,
-	"gather_along_axis":  gatherAlongAxis,
-	"gather_nd":          gatherND,
-	"scatter":            scatter,
-	"scatter_along_axis": scatterAlongAxis,
-	"scatter_nd":         scatterND,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpGather:           gather,
+	ir.OpGatherAlongAxis:  gatherAlongAxis,
+	ir.OpGatherND:         gatherND,
+	ir.OpScatter:          scatter,
+	ir.OpScatterAlongAxis: scatterAlongAxis,
+	ir.OpScatterND:        scatterND,
 })
 
 // index returns i as a position in a dimension of n elements: negative ones

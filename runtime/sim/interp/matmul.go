@@ -10,9 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-var _ = add(map[string]kernel{
-	"matmul": matmul,
-	"linear": linear,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpMatMul: matmul,
+	ir.OpLinear: linear,
 })
 
 // matrix is a row-major matrix, read transposed when t is set: rows and cols

@@ -6,18 +6,18 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"transpose":        transpose,
-	"concat":           concat,
-	"stack":            stack,
-	"split":            splitKernel,
-	"tile":             tile,
-	"reverse":          reverse,
-	"reverse_sequence": reverseSequence,
-	"pad":              pad,
-	"band_part":        bandPart,
-	"sliding_windows":  slidingWindows,
-	"crop":             crop,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpTranspose:       transpose,
+	ir.OpConcat:          concat,
+	ir.OpStack:           stack,
+	ir.OpSplit:           splitKernel,
+	ir.OpTile:            tile,
+	ir.OpReverse:         reverse,
+	ir.OpReverseSequence: reverseSequence,
+	ir.OpPad:             pad,
+	ir.OpBandPart:        bandPart,
+	ir.OpSlidingWindows:  slidingWindows,
+	ir.OpCrop:            crop,
 })
 
 // moved returns an argument as bits to be moved: read through the engine's

@@ -6,12 +6,12 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"batch_norm":          batchNorm,
-	"instance_norm":       instanceNorm,
-	"layer_norm":          layerNorm,
-	"l2_norm":             l2Norm,
-	"local_response_norm": localResponseNorm,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpBatchNorm:         batchNorm,
+	ir.OpInstanceNorm:      instanceNorm,
+	ir.OpLayerNorm:         layerNorm,
+	ir.OpL2Norm:            l2Norm,
+	ir.OpLocalResponseNorm: localResponseNorm,
 })
 
 // vector returns an optional argument that must hold n numbers, def standing

@@ -8,15 +8,15 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"topk":      topk,
-	"argsort":   argsort,
-	"cumsum":    cumsum,
-	"range_1d":  range1d,
-	"fill":      fill,
-	"fill_like": fillLike,
-	"one_hot":   oneHot,
-	"non_zero":  nonZero,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpTopK:     topk,
+	ir.OpArgsort:  argsort,
+	ir.OpCumsum:   cumsum,
+	ir.OpRange1D:  range1d,
+	ir.OpFill:     fill,
+	ir.OpFillLike: fillLike,
+	ir.OpOneHot:   oneHot,
+	ir.OpNonZero:  nonZero,
 })
 
 // lanes calls f for the elements of every lane along an axis: the offset of its

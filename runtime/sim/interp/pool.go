@@ -1,13 +1,14 @@
 package interp
 
 import (
+	"github.com/zinc-compiler/zinc/ir"
 	"math"
 )
 
-var _ = add(map[string]kernel{
-	"max_pool": func(c *call) []Tensor { return pool(c, maxPool) },
-	"avg_pool": func(c *call) []Tensor { return pool(c, avgPool) },
-	"l2_pool":  func(c *call) []Tensor { return pool(c, l2Pool) },
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpMaxPool: func(c *call) []Tensor { return pool(c, maxPool) },
+	ir.OpAvgPool: func(c *call) []Tensor { return pool(c, avgPool) },
+	ir.OpL2Pool:  func(c *call) []Tensor { return pool(c, l2Pool) },
 })
 
 // poolKind says what a pooling makes of the elements under a window.

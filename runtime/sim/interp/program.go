@@ -135,7 +135,7 @@ func (p *Program) plan(b *ir.Block, defined map[*ir.Value]bool, depth int) (*pla
 				}
 			}
 		}
-		k, ok := kernels[op.Def.Name]
+		k, ok := kernels[op.Def.Operation]
 		if !ok {
 			return nil, opError(op, "the interpreter has no kernel for this operation")
 		}

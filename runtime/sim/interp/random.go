@@ -6,11 +6,11 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"random_bernoulli":   randomBernoulli,
-	"random_normal":      randomNormal,
-	"random_uniform":     randomUniform,
-	"random_categorical": randomCategorical,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpRandomBernoulli:   randomBernoulli,
+	ir.OpRandomNormal:      randomNormal,
+	ir.OpRandomUniform:     randomUniform,
+	ir.OpRandomCategorical: randomCategorical,
 })
 
 // source is a stream of random numbers, one for every element of a result. It

@@ -7,10 +7,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"lstm": lstm,
-	"gru":  gru,
-	"rnn":  rnn,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpLSTM: lstm,
+	ir.OpGRU:  gru,
+	ir.OpRNN:  rnn,
 })
 
 // gateActivations are the functions that recurrent operations name.

@@ -46,14 +46,14 @@ func logSumExp(at func(int) float64, n int) float64 {
 	return m + math.Log(sumOf(at, n, func(x float64) float64 { return math.Exp(x - m) }))
 }
 
-var reductions = map[string]reduction{
-	"reduce_l1_norm": {f: func(at func(int) float64, n int) float64 {
+var reductions = map[*ir.Operation]reduction{
+	ir.OpReduceL1Norm: {f: func(at func(int) float64, n int) float64 {
 		return sumOf(at, n, math.Abs)
 	}, terms: math.Abs},
-	"reduce_l2_norm":     {f: func(at func(int) float64, n int) float64 { return math.Sqrt(sumOf(at, n, square)) }},
-	"reduce_log_sum":     {f: func(at func(int) float64, n int) float64 { return math.Log(sumOf(at, n, ident)) }},
-	"reduce_log_sum_exp": {f: logSumExp},
-	"reduce_max": {
+	ir.OpReduceL2Norm:    {f: func(at func(int) float64, n int) float64 { return math.Sqrt(sumOf(at, n, square)) }},
+	ir.OpReduceLogSum:    {f: func(at func(int) float64, n int) float64 { return math.Log(sumOf(at, n, ident)) }},
+	ir.OpReduceLogSumExp: {f: logSumExp},
+	ir.OpReduceMax: {
 		f: func(at func(int) float64, n int) float64 {
 			m := math.Inf(-1)
 			for i := range n {
@@ -70,7 +70,7 @@ var reductions = map[string]reduction{
 			}
 			return m
 		}},
-	"reduce_min": {
+	ir.OpReduceMin: {
 		f: func(at func(int) float64, n int) float64 {
 			m := math.Inf(1)
 			for i := range n {
@@ -87,11 +87,11 @@ var reductions = map[string]reduction{
 			}
 			return m
 		}},
-	"reduce_mean": {
+	ir.OpReduceMean: {
 		f:     func(at func(int) float64, n int) float64 { return sumOf(at, n, ident) / float64(n) },
 		ints:  func(at func(int) int64, n int) int64 { return truncDiv(sumInts(at, n), int64(n)) },
 		terms: ident},
-	"reduce_prod": {
+	ir.OpReduceProd: {
 		f: func(at func(int) float64, n int) float64 {
 			p := 1.0
 			for i := range n {
@@ -106,16 +106,16 @@ var reductions = map[string]reduction{
 			}
 			return p
 		}},
-	"reduce_sum": {f: func(at func(int) float64, n int) float64 {
+	ir.OpReduceSum: {f: func(at func(int) float64, n int) float64 {
 		return sumOf(at, n, ident)
 	}, ints: sumInts, terms: ident},
-	"reduce_sum_square": {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, square) }, terms: square},
+	ir.OpReduceSumSquare: {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, square) }, terms: square},
 }
 
-var _ = add(func() map[string]kernel {
-	ks := map[string]kernel{
-		"reduce_argmax": func(c *call) []Tensor { return argReduce(c, func(a, b float64) bool { return a > b }) },
-		"reduce_argmin": func(c *call) []Tensor { return argReduce(c, func(a, b float64) bool { return a < b }) },
+var _ = add(func() map[*ir.Operation]kernel {
+	ks := map[*ir.Operation]kernel{
+		ir.OpReduceArgmax: func(c *call) []Tensor { return argReduce(c, func(a, b float64) bool { return a > b }) },
+		ir.OpReduceArgmin: func(c *call) []Tensor { return argReduce(c, func(a, b float64) bool { return a < b }) },
 	}
 	for n, r := range reductions {
 		ks[n] = r.kernel
@@ -227,7 +227,7 @@ func (r reduction) kernel(c *call) []Tensor {
 			out[o] = float32(r.f(at, len(fd.terms)))
 			if c.acc != nil {
 				s := math.Sqrt(sumOf(at, len(fd.terms), func(x float64) float64 { return square(r.terms(x)) }))
-				if c.op.Def.Name == "reduce_mean" {
+				if c.op.Is(ir.OpReduceMean) {
 					s /= float64(len(fd.terms))
 				}
 				c.acc[o] = float32(s)

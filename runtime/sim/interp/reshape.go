@@ -4,14 +4,14 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"identity":     func(c *call) []Tensor { return identity(c) },
-	"reshape":      reshape,
-	"reshape_like": reshapeLike,
-	"expand_dims":  expandDims,
-	"squeeze":      squeeze,
-	"flatten2d":    flatten2d,
-	"shape":        shapeOf,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpIdentity:    func(c *call) []Tensor { return identity(c) },
+	ir.OpReshape:     reshape,
+	ir.OpReshapeLike: reshapeLike,
+	ir.OpExpandDims:  expandDims,
+	ir.OpSqueeze:     squeeze,
+	ir.OpFlatten2D:   flatten2d,
+	ir.OpShape:       shapeOf,
 })
 
 func identity(c *call) []Tensor {

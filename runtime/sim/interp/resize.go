@@ -7,12 +7,12 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"upsample_nearest_neighbor": func(c *call) []Tensor { return resized(c, (*call).upsampled, nearestFloor) },
-	"resize_nearest_neighbor":   func(c *call) []Tensor { return resized(c, (*call).targeted, nearestFloor) },
-	"upsample_bilinear":         func(c *call) []Tensor { return resized(c, (*call).upsampled, c.upsampleGrid()) },
-	"resize_bilinear":           func(c *call) []Tensor { return resized(c, (*call).targeted, c.samplingGrid()) },
-	"resize":                    resize,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpUpsampleNearestNeighbor: func(c *call) []Tensor { return resized(c, (*call).upsampled, nearestFloor) },
+	ir.OpResizeNearestNeighbor:   func(c *call) []Tensor { return resized(c, (*call).targeted, nearestFloor) },
+	ir.OpUpsampleBilinear:        func(c *call) []Tensor { return resized(c, (*call).upsampled, c.upsampleGrid()) },
+	ir.OpResizeBilinear:          func(c *call) []Tensor { return resized(c, (*call).targeted, c.samplingGrid()) },
+	ir.OpResize:                  resize,
 })
 
 // grid gives the place in an axis of in elements that element i of out ones is

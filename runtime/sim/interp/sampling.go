@@ -7,10 +7,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"resample":    resample,
-	"affine":      transformed,
-	"crop_resize": cropResize,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpResample:   resample,
+	ir.OpAffine:     transformed,
+	ir.OpCropResize: cropResize,
 })
 
 // farPlace bounds a place in an image, so that it fits an integer.

@@ -9,10 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-var _ = add(map[string]kernel{
-	"slice_by_index": sliceByIndex,
-	"slice_by_size":  sliceBySize,
-	"slice_update":   sliceUpdate,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpSliceByIndex: sliceByIndex,
+	ir.OpSliceBySize:  sliceBySize,
+	ir.OpSliceUpdate:  sliceUpdate,
 })
 
 // region is a strided part of a tensor.

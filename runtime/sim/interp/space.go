@@ -6,13 +6,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"depth_to_space":  func(c *call) []Tensor { return depthToSpace(c, "block_size", true) },
-	"pixel_shuffle":   func(c *call) []Tensor { return depthToSpace(c, "upscale_factor", false) },
-	"space_to_depth":  func(c *call) []Tensor { return spaceToDepth(c, "block_size", true) },
-	"pixel_unshuffle": func(c *call) []Tensor { return spaceToDepth(c, "downscale_factor", false) },
-	"space_to_batch":  spaceToBatch,
-	"batch_to_space":  batchToSpace,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpDepthToSpace:   func(c *call) []Tensor { return depthToSpace(c, "block_size", true) },
+	ir.OpPixelShuffle:   func(c *call) []Tensor { return depthToSpace(c, "upscale_factor", false) },
+	ir.OpSpaceToDepth:   func(c *call) []Tensor { return spaceToDepth(c, "block_size", true) },
+	ir.OpPixelUnshuffle: func(c *call) []Tensor { return spaceToDepth(c, "downscale_factor", false) },
+	ir.OpSpaceToBatch:   spaceToBatch,
+	ir.OpBatchToSpace:   batchToSpace,
 })
 
 // permuted makes a tensor by reading x under the shape from, its axes permuted,

@@ -4,9 +4,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-var _ = add(map[string]kernel{
-	"non_maximum_suppression": nonMaximumSuppression,
-	"classify":                classify,
+var _ = add(map[*ir.Operation]kernel{
+	ir.OpNonMaximumSuppression: nonMaximumSuppression,
+	ir.OpClassify:              classify,
 })
 
 // corners is a box by its corners.

@@ -14,38 +14,38 @@ type unary struct {
 	i   func(x int64) int64     // on integers; nil: through f, truncated
 }
 
-var unaries = map[string]unary{
-	"abs":    {f: math.Abs, i: func(x int64) int64 { return max(x, -x) }},
-	"acos":   {f: math.Acos},
-	"asin":   {f: math.Asin},
-	"atan":   {f: math.Atan},
-	"atanh":  {f: math.Atanh},
-	"ceil":   {f: math.Ceil, i: same},
-	"cos":    {f: math.Cos},
-	"cosh":   {f: math.Cosh},
-	"erf":    {f: math.Erf},
-	"exp":    {f: math.Exp, ane: numerics.Exp},
-	"exp2":   {f: math.Exp2},
-	"floor":  {f: math.Floor, i: same},
-	"round":  {f: math.RoundToEven, i: same},
-	"sign":   {f: sign, i: func(x int64) int64 { return int64(sign(float64(x))) }},
-	"sin":    {f: math.Sin},
-	"sinh":   {f: math.Sinh},
-	"sqrt":   {f: math.Sqrt, ane: numerics.Sqrt},
-	"square": {f: func(x float64) float64 { return x * x }, i: func(x int64) int64 { return x * x }},
-	"tan":    {f: math.Tan},
-	"tanh":   {f: math.Tanh},
+var unaries = map[*ir.Operation]unary{
+	ir.OpAbs:    {f: math.Abs, i: func(x int64) int64 { return max(x, -x) }},
+	ir.OpAcos:   {f: math.Acos},
+	ir.OpAsin:   {f: math.Asin},
+	ir.OpAtan:   {f: math.Atan},
+	ir.OpAtanh:  {f: math.Atanh},
+	ir.OpCeil:   {f: math.Ceil, i: same},
+	ir.OpCos:    {f: math.Cos},
+	ir.OpCosh:   {f: math.Cosh},
+	ir.OpErf:    {f: math.Erf},
+	ir.OpExp:    {f: math.Exp, ane: numerics.Exp},
+	ir.OpExp2:   {f: math.Exp2},
+	ir.OpFloor:  {f: math.Floor, i: same},
+	ir.OpRound:  {f: math.RoundToEven, i: same},
+	ir.OpSign:   {f: sign, i: func(x int64) int64 { return int64(sign(float64(x))) }},
+	ir.OpSin:    {f: math.Sin},
+	ir.OpSinh:   {f: math.Sinh},
+	ir.OpSqrt:   {f: math.Sqrt, ane: numerics.Sqrt},
+	ir.OpSquare: {f: func(x float64) float64 { return x * x }, i: func(x int64) int64 { return x * x }},
+	ir.OpTan:    {f: math.Tan},
+	ir.OpTanh:   {f: math.Tanh},
 
-	"relu":     {f: func(x float64) float64 { return relu(x) }, i: func(x int64) int64 { return max(x, 0) }},
-	"relu6":    {f: func(x float64) float64 { return math.Min(relu(x), 6) }},
-	"sigmoid":  {f: sigmoid},
-	"silu":     {f: func(x float64) float64 { return silu(x) }},
-	"softplus": {f: softplus, ane: numerics.Softplus},
-	"softsign": {f: func(x float64) float64 { return x / (1 + math.Abs(x)) }, ane: numerics.Softsign},
+	ir.OpRelu:     {f: func(x float64) float64 { return relu(x) }, i: func(x int64) int64 { return max(x, 0) }},
+	ir.OpRelu6:    {f: func(x float64) float64 { return math.Min(relu(x), 6) }},
+	ir.OpSigmoid:  {f: sigmoid},
+	ir.OpSilu:     {f: func(x float64) float64 { return silu(x) }},
+	ir.OpSoftplus: {f: softplus, ane: numerics.Softplus},
+	ir.OpSoftsign: {f: func(x float64) float64 { return x / (1 + math.Abs(x)) }, ane: numerics.Softsign},
 }
 
-var _ = add(func() map[string]kernel {
-	ks := map[string]kernel{"logical_not": logicalNot, "cast": cast}
+var _ = add(func() map[*ir.Operation]kernel {
+	ks := map[*ir.Operation]kernel{ir.OpLogicalNot: logicalNot, ir.OpCast: cast}
 	for n, u := range unaries {
 		ks[n] = u.kernel
 	}
@@ -134,10 +134,10 @@ type epsilon struct {
 	ane func(x float32) float32 // of x + eps
 }
 
-var epsilons = map[string]epsilon{
-	"inverse": {1e-4, func(x, e float64) float64 { return 1 / (x + e) }, numerics.Inverse},
-	"log":     {1e-45, func(x, e float64) float64 { return math.Log(x + e) }, numerics.Log},
-	"rsqrt":   {1e-12, func(x, e float64) float64 { return 1 / math.Sqrt(x+e) }, numerics.Rsqrt},
+var epsilons = map[*ir.Operation]epsilon{
+	ir.OpInverse: {1e-4, func(x, e float64) float64 { return 1 / (x + e) }, numerics.Inverse},
+	ir.OpLog:     {1e-45, func(x, e float64) float64 { return math.Log(x + e) }, numerics.Log},
+	ir.OpRsqrt:   {1e-12, func(x, e float64) float64 { return 1 / math.Sqrt(x+e) }, numerics.Rsqrt},
 }
 
 func (k epsilon) kernel(c *call) []Tensor {
