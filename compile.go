@@ -14,45 +14,40 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Options steer a compilation. The zero value compiles as `zinc MODEL` does.
+// Options configure a compilation. The zero value compiles as `zinc MODEL` does.
 type Options struct {
 	Target    string // "" for h13
 	Precision string // "declared" (also "") or "fp16"
-	// Func is the function to compile, "" for all, into one pair.
+	// Func is the function to compile; "" compiles all of them into one pair.
 	Func string
-	// Shapes are shapes of inputs, by name, in the stead of the defaults.
+	// Shapes are shapes of inputs, by name, that replace the defaults.
 	Shapes map[string][]int64
-	// WeightsDir stands for "@model_path" in the model's text; "" is the model's own
-	// folder.
+	// WeightsDir replaces "@model_path" in the model's text; "" means the model's own folder.
 	WeightsDir string
-	// OneSection keeps the constants in one segment with the tasks' program rather
-	// than in segments of their own.
+	// OneSection puts the constants and the tasks into one segment instead of separate ones.
 	OneSection bool
-	// FullTD writes every record of a task whole, as old compilers did.
+	// FullTD writes every record of a task in full, as old compilers did.
 	FullTD bool
 
 	// DebugDB fills Pair.Debug, which Pair.Patch needs.
 	DebugDB bool
 
-	// Workers are the goroutines that pack constants, 0 for one a processor. The
-	// bytes do not depend on it.
+	// Workers is the number of goroutines that pack constants, 0 for one per processor. The bytes do not depend on it.
 	Workers int
-	// Warnings, when set, gets what is odd about the model, as text.
+	// Warnings, if set, receives warnings about the model, as text.
 	Warnings io.Writer
-	// Cache is a folder of compiled pairs to take from and put into, "" for none, and
-	// CacheBytes what it may hold, 0 for no bound. It is shared by any number of
-	// processes. A model whose files cannot be told is compiled every time.
+	// Cache is a folder of compiled pairs to read and write, "" for none; CacheBytes is its size limit, 0 for
+	// unlimited. Any number of processes may share it. A model whose files are not known is compiled every time.
 	Cache      string
 	CacheBytes int64
 }
 
-// Report says where everything went: placement, tasks, sizes, operation by operation.
+// Report describes a compilation: placement, tasks and sizes, operation by operation.
 type Report = compile.Report
 
 // Compile compiles the model at path: a .mlmodelc or .mlpackage folder, a .mlmodel
-// with an ML program, a .mil file or a network description (.plist). What is wrong
-// about the model's text is a *ModelError, with a place for each diagnostic. When ctx
-// ends, its error is returned.
+// with an ML program, a .mil file or a network description (.plist). Errors in the model's text are a *ModelError, with
+// a place for each diagnostic. When ctx ends, Compile returns its error.
 func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 	store, key, cached := o.store(ctx, path)
 	if cached && !o.DebugDB {
@@ -67,8 +62,7 @@ func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 		return nil, err
 	}
 	if cached {
-		// The model may have changed meanwhile. That an entry is not kept makes the
-		// pair no worse.
+		// The model may have changed meanwhile. The pair is valid even if the cache cannot keep it.
 		if again, err := Key(ctx, path, o); err == nil && again == key {
 			_ = store.Put(key, p.files())
 		}
@@ -113,7 +107,7 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 	return p, nil
 }
 
-// compiler returns the options of package compile.
+// compiler converts the options to those of package compile.
 func (o *Options) compiler() (compile.Options, error) {
 	c := compile.Options{
 		Precision: o.Precision, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes,
@@ -123,7 +117,7 @@ func (o *Options) compiler() (compile.Options, error) {
 	switch o.Precision {
 	case "", "declared", "fp16":
 	default:
-		return c, fmt.Errorf("zinc: precision %q, want declared or fp16", o.Precision)
+		return c, fmt.Errorf("zinc: unknown precision %q; want declared or fp16", o.Precision)
 	}
 	if o.Target != "" {
 		var err error
@@ -134,9 +128,8 @@ func (o *Options) compiler() (compile.Options, error) {
 	return c, nil
 }
 
-// Key names what Compile would make of a model by everything that can change a byte
-// of it: this build of zinc, the options and every file of the model. Errors are those
-// of the file system, or wrap ErrUnknownFiles.
+// Key identifies the pair that Compile would return for a model by everything that can change a byte of it: this build
+// of zinc, the options and every file of the model. Errors are those of the file system, or wrap ErrUnknownFiles.
 func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 	c, err := o.compiler()
 	if err != nil {

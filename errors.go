@@ -11,44 +11,41 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// Errors that say what a call found, for errors.Is. Their types for errors.As are
-// [*ModelError], [*FunctionError] and [*ValueError]; what is wrong with a pair's
-// bytes and what Patch refuses have the types of the packages below.
+// Errors for errors.Is. The types for errors.As are [*ModelError], [*FunctionError] and [*ValueError]; errors in a
+// pair's bytes and refusals of Patch have the types of the packages below.
 var (
-	// ErrClosed is what a Model gives after Close.
+	// ErrClosed is returned by a Model after Close.
 	ErrClosed = errors.New("zinc: the model was closed")
 	// ErrNoDebug says that a pair has no debug database.
-	ErrNoDebug = errors.New("zinc: the pair has no debug database; compile it with Options.DebugDB")
-	// ErrUnknownFiles says that it cannot be told which files a model is made of, so that
-	// no key covers them.
+	ErrNoDebug = errors.New("zinc: the pair lacks a debug database; compile it with Options.DebugDB")
+	// ErrUnknownFiles says that the files of a model are not known, so it has no key.
 	ErrUnknownFiles = pair.ErrUnknownFiles
 )
 
-// Diagnostic is one thing that is wrong about a model's text.
+// Diagnostic is one error in a model's text.
 type Diagnostic struct {
-	// File is the text's path, Line and Column count from 1, columns in bytes; 0 where
-	// the place is not known.
+	// File is the text's path, Line and Column count from 1, columns in bytes; 0 if the place is not known.
 	File         string
 	Line, Column int
 	// Code names the rule and stays the same between versions.
 	Code string
-	// Op is the operation at fault, "" where none is known.
+	// Op is the operation at fault, "" if it is not known.
 	Op string
-	// Message are the facts that disagree, Hint is what to do, "" for no advice.
+	// Message says what is wrong, Hint what to do, "" for none.
 	Message, Hint string
 }
 
-// ModelError is what Compile gives for a model that is wrong in itself.
+// ModelError is the error of Compile for an invalid model.
 type ModelError struct {
-	// Diagnostics are its errors, of at most a thousand places.
+	// Diagnostics are its errors, at most a thousand.
 	Diagnostics []Diagnostic
 	err         error
 }
 
-// Error returns the first diagnostic with its place, and how many more there are.
+// Error returns the first diagnostic with its place, and the number of others.
 func (e *ModelError) Error() string { return e.err.Error() }
 
-// modelError makes errors of a model's text a *ModelError, and leaves others alone.
+// modelError turns errors in a model's text into a *ModelError, and returns others unchanged.
 func modelError(err error) error {
 	l := diag.AsList(err)
 	if l == nil {
@@ -73,8 +70,8 @@ func modelError(err error) error {
 	return e
 }
 
-// ended gives an error the context's as its cause where that has ended: the layers of
-// the stack answer with codes of their own.
+// ended wraps err with the context's error if the context has ended: the layers of the stack answer with their own
+// codes.
 func ended(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
@@ -82,19 +79,18 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// FunctionError is a function that a model does not have.
+// FunctionError reports a function that a model does not have.
 type FunctionError struct {
 	Name string
-	Has  []string // the functions that there are
+	Has  []string // the model's functions
 }
 
-// Error names both.
+// Error names the function and the model's functions.
 func (e *FunctionError) Error() string {
-	return fmt.Sprintf("zinc: the model has no function %q; it has %s", e.Name, listed(e.Has))
+	return fmt.Sprintf("zinc: unknown function %q; the model has %s", e.Name, listed(e.Has))
 }
 
-// ValueError is a value that a function does not take: a name that it does not have,
-// one that is missing, another type or shape.
+// ValueError reports a value that a function does not accept: an unknown or missing name, a wrong type or shape.
 type ValueError struct {
 	Function string
 	Kind     string // "input", "output" or "state"
@@ -110,5 +106,5 @@ func (e *ValueError) Error() string {
 // Unwrap returns Err.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// listed names things in a message.
+// listed joins names for a message.
 func listed(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

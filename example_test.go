@@ -106,7 +106,7 @@ func ExampleModelError() {
 	}
 	// Output:
 	// line 4: y is declared tensor<fp16, [1, 5]>, the operation gives tensor<fp16, [1, 4]>
-	// input image is wrong: the shape is [3], wanted [1, 1, 28, 28]
+	// input image is wrong: the shape is [3], want [1, 1, 28, 28]
 }
 
 // Put new values into a compiled pair: its tasks stay the same bytes.

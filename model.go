@@ -15,44 +15,38 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 )
 
-// RunOptions say what runs a model. The zero value is the simulator of the whole
-// stack with the engine's arithmetic.
+// RunOptions say how a model runs. The zero value is the simulator of the whole stack with the engine's arithmetic.
 type RunOptions struct {
-	// Direct drives the engine alone, without runtime, broker, driver and firmware
-	// above it: the same bits, sooner.
+	// Direct drives the engine alone, without runtime, broker, driver and firmware: the same bits, faster.
 	Direct bool
 	// Numerics is the arithmetic of operations on the engine: "ane" (also ""), as the
 	// engine computes, "ane-lanes", the same with the accumulator's narrow first stage,
 	// or "ieee", plain fp16 storage with fp32 arithmetic.
 	Numerics string
-	// Workers are the goroutines of one task, 0 for one a processor. Results do not
-	// depend on it.
+	// Workers is the number of goroutines of one task, 0 for one per processor. Results do not depend on it.
 	Workers int
 }
 
 // Port is an input, an output or a state of a function.
 type Port struct {
 	Name string
-	// Type is the element type as MIL names it, such as fp16, and Element the one in
-	// which values travel (Tensor.Type).
+	// Type is the element type as named in MIL, such as fp16; Element is the type of the values passed (Tensor.Type).
 	Type, Element string
-	// Shape has -1 where several sizes are taken or the size is known only when the
-	// function runs.
+	// Shape has -1 where several sizes are accepted or the size is known only when the function runs.
 	Shape []int64
 }
 
-// Function is what a model can run.
+// Function is a function of a model, with its ports.
 type Function struct {
 	Name                    string
 	Inputs, Outputs, States []Port
 }
 
-// Model is a pair made ready to run. It may be used by several goroutines; one call
-// runs at a time, and the others wait for their turn or until their context ends. For
-// more at a time open the Pair several times. States keep from call to call what a
-// call leaves in them.
+// Model is an open pair. Several goroutines may use it; one call runs at a time, and the others wait for their turn or
+// until their context ends. To run several at a time, open the Pair several times. States keep their values from call
+// to call.
 type Model struct {
-	turn    chan struct{} // holds a value while a call runs; all below is its
+	turn    chan struct{} // contains a value while a call runs, and guards the fields below
 	machine *sim.Machine
 	funcs   []Function
 	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
@@ -63,8 +57,7 @@ type Model struct {
 // appPID is the number of the process that runs models.
 const appPID = 501
 
-// Open makes the pair at path ready: a container (.hwx) with its descriptor (.e5)
-// beside it, or a container alone.
+// Open opens the pair at path: a container (.hwx) with its descriptor (.e5) beside it, or a container alone.
 func Open(ctx context.Context, path string, o RunOptions) (*Model, error) {
 	p, err := ReadPairOrContainer(path)
 	if err != nil {
@@ -77,7 +70,7 @@ func Open(ctx context.Context, path string, o RunOptions) (*Model, error) {
 	return m, nil
 }
 
-// Open makes the pair ready. Close the Model when it is done.
+// Open returns a Model that runs the pair. The caller must Close it.
 func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 	if o.Numerics == "" {
 		o.Numerics = "ane"
@@ -157,13 +150,12 @@ func ports(ps []sim.Port) []Port {
 	return out
 }
 
-// Functions returns what the model can run; Run runs the first.
+// Functions returns the model's functions; Run runs the first.
 func (m *Model) Functions() []Function { return slices.Clone(m.funcs) }
 
 // Run runs the model's first function once on values by name and returns its outputs
-// by name. Numbers of float32 are taken by every input of floating point. A value that
-// the function does not take is a *ValueError; when ctx ends before the run does, its
-// error is returned and states are as they were.
+// by name. Every floating-point input accepts float32 values. A value that the function does not accept is a
+// *ValueError. If ctx ends before the run does, Run returns its error and states are unchanged.
 func (m *Model) Run(ctx context.Context, inputs map[string]Tensor) (map[string]Tensor, error) {
 	if len(m.funcs) == 0 {
 		return nil, &FunctionError{}
@@ -171,8 +163,8 @@ func (m *Model) Run(ctx context.Context, inputs map[string]Tensor) (map[string]T
 	return m.RunFunction(ctx, m.funcs[0].Name, inputs)
 }
 
-// begin waits for the turn of a call and makes a function the one that the machine
-// speaks of. The call ends with end, which begin has called where it fails.
+// begin waits for a call's turn and selects a function on the machine. The call ends with end, which begin calls itself
+// if it fails.
 func (m *Model) begin(ctx context.Context, function string) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -198,8 +190,7 @@ func (m *Model) begin(ctx context.Context, function string) (end func(), err err
 	return end, nil
 }
 
-// RunFunction is Run for a function by name; one that is not there is a
-// *FunctionError.
+// RunFunction is Run for a function by name; an unknown name is a *FunctionError.
 func (m *Model) RunFunction(ctx context.Context, function string, inputs map[string]Tensor) (map[string]Tensor, error) {
 	end, err := m.begin(ctx, function)
 	if err != nil {
@@ -215,7 +206,7 @@ func (m *Model) RunFunction(ctx context.Context, function string, inputs map[str
 		t := inputs[name]
 		i := slices.IndexFunc(accepts, func(p sim.Port) bool { return p.Name == name })
 		if i < 0 {
-			return nil, wrong(name, fmt.Errorf("there is none; the inputs are %s", names(accepts)))
+			return nil, wrong(name, fmt.Errorf("unknown name; the inputs are %s", names(accepts)))
 		}
 		x, err := t.tensor(accepts[i].Type)
 		if err != nil {
@@ -225,7 +216,7 @@ func (m *Model) RunFunction(ctx context.Context, function string, inputs map[str
 	}
 	for _, p := range accepts {
 		if _, ok := in[p.Name]; !ok {
-			return nil, wrong(p.Name, fmt.Errorf("it is missing; it is %s", p.Type))
+			return nil, wrong(p.Name, fmt.Errorf("missing; want %s", p.Type))
 		}
 	}
 	got, err := m.run(ctx, in)
@@ -255,8 +246,7 @@ func fromTensors(function string, ts map[string]interp.Tensor) (map[string]Tenso
 	return out, nil
 }
 
-// State returns what a state of a function holds; zeros before the first run. One
-// that is not there is a *ValueError.
+// State returns the value of a state of a function, zeros before the first run. An unknown name is a *ValueError.
 func (m *Model) State(function, name string) (Tensor, error) {
 	end, err := m.begin(context.Background(), function)
 	if err != nil {
@@ -270,7 +260,7 @@ func (m *Model) State(function, name string) (Tensor, error) {
 	return fromTensor(x)
 }
 
-// state returns a state of the function that was chosen.
+// state returns a state of the selected function.
 func (m *Model) state(function, name string) (interp.Tensor, error) {
 	states := m.machine.States()
 	if !slices.ContainsFunc(states, func(p sim.Port) bool { return p.Name == name }) {
@@ -278,14 +268,13 @@ func (m *Model) state(function, name string) (interp.Tensor, error) {
 			Function: function,
 			Kind:     "state",
 			Name:     name,
-			Err:      fmt.Errorf("there is none; the states are %s", names(states)),
+			Err:      fmt.Errorf("unknown name; the states are %s", names(states)),
 		}
 	}
 	return m.machine.State(name)
 }
 
-// SetState gives a state of a function its value. What it does not take is a
-// *ValueError.
+// SetState sets the value of a state of a function. A value that it does not accept is a *ValueError.
 func (m *Model) SetState(function, name string, t Tensor) error {
 	end, err := m.begin(context.Background(), function)
 	if err != nil {
@@ -303,8 +292,7 @@ func (m *Model) SetState(function, name string, t Tensor) error {
 	return m.machine.SetState(name, x)
 }
 
-// Close lets the model go, once the call that runs has ended. Closing it again does
-// nothing.
+// Close releases the model after the running call has ended. Closing it again does nothing.
 func (m *Model) Close() error {
 	m.turn <- struct{}{}
 	defer func() { <-m.turn }()

@@ -23,14 +23,12 @@ const (
 // use.
 type Pair struct {
 	Container []byte
-	// Descriptor is nil for a container that stands alone, which runs on the tensors
-	// that it binds.
+	// Descriptor is nil for a container alone, which runs on the tensors that it binds.
 	Descriptor []byte
-	// Debug is the debug database that the compilation gave, nil for none: what every
-	// part of the pair came from. Patch needs it, or that of a pair that was read.
+	// Debug is the debug database of the compilation, nil for none: what every part of the pair came from. Patch needs
+	// it, or the one beside a pair that was read.
 	Debug []byte
-	// Report is that of the compilation; nil for a pair that was read or came from a
-	// cache.
+	// Report is the compilation's report, nil for a pair that was read or came from a cache.
 	Report *Report
 	// Cached says that the pair came from a cache: nothing was compiled.
 	Cached bool
@@ -48,19 +46,18 @@ func (p *Pair) files() pair.Pair {
 	return pair.Pair{Container: p.Container, Descriptor: p.Descriptor, Debug: p.Debug}
 }
 
-// PairPaths returns the paths of the container and the descriptor of a pair of which
-// path is one: the descriptor is beside the container, with its own extension.
+// PairPaths returns the paths of the container and the descriptor of a pair; path is either of them: the descriptor is
+// beside the container, with its own extension.
 func PairPaths(path string) (container, descriptor string) {
 	at := pair.PathsOf(path)
 	return at.Container, at.Descriptor
 }
 
-// ReadPair reads a pair of which path is one file. Patch finds its debug database
+// ReadPair reads a pair; path is either of its two files. Patch finds its debug database
 // beside the container (.zdb).
 func ReadPair(path string) (*Pair, error) { return read(path, pair.Read) }
 
-// ReadPairOrContainer is ReadPair for a path whose container may stand alone: without
-// a descriptor beside it, Pair.Descriptor is nil.
+// ReadPairOrContainer is ReadPair for a path whose container may lack a descriptor: then Pair.Descriptor is nil.
 func ReadPairOrContainer(path string) (*Pair, error) { return read(path, pair.ReadOrContainer) }
 
 func read(path string, read func(string) (pair.Pair, error)) (*Pair, error) {
@@ -75,8 +72,8 @@ func read(path string, read func(string) (pair.Pair, error)) (*Pair, error) {
 	return p, nil
 }
 
-// Write writes the pair as the two files of which path is one, and its debug
-// database beside them; all of them or none.
+// Write writes the pair as two files, one of them path, and its debug database beside them. It writes all of them or
+// none.
 func (p *Pair) Write(ctx context.Context, path string) error { return p.files().Write(ctx, path) }
 
 func (p *Pair) debug() (*provenance.DB, error) {
@@ -93,10 +90,9 @@ func (p *Pair) debug() (*provenance.DB, error) {
 	return db, err
 }
 
-// Patch returns the pair with new values for constants of its source, by name. Its
-// tasks are the same bytes, and the pair that it is called on is not changed. A
-// constant that does not stand in the pair as it stands in the source, and an array
-// of another type or shape, are errors with the reason (*patch.Refusal).
+// Patch returns a copy of the pair with new values for constants of its source, by name. The tasks keep their bytes,
+// and the original pair does not change. A constant that the pair does not contain as in the source, and an array of
+// another type or shape, are errors with the reason (*patch.Refusal).
 func (p *Pair) Patch(weights map[string]Tensor) (*Pair, error) {
 	db, err := p.debug()
 	if err != nil {

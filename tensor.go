@@ -13,22 +13,21 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// Tensor is a value that goes into a model or comes out of it.
+// Tensor is an input, output or state value of a model.
 type Tensor struct {
-	// Type is the element type as numpy writes it, without the byte order: b1, f2, f4,
-	// f8, i1 to i8, u1 to u8, the digit being bytes.
+	// Type is the element type in numpy's notation without the byte order: b1, f2, f4, f8, i1 to i8, u1 to u8. The
+	// digit is the size in bytes.
 	Type  string
-	Shape []int64 // no dimension makes a scalar
+	Shape []int64 // empty for a scalar
 	Data  []byte  // packed elements, little-endian, row-major
 }
 
-// Element is a type of Go that elements have. A half-precision or bfloat16 element
-// is a float32 in Go.
+// Element is the set of Go types for elements. A half-precision or bfloat16 element is a float32 in Go.
 type Element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// elementType names the element type of a type of Go.
+// elementType returns the element type for a Go type.
 func elementType[T Element]() string {
 	var zero T
 	switch any(zero).(type) {
@@ -56,15 +55,15 @@ func elementType[T Element]() string {
 	return "f8"
 }
 
-// Of returns a tensor of a shape, row-major; without a shape it has one dimension.
-// Shape and values are checked against each other and the model when it runs.
+// Of returns a row-major tensor of the given shape, or of one dimension without a shape.
+// Shape and values are checked against each other and against the model when it runs.
 func Of[T Element](elements []T, shape ...int64) Tensor {
 	if shape == nil {
 		shape = []int64{int64(len(elements))}
 	}
 	var b bytes.Buffer
 	b.Grow(binary.Size(elements))
-	_ = binary.Write(&b, binary.LittleEndian, elements) // a slice of fixed size to memory cannot fail
+	_ = binary.Write(&b, binary.LittleEndian, elements) // writing a slice of fixed-size values to memory cannot fail
 	return Tensor{Type: elementType[T](), Shape: slices.Clone(shape), Data: b.Bytes()}
 }
 
@@ -84,7 +83,7 @@ func Values[T Element](t Tensor) ([]T, error) {
 	}
 	if t.Type != want {
 		var zero T
-		return nil, fmt.Errorf("zinc: a tensor of %s read as %T, which is %s", t.Type, zero, want)
+		return nil, fmt.Errorf("zinc: cannot read a tensor of %s as %T (%s)", t.Type, zero, want)
 	}
 	out := make([]T, len(t.Data)/npy.Size(t.Type))
 	return out, binary.Read(bytes.NewReader(t.Data), binary.LittleEndian, out)
@@ -94,7 +93,8 @@ func Values[T Element](t Tensor) ([]T, error) {
 func Scalar[T Element](t Tensor) (T, error) {
 	vs, err := Values[T](t)
 	if err == nil && len(vs) != 1 {
-		err = fmt.Errorf("zinc: a tensor of shape %s has %d elements, a scalar one", ir.ShapeString(t.Shape), len(vs))
+		err = fmt.Errorf("zinc: want a scalar, got a tensor of shape %s with %d elements", ir.ShapeString(t.Shape),
+			len(vs))
 	}
 	if err != nil {
 		var zero T
@@ -119,28 +119,28 @@ func (t Tensor) EncodeNPY() ([]byte, error) {
 
 func (t Tensor) array() npy.Array { return npy.Array(t) }
 
-// check reports data that is not what type and shape need.
+// check returns an error if the data do not match type and shape.
 func (t Tensor) check() error {
 	size := int64(npy.Size(t.Type))
 	if size == 0 {
-		return fmt.Errorf("a tensor of element type %q; the types are %v", t.Type, npy.Types)
+		return fmt.Errorf("unknown element type %q; the types are %v", t.Type, npy.Types)
 	}
 	n := int64(1)
 	for _, d := range t.Shape {
 		if d < 0 || d > 0 && n > math.MaxInt64/size/d {
-			return fmt.Errorf("shape %s is none of a tensor", ir.ShapeString(t.Shape))
+			return fmt.Errorf("%s is not a valid tensor shape", ir.ShapeString(t.Shape))
 		}
 		n *= d
 	}
 	if n*size != int64(len(t.Data)) {
-		return fmt.Errorf("a tensor of shape %s and type %s has %d elements, its data %d", ir.ShapeString(t.Shape),
+		return fmt.Errorf("a tensor of shape %s and type %s needs %d elements, got %d", ir.ShapeString(t.Shape),
 			t.Type, n, int64(len(t.Data))/size)
 	}
 	return nil
 }
 
-// tensor makes what a port of a type takes of t. Numbers of float32 go into every
-// type of floating point, rounded to the nearest, ties to even.
+// tensor converts t to the type of a port. float32 values convert to every floating-point type, rounded to nearest,
+// ties to even.
 func (t Tensor) tensor(typ ir.Type) (interp.Tensor, error) {
 	if err := t.check(); err != nil {
 		return interp.Tensor{}, err
@@ -153,14 +153,14 @@ func (t Tensor) tensor(typ ir.Type) (interp.Tensor, error) {
 		}
 		x, err := interp.FromFloats(typ.DType, fs, a.Shape...)
 		if err == nil && !x.Type.Fits(typ) {
-			err = fmt.Errorf("the shape is %s, wanted %s", ir.ShapeString(a.Shape), ir.ShapeString(typ.Shape))
+			err = fmt.Errorf("the shape is %s, want %s", ir.ShapeString(a.Shape), ir.ShapeString(typ.Shape))
 		}
 		return x, err
 	}
 	return values.FromArray(a, typ)
 }
 
-// fromTensor returns a value of a model.
+// fromTensor converts a value of a model.
 func fromTensor(x interp.Tensor) (Tensor, error) {
 	a, err := values.ToArray(x)
 	return Tensor(a), err

@@ -138,12 +138,12 @@ func TestErrors(t *testing.T) {
 	m := opened(t, pair, zinc.RunOptions{Direct: true})
 	for want, in := range map[string]map[string]zinc.Tensor{
 		"missing": {},
-		"input \"x\": there is none; the inputs are image": {"x": zinc.Of([]float32{1})},
-		"[784], wanted":     {"image": zinc.Of(make([]float32, 784))},
-		"wanted f2":         {"image": zinc.Of(make([]int32, 784), 1, 1, 28, 28)},
-		"has 784 elements":  {"image": zinc.Of(make([]float32, 783), 1, 1, 28, 28)},
-		"element type \"\"": {"image": {}},
-		"is none":           {"image": {Type: "f4", Shape: []int64{-1}}},
+		"input \"x\": unknown name; the inputs are image": {"x": zinc.Of([]float32{1})},
+		"[784], want":                 {"image": zinc.Of(make([]float32, 784))},
+		"wanted f2":                   {"image": zinc.Of(make([]int32, 784), 1, 1, 28, 28)},
+		"needs 784 elements":          {"image": zinc.Of(make([]float32, 783), 1, 1, 28, 28)},
+		"element type \"\"":           {"image": {}},
+		"is not a valid tensor shape": {"image": {Type: "f4", Shape: []int64{-1}}},
 	} {
 		_, err := m.Run(ctx, in)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -206,7 +206,7 @@ func (p *pairing) placement() ([]*Change, error) {
 				}
 				x.put("runs on", at)
 				if o.Fused != "" {
-					x.put("rides on", now(fn, o.Fused))
+					x.put("fused into", now(fn, o.Fused))
 				}
 				out = append(out, x)
 			}

@@ -244,7 +244,7 @@ func TestProvenanceOfPasses(t *testing.T) {
 			t.Errorf("%s bytes of %s:\n%q, want\n%q", c.role, c.statement, got, c.want)
 		}
 	}
-	// The batch norm folds into the product before it, the table rides on that.
+	// The batch norm folds into the product before it, the table into that as well.
 	i := db.Line("test.mil", lineOf(t, text, "bn"))
 	m := db.From(i...)
 	found := false

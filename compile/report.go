@@ -64,10 +64,10 @@ type OpReport struct {
 	Unit   string `json:"unit"`
 	Rule   string `json:"rule,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	Fused  string `json:"fused_into,omitempty"` // first result of the operation it rides on
+	Fused  string `json:"fused_into,omitempty"` // first result of the operation it is fused into
 	MACs   int64  `json:"macs,omitempty"`
 	Step   int    `json:"step"`
-	// Tasks are those of the operation and of all that rides on it.
+	// Tasks are those of the operation and of all operations fused into it.
 	Tasks int `json:"tasks,omitempty"`
 	// Weights are the bytes of the constant section that the operation is the first
 	// to read; Padding are those of them that fill rows and parts and hold nothing.
@@ -405,7 +405,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, o := range r.Ops {
 		why := o.Reason
 		if o.Fused != "" {
-			why = "rides on " + o.Fused
+			why = "fused into " + o.Fused
 		}
 		tasks, us, bound := "", "", ""
 		if e := o.Estimate; e != nil {

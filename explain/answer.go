@@ -64,7 +64,7 @@ type Operator struct {
 	Fused    string               `json:"fused_into,omitempty"`
 	MACs     int64                `json:"macs,omitempty"`
 	Refusal  *compile.RefusalInfo `json:"refusal,omitempty"`
-	// Estimate is that of its tasks, with what rides on it; nil where it has none.
+	// Estimate is that of its tasks, with the operations fused into it; nil if it has none.
 	Estimate *compile.Estimate `json:"estimate,omitempty"`
 }
 

@@ -88,7 +88,7 @@ func (p *printer) operator(o *Operator) {
 			p.f(", rule %s", o.Rule)
 		}
 		if o.Fused != "" {
-			p.f(", rides on %q", o.Fused)
+			p.f(", fused into %q", o.Fused)
 		}
 		if o.MACs > 0 {
 			p.f(", %d multiply-accumulates", o.MACs)
@@ -97,7 +97,7 @@ func (p *printer) operator(o *Operator) {
 			p.f(": %s", o.Reason)
 		}
 		p.f("\n")
-		p.cost("cost, what rides on it included", o.Estimate)
+		p.cost("cost, fused operations included", o.Estimate)
 		return
 	}
 	p.refusal(": "+o.Reason+"\n", o.Refusal)

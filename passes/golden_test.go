@@ -122,7 +122,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// printSteps writes steps and what rides on what, by first results.
+// printSteps writes steps and which operations are fused into which, by first results.
 func printSteps(s *passes.State) string {
 	var b strings.Builder
 	names := func(vs []*ir.Value) string {

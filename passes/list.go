@@ -83,7 +83,7 @@ type State struct {
 	Options
 	Program *ir.Program
 	Func    *ir.Func
-	Fused   map[*ir.Op][]*ir.Op // leading operation -> what rides on it
+	Fused   map[*ir.Op][]*ir.Op // leading operation -> operations fused into it
 	Steps   []*Step
 	Timings []Timing
 	// States are the function's states; their results stand in Func.Body.Outputs

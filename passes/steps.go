@@ -178,7 +178,7 @@ func (s *State) splitWide(steps []*Step) []*Step {
 const chainShare = 2
 
 // widest returns the length of the longest run from the front of ops that keeps
-// within the registers and the chain, at least one operation with what rides on it,
+// within the registers and the chain, at least one operation with those fused into it,
 // and which of the two ends it.
 func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
 	inside := map[*ir.Value]int{} // made in the run: uses still to come

@@ -71,7 +71,7 @@ func Layers(r *compile.Report) []Layer {
 				Col: o.Col,
 			}
 			if o.Fused != "" {
-				l.Why = "rides on " + o.Fused
+				l.Why = "fused into " + o.Fused
 			}
 			if e := o.Estimate; e != nil {
 				l.Cycles, l.Time, l.Bound, l.DMABytes, l.L2Peak = e.Cycles, e.Time, e.Bound, e.DMABytes, e.L2Peak

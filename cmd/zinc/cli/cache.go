@@ -31,23 +31,23 @@ func newCache(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache ls|verify|gc",
 		Short: "List, check and trim the cache of compiled pairs",
-		Long: `Cache looks after a folder of compiled pairs, which --cache or ` + cacheEnv + ` names.
+		Long: `Cache manages a folder of compiled pairs, set with --cache or ` + cacheEnv + `.
 
-A pair is kept by everything that can change a byte of it: this build of zinc, the
-options, and every file of the model. It is one file, written beside its place and
-renamed, so that any number of processes may use one folder. When a pair is put and
-the folder holds more than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprint(int64(defaultCacheBytes)) + `, 0 for no
-bound), those that were used longest ago go.
+The key of a pair covers everything that can change a byte of it: this build of zinc,
+the options, and every file of the model. A pair is one file, written under a temporary
+name and renamed, so any number of processes may share a folder. When a pair is added
+and the folder is larger than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprint(int64(defaultCacheBytes)) + `, 0 for
+unlimited), the least recently used pairs are removed.
 
-Entries are checked against corruption, not against forgery: who may write to the
-folder decides what runs.`,
+Entries are checked for corruption, not for forgery: whoever may write to the folder
+decides what runs.`,
 		Example: `  zinc model.mlmodelc --cache ~/.cache/zinc
   zinc cache ls --cache ~/.cache/zinc
   zinc cache gc --cache ~/.cache/zinc --max-bytes 1000000000`,
 		GroupID: groupInspect,
 		Args:    operands(1, 1, "ls, verify or gc"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return usagef("cache: no command %q; there are ls, verify and gc", args[0])
+			return usagef("cache: unknown command %q (want ls, verify or gc)", args[0])
 		},
 	}
 	sub := func(use, short string, run func(ctx context.Context) error) *cobra.Command {
@@ -55,7 +55,7 @@ folder decides what runs.`,
 			Use: use, Short: short, Args: operands(0, 0, "no operand"),
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				if c.dir == "" {
-					return usagef("cache: no folder; give --cache FOLDER or set %s", cacheEnv)
+					return usagef("cache: missing folder; set --cache FOLDER or %s", cacheEnv)
 				}
 				return run(cmd.Context())
 			},
@@ -64,15 +64,16 @@ folder decides what runs.`,
 		return s
 	}
 	c.register(cmd.PersistentFlags())
-	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default what " + cacheEnv + " names)"
+	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default " + cacheEnv + ")"
 	cmd.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")
-	sub("ls", "List the entries, the one used last first: key, bytes, last use", c.list)
-	v := sub("verify", "Read every entry, check its checksum and load it; exit status 1 when one is not whole",
+	sub("ls", "List the entries, most recently used first: key, bytes, last use", c.list)
+	v := sub("verify", "Read every entry, check its checksum and load it; exit status 1 when one is damaged",
 		c.verify)
-	v.Flags().BoolVar(&c.remove, "remove", false, "remove what is not whole")
-	gc := sub("gc", "Remove the entries that were used longest ago, and what interrupted writers left", c.collect)
-	gc.Flags().Int64Var(&c.maxBytes, "max-bytes", -1, "`BYTES` that the others may take (default what "+cacheBytesEnv+
-		" says)")
+	v.Flags().BoolVar(&c.remove, "remove", false, "remove damaged entries")
+	gc := sub("gc", "Remove the least recently used entries, and the leftovers of interrupted writers", c.collect)
+	gc.Flags().Int64Var(&c.maxBytes, "max-bytes", -1, "size limit in `BYTES` for the remaining entries (default "+
+		cacheBytesEnv+
+		")")
 	return cmd
 }
 
@@ -119,7 +120,7 @@ func (c *cacheCommand) list(context.Context) error {
 }
 
 // errNotWhole ends a verification that has said what it found.
-var errNotWhole = errors.New("the cache holds entries that are not whole")
+var errNotWhole = errors.New("the cache contains damaged entries")
 
 func (c *cacheCommand) verify(ctx context.Context) error {
 	store, err := c.store()
@@ -177,7 +178,7 @@ func (c *cacheCommand) printFaults(rows []entryJSON, whole int) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(c.out, "%d of %d entries whole\n", whole, len(rows))
+	_, err := fmt.Fprintf(c.out, "%d of %d entries valid\n", whole, len(rows))
 	return err
 }
 
@@ -203,7 +204,7 @@ func (c *cacheCommand) collect(context.Context) error {
 	case most < -1:
 		return usagef("--max-bytes=%d: must be 0 or more", most)
 	case most == -1 && store.MaxBytes == 0:
-		return usagef("cache gc: the cache has no bound; give --max-bytes BYTES")
+		return usagef("cache gc: missing size limit; set --max-bytes BYTES")
 	case most == -1:
 		most = store.MaxBytes
 	}

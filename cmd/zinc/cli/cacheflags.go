@@ -22,7 +22,7 @@ const (
 	cacheBytesEnv = "ZINC_CACHE_MAX_BYTES"
 )
 
-// defaultCacheBytes bounds a cache that nobody has given a bound.
+// defaultCacheBytes is the size limit of a cache without one.
 const defaultCacheBytes = 8 << 30
 
 // cacheFlags say where compiled pairs are kept.
@@ -32,8 +32,8 @@ type cacheFlags struct {
 
 func (c *cacheFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv),
-		"take the pair from this `FOLDER` when it holds it, and put it there when not; \"\" for none (default what "+
-			cacheEnv+" names)")
+		"`FOLDER` to keep compiled pairs in; \"\" for none (default "+
+			cacheEnv+")")
 	f.Lookup("cache").DefValue = "" // help is the same whatever the environment holds
 }
 
@@ -51,20 +51,19 @@ func cacheBound() (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
-		return 0, usagef("%s=%q: wanted bytes, 0 for no bound", cacheBytesEnv, s)
+		return 0, usagef("%s=%q: want a number of bytes, 0 for unlimited", cacheBytesEnv, s)
 	}
 	return n, nil
 }
 
-// slot is the place of one compilation in the cache; nil where there is none.
+// slot is the place of one compilation in the cache; nil for none.
 type slot struct {
 	store cache.Store
 	key   pair.Key
 	again func() (pair.Key, error)
 }
 
-// slot returns the place of what the flags make of a model. That a model has none is
-// said, and no error.
+// slot returns the place of what the flags make of a model. A model without a slot is reported, but is not an error.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
 	if c.cache.dir == "" {
 		return nil, nil
@@ -88,7 +87,7 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 		return nil, nil
 	}
 	if err != nil {
-		return nil, nil // reading the model says what is wrong with it
+		return nil, nil // reading the model reports what is wrong with it
 	}
 	return s, nil
 }
@@ -101,7 +100,7 @@ func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 	p, err := s.store.Get(s.key)
 	broken := (*cache.EntryError)(nil)
 	if errors.As(err, &broken) {
-		fmt.Fprintf(e.err, "zinc: compiling anew: %v\n", err)
+		fmt.Fprintf(e.err, "zinc: cannot read the cache, compiling: %v\n", err)
 	}
 	if err != nil {
 		return p, false
@@ -111,7 +110,7 @@ func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 	return p, true
 }
 
-// put keeps a pair. That it is not kept makes it no worse, and is said.
+// put adds a pair. That it is not kept makes it no worse, and is said.
 func (s *slot) put(e *env, p pair.Pair) {
 	if s == nil {
 		return
@@ -128,7 +127,7 @@ func (s *slot) put(e *env, p pair.Pair) {
 	}
 }
 
-// shortKey is enough of a key to tell it from others in a message.
+// shortKey is enough of a key to identify it in a message.
 func shortKey(k pair.Key) string { return k.String()[:12] }
 
 // pairOf takes the pair of a model from the cache, or compiles it and keeps it there.

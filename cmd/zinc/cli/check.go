@@ -31,7 +31,7 @@ type checkCommand struct {
 	budgets       budgetFlags
 	reports       reportFlag
 	flags         *pflag.FlagSet
-	path          string // of the model, as it was given
+	path          string // of the model, as passed
 }
 
 func newCheck(e *env) *cobra.Command {
@@ -39,23 +39,23 @@ func newCheck(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check MODEL",
 		GroupID: groupModel,
-		Short:   "Tell where each operation of a model runs, and why",
-		Long: `Check places the operations of MODEL for one or more targets, without writing
-anything. It prints, for each operation, engine or CPU; for one on the CPU the
-rule that keeps it there, the value that breaks the rule, what the target
-allows, and a rewrite where one is known; and for each dispatch what cut it from
-the one before, and the command that explains what the CPU runs and looks for a
-rewrite of it. Targets that zinc writes no programs for can be checked: their
-published limits and gates are used with the rules of h13.
+		Short:   "Show where each operation of a model runs, and why",
+		Long: `Check places the operations of MODEL for one or more targets, without writing anything.
+For each operation it prints engine or CPU; for one on the CPU also the rule that keeps
+it there, the value that breaks the rule, the target's limit, and a rewrite if one is
+known. For each dispatch it prints what separates it from the one before, and the
+command that explains the operations on the CPU and looks for rewrites. Targets that
+zinc cannot write programs for can be checked too: their published limits and gates are
+used with the rules of h13.
 
 --report writes the reports of the compile command, for one target: with tasks and
-estimates where zinc writes programs for it, else with placement alone. One on
-standard output takes the place of the text.
+estimates if zinc can write programs for it, otherwise only the placement. A report on
+standard output replaces the text.
 
-With --require-engine or a budget the exit status is 1 when the model falls short
-on any of the targets, and each budget that was exceeded has a line with its value,
-its limit and the largest contributors. --max-weight-bytes, --max-estimate-us and
---max-error ask for a compilation, so for targets that zinc writes programs for.`,
+With --require-engine or a budget the exit status is 1 when the model fails on any of
+the targets; each exceeded budget has a line with its value, its limit and the largest
+contributors. --max-weight-bytes, --max-estimate-us and --max-error require a
+compilation, and so a target that zinc can write programs for.`,
 		Example: `  zinc check model.mlmodelc
   zinc check model.mil --target h13,h14,h15 --precision fp16
   zinc check model.mil --require-engine --sarif >placement.sarif
@@ -72,7 +72,7 @@ its limit and the largest contributors. --max-weight-bytes, --max-estimate-us an
 	}
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
-	f.BoolVar(&c.requireEngine, "require-engine", false, "fail when any operation runs on the CPU")
+	f.BoolVar(&c.requireEngine, "require-engine", false, "fail if any operation runs on the CPU")
 	c.reports.register(f)
 	c.budgets.register(f)
 	c.flags = f
@@ -89,7 +89,7 @@ type checkResult struct {
 type targetResult struct {
 	*compile.Report
 	EngineOpsPercent  float64            `json:"engine_ops_percent"`
-	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 when there are none
+	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 if there are none
 	Failures          []string           `json:"failures,omitempty"`  // of --require-engine and of budgets, as text
 	Violations        []report.Violation `json:"violations,omitempty"`
 	// Explain has an element for each operation that is refused.
@@ -99,7 +99,7 @@ type targetResult struct {
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
 	if c.json && c.sarif {
-		return usagef("check: --json and --sarif: choose one")
+		return usagef("check: --json and --sarif cannot be combined")
 	}
 	names := strings.Split(c.target, ",")
 	if c.target == "all" {
@@ -107,10 +107,10 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	}
 	switch {
 	case c.reports.stdout() != nil && (c.json || c.sarif):
-		return usagef("check: --report on standard output and --json or --sarif: choose one, or give the report a "+
-			"file, as in --report %s=FILE", c.reports.stdout().Name)
+		return usagef("check: --report on standard output conflicts with --json and --sarif; choose one, or write "+
+			"the report to a file with --report %s=FILE", c.reports.stdout().Name)
 	case c.reports.list != nil && len(names) > 1:
-		return usagef("check: --report is of one target, --target names %d", len(names))
+		return usagef("check: --report supports one target, --target names %d", len(names))
 	}
 	flags := make([]compileFlags, len(names))
 	for i, n := range names {
@@ -120,7 +120,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 			return err
 		}
 		if b := c.budgets.compiles(); b != "" && !slices.Contains(target.Compiled(), flags[i].target) {
-			return usagef("check: --%s asks for a compilation, and zinc writes no programs for %s; it writes them "+
+			return usagef("check: --%s requires a compilation, and zinc cannot write programs for %s, only "+
 				"for %s", b, flags[i].target, strings.Join(target.Compiled(), ", "))
 		}
 	}
@@ -161,8 +161,8 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	return passed
 }
 
-// place plans the model for one target. Planning rewrites the program, so each
-// target opens the model anew; warnings are printed once.
+// place plans the model for one target. Planning rewrites the program, so each target opens the model again; warnings
+// are printed once.
 func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (targetResult, string,
 	error) {
 	quiet := *c.env
@@ -192,7 +192,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	rep.Timings = nil // not a fact about the model
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
-		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s, --require-engine allows none",
+		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s; --require-engine allows none",
 			diag.Count(n, "operation runs", "operations run"), rep.Target))
 	}
 	t.Explain = newExplains(path, c.flags, rep).list(rep)
@@ -207,8 +207,7 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	return t, m.Path, nil
 }
 
-// report places the program, or compiles it where a budget or a report asks for what
-// only a compilation tells.
+// report places the program, or compiles it if a budget or a report requires a compilation.
 func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
 	if c.budgets.compiles() == "" && (c.reports.list == nil || o.Target.TD == 0) {
 		return compile.Plan(ctx, p, o)

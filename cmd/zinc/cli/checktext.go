@@ -22,7 +22,7 @@ func (t *targetResult) text(w io.Writer, model string) error {
 		fmt.Fprintln(w, "no multiply-accumulates")
 	}
 	if t.Transfers > 0 {
-		fmt.Fprintf(w, "%s done on the way to and from the engine\n", diag.Count(t.Transfers, "conversion is",
+		fmt.Fprintf(w, "%s done in transfers to and from the engine\n", diag.Count(t.Transfers, "conversion is",
 			"conversions are"))
 	}
 	fmt.Fprintln(w)
@@ -35,7 +35,7 @@ func (t *targetResult) text(w io.Writer, model string) error {
 		case no != nil:
 			fmt.Fprintf(tw, "%s\t%s: %s\t%s\n", no.Rule, no.What, no.Value, no.Limit)
 		case o.Fused != "":
-			fmt.Fprintf(tw, "%s\trides on %s\t\n", o.Rule, o.Fused)
+			fmt.Fprintf(tw, "%s\tfused into %s\t\n", o.Rule, o.Fused)
 		default:
 			fmt.Fprintf(tw, "%s\t\t\n", o.Rule)
 		}
@@ -85,7 +85,7 @@ func (t *targetResult) rewriteText(w io.Writer) {
 	type members struct {
 		count   int
 		command string
-		others  []int32 // lines of those behind the first
+		others  []int32 // lines of those after the first
 	}
 	by := map[group]*members{}
 	var order []group

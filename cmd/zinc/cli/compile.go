@@ -39,20 +39,20 @@ func newCompile(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zinc MODEL [-o OUT.hwx]",
 		Short: "Compile Core ML models for the Apple Neural Engine, and run them on a simulator",
-		Long: `Zinc compiles MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel with an ML
-program, a .mil file or a network description (.plist), to a pair of files: the
-hardware container OUT.hwx and, beside it, the dispatch descriptor OUT.e5. What
-the engine cannot run goes into the pair as a program for the CPU; the last line
-on standard error says what went where.
+		Long: `Zinc compiles MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a
+.mil file or a network description (.plist), to a pair of files: the hardware container
+OUT.hwx and, beside it, the dispatch descriptor OUT.e5. Operations that the engine
+cannot run become a program for the CPU inside the pair; the last line on standard
+error says what was placed where.
 
-With --emit=netplist it writes MODEL as a network description OUT.plist and,
-beside it, OUT.weights, and compiles nothing.
+With --emit=netplist it writes MODEL as a network description OUT.plist and, beside it,
+OUT.weights, without compiling.
 
-With a budget (--max-dispatches and the like) the exit status is 1 when it is
-exceeded; the files are written all the same, and each budget that was exceeded has
-a line with its value, its limit and the largest contributors.
+With a budget (--max-dispatches and the like) the exit status is 1 when it is exceeded.
+The files are written anyway, and each exceeded budget has a line with its value, its
+limit and the largest contributors.
 
-Exit status: 0 done, 1 the input is wrong or a budget was exceeded, 2 the command
+Exit status: 0 success, 1 the input is wrong or a budget was exceeded, 2 the command
 line is wrong, 3 zinc is wrong.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
@@ -72,13 +72,13 @@ line is wrong, 3 zinc is wrong.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "",
-		"container to write, `OUT.hwx`; OUT.e5 goes beside it (default the model's name, in the current folder)")
+		"container to write, `OUT.hwx`, with OUT.e5 beside it (default the model's name, in the current folder)")
 	c.reports.register(f)
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.StringVar(&c.debug, "debug-db", "",
-		"write a debug database too, `OUT.zdb`: what statements, passes and rules each part of the pair came from")
+		"debug database to write, `OUT.zdb`: the statements, passes and rules that each part of the pair came from")
 	f.BoolVar(&c.dryRun, "dry-run", false,
-		"compile, but write no pair: say what would be written; reports are written all the same")
+		"compile and write reports, but not the pair; print what would be written")
 	c.model(f)
 	c.cache.register(f)
 	c.passes(f)
@@ -93,7 +93,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	}
 	if e := c.emission(); e != nil {
 		if c.debug != "" {
-			return usagef("--debug-db with --emit: the debug database is of a pair, which --emit does not write")
+			return usagef("--debug-db describes a pair and cannot be combined with --emit")
 		}
 		return c.runEmit(cmd.Context(), e, path)
 	}
@@ -173,8 +173,7 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 	return nil
 }
 
-// tell prints the report, the placement in one line and the budgets that were
-// exceeded, which are its error.
+// tell prints the report and the placement in one line. The budgets that were exceeded are its error.
 func (c *compileCommand) tell() error {
 	if err := c.reports.print(c.env.out, c.doc); err != nil {
 		return err
@@ -183,8 +182,7 @@ func (c *compileCommand) tell() error {
 	return c.violations("", c.doc.Violations)
 }
 
-// fromCache writes a pair that the cache holds, when nothing is asked for that only
-// a compilation tells.
+// fromCache writes a pair from the cache, unless the flags require a compilation.
 func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string, to pair.Paths) (done bool,
 	err error) {
 	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.looks() {
@@ -192,7 +190,7 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 	}
 	own, err := pair.Files(path, c.weights)
 	if err != nil {
-		return false, nil // opening the model says what is wrong
+		return false, nil // opening the model reports what is wrong
 	}
 	for _, f := range own {
 		if sameFile(to.Container, f.Path) || sameFile(to.Descriptor, f.Path) {
@@ -222,7 +220,7 @@ func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.
 	return atomicfile.Write(ctx, reports...)
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int64
 
 func (n *counter) Write(p []byte) (int, error) {
@@ -240,7 +238,8 @@ func pairPaths(out, model string) (_ pair.Paths, err error) {
 	}
 	at := pair.PathsOf(out)
 	if out == at.Descriptor {
-		return at, usagef("-o %s: give the container's name, %s; the descriptor goes beside it", out, at.Container)
+		return at, usagef("-o %s: want the container's name, %s; the descriptor is written beside it", out,
+			at.Container)
 	}
 	return at, nil
 }

@@ -39,10 +39,10 @@ type compileFlags struct {
 	provenance   bool // record what the parts of the pair came from
 }
 
-// model registers the flags that say what is compiled and how.
+// model registers the flags that set what is compiled and how.
 func (c *compileFlags) model(f *pflag.FlagSet) {
 	c.form(f)
-	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default the model's own)")
+	f.StringVar(&c.weights, "weights", "", "`FOLDER` for @model_path (default the model's own)")
 	c.work(f)
 }
 
@@ -50,35 +50,35 @@ func (c *compileFlags) model(f *pflag.FlagSet) {
 func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision",
-		"declared keeps fp32 operations, on the CPU; fp16 computes them in fp16, on the engine")
-	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into segments of their own")
-	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse as current compilers write "+
-		"them, or full, the kernel record whole in every task as old ones did")
+		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
+	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into separate segments")
+	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+
+		"them, or full, as old ones did")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
 	f.StringArrayVar(&c.shapes, "shape", nil,
-		"`NAME=1x3x224x224`: shape of an input in the stead of its default, within its range or set (repeatable)")
+		"`NAME=1x3x224x224`: shape of an input instead of its default (repeatable)")
 }
 
 // work registers the flags that decide how the work is done.
 func (c *compileFlags) work(f *pflag.FlagSet) {
-	f.IntVar(&c.workers, "workers", 0, "goroutines to use, 0 for one a processor; results do not depend on it")
+	f.IntVar(&c.workers, "workers", 0, "goroutines to use, 0 for one per processor; results do not depend on it")
 	f.BoolVar(&c.progress, "progress", false,
-		"show progress on standard error (shown on a terminal when work takes long)")
+		"show progress on standard error (on a terminal: for long work)")
 }
 
 // passes registers the flags that look into the compiler.
 func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.printAfter, "print-after", nil,
-		"print the program after the pass `NAME` (or all) on standard error")
+		"print the program after pass `NAME` (or all) on standard error")
 	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
 	f.BoolVar(&c.elide, "elide-constants", false,
-		fmt.Sprintf("with --print-after, print constants of %d bytes and more as their size and digest",
+		fmt.Sprintf("with --print-after, print only size and digest of constants from %d bytes on",
 			ir.ElidedBytes))
 	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
 }
 
-// looks reports whether something is asked for that only a compilation shows.
+// looks reports whether a flag requires a compilation.
 func (c *compileFlags) looks() bool {
 	return c.printAfter != nil || c.printChanged || c.timePasses || c.verifyEach
 }
@@ -87,12 +87,12 @@ func (c *compileFlags) looks() bool {
 func (c *compileFlags) check() error {
 	for _, n := range c.printAfter {
 		if !passes.Known(n) {
-			return usagef("--print-after=%s: no such pass; passes are %s and all", n, strings.Join(passes.Names(),
+			return usagef("--print-after=%s: unknown pass; passes are %s and all", n, strings.Join(passes.Names(),
 				", "))
 		}
 	}
 	if c.elide && (len(c.printAfter) == 0 || c.printChanged) {
-		return usagef("--elide-constants: is of --print-after, without --print-changed")
+		return usagef("--elide-constants requires --print-after without --print-changed")
 	}
 	if _, err := parseShapes(c.shapes); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *compileFlags) check() error {
 	return nil
 }
 
-// options returns the compiler's options for a model of the given text file.
+// options returns the compiler's options for a model with this text file.
 func (c *compileFlags) options(e *env, text string, p *progress) (compile.Options, error) {
 	t, err := target.Lookup(c.target)
 	if err != nil {
@@ -128,14 +128,13 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	return o, nil
 }
 
-// elided prints the program after the passes of the given names, with the bytes of large
-// constants left out.
+// elided prints the program after the named passes, without the bytes of large constants.
 func elided(w io.Writer, after []string) func(pass string, p *ir.Program) {
 	elide := toolchain.Eliding()
 	return func(pass string, p *ir.Program) {
 		if slices.Contains(after, pass) || slices.Contains(after, "all") {
 			fmt.Fprintf(w, "// after %s\n", pass)
-			ir.PrintElided(w, p, elide) // as any other printing, an error of standard error is nobody's
+			ir.PrintElided(w, p, elide) // errors writing to stderr are ignored, as everywhere
 		}
 	}
 }
@@ -146,17 +145,17 @@ func parseShapes(values []string) (map[string][]int64, error) {
 	for _, v := range values {
 		i := strings.LastIndexByte(v, '=')
 		if i <= 0 {
-			return nil, usagef("--shape %q: wanted NAME=DIMENSIONS, as in x=1x3x224x224", v)
+			return nil, usagef("--shape %q: want NAME=DIMENSIONS, as in x=1x3x224x224", v)
 		}
 		name := v[:i]
 		if _, twice := shapes[name]; twice {
-			return nil, usagef("--shape: %q is given twice", name)
+			return nil, usagef("--shape: %q is set twice", name)
 		}
 		shape := []int64{}
 		for _, d := range strings.Split(v[i+1:], "x") {
 			n, err := strconv.ParseInt(d, 10, 64)
 			if err != nil || n < 0 {
-				return nil, usagef("--shape %q: %q is no dimension; wanted NAME=DIMENSIONS, as in x=1x3x224x224", v, d)
+				return nil, usagef("--shape %q: %q is not a dimension; want NAME=DIMENSIONS, as in x=1x3x224x224", v, d)
 			}
 			shape = append(shape, n)
 		}
@@ -165,7 +164,7 @@ func parseShapes(values []string) (map[string][]int64, error) {
 	return shapes, nil
 }
 
-// open opens the model and prints what is odd about it.
+// open opens the model and prints its warnings.
 func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
 	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights})
 	if err != nil {
@@ -196,7 +195,7 @@ func (c *compileFlags) compile(ctx context.Context, e *env, m *frontend.Model) (
 			fmt.Fprintf(e.err, "%9.3f ms  %s\n", 1e3*t.Seconds, t.Stage)
 			total += t.Seconds
 		}
-		fmt.Fprintf(e.err, "%9.3f ms  in all\n", 1e3*total)
+		fmt.Fprintf(e.err, "%9.3f ms  in total\n", 1e3*total)
 	}
 	return r, nil
 }

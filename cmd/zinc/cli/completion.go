@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// flagWords are the words that flags take which are no choice, by name. Those of a
+// flagWords are values of flags that are not a choice, by name. Those of a
 // list may be followed by a comma and others.
 var flagWords = map[string]func() []string{
 	"target":      func() []string { return append(target.Names(), "all") },
@@ -28,7 +28,7 @@ var flagWords = map[string]func() []string{
 	"report": func() []string { return append(report.Names(), noReport) },
 }
 
-// commandFlagWords are those that a command has in the stead of flagWords'.
+// commandFlagWords replace flagWords for a command.
 var commandFlagWords = map[string]func() []string{
 	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
 	"zinc reduce --target": target.Compiled, "zinc reduce --pass": reduce.PassNames,
@@ -49,7 +49,7 @@ var wordsOrFiles = map[string]func() []string{
 	},
 }
 
-// completes tells the shell what flags and operands take: the words of a choice,
+// completes registers the shell completions of flags and operands: the words of a choice,
 // targets, passes, forms of a report, folders, names of operations; files otherwise.
 func completes(c *cobra.Command) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -77,7 +77,7 @@ func completes(c *cobra.Command) {
 	}
 }
 
-// noFile are the types of values that are no names of files.
+// noFile are the types of values that are not names of files.
 var noFile = []string{"int", "int64", "uint64", "float64", "limit", "bool"}
 
 func completion(c *cobra.Command, f *pflag.Flag) ([]string, cobra.ShellCompDirective) {

@@ -62,29 +62,29 @@ func newDiff(e *env) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "diff A [B]",
-		Short: "Say in what two models, compilations or pairs differ, and what each difference does",
-		Long: `Diff compares A and B: models in any form that zinc opens, pairs (FILE.hwx with the
+		Short: "Show how two models, compilations or pairs differ, and the effect of each difference",
+		Long: `Diff compares A and B: models in any format that zinc opens, pairs (FILE.hwx with
 FILE.e5 beside it) or containers alone. With A alone, or with A@TARGET, --target-a,
---flags-a, --zinc-a and their like, one model is compared with itself under other
-settings. With --zinc-a or --zinc-b another zinc executable compiles that side, which
-is how two versions of the compiler are compared; it runs in a folder of its own,
-for at most five minutes.
+--flags-a, --zinc-a and the like, one model is compared with itself under other
+settings. With --zinc-a or --zinc-b another zinc executable compiles that side; this is
+how two versions of the compiler are compared. It runs in a folder of its own, for at
+most five minutes.
 
 Levels:
 
 ` + levels.String() + `
-Level passes is compared where it is named, where one model is compared with itself
-and where executables compile, as it takes longer.
+Level passes is compared if it is named, if one model is compared with itself, and if
+another executable compiles, since it takes longer.
 
-With --outputs both sides are run on the same seeded inputs: the first task that
-gives another value, and the outputs.
+With --outputs both sides run on the same seeded inputs, and zinc compares the first
+task with a different result, and the outputs.
 
-Parts are aligned by the statements and rules that they came from, of pairs by the
-debug database beside the container, without one by structure; never by offset or
-index. With --semantic, the default, a change of a setting, a statement or a constant
-is told with what it does at the levels below; what nothing explains stands by itself.
-With --bytes the byte ranges of the pairs that differ are listed, each with its place
-in both files and its owner.
+Parts are aligned by the statements and rules that they came from: for pairs according
+to the debug database beside the container, or else by structure; never by offset or
+index. With --semantic, the default, a change of a setting, a statement or a constant is
+printed with its effects at lower levels; unexplained differences are printed by
+themselves. With --bytes the byte ranges of the pairs that differ are listed, each with
+its place in both files and its owner.
 
 Exit status 0 when there is no difference, 1 when there is, 2 when the sides could not
 be compared.`,
@@ -110,46 +110,46 @@ be compared.`,
 	f := cmd.Flags()
 	f.StringVar(&c.targets[0], "target-a", "", "`TARGET` of A (default that of --target)")
 	f.StringVar(&c.targets[1], "target-b", "", "`TARGET` of B (default that of --target)")
-	f.StringVar(&c.flags[0], "flags-a", "", "`FLAGS` that A is compiled with, words as a shell reads them")
-	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` that B is compiled with, words as a shell reads them")
+	f.StringVar(&c.flags[0], "flags-a", "", "`FLAGS` to compile A with, quoted as in a shell")
+	f.StringVar(&c.flags[1], "flags-b", "", "`FLAGS` to compile B with, quoted as in a shell")
 	f.StringVar(&c.zincs[0], "zinc-a", "", "`PATH` of the zinc executable that compiles A (default this one)")
 	f.StringVar(&c.zincs[1], "zinc-b", "", "`PATH` of the zinc executable that compiles B (default this one)")
 	f.StringSliceVar(&c.levels, "level", nil, "compare at this level only (repeatable): "+
 		strings.Join(compare.LevelNames(), ", "))
-	f.BoolVar(&c.outputs, "outputs", false, "run both sides too and compare what they give")
+	f.BoolVar(&c.outputs, "outputs", false, "also run both sides and compare their outputs")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs of --outputs")
-	f.BoolVar(&c.semantic, "semantic", false, "tell what changed and what it does (the default)")
+	f.BoolVar(&c.semantic, "semantic", false, "print changes and their effects (the default)")
 	f.BoolVar(&c.bytes, "bytes", false, "list the byte ranges of the pairs that differ, with their owners, instead")
 	f.BoolVar(&c.json, "json", false, "print JSON")
-	f.BoolVar(&c.markdown, "markdown", false, "print Markdown for a comment of a continuous integration")
+	f.BoolVar(&c.markdown, "markdown", false, "print Markdown for a comment in CI")
 	f.StringVar(&c.names[0], "label-a", "", "`NAME` of A in the answer (default its path)")
 	f.StringVar(&c.names[1], "label-b", "", "`NAME` of B in the answer (default its path)")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing, give the exit status alone")
-	f.IntVar(&c.most, "max-lines", 12, "lines of details that a change gets, and effects, 0 for all; JSON has all")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing, only set the exit status")
+	f.IntVar(&c.most, "max-lines", 12, "maximum lines of details, and effects, per change, 0 for all; JSON has all")
 	c.model(f)
 	return cmd
 }
 
 func (c *diffCommand) check() error {
 	if c.bytes && (c.semantic || c.outputs || c.markdown || len(c.levels) > 0) {
-		return usagef("--bytes with --semantic, --outputs, --markdown or --level: it lists the bytes of the pairs " +
-			"that differ and nothing else")
+		return usagef("--bytes cannot be combined with --semantic, --outputs, --markdown or --level: it lists only " +
+			"the bytes of the pairs that differ")
 	}
 	if c.quiet && (c.json || c.markdown) || c.json && c.markdown {
-		return usagef("--quiet, --json and --markdown: one of them")
+		return usagef("--quiet, --json and --markdown cannot be combined")
 	}
 	if c.most < 0 {
 		return usagef("--max-lines=%d: must be 0 or more", c.most)
 	}
 	for _, l := range c.levels {
 		if !slices.Contains(compare.LevelNames(), l) {
-			return usagef("--level=%s: no such level; levels are %s", l, strings.Join(compare.LevelNames(), ", "))
+			return usagef("--level=%s: unknown level; levels are %s", l, strings.Join(compare.LevelNames(), ", "))
 		}
 	}
 	return c.compileFlags.check()
 }
 
-// operand parts a target from the path that it stands behind.
+// operand separates a target from the path before it.
 func operand(arg string) (path, name string) {
 	i := strings.LastIndexByte(arg, '@')
 	if i <= 0 || !slices.Contains(target.Names(), arg[i+1:]) {
@@ -167,8 +167,8 @@ type sideFlags struct {
 	extra []string // that this zinc does not know, for another
 }
 
-// known parts the words of --flags-a from those that this zinc does not know, each with
-// the word behind it where that may be its value.
+// known separates the words of --flags-a from those that this zinc does not know, each with the next word if that may
+// be its value.
 func known(f *pflag.FlagSet, words []string) (own, extra []string) {
 	for i := 0; i < len(words); i++ {
 		name, isLong := strings.CutPrefix(words[i], "--")
@@ -206,11 +206,11 @@ func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
 		return nil, usagef("%s: %w", flag, err)
 	}
 	if f.NArg() > 0 {
-		return nil, usagef("%s: %q is no flag", flag, f.Arg(0))
+		return nil, usagef("%s: %q is not a flag", flag, f.Arg(0))
 	}
 	if c.targets[side] != "" {
 		if name != "" && name != c.targets[side] {
-			return nil, usagef("--target-%s=%s: the operand says @%s", letter, c.targets[side], name)
+			return nil, usagef("--target-%s=%s conflicts with @%s of the operand", letter, c.targets[side], name)
 		}
 		name = c.targets[side]
 	}
@@ -301,10 +301,9 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if r.Same && len(c.levels) > 0 {
-		// The levels that were asked for are all there is; with none of them the answer
-		// would be that of equal sides.
+		// If none of the requested levels was compared, the answer would look like that of equal sides.
 		if i := slices.IndexFunc(r.Levels, func(l compare.Coverage) bool { return l.Missing == "" }); i < 0 {
-			return fmt.Errorf("nothing was compared: %s", r.Levels[0].Missing)
+			return fmt.Errorf("nothing could be compared: %s", r.Levels[0].Missing)
 		}
 	}
 	for i, s := range []*compare.Summary{&r.A, &r.B} {
@@ -357,7 +356,7 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 	}
 	if compiled {
 		if name != "" || c.targets[i] != "" || c.flags[i] != "" || c.zincs[i] != "" {
-			return nil, usagef("%s is compiled already; targets, flags and executables are for models", path)
+			return nil, usagef("%s is already compiled; targets, flags and executables apply to models", path)
 		}
 		return c.pairSide(path)
 	}
@@ -394,9 +393,9 @@ func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
 		if err == nil {
 			return s, nil
 		}
-		fmt.Fprintf(c.err, "zinc: %s; it is left aside\n", err)
+		fmt.Fprintf(c.err, "zinc: warning: %s; ignoring it\n", err)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(c.err, "zinc: %s; it is left aside\n", err) // which names the file
+		fmt.Fprintf(c.err, "zinc: warning: %s; ignoring it\n", err) // which names the file
 	}
 	return compare.OpenPair(path, p, nil)
 }

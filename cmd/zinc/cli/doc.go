@@ -1,4 +1,4 @@
-// Package cli is the command line of zinc: one file a command.
+// Package cli is the command line of zinc, with one file for each command.
 //
 // In: arguments and the three standard streams. Out: files, text on the
 // streams, and an exit status:
@@ -6,10 +6,9 @@
 //	0  done
 //	1  the input is wrong, or verification failed
 //	2  the command line is wrong
-//	3  zinc is wrong: a fault of its own
+//	3  zinc is wrong
 //
-// What always holds: results go to standard output, everything else to standard
-// error; an error is printed once; a file is written whole or not at all, and
-// files that belong together are written together; an interrupt leaves old
-// files as they were.
+// Results go to standard output, everything else to standard error. An error is printed once. A
+// file is written completely or not at all, files that belong together are written together, and an
+// interrupt leaves old files unchanged.
 package cli

@@ -35,7 +35,7 @@ type dumpCommand struct {
 	parts   selection
 	tasks   []taskRange // of --task
 
-	metadata *frontend.Metadata // of the model whose text is printed, nil when there is none
+	metadata *frontend.Metadata // of the model whose text is printed, nil for none
 }
 
 func newDump(e *env) *cobra.Command {
@@ -43,46 +43,44 @@ func newDump(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
 		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
-		Long: `Dump prints FILE as text, or as JSON: a hardware container with its tasks, a
-dispatch descriptor, a firmware container with its records, MIL text in its
-canonical layout, the records of a weight file, the intermediate form of a network
-description, the head of an npy array, or what --emit wrote: tasks as text, a record
-stream, register images, a firmware container; or what --debug-db wrote. A file's
-kind is told by its content. Of a model's folder, a package or a specification
-(.mlmodel) what it says of itself is printed, then its program as MIL text.
+		Long: `Dump prints FILE as text or JSON: a hardware container with its tasks, a dispatch
+descriptor, a firmware container with its records, MIL text in its canonical layout, the
+records of a weight file, the intermediate form of a network description, the head of an
+npy array, what --emit wrote (tasks as text, a record stream, register images), or a
+debug database. The file type is detected from its content. For a model folder, package
+or specification (.mlmodel), the metadata is printed, then the program as MIL text.
 
-Flags choose parts of a container, descriptor, firmware container, record stream or
-file of images, and can be combined: --headers, --tasks, --fields, --task N,
---constants, --symbols, --relocs, --records, --e5, or --all. Without any, a
-container's headers, tasks and constants are printed, and the other kinds whole. A
-part that the kind of file does not have is an error. With --raw the bytes of the
-chosen parts, or of the whole file, are printed as offsets and words in the stead of
-what they mean.
+Flags choose parts of a container, descriptor, firmware container, record stream or file
+of images, and can be combined: --headers, --tasks, --fields, --task N, --constants,
+--symbols, --relocs, --records, --e5, or --all. Without any, the headers, tasks and
+constants of a container are printed, and other files whole. A part that the format does
+not have is an error. With --raw the bytes of the chosen parts, or of the whole file,
+are printed as offsets and words instead of their meaning.
 
---task prints one task with every field: where it stands, its value in hexadecimal,
-in decimal and in words, what it means, and where that is known from. All of it comes
-from the field table of docs/registers.md. Tasks of other targets than h13, of which
-there is no table, are printed as words.
+--task prints one task with every field: its place, its value in hexadecimal, decimal
+and by name, its meaning, and the source of that meaning, all from the field table of
+docs/registers.md. There is no table for tasks of targets other than h13; they are
+printed as words.
 
-A file that is cut off, or broken, is printed as far as it goes: every part that is
-whole, and of a container's sections what there is. Standard error says at which byte,
-in which field and why it ends; the exit status is 1.
+A truncated or damaged file is printed as far as it goes: every complete part, and the
+bytes of a container's sections that are there. Standard error says at which byte, in
+which field and why it ends; the exit status is 1.
 
-With --loaded or --firmware a container is loaded into an empty address space and
-what the load makes of it is printed: the loaded image, or the firmware container.
+With --loaded or --firmware a container is loaded into an empty address space, and the
+loaded image or the firmware container is printed.
 
-With --source each task of a container is printed with the statements of the model,
-the passes and the lowering rule that it came from, and what its words point at, out
-of the debug database that --debug-db made beside the container. --constants names
-the statements too where that database is there.
+With --source each task of a container is printed with the statements of the model, the
+passes and the lowering rule that it came from, and what its words point at, according
+to the debug database beside the container (--debug-db). With that database --constants
+names the statements too.
 
-With --hazards the tasks of a container are checked instead: DMA outside its
-buffer, memory that is read before anything wrote it or overwritten before its
-reader ran, and chains that contradict themselves. Each hazard is a line with task,
-field, value and limit; the exit status is 1 when there is any.
+With --hazards the tasks of a container are checked instead: DMA outside its buffer,
+memory that is read before it is written or overwritten before it is read, and
+inconsistent chains. Each hazard is a line with task, field, value and limit; the exit
+status is 1 when there is any.
 
-Text has colours on a terminal, unless NO_COLOR is set or --color says otherwise;
-they tell nothing that the text does not. docs/dump.md describes the JSON.`,
+Text has colours on a terminal, unless NO_COLOR is set or --color says otherwise. They
+add no information. docs/dump.md describes the JSON.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.hwx --task 2
   zinc dump digits.hwx --fields --relocs
@@ -101,13 +99,13 @@ they tell nothing that the text does not. docs/dump.md describes the JSON.`,
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.raw, "raw", false, "print the chosen parts as offsets and words")
 	f.Var(newChoice(&c.color, "auto", "always", "never"), "color",
-		"colours in text: auto (on a terminal), always or never")
+		"colours: auto (on a terminal), always or never")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
 	f.BoolVar(&c.source, "source", false,
-		"print with each task of a container the statements, passes and rule that it came from")
+		"print the statements, passes and rule that each task of a container came from")
 	f.StringVar(&c.debug, "debug-db", "",
-		"debug database for --source and --constants, `FILE.zdb` (default the one beside the container)")
+		"debug database, `FILE.zdb` (default the one beside the container)")
 	c.parts.flags(f)
 	c.loaded = make([]bool, len(loadedForms))
 	for i, l := range loadedForms {
@@ -139,13 +137,13 @@ var wholeKinds = map[kind]string{
 	kindDatabase: "a debug database",
 }
 
-// contradictions are the command lines that cannot be meant.
+// contradictions are the combinations of flags that are refused.
 func (c *dumpCommand) contradictions() error {
 	loaded := -1
 	for i, on := range c.loaded {
 		switch {
 		case on && (c.ir || c.hazard || loaded >= 0):
-			return usagef("--%s with --ir, --hazards or another form: one of them at a time", loadedForms[i].name)
+			return usagef("--%s cannot be combined with --ir, --hazards or another format", loadedForms[i].name)
 		case on:
 			loaded = i
 		}
@@ -154,15 +152,16 @@ func (c *dumpCommand) contradictions() error {
 		wrong bool
 		why   string
 	}{
-		{c.ir && c.json, "--ir and --json: the intermediate form has no JSON"},
-		{c.ir && c.hazard, "--ir and --hazards: hazards are a container's, the intermediate form a model's"},
+		{c.ir && c.json, "--ir cannot be combined with --json: the intermediate form has no JSON format"},
+		{c.ir && c.hazard, "--ir cannot be combined with --hazards: --ir is for models, --hazards for containers"},
 		{c.source && (c.ir || c.hazard || loaded >= 0),
-			"--source with --ir, --hazards or another form: it is about the tasks of a container"},
+			"--source cannot be combined with --ir, --hazards or another format: it is for the tasks of a container"},
 		{c.debug != "" && !c.source && !c.parts.all && !c.parts.on[partIndex(partConstants)],
-			"--debug-db names the database for --source and --constants"},
-		{(c.ir || c.hazard) && (c.parts.any() || c.raw), "--ir and --hazards print something else than parts of " +
-			"the file: leave out the flags that choose parts, and --raw"},
-		{c.source && c.raw, "--source and --raw: words are printed as they are"},
+			"--debug-db requires --source or --constants"},
+		{(c.ir || c.hazard) && (c.parts.any() || c.raw),
+			"--ir and --hazards cannot be combined with part-selecting flags " +
+				"or --raw"},
+		{c.source && c.raw, "--source cannot be combined with --raw, which prints plain words"},
 	} {
 		if x.wrong {
 			return usagef("%s", x.why)
@@ -219,7 +218,7 @@ func (c *dumpCommand) run(path string) (err error) {
 	}
 	k := kindOf(b)
 	if c.source && k != kindContainer {
-		return fmt.Errorf("%s: no container by its first bytes; --source is about the tasks of one", path)
+		return fmt.Errorf("%s: not a container by its first bytes; --source is for the tasks of a container", path)
 	}
 	if noun := wholeKinds[k]; noun != "" {
 		if c.raw {
@@ -232,7 +231,7 @@ func (c *dumpCommand) run(path string) (err error) {
 	return dumpers[k](c, path, b)
 }
 
-// wholeOnly refuses flags that choose parts of what is printed whole.
+// wholeOnly refuses part-selecting flags for files that are printed whole.
 func (c *dumpCommand) wholeOnly(path, noun string) error {
 	if _, err := c.parts.of(nil, noun); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -264,8 +263,7 @@ func (c *dumpCommand) text(path string, b []byte) error {
 	return mil.Print(c.out, p)
 }
 
-// brokenText prints the lines of a text before the first that does not parse, as they
-// stand, and returns the errors.
+// brokenText prints the lines of a text before the first that does not parse, unchanged, and returns the errors.
 func (c *dumpCommand) brokenText(p *mil.Program, list *diag.List, err error) error {
 	line := 0
 	for _, d := range list.All() {
@@ -295,7 +293,7 @@ func (c *dumpCommand) brokenText(p *mil.Program, list *diag.List, err error) err
 // read, as the text that it is.
 func (c *dumpCommand) netplist(path string, b []byte) error {
 	if c.json {
-		return usagef("--json: a network description is printed in the intermediate form, which has no JSON")
+		return usagef("--json: a network description is printed in the intermediate form, which has no JSON format")
 	}
 	err := c.program(path)
 	if err != nil && isText(b) {
@@ -305,14 +303,14 @@ func (c *dumpCommand) netplist(path string, b []byte) error {
 	return err
 }
 
-// other prints nothing: the file is none of the kinds.
+// other prints nothing: the file is of an unknown kind.
 func (c *dumpCommand) other(path string, b []byte) error {
 	_, err := e5.Read(b)
 	if err == nil {
 		return c.descriptor(path, b)
 	}
-	return fmt.Errorf("%s: no container, firmware container, MIL text, network description, weight file or array "+
-		"by its first bytes, and no descriptor: %w", path, err)
+	return fmt.Errorf("%s: not a container, firmware container, MIL text, network description, weight file or array "+
+		"by its first bytes, nor a descriptor: %w", path, err)
 }
 
 // arrayJSON is the JSON form of an npy file.

@@ -8,22 +8,22 @@ import (
 )
 
 // Escape sequences of the colours. Blue and yellow differ for every common form of
-// colour vision, and nothing is told by colour alone: without it the text is the same.
+// colour vision, and colour never carries information alone: without it the text is the same.
 const (
 	styleHead   = "\x1b[1m"  // a line that begins a part or an entry
 	styleNumber = "\x1b[94m" // addresses and offsets
-	styleText   = "\x1b[33m" // what stands in quotes
-	styleMark   = "\x1b[4m"  // what is not established
+	styleText   = "\x1b[33m" // quoted text
+	styleMark   = "\x1b[4m"  // what is not confirmed
 	styleOff    = "\x1b[0m"
 )
 
 // painted are the runs of a line that have a style, leftmost first.
 var painted = regexp.MustCompile(`("(?:[^"\\]|\\.)*")|\b(0x[0-9a-f]+)\b|\b(modelled|unknown|not known|not decoded)\b`)
 
-// paintedLine is how long a line may be that has colours; a long literal has none.
+// paintedLine is the length limit for coloured lines; a long literal is not coloured.
 const paintedLine = 4096
 
-// paint gives lines of text their colours.
+// paint colours lines of text.
 type paint struct {
 	w    io.Writer
 	line []byte
@@ -106,8 +106,8 @@ func offsetDigits(line []byte) int {
 	return n
 }
 
-// colours reports whether text on standard output is to have colours: by the flag,
-// or where it says auto on a terminal whose user has not asked for none.
+// colours reports whether text on standard output gets colours: as the flag says, or with auto on a terminal unless
+// NO_COLOR is set.
 func (e *env) colours(flag string) bool {
 	switch flag {
 	case "always":

@@ -28,9 +28,9 @@ type constantReader struct {
 	By        string `json:"by"` // "16 lanes", "stream 0", "source 1"
 }
 
-// constant is a stretch of the constants that has readers of its own.
+// constant is a stretch of the constants with its own readers.
 type constant struct {
-	from, to uint64 // in the constants, all sections one behind the other; to is 0 where the reader does not say
+	from, to uint64 // in the constants, with all sections in sequence; to is 0 where the reader does not say
 	form     string // of its values, in the words of the field table
 	decode   func(b []byte) []string
 	readers  []constantReader
@@ -38,7 +38,7 @@ type constant struct {
 
 // constantJSON is the JSON form of a constant.
 type constantJSON struct {
-	Offset  uint64                  `json:"offset"` // in the constants, all sections one behind the other
+	Offset  uint64                  `json:"offset"` // in the constants, with all sections in sequence
 	Bytes   uint64                  `json:"bytes"`
 	Form    string                  `json:"form"`
 	Readers []constantReader        `json:"readers"`
@@ -58,7 +58,7 @@ type constantSectionJSON struct {
 	Tiles      int    `json:"tiles"`   // live kernel tiles that the symbols name
 }
 
-// constants prints the sections of constants, and what is in them.
+// constants prints the sections of constants and their contents.
 func (d *fileDump) constants() error {
 	f := d.hwx.f
 	if d.hwx.db == nil {
@@ -102,7 +102,7 @@ func (d *fileDump) constants() error {
 		d.printf("constants %s: %#x bytes at %s, byte %#x of the file, %d live kernel tiles\n", x.Section, x.Bytes,
 			x.Address, x.FileOffset, x.Tiles)
 		if uint64(x.Present) != x.Bytes && s.Flags&0xff != hwx.SectZero {
-			d.printf("  %#x of the bytes are there\n", x.Present)
+			d.printf("  %#x of the bytes are present\n", x.Present)
 		}
 	}
 	if d.j != nil {
@@ -110,12 +110,12 @@ func (d *fileDump) constants() error {
 		d.j.Open("parts", '[')
 		defer d.j.Close()
 	} else if len(sections) == 0 {
-		d.printf("no section of constants is there\n")
+		d.printf("no section of constants is present\n")
 	}
 	return d.constantParts(newConstantSpace(sections))
 }
 
-// constantSpace is the constants of a container, all sections one behind the other.
+// constantSpace is the constants of a container, with all sections in sequence.
 type constantSpace struct {
 	sections []*hwx.Section
 	starts   []uint64 // offset of each section's first byte
@@ -128,7 +128,7 @@ func newConstantSpace(sections []*hwx.Section) *constantSpace {
 	for i, s := range sections {
 		c.starts, c.byAddr = append(c.starts, c.size), append(c.byAddr, i)
 		if c.size += s.Size; c.size < s.Size {
-			c.size = math.MaxUint64 // of a file that lies
+			c.size = math.MaxUint64 // of a corrupt file
 		}
 	}
 	slices.SortStableFunc(c.byAddr, func(a, b int) int { return cmp.Compare(sections[a].Addr, sections[b].Addr) })
@@ -150,7 +150,7 @@ func (c *constantSpace) at(addr uint64) (uint64, bool) {
 	return c.starts[c.byAddr[i]] + addr - s.Addr, addr-s.Addr < s.Size
 }
 
-// bytes gives at most n bytes from off on, those that are there and in one section.
+// bytes returns at most n bytes from off on: those that are present and in one section.
 func (c *constantSpace) bytes(off uint64, n int) []byte {
 	i, found := slices.BinarySearch(c.starts, off)
 	if !found {
@@ -167,7 +167,7 @@ func (c *constantSpace) bytes(off uint64, n int) []byte {
 	return b[off:min(off+uint64(n), uint64(len(b)))]
 }
 
-// constantParts prints what is in the constants: what the debug database says where
+// constantParts prints the contents of the constants: what the debug database says where
 // there is one, else what the tasks read.
 func (d *fileDump) constantParts(space *constantSpace) error {
 	list := d.readConstants(space)
@@ -323,8 +323,8 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 	return list
 }
 
-// namedConstants lists the constants that live kernel tiles name: what there is where
-// the tasks do not tell who reads what.
+// namedConstants lists the constants that live kernel tiles name, for containers whose tasks do not show who reads
+// what.
 func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 	last := ""
 	for v := range f.SymbolViews() {
@@ -340,7 +340,7 @@ func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 	return list
 }
 
-// tileMark stands in the name of a kernel tile between its constant and its lane.
+// tileMark separates constant and lane in the name of a kernel tile.
 const tileMark = "_ne_"
 
 // formOf says in what form the coefficients of a task are, in the table's words.
@@ -361,7 +361,7 @@ func formOf(t *td.Task) string {
 }
 
 // decoderOf returns what reads the first values of coefficients: bytes of a task
-// whose KernelFmt says so, fp16 else, as codebooks and biases are. Nil stands for fp16.
+// whose KernelFmt says so, fp16 else, as codebooks and biases are. Nil means fp16.
 func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
 		return strconv.FormatFloat(weights.FromHalf(binary.LittleEndian.Uint16(b)), 'g', -1, 32)

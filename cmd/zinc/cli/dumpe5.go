@@ -65,7 +65,7 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 		defer func() { d.j.Close(); d.j.Close() }()
 	} else {
 		d.part()
-		d.printf("what there is of the descriptor: %s\n", part)
+		d.printf("found in the descriptor: %s\n", part)
 	}
 	for i := range s.found {
 		x := &s.found[i]
@@ -102,7 +102,7 @@ func (d *fileDump) descriptorHeaders() error {
 	return e5.DumpHeaders(d.out, p)
 }
 
-// descriptorJSON is the JSON form of what a descriptor says of itself.
+// descriptorJSON is the JSON format of a descriptor's headers.
 type descriptorJSON struct {
 	FormatVersion int                   `json:"format_version"`
 	BuildInfo     []keyValueJSON        `json:"build_info"`
@@ -244,13 +244,13 @@ func (d *fileDump) descriptorConstants() error {
 		return err
 	})
 	if !any && d.j == nil {
-		d.printf("no constants: no operation of the descriptor runs on the CPU with any\n")
+		d.printf("no constants: no operation of the descriptor on the CPU has any\n")
 	}
 	return err
 }
 
-// constantSections calls visit for each section of the descriptor that holds a
-// constant: its name as it is quoted, and the entry of its bytes.
+// constantSections calls visit for each section of the descriptor with a constant, with its quoted name and the entry
+// of its bytes.
 func constantSections(found []e5.Part, visit func(name string, x *e5.Part) error) error {
 	name, constant := "", ""
 	for i := range found {
@@ -310,8 +310,7 @@ func (d *fileDump) descriptorText(s *descriptorState) error {
 	return d.j.Err
 }
 
-// rawFile prints the words of the whole file, once: the parts of a descriptor lie
-// between each other.
+// rawFile prints the words of the whole file, once: the parts of a descriptor are interleaved.
 func (d *fileDump) rawFile() error {
 	if d.printed {
 		return nil

@@ -13,7 +13,7 @@ import (
 // dumpShape is the number of the JSON shape; docs/dump.md describes it.
 const dumpShape = 1
 
-// maxFaults is how many faults of a file are told.
+// maxFaults is the number of faults of a file that are printed.
 const maxFaults = 10
 
 // fileDump is one file on its way to the output.
@@ -36,7 +36,7 @@ type fileDump struct {
 	text10   []td.Program
 }
 
-// fault notes what is wrong with the file; what can be printed is printed all the
+// fault records a fault of the file; what can be printed is printed all the
 // same.
 func (d *fileDump) fault(err error) {
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []fil
 	return errors.Join(err, d.finish(err))
 }
 
-// undecoded prints the words of a file of which nothing could be decoded.
+// undecoded prints the words of a file that could not be decoded at all.
 func (d *fileDump) undecoded() error {
 	if d.j == nil && !d.raw {
 		d.printf("%d bytes, not decoded\n", len(d.b))
@@ -118,8 +118,8 @@ func (d *fileDump) raws(parts []filePart) error {
 	return nil
 }
 
-// finish ends the output and returns the file's faults. failed is what ended the
-// printing of the parts, which stands in the JSON too.
+// finish ends the output and returns the file's faults. failed is the error that ended the printing of the parts; it is
+// also in the JSON.
 func (d *fileDump) finish(failed error) error {
 	if d.j != nil {
 		d.j.Open("faults", '[')
@@ -149,7 +149,7 @@ func (d *fileDump) finish(failed error) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// whole writes the JSON of a kind that has no parts: what there is under the kind's
+// whole writes the JSON of a kind without parts: what there is under the kind's
 // name, and the fault that ends the file.
 func (c *dumpCommand) whole(kind string, v any, fault error) error {
 	j := jsonform.NewStream(c.out)

@@ -46,8 +46,7 @@ func (c *dumpCommand) firmware(path string, b []byte) error {
 	})
 }
 
-// firmwareTasks lists the tasks of a program: its images with what the records carry
-// put back.
+// firmwareTasks lists the tasks of a program: its images completed by the records.
 func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 	owner := make([]string, len(g.Text.Images))
 	for k := range owner {
@@ -130,7 +129,7 @@ func (d *fileDump) firmwareRecords() error {
 	return d.firmwareRecordsOf(partRecords, func(*td.Record) bool { return true }, afpp.DumpRecords)
 }
 
-// firmwareSlots prints the records that stand for a buffer.
+// firmwareSlots prints the records that name a buffer.
 func (d *fileDump) firmwareSlots() error {
 	slots := func(r *td.Record) bool { return r.Slot != 0 }
 	return d.firmwareRecordsOf(partRelocs, slots, nil)

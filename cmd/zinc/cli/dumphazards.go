@@ -12,7 +12,7 @@ import (
 // failure.
 func (c *dumpCommand) hazards(path string, b []byte) error {
 	if kindOf(b) != kindContainer {
-		return fmt.Errorf("%s: no container by its first bytes; hazards are looked for in the tasks of one", path)
+		return fmt.Errorf("%s: not a container by its first bytes; --hazards checks the tasks of a container", path)
 	}
 	f, err := hwx.Read(b)
 	if err != nil {

@@ -35,7 +35,7 @@ func init() { // a function of the table prints it
 type containerState struct {
 	f       *hwx.File
 	db      *provenance.DB        // nil without --source or a database beside the container
-	told    map[*hwx.Program]bool // what is wrong with its chain was told
+	told    map[*hwx.Program]bool // faults of its chain were printed
 	owner   map[int]*hwx.Program  // of the task at an offset of the task section
 	textOff int64                 // of __TEXT,__text in the file
 }
@@ -91,7 +91,7 @@ func (d *fileDump) symbols() error {
 	return d.j.Err
 }
 
-// beside prints the descriptor that lies beside a container.
+// beside prints the descriptor beside a container.
 func (d *fileDump) beside() error {
 	name := pair.PathsOf(d.path).Descriptor
 	b, err := readFile(name)

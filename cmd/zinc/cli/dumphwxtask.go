@@ -48,8 +48,7 @@ func (d *fileDump) containerTask() error {
 	})
 }
 
-// containerRecords prints the records that a load makes of the tasks; the container
-// itself holds none.
+// containerRecords prints the records that loading makes from the tasks; the container itself has none.
 func (d *fileDump) containerRecords() error {
 	f := d.hwx.f
 	if d.j != nil {
@@ -62,7 +61,7 @@ func (d *fileDump) containerRecords() error {
 	for _, p := range f.Procedures() {
 		rs, err := d.loadRecords(p)
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name),
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: cannot be made: %v", printableText(p.Name),
 				err)); err != nil {
 				return err
 			}
@@ -75,7 +74,7 @@ func (d *fileDump) containerRecords() error {
 			continue
 		}
 		d.part()
-		d.printf("records of procedure %s, as a load makes them of its tasks; their buffers are not resolved\n",
+		d.printf("records of procedure %s, as loading makes them from its tasks; their buffers are not resolved\n",
 			printableText(p.Name))
 		if err := td.PrintRecords(d.out, rs); err != nil {
 			return err
@@ -87,7 +86,7 @@ func (d *fileDump) containerRecords() error {
 	return nil
 }
 
-// loadRecords returns the records that a load makes of a procedure's tasks.
+// loadRecords returns the records that loading makes from a procedure's tasks.
 func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
 	var tasks []*td.Task
 	if _, _, _, err := d.walk(p, func(_ int, t td.Placed) error {
@@ -112,13 +111,13 @@ func (d *fileDump) rawRecords() error {
 			b, err = td.EncodeRecords(rs)
 		}
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s: none can be made: %v", printableText(p.Name),
+			if err := d.notePart(fmt.Sprintf("records of procedure %s: cannot be made: %v", printableText(p.Name),
 				err)); err != nil {
 				return err
 			}
 			continue
 		}
-		what := "stream of procedure " + p.Name + ", which the container does not hold"
+		what := "stream of procedure " + p.Name + ", which is not in the container"
 		if err := d.words(partRecords, what, 0, b); err != nil {
 			return err
 		}
@@ -126,7 +125,7 @@ func (d *fileDump) rawRecords() error {
 	return nil
 }
 
-// notePart prints a line in the stead of a part, in text alone.
+// notePart prints a line instead of a part, only in text.
 func (d *fileDump) notePart(s string) error {
 	if d.j == nil {
 		d.part()
@@ -142,7 +141,7 @@ type relocJSON struct {
 	Kind      uint32  `json:"kind"`
 	Section   int     `json:"section"` // whose base is added, from 1
 	Target    string  `json:"target"`  // its name
-	Value     *string `json:"value"`   // the word as it stands in the file: byte offset in the target; null past a cut
+	Value     *string `json:"value"`   // the word as it is in the file: byte offset in the target; null past a cut
 	Procedure string  `json:"procedure,omitempty"`
 	Task      *int    `json:"task,omitempty"`
 	Field     string  `json:"field,omitempty"`
@@ -192,13 +191,13 @@ func (d *fileDump) relocs() error {
 		return d.j.Err
 	}
 	if !any {
-		return d.notePart("no relocations are there")
+		return d.notePart("no relocations are present")
 	}
 	return nil
 }
 
-// relocFields says which field of which task each relocation of the task section
-// changes. at has the relocations by address.
+// relocFields returns the task and field that each relocation of the task section changes. at has the relocations by
+// address.
 func (d *fileDump) relocFields(list []relocJSON, at map[uint32]int) {
 	for _, p := range d.hwx.f.Procedures() {
 		// visit returns no error, so neither does walk

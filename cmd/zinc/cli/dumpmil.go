@@ -97,7 +97,7 @@ func bodyJSON(p *mil.Program, b *mil.Block) blockJSON {
 // shownValue is the length in bytes beyond which a value is cut.
 const shownValue = 256
 
-// valueText returns a value as it is written in the source; a long one is cut.
+// valueText returns a value as written in the source; a long one is cut.
 func valueText(p *mil.Program, v mil.Value) string {
 	s := p.File.Src[v.Pos().Offset():v.End().Offset()]
 	if len(s) > shownValue {

@@ -8,15 +8,14 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 )
 
-// modelJSON is the JSON form of a model with what it says of itself.
+// modelJSON is the JSON format of a model with its metadata.
 type modelJSON struct {
 	Metadata *frontend.Metadata `json:"metadata,omitempty"`
 	*programJSON
 }
 
-// model prints a model's folder or specification: what it says of itself, as
-// comments in front of the program, then the program as MIL text. Of a model that
-// is no ML program only the first is printed. done is false for other files.
+// model prints a model's folder or specification: its metadata, as comments in front of the program, then the program
+// as MIL text. For a model that is not an ML program only the metadata is printed. done is false for other files.
 func (c *dumpCommand) model(path string) (done bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -33,14 +32,14 @@ func (c *dumpCommand) model(path string) (done bool, err error) {
 		return true, err
 	}
 	if c.raw {
-		return true, usagef("--raw: a model is no one file; name the file in it")
+		return true, usagef("--raw: a model is not a single file; name the file in it")
 	}
 	c.metadata = m
 	switch {
 	case text != "":
 		return true, c.text(m.Source, []byte(text))
 	case info.IsDir() && (m == nil || m.IsCompiled()):
-		return false, nil // the text stands in the folder
+		return false, nil // the text is in the folder
 	case c.json:
 		return true, c.whole("model", modelJSON{m, nil}, nil)
 	}

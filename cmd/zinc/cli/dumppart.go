@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// dumpPart is a part of a file that dump prints by itself, and its flag.
+// dumpPart is a part of a file that dump can print separately, and its flag.
 type dumpPart struct{ name, help string }
 
 // Parts of files.
@@ -25,16 +25,16 @@ const (
 )
 
 // dumpParts are the parts that a flag selects, in the order in which they are
-// printed. partTask has a flag of its own, which takes a value.
+// printed. partTask has a separate flag, which takes a value.
 var dumpParts = []dumpPart{
-	{partHeaders, "print headers: what the file says of itself, load commands, sections, the signature"},
-	{partTasks, "print the tasks, a line each: engine, operation, shapes, buffers"},
-	{partFields, "print the tasks with every field that is not zero: value, meaning, grade of knowledge"},
-	{partConstants, "print the constants: where, how large, who reads them, the first values"},
+	{partHeaders, "print the headers: load commands, sections, signature"},
+	{partTasks, "print the tasks, one line each: engine, operation, shapes, buffers"},
+	{partFields, "print the tasks with every field that is not zero: value, meaning, grade"},
+	{partConstants, "print the constants: place, size, readers, first values"},
 	{partSymbols, "print the symbols"},
 	{partRelocs, "print the relocations, with the task and field that each one changes"},
-	{partRecords, "print the 44-byte records; of a container those that a load makes of its tasks"},
-	{partE5, "print the dispatch descriptor, of a container that beside it"},
+	{partRecords, "print the 44-byte records; for a container, those that loading makes from its tasks"},
+	{partE5, "print the dispatch descriptor; for a container, the one beside it"},
 }
 
 // selection is what the flags chose of a file.
@@ -50,8 +50,8 @@ func (s *selection) flags(f *pflag.FlagSet) {
 		f.BoolVar(&s.on[i], p.name, false, p.help)
 	}
 	f.BoolVar(&s.all, "all", false, "print every part that the file has")
-	f.StringArrayVar(&s.task, partTask, nil, "print one task with all its fields, where each stands, what it means "+
-		"and where that is known from: `N`, N-M, N- or a list with commas; PROCEDURE:N where there are several")
+	f.StringArrayVar(&s.task, partTask, nil, "print tasks with the place, value, meaning and source of every "+
+		"field: `N`, N-M, N- or a comma-separated list; PROCEDURE:N if there are several")
 }
 
 // chosen lists the parts that flags name.
@@ -91,9 +91,9 @@ func (s *selection) of(parts []filePart, noun string) ([]filePart, error) {
 				names = append(names, "--"+p.name)
 			}
 			if len(names) == 0 {
-				return nil, fmt.Errorf("--%s: %s is printed whole, and has no such part", name, noun)
+				return nil, fmt.Errorf("--%s: %s is printed whole and lacks that part", name, noun)
 			}
-			return nil, fmt.Errorf("--%s: %s has no such part; it has %s", name, noun, strings.Join(names, ", "))
+			return nil, fmt.Errorf("--%s: %s lacks that part; it has %s", name, noun, strings.Join(names, ", "))
 		}
 	}
 	chosen, any := s.chosen(), s.any()

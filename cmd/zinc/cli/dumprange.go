@@ -14,16 +14,15 @@ type taskRange struct {
 	text      string
 }
 
-// parseTasks reads the values of --task: lists of N, N-M and N-, each behind
-// PROCEDURE: where there is one. A name in front of a list holds for the entries that
-// follow it in the list.
+// parseTasks reads the values of --task: lists of N, N-M and N-, each after PROCEDURE: where there is one. A name in
+// front of a list holds for the entries that follow it in the list.
 func parseTasks(values []string) (out []taskRange, err error) {
 	for _, v := range values {
 		procedure, list := "", v
 		if i := strings.LastIndexByte(v, ':'); i >= 0 {
 			procedure, list = v[:i], v[i+1:]
 			if procedure == "" {
-				return nil, usagef("--task %q: no name in front of the colon", v)
+				return nil, usagef("--task %q: missing name before the colon", v)
 			}
 		}
 		for _, s := range strings.Split(list, ",") {
@@ -39,7 +38,7 @@ func parseTasks(values []string) (out []taskRange, err error) {
 				r.to, err = strconv.Atoi(hi)
 			}
 			if err != nil || r.from < 0 || r.to < r.from {
-				return nil, usagef("--task %q: %q is no task; wanted N, N-M, N- or a list of those with commas, "+
+				return nil, usagef("--task %q: %q is not a task; want N, N-M, N- or a comma-separated list of those, "+
 					"counted from 0", v, s)
 			}
 			out = append(out, r)
@@ -54,7 +53,7 @@ type procedureTasks struct {
 	tasks int
 }
 
-// chooseTasks returns, for each procedure, the test for its tasks that were asked for. A
+// chooseTasks returns, for each procedure, the test for its requested tasks. A
 // task that is not there is an error.
 func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) bool, error) {
 	chosen := make([][]taskRange, len(procedures))
@@ -78,10 +77,10 @@ func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) boo
 				names = []string{"none"}
 			}
 			if r.procedure == "" {
-				return nil, fmt.Errorf("--task %s: say of which procedure, as in --task NAME:%s; the file has %s",
+				return nil, fmt.Errorf("--task %s: name the procedure, as in --task NAME:%s; the file has %s",
 					r.text, r.text, strings.Join(names, ", "))
 			}
-			return nil, fmt.Errorf("--task %s:%s: no procedure has that name; the file has %s", r.procedure, r.text,
+			return nil, fmt.Errorf("--task %s:%s: unknown procedure; the file has %s", r.procedure, r.text,
 				strings.Join(names, ", "))
 		}
 		if p := procedures[k]; r.from >= p.tasks || r.to >= p.tasks && r.to != math.MaxInt {

@@ -25,15 +25,15 @@ func TestTaskRanges(t *testing.T) {
 		{"net:0 a:b:0-", two, "[0] [0 1] []"},
 		{"4", one, `--task 4: procedure "net" has 4 tasks, counted from 0`},
 		{"0-4", one, `--task 0-4: procedure "net" has 4 tasks, counted from 0`},
-		{"1", two, `say of which procedure, as in --task NAME:1; the file has "net", "a:b", ""`},
-		{"x:1", two, `--task x:1: no procedure has that name`},
+		{"1", two, `name the procedure, as in --task NAME:1; the file has "net", "a:b", ""`},
+		{"x:1", two, `--task x:1: unknown procedure; the file has`},
 		{"1", nil, "the file has none"},
-		{":1", one, "no name in front of the colon"},
-		{"", one, `"" is no task`},
-		{"-1", one, `"-1" is no task`},
-		{"2-1", one, `"2-1" is no task`},
-		{"1,", one, `"" is no task`},
-		{"99999999999999999999", one, "is no task"},
+		{":1", one, "missing name before the colon"},
+		{"", one, `"" is not a task`},
+		{"-1", one, `"-1" is not a task`},
+		{"2-1", one, `"2-1" is not a task`},
+		{"1,", one, `"" is not a task`},
+		{"99999999999999999999", one, "is not a task"},
 	} {
 		rs, err := parseTasks(strings.Split(c.values, " "))
 		got := ""

@@ -9,8 +9,8 @@ import (
 // rawLine is the bytes of a line of words.
 const rawLine = 16
 
-// words prints bytes of the file, or of what is named, from offset off on: offset,
-// little-endian words, what lies behind the last whole word as bytes, and the
+// words prints bytes of the file, or of the named part, from offset off on: offset,
+// little-endian words, the bytes after the last whole word, and the
 // characters. A run of equal lines is one line and a star.
 func (d *fileDump) words(part, name string, off int64, b []byte) error {
 	if d.j != nil {

@@ -54,7 +54,7 @@ func (c *dumpCommand) records(path string, b []byte) error {
 	})
 }
 
-// streamJSON is the JSON form of what a record stream says of itself.
+// streamJSON is the JSON format of a record stream's headers.
 type streamJSON struct {
 	Version    int `json:"version"`
 	RecordSize int `json:"record_size"`
@@ -91,7 +91,7 @@ func (d *fileDump) streamRecords() error {
 	return d.recordList(partRecords, d.stream, func(*td.Record) bool { return true })
 }
 
-// openRecords prints the records that stand for a buffer: the relocations of a stream.
+// openRecords prints the records that name a buffer: the relocations of a stream.
 func (d *fileDump) openRecords() error {
 	slots := func(r *td.Record) bool { return r.Slot != 0 }
 	if d.j != nil {

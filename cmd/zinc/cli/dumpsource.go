@@ -18,14 +18,15 @@ func (c *dumpCommand) openDebug(path string, b []byte) (*provenance.DB, error) {
 	}
 	db, err := provenance.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && c.debug == "" {
-		return nil, fmt.Errorf("%s: there is no debug database %s; compile with --debug-db %s, or name another "+
+		return nil, fmt.Errorf("%s: missing debug database %s; compile with --debug-db %s, or name another "+
 			"with --debug-db", path, name, name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if sum := sha256.Sum256(b); db.SHA256 != sum {
-		return nil, fmt.Errorf("%s: it is of the container with SHA-256 %x, that of %s is %x; compile both together",
+		return nil, fmt.Errorf("%s: the database belongs to the container with SHA-256 %x, that of %s is %x; "+
+			"compile both together",
 			name, db.SHA256, path, sum)
 	}
 	return db, nil

@@ -20,7 +20,7 @@ type taskJSON struct {
 	Words      int    `json:"words"`
 	taskSummary
 	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
-	// Source is what the debug database says of the task, with --source.
+	// Source is the debug database's entry of the task, with --source.
 	Source *provenance.TaskView `json:"source,omitempty"`
 }
 
@@ -118,8 +118,7 @@ func bufferOf(t *td.Task, stream int) string {
 	return fmt.Sprintf("bar %d+%#x", t.Get(s.Bar), t.Get(s.Base))
 }
 
-// lanes returns the range of the kernel buffer that the task's coefficient lanes
-// stream, empty where it streams none.
+// lanes returns the range of the kernel buffer that the task's coefficient lanes stream, empty if there are none.
 func lanes(t *td.Task) (from, to uint64) {
 	for p := range t.LaneParts() {
 		a, b := uint64(p.From), uint64(p.To)
@@ -131,9 +130,8 @@ func lanes(t *td.Task) (from, to uint64) {
 	return from, to
 }
 
-// walk calls visit for each whole task of a procedure. What is wrong with the chain is
-// told once. rest is where the first task that could not be decoded begins, in the
-// task section, and how many words it has; none is -1.
+// walk calls visit for each whole task of a procedure. Faults of the chain are reported once. rest is where the first
+// task that could not be decoded begins, in the task section, and how many words it has; none is -1.
 func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
 	s := d.hwx
 	tell := func(err error) {
@@ -144,7 +142,8 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	}
 	text, off, ok := s.f.TextOf(p)
 	if !ok {
-		tell(fmt.Errorf("procedure %s: its entry %#x is not in what is there of __TEXT,__text, so none of its %d "+
+		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
+			"of its %d "+
 			"tasks is", printableText(p.Name), p.Entry, p.Tasks))
 		return 0, -1, 0, nil
 	}
@@ -194,8 +193,7 @@ func (e *sharedTask) Error() string {
 		printableText(e.owner))
 }
 
-// containerTasks prints the tasks of all procedures, with their fields where those
-// are asked for.
+// containerTasks prints the tasks of all procedures, with their fields if requested.
 func (d *fileDump) containerTasks() error {
 	s := d.hwx
 	if d.j != nil {
@@ -208,7 +206,7 @@ func (d *fileDump) containerTasks() error {
 	note := noFields(s.f)
 	if len(s.f.Procedures()) == 0 && d.j == nil {
 		d.part()
-		d.printf("no procedure is there\n")
+		d.printf("no procedure is present\n")
 	}
 	for _, p := range s.f.Procedures() {
 		if d.j == nil {
@@ -249,7 +247,7 @@ func (d *fileDump) containerTasks() error {
 			continue
 		}
 		if rest >= 0 {
-			d.printf("task %d at %#x, not decoded: %d of %d words are there\n", n, rest, len(b)/4, words)
+			d.printf("task %d at %#x, not decoded: %d of %d words are present\n", n, rest, len(b)/4, words)
 			for at := 0; at < len(b); at += rawLine {
 				line := wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])
 				if _, err := d.out.Write(line); err != nil {
@@ -289,7 +287,7 @@ func (d *fileDump) undecodedText(note string) error {
 	return d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
 }
 
-// task prints one task: a line, and the fields where those are asked for.
+// task prints one task: a line, and the fields if requested.
 func (d *fileDump) task(i int, t td.Placed, at int64) error {
 	fields := d.parts.all || d.parts.on[partIndex(partFields)]
 	if d.j != nil {
@@ -326,8 +324,8 @@ func (d *fileDump) printSource(off int) {
 	}
 }
 
-// fields prints the fields of a task, word by word: those that are not zero with
-// what they mean, or all with where each stands and where that is known from too.
+// fields prints the fields of a task, word by word: those that are not zero with their meaning, or all of them, with
+// place and source too.
 func (d *fileDump) fields(t *td.Task, all bool) error {
 	if !all {
 		return d.fieldRuns(t)
@@ -406,8 +404,7 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 	return flush()
 }
 
-// registerOf returns the address of a field's register; of the header, which has
-// none, the index of its word.
+// registerOf returns the address of a field's register, or for the header, which has none, the index of its word.
 func registerOf(r *td.Row) string {
 	if r.Block == td.Header {
 		return fmt.Sprintf("header %d", r.Addr/4)
@@ -415,7 +412,7 @@ func registerOf(r *td.Row) string {
 	return fmt.Sprintf("%#07x", r.Addr) // as docs/registers.md
 }
 
-// fieldJSON is the JSON form of a field with what the table says of it.
+// fieldJSON is the JSON format of a field and its row of the table.
 type fieldJSON struct {
 	Name     string `json:"name"`
 	Word     int    `json:"word"`

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// imageTask is a register image and the task that it stands for.
+// imageTask is a register image and its task.
 type imageTask struct {
 	procedure string
 	image     []byte

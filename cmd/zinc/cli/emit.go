@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// emission is a form that --emit writes in the stead of the pair. The default
+// emission is a format that --emit writes instead of the pair. The default
 // file is the model's base name with a dot and the form's name. A form of several
 // files has run instead of write.
 type emission struct {
@@ -27,15 +27,16 @@ type emission struct {
 var emissions = []emission{
 	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).
 		netplist},
-	{name: "td", help: "the tasks as text, which dump reads back", write: (*compileCommand).emitTasks},
-	{name: "records", help: "the stream of 44-byte records that a load resolves", write: (*compileCommand).emitRecords},
+	{name: "td", help: "the tasks as text, which zinc dump reads", write: (*compileCommand).emitTasks},
+	{name: "records", help: "the stream of 44-byte records that loading resolves", write: (*compileCommand).
+		emitRecords},
 	{name: "images", help: "the version-10 register images that the records complete", write: (*compileCommand).
 		emitImages},
-	{name: "afpp", help: "the firmware container that a load makes of the pair's container", write: (*compileCommand).
+	{name: "afpp", help: "the firmware container that loading the pair produces", write: (*compileCommand).
 		emitFirmware},
 }
 
-// emitPair is the value of --emit that stands for the pair.
+// emitPair is the value of --emit for the pair.
 const emitPair = "pair"
 
 // emitWords are the values of --emit, the default first.
@@ -53,10 +54,10 @@ func emitHelp() string {
 	for _, e := range emissions {
 		parts = append(parts, e.name+", "+e.help)
 	}
-	return strings.Join(parts, "; ") + "; of all but pair and netplist -o - writes to standard output"
+	return strings.Join(parts, "; ") + "; -o - writes to standard output, except for pair and netplist"
 }
 
-// emission returns the form that --emit asks for, nil for the pair.
+// emission returns the format of --emit, nil for the pair.
 func (c *compileCommand) emission() *emission {
 	for i := range emissions {
 		if emissions[i].name == c.emit {
@@ -79,11 +80,11 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 		}
 	}
 	if ext := filepath.Ext(out); ext == pair.ContainerExt || ext == pair.DescriptorExt {
-		return usagef("-o %s names a file of a pair; --emit=%s writes none of it, give %s.%s", out, e.name,
+		return usagef("-o %s names a file of a pair, which --emit=%s does not write; use %s.%s", out, e.name,
 			strings.TrimSuffix(out, ext), e.name)
 	}
 	if out == stdoutName && c.reports.stdout() != nil {
-		return usagef("-o - and --report: both would go to standard output")
+		return usagef("-o - and --report would both write to standard output")
 	}
 	m, err := c.open(c.env, path)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 	return c.tell()
 }
 
-// stdoutName is the value of -o that stands for standard output.
+// stdoutName is the value of -o for standard output.
 const stdoutName = "-"
 
 // programs compiles the model and returns the tasks of its procedures, as the
@@ -155,8 +156,7 @@ func (c *compileCommand) emitTasks(ctx context.Context, m *frontend.Model) (func
 	return func(w io.Writer) error { return td.WriteText(w, ps) }, err
 }
 
-// split compiles the model and returns its tasks, those of all procedures
-// behind each other, as images and records.
+// split compiles the model and returns the tasks of all procedures, in sequence, as images and records.
 func (c *compileCommand) split(ctx context.Context, m *frontend.Model) ([][]byte, []td.Record, error) {
 	ps, err := c.programs(ctx, m)
 	if err != nil {

@@ -19,10 +19,11 @@ const (
 // beside it where it has coefficients.
 func (c *compileCommand) netplist(ctx context.Context, path string) error {
 	if len(c.reports.list) > 0 || len(c.budgets.limits) > 0 {
-		return usagef("--emit=netplist and --report or a budget: nothing is compiled, so there is nothing to report")
+		return usagef("--emit=netplist cannot be combined with --report or a budget: it does not compile")
 	}
 	if len(c.shapes) > 0 {
-		return usagef("--emit=netplist and --shape: a description is written of the shapes that the model declares")
+		return usagef("--emit=netplist cannot be combined with --shape: the description has the shapes that the " +
+			"model declares")
 	}
 	out := c.out
 	if out == "" {
@@ -32,7 +33,7 @@ func (c *compileCommand) netplist(ctx context.Context, path string) error {
 		}
 	}
 	if filepath.Ext(out) != listExt {
-		return usagef("-o %s: the name of a network description ends in %s", c.out, listExt)
+		return usagef("-o %s: the name of a network description must end in %s", c.out, listExt)
 	}
 	weights := strings.TrimSuffix(out, listExt) + weightsExt
 	m, err := c.open(c.env, path)
@@ -60,7 +61,7 @@ func (c *compileCommand) netplist(ctx context.Context, path string) error {
 	return c.write(ctx, files, nil)
 }
 
-// content returns the writer of a file of the given bytes.
+// content returns a writer of a file with these bytes.
 func content(b []byte) func(w io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(b)

@@ -45,9 +45,8 @@ type shownError struct{ err error }
 func (e *shownError) Error() string { return e.err.Error() }
 func (e *shownError) Unwrap() error { return e.err }
 
-// statusOf returns the exit status of an error. An accepted operation that does
-// not lower, and a container or descriptor put together wrongly, are faults of
-// zinc, whatever the input.
+// statusOf returns the exit status of an error. An accepted operation that does not lower, and an inconsistent
+// container or descriptor, are bugs in zinc, whatever the input.
 func statusOf(err error) int {
 	if err == nil {
 		return statusOK
@@ -89,7 +88,7 @@ func (e *env) fail(err error) int {
 		hint = "see " + e.command + " --help"
 	case status == statusInternal:
 		message = "internal error: " + message
-		hint = "this is a fault of zinc, not of the input; please report it with the model and the command line"
+		hint = "this is a bug in zinc, not in the input; please report it with the model and the command line"
 	case errors.Is(err, context.Canceled):
 		message = "interrupted; nothing was written"
 	default:
@@ -111,7 +110,7 @@ func (e *env) fail(err error) int {
 	return status
 }
 
-// flagHint names the flag that settles what err reports, "" where none does.
+// flagHint returns advice that names the flag that resolves err, "" for none.
 func flagHint(err error) string {
 	entry, option := (*ir.EntryError)(nil), (*compile.OptionError)(nil)
 	switch {
@@ -124,7 +123,7 @@ func flagHint(err error) string {
 	return ""
 }
 
-// list prints diagnostics in the form that was asked for.
+// list prints diagnostics in the requested format.
 func (e *env) list(l *diag.List) {
 	if e.diagnostics == "json" {
 		l.WriteJSON(e.err)

@@ -19,11 +19,11 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// port is an input, an output or a state of what is run.
+// port is an input, an output or a state of the function that runs.
 type port struct {
 	name string
 	typ  ir.Type
-	// fill is the type of values that are made up: typ with the default shape.
+	// fill is the type of generated values: typ with the default shape.
 	fill ir.Type
 }
 
@@ -46,7 +46,7 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 		return nil, err
 	}
 	if compiled && c.engine == "interp" {
-		return nil, usagef("--engine=interp runs models; %s is a compiled pair", path)
+		return nil, usagef("--engine=interp runs only models; %s is a compiled pair", path)
 	}
 	if c.engine == "interp" {
 		return c.interpreted(ctx, path)
@@ -63,7 +63,7 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 	}
 	if err != nil {
 		if !compiled {
-			return nil, &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+			return nil, &internalError{err: fmt.Errorf("loading the compiled pair: %w", err)}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -77,9 +77,8 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 	return x, nil
 }
 
-// ownFault returns err, of a run of what the model at path compiles to, as a fault of
-// zinc where the engine faulted and nothing asked for faults. The model is compiled
-// again to name the statement: a pair from the cache has no record of its tasks.
+// ownFault returns err, from a run of the compiled model at path, as a bug in zinc if the engine faulted and no faults
+// were injected. The model is compiled again to name the statement: a pair from the cache has no record of its tasks.
 func (c *runCommand) ownFault(ctx context.Context, path string, err error) error {
 	if c.inject != "" || !errors.As(err, new(*engine.Fault)) {
 		return err
@@ -115,7 +114,7 @@ func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
 func (c *runCommand) read(path string) (pair.Pair, error) {
 	p, err := pair.ReadOrContainer(path)
 	if err == nil && p.Alone() {
-		fmt.Fprintf(c.err, "zinc: no descriptor %s: running the container's one program on its own tensors\n",
+		fmt.Fprintf(c.err, "zinc: missing descriptor %s: running the container on the tensors that it binds\n",
 			pair.PathsOf(path).Descriptor)
 	}
 	return p, err
@@ -204,7 +203,7 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 	x.close = func() error {
 		err := r.close()
 		if c.inject != "" {
-			err = nil // what the faults left behind is no error of the run
+			err = nil // the effects of injected faults are not an error of the run
 		}
 		if events != nil {
 			err = errors.Join(err, r.write(ctx, c.trace))

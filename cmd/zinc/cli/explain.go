@@ -35,26 +35,25 @@ func newExplain(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain MODEL:LINE | explain MODEL --op NAME",
 		GroupID: groupModel,
-		Short:   "Tell what became of a statement, and what to write where the engine refuses it",
-		Long: `Explain compiles MODEL in memory and tells what became of the statement on LINE of
-its text, or of the one whose result is NAME: the passes that touched it, where it
-runs and by which rule, its tasks with the fields of their words, the bytes of its
-constants, its surfaces, the estimated cost, what is known of its numbers and which
-cliffs of the arithmetic they may reach.
+		Short:   "Show what became of a statement, and a rewrite if the engine refuses it",
+		Long: `Explain compiles MODEL in memory and shows what became of the statement on LINE of its
+text, or of the one whose result is NAME: the passes that changed it, where it runs and
+by which rule, its tasks with the fields of their words, the bytes of its constants, its
+surfaces, the estimated cost, what is known about its numbers, and the numeric cliffs
+that they may reach.
 
-For a statement on the CPU it prints the rule, the value that breaks the rule and
-the limit, and looks for a rewrite. A rewrite is shown only when zinc has compiled
-the changed model, what computes in the replacement runs on the engine, and
-simulator and interpreter agree with the original on the same inputs. Of a model
-with more than 300 operations the statement alone is compiled and run. Where a
-tensor is beyond the engine's limits, operations that only move its data may stay
-on the CPU; they are listed.
+For a statement on the CPU it prints the rule, the value that breaks the rule and the
+limit, and looks for a rewrite. A rewrite is shown only if zinc has compiled the changed
+model, the computing operations of the replacement run on the engine, and simulator and
+interpreter agree with the original on the same inputs. In a model with more than 300
+operations the statement alone is compiled and run. If a tensor exceeds the engine's
+limits, operations that only move its data may stay on the CPU; they are listed.
 
-Of a constant or an input it prints what reads it; of a name that there is not, the
-statements whose names are like it.
+For a constant or an input it prints what reads it; for an unknown name, the statements
+with similar names.
 
-Targets that zinc writes no programs for get placement alone; rewrites are placed
-by their rules, and compiled and run for h13.`,
+For targets that zinc cannot write programs for, only the placement is shown; rewrites
+are placed by the rules of the target, and compiled and run for h13.`,
 		Example: `  zinc explain model.mil:12
   zinc explain model.mlmodelc --op conv_7 --tasks 3
   zinc explain model.mil --op y -o rewritten.mil`,
@@ -64,14 +63,14 @@ by their rules, and compiled and run for h13.`,
 	f := cmd.Flags()
 	c.model(f)
 	f.Lookup("target").Usage = "hardware `TARGET`: " + strings.Join(target.Names(), ", ")
-	f.StringVar(&c.op, "op", "", "`NAME` of the operation or of a result, instead of a line")
+	f.StringVar(&c.op, "op", "", "`NAME` of the operation or a result, instead of a line")
 	f.BoolVar(&c.json, "json", false, "print JSON, with the fields of all tasks")
-	f.IntVar(&c.tasks, "tasks", 1, "tasks whose fields are printed")
+	f.IntVar(&c.tasks, "tasks", 1, "number of tasks to print with their fields")
 	f.BoolVar(&c.rewrites, "rewrites", true, "look for rewrites of what the engine refuses")
-	f.BoolVar(&c.hazards, "hazards", true, "judge the statement's numbers by the rules of zinc lint")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs that rewrites are run on")
+	f.BoolVar(&c.hazards, "hazards", true, "check the statement's numbers by the rules of zinc lint")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs for rewrites")
 	f.StringVarP(&c.output, "output", "o", "",
-		"write the function with the rewrite, or the statement alone of a large one, as `FILE.mil` or into a folder")
+		"file or folder for the rewritten function, or only the statement of a large one (`FILE.mil`)")
 	f.StringVar(&c.rewrite, "rewrite", "", "`NAME` of the rewrite that --output writes (default the first)")
 	return cmd
 }
@@ -86,11 +85,11 @@ func (c *explainCommand) place(operand string) (string, explain.Place, error) {
 	}
 	switch {
 	case i > 0 && err == nil && line > 0 && c.op != "":
-		return "", at, usagef("explain: a line and --op: choose one")
+		return "", at, usagef("explain: a line and --op cannot be combined")
 	case i > 0 && err == nil && line > 0:
 		return operand[:i], explain.Place{Line: line}, nil
 	case c.op == "":
-		return "", at, usagef("explain %q: wanted MODEL:LINE, with a line from 1 on, or MODEL and --op NAME", operand)
+		return "", at, usagef("explain %q: want MODEL:LINE, with a line from 1 on, or MODEL and --op NAME", operand)
 	}
 	return operand, at, nil
 }
@@ -107,9 +106,9 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	case c.tasks < 0:
 		return usagef("--tasks=%d: must be 0 or more", c.tasks)
 	case c.output != "" && !c.rewrites:
-		return usagef("explain: --output writes a rewrite, --rewrites=false looks for none")
+		return usagef("explain: --output requires a rewrite, which --rewrites=false disables")
 	case c.rewrite != "" && c.output == "":
-		return usagef("explain: --rewrite chooses what --output writes, which is missing")
+		return usagef("explain: --rewrite requires --output")
 	}
 	m, err := c.open(c.env, path)
 	if err != nil {
@@ -159,7 +158,7 @@ func (c *explainCommand) write(ctx context.Context, a *explain.Answer) error {
 		names = append(names, r.Name)
 	}
 	if len(names) > 0 {
-		return fmt.Errorf("no rewrite %q is offered; there are %s", c.rewrite, strings.Join(names, ", "))
+		return fmt.Errorf("unknown rewrite %q; there are %s", c.rewrite, strings.Join(names, ", "))
 	}
 	return fmt.Errorf("no rewrite is offered for %q; nothing was written", a.Name)
 }

@@ -11,19 +11,18 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 )
 
-// explains writes the commands that tell more of an operation.
+// explains writes the commands that explain an operation.
 type explains struct {
 	model string
-	flags []string       // those given that decide what is compiled
+	flags []string       // those set that decide what is compiled
 	lines map[int32]bool // that have several operations
 }
 
-// sourceFlags are the flags that decide what is compiled, as other commands take them.
+// sourceFlags are the flags that decide what is compiled, as in other commands.
 // The target is among a report's facts.
 var sourceFlags = []string{"precision", "func", "shape", "weights"}
 
-// givenFlags are the words by which another command gets those of the named flags that
-// were given.
+// givenFlags returns the words that pass the named flags, if set, to another command.
 func givenFlags(f *pflag.FlagSet, names []string) []string {
 	var words []string
 	for _, name := range names {
@@ -60,8 +59,7 @@ func newExplains(model string, f *pflag.FlagSet, r *compile.Report) *explains {
 	return e
 }
 
-// command is the command line that explains an operation: by its line, or where that
-// has several or none by its name.
+// command is the command line that explains an operation: by its line, or by its name if the line has several or none.
 func (e *explains) command(o *compile.OpReport) string {
 	words := []string{"zinc", "explain"}
 	if o.Line > 0 && !e.lines[o.Line] {
@@ -82,8 +80,7 @@ func shellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// suggestion is an operation on the CPU and the command that tells what to write
-// instead.
+// suggestion is an operation on the CPU and the command that shows what to write instead.
 type suggestion struct {
 	Name    string `json:"name"`
 	Line    int32  `json:"line,omitempty"`

@@ -35,21 +35,21 @@ func newExplore(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore [MODEL...]",
 		Short: "Show in a browser what the compiler makes of models",
-		Long: `Explore serves a page on this machine that shows models and what becomes of them: the
-text, the program after each pass, tasks with the meaning of every field, the container,
-the descriptor's chain, outputs on seeded inputs, and what of each came from which
-statement. A statement can be edited, two compilations compared, a state shared as a
-link. A sample model is always there; without MODEL it is the only one.
+		Long: `Explore serves a page on this machine that shows models and what the compiler makes of
+them: the text, the program after each pass, tasks with the meaning of every field, the
+container, the descriptor's chain, outputs on seeded inputs, and which statement each of
+them came from. A statement can be edited, two compilations compared, and a view shared
+as a link. A sample model is always available; without MODEL it is the only one.
 
-With --zinc other versions of the compiler are there to choose, on either side of a
-comparison as well: each is an executable that zinc explore runs on the text as edited,
-within the limits, and whose files it reads.
+--zinc adds other versions of the compiler, also for comparisons: each is an executable
+that zinc explore runs on the text as edited, within the limits, and whose files it
+reads.
 
-The page is part of zinc and asks nothing of any other host. Behind it is a read-only
-JSON API (docs/explore.md) with limits on the size, time and memory of requests. Under
-another --listen than a loopback address everyone who reaches it can read the models.
+The page is part of zinc and requests nothing from other hosts. It uses a read-only JSON
+API (docs/explore.md) with limits on the size, time and memory of requests. If --listen
+is not a loopback address, everyone who reaches it can read the models.
 
-The command goes on until it is interrupted.`,
+The command runs until interrupted.`,
 		Example: `  zinc explore digits.mlmodelc
   zinc explore a.mil b.mlpackage --listen 127.0.0.1:0
   zinc explore model.mlmodelc --zinc last=/opt/zinc-0.1/zinc`,
@@ -59,18 +59,18 @@ The command goes on until it is interrupted.`,
 	f := cmd.Flags()
 	f.StringVarP(&c.listen, "listen", "l", defaultListen, "`ADDRESS:PORT` to serve on, port 0 for any free one")
 	f.StringArrayVar(&c.hosts, "host", nil,
-		"`NAME` under which the server may be reached besides loopback addresses and localhost (repeatable)")
+		"`NAME` that the server answers to besides loopback addresses and localhost (repeatable)")
 	f.StringArrayVar(&c.zincs, "zinc", nil,
-		"`NAME=PATH` of another zinc executable to choose as the version that compiles (repeatable)")
+		"`NAME=PATH` of another zinc executable to compile with (repeatable)")
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default each model's own)")
-	f.Int64Var(&c.limits.Body, "max-body", c.limits.Body, "`BYTES` of a request at most")
-	f.DurationVar(&c.limits.Time, "max-time", c.limits.Time, "`TIME` of a compilation or a run at most")
+	f.Int64Var(&c.limits.Body, "max-body", c.limits.Body, "maximum `BYTES` of a request")
+	f.DurationVar(&c.limits.Time, "max-time", c.limits.Time, "maximum `TIME` of a compilation or a run")
 	f.Int64Var(&c.heap, "max-heap", int64(c.limits.Heap>>20),
 		"`MIB` of live heap above which compilations and runs stop")
 	f.Int64Var(&c.kept, "max-kept", c.limits.Kept>>20,
-		"`MIB` of past compilations that are kept, most of them in temporary files")
+		"`MIB` of past compilations to keep, most of them in temporary files")
 	f.IntVar(&c.limits.Jobs, "jobs", c.limits.Jobs, "compilations and runs at a time")
-	f.BoolVar(&c.once, "dry-run", false, "read the models and say where they would be served, but serve nothing")
+	f.BoolVar(&c.once, "dry-run", false, "read the models and print what would be served, without serving")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ func (c *exploreCommand) versions(ctx context.Context) (out []explore.Version, e
 	for _, v := range c.zincs {
 		name, path, ok := strings.Cut(v, "=")
 		if !ok || name == "" || path == "" {
-			return nil, usagef("--zinc %q: wanted NAME=PATH", v)
+			return nil, usagef("--zinc %q: want NAME=PATH", v)
 		}
 		x, err := toolchain.Open(ctx, path)
 		if err != nil {
@@ -112,7 +112,7 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 	if _, port, err := net.SplitHostPort(c.listen); err != nil {
 		return usagef("--listen %q: %w", c.listen, err)
 	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("--listen %q: the port is no number from 0 to 65535", c.listen)
+		return usagef("--listen %q: want a port from 0 to 65535", c.listen)
 	}
 	c.limits.Heap, c.limits.Kept = uint64(c.heap)<<20, c.kept<<20
 	o := explore.Options{Limits: c.limits, Log: c.err, Hosts: c.hosts}
@@ -128,7 +128,8 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 	}
 	defer l.Close()
 	if a, err := netip.ParseAddrPort(l.Addr().String()); err == nil && !a.Addr().IsLoopback() {
-		fmt.Fprintf(c.err, "zinc: %s is no loopback address: everyone who reaches it can read the models\n", a.Addr())
+		fmt.Fprintf(c.err, "zinc: %s is not a loopback address: everyone who reaches it can read the models\n",
+			a.Addr())
 		if !a.Addr().IsUnspecified() {
 			o.Hosts = append(o.Hosts, a.Addr().String())
 		}

@@ -41,12 +41,11 @@ func newGenerate(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate PACKAGE MODEL",
 		Short: "Write a Go package that embeds a compiled pair and runs it, with typed inputs and outputs",
-		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default:
-the pair and PACKAGE.go, which embeds it. The package has a method for each function
-of the model, with a struct of its inputs and one of its outputs; shapes are in the
-comments. A PACKAGE.go that was not generated is not replaced. The same model and
-flags give the same files, so that they can be kept under version control and checked
-with go generate:
+		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default: the
+pair and PACKAGE.go, which embeds it. The package has a method for each function of the
+model, with a struct for its inputs and one for its outputs; shapes are in the comments.
+A PACKAGE.go that was not generated is not replaced. The same model and flags give the
+same files, so they can be kept under version control and checked with go generate:
 
   //go:generate zinc generate digits ../digits.mlmodelc`,
 		Example: `  zinc generate digits digits.mlmodelc
@@ -56,7 +55,7 @@ with go generate:
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1]) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&c.dir, "output", "o", "", "`FOLDER` of the package, made when it is not there (default PACKAGE)")
+	f.StringVarP(&c.dir, "output", "o", "", "`FOLDER` of the package, created if missing (default PACKAGE)")
 	c.model(f)
 	c.cache.register(f)
 	return cmd
@@ -67,8 +66,8 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 		return err
 	}
 	if !packageName.MatchString(pkg) || token.IsKeyword(pkg) || slices.Contains(reservedNames, pkg) {
-		return usagef("generate: %q is no name of a package; give a letter and then letters and digits of ASCII, "+
-			"no keyword and none of %s", pkg, strings.Join(reservedNames, ", "))
+		return usagef("generate: %q is not a valid package name; want a letter, then ASCII letters and digits, "+
+			"not a keyword and not one of %s", pkg, strings.Join(reservedNames, ", "))
 	}
 	dir := c.dir
 	if dir == "" {
@@ -83,7 +82,7 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	}
 	m, err := (&zinc.Pair{Container: p.Container, Descriptor: p.Descriptor}).Open(ctx, zinc.RunOptions{Direct: true})
 	if err != nil {
-		return &internalError{err: fmt.Errorf("loading the pair that was compiled: %w", err)}
+		return &internalError{err: fmt.Errorf("loading the compiled pair: %w", err)}
 	}
 	defer m.Close()
 	abs, err := filepath.Abs(path)
@@ -116,8 +115,8 @@ func generatedOnly(path string) error {
 	defer f.Close() // only read from
 	begin := make([]byte, len(gowrap.Header))
 	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != gowrap.Header {
-		return fmt.Errorf("%s was not written by zinc generate, which would replace it; give the package another "+
-			"name or -o another folder", path)
+		return fmt.Errorf("%s was not written by zinc generate and will not be replaced; choose another name for the "+
+			"package, or another folder with -o", path)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestRunGolden(t *testing.T) {
 	for _, f := range files {
 		s, out, msg := call(t, "run", f, "--random", "1")
 		if s != statusOK || !strings.HasPrefix(out, "probs@output  tensor<fp16, [1, ") ||
-			!strings.Contains(msg, "no descriptor") {
+			!strings.Contains(msg, "missing descriptor") {
 			t.Errorf("%s: status %d\n%s%s", f, s, out, msg)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// kind is what a file is, told by its content.
+// kind is the type of a file, detected from its content.
 type kind int
 
 const (
@@ -35,7 +35,7 @@ const (
 	kindOther // nothing zinc knows
 )
 
-// kinds tells all kinds but kindOther by their first bytes, in this order.
+// kinds detects all kinds except kindOther by their first bytes, in this order.
 var kinds = []struct {
 	kind kind
 	is   func(b []byte) bool
@@ -56,7 +56,7 @@ var kinds = []struct {
 	{kindText, isText},
 }
 
-// begins returns the test for a file that opens with the given bytes.
+// begins returns the test for a file that begins with these bytes.
 func begins(magic string) func(b []byte) bool {
 	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }

@@ -50,28 +50,28 @@ func newLint(e *env) *cobra.Command {
 		GroupID: groupModel,
 		Short:   "Find numeric cliffs, with inputs that show them",
 		Long: fmt.Sprintf(`Lint follows the ranges of the inputs through MODEL and finds the statements whose
-values can reach a limit of the engine's arithmetic or of fp16: sums of products
-at 32768, table ends, lost epsilons, cancellation and others (docs/lint.md lists the
+values can reach a limit of the engine's arithmetic or of fp16: sums of products at
+32768, table ends, lost epsilons, cancellation and others (docs/lint.md lists the
 rules). For each it looks for an input that shows it: one for which an output of the
-simulated pair is far from what the interpreter gives with fp32 in the place of
-fp16. Such a finding is "shown", with the numbers. Where none is found, the statement
-is cut out as a model of its own and run on operands within the ranges it can have: such
-a finding is "shown alone", with how far those operands lie from what runs of the whole
-model gave. Others are "possible": intervals allow them and no run shows them.
+simulated pair is far from what the interpreter computes in fp32 instead of fp16. Such a
+finding is "shown", with the numbers. If there is none, the statement is cut out as a
+separate model and run on operands within its ranges: such a finding is "shown alone",
+with how far those operands are from the values in runs of the whole model. Others are
+"possible": intervals allow them and no run shows them.
 
-Findings with one cause, as layers repeat it, are told once, the most certain first and
+Findings with one cause, as layers repeat it, are printed once, the most certain first,
 then those to whose limit recorded runs come closest; --all prints every one.
---write-inputs writes the inputs, with the cut model where there is one, and the text
-names the zinc run command that repeats each.
+--write-inputs writes the inputs, with the cut model if there is one, and the text names
+the zinc run command that repeats each.
 
-A float input has the range -%d to %d unless --range or --calibrate gives another, an
-8-bit integer that of its type, other integers 0 to %d: where nearly all the random
-values of zinc verify lie. A range of NAME=type is every finite value of the type.
-Targets that zinc writes no programs for get the placement of their limits and the
-arithmetic of h13.
+A float input has the range -%d to %d unless --range or --calibrate sets another, an
+8-bit integer that of its type, other integers 0 to %d: the ranges of nearly all random
+values of zinc verify. A range of NAME=type is every finite value of the type. Targets
+that zinc cannot write programs for get the placement of their limits and the arithmetic
+of h13.
 
-Exit status 1 with --fail-on when there are findings of that state; alone counts those
-shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
+With --fail-on the exit status is 1 when there are findings of that state; alone counts
+those shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
 		Example: `  zinc lint model.mlmodelc
   zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
   zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif`,
@@ -83,17 +83,17 @@ shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRando
 	c.model(f)
 	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
 	f.StringArrayVar(&c.ranges, "range", nil,
-		"`NAME=LO:HI`: range of an input, or NAME=type for all that its type holds (repeatable)")
+		"`NAME=LO:HI`: range of an input, or NAME=type for the range of its type (repeatable)")
 	f.StringArrayVar(&c.calibrate, "calibrate", nil, "`NAME=FILE.npy`: range of an input from the values of an "+
-		"array of any shape (repeatable, the ranges of several files of one name join)")
+		"array of any shape (repeatable; several files for one name extend the range)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0")
-	f.BoolVar(&c.all, "all", false, "print every finding in the text, in the stead of one of each kind")
-	f.Var(newChoice(&c.failOn, lint.FailOn...), "fail-on", "findings that make the exit status 1")
-	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` to write the inputs of findings to, a folder each, as npy "+
+	f.BoolVar(&c.all, "all", false, "print every finding in the text, not one of each kind")
+	f.Var(newChoice(&c.failOn, lint.FailOn...), "fail-on", "findings that set exit status 1")
+	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` for the inputs of findings, one folder each, as npy "+
 		"files for zinc run --input, with the cut model of those shown alone")
 	f.Int64Var(&c.work, "work", lint.DefaultWork,
-		"multiply-accumulates that the search for inputs may spend a function; 0 for no search")
+		"multiply-accumulates per function for the search for inputs; 0 for no search")
 	return cmd
 }
 
@@ -105,7 +105,7 @@ type lintResult struct {
 
 func (c *lintCommand) run(ctx context.Context, path string) error {
 	if c.json && c.sarif {
-		return usagef("lint: --json and --sarif: choose one")
+		return usagef("lint: --json and --sarif cannot be combined")
 	}
 	if c.work < 0 {
 		return usagef("--work=%d: must be 0 or more", c.work)
@@ -176,7 +176,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	return c.failures(&r)
 }
 
-// failures is the error that --fail-on asks for.
+// failures returns the error that --fail-on requires.
 func (c *lintCommand) failures(r *lintResult) error {
 	n := 0
 	for _, t := range r.Targets {
@@ -196,10 +196,10 @@ func (c *lintCommand) failures(r *lintResult) error {
 		"alone":       "shown by an input or by the statement alone",
 		lint.Possible: "possible",
 	}[c.failOn]
-	return fmt.Errorf("lint: %s %s, --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
+	return fmt.Errorf("lint: %s %s; --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
 }
 
-// lintRange is a range of the command line; all stands for that of the type.
+// lintRange is a range of the command line; all means that of the type.
 type lintRange struct {
 	lo, hi float64
 	all    bool
@@ -210,10 +210,10 @@ func parseLintRanges(values []string) (map[string]lintRange, error) {
 	for _, v := range values {
 		name, text, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
-			return nil, usagef("--range %q: wanted NAME=LO:HI or NAME=type", v)
+			return nil, usagef("--range %q: want NAME=LO:HI or NAME=type", v)
 		}
 		if _, twice := m[name]; twice {
-			return nil, usagef("--range: %q is given twice", name)
+			return nil, usagef("--range: %q is set twice", name)
 		}
 		if text == "type" {
 			m[name] = lintRange{all: true}
@@ -223,15 +223,14 @@ func parseLintRanges(values []string) (map[string]lintRange, error) {
 		lo, err1 := strconv.ParseFloat(a, 64)
 		hi, err2 := strconv.ParseFloat(b, 64)
 		if !ok || err1 != nil || err2 != nil || !(lo <= hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
-			return nil, usagef("--range %q: wanted NAME=LO:HI with two numbers, the lower one first, or NAME=type", v)
+			return nil, usagef("--range %q: want NAME=LO:HI with two numbers, the lower one first, or NAME=type", v)
 		}
 		m[name] = lintRange{lo: lo, hi: hi}
 	}
 	return m, nil
 }
 
-// calibrations splits the values of --calibrate; the name "" stands for the only
-// input.
+// calibrations splits the values of --calibrate; the name "" means the only input.
 func calibrations(values []string) ([]named, error) {
 	var out []named
 	for _, v := range values {
@@ -240,15 +239,15 @@ func calibrations(values []string) ([]named, error) {
 			name, file = "", v
 		}
 		if file == "" || ok && name == "" {
-			return nil, usagef("--calibrate %q: wanted NAME=FILE.npy", v)
+			return nil, usagef("--calibrate %q: want NAME=FILE.npy", v)
 		}
 		out = append(out, named{name, file})
 	}
 	return out, nil
 }
 
-// lint judges the model for one target. Compiling rewrites the program, so each
-// target opens the model anew; warnings are printed once.
+// lint judges the model for one target. Compiling rewrites the program, so each target opens the model again; warnings
+// are printed once.
 func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange,
 	files []named) (*lint.Report, string, error) {
 	quiet := *c.env
@@ -295,7 +294,7 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	return rep, m.Path, err
 }
 
-// units asks a target that zinc writes no programs for where operations run.
+// units returns where operations run on a target that zinc cannot write programs for.
 func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p *progress) (map[string]ir.Unit,
 	error) {
 	quiet := *c.env
@@ -327,8 +326,8 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 	return units, nil
 }
 
-// lintRanges joins the ranges of the command line and those of arrays. samples are the
-// arrays, each once for a run of its own; the k-th files of several names go together.
+// lintRanges joins the ranges of the command line and those of arrays. samples are the arrays, each for one run; the
+// k-th files of several names go together.
 func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (out map[string]lint.Interval,
 	samples []map[string]interp.Tensor, err error) {
 	types := map[string]ir.Type{}
@@ -345,7 +344,7 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 		if _, ok := types[n]; ok {
 			return nil
 		}
-		return fmt.Errorf("%s has no input %q for %s; inputs: %s", path, n, what, strings.Join(names, ", "))
+		return fmt.Errorf("%s: unknown input %q for %s; inputs: %s", path, n, what, strings.Join(names, ", "))
 	}
 	out = map[string]lint.Interval{}
 	for _, n := range names {
@@ -365,7 +364,7 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 	for _, f := range files {
 		if f.name == "" {
 			if len(names) != 1 {
-				return nil, nil, usagef("--calibrate %s: the model has several inputs (%s); wanted NAME=FILE.npy",
+				return nil, nil, usagef("--calibrate %s: the model has several inputs (%s); want NAME=FILE.npy",
 					f.file, strings.Join(names, ", "))
 			}
 			f.name = names[0]
@@ -420,7 +419,7 @@ func arrayRange(t interp.Tensor) (lint.Interval, error) {
 	r := lint.Interval{Lo: math.Inf(1), Hi: math.Inf(-1)}
 	for i, v := range t.Const().Floats() {
 		if v-v != 0 {
-			return r, fmt.Errorf("element %d is %g; a range is of finite numbers", i, v)
+			return r, fmt.Errorf("element %d is %g; want finite numbers", i, v)
 		}
 		r.Lo, r.Hi = min(r.Lo, v), max(r.Hi, v)
 	}
@@ -430,8 +429,8 @@ func arrayRange(t interp.Tensor) (lint.Interval, error) {
 	return r, nil
 }
 
-// writeInputs writes the inputs of each finding that has some to a folder of its
-// own, with the cut model where it is shown alone.
+// writeInputs writes the inputs of each finding that has some to a separate folder, with the cut model if it is shown
+// alone.
 func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) error {
 	var files []atomicfile.File
 	n := 0

@@ -45,17 +45,16 @@ func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (f
 	return content(l.Firmware()), nil
 }
 
-// loadedForm is a form that a load makes of a container, and the flag of dump
-// that prints it.
+// loadedForm is a form that loading makes from a container, and the flag of dump that prints it.
 type loadedForm struct {
 	name, help string
 	print      func(c *dumpCommand, path string, l *loader.Loaded) error
 }
 
-// loadedForms are the forms of a container that a load makes.
+// loadedForms are the forms that loading makes from a container.
 var loadedForms = []loadedForm{
 	{"loaded", "load a container and print the loaded image, its bases resolved", (*dumpCommand).loadedImage},
-	{"firmware", "load a container and print the firmware container made of it", (*dumpCommand).loadedFirmware},
+	{"firmware", "load a container and print the resulting firmware container", (*dumpCommand).loadedFirmware},
 }
 
 // load loads a container and prints a form of it.
@@ -65,7 +64,8 @@ func (c *dumpCommand) load(f *loadedForm, path string) error {
 		return err
 	}
 	if kindOf(b) != kindContainer {
-		return fmt.Errorf("%s: --%s takes a hardware container, which begins with %#x", path, f.name, uint32(hwx.Magic))
+		return fmt.Errorf("%s: --%s requires a hardware container, which begins with %#x", path, f.name,
+			uint32(hwx.Magic))
 	}
 	l, err := loadAlone(b)
 	if err != nil {

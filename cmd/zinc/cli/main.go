@@ -23,7 +23,7 @@ type env struct {
 }
 
 // Main runs zinc with the arguments that follow the program's name and returns
-// the exit status. An interrupt cancels what is going on; a second one ends the
+// the exit status. An interrupt cancels the command; a second one ends the
 // process at once.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -16,8 +16,8 @@ func newMan(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "Write the manual pages of zinc and its commands",
-		Long: "Man writes a page a command, zinc.1 and zinc-COMMAND.1, into FOLDER, which is made\nwhen it is " +
-			"not there. They say what --help says.",
+		Long: "Man writes a page for each command, zinc.1 and zinc-COMMAND.1, to FOLDER, which is\ncreated if " +
+			"missing. They have the text of --help.",
 		Example: "  zinc man man1\n  man ./man1/zinc-run.1",
 		GroupID: groupInspect,
 		Args:    operands(1, 1, "one FOLDER"),

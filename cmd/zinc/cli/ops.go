@@ -16,9 +16,9 @@ func newOps(e *env) *cobra.Command {
 		GroupID: groupInspect,
 		Short:   "List the operations: parameters, forms, and where they run",
 		Long: `Ops prints the table of operations: for each, its forms by operation set with
-parameters, element types and defaults, and for each target whether the engine
-runs it, through which rule and within which limits. Without a NAME it gives one
-line an operation; with names, everything about these.`,
+parameters, element types and defaults, and for each target whether the engine runs it,
+through which rule and within which limits. Without a NAME it prints one line for each
+operation; with names, everything about these.`,
 		Example: `  zinc ops
   zinc ops conv --target h13,h16
   zinc ops --target h13 --format md >docs/ops.md`,
@@ -51,6 +51,6 @@ line an operation; with names, everything about these.`,
 	f := cmd.Flags()
 	f.StringVarP(&targets, "target", "t", "h13", "hardware `TARGETS`, separated by commas, or all: "+
 		strings.Join(target.Names(), ", "))
-	f.Var(newChoice(&format, "text", "md", "json"), "format", "form of the table: text, md (Markdown) or json")
+	f.Var(newChoice(&format, "text", "md", "json"), "format", "format of the table: text, md (Markdown) or json")
 	return cmd
 }

@@ -41,20 +41,20 @@ func newPatch(e *env) *cobra.Command {
 	form.VisitAll(func(f *pflag.Flag) { f.Usage = "with --model: " + f.Usage })
 	cmd := &cobra.Command{
 		Use:   "patch FILE.hwx --weights NAME=FILE.npy ... -o OUT.hwx",
-		Short: "Put new weight values into a compiled pair; its tasks stay as they are",
-		Long: `Patch writes the pair with other values for constants of its source, packed where the
-old ones lie. The bytes of the tasks do not change. NAME is the constant's in the
-source, FUNCTION/NAME where several functions have one; the array must have its shape
-and type.
+		Short: "Replace weights in a compiled pair; its tasks do not change",
+		Long: `Patch writes the pair with new values for constants of its source, packed in place. The
+bytes of the tasks do not change. NAME is the constant's name in the source, or
+FUNCTION/NAME if several functions have one; the array must have its shape and type.
 
-Where a constant went is read from the debug database that --debug-db made when the
-pair was compiled, FILE.zdb beside it. A constant that the passes folded into others,
-or that decides more than coefficients, is refused with the reason. With --model the
-pair is computed anew from its source, folding included, with the flags that it was
-compiled with; values that would change the tasks are refused. There NAME may be the
-result of a constexpr operation too: the array has the values that it unpacks to.
+The place of a constant is read from the debug database beside the pair, FILE.zdb,
+written with --debug-db when the pair was compiled. A constant that the passes folded
+into others, or that decides more than coefficients, is refused with the reason. With
+--model the pair is computed again from its source, folding included, with the flags
+that it was compiled with; values that would change the tasks are refused. NAME may then
+also be the result of a constexpr operation: the array has the values that it unpacks
+to.
 
-OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched again.`,
+OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched again.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc patch digits.hwx --weights conv3_weight=new.npy -o patched.hwx
   zinc patch digits.hwx --model digits.mlmodelc --weights conv1_weight=new.npy -o patched.hwx`,
@@ -64,7 +64,7 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched aga
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		form.VisitAll(func(f *pflag.Flag) {
 			if f.Changed && c.source == "" && err == nil {
-				err = usagef("patch: --%s without --model: nothing is compiled", f.Name)
+				err = usagef("patch: --%s requires --model", f.Name)
 			}
 		})
 		if err != nil {
@@ -73,10 +73,10 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx: a patched pair can be patched aga
 		return c.run(cmd.Context(), args[0])
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of the constant NAME (repeatable)")
+	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of constant NAME (repeatable)")
 	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it")
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
-	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants anew, "+
+	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants again, "+
 		"folding included")
 	f.AddFlagSet(form)
 	return cmd
@@ -89,11 +89,11 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	}
 	switch {
 	case files == nil:
-		return usagef("patch: no new values; give --weights NAME=FILE.npy")
+		return usagef("patch: missing new values; set --weights NAME=FILE.npy")
 	case c.out == "":
-		return usagef("patch: no output; give -o OUT%s", pair.ContainerExt)
+		return usagef("patch: missing output; set -o OUT%s", pair.ContainerExt)
 	case c.debug != "" && c.source != "":
-		return usagef("patch: --debug-db with --model: the constants are found by one or the other")
+		return usagef("patch: --debug-db and --model cannot be combined")
 	}
 	to, err := pairPaths(c.out, path)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *patchCommand) recompute(ctx context.Context, old pair.Pair, ws []patch.
 		return nil, err
 	}
 	if !bytes.Equal(same.Container, old.Container) {
-		return nil, fmt.Errorf("%s does not compile to this pair; give the flags that it was compiled with, and "+
+		return nil, fmt.Errorf("%s does not compile to this pair; use the flags that it was compiled with, and "+
 			"the zinc that compiled it", c.source)
 	}
 	r, written, err := c.compiled(ctx, ws)
@@ -208,7 +208,7 @@ func (c *patchCommand) compiled(ctx context.Context, ws []patch.Weight) (r *comp
 	return r, p, nil
 }
 
-// replace gives a constant of a program other values.
+// replace replaces the values of a constant of a program.
 func replace(p *ir.Program, w patch.Weight) error {
 	fn, name, qualified := strings.Cut(w.Name, "/")
 	if !qualified {
@@ -237,13 +237,13 @@ func replace(p *ir.Program, w patch.Weight) error {
 	case len(order) == 0 && made != "":
 		return &patch.Refusal{
 			Name:   w.Name,
-			Reason: fmt.Sprintf("it is the result of %s, no constant", made),
-			Hint:   "patch the constants that it is made of, or compile the model with other ones",
+			Reason: fmt.Sprintf("it is the result of %s, not a constant", made),
+			Hint:   "patch the constants that it is computed from, or compile the model with other ones",
 		}
 	case len(order) == 0:
-		return fmt.Errorf("the model has no constant %q", w.Name)
+		return fmt.Errorf("unknown constant %q", w.Name)
 	case len(order) > 1:
-		return fmt.Errorf("functions %s and %s both have a constant %q; give %s/%s or %s/%s", order[0], order[1],
+		return fmt.Errorf("functions %s and %s both have a constant %q; use %s/%s or %s/%s", order[0], order[1],
 			w.Name, order[0], w.Name, order[1], w.Name)
 	}
 	v := found[order[0]]
@@ -252,7 +252,7 @@ func replace(p *ir.Program, w patch.Weight) error {
 		return fmt.Errorf("constant %q: %w", w.Name, err)
 	}
 	v.Const = t.Const()
-	if v.Def != nil { // unpacked here, in the stead of the operation
+	if v.Def != nil { // unpacked here, instead of the operation
 		drop(p.Func(order[0]).Body, v.Def)
 		v.Def = nil
 	}

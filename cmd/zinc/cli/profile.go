@@ -6,7 +6,7 @@ import (
 	"runtime/pprof"
 )
 
-// profile is the profiles of zinc itself that were asked for.
+// profile is the requested profiles of zinc itself.
 type profile struct {
 	cpu, mem string
 	file     *os.File // of the CPU profile, once started
@@ -41,7 +41,7 @@ func (p *profile) stop() error {
 	if e != nil {
 		return e
 	}
-	runtime.GC() // count what is alive
+	runtime.GC() // count live objects only
 	if e := pprof.WriteHeapProfile(f); err == nil {
 		err = e
 	}

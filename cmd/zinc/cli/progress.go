@@ -22,7 +22,7 @@ type progress struct {
 	asked    bool
 	begin    time.Time
 	last     time.Time
-	width    int // of what stands on the terminal's line
+	width    int // of the text on the terminal's line
 	stage    string
 }
 
@@ -64,7 +64,7 @@ func (p *progress) step(stage string, done, total int) {
 	}
 }
 
-// line reports work of which nobody knows how much is left. It is called from one
+// line reports work of unknown extent. It is called from one
 // goroutine at a time.
 func (p *progress) line(text string) {
 	now := time.Now()

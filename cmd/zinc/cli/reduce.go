@@ -57,25 +57,24 @@ func newReduce(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reduce MODEL --predicate CMD",
 		Short: "Shrink a model that shows a fault to a small one that still shows it",
-		Long: `Reduce looks for a smaller model of which the predicate still holds, and writes it
-as MIL text, with a weight file that holds the blobs still used.
+		Long: `Reduce looks for a smaller model for which the predicate still holds, and writes it as
+MIL text, with a weight file that contains the blobs still used.
 
-CMD runs without a shell, once for each candidate, with the path of the candidate's
-text in the place of {}, or behind the other arguments; the weight file lies where
-the text says. Exit status 0 means that the candidate is interesting, as for
-creduce and llvm-reduce. --interesting-exit nonzero turns that round, for commands
-that are to fail; mlir-reduce has it that way, with status 1. A candidate that
-takes longer than --timeout is not interesting.
+CMD runs without a shell, once for each candidate, with the path of the candidate's text
+instead of {}, or after the other arguments; the weight file is where the text says.
+Exit status 0 means that the candidate is interesting, as for creduce and llvm-reduce.
+--interesting-exit nonzero reverses that, for commands that should fail; mlir-reduce
+uses status 1. A candidate that takes longer than --timeout is not interesting.
 
-Predicates that need no command:
+Built-in predicates:
 
 ` + builtin.String() + `
-Candidates are programs that zinc reads and verifies before the predicate sees them;
-a model that zinc cannot open cannot be reduced. What was tried is not tried again.
--j decides how many candidates run ahead of their turn; the result does not depend
-on it unless the predicate's answer does, which is asked once more at the end. The
-best model so far is written after every pass that made it smaller, and by an
-interrupt and --max-runs.`,
+Candidates are programs that zinc reads and verifies before the predicate sees them; a
+model that zinc cannot open cannot be reduced. No candidate is tried twice. -j sets how
+many candidates run ahead of their turn; the result does not depend on it unless the
+predicate is unreliable, so the predicate runs once more at the end. The best model so
+far is written after every pass that made it smaller, and on an interrupt or when
+--max-runs is reached.`,
 		Example: `  zinc reduce model.mlmodelc --predicate outputs-differ -o small.mil
   zinc reduce model.mil --predicate 'compile-error=takes more than'
   zinc reduce model.mil --predicate './crashes.sh {}' --timeout 30s -j 4
@@ -84,7 +83,7 @@ interrupt and --max-runs.`,
 		GroupID: groupModel,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.list {
-				return operands(0, 0, "no MODEL with --print-passes")(cmd, args)
+				return operands(0, 0, "--print-passes takes no MODEL")(cmd, args)
 			}
 			return operands(1, 1, "one MODEL")(cmd, args)
 		},
@@ -97,12 +96,12 @@ interrupt and --max-runs.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.predicate, "predicate", "",
-		"command, or name of a built-in predicate, that says whether a candidate is interesting (`CMD`)")
+		"command, or built-in predicate, that decides whether a candidate is interesting (`CMD`)")
 	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit",
 		"exit status of the command that means interesting")
 	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, or a folder, to write")
 	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "limit of one run of the predicate, 0 for none")
-	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one a processor")
+	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one per processor")
 	f.IntVar(&c.maxRuns, "max-runs", 0, "limit of the runs of the predicate, 0 for none")
 	f.StringSliceVar(&c.only, "pass", nil, "run this pass only (repeatable)")
 	f.BoolVar(&c.list, "print-passes", false, "list the passes instead")
@@ -133,7 +132,7 @@ func (c *reduceCommand) question(o verify.Options) (reduce.Interesting, *reduce.
 	}
 	if ask != nil {
 		if c.interesting != "zero" {
-			return nil, nil, usagef("--interesting-exit is for commands; %s is built in", c.predicate)
+			return nil, nil, usagef("--interesting-exit applies to commands; %s is built in", c.predicate)
 		}
 		return ask, nil, nil
 	}
@@ -154,7 +153,7 @@ func (c *reduceCommand) check() error {
 	case c.timeout < 0:
 		return usagef("--timeout=%s: must be 0 or more", c.timeout)
 	case c.output == "":
-		return usagef("--output is empty")
+		return usagef("--output: want a file name")
 	}
 	for _, n := range c.only {
 		if !slices.Contains(reduce.PassNames(), n) {
@@ -216,7 +215,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 				shown = x.Statements
 				at := fmt.Sprintf("round %d, %s", x.Round, x.Pass)
 				if x.Round == 0 {
-					at = "the model as it stands"
+					at = "the original model"
 				}
 				p.line(fmt.Sprintf("reduce: %s: %d statements after %d runs", at, x.Statements, x.Runs))
 			}
@@ -242,7 +241,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %s in the weight file; %s, %s known already\n",
+	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %s in the weight file; %s, %s already known\n",
 		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"),
 		diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
@@ -255,10 +254,10 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	}
 	switch r.Stopped {
 	case reduce.Interrupted:
-		fmt.Fprintf(c.err, "zinc: interrupted; %s holds the best so far\n", c.output)
+		fmt.Fprintf(c.err, "zinc: interrupted; the best so far is in %s\n", c.output)
 		return &shownError{context.Canceled}
 	case reduce.MaxRuns:
-		fmt.Fprintf(c.err, "zinc: --max-runs=%d met; %s holds the best so far\n", c.maxRuns, c.output)
+		fmt.Fprintf(c.err, "zinc: --max-runs=%d reached; the best so far is in %s\n", c.maxRuns, c.output)
 		return nil
 	}
 	return c.confirm(ctx, ask, command != nil)
@@ -268,7 +267,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 // source.
 func (c *reduceCommand) apart(path, source string) error {
 	own := []pair.File{{Path: source}}
-	// Files that cannot be told are not looked at; the text is, whatever it names.
+	// Unknown files are not checked; the text is, whatever it names.
 	if fs, err := pair.Files(path, c.weights); err == nil {
 		own = append(own, fs...)
 	}
@@ -281,12 +280,12 @@ func (c *reduceCommand) apart(path, source string) error {
 	return nil
 }
 
-// confirm asks the predicate about the text that was written: a built-in one saw
+// confirm runs the predicate on the written text: a built-in one saw
 // programs in memory, and a command may answer at random.
 func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting, command bool) error {
 	m, err := frontend.Open(c.output, frontend.Options{})
 	if err != nil {
-		return &internalError{err: fmt.Errorf("opening the model that was written: %w", err)}
+		return &internalError{err: fmt.Errorf("opening the written model: %w", err)}
 	}
 	defer m.Close()
 	_, err = reduce.Run(ctx, m.Program, reduce.Options{
@@ -297,10 +296,10 @@ func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting, com
 	})
 	if errors.Is(err, reduce.ErrNotInteresting) {
 		if command {
-			return fmt.Errorf("%s was written, but asked once more the predicate does not hold of it: its answers "+
+			return fmt.Errorf("%s was written, but when run again the predicate does not hold for it: its answers "+
 				"change from run to run, or with the model's path", c.output)
 		}
-		return &internalError{err: fmt.Errorf("%s was written, but the predicate does not hold of its text", c.output)}
+		return &internalError{err: fmt.Errorf("%s was written, but the predicate does not hold for its text", c.output)}
 	}
 	return err
 }

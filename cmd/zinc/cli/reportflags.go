@@ -17,16 +17,16 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// reportOutput is one report that was asked for.
+// reportOutput is one requested report.
 type reportOutput struct {
 	form *report.Form
 	file string // "" for standard output
 }
 
-// reportFlag is the value of --report, which may be given several times.
+// reportFlag is the value of --report, which may be repeated.
 type reportFlag struct{ list []reportOutput }
 
-// noReport is the value of --report that asks for none.
+// noReport is the value of --report for none.
 const noReport = "none"
 
 func (r *reportFlag) register(f *pflag.FlagSet) {
@@ -34,7 +34,7 @@ func (r *reportFlag) register(f *pflag.FlagSet) {
 	for _, x := range report.Forms {
 		docs = append(docs, fmt.Sprintf("%s (%s)", x.Name, x.Doc))
 	}
-	f.Var(r, "report", "write a report of placement, tasks, sizes and estimates on standard output or into a file: "+
+	f.Var(r, "report", "write a report to standard output or a file: "+
 		strings.Join(docs, ", ")+" (repeatable)")
 }
 
@@ -62,12 +62,12 @@ func (r *reportFlag) Set(s string) error {
 	form := report.Lookup(name)
 	switch {
 	case form == nil:
-		return fmt.Errorf("must be %s or %s, or one of them with =FILE behind it", noReport,
+		return fmt.Errorf("must be %s or %s, optionally with =FILE", noReport,
 			strings.Join(report.Names(), " or "))
 	case toFile && file == "":
 		return fmt.Errorf("a file's name must follow %s=", name)
 	case !toFile && r.stdout() != nil:
-		return fmt.Errorf("%s goes to standard output already; give one of the two a file, as in %s=FILE", r.stdout().
+		return fmt.Errorf("%s already goes to standard output; write one of the two to a file with %s=FILE", r.stdout().
 			Name, name)
 	}
 	for _, o := range r.list {
@@ -79,7 +79,7 @@ func (r *reportFlag) Set(s string) error {
 	return nil
 }
 
-// stdout returns the form that goes to standard output, nil for none.
+// stdout returns the format that goes to standard output, nil for none.
 func (r *reportFlag) stdout() *report.Form {
 	for _, o := range r.list {
 		if o.file == "" {
@@ -89,7 +89,7 @@ func (r *reportFlag) stdout() *report.Form {
 	return nil
 }
 
-// apart reports a file that is also one of those given; "" is none.
+// apart returns a report's file that is also one of paths, "" for none.
 func (r *reportFlag) apart(others ...string) error {
 	for _, o := range r.list {
 		for _, p := range others {
@@ -131,20 +131,20 @@ func (b *budgetFlags) register(f *pflag.FlagSet) {
 	}
 }
 
-// runs reports whether a limit is set that only a run can be held against.
+// runs reports whether a limit is set that requires a run.
 func (b *budgetFlags) runs() bool {
 	_, set := b.limits[report.MaxError]
 	return set
 }
 
-// run compiles the model of path anew and runs it on the random inputs of the first
-// seed, as zinc verify does, where a limit asks for that.
+// run compiles the model of path again and runs it on the random inputs of the first seed, as zinc verify does, if a
+// limit requires that.
 func (b *budgetFlags) run(ctx context.Context, f *compileFlags, e *env, path string) ([]report.Violation, error) {
 	if !b.runs() {
 		return nil, nil
 	}
 	quiet := *e
-	quiet.err = io.Discard // of what is odd about the model, told already
+	quiet.err = io.Discard // of the model's warnings, already printed
 	m, err := f.open(&quiet, path)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (b *budgetFlags) run(ctx context.Context, f *compileFlags, e *env, path str
 	return report.JudgeOutputs(r.Report.Target, outputErrors(r), b.limits), nil
 }
 
-// firstSeed is the seed of random inputs where none is given.
+// firstSeed is the default seed of random inputs.
 const firstSeed = 1
 
 // outputErrors are the largest errors of a run's outputs.
@@ -183,8 +183,7 @@ func outputErrors(r *verify.Result) []report.OutputError {
 	return out
 }
 
-// compiles returns a limit that only a compilation can be held against, "" for
-// none.
+// compiles returns a limit that requires a compilation, "" for none.
 func (b *budgetFlags) compiles() string {
 	for _, x := range report.Budgets {
 		if _, set := b.limits[x.ID]; set && x.Tasks {
@@ -203,7 +202,7 @@ type limitFlag struct {
 func (l *limitFlag) Type() string { return "limit" }
 
 func (l *limitFlag) String() string {
-	if l.budget == nil { // as pflag asks for an empty value
+	if l.budget == nil { // as pflag requires for an empty value
 		return ""
 	}
 	if v, set := l.limits[l.budget.ID]; set {
@@ -225,8 +224,7 @@ func (l *limitFlag) Set(s string) error {
 	return nil
 }
 
-// violations prints the budgets that were exceeded, a line each, and returns the
-// error for them, nil when there are none.
+// violations prints the exceeded budgets, one line each, and returns the error for them, nil for none.
 func (e *env) violations(command string, vs []report.Violation) error {
 	if len(vs) == 0 {
 		return nil

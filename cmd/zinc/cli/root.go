@@ -37,7 +37,7 @@ func newRoot(e *env) *cobra.Command {
 	root.Flags().BoolP("version", "V", false, "print the version of zinc, as zinc version does")
 
 	p := root.PersistentFlags()
-	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "form of errors on standard error: text or json")
+	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "format of errors on standard error: text or json")
 	p.StringVar(&e.profile.cpu, "cpuprofile", "", "write a CPU profile to this file")
 	p.StringVar(&e.profile.mem, "memprofile", "", "write a memory profile to this file")
 	p.MarkHidden("cpuprofile")
@@ -60,7 +60,7 @@ func operands(lo, hi int, want string) cobra.PositionalArgs {
 		case len(args) < lo:
 			return usagef("%s%s is missing", name, want)
 		case len(args) > hi:
-			return usagef("%s%q is one operand too many; wanted %s", name, args[hi], want)
+			return usagef("%sunexpected operand %q; want %s", name, args[hi], want)
 		}
 		return nil
 	}

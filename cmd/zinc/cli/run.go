@@ -31,29 +31,29 @@ type runCommand struct {
 	machineFlags
 	random        uint64
 	trace, replay string // files
-	fill          bool   // --random was given
+	fill          bool   // --random was set
 }
 
 func newRun(e *env) *cobra.Command {
 	c := &runCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "run FILE.hwx|MODEL --input NAME=FILE.npy ... --output NAME=FILE.npy ...",
-		Short: "Run a compiled pair, a container alone, or a model, on arrays",
+		Short: "Run a compiled pair, a container or a model on arrays",
 		Long: `Run executes a compiled pair (FILE.hwx with FILE.e5 beside it), or a model that it
 compiles in memory first, on the simulator: through runtime, broker, driver, address
 translation, command rings and firmware down to the engine. With --engine=direct the
 engine runs the tasks without the layers above it; with --engine=interp the reference
-interpreter runs the model instead. A container of one program with no descriptor
-beside it runs as well: its inputs and outputs are the tensors that it binds, in
-fp16 and the shape n, c, h, w, by the names of their ports.
+interpreter runs the model instead. A container of one program also runs without a
+descriptor: its inputs and outputs are the tensors that it binds, in fp16 and shape
+n, c, h, w, under the names of their ports.
 
-Inputs are npy files of the input's element type and shape. Outputs go to npy
-files; those that no --output names are summarised on standard output.
+Inputs are npy files of the input's element type and shape. Outputs go to npy files;
+outputs without --output are summarised on standard output.
 
-A state holds zeros before the run, or what --state reads; --state-out writes what
-it holds after it. Naming one file for both makes a chain of runs; --steps makes
-several in one, of which the last gives the outputs. With --random each of them has
-inputs of its own.`,
+A state is zero before the run unless --state reads it; --state-out writes its value
+after the run. The same file for both continues a chain of runs. --steps runs several
+times at once and prints the outputs of the last. With --random each of them has its own
+inputs.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy
@@ -67,24 +67,24 @@ inputs of its own.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read the input NAME from a file (repeatable)")
-	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write the output NAME to a file (repeatable)")
+	f.StringArrayVarP(&c.inputs, "input", "i", nil, "`NAME=FILE.npy`: read input NAME from a file (repeatable)")
+	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`NAME=FILE.npy`: write output NAME to a file (repeatable)")
 	f.StringArrayVar(&c.states, "state", nil,
-		"`NAME=FILE.npy`: read what the state NAME holds before the run (repeatable)")
+		"`NAME=FILE.npy`: read state NAME before the run (repeatable)")
 	f.StringArrayVar(&c.after, "state-out", nil,
-		"`NAME=FILE.npy`: write what the state NAME holds after the run (repeatable)")
-	f.IntVar(&c.steps, "steps", 1, "`N` runs, one after the other")
-	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "what runs it: sim, the simulator of the "+
-		"whole stack down to the engine; direct, the engine alone, without the layers above it; or interp, the "+
+		"`NAME=FILE.npy`: write state NAME after the run (repeatable)")
+	f.IntVar(&c.steps, "steps", 1, "number of runs, one after another")
+	f.Var(newChoice(&c.engine, "sim", "direct", "interp"), "engine", "sim, the simulator of the "+
+		"whole stack; direct, the engine without the layers above it; or interp, the "+
 		"reference interpreter (models only)")
-	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of operations on the engine: ane as the engine "+
-		"computes, ane-lanes with the narrow first stage of its accumulator too (slower), ieee plain fp16 storage "+
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, as the engine "+
+		"computes; ane-lanes, also with the narrow first stage of its accumulator (slower); or ieee, fp16 storage "+
 		"with fp32 arithmetic")
-	f.Uint64Var(&c.random, "random", 0, "fill inputs that no --input names with values that follow from this `SEED`")
-	f.StringVar(&c.trace, "trace", "", "write what every layer did to `FILE`, a Chrome trace that Perfetto opens "+
-		"and --replay runs again")
+	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED`")
+	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
+		"and --replay")
 	f.StringVar(&c.replay, "replay", "",
-		"make the runs of a trace `FILE` again, on the same inputs with the same faults, and compare the two traces")
+		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
 	c.register(f)
 	c.model(f)
 	c.cache.register(f)
@@ -143,12 +143,12 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 	}()
 	for _, o := range outputs {
 		if !slices.ContainsFunc(x.outputs, func(p port) bool { return p.name == o.name }) {
-			return fmt.Errorf("%s has no output %q; outputs: %s", path, o.name, ports(x.outputs))
+			return fmt.Errorf("%s: unknown output %q; outputs: %s", path, o.name, ports(x.outputs))
 		}
 	}
 	for _, s := range after {
 		if !slices.ContainsFunc(x.states, func(p port) bool { return p.name == s.name }) {
-			return fmt.Errorf("%s has no state %q; states: %s", path, s.name, ports(x.states))
+			return fmt.Errorf("%s: unknown state %q; states: %s", path, s.name, ports(x.states))
 		}
 	}
 	given, err := read(path, "input", x.inputs, inputs)
@@ -180,12 +180,12 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 func (c *runCommand) exclusive() error {
 	below := c.inject != "" || c.strict || c.trace != "" || c.replay != ""
 	if below && c.engine != "sim" {
-		return usagef("--engine=%s has no layers below it: --trace, --replay, --inject and --strict-firmware go "+
-			"with --engine=sim", c.engine)
+		return usagef("--engine=%s simulates no layers: --trace, --replay, --inject and --strict-firmware require "+
+			"--engine=sim", c.engine)
 	}
 	if c.replay != "" && (c.trace != "" || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+
 		len(c.after) > 0 || c.fill || c.steps != 1) {
-		return usagef("--replay takes inputs, states and faults from the trace; give neither, and no --trace or " +
+		return usagef("--replay takes inputs, states and faults from the trace; set none of them, nor --trace or " +
 			"--output")
 	}
 	return nil
@@ -200,10 +200,10 @@ func pairs(flag string, values []string) ([]named, error) {
 	for _, v := range values {
 		name, file, ok := strings.Cut(v, "=")
 		if !ok || name == "" || file == "" {
-			return nil, usagef("%s %q: wanted NAME=FILE.npy", flag, v)
+			return nil, usagef("%s %q: want NAME=FILE.npy", flag, v)
 		}
 		if slices.ContainsFunc(out, func(n named) bool { return n.name == name }) {
-			return nil, usagef("%s: %q is given twice", flag, name)
+			return nil, usagef("%s: %q is set twice", flag, name)
 		}
 		out = append(out, named{name, file})
 	}
@@ -228,7 +228,7 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 	for _, f := range files {
 		i := slices.IndexFunc(want, func(p port) bool { return p.name == f.name })
 		if i < 0 {
-			return nil, fmt.Errorf("%s has no %s %q; %ss: %s", path, what, f.name, what, ports(want))
+			return nil, fmt.Errorf("%s: unknown %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
 		b, err := readFile(f.file)
 		if err != nil {
@@ -288,13 +288,12 @@ func arrays(what string, files []named, from map[string]interp.Tensor) []array {
 	return out
 }
 
-// write writes the named outputs and states, all or none, and summarises the
-// outputs that have no file.
+// write writes the named outputs and states, all or none, and summarises the outputs without a file.
 func (c *runCommand) write(ctx context.Context, have []port, files []array, got map[string]interp.Tensor) error {
 	var out []atomicfile.File
 	for _, f := range files {
 		if !f.given {
-			return &internalError{err: fmt.Errorf("the run gave no %s %q", f.what, f.name)}
+			return &internalError{err: fmt.Errorf("the run returned no %s %q", f.what, f.name)}
 		}
 		a, err := values.ToArray(f.value)
 		if err != nil {
@@ -315,7 +314,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		}
 		t, ok := got[p.name]
 		if !ok {
-			return &internalError{err: fmt.Errorf("the run gave no output %q", p.name)}
+			return &internalError{err: fmt.Errorf("the run returned no output %q", p.name)}
 		}
 		if err := summarise(c.out, p.name, t); err != nil {
 			return err

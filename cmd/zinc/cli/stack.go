@@ -29,12 +29,12 @@ func newStack(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stack FILE.hwx|MODEL",
 		Short: "Show one dispatch step by step through every layer, with the bytes at each boundary",
-		Long: `Stack runs a compiled pair, or a model that it compiles in memory first, once on
-random inputs, and prints what every layer did on the way down and back: a line a
-step with its number, the virtual time, the layer, the name of the call, command or
-state, and below it the bytes that crossed a boundary there.
+		Long: `Stack runs a compiled pair, or a model that it compiles in memory first, once on random
+inputs, and prints what every layer did on the way down and back: one line per step with
+its number, the virtual time, the layer, the name of the call, command or state, and
+below it the bytes that crossed a boundary there.
 
-The program is loaded and has run once before what is printed; --all prints from the
+The program is loaded and has run once before the printed part; --all prints from the
 power-on of the device. The layers are ` + layerNames() + `.`,
 		Example: `  zinc stack digits.mlmodelc
   zinc stack digits.hwx --all --layers driver,firmware --bytes 0
@@ -45,10 +45,10 @@ power-on of the device. The layers are ` + layerNames() + `.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.all, "all", false, "print from the power-on of the device to its power-off")
-	f.IntVar(&c.bytes, "bytes", 128, "print at most `N` bytes at each boundary")
-	f.StringSliceVar(&c.layers, "layers", nil, "print these `LAYERS` alone")
+	f.IntVar(&c.bytes, "bytes", 128, "maximum bytes to print at each boundary")
+	f.StringSliceVar(&c.layers, "layers", nil, "`LAYERS` to print, comma-separated")
 	f.BoolVar(&c.json, "json", false, "print a Chrome trace instead of text")
-	f.Uint64Var(&c.random, "random", 1, "fill the inputs with values that follow from this `SEED`")
+	f.Uint64Var(&c.random, "random", 1, "fill the inputs with random values from this `SEED`")
 	c.register(f)
 	c.model(f)
 	c.cache.register(f)
@@ -76,7 +76,7 @@ func (c *stackCommand) check() error {
 			ok = ok || l.String() == name
 		}
 		if !ok {
-			return usagef("--layers=%s: no such layer; there are %s", name, strings.Join(have, ", "))
+			return usagef("--layers=%s: unknown layer; layers are %s", name, strings.Join(have, ", "))
 		}
 	}
 	return errors.Join(c.compileFlags.check(), c.machineFlags.check())

@@ -26,11 +26,11 @@ type machineFlags struct {
 }
 
 func (f *machineFlags) register(s *pflag.FlagSet) {
-	s.StringVar(&f.inject, "inject", "", "`FAULTS` to make in the layers below the runtime: "+
-		"KIND[@SITE][:KEY=VALUE,...], several parted by semicolons, as in drop@post:count=1; the kinds are "+
+	s.StringVar(&f.inject, "inject", "", "`FAULTS` to inject below the runtime: "+
+		"KIND[@SITE][:KEY=VALUE,...], separated by semicolons, as in drop@post:count=1; the kinds are "+
 		faultKinds())
-	s.Uint64Var(&f.seed, "inject-seed", 0, "`SEED` that the faults follow from")
-	s.BoolVar(&f.strict, "strict-firmware", false, "let the firmware fault where the real one does, rather than refuse")
+	s.Uint64Var(&f.seed, "inject-seed", 0, "`SEED` of the faults")
+	s.BoolVar(&f.strict, "strict-firmware", false, "fault where the real firmware does, instead of refusing")
 }
 
 func faultKinds() string {
@@ -67,7 +67,7 @@ type room struct {
 // appPID is the number of the process that runs the model.
 const appPID = 501
 
-// build makes the machine that the flags ask for and loads a pair.
+// build creates the machine that the flags describe and loads a pair.
 func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int,
 	events *trace.Recording) (_ *room, err error) {
 	machine, err := sim.Open(p)

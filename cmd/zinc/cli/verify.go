@@ -35,24 +35,26 @@ func newVerify(e *env) *cobra.Command {
 	c := &verifyCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "verify MODEL",
-		Short: "Compile a model, run the pair and the reference interpreter, compare the outputs",
-		Long: fmt.Sprintf(`Verify compiles MODEL, loads the bytes of the pair into the simulator, runs it and
-the reference interpreter on the same inputs, and compares every output.
+		Short: "Compare the engine with the reference interpreter on the same inputs",
+		Long: fmt.Sprintf(`Verify compiles MODEL, loads the bytes of the pair into the simulator, runs it and the
+reference interpreter on the same inputs, and compares every output.
 
-Inputs that no --input names are random: floats from the standard normal distribution, integers from 0 to %d, truth
-values by fair coin; all follow from the seed and the input's name.
+Inputs without --input are random: floats from the standard normal distribution,
+integers from 0 to %d, bools with equal probability. They depend on the seed and the
+input's name.
 
-The tolerance of an output comes from the interpreter alone: %d times the largest
-distance that %d runs with errors of the size each engine operation may have show,
-and one fp16 unit in the last place (docs/numerics.md).
+The tolerance of an output is computed by the interpreter: %d times the largest
+difference in %d runs in which each engine operation has an error of its stated size,
+plus one fp16 unit in the last place (docs/numerics.md).
 
-With --first-departure every value of the model that a task of the engine writes, to
-a port, to scratch or to L2, is held against the interpreter's value of its statement
-as the tasks run, by the same rule, and after them every output is. The first that
-departs is told with its task, statement, line and both values, and ends the run.
+With --first-departure zinc compares, as the tasks run, every value of the model that a
+task of the engine writes, to a port, to scratch or to L2, with the interpreter's value
+of its statement, by the same rule, and every output after them. The first that departs
+ends the run and is reported with its task, statement, line and both values.
 
-Exit status 1 when an output does not pass, a value departs or a budget is exceeded:
---max-error bounds what the tolerance leaves open.`, verify.MaxRandomInt, verify.SpreadFactor, verify.Perturbations),
+The exit status is 1 when an output does not pass, a value departs or a budget is
+exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxRandomInt, verify.SpreadFactor,
+			verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json
@@ -69,7 +71,7 @@ Exit status 1 when an output does not pass, a value departs or a budget is excee
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, "+
 		"budgets that were exceeded")
 	f.BoolVar(&c.first, "first-departure", false,
-		"name the first task whose value departs from the interpreter's, instead")
+		"instead, report the first task whose value departs from the interpreter's")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
@@ -81,10 +83,10 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if c.json && c.sarif {
-		return usagef("verify: --json and --sarif: choose one")
+		return usagef("verify: --json and --sarif cannot be combined")
 	}
 	if c.first && (c.sarif || len(c.budgets.limits) > 0) {
-		return usagef("verify: --first-departure ends the run at a value, so it goes with neither --sarif nor a budget")
+		return usagef("verify: --first-departure cannot be combined with --sarif or a budget")
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
@@ -137,7 +139,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
 	passed := c.violations("verify: ", out.Violations)
 	if !r.Pass {
-		fmt.Fprintf(c.err, "zinc: verification failed: %s past the tolerance\n", strings.Join(r.Failed(), ", "))
+		fmt.Fprintf(c.err, "zinc: verification failed: %s outside the tolerance\n", strings.Join(r.Failed(), ", "))
 		return &shownError{errors.New("verification failed")}
 	}
 	return passed
@@ -161,7 +163,7 @@ func (r *verifyResult) review(model string) sarif.Run {
 	}, "zinc verify", sarif.Note)
 	run.Rules = append(run.Rules, sarif.Rule{
 		ID:  toleranceRule,
-		Doc: "Outputs of the engine stay within the tolerance that the interpreter gives.",
+		Doc: "Outputs of the engine stay within the tolerance computed by the interpreter.",
 	})
 	for _, o := range r.Outputs {
 		if o.Pass {
@@ -169,7 +171,7 @@ func (r *verifyResult) review(model string) sarif.Run {
 		}
 		run.Findings = append(run.Findings, sarif.Finding{
 			Rule: toleranceRule, Level: sarif.Error, File: model, Name: o.Name,
-			Message: fmt.Sprintf("Output %q is %v from the reference, the tolerance is %v.", o.Name, o.MaxAbs,
+			Message: fmt.Sprintf("Output %q differs by %v from the reference; the tolerance is %v.", o.Name, o.MaxAbs,
 				o.Tolerance),
 			Properties: map[string]any{"value": o.MaxAbs, "limit": o.Tolerance},
 		})
@@ -177,7 +179,7 @@ func (r *verifyResult) review(model string) sarif.Run {
 	return run
 }
 
-// departure tells the first value that departs.
+// departure reports the first value that departs.
 func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o verify.Options, p *progress) error {
 	d, err := verify.FirstDeparture(ctx, program, o)
 	p.end()

@@ -36,7 +36,8 @@ func TestVerifyReview(t *testing.T) {
 	if err := sarif.Check(b.Bytes()); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{`Output \"far\" is 2 from the reference, the tolerance is 1.`, `"name": "none"`,
+	for _, want := range []string{`Output \"far\" differs by 2 from the reference; the tolerance is 1.`, `"name": ` +
+		`"none"`,
 		"budget-max-error"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())

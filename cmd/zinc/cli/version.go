@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// ownVersion is what this zinc says of itself.
+// ownVersion is the version document of this zinc.
 func ownVersion() *toolchain.Version {
 	v := &toolchain.Version{
 		Version: compile.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -37,10 +37,10 @@ func newVersion(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of zinc and the targets it knows",
-		Long: `Version prints the version of zinc, the revision of its source where the build knows
-it, and the targets it writes programs for. With --json it prints these as a document,
-and the names of the passes in order; ` + "`zinc diff --zinc-b PATH`" + ` asks other executables
-for it.`,
+		Long: `Version prints the version of zinc, the revision of its source if the build has it, and
+the targets that it writes programs for. With --json it prints these as a document,
+with the names of the passes in order; ` + "`zinc diff --zinc-b PATH`" + ` reads it from other
+executables.`,
 		Example: `  zinc version
   zinc version --json`,
 		GroupID: groupInspect,

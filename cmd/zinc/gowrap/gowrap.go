@@ -21,7 +21,7 @@ type Package struct {
 	Functions             []zinc.Function
 }
 
-// goTypes gives the type of Go for each element type (zinc.Tensor.Type).
+// goTypes maps each element type (zinc.Tensor.Type) to a Go type.
 var goTypes = map[string]string{
 	"b1": "bool", "f2": "float32", "f4": "float32", "f8": "float64",
 	"i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
@@ -118,12 +118,12 @@ func line(s string) string {
 	}, s)
 }
 
-// names gives identifiers out, each once.
+// names hands out identifiers, each once.
 type names map[string]bool
 
 // exported returns an exported identifier for a name of a model: its letters and
-// digits, each part behind another character begun with a capital letter, behind a V
-// where the first one has no capital.
+// digits, each part after another character begins with a capital letter, and a V comes first if the first letter has
+// no capital.
 func (n names) exported(name string) string {
 	var b strings.Builder
 	up := true
@@ -159,7 +159,7 @@ func ports(ps []zinc.Port) []port {
 	for _, p := range ps {
 		x := port{Port: p, Field: taken.exported(p.Name), Go: goTypes[p.Element]}
 		if slices.Contains(p.Shape, -1) {
-			x.Go = "" // the caller says, or is told, the shape
+			x.Go = "" // the caller passes, or receives, the shape
 		}
 		out = append(out, x)
 	}

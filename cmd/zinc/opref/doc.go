@@ -4,6 +4,6 @@
 // In: the sheet of operations of package ir, the interpreter's kernels, the lowering rules
 // and the target tables. Out: rows, and their text, Markdown and JSON forms.
 //
-// What always holds: nothing here is written by hand but headings and the words
-// between facts; rows stand by name, forms by age.
+// Only headings and the words between facts are written by hand. Rows are sorted by name, forms by
+// age.
 package opref

@@ -26,7 +26,7 @@ type Form struct {
 	Doc    string  `json:"doc"`
 	Params []Param `json:"params"`
 	Folds  bool    `json:"folds"`            // computed at compile time when its arguments are constant
-	Effect string  `json:"effect,omitempty"` // random, reads or writes; pure ones have none
+	Effect string  `json:"effect,omitempty"` // random, reads or writes; empty for pure ones
 	Blocks int     `json:"blocks,omitempty"` // nested blocks
 }
 
@@ -34,7 +34,7 @@ type Form struct {
 type Param struct {
 	Name     string   `json:"name"`
 	Types    []string `json:"types"`          // element types
-	Kind     string   `json:"kind,omitempty"` // when it takes no tensor
+	Kind     string   `json:"kind,omitempty"` // if it takes no tensor
 	Same     string   `json:"same,omitempty"` // type variable: parameters that share it share an element type
 	Optional bool     `json:"optional"`
 	Default  string   `json:"default,omitempty"` // as MIL text writes it
@@ -50,18 +50,17 @@ type Placement struct {
 	How     string   `json:"how,omitempty"`     // what the rule makes of it
 	Limits  []string `json:"limits,omitempty"`  // beyond those of every tensor
 	Reason  string   `json:"reason,omitempty"`  // why not the engine
-	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and give the same
+	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and compute the same
 	Native  string   `json:"native,omitempty"`  // hardware family from which on it has the operation
 }
 
 // compiled is the unit of what the compiler leaves nothing of.
 const compiled = "compiler"
 
-// firstSet is the operation set of rows that name none.
+// firstSet is the operation set of rows without one.
 const firstSet = "ios15"
 
-// Rows returns the operations of the given names, every one for none, with
-// their placement on the targets.
+// Rows returns the named operations, or all without names, with their placement on the targets.
 func Rows(targets []*target.Table, names ...string) ([]Row, error) {
 	if len(names) == 0 {
 		names = ir.Names()

@@ -18,7 +18,7 @@ type Document struct {
 	Operations []Row    `json:"operations"`
 }
 
-// Target is a target and what it asks of every tensor.
+// Target is a target and its limits for every tensor.
 type Target struct {
 	Name   string   `json:"name"`
 	Limits []string `json:"tensor_limits"`
@@ -90,8 +90,7 @@ func (p *Placement) text() string {
 	return s
 }
 
-// Text writes rows for a terminal: one line an operation, or, when details are
-// asked for, everything.
+// Text writes rows for a terminal: one line per operation, or everything with details.
 func Text(w io.Writer, rows []Row, details bool) error {
 	var err error
 	put := func(format string, args ...any) {
