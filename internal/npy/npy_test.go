@@ -2,12 +2,13 @@ package npy
 
 import (
 	"bytes"
-	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/sbinet/npyio"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
 // sample returns an array of the type with bytes that count up.
@@ -45,34 +46,50 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAgainstOtherReader holds the files against a reader and writer that are
-// not zinc's.
-func TestAgainstOtherReader(t *testing.T) {
+// TestEncodeWritesKnownBytes compares a file byte by byte with the one that other readers of the format accept:
+// the header's text, its padding to a multiple of 64 bytes and the elements.
+func TestEncodeWritesKnownBytes(t *testing.T) {
 	a, err := FromFloats("f4", []int64{2, 2}, []float32{1, -2.5, 3, 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := Encode(a)
-	if err != nil {
-		t.Fatal(err)
+	want := "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }" +
+		strings.Repeat(" ", 58) + "\n\x00\x00\x80?\x00\x00 \xc0\x00\x00@@\x00\x00\x80@"
+	if got, err := Encode(a); err != nil || string(got) != want {
+		t.Errorf("Encode: %v\n%q, want\n%q", err, got, want)
 	}
-	var fs []float32
-	if err := npyio.Read(bytes.NewReader(file), &fs); err != nil || !slices.Equal(fs, []float32{1, -2.5, 3, 4}) {
-		t.Errorf("npyio reads %v, %v", fs, err)
+}
+
+// TestEncodeWritesWhatNumpyWrites decodes and encodes files that numpy wrote.
+func TestEncodeWritesWhatNumpyWrites(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*", "*.npy"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
 	}
-	var b bytes.Buffer
-	if err := npyio.Write(&b, []int32{5, -6, 7}); err != nil {
-		t.Fatal(err)
+	for _, name := range files {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := Decode(want)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, err := Encode(a); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %v, %d other bytes than the file's %d", name, err, len(got), len(want))
+		}
 	}
-	got, err := Decode(b.Bytes())
-	want := Array{
-		Type:  "i4",
-		Shape: []int64{3},
-		Data: binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil,
-			5), 0xfffffffa), 7),
-	}
+}
+
+// TestDecodeReadsAnotherWritersFile reads a file that github.com/sbinet/npyio v0.6.0 wrote: version 2, with less
+// padding than zinc's files have.
+func TestDecodeReadsAnotherWritersFile(t *testing.T) {
+	got, err := Decode([]byte("\x93NUMPY\x02\x00@\x00\x00\x00{'descr': '<i4', 'fortran_order': False, " +
+		"'shape': (3,), }      \n\x05\x00\x00\x00\xfa\xff\xff\xff\a\x00\x00\x00"))
+	want := Array{Type: "i4", Shape: []int64{3}, Data: []byte("\x05\x00\x00\x00\xfa\xff\xff\xff\x07\x00\x00\x00")}
 	if err != nil || !equal(got, want) {
-		t.Errorf("npyio's file reads as %v, %v", got, err)
+		t.Errorf("Decode: %v, %v, want %v", got, err, want)
 	}
 }
 
