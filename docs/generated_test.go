@@ -30,6 +30,7 @@ var parts = []struct {
 	{"lint.md", "lint-unmodelled", writeUnmodelled},
 	{"ARCHITECTURE.md", "passes", writePasses},
 	{"ARCHITECTURE.md", "rules", writeRules},
+	{"ARCHITECTURE.md", "planners", writePlanners},
 	{"ARCHITECTURE.md", "reductions", writeReductions},
 	{"ARCHITECTURE.md", "recipes", writeRecipes},
 	{"ARCHITECTURE.md", "walls", writeWalls},
@@ -170,6 +171,13 @@ func names(os []*ir.Operation) []string {
 		ns[i] = o.Name
 	}
 	return ns
+}
+
+func writePlanners(w *bytes.Buffer) {
+	head(w, "", "planner", "what it decides", "why it stands here")
+	for i, p := range lower.Planners {
+		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
+	}
 }
 
 func writeRules(w *bytes.Buffer) {

@@ -9,8 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// An Acceptor is Accept that remembers: passes ask of one operation several times, and
-// models repeat operations. It is for one goroutine.
+// An Acceptor answers as Accept does and remembers its answers: passes ask about one
+// operation several times, and models repeat operations. It must not be used by several
+// goroutines at once.
 type Acceptor struct {
 	t        *target.Table
 	verdicts map[string]verdict
@@ -28,8 +29,8 @@ func NewAcceptor(t *target.Table) *Acceptor {
 	return &Acceptor{t: t, verdicts: map[string]verdict{}}
 }
 
-// Accept reports which rule lowers an operation and what it makes of it, or why none
-// does.
+// Accept reports which rule lowers an operation and how many tasks it takes, or why no
+// rule does.
 func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	if len(op.Blocks) > 0 {
 		return Accept(op, c.t)
@@ -46,10 +47,11 @@ func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	return a, err
 }
 
-// signature returns what the verdict on an operation depends on beside the target: its
-// name, the types of operands and results, which operands are one value, and its
-// constants, small ones by content and others by address, with the latter. A trial lowers an
-// operation alone, so that what it may fuse with is no part of it.
+// signature returns what the verdict on an operation depends on, except for the target:
+// its name, the types of operands and results, which operands are the same value, and its
+// constants, small ones by content and large ones by address. It also returns the large
+// ones. What may fuse with the operation is not in the signature, since a trial lowers it
+// alone.
 func signature(op *ir.Op) (string, []*ir.Const) {
 	const small = 64
 	var b strings.Builder

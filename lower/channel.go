@@ -89,7 +89,7 @@ func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand
 	for i := range x.dims[0] {
 		src, out := imageOperand(x.slice(0, i, 1, 1), 1), imageOperand(dst.slice(0, i, 1, 1), 1)
 		tile := int64(0)
-		if fit := (b.t.L2Bytes/2 - 4096) / row; fit < src.ext[axH] {
+		if fit := (b.t.L2Bytes/2 - l2Reserve) / row; fit < src.ext[axH] {
 			tile = max(fit, 1)
 		}
 		emit(src, out, tile)
@@ -129,7 +129,7 @@ func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) 
 		}
 		for _, ax := range [...]int{axH, axW} {
 			if src.ext[ax] > 1 {
-				two.alongAxis(ax)
+				two.spreadAlong(ax)
 			}
 		}
 		b.emit(elementwise(row.op), src, two, out, tile)

@@ -111,7 +111,7 @@ func (g *convGeometry) columns(t *target.Table, channels, width int64) (cols, ne
 	return cols, g.rowBytes(channels, min((cols-1)*g.sx+g.kw, width)), most
 }
 
-// l2Reserve is what a convolution leaves of L2 beside its source's rows.
+// l2Reserve is what a rule leaves of L2 beside the sources of a task.
 const l2Reserve = 4096
 
 // rowBytes returns the L2 that the source rows of one result row take.

@@ -70,7 +70,7 @@ func (d *draft) footprint() footprint {
 		o := &d.src[k]
 		switch {
 		case k == 1 && !d.two:
-		case o.stands == byDMA:
+		case o.where == byDMA:
 			f.fetch[k] = staged(o)
 		case k == 1 && d.kind() == td.PlanarPair:
 			pair := [5]int64{axG: 1, axD: 1, axC: in[axC], axH: 2, axW: 1}
@@ -84,7 +84,7 @@ func (d *draft) footprint() footprint {
 		out[axW], out[axH], out[axD] = 1, 1, 1
 	}
 	out = stored(out, &d.dst)
-	if d.dst.stands == byDMA {
+	if d.dst.where == byDMA {
 		rows := d.groups() * out[axH] * out[axD] * out[axC]
 		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(out[axW]*elemBytes, granule)}
 	} else {
@@ -133,10 +133,10 @@ func (c *chain) dependencies() {
 			before = feet[i-1]
 		}
 		first := &d.src[0]
-		fetched := first.stands == byDMA
+		fetched := first.where == byDMA
 		src := interleaveUnit * int(max(first.inter, 1))
 		res := interleaveUnit*int(max(d.dst.inter, 1)) | formatGiven
-		if first.stands != inL2 {
+		if first.where != inL2 {
 			src |= formatGiven
 		}
 		if d.fetchesSecond() {

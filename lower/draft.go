@@ -14,14 +14,14 @@ const (
 	axG, axD, axC, axH, axW = 0, 1, 2, 3, 4
 )
 
-// draft is one task before it has registers. A rule says what the task computes,
-// from where and to where; the planners of the list Planners decide the rest; encode
-// makes registers of it.
+// draft is one task without registers. A rule sets what the task computes, from where
+// and to where; the planners (see Planners) set the rest; encode turns it into
+// registers.
 type draft struct {
 	op   *ir.Op // operation, or the leading one of a fused run
 	rule string
 
-	// What the rule asks for. Exactly one of ne and pe is set.
+	// Set by the rule. Exactly one of ne and pe is set.
 	ne     *neuralWork
 	pe     *planarWork
 	window window
@@ -29,29 +29,29 @@ type draft struct {
 	src    [2]operand
 	two    bool // src[1] is in use
 	dst    operand
-	kernel *kernelUse          // coefficients, nil for none; of a trial always nil
+	kernel *kernelUse          // coefficients, nil for none; a trial packs none
 	table  *weights.Activation // lookup table of the task's own, not of an epilogue
-	tile   int64               // rows of a tile; 0 for all, until shape
-	gather bool                // the result is put together to rows in L2 before it leaves
+	tile   int64               // rows of a tile; 0 for all until the planner shape
+	gather bool                // the result is assembled in L2 before it leaves
 
-	// What shape decides.
+	// Set by the planner shape.
 	shift shift
 	patch [2]int // log2 of width and height of a planar patch
 	cores int    // of the neural engine, 0 for none or not known
-	reach int64  // bytes of L2 that the task takes itself, from the address of its first source on
+	reach int64  // bytes of L2 that the task's sources take, counted from the first
 
-	// What the planners of L2 decide.
-	floor int64       // L2 below belongs to buffers that stay
-	live  []*resident // what stays in L2 meanwhile
+	// Set by the planners of L2.
+	floor int64       // first byte of L2 above the residents of the task
+	live  []*resident // residents of the task
 	keeps bool        // source 1 stays in L2 for later tasks
 
-	// What the last planners decide.
+	// Set by the planners after them.
 	hint    cacheHint // of source 1
 	partial bool      // a later task writes to the same port
 	deps    dependence
 	time    int64 // microseconds
-	last    bool  // of the procedure
-	first   bool  // of the procedure
+	first   bool  // task of the procedure
+	last    bool  // task of the procedure
 }
 
 // neuralWork is work of the neural engine.
@@ -59,9 +59,9 @@ type neuralWork struct {
 	op       td.NeuralOp
 	unicast  bool    // channelwise: an output channel reads its own input channel alone
 	span     int64   // channels that a maximum over channels spans, 0 for other work
-	category int     // 1 for sums and roots by table (recorded; what it means is not known)
+	category int     // 1 for sums and roots by table (recorded; the meaning is unknown)
 	bias     float64 // added to the accumulator
-	scale    float64 // factor ahead of the nonlinearity
+	scale    float64 // factor applied before the nonlinearity
 	act      td.Nonlinearity
 }
 
@@ -73,7 +73,7 @@ type planarWork struct {
 	square     bool
 	cond       td.Condition
 	neg1, neg2 bool              // a source is negated
-	clamp2     bool              // source 2 is clamped at zero on its way in
+	clamp2     bool              // source 2 is clamped at zero before use
 	end        td.PlanarFunction // of a reduction, on its result
 	scale      float64
 	bias       float64
@@ -85,7 +85,7 @@ type planarWork struct {
 // the result that are computed at a time.
 type window struct{ kw, kh, sx, sy, px, py, ox int64 }
 
-// alone reports whether the window is one element that moves by one.
+// alone reports whether the window is one element and its stride is one.
 func (w *window) alone() bool { return w.kw*w.kh*w.sx*w.sy <= 1 }
 
 // shift says how the neural engine folds rows into work units: 1 << shift rows
@@ -106,13 +106,13 @@ type kernelUse struct {
 	masks   bool // a codebook of one value, the bodies are masks
 }
 
-// standing says where a stream's tensor is when the task runs.
-type standing uint8
+// residence is where a stream's tensor is when the task runs.
+type residence uint8
 
 const (
-	byDMA standing = iota // it comes from or goes to its buffer
-	named                 // it stays in L2, the task names its buffer all the same
-	inL2                  // it stays in L2
+	byDMA residence = iota // in its buffer, moved by DMA
+	named                  // in L2, but the task names the buffer
+	inL2                   // in L2
 )
 
 // l2Place is where a tensor lies in L2: byte address and byte strides of the
@@ -132,21 +132,21 @@ type operand struct {
 	pix    int64   // source only
 	inter  int64   // channels interleaved in a row, 0 for one
 	swap   bool    // stored with channels and width exchanged
-	spread [5]bool // axes along which one index stands for all, as the task is told
+	spread [5]bool // axes along which the task reads one index for all
 	flat   [5]bool // axes along which the tensor has one index in L2
 	rows   int64   // rows of a source that are on chip at once; 0 for those of the tile
 	cols   int64   // columns of a neural source that are on chip at once; 0 for a work unit
 
-	// What the planners decide.
-	stands standing
+	// Set by the planners.
+	where  residence
 	l2     l2Place
-	staged int64 // bytes of L2 that a source takes on its way through
+	staged int64 // bytes of L2 that a source takes while it passes through
 }
 
-// alongAxis says that one index of the tensor stands for all along an axis.
-func (o *operand) alongAxis(ax int) { o.spread[ax], o.flat[ax] = true, true }
+// spreadAlong makes the task read one index of the tensor for all along an axis.
+func (o *operand) spreadAlong(ax int) { o.spread[ax], o.flat[ax] = true, true }
 
-// role is the part that a stream plays in a task.
+// role is what a task uses a buffer for.
 type role int
 
 const (
@@ -159,7 +159,7 @@ const (
 // newDraft returns a draft whose window is one element.
 func newDraft() *draft { return &draft{window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}} }
 
-// planar returns planar work of the given kind that changes no number.
+// planar returns planar work of a kind, with factors of one and no addends.
 func planar(kind td.PlanarWork) *draft {
 	d := newDraft()
 	d.pe = &planarWork{kind: kind, scale: 1, final: 1}
@@ -173,22 +173,22 @@ func elementwise(op td.PlanarOp) *draft {
 	return d
 }
 
-// folding returns a planar reduction; factor is that of its result.
+// folding returns a planar reduction whose result is multiplied by factor.
 func folding(pool td.Pool, factor float64) *draft {
 	d := planar(td.PlanarReduce)
 	d.pe.pool, d.pe.final, d.padMax = pool, float32(factor), pool == td.PoolMax
 	return d
 }
 
-// powerDifference returns the difference of two sources times log2 e, whose power
-// of two is the power of e.
+// powerDifference returns the difference of two sources times log2 e: 2 to the power
+// of it is e to the power of the difference.
 func powerDifference() *draft {
 	d := elementwise(td.PEAdd)
 	d.pe.neg2, d.pe.scale = true, math.Log2E
 	return d
 }
 
-// neural returns work of the neural engine.
+// neural returns work of the neural engine with a factor of one.
 func neural(op td.NeuralOp) *draft {
 	d := newDraft()
 	d.ne = &neuralWork{op: op, scale: 1}
@@ -217,7 +217,7 @@ func (d *draft) kind() td.PlanarWork {
 	return d.pe.kind
 }
 
-// does reports whether the task is neural work of the given operation.
+// does reports whether the task is neural work with an operation.
 func (d *draft) does(op td.NeuralOp) bool { return d.ne != nil && d.ne.op == op }
 
 // copies reports whether the task changes no number.
@@ -226,11 +226,11 @@ func (d *draft) copies() bool { return d.does(td.NEPass) && d.ne.act == td.Nonli
 // reduces reports whether the task is a planar reduction or window.
 func (d *draft) reduces() bool { return d.kind().Reduces() }
 
-// groups is the turns of the task's slowest loop.
+// groups is the number of iterations of the task's slowest loop.
 func (d *draft) groups() int64 { return max(d.src[0].ext[axG], 1) }
 
-// stream returns the tensor in a role, nil for coefficients and for a second source
-// that there is not.
+// stream returns the tensor in a role, nil for coefficients and for a missing second
+// source.
 func (d *draft) stream(r role) *operand {
 	switch {
 	case r == source1:
@@ -243,8 +243,8 @@ func (d *draft) stream(r role) *operand {
 	return nil
 }
 
-// extents are those that the task states for a role: both sources have the first
-// one's.
+// extents are those that the registers have for a role: both sources have those of the
+// first.
 func (d *draft) extents(r role) [5]int64 {
 	if r == result {
 		return d.dst.ext
@@ -253,9 +253,9 @@ func (d *draft) extents(r role) [5]int64 {
 }
 
 // fetchesSecond reports whether there is a second source that comes by DMA.
-func (d *draft) fetchesSecond() bool { return d.two && d.src[1].stands == byDMA }
+func (d *draft) fetchesSecond() bool { return d.two && d.src[1].where == byDMA }
 
-// taskKind is what reports call the task's work.
+// taskKind is the name of the task's work in reports.
 func (d *draft) taskKind() string {
 	switch {
 	case d.pe != nil:
@@ -266,7 +266,7 @@ func (d *draft) taskKind() string {
 	return "neural"
 }
 
-// use is a buffer in the task that it is used by.
+// use is one use of a buffer by a task.
 type use struct {
 	task int
 	role role
@@ -296,15 +296,15 @@ func (d *draft) uses(task int) []use {
 	return us
 }
 
-// errFull stops a rule whose operation takes more tasks than there may be.
+// errFull stops a rule that emits more tasks than a procedure can hold.
 var errFull = errors.New("the procedure has no room for more tasks")
 
-// full reports whether no draft can be added. Loops of a rule that no limit bounds
-// ask it.
+// full reports whether a draft did not fit. Loops whose length no limit of the target
+// bounds check it.
 func (b *builder) full() bool { return b.err == errFull }
 
-// emit completes a draft with its tensors and appends it. src2 may be nil. tile is
-// the height of a tile, 0 for the whole.
+// emit appends a draft with its tensors. src2 may be nil. tile is the height of a tile,
+// 0 for the whole.
 func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 	if most := b.room(); len(b.drafts) >= most {
 		b.err = errFull
@@ -318,7 +318,7 @@ func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 	b.drafts = append(b.drafts, d)
 }
 
-// room is how many tasks there may be.
+// room is the most tasks that the builder takes.
 func (b *builder) room() int {
 	if b.trial {
 		return opTasks(b.t)

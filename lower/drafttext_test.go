@@ -207,7 +207,7 @@ func (p *printer) planned(d *draft) string {
 			var s wordList
 			s.add(o.buf.space == scratch && o.buf.def >= 0, "tasks %d to %d", o.buf.def, o.buf.last)
 			s.add(o.buf.space == scratch && o.buf.off != 0, "at %d", o.buf.off)
-			s.add(o.stands != byDMA, "%s", [...]string{"", "in L2, named", "in L2"}[o.stands])
+			s.add(o.where != byDMA, "%s", [...]string{"", "in L2, named", "in L2"}[o.where])
 			s.add(o.staged != 0, "staged %d", o.staged)
 			s.add(o.l2 != l2Place{}, "L2 %d by %s", o.l2.base, numbers(o.l2.stride[:], "/"))
 			w.add(len(s) > 0, "%s: %s", p.buffer(o.buf), strings.Join(s, ", "))
@@ -229,7 +229,7 @@ func taskText(t *testing.T, task *td.Task) string {
 		fmt.Fprintf(sum, "%08x", w)
 	}
 	nothing := &draft{ne: &neuralWork{op: td.NEPass, scale: 1}, window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}}
-	nothing.src[0].stands, nothing.dst.stands = inL2, inL2
+	nothing.src[0].where, nothing.dst.where = inL2, inL2
 	nothing.dst.buf = &buffer{}
 	idle := (&chain{}).encode(nothing)
 	lines := map[string][]string{}

@@ -17,20 +17,20 @@ const (
 // half returns the bits of the fp16 nearest to f, as a field of a task takes them.
 func half(f float64) int { return int(weights.ToHalf(f)) }
 
-// cacheHint says how the tile DMA of a source uses the cache: a row of cacheHints.
+// cacheHint is how the tile DMA of a source uses the cache: an index of cacheHints.
 type cacheHint uint8
 
 const (
-	hintOnce    cacheHint = iota // the buffer is read by this task alone
-	hintScratch                  // the buffer is scratch, not read again
+	hintOnce    cacheHint = iota // only this task fetches the buffer
+	hintScratch                  // the buffer is scratch and is not read again
 	hintAgain                    // an input that a later task fetches too
 	hintLast                     // an input that earlier tasks have fetched
-	hintNamed                    // the tensor is in L2, its buffer is named
-	hintOff                      // there is no DMA
+	hintNamed                    // the tensor is in L2, the task names its buffer
+	hintOff                      // the tensor is in L2
 )
 
-// cacheHints are the fields of a source's DMA configuration (all recorded chains;
-// what the numbers mean is not known).
+// cacheHints are the fields of a source's DMA configuration (all recorded chains; the
+// meaning of the numbers is unknown).
 var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintOnce:    {hint: 2, reuse: 8, noReuse: 3, dependency: 3},
 	hintScratch: {hint: 0, reuse: 9, noReuse: 3, dependency: 5},
@@ -40,8 +40,8 @@ var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintOff:     {hint: 2, reuse: 8, noReuse: 8, dependency: 0},
 }
 
-// encoder writes the registers of one draft for descriptor version 7. It is all of the
-// package that knows them; another version is another encoder.
+// encoder writes the registers of one draft for descriptor version 7. No other part of
+// the package writes or reads registers; another version needs another encoder only.
 type encoder struct {
 	*draft
 	to  registers
@@ -53,8 +53,8 @@ type registers interface {
 	Set(f td.Field, v int) *td.Task
 }
 
-// encode returns the task of a draft. A value that its field cannot hold is in the
-// task's Err.
+// encode returns the task of a draft. The task's Err reports a value that its field
+// cannot hold.
 func (c *chain) encode(d *draft) *td.Task {
 	t := td.New()
 	(&encoder{draft: d, to: t, old: c.old}).encode()
@@ -64,8 +64,8 @@ func (c *chain) encode(d *draft) *td.Task {
 	return t
 }
 
-// encode writes every field once, in the order of the table, and reads none. Fields
-// that it passes over are zero.
+// encode writes each field at most once, in the order of the field table. Fields that it
+// does not write are zero.
 func (e *encoder) encode() {
 	e.header()
 	e.kernelDMA()
@@ -77,7 +77,7 @@ func (e *encoder) encode() {
 	e.tileResult()
 }
 
-// set writes a field; in the older form what oldFields has for it.
+// set writes a field, in the older form with the value that oldFields has for it.
 func (e *encoder) set(f td.Field, v int) {
 	if e.old {
 		v = older(f, v, e.draft)
@@ -136,10 +136,10 @@ func (e *encoder) header() {
 	e.set(td.LogEvents, events)
 	e.set(td.DebugLogEvents, debug)
 	e.flag(td.DisallowAbort, e.deps.planarNext)
-	// A buffer that is named though its DMA is off counts as read or written; a source
-	// beside one that stays in L2 does not.
-	in, out := e.src[0].stands, e.dst.stands
-	from := in != inL2 && (!e.two || e.src[1].stands == byDMA)
+	// A buffer that the task names counts as read or written although its DMA is off. A
+	// first source does not count if the second is in L2.
+	in, out := e.src[0].where, e.dst.where
+	from := in != inL2 && (!e.two || e.src[1].where == byDMA)
 	to := out != inL2 && !e.partial
 	e.flag(td.SPL, from)
 	e.flag(td.TSR, to)
@@ -156,7 +156,7 @@ func (e *encoder) header() {
 	if in != inL2 {
 		e.bar(td.RBase0, td.RBE0, e.src[0].buf)
 	}
-	if e.two && e.src[1].stands != inL2 {
+	if e.two && e.src[1].where != inL2 {
 		e.bar(td.RBase1, td.RBE1, e.src[1].buf)
 	}
 	if out != inL2 {
@@ -324,7 +324,7 @@ func (e *encoder) common() {
 func (e *encoder) tileSources() {
 	one, two := &e.src[0], &e.src[1]
 	hint := cacheHints[e.hintOf(one)]
-	e.flag(td.SrcEn, one.stands == byDMA)
+	e.flag(td.SrcEn, one.where == byDMA)
 	e.set(td.SrcCacheHint, hint.hint)
 	e.set(td.SrcReuse, hint.reuse)
 	e.set(td.SrcNoReuse, hint.noReuse)
@@ -337,7 +337,7 @@ func (e *encoder) tileSources() {
 	e.set(td.Src2Reuse, second.reuse)
 	e.set(td.Src2NoReuse, second.noReuse)
 	e.set(td.Src2Dependency, second.dependency)
-	first, also := one.stands != inL2, e.two && two.stands != inL2 // have a buffer
+	first, also := one.where != inL2, e.two && two.where != inL2 // the task names their buffers
 	if first {
 		e.dram(td.SrcBase, td.SrcRow, td.SrcPlane, td.SrcDepth, td.SrcGroup, one)
 	}
@@ -364,7 +364,7 @@ func (e *encoder) tileSources() {
 
 // hintOf is how the DMA of source 1 uses the cache.
 func (d *draft) hintOf(o *operand) cacheHint {
-	switch o.stands {
+	switch o.where {
 	case named:
 		return hintNamed
 	case inL2:
@@ -378,14 +378,14 @@ func (e *encoder) l2Streams() {
 		put(e, td.PaddingMode, td.PadMax)
 	}
 	e.flag(td.Input2ReLU, e.pe != nil && e.pe.clamp2)
-	if e.src[0].stands == byDMA {
+	if e.src[0].where == byDMA {
 		put(e, td.SrcType, either(e.keeps, td.SourceStays, td.SourceThrough))
 	}
 	e.set(td.SrcDependent, e.deps.inStep)
 	e.set(td.SrcCfgRest, e.deps.source)
 	e.place(td.L2Src, td.L2SrcCh, td.L2SrcRow, td.L2SrcDepth, td.L2SrcGroup, e.src[0].l2)
 	e.place(td.L2Src2, td.L2Src2Ch, td.L2Src2Row, td.L2Src2Depth, td.L2Src2Group, e.src[1].l2)
-	if e.dst.stands == byDMA {
+	if e.dst.where == byDMA {
 		typ, mode := resultLeaves, resultDirect
 		if e.gather {
 			mode = 0
@@ -467,11 +467,11 @@ func (e *encoder) neuralEngine() {
 
 func (e *encoder) tileResult() {
 	o := &e.dst
-	dma := o.stands == byDMA
+	dma := o.where == byDMA
 	e.flag(td.DstEn, dma)
 	e.set(td.DstCacheHint, either(dma && o.buf.space == scratch, resultSoon, td.ResultCacheHint))
 	e.flag(td.DstL2BfrMode, dma && !e.gather)
-	if o.stands != inL2 {
+	if o.where != inL2 {
 		e.dram(td.DstBase, td.DstRow, td.DstPlane, td.DstDepth, td.DstGroup, o)
 		e.set(td.DstFmtMode, td.FmtModeDMA)
 		e.set(td.DstTruncate, td.TruncateDMA)

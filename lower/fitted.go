@@ -1,7 +1,7 @@
 package lower
 
-// Numbers fitted to recorded programs: no rule is known that they follow from. Each
-// says what it was fitted to; the words of other programs may show other values.
+// Numbers fitted to recorded programs: the rule behind them is not known. The comment of
+// each says what it was fitted to; other programs may show other values.
 const (
 	// The header's estimate of time, in bytes of DMA that take as long.
 
@@ -11,7 +11,7 @@ const (
 	// fetchBytes is one fetch of a patch. Recorded sums and tables of 1x1 images with 64
 	// to 4096 channels leave 150 to 154.
 	fetchBytes = 150
-	// groupBytes is one group of a reduction, beside the transfers.
+	// groupBytes is one group of a reduction, in addition to the transfers.
 	// reduce_probe_sum_ax3_1x64x8x8 and reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
 	groupBytes = 512
 	// foldedBytes is a patch of a reduction, and foldedPixels over foldedShare each of its
@@ -19,14 +19,17 @@ const (
 	// chain_base_layer_norm_d256_s64 and chain_attn.
 	foldedBytes, foldedPixels, foldedShare = 32, 9, 4
 
+	// foldedChannels is the most channels of an image that a product's 64 rows are folded
+	// to. Recorded for 256 and 1024.
+	foldedChannels = 4096
 	// longSum is the most terms of a sum over folded rows that does not ask for its
 	// largest unit shift. Recorded convolutions put it between 64 and 576.
 	longSum = 64
 	// pairTaps is the least taps of a depthwise convolution of one row that computes two
 	// columns at a time. Recorded for nine taps on 375 columns alone.
 	pairTaps = 9
-	// imageInterleave is the channels that a padded image in scratch has side by side,
-	// where they divide. One recorded case.
+	// imageInterleave is the number of channels that a padded image in scratch
+	// interleaves if it divides them. One recorded case.
 	imageInterleave = 8
 	// turnedRows is how many rows a turned result leaves at a time.
 	// reduce_probe_max_ax2_1x64x8x8 and reduce_probe_sum_ax2_1x64x8x8.

@@ -16,7 +16,7 @@ import (
 // an 8x8 image.
 func folds(m, k, n int64) bool {
 	const outputs = td.Lanes * 16 // of one output group of a product
-	return m == smallImage*smallImage && n > outputs && k <= 4096 && n <= 4096
+	return m == smallImage*smallImage && n > outputs && k <= foldedChannels && n <= foldedChannels
 }
 
 // foldedImage returns a surface for an image of c channels of 8x8.
@@ -57,7 +57,7 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	d := e.multiply()
 	b.stream(d, p, k, false)
 	src := imageOperand(img.withLeadingOnes(4), 1)
-	if b.feedsProduct(e.out) && k.Out <= 4096 {
+	if b.feedsProduct(e.out) && k.Out <= foldedChannels {
 		next := b.foldedImage(int64(k.Out))
 		b.images[e.out] = next
 		b.emit(d, src, nil, imageOperand(next.withLeadingOnes(4), 1), 0)

@@ -15,6 +15,25 @@ func constHalves(c *ir.Const) []uint16 {
 	return out
 }
 
+// constants is what the drafts read of the constant section, and what was packed for
+// them.
+type constants struct {
+	sec     *weights.Section
+	workers int
+	packed  map[planKey]weights.Parts
+	shares  map[*weights.Kernel]int // slices of a kernel packed so far
+	worst   map[weights.Table]weights.WorstCase
+	tables  []TableUse
+	consts  []ConstantUse
+}
+
+func newConstants(sec *weights.Section, workers int) constants {
+	return constants{
+		sec: sec, workers: workers, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
+		worst: map[weights.Table]weights.WorstCase{},
+	}
+}
+
 // planKey names one task's share of a kernel.
 type planKey struct {
 	k          *weights.Kernel

@@ -53,9 +53,9 @@ func (c *chain) keepInL2() {
 			again := u.role != result && read[u.o.buf]
 			read[u.o.buf] = read[u.o.buf] || u.role != result
 			c.toL2(r, u)
-			u.o.stands = inL2
+			u.o.where = inL2
 			if u.o.buf.named && !again {
-				u.o.stands = named
+				u.o.where = named
 			}
 		}
 		c.resident += len(r.bufs)
@@ -207,22 +207,22 @@ func (c *chain) placeTransients() {
 	for i, d := range c.drafts {
 		top := d.floor
 		one, two := &d.src[0], &d.src[1]
-		if one.stands == byDMA && !d.keeps {
+		if one.where == byDMA && !d.keeps {
 			one.l2.base = top
 			top += one.staged
 		}
 		if d.fetchesSecond() {
 			// Sources that are one tensor may begin on neighbouring banks (chain_res_relu).
-			if one.stands == inL2 || one.buf != two.buf || one.off != two.off {
+			if one.where == inL2 || one.buf != two.buf || one.off != two.off {
 				top = bankApart(d.floor, top)
 			}
 			two.l2.base = top
 			top += two.staged
 		}
-		if d.dst.stands == byDMA {
+		if d.dst.where == byDMA {
 			// A task in step with the one before may not take the place of what that
 			// one still fetches (encoder_conv_idx with k1x9).
-			if i > 0 && one.stands != byDMA {
+			if i > 0 && one.where != byDMA {
 				before := c.drafts[i-1].footprint()
 				if c.followsClosely(i, d.footprint(), before) {
 					top = max(top, before.fetch[0].hi, before.fetch[1].hi)

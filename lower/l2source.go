@@ -22,7 +22,7 @@ func (c *chain) fetchedAgain() []*resident {
 	var out []*resident
 	var cur *resident
 	for i, d := range c.drafts {
-		fetched := func(o *operand) bool { return o.stands == byDMA && !o.swap && o.buf.space != scratch }
+		fetched := func(o *operand) bool { return o.where == byDMA && !o.swap && o.buf.space != scratch }
 		one, two := &d.src[0], &d.src[1]
 		// All of the source must stand in L2 at once.
 		whole := d.tile >= d.dst.ext[axH] && one.l2.stride[axC] >= one.ext[axW]*elemBytes && d.groups() <= 1
@@ -90,7 +90,7 @@ func keep(r *resident) {
 			layAcross(first, u.o)
 		}
 		channel := u.o.l2.stride[axC]
-		u.o.stands, u.o.l2 = inL2, src.l2
+		u.o.where, u.o.l2 = inL2, src.l2
 		u.o.l2.stride[axC] = channel
 		if u.d.groups() <= 1 {
 			u.o.l2.stride[axG] = 0

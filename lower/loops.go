@@ -106,7 +106,7 @@ func (n *nest) window(i int, first, count int64) *nest {
 // outer loops, the last of them the rows, within the field widths, and with at
 // least one row of every source in L2 at once. free is the L2 budget in bytes.
 func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
-	free := b.t.L2Bytes - 4096
+	free := b.t.L2Bytes - l2Reserve
 	if natural := n.clone(); len(natural.dims) <= 4 && natural.fits(b, sources, free) {
 		emit(natural, natural.tile(sources, free))
 		return

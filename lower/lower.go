@@ -96,29 +96,23 @@ type TableUse struct {
 
 // builder is the state of one lowering.
 type builder struct {
-	chain   // the drafts so far
-	sec     *weights.Section
-	vals    map[*ir.Value]*surf
-	fused   map[*ir.Op][]*ir.Op
-	outs    map[*ir.Value]*buffer  // results that go to a port
-	uses    map[*ir.Value]int      // uses inside the segment
-	reader  map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
-	turns   map[turnKey]*surf      // matrices that lie turned already
-	images  map[*ir.Value]*surf    // products kept as channels by rows for the next product
-	kernels map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
-	clamped map[*ir.Value]bool     // results whose reader clamps the operand itself
-	tables  []TableUse
-	consts  []ConstantUse
-	inputs  []Surface
-	outputs []Surface
-	packed  map[planKey]weights.Parts
-	shares  map[*weights.Kernel]int // slices of a kernel packed so far
-	worst   map[weights.Table]weights.WorstCase
-	workers int
-	err     error
-	op      *ir.Op
-	rule    string
-	trial   bool // constants are not packed, and an operation has room for a quarter of a procedure
+	chain     // the drafts so far
+	constants // what they read
+	vals      map[*ir.Value]*surf
+	fused     map[*ir.Op][]*ir.Op
+	outs      map[*ir.Value]*buffer  // results that go to a port
+	uses      map[*ir.Value]int      // uses inside the segment
+	reader    map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	turns     map[turnKey]*surf      // matrices that lie turned already
+	images    map[*ir.Value]*surf    // products kept as channels by rows for the next product
+	kernels   map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
+	clamped   map[*ir.Value]bool     // results whose reader clamps the operand itself
+	inputs    []Surface
+	outputs   []Surface
+	err       error
+	op        *ir.Op
+	rule      string
+	trial     bool // constants are not packed, and an operation has room for a quarter of a procedure
 }
 
 // Error is an operation that could not be lowered although its rule accepted
@@ -137,11 +131,10 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
-		chain: chain{t: t, old: seg.Full}, sec: sec, fused: seg.Fused,
+		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec, workers), fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
 		reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
-		kernels: map[*buffer]kernelRows{}, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
-		worst: map[weights.Table]weights.WorstCase{}, turns: map[turnKey]*surf{}, workers: workers,
+		kernels: map[*buffer]kernelRows{}, turns: map[turnKey]*surf{},
 	}
 }
 

@@ -40,10 +40,10 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 			fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
 	// A task reads 32 columns of all k at least, and to turn a matrix 32 rows.
-	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-4096 {
-		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-4096,
+	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-l2Reserve {
+		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-l2Reserve,
 			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
-				k, n, l.t.L2Bytes-4096))
+				k, n, l.t.L2Bytes-l2Reserve))
 	}
 	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
@@ -275,7 +275,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 // columnsInL2 returns how many of m columns of k channels a task may read, a
 // multiple of 32 unless all of them.
 func (b *builder) columnsInL2(k, m int64) int64 {
-	budget := b.t.L2Bytes - 4096
+	budget := b.t.L2Bytes - l2Reserve
 	for n := m; ; {
 		if k*align(n*elemBytes, 16) <= budget || n <= 32 {
 			return n
@@ -321,7 +321,7 @@ func singleRow(s *surf, all int64) int64 {
 func (b *builder) swapCopy(x, dst *surf) {
 	chunk := int64(32)
 	row := align(x.dims[1]*elemBytes, granule)
-	if n := (b.t.L2Bytes - 4096) / row / 32 * 32; n > chunk {
+	if n := (b.t.L2Bytes - l2Reserve) / row / 32 * 32; n > chunk {
 		chunk = n
 	}
 	for first := int64(0); first < x.dims[0]; first += chunk {

@@ -82,7 +82,7 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		}
 		loops = append(loops, l)
 	}
-	budget := b.t.L2Bytes - 4096
+	budget := b.t.L2Bytes - l2Reserve
 	row := align(x.w()*elemBytes, granule) + maxRowPad
 	var run func(loops []loop, c0, c int64, xo, do int64)
 	run = func(loops []loop, c0, c int64, xo, do int64) {

@@ -146,7 +146,7 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	}
 	spread := func(s *surf) *operand {
 		o := line(s)
-		o.alongAxis(axW)
+		o.spreadAlong(axW)
 		return o
 	}
 	reduced := func(by *draft, src *operand) *surf {
@@ -218,7 +218,7 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	spread := func(s *surf) *operand {
 		o := single(s)
 		o.ext[axC] = c
-		o.alongAxis(axC)
+		o.spreadAlong(axC)
 		return o
 	}
 	top, total := b.temp([]int64{1, 1}), b.temp([]int64{1, 1})
@@ -440,7 +440,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	// Of four dimensions the first lead are not the tensor's own.
 	lead := 4 - (len(x.dims) - first)
 	single := len(x.dims) > 2 && x.dims[len(x.dims)-2] == 1
-	chunk := min(xr.dims[0], int64(b.t.MaxWidth), (b.t.L2Bytes-8192-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
+	chunk := min(xr.dims[0], int64(b.t.MaxWidth), (b.t.L2Bytes-2*l2Reserve-max(xr.dims[1], xr.dims[2])*48)/(row+extra))
 	if chunk < 1 {
 		return fmt.Errorf("one normalisation reads %d bytes, L2 holds %d", row, b.t.L2Bytes)
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// chain is the drafts of a procedure as the planners see them.
+// chain is the drafts of a procedure with what the planners find out about all of them.
 type chain struct {
 	t        *target.Table
 	drafts   []*draft
 	old      bool  // tasks of the older form
 	scratch  int64 // bytes
-	resident int   // buffers that stay in L2
+	resident int   // number of buffers that stay in L2
 }
 
 // Planner is one row of the list of planners.
@@ -26,27 +26,27 @@ type Planner struct {
 
 // Planners is every planner in order. A trial stops after trialPlanners of them.
 var Planners = []Planner{
-	{Name: "lives", Doc: "the first and the last task of each buffer", Why: "asks for nothing but the drafts",
+	{Name: "lives", Doc: "the first and the last task of each buffer", Why: "needs the drafts only",
 		run: quiet((*chain).lives)},
-	{Name: "shape", Doc: "tile, cores, work units or patch of each task, and the L2 that its sources take on their way",
-		Why: "a trial ends with it, and refuses what L2 does not hold", run: (*chain).shapes},
-	{Name: "residents", Doc: "scratch buffers that fit between the tasks' own needs stay in L2",
-		Why: "on whole lives; what stays in L2 needs no place in scratch", run: quiet((*chain).keepInL2)},
+	{Name: "shape", Doc: "tile, cores, work units or patch of each task, and the L2 that its sources take",
+		Why: "a trial ends after it, with the refusal of what does not fit in L2", run: (*chain).shapes},
+	{Name: "residents", Doc: "scratch buffers that fit beside the tasks' own sources stay in L2",
+		Why: "needs the lives; what stays in L2 takes no scratch", run: quiet((*chain).keepInL2)},
 	{Name: "kept-sources", Doc: "a source that several tasks of an operation fetch stays in L2",
-		Why: "above the residents, whose places do not depend on it", run: quiet((*chain).keepSources)},
-	{Name: "transients", Doc: "what passes through L2 gets its place above what stays there",
-		Why: "when all that stays has its own", run: quiet((*chain).placeTransients)},
-	{Name: "scratch", Doc: "offsets of the buffers that go to scratch", Why: "when it is known which do",
+		Why: "kept sources are above the residents", run: quiet((*chain).keepSources)},
+	{Name: "transients", Doc: "addresses in L2 of sources and results that pass through it",
+		Why: "they are above all that stays in L2", run: quiet((*chain).placeTransients)},
+	{Name: "scratch", Doc: "offsets of the buffers in scratch", Why: "after the planners that keep buffers in L2",
 		run: quiet((*chain).planScratch)},
 	{Name: "cache", Doc: "cache hints of first sources, and ports that several tasks write",
-		Why: "when it is known what comes by DMA", run: quiet((*chain).hints)},
+		Why: "depends on which sources come by DMA", run: quiet((*chain).hints)},
 	{Name: "dependences", Doc: "what a task must not overtake, and tasks that run in step",
-		Why: "on final places in L2", run: quiet((*chain).dependencies)},
-	{Name: "older-form", Doc: "unit shifts as the compilers had them that wrote every record whole",
+		Why: "needs final addresses in L2", run: quiet((*chain).dependencies)},
+	{Name: "older-form", Doc: "unit shifts as in tasks of the compilers that wrote every record whole",
 		Why: "after dependences, which sets the shifts of tasks in step", run: quiet((*chain).oldForm)},
-	{Name: "time", Doc: "the header's estimate of time", Why: "on final patches and streams",
+	{Name: "time", Doc: "the header's estimate of time", Why: "needs final patches and streams",
 		run: quiet((*chain).times)},
-	{Name: "events", Doc: "which tasks come first and last", Why: "on the whole procedure",
+	{Name: "events", Doc: "which tasks are first and last", Why: "any place would do",
 		run: quiet((*chain).ends)},
 }
 
@@ -139,7 +139,7 @@ func (c *chain) hints() {
 	fetch := map[*buffer]*draft{} // the latest that fetches an input
 	final := map[*buffer]*draft{} // the latest that writes a port
 	for _, d := range c.drafts {
-		if o := &d.src[0]; o.stands == byDMA {
+		if o := &d.src[0]; o.where == byDMA {
 			switch before := fetch[o.buf]; {
 			case o.buf.space == scratch:
 				d.hint = hintScratch
@@ -176,7 +176,7 @@ func (c *chain) planScratch() {
 	var bufs []*buffer
 	seen := map[*buffer]bool{}
 	for _, u := range c.uses() {
-		if f := u.buf(); f.space == scratch && !seen[f] && (u.o == nil || u.o.stands != inL2) {
+		if f := u.buf(); f.space == scratch && !seen[f] && (u.o == nil || u.o.where != inL2) {
 			seen[f] = true
 			bufs = append(bufs, f)
 		}

@@ -59,7 +59,7 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 		w = t.Shape[slices.Max(axes)]
 	}
 	row := align(w*elemBytes, granule) + maxRowPad
-	if rows, most := n/w, l.t.L2Bytes-8192-128; rows*row > most {
+	if rows, most := n/w, l.t.L2Bytes-2*l2Reserve-128; rows*row > most {
 		return refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
 			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w,
 				rows*row, most))
@@ -74,7 +74,7 @@ func (l *limits) channels(t ir.Type, axis int) error {
 		return nil
 	}
 	w := t.Shape[t.Rank()-1]
-	most := l.t.L2Bytes - 4096 - maxRowPad
+	most := l.t.L2Bytes - l2Reserve - maxRowPad
 	if n := t.Shape[axis] * align(min(w*elemBytes, 64), granule); n > most {
 		return refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
 			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d",
@@ -294,7 +294,7 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 		fold = append(fold, one)
 	}
 	rows, depth := fold[0], fold[1]
-	budget := b.t.L2Bytes - 4096 - maxRowPad*rows.n
+	budget := b.t.L2Bytes - l2Reserve - maxRowPad*rows.n
 	row := align(x.w()*elemBytes, granule) * rows.n * depth.n
 	if row > budget {
 		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
@@ -380,7 +380,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		return err
 	}
 	n.merge()
-	free := (b.t.L2Bytes - 4096 - maxRowPad) / x.dims[a]
+	free := (b.t.L2Bytes - l2Reserve - maxRowPad) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
 		// The nest's last loop is the rows, the ones before depth and groups. An
@@ -419,7 +419,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		}
 		row := x.dims[a]*d*g*align(p.w*elemBytes, granule) + maxRowPad
 		tile := int64(0)
-		if rows := (b.t.L2Bytes - 4096) / row; rows < h {
+		if rows := (b.t.L2Bytes - l2Reserve) / row; rows < h {
 			tile = max(rows, 1)
 		}
 		b.emit(t, src, nil, dst, tile)

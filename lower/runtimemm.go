@@ -127,7 +127,7 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
 	group := td.Lanes * lanes
 	// One task a run of groups that L2 holds.
-	run := max(1, (b.t.L2Bytes-4096)/(group*align(k*elemBytes, 16)))
+	run := max(1, (b.t.L2Bytes-l2Reserve)/(group*align(k*elemBytes, 16)))
 	for g := int64(0); g < groups; g += run {
 		n := min(run, groups-g)
 		src := x.slice(0, g*group, n*group, 1)

@@ -21,13 +21,13 @@ func (d *draft) moved() int64 {
 	}
 	bytes := int64(0)
 	in := d.src[0].ext
-	if d.src[0].stands == byDMA {
+	if d.src[0].where == byDMA {
 		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[0].inter)
 	}
 	if d.fetchesSecond() {
 		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[1].inter)
 	}
-	if d.dst.stands == byDMA {
+	if d.dst.where == byDMA {
 		out := d.dst.ext
 		if d.repeatsExtents() {
 			out[axW], out[axH], out[axD] = 1, 1, 1
@@ -56,7 +56,7 @@ func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 // The neural engine fetches all rows of a channel at once, and either all groups.
 func (d *draft) fetches() int64 {
 	sources := int64(0)
-	if d.src[0].stands == byDMA {
+	if d.src[0].where == byDMA {
 		sources++
 	}
 	if d.fetchesSecond() {
@@ -78,7 +78,7 @@ func (d *draft) patches() int64 {
 
 // groupWork is what the time of a reduction's groups comes to in bytes.
 func (d *draft) groupWork() int64 {
-	if g := d.groups(); g > 1 && d.reduces() && d.src[0].stands == byDMA {
+	if g := d.groups(); g > 1 && d.reduces() && d.src[0].where == byDMA {
 		return g * groupBytes
 	}
 	return 0
