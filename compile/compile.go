@@ -44,6 +44,8 @@ type Options struct {
 	// Observe, when set, sees the program after each pass, function by function in
 	// the order of the pair. It must not change it.
 	Observe func(pass string, p *ir.Program)
+
+	until string // the last pass to run, "" for all
 }
 
 // Result is a compiled program.
@@ -104,6 +106,8 @@ type unit struct {
 	state *passes.State
 	procs []*lower.Procedure
 	rep   *Report
+	// shapes are those of its configuration, nil for the default ones.
+	shapes map[string][]int64
 }
 
 // Compile compiles p, which it rewrites and must not be used afterwards. Without
@@ -115,28 +119,48 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target.TD != 7 {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
 	}
-	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
-	d.sec.Track()
+	d := newDriver(ctx, o)
 	if o.Provenance {
 		d.prov = newRecorder(p, &d.o)
 	}
-	jobs, err := o.jobs(p)
-	if err != nil {
+	if err := d.allPasses(p); err != nil {
 		return nil, err
+	}
+	return d.finish()
+}
+
+func newDriver(ctx context.Context, o Options) *driver {
+	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
+	d.sec.Track()
+	return d
+}
+
+// allPasses runs the passes on every function of p.
+func (d *driver) allPasses(p *ir.Program) error {
+	jobs, err := d.o.jobs(p)
+	if err != nil {
+		return err
 	}
 	for i := range jobs {
 		d.o.progress("passes", i, len(jobs))
 		u, err := d.passes(&jobs[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
+		d.units = append(d.units, u)
+	}
+	d.o.progress("passes", len(jobs), len(jobs))
+	return nil
+}
+
+// finish makes the pair of functions that all passes are done with.
+func (d *driver) finish() (*Result, error) {
+	for _, u := range d.units {
 		if err := u.compilable(); err != nil {
 			return nil, err
 		}
 		d.prov.unit(u)
-		d.units = append(d.units, u)
 	}
-	d.o.progress("passes", len(jobs), len(jobs))
 	first := d.units[0].rep
 	if err := d.lower(); err != nil {
 		return nil, err
@@ -155,7 +179,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	first.time("emit-hwx", start)
 	start = time.Now()
 	d.addresses(file)
-	desc, err := d.descriptor(p)
+	desc, err := d.descriptor()
 	if err != nil {
 		return nil, err
 	}
@@ -202,25 +226,44 @@ func (o *Options) progress(stage string, done, total int) {
 
 // passes runs the passes on one function.
 func (d *driver) passes(j *job) (*unit, error) {
-	t := d.o.Target
 	if err := CheckSizes(j.program, j.program.Funcs[0]); err != nil {
 		return nil, err
 	}
-	s, err := passes.Run(d.ctx, j.program, passes.Options{
-		Target: t, Func: j.program.Funcs[0].Name, Precision: d.o.precision(), Shapes: j.shapes,
-		Accept:     lower.NewAcceptor(t).Accept,
-		CanFuse:    lower.CanFuse,
-		PrintAfter: d.o.PrintAfter, PrintChanged: d.o.PrintChanged, Origins: d.o.Provenance, VerifyEach: d.o.VerifyEach,
-		Log: d.o.Log, Observe: d.o.Observe,
-	})
+	o := d.passOptions()
+	o.Func, o.Shapes = j.program.Funcs[0].Name, j.shapes
+	s, err := passes.Run(d.ctx, j.program, o)
 	if err != nil {
 		return nil, err
 	}
-	u := &unit{name: j.name, state: s, rep: &Report{Target: t.Name, Precision: d.o.precision()}}
+	u := d.unit(j.name, s)
+	u.shapes = j.shapes
+	return u, nil
+}
+
+// passOptions are those of every function.
+func (d *driver) passOptions() passes.Options {
+	return passes.Options{
+		Target:       d.o.Target,
+		Precision:    d.o.precision(),
+		Until:        d.o.until,
+		Accept:       lower.NewAcceptor(d.o.Target).Accept,
+		CanFuse:      lower.CanFuse,
+		PrintAfter:   d.o.PrintAfter,
+		PrintChanged: d.o.PrintChanged,
+		Origins:      d.o.Provenance,
+		VerifyEach:   d.o.VerifyEach,
+		Log:          d.o.Log,
+		Observe:      d.o.Observe,
+	}
+}
+
+// unit is a function with the report that its passes begin.
+func (d *driver) unit(name string, s *passes.State) *unit {
+	u := &unit{name: name, state: s, rep: &Report{Target: d.o.Target.Name, Precision: d.o.precision()}}
 	for _, tm := range s.Timings {
 		u.rep.Timings = append(u.rep.Timings, Timing{tm.Pass, tm.Time.Seconds()})
 	}
-	return u, nil
+	return u
 }
 
 // compilable refuses a function that no pair can hold.

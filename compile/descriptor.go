@@ -33,7 +33,7 @@ type chain struct {
 }
 
 // descriptor writes the functions of the pair.
-func (d *driver) descriptor(p *ir.Program) (*e5.Program, error) {
+func (d *driver) descriptor() (*e5.Program, error) {
 	out := &e5.Program{
 		BuildInfo: []e5.KV{
 			{Key: e5.KeyInputFilePath, Value: d.o.InputName},

@@ -14,8 +14,14 @@ import (
 // are kept, not copied.
 type Data struct {
 	Parts [][]byte // in order, each padded to dataAlign by a part of zeros
+	Share bool     // whether constants of the same memory are stored once
+
 	size  int64
+	known map[*byte]window // with Share, by first byte
 }
+
+// window is a part of a section.
+type window struct{ at, n int64 }
 
 // dataAlign is the alignment of a constant in the data section.
 const dataAlign = 64
@@ -35,6 +41,11 @@ func (d *Data) Bytes() []byte {
 }
 
 func (d *Data) add(b []byte) int64 {
+	if d.Share && len(b) > 0 {
+		if w, ok := d.known[&b[0]]; ok && w.n == int64(len(b)) {
+			return w.at
+		}
+	}
 	if pad := -d.size & (dataAlign - 1); pad != 0 {
 		d.Parts = append(d.Parts, zeros[:pad])
 		d.size += pad
@@ -42,6 +53,12 @@ func (d *Data) add(b []byte) int64 {
 	at := d.size
 	d.Parts = append(d.Parts, b)
 	d.size += int64(len(b))
+	if d.Share && len(b) > 0 {
+		if d.known == nil {
+			d.known = map[*byte]window{}
+		}
+		d.known[&b[0]] = window{at, int64(len(b))}
+	}
 	return at
 }
 

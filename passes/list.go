@@ -16,7 +16,9 @@ type Pass struct {
 	Name string
 	Doc  string
 	Why  string // why it stands where it stands
-	run  func(s *State) error
+	// Finds says that the pass changes no operation: what it finds is in State alone.
+	Finds bool
+	run   func(s *State) error
 }
 
 // List is every pass in order.
@@ -49,9 +51,9 @@ var List = []Pass{
 	{Name: "place", Doc: "engine or CPU for every operation, with the reason",
 		Why: "all rewriting of operations is done", run: place},
 	{Name: "fuse-epilogue", Doc: "fuse factors, clamps and tables into the product before them",
-		Why: "only operations on the engine fuse", run: fuseEpilogue},
+		Why: "only operations on the engine fuse", Finds: true, run: fuseEpilogue},
 	{Name: "cut-steps", Doc: "order operations into steps: one engine procedure or one CPU call each, as few as " +
-		"dependences allow", Why: "fused operations move together", run: cutSteps},
+		"dependences allow", Why: "fused operations move together", Finds: true, run: cutSteps},
 }
 
 // Options steer a run.
@@ -65,6 +67,9 @@ type Options struct {
 	Accept func(op *ir.Op) (target.Acceptance, error)
 	// CanFuse reports whether e may ride on lead behind the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
+
+	// Until names the last pass to run, "" for all.
+	Until string
 
 	// Origins makes the passes record what operations and constants came from
 	// (ir.Origin), and what became of operations that are gone.
@@ -97,6 +102,7 @@ type State struct {
 	// Compressed are the compressed constants that folding made dense, in source order.
 	Compressed []*Compressed
 
+	after   string             // the pass that ran last
 	folded  int64              // bytes that folding made of constants, weights apart
 	fresh   int                // values named by passes
 	derived map[*ir.Value]bool // made by decompressing
@@ -140,31 +146,43 @@ func Known(name string) bool {
 // Run applies every pass to p.
 func Run(ctx context.Context, p *ir.Program, o Options) (*State, error) {
 	s := &State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}
+	if err := s.run(ctx, 0); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// run applies the passes from List[next] on, to the last or to Options.Until.
+func (s *State) run(ctx context.Context, next int) error {
 	var before []byte
-	for i := range List {
+	for i := next; i < len(List); i++ {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		pass := &List[i]
 		start := time.Now()
 		if err := s.runOne(pass); err != nil {
-			return nil, err
+			return err
 		}
+		s.after = pass.Name
 		ops := 0
 		if s.Func != nil {
 			ops = len(s.Func.Body.Ops)
 		}
 		s.Timings = append(s.Timings, Timing{pass.Name, time.Since(start), ops})
 		if err := s.report(pass.Name, &before); err != nil {
-			return nil, err
+			return err
 		}
-		if o.VerifyEach {
+		if s.VerifyEach {
 			if err := ir.Verify(s.Program); err != nil {
-				return nil, fmt.Errorf("after pass %s: %w", pass.Name, err)
+				return fmt.Errorf("after pass %s: %w", pass.Name, err)
 			}
 		}
+		if pass.Name == s.Until {
+			break
+		}
 	}
-	return s, nil
+	return nil
 }
 
 // runOne names the pass in whatever goes wrong in it.

@@ -207,7 +207,7 @@ func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
 		if rides[op] {
 			open--
 		}
-		if tasks += s.tasks[op]; tasks > s.Target.MaxTasks/chainShare && best > 0 {
+		if tasks += s.tasksOf(op); tasks > s.Target.MaxTasks/chainShare && best > 0 {
 			return best, CutTasks
 		}
 		for _, e := range s.Fused[op] {
@@ -264,4 +264,17 @@ func (s *State) surfaces() {
 			}
 		}
 	}
+}
+
+// tasksOf returns the tasks of an operation lowered alone, 0 for one off the engine. Place has asked
+// for them already, unless the passes were resumed after it.
+func (s *State) tasksOf(op *ir.Op) int {
+	if _, ok := s.tasks[op]; !ok && op.Place.Unit == ir.Engine {
+		if s.tasks == nil {
+			s.tasks = map[*ir.Op]int{}
+		}
+		a, _ := s.Accept(op) // one that the engine refuses was placed by hand: lowering reports it
+		s.tasks[op] = a.Tasks
+	}
+	return s.tasks[op]
 }

@@ -47,6 +47,31 @@ func Open(path string) (*File, error) {
 	return open(path, f)
 }
 
+// Map maps a whole file of plain bytes, which has at least HeaderSize of them. The bytes must not be
+// used after close.
+func Map(path string) (data []byte, close func() error, err error) {
+	info, err := os.Stat(path) // before opening, since opening a pipe would wait for a writer
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, notRegular(path, info.Mode())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := load(path, f)
+	if err != nil {
+		f.Close() // only read from
+		return nil, nil, err
+	}
+	if data, err = src.bytes(0, src.size()); err != nil {
+		return nil, nil, errors.Join(err, src.close())
+	}
+	return data, src.close, nil
+}
+
 func notRegular(path string, mode fs.FileMode) error {
 	kind := "a special file"
 	if mode.IsDir() {

@@ -23,6 +23,7 @@ import (
 type compileCommand struct {
 	*env
 	compileFlags
+	phaseFlags
 	out     string
 	emit    string
 	reports reportFlag
@@ -82,14 +83,21 @@ line is wrong, 3 zinc is wrong.`,
 	c.model(f)
 	c.cache.register(f)
 	c.passes(f)
+	c.phaseFlags.register(f)
 	c.budgets.register(f)
 	return cmd
 }
 
 func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	c.path, c.flags = path, cmd.Flags()
-	if err := c.check(); err != nil {
+	if err := c.compileFlags.check(); err != nil {
 		return err
+	}
+	if err := c.phaseFlags.check(); err != nil {
+		return err
+	}
+	if c.to != "" || c.from != "" || isIR(path) {
+		return c.runPhases(cmd.Context(), path)
 	}
 	if e := c.emission(); e != nil {
 		if c.debug != "" {

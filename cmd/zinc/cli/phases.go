@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/report"
+)
+
+// phaseFlags stop a compilation after a pass and go on from there.
+type phaseFlags struct {
+	to, from string
+}
+
+const (
+	irExt     = ".ir"
+	irDataExt = ".irdata" // of the file with the large constants, beside the text
+)
+
+func (p *phaseFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&p.to, "to", "", "stop after `PASS` and write the program as IR text, with large constants beside it")
+	f.StringVar(&p.from, "from", "", "MODEL is IR text that --to=`PASS` wrote: run the passes that follow")
+}
+
+func (p *phaseFlags) check() error {
+	for _, f := range []struct{ flag, pass string }{{"to", p.to}, {"from", p.from}} {
+		if f.pass != "" && (f.pass == "all" || !passes.Known(f.pass)) {
+			return usagef("--%s=%s: unknown pass; passes are %s", f.flag, f.pass, strings.Join(passes.Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// isIR reports whether the file at path is IR text. Errors are left to whoever opens it.
+func isIR(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 32)
+	n, _ := io.ReadFull(f, head)
+	return compile.IsSnapshot(head[:n])
+}
+
+// runPhases compiles from IR text, to IR text, or both.
+func (c *compileCommand) runPhases(ctx context.Context, path string) error {
+	if c.emission() != nil || c.debug != "" {
+		return usagef("--to and --from go with the pair alone, not with --emit or --debug-db")
+	}
+	if c.to != "" && (c.reports.list != nil || len(c.budgets.limits) > 0) {
+		return usagef("--to=%s: reports and budgets are of a whole compilation", c.to)
+	}
+	p := c.env.newProgress(c.progress)
+	defer p.end()
+	o, err := c.options(c.env, path, p)
+	if err != nil {
+		return err
+	}
+	if !isIR(path) {
+		if c.from != "" {
+			return fmt.Errorf("%s: not IR text, want what --to=%s writes", path, c.from)
+		}
+		m, err := c.open(c.env, path)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		if o, err = c.options(c.env, m.Path, p); err != nil {
+			return err
+		}
+		s, err := compile.RunTo(ctx, m.Program, o, c.to)
+		if err != nil {
+			return err
+		}
+		return c.writeIR(ctx, s, path)
+	}
+	for _, name := range []string{"target", "precision", "func", "shape", "weights"} {
+		if c.flags.Changed(name) {
+			return usagef("--%s: %s was compiled with its own; set it with --to", name, path)
+		}
+	}
+	s, closeData, err := readIR(path)
+	if err != nil {
+		return err
+	}
+	defer closeData() // only read from
+	if c.from != "" && c.from != s.After {
+		return usagef("--from=%s: %s is the program after pass %s", c.from, path, s.After)
+	}
+	if c.to != "" {
+		if s, err = s.RunTo(ctx, o, c.to); err != nil {
+			return err
+		}
+		return c.writeIR(ctx, s, path)
+	}
+	to, err := pairPaths(c.out, path)
+	if err != nil {
+		return err
+	}
+	r, err := s.Compile(ctx, o)
+	if err != nil {
+		return err
+	}
+	p.end()
+	c.doc = &report.Document{
+		Model:      filepath.ToSlash(path),
+		Report:     r.Report,
+		Violations: report.Judge(r.Report, c.budgets.limits),
+	}
+	files := []atomicfile.File{
+		{Path: to.Container, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
+		{Path: to.Descriptor, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
+	}
+	if err := c.write(ctx, files, c.reports.files(c.doc)); err != nil {
+		return err
+	}
+	return c.tell()
+}
+
+// writeIR writes a snapshot of the model at path.
+func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path string) error {
+	text, data, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	out := c.out
+	if out == "" {
+		if out, err = defaultName(path, irExt); err != nil {
+			return err
+		}
+	}
+	if out == stdoutName {
+		return usagef("-o -: IR text has its large constants in a file beside it; want a file")
+	}
+	beside := irData(out)
+	if beside == out || sameFile(out, path) {
+		return usagef("-o %s: want the name of a new file, such as model%s", out, irExt)
+	}
+	files := []atomicfile.File{{Path: out, Write: content(text)}}
+	if data.Size() > 0 {
+		files = append(files, atomicfile.File{Path: beside, Write: parts(data)})
+	}
+	if err := c.write(ctx, files, nil); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "zinc: %s is the program after pass %s\n", out, s.After)
+	return nil
+}
+
+func irData(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + irDataExt }
+
+func parts(d *ir.Data) func(w io.Writer) error {
+	return func(w io.Writer) error {
+		for _, p := range d.Parts {
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// readIR reads IR text and maps the constants beside it, which closeData lets go of.
+func readIR(path string) (s *compile.Snapshot, closeData func() error, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeData = func() error { return nil }
+	var data []byte
+	if _, err := os.Stat(irData(path)); err == nil {
+		if data, closeData, err = blobfile.Map(irData(path)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s, err = compile.ReadSnapshot(path, text, data); err != nil {
+		closeData() // only read from
+		return nil, nil, err
+	}
+	return s, closeData, nil
+}

@@ -1,0 +1,234 @@
+package compile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// A Snapshot is a compilation between two passes. It is written as a header, which is JSON, and the
+// text form of its program; large constants are in a section of their own.
+type Snapshot struct {
+	After   string // the pass that ran last
+	options header
+	units   []*unit
+}
+
+// header is the first part of the text.
+type header struct {
+	Format    string     `json:"zinc_ir"` // snapshotFormat
+	After     string     `json:"after"`
+	Target    string     `json:"target"`
+	Precision string     `json:"precision"`
+	Input     string     `json:"input"`          // base name of the model
+	Data      int64      `json:"data,omitempty"` // bytes of the section of constants
+	Functions []funcPart `json:"functions"`
+}
+
+// funcPart is one function in one configuration. In the text it has the name of its unit, and its
+// reference that with referenceMark, since configurations of one function share a name.
+type funcPart struct {
+	Name      string `json:"name"`     // of the unit
+	Function  string `json:"function"` // in the source
+	Reference bool   `json:"reference,omitempty"`
+	// Shapes are those that resolve-shapes gives the inputs.
+	Shapes map[string][]int64 `json:"shapes,omitempty"`
+	State  passes.Saved       `json:"state"`
+}
+
+const (
+	snapshotFormat = "1"
+	referenceMark  = "@reference"
+)
+
+// A SnapshotError reports text that is not a snapshot that this version of zinc can resume.
+type SnapshotError struct {
+	Name string // of the text
+	Msg  string
+}
+
+func (e *SnapshotError) Error() string { return e.Name + ": " + e.Msg }
+
+// RunTo runs the passes on p to the pass named until, that included. It rewrites p, which must not be
+// used afterwards.
+func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapshot, error) {
+	if o.Target == nil {
+		o.Target = target.H13
+	}
+	o.until = until
+	d := newDriver(ctx, o)
+	if err := d.allPasses(p); err != nil {
+		return nil, err
+	}
+	return d.snapshot(), nil
+}
+
+func (d *driver) snapshot() *Snapshot {
+	return &Snapshot{
+		After: d.o.until,
+		options: header{
+			Format:    snapshotFormat,
+			After:     d.o.until,
+			Target:    d.o.Target.Name,
+			Precision: d.o.precision(),
+			Input:     d.o.InputName,
+		},
+		units: d.units,
+	}
+}
+
+// RunTo runs further passes, to the one named until, that included.
+func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapshot, error) {
+	at := func(name string) int { return slices.Index(passes.Names(), name) }
+	if at(until) < at(s.After) {
+		return nil, &SnapshotError{s.options.Input, fmt.Sprintf("pass %s runs before %s, which ran already", until,
+			s.After)}
+	}
+	o.until = until
+	d, err := s.resume(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.snapshot(), nil
+}
+
+// Compile runs the other passes and makes the pair, as if nothing had come between. Target, precision,
+// functions, shapes and the name of the input are those of the compilation that was interrupted.
+func (s *Snapshot) Compile(ctx context.Context, o Options) (*Result, error) {
+	d, err := s.resume(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.finish()
+}
+
+func (s *Snapshot) resume(ctx context.Context, o Options) (*driver, error) {
+	t, err := target.Lookup(s.options.Target)
+	if err != nil {
+		return nil, err
+	}
+	if o.Provenance {
+		return nil, &SnapshotError{s.options.Input, "a program between passes has no record of where it came from; " +
+			"compile the model for a debug database"}
+	}
+	o.Target, o.Precision, o.InputName = t, s.options.Precision, s.options.Input
+	d := newDriver(ctx, o)
+	for _, u := range s.units {
+		o := d.passOptions()
+		o.Shapes = u.shapes
+		if err := passes.Resume(ctx, u.state, o); err != nil {
+			return nil, err
+		}
+		v := d.unit(u.name, u.state)
+		v.shapes = u.shapes
+		d.units = append(d.units, v)
+	}
+	return d, nil
+}
+
+// Encode returns the text and the section of large constants, whose parts follow each other.
+func (s *Snapshot) Encode() (text []byte, data *ir.Data, err error) {
+	h := s.options
+	all := &ir.Program{}
+	for _, u := range s.units {
+		p := u.state.Program
+		if all.Funcs == nil {
+			all.Version, all.BuildInfo, all.Files = p.Version, p.BuildInfo, p.Files
+		}
+		f := *u.state.Func
+		h.Functions = append(h.Functions, funcPart{
+			Name:      u.name,
+			Function:  f.Name,
+			Reference: u.state.Reference != nil,
+			Shapes:    u.shapes,
+			State:     u.state.Save(),
+		})
+		f.Name = u.name
+		all.Funcs = append(all.Funcs, &f)
+		if ref := u.state.Reference; ref != nil {
+			r := *ref
+			r.Name = u.name + referenceMark
+			all.Funcs = append(all.Funcs, &r)
+		}
+	}
+	data = &ir.Data{Share: true} // a function and its reference have the same constants
+	var body bytes.Buffer
+	if err := ir.PrintTo(&body, all, data); err != nil {
+		return nil, nil, err
+	}
+	h.Data = data.Size()
+	head, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.Concat(head, []byte("\n"), body.Bytes()), data, nil
+}
+
+// IsSnapshot reports whether text begins as that of a snapshot does.
+func IsSnapshot(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("{\n  \"zinc_ir\": "))
+}
+
+// ReadSnapshot reads what Snapshot.Encode returned. Constants of the snapshot are windows of data, which
+// must stay as it is. Errors call the text name: *SnapshotError, or those of ir.ParseWith and ir.Verify.
+func ReadSnapshot(name string, text, data []byte) (*Snapshot, error) {
+	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	var h header
+	if err := dec.Decode(&h); err != nil {
+		return nil, bad("header: %v", err)
+	}
+	if h.Format != snapshotFormat {
+		return nil, bad("format %q, want %q", h.Format, snapshotFormat)
+	}
+	if h.Data != int64(len(data)) {
+		return nil, bad("the constants have %d bytes, want %d", len(data), h.Data)
+	}
+	// Lines of the program count from the beginning of the text.
+	at := dec.InputOffset()
+	lines := bytes.Count(text[:at], []byte("\n"))
+	p, err := ir.ParseWith(name, append(bytes.Repeat([]byte("\n"), lines), text[at:]...), data)
+	if err != nil {
+		return nil, err
+	}
+	if err := ir.Verify(p); err != nil {
+		return nil, err
+	}
+	s := &Snapshot{After: h.After, options: h}
+	s.options.Functions, s.options.Data = nil, 0
+	if len(h.Functions) == 0 {
+		return nil, bad("no functions")
+	}
+	byName := map[string]*ir.Func{}
+	for _, f := range p.Funcs {
+		byName[f.Name] = f
+	}
+	for _, part := range h.Functions {
+		f, ref := byName[part.Name], byName[part.Name+referenceMark]
+		delete(byName, part.Name)
+		if f == nil || part.Reference != (ref != nil) {
+			return nil, bad("no function %q, or none that is its reference", part.Name)
+		}
+		if part.State.After != h.After {
+			return nil, bad("function %q is after pass %q, the program after %q", part.Name, part.State.After, h.After)
+		}
+		f.Name = part.Function
+		if ref != nil {
+			ref.Name = part.Function
+		}
+		own := &ir.Program{Version: p.Version, BuildInfo: p.BuildInfo, Files: p.Files, Funcs: []*ir.Func{f}}
+		st, err := passes.Restore(own, ref, part.State)
+		if err != nil {
+			return nil, bad("%v", err)
+		}
+		s.units = append(s.units, &unit{name: part.Name, state: st, shapes: part.Shapes})
+	}
+	return s, nil
+}

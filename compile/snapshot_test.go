@@ -1,0 +1,190 @@
+package compile_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+)
+
+// interruptible are programs that have, between them, everything that the passes keep beside a program's text:
+// states, several functions, enumerated shapes, loops and branches that stay, compressed constants,
+// conversions and a fused epilogue.
+var interruptible = map[string]string{
+	"fused": `func main<ios18>(tensor<fp32, [1, 4, 2, 8]> x) {
+		tensor<fp16, [1, 4, 2, 8]> h = cast(x = x, dtype = "fp16");
+		tensor<fp16, [4, 4, 1, 1]> w = const()[val = tensor<fp16, [4, 4, 1, 1]>([[[[1]], [[2]], [[3]], [[4]]],
+			[[[5]], [[6]], [[7]], [[8]]], [[[1]], [[1]], [[1]], [[1]]], [[[2]], [[2]], [[2]], [[2]]]])];
+		tensor<fp16, [1, 4, 2, 8]> c = conv(x = h, weight = w, pad_type = "valid", strides = [1, 1], pad = [0, 0, 0, 0],
+			dilations = [1, 1], groups = 1);
+		tensor<fp16, [1, 4, 2, 8]> y = relu(x = c);
+		tensor<fp32, [1, 4, 2, 8]> z = cast(x = y, dtype = "fp32");
+	} -> (z);`,
+	"state": `func main<ios18>(state<tensor<fp16, [1, 8]>> total, tensor<fp16, [1, 8]> x) {
+		tensor<fp16, [1, 8]> old = read_state(input = total);
+		tensor<fp16, [1, 8]> new = add(x = old, y = x);
+		write_state(input = total, data = new);
+		tensor<fp16, [1, 8]> y = mul(x = new, y = x);
+	} -> (y);`,
+	"functions": `func second<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);
+	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = relu(x = x); } -> (y);`,
+	"enumerated": enumerated,
+	"loop":       loop(", tensor<int32, [1]> n", "n"),
+}
+
+// TestResumeGivesTheSameBytes interrupts compilations after every pass, writes the program as text, reads
+// it, and goes on: the pair has the bytes of a compilation without interruption.
+func TestResumeGivesTheSameBytes(t *testing.T) {
+	for name, src := range interruptible {
+		t.Run(name, func(t *testing.T) {
+			checkResume(t, compile.Options{InputName: "test.mil"}, passes.Names(), func() *ir.Program {
+				return program(t, src)
+			})
+		})
+	}
+}
+
+// TestResumeOfCorpus does the same with real models, after the pass that places operations.
+func TestResumeOfCorpus(t *testing.T) {
+	shared := shareddir.Find(t)
+	for _, name := range []string{"silero-v6-palette-4bit", "mnist-cnn-inline", "espresso-rwkv-recurrent-step"} {
+		t.Run(name, func(t *testing.T) {
+			dir := shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name))
+			checkResume(t, compile.Options{InputName: name, Precision: "fp16"}, []string{"place"}, func() *ir.Program {
+				m, err := frontend.Open(dir, frontend.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { m.Close() })
+				return m.Program
+			})
+		})
+	}
+}
+
+func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.Program) {
+	t.Helper()
+	ctx := context.Background()
+	r, err := compile.Compile(ctx, p(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := written(t, r)
+	for _, pass := range after {
+		s, err := compile.RunTo(ctx, p(), o, pass)
+		if err != nil {
+			t.Fatalf("to %s: %v", pass, err)
+		}
+		text, data, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !compile.IsSnapshot(text) {
+			t.Fatalf("text after %s is not known as that of a snapshot:\n%.80s", pass, text)
+		}
+		if s, err = compile.ReadSnapshot("test.ir", text, data.Bytes()); err != nil {
+			t.Fatalf("after %s: %v\n%s", pass, err, text)
+		}
+		if again, _, err := s.Encode(); err != nil || !bytes.Equal(again, text) {
+			t.Errorf("after %s the text read and written is another (error %v):\n%s\nwas\n%s", pass, err, again, text)
+		}
+		r, err := s.Compile(ctx, compile.Options{VerifyEach: true})
+		if err != nil {
+			t.Fatalf("from %s: %v", pass, err)
+		}
+		got := written(t, r)
+		if !bytes.Equal(got.Container, want.Container) || !bytes.Equal(got.Descriptor, want.Descriptor) {
+			t.Errorf("resumed after %s the pair has other bytes", pass)
+		}
+	}
+}
+
+// TestResumeKeepsAPlaceWrittenByHand: what the text says of a place holds.
+func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
+	ctx := context.Background()
+	p := program(t, interruptible["functions"])
+	s, err := compile.RunTo(ctx, p, compile.Options{}, "place")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.Replace(string(text), `on engine "relu" ""`, `on cpu "relu" "by hand"`, 1)
+	if moved == string(text) {
+		t.Fatalf("no relu on the engine:\n%s", text)
+	}
+	if s, err = compile.ReadSnapshot("test.ir", []byte(moved), nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Compile(ctx, compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Functions[0].Report; f.CPUOps != 1 || f.EngineOps != 0 {
+		t.Errorf("%d operations on the CPU, %d on the engine; want the relu on the CPU", f.CPUOps, f.EngineOps)
+	}
+}
+
+// TestResumeRunsForwardsOnly: a pass that ran is not run again by name.
+func TestResumeRunsForwardsOnly(t *testing.T) {
+	ctx := context.Background()
+	s, err := compile.RunTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "normalise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *compile.SnapshotError
+	if _, err := s.RunTo(ctx, compile.Options{}, "fold-constants"); !errors.As(err, &bad) {
+		t.Errorf("error %v, want a SnapshotError", err)
+	}
+	if s, err = s.RunTo(ctx, compile.Options{}, "place"); err != nil || s.After != "place" {
+		t.Errorf("snapshot %+v, error %v", s, err)
+	}
+}
+
+// FuzzReadSnapshot: any text gives a snapshot, whose text reads again, or an error.
+func FuzzReadSnapshot(f *testing.F) {
+	for _, name := range []string{"fused", "state", "functions", "loop"} {
+		for _, pass := range []string{"select-function", "place"} {
+			s, err := compile.RunTo(context.Background(), program(f, interruptible[name]), compile.Options{}, pass)
+			if err != nil {
+				f.Fatal(err)
+			}
+			text, _, err := s.Encode()
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := compile.ReadSnapshot("x.ir", text, nil)
+		if err != nil {
+			return
+		}
+		again, data, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := compile.ReadSnapshot("x.ir", again, data.Bytes()); err != nil {
+			t.Fatalf("%v\n%s", err, again)
+		}
+		if !slices.Contains(passes.Names(), s.After) {
+			t.Fatalf("after %q", s.After)
+		}
+		// What a text says may be wrong; it must not end the process.
+		if _, err := s.Compile(context.Background(), compile.Options{}); err != nil {
+			t.Log(err)
+		}
+	})
+}
