@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/reduce"
@@ -96,7 +97,7 @@ func completion(c *cobra.Command, f *pflag.Flag) ([]string, cobra.ShellCompDirec
 	if operand, _ := pflag.UnquoteUsage(f); operand == "FOLDER" {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	if slices.Contains(noFile, f.Value.Type()) || f.Name == "func" || f.Name == "shape" || f.Name == partTask {
+	if slices.Contains(noFile, f.Value.Type()) || f.Name == "func" || f.Name == "shape" || f.Name == dump.PartTask {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveDefault

@@ -315,26 +315,3 @@ func TestColour(t *testing.T) {
 		}
 	}
 }
-
-// TestPaintLongLine: a line too long for colours is written as it comes and is not
-// kept; the next one has colours again.
-func TestPaintLongLine(t *testing.T) {
-	var out bytes.Buffer
-	p := &paint{w: &out}
-	piece := strings.Repeat(`"x" `, 256)
-	const pieces = 1000
-	for range pieces {
-		if _, err := io.WriteString(p, piece); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if cap(p.line) > 4*paintedLine {
-		t.Errorf("%d bytes of a line are kept", cap(p.line))
-	}
-	if _, err := io.WriteString(p, "end\nhead\n"); err != nil {
-		t.Fatal(err)
-	}
-	if want := strings.Repeat(piece, pieces) + "end\n" + styleHead + "head" + styleOff + "\n"; out.String() != want {
-		t.Errorf("%d bytes, want %d; they end in %q", out.Len(), len(want), out.String()[out.Len()-40:])
-	}
-}

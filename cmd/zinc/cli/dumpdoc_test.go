@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/dump"
 )
 
 // TestDumpDoc: docs/dump.md names every flag that chooses a part and every key of the
@@ -16,9 +18,9 @@ func TestDumpDoc(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(b)
-	for _, p := range dumpParts {
-		if !strings.Contains(doc, "`--"+p.name+"`") {
-			t.Errorf("no `--%s`", p.name)
+	for _, p := range dump.Parts {
+		if !strings.Contains(doc, "`--"+p.Name+"`") {
+			t.Errorf("no `--%s`", p.Name)
 		}
 	}
 	others := map[string]bool{"headers": true, "e5": true, "statements": true, "source": true, "fields": true}

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -128,27 +127,7 @@ func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) ([]td.
 	if err := c.judge(ctx, m, r); err != nil {
 		return nil, err
 	}
-	return containerPrograms(r.HWX)
-}
-
-// containerPrograms decodes the tasks of a container's procedures.
-func containerPrograms(f *hwx.File) ([]td.Program, error) {
-	var ps []td.Program
-	for _, p := range f.Procedures() {
-		ch, err := decodeChain(f, p)
-		if err == nil && ch.note != "" {
-			err = fmt.Errorf("%s", ch.note)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
-		}
-		tp := td.Program{Name: p.Name}
-		for _, t := range ch.tasks {
-			tp.Tasks = append(tp.Tasks, t.Task)
-		}
-		ps = append(ps, tp)
-	}
-	return ps, nil
+	return dump.Programs(r.HWX)
 }
 
 func (c *compileCommand) emitTasks(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {

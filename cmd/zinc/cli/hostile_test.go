@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/dump"
 )
 
 // call runs zinc in this process.
@@ -56,12 +58,12 @@ func refused(t *testing.T, what, file string, args ...string) {
 }
 
 // told runs a command that prints what it can of a broken file, and says what is wrong
-// with it in at most maxFaults+1 lines that each name it.
+// with it in at most dump.MaxFaults+1 lines that each name it.
 func told(t *testing.T, what, file string, args ...string) {
 	t.Helper()
 	status, _, msg := call(t, args...)
 	n := strings.Count(msg, "\n")
-	if status != statusInput || n < 1 || n > maxFaults+1 || strings.Count(msg, file) < n {
+	if status != statusInput || n < 1 || n > dump.MaxFaults+1 || strings.Count(msg, file) < n {
 		t.Errorf("%s: %q: status %d, error %q; want status 1 and lines that name %s", what, args, status, msg, file)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
@@ -399,7 +400,7 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 
 // calibrationArray reads a file of --calibrate.
 func calibrationArray(file string) (interp.Tensor, error) {
-	b, err := readFile(file)
+	b, err := regularfile.Read(file)
 	if err != nil {
 		return interp.Tensor{}, err
 	}

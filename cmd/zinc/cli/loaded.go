@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
@@ -48,40 +50,32 @@ func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (f
 // loadedForm is a form that loading makes from a container, and the flag of dump that prints it.
 type loadedForm struct {
 	name, help string
-	print      func(c *dumpCommand, path string, l *loader.Loaded) error
+	bytes      func(l *loader.Loaded) ([]byte, error)
 }
 
 // loadedForms are the forms that loading makes from a container.
 var loadedForms = []loadedForm{
-	{"loaded", "load a container and print the loaded image, its bases resolved", (*dumpCommand).loadedImage},
-	{"firmware", "load a container and print the resulting firmware container", (*dumpCommand).loadedFirmware},
+	{"loaded", "load a container and print the loaded image, its bases resolved", (*loader.Loaded).Image},
+	{"firmware", "load a container and print the resulting firmware container",
+		func(l *loader.Loaded) ([]byte, error) { return l.Firmware(), nil }},
 }
 
 // load loads a container and prints a form of it.
-func (c *dumpCommand) load(f *loadedForm, path string) error {
-	b, err := readFile(path)
+func (c *dumpCommand) load(w io.Writer, f *loadedForm, path string) error {
+	b, err := regularfile.Read(path)
 	if err != nil {
 		return err
 	}
-	if kindOf(b) != kindContainer {
+	if dump.KindOf(b) != dump.KindContainer {
 		return fmt.Errorf("%s: --%s requires a hardware container, which begins with %#x", path, f.name,
 			uint32(hwx.Magic))
 	}
 	l, err := loadAlone(b)
+	if err == nil {
+		b, err = f.bytes(l)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return f.print(c, path, l)
-}
-
-func (c *dumpCommand) loadedImage(path string, l *loader.Loaded) error {
-	b, err := l.Image()
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return c.container(path, b)
-}
-
-func (c *dumpCommand) loadedFirmware(path string, l *loader.Loaded) error {
-	return c.firmware(path, l.Firmware())
+	return dump.Bytes(w, path, b, c.what)
 }

@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/pair"
@@ -105,7 +107,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	}
 	var ws []patch.Weight
 	for _, f := range files {
-		b, err := readFile(f.file)
+		b, err := regularfile.Read(f.file)
 		if err != nil {
 			return fmt.Errorf("weights %s: %w", f.name, err)
 		}
@@ -147,8 +149,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 
 // byDatabase patches with the debug database of the pair.
 func (c *patchCommand) byDatabase(path string, old pair.Pair, ws []patch.Weight) (*patch.Result, error) {
-	d := dumpCommand{env: c.env, debug: c.debug}
-	db, err := d.openDebug(pair.PathsOf(path).Container, old.Container)
+	db, err := dump.OpenDebug(pair.PathsOf(path).Container, old.Container, c.debug)
 	if err != nil {
 		return nil, err
 	}

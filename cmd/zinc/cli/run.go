@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -230,7 +232,7 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 		if i < 0 {
 			return nil, fmt.Errorf("%s: unknown %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
-		b, err := readFile(f.file)
+		b, err := regularfile.Read(f.file)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", what, f.name, err)
 		}
@@ -316,7 +318,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		if !ok {
 			return &internalError{err: fmt.Errorf("the run returned no output %q", p.name)}
 		}
-		if err := summarise(c.out, p.name, t); err != nil {
+		if err := dump.Tensor(c.out, p.name, t); err != nil {
 			return err
 		}
 	}
@@ -332,10 +334,10 @@ func isPair(path string) (bool, error) {
 	if info.IsDir() {
 		return false, nil
 	}
-	b, err := readFile(path)
+	b, err := regularfile.Read(path)
 	if err != nil {
 		return false, err
 	}
-	k := kindOf(b)
-	return k == kindContainer || k == kindDescriptor || k == kindOther, nil
+	k := dump.KindOf(b)
+	return k == dump.KindContainer || k == dump.KindDescriptor || k == dump.KindOther, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -126,7 +127,7 @@ func (r *room) write(ctx context.Context, file string) error {
 
 // replayTrace makes the runs of a trace again and compares the traces.
 func (c *runCommand) replayTrace(ctx context.Context, path string) error {
-	recorded, err := readFile(c.replay)
+	recorded, err := regularfile.Read(c.replay)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"os"
@@ -16,7 +16,7 @@ type modelJSON struct {
 
 // model prints a model's folder or specification: its metadata, as comments in front of the program, then the program
 // as MIL text. For a model that is not an ML program only the metadata is printed. done is false for other files.
-func (c *dumpCommand) model(path string) (done bool, err error) {
+func (c *printer) model(path string) (done bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false, err
@@ -31,8 +31,8 @@ func (c *dumpCommand) model(path string) (done bool, err error) {
 	if err := c.wholeOnly(path, "a model"); err != nil {
 		return true, err
 	}
-	if c.raw {
-		return true, usagef("--raw: a model is not a single file; name the file in it")
+	if c.Raw {
+		return true, &OptionError{"raw", "a model is not a single file; name the file in it"}
 	}
 	c.metadata = m
 	switch {
@@ -40,7 +40,7 @@ func (c *dumpCommand) model(path string) (done bool, err error) {
 		return true, c.text(m.Source, []byte(text))
 	case info.IsDir() && (m == nil || m.IsCompiled()):
 		return false, nil // the text is in the folder
-	case c.json:
+	case c.JSON:
 		return true, c.whole("model", modelJSON{m, nil}, nil)
 	}
 	return true, m.WriteText(c.out, "")

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"fmt"
@@ -21,16 +21,16 @@ var imageParts []filePart
 
 func init() { // functions of the table print it
 	imageParts = []filePart{
-		{name: partHeaders, print: (*fileDump).imagesHeader, raw: (*fileDump).rawImagesHeader, always: false},
-		{name: partTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
-		{name: partFields, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: false},
-		{name: partTask, print: (*fileDump).imageDetail, raw: (*fileDump).rawImageChosen, always: false},
+		{name: PartHeaders, print: (*fileDump).imagesHeader, raw: (*fileDump).rawImagesHeader, always: false},
+		{name: PartTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
+		{name: PartFields, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: false},
+		{name: PartTask, print: (*fileDump).imageDetail, raw: (*fileDump).rawImageChosen, always: false},
 	}
 }
 
 // images prints version-10 images: as the text form of their tasks where nothing was
 // chosen. What the records carry is zero in them.
-func (c *dumpCommand) images(path string, b []byte) error {
+func (c *printer) images(path string, b []byte) error {
 	return c.dump(path, b, "images", "a file of register images", imageParts, func(d *fileDump) bool {
 		images, err := td.ScanImages(b)
 		d.fault(err)
@@ -47,7 +47,7 @@ func (c *dumpCommand) images(path string, b []byte) error {
 
 func (d *fileDump) imagesHeader() error {
 	if d.j != nil {
-		d.j.Put(partHeaders, struct {
+		d.j.Put(PartHeaders, struct {
 			Version int `json:"version"`
 			Size    int `json:"image_size"`
 			Images  int `json:"images"`
@@ -61,13 +61,13 @@ func (d *fileDump) imagesHeader() error {
 }
 
 func (d *fileDump) rawImagesHeader() error {
-	return d.words(partHeaders, "", 0, d.span(0, td.ImagesHeader))
+	return d.words(PartHeaders, "", 0, d.span(0, td.ImagesHeader))
 }
 
 // imageTasks prints the tasks of images: without a choice, of a file of images, in the
 // text form that is read back; else a line each, and the fields.
 func (d *fileDump) imageTasks() error {
-	if d.j == nil && d.firm == nil && !d.parts.any() {
+	if d.j == nil && d.firm == nil && !d.any() {
 		p := td.Program{Name: "images"}
 		for _, x := range d.imageSet {
 			if x.task == nil {
@@ -134,7 +134,7 @@ func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error 
 		}
 		counts[len(counts)-1].tasks++
 	}
-	chosen, err := chooseTasks(d.tasks, counts)
+	chosen, err := chooseTasks(d.Tasks, counts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
@@ -177,7 +177,7 @@ func (d *fileDump) rawImage(i int, x *imageTask) error {
 	if x.procedure != "" {
 		name += " of procedure " + x.procedure
 	}
-	return d.words(partTask, name, x.at, x.image)
+	return d.words(PartTask, name, x.at, x.image)
 }
 
 func (d *fileDump) rawImageChosen() error {
@@ -189,14 +189,14 @@ var taskTextParts []filePart
 
 func init() { // functions of the table print it
 	taskTextParts = []filePart{
-		{name: partTasks, print: (*fileDump).textTasks, always: true},
-		{name: partFields, print: (*fileDump).textTasks, always: false},
-		{name: partTask, print: (*fileDump).imageDetail, always: false},
+		{name: PartTasks, print: (*fileDump).textTasks, always: true},
+		{name: PartFields, print: (*fileDump).textTasks, always: false},
+		{name: PartTask, print: (*fileDump).imageDetail, always: false},
 	}
 }
 
 // taskText prints the text form of tasks, or its JSON.
-func (c *dumpCommand) taskText(path string, b []byte) error {
+func (c *printer) taskText(path string, b []byte) error {
 	ps, err := td.ReadText(string(b))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -213,7 +213,7 @@ func (c *dumpCommand) taskText(path string, b []byte) error {
 }
 
 func (d *fileDump) textTasks() error {
-	if d.j == nil && !d.parts.any() {
+	if d.j == nil && !d.any() {
 		return td.WriteText(d.out, d.text10)
 	}
 	return d.imageTasks()

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"cmp"
@@ -197,7 +197,7 @@ func (e *sharedTask) Error() string {
 func (d *fileDump) containerTasks() error {
 	s := d.hwx
 	if d.j != nil {
-		if s.db != nil && d.source {
+		if s.db != nil && d.Source {
 			d.j.Put("statements", s.db.View().Statements)
 		}
 		d.j.Open("procedures", '[')
@@ -270,7 +270,7 @@ func (d *fileDump) undecodedText(note string) error {
 		if !d.printed { // all procedures have one task section
 			d.printed = true
 			d.j.Open("raw", '[')
-			d.wordsJSON(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
+			d.wordsJSON(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
 			d.j.Close()
 		}
 		d.j.Close()
@@ -289,7 +289,7 @@ func (d *fileDump) undecodedText(note string) error {
 
 // task prints one task: a line, and the fields if requested.
 func (d *fileDump) task(i int, t td.Placed, at int64) error {
-	fields := d.parts.all || d.parts.on[partIndex(partFields)]
+	fields := d.All || d.has(PartFields)
 	if d.j != nil {
 		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task)}
 		if fields {
@@ -308,7 +308,7 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 }
 
 func (d *fileDump) taskSource(off int) *provenance.TaskView {
-	if d.hwx == nil || d.hwx.db == nil || !d.source {
+	if d.hwx == nil || d.hwx.db == nil || !d.Source {
 		return nil
 	}
 	if i := d.hwx.db.TaskAt(uint64(off)); i >= 0 {
@@ -319,7 +319,7 @@ func (d *fileDump) taskSource(off int) *provenance.TaskView {
 }
 
 func (d *fileDump) printSource(off int) {
-	if d.hwx != nil && d.hwx.db != nil && d.source {
+	if d.hwx != nil && d.hwx.db != nil && d.Source {
 		d.sourceOf(d.hwx.db, off)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -19,15 +20,15 @@ var containerParts []filePart
 
 func init() { // a function of the table prints it
 	containerParts = []filePart{
-		{name: partHeaders, print: (*fileDump).containerHeaders, raw: (*fileDump).rawHeaders, always: true},
-		{name: partTasks, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: true},
-		{name: partFields, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: false},
-		{name: partTask, print: (*fileDump).containerTask, raw: (*fileDump).rawTask, always: false},
-		{name: partConstants, print: (*fileDump).constants, raw: (*fileDump).rawConstants, always: true},
-		{name: partSymbols, print: (*fileDump).symbols, raw: (*fileDump).rawSymbols, always: false},
-		{name: partRelocs, print: (*fileDump).relocs, raw: (*fileDump).rawRelocs, always: false},
-		{name: partRecords, print: (*fileDump).containerRecords, raw: (*fileDump).rawRecords, always: false},
-		{name: partE5, print: (*fileDump).beside, raw: (*fileDump).rawBeside, always: false},
+		{name: PartHeaders, print: (*fileDump).containerHeaders, raw: (*fileDump).rawHeaders, always: true},
+		{name: PartTasks, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: true},
+		{name: PartFields, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: false},
+		{name: PartTask, print: (*fileDump).containerTask, raw: (*fileDump).rawTask, always: false},
+		{name: PartConstants, print: (*fileDump).constants, raw: (*fileDump).rawConstants, always: true},
+		{name: PartSymbols, print: (*fileDump).symbols, raw: (*fileDump).rawSymbols, always: false},
+		{name: PartRelocs, print: (*fileDump).relocs, raw: (*fileDump).rawRelocs, always: false},
+		{name: PartRecords, print: (*fileDump).containerRecords, raw: (*fileDump).rawRecords, always: false},
+		{name: PartE5, print: (*fileDump).beside, raw: (*fileDump).rawBeside, always: false},
 	}
 }
 
@@ -40,11 +41,11 @@ type containerState struct {
 	textOff int64                 // of __TEXT,__text in the file
 }
 
-func (c *dumpCommand) container(path string, b []byte) error {
+func (c *printer) container(path string, b []byte) error {
 	s := &containerState{told: map[*hwx.Program]bool{}, owner: map[int]*hwx.Program{}}
-	if c.source || c.debug != "" {
+	if c.Source || c.Debug != "" {
 		var err error
-		if s.db, err = c.openDebug(path, b); err != nil {
+		if s.db, err = OpenDebug(path, b, c.Debug); err != nil {
 			return err
 		}
 	}
@@ -94,8 +95,8 @@ func (d *fileDump) symbols() error {
 // beside prints the descriptor beside a container.
 func (d *fileDump) beside() error {
 	name := pair.PathsOf(d.path).Descriptor
-	b, err := readFile(name)
-	if errors.Is(err, fs.ErrNotExist) && d.parts.all {
+	b, err := regularfile.Read(name)
+	if errors.Is(err, fs.ErrNotExist) && d.All {
 		if d.j == nil {
 			d.part()
 			d.printf("no descriptor beside the container\n")
@@ -103,43 +104,50 @@ func (d *fileDump) beside() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: --%s: the descriptor beside it: %w", d.path, partE5, err)
+		return fmt.Errorf("%s: --%s: the descriptor beside it: %w", d.path, PartE5, err)
 	}
 	return d.descriptorOf(name, b)
 }
 
 func (d *fileDump) rawBeside() error {
 	name := pair.PathsOf(d.path).Descriptor
-	b, err := readFile(name)
+	b, err := regularfile.Read(name)
 	if err != nil {
-		if d.parts.all && errors.Is(err, fs.ErrNotExist) {
+		if d.All && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	return d.words(partE5, "", 0, b)
+	return d.words(PartE5, "", 0, b)
 }
 
-// chain is the tasks of a procedure.
-type chain struct {
-	name, note string
-	tasks      []td.Placed
+// Programs decodes the tasks of a container's procedures.
+func Programs(f *hwx.File) ([]td.Program, error) {
+	var ps []td.Program
+	for _, p := range f.Procedures() {
+		tasks, err := decodeChain(f, p)
+		if err != nil {
+			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
+		}
+		tp := td.Program{Name: p.Name}
+		for _, t := range tasks {
+			tp.Tasks = append(tp.Tasks, t.Task)
+		}
+		ps = append(ps, tp)
+	}
+	return ps, nil
 }
 
-// decodeChain decodes the tasks of a procedure, of a target whose tasks are
-// known.
-func decodeChain(f *hwx.File, p hwx.Procedure) (chain, error) {
-	ch := chain{name: p.Name, note: noFields(f)}
-	if ch.note != "" {
-		return ch, nil
+// decodeChain decodes the tasks of a procedure.
+func decodeChain(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
+	if note := noFields(f); note != "" {
+		return nil, errors.New(note)
 	}
 	text, off, ok := f.TextOf(p)
 	if !ok {
-		return ch, fmt.Errorf("its entry %#x is not in __TEXT,__text", p.Entry)
+		return nil, fmt.Errorf("its entry %#x is not in __TEXT,__text", p.Entry)
 	}
-	var err error
-	ch.tasks, err = td.DecodeChain(text, off, p.FirstWords)
-	return ch, err
+	return td.DecodeChain(text, off, p.FirstWords)
 }
 
 // noFields says why the tasks of a container cannot be decoded, "" where they can.

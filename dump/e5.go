@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"encoding/json"
@@ -10,11 +10,11 @@ import (
 
 // descriptorParts are the parts of a dispatch descriptor.
 var descriptorParts = []filePart{
-	{name: partHeaders, print: (*fileDump).descriptorHeaders, raw: (*fileDump).rawFile, always: false},
-	{name: partConstants, print: (*fileDump).descriptorConstants, raw: (*fileDump).rawDescriptorConstants,
+	{name: PartHeaders, print: (*fileDump).descriptorHeaders, raw: (*fileDump).rawFile, always: false},
+	{name: PartConstants, print: (*fileDump).descriptorConstants, raw: (*fileDump).rawDescriptorConstants,
 		always: false},
-	{name: partSymbols, print: (*fileDump).descriptorSymbols, raw: (*fileDump).rawFile, always: false},
-	{name: partE5, print: (*fileDump).descriptorWhole, raw: (*fileDump).rawFile, always: true},
+	{name: PartSymbols, print: (*fileDump).descriptorSymbols, raw: (*fileDump).rawFile, always: false},
+	{name: PartE5, print: (*fileDump).descriptorWhole, raw: (*fileDump).rawFile, always: true},
 }
 
 // descriptorState is a descriptor, whole or cut.
@@ -50,7 +50,7 @@ func wrapFile(d *fileDump, name string, err error) error {
 }
 
 // descriptor prints a dispatch descriptor.
-func (c *dumpCommand) descriptor(path string, b []byte) error {
+func (c *printer) descriptor(path string, b []byte) error {
 	return c.dump(path, b, "descriptor", "a dispatch descriptor", descriptorParts, func(d *fileDump) bool {
 		d.e5 = d.readDescriptor(path, b)
 		return d.e5.p != nil || len(d.e5.found) > 0
@@ -91,11 +91,11 @@ func (d *fileDump) descriptorHeaders() error {
 	p := d.e5.p
 	switch {
 	case p == nil:
-		return d.found(d.e5, partHeaders, func(path string) bool {
+		return d.found(d.e5, PartHeaders, func(path string) bool {
 			return !strings.HasPrefix(path, "symbol_names") && !strings.Contains(path, ".data")
 		})
 	case d.j != nil:
-		d.j.Put(partHeaders, descriptorView(p))
+		d.j.Put(PartHeaders, descriptorView(p))
 		return d.j.Err
 	}
 	d.part()
@@ -162,9 +162,9 @@ func (d *fileDump) descriptorSymbols() error {
 	p := d.e5.p
 	switch {
 	case p == nil:
-		return d.found(d.e5, partSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
+		return d.found(d.e5, PartSymbols, func(path string) bool { return strings.HasPrefix(path, "symbol_names") })
 	case d.j != nil:
-		d.j.Put(partSymbols, p.Symbols)
+		d.j.Put(PartSymbols, p.Symbols)
 		return d.j.Err
 	}
 	d.part()
@@ -214,13 +214,13 @@ func (d *fileDump) descriptorConstants() error {
 			constant[strings.TrimSuffix(x.Path, ".data")] = true
 			return nil
 		})
-		return d.found(d.e5, partConstants, func(path string) bool {
+		return d.found(d.e5, PartConstants, func(path string) bool {
 			s, _, ok := strings.Cut(path, ".")
 			return ok && constant[s]
 		})
 	}
 	if d.j != nil {
-		d.j.Open(partConstants, '[')
+		d.j.Open(PartConstants, '[')
 		defer d.j.Close()
 	} else {
 		d.part()
@@ -280,7 +280,7 @@ func (d *fileDump) rawDescriptorConstants() error {
 	}
 	const length = 4 // in front of the bytes
 	return constantSections(found, func(name string, x *e5.Part) error {
-		return d.words(partConstants, name, int64(x.Off)+length, d.span(int64(x.Off)+length, int64(x.Bytes)))
+		return d.words(PartConstants, name, int64(x.Off)+length, d.span(int64(x.Off)+length, int64(x.Bytes)))
 	})
 }
 
@@ -293,7 +293,7 @@ func (d *fileDump) descriptorOf(name string, b []byte) error {
 
 func (d *fileDump) descriptorText(s *descriptorState) error {
 	if s.p == nil {
-		if err := d.found(s, partE5, func(string) bool { return true }); err != nil {
+		if err := d.found(s, PartE5, func(string) bool { return true }); err != nil {
 			return err
 		}
 		return d.restOf(s)
@@ -306,7 +306,7 @@ func (d *fileDump) descriptorText(s *descriptorState) error {
 	if err != nil {
 		return err
 	}
-	d.j.Put(partE5, json.RawMessage(raw))
+	d.j.Put(PartE5, json.RawMessage(raw))
 	return d.j.Err
 }
 

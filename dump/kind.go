@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"bytes"
@@ -12,48 +12,48 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// kind is the type of a file, detected from its content.
-type kind int
+// Kind is the type of a file, detected from its content.
+type Kind int
 
+// Kinds of files.
 const (
-	kindContainer kind = iota
-	kindText           // MIL text, or any text
-	kindWeights
-	kindArray
-	kindNetplist
-	kindRecords
-	kindImages
-	kindTasks
-	kindFirmware
-	kindDatabase
-	kindDescriptor
-	kindOther // nothing zinc knows
+	KindContainer Kind = iota
+	KindText           // MIL text, or any text
+	KindWeights
+	KindArray
+	KindNetplist
+	KindRecords
+	KindImages
+	KindTasks
+	KindFirmware
+	KindDatabase
+	KindDescriptor
+	KindOther // nothing zinc knows
 )
 
-// kinds detects all kinds except kindOther by their first bytes, in this order.
+// kinds detects all kinds except KindOther by their first bytes, in this order.
 var kinds = []struct {
-	kind kind
+	kind Kind
 	is   func(b []byte) bool
 }{
-	{kindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
-	{kindDescriptor, e5.Is},
-	{kindFirmware, afpp.IsPackage},
-	{kindDatabase, provenance.Is},
-	{kindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
-	{kindRecords, begins(td.RecordMagic)},
-	{kindImages, begins(td.ImagesMagic)},
-	{kindTasks, begins(td.TextMagic)},
-	{kindWeights, func(b []byte) bool {
+	{KindContainer, func(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == hwx.Magic }},
+	{KindDescriptor, e5.Is},
+	{KindFirmware, afpp.IsPackage},
+	{KindDatabase, provenance.Is},
+	{KindArray, func(b []byte) bool { return strings.HasPrefix(string(b[:min(len(b), len(npy.Magic))]), npy.Magic) }},
+	{KindRecords, begins(td.RecordMagic)},
+	{KindImages, begins(td.ImagesMagic)},
+	{KindTasks, begins(td.TextMagic)},
+	{KindWeights, func(b []byte) bool {
 		return len(b) >= 8 && binary.LittleEndian.Uint32(b[4:]) == blobfile.Version &&
 			(len(b) < blobfile.HeaderSize+4 || binary.LittleEndian.Uint32(b[blobfile.HeaderSize:]) == blobfile.Sentinel)
 	}},
-	{kindNetplist, netplist.Is},
-	{kindText, isText},
+	{KindNetplist, netplist.Is},
+	{KindText, isText},
 }
 
 // begins returns the test for a file that begins with these bytes.
@@ -80,14 +80,12 @@ func isText(b []byte) bool {
 	return len(b) > 0 && utf8.Valid(b)
 }
 
-func kindOf(b []byte) kind {
+// KindOf returns the kind of a file that holds b.
+func KindOf(b []byte) Kind {
 	for _, k := range kinds {
 		if k.is(b) {
 			return k.kind
 		}
 	}
-	return kindOther
+	return KindOther
 }
-
-// readFile reads a file that is regular: a pipe or a device could go on for ever.
-func readFile(path string) ([]byte, error) { return regularfile.Read(path) }

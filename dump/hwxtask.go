@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"encoding/binary"
@@ -20,7 +20,7 @@ func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) e
 	for i, p := range list {
 		counts[i] = procedureTasks{p.Name, p.Tasks}
 	}
-	chosen, err := chooseTasks(d.tasks, counts)
+	chosen, err := chooseTasks(d.Tasks, counts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
@@ -52,7 +52,7 @@ func (d *fileDump) containerTask() error {
 func (d *fileDump) containerRecords() error {
 	f := d.hwx.f
 	if d.j != nil {
-		d.j.Open(partRecords, '[')
+		d.j.Open(PartRecords, '[')
 		defer d.j.Close()
 	}
 	if note := noFields(f); note != "" {
@@ -118,7 +118,7 @@ func (d *fileDump) rawRecords() error {
 			continue
 		}
 		what := "stream of procedure " + p.Name + ", which is not in the container"
-		if err := d.words(partRecords, what, 0, b); err != nil {
+		if err := d.words(PartRecords, what, 0, b); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ type relocJSON struct {
 func (d *fileDump) relocs() error {
 	f := d.hwx.f
 	if d.j != nil {
-		d.j.Open(partRelocs, '[')
+		d.j.Open(PartRelocs, '[')
 		defer d.j.Close()
 	}
 	sections, any := f.Sections(), false

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestTaskRanges(t *testing.T) {
 		{"1,", one, `"" is not a task`},
 		{"99999999999999999999", one, "is not a task"},
 	} {
-		rs, err := parseTasks(strings.Split(c.values, " "))
+		rs, err := ParseTasks(strings.Split(c.values, " "))
 		got := ""
 		if err == nil {
 			var chosen []func(int) bool
@@ -61,7 +61,7 @@ func TestTaskRanges(t *testing.T) {
 		}
 	}
 	many := make([]procedureTasks, 100)
-	rs, err := parseTasks([]string{"0"})
+	rs, err := ParseTasks([]string{"0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // shownElements is how many elements a summary shows.
 const shownElements = 8
 
-// summarise prints one line about a tensor: type, range, mean, first elements.
-func summarise(w io.Writer, name string, t interp.Tensor) error {
+// Tensor prints one line about a tensor: type, range, mean, first elements.
+func Tensor(w io.Writer, name string, t interp.Tensor) error {
 	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
 		_, err := fmt.Fprintf(w, "%s  %s\n", name, t.Type)
 		return err

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ type blobJSON struct {
 
 // weightFile prints the records of a weight file. One that is broken is printed
 // up to the fault.
-func (c *dumpCommand) weightFile(path string, _ []byte) (err error) {
+func (c *printer) weightFile(path string, _ []byte) (err error) {
 	f, err := blobfile.Open(path)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (c *dumpCommand) weightFile(path string, _ []byte) (err error) {
 			Bytes:    len(b.Data),
 		})
 	}
-	if c.json {
+	if c.JSON {
 		return c.whole("weights", out, fault)
 	}
 	fmt.Fprintf(c.out, "weight file, %d bytes, header says %d blobs\n", out.Bytes, out.Count)

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"errors"
@@ -13,12 +13,12 @@ import (
 // dumpShape is the number of the JSON shape; docs/dump.md describes it.
 const dumpShape = 1
 
-// maxFaults is the number of faults of a file that are printed.
-const maxFaults = 10
+// MaxFaults is the number of faults of a file that an error lists.
+const MaxFaults = 10
 
 // fileDump is one file on its way to the output.
 type fileDump struct {
-	*dumpCommand
+	*printer
 	path   string
 	b      []byte
 	j      *jsonform.Stream // nil for text
@@ -59,14 +59,14 @@ func (d *fileDump) part() {
 // name of the kind, noun what messages call it. open reads the file, and notes its
 // faults; where it returns false, nothing of the file could be decoded and its words
 // are printed.
-func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []filePart,
+func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePart,
 	open func(d *fileDump) bool) error {
-	chosen, err := c.parts.of(parts, noun)
+	chosen, err := c.of(parts, noun)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	d := &fileDump{dumpCommand: c, path: path, b: b}
-	if c.json {
+	d := &fileDump{printer: c, path: path, b: b}
+	if c.JSON {
 		d.j = jsonform.NewStream(c.out)
 		d.j.Open("", '{')
 		d.j.Put("dump", dumpShape)
@@ -77,7 +77,7 @@ func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []fil
 	switch {
 	case !ok:
 		err = d.undecoded()
-	case c.raw:
+	case c.Raw:
 		err = d.raws(chosen)
 	default:
 		for _, p := range chosen {
@@ -91,7 +91,7 @@ func (c *dumpCommand) dump(path string, b []byte, kind, noun string, parts []fil
 
 // undecoded prints the words of a file that could not be decoded at all.
 func (d *fileDump) undecoded() error {
-	if d.j == nil && !d.raw {
+	if d.j == nil && !d.Raw {
 		d.printf("%d bytes, not decoded\n", len(d.b))
 	}
 	return d.raws(nil)
@@ -104,7 +104,7 @@ func (d *fileDump) raws(parts []filePart) error {
 		d.j.Open("raw", '[')
 		defer d.j.Close()
 	}
-	if !d.parts.any() || len(parts) == 0 {
+	if !d.any() || len(parts) == 0 {
 		return d.words("file", "", 0, d.b)
 	}
 	for _, p := range parts {
@@ -140,7 +140,7 @@ func (d *fileDump) finish(failed error) error {
 	}
 	var lines []string
 	for i, err := range d.faults {
-		if i == maxFaults {
+		if i == MaxFaults {
 			lines = append(lines, fmt.Sprintf("%s: and %d more", d.path, len(d.faults)-i))
 			break
 		}
@@ -151,7 +151,7 @@ func (d *fileDump) finish(failed error) error {
 
 // whole writes the JSON of a kind without parts: what there is under the kind's
 // name, and the fault that ends the file.
-func (c *dumpCommand) whole(kind string, v any, fault error) error {
+func (c *printer) whole(kind string, v any, fault error) error {
 	j := jsonform.NewStream(c.out)
 	j.Open("", '{')
 	j.Put("dump", dumpShape)

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"cmp"
@@ -63,7 +63,7 @@ func (d *fileDump) constants() error {
 	f := d.hwx.f
 	if d.hwx.db == nil {
 		// Where there is one of this container, it says more.
-		d.hwx.db, _ = d.openDebug(d.path, d.b)
+		d.hwx.db, _ = OpenDebug(d.path, d.b, d.Debug)
 	}
 	sections := f.ConstantSections()
 	tiles := map[int]int{}
@@ -77,7 +77,7 @@ func (d *fileDump) constants() error {
 		number[s] = i + 1
 	}
 	if d.j != nil {
-		d.j.Open(partConstants, '{')
+		d.j.Open(PartConstants, '{')
 		defer d.j.Close()
 		d.j.Open("sections", '[')
 	} else {

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"encoding/json"
@@ -17,20 +17,20 @@ var firmwareParts []filePart
 
 func init() { // functions of the table print it
 	firmwareParts = []filePart{
-		{name: partHeaders, print: (*fileDump).firmwareHeaders, raw: (*fileDump).rawFirmwareHeaders, always: true},
-		{name: partTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
-		{name: partFields, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: false},
-		{name: partTask, print: (*fileDump).imageDetail, raw: (*fileDump).rawImageChosen, always: false},
-		{name: partConstants, print: (*fileDump).firmwareConstants, raw: rawSection(afpp.KindKernel, partConstants),
+		{name: PartHeaders, print: (*fileDump).firmwareHeaders, raw: (*fileDump).rawFirmwareHeaders, always: true},
+		{name: PartTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
+		{name: PartFields, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: false},
+		{name: PartTask, print: (*fileDump).imageDetail, raw: (*fileDump).rawImageChosen, always: false},
+		{name: PartConstants, print: (*fileDump).firmwareConstants, raw: rawSection(afpp.KindKernel, PartConstants),
 			always: false},
-		{name: partRelocs, print: (*fileDump).firmwareSlots, raw: rawSection(afpp.KindText, partRelocs), always: false},
-		{name: partRecords, print: (*fileDump).firmwareRecords, raw: rawSection(afpp.KindText, partRecords),
+		{name: PartRelocs, print: (*fileDump).firmwareSlots, raw: rawSection(afpp.KindText, PartRelocs), always: false},
+		{name: PartRecords, print: (*fileDump).firmwareRecords, raw: rawSection(afpp.KindText, PartRecords),
 			always: true},
 	}
 }
 
 // firmware prints a firmware container.
-func (c *dumpCommand) firmware(path string, b []byte) error {
+func (c *printer) firmware(path string, b []byte) error {
 	return c.dump(path, b, "firmware", "a firmware container", firmwareParts, func(d *fileDump) bool {
 		p, faults := afpp.Scan(b)
 		for _, e := range faults {
@@ -96,13 +96,13 @@ func (d *fileDump) firmwareHeaders() error {
 	if err != nil {
 		return err
 	}
-	d.j.Put(partHeaders, json.RawMessage(raw))
+	d.j.Put(PartHeaders, json.RawMessage(raw))
 	return d.j.Err
 }
 
 func (d *fileDump) firmwareConstants() error {
 	if d.j != nil {
-		d.j.Open(partConstants, '[')
+		d.j.Open(PartConstants, '[')
 		defer d.j.Close()
 	} else {
 		d.part()
@@ -126,13 +126,13 @@ func (d *fileDump) firmwareConstants() error {
 }
 
 func (d *fileDump) firmwareRecords() error {
-	return d.firmwareRecordsOf(partRecords, func(*td.Record) bool { return true }, afpp.DumpRecords)
+	return d.firmwareRecordsOf(PartRecords, func(*td.Record) bool { return true }, afpp.DumpRecords)
 }
 
 // firmwareSlots prints the records that name a buffer.
 func (d *fileDump) firmwareSlots() error {
 	slots := func(r *td.Record) bool { return r.Slot != 0 }
-	return d.firmwareRecordsOf(partRelocs, slots, nil)
+	return d.firmwareRecordsOf(PartRelocs, slots, nil)
 }
 
 func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool, table recordTable) error {
@@ -176,12 +176,12 @@ func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool
 }
 
 func (d *fileDump) rawFirmwareHeaders() error {
-	if err := d.words(partHeaders, "package", 0, d.span(0, afpp.HeaderSize)); err != nil {
+	if err := d.words(PartHeaders, "package", 0, d.span(0, afpp.HeaderSize)); err != nil {
 		return err
 	}
 	for i, g := range d.firm.Programs {
 		const n = afpp.HeaderSize + afpp.NumKinds*afpp.SectionHeaderSize
-		if err := d.words(partHeaders, fmt.Sprintf("program %d", i), g.At(), d.span(g.At(), n)); err != nil {
+		if err := d.words(PartHeaders, fmt.Sprintf("program %d", i), g.At(), d.span(g.At(), n)); err != nil {
 			return err
 		}
 	}

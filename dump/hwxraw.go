@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"encoding/binary"
@@ -23,14 +23,14 @@ func (d *fileDump) rawHeaders() error {
 	if len(d.b) >= header {
 		n += int64(binary.LittleEndian.Uint32(d.b[sizeofcmds:]))
 	}
-	return d.words(partHeaders, "", 0, d.span(0, n))
+	return d.words(PartHeaders, "", 0, d.span(0, n))
 }
 
 // rawTasks prints the words of each task.
 func (d *fileDump) rawTasks() error {
 	f := d.hwx.f
 	if noFields(f) != "" {
-		return d.words(partTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, f.TextBytes())
+		return d.words(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, f.TextBytes())
 	}
 	for _, p := range f.Procedures() {
 		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error { return d.rawOf(p, i, t.Off, t.Words()) })
@@ -48,7 +48,7 @@ func (d *fileDump) rawOf(p hwx.Procedure, i, off, words int) error {
 	text := d.hwx.f.TextBytes()
 	b := text[min(off, len(text)):]
 	b = b[:min(len(b), 4*max(words, 0))]
-	return d.words(partTask, fmt.Sprintf("%d of procedure %s", i, p.Name), d.hwx.textOff+int64(off), b)
+	return d.words(PartTask, fmt.Sprintf("%d of procedure %s", i, p.Name), d.hwx.textOff+int64(off), b)
 }
 
 func (d *fileDump) rawTask() error {
@@ -57,7 +57,7 @@ func (d *fileDump) rawTask() error {
 
 func (d *fileDump) rawConstants() error {
 	for _, s := range d.hwx.f.ConstantSections() {
-		if err := d.words(partConstants, sectionName(s), int64(s.Offset), s.Bytes()); err != nil {
+		if err := d.words(PartConstants, sectionName(s), int64(s.Offset), s.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -70,12 +70,12 @@ func (d *fileDump) rawSymbols() error {
 		if !ok {
 			continue
 		}
-		if err := d.words(partSymbols, "table", int64(t.SymOff),
+		if err := d.words(PartSymbols, "table", int64(t.SymOff),
 			d.span(int64(t.SymOff), hwx.SymbolSize*int64(len(t.Symbols)))); err != nil {
 			return err
 		}
 		strs := d.span(int64(t.StrOff), int64(t.StrSize))
-		if err := d.words(partSymbols, "strings", int64(t.StrOff), strs); err != nil {
+		if err := d.words(PartSymbols, "strings", int64(t.StrOff), strs); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (d *fileDump) rawSymbols() error {
 func (d *fileDump) rawRelocs() error {
 	for _, s := range d.hwx.f.Sections() {
 		if len(s.Relocs) > 0 {
-			if err := d.words(partRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff),
+			if err := d.words(PartRelocs, sectionName(s), int64(s.RelocOff), d.span(int64(s.RelocOff),
 				hwx.RelocSize*int64(len(s.Relocs)))); err != nil {
 				return err
 			}

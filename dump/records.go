@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
@@ -39,13 +39,13 @@ func recordOf(procedure string, r *td.Record) recordJSON {
 
 // streamParts are the parts of a record stream.
 var streamParts = []filePart{
-	{name: partHeaders, print: (*fileDump).streamHeaders, raw: (*fileDump).rawStreamHeader, always: false},
-	{name: partRelocs, print: (*fileDump).openRecords, raw: (*fileDump).rawStream, always: false},
-	{name: partRecords, print: (*fileDump).streamRecords, raw: (*fileDump).rawStream, always: true},
+	{name: PartHeaders, print: (*fileDump).streamHeaders, raw: (*fileDump).rawStreamHeader, always: false},
+	{name: PartRelocs, print: (*fileDump).openRecords, raw: (*fileDump).rawStream, always: false},
+	{name: PartRecords, print: (*fileDump).streamRecords, raw: (*fileDump).rawStream, always: true},
 }
 
 // records prints a stream of 44-byte records.
-func (c *dumpCommand) records(path string, b []byte) error {
+func (c *printer) records(path string, b []byte) error {
 	return c.dump(path, b, "records", "a record stream", streamParts, func(d *fileDump) bool {
 		rs, err := td.ScanRecords(b)
 		d.fault(err)
@@ -63,7 +63,7 @@ type streamJSON struct {
 
 func (d *fileDump) streamHeaders() error {
 	if d.j != nil {
-		d.j.Put(partHeaders, streamJSON{td.RecordVersion, td.RecordSize, len(d.stream)})
+		d.j.Put(PartHeaders, streamJSON{td.RecordVersion, td.RecordSize, len(d.stream)})
 		return d.j.Err
 	}
 	d.part()
@@ -72,7 +72,7 @@ func (d *fileDump) streamHeaders() error {
 }
 
 func (d *fileDump) rawStreamHeader() error {
-	return d.words(partHeaders, "", 0, d.span(0, td.StreamHeader))
+	return d.words(PartHeaders, "", 0, d.span(0, td.StreamHeader))
 }
 
 func (d *fileDump) rawStream() error {
@@ -80,7 +80,7 @@ func (d *fileDump) rawStream() error {
 		return nil
 	}
 	d.printed = true
-	return d.words(partRecords, "", td.StreamHeader, d.span(td.StreamHeader, int64(len(d.b))))
+	return d.words(PartRecords, "", td.StreamHeader, d.span(td.StreamHeader, int64(len(d.b))))
 }
 
 func (d *fileDump) streamRecords() error {
@@ -88,14 +88,14 @@ func (d *fileDump) streamRecords() error {
 		d.part()
 		return td.PrintRecords(d.out, d.stream)
 	}
-	return d.recordList(partRecords, d.stream, func(*td.Record) bool { return true })
+	return d.recordList(PartRecords, d.stream, func(*td.Record) bool { return true })
 }
 
 // openRecords prints the records that name a buffer: the relocations of a stream.
 func (d *fileDump) openRecords() error {
 	slots := func(r *td.Record) bool { return r.Slot != 0 }
 	if d.j != nil {
-		return d.recordList(partRelocs, d.stream, slots)
+		return d.recordList(PartRelocs, d.stream, slots)
 	}
 	d.part()
 	n := 0

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"fmt"
@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// taskRange is one entry of --task.
-type taskRange struct {
+// TaskRange is one entry of a choice of tasks.
+type TaskRange struct {
 	procedure string // "" where the file has one
 	from, to  int    // inclusive
 	text      string
 }
 
-// parseTasks reads the values of --task: lists of N, N-M and N-, each after PROCEDURE: where there is one. A name in
+// ParseTasks reads choices of tasks: lists of N, N-M and N-, each after PROCEDURE: where there is one. A name in
 // front of a list holds for the entries that follow it in the list.
-func parseTasks(values []string) (out []taskRange, err error) {
+func ParseTasks(values []string) (out []TaskRange, err error) {
 	for _, v := range values {
 		procedure, list := "", v
 		if i := strings.LastIndexByte(v, ':'); i >= 0 {
 			procedure, list = v[:i], v[i+1:]
 			if procedure == "" {
-				return nil, usagef("--task %q: missing name before the colon", v)
+				return nil, fmt.Errorf("%q: missing name before the colon", v)
 			}
 		}
 		for _, s := range strings.Split(list, ",") {
-			r := taskRange{procedure: procedure, text: s}
+			r := TaskRange{procedure: procedure, text: s}
 			lo, hi, isRange := strings.Cut(s, "-")
 			r.from, err = strconv.Atoi(lo)
 			r.to = r.from
@@ -38,7 +38,7 @@ func parseTasks(values []string) (out []taskRange, err error) {
 				r.to, err = strconv.Atoi(hi)
 			}
 			if err != nil || r.from < 0 || r.to < r.from {
-				return nil, usagef("--task %q: %q is not a task; want N, N-M, N- or a comma-separated list of those, "+
+				return nil, fmt.Errorf("%q: %q is not a task; want N, N-M, N- or a comma-separated list of those, "+
 					"counted from 0", v, s)
 			}
 			out = append(out, r)
@@ -55,8 +55,8 @@ type procedureTasks struct {
 
 // chooseTasks returns, for each procedure, the test for its requested tasks. A
 // task that is not there is an error.
-func chooseTasks(rs []taskRange, procedures []procedureTasks) ([]func(i int) bool, error) {
-	chosen := make([][]taskRange, len(procedures))
+func chooseTasks(rs []TaskRange, procedures []procedureTasks) ([]func(i int) bool, error) {
+	chosen := make([][]TaskRange, len(procedures))
 	for _, r := range rs {
 		k := -1
 		for i, p := range procedures {

@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"crypto/sha256"
@@ -10,14 +10,16 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// openDebug opens the debug database of the container at path, whose bytes are b.
-func (c *dumpCommand) openDebug(path string, b []byte) (*provenance.DB, error) {
-	name := c.debug
-	if name == "" {
+// OpenDebug opens the debug database of the container at path, whose bytes are b. The
+// database is the file called name, or, where that is empty, the one beside the
+// container.
+func OpenDebug(path string, b []byte, name string) (*provenance.DB, error) {
+	beside := name == ""
+	if beside {
 		name = pair.PathsOf(path).Debug
 	}
 	db, err := provenance.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && c.debug == "" {
+	if errors.Is(err, fs.ErrNotExist) && beside {
 		return nil, fmt.Errorf("%s: missing debug database %s; compile with --debug-db %s, or name another "+
 			"with --debug-db", path, name, name)
 	}
@@ -34,7 +36,7 @@ func (c *dumpCommand) openDebug(path string, b []byte) (*provenance.DB, error) {
 
 // sourceOf prints where the task at a byte of the task section came from, and what
 // its words point at.
-func (c *dumpCommand) sourceOf(db *provenance.DB, off int) {
+func (c *printer) sourceOf(db *provenance.DB, off int) {
 	i := db.TaskAt(uint64(off))
 	if i < 0 {
 		return
@@ -49,12 +51,12 @@ func (c *dumpCommand) sourceOf(db *provenance.DB, off int) {
 }
 
 // database prints a debug database.
-func (c *dumpCommand) database(path string, b []byte) error {
+func (c *printer) database(path string, b []byte) error {
 	db, err := provenance.Read(b)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if c.json {
+	if c.JSON {
 		return c.whole("database", db.View(), nil)
 	}
 	return db.Print(c.out)

@@ -1,9 +1,8 @@
-package cli
+package dump
 
 import (
 	"bytes"
 	"io"
-	"os"
 	"regexp"
 )
 
@@ -23,15 +22,26 @@ var painted = regexp.MustCompile(`("(?:[^"\\]|\\.)*")|\b(0x[0-9a-f]+)\b|\b(model
 // paintedLine is the length limit for coloured lines; a long literal is not coloured.
 const paintedLine = 4096
 
-// paint colours lines of text.
-type paint struct {
+// Paint colours lines of text.
+type Paint struct {
 	w    io.Writer
 	line []byte
 	long bool // the line was longer than paintedLine, and is written as it comes
 }
 
+// NewPaint returns a Paint that writes to w.
+func NewPaint(w io.Writer) *Paint { return &Paint{w: w} }
+
+// Close writes a last line that has no end yet.
+func (p *Paint) Close() error {
+	if len(p.line) == 0 {
+		return nil
+	}
+	return p.flush("")
+}
+
 // Write implements io.Writer.
-func (p *paint) Write(b []byte) (int, error) {
+func (p *Paint) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		piece, after, ended := bytes.Cut(rest, []byte("\n"))
 		p.line = append(p.line, piece...)
@@ -51,7 +61,7 @@ func (p *paint) Write(b []byte) (int, error) {
 
 // flush writes the line that is on its way, with its end; of a long line what there
 // is, where end is empty.
-func (p *paint) flush(end string) error {
+func (p *Paint) flush(end string) error {
 	if p.long || len(p.line) > paintedLine {
 		p.long = end == ""
 		_, err := p.w.Write(append(p.line, end...))
@@ -104,16 +114,4 @@ func offsetDigits(line []byte) int {
 		return 0
 	}
 	return n
-}
-
-// colours reports whether text on standard output gets colours: as the flag says, or with auto on a terminal unless
-// NO_COLOR is set.
-func (e *env) colours(flag string) bool {
-	switch flag {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	return e.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -1,0 +1,219 @@
+package dump
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/internal/values"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// Options say what of a file is printed, and how.
+type Options struct {
+	JSON   bool // instead of text
+	Raw    bool // the parts as offsets and words
+	Source bool // with each task, what it came from: the debug database says it
+
+	Debug   string // debug database of a container, "" for the one beside it
+	Weights string // folder that stands for @model_path, for a model's program
+
+	// What is printed of a file that has parts; without any, what is printed by default.
+	Parts []string // names, of Parts
+	All   bool     // every part that the file has
+	Tasks []TaskRange
+}
+
+// OptionError reports an option that a file cannot be printed with.
+type OptionError struct {
+	Option string // "json" or "raw"
+	Reason string
+}
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
+
+// printer prints a file.
+type printer struct {
+	Options
+	out      io.Writer
+	metadata *frontend.Metadata // of the model whose text is printed, nil when there is none
+}
+
+// dumpers prints each kind of file.
+var dumpers = map[Kind]func(c *printer, path string, b []byte) error{
+	KindContainer:  (*printer).container,
+	KindText:       (*printer).text,
+	KindWeights:    (*printer).weightFile,
+	KindArray:      (*printer).array,
+	KindNetplist:   (*printer).netplist,
+	KindRecords:    (*printer).records,
+	KindImages:     (*printer).images,
+	KindTasks:      (*printer).taskText,
+	KindFirmware:   (*printer).firmware,
+	KindDatabase:   (*printer).database,
+	KindDescriptor: (*printer).descriptor,
+	KindOther:      (*printer).other,
+}
+
+// wholeKinds names the kinds that are printed whole, for messages.
+var wholeKinds = map[Kind]string{
+	KindText: "MIL text", KindWeights: "a weight file", KindArray: "an array", KindNetplist: "a network description",
+	KindDatabase: "a debug database",
+}
+
+// File prints the file, or the model's folder, at path. A file that is broken is printed as
+// far as it goes, and what is wrong with it is the error.
+func File(w io.Writer, path string, o Options) error {
+	c := &printer{Options: o, out: w}
+	if !c.Source {
+		if done, err := c.model(path); done || err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, frontend.TextName)
+	}
+	b, err := regularfile.Read(path)
+	if err != nil {
+		return err
+	}
+	return c.bytes(path, b)
+}
+
+// Bytes prints b as File prints a file at path that holds it.
+func Bytes(w io.Writer, path string, b []byte, o Options) error {
+	return (&printer{Options: o, out: w}).bytes(path, b)
+}
+
+func (c *printer) bytes(path string, b []byte) error {
+	k := KindOf(b)
+	if c.Source && k != KindContainer {
+		return fmt.Errorf("%s: not a container by its first bytes; --source is for the tasks of a container", path)
+	}
+	if noun := wholeKinds[k]; noun != "" {
+		if c.Raw {
+			return c.dump(path, b, "raw", noun, nil, func(*fileDump) bool { return false })
+		}
+		if err := c.wholeOnly(path, noun); err != nil {
+			return err
+		}
+	}
+	return dumpers[k](c, path, b)
+}
+
+// wholeOnly refuses part-selecting options for files that are printed whole.
+func (c *printer) wholeOnly(path, noun string) error {
+	if _, err := c.of(nil, noun); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Program prints the intermediate form of the model at path. weights is the folder that
+// stands for @model_path, or empty.
+func Program(w io.Writer, path, weights string) error {
+	m, err := frontend.Open(path, frontend.Options{WeightsDir: weights})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return ir.Print(w, m.Program)
+}
+
+func (c *printer) text(path string, b []byte) error {
+	p, list := mil.Parse(path, b)
+	if err := list.Err(); err != nil {
+		return c.brokenText(p, list, err)
+	}
+	if c.JSON {
+		j := textJSON(p)
+		return c.whole("model", modelJSON{c.metadata, &j}, nil)
+	}
+	if err := c.metadata.WriteText(c.out, "// "); err != nil {
+		return err
+	}
+	return mil.Print(c.out, p)
+}
+
+// brokenText prints the lines of a text before the first that does not parse, unchanged,
+// and returns the errors.
+func (c *printer) brokenText(p *mil.Program, list *diag.List, err error) error {
+	line := 0
+	for _, d := range list.All() {
+		if at := p.File.Position(d.Span.Start).Line; d.Severity == diag.Error && d.Span.File == p.File &&
+			(line == 0 || at < line) {
+			line = at
+		}
+	}
+	end := 0
+	for l := range strings.Lines(p.File.Src) {
+		if line--; line < 1 {
+			break
+		}
+		end += len(l)
+	}
+	text := p.File.Src[:end]
+	if c.JSON {
+		return errors.Join(c.whole("text", text, nil), err)
+	}
+	if _, e := io.WriteString(c.out, text); e != nil {
+		return e
+	}
+	return err
+}
+
+// netplist prints a network description in the intermediate form; one that cannot be
+// read, as the text that it is.
+func (c *printer) netplist(path string, b []byte) error {
+	if c.JSON {
+		return &OptionError{"json", "a network description is printed in the intermediate form, which has no JSON " +
+			"format"}
+	}
+	err := Program(c.out, path, c.Weights)
+	if err != nil && isText(b) {
+		_, e := c.out.Write(b)
+		return errors.Join(err, e)
+	}
+	return err
+}
+
+// other prints nothing: the file is of an unknown kind.
+func (c *printer) other(path string, b []byte) error {
+	_, err := e5.Read(b)
+	if err == nil {
+		return c.descriptor(path, b)
+	}
+	return fmt.Errorf("%s: not a container, firmware container, MIL text, network description, weight file or array "+
+		"by its first bytes, nor a descriptor: %w", path, err)
+}
+
+// arrayJSON is the JSON form of an npy file.
+type arrayJSON struct {
+	Type  string  `json:"type"`
+	Shape []int64 `json:"shape"`
+	Bytes int     `json:"bytes"`
+}
+
+func (c *printer) array(path string, b []byte) error {
+	a, err := npy.Decode(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if c.JSON {
+		return c.whole("array", arrayJSON{a.Type, a.Shape, len(a.Data)}, nil)
+	}
+	t, err := values.FromArray(a, ir.TensorOf(values.TypeOf(a.Type), a.Shape...))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return Tensor(c.out, filepath.Base(path), t)
+}

@@ -1,0 +1,34 @@
+package dump
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/zinc-compiler/zinc/emit/hazard"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+)
+
+// Hazards prints what the tasks of the container b, which was read from path, would do
+// wrong, and returns how many such hazards there are.
+func Hazards(w io.Writer, path string, b []byte, o Options) (int, error) {
+	if KindOf(b) != KindContainer {
+		return 0, fmt.Errorf("%s: not a container by its first bytes; --hazards checks the tasks of a container", path)
+	}
+	f, err := hwx.Read(b)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	r, err := hazard.Check(f)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	n := len(r.Hazards)
+	if o.JSON {
+		return n, (&printer{Options: o, out: w}).whole("hazards", r, nil)
+	}
+	for _, h := range r.Hazards {
+		fmt.Fprintln(w, h)
+	}
+	_, err = fmt.Fprintf(w, "%d hazards in %d tasks of %d procedures\n", n, r.Tasks, r.Procedures)
+	return n, err
+}
