@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -32,17 +33,8 @@ func sharing(t *testing.T, names ...string) string {
 		seed = seed*1664525 + 1013904223
 		data[2*i], data[2*i+1] = byte(seed>>16), byte(seed>>24)&0x83|0x28 // small numbers of both signs
 	}
-	w, err := blobfile.Create(filepath.Join(dir, "weights", "weight.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := w.Append(blobfile.Float16, in*out, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	at := blobfiletest.Write(t, filepath.Join(dir, "weights", "weight.bin"),
+		blobfiletest.Blob{Type: blobfile.Float16, Elems: in * out, Data: data})[0]
 	var text strings.Builder
 	text.WriteString("program(1.3)\n{\n")
 	for i, n := range names {

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -36,16 +37,8 @@ func graph(t *testing.T, m *cost.Measured) string {
 	for i := range elems {
 		binary.LittleEndian.PutUint16(data[2*i:], uint16(0x2000+r.Uint32()%0x1000))
 	}
-	w, err := blobfile.Create(filepath.Join(dir, "weights.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Append(blobfile.Float16, elems, data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	blobfiletest.Write(t, filepath.Join(dir, "weights.bin"),
+		blobfiletest.Blob{Type: blobfile.Float16, Elems: elems, Data: data})
 	x := fmt.Sprintf("[1, %d, %d, %d]", m.Channels, m.Image, m.Image)
 	y := x
 	pad := "same"

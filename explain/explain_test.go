@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
@@ -213,21 +214,13 @@ func TestStates(t *testing.T) {
 // more than kernel memory holds.
 func writeWeights(t *testing.T) {
 	t.Helper()
-	w, err := blobfile.Create(filepath.Join("testdata", "weights.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	const n = 3648 * 9
 	var data []byte
 	for i := range n {
 		data = ir.AppendElem(data, ir.FP16, float64(i*7%11-5)/256)
 	}
-	if _, err := w.Append(blobfile.Float16, n, data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	blobfiletest.Write(t, filepath.Join("testdata", "weights.bin"),
+		blobfiletest.Blob{Type: blobfile.Float16, Elems: n, Data: data})
 }
 
 // TestAllTasks asks about every operation of the example: together the answers name

@@ -463,9 +463,9 @@ func TestRoutesDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range Routes() {
-		if !strings.Contains(string(doc), "`"+r+"`") {
-			t.Errorf("docs/explore.md has no row for %s", r)
+	for _, r := range routes {
+		if !strings.Contains(string(doc), "`"+r.pattern+"`") {
+			t.Errorf("docs/explore.md has no row for %s", r.pattern)
 		}
 	}
 }

@@ -54,14 +54,6 @@ var routes = []struct {
 	{"POST /api/view/{key}/run", onLowered(runView)},
 }
 
-// Routes returns the API's methods and paths, in order.
-func Routes() (out []string) {
-	for _, r := range routes {
-		out = append(out, r.pattern)
-	}
-	return out
-}
-
 // onView answers about the view that the path names.
 func onView(h viewHandler) handler {
 	return func(s *Server, r *http.Request) (any, error) {

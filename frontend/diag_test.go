@@ -4,11 +4,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
@@ -71,25 +74,14 @@ func writeModel(t testing.TB, dir string, text []byte) {
 	if err := os.Mkdir(filepath.Join(dir, "weights"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	w, err := blobfile.Create(filepath.Join(dir, "weights", "weight.bin"))
-	if err != nil {
-		t.Fatal(err)
+	data := make([]byte, 16)
+	for i := range data {
+		data[i] = byte(i + 1)
 	}
-	for _, b := range []struct {
-		elem blobfile.ElemType
-		n    int
-		size int
-		at   uint64
-	}{{elem: blobfile.Float16, n: 8, size: 16, at: 64}, {elem: blobfile.Float32, n: 4, size: 16, at: 192}} {
-		data := make([]byte, b.size)
-		for i := range data {
-			data[i] = byte(i + 1)
-		}
-		if at, err := w.Append(b.elem, b.n, data); err != nil || at != b.at {
-			t.Fatalf("record at byte %d, want %d: %v", at, b.at, err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
+	records := blobfiletest.Write(t, filepath.Join(dir, "weights", "weight.bin"),
+		blobfiletest.Blob{Type: blobfile.Float16, Elems: 8, Data: data},
+		blobfiletest.Blob{Type: blobfile.Float32, Elems: 4, Data: data})
+	if want := []uint64{64, 192}; !slices.Equal(records, want) {
+		t.Fatalf("records at bytes %d, want %d", records, want)
 	}
 }

@@ -2,8 +2,6 @@ package ir
 
 import (
 	"math"
-
-	"github.com/x448/float16"
 )
 
 // foldBinary makes the fold of a broadcasting operation: f for floats, i for
@@ -195,10 +193,6 @@ func foldCast(op *Op) ([]*Const, error) {
 	}
 	return castTo(op.Arg("x").Const, t)
 }
-
-// Float16 returns the half-precision number nearest to v, ties to even, rounded
-// once from the full precision of v.
-func Float16(v float64) float16.Float16 { return float16.Frombits(uint16(narrow(v, 10, 5))) }
 
 // narrow rounds v to nearest even in a binary format of mbits of fraction and
 // ebits of exponent (5 for fp16, 8 for bf16), and returns its bits.

@@ -229,13 +229,13 @@ func TestLookupIsBounded(t *testing.T) {
 	}
 }
 
-func TestFloat16(t *testing.T) {
+func TestNarrow(t *testing.T) {
 	for bits := range 1 << 16 {
 		f := float16.Frombits(uint16(bits))
 		if f.IsNaN() {
 			continue
 		}
-		if got := Float16(float64(f.Float32())); got != f {
+		if got := uint16(narrow(float64(f.Float32()), 10, 5)); got != f.Bits() {
 			t.Fatalf("%#x gives %#x", bits, got)
 		}
 	}
@@ -249,7 +249,7 @@ func TestFloat16(t *testing.T) {
 		{65519.99, 0x7bff}, {65520, 0x7c00}, {0x1p-25, 0}, {0x1.8p-25, 1}, {-0x1p-24, 0x8001}, {0x1.ffcp-15, 0x0400},
 		{1e-300, 0},
 	} {
-		if got := uint16(Float16(c.v)); got != c.want {
+		if got := uint16(narrow(c.v, 10, 5)); got != c.want {
 			t.Errorf("%g: %#x, want %#x", c.v, got, c.want)
 		}
 	}

@@ -20,10 +20,6 @@ func real(f func(float64) float64, turns ...float64) scalar {
 	return scalar{f: f, low: -inf, high: inf, turns: turns}
 }
 
-func domain(f func(float64) float64, low, high float64) scalar {
-	return scalar{f: f, low: low, high: high}
-}
-
 // curve is the function of the sheet for a set of parameters.
 func curve(k *ir.Curve, a []float64) scalar {
 	s := real(func(x float64) float64 { return k.F(x, a) }, k.Turns(a)...)

@@ -29,9 +29,6 @@ type Candidate struct {
 // Constants are shared with other candidates: they must not be written to.
 func (c *Candidate) Program() *ir.Program { return ir.CloneProgram(c.prog) }
 
-// Text returns the candidate as MIL text.
-func (c *Candidate) Text() *Text { return c.text }
-
 // Path returns the path of the candidate's MIL text, with the weight file in the
 // same folder as the text says. The files are written by the first call and
 // removed when the predicate returns.

@@ -108,7 +108,7 @@ func (t *Text) WriteWeights(out io.Writer) error {
 			return err
 		}
 	}
-	if err := bw.Close(); err != nil {
+	if err := bw.Err(); err != nil {
 		return err
 	}
 	return w.err

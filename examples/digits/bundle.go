@@ -74,31 +74,6 @@ func Weights(n Network) []byte {
 	return out
 }
 
-// ParseWeights reads a weight file written by [Weights]. The error names the
-// byte offset at which the file is another.
-func ParseWeights(file []byte) (Network, error) {
-	records, size := blobOffsets()
-	if len(file) != size {
-		return nil, fmt.Errorf("weight file: %d bytes, want %d", len(file), size)
-	}
-	n := newNetwork()
-	le := binary.LittleEndian
-	for t, values := range n.tensors() {
-		for i := range values {
-			bits := le.Uint16(file[records[t]+blobAlign+2*i:])
-			values[i] = float16.Frombits(bits).Float32()
-		}
-	}
-	// All that is not a tensor's data follows from the layout, so the rest is
-	// right when writing the numbers again gives the same file.
-	for i, b := range Weights(n) {
-		if file[i] != b {
-			return nil, fmt.Errorf("weight file: byte %#x is %#02x, want %#02x", i, file[i], b)
-		}
-	}
-	return n, nil
-}
-
 // Program returns the text of model.mil.
 func Program() string {
 	var b strings.Builder
@@ -264,18 +239,4 @@ func WriteFiles(dir string, files map[string][]byte) error {
 		}
 	}
 	return nil
-}
-
-// LoadNetwork reads the network of a bundle.
-func LoadNetwork(dir string) (Network, error) {
-	path := filepath.Join(dir, filepath.FromSlash(WeightsFile))
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	n, err := ParseWeights(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return n, nil
 }

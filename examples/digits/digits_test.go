@@ -2,11 +2,15 @@ package digits
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/x448/float16"
 
 	"github.com/zinc-compiler/zinc/internal/npy"
 )
@@ -15,7 +19,7 @@ const bundleDir = "digits.mlmodelc"
 
 func checkedIn(t testing.TB) Network {
 	t.Helper()
-	n, err := LoadNetwork(bundleDir)
+	n, err := loadNetwork(bundleDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +234,47 @@ func TestParseWeightsRefuses(t *testing.T) {
 		"offset":    changed(records[2] + 16),
 		"alignment": changed(records[1] - 1),
 	} {
-		if _, err := ParseWeights(file); err == nil {
+		if _, err := parseWeights(file); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// parseWeights reads a weight file written by Weights. The error names the
+// byte offset at which the file is another.
+func parseWeights(file []byte) (Network, error) {
+	records, size := blobOffsets()
+	if len(file) != size {
+		return nil, fmt.Errorf("weight file: %d bytes, want %d", len(file), size)
+	}
+	n := newNetwork()
+	le := binary.LittleEndian
+	for t, values := range n.tensors() {
+		for i := range values {
+			bits := le.Uint16(file[records[t]+blobAlign+2*i:])
+			values[i] = float16.Frombits(bits).Float32()
+		}
+	}
+	// All that is not a tensor's data follows from the layout, so the rest is
+	// right when writing the numbers again gives the same file.
+	for i, b := range Weights(n) {
+		if file[i] != b {
+			return nil, fmt.Errorf("weight file: byte %#x is %#02x, want %#02x", i, file[i], b)
+		}
+	}
+	return n, nil
+}
+
+// loadNetwork reads the network of a bundle.
+func loadNetwork(dir string) (Network, error) {
+	path := filepath.Join(dir, filepath.FromSlash(WeightsFile))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	n, err := parseWeights(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
 }

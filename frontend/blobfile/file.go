@@ -112,15 +112,6 @@ func load(name string, f *os.File) (source, error) {
 	return src, nil
 }
 
-// FromBytes returns a File over b, which must not change while it is in use.
-// Errors call it name.
-func FromBytes(name string, b []byte) (*File, error) {
-	if len(b) < HeaderSize {
-		return nil, short(name, int64(len(b)))
-	}
-	return newFile(name, memory(b))
-}
-
 func short(name string, size int64) error {
 	return &FormatError{File: name, Offset: 0, Field: "header",
 		Limit: fmt.Sprintf("the file has %d bytes, its header needs %d", size, HeaderSize)}

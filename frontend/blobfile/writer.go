@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 )
 
 // A Writer writes a weight file. After an error it does nothing more and repeats
 // the error.
 type Writer struct {
 	w     io.WriterAt
-	file  *os.File // closed by Close; nil when the caller owns w
-	end   uint64   // of what has been written
+	end   uint64 // of what has been written
 	count uint32
 	err   error
 }
@@ -23,17 +21,6 @@ func NewWriter(w io.WriterAt) *Writer {
 	out := &Writer{w: w, end: HeaderSize}
 	out.header()
 	return out
-}
-
-// Create makes the file at path, or empties it, and starts a weight file in it.
-func Create(path string) (*Writer, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	w := NewWriter(f)
-	w.file = f
-	return w, nil
 }
 
 func (w *Writer) write(b []byte, off uint64) {
@@ -84,16 +71,6 @@ func recordOf(t ElemType, at, size, padding uint64) record {
 
 func align(off uint64) uint64 { return (off + Alignment - 1) &^ (Alignment - 1) }
 
-// Count returns the number of blobs written.
-func (w *Writer) Count() int { return int(w.count) }
-
-// Close ends the file and returns the first error there was. The header is
-// right after every Append, so that nothing is lost without it but the closing
-// of a file that Create opened.
-func (w *Writer) Close() error {
-	if w.file != nil {
-		w.err = errors.Join(w.err, w.file.Close())
-		w.file = nil
-	}
-	return w.err
-}
+// Err returns the first error there was. The header is right after every Append,
+// so the file needs no end.
+func (w *Writer) Err() error { return w.err }

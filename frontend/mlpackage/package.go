@@ -86,9 +86,6 @@ func Open(dir string) (*Package, error) {
 	return p, nil
 }
 
-// Close closes the folder.
-func (p *Package) Close() error { return p.Root.Close() }
-
 // OpenSpec opens the specification, which must be a regular file.
 func (p *Package) OpenSpec() (*os.File, int64, error) {
 	info, err := p.Root.Stat(p.name) // before opening, since opening a pipe would wait for a writer

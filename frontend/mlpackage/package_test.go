@@ -42,7 +42,7 @@ func spec(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer p.Close()
+	defer p.Root.Close()
 	f, size, err := p.OpenSpec()
 	if err != nil {
 		return "", err

@@ -287,12 +287,3 @@ func (fn *function) activation(s Spec, t *Table) *Activation {
 	}
 	return a
 }
-
-// ActivationNames lists the names Activate knows, in table order.
-func ActivationNames() []string {
-	var ns []string
-	for i := range functions {
-		ns = append(ns, functions[i].name)
-	}
-	return ns
-}

@@ -13,9 +13,9 @@
 //     channel group. It is a function of (outputs, cores, OCGSize) alone, so
 //     an engine that reads those three registers finds the same assignment.
 //   - Plan.Pack, Plan.PackSkipping, Plan.PackMasks, PairRows and Table.AppendTo write bytes.
-//   - A Section collects parts, stores equal constants once, and streams out.
+//   - A Section collects parts and stores equal constants once.
 //   - Generate and the table constructors make lookup tables out of functions;
-//     Table.Eval is their reference evaluation and Worst their stated error.
+//     Table.Eval is their reference evaluation and Activation.Worst their stated error.
 //
 // What always holds: every part starts on and is padded with zeros to 64
 // bytes; the bytes do not depend on the number of workers, on map order, time

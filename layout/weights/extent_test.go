@@ -50,7 +50,7 @@ func TestLayoutsNameTheBytes(t *testing.T) {
 			if withTable {
 				k.Table = &table
 			}
-			plan, err := PlanFor(&k, false)
+			plan, err := planFor(&k, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestLayoutsNameTheBytes(t *testing.T) {
 					t.Fatalf("%s %s: %v", name, form, err)
 				}
 				x := s.Extents()[0]
-				data := s.Bytes()
+				data := s.bytes()
 				rs := roleBytes(x)
 				if len(rs) != len(data) || x.Size != uint32(len(data)) {
 					t.Fatalf("%s %s: the layout has %d bytes, the constant %d", name, form, len(rs), len(data))

@@ -176,14 +176,9 @@ type WorstCase struct {
 	Inputs int
 }
 
-// Worst compares the table, applied to fp16(x*scale), with f(x) for every
-// finite fp16 x in [low, high]. Inputs where both are infinite or f is outside
-// fp16 and the table saturates the same way count as equal.
-func Worst(t *Table, f func(float64) float64, scale, low, high float64) WorstCase {
-	return worst(t, f, scale, 1, low, high)
-}
-
-// worst is Worst of fp16(table*after).
+// worst compares fp16(table*after), the table applied to fp16(x*scale), with f(x)
+// for every finite fp16 x in [low, high]. Inputs where both are infinite or f is
+// outside fp16 and the table saturates the same way count as equal.
 func worst(t *Table, f func(float64) float64, scale, after, low, high float64) WorstCase {
 	var w WorstCase
 	split := t.Mode().split()

@@ -47,7 +47,7 @@ func TestRecordedProducts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				parts, err := s.AddKernel(k, 0, p)
+				parts, err := s.addKernel(k, 0, p)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -132,7 +132,7 @@ func TestRecordedShift(t *testing.T) {
 	if first.Offset[1] != 0x80 || first.Size[1] != 0x80 || first.Live[8] {
 		t.Errorf("parts at %#x of %#x bytes", first.Offset, first.Size)
 	}
-	ps, err := s.AddKernel(&Kernel{Out: 8, In: 8, KH: 1, KW: 1, Groups: 8, W: halves(c.tensors(t)[0])}, 1, p)
+	ps, err := s.addKernel(&Kernel{Out: 8, In: 8, KH: 1, KW: 1, Groups: 8, W: halves(c.tensors(t)[0])}, 1, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,11 +160,11 @@ func TestGoldenConvolutions(t *testing.T) {
 			t.Errorf("%s: %d cores active, want 4", tc.file, p.Cores)
 		}
 		s := new(Section)
-		if _, err := s.AddKernel(k, 1, p); err != nil {
+		if _, err := s.addKernel(k, 1, p); err != nil {
 			t.Fatal(err)
 		}
-		if got := sectionConst(t, b); !bytes.Equal(s.Bytes(), got) {
-			t.Errorf("%s: section %x, want %x", tc.file, s.Bytes(), got)
+		if got := sectionConst(t, b); !bytes.Equal(s.bytes(), got) {
+			t.Errorf("%s: section %x, want %x", tc.file, s.bytes(), got)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestGroupedAndDepthwiseRoundTrip(t *testing.T) {
 			groups, perOut, perIn = 1+r.IntN(80), 1, 1
 		}
 		k := randomKernel(r, groups*perOut, groups*perIn, 1+r.IntN(3), 1+r.IntN(3), groups, r.IntN(2) == 0)
-		p, err := PlanFor(k, false)
+		p, err := planFor(k, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,11 +337,11 @@ func TestIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := new(Section)
-	ps, err := s.AddKernel(k, 1, p)
+	ps, err := s.addKernel(k, 1, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := s.Bytes()
+	b := s.bytes()
 	if len(b) != 8192 {
 		t.Fatalf("section has %d bytes, want 8192", len(b))
 	}
@@ -437,4 +437,15 @@ func BenchmarkPackDense(b *testing.B) {
 			})
 		}
 	}
+}
+
+// planFor picks the uncut plan of a kernel by its groups.
+func planFor(k *Kernel, small bool) (Plan, error) {
+	switch {
+	case k.Groups == 1:
+		return PlanDense(k.Out, small)
+	case k.Groups == k.In && k.Out == k.In:
+		return PlanDepthwise(k.Out)
+	}
+	return PlanGrouped(k.Out, k.Groups)
 }

@@ -186,17 +186,6 @@ func PlanDepthwise(channels int) (Plan, error) {
 	return Plan{Form: Depthwise, Out: channels, Cores: ActiveCores(channels), ConvGroups: channels}, nil
 }
 
-// PlanFor picks the uncut plan of a kernel by its groups.
-func PlanFor(k *Kernel, small bool) (Plan, error) {
-	switch {
-	case k.Groups == 1:
-		return PlanDense(k.Out, small)
-	case k.Groups == k.In && k.Out == k.In:
-		return PlanDepthwise(k.Out)
-	}
-	return PlanGrouped(k.Out, k.Groups)
-}
-
 // check reports why the plan cannot pack k.
 func (p *Plan) check(k *Kernel) error {
 	if err := k.Check(); err != nil {

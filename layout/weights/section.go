@@ -1,12 +1,10 @@
 package weights
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +28,7 @@ type Symbol struct {
 
 // Section collects the constants of a program in task order. The zero value is
 // ready. Constants are aligned to Granule; equal ones are stored once. The
-// bytes are kept as they were handed in, one slice a constant, and WriteTo
+// bytes are kept as they were handed in, one slice a constant; Pieces
 // makes no second copy.
 type Section struct {
 	pieces [][]byte
@@ -81,38 +79,6 @@ func (s *Section) Size() int64 { return int64(s.size) }
 // Pieces returns the section's bytes as the slices it is made of, in order.
 // They must not be written.
 func (s *Section) Pieces() [][]byte { return s.pieces }
-
-// WriteTo writes the section.
-func (s *Section) WriteTo(w io.Writer) (int64, error) {
-	var n int64
-	for _, p := range s.pieces {
-		m, err := w.Write(p)
-		n += int64(m)
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// Bytes copies the section into one slice.
-func (s *Section) Bytes() []byte { return bytes.Join(s.pieces, nil) }
-
-// AddKernel packs k task by task, one plan a task in the order the tasks run,
-// and adds the parts of each. The same kernel under the same plans is stored
-// once; equal slices of one kernel are not merged (recorded). workers is as
-// for Plan.Pack.
-func (s *Section) AddKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, error) {
-	var all []Parts
-	for i := range plans {
-		ps, err := s.AddSlice(k, workers, plans[i], i)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, ps)
-	}
-	return all, nil
-}
 
 // AddSlice packs the share of k that the task of the given number, counted from
 // 0 among the tasks of the kernel, runs under its plan.

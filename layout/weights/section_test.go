@@ -15,12 +15,12 @@ func TestSectionStoresEqualConstantsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.AddKernel(k, 1, p)
+	a, err := s.addKernel(k, 1, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := s.Size()
-	b, err := s.AddKernel(k, 2, p)
+	b, err := s.addKernel(k, 2, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestSectionStoresEqualConstantsOnce(t *testing.T) {
 		t.Errorf("the same kernel again moved to %+v and grew the section to %d", b[0], s.Size())
 	}
 	// Equal bytes as a raw surface are another constant: it has no tiles.
-	if off, err := s.AddSurface(16, 64, s.Bytes()); err != nil || int64(off) != size {
+	if off, err := s.AddSurface(16, 64, s.bytes()); err != nil || int64(off) != size {
 		t.Errorf("surface at %#x (%v), want %#x", off, err, size)
 	}
 	sy := s.Symbols()
@@ -56,7 +56,7 @@ func TestSectionSlicesKeepTheirNames(t *testing.T) {
 		}
 		ps = append(ps, p)
 	}
-	if _, err := s.AddKernel(k, 0, ps...); err != nil {
+	if _, err := s.addKernel(k, 0, ps...); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
@@ -78,7 +78,7 @@ func TestSectionDeadTilesPointAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.AddKernel(k, 1, p); err != nil {
+	if _, err := s.addKernel(k, 1, p); err != nil {
 		t.Fatal(err)
 	}
 	for i, sy := range s.Symbols() {
@@ -102,8 +102,8 @@ func TestSurfaceRowsArePadded(t *testing.T) {
 	want[0] = 9
 	copy(want[64:], []byte{1, 2, 3})
 	copy(want[128:], []byte{4, 5, 6})
-	if !bytes.Equal(s.Bytes(), want) {
-		t.Errorf("section is %x", s.Bytes())
+	if !bytes.Equal(s.bytes(), want) {
+		t.Errorf("section is %x", s.bytes())
 	}
 	for _, bad := range [][3]int{{0, 3, 6}, {2, 0, 6}, {2, 4, 6}, {3, 3, 6}, {1 << 40, 1 << 40, 6}} {
 		if _, err := s.AddSurface(bad[0], bad[1], make([]byte, bad[2])); err == nil {
@@ -158,4 +158,23 @@ func TestCut(t *testing.T) {
 	if _, err := Cut(16, 40000, false, 256); err == nil {
 		t.Error("a kernel of 80000 bytes an output is resident")
 	}
+}
+
+// bytes copies the section into one slice.
+func (s *Section) bytes() []byte { return bytes.Join(s.pieces, nil) }
+
+// addKernel packs k task by task, one plan a task in the order the tasks run,
+// and adds the parts of each. The same kernel under the same plans is stored
+// once; equal slices of one kernel are not merged (recorded). workers is as
+// for Plan.Pack.
+func (s *Section) addKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, error) {
+	var all []Parts
+	for i := range plans {
+		ps, err := s.AddSlice(k, workers, plans[i], i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ps)
+	}
+	return all, nil
 }

@@ -272,15 +272,3 @@ func (t *Table) put(dst []byte) {
 		binary.LittleEndian.PutUint16(dst[2*i:], w)
 	}
 }
-
-// ParseTable reads a table back from the constant section.
-func ParseTable(b []byte) (*Table, error) {
-	if len(b) < TableBytes {
-		return nil, fmt.Errorf("weights: table of %d bytes, want %d", len(b), TableBytes)
-	}
-	t := new(Table)
-	for i := range t {
-		t[i] = binary.LittleEndian.Uint16(b[2*i:])
-	}
-	return t, nil
-}

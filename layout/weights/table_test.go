@@ -3,6 +3,7 @@ package weights
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -46,7 +47,7 @@ func goldenSigmoid(t *testing.T) *Table {
 	if i < 0 {
 		t.Fatal("sigmoid.hwx holds no table")
 	}
-	tab, err := ParseTable(b[i:])
+	tab, err := parseTable(b[i:])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestGeneratedAgainstRecorded(t *testing.T) {
 		if got := fmt.Sprint(d); got != tc.words {
 			t.Errorf("%s: words %s differ from the recorded table, want %s", tc.name, got, tc.words)
 		}
-		mine, theirs := a.Worst(), Worst(tc.recorded, a.F, FromHalf(a.Scale), a.Low, a.High)
+		mine, theirs := a.Worst(), worst(tc.recorded, a.F, FromHalf(a.Scale), 1, a.Low, a.High)
 		if mine.Abs > theirs.Abs {
 			t.Errorf("%s: worst error %g, the recorded table's is %g", tc.name, mine.Abs, theirs.Abs)
 		}
@@ -191,8 +192,8 @@ func TestStatedErrors(t *testing.T) {
 			}
 		}
 	}
-	for _, n := range ActivationNames() {
-		if !covered[n] {
+	for i := range functions {
+		if n := functions[i].name; !covered[n] {
 			t.Errorf("no error is stated for %s", n)
 		}
 	}
@@ -331,7 +332,7 @@ func FuzzEval(f *testing.F) {
 		f.Add(a.Table.Bytes(), uint16(0x3c00))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, x uint16) {
-		tab, err := ParseTable(b)
+		tab, err := parseTable(b)
 		if err != nil {
 			return
 		}
@@ -339,4 +340,16 @@ func FuzzEval(f *testing.F) {
 			t.Errorf("table %x gives -0 at %#x", b, x)
 		}
 	})
+}
+
+// parseTable reads a table back from the constant section.
+func parseTable(b []byte) (*Table, error) {
+	if len(b) < TableBytes {
+		return nil, fmt.Errorf("weights: table of %d bytes, want %d", len(b), TableBytes)
+	}
+	t := new(Table)
+	for i := range t {
+		t[i] = binary.LittleEndian.Uint16(b[2*i:])
+	}
+	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -150,22 +151,11 @@ func TestNames(t *testing.T) {
 // TestBlobWindow holds that a constant is the bytes of the mapped file.
 func TestBlobWindow(t *testing.T) {
 	dir := t.TempDir()
-	w, err := blobfile.Create(filepath.Join(dir, "w.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	data := []byte{1, 2, 3, 4, 5, 6, 7, 8}
-	at, err := w.Append(blobfile.Float16, 4, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags, err := w.Append(blobfile.Uint8, 4, []byte{1, 0, 0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	records := blobfiletest.Write(t, filepath.Join(dir, "w.bin"),
+		blobfiletest.Blob{Type: blobfile.Float16, Elems: 4, Data: data},
+		blobfiletest.Blob{Type: blobfile.Uint8, Elems: 4, Data: []byte{1, 0, 0, 1}})
+	at, flags := records[0], records[1]
 	blobs, err := blobfile.OpenSet(dir)
 	if err != nil {
 		t.Fatal(err)
