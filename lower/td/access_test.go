@@ -55,7 +55,9 @@ func TestPlaceOnChip(t *testing.T) {
 // fewer.
 func TestInterleavedRows(t *testing.T) {
 	for _, c := range []struct{ channels, inter, planes, row int }{
-		{6, 4, 2, (15*4 + 4) * 2}, {3, 4, 1, (15*4 + 3) * 2}, {6, 0, 6, 32},
+		{channels: 6, inter: 4, planes: 2, row: (15*4 + 4) * 2},
+		{channels: 3, inter: 4, planes: 1, row: (15*4 + 3) * 2},
+		{channels: 6, inter: 0, planes: 6, row: 32},
 	} {
 		x := convolution().Set(Cin, c.channels).Set(SrcInterleave, c.inter).Set(PixelOffset, 5)
 		src := Accesses(x)[0]
