@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -43,8 +44,10 @@ func digits(t testing.TB) string {
 //	empty FOLDER               check that a folder holds nothing
 //	spoil FOLDER               change the last byte of every file in a folder
 //	sarif FILE                 check that a file is a SARIF log
+//	blocks FILE                split what dump --task printed: a file for each block of registers, NAME.block,
+//	                           task.block for the lines before them, and blocks.txt with all the names
 //
-// and $DIGITS is the folder of the example model, $OPSMD the document of
+// and $DIGITS is the folder of the example model, $NET a network description of one unit, $OPSMD the document of
 // operations.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -59,10 +62,16 @@ func TestScript(t *testing.T) {
 				return err
 			}
 			e.Setenv("OPSMD", md)
+			net, err := filepath.Abs(filepath.Join("testdata", "net.plist"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("NET", net)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF, "spoil": spoil,
+			"blocks": blocks,
 		},
 	})
 }
@@ -140,4 +149,25 @@ func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
 	if err := sarif.Check([]byte(ts.ReadFile(args[0]))); (err == nil) == neg {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
+}
+
+// blockLine is the first line of a block of registers, in the text of a task.
+var blockLine = regexp.MustCompile(`(?m)^  ([A-Z]\w*): `)
+
+func blocks(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: blocks FILE")
+	}
+	text, names := ts.ReadFile(args[0]), ""
+	name, start := "task", 0
+	end := func(at int) {
+		ts.Check(os.WriteFile(ts.MkAbs(name+".block"), []byte(text[start:at]), 0o666))
+		names += name + "\n"
+	}
+	for _, m := range blockLine.FindAllStringSubmatchIndex(text, -1) {
+		end(m[0])
+		name, start = text[m[2]:m[3]], m[0]
+	}
+	end(len(text))
+	ts.Check(os.WriteFile(ts.MkAbs("blocks.txt"), []byte(names), 0o666))
 }
