@@ -9,7 +9,6 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
-	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
 // checkCast refuses a cast that the runtime cannot carry out. The reader has
@@ -44,52 +43,6 @@ func long(dim []uint64) []uint64 {
 	return slices.DeleteFunc(slices.Clone(dim), func(d uint64) bool { return d == 1 })
 }
 
-// cast copies a tensor from one operand to another, changing layout and, between
-// fp16 and fp32, element type.
-func (r *execution) cast(from, to uint32) error {
-	src, dst := &r.fn.Operands[from], &r.fn.Operands[to]
-	host := src.Aperture != e5.Surface && dst.Aperture != e5.Surface
-	if host && (dst.Desc.Unknown() || src.Desc.Storage == dst.Desc.Storage) {
-		// No bytes change, and nothing writes into a tensor that exists. One whose
-		// extents are not known keeps those it has; the reader has checked the types.
-		t, ok := r.host[from]
-		if !ok {
-			return fmt.Errorf("operand %q is not filled", src.Name)
-		}
-		if !dst.Desc.Unknown() {
-			t.Type = typeOf(&dst.Desc)
-		}
-		r.host[to] = t
-		return nil
-	}
-	data, err := r.bytes(src, from)
-	if err != nil {
-		return err
-	}
-	var out []byte
-	if dst.Aperture == e5.Surface {
-		out = r.surface(dst.Port.Name)
-	} else {
-		out = make([]byte, dst.Desc.Elements()*uint64(dst.Desc.Storage.Bits())/8)
-	}
-	conv, err := converter(src.Desc.Storage, dst.Desc.Storage)
-	if err != nil {
-		return err
-	}
-	sd, dd := held(src), held(dst)
-	mv := newMove(&sd, &dd, conv)
-	mv.run(data, out)
-	if dst.Aperture == e5.Surface {
-		return nil
-	}
-	t, err := interp.NewTensor(typeOf(&dst.Desc), out)
-	if err != nil {
-		return err
-	}
-	r.host[to] = t
-	return nil
-}
-
 // sameElements reports whether two host operands hold their elements alike.
 func sameElements(a, b *e5.Operand) bool {
 	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage &&
@@ -104,21 +57,6 @@ func held(o *e5.Operand) e5.TensorDescriptor {
 		return o.Desc
 	}
 	return e5.HostDescriptor(o.Desc.Storage, o.Desc.Dim...)
-}
-
-// bytes returns an operand's bytes.
-func (r *execution) bytes(o *e5.Operand, id uint32) ([]byte, error) {
-	if o.Aperture == e5.Surface {
-		return r.surface(o.Port.Name), nil
-	}
-	t, ok := r.host[id]
-	if !ok {
-		return nil, fmt.Errorf("operand %q is not filled", o.Name)
-	}
-	if want := typeOf(&o.Desc); !t.Type.Equal(want) {
-		return nil, fmt.Errorf("operand %q holds %s, the descriptor says %s", o.Name, t.Type, want)
-	}
-	return t.Data, nil
 }
 
 // rowConverter turns n packed elements of one type into another.
@@ -172,11 +110,7 @@ type move struct {
 	ss, ds []uint64 // strides in bytes
 	rows   int
 	index  []uint64 // all zeros but while it runs
-	bytes  int      // when there are no rows: as many bytes as they are
 }
-
-// bytesMove copies n bytes as they are.
-func bytesMove(n int) move { return move{bytes: n} }
 
 // newMove plans a copy; the descriptors have equal shapes but for dimensions of one
 // (checkCast), and lie inside their buffers (the reader).
@@ -203,7 +137,6 @@ func newMove(sd, dd *e5.TensorDescriptor, conv rowConverter) move {
 // run copies. Two goroutines must not run one move at a time.
 func (m *move) run(src, dst []byte) {
 	if m.rows == 0 {
-		copy(dst[:m.bytes], src[:m.bytes])
 		return
 	}
 	rank := len(m.dim)

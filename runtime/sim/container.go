@@ -95,7 +95,6 @@ func openContainer(p pair.Pair) (*Machine, error) {
 		return nil, err
 	}
 	m.attach(f)
-	m.Reset()
 	return m, nil
 }
 

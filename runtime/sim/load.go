@@ -54,7 +54,6 @@ func Open(p pair.Pair) (*Machine, error) {
 	}
 	m.pair = p
 	m.attach(f)
-	m.Reset()
 	return m, nil
 }
 
@@ -98,7 +97,7 @@ func link(f *hwx.File, d *e5.Program, hash string) (*Machine, error) {
 		m.funcs = append(m.funcs, fn)
 	}
 	m.fn = m.funcs[0]
-	return m, nil
+	return m, m.shareStates()
 }
 
 // attach gives the procedures the constants.

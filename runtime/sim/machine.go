@@ -28,11 +28,11 @@ type Machine struct {
 type function struct {
 	*e5.Function
 	ops    []e5.Operation
-	calls  map[int]*call            // by operation index
-	states map[string]interp.Tensor // by name, of all configurations; what the last run left
-	sizes  map[string]int64         // of the surfaces, by port
-	total  uint64                   // bytes of its buffers
-	store  *store                   // nil until it runs
+	calls  map[int]*call     // by operation index
+	states map[string]*state // by name
+	sizes  map[string]int64  // of the surfaces, by port
+	total  uint64            // bytes of its buffers
+	chain  *chain            // that Run runs, nil before
 }
 
 // base is the name without the number of a configuration.
@@ -95,22 +95,22 @@ type Dispatcher interface {
 	Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error
 }
 
-// memory returns the memory of a function, all zeros. What other functions hold is
-// let go when all of it would pass e5.MaxBytes.
-func (m *Machine) memory(fn *function) *store {
-	if fn.store != nil {
-		fn.store.clear()
-		return fn.store
+// chain returns the chain of a function, its memory all zeros. What other functions
+// hold is let go when all of it would pass e5.MaxBytes.
+func (m *Machine) chain(fn *function) *chain {
+	if fn.chain != nil {
+		fn.chain.store.clear()
+		return fn.chain
 	}
 	if m.held+fn.total > e5.MaxBytes {
 		for _, f := range m.funcs {
-			f.store = nil
+			f.chain = nil
 		}
 		m.held = 0
 	}
 	m.held += fn.total
-	fn.store = newStore(fn)
-	return fn.store
+	fn.chain = newChain(fn, m.procs, false)
+	return fn.chain
 }
 
 // Pair returns what was opened.
@@ -127,6 +127,9 @@ func (m *Machine) Functions() []string {
 	}
 	return names
 }
+
+// Function returns the name of the chosen function.
+func (m *Machine) Function() string { return m.fn.base() }
 
 // Configurations returns the names of a function's configurations, each of which
 // Select takes; the first is that of the default shapes.
@@ -156,40 +159,15 @@ func (m *Machine) noFunction(name string) error {
 	return fmt.Errorf("the pair has no function %q; it has %s", name, strings.Join(m.Functions(), ", "))
 }
 
-// Reset sets the states of all functions to zeros.
-func (m *Machine) Reset() {
-	held := map[string]map[string]interp.Tensor{}
-	for _, f := range m.funcs {
-		if held[f.base()] == nil {
-			held[f.base()] = map[string]interp.Tensor{}
-		}
-		f.states = held[f.base()]
-	}
-}
-
-// newEngine returns an engine as the options ask for, on the memory s.
-func (o *Options) newEngine(s *store, trace func(engine.Event)) *engine.Engine {
-	eo := engine.Options{Numerics: EngineNumerics(o.Numerics), Workers: o.Workers, Trace: trace}
-	if results := o.Results; results != nil {
-		eo.Results = func(task int, extent [5]int, patterns []uint16) {
-			if s.proc != nil {
-				results(s.proc.name, task, extent, patterns)
-			}
-		}
-	}
-	return engine.New(eo)
-}
-
 // Run executes the chain of the chosen function once. Where the function was
 // compiled for several shapes, those of the inputs choose. States keep what the
 // run leaves in them, unless it fails.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor,
 	error) {
 	fn := m.configuration(inputs)
-	r := &execution{store: m.memory(fn), procs: m.procs, fn: fn, o: o, host: map[uint32]interp.Tensor{}}
-	if o.Dispatcher == nil {
-		r.engine = o.newEngine(r.store, r.traceTask)
-	}
+	c := m.chain(fn)
+	c.start()
+	defer c.start() // what the operands hold is not kept
 	for _, id := range fn.Inputs {
 		op := &fn.Operands[id]
 		t, ok := inputs[op.Name]
@@ -199,28 +177,33 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		if want := typeOf(&op.Desc); !t.Type.Fits(want) {
 			return nil, fmt.Errorf("input %q is %s, want %s", op.Name, t.Type, m.Takes(op.Name))
 		}
-		r.host[id] = t
+		c.fill(id, t)
 	}
-	for _, id := range fn.States {
-		t, err := fn.state(id)
-		if err != nil {
-			return nil, fmt.Errorf("state %q: %w", fn.Operands[id].Name, err)
-		}
-		r.host[id] = t
+	ids := slices.Concat(fn.Outputs, fn.States)
+	bufs := make([][]byte, len(ids))
+	for i, id := range fn.States {
+		s := fn.states[fn.Operands[id].Name]
+		bufs[len(fn.Outputs)+i] = s.bytes()
+		c.fill(id, interp.Tensor{Type: s.typ, Data: s.bytes()})
 	}
-	if err := r.run(ctx); err != nil {
+	if err := c.run(ctx, &o, c.newEngine(&o)); err != nil {
 		return nil, err
 	}
-	out := map[string]interp.Tensor{}
-	for _, id := range fn.Outputs {
-		t, err := r.result(id)
-		if err != nil {
+	results := make([]interp.Tensor, len(ids))
+	for i, id := range ids {
+		var err error
+		if results[i], err = c.result(id); err != nil {
 			return nil, err
 		}
-		out[fn.Operands[id].Name] = t
+		if b := bufs[i]; b != nil && len(b) != len(results[i].Data) {
+			return nil, fmt.Errorf("state %q has %d bytes, it is %s", fn.Operands[id].Name, len(results[i].Data),
+				typeOf(&fn.Operands[id].Desc))
+		}
 	}
-	for _, id := range fn.States {
-		fn.states[fn.Operands[id].Name] = r.host[id]
+	commit(results, bufs)
+	out := map[string]interp.Tensor{}
+	for i, id := range fn.Outputs {
+		out[fn.Operands[id].Name] = results[i]
 	}
 	return out, nil
 }

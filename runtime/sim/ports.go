@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,54 +13,6 @@ import (
 type Port struct {
 	Name string
 	Type ir.Type
-}
-
-// States returns the states of the chosen function in order.
-func (m *Machine) States() []Port { return m.fn.ports(m.fn.States) }
-
-func (m *Machine) stateOperand(name string) (uint32, error) {
-	var names []string
-	for _, id := range m.fn.States {
-		n := m.fn.Operands[id].Name
-		if n == name {
-			return id, nil
-		}
-		names = append(names, n)
-	}
-	return 0, fmt.Errorf("function %q has no state %q; it has %s", m.fn.Name, name, cmp.Or(strings.Join(names, ", "),
-		"none"))
-}
-
-// State returns what a state of the chosen function holds. The bytes must not be
-// changed.
-func (m *Machine) State(name string) (interp.Tensor, error) {
-	id, err := m.stateOperand(name)
-	if err != nil {
-		return interp.Tensor{}, err
-	}
-	return m.fn.state(id)
-}
-
-// SetState puts a tensor into a state of the chosen function.
-func (m *Machine) SetState(name string, t interp.Tensor) error {
-	id, err := m.stateOperand(name)
-	if err != nil {
-		return err
-	}
-	if want := typeOf(&m.fn.Operands[id].Desc); !t.Type.Equal(want) {
-		return fmt.Errorf("state %q is %s, gets %s", name, want, t.Type)
-	}
-	m.fn.states[name] = t
-	return nil
-}
-
-// state returns what a state holds, zeros before anything was put there.
-func (f *function) state(id uint32) (interp.Tensor, error) {
-	o := &f.Operands[id]
-	if t, ok := f.states[o.Name]; ok {
-		return t, nil
-	}
-	return interp.Zeros(typeOf(&o.Desc))
 }
 
 // Inputs returns the function's inputs in order.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -18,23 +17,19 @@ import (
 //
 // It has surfaces, scratch, on-chip memory and, for those that are not bound,
 // states of its own, and leaves in them what a run left, as an engine does. A chain
-// of casts and engine inferences runs without allocating in this package, CPU calls
-// run as Machine.Run runs them. One Prepared runs in one goroutine at a time;
-// several of one Machine may run at once, beside Machine.Run too.
+// of casts and engine inferences runs without allocating in this package. One
+// Prepared runs in one goroutine at a time; several of one Machine may run at once,
+// beside Machine.Run too.
 type Prepared struct {
-	fn      *function
+	chain   *chain
 	o       Options
-	store   *store
 	engine  *engine.Engine // nil: Options.Dispatcher
-	procs   map[string]*procedure
-	bound   []binding // inputs, outputs, states
-	inputs  int       // of bound
+	bound   []binding      // inputs, outputs, states
+	inputs  int            // of bound
 	outputs int
-	steps   []step   // nil: the chain runs by way of tensors
-	mem     [][]byte // by operand: host buffers that are not bound, and surfaces
-	planned bool     // the steps fit the bindings
-	commits []commit
-	slow    *execution
+	checked bool            // that the bindings allow a run
+	results []interp.Tensor // of a run: outputs, states
+	bufs    [][]byte        // that they go to
 }
 
 // binding is a buffer of the caller's.
@@ -44,7 +39,6 @@ type binding struct {
 	typ  ir.Type
 	size int
 	buf  []byte  // nil: not bound
-	own  bool    // a state that nothing is bound to
 	open bool    // an output whose extents the run finds: size is 0, and buf all of the caller's
 	was  ir.Type // of an open one: what the last run found
 }
@@ -62,27 +56,17 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 		return nil, err
 	}
 	p := &Prepared{
-		fn:      fn,
+		chain:   newChain(fn, m.procs, true),
 		o:       o,
-		store:   newStore(fn),
-		procs:   m.procs,
 		bound:   bound,
 		inputs:  len(fn.Inputs),
 		outputs: len(fn.Outputs),
+		results: make([]interp.Tensor, len(bound)-len(fn.Inputs)),
+		bufs:    make([][]byte, len(bound)-len(fn.Inputs)),
 	}
-	if o.Dispatcher == nil {
-		p.engine = o.newEngine(p.store, p.traceTask)
-	}
-	p.steps = p.fast()
-	if p.steps == nil {
-		p.slow = &execution{
-			store:  p.store,
-			procs:  m.procs,
-			fn:     fn,
-			o:      o,
-			engine: p.engine,
-			host:   map[uint32]interp.Tensor{},
-		}
+	p.engine = p.chain.newEngine(&p.o)
+	for i := p.inputs + p.outputs; i < len(bound); i++ {
+		bound[i].buf = make([]byte, bound[i].size)
 	}
 	return p, nil
 }
@@ -94,8 +78,7 @@ func (m *Machine) Preparable(name string) error {
 	return err
 }
 
-// bindings lists what buffers can be bound to: inputs, outputs, states, which have
-// buffers of their own at first.
+// bindings lists what buffers can be bound to: inputs, outputs, states.
 func (m *Machine) bindings(name string) (*function, []binding, error) {
 	i := slices.IndexFunc(m.funcs, func(f *function) bool { return f.Name == name })
 	if i < 0 {
@@ -113,29 +96,20 @@ func (m *Machine) bindings(name string) (*function, []binding, error) {
 				return nil, nil, fmt.Errorf("function %q: %q is %s: %w", name, op.Name, b.typ, ErrUnsized)
 			}
 			b.size = max(int(n), 0)
-			if k == 2 {
-				b.buf, b.own = make([]byte, n), true
-			}
 			bound = append(bound, b)
 		}
 	}
 	return fn, bound, nil
 }
 
-func (p *Prepared) traceTask(e engine.Event) {
-	if p.o.Trace != nil && p.store.proc != nil {
-		p.o.Trace(p.store.proc.name, &e)
-	}
-}
-
 // Inputs returns the function's inputs in order.
-func (p *Prepared) Inputs() []Port { return p.fn.ports(p.fn.Inputs) }
+func (p *Prepared) Inputs() []Port { return p.chain.fn.ports(p.chain.fn.Inputs) }
 
 // Outputs returns the function's outputs in order.
-func (p *Prepared) Outputs() []Port { return p.fn.ports(p.fn.Outputs) }
+func (p *Prepared) Outputs() []Port { return p.chain.fn.ports(p.chain.fn.Outputs) }
 
 // States returns the function's states in order.
-func (p *Prepared) States() []Port { return p.fn.ports(p.fn.States) }
+func (p *Prepared) States() []Port { return p.chain.fn.ports(p.chain.fn.States) }
 
 // BindInput binds a buffer to an input: its first bytes, as many as the tensor
 // takes. A buffer may be bound to an input and an output, whole or in part: a run
@@ -170,18 +144,18 @@ func (p *Prepared) bind(kind, name string, b []byte, among []binding) error {
 		if b == nil {
 			b = []byte{} // a tensor of no bytes
 		}
-		t.buf, t.own = b[:t.size:t.size], false
+		t.buf = b[:t.size:t.size]
 		if t.open {
 			t.buf = b
 		}
-		p.planned = false
+		p.checked = false
 		return nil
 	}
 	var names []string
 	for i := range among {
 		names = append(names, among[i].name)
 	}
-	return fmt.Errorf("function %q has no %s %q; it has %q", p.fn.Name, kind, name, names)
+	return fmt.Errorf("function %q has no %s %q; it has %q", p.chain.fn.Name, kind, name, names)
 }
 
 // OutputType returns the type of what the last run has left in an output: of one
@@ -226,63 +200,24 @@ func (p *Prepared) Check() error {
 
 // Run executes the chain once on what is bound.
 func (p *Prepared) Run(ctx context.Context) error {
-	if !p.planned {
+	if !p.checked {
 		if err := p.Check(); err != nil {
 			return err
 		}
-		p.plan()
-		p.planned = true
+		p.checked = true
 	}
-	if p.steps == nil {
-		return p.runTensors(ctx)
-	}
-	for i := range p.steps {
-		s := &p.steps[i]
-		if s.proc != nil || i == 0 { // nothing fails once results are written
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if err := p.step(ctx, s); err != nil {
-			return opError(&p.fn.ops[i], err)
-		}
-		if p.o.Trace != nil {
-			p.o.Trace(s.name, nil)
-		}
-	}
-	for i := range p.commits {
-		copy(p.commits[i].to, p.commits[i].from)
-	}
-	return nil
-}
-
-func (p *Prepared) step(ctx context.Context, s *step) error {
-	if s.proc == nil {
-		s.move.run(s.src, s.dst)
-		return nil
-	}
-	p.store.proc = s.proc
-	if d := p.o.Dispatcher; d != nil {
-		return d.Dispatch(ctx, s.proc.name, s.ports)
-	}
-	return p.engine.Run(ctx, s.proc.tasks, p.store)
-}
-
-// runTensors runs the chain as Machine.Run does, on copies of what is bound.
-func (p *Prepared) runTensors(ctx context.Context) error {
-	r := p.slow
-	clear(r.host)
+	p.chain.start()
 	for i := range p.bound {
 		if b := &p.bound[i]; i < p.inputs || i >= p.inputs+p.outputs {
-			r.host[b.id] = interp.Tensor{Type: b.typ, Data: slices.Clone(b.buf)}
+			p.chain.fill(b.id, interp.Tensor{Type: b.typ, Data: b.buf})
 		}
 	}
-	if err := r.run(ctx); err != nil {
+	if err := p.chain.run(ctx, &p.o, p.engine); err != nil {
 		return err
 	}
 	for i := p.inputs; i < len(p.bound); i++ {
 		b := &p.bound[i]
-		t, err := r.result(b.id)
+		t, err := p.chain.result(b.id)
 		if err != nil {
 			return err
 		}
@@ -292,148 +227,11 @@ func (p *Prepared) runTensors(ctx context.Context) error {
 		case !b.open && len(t.Data) != b.size:
 			return fmt.Errorf("output %q is %s, the function declares %s", b.name, t.Type, b.typ)
 		}
+		p.results[i-p.inputs], p.bufs[i-p.inputs] = t, b.buf
 	}
-	for i := p.inputs; i < len(p.bound); i++ {
-		t := r.host[p.bound[i].id]
-		copy(p.bound[i].buf, t.Data)
-		p.bound[i].was = t.Type
+	commit(p.results, p.bufs)
+	for i := range p.results {
+		p.bound[p.inputs+i].was = p.results[i].Type
 	}
 	return nil
-}
-
-// step is one operation of a chain of casts and engine inferences.
-type step struct {
-	name     string
-	from, to uint32 // operands of a cast
-	move     move
-	src, dst []byte // of this plan
-	proc     *procedure
-	ports    map[string][]byte // of proc
-}
-
-// commit is a buffer that takes its new value when the run has succeeded.
-type commit struct{ to, from []byte }
-
-// fast prepares the chain without tensors; nil where it needs them: CPU calls,
-// extents that are known at run time only, operands that nothing has filled.
-func (p *Prepared) fast() []step {
-	steps := make([]step, 0, len(p.fn.ops))
-	p.mem = make([][]byte, len(p.fn.Operands))
-	filled := make([]bool, len(p.fn.Operands))
-	for i := range p.bound {
-		if p.bound[i].open {
-			return nil
-		}
-		if i < p.inputs || i >= p.inputs+p.outputs {
-			filled[p.bound[i].id] = true
-		}
-	}
-	// place gives an operand its memory, unless it is bound.
-	place := func(id uint32) bool {
-		o := &p.fn.Operands[id]
-		switch {
-		case o.Aperture == e5.Surface:
-			p.mem[id] = p.store.surface(o.Port.Name)
-			return true
-		case slices.ContainsFunc(p.bound, func(b binding) bool { return b.id == id }):
-			return true
-		case o.Aperture != e5.Intermediate || o.Desc.Unknown() || o.Desc.Storage == e5.String:
-			return false
-		}
-		n := typeOf(&o.Desc)
-		if p.mem[id] == nil {
-			p.mem[id] = make([]byte, n.Bytes())
-		}
-		return true
-	}
-	for i := range p.fn.ops {
-		op := &p.fn.ops[i]
-		s := step{name: op.Name}
-		switch a := op.Attrs.(type) {
-		case *e5.CastAttrs:
-			s.from, s.to = op.Inputs[0], op.Outputs[0]
-			src, dst := &p.fn.Operands[s.from], &p.fn.Operands[s.to]
-			if !place(s.from) || !place(s.to) || src.Aperture != e5.Surface && !filled[s.from] {
-				return nil
-			}
-			if src.Aperture != e5.Surface && dst.Aperture != e5.Surface && src.Desc.Storage == dst.Desc.Storage {
-				s.move = bytesMove(int(typeOf(&dst.Desc).Bytes()))
-			} else {
-				conv, err := converter(src.Desc.Storage, dst.Desc.Storage)
-				if err != nil {
-					return nil
-				}
-				sd, dd := held(src), held(dst)
-				s.move = newMove(&sd, &dd, conv)
-			}
-			filled[s.to] = true
-		case *e5.AneInferenceAttrs:
-			s.proc = p.procs[a.ProcedureName]
-			s.ports = p.store.portsOf(s.proc)
-		default:
-			return nil
-		}
-		steps = append(steps, s)
-	}
-	for _, id := range p.fn.Outputs {
-		if !filled[id] {
-			return nil
-		}
-	}
-	return steps
-}
-
-// plan gives the steps the memory that they read and write. A result goes straight
-// into the buffer that is bound to it, unless something may still fail after its
-// first byte is written, or read another tensor that lies in the same bytes: it then
-// goes to memory of its own, and is copied when the run has succeeded.
-func (p *Prepared) plan() {
-	p.commits = p.commits[:0]
-	if p.steps == nil {
-		return
-	}
-	at := slices.Clone(p.mem)
-	for i := range p.bound {
-		at[p.bound[i].id] = p.bound[i].buf
-	}
-	// first is the step that first writes an operand, engine the last inference.
-	first, engine := make([]int, len(at)), -1
-	for i := range first {
-		first[i] = len(p.steps)
-	}
-	for i := range p.steps {
-		if s := &p.steps[i]; s.proc != nil {
-			engine = i
-		} else {
-			first[s.to] = min(first[s.to], i)
-		}
-	}
-	written := slices.Clone(at)
-	for i := p.inputs; i < len(p.bound); i++ {
-		b := &p.bound[i]
-		w := first[b.id]
-		if w == len(p.steps) {
-			continue
-		}
-		staged := engine > w
-		for k := w; k < len(p.steps) && !staged; k++ {
-			s := &p.steps[k]
-			staged = s.proc == nil && s.from != b.id && overlap(at[s.from], b.buf)
-		}
-		if staged {
-			m := make([]byte, b.size)
-			written[b.id] = m
-			p.commits = append(p.commits, commit{b.buf, m})
-		}
-	}
-	for i := range p.steps {
-		s := &p.steps[i]
-		if s.proc != nil {
-			continue
-		}
-		s.src, s.dst = at[s.from], written[s.to]
-		if i > first[s.from] {
-			s.src = written[s.from]
-		}
-	}
 }

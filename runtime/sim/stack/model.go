@@ -24,7 +24,10 @@ type Model struct {
 
 	mu    sync.Mutex // one run at a time
 	funcs map[string]*runner
-	plain *plain
+	// states are the buffers that the machine's states are in, by function and name:
+	// the configurations of a function share them.
+	states map[[2]string]*e5rt.BufferObject
+	plain  *plain
 	// unsized says that the runtime cannot hold the model's tensors: their sizes are
 	// known only when it runs.
 	unsized bool
@@ -37,7 +40,6 @@ type runner struct {
 	stream *e5rt.ExecutionStream
 	in     []bound
 	out    []bound
-	states []bound
 }
 
 // bound is a port with its buffer object.
@@ -65,7 +67,8 @@ func (p *Process) Load(ctx context.Context, machine *sim.Machine) (*Model, error
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{p: p, rt: rt, machine: machine, funcs: map[string]*runner{}}
+	m := &Model{p: p, rt: rt, machine: machine, funcs: map[string]*runner{},
+		states: map[[2]string]*e5rt.BufferObject{}}
 	if machine.Pair().Alone() {
 		err = m.open(ctx)
 	} else {
@@ -87,8 +90,8 @@ func (m *Model) open(ctx context.Context) error {
 	return nil
 }
 
-// Machine tells of the model's functions, their ports and states. It holds the
-// states, and chooses the function that Run runs.
+// Machine returns the machine that was loaded, which describes the functions and their
+// ports, chooses the function that Run runs and reads and sets states.
 func (m *Model) Machine() *sim.Machine { return m.machine }
 
 // Runtime is the runtime below the model.
@@ -175,11 +178,12 @@ func (m *Model) ready(ctx context.Context, r *runner) error {
 	for _, side := range []struct {
 		names  []string
 		retain func(string) (*e5rt.IOPort, error)
-		to     *[]bound
+		alloc  func(string, e5rt.TensorDescriptor) (*e5rt.BufferObject, error)
+		to     *[]bound // nil: nothing is copied in or out
 	}{
-		{r.op.InputNames(), r.op.RetainInputPort, &r.in},
-		{r.op.OutputNames(), r.op.RetainOutputPort, &r.out},
-		{r.op.StateNames(), r.op.RetainStatePort, &r.states},
+		{names: r.op.InputNames(), retain: r.op.RetainInputPort, alloc: m.alloc, to: &r.in},
+		{names: r.op.OutputNames(), retain: r.op.RetainOutputPort, alloc: m.alloc, to: &r.out},
+		{names: r.op.StateNames(), retain: r.op.RetainStatePort, alloc: m.state},
 	} {
 		for _, name := range side.names {
 			port, err := side.retain(name)
@@ -187,21 +191,43 @@ func (m *Model) ready(ctx context.Context, r *runner) error {
 				return err
 			}
 			d := port.TensorDescriptor()
-			if !d.Type.Static() {
-				return fmt.Errorf("%q is %s: %w", name, d.Type, sim.ErrUnsized)
-			}
-			buf, err := m.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault)
+			buf, err := side.alloc(name, d)
 			if err != nil {
 				return err
 			}
 			if err := port.BindBufferObject(buf); err != nil {
 				return err
 			}
-			*side.to = append(*side.to, bound{sim.Port{Name: name, Type: d.Type}, buf})
+			if side.to != nil {
+				*side.to = append(*side.to, bound{sim.Port{Name: name, Type: d.Type}, buf})
+			}
 		}
 	}
 	r.stream, err = m.rt.NewExecutionStream()
 	return err
+}
+
+// alloc returns a buffer for a tensor.
+func (m *Model) alloc(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject, error) {
+	if !d.Type.Static() {
+		return nil, fmt.Errorf("%q is %s: %w", name, d.Type, sim.ErrUnsized)
+	}
+	return m.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault)
+}
+
+// state returns the buffer of a state of the chosen function, which is its memory from
+// then on.
+func (m *Model) state(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject, error) {
+	at := [2]string{m.machine.Function(), name}
+	if b := m.states[at]; b != nil {
+		return b, nil
+	}
+	b, err := m.alloc(name, d)
+	if err != nil {
+		return nil, err
+	}
+	m.states[at] = b
+	return b, m.machine.BindState(name, b.Bytes())
 }
 
 // run is one turn of the loop of listing 2.4.
@@ -213,13 +239,6 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 		}
 		if !t.Type.Equal(b.Type) {
 			return nil, fmt.Errorf("input %q is %s, want %s", b.Name, t.Type, m.machine.Takes(b.Name))
-		}
-		copy(b.buf.Bytes(), t.Data)
-	}
-	for _, b := range r.states {
-		t, err := m.machine.State(b.Name)
-		if err != nil {
-			return nil, err
 		}
 		copy(b.buf.Bytes(), t.Data)
 	}
@@ -235,11 +254,6 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 	}
 	if err != nil {
 		return nil, err
-	}
-	for _, b := range r.states {
-		if err := m.machine.SetState(b.Name, b.tensor()); err != nil {
-			return nil, err
-		}
 	}
 	out := map[string]interp.Tensor{}
 	for _, b := range r.out {

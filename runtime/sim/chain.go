@@ -1,0 +1,266 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// chain is the operations of one function, made ready to run again and again, with
+// the memory that they run in. Machine.Run and Prepared differ in where its inputs
+// come from and where its results go.
+type chain struct {
+	fn    *function
+	store *store
+	steps []step
+	vals  []value // by operand; of one run
+}
+
+// value is what an operand holds: nothing before it is filled.
+type value struct {
+	interp.Tensor
+	filled bool
+}
+
+// step is one operation.
+type step struct {
+	op   *e5.Operation
+	proc *procedure // of an inference
+	call *call      // of a CPU call
+	cast *cast      // of a cast
+}
+
+// cast copies a tensor from one operand to another, changing layout and, between
+// fp16 and fp32, element type.
+type cast struct {
+	from, to uint32
+	// pass says that no bytes change between two tensors of the host. Nothing writes
+	// into a tensor that exists, so it is handed on.
+	pass     bool
+	move     move
+	src, typ ir.Type
+	size     int // bytes of the result
+	// keep says that the result is in mem from run to run. Of an operand that is
+	// written several times, one result is, so that memory is bounded by the operands.
+	keep bool
+	mem  []byte
+}
+
+// newChain prepares the operations of a function. With keep their results stay in the
+// memory of the first run, so they must be copied out of it before the next.
+func newChain(fn *function, procs map[string]*procedure, keep bool) *chain {
+	c := &chain{fn: fn, store: newStore(fn), vals: make([]value, len(fn.Operands))}
+	kept := make([]bool, len(fn.Operands))
+	for i := range fn.ops {
+		s := step{op: &fn.ops[i]}
+		switch a := s.op.Attrs.(type) {
+		case *e5.CastAttrs:
+			s.cast = newCast(fn, s.op)
+			s.cast.keep = keep && !kept[s.cast.to]
+			kept[s.cast.to] = true
+		case *e5.AneInferenceAttrs:
+			s.proc = procs[a.ProcedureName]
+		default:
+			s.call = fn.calls[i]
+		}
+		c.steps = append(c.steps, s)
+	}
+	return c
+}
+
+func newCast(fn *function, op *e5.Operation) *cast {
+	c := &cast{from: op.Inputs[0], to: op.Outputs[0]}
+	src, dst := &fn.Operands[c.from], &fn.Operands[c.to]
+	c.src, c.typ = typeOf(&src.Desc), typeOf(&dst.Desc)
+	// The reader has checked that a tensor whose extents are not known keeps its type.
+	if src.Aperture != e5.Surface && dst.Aperture != e5.Surface &&
+		(dst.Desc.Unknown() || src.Desc.Storage == dst.Desc.Storage) {
+		c.pass = true
+		return c
+	}
+	conv, _ := converter(src.Desc.Storage, dst.Desc.Storage) // checkCast has asked for errors
+	sd, dd := held(src), held(dst)
+	c.move = newMove(&sd, &dd, conv)
+	c.size = int(dst.Desc.Elements() * uint64(dst.Desc.Storage.Bits()) / 8)
+	return c
+}
+
+// OpError is an operation of a chain that failed in a run.
+type OpError struct {
+	Op        string
+	Procedure string // that the operation runs on the engine, "" where it runs none
+	Err       error
+}
+
+// Error names the operation.
+func (e *OpError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// newEngine returns an engine as the options ask for; nil where a Dispatcher runs the
+// inferences.
+func (c *chain) newEngine(o *Options) *engine.Engine {
+	if o.Dispatcher != nil {
+		return nil
+	}
+	eo := engine.Options{Numerics: EngineNumerics(o.Numerics), Workers: o.Workers}
+	if trace := o.Trace; trace != nil {
+		eo.Trace = func(e engine.Event) { trace(c.store.proc.name, &e) }
+	}
+	if results := o.Results; results != nil {
+		eo.Results = func(task int, extent [5]int, patterns []uint16) {
+			results(c.store.proc.name, task, extent, patterns)
+		}
+	}
+	return engine.New(eo)
+}
+
+// start empties the operands and fills those of a run's inputs and states.
+func (c *chain) start() { clear(c.vals) }
+
+// fill gives an operand its value before a run.
+func (c *chain) fill(id uint32, t interp.Tensor) { c.vals[id] = value{t, true} }
+
+// run executes the operations once, on the engine e unless there is a Dispatcher. It
+// writes to no tensor that an operand was filled with.
+func (c *chain) run(ctx context.Context, o *Options, e *engine.Engine) error {
+	for i := range c.steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s := &c.steps[i]
+		if err := c.step(ctx, s, o, e); err != nil {
+			failed := &OpError{Op: s.op.Name, Err: err}
+			if s.proc != nil {
+				failed.Procedure = s.proc.name
+			}
+			return failed
+		}
+		if o.Trace != nil {
+			o.Trace(s.op.Name, nil)
+		}
+	}
+	return nil
+}
+
+func (c *chain) step(ctx context.Context, s *step, o *Options, e *engine.Engine) error {
+	switch {
+	case s.cast != nil:
+		return c.cast(s.cast)
+	case s.call != nil:
+		return c.call(ctx, s, o)
+	}
+	c.store.proc = s.proc
+	if o.Dispatcher != nil {
+		return o.Dispatcher.Dispatch(ctx, s.proc.name, c.store.portsOf(s.proc))
+	}
+	return e.Run(ctx, s.proc.tasks, c.store)
+}
+
+func (c *chain) cast(s *cast) error {
+	src, dst := &c.fn.Operands[s.from], &c.fn.Operands[s.to]
+	var data []byte
+	if src.Aperture == e5.Surface {
+		data = c.store.surface(src.Port.Name)
+	} else {
+		v := &c.vals[s.from]
+		if !v.filled {
+			return fmt.Errorf("operand %q is not filled", src.Name)
+		}
+		if s.pass {
+			t := v.Tensor
+			if !dst.Desc.Unknown() {
+				t.Type = s.typ
+			}
+			c.fill(s.to, t)
+			return nil
+		}
+		if !v.Type.Equal(s.src) {
+			return fmt.Errorf("operand %q holds %s, the descriptor says %s", src.Name, v.Type, s.src)
+		}
+		data = v.Data
+	}
+	if dst.Aperture == e5.Surface {
+		s.move.run(data, c.store.surface(dst.Port.Name))
+		return nil
+	}
+	out := s.mem
+	if out == nil {
+		out = make([]byte, s.size)
+	}
+	if s.keep {
+		s.mem = out
+	}
+	s.move.run(data, out)
+	c.fill(s.to, interp.Tensor{Type: s.typ, Data: out})
+	return nil
+}
+
+// call runs a CPU call.
+func (c *chain) call(ctx context.Context, s *step, o *Options) error {
+	in := make(map[string]interp.Tensor, len(s.call.inputs))
+	for k, id := range s.op.Inputs {
+		v := &c.vals[id]
+		if !v.filled {
+			return fmt.Errorf("operand %q is not filled", c.fn.Operands[id].Name)
+		}
+		in[s.call.inputs[k]] = v.Tensor
+	}
+	out, err := s.call.prog.Run(ctx, in, interp.Options{
+		Numerics: o.Numerics,
+		Workers:  o.Workers,
+		MaxBytes: o.CallBytes,
+	})
+	if err != nil {
+		return err
+	}
+	for k, id := range s.op.Outputs {
+		t, ok := out[s.call.outputs[k]]
+		to := &c.fn.Operands[id]
+		want := typeOf(&to.Desc)
+		// A list passes between two calls; nothing else sees it.
+		list := ok && t.Type.Kind == ir.List && to.Aperture == e5.Intermediate && to.Desc.Unknown() &&
+			t.Type.DType == want.DType
+		if !list && (!ok || !t.Type.Fits(want)) {
+			return fmt.Errorf("result %q is %s, the descriptor says %s", s.call.outputs[k], t.Type, want)
+		}
+		c.fill(id, t)
+	}
+	return nil
+}
+
+// result returns what the run has left in an output or a state.
+func (c *chain) result(id uint32) (interp.Tensor, error) {
+	v, name := &c.vals[id], c.fn.Operands[id].Name
+	if !v.filled {
+		return interp.Tensor{}, fmt.Errorf("output %q was never written", name)
+	}
+	if v.Type.Kind != ir.Tensor {
+		return interp.Tensor{}, fmt.Errorf("output %q is a %s", name, v.Type.Kind)
+	}
+	return v.Tensor, nil
+}
+
+// commit copies the results of a run into the buffers that take them, of which nil
+// ones leave the tensor to the caller. A tensor that has bytes in another's buffer
+// gets bytes of its own first.
+func commit(results []interp.Tensor, bufs [][]byte) {
+	for i := range results {
+		t := &results[i]
+		for k, b := range bufs {
+			if k != i && overlap(t.Data, b) {
+				t.Data = slices.Clone(t.Data)
+				break
+			}
+		}
+	}
+	for i, b := range bufs {
+		copy(b, results[i].Data)
+	}
+}

@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// state is the memory of a state, which all configurations of a function share.
+type state struct {
+	typ ir.Type
+	buf []byte // nil: zeros that nothing has asked for yet
+}
+
+// bytes returns the memory.
+func (s *state) bytes() []byte {
+	if s.buf == nil {
+		s.buf = make([]byte, s.typ.Bytes())
+	}
+	return s.buf
+}
+
+// shareStates gives every function its states.
+func (m *Machine) shareStates() error {
+	shared := map[string]map[string]*state{} // by function and name
+	for _, f := range m.funcs {
+		if shared[f.base()] == nil {
+			shared[f.base()] = map[string]*state{}
+		}
+		f.states = shared[f.base()]
+		for _, id := range f.States {
+			op := &f.Operands[id]
+			typ := typeOf(&op.Desc)
+			s := f.states[op.Name]
+			switch {
+			case typ.Bytes() < 0:
+				return loadf("descriptor", "function %q: state %q is %s, whose size is not known", f.Name, op.Name, typ)
+			case s == nil:
+				f.states[op.Name] = &state{typ: typ}
+			case !s.typ.Equal(typ):
+				return loadf("descriptor", "function %q: state %q is %s, and %s in another configuration", f.Name,
+					op.Name, typ, s.typ)
+			}
+		}
+	}
+	return nil
+}
+
+// States returns the states of the chosen function in order.
+func (m *Machine) States() []Port { return m.fn.ports(m.fn.States) }
+
+func (m *Machine) state(name string) (*state, error) {
+	if s := m.fn.states[name]; s != nil {
+		return s, nil
+	}
+	var names []string
+	for _, p := range m.States() {
+		names = append(names, p.Name)
+	}
+	return nil, fmt.Errorf("function %q has no state %q; it has %s", m.fn.Name, name, cmp.Or(strings.Join(names, ", "),
+		"none"))
+}
+
+// State returns what a state of the chosen function holds.
+func (m *Machine) State(name string) (interp.Tensor, error) {
+	s, err := m.state(name)
+	if err != nil {
+		return interp.Tensor{}, err
+	}
+	return interp.Tensor{Type: s.typ, Data: slices.Clone(s.bytes())}, nil
+}
+
+// SetState copies a tensor into a state of the chosen function.
+func (m *Machine) SetState(name string, t interp.Tensor) error {
+	s, err := m.state(name)
+	if err != nil {
+		return err
+	}
+	if !t.Type.Equal(s.typ) {
+		return fmt.Errorf("state %q is %s, gets %s", name, s.typ, t.Type)
+	}
+	copy(s.bytes(), t.Data)
+	return nil
+}
+
+// BindState makes the first bytes of a buffer the memory of a state of the chosen
+// function, in all its configurations. They take the value that the state holds.
+func (m *Machine) BindState(name string, b []byte) error {
+	s, err := m.state(name)
+	if err != nil {
+		return err
+	}
+	n := copy(b, s.bytes())
+	if n < len(s.buf) {
+		return fmt.Errorf("state %q is %s of %d bytes, the buffer has %d", name, s.typ, len(s.buf), len(b))
+	}
+	s.buf = b[:n:n]
+	return nil
+}
+
+// Reset sets the states of all functions to zeros.
+func (m *Machine) Reset() {
+	for _, f := range m.funcs {
+		for _, s := range f.states {
+			clear(s.buf)
+		}
+	}
+}
