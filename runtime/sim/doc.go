@@ -2,8 +2,9 @@
 // simulator, the descriptor's casts on the host, its CPU calls in the
 // interpreter.
 //
-// In: the bytes of a .hwx and of the .e5 beside it, nothing else; inputs as
-// tensors by name. Out: outputs as tensors by name.
+// In: a pair, or a container that stands alone, nothing else; inputs as tensors by
+// name or in bound buffers. Out: outputs likewise. States are memory of the machine,
+// or a buffer that is bound to them, which a run that succeeds updates in place.
 //
 // What always holds: numbers come out of the bytes, never of the graph they were
 // compiled from; a pair whose halves do not belong together (the descriptor
