@@ -1,6 +1,11 @@
 package hazard
 
-import "github.com/zinc-compiler/zinc/lower/td"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
 
 // access is a tensor of a task.
 type access struct{ td.Access }
@@ -75,6 +80,57 @@ func (a *access) each(f func(from, to int64)) {
 			}
 		}
 	}
+}
+
+// stretches calls f for every run of granules that the access takes, page by page in
+// order of address, with the granules from and to of the page. Rows that follow each
+// other without a gap are one run; of more runs than L2 has granules the whole extent
+// is taken. The access must lie inside the memory.
+func (a *access) stretches(f func(page, from, to int64)) {
+	type axis struct{ n, stride int64 }
+	var axes []axis // by stride, the widest first
+	for i, n := range a.Count {
+		if n > 1 && a.Stride[i] > 0 {
+			axes = append(axes, axis{n, a.Stride[i]})
+		}
+	}
+	slices.SortStableFunc(axes, func(x, y axis) int { return cmp.Compare(y.stride, x.stride) })
+	run := a.Row
+	for len(axes) > 0 {
+		x := axes[len(axes)-1]
+		if x.stride > (run+granule-1)/granule*granule {
+			break
+		}
+		run += (x.n - 1) * x.stride
+		axes = axes[:len(axes)-1]
+	}
+	runs := int64(1)
+	for _, x := range axes {
+		if runs *= x.n; runs > granules {
+			break
+		}
+	}
+	if runs > granules || runs*(run/granule+1) > 4*granules {
+		from, to := a.Span()
+		axes, run = nil, to-from
+	}
+	var walk func(axes []axis, at int64)
+	walk = func(axes []axis, at int64) {
+		if len(axes) > 0 {
+			for i := range axes[0].n {
+				walk(axes[1:], at+i*axes[0].stride)
+			}
+			return
+		}
+		to := (at + run + granule - 1) / granule
+		for g := at / granule; g < to; {
+			page := g / pageGranules
+			end := min(to, (page+1)*pageGranules)
+			f(page, g, end)
+			g = end
+		}
+	}
+	walk(axes, a.First)
 }
 
 // accesses are the tensors of one task.

@@ -7,13 +7,11 @@ import "github.com/zinc-compiler/zinc/lower/td"
 func (c *checker) conflicts(t *td.Task, x *accesses) {
 	r := x.result
 	for _, s := range x.sources {
-		if s.InDRAM != r.InDRAM || !c.sameSpace(t, s, r) || !crosses(s, r) {
-			continue
-		}
 		from, to := s.Span()
 		at, _ := r.Span()
-		if x.same && at == from && s.Count == r.Count && sameLayout(&s.Grid, &r.Grid) {
-			continue // in step
+		step := x.same && at == from && s.Count == r.Count && sameLayout(&s.Grid, &r.Grid)
+		if step || s.InDRAM != r.InDRAM || !c.sameSpace(t, s, r) || !crosses(s, r) {
+			continue
 		}
 		c.findField(r.FirstFrom, at, to, "the result is written over the %s, %#x up to the limit, that the task is "+
 			"still reading", s.Name, from)

@@ -26,9 +26,11 @@ type write struct {
 	over  []int // writes of which it has overwritten a part, maxOver at most
 }
 
-// l2 says for each granule which write of the current procedure it holds.
+// l2 says for each granule which write of the current procedure it holds. Pages of
+// them that hold one write, as most do, are kept as one.
 type l2 struct {
-	owner  []int // index of writes plus base; below base for none
+	owner  []int // by granule of a mixed page: index of writes plus base; below base for none
+	page   []int // by page: the same of all its granules, or mixed
 	base   int
 	writes []write
 	hit    []int // writes that the current access meets, each once
@@ -36,7 +38,12 @@ type l2 struct {
 	stamp  int
 }
 
-func newL2() *l2 { return &l2{owner: make([]int, granules)} }
+const (
+	pageGranules = 256
+	mixed        = -1
+)
+
+func newL2() *l2 { return &l2{owner: make([]int, granules), page: make([]int, granules/pageGranules)} }
 
 // reset empties the memory for another procedure.
 func (m *l2) reset() {
@@ -49,21 +56,51 @@ func (m *l2) reset() {
 func (m *l2) meet(a *access) (hit []int, gap int64) {
 	m.hit, gap = m.hit[:0], -1
 	m.stamp++
-	a.each(func(from, to int64) {
-		for g := from / granule; g < (to+granule-1)/granule; g++ {
-			w := m.owner[g] - m.base
-			switch {
-			case w < 0:
-				if gap < 0 {
-					gap = g * granule
-				}
-			case m.mark[w] != m.stamp:
-				m.mark[w] = m.stamp
-				m.hit = append(m.hit, w)
+	see := func(w int, at int64) {
+		switch w -= m.base; {
+		case w < 0:
+			if gap < 0 {
+				gap = at * granule
+			}
+		case m.mark[w] != m.stamp:
+			m.mark[w] = m.stamp
+			m.hit = append(m.hit, w)
+		}
+	}
+	a.stretches(func(page, from, to int64) {
+		if w := m.page[page]; w != mixed {
+			see(w, from)
+			return
+		}
+		last := mixed
+		for g, w := range m.owner[from:to] {
+			if w != last {
+				see(w, from+int64(g))
+				last = w
 			}
 		}
 	})
 	return m.hit, gap
+}
+
+// own makes an access's granules those of a write.
+func (m *l2) own(a *access, w int) {
+	w += m.base
+	a.stretches(func(page, from, to int64) {
+		if to-from == pageGranules {
+			m.page[page] = w
+			return
+		}
+		if all := m.page[page]; all != mixed {
+			for g := page * pageGranules; g < (page+1)*pageGranules; g++ {
+				m.owner[g] = all
+			}
+			m.page[page] = mixed
+		}
+		for g := from; g < to; g++ {
+			m.owner[g] = w
+		}
+	})
 }
 
 // put notes that an access was written.
@@ -91,11 +128,7 @@ func (m *l2) put(a *access, w write) {
 		w.overwrites(i)
 	}
 	m.writes, m.mark = append(m.writes, w), append(m.mark, 0)
-	a.each(func(from, to int64) {
-		for g := from / granule; g < (to+granule-1)/granule; g++ {
-			m.owner[g] = m.base + n
-		}
-	})
+	m.own(a, n)
 }
 
 // overwrites notes that w has overwritten a part of write i.

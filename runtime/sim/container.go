@@ -85,7 +85,7 @@ func openContainer(p pair.Pair) (*Machine, error) {
 	}
 	fn.ops = fn.Blocks[0].Operations
 	m := &Machine{pair: p, funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
-	c := newContainer(f)
+	c := newContainer(f, true)
 	for i := range fn.ops {
 		if err := m.prepare(c, fn, i, hash); err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ func Open(p pair.Pair) (*Machine, error) {
 		return nil, &LoadError{"descriptor", err}
 	}
 	sum := sha256.Sum256(p.Container)
-	m, err := link(f, d, hex.EncodeToString(sum[:]))
+	m, err := link(f, d, hex.EncodeToString(sum[:]), true)
 	if err != nil {
 		return nil, err
 	}
@@ -59,23 +59,23 @@ func Open(p pair.Pair) (*Machine, error) {
 
 // Check returns the error with which Open would refuse a container and a descriptor
 // that are not written yet, nil for none. sum is the container's SHA-256 in
-// hexadecimal. Constants are not joined.
+// hexadecimal. Constants are not joined, nor tasks kept.
 func Check(f *hwx.File, d *e5.Program, sum string) error {
 	if errs := hwx.Validate(f); len(errs) > 0 {
 		return &LoadError{"container", errs[0]}
 	}
-	_, err := link(f, d, sum)
+	_, err := link(f, d, sum, false)
 	return err
 }
 
 // link prepares the functions of a descriptor on a valid container, but for what the
-// constants hold.
-func link(f *hwx.File, d *e5.Program, hash string) (*Machine, error) {
+// constants hold, and without run for the tasks too.
+func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 	if len(d.Functions) == 0 {
 		return nil, loadf("descriptor", "it has no functions")
 	}
 	m := &Machine{procs: map[string]*procedure{}}
-	c := newContainer(f)
+	c := newContainer(f, run)
 	names := map[string]bool{}
 	for i := range d.Functions {
 		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
@@ -263,14 +263,16 @@ type container struct {
 	ports     map[uint64]string // by address
 	constants []*hwx.Section
 	bytes     int64 // of constants
+	run       bool  // tasks are kept, to be run
 }
 
-func newContainer(f *hwx.File) *container {
+func newContainer(f *hwx.File, run bool) *container {
 	c := &container{
 		file:     f,
 		procs:    map[string]hwx.Procedure{},
 		segments: f.AddressMap(),
 		ports:    map[uint64]string{},
+		run:      run,
 	}
 	for _, p := range f.Procedures() {
 		c.procs[p.Name] = p
@@ -295,14 +297,20 @@ func (c *container) procedure(name string) (*procedure, error) {
 	if !ok {
 		return nil, fmt.Errorf("procedure %q has no tasks in __TEXT,__text", name)
 	}
-	tasks, err := td.DecodeChain(text, int(entry), int(pr.FirstWords))
+	p := &procedure{name: name, bars: map[int]bar{}}
+	n := 0
+	err := td.WalkChain(text, entry, pr.FirstWords, func(t td.Placed) error {
+		if n++; c.run {
+			p.tasks = append(p.tasks, t)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("procedure %q: %w", name, err)
 	}
-	if len(tasks) != int(pr.Tasks) {
-		return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks, len(tasks))
+	if n != pr.Tasks {
+		return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks, n)
 	}
-	p := &procedure{name: name, tasks: tasks, bars: map[int]bar{}}
 	for i, addr := range pr.Bars {
 		seg := c.segments.At(addr)
 		if seg == nil {

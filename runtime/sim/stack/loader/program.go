@@ -3,6 +3,7 @@ package loader
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -61,7 +62,22 @@ func Read(container []byte) (*Program, error) {
 		return nil, &Error{Where: "container", Err: err}
 	}
 	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
-	tasks, err := p.take()
+	var tasks []*td.Task
+	err = p.take(func(t *td.Task, image []byte, records []td.Record) error {
+		if len(tasks) == maxTasks {
+			return &Error{
+				Where: "container",
+				Rule:  "a record's task index has 16 bits; split the model",
+				Val:   len(tasks) + 1,
+				Limit: maxTasks,
+			}
+		}
+		for i := range records {
+			records[i].Task = len(tasks)
+		}
+		tasks, p.images, p.records = append(tasks, t), append(p.images, image), append(p.records, records...)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +89,20 @@ func Read(container []byte) (*Program, error) {
 }
 
 // Check returns the error with which Read would refuse a container that is not
-// written yet, nil for none.
+// written yet, nil for none. How many tasks there are in all is not checked: it is
+// one load that has no numbers for more than 65536.
 func Check(f *hwx.File) error {
-	_, err := (&Program{file: f}).take()
-	return err
+	return (&Program{file: f}).take(func(*td.Task, []byte, []td.Record) error { return nil })
 }
 
-// take checks a container and takes its tasks apart.
-func (p *Program) take() ([]*td.Task, error) {
+// take checks a container and gives its tasks to keep in order, each with its image and
+// its records, whose tasks count from 0.
+func (p *Program) take(keep func(t *td.Task, image []byte, records []td.Record) error) error {
 	if bad := hwx.Validate(p.file); len(bad) > 0 {
-		return nil, &Error{Where: "container", Err: bad[0]}
+		return &Error{Where: "container", Err: bad[0]}
 	}
 	if got := p.file.Header.CPUSubtype; got != hwx.SubtypeH13 {
-		return nil, &Error{
+		return &Error{
 			Where: "container byte 0x8, header.cpusubtype",
 			Rule:  "only h13's tasks are known",
 			Val:   got,
@@ -93,77 +110,83 @@ func (p *Program) take() ([]*td.Task, error) {
 		}
 	}
 	if err := p.segments.find(p.file); err != nil {
-		return nil, err
+		return err
 	}
-	var tasks []*td.Task
-	var places []place
+	first := 0
 	for _, q := range p.file.Procedures() {
-		pr, chain, err := p.procedure(q)
+		pr, err := p.procedure(q)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		pr.firstTID = len(tasks)
-		for i, t := range chain {
-			tasks = append(tasks, t.Task)
-			places = append(places, place{pr, i, t.Off})
+		pr.firstTID = first
+		err = p.chain(pr, q, keep)
+		if err != nil {
+			return err
 		}
+		first += pr.tasks
 		p.procs = append(p.procs, pr)
 	}
-	if len(tasks) > maxTasks {
-		return nil, &Error{
-			Where: "container",
-			Rule:  "a record's task index has 16 bits; split the model",
-			Val:   len(tasks),
-			Limit: maxTasks,
-		}
-	}
-	var err error
-	if p.images, p.records, err = td.Split(tasks); err != nil {
-		return nil, &Error{Where: "container, tasks", Err: err}
-	}
-	for i := range p.records {
-		if err := places[p.records[i].Task].check(&p.records[i]); err != nil {
-			return nil, err
-		}
-	}
-	for i, t := range tasks {
-		if err := places[i].checkKernel(t); err != nil {
-			return nil, err
-		}
-	}
-	return tasks, nil
+	return nil
 }
 
-// maxTasks is how many tasks a record's index tells apart.
-const maxTasks = 1 << 16
-
-// procedure reads the bars and the tasks of one procedure.
-func (p *Program) procedure(q hwx.Procedure) (*procedure, []td.Placed, error) {
+// chain takes the tasks of one procedure.
+func (p *Program) chain(pr *procedure, q hwx.Procedure,
+	keep func(t *td.Task, image []byte, records []td.Record) error) error {
 	where := fmt.Sprintf("procedure %q", q.Name)
-	if err := afpp.CheckName(q.Name); err != nil {
-		return nil, nil, &Error{Where: where, Err: err}
-	}
 	text, entry, ok := p.file.TextOf(q)
 	if !ok {
-		return nil, nil, &Error{
+		return &Error{
 			Where: where + ", entry",
 			Rule:  "lies outside " + hwx.SegText + "," + hwx.SectText,
 			Val:   q.Entry,
 		}
 	}
-	chain, err := td.DecodeChain(text, entry, q.FirstWords)
-	if err != nil {
-		return nil, nil, &Error{Where: where, Err: err}
+	var own *Error
+	err := td.WalkChain(text, entry, q.FirstWords, func(t td.Placed) error {
+		at := place{pr, pr.tasks, t.Off}
+		err := at.take(t.Task, keep)
+		pr.tasks++
+		errors.As(err, &own)
+		return err
+	})
+	switch {
+	case own != nil:
+		return own
+	case err != nil:
+		return &Error{Where: where, Err: err}
+	case pr.tasks != q.Tasks:
+		return &Error{Where: where + ", tasks", Rule: "is not what its chain has", Val: q.Tasks, Limit: pr.tasks}
 	}
-	if len(chain) != q.Tasks {
-		return nil, nil, &Error{
-			Where: where + ", tasks",
-			Rule:  "is not what its chain has",
-			Val:   q.Tasks,
-			Limit: len(chain),
+	return nil
+}
+
+// take splits and checks one task.
+func (at place) take(t *td.Task, keep func(t *td.Task, image []byte, records []td.Record) error) error {
+	images, records, err := td.Split([]*td.Task{t})
+	if err != nil {
+		return &Error{Where: at.String(), Err: err}
+	}
+	for i := range records {
+		if err := at.check(&records[i]); err != nil {
+			return err
 		}
 	}
-	pr := &procedure{name: q.Name, tasks: len(chain)}
+	if err := at.checkKernel(t); err != nil {
+		return err
+	}
+	return keep(t, images[0], records)
+}
+
+// maxTasks is how many tasks a record's index tells apart.
+const maxTasks = 1 << 16
+
+// procedure reads the bars of one procedure.
+func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
+	where := fmt.Sprintf("procedure %q", q.Name)
+	if err := afpp.CheckName(q.Name); err != nil {
+		return nil, &Error{Where: where, Err: err}
+	}
+	pr := &procedure{name: q.Name}
 	ports := map[string]bool{}
 	for id := range uint32(hwx.Bars) {
 		addr, ok := q.Bars[int(id)]
@@ -172,24 +195,24 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, []td.Placed, error) {
 		}
 		at := fmt.Sprintf("%s, buffer-access register %d", where, id)
 		if id >= afpp.MaxBars {
-			return nil, nil, &Error{Where: at, Rule: "a task names 32 registers", Val: addr, Limit: afpp.MaxBars - 1}
+			return nil, &Error{Where: at, Rule: "a task names 32 registers", Val: addr, Limit: afpp.MaxBars - 1}
 		}
 		b, ok, err := p.segments.bar(id, addr, at)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if !ok {
 			continue
 		}
 		if b.port != "" {
 			if ports[b.port] {
-				return nil, nil, &Error{Where: at, Rule: "the port is bound to another register already", Val: b.port}
+				return nil, &Error{Where: at, Rule: "the port is bound to another register already", Val: b.port}
 			}
 			ports[b.port] = true
 		}
 		pr.bars = append(pr.bars, b)
 	}
-	return pr, chain, nil
+	return pr, nil
 }
 
 // Digest is the SHA-256 of the container: the identity of its code.
