@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -184,6 +187,11 @@ func (d *driver) finish() (*Result, error) {
 		return nil, err
 	}
 	first.time("emit-e5", start)
+	start = time.Now()
+	if err := d.check(file, desc); err != nil {
+		return nil, err
+	}
+	first.time("check", start)
 	r := &Result{HWX: file, E5: desc}
 	if d.prov != nil {
 		if err := d.prov.finish(d, file); err != nil {
@@ -279,6 +287,29 @@ func (u *unit) compilable() error {
 	return CheckSizes(u.state.Program, u.state.Func) // again: the passes have settled the shapes
 }
 
+// maxPortable leaves of the 255 bytes that a name has in a firmware container as many
+// as what is put after a name needs.
+const maxPortable = 200
+
+// portable returns a name as a container and what it is loaded into can hold it: of
+// printing characters, and not too long.
+func portable(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return '_'
+		}
+		return r
+	}, name)
+	if len(name) <= maxPortable {
+		return name
+	}
+	n := maxPortable
+	for !utf8.RuneStart(name[n]) {
+		n--
+	}
+	return name[:n]
+}
+
 // unique returns name, or name with a number where it is taken.
 func (d *driver) unique(name string) string {
 	for {
@@ -322,13 +353,13 @@ func (d *driver) lower() error {
 			if n := len(u.procs); n > 0 {
 				name = fmt.Sprintf("%s_%d", base, n)
 			}
-			name = d.unique(name)
+			name = d.unique(portable(name))
 			ports := map[*ir.Value]string{}
 			for _, v := range st.Inputs {
-				ports[v] = d.unique(v.Name)
+				ports[v] = d.unique(portable(v.Name))
 			}
 			for _, v := range st.Outputs {
-				ports[v] = d.unique(v.Name + "@output")
+				ports[v] = d.unique(portable(v.Name) + "@output")
 			}
 			p, err := lower.Lower(&lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,

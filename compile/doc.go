@@ -9,5 +9,6 @@
 // What always holds: the same program and options give the same bytes, whatever
 // the number of workers; the pair refers to nothing outside itself; every
 // operation of the program is in the report, on the engine or on the CPU with
-// the reason.
+// the reason; every Result has passed the checks of hazards, of the container and of
+// both loaders, and a pair that does not is a FaultError.
 package compile

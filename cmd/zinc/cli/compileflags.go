@@ -166,6 +166,9 @@ func parseShapes(values []string) (map[string][]int64, error) {
 
 // open opens the model and prints its warnings.
 func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
+	if e.subject != nil {
+		e.subject.path, e.subject.weights = path, c.weights
+	}
 	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights})
 	if err != nil {
 		return nil, err

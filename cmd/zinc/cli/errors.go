@@ -60,6 +60,7 @@ func statusOf(err error) int {
 		{statusInternal, new(*hwx.BuildError)},
 		{statusInternal, new(*e5.ModelError)},
 		{statusInternal, new(*lower.Error)},
+		{statusInternal, new(*compile.FaultError)},
 		{statusTrouble, new(*troubleError)},
 	} {
 		if errors.As(err, c.target) {
@@ -89,6 +90,10 @@ func (e *env) fail(err error) int {
 	case status == statusInternal:
 		message = "internal error: " + message
 		hint = "this is a bug in zinc, not in the input; please report it with the model and the command line"
+		if dir := e.subject.reproducer(err.Error() + "\n" + string(stackOf(err))); dir != "" {
+			hint = "this is a bug in zinc, not in the input; please report it with the folder " + dir +
+				", which has the model and the command line"
+		}
 	case errors.Is(err, context.Canceled):
 		message = "interrupted; nothing was written"
 	default:
@@ -104,10 +109,18 @@ func (e *env) fail(err error) int {
 			fmt.Fprintf(e.err, "zinc: %s\n", hint)
 		}
 	}
-	if in := (*internalError)(nil); errors.As(err, &in) && in.stack != nil {
-		fmt.Fprintf(e.err, "%s", in.stack)
+	if stack := stackOf(err); stack != nil {
+		fmt.Fprintf(e.err, "%s", stack)
 	}
 	return status
+}
+
+// stackOf returns the stack of a panic, nil for other errors.
+func stackOf(err error) []byte {
+	if in := (*internalError)(nil); errors.As(err, &in) {
+		return in.stack
+	}
+	return nil
 }
 
 // flagHint returns advice that names the flag that resolves err, "" for none.

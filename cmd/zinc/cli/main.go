@@ -20,6 +20,7 @@ type env struct {
 	profile     profile
 	terminal    bool   // standard output is one
 	command     string // what ran, with the words that lead to it
+	subject     *subject
 }
 
 // Main runs zinc with the arguments that follow the program's name and returns
@@ -34,7 +35,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	e := &env{out: out, err: stderr, diagnostics: "text", terminal: isTerminal(stdout), command: "zinc"}
+	e := &env{
+		out:         out,
+		err:         stderr,
+		diagnostics: "text",
+		terminal:    isTerminal(stdout),
+		command:     "zinc",
+		subject:     &subject{args: args},
+	}
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)

@@ -1,0 +1,78 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hazard"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+)
+
+// FaultError is a compiled pair that one of zinc's own checks refuses: a bug in zinc, not
+// in the program. No Result is returned with it.
+type FaultError struct {
+	Check string // what refuses it
+	// Where is the statement whose task is wrong, with its place in the source if that is
+	// known; "" if no single task is.
+	Where string
+	Err   error
+}
+
+// Error names the check, the statement and what was found.
+func (e *FaultError) Error() string {
+	s := e.Check + " refuses the compiled pair: "
+	if e.Where != "" {
+		s += e.Where + ": "
+	}
+	return s + e.Err.Error()
+}
+
+// Unwrap returns what the check found.
+func (e *FaultError) Unwrap() error { return e.Err }
+
+// check runs the hazard check and the checks of both loaders, which include those of
+// the container. It works on what is about to be written: it encodes nothing and copies
+// no constant.
+func (d *driver) check(f *hwx.File, p *e5.Program) error {
+	r, err := hazard.Check(f)
+	if err != nil {
+		return &FaultError{Check: "the hazard check", Err: err}
+	}
+	if n := len(r.Hazards); n > 0 {
+		h := r.Hazards[0]
+		err := errors.New(h.String())
+		if n > 1 {
+			err = fmt.Errorf("%w (and %d more)", err, n-1)
+		}
+		return &FaultError{Check: "the hazard check", Where: d.statementOf(h.Procedure, h.Task), Err: err}
+	}
+	if err := loader.Check(f); err != nil {
+		return &FaultError{Check: "the container's loader", Err: err}
+	}
+	if err := sim.Check(f, p, d.hash); err != nil {
+		return &FaultError{Check: "the runtime's loader", Err: err}
+	}
+	return nil
+}
+
+// statementOf names the statement that a task of a procedure was lowered from, the
+// leading one of several.
+func (d *driver) statementOf(procedure string, task int) string {
+	for _, u := range d.units {
+		for _, p := range u.procs {
+			if p.Name != procedure || task >= len(p.Infos) || p.Infos[task].Op == nil {
+				continue
+			}
+			op := p.Infos[task].Op
+			s := op.Results[0].Name + " = " + op.Def.Name
+			if place := u.state.Program.PosString(op.Pos); place != "" {
+				s = place + ": " + s
+			}
+			return s
+		}
+	}
+	return ""
+}
