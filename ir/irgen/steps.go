@@ -33,6 +33,13 @@ var steps = []step{
 	{"scalar", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.binary(x, m.scalar()) }},
 	*withConstant,
 	{"binary", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.binary(x, m.partner(x)) }},
+	{"halves", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		vs := m.try("split", "x", x, "axis", m.axis(x), "num_splits", 2)
+		if vs == nil {
+			return nil
+		}
+		return m.binary(vs[0], vs[1])
+	}},
 	{"relu", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		return m.try(pick(m.choices, "relu", "abs", "relu6"), "x", x)
 	}},
