@@ -228,7 +228,7 @@ func inHalf(e *edit) {
 		e.not()
 		return
 	}
-	e.note = "computes in fp16; --precision=fp16 does so for the whole model"
+	e.note = "computes in fp16; compiling in fp16 precision does so for the whole model"
 	e.become(e.do(ir.OpCast, arg{"x", y}, arg{"dtype", e.str("fp32")}))
 }
 
@@ -276,7 +276,7 @@ func fixShape(e *edit) {
 			return
 		}
 		if e.note == "" {
-			e.note = "holds for the shapes it fixes; put in those that you need, or give them with --shape " + v.Name +
+			e.note = "holds for the shapes it fixes; put in those that you need, or compile with them: " + v.Name +
 				"=" + dims(shape)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// dims writes a shape as the flag --shape takes it.
+// dims writes a shape: "1x3x224x224".
 func dims(shape []int64) string {
 	s := make([]string, len(shape))
 	for i, d := range shape {

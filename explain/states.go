@@ -55,7 +55,7 @@ func (a *Answer) states(r *compile.Result, s *found) {
 		row := (used + t.SurfaceAlign - 1) / t.SurfaceAlign * t.SurfaceAlign
 		a.Notes = append(a.Notes, fmt.Sprintf(
 			"state %q is %d wide: on %s its rows take %d bytes, %d of them padding, and nothing has to change; %s "+
-				"and later keep states whose last dimension is a multiple of %d (--target %s tells what is "+
+				"and later keep states whose last dimension is a multiple of %d (target %s tells what is "+
 				"refused, and gives the rewrite)",
 			v.Name, narrow, a.Target, row, row-used, later.Name, later.StateMultiple, later.Name))
 		return

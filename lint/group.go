@@ -131,20 +131,20 @@ func remedy(v *ir.Value) string {
 	const clip = "Put a clip behind it that leaves the values that are meant."
 	switch {
 	case v.Def == nil && v.Type.Kind == ir.State:
-		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", v.Name)
+		return fmt.Sprintf("Give the state %s its range.", v.Name)
 	case v.Def == nil:
 		return "It is a variable of a loop, whose runs are not followed. " + clip
 	}
 	o := v.Def.Def.Operation
 	if state, value := v.Def.Def.StateParams(); state != "" && value == "" {
-		return fmt.Sprintf("Give the state its range: --range %s=LO:HI.", v.Def.Arg(state).Name)
+		return fmt.Sprintf("Give the state %s its range.", v.Def.Arg(state).Name)
 	}
 	switch {
 	case o == ir.OpRealDiv || o == ir.OpInverse:
-		return "Give the inputs the ranges that they have (--range), or keep the divisor away from 0: the maximum " +
+		return "Give the inputs the ranges that they have, or keep the divisor away from 0: the maximum " +
 			"with a small positive number, or an epsilon added."
 	case o == ir.OpLog || o == ir.OpRsqrt:
-		return "Give the inputs the ranges that they have (--range), or keep the argument above 0: the maximum " +
+		return "Give the inputs the ranges that they have, or keep the argument above 0: the maximum " +
 			"with a small positive number, or an epsilon of at least 6.1e-5."
 	case o == ir.OpWhileLoop:
 		return "The runs of a loop are not followed. " + clip

@@ -250,8 +250,9 @@ func (p *patcher) surface(w *weight, role string, extent int) error {
 		return w.refuse("it stands in rows together with other values")
 	}
 	if n := size(x, roleValues); n != uint64(len(w.Array.Data)) {
-		return &Refusal{w.Name, fmt.Sprintf("the file has %d elements, the constant %d", len(w.Array.Data)/2, n/2),
-			"give an array of the constant's shape"}
+		return &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file has %d elements, the constant %d",
+			len(w.Array.Data)/2, n/2),
+			Hint: "give an array of the constant's shape"}
 	}
 	data := make([]byte, x.Size)
 	rest := w.Array.Data
@@ -382,8 +383,8 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 	if role == provenance.RoleBias {
 		n := len(w.Array.Data) / 2
 		if len(w.Array.Shape) > 1 || n != outs && n != 1 {
-			return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the bias has [%d]",
-				provenance.ShapeString(w.Array.Shape), outs), "give an array of the constant's shape"}
+			return &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file's shape is %s, the bias has [%d]",
+				provenance.ShapeString(w.Array.Shape), outs), Hint: "give an array of the constant's shape"}
 		}
 		bias = make([]uint16, outs)
 		for i := range bias {
@@ -454,9 +455,9 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 			return w.refuse("its shape is %s, that of its tasks' coefficients %s: they are not the constant as it "+
 				"stands", provenance.ShapeString(w.Array.Shape), want)
 		}
-		return &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the tasks' %s",
+		return &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file's shape is %s, the tasks' %s",
 			provenance.ShapeString(w.Array.Shape), want),
-			"give an array of the constant's shape, or --model MODEL to compute the pair anew"}
+			Hint: "give an array of the constant's shape, or " + anew, Model: true}
 	}
 	o, kh, kw := int64(outs), int64(k.KH), int64(k.KW)
 	switch rule {

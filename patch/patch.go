@@ -27,7 +27,14 @@ type Weight struct {
 }
 
 // Refusal says why a constant cannot be patched.
-type Refusal struct{ Name, Reason, Hint string }
+type Refusal struct {
+	Name, Reason, Hint string
+	// Model says that computing the pair again from its model settles it.
+	Model bool
+}
+
+// anew is the hint of a Refusal that the model settles.
+const anew = "compute the pair anew from its model"
 
 func (e *Refusal) Error() string {
 	s := fmt.Sprintf("constant %q cannot be patched: %s", e.Name, e.Reason)
@@ -200,12 +207,13 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	switch {
 	case found >= 0:
 	case named >= 0:
-		hint := "patch the constants that it is made of"
+		hint, model := "patch the constants that it is made of", false
 		if strings.HasPrefix(p.db.Statements[named].Op, unpacks) {
-			hint = "give --model MODEL to put in the values that it unpacks to"
+			hint, model = "put in the values that it unpacks to, with its model", true
 		}
-		return nil, &Refusal{w.Name, fmt.Sprintf("it is the result of %s, no constant", p.db.Statements[named].Op),
-			hint}
+		return nil, &Refusal{Name: w.Name, Reason: fmt.Sprintf("it is the result of %s, no constant",
+			p.db.Statements[named].Op),
+			Hint: hint, Model: model}
 	default:
 		return nil, fmt.Errorf("the source has no constant %q that the pair was made of", w.Name)
 	}
@@ -218,15 +226,17 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	}
 	switch s := &p.db.Statements[found]; {
 	case s.Type != "" && s.Type != "fp16":
-		return nil, &Refusal{w.Name, fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is",
-			s.Type), "give --model MODEL to compute the pair anew"}
+		return nil, &Refusal{Name: w.Name,
+			Reason: fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is",
+				s.Type), Hint: anew, Model: true}
 	case w.Array.Type != "f2":
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)",
-			w.Array.Type), `convert it with numpy's astype("<f2")`}
+		return nil, &Refusal{Name: w.Name,
+			Reason: fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)",
+				w.Array.Type), Hint: `convert it with numpy's astype("<f2")`}
 	case s.Type != "" && !slices.Equal(s.Shape, w.Array.Shape):
-		return nil, &Refusal{w.Name, fmt.Sprintf("the file's shape is %s, the constant's %s",
+		return nil, &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file's shape is %s, the constant's %s",
 			provenance.ShapeString(w.Array.Shape), provenance.ShapeString(s.Shape)),
-			"give an array of the constant's shape"}
+			Hint: "give an array of the constant's shape"}
 	}
 	return x, nil
 }
@@ -236,7 +246,7 @@ func (p *patcher) find(w Weight) (*weight, error) {
 func (p *patcher) shaped(w *weight) bool { return p.db.Statements[w.statement].Type != "" }
 
 func (w *weight) refuse(format string, args ...any) error {
-	return &Refusal{w.Name, fmt.Sprintf(format, args...), "give --model MODEL to compute the pair anew"}
+	return &Refusal{Name: w.Name, Reason: fmt.Sprintf(format, args...), Hint: anew, Model: true}
 }
 
 // plain reports whether a node is the constant as it stands in the source.
@@ -280,16 +290,15 @@ func (p *patcher) shared() error {
 		for i := range x.Uses {
 			n := node(&x.Uses[i], at.role)
 			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
-				no := &Refusal{wr.by.Name,
-					"its bytes are also those of what the lowering made up, which is equal and stored once",
-					"give --model MODEL to compute the pair anew"}
+				no := &Refusal{Name: wr.by.Name,
+					Reason: "its bytes are also those of what the lowering made up, which is equal and stored once",
+					Hint:   anew, Model: true}
 				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
 					st := &p.db.Statements[k]
 					no.Reason = fmt.Sprintf(
 						"its bytes are also those of %s %q of function %s, line %d, which is equal and stored once",
 						st.Op, st.Name, st.Func, st.Line)
-					no.Hint = fmt.Sprintf("give %s/%s the same values too, or --model MODEL to compute the pair anew",
-						st.Func, st.Name)
+					no.Hint = fmt.Sprintf("give %s/%s the same values too, or %s", st.Func, st.Name, anew)
 				}
 				return no
 			}

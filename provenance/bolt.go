@@ -61,7 +61,8 @@ func readBucket(b []byte, name string) ([]pair, error) {
 	err = top.walk(root, 0, func(flags uint32, p pair) error {
 		if v, ok := strings.CutPrefix(string(p.key), bucketPrefix); ok && flags&leafBucket != 0 &&
 			string(p.key) != name && at == nil {
-			return badf(p.off, "version", "%.20q: this zinc reads version %s; compile the model again with --debug-db",
+			return badf(p.off, "version",
+				"%.20q: this zinc reads version %s; compile the model again with a debug database",
 				v, strings.TrimPrefix(name, bucketPrefix))
 		}
 		if flags&leafBucket == 0 || string(p.key) != name || at != nil {

@@ -101,7 +101,7 @@ func (n *network) coefficients(d *dict, prefix string, shape ...int64) *ir.Const
 	f, err := n.r.files.file(n.weights[index])
 	if err != nil {
 		d.fail(prefix+"Index", fmt.Sprintf("weight file %s cannot be read: %s", shown(n.weights[index]), err),
-			fmt.Sprint(index), "put the file beside the description, or give its folder with --weights")
+			fmt.Sprint(index), "put the file beside the description, or name the folder that has it")
 		return nil
 	}
 	size := elementBytes[typ]

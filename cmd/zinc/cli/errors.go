@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/patch"
 )
 
 // Exit statuses.
@@ -125,13 +126,15 @@ func stackOf(err error) []byte {
 
 // flagHint returns advice that names the flag that resolves err, "" for none.
 func flagHint(err error) string {
-	entry, option := (*ir.EntryError)(nil), (*compile.OptionError)(nil)
+	entry, option, constant := (*ir.EntryError)(nil), (*compile.OptionError)(nil), (*patch.Refusal)(nil)
 	switch {
 	case errors.As(err, &entry) && entry.Name == "" && len(entry.Funcs) > 0,
 		errors.As(err, &option) && option.Option == "Func":
 		return "choose a function with --func"
 	case option != nil && option.Option == "Shapes":
 		return "choose one of the shapes with --shape"
+	case errors.As(err, &constant) && constant.Model:
+		return "give the model with --model"
 	}
 	return ""
 }
