@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -102,9 +103,10 @@ type valueInfo struct {
 }
 
 func (s *Server) fieldList(*http.Request) (any, error) {
-	out := make([]fieldInfo, len(fieldTable))
-	for i := range fieldTable {
-		r := &fieldTable[i]
+	table := td.Fields()
+	out := make([]fieldInfo, len(table))
+	for i := range table {
+		r := &table[i]
 		out[i] = fieldInfo{
 			Name:  r.Name,
 			Block: r.Block.Name,

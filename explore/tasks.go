@@ -3,7 +3,6 @@ package explore
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -90,9 +89,6 @@ type taskView struct {
 	Fields     []fieldView           `json:"fields"`
 }
 
-// fieldTable is the field table, whose index is the field.
-var fieldTable = td.Fields()
-
 // task returns a task in full, its fields in the order of its words.
 func (v *view) task(i int) (*taskView, error) {
 	row := v.tasks[i]
@@ -128,33 +124,24 @@ func (v *view) words(i int) ([]uint32, error) {
 
 func fields(t *td.Task) []fieldView {
 	var out []fieldView
-	for i := range fieldTable {
-		f, r := td.Field(i), &fieldTable[i]
-		word, ok := t.WordIndex(f)
-		if !ok || r.Known == td.Unknown && t.Get(f) == 0 {
+	for r := range t.Readings(true) {
+		if r.Known == td.Unknown && r.Value == 0 {
 			continue
 		}
-		value := t.Get(f)
 		out = append(out, fieldView{
 			Name:  r.Name,
 			Block: r.Block.Name,
-			Word:  word,
+			Word:  r.Word,
 			Addr:  r.Addr,
 			Bit:   r.Bit,
 			Width: r.Width,
 			Unit:  r.Unit,
-			Value: value,
-			Text:  valueText(r, value),
+			Value: r.Value,
+			Text:  valueText(r.Row, r.Value),
 			Known: r.Known.String(),
 			Doc:   r.Doc,
 		})
 	}
-	slices.SortStableFunc(out, func(a, b fieldView) int {
-		if a.Word != b.Word {
-			return a.Word - b.Word
-		}
-		return int(a.Bit) - int(b.Bit)
-	})
 	return out
 }
 
