@@ -63,7 +63,7 @@ func (d *fileDump) constants() error {
 	f := d.hwx.f
 	if d.hwx.db == nil {
 		// Where there is one of this container, it says more.
-		d.hwx.db, _ = OpenDebug(d.path, d.b, d.Debug)
+		d.hwx.db, _ = d.OpenDebug(d.path, d.b)
 	}
 	sections := f.ConstantSections()
 	tiles := map[int]int{}

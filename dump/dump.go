@@ -31,6 +31,17 @@ type Options struct {
 	Parts []string // names, of Parts
 	All   bool     // every part that the file has
 	Tasks []TaskRange
+
+	// Name returns how messages name an option: "json", "raw", "source", "hazards", "debug-db" or a part. Nil leaves
+	// the name as it is.
+	Name func(option string) string
+}
+
+func (o *Options) name(option string) string {
+	if o.Name == nil {
+		return option
+	}
+	return o.Name(option)
 }
 
 // OptionError reports an option that a file cannot be printed with.
@@ -97,7 +108,8 @@ func Bytes(w io.Writer, path string, b []byte, o Options) error {
 func (c *printer) bytes(path string, b []byte) error {
 	k := KindOf(b)
 	if c.Source && k != KindContainer {
-		return fmt.Errorf("%s: not a container by its first bytes; --source is for the tasks of a container", path)
+		return fmt.Errorf("%s: not a container by its first bytes; %s is for the tasks of a container", path,
+			c.name("source"))
 	}
 	if noun := wholeKinds[k]; noun != "" {
 		if c.Raw {

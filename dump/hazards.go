@@ -12,7 +12,8 @@ import (
 // wrong, and returns how many such hazards there are.
 func Hazards(w io.Writer, path string, b []byte, o Options) (int, error) {
 	if KindOf(b) != KindContainer {
-		return 0, fmt.Errorf("%s: not a container by its first bytes; --hazards checks the tasks of a container", path)
+		return 0, fmt.Errorf("%s: not a container by its first bytes; %s checks the tasks of a container", path,
+			o.name("hazards"))
 	}
 	f, err := hwx.Read(b)
 	if err != nil {

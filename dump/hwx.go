@@ -35,7 +35,7 @@ func init() { // a function of the table prints it
 // containerState is what the parts of a container share.
 type containerState struct {
 	f       *hwx.File
-	db      *provenance.DB        // nil without --source or a database beside the container
+	db      *provenance.DB        // nil without Options.Source or a database beside the container
 	told    map[*hwx.Program]bool // faults of its chain were printed
 	owner   map[int]*hwx.Program  // of the task at an offset of the task section
 	textOff int64                 // of __TEXT,__text in the file
@@ -45,7 +45,7 @@ func (c *printer) container(path string, b []byte) error {
 	s := &containerState{told: map[*hwx.Program]bool{}, owner: map[int]*hwx.Program{}}
 	if c.Source || c.Debug != "" {
 		var err error
-		if s.db, err = OpenDebug(path, b, c.Debug); err != nil {
+		if s.db, err = c.OpenDebug(path, b); err != nil {
 			return err
 		}
 	}

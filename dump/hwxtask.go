@@ -8,19 +8,19 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// chosenTasks calls visit for each task that --task names, and note for a procedure
+// chosenTasks calls visit for each task that Tasks names, and note for a procedure
 // whose tasks are not decoded.
 func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) error) error {
 	f := d.hwx.f
 	list := f.Procedures()
 	if note := noFields(f); note != "" {
-		return fmt.Errorf("%s: --task: %s; --tasks prints their words", d.path, note)
+		return fmt.Errorf("%s: %s: %s; %s prints their words", d.path, d.name(PartTask), note, d.name(PartTasks))
 	}
 	counts := make([]procedureTasks, len(list))
 	for i, p := range list {
 		counts[i] = procedureTasks{p.Name, p.Tasks}
 	}
-	chosen, err := chooseTasks(d.Tasks, counts)
+	chosen, err := d.chooseTasks(counts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
@@ -37,7 +37,7 @@ func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) e
 	return nil
 }
 
-// containerTask prints the tasks that --task names.
+// containerTask prints the tasks that Tasks names.
 func (d *fileDump) containerTask() error {
 	if d.j != nil {
 		d.j.Open("task", '[')

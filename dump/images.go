@@ -123,7 +123,7 @@ func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 	return nil
 }
 
-// chosenImages calls visit for each image that --task names: image i of the n of its
+// chosenImages calls visit for each image that Tasks names: image i of the n of its
 // procedure.
 func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error {
 	var counts []procedureTasks
@@ -134,7 +134,7 @@ func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error 
 		}
 		counts[len(counts)-1].tasks++
 	}
-	chosen, err := chooseTasks(d.Tasks, counts)
+	chosen, err := d.chooseTasks(counts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
@@ -157,7 +157,7 @@ func (d *fileDump) imageDetail() error {
 	}
 	return d.chosenImages(func(i, n int, x *imageTask) error {
 		if x.task == nil {
-			return fmt.Errorf("%s: --task %d: %w", d.path, i, x.err)
+			return fmt.Errorf("%s: %s %d: %w", d.path, d.name(PartTask), i, x.err)
 		}
 		return d.detail(x.procedure, i, n, td.Placed{Task: x.task, Off: int(x.at)}, x.at)
 	})

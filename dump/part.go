@@ -73,12 +73,12 @@ func (o *Options) of(parts []filePart, noun string) ([]filePart, error) {
 		if !has(name) {
 			var names []string
 			for _, p := range parts {
-				names = append(names, "--"+p.name)
+				names = append(names, o.name(p.name))
 			}
 			if len(names) == 0 {
-				return nil, fmt.Errorf("--%s: %s is printed whole and lacks that part", name, noun)
+				return nil, fmt.Errorf("%s: %s is printed whole and lacks that part", o.name(name), noun)
 			}
-			return nil, fmt.Errorf("--%s: %s lacks that part; it has %s", name, noun, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: %s lacks that part; it has %s", o.name(name), noun, strings.Join(names, ", "))
 		}
 	}
 	chosen, any := o.chosen(), o.any()

@@ -55,9 +55,10 @@ type procedureTasks struct {
 
 // chooseTasks returns, for each procedure, the test for its requested tasks. A
 // task that is not there is an error.
-func chooseTasks(rs []TaskRange, procedures []procedureTasks) ([]func(i int) bool, error) {
+func (o *Options) chooseTasks(procedures []procedureTasks) ([]func(i int) bool, error) {
+	option := o.name(PartTask)
 	chosen := make([][]TaskRange, len(procedures))
-	for _, r := range rs {
+	for _, r := range o.Tasks {
 		k := -1
 		for i, p := range procedures {
 			if r.procedure != "" && p.name == r.procedure || r.procedure == "" && len(procedures) == 1 {
@@ -77,14 +78,14 @@ func chooseTasks(rs []TaskRange, procedures []procedureTasks) ([]func(i int) boo
 				names = []string{"none"}
 			}
 			if r.procedure == "" {
-				return nil, fmt.Errorf("--task %s: name the procedure, as in --task NAME:%s; the file has %s",
-					r.text, r.text, strings.Join(names, ", "))
+				return nil, fmt.Errorf("%s %s: name the procedure, as in %s NAME:%s; the file has %s", option,
+					r.text, option, r.text, strings.Join(names, ", "))
 			}
-			return nil, fmt.Errorf("--task %s:%s: unknown procedure; the file has %s", r.procedure, r.text,
+			return nil, fmt.Errorf("%s %s:%s: unknown procedure; the file has %s", option, r.procedure, r.text,
 				strings.Join(names, ", "))
 		}
 		if p := procedures[k]; r.from >= p.tasks || r.to >= p.tasks && r.to != math.MaxInt {
-			return nil, fmt.Errorf("--task %s: procedure %q has %d tasks, counted from 0", r.text, p.name, p.tasks)
+			return nil, fmt.Errorf("%s %s: procedure %q has %d tasks, counted from 0", option, r.text, p.name, p.tasks)
 		}
 		chosen[k] = append(chosen[k], r)
 	}

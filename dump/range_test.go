@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTaskRanges: what --task takes, of which procedure, and what it refuses.
+// TestTaskRanges: what a choice of tasks takes, of which procedure, and what it refuses.
 func TestTaskRanges(t *testing.T) {
 	one := []procedureTasks{{"net", 4}}
 	two := []procedureTasks{{"net", 4}, {"a:b", 2}, {"", 1}}
@@ -23,10 +23,10 @@ func TestTaskRanges(t *testing.T) {
 		{"net:1", one, "[1]"},
 		{"a:b:1", two, "[] [1] []"},
 		{"net:0 a:b:0-", two, "[0] [0 1] []"},
-		{"4", one, `--task 4: procedure "net" has 4 tasks, counted from 0`},
-		{"0-4", one, `--task 0-4: procedure "net" has 4 tasks, counted from 0`},
-		{"1", two, `name the procedure, as in --task NAME:1; the file has "net", "a:b", ""`},
-		{"x:1", two, `--task x:1: unknown procedure; the file has`},
+		{"4", one, `task 4: procedure "net" has 4 tasks, counted from 0`},
+		{"0-4", one, `task 0-4: procedure "net" has 4 tasks, counted from 0`},
+		{"1", two, `name the procedure, as in task NAME:1; the file has "net", "a:b", ""`},
+		{"x:1", two, `task x:1: unknown procedure; the file has`},
 		{"1", nil, "the file has none"},
 		{":1", one, "missing name before the colon"},
 		{"", one, `"" is not a task`},
@@ -39,7 +39,7 @@ func TestTaskRanges(t *testing.T) {
 		got := ""
 		if err == nil {
 			var chosen []func(int) bool
-			if chosen, err = chooseTasks(rs, c.procedures); err == nil {
+			if chosen, err = (&Options{Tasks: rs}).chooseTasks(c.procedures); err == nil {
 				var parts []string
 				for k, p := range c.procedures {
 					l := []int{}
@@ -57,7 +57,7 @@ func TestTaskRanges(t *testing.T) {
 			got = err.Error()
 		}
 		if got != c.want && !(err != nil && strings.Contains(got, c.want)) {
-			t.Errorf("--task %s: %s, want %s", c.values, got, c.want)
+			t.Errorf("%s: %s, want %s", c.values, got, c.want)
 		}
 	}
 	many := make([]procedureTasks, 100)
@@ -65,7 +65,7 @@ func TestTaskRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := chooseTasks(rs, many); err == nil || !strings.HasSuffix(err.Error(), "and 88 more") {
+	if _, err := (&Options{Tasks: rs}).chooseTasks(many); err == nil || !strings.HasSuffix(err.Error(), "and 88 more") {
 		t.Errorf("of a hundred procedures: %v", err)
 	}
 }

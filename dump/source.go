@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -10,18 +11,14 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// OpenDebug opens the debug database of the container at path, whose bytes are b. The
-// database is the file called name, or, where that is empty, the one beside the
-// container.
-func OpenDebug(path string, b []byte, name string) (*provenance.DB, error) {
-	beside := name == ""
-	if beside {
-		name = pair.PathsOf(path).Debug
-	}
+// OpenDebug opens the debug database of the container at path, whose bytes are b: o.Debug,
+// or the one beside the container.
+func (o *Options) OpenDebug(path string, b []byte) (*provenance.DB, error) {
+	name := cmp.Or(o.Debug, pair.PathsOf(path).Debug)
 	db, err := provenance.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && beside {
-		return nil, fmt.Errorf("%s: missing debug database %s; compile with --debug-db %s, or name another "+
-			"with --debug-db", path, name, name)
+	if errors.Is(err, fs.ErrNotExist) && o.Debug == "" {
+		return nil, fmt.Errorf("%s: missing debug database %s; compile with %s %s, or name another "+
+			"with %[3]s", path, name, o.name("debug-db"), name)
 	}
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type taskJSON struct {
 	Words      int    `json:"words"`
 	taskSummary
 	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
-	// Source is the debug database's entry of the task, with --source.
+	// Source is the debug database's entry of the task, with Options.Source.
 	Source *provenance.TaskView `json:"source,omitempty"`
 }
 
@@ -429,7 +429,7 @@ type fieldJSON struct {
 	V10      string `json:"v10"`
 }
 
-// detailJSON is the JSON form of what --task prints.
+// detailJSON is the JSON form of a task that Options.Tasks chooses.
 type detailJSON struct {
 	Procedure string `json:"procedure"`
 	taskJSON

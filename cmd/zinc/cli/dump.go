@@ -25,7 +25,7 @@ type dumpCommand struct {
 }
 
 func newDump(e *env) *cobra.Command {
-	c := &dumpCommand{env: e}
+	c := &dumpCommand{env: e, what: dump.Options{Name: flagName}}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
 		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
@@ -107,6 +107,9 @@ add no information. docs/dump.md describes the JSON.`,
 	return cmd
 }
 
+// flagName returns the flag of an option.
+func flagName(option string) string { return "--" + option }
+
 // contradictions are the combinations of flags that are refused.
 func (c *dumpCommand) contradictions() error {
 	anyPart := c.what.All || len(c.tasks) > 0 || slices.Contains(c.parts, true)
@@ -165,7 +168,7 @@ func (c *dumpCommand) run(path string) (err error) {
 	}
 	err = c.print(w, path)
 	if o := (*dump.OptionError)(nil); errors.As(err, &o) {
-		return usagef("--%s: %s", o.Option, o.Reason)
+		return usagef("%s: %s", flagName(o.Option), o.Reason)
 	}
 	return err
 }

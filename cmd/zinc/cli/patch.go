@@ -149,7 +149,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 
 // byDatabase patches with the debug database of the pair.
 func (c *patchCommand) byDatabase(path string, old pair.Pair, ws []patch.Weight) (*patch.Result, error) {
-	db, err := dump.OpenDebug(pair.PathsOf(path).Container, old.Container, c.debug)
+	db, err := (&dump.Options{Debug: c.debug, Name: flagName}).OpenDebug(pair.PathsOf(path).Container, old.Container)
 	if err != nil {
 		return nil, err
 	}
