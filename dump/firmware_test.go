@@ -1,11 +1,9 @@
-package cli
+package dump
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,21 +25,12 @@ func TestDumpFirmware(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "model.bin")
-	run := func(b []byte, args ...string) (int, string, string) {
-		if err := os.WriteFile(path, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		var out, errs bytes.Buffer
-		status := Main(append([]string{"dump", path}, args...), nil, &out, &errs)
-		return status, out.String(), errs.String()
-	}
-	status, out, errs := run(b)
-	if status != statusOK || !strings.HasPrefix(out, "firmware container, version 1.0, 1 programs\n") ||
+	ok, out, errs := dumped(t, b)
+	if !ok || !strings.HasPrefix(out, "firmware container, version 1.0, 1 programs\n") ||
 		!strings.Contains(out, "\nprocedure net\n") {
-		t.Errorf("exit status %d\n%s%s", status, out, errs)
+		t.Errorf("ok is %v\n%s%s", ok, out, errs)
 	}
-	status, out, errs = run(b, "--json")
+	ok, out, errs = dumped(t, b, "json")
 	var j struct {
 		Kind    string
 		Headers struct {
@@ -49,15 +38,15 @@ func TestDumpFirmware(t *testing.T) {
 		}
 		Procedures []struct{ Tasks []struct{ Engine string } }
 	}
-	if err := json.Unmarshal([]byte(out), &j); status != statusOK || err != nil || j.Kind != "firmware" ||
+	if err := json.Unmarshal([]byte(out), &j); !ok || err != nil || j.Kind != "firmware" ||
 		len(j.Headers.Programs) != 1 ||
 		j.Headers.Programs[0].Procedures[0].Name != "net" || len(j.Procedures) != 1 || len(j.Procedures[0].Tasks) != 1 {
-		t.Errorf("exit status %d, %v\n%s%s", status, err, out, errs)
+		t.Errorf("ok is %v, %v\n%s%s", ok, err, out, errs)
 	}
-	status, out, errs = run(b[:len(b)-1])
-	if status != statusInput || !strings.Contains(out, "\ntask 0 at ") ||
-		!strings.Contains(errs, "model.bin: afpp: byte ") || !strings.Contains(errs, "program 0.") {
-		t.Errorf("cut: exit status %d\n%s%s", status, out, errs)
+	ok, out, errs = dumped(t, b[:len(b)-1])
+	if ok || !strings.Contains(out, "\ntask 0 at ") ||
+		!strings.Contains(errs, "file.bin: afpp: byte ") || !strings.Contains(errs, "program 0.") {
+		t.Errorf("cut: ok is %v\n%s%s", ok, out, errs)
 	}
 }
 
@@ -78,22 +67,22 @@ func TestDumpFirmwarePrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, out, errs := dumped(t, b, "--task", "0/net:0", "--json")
+	ok, out, errs := dumped(t, b, "task=0/net:0", "json")
 	var task struct {
 		Task []struct {
 			Kind string `json:"attested_kind"`
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &task); status != statusOK || err != nil || len(task.Task) != 1 ||
+	if err := json.Unmarshal([]byte(out), &task); !ok || err != nil || len(task.Task) != 1 ||
 		strings.Contains(task.Task[0].Kind, "step=") {
-		t.Errorf("the only task of a program: exit status %d, %v\n%s%s", status, err, out, errs)
+		t.Errorf("the only task of a program: ok is %v, %v\n%s%s", ok, err, out, errs)
 	}
 	broken := bytes.Clone(b)
 	first := (afpp.HeaderSize + afpp.Align - 1) / afpp.Align * afpp.Align
 	broken[first+afpp.HeaderSize+0x10]++ // the kind of the first section of program 0
 	second := first + (len(b)-first)/2   // both programs are of one size
 	for name, b := range map[string][]byte{"whole": b, "broken": broken} {
-		_, out, errs := dumped(t, b, "--headers", "--raw", "--json")
+		_, out, errs := dumped(t, b, "headers", "raw", "json")
 		var j struct {
 			Raw []struct {
 				Name   string

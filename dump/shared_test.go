@@ -1,4 +1,4 @@
-package cli
+package dump
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // TestDumpSharedChain: procedures that name one chain do not print it many times; the
 // second one is a fault.
 func TestDumpSharedChain(t *testing.T) {
-	f, err := hwx.Read(emitted(t, "pair"))
+	f, err := hwx.Read(compiled(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,11 +26,11 @@ func TestDumpSharedChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, out, errs := dumped(t, b, "--fields", "--relocs", "--constants", "--records")
-	if status != statusInput || strings.Count(out, "\ntask 0 at 0x0, 157 words") != 1 ||
+	ok, out, errs := dumped(t, b, "fields", "relocs", "constants", "records")
+	if ok || strings.Count(out, "\ntask 0 at 0x0, 157 words") != 1 ||
 		strings.Count(errs, "procedure net2: task 0 of 10: task section byte 0x0: the task is in the chain of "+
 			"procedure net already") != 1 {
-		t.Errorf("exit status %d\n%s", status, errs)
+		t.Errorf("ok is %v\n%s", ok, errs)
 	}
 }
 

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/emit/hwx"
+)
+
+// dumped runs dump on bytes.
+func dumped(t testing.TB, b []byte, args ...string) (status int, out, errs string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file.bin")
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var o, e bytes.Buffer
+	status = Main(append([]string{"dump", path}, args...), nil, &o, &e)
+	return status, o.String(), e.String()
+}
+
+// emitted compiles the example model to one of the forms that zinc writes.
+func emitted(t testing.TB, args ...string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "digits.hwx")
+	if args[0] != "pair" {
+		path = filepath.Join(t.TempDir(), "digits.out")
+		args = []string{"--emit=" + args[0]}
+	} else {
+		args = nil
+	}
+	var o, e bytes.Buffer
+	model := filepath.Join(digits(t), "digits.mlmodelc")
+	if status := Main(append([]string{model, "-o", path}, args...), nil, &o, &e); status != statusOK {
+		t.Fatalf("exit status %d: %s", status, &e)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// heapWriter notes how large the heap gets while text is written to it.
+type heapWriter struct {
+	n, next int
+	most    uint64
+}
+
+func (w *heapWriter) Write(b []byte) (int, error) {
+	if w.n += len(b); w.n >= w.next {
+		w.next += 1 << 20
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		w.most = max(w.most, m.HeapAlloc)
+	}
+	return len(b), nil
+}
+
+// TestDumpStreams: the text and the JSON of a large container are written as they are
+// made, and do not stand in memory.
+func TestDumpStreams(t *testing.T) {
+	const size = 6 << 20
+	f, err := hwx.Read(emitted(t, "pair"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := make([]byte, size)
+	random := rand.NewChaCha8([32]byte{1})
+	if _, err := io.ReadFull(random, more); err != nil {
+		t.Fatal(err)
+	}
+	f.Gaps = append(f.Gaps, hwx.Gap{Off: f.Size, Data: more})
+	f.Size += size
+	b, err := hwx.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "large.hwx")
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b, more, f = nil, nil, nil
+	for _, form := range []string{"--color=never", "--color=always", "--json"} {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		w := &heapWriter{}
+		if status := Main([]string{"dump", path, "--raw", form}, nil, w, io.Discard); status != statusOK {
+			t.Fatalf("exit status %d", status)
+		}
+		if w.n < 3*size {
+			t.Fatalf("%s: %d bytes of text of a file of %d", form, w.n, size)
+		}
+		if w.most > m.HeapAlloc+2*size {
+			t.Errorf("%s: the heap grows from %d to %d bytes while a file of %d is printed as %d", form, m.HeapAlloc,
+				w.most, size, w.n)
+		}
+	}
+}
+
+// TestColour: colours are for a terminal, unless its user says otherwise; the text is
+// the same without them.
+func TestColour(t *testing.T) {
+	for _, c := range []struct {
+		flag, noColor, term string
+		terminal, want      bool
+	}{
+		{flag: "auto", term: "xterm", terminal: true, want: true}, {flag: "auto", term: "xterm", terminal: false,
+			want: false}, {flag: "auto", noColor: "1", term: "xterm", terminal: true, want: false},
+		{flag: "auto", term: "dumb", terminal: true, want: false}, {flag: "always", noColor: "1", term: "dumb",
+			terminal: false, want: true}, {flag: "never", term: "xterm", terminal: true, want: false},
+	} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		if got := (&env{terminal: c.terminal}).colours(c.flag); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	b := emitted(t, "pair")
+	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
+	for _, args := range [][]string{{"--all"}, {"--raw"}, {"--task", "0"}} {
+		_, plain, _ := dumped(t, b, args...)
+		_, coloured, _ := dumped(t, b, append(args, "--color=always")...)
+		if !escape.MatchString(coloured) || escape.ReplaceAllString(coloured, "") != plain {
+			t.Errorf("%v: with colours the text is another, or there are none", args)
+		}
+	}
+}
