@@ -71,7 +71,6 @@ var walls = []wall{
 	{pkg: "patch", never: []string{"frontend", "passes", "lower", "compile", "runtime", "verify", "cmd/zinc/cli"},
 		except: []string{"lower/td"}, why: "a pair is patched from its bytes and its debug database, without " +
 			"anything that could compile it"},
-	{pkg: "internal/manpage", never: []string{"*"}, why: "a tree of commands in, text out"},
 	{pkg: "provenance", never: []string{"*"},
 		why: "names, lines and offsets only: finding out where a byte came from needs no compiler"},
 	{pkg: "runtime/sim/stack/loader", never: []string{"*"}, except: []string{"emit/hwx", "emit/afpp", "lower/td",

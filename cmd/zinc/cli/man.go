@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/internal/manpage"
 )
 
 func newMan(e *env) *cobra.Command {
@@ -28,9 +31,9 @@ func newMan(e *env) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
 				return err
 			}
-			var files []atomicfile.File
-			for _, p := range manpage.Pages(cmd.Root(), "zinc "+compile.Version) {
-				files = append(files, atomicfile.Bytes(filepath.Join(args[0], p.Name), p.Text))
+			files, err := manPages(cmd.Root(), args[0])
+			if err != nil {
+				return err
 			}
 			if err := atomicfile.Write(cmd.Context(), files...); err != nil {
 				return err
@@ -39,4 +42,30 @@ func newMan(e *env) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// manDate is the date in the heads of pages: the same build always gives the same bytes.
+var manDate = time.Unix(0, 0).UTC()
+
+// manPages returns the pages of a command and those below it that help lists.
+func manPages(c *cobra.Command, folder string) ([]atomicfile.File, error) {
+	c.DisableAutoGenTag = true // its text has a date of its own
+	head := &doc.GenManHeader{Section: "1", Date: &manDate, Source: "zinc " + compile.Version, Manual: "zinc"}
+	var b bytes.Buffer
+	if err := doc.GenMan(c, head, &b); err != nil {
+		return nil, err
+	}
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + "." + head.Section
+	files := []atomicfile.File{atomicfile.Bytes(filepath.Join(folder, name), b.Bytes())}
+	for _, s := range c.Commands() {
+		if !s.IsAvailableCommand() || s.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		below, err := manPages(s, folder)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, below...)
+	}
+	return files, nil
 }

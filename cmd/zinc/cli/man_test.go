@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// manual runs zinc man and returns the pages by file name.
+func manual(t *testing.T) map[string][]byte {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "man1")
+	var out, log bytes.Buffer
+	if status := run(t.Context(), []string{"man", dir}, strings.NewReader(""), &out, &log); status != 0 {
+		t.Fatalf("status %d: %s", status, log.String())
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string][]byte{}
+	for _, e := range entries {
+		if pages[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return pages
+}
+
+func TestManHasAllCommandsAndFlags(t *testing.T) {
+	pages := manual(t)
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+		text := strings.ReplaceAll(string(pages[name]), `\-`, "-")
+		delete(pages, name)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && !strings.Contains(text, "--"+f.Name) {
+				t.Errorf("%s does not have --%s", name, f.Name)
+			}
+		})
+		for _, s := range c.Commands() {
+			if s.IsAvailableCommand() {
+				check(s)
+			}
+		}
+	}
+	root := newRoot(&env{})
+	root.InitDefaultCompletionCmd()
+	check(root)
+	for name := range pages {
+		t.Errorf("%s is the page of no command", name)
+	}
+}
+
+func TestManIsDeterministic(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
+	first := manual(t)
+	t.Setenv("SOURCE_DATE_EPOCH", "")
+	for name, text := range manual(t) {
+		if !bytes.Equal(text, first[name]) {
+			t.Errorf("%s differs the second time", name)
+		}
+	}
+}
+
+// TestManIsRoff formats the pages with groff, if it is installed.
+func TestManIsRoff(t *testing.T) {
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		t.Skip("no groff")
+	}
+	for name, text := range manual(t) {
+		cmd := exec.Command(groff, "-man", "-Tascii", "-ww", "-z")
+		cmd.Stdin = bytes.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
