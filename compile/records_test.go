@@ -107,7 +107,7 @@ func TestIdentityTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if records, err = td.DecodeRecords(stream); err != nil {
+	if records, err = td.ScanRecords(stream); err != nil {
 		t.Fatal(err)
 	}
 	rebuilt, err := td.Join(images, records)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
@@ -327,7 +327,7 @@ func TestSARIF(t *testing.T) {
 	}
 	d := &Document{Model: "several.mil", Report: r, Violations: Judge(r, limits)}
 	text := output(t, "sarif", d)
-	if err := sarif.Check([]byte(text)); err != nil {
+	if err := sariftest.Check([]byte(text)); err != nil {
 		t.Error(err)
 	}
 	for id := range limits {

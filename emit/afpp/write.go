@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
 	"slices"
 
@@ -112,7 +111,8 @@ func bodyAt(g *Program, k Kind, base, end, size uint64, field string) (uint64, e
 
 // Encode returns the bytes of a container. It writes what p says and hands the
 // bytes to Read, so that an error has the offset and field that the container
-// would have had.
+// would have had. The loader writes into memory that it has, with [EncodeInto];
+// Encode is the inverse of Read, with which tests check both.
 func Encode(p *Package) ([]byte, error) {
 	l, bodies, err := place(p)
 	if err != nil {
@@ -192,15 +192,6 @@ func (h header) write(b []byte, magic uint32) {
 	le.PutUint32(b[4:], h.version)
 	le.PutUint32(b[8:], h.count)
 	le.PutUint32(b[12:], uint32(h.size))
-}
-
-// Write writes the bytes of a container.
-func Write(w io.Writer, p *Package) error {
-	b, err := Encode(p)
-	if err == nil {
-		_, err = w.Write(b)
-	}
-	return err
 }
 
 // encodable refuses what bytes cannot say, so that Read could not find it.

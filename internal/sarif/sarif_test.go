@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 )
 
 func sample() Run {
@@ -25,7 +27,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, sample()); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(b.Bytes()); err != nil {
+	if err := sariftest.Check(b.Bytes()); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{`"uri": "a%20b/m.mil"`, `"uri": "file:///m.mil"`, `"ruleIndex": 1`,
@@ -46,7 +48,7 @@ func TestRuleTwice(t *testing.T) {
 	r := sample()
 	r.Rules = append(r.Rules, r.Rules[0])
 	var b bytes.Buffer
-	if err := Write(&b, r); err == nil && Check(b.Bytes()) == nil {
+	if err := Write(&b, r); err == nil && sariftest.Check(b.Bytes()) == nil {
 		t.Error("a rule stands twice")
 	}
 }
@@ -77,7 +79,7 @@ func TestCheck(t *testing.T) {
 		if !json.Valid([]byte(bad)) {
 			t.Fatalf("%s: no JSON", c.to)
 		}
-		if Check([]byte(bad)) == nil {
+		if sariftest.Check([]byte(bad)) == nil {
 			t.Errorf("a log with %s passes", c.to)
 		}
 	}

@@ -254,18 +254,9 @@ func EncodeRecords(rs []Record) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeRecords reads a stream and checks every record of it: size, checksum,
-// counts, slot, placement, order.
-func DecodeRecords(b []byte) ([]Record, error) {
-	rs, err := ScanRecords(b)
-	if err != nil {
-		return nil, err
-	}
-	return rs, nil
-}
-
-// ScanRecords is DecodeRecords that returns, with the error, the records before the
-// first that is not whole or breaks a rule.
+// ScanRecords reads a stream and checks every record of it: size, checksum, counts,
+// slot, placement, order. With an error it returns the records before the first that
+// is not whole or breaks a rule.
 func ScanRecords(b []byte) ([]Record, error) {
 	head := func(off int64, field, format string, args ...any) error {
 		return &StreamError{Off: off, Record: -1, Field: field, Msg: fmt.Sprintf(format, args...)}

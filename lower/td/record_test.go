@@ -99,7 +99,7 @@ func TestResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := DecodeRecords(stream)
+	back, err := ScanRecords(stream)
 	if err != nil || !reflect.DeepEqual(back, rs) {
 		t.Fatalf("%v, %v", back, err)
 	}
@@ -132,7 +132,7 @@ func TestResolve(t *testing.T) {
 }
 
 // Each fault in a stream is refused with the byte offset and the field.
-func TestDecodeRecordsRefuses(t *testing.T) {
+func TestScanRecordsRefuses(t *testing.T) {
 	_, _, good := splitTwo(t)
 	at := func(i, off int) int { return 8 + 44*i + off }
 	for _, c := range []struct {
@@ -246,7 +246,7 @@ func TestDecodeRecordsRefuses(t *testing.T) {
 				binary.LittleEndian.PutUint32(rec[40:], crc32.ChecksumIEEE(rec[:40]))
 			}
 		}
-		_, err := DecodeRecords(b)
+		_, err := ScanRecords(b)
 		var e *StreamError
 		if !errors.As(err, &e) || e.Off != int64(c.off) || e.Field != c.field {
 			t.Errorf("%s: %v, want byte %#x, %s", c.name, err, c.off, c.field)
@@ -331,14 +331,14 @@ func FuzzRecords(f *testing.F) {
 	}
 	f.Add(stream, bytes.Join(images, nil))
 	f.Fuzz(func(t *testing.T, b, imgs []byte) {
-		rs, err := DecodeRecords(b)
+		rs, err := ScanRecords(b)
 		if err != nil {
 			// Right checksums let the fuzzer reach the fields.
 			b = bytes.Clone(b)
 			for p := StreamHeader; p+RecordSize <= len(b); p += RecordSize {
 				binary.LittleEndian.PutUint32(b[p+offCRC:], crc32.ChecksumIEEE(b[p:p+offCRC]))
 			}
-			if rs, err = DecodeRecords(b); err != nil {
+			if rs, err = ScanRecords(b); err != nil {
 				return
 			}
 		}

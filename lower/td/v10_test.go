@@ -65,10 +65,10 @@ func roundTrip(t *testing.T, name string, tasks []*Task) {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if rs, err = DecodeRecords(stream); err != nil {
+	if rs, err = ScanRecords(stream); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if images, err = DecodeImages(file); err != nil {
+	if images, err = ScanImages(file); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	back, err := Join(images, rs)
@@ -289,11 +289,11 @@ func TestVersions(t *testing.T) {
 	} {
 		bad := bytes.Clone(file)
 		bad[c.off] = c.v
-		if _, err := DecodeImages(bad); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ScanImages(bad); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	if _, err := DecodeImages(file[:len(file)-1]); err == nil {
+	if _, err := ScanImages(file[:len(file)-1]); err == nil {
 		t.Error("a cut image decodes")
 	}
 	for _, c := range []struct{ text, want string }{

@@ -81,16 +81,8 @@ func EncodeImages(images [][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeImages reads what EncodeImages writes. The images share b's bytes.
-func DecodeImages(b []byte) ([][]byte, error) {
-	images, err := ScanImages(b)
-	if err != nil {
-		return nil, err
-	}
-	return images, nil
-}
-
-// ScanImages is DecodeImages that returns, with the error, the images that are whole.
+// ScanImages reads what EncodeImages writes. The images share b's bytes. With an error
+// it returns the images that are whole.
 func ScanImages(b []byte) ([][]byte, error) {
 	if len(b) < ImagesHeader || string(b[:4]) != ImagesMagic {
 		return nil, imagef(0, "a file of images opens with %d bytes, the first four %q", ImagesHeader, ImagesMagic)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 )
 
 var update = flag.Bool("update", false, "rewrite the outputs that scripts compare with")
@@ -146,7 +146,7 @@ func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: sarif FILE")
 	}
-	if err := sarif.Check([]byte(ts.ReadFile(args[0]))); (err == nil) == neg {
+	if err := sariftest.Check([]byte(ts.ReadFile(args[0]))); (err == nil) == neg {
 		ts.Fatalf("%s: %v", args[0], err)
 	}
 }

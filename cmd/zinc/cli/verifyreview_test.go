@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -33,7 +34,7 @@ func TestVerifyReview(t *testing.T) {
 	if err := sarif.Write(&b, out.review("m.mil")); err != nil {
 		t.Fatal(err)
 	}
-	if err := sarif.Check(b.Bytes()); err != nil {
+	if err := sariftest.Check(b.Bytes()); err != nil {
 		t.Error(err)
 	}
 	for _, want := range []string{`Output \"far\" differs by 2 from the reference; the tolerance is 1.`, `"name": ` +

@@ -17,24 +17,6 @@ const laneMark = "_ne_"
 // extent is a run of bytes of a container's file.
 type extent struct{ off, size int64 }
 
-// Coefficients lists what an adapter may replace in a base, and how many bytes
-// each takes: by the name of a section of constants the whole section, by the name
-// of a kernel (of its symbols, without the lane) its tiles, lane after lane, each
-// up to the next tile. Errors are those of hwx.Read.
-func Coefficients(container []byte) (map[string]int64, error) {
-	parts, err := coefficients(container)
-	if err != nil {
-		return nil, err
-	}
-	sizes := map[string]int64{}
-	for name, es := range parts {
-		for _, e := range es {
-			sizes[name] += e.size
-		}
-	}
-	return sizes, nil
-}
-
 func coefficients(container []byte) (map[string][]extent, error) {
 	f, err := hwx.Read(container)
 	if err != nil {

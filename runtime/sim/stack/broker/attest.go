@@ -29,7 +29,4 @@ func Peer(c net.Conn, claim Identity) (Identity, error) {
 	return claim, nil
 }
 
-// Claimed takes a claim as it is, for tests in which one process stands for many.
-func Claimed(_ net.Conn, claim Identity) (Identity, error) { return claim, nil }
-
 var errNoCredentials = errors.New("the host does not say who the peer is; give the broker an Attest of its own")

@@ -16,7 +16,7 @@ const (
 	ByMethod                      // the broker, at the methods that need it
 )
 
-// String returns the place in a word.
+// String returns the place in a word, as docs/broker.md has it.
 func (c Check) String() string {
 	return [...]string{"nobody", "kernel", "connection", "method"}[min(c, ByMethod)]
 }

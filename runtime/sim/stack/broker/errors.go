@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -65,9 +64,6 @@ func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Method == "" && t.Msg == "" && t.Code == e.Code
 }
-
-// Is reports whether an error is of a code.
-func Is(err error, c Code) bool { return errors.Is(err, &Error{Code: c}) }
 
 func errorf(method string, c Code, format string, args ...any) *Error {
 	return &Error{Method: method, Code: c, Msg: fmt.Sprintf(format, args...), Return: codes[c].ret}

@@ -104,7 +104,7 @@ func FuzzSocket(f *testing.F) {
 	})
 }
 
-// FuzzAdapt gives hostile containers and weight files: Coefficients and Adapt give
+// FuzzAdapt gives hostile containers and weight files: coefficientSizes and Adapt give
 // errors or a container of the same length whose tasks are the base's.
 func FuzzAdapt(f *testing.F) {
 	c := container(f, 8, 1)
@@ -113,7 +113,7 @@ func FuzzAdapt(f *testing.F) {
 	f.Add(c[:len(c)-1], whole.Name, whole.Data)
 	f.Add(c, "", []byte{})
 	f.Fuzz(func(t *testing.T, base []byte, name string, data []byte) {
-		sizes, err := Coefficients(base)
+		sizes, err := coefficientSizes(base)
 		out, fail := Adapt(base, []WeightFile{{Name: name, Data: data}})
 		if err != nil && fail == nil {
 			t.Error("an adapter of a container that cannot be read")

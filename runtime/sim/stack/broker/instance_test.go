@@ -197,7 +197,7 @@ func TestSurfaces(t *testing.T) {
 	} {
 		bad := surfacesOf(p, 1)
 		change(bad)
-		if err := s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: bad}); !Is(err,
+		if err := s.Evaluate(t.Context(), EvaluateRequest{Instance: in.Instance, Surfaces: bad}); !isCode(err,
 			BadArgument) {
 			t.Errorf("%s surface: %v", what, err)
 		}

@@ -28,7 +28,7 @@ func machineOf(t testing.TB, dc driver.Config, change func(*Config)) (*Broker, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Kernel: NewDevice(d, 50, KernelKeys()), Attest: Claimed}
+	cfg := Config{Kernel: NewDevice(d, 50, KernelKeys()), Attest: claimed}
 	if change != nil {
 		change(&cfg)
 	}
@@ -264,7 +264,7 @@ func TestDirectPath(t *testing.T) {
 		"another team":    {PID: 7, TeamID: "B"},
 	} {
 		_, err := s.OpenDirectConnection(t.Context(), DirectPathRequest{Instance: in.Instance}, stranger)
-		if !Is(err, BadArgument) {
+		if !isCode(err, BadArgument) {
 			t.Errorf("task %s: %v", what, err)
 		}
 	}

@@ -90,7 +90,7 @@ func TestRunner(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := r.Dispatch(t.Context(), "", nil); !Is(err, NotFound) {
+		if err := r.Dispatch(t.Context(), "", nil); !isCode(err, NotFound) {
 			t.Errorf("%s: dispatch after Close: %v", what, err)
 		}
 	}

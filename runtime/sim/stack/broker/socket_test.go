@@ -379,7 +379,7 @@ func TestOutputsInFlight(t *testing.T) {
 	}
 	refusals := 0
 	for range 5 {
-		if err := <-done; Is(err, NoMemory) {
+		if err := <-done; isCode(err, NoMemory) {
 			refusals++
 		} else {
 			t.Errorf("an evaluation beyond the room: %v", err)

@@ -2,12 +2,11 @@ package driver
 
 import (
 	"encoding/binary"
-	"slices"
 )
 
 // IOExternalMethodArguments is what a selector is called with. The kernel's block
-// of bytes (listing 27.2) and this struct are two forms of it: EncodeArguments
-// and DecodeArguments go between them.
+// of bytes (listing 27.2) and this struct are two forms of it: DecodeArguments
+// makes the struct from the block.
 type IOExternalMethodArguments struct {
 	AsyncWakePort   *WakePort // of an asynchronous call; nil otherwise
 	AsyncReference  [ReferenceSize]byte
@@ -72,44 +71,6 @@ const (
 	maxStructure = 4096
 )
 
-// EncodeArguments writes the block of a call into bytes whose pointers lead into
-// the task's address space, where it maps the call's arrays. Done unmaps them
-// and copies the scalar outputs back.
-func EncodeArguments(t *Task, a *IOExternalMethodArguments) (block []byte, done func()) {
-	le := binary.LittleEndian
-	block = make([]byte, ArgumentsSize)
-	var mapped []uint64
-	put := func(ptr, count int, b []byte, n int) {
-		at := t.Map(b)
-		if at != 0 {
-			mapped = append(mapped, at)
-		}
-		le.PutUint64(block[ptr:], at)
-		le.PutUint32(block[count:], uint32(n))
-	}
-	var in []byte
-	if a.AsyncWakePort != nil {
-		le.PutUint64(block[argPort:], uint64(t.portName(a.AsyncWakePort)))
-		in = append(in, a.AsyncReference[:]...)
-	}
-	for _, v := range a.ScalarInput {
-		in = le.AppendUint64(in, v)
-	}
-	out := make([]byte, 8*len(a.ScalarOutput))
-	put(argScalarIn, argScalarInN, in, len(a.ScalarInput))
-	put(argStructIn, argStructInN, a.StructureInput, len(a.StructureInput))
-	put(argScalarOut, argScalarOutN, out, len(a.ScalarOutput))
-	put(argStructOut, argStructOutN, a.StructureOutput, len(a.StructureOutput))
-	return block, func() {
-		for i := range a.ScalarOutput {
-			a.ScalarOutput[i] = le.Uint64(out[8*i:])
-		}
-		for _, at := range mapped {
-			t.Unmap(at)
-		}
-	}
-}
-
 // DecodeArguments reads a block of bytes of a task. Store writes the scalar
 // outputs back to where the block points; structures are in place. A block of
 // another size, a count above IOKit's limits, or a pointer that does not lead to
@@ -165,18 +126,6 @@ func DecodeArguments(t *Task, block []byte) (a *IOExternalMethodArguments, store
 			le.PutUint64(out[8*i:], v)
 		}
 	}, Success
-}
-
-// portName returns the name under which the task knows a port, making one.
-func (t *Task) portName(p *WakePort) uint32 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.ports, p)
-	if i < 0 {
-		t.ports = append(t.ports, p)
-		i = len(t.ports) - 1
-	}
-	return uint32(i + 1)
 }
 
 func (t *Task) port(name uint64) *WakePort {

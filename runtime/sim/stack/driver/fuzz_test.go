@@ -65,7 +65,7 @@ func FuzzExternalMethod(f *testing.F) {
 				le.PutUint64(structIn[8:], task.Map(make([]byte, 4096)))
 			}
 		}
-		block, done := EncodeArguments(task, a)
+		block, done := encodeArguments(task, a)
 		of.Client().ExternalMethodBytes(selector, block)
 		done()
 		of.Client().ExternalMethod(selector, a)
@@ -78,7 +78,7 @@ func FuzzExternalMethod(f *testing.F) {
 // FuzzArguments decodes any block of bytes.
 func FuzzArguments(f *testing.F) {
 	task := broker(1)
-	block, _ := EncodeArguments(task, &IOExternalMethodArguments{
+	block, _ := encodeArguments(task, &IOExternalMethodArguments{
 		ScalarInput:     []uint64{1},
 		StructureInput:  []byte{1},
 		ScalarOutput:    make([]uint64, 1),

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"testing"
@@ -137,7 +138,7 @@ func TestAsync(t *testing.T) {
 	want(t, s.SendRequestAsync(&m.req, port, [ReferenceSize]byte{}), NoResources)
 	for i := range 2 {
 		c := <-port.C
-		r, err := DecodeReply(c.Reply[:])
+		r, err := decodeReply(c.Reply[:])
 		if err != nil || c.Result != Success || c.Reference != [ReferenceSize]byte{byte(i + 1), 31: 7} ||
 			r.Sequence != uint32(i) || r.Status != 1 || r.Handle != m.h {
 			t.Errorf("completion %+v, %+v, %v", c, r, err)
@@ -176,13 +177,13 @@ func TestAsyncBytes(t *testing.T) {
 		StructureInput:  in,
 		StructureOutput: make([]byte, ReplySize),
 	}
-	block, done := EncodeArguments(s.task, &a)
+	block, done := encodeArguments(s.task, &a)
 	if r := s.client.ExternalMethodBytes(SelSendRequest, block); r != Success {
 		t.Fatal(r, s.client.LastError())
 	}
 	done()
 	c := <-port.C
-	if r, err := DecodeReply(c.Reply[:]); err != nil || r.Sequence != 9 || c.Result != Success ||
+	if r, err := decodeReply(c.Reply[:]); err != nil || r.Sequence != 9 || c.Result != Success ||
 		c.Reference != a.AsyncReference {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -498,4 +499,63 @@ func TestCallBytes(t *testing.T) {
 		h.Priority != PriorityDefault {
 		t.Errorf("%+v", h)
 	}
+}
+
+// encodeArguments writes the block of a call into bytes whose pointers lead into
+// the task's address space, where it maps the call's arrays. Done unmaps them
+// and copies the scalar outputs back.
+func encodeArguments(t *Task, a *IOExternalMethodArguments) (block []byte, done func()) {
+	le := binary.LittleEndian
+	block = make([]byte, ArgumentsSize)
+	var mapped []uint64
+	put := func(ptr, count int, b []byte, n int) {
+		at := t.Map(b)
+		if at != 0 {
+			mapped = append(mapped, at)
+		}
+		le.PutUint64(block[ptr:], at)
+		le.PutUint32(block[count:], uint32(n))
+	}
+	var in []byte
+	if a.AsyncWakePort != nil {
+		le.PutUint64(block[argPort:], uint64(t.portName(a.AsyncWakePort)))
+		in = append(in, a.AsyncReference[:]...)
+	}
+	for _, v := range a.ScalarInput {
+		in = le.AppendUint64(in, v)
+	}
+	out := make([]byte, 8*len(a.ScalarOutput))
+	put(argScalarIn, argScalarInN, in, len(a.ScalarInput))
+	put(argStructIn, argStructInN, a.StructureInput, len(a.StructureInput))
+	put(argScalarOut, argScalarOutN, out, len(a.ScalarOutput))
+	put(argStructOut, argStructOutN, a.StructureOutput, len(a.StructureOutput))
+	return block, func() {
+		for i := range a.ScalarOutput {
+			a.ScalarOutput[i] = le.Uint64(out[8*i:])
+		}
+		for _, at := range mapped {
+			t.Unmap(at)
+		}
+	}
+}
+
+// portName returns the name under which the task knows a port, making one.
+func (t *Task) portName(p *WakePort) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.ports, p)
+	if i < 0 {
+		t.ports = append(t.ports, p)
+		i = len(t.ports) - 1
+	}
+	return uint32(i + 1)
+}
+
+// decodeReply reads the output of a request, such as Completion.Reply.
+func decodeReply(b []byte) (Reply, error) {
+	var p programReply
+	if err := replyStruct.decode(b, &p); err != nil {
+		return Reply{}, err
+	}
+	return Reply{Sequence: p.sequence, Result: Return(p.result), Handle: Handle(p.token), Status: p.status}, nil
 }

@@ -310,15 +310,6 @@ type Reply struct {
 	Status   uint32 // the status flag at +0x20: 1 when the procedure ran
 }
 
-// DecodeReply reads the output of a request, such as Completion.Reply.
-func DecodeReply(b []byte) (Reply, error) {
-	var p programReply
-	if err := replyStruct.decode(b, &p); err != nil {
-		return Reply{}, err
-	}
-	return Reply{Sequence: p.sequence, Result: Return(p.result), Handle: Handle(p.token), Status: p.status}, nil
-}
-
 // EncodeRequest packs a request into RequestSize bytes.
 func EncodeRequest(b []byte, r *Request, sequence uint32) error {
 	switch {

@@ -95,7 +95,7 @@ func TestTable27_6(t *testing.T) {
 			le.Uint32(out[0x20:]) != 1 {
 			t.Errorf("reply % x", out)
 		}
-		got, err := DecodeReply(out)
+		got, err := decodeReply(out)
 		if err != nil || got != (Reply{Sequence: seq, Result: Success, Handle: m.h, Status: 1}) {
 			t.Errorf("reply %+v, %v", got, err)
 		}

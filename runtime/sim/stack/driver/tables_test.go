@@ -203,7 +203,7 @@ func TestListing27_2(t *testing.T) {
 		StructureOutput: make([]byte, 5),
 	}
 	in.AsyncReference[31] = 9
-	block, done := EncodeArguments(task, &in)
+	block, done := encodeArguments(task, &in)
 	le := binary.LittleEndian
 	for off, n := range map[int]uint32{0x20: 2, 0x38: 3, 0x50: 2, 0x60: 5} {
 		if got := le.Uint32(block[off:]); got != n {
@@ -246,7 +246,7 @@ func TestListing27_2(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, task)
 	a := IOExternalMethodArguments{ScalarOutput: make([]uint64, 1)}
-	block, done = EncodeArguments(task, &a)
+	block, done = encodeArguments(task, &a)
 	if r := s.Client().ExternalMethodBytes(SelGetVersion, block); r != Success {
 		t.Fatal(r)
 	}

@@ -9,14 +9,6 @@ const (
 	DispatchPhase              // once a frame, token or request
 )
 
-// String returns the table's word for the phase.
-func (p Phase) String() string {
-	if p == DispatchPhase {
-		return "Dispatch"
-	}
-	return "Compile"
-}
-
 // Call is one call of the runtime.
 type Call struct {
 	Name  string // of the vendor's call

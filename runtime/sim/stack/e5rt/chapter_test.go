@@ -67,7 +67,7 @@ func TestTable2_1(t *testing.T) {
 				want = frames
 			}
 			if c := table[name]; c.Phase != phase || !c.Known {
-				t.Errorf("%s: phase %s, known %t", name, c.Phase, c.Known)
+				t.Errorf("%s: phase %d, known %t", name, c.Phase, c.Known)
 			}
 			if count[name] != want {
 				t.Errorf("%s was called %d times, want %d", name, count[name], want)

@@ -21,14 +21,6 @@ type Engine interface {
 	Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
 }
 
-// EngineFunc is a function as an Engine.
-type EngineFunc func(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
-
-// Open calls the function.
-func (f EngineFunc) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
-	return f(ctx, container)
-}
-
 // Clock is virtual time, as *firmware.Clock keeps it. A runtime calls it from the
 // goroutines that dispatch, one Advance at a time. Where several runtimes, or the
 // layers below, advance one clock from other goroutines, and it has timers, Advance

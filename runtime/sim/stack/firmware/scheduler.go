@@ -8,22 +8,11 @@ import (
 
 // NumPriorities is the number of levels; 0 is the most urgent. Levels 0 and 1
 // are the system's, 2 to 7 the applications' (table 29.6).
-const (
-	NumPriorities = 8
-	FirstAppLevel = 2
-)
+const NumPriorities = 8
 
 // Weights are the queue weights of the eight priorities, a fixed table of the
 // firmware.
 var Weights = [NumPriorities]int{1, 2, 3, 4, 5, 6, 30, 31}
-
-// Band says whose a priority is.
-func Band(priority int) string {
-	if priority < FirstAppLevel {
-		return "system"
-	}
-	return "application"
-}
 
 // Request is a job that waits for the engine.
 type Request struct {

@@ -9,19 +9,11 @@ import (
 	"time"
 )
 
-// TestTable29_6: levels, bands, weights, no preemption, the identifiers and the
+// TestTable29_6: levels, weights, no preemption, the identifiers and the
 // deadline.
 func TestTable29_6(t *testing.T) {
 	if NumPriorities != 8 || Weights != [8]int{1, 2, 3, 4, 5, 6, 30, 31} {
 		t.Error(NumPriorities, Weights)
-	}
-	var bands []string
-	for p := range NumPriorities {
-		bands = append(bands, Band(p))
-	}
-	if !slices.Equal(bands, []string{"system", "system", "application", "application", "application", "application",
-		"application", "application"}) {
-		t.Error(bands)
 	}
 	if SoftwareDeadline != 2*time.Second {
 		t.Error(SoftwareDeadline)

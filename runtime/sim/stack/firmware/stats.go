@@ -200,7 +200,8 @@ func (r EngineStats) put(b []byte) {
 	}
 }
 
-// ReadStats is the host's side: it reads a record out of a buffer.
+// ReadStats is the host's side: it reads a record out of a buffer. No program reads one;
+// tests check with it what the firmware writes.
 func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	if len(b) < StatsHeaderSize {
 		return nil, nil, fmt.Errorf("firmware: statistics buffer of %d bytes: the header has %d", len(b),

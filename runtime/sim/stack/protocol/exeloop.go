@@ -164,10 +164,3 @@ func (m *LoopMessage) control() Header {
 		ProcedureID: h.ProcedureID,
 	}
 }
-
-// Log renders a procedure call as the execution loop logs it; at is the time.
-func (m *LoopMessage) Log(at int64) string {
-	h := &m.Header
-	return fmt.Sprintf("[EXELOOP] CMD=%s [PROC CALL] at %d : ProgId=%d ProcId=%d Proc=%d Pri=%d", hex4(uint32(h.Wire)),
-		at, h.ProgramID, h.ProcessID, h.ProcedureID, h.Priority)
-}

@@ -231,13 +231,3 @@ var Families = []Family{
 	{First: 0xff00, Last: 0xff00, Count: 1, Subsystem: "outliers"},
 	{First: 0x0000, Last: 0x0000, Count: 1, Subsystem: "outliers"},
 }
-
-// FamilyOf returns the family of a wire identifier, nil when it has none.
-func FamilyOf(wire uint16) *Family {
-	for i := range Families {
-		if f := &Families[i]; wire >= f.First && wire <= f.Last {
-			return f
-		}
-	}
-	return nil
-}

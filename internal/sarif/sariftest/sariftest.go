@@ -1,4 +1,10 @@
-package sarif
+// Package sariftest checks logs of findings in tests.
+//
+// In: the bytes of a log. Out: where it departs from the SARIF standard, as far as
+// zinc writes it.
+//
+// What always holds: a property that the table here does not have is an error.
+package sariftest
 
 import (
 	"encoding/json"
@@ -45,7 +51,7 @@ var schema = map[string]object{
 	"result": {
 		"ruleId": {kind: "string"}, "ruleIndex": {kind: "integer"}, "message": {kind: "object", required: true,
 			of: "text"},
-		"level":     {kind: "string", among: []string{"none", Note, Warning, Error}},
+		"level":     {kind: "string", among: []string{"none", "note", "warning", "error"}},
 		"locations": {kind: "array", of: "location"}, "properties": {kind: "bag"},
 	},
 	"location": {
