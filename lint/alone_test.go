@@ -46,13 +46,9 @@ func repeats(t *testing.T, c *Cut, in tensors, e *Evidence) {
 	if e.By == ByANE {
 		got, err = interp.Run(ctx, r.Reference, in, interp.Options{Numerics: numerics.ANE})
 	} else {
-		written, perr := r.Pair()
-		if perr != nil {
-			t.Fatal(perr)
-		}
-		machine, lerr := sim.Open(written)
-		if lerr != nil {
-			t.Fatal(lerr)
+		machine, oerr := verify.Open(r)
+		if oerr != nil {
+			t.Fatal(oerr)
 		}
 		got, err = machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE})
 	}

@@ -350,11 +350,7 @@ func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int
 	if err != nil {
 		return nil, err
 	}
-	written, err := r.Pair()
-	if err != nil {
-		return nil, err
-	}
-	m, err := sim.Open(written)
+	m, err := verify.Open(r)
 	if err != nil {
 		return nil, err
 	}

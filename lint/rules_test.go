@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // parseRanges reads NAME=LO:HI words.
@@ -95,11 +96,7 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, err := r.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := sim.Open(written)
+	m, err := verify.Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,13 +151,9 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, err := r.Pair()
+	m, err := verify.Open(r)
 	if err != nil {
-		return nil, &verify.FaultError{Stage: "writing the pair", Err: err}
-	}
-	m, err := sim.Open(written)
-	if err != nil {
-		return nil, &verify.FaultError{Stage: "loading the pair that was written", Err: err}
+		return nil, err
 	}
 	rep := &Report{Target: o.Target}
 	if rep.Target == "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/numerics"
-	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -77,11 +76,11 @@ func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures,
 	if err != nil {
 		return nil, err
 	}
-	written, err := r.Pair()
+	m, err := Open(r)
 	if err != nil {
-		return nil, &FaultError{"writing the pair", err}
+		return nil, err
 	}
-	d, err := departures(ctx, r, written, o)
+	d, err := departures(ctx, r, m, o)
 	if err != nil {
 		return d, EngineFault(r, files.Files, err)
 	}
@@ -91,11 +90,7 @@ func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures,
 	return d, err
 }
 
-func departures(ctx context.Context, r *compile.Result, written pair.Pair, o Options) (*Departures, error) {
-	m, err := sim.Open(written)
-	if err != nil {
-		return nil, &FaultError{"loading the pair that was written", err}
-	}
+func departures(ctx context.Context, r *compile.Result, m *sim.Machine, o Options) (*Departures, error) {
 	d := &Departures{Seed: o.Seed, Numerics: o.Numerics.String()}
 	for _, f := range r.Functions {
 		if err := m.Select(f.Name); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
 // TestNoDeparture runs real models step by step: where the outputs agree, so do
@@ -76,7 +77,7 @@ func TestFirstDeparture(t *testing.T) {
 			len(proc.Held), proc.Resident)
 	}
 	o := Options{Seed: 3}
-	d, err := departures(t.Context(), r, written, o)
+	d, err := departures(t.Context(), r, opened(t, written), o)
 	if err != nil || d.First != nil || d.Compared < 4 {
 		t.Fatalf("as compiled: %+v, %v", d, err)
 	}
@@ -92,7 +93,7 @@ func TestFirstDeparture(t *testing.T) {
 			continue
 		}
 		bad := corrupted(t, r, i, func(task *td.Task) { task.Set(field, 0x4000) })
-		d, err := departures(t.Context(), r, bad, o)
+		d, err := departures(t.Context(), r, opened(t, bad), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,6 +112,16 @@ func TestFirstDeparture(t *testing.T) {
 	if found < len(proc.Tasks)/2 {
 		t.Errorf("%d of %d wrong tasks were named", found, len(proc.Tasks))
 	}
+}
+
+// opened opens a pair.
+func opened(t *testing.T, p pair.Pair) *sim.Machine {
+	t.Helper()
+	m, err := sim.Open(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // corrupted returns the bytes of the pair with some words of a task changed; r keeps
@@ -180,7 +191,7 @@ func TestDepartureAtAPort(t *testing.T) {
 			task.Set(td.PostScale, 0x4000)
 		}
 	})
-	d, err := departures(t.Context(), r, bad, Options{Seed: 3})
+	d, err := departures(t.Context(), r, opened(t, bad), Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,12 +211,12 @@ func TestDepartureOfAnOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := departures(t.Context(), r, good, Options{Seed: 3})
+	d, err := departures(t.Context(), r, opened(t, good), Options{Seed: 3})
 	if err != nil || d.First != nil || d.Compared != 0 || d.Outputs != 1 {
 		t.Fatalf("as compiled: %+v, %v", d, err)
 	}
 	bad := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PostScale, 0x4000) })
-	d, err = departures(t.Context(), r, bad, Options{Seed: 3})
+	d, err = departures(t.Context(), r, opened(t, bad), Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +253,7 @@ func TestDepartureInALaterCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PEScale, 0x4400) })
-	d, err := departures(t.Context(), r, bad, Options{Seed: 3})
+	d, err := departures(t.Context(), r, opened(t, bad), Options{Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,7 @@ func TestPackageWithLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, err := r.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	machine, err := sim.Open(written)
+	machine, err := Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}

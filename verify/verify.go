@@ -56,6 +56,20 @@ type Model struct {
 	Weights    int64 `json:"weight_bytes"`
 }
 
+// Open writes the pair of a compilation and opens the bytes. An error is a *FaultError:
+// what zinc has compiled can be opened.
+func Open(r *compile.Result) (*sim.Machine, error) {
+	p, err := r.Pair()
+	if err != nil {
+		return nil, &FaultError{"writing the pair", err}
+	}
+	m, err := sim.Open(p)
+	if err != nil {
+		return nil, &FaultError{"loading the pair that was written", err}
+	}
+	return m, nil
+}
+
 // Run compiles p and verifies the result. p must not be used afterwards.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	files := p.Files
@@ -63,14 +77,11 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	written, err := r.Pair()
+	m, err := Open(r)
 	if err != nil {
-		return nil, &FaultError{"writing the pair", err}
+		return nil, err
 	}
-	m, err := sim.Open(written)
-	if err != nil {
-		return nil, &FaultError{"loading the pair that was written", err}
-	}
+	written := m.Pair()
 	res := &Result{
 		Seed: o.Seed, Numerics: o.Numerics.String(), Reference: numerics.IEEE.String(), Pass: true,
 		Container: int64(len(written.Container)), Descriptor: int64(len(written.Descriptor)), Report: r.Report,
