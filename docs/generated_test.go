@@ -184,9 +184,9 @@ func writeRules(w *bytes.Buffer) {
 	head(w, "rule", "operations", "moves data only", "tasks")
 	for _, r := range lower.Rules {
 		moves := ""
-		if r.Moves {
+		if r.Moves() {
 			moves = "yes"
 		}
-		row(w, r.Name, quoted(r.Ops), moves, r.Doc)
+		row(w, r.Name, quoted(names(r.Ops)), moves, r.Doc)
 	}
 }

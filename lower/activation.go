@@ -2,7 +2,10 @@ package lower
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -10,38 +13,18 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// tableOf names the lookup table of an operation and, where it has any, its
-// parameters.
-type tableOf struct {
-	name   string
-	params []string // attributes that are the table's parameters
-	bias   string   // attribute added to the input ahead of the table
-	root   bool     // computed as a sum over single channels (recorded for rsqrt; for log on a later target)
-}
+// summed are the operations whose table is computed as a sum over single channels
+// (recorded for rsqrt; for log on a later target).
+var summed = []*ir.Operation{ir.OpSqrt, ir.OpRsqrt, ir.OpLog}
 
-var tableOps = map[string]tableOf{
-	"sigmoid":      {name: "sigmoid"},
-	"tanh":         {name: "tanh"},
-	"silu":         {name: "silu"},
-	"erf":          {name: "erf"},
-	"softplus":     {name: "softplus"},
-	"softsign":     {name: "softsign"},
-	"exp":          {name: "exp"},
-	"exp2":         {name: "exp2"},
-	"sqrt":         {name: "sqrt", root: true},
-	"rsqrt":        {name: "rsqrt", bias: "epsilon", root: true},
-	"log":          {name: "log", bias: "epsilon", root: true},
-	"atan":         {name: "atan"},
-	"leaky_relu":   {name: "leaky_relu", params: []string{"alpha"}},
-	"elu":          {name: "elu", params: []string{"alpha"}},
-	"sigmoid_hard": {name: "sigmoid_hard", params: []string{"alpha", "beta"}},
-	"scaled_tanh":  {name: "scaled_tanh", params: []string{"alpha", "beta"}},
-}
-
-var geluTables = map[string]string{
-	"EXACT":                 "gelu",
-	"TANH_APPROXIMATION":    "gelu_tanh_approximation",
-	"SIGMOID_APPROXIMATION": "gelu_sigmoid_approximation",
+// tabled returns the operations that a lookup table computes.
+func tabled() (os []*ir.Operation) {
+	for _, o := range ir.Operations {
+		if o.Modes != nil || o.Curve != nil && o.Curve.Table != "" {
+			os = append(os, o)
+		}
+	}
+	return os
 }
 
 // tableFor makes the table of an operation without an input bias or a factor
@@ -53,22 +36,19 @@ func tableFor(op *ir.Op) (*weights.Activation, bool) {
 
 // activation makes the table of an operation and the fp16 bias of its input.
 func activation(op *ir.Op) (*weights.Activation, float64, error) {
-	name := op.Def.Name
-	if name == "gelu" {
-		mode, ok := ir.ArgString(op, "mode")
-		if !ok || geluTables[mode] == "" {
-			return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode),
-				"EXACT, SIGMOID_APPROXIMATION, TANH_APPROXIMATION", fmt.Sprintf("gelu mode %q has no table", mode))
-		}
-		a, err := weights.Activate(geluTables[mode])
-		return a, 0, err
-	}
-	row, ok := tableOps[name]
-	if !ok {
-		return nil, 0, refuse(target.RuleActivation, "activation", name, "one with a table", "no table computes "+name)
+	k := ir.CurveOf(op)
+	switch modes := op.Def.Modes; {
+	case modes != nil && k == nil:
+		mode, _ := ir.ArgString(op, "mode")
+		return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode),
+			strings.Join(slices.Sorted(maps.Keys(modes)), ", "),
+			fmt.Sprintf("%s mode %q has no table", op.Def.Name, mode))
+	case k == nil || k.Table == "":
+		return nil, 0, refuse(target.RuleActivation, "activation", op.Def.Name, "one with a table",
+			"no table computes "+op.Def.Name)
 	}
 	var params []float64
-	for _, p := range row.params {
+	for _, p := range k.Params {
 		v, ok := ir.ArgFloat(op, p)
 		if !ok {
 			return nil, 0, unknownNow(p, p)
@@ -76,15 +56,11 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 		params = append(params, v)
 	}
 	bias := 0.0
-	if row.bias != "" {
-		v, ok := ir.ArgFloat(op, row.bias)
-		if !ok {
-			return nil, 0, unknownNow(row.bias, row.bias)
-		}
+	if k.Shift {
 		// What rounds to nothing in fp16 is nothing.
-		bias = weights.FromHalf(weights.ToHalf(v))
+		bias, params = weights.FromHalf(weights.ToHalf(params[0])), nil
 	}
-	a, err := weights.Activate(row.name, params...)
+	a, err := weights.Activate(k.Table, params...)
 	if err != nil {
 		return nil, 0, refuse(target.RuleActivation, "parameters", fmt.Sprint(params), "ones that a table can hold",
 			err.Error())
@@ -109,7 +85,7 @@ func lowerTable(b *builder, op *ir.Op) error {
 		return err
 	}
 	b.useTable(op, a)
-	root := tableOps[op.Def.Name].root
+	root := op.Is(summed...)
 	dst := b.resultOf(op.Results[0])
 	to := dst
 	if a.After != td.HalfOne {

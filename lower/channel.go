@@ -8,11 +8,11 @@ import (
 
 // channelPair is what an operation with a constant makes of each channel: the
 // engine computes (x + bias) * scale.
-var channelPair = map[string]func(c float64) (bias, scale float64){
-	"add":      func(c float64) (float64, float64) { return c, 1 },
-	"sub":      func(c float64) (float64, float64) { return -c, 1 },
-	"mul":      func(c float64) (float64, float64) { return 0, c },
-	"real_div": func(c float64) (float64, float64) { return 0, 1 / c },
+var channelPair = map[*ir.Operation]func(c float64) (bias, scale float64){
+	ir.OpAdd:     func(c float64) (float64, float64) { return c, 1 },
+	ir.OpSub:     func(c float64) (float64, float64) { return -c, 1 },
+	ir.OpMul:     func(c float64) (float64, float64) { return 0, c },
+	ir.OpRealDiv: func(c float64) (float64, float64) { return 0, 1 / c },
 }
 
 // perChannel lowers an operation on an image and a constant that has one value a
@@ -20,8 +20,8 @@ var channelPair = map[string]func(c float64) (bias, scale float64){
 // the planar engine takes them as a parameter pair (recorded for add, mul and
 // real_div). It reports false where the form does not fit.
 func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error) {
-	pair := channelPair[op.Def.Name]
-	if x.IsConst() && (op.Def.Name == "add" || op.Def.Name == "mul") {
+	pair := channelPair[op.Def.Operation]
+	if x.IsConst() && op.Is(ir.OpAdd, ir.OpMul) {
 		x, y = y, x
 	}
 	if pair == nil || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || !x.Type.Equal(op.Results[0].Type) {

@@ -55,18 +55,18 @@ type binary struct {
 	table string
 }
 
-var binaries = map[string]binary{
-	"add":     {op: td.PEAdd, scalar: func(c float64, _ bool) (float64, float64, bool) { return 1, c, true }},
-	"mul":     {op: td.PEMultiply, scalar: func(c float64, _ bool) (float64, float64, bool) { return c, 0, true }},
-	"maximum": {op: td.PEMax, table: "threshold"},
-	"minimum": {op: td.PEMin, table: "minimum"},
-	"sub": {op: td.PEAdd, negate: true, scalar: func(c float64, first bool) (float64, float64, bool) {
+var binaries = map[*ir.Operation]binary{
+	ir.OpAdd:     {op: td.PEAdd, scalar: func(c float64, _ bool) (float64, float64, bool) { return 1, c, true }},
+	ir.OpMul:     {op: td.PEMultiply, scalar: func(c float64, _ bool) (float64, float64, bool) { return c, 0, true }},
+	ir.OpMaximum: {op: td.PEMax, table: "threshold"},
+	ir.OpMinimum: {op: td.PEMin, table: "minimum"},
+	ir.OpSub: {op: td.PEAdd, negate: true, scalar: func(c float64, first bool) (float64, float64, bool) {
 		if first {
 			return -1, c, true
 		}
 		return 1, -c, true
 	}},
-	"real_div": {scalar: func(c float64, first bool) (float64, float64, bool) { return 1 / c, 0, !first && c != 0 }},
+	ir.OpRealDiv: {scalar: func(c float64, first bool) (float64, float64, bool) { return 1 / c, 0, !first && c != 0 }},
 }
 
 // acceptBinary holds the limits of two-operand work.
@@ -75,7 +75,7 @@ func acceptBinary(op *ir.Op, l *limits) error {
 	if x.IsConst() && y.IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
-	if op.Def.Name == "real_div" && y.IsConst() {
+	if op.Is(ir.OpRealDiv) && y.IsConst() {
 		for i := range y.Type.Elems() {
 			c := y.Const.Float(i)
 			if r := weights.FromHalf(weights.ToHalf(1 / c)); !(math.Abs(r*c-1) <= 1.0/2048) {
@@ -89,10 +89,10 @@ func acceptBinary(op *ir.Op, l *limits) error {
 }
 
 func lowerBinary(b *builder, op *ir.Op) error {
-	row := binaries[op.Def.Name]
+	row := binaries[op.Def.Operation]
 	x, y := op.Arg("x"), op.Arg("y")
 	dst := b.resultOf(op.Results[0])
-	if op.Def.Name == "real_div" { // also by a scalar (binary_real_div_c64_constant_scalar)
+	if op.Is(ir.OpRealDiv) { // also by a scalar (binary_real_div_c64_constant_scalar)
 		if done, err := b.perChannel(op, x, y, dst); done || err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	if op.Def.Name == "real_div" {
+	if op.Is(ir.OpRealDiv) {
 		// x / y: the reciprocal of y by table, then a product (binary_real_div_1x64x8x8).
 		recip, err := weights.Activate("reciprocal")
 		if err != nil {
@@ -175,7 +175,7 @@ func lowerBinary(b *builder, op *ir.Op) error {
 func (b *builder) clampsSource(op *ir.Op) bool {
 	x, v := op.Arg("x"), op.Results[0]
 	r := b.reader[v]
-	if r == nil || r.Def.Name != "add" || b.uses[v] != 1 || b.outs[v] != nil {
+	if r == nil || !r.Is(ir.OpAdd) || b.uses[v] != 1 || b.outs[v] != nil {
 		return false
 	}
 	p, q := r.Arg("x"), r.Arg("y")
@@ -245,7 +245,7 @@ func lowerClip(b *builder, op *ir.Op) error {
 	dst := b.resultOf(op.Results[0])
 	lo, okLo := ir.ArgFloat(op, "alpha")
 	hi, okHi := ir.ArgFloat(op, "beta")
-	if op.Def.Name == "relu6" {
+	if op.Is(ir.OpRelu6) {
 		lo, hi, okLo, okHi = 0, 6, true, true
 	}
 	if !okLo || !okHi {

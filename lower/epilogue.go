@@ -22,20 +22,20 @@ type epilogue struct {
 // or table. A table needs its own coefficients, so a product of two runtime
 // operands takes none.
 func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
-	switch lead.Def.Name {
-	case "conv", "linear", "matmul":
+	switch lead.Def.Operation {
+	case ir.OpConv, ir.OpLinear, ir.OpMatMul:
 	default:
 		return false
 	}
 	for _, p := range before {
-		if p.Def.Name != "mul" {
+		if !p.Is(ir.OpMul) {
 			return false
 		}
 	}
-	switch e.Def.Name {
-	case "mul":
+	switch e.Def.Operation {
+	case ir.OpMul:
 		return len(before) == 0 && scalarConst(e) != nil
-	case "relu":
+	case ir.OpRelu:
 		return true
 	}
 	if runtimeProduct(lead) {
@@ -60,21 +60,21 @@ func scalarConst(op *ir.Op) *ir.Const {
 
 // runtimeProduct reports whether op multiplies two values known only at run time.
 func runtimeProduct(op *ir.Op) bool {
-	return op.Def.Name == "matmul" && !op.Arg("x").IsConst() && !op.Arg("y").IsConst()
+	return op.Is(ir.OpMatMul) && !op.Arg("x").IsConst() && !op.Arg("y").IsConst()
 }
 
 // epilogueOf collects what is fused behind op.
 func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 	e := epilogue{scale: 1, out: op.Results[0]}
 	for _, f := range b.fused[op] {
-		switch f.Def.Name {
-		case "mul":
+		switch f.Def.Operation {
+		case ir.OpMul:
 			c := scalarConst(f)
 			if c == nil {
 				return e, fmt.Errorf("fused mul %q has no scalar constant", f.Name)
 			}
 			e.scale *= c.Float(0)
-		case "relu":
+		case ir.OpRelu:
 			e.relu = true
 		default:
 			a, ok := tableFor(f)

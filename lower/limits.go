@@ -14,34 +14,6 @@ var tensorRules = []string{
 	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces, target.RuleTasks,
 }
 
-// ruleLimits names, for each lowering rule, what it asks for beyond
-// tensorRules.
-var ruleLimits = map[string][]string{
-	"convolution": {target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride,
-		target.RulePadding, target.RuleGroups, target.RuleKernelBytes, target.RuleWorkingSet},
-	"linear":      {target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
-	"matmul":      {target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
-	"elementwise": {target.RuleConstants, target.RuleReciprocal},
-	"square":      nil,
-	"abs":         nil,
-	"relu":        nil,
-	"clip":        {target.RuleRuntime},
-	"table":       {target.RuleRuntime, target.RuleActivation},
-	"reduce":      {target.RuleAxes, target.RuleWorkingSet},
-	"softmax":     {target.RuleWorkingSet},
-	"layer_norm":  {target.RuleAxes, target.RuleRuntime, target.RuleWorkingSet},
-	"pool": {target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding,
-		target.RuleCeilMode},
-	"concat":    {target.RuleInterleave},
-	"stack":     nil,
-	"split":     nil,
-	"slice":     {target.RuleSlice},
-	"pad":       {target.RulePadMode, target.RuleRuntime},
-	"transpose": nil,
-	"reshape":   {target.RuleRows},
-	"identity":  nil,
-}
-
 // limitText says what a rule asks for on a target.
 var limitText = map[string]func(t *target.Table) string{
 	target.RuleKernel: func(t *target.Table) string {
@@ -81,7 +53,7 @@ var limitText = map[string]func(t *target.Table) string{
 
 // Holds returns the IDs of the rules that a lowering rule holds operations to,
 // beyond those of every tensor.
-func (r *Rule) Holds() []string { return ruleLimits[r.Name] }
+func (r *Rule) Holds() []string { return r.limits }
 
 // TensorLimits says what a target asks of every tensor.
 func TensorLimits(t *target.Table) []string { return limitsOf(tensorRules, t) }
@@ -105,7 +77,7 @@ func limitsOf(ids []string, t *target.Table) []string {
 // Explain returns the rule that lowers an operation on a target, or why none does
 // whatever the arguments.
 func Explain(op *ir.Operation, t *target.Table) (*Rule, *Refusal) {
-	r := ruleByOp[op.Name]
+	r := ruleByOp[op]
 	err := gate(op, t)
 	if err == nil && r == nil {
 		err = noRule(op, "")

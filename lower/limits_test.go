@@ -1,39 +1,38 @@
 package lower
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestLimitsKnown holds the limits to the rules, both ways.
 func TestLimitsKnown(t *testing.T) {
-	rules := map[string]bool{}
 	for _, r := range Rules {
-		rules[r.Name] = true
-		ids, ok := ruleLimits[r.Name]
-		if !ok {
-			t.Errorf("rule %s has no row of limits", r.Name)
-		}
-		for _, id := range append(ids, tensorRules...) {
+		for _, id := range slices.Concat(r.limits, tensorRules) {
 			if _, ok := target.RuleOf(id); !ok {
 				t.Errorf("rule %s: no rule %q", r.Name, id)
 			}
 		}
-		for _, n := range r.Ops {
-			if ir.Lookup(n, "") == nil {
-				t.Errorf("rule %s: no operation %s", r.Name, n)
+		for _, o := range r.Ops {
+			if ruleByOp[o] != r {
+				t.Errorf("rules %s and %s lower %s", r.Name, ruleByOp[o].Name, o.Name)
+			}
+			if r.Moves() != (o.Class == ir.Movement) {
+				t.Errorf("rule %s moves data: %t, and lowers %s of class %s", r.Name, r.Moves(), o.Name, o.Class)
+			}
+			if o.Error == numerics.Unstated {
+				t.Errorf("rule %s lowers %s, whose row states no error", r.Name, o.Name)
 			}
 		}
 	}
-	for n := range ruleLimits {
-		if !rules[n] {
-			t.Errorf("limits of %s, which is no rule", n)
-		}
-	}
 	for _, o := range ir.Operations {
-		if o.Instead != "" && ruleByOp[o.Name] != nil {
+		if o.Instead != "" && ruleByOp[o] != nil {
 			t.Errorf("%s is lowered and its row names operations to use instead", o.Name)
 		}
 	}
@@ -96,6 +95,40 @@ func TestGated(t *testing.T) {
 		for _, n := range tab.NoCode {
 			if ir.Named(n) == nil {
 				t.Errorf("%s has no code for %s, which is no operation", tab.Name, n)
+			}
+		}
+	}
+}
+
+// TestTablesComputeTheSheetsCurves compares the function that a lookup table is made
+// from with that of the operation's row.
+func TestTablesComputeTheSheetsCurves(t *testing.T) {
+	for _, o := range tabled() {
+		curves := o.Modes
+		if curves == nil {
+			curves = map[string]*ir.Curve{"": o.Curve}
+		}
+		for mode, k := range curves {
+			args, params := []float64{0.5, 2}[:len(k.Params)], []float64(nil)
+			if k.Shift {
+				args = []float64{0}
+			} else {
+				params = args
+			}
+			a, err := weights.Activate(k.Table, params...)
+			if err != nil {
+				t.Errorf("%s %s: %v", o.Name, mode, err)
+				continue
+			}
+			for i := range 256 {
+				x := float64(i-128) / 16
+				if k.Domain != nil && (x <= k.Domain[0] || x > k.Domain[1]) {
+					continue
+				}
+				if got, want := a.F(x), k.F(x, args); math.Abs(got-want) > 1e-6*math.Max(1, math.Abs(want)) {
+					t.Errorf("%s %s of %g is %g in the table, %g in the sheet", o.Name, mode, x, got, want)
+					break
+				}
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 				fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
 		}
 	}
-	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Def.Name == "matmul" {
+	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Is(ir.OpMatMul) {
 		return refuse(target.RuleVector, "rank of x", 1, "at least 2", "x has rank 1; the engine multiplies matrices")
 	}
 	if bias := op.Arg("bias"); bias != nil && !bias.IsConst() {
@@ -32,7 +32,7 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	}
 	x := op.Arg("x").Type.Shape
 	k := x[len(x)-1]
-	if tx, _ := ir.ArgBool(op, "transpose_x"); op.Def.Name == "matmul" && tx {
+	if tx, _ := ir.ArgBool(op, "transpose_x"); op.Is(ir.OpMatMul) && tx {
 		k = x[len(x)-2]
 	}
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
@@ -45,7 +45,7 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
 				k, n, l.t.L2Bytes-l2Reserve))
 	}
-	if op.Def.Name == "matmul" && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
+	if op.Is(ir.OpMatMul) && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
 	return nil
@@ -113,10 +113,10 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || op.Arg("x") != v || v.Type.Rank() < 2 {
 		return false
 	}
-	if op.Def.Name == "linear" {
+	if op.Is(ir.OpLinear) {
 		return true
 	}
-	if op.Def.Name != "matmul" || !op.Arg("y").IsConst() || !constMatrix(op.Arg("y")) {
+	if !op.Is(ir.OpMatMul) || !op.Arg("y").IsConst() || !constMatrix(op.Arg("y")) {
 		return false
 	}
 	a, err := ir.MatMulAttrs(op)

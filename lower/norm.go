@@ -57,7 +57,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if rows {
 		err = b.planarReduce(x, top, over, func() *draft { return folding(td.PoolMax, 1) })
 	} else {
-		err = b.reduceChannels(x, top, axis, reductions["reduce_max"], 1, nil)
+		err = b.reduceChannels(x, top, axis, reductions[ir.OpReduceMax], 1, nil)
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 			return err
 		}
 		b.useTable(op, recip)
-		err = b.reduceChannels(ex, total, axis, reductions["reduce_sum"], 1, func(d *draft) {
+		err = b.reduceChannels(ex, total, axis, reductions[ir.OpReduceSum], 1, func(d *draft) {
 			d.ne.category = 1
 			b.fillTable(d, recip, 1)
 		})

@@ -6,9 +6,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// products are the rules whose operations multiply with a kernel.
-var products = map[string]bool{"convolution": true, "linear": true, "matmul": true}
-
 // scheduled returns a segment's operations in the order in which they become tasks:
 // the program's, but for two products that an elementwise operation alone reads. The
 // product that is its second operand comes first (chain_branch_d256_s64).
@@ -45,7 +42,7 @@ func soleProduct(v *ir.Value, uses map[*ir.Value]int) *ir.Op {
 	if v == nil || v.Def == nil || v.IsConst() || uses[v] != 1 {
 		return nil
 	}
-	if r := ruleFor(v.Def); r == nil || !products[r.Name] {
+	if ruleFor(v.Def) == nil || v.Def.Def.Class != ir.Product {
 		return nil
 	}
 	return v.Def

@@ -34,7 +34,7 @@ func acceptPool(op *ir.Op, l *limits) error {
 				fmt.Sprintf("padding of %d, the limit is %d", a.PadBefore[i], l.t.MaxPad))
 		}
 	}
-	if op.Def.Name == "avg_pool" && a.CeilMode && !a.ExcludePadding {
+	if op.Is(ir.OpAvgPool) && a.CeilMode && !a.ExcludePadding {
 		return refuse(target.RuleCeilMode, "ceil_mode", true, false,
 			"an average that counts padding cannot tell it from what ceil_mode adds")
 	}
@@ -59,7 +59,7 @@ func lowerPool(b *builder, op *ir.Op) error {
 		g.kh, g.sy, g.padTop = a.Kernel[0], a.Strides[0], a.PadBefore[0]
 	}
 	mode, factor := td.PoolMax, 1.0
-	if op.Def.Name == "avg_pool" {
+	if op.Is(ir.OpAvgPool) {
 		mode = td.PoolAverage
 		if !a.ExcludePadding {
 			mode, factor = td.PoolSum, 1/float64(g.kh*g.kw)

@@ -17,11 +17,11 @@ type reduction struct {
 	square bool        // square first
 }
 
-var reductions = map[string]reduction{
-	"reduce_sum":        {pool: td.PoolSum, neural: td.NESum},
-	"reduce_mean":       {pool: td.PoolSum, neural: td.NESum, mean: true},
-	"reduce_max":        {pool: td.PoolMax, neural: td.NEMax},
-	"reduce_sum_square": {pool: td.PoolSum, neural: td.NESum, square: true},
+var reductions = map[*ir.Operation]reduction{
+	ir.OpReduceSum:       {pool: td.PoolSum, neural: td.NESum},
+	ir.OpReduceMean:      {pool: td.PoolSum, neural: td.NESum, mean: true},
+	ir.OpReduceMax:       {pool: td.PoolMax, neural: td.NEMax},
+	ir.OpReduceSumSquare: {pool: td.PoolSum, neural: td.NESum, square: true},
 }
 
 func acceptReduce(op *ir.Op, l *limits) error {
@@ -92,7 +92,7 @@ func lowerReduce(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	r := reductions[op.Def.Name]
+	r := reductions[op.Def.Operation]
 	if r.square {
 		sq := b.temp(x.dims)
 		b.pairwise(td.PEMultiply, x, x, sq)

@@ -3,7 +3,6 @@ package lower
 import (
 	"errors"
 	"fmt"
-	"sort"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -12,84 +11,152 @@ import (
 // Rule says how one family of operations becomes tasks.
 type Rule struct {
 	Name string
-	Ops  []string
+	Ops  []*ir.Operation
 	Doc  string
-	// Moves marks rules that move data and compute nothing.
-	Moves  bool
+	// limits are the IDs of the rules that it holds operations to beyond tensorRules.
+	limits []string
 	accept func(op *ir.Op, l *limits) error
 	lower  func(b *builder, op *ir.Op) error
 }
 
 // Rules is the one list of rules.
 var Rules = []*Rule{
-	{Name: "convolution", Ops: []string{"conv"}, accept: acceptConv, lower: lowerConv,
-		Doc: "multiply tasks, cut so that kernels stay resident"},
-	{Name: "linear", Ops: []string{"linear"}, accept: acceptMatmul, lower: lowerLinear,
-		Doc: "rows turned into channels, then a 1x1 convolution that stores its result turned back"},
-	{Name: "matmul", Ops: []string{"matmul"}, accept: acceptMatmul, lower: lowerMatmul,
-		Doc: "as linear with a constant; with two runtime operands x is the kernel and y the image"},
-	{Name: "elementwise", Ops: []string{"add", "sub", "mul", "maximum", "minimum", "real_div"}, accept: acceptBinary,
-		lower: lowerBinary,
-		Doc:   "planar engine; scalar constants in its scale and bias registers or in a table"},
-	{Name: "square", Ops: []string{"square"}, accept: acceptMove, lower: lowerSquare,
-		Doc: "planar product with itself"},
-	{Name: "abs", Ops: []string{"abs"}, accept: acceptMove, lower: lowerAbs, Doc: "planar absolute value"},
-	{Name: "relu", Ops: []string{"relu"}, accept: acceptMove, lower: lowerRelu, Doc: "neural-engine clamp"},
-	{Name: "clip", Ops: []string{"clip", "relu6"}, accept: acceptClip, lower: lowerClip,
-		Doc: "a table of two lines between the bounds"},
-	{Name: "table", Ops: tableOpNames(), accept: acceptTable, lower: lowerTable, Doc: "lookup table of 33 knots"},
-	{Name: "reduce", Ops: []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_sum_square"},
-		accept: acceptReduce, lower: lowerReduce,
-		Doc: "planar engine over rows, neural engine over channels"},
-	{Name: "softmax", Ops: []string{"softmax"}, accept: acceptSoftmax, lower: lowerSoftmax,
-		Doc: "maximum, difference, 2^t by table, reciprocal of the sum, product"},
-	{Name: "layer_norm", Ops: []string{"layer_norm"}, accept: acceptLayerNorm, lower: lowerLayerNorm,
-		Doc: "mean, reciprocal deviation, normalisation with the pair in L2; scale and shift as constants"},
-	{Name: "pool", Ops: []string{"max_pool", "avg_pool"}, accept: acceptPool, lower: lowerPool,
-		Doc: "planar window (modelled)"},
-	{Name: "concat", Ops: []string{"concat"}, Moves: true, accept: acceptConcat, lower: lowerConcat,
-		Doc: "copies behind each other"},
-	{Name: "stack", Ops: []string{"stack"}, Moves: true, accept: acceptMove, lower: lowerStack,
-		Doc: "copies along a new axis"},
-	{Name: "split", Ops: []string{"split"}, Moves: true, accept: acceptMove, lower: lowerSplit, Doc: "views"},
-	{Name: "slice", Ops: []string{"slice_by_index", "slice_by_size"}, Moves: true, accept: acceptSlice,
-		lower: lowerSlice, Doc: "views"},
-	{Name: "pad", Ops: []string{"pad"}, Moves: true, accept: acceptPad, lower: lowerPad, Doc: "fill and copy"},
-	{Name: "transpose", Ops: []string{"transpose"}, Moves: true, accept: acceptMove, lower: lowerTranspose,
-		Doc: "a view, or a pass that exchanges channels and width"},
-	{Name: "reshape", Ops: []string{"reshape", "expand_dims", "squeeze"}, Moves: true, accept: acceptReshape,
-		lower: lowerReshape,
-		Doc:   "a view where rows stay whole, else a copy through single elements"},
-	{Name: "identity", Ops: []string{"identity"}, Moves: true, accept: acceptMove, lower: lowerAlias, Doc: "nothing"},
+	{
+		Name: "convolution", Ops: ops{ir.OpConv}, accept: acceptConv, lower: lowerConv,
+		Doc: "multiply tasks, cut so that kernels stay resident",
+		limits: []string{target.RuleRuntime, target.RuleSpatialRank, target.RuleKernel, target.RuleStride,
+			target.RulePadding, target.RuleGroups, target.RuleKernelBytes, target.RuleWorkingSet},
+	},
+	{
+		Name: "linear", Ops: ops{ir.OpLinear}, accept: acceptMatmul, lower: lowerLinear,
+		Doc:    "rows turned into channels, then a 1x1 convolution that stores its result turned back",
+		limits: []string{target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
+	},
+	{
+		Name: "matmul", Ops: ops{ir.OpMatMul}, accept: acceptMatmul, lower: lowerMatmul,
+		Doc:    "as linear with a constant; with two runtime operands x is the kernel and y the image",
+		limits: []string{target.RuleVector, target.RuleConstants, target.RuleKernelBytes, target.RuleWorkingSet},
+	},
+	{
+		Name: "elementwise", Ops: keys(binaries), accept: acceptBinary, lower: lowerBinary,
+		Doc:    "planar engine; scalar constants in its scale and bias registers or in a table",
+		limits: []string{target.RuleConstants, target.RuleReciprocal},
+	},
+	{
+		Name: "square", Ops: ops{ir.OpSquare}, accept: acceptMove, lower: lowerSquare,
+		Doc: "planar product with itself",
+	},
+	{
+		Name: "abs", Ops: ops{ir.OpAbs}, accept: acceptMove, lower: lowerAbs,
+		Doc: "planar absolute value",
+	},
+	{
+		Name: "relu", Ops: ops{ir.OpRelu}, accept: acceptMove, lower: lowerRelu,
+		Doc: "neural-engine clamp",
+	},
+	{
+		Name: "clip", Ops: ops{ir.OpClip, ir.OpRelu6}, accept: acceptClip, lower: lowerClip,
+		Doc:    "a table of two lines between the bounds",
+		limits: []string{target.RuleRuntime},
+	},
+	{
+		Name: "table", Ops: tabled(), accept: acceptTable, lower: lowerTable,
+		Doc:    "lookup table of 33 knots",
+		limits: []string{target.RuleRuntime, target.RuleActivation},
+	},
+	{
+		Name: "reduce", Ops: keys(reductions), accept: acceptReduce, lower: lowerReduce,
+		Doc:    "planar engine over rows, neural engine over channels",
+		limits: []string{target.RuleAxes, target.RuleWorkingSet},
+	},
+	{
+		Name: "softmax", Ops: ops{ir.OpSoftmax}, accept: acceptSoftmax, lower: lowerSoftmax,
+		Doc:    "maximum, difference, 2^t by table, reciprocal of the sum, product",
+		limits: []string{target.RuleWorkingSet},
+	},
+	{
+		Name: "layer_norm", Ops: ops{ir.OpLayerNorm}, accept: acceptLayerNorm, lower: lowerLayerNorm,
+		Doc:    "mean, reciprocal deviation, normalisation with the pair in L2; scale and shift as constants",
+		limits: []string{target.RuleAxes, target.RuleRuntime, target.RuleWorkingSet},
+	},
+	{
+		Name: "pool", Ops: ops{ir.OpMaxPool, ir.OpAvgPool}, accept: acceptPool, lower: lowerPool,
+		Doc: "planar window (modelled)",
+		limits: []string{target.RuleSpatialRank, target.RuleWindow, target.RuleStride, target.RulePadding,
+			target.RuleCeilMode},
+	},
+	{
+		Name: "concat", Ops: ops{ir.OpConcat}, accept: acceptConcat, lower: lowerConcat,
+		Doc:    "copies behind each other",
+		limits: []string{target.RuleInterleave},
+	},
+	{
+		Name: "stack", Ops: ops{ir.OpStack}, accept: acceptMove, lower: lowerStack,
+		Doc: "copies along a new axis",
+	},
+	{
+		Name: "split", Ops: ops{ir.OpSplit}, accept: acceptMove, lower: lowerSplit,
+		Doc: "views",
+	},
+	{
+		Name: "slice", Ops: ops{ir.OpSliceByIndex, ir.OpSliceBySize}, accept: acceptSlice, lower: lowerSlice,
+		Doc:    "views",
+		limits: []string{target.RuleSlice},
+	},
+	{
+		Name: "pad", Ops: ops{ir.OpPad}, accept: acceptPad, lower: lowerPad,
+		Doc:    "fill and copy",
+		limits: []string{target.RulePadMode, target.RuleRuntime},
+	},
+	{
+		Name: "transpose", Ops: ops{ir.OpTranspose}, accept: acceptMove, lower: lowerTranspose,
+		Doc: "a view, or a pass that exchanges channels and width",
+	},
+	{
+		Name: "reshape", Ops: ops{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze}, accept: acceptReshape,
+		lower:  lowerReshape,
+		Doc:    "a view where rows stay whole, else a copy through single elements",
+		limits: []string{target.RuleRows},
+	},
+	{
+		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: lowerAlias,
+		Doc: "nothing",
+	},
 }
 
-func tableOpNames() []string {
-	ns := []string{"gelu"}
-	for n := range tableOps {
-		ns = append(ns, n)
+type ops = []*ir.Operation
+
+// Moves reports whether a rule moves data and computes nothing.
+func (r *Rule) Moves() bool { return r.Ops[0].Class == ir.Movement }
+
+// keys returns the operations of a table, in the order of the sheet.
+func keys[T any](table map[*ir.Operation]T) (os ops) {
+	for _, o := range ir.Operations {
+		if _, ok := table[o]; ok {
+			os = append(os, o)
+		}
 	}
-	sort.Strings(ns)
-	return ns
+	return os
 }
 
-var ruleByOp = func() map[string]*Rule {
-	m := map[string]*Rule{}
+var ruleByOp = func() map[*ir.Operation]*Rule {
+	m := map[*ir.Operation]*Rule{}
 	for _, r := range Rules {
-		for _, n := range r.Ops {
-			m[n] = r
+		for _, o := range r.Ops {
+			m[o] = r
 		}
 	}
 	return m
 }()
 
-func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Name] }
+func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Operation] }
 
 // Accept reports which rule lowers an operation for a target and what it makes of
 // it, or why none does.
 func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 	r := ruleFor(op)
 	if r != nil {
-		a.Rule, a.Moves = r.Name, r.Moves
+		a.Rule, a.Moves = r.Name, r.Moves()
 	}
 	if no := gate(op.Def.Operation, t); no != nil {
 		return a, no
@@ -214,7 +281,7 @@ func paddedBytes(t ir.Type) int64 {
 
 func acceptClip(op *ir.Op, l *limits) error {
 	for _, p := range []string{"alpha", "beta"} {
-		if _, ok := ir.ArgFloat(op, p); !ok && op.Def.Name == "clip" {
+		if _, ok := ir.ArgFloat(op, p); !ok && op.Is(ir.OpClip) {
 			return unknownNow(p, p)
 		}
 	}

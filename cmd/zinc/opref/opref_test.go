@@ -25,8 +25,8 @@ func TestRows(t *testing.T) {
 	}
 	lowered := map[string]bool{}
 	for _, r := range lower.Rules {
-		for _, n := range r.Ops {
-			lowered[n] = true
+		for _, o := range r.Ops {
+			lowered[o.Name] = true
 		}
 	}
 	for _, r := range rows {
