@@ -105,7 +105,7 @@ func ExampleModelError() {
 		fmt.Println(value.Kind, value.Name, "is wrong:", value.Err)
 	}
 	// Output:
-	// line 4: y is declared tensor<fp16, [1, 5]>, the operation gives tensor<fp16, [1, 4]>
+	// line 4: y is declared tensor<fp16, [1, 5]>, but the operation returns tensor<fp16, [1, 4]>
 	// input image is wrong: the shape is [3], want [1, 1, 28, 28]
 }
 

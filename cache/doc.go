@@ -4,7 +4,7 @@
 // In: keys (pair.KeyOf) and pairs. Out: container and descriptor again, byte for byte,
 // or the error that there is no entry. Debug databases are not kept.
 //
-// What always holds:
+// Invariants:
 //
 //   - An entry appears whole or not at all, whatever happens on the way, and any
 //     number of processes may read, write and collect one folder at one time: an

@@ -19,7 +19,7 @@
 // as a change of its own. What no single one of several causes explains is gathered in
 // one change (Together); where there is no cause each difference stands by itself.
 //
-// What always holds: no side has the programs after all passes in memory at once, but
+// Invariants: no side has the programs after all passes in memory at once, but
 // each of their lines once. Two equal sides give no change, and a Result without changes
 // means equal bytes of the pair but for what follows from its files' names and from
 // the container's hash. Time and memory are linear in the two sides, but for a

@@ -6,7 +6,7 @@
 // everything went, and on request a debug database of what every part of the pair
 // came from (package provenance).
 //
-// What always holds: the same program and options give the same bytes, whatever
+// Invariants: the same program and options give the same bytes, whatever
 // the number of workers; the pair refers to nothing outside itself; every
 // operation of the program is in the report, on the engine or on the CPU with
 // the reason; every Result has passed the checks of hazards, of the container and of

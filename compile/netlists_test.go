@@ -33,7 +33,7 @@ func TestNetlists(t *testing.T) {
 		t.Fatalf("%d network descriptions in %s, want 22 at least: %v", len(names), dir, err)
 	}
 	refused := map[string]string{
-		"convuint8.plist": `network "net": unit "image": InputType: must be Float16; it is "UInt8"; zinc lays ` +
+		"convuint8.plist": `network "net": unit "image": InputType: must be Float16; got "UInt8"; zinc lays ` +
 			`tensors out as Float16 only`,
 	}
 	weights := t.TempDir()

@@ -6,7 +6,7 @@
 // which most small programs spend their time in, and the handing over of inputs and
 // outputs.
 //
-// What always holds: an estimate follows from the task's registers alone, so it
+// Invariants: an estimate follows from the task's registers alone, so it
 // can be made of any program, zinc's or another's; times are whole nanoseconds
 // and sums of them are exact; the largest term binds, the earlier one of equals.
 // Every constant stands once, with its source (Constants).

@@ -174,7 +174,7 @@ func names(os []*ir.Operation) []string {
 }
 
 func writePlanners(w *bytes.Buffer) {
-	head(w, "", "planner", "what it decides", "why it stands here")
+	head(w, "", "planner", "what it decides", "why it is here")
 	for i, p := range lower.Planners {
 		row(w, fmt.Sprint(i+1), "`"+p.Name+"`", p.Doc, p.Why)
 	}

@@ -7,7 +7,7 @@
 // their bytes, the surfaces and operations of the descriptor, what is known of the
 // numbers, and for a refusal the rule, the value, the limit and a Rewrite.
 //
-// What always holds: what an answer says of bytes comes from the compiler's own
+// Invariants: what an answer says of bytes comes from the compiler's own
 // record (package provenance) and from the tasks that were written. A rewrite is
 // offered only after zinc has used it: the changed program passed ir.Verify, was
 // compiled, every operation of the replacement that computes runs on the engine,

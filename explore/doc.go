@@ -2,11 +2,11 @@
 // text, the program after each pass, tasks and their fields, the container, the
 // descriptor's chain, outputs, and what of each came from which statement.
 //
-// What goes in: paths of models, and requests over HTTP. What comes out: a page
+// Input: paths of models, and requests over HTTP. Output: a page
 // that is part of the program (folder assets) and a JSON API, which docs/explore.md
 // describes. Where something came from is answered by package provenance alone.
 //
-// What always holds: nothing outside the models' folders is read, and nothing is
+// Invariants: nothing outside the models' folders is read, and nothing is
 // written but temporary files of the process; the page asks nothing of any
 // other host, which its content security policy forbids as well; a request that
 // did not come to the name under which the server is reached, or whose page is

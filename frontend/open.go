@@ -20,17 +20,17 @@ const TextName = "model.mil"
 
 // Options change how Open reads a model.
 type Options struct {
-	// WeightsDir stands for "@model_path" in the text; "" takes the folder of the
+	// WeightsDir replaces "@model_path" in the text; "" takes the folder of the
 	// text.
 	WeightsDir string
-	// Text stands in the stead of the model's own program text, nil for that. It
+	// Text, if not nil, replaces the model's program text. It
 	// does not go with a network description.
 	Text []byte
 	// Name is what diagnostics call the text, "" for its path.
 	Name string
 }
 
-// text returns what is read in the stead of a text, and its name.
+// text returns the text to read, and its name.
 func (o *Options) text(name string, src []byte) (string, []byte) {
 	if o.Text != nil {
 		src = o.Text
@@ -47,9 +47,9 @@ type Model struct {
 	Path    string // of the MIL text, the model specification or the network description
 	// the text, for diagnostics of later phases; of a specification, its program as text; nil of a network description
 	Source *diag.File
-	// Metadata is what the model says of itself; nil when the form has none.
+	// Metadata is the model's metadata, nil if the format has none.
 	Metadata *Metadata
-	// Warnings holds what is odd about the text; no errors.
+	// Warnings are the warnings about the text; no errors.
 	Warnings *diag.List
 
 	blobs *blobfile.Set
@@ -74,15 +74,14 @@ type FormError struct {
 // Error returns the path, the form and what to do.
 func (e *FormError) Error() string { return e.Path + ": " + e.Form + "; " + e.Hint }
 
-// Metadata is what a model says of itself.
+// Metadata is a model's metadata.
 type Metadata = metadata.Model
 
 // Open reads the model at path: a MIL text, a folder with one (as a compiled
-// model is), a model package, a model specification or a network description,
-// which its content tells. An error of the text, its types or its weights has all
-// the diagnostics behind it, which diag.AsList returns; one of a specification is
-// an *mlmodel.Error, one of a description a *netplist.Error; other errors are of
-// the file system or the manifest, or a *FormError.
+// model is), a model package, a model specification or a network description, detected from its content. An error of
+// the text, its types or its weights wraps all the diagnostics, which diag.AsList returns; one of a specification is an
+// *mlmodel.Error, one of a description a *netplist.Error; other errors are of the file system or the manifest, or a
+// *FormError.
 func Open(path string, opts Options) (*Model, error) {
 	if isSpec, err := specification(path); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func Open(path string, opts Options) (*Model, error) {
 		return nil, err
 	} else if isList {
 		if opts.Text != nil {
-			return nil, &FormError{name, "a network description has no program text that another could stand for",
+			return nil, &FormError{name, "a network description has no program text to replace",
 				"change the description itself"}
 		}
 		return openNetplist(name, opts)
@@ -174,7 +173,7 @@ var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
 
-const giveHint = "give a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network " +
+const giveHint = "use a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network " +
 	"description (.plist)"
 
 // readText reads a file that must be a regular one.
@@ -188,7 +187,7 @@ func readText(name string) ([]byte, error) {
 	}
 	if info.Size() > diag.MaxSource {
 		return nil, &FormError{name, fmt.Sprintf("the text has %d bytes, the limit is %d", info.Size(),
-			int64(diag.MaxSource)), "give a smaller model"}
+			int64(diag.MaxSource)), "use a smaller model"}
 	}
 	return os.ReadFile(name)
 }

@@ -16,28 +16,27 @@ import (
 )
 
 const convertHint = "convert the original model to an ML program (coremltools: convert(..., " +
-	"convert_to=\"mlprogram\")) and give that"
+	"convert_to=\"mlprogram\")) and use that"
 
-// specHints say what to do with models that are no ML programs, by their form;
-// the others are converted anew.
+// specHints say what to do with models that are not ML programs, by their form; the others are to be converted again.
 var specHints = map[string]string{
-	"pipeline": "give the ML programs of the pipeline one by one; coremltools' utils can save each of " +
+	"pipeline": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
 		"its models as a package",
-	"pipelineClassifier": "give the ML programs of the pipeline one by one; coremltools' utils can save each of " +
+	"pipelineClassifier": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
 		"its models as a package",
-	"pipelineRegressor": "give the ML programs of the pipeline one by one; coremltools' utils can save each of " +
+	"pipelineRegressor": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
 		"its models as a package",
-	"serializedModel": "give the model that it was made of",
+	"serializedModel": "use the model that it was made from",
 }
 
-// specNames tell people what forms of models are; the others go by their name.
+// specNames describe the forms of models; the others go by their name.
 var specNames = map[string]string{
 	"neuralNetwork": "a neural network (neuralNetwork), the older form of Core ML model, whose layers " +
-		"are no MIL program",
+		"are not a MIL program",
 	"neuralNetworkClassifier": "a neural network classifier (neuralNetworkClassifier), the older form of Core ML " +
-		"model, whose layers are no MIL program",
+		"model, whose layers are not a MIL program",
 	"neuralNetworkRegressor": "a neural network regressor (neuralNetworkRegressor), the older form of Core ML " +
-		"model, whose layers are no MIL program",
+		"model, whose layers are not a MIL program",
 }
 
 // specification reports whether the model at path is a package or a
@@ -151,7 +150,7 @@ func openSpec(path string, opts Options) (*Model, error) {
 	return m, nil
 }
 
-// formError refuses a model that is no ML program.
+// formError refuses a model that is not an ML program.
 func formError(path, form string) error {
 	name, ok := specNames[form]
 	if !ok {
@@ -167,8 +166,7 @@ func formError(path, form string) error {
 // maxMetadata limits the size of a compiled model's metadata, in bytes.
 const maxMetadata = 16 << 20
 
-// besideText returns the metadata in the folder of a MIL text, or nil when there
-// is none.
+// besideText returns the metadata in the folder of a MIL text, or nil.
 func besideText(name string) (*Metadata, error) {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
@@ -195,10 +193,9 @@ func besideText(name string) (*Metadata, error) {
 	return metadata.ParseJSON(shown, data)
 }
 
-// Describe returns what the model at path says of itself, in any form of
-// specification, and its program as MIL text, "" when it is no ML program. The
-// program is not built and its weights are not opened. Of a MIL text Describe
-// returns the metadata beside it, nil when there is none, and no text.
+// Describe returns the metadata of the model at path, in any form of specification, and its program as MIL text, "" if
+// it is not an ML program. The program is not built and its weights are not opened. For a MIL text Describe returns the
+// metadata beside it, or nil, and no text.
 func Describe(path string) (*Metadata, string, error) {
 	isSpec, err := specification(path)
 	if err != nil {

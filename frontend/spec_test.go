@@ -232,10 +232,10 @@ func form(num protowire.Number, n int) string {
 // TestOtherForms refuses models that are no ML programs.
 func TestOtherForms(t *testing.T) {
 	for num, want := range map[protowire.Number]string{
-		500: `the older form of Core ML model, whose layers are no MIL program; only ML programs (mlProgram) are ` +
+		500: `the older form of Core ML model, whose layers are not a MIL program; only ML programs (mlProgram) are ` +
 			`read; convert the original model to an ML program`,
 		403: "neural network classifier",
-		202: "a model of the form pipeline; only ML programs (mlProgram) are read; give the ML programs of the " +
+		202: "a model of the form pipeline; only ML programs (mlProgram) are read; use the ML programs of the " +
 			"pipeline one by one",
 		302: "a model of the form treeEnsembleRegressor",
 	} {
@@ -313,7 +313,7 @@ func TestBroken(t *testing.T) {
 		{"weights outside", replace(data+"model.mlmodel", func(b []byte) []byte {
 			return bytes.ReplaceAll(b, []byte("@model_path/weights/weight.bin"),
 				[]byte("@model_path/../../weight.bin  "))
-		}), `must not hold ".."`},
+		}), `must not contain ".."`},
 		{"linked weights", func(t *testing.T, dir string) {
 			name := filepath.Join(dir, data+"weights")
 			outside := filepath.Join(dir, "..", "outside")
@@ -323,7 +323,7 @@ func TestBroken(t *testing.T) {
 		}, "escapes"},
 		{"another program", replace(data+"model.mlmodel", func(b []byte) []byte {
 			return bytes.ReplaceAll(b, []byte("\x04relu"), []byte("\x04rexu"))
-		}), "there is no operation rexu"},
+		}), "unknown operation rexu"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := copyPackage(t, sileroPackage)

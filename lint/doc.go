@@ -10,7 +10,7 @@
 // model of its own, with operands from its ranges that show it. Findings are ranked
 // and grouped by cause; where ranges lose their bounds is told once (Root).
 //
-// What always holds: the interval of a value contains what the interpreter
+// Invariants: the interval of a value contains what the interpreter
 // gives for it, in either mode of numerics, whatever the inputs in their ranges;
 // an operation without a transfer function has the range of its type, and is
 // listed as such. Rules look at the intervals of the runs in which no earlier

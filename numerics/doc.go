@@ -6,7 +6,7 @@
 // In: bits, floats, reasons of bounds. Out: bits, floats, bounds. No shapes,
 // no operations' semantics, no layouts.
 //
-// What always holds: every function is pure and gives the same bits on every
+// Invariants: every function is pure and gives the same bits on every
 // platform; narrowing rounds to nearest, ties to even; nothing here allocates
 // except the one widening table of 256 KB, built on first use.
 //

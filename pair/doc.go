@@ -5,7 +5,7 @@
 // or none of them, or the bytes again; and keys (NewKey, KeyOf), which name a pair by
 // what it is compiled from.
 //
-// What always holds:
+// Invariants:
 //
 //   - The files of a pair are named after its container and are in one folder.
 //   - A key covers everything that can change a byte of the pair.

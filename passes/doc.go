@@ -6,7 +6,7 @@
 // constants folded, dead code gone, ranks and epilogues normalised, every
 // operation placed with a reason, and whose Steps are the order of execution.
 //
-// What always holds: List is the one list of passes, with the reason for each
+// Invariants: List is the one list of passes, with the reason for each
 // place in the order; the verifier accepts the program between any two of them;
 // positions of the source survive; nothing depends on map order. The package
 // knows no lowering rule: what the engine takes is asked through

@@ -5,7 +5,7 @@
 // for constants of the source by name. Out: the pair with these values, packed as
 // the compiler packs them, and the database of the new pair.
 //
-// What always holds: the bytes of the tasks are those of the old pair, as is every
+// Invariants: the bytes of the tasks are those of the old pair, as is every
 // other byte but the constants', the names that are digests of constants, and the
 // container's digest in the descriptor; the result is the pair that the source
 // compiles to with the new values, but that constants which become equal stay stored

@@ -6,7 +6,7 @@
 // pass did, and its form as MIL text with a weight file that holds only the blobs
 // still used.
 //
-// What always holds: every candidate passed ir.Verify before the predicate saw
+// Invariants: every candidate passed ir.Verify before the predicate saw
 // it, and no candidate is tried twice; the result is interesting, as the program
 // given was, or there is an error that says that the latter is not. The result
 // follows from the program, the predicate's answers and the options alone:

@@ -6,7 +6,7 @@
 // line a function), HTML, Markdown or SARIF, and the budgets that were exceeded,
 // each with its largest contributors.
 //
-// What always holds: every form shows the same report and adds nothing to it. The
+// Invariants: every form shows the same report and adds nothing to it. The
 // lines of the CSV add up to the summary, column by column; what belongs to no
 // operation (the dispatches themselves, padding between constants) has lines of
 // its own. The HTML is one file without scripts that refers to nothing outside

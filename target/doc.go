@@ -2,7 +2,7 @@
 // placement, legalisation and lowering read. Code asks the table for a number
 // or a capability and never which target it is.
 //
-// In: a target's name. Out: its Table. What always holds: a table is a copy of
+// In: a target's name. Out: its Table. Invariants: a table is a copy of
 // an older generation's with what changed written over it, so a number stands
 // once; tables are not changed after they are made.
 //

@@ -6,7 +6,7 @@
 // the container, the descriptor and the debug database that it wrote, its report as
 // JSON, and the text of the program after each of its passes.
 //
-// What always holds: an executable runs with its own standard streams closed or
+// Invariants: an executable runs with its own standard streams closed or
 // captured, without the ZINC_ variables of the environment, and writes into a new
 // folder that only this user may read and that Result.Close removes. Its time, its
 // messages, its program texts and the files it leaves are bounded (Limits); past a

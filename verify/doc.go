@@ -8,7 +8,7 @@
 // FirstDeparture goes through a run task by task instead, and names the first
 // value on the way that is not the interpreter's.
 //
-// What always holds: the two runs share nothing but the inputs: the simulator
+// Invariants: the two runs share nothing but the inputs: the simulator
 // sees only the bytes of the pair, the interpreter only the program as the
 // source has it. The tolerance comes from the interpreter alone, before the
 // simulator's result is looked at: how far the outputs move when every

@@ -125,7 +125,7 @@ func TestNotDescribed(t *testing.T) {
 	}{
 		{"no unit", func(g *irbuild.Graph) {
 			g.Output(g.Op("softmax", "x", g.Input(1, 4)))
-		}, `cannot hold softmax "softmax_`},
+		}, `cannot contain softmax "softmax_`},
 		{"groups", func(g *irbuild.Graph) {
 			g.Output(g.Op("conv", "x", g.Input(1, 4, 3, 3), "weight", g.Weights(4, 2, 1, 1), "groups", 2))
 		}, "a convolution has one group; it is 2"},
@@ -141,10 +141,10 @@ func TestNotDescribed(t *testing.T) {
 		}, "a constant is added to"},
 		{"column", func(g *irbuild.Graph) {
 			g.Output(g.Op("add", "x", g.Input(1, 4, 2, 2), "y", g.Weights(1, 1, 2, 2)))
-		}, "one number a channel"},
+		}, "one number per channel"},
 		{"stride", func(g *irbuild.Graph) {
 			g.Output(g.Op("slice_by_index", "x", g.Input(8), "begin", []int{0}, "end", []int{8}, "stride", []int{2}))
-		}, "a slice takes neighbours"},
+		}, "a slice takes consecutive elements"},
 		{"repeated", func(g *irbuild.Graph) {
 			g.Output(g.Op("tile", "x", g.Input(2, 2), "reps", []int{1, 2}))
 		}, "only axes of one element are repeated"},

@@ -7,7 +7,7 @@
 // one must hold ([Encode]). Out: the typed form, its bytes, its text ([Dump])
 // and its JSON ([JSON]).
 //
-// What always holds:
+// Invariants:
 //
 //   - Encode(Read(x)) is x, byte for byte, for every x that Read takes.
 //   - Encode gives only bytes that Read takes, or an error.

@@ -6,7 +6,7 @@
 // Out: the bytes of the descriptor; and from bytes, an equal Program or an error
 // that names the byte offset, the table and the field.
 //
-// What always holds:
+// Invariants:
 //
 //   - The same Program gives the same bytes, on any machine.
 //   - The size follows the number of operations and operands and the length of

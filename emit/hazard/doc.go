@@ -12,7 +12,7 @@
 // contradict each other. docs/registers.md ("What a task does") has the rules;
 // the addresses are those of td.Accesses, not the engine's.
 //
-// What always holds: a finding is certain by those rules. Where a question cannot
+// Invariants: a finding is certain by those rules. Where a question cannot
 // be decided from the addresses, as whether two of three readers meant the same
 // data, or whether a result that is overwritten unread was needed, there is none. Any
 // bytes give findings or an error, never a panic. The work is linear in the number of

@@ -7,7 +7,7 @@
 // ([File.WriteTo], [Encode]), prints ([Dump], [JSON]) and is checked against the
 // structural rules of the format ([Validate]).
 //
-// What always holds:
+// Invariants:
 //
 //   - Encode(Read(x)) is x, byte for byte, for every x that Read takes. Load
 //     commands that are not understood are kept as [Raw]; words that are not

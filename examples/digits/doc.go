@@ -1,7 +1,7 @@
 // Package digits is zinc's example model: a small convolutional network that
 // tells handwritten-looking digits apart, with everything that made it.
 //
-// What goes in: a seed. [Draw] draws a digit from strokes that it bends,
+// Input: a seed. [Draw] draws a digit from strokes that it bends,
 // turns, thickens and dusts with noise; [Train] fits the network of [Layers]
 // on such drawings; [WriteBundle] writes the result as a compiled Core ML
 // model, whose text [Program] gives and whose weights are fp16.
@@ -15,7 +15,7 @@
 //   - testdata/0.npy to testdata/9.npy: one image a digit in that input form,
 //     drawn from [ImageSeed] and never trained on.
 //
-// What always holds: the same seed gives the same bytes. One goroutine does
+// Invariants: the same seed gives the same bytes. One goroutine does
 // the arithmetic in a fixed order, every product is rounded by a conversion
 // before it is added (so that no processor fuses the two), and nothing is
 // taken from package math whose last bit may differ between processors. Pixels

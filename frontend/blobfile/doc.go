@@ -1,16 +1,13 @@
-// Package blobfile reads and writes weight files, the files (weights/weight.bin)
-// that hold the large constants of a compiled model beside its MIL text.
+// Package blobfile reads and writes weight files (weights/weight.bin), which contain the large constants of a compiled
+// model beside its MIL text.
 //
-// What goes in: a path, and the offset of a metadata record, as a MIL text's
-// BLOBFILE(path, offset) gives it. What comes out: a Blob whose Data is a slice
-// of the mapped file. Writer writes such files; Set opens those of one model and
-// keeps them inside its folder.
+// Input: a path, and the offset of a metadata record, as in a MIL text's BLOBFILE(path, offset). Output: a Blob whose
+// Data is a slice of the mapped file. Writer writes such files; Set opens those of one model, never outside its folder.
 //
-// What always holds: every field is checked against the size of the file before
+// Invariants: every field is checked against the size of the file before
 // it is used; an error is a *FormatError that names the file, the byte offset of
-// the field, its value and the limit. A file is mapped, never read whole, and
-// nothing is allocated by what a field says. A File may be used by several
-// goroutines at a time.
+// the field, its value and the limit. A file is mapped, never read whole, and no allocation depends on a field. A File
+// may be used by several goroutines at a time.
 //
 // # Format
 //
@@ -20,8 +17,7 @@
 //	4  u32  version, 2
 //	8  56 bytes reserved
 //
-// A blob is a record of 64 bytes and its data, which well-formed files place
-// right behind it:
+// A blob is a record of 64 bytes and its data, which well-formed files place directly after it:
 //
 //	 0  u32  sentinel, 0xDEADBEEF
 //	 4  u32  element type, see ElemType
@@ -30,9 +26,8 @@
 //	24  u64  unused bits at the end of the data; only for types below a byte
 //	32  32 bytes reserved
 //
-// Files made before iOS 18 hold garbage in the reserved bytes, and in the unused
-// bits' field of whole-byte types; neither is looked at. Apple's writer aligns
-// records and data to 64 bytes; its reader does not ask for it, and real files
-// break the rule (and their count leaves out blobs that the text refers to), so
-// neither is asked for here.
+// Files written before iOS 18 have garbage in the reserved bytes, and in the unused bits' field of whole-byte types;
+// this package ignores both. Apple's writer aligns records and data to 64 bytes, but its reader does not require it,
+// and real files break the rule (and their count leaves out blobs that the text refers to), so this package requires
+// neither.
 package blobfile

@@ -2,8 +2,7 @@ package blobfile
 
 import "fmt"
 
-// ElemType is the type of the elements of a blob, with the number that stands in
-// the file.
+// ElemType is the type of the elements of a blob, numbered as in the file.
 type ElemType uint32
 
 // The element types, numbered as in the file.

@@ -17,8 +17,7 @@ type File struct {
 // source is where the bytes come from.
 type source interface {
 	size() uint64
-	// bytes returns n bytes from off on, both of which have been checked against
-	// size.
+	// bytes returns n bytes from off on; both have been checked against size.
 	bytes(off, n uint64) ([]byte, error)
 	close() error
 }
@@ -130,7 +129,7 @@ func newFile(name string, src source) (*File, error) {
 	return &File{name: name, src: src, count: h.count}, nil
 }
 
-// Name returns the path that Open was given.
+// Name returns the path passed to Open.
 func (f *File) Name() string { return f.name }
 
 // Size returns the size of the file in bytes.
@@ -142,7 +141,7 @@ func (f *File) Count() uint32 { return f.count }
 // Close unmaps the file. The Data of its blobs must not be used any more.
 func (f *File) Close() error { return f.src.close() }
 
-// Blob returns the blob whose metadata record is at the given offset.
+// Blob returns the blob whose metadata record is at offset.
 func (f *File) Blob(off uint64) (Blob, error) {
 	fail := func(field uint64, name, value, limit string, args ...any) (Blob, error) {
 		return Blob{}, &FormatError{
@@ -155,7 +154,7 @@ func (f *File) Blob(off uint64) (Blob, error) {
 	}
 	size := f.Size()
 	if off < HeaderSize {
-		return fail(0, "metadata record", "", "it lies in the header, records start at byte %#x", HeaderSize)
+		return fail(0, "metadata record", "", "it is in the header; records start at byte %#x", HeaderSize)
 	}
 	if off > size || size-off < RecordSize {
 		return fail(0, "metadata record", "", "its %d bytes end outside the file, which has %d bytes", RecordSize, size)
@@ -196,7 +195,7 @@ func (f *File) Blob(off uint64) (Blob, error) {
 		// A file has fewer than 2^63 bytes; of bits, only the remainder counts.
 		case (r.size%width*8+width*8-r.padding)%width != 0:
 			return fail(paddingField, "padding bits", fmt.Sprint(r.padding),
-				"%d bytes without them must be whole elements of %s, %d bits each", r.size, r.elem, width)
+				"%d bytes without them must be whole elements of %s of %d bits", r.size, r.elem, width)
 		}
 		out.PaddingBits = int(r.padding)
 	}
@@ -206,11 +205,10 @@ func (f *File) Blob(off uint64) (Blob, error) {
 	return out, nil
 }
 
-// List returns the blobs of the file in order of their records, as well as they
-// can be found: it starts behind the header and looks for the next record behind
-// the data of the last one, where it ends and at the next multiples of 16 and 64
-// bytes. It goes on past the count in the header while records follow. err tells
-// why a stated blob was not found; the blobs before it are returned.
+// List returns the blobs of the file in order of their records, as far as they can be found: it starts after the header
+// and looks for the next record after the data of the last one, at its end and at the next multiples of 16 and 64
+// bytes. It goes on past the count in the header while records follow. err says why a stated blob was not found; the
+// blobs before it are returned.
 func (f *File) List() (blobs []Blob, err error) {
 	next := uint64(HeaderSize)
 	for {

@@ -17,7 +17,7 @@ const (
 
 // A FormatError is a field of a weight file that cannot be right.
 type FormatError struct {
-	File   string // as given to Open
+	File   string // as passed to Open
 	Offset uint64 // of the field, in bytes from the start of the file
 	Field  string
 	Value  string // what the field holds, "" when the file ends before it

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// ModelPath is the prefix of a path in MIL text that stands for the folder which
-// holds the text.
+// ModelPath is the prefix of a path in MIL text that means the folder of the text.
 const ModelPath = "@model_path/"
 
 // A PathError is a path in a MIL text that may not be followed.
@@ -63,9 +62,9 @@ func Resolve(textPath string) (string, error) {
 	case !ok:
 		return "", &PathError{textPath, "must begin with " + ModelPath}
 	case rel == "":
-		return "", &PathError{textPath, "names no file"}
+		return "", &PathError{textPath, "is not a file name"}
 	case strings.ContainsAny(rel, "\\\x00"):
-		return "", &PathError{textPath, `must not hold a backslash or a zero byte`}
+		return "", &PathError{textPath, `must not contain a backslash or a zero byte`}
 	case strings.HasPrefix(rel, "/"):
 		return "", &PathError{textPath, "must not be absolute"}
 	case len(rel) >= 2 && rel[1] == ':':
@@ -73,12 +72,12 @@ func Resolve(textPath string) (string, error) {
 	}
 	for _, elem := range strings.Split(rel, "/") {
 		if elem == ".." {
-			return "", &PathError{textPath, `must not hold ".."`}
+			return "", &PathError{textPath, `must not contain ".."`}
 		}
 	}
 	rel = path.Clean(rel)
 	if rel == "." {
-		return "", &PathError{textPath, "names no file"}
+		return "", &PathError{textPath, "is not a file name"}
 	}
 	return rel, nil
 }

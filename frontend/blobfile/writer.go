@@ -25,7 +25,7 @@ func NewWriter(w io.WriterAt) *Writer {
 
 func (w *Writer) write(b []byte, off uint64) {
 	if w.err == nil && off > math.MaxInt64-uint64(len(b)) {
-		w.err = errors.New("weight file grows over the largest file offset")
+		w.err = errors.New("weight file exceeds the largest file offset")
 	}
 	if w.err == nil {
 		_, w.err = w.w.WriteAt(b, int64(off))
@@ -49,11 +49,11 @@ func (w *Writer) Append(t ElemType, n int, data []byte) (record uint64, err erro
 		return 0, fmt.Errorf("element type is %d, known types are 1 to %d", uint32(t), lastElemType)
 	}
 	if n < 0 || uint64(n) > math.MaxUint64/8/width {
-		return 0, fmt.Errorf("blob has %d elements of %s, which no file can hold", n, t)
+		return 0, fmt.Errorf("blob has %d elements of %s, more than fit in a file", n, t)
 	}
 	bits := uint64(n) * width
 	if need := (bits + 7) / 8; uint64(len(data)) != need {
-		return 0, fmt.Errorf("blob of %d elements of %s has %d bytes, it needs %d", n, t, len(data), need)
+		return 0, fmt.Errorf("blob of %d elements of %s has %d bytes, want %d", n, t, len(data), need)
 	}
 	at := align(w.end)
 	b := recordOf(t, at, uint64(len(data)), uint64(len(data))*8-bits).encode()
@@ -71,6 +71,6 @@ func recordOf(t ElemType, at, size, padding uint64) record {
 
 func align(off uint64) uint64 { return (off + Alignment - 1) &^ (Alignment - 1) }
 
-// Err returns the first error there was. The header is right after every Append,
-// so the file needs no end.
+// Err returns the first error. The header is correct after every Append,
+// so a file needs no closing call.
 func (w *Writer) Err() error { return w.err }

@@ -1,11 +1,10 @@
-// Package metadata holds what a model says of itself beside its program: who
-// made it, under which licence, and what each input and output means.
+// Package metadata reads a model's metadata: its author and license, and the meaning of each input
+// and output.
 //
-// What goes in: the description of a model specification, which package mlmodel
-// decodes, or the bytes of a compiled model's metadata.json (ParseJSON). What
-// comes out: a Model, the same whichever of the two it came from as far as both
-// hold it; WriteText prints it, and its JSON form is that of its fields.
+// Input: the description of a model specification, which package mlmodel
+// decodes, or the bytes of a compiled model's metadata.json (ParseJSON). Output: a Model, the same from either source
+// as far as both have it. WriteText prints it; its JSON format is that of its fields.
 //
-// What always holds: nothing here changes what the program computes, and lists
-// without an order of their own (the user-defined keys) are sorted.
+// Invariants: metadata never changes what the program computes, and lists without an order (the user-defined keys) are
+// sorted.
 package metadata

@@ -83,7 +83,7 @@ func ParseJSON(name string, data []byte) (*Model, error) {
 	if c.SpecificationVersion != "" {
 		n, err := c.SpecificationVersion.Int64()
 		if err != nil {
-			return nil, fmt.Errorf("%s: specificationVersion %q is no integer", name, c.SpecificationVersion)
+			return nil, fmt.Errorf("%s: specificationVersion: want an integer, got %q", name, c.SpecificationVersion)
 		}
 		m.SpecificationVersion = n
 	}
@@ -155,13 +155,13 @@ func (c *compiledFeature) feature() (Feature, error) {
 	return f, nil
 }
 
-// list reads a nested list of integers that stands in a string.
+// list reads a nested list of integers from a string.
 func list[T any](text string, into *T, field string) error {
 	if text == "" {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fmt.Errorf("%s %q is no list of integers", field, text)
+		return fmt.Errorf("%s: want a list of integers, got %q", field, text)
 	}
 	return nil
 }

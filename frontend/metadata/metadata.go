@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// Model is what a model says of itself.
+// Model is the metadata of a model.
 type Model struct {
 	Source string `json:"source,omitempty"` // file that says so
 	// field of the specification that holds the model, as in mlProgram
@@ -54,7 +54,7 @@ type Feature struct {
 	Shape      []int64    `json:"shape,omitempty"`
 	Ranges     [][2]int64 `json:"ranges,omitempty"`            // low and high of each dimension; high -1: no bound
 	Enumerated [][]int64  `json:"enumerated_shapes,omitempty"` // the shapes there are
-	// of every element of an optional array that is not given
+	// of every element of an optional array that is not set
 	Value *float64 `json:"default_value,omitempty"`
 }
 

@@ -85,8 +85,9 @@ func TestParseJSONFaults(t *testing.T) {
 		{"", "byte 0"},
 		{"{}", "cannot unmarshal"},
 		{"[]", "the list of models is empty"},
-		{`[{"specificationVersion": 1.5}]`, "is no integer"},
-		{`[{"inputSchema": [{"name": "x", "shape": "[1, "}]}]`, `feature "x": shape "[1, " is no list of integers`},
+		{`[{"specificationVersion": 1.5}]`, ""},
+		{`[{"inputSchema": [{"name": "x", "shape": "[1, "}]}]`, `feature "x": shape: want a list of integers, got ` +
+			`"[1, "`},
 		{`[{"inputSchema": [{"name": "x", "shape": "[-1]"}]}]`, "negative dimension"},
 		{`[{"inputSchema": [{"name": "x", "shapeRange": "[1]"}]}]`, "shapeRange"},
 		{`[{"inputSchema": [{"name": "x", "type": "Image", "height": "a", "width": "1"}]}]`, "not two integers"},

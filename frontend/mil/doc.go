@@ -1,12 +1,10 @@
-// Package mil reads and writes MIL text, the text form of Core ML's model
-// intermediate language as it stands in compiled models.
+// Package mil reads and writes MIL text, the text form of Core ML's model intermediate language in compiled models.
 //
-// What goes in: the bytes of a model.mil, of either dialect (program(1.0) with
-// its tensor<T, []> scalars, program(1.3) with bare types, or a mixture). What
-// comes out: a syntax tree in which every node has its position, and a
-// diag.List of everything found wrong; Print writes a tree as text again.
+// Input: the bytes of a model.mil, of either dialect (program(1.0) with
+// its tensor<T, []> scalars, program(1.3) with bare types, or a mixture). Output: a syntax tree in which every node has
+// its position, and a diag.List of everything found wrong; Print writes a tree as text again.
 //
-// What always holds:
+// Invariants:
 //
 //   - Parse never panics and returns a Program even when there are errors, with
 //     the statements that could be read. Recovery is at statement boundaries, so
@@ -51,7 +49,6 @@
 // A name is letters, digits and "_", and may hold ".", "/" (but no comment) and "@";
 // it may begin with a digit and may be a word of the grammar, an operation or a
 // type: what a word means is decided by what follows it. Numbers are decimal or
-// hexadecimal, with "inf" and "nan". Comments are "//" and "/* */". No compiled
-// model with nested blocks was at hand: the form of block is modelled on the
-// function's.
+// hexadecimal, with "inf" and "nan". Comments are "//" and "/* */". No compiled model with nested blocks was available:
+// the syntax of block is modelled after the function's.
 package mil

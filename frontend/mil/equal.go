@@ -4,8 +4,8 @@ import "slices"
 
 // Equal reports whether a and b are the same program: the same tree with the
 // same names, types, operations, arguments in the same order and atoms of the
-// same spelling (strings of the same value). File names, positions, layout and
-// comments do not count; nor does an empty list of attributes.
+// same spelling (strings of the same value). File names, positions, layout, comments and empty lists of attributes are
+// ignored.
 func Equal(a, b *Program) bool {
 	return a.Version == b.Version && equalArgs(a.Attrs, b.Attrs) &&
 		slices.EqualFunc(a.Funcs, b.Funcs, equalFunc)
@@ -85,7 +85,7 @@ func (l *Literal) equalAtoms(m *Literal) bool {
 		return false
 	}
 	if l.ragged {
-		// The shape does not tell where the brackets stand.
+		// The shape does not show where the brackets are.
 		return string(l.appendPayload(nil)) == string(m.appendPayload(nil))
 	}
 	a, b := atomCursor{l.text}, atomCursor{m.text}

@@ -28,8 +28,8 @@ func (l *Literal) IsList() bool { return l.list }
 func (l *Literal) Len() int { return l.count }
 
 // Shape returns the lengths of the nested lists, outermost first, none for an
-// atom. The literal's shape can differ from its type's: a single atom stands for
-// the element of a one-element tensor. ok is false for lists of unequal length.
+// atom. The literal's shape can differ from its type's: a single atom is the element of a one-element tensor. ok is
+// false for lists of unequal length.
 func (l *Literal) Shape() (shape []int, ok bool) {
 	if l.ragged {
 		return nil, false
@@ -99,7 +99,7 @@ var atomNames = []struct {
 	name string
 }{
 	{stringAtom, "strings"},
-	{boolAtom, "truth values"},
+	{boolAtom, "bools"},
 	{floatAtom, "fractions"},
 	{bigAtom, "integers above the largest int64"},
 	{negAtom, "negative integers"},
@@ -118,7 +118,7 @@ func (s atomSet) String() string {
 }
 
 func (l *Literal) mismatch(want string) error {
-	return fmt.Errorf("literal holds %s where %s are wanted", l.atoms, want)
+	return fmt.Errorf("want a literal of %[2]s, got %[1]s", l.atoms, want)
 }
 
 // Floats converts every atom, in order of writing, to float64. It fails when one
@@ -171,7 +171,7 @@ func (l *Literal) Uints() ([]uint64, error) {
 		}
 		v, err := parseUint(tok)
 		if err != nil {
-			return nil, fmt.Errorf("integer %s is negative where an unsigned one is wanted", tok)
+			return nil, fmt.Errorf("want an unsigned integer, got %s", tok)
 		}
 		out = append(out, v)
 	}
@@ -181,7 +181,7 @@ func (l *Literal) Uints() ([]uint64, error) {
 // else.
 func (l *Literal) Bools() ([]bool, error) {
 	if !l.IsBool() {
-		return nil, l.mismatch("truth values")
+		return nil, l.mismatch("bools")
 	}
 	out := make([]bool, 0, l.count)
 	for tok := range l.Atoms() {
@@ -190,7 +190,7 @@ func (l *Literal) Bools() ([]bool, error) {
 	return out, nil
 }
 
-// Strings converts every atom to the string it stands for. It fails when one is
+// Strings converts every atom to the string it denotes. It fails when one is
 // something else.
 func (l *Literal) Strings() ([]string, error) {
 	if !l.IsString() {
@@ -209,7 +209,7 @@ func one[T any](l *Literal, all []T, err error) (v T, _ error) {
 		return v, err
 	}
 	if len(all) != 1 {
-		return v, fmt.Errorf("literal has %d elements where one is wanted", len(all))
+		return v, fmt.Errorf("want a literal of one element, got %d", len(all))
 	}
 	return all[0], nil
 }
@@ -241,8 +241,8 @@ func (l *Literal) Text() (string, error) {
 	return one(l, v, err)
 }
 
-// FloatLiteral returns a literal of type t with the given values in row-major
-// order, nested as shape says (an atom when shape is nil).
+// FloatLiteral returns a literal of type t with values in row-major order, nested according to shape (an atom if shape
+// is nil).
 func FloatLiteral(t *Type, shape []int, values []float64) *Literal {
 	return makeLiteral(t, shape, len(values), floatAtom, func(b []byte, i int) []byte {
 		return appendHexFloat(b, values[i])
@@ -337,8 +337,7 @@ func makeLiteral(t *Type, shape []int, n int, atoms atomSet, atom func([]byte, i
 	return l
 }
 
-// commentLen returns the length of the comment at the start of s: 0 when there
-// is none, -1 when it has no end.
+// commentLen returns the length of the comment at the start of s: 0 if there is none, -1 if it is not closed.
 func commentLen(s string) int {
 	if len(s) < 2 || s[0] != '/' {
 		return 0

@@ -45,7 +45,7 @@ var constructs = []struct {
 	{"name of digits", `fp16 12 = f(x = x);`, ""},
 	{"numbers", `tensor<fp32, [9]> y = const()[val = tensor<fp32, [9]>([0x1.5p-3, -0x0p+0, inf, -inf, nan, 1, ` +
 		`-2.5, 1e-5, .5])];`, ""},
-	{"truth values", `tensor<bool, [2]> y = const()[val = tensor<bool, [2]>([true, false])];`, ""},
+	{"bools", `tensor<bool, [2]> y = const()[val = tensor<bool, [2]>([true, false])];`, ""},
 	{"nested list", `tensor<int32, [2, 3]> y = const()[val = tensor<int32, [2, 3]>([[1, 2, 3], [4, 5, 6]])];`, ""},
 	{"flat list", `tensor<int32, [2, 3]> y = const()[val = tensor<int32, [2, 3]>([1, 2, 3, 4, 5, 6])];`, ""},
 	{"scalar for one element", `tensor<int32, [1]> y = const()[val = tensor<int32, [1]>(-1)];`, ""},

@@ -29,7 +29,7 @@ const (
 	letterByte
 	digitByte
 	hexByte
-	nameByte // may continue a name; "/" and comments are told apart by the scanner
+	nameByte // may continue a name; the scanner distinguishes "/" from comments
 )
 
 var classes = func() (t [256]byteClass) {
@@ -53,9 +53,8 @@ var classes = func() (t [256]byteClass) {
 	return t
 }()
 
-// scanNumber finds the longest number at the start of s. It returns its length,
-// 0 when there is none, and what it is: intAtom or floatAtom, without regard to
-// size.
+// scanNumber finds the longest number at the start of s. It returns its length, 0 if there is none, and its kind:
+// intAtom or floatAtom, without regard to size.
 func scanNumber(s string) (n int, kind atomSet) {
 	i := 0
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
@@ -130,8 +129,7 @@ func scanDecimal(s string, i int) (int, atomSet) {
 	return i, kind
 }
 
-// scanExponent returns the length of an exponent that starts with mark at the
-// start of s, 0 when there is none.
+// scanExponent returns the length of an exponent that starts with mark at the start of s, 0 if there is none.
 func scanExponent(s string, mark byte) int {
 	if len(s) < 2 || s[0]|0x20 != mark {
 		return 0
@@ -163,8 +161,7 @@ func nameLen(s string) int {
 	return i
 }
 
-// classifyInt tells intAtom, with negAtom for a negative, from bigAtom; 0 says
-// that tok fits neither int64 nor uint64.
+// classifyInt returns intAtom, with negAtom for a negative, or bigAtom; 0 means that tok fits neither int64 nor uint64.
 func classifyInt(tok string) atomSet {
 	neg := tok[0] == '-'
 	if len(tok) <= 17 { // at most 15 hexadecimal digits or 17 decimal ones
@@ -219,8 +216,7 @@ func parseUint(tok string) (uint64, error) {
 }
 
 // parseFloat converts a number that scanNumber accepted. The result is exact
-// when float64 can hold the number, else rounded to nearest even; what is too
-// large becomes infinite.
+// when float64 can hold the number, else rounded to nearest even; a number that is too large becomes infinite.
 func parseFloat(tok string) float64 {
 	if v, ok := parseHexFloat(tok); ok {
 		return v
@@ -237,7 +233,7 @@ func parseFloat(tok string) float64 {
 		if len(body) > 2 && body[1]|0x20 == 'x' && scanPoint(body) < 0 {
 			body += "p0" // strconv wants an exponent
 		}
-		v, _ = strconv.ParseFloat(body, 64) // the text is a number; out of range gives inf or 0, as wanted
+		v, _ = strconv.ParseFloat(body, 64) // the text is a number; out of range returns inf or 0, as intended
 	}
 	if neg {
 		return math.Copysign(v, -1)

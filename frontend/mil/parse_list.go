@@ -156,8 +156,8 @@ func (f *flatScan) close() {
 }
 
 // conforms checks a literal against the type in front of it: kind of atoms,
-// number of elements, shape. A single atom stands for the one element of any
-// tensor of one element, a flat list for any tensor of that many.
+// number of elements, shape. A single atom is the element of any tensor of one element, a flat list any tensor of that
+// many.
 func (p *parser) conforms(l *Literal, at token) bool {
 	t := l.Type
 	if t == nil || t.Kind != ScalarType && t.Kind != TensorType {
@@ -198,12 +198,12 @@ func (p *parser) conforms(l *Literal, at token) bool {
 		same = int64(l.shape[i]) == shape[i].Size
 	}
 	if !same {
-		return report("literal has shape %s, which is not that of %s", dims(l.shape), describe(t))
+		return report("literal has shape %s, which does not match %s", dims(l.shape), describe(t))
 	}
 	return true
 }
 
-// classAtoms holds what may stand for the elements of a class.
+// classAtoms lists the atoms allowed as elements of a class.
 var classAtoms = [...]atomSet{
 	FloatClass:  numericAtoms,
 	IntClass:    intAtom | negAtom,

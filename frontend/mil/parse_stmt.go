@@ -223,8 +223,8 @@ func (p *parser) unique(args []Arg) bool {
 }
 
 func (p *parser) duplicate(again, first *Arg) bool {
-	d := p.diags.Errorf(p.prog.NameSpan(again.Pos, again.Name), "mil-duplicate", p.op, "argument %s is given twice",
+	d := p.diags.Errorf(p.prog.NameSpan(again.Pos, again.Name), "mil-duplicate", p.op, "duplicate argument %s",
 		again.Name)
-	d.Note(p.prog.NameSpan(first.Pos, first.Name), "%s is given first", first.Name)
+	d.Note(p.prog.NameSpan(first.Pos, first.Name), "%s is first set", first.Name)
 	return false
 }

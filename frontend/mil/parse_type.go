@@ -27,7 +27,7 @@ func (p *parser) typ() (*Type, bool) {
 	return p.typeAfter(first)
 }
 
-// typeAfter reads a type whose first word, which is given, has been taken.
+// typeAfter reads a type after its first word, which is passed.
 func (p *parser) typeAfter(first token) (*Type, bool) {
 	word := p.src[first.pos:first.end]
 	t := Type{Pos: diag.PosAt(first.pos)}
@@ -73,7 +73,7 @@ func (p *parser) scalar(word token) bool {
 	return false
 }
 
-// tensor reads what stands between tensor< and >.
+// tensor reads the part between tensor< and >.
 func (p *parser) tensor(t *Type) bool {
 	elem := p.tok
 	if elem.kind != nameToken {
@@ -112,7 +112,7 @@ func (p *parser) dim() (Dim, bool) {
 		text := p.text()
 		n, err := parseInt(text)
 		if err != nil || n < 0 || text[0] == '-' || text[0] == '+' {
-			p.errorAt(p.tok.pos, p.tok.end, "mil-number", "dimension %s is not a whole number from 0 to %d",
+			p.errorAt(p.tok.pos, p.tok.end, "mil-number", "dimension %s: want an integer from 0 to %d",
 				shorten(text), int64(1<<63-1))
 			return d, false
 		}
@@ -130,7 +130,7 @@ func (p *parser) dim() (Dim, bool) {
 	return d, true
 }
 
-// typeArgs reads what stands between list<, state<, dict< or tuple< and >.
+// typeArgs reads the part between list<, state<, dict< or tuple< and >.
 func (p *parser) typeArgs(t *Type) bool {
 	base := len(p.types)
 	defer func() { p.types = p.types[:base] }()
@@ -144,7 +144,7 @@ func (p *parser) typeArgs(t *Type) bool {
 		more = (t.Kind == TupleType || len(p.types)-base < want) && p.comma()
 	}
 	if have := len(p.types) - base; t.Kind != TupleType && have != want {
-		p.errorAt(t.Pos.Offset(), p.tok.pos, "mil-type", "%s has %d element types, it needs %d", compoundNames[t.Kind],
+		p.errorAt(t.Pos.Offset(), p.tok.pos, "mil-type", "%s has %d element types, want %d", compoundNames[t.Kind],
 			have, want)
 		return false
 	}

@@ -12,12 +12,11 @@ const maxRank = 32
 // blobWord opens a reference to a weight file.
 const blobWord = "BLOBFILE"
 
-// wordAtoms are the atoms that look like names. Where a bare name may stand, they
-// are names; inside a typed value or a list they are atoms.
+// wordAtoms are the atoms that look like names. Where a bare name is allowed, they are names; inside a typed value or a
+// list they are atoms.
 var wordAtoms = map[string]atomSet{"true": boolAtom, "false": boolAtom, "inf": floatAtom, "nan": floatAtom}
 
-// value reads a value. typed says that it stands inside a typed one, where a bare
-// name is an atom if it can be.
+// value reads a value. typed says that it is inside a typed one, where a bare name is an atom if it can be.
 func (p *parser) value(typed bool) (Value, bool) {
 	if p.tok.kind != nameToken {
 		return p.payload(nil, p.pos(), typed)
@@ -62,7 +61,7 @@ func (p *parser) setEnd(v Value) {
 }
 
 // payload reads an atom, a list, a dictionary, a tuple or a reference to a weight
-// file. t is the type in front, nil when there is none; pos is where that type or
+// file. t is the type before it, nil for none; pos is where that type or
 // the payload starts; typed is as for value.
 func (p *parser) payload(t *Type, pos diag.Pos, typed bool) (Value, bool) {
 	if !p.enter() {
@@ -237,6 +236,6 @@ func (p *parser) blob(t *Type, pos diag.Pos) (Value, bool) {
 	default:
 		return b, true
 	}
-	p.errorAt(word.pos, word.end, "mil-blob", "%s has no %s", blobWord, missing)
+	p.errorAt(word.pos, word.end, "mil-blob", "%s lacks %s", blobWord, missing)
 	return nil, false
 }

@@ -10,7 +10,7 @@ import (
 // MaxNesting limits how deep blocks, types and values may nest in each other.
 const MaxNesting = 200
 
-// Parse reads a MIL text. The Program holds everything that could be read; use it
+// Parse reads a MIL text. The Program has everything that could be read; use it
 // only when the list has no errors. Rules, by code: mil-syntax, mil-string,
 // mil-number, mil-comment, mil-nesting, mil-type, mil-literal, mil-blob,
 // mil-duplicate, mil-size.

@@ -15,7 +15,7 @@ const (
 
 // Print writes p as MIL text in the layout of compiled models: one statement a
 // line, one space after commas and around "=". Atoms are written as they were
-// read. Parsing the text gives a program Equal to p.
+// read. Parsing the text returns a program Equal to p.
 func Print(w io.Writer, p *Program) error {
 	pr := printer{w: w}
 	pr.program(p)
@@ -23,7 +23,7 @@ func Print(w io.Writer, p *Program) error {
 	return pr.err
 }
 
-// printer collects text and hands it on in pieces.
+// printer collects text and writes it in pieces.
 type printer struct {
 	w   io.Writer
 	b   []byte
@@ -119,7 +119,7 @@ func (pr *printer) argSeq(args []Arg) {
 	}
 }
 
-// body writes a block from its brace on; its statements stand at column indent.
+// body writes a block from its brace on, with its statements at column indent.
 func (pr *printer) body(b *Block, indent int) {
 	pr.str("{")
 	for _, s := range b.Stmts {

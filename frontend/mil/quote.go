@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// escapes maps the letter after a backslash to the byte it stands for.
+// escapes maps the letter after a backslash to the byte it denotes.
 var escapes = [256]byte{
 	'"': '"', '\'': '\'', '\\': '\\', '/': '/', '?': '?',
 	'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v',
@@ -31,7 +31,7 @@ func stringLen(s string) int {
 	return -1
 }
 
-// unquote returns the string that the literal tok, quotes included, stands for.
+// unquote returns the string that the literal tok, quotes included, denotes.
 // The error names the escape at fault; its offset in tok is in the second case
 // of an escapeError.
 func unquote(tok string) (string, error) {
@@ -67,7 +67,7 @@ func unquote(tok string) (string, error) {
 // unescape converts the escape at the start of s and returns its length.
 func unescape(s string) (bytes []byte, n int, fault string) {
 	if len(s) < 2 {
-		return nil, 0, "escape has no end"
+		return nil, 0, "unterminated escape"
 	}
 	if e := escapes[s[1]]; e != 0 {
 		return []byte{e}, 2, ""
@@ -100,7 +100,7 @@ func unescape(s string) (bytes []byte, n int, fault string) {
 	return nil, 0, fmt.Sprintf(`unknown escape \%c`, r)
 }
 
-// digits reads at most limit digits of the given base.
+// digits reads at most limit digits of the base.
 func digits(s string, base uint32, limit int) (v uint32, n int) {
 	for n < limit && n < len(s) {
 		c := uint32(s[n])

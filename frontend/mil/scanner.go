@@ -97,7 +97,7 @@ func (s *scanner) next() token {
 			f := fault{code: "mil-syntax", msg: fmt.Sprintf("unexpected character %q (%U)", r, r)}
 			if r == utf8.RuneError && n == 1 {
 				f.msg = fmt.Sprintf("byte 0x%02x is not UTF-8", c)
-				f.hint = "MIL text is UTF-8; a binary model goes in as a .mlpackage or .mlmodel"
+				f.hint = "MIL text is UTF-8; open a binary model as a .mlpackage or .mlmodel"
 			}
 			return s.illegal(i, i+n, f)
 		}

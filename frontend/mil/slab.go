@@ -1,8 +1,7 @@
 package mil
 
-// A slab hands out values of T from chunks that double up to maxChunk, so that
-// the number of allocations grows with the logarithm of a small text and the
-// waste stays below the size of what is used.
+// A slab allocates values of T in chunks that double up to maxChunk, so that the number of allocations grows with the
+// logarithm of a small text and the waste stays below the size of the values used.
 type slab[T any] struct {
 	free []T
 	size int

@@ -17,7 +17,7 @@ type Func struct {
 	NamePos  diag.Pos
 	OpsetPos diag.Pos
 	Name     string
-	Opset    string // operation set, as "ios18"; "" when the text gives none
+	Opset    string // operation set, as "ios18"; "" if the text has none
 	Params   []Param
 	Attrs    []Arg // [FlexibleShapeInformation = ...]
 	Body     *Block
@@ -40,7 +40,7 @@ type Block struct {
 	Outputs []Ref
 }
 
-// A Stmt is one operation. One without left side has no Results.
+// A Stmt is one operation. A statement without a left side has no Results.
 type Stmt struct {
 	Pos      diag.Pos // of its first byte
 	End      diag.Pos // just after its semicolon
@@ -99,8 +99,7 @@ func (p *Program) Func(name string) *Func {
 	return nil
 }
 
-// BuildInfo returns the value of key in the buildInfo dictionary, as written by
-// the tools that made the text.
+// BuildInfo returns the value of key in the buildInfo dictionary, as written by the tools that produced the text.
 func (p *Program) BuildInfo(key string) (string, bool) {
 	a := FindArg(p.Attrs, "buildInfo")
 	if a == nil {
@@ -131,7 +130,7 @@ func (p *Program) Span(pos, end diag.Pos) diag.Span {
 	return diag.Span{File: p.File, Start: pos, End: end}
 }
 
-// NameSpan returns the range of a name that stands at pos.
+// NameSpan returns the range of the name at pos.
 func (p *Program) NameSpan(pos diag.Pos, name string) diag.Span {
 	return diag.Span{File: p.File, Start: pos, End: pos + diag.Pos(len(name))}
 }
@@ -142,7 +141,7 @@ func (p *Program) OpSpan(s *Stmt) diag.Span { return p.NameSpan(s.OpPos, s.Op) }
 // ValueSpan returns the range of v.
 func (p *Program) ValueSpan(v Value) diag.Span { return p.Span(v.Pos(), v.End()) }
 
-// A Value is what stands right of "=" in an Arg: *Ref, *Literal, *BlobRef,
+// A Value is the part after "=" in an Arg: *Ref, *Literal, *BlobRef,
 // *Tuple, *List or *Dict.
 type Value interface {
 	Pos() diag.Pos // of its first byte, the type included
@@ -153,7 +152,7 @@ type Value interface {
 // typed is what all values with an optional type in front share.
 type typed struct {
 	pos, end diag.Pos
-	Type     *Type // nil when the text gives none
+	Type     *Type // nil if the text has none
 }
 
 // Pos returns the position of the first byte.
@@ -180,8 +179,8 @@ type BlobRef struct {
 	PathPos, OffsetPos diag.Pos
 	Path               string // as written, as in "@model_path/weights/weight.bin"
 	Offset             uint64 // of the blob's metadata record, in bytes
-	PathType           *Type  // string or tensor<string, []>; nil when the text gives none
-	OffsetType         *Type  // uint64 or tensor<uint64, []>; nil when the text gives none
+	PathType           *Type  // string or tensor<string, []>; nil if the text has none
+	OffsetType         *Type  // uint64 or tensor<uint64, []>; nil if the text has none
 }
 
 // A Tuple is a parenthesised sequence: an argument of several values, or a typed

@@ -2,7 +2,7 @@ package mil
 
 import "github.com/zinc-compiler/zinc/internal/diag"
 
-// TypeKind tells the forms of Type apart.
+// TypeKind distinguishes the forms of Type.
 type TypeKind uint8
 
 // The forms of a type.
@@ -29,7 +29,7 @@ type Type struct {
 	Pos, End diag.Pos
 	Kind     TypeKind
 	Elem     string  // ScalarType, TensorType: the element type's name, a key of Scalars
-	Dims     []Dim   // TensorType: one a dimension, none for a scalar; ListType: its length, one Dim
+	Dims     []Dim   // TensorType: one for each dimension, none for a scalar; ListType: its length, one Dim
 	Args     []*Type // ListType, StateType: one; DictType: key and value; TupleType: any number
 }
 
@@ -47,14 +47,14 @@ func (t *Type) IsScalar() bool {
 	return t.Kind == ScalarType || t.Kind == TensorType && len(t.Dims) == 0
 }
 
-// DimKind tells the forms of Dim apart.
+// DimKind distinguishes the forms of Dim.
 type DimKind uint8
 
 // The forms of a dimension.
 const (
 	FixedDim    DimKind = iota // a number
 	UnknownDim                 // "?"
-	NamedDim                   // a name that stands for one unknown size wherever it occurs
+	NamedDim                   // a name for one unknown size, the same wherever it occurs
 	VariadicDim                // "...": any number of dimensions
 )
 
@@ -86,7 +86,7 @@ type Scalar struct {
 
 // Scalars holds every element type by its name in MIL text. Those of
 // fp64, int64, bf16 and the 8-bit floats are modelled on the others and on the
-// element types of weight files: no text with one of them was at hand.
+// element types of weight files: no text with one of them was available.
 var Scalars = map[string]Scalar{
 	"fp16": {FloatClass, 16}, "fp32": {FloatClass, 32}, "fp64": {FloatClass, 64}, "bf16": {FloatClass, 16},
 	"fp8e4m3fn": {FloatClass, 8}, "fp8e5m2": {FloatClass, 8},

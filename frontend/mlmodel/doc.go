@@ -1,13 +1,12 @@
 // Package mlmodel reads model specifications: the protocol buffer in a .mlmodel
 // file, alone or in a model package, as far as ML programs and descriptions go.
 //
-// What goes in: the bytes of the file. What comes out: the description of the
+// Input: the bytes of the file. Output: the description of the
 // model, and, when it is an ML program, its program as a syntax tree of package
-// mil; Text prints that tree as MIL text, so that a package and its compiled form
-// go the same way from there on. The field numbers are those of coremltools'
-// mlmodel/format (Model, FeatureTypes, MIL).
+// mil; Text prints that tree as MIL text, so that a package and its compiled form are read the same way. The field
+// numbers are those of coremltools' mlmodel/format (Model, FeatureTypes, MIL).
 //
-// What always holds:
+// Invariants:
 //
 //   - An error names the file, the byte offset, the path of fields to it, the rule
 //     and the value. No input makes the package panic.

@@ -145,7 +145,7 @@ func (r *reader) shape(to []int64) ([]int64, error) {
 	}
 	for _, n := range to {
 		if n < 0 {
-			r.fail("the shape has dimension %d, the least is 0", n)
+			r.fail("the shape has dimension %d, want 0 or more", n)
 			return nil, r.err
 		}
 	}
@@ -161,7 +161,7 @@ func (d *decoder) array(m span, f *metadata.Feature) error {
 		case "dataType":
 			f.Elem = arrayTypes[r.n]
 			if f.Elem == "" {
-				r.fail("array element type %d is not known", r.n)
+				r.fail("unknown array element type %d", r.n)
 			}
 		case "intDefaultValue":
 			v := float64(int32(r.n))
@@ -222,7 +222,7 @@ func (d *decoder) sizeRange(r *reader, s step, f *metadata.Feature) error {
 		case low < 0 || high >= 0 && high < low:
 			return d.errorf(r.at, "the range is %d to %d", low, high)
 		case len(f.Ranges) >= maxRank:
-			return d.errorf(r.at, "there are ranges for more than %d dimensions", maxRank)
+			return d.errorf(r.at, "ranges for more than %d dimensions", maxRank)
 		}
 		f.Ranges = append(f.Ranges, [2]int64{low, high})
 		return nil
@@ -241,16 +241,16 @@ func (d *decoder) consistent(at int64, f *metadata.Feature) error {
 		}
 	}
 	if n := len(f.Ranges); n > 0 && n != len(f.Shape) {
-		return d.errorf(at, "there are ranges for %d dimensions, the shape has %d", n, len(f.Shape))
+		return d.errorf(at, "ranges for %d dimensions, but the shape has %d", n, len(f.Shape))
 	}
 	for i, r := range f.Ranges {
 		if n := f.Shape[i]; n < r[0] || r[1] >= 0 && n > r[1] {
-			return d.errorf(at, "dimension %d of the default shape is %d, its range is %d to %d", i, n, r[0], r[1])
+			return d.errorf(at, "dimension %d of the default shape is %d, outside its range %d to %d", i, n, r[0], r[1])
 		}
 	}
 	for i, s := range f.Enumerated {
 		if len(s) != len(f.Shape) {
-			return d.errorf(at, "enumerated shape %d has %d dimensions, the default shape has %d", i, len(s),
+			return d.errorf(at, "enumerated shape %d has %d dimensions, but the default shape has %d", i, len(s),
 				len(f.Shape))
 		}
 	}
@@ -268,7 +268,7 @@ func (d *decoder) image(m span, f *metadata.Feature) error {
 			return d.extent(r, &size)
 		case "colorSpace":
 			if f.Elem = colourSpaces[r.n]; f.Elem == "" {
-				r.fail("colour space %d is not known", r.n)
+				r.fail("unknown colour space %d", r.n)
 				return r.err
 			}
 		case "enumeratedSizes":

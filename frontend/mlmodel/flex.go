@@ -12,8 +12,7 @@ const flexAttr = "FlexibleShapeInformation"
 
 // flexible returns the attribute that compiled models have for inputs whose
 // shape is not fixed: their default shapes, then the ranges of their dimensions
-// or the shapes there are. It returns nil when every input is fixed, or when the
-// file describes none of them.
+// or the shapes there are. It returns nil if every input is fixed, or if the file describes none.
 //
 // An input that the program leaves open and the description fixes has the
 // described shape for its default and its only range.
@@ -37,7 +36,7 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 			continue
 		}
 		if len(x.Shape) != len(p.Type.Dims) {
-			return nil, d.errorf(at, "the program has input %s as %s, the description with %d dimensions", p.Name,
+			return nil, d.errorf(at, "the program has input %s as %s, but the description has %d dimensions", p.Name,
 				p.Type, len(x.Shape))
 		}
 		key := mil.StringLiteral(nil, nil, []string{p.Name})
@@ -116,7 +115,7 @@ func open(t *mil.Type) bool {
 }
 
 // asTensor returns an image as the tensor that it becomes in the program: one
-// image, its channels, height, width. Other features are returned as they are.
+// image, its channels, height, width. Other features are returned unchanged.
 func asTensor(x *metadata.Feature, t *mil.Type) *metadata.Feature {
 	if x.Kind != "image" || len(t.Dims) != 4 || len(x.Shape) != 2 {
 		return x
@@ -135,8 +134,7 @@ func asTensor(x *metadata.Feature, t *mil.Type) *metadata.Feature {
 }
 
 // configurations returns a dictionary of shapes by input for each configuration:
-// the shapes of the inputs that stand at one place of their lists, which must be
-// of one length.
+// the shapes of the inputs at one index of their lists, which must have the same length.
 func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict, error) {
 	out := &mil.Dict{}
 	if len(enums) == 0 {
@@ -145,7 +143,7 @@ func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict
 	n := len(enums[0].Enumerated)
 	for _, x := range enums {
 		if len(x.Enumerated) != n {
-			return nil, d.errorf(at, "input %s has %d enumerated shapes, %s has %d; the lists must be of one length",
+			return nil, d.errorf(at, "input %s has %d enumerated shapes, but %s has %d; the lists must have one length",
 				x.Name, len(x.Enumerated), enums[0].Name, n)
 		}
 	}

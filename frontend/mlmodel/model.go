@@ -31,7 +31,7 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 	m := &Model{Metadata: &metadata.Model{Source: name}}
 	parts := map[protowire.Number]span{}
 	if size == 0 {
-		return nil, d.errorf(0, "the file is empty, a model specification has at least its version")
+		return nil, d.errorf(0, "the file is empty; a model specification has at least a version")
 	}
 	for at := int64(0); at < size; {
 		head := make([]byte, min(maxHead, size-at))
@@ -40,7 +40,7 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 		}
 		num, typ, n := protowire.ConsumeTag(head)
 		if n < 0 {
-			return nil, d.errorf(at, "no field begins here: the file is no model specification, or damaged")
+			return nil, d.errorf(at, "no field begins here: the file is not a model specification, or damaged")
 		}
 		step := one(fmt.Sprintf("field %d", num))
 		if f, ok := modelSchema[num]; ok {
@@ -60,7 +60,7 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 		at += int64(n) + length
 	}
 	if m.Metadata.Form == "" {
-		return nil, d.errorf(size, "the specification ends without a model; none of the %d forms of model is in it",
+		return nil, d.errorf(size, "the specification lacks a model of any of the %d forms",
 			len(modelForms))
 	}
 	if p, ok := parts[2]; ok {
@@ -88,10 +88,10 @@ func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]s
 		n := protowire.ConsumeFieldValue(num, f.typ, b)
 		switch {
 		case f.typ != varint && f.typ != bits32 && f.typ != bits64:
-			return 0, d.errorf(at, "the field is of wire type %d, a group or none: the file is no model "+
+			return 0, d.errorf(at, "the field has wire type %d: the file is not a model "+
 				"specification, or damaged", f.typ)
 		case n < 0:
-			return 0, d.errorf(at, "the %s number is cut off or too long", wireNames[f.typ])
+			return 0, d.errorf(at, "the %s number is truncated or too long", wireNames[f.typ])
 		}
 		if num == 1 && f.typ == varint {
 			v, _ := protowire.ConsumeVarint(b)
@@ -101,23 +101,24 @@ func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]s
 	}
 	length, n := protowire.ConsumeVarint(b)
 	if n < 0 {
-		return 0, d.errorf(at, "the length of the field is cut off or too long")
+		return 0, d.errorf(at, "the length of the field is truncated or too long")
 	}
 	start := at + int64(n)
 	if length > uint64(size-start) {
-		return 0, d.errorf(at, "the field has %d bytes, %d are left of the file: it is cut off or damaged", length,
+		return 0, d.errorf(at, "the field has %d bytes, but %d are left in the file: it is truncated or damaged",
+			length,
 			size-start)
 	}
 	form := modelForms[int32(num)]
 	if form != "" {
 		if m.Metadata.Form != "" {
-			return 0, d.errorf(at, "the specification holds two models, %s and %s", m.Metadata.Form, form)
+			return 0, d.errorf(at, "the specification contains two models, %s and %s", m.Metadata.Form, form)
 		}
 		m.Metadata.Form = form
 	}
 	if num == 2 || num == programField {
 		if _, twice := parts[num]; twice {
-			return 0, d.errorf(at, "the field is given twice")
+			return 0, d.errorf(at, "duplicate field")
 		}
 		if length > diag.MaxSource {
 			return 0, d.errorf(at, "the field has %d bytes, the limit is %d", length, int64(diag.MaxSource))

@@ -13,7 +13,7 @@ import (
 // versions maps Program.version to the version in MIL text.
 var versions = map[uint64]string{1: "1.0"}
 
-// program reads a MILSpec.Program. about gives the flexible shapes.
+// program reads a MILSpec.Program. about has the flexible shapes.
 func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 	p := &mil.Program{Version: "1.0"}
 	funcs := map[string]span{}
@@ -22,7 +22,7 @@ func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 		switch r.name {
 		case "version":
 			if p.Version = versions[r.n]; p.Version == "" {
-				r.fail("the program has version %d, only 1 is known", int64(r.n))
+				r.fail("unknown program version %d, want 1", int64(r.n))
 				return r.err
 			}
 		case "functions":
@@ -42,7 +42,7 @@ func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 		sortDict(a.Value)
 	}
 	if len(funcs) == 0 {
-		return nil, d.errorf(m.at, "the program has no function")
+		return nil, d.errorf(m.at, "the program lacks a function")
 	}
 	for _, name := range slices.Sorted(maps.Keys(funcs)) {
 		body := funcs[name]
@@ -65,11 +65,11 @@ func (r *reader) collect(m map[string]span) error {
 		return r.err
 	}
 	if !isName(key) {
-		r.fail("the key %s is no identifier", shown(key))
+		r.fail("the key %s is not an identifier", shown(key))
 		return r.err
 	}
 	if _, twice := m[key]; twice {
-		r.fail("%s is given twice", key)
+		r.fail("duplicate %s", key)
 		return r.err
 	}
 	m[key] = value
@@ -93,7 +93,7 @@ func sortDict(v mil.Value) {
 	sort.SliceStable(dict.Entries, func(i, j int) bool { return key(dict.Entries[i]) < key(dict.Entries[j]) })
 }
 
-// isName reports whether s may stand as a name in MIL text: letters, digits and
+// isName reports whether s is allowed as a name in MIL text: letters, digits and
 // "_./@", not beginning with a digit or a mark, without the mark of a comment.
 func isName(s string) bool {
 	for i := range len(s) {
@@ -110,7 +110,7 @@ func isName(s string) bool {
 func (r *reader) identifier() (string, error) {
 	s := r.text()
 	if !isName(s) {
-		r.fail("%s is no identifier", shown(s))
+		r.fail("%s is not an identifier", shown(s))
 		return "", r.err
 	}
 	return s, nil
@@ -141,12 +141,12 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 		return nil, err
 	}
 	if f.Opset = opsets[opset]; f.Opset == "" {
-		return nil, d.errorf(m.at, "operation set %s is not known; known are %s", shown(opset),
+		return nil, d.errorf(m.at, "unknown operation set %s; want one of %s", shown(opset),
 			strings.Join(slices.Sorted(maps.Keys(opsets)), ", "))
 	}
 	body, ok := blocks[opset]
 	if !ok {
-		return nil, d.errorf(m.at, "there is no block for operation set %s, only for %q", opset,
+		return nil, d.errorf(m.at, "no block for operation set %s, only for %q", opset,
 			slices.Sorted(maps.Keys(blocks)))
 	}
 	sort.SliceStable(f.Params, func(i, j int) bool { return f.Params[i].Name < f.Params[j].Name })
@@ -156,7 +156,7 @@ func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Fun
 	err = d.in(keyed("block_specializations", opset), body.at, func() (err error) {
 		f.Body, err = d.block(body)
 		if err == nil && len(f.Body.Params) > 0 {
-			err = d.errorf(body.at, "the block of a function has %d inputs of its own, only nested ones may",
+			err = d.errorf(body.at, "the block of a function has %d inputs; only nested blocks may have inputs",
 				len(f.Body.Params))
 		}
 		return err
@@ -208,7 +208,7 @@ func (d *decoder) namedType(r *reader, ps []mil.Param) ([]mil.Param, error) {
 		case err != nil:
 			return err
 		case p.Name == "" || p.Type == nil:
-			return d.errorf(r.at, "a name and a type are needed, the name is %s", shown(p.Name))
+			return d.errorf(r.at, "want a name and a type, the name is %s", shown(p.Name))
 		}
 		ps = append(ps, p)
 		return nil
@@ -267,7 +267,7 @@ func (d *decoder) operation(m span) (*mil.Stmt, error) {
 		return nil, err
 	}
 	if s.Op == "" {
-		return nil, d.errorf(m.at, "the operation has no type")
+		return nil, d.errorf(m.at, "the operation lacks a type")
 	}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		err := d.in(keyed("inputs", name), inputs[name].at, func() error {
@@ -283,7 +283,7 @@ func (d *decoder) operation(m span) (*mil.Stmt, error) {
 	return s, err
 }
 
-// argument reads an Argument: one value as it is, several as a tuple.
+// argument reads an Argument: one value unchanged, several as a tuple.
 func (d *decoder) argument(m span) (mil.Value, error) {
 	var vs []mil.Value
 	err := d.each(m, argumentSchema, func(r *reader) error {

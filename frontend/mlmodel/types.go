@@ -11,7 +11,7 @@ func (d *decoder) valueType(m span) (*mil.Type, error) {
 	var t *mil.Type
 	err := d.each(m, valueTypeSchema, func(r *reader) error {
 		if t != nil {
-			r.fail("the type is given twice")
+			r.fail("duplicate type")
 			return r.err
 		}
 		return d.in(one(r.name), r.at, func() (err error) {
@@ -75,7 +75,7 @@ func (d *decoder) typeOf(r *reader) (*mil.Type, error) {
 		want = len(t.Args)
 	}
 	if err == nil && len(t.Args) != want {
-		err = d.errorf(r.at, "the type needs %d inner types, has %d", want, len(t.Args))
+		err = d.errorf(r.at, "the type has %d inner types, want %d", want, len(t.Args))
 	}
 	return t, err
 }
@@ -88,7 +88,7 @@ func (d *decoder) tensorType(m span) (*mil.Type, error) {
 		switch r.name {
 		case "dataType":
 			if t.Elem = dataTypes[r.n]; t.Elem == "" {
-				r.fail("element type %d is not known", r.n)
+				r.fail("unknown element type %d", r.n)
 				return r.err
 			}
 		case "rank":
@@ -110,11 +110,11 @@ func (d *decoder) tensorType(m span) (*mil.Type, error) {
 	case err != nil:
 		return nil, err
 	case t.Elem == "":
-		return nil, d.errorf(m.at, "the tensor has no element type")
+		return nil, d.errorf(m.at, "the tensor lacks an element type")
 	case rank == -1 && len(t.Dims) == 0:
 		t.Dims = []mil.Dim{{Kind: mil.VariadicDim}}
 	case rank != int64(len(t.Dims)) && !(rank == -1 && len(t.Dims) == 1 && t.Dims[0].Kind == mil.VariadicDim):
-		return nil, d.errorf(m.at, "the tensor has rank %d and %d dimensions", rank, len(t.Dims))
+		return nil, d.errorf(m.at, "the tensor has rank %d but %d dimensions", rank, len(t.Dims))
 	}
 	return t, nil
 }
@@ -131,7 +131,7 @@ func (d *decoder) dimension(m span) (mil.Dim, error) {
 			if r.name == "constant" {
 				return d.each(r.data, constantSchema, func(r *reader) error {
 					if r.n > math.MaxInt64 {
-						r.fail("the dimension is %d, the limit is %d", r.n, int64(math.MaxInt64))
+						r.fail("dimension %d exceeds the limit of %d", r.n, int64(math.MaxInt64))
 						return r.err
 					}
 					dim.Size = int64(r.n)

@@ -33,12 +33,12 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 	case err != nil:
 		return nil, err
 	case t == nil:
-		return nil, d.errorf(m.at, "the value has no type")
+		return nil, d.errorf(m.at, "the value lacks a type")
 	case haveBlob == haveImmediate:
-		return nil, d.errorf(m.at, "a value is either in the specification or in a weight file, this is in %s",
+		return nil, d.errorf(m.at, "want a value in the specification or in a weight file, got %s",
 			map[bool]string{true: "both", false: "neither"}[haveBlob])
 	case haveBlob && !typed:
-		return nil, d.errorf(m.at, "only a value as a whole may be in a weight file, this is inside another")
+		return nil, d.errorf(m.at, "only a whole value may be in a weight file, this one is inside another")
 	case haveBlob:
 		var v *mil.BlobRef
 		err = d.in(one("blobFileValue"), blob.at, func() (err error) { v, err = d.blobFile(blob); return err })
@@ -84,13 +84,13 @@ func (d *decoder) immediate(m span, t *mil.Type, typed bool) (mil.Value, error) 
 	}
 	err := d.each(m, immediateSchema, func(r *reader) error {
 		if v != nil {
-			r.fail("the value is given twice")
+			r.fail("duplicate value")
 			return r.err
 		}
 		return d.in(one(r.name), r.at, func() error {
 			kind := immediateKinds[r.name]
 			if t.Kind != kind {
-				return d.errorf(r.at, "the value is a %s, its type is %s", r.name, t)
+				return d.errorf(r.at, "the value is a %s, but its type is %s", r.name, t)
 			}
 			var err error
 			var elems []mil.Value
@@ -207,7 +207,7 @@ func (d *decoder) tensor(m span, t *mil.Type) (*mil.Literal, error) {
 	case c.kind == "bytes" && scalar.Class != mil.StringClass:
 		return d.packed(m.at, t, scalar, shape, n, c.raw)
 	case int64(have) != n:
-		return nil, d.errorf(m.at, "the value has %d elements, its type %s has %d", have, t, n)
+		return nil, d.errorf(m.at, "the value has %d elements, but its type %s has %d", have, t, n)
 	case c.kind == "strings" && scalar.Class == mil.StringClass:
 		return mil.StringLiteral(nil, shape, c.texts), nil
 	case c.kind == "bools" && scalar.Class == mil.BoolClass:
@@ -217,7 +217,7 @@ func (d *decoder) tensor(m span, t *mil.Type) (*mil.Literal, error) {
 	case (c.kind == "ints" || c.kind == "longInts") && integer:
 		return integers(scalar)(nil, shape, c.ints), nil
 	}
-	return nil, d.errorf(m.at, "values in field %q are no elements of %s", c.kind, t)
+	return nil, d.errorf(m.at, "values in field %q are not elements of %s", c.kind, t)
 }
 
 // maxLists limits the levels of lists that a literal is written with; with more
@@ -231,7 +231,7 @@ func (d *decoder) size(at int64, t *mil.Type) (shape []int, n int64, err error) 
 	empty := false
 	for _, dim := range t.Dims {
 		if dim.Kind != mil.FixedDim {
-			return nil, 0, d.errorf(at, "a value needs a known shape, its type is %s", t)
+			return nil, 0, d.errorf(at, "a value needs a known shape, but its type is %s", t)
 		}
 		empty = empty || dim.Size == 0
 		shape = append(shape, int(dim.Size))
@@ -292,8 +292,8 @@ func truths(ns []int64) []bool {
 	return out
 }
 
-// integers returns the maker of literals of an integer type. Values of unsigned
-// types as wide as their field stand in it as signed ones.
+// integers returns the maker of literals of an integer type. Values of unsigned types as wide as their field are stored
+// as signed ones.
 func integers(s mil.Scalar) func(*mil.Type, []int, []int64) *mil.Literal {
 	if s.Class != mil.UintClass || s.Bits < 32 {
 		return mil.IntLiteral
@@ -307,12 +307,12 @@ func integers(s mil.Scalar) func(*mil.Type, []int, []int64) *mil.Literal {
 	}
 }
 
-// packed makes a literal of n elements of type t that stand in bytes, little
-// endian; elements of less than a byte stand low bits first, or one in a byte.
+// packed builds a literal of n elements of type t from little-endian bytes; elements of less than a byte are packed low
+// bits first, or one per byte.
 func (d *decoder) packed(at int64, t *mil.Type, s mil.Scalar, shape []int, n int64, raw []byte) (*mil.Literal, error) {
 	elem, ok := ir.ParseDType(t.Elem)
 	if !ok {
-		return nil, d.errorf(at, "element type %s is not known", t.Elem)
+		return nil, d.errorf(at, "unknown element type %s", t.Elem)
 	}
 	if s.Bits < 8 && int64(len(raw)) == n && elem.Bytes(n) != n {
 		if elem = ir.UInt8; s.Class == mil.IntClass {
@@ -321,7 +321,7 @@ func (d *decoder) packed(at int64, t *mil.Type, s mil.Scalar, shape []int, n int
 	}
 	c, err := ir.NewConst(ir.TensorOf(elem, n), raw)
 	if err != nil {
-		return nil, d.errorf(at, "the value has %d bytes, its type %s needs %d", len(raw), t, ir.TensorOf(elem, n).
+		return nil, d.errorf(at, "the value has %d bytes, but its type %s needs %d", len(raw), t, ir.TensorOf(elem, n).
 			Bytes())
 	}
 	switch s.Class {

@@ -116,8 +116,7 @@ func shown(s string) string {
 	return strconv.Quote(s)
 }
 
-// in calls f with a step on the path. The path of an error is that of the place
-// where the error was made.
+// in calls f with a step on the path. The path of an error is that of the place where it was created.
 func (d *decoder) in(s step, at int64, f func() error) error {
 	d.path = append(d.path, s)
 	if len(d.path) > MaxDepth {
@@ -130,7 +129,7 @@ func (d *decoder) in(s step, at int64, f func() error) error {
 	return nil
 }
 
-// one returns the step of a field that stands alone.
+// one returns the step of a single field.
 func one(name string) step { return step{name: name, index: -1} }
 
 // nth returns the step of element i of a repeated field.
@@ -187,7 +186,7 @@ func (r *reader) more() bool {
 			r.data.b, m = protowire.ConsumeBytes(body)
 			r.data.at = r.next + int64(n+m-len(r.data.b))
 		default:
-			r.fail("the field is of wire type %d, a group or none; model specifications have neither", typ)
+			r.fail("the field has wire type %d, which model specifications do not use", typ)
 			return false
 		}
 		if m < 0 {
@@ -195,7 +194,7 @@ func (r *reader) more() bool {
 			return false
 		}
 		if known && typ != f.typ && (f.typ < varints || typ != bytes_ && typ != f.typ-varints) {
-			r.fail("the field is %s, the schema has it %s", wireNames[typ], wireNames[f.typ&7])
+			r.fail("the field is %s, but the schema says %s", wireNames[typ], wireNames[f.typ&7])
 			return false
 		}
 		r.rest = r.rest[n+m:]
@@ -211,12 +210,12 @@ func (r *reader) more() bool {
 func (r *reader) cut(typ protowire.Type, body []byte) {
 	if typ == bytes_ {
 		if size, n := protowire.ConsumeVarint(body); n > 0 {
-			r.fail("the field has %d bytes, %d are left of its message: the file is cut off or damaged", size,
+			r.fail("the field has %d bytes, but %d are left in its message: the file is truncated or damaged", size,
 				len(body)-n)
 			return
 		}
 	}
-	r.fail("the %s number is cut off or too long, %d bytes are left of its message", wireNames[typ], len(body))
+	r.fail("the %s number is truncated or too long, %d bytes are left in its message", wireNames[typ], len(body))
 }
 
 // fail sets the error of the current field.
@@ -248,7 +247,7 @@ func (r *reader) numbers(f func(n uint64)) bool {
 			n, m = protowire.ConsumeFixed64(b)
 		}
 		if m < 0 {
-			r.fail("the last number is cut off or too long, %d bytes are left of its list", len(b))
+			r.fail("the last number is truncated or too long, %d bytes are left of its list", len(b))
 			return false
 		}
 		f(n)
@@ -263,7 +262,7 @@ func (r *reader) text() string { return string(r.data.b) }
 // once reports a field that a message may hold one time and holds again.
 func (r *reader) once(seen *bool) bool {
 	if *seen {
-		r.fail("the field is given twice")
+		r.fail("duplicate field")
 		return false
 	}
 	*seen = true

@@ -140,7 +140,7 @@ func find(file string, data []byte) (string, error) {
 		return "", &ManifestError{file, "", fmt.Sprintf("byte %d: %v", dec.InputOffset(), err)}
 	}
 	if major, _, _ := strings.Cut(m.Version, "."); major != "1" {
-		return "", &ManifestError{file, "fileFormatVersion", fmt.Sprintf("version %q is not known, only 1.x is",
+		return "", &ManifestError{file, "fileFormatVersion", fmt.Sprintf("unknown version %q, want 1.x",
 			m.Version)}
 	}
 	it := m.Items[m.Root]
@@ -161,8 +161,7 @@ func find(file string, data []byte) (string, error) {
 	return path.Clean(it.Path), nil
 }
 
-// fault returns what is wrong with the first path, by item, that may not be
-// followed.
+// fault returns the error of the first path, by item, that must not be followed.
 func (m *manifest) fault() *ManifestError {
 	first := ""
 	var worst *ManifestError
@@ -185,7 +184,7 @@ func pathRule(p string) string {
 	case p == "":
 		return "is empty"
 	case strings.ContainsAny(p, "\\\x00"):
-		return "must not hold a backslash or a zero byte"
+		return "must not contain a backslash or a zero byte"
 	case strings.HasPrefix(p, "/"):
 		return "must not be absolute"
 	case len(p) >= 2 && p[1] == ':':
@@ -197,7 +196,7 @@ func pathRule(p string) string {
 		}
 	}
 	if path.Clean(p) == "." {
-		return "names no file"
+		return "is not a file name"
 	}
 	return ""
 }

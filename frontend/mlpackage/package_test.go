@@ -69,7 +69,7 @@ func TestManifests(t *testing.T) {
 	for _, c := range []struct{ manifest, want string }{
 		{"", "byte 0: EOF"},
 		{"{", "unexpected EOF"},
-		{`{"fileFormatVersion": "2.0.0"` + rest, "version \"2.0.0\" is not known"},
+		{`{"fileFormatVersion": "2.0.0"` + rest, "unknown version \"2.0.0\""},
 		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "Z", "itemInfoEntries": {"A": {"path": "x"}}}`,
 			`"Z" is not one of the 1 items`},
 		{`{"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}, "B": ` +
@@ -82,7 +82,7 @@ func TestManifests(t *testing.T) {
 		{manifestText("/etc/passwd"), "must not be absolute"},
 		{manifestText(`C:\model`), "backslash"},
 		{manifestText("C:/model"), "must not name a drive"},
-		{manifestText("."), "names no file"},
+		{manifestText("."), "is not a file name"},
 		{manifestText("com.apple.CoreML/absent.mlmodel"),
 			"absent.mlmodel, which the manifest of the package names: no such file"},
 		{manifestText("absent/model.mlmodel"), "no such file"},

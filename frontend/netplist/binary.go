@@ -42,11 +42,11 @@ func number(b []byte) uint64 {
 	return v
 }
 
-// scanBinary checks that every object lies in the list, that none holds itself,
-// and how deep and large the list is when every reference is followed.
+// scanBinary checks that every object is in the list, that none contains itself, and how deep and large the list is
+// when every reference is followed.
 func scanBinary(src []byte) error {
 	if len(src) < len(binaryMagic)+trailerSize {
-		return fmt.Errorf("a binary property list has at least %d bytes; this has %d", len(binaryMagic)+trailerSize,
+		return fmt.Errorf("a binary property list has at least %d bytes, got %d", len(binaryMagic)+trailerSize,
 			len(src))
 	}
 	end := uint64(len(src) - trailerSize)
@@ -58,10 +58,10 @@ func scanBinary(src []byte) error {
 	root := binary.BigEndian.Uint64(t[16:])
 	switch {
 	case s.offsetSize < 1 || s.offsetSize > 8 || s.refSize < 1 || s.refSize > 8:
-		return fmt.Errorf("byte %d: offsets and references have 1 to 8 bytes; these have %d and %d", end+6,
+		return fmt.Errorf("byte %d: offsets and references have 1 to 8 bytes, got %d and %d", end+6,
 			s.offsetSize, s.refSize)
 	case s.objects < 1 || s.objects > maxObjects:
-		return fmt.Errorf("byte %d: a list has 1 to %d objects; this has %d", end+8, maxObjects, s.objects)
+		return fmt.Errorf("byte %d: a list has 1 to %d objects, got %d", end+8, maxObjects, s.objects)
 	case root >= s.objects:
 		return fmt.Errorf("byte %d: the root is object %d of %d", end+16, root, s.objects)
 	case s.table > end || s.objects*uint64(s.offsetSize) > end-s.table:
@@ -70,14 +70,13 @@ func scanBinary(src []byte) error {
 	return s.walk(root)
 }
 
-// content returns the references of an object, of which other objects than arrays
-// and dictionaries have none, and what it comes to alone: long strings and data
-// come to more than one object.
+// content returns the references of an object, empty except for arrays and dictionaries, and its own size: long strings
+// and data come to more than one object.
 func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err error) {
 	at := s.table + object*uint64(s.offsetSize)
 	off := number(s.src[at : at+uint64(s.offsetSize)])
 	if off < uint64(len(binaryMagic)) || off >= s.table {
-		return nil, 0, fmt.Errorf("byte %d: object %d at %#x lies outside the objects, bytes %#x to %#x", at, object,
+		return nil, 0, fmt.Errorf("byte %d: object %d at %#x is outside the objects, bytes %#x to %#x", at, object,
 			off, len(binaryMagic), s.table)
 	}
 	kind, low := s.src[off]>>4, uint64(s.src[off]&15)
@@ -94,9 +93,9 @@ func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err err
 		size = low + 1
 	case binaryData, binaryASCII, binaryUTF16, binaryArray, binaryDict:
 		size = low
-		if low == 15 { // the count stands in an integer object
+		if low == 15 { // the count is in an integer object
 			if p >= s.table || s.src[p]>>4 != binaryInt || s.src[p]&15 > 3 {
-				return nil, 0, fmt.Errorf("byte %d: the count of object %d is no integer", p, object)
+				return nil, 0, fmt.Errorf("byte %d: the count of object %d is not an integer", p, object)
 			}
 			n := uint64(1) << (s.src[p] & 15)
 			if n > s.table-p-1 {
@@ -114,7 +113,7 @@ func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err err
 			unit = 2 * uint64(s.refSize)
 		}
 	default:
-		return nil, 0, fmt.Errorf("byte %d: object %d is of no known kind, %#x", off, object, s.src[off])
+		return nil, 0, fmt.Errorf("byte %d: object %d has the unknown kind %#x", off, object, s.src[off])
 	}
 	if size > (s.table-p)/unit {
 		return nil, 0, fmt.Errorf("byte %d: object %d has %d elements of %d bytes and runs past byte %#x", off, object,
@@ -170,9 +169,9 @@ func (s *binaryScan) walk(root uint64) error {
 		f.refs = f.refs[s.refSize:]
 		switch {
 		case ref >= s.objects:
-			return fmt.Errorf("object %d holds object %d of %d", f.object, ref, s.objects)
+			return fmt.Errorf("object %d refers to object %d of %d", f.object, ref, s.objects)
 		case open[ref]:
-			return fmt.Errorf("object %d holds itself, by object %d", ref, f.object)
+			return fmt.Errorf("object %d contains itself, through object %d", ref, f.object)
 		case len(stack)+1+depth[ref] > maxDepth:
 			return fmt.Errorf("object %d is nested deeper than %d", ref, maxDepth)
 		case weight[ref] > 0:

@@ -14,20 +14,20 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 	x := in[0].v
 	if u.deep {
 		u.d.fail("Type", "zinc reads convolutions of networks without depth only", x.Type.String(),
-			"state InputDepth 1 for every input")
+			"set InputDepth 1 for every input")
 		return nil
 	}
-	if !u.d.need("OutputChannels", "state the channels of the result") || !u.p.need("KernelHeight",
-		"state the extent") || !u.p.need("KernelWidth", "state the extent") {
+	if !u.d.need("OutputChannels", "set the channels of the result") || !u.p.need("KernelHeight",
+		"set the extent") || !u.p.need("KernelWidth", "set the extent") {
 		return nil
 	}
-	u.p.word("Type", "zinc reads no other kind of convolution: convert the model it came from to MIL", "Conv")
+	u.p.word("Type", "zinc does not read other kinds of convolutions: convert the original model to MIL", "Conv")
 	tap := func(k string) int64 { return u.p.integer(k, 1, 1, maxTap) }
 	u.p.word2("KernelDepth", 1, "zinc reads convolutions without depth only")
 	u.p.word("KernelMode", "zinc reads dense coefficients only: expand them", "Dense")
 	if u.p.truth("KernelGroupReuse") {
 		u.p.fail("KernelGroupReuse", "must be false", "true",
-			"zinc reads no coefficients that groups share: repeat them for each group")
+			"zinc does not read coefficients shared by groups: repeat them for each group")
 	}
 	pad := make([]int64, 4)
 	for i, k := range []string{"PadTop", "PadBot", "PadLeft", "PadRight"} {
@@ -47,8 +47,7 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 		arg{"pad_type", "custom"}, arg{"pad", pad}, arg{"dilations", []int64{1, 1}}, arg{"groups", int64(1)})
 }
 
-// step returns the step along both axes, of which descriptions show only equal
-// ones.
+// step returns the step along both axes; descriptions show only equal ones.
 func (u *unitReader) step() int64 {
 	var steps []int64
 	for i, v := range u.p.list("Step") {
@@ -58,7 +57,7 @@ func (u *unitReader) step() int64 {
 	case len(steps) == 0:
 		return 1
 	case len(steps) != 2:
-		u.p.fail("Step", "must hold two steps", shown(u.p.m["Step"]), "")
+		u.p.fail("Step", "must have two steps", shown(u.p.m["Step"]), "")
 	case steps[0] != steps[1]:
 		u.p.fail("Step", "the recorded descriptions do not show which axis is named first, so both steps must be equal",
 			fmt.Sprint(steps), "make them equal")
@@ -84,7 +83,7 @@ func (u *unitReader) goc(in []*tensor) *ir.Value {
 			continue
 		}
 		if _, both := u.p.m[k.prefix+"Scalar"]; both {
-			u.p.fail(k.prefix+"Scalar", "must not stand beside "+g.path+k.prefix+"Count",
+			u.p.fail(k.prefix+"Scalar", "must not be set together with "+g.path+k.prefix+"Count",
 				shown(u.p.m[k.prefix+"Scalar"]), "delete one")
 			return nil
 		}
@@ -130,13 +129,13 @@ func (u *unitReader) channels(g *dict, prefix string, x *ir.Value) *ir.Const {
 	return u.coefficients(g, prefix, shape...)
 }
 
-// isHalf reports whether c is a scalar of the given bits.
+// isHalf reports whether c is a scalar with these bits.
 func isHalf(c *ir.Const, bits uint16) bool {
 	return c.Type.Rank() == 0 && c.Data[0] == byte(bits) && c.Data[1] == byte(bits>>8)
 }
 
-// foldBias gives a convolution that nothing else reads the bias of the GOC unit
-// behind it: descriptions have no other way to state a convolution's bias.
+// foldBias moves the bias of a GOC unit into the convolution before it, if nothing else reads that: descriptions have
+// no other way to state a convolution's bias.
 func (u *unitReader) foldBias(in *tensor, scale, bias *ir.Const) *ir.Value {
 	op := in.v.Def
 	if op == nil || !op.Is(ir.OpConv) || op.Arg("bias") != nil || in.unit == "" || u.uses[in.unit] != 1 ||

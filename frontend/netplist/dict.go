@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A dict is a dictionary of the list with the place where it stands. The first
+// A dict is a dictionary of the list with its place. The first
 // breach of a rule stays in the reader; after it accessors return zero values.
 type dict struct {
 	r             *reader
 	network, unit string
-	path          string // keys that lead to it, with a dot behind each
+	path          string // keys that lead to it, with a dot after each
 	m             map[string]any
 	used          map[string]bool
 }
@@ -43,7 +43,7 @@ func (d *dict) get(key string) (any, bool) {
 	return v, ok
 }
 
-// integer returns the integer at key, def where there is none.
+// integer returns the integer at key, or def.
 func (d *dict) integer(key string, def, low, high int64) int64 {
 	v, ok := d.get(key)
 	if !ok {
@@ -83,8 +83,7 @@ func (d *dict) need(key, hint string) bool {
 	return true
 }
 
-// word returns the string at key, which must be one of the given; the first where
-// there is none.
+// word returns the string at key, which must be one of words, or the first of them.
 func (d *dict) word(key, hint string, among ...string) string {
 	v, ok := d.get(key)
 	if !ok {
@@ -98,7 +97,7 @@ func (d *dict) word(key, hint string, among ...string) string {
 	return s
 }
 
-// text returns the string at key, "" where there is none.
+// text returns the string at key, or "".
 func (d *dict) text(key string) string {
 	v, ok := d.get(key)
 	if !ok {
@@ -111,7 +110,7 @@ func (d *dict) text(key string) string {
 	return s
 }
 
-// truth returns the truth value at key, false where there is none.
+// truth returns the bool at key, or false.
 func (d *dict) truth(key string) bool {
 	v, ok := d.get(key)
 	if !ok {
@@ -137,7 +136,7 @@ func (d *dict) list(key string) []any {
 	return a
 }
 
-// names returns the array of strings at key; a string stands for an array of one.
+// names returns the array of strings at key; a string is an array of one.
 func (d *dict) names(key string) []string {
 	v, ok := d.get(key)
 	if !ok {
@@ -158,7 +157,7 @@ func (d *dict) names(key string) []string {
 	return out
 }
 
-// sub returns the dictionary at key, an empty one where there is none.
+// sub returns the dictionary at key, or an empty one.
 func (d *dict) sub(key string) *dict {
 	m := map[string]any{}
 	if v, ok := d.get(key); ok {
@@ -169,7 +168,7 @@ func (d *dict) sub(key string) *dict {
 	return d.r.dict(d.network, d.unit, d.path+key+".", m)
 }
 
-// done refuses keys that nothing has asked for.
+// done refuses keys that were not read.
 func (d *dict) done() {
 	var rest []string
 	for k := range d.m {
@@ -186,6 +185,6 @@ func (d *dict) done() {
 		known = append(known, k)
 	}
 	sort.Strings(known)
-	d.fail(rest[0], "is no key that zinc knows here", shown(d.m[rest[0]]),
-		"delete it if it changes nothing; known are "+strings.Join(known, ", "))
+	d.fail(rest[0], "is not a known key here", shown(d.m[rest[0]]),
+		"delete it if it has no effect; known keys are "+strings.Join(known, ", "))
 }

@@ -12,7 +12,7 @@ type Error struct {
 	Unit    string // unit, input or output; "" for the network itself
 	Key     string // with the keys that lead to it, separated by dots
 	Rule    string // what must hold
-	Value   string // what stands there, "" where something is missing
+	Value   string // the value found, "" if something is missing
 	Hint    string // what to do
 }
 
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	}
 	fmt.Fprintf(&b, ": %s", e.Rule)
 	if e.Value != "" {
-		fmt.Fprintf(&b, "; it is %s", e.Value)
+		fmt.Fprintf(&b, "; got %s", e.Value)
 	}
 	if e.Hint != "" {
 		fmt.Fprintf(&b, "; %s", e.Hint)

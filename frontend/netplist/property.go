@@ -58,13 +58,13 @@ func decode(src []byte) (map[string]any, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the property list must hold a dictionary; it is %s", shown(v))
+		return nil, fmt.Errorf("the property list must be a dictionary, got %s", shown(v))
 	}
 	return m, nil
 }
 
-// scanXML checks nesting and keys of an XML list: a key may stand once in its
-// dictionary, since decoding would keep the last without a word.
+// scanXML checks nesting and keys of an XML list: a key may occur once in its dictionary, since decoding would silently
+// keep the last.
 func scanXML(src []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(src))
 	var keys []map[string]bool // of the open elements
@@ -82,7 +82,7 @@ func scanXML(src []byte) error {
 			n++
 			switch {
 			case n == 1 && tok.Name.Local != "plist":
-				return fmt.Errorf("byte %d: the root element must be plist; it is %q", d.InputOffset(), tok.Name.Local)
+				return fmt.Errorf("byte %d: the root element must be plist, got %q", d.InputOffset(), tok.Name.Local)
 			case len(keys) >= maxDepth:
 				return fmt.Errorf("byte %d: nested deeper than %d", d.InputOffset(), maxDepth)
 			case n > maxObjects:
@@ -105,7 +105,7 @@ func scanXML(src []byte) error {
 				*top = map[string]bool{}
 			}
 			if (*top)[name] {
-				return fmt.Errorf("byte %d: key %s stands twice in its dictionary; delete one", d.InputOffset(),
+				return fmt.Errorf("byte %d: duplicate key %s; delete one", d.InputOffset(),
 					shown(name))
 			}
 			(*top)[name] = true
@@ -114,7 +114,7 @@ func scanXML(src []byte) error {
 		}
 	}
 	if n == 0 {
-		return errors.New("there is no plist element")
+		return errors.New("missing plist element")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ type reader struct {
 }
 
 // Read returns the program of the description src, which errors call name.
-// weights is the folder of the weight files; it may be nil when there are none.
+// weights is the folder of the weight files, nil for none.
 // The program holds no file open. Errors are *Error.
 func Read(name string, src []byte, weights *os.Root) (*ir.Program, error) {
 	top, err := decode(src)
@@ -47,13 +47,13 @@ func Read(name string, src []byte, weights *os.Root) (*ir.Program, error) {
 		return nil, &Error{
 			File: name,
 			Rule: "the property list cannot be read: " + err.Error(),
-			Hint: "give an XML or binary property list",
+			Hint: "use an XML or binary property list",
 		}
 	}
 	r := &reader{name: name, files: &weightFiles{root: weights, open: map[string]*weightFile{}}}
 	d := r.dict("", "", "", top)
-	if d.need("Version", "versions "+strings.Join(Versions, " and ")+" are read") {
-		d.word("Version", "write the description anew with a version that is read", Versions...)
+	if d.need("Version", "versions "+strings.Join(Versions, " and ")+" are supported") {
+		d.word("Version", "write the description again with a supported version", Versions...)
 	}
 	out := &ir.Program{Version: "1.3", Files: []string{name}}
 	var nets []string
@@ -148,7 +148,8 @@ func (r *reader) network(name string, m map[string]any) *ir.Func {
 			key := fmt.Sprintf("%s[%d]", l.key, i)
 			r.checkName(d, key, s)
 			if was, twice := seen[s]; twice {
-				d.fail(key, "a name stands for one input, unit or output", shown(s)+", "+was+" already", "rename one")
+				d.fail(key, "a name must be unique among inputs, units and outputs", shown(s)+", "+was+" already",
+					"rename one")
 			}
 			seen[s] = "one of " + l.key
 			d.need(s, l.key+" names it: add its dictionary")
@@ -211,8 +212,8 @@ func (n *network) hasDepth(inputs, units []string) bool {
 	return false
 }
 
-// sorted returns the units in an order in which each comes behind what it reads,
-// as they are listed where that is one, and counts the uses of every tensor.
+// sorted returns the units in an order in which each comes after what it reads, the listed order if possible, and
+// counts the uses of every tensor.
 func (n *network) sorted(units, outputs []string) []string {
 	waits := map[string]int{}        // units that a unit still waits for
 	readers := map[string][]string{} // by unit
@@ -231,7 +232,7 @@ func (n *network) sorted(units, outputs []string) []string {
 	}
 	for _, s := range outputs {
 		for _, b := range n.entity(s).names("Bottom") {
-			n.uses[b] += 2 // an output's tensor is never taken into a unit
+			n.uses[b] += 2 // an output's tensor is never folded into a unit
 		}
 	}
 	var out, ready []string
@@ -257,8 +258,8 @@ func (n *network) sorted(units, outputs []string) []string {
 	if len(out) < len(units) {
 		for _, s := range units {
 			if waits[s] > 0 {
-				n.entity(s).fail("Bottom", "a unit must not read what comes of itself", shown(n.entity(s).m["Bottom"]),
-					"break the ring of units")
+				n.entity(s).fail("Bottom", "a unit must not depend on itself", shown(n.entity(s).m["Bottom"]),
+					"break the cycle of units")
 				break
 			}
 		}
@@ -302,7 +303,7 @@ func (n *network) axis(name string) int {
 	return slices.Index(order, name)
 }
 
-// shape returns the shape of a tensor of the given extents.
+// shape returns the shape of a tensor with these extents.
 func (n *network) shape(batch, channels, depth, height, width int64) []int64 {
 	s := []int64{batch, channels, height, width}
 	if n.deep {
@@ -315,7 +316,7 @@ func (n *network) input(d *dict) {
 	d.need("InputType", "state "+elementFloat16)
 	element(d, "InputType")
 	for _, k := range []string{"InputChannels", "InputHeight", "InputWidth"} {
-		d.need(k, "state the extent")
+		d.need(k, "set the extent")
 	}
 	dim := func(k string) int64 { return d.integer(k, 1, 1, maxDim) }
 	t := ir.TensorOf(ir.FP16, n.shape(dim("BatchSize"), dim("InputChannels"), dim("InputDepth"), dim("InputHeight"),
@@ -332,7 +333,7 @@ func (n *network) input(d *dict) {
 // element checks the element type of a tensor.
 func element(d *dict, key string) {
 	d.word(key, "zinc lays tensors out as "+elementFloat16+
-		" only, and the description of another type states no scale by which the engine's numbers would become it: "+
+		" only, and the description of another type lacks a scale to convert the engine's numbers: "+
 		"declare the tensor "+elementFloat16+" and convert it outside", elementFloat16)
 }
 
@@ -348,10 +349,10 @@ func (n *network) size(d *dict, t ir.Type) bool {
 // rowAlign is the multiple of bytes that a row of a tensor takes.
 const rowAlign = 64
 
-// strides checks the byte strides that a tensor's dictionary states. That of an
-// axis of one element is never used and may be anything.
+// strides checks the byte strides that a tensor's dictionary states. The stride of an axis of one element is never used
+// and may be anything.
 func (n *network) strides(d *dict, prefix string, t ir.Type) {
-	d.word2(prefix+"Interleave", 1, "zinc lays channels out one plane after the other")
+	d.word2(prefix+"Interleave", 1, "zinc lays channels out one plane after another")
 	if n.r.err != nil {
 		return
 	}
@@ -366,9 +367,9 @@ func (n *network) strides(d *dict, prefix string, t ir.Type) {
 			continue
 		}
 		if got != st[i] {
-			d.fail(key, fmt.Sprintf("a tensor of shape %s is laid out with rows on multiples of %d bytes and no "+
-				"other room, so this must be %d", ir.ShapeString(t.Shape), rowAlign, st[i]), fmt.Sprint(got),
-				"leave the key out or state that stride")
+			d.fail(key, fmt.Sprintf("a tensor of shape %s has rows at multiples of %d bytes and no "+
+				"other padding, so this must be %d", ir.ShapeString(t.Shape), rowAlign, st[i]), fmt.Sprint(got),
+				"omit the key or set that stride")
 		}
 	}
 }
@@ -395,7 +396,7 @@ func (d *dict) word2(key string, only int64, hint string) {
 	}
 }
 
-// bottom returns what a unit or output reads, of which there must be low to high.
+// bottom returns what a unit or output reads: low to high names.
 func (n *network) bottom(d *dict, low, high int) []*tensor {
 	d.need("Bottom", "name what it reads")
 	names := d.names("Bottom")
@@ -424,9 +425,9 @@ func (n *network) unit(d *dict) {
 	typ := d.text("Type")
 	u := units[typ]
 	if u == nil {
-		d.need("Type", "state the type of the unit")
+		d.need("Type", "set the type of the unit")
 		d.fail("Type", "zinc reads units "+strings.Join(unitNames, ", "), shown(typ),
-			"express the unit by those, or convert the model it came from to MIL")
+			"express the unit by those, or convert the original model to MIL")
 		return
 	}
 	if name, ok := d.get("Name"); ok && name != d.unit {
@@ -446,8 +447,8 @@ func (n *network) unit(d *dict) {
 	}
 	c := v.Type.Shape[n.axis(axisChannel)]
 	if got := d.integer("OutputChannels", c, 1, maxDim); got != c {
-		d.fail("OutputChannels", fmt.Sprintf("the unit gives %d channels", c), fmt.Sprint(got),
-			"state that number or leave the key out")
+		d.fail("OutputChannels", fmt.Sprintf("the unit returns %d channels", c), fmt.Sprint(got),
+			"set that number or omit the key")
 	}
 	if n.size(d, v.Type) {
 		p.done()
@@ -456,14 +457,14 @@ func (n *network) unit(d *dict) {
 	n.tensors[d.unit] = &tensor{v, d.unit}
 }
 
-// reserve keeps the names of outputs from being given to units.
+// reserve prevents units from taking the names of outputs.
 func (n *network) reserve(outputs []string) {
 	for _, s := range outputs {
 		n.names[strings.TrimSuffix(s, outputMark)] = true
 	}
 }
 
-// output gives the tensor that an output reads its name.
+// output names the tensor that an output reads.
 func (n *network) output(d *dict) {
 	in := n.bottom(d, 1, 1)
 	element(d, "OutputType")

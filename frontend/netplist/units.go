@@ -24,7 +24,7 @@ type unitReader struct {
 const maxBottoms = 1 << 16
 
 // units are the units that are read. Recorded descriptions have every one of
-// them; what else of a unit is modelled stands in the table of its kinds.
+// them; what else of a unit is modelled is in the table of its kinds.
 var units map[string]*unit
 
 var unitNames []string
@@ -83,13 +83,13 @@ var pairings = []kind{
 
 // kind returns the operation of a unit's kind.
 func (u *unitReader) kind(among []kind) *ir.Operation {
-	u.p.need("Type", "state the kind of the unit")
+	u.p.need("Type", "set the kind of the unit")
 	var names []string
 	for _, k := range among {
 		names = append(names, k.name)
 	}
-	name := u.p.word("Type", "zinc knows no other kinds of this unit: express it by those, or convert the model it "+
-		"came from to MIL", names...)
+	name := u.p.word("Type", "other kinds of this unit are unknown: express it by those, or convert the original "+
+		"model to MIL", names...)
 	for _, k := range among {
 		if k.name == name {
 			return k.op
@@ -121,7 +121,7 @@ func (u *unitReader) elementwise(in []*tensor) *ir.Value {
 	x, y := in[0].v, in[1].v
 	if !x.Type.Equal(y.Type) {
 		u.d.fail("Bottom", "what it reads must have one shape", x.Type.String()+" and "+y.Type.String(),
-			"put a Broadcast unit in front of the smaller")
+			"put a Broadcast unit before the smaller")
 		return nil
 	}
 	return u.add(u.d, op, arg{"x", x}, arg{"y", y})
@@ -150,7 +150,7 @@ func (u *unitReader) concat(in []*tensor) *ir.Value {
 
 func (u *unitReader) view(in []*tensor) *ir.Value {
 	for _, k := range []string{"Dimension", "Offset", "Size"} {
-		u.p.need(k, "state what the view takes")
+		u.p.need(k, "set what the view takes")
 	}
 	a := u.dimension()
 	if u.r.err != nil {
@@ -203,7 +203,7 @@ func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 		case 1:
 			reps[a] = size
 		default:
-			d.fail("Size", fmt.Sprintf("the axis has %d elements, and one that is repeated has 1", shape[a]),
+			d.fail("Size", fmt.Sprintf("the axis has %d elements; only an axis of 1 can be repeated", shape[a]),
 				fmt.Sprint(size), "")
 			return nil
 		}
@@ -217,7 +217,7 @@ func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 func (u *unitReader) reshape(in []*tensor) *ir.Value {
 	dim := func(k string) int64 {
 		k = "Reshaped" + k
-		u.p.need(k, "state all five extents")
+		u.p.need(k, "set all five extents")
 		return u.p.integer(k, 1, 1, maxDim)
 	}
 	depth := dim(axisDepth)
@@ -231,14 +231,14 @@ func (u *unitReader) reshape(in []*tensor) *ir.Value {
 	}
 	t := ir.TensorOf(ir.FP16, shape...)
 	if have := in[0].v.Type; t.Elems() != have.Elems() {
-		u.p.fail("ReshapedChannel", fmt.Sprintf("the unit reads %s, %d elements, and gives as many", have,
+		u.p.fail("ReshapedChannel", fmt.Sprintf("the unit reads %s, %d elements, and must return as many", have,
 			have.Elems()), fmt.Sprintf("%d in %s", t.Elems(), t), "correct the extents")
 		return nil
 	}
 	return u.add(u.d, ir.OpReshape, arg{"x", in[0].v}, arg{"shape", shape})
 }
 
-// half returns the fp16 number whose bits an integer is, def where there is none.
+// half returns the fp16 number with the bits of an integer, or def.
 func (d *dict) half(key string, def uint16) *ir.Const {
 	bits := uint16(d.integer(key, int64(def), 0, 0xffff))
 	return &ir.Const{Type: ir.Scalar(ir.FP16), Data: binary.LittleEndian.AppendUint16(nil, bits)}

@@ -26,9 +26,8 @@ type weightFiles struct {
 type weightFile struct {
 	name string
 	data []byte
-	// halves holds the file as fp16 numbers, made of the fp32 numbers that begin
-	// at byte 0 to 3: however many units read the file, it is converted four
-	// times at most.
+	// halves caches the file as fp16 numbers, converted from the fp32 numbers that begin at byte 0 to 3: however many
+	// units read the file, it is converted four times at most.
 	halves [4][]byte
 	err    error
 }
@@ -48,7 +47,7 @@ func (w *weightFiles) local(p string) string {
 // file returns the weight file that a description calls p.
 func (w *weightFiles) file(p string) (*weightFile, error) {
 	if w.root == nil {
-		return nil, fmt.Errorf("no folder of weight files is open")
+		return nil, fmt.Errorf("the folder of weight files is not open")
 	}
 	name := w.local(p)
 	if f := w.open[name]; f != nil {
@@ -66,7 +65,7 @@ func (w *weightFiles) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxWeights {
-		return nil, fmt.Errorf("%s: a weight file is a regular file of at most %d bytes; it has %d", name,
+		return nil, fmt.Errorf("%s: a weight file is a regular file of at most %d bytes, got %d", name,
 			int64(maxWeights), info.Size())
 	}
 	f, err := w.root.Open(name)
@@ -87,7 +86,7 @@ var elementBytes = map[string]int64{elementFloat16: 2, "Float32": 4}
 func (n *network) coefficients(d *dict, prefix string, shape ...int64) *ir.Const {
 	index := d.integer(prefix+"Index", 0, 0, math.MaxInt32)
 	offset := d.integer(prefix+"Offset", 0, 0, math.MaxInt64)
-	typ := d.word(prefix+"Type", "the scale and zero point of another type are not stated in a description: write "+
+	typ := d.word(prefix+"Type", "a description has no scale and zero point for other types: write "+
 		"the coefficients as "+elementFloat16, elementFloat16, "Float32")
 	t := ir.TensorOf(ir.FP16, shape...)
 	if n.r.err != nil {
@@ -110,7 +109,7 @@ func (n *network) coefficients(d *dict, prefix string, shape ...int64) *ir.Const
 	if elems < 0 || elems > maxSize || offset > have || elems*size > have-offset {
 		d.fail(prefix+"Offset", fmt.Sprintf("%s as %s takes %d bytes, and %s has %d", ir.ShapeString(shape), typ,
 			elems*size, f.name, have), fmt.Sprint(offset),
-			"give the weight file that belongs to the description, or correct the offset")
+			"use the weight file that belongs to the description, or correct the offset")
 		return nil
 	}
 	c := &ir.Const{Type: t, Blob: fmt.Sprintf("%s@%d", f.name, offset)}

@@ -20,7 +20,7 @@ type WriteError struct {
 
 // Error returns the operation, the rule and the value.
 func (e *WriteError) Error() string {
-	s := "a network description cannot hold "
+	s := "a network description cannot contain "
 	if e.Op != "" {
 		s += e.Op + " "
 	}
@@ -43,7 +43,7 @@ type writer struct {
 	net     map[string]any
 	units   []any
 	weights []byte
-	tensors map[*ir.Value]string // the unit or input that gives a value
+	tensors map[*ir.Value]string // the unit or input that produces a value
 	names   map[string]bool
 	err     error // the first
 }
@@ -51,13 +51,11 @@ type writer struct {
 // Description is a network description with its weight file.
 type Description struct {
 	List    []byte // XML property list of version Version
-	Weights []byte // what the list calls by the name given to Write; empty when there are no coefficients
+	Weights []byte // the contents of the weight file passed to Write by name; empty without coefficients
 }
 
-// Write returns the description of the function f, whose weight file has the
-// given name. Its tensors must be fp16 of at most four dimensions; dimensions
-// that are missing are 1, in front. Errors are *WriteError and name the
-// operation.
+// Write returns the description of the function f, whose weight file is called weights. Its tensors must be fp16 of at
+// most four dimensions; dimensions that are missing are 1, in front. Errors are *WriteError and name the operation.
 func Write(f *ir.Func, weights string) (*Description, error) {
 	w := &writer{
 		net:     map[string]any{},
@@ -72,7 +70,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 	}
 	for _, v := range f.Body.Params {
 		if v.Type.Kind != ir.Tensor {
-			w.fail(v, "its tensors are inputs and results, a state is neither", v.Type.String())
+			w.fail(v, "its tensors are inputs and results, and a state is neither", v.Type.String())
 		}
 		name := w.unique(v.Name)
 		w.tensors[v] = name
@@ -83,7 +81,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 		w.op = op
 		write := writers[op.Def.Operation]
 		if write == nil {
-			w.fail(nil, "the operation has no unit; those that have one are "+strings.Join(writerNames(), ", "), "")
+			w.fail(nil, "the operation has no unit; operations with one are "+strings.Join(writerNames(), ", "), "")
 		}
 		if w.err != nil {
 			return nil, w.err
@@ -94,7 +92,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 	for i, v := range f.Body.Outputs {
 		name := outputs[i].(string)
 		if _, twice := w.net[name]; twice {
-			w.fail(v, "a result is given once", "")
+			w.fail(v, "a result is returned once", "")
 		}
 		d := w.tensorDict("Output", v)
 		d["Bottom"] = w.bottom(v)
@@ -169,7 +167,7 @@ func axisOf(v *ir.Value, dim int) string {
 	return []string{axisBatch, axisChannel, axisHeight, axisWidth}[4-v.Type.Rank()+dim]
 }
 
-// tensorDict returns what a description says of an input or output.
+// tensorDict returns the dictionary of an input or output.
 func (w *writer) tensorDict(prefix string, v *ir.Value) map[string]any {
 	s := w.shape(v)
 	n := &network{}
@@ -184,11 +182,11 @@ func (w *writer) tensorDict(prefix string, v *ir.Value) map[string]any {
 	return d
 }
 
-// bottom returns the unit or input that gives v.
+// bottom returns the unit or input that produces v.
 func (w *writer) bottom(v *ir.Value) string {
 	name, ok := w.tensors[v]
 	if !ok {
-		w.fail(v, "what a unit reads is an input or another unit's result, no constant", fmt.Sprintf("%q of %s", v.Name,
+		w.fail(v, "a unit reads an input or another unit's result, not a constant", fmt.Sprintf("%q of %s", v.Name,
 			v.Type))
 	}
 	return name
@@ -272,7 +270,7 @@ func (w *writer) pairing(op *ir.Op) {
 	})
 }
 
-// broadcast returns the unit that gives v in the wanted shape.
+// broadcast returns the unit that produces v in the wanted shape.
 func (w *writer) broadcast(v *ir.Value, want []int64) string {
 	have := w.shape(v)
 	var info []any
@@ -303,7 +301,7 @@ func (w *writer) withConst(op *ir.Op) {
 	c := w.shape(y)
 	perChannel := c[0] == 1 && c[2] == 1 && c[3] == 1
 	if !slices.Equal(have, to) || !perChannel {
-		w.fail(nil, "a constant is one number, or one number a channel", y.Type.String())
+		w.fail(nil, "a constant is one number, or one number per channel", y.Type.String())
 	}
 	if w.err != nil {
 		return
@@ -434,7 +432,7 @@ func (w *writer) slice(op *ir.Op) {
 	name := w.bottom(x)
 	for i, a := range s {
 		if a.Stride != 1 || a.Squeeze || a.Begin < 0 || a.Len < 1 {
-			w.fail(nil, "a slice takes neighbours, of which the first is known, and keeps every dimension",
+			w.fail(nil, "a slice takes consecutive elements from a known first one, and keeps every dimension",
 				fmt.Sprintf("dimension %d", i))
 		}
 		if w.err != nil {

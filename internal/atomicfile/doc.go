@@ -4,7 +4,7 @@
 // In: paths and functions that write contents. Out: the files, or an error and
 // the files as they were.
 //
-// What always holds: contents go to a temporary file in the folder of their
+// Invariants: contents go to a temporary file in the folder of their
 // target, are synced to the disk and then renamed over it, so a reader sees the
 // old file or the new one and never a part; no target is touched before all
 // contents are written; when a rename fails, files already renamed are put back

@@ -5,7 +5,7 @@
 // Array, its elements little-endian and row-major; and from an Array the bytes
 // of a file of version 1, as numpy writes them.
 //
-// What always holds: Decode gives an Array or an error that names the byte
+// Invariants: Decode gives an Array or an error that names the byte
 // offset and the rule, and allocates no more than a small multiple of the
 // input's length; Decode(Encode(a)) equals a; the data of an encoded file
 // starts at a multiple of 64 bytes, and the same Array gives the same bytes.

@@ -2,7 +2,7 @@
 //
 // In: a path. Out: all bytes of the file behind it, of which there is at least one.
 //
-// What always holds: a pipe, a device or a folder is an error before it is opened,
+// Invariants: a pipe, a device or a folder is an error before it is opened,
 // since reading it could wait or go on for ever.
 package regularfile
 

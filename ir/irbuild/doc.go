@@ -4,6 +4,6 @@
 // In: calls that add inputs, constants and operations. Out: an ir.Program of one
 // function, main.
 //
-// What always holds: values are named in the order of making, results have the
+// Invariants: values are named in the order of making, results have the
 // types that the op table infers, and random weights follow from the seed alone.
 package irbuild

@@ -17,7 +17,7 @@
 //   - Generate and the table constructors make lookup tables out of functions;
 //     Table.Eval is their reference evaluation and Activation.Worst their stated error.
 //
-// What always holds: every part starts on and is padded with zeros to 64
+// Invariants: every part starts on and is padded with zeros to 64
 // bytes; the bytes do not depend on the number of workers, on map order, time
 // or host; no input makes the package panic or allocate more than a small
 // multiple of its own length; a Kernel whose slices disagree with its extents

@@ -4,7 +4,7 @@
 // In: a program. Out: whether its outputs, computed by the interpreter with the
 // wrong kernel, stand apart from those that the interpreter gives.
 //
-// What always holds: the kernel is wrong where a product multiplies the second
+// Invariants: the kernel is wrong where a product multiplies the second
 // part of a split, gated by a sigmoid, with the first part (a gated linear unit),
 // and its result has a given name; the same operation on other operands is right.
 // Inputs follow from the names and a fixed seed.

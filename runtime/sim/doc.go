@@ -6,7 +6,7 @@
 // name or in bound buffers. Out: outputs likewise. States are memory of the machine,
 // or a buffer that is bound to them, which a run that succeeds updates in place.
 //
-// What always holds: numbers come out of the bytes, never of the graph they were
+// Invariants: numbers come out of the bytes, never of the graph they were
 // compiled from; a pair whose halves do not belong together (the descriptor
 // carries the container's SHA-256) is refused; every buffer access is inside
 // the window that the container declares; any bytes give an error, not a panic.

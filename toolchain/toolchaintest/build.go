@@ -4,7 +4,7 @@
 // In: edits of source files. Out: the path of an executable that was built from this
 // source with them, or of a script that stands for one.
 //
-// What always holds: the source itself stays as it is (go build -overlay). A test is
+// Invariants: the source itself stays as it is (go build -overlay). A test is
 // skipped, saying why, where there is no go command or no shell, and with -short, since
 // linking takes seconds.
 package toolchaintest

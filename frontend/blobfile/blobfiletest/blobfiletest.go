@@ -2,7 +2,7 @@
 //
 // In: a path and the blobs. Out: a weight file that package blobfile writes.
 //
-// What always holds: a file that could not be written fails the test.
+// Invariants: a file that could not be written fails the test.
 package blobfiletest
 
 import (

@@ -31,7 +31,7 @@ func (b *builder) argument(a *mil.Arg, op *operation, attr bool) {
 	switch {
 	case i < 0 && attr:
 		// Attributes annotate; one that no parameter takes changes nothing.
-		b.list.Warningf(b.argSpan(a), codeArg, op.src.Op, "attribute %s is not known and left out", a.Name)
+		b.list.Warningf(b.argSpan(a), codeArg, op.src.Op, "ignoring unknown attribute %s", a.Name)
 		return
 	case i < 0:
 		b.unknownArg(a, op)
@@ -39,15 +39,15 @@ func (b *builder) argument(a *mil.Arg, op *operation, attr bool) {
 		return
 	case op.given[i] != nil:
 		op.fault = true
-		b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "%s is given twice", a.Name).
-			Note(b.argSpan(op.given[i]), "%s is first given", a.Name)
+		b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "duplicate argument %s", a.Name).
+			Note(b.argSpan(op.given[i]), "%s is first set", a.Name)
 		return
 	}
 	op.given[i] = a
 	p := &op.Def.Params[i]
 	if len(values) != 1 && !p.Variadic {
 		op.fault = true
-		b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "%s takes one value, has a tuple of %d", a.Name, len(values))
+		b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "%s takes one value, got a tuple of %d", a.Name, len(values))
 		b.namesIn(values, op.src.Op)
 		return
 	}
@@ -68,14 +68,14 @@ func (b *builder) argument(a *mil.Arg, op *operation, attr bool) {
 // unknownArg reports an argument that the row does not have.
 func (b *builder) unknownArg(a *mil.Arg, op *operation) {
 	op.fault = true
-	d := b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "there is no argument %s", a.Name)
+	d := b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "unknown argument %s", a.Name)
 	if near := ir.NearestParam(op.Def, a.Name); near != "" {
 		d.WithHint("did you mean %s?", near)
 		return
 	}
 	for _, f := range ir.Forms(op.Def.Name) {
 		if f.ParamIndex(a.Name) >= 0 {
-			d.WithHint("the form of %s from %s on has it, which lacks other arguments given here", f.Name,
+			d.WithHint("the form of %s from %s on has it, but lacks other arguments set here", f.Name,
 				orFirst(f.Since))
 			return
 		}
@@ -104,8 +104,8 @@ func (b *builder) namesIn(values []mil.Value, op string) {
 	}
 }
 
-// operand returns what an argument's value stands for. A literal in place
-// becomes a constant, with a name made from the statement's and the parameter's.
+// operand returns the value that an argument denotes. A literal becomes a constant named after the statement and the
+// parameter.
 func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
 	out := &symbol{pos: v.Pos(), broken: true}
 	if r, ok := v.(*mil.Ref); ok {
@@ -132,7 +132,7 @@ func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
 // syntax tree has a bare word as a name.
 var truths = map[string]bool{"true": true, "false": false}
 
-// inPlace makes out stand for the constant c, given in place of a name.
+// inPlace makes out the constant c, written instead of a name.
 func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) {
 	name := op.src.Op
 	if len(op.src.Results) > 0 {

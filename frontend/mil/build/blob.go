@@ -18,7 +18,7 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 		return nil, fmt.Errorf("a weight file holds tensors of numbers, not %s", t)
 	}
 	if !t.Static() {
-		return nil, fmt.Errorf("a constant in a weight file must have a known shape, %s has not", t)
+		return nil, fmt.Errorf("a constant in a weight file must have a known shape, got %s", t)
 	}
 	rel, err := blobfile.Resolve(r.Path)
 	if err != nil {

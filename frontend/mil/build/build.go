@@ -12,7 +12,7 @@ import (
 // Codes of the rules, as diag.Diagnostic.Code holds them.
 const (
 	codeOp    = "mil-op"    // no such operation, or not in this operation set
-	codeArg   = "mil-arg"   // an argument that is unknown, missing, given twice or of the wrong form
+	codeArg   = "mil-arg"   // an argument that is unknown, missing, duplicate or of the wrong form
 	codeName  = "mil-name"  // a name that is unknown or defined twice
 	codeType  = "mil-type"  // types or shapes that disagree
 	codeConst = "mil-const" // a constant whose value does not suit its type
@@ -23,13 +23,12 @@ const (
 // Options change what Program does.
 type Options struct {
 	// Partial says that statements are missing from the tree because they could
-	// not be parsed: a name that nothing defines is then no error of its own.
+	// not be parsed: an undefined name is then not an error.
 	Partial bool
 }
 
-// Program builds the program of the syntax tree file. blobs holds the weight
-// files and stays open as long as the program is in use; it may be nil when there
-// are none, which makes every reference to one an error.
+// Program builds the program of the syntax tree file. blobs are the weight files and must stay open as long as the
+// program is in use. With nil, every reference to a weight file is an error.
 //
 // The list holds errors and warnings in the order of the text. The program is nil
 // when there is an error.
@@ -88,7 +87,7 @@ func text(v mil.Value) (string, bool) {
 	return s, err == nil
 }
 
-// A symbol is what a name stands for.
+// A symbol is the meaning of a name.
 type symbol struct {
 	value *ir.Value
 	name  string // as in the text
@@ -109,7 +108,7 @@ type builder struct {
 	fn    *mil.Func
 	scope map[string]*symbol   // what can be seen here
 	names map[string]*ir.Value // that values of the function have; the value when the name is not from the text
-	next  map[string]int       // last number put after a name
+	next  map[string]int       // last number appended to a name
 	log   []string             // names in the order in which they came into scope
 	hints int                  // unknown names for which a near one was looked for
 }
@@ -128,7 +127,7 @@ func (b *builder) function(f *mil.Func) *ir.Func {
 	out := &ir.Func{Name: f.Name, Opset: f.Opset, Pos: b.pos(f.Pos), Body: &ir.Block{}}
 	if f.Opset != "" && ir.OpsetNumber(f.Opset) == 0 {
 		b.list.Warningf(b.src.NameSpan(f.OpsetPos, f.Opset), codeOp, "",
-			"operation set %s is not known; the oldest form of each operation is taken", f.Opset)
+			"unknown operation set %s; using the oldest form of each operation", f.Opset)
 	}
 	out.Body.Params = b.params(f.Params)
 	b.flexible(f, out)
@@ -151,7 +150,7 @@ func (b *builder) params(ps []mil.Param) []*ir.Value {
 	return out
 }
 
-// define puts a name into the scope and gives the value its own.
+// define adds a name to the scope and names the value.
 func (b *builder) define(p *mil.Param, s *symbol) {
 	s.name, s.pos = p.Name, p.Pos
 	b.rename(s.value, p.Name)
@@ -167,7 +166,7 @@ func (b *builder) define(p *mil.Param, s *symbol) {
 	b.log = append(b.log, p.Name)
 }
 
-// rename gives v the name from the text. A value that has it already, and has it
+// rename sets v's name to the one from the text. A value that has it already, and has it
 // from this package, gets another; when the text uses the name again, v does.
 func (b *builder) rename(v *ir.Value, name string) {
 	old, taken := b.names[name]
@@ -182,7 +181,7 @@ func (b *builder) rename(v *ir.Value, name string) {
 	}
 }
 
-// invent gives v a name that begins with stem and that no value has.
+// invent sets v's name to an unused one that begins with stem.
 func (b *builder) invent(v *ir.Value, stem string) {
 	name := stem
 	for {
@@ -195,7 +194,7 @@ func (b *builder) invent(v *ir.Value, stem string) {
 	v.Name, b.names[name] = name, v
 }
 
-// lookup returns what a name stands for. An unknown name is reported once.
+// lookup returns the symbol of a name. An unknown name is reported once.
 func (b *builder) lookup(r *mil.Ref, op string) *symbol {
 	if s := b.scope[r.Name]; s != nil {
 		return s

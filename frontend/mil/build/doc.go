@@ -1,11 +1,11 @@
 // Package build turns the syntax tree of a MIL text into an ir.Program.
 //
-// What goes in: the tree that frontend/mil made, and the model's weight files.
-// What comes out: the program, in which names are values, literals and blobs are
+// Input: the tree from frontend/mil, and the model's weight files.
+// Output: the program, in which names are values, literals and blobs are
 // constants, every operation is a row of the op table and every type is the best
 // known one; or a diag.List with every error of the text.
 //
-// What always holds:
+// Invariants:
 //
 //   - A constant from a weight file is a window of the mapped file; nothing of
 //     it is copied, and its element type and size in bytes are those that the
@@ -14,7 +14,7 @@
 //     to even, rounded once from the digits as written.
 //   - The type of a result is the inferred one, with dimensions that only the
 //     text knows filled in. The two must agree. After an error in a statement its
-//     results have their declared types, so that one fault is one error.
+//     results have their declared types, so that one mistake is one error.
 //   - Names of values are unique in a function, and are those of the text. Where
 //     two blocks beside each other use a name, the later one's gets a number at
 //     its end; a literal in place of a name is a constant RESULT.PARAMETER.

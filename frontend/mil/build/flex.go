@@ -38,7 +38,7 @@ func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 				"shape information must be a pair of a word and a dictionary")
 		case read == nil:
 			b.list.Warningf(b.src.ValueSpan(pair.Elems[0]), codeFlex, "",
-				"shape information %q is not known and left out", word)
+				"ignoring unknown shape information %q", word)
 		default:
 			read(fb, d)
 		}
@@ -71,7 +71,7 @@ func (f *flexBuilder) input(e mil.Entry) (name string, t ir.Type, ok bool) {
 	}
 	t, ok = f.inputs[name]
 	if !ok {
-		f.errorAt(e.Key, "shape information names %s, which is no input", name)
+		f.errorAt(e.Key, "shape information names %s, which is not an input", name)
 	}
 	return name, t, ok
 }
@@ -94,7 +94,7 @@ func (f *flexBuilder) shapes(d *mil.Dict) map[string][]int64 {
 			f.errorAt(e.Value, "the shape of %s must be a list of integers", name)
 			continue
 		case !ir.TensorOf(t.DType, shape...).Fits(ir.TensorOf(t.DType, t.Shape...)):
-			f.errorAt(e.Value, "the shape of %s is %s, it is declared %s", name, ir.ShapeString(shape), t)
+			f.errorAt(e.Value, "the shape of %s is %s, but it is declared %s", name, ir.ShapeString(shape), t)
 			continue
 		}
 		negative := false
@@ -144,7 +144,8 @@ func (f *flexBuilder) ranges(d *mil.Dict) {
 		for i := range pairs {
 			low, high := flat[2*i], flat[2*i+1]
 			if n := t.Shape[i]; low < 0 || high >= 0 && (high < low || n > high) || n >= 0 && n < low {
-				f.errorAt(e.Value, "dimension %d of %s has range %d to %d, it is declared %s", i, name, low, high, t)
+				f.errorAt(e.Value, "dimension %d of %s has range %d to %d, but it is declared %s", i, name, low, high,
+					t)
 				ok = false
 			}
 			pairs[i] = [2]int64{low, max(high, -1)}

@@ -12,7 +12,7 @@ import (
 type floatFormat struct {
 	mant  int    // bits of the mantissa without the hidden one
 	bias  int    // of the exponent
-	over  uint64 // code of what is too large: infinity, or NaN where there is none
+	over  uint64 // code for numbers that are too large: infinity, or NaN without infinity
 	nan   uint64 // code of a NaN
 	width int    // bits in all
 }
@@ -52,7 +52,7 @@ func (f *floatFormat) encode(v float64, beyond int) (code uint64, tie bool) {
 	if e > f.bias+1 {
 		return sign | f.over, false
 	}
-	// In units of the last place; at most mant+1 bits stand before the point.
+	// In units of the last place; at most mant+1 bits are before the point.
 	s := math.Ldexp(a, f.mant-e)
 	r := math.Floor(s)
 	n := uint64(r)
@@ -103,7 +103,7 @@ func normal(tok string, mark byte, step int) (digits string, exp int) {
 	body := tok
 	if i := strings.IndexByte(tok, mark); i >= 0 {
 		body = tok[:i]
-		exp, _ = strconv.Atoi(tok[i+1:]) // out of range gives the nearest
+		exp, _ = strconv.Atoi(tok[i+1:]) // out of range returns the nearest
 		exp = min(max(exp, -1<<30), 1<<30)
 	}
 	whole, frac, _ := strings.Cut(body, ".")

@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// literal converts a literal to a constant of type t, whose dimensions may be
-// unknown where the literal's nesting tells them.
+// literal converts a literal to a constant of type t, whose dimensions may be unknown if the literal's nesting shows
+// them.
 func literal(l *mil.Literal, t ir.Type) (*ir.Const, error) {
 	t, err := literalType(l, t)
 	if err != nil {
@@ -54,31 +54,31 @@ func literalType(l *mil.Literal, t ir.Type) (ir.Type, error) {
 	have, even := l.Shape()
 	switch {
 	case !even:
-		return t, fmt.Errorf("the lists of the literal have different lengths, %s needs equal ones", t)
+		return t, fmt.Errorf("the lists of the literal have different lengths, but %s needs equal ones", t)
 	case !l.IsList() && len(want) > 0:
-		// One element without brackets stands for a tensor of one element.
+		// One element without brackets is a tensor of one element.
 		for _, d := range want {
 			if d != 1 {
-				return t, fmt.Errorf("the literal is one element, %s has %s dimensions", t, ir.ShapeString(want))
+				return t, fmt.Errorf("the literal is one element, but %s has %s dimensions", t, ir.ShapeString(want))
 			}
 		}
 		return t, nil
 	}
 	if len(have) == 1 && len(want) > 1 && t.Kind == ir.Tensor && t.Static() {
-		// A list without inner lists stands for any tensor of that many elements.
+		// A list without inner lists is any tensor of that many elements.
 		if n := t.Elems(); n != int64(l.Len()) {
-			return t, fmt.Errorf("the literal has %d elements, %s has %d", l.Len(), t, n)
+			return t, fmt.Errorf("the literal has %d elements, but %s has %d", l.Len(), t, n)
 		}
 		return t, nil
 	}
 	// The nesting inside an empty list cannot be seen.
 	if len(have) != len(want) && l.Len() > 0 || len(have) > len(want) {
-		return t, fmt.Errorf("the literal has %d levels of lists, %s needs %d", len(have), t, len(want))
+		return t, fmt.Errorf("the literal has %d levels of lists, but %s needs %d", len(have), t, len(want))
 	}
 	shape := append([]int64(nil), want...)
 	for i, n := range have {
 		if shape[i] >= 0 && shape[i] != int64(n) {
-			return t, fmt.Errorf("the literal is %s, its type is %s", shapeText(have), t)
+			return t, fmt.Errorf("the literal is %s, but its type is %s", shapeText(have), t)
 		}
 		shape[i] = int64(n)
 	}
@@ -92,7 +92,7 @@ func literalType(l *mil.Literal, t ir.Type) (ir.Type, error) {
 		return t, nil
 	}
 	if n := t.WithShape(shape...).Elems(); n != int64(l.Len()) {
-		return t, fmt.Errorf("the literal has %d elements, %s has %d", l.Len(), t, n)
+		return t, fmt.Errorf("the literal has %d elements, but %s has %d", l.Len(), t, n)
 	}
 	t.Shape = shape
 	return t, nil
@@ -121,7 +121,7 @@ func floats(l *mil.Literal, t ir.DType) ([]byte, error) {
 	}
 	f, ok := floatFormats[t]
 	if !ok {
-		return nil, fmt.Errorf("there is no literal of %s", t)
+		return nil, fmt.Errorf("%s has no literals", t)
 	}
 	width := f.width / 8
 	out := make([]byte, width*len(vs))

@@ -29,7 +29,7 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 			}
 		}
 		symbols[i] = &symbol{value: v}
-		// The results of these operations stand for constants, which a fault has not made.
+		// The results of these operations are constants, which do not exist after an error.
 		if op == nil || op.types == nil {
 			symbols[i].broken = !known || isCompressed(s.Op)
 		}
@@ -43,8 +43,7 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 	}
 }
 
-// isCompressed reports whether an operation's results may stand where a constant
-// must.
+// isCompressed reports whether an operation's results are allowed where a constant is required.
 func isCompressed(name string) bool {
 	o := ir.Named(name)
 	return o != nil && o.Class == ir.Compressed
@@ -73,11 +72,11 @@ func (b *builder) constant(s *mil.Stmt) {
 			case a.Name != "val":
 				ok = false
 				b.list.Errorf(b.src.NameSpan(a.Pos, a.Name), codeArg, s.Op,
-					"there is no argument %s; a constant has val and name", a.Name)
+					"unknown argument %s; a constant has val and name", a.Name)
 			case val != nil:
 				ok = false
-				b.list.Errorf(b.argSpan(a), codeArg, s.Op, "val is given twice").
-					Note(b.argSpan(val), "val is first given")
+				b.list.Errorf(b.argSpan(a), codeArg, s.Op, "duplicate argument val").
+					Note(b.argSpan(val), "val is first set")
 			default:
 				val = a
 			}
@@ -86,10 +85,10 @@ func (b *builder) constant(s *mil.Stmt) {
 	switch {
 	case len(s.Results) != 1:
 		ok = false
-		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "a constant has one result, this has %d", len(s.Results))
+		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "a constant has one result, got %d", len(s.Results))
 	case val == nil:
 		ok = false
-		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s has no value; the attribute val is missing",
+		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s lacks a value; the attribute val is missing",
 			s.Results[0].Name)
 	}
 	for i := range s.Results {
@@ -106,7 +105,7 @@ func (b *builder) constant(s *mil.Stmt) {
 }
 
 // constValue converts the value of a constant called name and declared as t; of
-// is the declaration. It reports what is wrong and then returns nil.
+// is the declaration. It reports errors and then returns nil.
 func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Type) *ir.Const {
 	if own := typeOf(v); own != nil {
 		vt, ok := b.valueType(own)
@@ -114,8 +113,8 @@ func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Ty
 			return nil
 		}
 		if of != nil && !vt.Fits(t) {
-			b.list.Errorf(b.src.ValueSpan(v), codeType, op, "%s is declared %s, its value is %s", name, t, vt).
-				Note(b.src.Span(of.Pos, of.End), "the type of %s stands", name)
+			b.list.Errorf(b.src.ValueSpan(v), codeType, op, "%s is declared %s, but its value is %s", name, t, vt).
+				Note(b.src.Span(of.Pos, of.End), "the type of %s is declared", name)
 			return nil
 		}
 		t = refine(vt, t)
@@ -139,7 +138,7 @@ func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Ty
 	return c
 }
 
-// typeOf returns the type that stands in front of a value, or nil.
+// typeOf returns the type before a value, or nil.
 func typeOf(v mil.Value) *mil.Type {
 	switch v := v.(type) {
 	case *mil.Literal:
@@ -167,8 +166,7 @@ type operation struct {
 }
 
 // operation builds the operation of a statement and infers the types of its
-// results. It returns nil when there is no such operation. The inferred types
-// stand alone when the declared ones are not known.
+// results. It returns nil for an unknown operation. Without declared types the inferred ones are used.
 func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operation {
 	def := b.row(s)
 	if def == nil {
@@ -224,7 +222,7 @@ func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 	}
 	forms := ir.Forms(s.Op)
 	if len(forms) == 0 {
-		d := b.list.Errorf(b.src.OpSpan(s), codeOp, "", "there is no operation %s", s.Op)
+		d := b.list.Errorf(b.src.OpSpan(s), codeOp, "", "unknown operation %s", s.Op)
 		if near := ir.Nearest(s.Op); near != "" {
 			d.WithHint("did you mean %s?", near)
 		}
@@ -242,7 +240,8 @@ func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 	def := ir.LookupArgs(s.Op, opset, names)
 	if n := ir.OpsetNumber(opset); n > 0 && ir.OpsetNumber(def.Since) > n {
 		at := b.src.OpSpan(s)
-		d := b.list.Errorf(at, codeOp, s.Op, "this form needs operation set %s, the statement has %s", def.Since, opset)
+		d := b.list.Errorf(at, codeOp, s.Op, "this form needs operation set %s, but the statement has %s", def.Since,
+			opset)
 		if s.OpOpset == "" {
 			d.Note(b.src.NameSpan(b.fn.OpsetPos, opset), "%s is the operation set of function %s", opset, b.fn.Name)
 		}
@@ -251,13 +250,12 @@ func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 	return def
 }
 
-// results checks the declared types of the results against the inferred ones and
-// returns what is known together.
+// results checks the declared types of the results against the inferred ones and returns their combination.
 func (b *builder) results(op *operation, inferred, declared []ir.Type) []ir.Type {
 	s := op.src
 	if len(inferred) != len(declared) {
 		op.fault = true
-		b.list.Errorf(b.src.OpSpan(s), codeType, s.Op, "the operation gives %s, the statement names %d",
+		b.list.Errorf(b.src.OpSpan(s), codeType, s.Op, "the operation returns %s, but the statement names %d",
 			diag.Count(len(inferred), "result", "results"), len(declared))
 		return nil
 	}
@@ -267,7 +265,7 @@ func (b *builder) results(op *operation, inferred, declared []ir.Type) []ir.Type
 		if !t.Fits(declared[i]) {
 			op.fault = true
 			d := b.list.Errorf(b.src.Span(p.Type.Pos, p.Type.End), codeType, s.Op,
-				"%s is declared %s, the operation gives %s", p.Name, declared[i], t)
+				"%s is declared %s, but the operation returns %s", p.Name, declared[i], t)
 			b.operandNotes(d, op)
 			continue
 		}
@@ -282,7 +280,7 @@ func (b *builder) results(op *operation, inferred, declared []ir.Type) []ir.Type
 // maxNotes bounds the operands that a message about a result names.
 const maxNotes = 3
 
-// operandNotes tells the types of an operation's operands that are computed.
+// operandNotes returns notes with the types of an operation's computed operands.
 func (b *builder) operandNotes(d *diag.Diagnostic, op *operation) {
 	n := 0
 	for _, list := range op.from {
@@ -326,7 +324,7 @@ func (b *builder) ruleError(op *operation, err error) {
 	}
 }
 
-// argument returns what the statement gives for a parameter, or nil.
+// argument returns the statement's argument for a parameter, or nil.
 func (op *operation) argument(param string) *mil.Arg {
 	if i := op.Def.ParamIndex(param); i >= 0 {
 		return op.given[i]

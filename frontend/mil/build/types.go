@@ -6,8 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// valueType converts the type of a value. When it is none that a value can have,
-// that is reported and ok is false.
+// valueType converts the type of a value. If a value cannot have it, it reports that and returns ok false.
 func (b *builder) valueType(t *mil.Type) (out ir.Type, ok bool) {
 	out, fault := convert(t)
 	if fault != "" {
@@ -21,7 +20,7 @@ func (b *builder) valueType(t *mil.Type) (out ir.Type, ok bool) {
 	return out, true
 }
 
-// convert returns the type of the program's form, or what is wrong with it.
+// convert returns the type in the program's form, or an error message.
 func convert(t *mil.Type) (ir.Type, string) {
 	if t == nil {
 		return ir.Type{}, "a type is missing"
@@ -30,7 +29,7 @@ func convert(t *mil.Type) (ir.Type, string) {
 	case mil.ScalarType, mil.TensorType:
 		d, ok := ir.ParseDType(t.Elem)
 		if !ok {
-			return ir.Type{}, "element type " + t.Elem + " is not known"
+			return ir.Type{}, "element type " + t.Elem + " is unknown"
 		}
 		out := ir.Scalar(d)
 		for _, dim := range t.Dims {

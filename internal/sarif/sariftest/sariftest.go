@@ -3,7 +3,7 @@
 // In: the bytes of a log. Out: where it departs from the SARIF standard, as far as
 // zinc writes it.
 //
-// What always holds: a property that the table here does not have is an error.
+// Invariants: a property that the table here does not have is an error.
 package sariftest
 
 import (

@@ -7,7 +7,7 @@
 // In: decoded tasks (lower/td) and a Memory. Out: the bytes the tasks write,
 // and a *Fault for the first task that breaks a rule.
 //
-// What always holds: a field value without a known meaning is an error that
+// Invariants: a field value without a known meaning is an error that
 // names field and value; every address is checked against its window, or
 // against the 2 MiB of L2, before anything is allocated or computed; memory
 // and work are bounded by the windows and Options.MaxWork; no register image

@@ -10,7 +10,7 @@
 // package never imports lower, layout, emit or passes, and resolves the
 // attributes of most operations itself.
 //
-// What always holds: results do not depend on the number of workers or on
+// Invariants: results do not depend on the number of workers or on
 // GOMAXPROCS (work is split over rows and outputs, never over the terms of a
 // sum); constants are windows of their source, never copied, never written;
 // values are freed after their last use; the sum of live bytes stays under

@@ -6,7 +6,7 @@
 // of [Methods]. Out: requests to the driver through [Services], on behalf of
 // callers that hold what [Entitlements] (table 27.8) and the method ask for.
 //
-// What always holds:
+// Invariants:
 //
 //   - Nothing reaches the driver for a caller whose connection or method was
 //     refused; every refusal is an [*Error] that names the method, the key and the

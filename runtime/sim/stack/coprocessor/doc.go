@@ -13,7 +13,7 @@
 // TakeNotification until there is none. After Run has returned a *Fault: drain
 // Dump, hold the controller in reset (RegCPU), and bring it up again.
 //
-// What always holds:
+// Invariants:
 //
 //   - Each message that the firmware takes is answered by one notification: one
 //     that is valid by PROGRAM_EVENT (a trigger that was accepted by

@@ -7,7 +7,7 @@
 // replies, completions at a wake port, commands in the firmware's rings, stores
 // into its registers, and events of a trace.
 //
-// What always holds: a selector runs only when all four of its sizes are those of
+// Invariants: a selector runs only when all four of its sizes are those of
 // its dispatch record, which is read from the record's bytes; entitlements are
 // read once, when a client is made; a client reaches programs of its own identity
 // alone; one firmware command is in flight at a time, and of those that wait the

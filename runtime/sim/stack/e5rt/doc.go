@@ -9,7 +9,7 @@
 // comment of each names the call, and [Calls] lists them with their phase. A
 // [Runtime] is what one process has of them.
 //
-// What always holds:
+// Invariants:
 //
 //   - A call in the wrong order, a port without a buffer, a buffer that is too
 //     small gives an [*Error] that names the call, the object and what to do, and

@@ -15,7 +15,7 @@
 // In: messages, requests, register files and the passing of virtual time. Out:
 // what runs, in which order, and which of it is refused, with counts.
 //
-// What always holds:
+// Invariants:
 //
 //   - Nothing grows: every object comes from a table sized when it was made, and
 //     what does not fit is refused by name with the capacity. After all work is

@@ -4,6 +4,6 @@
 // In: a specification ([Parse]) and a seed. Out: at each passage of a site, the
 // fault to do there, if any.
 //
-// What always holds: the same specification, seed and sequence of passages give
+// Invariants: the same specification, seed and sequence of passages give
 // the same faults; a nil *Injector makes none.
 package inject

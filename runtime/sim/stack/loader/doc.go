@@ -7,7 +7,7 @@
 // firmware container, and on demand the loaded program image, the container with
 // its bases resolved.
 //
-// What always holds:
+// Invariants:
 //
 //   - A container that Read takes has valid structure, tasks that decode, and
 //     only streams whose buffer exists: what a task names and the load cannot

@@ -9,7 +9,7 @@
 // host, counts of what was refused or dropped, and errors with the byte offset,
 // the field, its value and the limit.
 //
-// What always holds: Rows is the one table, and every command is handled, or
+// Invariants: Rows is the one table, and every command is handled, or
 // refused and counted, as its row says; nothing is decoded that the length does
 // not cover, and nothing allocated that it does not justify; what decodes
 // encodes to the same bytes; an endpoint that is not bound takes nothing;

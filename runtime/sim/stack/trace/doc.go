@@ -5,7 +5,7 @@
 // trace file ([WriteChrome], which Perfetto and chrome://tracing open) or as text
 // ([WriteText]).
 //
-// What always holds: a nil *Tracer takes events and does nothing; events get
+// Invariants: a nil *Tracer takes events and does nothing; events get
 // consecutive numbers, whichever goroutine they come from; what is written
 // follows from the events alone, so that equal runs write equal bytes.
 package trace

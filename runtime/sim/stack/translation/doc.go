@@ -7,7 +7,7 @@
 // them, a *Fault with stream, address and task for an access that no page
 // allows, and a trace of the unit's steps when one is asked for.
 //
-// What always holds: an address translates through the pages of one client
+// Invariants: an address translates through the pages of one client
 // alone, so no client reaches another's buffer; a mapping begins on a page and
 // ends inside the aperture; the first page is never mapped; a mapping in use
 // (pinned) is never evicted; a buffer's last page ends where the buffer ends,
