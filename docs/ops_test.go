@@ -6,6 +6,13 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
+	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -29,5 +36,40 @@ func TestGeneratedOperations(t *testing.T) {
 	}
 	if err := os.WriteFile("ops.md", want.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOperationsHaveEveryFacet follows "Adding an operation" for each row of the
+// sheet: a kernel, and on the engine a rule, a bound, a range for lint and no advice
+// against it.
+func TestOperationsHaveEveryFacet(t *testing.T) {
+	for _, o := range ir.Operations {
+		if !interp.Supports(o) {
+			t.Errorf("%s has no kernel in the interpreter", o.Name)
+		}
+		rule, refused := lower.Explain(o, target.H13)
+		if refused != nil {
+			if _, settled := passes.SettledOps[o]; refused.Reason == "" && !settled {
+				t.Errorf("%s is refused without a reason", o.Name)
+			}
+			continue
+		}
+		if rule.Doc == "" || o.Doc == "" {
+			t.Errorf("rule %s or operation %s is not documented", rule.Name, o.Name)
+		}
+		if o.Error == numerics.Unstated {
+			t.Errorf("%s runs on the engine and its row states no error", o.Name)
+		}
+		if !lint.Modelled(o) {
+			t.Errorf("%s runs on the engine and lint has no range for it", o.Name)
+		}
+		if o.Instead != "" {
+			t.Errorf("%s runs on the engine and its row names operations to use instead", o.Name)
+		}
+		for i := range explain.Recipes {
+			if r := &explain.Recipes[i]; r.For(target.RuleNoLowering, o) {
+				t.Errorf("%s runs on the engine and the recipe %s replaces it", o.Name, r.Name)
+			}
+		}
 	}
 }
