@@ -488,7 +488,7 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 	}
 }
 
-// A broken entry is compiled anew.
+// A broken entry is compiled again.
 func TestCacheBroken(t *testing.T) {
 	ctx := context.Background()
 	o := zinc.Options{Cache: t.TempDir()}

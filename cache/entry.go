@@ -141,7 +141,7 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 			return errors.Join(err, f.Close())
 		}
 	}
-	// Before the name appears: after a crash it must not stand for missing bytes.
+	// Before the name appears: after a crash it must not represent missing bytes.
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}

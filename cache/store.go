@@ -16,7 +16,7 @@ import (
 )
 
 // Store is a folder of entries. It holds no state but the folder's: any number of
-// stores, in any number of processes, may stand for one folder.
+// stores, in any number of processes, may share one folder.
 type Store struct {
 	// Folder holds the entries; it is made when the first is put.
 	Folder string
@@ -106,7 +106,7 @@ func keyOfName(name string) (k pair.Key, ok bool) {
 // Get.
 func (s Store) Verify(k pair.Key) (pair.Pair, error) { return readEntry(s.Folder, k) }
 
-// Remove drops the entry of a key; that there is none is no error.
+// Remove drops the entry of a key; that there is none is not an error.
 func (s Store) Remove(k pair.Key) error {
 	if err := os.Remove(s.Path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

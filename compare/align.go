@@ -83,7 +83,7 @@ func fill(to, from []int, like func(i, j int) bool) {
 	}
 }
 
-// moved returns the elements of the first list whose partners stand in another
+// moved returns the elements of the first list whose partners are in another
 // order: all but a longest run that ascends in both.
 func moved(to []int) (out []int) {
 	var at, top []int // paired elements; top[k]: the element that ends the best chain of k+1

@@ -30,7 +30,7 @@ type LevelInfo struct {
 }
 
 // Levels is the one list of levels, in the order in which they are compared. A run
-// is asked for with Options.Outputs.
+// is requested with Options.Outputs.
 var Levels = []LevelInfo{
 	{Level: Settings, Doc: "compiler version, target and flags", missing: needsModel, compare: (*pairing).settings},
 	{Level: MIL, Doc: "statements of the syntax tree: added, removed, changed, moved", missing: needsText,

@@ -219,7 +219,7 @@ func TestDigits(t *testing.T) {
 			r := compared(t, a, b, Options{})
 			t.Log(strings.Join(lines(r.Changes), "\n"))
 			if c.name == "operation" {
-				// What a table in the stead of a clamp does to the tasks is not held here.
+				// What a table instead of a clamp does to the tasks is not held here.
 				expectDetail(t, r.Changes[0].Details, c.detail)
 				if len(r.Changes) != 1 {
 					t.Errorf("%d changes, want 1", len(r.Changes))

@@ -91,7 +91,7 @@ func (s *Side) parts(procedure func(string) string) (out []record) {
 	return out
 }
 
-// valueNames are the values of the model's functions that a name may stand for.
+// valueNames are the values of the model's functions that a name may represent.
 func (s *Side) valueNames(name string) (out []string) {
 	if s.text != nil {
 		for _, f := range s.text.Funcs {

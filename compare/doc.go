@@ -21,11 +21,11 @@
 //
 // Invariants: no side has the programs after all passes in memory at once, but
 // each of their lines once. Two equal sides give no change, and a Result without changes
-// means equal bytes of the pair but for what follows from its files' names and from
-// the container's hash. Time and memory are linear in the two sides, but for a
+// means equal bytes of the pair except what follows from its files' names and from
+// the container's hash. Time and memory are linear in the two sides, except a
 // logarithm where an order is compared. The result depends on the sides alone.
 //
-// Where a blob lies in its weight file is no difference; what it holds is. Addresses,
+// Where a blob is in its weight file is not a difference; what it holds is. Addresses,
 // and what numbers a task in its chain, follow from sizes and order: tasks that use
 // other addresses and differ in nothing else are counted in one change, and so are
 // programs for the CPU that name other lines of the source. Tasks whose fields are not

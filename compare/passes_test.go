@@ -87,8 +87,8 @@ func TestPassesSame(t *testing.T) {
 	}
 }
 
-// TestPassesWeight: a weight differs as read, by its digest; where it lies in its file is
-// no difference, and neither are the lines of the text.
+// TestPassesWeight: a weight differs as read, by its digest; where it is in its file is not a difference, and neither
+// are the lines of the text.
 func TestPassesWeight(t *testing.T) {
 	dir := digits(t)
 	r := compared(t, opened(t, request(dir)),

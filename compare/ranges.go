@@ -186,7 +186,7 @@ func (s *Side) constantsAt() int64 {
 	return 0
 }
 
-// sections adds what lies outside of tasks and constants: what stands before the first
+// sections adds what is outside of tasks and constants: what is before the first
 // section with bytes is the header and the commands, what follows the last the
 // tables.
 func (s *Side) sections(out *[]region) {
@@ -228,7 +228,7 @@ func (s *Side) sections(out *[]region) {
 	}
 }
 
-// inCommands returns the owner of bytes that lie in no section: a table of symbols,
+// inCommands returns the owner of bytes that are in no section: a table of symbols,
 // or name.
 func (s *Side) inCommands(base int64, name string) func(at, n int) string {
 	return func(at, _ int) string {

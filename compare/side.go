@@ -20,7 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// inputName stands for the source in the pairs that are compared, whatever the
+// inputName represents the source in the pairs that are compared, whatever the
 // files are called.
 const inputName = "model.mil"
 
@@ -144,7 +144,7 @@ func (s *Side) settings() []attribute {
 		[]attribute{{"shape", strings.Join(shapes, ",")}, {"other flags", strings.Join(s.extra, " ")}})
 }
 
-// chosen lists the flags that decide the bytes of a pair, but for the target; a default is
+// chosen lists the flags that decide the bytes of a pair, except the target; a default is
 // "". The shapes are in order of the inputs' names, as the flag takes them.
 func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	precision, split, form := "", "", ""
@@ -168,7 +168,7 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 		shapes
 }
 
-// Flags writes options as another executable takes them, but for the target. A default
+// Flags writes options as another executable takes them, except the target. A default
 // is left out, so that an executable without the flag runs too.
 func Flags(o *compile.Options) (out []string) {
 	flags, shapes := chosen(o)

@@ -25,7 +25,7 @@ const someText = `program(1.3)
 func TestStatements(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		old, new string // pairs of replacements, parted by |
+		old, new string // pairs of replacements, separated by |
 		want     []string
 	}{
 		{name: "nothing"},

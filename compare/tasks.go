@@ -19,7 +19,7 @@ import (
 // fieldTable is the field table; the index of a row is its td.Field.
 var fieldTable = td.Fields()
 
-// manyTasks opens the subject of a change that stands for all tasks of an operation
+// manyTasks opens the subject of a change that represents all tasks of an operation
 // and rule.
 const manyTasks = "tasks of "
 

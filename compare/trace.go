@@ -89,7 +89,7 @@ func (t *trace) read(passes []toolchain.Pass) error {
 const fromMark = ` from "`
 
 // placeless leaves the positions in the source, as " @0:12:36", and the places of
-// constants in weight files out of a line of a program. What stands in quotes stays.
+// constants in weight files out of a line of a program. What is in quotes stays.
 func placeless(line []byte) []byte {
 	if !bytes.Contains(line, []byte(" @")) && !bytes.Contains(line, []byte(fromMark)) {
 		return line

@@ -98,7 +98,7 @@ func (p *pairing) constants() (out []*Change, err error) {
 	return append(out, packed...), err
 }
 
-// valueDetails tells how two constants differ, nil when they hold the same.
+// valueDetails reports how two constants differ, nil when they hold the same.
 func valueDetails(a, b *ir.Const) []string {
 	if !a.Type.Equal(b.Type) {
 		return []string{"type: " + a.Type.String() + " -> " + b.Type.String()}

@@ -31,7 +31,7 @@ type Options struct {
 	SplitKernel bool   // constants in segments of their own
 	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.Segment.Full)
 	Func        string // "" for all functions
-	// Shapes are shapes of inputs, by name, in the stead of the defaults. A set
+	// Shapes are shapes of inputs, by name, instead of the defaults. A set
 	// of enumerated shapes is compiled whole where none is given.
 	Shapes    map[string][]int64
 	Workers   int    // goroutines that pack constants, 0 for one a processor

@@ -403,7 +403,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	// A flipped bit of the container breaks its hash; one of the descriptor may
-	// change a name or a constant, which is no error.
+	// change a name or a constant, which is not an error.
 	for i := 0; i < len(container); i += 97 {
 		c := bytes.Clone(container)
 		c[i] ^= 1 << (i % 8)

@@ -42,7 +42,7 @@ func (d *driver) container() (*hwx.File, error) {
 	return f, d.spaceError(err)
 }
 
-// addresses keeps where the container's windows lie in the engine's map.
+// addresses keeps where the container's windows are in the engine's map.
 func (d *driver) addresses(f *hwx.File) {
 	d.addrs = map[string]uint64{}
 	for _, p := range f.Ports() {

@@ -11,7 +11,7 @@ import (
 // Causes of a dispatch.
 const (
 	CauseFirst     = "first"     // the engine's work begins
-	CauseCPU       = "cpu"       // operations on the CPU lie between it and the dispatch before
+	CauseCPU       = "cpu"       // operations on the CPU are between it and the dispatch before
 	CauseRegisters = "registers" // the work before has as many tensors as a procedure has registers for
 	CauseTasks     = "tasks"     // the work before has about as many tasks as a procedure's chain holds
 )
@@ -46,7 +46,7 @@ type Dispatch struct {
 }
 
 // dispatches fills in the report's dispatches; index says where an operation
-// stands in Report.Ops.
+// is in Report.Ops.
 func (u *unit) dispatches(index map[*ir.Op]int) {
 	steps := u.state.Steps
 	fromEngine := map[*ir.Op]bool{} // depends on an engine operation

@@ -66,7 +66,7 @@ func (e *Estimate) text(w io.Writer) {
 }
 
 // estimate fills in the estimates of the report, its operations and dispatches;
-// index says where an operation stands in Report.Ops.
+// index says where an operation is in Report.Ops.
 func (u *unit) estimate(index map[*ir.Op]int) {
 	if u.procs == nil && u.rep.Dispatches > 0 {
 		return // a plan

@@ -107,7 +107,7 @@ func words(t *testing.T, f *hwx.File) []td.Placed {
 	return tasks
 }
 
-// surface is what a container says of a port, but for where it lies.
+// surface is what a container says of a port, except where it lies.
 type surface struct {
 	Name           string
 	Binding        uint32

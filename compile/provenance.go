@@ -34,8 +34,7 @@ const (
 )
 
 // recorder fills a provenance database while a pair is compiled. Its methods do
-// nothing on a nil recorder, which is the one of a compilation that was not asked
-// for a database.
+// nothing on a nil recorder, which is the one of a compilation that was not requested a database.
 type recorder struct {
 	db      *provenance.DB
 	stmts   map[statementKey]int32

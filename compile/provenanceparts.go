@@ -120,7 +120,7 @@ func (r *recorder) use(c lower.ConstantUse) {
 	x.Uses = append(x.Uses, u)
 }
 
-// procedure takes in a procedure whose tasks lie at the given offsets.
+// procedure takes in a procedure whose tasks are at the given offsets.
 func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) {
 	if r == nil {
 		return

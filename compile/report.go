@@ -124,8 +124,7 @@ func (r *Report) time(stage string, start time.Time) {
 	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
 }
 
-// account counts what the steps hold, and the casts of the chain f, nil where
-// there is none.
+// account counts what the steps hold, and the casts of the chain f, or nil.
 func (d *driver) account(u *unit, f *e5.Function) {
 	r := u.rep
 	r.Function = u.name

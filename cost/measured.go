@@ -102,7 +102,7 @@ type Family struct {
 	Ratio float64 // estimate by header at the median
 }
 
-// allFamilies stands for all families together; it comes first.
+// allFamilies represents all families together; it comes first.
 const allFamilies = "all"
 
 // Families are the families of recorded tasks of 1 us and more, computed again by

@@ -86,7 +86,7 @@ func bytesOf(x *td.Task) int64 {
 }
 
 // TestRate fits the rate of the headers on every second program: each header, cut to
-// whole microseconds, says that the rate lies between two numbers. The other half is
+// whole microseconds, says that the rate is between two numbers. The other half is
 // held against the constant.
 func TestRate(t *testing.T) {
 	low, high := 0.0, math.Inf(1)

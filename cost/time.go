@@ -24,7 +24,7 @@ func seconds(s float64) Time {
 // Micros returns the time of so many microseconds, to the nearest nanosecond.
 func Micros(us float64) Time { return Time(math.Round(us * float64(Microsecond))) }
 
-// String gives the time in microseconds with three decimals, which is exact.
+// String returns the time in microseconds with three decimals, which is exact.
 func (t Time) String() string {
 	sign := ""
 	if t < 0 {

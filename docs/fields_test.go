@@ -64,7 +64,7 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 			bs = append(bs, rows[i].Bits())
 		}
 		text := strings.Join(bs, ", ")
-		// Words without such bits may lie between two of one run: the rows
+		// Words without such bits may be between two of one run: the rows
 		// of a block come in the order of their addresses.
 		if n := len(runs); n > 0 && runs[n-1].bits == text && runs[n-1].group == r.V10.Group &&
 			runs[n-1].source == r.V10.Source {
@@ -123,7 +123,7 @@ func placeV10(r *td.Row) string {
 	return wordV10(r)
 }
 
-// writeGrades prints what the grades of knowledge stand for.
+// writeGrades prints what the grades of knowledge represent.
 func writeGrades(w *bytes.Buffer) {
 	head(w, "known", "what it stands for")
 	for _, k := range []td.Known{td.Named, td.Recorded, td.Modelled, td.Unknown} {

@@ -25,7 +25,7 @@ type Options struct {
 	Source bool // with each task, what it came from: the debug database says it
 
 	Debug   string // debug database of a container, "" for the one beside it
-	Weights string // folder that stands for @model_path, for a model's program
+	Weights string // folder for @model_path, for a model's program
 
 	// What is printed of a file that has parts; without any, what is printed by default.
 	Parts []string // names, of Parts
@@ -56,7 +56,7 @@ func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
 type printer struct {
 	Options
 	out      io.Writer
-	metadata *frontend.Metadata // of the model whose text is printed, nil when there is none
+	metadata *frontend.Metadata // of the model whose text is printed, or nil
 }
 
 // dumpers prints each kind of file.
@@ -130,8 +130,7 @@ func (c *printer) wholeOnly(path, noun string) error {
 	return nil
 }
 
-// Program prints the intermediate form of the model at path. weights is the folder that
-// stands for @model_path, or empty.
+// Program prints the intermediate form of the model at path. weights is the folder for @model_path, or empty.
 func Program(w io.Writer, path, weights string) error {
 	m, err := frontend.Open(path, frontend.Options{WeightsDir: weights})
 	if err != nil {

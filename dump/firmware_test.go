@@ -51,7 +51,7 @@ func TestDumpFirmware(t *testing.T) {
 }
 
 // TestDumpFirmwarePrograms: in a container of several programs a task is one of its own
-// program's, and words stand where they are in the file, whole or broken.
+// program's, and words are where they are in the file, whole or broken.
 func TestDumpFirmwarePrograms(t *testing.T) {
 	program := func(id uint64) *afpp.Program {
 		return &afpp.Program{

@@ -35,7 +35,7 @@ var Parts = []Part{
 	{PartE5, "print the dispatch descriptor; for a container, the one beside it"},
 }
 
-// chosen lists the parts that are asked for, in the order of Parts.
+// chosen lists the parts that are requested, in the order of Parts.
 func (o *Options) chosen() (out []string) {
 	for _, p := range Parts {
 		if slices.Contains(o.Parts, p.Name) {
@@ -48,10 +48,10 @@ func (o *Options) chosen() (out []string) {
 	return out
 }
 
-// any reports whether any part is asked for.
+// any reports whether any part is requested.
 func (o *Options) any() bool { return o.All || len(o.chosen()) > 0 }
 
-// has reports whether the part is asked for, by its name or with all of them.
+// has reports whether the part is requested, by its name or with all of them.
 func (o *Options) has(part string) bool { return o.All || slices.Contains(o.Parts, part) }
 
 // filePart is how one part of a kind of file is printed: decoded, and as words.

@@ -39,7 +39,7 @@ type Answer struct {
 	// Notes are what other targets ask of the statement.
 	Notes []string `json:"notes,omitempty"`
 	// Sought says that rewrites were looked for; NotSought why they were not, where
-	// they were asked for.
+	// they were requested.
 	Sought    bool   `json:"rewrites_sought"`
 	NotSought string `json:"rewrites_not_sought,omitempty"`
 }

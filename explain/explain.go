@@ -97,7 +97,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	return a, err
 }
 
-// Refused returns why the statement's own operation is on the CPU, or what stands in
+// Refused returns why the statement's own operation is on the CPU, or what is in
 // its place; nil when it is not, or when nothing is known but the reason.
 func (a *Answer) Refused() *compile.RefusalInfo {
 	for i := range a.Operators {
@@ -284,7 +284,7 @@ func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) b
 }
 
 // readerOf returns the operators that the operation naming a constant became, where
-// passes wrote it anew without that constant.
+// passes wrote it again without that constant.
 func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
 	if len(s.reader.Results) == 0 {
 		return nil

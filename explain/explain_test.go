@@ -140,7 +140,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// holds compiles a program that was written and opened anew, and runs it on other
+// holds compiles a program that was written and opened again, and runs it on other
 // inputs than the rewrite was judged by. Only the operations of host run on the CPU.
 func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
 	t.Helper()

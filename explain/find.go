@@ -22,7 +22,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%q", p.Name)
 }
 
-// PlaceError says that no statement stands at a place, or several do.
+// PlaceError says that no statement is at a place, or several do.
 type PlaceError struct {
 	Place Place
 	Near  []string // statements that may be meant
@@ -56,7 +56,7 @@ type found struct {
 	fn     *ir.Func
 	op     *ir.Op    // nil for a constant or an input
 	value  *ir.Value // first result, constant or input; nil for an operation without results
-	index  int       // of op in the function's body, -1 for what stands in a block within, or no operation
+	index  int       // of op in the function's body, -1 for what is in a block within, or no operation
 	reader *ir.Op    // of a constant: an operation that names it
 }
 
@@ -171,7 +171,7 @@ func near(all []*found, at Place) []*found {
 	if at.Line == 0 {
 		return alike(all, at.Name)
 	}
-	// On one line an operation comes before the constants that stand in it.
+	// On one line an operation comes before the constants that are in it.
 	var before, after *found
 	for _, s := range all {
 		l := int(s.pos().Line)

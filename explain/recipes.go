@@ -153,8 +153,7 @@ func mergeDimensions(e *edit) {
 	e.reshaped(append([]int64{first}, shape[len(shape)-keep:]...))
 }
 
-// mergeTranspose permutes groups of dimensions: a group is those that stand behind
-// each other before and after.
+// mergeTranspose permutes groups of dimensions: a group is those that are in sequence before and after.
 func mergeTranspose(e *edit) {
 	perm, err := ir.Perm(e.op)
 	x := e.op.Arg("x")

@@ -347,7 +347,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestRepeated finds patterns of tasks; a letter stands for what a task does.
+// TestRepeated finds patterns of tasks; a letter represents what a task does.
 func TestRepeated(t *testing.T) {
 	for _, c := range []struct {
 		tasks         string
@@ -360,7 +360,7 @@ func TestRepeated(t *testing.T) {
 		for i, r := range strings.ReplaceAll(c.tasks, "-", "") {
 			x := Task{Index: i, Kind: string(r)}
 			if cut := strings.IndexByte(c.tasks, '-'); cut >= 0 && i >= cut {
-				x.Index++ // another operation's stands between
+				x.Index++ // another operation's is between
 			}
 			ts = append(ts, x)
 		}
@@ -370,7 +370,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestNamedInTheSource asks about a constant whose reader passes wrote anew.
+// TestNamedInTheSource asks about a constant whose reader passes wrote again.
 func TestNamedInTheSource(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]",
 		"tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], "+

@@ -318,7 +318,7 @@ func permutation(e *edit) {
 	e.times(x, "permutation", n, n, func(r, c int64) float64 { return oneIf(r+c == n-1) })
 }
 
-// edges pads the last axis with what stands at its edges: mirrored at the outermost
+// edges pads the last axis with what is at its edges: mirrored at the outermost
 // element, or that element again.
 func edges(e *edit) {
 	x := e.op.Arg("x")

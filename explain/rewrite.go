@@ -90,7 +90,7 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 			ops = append(ops, v.Def)
 		}
 	})
-	// So do the accesses of states that it stands between.
+	// So do the accesses of states that it is between.
 	op := fn.Body.Ops[index]
 	var writes []*ir.Op
 	for _, x := range fn.Body.Ops {
@@ -361,7 +361,7 @@ func distance(a, b interp.Tensor) (float64, error) {
 	return most, nil
 }
 
-// excerptWeights is the weight file that the constants of a diff stand in.
+// excerptWeights is the weight file that the constants of a diff are in.
 const excerptWeights = "weights/weight.bin"
 
 // difference returns the lines of MIL text that change. Without the others the

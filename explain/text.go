@@ -173,8 +173,8 @@ func (p *printer) work(t *Task, cost string) {
 // of matrices one by one takes up to so many for each.
 const maxPeriod = 8
 
-// repeated returns how many of the first tasks come again, and how often they stand
-// there: what covers most, the fewest of them.
+// repeated returns how many of the first tasks come again, and how often they are there: what covers most, the fewest
+// of them.
 func repeated(ts []Task) (period, times int) {
 	period, times = 1, 1
 	for p := 1; p <= min(maxPeriod, len(ts)/2); p++ {

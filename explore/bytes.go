@@ -16,7 +16,7 @@ type byteWindow struct {
 	Section string `json:"section"`
 	Size    int64  `json:"size"` // of the section
 	Offset  int64  `json:"offset"`
-	// FileOffset is where the window lies in the container, -1 where it does not.
+	// FileOffset is where the window is in the container, -1 where it does not.
 	FileOffset int64     `json:"file_offset"`
 	Hex        string    `json:"hex"`
 	Runs       []byteRun `json:"runs"`

@@ -23,9 +23,9 @@ type Config struct {
 	TDForm    string `json:"td_form"`
 	Join      bool   `json:"join_constants"` // constants behind the tasks, not in segments of their own
 	Func      string `json:"function"`
-	// Shapes are shapes of inputs in the stead of their defaults.
+	// Shapes are shapes of inputs instead of their defaults.
 	Shapes map[string][]int64 `json:"shapes,omitempty"`
-	// Text stands in the stead of the model's own text.
+	// Text stands instead of the model's own text.
 	Text *string `json:"text,omitempty"`
 }
 

@@ -62,7 +62,7 @@ func newClient(t *testing.T, l Limits, models ...string) *client {
 	return &client{t, s, h.URL}
 }
 
-// ask returns status and body. A body is posted as JSON where it is no string.
+// ask returns status and body. A body is posted as JSON where it is not a string.
 func (c *client) ask(path string, body any) (int, []byte) {
 	c.t.Helper()
 	status, b, err := c.try(path, body)

@@ -154,7 +154,7 @@ var compressors = sync.Pool{New: func() any {
 func reply(w http.ResponseWriter, r *http.Request, v any) {
 	var b rawBuffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // it is no part of a page
+	enc.SetEscapeHTML(false) // it is not a part of a page
 	if err := enc.Encode(v); err != nil {
 		fail(w, &faultError{err})
 		return

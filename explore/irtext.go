@@ -32,7 +32,7 @@ type snapshot struct {
 	lines []irLine
 }
 
-// Bounds of the text of snapshots. What lies past them is left out, which the last
+// Bounds of the text of snapshots. What is past them is left out, which the last
 // line says.
 const (
 	maxSources   = 64
@@ -40,7 +40,7 @@ const (
 	maxSnapshots = 64 << 20 // bytes of all lines that are kept
 )
 
-// leftOut is the line in the stead of what lies past maxSnapshots.
+// leftOut is the line instead of what is past maxSnapshots.
 func leftOut(before int) irLine {
 	return irLine{Text: fmt.Sprintf("left out: the programs before take %d bytes", before), Kind: "end"}
 }

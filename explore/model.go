@@ -16,7 +16,7 @@ import (
 // Source is where a model is.
 type Source struct {
 	Path    string
-	Weights string // folder that stands for "@model_path", "" for the model's own
+	Weights string // folder for "@model_path", "" for the model's own
 }
 
 // model is one model that can be looked at.

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// linkByNames makes what stands for the debug database of a version that wrote none:
+// linkByNames makes what represents the debug database of a version that wrote none:
 // the statements of the source, the tasks of the container, and between them the names
 // that the version's report gives its tasks. Constants and operations of the chain are
 // linked with nothing.

@@ -22,7 +22,7 @@ type Options struct {
 	// Versions are other zincs that requests may choose by name, besides the one that
 	// runs. They are run as they are: whoever starts the server vouches for them.
 	Versions []Version
-	Limits   Limits    // the zero value stands for Default
+	Limits   Limits    // the zero value represents Default
 	Log      io.Writer // faults of zinc are told there; nil for nowhere
 	// Hosts are further names under which the server may be reached. The loopback
 	// addresses and localhost always serve.

@@ -185,8 +185,8 @@ func (v *view) listStatements() {
 	}
 }
 
-// number gives the lines of the passes the numbers of the database's statements,
-// or of the observer's own list where there is no database.
+// number numbers the statements in the lines of the passes as in the database,
+// or as in the observer's list without one.
 func (v *view) number(o *observer) {
 	to := make([]int32, len(o.stmts))
 	if v.db != nil {

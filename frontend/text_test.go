@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestText opens a model with another text in the stead of its own: it uses the
+// TestText opens a model with another text instead of its own: it uses the
 // model's weights, and diagnostics call it as Name says.
 func TestText(t *testing.T) {
 	dir := filepath.Join("..", "examples", "digits", "digits.mlmodelc")

@@ -56,7 +56,7 @@ func foldSlice(op *Op) ([]*Const, error) {
 	return folded(t, data)
 }
 
-// joinAlong copies tensors that agree but for dimension a one after the other.
+// joinAlong copies tensors that agree except dimension a one after the other.
 func joinAlong(t Type, vs []*Value, a int, width func(v *Value) int64) ([]*Const, error) {
 	size := t.DType.Bytes(1)
 	outer := count(t.Shape[:a])

@@ -122,7 +122,7 @@ func constStrings(t Type) int64 {
 	return t.Elems()
 }
 
-// fromConstexpr reports whether a computed value may stand where a constant
+// fromConstexpr reports whether a computed value may be where a constant
 // must: it comes from a constexpr operation, directly or through others. Only
 // tensors of weights do; numbers that a shape rule reads must be literal.
 func fromConstexpr(op *Op, v *Value) bool {

@@ -158,7 +158,7 @@ func modI(x, y int64) (int64, bool) {
 	return m, true
 }
 
-// powI is the truncated power; a negative exponent gives 0 but for bases 1 and -1.
+// powI is the truncated power; a negative exponent gives 0 except bases 1 and -1.
 func powI(x, y int64) (int64, bool) {
 	if y < 0 {
 		switch {

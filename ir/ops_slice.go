@@ -160,11 +160,10 @@ type bound struct {
 	open, known bool
 }
 
-// sliceRange resolves one dimension of n elements under numpy's rules, but for
+// sliceRange resolves one dimension of n elements under numpy's rules, except
 // negative bounds past the front under a negative stride: they are held to
-// element 0, as coremltools' shape rule does, where numpy would let an end stand
-// before it. As there, a step from one negative bound to another still takes the
-// element that it starts from.
+// element 0, as coremltools' shape rule does, where numpy allows an end before it. As there, a step from one
+// negative bound to another still takes the element that it starts from.
 func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 	if n < 0 {
 		return sliceUnknown(b, e, stride)

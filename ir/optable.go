@@ -40,7 +40,7 @@ type Param struct {
 	Types    DTypes // element types accepted
 	Same     string // type variable: parameters (and results) that share a letter share an element type; "" for none
 	Optional bool
-	// value that stands for an absent argument: int64, float64, bool, string, []int64, or nil when
+	// value that represents an absent argument: int64, float64, bool, string, []int64, or nil when
 	// it is computed by the rule
 	Default  any
 	Const    bool // must be known at compile time

@@ -2,7 +2,7 @@ package ir
 
 // Stmt is a statement of the source: an operation, a constant or a parameter.
 type Stmt struct {
-	Func string // function it stands in
+	Func string // function it is in
 	Op   string // what it computes; StmtConst, StmtParam and StmtFunc are no operations
 	Name string // of its first result, as the source has it
 	Pos  Pos    // zero where the source has no lines
@@ -12,7 +12,7 @@ type Stmt struct {
 	Args []*Origin
 }
 
-// What a statement is that is no operation.
+// What a statement is that is not an operation.
 const (
 	StmtConst = "const"
 	StmtParam = "input"
@@ -73,7 +73,7 @@ func (v *Value) Source() *Origin {
 }
 
 // RecordOrigins gives every operation, constant and parameter of f the origin
-// of its statement, where it has none. A constant that stands in an argument
+// of its statement, where it has none. A constant that is in an argument
 // belongs to the statement of the operation.
 func RecordOrigins(f *Func) {
 	o := &originRecorder{fn: f.Name}

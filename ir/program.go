@@ -180,7 +180,7 @@ type Place struct {
 	Reason string // for people: offending value, limit; "" on the engine
 }
 
-// Pos is a place in a source file. The zero Pos is no place.
+// Pos is a place in a source file. The zero Pos is not a place.
 type Pos struct {
 	File      int32 // index into Program.Files
 	Line, Col int32 // from 1

@@ -17,7 +17,7 @@ const (
 	Tensor Kind = iota
 	List
 	State
-	// AnyKind stands in Param.Kind only: the parameter takes every form.
+	// AnyKind is in Param.Kind only: the parameter takes every form.
 	AnyKind
 )
 
@@ -89,7 +89,7 @@ func (t Type) Equal(u Type) bool {
 	return t.Kind != List || t.Len == u.Len
 }
 
-// Fits reports whether a value of type t may stand where u is declared: equal,
+// Fits reports whether a value of type t may be where u is declared: equal,
 // an unknown dimension on either side matching anything.
 func (t Type) Fits(u Type) bool {
 	if t.Kind != u.Kind || t.DType != u.DType || len(t.Shape) != len(u.Shape) {

@@ -31,7 +31,7 @@ type verifier struct {
 }
 
 // Verify checks what doc.go says always holds and returns every breach, joined,
-// each with its place; nil when there is none.
+// each with its place; nil if there is none.
 func Verify(p *Program) error {
 	v := &verifier{p: p}
 	seen := map[string]bool{}

@@ -22,7 +22,7 @@ type backward struct {
 	need  map[*ir.Value]bool // values that depend on an input
 }
 
-// back gives the derivative with respect to an operation's arguments.
+// back returns the derivative with respect to an operation's arguments.
 type back func(b *backward, op *ir.Op, dy []float64)
 
 // unit is the derivative of one element of a value with respect to that value.

@@ -134,7 +134,7 @@ func TestCorner(t *testing.T) {
 		if err != nil || len(cs) == 0 {
 			t.Fatal("no corner:", err)
 		}
-		// The interval is exact but for rounding, so the corner attains it.
+		// The interval is exact except rounding, so the corner attains it.
 		want := a.raw[y].Hi
 		if dir < 0 {
 			want = a.raw[y].Lo

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// cornerSteps is how often a corner is taken anew from the derivative at the one
+// cornerSteps is how often a corner is taken again from the derivative at the one
 // before; an affine function needs one. starts are the points to begin at: where
 // all inputs are 0 some derivatives are too.
 const cornerSteps = 3

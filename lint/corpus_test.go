@@ -52,7 +52,7 @@ func readInput(t *testing.T, file string, typ ir.Type) (interp.Tensor, bool) {
 }
 
 // TestConformanceLies: in the cases of coremltools' own operation tests, which
-// hold nearly every operation, every value of a run lies in its interval; also
+// hold nearly every operation, every value of a run is in its interval; also
 // with every fp16 operation on the engine.
 func TestConformanceLies(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))

@@ -61,7 +61,7 @@ func TestCorpusFindings(t *testing.T) {
 	}
 }
 
-// benchOf compiles a model anew.
+// benchOf compiles a model again.
 func benchOf(t *testing.T, path string) *bench {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})

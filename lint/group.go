@@ -35,7 +35,7 @@ type Root struct {
 	Instead string `json:"instead"`
 }
 
-// rank orders gaps; 0 stands for an unknown one, which comes last.
+// rank orders gaps; 0 means an unknown one, which comes last.
 func rank[N float64 | verify.Number](a, b N) int {
 	if (a == 0) != (b == 0) {
 		return cmp.Compare(b, a)
@@ -126,7 +126,7 @@ func roots(a *analysis, files []string, findings []*Finding) []*Root {
 	return out
 }
 
-// remedy tells how a value without bounds gets some.
+// remedy reports how a value without bounds gets some.
 func remedy(v *ir.Value) string {
 	const clip = "Put a clip behind it that leaves the values that are meant."
 	switch {

@@ -36,7 +36,7 @@ func TypeRange(d ir.DType) Interval {
 	return span(r[0], r[1])
 }
 
-// inner returns the range with bounds that are elements of the type and lie in it.
+// inner returns the range with bounds that are elements of the type and are in it.
 func inner(r Interval, d ir.DType) (Interval, error) {
 	out := r
 	switch {
@@ -93,7 +93,7 @@ type port struct {
 	n int
 }
 
-// fill makes a tensor of values that lie in the port's range once held to it.
+// fill makes a tensor of values that are in the port's range once held to it.
 func (p *port) fill(at func(i int) float64) (interp.Tensor, error) {
 	d := p.v.Type.DType
 	if d.IsInt() {
@@ -106,7 +106,7 @@ func (p *port) fill(at func(i int) float64) (interp.Tensor, error) {
 	vs := make([]float32, p.n)
 	for i := range vs {
 		x := at(i)
-		if x < p.r.Lo || x > p.r.Hi { // keeps the sign of a zero that lies inside
+		if x < p.r.Lo || x > p.r.Hi { // keeps the sign of a zero that is inside
 			x = clampTo(x, p.r)
 		}
 		vs[i] = float32(x)
@@ -152,7 +152,7 @@ func noisy(how string, at func(r Interval) float64, share float64) pattern {
 	}}
 }
 
-// boundPatterns is how many of the patterns stand for the rest where a run is dear.
+// boundPatterns is how many of the patterns represent the rest where a run is dear.
 const boundPatterns = 4
 
 // patterns are tried for every suspicion, each on all inputs at once and, where

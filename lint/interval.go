@@ -8,7 +8,7 @@ import (
 )
 
 // Interval is a set of numbers: all from Lo to Hi, infinities as numbers, and
-// NaN where NaN is set. Lo above Hi stands for no numbers.
+// NaN where NaN is set. Lo above Hi represents no numbers.
 type Interval struct {
 	Lo, Hi float64
 	NaN    bool
@@ -35,7 +35,7 @@ var (
 
 func (v Interval) empty() bool { return v.Lo > v.Hi }
 
-// Has reports whether x lies in the interval.
+// Has reports whether x is in the interval.
 func (v Interval) Has(x float64) bool {
 	if x != x {
 		return v.NaN
@@ -184,7 +184,7 @@ func (v Interval) slack(n, total float64) Interval {
 	return v
 }
 
-// largest gives the finite range of each type.
+// largest returns the finite range of each type.
 var largest = map[ir.DType][2]float64{
 	ir.FP16: {-65504, 65504}, ir.FP32: {-math.MaxFloat32, math.MaxFloat32}, ir.FP64: {-math.MaxFloat64,
 		math.MaxFloat64},

@@ -9,7 +9,7 @@ import (
 
 // rowNorm bounds the root of the sum of squares of every row of v along one axis,
 // where v is normalised over that axis by layer_norm or by its own root mean square:
-// n normalised elements have a norm of at most the root of n. 0 stands for no bound.
+// n normalised elements have a norm of at most the root of n. 0 means no bound.
 // The rounding of the norm, its factors and its result to fp16 is within the
 // hundredth.
 func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {

@@ -32,7 +32,7 @@ const (
 )
 
 // Words of Rule.Holds. Targets whose arithmetic nobody measured are taken to be
-// like h13, whose programs and arithmetic stand for theirs.
+// like h13, whose programs and arithmetic represent theirs.
 const (
 	everywhere  = "every target, on the engine and on the CPU"
 	engineFP16  = "every target, on the engine"
@@ -59,7 +59,7 @@ type suspect struct {
 	interval Interval
 	limit    string
 	detail   string // numbers of this case, behind the rule's Why
-	instead  string // with numbers, in the stead of the rule's
+	instead  string // with numbers, instead of the rule's
 	region   []*ir.Op
 	goals    []goal
 	// where the simulator shows nothing, the interpreter's mode ane may: it has rules that the simulator has not

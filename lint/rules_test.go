@@ -72,7 +72,7 @@ func lintText(t *testing.T, text []byte, ranges map[string]Interval) *Report {
 // same compares two numbers, NaN with NaN.
 func same(a, b float64) bool { return a == b || a != a && b != b }
 
-// rerun compiles the text anew, runs the finding's inputs on what was written and
+// rerun compiles the text again, runs the finding's inputs on what was written and
 // in the interpreter, and holds both against the finding's numbers.
 func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	t.Helper()

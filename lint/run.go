@@ -21,11 +21,11 @@ const DefaultWork = 20_000_000_000
 // Options steer a run of the linter.
 type Options struct {
 	Compile compile.Options
-	// Ranges are the ranges of inputs and states, by name; DefaultRange stands for
+	// Ranges are the ranges of inputs and states, by name; DefaultRange represents
 	// those absent.
 	Ranges map[string]Interval
 	// Work bounds the search for inputs: multiply-accumulates and elements of all
-	// runs together; 0 stands for DefaultWork, negative for no search.
+	// runs together; 0 means DefaultWork, negative for no search.
 	Work    int64
 	Workers int
 	// Units gives operations, by UnitKey, another place than that of
@@ -112,7 +112,7 @@ type Finding struct {
 	Why       string           `json:"why"`
 	Detail    string           `json:"detail,omitempty"`
 	Instead   string           `json:"instead"`
-	// How tells how the input was made, Reached the number with which the limit was
+	// How reports how the input was made, Reached the number with which the limit was
 	// met by it.
 	How     string         `json:"how,omitempty"`
 	Reached *verify.Number `json:"reached,omitempty"`

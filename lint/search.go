@@ -205,7 +205,7 @@ func (s *search) all(budget int64) error {
 	return s.ctx.Err()
 }
 
-// order is what is tried after the recorded runs. What is asked for by name comes
+// order is what is tried after the recorded runs. What is requested by name comes
 // first, a corner of an affine function being its worst case; where the budget may
 // not last for all goals, a few patterns, which serve all suspicions at once, come
 // before them. Climbs come last, as they take the most runs.

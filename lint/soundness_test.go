@@ -13,8 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// drawSample draws an input within a range: its corners, its middle, and what lies
-// between.
+// drawSample draws an input within a range: its corners, its middle, and what is between.
 func drawSample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
 	n := t.Elems()
 	vs := make([]float32, n)
@@ -232,7 +231,7 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 	return try("reverse", "x", x, "axes", []int{1})
 }
 
-// TestRandomPrograms: whatever the program, the interpreter's values lie in their
+// TestRandomPrograms: whatever the program, the interpreter's values are in their
 // ranges, in both modes, on the engine and off it.
 func TestRandomPrograms(t *testing.T) {
 	seen, ops := 0, map[string]bool{}
@@ -408,7 +407,7 @@ func TestRootMeanSquare(t *testing.T) {
 }
 
 // TestNotRootMeanSquare: a sum without its axis that a factor gives another in front
-// does not stand beside its own rows, and bounds none.
+// is not beside its own rows, and bounds none.
 func TestNotRootMeanSquare(t *testing.T) {
 	const n = 8
 	g := irbuild.New(14)

@@ -33,7 +33,7 @@ func place(file, model string, line, col int32) string {
 	return fmt.Sprintf("%s:%d:%d", file, line, col)
 }
 
-// Bounds of what Text prints unless it is asked for all.
+// Bounds of what Text prints unless it is requested all.
 const (
 	MaxGroups = 10 // groups of findings of a function
 	maxAlike  = 8  // places of findings like the one told
@@ -44,7 +44,7 @@ const (
 type TextOptions struct {
 	Model string // path of the text
 	Path  string // what zinc run takes
-	All   bool   // every finding, in the stead of MaxGroups groups with one told of each
+	All   bool   // every finding, instead of MaxGroups groups with one told of each
 	// Flags are words of zinc run that make it compile the whole model as it was judged;
 	// the target is among a report's facts.
 	Flags []string

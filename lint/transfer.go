@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// transfer gives the range of an operation's results from those of its
+// transfer returns the range of an operation's results from those of its
 // arguments, before rounding to the declared types.
 type transfer func(c *call) []Interval
 

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// binaryRange gives the range of a function of two.
+// binaryRange returns the range of a function of two.
 type binaryRange func(x, y Interval) Interval
 
 var binaries = map[*ir.Operation]binaryRange{

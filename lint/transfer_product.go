@@ -324,7 +324,7 @@ func matmulRange(c *call) []Interval {
 // weightsOf reports whether the rows of x are the results of a softmax, which are
 // not negative and add up to one.
 func weightsOf(x *ir.Value, m *ir.MatMul) bool {
-	// Masked weights stay weights: where others stand for them, those are 0.
+	// Masked weights stay weights: where others represent them, those are 0.
 	for range 4 {
 		if x.Def == nil || !x.Def.Is(ir.OpSelect) {
 			break

@@ -53,7 +53,7 @@ func atInfinity(x Interval) []float64 {
 	return nil
 }
 
-// apply gives the range of a function over a range.
+// apply returns the range of a function over a range.
 func (s scalar) apply(x Interval) Interval {
 	r := nothing
 	r.NaN = x.NaN

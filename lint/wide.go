@@ -5,7 +5,7 @@ import (
 )
 
 // widened is a function with every fp16 value in fp32: what the statements mean,
-// without the cliffs of fp16. of gives the value that stands for one of the
+// without the cliffs of fp16. of gives the value that represents one of the
 // source.
 type widened struct {
 	fn *ir.Func

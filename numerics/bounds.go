@@ -18,7 +18,7 @@ type Bound struct {
 func (b Bound) IsExact() bool { return b == Bound{} }
 
 // At returns the bound as an absolute difference at the value y, for the
-// accumulation scale s (0 where there is none).
+// accumulation scale s (0 if there is none).
 func (b Bound) At(y, s float64) float64 {
 	if y < 0 {
 		y = -y

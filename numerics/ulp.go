@@ -13,7 +13,7 @@ func order16(h uint16) int32 {
 
 func isNaN16(h uint16) bool { return h&0x7fff > 0x7c00 }
 
-// ULPDiff16 returns how many fp16 values lie between a and b: 0 for equal
+// ULPDiff16 returns how many fp16 values are between a and b: 0 for equal
 // values (both zeros are one value, and NaN equals NaN), 1 for neighbours.
 // A NaN against a number is 1<<17, more than any two numbers differ by.
 func ULPDiff16(a, b uint16) int {

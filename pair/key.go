@@ -141,7 +141,7 @@ var (
 		`(?:tensor<\s*string\s*,\s*\[\s*\]\s*>|string)\s*\(\s*"([^"\\]*)"`)
 )
 
-// modelRoot stands for the folder of the text in the name of a weight file.
+// modelRoot represents the folder of the text in the name of a weight file.
 const modelRoot = "@model_path/"
 
 // Files lists what a model at a path is made of: of a folder every file below
@@ -150,7 +150,7 @@ const modelRoot = "@model_path/"
 // What it cannot tell is an error: another file, a text that names weights in a way
 // that it does not know, a folder with links to folders.
 //
-// weightsDir is the folder that stands for "@model_path" in a text in the stead of
+// weightsDir is the folder for "@model_path" in a text instead of
 // the text's own; "" is that one. Every file of it counts.
 func Files(modelPath, weightsDir string) ([]File, error) {
 	files, err := modelFiles(modelPath, weightsDir)

@@ -32,7 +32,7 @@ func TestPathsOf(t *testing.T) {
 	}
 }
 
-// What is written is read again, by either name, but for the debug database; half a
+// What is written is read again, by either name, except the debug database; half a
 // pair is an error that names the other half, unless the container may stand alone.
 func TestReadAndWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.hwx")

@@ -17,7 +17,7 @@ type Compressed struct {
 	// Values are the dense constant and the constants that passes made of it.
 	Values []*ir.Value
 	// Form says how it is stored, for people: "4-bit palette", "sparse blockwise
-	// int4". Forms on top of each other stand in the order of unfolding.
+	// int4". Forms on top of each other are in the order of unfolding.
 	Form string
 	// Stream is the form as target.Table.StreamForms calls it, forms on top of
 	// each other joined by "+"; "" when the constant is not compressed in a sense

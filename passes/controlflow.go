@@ -42,7 +42,7 @@ func (s *State) fold(r *rewriter, op *ir.Op) error {
 	return err
 }
 
-// narrow infers anew the results of an operation whose shapes are not all known:
+// narrow infers again the results of an operation whose shapes are not all known:
 // folding may have made operands known.
 func narrow(op *ir.Op) {
 	static := true

@@ -1,5 +1,5 @@
 // Package passes rewrites a program step by step until every operation has a
-// place, engine or CPU, and the operations stand in steps that one dispatch or
+// place, engine or CPU, and the operations are in steps that one dispatch or
 // one CPU call runs.
 //
 // In: an ir.Program as the front end built it. Out: a State whose function has

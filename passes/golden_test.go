@@ -145,7 +145,7 @@ func printSteps(s *passes.State) string {
 	return b.String()
 }
 
-// TestList: the list says of every pass what it does and why it stands there.
+// TestList: the list says of every pass what it does and why it is there.
 func TestList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range passes.List {

@@ -15,7 +15,7 @@ import (
 type Pass struct {
 	Name string
 	Doc  string
-	Why  string // why it stands where it stands
+	Why  string // why it is where it is
 	// Finds says that the pass changes no operation: what it finds is in State alone.
 	Finds bool
 	run   func(s *State) error
@@ -61,7 +61,7 @@ type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
 	Precision string // "declared" or "fp16"
-	// Shapes are shapes of inputs, by name, in the stead of the defaults.
+	// Shapes are shapes of inputs, by name, instead of the defaults.
 	Shapes map[string][]int64
 	// Accept reports how the engine takes an operation, or why it does not run it.
 	Accept func(op *ir.Op) (target.Acceptance, error)
@@ -91,7 +91,7 @@ type State struct {
 	Fused   map[*ir.Op][]*ir.Op // leading operation -> operations fused into it
 	Steps   []*Step
 	Timings []Timing
-	// States are the function's states; their results stand in Func.Body.Outputs
+	// States are the function's states; their results are in Func.Body.Outputs
 	// behind the VisibleOutputs that the source names.
 	States         []StateBuffer
 	VisibleOutputs int

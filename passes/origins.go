@@ -6,7 +6,7 @@ import "github.com/zinc-compiler/zinc/ir"
 type Gone struct {
 	Origin *ir.Origin
 	Pass   string
-	// By is what stands for its result since: the value that readers were turned
+	// By is what represents its result since: the value that readers were turned
 	// to, or the constant it became. It is nil where the operation became part of
 	// others, whose origins name it, or nothing read it.
 	By *ir.Origin

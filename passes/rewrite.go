@@ -112,7 +112,7 @@ func (s *State) label(op *ir.Op) string {
 	return l
 }
 
-// takeResult lets op define old's value in the stead of its own only result, so
+// takeResult lets op define old's value instead of its own only result, so
 // that the name survives.
 func takeResult(op *ir.Op, old *ir.Value) {
 	old.Def = op

@@ -19,7 +19,7 @@ type StateBuffer struct {
 
 // lowerStates makes states plain tensors. Each state becomes a parameter; a read
 // becomes the value at that point, a write the value from there on; what the last
-// write leaves is one result more. Operations then stand in no order but that of
+// write leaves is one result more. Operations then are in no order but that of
 // their operands, and the engine sees no state.
 func lowerStates(s *State) error {
 	f := s.Func

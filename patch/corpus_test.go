@@ -80,7 +80,7 @@ var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
 
 // TestCorpus patches every constant of real models that can be patched: with the
 // values that it has, after which not a byte may have changed, so that every value
-// stands where the packing says; and all of them at once with other values, which must
+// is where the packing says; and all of them at once with other values, which must
 // give what the model compiles to with these.
 func TestCorpus(t *testing.T) {
 	shared := shareddir.Find(t)

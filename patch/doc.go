@@ -16,6 +16,6 @@
 // not tell how it lies.
 //
 // How a constant lies is read from the tasks that load it and packed by
-// layout/weights anew; the debug database tells which tasks those are and which
+// layout/weights again; the debug database tells which tasks those are and which
 // bytes are whose.
 package patch

@@ -249,7 +249,7 @@ func (w *weight) refuse(format string, args ...any) error {
 	return &Refusal{Name: w.Name, Reason: fmt.Sprintf(format, args...), Hint: anew, Model: true}
 }
 
-// plain reports whether a node is the constant as it stands in the source.
+// plain reports whether a node is the constant as it is in the source.
 func (p *patcher) plain(w *weight, n provenance.NodeID) bool {
 	return int(p.db.Nodes[n].Statement) == w.statement
 }
@@ -257,7 +257,7 @@ func (p *patcher) plain(w *weight, n provenance.NodeID) bool {
 // shownStatements is how many statements a refusal names.
 const shownStatements = 4
 
-// folded refuses a constant that stands in the pair as part of something else.
+// folded refuses a constant that is in the pair as part of something else.
 func (p *patcher) folded(w *weight, n provenance.NodeID) error {
 	src := p.db.Source(provenance.Ref{Node: n})
 	var with []string

@@ -438,7 +438,7 @@ func TestHostileExtents(t *testing.T) {
 	for _, name := range []string{"w", "bias"} {
 		ws := arrays(build, name)
 		if name == "bias" {
-			// One element stands for any number of outputs.
+			// One element represents any number of outputs.
 			ws[0].Array.Shape, ws[0].Array.Data = []int64{1}, ws[0].Array.Data[:2]
 		}
 		_, err := patch.Apply(p.Pair, p.db, ws)
@@ -545,7 +545,7 @@ func TestBecameEqual(t *testing.T) {
 	}
 }
 
-// TestOldDatabase: a database that does not tell shapes patches what can lie in one
+// TestOldDatabase: a database that does not tell shapes patches what can be in one
 // way only.
 func TestOldDatabase(t *testing.T) {
 	for _, c := range graphs {

@@ -33,7 +33,7 @@ func Is(b []byte) bool {
 	return len(b) >= pageHeader+metaSize && le.Uint16(b[8:])&flagMeta != 0 && le.Uint32(b[pageHeader:]) == boltMagic
 }
 
-// pair is a key and its value; off is where the key lies in the file.
+// pair is a key and its value; off is where the key is in the file.
 type pair struct {
 	key, value []byte
 	off        int64
@@ -89,7 +89,7 @@ func readBucket(b []byte, name string) ([]pair, error) {
 	if root := le.Uint64(at); root != 0 {
 		err = r.walk(root, 0, collect)
 	} else {
-		// A small bucket lies in its element, with a page header of its own.
+		// A small bucket is in its element, with a page header of its own.
 		err = r.page(at[bucketHeader:], off+bucketHeader, 0, collect)
 	}
 	return r.out, err
@@ -148,7 +148,7 @@ func (r *boltReader) walk(id uint64, depth int, visit func(flags uint32, p pair)
 	return r.page(r.b[off:(id+more+1)*pageSize], int64(off), depth, visit)
 }
 
-// page visits the elements of one page, which lies at byte off of the file.
+// page visits the elements of one page, which is at byte off of the file.
 func (r *boltReader) page(b []byte, off int64, depth int, visit func(flags uint32, p pair) error) error {
 	if depth > maxDepth {
 		return badf(off, "tree", "deeper than %d pages", maxDepth)

@@ -326,7 +326,7 @@ func (db *DB) header(c *codec, counts []uint64) {
 	c.revision = revision
 }
 
-// literal is a text that stands in its record.
+// literal is a text that is in its record.
 func (c *codec) literal(s *string) {
 	n := uint64(len(*s))
 	c.u64(&n, math.MaxUint32)

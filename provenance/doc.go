@@ -9,7 +9,7 @@
 // and the lowering rule; and a line of the source to all of those.
 //
 // The statements and the origins (Node) are a graph that mirrors ir.Origin: a node
-// stands for a statement or for what a pass made of older nodes. The graph is
+// represents a statement or for what a pass made of older nodes. The graph is
 // stored as it is and walked when something is asked, so that a file is linear in
 // the model. It holds no weight bytes and no names of folders.
 //

@@ -39,7 +39,7 @@ type StatementView struct {
 	Shape []int64 `json:"shape,omitempty"`
 }
 
-// NodeView is a node of the graph; the first one stands for nothing.
+// NodeView is a node of the graph; the first one represents nothing.
 type NodeView struct {
 	Statement *int32   `json:"statement,omitempty"`
 	Pass      string   `json:"pass,omitempty"`

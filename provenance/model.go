@@ -10,10 +10,10 @@ type DB struct {
 	Files    []string // base names of the source's files, which Statement.File counts into
 
 	TextSize     uint64 // bytes of __TEXT,__text
-	ConstantSize uint64 // bytes of all constant sections, one behind the other
+	ConstantSize uint64 // bytes of all constant sections, in sequence
 
 	Statements []Statement
-	Nodes      []Node // in the order of their making; Nodes[0] stands for nothing
+	Nodes      []Node // in the order of their making; Nodes[0] represents nothing
 	Operators  []Operator
 	Gone       []Gone
 	Procedures []Procedure
@@ -62,7 +62,7 @@ type Operator struct {
 	Reason string // of a refusal
 	Node   NodeID
 	With   NodeID // constants that it names, attributes among them
-	// Turned says that its constant matrix lies in the source as the transpose of its
+	// Turned says that its constant matrix is in the source as the transpose of its
 	// coefficients, a row an element summed over. It is false in files of revision 0.
 	Turned bool
 }

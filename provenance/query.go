@@ -114,7 +114,7 @@ const WhatTask = "task"
 
 // Text tells n bytes of __TEXT,__text from off on, in order and without gaps:
 // tasks, and the padding between them, which belongs to the task before it. What
-// lies outside the section is left out.
+// is outside the section is left out.
 func (db *DB) Text(off, n uint64) (hits []Hit) {
 	end := limit(off, n, db.TextSize)
 	i := sort.Search(len(db.Tasks), func(i int) bool { return db.Tasks[i].Offset > off })
@@ -277,7 +277,7 @@ func (u *Use) of(role string) NodeID {
 type Word struct {
 	Offset uint64 // in __TEXT,__text
 	Ref    Ref
-	Link   *Link // what it points at, nil where it is no address
+	Link   *Link // what it points at, nil where it is not an address
 }
 
 // Task returns the index of a task in DB.Tasks.

@@ -40,7 +40,7 @@ func Read(b []byte) (*DB, error) {
 	return decode(pairs)
 }
 
-// decode reads the records of a file, which stand in the order of their keys.
+// decode reads the records of a file, which are in the order of their keys.
 func decode(pairs []pair) (*DB, error) {
 	r := &recordReader{pairs: pairs}
 	db := &DB{}

@@ -52,7 +52,7 @@ func (db *DB) records() []record {
 }
 
 // Write writes the file. The same DB gives the same bytes. bbolt needs a file
-// that it can map, which stands in the folder of temporary files meanwhile. A DB
+// that it can map, which is in the folder of temporary files meanwhile. A DB
 // that Read would refuse is an error.
 func (db *DB) Write(w io.Writer) (err error) {
 	if err := db.check(); err != nil {

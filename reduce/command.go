@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 )
 
-// Placeholder stands for the candidate's path in a command's arguments.
+// Placeholder represents the candidate's path in a command's arguments.
 const Placeholder = "{}"
 
 // killDelay is how long the output of a command that was ended may stay open.
@@ -26,7 +26,7 @@ const maxSaid = 4 << 10
 
 // A Command is a predicate of its own program.
 type Command struct {
-	Args []string // program and arguments; Placeholder in one stands for the candidate's path
+	Args []string // program and arguments; Placeholder in one represents the candidate's path
 	// Nonzero turns the convention round: an exit status other than 0 means
 	// interesting. Ending by a signal is such a status.
 	Nonzero bool
@@ -84,7 +84,7 @@ func (x *Command) Interesting(ctx context.Context, c *Candidate) (bool, error) {
 	return (err == nil) != x.Nonzero, nil
 }
 
-// Said tells how the command ended on the program that is reduced, and what it
+// Said reports how the command ended on the program that is reduced, and what it
 // wrote, for a message.
 func (x *Command) Said() string {
 	s := fmt.Sprintf("%s exited with status %d", x.Args[0], x.first)

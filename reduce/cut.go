@@ -24,7 +24,7 @@ func every(f *ir.Func) []*ir.Op {
 }
 
 // fixed reports whether op's result must stay computed where param reads it: the
-// parameter must be known at compile time, or the value can be no input.
+// parameter must be known at compile time, or the value cannot be an input.
 func fixed(v *ir.Value, param *ir.Param) bool {
 	return !port(v.Type) || param != nil && param.Const || ir.IsConstexpr(v.Def)
 }

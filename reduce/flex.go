@@ -9,8 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// flexible returns the attribute with the shapes of a function's inputs, nil when
-// there are none.
+// flexible returns the attribute with the shapes of a function's inputs, or nil.
 func (w *texter) flexible(x *ir.Flexible) *mil.Arg {
 	str := w.scalar("string")
 	open := []mil.Dim{{Kind: mil.UnknownDim}}

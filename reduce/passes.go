@@ -4,7 +4,7 @@ package reduce
 type Pass struct {
 	Name string
 	Doc  string // what it does
-	Why  string // why it stands in its place
+	Why  string // why it is in its place
 	run  func(r *reducer) error
 }
 

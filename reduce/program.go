@@ -23,8 +23,7 @@ func writes(op *ir.Op) bool {
 	return false
 }
 
-// replace makes every reader of the keys in b, and in blocks inside, read what stands
-// for them.
+// replace makes every reader of the keys in b, and in blocks inside, read what represents them.
 func replace(b *ir.Block, with map[*ir.Value]*ir.Value) {
 	var r ir.Rewriter
 	for old, v := range with {

@@ -292,7 +292,7 @@ func (r *reducer) each(count func() int, at func(i int) edit) error {
 }
 
 // bisect looks for the least k in (lo, hi] whose edit of the current program is
-// interesting, and keeps it. The current program stands for hi. Where being
+// interesting, and keeps it. The current program represents hi. Where being
 // interesting does not grow with k, what is found is interesting all the same.
 func (r *reducer) bisect(lo, hi int, at func(k int) edit) error {
 	base := r.cur

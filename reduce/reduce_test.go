@@ -25,7 +25,7 @@ func TestLargestModel(t *testing.T) {
 }
 
 // TestMadeModel does the same with as many statements made here, which need no
-// shared folder: gated units with a residual, one behind the other.
+// shared folder: gated units with a residual, in sequence.
 func TestMadeModel(t *testing.T) {
 	const units = 371
 	g := irbuild.New(11)

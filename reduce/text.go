@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Limits of what stands in the text: longer constants are statements of their
+// Limits of what is in the text: longer constants are statements of their
 // own, still longer ones blobs of the weight file.
 const (
 	maxInline  = 16  // elements of a constant in the place of an argument

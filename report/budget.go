@@ -54,7 +54,7 @@ var Budgets = []Budget{
 		"reference, in the output's own unit", Unit: "largest error of an output", Tasks: true, Runs: true},
 }
 
-// Budgets that are asked for by name. A run gives MaxError, the error of an output:
+// Budgets that are requested by name. A run gives MaxError, the error of an output:
 // JudgeOutputs judges it, and Judge does not.
 const (
 	MinEngineMACs = "min-engine-macs"
@@ -194,8 +194,7 @@ func Judge(r *compile.Report, limits map[string]float64) []Violation {
 	return out
 }
 
-// OutputError is the largest error of an output, in a run on some inputs; one that is
-// no number counts as infinite.
+// OutputError is the largest error of an output, in a run on some inputs; one that is not a number counts as infinite.
 type OutputError struct {
 	Name  string
 	Error float64

@@ -35,7 +35,7 @@ var Forms = []Form{
 	{"sarif", "operations on the CPU and exceeded budgets, for code review", writeSARIF},
 }
 
-// Lookup returns a form by name, nil when there is none.
+// Lookup returns a form by name, or nil.
 func Lookup(name string) *Form {
 	for i := range Forms {
 		if Forms[i].Name == name {

@@ -69,7 +69,7 @@ type Table struct {
 	NoCode []string
 }
 
-// StreamAll in StreamForms stands for every compressed form.
+// StreamAll in StreamForms represents every compressed form.
 const StreamAll = "all"
 
 // Streams reports whether weights of a compressed form ("palette4", "sparse",

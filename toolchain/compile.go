@@ -18,7 +18,7 @@ import (
 // Request is what an executable is asked to compile.
 type Request struct {
 	Model      string   // path of a model
-	WeightsDir string   // folder that stands for @model_path, "" for the model's own
+	WeightsDir string   // folder for @model_path, "" for the model's own
 	Target     string   // "" for the executable's default
 	Flags      []string // more flags, each beginning with a dash, or their values
 	Dir        string   // folder that the private folder is made in, "" for the system's
@@ -39,7 +39,7 @@ type Limits struct {
 	Memory int64
 }
 
-// defaultLimits are what zeros stand for.
+// defaultLimits are what zeros represent.
 var defaultLimits = Limits{
 	Time: 5 * time.Minute, Messages: 1 << 20, Programs: 256 << 20, Printed: 64 << 30, Report: 64 << 20, Files: 8 << 30,
 }

@@ -24,7 +24,7 @@ const inlineBytes = 256
 // hexMark opens the bytes of a constant in the text of a program; a quote ends them.
 const hexMark = `= hex "`
 
-// Elided stands for a large constant in a line: its size and a part of the digest of its
+// Elided represents a large constant in a line: its size and a part of the digest of its
 // bytes written in hexadecimal.
 func Elided(data []byte) string {
 	h := sha256.New()
@@ -77,7 +77,7 @@ type lineState uint8
 
 const (
 	whole  lineState = iota // head is the line so far
-	digits                  // in the bytes of a constant, head is what stands before them
+	digits                  // in the bytes of a constant, head is what is before them
 	long                    // head and tail are the ends of the line
 )
 

@@ -59,7 +59,7 @@ type tolerance struct {
 	spread []float64 // largest distance of a perturbed run from base, per element
 }
 
-// values returns the elements as float64, exactly but for 64-bit integers.
+// values returns the elements as float64, exactly except 64-bit integers.
 func values(t interp.Tensor) []float64 { return t.Const().Floats() }
 
 // newTolerance starts with the run that is not perturbed.

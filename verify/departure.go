@@ -270,7 +270,7 @@ func watch(p *lower.Procedure) *watcher {
 func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	s := w.stores[task]
 	if s == nil || !w.used[s.Buffer] {
-		return // no value stands there
+		return // no value is there
 	}
 	to := w.buffer[s.Buffer]
 	if to == nil {

@@ -94,7 +94,7 @@ func TestRecordedShapes(t *testing.T) {
 	}
 }
 
-// inDomain gives the input of a root values that have one: the engine has no NaN
+// inDomain replaces the values of a root's input by ones that have a root: the engine has no NaN
 // to give for others (docs/numerics.md).
 func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 	t.Helper()
@@ -122,8 +122,8 @@ func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 var blobType = regexp.MustCompile(`tensor<fp16, \[([0-9, ]+)\]>\(BLOBFILE\(path = ` +
 	`string\("@model_path/weights.bin"\), offset = uint64\((\d+)\)\)\)`)
 
-// recorded opens the program of a recorded case. The weight file it names is made
-// anew, a blob for each reference: the recorded ones repeat a value.
+// recorded opens the program of a recorded case. The weight file it names is made again, a blob for each reference: the
+// recorded ones repeat a value.
 func recorded(t *testing.T, file string) *ir.Program {
 	t.Helper()
 	raw, err := os.ReadFile(file)

@@ -238,7 +238,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestPlaced: bodies stand where the file has them, in any order.
+// TestPlaced: bodies are where the file has them, in any order.
 func TestPlaced(t *testing.T) {
 	p := small(1)
 	p.Offsets = [afpp.NumKinds]uint64{0x2000, 0x140, 0x200, 0x1000, 0x1800}
@@ -287,7 +287,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// resum writes the checksums of records and bodies anew, so that a change
+// resum writes the checksums of records and bodies again, so that a change
 // reaches the check behind them.
 func resum(b []byte) {
 	le := binary.LittleEndian
@@ -324,7 +324,7 @@ func TestRefused(t *testing.T) {
 		at    int
 		val   uint64
 		width int
-		sums  bool // write checksums anew
+		sums  bool // write checksums again
 		want  string
 	}{
 		{name: "package magic", at: 0, val: 0, width: 4, sums: false, want: "byte 0x0, package.magic"},
@@ -547,7 +547,7 @@ func TestEveryByte(t *testing.T) {
 }
 
 // FuzzRead: no bytes make Read panic, and what it takes it writes again, equal.
-// Checksums are written anew before a second reading.
+// Checksums are written again before a second reading.
 func FuzzRead(f *testing.F) {
 	for _, ps := range [][]*afpp.Program{{small(1)}, {small(1), small(2)}, {byCall(1)}} {
 		for _, p := range ps {

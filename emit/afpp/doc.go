@@ -18,7 +18,7 @@
 //     the input; section bytes are slices of it.
 //   - [Scan] is for containers that Read refuses: it gives every part that is whole
 //     and says where a container that was cut off ends, within the same bounds.
-//   - A record with a slot lies in a bar of its task's procedure, and has an
+//   - A record with a slot is in a bar of its task's procedure, and has an
 //     address exactly when that bar has one: address 0 of an input or an output
 //     says that each call brings the buffer. All records name registers of one
 //     aperture.

@@ -39,7 +39,7 @@ type SectionInfo struct {
 	CRC     uint32 // as the header has it
 }
 
-// Sections gives the sections of a program that was read, in the order of their kinds.
+// Sections returns the sections of a program that was read, in the order of their kinds.
 func (g *Program) Sections() ([]SectionInfo, error) {
 	if g.scanned != nil {
 		return g.scanned, nil

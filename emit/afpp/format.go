@@ -18,8 +18,8 @@ import "fmt"
 //	                   0x1c u64 size      of the body
 //	                   0x24 u32 CRC-32    (IEEE) of the body
 //
-// Programs stand behind each other, each at a multiple of Align in the file. The
-// section headers of a program follow its own; bodies stand at multiples of
+// Programs are in sequence, each at a multiple of Align in the file. The
+// section headers of a program follow its own; bodies are at multiples of
 // Align from the program's header, and what is between them is zero (both
 // assigned). The writer puts the coefficients last and on a page of the file, so
 // that the memory that holds a container is the memory that tasks read
@@ -48,7 +48,7 @@ const (
 	MaxName      = 255        // bytes (assigned)
 )
 
-// Kind is the kind of a section. Sections stand in the order of their kinds,
+// Kind is the kind of a section. Sections are in the order of their kinds,
 // each once (numbers assigned, in the order in which the chapters list them).
 type Kind uint32
 

@@ -23,7 +23,7 @@ type Program struct {
 	scanned []SectionInfo // of a program that Scan made
 }
 
-// At is where the header of a program that was read stands in the container.
+// At is where the header of a program that was read is in the container.
 func (g *Program) At() int64 { return int64(g.base) }
 
 // Generic is the section that names a program.

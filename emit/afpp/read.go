@@ -150,7 +150,7 @@ func zeros(b []byte, from, to uint64, field string) error {
 }
 
 // programReader reads one program. The indices from table to table are checked
-// as the sections, which stand in order, are read.
+// as the sections, which are in order, are read.
 type programReader struct {
 	b     []byte // the container
 	base  uint64 // of the program in it
@@ -160,7 +160,7 @@ type programReader struct {
 
 	tasks, operationCount, procedureCount int    // as generic says
 	kernelSize                            uint64 // bytes of coefficients, as the section's header says
-	records                               int64  // where the first record stands in the container
+	records                               int64  // where the first record is in the container
 }
 
 // span is a body's place, from the program's header.
@@ -441,7 +441,7 @@ func readPorts(c *cursor, f string, n int, seen names) (ps []Port) {
 	return ps
 }
 
-// bars reads the buffers of a procedure, which lie in the program's window.
+// bars reads the buffers of a procedure, which are in the program's window.
 func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 	var used [MaxBars]bool
 	g := r.p.Generic
@@ -498,7 +498,7 @@ func checkPorts(c *cursor, at int, f string, p *Procedure) {
 	}
 }
 
-// bar returns the bar of an identifier, nil when there is none.
+// bar returns the bar of an identifier, or nil.
 func (p *Procedure) bar(id uint32) *Bar {
 	i := slices.IndexFunc(p.Bars, func(b Bar) bool { return b.ID == id })
 	if i < 0 {

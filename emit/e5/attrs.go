@@ -40,7 +40,7 @@ type CpuInferenceAttrs struct {
 	Constants []Constant
 }
 
-// Constant is one constant of a CPU segment. Read leaves Data where it lies in
+// Constant is one constant of a CPU segment. Read leaves Data where it is in
 // the buffer it was given.
 type Constant struct {
 	Name string

@@ -185,7 +185,7 @@ func (o *Operand) check() (field, msg string) {
 		return "port", fmt.Sprintf("buffer of %d bytes, but the layout reaches byte %d", o.Port.ByteSize, end)
 	}
 	// Strides of zero, or strides that let elements overlap, would let a few
-	// bytes stand for any number of elements.
+	// bytes represent any number of elements.
 	n, ok := o.Desc.elements()
 	width := o.Desc.Storage.Bits()
 	if width == 0 {

@@ -19,7 +19,7 @@
 //   - [Scan] is for files that Read refuses: it gives the values that there are,
 //     within the same bounds.
 //   - What Read accepts, [Write] writes, and reading that gives an equal Program.
-//   - The constants of a CPU segment lie at file offsets that are multiples of
+//   - The constants of a CPU segment are at file offsets that are multiples of
 //     [ConstantAlign]; Read does not copy them.
 //
 // # Sections

@@ -15,7 +15,7 @@ import (
 // shortBytes is the longest byte array that a print shows in full.
 const shortBytes = 32
 
-// summary stands for an array of bytes in a print.
+// summary represents an array of bytes in a print.
 type summary struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
@@ -94,7 +94,7 @@ type Side struct {
 	Operands []*Operand
 }
 
-// Signature gives the operands that a caller binds, those of indices that are there.
+// Signature returns the operands that a caller binds, those of indices that are there.
 func (f *Function) Signature() []Side {
 	sides := []Side{{Name: "input"}, {Name: "output"}, {Name: "state"}}
 	for i, list := range [...][]uint32{f.Inputs, f.Outputs, f.States} {

@@ -16,7 +16,7 @@ type node struct {
 	v []any
 }
 
-// blob is a vector of bytes whose first byte must lie on a multiple of align.
+// blob is a vector of bytes whose first byte must be on a multiple of align.
 type blob struct {
 	data  []byte
 	align int

@@ -110,9 +110,9 @@ type IOPort struct {
 	// Name is the model's name for a host aperture, the container's port for a
 	// surface, and free for an intermediate buffer.
 	Name string
-	// ByteSize is the size of the buffer. All of the operand lies inside it.
+	// ByteSize is the size of the buffer. All of the operand is inside it.
 	ByteSize uint64
-	// ApertureVA is the address in the engine's map, 0 where there is none.
+	// ApertureVA is the address in the engine's map, or 0.
 	ApertureVA uint64
 }
 

@@ -90,7 +90,7 @@ func scales(t scaled) (s []float32, z []int32) {
 	return s, z
 }
 
-// attrs reads the attributes of op, whose section is named section and lies at
+// attrs reads the attributes of op, whose section is named section and is at
 // byte at.
 func (r *reader) attrs(op *Operation, section string, at int) (Attrs, error) {
 	s, err := r.take(kindOpAttrs, section+attrsSuffix, at, operationTable, "attrs_section")

@@ -35,7 +35,7 @@ type Part struct {
 	Path  string `json:"path"` // "sections[2].data.operands[0].name"
 	Off   int    `json:"offset"`
 	Value string `json:"value"`           // a string quoted; an array of more than 32 bytes as size and SHA-256
-	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are there; they stand at Off+4
+	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are there; they are at Off+4
 	// Assumed: the vtable that says how the table is laid out is not there, and the
 	// layout is that which this package writes.
 	Assumed bool `json:"assumed,omitempty"`
@@ -96,7 +96,7 @@ type scanFault struct {
 type scanner struct {
 	parts  []Part
 	faults []scanFault
-	seen   []Range // objects, nested ones with the vector that they lie in
+	seen   []Range // objects, nested ones with the vector that they are in
 
 	assumed int               // how many tables around what is walked have an assumed layout
 	layouts map[*table][]byte // the vtables met, where they are collected

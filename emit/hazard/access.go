@@ -33,7 +33,7 @@ func (a *access) furthest() td.Field {
 }
 
 // aliased returns an axis whose parts certainly share bytes with their
-// neighbours, and how many they are; 0 when there is none.
+// neighbours, and how many they are; 0 if there is none.
 func (a *access) aliased() (n int64, axis td.Axis) {
 	for i, n := range a.Count {
 		if n > 1 && a.Stride[i] < a.Row {
@@ -43,7 +43,7 @@ func (a *access) aliased() (n int64, axis td.Axis) {
 	return 0, 0
 }
 
-// runs is the number of rows that stand in different places.
+// runs is the number of rows that are in different places.
 func (a *access) runs() int64 {
 	n := int64(1)
 	for i, c := range a.Count {
@@ -85,7 +85,7 @@ func (a *access) each(f func(from, to int64)) {
 // stretches calls f for every run of granules that the access takes, page by page in
 // order of address, with the granules from and to of the page. Rows that follow each
 // other without a gap are one run; of more runs than L2 has granules the whole extent
-// is taken. The access must lie inside the memory.
+// is taken. The access must be inside the memory.
 func (a *access) stretches(f func(page, from, to int64)) {
 	type axis struct{ n, stride int64 }
 	var axes []axis // by stride, the widest first

@@ -80,7 +80,7 @@ func (c *checker) chain(seen map[int]bool) {
 	}
 }
 
-// placed checks that a task of so many words may stand at off, where the task
+// placed checks that a task of so many words may be at off, where the task
 // before it, at last, says that it does; first tasks have none before.
 func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer, length string, follows bool) bool {
 	switch {

@@ -57,7 +57,7 @@ func branches(t testing.TB) []byte {
 }
 
 // tasks decodes the tasks of the one procedure, and says where the task section
-// stands in the file.
+// is in the file.
 func tasks(t testing.TB, container []byte) (f *hwx.File, l []td.Placed, at int) {
 	t.Helper()
 	f, err := hwx.Read(container)

@@ -20,7 +20,7 @@ type write struct {
 	result    bool // a result, rather than a source on its way
 	from, to  int64
 	td.Grid
-	runs  int64 // rows that stand in different places
+	runs  int64 // rows that are in different places
 	field td.Field
 	read  bool  // a task has read some of it
 	over  []int // writes of which it has overwritten a part, maxOver at most
@@ -112,7 +112,7 @@ func (m *l2) put(a *access, w write) {
 	part := w.result && gap < 0 && m.pieces(old)
 	for _, i := range old {
 		o := &m.writes[i]
-		// The same place written again is no loss, and stands to what it lies on as what
+		// The same place written again is not a loss, and stands to what it is on as what
 		// was there did.
 		if w.from == o.from && w.to == o.to && w.Row == o.Row && w.runs == o.runs {
 			for _, k := range o.over {
@@ -149,7 +149,7 @@ func (m *l2) pieces(l []int) bool {
 	return true
 }
 
-// inL2 checks that an access lies inside the memory.
+// inL2 checks that an access is inside the memory.
 func (c *checker) inL2(a *access) bool {
 	from, to := a.Span()
 	switch {

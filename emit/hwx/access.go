@@ -80,7 +80,7 @@ func (f *File) Sections() []*Section {
 	return l
 }
 
-// Section finds a section by segment and name, nil when there is none.
+// Section finds a section by segment and name, or nil.
 func (f *File) Section(segment, section string) *Section {
 	for _, c := range f.Commands {
 		if s, ok := c.(*Segment); ok && s.Name.String() == segment {
@@ -138,7 +138,7 @@ func (f *File) TextBytes() []byte {
 }
 
 // TextOf gives the whole task stream and the byte offset in it of the
-// procedure's first task; ok is false when the entry lies outside it. Offsets in
+// procedure's first task; ok is false when the entry is outside it. Offsets in
 // task headers count from the start of the stream, not from the entry.
 func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) {
 	s := f.Section(SegText, SectText)
@@ -178,7 +178,7 @@ func (f *File) ConstantSections() []*Section {
 	}
 }
 
-// ConstantBytes gives the constants of either form, nil without any. In a file
+// ConstantBytes returns the constants of either form, nil without any. In a file
 // that was read they are the input's own bytes, however many sections they
 // take: several follow each other in the file. Else parts are joined.
 func (f *File) ConstantBytes() []byte {

@@ -9,7 +9,7 @@ import (
 )
 
 // programForms gives, for each layout, the state words of a program from +0x840
-// on: what the files of that age hold there. 0x11 stands at +0x850 and 3 at
+// on: what the files of that age hold there. 0x11 is at +0x850 and 3 at
 // +0x858 in every old file; the current files' six further words are not known
 // and are written as zeros (modelled).
 var programForms = map[Layout][]uint32{
@@ -32,7 +32,7 @@ type builder struct {
 	number   map[string]int
 	addrs    *Addresses
 	text     *Section
-	consts   []*Section // one behind the other in addresses
+	consts   []*Section // in sequence in addresses
 	first    int        // number of consts[0]
 	total    uint64     // bytes of constants given
 }
@@ -208,7 +208,7 @@ func cut(parts [][]byte, limit uint64) (runs [][][]byte) {
 	return runs
 }
 
-// constant gives the section number that holds byte off of the constants; the
+// constant returns the section number that holds byte off of the constants; the
 // end of the constants counts as the last section's.
 func (b *builder) constant(off uint64) int {
 	for i, c := range b.consts {

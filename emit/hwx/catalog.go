@@ -12,7 +12,7 @@ type typeEntry struct {
 	name   string
 }
 
-// typeCatalog lists the element types by number. 1 to 10 stand in every file
+// typeCatalog lists the element types by number. 1 to 10 are in every file
 // seen; 16 and 23 are from chapter 23. The numbers between are not published and
 // are left out, not guessed.
 var typeCatalog = []typeEntry{

@@ -10,7 +10,7 @@ type FormatError struct {
 	Off   int64  // absolute byte offset, in the file, of the field at fault
 	Field string // the field, as "segment 2.section 0.size"
 	Msg   string // the rule that is broken, with its limit and what to do where that helps
-	Val   any    // the value found, nil when there is none
+	Val   any    // the value found, or nil
 	Err   error  // the cause, when another error is behind this one
 }
 
@@ -44,7 +44,7 @@ func (e *FormatError) Unwrap() error { return e.Err }
 type BuildError struct {
 	Field string // the part of the Image, as "Surfaces[1].Size"
 	Msg   string // the rule, its limit, and what to do
-	Val   any    // the value at fault, nil when there is none
+	Val   any    // the value at fault, or nil
 }
 
 // Error names the part of the image, the rule and the value.

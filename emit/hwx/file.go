@@ -39,7 +39,7 @@ type Command interface {
 // Name is a segment or section name, padded with zeros.
 type Name [16]byte
 
-// MakeName gives the Name of s; bytes past 16 are cut.
+// MakeName returns the Name of s; bytes past 16 are cut.
 func MakeName(s string) (n Name) { copy(n[:], s); return n }
 
 // String is the name up to its first zero.

@@ -86,7 +86,7 @@ package hwx
 //
 // File order: header, load commands, symbols, strings, relocations (on 8),
 // zeros to a 16 KiB page, then segment after segment. Parts never share bytes,
-// and what lies between them is zero (kept as Gap where it is not).
+// and what is between them is zero (kept as Gap where it is not).
 
 // Magic is the first word of a container.
 const Magic = 0xbeefface

@@ -143,7 +143,7 @@ func imageOf(t *testing.T, f *hwx.File) *hwx.Image {
 	return img
 }
 
-// TestGoldenRebuild takes each real file apart and builds it anew: Build's rules
+// TestGoldenRebuild takes each real file apart and builds it again: Build's rules
 // for addresses, commands, symbols and layout give the very bytes.
 func TestGoldenRebuild(t *testing.T) {
 	for _, name := range goldenNames {

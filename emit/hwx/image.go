@@ -20,7 +20,7 @@ type Image struct {
 	// --split-kernel-section=true), not into __TEXT,__const behind the tasks.
 	Split  bool
 	Layout Layout
-	// Text is the task stream. Tasks lie on 256 bytes, the first at 0; the
+	// Text is the task stream. Tasks are on 256 bytes, the first at 0; the
 	// next-task words count from the start of Text.
 	Text []byte
 	// Constants are the packed coefficients: one run of bytes, given in parts

@@ -34,7 +34,7 @@ func task(words int, next, nextWords uint32) []byte {
 	return b
 }
 
-// chain puts n tasks of the given words behind each other from offset base on.
+// chain puts n tasks of the given words in sequence from offset base on.
 func chain(base uint32, n, words int) []byte {
 	step := uint32(4*words+hwx.TaskAlign-1) / hwx.TaskAlign * hwx.TaskAlign
 	var b []byte

@@ -106,7 +106,7 @@ type symbolJSON struct {
 	Value   hex    `json:"value"`
 }
 
-// SymbolView is the JSON form of a symbol with what its numbers stand for.
+// SymbolView is the JSON form of a symbol with what its numbers represent.
 type SymbolView struct {
 	symbolJSON
 	Kind        string `json:"kind"`                   // "section", "shape", "element type", "absolute"
@@ -122,7 +122,7 @@ var symbolKinds = map[uint8]string{
 	symAbsolute: "absolute",
 }
 
-// SymbolViews gives the JSON forms of the symbols, in the order of Symbols.
+// SymbolViews returns the JSON forms of the symbols, in the order of Symbols.
 func (f *File) SymbolViews() iter.Seq[SymbolView] {
 	sections := f.Sections()
 	return func(yield func(SymbolView) bool) {

@@ -229,7 +229,7 @@ func (r *reader) bytes(c *claim) []byte {
 	return r.data[c.off:end:end]
 }
 
-// gaps gives the unclaimed ranges that are not all zero.
+// gaps returns the unclaimed ranges that are not all zero.
 func (r *reader) gaps() []Gap {
 	var gaps []Gap
 	at := int64(0)

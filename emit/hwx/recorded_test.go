@@ -74,7 +74,7 @@ func (r *recorded) text() []byte {
 
 // TestRecordedAddresses builds a container round the recorded tasks, surfaces
 // and constants of every case. Scratch, surfaces, text and constants must come
-// to lie where the current compiler put text and constants, and the program
+// to be where the current compiler put text and constants, and the program
 // descriptor must have its size.
 func TestRecordedAddresses(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))

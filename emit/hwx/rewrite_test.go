@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// retyped makes a task anew from the fields and records of another, by name:
+// retyped makes a task again from the fields and records of another, by name:
 // nothing of it is taken over as words.
 func retyped(from *td.Task) *td.Task {
 	to := td.New()
@@ -24,9 +24,8 @@ func retyped(from *td.Task) *td.Task {
 	return to
 }
 
-// TestGoldenRewrite decodes every task of the real files to fields, makes tasks
-// anew of those, encodes them in the records that were read, and builds the
-// container from them: the very bytes. Links, indices and marks of the chain are
+// TestGoldenRewrite decodes every task of the real files to fields, makes tasks again of those, encodes them in the
+// records that were read, and builds the container from them: the very bytes. Links, indices and marks of the chain are
 // the encoder's own.
 func TestGoldenRewrite(t *testing.T) {
 	for _, name := range goldenNames {
@@ -74,7 +73,7 @@ func TestGoldenRewrite(t *testing.T) {
 }
 
 // TestGoldenFields checks that every word of every task of the real files is
-// accounted for by name: each record lies in one register block and ends with
+// accounted for by name: each record is in one register block and ends with
 // the task, the named fields together give back the word, and no bit without a
 // name is set.
 func TestGoldenFields(t *testing.T) {

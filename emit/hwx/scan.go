@@ -124,7 +124,7 @@ type place struct {
 	name string
 }
 
-// named gives the name of the last field that begins at or before byte at.
+// named returns the name of the last field that begins at or before byte at.
 func named(l []place, at int) string {
 	name := ""
 	for _, p := range l {

@@ -90,7 +90,7 @@ func (t *Symtab) append(b []byte) ([]byte, error) {
 	return append(b, t.Tail...), nil
 }
 
-// tables gives the bytes of the symbol table and of the string table.
+// tables returns the bytes of the symbol table and of the string table.
 func (t *Symtab) tables() (syms, strs []byte, err error) {
 	strs = t.Strings
 	if strs == nil {

@@ -103,12 +103,12 @@ func (v *validator) section(s *Segment, c *Section, sections int) {
 	}
 }
 
-// inside tells whether addr+size lies within base+room, without overflow.
+// inside reports whether addr+size is within base+room, without overflow.
 func inside(addr, size, base, room uint64) bool {
 	return addr >= base && addr-base <= room && size <= room-(addr-base)
 }
 
-// mapped tells whether addr lies in a segment.
+// mapped reports whether addr is in a segment.
 func (v *validator) mapped(addr uint64) bool {
 	i, found := slices.BinarySearchFunc(v.spans, addr, func(s span, a uint64) int { return cmp.Compare(s.from, a) })
 	if found {

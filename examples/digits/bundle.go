@@ -41,7 +41,7 @@ func (n Network) rounded() Network {
 	return out
 }
 
-// blobOffsets returns where each tensor's record stands in the weight file,
+// blobOffsets returns where each tensor's record is in the weight file,
 // and the file's size.
 func blobOffsets() (records []int, size int) {
 	at := blobAlign

@@ -122,7 +122,7 @@ func approach(nearby *[Side * Side]float64, a, b point, reach float64) {
 	}
 }
 
-// span returns the pixels [from, to) whose middles may lie between lo and hi.
+// span returns the pixels [from, to) whose middles may be between lo and hi.
 func span(lo, hi float64) (from, to int) {
 	return int(max(lo, 0)), int(min(max(hi+1, 0), Side))
 }

@@ -76,7 +76,7 @@ var glyphs = [Classes][]glyph{
 	},
 }
 
-// curvePieces is the number of straight pieces that stand for the curve
+// curvePieces is the number of straight pieces that represent the curve
 // between two points of a smooth stroke.
 const curvePieces = 6
 

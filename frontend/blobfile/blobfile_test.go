@@ -329,7 +329,7 @@ func TestRealFiles(t *testing.T) {
 }
 
 // FuzzBlobFile reads any bytes at any offset: no panic, and a blob that is
-// returned lies in the file and holds whole elements.
+// returned is in the file and holds whole elements.
 func FuzzBlobFile(f *testing.F) {
 	file, records := writeCases(f, writerCases)
 	for _, r := range records {

@@ -195,7 +195,7 @@ func TestForms(t *testing.T) {
 		if form == ProgramForm {
 			continue
 		}
-		// What stands in the model is not looked at.
+		// What is in the model is not looked at.
 		m, err := decode(msg(num(1, 1), raw(2, nil), raw(protowire.Number(n), []byte{0xff, 0xff, 0xff})))
 		if err != nil || m.Program != nil || m.Metadata.Form != form || m.Metadata.SpecificationVersion != 1 {
 			t.Errorf("field %d: %+v, %v, want %s", n, m, err, form)

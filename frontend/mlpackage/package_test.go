@@ -36,7 +36,7 @@ func write(t *testing.T, dir, manifest string) {
 	}
 }
 
-// spec returns what stands in the package's specification.
+// spec returns what is in the package's specification.
 func spec(dir string) (string, error) {
 	p, err := Open(dir)
 	if err != nil {

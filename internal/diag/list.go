@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Severity tells whether a Diagnostic stops the compilation.
+// Severity reports whether a Diagnostic stops the compilation.
 type Severity uint8
 
 // The severities, gravest first.

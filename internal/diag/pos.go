@@ -10,7 +10,7 @@ import (
 // Pos is a byte offset into a File, plus one; the zero value is no position.
 type Pos uint32
 
-// NoPos is the position of something that stands in no text.
+// NoPos is the position of something that is in no text.
 const NoPos Pos = 0
 
 // MaxSource is the largest text, in bytes, that a Pos can address.

@@ -19,7 +19,7 @@ const windowWidth = 100
 // lead is how many columns before the caret a cut line keeps.
 const lead = 40
 
-// indent stands before the source line and the caret.
+// indent is before the source line and the caret.
 const indent = "    "
 
 // headline returns "FILE:LINE:COL: error: OP: MESSAGE".

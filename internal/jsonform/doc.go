@@ -2,5 +2,5 @@
 //
 // In: a value that encoding/json takes, or pieces of a document (Stream). Out: its
 // JSON, indented by two spaces, with "<", ">" and "&" as they are, since it is read by
-// people and programs and is no part of a page, and a line's end behind it.
+// people and programs and is not a part of a page, and a line's end behind it.
 package jsonform

@@ -8,7 +8,7 @@ import (
 )
 
 // Stream writes a document piece by piece, in the form of Write, so that it does not
-// have to stand in memory. The first error stays in Err; what is written behind it is
+// have to be in memory. The first error stays in Err; what is written behind it is
 // left out.
 type Stream struct {
 	Err error

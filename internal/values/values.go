@@ -23,7 +23,7 @@ var arrayTypes = map[ir.DType]struct {
 	ir.UInt6: {"u1", true},
 }
 
-// irTypes gives the MIL type of each npy element type.
+// irTypes returns the MIL type of each npy element type.
 var irTypes = func() map[string]ir.DType {
 	m := map[string]ir.DType{}
 	for d, a := range arrayTypes {

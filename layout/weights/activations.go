@@ -31,7 +31,7 @@ type function struct {
 	name   string
 	params int
 	make   func(p []float64) (Spec, error)
-	// scale is applied before the table and after behind it; 0 stands for 1.
+	// scale is applied before the table and after behind it; 0 means 1.
 	scale, after float64
 	// f is the exact function when it differs from the Spec's, as with factors.
 	f func(float64) float64

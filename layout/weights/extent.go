@@ -17,7 +17,7 @@ const (
 	Bias
 	Scale
 	Lookup   // a table of an activation
-	Codebook // what the indices or masks of a part stand for
+	Codebook // what the indices or masks of a part represent
 	Length   // of the zero-skipping body behind it
 	NumRoles
 )
@@ -44,7 +44,7 @@ type Repeat struct {
 	Runs  []Run
 }
 
-// Extent is one stored constant: where it lies in the section and what its
+// Extent is one stored constant: where it is in the section and what its
 // bytes are, which together make Size.
 type Extent struct {
 	Offset, Size uint32

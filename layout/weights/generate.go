@@ -9,9 +9,9 @@ import (
 type Spec struct {
 	// F is the function. Its results are rounded to binary32 before use, so a
 	// difference in the last bits of a platform's mathematics library shows in
-	// a table only where a value lies within 2^-24 of an fp16 rounding tie.
+	// a table only where a value is within 2^-24 of an fp16 rounding tie.
 	F func(float64) float64
-	// Exact is the function the table stands for, bounds included, when F is
+	// Exact is the function the table represents, bounds included, when F is
 	// only its part between the bounds; nil when F is the whole.
 	Exact func(float64) float64
 	Mode  Mode
@@ -59,7 +59,7 @@ func Line(sign int, slope, intercept float64) Tail {
 }
 
 // Hold is a tail that starts at bound and keeps value; between bound and the
-// knots, if anything lies there, runs the line.
+// knots, if anything is there, runs the line.
 func Hold(bound, value, slope, intercept float64) Tail {
 	return Tail{Bound: bound, Value: value, Slope: slope, Intercept: intercept}
 }

@@ -349,7 +349,7 @@ func TestIdentity(t *testing.T) {
 		if ps[0].Offset[c] != uint32(512*c) || ps[0].Size[c] != 512 || !ps[0].Live[c] {
 			t.Errorf("lane %d is %d bytes at %#x, want 512 at %#x", c, ps[0].Size[c], ps[0].Offset[c], 512*c)
 		}
-		// Lane c holds outputs 4c..4c+3; the one of output o lies in row o.
+		// Lane c holds outputs 4c..4c+3; the one of output o is in row o.
 		for l := range 4 {
 			o := 4*c + l
 			at := 512*c + 8*o + 2*l

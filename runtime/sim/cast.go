@@ -13,7 +13,7 @@ import (
 
 // checkCast refuses a cast that the runtime cannot carry out. The reader has
 // checked the types and that the elements are as many; here their shapes must
-// be the same but for dimensions of one, so that both are walked alike.
+// be the same except dimensions of one, so that both are walked alike.
 func checkCast(src, dst *e5.Operand) error {
 	if dst.Desc.Unknown() || sameElements(src, dst) {
 		return nil
@@ -112,8 +112,8 @@ type move struct {
 	index  []uint64 // all zeros but while it runs
 }
 
-// newMove plans a copy; the descriptors have equal shapes but for dimensions of one
-// (checkCast), and lie inside their buffers (the reader).
+// newMove plans a copy; the descriptors have equal shapes except dimensions of one
+// (checkCast), and are inside their buffers (the reader).
 func newMove(sd, dd *e5.TensorDescriptor, conv rowConverter) move {
 	if conv == nil {
 		size := int(sd.Storage.Bits() / 8)

@@ -18,7 +18,7 @@ import (
 
 // everyHalf is a tensor of all fp16 patterns: the infinities, every NaN, both zeros,
 // the subnormal numbers, the largest finite ones, and whatever bounds an operation
-// has with their neighbours. Zero stands where except holds.
+// has with their neighbours. Zero is where except holds.
 func everyHalf(except func(x float32) bool) interp.Tensor {
 	t := interp.Tensor{Type: ir.TensorOf(ir.FP16, 16, 4096), Data: make([]byte, 2<<16)}
 	for i := range 1 << 16 {

@@ -89,7 +89,7 @@ func castPair(t *testing.T, src, dst e5.TensorDescriptor) []byte {
 }
 
 // A descriptor of a few kilobytes that names terabytes is refused before
-// anything of that size is asked for.
+// anything of that size is requested.
 func TestBuffersAreBounded(t *testing.T) {
 	d := e5.HostDescriptor(e5.FP16, 1<<20, 1<<20)
 	descriptor := castPair(t, d, d)

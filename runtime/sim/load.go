@@ -68,7 +68,7 @@ func Check(f *hwx.File, d *e5.Program, sum string) error {
 	return err
 }
 
-// link prepares the functions of a descriptor on a valid container, but for what the
+// link prepares the functions of a descriptor on a valid container, except what the
 // constants hold, and without run for the tasks too.
 func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 	if len(d.Functions) == 0 {

@@ -79,7 +79,7 @@ type Options struct {
 	// Results is called with what each task gives, as engine.Options says, with the
 	// name of the procedure. Nil for none.
 	Results func(where string, task int, extent [5]int, patterns []uint16)
-	// Dispatcher, when set, takes the engine inferences in the stead of the engine;
+	// Dispatcher, when set, takes the engine inferences instead of the engine;
 	// Trace then sees operations of the chain alone, and Numerics and Workers hold
 	// for CPU calls alone.
 	Dispatcher Dispatcher

@@ -181,7 +181,7 @@ func TestPreparedInPlace(t *testing.T) {
 	}
 }
 
-// States lie in bound buffers or are kept by the function.
+// States are in bound buffers or are kept by the function.
 func TestPreparedStates(t *testing.T) {
 	for _, cpu := range []bool{false, true} {
 		c, err := compilePair(counter(cpu), compile.Options{})

@@ -2,7 +2,7 @@
 // compiler.
 //
 // In: edits of source files. Out: the path of an executable that was built from this
-// source with them, or of a script that stands for one.
+// source with them, or of a script that represents one.
 //
 // Invariants: the source itself stays as it is (go build -overlay). A test is
 // skipped, saying why, where there is no go command or no shell, and with -short, since
@@ -83,7 +83,7 @@ var NoNormalise = Edit{"passes/list.go", `"needs folded constants; fewer forms f
 	`"needs folded constants; fewer forms for the passes below", run: func(*State) error { _ = normalise; return ` +
 		`nil }}`}
 
-// Script writes a shell script that stands for an executable: what it does for
+// Script writes a shell script that represents an executable: what it does for
 // `version`, for `--help` and for anything else.
 func Script(t testing.TB, version, help, compile string) string {
 	t.Helper()

@@ -65,7 +65,7 @@ func (w *heapWriter) Write(b []byte) (int, error) {
 }
 
 // TestDumpStreams: the text and the JSON of a large container are written as they are
-// made, and do not stand in memory.
+// made, and do not be in memory.
 func TestDumpStreams(t *testing.T) {
 	const size = 6 << 20
 	f, err := hwx.Read(emitted(t, "pair"))

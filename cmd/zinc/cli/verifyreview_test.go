@@ -13,8 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// TestVerifyReview: an output that does not pass is a finding, and one that is no
-// number passes no budget.
+// TestVerifyReview: an output that does not pass is a finding, and one that is not a number passes no budget.
 func TestVerifyReview(t *testing.T) {
 	r := &verify.Result{Report: &compile.Report{Target: "h13"}, Outputs: []verify.Output{
 		{Name: "fine", MaxAbs: 0.5, Tolerance: 1, Pass: true},

@@ -110,7 +110,7 @@ func printScores(w io.Writer, scores []float32) {
 	fmt.Fprintf(w, "This is a %d.\n", best)
 }
 
-// index maps v in [0, 1] to [0, top], the nearest; what lies outside goes to
+// index maps v in [0, 1] to [0, top], the nearest; what is outside goes to
 // the end it is beyond, and what is not a number to 0.
 func index(v float32, top int) int {
 	if !(v > 0) {

@@ -103,7 +103,7 @@ func (g *geometry) small() bool {
 		pw <= smallImage && g.in[axC]*ph*pw <= smallImage
 }
 
-// padded gives the extent of an image with the rows and columns that windows of
+// padded returns the extent of an image with the rows and columns that windows of
 // step 1 reach.
 func (g *geometry) padded() (height, width int) {
 	return g.out[axH] + g.kh - 1, g.out[axW] + g.kw - 1
@@ -187,7 +187,7 @@ func (g *geometry) rows(acc, image, w []float32, plane, row int) {
 	}
 }
 
-// four sums the products of four pixels that stand beside each other; image begins
+// four sums the products of four pixels that are beside each other; image begins
 // at what the first tap of the first of them sees.
 func (g *geometry) four(acc *[4]float32, image, w []float32, plane, row int) {
 	var a0, a1, a2, a3 float32

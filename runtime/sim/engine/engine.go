@@ -38,8 +38,8 @@ type Event struct {
 // Options of an Engine.
 type Options struct {
 	Numerics Numerics
-	Workers  int         // goroutines of one task; 0 stands for GOMAXPROCS
-	MaxWork  int64       // limit of the products or elements of one task; 0 stands for 2^42
+	Workers  int         // goroutines of one task; 0 means GOMAXPROCS
+	MaxWork  int64       // limit of the products or elements of one task; 0 means 2^42
 	Trace    func(Event) // called after each task, in order
 	// Results is called with what each task gives, before Trace: the extents of the
 	// result's loops (group, depth, channel, row, column) and its fp16 patterns in
@@ -159,7 +159,7 @@ func (x *exec) work(factors ...int) error {
 	return nil
 }
 
-// ext reads an extent; zero stands for one.
+// ext reads an extent; zero means one.
 func ext(t *td.Task, f td.Field) int { return max(1, t.Int(f)) }
 
 func inShape(t *td.Task) shape {
@@ -260,10 +260,10 @@ func spoil(b []byte) {
 	}
 }
 
-// spread gives the shape of a source with the axes it is broadcast along cut
+// spread returns the shape of a source with the axes it is broadcast along cut
 // to their index 0.
 func spread(t *td.Task, dim shape, first td.Field) shape {
-	// The four flags stand in the order width, height, depth, channel.
+	// The four flags are in the order width, height, depth, channel.
 	for i, a := range [4]int{axW, axH, axD, axC} {
 		if t.On(first.At(i)) {
 			dim[a] = 1

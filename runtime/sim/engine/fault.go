@@ -11,7 +11,7 @@ type Fault struct {
 	Task    int    // index of the task in its chain
 	Off     int    // byte offset of the task in the task section
 	Stream  string // what was being read or written: "source 1", "kernel lane 3"; empty for a fault of the task as such
-	Address int64  // first byte concerned in the stream's buffer (or in L2), -1 when there is none
+	Address int64  // first byte concerned in the stream's buffer (or in L2), or -1
 	Msg     string // rule, value and limit
 	Err     error  // cause, when another component refused
 }

@@ -321,7 +321,7 @@ func (r *reader) plane1(p *part, ch int) error {
 
 // pairs reads the taps of a channel that the even and the odd column of a pair
 // apply to one input column: the input columns of even position first, then those
-// of odd position. Each tap stands there twice, the bias too.
+// of odd position. Each tap is there twice, the bias too.
 func (r *reader) pairs(p *part, ch int) error {
 	again := r.out.bias
 	if r.bias {

@@ -9,7 +9,7 @@ const stageLanes = 4
 const portEnd = 32768
 
 // stageBits is how many bits of the larger operand's significand, the hidden one
-// included, stand in a sum of the first stage.
+// included, are in a sum of the first stage.
 const stageBits = 12
 
 // lanes computes c = w*b as the mode ANELanes sums: products four at a time, in order

@@ -26,8 +26,8 @@ const (
 	lutMode      = 42 // an integer, see modes
 )
 
-// maxLUTStep bounds -log2 of the spacing of knots; linesOnly stands for knots that
-// all lie on zero.
+// maxLUTStep bounds -log2 of the spacing of knots; linesOnly represents knots that
+// all are on zero.
 const (
 	maxLUTStep = 24
 	linesOnly  = 64

@@ -24,7 +24,7 @@ func oneCore(c, n, w, k int, data []byte) (*td.Task, buffers) {
 	return t, mem
 }
 
-// codebook is a codebook of n halves, padded as it stands in a part, whose first
+// codebook is a codebook of n halves, padded as it is in a part, whose first
 // entries are given.
 func codebook(n int, v ...float32) []byte {
 	h := make([]uint16, n)
@@ -57,7 +57,7 @@ func TestPalette(t *testing.T) {
 		{name: "six bits", c: 3, n: 1, w: 1, kw: 1, px: 0, bits: 6, part: join(far, []byte{0xc1, 0x2f, 0x00}),
 			x: [][]float32{{1}, {0.5}, {4}}, want: [][]float64{{4}}},
 		// 3 bits, two lanes a row: (1, 2) for channel 0, (2, 0) for channel 1:
-		// 1 + 2<<3 + 2<<6 = 0x91. Biases 10 and 20 stand before.
+		// 1 + 2<<3 + 2<<6 = 0x91. Biases 10 and 20 are before.
 		{name: "three bits with biases", c: 2, n: 2, w: 1, kw: 1, px: 0, bits: 3, set: []td.Field{td.NEBias},
 			part: join(codebook(8, 0, 1, -3), []byte{0x00, 0x49, 0x00, 0x4d, 0x91, 0x00}),
 			x:    [][]float32{{1}, {2}}, want: [][]float64{{10 + 1 - 6}, {20 - 3}}},

@@ -29,7 +29,7 @@ type operand struct {
 	stride [5]int
 }
 
-// strides gives the strides of a tensor of the given shape in axis order.
+// strides returns the strides of a tensor of the given shape in axis order.
 func strides(dim shape) (s [5]int) {
 	n := 1
 	for a := axW; a >= 0; a-- {

@@ -104,8 +104,7 @@ func reciprocalTable() []uint16 {
 	return out
 }
 
-// sigmoidTable, tanhTable and rsqrtTable hold the words of the recorded tables but
-// for the knots, which are samples.
+// sigmoidTable, tanhTable and rsqrtTable hold the words of the recorded tables except the knots, which are samples.
 func sigmoidTable() []uint16 {
 	out := make([]uint16, 64)
 	copy(out, []uint16{0xc8f8, 0x4829, 0, 0x3c00})

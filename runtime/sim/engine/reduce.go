@@ -13,7 +13,7 @@ type window struct {
 	mode                   uint32 // PoolMode: 0 sum, 1 average, 2 maximum, 3 minimum
 }
 
-// all reports whether the window stands for a whole channel.
+// all reports whether the window represents a whole channel.
 func (w window) all() bool { return w.kw == 1 && w.kh == 1 && w.sx == 1 && w.sy == 1 }
 
 // final is the arithmetic after a reduction, or after elementwise work.
@@ -135,7 +135,7 @@ func (x *exec) reduceAll(el *elementwise, dim shape, ops []operand, fin *final, 
 	return out, err
 }
 
-// channel gives the operands of one channel of one group.
+// channel returns the operands of one channel of one group.
 func channel(dst, ops []operand, g, c int) {
 	for i, o := range ops {
 		dst[i] = operand{o.v[g*o.stride[axG]+c*o.stride[axC]:], o.stride}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestShifted: on a small image the shifted sum gives the bits of the gathered
-// one, whatever the window, the padding and what of it lies outside.
+// one, whatever the window, the padding and what of it is outside.
 func TestShifted(t *testing.T) {
 	for _, c := range []struct{ g, cin, cout, h, w, kw, kh, px, py, oh, ow int }{
 		{g: 1, cin: 8, cout: 8, h: 8, w: 8, kw: 3, kh: 3, px: 1, py: 1, oh: 8, ow: 8},

@@ -170,7 +170,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// A source that came by DMA stands in L2 afterwards when its tile is whole or
+// A source that came by DMA is in L2 afterwards when its tile is whole or
 // SrcType keeps it; a smaller tile leaves no defined content.
 func TestStaging(t *testing.T) {
 	for _, c := range []struct {

@@ -26,8 +26,8 @@ func (s shape) count() int64 {
 	return n
 }
 
-// layout says where the elements of a tensor stand in a buffer. Shape is that
-// of the tensor; with swap, element (c, h, w) stands at channel position w and
+// layout says where the elements of a tensor are in a buffer. Shape is that
+// of the tensor; with swap, element (c, h, w) is at channel position w and
 // column c.
 type layout struct {
 	name   string
@@ -124,7 +124,7 @@ type cover struct {
 
 // cover returns runs that are apart and together hold every row of the tensor. Rows
 // that overlap are cut to the shortest stride: they take their place in turn. Loops
-// whose rows lie between each other's make one run with the bytes between, so that
+// whose rows are between each other's make one run with the bytes between, so that
 // all runs together are no longer than the reach.
 func (l *layout) cover() cover {
 	_, cols := l.stored()
@@ -227,7 +227,7 @@ func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
 	return out, err
 }
 
-// store writes fp16 patterns that stand in group, depth, channel, row, column
+// store writes fp16 patterns that are in group, depth, channel, row, column
 // order.
 func (t *tile) store(run *run, vals []uint16) error {
 	pos, cols := t.stored()

@@ -38,10 +38,9 @@ func broadcastStrides(shape, out []int64) []int {
 	return st
 }
 
-// rows calls f for every row (run of the last dimension) of a shape that lies
-// in rows lo to hi: the row's first element and the offsets at which operands
-// with the given strides stand. The last dimension's stride is each operand's
-// last one.
+// rows calls f for every row (run of the last dimension) of a shape that is in rows lo to hi: the row's first element
+// and the offsets at which operands with the given strides stand. The last dimension's stride is each operand's last
+// one.
 func rows(shape []int64, lo, hi int, st [][]int, f func(at int, off []int)) {
 	n := len(shape)
 	if lo >= hi {

@@ -311,7 +311,7 @@ func sparseToDense(c *call) []Tensor {
 }
 
 // blockIndex returns, for every element of a shape, the element of a smaller
-// tensor whose block it lies in.
+// tensor whose block it is in.
 func (c *call) blockIndex(shape, blocks []int64) []int {
 	if len(shape) != len(blocks) {
 		c.fail("scale has shape %s, data %s", ir.ShapeString(blocks), ir.ShapeString(shape))

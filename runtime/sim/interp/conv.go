@@ -16,7 +16,7 @@ func (c *call) convWeights(w Tensor) (weights, bias []float32) {
 	return c.macFloats(w), c.vector("bias", int(w.Type.Shape[0]), 0)
 }
 
-// dequantized is convWeights of integers v that stand for v*quant_scale +
+// dequantized is convWeights of integers v that represent v*quant_scale +
 // quant_bias, both single or one an output channel. The definition does not say
 // whether its formula holds for the bias; it is of the same quantised type as
 // the weights, so it does here.
@@ -176,7 +176,7 @@ func (j convJob) run(c *call, xs, ws, out []float32) {
 }
 
 // unfold writes the columns of n output positions from lo on: one row a tap of
-// an input channel, zeros where a tap lies in the padding.
+// an input channel, zeros where a tap is in the padding.
 func (j convJob) unfold(c *call, img []float32, lo, n int, col []float32) {
 	w := j.w
 	in := w.inElems()

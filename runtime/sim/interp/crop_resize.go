@@ -147,7 +147,7 @@ func (c *call) crops(x Tensor) crops {
 			return k
 		}
 		// The shape rule gives every box all images even where it names one, so
-		// that crop stands for each of them.
+		// that crop represents each of them.
 		k.n, k.images = int(s[0]), int(xs[0])
 		k.shape = []int64{s[0], xs[0], xs[1]}
 		fs, each := c.floats(r), int(s[2])

@@ -94,9 +94,8 @@ func finite(vs []float32) bool {
 	return true
 }
 
-// gemmPlain is gemm as a loop over k: in fp32, or in fp64 when wide sums are
-// asked for; in the mode ANE a product 0*inf counts 0, and in ANELanes the products
-// go through the accumulator's first stage.
+// gemmPlain is gemm as a loop over k: in fp32, or in fp64 when wide sums are requested; in the mode ANE a product 0*inf
+// counts 0, and in ANELanes the products go through the accumulator's first stage.
 func (c *call) gemmPlain(a, b matrix, m, k, n int, out []float32) {
 	c.parallel(m, 1+65536/max(1, k*n), func(lo, hi int) {
 		for i := lo; i < hi; i++ {

@@ -327,7 +327,7 @@ func pad(c *call) []Tensor {
 	}
 	first := rank - len(p)/2
 	shape := slices.Clone(x.Type.Shape)
-	index := make([][]int, rank) // index[d][i]: element of x that stands at i, -1 for the constant
+	index := make([][]int, rank) // index[d][i]: element of x that is at i, -1 for the constant
 	for d := range shape {
 		n := int(x.Type.Shape[d])
 		before, after := int64(0), int64(0)
@@ -393,7 +393,7 @@ func (c *call) element(name string, d ir.DType) []byte {
 }
 
 // pick fills dst, of the given shape, with the elements of x that index names
-// dimension by dimension; -1 in any stands for val.
+// dimension by dimension; -1 in any represents val.
 func pick(dst []byte, x Tensor, size int, shape []int64, index [][]int, val []byte) {
 	if len(dst) == 0 {
 		return

@@ -75,7 +75,7 @@ func (w window) pool(plane []float32, p [3]int, kind poolKind, exclude bool) (v,
 			from[d] = start + skip*w.dilation[d]
 		}
 		// An average that counts padding counts the real padding alone, not
-		// what lies beyond it when the last window is not full.
+		// what is beyond it when the last window is not full.
 		last := min(end, w.in[d]+w.trail[d]-1)
 		count *= (last-start)/w.dilation[d] + 1
 	}

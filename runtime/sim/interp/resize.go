@@ -15,7 +15,7 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpResize:                  resize,
 })
 
-// grid gives the place in an axis of in elements that element i of out ones is
+// grid returns the place in an axis of in elements that element i of out ones is
 // read from, before it is held to the axis.
 type grid struct {
 	at      func(i, in, out float64) float64

@@ -244,7 +244,7 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 	return res, nil
 }
 
-// where returns the first frame of a stack that lies in a kernel.
+// where returns the first frame of a stack that is in a kernel.
 func where(stack []byte) string {
 	seen := false
 	for _, l := range strings.Split(string(stack), "\n") {

@@ -16,7 +16,7 @@ var _ = add(map[*ir.Operation]kernel{
 // farPlace bounds a place in an image, so that it fits an integer.
 const farPlace = 1 << 40
 
-// borders gives the element that stands for element i, outside an axis of n; -1
+// borders returns the element that represents element i, outside an axis of n; -1
 // is the padding value.
 var borders = map[string]func(i, n int64) int64{
 	"constant": func(i, n int64) int64 { return -1 },

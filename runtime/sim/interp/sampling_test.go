@@ -8,7 +8,7 @@ import (
 )
 
 // TestPlacesThatAreNoNumbers samples where coordinates are not finite: a sample
-// at no number is no number, one at infinity is far outside.
+// at no number is not a number, one at infinity is far outside.
 func TestPlacesThatAreNoNumbers(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	x := floats(t, ir.FP32, []int64{1, 1, 1, 2}, 3, 5)

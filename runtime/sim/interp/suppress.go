@@ -131,7 +131,7 @@ func nonMaximumSuppression(c *call) []Tensor {
 	return res
 }
 
-// classify gives the class of the highest probability, the first of equal ones,
+// classify returns the class of the highest probability, the first of equal ones,
 // and the probabilities, in the order of classes.
 func classify(c *call) []Tensor {
 	p := c.numeric("probabilities")

@@ -109,7 +109,7 @@ func request(b *testing.B, s *stack.Stack, compiled pair.Pair) func() {
 	}
 }
 
-// loop makes what stands above the loop of listing 2.4 and returns one turn of it.
+// loop makes what is above the loop of listing 2.4 and returns one turn of it.
 func loop(b *testing.B, o e5rt.Options, p pair.Pair) func() {
 	b.Helper()
 	check := checker(b)

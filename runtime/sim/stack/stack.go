@@ -94,7 +94,7 @@ type Process struct {
 	id     broker.Identity
 }
 
-// Connect makes a process, whose work has a class of service; zero stands for the
+// Connect makes a process, whose work has a class of service; zero means the
 // default class.
 func (s *Stack) Connect(id broker.Identity, qos broker.QoS) (*Process, error) {
 	c, err := s.Broker.Connect(id)

@@ -31,7 +31,7 @@ type Client interface {
 	// EvaluateAsync does the same and returns at once; done is called once, from
 	// another goroutine. The surfaces belong to the call until then.
 	EvaluateAsync(ctx context.Context, r EvaluateRequest, done func(error))
-	// OpenDirectPath gives the handles with which the holder of the temporary
+	// OpenDirectPath returns the handles with which the holder of the temporary
 	// exception drives submissions on its own connection to the driver.
 	OpenDirectPath(ctx context.Context, r DirectPathRequest) (*DirectPathReply, error)
 	// PrepareChaining makes a chain of a procedure of an instance: the output set
@@ -142,7 +142,7 @@ type WeightsRequest struct {
 // InstanceReply is an instance.
 type InstanceReply struct {
 	Instance   uint64
-	QueueDepth int // granted: at most what was asked for
+	QueueDepth int // granted: at most what was requested
 	Queue      int // index of the hardware queue
 	Priority   int // program priority
 	Procedures []Procedure

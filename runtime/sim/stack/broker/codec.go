@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// headerBytes bounds what stands before the body of a message: the name of a
+// headerBytes bounds what is before the body of a message: the name of a
 // method, a number, and the definitions of their types.
 const headerBytes = 4 << 10
 

@@ -21,7 +21,7 @@ func (s *Session) pin(method string, num uint64) (*instance, error) {
 	return in, nil
 }
 
-// OpenDirectPath gives the handles of the direct path.
+// OpenDirectPath returns the handles of the direct path.
 func (s *Session) OpenDirectPath(ctx context.Context, req DirectPathRequest) (reply *DirectPathReply, err error) {
 	end, err := s.enter(ctx, mDirect, &req)
 	if err != nil {

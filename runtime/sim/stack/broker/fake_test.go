@@ -25,7 +25,7 @@ type kernelError uint32
 func (e kernelError) Error() string    { return fmt.Sprintf("fake driver: %#x", uint32(e)) }
 func (e kernelError) IOReturn() uint32 { return uint32(e) }
 
-// fakeKernel is a driver that checks what it is asked for: calls in the wrong
+// fakeKernel is a driver that checks what it is requested: calls in the wrong
 // order, handles that do not exist and surfaces of the wrong size fail the test.
 type fakeKernel struct {
 	t testing.TB
@@ -480,7 +480,7 @@ func soon(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// claimed takes a claim as it is, for tests in which one process stands for many.
+// claimed takes a claim as it is, for tests in which one process represents many.
 func claimed(_ net.Conn, claim Identity) (Identity, error) { return claim, nil }
 
 // isCode reports whether an error is of a code.

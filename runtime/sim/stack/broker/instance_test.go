@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestQueueDepth grants what is asked for while there is room, the share of a
+// TestQueueDepth grants what is requested while there is room, the share of a
 // connection under contention, and never nothing.
 func TestQueueDepth(t *testing.T) {
 	b, k := room(t, func(c *Config) { c.Limits.QueueSlots = 16 })

@@ -20,7 +20,7 @@ type Device struct {
 // KernelKeys are the entitlements of the broker's own task: the hard gate, which
 // it and its per-user sibling alone hold, data chaining, and the two grants of
 // priorities, because the driver sees its task and not those of its callers
-// (modelled but for the first).
+// (modelled except the first).
 func KernelKeys() []string {
 	return []string{KeyUserClient, KeyDataChaining, kernelKey("realtimePriority"),
 		kernelKey("systemReservedPriorities")}
@@ -161,7 +161,7 @@ type Direct struct {
 	Intermediate uint32
 }
 
-// OpenDirectConnection gives the holder of the temporary exception its own
+// OpenDirectConnection opens for the holder of the temporary exception its own
 // direct-path client of the driver for an instance. The task must be the caller's:
 // requests name its surfaces, and what it may do beyond the open follows from its
 // entitlements. The connection is closed with the instance, or by its owner.

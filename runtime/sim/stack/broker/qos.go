@@ -3,7 +3,7 @@ package broker
 import "fmt"
 
 // QoS is the quality-of-service class that every compile, load and instantiate
-// method takes. Zero stands for QoSDefault.
+// method takes. Zero means QoSDefault.
 type QoS uint32
 
 // The classes. The five application classes have the numbers of the system's

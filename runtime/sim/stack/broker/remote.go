@@ -213,7 +213,7 @@ func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context
 	}, nil
 }
 
-// OpenDirectPath gives the handles of the direct path.
+// OpenDirectPath returns the handles of the direct path.
 func (r *Remote) OpenDirectPath(ctx context.Context, req DirectPathRequest) (*DirectPathReply, error) {
 	return call[DirectPathRequest, DirectPathReply](ctx, r, "OpenDirectPath", req)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// serviceName is the name under which the methods stand in a request.
+// serviceName is the name under which the methods are in a request.
 const serviceName = "Broker"
 
 // Call is a request as it crosses the socket. Number is the caller's, for Cancel.

@@ -38,7 +38,7 @@ func TestTable29_2(t *testing.T) {
 			t.Errorf("%s reads %#x", Bank(i), v)
 		}
 	}
-	// ANE has the scratch registers and the reset vector; nothing lies outside.
+	// ANE has the scratch registers and the reset vector; nothing is outside.
 	d.Write32(ANE, Scratch(7), 9)
 	d.Write32(ANE, RegRVBAR, 0x1000)
 	d.Write32(ANE, RegRVBAR+4, 2)

@@ -311,7 +311,7 @@ func full1(t *testing.T, d *Device, name string) {
 
 // Calls are run by priority, whatever order they were posted in, and within one
 // in that order.
-// A call's register block stands in its queue's file, at the addresses of the
+// A call's register block is in its queue's file, at the addresses of the
 // firmware's aperture.
 func TestTable29_7Block(t *testing.T) {
 	h := ready(t, nil)

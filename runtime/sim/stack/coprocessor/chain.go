@@ -7,7 +7,7 @@ import (
 // chain is a resident cache request as its executions leave it: the output set
 // of one is the input set of the next, without the host. The k-th output buffer
 // becomes the k-th input buffer where both have the same bytes; inputs that a
-// trigger brings stand before that; a recycled buffer is where the register's
+// trigger brings are before that; a recycled buffer is where the register's
 // next output goes (which output feeds which input, the chapters do not say).
 //
 // A chained buffer is written and read, so the host maps it as one that may be

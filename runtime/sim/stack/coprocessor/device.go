@@ -25,8 +25,8 @@ type Config struct {
 	Inject   *inject.Injector       // may be nil
 	Strict   bool                   // an identifier that the execution loop does not implement faults
 	Numerics engine.Numerics        // of the engine
-	Workers  int                    // goroutines of one task; 0 stands for GOMAXPROCS
-	MaxWork  int64                  // limit of the products or elements of one task; 0 stands for the engine's own
+	Workers  int                    // goroutines of one task; 0 means GOMAXPROCS
+	MaxWork  int64                  // limit of the products or elements of one task; 0 means the engine's own
 	Kernel   *firmware.KernelConfig // nil: firmware.DefaultKernel
 	// Doorbell sees the firmware's stores to host doorbells: the register and
 	// the value of each. It is called from Run.
@@ -159,8 +159,8 @@ func (d *Device) Run(ctx context.Context) error {
 	return b.serve(ctx, bells)
 }
 
-// TakeNotification is the host's side of the notification ring. ok is false when
-// there is none; an error says that one came damaged.
+// TakeNotification is the host's side of the notification ring. ok is false if there is none; an error says that one
+// came damaged.
 func (d *Device) TakeNotification() (m *protocol.Message, ok bool, err error) {
 	d.mu.Lock()
 	b := d.boot

@@ -59,7 +59,7 @@ func (c *CoreDump) String() string {
 	return s.String()
 }
 
-// Dump returns the staged dump, nil when there is none. It stays until a cold
+// Dump returns the staged dump, or nil. It stays until a cold
 // boot.
 func (d *Device) Dump() *CoreDump {
 	d.mu.Lock()

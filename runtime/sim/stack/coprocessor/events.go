@@ -155,7 +155,7 @@ func (d *Device) SignalEvent(id, value uint64) error {
 	return b.events.set(id, value, true)
 }
 
-// EventValue returns what a shared event stands at.
+// EventValue returns what a shared event is at.
 func (d *Device) EventValue(id uint64) uint64 {
 	d.mu.Lock()
 	b := d.boot

@@ -98,7 +98,7 @@ func TestKeptTranslations(t *testing.T) {
 	_ = out
 }
 
-// A second call makes no translation anew, but looks at each register once.
+// A second call makes no translation again, but looks at each register once.
 func TestKeptTranslationsHit(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, twoOps), 0)

@@ -15,7 +15,7 @@ const (
 
 // PMU reads a power-status register. Entry 0 is the one engine of the M1, entry
 // 1 the memory cache (which entry is what is modelled); the others have no
-// power. What lies outside reads zero.
+// power. What is outside reads zero.
 func (d *Device) PMU(addr uint64) uint32 {
 	i := (addr - PMUBase) / PMUStride
 	if addr < PMUBase || i >= PMUEntries || (addr-PMUBase)%PMUStride != 0 {

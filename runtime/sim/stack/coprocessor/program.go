@@ -15,7 +15,7 @@ type program struct {
 	slot     int
 	network  int // its task queue
 	user     uint32
-	ctx      *translation.Context // of the load: its own buffers lie there
+	ctx      *translation.Context // of the load: its own buffers are there
 	procs    []procedure
 	warnings []string
 }

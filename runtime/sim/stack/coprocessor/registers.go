@@ -24,7 +24,7 @@ func (r *registers) reset() {
 	*r = registers{power: power, gate: gate}
 }
 
-// Read32 reads a register. An aperture without power reads zero, but for the
+// Read32 reads a register. An aperture without power reads zero, except the
 // power registers.
 func (d *Device) Read32(b Bank, off uint32) uint32 {
 	d.mu.Lock()

@@ -107,7 +107,7 @@ func (b *boot) take(d *protocol.Delivery) pump {
 	return to
 }
 
-// statusOf gives the status of a message that does not run.
+// statusOf returns the status of a message that does not run.
 func statusOf(err error) Status {
 	var damage *protocol.DamageError
 	switch {

@@ -226,7 +226,7 @@ func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Retu
 	live := x.handler != 0 && x.boot == h.boot.Load()
 	if live && changed > 0 && len(set) > 1 {
 		// One buffer goes back a recycle; a set of several that changes is
-		// installed anew.
+		// installed again.
 		h.invalidate(x)
 		live = false
 	}

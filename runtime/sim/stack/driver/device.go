@@ -24,11 +24,11 @@ type Config struct {
 	Strict   bool // the firmware faults where the real one does
 	Numerics engine.Numerics
 	Workers  int   // goroutines of one task of the engine; results do not depend on it
-	MaxWork  int64 // limit of one task; 0 stands for the engine's own
+	MaxWork  int64 // limit of one task; 0 means the engine's own
 
-	// Properties are what the driver publishes; nil stands for M1.
+	// Properties are what the driver publishes; nil means M1.
 	Properties *Properties
-	// Endpoints are the RTBuddy services that exist; nil stands for the M1's one,
+	// Endpoints are the RTBuddy services that exist; nil means the M1's one,
 	// ANEEndpoint1.
 	Endpoints []string
 	// SecondWake reports whether the second wake of boot n, counted from 1,
@@ -215,7 +215,7 @@ func (d *Device) Scheduler() firmware.SchedulerReport { return d.gate.sched.Repo
 
 // Sleep takes the device's power away once nothing runs, as the system does when
 // it sleeps. What the firmware held is gone; Wake brings the firmware up again,
-// and each program is loaded anew with its next request.
+// and each program is loaded again with its next request.
 func (d *Device) Sleep() error {
 	_, err := d.hold(nil, "sleep", func(time.Duration) (Return, error) {
 		d.hw.sleep()

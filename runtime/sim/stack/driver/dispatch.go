@@ -19,7 +19,7 @@ type DispatchField struct {
 }
 
 // DispatchFields is the record of listing 27.4. The flag of the debug
-// work-processor group stands in the first of the reserved bytes (modelled).
+// work-processor group is in the first of the reserved bytes (modelled).
 var DispatchFields = []DispatchField{
 	{0x00, 8, "function"},
 	{0x08, 4, "checkScalarInputCount"},

@@ -26,7 +26,7 @@ type Method struct {
 	Name string
 	Role string
 	// Routed is the way to the kernel: one of the nine selectors, or a separate
-	// entry point (modelled, but for what the listing of the doorbell says).
+	// entry point (modelled, except what the listing of the doorbell says).
 	Routed string
 	// Privileged methods ask the second access check.
 	Privileged bool

@@ -10,7 +10,7 @@ import (
 
 // TestUnwiring prepares more programs than the firmware has slots: the one that
 // was not used for longest makes room and is loaded again by its next request,
-// but for one that has opted out.
+// except one that has opted out.
 func TestUnwiring(t *testing.T) {
 	rec := &trace.Recording{MaxData: 16}
 	d := newDevice(t, Config{Trace: rec.Tracer()})

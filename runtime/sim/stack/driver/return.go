@@ -6,7 +6,7 @@ import "fmt"
 type Return uint32
 
 // The return codes. Where public notes and IOKit's headers differ, IOKit's value
-// is used and the other stands in the row's note (Returns).
+// is used and the other is in the row's note (Returns).
 const (
 	Success       Return = 0
 	GeneralError  Return = 0xe00002bc

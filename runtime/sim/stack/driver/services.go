@@ -163,7 +163,7 @@ func (s *Services) ProgramCreate(container []byte) (Handle, error) {
 // PrepareOptions are the residency and power arguments of an instance.
 type PrepareOptions struct {
 	QoS uint32 // quality-of-service class, such as 21
-	// execution priority of chains, 0 to 7; 0 and 1 are the system's. Zero stands for
+	// execution priority of chains, 0 to 7; 0 and 1 are the system's. Zero means
 	// PriorityDefault unless Realtime is set
 	Priority    uint32
 	Realtime    bool   // Priority is meant as it is, 0 included

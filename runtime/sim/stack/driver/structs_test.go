@@ -142,7 +142,7 @@ func TestTable27_6(t *testing.T) {
 }
 
 // TestStructs checks that every struct has the size of its selector, that its
-// fields lie inside it and apart, and that the request's table and its decoder
+// fields are inside it and apart, and that the request's table and its decoder
 // agree.
 func TestStructs(t *testing.T) {
 	sizes := map[uint32]bool{}

@@ -74,7 +74,7 @@ func TestTable2_1(t *testing.T) {
 			}
 		}
 	}
-	// "read the output" is no call: the buffer holds it.
+	// "read the output" is not a call: the buffer holds it.
 	if y := d.views["y"].Floats(); len(y) != 8 {
 		t.Errorf("the output has %d elements, want 8", len(y))
 	}

@@ -22,7 +22,7 @@ type CompilerOptions struct {
 	SplitKernel bool               // constants in segments of their own
 	FullTD      bool               // tasks with every record whole
 	Func        string             // "" for all functions
-	Shapes      map[string][]int64 // of inputs, in the stead of the defaults
+	Shapes      map[string][]int64 // of inputs, instead of the defaults
 	// InputName is the name that the descriptor gives the source; "" for the base
 	// name of the model's path.
 	InputName string

@@ -168,7 +168,7 @@ func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 	}
 }
 
-// A hostile or broken entry is compiled anew and replaced; nothing outside the folder
+// A hostile or broken entry is compiled again and replaced; nothing outside the folder
 // is touched.
 func TestCacheHostile(t *testing.T) {
 	ctx := context.Background()

@@ -22,7 +22,7 @@
 //     unfinished.
 //   - Time is virtual: nothing sleeps and nothing reads the time of day.
 //   - What is in a cache's folder never makes a call fail: an entry that is not
-//     whole is compiled anew. It is checked against corruption, not against
+//     whole is compiled again. It is checked against corruption, not against
 //     forgery: who may write to the folder decides what runs.
 //
 // # What is known and what is modelled

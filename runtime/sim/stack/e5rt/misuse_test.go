@@ -189,7 +189,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// Two outputs must not lie in one buffer.
+// Two outputs must not be in one buffer.
 func TestTwoOutputsInOneBuffer(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/two.mil")
 	d.once(t)

@@ -141,7 +141,7 @@ func (op *ExecutionStreamOperation) RetainOutputPort(name string) (*IOPort, erro
 	return op.retain(outputSide, name)
 }
 
-// RetainStatePort gives the port of a state of the function, which a run reads and
+// RetainStatePort returns the port of a state of the function, which a run reads and
 // writes. The M1 has no states (a program with one is refused there), and no call
 // of the vendor's is known: it is zinc's own.
 func (op *ExecutionStreamOperation) RetainStatePort(name string) (*IOPort, error) {

@@ -71,7 +71,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// The states of a function are its operation's own, or lie in a buffer that two
+// The states of a function are its operation's own, or are in a buffer that two
 // operations share.
 func TestStatePort(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/state.mil")

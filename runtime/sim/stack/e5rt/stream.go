@@ -245,7 +245,7 @@ func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uin
 }
 
 // Reset is e5rt_execution_stream_reset: the stream is empty again, and its
-// operations may be encoded and bound anew.
+// operations may be encoded and bound again.
 func (s *ExecutionStream) Reset() error {
 	s.rt.mu.Lock()
 	err := error(nil)

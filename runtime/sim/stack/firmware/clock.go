@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock is virtual time: it stands still but for Advance.
+// Clock is virtual time: it stands still except Advance.
 type Clock struct {
 	mu        sync.Mutex
 	now       time.Duration

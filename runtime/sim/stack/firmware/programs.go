@@ -13,7 +13,7 @@ const (
 )
 
 // ErrNotRunning: a call to a process that does not run is dropped and counted,
-// it is no fault.
+// it is not a fault.
 var ErrNotRunning = errors.New("firmware: the process is not running; the call is dropped")
 
 // Programs are the program slots and the processes that run them.

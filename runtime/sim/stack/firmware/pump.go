@@ -60,7 +60,7 @@ func (k *Kernel) next(above int) (best *Task) {
 	return best
 }
 
-// step runs one message of a task above a priority; false when there is none or
+// step runs one message of a task above a priority; false if there is none or
 // the budget is spent.
 func (k *Kernel) step(above int, b *budget) bool {
 	t := k.next(above)

@@ -81,7 +81,7 @@ func (q *Queue) put(m []byte) {
 	q.used <- struct{}{}
 }
 
-// TryReceive takes the oldest message; false when there is none.
+// TryReceive takes the oldest message; false if there is none.
 func (q *Queue) TryReceive() ([]byte, bool) {
 	select {
 	case <-q.used:

@@ -103,7 +103,7 @@ type StatsBuffer struct {
 }
 
 // PreMap maps the host's buffer through m. An address or a size of zero skips
-// the map (listing 29.5): it is no error, and nothing is ever written.
+// the map (listing 29.5): it is not an error, and nothing is ever written.
 func (b *StatsBuffer) PreMap(addr, size uint64, m func(addr, size uint64) ([]byte, error)) error {
 	*b = StatsBuffer{}
 	if addr == 0 || size == 0 {
@@ -120,7 +120,7 @@ func (b *StatsBuffer) PreMap(addr, size uint64, m func(addr, size uint64) ([]byt
 	return nil
 }
 
-// Remap is PreMap for a buffer that may be the one before: the map is made anew,
+// Remap is PreMap for a buffer that may be the one before: the map is made again,
 // since the host may have moved it, and the running totals of the same address
 // and size go on.
 func (b *StatsBuffer) Remap(addr, size uint64, m func(addr, size uint64) ([]byte, error)) error {

@@ -143,7 +143,7 @@ func TestListing29_5(t *testing.T) {
 	}
 }
 
-// Remap keeps the running totals of one buffer, and begins anew with another.
+// Remap keeps the running totals of one buffer, and begins again with another.
 func TestRemap(t *testing.T) {
 	var b StatsBuffer
 	m := func(addr, size uint64) ([]byte, error) { return make([]byte, size), nil }

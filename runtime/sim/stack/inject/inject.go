@@ -93,10 +93,10 @@ type Rule struct {
 	Kind  Kind
 	Site  Site
 	After uint64        // passages before the first that may fault
-	Every uint64        // of the passages then, each how manieth; 0 stands for 1
-	Count uint64        // faults at most; 0 stands for no limit
-	P     float64       // chance of each of those passages; 0 stands for 1
-	Delay time.Duration // of Delay; 0 stands for DefaultDelay
+	Every uint64        // of the passages then, each how manieth; 0 means 1
+	Count uint64        // faults at most; 0 means no limit
+	P     float64       // chance of each of those passages; 0 means 1
+	Delay time.Duration // of Delay; 0 means DefaultDelay
 }
 
 // DefaultDelay is the time a delayed message loses when the rule names none.
@@ -111,7 +111,7 @@ type Spec []Rule
 // SyntaxError is a specification that does not parse.
 type SyntaxError struct {
 	Off  int    // byte offset
-	Text string // what stands there
+	Text string // what is there
 	Rule string // what is allowed, and what to do
 }
 
@@ -120,7 +120,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("byte %d, %q: %s", e.Off, e.Text, e.Rule)
 }
 
-// Parse reads a specification: rules parted by semicolons, each
+// Parse reads a specification: rules separated by semicolons, each
 //
 //	KIND[@SITE][:KEY=VALUE,...]
 //

@@ -17,7 +17,7 @@
 //   - Two loads of one container differ only in relocated fields: the image in
 //     segment bases and what points into them, the firmware container in record
 //     operands, register bases, bar addresses, its window and checksums.
-//   - Coefficients lie in memory once beside the container file: the firmware
+//   - Coefficients are in memory once beside the container file: the firmware
 //     container's kernel section is the device memory that constant bars name.
 //   - After Close nothing of the load is mapped. Without Close nothing is moved
 //     or evicted.

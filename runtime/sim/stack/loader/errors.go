@@ -9,8 +9,8 @@ import (
 type Error struct {
 	Where string // the place, as "procedure \"net\", task 3 at text byte 0x600, Header.RBase0"
 	Rule  string // the rule that is broken, and what to do where that helps; "" where Err says it
-	Val   any    // the value found, nil when there is none
-	Limit any    // the bound or the value expected, nil when there is none
+	Val   any    // the value found, or nil
+	Limit any    // the bound or the value expected, or nil
 	Err   error  // the cause, when another error is behind this one
 }
 

@@ -14,7 +14,7 @@ import (
 // ApertureB is where the aperture of engine registers begins in device
 // addresses (modelled: the chapters say that it is not that of memory, and that
 // each load has its own place in it). A load's registers begin twice as far
-// into it as its firmware container lies in memory, which no other load of the
+// into it as its firmware container is in memory, which no other load of the
 // client shares.
 const ApertureB = 0x2_0000_0000
 
@@ -284,7 +284,7 @@ func (l *Loaded) Firmware() []byte { return l.firmware }
 func (l *Loaded) Program() *Program { return l.p }
 
 // Close unmaps the load. A mapping that somebody else has pinned stays, with an
-// error that says so; Close again when it is free. Closing twice is no error.
+// error that says so; Close again when it is free. Closing twice is not an error.
 func (l *Loaded) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

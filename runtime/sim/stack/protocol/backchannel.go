@@ -35,7 +35,7 @@ func (b *BackChannel) Append(p []byte) []byte {
 
 func decodeBackChannel(body []byte) (*BackChannel, error) {
 	l := backChannelLayout
-	// The gates stand before the size's, as in the handler: a wrong length is
+	// The gates are before the size's, as in the handler: a wrong length is
 	// named as such.
 	if len(body) < l.Size {
 		return nil, l.Check(body)

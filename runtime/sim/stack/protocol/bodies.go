@@ -65,7 +65,7 @@ var (
 // MaxSignposts is how many signposts a group carries at most, modelled.
 const MaxSignposts = 64
 
-// groupStride gives the bytes of one record behind a group's count.
+// groupStride returns the bytes of one record behind a group's count.
 var groupStride = map[*Layout]int{signpostGroup: 16, signpost64Group: 24}
 
 // checkRecord holds the rules between a record's fields.

@@ -139,7 +139,7 @@ func decodeInference(v *Variant, body []byte) (*Inference, error) {
 	return c, nil
 }
 
-// SubPackets expands an inference into the procedure calls that it stands for,
+// SubPackets expands an inference into the procedure calls that it represents,
 // CANE_SUB_PACKET_CMD_PROCEDURE_CALL: one on the M1's single path, with the
 // inference's buffers in front of the call's own.
 func (c *Inference) SubPackets() []ProcedureCall {

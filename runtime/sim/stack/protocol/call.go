@@ -75,7 +75,7 @@ type Variant struct {
 	Events   bool // wait and signal events
 	MinSig   uint32
 	Contents []ContentType // admitted by the type gate
-	Cache    bool          // cacheHandler stands before the body
+	Cache    bool          // cacheHandler is before the body
 	Shared   bool          // its events count as active shared events
 }
 

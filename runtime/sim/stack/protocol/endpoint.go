@@ -137,7 +137,7 @@ func (e *Endpoint) Take() ([]byte, bool) {
 	return msg, true
 }
 
-// Bell is signalled when messages were posted; one signal may stand for several.
+// Bell is signalled when messages were posted; one signal may represent several.
 func (e *Endpoint) Bell() <-chan struct{} { return e.bell }
 
 // Pending returns how many messages wait in the ring.

@@ -10,7 +10,7 @@ type Error struct {
 	Command string // the command's name, "" before the identifier is known
 	Off     int    // byte offset in what was decoded
 	Field   string // the field at that offset
-	Value   string // what stands there
+	Value   string // what is there
 	Limit   string // the rule, as the firmware's gate states it where that is known
 	Advice  string // what to do
 }

@@ -50,7 +50,7 @@ func LoopRowOf(wire uint16) *LoopRow {
 
 // LoopHeader is the header on the execution loop's channel. Chapter 30 gives it
 // other offsets than the control channel's: the identifier, 16 bits wide, at
-// 4, then program, process, procedure and priority. What stands at 0 and 6 it
+// 4, then program, process, procedure and priority. What is at 0 and 6 it
 // does not say: modelled as the body's length and as zero.
 type LoopHeader struct {
 	Size        uint32 // +0x00, bytes of the body

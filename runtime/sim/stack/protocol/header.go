@@ -115,7 +115,7 @@ var PriorityBands = []PriorityBand{
 	{First: 2, Last: 7, Class: Normal, Gate: "(priority >= 2 && priority <= 7)"},
 }
 
-// ClassOf returns the class of a priority level, 0 for one that is no level.
+// ClassOf returns the class of a priority level, 0 for one that is not a level.
 func ClassOf(priority uint32) Class {
 	for _, b := range PriorityBands {
 		if priority >= b.First && priority <= b.Last {

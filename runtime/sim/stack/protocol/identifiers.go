@@ -159,7 +159,7 @@ var Start = Row{
 	Source:      "chapter 29, bring-up",
 }
 
-// EndpointTypeName is a string among the commands' that is no command but a
+// EndpointTypeName is a string among the commands' that is not a command but a
 // value of the endpoint's type.
 const EndpointTypeName = "CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING"
 

@@ -38,7 +38,7 @@ func b(name string, width int, least, most uint64, gate string) Field {
 	return Field{Name: name, Width: width, Min: least, Max: most, Gate: gate}
 }
 
-// pack lays fields one behind the other: the messages have no padding.
+// pack lays fields in sequence: the messages have no padding.
 func pack(name, source string, tail int, fields ...Field) *Layout {
 	l := &Layout{Struct: name, Fields: fields, Tail: tail, Source: source}
 	for i := range fields {

@@ -25,7 +25,7 @@ type Programs interface {
 
 // CheckCall validates a call against the program it names: dropped when the
 // process does not run, rejected when the procedure, its type, the statistics
-// buffer or the number of buffers does not fit. in is nil but for an inference.
+// buffer or the number of buffers does not fit. in is nil except an inference.
 // Offsets in errors are those of a message on the control channel.
 func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Inference) error {
 	name := Rows[v.ID].command()

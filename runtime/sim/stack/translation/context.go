@@ -74,7 +74,7 @@ func newContext(u *Unit, client uint64) *Context {
 func (c *Context) Client() uint64 { return c.client }
 
 // Losses counts what the context has lost: mappings, and its stream. A window that
-// was got while it stood at a number is good for as long as it stands there.
+// was got while it was at a number is good for as long as it is there.
 func (c *Context) Losses() uint64 { return c.losses.Load() }
 
 // Stream returns the context's stream, NoSlot when it has none at the moment.
@@ -222,7 +222,7 @@ func byAddr(m *Mapping, addr uint64) int {
 	return 0
 }
 
-// hole returns the lowest address with size free bytes, 0 when there is none.
+// hole returns the lowest address with size free bytes, or 0.
 func (c *Context) hole(size uint64) uint64 {
 	at := uint64(PageSize) // address 0 stays unmapped, so that it can mean "none"
 	for _, m := range c.maps {
@@ -268,7 +268,7 @@ func (c *Context) remove(m *Mapping) {
 }
 
 // Acquire pins a mapping again after Release. It fails with reason Stale when
-// the mapping was evicted meanwhile; map the buffer anew then.
+// the mapping was evicted meanwhile; map the buffer again then.
 func (m *Mapping) Acquire(task string) error {
 	c := m.ctx
 	f := Fault{Task: task, Addr: m.addr, Len: uint64(len(m.host))}

@@ -5,7 +5,7 @@
 // In: host buffers with a usage code, one address space (Context) a client, and
 // device addresses that tasks use. Out: device addresses, the bytes behind
 // them, a *Fault with stream, address and task for an access that no page
-// allows, and a trace of the unit's steps when one is asked for.
+// allows, and a trace of the unit's steps when one is requested.
 //
 // Invariants: an address translates through the pages of one client
 // alone, so no client reaches another's buffer; a mapping begins on a page and

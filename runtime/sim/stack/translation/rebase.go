@@ -14,7 +14,7 @@ type Rebase struct {
 }
 
 // NewRebase checks a window: runtime addresses all have the high half
-// FirmwareHigh, device addresses all lie inside the aperture.
+// FirmwareHigh, device addresses all are inside the aperture.
 func NewRebase(mappedBase, dvaBase, size uint64) (Rebase, error) {
 	switch {
 	case mappedBase>>32 != FirmwareHigh:
