@@ -19,6 +19,8 @@ type FaultError struct {
 	// known; "" if no single task is.
 	Where string
 	Err   error
+
+	hazard *hazard.Finding // what the hazard check found, nil for another check
 }
 
 // Error names the check, the statement and what was found.
@@ -37,23 +39,34 @@ func (e *FaultError) Unwrap() error { return e.Err }
 // the container. It works on what is about to be written: it encodes nothing and copies
 // no constant.
 func (d *driver) check(f *hwx.File, p *e5.Program) error {
+	if err := checkContainer(f); err != nil {
+		if h := err.hazard; h != nil {
+			err.Where = d.statementOf(h.Procedure, h.Task)
+		}
+		return err
+	}
+	if err := sim.Check(f, p, d.hash); err != nil {
+		return &FaultError{Check: "the runtime's loader", Err: err}
+	}
+	return nil
+}
+
+// checkContainer runs the checks that a container alone is enough for.
+func checkContainer(f *hwx.File) *FaultError {
 	r, err := hazard.Check(f)
 	if err != nil {
 		return &FaultError{Check: "the hazard check", Err: err}
 	}
 	if n := len(r.Hazards); n > 0 {
-		h := r.Hazards[0]
+		h := &r.Hazards[0]
 		err := errors.New(h.String())
 		if n > 1 {
 			err = fmt.Errorf("%w (and %d more)", err, n-1)
 		}
-		return &FaultError{Check: "the hazard check", Where: d.statementOf(h.Procedure, h.Task), Err: err}
+		return &FaultError{Check: "the hazard check", Err: err, hazard: h}
 	}
 	if err := loader.Check(f); err != nil {
 		return &FaultError{Check: "the container's loader", Err: err}
-	}
-	if err := sim.Check(f, p, d.hash); err != nil {
-		return &FaultError{Check: "the runtime's loader", Err: err}
 	}
 	return nil
 }

@@ -47,8 +47,6 @@ type Options struct {
 	// Observe, when set, sees the program after each pass, function by function in
 	// the order of the pair. It must not change it.
 	Observe func(pass string, p *ir.Program)
-
-	until string // the last pass to run, "" for all
 }
 
 // Result is a compiled program.
@@ -66,6 +64,8 @@ type Result struct {
 	Provenance *provenance.DB
 	// Reference and Placed are those of the first function.
 	Reference, Placed *ir.Func
+
+	image *hwx.Image // what HWX was built from
 }
 
 // Function is one function of a pair, in one configuration of its shapes.
@@ -95,9 +95,11 @@ type driver struct {
 	ctx   context.Context
 	o     Options
 	units []*unit
+	until string          // the last pass to run, "" for all
 	sec   weights.Section // of all functions: equal constants are stored once
 	names map[string]int  // procedures and ports in use
 	hash  string          // of the container
+	image *hwx.Image
 	addrs map[string]uint64
 	end   uint64 // first address behind the container
 	prov  *recorder
@@ -192,7 +194,7 @@ func (d *driver) finish() (*Result, error) {
 		return nil, err
 	}
 	first.time("check", start)
-	r := &Result{HWX: file, E5: desc}
+	r := &Result{HWX: file, E5: desc, image: d.image}
 	if d.prov != nil {
 		if err := d.prov.finish(d, file); err != nil {
 			return nil, err
@@ -253,7 +255,7 @@ func (d *driver) passOptions() passes.Options {
 	return passes.Options{
 		Target:       d.o.Target,
 		Precision:    d.o.precision(),
-		Until:        d.o.until,
+		Until:        d.until,
 		Accept:       lower.NewAcceptor(d.o.Target).Accept,
 		CanFuse:      lower.CanFuse,
 		PrintAfter:   d.o.PrintAfter,

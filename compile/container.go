@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
@@ -38,6 +39,7 @@ func (d *driver) container() (*hwx.File, error) {
 	for _, s := range d.sec.Symbols() {
 		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
 	}
+	d.image = img
 	f, _, err := hwx.Build(img)
 	return f, d.spaceError(err)
 }
@@ -48,10 +50,19 @@ func (d *driver) addresses(f *hwx.File) {
 	for _, p := range f.Ports() {
 		d.addrs[p.Name] = uint64(p.Addr)
 	}
-	for _, s := range f.Segments() {
-		d.end = max(d.end, s.VMAddr+s.VMSize)
-	}
+	d.end = endOf(f)
 }
+
+// endOf returns the first address after the container in the engine's map.
+func endOf(f *hwx.File) (end uint64) {
+	for _, s := range f.Segments() {
+		end = max(end, s.VMAddr+s.VMSize)
+	}
+	return end
+}
+
+// firstState is the address of the first state of a container that ends at end.
+func firstState(end uint64) uint64 { return (end + e5.StateStride - 1) &^ (e5.StateStride - 1) }
 
 // engineSteps are the indices of the steps that procedures are made of.
 func (u *unit) engineSteps() (at []int) {

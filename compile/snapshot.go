@@ -61,8 +61,8 @@ func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapsh
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	o.until = until
 	d := newDriver(ctx, o)
+	d.until = until
 	if err := d.allPasses(p); err != nil {
 		return nil, err
 	}
@@ -71,10 +71,10 @@ func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapsh
 
 func (d *driver) snapshot() *Snapshot {
 	return &Snapshot{
-		After: d.o.until,
+		After: d.until,
 		options: header{
 			Format:    snapshotFormat,
-			After:     d.o.until,
+			After:     d.until,
 			Target:    d.o.Target.Name,
 			Precision: d.o.precision(),
 			Input:     d.o.InputName,
@@ -90,8 +90,7 @@ func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapsho
 		return nil, &SnapshotError{s.options.Input, fmt.Sprintf("pass %s runs before %s, which ran already", until,
 			s.After)}
 	}
-	o.until = until
-	d, err := s.resume(ctx, o)
+	d, err := s.resume(ctx, o, until)
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +100,14 @@ func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapsho
 // Compile runs the other passes and makes the pair, as if nothing had come between. Target, precision,
 // functions, shapes and the name of the input are those of the compilation that was interrupted.
 func (s *Snapshot) Compile(ctx context.Context, o Options) (*Result, error) {
-	d, err := s.resume(ctx, o)
+	d, err := s.resume(ctx, o, "")
 	if err != nil {
 		return nil, err
 	}
 	return d.finish()
 }
 
-func (s *Snapshot) resume(ctx context.Context, o Options) (*driver, error) {
+func (s *Snapshot) resume(ctx context.Context, o Options, until string) (*driver, error) {
 	t, err := target.Lookup(s.options.Target)
 	if err != nil {
 		return nil, err
@@ -119,6 +118,7 @@ func (s *Snapshot) resume(ctx context.Context, o Options) (*driver, error) {
 	}
 	o.Target, o.Precision, o.InputName = t, s.options.Precision, s.options.Input
 	d := newDriver(ctx, o)
+	d.until = until
 	for _, u := range s.units {
 		o := d.passOptions()
 		o.Shapes = u.shapes

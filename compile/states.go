@@ -21,7 +21,7 @@ func (c *chain) params(fn *ir.Func) error {
 	for _, st := range c.u.state.States {
 		isState[st.Value] = true
 	}
-	at := (c.d.end + e5.StateStride - 1) &^ (e5.StateStride - 1)
+	at := firstState(c.d.end)
 	for _, v := range fn.Body.Params {
 		a := e5.HostInput
 		if isState[v] {

@@ -32,7 +32,8 @@ type compileCommand struct {
 	flags   *pflag.FlagSet
 	debug   string
 	dryRun  bool
-	doc     *report.Document // of what was compiled, nil before
+	beside  func(w io.Writer) error // writes what --emit has in a second file, nil for none
+	doc     *report.Document        // of what was compiled, nil before
 }
 
 func newCompile(e *env) *cobra.Command {
@@ -98,6 +99,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	}
 	if c.to != "" || c.from != "" || isIR(path) {
 		return c.runPhases(cmd.Context(), path)
+	}
+	if headIs(path, compile.IsTaskText) {
+		return c.assemble(cmd.Context(), path)
 	}
 	if e := c.emission(); e != nil {
 		if c.debug != "" {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
@@ -107,6 +108,9 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 		}
 	} else {
 		files = append(files, atomicfile.File{Path: out, Write: write})
+		if c.beside != nil {
+			files = append(files, atomicfile.File{Path: beside(out, tdDataExt), Write: c.beside})
+		}
 	}
 	if err := c.write(ctx, files, c.reports.files(c.doc)); err != nil {
 		return err
@@ -119,25 +123,36 @@ const stdoutName = "-"
 
 // programs compiles the model and returns the tasks of its procedures, as the
 // container holds them.
-func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) ([]td.Program, error) {
+func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) (*compile.Result, []td.Program, error) {
 	r, err := c.compile(ctx, c.env, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.judge(ctx, m, r); err != nil {
+		return nil, nil, err
+	}
+	ps, err := dump.Programs(r.HWX)
+	return r, ps, err
+}
+
+// emitTasks writes the tasks as text. A file also gets what the container has beside its tasks, so that
+// the pair can be made from it.
+func (c *compileCommand) emitTasks(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
+	r, ps, err := c.programs(ctx, m)
+	if err != nil || c.out == stdoutName {
+		return func(w io.Writer) error { return td.WriteText(w, ps) }, err
+	}
+	text, data, err := r.TaskText(ps)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.judge(ctx, m, r); err != nil {
-		return nil, err
-	}
-	return dump.Programs(r.HWX)
-}
-
-func (c *compileCommand) emitTasks(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
-	ps, err := c.programs(ctx, m)
-	return func(w io.Writer) error { return td.WriteText(w, ps) }, err
+	c.beside = parts(data)
+	return content(text), nil
 }
 
 // split compiles the model and returns the tasks of all procedures, in sequence, as images and records.
 func (c *compileCommand) split(ctx context.Context, m *frontend.Model) ([][]byte, []td.Record, error) {
-	ps, err := c.programs(ctx, m)
+	_, ps, err := c.programs(ctx, m)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/report"
 )
@@ -27,6 +26,7 @@ type phaseFlags struct {
 const (
 	irExt     = ".ir"
 	irDataExt = ".irdata" // of the file with the large constants, beside the text
+	tdDataExt = ".tddata" // of the file with constants and descriptor, beside task text
 )
 
 func (p *phaseFlags) register(f *pflag.FlagSet) {
@@ -43,8 +43,11 @@ func (p *phaseFlags) check() error {
 	return nil
 }
 
-// isIR reports whether the file at path is IR text. Errors are left to whoever opens it.
-func isIR(path string) bool {
+// isIR reports whether the file at path is IR text.
+func isIR(path string) bool { return headIs(path, compile.IsSnapshot) }
+
+// headIs reports whether the file at path begins as is says. Errors are left to whoever opens it.
+func headIs(path string, is func(head []byte) bool) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
@@ -55,7 +58,7 @@ func isIR(path string) bool {
 	defer f.Close()
 	head := make([]byte, 32)
 	n, _ := io.ReadFull(f, head)
-	return compile.IsSnapshot(head[:n])
+	return is(head[:n])
 }
 
 // runPhases compiles from IR text, to IR text, or both.
@@ -148,13 +151,13 @@ func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path 
 	if out == stdoutName {
 		return usagef("-o -: IR text has its large constants in a file beside it; want a file")
 	}
-	beside := irData(out)
-	if beside == out || sameFile(out, path) {
+	second := beside(out, irDataExt)
+	if second == out || sameFile(out, path) {
 		return usagef("-o %s: want the name of a new file, such as model%s", out, irExt)
 	}
 	files := []atomicfile.File{{Path: out, Write: content(text)}}
 	if data.Size() > 0 {
-		files = append(files, atomicfile.File{Path: beside, Write: parts(data)})
+		files = append(files, atomicfile.File{Path: second, Write: parts(data.Parts)})
 	}
 	if err := c.write(ctx, files, nil); err != nil {
 		return err
@@ -163,17 +166,51 @@ func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path 
 	return nil
 }
 
-func irData(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + irDataExt }
+// beside returns the path with another extension.
+func beside(path, ext string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ext }
 
-func parts(d *ir.Data) func(w io.Writer) error {
+func parts(ps [][]byte) func(w io.Writer) error {
 	return func(w io.Writer) error {
-		for _, p := range d.Parts {
+		for _, p := range ps {
 			if _, err := w.Write(p); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+}
+
+// assemble makes a pair of the task text at path.
+func (c *compileCommand) assemble(ctx context.Context, path string) error {
+	if c.emission() != nil || c.debug != "" || c.reports.list != nil || len(c.budgets.limits) > 0 {
+		return usagef("%s is task text: it compiles to a pair, without reports, budgets or a debug database", path)
+	}
+	to, err := pairPaths(c.out, path)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	data, closeData, err := blobfile.Map(beside(path, tdDataExt))
+	if err != nil {
+		return err
+	}
+	defer closeData() // only read from
+	t, err := compile.ReadTaskText(path, text, data)
+	if err != nil {
+		return err
+	}
+	p, err := t.Pair()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := c.write(ctx, p.Files(to.Container), nil); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "zinc: %s has the tasks of %s\n", to.Container, path)
+	return nil
 }
 
 // readIR reads IR text and maps the constants beside it, which closeData lets go of.
@@ -184,8 +221,9 @@ func readIR(path string) (s *compile.Snapshot, closeData func() error, err error
 	}
 	closeData = func() error { return nil }
 	var data []byte
-	if _, err := os.Stat(irData(path)); err == nil {
-		if data, closeData, err = blobfile.Map(irData(path)); err != nil {
+	second := beside(path, irDataExt)
+	if _, err := os.Stat(second); err == nil {
+		if data, closeData, err = blobfile.Map(second); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -1,0 +1,198 @@
+package compile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/pair"
+)
+
+// TaskText is a compiled program whose tasks are text, which may be edited. The text is that of
+// td.WriteText with a line of JSON in it, which td.ReadText passes over: what the container has beside
+// tasks and constants. Constants and the descriptor are a section of their own.
+type TaskText struct {
+	image    *hwx.Image
+	programs []td.Program
+	desc     *e5.Program
+	end      uint64 // of the container that desc was written for
+}
+
+// imageMark begins the line with the taskHeader.
+const imageMark = "# image "
+
+// taskHeader is a container without its tasks and constants.
+type taskHeader struct {
+	Image hwx.Image `json:"image"`
+	// Relocations are the live lanes of coefficients of each procedure, as pairs of task and lane. The
+	// image has them as offsets into the tasks.
+	Relocations [][][2]int `json:"relocations"`
+	Constants   int        `json:"constants"`  // bytes
+	Descriptor  int        `json:"descriptor"` // bytes
+	End         uint64     `json:"end"`        // first address after the container
+}
+
+// TaskText returns the tasks of the pair, which are programs in the order of the container's
+// procedures, as text, and the section of constants and descriptor, whose parts follow each other.
+func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, err error) {
+	h := taskHeader{Image: *r.image, End: endOf(r.HWX)}
+	for i, e := range h.Image.Procedures {
+		lanes := [][2]int{}
+		_, offs, err := td.EncodeChain(programs[i].Tasks, int(e.Offset))
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, t := range programs[i].Tasks {
+			for lane := range td.Lanes {
+				w, ok := t.WordIndex(td.CoeffBase.At(lane))
+				if ok && slices.Contains(e.Relocs, uint32(offs[k]+4*w)) {
+					lanes = append(lanes, [2]int{k, lane})
+				}
+			}
+		}
+		h.Relocations = append(h.Relocations, lanes)
+	}
+	desc, err := e5.Bytes(r.E5)
+	if err != nil {
+		return nil, nil, err
+	}
+	data = append(slices.Clone(h.Image.Constants), desc)
+	for _, c := range h.Image.Constants {
+		h.Constants += len(c)
+	}
+	h.Descriptor = len(desc)
+	h.Image.Text, h.Image.Constants = nil, nil
+	h.Image.Procedures = slices.Clone(h.Image.Procedures)
+	for i := range h.Image.Procedures {
+		e := &h.Image.Procedures[i]
+		e.Offset, e.FirstWords, e.Tasks, e.Relocs = 0, 0, 0, nil // follow from the tasks
+	}
+	head, err := json.Marshal(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	var b bytes.Buffer
+	if err := td.WriteText(&b, programs); err != nil {
+		return nil, nil, err
+	}
+	first, rest, _ := bytes.Cut(b.Bytes(), []byte("\n"))
+	return slices.Concat(first, []byte("\n"+imageMark), head, []byte("\n"), rest), data, nil
+}
+
+// IsTaskText reports whether text begins as that of TaskText does.
+func IsTaskText(text []byte) bool { return bytes.HasPrefix(text, []byte(td.TextMagic)) }
+
+// ReadTaskText reads what Result.TaskText returned. Data must stay as it is. Errors name the text and
+// the line.
+func ReadTaskText(name string, text, data []byte) (*TaskText, error) {
+	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
+	programs, err := td.ReadText(string(text))
+	if err != nil {
+		return nil, bad("%v", err)
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\n"))
+	line, ok := bytes.CutPrefix(rest, []byte(imageMark))
+	if !ok {
+		return nil, bad("line 2: want %q: the tasks alone do not make a container", imageMark)
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	var h taskHeader
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&h); err != nil {
+		return nil, bad("line 2: %v", err)
+	}
+	if h.Constants < 0 || h.Descriptor < 0 || h.Constants > len(data) || h.Descriptor != len(data)-h.Constants {
+		return nil, bad("constants and descriptor have %d bytes, want %d and %d", len(data), h.Constants, h.Descriptor)
+	}
+	if len(programs) != len(h.Image.Procedures) || len(programs) != len(h.Relocations) {
+		return nil, bad("tasks of %d procedures, want %d", len(programs), len(h.Image.Procedures))
+	}
+	t := &TaskText{image: &h.Image, programs: programs, end: h.End}
+	if h.Constants > 0 {
+		t.image.Constants = [][]byte{data[:h.Constants]}
+	}
+	if t.desc, err = e5.Read(data[h.Constants:]); err != nil {
+		return nil, bad("descriptor: %v", err)
+	}
+	for i, p := range programs {
+		if err := t.procedure(i, h.Relocations[i]); err != nil {
+			return nil, bad("procedure %s: %v", p.Name, err)
+		}
+	}
+	return t, nil
+}
+
+// procedure appends the tasks of procedure i to the image.
+func (t *TaskText) procedure(i int, lanes [][2]int) error {
+	e, p := &t.image.Procedures[i], t.programs[i]
+	if p.Name != e.Name {
+		return fmt.Errorf("want the tasks of procedure %s", e.Name)
+	}
+	if len(p.Tasks) == 0 {
+		return fmt.Errorf("no tasks")
+	}
+	base := (len(t.image.Text) + td.Align - 1) &^ (td.Align - 1)
+	text, offs, err := td.EncodeChain(p.Tasks, base)
+	if err != nil {
+		return err
+	}
+	t.image.Text = append(append(t.image.Text, make([]byte, base-len(t.image.Text))...), text...)
+	e.Offset, e.FirstWords, e.Tasks = uint64(base), uint32(p.Tasks[0].Words()), uint32(len(p.Tasks))
+	for _, l := range lanes {
+		if l[0] < 0 || l[0] >= len(p.Tasks) || l[1] < 0 || l[1] >= td.Lanes {
+			return fmt.Errorf("no lane %d of task %d", l[1], l[0])
+		}
+		w, ok := p.Tasks[l[0]].WordIndex(td.CoeffBase.At(l[1]))
+		if !ok {
+			return fmt.Errorf("task %d does not write lane %d", l[0], l[1])
+		}
+		e.Relocs = append(e.Relocs, uint32(offs[l[0]]+4*w))
+	}
+	return nil
+}
+
+// Pair makes the pair of the tasks as they are now. It refuses tasks that the checks of every compile
+// refuse.
+func (t *TaskText) Pair() (pair.Pair, error) {
+	f, _, err := hwx.Build(t.image)
+	if err != nil {
+		return pair.Pair{}, err
+	}
+	if err := checkContainer(f); err != nil {
+		return pair.Pair{}, err.Err
+	}
+	var container bytes.Buffer
+	if _, err := f.WriteTo(&container); err != nil {
+		return pair.Pair{}, err
+	}
+	sum := sha256.Sum256(container.Bytes())
+	t.rename(hex.EncodeToString(sum[:]), endOf(f))
+	desc, err := e5.Bytes(t.desc)
+	return pair.Pair{Container: container.Bytes(), Descriptor: desc}, err
+}
+
+// rename makes the descriptor that of a container with this hash, which ends at end. Addresses of
+// ports stay, since surfaces come before the tasks; states come after the container.
+func (t *TaskText) rename(hash string, end uint64) {
+	for i := range t.desc.Functions {
+		f := &t.desc.Functions[i]
+		f.AneHashPath = hash
+		for _, b := range f.Blocks {
+			for _, op := range b.Operations {
+				if a, ok := op.Attrs.(*e5.AneInferenceAttrs); ok {
+					a.AneHash = hash
+				}
+			}
+		}
+		for _, id := range f.States {
+			f.Operands[id].Port.ApertureVA += firstState(end) - firstState(t.end)
+		}
+	}
+}
