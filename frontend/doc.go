@@ -7,8 +7,8 @@
 // constants are windows of mapped files, until Close, with the model's metadata (Metadata); or an error with all the
 // diagnostics of the text (diag.AsList).
 //
-// Invariants: a specification becomes MIL text and is then read as a text, so a model is the same program in both
-// forms, and a diagnostic of either shows a line of text, which is in Model.Source. No file outside the model's folder,
-// or the folder set for its weights, is opened, whatever the text or a manifest says. Other forms of models are refused
-// by name, with the way to convert them.
+// Invariants: a specification becomes the syntax tree that its MIL text would become, with positions in that text, so a
+// model is the same program in both forms, and a diagnostic of either shows a line of text, which is in Model.Source.
+// No file outside the model's folder, or the folder set for its weights, is opened, whatever the text or a manifest
+// says. Other forms of models are refused by name, with the way to convert them.
 package frontend

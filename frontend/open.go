@@ -126,6 +126,11 @@ func Open(path string, opts Options) (*Model, error) {
 // open returns.
 func fromText(name string, src []byte, open func() (*blobfile.Set, error)) (*Model, error) {
 	tree, list := mil.Parse(name, src)
+	return fromTree(tree, list, open)
+}
+
+// fromTree is fromText for a text that is parsed; list has its diagnostics.
+func fromTree(tree *mil.Program, list *diag.List, open func() (*blobfile.Set, error)) (*Model, error) {
 	if len(tree.Funcs) == 0 && list.HasErrors() {
 		return nil, list.Err()
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/metadata"
+	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mlmodel"
 	"github.com/zinc-compiler/zinc/frontend/mlpackage"
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 const convertHint = "convert the original model to an ML program (coremltools: convert(..., " +
@@ -130,19 +132,21 @@ func openSpec(path string, opts Options) (*Model, error) {
 	if spec.Program == nil {
 		return nil, formError(path, spec.Metadata.Form)
 	}
-	text, err := mlmodel.Text(spec.Program)
-	if err != nil {
-		return nil, err
-	}
-	shown, src := opts.text(s.name+" as text", []byte(text))
-	m, err := fromText(shown, src, func() (*blobfile.Set, error) {
+	blobs := func() (*blobfile.Set, error) {
 		if opts.WeightsDir != "" {
 			return blobfile.OpenSet(opts.WeightsDir)
 		}
 		root := s.root
 		s.root = nil // the Set closes it
 		return blobfile.NewSet(root, s.dir), nil
-	})
+	}
+	shown, src := opts.text(s.name+" as text", nil)
+	var m *Model
+	if src != nil {
+		m, err = fromText(shown, src, blobs)
+	} else if err = mil.Layout(shown, spec.Program); err == nil {
+		m, err = fromTree(spec.Program, new(diag.List), blobs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +225,8 @@ func Describe(path string) (*Metadata, string, error) {
 	if spec.Program == nil {
 		return spec.Metadata, "", nil
 	}
-	text, err := mlmodel.Text(spec.Program)
-	return spec.Metadata, text, err
+	if err := mil.Layout(s.name, spec.Program); err != nil {
+		return nil, "", err
+	}
+	return spec.Metadata, spec.Program.File.Src, nil
 }

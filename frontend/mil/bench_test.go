@@ -109,7 +109,7 @@ func BenchmarkParse(b *testing.B) {
 				values[i] = float64(i%4093) / 4096
 			}
 			t := &Type{Kind: TensorType, Elem: "fp32", Dims: []Dim{{Size: 1 << 19}}}
-			lit := appendValue(nil, FloatLiteral(t, []int{1 << 19}, values))
+			lit := valueText(FloatLiteral(t, []int{1 << 19}, values))
 			return fmt.Appendf(nil, "program(1.0) { func main<ios15>() { tensor<fp32, [%d]> x = const()[val = %s]; "+
 				"} -> (x); }", 1<<19, lit)
 		}},

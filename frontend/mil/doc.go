@@ -2,7 +2,8 @@
 //
 // Input: the bytes of a model.mil, of either dialect (program(1.0) with
 // its tensor<T, []> scalars, program(1.3) with bare types, or a mixture). Output: a syntax tree in which every node has
-// its position, and a diag.List of everything found wrong; Print writes a tree as text again.
+// its position, and a diag.List of everything found wrong; Print writes a tree as text again, and Layout gives a tree
+// that was built without a text the positions of that text.
 //
 // Invariants:
 //

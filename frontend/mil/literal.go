@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // A Literal is an atom (number, string, truth value) or a list, nested or not,
@@ -264,10 +266,12 @@ func IntLiteral(t *Type, shape []int, values []int64) *Literal {
 
 // UintLiteral is FloatLiteral for integers that are not negative.
 func UintLiteral(t *Type, shape []int, values []uint64) *Literal {
-	atoms := intAtom
+	var atoms atomSet
 	for _, v := range values {
 		if v > math.MaxInt64 {
 			atoms |= bigAtom
+		} else {
+			atoms |= intAtom
 		}
 	}
 	return makeLiteral(t, shape, len(values), atoms, func(b []byte, i int) []byte {
@@ -287,6 +291,31 @@ func StringLiteral(t *Type, shape []int, values []string) *Literal {
 	return makeLiteral(t, shape, len(values), stringAtom, func(b []byte, i int) []byte {
 		return appendQuoted(b, values[i])
 	})
+}
+
+// NewList returns a bracketed sequence as the parser does: a Literal where the elements
+// are literals without types, else a List.
+func NewList(t *Type, elems []Value) Value {
+	list := &List{typed{Type: t}, elems}
+	b := []byte{'['}
+	for i, e := range elems {
+		l, ok := e.(*Literal)
+		if !ok || l.Type != nil {
+			return list
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, l.text...)
+	}
+	src := string(append(b, ']'))
+	p := parser{scanner: scanner{src: src}, prog: &Program{File: diag.NewFile("", src)}, diags: new(diag.List)}
+	p.next()
+	if l, res := p.flatList(); res == flat {
+		l.Type = t
+		return l
+	}
+	return list // nested too deep for a literal
 }
 
 // makeLiteral writes n atoms as nested lists. A shape that does not hold n

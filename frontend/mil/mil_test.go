@@ -310,9 +310,9 @@ func TestMadeLiterals(t *testing.T) {
 		BoolLiteral(&Type{Elem: "bool"}, nil, []bool{true}),
 		StringLiteral(typ("string", 2), []int{2}, []string{"a\"\\\n\x01\xff", "é"}),
 	} {
-		got := parseLiteral(t, string(appendValue(nil, l)))
+		got := parseLiteral(t, string(valueText(l)))
 		if !EqualValue(l, got) || got.count != l.count || !slices.Equal(got.shape, l.shape) || got.list != l.list {
-			t.Errorf("%s is read as %s", appendValue(nil, l), appendValue(nil, got))
+			t.Errorf("%s is read as %s", valueText(l), valueText(got))
 		}
 	}
 	got, err := FloatLiteral(nil, []int{2, 5}, floats).Floats()
@@ -419,4 +419,11 @@ func TestManyArguments(t *testing.T) {
 	if _, l := Parse("model.mil", []byte(wrap("f("+b.String()+"a7 = x);"))); l.Errors() != 1 {
 		t.Errorf("%d errors, want 1", l.Errors())
 	}
+}
+
+// valueText writes a value as text.
+func valueText(v Value) []byte {
+	var pr printer
+	pr.value(v)
+	return pr.b
 }

@@ -1,8 +1,11 @@
 package mil
 
 import (
+	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Indentation of compiled models, in columns.
@@ -23,11 +26,25 @@ func Print(w io.Writer, p *Program) error {
 	return pr.err
 }
 
+// Layout makes the text that Print writes the file of p, under a name, and sets the
+// position of every node in it: p is as if it had been parsed from the text. No node
+// may be in p twice.
+func Layout(name string, p *Program) error {
+	pr := printer{place: true}
+	pr.program(p)
+	if len(pr.b) > diag.MaxSource {
+		return fmt.Errorf("%s has %d bytes, the limit is %d", name, len(pr.b), int64(diag.MaxSource))
+	}
+	p.File = diag.NewFile(name, string(pr.b))
+	return nil
+}
+
 // printer collects text and writes it in pieces.
 type printer struct {
-	w   io.Writer
-	b   []byte
-	err error
+	w     io.Writer // nil: the text stays in b
+	b     []byte
+	place bool // give the nodes their positions
+	err   error
 }
 
 // pieceSize is how much text is collected before it is written.
@@ -40,6 +57,16 @@ func (pr *printer) flush() {
 	pr.b = pr.b[:0]
 }
 
+// pos returns the position of what is written next.
+func (pr *printer) pos() diag.Pos { return diag.PosAt(len(pr.b)) }
+
+// at gives a node the position of what is written next.
+func (pr *printer) at(p *diag.Pos) {
+	if pr.place {
+		*p = pr.pos()
+	}
+}
+
 func (pr *printer) str(parts ...string) {
 	for _, s := range parts {
 		pr.b = append(pr.b, s...)
@@ -47,7 +74,7 @@ func (pr *printer) str(parts ...string) {
 }
 
 func (pr *printer) line(indent int) {
-	if len(pr.b) >= pieceSize {
+	if pr.w != nil && len(pr.b) >= pieceSize {
 		pr.flush()
 	}
 	pr.b = append(pr.b, '\n')
@@ -57,6 +84,7 @@ func (pr *printer) line(indent int) {
 }
 
 func (pr *printer) program(p *Program) {
+	pr.at(&p.Pos)
 	pr.str("program(", p.Version, ")")
 	if p.Attrs != nil {
 		pr.line(0)
@@ -66,8 +94,11 @@ func (pr *printer) program(p *Program) {
 	pr.str("{")
 	for _, f := range p.Funcs {
 		pr.line(funcIndent)
-		pr.str("func ", f.Name)
-		pr.opset(f.Opset)
+		pr.at(&f.Pos)
+		pr.str("func ")
+		pr.at(&f.NamePos)
+		pr.str(f.Name)
+		pr.opset(f.Opset, &f.OpsetPos)
 		pr.paramList(f.Params)
 		if f.Attrs != nil {
 			pr.str(" ")
@@ -81,9 +112,18 @@ func (pr *printer) program(p *Program) {
 	pr.str("}\n")
 }
 
-func (pr *printer) opset(name string) {
+func (pr *printer) opset(name string, p *diag.Pos) {
 	if name != "" {
-		pr.str("<", name, ">")
+		pr.str("<")
+		pr.at(p)
+		pr.str(name, ">")
+	}
+}
+
+// sep separates the elements of a sequence: it is called before the i-th.
+func (pr *printer) sep(i int) {
+	if i > 0 {
+		pr.str(", ")
 	}
 }
 
@@ -95,11 +135,11 @@ func (pr *printer) paramList(params []Param) {
 
 func (pr *printer) paramSeq(params []Param) {
 	for i := range params {
-		if i > 0 {
-			pr.str(", ")
-		}
-		pr.b = appendType(pr.b, params[i].Type)
-		pr.str(" ", params[i].Name)
+		pr.sep(i)
+		pr.typ(params[i].Type)
+		pr.str(" ")
+		pr.at(&params[i].Pos)
+		pr.str(params[i].Name)
 	}
 }
 
@@ -111,16 +151,16 @@ func (pr *printer) attrs(args []Arg) {
 
 func (pr *printer) argSeq(args []Arg) {
 	for i := range args {
-		if i > 0 {
-			pr.str(", ")
-		}
+		pr.sep(i)
+		pr.at(&args[i].Pos)
 		pr.str(args[i].Name, " = ")
-		pr.b = appendValue(pr.b, args[i].Value)
+		pr.value(args[i].Value)
 	}
 }
 
 // body writes a block from its brace on, with its statements at column indent.
 func (pr *printer) body(b *Block, indent int) {
+	pr.at(&b.Pos)
 	pr.str("{")
 	for _, s := range b.Stmts {
 		pr.line(indent)
@@ -129,21 +169,27 @@ func (pr *printer) body(b *Block, indent int) {
 	pr.line(indent - closeBack)
 	pr.str("} -> (")
 	for i := range b.Outputs {
-		if i > 0 {
-			pr.str(", ")
-		}
-		pr.str(b.Outputs[i].Name)
+		pr.sep(i)
+		pr.ref(&b.Outputs[i])
 	}
 	pr.str(")")
+	pr.at(&b.End)
+}
+
+func (pr *printer) ref(r *Ref) {
+	pr.at(&r.NamePos)
+	pr.str(r.Name)
 }
 
 func (pr *printer) stmt(s *Stmt, indent int) {
+	pr.at(&s.Pos)
 	if len(s.Results) > 0 {
 		pr.paramSeq(s.Results)
 		pr.str(" = ")
 	}
+	pr.at(&s.OpPos)
 	pr.str(s.Op)
-	pr.opset(s.OpOpset)
+	pr.opset(s.OpOpset, &s.OpsetPos)
 	pr.str("(")
 	pr.argSeq(s.Args)
 	pr.str(")")
@@ -161,106 +207,112 @@ func (pr *printer) stmt(s *Stmt, indent int) {
 		pr.body(b, indent+stepIndent)
 	}
 	pr.str(";")
+	pr.at(&s.End)
 }
 
-func appendType(b []byte, t *Type) []byte {
-	if t.Kind == ScalarType {
-		return append(b, t.Elem...)
-	}
-	b = append(b, compoundNames[t.Kind]...)
-	b = append(b, '<')
+func (pr *printer) typ(t *Type) {
+	pr.at(&t.Pos)
 	switch t.Kind {
+	case ScalarType:
+		pr.str(t.Elem)
 	case TensorType:
-		b = append(b, t.Elem...)
-		b = append(b, ", ["...)
+		pr.str(compoundNames[t.Kind], "<", t.Elem, ", [")
 		for i := range t.Dims {
-			if i > 0 {
-				b = append(b, ", "...)
-			}
-			b = appendDim(b, &t.Dims[i])
+			pr.sep(i)
+			pr.dim(&t.Dims[i])
 		}
-		b = append(b, ']')
+		pr.str("]>")
 	default:
+		pr.str(compoundNames[t.Kind], "<")
 		for i, a := range t.Args {
-			if i > 0 {
-				b = append(b, ", "...)
-			}
-			b = appendType(b, a)
+			pr.sep(i)
+			pr.typ(a)
 		}
 		if t.Kind == ListType {
-			b = append(b, ", "...)
-			b = appendDim(b, &t.Dims[0])
+			pr.str(", ")
+			pr.dim(&t.Dims[0])
 		}
+		pr.str(">")
 	}
-	return append(b, '>')
+	pr.at(&t.End)
 }
 
-func appendDim(b []byte, d *Dim) []byte {
+func (pr *printer) dim(d *Dim) {
+	pr.at(&d.Pos)
 	switch d.Kind {
 	case UnknownDim:
-		return append(b, '?')
+		pr.str("?")
 	case VariadicDim:
-		return append(b, "..."...)
+		pr.str("...")
 	case NamedDim:
-		return append(b, d.Name...)
+		pr.str(d.Name)
+	default:
+		pr.b = strconv.AppendInt(pr.b, d.Size, 10)
 	}
-	return strconv.AppendInt(b, d.Size, 10)
 }
 
-// appendTyped wraps the payload in the type, if there is one.
-func appendTyped(b []byte, t *Type, payload func([]byte) []byte) []byte {
+// wrap writes the payload in the type, if there is one.
+func (pr *printer) wrap(t *Type, payload func()) {
 	if t == nil {
-		return payload(b)
+		payload()
+		return
 	}
-	b = append(appendType(b, t), '(')
-	return append(payload(b), ')')
+	pr.typ(t)
+	pr.str("(")
+	payload()
+	pr.str(")")
 }
 
-func appendValue(b []byte, v Value) []byte {
+// typed writes a value and gives it its positions.
+func (pr *printer) typed(v *typed, payload func()) {
+	pr.at(&v.pos)
+	pr.wrap(v.Type, payload)
+	pr.at(&v.end)
+}
+
+func (pr *printer) value(v Value) {
 	switch v := v.(type) {
 	case *Ref:
-		return append(b, v.Name...)
+		pr.ref(v)
 	case *Literal:
-		return appendTyped(b, v.Type, v.appendPayload)
+		pr.typed(&v.typed, func() { pr.b = v.appendPayload(pr.b) })
 	case *BlobRef:
-		return appendTyped(b, v.Type, v.appendPayload)
+		pr.typed(&v.typed, func() { pr.blob(v) })
 	case *Tuple:
-		return appendTyped(b, v.Type, func(b []byte) []byte { return appendSeq(b, '(', v.Elems, ')') })
+		pr.typed(&v.typed, func() { pr.seq("(", v.Elems, ")") })
 	case *List:
-		return appendTyped(b, v.Type, func(b []byte) []byte { return appendSeq(b, '[', v.Elems, ']') })
+		pr.typed(&v.typed, func() { pr.seq("[", v.Elems, "]") })
 	case *Dict:
-		return appendTyped(b, v.Type, func(b []byte) []byte {
-			b = append(b, '{')
+		pr.typed(&v.typed, func() {
+			pr.str("{")
 			for i, e := range v.Entries {
-				if i > 0 {
-					b = append(b, ", "...)
-				}
-				b = appendSeq(b, '{', []Value{e.Key, e.Value}, '}')
+				pr.sep(i)
+				pr.seq("{", []Value{e.Key, e.Value}, "}")
 			}
-			return append(b, '}')
+			pr.str("}")
 		})
 	}
-	return b
 }
 
-func appendSeq(b []byte, open byte, elems []Value, end byte) []byte {
-	b = append(b, open)
+func (pr *printer) seq(open string, elems []Value, end string) {
+	pr.str(open)
 	for i, e := range elems {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendValue(b, e)
+		pr.sep(i)
+		pr.value(e)
 	}
-	return append(b, end)
+	pr.str(end)
 }
 
-func (v *BlobRef) appendPayload(b []byte) []byte {
-	b = append(b, blobWord...)
-	b = append(b, "(path = "...)
-	b = appendTyped(b, v.PathType, func(b []byte) []byte { return appendQuoted(b, v.Path) })
-	b = append(b, ", offset = "...)
-	b = appendTyped(b, v.OffsetType, func(b []byte) []byte { return strconv.AppendUint(b, v.Offset, 10) })
-	return append(b, ')')
+func (pr *printer) blob(v *BlobRef) {
+	pr.str(blobWord, "(")
+	pr.at(&v.PathPos)
+	pr.str("path = ")
+	pr.wrap(v.PathType, func() { pr.b = appendQuoted(pr.b, v.Path) })
+	pr.str(", ")
+	pr.at(&v.OffsetPos)
+	pr.str("offset = ")
+	pr.wrap(v.OffsetType, func() { pr.b = strconv.AppendUint(pr.b, v.Offset, 10) })
+	pr.str(")")
 }
 
 // appendPayload writes the atoms as they were read, with one space after commas

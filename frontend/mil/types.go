@@ -103,5 +103,7 @@ func (t *Type) String() string {
 	if t == nil {
 		return ""
 	}
-	return string(appendType(nil, t))
+	var pr printer
+	pr.typ(t)
+	return string(pr.b)
 }

@@ -2,7 +2,9 @@ package mlmodel
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -127,14 +129,67 @@ func decodeText(t *testing.T, b []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Text(m.Program)
-	if err != nil {
+	return textOf(t, m.Program)
+}
+
+// textOf lays a program out and returns its text, whose parse must give the same tree
+// with the same positions.
+func textOf(t *testing.T, p *mil.Program) string {
+	t.Helper()
+	if err := mil.Layout("text", p); err != nil {
 		t.Fatal(err)
 	}
-	if _, list := mil.ParseString("text", s); list.HasErrors() {
-		t.Fatalf("%v in\n%s", list.Err(), s)
+	parsed, list := mil.ParseString("text", p.File.Src)
+	if list.HasErrors() {
+		t.Fatalf("%v in\n%s", list.Err(), p.File.Src)
 	}
-	return s
+	if at := difference(reflect.ValueOf(p), reflect.ValueOf(parsed)); at != "" {
+		t.Fatalf("the tree is not that of its text: Program%s in\n%s", at, p.File.Src)
+	}
+	return p.File.Src
+}
+
+// difference returns where two trees differ, "" for nowhere. Slices without elements
+// are equal, and files are not looked at.
+func difference(a, b reflect.Value) string {
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			if a.IsNil() != b.IsNil() {
+				return fmt.Sprintf(": nil is %t and %t", a.IsNil(), b.IsNil())
+			}
+			return ""
+		}
+		if x, y := a.Elem().Type(), b.Elem().Type(); x != y {
+			return fmt.Sprintf(": %s and %s", x, y)
+		}
+		return difference(a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			name := a.Type().Field(i).Name
+			if name == "File" {
+				continue
+			}
+			if at := difference(a.Field(i), b.Field(i)); at != "" {
+				return "." + name + at
+			}
+		}
+		return ""
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return fmt.Sprintf(": %d and %d elements", a.Len(), b.Len())
+		}
+		for i := range a.Len() {
+			if at := difference(a.Index(i), b.Index(i)); at != "" {
+				return fmt.Sprintf("[%d]%s", i, at)
+			}
+		}
+		return ""
+	}
+	if !a.Equal(b) {
+		return fmt.Sprintf(": %v and %v", a, b)
+	}
+	return ""
 }
 
 func f32(v float32) []byte { return protowire.AppendFixed32(nil, math.Float32bits(v)) }

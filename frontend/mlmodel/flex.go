@@ -39,9 +39,8 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 			return nil, d.errorf(at, "the program has input %s as %s, but the description has %d dimensions", p.Name,
 				p.Type, len(x.Shape))
 		}
-		key := mil.StringLiteral(nil, nil, []string{p.Name})
 		defaults.Entries = append(defaults.Entries, mil.Entry{
-			Key:   key,
+			Key:   name(p.Name),
 			Value: mil.IntLiteral(nil, []int{len(x.Shape)}, x.Shape),
 		})
 		if len(x.Enumerated) > 0 {
@@ -57,7 +56,7 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 			flat = append(flat, r[:]...)
 		}
 		ranges.Entries = append(ranges.Entries, mil.Entry{
-			Key:   key,
+			Key:   name(p.Name),
 			Value: mil.IntLiteral(nil, []int{len(x.Shape), 2}, flat),
 		})
 	}
@@ -70,36 +69,44 @@ func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil
 		if len(dict.Entries) == 0 {
 			return
 		}
-		top.Type.Args = append(top.Type.Args, &mil.Type{Kind: mil.TupleType, Args: []*mil.Type{stringType, t}})
-		top.Elems = append(top.Elems, &mil.Tuple{Elems: []mil.Value{mil.StringLiteral(nil, nil, []string{word}), dict}})
+		top.Type.Args = append(top.Type.Args, &mil.Type{
+			Kind: mil.TupleType,
+			Args: []*mil.Type{scalarType("string"), t},
+		})
+		top.Elems = append(top.Elems, &mil.Tuple{Elems: []mil.Value{name(word), dict}})
 	}
-	add("DefaultShapes", defaults, shapesType)
-	add("RangeDims", ranges, rangesType)
+	add("DefaultShapes", defaults, shapesType())
+	add("RangeDims", ranges, rangesType())
 	configs, err := d.configurations(at, enums)
 	if err != nil {
 		return nil, err
 	}
-	add("EnumeratedShapes", configs, configsType)
+	add("EnumeratedShapes", configs, configsType())
 	return &mil.Arg{Name: flexAttr, Value: top}, nil
 }
 
 // Types of the parts of the attribute.
-var (
-	unknown   = []mil.Dim{{Kind: mil.UnknownDim}}
-	shapeType = &mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: unknown}
-	pairsType = &mil.Type{
+
+func shapesType() *mil.Type {
+	return dictOf(&mil.Type{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Kind: mil.UnknownDim}}})
+}
+
+func rangesType() *mil.Type {
+	return dictOf(&mil.Type{
 		Kind: mil.ListType,
-		Dims: unknown,
+		Dims: []mil.Dim{{Kind: mil.UnknownDim}},
 		Args: []*mil.Type{{Kind: mil.TensorType, Elem: "int32", Dims: []mil.Dim{{Size: 2}}}},
-	}
-	shapesType  = dictOf(shapeType)
-	rangesType  = dictOf(pairsType)
-	configsType = dictOf(shapesType)
-)
+	})
+}
+
+func configsType() *mil.Type { return dictOf(shapesType()) }
 
 func dictOf(t *mil.Type) *mil.Type {
-	return &mil.Type{Kind: mil.DictType, Args: []*mil.Type{stringType, t}}
+	return &mil.Type{Kind: mil.DictType, Args: []*mil.Type{scalarType("string"), t}}
 }
+
+// name returns a string.
+func name(s string) *mil.Literal { return mil.StringLiteral(nil, nil, []string{s}) }
 
 // open reports whether a dimension of t is not known.
 func open(t *mil.Type) bool {
@@ -152,11 +159,11 @@ func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict
 		for _, x := range enums {
 			s := x.Enumerated[i]
 			shapes.Entries = append(shapes.Entries, mil.Entry{
-				Key: mil.StringLiteral(nil, nil, []string{x.Name}), Value: mil.IntLiteral(nil, []int{len(s)}, s),
+				Key: name(x.Name), Value: mil.IntLiteral(nil, []int{len(s)}, s),
 			})
 		}
 		out.Entries = append(out.Entries, mil.Entry{
-			Key:   mil.StringLiteral(nil, nil, []string{strconv.Itoa(i)}),
+			Key:   name(strconv.Itoa(i)),
 			Value: shapes,
 		})
 	}

@@ -235,17 +235,7 @@ func TestReparse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Text(m.Program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tree, list := mil.ParseString(name, s)
-		if list.HasErrors() {
-			t.Fatal(list.Err())
-		}
-		if !mil.Equal(tree, m.Program) {
-			t.Errorf("%s: the text is another program", name)
-		}
+		textOf(t, m.Program)
 	}
 }
 
@@ -280,15 +270,7 @@ func FuzzModel(f *testing.F) {
 		if m.Program == nil {
 			return
 		}
-		s, err := Text(m.Program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tree, list := mil.ParseString("text", s); list.HasErrors() {
-			t.Fatalf("%v in\n%s", list.Err(), s)
-		} else if !mil.Equal(tree, m.Program) {
-			t.Fatalf("the text is another program:\n%s", s)
-		}
+		textOf(t, m.Program)
 	})
 }
 
@@ -307,9 +289,13 @@ func TestBrackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Text(m.Program)
+	err = mil.Layout("text", m.Program)
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; err != nil || len(s) > 8*len(in) || n > maxAlloc {
-		t.Errorf("%d bytes of text and %d allocated for %d bytes: %v", len(s), n, len(in), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(m.Program.File.Src)
+	if n := after.TotalAlloc - before.TotalAlloc; size > 8*len(in) || n > maxAlloc {
+		t.Errorf("%d bytes of text and %d allocated for %d bytes", size, n, len(in))
 	}
 }

@@ -248,13 +248,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Text(m.Program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tree, list := mil.ParseString("text", s); list.HasErrors() || !mil.Equal(tree, m.Program) {
-			t.Errorf("%s: %v in\n%s", name, list.Err(), s)
-		}
+		textOf(t, m.Program)
 	}
 	for _, name := range []string{"", "1a", "@a", ".a", "a-b", "a b", "é", "a//b", "a\x00"} {
 		if isName(name) {

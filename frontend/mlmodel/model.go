@@ -3,7 +3,6 @@ package mlmodel
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -130,13 +129,4 @@ func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]s
 		parts[num] = span{data, start}
 	}
 	return int64(n) + int64(length), nil
-}
-
-// Text returns the program as MIL text.
-func Text(p *mil.Program) (string, error) {
-	var b strings.Builder
-	if err := mil.Print(&b, p); err != nil {
-		return "", err
-	}
-	return b.String(), nil
 }

@@ -56,14 +56,13 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 	return v, err
 }
 
-var (
-	stringType = &mil.Type{Kind: mil.TensorType, Elem: "string"}
-	uint64Type = &mil.Type{Kind: mil.TensorType, Elem: "uint64"}
-)
+// scalarType returns the type of one element. Every node of a program is its own, so
+// that each has one position.
+func scalarType(elem string) *mil.Type { return &mil.Type{Kind: mil.TensorType, Elem: elem} }
 
 // blobFile reads a BlobFileValue.
 func (d *decoder) blobFile(m span) (*mil.BlobRef, error) {
-	v := &mil.BlobRef{PathType: stringType, OffsetType: uint64Type}
+	v := &mil.BlobRef{PathType: scalarType("string"), OffsetType: scalarType("uint64")}
 	err := d.each(m, blobFileSchema, func(r *reader) error {
 		if r.name == "fileName" {
 			v.Path = r.text()
@@ -113,9 +112,7 @@ func (d *decoder) immediate(m span, t *mil.Type, typed bool) (mil.Value, error) 
 				v = tuple
 			default:
 				elems, err = d.values(r.data)
-				list := &mil.List{Elems: elems}
-				list.Type = front
-				v = list
+				v = mil.NewList(front, elems)
 			}
 			return err
 		})
