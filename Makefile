@@ -12,6 +12,8 @@ FUZZWORKERS ?= 1
 BENCH     ?= .
 BENCHARGS ?=
 TESTARGS  ?=
+# Bound on the tests of one package, for machines that are busy with other work.
+TIMEOUT   ?= 40m
 # More arguments for score.py, such as --with-assumed or --op conv.
 CONFARGS  ?=
 # Programs of each of the sweeps that compare engine and interpreter.
@@ -37,7 +39,7 @@ man: build ## write the manual pages to dist/man1
 	bin/zinc man $(OUT)/man1
 
 test: ## run every test
-	@$(GO) test -json $(TESTARGS) ./... | $(GO) run ./.ci/testsummary
+	@$(GO) test -json -timeout $(TIMEOUT) $(TESTARGS) ./... | $(GO) run ./.ci/testsummary
 
 test-short: ## run the tests that are quick, for use between edits
 	@$(MAKE) -s test TESTARGS="-short $(TESTARGS)"
