@@ -9,19 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// cursor takes fields off a section's body. The first fault stays; what is taken
-// behind it is zero.
+// cursor takes fields off a section's body. The first fault is kept; values read after it are zero.
 type cursor struct {
 	b     []byte
-	size  uint64 // of the body, of which b is what there is
+	size  uint64 // of the body, b being the part that is present
 	base  int64  // of b in the file
 	at    int    // of the next field
 	last  int    // of the field taken last
 	where string
 	err   *FormatError
 
-	// note, where it is set, is told of a rule that a value breaks, and the value is
-	// taken. Only a body that ends early is then a fault that stays.
+	// note, if set, is called for a rule that a value breaks, and the value is accepted. Only a body that ends early is
+	// then a fault that stays.
 	note func(*FormatError)
 }
 
@@ -36,7 +35,7 @@ func (c *cursor) keep(e *FormatError) {
 	}
 }
 
-// tell notes a fault that does not hinder reading on, and keeps it where none is noted.
+// tell reports a fault that does not prevent reading on, or keeps it if there is no note.
 func (c *cursor) tell(e *FormatError) {
 	if c.note == nil || c.err != nil {
 		c.keep(e)
@@ -51,7 +50,7 @@ func (c *cursor) left() int { return len(c.b) - c.at }
 func (c *cursor) take(n int, field string) []byte {
 	c.last = c.at
 	if c.err == nil && n > c.left() {
-		c.fail(c.at, field, "the section's body ends inside it", n, c.left())
+		c.fail(c.at, field, "the section's body is truncated here", n, c.left())
 	}
 	if c.err != nil {
 		return nil
@@ -74,8 +73,7 @@ func (c *cursor) u64(field string) uint64 {
 	return 0
 }
 
-// count takes the number of entries of at least size bytes each, which must fit
-// into what is left.
+// count reads the number of entries of at least size bytes each, which must fit into the remaining bytes.
 func (c *cursor) count(field string, size int) int {
 	n := c.u32(field)
 	if int64(n) > int64(c.left()/size) {
@@ -114,13 +112,13 @@ func (c *cursor) name(field string) string {
 	return s
 }
 
-// badName says why a name cannot stand, "" when it can.
+// badName returns why a name is invalid, or "".
 func badName(s string) string {
 	if !utf8.ValidString(s) {
 		return "a name is UTF-8"
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return "a name has printing characters alone"
+		return "a name has only printable characters"
 	}
 	return ""
 }
@@ -128,7 +126,7 @@ func badName(s string) string {
 // done fails when bytes are left.
 func (c *cursor) done() {
 	if c.err == nil && c.left() > 0 {
-		c.fail(c.at, "end", "bytes behind the last entry", c.left(), 0)
+		c.fail(c.at, "end", "bytes after the last entry", c.left(), 0)
 	}
 }
 
@@ -137,7 +135,7 @@ func CheckName(s string) error {
 	why := badName(s)
 	switch {
 	case len(s) == 0 || len(s) > MaxName:
-		why = fmt.Sprintf("a name has 1 to %d bytes, not %d", MaxName, len(s))
+		why = fmt.Sprintf("want a name of 1 to %d bytes, got %d", MaxName, len(s))
 	case why == "":
 		return nil
 	}

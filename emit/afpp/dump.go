@@ -74,7 +74,7 @@ func dumpProgram(w io.Writer, i int, g *Program) error {
 	for _, s := range list {
 		fmt.Fprintf(w, "%s\t%#x\t%#x\t%d %s\t%08x", s.Kind, s.Offset, s.Size, s.Count, kinds[s.Kind-1].counts, s.CRC)
 		if s.Present != s.Size {
-			fmt.Fprintf(w, "\t%#x bytes are there", s.Present)
+			fmt.Fprintf(w, "\t%#x bytes are present", s.Present)
 		}
 		fmt.Fprintln(w)
 	}

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// FormatError says what is wrong with the bytes of a container and where.
+// FormatError reports an error in the bytes of a container and its place.
 type FormatError struct {
 	Off   int64  // absolute byte offset of the field at fault
 	Field string // the field, as "program 0.text.record 3.slot"
 	Rule  string // the rule that is broken, and what to do where that helps
-	Val   any    // the value found, nil when the rule has none
-	Limit any    // the bound or the value expected, nil when the rule has none
+	Val   any    // the value found, nil if the rule has none
+	Limit any    // the bound or the value expected, nil if the rule has none
 }
 
-// Error gives the place first, then rule, value and limit.
+// Error returns the place first, then rule, value and limit.
 func (e *FormatError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "afpp: byte %#x, %s: %s", e.Off, e.Field, e.Rule)

@@ -2,8 +2,7 @@ package afpp
 
 import "fmt"
 
-// The headers, little-endian. A magic number is a 32-bit integer, so that its
-// letters stand backwards on disk.
+// The headers, little-endian. A magic number is a 32-bit integer, so that its letters are reversed on disk.
 //
 //	package, program   0x00 u32 magic     HENA, PENA
 //	                   0x04 u32 version   major<<16 | minor
@@ -20,16 +19,15 @@ import "fmt"
 //
 // Programs are in sequence, each at a multiple of Align in the file. The
 // section headers of a program follow its own; bodies are at multiples of
-// Align from the program's header, and what is between them is zero (both
-// assigned). The writer puts the coefficients last and on a page of the file, so
-// that the memory that holds a container is the memory that tasks read
+// Align from the program's header, and the bytes between them are zero (both assigned). The writer puts the
+// coefficients last and on a page of the file, so that the memory that holds a container is the memory that tasks read
 // coefficients from (assigned; a reader takes bodies in any order).
 const (
 	MagicPackage = 0x414e4548 // 'ANEH'
 	MagicProgram = 0x414e4550 // 'ANEP'
 	MagicSection = 0x414e4553 // 'ANES'
 
-	Version = 1 << 16 // assigned: the chapters give no number
+	Version = 1 << 16 // assigned: the chapters state no number
 
 	HeaderSize        = 16
 	SectionHeaderSize = 40
@@ -85,7 +83,7 @@ var kinds = [NumKinds]struct {
 	counts string
 	body   func(*Program) (body []byte, count int, err error)
 	read   func(*programReader, *cursor, int)
-	apart  bool // a value that breaks a rule does not hinder reading those behind it
+	apart  bool // a value that breaks a rule does not prevent reading those after it
 }{
 	{name: "generic", counts: "1", body: genericBody, read: (*programReader).generic, apart: true},
 	{name: "kernel", counts: "64-byte tiles", body: kernelBody, read: (*programReader).kernel, apart: true},

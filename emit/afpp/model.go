@@ -20,7 +20,7 @@ type Program struct {
 	Procedures []Procedure
 
 	base    uint64        // of the header, in the container that the program was read from
-	scanned []SectionInfo // of a program that Scan made
+	scanned []SectionInfo // of a program from Scan
 }
 
 // At is where the header of a program that was read is in the container.
@@ -40,19 +40,17 @@ type Generic struct {
 //
 // A record with a slot is resolved exactly when its buffer has an address: one
 // of a buffer that the call brings stays open, its register without a base, for
-// the firmware to close ([td.Record.Resolve]) with [Text.RegisterBase]. All
-// other records have their registers behind one base, that of the load.
+// the firmware to close ([td.Record.Resolve]) with [Text.RegisterBase]. All other records have their registers at one
+// base, that of the load.
 type Text struct {
 	Records []td.Record
 	Images  [][]byte // one a task, of [td.ImageSize] bytes
 
-	// Other is what stands behind the records in a text section that [Scan] read
-	// and that has no images of a known version.
+	// Other is the rest after the records in a text section that [Scan] read without images of a known version.
 	Other []byte
 }
 
-// RegisterBase is where the engine's registers begin in this load's aperture, or
-// false when no record tells.
+// RegisterBase is where the engine's registers begin in this load's aperture, or false if no record shows it.
 func (t *Text) RegisterBase() (uint64, bool) {
 	for i := range t.Records {
 		if r := &t.Records[i]; r.Slot == 0 || r.Resolved {
@@ -119,10 +117,10 @@ var usageNames = map[Usage]string{
 	UsageWeights: "weights", UsageText: "text", UsageConstants: "constants",
 }
 
-// String names the usage, "" for a code that is none.
+// String returns the name of the usage, "" for an unknown code.
 func (u Usage) String() string { return usageNames[u] }
 
-// Warnings lists what the firmware takes but tells of: headers of another minor
+// Warnings lists what the firmware accepts with a warning: headers of another minor
 // version (chapter 29: a version-minor mismatch warns and continues).
 func (p *Package) Warnings() []string {
 	var out []string

@@ -48,7 +48,7 @@ func Read(b []byte) (*Package, error) {
 			return nil, &FormatError{
 				Off:   int64(at),
 				Field: field,
-				Rule:  "the container ends before it",
+				Rule:  "the container is truncated before it",
 				Val:   uint64(len(b)),
 				Limit: next,
 			}
@@ -66,7 +66,7 @@ func Read(b []byte) (*Package, error) {
 		return nil, &FormatError{
 			Off:   int64(at),
 			Field: "package",
-			Rule:  "bytes behind the last program",
+			Rule:  "bytes after the last program",
 			Val:   uint64(len(b)) - at,
 			Limit: uint64(0),
 		}
@@ -86,7 +86,7 @@ func readHeader(b []byte, at uint64, magic uint32, field string) (header, error)
 		return header{}, &FormatError{
 			Off:   int64(at),
 			Field: field,
-			Rule:  "the container ends inside the header",
+			Rule:  "the container is truncated inside the header",
 			Val:   len(b) - int(at),
 			Limit: HeaderSize,
 		}
@@ -107,7 +107,7 @@ func readHeader(b []byte, at uint64, magic uint32, field string) (header, error)
 		return header{}, &FormatError{
 			Off:   int64(at) + 4,
 			Field: field + ".version",
-			Rule:  "this major version is unknown; pack the program anew",
+			Rule:  "this major version is unknown; pack the program again",
 			Val:   versionText(v),
 			Limit: versionText(Version),
 		}
@@ -182,7 +182,7 @@ func (r *programReader) read() (uint64, error) {
 	case h.size < bodiesAt:
 		return 0, r.fault(12, "size", "the headers do not fit", h.size, uint64(bodiesAt))
 	case h.size > uint64(len(r.b))-r.base:
-		return 0, r.fault(12, "size", "reaches past the end of the container", h.size, uint64(len(r.b))-r.base)
+		return 0, r.fault(12, "size", "extends past the end of the container", h.size, uint64(len(r.b))-r.base)
 	}
 	var spans []span
 	var cursors [NumKinds]*cursor
@@ -226,15 +226,15 @@ func (r *programReader) section(k int) (span, *cursor, int, error) {
 	off, size := h.offset, h.body
 	switch {
 	case h.kind != uint32(k+1):
-		err = r.fault(at+0x10, name+".kind", "sections stand in the order of their kinds", h.kind, uint32(k+1))
+		err = r.fault(at+0x10, name+".kind", "sections must be in the order of their kinds", h.kind, uint32(k+1))
 	case off < bodiesAt:
 		err = r.fault(at+0x14, name+".offset", "the body overlaps the headers", off, uint64(bodiesAt))
 	case off%Align != 0:
-		err = r.fault(at+0x14, name+".offset", "a body stands at a multiple of the alignment", off, uint64(Align))
+		err = r.fault(at+0x14, name+".offset", "a body must begin at a multiple of the alignment", off, uint64(Align))
 	case off > r.size:
-		err = r.fault(at+0x14, name+".offset", "lies past the end of the program", off, r.size)
+		err = r.fault(at+0x14, name+".offset", "is past the end of the program", off, r.size)
 	case size > r.size-off:
-		err = r.fault(at+0x1c, name+".size", "reaches past the end of the program", size, r.size-off)
+		err = r.fault(at+0x1c, name+".size", "extends past the end of the program", size, r.size-off)
 	case h.size != SectionHeaderSize+size:
 		err = r.fault(at+12, name+".total size", "must be header and body together", h.size, SectionHeaderSize+size)
 	}
@@ -245,7 +245,7 @@ func (r *programReader) section(k int) (span, *cursor, int, error) {
 	if got := crc32.ChecksumIEEE(body); got != h.crc {
 		return span{}, nil, 0, r.fault(at+0x24, name+".crc", "is not the checksum of the body", h.crc, got)
 	}
-	// A count beyond the body's bytes can be no count of anything in it.
+	// A count beyond the body's bytes cannot be valid.
 	if uint64(h.count) > max(size, 1) {
 		return span{}, nil, 0, r.fault(at+8, name+".count", "more "+kinds[k].counts+" than the body has bytes",
 			int64(h.count), int64(size))
@@ -316,7 +316,7 @@ func (r *programReader) text(c *cursor, count int) {
 	stream := td.StreamHeader + int64(count)*td.RecordSize
 	want := stream + int64(r.tasks)*td.ImageSize
 	c.check(int64(c.size) == want, "size",
-		"must hold the records that the header counts and an image for each task of generic", int64(c.size), want)
+		"must contain the records that the header counts and an image for each task of generic", int64(c.size), want)
 	if c.err != nil {
 		return
 	}
@@ -340,13 +340,13 @@ func (r *programReader) text(c *cursor, count int) {
 		r.p.Text.Images = append(r.p.Text.Images, c.take(td.ImageSize, "image"))
 	}
 	c.checkAt(c.left() == 0, c.at, fmt.Sprintf("image %d", len(r.p.Text.Images)),
-		"bytes that are no whole image of a task", c.left(), td.ImageSize)
+		"bytes that are not a whole image of a task", c.left(), td.ImageSize)
 }
 
 // recordField names a field of a record.
 func recordField(i int, field string) string { return fmt.Sprintf("record %d.%s", i, field) }
 
-// inStream gives an error of the record stream its place in the container.
+// inStream adds the place in the container to an error of the record stream.
 func inStream(err error, c *cursor) *FormatError {
 	e, ok := err.(*td.StreamError)
 	if !ok {
@@ -359,12 +359,12 @@ func inStream(err error, c *cursor) *FormatError {
 	return &FormatError{Off: c.base + e.Off, Field: c.where + "." + field, Rule: e.Msg}
 }
 
-// names refuses a name that stands twice.
+// names refuses a duplicate name.
 type names map[string]bool
 
 func (n names) add(c *cursor, at int, field, s string) {
 	if n[s] {
-		c.fail(at, field, "the name stands twice", s, nil)
+		c.fail(at, field, "duplicate name", s, nil)
 	}
 	n[s] = true
 }
@@ -450,7 +450,7 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		b := Bar{ID: c.u32(f + "id")}
 		c.check(b.ID < MaxBars, f+"id", "there are 32 buffer-access registers", int64(b.ID), MaxBars-1)
 		if c.err == nil {
-			c.check(!used[b.ID], f+"id", "the register is bound twice", int64(b.ID), nil)
+			c.check(!used[b.ID], f+"id", "duplicate register", int64(b.ID), nil)
 			used[b.ID] = true
 		}
 		b.Usage = Usage(c.u32(f + "usage"))
@@ -461,8 +461,8 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		left := uint64(AddressLimit)
 		if !b.ByCall() {
 			c.check(b.Address != 0, f+"address",
-				"0 stands for a buffer that the call brings, and that is an input or an output", b.Usage.String(), nil)
-			c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "lies outside the program's window",
+				"0 means a buffer that the call brings, which is an input or an output", b.Usage.String(), nil)
+			c.check(b.Address >= g.Base && b.Address-g.Base < g.Size, f+"address", "is outside the program's window",
 				b.Address, g.Base+g.Size)
 			left = g.Size - (b.Address - g.Base)
 		}
@@ -470,7 +470,7 @@ func (r *programReader) bars(c *cursor, f string, n int) (bs []Bar) {
 		c.check(b.Size >= 1 && b.Size <= left, f+"size", "a buffer has bytes, inside the program's window", b.Size,
 			left)
 		kernel := b.Usage == UsageWeights || b.Usage == UsageConstants
-		c.check(!kernel || b.Size <= r.kernelSize, f+"size", "reaches past the kernel section", b.Size, r.kernelSize)
+		c.check(!kernel || b.Size <= r.kernelSize, f+"size", "extends past the kernel section", b.Size, r.kernelSize)
 		bs = append(bs, b)
 	}
 	return bs
@@ -541,7 +541,7 @@ func (r *programReader) bindRecord(i int, owner []*Procedure, base uint64, known
 		}
 	}
 	if got := rec.Register - rec.Register%td.RegisterWindow; (rec.Slot == 0 || rec.Resolved) && known && got != base {
-		return fault(0x04, "register", "a load has one aperture for all its registers", got, base)
+		return fault(0x04, "register", "all registers of a load must have one aperture", got, base)
 	}
 	if rec.Slot == 0 {
 		return nil
@@ -553,18 +553,18 @@ func (r *programReader) bindRecord(i int, owner []*Procedure, base uint64, known
 		return fault(0x24, "bar", fmt.Sprintf("procedure %q, which runs the task, has no such bar", p.Name), rec.Bar,
 			nil)
 	case uint64(rec.Offset) >= b.Size:
-		return fault(0x26, "bar offset", fmt.Sprintf("lies outside bar %d", b.ID), rec.Offset, b.Size-1)
+		return fault(0x26, "bar offset", fmt.Sprintf("is outside bar %d", b.ID), rec.Offset, b.Size-1)
 	case rec.Resolved && b.ByCall():
 		return fault(0x1c, "slot", fmt.Sprintf("has an address, but each call brings the buffer of bar %d", b.ID),
 			rec.Operand, nil)
 	case !rec.Resolved && !b.ByCall():
-		return fault(0x1c, "slot", "waits for its address; resolve the relocations before packing", uint32(rec.Slot),
+		return fault(0x1c, "slot", "lacks its address; resolve the relocations before packing", uint32(rec.Slot),
 			nil)
 	case rec.Operand>>32 != 0:
 		return fault(0x0c, "operand 0", "the high 32 bits of a device address are zero before the firmware rebases it",
 			rec.Operand, uint64(1<<32-1))
 	case rec.Resolved && rec.Operand != b.Address+uint64(rec.Offset):
-		return fault(0x0c, "operand 0", fmt.Sprintf("is not its offset behind bar %d, which begins at %#x", b.ID,
+		return fault(0x0c, "operand 0", fmt.Sprintf("does not match its offset in bar %d, which begins at %#x", b.ID,
 			b.Address), rec.Operand, b.Address+uint64(rec.Offset))
 	}
 	return nil

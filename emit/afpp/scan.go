@@ -7,12 +7,12 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// maxFaults bounds what Scan tells of a container that is wrong all over.
+// maxFaults limits the faults that Scan reports.
 const maxFaults = 100
 
 // Scan decodes as much of a container as there is: of one that was cut off, or that
 // breaks rules, every header, record, image and entry that is whole, and what there is
-// of the coefficients. What Read takes gives the same Package and no faults. Else the
+// of the coefficients. For a container that Read accepts it returns the same Package and no faults. Else the
 // Package is for looking at alone, and nil when not even its header is there; of a
 // cut-off container the first fault says where it ends. Memory and time are in
 // proportion to the length of b.
@@ -70,7 +70,7 @@ func (s *scan) cutHeader(at uint64, field string, size uint64) {
 	case have >= 0x14:
 		name = "offset"
 	}
-	s.cut(field+"."+name, "the container ends inside the header", have, size)
+	s.cut(field+"."+name, "the container is truncated inside the header", have, size)
 }
 
 func (s *scan) container() *Package {
@@ -129,7 +129,7 @@ func (s *scan) program(r *programReader) {
 		}
 		if h.kind != uint32(k+1) {
 			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x10, kinds[k].name+".kind",
-				"sections stand in the order of their kinds", h.kind, uint32(k+1)))
+				"sections must be in the order of their kinds", h.kind, uint32(k+1)))
 			break
 		}
 		x := SectionInfo{
@@ -143,7 +143,7 @@ func (s *scan) program(r *programReader) {
 		if x.Offset > r.size || x.Size > r.size-x.Offset {
 			// Bodies of one program alone bound what reading them costs.
 			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset",
-				"the body reaches past the end of the program", x.Offset, r.size))
+				"the body extends past the end of the program", x.Offset, r.size))
 			x.Size = 0
 		}
 		left := uint64(len(s.b)) - r.base
@@ -164,7 +164,7 @@ func (s *scan) program(r *programReader) {
 	s.firstCut(r)
 }
 
-// body reads the body of section k, of which b is what there is.
+// body reads the body of section k; b is the part that is present.
 func (s *scan) body(r *programReader, k int, b []byte) {
 	x := &r.p.scanned[k]
 	whole := x.Present == x.Size
@@ -175,7 +175,7 @@ func (s *scan) body(r *programReader, k int, b []byte) {
 	c := &cursor{b: b, size: x.Size, base: x.At, where: r.field + "." + kinds[k].name}
 	if kinds[k].apart {
 		c.note = func(e *FormatError) {
-			if whole { // else what is not there breaks rules
+			if whole { // or else missing bytes break rules
 				s.fault(e)
 			}
 		}
@@ -196,9 +196,9 @@ func (s *scan) firstCut(r *programReader) {
 		}
 	}
 	if first != nil {
-		field, rule := r.field+"."+first.Kind.String(), "the container ends before the section's body"
+		field, rule := r.field+"."+first.Kind.String(), "the container is truncated before the section's body"
 		if first.Present > 0 {
-			rule = "the container ends inside the section's body"
+			rule = "the container is truncated inside the section's body"
 			field += "." + r.fieldAtEnd(first)
 		}
 		s.cut(field, rule, first.Present, first.Size)

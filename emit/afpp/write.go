@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Layout says where the bytes of a package stand.
+// Layout says where the bytes of a package are.
 type Layout struct {
 	Size     uint64 // of the container, bytes
 	Programs []ProgramLayout
@@ -23,7 +23,7 @@ type ProgramLayout struct {
 	Bodies [NumKinds]struct{ At, Size uint64 }
 }
 
-// Place returns the layout that the writer gives a package. It does not depend
+// Place returns the writer's layout of a package. It does not depend
 // on addresses, so that memory can be mapped before a load's addresses are
 // written into it.
 func Place(p *Package) (Layout, error) {
@@ -82,8 +82,7 @@ func place(p *Package) (Layout, []parts, error) {
 // writeOrder is the order in which bodies are placed: coefficients last.
 var writeOrder = [NumKinds]Kind{KindGeneric - 1, KindText - 1, KindOperation - 1, KindProcedure - 1, KindKernel - 1}
 
-// bodyAt is where body k of a program goes: where the program says, or behind
-// end.
+// bodyAt is where body k of a program goes: where the program says, or after end.
 func bodyAt(g *Program, k Kind, base, end, size uint64, field string) (uint64, error) {
 	off := g.Offsets[k]
 	fault := func(rule string, limit any) error {
@@ -102,17 +101,16 @@ func bodyAt(g *Program, k Kind, base, end, size uint64, field string) (uint64, e
 	case off == 0:
 		return base + alignUp(end-base), nil
 	case off < bodiesAt:
-		return 0, fault("a body stands behind the headers; 0 lets the writer place it", uint64(bodiesAt))
+		return 0, fault("a body must come after the headers; 0 lets the writer place it", uint64(bodiesAt))
 	case off > math.MaxUint32 || size > math.MaxUint32-SectionHeaderSize || off+size > math.MaxUint32:
 		return 0, fault("a program's size is 32 bits", uint32(math.MaxUint32))
 	}
 	return base + off, nil
 }
 
-// Encode returns the bytes of a container. It writes what p says and hands the
-// bytes to Read, so that an error has the offset and field that the container
-// would have had. The loader writes into memory that it has, with [EncodeInto];
-// Encode is the inverse of Read, with which tests check both.
+// Encode returns the bytes of a container. It writes p and passes the bytes to Read, so that an error has the offset
+// and field in the container. The loader writes into memory that it has, with [EncodeInto]; Encode is the inverse of
+// Read, with which tests check both.
 func Encode(p *Package) ([]byte, error) {
 	l, bodies, err := place(p)
 	if err != nil {
@@ -133,7 +131,7 @@ func EncodeInto(dst []byte, p *Package) error {
 		return &FormatError{
 			Off:   12,
 			Field: "package.size",
-			Rule:  "the memory has another size than the container",
+			Rule:  "the size of the memory differs from the container's",
 			Val:   len(dst),
 			Limit: l.Size,
 		}
@@ -197,7 +195,7 @@ func (h header) write(b []byte, magic uint32) {
 // encodable refuses what bytes cannot say, so that Read could not find it.
 func encodable(g *Program, field string, at int64) error {
 	if g == nil {
-		return &FormatError{Off: at, Field: field, Rule: "there is no program"}
+		return &FormatError{Off: at, Field: field, Rule: "missing program"}
 	}
 	for i, m := range g.Text.Images {
 		if len(m) != td.ImageSize {
@@ -213,7 +211,7 @@ func encodable(g *Program, field string, at int64) error {
 	return nil
 }
 
-// bodiesAt is where the first body may stand.
+// bodiesAt is where the first body may begin.
 const bodiesAt = HeaderSize + NumKinds*SectionHeaderSize
 
 func genericBody(g *Program) ([]byte, int, error) {

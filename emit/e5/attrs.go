@@ -7,7 +7,7 @@ type Attrs interface {
 	// values are those of the fields of its table; section is the name of the
 	// operation's section.
 	values(section string) []any
-	// check returns what is wrong, given the operands, or "".
+	// check returns the error of the attributes with these operands, or "".
 	check(in, out []*Operand) string
 }
 
@@ -40,8 +40,7 @@ type CpuInferenceAttrs struct {
 	Constants []Constant
 }
 
-// Constant is one constant of a CPU segment. Read leaves Data where it is in
-// the buffer it was given.
+// Constant is one constant of a CPU segment. Read returns Data as a slice of its buffer.
 type Constant struct {
 	Name string
 	Data []byte

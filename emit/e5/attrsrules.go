@@ -79,7 +79,7 @@ func (a *DequantAttrs) check(_, _ []*Operand) string {
 
 func (a *CastAttrs) check(in, out []*Operand) string {
 	if len(in) != 1 || len(out) != 1 {
-		return fmt.Sprintf("a Cast has one input and one output, this one %d and %d", len(in), len(out))
+		return fmt.Sprintf("a Cast has one input and one output, got %d and %d", len(in), len(out))
 	}
 	src, dst := &in[0].Desc, &out[0].Desc
 	if src.Storage != a.SrcDType || dst.Storage != a.DstDType {
@@ -90,8 +90,8 @@ func (a *CastAttrs) check(in, out []*Operand) string {
 		return fmt.Sprintf("component pack %d, but that of the operands is %d", a.ComponentPack, pack)
 	}
 	if src.Unknown() != dst.Unknown() || src.Unknown() && src.Storage != dst.Storage {
-		return fmt.Sprintf("cast from %s to %s: a tensor whose extents are not all known is copied to another such "+
-			"as it is", src, dst)
+		return fmt.Sprintf("cast from %s to %s: a tensor with unknown extents can only be copied to another one "+
+			"unchanged", src, dst)
 	}
 	if s, d := src.Elements(), dst.Elements(); s != d {
 		return fmt.Sprintf("cast of %d elements to %d", s, d)
@@ -102,7 +102,7 @@ func (a *CastAttrs) check(in, out []*Operand) string {
 func (a *AneInferenceAttrs) check(in, out []*Operand) string {
 	for _, o := range slices.Concat(in, out) {
 		if o.Aperture != Surface {
-			return fmt.Sprintf("an AneInference works on surfaces, operand %.80q is %s", o.Name, o.Aperture)
+			return fmt.Sprintf("an AneInference works on surfaces, but operand %.80q is %s", o.Name, o.Aperture)
 		}
 	}
 	if a.ProcedureName == "" {
@@ -139,7 +139,7 @@ func checkScales(src, dst StorageType, scales []float32, zeros []int32) string {
 		return fmt.Sprintf("element types %d and %d are not both in the catalog", int32(src), int32(dst))
 	}
 	if len(scales) == 0 || len(scales) != len(zeros) {
-		return fmt.Sprintf("%d scales and %d zero points, must be as many and at least one", len(scales), len(zeros))
+		return fmt.Sprintf("%d scales and %d zero points, want equal numbers, at least one", len(scales), len(zeros))
 	}
 	for i, s := range scales {
 		if f := float64(s); math.IsNaN(f) || math.IsInf(f, 0) {

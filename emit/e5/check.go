@@ -15,7 +15,7 @@ type fault struct {
 	msg          string
 }
 
-// modelError gives the fault the names of the model.
+// modelError adds the model's names to the fault.
 func (f *fault) modelError(p *Program) *ModelError {
 	path := ""
 	add := func(what, name string) {
@@ -44,8 +44,7 @@ func (f *fault) modelError(p *Program) *ModelError {
 	return &ModelError{Path: path, Msg: f.table + "." + f.field + ": " + f.msg}
 }
 
-// check returns the first broken rule of p, or nil. Both ways use it: Write on
-// what it is given, Read on what it found.
+// check returns the first broken rule of p, or nil. Write uses it on its argument, Read on what it found.
 func (p *Program) check() *fault {
 	for i := range p.Functions {
 		if f := p.Functions[i].check(); f != nil {
@@ -71,7 +70,7 @@ func (p *Program) check() *fault {
 	for i := range p.Extra {
 		if k := p.Extra[i].Kind; k >= kindFunction && k <= kindConstant {
 			return &fault{fn: -1, block: -1, op: -1, operand: -1, alias: -1, table: sectionTable.name, field: "kind",
-				msg: fmt.Sprintf("extra section %.80q has kind %d, which is one of the known kinds", p.Extra[i].Name,
+				msg: fmt.Sprintf("extra section %.80q has the known kind %d", p.Extra[i].Name,
 					k)}
 		}
 	}
@@ -162,10 +161,10 @@ func (fn *Function) checkSignature() *fault {
 	return nil
 }
 
-// check returns the field and what is wrong with it.
+// check returns the field and its error.
 func (o *Operand) check() (field, msg string) {
 	if !o.Aperture.Valid() {
-		return "aperture", fmt.Sprintf("%d is not one of the apertures", uint8(o.Aperture))
+		return "aperture", fmt.Sprintf("unknown aperture %d", uint8(o.Aperture))
 	}
 	end, err := o.Desc.Extent()
 	if err != nil {
@@ -174,9 +173,9 @@ func (o *Operand) check() (field, msg string) {
 	if o.Desc.Unknown() {
 		switch {
 		case o.Aperture == Surface || o.Aperture == HostState:
-			return "descriptor", fmt.Sprintf("an extent is not known, which a %s operand's must be", o.Aperture)
+			return "descriptor", fmt.Sprintf("an extent is unknown, which is not allowed for a %s operand", o.Aperture)
 		case o.Port.ByteSize != 0:
-			return "port", fmt.Sprintf("buffer of %d bytes for a tensor whose extents are not all known, must be 0",
+			return "port", fmt.Sprintf("buffer of %d bytes for a tensor with unknown extents, must be 0",
 				o.Port.ByteSize)
 		}
 		return "", ""
@@ -197,7 +196,7 @@ func (o *Operand) check() (field, msg string) {
 	return "", ""
 }
 
-// check returns the field and what is wrong with it, and marks what op fills.
+// check returns the field and its error, and marks the operands that op fills.
 func (op *Operation) check(operands []Operand, filled []bool) (field, msg string) {
 	if msg := badName(op.Name); msg != "" {
 		return "name", msg
@@ -210,7 +209,7 @@ func (op *Operation) check(operands []Operand, filled []bool) (field, msg string
 			return "inputs", fmt.Sprintf("input %d is operand %d, but there are %d", i, k, len(operands))
 		}
 		if !filled[k] {
-			return "inputs", fmt.Sprintf("input %d is operand %d (%.80q), which nothing has filled yet", i, k,
+			return "inputs", fmt.Sprintf("input %d is operand %d (%.80q), which is not filled yet", i, k,
 				operands[k].Name)
 		}
 	}

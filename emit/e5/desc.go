@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// UnknownDim is an extent that is known at run time only. It is zinc's own: the
-// vendor's descriptors have none that is known. All strides of such a tensor are
-// 0 and so is the size of its buffer; the runtime brings the tensor's own shape
-// along. Only operands that no engine surface is cast to or from have it.
+// UnknownDim is an extent that is known at run time only. It is zinc's own: no such extent is known from the vendor's
+// descriptors. All strides of such a tensor are 0 and so is the size of its buffer; the runtime brings the tensor's own
+// shape along. Only operands that no engine surface is cast to or from have it.
 const UnknownDim = 1<<64 - 1
 
 // Unknown reports whether an extent is known at run time only.
@@ -68,7 +67,7 @@ func (d *TensorDescriptor) Extent() (uint64, error) {
 	if d.Unknown() {
 		for i, s := range d.Stride {
 			if s != 0 {
-				return 0, fmt.Errorf("axis %d: stride %d of a tensor whose extents are not all known, must be 0", i, s)
+				return 0, fmt.Errorf("axis %d: stride %d of a tensor with unknown extents, must be 0", i, s)
 			}
 		}
 		return 0, nil

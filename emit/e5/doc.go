@@ -1,8 +1,8 @@
 // Package e5 reads, writes and prints the E5 dispatch descriptor: the FlatBuffer
-// that names the operations of a compiled model, in the order a runtime submits
-// them, and says where each operand lies.
+// that names the operations of a compiled model, in the order in which a runtime submits them, and the place of each
+// operand.
 //
-// In: a [Program], its functions made of operations over one table of operands.
+// In: a [Program], whose functions are operations over one table of operands.
 // Out: the bytes of the descriptor; and from bytes, an equal Program or an error
 // that names the byte offset, the table and the field.
 //
@@ -13,12 +13,12 @@
 //     their names, never the shape of a tensor: a field of fixed width is
 //     written even when it is zero.
 //   - Every file decodes with the schema e5.fbs of this folder.
-//   - [Read] checks the whole buffer, nested records too, before it looks at any
+//   - [Read] checks the whole buffer, nested records too, before it uses any
 //     value, in time and memory that the length of the buffer bounds. Any input
-//     gives a Program or a [*FormatError].
-//   - [Scan] is for files that Read refuses: it gives the values that there are,
+//     returns a Program or a [*FormatError].
+//   - [Scan] is for files that Read refuses: it returns the values that are present,
 //     within the same bounds.
-//   - What Read accepts, [Write] writes, and reading that gives an equal Program.
+//   - [Write] writes what Read accepts, and reading that returns an equal Program.
 //   - The constants of a CPU segment are at file offsets that are multiples of
 //     [ConstantAlign]; Read does not copy them.
 //
@@ -28,7 +28,7 @@
 // FN/BLOCK/OP, each with OP__arg_frame, the layouts of its operands, and
 // OP__op_attrs, its parameters; the constants of a CPU segment are OP__const0 and
 // so on. The reader insists on these names, and that each section is referred to
-// once. Sections of a kind it does not know are kept as they are.
+// once. Sections of an unknown kind are kept unchanged.
 //
 // # What is known and what is chosen
 //
@@ -37,7 +37,7 @@
 // numbers of the kinds of sections, the fields that e5.fbs marks "zinc", and the
 // records of the operations other than Cast and AneInference are choices.
 //
-// The Go module of FlatBuffers has no verifier, and its accessors panic on a
+// The Go module of FlatBuffers lacks a verifier, and its accessors panic on a
 // malformed buffer: the checks are walk.go, driven by the table of tables in
 // schema.go.
 package e5

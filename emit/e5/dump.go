@@ -15,7 +15,7 @@ import (
 // shortBytes is the longest byte array that a print shows in full.
 const shortBytes = 32
 
-// summary represents an array of bytes in a print.
+// summary replaces an array of bytes in the output.
 type summary struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256,omitempty"`
@@ -42,7 +42,7 @@ func (s summary) String() string {
 
 // Dump prints p as text: a line for each operand and each operation, and under
 // an operation a line for each of its attributes. Names of any content are
-// quoted; arrays of more than 32 bytes are given as size and SHA-256.
+// quoted; arrays of more than 32 bytes are printed as size and SHA-256.
 func Dump(w io.Writer, p *Program) error {
 	d := &dumper{w: w}
 	d.head(p)
@@ -55,7 +55,7 @@ func Dump(w io.Writer, p *Program) error {
 	return d.err
 }
 
-// DumpHeaders prints what p says of itself: version, build info, of each function the
+// DumpHeaders prints p's headers: version, build info, of each function the
 // signature and how many operations it has, and the sections of no known kind.
 func DumpHeaders(w io.Writer, p *Program) error {
 	d := &dumper{w: w}
@@ -94,7 +94,7 @@ type Side struct {
 	Operands []*Operand
 }
 
-// Signature returns the operands that a caller binds, those of indices that are there.
+// Signature returns the operands that a caller binds, those with valid indices.
 func (f *Function) Signature() []Side {
 	sides := []Side{{Name: "input"}, {Name: "output"}, {Name: "state"}}
 	for i, list := range [...][]uint32{f.Inputs, f.Outputs, f.States} {
@@ -190,7 +190,7 @@ func (d *dumper) attrs(a Attrs) {
 	}
 }
 
-// text prints a string, one of several lines as it stands.
+// text prints a string; one of several lines unchanged.
 func (d *dumper) text(name, s string) {
 	if !strings.Contains(s, "\n") {
 		d.line(3, "%s %q", name, s)
@@ -222,7 +222,7 @@ func (d *TensorDescriptor) String() string {
 	return s
 }
 
-// schemaNames are the fields whose schema name snake does not give.
+// schemaNames are the fields whose schema name differs from snake's result.
 var schemaNames = map[string]string{
 	"SrcDType": "src_dtype", "DstDType": "dst_dtype", "AneHash": "anehash", "AneHashPath": "anehash_path",
 	"ApertureVA": "aperture_va", "Desc": "descriptor", "Storage": "storage_type", "Symbols": "symbol_names",
@@ -244,7 +244,7 @@ func snake(s string) string {
 }
 
 // JSON returns p as indented JSON with a final newline, its field names those of
-// the schema. Arrays of more than 32 bytes are given as size and SHA-256.
+// the schema. Arrays of more than 32 bytes are printed as size and SHA-256.
 func JSON(p *Program) ([]byte, error) {
 	v := jsonValue(reflect.ValueOf(p))
 	b, err := json.MarshalIndent(v, "", "  ")

@@ -346,7 +346,7 @@ func TestModelErrors(t *testing.T) {
 		}, "input 0 is operand 99, but there are 4"},
 		{"order", func(p *Program) {
 			p.Functions[0].Blocks[0].Operations[0].Inputs = []uint32{3}
-		}, "nothing has filled yet"},
+		}, "is not filled yet"},
 		{"writes an input", func(p *Program) {
 			p.Functions[0].Blocks[0].Operations[2].Outputs = []uint32{0}
 		}, "an input of the model"},
@@ -364,7 +364,7 @@ func TestModelErrors(t *testing.T) {
 		{"rank", func(p *Program) {
 			p.Functions[0].Operands[0].Desc.Dim = make([]uint64, 3)
 		}, "3 extents but 2 strides"},
-		{"aperture", func(p *Program) { p.Functions[0].Operands[0].Aperture = 5 }, "not one of the apertures"},
+		{"aperture", func(p *Program) { p.Functions[0].Operands[0].Aperture = 5 }, "unknown aperture 5"},
 		{"signature", func(p *Program) { p.Functions[0].Inputs = []uint32{1} }, "must be host_input"},
 		{"listed twice", func(p *Program) { p.Functions[0].Inputs = []uint32{0, 0} }, "listed twice"},
 		{"not listed", func(p *Program) {
@@ -395,7 +395,7 @@ func TestModelErrors(t *testing.T) {
 		{"not UTF-8", func(p *Program) { p.BuildInfo[0].Value = "\xff" }, "BuildInfoEntry.value"},
 		{"not UTF-8, nested", func(p *Program) { p.Functions[0].Operands[0].Name = "\xff" }, "not UTF-8"},
 		{"alias", func(p *Program) { p.Aliases = []Alias{{"a", 1000, 0}} }, "1000, but there are"},
-		{"extra of a known kind", func(p *Program) { p.Extra = []Section{{"a", 6, nil}} }, "one of the known kinds"},
+		{"extra of a known kind", func(p *Program) { p.Extra = []Section{{"a", 6, nil}} }, "the known kind 6"},
 		{"scales", func(p *Program) {
 			p.Functions[0].AddOp(nil, nil, &QuantAttrs{SrcDType: FP16, DstDType: Int8, Axis: 0, Scales: []float32{1}})
 		}, "1 scales and 0 zero points"},
@@ -514,12 +514,12 @@ func TestUnknownExtents(t *testing.T) {
 		t.Errorf("prints as %s", got)
 	}
 	for what, p := range map[string]*Program{
-		"descriptor: an extent is not known": build(Surface, func(*Operand) {}),
-		"which a host_state operand's must":  build(HostState, func(*Operand) {}),
-		"must be 0":                          build(HostOutput, func(o *Operand) { o.Port.ByteSize = 64 }),
-		"stride 2 of a tensor":               build(HostOutput, func(o *Operand) { o.Desc.Stride = []uint64{0, 2} }),
-		"is copied to another such":          build(HostOutput, func(o *Operand) { o.Desc.Storage = FP32 }),
-		"not all known is copied": build(HostOutput, func(o *Operand) {
+		"descriptor: an extent is unknown":     build(Surface, func(*Operand) {}),
+		"not allowed for a host_state operand": build(HostState, func(*Operand) {}),
+		"must be 0":                            build(HostOutput, func(o *Operand) { o.Port.ByteSize = 64 }),
+		"stride 2 of a tensor":                 build(HostOutput, func(o *Operand) { o.Desc.Stride = []uint64{0, 2} }),
+		"can only be copied to another one":    build(HostOutput, func(o *Operand) { o.Desc.Storage = FP32 }),
+		"unknown extents can only": build(HostOutput, func(o *Operand) {
 			o.Desc = HostDescriptor(FP16, 2, 0)
 		}),
 	} {

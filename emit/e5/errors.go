@@ -2,7 +2,7 @@ package e5
 
 import "fmt"
 
-// FormatError says what is wrong with a descriptor's bytes, and where.
+// FormatError reports an error in a descriptor's bytes and its place.
 type FormatError struct {
 	// Off is the byte offset in the file.
 	Off int

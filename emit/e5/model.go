@@ -28,7 +28,7 @@ type Program struct {
 	// Symbols are the names of operations, operands and sections. Write derives
 	// them when Symbols is nil (see DeriveSymbols); Read never returns nil.
 	Symbols []string
-	// BuildInfo is written in the order given.
+	// BuildInfo is written in this order.
 	BuildInfo []KV
 	Functions []Function
 	Aliases   []Alias
@@ -54,7 +54,7 @@ type Section struct {
 	Data []byte
 }
 
-// Alias gives a symbol another name.
+// Alias is another name of a symbol.
 type Alias struct {
 	Name        string
 	SymbolIndex uint32 // index of Program.Symbols
@@ -69,7 +69,7 @@ const VariantMark = "@"
 type Function struct {
 	Name string
 	// AneHashPath is the place of the container in a content-addressed cache,
-	// relative to its root; empty when the pair lies side by side.
+	// relative to its root; empty if the files of the pair are side by side.
 	AneHashPath string
 	Blocks      []Block
 	// Operands is every value that an operation or the signature names.
@@ -93,7 +93,7 @@ type Operation struct {
 	Type OpType
 	// Inputs and Outputs are indices of Function.Operands.
 	Inputs, Outputs []uint32
-	// Attrs is the one type that belongs to Type, never nil.
+	// Attrs has the type that belongs to Type; it is never nil.
 	Attrs Attrs
 }
 
@@ -184,8 +184,7 @@ func (f *Function) AddOperand(o Operand) uint32 {
 	return uint32(len(f.Operands) - 1)
 }
 
-// AddOp appends an operation to the last block, which it makes when there is
-// none, and names it after its place in the function.
+// AddOp appends an operation to the last block, creating the first one, and names it after its place in the function.
 func (f *Function) AddOp(inputs, outputs []uint32, attrs Attrs) {
 	if len(f.Blocks) == 0 {
 		f.Blocks = append(f.Blocks, Block{Name: "block0"})

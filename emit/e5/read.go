@@ -47,7 +47,7 @@ func Read(buf []byte) (*Program, error) {
 	}
 	for _, s := range r.list {
 		if !s.used {
-			return nil, r.fail(s.at, sectionTable, "name", "nothing refers to section %.80q of kind %d", s.name, s.kind)
+			return nil, r.fail(s.at, sectionTable, "name", "unused section %.80q of kind %d", s.name, s.kind)
 		}
 	}
 	if f := p.check(); f != nil {
@@ -129,7 +129,7 @@ func (r *reader) sections(root *fb.E5Program) error {
 			}
 		}
 		if f.kind == kindConstant && f.off%ConstantAlign != 0 {
-			return r.fail(f.off, sectionTable, "data", "constant %.80q is not on a multiple of %d", f.name,
+			return r.fail(f.off, sectionTable, "data", "constant %.80q is not at a multiple of %d", f.name,
 				ConstantAlign)
 		}
 	}
@@ -152,7 +152,7 @@ func fieldOffset(tab flatbuffers.Table, v flatbuffers.VOffsetT) int {
 func (r *reader) take(kind int32, name string, off int, t *table, field string) (*found, error) {
 	s := r.index[sectionKey{kind, name}]
 	if s == nil {
-		return nil, r.fail(off, t, field, "there is no section %.200q of kind %d", name, kind)
+		return nil, r.fail(off, t, field, "missing section %.200q of kind %d", name, kind)
 	}
 	if s.used {
 		return nil, r.fail(off, t, field, "section %.200q of kind %d is already in use", name, kind)
@@ -216,7 +216,7 @@ func (r *reader) function(s *found) (*Function, error) {
 		at := s.off + int(stub.Table().Pos)
 		if stub.OperationsLength() != 0 {
 			return nil, r.fail(at, blockTable, "operations",
-				"a function lists its blocks by name only, this one has %d operations", stub.OperationsLength())
+				"a function lists its blocks by name only, got %d operations", stub.OperationsLength())
 		}
 		b, bp, err := r.block(f, string(stub.Name()), at)
 		if err != nil {
@@ -379,7 +379,7 @@ func uint32s(n int, get func(int) uint32) []uint32 {
 	return v
 }
 
-// bytesOf returns b itself with no room to grow, nil when it is empty.
+// bytesOf returns b without spare capacity, or nil if it is empty.
 func bytesOf(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 var rootTag = []byte{0x0c, 0, 0x14, 0, 4, 0, 8, 0}
 
 // Is reports whether b begins as a descriptor does, also one that was cut off: by the
-// vtable of its root table. Less than six bytes tell nothing.
+// vtable of its root table. Less than six bytes show nothing.
 func Is(b []byte) bool {
 	if len(b) < 6 {
 		return false
@@ -35,13 +35,13 @@ type Part struct {
 	Path  string `json:"path"` // "sections[2].data.operands[0].name"
 	Off   int    `json:"offset"`
 	Value string `json:"value"`           // a string quoted; an array of more than 32 bytes as size and SHA-256
-	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are there; they are at Off+4
+	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are present; they are at Off+4
 	// Assumed: the vtable that says how the table is laid out is not there, and the
 	// layout is that which this package writes.
 	Assumed bool `json:"assumed,omitempty"`
 }
 
-// maxFaults bounds what Scan tells of a file that is wrong all over.
+// maxFaults limits the faults that Scan reports.
 const maxFaults = 100
 
 // Range is a stretch of a file.
@@ -92,13 +92,13 @@ type scanFault struct {
 	err *FormatError
 }
 
-// scanner collects what walks with it tell.
+// scanner collects the findings of a walk.
 type scanner struct {
 	parts  []Part
 	faults []scanFault
 	seen   []Range // objects, nested ones with the vector that they are in
 
-	assumed int               // how many tables around what is walked have an assumed layout
+	assumed int               // number of enclosing tables with an assumed layout
 	layouts map[*table][]byte // the vtables met, where they are collected
 }
 
@@ -160,8 +160,7 @@ func (w *walk) scalar(o *placed, f *field, path string, at int64) {
 	w.put(path, at, text)
 }
 
-// elements lists a vector of n numbers or bytes of which have are there, and walks the
-// FlatBuffer that a section holds.
+// elements lists a vector of n numbers or bytes, have of them present, and walks the FlatBuffer in a section.
 func (w *walk) elements(o *placed, f *field, path string, pos, n, have int64) {
 	at, elem := pos+4, int64(layouts[f.kind].elem)
 	if f.kind != kBytes {
@@ -174,7 +173,7 @@ func (w *walk) elements(o *placed, f *field, path string, pos, n, have int64) {
 	b := w.buf[at : at+have]
 	if root, nested := sectionRoots[o.kind]; nested && o.table == sectionTable {
 		w.see(pos, 4)
-		_ = walkBuffer(b, w.base+int(at), path, root, w.scan) // told to the scan
+		_ = walkBuffer(b, w.base+int(at), path, root, w.scan) // reported to the scan
 		return
 	}
 	w.see(pos, 4+have)

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// In a FlatBuffer tables of one layout share a vtable, and it stands behind all but the
-// one that was written first: of a file that is cut, most tables have lost theirs. What
-// this package writes has one layout for each table, so that such a table can be read
-// all the same, and the reader is told that the layout is assumed.
+// In a FlatBuffer tables of one layout share a vtable, which comes after all of them except the one written first: of a
+// file that is cut, most tables have lost theirs. This package writes one layout for each table, so such a table can be
+// read anyway, marked as having an assumed layout.
 
 // writtenLayouts returns the vtables of the tables that this package writes.
 var writtenLayouts func() map[*table][]byte
@@ -18,7 +17,7 @@ func init() { // a scanner collects them, and uses them
 	writtenLayouts = sync.OnceValue(func() map[*table][]byte {
 		s := &scanner{layouts: map[*table][]byte{}}
 		if b, err := Bytes(sample()); err == nil {
-			_ = walkBuffer(b, 0, "", programTable, s) // what was written has no faults
+			_ = walkBuffer(b, 0, "", programTable, s) // the written file has no faults
 		}
 		return s.layouts
 	})
@@ -37,8 +36,7 @@ func sample() *Program {
 	return &Program{BuildInfo: []KV{{KeyTarget, "h13"}}, Functions: []Function{f}}
 }
 
-// assume walks a table whose vtable is not there by the layout that this package gives
-// it, where what the table refers to is as it says.
+// assume walks a table without its vtable by the layout that this package writes, if what the table refers to fits.
 func (w *walk) assume(path string, t *table, pos int64) {
 	if w.scan == nil {
 		return
@@ -50,8 +48,8 @@ func (w *walk) assume(path string, t *table, pos int64) {
 	}
 }
 
-// fits reports whether the fields of a table at byte pos, laid out as vtab says, stand
-// and refer to what their kinds allow, as far as it is there.
+// fits reports whether the fields of a table at byte pos, laid out as vtab says, are in place and refer to what their
+// kinds allow, as far as the data is present.
 func (w *walk) fits(t *table, pos int64, vtab []byte) bool {
 	size := int64(len(w.buf))
 	for i := range t.fields {

@@ -113,7 +113,7 @@ var (
 	cpuConstantTable = &table{"CpuConstant", []field{
 		{name: "name", kind: kString, required: required}, {name: "section", kind: kString, required: required}}}
 
-	// The union has no table of its own: what the tag says is in attrTables.
+	// The union has no separate table: what the tag says is in attrTables.
 	opAttrsRecordTable = &table{"OpAttrsRecord", []field{{name: "attrs", kind: kUnion, required: required}}}
 )
 

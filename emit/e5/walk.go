@@ -13,9 +13,8 @@ const maxFile = 1<<31 - 1
 
 // walk goes over one FlatBuffer by the table of tables. The first fault ends a strict
 // walk, one without a scan, and without a fault no accessor can leave the buffer
-// afterwards. A walk with a scan tells it of each fault and of what is there all the
-// same, and goes on; that the buffer ends early it says in words for who has lost the
-// rest of a file.
+// afterwards. A walk with a scan reports each fault and each value to it, and goes on; that the buffer ends early it
+// says in words for who has lost the rest of a file.
 //
 // Offsets may make two fields share an object, and a small buffer could in that
 // way unfold to a very large tree. A writer of descriptors shares vtables only,
@@ -83,7 +82,7 @@ func (w *walk) fail(path string, pos int64, t *table, field, format string, args
 	w.failFor(pos, path, pos, t, field, format, args...)
 }
 
-// failFor notes a fault that byte pos tells of the object at byte at.
+// failFor records a fault at byte pos of the object at byte at.
 func (w *walk) failFor(at int64, path string, pos int64, t *table, field, format string, args ...any) {
 	if w.over() {
 		return
@@ -105,14 +104,14 @@ func (w *walk) failFor(at int64, path string, pos int64, t *table, field, format
 	}
 }
 
-// see tells the scan of an object, as far as it is there.
+// see reports an object to the scan, as far as it is present.
 func (w *walk) see(pos, n int64) {
 	if w.scan != nil {
 		w.scan.see(w.base+int(pos), int(min(n, int64(len(w.buf))-pos)))
 	}
 }
 
-// put tells the scan of a value.
+// put reports a value to the scan.
 func (w *walk) put(path string, pos int64, value string) {
 	if w.scan != nil {
 		w.scan.put(path, w.base+int(pos), value)
@@ -141,7 +140,7 @@ func (w *walk) u16(pos int64) int64 { return int64(binary.LittleEndian.Uint16(w.
 func (w *walk) u32(pos int64) int64 { return int64(binary.LittleEndian.Uint32(w.buf[pos:])) }
 
 // claim takes n bytes at pos, which is inside the buffer, for one object, and returns
-// how many of them there are. Where that is less than least none is of use.
+// how many of them there are. If that is less than least, none is usable.
 func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (have int64, ok bool) {
 	size := int64(len(w.buf))
 	have = min(n, size-pos)
@@ -149,7 +148,7 @@ func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (
 	case have < n && w.scan == nil:
 		w.fail(path, pos, t, field, "%d bytes do not fit the buffer of %d", n, size)
 	case have < n:
-		w.failFor(pos, path, size, t, field, "the data ends behind %d of the %d bytes at 0x%x", have, n, int64(w.base)+
+		w.failFor(pos, path, size, t, field, "the data ends after %d of the %d bytes at 0x%x", have, n, int64(w.base)+
 			pos)
 	}
 	if have < least || w.over() {
@@ -166,7 +165,7 @@ func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (
 func (w *walk) table(path string, t *table, pos int64) {
 	size := int64(len(w.buf))
 	if pos%4 != 0 {
-		w.fail(path, pos, t, "", "table at 0x%x is not on a multiple of 4", pos)
+		w.fail(path, pos, t, "", "table at 0x%x is not at a multiple of 4", pos)
 		return
 	}
 	if pos > size-4 {
@@ -175,7 +174,7 @@ func (w *walk) table(path string, t *table, pos int64) {
 	}
 	vt := pos - int64(int32(w.u32(pos)))
 	if vt < 0 || vt > size-4 || vt%2 != 0 {
-		w.failFor(max(vt, 0), path, pos, t, "", "vtable at %d is not an even place in the buffer of %d", vt, size)
+		w.failFor(max(vt, 0), path, pos, t, "", "vtable at %d is not at an even offset in the buffer of %d", vt, size)
 		if vt > size-4 && vt%2 == 0 {
 			w.assume(path, t, pos)
 		}
@@ -222,7 +221,7 @@ func (w *walk) fieldsOf(o *placed) {
 }
 
 // slot returns the place of the field of slot i, 0 when the table does not have
-// it, or not as it must be. Of what the end of the buffer cuts claim has told.
+// it, or not as it must be. claim has reported what the end of the buffer truncates.
 func (w *walk) slot(o *placed, f *field, i, size int) int64 {
 	off, n := o.offset(i), int64(size)
 	at, entry := o.pos+off, o.vt+int64(4+2*i)
@@ -271,7 +270,7 @@ func (w *walk) follow(o *placed, f *field, path string, pos int64) (int64, bool)
 	case off == 0 || w.scan == nil:
 		w.fail(path, pos, o.table, f.name, "offset %d leaves the buffer of %d", off, size)
 	default:
-		w.failFor(to, path, pos, o.table, f.name, "what should stand at 0x%x is not there: the data ends at 0x%x",
+		w.failFor(to, path, pos, o.table, f.name, "the object at 0x%x is missing: the data ends at 0x%x",
 			int64(w.base)+to, int64(w.base)+size)
 	}
 	return 0, false
@@ -300,7 +299,7 @@ func (w *walk) value(o *placed, f *field, path string, pos int64) {
 
 func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
 	if pos%4 != 0 {
-		w.fail(path, pos, o.table, f.name, "vector at 0x%x is not on a multiple of 4", pos)
+		w.fail(path, pos, o.table, f.name, "vector at 0x%x is not at a multiple of 4", pos)
 		return
 	}
 	n := w.u32(pos) // elements
@@ -336,7 +335,7 @@ func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
 
 func (w *walk) text(o *placed, f *field, path string, pos int64) {
 	if pos%4 != 0 {
-		w.fail(path, pos, o.table, f.name, "string at 0x%x is not on a multiple of 4", pos)
+		w.fail(path, pos, o.table, f.name, "string at 0x%x is not at a multiple of 4", pos)
 		return
 	}
 	n := w.u32(pos)

@@ -87,9 +87,8 @@ func programNode(p *Program) (*node, error) {
 	return newNode(programTable, symbols, newNode(buildInfoTable, entries), l.nodes, scalar(int32(FormatVersion))), nil
 }
 
-// DeriveSymbols returns the symbol names that Write gives a Program without
-// any: for each function its name and the names of its operands, then for each
-// operation its name and those of its two sections; each name once.
+// DeriveSymbols returns the symbol names that Write uses for a Program without any: for each function its name and the
+// names of its operands, then for each operation its name and those of its two sections; each name once.
 func (p *Program) DeriveSymbols() []string {
 	names := []string{}
 	seen := map[string]bool{}

@@ -19,7 +19,7 @@ func (c *checker) chain(seen map[int]bool) {
 		return
 	}
 	words := c.proc.FirstWords
-	// The place where the size and the address of the current task stand.
+	// The place of the size and the address of the current task.
 	sizeField, pointerField := "Procedure.FirstWords", "Procedure.Entry"
 	for {
 		c.report.Tasks++
@@ -40,7 +40,7 @@ func (c *checker) chain(seen map[int]bool) {
 		}
 		t, err := td.Decode(ws)
 		if err != nil {
-			blame.find(sizeField, int64(words), maxTaskWords, "task %d has no such size: %v", c.task, err)
+			blame.find(sizeField, int64(words), maxTaskWords, "task %d cannot have this size: %v", c.task, err)
 			return
 		}
 		c.off = off
@@ -54,7 +54,7 @@ func (c *checker) chain(seen map[int]bool) {
 		for p := end; p < stop; p++ {
 			if text[p] != 0 {
 				blame.find(sizeField, int64(words), int64(words+(p-end)/4+1),
-					"words follow behind the end of task %d: its size is at least the limit", c.task)
+					"words follow the end of task %d: its size is at least the limit", c.task)
 				break
 			}
 		}
@@ -85,12 +85,12 @@ func (c *checker) chain(seen map[int]bool) {
 func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer, length string, follows bool) bool {
 	switch {
 	case off%td.Align != 0:
-		c.find(pointer, int64(off), td.Align, "a task begins on a multiple of the limit")
+		c.find(pointer, int64(off), td.Align, "a task begins at a multiple of the limit")
 	case seen[off] || follows && off <= last:
 		c.find(pointer, int64(off), int64(last),
-			"the chain comes back to a task that is in a chain already, or runs backwards")
+			"the chain returns to a task that is already in a chain, or runs backwards")
 	case words < 10 || words > maxTaskWords:
-		c.find(length, int64(words), maxTaskWords, "a task has 10 words at least")
+		c.find(length, int64(words), maxTaskWords, "a task has at least 10 words")
 	case off > size || 4*words > size-off:
 		c.find(length, int64(off)+4*int64(words), int64(size), "the task runs past the task section")
 	default:
@@ -99,13 +99,13 @@ func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer,
 	return false
 }
 
-// marks checks what a task says of its place in the chain.
+// marks checks a task's fields about its place in the chain.
 func (c *checker) marks(t *td.Task, last bool) {
 	if got := t.Int(td.TID); got != c.task&0xffff {
 		c.findField(td.TID, int64(got), int64(c.task), "the index is not the task's place in its chain")
 	}
 	if t.On(td.EON) != last {
-		c.findField(td.EON, int64(t.Get(td.EON)), 1, "the mark of the last task is set on it alone")
+		c.findField(td.EON, int64(t.Get(td.EON)), 1, "only the last task has the mark of the last task")
 	}
 	if last && t.Get(td.NextSize) != 0 {
 		c.findField(td.NextSize, int64(t.Get(td.NextSize)), 0, "the last task names the size of a next one")

@@ -2,8 +2,7 @@ package hazard
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// conflicts checks the tensors of one task against each other: a result may be where a source stood only element for
-// element.
+// conflicts checks the tensors of one task against each other: a result may replace a source only element for element.
 func (c *checker) conflicts(t *td.Task, x *accesses) {
 	r := x.result
 	for _, s := range x.sources {

@@ -24,7 +24,7 @@ func (f Finding) String() string {
 		f.Value, f.Limit, f.Rule)
 }
 
-// MaxFindings bounds what Check tells of a file that is wrong all over.
+// MaxFindings limits the findings of Check.
 const MaxFindings = 1000
 
 // Report is what Check found.
@@ -38,7 +38,7 @@ type Report struct {
 // generation than h13, whose tasks are not known.
 func Check(f *hwx.File) (*Report, error) {
 	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, fmt.Errorf("the tasks of CPU subtype %d are not known: only h13's (%d) are checked",
+		return nil, fmt.Errorf("unknown tasks of CPU subtype %d; only h13's (%d) are checked",
 			f.Header.CPUSubtype, hwx.SubtypeH13)
 	}
 	r := &Report{Hazards: []Finding{}}
@@ -120,7 +120,7 @@ func (c *checker) source(t *td.Task, a *access) {
 		for _, at := range [2][2]int64{{from, from + 2}, {to - min(row, 2), to}} {
 			if !w.holds(at[0], at[1]) {
 				c.findField(a.FirstFrom, at[0], w.end(),
-					"%s reads byte %#x of %s, which no task before wrote; written so far up to the limit", a.Name,
+					"%s reads byte %#x of %s, which no earlier task wrote; written so far up to the limit", a.Name,
 					at[0], c.regions[r].name)
 				break
 			}
@@ -132,7 +132,7 @@ func (c *checker) source(t *td.Task, a *access) {
 func (c *checker) result(t *td.Task, a *access) {
 	if n, axis := a.aliased(); n > 1 {
 		c.findField(a.StrideField(axis), a.Stride[axis], a.Row,
-			"%d parts of the result, each of the limit's bytes, are written over each other", n)
+			"%d parts of the result, each of the limit's bytes, overlap", n)
 	}
 	if !a.InDRAM {
 		if c.inL2(a) {
@@ -217,7 +217,7 @@ func (c *checker) kernel(t *td.Task) {
 			c.findField(l.Size, l.To, room, "lane %d ends past the end of %s", l.Index, g.name)
 		case c.written[b.region] != nil && !c.written[b.region].meets(b.at+l.From, b.at+l.To):
 			c.findField(l.Base, l.From, c.written[b.region].end(),
-				"lane %d reads coefficients from %s, where no task before wrote", l.Index, g.name)
+				"lane %d reads coefficients from %s, where no earlier task wrote", l.Index, g.name)
 		}
 	}
 }

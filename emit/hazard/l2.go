@@ -23,7 +23,7 @@ type write struct {
 	runs  int64 // rows that are in different places
 	field td.Field
 	read  bool  // a task has read some of it
-	over  []int // writes of which it has overwritten a part, maxOver at most
+	over  []int // writes that it has partly overwritten, at most maxOver
 }
 
 // l2 says for each granule which write of the current procedure it holds. Pages of
@@ -51,7 +51,7 @@ func (m *l2) reset() {
 	m.writes, m.mark = m.writes[:0], m.mark[:0]
 }
 
-// meet lists the writes that an access finds in place of its bytes, and the
+// meet lists the writes that an access finds instead of its bytes, and the
 // first byte where there is none, or -1.
 func (m *l2) meet(a *access) (hit []int, gap int64) {
 	m.hit, gap = m.hit[:0], -1
@@ -103,7 +103,7 @@ func (m *l2) own(a *access, w int) {
 	})
 }
 
-// put notes that an access was written.
+// put records that an access was written.
 func (m *l2) put(a *access, w write) {
 	w.from, w.to = a.Span()
 	w.Grid, w.runs = a.Grid, a.runs()
@@ -112,8 +112,7 @@ func (m *l2) put(a *access, w write) {
 	part := w.result && gap < 0 && m.pieces(old)
 	for _, i := range old {
 		o := &m.writes[i]
-		// The same place written again is not a loss, and stands to what it is on as what
-		// was there did.
+		// Writing the same place again loses nothing, and has the same relation to the writes below.
 		if w.from == o.from && w.to == o.to && w.Row == o.Row && w.runs == o.runs {
 			for _, k := range o.over {
 				w.overwrites(k)
@@ -138,8 +137,8 @@ func (w *write) overwrites(i int) {
 	}
 }
 
-// pieces reports whether writes may be those of one buffer that is still being put
-// together: none was read, and all lie alike.
+// pieces reports whether writes may be those of one buffer that is still being assembled: none was read, and all have
+// the same layout.
 func (m *l2) pieces(l []int) bool {
 	for _, i := range l {
 		if o := &m.writes[i]; !o.result || o.read || !sameLayout(&o.Grid, &m.writes[l[0]].Grid) {
@@ -169,7 +168,7 @@ func (c *checker) readL2(a *access) {
 	hit, gap := c.l2.meet(a)
 	from, _ := a.Span()
 	if gap >= 0 && a.runs() <= granules {
-		c.findField(a.FirstFrom, gap, from, "the %s, from the limit on in L2, reads a byte that no task before wrote",
+		c.findField(a.FirstFrom, gap, from, "the %s, from the limit on in L2, reads a byte that no earlier task wrote",
 			a.Name)
 	}
 	for _, i := range hit {
@@ -184,8 +183,8 @@ func (c *checker) readL2(a *access) {
 		for _, k := range w.over {
 			if c.l2.mark[k] == c.l2.stamp {
 				c.findField(a.FirstFrom, from, w.to,
-					"the %s reads in L2 a result of task %d of which task %d, going up "+
-						"to the limit, has overwritten a part", a.Name, c.l2.writes[k].task, w.task)
+					"the %s reads in L2 a result of task %d that task %d, going up "+
+						"to the limit, has partly overwritten", a.Name, c.l2.writes[k].task, w.task)
 				return
 			}
 		}

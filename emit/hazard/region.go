@@ -72,7 +72,7 @@ func regions(f *hwx.File) []region {
 // size keeps what a hostile file claims within what adds up without overflow.
 func size(n uint64) int64 { return int64(min(n, hwx.AddrLimit)) }
 
-// resolve finds the region behind each buffer-access register.
+// resolve finds the region of each buffer-access register.
 func (c *checker) resolve() map[int]bar {
 	out := map[int]bar{}
 	c.written = map[int]*intervals{}
@@ -111,7 +111,7 @@ func (s *intervals) add(from, to int64) {
 	s.l = slices.Replace(s.l, i, k, interval{from, to})
 }
 
-// find returns the first range that ends behind at.
+// find returns the first range that ends after at.
 func (s *intervals) find(at int64) (interval, bool) {
 	i, _ := slices.BinarySearchFunc(s.l, at, func(x interval, at int64) int { return int(min(max(x.to-at-1, -1), 1)) })
 	if i == len(s.l) {

@@ -39,7 +39,7 @@ func (f *File) Ports() []*Port { return all[*Port](f) }
 // Tensors lists the bound tensors in file order.
 func (f *File) Tensors() []*Tensor { return all[*Tensor](f) }
 
-// Procedures lists the program and the further procedures in file order.
+// Procedures lists the program and the other procedures in file order.
 func (f *File) Procedures() []Procedure {
 	var l []Procedure
 	each(f, func(p *Program) {
@@ -107,8 +107,7 @@ func (f *File) SegmentAt(addr uint64) *Segment {
 // AddressMap finds segments by engine address.
 type AddressMap struct{ segments []*Segment } // by address
 
-// AddressMap returns the segments of a file that Validate takes, none of which
-// overlap.
+// AddressMap returns the segments of a file that Validate accepts; they do not overlap.
 func (f *File) AddressMap() AddressMap {
 	l := slices.DeleteFunc(f.Segments(), func(s *Segment) bool { return s.VMSize == 0 })
 	slices.SortStableFunc(l, func(a, b *Segment) int { return cmp.Compare(a.VMAddr, b.VMAddr) })
@@ -137,9 +136,8 @@ func (f *File) TextBytes() []byte {
 	return nil
 }
 
-// TextOf gives the whole task stream and the byte offset in it of the
-// procedure's first task; ok is false when the entry is outside it. Offsets in
-// task headers count from the start of the stream, not from the entry.
+// TextOf returns the whole task stream and the byte offset in it of the procedure's first task; ok is false when the
+// entry is outside it. Offsets in task headers count from the start of the stream, not from the entry.
 func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) {
 	s := f.Section(SegText, SectText)
 	if s == nil {
@@ -152,8 +150,8 @@ func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) {
 	return text, int(p.Entry - s.Addr), true
 }
 
-// ConstantSections lists the sections that hold constants, either form:
-// __TEXT,__const, or __KERN_0,__kern_0 and those that go on behind it.
+// ConstantSections lists the sections with constants, in either form: __TEXT,__const, or __KERN_0,__kern_0 and those
+// that follow.
 func (f *File) ConstantSections() []*Section {
 	type name struct{ segment, section string }
 	first := map[name]*Section{}
@@ -196,8 +194,7 @@ func (f *File) ConstantBytes() []byte {
 	return b
 }
 
-// adjacent gives the sections' contents as one slice of the file that was read,
-// nil when they are not that.
+// adjacent returns the sections' contents as one slice of the file that was read, or nil if they are not adjacent.
 func (f *File) adjacent(l []*Section) []byte {
 	if len(l) == 0 {
 		return nil

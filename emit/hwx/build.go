@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// programForms gives, for each layout, the state words of a program from +0x840
-// on: what the files of that age hold there. 0x11 is at +0x850 and 3 at
-// +0x858 in every old file; the current files' six further words are not known
-// and are written as zeros (modelled).
+// programForms has, for each layout, the state words of a program from +0x840 on: what the files of that age hold
+// there. 0x11 is at +0x850 and 3 at +0x858 in every old file; the current files' six further words are not known and
+// are written as zeros (modelled).
 var programForms = map[Layout][]uint32{
 	TextFirst:     {0, 0, 0, 0, 0x11, 0, 3, 0},
 	SurfacesFirst: {0, 0, 0, 0, 0x11, 0, 3, 0, 0, 0, 0, 0, 0, 0},
@@ -28,16 +27,16 @@ type builder struct {
 	img      *Image
 	next     uint64 // next free engine address, on a page
 	segments []*Segment
-	sections int // given out so far
+	sections int // assigned so far
 	number   map[string]int
 	addrs    *Addresses
 	text     *Section
 	consts   []*Section // in sequence in addresses
 	first    int        // number of consts[0]
-	total    uint64     // bytes of constants given
+	total    uint64     // bytes of the constants
 }
 
-// Build gives the image addresses and a file layout. The File refers to the
+// Build assigns addresses and a file layout to the image. The File refers to the
 // image's Text and Constants and does not copy them: write it before they
 // change. Errors are *BuildError, *SpaceError, or those of Validate joined.
 func Build(img *Image) (*File, *Addresses, error) {
@@ -69,7 +68,7 @@ func Build(img *Image) (*File, *Addresses, error) {
 		return nil, nil, err
 	}
 	if bad := Validate(f); len(bad) > 0 {
-		return nil, nil, fmt.Errorf("hwx: the image makes no valid container: %w", errors.Join(bad...))
+		return nil, nil, fmt.Errorf("hwx: invalid image: %w", errors.Join(bad...))
 	}
 	return f, b.addrs, nil
 }
@@ -246,13 +245,13 @@ func (b *builder) relocate() error {
 	slices.SortFunc(b.text.Relocs, func(x, y Reloc) int { return int(int64(x.Addr) - int64(y.Addr)) })
 	for i := 1; i < len(b.text.Relocs); i++ {
 		if a := b.text.Relocs[i].Addr; a == b.text.Relocs[i-1].Addr {
-			return &BuildError{Field: "Procedures.Relocs", Msg: "a word of the text is relocated once only", Val: a}
+			return &BuildError{Field: "Procedures.Relocs", Msg: "a word of the text is relocated only once", Val: a}
 		}
 	}
 	return nil
 }
 
-// file puts the commands in order and gives every part its place.
+// file orders the commands and places every part.
 func (b *builder) file() (*File, error) {
 	img := b.img
 	f := &File{Header: Header{CPUType: CPUType, CPUSubtype: img.CPUSubtype, FileType: FileType, Flags: HeaderFlags}}
@@ -277,7 +276,7 @@ func (b *builder) file() (*File, error) {
 	return f, b.place(f, tab)
 }
 
-// place gives file offsets: commands, symbols, strings, relocations, then the
+// place assigns file offsets: commands, symbols, strings, relocations, then the
 // segments from the next page on.
 func (b *builder) place(f *File, tab *Symtab) error {
 	head, err := f.head()
@@ -310,7 +309,7 @@ func (b *builder) place(f *File, tab *Symtab) error {
 		for _, c := range s.Sections {
 			off := at + c.Addr - s.VMAddr
 			if off >= AddrLimit {
-				return &BuildError{Field: "size", Msg: "the file passes 4 GiB", Val: off}
+				return &BuildError{Field: "size", Msg: "the file exceeds 4 GiB", Val: off}
 			}
 			c.Offset = uint32(off)
 		}

@@ -8,7 +8,7 @@ import (
 // typeEntry is one entry of the element-type catalog in the symbol table.
 type typeEntry struct {
 	number uint32
-	text   string // behind "name:tN="
+	text   string // after "name:tN="
 	name   string
 }
 
@@ -30,12 +30,12 @@ var typeCatalog = []typeEntry{
 	{23, "r1;-8;7", "int4"},
 }
 
-// catalogs gives, for each layout, the last number its catalog may use. The
-// shapes' own type numbers follow it: 11 in the old files (10 entries), 25 with
-// the catalog of 24 entries that chapter 23 tells of (modelled).
+// catalogs has, for each layout, the last number that its catalog may use. The
+// shapes' own type numbers follow it: 11 in the old files (10 entries), 25 with the catalog of 24 entries in chapter 23
+// (modelled).
 var catalogs = map[Layout]uint32{TextFirst: 10, SurfacesFirst: 24}
 
-// typeSymbols gives the catalog's symbols up to the number last.
+// typeSymbols returns the catalog's symbols up to the number last.
 func typeSymbols(last uint32) (l []Symbol) {
 	for _, e := range typeCatalog {
 		if e.number <= last {
@@ -45,7 +45,7 @@ func typeSymbols(last uint32) (l []Symbol) {
 	return l
 }
 
-// shapeSymbol gives the stabs-style shape of a surface, whose five types are
+// shapeSymbol returns the stabs-style shape of a surface, whose five types are
 // numbered from first, and the number after them. The last stride is that of an
 // element; its extent is W.
 func shapeSymbol(s *Surface, first uint32) (Symbol, uint32) {
@@ -58,7 +58,7 @@ func shapeSymbol(s *Surface, first uint32) (Symbol, uint32) {
 	return Symbol{Name: b.String(), Type: SymShape, Desc: uint16(first)}, first + 5
 }
 
-// kernelNames gives segment and section name of the i-th kernel section.
+// kernelNames returns segment and section name of the i-th kernel section.
 func kernelNames(i int) (segment, section string) {
 	return fmt.Sprintf("__KERN_%d", i), fmt.Sprintf("__kern_%d", i)
 }

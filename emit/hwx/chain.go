@@ -16,7 +16,7 @@ var registerBlocks = [...]struct {
 	{0x1f800, 62, "kernel DMA"},
 }
 
-// Words of a task: its header, and the most a header can say of the next one.
+// Words of a task: its header, and the largest size of the next one that a header can state.
 const (
 	taskHeader   = 10
 	maxTaskWords = 512
@@ -44,10 +44,10 @@ func (v *validator) tasks() {
 func walk(text []byte, off uint64, words int, seen map[uint64]bool) (n int, err error) {
 	for {
 		if off%TaskAlign != 0 {
-			return n, fmt.Errorf("task %d at %#x is not on %#x bytes", n, off, TaskAlign)
+			return n, fmt.Errorf("task %d at %#x is not aligned to %#x bytes", n, off, TaskAlign)
 		}
 		if seen[off] {
-			return n, fmt.Errorf("task %d at %#x is in a chain already: a loop, or two procedures in one chain", n, off)
+			return n, fmt.Errorf("task %d at %#x is already in a chain: a loop, or two procedures in one chain", n, off)
 		}
 		seen[off] = true
 		if words < taskHeader || words > maxTaskWords {
@@ -89,7 +89,8 @@ func checkRecords(task []byte) error {
 			known = known || addr >= b.from && addr+4*count <= b.from+4*b.words
 		}
 		if !known {
-			return fmt.Errorf("record at word %d writes registers %#x to %#x, in no block", p, addr, addr+4*count)
+			return fmt.Errorf("record at word %d writes registers %#x to %#x, outside every block", p, addr, addr+
+				4*count)
 		}
 		p += 1 + int(count)
 	}

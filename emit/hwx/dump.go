@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// offsets gives the byte offset and size of every load command.
+// offsets returns the byte offset and size of every load command.
 func (f *File) offsets() (at, size []int64, err error) {
 	off := int64(headerSize)
 	for _, c := range f.Commands {
@@ -68,7 +68,7 @@ func DumpHeaders(w io.Writer, f *File) error {
 		}
 	}
 	for _, g := range f.Gaps {
-		d.line("%#06x +%#x bytes of no part", g.Off, len(g.Data))
+		d.line("%#06x +%#x bytes outside every part", g.Off, len(g.Data))
 	}
 	return out.Flush()
 }
@@ -125,7 +125,7 @@ func protection(p uint32) string {
 	return string(b)
 }
 
-// segment prints s, whose sections count on from n, and gives the last number.
+// segment prints s, whose sections are numbered after n, and returns the last number.
 func (d dumper) segment(title string, s *Segment, n int) int {
 	d.line("%s segment %s %#x+%#x file %#x+%#x prot %s/%s flags %#x", title, printable(s.Name.String()), s.VMAddr,
 		s.VMSize, s.FileOff, s.FileSize,
@@ -135,7 +135,7 @@ func (d dumper) segment(title string, s *Segment, n int) int {
 		d.line("    section %d %s,%s %#x+%#x file %#x align 2^%d flags %#x", n, printable(c.Segment.String()),
 			printable(c.Name.String()), c.Addr, c.Size, c.Offset, c.Align, c.Flags)
 		if n := c.Present(); c.Parts != nil && n != c.Size {
-			d.line("        %#x of %#x bytes are there", n, c.Size)
+			d.line("        %#x of %#x bytes are present", n, c.Size)
 		}
 		if len(c.Relocs) > 0 {
 			d.line("        %d relocations at %#x", len(c.Relocs), c.RelocOff)

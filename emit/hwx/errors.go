@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// FormatError says what is wrong with the bytes of a container and where.
+// FormatError reports an error in the bytes of a container and its place.
 type FormatError struct {
 	Off   int64  // absolute byte offset, in the file, of the field at fault
 	Field string // the field, as "segment 2.section 0.size"
 	Msg   string // the rule that is broken, with its limit and what to do where that helps
 	Val   any    // the value found, or nil
-	Err   error  // the cause, when another error is behind this one
+	Err   error  // the wrapped error, or nil
 }
 
-// Error gives the place first, then rule and value.
+// Error returns the place first, then rule and value.
 func (e *FormatError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hwx: byte %#x", e.Off)
@@ -40,7 +40,7 @@ func (e *FormatError) Error() string {
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// BuildError says what is wrong with an Image handed to Build.
+// BuildError reports an error in an Image passed to Build.
 type BuildError struct {
 	Field string // the part of the Image, as "Surfaces[1].Size"
 	Msg   string // the rule, its limit, and what to do
@@ -66,7 +66,7 @@ type SpaceError struct {
 	Bytes uint64 // that scratch, surfaces, text and constants take together
 }
 
-// Error gives the bytes and the limit.
+// Error returns the bytes and the limit.
 func (e *SpaceError) Error() string {
 	return fmt.Sprintf("scratch, surfaces, tasks and constants take %d bytes of the engine's address space, which "+
 		"has %d; split the model or use smaller tensors", e.Bytes, uint64(AddrLimit-Base))

@@ -31,7 +31,7 @@ type Gap struct {
 type Command interface {
 	// Kind is the command's number.
 	Kind() uint32
-	// append writes the command's bytes behind b; the size word is the
+	// append appends the command's bytes to b; the size word is the
 	// caller's to fill.
 	append(b []byte) ([]byte, error)
 }
@@ -60,14 +60,14 @@ type Segment struct {
 	MaxProt, InitProt uint32
 	Flags             uint32
 	Sections          []*Section
-	Tail              []byte // bytes behind the last section, normally none
+	Tail              []byte // bytes after the last section, normally none
 }
 
 // Section is a part of a segment.
 type Section struct {
 	Name, Segment Name
 	Addr, Size    uint64
-	Offset        uint32 // in the file; 0 when the section has no bytes there
+	Offset        uint32 // in the file; 0 if the section has no bytes there
 	Align         uint32 // power of two
 	RelocOff      uint32
 	Flags         uint32
@@ -76,8 +76,8 @@ type Section struct {
 	Parts         [][]byte // contents, Size bytes in all; nil when not in the file
 }
 
-// Bytes gives the contents: without a copy when they are one part, as in every
-// file that was read; nil for a section that has no bytes in the file.
+// Bytes returns the contents: without a copy if they are one part, as in every file that was read; nil for a section
+// without bytes in the file.
 func (s *Section) Bytes() []byte {
 	switch len(s.Parts) {
 	case 0:
@@ -132,7 +132,7 @@ type Program struct {
 	NameOff    uint32
 	Unknown840 []uint32 // from +0x840 to the end of the state; see format.go
 	Name       string
-	Tail       []byte // bytes behind the state, when not the name and its padding
+	Tail       []byte // bytes after the state, unless they are the name and its padding
 }
 
 // FirstWords is the number of words of the first task.
@@ -158,7 +158,7 @@ type Tensor struct {
 	Name2Off   uint32
 	Span       uint64   // input: bytes of the surface; output: to past the last element
 	More       []uint32 // state words past those known
-	Tail       []byte   // bytes behind the state, when not the names and their padding
+	Tail       []byte   // bytes after the state, unless they are the names and their padding
 }
 
 // Ident is the build banner.
@@ -174,7 +174,7 @@ type Symtab struct {
 	StrSize uint32
 	Symbols []Symbol
 	Strings []byte // string table, when not a NUL and the names in order
-	Tail    []byte // bytes behind the command's known fields, normally none
+	Tail    []byte // bytes after the command's known fields, normally none
 }
 
 // Symbol is one entry of the symbol table.
@@ -190,7 +190,7 @@ type Symbol struct {
 // Raw is a command kept as it was: its number is not known, or its flavour.
 type Raw struct {
 	Cmd  uint32
-	Data []byte // everything behind the size word
+	Data []byte // everything after the size word
 }
 
 // Kind implements Command.

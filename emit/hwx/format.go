@@ -30,7 +30,7 @@ package hwx
 //	0x06 port                                                sure
 //	+08 u32 name offset 0x14  +0c u32 0  +10 u32 window address  +14 name, NUL, to 8
 //
-//	0x04 flavour 1, the program, and flavour 2, one further procedure
+//	0x04 flavour 1, the program, and flavour 2, one more procedure
 //	+08 u32 flavour           1 sure; 2 modelled (same layout; one procedure each,
 //	                          with its own entry, tasks and bar table)
 //	+0c u32 words of state    sure: 0x214 old, 0x21a current; state ends at 0x10 + 4*words
@@ -85,8 +85,8 @@ package hwx
 //	relocation: u32 address inside the section, u32 0x05000000 | section from 1   sure
 //
 // File order: header, load commands, symbols, strings, relocations (on 8),
-// zeros to a 16 KiB page, then segment after segment. Parts never share bytes,
-// and what is between them is zero (kept as Gap where it is not).
+// zeros to a 16 KiB page, then segment after segment. Parts never share bytes, and the bytes between them are zero
+// (kept as Gap otherwise).
 
 // Magic is the first word of a container.
 const Magic = 0xbeefface
@@ -190,7 +190,7 @@ const (
 	SegScratch = "__DATA"
 	SegPort    = "__FVMLIB"
 	SegText    = "__TEXT"
-	SegKernel  = "__KERN_0" // the first; further ones count up
+	SegKernel  = "__KERN_0" // the first; the others count up
 
 	SectBSS    = "__bss"
 	SectData   = "__data"

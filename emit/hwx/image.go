@@ -1,6 +1,6 @@
 package hwx
 
-// Layout is the order in which addresses are given out.
+// Layout is the order in which addresses are assigned.
 type Layout int
 
 const (
@@ -13,19 +13,17 @@ const (
 	TextFirst
 )
 
-// Image says what a new container must hold. Build gives it addresses.
+// Image says what a new container must hold. Build assigns the addresses.
 type Image struct {
 	CPUSubtype uint32 // SubtypeH13 ...
-	// Split puts the constants into segments of their own (__KERN_0,__kern_0,
-	// --split-kernel-section=true), not into __TEXT,__const behind the tasks.
+	// Split puts the constants into separate segments (__KERN_0,__kern_0), not into __TEXT,__const after the tasks.
 	Split  bool
 	Layout Layout
-	// Text is the task stream. Tasks are on 256 bytes, the first at 0; the
+	// Text is the task stream. Tasks are aligned to 256 bytes, the first at 0; the
 	// next-task words count from the start of Text.
 	Text []byte
-	// Constants are the packed coefficients: one run of bytes, given in parts
-	// that are never joined in memory. Without any the split form has no kernel
-	// segment and the other one a zero section of 0x4000 bytes.
+	// Constants are the packed coefficients: one run of bytes, in parts that are never joined in memory. Without any,
+	// the split form has no kernel segment and the other form a zero section of 0x4000 bytes.
 	Constants [][]byte
 	// Scratch is the size in bytes of __DATA,__bss; 0 for none. SurfacesFirst only.
 	Scratch uint64
@@ -78,12 +76,12 @@ type BarKind int
 // What a buffer-access register can point at.
 const (
 	BarText      BarKind = iota + 1 // __TEXT,__text
-	BarConstants                    // first byte of the constants; left 0 when the file has none
+	BarConstants                    // first byte of the constants; left 0 if the file has none
 	BarScratch                      // __DATA,__bss
 	BarSurface                      // the window of a surface
 )
 
-// BarRef names the section or surface behind a buffer-access register.
+// BarRef names the section or surface of a buffer-access register.
 type BarRef struct {
 	Kind    BarKind
 	Surface string // for BarSurface
@@ -99,7 +97,7 @@ type Kernel struct {
 // Addresses are the engine addresses Build gave out.
 type Addresses struct {
 	Text      uint64
-	Constants uint64 // 0 when the file has none
-	Scratch   uint64 // 0 when the file has none
+	Constants uint64 // 0 if the file has none
+	Scratch   uint64 // 0 if the file has none
 	Surfaces  map[string]uint64
 }

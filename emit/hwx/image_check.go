@@ -8,7 +8,7 @@ import (
 // maxSurfaces keeps the shapes' type numbers within a symbol's 16-bit desc.
 const maxSurfaces = 10000
 
-// check refuses an image that has no container. total is the size of its
+// check refuses an image without a valid container. total is the size of its
 // constants.
 func (m *Image) check(total uint64) error {
 	if _, ok := programForms[m.Layout]; !ok {
@@ -17,12 +17,12 @@ func (m *Image) check(total uint64) error {
 	if len(m.Text) == 0 || len(m.Text)%4 != 0 {
 		return &BuildError{
 			Field: "Text",
-			Msg:   "want a whole number of 32-bit words, one task at least; bytes",
+			Msg:   "want a whole number of 32-bit words, at least one task; bytes",
 			Val:   len(m.Text),
 		}
 	}
 	if m.Layout == TextFirst && m.Scratch != 0 {
-		return &BuildError{Field: "Scratch", Msg: "only SurfacesFirst has a place for scratch", Val: m.Scratch}
+		return &BuildError{Field: "Scratch", Msg: "only SurfacesFirst supports scratch", Val: m.Scratch}
 	}
 	if m.Scratch > AddrLimit {
 		return &BuildError{Field: "Scratch", Msg: "larger than the engine's address space", Val: m.Scratch}
@@ -35,7 +35,7 @@ func (m *Image) check(total uint64) error {
 		}
 	}
 	if len(m.Procedures) == 0 {
-		return &BuildError{Field: "Procedures", Msg: "want one at least"}
+		return &BuildError{Field: "Procedures", Msg: "want at least one"}
 	}
 	if len(m.Surfaces) > maxSurfaces {
 		return &BuildError{Field: "Surfaces", Msg: fmt.Sprintf("limit %d", maxSurfaces), Val: len(m.Surfaces)}
@@ -44,7 +44,7 @@ func (m *Image) check(total uint64) error {
 		if slices.ContainsFunc([]byte(l), func(c byte) bool { return c == 0 || c == '\n' }) {
 			return &BuildError{
 				Field: fmt.Sprintf("Banner[%d]", i),
-				Msg:   "a line holds neither NUL nor line end",
+				Msg:   "a line contains neither NUL nor line end",
 				Val:   l,
 			}
 		}
@@ -111,7 +111,7 @@ func (m *Image) checkOrder(surfaces map[string]bool) error {
 		if !surfaces[n] || seen[n] {
 			return &BuildError{
 				Field: fmt.Sprintf("TensorOrder[%d]", i),
-				Msg:   "no surface of that name, or named twice",
+				Msg:   "unknown or duplicate surface",
 				Val:   n,
 			}
 		}
@@ -152,12 +152,12 @@ func (e *Entry) check(field string, m *Image, seen map[string]bool) error {
 	if e.FirstWords == 0 || uint64(e.FirstWords)*4 > n-e.Offset {
 		return &BuildError{
 			Field: field + ".FirstWords",
-			Msg:   fmt.Sprintf("the first task must lie inside the text (%#x bytes)", n),
+			Msg:   fmt.Sprintf("the first task must be inside the text (%#x bytes)", n),
 			Val:   e.FirstWords,
 		}
 	}
 	if e.Tasks == 0 {
-		return &BuildError{Field: field + ".Tasks", Msg: "want one at least", Val: e.Tasks}
+		return &BuildError{Field: field + ".Tasks", Msg: "want at least one", Val: e.Tasks}
 	}
 	return nil
 }
@@ -177,11 +177,11 @@ func (e *Entry) checkBars(field string, m *Image, surfaces map[string]bool) erro
 		case ref.Kind == BarText || ref.Kind == BarConstants:
 		case ref.Kind == BarScratch:
 			if m.Scratch == 0 {
-				return &BuildError{Field: field, Msg: "points at scratch, of which the image has none"}
+				return &BuildError{Field: field, Msg: "points at scratch, but the image has none"}
 			}
 		case ref.Kind == BarSurface:
 			if !surfaces[ref.Surface] {
-				return &BuildError{Field: field, Msg: "no surface of that name", Val: ref.Surface}
+				return &BuildError{Field: field, Msg: "unknown surface", Val: ref.Surface}
 			}
 		default:
 			return &BuildError{
@@ -210,7 +210,7 @@ func (s *Surface) check(field string, procs, seen map[string]bool) error {
 	}
 	seen[s.Name] = true
 	if !procs[s.Procedure] {
-		return &BuildError{Field: field + ".Procedure", Msg: "no procedure of that name", Val: s.Procedure}
+		return &BuildError{Field: field + ".Procedure", Msg: "unknown procedure", Val: s.Procedure}
 	}
 	if _, ok := windows[s.Binding]; !ok {
 		return &BuildError{Field: field + ".Binding", Msg: "want BindInput or BindOutput", Val: s.Binding}
@@ -226,7 +226,7 @@ func (s *Surface) check(field string, procs, seen map[string]bool) error {
 		if d == 0 {
 			return &BuildError{
 				Field: fmt.Sprintf("%s.Dims[%d]", field, i),
-				Msg:   "an extent is 1 at least; pad ranks below four with ones",
+				Msg:   "an extent is at least 1; pad ranks below four with ones",
 				Val:   d,
 			}
 		}
@@ -234,7 +234,7 @@ func (s *Surface) check(field string, procs, seen map[string]bool) error {
 	if n, ok := s.span(); !ok || n > s.Size {
 		return &BuildError{
 			Field: field + ".Strides",
-			Msg:   fmt.Sprintf("extents %v with strides %v pass the surface's size", s.Dims, s.Strides),
+			Msg:   fmt.Sprintf("extents %v with strides %v exceed the surface's size", s.Dims, s.Strides),
 			Val:   s.Size,
 		}
 	}

@@ -389,7 +389,7 @@ func TestBuildErrors(t *testing.T) {
 		{"bar scratch", func(m *hwx.Image) { m.Procedures[0].Bars[5] = hwx.BarRef{Kind: hwx.BarScratch} }, "Bars[5]"},
 		{"reloc place", func(m *hwx.Image) { m.Procedures[0].Relocs[0] = 0x472 }, "Relocs[0]"},
 		{"reloc value", func(m *hwx.Image) { put(m.Text, 0x200+44, 0x2000) }, "Relocs[0]"},
-		{"reloc twice", func(m *hwx.Image) { m.Procedures[0].Relocs[1] = m.Procedures[0].Relocs[0] }, "once only"},
+		{"reloc twice", func(m *hwx.Image) { m.Procedures[0].Relocs[1] = m.Procedures[0].Relocs[0] }, "only once"},
 		{"tile outside", func(m *hwx.Image) { m.Kernels[0].Offset = 0x2000 }, "Kernels[0].Offset"},
 		{"tile of nothing", func(m *hwx.Image) { m.Constants = nil; m.Procedures[0].Relocs = nil }, "Kernels[0]"},
 		{"entry", func(m *hwx.Image) {
@@ -400,11 +400,11 @@ func TestBuildErrors(t *testing.T) {
 		{"task count", func(m *hwx.Image) { m.Procedures[0].Tasks = 3 }, "3 tasks"},
 		{"task loop", func(m *hwx.Image) { put(m.Text, 0x200+28, 0x200) }, "loop"},
 		{"task words", func(m *hwx.Image) { put(m.Text, 4, 0) }, "words"},
-		{"register", func(m *hwx.Image) { put(m.Text, 40, 0x1000) }, "in no block"},
+		{"register", func(m *hwx.Image) { put(m.Text, 40, 0x1000) }, "outside every block"},
 		{"banner", func(m *hwx.Image) { m.Banner[0] = "a\nb" }, "Banner[0]"},
 		{"ceiling", func(m *hwx.Image) { m.MaxKernelSection = 100 }, "MaxKernelSection"},
 		{"order", func(m *hwx.Image) { m.TensorOrder = []string{"t0", "t0"} }, "TensorOrder[1]"},
-		{"no output", func(m *hwx.Image) { m.Surfaces[1].Binding = hwx.BindInput }, "no output"},
+		{"no output", func(m *hwx.Image) { m.Surfaces[1].Binding = hwx.BindInput }, "missing input or output"},
 		{"layout", func(m *hwx.Image) { m.Layout = 9 }, "Layout"},
 	}
 	for _, tt := range tests {

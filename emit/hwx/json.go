@@ -106,7 +106,7 @@ type symbolJSON struct {
 	Value   hex    `json:"value"`
 }
 
-// SymbolView is the JSON form of a symbol with what its numbers represent.
+// SymbolView is the JSON form of a symbol with the meaning of its numbers.
 type SymbolView struct {
 	symbolJSON
 	Kind        string `json:"kind"`                   // "section", "shape", "element type", "absolute"
@@ -152,7 +152,7 @@ func (f *File) SymbolViews() iter.Seq[SymbolView] {
 	}
 }
 
-// HeadersJSON gives what DumpHeaders prints as indented JSON with a line end. Keys keep
+// HeadersJSON returns the content of DumpHeaders as indented JSON with a line end. Keys keep
 // their order; addresses, offsets and sizes of segments are hexadecimal strings.
 func HeadersJSON(f *File) ([]byte, error) {
 	at, size, err := f.offsets()

@@ -22,14 +22,14 @@ const (
 	progMaskValue = 0xffff
 )
 
-// state reads the count of state words and gives the offset at which they end.
+// state reads the count of state words and returns the offset at which they end.
 func (b body) state(min int, what string) (int, error) {
 	if err := b.need(stateOff, what); err != nil {
 		return 0, err
 	}
 	words := b.w(12)
 	if int64(words) < int64(min) {
-		return 0, b.bad(12, "words", fmt.Sprintf("%s has %#x words of state at least", what, min), words)
+		return 0, b.bad(12, "words", fmt.Sprintf("%s has at least %#x words of state", what, min), words)
 	}
 	if int64(words) > int64(len(b.b)-stateOff)/4 {
 		return 0, b.bad(12, "words", fmt.Sprintf("state runs past the command of %#x bytes", len(b.b)), words)

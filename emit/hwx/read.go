@@ -30,10 +30,10 @@ type reader struct {
 	// Contents and tables are read only after every claim was found to be disjoint
 	// from the others: only then does their size bound what reading them costs.
 	later []func() error
-	scan  *scan // not nil for a reader that goes on behind faults
+	scan  *scan // not nil for a reader that continues after faults
 }
 
-// claim is a range of the file that one part of it takes for itself.
+// claim is a range of the file that belongs to one part.
 type claim struct {
 	off, end int64
 	at       int64 // offset of the field that claims
@@ -219,7 +219,7 @@ func (r *reader) claim(off, size uint64, at int64, field, what string) (*claim, 
 	return c, nil
 }
 
-// bytes gives what there is of a claimed range.
+// bytes returns the part of a claimed range that is present.
 func (r *reader) bytes(c *claim) []byte {
 	n := int64(len(r.data))
 	if c.lost || c.off > n {
@@ -260,8 +260,8 @@ func allZero(b []byte) bool {
 	return bytes.Equal(b, zeros[:len(b)])
 }
 
-// command decodes one load command. A typed one is written again at once: where
-// its names or padding are not where the rules put them, those bytes are kept.
+// command decodes one load command. A typed one is written back at once: if its names or padding are not where the
+// rules put them, those bytes are kept.
 func (r *reader) command(cmd uint32, b body) (Command, error) {
 	decode := r.raw
 	switch cmd {
@@ -334,7 +334,7 @@ func (b body) q(off int) uint64 { return le.Uint64(b.b[off:]) }
 func (b body) name(off int, field string) (string, uint32, error) {
 	p := b.w(off)
 	if uint64(p) >= uint64(len(b.b)) {
-		return "", 0, b.bad(off, field, fmt.Sprintf("string offset must lie inside the command of %#x bytes", len(b.b)),
+		return "", 0, b.bad(off, field, fmt.Sprintf("string offset must be inside the command of %#x bytes", len(b.b)),
 			p)
 	}
 	n := cstringLen(b.b[p:])
@@ -394,7 +394,7 @@ func appendNames(b []byte, start int, names ...string) []byte {
 // checkName refuses a string that a C string cannot hold.
 func checkName(what, s string) error {
 	if i := strings.IndexByte(s, 0); i >= 0 {
-		return fmt.Errorf("hwx: %s %q holds a NUL", what, s)
+		return fmt.Errorf("hwx: %s %q contains a NUL", what, s)
 	}
 	if len(s) > maxName {
 		return fmt.Errorf("hwx: %s has %d bytes, limit %d", what, len(s), maxName)

@@ -4,7 +4,7 @@ import "fmt"
 
 // Scan decodes as much of a container as there is: of one that was cut off, or that
 // breaks rules, every part that is whole, and the bytes there are of the part that is
-// cut. What Read takes gives the same File and no faults; else there is a fault, and
+// cut. For a file that Read accepts it returns the same File and no faults; else there is a fault, and
 // the File is for looking at alone: sections may hold fewer bytes than their Size, tables fewer entries than
 // the file says, and commands that do not decode are kept as [Raw]; it is nil when not
 // even the header is there. Of parts that overlap, the first keeps its bytes, so that
@@ -25,7 +25,7 @@ func Scan(data []byte) (*File, []*FormatError) {
 	return f, s.list()
 }
 
-// scan collects what is wrong with a file that is read all the same.
+// scan collects the faults of a file that is read anyway.
 type scan struct {
 	end    *FormatError // where the file ends early
 	faults []*FormatError
@@ -60,7 +60,7 @@ func (s *scan) commandsEnd(err *FormatError, data []byte, off int64, field strin
 			s.end = &FormatError{
 				Off:   int64(len(data)),
 				Field: field + "." + fieldAt(rest),
-				Msg: fmt.Sprintf("the file ends inside this command, of which %#x of %#x bytes are there", len(rest),
+				Msg: fmt.Sprintf("the file ends inside this command; %#x of %#x bytes are present", len(rest),
 					cs),
 			}
 			return
@@ -91,20 +91,20 @@ func (s *scan) cut(claims []*claim, n int64) {
 			s.end = &FormatError{
 				Off:   n,
 				Field: c.what,
-				Msg: fmt.Sprintf("the file ends before it: it stands at %#x to %#x, as %s at byte %#x says", c.off,
+				Msg: fmt.Sprintf("the file ends before it: it is at %#x to %#x, as %s at byte %#x says", c.off,
 					c.end, c.field, c.at),
 			}
 		default:
 			s.end = &FormatError{
 				Off:   n,
 				Field: c.what,
-				Msg: fmt.Sprintf("the file ends inside it: it stands at %#x to %#x, as %s at byte %#x says, so "+
-					"%#x of %#x bytes are there", c.off, c.end, c.field, c.at, n-c.off, c.end-c.off),
+				Msg: fmt.Sprintf("the file ends inside it: it is at %#x to %#x, as %s at byte %#x says; "+
+					"%#x of %#x bytes are present", c.off, c.end, c.field, c.at, n-c.off, c.end-c.off),
 			}
 		}
 	}
 	if more > 0 {
-		s.end.Msg += fmt.Sprintf("; %d further parts lie behind it", more)
+		s.end.Msg += fmt.Sprintf("; %d more parts follow it", more)
 	}
 }
 

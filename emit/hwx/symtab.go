@@ -56,7 +56,7 @@ func (t *Symtab) load(syms, strs []byte, on bool) (first error) {
 		}
 		length, err := 0, error(nil)
 		if uint64(s.NameOff) >= uint64(len(strs)) {
-			err = bad("offset must lie inside the string table of %#x bytes", len(strs))
+			err = bad("offset must be inside the string table of %#x bytes", len(strs))
 		} else if length = cstringLen(strs[s.NameOff:]); length < 0 {
 			err = bad("string has no NUL within the string table or %d bytes", maxName)
 			length = min(len(strs)-int(s.NameOff), maxName)
@@ -112,7 +112,7 @@ func (t *Symtab) tables() (syms, strs []byte, err error) {
 		syms = le.AppendUint64(syms, s.Value)
 	}
 	if uint64(len(strs)) != uint64(t.StrSize) {
-		return nil, nil, fmt.Errorf("hwx: string table has %#x bytes, StrSize says %#x", len(strs), t.StrSize)
+		return nil, nil, fmt.Errorf("hwx: string table has %#x bytes, but StrSize says %#x", len(strs), t.StrSize)
 	}
 	return syms, strs, nil
 }

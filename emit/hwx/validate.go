@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// maxProblems bounds what Validate tells of a file that is wrong all over.
+// maxProblems limits the errors that Validate reports.
 const maxProblems = 100
 
-// Validate checks the structural rules that a container must hold and gives
-// every one broken, up to a hundred. A file that Build made breaks none. The task
-// chain is walked for h13 only: other generations have other task layouts.
+// Validate checks the structural rules of a container and reports every broken one, up to a hundred. A file from Build
+// breaks none. The task chain is walked for h13 only: other generations have other task layouts.
 func Validate(f *File) []error {
 	v := &validator{f: f}
 	v.header()
@@ -40,7 +39,7 @@ func (v *validator) rule(ok bool, format string, args ...any) {
 	switch {
 	case ok || len(v.bad) > maxProblems:
 	case len(v.bad) == maxProblems:
-		v.bad = append(v.bad, errors.New("more rules are broken"))
+		v.bad = append(v.bad, errors.New("and more"))
 	default:
 		v.bad = append(v.bad, fmt.Errorf(format, args...))
 	}
@@ -59,8 +58,8 @@ func (v *validator) layout() {
 	for _, s := range v.f.Segments() {
 		name := s.Name.String()
 		guard = guard || name == SegGuard
-		v.rule(s.VMAddr%Page == 0, "segment %s at %#x is not on a page of %#x", name, s.VMAddr, Page)
-		v.rule(s.VMSize <= AddrLimit && s.VMAddr <= AddrLimit-s.VMSize, "segment %s at %#x of %#x bytes passes %#x",
+		v.rule(s.VMAddr%Page == 0, "segment %s at %#x is not aligned to a page of %#x", name, s.VMAddr, Page)
+		v.rule(s.VMSize <= AddrLimit && s.VMAddr <= AddrLimit-s.VMSize, "segment %s at %#x of %#x bytes exceeds %#x",
 			name, s.VMAddr, s.VMSize, uint64(AddrLimit))
 		size := uint64(v.f.Size)
 		v.rule(s.FileSize == 0 || s.FileOff <= size && s.FileSize <= size-s.FileOff,
@@ -75,8 +74,8 @@ func (v *validator) layout() {
 			v.section(s, c, number)
 		}
 	}
-	v.rule(guard, "no guard segment %s", SegGuard)
-	v.rule(v.f.Section(SegText, SectText) != nil, "no section %s,%s", SegText, SectText)
+	v.rule(guard, "missing guard segment %s", SegGuard)
+	v.rule(v.f.Section(SegText, SectText) != nil, "missing section %s,%s", SegText, SectText)
 	slices.SortStableFunc(v.spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for i := 1; i < len(v.spans); i++ {
 		a, b := v.spans[i-1], v.spans[i]
@@ -90,13 +89,13 @@ func (v *validator) section(s *Segment, c *Section, sections int) {
 	v.rule(c.Segment == s.Name, "section %s names the segment %s", name, c.Segment)
 	v.rule(c.Align < 32 && c.Addr%(1<<c.Align) == 0, "section %s at %#x breaks its alignment 2^%d", name, c.Addr,
 		c.Align)
-	v.rule(inside(c.Addr, c.Size, s.VMAddr, s.VMSize), "section %s (%#x+%#x) lies outside its segment (%#x+%#x)", name,
+	v.rule(inside(c.Addr, c.Size, s.VMAddr, s.VMSize), "section %s (%#x+%#x) is outside its segment (%#x+%#x)", name,
 		c.Addr, c.Size, s.VMAddr, s.VMSize)
 	v.rule(c.Parts == nil || inside(uint64(c.Offset), c.Size, s.FileOff, s.FileSize),
-		"section %s: file range %#x+%#x lies outside its segment's (%#x+%#x)", name, c.Offset, c.Size, s.FileOff,
+		"section %s: file range %#x+%#x is outside its segment's (%#x+%#x)", name, c.Offset, c.Size, s.FileOff,
 		s.FileSize)
 	for _, r := range c.Relocs {
-		v.rule(uint64(r.Addr)+4 <= c.Size, "relocation at %#x lies outside section %s (%#x bytes)", r.Addr, name,
+		v.rule(uint64(r.Addr)+4 <= c.Size, "relocation at %#x is outside section %s (%#x bytes)", r.Addr, name,
 			c.Size)
 		v.rule(r.Section() >= 1 && r.Section() <= sections, "relocation at %#x of section %s names section %d of %d",
 			r.Addr, name, r.Section(), sections)
@@ -127,13 +126,14 @@ func (v *validator) programs() {
 			mains++
 		}
 		for i, a := range p.Bars {
-			v.rule(a == 0 || v.mapped(a), "procedure %q: buffer-access register %d holds %#x, in no segment", p.Name, i,
+			v.rule(a == 0 || v.mapped(a), "procedure %q: buffer-access register %d is %#x, outside every segment",
+				p.Name, i,
 				a)
 		}
 		if text != nil {
-			v.rule(p.Bars[0] == text.Addr, "procedure %q: buffer-access register 0 holds %#x, the text is at %#x",
+			v.rule(p.Bars[0] == text.Addr, "procedure %q: buffer-access register 0 is %#x, but the text is at %#x",
 				p.Name, p.Bars[0], text.Addr)
-			v.rule(inside(p.Entry, 1, text.Addr, text.Size), "procedure %q: entry %#x lies outside the text", p.Name,
+			v.rule(inside(p.Entry, 1, text.Addr, text.Size), "procedure %q: entry %#x is outside the text", p.Name,
 				p.Entry)
 		}
 	})
@@ -153,20 +153,20 @@ func (v *validator) bindings() {
 	l := v.f.Ports()
 	v.rule(len(l) == len(windows), "%d ports for %d windows", len(l), len(windows))
 	for _, p := range l {
-		v.rule(windows[uint64(p.Addr)], "port %q is bound to %#x, no window", p.Name, p.Addr)
+		v.rule(windows[uint64(p.Addr)], "port %q is bound to %#x, which is not a window", p.Name, p.Addr)
 		v.rule(!ports[p.Name], "two ports are named %q", p.Name)
 		ports[p.Name] = true
 	}
 	bound, names := map[uint32]bool{}, map[string]bool{}
 	for _, t := range v.f.Tensors() {
 		bound[t.Binding] = true
-		v.rule(procs[t.Procedure], "tensor %q belongs to procedure %q, which is none", t.Name, t.Procedure)
-		v.rule(ports[t.Name], "tensor %q has no port", t.Name)
+		v.rule(procs[t.Procedure], "tensor %q belongs to the unknown procedure %q", t.Name, t.Procedure)
+		v.rule(ports[t.Name], "tensor %q lacks a port", t.Name)
 		v.rule(!names[t.Name], "two tensors are named %q", t.Name)
 		names[t.Name] = true
 	}
 	// Without any, ports and symbols alone describe what the program takes.
-	v.rule(bound[BindInput] && bound[BindOutput] || len(names) == 0 && len(l) > 0, "no input or no output tensor")
+	v.rule(bound[BindInput] && bound[BindOutput] || len(names) == 0 && len(l) > 0, "missing input or output tensor")
 }
 
 func (v *validator) symbols() {
@@ -174,7 +174,8 @@ func (v *validator) symbols() {
 	for _, s := range v.f.Symbols() {
 		switch {
 		case s.Type == symAbsolute:
-			v.rule(s.Value == 0 || v.mapped(s.Value) || v.mapped(s.Value-1), "symbol %q is %#x, in no segment", s.Name,
+			v.rule(s.Value == 0 || v.mapped(s.Value) || v.mapped(s.Value-1), "symbol %q is %#x, outside every segment",
+				s.Name,
 				s.Value)
 		case s.Type != SymSection:
 		case int(s.Sect) < 1 || int(s.Sect) > len(sections):

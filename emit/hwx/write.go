@@ -18,7 +18,7 @@ type piece struct {
 	what string
 }
 
-// pieces gives every part of the file, by offset. They never overlap.
+// pieces returns every part of the file, by offset. They never overlap.
 func (f *File) pieces() ([]piece, error) {
 	head, err := f.head()
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *File) pieces() ([]piece, error) {
 					off += int64(len(p))
 				}
 				if n := uint64(off - int64(s.Offset)); n != s.Size {
-					return nil, fmt.Errorf("hwx: section %s holds %#x bytes, its size says %#x", what, n, s.Size)
+					return nil, fmt.Errorf("hwx: section %s has %#x bytes, but its size says %#x", what, n, s.Size)
 				}
 			}
 		case *Symtab:
@@ -77,7 +77,7 @@ func (f *File) pieces() ([]piece, error) {
 	return ps, nil
 }
 
-// head gives the header and the load commands.
+// head returns the header and the load commands.
 func (f *File) head() ([]byte, error) {
 	var b []byte
 	for _, v := range [...]uint32{Magic, f.Header.CPUType, f.Header.CPUSubtype, f.Header.FileType,
@@ -131,7 +131,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return at, err
 }
 
-// Encode gives the container's bytes in memory; WriteTo needs no copy of them.
+// Encode returns the container's bytes in memory; WriteTo does not copy them.
 func Encode(f *File) ([]byte, error) {
 	var b bytes.Buffer
 	if _, err := f.WriteTo(&b); err != nil {

@@ -12,7 +12,7 @@ type Activation struct {
 	// Scale is the fp16 factor the engine applies before the table (register
 	// 0x0c810); 0x3c00 is one.
 	Scale uint16
-	// After is the fp16 factor that a further task applies behind the table;
+	// After is the fp16 factor that another task applies after the table;
 	// 0x3c00 is one.
 	After uint16
 	// F is the exact function of the input before scaling.
@@ -31,7 +31,7 @@ type function struct {
 	name   string
 	params int
 	make   func(p []float64) (Spec, error)
-	// scale is applied before the table and after behind it; 0 means 1.
+	// scale is applied before the table and after after it; 0 means 1.
 	scale, after float64
 	// f is the exact function when it differs from the Spec's, as with factors.
 	f func(float64) float64
@@ -70,8 +70,7 @@ func gated(f func(float64) float64, step int) func([]float64) (Spec, error) {
 	}
 }
 
-// symmetric makes the row of a function of which f(-x) is -f(x), sampled from
-// zero up.
+// symmetric builds the row of a function with f(-x) = -f(x), sampled from zero up.
 func symmetric(f func(float64) float64, step int, high Tail) func([]float64) (Spec, error) {
 	return func([]float64) (Spec, error) {
 		return Spec{F: f, Mode: ModeOdd, Step: step, High: high}, nil
@@ -111,7 +110,7 @@ var functions = [...]function{
 	{name: "rsqrt", make: ofPositive(func(x float64) float64 {
 		return 1 / math.Sqrt(x)
 	}, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
-	// Logarithms are factors behind log2, whose table gives 0 at infinity.
+	// Logarithms are factors after log2, whose table gives 0 at infinity.
 	{name: "log2", make: log2, low: 0x1p-24, high: maxHalf},
 	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxHalf},
 	{name: "log10", make: log2, after: math.Log10(2), f: math.Log10, low: 0x1p-24, high: maxHalf},
@@ -216,9 +215,8 @@ func scaledTanh(p []float64) (Spec, error) {
 //
 // Roots and logarithms of negative inputs are +0, as measured on the engine.
 //
-// An epsilon inside rsqrt, log or the reciprocal is the engine's bias ahead of
-// the table (register 0x0c80c) and no part of it; the factor of log and log10 is
-// another task's behind it.
+// An epsilon inside rsqrt, log or the reciprocal is the engine's bias before the table (register 0x0c80c) and not part
+// of it; the factor of log and log10 belongs to another task after it.
 func Activate(name string, params ...float64) (*Activation, error) {
 	for i := range functions {
 		fn := &functions[i]
@@ -230,7 +228,7 @@ func Activate(name string, params ...float64) (*Activation, error) {
 		}
 		for j, p := range params {
 			if math.IsNaN(p) || math.Abs(p) > maxHalf {
-				return nil, fmt.Errorf("weights: table %s parameter %d is %g, want a number of fp16", name, j, p)
+				return nil, fmt.Errorf("weights: table %s parameter %d is %g, want an fp16 number", name, j, p)
 			}
 		}
 		if fn.params > 0 {
@@ -243,11 +241,11 @@ func Activate(name string, params ...float64) (*Activation, error) {
 		own := *a
 		return &own, nil
 	}
-	return nil, fmt.Errorf("weights: no table is named %q", name)
+	return nil, fmt.Errorf("weights: unknown table %q", name)
 }
 
-// fixed makes the table of each function without parameters once: the least squares
-// of a table take longer than all else that a model's activation asks of the compiler.
+// fixed builds the table of each function without parameters once: the least squares of a table take longer than
+// everything else about an activation.
 var fixed = func() []func() (*Activation, error) {
 	out := make([]func() (*Activation, error), len(functions))
 	for i := range functions {

@@ -44,7 +44,8 @@ func Cut(out, red int, bias bool, pixels int) ([]Slice, error) {
 	}
 	per := ResidentBytes / 2 / rows
 	if per < 1 {
-		return nil, fmt.Errorf("weights: one output of %d coefficients is %d bytes, over the %d bytes of kernel "+
+		return nil, fmt.Errorf("weights: one output of %d coefficients is %d bytes, which exceeds the %d bytes of "+
+			"kernel "+
 			"memory a core keeps resident for %d output pixels; split the reduction", rows, 2*rows, ResidentBytes,
 			pixels)
 	}

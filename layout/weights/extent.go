@@ -17,8 +17,8 @@ const (
 	Bias
 	Scale
 	Lookup   // a table of an activation
-	Codebook // what the indices or masks of a part represent
-	Length   // of the zero-skipping body behind it
+	Codebook // values of the indices or masks of a part
+	Length   // of the zero-skipping body after it
 	NumRoles
 )
 
@@ -44,14 +44,13 @@ type Repeat struct {
 	Runs  []Run
 }
 
-// Extent is one stored constant: where it is in the section and what its
-// bytes are, which together make Size.
+// Extent is one stored constant: its place in the section and its runs of bytes, whose sum is Size.
 type Extent struct {
 	Offset, Size uint32
 	Layout       []Repeat
 }
 
-// Track makes the section keep the extents of what is added from now on.
+// Track makes the section record the extents of everything added from now on.
 func (s *Section) Track() { s.tracked = true }
 
 // Tracked reports whether the section keeps its extents.
@@ -78,7 +77,7 @@ func (s *Section) note(base uint32, n int, layout func() []Repeat) error {
 		x.Layout = layout()
 	}
 	if got := layoutSize(x.Layout); got != uint64(n) {
-		return fmt.Errorf("weights: the layout of a constant has %d bytes, the constant %d", got, n)
+		return fmt.Errorf("weights: the layout of a constant has %d bytes, but the constant has %d", got, n)
 	}
 	s.extents = append(s.extents, x)
 	return nil
@@ -96,7 +95,7 @@ func layoutSize(l []Repeat) (n uint64) {
 // layout collects repeats.
 type layout []Repeat
 
-// runs appends runs that stand n times, without those that are empty.
+// runs appends runs that occur n times, without empty ones.
 func (l *layout) runs(n int, rs ...Run) {
 	rs = slices.DeleteFunc(rs, func(r Run) bool { return r.Size == 0 })
 	if n <= 0 || len(rs) == 0 {
@@ -181,7 +180,7 @@ func (p *Plan) PairedLayout(k *Kernel) []Repeat {
 }
 
 // BodiesLayout returns what PackSkipping, or PackMasks when masks is set, has
-// written into data, run by run. The bodies tell their own lengths.
+// written into data, run by run. The bodies contain their lengths.
 func (p *Plan) BodiesLayout(k *Kernel, data []byte, sizes [MaxCores]int, masks bool) []Repeat {
 	bias := 0
 	if k.Bias != nil {

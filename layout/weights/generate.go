@@ -11,7 +11,7 @@ type Spec struct {
 	// difference in the last bits of a platform's mathematics library shows in
 	// a table only where a value is within 2^-24 of an fp16 rounding tie.
 	F func(float64) float64
-	// Exact is the function the table represents, bounds included, when F is
+	// Exact is the function of the table, bounds included, when F is
 	// only its part between the bounds; nil when F is the whole.
 	Exact func(float64) float64
 	Mode  Mode
@@ -19,8 +19,7 @@ type Spec struct {
 	// the sampled domain, -16*2^-Step..16*2^-Step, in an odd one 0..32*2^-Step.
 	// LinesOnly is a table without a domain: the tails are the function.
 	Step int
-	// LeastSquares asks for knots of least squared error instead of samples, see
-	// leastSquares. For the plain mode.
+	// LeastSquares uses knots of least squared error instead of samples, see leastSquares. For the plain mode.
 	LeastSquares bool
 	// Low and High are the tails outside the knots.
 	Low, High Tail
@@ -28,17 +27,16 @@ type Spec struct {
 
 // Tail is one side of a table outside its knots.
 type Tail struct {
-	// Bound is where the tail's line gives way to Value; ignored when Fit.
+	// Bound is where the tail's line ends and Value begins; ignored when Fit.
 	Bound float64
 	// Value is the output at and beyond the bound.
 	Value float64
 	// Slope and Intercept are the line between bound and knots; ignored when
 	// Fit.
 	Slope, Intercept float64
-	// Through asks for a line of Slope through the outermost knot.
+	// Through uses a line of Slope through the outermost knot.
 	Through bool
-	// Fit asks for the line from the outermost knot to Value at the bound of
-	// least worst error.
+	// Fit uses the line from the outermost knot to Value at the bound with the smallest worst error.
 	Fit bool
 }
 
@@ -58,8 +56,7 @@ func Line(sign int, slope, intercept float64) Tail {
 	return t
 }
 
-// Hold is a tail that starts at bound and keeps value; between bound and the
-// knots, if anything is there, runs the line.
+// Hold is a tail that starts at bound and keeps value; a line fills any gap between bound and the knots.
 func Hold(bound, value, slope, intercept float64) Tail {
 	return Tail{Bound: bound, Value: value, Slope: slope, Intercept: intercept}
 }
@@ -124,9 +121,9 @@ func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, 
 // fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has
 // the least worst error, the jump to v at the bound included. Candidates are
 // every eighth fp16 value up to 256 times x0; the first best wins, so the
-// result does not depend on the order of floating comparisons. The bound lies no
-// further out than where the rounded function is v already (the high tail of the
-// recorded sigmoid ends there, its low tail at the bound of least worst error).
+// result does not depend on the order of floating comparisons. The bound is not beyond the point where the rounded
+// function is v already (the high tail of the recorded sigmoid ends there, its low tail at the bound of least worst
+// error).
 func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 	const (
 		samples = 24

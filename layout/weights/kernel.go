@@ -27,7 +27,7 @@ type Kernel struct {
 	W []byte
 	// Bias holds one fp16 an output, or is nil.
 	Bias []uint16
-	// Table is the lookup table fused behind the kernel, or nil. Every core's
+	// Table is the lookup table fused after the kernel, or nil. Every core's
 	// part starts with its own copy.
 	Table *Table
 }
@@ -69,7 +69,7 @@ func (k *Kernel) Check() error {
 			len(k.W), want, k.Out, k.In/k.Groups, k.KH, k.KW)
 	}
 	if k.Bias != nil && len(k.Bias) != k.Out {
-		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one an output) or none", len(k.Bias),
+		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one per output) or none", len(k.Bias),
 			k.Out)
 	}
 	return nil

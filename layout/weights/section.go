@@ -27,16 +27,15 @@ type Symbol struct {
 }
 
 // Section collects the constants of a program in task order. The zero value is
-// ready. Constants are aligned to Granule; equal ones are stored once. The
-// bytes are kept as they were handed in, one slice a constant; Pieces
-// makes no second copy.
+// ready. Constants are aligned to Granule; equal ones are stored once. The bytes are kept as passed, one slice per
+// constant; Pieces does not copy them.
 type Section struct {
 	pieces [][]byte
 	size   uint32
 	seen   map[key]stored
 	// named lists the constants with tiles, in order of first appearance.
 	named []constant
-	// Of a tracked section (see Track): what is stored, and what was added last.
+	// For a tracked section (see Track): the stored extents, and the one added last.
 	tracked bool
 	extents []Extent
 	last    uint32
@@ -51,7 +50,7 @@ type key struct {
 	kind  kind
 }
 
-// stored is where a constant lies.
+// stored is the place of a constant.
 type stored struct {
 	parts Parts
 	base  uint32
@@ -76,12 +75,12 @@ const limit = 1 << 32
 // Size is the section's length in bytes so far, a multiple of Granule.
 func (s *Section) Size() int64 { return int64(s.size) }
 
-// Pieces returns the section's bytes as the slices it is made of, in order.
+// Pieces returns the section's bytes as its slices, in order.
 // They must not be written.
 func (s *Section) Pieces() [][]byte { return s.pieces }
 
-// AddSlice packs the share of k that the task of the given number, counted from
-// 0 among the tasks of the kernel, runs under its plan.
+// AddSlice packs the share of k that the task number, counted from 0 among the tasks of the kernel, runs under its
+// plan.
 func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, error) {
 	sizes, err := plan.PartSizes(k)
 	if err != nil {
@@ -103,8 +102,8 @@ func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, 
 
 // AddParts adds one task's packed constant: data is the parts in core order,
 // sizes[c] bytes each, a multiple of Granule, 0 for a dead core. The section
-// keeps data. An equal constant of equal sizes is stored once. layout says what
-// the bytes are; only a tracked section asks, and nil makes all of them values.
+// keeps data. An equal constant of equal sizes is stored once. layout describes the bytes; only a tracked section calls
+// it, and nil makes all of them values.
 func (s *Section) AddParts(data []byte, sizes [MaxCores]int, layout func() []Repeat) (Parts, error) {
 	return s.addParts(data, sizes, 0, layout)
 }
@@ -121,7 +120,7 @@ func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int, layout fu
 		total += n
 	}
 	if total != len(data) || total == 0 {
-		return Parts{}, fmt.Errorf("weights: parts have %d bytes together, the constant %d; want equal and not 0",
+		return Parts{}, fmt.Errorf("weights: parts have %d bytes together and the constant %d; want equal and not 0",
 			total, len(data))
 	}
 	return s.add(data, kindParts, task, ps.Size, layout, func(base uint32) Parts {
@@ -189,7 +188,8 @@ func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Re
 	}
 	if stride := align(rowBytes); stride != rowBytes {
 		if int64(stride) > (limit-1)/int64(rows) {
-			return 0, fmt.Errorf("weights: surface of %d rows of %d bytes passes the section's limit of %d bytes", rows,
+			return 0, fmt.Errorf("weights: surface of %d rows of %d bytes exceeds the section's limit of %d bytes",
+				rows,
 				stride, int64(limit))
 		}
 		wide := make([]byte, rows*stride)
@@ -205,7 +205,7 @@ func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Re
 }
 
 func overLimit(n int, at uint32) error {
-	return fmt.Errorf("weights: constant of %d bytes at section offset %#x passes the section's limit of %d bytes", n,
+	return fmt.Errorf("weights: constant of %d bytes at section offset %#x exceeds the section's limit of %d bytes", n,
 		at, int64(limit))
 }
 
@@ -271,7 +271,8 @@ func (s *Section) Symbols() []Symbol {
 // (0, c), a division (0, 1/c).
 func PairRows(bias, scale []uint16) ([]byte, error) {
 	if len(bias) != len(scale) || len(bias) == 0 {
-		return nil, fmt.Errorf("weights: %d biases and %d scales, want as many and at least one", len(bias), len(scale))
+		return nil, fmt.Errorf("weights: %d biases and %d scales, want equal numbers, at least one", len(bias),
+			len(scale))
 	}
 	row := align(2 * len(bias))
 	out := make([]byte, 2*row)

@@ -38,12 +38,10 @@ func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int,
 }
 
 // PackMasks packs a stride 1 kernel of zeros and one other value v: the
-// zero-skipping form with a codebook of one-bit indices, in which the masks
-// alone tell the weights. Each part opens with the codebook, v in a granule of
-// its own, behind a fused table (modelled); bodies are those of PackSkipping
-// without halves and, the stride being 1, with one phase, whose cells are the
-// taps. Recorded for depthwise kernels of one channel a core, with cells of two
-// and of four slots.
+// zero-skipping form with a codebook of one-bit indices, in which the masks alone define the weights. Each part opens
+// with the codebook, v in a separate granule, after a fused table (modelled); bodies are those of PackSkipping
+// without halves and, the stride being 1, with one phase, whose cells are the taps. Recorded for depthwise kernels of
+// one channel a core, with cells of two and of four slots.
 func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
 	v := uint16(0)
 	for i := 0; i+1 < len(k.W); i += 2 {
@@ -51,7 +49,7 @@ func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, er
 		case w&0x7fff == 0 || w == v:
 		case v != 0:
 			return nil, [MaxCores]int{},
-				fmt.Errorf("weights: masks tell one value from zero, the kernel has %#04x and %#04x", v, w)
+				fmt.Errorf("weights: masks allow one value besides zero, got %#04x and %#04x", v, w)
 		default:
 			v = w
 		}

@@ -4,11 +4,11 @@ import "math"
 
 // leastSquares returns the knots of the interpolation that has the least sum of
 // squared errors against f, over all normal fp16 numbers from the first knot, at
-// start, to the last. Such numbers lie as dense as they are small, which holds the
-// interpolation close to f about zero.
+// start, to the last. Such numbers are denser the smaller they are, which keeps the interpolation close to f around
+// zero.
 //
-// Each number bears on the two knots about it, so the normal equations are
-// tridiagonal with a diagonal that outweighs the rest, and need no pivots.
+// Each number affects the two knots around it, so the normal equations are tridiagonal and diagonally dominant, and
+// need no pivoting.
 func leastSquares(f func(float64) float64, start float64, step int) [Knots]float64 {
 	var diag, next, right [Knots]float64
 	add := func(x float64) {

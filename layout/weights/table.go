@@ -71,11 +71,10 @@ const maxStep = 24
 // Mode is word 42 of a table: how an input becomes a table argument.
 type Mode uint16
 
-// The modes, all of recorded tables. What each does with negative inputs follows
-// from its functions: tanh needs its sign back, and roots and logarithms of
-// negative numbers are measured to give +0. That a reciprocal gets its sign back is
-// inferred: its mode shares two bits with that of tanh, and a division by run-time
-// numbers is recorded with its table (binary_real_div_1x64x8x8).
+// The modes, all of recorded tables. The treatment of negative inputs follows from the functions: tanh needs its sign
+// back, and roots and logarithms of negative numbers are measured to give +0. That a reciprocal gets its sign back is
+// inferred: its mode shares two bits with that of tanh, and a division by run-time numbers is recorded with its table
+// (binary_real_div_1x64x8x8).
 const (
 	// ModePlain: t = x, t0 = -16*2^-step.
 	ModePlain Mode = 0x01
@@ -186,7 +185,7 @@ func (t *Table) Check() error {
 			LinesOnly)
 	}
 	if !(FromHalf(t[wordLow]) <= FromHalf(t[wordHigh])) {
-		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are no interval", t[wordLow], t[wordHigh])
+		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are not an interval", t[wordLow], t[wordHigh])
 	}
 	return nil
 }

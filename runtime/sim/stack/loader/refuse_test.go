@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 		}, want: "header.cpusubtype: only h13's tasks are known (found 0x5, limit 0x4)"},
 		{name: "bar in no segment", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] = 0x20000000
-		}, want: "container: procedure \"a\": buffer-access register 5 holds 0x20000000"},
+		}, want: "container: procedure \"a\": buffer-access register 5 is 0x20000000"},
 		{name: "bar inside a window", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] += 0x40
 		}, want: "register 5: points into a window, but at no port's first byte"},
@@ -138,10 +138,10 @@ func TestRefused(t *testing.T) {
 		}, want: "section __KERN_1,__kern_1: kernel sections begin with their segments, a page behind each other"},
 		{name: "name", from: split, change: func(f *hwx.File) {
 			rename(f, "a\nb")
-		}, want: "name \"a\\nb\": a name has printing characters alone"},
+		}, want: "name \"a\\nb\": a name has only printable characters"},
 		{name: "long name", from: split, change: func(f *hwx.File) {
 			rename(f, strings.Repeat("n", 256))
-		}, want: "a name has 1 to 255 bytes, not 256"},
+		}, want: "want a name of 1 to 255 bytes, got 256"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := changed(t, tt.from, tt.change)
