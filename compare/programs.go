@@ -138,9 +138,9 @@ func opDetails(a, b *ir.Op, now func(string) string) (out []string) {
 		for k := range x {
 			if u, v := x[k], y[k]; !sameValue(u, v, now) {
 				if x, y := valueString(u), valueString(v); x != y {
-					out = append(out, def.Name+": "+x+" -> "+y)
+					out = append(out, string(def.Name)+": "+x+" -> "+y)
 				} else {
-					out = append(out, def.Name+": other values in "+x)
+					out = append(out, string(def.Name)+": other values in "+x)
 				}
 			}
 		}

@@ -45,7 +45,7 @@ func gather(p *ir.Program) (out []*constant) {
 					c.more++
 					return
 				}
-				use := param.Name + " of " + op.Def.Name
+				use := string(param.Name) + " of " + op.Def.Name
 				if len(op.Results) > 0 {
 					use += " " + op.Results[0].Name
 				}

@@ -180,7 +180,7 @@ func (c *chain) filler(v *ir.Value) (uint32, error) {
 			break
 		}
 		c.through = append(c.through, x.Def)
-		x = x.Def.Arg("x")
+		x = x.Def.Arg(ir.ParamX)
 	}
 	c.through = c.through[:0]
 	return c.source(v)
@@ -194,7 +194,7 @@ func (c *chain) source(v *ir.Value) (uint32, error) {
 	}
 	if v.Def != nil && v.Def.Place.Unit == ir.Transfer {
 		c.through = append(c.through, v.Def)
-		return c.source(v.Def.Arg("x"))
+		return c.source(v.Def.Arg(ir.ParamX))
 	}
 	return 0, fmt.Errorf("value %q is read before anything wrote it", v.Name)
 }
@@ -262,7 +262,7 @@ func (c *chain) surface(s *lower.Surface) uint32 {
 // transfer emits a conversion between fp16 and fp32 that something other than
 // an engine input reads.
 func (c *chain) transfer(op *ir.Op) error {
-	x, y := op.Arg("x"), op.Results[0]
+	x, y := op.Arg(ir.ParamX), op.Results[0]
 	c.through = c.through[:0]
 	from, ok := c.surf[x]
 	if !ok {
@@ -285,7 +285,7 @@ func (c *chain) transfer(op *ir.Op) error {
 
 func (c *chain) readByTransfer(v *ir.Value) bool {
 	for _, st := range c.u.state.Steps {
-		if st.Unit == ir.Transfer && st.Ops[0].Arg("x") == v {
+		if st.Unit == ir.Transfer && st.Ops[0].Arg(ir.ParamX) == v {
 			return true
 		}
 	}

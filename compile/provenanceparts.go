@@ -55,10 +55,10 @@ func turned(op *ir.Op) bool {
 	switch {
 	case err != nil:
 		return false
-	case op.Arg("y").IsConst():
+	case op.Arg(ir.ParamY).IsConst():
 		return !a.TransposeY
 	}
-	return op.Arg("x").IsConst() && a.TransposeX
+	return op.Arg(ir.ParamX).IsConst() && a.TransposeX
 }
 
 // constants takes in the extents of the constant section and who reads them.

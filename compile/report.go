@@ -301,13 +301,13 @@ func MACs(op *ir.Op) int64 {
 	out := op.Results[0].Type.Elems()
 	switch op.Def.Operation {
 	case ir.OpConv:
-		w := op.Arg("weight").Type
+		w := op.Arg(ir.ParamWeight).Type
 		if w.Rank() < 3 || w.Shape[0] <= 0 {
 			return 0
 		}
 		return out * (w.Elems() / w.Shape[0])
 	case ir.OpLinear:
-		return out * op.Arg("weight").Type.Shape[1]
+		return out * op.Arg(ir.ParamWeight).Type.Shape[1]
 	case ir.OpMatMul:
 		a, err := ir.MatMulAttrs(op)
 		if err != nil || a.K < 0 {
@@ -315,12 +315,13 @@ func MACs(op *ir.Op) int64 {
 		}
 		return out * a.K
 	case ir.OpLSTM, ir.OpGRU, ir.OpRNN:
-		n := op.Arg("x").Type
+		n := op.Arg(ir.ParamX).Type
 		if n.Rank() != 3 || !n.Static() {
 			return 0
 		}
 		total := int64(0)
-		for _, p := range []string{"weight_ih", "weight_hh", "weight_ih_back", "weight_hh_back"} {
+		for _, p := range []ir.ParamName{ir.ParamWeightIH, ir.ParamWeightHH, ir.ParamWeightIHBack,
+			ir.ParamWeightHHBack} {
 			if w := op.Arg(p); w != nil {
 				total += w.Type.Elems()
 			}

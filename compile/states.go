@@ -63,7 +63,7 @@ func (c *chain) planStates() {
 				if v.Def == nil || v.Def.Place.Unit != ir.Transfer {
 					break
 				}
-				v = v.Def.Arg("x")
+				v = v.Def.Arg(ir.ParamX)
 			}
 		}
 	}

@@ -71,14 +71,14 @@ func (e *edit) fresh(what string) string {
 
 // arg is a named argument; a nil value is left out.
 type arg struct {
-	name string
+	name ir.ParamName
 	v    *ir.Value
 }
 
 // do writes an operation and returns its first result, nil once something failed.
 func (e *edit) do(o *ir.Operation, args ...arg) *ir.Value {
-	vs := map[string][]*ir.Value{}
-	var names []string
+	vs := map[ir.ParamName][]*ir.Value{}
+	var names []ir.ParamName
 	for _, a := range args {
 		if a.v != nil {
 			vs[a.name] = append(vs[a.name], a.v)
@@ -115,7 +115,7 @@ func (e *edit) add(op *ir.Op) *ir.Value {
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		if v.Const != nil && v.Name == "" {
-			v.Name = e.fresh(p.Name)
+			v.Name = e.fresh(string(p.Name))
 		}
 	})
 	e.ops = append(e.ops, op)
@@ -241,12 +241,13 @@ func (e *edit) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 	}
 	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
 	begin[axis], size[axis] = lo, hi-lo
-	return e.do(ir.OpSliceBySize, arg{"x", x}, arg{"begin", e.ints(begin...)}, arg{"size", e.ints(size...)})
+	return e.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, e.ints(begin...)},
+		arg{ir.ParamSize, e.ints(size...)})
 }
 
 // reshape gives x another shape.
 func (e *edit) reshape(x *ir.Value, shape ...int64) *ir.Value {
-	return e.do(ir.OpReshape, arg{"x", x}, arg{"shape", e.ints(shape...)})
+	return e.do(ir.OpReshape, arg{ir.ParamX, x}, arg{ir.ParamShape, e.ints(shape...)})
 }
 
 // become ends the edit: v takes the place of the statement's result, and its name.

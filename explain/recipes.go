@@ -82,8 +82,8 @@ func (r *Recipe) Writes(o *ir.Operation) string { return cmp.Or(r.Doc, o.Instead
 
 // live returns the one live operand of an operation, and its parameter, when all
 // others are constants of one element.
-func live(op *ir.Op) (string, *ir.Value) {
-	name, v := "", (*ir.Value)(nil)
+func live(op *ir.Op) (ir.ParamName, *ir.Value) {
+	name, v := ir.ParamName(""), (*ir.Value)(nil)
 	ok := true
 	op.Operands(func(p *ir.Param, a *ir.Value) {
 		switch {
@@ -156,7 +156,7 @@ func mergeDimensions(e *edit) {
 // mergeTranspose permutes groups of dimensions: a group is those that are in sequence before and after.
 func mergeTranspose(e *edit) {
 	perm, err := ir.Perm(e.op)
-	x := e.op.Arg("x")
+	x := e.op.Arg(ir.ParamX)
 	if err != nil || !x.Type.Static() {
 		e.not()
 		return
@@ -196,7 +196,7 @@ func mergeTranspose(e *edit) {
 		}
 		newPerm[g] = int64(at)
 	}
-	y := e.do(ir.OpTranspose, arg{"x", e.reshape(x, shape...)}, arg{"perm", e.ints(newPerm...)})
+	y := e.do(ir.OpTranspose, arg{ir.ParamX, e.reshape(x, shape...)}, arg{ir.ParamPerm, e.ints(newPerm...)})
 	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
 }
 
@@ -217,10 +217,10 @@ func inHalf(e *edit) {
 			return
 		}
 		if c := known(v); c != nil {
-			as = append(as, arg{p.Name, e.halfConst(p.Name, v.Type, c)})
+			as = append(as, arg{p.Name, e.halfConst(string(p.Name), v.Type, c)})
 			return
 		}
-		as = append(as, arg{p.Name, e.do(ir.OpCast, arg{"x", v}, arg{"dtype", e.str("fp16")})})
+		as = append(as, arg{p.Name, e.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, e.str("fp16")})})
 	})
 	y := e.again(as...)
 	if y != nil && y.Type.DType != ir.FP16 {
@@ -228,7 +228,7 @@ func inHalf(e *edit) {
 		return
 	}
 	e.note = "computes in fp16; compiling in fp16 precision does so for the whole model"
-	e.become(e.do(ir.OpCast, arg{"x", y}, arg{"dtype", e.str("fp32")}))
+	e.become(e.do(ir.OpCast, arg{ir.ParamX, y}, arg{ir.ParamDType, e.str("fp32")}))
 }
 
 // halfConst is a constant in fp16, each element rounded once.

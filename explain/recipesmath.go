@@ -8,12 +8,12 @@ import (
 
 // maskedSum chooses by products with a mask, which is exact for finite operands.
 func maskedSum(e *edit) {
-	cond, t := e.op.Arg("cond"), e.op.Results[0].Type.DType
+	cond, t := e.op.Arg(ir.ParamCond), e.op.Results[0].Type.DType
 	if !t.IsFloat() || cond.IsConst() {
 		e.not()
 		return
 	}
-	for _, name := range []string{"a", "b"} {
+	for _, name := range []ir.ParamName{ir.ParamA, ir.ParamB} {
 		c := known(e.op.Arg(name))
 		for i := int64(0); c != nil && i < c.Elems(); i++ {
 			if v := c.Float(i); math.IsNaN(v) || math.IsInf(v, 0) {
@@ -23,13 +23,14 @@ func maskedSum(e *edit) {
 			}
 		}
 	}
-	m := e.do(ir.OpCast, arg{"x", cond}, arg{"dtype", e.str(t.String())})
+	m := e.do(ir.OpCast, arg{ir.ParamX, cond}, arg{ir.ParamDType, e.str(t.String())})
 	var sum []*ir.Value
-	if a := e.op.Arg("a"); !zero(a) {
-		sum = append(sum, e.do(ir.OpMul, arg{"x", a}, arg{"y", m}))
+	if a := e.op.Arg(ir.ParamA); !zero(a) {
+		sum = append(sum, e.do(ir.OpMul, arg{ir.ParamX, a}, arg{ir.ParamY, m}))
 	}
-	if b := e.op.Arg("b"); !zero(b) {
-		sum = append(sum, e.do(ir.OpMul, arg{"x", b}, arg{"y", e.do(ir.OpSub, arg{"x", e.num(t, 1)}, arg{"y", m})}))
+	if b := e.op.Arg(ir.ParamB); !zero(b) {
+		sum = append(sum, e.do(ir.OpMul, arg{ir.ParamX, b}, arg{ir.ParamY, e.do(ir.OpSub, arg{ir.ParamX, e.num(t, 1)},
+			arg{ir.ParamY, m})}))
 	}
 	if len(sum) == 0 {
 		e.not()
@@ -47,34 +48,34 @@ func zero(v *ir.Value) bool {
 
 // attentionByParts spells scaled dot product attention out.
 func attentionByParts(e *edit) {
-	q, k, v := e.op.Arg("query"), e.op.Arg("key"), e.op.Arg("value")
-	mask := e.op.Arg("attn_mask")
+	q, k, v := e.op.Arg(ir.ParamQuery), e.op.Arg(ir.ParamKey), e.op.Arg(ir.ParamValue)
+	mask := e.op.Arg(ir.ParamAttnMask)
 	if q == nil || k == nil || v == nil || !q.Type.Static() || q.Type.Rank() == 0 || !q.Type.DType.IsFloat() ||
 		mask != nil && !mask.Type.DType.IsFloat() {
 		e.not()
 		return
 	}
 	width := q.Type.Shape[q.Type.Rank()-1]
-	s := e.do(ir.OpMatMul, arg{"x", q}, arg{"y", k}, arg{"transpose_x", e.bool(false)},
-		arg{"transpose_y", e.bool(true)})
-	s = e.do(ir.OpMul, arg{"x", s}, arg{"y", e.num(q.Type.DType, 1/math.Sqrt(float64(width)))})
+	s := e.do(ir.OpMatMul, arg{ir.ParamX, q}, arg{ir.ParamY, k}, arg{ir.ParamTransposeX, e.bool(false)},
+		arg{ir.ParamTransposeY, e.bool(true)})
+	s = e.do(ir.OpMul, arg{ir.ParamX, s}, arg{ir.ParamY, e.num(q.Type.DType, 1/math.Sqrt(float64(width)))})
 	if mask != nil {
-		s = e.do(ir.OpAdd, arg{"x", s}, arg{"y", mask})
+		s = e.do(ir.OpAdd, arg{ir.ParamX, s}, arg{ir.ParamY, mask})
 	}
-	s = e.do(ir.OpSoftmax, arg{"x", s}, arg{"axis", e.int(-1)})
-	e.become(e.do(ir.OpMatMul, arg{"x", s}, arg{"y", v}, arg{"transpose_x", e.bool(false)},
-		arg{"transpose_y", e.bool(false)}))
+	s = e.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, e.int(-1)})
+	e.become(e.do(ir.OpMatMul, arg{ir.ParamX, s}, arg{ir.ParamY, v}, arg{ir.ParamTransposeX, e.bool(false)},
+		arg{ir.ParamTransposeY, e.bool(false)}))
 }
 
 // shiftedLogSum takes the maximum out of the sum, so that no exponential is large.
 func shiftedLogSum(e *edit) {
-	x := e.op.Arg("x")
-	keep := arg{"keep_dims", e.bool(true)}
-	most := e.do(ir.OpReduceMax, arg{"x", x}, arg{"axes", e.op.Arg("axes")}, keep)
-	p := e.do(ir.OpExp, arg{"x", e.do(ir.OpSub, arg{"x", x}, arg{"y", most})})
-	y := e.do(ir.OpAdd, arg{"x", e.do(ir.OpLog,
-		arg{"x", e.do(ir.OpReduceSum, arg{"x", p}, arg{"axes", e.op.Arg("axes")},
-			keep)})}, arg{"y", most})
+	x := e.op.Arg(ir.ParamX)
+	keep := arg{ir.ParamKeepDims, e.bool(true)}
+	most := e.do(ir.OpReduceMax, arg{ir.ParamX, x}, arg{ir.ParamAxes, e.op.Arg(ir.ParamAxes)}, keep)
+	p := e.do(ir.OpExp, arg{ir.ParamX, e.do(ir.OpSub, arg{ir.ParamX, x}, arg{ir.ParamY, most})})
+	y := e.do(ir.OpAdd, arg{ir.ParamX, e.do(ir.OpLog,
+		arg{ir.ParamX, e.do(ir.OpReduceSum, arg{ir.ParamX, p}, arg{ir.ParamAxes, e.op.Arg(ir.ParamAxes)},
+			keep)})}, arg{ir.ParamY, most})
 	if want := e.op.Results[0].Type; y != nil && want.Static() && y.Type.Rank() != want.Rank() {
 		y = e.reshape(y, want.Shape...)
 	}
@@ -83,9 +84,9 @@ func shiftedLogSum(e *edit) {
 
 // quotient divides 1 by the operand.
 func quotient(e *edit) {
-	x, t := e.op.Arg("x"), e.op.Results[0].Type.DType
-	if eps := e.op.Arg("epsilon"); eps != nil && !zero(eps) {
-		x = e.do(ir.OpAdd, arg{"x", x}, arg{"y", eps})
+	x, t := e.op.Arg(ir.ParamX), e.op.Results[0].Type.DType
+	if eps := e.op.Arg(ir.ParamEpsilon); eps != nil && !zero(eps) {
+		x = e.do(ir.OpAdd, arg{ir.ParamX, x}, arg{ir.ParamY, eps})
 	}
-	e.become(e.do(ir.OpRealDiv, arg{"x", e.num(t, 1)}, arg{"y", x}))
+	e.become(e.do(ir.OpRealDiv, arg{ir.ParamX, e.num(t, 1)}, arg{ir.ParamY, x}))
 }

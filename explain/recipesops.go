@@ -40,7 +40,7 @@ func (e *edit) total(vs []*ir.Value) *ir.Value {
 	}
 	sum := vs[0]
 	for _, v := range vs[1:] {
-		sum = e.do(ir.OpAdd, arg{"x", sum}, arg{"y", v})
+		sum = e.do(ir.OpAdd, arg{ir.ParamX, sum}, arg{ir.ParamY, v})
 	}
 	return sum
 }
@@ -59,16 +59,16 @@ func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
 	if !some {
 		return x
 	}
-	return e.do(ir.OpPad, arg{"x", x}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
-		arg{"constant_val", e.num(x.Type.DType, 0)})
+	return e.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, e.ints(pads...)}, arg{ir.ParamMode, e.str("constant")},
+		arg{ir.ParamConstantVal, e.num(x.Type.DType, 0)})
 }
 
 // convolution returns what a convolution's arguments say and its weight, when both
 // are known.
 func (e *edit) convolution() (ir.Conv, *ir.Const) {
 	a, err := ir.ConvAttrs(e.op)
-	w := known(e.op.Arg("weight"))
-	if err != nil || w == nil || !e.op.Arg("x").Type.Static() || !e.op.Results[0].Type.Static() {
+	w := known(e.op.Arg(ir.ParamWeight))
+	if err != nil || w == nil || !e.op.Arg(ir.ParamX).Type.Static() || !e.op.Results[0].Type.Static() {
 		e.not()
 	}
 	return a, w
@@ -101,7 +101,7 @@ func splitKernel(e *edit) {
 		return
 	}
 	d := a.Dilations[axis]
-	x := e.padded(e.op.Arg("x"), &a)
+	x := e.padded(e.op.Arg(ir.ParamX), &a)
 	zero := make([]int64, 2*a.Spatial)
 	var sums []*ir.Value
 	for i, p := range e.parts(a.Kernel[axis], (most[axis]-1)/d+1) {
@@ -111,11 +111,12 @@ func splitKernel(e *edit) {
 		begin := p[0] * d
 		extent := (a.Out[axis]-1)*a.Strides[axis] + (p[1]-p[0]-1)*d + 1
 		args := []arg{
-			{"x", e.slice(x, axis+2, begin, begin+extent)}, {"weight", e.cut("weight", w, axis+2, p[0], p[1])},
-			{"pad_type", e.str("valid")}, {"pad", e.ints(zero...)},
+			{ir.ParamX, e.slice(x, axis+2, begin, begin+extent)}, {ir.ParamWeight, e.cut("weight", w, axis+2, p[0],
+				p[1])},
+			{ir.ParamPadType, e.str("valid")}, {ir.ParamPad, e.ints(zero...)},
 		}
 		if i > 0 {
-			args = append(args, arg{"bias", nil})
+			args = append(args, arg{ir.ParamBias, nil})
 		}
 		sums = append(sums, e.again(args...))
 	}
@@ -141,9 +142,10 @@ func splitChannels(e *edit) {
 		if e.err != nil {
 			return
 		}
-		args := []arg{{"x", e.slice(e.op.Arg("x"), 1, p[0], p[1])}, {"weight", e.cut("weight", w, 1, p[0], p[1])}}
+		args := []arg{{ir.ParamX, e.slice(e.op.Arg(ir.ParamX), 1, p[0], p[1])},
+			{ir.ParamWeight, e.cut("weight", w, 1, p[0], p[1])}}
 		if i > 0 {
-			args = append(args, arg{"bias", nil})
+			args = append(args, arg{ir.ParamBias, nil})
 		}
 		sums = append(sums, e.again(args...))
 	}
@@ -153,7 +155,7 @@ func splitChannels(e *edit) {
 // gathered returns the axis of a gather without batch dimensions.
 func (e *edit) gathered() int {
 	g, err := ir.GatherAttrs(e.op)
-	if err != nil || g.BatchDims != 0 || !e.op.Arg("x").Type.Static() {
+	if err != nil || g.BatchDims != 0 || !e.op.Arg(ir.ParamX).Type.Static() {
 		e.not()
 		return 0
 	}
@@ -163,7 +165,7 @@ func (e *edit) gathered() int {
 // selectRows slices the rows at constant indices and joins them.
 func selectRows(e *edit) {
 	axis := e.gathered()
-	x, idx := e.op.Arg("x"), known(e.op.Arg("indices"))
+	x, idx := e.op.Arg(ir.ParamX), known(e.op.Arg(ir.ParamIndices))
 	if e.err != nil || x.IsConst() || idx == nil || idx.Type.Rank() > 1 || idx.Elems() > maxParts || idx.Elems() == 0 {
 		e.not()
 		return
@@ -201,9 +203,9 @@ func selectRows(e *edit) {
 
 // joined concatenates values along an axis.
 func (e *edit) joined(vs []*ir.Value, axis int) *ir.Value {
-	args := []arg{{"axis", e.int(int64(axis))}, {"interleave", e.bool(false)}}
+	args := []arg{{ir.ParamAxis, e.int(int64(axis))}, {ir.ParamInterleave, e.bool(false)}}
 	for _, v := range vs {
-		args = append(args, arg{"values", v})
+		args = append(args, arg{ir.ParamValues, v})
 	}
 	return e.do(ir.OpConcat, args...)
 }
@@ -211,7 +213,7 @@ func (e *edit) joined(vs []*ir.Value, axis int) *ir.Value {
 // oneHot multiplies one-hot indices with a constant table of rows.
 func oneHot(e *edit) {
 	axis := e.gathered()
-	x, idx := e.op.Arg("x"), e.op.Arg("indices")
+	x, idx := e.op.Arg(ir.ParamX), e.op.Arg(ir.ParamIndices)
 	table := known(x)
 	if e.err != nil || table == nil || axis != 0 || x.Type.Rank() != 2 || !idx.Type.Static() ||
 		x.Type.DType != ir.FP16 {
@@ -225,11 +227,11 @@ func oneHot(e *edit) {
 		return
 	}
 	if idx.Type.DType != ir.Int32 {
-		idx = e.do(ir.OpCast, arg{"x", idx}, arg{"dtype", e.str("int32")})
+		idx = e.do(ir.OpCast, arg{ir.ParamX, idx}, arg{ir.ParamDType, e.str("int32")})
 	}
-	hot := e.do(ir.OpOneHot, arg{"indices", idx}, arg{"one_hot_vector_size", e.int(x.Type.Shape[0])},
-		arg{"axis", e.int(-1)},
-		arg{"on_value", e.num(ir.FP16, 1)}, arg{"off_value", e.num(ir.FP16, 0)})
+	hot := e.do(ir.OpOneHot, arg{ir.ParamIndices, idx}, arg{ir.ParamOneHotVectorSize, e.int(x.Type.Shape[0])},
+		arg{ir.ParamAxis, e.int(-1)},
+		arg{ir.ParamOnValue, e.num(ir.FP16, 1)}, arg{ir.ParamOffValue, e.num(ir.FP16, 0)})
 	e.note = "holds for indices from 0 to the number of rows less one"
 	e.product(hot, []int64{n, x.Type.Shape[0]}, x)
 }
@@ -242,8 +244,8 @@ func (e *edit) product(x *ir.Value, shape []int64, y *ir.Value) {
 	if x.Type.Rank() != 2 || !slices.Equal(x.Type.Shape, shape) {
 		x = e.reshape(x, shape...)
 	}
-	z := e.do(ir.OpMatMul, arg{"x", x}, arg{"y", y}, arg{"transpose_x", e.bool(false)},
-		arg{"transpose_y", e.bool(false)})
+	z := e.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, e.bool(false)},
+		arg{ir.ParamTransposeY, e.bool(false)})
 	if want := e.op.Results[0].Type.Shape; z != nil && !slices.Equal(z.Type.Shape, want) {
 		z = e.reshape(z, want...)
 	}
@@ -252,8 +254,8 @@ func (e *edit) product(x *ir.Value, shape []int64, y *ir.Value) {
 
 // last returns the live operand of an operation over one axis, when that is the
 // last, and its extent.
-func (e *edit) last(axis string) (*ir.Value, int64) {
-	x := e.op.Arg("x")
+func (e *edit) last(axis ir.ParamName) (*ir.Value, int64) {
+	x := e.op.Arg(ir.ParamX)
 	if !x.Type.Static() || x.Type.Rank() == 0 || x.Type.DType != ir.FP16 {
 		e.not()
 		return nil, 0
@@ -287,9 +289,9 @@ func oneIf(b bool) float64 {
 
 // triangle sums along the last axis with a triangle of ones.
 func triangle(e *edit) {
-	x, n := e.last("axis")
-	ex, ok := ir.ArgBool(e.op, "exclusive")
-	rev, ok2 := ir.ArgBool(e.op, "reverse")
+	x, n := e.last(ir.ParamAxis)
+	ex, ok := ir.ArgBool(e.op, ir.ParamExclusive)
+	rev, ok2 := ir.ArgBool(e.op, ir.ParamReverse)
 	if e.err != nil || !ok || !ok2 {
 		e.not()
 		return
@@ -305,8 +307,8 @@ func triangle(e *edit) {
 
 // permutation reverses the last axis.
 func permutation(e *edit) {
-	x := e.op.Arg("x")
-	axes, ok := ir.ArgInts(e.op, "axes")
+	x := e.op.Arg(ir.ParamX)
+	axes, ok := ir.ArgInts(e.op, ir.ParamAxes)
 	rank := x.Type.Rank()
 	if !ok || len(axes) != 1 || !x.Type.Static() || x.Type.DType != ir.FP16 || axes[0] != -1 &&
 		axes[0] != int64(rank-1) {
@@ -321,9 +323,9 @@ func permutation(e *edit) {
 // edges pads the last axis with what is at its edges: mirrored at the outermost
 // element, or that element again.
 func edges(e *edit) {
-	x := e.op.Arg("x")
+	x := e.op.Arg(ir.ParamX)
 	before, after, ok, err := ir.PadAmounts(e.op)
-	mode, _ := ir.ArgString(e.op, "mode")
+	mode, _ := ir.ArgString(e.op, ir.ParamMode)
 	last := x.Type.Rank() - 1
 	if err != nil || !ok || mode != "reflect" && mode != "replicate" || !x.Type.Static() || x.Type.DType != ir.FP16 ||
 		len(before) != last+1 || last < 0 {
@@ -354,7 +356,7 @@ func edges(e *edit) {
 
 // twoSides spells prelu out.
 func twoSides(e *edit) {
-	x, alpha := e.op.Arg("x"), known(e.op.Arg("alpha"))
+	x, alpha := e.op.Arg(ir.ParamX), known(e.op.Arg(ir.ParamAlpha))
 	if alpha == nil || !x.Type.Static() || x.Type.Rank() < 2 || alpha.Type.DType.Bits()%8 != 0 {
 		e.not()
 		return
@@ -364,68 +366,70 @@ func twoSides(e *edit) {
 		shape = append(shape, 1)
 	}
 	t := x.Type.DType
-	pos := e.do(ir.OpRelu, arg{"x", x})
-	neg := e.do(ir.OpRelu, arg{"x", e.do(ir.OpMul, arg{"x", x}, arg{"y", e.num(t, -1)})})
-	scaled := e.do(ir.OpMul, arg{"x", neg},
-		arg{"y", e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
-	e.become(e.do(ir.OpSub, arg{"x", pos}, arg{"y", scaled}))
+	pos := e.do(ir.OpRelu, arg{ir.ParamX, x})
+	neg := e.do(ir.OpRelu, arg{ir.ParamX, e.do(ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, e.num(t, -1)})})
+	scaled := e.do(ir.OpMul, arg{ir.ParamX, neg},
+		arg{ir.ParamY, e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
+	e.become(e.do(ir.OpSub, arg{ir.ParamX, pos}, arg{ir.ParamY, scaled}))
 }
 
 // negatedMaximum takes the least as the greatest of the negated.
 func negatedMaximum(e *edit) {
-	t := e.op.Arg("x").Type.DType
-	y := e.reduce(ir.OpReduceMax, e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.num(t, -1)}))
-	e.become(e.do(ir.OpMul, arg{"x", y}, arg{"y", e.num(t, -1)}))
+	t := e.op.Arg(ir.ParamX).Type.DType
+	y := e.reduce(ir.OpReduceMax, e.do(ir.OpMul, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamY, e.num(t, -1)}))
+	e.become(e.do(ir.OpMul, arg{ir.ParamX, y}, arg{ir.ParamY, e.num(t, -1)}))
 }
 
 // reduce writes another reduction over the statement's axes.
 func (e *edit) reduce(o *ir.Operation, x *ir.Value) *ir.Value {
-	return e.do(o, arg{"x", x}, arg{"axes", e.op.Arg("axes")}, arg{"keep_dims", e.op.Arg("keep_dims")})
+	return e.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, e.op.Arg(ir.ParamAxes)},
+		arg{ir.ParamKeepDims, e.op.Arg(ir.ParamKeepDims)})
 }
 
 // normByParts spells the norms out.
 func normByParts(e *edit) {
-	x := e.op.Arg("x")
+	x := e.op.Arg(ir.ParamX)
 	switch e.op.Def.Operation {
 	case ir.OpReduceL1Norm:
-		e.become(e.reduce(ir.OpReduceSum, e.do(ir.OpAbs, arg{"x", x})))
+		e.become(e.reduce(ir.OpReduceSum, e.do(ir.OpAbs, arg{ir.ParamX, x})))
 	case ir.OpReduceL2Norm:
-		e.become(e.do(ir.OpSqrt, arg{"x", e.reduce(ir.OpReduceSumSquare, x)}))
+		e.become(e.do(ir.OpSqrt, arg{ir.ParamX, e.reduce(ir.OpReduceSumSquare, x)}))
 	default:
-		e.become(e.do(ir.OpLog, arg{"x", e.reduce(ir.OpReduceSum, x)}))
+		e.become(e.do(ir.OpLog, arg{ir.ParamX, e.reduce(ir.OpReduceSum, x)}))
 	}
 }
 
 func scaleAndShift(e *edit) {
-	y := e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.op.Arg("alpha")})
-	e.become(e.do(ir.OpAdd, arg{"x", y}, arg{"y", e.op.Arg("beta")}))
+	y := e.do(ir.OpMul, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamY, e.op.Arg(ir.ParamAlpha)})
+	e.become(e.do(ir.OpAdd, arg{ir.ParamX, y}, arg{ir.ParamY, e.op.Arg(ir.ParamBeta)}))
 }
 
 func leakyMinimum(e *edit) {
-	y := e.do(ir.OpLeakyRelu, arg{"x", e.op.Arg("x")}, arg{"alpha", e.op.Arg("alpha")})
-	e.become(e.do(ir.OpMinimum, arg{"x", y}, arg{"y", e.op.Arg("beta")}))
+	y := e.do(ir.OpLeakyRelu, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamAlpha, e.op.Arg(ir.ParamAlpha)})
+	e.become(e.do(ir.OpMinimum, arg{ir.ParamX, y}, arg{ir.ParamY, e.op.Arg(ir.ParamBeta)}))
 }
 
 // bandMask keeps the band of the last two dimensions.
 func bandMask(e *edit) {
-	x := e.op.Arg("x")
-	lower, ok := ir.ArgInt(e.op, "lower")
-	upper, ok2 := ir.ArgInt(e.op, "upper")
+	x := e.op.Arg(ir.ParamX)
+	lower, ok := ir.ArgInt(e.op, ir.ParamLower)
+	upper, ok2 := ir.ArgInt(e.op, ir.ParamUpper)
 	if !ok || !ok2 || !x.Type.Static() || x.Type.Rank() < 2 || !x.Type.DType.IsFloat() {
 		e.not()
 		return
 	}
 	n := x.Type.Shape[x.Type.Rank()-2:]
 	e.note = finite
-	e.become(e.do(ir.OpMul, arg{"x", x}, arg{"y", e.matrix("mask", x.Type.DType, n[0], n[1], func(r, c int64) float64 {
-		return oneIf((lower < 0 || r-c <= lower) && (upper < 0 || c-r <= upper))
-	})}))
+	e.become(e.do(ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, e.matrix("mask", x.Type.DType, n[0], n[1],
+		func(r, c int64) float64 {
+			return oneIf((lower < 0 || r-c <= lower) && (upper < 0 || c-r <= upper))
+		})}))
 }
 
 // joinCopies repeats x along each axis.
 func joinCopies(e *edit) {
-	reps := known(e.op.Arg("reps"))
-	y := e.op.Arg("x")
+	reps := known(e.op.Arg(ir.ParamReps))
+	y := e.op.Arg(ir.ParamX)
 	if reps == nil || !y.Type.Static() || reps.Elems() != int64(y.Type.Rank()) {
 		e.not()
 		return

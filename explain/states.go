@@ -143,11 +143,11 @@ func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 	parts := map[*ir.Value]bool{}
 	for _, op := range fn.Body.Ops {
 		if _, p := op.Def.StateParams(); p != "" && states[stateOf(op)] > 0 {
-			if pad := op.Arg(p).Def; pad != nil && pad.Arg("x").Def != nil {
-				out = append(out, pad.Arg("x").Def)
+			if pad := op.Arg(p).Def; pad != nil && pad.Arg(ir.ParamX).Def != nil {
+				out = append(out, pad.Arg(ir.ParamX).Def)
 			}
 		}
-		if x := op.Arg("x"); op.Is(ir.OpSliceBySize) && x.Def != nil && states[stateOf(x.Def)] > 0 {
+		if x := op.Arg(ir.ParamX); op.Is(ir.OpSliceBySize) && x.Def != nil && states[stateOf(x.Def)] > 0 {
 			parts[op.Results[0]] = true
 		}
 	}
@@ -172,8 +172,9 @@ func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []
 		v := op.Arg(p)
 		pads := make([]int64, 2*(last+1))
 		pads[2*last+1] = w - n
-		op.SetArg(p, e.do(ir.OpPad, arg{"x", v}, arg{"pad", e.ints(pads...)}, arg{"mode", e.str("constant")},
-			arg{"constant_val", e.num(v.Type.DType, 0)}))
+		op.SetArg(p, e.do(ir.OpPad, arg{ir.ParamX, v}, arg{ir.ParamPad, e.ints(pads...)},
+			arg{ir.ParamMode, e.str("constant")},
+			arg{ir.ParamConstantVal, e.num(v.Type.DType, 0)}))
 	}
 	e.ops = append(e.ops, op)
 	for i, old := range op.Results {

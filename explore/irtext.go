@@ -269,7 +269,7 @@ func (w *irWriter) op(op *ir.Op, indent string, seen map[*ir.Value]bool) {
 				w.put(", ")
 				fallthrough
 			default:
-				w.put(op.Def.Params[i].Name, "=")
+				w.put(string(op.Def.Params[i].Name), "=")
 			}
 			first = false
 			w.put(shownName(v))

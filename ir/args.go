@@ -7,7 +7,7 @@ import "math"
 // at compile time, is absent without a stated default, or is of another form.
 
 // ArgInt returns an integer argument: a scalar, or a tensor of one element.
-func ArgInt(op *Op, name string) (v int64, ok bool) {
+func ArgInt(op *Op, name ParamName) (v int64, ok bool) {
 	if c, d := argOrDefault(op, name); c != nil {
 		if c.Type.DType.IsInt() && hasElems(c, 1) {
 			return c.Int(0), true
@@ -20,7 +20,7 @@ func ArgInt(op *Op, name string) (v int64, ok bool) {
 
 // ArgFloat returns a numeric argument as a float64. The default of an absent
 // argument is the stated number, not rounded to the type of x.
-func ArgFloat(op *Op, name string) (v float64, ok bool) {
+func ArgFloat(op *Op, name ParamName) (v float64, ok bool) {
 	c, d := argOrDefault(op, name)
 	if c != nil {
 		if c.Type.DType != String && hasElems(c, 1) {
@@ -38,7 +38,7 @@ func ArgFloat(op *Op, name string) (v float64, ok bool) {
 }
 
 // ArgBool returns a boolean argument.
-func ArgBool(op *Op, name string) (v, ok bool) {
+func ArgBool(op *Op, name ParamName) (v, ok bool) {
 	if c, d := argOrDefault(op, name); c != nil {
 		if c.Type.DType == Bool && hasElems(c, 1) {
 			return c.Bool(0), true
@@ -50,7 +50,7 @@ func ArgBool(op *Op, name string) (v, ok bool) {
 }
 
 // ArgString returns a string argument.
-func ArgString(op *Op, name string) (v string, ok bool) {
+func ArgString(op *Op, name ParamName) (v string, ok bool) {
 	if c, d := argOrDefault(op, name); c != nil {
 		if c.Type.DType == String && len(c.Strings) == 1 {
 			return c.Strings[0], true
@@ -62,7 +62,7 @@ func ArgString(op *Op, name string) (v string, ok bool) {
 }
 
 // ArgInts returns an integer vector argument; a scalar counts as a vector of one.
-func ArgInts(op *Op, name string) (v []int64, ok bool) {
+func ArgInts(op *Op, name ParamName) (v []int64, ok bool) {
 	if c, d := argOrDefault(op, name); c != nil {
 		if c.Type.DType.IsInt() && hasElems(c, c.Elems()) {
 			return c.Ints(), true
@@ -74,7 +74,7 @@ func ArgInts(op *Op, name string) (v []int64, ok bool) {
 }
 
 // ArgBools returns a boolean vector argument; ok is false for an absent one.
-func ArgBools(op *Op, name string) (v []bool, ok bool) {
+func ArgBools(op *Op, name ParamName) (v []bool, ok bool) {
 	c, _ := argOrDefault(op, name)
 	if c == nil || c.Type.DType != Bool || !hasElems(c, c.Elems()) {
 		return nil, false
@@ -88,7 +88,7 @@ func ArgBools(op *Op, name string) (v []bool, ok bool) {
 
 // argOrDefault returns the constant of an argument, or the row's default when
 // the argument is absent; neither when it is present and not constant.
-func argOrDefault(op *Op, name string) (*Const, any) {
+func argOrDefault(op *Op, name ParamName) (*Const, any) {
 	v := op.Arg(name)
 	if v != nil {
 		return v.Const, nil
@@ -107,7 +107,7 @@ func hasElems(c *Const, n int64) bool {
 // need* are the readers for shape rules: an argument that cannot be read is a
 // broken rule.
 
-func needInt(op *Op, name string) (int64, error) {
+func needInt(op *Op, name ParamName) (int64, error) {
 	v, ok := ArgInt(op, name)
 	if !ok {
 		return 0, unreadable(op, name, "an integer")
@@ -115,7 +115,7 @@ func needInt(op *Op, name string) (int64, error) {
 	return v, nil
 }
 
-func needBool(op *Op, name string) (bool, error) {
+func needBool(op *Op, name ParamName) (bool, error) {
 	v, ok := ArgBool(op, name)
 	if !ok {
 		return false, unreadable(op, name, "a boolean")
@@ -123,7 +123,7 @@ func needBool(op *Op, name string) (bool, error) {
 	return v, nil
 }
 
-func needString(op *Op, name string) (string, error) {
+func needString(op *Op, name ParamName) (string, error) {
 	v, ok := ArgString(op, name)
 	if !ok {
 		return "", unreadable(op, name, "a string")
@@ -131,7 +131,7 @@ func needString(op *Op, name string) (string, error) {
 	return v, nil
 }
 
-func needInts(op *Op, name string) ([]int64, error) {
+func needInts(op *Op, name ParamName) ([]int64, error) {
 	v, ok := ArgInts(op, name)
 	if !ok {
 		return nil, unreadable(op, name, "a vector of integers")
@@ -139,7 +139,7 @@ func needInts(op *Op, name string) ([]int64, error) {
 	return v, nil
 }
 
-func unreadable(op *Op, name, want string) error {
+func unreadable(op *Op, name ParamName, want string) error {
 	switch v := op.Arg(name); {
 	case v == nil:
 		return Rulef(name, "argument %s is missing", name)
@@ -151,7 +151,7 @@ func unreadable(op *Op, name, want string) error {
 }
 
 // needOneOf reads a string argument that has a fixed set of values.
-func needOneOf(op *Op, name string, values ...string) (string, error) {
+func needOneOf(op *Op, name ParamName, values ...string) (string, error) {
 	s, err := needString(op, name)
 	if err != nil {
 		return "", err
@@ -165,7 +165,7 @@ func needOneOf(op *Op, name string, values ...string) (string, error) {
 }
 
 // needDType reads a string argument that names an element type of the class.
-func needDType(op *Op, name string, c DTypes) (DType, error) {
+func needDType(op *Op, name ParamName, c DTypes) (DType, error) {
 	s, err := needString(op, name)
 	if err != nil {
 		return Invalid, err
@@ -178,7 +178,7 @@ func needDType(op *Op, name string, c DTypes) (DType, error) {
 }
 
 // axis turns an axis that may count from the end into 0..rank-1.
-func axis(name string, a int64, rank int) (int, error) {
+func axis(name ParamName, a int64, rank int) (int, error) {
 	r := int64(rank)
 	if a < -r || a >= r {
 		return 0, Rulef(name, "%s %d is outside [%d, %d] of rank %d", name, a, -r, r-1, rank)
@@ -191,7 +191,7 @@ func axis(name string, a int64, rank int) (int, error) {
 
 // AxisAttr returns the named axis argument counted from the front of a tensor
 // of the given rank.
-func AxisAttr(op *Op, name string, rank int) (int, error) {
+func AxisAttr(op *Op, name ParamName, rank int) (int, error) {
 	a, err := needInt(op, name)
 	if err != nil {
 		return 0, err
@@ -200,7 +200,7 @@ func AxisAttr(op *Op, name string, rank int) (int, error) {
 }
 
 // axes does the same for a list, which may not repeat an axis.
-func axes(name string, as []int64, rank int) ([]int, error) {
+func axes(name ParamName, as []int64, rank int) ([]int, error) {
 	out := make([]int, len(as))
 	if len(as) > rank {
 		return nil, Rulef(name, "%s has %d elements for rank %d", name, len(as), rank)
@@ -250,7 +250,7 @@ func count(shape []int64) int64 {
 }
 
 // rankIn checks the rank of an argument.
-func rankIn(op *Op, name string, low, high int) error {
+func rankIn(op *Op, name ParamName, low, high int) error {
 	t := op.Arg(name).Type
 	if r := t.Rank(); r < low || r > high {
 		if low == high {
@@ -262,7 +262,7 @@ func rankIn(op *Op, name string, low, high int) error {
 }
 
 // vectorOf checks that an optional argument is a vector of n elements (n may be Unknown).
-func vectorOf(op *Op, name string, n int64, what string) error {
+func vectorOf(op *Op, name ParamName, n int64, what string) error {
 	v := op.Arg(name)
 	if v == nil {
 		return nil

@@ -31,9 +31,9 @@ func Broadcast(a, b []int64) (shape []int64, clash int, ok bool) {
 }
 
 // broadcastArgs applies Broadcast to the named arguments that are present.
-func broadcastArgs(op *Op, names ...string) ([]int64, error) {
+func broadcastArgs(op *Op, names ...ParamName) ([]int64, error) {
 	var shape []int64
-	prev := ""
+	prev := ParamName("")
 	for _, name := range names {
 		v := op.Arg(name)
 		if v == nil {
@@ -46,7 +46,7 @@ func broadcastArgs(op *Op, names ...string) ([]int64, error) {
 		s, at, ok := Broadcast(shape, v.Type.Shape)
 		if !ok {
 			return nil, &RuleError{Param: name, Other: prev, Msg: "shapes do not broadcast: " +
-				prev + " is " + ShapeString(shape) + ", " + name + " is " + ShapeString(v.Type.Shape) +
+				string(prev) + " is " + ShapeString(shape) + ", " + string(name) + " is " + ShapeString(v.Type.Shape) +
 				", " + clashText(shape, v.Type.Shape, at) + " at dimension -" + dimString(int64(at))}
 		}
 		shape, prev = s, name

@@ -9,7 +9,7 @@ type Curve struct {
 	F func(x float64, a []float64) float64
 	// Params are the constant arguments of F, of one number each, or with Channels
 	// of one for each channel.
-	Params   []string
+	Params   []ParamName
 	Channels bool
 	// Shift says that F adds its one parameter to x first.
 	Shift bool
@@ -32,7 +32,7 @@ func CurveOf(op *Op) *Curve {
 	if op.Def.Modes == nil {
 		return op.Def.Curve
 	}
-	mode, _ := ArgString(op, "mode")
+	mode, _ := ArgString(op, ParamMode)
 	return op.Def.Modes[mode]
 }
 
@@ -52,9 +52,9 @@ func at(xs ...float64) func(a []float64) []float64 {
 func atAlpha(a []float64) []float64 { return []float64{math.Nextafter(a[0], math.Inf(-1)), a[0]} }
 
 var (
-	alphaOnly = []string{"alpha"}
-	alphaBeta = []string{"alpha", "beta"}
-	epsilon   = []string{"epsilon"}
+	alphaOnly = []ParamName{ParamAlpha}
+	alphaBeta = []ParamName{ParamAlpha, ParamBeta}
+	epsilon   = []ParamName{ParamEpsilon}
 
 	unitRange   = &[2]float64{-1, 1}
 	notNegative = &[2]float64{0, math.Inf(1)}

@@ -9,8 +9,8 @@ func foldAffine(op *Op) ([]*Const, error) {
 	if !ok {
 		return nil, nil
 	}
-	q, scale, zero := op.Arg("quantized_data").Const, op.Arg("scale").Const, op.Arg("zero_point").Const
-	a, err := AxisAttr(op, "axis", max(t.Rank(), 1))
+	q, scale, zero := op.Arg(ParamQuantizedData).Const, op.Arg(ParamScale).Const, op.Arg(ParamZeroPoint).Const
+	a, err := AxisAttr(op, ParamAxis, max(t.Rank(), 1))
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +40,12 @@ func foldAffine(op *Op) ([]*Const, error) {
 }
 
 func foldConstexprCast(op *Op) ([]*Const, error) {
-	s, _ := ArgString(op, "output_dtype")
+	s, _ := ArgString(op, ParamOutputDType)
 	t, ok := ParseDType(s)
 	if !ok {
 		return nil, nil
 	}
-	return castTo(op.Arg("source_val").Const, t)
+	return castTo(op.Arg(ParamSourceVal).Const, t)
 }
 
 // packed returns the reader of n-bit indices, low bits first.
@@ -84,8 +84,8 @@ func foldLUT16(op *Op) ([]*Const, error) {
 	if !ok {
 		return nil, nil
 	}
-	lut := op.Arg("lut").Const
-	at := packed(op.Arg("indices").Const.Data, bits.Len64(uint64(lut.Elems()))-1)
+	lut := op.Arg(ParamLUT).Const
+	at := packed(op.Arg(ParamIndices).Const.Data, bits.Len64(uint64(lut.Elems()))-1)
 	size := t.DType.Bits() / 8
 	data := make([]byte, t.Bytes())
 	parallel(int(t.Elems()), func(lo, hi int) {
@@ -109,7 +109,7 @@ func ones(mask []byte, n int64) int64 {
 }
 
 // checkOnes requires one value a set bit of the mask.
-func checkOnes(op *Op, mask *Const, elems int64, maskName, dataName string) error {
+func checkOnes(op *Op, mask *Const, elems int64, maskName, dataName ParamName) error {
 	c, n := ones(mask.Data, elems), op.Arg(dataName).Type.Elems()
 	if c != n {
 		return &RuleError{
@@ -132,8 +132,8 @@ func foldSparse(op *Op) ([]*Const, error) {
 	if t.Bytes() < 0 {
 		return nil, nil
 	}
-	mask, nz := op.Arg("mask").Const, op.Arg("nonzero_data").Const
-	if err := checkOnes(op, mask, t.Elems(), "mask", "nonzero_data"); err != nil {
+	mask, nz := op.Arg(ParamMask).Const, op.Arg(ParamNonzeroData).Const
+	if err := checkOnes(op, mask, t.Elems(), ParamMask, ParamNonzeroData); err != nil {
 		return nil, err
 	}
 	return folded(t, scatterOnes(t, mask.Data, nz))
@@ -218,10 +218,10 @@ func lastDim(shape []int64) int64 {
 // scaleBlocks writes scale (data - offset) of the given elements. value returns
 // element i of the data.
 func scaleBlocks(op *Op, t Type, data []byte, value func(i int) float32) {
-	scale := op.Arg("scale").Const
+	scale := op.Arg(ParamScale).Const
 	s := reader(scale)
 	offset := func(int) float32 { return 0 }
-	if o := op.Arg("offset"); o != nil {
+	if o := op.Arg(ParamOffset); o != nil {
 		offset = reader(o.Const)
 	}
 	w := writer(t.DType, data)
@@ -249,13 +249,13 @@ func foldBlockwise(op *Op) ([]*Const, error) {
 		return nil, nil
 	}
 	data := make([]byte, t.Bytes())
-	scaleBlocks(op, t, data, reader(op.Arg("data").Const))
+	scaleBlocks(op, t, data, reader(op.Arg(ParamData).Const))
 	return folded(t, data)
 }
 
 func foldSparseBlockwise(op *Op) ([]*Const, error) {
-	mask, nz, scale := op.Arg("data_mask").Const, op.Arg("nonzero_data").Const, op.Arg("scale").Const
-	if err := checkOnes(op, mask, mask.Elems(), "data_mask", "nonzero_data"); err != nil {
+	mask, nz, scale := op.Arg(ParamDataMask).Const, op.Arg(ParamNonzeroData).Const, op.Arg(ParamScale).Const
+	if err := checkOnes(op, mask, mask.Elems(), ParamDataMask, ParamNonzeroData); err != nil {
 		return nil, err
 	}
 	dense := &Const{Type: mask.Type.WithDType(nz.Type.DType)}
@@ -278,14 +278,14 @@ const lookupGrowth = 256
 // returns nil where that would be more than a fold may make of its arguments: a
 // table of long vectors multiplies with the indices.
 func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
-	lut := op.Arg("lut").Const
+	lut := op.Arg(ParamLUT).Const
 	shape, vec, err := lookup(op, idxType)
 	if err != nil {
 		return nil, err
 	}
 	t := TensorOf(lut.Type.DType, shape...)
 	limit := int64(1 << 24)
-	for _, p := range []string{"indices", "indices_mask", "indices_nonzero_data"} {
+	for _, p := range []ParamName{ParamIndices, ParamIndicesMask, ParamIndicesNonzeroData} {
 		if v := op.Arg(p); v != nil && v.Const != nil {
 			limit += lookupGrowth * int64(len(v.Const.Data))
 		}
@@ -301,7 +301,7 @@ func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
 	row, nb := lastDim(idxType.Shape), lastDim(blocks)
 	inner := 1
 	if vec > 1 {
-		a, err := AxisAttr(op, "vector_axis", idxType.Rank())
+		a, err := AxisAttr(op, ParamVectorAxis, idxType.Rank())
 		if err != nil {
 			return nil, err
 		}
@@ -327,7 +327,7 @@ func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
 }
 
 func foldLUT18(op *Op) ([]*Const, error) {
-	idx := op.Arg("indices").Const
+	idx := op.Arg(ParamIndices).Const
 	c, err := lookUp(op, idx.Type, idx.Data)
 	if c == nil || err != nil {
 		return nil, err
@@ -336,8 +336,8 @@ func foldLUT18(op *Op) ([]*Const, error) {
 }
 
 func foldLUTSparse(op *Op) ([]*Const, error) {
-	mask, nz := op.Arg("indices_mask").Const, op.Arg("indices_nonzero_data").Const
-	if err := checkOnes(op, mask, mask.Elems(), "indices_mask", "indices_nonzero_data"); err != nil {
+	mask, nz := op.Arg(ParamIndicesMask).Const, op.Arg(ParamIndicesNonzeroData).Const
+	if err := checkOnes(op, mask, mask.Elems(), ParamIndicesMask, ParamIndicesNonzeroData); err != nil {
 		return nil, err
 	}
 	dense := mask.Type.WithDType(nz.Type.DType)
@@ -353,7 +353,7 @@ func foldLUTSparse(op *Op) ([]*Const, error) {
 	out.Data = make([]byte, out.Type.Bytes())
 	inner := 1
 	if vec > 1 {
-		a, err := AxisAttr(op, "vector_axis", dense.Rank())
+		a, err := AxisAttr(op, ParamVectorAxis, dense.Rank())
 		if err != nil {
 			return nil, err
 		}

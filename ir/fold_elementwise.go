@@ -9,7 +9,7 @@ import (
 func foldBinary(f func(x, y float32) float32, i func(x, y int64) (int64, bool)) func(*Op) ([]*Const, error) {
 	return func(op *Op) ([]*Const, error) {
 		t, ok := resultType(op)
-		x, y := op.Arg("x"), op.Arg("y")
+		x, y := op.Arg(ParamX), op.Arg(ParamY)
 		if !ok || grown(t.Bytes(), x, y) {
 			return nil, nil
 		}
@@ -72,7 +72,7 @@ func foldCurve(c *Curve) func(*Op) ([]*Const, error) {
 			}
 			args[i] = v
 		}
-		x := op.Arg("x").Const
+		x := op.Arg(ParamX).Const
 		data := make([]byte, t.Bytes())
 		r, w := reader(x), writer(t.DType, data)
 		if w == nil {
@@ -92,7 +92,7 @@ func foldCurve(c *Curve) func(*Op) ([]*Const, error) {
 
 func foldSelect(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
-	c, a, b := op.Arg("cond"), op.Arg("a"), op.Arg("b")
+	c, a, b := op.Arg(ParamCond), op.Arg(ParamA), op.Arg(ParamB)
 	if !ok || grown(t.Bytes(), c, a, b) {
 		return nil, nil
 	}
@@ -186,12 +186,12 @@ func castTo(c *Const, to DType) ([]*Const, error) {
 }
 
 func foldCast(op *Op) ([]*Const, error) {
-	s, _ := ArgString(op, "dtype")
+	s, _ := ArgString(op, ParamDType)
 	t, ok := ParseDType(s)
 	if !ok {
 		return nil, nil
 	}
-	return castTo(op.Arg("x").Const, t)
+	return castTo(op.Arg(ParamX).Const, t)
 }
 
 // narrow rounds v to nearest even in a binary format of mbits of fraction and

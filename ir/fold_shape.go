@@ -3,14 +3,14 @@ package ir
 // foldReinterpret keeps the bytes and changes the shape.
 func foldReinterpret(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
-	x := op.Arg("x").Const
+	x := op.Arg(ParamX).Const
 	if !ok || t.Bytes() != int64(len(x.Data)) {
 		return nil, nil
 	}
 	return []*Const{{Type: t, Data: x.Data, Blob: x.Blob}}, nil
 }
 
-func foldIdentity(op *Op) ([]*Const, error) { return []*Const{op.Arg("x").Const}, nil }
+func foldIdentity(op *Op) ([]*Const, error) { return []*Const{op.Arg(ParamX).Const}, nil }
 
 func foldTranspose(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
@@ -18,7 +18,7 @@ func foldTranspose(op *Op) ([]*Const, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Const
+	x := op.Arg(ParamX).Const
 	own := strides(x.Type.Shape)
 	st := make([]int64, len(p))
 	for i, a := range p {
@@ -35,7 +35,7 @@ func foldSlice(op *Op) ([]*Const, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Const
+	x := op.Arg(ParamX).Const
 	own := strides(x.Type.Shape)
 	var base int64
 	var st []int64
@@ -76,7 +76,7 @@ func joinAlong(t Type, vs []*Value, a int, width func(v *Value) int64) ([]*Const
 
 func foldConcat(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
-	vs := op.ArgList("values")
+	vs := op.ArgList(ParamValues)
 	if !ok {
 		return nil, nil
 	}
@@ -84,11 +84,11 @@ func foldConcat(op *Op) ([]*Const, error) {
 	if vs[0].Type.Rank() == 0 {
 		return joinAlong(t, vs, 0, one)
 	}
-	a, err := AxisAttr(op, "axis", t.Rank())
+	a, err := AxisAttr(op, ParamAxis, t.Rank())
 	if err != nil {
 		return nil, err
 	}
-	if inter, _ := ArgBool(op, "interleave"); inter {
+	if inter, _ := ArgBool(op, ParamInterleave); inter {
 		// Interleaving is a stack after the axis, its two dimensions read as one.
 		shape := append(cloneShape(vs[0].Type.Shape[:a+1]), int64(len(vs)))
 		shape = append(shape, vs[0].Type.Shape[a+1:]...)
@@ -106,16 +106,16 @@ func foldStack(op *Op) ([]*Const, error) {
 	if !ok {
 		return nil, nil
 	}
-	a, err := AxisAttr(op, "axis", t.Rank())
+	a, err := AxisAttr(op, ParamAxis, t.Rank())
 	if err != nil {
 		return nil, err
 	}
-	return joinAlong(t, op.ArgList("values"), a, func(*Value) int64 { return 1 })
+	return joinAlong(t, op.ArgList(ParamValues), a, func(*Value) int64 { return 1 })
 }
 
 func foldSplit(op *Op) ([]*Const, error) {
 	s, err := SplitAttrs(op)
-	x := op.Arg("x").Const
+	x := op.Arg(ParamX).Const
 	if err != nil || x.Type.DType.Bits() < 8 {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func foldSplit(op *Op) ([]*Const, error) {
 
 func foldTile(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
-	x := op.Arg("x")
+	x := op.Arg(ParamX)
 	if !ok || grown(t.Bytes(), x) {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func foldTile(op *Op) ([]*Const, error) {
 }
 
 func foldShape(op *Op) ([]*Const, error) {
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	if !x.Static() {
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func foldFill(op *Op) ([]*Const, error) {
 		return nil, nil
 	}
 	elem := AppendElem(nil, t.DType, 0)
-	if v := op.Arg("value"); v != nil {
+	if v := op.Arg(ParamValue); v != nil {
 		if !hasElems(v.Const, 1) {
 			return nil, nil
 		}
@@ -186,8 +186,8 @@ func foldRange(op *Op) ([]*Const, error) {
 	if !ok || grown(t.Bytes()) {
 		return nil, nil
 	}
-	start, _ := ArgFloat(op, "start")
-	step, _ := ArgFloat(op, "step")
+	start, _ := ArgFloat(op, ParamStart)
+	step, _ := ArgFloat(op, ParamStep)
 	var data []byte
 	for i := range t.Elems() {
 		if t.DType == FP16 {
@@ -202,7 +202,7 @@ func foldRange(op *Op) ([]*Const, error) {
 func foldGather(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
 	g, err := GatherAttrs(op)
-	x, idx := op.Arg("x"), op.Arg("indices")
+	x, idx := op.Arg(ParamX), op.Arg(ParamIndices)
 	if !ok || err != nil || g.BatchDims != 0 || grown(t.Bytes(), x, idx) {
 		return nil, err
 	}

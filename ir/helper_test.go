@@ -25,7 +25,7 @@ func floats(t DType, shape []int64, vs ...float64) *Value {
 	return lit(&Const{Type: TensorOf(t, shape...), Data: d})
 }
 
-type args map[string]any // *Value or []*Value
+type args map[ParamName]any // *Value or []*Value
 
 func mkop(t testing.TB, name, opset string, a args) *Op {
 	t.Helper()

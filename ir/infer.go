@@ -1,6 +1,9 @@
 package ir
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // maxDim bounds a dimension, as MIL's int32 shapes do; it also keeps the
 // arithmetic of the shape rules inside 64 bits.
@@ -41,8 +44,9 @@ func checkArgs(op *Op) error {
 		return Rulef("", "%s takes %d blocks, has %d", d.Name, d.Blocks, len(op.Blocks))
 	}
 	var letters [8]struct {
-		letter, param string
-		t             DType
+		letter string
+		param  ParamName
+		t      DType
 	}
 	used := 0
 	for i := range d.Params {
@@ -71,8 +75,8 @@ func checkArgs(op *Op) error {
 				}
 				found = true
 				if l.t != v.Type.DType {
-					return &RuleError{Param: p.Name, Other: l.param, Msg: p.Name + " is " + v.Type.DType.String() +
-						", " + l.param + " is " + l.t.String() + "; they must have one element type"}
+					return &RuleError{Param: p.Name, Other: l.param, Msg: fmt.Sprintf(
+						"%s is %s, %s is %s; they must have one element type", p.Name, v.Type.DType, l.param, l.t)}
 				}
 			}
 			if !found && used < len(letters) {

@@ -8,7 +8,7 @@ func TestEveryRow(t *testing.T) {
 			if d.Infer == nil || d.Doc == "" || len(d.Params) == 0 {
 				t.Errorf("%s %s: incomplete row", n, d.Since)
 			}
-			seen := map[string]bool{}
+			seen := map[ParamName]bool{}
 			for _, p := range d.Params {
 				if seen[p.Name] || p.Types == 0 {
 					t.Errorf("%s %s: parameter %s twice or without a class", n, d.Since, p.Name)

@@ -8,7 +8,7 @@ func Nearest(name string) string { return nearest(name, Names()) }
 func NearestParam(d *OpDef, name string) string {
 	ns := make([]string, len(d.Params))
 	for i, p := range d.Params {
-		ns[i] = p.Name
+		ns[i] = string(p.Name)
 	}
 	return nearest(name, ns)
 }
@@ -54,7 +54,7 @@ func EditDistance(a, b string) int {
 // the newest form not newer than the opset that does, else the oldest that
 // does, else what Lookup returns. Compiled programs hold forms older than their
 // opset (constexpr operations with packed attributes).
-func LookupArgs(name, opset string, args []string) *OpDef {
+func LookupArgs(name, opset string, args []ParamName) *OpDef {
 	takes := func(d *OpDef) bool {
 		for _, a := range args {
 			if d.ParamIndex(a) < 0 {

@@ -103,7 +103,7 @@ var (
 func activationForms() (out forms) {
 	for _, o := range []*Operation{OpClip, OpElu, OpLeakyRelu, OpThresholdedRelu, OpClampedRelu, OpLinearActivation,
 		OpScaledTanh, OpSigmoidHard, OpPrelu, OpSoftplusParametric} {
-		d := &OpDef{Operation: o, Params: params(in("x", clsFloat).as("T")), Infer: sameAsX}
+		d := &OpDef{Operation: o, Params: params(in(ParamX, clsFloat).as("T")), Infer: sameAsX}
 		for _, p := range o.Curve.Params {
 			d.Params = append(d.Params, in(p, clsFloat).as("T").fixed())
 		}
@@ -112,14 +112,14 @@ func activationForms() (out forms) {
 		} else {
 			d.Fold = foldCurve(o.Curve)
 		}
-		out.add(d, d.since("ios17", func(d *OpDef) { d.letter("U", "alpha", "beta") }))
+		out.add(d, d.since("ios17", func(d *OpDef) { d.letter("U", ParamAlpha, ParamBeta) }))
 	}
 	out.add(
 		&OpDef{Operation: OpThreshold, Infer: sameAsX, Fold: foldCurve(OpThreshold.Curve),
-			Params: params(in("x", clsNum).as("T"), in("alpha", clsNum).as("T").fixed())},
-		&OpDef{Operation: OpGelu, Params: params(in("x", clsFloat).as("T"), stringP("mode").or("EXACT")),
+			Params: params(in(ParamX, clsNum).as("T"), in(ParamAlpha, clsNum).as("T").fixed())},
+		&OpDef{Operation: OpGelu, Params: params(in(ParamX, clsFloat).as("T"), stringP(ParamMode).or("EXACT")),
 			Infer: func(op *Op) ([]Type, error) {
-				_, err := needOneOf(op, "mode", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")
+				_, err := needOneOf(op, ParamMode, "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")
 				if err != nil {
 					return nil, err
 				}
@@ -130,11 +130,11 @@ func activationForms() (out forms) {
 
 // inferChannelParams checks that alpha and beta are vectors of x's channels.
 func inferChannelParams(op *Op) ([]Type, error) {
-	if err := rankIn(op, "x", 3, 5); err != nil {
+	if err := rankIn(op, ParamX, 3, 5); err != nil {
 		return nil, err
 	}
-	c := op.Arg("x").Type.Shape[1]
-	for _, n := range []string{"alpha", "beta"} {
+	c := op.Arg(ParamX).Type.Shape[1]
+	for _, n := range []ParamName{ParamAlpha, ParamBeta} {
 		if err := vectorOf(op, n, c, "the channels of x"); err != nil {
 			return nil, err
 		}

@@ -32,10 +32,12 @@ var (
 		Name: "pow", Class: Pointwise, Error: numerics.Elementwise, Doc: "x to the power y; of integers, truncated.",
 	}
 	OpMaximum = &Operation{
-		Name: "maximum", Class: Pointwise, Gate: A11Legacy, Picks: []string{"x", "y"}, Doc: "The larger of x and y.",
+		Name: "maximum", Class: Pointwise, Gate: A11Legacy, Picks: []ParamName{ParamX, ParamY},
+		Doc: "The larger of x and y.",
 	}
 	OpMinimum = &Operation{
-		Name: "minimum", Class: Pointwise, Gate: A11Legacy, Picks: []string{"x", "y"}, Doc: "The smaller of x and y.",
+		Name: "minimum", Class: Pointwise, Gate: A11Legacy, Picks: []ParamName{ParamX, ParamY},
+		Doc: "The smaller of x and y.",
 	}
 	OpEqual    = &Operation{Name: "equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x = y."}
 	OpNotEqual = &Operation{
@@ -60,7 +62,7 @@ var (
 		Instead: "abs of the difference of masks of 0 and 1 in fp16",
 	}
 	OpSelect = &Operation{
-		Name: "select", Class: Pointwise, Picks: []string{"a", "b"},
+		Name: "select", Class: Pointwise, Picks: []ParamName{ParamA, ParamB},
 		Doc:     "a where cond holds, else b; all three broadcast.",
 		Instead: "a * mask + b * (1 - mask) with a mask of 0 and 1 in fp16, where both sides are finite",
 	}
@@ -77,11 +79,11 @@ type binaryRow struct {
 
 func inferBinary(test bool) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		shape, err := broadcastArgs(op, "x", "y")
+		shape, err := broadcastArgs(op, ParamX, ParamY)
 		if err != nil {
 			return nil, err
 		}
-		t := op.Arg("x").Type.DType
+		t := op.Arg(ParamX).Type.DType
 		if test {
 			t = Bool
 		}
@@ -239,17 +241,17 @@ func binaryForms() (out forms) {
 		}, test: true},
 	} {
 		out.add(&OpDef{Operation: r.Operation,
-			Params: params(in("x", r.types).as("T"), in("y", r.types).as("T")),
+			Params: params(in(ParamX, r.types).as("T"), in(ParamY, r.types).as("T")),
 			Infer:  inferBinary(r.test), Fold: foldBinary(r.f, r.i)})
 	}
 	out.add(&OpDef{Operation: OpSelect,
-		Params: params(in("cond", clsBool), in("a", clsNumB).as("T"), in("b", clsNumB).as("T")),
+		Params: params(in(ParamCond, clsBool), in(ParamA, clsNumB).as("T"), in(ParamB, clsNumB).as("T")),
 		Infer: func(op *Op) ([]Type, error) {
-			shape, err := broadcastArgs(op, "cond", "a", "b")
+			shape, err := broadcastArgs(op, ParamCond, ParamA, ParamB)
 			if err != nil {
 				return nil, err
 			}
-			return one(TensorOf(op.Arg("a").Type.DType, shape...))
+			return one(TensorOf(op.Arg(ParamA).Type.DType, shape...))
 		}, Fold: foldSelect})
 	return out
 }

@@ -34,34 +34,34 @@ var (
 
 // shapeArg reads the shape attribute of the iOS 16 forms.
 func shapeArg(op *Op) ([]int64, error) {
-	s, err := needInts(op, "shape")
+	s, err := needInts(op, ParamShape)
 	if err != nil {
 		return nil, err
 	}
 	if len(s) > maxRank {
-		return nil, Rulef("shape", "shape has %d elements, at most %d are possible", len(s), maxRank)
+		return nil, Rulef(ParamShape, "shape has %d elements, at most %d are possible", len(s), maxRank)
 	}
 	for i, d := range s {
 		if d < 0 || d > maxDim {
-			return nil, Rulef("shape", "shape[%d] is %d", i, d)
+			return nil, Rulef(ParamShape, "shape[%d] is %d", i, d)
 		}
 	}
 	if _, ok := product(s); !ok {
-		return nil, Rulef("shape", "shape %s has too many elements", intsText(s))
+		return nil, Rulef(ParamShape, "shape %s has too many elements", intsText(s))
 	}
 	return s, nil
 }
 
 // packedBytes checks that a vector of bytes holds n packed elements of the given bits.
-func packedBytes(op *Op, name string, n int64, bits int64) error {
+func packedBytes(op *Op, name ParamName, n int64, bits int64) error {
 	if n > 1<<56 {
-		return Rulef("shape", "the shape has too many elements")
+		return Rulef(ParamShape, "the shape has too many elements")
 	}
 	t := op.Arg(name).Type
 	if want := (n*bits + 7) / 8; t.Elems() != want {
 		return &RuleError{
 			Param: name,
-			Other: "shape",
+			Other: ParamShape,
 			Msg:   Rulef("", "%s has %d bytes, %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg,
 		}
 	}
@@ -73,18 +73,18 @@ func inferLUT16(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, "lut", 1, 1); err != nil {
+	if err := rankIn(op, ParamLUT, 1, 1); err != nil {
 		return nil, err
 	}
-	n := op.Arg("lut").Type.Shape[0]
+	n := op.Arg(ParamLUT).Type.Shape[0]
 	b := int64(bits.Len64(uint64(max(n, 1)))) - 1
 	if n != 1<<b || b < 1 || b > 8 || b == 3 || b == 5 || b == 7 {
-		return nil, Rulef("lut", "lut has %d entries, must have 2, 4, 16, 64 or 256", n)
+		return nil, Rulef(ParamLUT, "lut has %d entries, must have 2, 4, 16, 64 or 256", n)
 	}
-	if err := packedBytes(op, "indices", count(s), b); err != nil {
+	if err := packedBytes(op, ParamIndices, count(s), b); err != nil {
 		return nil, err
 	}
-	return one(TensorOf(op.Arg("lut").Type.DType, s...))
+	return one(TensorOf(op.Arg(ParamLUT).Type.DType, s...))
 }
 
 func inferSparse16(op *Op) ([]Type, error) {
@@ -92,39 +92,39 @@ func inferSparse16(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
+	if err := rankIn(op, ParamNonzeroData, 1, 1); err != nil {
 		return nil, err
 	}
-	if err := packedBytes(op, "mask", count(s), 1); err != nil {
+	if err := packedBytes(op, ParamMask, count(s), 1); err != nil {
 		return nil, err
 	}
-	return one(TensorOf(op.Arg("nonzero_data").Type.DType, s...))
+	return one(TensorOf(op.Arg(ParamNonzeroData).Type.DType, s...))
 }
 
 // blockwise checks scale and offset against the data they belong to: each
 // dimension of scale divides that of data.
 func blockwise(op *Op, data Type) error {
-	sc := op.Arg("scale").Type
+	sc := op.Arg(ParamScale).Type
 	if sc.Rank() != data.Rank() {
 		return &RuleError{
-			Param: "scale",
-			Other: "data",
+			Param: ParamScale,
+			Other: ParamData,
 			Msg:   Rulef("", "scale has rank %d, data has rank %d", sc.Rank(), data.Rank()).Msg,
 		}
 	}
 	for i, d := range sc.Shape {
 		if d < 1 || data.Shape[i] < 0 || data.Shape[i]%d != 0 {
 			return &RuleError{
-				Param: "scale",
-				Other: "data",
+				Param: ParamScale,
+				Other: ParamData,
 				Msg:   Rulef("", "dimension %d of data is %d, not a multiple of %d in scale", i, data.Shape[i], d).Msg,
 			}
 		}
 	}
-	if o := op.Arg("offset"); o != nil && !o.Type.WithDType(sc.DType).Equal(sc) {
+	if o := op.Arg(ParamOffset); o != nil && !o.Type.WithDType(sc.DType).Equal(sc) {
 		return &RuleError{
-			Param: "offset",
-			Other: "scale",
+			Param: ParamOffset,
+			Other: ParamScale,
 			Msg:   Rulef("", "offset is %s, scale is %s", ShapeString(o.Type.Shape), ShapeString(sc.Shape)).Msg,
 		}
 	}
@@ -134,20 +134,20 @@ func blockwise(op *Op, data Type) error {
 // lookup checks a table of the iOS 18 form against the indices: [blocks...,
 // 2^bits, vector], and returns the shape after vectors are laid out.
 func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
-	lut := op.Arg("lut").Type
+	lut := op.Arg(ParamLUT).Type
 	r := idx.Rank()
 	if lut.Rank() != r+2 {
 		return nil, 0, &RuleError{
-			Param: "lut",
-			Other: "indices",
+			Param: ParamLUT,
+			Other: ParamIndices,
 			Msg:   Rulef("", "lut has rank %d, must have two more than the indices' %d", lut.Rank(), r).Msg,
 		}
 	}
 	for i := range r {
 		if d := lut.Shape[i]; d < 1 || idx.Shape[i] < 0 || idx.Shape[i]%d != 0 {
 			return nil, 0, &RuleError{
-				Param: "lut",
-				Other: "indices",
+				Param: ParamLUT,
+				Other: ParamIndices,
 				Msg: Rulef("", "dimension %d of the indices is %d, not a multiple of %d in lut", i, idx.Shape[i], d).
 					Msg,
 			}
@@ -155,17 +155,17 @@ func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 	}
 	if n := lut.Shape[r]; n != 1<<idx.DType.Bits() {
 		return nil, 0, &RuleError{
-			Param: "lut",
-			Other: "indices",
+			Param: ParamLUT,
+			Other: ParamIndices,
 			Msg:   Rulef("", "lut has %d entries, indices of %s need %d", n, idx.DType, 1<<idx.DType.Bits()).Msg,
 		}
 	}
 	out, vector = cloneShape(idx.Shape), lut.Shape[r+1]
 	if vector < 1 {
-		return nil, 0, Rulef("lut", "the vectors of lut have %d elements", vector)
+		return nil, 0, Rulef(ParamLUT, "the vectors of lut have %d elements", vector)
 	}
-	if vector > 1 || op.Arg("vector_axis") != nil {
-		a, err := AxisAttr(op, "vector_axis", r)
+	if vector > 1 || op.Arg(ParamVectorAxis) != nil {
+		a, err := AxisAttr(op, ParamVectorAxis, r)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -181,91 +181,93 @@ func constexprForms() (out forms) {
 	entry := DTypesOf(Int8, UInt8, FP16, FP32)
 	idx := DTypesOf(UInt1, UInt2, UInt3, UInt4, UInt6, UInt8)
 	u1 := DTypesOf(UInt1)
-	cst := func(n string, c DTypes) Param { return in(n, c).fixed() }
+	cst := func(n ParamName, c DTypes) Param { return in(n, c).fixed() }
 	out.add(
 		&OpDef{Operation: OpConstexprAffineDequantize, Since: "ios16",
-			Params: params(cst("quantized_data", q8), cst("zero_point", q8|DTypesOf(FP32, FP16)),
-				cst("scale", clsFloat),
-				intP("axis")),
+			Params: params(cst(ParamQuantizedData, q8), cst(ParamZeroPoint, q8|DTypesOf(FP32, FP16)),
+				cst(ParamScale, clsFloat),
+				intP(ParamAxis)),
 			Infer: func(op *Op) ([]Type, error) {
-				q := op.Arg("quantized_data").Type
-				if _, err := AxisAttr(op, "axis", q.Rank()); err != nil {
+				q := op.Arg(ParamQuantizedData).Type
+				if _, err := AxisAttr(op, ParamAxis, q.Rank()); err != nil {
 					return nil, err
 				}
-				if err := perAxis(op, "quantized_data"); err != nil {
+				if err := perAxis(op, ParamQuantizedData); err != nil {
 					return nil, err
 				}
-				return one(q.WithDType(op.Arg("scale").Type.DType))
+				return one(q.WithDType(op.Arg(ParamScale).Type.DType))
 			}, Fold: foldAffine},
 		&OpDef{Operation: OpConstexprCast, Since: "ios16",
-			Params: params(cst("source_val", DTypesOf(FP16)), stringP("output_dtype")),
+			Params: params(cst(ParamSourceVal, DTypesOf(FP16)), stringP(ParamOutputDType)),
 			Infer: func(op *Op) ([]Type, error) {
-				t, err := needDType(op, "output_dtype", DTypesOf(FP32, FP16))
+				t, err := needDType(op, ParamOutputDType, DTypesOf(FP32, FP16))
 				if err != nil {
 					return nil, err
 				}
-				return one(op.Arg("source_val").Type.WithDType(t))
+				return one(op.Arg(ParamSourceVal).Type.WithDType(t))
 			}, Fold: foldConstexprCast},
 		&OpDef{Operation: OpConstexprLUTToDense, Since: "ios16",
-			Params: params(cst("indices", DTypesOf(UInt8)), cst("lut", entry), cst("shape", DTypesOf(UInt32, Int32))),
-			Infer:  inferLUT16, Fold: foldLUT16},
+			Params: params(cst(ParamIndices, DTypesOf(UInt8)), cst(ParamLUT, entry),
+				cst(ParamShape, DTypesOf(UInt32, Int32))),
+			Infer: inferLUT16, Fold: foldLUT16},
 		&OpDef{Operation: OpConstexprSparseToDense, Since: "ios16",
-			Params: params(cst("nonzero_data", entry), cst("mask", DTypesOf(UInt8)),
-				cst("shape", DTypesOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
+			Params: params(cst(ParamNonzeroData, entry), cst(ParamMask, DTypesOf(UInt8)),
+				cst(ParamShape, DTypesOf(UInt32, Int32))), Infer: inferSparse16, Fold: foldSparse},
 
 		&OpDef{Operation: OpConstexprBlockwiseShiftScale, Since: "ios18",
-			Params: params(cst("data", q48), cst("scale", clsFloat), cst("offset", q48).opt()),
+			Params: params(cst(ParamData, q48), cst(ParamScale, clsFloat), cst(ParamOffset, q48).opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				d := op.Arg("data").Type
+				d := op.Arg(ParamData).Type
 				if err := blockwise(op, d); err != nil {
 					return nil, err
 				}
-				return one(d.WithDType(op.Arg("scale").Type.DType))
+				return one(d.WithDType(op.Arg(ParamScale).Type.DType))
 			}, Fold: foldBlockwise},
 		&OpDef{Operation: OpConstexprLUTToDense, Since: "ios18",
 			Doc:    "Entries or vectors of blockwise tables by index.",
-			Params: params(cst("indices", idx), cst("lut", entry), intP("vector_axis").opt()),
+			Params: params(cst(ParamIndices, idx), cst(ParamLUT, entry), intP(ParamVectorAxis).opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				s, _, err := lookup(op, op.Arg("indices").Type)
+				s, _, err := lookup(op, op.Arg(ParamIndices).Type)
 				if err != nil {
 					return nil, err
 				}
-				return one(TensorOf(op.Arg("lut").Type.DType, s...))
+				return one(TensorOf(op.Arg(ParamLUT).Type.DType, s...))
 			}, Fold: foldLUT18},
 		&OpDef{Operation: OpConstexprSparseToDense, Since: "ios18", Doc: "The next value where the mask is 1, else 0.",
-			Params: params(cst("nonzero_data", q48), cst("mask", u1)),
+			Params: params(cst(ParamNonzeroData, q48), cst(ParamMask, u1)),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
+				if err := rankIn(op, ParamNonzeroData, 1, 1); err != nil {
 					return nil, err
 				}
-				return one(op.Arg("mask").Type.WithDType(op.Arg("nonzero_data").Type.DType))
+				return one(op.Arg(ParamMask).Type.WithDType(op.Arg(ParamNonzeroData).Type.DType))
 			}, Fold: foldSparse},
 		&OpDef{Operation: OpConstexprLUTToSparse, Since: "ios18",
-			Params: params(cst("indices_mask", u1), cst("indices_nonzero_data", idx), cst("lut", entry),
-				intP("vector_axis").opt()),
+			Params: params(cst(ParamIndicesMask, u1), cst(ParamIndicesNonzeroData, idx), cst(ParamLUT, entry),
+				intP(ParamVectorAxis).opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "indices_nonzero_data", 1, 1); err != nil {
+				if err := rankIn(op, ParamIndicesNonzeroData, 1, 1); err != nil {
 					return nil, err
 				}
-				m, nz := op.Arg("indices_mask").Type, op.Arg("indices_nonzero_data").Type
+				m, nz := op.Arg(ParamIndicesMask).Type, op.Arg(ParamIndicesNonzeroData).Type
 				s, vec, err := lookup(op, m.WithDType(nz.DType))
 				if err != nil {
 					return nil, err
 				}
-				return []Type{m.WithShape(s...), TensorOf(op.Arg("lut").Type.DType, times(nz.Shape[0], vec))}, nil
+				return []Type{m.WithShape(s...), TensorOf(op.Arg(ParamLUT).Type.DType, times(nz.Shape[0], vec))}, nil
 			}, Fold: foldLUTSparse},
 		&OpDef{Operation: OpConstexprSparseBlockwiseShiftScale, Since: "ios18",
-			Params: params(cst("data_mask", u1), cst("nonzero_data", q48), cst("scale", clsFloat), cst("offset", q48).
-				opt()),
+			Params: params(cst(ParamDataMask, u1), cst(ParamNonzeroData, q48), cst(ParamScale, clsFloat),
+				cst(ParamOffset, q48).
+					opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "nonzero_data", 1, 1); err != nil {
+				if err := rankIn(op, ParamNonzeroData, 1, 1); err != nil {
 					return nil, err
 				}
-				m := op.Arg("data_mask").Type
+				m := op.Arg(ParamDataMask).Type
 				if err := blockwise(op, m); err != nil {
 					return nil, err
 				}
-				return []Type{m, op.Arg("nonzero_data").Type.WithDType(op.Arg("scale").Type.DType)}, nil
+				return []Type{m, op.Arg(ParamNonzeroData).Type.WithDType(op.Arg(ParamScale).Type.DType)}, nil
 			}, Fold: foldSparseBlockwise})
 	return out
 }

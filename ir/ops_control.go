@@ -61,27 +61,27 @@ func inferCond(op *Op) ([]Type, error) {
 // inferLoop is the rule of while_loop: the first block tells whether to go on,
 // the second gives the next values of the loop's variables.
 func inferLoop(op *Op) ([]Type, error) {
-	vars := op.ArgList("loop_vars")
+	vars := op.ArgList(ParamLoopVars)
 	test, body := op.Blocks[0], op.Blocks[1]
 	if len(test.Params) != len(vars) || len(body.Params) != len(vars) {
-		return nil, Rulef("loop_vars", "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params),
+		return nil, Rulef(ParamLoopVars, "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params),
 			len(body.Params))
 	}
 	if len(test.Outputs) != 1 || !oneBool(test.Outputs[0].Type) {
 		return nil, Rulef("", "the condition must give one boolean")
 	}
 	if len(body.Outputs) != len(vars) {
-		return nil, Rulef("loop_vars", "%d loop variables, the body gives %d", len(vars), len(body.Outputs))
+		return nil, Rulef(ParamLoopVars, "%d loop variables, the body gives %d", len(vars), len(body.Outputs))
 	}
 	out := make([]Type, len(vars))
 	for i, v := range vars {
 		p := body.Params[i].Type
 		if !v.Type.Fits(p) || !v.Type.Fits(test.Params[i].Type) {
-			return nil, Rulef("loop_vars", "loop variable %d is %s, the body takes %s", i, v.Type, p)
+			return nil, Rulef(ParamLoopVars, "loop variable %d is %s, the body takes %s", i, v.Type, p)
 		}
 		t, ok := join(p, body.Outputs[i].Type)
 		if !ok {
-			return nil, Rulef("loop_vars", "loop variable %d is %s, the body gives %s", i, p, body.Outputs[i].Type)
+			return nil, Rulef(ParamLoopVars, "loop variable %d is %s, the body gives %s", i, p, body.Outputs[i].Type)
 		}
 		out[i] = t
 	}
@@ -96,40 +96,40 @@ func oneBool(t Type) bool {
 }
 
 func listElem(op *Op) Type {
-	t := op.Arg("ls").Type
+	t := op.Arg(ParamLS).Type
 	return TensorOf(t.DType, t.Shape...)
 }
 
-func listGiven(op *Op) ([]Type, error) { return one(op.Arg("ls").Type) }
+func listGiven(op *Op) ([]Type, error) { return one(op.Arg(ParamLS).Type) }
 
 // controlForms are the forms of the operations above.
 func controlForms() (out forms) {
 	out.add(
 		&OpDef{Operation: OpCond, Blocks: 2,
-			Params: params(in("pred", clsBool)), Infer: inferCond},
+			Params: params(in(ParamPred, clsBool)), Infer: inferCond},
 		&OpDef{Operation: OpWhileLoop, Blocks: 2,
-			Params: params(in("loop_vars", clsAny).of(AnyKind).many()), Infer: inferLoop})
+			Params: params(in(ParamLoopVars, clsAny).of(AnyKind).many()), Infer: inferLoop})
 
-	ls, v := in("ls", clsElem).of(List), in("value", clsNumB)
+	ls, v := in(ParamLS, clsElem).of(List), in(ParamValue, clsNumB)
 	out.add(
 		&OpDef{Operation: OpMakeList,
-			Params: params(in("init_length", clsInt32).or(int64(1)), boolP("dynamic_length").or(true),
-				in("elem_shape", clsInt32|clsString).many(), stringP("dtype").or("fp32")),
+			Params: params(in(ParamInitLength, clsInt32).or(int64(1)), boolP(ParamDynamicLength).or(true),
+				in(ParamElemShape, clsInt32|clsString).many(), stringP(ParamDType).or("fp32")),
 			Infer: inferMakeList},
 		&OpDef{Operation: OpListLength, Params: params(ls),
 			Infer: func(*Op) ([]Type, error) { return one(Scalar(Int32)) }},
-		&OpDef{Operation: OpListRead, Params: params(ls, in("index", clsInt32)),
+		&OpDef{Operation: OpListRead, Params: params(ls, in(ParamIndex, clsInt32)),
 			Infer: func(op *Op) ([]Type, error) { return one(listElem(op)) }},
 		&OpDef{
 			Operation: OpListWrite,
-			Params:    params(ls, in("index", clsInt32), v),
+			Params:    params(ls, in(ParamIndex, clsInt32), v),
 			Infer:     listGiven,
 		},
 		&OpDef{Operation: OpListGather,
-			Params: params(ls, in("indices", clsInt32)),
+			Params: params(ls, in(ParamIndices, clsInt32)),
 			Infer: func(op *Op) ([]Type, error) {
 				n := Unknown
-				if idx := op.Arg("indices").Type; idx.Rank() == 1 {
+				if idx := op.Arg(ParamIndices).Type; idx.Rank() == 1 {
 					n = idx.Shape[0]
 				}
 				t := listElem(op)
@@ -137,27 +137,27 @@ func controlForms() (out forms) {
 			}},
 		&OpDef{
 			Operation: OpListScatter,
-			Params:    params(ls, in("indices", clsInt32), v),
+			Params:    params(ls, in(ParamIndices, clsInt32), v),
 			Infer:     listGiven,
 		})
 	return out
 }
 
 func inferMakeList(op *Op) ([]Type, error) {
-	t, err := needDType(op, "dtype", clsElem)
+	t, err := needDType(op, ParamDType, clsElem)
 	if err != nil {
 		return nil, err
 	}
-	dynamic, err := needBool(op, "dynamic_length")
+	dynamic, err := needBool(op, ParamDynamicLength)
 	if err != nil {
 		return nil, err
 	}
 	n := Unknown
-	if v, ok := ArgInt(op, "init_length"); ok && !dynamic {
+	if v, ok := ArgInt(op, ParamInitLength); ok && !dynamic {
 		n = v
 	}
 	var shape []int64
-	for _, v := range op.ArgList("elem_shape") {
+	for _, v := range op.ArgList(ParamElemShape) {
 		switch {
 		case v.Const == nil || v.Const.Type.DType == String: // a string names a dimension that is not known
 			shape = append(shape, Unknown)
@@ -165,7 +165,7 @@ func inferMakeList(op *Op) ([]Type, error) {
 			shape = append(shape, v.Const.Ints()...)
 		}
 		if len(shape) > maxRank {
-			return nil, Rulef("elem_shape", "elem_shape has more than %d elements", maxRank)
+			return nil, Rulef(ParamElemShape, "elem_shape has more than %d elements", maxRank)
 		}
 	}
 	return one(Type{Kind: List, DType: t, Shape: shape, Len: n})

@@ -34,29 +34,29 @@ func inferConv(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, w := op.Arg("x").Type, op.Arg("weight").Type
+	x, w := op.Arg(ParamX).Type, op.Arg(ParamWeight).Type
 	ci, co := x.Shape[1], w.Shape[0]
 	switch {
 	case ci >= 0 && ci%c.Groups != 0:
 		return nil, &RuleError{
-			Param: "groups",
-			Other: "x",
+			Param: ParamGroups,
+			Other: ParamX,
 			Msg:   Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg,
 		}
 	case co%c.Groups != 0:
 		return nil, &RuleError{
-			Param: "groups",
-			Other: "weight",
+			Param: ParamGroups,
+			Other: ParamWeight,
 			Msg:   Rulef("", "weight has %d output channels, not a multiple of groups = %d", co, c.Groups).Msg,
 		}
 	case ci >= 0 && w.Shape[1] != ci/c.Groups:
 		return nil, &RuleError{
-			Param: "weight",
-			Other: "x",
+			Param: ParamWeight,
+			Other: ParamX,
 			Msg:   Rulef("", "weight has %d input channels, x has %d with groups = %d", w.Shape[1], ci, c.Groups).Msg,
 		}
 	}
-	if err := vectorOf(op, "bias", co, "the number of output channels"); err != nil {
+	if err := vectorOf(op, ParamBias, co, "the number of output channels"); err != nil {
 		return nil, err
 	}
 	return one(x.WithShape(append([]int64{x.Shape[0], co}, c.Out...)...))
@@ -67,31 +67,31 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, w := op.Arg("x").Type, op.Arg("weight").Type
+	x, w := op.Arg(ParamX).Type, op.Arg(ParamWeight).Type
 	ci, co := x.Shape[1], w.Shape[1]*c.Groups
 	switch {
 	case co > maxDim:
-		return nil, Rulef("groups", "groups = %d gives %d output channels", c.Groups, co)
+		return nil, Rulef(ParamGroups, "groups = %d gives %d output channels", c.Groups, co)
 	case ci >= 0 && ci%c.Groups != 0:
 		return nil, &RuleError{
-			Param: "groups",
-			Other: "x",
+			Param: ParamGroups,
+			Other: ParamX,
 			Msg:   Rulef("", "x has %d channels, not a multiple of groups = %d", ci, c.Groups).Msg,
 		}
 	case ci >= 0 && w.Shape[0] != ci:
 		return nil, &RuleError{
-			Param: "weight",
-			Other: "x",
+			Param: ParamWeight,
+			Other: ParamX,
 			Msg:   Rulef("", "weight has %d input channels, x has %d", w.Shape[0], ci).Msg,
 		}
 	}
-	if err := vectorOf(op, "bias", co, "the number of output channels"); err != nil {
+	if err := vectorOf(op, ParamBias, co, "the number of output channels"); err != nil {
 		return nil, err
 	}
 	n := x.Shape[0]
-	if s, ok := ArgInts(op, "output_shape"); ok && op.Arg("output_shape") != nil {
+	if s, ok := ArgInts(op, ParamOutputShape); ok && op.Arg(ParamOutputShape) != nil {
 		if !agree(n, s[0]) || s[1] != co || s[0] < 1 {
-			return nil, Rulef("output_shape",
+			return nil, Rulef(ParamOutputShape,
 				"output_shape starts with %d, %d; the result has batch %s and %d channels", s[0], s[1], dimString(n),
 				co)
 		}
@@ -102,50 +102,54 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 
 // windowParams are the arguments that every convolution has.
 func windowParams() []Param {
-	return params(intP("strides").opt(), stringP("pad_type").or("valid"), intP("pad").opt(), intP("dilations").opt(),
-		intP("groups").or(int64(1)))
+	return params(intP(ParamStrides).opt(), stringP(ParamPadType).or("valid"), intP(ParamPad).opt(),
+		intP(ParamDilations).opt(),
+		intP(ParamGroups).or(int64(1)))
 }
 
 // convForms are the forms of the operations above.
 func convForms() (out forms) {
 	conv := &OpDef{Operation: OpConv,
-		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T"), in("bias", clsFloat).as("T").
+		Params: append(params(in(ParamX, clsFloat).as("T"), in(ParamWeight, clsFloat).as("T"), in(ParamBias, clsFloat).
+			as("T").
 			fixed().opt()), windowParams()...),
 		Infer: inferConv}
 	out.add(conv, conv.since("ios17", func(d *OpDef) {
-		d.letter("U", "weight", "bias")
+		d.letter("U", ParamWeight, ParamBias)
 		d.Params[2].Const = false
 	}))
 	quantized := conv.since("", func(d *OpDef) {
 		d.Operation = OpConvQuantized
-		d.types(DTypesOf(UInt8), "weight", "bias")
-		d.letter("U", "weight", "bias")
-		d.Params = append(d.Params, stringP("quantization_type"), intP("nbits").or(int64(8)),
-			in("quant_scale", clsFloat).as("T").fixed(), in("quant_bias", clsFloat).as("T").fixed())
+		d.types(DTypesOf(UInt8), ParamWeight, ParamBias)
+		d.letter("U", ParamWeight, ParamBias)
+		d.Params = append(d.Params, stringP(ParamQuantizationType), intP(ParamNBits).or(int64(8)),
+			in(ParamQuantScale, clsFloat).as("T").fixed(), in(ParamQuantBias, clsFloat).as("T").fixed())
 	})
 	out.add(quantized)
 
 	ct := &OpDef{Operation: OpConvTranspose,
-		Params: append(params(in("x", clsFloat).as("T"), in("weight", clsFloat).as("T").fixed(), in("bias", clsFloat).
-			as("T").fixed().opt(), intP("output_shape").opt()), windowParams()...),
+		Params: append(params(in(ParamX, clsFloat).as("T"), in(ParamWeight, clsFloat).as("T").fixed(),
+			in(ParamBias, clsFloat).
+				as("T").fixed().opt(), intP(ParamOutputShape).opt()), windowParams()...),
 		Infer: inferConvTranspose}
 	out.add(ct, ct.since("ios17", func(d *OpDef) {
-		d.letter("U", "weight", "bias")
+		d.letter("U", ParamWeight, ParamBias)
 		d.Params[1].Const, d.Params[2].Const = false, false
 	}))
 
 	for _, o := range []*Operation{OpAvgPool, OpMaxPool, OpL2Pool} {
-		ps := params(in("x", clsFloat).as("T"), intP("kernel_sizes"), intP("strides").opt(), stringP("pad_type"),
-			intP("pad").opt(), boolP("ceil_mode").or(false))
+		ps := params(in(ParamX, clsFloat).as("T"), intP(ParamKernelSizes), intP(ParamStrides).opt(),
+			stringP(ParamPadType),
+			intP(ParamPad).opt(), boolP(ParamCeilMode).or(false))
 		if o == OpAvgPool {
-			ps = append(ps, boolP("exclude_padding_from_average").or(false))
+			ps = append(ps, boolP(ParamExcludePaddingFromAverage).or(false))
 		}
 		out.add(&OpDef{Operation: o, Params: ps, Infer: func(op *Op) ([]Type, error) {
 			p, err := PoolAttrs(op)
 			if err != nil {
 				return nil, err
 			}
-			x := op.Arg("x").Type
+			x := op.Arg(ParamX).Type
 			return one(x.WithShape(append([]int64{x.Shape[0], x.Shape[1]}, p.Out...)...))
 		}})
 	}

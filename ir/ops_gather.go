@@ -39,34 +39,34 @@ type Gather struct {
 func GatherAttrs(op *Op) (Gather, error) {
 	var g Gather
 	var err error
-	if g.Axis, err = AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
+	if g.Axis, err = AxisAttr(op, ParamAxis, op.Arg(ParamX).Type.Rank()); err != nil {
 		return g, err
 	}
-	if op.Def.ParamIndex("batch_dims") >= 0 {
+	if op.Def.ParamIndex(ParamBatchDims) >= 0 {
 		if g.BatchDims, err = batchDims(op); err != nil {
 			return g, err
 		}
 	}
-	if op.Def.ParamIndex("validate_indices") >= 0 {
-		g.Validate, err = needBool(op, "validate_indices")
+	if op.Def.ParamIndex(ParamValidateIndices) >= 0 {
+		g.Validate, err = needBool(op, ParamValidateIndices)
 	}
 	return g, err
 }
 
 func batchDims(op *Op) (int, error) {
-	b, err := needInt(op, "batch_dims")
+	b, err := needInt(op, ParamBatchDims)
 	if err != nil {
 		return 0, err
 	}
-	x, idx := op.Arg("x").Type, op.Arg("indices").Type
+	x, idx := op.Arg(ParamX).Type, op.Arg(ParamIndices).Type
 	if b < 0 || b >= int64(max(x.Rank(), 1)) || b > int64(idx.Rank()) {
-		return 0, Rulef("batch_dims", "batch_dims is %d, x has rank %d and indices rank %d", b, x.Rank(), idx.Rank())
+		return 0, Rulef(ParamBatchDims, "batch_dims is %d, x has rank %d and indices rank %d", b, x.Rank(), idx.Rank())
 	}
 	for i := range b {
 		if !agree(x.Shape[i], idx.Shape[i]) {
 			return 0, &RuleError{
-				Param: "indices",
-				Other: "x",
+				Param: ParamIndices,
+				Other: ParamX,
 				Msg:   Rulef("", "batch dimension %d of indices is %d, of x %d", i, idx.Shape[i], x.Shape[i]).Msg,
 			}
 		}
@@ -79,11 +79,11 @@ func inferGather(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, idx := op.Arg("x").Type, op.Arg("indices").Type
+	x, idx := op.Arg(ParamX).Type, op.Arg(ParamIndices).Type
 	if g.BatchDims > g.Axis {
 		return nil, &RuleError{
-			Param: "batch_dims",
-			Other: "axis",
+			Param: ParamBatchDims,
+			Other: ParamAxis,
 			Msg:   Rulef("", "batch_dims is %d, axis is %d; the batch comes first", g.BatchDims, g.Axis).Msg,
 		}
 	}
@@ -96,17 +96,17 @@ func inferGatherAlong(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, idx := op.Arg("x").Type, op.Arg("indices").Type
-	if err := alongAxis(op, "x", x, idx, g.Axis); err != nil {
+	x, idx := op.Arg(ParamX).Type, op.Arg(ParamIndices).Type
+	if err := alongAxis(op, ParamX, x, idx, g.Axis); err != nil {
 		return nil, err
 	}
 	return one(x.WithShape(idx.Shape...))
 }
 
-func alongAxis(op *Op, name string, x, idx Type, a int) error {
+func alongAxis(op *Op, name ParamName, x, idx Type, a int) error {
 	if x.Rank() != idx.Rank() {
 		return &RuleError{
-			Param: "indices",
+			Param: ParamIndices,
 			Other: name,
 			Msg:   Rulef("", "indices has rank %d, %s has rank %d", idx.Rank(), name, x.Rank()).Msg,
 		}
@@ -114,7 +114,7 @@ func alongAxis(op *Op, name string, x, idx Type, a int) error {
 	for i, d := range x.Shape {
 		if i != a && !agree(d, idx.Shape[i]) {
 			return &RuleError{
-				Param: "indices",
+				Param: ParamIndices,
 				Other: name,
 				Msg:   Rulef("", "dimension %d of indices is %d, of %s %d", i, idx.Shape[i], name, d).Msg,
 			}
@@ -124,18 +124,18 @@ func alongAxis(op *Op, name string, x, idx Type, a int) error {
 }
 
 // indexed is the shape that gather_nd gives and scatter_nd takes.
-func indexed(op *Op, name string, batch int) ([]int64, error) {
-	x, idx := op.Arg(name).Type, op.Arg("indices").Type
+func indexed(op *Op, name ParamName, batch int) ([]int64, error) {
+	x, idx := op.Arg(name).Type, op.Arg(ParamIndices).Type
 	if idx.Rank() == 0 {
-		return nil, Rulef("indices", "indices has rank 0, must be at least 1")
+		return nil, Rulef(ParamIndices, "indices has rank 0, must be at least 1")
 	}
 	k := idx.Shape[idx.Rank()-1]
 	if k < 0 {
-		return nil, Rulef("indices", "the last dimension of indices is not known")
+		return nil, Rulef(ParamIndices, "the last dimension of indices is not known")
 	}
 	if k > int64(x.Rank()-batch) {
 		return nil, &RuleError{
-			Param: "indices",
+			Param: ParamIndices,
 			Other: name,
 			Msg: Rulef("", "indices have %d coordinates, %s has rank %d with batch_dims = %d", k, name, x.Rank(),
 				batch).Msg,
@@ -147,40 +147,40 @@ func indexed(op *Op, name string, batch int) ([]int64, error) {
 func inferGatherND(op *Op) ([]Type, error) {
 	b := 0
 	var err error
-	if op.Def.ParamIndex("batch_dims") >= 0 {
+	if op.Def.ParamIndex(ParamBatchDims) >= 0 {
 		if b, err = batchDims(op); err != nil {
 			return nil, err
 		}
 	}
-	out, err := indexed(op, "x", b)
+	out, err := indexed(op, ParamX, b)
 	if err != nil {
 		return nil, err
 	}
-	return one(op.Arg("x").Type.WithShape(out...))
+	return one(op.Arg(ParamX).Type.WithShape(out...))
 }
 
 var scatterModes = []string{"add", "div", "max", "min", "mul", "sub", "update"}
 
 func inferScatter(op *Op) ([]Type, error) {
-	if _, err := needOneOf(op, "mode", scatterModes...); err != nil {
+	if _, err := needOneOf(op, ParamMode, scatterModes...); err != nil {
 		return nil, err
 	}
-	data, idx, up := op.Arg("data").Type, op.Arg("indices").Type, op.Arg("updates").Type
+	data, idx, up := op.Arg(ParamData).Type, op.Arg(ParamIndices).Type, op.Arg(ParamUpdates).Type
 	var want []int64
 	switch op.Def.Operation {
 	case OpScatterND:
-		w, err := indexed(op, "data", 0)
+		w, err := indexed(op, ParamData, 0)
 		if err != nil {
 			return nil, err
 		}
 		want = w
 	default:
-		a, err := AxisAttr(op, "axis", data.Rank())
+		a, err := AxisAttr(op, ParamAxis, data.Rank())
 		if err != nil {
 			return nil, err
 		}
 		if op.Is(OpScatterAlongAxis) {
-			if err := alongAxis(op, "data", data, idx, a); err != nil {
+			if err := alongAxis(op, ParamData, data, idx, a); err != nil {
 				return nil, err
 			}
 			want = idx.Shape
@@ -190,8 +190,8 @@ func inferScatter(op *Op) ([]Type, error) {
 	}
 	if !up.Fits(up.WithShape(want...)) {
 		return nil, &RuleError{
-			Param: "updates",
-			Other: "indices",
+			Param: ParamUpdates,
+			Other: ParamIndices,
 			Msg: Rulef("", "updates is %s, data and indices ask for %s", ShapeString(up.Shape), ShapeString(want)).
 				Msg,
 		}
@@ -201,37 +201,39 @@ func inferScatter(op *Op) ([]Type, error) {
 
 // gatherForms are the forms of the operations above.
 func gatherForms() (out forms) {
-	validate := func(d *OpDef) { d.Params = append(d.Params, boolP("validate_indices").or(false)) }
+	validate := func(d *OpDef) { d.Params = append(d.Params, boolP(ParamValidateIndices).or(false)) }
 	idx16 := DTypesOf(Int32, UInt16, Int16)
 	idx17 := DTypesOf(Int32, Int16, UInt16, Int8, UInt8)
 	forms := func(base *OpDef, batch bool) {
 		v16 := base.since("ios16", func(d *OpDef) {
-			d.types(idx16, "indices")
+			d.types(idx16, ParamIndices)
 			if batch {
-				d.Params = append(d.Params, intP("batch_dims").or(int64(0)))
+				d.Params = append(d.Params, intP(ParamBatchDims).or(int64(0)))
 			}
 		})
 		out.add(base, v16, v16.since("ios17", func(d *OpDef) {
-			d.types(clsSmall, "x")
-			d.types(idx17, "indices")
+			d.types(clsSmall, ParamX)
+			d.types(idx17, ParamIndices)
 			validate(d)
 		}))
 	}
 	forms(&OpDef{Operation: OpGather,
-		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGather,
-		Fold: foldGather}, true)
+		Params: params(in(ParamX, clsNum), in(ParamIndices, clsInt32), intP(ParamAxis).or(int64(0))),
+		Infer:  inferGather,
+		Fold:   foldGather}, true)
 	forms(&OpDef{Operation: OpGatherAlongAxis,
-		Params: params(in("x", clsNum), in("indices", clsInt32), intP("axis").or(int64(0))), Infer: inferGatherAlong},
+		Params: params(in(ParamX, clsNum), in(ParamIndices, clsInt32), intP(ParamAxis).or(int64(0))),
+		Infer:  inferGatherAlong},
 		false)
 	forms(&OpDef{Operation: OpGatherND,
-		Params: params(in("x", clsNum), in("indices", clsInt32)), Infer: inferGatherND}, true)
+		Params: params(in(ParamX, clsNum), in(ParamIndices, clsInt32)), Infer: inferGatherND}, true)
 
 	for _, o := range []*Operation{OpScatter, OpScatterAlongAxis, OpScatterND} {
-		ps := params(in("data", clsNum).as("T"), in("indices", clsInt32), in("updates", clsNum).as("T"))
+		ps := params(in(ParamData, clsNum).as("T"), in(ParamIndices, clsInt32), in(ParamUpdates, clsNum).as("T"))
 		if o != OpScatterND {
-			ps = append(ps, intP("axis").or(int64(0)))
+			ps = append(ps, intP(ParamAxis).or(int64(0)))
 		}
-		d := &OpDef{Operation: o, Params: append(ps, stringP("mode").or("add")), Infer: inferScatter}
+		d := &OpDef{Operation: o, Params: append(ps, stringP(ParamMode).or("add")), Infer: inferScatter}
 		out.add(d, d.since("ios17", validate))
 	}
 	return out

@@ -49,10 +49,10 @@ var (
 // spatialSize makes a rule that replaces the last two dimensions.
 func spatialSize(size func(op *Op, h, w int64) (int64, int64, error)) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, "x", 3, 5); err != nil {
+		if err := rankIn(op, ParamX, 3, 5); err != nil {
 			return nil, err
 		}
-		x := op.Arg("x").Type
+		x := op.Arg(ParamX).Type
 		out := cloneShape(x.Shape)
 		n := len(out)
 		var err error
@@ -64,7 +64,7 @@ func spatialSize(size func(op *Op, h, w int64) (int64, int64, error)) func(op *O
 }
 
 func upsampled(op *Op, h, w int64) (int64, int64, error) {
-	scale := func(name string, d int64) (int64, error) {
+	scale := func(name ParamName, d int64) (int64, error) {
 		f, ok := ArgFloat(op, name)
 		if !ok || !(f > 0) {
 			return 0, Rulef(name, "%s must be a positive constant", name)
@@ -76,21 +76,21 @@ func upsampled(op *Op, h, w int64) (int64, int64, error) {
 		if r < 1 || r > maxDim {
 			return 0, &RuleError{
 				Param: name,
-				Other: "x",
+				Other: ParamX,
 				Msg:   Rulef("", "%s = %g makes %g of %d elements", name, f, r, d).Msg,
 			}
 		}
 		return int64(r), nil
 	}
-	oh, err := scale("scale_factor_height", h)
+	oh, err := scale(ParamScaleFactorHeight, h)
 	if err != nil {
 		return 0, 0, err
 	}
-	ow, err := scale("scale_factor_width", w)
+	ow, err := scale(ParamScaleFactorWidth, w)
 	return oh, ow, err
 }
 
-func targeted(height, width string) func(op *Op, h, w int64) (int64, int64, error) {
+func targeted(height, width ParamName) func(op *Op, h, w int64) (int64, int64, error) {
 	return func(op *Op, _, _ int64) (int64, int64, error) {
 		h, err := needInt(op, height)
 		if err != nil {
@@ -108,7 +108,7 @@ func targeted(height, width string) func(op *Op, h, w int64) (int64, int64, erro
 }
 
 func cropped(op *Op, h, w int64) (int64, int64, error) {
-	take := func(name string, d int64) (int64, error) {
+	take := func(name ParamName, d int64) (int64, error) {
 		c, err := needInts(op, name)
 		if err != nil {
 			return 0, err
@@ -116,7 +116,7 @@ func cropped(op *Op, h, w int64) (int64, int64, error) {
 		if len(c) != 2 || c[0] < 0 || c[1] < 0 || d >= 0 && c[0]+c[1] > d {
 			return 0, &RuleError{
 				Param: name,
-				Other: "x",
+				Other: ParamX,
 				Msg:   Rulef("", "%s is %s, x has %s elements there", name, intsText(c), dimString(d)).Msg,
 			}
 		}
@@ -125,11 +125,11 @@ func cropped(op *Op, h, w int64) (int64, int64, error) {
 		}
 		return d - c[0] - c[1], nil
 	}
-	oh, err := take("crop_height", h)
+	oh, err := take(ParamCropHeight, h)
 	if err != nil {
 		return 0, 0, err
 	}
-	ow, err := take("crop_width", w)
+	ow, err := take(ParamCropWidth, w)
 	return oh, ow, err
 }
 
@@ -137,73 +137,73 @@ func cropped(op *Op, h, w int64) (int64, int64, error) {
 var samplingModes = []string{"DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS", "OFFSET_CORNERS"}
 
 func inferCropResize(op *Op) ([]Type, error) {
-	if err := rankIn(op, "x", 4, 4); err != nil {
+	if err := rankIn(op, ParamX, 4, 4); err != nil {
 		return nil, err
 	}
-	if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
+	if _, err := needOneOf(op, ParamSamplingMode, samplingModes...); err != nil {
 		return nil, err
 	}
-	if _, err := needOneOf(op, "box_coordinate_mode", "CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST",
+	if _, err := needOneOf(op, ParamBoxCoordinateMode, "CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST",
 		"CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST"); err != nil {
 		return nil, err
 	}
-	h, w, err := targeted("target_height", "target_width")(op, 0, 0)
+	h, w, err := targeted(ParamTargetHeight, ParamTargetWidth)(op, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
-	if op.Def.ParamIndex("boxes") >= 0 {
-		if err := rankIn(op, "boxes", 2, 2); err != nil {
+	x := op.Arg(ParamX).Type
+	if op.Def.ParamIndex(ParamBoxes) >= 0 {
+		if err := rankIn(op, ParamBoxes, 2, 2); err != nil {
 			return nil, err
 		}
-		b := op.Arg("boxes").Type
+		b := op.Arg(ParamBoxes).Type
 		if !agree(b.Shape[1], 4) {
-			return nil, Rulef("boxes", "boxes has %d columns, must have 4", b.Shape[1])
+			return nil, Rulef(ParamBoxes, "boxes has %d columns, must have 4", b.Shape[1])
 		}
-		if err := vectorOf(op, "box_indices", b.Shape[0], "the number of boxes"); err != nil {
+		if err := vectorOf(op, ParamBoxIndices, b.Shape[0], "the number of boxes"); err != nil {
 			return nil, err
 		}
 		return one(x.WithShape(b.Shape[0], x.Shape[1], h, w))
 	}
-	if err := rankIn(op, "roi", 5, 5); err != nil {
+	if err := rankIn(op, ParamROI, 5, 5); err != nil {
 		return nil, err
 	}
-	r := op.Arg("roi").Type
+	r := op.Arg(ParamROI).Type
 	if !agree(r.Shape[2], 4) && !agree(r.Shape[2], 5) {
-		return nil, Rulef("roi", "roi has %d coordinates, must have 4 or 5", r.Shape[2])
+		return nil, Rulef(ParamROI, "roi has %d coordinates, must have 4 or 5", r.Shape[2])
 	}
 	return one(x.WithShape(r.Shape[0], x.Shape[0], x.Shape[1], h, w))
 }
 
 func inferResize(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	if err := rankIn(op, "shape", 1, 1); err != nil {
+	x := op.Arg(ParamX).Type
+	if err := rankIn(op, ParamShape, 1, 1); err != nil {
 		return nil, err
 	}
-	n, err := needInt(op, "resized_dims")
+	n, err := needInt(op, ParamResizedDims)
 	if err != nil {
 		return nil, err
 	}
-	have := op.Arg("shape").Type.Shape[0]
+	have := op.Arg(ParamShape).Type.Shape[0]
 	if n < 1 || n > int64(x.Rank()) || have >= 0 && n > have {
-		return nil, Rulef("resized_dims", "resized_dims is %d, x has rank %d and shape %s elements", n, x.Rank(),
+		return nil, Rulef(ParamResizedDims, "resized_dims is %d, x has rank %d and shape %s elements", n, x.Rank(),
 			dimString(have))
 	}
-	if _, err := needOneOf(op, "interpolation_mode", "LINEAR", "NEAREST_NEIGHBOR"); err != nil {
+	if _, err := needOneOf(op, ParamInterpolationMode, "LINEAR", "NEAREST_NEIGHBOR"); err != nil {
 		return nil, err
 	}
-	if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
+	if _, err := needOneOf(op, ParamSamplingMode, samplingModes...); err != nil {
 		return nil, err
 	}
 	out := cloneShape(x.Shape)
 	tail := out[len(out)-int(n):]
-	v, ok := ArgInts(op, "shape")
+	v, ok := ArgInts(op, ParamShape)
 	for i := range tail {
 		switch {
 		case !ok:
 			tail[i] = Unknown
 		case v[len(v)-int(n)+i] < 0:
-			return nil, Rulef("shape", "shape has %d", v[len(v)-int(n)+i])
+			return nil, Rulef(ParamShape, "shape has %d", v[len(v)-int(n)+i])
 		case v[len(v)-int(n)+i] > 0:
 			tail[i] = v[len(v)-int(n)+i]
 		}
@@ -212,17 +212,17 @@ func inferResize(op *Op) ([]Type, error) {
 }
 
 func inferResample(op *Op) ([]Type, error) {
-	if err := rankIn(op, "x", 4, 4); err != nil {
+	if err := rankIn(op, ParamX, 4, 4); err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, "coordinates", 4, 4); err != nil {
+	if err := rankIn(op, ParamCoordinates, 4, 4); err != nil {
 		return nil, err
 	}
-	x, c := op.Arg("x").Type, op.Arg("coordinates").Type
+	x, c := op.Arg(ParamX).Type, op.Arg(ParamCoordinates).Type
 	if !agree(x.Shape[0], c.Shape[0]) || !agree(c.Shape[3], 2) {
 		return nil, &RuleError{
-			Param: "coordinates",
-			Other: "x",
+			Param: ParamCoordinates,
+			Other: ParamX,
 			Msg: Rulef("", "coordinates is %s, must be [%s, H, W, 2]", ShapeString(c.Shape), dimString(x.Shape[0])).
 				Msg,
 		}
@@ -231,77 +231,82 @@ func inferResample(op *Op) ([]Type, error) {
 }
 
 func inferAffine(op *Op) ([]Type, error) {
-	if err := rankIn(op, "x", 4, 4); err != nil {
+	if err := rankIn(op, ParamX, 4, 4); err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, "transform_matrix", 2, 2); err != nil {
+	if err := rankIn(op, ParamTransformMatrix, 2, 2); err != nil {
 		return nil, err
 	}
-	if m := op.Arg("transform_matrix").Type; !agree(m.Shape[1], 6) {
-		return nil, Rulef("transform_matrix", "transform_matrix has %d columns, must have 6", m.Shape[1])
+	if m := op.Arg(ParamTransformMatrix).Type; !agree(m.Shape[1], 6) {
+		return nil, Rulef(ParamTransformMatrix, "transform_matrix has %d columns, must have 6", m.Shape[1])
 	}
-	return spatialSize(targeted("output_height", "output_width"))(op)
+	return spatialSize(targeted(ParamOutputHeight, ParamOutputWidth))(op)
 }
 
 // imageForms are the forms of the operations above.
 func imageForms() (out forms) {
-	x := in("x", clsFloat).as("T")
-	factor := func(n string) Param {
+	x := in(ParamX, clsFloat).as("T")
+	factor := func(n ParamName) Param {
 		return in(n, DTypesOf(FP32, Int32)).as("U").fixed().or(int64(1))
 	}
-	one32 := func(n string) Param { return intP(n).or(int64(1)) }
+	one32 := func(n ParamName) Param { return intP(n).or(int64(1)) }
 	out.add(
 		&OpDef{Operation: OpUpsampleNearestNeighbor,
-			Params: params(x, factor("scale_factor_height"), factor("scale_factor_width")),
+			Params: params(x, factor(ParamScaleFactorHeight), factor(ParamScaleFactorWidth)),
 			Infer:  spatialSize(upsampled)},
 		&OpDef{Operation: OpResizeNearestNeighbor,
-			Params: params(x, intP("target_size_height"), intP("target_size_width")),
-			Infer:  spatialSize(targeted("target_size_height", "target_size_width"))},
+			Params: params(x, intP(ParamTargetSizeHeight), intP(ParamTargetSizeWidth)),
+			Infer:  spatialSize(targeted(ParamTargetSizeHeight, ParamTargetSizeWidth))},
 		&OpDef{Operation: OpResizeBilinear,
-			Params: params(x, one32("target_size_height"), one32("target_size_width"), stringP("sampling_mode").
+			Params: params(x, one32(ParamTargetSizeHeight), one32(ParamTargetSizeWidth), stringP(ParamSamplingMode).
 				or("DEFAULT")),
 			Infer: func(op *Op) ([]Type, error) {
-				if _, err := needOneOf(op, "sampling_mode", samplingModes...); err != nil {
+				if _, err := needOneOf(op, ParamSamplingMode, samplingModes...); err != nil {
 					return nil, err
 				}
-				return spatialSize(targeted("target_size_height", "target_size_width"))(op)
+				return spatialSize(targeted(ParamTargetSizeHeight, ParamTargetSizeWidth))(op)
 			}},
 		&OpDef{Operation: OpCrop,
-			Params: params(x, intP("crop_height"), intP("crop_width")), Infer: spatialSize(cropped)},
+			Params: params(x, intP(ParamCropHeight), intP(ParamCropWidth)), Infer: spatialSize(cropped)},
 		&OpDef{Operation: OpAffine,
-			Params: params(x, in("transform_matrix", clsFloat).as("T"), intP("output_height"), intP("output_width"),
-				stringP("sampling_mode"),
-				stringP("padding_mode"), in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"),
-				boolP("align_corners")), Infer: inferAffine})
+			Params: params(x, in(ParamTransformMatrix, clsFloat).as("T"), intP(ParamOutputHeight),
+				intP(ParamOutputWidth),
+				stringP(ParamSamplingMode),
+				stringP(ParamPaddingMode), in(ParamPaddingValue, clsFloat).as("T").fixed(),
+				stringP(ParamCoordinatesMode),
+				boolP(ParamAlignCorners)), Infer: inferAffine})
 
 	up := &OpDef{Operation: OpUpsampleBilinear,
-		Params: params(x, factor("scale_factor_height"), factor("scale_factor_width"), boolP("align_corners").or(true)),
-		Infer:  spatialSize(upsampled)}
-	out.add(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP("half_pixel_centers").opt()) }))
+		Params: params(x, factor(ParamScaleFactorHeight), factor(ParamScaleFactorWidth), boolP(ParamAlignCorners).
+			or(true)),
+		Infer: spatialSize(upsampled)}
+	out.add(up, up.since("ios16", func(d *OpDef) { d.Params = append(d.Params, boolP(ParamHalfPixelCenters).opt()) }))
 
 	resample := &OpDef{Operation: OpResample,
-		Params: params(x, in("coordinates", DTypesOf(Int32, FP32)), stringP("sampling_mode"), stringP("padding_mode"),
-			in("padding_value", clsFloat).as("T").fixed(), stringP("coordinates_mode"), boolP("align_corners")),
+		Params: params(x, in(ParamCoordinates, DTypesOf(Int32, FP32)), stringP(ParamSamplingMode),
+			stringP(ParamPaddingMode),
+			in(ParamPaddingValue, clsFloat).as("T").fixed(), stringP(ParamCoordinatesMode), boolP(ParamAlignCorners)),
 		Infer: inferResample}
 	out.add(resample,
-		resample.since("ios16", func(d *OpDef) { d.types(clsNum, "coordinates") }),
-		resample.since("ios17", func(d *OpDef) { d.types(clsSmall, "coordinates") }))
+		resample.since("ios16", func(d *OpDef) { d.types(clsNum, ParamCoordinates) }),
+		resample.since("ios17", func(d *OpDef) { d.types(clsSmall, ParamCoordinates) }))
 
-	tail := params(one32("target_height"), one32("target_width"), boolP("normalized_coordinates").or(false),
-		in("spatial_scale", DTypesOf(FP32)).fixed().or(1.0),
-		stringP("box_coordinate_mode").or("CORNERS_HEIGHT_FIRST"), stringP("sampling_mode").or("DEFAULT"))
+	tail := params(one32(ParamTargetHeight), one32(ParamTargetWidth), boolP(ParamNormalizedCoordinates).or(false),
+		in(ParamSpatialScale, DTypesOf(FP32)).fixed().or(1.0),
+		stringP(ParamBoxCoordinateMode).or("CORNERS_HEIGHT_FIRST"), stringP(ParamSamplingMode).or("DEFAULT"))
 	crop := &OpDef{Operation: OpCropResize,
-		Params: append(params(x, in("roi", clsFloat).as("T")), tail...), Infer: inferCropResize}
-	pad := in("pad_value", clsFloat).as("T").fixed().or(0.0)
+		Params: append(params(x, in(ParamROI, clsFloat).as("T")), tail...), Infer: inferCropResize}
+	pad := in(ParamPadValue, clsFloat).as("T").fixed().or(0.0)
 	out.add(crop,
 		crop.since("ios16", func(d *OpDef) { d.Params = append(d.Params, pad) }),
 		crop.since("ios17", func(d *OpDef) {
-			d.Params = append(append(params(x, in("boxes", DTypesOf(FP16, FP32, UInt16)),
-				in("box_indices", DTypesOf(UInt16, Int32)).opt()), tail...), pad)
+			d.Params = append(append(params(x, in(ParamBoxes, DTypesOf(FP16, FP32, UInt16)),
+				in(ParamBoxIndices, DTypesOf(UInt16, Int32)).opt()), tail...), pad)
 		}))
 	out.add(&OpDef{Operation: OpResize, Since: "ios17",
-		Params: params(in("x", clsNum), in("shape", DTypesOf(Int32, Int16, UInt16, UInt32)),
-			in("resized_dims", DTypesOf(UInt32)).fixed(),
-			stringP("interpolation_mode").or("LINEAR"), stringP("sampling_mode").or("DEFAULT")), Infer: inferResize})
+		Params: params(in(ParamX, clsNum), in(ParamShape, DTypesOf(Int32, Int16, UInt16, UInt32)),
+			in(ParamResizedDims, DTypesOf(UInt32)).fixed(),
+			stringP(ParamInterpolationMode).or("LINEAR"), stringP(ParamSamplingMode).or("DEFAULT")),
+		Infer: inferResize})
 	return out
 }

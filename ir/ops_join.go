@@ -3,11 +3,12 @@ package ir
 // Joins, cuts and margins.
 var (
 	OpConcat = &Operation{
-		Name: "concat", Class: Movement, Gate: A11Legacy, Picks: []string{"values"},
+		Name: "concat", Class: Movement, Gate: A11Legacy, Picks: []ParamName{ParamValues},
 		Doc: "Tensors joined along axis; interleaved, one slice of each in turn.",
 	}
 	OpStack = &Operation{
-		Name: "stack", Class: Movement, Picks: []string{"values"}, Doc: "Tensors of one shape joined along a new axis.",
+		Name: "stack", Class: Movement, Picks: []ParamName{ParamValues},
+		Doc: "Tensors of one shape joined along a new axis.",
 	}
 	OpSplit = &Operation{
 		Name: "split", Class: Movement, Picks: ofX, Doc: "x cut along axis into equal parts or parts of given sizes.",
@@ -22,11 +23,11 @@ var (
 )
 
 func inferConcat(op *Op) ([]Type, error) {
-	vs := op.ArgList("values")
+	vs := op.ArgList(ParamValues)
 	if len(vs) == 0 {
-		return nil, Rulef("values", "values is empty")
+		return nil, Rulef(ParamValues, "values is empty")
 	}
-	interleave, err := needBool(op, "interleave")
+	interleave, err := needBool(op, ParamInterleave)
 	if err != nil {
 		return nil, err
 	}
@@ -35,25 +36,25 @@ func inferConcat(op *Op) ([]Type, error) {
 	if rank == 0 { // scalars join to a vector
 		for i, v := range vs {
 			if v.Type.Rank() != 0 {
-				return nil, Rulef("values", "operand %d has rank %d, operand 0 has rank 0", i, v.Type.Rank())
+				return nil, Rulef(ParamValues, "operand %d has rank %d, operand 0 has rank 0", i, v.Type.Rank())
 			}
 		}
 		return one(t.WithShape(int64(len(vs))))
 	}
-	a, err := AxisAttr(op, "axis", rank)
+	a, err := AxisAttr(op, ParamAxis, rank)
 	if err != nil {
 		return nil, err
 	}
 	out := cloneShape(t.Shape)
 	for i, v := range vs[1:] {
 		if v.Type.Rank() != rank {
-			return nil, Rulef("values", "operand %d has rank %d, operand 0 has rank %d", i+1, v.Type.Rank(), rank)
+			return nil, Rulef(ParamValues, "operand %d has rank %d, operand 0 has rank %d", i+1, v.Type.Rank(), rank)
 		}
 		for j, d := range v.Type.Shape {
 			switch {
 			case j != a || interleave:
 				if !agree(out[j], d) {
-					return nil, Rulef("values", "operand %d is %s, operand 0 is %s; dimension %d must be equal", i+1,
+					return nil, Rulef(ParamValues, "operand %d is %s, operand 0 is %s; dimension %d must be equal", i+1,
 						ShapeString(v.Type.Shape), ShapeString(t.Shape), j)
 				}
 				out[j] = known(out[j], d)
@@ -79,19 +80,19 @@ func inferConcat(op *Op) ([]Type, error) {
 }
 
 func inferStack(op *Op) ([]Type, error) {
-	vs := op.ArgList("values")
+	vs := op.ArgList(ParamValues)
 	if len(vs) == 0 {
-		return nil, Rulef("values", "values is empty")
+		return nil, Rulef(ParamValues, "values is empty")
 	}
 	t := vs[0].Type
-	a, err := AxisAttr(op, "axis", t.Rank()+1)
+	a, err := AxisAttr(op, ParamAxis, t.Rank()+1)
 	if err != nil {
 		return nil, err
 	}
 	shape := cloneShape(t.Shape)
 	for i, v := range vs[1:] {
 		if !v.Type.Fits(t.WithShape(shape...)) {
-			return nil, Rulef("values", "operand %d is %s, operand 0 is %s", i+1, v.Type, t)
+			return nil, Rulef(ParamValues, "operand %d is %s, operand 0 is %s", i+1, v.Type, t)
 		}
 		for j, d := range v.Type.Shape {
 			shape[j] = known(shape[j], d)
@@ -111,57 +112,57 @@ type Split struct {
 // the sizes win and their count must be num_splits.
 func SplitAttrs(op *Op) (Split, error) {
 	var s Split
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	var err error
-	if s.Axis, err = AxisAttr(op, "axis", x.Rank()); err != nil {
+	if s.Axis, err = AxisAttr(op, ParamAxis, x.Rank()); err != nil {
 		return s, err
 	}
 	n := x.Shape[s.Axis]
 	num := int64(-1)
-	if op.Arg("num_splits") != nil {
-		if num, err = needInt(op, "num_splits"); err != nil {
+	if op.Arg(ParamNumSplits) != nil {
+		if num, err = needInt(op, ParamNumSplits); err != nil {
 			return s, err
 		}
 		if num < 1 || num > maxSplits {
-			return s, Rulef("num_splits", "num_splits is %d, must be 1 to %d", num, maxSplits)
+			return s, Rulef(ParamNumSplits, "num_splits is %d, must be 1 to %d", num, maxSplits)
 		}
 	}
-	if op.Arg("split_sizes") != nil {
-		if s.Sizes, err = needInts(op, "split_sizes"); err != nil {
+	if op.Arg(ParamSplitSizes) != nil {
+		if s.Sizes, err = needInts(op, ParamSplitSizes); err != nil {
 			return s, err
 		}
 		if num >= 0 && int64(len(s.Sizes)) != num {
 			return s, &RuleError{
-				Param: "split_sizes",
-				Other: "num_splits",
+				Param: ParamSplitSizes,
+				Other: ParamNumSplits,
 				Msg:   Rulef("", "split_sizes has %d elements, num_splits is %d", len(s.Sizes), num).Msg,
 			}
 		}
 		sum := int64(0)
 		for i, d := range s.Sizes {
 			if d < 0 || d > maxDim {
-				return s, Rulef("split_sizes", "split_sizes[%d] is %d", i, d)
+				return s, Rulef(ParamSplitSizes, "split_sizes[%d] is %d", i, d)
 			}
 			sum += d
 		}
 		if n >= 0 && sum != n {
 			return s, &RuleError{
-				Param: "split_sizes",
-				Other: "x",
+				Param: ParamSplitSizes,
+				Other: ParamX,
 				Msg:   Rulef("", "split_sizes add up to %d, dimension %d of x is %d", sum, s.Axis, n).Msg,
 			}
 		}
 		return s, nil
 	}
 	if num < 0 {
-		return s, Rulef("num_splits", "neither num_splits nor split_sizes is given")
+		return s, Rulef(ParamNumSplits, "neither num_splits nor split_sizes is given")
 	}
 	part := Unknown
 	if n >= 0 {
 		if n%num != 0 {
 			return s, &RuleError{
-				Param: "num_splits",
-				Other: "x",
+				Param: ParamNumSplits,
+				Other: ParamX,
 				Msg:   Rulef("", "dimension %d of x is %d, not a multiple of num_splits = %d", s.Axis, n, num).Msg,
 			}
 		}
@@ -182,7 +183,7 @@ func inferSplit(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	out := make([]Type, len(s.Sizes))
 	for i, n := range s.Sizes {
 		shape := cloneShape(x.Shape)
@@ -193,18 +194,18 @@ func inferSplit(op *Op) ([]Type, error) {
 }
 
 func inferTile(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	if err := vectorOf(op, "reps", int64(x.Rank()), "x's rank"); err != nil {
+	x := op.Arg(ParamX).Type
+	if err := vectorOf(op, ParamReps, int64(x.Rank()), "x's rank"); err != nil {
 		return nil, err
 	}
-	reps, ok := ArgInts(op, "reps")
+	reps, ok := ArgInts(op, ParamReps)
 	if !ok {
 		return one(x.WithShape(unknownShape(x.Rank())...))
 	}
 	out := cloneShape(x.Shape)
 	for i, r := range reps {
 		if r < 0 || r > maxDim {
-			return nil, Rulef("reps", "reps[%d] is %d", i, r)
+			return nil, Rulef(ParamReps, "reps[%d] is %d", i, r)
 		}
 		if out[i] >= 0 {
 			out[i] *= r
@@ -216,17 +217,17 @@ func inferTile(op *Op) ([]Type, error) {
 // PadAmounts returns the elements that pad adds before and after each dimension
 // of x; ok is false when they are not known at compile time.
 func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
-	rank := op.Arg("x").Type.Rank()
-	p := op.Arg("pad")
+	rank := op.Arg(ParamX).Type.Rank()
+	p := op.Arg(ParamPad)
 	if p.Type.Rank() != 1 || p.Type.Shape[0]%2 != 0 && p.Type.Shape[0] >= 0 || p.Type.Shape[0] > int64(2*rank) {
 		return nil, nil, false, &RuleError{
-			Param: "pad",
-			Other: "x",
+			Param: ParamPad,
+			Other: ParamX,
 			Msg: Rulef("", "pad is %s, must be a vector of two for each of the last dimensions of x, which has "+
 				"rank %d", ShapeString(p.Type.Shape), rank).Msg,
 		}
 	}
-	v, known := ArgInts(op, "pad")
+	v, known := ArgInts(op, ParamPad)
 	if !known {
 		return nil, nil, false, nil
 	}
@@ -234,7 +235,7 @@ func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
 	first := rank - len(v)/2
 	for i, n := range v {
 		if n < 0 || n > maxDim {
-			return nil, nil, false, Rulef("pad", "pad[%d] is %d, must not be negative", i, n)
+			return nil, nil, false, Rulef(ParamPad, "pad[%d] is %d, must not be negative", i, n)
 		}
 		if i%2 == 0 {
 			before[first+i/2] = n
@@ -246,7 +247,7 @@ func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
 }
 
 func inferPad(op *Op) ([]Type, error) {
-	mode, err := needOneOf(op, "mode", "constant", "reflect", "replicate", "symmetric")
+	mode, err := needOneOf(op, ParamMode, "constant", "reflect", "replicate", "symmetric")
 	if err != nil {
 		return nil, err
 	}
@@ -254,12 +255,12 @@ func inferPad(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	out := cloneShape(x.Shape)
 	for i, d := range out {
 		switch {
 		case !ok:
-			if n := op.Arg("pad").Type.Shape[0]; n < 0 || i >= len(out)-int(n/2) {
+			if n := op.Arg(ParamPad).Type.Shape[0]; n < 0 || i >= len(out)-int(n/2) {
 				out[i] = Unknown
 			}
 			continue
@@ -268,8 +269,8 @@ func inferPad(op *Op) ([]Type, error) {
 		case mode == "reflect" && max(before[i], after[i]) >= max(d, 1), mode != "constant" && before[i]+after[i] > 0 &&
 			d == 0:
 			return nil, &RuleError{
-				Param: "pad",
-				Other: "x",
+				Param: ParamPad,
+				Other: ParamX,
 				Msg: Rulef("", "%s padding of %d and %d does not fit dimension %d of x, which is %d", mode, before[i],
 					after[i], i, d).Msg,
 			}
@@ -283,17 +284,19 @@ func inferPad(op *Op) ([]Type, error) {
 func joinForms() (out forms) {
 	out.add(
 		&OpDef{Operation: OpConcat,
-			Params: params(in("values", clsElem).as("T").many(), intP("axis"), boolP("interleave").or(false)),
+			Params: params(in(ParamValues, clsElem).as("T").many(), intP(ParamAxis), boolP(ParamInterleave).or(false)),
 			Infer:  inferConcat, Fold: foldConcat},
 		&OpDef{Operation: OpStack,
-			Params: params(in("values", clsElem).as("T").many(), intP("axis")), Infer: inferStack, Fold: foldStack},
+			Params: params(in(ParamValues, clsElem).as("T").many(), intP(ParamAxis)), Infer: inferStack,
+			Fold: foldStack},
 		&OpDef{Operation: OpSplit,
-			Params: params(in("x", clsSmallB), intP("num_splits").opt(), intP("split_sizes").opt(), intP("axis")),
-			Infer:  inferSplit, Fold: foldSplit},
+			Params: params(in(ParamX, clsSmallB), intP(ParamNumSplits).opt(), intP(ParamSplitSizes).opt(),
+				intP(ParamAxis)),
+			Infer: inferSplit, Fold: foldSplit},
 		&OpDef{Operation: OpTile,
-			Params: params(in("x", clsNumB), in("reps", clsInt32)), Infer: inferTile, Fold: foldTile},
+			Params: params(in(ParamX, clsNumB), in(ParamReps, clsInt32)), Infer: inferTile, Fold: foldTile},
 		&OpDef{Operation: OpPad,
-			Params: params(in("x", clsFloat).as("T"), in("pad", clsInt32), stringP("mode").or("constant"),
-				in("constant_val", clsFloat).as("T").fixed().or(0.0)), Infer: inferPad})
+			Params: params(in(ParamX, clsFloat).as("T"), in(ParamPad, clsInt32), stringP(ParamMode).or("constant"),
+				in(ParamConstantVal, clsFloat).as("T").fixed().or(0.0)), Infer: inferPad})
 	return out
 }

@@ -36,15 +36,15 @@ type MatMul struct {
 func MatMulAttrs(op *Op) (MatMul, error) {
 	var m MatMul
 	var err error
-	if m.TransposeX, err = needBool(op, "transpose_x"); err != nil {
+	if m.TransposeX, err = needBool(op, ParamTransposeX); err != nil {
 		return m, err
 	}
-	if m.TransposeY, err = needBool(op, "transpose_y"); err != nil {
+	if m.TransposeY, err = needBool(op, ParamTransposeY); err != nil {
 		return m, err
 	}
-	x, y := op.Arg("x").Type.Shape, op.Arg("y").Type.Shape
+	x, y := op.Arg(ParamX).Type.Shape, op.Arg(ParamY).Type.Shape
 	if len(x) == 0 || len(y) == 0 {
-		return m, Rulef("x", "matmul takes no scalars: x is %s, y is %s", ShapeString(x), ShapeString(y))
+		return m, Rulef(ParamX, "matmul takes no scalars: x is %s, y is %s", ShapeString(x), ShapeString(y))
 	}
 	if len(x) == 1 {
 		m.VectorX, x = true, []int64{1, x[0]}
@@ -65,16 +65,16 @@ func MatMulAttrs(op *Op) (MatMul, error) {
 		k, m.N = m.N, k
 	}
 	if !agree(m.K, k) {
-		return m, &RuleError{Param: "y", Other: "x",
+		return m, &RuleError{Param: ParamY, Other: ParamX,
 			Msg: Rulef("", "x %s has inner dimension %d, y %s has %d (transpose_x = %t, transpose_y = %t)",
-				ShapeString(op.Arg("x").Type.Shape), m.K, ShapeString(op.Arg("y").Type.Shape), k, m.TransposeX,
+				ShapeString(op.Arg(ParamX).Type.Shape), m.K, ShapeString(op.Arg(ParamY).Type.Shape), k, m.TransposeX,
 				m.TransposeY).Msg}
 	}
 	m.K = known(m.K, k)
 	var clash int
 	var ok bool
 	if m.Batch, clash, ok = Broadcast(bx, by); !ok {
-		return m, &RuleError{Param: "y", Other: "x",
+		return m, &RuleError{Param: ParamY, Other: ParamX,
 			Msg: Rulef("", "batch dimensions do not broadcast: x is %s, y is %s, %s at dimension %d",
 				ShapeString(x), ShapeString(y), clashText(bx, by, clash), -clash-2).Msg}
 	}
@@ -93,25 +93,25 @@ func inferMatMul(op *Op) ([]Type, error) {
 	if !m.VectorY {
 		shape = append(shape, m.N)
 	}
-	return one(TensorOf(op.Arg("x").Type.DType, shape...))
+	return one(TensorOf(op.Arg(ParamX).Type.DType, shape...))
 }
 
 func inferLinear(op *Op) ([]Type, error) {
-	x, w := op.Arg("x").Type, op.Arg("weight").Type
-	if err := rankIn(op, "x", 1, maxRank); err != nil {
+	x, w := op.Arg(ParamX).Type, op.Arg(ParamWeight).Type
+	if err := rankIn(op, ParamX, 1, maxRank); err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, "weight", 2, 2); err != nil {
+	if err := rankIn(op, ParamWeight, 2, 2); err != nil {
 		return nil, err
 	}
 	if k := x.Shape[x.Rank()-1]; !agree(k, w.Shape[1]) {
 		return nil, &RuleError{
-			Param: "weight",
-			Other: "x",
+			Param: ParamWeight,
+			Other: ParamX,
 			Msg:   Rulef("", "weight has %d input features, x has %d", w.Shape[1], k).Msg,
 		}
 	}
-	if err := vectorOf(op, "bias", w.Shape[0], "the number of output features"); err != nil {
+	if err := vectorOf(op, ParamBias, w.Shape[0], "the number of output features"); err != nil {
 		return nil, err
 	}
 	shape := cloneShape(x.Shape)
@@ -120,51 +120,51 @@ func inferLinear(op *Op) ([]Type, error) {
 }
 
 func inferAttention(op *Op) ([]Type, error) {
-	q, k, v := op.Arg("query").Type, op.Arg("key").Type, op.Arg("value").Type
-	if err := rankIn(op, "query", 3, 5); err != nil {
+	q, k, v := op.Arg(ParamQuery).Type, op.Arg(ParamKey).Type, op.Arg(ParamValue).Type
+	if err := rankIn(op, ParamQuery, 3, 5); err != nil {
 		return nil, err
 	}
 	r := q.Rank()
-	for _, n := range []string{"key", "value"} {
+	for _, n := range []ParamName{ParamKey, ParamValue} {
 		if err := rankIn(op, n, r, r); err != nil {
 			return nil, err
 		}
 	}
 	if !agree(q.Shape[r-1], k.Shape[r-1]) {
 		return nil, &RuleError{
-			Param: "key",
-			Other: "query",
+			Param: ParamKey,
+			Other: ParamQuery,
 			Msg:   Rulef("", "key has embedding %d, query has %d", k.Shape[r-1], q.Shape[r-1]).Msg,
 		}
 	}
 	if !agree(k.Shape[r-2], v.Shape[r-2]) {
 		return nil, &RuleError{
-			Param: "value",
-			Other: "key",
+			Param: ParamValue,
+			Other: ParamKey,
 			Msg:   Rulef("", "value has sequence length %d, key has %d", v.Shape[r-2], k.Shape[r-2]).Msg,
 		}
 	}
 	for _, o := range []struct {
-		name string
+		name ParamName
 		t    Type
-	}{{"key", k}, {"value", v}} {
+	}{{ParamKey, k}, {ParamValue, v}} {
 		for i := 0; i < r-2; i++ {
 			if !agree(q.Shape[i], o.t.Shape[i]) {
 				return nil, &RuleError{
 					Param: o.name,
-					Other: "query",
+					Other: ParamQuery,
 					Msg:   Rulef("", "dimension %d of %s is %d, of query %d", i, o.name, o.t.Shape[i], q.Shape[i]).Msg,
 				}
 			}
 		}
 	}
 	scores := append(cloneShape(q.Shape[:r-1]), k.Shape[r-2])
-	if m := op.Arg("attn_mask"); m != nil {
+	if m := op.Arg(ParamAttnMask); m != nil {
 		s, _, ok := Broadcast(m.Type.Shape, scores)
 		if !ok || len(s) != len(scores) {
 			return nil, &RuleError{
-				Param: "attn_mask",
-				Other: "query",
+				Param: ParamAttnMask,
+				Other: ParamQuery,
 				Msg: Rulef("", "attn_mask is %s, the scores are %s", ShapeString(m.Type.Shape), ShapeString(scores)).
 					Msg,
 			}
@@ -178,46 +178,49 @@ func inferAttention(op *Op) ([]Type, error) {
 // matmulForms are the forms of the operations above.
 func matmulForms() (out forms) {
 	linear := &OpDef{Operation: OpLinear,
-		Params: params(in("x", clsNum).as("T"), in("weight", clsNum).as("T").fixed(), in("bias", clsNum).as("T").
+		Params: params(in(ParamX, clsNum).as("T"), in(ParamWeight, clsNum).as("T").fixed(), in(ParamBias, clsNum).
+			as("T").
 			fixed().opt()), Infer: inferLinear}
-	out.add(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", "weight", "bias") }))
+	out.add(linear, linear.since("ios17", func(d *OpDef) { d.letter("U", ParamWeight, ParamBias) }))
 
 	matmul := &OpDef{Operation: OpMatMul,
-		Params: params(in("x", clsNum).as("T"), in("y", clsNum).as("T"), boolP("transpose_x").or(false),
-			boolP("transpose_y").or(false)), Infer: inferMatMul}
-	out.add(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", "y") }))
+		Params: params(in(ParamX, clsNum).as("T"), in(ParamY, clsNum).as("T"), boolP(ParamTransposeX).or(false),
+			boolP(ParamTransposeY).or(false)), Infer: inferMatMul}
+	out.add(matmul, matmul.since("ios17", func(d *OpDef) { d.letter("U", ParamY) }))
 
 	out.add(&OpDef{Operation: OpScaledDotProductAttention, Since: "ios18",
-		Params: params(in("query", clsFloat).as("T"), in("key", clsFloat).as("T"), in("value", clsFloat).as("T"),
-			in("attn_mask", clsFloat|clsBool).opt()), Infer: inferAttention})
+		Params: params(in(ParamQuery, clsFloat).as("T"), in(ParamKey, clsFloat).as("T"), in(ParamValue, clsFloat).
+			as("T"),
+			in(ParamAttnMask, clsFloat|clsBool).opt()), Infer: inferAttention})
 
 	out.add(&OpDef{Operation: OpEinsum,
-		Params: params(in("values", clsNum).as("T").many(), stringP("equation")), Infer: inferEinsum})
+		Params: params(in(ParamValues, clsNum).as("T").many(), stringP(ParamEquation)), Infer: inferEinsum})
 	return out
 }
 
 // inferEinsum reads an equation of two operands without ellipses.
 func inferEinsum(op *Op) ([]Type, error) {
-	eq, err := needString(op, "equation")
+	eq, err := needString(op, ParamEquation)
 	if err != nil {
 		return nil, err
 	}
 	terms, out, ok := ParseEinsum(eq)
-	vs := op.ArgList("values")
+	vs := op.ArgList(ParamValues)
 	if !ok || len(terms) != len(vs) {
-		return nil, Rulef("equation", "equation %q does not read as %d operands and a result", eq, len(vs))
+		return nil, Rulef(ParamEquation, "equation %q does not read as %d operands and a result", eq, len(vs))
 	}
 	dims := map[byte]int64{}
 	for i, t := range terms {
 		if len(t) != vs[i].Type.Rank() {
-			return nil, Rulef("values", "operand %d has rank %d, equation %q gives it %d letters", i, vs[i].Type.Rank(),
+			return nil, Rulef(ParamValues, "operand %d has rank %d, equation %q gives it %d letters", i,
+				vs[i].Type.Rank(),
 				eq, len(t))
 		}
 		for j := range len(t) {
 			d := vs[i].Type.Shape[j]
 			have, seen := dims[t[j]]
 			if seen && have != d && have != 1 && d != 1 && have >= 0 && d >= 0 {
-				return nil, Rulef("values", "letter %c of %q is %d and %d", t[j], eq, have, d)
+				return nil, Rulef(ParamValues, "letter %c of %q is %d and %d", t[j], eq, have, d)
 			}
 			if !seen || have == 1 || (have < 0 && d != 1) {
 				dims[t[j]] = d
@@ -228,7 +231,7 @@ func inferEinsum(op *Op) ([]Type, error) {
 	for i := range len(out) {
 		d, seen := dims[out[i]]
 		if !seen {
-			return nil, Rulef("equation", "letter %c of the result is in no operand of %q", out[i], eq)
+			return nil, Rulef(ParamEquation, "letter %c of the result is in no operand of %q", out[i], eq)
 		}
 		shape[i] = d
 	}

@@ -36,11 +36,11 @@ var (
 // checkVectors checks vectors over the channels (dimension 1) of x.
 func inferChannelNorm(low, high int) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, "x", low, high); err != nil {
+		if err := rankIn(op, ParamX, low, high); err != nil {
 			return nil, err
 		}
-		c := op.Arg("x").Type.Shape[1]
-		for _, n := range []string{"mean", "variance", "gamma", "beta"} {
+		c := op.Arg(ParamX).Type.Shape[1]
+		for _, n := range []ParamName{ParamMean, ParamVariance, ParamGamma, ParamBeta} {
 			if err := vectorOf(op, n, c, "the channels of x"); err != nil {
 				return nil, err
 			}
@@ -50,12 +50,12 @@ func inferChannelNorm(low, high int) func(op *Op) ([]Type, error) {
 }
 
 func inferLayerNorm(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	as, err := LayerNormAxes(op)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range []string{"gamma", "beta"} {
+	for _, n := range []ParamName{ParamGamma, ParamBeta} {
 		v := op.Arg(n)
 		if v == nil {
 			continue
@@ -63,7 +63,7 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 		if v.Type.Rank() != len(as) {
 			return nil, &RuleError{
 				Param: n,
-				Other: "axes",
+				Other: ParamAxes,
 				Msg:   Rulef("", "%s has rank %d, axes names %d dimensions", n, v.Type.Rank(), len(as)).Msg,
 			}
 		}
@@ -71,7 +71,7 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 			if !agree(v.Type.Shape[i], x.Shape[a]) {
 				return nil, &RuleError{
 					Param: n,
-					Other: "x",
+					Other: ParamX,
 					Msg: Rulef("", "%s is %s, dimension %d of x is %d", n, ShapeString(v.Type.Shape), a, x.Shape[a]).
 						Msg,
 				}
@@ -84,64 +84,67 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 // LayerNormAxes returns the axes of layer_norm in the order in which gamma and
 // beta count them; all axes when the argument is absent.
 func LayerNormAxes(op *Op) ([]int, error) {
-	rank := op.Arg("x").Type.Rank()
-	if op.Arg("axes") == nil {
+	rank := op.Arg(ParamX).Type.Rank()
+	if op.Arg(ParamAxes) == nil {
 		as := make([]int, rank)
 		for i := range as {
 			as[i] = i
 		}
 		return as, nil
 	}
-	v, err := needInts(op, "axes")
+	v, err := needInts(op, ParamAxes)
 	if err != nil {
 		return nil, err
 	}
-	return axes("axes", v, rank)
+	return axes(ParamAxes, v, rank)
 }
 
 // normForms are the forms of the operations above.
 func normForms() (out forms) {
 	// Real programs give x in fp16 an epsilon in fp32, so it has no type variable.
-	eps := func(v float64) Param { return in("epsilon", clsFloat).fixed().or(v) }
-	scale := func(name string) Param { return in(name, clsFloat).as("T").fixed().opt() }
+	eps := func(v float64) Param { return in(ParamEpsilon, clsFloat).fixed().or(v) }
+	scale := func(name ParamName) Param { return in(name, clsFloat).as("T").fixed().opt() }
 	mixed := func(d *OpDef) {
-		d.letter("U", "mean", "variance", "gamma", "beta", "alpha", "k")
+		d.letter("U", ParamMean, ParamVariance, ParamGamma, ParamBeta, ParamAlpha, ParamK)
 	}
 	for _, d := range []*OpDef{
 		{Operation: OpBatchNorm,
-			Params: params(in("x", clsFloat).as("T"), in("mean", clsFloat).as("T").fixed(), in("variance", clsFloat).
-				as("T").fixed(), scale("gamma"), scale("beta"), eps(1e-5)),
+			Params: params(in(ParamX, clsFloat).as("T"), in(ParamMean, clsFloat).as("T").fixed(),
+				in(ParamVariance, clsFloat).
+					as("T").fixed(), scale(ParamGamma), scale(ParamBeta), eps(1e-5)),
 			Infer: inferChannelNorm(3, 5)},
 		{Operation: OpInstanceNorm,
-			Params: params(in("x", clsFloat).as("T"), scale("gamma"), scale("beta"), eps(1e-5)),
+			Params: params(in(ParamX, clsFloat).as("T"), scale(ParamGamma), scale(ParamBeta), eps(1e-5)),
 			Infer:  inferChannelNorm(3, 4)},
 		{Operation: OpL2Norm,
-			Params: params(in("x", clsFloat).as("T"), eps(1e-6)),
+			Params: params(in(ParamX, clsFloat).as("T"), eps(1e-6)),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "x", 3, maxRank); err != nil {
+				if err := rankIn(op, ParamX, 3, maxRank); err != nil {
 					return nil, err
 				}
 				return sameAsX(op)
 			}},
 		{Operation: OpLayerNorm,
-			Params: params(in("x", clsFloat).as("T"), intP("axes").opt(), scale("gamma"), scale("beta"), eps(1e-5)),
-			Infer:  inferLayerNorm},
+			Params: params(in(ParamX, clsFloat).as("T"), intP(ParamAxes).opt(), scale(ParamGamma), scale(ParamBeta),
+				eps(1e-5)),
+			Infer: inferLayerNorm},
 		{Operation: OpLocalResponseNorm,
-			Params: params(in("x", clsFloat).as("T"), intP("size"), in("alpha", clsFloat).as("T").fixed().or(1e-4),
-				in("beta", clsFloat).as("T").fixed().or(0.75), in("k", clsFloat).as("T").fixed().or(1.0)),
+			Params: params(in(ParamX, clsFloat).as("T"), intP(ParamSize), in(ParamAlpha, clsFloat).as("T").fixed().
+				or(1e-4),
+				in(ParamBeta, clsFloat).as("T").fixed().or(0.75), in(ParamK, clsFloat).as("T").fixed().or(1.0)),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "x", 3, 5); err != nil {
+				if err := rankIn(op, ParamX, 3, 5); err != nil {
 					return nil, err
 				}
-				if n, err := needInt(op, "size"); err != nil || n < 1 {
-					return nil, Rulef("size", "size must be at least 1")
+				if n, err := needInt(op, ParamSize); err != nil || n < 1 {
+					return nil, Rulef(ParamSize, "size must be at least 1")
 				}
 				return sameAsX(op)
 			}},
 	} {
 		out.add(d, d.since("ios17", mixed))
 	}
-	out.add(&OpDef{Operation: OpSoftmax, Params: params(in("x", clsFloat).as("T"), intP("axis").or(int64(-1))),
+	out.add(&OpDef{Operation: OpSoftmax, Params: params(in(ParamX, clsFloat).as("T"), intP(ParamAxis).or(int64(-1))),
 		Infer: inferAxis})
 	return out
 }

@@ -14,17 +14,17 @@ var (
 )
 
 // perAxis checks scale and zero_point: scalars, or vectors along axis of x.
-func perAxis(op *Op, x string) error {
+func perAxis(op *Op, x ParamName) error {
 	t := op.Arg(x).Type
-	for _, n := range []string{"scale", "zero_point"} {
+	for _, n := range []ParamName{ParamScale, ParamZeroPoint} {
 		v := op.Arg(n)
 		if v == nil || v.Type.Rank() == 0 {
 			continue
 		}
-		if _, ok := ArgInt(op, "axis"); !ok {
-			return Rulef("axis", "axis is missing and %s is %s", n, v.Type)
+		if _, ok := ArgInt(op, ParamAxis); !ok {
+			return Rulef(ParamAxis, "axis is missing and %s is %s", n, v.Type)
 		}
-		a, err := AxisAttr(op, "axis", t.Rank())
+		a, err := AxisAttr(op, ParamAxis, t.Rank())
 		if err != nil {
 			return err
 		}
@@ -40,33 +40,35 @@ func quantizeForms() (out forms) {
 	q8 := DTypesOf(Int8, UInt8)
 	out.add(
 		&OpDef{Operation: OpQuantize, Since: "ios17",
-			Params: params(in("input", clsFloat).as("S"), in("zero_point", q8).fixed().opt(), in("scale", clsFloat).
-				as("S").fixed(), intP("axis").opt(), stringP("output_dtype")),
+			Params: params(in(ParamInput, clsFloat).as("S"), in(ParamZeroPoint, q8).fixed().opt(),
+				in(ParamScale, clsFloat).
+					as("S").fixed(), intP(ParamAxis).opt(), stringP(ParamOutputDType)),
 			Infer: func(op *Op) ([]Type, error) {
-				t, err := needDType(op, "output_dtype", DTypesOf(Int8, UInt8))
+				t, err := needDType(op, ParamOutputDType, DTypesOf(Int8, UInt8))
 				if err != nil {
 					return nil, err
 				}
-				if z := op.Arg("zero_point"); z != nil && z.Type.DType != t {
+				if z := op.Arg(ParamZeroPoint); z != nil && z.Type.DType != t {
 					return nil, &RuleError{
-						Param: "zero_point",
-						Other: "output_dtype",
+						Param: ParamZeroPoint,
+						Other: ParamOutputDType,
 						Msg:   Rulef("", "zero_point is %s, output_dtype is %s", z.Type.DType, t).Msg,
 					}
 				}
-				if err := perAxis(op, "input"); err != nil {
+				if err := perAxis(op, ParamInput); err != nil {
 					return nil, err
 				}
-				return one(op.Arg("input").Type.WithDType(t))
+				return one(op.Arg(ParamInput).Type.WithDType(t))
 			}},
 		&OpDef{Operation: OpDequantize, Since: "ios17",
-			Params: params(in("input", q8).as("S"), in("zero_point", q8).as("S").fixed().opt(), in("scale", clsFloat).
-				fixed(), intP("axis").opt()),
+			Params: params(in(ParamInput, q8).as("S"), in(ParamZeroPoint, q8).as("S").fixed().opt(),
+				in(ParamScale, clsFloat).
+					fixed(), intP(ParamAxis).opt()),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := perAxis(op, "input"); err != nil {
+				if err := perAxis(op, ParamInput); err != nil {
 					return nil, err
 				}
-				return one(op.Arg("input").Type.WithDType(op.Arg("scale").Type.DType))
+				return one(op.Arg(ParamInput).Type.WithDType(op.Arg(ParamScale).Type.DType))
 			}})
 	return out
 }

@@ -15,17 +15,17 @@ var (
 	}
 )
 
-func inferRandom(first string) func(op *Op) ([]Type, error) {
+func inferRandom(first ParamName) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		s := op.Arg("shape")
+		s := op.Arg(ParamShape)
 		t := FP32
 		if v := op.Arg(first); v != nil {
 			t = v.Type.DType
 		}
 		if s.Type.Rank() != 1 || s.Type.Shape[0] < 0 || s.Type.Shape[0] > maxRank {
-			return nil, Rulef("shape", "shape is %s, must be a vector of at most %d", s.Type, maxRank)
+			return nil, Rulef(ParamShape, "shape is %s, must be a vector of at most %d", s.Type, maxRank)
 		}
-		v, ok := ArgInts(op, "shape")
+		v, ok := ArgInts(op, ParamShape)
 		if !ok {
 			v = unknownShape(int(s.Type.Shape[0]))
 		}
@@ -35,30 +35,30 @@ func inferRandom(first string) func(op *Op) ([]Type, error) {
 
 // randomForms are the forms of the operations above.
 func randomForms() (out forms) {
-	num := func(n string, v float64) Param { return in(n, clsFloat).as("T").fixed().or(v) }
-	seed := intP("seed").or(int64(-1))
-	shape := in("shape", clsInt32)
+	num := func(n ParamName, v float64) Param { return in(n, clsFloat).as("T").fixed().or(v) }
+	seed := intP(ParamSeed).or(int64(-1))
+	shape := in(ParamShape, clsInt32)
 	out.add(
 		&OpDef{Operation: OpRandomBernoulli, Effect: Random,
-			Params: params(shape, num("prob", 0.5), seed), Infer: inferRandom("prob")},
+			Params: params(shape, num(ParamProb, 0.5), seed), Infer: inferRandom(ParamProb)},
 		&OpDef{Operation: OpRandomNormal, Effect: Random,
-			Params: params(shape, num("mean", 0), num("stddev", 1), seed), Infer: inferRandom("mean")},
+			Params: params(shape, num(ParamMean, 0), num(ParamStddev, 1), seed), Infer: inferRandom(ParamMean)},
 		&OpDef{Operation: OpRandomUniform, Effect: Random,
-			Params: params(shape, num("low", 0), num("high", 1), seed), Infer: inferRandom("low")},
+			Params: params(shape, num(ParamLow, 0), num(ParamHigh, 1), seed), Infer: inferRandom(ParamLow)},
 		&OpDef{Operation: OpRandomCategorical, Effect: Random,
-			Params: params(in("x", clsFloat), stringP("mode").or("logits"), intP("size").or(int64(1)), seed),
+			Params: params(in(ParamX, clsFloat), stringP(ParamMode).or("logits"), intP(ParamSize).or(int64(1)), seed),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "x", 1, maxRank); err != nil {
+				if err := rankIn(op, ParamX, 1, maxRank); err != nil {
 					return nil, err
 				}
-				n, err := needInt(op, "size")
+				n, err := needInt(op, ParamSize)
 				if err != nil {
 					return nil, err
 				}
 				if n < 1 {
-					return nil, Rulef("size", "size is %d, must be at least 1", n)
+					return nil, Rulef(ParamSize, "size is %d, must be at least 1", n)
 				}
-				x := op.Arg("x").Type
+				x := op.Arg(ParamX).Type
 				out := cloneShape(x.Shape)
 				out[len(out)-1] = n
 				return one(x.WithShape(out...))

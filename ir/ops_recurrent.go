@@ -28,26 +28,26 @@ var (
 // gates. Weights are [gates*H, I] and [gates*H, H].
 func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, "x", 3, 3); err != nil {
+		if err := rankIn(op, ParamX, 3, 3); err != nil {
 			return nil, err
 		}
 		dirs := []string{"forward", "reverse"}
 		if cell {
 			dirs = append(dirs, "bidirectional")
 		}
-		dir, err := needOneOf(op, "direction", dirs...)
+		dir, err := needOneOf(op, ParamDirection, dirs...)
 		if err != nil {
 			return nil, err
 		}
-		seq, err := needBool(op, "output_sequence")
+		seq, err := needBool(op, ParamOutputSequence)
 		if err != nil {
 			return nil, err
 		}
-		x := op.Arg("x").Type
-		weights := [][2]string{{"weight_ih", "weight_hh"}}
+		x := op.Arg(ParamX).Type
+		weights := [][2]ParamName{{ParamWeightIH, ParamWeightHH}}
 		width := int64(1)
 		if dir == "bidirectional" {
-			weights, width = append(weights, [2]string{"weight_ih_back", "weight_hh_back"}), 2
+			weights, width = append(weights, [2]ParamName{ParamWeightIHBack, ParamWeightHHBack}), 2
 		}
 		hidden := Unknown
 		for _, w := range weights {
@@ -58,29 +58,29 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 			if !agree(hidden, h) {
 				return nil, &RuleError{
 					Param: w[1],
-					Other: "weight_hh",
+					Other: ParamWeightHH,
 					Msg:   Rulef("", "%s has hidden size %d, weight_hh has %d", w[1], h, hidden).Msg,
 				}
 			}
 			hidden = h
 		}
-		for _, b := range []string{"bias", "bias_back", "input_bias"} {
+		for _, b := range []ParamName{ParamBias, ParamBiasBack, ParamInputBias} {
 			if err := vectorOf(op, b, gates*hidden, "the gates times the hidden size"); err != nil {
 				return nil, err
 			}
 		}
-		for _, b := range []string{"peephole", "peephole_back"} {
+		for _, b := range []ParamName{ParamPeephole, ParamPeepholeBack} {
 			if err := vectorOf(op, b, 3*hidden, "three times the hidden size"); err != nil {
 				return nil, err
 			}
 		}
 		state := []int64{x.Shape[1], width * hidden}
-		for _, s := range []string{"initial_h", "initial_c"} {
+		for _, s := range []ParamName{ParamInitialH, ParamInitialC} {
 			v := op.Arg(s)
 			if v != nil && !v.Type.Fits(v.Type.WithShape(state...)) {
 				return nil, &RuleError{
 					Param: s,
-					Other: "x",
+					Other: ParamX,
 					Msg: Rulef("", "%s is %s, x and weight_hh ask for %s", s, ShapeString(v.Type.Shape),
 						ShapeString(state)).Msg,
 				}
@@ -99,8 +99,8 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 }
 
 // gateWeights checks one pair of weights and returns the hidden size.
-func gateWeights(op *Op, ih, hh string, gates, input int64) (int64, error) {
-	for _, n := range []string{ih, hh} {
+func gateWeights(op *Op, ih, hh ParamName, gates, input int64) (int64, error) {
+	for _, n := range []ParamName{ih, hh} {
 		if op.Arg(n) == nil {
 			return 0, Rulef(n, "%s is missing for direction bidirectional", n)
 		}
@@ -121,7 +121,7 @@ func gateWeights(op *Op, ih, hh string, gates, input int64) (int64, error) {
 	case !agree(a[1], input):
 		return 0, &RuleError{
 			Param: ih,
-			Other: "x",
+			Other: ParamX,
 			Msg:   Rulef("", "%s has input size %d, x has %d", ih, a[1], input).Msg,
 		}
 	}
@@ -130,30 +130,31 @@ func gateWeights(op *Op, ih, hh string, gates, input int64) (int64, error) {
 
 // recurrentForms are the forms of the operations above.
 func recurrentForms() (out forms) {
-	weight := func(n string) Param { return in(n, clsFloat).as("T").fixed() }
-	head := func(second ...string) []Param {
-		ps := params(in("x", clsFloat).as("T"), in("initial_h", clsFloat).as("T"))
+	weight := func(n ParamName) Param { return in(n, clsFloat).as("T").fixed() }
+	head := func(second ...ParamName) []Param {
+		ps := params(in(ParamX, clsFloat).as("T"), in(ParamInitialH, clsFloat).as("T"))
 		for _, n := range second {
 			ps = append(ps, in(n, clsFloat).as("T"))
 		}
-		return append(ps, weight("weight_ih"), weight("weight_hh"), weight("bias").opt())
+		return append(ps, weight(ParamWeightIH), weight(ParamWeightHH), weight(ParamBias).opt())
 	}
 	mode := func(ps []Param, acts ...string) []Param {
-		ps = append(ps, stringP("direction").or("forward"), boolP("output_sequence").or(false))
+		ps = append(ps, stringP(ParamDirection).or("forward"), boolP(ParamOutputSequence).or(false))
 		for i := 0; i < len(acts); i += 2 {
-			ps = append(ps, stringP(acts[i]).or(acts[i+1]))
+			ps = append(ps, stringP(ParamName(acts[i])).or(acts[i+1]))
 		}
 		return ps
 	}
 	out.add(&OpDef{Operation: OpLSTM,
-		Params: append(mode(append(head("initial_c"), weight("peephole").opt(), weight("weight_ih_back").opt(),
-			weight("weight_hh_back").opt(), weight("bias_back").opt(), weight("peephole_back").opt()),
-			"recurrent_activation", "sigmoid", "cell_activation", "tanh", "activation", "tanh"), weight("clip").opt()),
+		Params: append(mode(append(head(ParamInitialC), weight(ParamPeephole).opt(), weight(ParamWeightIHBack).opt(),
+			weight(ParamWeightHHBack).opt(), weight(ParamBiasBack).opt(), weight(ParamPeepholeBack).opt()),
+			"recurrent_activation", "sigmoid", "cell_activation", "tanh", "activation", "tanh"), weight(ParamClip).
+			opt()),
 		Infer: recurrent(4, true)})
 	gru := &OpDef{Operation: OpGRU,
 		Params: mode(head(), "recurrent_activation", "sigmoid", "activation", "tanh"), Infer: recurrent(3, false)}
 	out.add(gru, gru.since("ios18", func(d *OpDef) {
-		d.Params = append(d.Params, boolP("reset_after").or(false), weight("input_bias").opt())
+		d.Params = append(d.Params, boolP(ParamResetAfter).or(false), weight(ParamInputBias).opt())
 	}))
 	out.add(&OpDef{Operation: OpRNN,
 		Params: mode(head(), "activation", "tanh"), Infer: recurrent(1, false)})

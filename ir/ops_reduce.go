@@ -68,26 +68,26 @@ type Reduce struct {
 func ReduceAttrs(op *Op) (Reduce, error) {
 	var r Reduce
 	var err error
-	if r.KeepDims, err = needBool(op, "keep_dims"); err != nil {
+	if r.KeepDims, err = needBool(op, ParamKeepDims); err != nil {
 		return r, err
 	}
-	rank := op.Arg("x").Type.Rank()
-	if op.Def.ParamIndex("axis") >= 0 {
-		a, err := AxisAttr(op, "axis", rank)
+	rank := op.Arg(ParamX).Type.Rank()
+	if op.Def.ParamIndex(ParamAxis) >= 0 {
+		a, err := AxisAttr(op, ParamAxis, rank)
 		r.Axes = []int{a}
 		return r, err
 	}
-	if op.Arg("axes") == nil {
+	if op.Arg(ParamAxes) == nil {
 		for i := range rank {
 			r.Axes = append(r.Axes, i)
 		}
 		return r, nil
 	}
-	v, err := needInts(op, "axes")
+	v, err := needInts(op, ParamAxes)
 	if err != nil {
 		return r, err
 	}
-	if r.Axes, err = axes("axes", v, rank); err != nil {
+	if r.Axes, err = axes(ParamAxes, v, rank); err != nil {
 		return r, err
 	}
 	slices.Sort(r.Axes)
@@ -113,7 +113,7 @@ func inferReduce(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := op.Arg("x").Type
+	t := op.Arg(ParamX).Type
 	return one(t.WithShape(r.Shape(t.Shape)...))
 }
 
@@ -123,12 +123,12 @@ func inferArgReduce(op *Op) ([]Type, error) {
 		return nil, err
 	}
 	t := Int32
-	if op.Def.ParamIndex("output_dtype") >= 0 {
-		if t, err = needDType(op, "output_dtype", DTypesOf(Int32, UInt16)); err != nil {
+	if op.Def.ParamIndex(ParamOutputDType) >= 0 {
+		if t, err = needDType(op, ParamOutputDType, DTypesOf(Int32, UInt16)); err != nil {
 			return nil, err
 		}
 	}
-	return one(TensorOf(t, r.Shape(op.Arg("x").Type.Shape)...))
+	return one(TensorOf(t, r.Shape(op.Arg(ParamX).Type.Shape)...))
 }
 
 // reduceForms are the forms of the operations above.
@@ -136,15 +136,15 @@ func reduceForms() (out forms) {
 	for _, o := range []*Operation{OpReduceL1Norm, OpReduceL2Norm, OpReduceLogSum, OpReduceLogSumExp, OpReduceMax,
 		OpReduceMean, OpReduceMin, OpReduceProd, OpReduceSum, OpReduceSumSquare} {
 		out.add(&OpDef{Operation: o,
-			Params: params(in("x", clsNum).as("T"), intP("axes").opt(), boolP("keep_dims").or(false)),
+			Params: params(in(ParamX, clsNum).as("T"), intP(ParamAxes).opt(), boolP(ParamKeepDims).or(false)),
 			Infer:  inferReduce})
 	}
 	for _, o := range []*Operation{OpReduceArgmax, OpReduceArgmin} {
 		d := &OpDef{Operation: o,
-			Params: params(in("x", clsNum).as("T"), intP("axis").or(int64(-1)), boolP("keep_dims").or(false)),
+			Params: params(in(ParamX, clsNum).as("T"), intP(ParamAxis).or(int64(-1)), boolP(ParamKeepDims).or(false)),
 			Infer:  inferArgReduce}
 		out.add(d, d.since("ios17", func(d *OpDef) {
-			d.Params = append(d.Params, stringP("output_dtype").or("int32"))
+			d.Params = append(d.Params, stringP(ParamOutputDType).or("int32"))
 		}))
 	}
 	return out

@@ -49,22 +49,23 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 				if slices.Contains(x, 0) {
 					continue
 				}
-				return nil, Rulef("shape", "shape has a 0 at %d; that needs as many dimensions as x, which has %d", i,
+				return nil, Rulef(ParamShape, "shape has a 0 at %d; that needs as many dimensions as x, which has %d",
+					i,
 					len(x))
 			}
 			out[i] = x[i]
 		case d == -1:
 			if free >= 0 {
-				return nil, Rulef("shape", "shape has -1 at %d and at %d", free, i)
+				return nil, Rulef(ParamShape, "shape has -1 at %d and at %d", free, i)
 			}
 			free = i
 		case d < -1:
-			return nil, Rulef("shape", "shape has %d at %d", d, i)
+			return nil, Rulef(ParamShape, "shape has %d at %d", d, i)
 		}
 	}
 	total, ok := product(x)
 	if !ok {
-		return nil, Rulef("x", "x %s has too many elements", ShapeString(x))
+		return nil, Rulef(ParamX, "x %s has too many elements", ShapeString(x))
 	}
 	rest := make([]int64, 0, len(out))
 	for i, d := range out {
@@ -74,16 +75,16 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 	}
 	n, ok := product(rest)
 	if !ok {
-		return nil, Rulef("shape", "shape %s has too many elements", ShapeString(shape))
+		return nil, Rulef(ParamShape, "shape %s has too many elements", ShapeString(shape))
 	}
 	if total >= 0 && n >= 0 {
 		switch {
 		case free >= 0 && n == 0:
-			return nil, Rulef("shape", "shape %s has -1 beside an empty dimension", intsText(shape))
+			return nil, Rulef(ParamShape, "shape %s has -1 beside an empty dimension", intsText(shape))
 		case free >= 0 && total%n != 0:
 			return nil, &RuleError{
-				Param: "shape",
-				Other: "x",
+				Param: ParamShape,
+				Other: ParamX,
 				Msg: Rulef("", "x %s has %d elements, not a multiple of %d in shape %s", ShapeString(x), total, n,
 					intsText(shape)).Msg,
 			}
@@ -91,8 +92,8 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 			out[free] = total / n
 		case n != total:
 			return nil, &RuleError{
-				Param: "shape",
-				Other: "x",
+				Param: ParamShape,
+				Other: ParamX,
 				Msg: Rulef("", "x %s has %d elements, shape %s has %d", ShapeString(x), total, intsText(shape), n).
 					Msg,
 			}
@@ -114,15 +115,15 @@ func intsText(v []int64) string {
 
 func inferReshape(fromRight bool) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, "shape", 1, 1); err != nil {
+		if err := rankIn(op, ParamShape, 1, 1); err != nil {
 			return nil, err
 		}
-		x, s := op.Arg("x").Type, op.Arg("shape")
+		x, s := op.Arg(ParamX).Type, op.Arg(ParamShape)
 		n := s.Type.Shape[0]
 		if n < 0 || n > maxRank {
-			return nil, Rulef("shape", "shape has %s elements, at most %d are possible", dimString(n), maxRank)
+			return nil, Rulef(ParamShape, "shape has %s elements, at most %d are possible", dimString(n), maxRank)
 		}
-		v, ok := ArgInts(op, "shape")
+		v, ok := ArgInts(op, ParamShape)
 		if !ok {
 			return one(x.WithShape(unknownShape(int(n))...))
 		}
@@ -143,12 +144,12 @@ func unknownShape(rank int) []int64 {
 }
 
 func inferExpandDims(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	v, err := needInts(op, "axes")
+	x := op.Arg(ParamX).Type
+	v, err := needInts(op, ParamAxes)
 	if err != nil {
 		return nil, err
 	}
-	as, err := axes("axes", v, x.Rank()+len(v))
+	as, err := axes(ParamAxes, v, x.Rank()+len(v))
 	if err != nil {
 		return nil, err
 	}
@@ -169,9 +170,9 @@ func inferExpandDims(op *Op) ([]Type, error) {
 // names that are 1 (others stay), or all that are 1. A dimension that is not known
 // stays, as in the types that real programs declare.
 func SqueezeAxes(op *Op) ([]int, error) {
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	var out []int
-	if op.Arg("axes") == nil {
+	if op.Arg(ParamAxes) == nil {
 		for i, d := range x.Shape {
 			if d == 1 {
 				out = append(out, i)
@@ -179,11 +180,11 @@ func SqueezeAxes(op *Op) ([]int, error) {
 		}
 		return out, nil
 	}
-	v, err := needInts(op, "axes")
+	v, err := needInts(op, ParamAxes)
 	if err != nil {
 		return nil, err
 	}
-	as, err := axes("axes", v, x.Rank())
+	as, err := axes(ParamAxes, v, x.Rank())
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func inferSqueeze(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	out := make([]int64, 0, x.Rank())
 	for i, d := range x.Shape {
 		if !slices.Contains(as, i) {
@@ -213,19 +214,19 @@ func inferSqueeze(op *Op) ([]Type, error) {
 
 // Perm returns the permutation of transpose, from the front.
 func Perm(op *Op) ([]int, error) {
-	v, err := needInts(op, "perm")
+	v, err := needInts(op, ParamPerm)
 	if err != nil {
 		return nil, err
 	}
-	rank := op.Arg("x").Type.Rank()
+	rank := op.Arg(ParamX).Type.Rank()
 	if len(v) != rank {
 		return nil, &RuleError{
-			Param: "perm",
-			Other: "x",
+			Param: ParamPerm,
+			Other: ParamX,
 			Msg:   Rulef("", "perm has %d elements, x has rank %d", len(v), rank).Msg,
 		}
 	}
-	return axes("perm", v, rank)
+	return axes(ParamPerm, v, rank)
 }
 
 func inferTranspose(op *Op) ([]Type, error) {
@@ -233,7 +234,7 @@ func inferTranspose(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	out := make([]int64, len(p))
 	for i, a := range p {
 		out[i] = x.Shape[a]
@@ -242,8 +243,8 @@ func inferTranspose(op *Op) ([]Type, error) {
 }
 
 func inferFlatten2D(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	a, err := needInt(op, "axis")
+	x := op.Arg(ParamX).Type
+	a, err := needInt(op, ParamAxis)
 	if err != nil {
 		return nil, err
 	}
@@ -251,23 +252,23 @@ func inferFlatten2D(op *Op) ([]Type, error) {
 		a += int64(x.Rank())
 	}
 	if a < 0 || a > int64(x.Rank()) {
-		return nil, Rulef("axis", "axis is outside x's rank %d", x.Rank())
+		return nil, Rulef(ParamAxis, "axis is outside x's rank %d", x.Rank())
 	}
 	return one(x.WithShape(count(x.Shape[:a]), count(x.Shape[a:])))
 }
 
 func inferReshapeLike(op *Op) ([]Type, error) {
-	refs, begins, ends, masks := op.ArgList("ref_tensors"), op.ArgList("begins"), op.ArgList("ends"),
-		op.ArgList("end_masks")
+	refs, begins, ends, masks := op.ArgList(ParamRefTensors), op.ArgList(ParamBegins), op.ArgList(ParamEnds),
+		op.ArgList(ParamEndMasks)
 	if len(begins) != len(refs) || len(ends) != len(refs) || len(masks) != len(refs) {
-		return nil, Rulef("ref_tensors", "ref_tensors, begins, ends and end_masks have %d, %d, %d and %d elements",
+		return nil, Rulef(ParamRefTensors, "ref_tensors, begins, ends and end_masks have %d, %d, %d and %d elements",
 			len(refs), len(begins), len(ends), len(masks))
 	}
 	var out []int64
 	for i, r := range refs {
 		b, e, m := begins[i].Const, ends[i].Const, masks[i].Const
 		if b == nil || e == nil || m == nil || !hasElems(b, 1) || !hasElems(e, 1) || !hasElems(m, 1) {
-			return nil, Rulef("begins", "begins, ends and end_masks must be constant scalars")
+			return nil, Rulef(ParamBegins, "begins, ends and end_masks must be constant scalars")
 		}
 		lo, hi, n := b.Int(0), e.Int(0), int64(r.Type.Rank())
 		if lo < 0 {
@@ -280,15 +281,15 @@ func inferReshapeLike(op *Op) ([]Type, error) {
 			hi = n
 		}
 		if lo < 0 || hi > n || lo > hi {
-			return nil, Rulef("begins", "dimensions %d to %d of a reference of rank %d", lo, hi, n)
+			return nil, Rulef(ParamBegins, "dimensions %d to %d of a reference of rank %d", lo, hi, n)
 		}
 		out = append(out, r.Type.Shape[lo:hi]...)
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	if a, b := count(x.Shape), count(out); a >= 0 && b >= 0 && a != b {
 		return nil, &RuleError{
-			Param: "ref_tensors",
-			Other: "x",
+			Param: ParamRefTensors,
+			Other: ParamX,
 			Msg:   Rulef("", "x has %d elements, the references give %s", a, ShapeString(out)).Msg,
 		}
 	}
@@ -297,10 +298,11 @@ func inferReshapeLike(op *Op) ([]Type, error) {
 
 // reshapeForms are the forms of the operations above.
 func reshapeForms() (out forms) {
-	later := func(d *OpDef) { d.types(clsSmallB, "x"); d.types(clsIndex, "shape") }
+	later := func(d *OpDef) { d.types(clsSmallB, ParamX); d.types(clsIndex, ParamShape) }
 
 	reshape := &OpDef{Operation: OpReshape,
-		Params: params(in("x", clsNumB), in("shape", clsInt32)), Infer: inferReshape(false), Fold: foldReinterpret}
+		Params: params(in(ParamX, clsNumB), in(ParamShape, clsInt32)), Infer: inferReshape(false),
+		Fold: foldReinterpret}
 	out.add(reshape, reshape.since("ios17", func(d *OpDef) {
 		later(d)
 		d.Infer = inferReshape(true)
@@ -308,19 +310,20 @@ func reshapeForms() (out forms) {
 	}))
 	for _, d := range []*OpDef{
 		{Operation: OpExpandDims,
-			Params: params(in("x", clsNumB), intP("axes")), Infer: inferExpandDims, Fold: foldReinterpret},
+			Params: params(in(ParamX, clsNumB), intP(ParamAxes)), Infer: inferExpandDims, Fold: foldReinterpret},
 		{Operation: OpSqueeze,
-			Params: params(in("x", clsNumB), intP("axes").opt()), Infer: inferSqueeze, Fold: foldReinterpret},
+			Params: params(in(ParamX, clsNumB), intP(ParamAxes).opt()), Infer: inferSqueeze, Fold: foldReinterpret},
 		{Operation: OpTranspose,
-			Params: params(in("x", clsNumB), intP("perm")), Infer: inferTranspose, Fold: foldTranspose},
+			Params: params(in(ParamX, clsNumB), intP(ParamPerm)), Infer: inferTranspose, Fold: foldTranspose},
 	} {
 		out.add(d, d.since("ios17", later))
 	}
 	out.add(&OpDef{Operation: OpFlatten2D,
-		Params: params(in("x", clsNumB), intP("axis").or(int64(1))), Infer: inferFlatten2D, Fold: foldReinterpret})
+		Params: params(in(ParamX, clsNumB), intP(ParamAxis).or(int64(1))), Infer: inferFlatten2D,
+		Fold: foldReinterpret})
 	like := &OpDef{Operation: OpReshapeLike, Since: "ios16",
-		Params: params(in("x", clsNumB), in("ref_tensors", clsElem).many(), in("begins", clsInt32).many(),
-			in("ends", clsInt32).many(), in("end_masks", clsBool).many()),
+		Params: params(in(ParamX, clsNumB), in(ParamRefTensors, clsElem).many(), in(ParamBegins, clsInt32).many(),
+			in(ParamEnds, clsInt32).many(), in(ParamEndMasks, clsBool).many()),
 		Infer: inferReshapeLike, Fold: foldReinterpret}
 	out.add(like, like.since("ios17", later))
 	return out

@@ -11,7 +11,7 @@ var (
 		Doc: "size elements of every dimension from begin; -1 takes the rest.",
 	}
 	OpSliceUpdate = &Operation{
-		Name: "slice_update", Class: Movement, Picks: []string{"x", "update"},
+		Name: "slice_update", Class: Movement, Picks: []ParamName{ParamX, ParamUpdate},
 		Doc: "x with the elements that slice_by_index would take replaced by update.",
 	}
 )
@@ -42,9 +42,9 @@ func (s Slice) Shape() []int64 {
 // slice_update). Where begin, end or size are not known at compile time, the
 // parts that depend on them are Unknown.
 func SliceAttrs(op *Op) (Slice, error) {
-	rank := op.Arg("x").Type.Rank()
-	x := op.Arg("x").Type.Shape
-	index := func(name string) ([]int64, bool, error) {
+	rank := op.Arg(ParamX).Type.Rank()
+	x := op.Arg(ParamX).Type.Shape
+	index := func(name ParamName) ([]int64, bool, error) {
 		v := op.Arg(name)
 		if v == nil {
 			return nil, false, nil
@@ -56,33 +56,33 @@ func SliceAttrs(op *Op) (Slice, error) {
 		if v.Type.Rank() > 1 || !agree(n, int64(rank)) {
 			return nil, false, &RuleError{
 				Param: name,
-				Other: "x",
+				Other: ParamX,
 				Msg:   Rulef("", "%s is %s, x has rank %d", name, ShapeString(v.Type.Shape), rank).Msg,
 			}
 		}
 		ns, ok := ArgInts(op, name)
 		return ns, ok, nil
 	}
-	begin, haveBegin, err := index("begin")
+	begin, haveBegin, err := index(ParamBegin)
 	if err != nil {
 		return nil, err
 	}
 	if op.Is(OpSliceBySize) {
-		size, haveSize, err := index("size")
+		size, haveSize, err := index(ParamSize)
 		if err != nil {
 			return nil, err
 		}
 		return sliceBySize(x, begin, haveBegin, size, haveSize)
 	}
-	end, haveEnd, err := index("end")
+	end, haveEnd, err := index(ParamEnd)
 	if err != nil {
 		return nil, err
 	}
-	stride, haveStride, err := index("stride")
+	stride, haveStride, err := index(ParamStride)
 	if err != nil {
 		return nil, err
 	}
-	mask := func(name string) ([]bool, error) {
+	mask := func(name ParamName) ([]bool, error) {
 		if op.Arg(name) == nil {
 			return make([]bool, rank), nil
 		}
@@ -90,21 +90,21 @@ func SliceAttrs(op *Op) (Slice, error) {
 		if !ok || len(m) != rank {
 			return nil, &RuleError{
 				Param: name,
-				Other: "x",
+				Other: ParamX,
 				Msg:   Rulef("", "%s is %s, x has rank %d", name, op.Arg(name).Type, rank).Msg,
 			}
 		}
 		return m, nil
 	}
-	beginMask, err := mask("begin_mask")
+	beginMask, err := mask(ParamBeginMask)
 	if err != nil {
 		return nil, err
 	}
-	endMask, err := mask("end_mask")
+	endMask, err := mask(ParamEndMask)
 	if err != nil {
 		return nil, err
 	}
-	squeeze, err := mask("squeeze_mask")
+	squeeze, err := mask(ParamSqueezeMask)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func SliceAttrs(op *Op) (Slice, error) {
 			s.Stride = stride[i]
 		}
 		if s.Stride == 0 {
-			return nil, Rulef("stride", "stride[%d] is 0", i)
+			return nil, Rulef(ParamStride, "stride[%d] is 0", i)
 		}
 		b, e := bound{open: beginMask[i], known: haveBegin}, bound{open: endMask[i], known: haveEnd}
 		if haveBegin {
@@ -138,8 +138,8 @@ func SliceAttrs(op *Op) (Slice, error) {
 				}
 				if n >= 0 && (s.Begin < 0 || s.Begin >= n) {
 					return nil, &RuleError{
-						Param: "begin",
-						Other: "x",
+						Param: ParamBegin,
+						Other: ParamX,
 						Msg:   Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, b.at, i, n).Msg,
 					}
 				}
@@ -236,8 +236,8 @@ func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) 
 			}
 			if s.Begin < 0 && n >= 0 || n >= 0 && s.Begin > n {
 				return nil, &RuleError{
-					Param: "begin",
-					Other: "x",
+					Param: ParamBegin,
+					Other: ParamX,
 					Msg:   Rulef("", "begin[%d] is %d, dimension %d of x is %d", i, begin[i], i, n).Msg,
 				}
 			}
@@ -250,12 +250,12 @@ func sliceBySize(x, begin []int64, haveBegin bool, size []int64, haveSize bool) 
 			case size[i] == -1 && s.Begin >= 0 && n >= 0:
 				s.Len = n - s.Begin
 			case size[i] < -1:
-				return nil, Rulef("size", "size[%d] is %d; only -1 means the rest", i, size[i])
+				return nil, Rulef(ParamSize, "size[%d] is %d; only -1 means the rest", i, size[i])
 			}
 			if s.Begin >= 0 && n >= 0 && s.Len > n-s.Begin {
 				return nil, &RuleError{
-					Param: "size",
-					Other: "x",
+					Param: ParamSize,
+					Other: ParamX,
 					Msg: Rulef("", "begin[%d] + size[%d] is %d, dimension %d of x is %d", i, i, s.Begin+s.Len, i, n).
 						Msg,
 				}
@@ -271,41 +271,41 @@ func inferSlice(op *Op) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(op.Arg("x").Type.WithShape(s.Shape()...))
+	return one(op.Arg(ParamX).Type.WithShape(s.Shape()...))
 }
 
 // sliceForms are the forms of the operations above.
 func sliceForms() (out forms) {
 	later := func(d *OpDef) {
-		d.types(clsSmallB, "x", "update")
-		d.types(clsIndex, "begin", "end", "stride", "size")
-		d.letter("U", "begin", "end", "stride", "size")
+		d.types(clsSmallB, ParamX, ParamUpdate)
+		d.types(clsIndex, ParamBegin, ParamEnd, ParamStride, ParamSize)
+		d.letter("U", ParamBegin, ParamEnd, ParamStride, ParamSize)
 	}
-	boolVec := func(n string) Param { return boolP(n).opt() }
+	boolVec := func(n ParamName) Param { return boolP(n).opt() }
 	byIndex := &OpDef{Operation: OpSliceByIndex,
-		Params: params(in("x", clsNumB), in("begin", clsInt32), in("end", clsInt32), intP("stride").opt(),
-			boolVec("begin_mask"), boolVec("end_mask"), boolVec("squeeze_mask")),
+		Params: params(in(ParamX, clsNumB), in(ParamBegin, clsInt32), in(ParamEnd, clsInt32), intP(ParamStride).opt(),
+			boolVec(ParamBeginMask), boolVec(ParamEndMask), boolVec(ParamSqueezeMask)),
 		Infer: inferSlice, Fold: foldSlice}
 	out.add(byIndex, byIndex.since("ios17", later))
 	bySize := &OpDef{Operation: OpSliceBySize,
-		Params: params(in("x", clsNumB), in("begin", clsInt32), in("size", clsInt32)), Infer: inferSlice,
+		Params: params(in(ParamX, clsNumB), in(ParamBegin, clsInt32), in(ParamSize, clsInt32)), Infer: inferSlice,
 		Fold: foldSlice}
 	out.add(bySize, bySize.since("ios17", later))
 
 	update := byIndex.since("ios18", func(d *OpDef) {
 		d.Operation, d.Fold = OpSliceUpdate, nil
-		d.Params = append(params(in("x", clsSmallB).as("T"), in("update", clsSmallB).as("T")), d.Params[1:]...)
+		d.Params = append(params(in(ParamX, clsSmallB).as("T"), in(ParamUpdate, clsSmallB).as("T")), d.Params[1:]...)
 		later(d)
 		d.Infer = func(op *Op) ([]Type, error) {
 			s, err := SliceAttrs(op)
 			if err != nil {
 				return nil, err
 			}
-			want, u := s.Shape(), op.Arg("update").Type
+			want, u := s.Shape(), op.Arg(ParamUpdate).Type
 			if !u.Fits(u.WithShape(want...)) {
 				return nil, &RuleError{
-					Param: "update",
-					Other: "x",
+					Param: ParamUpdate,
+					Other: ParamX,
 					Msg:   Rulef("", "update is %s, the window is %s", ShapeString(u.Shape), ShapeString(want)).Msg,
 				}
 			}

@@ -20,12 +20,12 @@ var (
 )
 
 func inferTopK(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	a, err := AxisAttr(op, "axis", x.Rank())
+	x := op.Arg(ParamX).Type
+	a, err := AxisAttr(op, ParamAxis, x.Rank())
 	if err != nil {
 		return nil, err
 	}
-	k, err := needInt(op, "k")
+	k, err := needInt(op, ParamK)
 	if err != nil {
 		return nil, err
 	}
@@ -34,24 +34,24 @@ func inferTopK(op *Op) ([]Type, error) {
 	case k == -1:
 		k = shape[a]
 	case k < 1:
-		return nil, Rulef("k", "k is %d, must be at least 1, or -1 for all", k)
+		return nil, Rulef(ParamK, "k is %d, must be at least 1, or -1 for all", k)
 	case shape[a] >= 0 && k > shape[a]:
 		return nil, &RuleError{
-			Param: "k",
-			Other: "x",
+			Param: ParamK,
+			Other: ParamX,
 			Msg:   Rulef("", "k is %d, dimension %d of x is %d", k, a, shape[a]).Msg,
 		}
 	}
 	shape[a] = k
 	t := Int32
-	if op.Def.ParamIndex("output_indices_dtype") >= 0 {
-		if t, err = needDType(op, "output_indices_dtype", DTypesOf(Int32, UInt16, Int16, Int8, UInt8)); err != nil {
+	if op.Def.ParamIndex(ParamOutputIndicesDType) >= 0 {
+		if t, err = needDType(op, ParamOutputIndicesDType, DTypesOf(Int32, UInt16, Int16, Int8, UInt8)); err != nil {
 			return nil, err
 		}
 	}
 	out := []Type{x.WithShape(shape...)}
-	if op.Def.ParamIndex("return_indices") >= 0 {
-		if with, err := needBool(op, "return_indices"); err != nil || !with {
+	if op.Def.ParamIndex(ParamReturnIndices) >= 0 {
+		if with, err := needBool(op, ParamReturnIndices); err != nil || !with {
 			return out, err
 		}
 	}
@@ -61,34 +61,36 @@ func inferTopK(op *Op) ([]Type, error) {
 // sortForms are the forms of the operations above.
 func sortForms() (out forms) {
 	out.add(&OpDef{Operation: OpArgsort,
-		Params: params(in("x", clsNum), intP("axis").or(int64(-1)), boolP("ascending").or(false)),
+		Params: params(in(ParamX, clsNum), intP(ParamAxis).or(int64(-1)), boolP(ParamAscending).or(false)),
 		Infer: func(op *Op) ([]Type, error) {
-			x := op.Arg("x").Type
-			if _, err := AxisAttr(op, "axis", x.Rank()); err != nil {
+			x := op.Arg(ParamX).Type
+			if _, err := AxisAttr(op, ParamAxis, x.Rank()); err != nil {
 				return nil, err
 			}
 			return one(x.WithDType(Int32))
 		}})
 	topk := &OpDef{Operation: OpTopK,
-		Params: params(in("x", clsNum), intP("k").or(int64(1)), intP("axis").or(int64(-1)), boolP("ascending").
-			or(false)), Infer: inferTopK}
+		Params: params(in(ParamX, clsNum), intP(ParamK).or(int64(1)), intP(ParamAxis).or(int64(-1)),
+			boolP(ParamAscending).
+				or(false)), Infer: inferTopK}
 	v16 := topk.since("ios16", func(d *OpDef) {
-		d.Params = append(d.Params, boolP("sort").or(true), boolP("return_indices").or(true))
+		d.Params = append(d.Params, boolP(ParamSort).or(true), boolP(ParamReturnIndices).or(true))
 	})
 	out.add(topk, v16, v16.since("ios17", func(d *OpDef) {
-		d.types(clsSmall, "x")
-		d.types(clsIndex, "k")
-		d.Params = append(d.Params, stringP("output_indices_dtype").or("int32"))
+		d.types(clsSmall, ParamX)
+		d.types(clsIndex, ParamK)
+		d.Params = append(d.Params, stringP(ParamOutputIndicesDType).or("int32"))
 	}))
 
 	nms := func(d *OpDef, old bool) {
 		d.Operation = OpNonMaximumSuppression
-		d.Params = params(in("boxes", clsFloat).as("T"), in("scores", clsFloat).as("T"), in("iou_threshold", clsFloat).
-			as("T").fixed())
+		d.Params = params(in(ParamBoxes, clsFloat).as("T"), in(ParamScores, clsFloat).as("T"),
+			in(ParamIOUThreshold, clsFloat).
+				as("T").fixed())
 		if old {
-			d.Params = append(d.Params, in("score_threshold", clsFloat).as("T").fixed())
+			d.Params = append(d.Params, in(ParamScoreThreshold, clsFloat).as("T").fixed())
 		}
-		d.Params = append(d.Params, intP("max_boxes"), boolP("per_class_suppression").or(false))
+		d.Params = append(d.Params, intP(ParamMaxBoxes), boolP(ParamPerClassSuppression).or(false))
 		d.Infer = func(op *Op) ([]Type, error) { return inferNMS(op, old) }
 	}
 	v15, v17 := &OpDef{}, &OpDef{Since: "ios17"}
@@ -101,33 +103,33 @@ func sortForms() (out forms) {
 // inferNMS is the rule of both forms: boxes [n, B, 4] and scores [n, B, K] with
 // a count of the boxes kept, or from iOS 17 on [n, 4, B] and [n, K, B] without.
 func inferNMS(op *Op, old bool) ([]Type, error) {
-	if err := rankIn(op, "boxes", 3, 3); err != nil {
+	if err := rankIn(op, ParamBoxes, 3, 3); err != nil {
 		return nil, err
 	}
-	if err := rankIn(op, "scores", 3, 3); err != nil {
+	if err := rankIn(op, ParamScores, 3, 3); err != nil {
 		return nil, err
 	}
-	n, err := needInt(op, "max_boxes")
+	n, err := needInt(op, ParamMaxBoxes)
 	if err != nil {
 		return nil, err
 	}
-	b, s := op.Arg("boxes").Type, op.Arg("scores").Type
+	b, s := op.Arg(ParamBoxes).Type, op.Arg(ParamScores).Type
 	many, per := 1, 2
 	if !old {
 		many, per = 2, 1
 	}
 	if !agree(b.Shape[per], 4) {
-		return nil, Rulef("boxes", "dimension %d of boxes is %d, must be 4", per, b.Shape[per])
+		return nil, Rulef(ParamBoxes, "dimension %d of boxes is %d, must be 4", per, b.Shape[per])
 	}
 	if !agree(b.Shape[many], s.Shape[many]) || !agree(b.Shape[0], s.Shape[0]) {
 		return nil, &RuleError{
-			Param: "scores",
-			Other: "boxes",
+			Param: ParamScores,
+			Other: ParamBoxes,
 			Msg:   Rulef("", "scores is %s, boxes is %s", ShapeString(s.Shape), ShapeString(b.Shape)).Msg,
 		}
 	}
 	if n < 1 {
-		return nil, Rulef("max_boxes", "max_boxes is %d, must be at least 1", n)
+		return nil, Rulef(ParamMaxBoxes, "max_boxes is %d, must be at least 1", n)
 	}
 	batch := known(s.Shape[0], b.Shape[0])
 	bs, ss := []int64{batch, n, 4}, []int64{batch, n, s.Shape[per]}

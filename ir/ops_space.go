@@ -43,7 +43,7 @@ var (
 )
 
 // blockOf reads a positive block size.
-func blockOf(op *Op, name string) (int64, error) {
+func blockOf(op *Op, name ParamName) (int64, error) {
 	b, err := needInt(op, name)
 	if err == nil && (b < 1 || b > 1<<15) {
 		err = Rulef(name, "%s is %d, must be at least 1", name, b)
@@ -51,15 +51,15 @@ func blockOf(op *Op, name string) (int64, error) {
 	return b, err
 }
 
-func divided(op *Op, name string, i int, b int64) (int64, error) {
-	d := op.Arg("x").Type.Shape[i]
+func divided(op *Op, name ParamName, i int, b int64) (int64, error) {
+	d := op.Arg(ParamX).Type.Shape[i]
 	if d < 0 {
 		return Unknown, nil
 	}
 	if d%b != 0 {
 		return 0, &RuleError{
 			Param: name,
-			Other: "x",
+			Other: ParamX,
 			Msg:   Rulef("", "dimension %d of x is %d, not a multiple of %d", i, d, b).Msg,
 		}
 	}
@@ -74,16 +74,16 @@ func times(d, n int64) int64 {
 }
 
 // inferToSpace moves channels into height and width; inferToDepth the reverse.
-func inferToSpace(param string) func(op *Op) ([]Type, error) {
+func inferToSpace(param ParamName) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, "x", 4, 4); err != nil {
+		if err := rankIn(op, ParamX, 4, 4); err != nil {
 			return nil, err
 		}
 		b, err := blockOf(op, param)
 		if err != nil {
 			return nil, err
 		}
-		x := op.Arg("x").Type
+		x := op.Arg(ParamX).Type
 		c, err := divided(op, param, 1, b*b)
 		if err != nil {
 			return nil, err
@@ -92,16 +92,16 @@ func inferToSpace(param string) func(op *Op) ([]Type, error) {
 	}
 }
 
-func inferToDepth(param string) func(op *Op) ([]Type, error) {
+func inferToDepth(param ParamName) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, "x", 4, 4); err != nil {
+		if err := rankIn(op, ParamX, 4, 4); err != nil {
 			return nil, err
 		}
 		b, err := blockOf(op, param)
 		if err != nil {
 			return nil, err
 		}
-		x := op.Arg("x").Type
+		x := op.Arg(ParamX).Type
 		h, err := divided(op, param, 2, b)
 		if err != nil {
 			return nil, err
@@ -115,11 +115,11 @@ func inferToDepth(param string) func(op *Op) ([]Type, error) {
 }
 
 // batchBlocks reads block_shape and the pairs of paddings or crops.
-func batchBlocks(op *Op, pairs string) (block, pair []int64, err error) {
-	if err := rankIn(op, "x", 4, 4); err != nil {
+func batchBlocks(op *Op, pairs ParamName) (block, pair []int64, err error) {
+	if err := rankIn(op, ParamX, 4, 4); err != nil {
 		return nil, nil, err
 	}
-	if block, err = needInts(op, "block_shape"); err != nil {
+	if block, err = needInts(op, ParamBlockShape); err != nil {
 		return nil, nil, err
 	}
 	if pair, err = needInts(op, pairs); err != nil {
@@ -139,19 +139,19 @@ func batchBlocks(op *Op, pairs string) (block, pair []int64, err error) {
 }
 
 func inferSpaceToBatch(op *Op) ([]Type, error) {
-	block, pair, err := batchBlocks(op, "paddings")
+	block, pair, err := batchBlocks(op, ParamPaddings)
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	out := []int64{times(x.Shape[0], block[0]*block[1]), x.Shape[1], Unknown, Unknown}
 	for i := range 2 {
 		if d := x.Shape[2+i]; d >= 0 {
 			d += pair[2*i] + pair[2*i+1]
 			if d%block[i] != 0 {
 				return nil, &RuleError{
-					Param: "block_shape",
-					Other: "x",
+					Param: ParamBlockShape,
+					Other: ParamX,
 					Msg:   Rulef("", "padded dimension %d of x is %d, not a multiple of %d", 2+i, d, block[i]).Msg,
 				}
 			}
@@ -162,20 +162,20 @@ func inferSpaceToBatch(op *Op) ([]Type, error) {
 }
 
 func inferBatchToSpace(op *Op) ([]Type, error) {
-	block, pair, err := batchBlocks(op, "crops")
+	block, pair, err := batchBlocks(op, ParamCrops)
 	if err != nil {
 		return nil, err
 	}
-	n, err := divided(op, "block_shape", 0, block[0]*block[1])
+	n, err := divided(op, ParamBlockShape, 0, block[0]*block[1])
 	if err != nil {
 		return nil, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	out := []int64{n, x.Shape[1], Unknown, Unknown}
 	for i := range 2 {
 		if d := x.Shape[2+i]; d >= 0 {
 			if out[2+i] = d*block[i] - pair[2*i] - pair[2*i+1]; out[2+i] < 0 {
-				return nil, Rulef("crops", "crops take %d of %d elements", pair[2*i]+pair[2*i+1], d*block[i])
+				return nil, Rulef(ParamCrops, "crops take %d of %d elements", pair[2*i]+pair[2*i+1], d*block[i])
 			}
 		}
 	}
@@ -183,27 +183,27 @@ func inferBatchToSpace(op *Op) ([]Type, error) {
 }
 
 func inferWindows(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	a, err := AxisAttr(op, "axis", x.Rank())
+	x := op.Arg(ParamX).Type
+	a, err := AxisAttr(op, ParamAxis, x.Rank())
 	if err != nil {
 		return nil, err
 	}
-	size, err := needInt(op, "size")
+	size, err := needInt(op, ParamSize)
 	if err != nil {
 		return nil, err
 	}
-	stride, err := needInt(op, "stride")
+	stride, err := needInt(op, ParamStride)
 	if err != nil {
 		return nil, err
 	}
 	if size < 1 || stride < 1 {
-		return nil, Rulef("size", "size is %d and stride %d, must be at least 1", size, stride)
+		return nil, Rulef(ParamSize, "size is %d and stride %d, must be at least 1", size, stride)
 	}
 	n := WindowOutput(x.Shape[a], size, stride, 0, 0, false)
 	if n == 0 {
 		return nil, &RuleError{
-			Param: "size",
-			Other: "x",
+			Param: ParamSize,
+			Other: ParamX,
 			Msg:   Rulef("", "size is %d, dimension %d of x is %d", size, a, x.Shape[a]).Msg,
 		}
 	}
@@ -215,57 +215,59 @@ func inferWindows(op *Op) ([]Type, error) {
 func spaceForms() (out forms) {
 	out.add(
 		&OpDef{Operation: OpDepthToSpace,
-			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToSpace("block_size")},
+			Params: params(in(ParamX, clsFloat), intP(ParamBlockSize)), Infer: inferToSpace(ParamBlockSize)},
 		&OpDef{Operation: OpPixelShuffle,
-			Params: params(in("x", clsFloat), intP("upscale_factor")), Infer: inferToSpace("upscale_factor")},
+			Params: params(in(ParamX, clsFloat), intP(ParamUpscaleFactor)), Infer: inferToSpace(ParamUpscaleFactor)},
 		&OpDef{Operation: OpSpaceToDepth,
-			Params: params(in("x", clsFloat), intP("block_size")), Infer: inferToDepth("block_size")},
+			Params: params(in(ParamX, clsFloat), intP(ParamBlockSize)), Infer: inferToDepth(ParamBlockSize)},
 		&OpDef{Operation: OpPixelUnshuffle, Since: "ios16",
-			Params: params(in("x", clsFloat), in("downscale_factor", DTypesOf(UInt32)).fixed()),
-			Infer:  inferToDepth("downscale_factor")},
+			Params: params(in(ParamX, clsFloat), in(ParamDownscaleFactor, DTypesOf(UInt32)).fixed()),
+			Infer:  inferToDepth(ParamDownscaleFactor)},
 		&OpDef{Operation: OpSpaceToBatch,
-			Params: params(in("x", clsFloat), intP("block_shape"), intP("paddings")), Infer: inferSpaceToBatch},
+			Params: params(in(ParamX, clsFloat), intP(ParamBlockShape), intP(ParamPaddings)), Infer: inferSpaceToBatch},
 		&OpDef{Operation: OpBatchToSpace,
-			Params: params(in("x", clsFloat), intP("block_shape"), intP("crops")), Infer: inferBatchToSpace})
+			Params: params(in(ParamX, clsFloat), intP(ParamBlockShape), intP(ParamCrops)), Infer: inferBatchToSpace})
 	win := &OpDef{Operation: OpSlidingWindows,
-		Params: params(in("x", clsNum), intP("axis"), intP("size"), intP("stride").or(int64(1))), Infer: inferWindows}
-	out.add(win, win.since("ios17", func(d *OpDef) { d.types(clsSmallB, "x") }))
+		Params: params(in(ParamX, clsNum), intP(ParamAxis), intP(ParamSize), intP(ParamStride).or(int64(1))),
+		Infer:  inferWindows}
+	out.add(win, win.since("ios17", func(d *OpDef) { d.types(clsSmallB, ParamX) }))
 	for _, o := range []*Operation{OpReverse, OpReverseSequence} {
-		ps := params(in("x", clsNumB), intP("axes").opt())
+		ps := params(in(ParamX, clsNumB), intP(ParamAxes).opt())
 		infer := func(op *Op) ([]Type, error) {
-			if op.Arg("axes") == nil {
+			if op.Arg(ParamAxes) == nil {
 				return sameAsX(op)
 			}
-			v, err := needInts(op, "axes")
+			v, err := needInts(op, ParamAxes)
 			if err != nil {
 				return nil, err
 			}
-			if _, err := axes("axes", v, op.Arg("x").Type.Rank()); err != nil {
+			if _, err := axes(ParamAxes, v, op.Arg(ParamX).Type.Rank()); err != nil {
 				return nil, err
 			}
 			return sameAsX(op)
 		}
 		if o == OpReverseSequence {
-			ps = params(in("x", clsNumB), in("lengths", clsInt32), intP("seq_axis").or(int64(0)), intP("batch_axis").
-				or(int64(0)))
+			ps = params(in(ParamX, clsNumB), in(ParamLengths, clsInt32), intP(ParamSeqAxis).or(int64(0)),
+				intP(ParamBatchAxis).
+					or(int64(0)))
 			infer = inferReverseSequence
 		}
 		d := &OpDef{Operation: o, Params: ps, Infer: infer}
-		out.add(d, d.since("ios17", func(d *OpDef) { d.types(clsSmallB, "x"); d.types(clsIndex, "lengths") }))
+		out.add(d, d.since("ios17", func(d *OpDef) { d.types(clsSmallB, ParamX); d.types(clsIndex, ParamLengths) }))
 	}
 	return out
 }
 
 func inferReverseSequence(op *Op) ([]Type, error) {
-	x := op.Arg("x").Type
-	if _, err := AxisAttr(op, "seq_axis", x.Rank()); err != nil {
+	x := op.Arg(ParamX).Type
+	if _, err := AxisAttr(op, ParamSeqAxis, x.Rank()); err != nil {
 		return nil, err
 	}
-	b, err := AxisAttr(op, "batch_axis", x.Rank())
+	b, err := AxisAttr(op, ParamBatchAxis, x.Rank())
 	if err != nil {
 		return nil, err
 	}
-	if err := vectorOf(op, "lengths", x.Shape[b], "the batch of x"); err != nil {
+	if err := vectorOf(op, ParamLengths, x.Shape[b], "the batch of x"); err != nil {
 		return nil, err
 	}
 	return sameAsX(op)

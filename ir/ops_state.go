@@ -20,7 +20,7 @@ var (
 // StateParams returns the parameters by which an operation reads or writes a state:
 // the state's own, "" for an operation that touches none, and that of the value
 // that it writes, "" for one that reads.
-func (d *OpDef) StateParams() (state, value string) {
+func (d *OpDef) StateParams() (state, value ParamName) {
 	if d.Class != StateAccess {
 		return "", ""
 	}
@@ -34,12 +34,12 @@ func (d *OpDef) StateParams() (state, value string) {
 	return state, value
 }
 
-func stateTensor(op *Op, name string) Type {
+func stateTensor(op *Op, name ParamName) Type {
 	t := op.Arg(name).Type
 	return TensorOf(t.DType, t.Shape...)
 }
 
-func stateValue(state, value string) func(op *Op) (Type, error) {
+func stateValue(state, value ParamName) func(op *Op) (Type, error) {
 	return func(op *Op) (Type, error) {
 		t, v := stateTensor(op, state), op.Arg(value).Type
 		if !v.Fits(t) {
@@ -57,18 +57,18 @@ func stateValue(state, value string) func(op *Op) (Type, error) {
 func stateForms() (out forms) {
 	out.add(
 		&OpDef{Operation: OpReadState, Effect: Reads,
-			Params: params(in("input", clsElem).of(State)),
-			Infer:  func(op *Op) ([]Type, error) { return one(stateTensor(op, "input")) }},
+			Params: params(in(ParamInput, clsElem).of(State)),
+			Infer:  func(op *Op) ([]Type, error) { return one(stateTensor(op, ParamInput)) }},
 		&OpDef{Operation: OpWriteState, Effect: Writes,
-			Params: params(in("input", clsElem).of(State), in("data", clsElem)),
+			Params: params(in(ParamInput, clsElem).of(State), in(ParamData, clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
-				_, err := stateValue("input", "data")(op)
+				_, err := stateValue(ParamInput, ParamData)(op)
 				return nil, err
 			}},
 		&OpDef{Operation: OpCoreMLUpdateState, Effect: Writes,
-			Params: params(in("state", clsElem).of(State), in("value", clsElem)),
+			Params: params(in(ParamState, clsElem).of(State), in(ParamValue, clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
-				t, err := stateValue("state", "value")(op)
+				t, err := stateValue(ParamState, ParamValue)(op)
 				return []Type{t}, err
 			}})
 	return out

@@ -53,66 +53,66 @@ func rangeLength(start, end, step float64) (int64, bool) {
 }
 
 func inferRange(op *Op) ([]Type, error) {
-	for _, n := range []string{"start", "end", "step"} {
+	for _, n := range []ParamName{ParamStart, ParamEnd, ParamStep} {
 		if t := op.Arg(n).Type; t.Rank() != 0 && !(t.Rank() == 1 && agree(t.Shape[0], 1)) {
 			return nil, Rulef(n, "%s is %s, must be a scalar", n, t)
 		}
 	}
-	t := op.Arg("start").Type.DType
-	start, ok1 := ArgFloat(op, "start")
-	end, ok2 := ArgFloat(op, "end")
-	step, ok3 := ArgFloat(op, "step")
+	t := op.Arg(ParamStart).Type.DType
+	start, ok1 := ArgFloat(op, ParamStart)
+	end, ok2 := ArgFloat(op, ParamEnd)
+	step, ok3 := ArgFloat(op, ParamStep)
 	if !ok1 || !ok2 || !ok3 {
 		return one(TensorOf(t, Unknown))
 	}
 	n, ok := rangeLength(start, end, step)
 	if !ok {
-		return nil, Rulef("step", "range from %g to %g in steps of %g", start, end, step)
+		return nil, Rulef(ParamStep, "range from %g to %g in steps of %g", start, end, step)
 	}
 	return one(TensorOf(t, n))
 }
 
 func inferFill(op *Op) ([]Type, error) {
 	t := FP32
-	if v := op.Arg("value"); v != nil {
+	if v := op.Arg(ParamValue); v != nil {
 		t = v.Type.DType
 	}
-	s := op.Arg("shape")
+	s := op.Arg(ParamShape)
 	if s.Type.Rank() != 1 {
-		return nil, Rulef("shape", "shape has rank %d, must be 1", s.Type.Rank())
+		return nil, Rulef(ParamShape, "shape has rank %d, must be 1", s.Type.Rank())
 	}
 	n := s.Type.Shape[0]
 	if n < 0 || n > maxRank {
-		return nil, Rulef("shape", "shape has %s elements, at most %d are possible", dimString(n), maxRank)
+		return nil, Rulef(ParamShape, "shape has %s elements, at most %d are possible", dimString(n), maxRank)
 	}
-	v, ok := ArgInts(op, "shape")
+	v, ok := ArgInts(op, ParamShape)
 	if !ok {
 		return one(TensorOf(t, unknownShape(int(n))...))
 	}
 	for i, d := range v {
 		if d < 0 {
-			return nil, Rulef("shape", "shape[%d] is %d", i, d)
+			return nil, Rulef(ParamShape, "shape[%d] is %d", i, d)
 		}
 	}
 	return one(TensorOf(t, v...))
 }
 
 func inferOneHot(op *Op) ([]Type, error) {
-	idx := op.Arg("indices").Type
-	a, err := AxisAttr(op, "axis", idx.Rank()+1)
+	idx := op.Arg(ParamIndices).Type
+	a, err := AxisAttr(op, ParamAxis, idx.Rank()+1)
 	if err != nil {
 		return nil, err
 	}
 	t := Int32
-	for _, n := range []string{"on_value", "off_value"} {
+	for _, n := range []ParamName{ParamOnValue, ParamOffValue} {
 		if v := op.Arg(n); v != nil {
 			t = v.Type.DType
 		}
 	}
 	n := Unknown
-	if v, ok := ArgInt(op, "one_hot_vector_size"); ok {
+	if v, ok := ArgInt(op, ParamOneHotVectorSize); ok {
 		if v < 0 {
-			return nil, Rulef("one_hot_vector_size", "one_hot_vector_size is %d", v)
+			return nil, Rulef(ParamOneHotVectorSize, "one_hot_vector_size is %d", v)
 		}
 		n = v
 	}
@@ -125,60 +125,63 @@ func tensorForms() (out forms) {
 	out.add(
 		&OpDef{
 			Operation: OpIdentity,
-			Params:    params(in("x", clsAny).of(AnyKind)),
+			Params:    params(in(ParamX, clsAny).of(AnyKind)),
 			Infer:     sameAsX,
 			Fold:      foldIdentity,
 		},
-		&OpDef{Operation: OpShape, Params: params(in("x", clsElem)),
+		&OpDef{Operation: OpShape, Params: params(in(ParamX, clsElem)),
 			Infer: func(op *Op) ([]Type, error) {
-				return one(TensorOf(Int32, int64(op.Arg("x").Type.Rank())))
+				return one(TensorOf(Int32, int64(op.Arg(ParamX).Type.Rank())))
 			}, Fold: foldShape, ByType: true},
 		&OpDef{Operation: OpFill,
-			Params: params(in("shape", clsInt32), in("value", clsNumB).fixed().or(0.0)), Infer: inferFill,
+			Params: params(in(ParamShape, clsInt32), in(ParamValue, clsNumB).fixed().or(0.0)), Infer: inferFill,
 			Fold: foldFill},
 		&OpDef{Operation: OpFillLike, Since: "ios16",
-			Params: params(in("ref_tensor", clsNumB), in("value", clsNumB).fixed().or(0.0)),
+			Params: params(in(ParamRefTensor, clsNumB), in(ParamValue, clsNumB).fixed().or(0.0)),
 			Infer: func(op *Op) ([]Type, error) {
 				t := FP32
-				if v := op.Arg("value"); v != nil {
+				if v := op.Arg(ParamValue); v != nil {
 					t = v.Type.DType
 				}
-				return one(TensorOf(t, op.Arg("ref_tensor").Type.Shape...))
+				return one(TensorOf(t, op.Arg(ParamRefTensor).Type.Shape...))
 			}},
 		&OpDef{Operation: OpRange1D,
-			Params: params(in("end", clsNum).as("T"), in("start", clsNum).as("T"), in("step", clsNum).as("T")),
+			Params: params(in(ParamEnd, clsNum).as("T"), in(ParamStart, clsNum).as("T"), in(ParamStep, clsNum).as("T")),
 			Infer:  inferRange, Fold: foldRange},
 		&OpDef{Operation: OpCumsum,
-			Params: params(in("x", clsNum), intP("axis").or(int64(0)), boolP("exclusive").or(false), boolP("reverse").
-				or(false)),
+			Params: params(in(ParamX, clsNum), intP(ParamAxis).or(int64(0)), boolP(ParamExclusive).or(false),
+				boolP(ParamReverse).
+					or(false)),
 			Infer: func(op *Op) ([]Type, error) {
-				if _, err := AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
+				if _, err := AxisAttr(op, ParamAxis, op.Arg(ParamX).Type.Rank()); err != nil {
 					return nil, err
 				}
 				return sameAsX(op)
 			}},
 		&OpDef{Operation: OpBandPart,
-			Params: params(in("x", clsNumB), intP("lower").or(int64(-1)), intP("upper").or(int64(-1))),
+			Params: params(in(ParamX, clsNumB), intP(ParamLower).or(int64(-1)), intP(ParamUpper).or(int64(-1))),
 			Infer: func(op *Op) ([]Type, error) {
-				if err := rankIn(op, "x", 2, maxRank); err != nil {
+				if err := rankIn(op, ParamX, 2, maxRank); err != nil {
 					return nil, err
 				}
 				return sameAsX(op)
 			}},
 		&OpDef{Operation: OpNonZero,
-			Params: params(in("x", clsNumB)),
+			Params: params(in(ParamX, clsNumB)),
 			Infer: func(op *Op) ([]Type, error) {
-				return one(TensorOf(Int32, Unknown, int64(op.Arg("x").Type.Rank())))
+				return one(TensorOf(Int32, Unknown, int64(op.Arg(ParamX).Type.Rank())))
 			}},
 		&OpDef{Operation: OpOneHot,
-			Params: params(in("indices", clsInt32), in("one_hot_vector_size", clsInt32), intP("axis").or(int64(-1)),
-				in("on_value", clsNumB).as("T").fixed().or(int64(1)), in("off_value", clsNumB).as("T").fixed().
+			Params: params(in(ParamIndices, clsInt32), in(ParamOneHotVectorSize, clsInt32), intP(ParamAxis).
+				or(int64(-1)),
+				in(ParamOnValue, clsNumB).as("T").fixed().or(int64(1)), in(ParamOffValue, clsNumB).as("T").fixed().
 					or(int64(0))), Infer: inferOneHot},
 		&OpDef{Operation: OpClassify,
-			Params: params(in("probabilities", DTypesOf(FP32)), in("classes", DTypesOf(String, Int64)).of(AnyKind).
+			Params: params(in(ParamProbabilities, DTypesOf(FP32)), in(ParamClasses, DTypesOf(String, Int64)).
+				of(AnyKind).
 				fixed()),
 			Infer: func(op *Op) ([]Type, error) {
-				c, p := op.Arg("classes").Type, op.Arg("probabilities").Type
+				c, p := op.Arg(ParamClasses).Type, op.Arg(ParamProbabilities).Type
 				return []Type{Scalar(c.DType), p}, nil
 			}})
 	return out

@@ -156,7 +156,7 @@ func unaryForms() (out forms) {
 		for _, o := range os {
 			out.add(&OpDef{
 				Operation: o,
-				Params:    params(in("x", types).as("T")),
+				Params:    params(in(ParamX, types).as("T")),
 				Infer:     sameAsX,
 				Fold:      foldCurve(o.Curve),
 			})
@@ -171,21 +171,21 @@ func unaryForms() (out forms) {
 		epsilon float64
 	}{{OpInverse, 1e-4}, {OpLog, 1e-45}, {OpRsqrt, 1e-12}} {
 		d := &OpDef{Operation: r.Operation,
-			Params: params(in("x", clsFloat).as("T"), in("epsilon", clsFloat).as("T").fixed().or(r.epsilon)),
+			Params: params(in(ParamX, clsFloat).as("T"), in(ParamEpsilon, clsFloat).as("T").fixed().or(r.epsilon)),
 			Infer:  sameAsX, Fold: foldCurve(r.Curve)}
-		out.add(d, d.since("ios17", func(d *OpDef) { d.letter("U", "epsilon") }))
+		out.add(d, d.since("ios17", func(d *OpDef) { d.letter("U", ParamEpsilon) }))
 	}
-	out.add(&OpDef{Operation: OpLogicalNot, Params: params(in("x", clsBool)), Infer: sameAsX,
+	out.add(&OpDef{Operation: OpLogicalNot, Params: params(in(ParamX, clsBool)), Infer: sameAsX,
 		Fold: foldCurve(OpLogicalNot.Curve)})
 
-	cast := &OpDef{Operation: OpCast, Params: params(in("x", clsNumB), stringP("dtype")),
+	cast := &OpDef{Operation: OpCast, Params: params(in(ParamX, clsNumB), stringP(ParamDType)),
 		Infer: func(op *Op) ([]Type, error) {
-			t, err := needDType(op, "dtype", op.Def.Params[0].Types)
+			t, err := needDType(op, ParamDType, op.Def.Params[0].Types)
 			if err != nil {
 				return nil, err
 			}
-			return one(op.Arg("x").Type.WithDType(t))
+			return one(op.Arg(ParamX).Type.WithDType(t))
 		}, Fold: foldCast}
-	out.add(cast, cast.since("ios17", func(d *OpDef) { d.types(clsSmallB, "x") }))
+	out.add(cast, cast.since("ios17", func(d *OpDef) { d.types(clsSmallB, ParamX) }))
 	return out
 }

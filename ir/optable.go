@@ -36,7 +36,7 @@ func (c DTypes) String() string {
 
 // Param is one parameter of an operation.
 type Param struct {
-	Name     string
+	Name     ParamName
 	Types    DTypes // element types accepted
 	Same     string // type variable: parameters (and results) that share a letter share an element type; "" for none
 	Optional bool
@@ -74,11 +74,11 @@ type OpDef struct {
 	Effect Effect
 	Blocks int    // nested blocks: 0, or 2 for cond and while_loop
 	Doc    string // the operation's, unless the form says otherwise
-	index  map[string]int
+	index  map[ParamName]int
 }
 
 // ParamIndex returns the index of the parameter of that name, or -1.
-func (d *OpDef) ParamIndex(name string) int {
+func (d *OpDef) ParamIndex(name ParamName) int {
 	if i, ok := d.index[name]; ok {
 		return i
 	}
@@ -88,15 +88,15 @@ func (d *OpDef) ParamIndex(name string) int {
 // RuleError is a broken typing rule: which argument, and the two facts that
 // disagree.
 type RuleError struct {
-	Param string // offending parameter, "" when it is the whole operation
-	Other string // parameter it disagrees with, "" for none
+	Param ParamName // offending parameter, "" when it is the whole operation
+	Other ParamName // parameter it disagrees with, "" for none
 	Msg   string
 }
 
 func (e *RuleError) Error() string { return e.Msg }
 
 // Rulef returns a RuleError about the parameter param.
-func Rulef(param, format string, args ...any) *RuleError {
+func Rulef(param ParamName, format string, args ...any) *RuleError {
 	return &RuleError{Param: param, Msg: fmt.Sprintf(format, args...)}
 }
 

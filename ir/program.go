@@ -119,7 +119,7 @@ type Op struct {
 
 // Arg returns the single argument of the parameter of that name, or nil where
 // it is absent.
-func (o *Op) Arg(name string) *Value {
+func (o *Op) Arg(name ParamName) *Value {
 	if i := o.Def.ParamIndex(name); i >= 0 && i < len(o.Args) && len(o.Args[i]) > 0 {
 		return o.Args[i][0]
 	}
@@ -127,7 +127,7 @@ func (o *Op) Arg(name string) *Value {
 }
 
 // ArgList returns all arguments of the parameter of that name.
-func (o *Op) ArgList(name string) []*Value {
+func (o *Op) ArgList(name ParamName) []*Value {
 	if i := o.Def.ParamIndex(name); i >= 0 && i < len(o.Args) {
 		return o.Args[i]
 	}
@@ -135,7 +135,7 @@ func (o *Op) ArgList(name string) []*Value {
 }
 
 // SetArg replaces the arguments of the parameter of that name.
-func (o *Op) SetArg(name string, vs ...*Value) {
+func (o *Op) SetArg(name ParamName, vs ...*Value) {
 	o.Args[o.Def.ParamIndex(name)] = vs
 }
 

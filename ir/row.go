@@ -17,7 +17,7 @@ var (
 )
 
 // in is a required parameter.
-func in(name string, c DTypes) Param { return Param{Name: name, Types: c} }
+func in(name ParamName, c DTypes) Param { return Param{Name: name, Types: c} }
 
 // as ties the parameter's element type to a type variable.
 func (p Param) as(letter string) Param { p.Same = letter; return p }
@@ -38,9 +38,9 @@ func (p Param) many() Param { p.Variadic = true; return p }
 func (p Param) of(k Kind) Param { p.Kind = k; return p }
 
 // Parameters that recur. A literal of these kinds is always known at compile time.
-func intP(name string) Param    { return in(name, clsInt32).fixed() }
-func boolP(name string) Param   { return in(name, clsBool).fixed() }
-func stringP(name string) Param { return in(name, clsString).fixed() }
+func intP(name ParamName) Param    { return in(name, clsInt32).fixed() }
+func boolP(name ParamName) Param   { return in(name, clsBool).fixed() }
+func stringP(name ParamName) Param { return in(name, clsString).fixed() }
 
 // since returns a copy of the form as a later one, with changes applied.
 func (d *OpDef) since(opset string, change func(*OpDef)) *OpDef {
@@ -52,7 +52,7 @@ func (d *OpDef) since(opset string, change func(*OpDef)) *OpDef {
 }
 
 // types sets the element types of the named parameters.
-func (d *OpDef) types(c DTypes, names ...string) {
+func (d *OpDef) types(c DTypes, names ...ParamName) {
 	for _, n := range names {
 		for i := range d.Params {
 			if d.Params[i].Name == n {
@@ -63,7 +63,7 @@ func (d *OpDef) types(c DTypes, names ...string) {
 }
 
 // letter sets the type variable of the named parameters.
-func (d *OpDef) letter(l string, names ...string) {
+func (d *OpDef) letter(l string, names ...ParamName) {
 	for _, n := range names {
 		for i := range d.Params {
 			if d.Params[i].Name == n {
@@ -76,11 +76,11 @@ func (d *OpDef) letter(l string, names ...string) {
 func params(ps ...Param) []Param { return ps }
 
 // sameAsX is the shape rule of an operation whose result has x's type.
-func sameAsX(op *Op) ([]Type, error) { return one(op.Arg("x").Type) }
+func sameAsX(op *Op) ([]Type, error) { return one(op.Arg(ParamX).Type) }
 
 // inferAxis is the same for an operation along one axis of x.
 func inferAxis(op *Op) ([]Type, error) {
-	if _, err := AxisAttr(op, "axis", op.Arg("x").Type.Rank()); err != nil {
+	if _, err := AxisAttr(op, ParamAxis, op.Arg(ParamX).Type.Rank()); err != nil {
 		return nil, err
 	}
 	return sameAsX(op)

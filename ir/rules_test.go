@@ -342,7 +342,7 @@ func TestNearest(t *testing.T) {
 	if got := NearestParam(Lookup("conv", ""), "stride"); got != "strides" {
 		t.Error(got)
 	}
-	if d := LookupArgs("constexpr_lut_to_dense", "ios18", []string{"indices", "lut", "shape"}); d.Since != "ios16" {
+	if d := LookupArgs("constexpr_lut_to_dense", "ios18", []ParamName{"indices", "lut", "shape"}); d.Since != "ios16" {
 		t.Error(d.Since)
 	}
 }

@@ -19,7 +19,7 @@ type Operation struct {
 	Gate Gate
 	// Picks are the arguments whose elements the results are, beside constants:
 	// nothing is computed and nothing rounded.
-	Picks []string
+	Picks []ParamName
 	// Instead says which operations on the engine give the same values, for an
 	// operation that no rule lowers.
 	Instead string
@@ -77,7 +77,7 @@ const (
 )
 
 // ofX are the Picks of an operation that takes elements of x.
-var ofX = []string{"x"}
+var ofX = []ParamName{ParamX}
 
 // forms are rows of a family's operations, older forms of one first.
 type forms []*OpDef
@@ -112,7 +112,7 @@ func sheet(families ...forms) (out []*Operation) {
 		if d.Doc == "" {
 			d.Doc = o.Doc
 		}
-		d.index = make(map[string]int, len(d.Params))
+		d.index = make(map[ParamName]int, len(d.Params))
 		for i := range d.Params {
 			d.index[d.Params[i].Name] = i
 		}

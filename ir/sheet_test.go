@@ -139,3 +139,31 @@ func TestTablesHaveErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestParametersAreThoseOfTheSheet compares the constants of params.go with the
+// parameters of all forms.
+func TestParametersAreThoseOfTheSheet(t *testing.T) {
+	src, err := os.ReadFile("params.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared, used := map[ParamName]bool{}, map[ParamName]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\tParam\w+ +ParamName += "(\w+)"$`).FindAllSubmatch(src, -1) {
+		declared[ParamName(m[1])] = true
+	}
+	for _, o := range Operations {
+		for _, f := range o.Forms() {
+			for _, p := range f.Params {
+				used[p.Name] = true
+				if !declared[p.Name] {
+					t.Errorf("%s of %s has no constant", p.Name, o.Name)
+				}
+			}
+		}
+	}
+	for n := range declared {
+		if !used[n] {
+			t.Errorf("no operation has the parameter %s", n)
+		}
+	}
+}

@@ -282,7 +282,7 @@ func (p *printer) op(op *Op, indent string) {
 			p.put(", ")
 		}
 		first = false
-		p.put(op.Def.Params[i].Name, " = ")
+		p.put(string(op.Def.Params[i].Name), " = ")
 		if len(a) == 1 {
 			p.put(valueName(a[0].Name))
 			continue

@@ -275,7 +275,7 @@ func (r *resolver) op(t *textOp) *Op {
 	op := NewOp(d)
 	op.Name, op.Pos = t.Name, loc(t.Pos, t.Loc)
 	for _, a := range t.Args {
-		i := d.ParamIndex(a.Name)
+		i := d.ParamIndex(ParamName(a.Name))
 		if i < 0 {
 			fail(a.Pos, "%s has no parameter %s", t.Op, a.Name)
 		}

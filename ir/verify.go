@@ -140,7 +140,7 @@ func (v *verifier) op(op *Op, depth int) {
 		for _, x := range a {
 			what := op.Def.Name
 			if i < len(op.Def.Params) {
-				what += ": " + op.Def.Params[i].Name
+				what += ": " + string(op.Def.Params[i].Name)
 			}
 			v.use(x, op.Pos, what)
 			bad = bad || x == nil

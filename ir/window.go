@@ -69,7 +69,7 @@ func WindowOutput(n, extent, stride, before, after int64, ceil bool) int64 {
 }
 
 // spatialInts reads an argument with one positive integer a spatial dimension.
-func spatialInts(op *Op, name string, spatial int, def int64) ([]int64, error) {
+func spatialInts(op *Op, name ParamName, spatial int, def int64) ([]int64, error) {
 	if op.Arg(name) == nil {
 		v := make([]int64, spatial)
 		for i := range v {
@@ -94,27 +94,27 @@ func spatialInts(op *Op, name string, spatial int, def int64) ([]int64, error) {
 
 // padding resolves pad_type and pad against the input extents.
 func padding(op *Op, in, extent, strides []int64, types ...string) (kind string, before, after []int64, err error) {
-	if kind, err = needOneOf(op, "pad_type", types...); err != nil {
+	if kind, err = needOneOf(op, ParamPadType, types...); err != nil {
 		return "", nil, nil, err
 	}
 	n := len(in)
 	before, after = make([]int64, n), make([]int64, n)
 	switch kind {
 	case "custom":
-		if op.Arg("pad") == nil {
-			return "", nil, nil, Rulef("pad", "pad_type is custom and pad is missing")
+		if op.Arg(ParamPad) == nil {
+			return "", nil, nil, Rulef(ParamPad, "pad_type is custom and pad is missing")
 		}
-		p, err := needInts(op, "pad")
+		p, err := needInts(op, ParamPad)
 		if err != nil {
 			return "", nil, nil, err
 		}
 		if len(p) != 2*n {
-			return "", nil, nil, Rulef("pad", "pad has %d elements, must have two for each of %d spatial dimensions",
+			return "", nil, nil, Rulef(ParamPad, "pad has %d elements, must have two for each of %d spatial dimensions",
 				len(p), n)
 		}
 		for i, v := range p {
 			if v < 0 || v > maxDim {
-				return "", nil, nil, Rulef("pad", "pad[%d] is %d, must not be negative", i, v)
+				return "", nil, nil, Rulef(ParamPad, "pad[%d] is %d, must not be negative", i, v)
 			}
 			if i%2 == 0 {
 				before[i/2] = v
@@ -133,44 +133,45 @@ func padding(op *Op, in, extent, strides []int64, types ...string) (kind string,
 // ConvAttrs decodes conv and conv_transpose. The weight's shape must be known.
 func ConvAttrs(op *Op) (Conv, error) {
 	c := Conv{Transposed: op.Is(OpConvTranspose)}
-	if err := rankIn(op, "x", 3, 5); err != nil {
+	if err := rankIn(op, ParamX, 3, 5); err != nil {
 		return c, err
 	}
-	x, w := op.Arg("x").Type, op.Arg("weight").Type
+	x, w := op.Arg(ParamX).Type, op.Arg(ParamWeight).Type
 	if w.Rank() != x.Rank() {
 		return c, &RuleError{
-			Param: "weight",
-			Other: "x",
+			Param: ParamWeight,
+			Other: ParamX,
 			Msg:   Rulef("", "weight has rank %d, x has rank %d", w.Rank(), x.Rank()).Msg,
 		}
 	}
 	if !w.Static() {
-		return c, Rulef("weight", "weight is %s, its shape must be known", w)
+		return c, Rulef(ParamWeight, "weight is %s, its shape must be known", w)
 	}
 	for i, d := range w.Shape {
 		if d < 1 {
-			return c, Rulef("weight", "dimension %d of weight is %d", i, d)
+			return c, Rulef(ParamWeight, "dimension %d of weight is %d", i, d)
 		}
 	}
 	c.Spatial = x.Rank() - 2
 	c.In, c.Kernel = x.Shape[2:], w.Shape[2:]
 	var err error
-	if c.Strides, err = spatialInts(op, "strides", c.Spatial, 1); err != nil {
+	if c.Strides, err = spatialInts(op, ParamStrides, c.Spatial, 1); err != nil {
 		return c, err
 	}
-	if c.Dilations, err = spatialInts(op, "dilations", c.Spatial, 1); err != nil {
+	if c.Dilations, err = spatialInts(op, ParamDilations, c.Spatial, 1); err != nil {
 		return c, err
 	}
-	if c.Groups, err = needInt(op, "groups"); err != nil {
+	if c.Groups, err = needInt(op, ParamGroups); err != nil {
 		return c, err
 	}
 	if c.Groups < 1 {
-		return c, Rulef("groups", "groups is %d, must be at least 1", c.Groups)
+		return c, Rulef(ParamGroups, "groups is %d, must be at least 1", c.Groups)
 	}
 	extent := make([]int64, c.Spatial)
 	for i := range extent {
 		if (c.Kernel[i] - 1) > maxDim/c.Dilations[i] {
-			return c, Rulef("dilations", "dilations[%d] is %d, too large for %d taps", i, c.Dilations[i], c.Kernel[i])
+			return c, Rulef(ParamDilations, "dilations[%d] is %d, too large for %d taps", i, c.Dilations[i],
+				c.Kernel[i])
 		}
 		extent[i] = (c.Kernel[i]-1)*c.Dilations[i] + 1
 	}
@@ -190,14 +191,14 @@ func ConvAttrs(op *Op) (Conv, error) {
 		}
 		c.Out[i] = WindowOutput(c.In[i], extent[i], c.Strides[i], c.PadBefore[i], c.PadAfter[i], false)
 		if c.Out[i] == 0 {
-			return c, tooSmall("weight", i, extent[i], c.In[i], c.PadBefore[i]+c.PadAfter[i])
+			return c, tooSmall(ParamWeight, i, extent[i], c.In[i], c.PadBefore[i]+c.PadAfter[i])
 		}
 	}
 	return c, nil
 }
 
-func tooSmall(param string, i int, extent, n, pad int64) error {
-	return &RuleError{Param: param, Other: "x", Msg: Rulef("",
+func tooSmall(param ParamName, i int, extent, n, pad int64) error {
+	return &RuleError{Param: param, Other: ParamX, Msg: Rulef("",
 		"the window covers %d elements of spatial dimension %d, x has %d with %d of padding", extent, i, n, pad).Msg}
 }
 
@@ -217,19 +218,19 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 		return err
 	}
 	var want []int64
-	if op.Arg("output_shape") != nil {
-		if want, err = needInts(op, "output_shape"); err != nil {
+	if op.Arg(ParamOutputShape) != nil {
+		if want, err = needInts(op, ParamOutputShape); err != nil {
 			return err
 		}
 		if len(want) != c.Spatial+2 {
-			return Rulef("output_shape", "output_shape has %d elements, x has rank %d", len(want), c.Spatial+2)
+			return Rulef(ParamOutputShape, "output_shape has %d elements, x has rank %d", len(want), c.Spatial+2)
 		}
 		want = want[2:]
 	}
 	c.Out = make([]int64, c.Spatial)
 	for i, n := range c.In {
 		if n == 0 {
-			return Rulef("x", "spatial dimension %d of x is empty", i)
+			return Rulef(ParamX, "spatial dimension %d of x is empty", i)
 		}
 		same := c.PadType == "same" || c.PadType == "same_lower"
 		if want == nil && n < 0 {
@@ -249,7 +250,7 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 			c.Out[i] = full - c.PadBefore[i] - c.PadAfter[i]
 		}
 		if c.Out[i] < 1 {
-			return Rulef("pad", "spatial dimension %d of the result has %d elements", i, c.Out[i])
+			return Rulef(ParamPad, "spatial dimension %d of the result has %d elements", i, c.Out[i])
 		}
 		switch {
 		case n < 0: // extents resolve when x's are known
@@ -275,23 +276,23 @@ func (c *Conv) cut(i int, total int64) {
 // PoolAttrs decodes avg_pool, max_pool and l2_pool.
 func PoolAttrs(op *Op) (Pool, error) {
 	var p Pool
-	if err := rankIn(op, "x", 3, 5); err != nil {
+	if err := rankIn(op, ParamX, 3, 5); err != nil {
 		return p, err
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ParamX).Type
 	p.Spatial, p.In = x.Rank()-2, x.Shape[2:]
 	var err error
-	if p.Kernel, err = spatialInts(op, "kernel_sizes", p.Spatial, 1); err != nil {
+	if p.Kernel, err = spatialInts(op, ParamKernelSizes, p.Spatial, 1); err != nil {
 		return p, err
 	}
-	if p.Strides, err = spatialInts(op, "strides", p.Spatial, 1); err != nil {
+	if p.Strides, err = spatialInts(op, ParamStrides, p.Spatial, 1); err != nil {
 		return p, err
 	}
-	if p.CeilMode, err = needBool(op, "ceil_mode"); err != nil {
+	if p.CeilMode, err = needBool(op, ParamCeilMode); err != nil {
 		return p, err
 	}
-	if op.Def.ParamIndex("exclude_padding_from_average") >= 0 {
-		if p.ExcludePadding, err = needBool(op, "exclude_padding_from_average"); err != nil {
+	if op.Def.ParamIndex(ParamExcludePaddingFromAverage) >= 0 {
+		if p.ExcludePadding, err = needBool(op, ParamExcludePaddingFromAverage); err != nil {
 			return p, err
 		}
 	}
@@ -308,7 +309,7 @@ func PoolAttrs(op *Op) (Pool, error) {
 		}
 		p.Out[i] = WindowOutput(p.In[i], p.Kernel[i], p.Strides[i], p.PadBefore[i], p.PadAfter[i], p.CeilMode)
 		if p.Out[i] == 0 {
-			return p, tooSmall("kernel_sizes", i, p.Kernel[i], p.In[i], p.PadBefore[i]+p.PadAfter[i])
+			return p, tooSmall(ParamKernelSizes, i, p.Kernel[i], p.In[i], p.PadBefore[i]+p.PadAfter[i])
 		}
 	}
 	return p, nil

@@ -252,12 +252,12 @@ func reduceProduct(fn *ir.Func) string {
 	kept := map[*ir.Value]int{} // axis of the sum
 	switch op.Def.Operation {
 	case ir.OpLinear:
-		if op.Arg("weight").Const != nil {
-			kept[op.Arg("x")] = op.Arg("x").Type.Rank() - 1
+		if op.Arg(ir.ParamWeight).Const != nil {
+			kept[op.Arg(ir.ParamX)] = op.Arg(ir.ParamX).Type.Rank() - 1
 		}
 	case ir.OpMatMul:
 		m, err := ir.MatMulAttrs(op)
-		x, y := op.Arg("x"), op.Arg("y")
+		x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 		if err != nil || x == y || x.Const != nil || y.Const != nil || m.VectorX || m.VectorY {
 			return ""
 		}

@@ -163,7 +163,7 @@ func (a *analysis) loop(op *ir.Op) []Interval {
 	}
 	a.unmodelled = append(a.unmodelled, op)
 	out := make([]Interval, len(op.Results))
-	first, body := op.ArgList("loop_vars"), op.Blocks[1].Outputs
+	first, body := op.ArgList(ir.ParamLoopVars), op.Blocks[1].Outputs
 	for i := range out {
 		out[i] = all
 		if i < len(first) && i < len(body) {

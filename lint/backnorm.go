@@ -24,8 +24,8 @@ func lanes(shape []int64, axis int, f func(at func(i int) int, n int)) {
 
 // softmaxBack: a lane takes from the others what it gains.
 func softmaxBack(b *backward, op *ir.Op, dy []float64) {
-	x := op.Arg("x")
-	axis, err := ir.AxisAttr(op, "axis", x.Type.Rank())
+	x := op.Arg(ir.ParamX)
+	axis, err := ir.AxisAttr(op, ir.ParamAxis, x.Type.Rank())
 	g, ys := b.of(x), b.vals.floats(op.Results[0])
 	if err != nil || len(g) != len(dy) || len(ys) != len(dy) {
 		return
@@ -46,14 +46,14 @@ func softmaxBack(b *backward, op *ir.Op, dy []float64) {
 // layerNormBack over the last axis; over others an element grows with its own
 // input.
 func layerNormBack(b *backward, op *ir.Op, dy []float64) {
-	x := op.Arg("x")
+	x := op.Arg(ir.ParamX)
 	axes, err := ir.LayerNormAxes(op)
-	g, xs, gamma := b.of(x), b.vals.floats(x), b.vals.floats(op.Arg("gamma"))
+	g, xs, gamma := b.of(x), b.vals.floats(x), b.vals.floats(op.Arg(ir.ParamGamma))
 	if err != nil || len(axes) != 1 || axes[0] != x.Type.Rank()-1 || len(g) != len(dy) || len(xs) != len(dy) {
 		sameBack(b, op, dy)
 		return
 	}
-	eps, ok := ir.ArgFloat(op, "epsilon")
+	eps, ok := ir.ArgFloat(op, ir.ParamEpsilon)
 	if !ok {
 		eps = 1e-5
 	}

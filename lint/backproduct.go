@@ -18,7 +18,7 @@ func dims3(shape []int64) [3]int { return three(shape[2:], 1) }
 // convBack: an input element gets each output's derivative times the tap between
 // them.
 func convBack(b *backward, op *ir.Op, dy []float64) {
-	x, w, y := op.Arg("x"), op.Arg("weight"), op.Results[0]
+	x, w, y := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight), op.Results[0]
 	a, err := ir.ConvAttrs(op)
 	ws, xs := b.vals.floats(w), b.vals.floats(x)
 	gx, gw := b.of(x), b.of(w)
@@ -32,7 +32,7 @@ func convBack(b *backward, op *ir.Op, dy []float64) {
 	outs := out[0] * out[1] * out[2]
 	inner, taps := in[0]*in[1]*in[2], ker[0]*ker[1]*ker[2]
 	perGroup := cout / int(a.Groups)
-	gb := b.of(op.Arg("bias"))
+	gb := b.of(op.Arg(ir.ParamBias))
 	type step struct{ out, in int }
 	var steps []step // from an output to the input that the tap reads there
 	for row := range n * cout {
@@ -84,7 +84,7 @@ func convBack(b *backward, op *ir.Op, dy []float64) {
 // poolBack takes a pooling for the mean of its window, of which only the signs
 // are used.
 func poolBack(b *backward, op *ir.Op, dy []float64) {
-	x, y := op.Arg("x"), op.Results[0]
+	x, y := op.Arg(ir.ParamX), op.Results[0]
 	a, err := ir.PoolAttrs(op)
 	g := b.of(x)
 	if err != nil || g == nil {
@@ -115,9 +115,9 @@ func poolBack(b *backward, op *ir.Op, dy []float64) {
 }
 
 func linearBack(b *backward, op *ir.Op, dy []float64) {
-	x, w := op.Arg("x"), op.Arg("weight")
+	x, w := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight)
 	xs, ws := b.vals.floats(x), b.vals.floats(w)
-	gx, gw, gb := b.of(x), b.of(w), b.of(op.Arg("bias"))
+	gx, gw, gb := b.of(x), b.of(w), b.of(op.Arg(ir.ParamBias))
 	if len(ws) == 0 || len(xs) == 0 || w.Type.Rank() != 2 {
 		return
 	}
@@ -142,7 +142,7 @@ func linearBack(b *backward, op *ir.Op, dy []float64) {
 }
 
 func matmulBack(b *backward, op *ir.Op, dy []float64) {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	m, err := ir.MatMulAttrs(op)
 	xs, ys := b.vals.floats(x), b.vals.floats(y)
 	if err != nil || len(xs) == 0 || len(ys) == 0 || m.VectorX || m.VectorY || m.M < 1 || m.N < 1 || m.K < 1 {

@@ -119,15 +119,15 @@ var backs = func() map[*ir.Operation]back {
 	m := map[*ir.Operation]back{
 		ir.OpConv: convBack, ir.OpLinear: linearBack, ir.OpMatMul: matmulBack, ir.OpCast: func(b *backward, op *ir.Op,
 			dy []float64) {
-			passBack(b, op.Arg("x"), dy)
+			passBack(b, op.Arg(ir.ParamX), dy)
 		},
 		ir.OpSelect: func(b *backward, op *ir.Op, dy []float64) {
-			cond := b.vals.floats(op.Arg("cond"))
-			ci, ok := spread(op.Arg("cond").Type.Shape, op.Results[0].Type.Shape)
+			cond := b.vals.floats(op.Arg(ir.ParamCond))
+			ci, ok := spread(op.Arg(ir.ParamCond).Type.Shape, op.Results[0].Type.Shape)
 			if !ok || len(cond) == 0 {
 				return
 			}
-			for k, name := range []string{"b", "a"} {
+			for k, name := range []ir.ParamName{ir.ParamB, ir.ParamA} {
 				g := b.of(op.Arg(name))
 				ix, ok := spread(op.Arg(name).Type.Shape, op.Results[0].Type.Shape)
 				if g == nil || !ok {
@@ -148,7 +148,7 @@ var backs = func() map[*ir.Operation]back {
 			}
 		},
 		ir.OpInverse: func(b *backward, op *ir.Op, dy []float64) {
-			e, _ := ir.ArgFloat(op, "epsilon")
+			e, _ := ir.ArgFloat(op, ir.ParamEpsilon)
 			pointBack(b, op, dy, func(x float64, _ int) float64 { return -1 / max((x+e)*(x+e), 1e-12) })
 		},
 		ir.OpMaxPool: poolBack, ir.OpAvgPool: poolBack,
@@ -182,7 +182,7 @@ func curveBack(b *backward, op *ir.Op, dy []float64) {
 			return
 		}
 	}
-	per, a := channelOf(op.Arg("x").Type.Shape), make([]float64, len(lists))
+	per, a := channelOf(op.Arg(ir.ParamX).Type.Shape), make([]float64, len(lists))
 	pointBack(b, op, dy, func(x float64, i int) float64 {
 		for j, l := range lists {
 			a[j] = l[per(i)%len(l)]
@@ -221,10 +221,10 @@ func passBack(b *backward, v *ir.Value, dy []float64) {
 	}
 }
 
-func sameBack(b *backward, op *ir.Op, dy []float64) { passBack(b, op.Arg("x"), dy) }
+func sameBack(b *backward, op *ir.Op, dy []float64) { passBack(b, op.Arg(ir.ParamX), dy) }
 
 func pointBack(b *backward, op *ir.Op, dy []float64, slope func(x float64, i int) float64) {
-	g, xs := b.of(op.Arg("x")), b.vals.floats(op.Arg("x"))
+	g, xs := b.of(op.Arg(ir.ParamX)), b.vals.floats(op.Arg(ir.ParamX))
 	if len(g) != len(dy) || len(xs) != len(dy) {
 		return
 	}
@@ -236,11 +236,11 @@ func pointBack(b *backward, op *ir.Op, dy []float64, slope func(x float64, i int
 }
 
 func batchNormBack(b *backward, op *ir.Op, dy []float64) {
-	variance, gamma := b.vals.floats(op.Arg("variance")), b.vals.floats(op.Arg("gamma"))
+	variance, gamma := b.vals.floats(op.Arg(ir.ParamVariance)), b.vals.floats(op.Arg(ir.ParamGamma))
 	if len(variance) == 0 {
 		return
 	}
-	per := channelOf(op.Arg("x").Type.Shape)
+	per := channelOf(op.Arg(ir.ParamX).Type.Shape)
 	pointBack(b, op, dy, func(_ float64, i int) float64 {
 		k := per(i)
 		s := 1 / math.Sqrt(max(variance[k%len(variance)], 1e-6))
@@ -310,7 +310,7 @@ func spread(from, to []int64) (func(i int) int, bool) {
 }
 
 func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (float64, float64)) {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	xs, ys := b.vals.floats(x), b.vals.floats(y)
 	shape := op.Results[0].Type.Shape
 	xi, ok1 := spread(x.Type.Shape, shape)
@@ -337,7 +337,7 @@ func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (floa
 // sign or twice itself where squares or sizes are summed; extremes go to their
 // elements.
 func reduceBack(b *backward, op *ir.Op, dy []float64) {
-	x := op.Arg("x")
+	x := op.Arg(ir.ParamX)
 	a, err := ir.ReduceAttrs(op)
 	g, xs, ys := b.of(x), b.vals.floats(x), b.vals.floats(op.Results[0])
 	if err != nil || g == nil || len(xs) != len(g) || len(ys) != len(dy) {

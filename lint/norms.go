@@ -20,7 +20,7 @@ func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {
 		}
 		switch {
 		case v.Def.Is(ir.OpCast, ir.OpIdentity):
-			v = v.Def.Arg("x")
+			v = v.Def.Arg(ir.ParamX)
 			continue
 		case v.Def.Is(ir.OpLayerNorm):
 			m, axis := a.layerNorm(v)
@@ -31,7 +31,7 @@ func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {
 		if m, axes, ok := a.meanSquared(v.Def); ok && len(axes) == 1 {
 			return finiteOr0(1.01*m*factor + float64(v.Type.Shape[axes[0]])*leastError), axes[0]
 		}
-		x, y := v.Def.Arg("x"), v.Def.Arg("y")
+		x, y := v.Def.Arg(ir.ParamX), v.Def.Arg(ir.ParamY)
 		if v.Def.Is(ir.OpMul) && a.constant(x) != nil {
 			x, y = y, x
 		}
@@ -59,20 +59,20 @@ func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
 	}
 	c := &call{a: a, op: v.Def}
 	axes, err := ir.LayerNormAxes(v.Def)
-	if err != nil || len(axes) != 1 || v.Type.Shape[axes[0]] < 1 || !(c.number("epsilon") >= 0) {
+	if err != nil || len(axes) != 1 || v.Type.Shape[axes[0]] < 1 || !(c.number(ir.ParamEpsilon) >= 0) {
 		return 0, 0
 	}
 	n := float64(v.Type.Shape[axes[0]])
 	gamma, beta := 1.0, 0.0
-	if c.has("gamma") {
-		k := c.constant("gamma")
+	if c.has(ir.ParamGamma) {
+		k := c.constant(ir.ParamGamma)
 		if k == nil {
 			return 0, 0
 		}
 		gamma = a.constOf(k).mag()
 	}
-	if c.has("beta") {
-		k := c.constant("beta")
+	if c.has(ir.ParamBeta) {
+		k := c.constant(ir.ParamBeta)
 		if k == nil {
 			return 0, 0
 		}
@@ -95,25 +95,25 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 	var ps []pair
 	switch op.Def.Operation {
 	case ir.OpRealDiv:
-		if d := op.Arg("y").Def; d != nil && d.Is(ir.OpSqrt) {
-			ps = append(ps, pair{op.Arg("x"), d.Arg("x"), 0})
+		if d := op.Arg(ir.ParamY).Def; d != nil && d.Is(ir.OpSqrt) {
+			ps = append(ps, pair{op.Arg(ir.ParamX), d.Arg(ir.ParamX), 0})
 		}
 	case ir.OpMul:
-		for _, n := range [][2]string{{"x", "y"}, {"y", "x"}} {
+		for _, n := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
 			d := op.Arg(n[1]).Def
 			switch {
 			case d == nil:
 			case d.Is(ir.OpRsqrt):
-				e := (&call{a: a, op: d}).number("epsilon")
-				ps = append(ps, pair{op.Arg(n[0]), d.Arg("x"), e})
-			case d.Is(ir.OpPow) && a.scalarIs(d.Arg("y"), -0.5):
-				ps = append(ps, pair{op.Arg(n[0]), d.Arg("x"), 0})
+				e := (&call{a: a, op: d}).number(ir.ParamEpsilon)
+				ps = append(ps, pair{op.Arg(n[0]), d.Arg(ir.ParamX), e})
+			case d.Is(ir.OpPow) && a.scalarIs(d.Arg(ir.ParamY), -0.5):
+				ps = append(ps, pair{op.Arg(n[0]), d.Arg(ir.ParamX), 0})
 			}
 		}
 	}
 	for _, p := range ps {
 		if d := p.sum.Def; d != nil && d.Is(ir.OpAdd) {
-			for _, n := range [][2]string{{"x", "y"}, {"y", "x"}} {
+			for _, n := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
 				if k := a.constant(d.Arg(n[1])); k != nil {
 					r := a.constOf(k)
 					p.sum, p.eps = d.Arg(n[0]), p.eps+r.Lo
@@ -142,7 +142,7 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 	c = 1
 	d := v.Def
 	if d != nil && d.Is(ir.OpMul) {
-		for _, s := range [][2]string{{"x", "y"}, {"y", "x"}} {
+		for _, s := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
 			if k := a.constant(d.Arg(s[1])); k != nil && k.Elems() == 1 {
 				c *= k.Float(0)
 				d = d.Arg(s[0]).Def
@@ -154,7 +154,7 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 	if d == nil || len(d.Results) != 1 || d.Results[0].Type.Rank() != x.Type.Rank() || !x.Type.Static() {
 		return 0, 0, nil, false
 	}
-	squared := d.Arg("x")
+	squared := d.Arg(ir.ParamX)
 	switch d.Def.Operation {
 	case ir.OpReduceSumSquare:
 		if squared != x {
@@ -162,11 +162,11 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 		}
 	case ir.OpReduceSum, ir.OpReduceMean:
 		s := squared.Def
-		if s == nil || s.Arg("x") != x {
+		if s == nil || s.Arg(ir.ParamX) != x {
 			return 0, 0, nil, false
 		}
-		if !s.Is(ir.OpSquare) && !(s.Is(ir.OpMul) && s.Arg("y") == x) &&
-			!(s.Is(ir.OpPow) && a.scalarIs(s.Arg("y"), 2)) {
+		if !s.Is(ir.OpSquare) && !(s.Is(ir.OpMul) && s.Arg(ir.ParamY) == x) &&
+			!(s.Is(ir.OpPow) && a.scalarIs(s.Arg(ir.ParamY), 2)) {
 			return 0, 0, nil, false
 		}
 	default:

@@ -95,10 +95,10 @@ func least(v *ir.Value, h *hot) goal   { return goal{v: v, dir: -1, near: math.N
 func near(v *ir.Value, x float64) goal { return goal{v: v, dir: 1, near: x} }
 
 // arg returns an argument's value.
-func (s *site) arg(name string) *ir.Value { return s.op.Arg(name) }
+func (s *site) arg(name ir.ParamName) *ir.Value { return s.op.Arg(name) }
 
 // of returns the range of an argument, as stored.
-func (s *site) of(name string) Interval {
+func (s *site) of(name ir.ParamName) Interval {
 	v := s.op.Arg(name)
 	if v == nil {
 		return nothing
@@ -124,7 +124,7 @@ func (s *site) judged() bool {
 }
 
 // number is a scalar argument or its default.
-func (s *site) number(name string) float64 { return (&call{a: s.a, op: s.op}).number(name) }
+func (s *site) number(name ir.ParamName) float64 { return (&call{a: s.a, op: s.op}).number(name) }
 
 func (s *site) half() bool { return len(s.op.Results) > 0 && s.result().Type.DType == ir.FP16 }
 
@@ -250,7 +250,7 @@ func number(x float64) string {
 
 // taps reports whether a product sums more than one term.
 func taps(op *ir.Op) bool {
-	w := op.Arg("weight")
+	w := op.Arg(ir.ParamWeight)
 	if !op.Is(ir.OpConv) || w == nil {
 		return true
 	}

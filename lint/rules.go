@@ -192,7 +192,7 @@ func checkProduct(s *site) *suspect {
 	p := s.suspect(s.result(), r, "32768")
 	p.goals, p.cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
 	k := powerOver(r.mag(), halfMAC)
-	if w := s.arg("weight"); w == nil && (s.arg("x").Const == nil && s.arg("y").Const == nil) {
+	if w := s.arg(ir.ParamWeight); w == nil && (s.arg(ir.ParamX).Const == nil && s.arg(ir.ParamY).Const == nil) {
 		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d before the product (attention: scale the "+
 			"queries, not the scores) and multiply where the values are small again.", k)
 		if r.mag() >= inf || k > 40 {
@@ -223,7 +223,7 @@ func checkOverflow(s *site) *suspect {
 	if s.engine && o.Class == ir.Product && taps(s.op) {
 		return nil // product-32768
 	}
-	if o == ir.OpCast && s.arg("x").Type.DType.IsInt() {
+	if o == ir.OpCast && s.arg(ir.ParamX).Type.DType.IsInt() {
 		return nil // int-to-fp16
 	}
 	for _, a := range s.op.Args {
@@ -236,7 +236,7 @@ func checkOverflow(s *site) *suspect {
 	p := s.suspect(s.result(), r, "65504")
 	p.goals, p.cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
 	p.detail = fmt.Sprintf("the result can reach %s", number(r.mag()))
-	if o == ir.OpSquare || o == ir.OpMul && s.arg("x") == s.arg("y") {
+	if o == ir.OpSquare || o == ir.OpMul && s.arg(ir.ParamX) == s.arg(ir.ParamY) {
 		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fits fp16), or " +
 			"compute the square in fp32 on the CPU."
 	}
@@ -247,11 +247,11 @@ func checkWidthSlice(s *site) *suspect {
 	if !s.engine || !s.half() {
 		return nil
 	}
-	r := s.of("x")
+	r := s.of(ir.ParamX)
 	if at, ok := beginOfLast(s.op); ok && at == 0 || r.mag() < 4095 {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), r, "4095")
+	p := s.suspect(s.arg(ir.ParamX), r, "4095")
 	p.goals, p.cliff = extremes(s.result(), r, 4095, nil), 4095
 	p.ane = true
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.WidthSliceLimit })
@@ -266,16 +266,16 @@ func expLimit(op *ir.Op) float64 {
 }
 
 func checkExp(s *site) *suspect {
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	if !s.half() || x.Hi < expLimit(s.op) {
 		return nil
 	}
 	if q, _ := sharedQuotient(s.a, s.op); q != nil {
 		return nil // softmax-without-max
 	}
-	p := s.suspect(s.arg("x"), x, number(expLimit(s.op)))
-	p.goals = []goal{most(s.arg("x"), nil)}
-	p.gap = upTo(s.arg("x"), expLimit(s.op))
+	p := s.suspect(s.arg(ir.ParamX), x, number(expLimit(s.op)))
+	p.goals = []goal{most(s.arg(ir.ParamX), nil)}
+	p.gap = upTo(s.arg(ir.ParamX), expLimit(s.op))
 	return p.anyOf(s.result(), func(y float64) bool { return math.IsInf(y, 1) })
 }
 
@@ -285,31 +285,32 @@ func upTo(v *ir.Value, limit float64) func(seen func(v *ir.Value) Interval) floa
 }
 
 func checkIntToHalf(s *site) *suspect {
-	x := s.of("x")
-	if !s.half() || !s.arg("x").Type.DType.IsInt() || x.mag() <= 2048 || s.arg("x").Const != nil {
+	x := s.of(ir.ParamX)
+	if !s.half() || !s.arg(ir.ParamX).Type.DType.IsInt() || x.mag() <= 2048 || s.arg(ir.ParamX).Const != nil {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), x, "2048")
-	p.goals, p.cliff = extremes(s.arg("x"), x, 2049, nil), 2049
+	p := s.suspect(s.arg(ir.ParamX), x, "2048")
+	p.goals, p.cliff = extremes(s.arg(ir.ParamX), x, 2049, nil), 2049
 	p.exactly = true
-	return p.anyOf(s.arg("x"), func(v float64) bool { return fp16(v) != v })
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return fp16(v) != v })
 }
 
 func checkFloatToInt(s *site) *suspect {
-	if len(s.op.Results) != 1 || !s.result().Type.DType.IsInt() || s.result().Type.DType == ir.Bool || !s.arg("x").
-		Type.DType.IsFloat() {
+	if len(s.op.Results) != 1 || !s.result().Type.DType.IsInt() || s.result().Type.DType == ir.Bool ||
+		!s.arg(ir.ParamX).
+			Type.DType.IsFloat() {
 		return nil
 	}
-	x, r := s.of("x"), typeRange(s.result().Type.DType)
+	x, r := s.of(ir.ParamX), typeRange(s.result().Type.DType)
 	if x.Lo > r.Lo-1 && x.Hi < r.Hi+1 {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), x, fmt.Sprintf("%s to %s (%s)", number(r.Lo), number(r.Hi), s.result().Type.DType))
+	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("%s to %s (%s)", number(r.Lo), number(r.Hi), s.result().Type.DType))
 	if x.Hi >= r.Hi+1 {
-		p.goals = append(p.goals, most(s.arg("x"), nil))
+		p.goals = append(p.goals, most(s.arg(ir.ParamX), nil))
 	}
 	if x.Lo <= r.Lo-1 {
-		p.goals = append(p.goals, least(s.arg("x"), nil))
+		p.goals = append(p.goals, least(s.arg(ir.ParamX), nil))
 	}
 	out := func(v float64) bool { return v >= r.Hi+1 || v <= r.Lo-1 }
 	p.gap = func(seen func(v *ir.Value) Interval) float64 {
@@ -323,9 +324,9 @@ func checkFloatToInt(s *site) *suspect {
 		}
 		return g
 	}
-	p.anyOf(s.arg("x"), out)
+	p.anyOf(s.arg(ir.ParamX), out)
 	p.need = append(p.need, s.result())
-	xv, yv := s.arg("x"), s.result()
+	xv, yv := s.arg(ir.ParamX), s.result()
 	p.evidence = func(t trace) *Evidence {
 		xs, ys := t.floats(xv), t.floats(yv)
 		for i := range min(len(xs), len(ys)) {

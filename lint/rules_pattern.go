@@ -15,7 +15,7 @@ func source(v *ir.Value) *ir.Value {
 		}
 		switch v.Def.Def.Operation {
 		case ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity, ir.OpTranspose:
-			v = v.Def.Arg("x")
+			v = v.Def.Arg(ir.ParamX)
 		default:
 			return v
 		}
@@ -42,20 +42,20 @@ func quotientOfSum(op *ir.Op) *quotient {
 	var e, sum *ir.Value
 	switch op.Def.Operation {
 	case ir.OpRealDiv:
-		e, sum = op.Arg("x"), op.Arg("y")
+		e, sum = op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	case ir.OpMul:
-		for _, p := range [][2]string{{"x", "y"}, {"y", "x"}} {
+		for _, p := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
 			if inv := madeBy(op.Arg(p[1]), ir.OpInverse); inv != nil {
-				e, sum = op.Arg(p[0]), inv.Arg("x")
+				e, sum = op.Arg(p[0]), inv.Arg(ir.ParamX)
 			}
 		}
 	}
 	x, total := madeBy(e, ir.OpExp, ir.OpExp2), madeBy(sum, ir.OpReduceSum)
-	if x == nil || total == nil || madeBy(total.Arg("x"), ir.OpExp, ir.OpExp2) != x {
+	if x == nil || total == nil || madeBy(total.Arg(ir.ParamX), ir.OpExp, ir.OpExp2) != x {
 		return nil
 	}
-	d := madeBy(x.Arg("x"), ir.OpSub)
-	return &quotient{x, total, d != nil && madeBy(d.Arg("y"), ir.OpReduceMax) != nil}
+	d := madeBy(x.Arg(ir.ParamX), ir.OpSub)
+	return &quotient{x, total, d != nil && madeBy(d.Arg(ir.ParamY), ir.OpReduceMax) != nil}
 }
 
 // sharedQuotient returns the softmax written out that an exponential is part of.
@@ -85,7 +85,7 @@ func checkSoftmax(s *site) *suspect {
 	}
 	// The arguments at which the sum passes fp16, and at which every exponential
 	// rounds to 0.
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	base := 1.0
 	if s.op.Is(ir.OpExp2) {
 		base = math.Ln2
@@ -95,7 +95,7 @@ func checkSoftmax(s *site) *suspect {
 		return nil
 	}
 	sum := q.sum.Results[0]
-	p := s.suspect(s.arg("x"), x, fmt.Sprintf("%.4g, or below %.4g throughout", high, low))
+	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("%.4g, or below %.4g throughout", high, low))
 	p.detail = fmt.Sprintf("a sum of %.0f exponentials", n)
 	p.goals = []goal{most(sum, nil)}
 	if x.Lo <= low {
@@ -153,14 +153,14 @@ func between(a *analysis, ops ...*ir.Op) []*ir.Op {
 // squareOf returns what an operation squares.
 func squareOf(v *ir.Value) (*ir.Value, *ir.Op) {
 	if op := madeBy(v, ir.OpSquare); op != nil {
-		return op.Arg("x"), op
+		return op.Arg(ir.ParamX), op
 	}
-	if op := madeBy(v, ir.OpMul); op != nil && op.Arg("x") == op.Arg("y") {
-		return op.Arg("x"), op
+	if op := madeBy(v, ir.OpMul); op != nil && op.Arg(ir.ParamX) == op.Arg(ir.ParamY) {
+		return op.Arg(ir.ParamX), op
 	}
 	if op := madeBy(v, ir.OpPow); op != nil {
-		if p, ok := ir.ArgFloat(op, "y"); ok && p == 2 {
-			return op.Arg("x"), op
+		if p, ok := ir.ArgFloat(op, ir.ParamY); ok && p == 2 {
+			return op.Arg(ir.ParamX), op
 		}
 	}
 	return nil, nil
@@ -172,14 +172,14 @@ func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
 	if op == nil || !op.Is(ir.OpSub) {
 		return nil, nil
 	}
-	meanSq := madeBy(op.Arg("x"), ir.OpReduceMean)
-	m, sqMean := squareOf(op.Arg("y"))
+	meanSq := madeBy(op.Arg(ir.ParamX), ir.OpReduceMean)
+	m, sqMean := squareOf(op.Arg(ir.ParamY))
 	if meanSq == nil || m == nil {
 		return nil, nil
 	}
-	v, sq := squareOf(meanSq.Arg("x"))
+	v, sq := squareOf(meanSq.Arg(ir.ParamX))
 	mean := madeBy(m, ir.OpReduceMean)
-	if v == nil || mean == nil || source(mean.Arg("x")) != source(v) {
+	if v == nil || mean == nil || source(mean.Arg(ir.ParamX)) != source(v) {
 		return nil, nil
 	}
 	return v, []*ir.Op{sq, meanSq, mean, sqMean, op}
@@ -189,7 +189,7 @@ func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
 // without.
 func behindVariance(v *ir.Value) bool {
 	if a := madeBy(v, ir.OpAdd, ir.OpMaximum); a != nil {
-		for _, n := range []string{"x", "y"} {
+		for _, n := range []ir.ParamName{ir.ParamX, ir.ParamY} {
 			if w := a.Arg(n); w.Const == nil {
 				v = w
 			}
@@ -211,7 +211,9 @@ func checkVariance(s *site) *suspect {
 	p := s.suspect(v, r, "deviation over mean 1/32")
 	p.region = between(s.a, ops...)
 	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(!seen(v).empty()) }
-	return p.anyPair(s.result(), s.arg("y"), func(d, m float64) bool { return m > 1.0/1024 && math.Abs(d) < m/256 })
+	return p.anyPair(s.result(), s.arg(ir.ParamY), func(d, m float64) bool {
+		return m > 1.0/1024 && math.Abs(d) < m/256
+	})
 }
 
 // rounds are operations whose result is not one of their operands' elements.
@@ -224,9 +226,9 @@ func rounds(v *ir.Value) *ir.Op {
 }
 
 func checkCancellation(s *site) *suspect {
-	x, y := s.of("x"), s.of("y")
-	p, q := rounds(s.arg("x")), rounds(s.arg("y"))
-	if !s.half() || s.arg("x") == s.arg("y") || p == nil && q == nil || x.mag() < 1024 || y.mag() < 1024 {
+	x, y := s.of(ir.ParamX), s.of(ir.ParamY)
+	p, q := rounds(s.arg(ir.ParamX)), rounds(s.arg(ir.ParamY))
+	if !s.half() || s.arg(ir.ParamX) == s.arg(ir.ParamY) || p == nil && q == nil || x.mag() < 1024 || y.mag() < 1024 {
 		return nil
 	}
 	if v, _ := variance(s.op); v != nil {
@@ -240,16 +242,16 @@ func checkCancellation(s *site) *suspect {
 	f.detail = fmt.Sprintf("both operands reach %s", number(both.mag()))
 	f.region = between(s.a, p, q, s.op)
 	f.gap = func(seen func(v *ir.Value) Interval) float64 {
-		return 1024 / min(seen(s.arg("x")).mag(), seen(s.arg("y")).mag())
+		return 1024 / min(seen(s.arg(ir.ParamX)).mag(), seen(s.arg(ir.ParamY)).mag())
 	}
-	return f.anyPair(s.arg("x"), s.arg("y"), func(a, b float64) bool {
+	return f.anyPair(s.arg(ir.ParamX), s.arg(ir.ParamY), func(a, b float64) bool {
 		return math.Abs(a) >= 1024 && math.Abs(a-b) < math.Abs(a)/64
 	})
 }
 
 func checkMeanAxes(s *site) *suspect {
 	a, err := ir.ReduceAttrs(s.op)
-	x := s.arg("x")
+	x := s.arg(ir.ParamX)
 	if err != nil || !s.engine || len(a.Axes) < 2 || !x.Type.Static() {
 		return nil
 	}
@@ -261,11 +263,11 @@ func checkMeanAxes(s *site) *suspect {
 	for _, i := range a.Axes[:len(a.Axes)-1] {
 		partial *= float64(x.Type.Shape[i])
 	}
-	r := s.of("x")
+	r := s.of(ir.ParamX)
 	if behind <= 1 || r.mag()*partial < half16 {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), r, number(half16/partial))
+	p := s.suspect(s.arg(ir.ParamX), r, number(half16/partial))
 	p.detail = fmt.Sprintf("a partial sum of %.0f elements can reach %s", partial, number(r.mag()*partial))
 	p.goals, p.cliff = extremes(s.result(), r, half16/partial, nil), half16/partial
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y)*partial >= half16 })

@@ -14,21 +14,21 @@ func verifyNumber(x float64) verify.Number { return verify.Number(x) }
 
 // epsilonOf is the epsilon of an operation as the text has it and as fp16.
 func (s *site) epsilonOf() (e, half float64) {
-	e = s.number("epsilon")
+	e = s.number(ir.ParamEpsilon)
 	return e, fp16(e)
 }
 
 func checkLogZero(s *site) *suspect {
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	_, e := s.epsilonOf()
 	if !s.engine || !(x.Lo+e <= 0 && x.Hi+e >= 0) {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), x, number(0-e))
-	p.goals = []goal{near(s.arg("x"), -e)}
+	p := s.suspect(s.arg(ir.ParamX), x, number(0-e))
+	p.goals = []goal{near(s.arg(ir.ParamX), -e)}
 	p.gap = p.reaches(-e)
 	p.ane = true
-	return p.anyOf(s.arg("x"), func(v float64) bool { return v+e == 0 })
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v+e == 0 })
 }
 
 // reaches is the gap to a number that values come to or do not, whatever their
@@ -38,18 +38,18 @@ func (p *suspect) reaches(x float64) func(seen func(v *ir.Value) Interval) float
 }
 
 func checkNegative(s *site) *suspect {
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	e := 0.0
 	if !s.op.Is(ir.OpSqrt) {
 		_, e = s.epsilonOf()
 	}
-	if !s.engine || x.Lo+e >= 0 || behindVariance(s.arg("x")) {
+	if !s.engine || x.Lo+e >= 0 || behindVariance(s.arg(ir.ParamX)) {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), x, number(0-e))
-	p.goals = []goal{least(s.arg("x"), nil)}
+	p := s.suspect(s.arg(ir.ParamX), x, number(0-e))
+	p.goals = []goal{least(s.arg(ir.ParamX), nil)}
 	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).Lo+e < 0) }
-	return p.anyOf(s.arg("x"), func(v float64) bool { return v+e < 0 })
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v+e < 0 })
 }
 
 func checkConstant(s *site) *suspect {
@@ -57,7 +57,7 @@ func checkConstant(s *site) *suspect {
 		return nil
 	}
 	product := s.op.Is(ir.OpMul) || s.op.Def.Class == ir.Product
-	for _, n := range []string{"x", "y", "weight", "bias"} {
+	for _, n := range []ir.ParamName{ir.ParamX, ir.ParamY, ir.ParamWeight, ir.ParamBias} {
 		v := s.arg(n)
 		if v == nil {
 			continue
@@ -77,9 +77,9 @@ func checkConstant(s *site) *suspect {
 			p.reached = func(trace) (float64, bool) { return math.NaN(), true }
 			return p
 		}
-		other := s.arg("x")
+		other := s.arg(ir.ParamX)
 		if other == v {
-			other = s.arg("y")
+			other = s.arg(ir.ParamY)
 		}
 		if !s.a.of(other).Has(0) {
 			continue // infinity times what is not zero is infinity
@@ -95,18 +95,18 @@ func checkSubnormal(s *site) *suspect {
 	if !s.engine {
 		return nil
 	}
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	if x.mag() > 0 && x.mag() < leastNormal {
-		p := s.suspect(s.arg("x"), x, "6.10352e-05")
+		p := s.suspect(s.arg(ir.ParamX), x, "6.10352e-05")
 		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are "+
 			"large enough.", powerOver(1/x.mag(), 1))
-		p.goals = []goal{most(s.arg("x"), nil)}
+		p.goals = []goal{most(s.arg(ir.ParamX), nil)}
 		p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).mag() > 0) }
-		return p.anyOf(s.arg("x"), func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal })
+		return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal })
 	}
-	name, w := "weight", s.arg("weight")
+	name, w := "weight", s.arg(ir.ParamWeight)
 	if w == nil {
-		name, w = "y", s.arg("y")
+		name, w = "y", s.arg(ir.ParamY)
 	}
 	if w == nil {
 		return nil
@@ -121,13 +121,15 @@ func checkSubnormal(s *site) *suspect {
 	}
 	p := s.suspect(w, s.a.constOf(k), "6.10352e-05")
 	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below it", 100*share, row, name)
-	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(s.arg("x")).mag() >= leastNormal) }
+	p.gap = func(seen func(v *ir.Value) Interval) float64 {
+		return within1(seen(s.arg(ir.ParamX)).mag() >= leastNormal)
+	}
 	p.goals = []goal{most(s.result(), &hot{
 		axis: axisOfRows(s.op),
 		hi:   row,
 		lo:   row,
 	}), least(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row})}
-	return p.anyOf(s.arg("x"), func(v float64) bool { return math.Abs(v) >= leastNormal })
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return math.Abs(v) >= leastNormal })
 }
 
 // axisOfRows is the axis of a product's result that counts the rows of its
@@ -152,7 +154,7 @@ func flushedRow(k *ir.Const, op *ir.Op) (row int64, share float64) {
 		if len(shape) != 2 {
 			return 0, 0
 		}
-		if t, _ := ir.ArgBool(op, "transpose_y"); !t {
+		if t, _ := ir.ArgBool(op, ir.ParamTransposeY); !t {
 			cols := shape[1]
 			rows, n = cols, shape[0]
 			at = func(o, i int64) float64 { return k.Float(i*cols + o) }
@@ -179,15 +181,15 @@ func checkEpsilon(s *site) *suspect {
 	if !s.engine || !(e > 0) || math.Abs(half-e) <= e*ownShare {
 		return nil
 	}
-	if v := s.arg("epsilon"); v == nil {
+	if v := s.arg(ir.ParamEpsilon); v == nil {
 		return nil // a default that is none
 	}
-	x := s.of("x")
-	p := s.suspect(s.arg("x"), x, number(e))
+	x := s.of(ir.ParamX)
+	p := s.suspect(s.arg(ir.ParamX), x, number(e))
 	p.detail = fmt.Sprintf("epsilon %s is %s in fp16", number(e), number(half))
 	if s.op.Is(ir.OpLayerNorm) {
-		p.anyOf(s.arg("x"), func(float64) bool { return true })
-		xv := s.arg("x")
+		p.anyOf(s.arg(ir.ParamX), func(float64) bool { return true })
+		xv := s.arg(ir.ParamX)
 		p.reached = func(t trace) (float64, bool) {
 			r := nothing
 			for _, v := range t.floats(xv) {
@@ -200,37 +202,39 @@ func checkEpsilon(s *site) *suspect {
 	if !(x.Lo <= 0 && x.Hi >= 0) {
 		return nil
 	}
-	p.goals = []goal{near(s.arg("x"), 0)}
+	p.goals = []goal{near(s.arg(ir.ParamX), 0)}
 	p.gap = p.reaches(0)
-	return p.anyOf(s.arg("x"), func(v float64) bool { return v >= 0 && v < 4*e })
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v >= 0 && v < 4*e })
 }
 
 // leastReciprocal is the largest number whose reciprocal passes fp16.
 const leastReciprocal = 1.0 / half16
 
 func checkReciprocal(s *site) *suspect {
-	y := s.of("y")
-	if !s.half() || s.arg("y").Const != nil || y.mig() >= leastReciprocal {
+	y := s.of(ir.ParamY)
+	if !s.half() || s.arg(ir.ParamY).Const != nil || y.mig() >= leastReciprocal {
 		return nil
 	}
 	if quotientOfSum(s.op) != nil {
 		return nil // softmax-without-max, or with it, where one term is 1
 	}
-	p := s.suspect(s.arg("y"), y, "1.53e-05")
-	p.goals = []goal{near(s.arg("y"), leastReciprocal/2), near(s.arg("y"), -leastReciprocal/2)}
+	p := s.suspect(s.arg(ir.ParamY), y, "1.53e-05")
+	p.goals = []goal{near(s.arg(ir.ParamY), leastReciprocal/2), near(s.arg(ir.ParamY), -leastReciprocal/2)}
 	p.gap = func(seen func(v *ir.Value) Interval) float64 { return seen(p.value).mig() / leastReciprocal }
-	return p.anyOf(s.arg("y"), func(v float64) bool { return math.Abs(v) < leastReciprocal })
+	return p.anyOf(s.arg(ir.ParamY), func(v float64) bool { return math.Abs(v) < leastReciprocal })
 }
 
 func checkSignedZero(s *site) *suspect {
-	y := s.of("y")
-	if !s.engine || s.arg("y").Const != nil || !(y.Lo < 0 && y.Hi == 0) {
+	y := s.of(ir.ParamY)
+	if !s.engine || s.arg(ir.ParamY).Const != nil || !(y.Lo < 0 && y.Hi == 0) {
 		return nil
 	}
-	p := s.suspect(s.arg("y"), y, "-0")
-	p.goals = []goal{most(s.arg("y"), nil)}
+	p := s.suspect(s.arg(ir.ParamY), y, "-0")
+	p.goals = []goal{most(s.arg(ir.ParamY), nil)}
 	p.gap = p.reaches(0)
-	return p.anyPair(s.arg("x"), s.arg("y"), func(x, y float64) bool { return x != 0 && y == 0 && math.Signbit(y) })
+	return p.anyPair(s.arg(ir.ParamX), s.arg(ir.ParamY), func(x, y float64) bool {
+		return x != 0 && y == 0 && math.Signbit(y)
+	})
 }
 
 // tabled returns the operations whose results are those of a lookup table without
@@ -283,7 +287,7 @@ func eachHalf(r Interval, f func(h uint16, x float64)) {
 }
 
 func checkTableError(s *site) *suspect {
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	if !s.engine || !s.half() || x.empty() {
 		return nil
 	}
@@ -306,12 +310,12 @@ func checkTableError(s *site) *suspect {
 	if top < leastNormal || worst <= top*ownShare {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), x, fmt.Sprintf("an error of %s", number(worst)))
+	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("an error of %s", number(worst)))
 	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", number(top), number(worst),
 		number(at))
-	p.goals = []goal{near(s.arg("x"), at)}
+	p.goals = []goal{near(s.arg(ir.ParamX), at)}
 	p.gap = p.reaches(at)
-	return p.anyOf(s.arg("x"), func(v float64) bool {
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool {
 		want := a.F(v)
 		return math.Abs(tableAt(a, numerics.Narrow(float32(v)))-want) > math.Abs(want)*ownShare
 	})
@@ -321,15 +325,15 @@ func checkTableError(s *site) *suspect {
 func zeroReader(op *ir.Op, v *ir.Value) bool {
 	switch op.Def.Operation {
 	case ir.OpLog, ir.OpRsqrt, ir.OpInverse:
-		return op.Arg("x") == v
+		return op.Arg(ir.ParamX) == v
 	case ir.OpRealDiv:
-		return op.Arg("y") == v
+		return op.Arg(ir.ParamY) == v
 	}
 	return false
 }
 
 func checkZeroTail(s *site) *suspect {
-	x := s.of("x")
+	x := s.of(ir.ParamX)
 	if !s.engine || !s.half() || x.empty() {
 		return nil
 	}
@@ -355,10 +359,10 @@ func checkZeroTail(s *site) *suspect {
 	if !found {
 		return nil
 	}
-	p := s.suspect(s.arg("x"), x, number(bound))
+	p := s.suspect(s.arg(ir.ParamX), x, number(bound))
 	p.detail = fmt.Sprintf("the table gives 0 from %s down, and %s reads it", number(bound), reader.Def.Name)
 	p.region = []*ir.Op{s.op, reader}
 	p.gap = func(seen func(v *ir.Value) Interval) float64 { return bound / min(seen(p.value).Lo, 0) }
-	p.goals = []goal{near(s.arg("x"), max(bound*1.1, x.Lo)), least(s.arg("x"), nil)}
-	return p.anyOf(s.arg("x"), func(v float64) bool { return v <= bound })
+	p.goals = []goal{near(s.arg(ir.ParamX), max(bound*1.1, x.Lo)), least(s.arg(ir.ParamX), nil)}
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v <= bound })
 }

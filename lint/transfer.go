@@ -85,7 +85,7 @@ func (c *call) part(v *ir.Value, axis int, begin, n, stride int64) Interval {
 
 // sliced returns the range of what a slice takes.
 func (c *call) sliced() Interval {
-	v := c.op.Arg("x")
+	v := c.op.Arg(ir.ParamX)
 	r := c.read(v)
 	s, err := ir.SliceAttrs(c.op)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *call) sliced() Interval {
 }
 
 // in returns the range of an argument, nothing where it is absent.
-func (c *call) in(name string) Interval {
+func (c *call) in(name ir.ParamName) Interval {
 	v := c.op.Arg(name)
 	if v == nil {
 		return nothing
@@ -111,7 +111,7 @@ func (c *call) in(name string) Interval {
 }
 
 // has reports whether an argument is given.
-func (c *call) has(name string) bool { return c.op.Arg(name) != nil }
+func (c *call) has(name ir.ParamName) bool { return c.op.Arg(name) != nil }
 
 // read returns the range of a value as the operation sees it: the engine reads
 // NaN as infinity.
@@ -124,7 +124,7 @@ func (c *call) read(v *ir.Value) Interval {
 }
 
 // list returns the hull of a variadic argument.
-func (c *call) list(name string) Interval {
+func (c *call) list(name ir.ParamName) Interval {
 	r := nothing
 	for _, v := range c.op.ArgList(name) {
 		r = r.hull(c.read(v))
@@ -134,7 +134,7 @@ func (c *call) list(name string) Interval {
 
 // constant returns an argument's constant, folded where the program holds it
 // compressed; nil when it is computed.
-func (c *call) constant(name string) *ir.Const {
+func (c *call) constant(name ir.ParamName) *ir.Const {
 	v := c.op.Arg(name)
 	if v == nil {
 		return nil
@@ -144,7 +144,7 @@ func (c *call) constant(name string) *ir.Const {
 
 // number returns a scalar argument or its default, 0 where the form has no such
 // parameter.
-func (c *call) number(name string) float64 {
+func (c *call) number(name ir.ParamName) float64 {
 	if v := c.op.Arg(name); v != nil {
 		if k := c.a.constant(v); k != nil && k.Elems() >= 1 && k.Type.DType != ir.String {
 			return k.Float(0)

@@ -90,8 +90,8 @@ func binaryRows() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{}
 	for o, f := range binaries {
 		m[o] = func(c *call) []Interval {
-			x, y := c.in("x"), c.in("y")
-			p, q := c.op.Arg("x"), c.op.Arg("y")
+			x, y := c.in(ir.ParamX), c.in(ir.ParamY)
+			p, q := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 			r := f(x, y)
 			if p == q && p != nil {
 				r = sameOperand(o, x, r)
@@ -112,7 +112,7 @@ func binaryRows() map[*ir.Operation]transfer {
 		ir.OpGreaterEqual, ir.OpLogicalAnd, ir.OpLogicalOr, ir.OpLogicalXor} {
 		m[o] = truth
 	}
-	m[ir.OpSelect] = func(c *call) []Interval { return one(c.in("a").hull(c.in("b"))) }
+	m[ir.OpSelect] = func(c *call) []Interval { return one(c.in(ir.ParamA).hull(c.in(ir.ParamB))) }
 	return m
 }
 
@@ -136,7 +136,7 @@ func lessExtreme(x, y *ir.Value, r Interval) Interval {
 		return r
 	}
 	m := y.Def
-	if !m.Is(ir.OpReduceMax) && !m.Is(ir.OpReduceMin) || m.Arg("x") != x || r.empty() {
+	if !m.Is(ir.OpReduceMax) && !m.Is(ir.OpReduceMin) || m.Arg(ir.ParamX) != x || r.empty() {
 		return r
 	}
 	a, err := ir.ReduceAttrs(m)

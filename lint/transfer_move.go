@@ -13,9 +13,11 @@ func moves(o *ir.Operation) bool { return o.Class == ir.Movement || o == ir.OpMa
 
 func moveRows() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{ir.OpPad: padRange, ir.OpTopK: topkRange, ir.OpL2Pool: l2PoolRange,
-		ir.OpCropResize: func(c *call) []Interval { return one(mean(c.in("x").with(c.number("pad_value")))) },
-		ir.OpResample:   func(c *call) []Interval { return one(sampled(c)) },
-		ir.OpAffine:     func(c *call) []Interval { return one(sampled(c)) },
+		ir.OpCropResize: func(c *call) []Interval {
+			return one(mean(c.in(ir.ParamX).with(c.number(ir.ParamPadValue))))
+		},
+		ir.OpResample: func(c *call) []Interval { return one(sampled(c)) },
+		ir.OpAffine:   func(c *call) []Interval { return one(sampled(c)) },
 	}
 	for _, o := range []*ir.Operation{ir.OpSpaceToBatch, ir.OpBandPart} { // zeros stand among the elements
 		m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks).with(0)) }
@@ -23,7 +25,7 @@ func moveRows() map[*ir.Operation]transfer {
 	// Means of elements, with weights that are not negative and add up to one, or
 	// to less at a border.
 	for _, o := range []*ir.Operation{ir.OpAvgPool, ir.OpUpsampleBilinear, ir.OpResizeBilinear, ir.OpResize} {
-		m[o] = func(c *call) []Interval { return one(mean(c.in("x").with(0))) }
+		m[o] = func(c *call) []Interval { return one(mean(c.in(ir.ParamX).with(0))) }
 	}
 	for _, o := range []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize} {
 		m[o] = func(c *call) []Interval {
@@ -43,8 +45,8 @@ func moveRows() map[*ir.Operation]transfer {
 		}
 	}
 	m[ir.OpSplit] = func(c *call) []Interval {
-		v := c.op.Arg("x")
-		out := c.each(c.in("x"))
+		v := c.op.Arg(ir.ParamX)
+		out := c.each(c.in(ir.ParamX))
 		s, err := ir.SplitAttrs(c.op)
 		if err != nil || len(s.Sizes) != len(out) {
 			return out
@@ -73,7 +75,7 @@ func beginOfLast(op *ir.Op) (int64, bool) {
 }
 
 // args returns the hull of the named arguments.
-func (c *call) args(names []string) Interval {
+func (c *call) args(names []ir.ParamName) Interval {
 	r := nothing
 	for _, n := range names {
 		r = r.hull(c.list(n))
@@ -89,20 +91,21 @@ func mean(x Interval) Interval {
 }
 
 func sampled(c *call) Interval {
-	r := mean(c.in("x").with(c.number("padding_value"), 0))
-	if v := c.op.Arg("coordinates"); v != nil && !c.read(v).finite() || c.constant("transform_matrix") == nil &&
-		c.has("transform_matrix") {
+	r := mean(c.in(ir.ParamX).with(c.number(ir.ParamPaddingValue), 0))
+	if v := c.op.Arg(ir.ParamCoordinates); v != nil && !c.read(v).finite() ||
+		c.constant(ir.ParamTransformMatrix) == nil &&
+			c.has(ir.ParamTransformMatrix) {
 		r.NaN = true // a coordinate that is not a number gives such a sample
 	}
 	return r
 }
 
 func padRange(c *call) []Interval {
-	x := c.in("x")
-	mode, ok := ir.ArgString(c.op, "mode")
+	x := c.in(ir.ParamX)
+	mode, ok := ir.ArgString(c.op, ir.ParamMode)
 	if !ok || mode == "constant" {
-		if c.has("constant_val") {
-			x = x.hull(c.in("constant_val"))
+		if c.has(ir.ParamConstantVal) {
+			x = x.hull(c.in(ir.ParamConstantVal))
 		} else {
 			x = x.with(0)
 		}
@@ -111,9 +114,9 @@ func padRange(c *call) []Interval {
 }
 
 func topkRange(c *call) []Interval {
-	out := []Interval{c.in("x")}
+	out := []Interval{c.in(ir.ParamX)}
 	n := int64(1)
-	if s := c.op.Arg("x").Type.Shape; slices.Contains(s, ir.Unknown) {
+	if s := c.op.Arg(ir.ParamX).Type.Shape; slices.Contains(s, ir.Unknown) {
 		n = 1 << 31
 	} else if len(s) > 0 {
 		n = slices.Max(s)
@@ -133,5 +136,5 @@ func l2PoolRange(c *call) []Interval {
 	for _, k := range p.Kernel {
 		n *= float64(k)
 	}
-	return one(plain(ir.OpSqrt).apply(squared(c.in("x")).with(0).scale(n)).slack(n, 0))
+	return one(plain(ir.OpSqrt).apply(squared(c.in(ir.ParamX)).with(0).scale(n)).slack(n, 0))
 }

@@ -11,7 +11,7 @@ func normRows() map[*ir.Operation]transfer {
 		ir.OpSoftmax: softmaxRange, ir.OpLayerNorm: layerNormRange, ir.OpInstanceNorm: instanceNormRange,
 		ir.OpBatchNorm: batchNormRange,
 		ir.OpL2Norm: func(c *call) []Interval {
-			x := c.in("x")
+			x := c.in(ir.ParamX)
 			r := span(-1, 1).slack(4, 1)
 			if !x.finite() {
 				return one(all)
@@ -20,12 +20,12 @@ func normRows() map[*ir.Operation]transfer {
 				r.Lo = 0
 			}
 			// Without an epsilon a row of zeros has no direction.
-			r.NaN = c.number("epsilon") <= 0 && x.Has(0)
+			r.NaN = c.number(ir.ParamEpsilon) <= 0 && x.Has(0)
 			return one(r)
 		},
 		ir.OpLocalResponseNorm: func(c *call) []Interval {
-			k, alpha, beta := c.number("k"), c.number("alpha"), c.number("beta")
-			x := c.in("x")
+			k, alpha, beta := c.number(ir.ParamK), c.number(ir.ParamAlpha), c.number(ir.ParamBeta)
+			x := c.in(ir.ParamX)
 			if !(k > 0 && alpha >= 0 && beta >= 0) || !x.finite() {
 				return one(all)
 			}
@@ -35,7 +35,7 @@ func normRows() map[*ir.Operation]transfer {
 }
 
 func softmaxRange(c *call) []Interval {
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	r := span(0, 1).slack(4, 0)
 	r.NaN = x.NaN || math.IsInf(x.mag(), 0)
 	return one(r)
@@ -63,7 +63,7 @@ func normalised(x Interval, n, eps float64) Interval {
 // scaled multiplies a normalised range by gamma and adds beta, pair by pair
 // where both are constants of as many elements.
 func scaled(c *call, z Interval) Interval {
-	g, b := c.constant("gamma"), c.constant("beta")
+	g, b := c.constant(ir.ParamGamma), c.constant(ir.ParamBeta)
 	if g != nil && b != nil && g.Elems() == b.Elems() {
 		r := nothing
 		for i := range g.Elems() {
@@ -71,11 +71,11 @@ func scaled(c *call, z Interval) Interval {
 		}
 		return r.slack(2, r.mag())
 	}
-	if c.has("gamma") {
-		z = mul(z, c.in("gamma"))
+	if c.has(ir.ParamGamma) {
+		z = mul(z, c.in(ir.ParamGamma))
 	}
-	if c.has("beta") {
-		z = add(z, c.in("beta"))
+	if c.has(ir.ParamBeta) {
+		z = add(z, c.in(ir.ParamBeta))
 	}
 	return z.slack(2, z.mag())
 }
@@ -87,18 +87,18 @@ func layerNormRange(c *call) []Interval {
 	}
 	n := 1.0
 	for _, a := range axes {
-		d := c.op.Arg("x").Type.Shape[a]
+		d := c.op.Arg(ir.ParamX).Type.Shape[a]
 		if d < 0 {
 			return c.unknown()
 		}
 		n *= float64(d)
 	}
-	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon"))))
+	return one(scaled(c, normalised(c.in(ir.ParamX), n, c.number(ir.ParamEpsilon))))
 }
 
 func instanceNormRange(c *call) []Interval {
 	n := 1.0
-	for i, d := range c.op.Arg("x").Type.Shape {
+	for i, d := range c.op.Arg(ir.ParamX).Type.Shape {
 		if d < 0 {
 			return c.unknown()
 		}
@@ -106,17 +106,17 @@ func instanceNormRange(c *call) []Interval {
 			n *= float64(d)
 		}
 	}
-	return one(scaled(c, normalised(c.in("x"), n, c.number("epsilon"))))
+	return one(scaled(c, normalised(c.in(ir.ParamX), n, c.number(ir.ParamEpsilon))))
 }
 
 func batchNormRange(c *call) []Interval {
-	mean, variance := c.constant("mean"), c.constant("variance")
-	eps := c.number("epsilon")
-	x := c.in("x")
+	mean, variance := c.constant(ir.ParamMean), c.constant(ir.ParamVariance)
+	eps := c.number(ir.ParamEpsilon)
+	x := c.in(ir.ParamX)
 	if mean == nil || variance == nil || mean.Elems() != variance.Elems() || eps != eps {
 		return c.unknown()
 	}
-	at := func(name string, i int64, def float64) (Interval, bool) {
+	at := func(name ir.ParamName, i int64, def float64) (Interval, bool) {
 		if !c.has(name) {
 			return span(def, def), true
 		}
@@ -131,8 +131,8 @@ func batchNormRange(c *call) []Interval {
 	}
 	r := nothing
 	for i := range mean.Elems() {
-		g, ok1 := at("gamma", i, 1)
-		b, ok2 := at("beta", i, 0)
+		g, ok1 := at(ir.ParamGamma, i, 1)
+		b, ok2 := at(ir.ParamBeta, i, 0)
 		if !ok1 || !ok2 {
 			return c.unknown()
 		}

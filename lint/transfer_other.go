@@ -9,30 +9,30 @@ import (
 func otherRows() map[*ir.Operation]transfer {
 	return map[*ir.Operation]transfer{
 		ir.OpFill: func(c *call) []Interval {
-			if c.has("value") {
-				return one(c.in("value"))
+			if c.has(ir.ParamValue) {
+				return one(c.in(ir.ParamValue))
 			}
 			return one(span(0, 0))
 		},
 		ir.OpFillLike: func(c *call) []Interval {
-			if c.has("value") {
-				return one(c.in("value"))
+			if c.has(ir.ParamValue) {
+				return one(c.in(ir.ParamValue))
 			}
 			return one(span(0, 0))
 		},
 		ir.OpOneHot: func(c *call) []Interval {
 			r := span(0, 1)
-			if c.has("on_value") {
-				r = c.in("on_value").with(0)
+			if c.has(ir.ParamOnValue) {
+				r = c.in(ir.ParamOnValue).with(0)
 			}
-			if c.has("off_value") {
-				r = r.hull(c.in("off_value"))
+			if c.has(ir.ParamOffValue) {
+				r = r.hull(c.in(ir.ParamOffValue))
 			}
 			return one(r)
 		},
 		ir.OpShape: func(c *call) []Interval {
 			r := nothing
-			for _, d := range c.op.Arg("x").Type.Shape {
+			for _, d := range c.op.Arg(ir.ParamX).Type.Shape {
 				if d < 0 {
 					return one(span(0, math.MaxInt32))
 				}
@@ -41,22 +41,22 @@ func otherRows() map[*ir.Operation]transfer {
 			return one(r)
 		},
 		ir.OpRange1D: func(c *call) []Interval {
-			r := c.in("start").hull(c.in("end"))
+			r := c.in(ir.ParamStart).hull(c.in(ir.ParamEnd))
 			return one(r.slack(1, 0))
 		},
 		ir.OpArgsort:   argRange,
-		ir.OpReadState: func(c *call) []Interval { return one(c.in("input")) },
+		ir.OpReadState: func(c *call) []Interval { return one(c.in(ir.ParamInput)) },
 		ir.OpRandomUniform: func(c *call) []Interval {
-			return one(c.in("low").with(0).hull(c.in("high").with(1)).slack(1, 0))
+			return one(c.in(ir.ParamLow).with(0).hull(c.in(ir.ParamHigh).with(1)).slack(1, 0))
 		},
 		ir.OpRandomBernoulli:   truth,
-		ir.OpCoreMLUpdateState: func(c *call) []Interval { return c.each(c.in("value")) },
+		ir.OpCoreMLUpdateState: func(c *call) []Interval { return c.each(c.in(ir.ParamValue)) },
 		ir.OpScatter:           scatterRange, ir.OpScatterAlongAxis: scatterRange, ir.OpScatterND: scatterRange,
 		ir.OpDequantize: dequantizeRange,
 		ir.OpQuantize:   func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
-		ir.OpLSTM:       recurrentRange("activation", "cell_activation"),
-		ir.OpGRU:        recurrentRange("activation"),
-		ir.OpRNN:        recurrentRange("activation"),
+		ir.OpLSTM:       recurrentRange(ir.ParamActivation, ir.ParamCellActivation),
+		ir.OpGRU:        recurrentRange(ir.ParamActivation),
+		ir.OpRNN:        recurrentRange(ir.ParamActivation),
 	}
 }
 
@@ -76,32 +76,32 @@ func foldedRange(c *call) []Interval {
 // scatterRange: where elements replace others, either is left. Sums and products
 // of as many as meet are not counted.
 func scatterRange(c *call) []Interval {
-	if mode, ok := ir.ArgString(c.op, "mode"); !ok || mode != "update" {
+	if mode, ok := ir.ArgString(c.op, ir.ParamMode); !ok || mode != "update" {
 		return c.unknown()
 	}
-	return one(c.in("data").hull(c.in("updates")))
+	return one(c.in(ir.ParamData).hull(c.in(ir.ParamUpdates)))
 }
 
 // dequantizeRange is (input - zero_point) * scale over the extremes of both.
 func dequantizeRange(c *call) []Interval {
 	z := Interval{}
-	if c.has("zero_point") {
-		z = c.in("zero_point")
+	if c.has(ir.ParamZeroPoint) {
+		z = c.in(ir.ParamZeroPoint)
 	}
-	return one(mul(sub(c.in("input"), z), c.in("scale")).slack(2, 0))
+	return one(mul(sub(c.in(ir.ParamInput), z), c.in(ir.ParamScale)).slack(2, 0))
 }
 
 // recurrentRange: hidden values are a tanh's times a gate's, or means of such and
 // of the first hidden value. A cell's content grows by at most one a step; where
 // the number of steps is not known it has its type's range.
-func recurrentRange(names ...string) func(c *call) []Interval {
+func recurrentRange(names ...ir.ParamName) func(c *call) []Interval {
 	return func(c *call) []Interval {
 		for _, n := range names {
 			if s, ok := ir.ArgString(c.op, n); ok && s != "tanh" && s != "sigmoid" {
 				return c.unknown()
 			}
 		}
-		if s, ok := ir.ArgString(c.op, "recurrent_activation"); ok && s != "sigmoid" && s != "tanh" {
+		if s, ok := ir.ArgString(c.op, ir.ParamRecurrentActivation); ok && s != "sigmoid" && s != "tanh" {
 			return c.unknown()
 		}
 		finite := true
@@ -111,18 +111,18 @@ func recurrentRange(names ...string) func(c *call) []Interval {
 			}
 		})
 		h := span(-1, 1).slack(8, 1)
-		if c.has("initial_h") {
-			h = h.hull(c.in("initial_h"))
+		if c.has(ir.ParamInitialH) {
+			h = h.hull(c.in(ir.ParamInitialH))
 		}
 		if !finite {
 			h.NaN = true
 		}
 		// A step takes a share of the cell and adds a share of a number of at most 1.
 		cell := all
-		if x := c.op.Arg("x"); c.op.Is(ir.OpLSTM) && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
+		if x := c.op.Arg(ir.ParamX); c.op.Is(ir.OpLSTM) && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
 			n := float64(x.Type.Shape[0])
-			if c.has("initial_c") {
-				cell = c.in("initial_c")
+			if c.has(ir.ParamInitialC) {
+				cell = c.in(ir.ParamInitialC)
 			} else {
 				cell = Interval{}
 			}

@@ -15,9 +15,10 @@ func productRows() map[*ir.Operation]transfer {
 		ir.OpEinsum: einsumRange,
 		ir.OpScaledDotProductAttention: func(c *call) []Interval {
 			// A mean of rows of value; a row of which every lane is masked has none.
-			v, scores := c.in("value").with(0), c.sumOfProducts(c.in("query"), c.in("key"), 65536, true)
-			if c.has("attn_mask") {
-				scores = add(scores, c.in("attn_mask"))
+			v, scores := c.in(ir.ParamValue).with(0), c.sumOfProducts(c.in(ir.ParamQuery), c.in(ir.ParamKey), 65536,
+				true)
+			if c.has(ir.ParamAttnMask) {
+				scores = add(scores, c.in(ir.ParamAttnMask))
 			}
 			v.NaN = !scores.finite() || !v.finite()
 			return one(v.slack(64, v.mag()))
@@ -129,14 +130,14 @@ func (f *affine) plus(r Interval) {
 func biasOf(c *call) (at func(o int64) float64, rest Interval) {
 	rest = Interval{}
 	at = func(int64) float64 { return 0 }
-	if !c.has("bias") {
+	if !c.has(ir.ParamBias) {
 		return at, rest
 	}
-	if k := c.constant("bias"); k != nil {
+	if k := c.constant(ir.ParamBias); k != nil {
 		n := k.Elems()
 		return func(o int64) float64 { return k.Float(min(o, n-1)) }, rest
 	}
-	return at, c.in("bias")
+	return at, c.in(ir.ParamBias)
 }
 
 // sumOfProducts is n products of two ranges, any number of them missing where
@@ -166,7 +167,7 @@ func padded(a *ir.Conv) bool {
 
 func convRange(c *call) []Interval {
 	a, err := ir.ConvAttrs(c.op)
-	w := c.op.Arg("weight")
+	w := c.op.Arg(ir.ParamWeight)
 	if err != nil || w == nil || !w.Type.Static() {
 		return c.unknown()
 	}
@@ -175,11 +176,11 @@ func convRange(c *call) []Interval {
 	for _, d := range shape[1:] {
 		n *= d
 	}
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	bias, rest := biasOf(c)
-	k := c.constant("weight")
+	k := c.constant(ir.ParamWeight)
 	if k == nil {
-		r := c.sumOfProducts(x, c.in("weight"), float64(n), padded(&a))
+		r := c.sumOfProducts(x, c.in(ir.ParamWeight), float64(n), padded(&a))
 		b := nothing
 		for o := range shape[0] {
 			b = b.with(bias(o))
@@ -187,7 +188,7 @@ func convRange(c *call) []Interval {
 		return one(add(add(r, b), rest))
 	}
 	f := c.newAffine(x, 1, padded(&a))
-	if m, axis := c.a.rowNorm(c.op.Arg("x")); axis == 1 && a.Groups == 1 && n == shape[1] {
+	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == 1 && a.Groups == 1 && n == shape[1] {
 		f.norm = m
 	}
 	for o := range shape[0] {
@@ -201,8 +202,8 @@ func convRange(c *call) []Interval {
 // output, or none.
 func convTransposeRange(c *call) []Interval {
 	a, err := ir.ConvAttrs(c.op)
-	w := c.op.Arg("weight")
-	k := c.constant("weight")
+	w := c.op.Arg(ir.ParamWeight)
+	k := c.constant(ir.ParamWeight)
 	if err != nil || w == nil || !w.Type.Static() || a.Groups < 1 {
 		return c.unknown()
 	}
@@ -214,14 +215,14 @@ func convTransposeRange(c *call) []Interval {
 	}
 	group := cin / a.Groups
 	if k == nil || group < 1 {
-		r := c.sumOfProducts(c.in("x"), c.in("weight"), float64(cin*taps), true)
+		r := c.sumOfProducts(c.in(ir.ParamX), c.in(ir.ParamWeight), float64(cin*taps), true)
 		b := nothing
 		for o := range per * a.Groups {
 			b = b.with(bias(o))
 		}
 		return one(add(add(r, b), rest))
 	}
-	f := c.newAffine(c.in("x"), 1, true)
+	f := c.newAffine(c.in(ir.ParamX), 1, true)
 	for o := range per * a.Groups {
 		g, within := o/per, o%per
 		f.row(o, group*taps, func(i int64) float64 {
@@ -233,23 +234,23 @@ func convTransposeRange(c *call) []Interval {
 }
 
 func linearRange(c *call) []Interval {
-	w := c.op.Arg("weight")
+	w := c.op.Arg(ir.ParamWeight)
 	if w == nil || !w.Type.Static() || w.Type.Rank() != 2 {
 		return c.unknown()
 	}
 	outs, n := w.Type.Shape[0], w.Type.Shape[1]
 	bias, rest := biasOf(c)
-	k := c.constant("weight")
+	k := c.constant(ir.ParamWeight)
 	if k == nil {
-		r := c.sumOfProducts(c.in("x"), c.in("weight"), float64(n), false)
+		r := c.sumOfProducts(c.in(ir.ParamX), c.in(ir.ParamWeight), float64(n), false)
 		b := nothing
 		for o := range outs {
 			b = b.with(bias(o))
 		}
 		return one(add(add(r, b), rest))
 	}
-	f := c.newAffine(c.in("x"), c.op.Results[0].Type.Rank()-1, false)
-	if m, axis := c.a.rowNorm(c.op.Arg("x")); axis == c.op.Arg("x").Type.Rank()-1 {
+	f := c.newAffine(c.in(ir.ParamX), c.op.Results[0].Type.Rank()-1, false)
+	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == c.op.Arg(ir.ParamX).Type.Rank()-1 {
 		f.norm = m
 	}
 	for o := range outs {
@@ -265,15 +266,15 @@ func matmulRange(c *call) []Interval {
 	if err != nil {
 		return c.unknown()
 	}
-	x, y := c.in("x"), c.in("y")
-	kx, ky := c.constant("x"), c.constant("y")
+	x, y := c.in(ir.ParamX), c.in(ir.ParamY)
+	kx, ky := c.constant(ir.ParamX), c.constant(ir.ParamY)
 	rank := c.op.Results[0].Type.Rank()
 	switch {
 	case ky != nil && kx == nil && ky.Type.Rank() >= 2:
 		s := ky.Type.Shape
 		rows, cols := s[len(s)-2], s[len(s)-1]
 		f := c.newAffine(x, rank-1, false)
-		if m2, axis := c.a.rowNorm(c.op.Arg("x")); !m.TransposeX && axis == c.op.Arg("x").Type.Rank()-1 {
+		if m2, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); !m.TransposeX && axis == c.op.Arg(ir.ParamX).Type.Rank()-1 {
 			f.norm = m2
 		}
 		for b := range batches(s) {
@@ -315,7 +316,7 @@ func matmulRange(c *call) []Interval {
 		return c.unknown()
 	}
 	r := c.sumOfProducts(x, y, float64(m.K), false)
-	if x.finite() && weightsOf(c.op.Arg("x"), &m) {
+	if x.finite() && weightsOf(c.op.Arg(ir.ParamX), &m) {
 		r = within(r, c.sumOfProducts(span(0, 1), y, 1, true), float64(m.K))
 	}
 	return one(r)
@@ -329,7 +330,7 @@ func weightsOf(x *ir.Value, m *ir.MatMul) bool {
 		if x.Def == nil || !x.Def.Is(ir.OpSelect) {
 			break
 		}
-		a, b := x.Def.Arg("a"), x.Def.Arg("b")
+		a, b := x.Def.Arg(ir.ParamA), x.Def.Arg(ir.ParamB)
 		switch {
 		case zeros(a) && slices.Equal(b.Type.Shape, x.Type.Shape):
 			x = b
@@ -342,7 +343,7 @@ func weightsOf(x *ir.Value, m *ir.MatMul) bool {
 	if x.Def == nil || !x.Def.Is(ir.OpSoftmax) || m.TransposeX {
 		return false
 	}
-	axis, err := ir.AxisAttr(x.Def, "axis", x.Type.Rank())
+	axis, err := ir.AxisAttr(x.Def, ir.ParamAxis, x.Type.Rank())
 	return err == nil && axis == x.Type.Rank()-1
 }
 
@@ -370,12 +371,12 @@ func batches(s []int64) int64 {
 
 // einsumRange counts the terms that the letters missing from the result give.
 func einsumRange(c *call) []Interval {
-	eq, ok := ir.ArgString(c.op, "equation")
+	eq, ok := ir.ArgString(c.op, ir.ParamEquation)
 	if !ok {
 		return c.unknown()
 	}
 	operands, result, ok := ir.ParseEinsum(eq)
-	vs := c.op.ArgList("values")
+	vs := c.op.ArgList(ir.ParamValues)
 	if !ok || len(operands) != 2 || len(vs) != 2 {
 		return c.unknown()
 	}

@@ -60,7 +60,7 @@ func reduceRows() map[*ir.Operation]transfer {
 			if !ok || k == 0 {
 				return c.unknown()
 			}
-			r := f(c.in("x"), k)
+			r := f(c.in(ir.ParamX), k)
 			if c.op.Results[0].Type.DType.IsInt() && !r.finite() {
 				return one(typeRange(c.op.Results[0].Type.DType))
 			}
@@ -78,7 +78,7 @@ func reduced(op *ir.Op) (float64, bool) {
 	}
 	n := 1.0
 	for _, i := range a.Axes {
-		d := op.Arg("x").Type.Shape[i]
+		d := op.Arg(ir.ParamX).Type.Shape[i]
 		if d < 0 {
 			return 0, false
 		}
@@ -89,7 +89,7 @@ func reduced(op *ir.Op) (float64, bool) {
 
 func argRange(c *call) []Interval {
 	n := int64(0)
-	for _, d := range c.op.Arg("x").Type.Shape {
+	for _, d := range c.op.Arg(ir.ParamX).Type.Shape {
 		if d < 0 {
 			return c.unknown()
 		}
@@ -101,13 +101,13 @@ func argRange(c *call) []Interval {
 // cumsumRange: each result is the sum of none to all of an axis.
 func cumsumRange(c *call) []Interval {
 	n := 0.0
-	for _, d := range c.op.Arg("x").Type.Shape {
+	for _, d := range c.op.Arg(ir.ParamX).Type.Shape {
 		if d < 0 {
 			return c.unknown()
 		}
 		n = max(n, float64(d))
 	}
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	r := x.scale(max(n, 1)).hull(x).with(0)
 	return one(r.slack(n, x.mag()*n))
 }

@@ -107,7 +107,7 @@ func curveRange(c *call) []Interval {
 		}
 		return one(r.slack(1, 0))
 	case len(k.Params) == 0:
-		x := c.in("x")
+		x := c.in(ir.ParamX)
 		r := plain(o).apply(x)
 		if extra := engineExtra[o]; c.engine && extra != nil {
 			r = r.with(extra(x)...)
@@ -124,7 +124,7 @@ func curveRange(c *call) []Interval {
 		lists = append(lists, v.Floats())
 		n = max(n, int(v.Elems()))
 	}
-	x, a := c.in("x"), make([]float64, len(lists))
+	x, a := c.in(ir.ParamX), make([]float64, len(lists))
 	r := nothing
 	for i := range n {
 		for j, l := range lists {
@@ -142,8 +142,8 @@ func curveRange(c *call) []Interval {
 // epsilonAdded is x plus epsilon, with and without the rounding of epsilon to
 // the type of x.
 func (c *call) epsilonAdded() Interval {
-	e := c.number("epsilon")
-	return add(c.in("x"), span(min(e, fp16(e)), max(e, fp16(e)))).slack(1, 0)
+	e := c.number(ir.ParamEpsilon)
+	return add(c.in(ir.ParamX), span(min(e, fp16(e)), max(e, fp16(e)))).slack(1, 0)
 }
 
 func fp16(x float64) float64 { return Interval{Lo: x, Hi: x}.round(ir.FP16).Lo }
@@ -154,7 +154,7 @@ func inverseRange(c *call) []Interval {
 
 // geluOf is the function of a gelu, the exact one where its mode is computed.
 func geluOf(op *ir.Op) *ir.Curve {
-	if _, ok := ir.ArgString(op, "mode"); !ok {
+	if _, ok := ir.ArgString(op, ir.ParamMode); !ok {
 		return ir.OpGelu.Modes["EXACT"]
 	}
 	return ir.CurveOf(op)
@@ -165,19 +165,19 @@ func geluRange(c *call) []Interval {
 	if k == nil {
 		return c.unknown()
 	}
-	return one(curve(k, nil).apply(c.in("x")).slack(1, 1e-6))
+	return one(curve(k, nil).apply(c.in(ir.ParamX)).slack(1, 1e-6))
 }
 
 // periodic is a sine or a cosine, of which the bounds alone are used.
 func periodic(c *call) []Interval {
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	r := span(-1, 1)
 	r.NaN = x.NaN || math.IsInf(x.mag(), 0)
 	return one(r)
 }
 
 func tanRange(c *call) []Interval {
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	if x.finite() && x.mag() < math.Pi/2 {
 		return one(real(math.Tan).apply(x).slack(1, 0))
 	}
@@ -189,8 +189,8 @@ func truth(*call) []Interval { return one(span(0, 1)) }
 // castRange: floats to integers truncate and saturate, integers wrap, anything
 // that is not zero is true.
 func castRange(c *call) []Interval {
-	x, to := c.in("x"), c.op.Results[0].Type.DType
-	from := c.op.Arg("x").Type.DType
+	x, to := c.in(ir.ParamX), c.op.Results[0].Type.DType
+	from := c.op.Arg(ir.ParamX).Type.DType
 	switch {
 	case to == ir.Bool:
 		return one(span(0, 1))

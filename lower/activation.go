@@ -39,7 +39,7 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	k := ir.CurveOf(op)
 	switch modes := op.Def.Modes; {
 	case modes != nil && k == nil:
-		mode, _ := ir.ArgString(op, "mode")
+		mode, _ := ir.ArgString(op, ir.ParamMode)
 		return nil, 0, refuse(target.RuleActivation, "mode", strconv.Quote(mode),
 			strings.Join(slices.Sorted(maps.Keys(modes)), ", "),
 			fmt.Sprintf("%s mode %q has no table", op.Def.Name, mode))
@@ -51,7 +51,7 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	for _, p := range k.Params {
 		v, ok := ir.ArgFloat(op, p)
 		if !ok {
-			return nil, 0, unknownNow(p, p)
+			return nil, 0, unknownNow(p, string(p))
 		}
 		params = append(params, v)
 	}
@@ -80,7 +80,7 @@ func lowerTable(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

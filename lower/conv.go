@@ -25,7 +25,7 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 	if err != nil {
 		return g, err
 	}
-	w := op.Arg("weight").Type.Shape
+	w := op.Arg(ir.ParamWeight).Type.Shape
 	out := op.Results[0].Type.Shape
 	n := len(a.Strides)
 	if n != 1 && n != 2 {
@@ -42,16 +42,16 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 }
 
 func acceptConv(op *ir.Op, l *limits) error {
-	if !op.Arg("weight").IsConst() {
-		return unknownNow("weight", "the weight")
+	if !op.Arg(ir.ParamWeight).IsConst() {
+		return unknownNow(ir.ParamWeight, "the weight")
 	}
-	if b := op.Arg("bias"); b != nil && !b.IsConst() {
-		return unknownNow("bias", "the bias")
+	if b := op.Arg(ir.ParamBias); b != nil && !b.IsConst() {
+		return unknownNow(ir.ParamBias, "the bias")
 	}
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	if err := l.coefficients(op, "weight", "bias"); err != nil {
+	if err := l.coefficients(op, ir.ParamWeight, ir.ParamBias); err != nil {
 		return err
 	}
 	g, err := geometry(op)
@@ -74,12 +74,12 @@ func acceptConv(op *ir.Op, l *limits) error {
 			return past(c.rule, c.what, c.have, c.most)
 		}
 	}
-	w := op.Arg("weight").Type.Shape
+	w := op.Arg(ir.ParamWeight).Type.Shape
 	if row := w[1] * g.kh * g.kw * 2; row > l.t.KernelBytes {
 		return refuse(target.RuleKernelBytes, "coefficient bytes of one output", row, l.t.KernelBytes,
 			fmt.Sprintf("one output takes %d bytes of coefficients, kernel memory holds %d", row, l.t.KernelBytes))
 	}
-	x := op.Arg("x").Type.Shape
+	x := op.Arg(ir.ParamX).Type.Shape
 	rows := int64(1)
 	if len(x) == 4 {
 		rows = x[2]
@@ -124,7 +124,7 @@ func lowerConv(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func lowerConv(b *builder, op *ir.Op) error {
 	}
 	dst := b.resultOf(e.out)
 	xi, di := asImage(x), asImage(dst)
-	wt := op.Arg("weight")
+	wt := op.Arg(ir.ParamWeight)
 	k := &weights.Kernel{
 		Out: int(wt.Type.Shape[0]), In: int(wt.Type.Shape[1] * g.groups), KH: int(g.kh), KW: int(g.kw),
 		Groups: int(g.groups), W: wt.Const.Data, Table: e.lut(),
@@ -142,7 +142,7 @@ func lowerConv(b *builder, op *ir.Op) error {
 	if !b.trial {
 		k.W = dilated(op)
 	}
-	if bias := op.Arg("bias"); bias != nil {
+	if bias := op.Arg(ir.ParamBias); bias != nil {
 		k.Bias = constHalves(bias.Const)
 	}
 	for n := range xi.dims[0] {
@@ -171,7 +171,7 @@ func asImage(s *surf) *surf {
 // kernel, or the constant's own bytes.
 func dilated(op *ir.Op) []byte {
 	a, err := ir.ConvAttrs(op)
-	w := op.Arg("weight")
+	w := op.Arg(ir.ParamWeight)
 	if err != nil {
 		return w.Const.Data
 	}

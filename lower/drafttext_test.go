@@ -50,13 +50,13 @@ func opText(op *ir.Op) string {
 			for i := range v.Type.Elems() {
 				ns = append(ns, fmt.Sprint(v.Const.Float(i)))
 			}
-			args = append(args, p.Name+" "+strings.Join(ns, ","))
+			args = append(args, string(p.Name)+" "+strings.Join(ns, ","))
 		case v.IsConst() && v.Type.Elems() == 1:
 			args = append(args, fmt.Sprintf("%s %g", p.Name, v.Const.Float(0)))
 		case v.IsConst():
-			args = append(args, p.Name+" constant "+ir.ShapeString(v.Type.Shape))
+			args = append(args, string(p.Name)+" constant "+ir.ShapeString(v.Type.Shape))
 		default:
-			args = append(args, p.Name+" "+v.Name+ir.ShapeString(v.Type.Shape))
+			args = append(args, string(p.Name)+" "+v.Name+ir.ShapeString(v.Type.Shape))
 		}
 	})
 	var res []string

@@ -71,7 +71,7 @@ var binaries = map[*ir.Operation]binary{
 
 // acceptBinary holds the limits of two-operand work.
 func acceptBinary(op *ir.Op, l *limits) error {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if x.IsConst() && y.IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
@@ -90,7 +90,7 @@ func acceptBinary(op *ir.Op, l *limits) error {
 
 func lowerBinary(b *builder, op *ir.Op) error {
 	row := binaries[op.Def.Operation]
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	dst := b.resultOf(op.Results[0])
 	if op.Is(ir.OpRealDiv) { // also by a scalar (binary_real_div_c64_constant_scalar)
 		if done, err := b.perChannel(op, x, y, dst); done || err != nil {
@@ -173,12 +173,12 @@ func lowerBinary(b *builder, op *ir.Op) error {
 // it, whose other operand is the relu's own: the planar engine clamps its second
 // source on the way in (chain_res_relu).
 func (b *builder) clampsSource(op *ir.Op) bool {
-	x, v := op.Arg("x"), op.Results[0]
+	x, v := op.Arg(ir.ParamX), op.Results[0]
 	r := b.reader[v]
 	if r == nil || !r.Is(ir.OpAdd) || b.uses[v] != 1 || b.outs[v] != nil {
 		return false
 	}
-	p, q := r.Arg("x"), r.Arg("y")
+	p, q := r.Arg(ir.ParamX), r.Arg(ir.ParamY)
 	return p == x && q == v || p == v && q == x
 }
 
@@ -195,7 +195,7 @@ func (b *builder) nearby(y, dst *surf) *surf {
 
 // lowerSquare multiplies a tensor with itself.
 func lowerSquare(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func lowerSquare(b *builder, op *ir.Op) error {
 
 // lowerAbs takes the absolute value on the planar engine.
 func lowerAbs(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func lowerAbs(b *builder, op *ir.Op) error {
 // lowerRelu clamps at zero on the neural engine, or leaves it to the sum that
 // follows.
 func lowerRelu(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -238,13 +238,13 @@ func lowerRelu(b *builder, op *ir.Op) error {
 
 // lowerClip clamps from both sides, leaving out an infinite bound.
 func lowerClip(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
 	dst := b.resultOf(op.Results[0])
-	lo, okLo := ir.ArgFloat(op, "alpha")
-	hi, okHi := ir.ArgFloat(op, "beta")
+	lo, okLo := ir.ArgFloat(op, ir.ParamAlpha)
+	hi, okHi := ir.ArgFloat(op, ir.ParamBeta)
 	if op.Is(ir.OpRelu6) {
 		lo, hi, okLo, okHi = 0, 6, true, true
 	}

@@ -48,7 +48,7 @@ func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 // scalarConst returns the one-element constant of a two-operand operation
 // whose result has the shape of the other operand.
 func scalarConst(op *ir.Op) *ir.Const {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	for _, p := range [2][2]*ir.Value{{x, y}, {y, x}} {
 		c, live := p[0], p[1]
 		if c.IsConst() && !live.IsConst() && c.Type.Elems() == 1 && live.Type.Equal(op.Results[0].Type) {
@@ -60,7 +60,7 @@ func scalarConst(op *ir.Op) *ir.Const {
 
 // runtimeProduct reports whether op multiplies two values known only at run time.
 func runtimeProduct(op *ir.Op) bool {
-	return op.Is(ir.OpMatMul) && !op.Arg("x").IsConst() && !op.Arg("y").IsConst()
+	return op.Is(ir.OpMatMul) && !op.Arg(ir.ParamX).IsConst() && !op.Arg(ir.ParamY).IsConst()
 }
 
 // epilogueOf collects what is fused behind op.

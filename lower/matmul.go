@@ -12,27 +12,27 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	if err := l.coefficients(op, "x", "y", "weight", "bias"); err != nil {
+	if err := l.coefficients(op, ir.ParamX, ir.ParamY, ir.ParamWeight, ir.ParamBias); err != nil {
 		return err
 	}
-	for _, p := range []string{"y", "weight"} {
+	for _, p := range []ir.ParamName{ir.ParamY, ir.ParamWeight} {
 		if v := op.Arg(p); v != nil && v.Type.Rank() < 2 {
-			return refuse(target.RuleVector, "rank of "+p, v.Type.Rank(), "at least 2",
+			return refuse(target.RuleVector, "rank of "+string(p), v.Type.Rank(), "at least 2",
 				fmt.Sprintf("%s has rank %d; the engine multiplies matrices", p, v.Type.Rank()))
 		}
 	}
-	if x := op.Arg("x"); x.Type.Rank() < 2 && op.Is(ir.OpMatMul) {
+	if x := op.Arg(ir.ParamX); x.Type.Rank() < 2 && op.Is(ir.OpMatMul) {
 		return refuse(target.RuleVector, "rank of x", 1, "at least 2", "x has rank 1; the engine multiplies matrices")
 	}
-	if bias := op.Arg("bias"); bias != nil && !bias.IsConst() {
-		return unknownNow("bias", "the bias")
+	if bias := op.Arg(ir.ParamBias); bias != nil && !bias.IsConst() {
+		return unknownNow(ir.ParamBias, "the bias")
 	}
-	if w := op.Arg("weight"); w != nil && !w.IsConst() {
-		return unknownNow("weight", "the weight")
+	if w := op.Arg(ir.ParamWeight); w != nil && !w.IsConst() {
+		return unknownNow(ir.ParamWeight, "the weight")
 	}
-	x := op.Arg("x").Type.Shape
+	x := op.Arg(ir.ParamX).Type.Shape
 	k := x[len(x)-1]
-	if tx, _ := ir.ArgBool(op, "transpose_x"); op.Is(ir.OpMatMul) && tx {
+	if tx, _ := ir.ArgBool(op, ir.ParamTransposeX); op.Is(ir.OpMatMul) && tx {
 		k = x[len(x)-2]
 	}
 	if most := l.t.KernelBytes/elemBytes - 1; k > most {
@@ -45,7 +45,7 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
 				k, n, l.t.L2Bytes-l2Reserve))
 	}
-	if op.Is(ir.OpMatMul) && op.Arg("x").IsConst() && op.Arg("y").IsConst() {
+	if op.Is(ir.OpMatMul) && op.Arg(ir.ParamX).IsConst() && op.Arg(ir.ParamY).IsConst() {
 		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
 	}
 	return nil
@@ -57,14 +57,14 @@ func lowerLinear(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	w := op.Arg("weight")
+	w := op.Arg(ir.ParamWeight)
 	k := &weights.Kernel{
 		Out: int(w.Type.Shape[0]), In: int(w.Type.Shape[1]), KH: 1, KW: 1, Groups: 1, W: w.Const.Data, Table: e.lut(),
 	}
-	if bias := op.Arg("bias"); bias != nil {
+	if bias := op.Arg(ir.ParamBias); bias != nil {
 		k.Bias = spreadBias(constHalves(bias.Const), k.Out)
 	}
-	return b.product(op.Arg("x"), k, &e)
+	return b.product(op.Arg(ir.ParamX), k, &e)
 }
 
 // product multiplies the rows of x with a constant kernel. A result that only
@@ -110,13 +110,13 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 // takes it as rows.
 func (b *builder) feedsProduct(v *ir.Value) bool {
 	op := b.reader[v]
-	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || op.Arg("x") != v || v.Type.Rank() < 2 {
+	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || op.Arg(ir.ParamX) != v || v.Type.Rank() < 2 {
 		return false
 	}
 	if op.Is(ir.OpLinear) {
 		return true
 	}
-	if !op.Is(ir.OpMatMul) || !op.Arg("y").IsConst() || !constMatrix(op.Arg("y")) {
+	if !op.Is(ir.OpMatMul) || !op.Arg(ir.ParamY).IsConst() || !constMatrix(op.Arg(ir.ParamY)) {
 		return false
 	}
 	a, err := ir.MatMulAttrs(op)
@@ -340,7 +340,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	switch {
 	case y.IsConst() && constMatrix(y) && !a.TransposeX:
 		return b.product(x, b.matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)

@@ -157,12 +157,12 @@ func acceptReshape(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	x, y := tensorDims(op.Arg("x").Type), tensorDims(op.Results[0].Type)
+	x, y := tensorDims(op.Arg(ir.ParamX).Type), tensorDims(op.Results[0].Type)
 	st, size := canonicalStrides(x)
 	if (&surf{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
 		return nil
 	}
-	if n := op.Arg("x").Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
+	if n := op.Arg(ir.ParamX).Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
 		return refuse(target.RuleRows, "elements moved singly", n, maxSingles,
 			fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d",
 				x[len(x)-1], y[len(y)-1], n, maxSingles))
@@ -172,7 +172,7 @@ func acceptReshape(op *ir.Op, l *limits) error {
 
 // lowerReshape gives the same elements other dimensions.
 func lowerReshape(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func lowerReshape(b *builder, op *ir.Op) error {
 
 // lowerAlias gives the operand another name.
 func lowerAlias(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func lowerAlias(b *builder, op *ir.Op) error {
 }
 
 func lowerTranspose(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -244,14 +244,14 @@ func (s *surf) permuteOnes(perm []int) *surf {
 }
 
 func acceptConcat(op *ir.Op, l *limits) error {
-	if on, ok := ir.ArgBool(op, "interleave"); ok && on {
+	if on, ok := ir.ArgBool(op, ir.ParamInterleave); ok && on {
 		return refuse(target.RuleInterleave, "interleave", true, false, "interleaves its operands")
 	}
 	return l.tensors(op)
 }
 
 func lowerConcat(b *builder, op *ir.Op) error {
-	axis, err := ir.AxisAttr(op, "axis", op.Results[0].Type.Rank())
+	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Results[0].Type.Rank())
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func lowerConcat(b *builder, op *ir.Op) error {
 // lowerStack joins along a new axis.
 func lowerStack(b *builder, op *ir.Op) error {
 	rank := op.Results[0].Type.Rank()
-	axis, err := ir.AxisAttr(op, "axis", rank)
+	axis, err := ir.AxisAttr(op, ir.ParamAxis, rank)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func lowerStack(b *builder, op *ir.Op) error {
 	d := append([]int64(nil), dst.dims...)
 	d[rank-1], d[rank-2] = d[rank-2], d[rank-1]
 	t := b.temp(d)
-	for i, v := range op.ArgList("values") {
+	for i, v := range op.ArgList(ir.ParamValues) {
 		x, err := b.tensor(v)
 		if err != nil {
 			return err
@@ -293,7 +293,7 @@ func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 	to, last := dst, len(dst.dims)-1
 	if axis == last {
 		at, even := int64(0), true
-		for _, v := range op.ArgList("values") {
+		for _, v := range op.ArgList(ir.ParamValues) {
 			even = even && at*elemBytes%64 == 0
 			d := tensorDims(v.Type)
 			at += d[len(d)-1]
@@ -304,7 +304,7 @@ func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 		}
 	}
 	at := int64(0)
-	for _, v := range op.ArgList("values") {
+	for _, v := range op.ArgList(ir.ParamValues) {
 		x, err := b.tensor(v)
 		if err != nil {
 			return err
@@ -336,11 +336,11 @@ func (b *builder) transposedTemp(dst *surf) *surf {
 }
 
 func lowerSplit(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
-	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
 		return err
 	}
@@ -379,7 +379,7 @@ func acceptSlice(op *ir.Op, l *limits) error {
 }
 
 func lowerSlice(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -402,27 +402,27 @@ func lowerSlice(b *builder, op *ir.Op) error {
 }
 
 func acceptPad(op *ir.Op, l *limits) error {
-	if mode, _ := ir.ArgString(op, "mode"); mode != "constant" {
+	if mode, _ := ir.ArgString(op, ir.ParamMode); mode != "constant" {
 		return refuse(target.RulePadMode, "mode", strconv.Quote(mode), `"constant"`,
 			fmt.Sprintf("mode %q; the engine pads with a constant", mode))
 	}
-	if _, ok := ir.ArgFloat(op, "constant_val"); !ok {
-		return unknownNow("constant_val", "constant_val")
+	if _, ok := ir.ArgFloat(op, ir.ParamConstantVal); !ok {
+		return unknownNow(ir.ParamConstantVal, "constant_val")
 	}
-	if _, ok := ir.ArgInts(op, "pad"); !ok {
-		return unknownNow("pad", "pad")
+	if _, ok := ir.ArgInts(op, ir.ParamPad); !ok {
+		return unknownNow(ir.ParamPad, "pad")
 	}
 	return l.tensors(op)
 }
 
 // lowerPad fills the result with the constant and copies the tensor into it.
 func lowerPad(b *builder, op *ir.Op) error {
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
-	pad, _ := ir.ArgInts(op, "pad")
-	c, _ := ir.ArgFloat(op, "constant_val")
+	pad, _ := ir.ArgInts(op, ir.ParamPad)
+	c, _ := ir.ArgFloat(op, ir.ParamConstantVal)
 	dst := b.resultOf(op.Results[0])
 	n := len(dst.dims)
 	before := make([]int64, n)

@@ -13,21 +13,21 @@ func acceptSoftmax(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
-	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
 		return err
 	}
-	return l.channels(op.Arg("x").Type, axis)
+	return l.channels(op.Arg(ir.ParamX).Type, axis)
 }
 
 // lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by
 // table; reciprocal of the sum; product.
 func lowerSoftmax(b *builder, op *ir.Op) error {
-	axis, err := ir.AxisAttr(op, "axis", op.Arg("x").Type.Rank())
+	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
 		return err
 	}
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
@@ -259,12 +259,12 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 		return refuse(target.RuleAxes, "axes", len(axes), "1 to 3",
 			fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
 	}
-	for _, p := range []string{"gamma", "beta"} {
+	for _, p := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {
 		if v := op.Arg(p); v != nil && !v.IsConst() {
-			return unknownNow(p, p)
+			return unknownNow(p, string(p))
 		}
 	}
-	return l.rows(op.Arg("x").Type, axes)
+	return l.rows(op.Arg(ir.ParamX).Type, axes)
 }
 
 // lowerLayerNorm emits the recorded three steps: mean; reciprocal deviation in
@@ -275,16 +275,16 @@ func lowerLayerNorm(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
-	eps, ok := ir.ArgFloat(op, "epsilon")
+	eps, ok := ir.ArgFloat(op, ir.ParamEpsilon)
 	if !ok {
 		return fmt.Errorf("epsilon is not known at compile time")
 	}
 	dst := b.resultOf(op.Results[0])
-	gamma, beta := op.Arg("gamma"), op.Arg("beta")
+	gamma, beta := op.Arg(ir.ParamGamma), op.Arg(ir.ParamBeta)
 	to := dst
 	if gamma != nil || beta != nil {
 		to = b.temp(x.dims)

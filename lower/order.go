@@ -19,7 +19,7 @@ func scheduled(ops []*ir.Op, uses map[*ir.Value]int) []*ir.Op {
 		if r := ruleFor(op); r == nil || r.Name != "elementwise" {
 			continue
 		}
-		first, second := soleProduct(op.Arg("x"), uses), soleProduct(op.Arg("y"), uses)
+		first, second := soleProduct(op.Arg(ir.ParamX), uses), soleProduct(op.Arg(ir.ParamY), uses)
 		if first == nil || second == nil || first == second {
 			continue
 		}

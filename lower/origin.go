@@ -42,13 +42,13 @@ func (b *builder) reads(v *ir.Value) {
 // readsKernel is reads for the kernel of a product or the table of an activation.
 func (b *builder) readsKernel() {
 	var u constantUse
-	for _, p := range [...]string{"weight", "x", "y"} {
+	for _, p := range [...]ir.ParamName{ir.ParamWeight, ir.ParamX, ir.ParamY} {
 		if v := b.op.Arg(p); v.IsConst() {
 			u.values = v
 			break
 		}
 	}
-	if v := b.op.Arg("bias"); v.IsConst() {
+	if v := b.op.Arg(ir.ParamBias); v.IsConst() {
 		u.bias = v
 	}
 	for _, f := range b.fused[b.op] {

@@ -48,7 +48,7 @@ func lowerPool(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func acceptReduce(op *ir.Op, l *limits) error {
 	if len(a.Axes) == 0 {
 		return refuse(target.RuleAxes, "axes", "none", "at least one", "no axis to reduce")
 	}
-	x := op.Arg("x").Type
+	x := op.Arg(ir.ParamX).Type
 	if slices.Contains(a.Axes, x.Rank()-1) {
 		return l.rows(x, a.Axes)
 	}
@@ -88,7 +88,7 @@ func lowerReduce(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	x, err := b.tensor(op.Arg("x"))
+	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}

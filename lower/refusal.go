@@ -24,8 +24,8 @@ func past(rule, what string, have, limit int64) error {
 
 // unknownNow refuses an argument that only the run knows; the reason calls it
 // called.
-func unknownNow(param, called string) error {
-	return refuse(target.RuleRuntime, param, "runtime value", "constant", called+" is known only at run time")
+func unknownNow(param ir.ParamName, called string) error {
+	return refuse(target.RuleRuntime, string(param), "runtime value", "constant", called+" is known only at run time")
 }
 
 // noRule refuses an operation that no rule is for; on says what it works on.

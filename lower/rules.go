@@ -195,7 +195,7 @@ func (l *limits) tensors(op *ir.Op) error {
 			size += paddedBytes(v.Type)
 		}
 	}
-	op.Operands(func(p *ir.Param, v *ir.Value) { note(p.Name, v, true) })
+	op.Operands(func(p *ir.Param, v *ir.Value) { note(string(p.Name), v, true) })
 	for _, r := range op.Results {
 		note("result", r, false)
 	}
@@ -213,10 +213,10 @@ func (l *limits) tensors(op *ir.Op) error {
 
 // coefficients checks constants whose bytes become coefficients: tensors leaves
 // integers among the constants to what they mean.
-func (l *limits) coefficients(op *ir.Op, params ...string) error {
+func (l *limits) coefficients(op *ir.Op, params ...ir.ParamName) error {
 	for _, p := range params {
 		if v := op.Arg(p); v != nil && v.IsConst() {
-			if err := l.tensor(p, v); err != nil {
+			if err := l.tensor(string(p), v); err != nil {
 				return err
 			}
 		}
@@ -280,9 +280,9 @@ func paddedBytes(t ir.Type) int64 {
 }
 
 func acceptClip(op *ir.Op, l *limits) error {
-	for _, p := range []string{"alpha", "beta"} {
+	for _, p := range []ir.ParamName{ir.ParamAlpha, ir.ParamBeta} {
 		if _, ok := ir.ArgFloat(op, p); !ok && op.Is(ir.OpClip) {
-			return unknownNow(p, p)
+			return unknownNow(p, string(p))
 		}
 	}
 	return l.tensors(op)

@@ -75,11 +75,11 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 // else nil.
 func (b *builder) kernelOf(v *ir.Value) *operand {
 	op := b.reader[v]
-	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg("x") != v {
+	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
-	y := tensorDims(op.Arg("y").Type)
+	y := tensorDims(op.Arg(ir.ParamY).Type)
 	out := op.Results[0].Type
 	if err != nil || a.TransposeX || len(y) < 2 || out.Elems() != out.Shape[out.Rank()-1]*out.Shape[out.Rank()-2] {
 		return nil

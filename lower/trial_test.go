@@ -101,7 +101,7 @@ func TestAcceptIsLowered(t *testing.T) {
 			}
 			out.Def.Operands(func(p *ir.Param, v *ir.Value) {
 				if !v.IsConst() {
-					seg.Inputs, seg.Ports[v] = append(seg.Inputs, v), p.Name
+					seg.Inputs, seg.Ports[v] = append(seg.Inputs, v), string(p.Name)
 				}
 			})
 			if _, err := lower.Lower(seg, target.H13, &weights.Section{}, 1); err != nil {

@@ -32,13 +32,13 @@ type Compressed struct {
 // the target tables call it.
 var forms = map[*ir.Operation]func(op *ir.Op) (form, stream string){
 	ir.OpConstexprAffineDequantize: func(op *ir.Op) (string, string) {
-		return affine(op.Arg("quantized_data").Type.DType)
+		return affine(op.Arg(ir.ParamQuantizedData).Type.DType)
 	},
 	ir.OpConstexprBlockwiseShiftScale: func(op *ir.Op) (string, string) {
-		return blockwise(op, op.Arg("data"), op.Arg("data").Type.Shape)
+		return blockwise(op, op.Arg(ir.ParamData), op.Arg(ir.ParamData).Type.Shape)
 	},
 	ir.OpConstexprSparseBlockwiseShiftScale: func(op *ir.Op) (string, string) {
-		form, stream := blockwise(op, op.Arg("nonzero_data"), op.Arg("data_mask").Type.Shape)
+		form, stream := blockwise(op, op.Arg(ir.ParamNonzeroData), op.Arg(ir.ParamDataMask).Type.Shape)
 		return "sparse " + form, "sparse+" + stream
 	},
 	ir.OpConstexprLUTToDense: palette,
@@ -48,14 +48,14 @@ var forms = map[*ir.Operation]func(op *ir.Op) (form, stream string){
 	},
 	ir.OpConstexprSparseToDense: func(*ir.Op) (string, string) { return "sparse", "sparse" },
 	ir.OpConstexprCast: func(op *ir.Op) (string, string) {
-		return "cast from " + op.Arg("source_val").Type.DType.String(), ""
+		return "cast from " + op.Arg(ir.ParamSourceVal).Type.DType.String(), ""
 	},
 }
 
 // blockwise tells scales by the block from scales by the channel, which the
 // affine form has too.
 func blockwise(op *ir.Op, data *ir.Value, shape []int64) (form, stream string) {
-	scale := op.Arg("scale").Type.Shape
+	scale := op.Arg(ir.ParamScale).Type.Shape
 	cut := 0 // dimensions cut into more than one block
 	for i, d := range scale {
 		if d > 1 {
@@ -78,16 +78,16 @@ func affine(t ir.DType) (form, stream string) {
 
 // palette counts the bits of an index.
 func palette(op *ir.Op) (form, stream string) {
-	idx := op.Arg("indices")
+	idx := op.Arg(ir.ParamIndices)
 	if idx == nil {
-		idx = op.Arg("indices_nonzero_data")
+		idx = op.Arg(ir.ParamIndicesNonzeroData)
 	}
 	n := idx.Type.DType.Bits()
-	if op.Def.ParamIndex("shape") >= 0 {
+	if op.Def.ParamIndex(ir.ParamShape) >= 0 {
 		// The first form packs its indices into bytes; its table tells their width.
-		n = bits.Len64(uint64(op.Arg("lut").Type.Elems())) - 1
+		n = bits.Len64(uint64(op.Arg(ir.ParamLUT).Type.Elems())) - 1
 	}
-	if lut := op.Arg("lut").Type; lut.Rank() > 1 && lut.Shape[lut.Rank()-1] > 1 {
+	if lut := op.Arg(ir.ParamLUT).Type; lut.Rank() > 1 && lut.Shape[lut.Rank()-1] > 1 {
 		return fmt.Sprintf("%d-bit palette of vectors", n), fmt.Sprintf("vector-palette%d", n)
 	}
 	return fmt.Sprintf("%d-bit palette", n), fmt.Sprintf("palette%d", n)

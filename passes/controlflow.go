@@ -74,7 +74,7 @@ func meet(a, b ir.Type) ir.Type {
 
 // foldCond replaces a condition on a constant by the branch it takes.
 func (s *State) foldCond(r *rewriter, op *ir.Op) (bool, error) {
-	pred := op.Arg("pred")
+	pred := op.Arg(ir.ParamPred)
 	if len(op.Blocks) != 2 || !pred.IsConst() || pred.Type.Elems() != 1 {
 		return false, nil
 	}
@@ -112,7 +112,7 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 		r.out, s.fresh = r.out[:mark], fresh
 		return false, nil
 	}
-	vars := append([]*ir.Value(nil), op.ArgList("loop_vars")...)
+	vars := append([]*ir.Value(nil), op.ArgList(ir.ParamLoopVars)...)
 	for trip := 0; ; trip++ {
 		if s.copies > maxCopies {
 			return giveUp("unrolling it and the loops around it takes more than %d operations", maxCopies)
@@ -222,8 +222,8 @@ func flattenBranches(s *State) error {
 			}
 		}
 		for i, v := range op.Results {
-			sel, err := s.makeOp(op, ir.OpSelect, arg{"cond", op.Arg("pred")}, arg{"a", sides[0][i]},
-				arg{"b", sides[1][i]})
+			sel, err := s.makeOp(op, ir.OpSelect, arg{ir.ParamCond, op.Arg(ir.ParamPred)}, arg{ir.ParamA, sides[0][i]},
+				arg{ir.ParamB, sides[1][i]})
 			if err != nil {
 				return err
 			}
@@ -255,7 +255,7 @@ func (s *State) unflat(op *ir.Op) string {
 			}
 			for _, v := range o.Results {
 				n := v.Type.Elems()
-				if w := o.Arg("weight"); w != nil && w.Type.Elems() > 0 && w.Type.Shape[0] > 0 {
+				if w := o.Arg(ir.ParamWeight); w != nil && w.Type.Elems() > 0 && w.Type.Shape[0] > 0 {
 					n *= w.Type.Elems() / w.Type.Shape[0]
 				}
 				work += n
@@ -270,7 +270,7 @@ func (s *State) unflat(op *ir.Op) string {
 		return fmt.Sprintf("both branches together compute %d elements, more than the %d up to which both are computed",
 			work, MaxBranchWork)
 	}
-	pred := op.Arg("pred").Type
+	pred := op.Arg(ir.ParamPred).Type
 	for i, v := range op.Results {
 		a, b := op.Blocks[0].Outputs[i].Type, op.Blocks[1].Outputs[i].Type
 		if !known(v) || !a.Equal(b) || pred.Elems() != 1 || pred.Rank() > v.Type.Rank() {
@@ -307,7 +307,7 @@ func (s *State) keepNames(before []*ir.Value) error {
 			taken[v] = true
 			continue
 		}
-		op, err := s.makeOp(old.Def, ir.OpIdentity, arg{"x", v})
+		op, err := s.makeOp(old.Def, ir.OpIdentity, arg{ir.ParamX, v})
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func legalise(s *State) error {
 // q, and the weight's taps with it.
 func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	a, err := ir.ConvAttrs(op)
-	x, w := op.Arg("x"), op.Arg("weight")
+	x, w := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight)
 	if err != nil || len(a.Strides) != 1 || a.Groups != 1 || a.Dilations[0] != 1 || !w.IsConst() || !known(x) {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.makeOp(op, ir.OpTranspose, arg{"x", v}, arg{"perm", i32(0, 1, 3, 2)})
+	t, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, v}, arg{ir.ParamPerm, i32(0, 1, 3, 2)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +76,11 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}, w.Pos)
 	s.derive(w, wt)
 	s.cameFrom(wt, w)
-	conv, err := s.makeOp(op, ir.OpConv, arg{"x", v}, arg{"weight", wt}, arg{"bias", op.Arg("bias")},
-		arg{"strides", i32(1)}, arg{"dilations", i32(1)}, arg{"pad", i32(0, 0)},
-		arg{"pad_type", s.constant(ir.ConstString("valid"), op.Pos)}, arg{"groups", s.constant(ir.ConstInt(ir.Int32, 1),
+	conv, err := s.makeOp(op, ir.OpConv, arg{ir.ParamX, v}, arg{ir.ParamWeight, wt},
+		arg{ir.ParamBias, op.Arg(ir.ParamBias)},
+		arg{ir.ParamStrides, i32(1)}, arg{ir.ParamDilations, i32(1)}, arg{ir.ParamPad, i32(0, 0)},
+		arg{ir.ParamPadType, s.constant(ir.ConstString("valid"), op.Pos)},
+		arg{ir.ParamGroups, s.constant(ir.ConstInt(ir.Int32, 1),
 			op.Pos)})
 	if err != nil {
 		return nil, err

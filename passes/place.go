@@ -13,10 +13,10 @@ func floatCast(op *ir.Op) bool {
 	if !op.Is(ir.OpCast) || len(op.Results) != 1 {
 		return false
 	}
-	if !known(op.Arg("x")) || !known(op.Results[0]) {
+	if !known(op.Arg(ir.ParamX)) || !known(op.Results[0]) {
 		return false // the engine sees neither
 	}
-	from, to := op.Arg("x").Type.DType, op.Results[0].Type.DType
+	from, to := op.Arg(ir.ParamX).Type.DType, op.Results[0].Type.DType
 	return from == ir.FP16 && to == ir.FP32 || from == ir.FP32 && to == ir.FP16
 }
 
@@ -64,7 +64,7 @@ func place(s *State) error {
 		if op.Place.Unit != ir.Unplaced {
 			continue
 		}
-		x := op.Arg("x")
+		x := op.Arg(ir.ParamX)
 		if near[op.Results[0]] || x.Def != nil && x.Def.Place.Unit == ir.Engine {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue

@@ -25,8 +25,8 @@ func convertPrecision(s *State) error {
 		}
 		r.keep(n)
 		for i, old := range op.Results {
-			back, err := s.makeOp(op, ir.OpCast, arg{"x", n.Results[i]},
-				arg{"dtype", s.constant(ir.ConstString("fp32"), op.Pos)})
+			back, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, n.Results[i]},
+				arg{ir.ParamDType, s.constant(ir.ConstString("fp32"), op.Pos)})
 			if err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Valu
 		s.cameFrom(made[v], v)
 		return made[v], nil
 	}
-	c, err := s.makeOp(op, ir.OpCast, arg{"x", v}, arg{"dtype", s.constant(ir.ConstString("fp16"), op.Pos)})
+	c, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)})
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,13 @@ import (
 // splitBatchNorm turns a batch norm with known statistics into a factor and an
 // addend a channel, computed in double precision and rounded once.
 func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
-	x := op.Arg("x")
-	mean, variance := op.Arg("mean"), op.Arg("variance")
-	eps, ok := ir.ArgFloat(op, "epsilon")
+	x := op.Arg(ir.ParamX)
+	mean, variance := op.Arg(ir.ParamMean), op.Arg(ir.ParamVariance)
+	eps, ok := ir.ArgFloat(op, ir.ParamEpsilon)
 	if !ok || !mean.IsConst() || !variance.IsConst() || !known(x) || x.Type.Rank() < 3 {
 		return nil, nil
 	}
-	at := func(name string, i int64, absent float64) (float64, bool) {
+	at := func(name ir.ParamName, i int64, absent float64) (float64, bool) {
 		v := op.Arg(name)
 		if v == nil {
 			return absent, true
@@ -26,7 +26,7 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return v.Const.Float(i), true
 	}
 	n := mean.Type.Elems()
-	for _, name := range []string{"variance", "gamma", "beta"} {
+	for _, name := range []ir.ParamName{ir.ParamVariance, ir.ParamGamma, ir.ParamBeta} {
 		if v := op.Arg(name); v != nil && v.Type.Elems() != n {
 			return nil, nil
 		}
@@ -37,11 +37,11 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	shape[1] = n
 	t := ir.TensorOf(x.Type.DType, shape...)
-	s.absorb(mean, variance, op.Arg("gamma"), op.Arg("beta"), op.Arg("epsilon"))
+	s.absorb(mean, variance, op.Arg(ir.ParamGamma), op.Arg(ir.ParamBeta), op.Arg(ir.ParamEpsilon))
 	var scale, bias []byte
 	for i := range n {
-		g, ok1 := at("gamma", i, 1)
-		b, ok2 := at("beta", i, 0)
+		g, ok1 := at(ir.ParamGamma, i, 1)
+		b, ok2 := at(ir.ParamBeta, i, 0)
 		if !ok1 || !ok2 {
 			return nil, nil
 		}
@@ -49,13 +49,15 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		scale = ir.AppendElem(scale, t.DType, f)
 		bias = ir.AppendElem(bias, t.DType, b-float64(mean.Const.Float(i)*f))
 	}
-	mul, err := s.makeOp(op, ir.OpMul, arg{"x", x}, arg{"y", s.constant(&ir.Const{Type: t, Data: scale}, op.Pos)})
+	mul, err := s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, s.constant(&ir.Const{Type: t, Data: scale},
+		op.Pos)})
 	if err != nil {
 		return nil, err
 	}
 	r.keep(mul)
-	add, err := s.makeOp(op, ir.OpAdd, arg{"x", mul.Results[0]}, arg{"y", s.constant(&ir.Const{Type: t, Data: bias},
-		op.Pos)})
+	add, err := s.makeOp(op, ir.OpAdd, arg{ir.ParamX, mul.Results[0]},
+		arg{ir.ParamY, s.constant(&ir.Const{Type: t, Data: bias},
+			op.Pos)})
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +69,13 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 // weight's parameter, which weight dimension counts outputs, and the result
 // dimension that does.
 type product struct {
-	weight string
+	weight ir.ParamName
 	out    func(op *ir.Op) (weightDim, resultDim int)
 }
 
 var products = map[*ir.Operation]product{
-	ir.OpConv:   {"weight", func(*ir.Op) (int, int) { return 0, 1 }},
-	ir.OpLinear: {"weight", func(op *ir.Op) (int, int) { return 0, op.Results[0].Type.Rank() - 1 }},
+	ir.OpConv:   {ir.ParamWeight, func(*ir.Op) (int, int) { return 0, 1 }},
+	ir.OpLinear: {ir.ParamWeight, func(op *ir.Op) (int, int) { return 0, op.Results[0].Type.Rank() - 1 }},
 }
 
 // foldScaleBias folds mul and add (and sub of a constant) by a constant an
@@ -107,7 +109,7 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	default:
 		return nil, nil
 	}
-	x, c := op.Arg("x"), op.Arg("y")
+	x, c := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if x.IsConst() && !op.Is(ir.OpSub) {
 		x, c = c, x
 	}
@@ -122,7 +124,7 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	if !ok || !p.Arg(row.weight).IsConst() {
 		return nil, nil
 	}
-	if b := p.Arg("bias"); b != nil && !b.IsConst() {
+	if b := p.Arg(ir.ParamBias); b != nil && !b.IsConst() {
 		return nil, nil
 	}
 	wdim, rdim := row.out(p)
@@ -134,7 +136,7 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	}
 	t := w.Type.DType
 	bias := make([]float64, outputs)
-	if b := p.Arg("bias"); b != nil {
+	if b := p.Arg(ir.ParamBias); b != nil {
 		for i := range bias {
 			bias[i] = b.Const.Float(min(int64(i), b.Type.Elems()-1))
 		}
@@ -156,7 +158,7 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		s.derive(w, scaled)
 		s.cameFrom(scaled, w, c, op.Results[0])
 		p.SetArg(row.weight, scaled)
-		if p.Arg("bias") == nil {
+		if p.Arg(ir.ParamBias) == nil {
 			return s.foldedOnto(p, op), nil
 		}
 	case ir.OpAdd:
@@ -173,8 +175,8 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		data = ir.AppendElem(data, t, b)
 	}
 	folded := s.constant(&ir.Const{Type: ir.TensorOf(t, outputs), Data: data}, op.Pos)
-	s.cameFrom(folded, p.Arg("bias"), c, op.Results[0])
-	p.SetArg("bias", folded)
+	s.cameFrom(folded, p.Arg(ir.ParamBias), c, op.Results[0])
+	p.SetArg(ir.ParamBias, folded)
 	return s.foldedOnto(p, op), nil
 }
 
@@ -182,9 +184,9 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 // constant c is added column by column, into a linear, which has a bias. It
 // leaves p alone where that does not fit.
 func (s *State) asLinear(p *ir.Op, c *ir.Value) {
-	x, y := p.Arg("x"), p.Arg("y")
-	tx, _ := ir.ArgBool(p, "transpose_x")
-	ty, _ := ir.ArgBool(p, "transpose_y")
+	x, y := p.Arg(ir.ParamX), p.Arg(ir.ParamY)
+	tx, _ := ir.ArgBool(p, ir.ParamTransposeX)
+	ty, _ := ir.ArgBool(p, ir.ParamTransposeY)
 	if tx || x.IsConst() || !y.IsConst() || y.Type.Rank() != 2 || y.Type.DType.Bits()%8 != 0 {
 		return
 	}
@@ -198,7 +200,7 @@ func (s *State) asLinear(p *ir.Op, c *ir.Value) {
 		w = s.constant(transposed(y.Const), y.Pos)
 		s.cameFrom(w, y)
 	}
-	l, err := s.makeOp(p, ir.OpLinear, arg{"x", x}, arg{"weight", w})
+	l, err := s.makeOp(p, ir.OpLinear, arg{ir.ParamX, x}, arg{ir.ParamWeight, w})
 	if err != nil || !l.Results[0].Type.Equal(out) {
 		return
 	}

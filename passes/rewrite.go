@@ -67,7 +67,7 @@ func (s *State) rename(old string) string {
 
 // arg is one argument of an operation that a pass makes.
 type arg struct {
-	name string
+	name ir.ParamName
 	v    *ir.Value
 }
 

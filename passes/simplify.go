@@ -103,7 +103,7 @@ func known(v *ir.Value) bool { return v.Type.Kind == ir.Tensor && v.Type.Static(
 // patterns are the rewritings of normalise, by operation. Each returns what the
 // operation's only result becomes, or nil to leave it.
 var patterns = map[*ir.Operation]func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error){
-	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg("x"), nil },
+	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg(ir.ParamX), nil },
 	ir.OpCast:       sameCast,
 	ir.OpReshape:    mergeReshape,
 	ir.OpExpandDims: mergeReshape,
@@ -145,7 +145,7 @@ func normalise(s *State) error {
 }
 
 func sameCast(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) {
-	x := op.Arg("x")
+	x := op.Arg(ir.ParamX)
 	if x.Type.Equal(op.Results[0].Type) {
 		return x, nil
 	}
@@ -166,7 +166,7 @@ func isReshape(op *ir.Op) bool {
 // mergeReshape turns a reshape of a reshape into one, and one that changes
 // nothing into its operand.
 func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
-	x, y := op.Arg("x"), op.Results[0]
+	x, y := op.Arg(ir.ParamX), op.Results[0]
 	if !known(x) || !known(y) {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if !isReshape(x.Def) {
 		return nil, nil
 	}
-	from := x.Def.Arg("x")
+	from := x.Def.Arg(ir.ParamX)
 	if !known(from) {
 		return nil, nil
 	}
@@ -189,8 +189,9 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 
 // reshape emits a reshape of x.
 func (s *State) reshape(r *rewriter, like *ir.Op, x *ir.Value, shape []int64) (*ir.Value, error) {
-	n, err := s.makeOp(like, ir.OpReshape, arg{"x", x}, arg{"shape", s.constant(ir.ConstInts(ir.Int32, shape...),
-		like.Pos)})
+	n, err := s.makeOp(like, ir.OpReshape, arg{ir.ParamX, x},
+		arg{ir.ParamShape, s.constant(ir.ConstInts(ir.Int32, shape...),
+			like.Pos)})
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if err != nil {
 		return nil, nil
 	}
-	x := op.Arg("x")
+	x := op.Arg(ir.ParamX)
 	if sort.IntsAreSorted(perm) {
 		return x, nil
 	}
@@ -222,11 +223,11 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		same = same && inner[p] == i
 	}
 	if same {
-		return x.Def.Arg("x"), nil
+		return x.Def.Arg(ir.ParamX), nil
 	}
 	s.absorb(x)
-	n, err := s.makeOp(op, ir.OpTranspose, arg{"x", x.Def.Arg("x")},
-		arg{"perm", s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
+	n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, x.Def.Arg(ir.ParamX)},
+		arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, both...), op.Pos)})
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +237,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 
 // constantPower spells the powers that the engine has units for.
 func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 || !x.Type.DType.IsFloat() || !x.Type.Equal(op.Results[0].Type) {
 		return nil, nil
 	}
@@ -247,12 +248,13 @@ func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	case 1:
 		return x, nil
 	case 2:
-		n, err = s.makeOp(op, ir.OpMul, arg{"x", x}, arg{"y", x})
+		n, err = s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, x})
 	case 0.5:
-		n, err = s.makeOp(op, ir.OpSqrt, arg{"x", x})
+		n, err = s.makeOp(op, ir.OpSqrt, arg{ir.ParamX, x})
 	case -0.5:
-		n, err = s.makeOp(op, ir.OpRsqrt, arg{"x", x}, arg{"epsilon", s.constant(ir.ConstFloat(x.Type.DType, 0),
-			op.Pos)})
+		n, err = s.makeOp(op, ir.OpRsqrt, arg{ir.ParamX, x},
+			arg{ir.ParamEpsilon, s.constant(ir.ConstFloat(x.Type.DType, 0),
+				op.Pos)})
 	default:
 		return nil, nil
 	}

@@ -197,7 +197,7 @@ func (l *stateLowering) loop(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 	}
 	w := l.written(body)
 	inTest, inBody := map[*ir.Value]*ir.Value{}, map[*ir.Value]*ir.Value{}
-	k := op.Def.ParamIndex("loop_vars")
+	k := op.Def.ParamIndex(ir.ParamLoopVars)
 	for p, v := range now {
 		inTest[p], inBody[p] = v, v
 	}

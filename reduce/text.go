@@ -186,7 +186,7 @@ func (w *texter) block(b *ir.Block) *mil.Block {
 func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 	for _, op := range b.Ops {
 		s := &mil.Stmt{Op: op.Def.Name, Results: w.params(op.Results)}
-		var given []string
+		var given []ir.ParamName
 		for i, vs := range op.Args {
 			if vs == nil {
 				continue
@@ -196,7 +196,7 @@ func (w *texter) stmts(b *ir.Block, out *mil.Block, scope *[]*ir.Value) {
 			for _, v := range vs {
 				vals = append(vals, w.operand(v, out, scope))
 			}
-			arg := mil.Arg{Name: op.Def.Params[i].Name}
+			arg := mil.Arg{Name: string(op.Def.Params[i].Name)}
 			if len(vals) == 1 && !op.Def.Params[i].Variadic {
 				arg.Value = vals[0]
 			} else {

@@ -253,7 +253,7 @@ func follow(t *testing.T, f *ir.Func, was map[*ir.Value]ir.Type) error {
 // fitConstants gives op constants of the shapes that its changed operand x needs.
 func fitConstants(t *testing.T, op *ir.Op, x, old ir.Type) {
 	t.Helper()
-	resize := func(name string, shape []int64) {
+	resize := func(name ir.ParamName, shape []int64) {
 		if v := op.Arg(name); v != nil && v.IsConst() && !slices.Equal(v.Type.Shape, shape) {
 			k := weightsOf(t, v.Type.WithShape(shape...), uint64(len(shape)))
 			op.SetArg(name, &ir.Value{Name: v.Name, Type: k.Type, Const: k})
@@ -287,7 +287,7 @@ func fitConstants(t *testing.T, op *ir.Op, x, old ir.Type) {
 			resize("y", s)
 		}
 	default:
-		for _, name := range []string{"y", "gamma", "beta"} {
+		for _, name := range []ir.ParamName{"y", "gamma", "beta"} {
 			v := op.Arg(name)
 			if v == nil || !v.IsConst() || v.Type.DType != x.DType || v.Type.Rank() > x.Rank() {
 				continue

@@ -43,8 +43,9 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, ir.OpConv, arg{"x", x}, arg{"weight", w}, arg{"strides", []int64{step, step}},
-		arg{"pad_type", "custom"}, arg{"pad", pad}, arg{"dilations", []int64{1, 1}}, arg{"groups", int64(1)})
+	return u.add(u.d, ir.OpConv, arg{ir.ParamX, x}, arg{ir.ParamWeight, w}, arg{ir.ParamStrides, []int64{step, step}},
+		arg{ir.ParamPadType, "custom"}, arg{ir.ParamPad, pad}, arg{ir.ParamDilations, []int64{1, 1}},
+		arg{ir.ParamGroups, int64(1)})
 }
 
 // step returns the step along both axes; descriptions show only equal ones.
@@ -102,10 +103,10 @@ func (u *unitReader) goc(in []*tensor) *ir.Value {
 	}
 	v := x
 	if !isHalf(scale, halfOne) {
-		v = u.add(u.d, ir.OpMul, arg{"x", v}, arg{"y", scale})
+		v = u.add(u.d, ir.OpMul, arg{ir.ParamX, v}, arg{ir.ParamY, scale})
 	}
 	if u.r.err == nil && (!isHalf(bias, 0) || v == x) {
-		v = u.add(u.d, ir.OpAdd, arg{"x", v}, arg{"y", bias})
+		v = u.add(u.d, ir.OpAdd, arg{ir.ParamX, v}, arg{ir.ParamY, bias})
 	}
 	return v
 }
@@ -138,12 +139,12 @@ func isHalf(c *ir.Const, bits uint16) bool {
 // no other way to state a convolution's bias.
 func (u *unitReader) foldBias(in *tensor, scale, bias *ir.Const) *ir.Value {
 	op := in.v.Def
-	if op == nil || !op.Is(ir.OpConv) || op.Arg("bias") != nil || in.unit == "" || u.uses[in.unit] != 1 ||
+	if op == nil || !op.Is(ir.OpConv) || op.Arg(ir.ParamBias) != nil || in.unit == "" || u.uses[in.unit] != 1 ||
 		!isHalf(scale, halfOne) || bias.Type.Rank() == 0 {
 		return nil
 	}
 	b := *bias
 	b.Type = ir.TensorOf(ir.FP16, slices.Max(bias.Type.Shape))
-	op.SetArg("bias", u.constant(u.d.unit, "bias", &b))
+	op.SetArg(ir.ParamBias, u.constant(u.d.unit, ir.ParamBias, &b))
 	return in.v
 }

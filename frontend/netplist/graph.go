@@ -11,7 +11,7 @@ const opset = "ios18"
 
 // arg is an argument of an operation by the name of its parameter.
 type arg struct {
-	param string
+	param ir.ParamName
 	value any // *ir.Value, []*ir.Value, *ir.Const, []int64 or string
 }
 
@@ -26,8 +26,8 @@ func (n *network) unique(stem string) string {
 }
 
 // constant returns the value of a constant of a unit.
-func (n *network) constant(unit, param string, c *ir.Const) *ir.Value {
-	return &ir.Value{Name: n.unique(unit + "." + param), Type: c.Type, Const: c}
+func (n *network) constant(unit string, param ir.ParamName, c *ir.Const) *ir.Value {
+	return &ir.Value{Name: n.unique(unit + "." + string(param)), Type: c.Type, Const: c}
 }
 
 // add adds an operation for a unit; what the operation does not take becomes an

@@ -475,7 +475,7 @@ func (n *network) output(d *dict) {
 	n.strides(d, "Output", v.Type)
 	d.done()
 	if v.Def == nil || n.given[v] {
-		v = n.add(d, ir.OpIdentity, arg{"x", v})
+		v = n.add(d, ir.OpIdentity, arg{ir.ParamX, v})
 	}
 	if n.r.err != nil {
 		return

@@ -103,7 +103,7 @@ func (u *unitReader) neuron(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, op, arg{"x", in[0].v})
+	return u.add(u.d, op, arg{ir.ParamX, in[0].v})
 }
 
 // halfOne is 1 as the bits of an fp16 number.
@@ -124,7 +124,7 @@ func (u *unitReader) elementwise(in []*tensor) *ir.Value {
 			"put a Broadcast unit before the smaller")
 		return nil
 	}
-	return u.add(u.d, op, arg{"x", x}, arg{"y", y})
+	return u.add(u.d, op, arg{ir.ParamX, x}, arg{ir.ParamY, y})
 }
 
 // dimension returns the axis that Dimension names.
@@ -145,7 +145,7 @@ func (u *unitReader) concat(in []*tensor) *ir.Value {
 	for i, t := range in {
 		vs[i] = t.v
 	}
-	return u.add(u.d, ir.OpConcat, arg{"values", vs}, arg{"axis", int64(a)})
+	return u.add(u.d, ir.OpConcat, arg{ir.ParamValues, vs}, arg{ir.ParamAxis, int64(a)})
 }
 
 func (u *unitReader) view(in []*tensor) *ir.Value {
@@ -163,7 +163,7 @@ func (u *unitReader) view(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, ir.OpSliceBySize, arg{"x", in[0].v}, arg{"begin", begin}, arg{"size", size})
+	return u.add(u.d, ir.OpSliceBySize, arg{ir.ParamX, in[0].v}, arg{ir.ParamBegin, begin}, arg{ir.ParamSize, size})
 }
 
 func (u *unitReader) broadcast(in []*tensor) *ir.Value {
@@ -211,7 +211,7 @@ func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 	if u.r.err != nil {
 		return nil
 	}
-	return u.add(u.d, ir.OpTile, arg{"x", in[0].v}, arg{"reps", reps})
+	return u.add(u.d, ir.OpTile, arg{ir.ParamX, in[0].v}, arg{ir.ParamReps, reps})
 }
 
 func (u *unitReader) reshape(in []*tensor) *ir.Value {
@@ -235,7 +235,7 @@ func (u *unitReader) reshape(in []*tensor) *ir.Value {
 			have.Elems()), fmt.Sprintf("%d in %s", t.Elems(), t), "correct the extents")
 		return nil
 	}
-	return u.add(u.d, ir.OpReshape, arg{"x", in[0].v}, arg{"shape", shape})
+	return u.add(u.d, ir.OpReshape, arg{ir.ParamX, in[0].v}, arg{ir.ParamShape, shape})
 }
 
 // half returns the fp16 number with the bits of an integer, or def.

@@ -229,7 +229,7 @@ func init() {
 		ir.OpConv: (*writer).conv, ir.OpConcat: (*writer).concat, ir.OpReshape: (*writer).reshape, ir.OpTile: (*writer).
 				tile,
 		ir.OpSliceByIndex: (*writer).slice, ir.OpSliceBySize: (*writer).slice,
-		ir.OpIdentity: func(w *writer, op *ir.Op) { w.tensors[op.Results[0]] = w.bottom(op.Arg("x")) },
+		ir.OpIdentity: func(w *writer, op *ir.Op) { w.tensors[op.Results[0]] = w.bottom(op.Arg(ir.ParamX)) },
 	}
 	for _, k := range neurons {
 		writers[k.op] = (*writer).neuron
@@ -255,11 +255,11 @@ func nameOf(among []kind, op *ir.Operation) string {
 }
 
 func (w *writer) neuron(op *ir.Op) {
-	w.result(op, "Neuron", w.bottom(op.Arg("x")), map[string]any{"Type": nameOf(neurons, op.Def.Operation)})
+	w.result(op, "Neuron", w.bottom(op.Arg(ir.ParamX)), map[string]any{"Type": nameOf(neurons, op.Def.Operation)})
 }
 
 func (w *writer) pairing(op *ir.Op) {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if x.IsConst() || y.IsConst() {
 		w.withConst(op)
 		return
@@ -288,7 +288,7 @@ func (w *writer) broadcast(v *ir.Value, want []int64) string {
 
 // withConst states an operation with a constant operand as gain and offset.
 func (w *writer) withConst(op *ir.Op) {
-	x, y := op.Arg("x"), op.Arg("y")
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	kind := op.Def.Operation
 	if x.IsConst() && kind != ir.OpSub {
 		x, y = y, x
@@ -337,7 +337,7 @@ func (w *writer) group(prefix string, c *ir.Const) map[string]any {
 }
 
 func (w *writer) conv(op *ir.Op) {
-	x, k, b := op.Arg("x"), op.Arg("weight"), op.Arg("bias")
+	x, k, b := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight), op.Arg(ir.ParamBias)
 	c, err := ir.ConvAttrs(op)
 	switch {
 	case err != nil:
@@ -381,8 +381,8 @@ func (w *writer) conv(op *ir.Op) {
 
 func (w *writer) concat(op *ir.Op) {
 	v := op.Results[0]
-	axis, ok := ir.ArgInt(op, "axis")
-	if inter := op.Arg("interleave"); !ok || inter != nil && (!inter.IsConst() || inter.Const.Bool(0)) {
+	axis, ok := ir.ArgInt(op, ir.ParamAxis)
+	if inter := op.Arg(ir.ParamInterleave); !ok || inter != nil && (!inter.IsConst() || inter.Const.Bool(0)) {
 		w.fail(nil, "tensors are joined along a known axis, not interleaved", "")
 	}
 	w.shape(v)
@@ -393,7 +393,7 @@ func (w *writer) concat(op *ir.Op) {
 		axis += int64(v.Type.Rank())
 	}
 	var bottoms []any
-	for _, x := range op.ArgList("values") {
+	for _, x := range op.ArgList(ir.ParamValues) {
 		bottoms = append(bottoms, w.bottom(x))
 	}
 	w.result(op, "Concat", bottoms, map[string]any{"Dimension": axisOf(v, int(axis))})
@@ -401,14 +401,14 @@ func (w *writer) concat(op *ir.Op) {
 
 func (w *writer) reshape(op *ir.Op) {
 	s := w.shape(op.Results[0])
-	w.result(op, "Reshape", w.bottom(op.Arg("x")), map[string]any{
+	w.result(op, "Reshape", w.bottom(op.Arg(ir.ParamX)), map[string]any{
 		"ReshapedBatch": s[0], "ReshapedChannel": s[1], "ReshapedDepth": 1, "ReshapedHeight": s[2],
 		"ReshapedWidth": s[3],
 	})
 }
 
 func (w *writer) tile(op *ir.Op) {
-	x, v := op.Arg("x"), op.Results[0]
+	x, v := op.Arg(ir.ParamX), op.Results[0]
 	have, want := w.shape(x), w.shape(v)
 	var info []any
 	for i, a := range []string{axisBatch, axisChannel, axisHeight, axisWidth} {
@@ -422,7 +422,7 @@ func (w *writer) tile(op *ir.Op) {
 
 // slice states a slice by one view for each axis that it cuts.
 func (w *writer) slice(op *ir.Op) {
-	x, v := op.Arg("x"), op.Results[0]
+	x, v := op.Arg(ir.ParamX), op.Results[0]
 	s, err := ir.SliceAttrs(op)
 	if err != nil {
 		w.fail(nil, err.Error(), "")

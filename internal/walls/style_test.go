@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -51,16 +52,12 @@ func isGenerated(text []byte) bool {
 	return bytes.Contains(text[:min(len(text), 200)], []byte("DO NOT EDIT"))
 }
 
-// TestLiteralsAreKeyed looks for struct literals of more than three fields without the fields' names.
-func TestLiteralsAreKeyed(t *testing.T) {
+// inspect type-checks every package and calls visit for each node of its files that people write.
+func inspect(t *testing.T, visit func(p *packages.Package, file string, n ast.Node)) {
 	if testing.Short() {
 		t.Skip("type-checking every package takes seconds")
 	}
-	pkgs, err := packages.Load(&packages.Config{
-		Mode:  packages.LoadAllSyntax&^packages.NeedDeps | packages.NeedExportFile,
-		Dir:   filepath.Join("..", ".."),
-		Tests: true,
-	}, "./...")
+	pkgs, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,18 +73,48 @@ func TestLiteralsAreKeyed(t *testing.T) {
 			}
 			seen[name] = true
 			ast.Inspect(f, func(n ast.Node) bool {
-				lit, ok := n.(*ast.CompositeLit)
-				if !ok || len(lit.Elts) <= 3 || !isStruct(p.TypesInfo.TypeOf(lit)) {
-					return true
-				}
-				if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
-					t.Errorf("%v: a struct literal of %d fields without their names", p.Fset.Position(lit.Pos()),
-						len(lit.Elts))
-				}
+				visit(p, name, n)
 				return true
 			})
 		}
 	}
+}
+
+var load = sync.OnceValues(func() ([]*packages.Package, error) {
+	return packages.Load(&packages.Config{
+		Mode:  packages.LoadAllSyntax&^packages.NeedDeps | packages.NeedExportFile,
+		Dir:   filepath.Join("..", ".."),
+		Tests: true,
+	}, "./...")
+})
+
+// TestLiteralsAreKeyed looks for struct literals of more than three fields without the fields' names.
+func TestLiteralsAreKeyed(t *testing.T) {
+	inspect(t, func(p *packages.Package, _ string, n ast.Node) {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok || len(lit.Elts) <= 3 || !isStruct(p.TypesInfo.TypeOf(lit)) {
+			return
+		}
+		if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
+			t.Errorf("%v: a struct literal of %d fields without their names", p.Fset.Position(lit.Pos()), len(lit.Elts))
+		}
+	})
+}
+
+// TestParametersAreIdentifiers looks for names of parameters that are written out outside tests: only as identifiers
+// does the compiler check them.
+func TestParametersAreIdentifiers(t *testing.T) {
+	inspect(t, func(p *packages.Package, file string, n ast.Node) {
+		lit, ok := n.(*ast.BasicLit)
+		if !ok || lit.Value == `""` || strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "params.go" {
+			return
+		}
+		if named, ok := p.TypesInfo.TypeOf(lit).(*types.Named); ok && named.Obj().Name() == "ParamName" {
+			t.Errorf("%v: the parameter %s is written out, want its constant of ir/params.go",
+				p.Fset.Position(lit.Pos()),
+				lit.Value)
+		}
+	})
 }
 
 func isStruct(t types.Type) bool {

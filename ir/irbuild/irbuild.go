@@ -124,7 +124,7 @@ func (g *Graph) Try(name string, args ...any) ([]*ir.Value, error) {
 	op := ir.NewOp(def)
 	for i := 0; i+1 < len(args); i += 2 {
 		p, _ := args[i].(string)
-		k := def.ParamIndex(p)
+		k := def.ParamIndex(ir.ParamName(p))
 		if k < 0 {
 			return nil, fmt.Errorf("%s has no parameter %q", name, p)
 		}

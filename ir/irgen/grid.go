@@ -61,7 +61,7 @@ func sumOfRow(c *ir.Const) float64 {
 // gridOf returns the grid of an operation's results, sums on the way to them
 // included, or false where the operation may round.
 func (m *maker) gridOf(op *ir.Op) (grid, bool) {
-	x, y := m.gridOfValue(op.Arg("x")), m.gridOfValue(op.Arg("y"))
+	x, y := m.gridOfValue(op.Arg(ir.ParamX)), m.gridOfValue(op.Arg(ir.ParamY))
 	switch op.Def.Operation {
 	case ir.OpReshape, ir.OpTranspose, ir.OpExpandDims, ir.OpSqueeze, ir.OpSplit, ir.OpSliceByIndex, ir.OpRelu,
 		ir.OpAbs, ir.OpMaxPool,
@@ -69,16 +69,16 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 		return x, true
 	case ir.OpConcat, ir.OpStack:
 		g := grid{0, 1}
-		for _, v := range op.ArgList("values") {
+		for _, v := range op.ArgList(ir.ParamValues) {
 			g = g.join(m.gridOfValue(v))
 		}
 		return g, true
 	case ir.OpPad:
-		return x.join(m.gridOfValue(op.Arg("constant_val"))), true
+		return x.join(m.gridOfValue(op.Arg(ir.ParamConstantVal))), true
 	case ir.OpRelu6:
 		return x.join(grid{0, 2}), true
 	case ir.OpClip:
-		return x.join(m.gridOfValue(op.Arg("alpha"))).join(m.gridOfValue(op.Arg("beta"))), true
+		return x.join(m.gridOfValue(op.Arg(ir.ParamAlpha))).join(m.gridOfValue(op.Arg(ir.ParamBeta))), true
 	case ir.OpAdd, ir.OpSub:
 		return grid{x.top + y.top, min(x.step, y.step)}, true
 	case ir.OpMaximum, ir.OpMinimum:
@@ -86,20 +86,20 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 	case ir.OpMul:
 		return x.times(y, 1), true
 	case ir.OpLinear, ir.OpConv:
-		w, bias := op.Arg("weight"), m.gridOfValue(op.Arg("bias"))
+		w, bias := op.Arg(ir.ParamWeight), m.gridOfValue(op.Arg(ir.ParamBias))
 		if w.Const == nil {
 			return grid{}, false
 		}
 		return grid{x.top*sumOfRow(w.Const) + bias.top, min(x.step*gridOfConst(w.Const).step, bias.step)}, true
 	case ir.OpMatMul:
-		s := op.Arg("x").Type.Shape
+		s := op.Arg(ir.ParamX).Type.Shape
 		terms := s[len(s)-1]
-		if t := op.Arg("transpose_x"); t != nil && t.Const.Bool(0) && len(s) > 1 {
+		if t := op.Arg(ir.ParamTransposeX); t != nil && t.Const.Bool(0) && len(s) > 1 {
 			terms = s[len(s)-2]
 		}
 		return x.times(y, terms), true
 	case ir.OpReduceSum, ir.OpReduceMean:
-		n := op.Arg("x").Type.Elems() / op.Results[0].Type.Elems()
+		n := op.Arg(ir.ParamX).Type.Elems() / op.Results[0].Type.Elems()
 		sum := grid{x.top * float64(n), x.step}
 		if op.Is(ir.OpReduceSum) {
 			return sum, true

@@ -19,8 +19,8 @@ func broken(op *ir.Op, result string) bool {
 	if !op.Is(ir.OpMul) || op.Results[0].Name != result {
 		return false
 	}
-	x, y := op.Arg("x"), op.Arg("y")
-	return x.Def != nil && x.Def.Is(ir.OpSplit) && y.Def != nil && y.Def.Is(ir.OpSigmoid) && y.Def.Arg("x").
+	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
+	return x.Def != nil && x.Def.Is(ir.OpSplit) && y.Def != nil && y.Def.Is(ir.OpSigmoid) && y.Def.Arg(ir.ParamX).
 		Def == x.Def
 }
 

@@ -104,7 +104,7 @@ func formOf(d *ir.OpDef) Form {
 	for i := range d.Params {
 		p := &d.Params[i]
 		q := Param{
-			Name:     p.Name,
+			Name:     string(p.Name),
 			Types:    typesOf(p),
 			Same:     p.Same,
 			Optional: p.Optional,

@@ -27,7 +27,7 @@ func (b *builder) argument(a *mil.Arg, op *operation, attr bool) {
 		b.namesIn(values, op.src.Op)
 		return
 	}
-	i := op.Def.ParamIndex(a.Name)
+	i := op.Def.ParamIndex(ir.ParamName(a.Name))
 	switch {
 	case i < 0 && attr:
 		// Attributes annotate; one that no parameter takes changes nothing.
@@ -74,7 +74,7 @@ func (b *builder) unknownArg(a *mil.Arg, op *operation) {
 		return
 	}
 	for _, f := range ir.Forms(op.Def.Name) {
-		if f.ParamIndex(a.Name) >= 0 {
+		if f.ParamIndex(ir.ParamName(a.Name)) >= 0 {
 			d.WithHint("the form of %s from %s on has it, but lacks other arguments set here", f.Name,
 				orFirst(f.Since))
 			return
@@ -120,7 +120,7 @@ func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
 	if !ok {
 		return out
 	}
-	c := b.constValue(op.src.Op, p.Name, v, t, nil)
+	c := b.constValue(op.src.Op, string(p.Name), v, t, nil)
 	if c == nil {
 		return out
 	}
@@ -140,7 +140,7 @@ func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) 
 	}
 	out.broken = false
 	out.value = &ir.Value{Type: c.Type, Const: c, Pos: b.pos(out.pos)}
-	b.invent(out.value, name+"."+p.Name)
+	b.invent(out.value, name+"."+string(p.Name))
 }
 
 // operandType returns the type of a literal in place: its own, or else the one
@@ -164,7 +164,7 @@ func (b *builder) operandType(v mil.Value, p *ir.Param, op *operation) (ir.Type,
 		if l.IsInt() {
 			among = append(among, ir.Int32)
 		}
-		if x := op.Arg("x"); x != nil && x.Type.DType.IsFloat() {
+		if x := op.Arg(ir.ParamX); x != nil && x.Type.DType.IsFloat() {
 			among = append(among, x.Type.DType)
 		}
 		among = append(among, ir.FP32, ir.FP16)

@@ -228,13 +228,13 @@ func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 		}
 		return nil
 	}
-	var names []string
+	var names []ir.ParamName
 	for _, a := range s.Args {
-		names = append(names, a.Name)
+		names = append(names, ir.ParamName(a.Name))
 	}
 	for _, a := range s.Attrs {
 		if a.Name != "name" {
-			names = append(names, a.Name)
+			names = append(names, ir.ParamName(a.Name))
 		}
 	}
 	def := ir.LookupArgs(s.Op, opset, names)
@@ -309,7 +309,7 @@ func (b *builder) ruleError(op *operation, err error) {
 	}
 	d := b.list.Errorf(at, codeType, op.src.Op, "%s", rule.Msg)
 	seen := map[*symbol]bool{}
-	for _, param := range [...]string{rule.Param, rule.Other} {
+	for _, param := range [...]ir.ParamName{rule.Param, rule.Other} {
 		i := op.Def.ParamIndex(param)
 		if i < 0 {
 			continue
@@ -325,7 +325,7 @@ func (b *builder) ruleError(op *operation, err error) {
 }
 
 // argument returns the statement's argument for a parameter, or nil.
-func (op *operation) argument(param string) *mil.Arg {
+func (op *operation) argument(param ir.ParamName) *mil.Arg {
 	if i := op.Def.ParamIndex(param); i >= 0 {
 		return op.given[i]
 	}

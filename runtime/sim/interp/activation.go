@@ -88,7 +88,7 @@ var _ = add(func() map[*ir.Operation]kernel {
 }())
 
 // channels returns alpha or beta as one number, or as one a channel.
-func (p param) channels(c *call, name string, x Tensor) []float64 {
+func (p param) channels(c *call, name ir.ParamName, x Tensor) []float64 {
 	t := c.numeric(name)
 	if c.err != nil {
 		return nil
@@ -107,14 +107,14 @@ func (p param) channels(c *call, name string, x Tensor) []float64 {
 }
 
 func (p param) kernel(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	if c.err != nil {
 		return nil
 	}
-	alpha := p.channels(c, "alpha", x)
+	alpha := p.channels(c, ir.ParamAlpha, x)
 	beta := []float64{0}
 	if p.beta {
-		beta = p.channels(c, "beta", x)
+		beta = p.channels(c, ir.ParamBeta, x)
 	}
 	xs := c.floats(x)
 	if c.err != nil {
@@ -138,8 +138,8 @@ func (p param) kernel(c *call) []Tensor {
 }
 
 func gelu(c *call) []Tensor {
-	x := c.numeric("x")
-	f := gelus[c.choice("mode", "EXACT", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")]
+	x := c.numeric(ir.ParamX)
+	f := gelus[c.choice(ir.ParamMode, "EXACT", "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")]
 	xs := c.floats(x)
 	if c.err != nil {
 		return nil
@@ -156,8 +156,8 @@ func gelu(c *call) []Tensor {
 // softmax subtracts the maximum of the axis first, sums in fp64 and divides.
 // Where the maximum is +infinity in the mode ANE, its lanes share the mass.
 func softmax(c *call) []Tensor {
-	x := c.numeric("x")
-	axis := c.axis("axis", -1, x.Type.Rank())
+	x := c.numeric(ir.ParamX)
+	axis := c.axis(ir.ParamAxis, -1, x.Type.Rank())
 	xs := c.floats(x)
 	if c.err != nil || len(xs) == 0 {
 		return results(c.outFloats(0, x.Type.Shape, xs))

@@ -12,7 +12,7 @@ var _ = add(map[*ir.Operation]kernel{ir.OpScaledDotProductAttention: attention})
 // attention is softmax(query keyT / sqrt(E) + mask) value. A boolean mask keeps
 // where it is true. A row that is masked everywhere gives NaN.
 func attention(c *call) []Tensor {
-	q, k, v := c.numeric("query"), c.numeric("key"), c.numeric("value")
+	q, k, v := c.numeric(ir.ParamQuery), c.numeric(ir.ParamKey), c.numeric(ir.ParamValue)
 	if c.err != nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func attention(c *call) []Tensor {
 	for i := range scores {
 		scores[i] *= scale
 	}
-	if m, ok := c.opt("attn_mask"); ok {
+	if m, ok := c.opt(ir.ParamAttnMask); ok {
 		if b, fits := broadcastShape(m.Type.Shape, score); !fits || !slices.Equal(b, score) {
 			return c.fail("attn_mask has shape %s, the scores %s", ir.ShapeString(m.Type.Shape), ir.ShapeString(score))
 		}

@@ -162,7 +162,7 @@ func powInt(x, y int64) int64 {
 }
 
 // operands returns x and y and the shape they broadcast to.
-func operands(c *call, a, b string) (x, y Tensor, shape []int64) {
+func operands(c *call, a, b ir.ParamName) (x, y Tensor, shape []int64) {
 	x, y = c.numeric(a), c.numeric(b)
 	if c.err != nil {
 		return
@@ -182,7 +182,7 @@ func operands(c *call, a, b string) (x, y Tensor, shape []int64) {
 }
 
 func (b binaryOp) kernel(c *call) []Tensor {
-	x, y, shape := operands(c, "x", "y")
+	x, y, shape := operands(c, ir.ParamX, ir.ParamY)
 	if c.err != nil {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (b binaryOp) kernel(c *call) []Tensor {
 }
 
 func (b compare) kernel(c *call) []Tensor {
-	x, y, shape := operands(c, "x", "y")
+	x, y, shape := operands(c, ir.ParamX, ir.ParamY)
 	if c.err != nil || !c.reserve(int64(prod(shape))) {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (c *call) outBools(i int, shape []int64, vals []bool) Tensor {
 }
 
 func logical(c *call, f func(x, y bool) bool) []Tensor {
-	x, y, shape := operands(c, "x", "y")
+	x, y, shape := operands(c, ir.ParamX, ir.ParamY)
 	if c.err != nil || !c.reserve(int64(prod(shape))+int64(x.Elems())+int64(y.Elems())) {
 		return nil
 	}
@@ -249,8 +249,8 @@ func logical(c *call, f func(x, y bool) bool) []Tensor {
 
 // selectKernel copies the bits of a where cond holds, else those of b.
 func selectKernel(c *call) []Tensor {
-	cond := c.numeric("cond")
-	a, b, ab := operands(c, "a", "b")
+	cond := c.numeric(ir.ParamCond)
+	a, b, ab := operands(c, ir.ParamA, ir.ParamB)
 	if c.err != nil {
 		return nil
 	}

@@ -87,7 +87,7 @@ func (b *bld) opAs(name string, a args, types ...ir.Type) []*ir.Value {
 	}
 	op := &ir.Op{Def: def, Args: make([][]*ir.Value, len(def.Params)), Pos: ir.Pos{Line: 7, Col: 3}}
 	for n, v := range a {
-		i := def.ParamIndex(n)
+		i := def.ParamIndex(ir.ParamName(n))
 		if i < 0 {
 			b.t.Fatalf("%s has no parameter %s", name, n)
 		}

@@ -48,7 +48,7 @@ func (c *call) warn(format string, args ...any) {
 }
 
 // opt returns an argument that may be absent.
-func (c *call) opt(name string) (Tensor, bool) {
+func (c *call) opt(name ir.ParamName) (Tensor, bool) {
 	v := c.op.Arg(name)
 	if v == nil {
 		return Tensor{}, false
@@ -57,7 +57,7 @@ func (c *call) opt(name string) (Tensor, bool) {
 }
 
 // in returns an argument that must be there.
-func (c *call) in(name string) Tensor {
+func (c *call) in(name ir.ParamName) Tensor {
 	t, ok := c.opt(name)
 	if !ok {
 		c.fail("argument %s is missing", name)
@@ -71,7 +71,7 @@ func (c *call) in(name string) Tensor {
 }
 
 // numeric is in for an argument that is not of strings.
-func (c *call) numeric(name string) Tensor {
+func (c *call) numeric(name ir.ParamName) Tensor {
 	t := c.in(name)
 	if t.Type.DType == ir.String {
 		c.fail("argument %s is %s, which has no numbers", name, t.Type)
@@ -81,7 +81,7 @@ func (c *call) numeric(name string) Tensor {
 }
 
 // tuple returns all arguments of a parameter that takes a tuple.
-func (c *call) tuple(name string) []Tensor {
+func (c *call) tuple(name ir.ParamName) []Tensor {
 	vs := c.op.ArgList(name)
 	ts := make([]Tensor, len(vs))
 	for i, v := range vs {
@@ -91,7 +91,7 @@ func (c *call) tuple(name string) []Tensor {
 }
 
 // ints returns an integer vector, and whether the argument is there.
-func (c *call) ints(name string) ([]int64, bool) {
+func (c *call) ints(name ir.ParamName) ([]int64, bool) {
 	t, ok := c.opt(name)
 	if !ok {
 		return nil, false
@@ -109,7 +109,7 @@ func (c *call) ints(name string) ([]int64, bool) {
 
 // intsN is ints for a vector of a given length, def standing for each element
 // of an absent one.
-func (c *call) intsN(name string, n int, def int64) []int64 {
+func (c *call) intsN(name ir.ParamName, n int, def int64) []int64 {
 	vs, ok := c.ints(name)
 	if !ok {
 		vs = make([]int64, n)
@@ -126,7 +126,7 @@ func (c *call) intsN(name string, n int, def int64) []int64 {
 }
 
 // one returns the single element of an argument as a constant.
-func (c *call) one(name string) (*ir.Const, bool) {
+func (c *call) one(name ir.ParamName) (*ir.Const, bool) {
 	t, ok := c.opt(name)
 	if !ok {
 		return nil, false
@@ -138,7 +138,7 @@ func (c *call) one(name string) (*ir.Const, bool) {
 	return t.Const(), true
 }
 
-func (c *call) int(name string, def int64) int64 {
+func (c *call) int(name ir.ParamName, def int64) int64 {
 	k, ok := c.one(name)
 	if !ok {
 		return def
@@ -150,7 +150,7 @@ func (c *call) int(name string, def int64) int64 {
 	return k.Int(0)
 }
 
-func (c *call) bool(name string, def bool) bool {
+func (c *call) bool(name ir.ParamName, def bool) bool {
 	d := int64(0)
 	if def {
 		d = 1
@@ -158,7 +158,7 @@ func (c *call) bool(name string, def bool) bool {
 	return c.int(name, d) != 0
 }
 
-func (c *call) float(name string, def float64) float64 {
+func (c *call) float(name ir.ParamName, def float64) float64 {
 	k, ok := c.one(name)
 	if !ok {
 		return def
@@ -170,7 +170,7 @@ func (c *call) float(name string, def float64) float64 {
 	return k.Float(0)
 }
 
-func (c *call) string(name, def string) string {
+func (c *call) string(name ir.ParamName, def string) string {
 	k, ok := c.one(name)
 	if !ok {
 		return def
@@ -183,7 +183,7 @@ func (c *call) string(name, def string) string {
 }
 
 // choice returns a string argument that must be one of a set.
-func (c *call) choice(name, def string, set ...string) string {
+func (c *call) choice(name ir.ParamName, def string, set ...string) string {
 	s := c.string(name, def)
 	for _, k := range set {
 		if s == k {
@@ -195,11 +195,11 @@ func (c *call) choice(name, def string, set ...string) string {
 }
 
 // axis returns an axis of a tensor of the given rank, counted from the front.
-func (c *call) axis(name string, def int64, rank int) int {
+func (c *call) axis(name ir.ParamName, def int64, rank int) int {
 	return c.wrapAxis(name, c.int(name, def), rank)
 }
 
-func (c *call) wrapAxis(name string, a int64, rank int) int {
+func (c *call) wrapAxis(name ir.ParamName, a int64, rank int) int {
 	if a < -int64(rank) || a >= int64(rank) {
 		c.fail("argument %s is %d, outside the rank %d", name, a, rank)
 		return 0

@@ -21,7 +21,7 @@ var _ = add(map[*ir.Operation]kernel{
 // perAxis returns one number for every element's place along axis: of a scalar
 // the same, of a vector the one at that place; nil where the argument is
 // absent.
-func (c *call) perAxis(name string, x Tensor) []float32 {
+func (c *call) perAxis(name ir.ParamName, x Tensor) []float32 {
 	t, ok := c.opt(name)
 	if !ok {
 		return nil
@@ -30,11 +30,11 @@ func (c *call) perAxis(name string, x Tensor) []float32 {
 	if c.err != nil || len(vs) == 1 {
 		return vs
 	}
-	if _, given := c.opt("axis"); !given {
+	if _, given := c.opt(ir.ParamAxis); !given {
 		c.fail("argument %s is %s and axis is missing", name, t.Type)
 		return nil
 	}
-	a := c.axis("axis", 0, x.Type.Rank())
+	a := c.axis(ir.ParamAxis, 0, x.Type.Rank())
 	if c.err == nil && (t.Type.Rank() != 1 || int64(len(vs)) != x.Type.Shape[a]) {
 		c.fail("argument %s has shape %s, axis %d has %d elements", name, ir.ShapeString(t.Type.Shape), a,
 			x.Type.Shape[a])
@@ -55,8 +55,8 @@ func alongAxis(x Tensor, vs []float32, axis int) func(i int) int {
 // the product rounded to the type of scale by the caller.
 func (c *call) shiftScale(x Tensor, xs, scale, zero []float32) []float32 {
 	axis := 0
-	if _, ok := c.opt("axis"); ok && x.Type.Rank() > 0 {
-		axis = c.axis("axis", 0, x.Type.Rank())
+	if _, ok := c.opt(ir.ParamAxis); ok && x.Type.Rank() > 0 {
+		axis = c.axis(ir.ParamAxis, 0, x.Type.Rank())
 	}
 	if c.err != nil || len(scale) == 0 {
 		c.fail("argument scale is missing")
@@ -73,27 +73,27 @@ func (c *call) shiftScale(x Tensor, xs, scale, zero []float32) []float32 {
 }
 
 func affineDequantize(c *call) []Tensor {
-	q := c.numeric("quantized_data")
-	scale, zero := c.perAxis("scale", q), c.perAxis("zero_point", q)
+	q := c.numeric(ir.ParamQuantizedData)
+	scale, zero := c.perAxis(ir.ParamScale, q), c.perAxis(ir.ParamZeroPoint, q)
 	return results(c.outFloats(0, q.Type.Shape, c.shiftScale(q, c.floats(q), scale, zero)))
 }
 
 func dequantize(c *call) []Tensor {
-	q := c.numeric("input")
-	scale, zero := c.perAxis("scale", q), c.perAxis("zero_point", q)
+	q := c.numeric(ir.ParamInput)
+	scale, zero := c.perAxis(ir.ParamScale, q), c.perAxis(ir.ParamZeroPoint, q)
 	return results(c.outFloats(0, q.Type.Shape, c.shiftScale(q, c.floats(q), scale, zero)))
 }
 
 // quantize divides by scale (a product with 1/scale differs at ties), rounds
 // half to even, adds the zero point and holds the result in the type's range.
 func quantize(c *call) []Tensor {
-	x := c.numeric("input")
-	scale, zero := c.perAxis("scale", x), c.perAxis("zero_point", x)
+	x := c.numeric(ir.ParamInput)
+	scale, zero := c.perAxis(ir.ParamScale, x), c.perAxis(ir.ParamZeroPoint, x)
 	xs := c.floats(x)
 	d := c.dtype(0)
 	axis := 0
-	if _, ok := c.opt("axis"); ok && x.Type.Rank() > 0 {
-		axis = c.axis("axis", 0, x.Type.Rank())
+	if _, ok := c.opt(ir.ParamAxis); ok && x.Type.Rank() > 0 {
+		axis = c.axis(ir.ParamAxis, 0, x.Type.Rank())
 	}
 	if c.err == nil && (len(scale) == 0 || d.IsFloat()) {
 		return c.fail("needs a scale and a result of integers, which is declared %s", d)
@@ -114,13 +114,13 @@ func quantize(c *call) []Tensor {
 }
 
 func constexprCast(c *call) []Tensor {
-	x := c.numeric("source_val")
+	x := c.numeric(ir.ParamSourceVal)
 	return results(c.outFloats(0, x.Type.Shape, c.floats(x)))
 }
 
 // shapeArg returns the shape that an iOS 16 form names.
 func (c *call) shapeArg() []int64 {
-	s, ok := c.ints("shape")
+	s, ok := c.ints(ir.ParamShape)
 	if !ok {
 		c.fail("argument shape is missing")
 		return nil
@@ -135,11 +135,11 @@ func (c *call) shapeArg() []int64 {
 // shape and packed bytes, the table's length giving the bits; the iOS 18 form
 // has typed indices and tables by block, whose entries may be vectors.
 func lutToDense(c *call) []Tensor {
-	ind, lut := c.numeric("indices"), c.numeric("lut")
+	ind, lut := c.numeric(ir.ParamIndices), c.numeric(ir.ParamLUT)
 	if c.err != nil {
 		return nil
 	}
-	if c.op.Def.ParamIndex("shape") < 0 {
+	if c.op.Def.ParamIndex(ir.ParamShape) < 0 {
 		out, _ := c.lookup(ind, lut, nil)
 		return results(out)
 	}
@@ -171,7 +171,7 @@ func lutToDense(c *call) []Tensor {
 // count; the others give zeros.
 func (c *call) lookup(ind, lut Tensor, mask []bool) (Tensor, int) {
 	rank := ind.Type.Rank()
-	lut, size := c.movedTensor("lut", lut)
+	lut, size := c.movedTensor(ir.ParamLUT, lut)
 	if c.err == nil && lut.Type.Rank() != rank+2 {
 		c.fail("lut has shape %s, indices %s: two more dimensions are needed", ir.ShapeString(lut.Type.Shape),
 			ir.ShapeString(ind.Type.Shape))
@@ -193,11 +193,11 @@ func (c *call) lookup(ind, lut Tensor, mask []bool) (Tensor, int) {
 	shape := slices.Clone(ind.Type.Shape)
 	axis := 0
 	if vec != 1 {
-		if _, ok := c.opt("vector_axis"); !ok {
+		if _, ok := c.opt(ir.ParamVectorAxis); !ok {
 			c.fail("lut holds vectors of %d and vector_axis is missing", vec)
 			return Tensor{}, 1
 		}
-		axis = c.axis("vector_axis", 0, rank)
+		axis = c.axis(ir.ParamVectorAxis, 0, rank)
 		if c.err != nil || vec < 1 || vec >= maxDim || shape[axis] > maxDim {
 			c.fail("lut holds vectors of %d", vec)
 			return Tensor{}, 1
@@ -291,11 +291,11 @@ func (c *call) fromFloat64(d ir.DType, shape []int64, vals []float64) Tensor {
 }
 
 func sparseToDense(c *call) []Tensor {
-	values, mask := c.numeric("nonzero_data"), c.numeric("mask")
+	values, mask := c.numeric(ir.ParamNonzeroData), c.numeric(ir.ParamMask)
 	if c.err != nil {
 		return nil
 	}
-	if c.op.Def.ParamIndex("shape") >= 0 {
+	if c.op.Def.ParamIndex(ir.ParamShape) >= 0 {
 		shape := c.shapeArg()
 		bits := Tensor{Type: ir.TensorOf(ir.UInt1, shape...), Data: mask.Data}
 		if c.err == nil && (mask.Type.DType.Bits() != 8 || bits.Type.Bytes() != int64(len(mask.Data))) {
@@ -340,13 +340,13 @@ func (c *call) blockIndex(shape, blocks []int64) []int {
 // blockwise applies scale*(v - offset), both by block, to the elements that on
 // selects (all where it is nil).
 func (c *call) blockwise(vals []float32, shape []int64, on []bool) {
-	scale := c.numeric("scale")
+	scale := c.numeric(ir.ParamScale)
 	sc := c.floats(scale)
 	if c.err != nil {
 		return
 	}
 	at := c.blockIndex(shape, scale.Type.Shape)
-	off, has := c.opt("offset")
+	off, has := c.opt(ir.ParamOffset)
 	var os []float32
 	if has {
 		if os = c.floats(off); c.err == nil && len(os) != len(sc) {
@@ -368,7 +368,7 @@ func (c *call) blockwise(vals []float32, shape []int64, on []bool) {
 }
 
 func blockwiseShiftScale(c *call) []Tensor {
-	data := c.numeric("data")
+	data := c.numeric(ir.ParamData)
 	vals := c.floats(data)
 	c.blockwise(vals, data.Type.Shape, nil)
 	return results(c.outFloats(0, data.Type.Shape, vals))
@@ -376,7 +376,7 @@ func blockwiseShiftScale(c *call) []Tensor {
 
 // lutToSparse looks up the values of a sparse tensor; vectors widen the mask.
 func lutToSparse(c *call) []Tensor {
-	mask, values, lut := c.numeric("indices_mask"), c.numeric("indices_nonzero_data"), c.numeric("lut")
+	mask, values, lut := c.numeric(ir.ParamIndicesMask), c.numeric(ir.ParamIndicesNonzeroData), c.numeric(ir.ParamLUT)
 	if c.err != nil {
 		return nil
 	}
@@ -398,7 +398,7 @@ func lutToSparse(c *call) []Tensor {
 	}
 	wide := mask
 	if vec != 1 {
-		a := c.axis("vector_axis", 0, mask.Type.Rank())
+		a := c.axis(ir.ParamVectorAxis, 0, mask.Type.Rank())
 		inner, n := prod(mask.Type.Shape[a+1:]), int(mask.Type.Shape[a])
 		m := make([]int64, out.Elems())
 		for i := range m {
@@ -422,7 +422,7 @@ func lutToSparse(c *call) []Tensor {
 }
 
 func sparseBlockwise(c *call) []Tensor {
-	mask, values := c.numeric("data_mask"), c.numeric("nonzero_data")
+	mask, values := c.numeric(ir.ParamDataMask), c.numeric(ir.ParamNonzeroData)
 	if c.err != nil {
 		return nil
 	}

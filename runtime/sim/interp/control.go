@@ -46,7 +46,7 @@ func (c *call) nested(i int, params []Tensor) []Tensor {
 }
 
 func cond(c *call) []Tensor {
-	pred := c.bool("pred", false)
+	pred := c.bool(ir.ParamPred, false)
 	if c.err != nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func cond(c *call) []Tensor {
 }
 
 func whileLoop(c *call) []Tensor {
-	vars := c.tuple("loop_vars")
+	vars := c.tuple(ir.ParamLoopVars)
 	for c.err == nil {
 		test := c.nested(0, vars)
 		if c.err == nil && (len(test) != 1 || test[0].Elems() != 1 || test[0].Type.DType != ir.Bool) {
@@ -72,7 +72,7 @@ func whileLoop(c *call) []Tensor {
 }
 
 // state returns the state that an argument names.
-func (c *call) state(name string) *state {
+func (c *call) state(name ir.ParamName) *state {
 	v := c.op.Arg(name)
 	if v == nil || c.r.states[v] == nil {
 		c.fail("argument %s is not a state of the function", name)
@@ -81,7 +81,7 @@ func (c *call) state(name string) *state {
 	return c.r.states[v]
 }
 
-func (c *call) writeTo(state, value string) (Tensor, bool) {
+func (c *call) writeTo(state, value ir.ParamName) (Tensor, bool) {
 	s, t := c.state(state), c.in(value)
 	if c.err != nil {
 		return t, false
@@ -95,7 +95,7 @@ func (c *call) writeTo(state, value string) (Tensor, bool) {
 }
 
 func readState(c *call) []Tensor {
-	s := c.state("input")
+	s := c.state(ir.ParamInput)
 	if s == nil {
 		return nil
 	}
@@ -103,12 +103,12 @@ func readState(c *call) []Tensor {
 }
 
 func writeState(c *call) []Tensor {
-	c.writeTo("input", "data")
+	c.writeTo(ir.ParamInput, ir.ParamData)
 	return nil
 }
 
 func updateState(c *call) []Tensor {
-	t, _ := c.writeTo("state", "value")
+	t, _ := c.writeTo(ir.ParamState, ir.ParamValue)
 	return results(t)
 }
 
@@ -116,7 +116,7 @@ func updateState(c *call) []Tensor {
 const maxList = 1 << 24
 
 // list returns an argument that must be a list.
-func (c *call) list(name string) Tensor {
+func (c *call) list(name ir.ParamName) Tensor {
 	t, ok := c.opt(name)
 	if !ok || t.Type.Kind != ir.List {
 		c.fail("argument %s is not a list", name)
@@ -128,7 +128,7 @@ func (c *call) list(name string) Tensor {
 // makeList makes a list of elements not yet written. A dynamic one grows when
 // it is written past its end.
 func makeList(c *call) []Tensor {
-	n := c.int("init_length", 1)
+	n := c.int(ir.ParamInitLength, 1)
 	if c.err == nil && (n < 0 || n > maxList) {
 		return c.fail("argument init_length is %d, outside [0, %d]", n, maxList)
 	}
@@ -140,7 +140,7 @@ func makeList(c *call) []Tensor {
 		return c.fail("the result is declared %s, not a list", t)
 	}
 	var shape []int64
-	for _, e := range c.tuple("elem_shape") {
+	for _, e := range c.tuple(ir.ParamElemShape) {
 		if !e.Type.DType.IsInt() {
 			// A symbolic dimension is named by a string: not known.
 			shape = append(shape, ir.Unknown)
@@ -151,7 +151,7 @@ func makeList(c *call) []Tensor {
 	t.Shape = shape
 	// The declared length is that at first; whether the list may grow goes with
 	// the value.
-	if t.Len = n; c.bool("dynamic_length", true) {
+	if t.Len = n; c.bool(ir.ParamDynamicLength, true) {
 		t.Len = ir.Unknown
 	}
 	if c.err != nil {
@@ -161,7 +161,7 @@ func makeList(c *call) []Tensor {
 }
 
 func listLength(c *call) []Tensor {
-	l := c.list("ls")
+	l := c.list(ir.ParamLS)
 	if c.err != nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (c *call) elem(l Tensor, i int64) Tensor {
 }
 
 func listRead(c *call) []Tensor {
-	l, i := c.list("ls"), c.int("index", 0)
+	l, i := c.list(ir.ParamLS), c.int(ir.ParamIndex, 0)
 	if c.err != nil {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (c *call) with(l Tensor, at []int64, vals []Tensor) []Tensor {
 }
 
 func listWrite(c *call) []Tensor {
-	l, i, v := c.list("ls"), c.int("index", 0), c.in("value")
+	l, i, v := c.list(ir.ParamLS), c.int(ir.ParamIndex, 0), c.in(ir.ParamValue)
 	if c.err != nil || len(c.op.Results) != 1 {
 		return nil
 	}
@@ -225,8 +225,8 @@ func listWrite(c *call) []Tensor {
 }
 
 func listGather(c *call) []Tensor {
-	l := c.list("ls")
-	at, ok := c.ints("indices")
+	l := c.list(ir.ParamLS)
+	at, ok := c.ints(ir.ParamIndices)
 	if !ok || c.err != nil || len(at) == 0 {
 		return c.fail("argument indices is missing or empty")
 	}
@@ -252,9 +252,9 @@ func listGather(c *call) []Tensor {
 }
 
 func listScatter(c *call) []Tensor {
-	l := c.list("ls")
-	v, size := c.moved("value")
-	at, ok := c.ints("indices")
+	l := c.list(ir.ParamLS)
+	v, size := c.moved(ir.ParamValue)
+	at, ok := c.ints(ir.ParamIndices)
 	if !ok || c.err != nil || len(c.op.Results) != 1 {
 		return c.fail("argument indices is missing")
 	}

@@ -13,7 +13,7 @@ const colElems = 4 << 20
 
 // convWeights returns the weights and one bias a channel.
 func (c *call) convWeights(w Tensor) (weights, bias []float32) {
-	return c.macFloats(w), c.vector("bias", int(w.Type.Shape[0]), 0)
+	return c.macFloats(w), c.vector(ir.ParamBias, int(w.Type.Shape[0]), 0)
 }
 
 // dequantized is convWeights of integers v that represent v*quant_scale +
@@ -22,23 +22,23 @@ func (c *call) convWeights(w Tensor) (weights, bias []float32) {
 // the weights, so it does here.
 func (c *call) dequantized(w Tensor) (weights, bias []float32) {
 	cout := int(w.Type.Shape[0])
-	if c.string("quantization_type", "") != "linear" {
+	if c.string(ir.ParamQuantizationType, "") != "linear" {
 		c.fail("argument quantization_type is %q: only \"linear\" is defined, no argument holds a table",
-			c.string("quantization_type", ""))
+			c.string(ir.ParamQuantizationType, ""))
 	}
-	if n := c.int("nbits", 8); n < 1 || n > 8 {
+	if n := c.int(ir.ParamNBits, 8); n < 1 || n > 8 {
 		c.fail("argument nbits is %d, outside [1, 8]", n)
 	}
-	factor := func(name string) []float32 {
+	factor := func(name ir.ParamName) []float32 {
 		t := c.numeric(name)
 		if n := t.Elems(); c.err == nil && n != 1 && n != cout {
 			c.fail("argument %s has %d elements, needs 1 or %d", name, n, cout)
 		}
 		return c.floats(t)
 	}
-	scale, shift := factor("quant_scale"), factor("quant_bias")
+	scale, shift := factor(ir.ParamQuantScale), factor(ir.ParamQuantBias)
 	weights = c.floats(w)
-	if t, ok := c.opt("bias"); ok {
+	if t, ok := c.opt(ir.ParamBias); ok {
 		if bias = c.floats(t); c.err == nil && len(bias) != cout {
 			c.fail("argument bias has %d elements, needs %d", len(bias), cout)
 		}
@@ -59,8 +59,8 @@ func (c *call) dequantized(w Tensor) (weights, bias []float32) {
 // conv slides weight [C_out, C_in/groups, k...] over x [N, C_in, d...]; read
 // gives the numbers of the weights and the bias.
 func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
-	x, wt := c.numeric("x"), c.numeric("weight")
-	groups := c.int("groups", 1)
+	x, wt := c.numeric(ir.ParamX), c.numeric(ir.ParamWeight)
+	groups := c.int(ir.ParamGroups, 1)
 	if c.err != nil {
 		return nil
 	}
@@ -263,8 +263,8 @@ func (j convJob) depthwise(c *call, xs, ws, out []float32) {
 // convTranspose spreads x [N, C_in, d...] through weight
 // [C_in, C_out/groups, k...] and cuts the full result.
 func convTranspose(c *call) []Tensor {
-	x, wt := c.numeric("x"), c.numeric("weight")
-	groups := c.int("groups", 1)
+	x, wt := c.numeric(ir.ParamX), c.numeric(ir.ParamWeight)
+	groups := c.int(ir.ParamGroups, 1)
 	if c.err != nil {
 		return nil
 	}
@@ -288,7 +288,7 @@ func convTranspose(c *call) []Tensor {
 		int64(w.inElems())).Bytes() < 0 {
 		return c.fail("the result of shape %s is too large", ir.ShapeString(shape))
 	}
-	bias := c.vector("bias", cout, 0)
+	bias := c.vector(ir.ParamBias, cout, 0)
 	xf, wf, out := c.macFloats(x), c.macFloats(wt), c.buffer(prod(shape))
 	spread(c, w, int(xs[0]), int(groups), int(xs[1]/groups), int(ws[1]), xf, wf, out)
 	if c.err != nil {
@@ -308,13 +308,13 @@ func convTranspose(c *call) []Tensor {
 func (c *call) transposeWindow(x Tensor, kernel []int64) window {
 	n := len(kernel)
 	var w window
-	strides, dilations := c.intsN("strides", n, 1), c.intsN("dilations", n, 1)
-	kind := c.choice("pad_type", "valid", "valid", "same", "same_lower", "custom")
+	strides, dilations := c.intsN(ir.ParamStrides, n, 1), c.intsN(ir.ParamDilations, n, 1)
+	kind := c.choice(ir.ParamPadType, "valid", "valid", "same", "same_lower", "custom")
 	pad := make([]int64, 2*n)
 	if kind == "custom" {
-		pad = c.intsN("pad", 2*n, 0)
+		pad = c.intsN(ir.ParamPad, 2*n, 0)
 	}
-	want, given := c.ints("output_shape")
+	want, given := c.ints(ir.ParamOutputShape)
 	if c.err != nil {
 		return w
 	}

@@ -44,17 +44,17 @@ type crops struct {
 
 // cropResize cuts boxes out of x and resizes each to one size.
 func cropResize(c *call) []Tensor {
-	x := c.images("x")
-	h, w := c.imageSize("target_height", 1), c.imageSize("target_width", 1)
-	unit := c.bool("normalized_coordinates", false)
-	scale := c.float("spatial_scale", 1)
-	order := boxOrders[c.choice("box_coordinate_mode", "CORNERS_HEIGHT_FIRST",
+	x := c.images(ir.ParamX)
+	h, w := c.imageSize(ir.ParamTargetHeight, 1), c.imageSize(ir.ParamTargetWidth, 1)
+	unit := c.bool(ir.ParamNormalizedCoordinates, false)
+	scale := c.float(ir.ParamSpatialScale, 1)
+	order := boxOrders[c.choice(ir.ParamBoxCoordinateMode, "CORNERS_HEIGHT_FIRST",
 		"CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST", "CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST")]
 	g := c.samplingGrid()
 	// Up to iOS 15 there is no padding value and a place outside the image is held
 	// to its edge.
-	pads := c.op.Def.ParamIndex("pad_value") >= 0
-	pad := float32(c.float("pad_value", 0))
+	pads := c.op.Def.ParamIndex(ir.ParamPadValue) >= 0
+	pad := float32(c.float(ir.ParamPadValue, 0))
 	if c.err != nil {
 		return nil
 	}
@@ -118,8 +118,8 @@ func outside(p float64, n int64) bool { return p < -cropSlack || p > float64(n-1
 func (c *call) crops(x Tensor) crops {
 	var k crops
 	xs := x.Type.Shape
-	if c.op.Def.ParamIndex("boxes") >= 0 {
-		b := c.numeric("boxes")
+	if c.op.Def.ParamIndex(ir.ParamBoxes) >= 0 {
+		b := c.numeric(ir.ParamBoxes)
 		if c.err != nil {
 			return k
 		}
@@ -131,13 +131,13 @@ func (c *call) crops(x Tensor) crops {
 		k.shape = []int64{b.Type.Shape[0], xs[1]}
 		fs := c.floats(b)
 		k.box = func(i int) []float32 { return fs[4*i:] }
-		if k.image = c.intsN("box_indices", k.n, 0); c.op.Arg("box_indices") == nil {
+		if k.image = c.intsN(ir.ParamBoxIndices, k.n, 0); c.op.Arg(ir.ParamBoxIndices) == nil {
 			for i := range k.image {
 				k.image[i] = int64(i)
 			}
 		}
 	} else {
-		r := c.numeric("roi")
+		r := c.numeric(ir.ParamROI)
 		if c.err != nil {
 			return k
 		}

@@ -11,8 +11,8 @@ var _ = add(map[*ir.Operation]kernel{ir.OpEinsum: einsum})
 // einsum sums the products of two operands over the letters that the right side
 // of the equation leaves out.
 func einsum(c *call) []Tensor {
-	vs := c.tuple("values")
-	left, right, ok := strings.Cut(strings.ReplaceAll(c.string("equation", ""), " ", ""), "->")
+	vs := c.tuple(ir.ParamValues)
+	left, right, ok := strings.Cut(strings.ReplaceAll(c.string(ir.ParamEquation, ""), " ", ""), "->")
 	terms := strings.Split(left, ",")
 	if c.err == nil && (!ok || len(terms) != len(vs) || len(vs) != 2) {
 		return c.fail("equation does not name two operands and a result, values has %d", len(vs))

@@ -36,7 +36,7 @@ func (c *call) index(i int64, n int, validate bool) int {
 // indices returns the positions that an index tensor names in a dimension of n.
 func (c *call) indices(t Tensor, n int) []int {
 	vs := c.integers(t)
-	validate := c.bool("validate_indices", false)
+	validate := c.bool(ir.ParamValidateIndices, false)
 	if c.err == nil && len(vs) > 0 && n == 0 {
 		c.fail("indexes an empty dimension")
 	}
@@ -53,10 +53,10 @@ func (c *call) indices(t Tensor, n int) []int {
 // gather picks slices of an axis; with batch_dims the leading dimensions of x
 // and of indices go together.
 func gather(c *call) []Tensor {
-	x, size := c.moved("x")
-	ind := c.numeric("indices")
-	axis := c.axis("axis", 0, x.Type.Rank())
-	batch := c.int("batch_dims", 0)
+	x, size := c.moved(ir.ParamX)
+	ind := c.numeric(ir.ParamIndices)
+	axis := c.axis(ir.ParamAxis, 0, x.Type.Rank())
+	batch := c.int(ir.ParamBatchDims, 0)
 	if c.err != nil {
 		return nil
 	}
@@ -122,9 +122,9 @@ func (c *call) along(data, ind Tensor, axis int) []int {
 }
 
 func gatherAlongAxis(c *call) []Tensor {
-	x, size := c.moved("x")
-	ind := c.numeric("indices")
-	at := c.along(x, ind, c.axis("axis", 0, x.Type.Rank()))
+	x, size := c.moved(ir.ParamX)
+	ind := c.numeric(ir.ParamIndices)
+	at := c.along(x, ind, c.axis(ir.ParamAxis, 0, x.Type.Rank()))
 	out := Tensor{Type: ir.TensorOf(x.Type.DType, ind.Type.Shape...), Data: c.bytes(x.Type.DType, ind.Type.Shape)}
 	if c.err != nil {
 		return nil
@@ -140,7 +140,7 @@ func gatherAlongAxis(c *call) []Tensor {
 func (c *call) ndOffsets(ind Tensor, shape []int64) []int {
 	k := len(shape)
 	vs := c.integers(ind)
-	validate := c.bool("validate_indices", false)
+	validate := c.bool(ir.ParamValidateIndices, false)
 	if c.err != nil || k == 0 || !c.reserve(8*int64(len(vs)/k)) {
 		return nil
 	}
@@ -159,9 +159,9 @@ func (c *call) ndOffsets(ind Tensor, shape []int64) []int {
 
 // gatherND picks slices named by index vectors, the last axis of indices.
 func gatherND(c *call) []Tensor {
-	x, size := c.moved("x")
-	ind := c.numeric("indices")
-	batch := c.int("batch_dims", 0)
+	x, size := c.moved(ir.ParamX)
+	ind := c.numeric(ir.ParamIndices)
+	batch := c.int(ir.ParamBatchDims, 0)
 	if c.err != nil {
 		return nil
 	}
@@ -208,7 +208,7 @@ var scatterModes = map[string]struct {
 // scatterInto applies runs of inner updates to data at the given offsets (in
 // elements), in order.
 func (c *call) scatterInto(data, updates Tensor, at []int, inner int) []Tensor {
-	mode := scatterModes[c.choice("mode", "add", "add", "sub", "mul", "div", "max", "min", "update")]
+	mode := scatterModes[c.choice(ir.ParamMode, "add", "add", "sub", "mul", "div", "max", "min", "update")]
 	if c.err == nil && updates.Type.DType != data.Type.DType {
 		c.fail("updates are %s, data is %s", updates.Type, data.Type)
 	}
@@ -246,8 +246,8 @@ func (c *call) scatterInto(data, updates Tensor, at []int, inner int) []Tensor {
 // scatter applies updates to slices of an axis: updates have the shape of data
 // with the axis replaced by the shape of indices.
 func scatter(c *call) []Tensor {
-	data, ind, updates := c.numeric("data"), c.numeric("indices"), c.numeric("updates")
-	axis := c.axis("axis", 0, data.Type.Rank())
+	data, ind, updates := c.numeric(ir.ParamData), c.numeric(ir.ParamIndices), c.numeric(ir.ParamUpdates)
+	axis := c.axis(ir.ParamAxis, 0, data.Type.Rank())
 	if c.err != nil {
 		return nil
 	}
@@ -272,8 +272,8 @@ func scatter(c *call) []Tensor {
 }
 
 func scatterAlongAxis(c *call) []Tensor {
-	data, ind, updates := c.numeric("data"), c.numeric("indices"), c.numeric("updates")
-	at := c.along(data, ind, c.axis("axis", 0, data.Type.Rank()))
+	data, ind, updates := c.numeric(ir.ParamData), c.numeric(ir.ParamIndices), c.numeric(ir.ParamUpdates)
+	at := c.along(data, ind, c.axis(ir.ParamAxis, 0, data.Type.Rank()))
 	if c.err == nil && !slices.Equal(ind.Type.Shape, updates.Type.Shape) {
 		return c.fail("updates have shape %s, indices %s", ir.ShapeString(updates.Type.Shape),
 			ir.ShapeString(ind.Type.Shape))
@@ -282,7 +282,7 @@ func scatterAlongAxis(c *call) []Tensor {
 }
 
 func scatterND(c *call) []Tensor {
-	data, ind, updates := c.numeric("data"), c.numeric("indices"), c.numeric("updates")
+	data, ind, updates := c.numeric(ir.ParamData), c.numeric(ir.ParamIndices), c.numeric(ir.ParamUpdates)
 	if c.err != nil {
 		return nil
 	}

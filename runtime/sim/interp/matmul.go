@@ -167,8 +167,8 @@ func (c *call) roots(sums []float32) {
 func integerProduct(x, y Tensor) bool { return !x.Type.DType.IsFloat() && !y.Type.DType.IsFloat() }
 
 func matmul(c *call) []Tensor {
-	x, y := c.numeric("x"), c.numeric("y")
-	tx, ty := c.bool("transpose_x", false), c.bool("transpose_y", false)
+	x, y := c.numeric(ir.ParamX), c.numeric(ir.ParamY)
+	tx, ty := c.bool(ir.ParamTransposeX, false), c.bool(ir.ParamTransposeY, false)
 	if c.err != nil {
 		return nil
 	}
@@ -281,7 +281,7 @@ func (j batchJob) ints(c *call, xs, ys []int64, k int, out []int64) []int64 {
 
 // linear is x times the transpose of weight [out, in], plus bias.
 func linear(c *call) []Tensor {
-	x, w := c.numeric("x"), c.numeric("weight")
+	x, w := c.numeric(ir.ParamX), c.numeric(ir.ParamWeight)
 	if c.err != nil {
 		return nil
 	}
@@ -310,7 +310,7 @@ func linear(c *call) []Tensor {
 			st:    [][]int{{0}, {0}},
 		}
 		res := j.ints(c, xi, wi, in, make([]int64, n*out))
-		if b, ok := c.opt("bias"); ok {
+		if b, ok := c.opt(ir.ParamBias); ok {
 			if b.Elems() != out || b.Type.DType.IsFloat() {
 				return c.fail("bias is %s, needs %d integers", b.Type, out)
 			}
@@ -322,7 +322,7 @@ func linear(c *call) []Tensor {
 		}
 		return results(c.outInts(0, shape, res))
 	}
-	bias := c.vector("bias", out, 0)
+	bias := c.vector(ir.ParamBias, out, 0)
 	xs, ws, res := c.macFloats(x), c.macFloats(w), c.buffer(n*out)
 	a, b := matrix{data: xs, rows: n, cols: in}, matrix{data: ws, rows: out, cols: in, t: true}
 	c.gemm(a, b, res)

@@ -22,7 +22,7 @@ var _ = add(map[*ir.Operation]kernel{
 
 // moved returns an argument as bits to be moved: read through the engine's
 // port, of whole-byte elements.
-func (c *call) moved(name string) (t Tensor, size int) {
+func (c *call) moved(name ir.ParamName) (t Tensor, size int) {
 	t = c.numeric(name)
 	if c.err != nil {
 		return t, 1
@@ -30,7 +30,7 @@ func (c *call) moved(name string) (t Tensor, size int) {
 	return c.movedTensor(name, t)
 }
 
-func (c *call) movedTensor(name string, t Tensor) (Tensor, int) {
+func (c *call) movedTensor(name ir.ParamName, t Tensor) (Tensor, int) {
 	b := t.Type.DType.Bits()
 	if t.Type.Kind != ir.Tensor || b < 8 {
 		c.fail("argument %s is %s, whose elements are not whole bytes", name, t.Type)
@@ -83,8 +83,8 @@ func copyRun(dst, src []byte, at, step, size int) {
 }
 
 func transpose(c *call) []Tensor {
-	x, size := c.moved("x")
-	perm, ok := c.ints("perm")
+	x, size := c.moved(ir.ParamX)
+	perm, ok := c.ints(ir.ParamPerm)
 	if !ok {
 		return c.fail("argument perm is missing")
 	}
@@ -95,7 +95,7 @@ func transpose(c *call) []Tensor {
 	own := strides(x.Type.Shape)
 	shape, st, seen := make([]int64, rank), make([]int, rank), make([]bool, rank)
 	for i, p := range perm {
-		a := c.wrapAxis("perm", p, rank)
+		a := c.wrapAxis(ir.ParamPerm, p, rank)
 		if c.err != nil {
 			return nil
 		}
@@ -110,20 +110,20 @@ func transpose(c *call) []Tensor {
 // concat joins along an axis, or takes one slice of each operand in turn when
 // interleave is set.
 func concat(c *call) []Tensor {
-	vs := c.tuple("values")
+	vs := c.tuple(ir.ParamValues)
 	if len(vs) == 0 {
 		return c.fail("argument values is empty")
 	}
 	rank := vs[0].Type.Rank()
-	axis := c.axis("axis", 0, rank)
-	interleave := c.bool("interleave", false)
+	axis := c.axis(ir.ParamAxis, 0, rank)
+	interleave := c.bool(ir.ParamInterleave, false)
 	if c.err != nil {
 		return nil
 	}
 	shape := slices.Clone(vs[0].Type.Shape)
 	size := 1
 	for i := range vs {
-		vs[i], size = c.movedTensor("values", vs[i])
+		vs[i], size = c.movedTensor(ir.ParamValues, vs[i])
 		s := vs[i].Type.Shape
 		if c.err != nil {
 			return nil
@@ -171,17 +171,17 @@ func (c *call) join(vs []Tensor, size int, shape []int64, axis int, interleave b
 }
 
 func stack(c *call) []Tensor {
-	vs := c.tuple("values")
+	vs := c.tuple(ir.ParamValues)
 	if len(vs) == 0 {
 		return c.fail("argument values is empty")
 	}
-	axis := c.axis("axis", 0, vs[0].Type.Rank()+1)
+	axis := c.axis(ir.ParamAxis, 0, vs[0].Type.Rank()+1)
 	size := 1
 	for i := range vs {
 		if c.err != nil {
 			return nil
 		}
-		vs[i], size = c.movedTensor("values", vs[i])
+		vs[i], size = c.movedTensor(ir.ParamValues, vs[i])
 		if c.err == nil && !vs[i].Type.Equal(vs[0].Type) {
 			return c.fail("values[%d] is %s, values[0] is %s: they must be alike", i, vs[i].Type, vs[0].Type)
 		}
@@ -198,10 +198,10 @@ func stack(c *call) []Tensor {
 }
 
 func splitKernel(c *call) []Tensor {
-	x, size := c.moved("x")
-	axis := c.axis("axis", 0, x.Type.Rank())
-	sizes, given := c.ints("split_sizes")
-	n := c.int("num_splits", int64(len(sizes)))
+	x, size := c.moved(ir.ParamX)
+	axis := c.axis(ir.ParamAxis, 0, x.Type.Rank())
+	sizes, given := c.ints(ir.ParamSplitSizes)
+	n := c.int(ir.ParamNumSplits, int64(len(sizes)))
 	if c.err != nil {
 		return nil
 	}
@@ -233,8 +233,8 @@ func splitKernel(c *call) []Tensor {
 }
 
 func tile(c *call) []Tensor {
-	x, size := c.moved("x")
-	reps := c.intsN("reps", x.Type.Rank(), 1)
+	x, size := c.moved(ir.ParamX)
+	reps := c.intsN(ir.ParamReps, x.Type.Rank(), 1)
 	if c.err != nil {
 		return nil
 	}
@@ -256,8 +256,8 @@ func tile(c *call) []Tensor {
 }
 
 func reverse(c *call) []Tensor {
-	x, size := c.moved("x")
-	on := c.axesArg("axes", x.Type.Rank())
+	x, size := c.moved(ir.ParamX)
+	on := c.axesArg(ir.ParamAxes, x.Type.Rank())
 	if c.err != nil {
 		return nil
 	}
@@ -275,10 +275,10 @@ func reverse(c *call) []Tensor {
 // reverseSequence reverses the first lengths[b] elements along seq_axis of each
 // slice b along batch_axis.
 func reverseSequence(c *call) []Tensor {
-	x, size := c.moved("x")
+	x, size := c.moved(ir.ParamX)
 	rank := x.Type.Rank()
-	seq, batch := c.axis("seq_axis", 0, rank), c.axis("batch_axis", 0, rank)
-	lengths, ok := c.ints("lengths")
+	seq, batch := c.axis(ir.ParamSeqAxis, 0, rank), c.axis(ir.ParamBatchAxis, 0, rank)
+	lengths, ok := c.ints(ir.ParamLengths)
 	if !ok {
 		return c.fail("argument lengths is missing")
 	}
@@ -312,12 +312,12 @@ func reverseSequence(c *call) []Tensor {
 
 // pad adds elements before and after the last len(pad)/2 dimensions.
 func pad(c *call) []Tensor {
-	x, size := c.moved("x")
-	p, ok := c.ints("pad")
+	x, size := c.moved(ir.ParamX)
+	p, ok := c.ints(ir.ParamPad)
 	if !ok {
 		return c.fail("argument pad is missing")
 	}
-	mode := c.choice("mode", "constant", "constant", "reflect", "replicate")
+	mode := c.choice(ir.ParamMode, "constant", "constant", "reflect", "replicate")
 	rank := x.Type.Rank()
 	if c.err == nil && (len(p)%2 != 0 || len(p)/2 > rank) {
 		return c.fail("argument pad has %d elements, x has shape %s", len(p), ir.ShapeString(x.Type.Shape))
@@ -366,7 +366,7 @@ func pad(c *call) []Tensor {
 			index[d][i] = at
 		}
 	}
-	val := c.element("constant_val", x.Type.DType)
+	val := c.element(ir.ParamConstantVal, x.Type.DType)
 	out := Tensor{Type: ir.TensorOf(x.Type.DType, shape...), Data: c.bytes(x.Type.DType, shape)}
 	if c.err != nil {
 		return nil
@@ -377,7 +377,7 @@ func pad(c *call) []Tensor {
 
 // element returns the bytes of one element of type d with the value of a
 // scalar argument, zero where it is absent.
-func (c *call) element(name string, d ir.DType) []byte {
+func (c *call) element(name ir.ParamName, d ir.DType) []byte {
 	b := make([]byte, max(1, d.Bits()/8))
 	k, ok := c.one(name)
 	switch {
@@ -428,8 +428,8 @@ func pick(dst []byte, x Tensor, size int, shape []int64, index [][]int, val []by
 // bandPart keeps lower diagonals under and upper ones over the main diagonal of
 // the last two dimensions; negative keeps all.
 func bandPart(c *call) []Tensor {
-	x, size := c.moved("x")
-	lower, upper := c.int("lower", -1), c.int("upper", -1)
+	x, size := c.moved(ir.ParamX)
+	lower, upper := c.int(ir.ParamLower, -1), c.int(ir.ParamUpper, -1)
 	if c.err == nil && x.Type.Rank() < 2 {
 		return c.fail("x has shape %s, needs two dimensions", ir.ShapeString(x.Type.Shape))
 	}
@@ -449,9 +449,9 @@ func bandPart(c *call) []Tensor {
 
 // slidingWindows replaces an axis by two: the windows, and the place in one.
 func slidingWindows(c *call) []Tensor {
-	x, size := c.moved("x")
-	axis := c.axis("axis", 0, x.Type.Rank())
-	n, stride := c.int("size", 0), c.int("stride", 1)
+	x, size := c.moved(ir.ParamX)
+	axis := c.axis(ir.ParamAxis, 0, x.Type.Rank())
+	n, stride := c.int(ir.ParamSize, 0), c.int(ir.ParamStride, 1)
 	if c.err != nil {
 		return nil
 	}
@@ -468,8 +468,8 @@ func slidingWindows(c *call) []Tensor {
 
 // crop removes borders of the last two dimensions.
 func crop(c *call) []Tensor {
-	x, size := c.moved("x")
-	h, w := c.intsN("crop_height", 2, 0), c.intsN("crop_width", 2, 0)
+	x, size := c.moved(ir.ParamX)
+	h, w := c.intsN(ir.ParamCropHeight, 2, 0), c.intsN(ir.ParamCropWidth, 2, 0)
 	rank := x.Type.Rank()
 	if c.err == nil && rank < 2 {
 		return c.fail("x has shape %s, needs two dimensions", ir.ShapeString(x.Type.Shape))

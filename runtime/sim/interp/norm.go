@@ -16,7 +16,7 @@ var _ = add(map[*ir.Operation]kernel{
 
 // vector returns an optional argument that must hold n numbers, def standing
 // for each where it is absent.
-func (c *call) vector(name string, n int, def float32) []float32 {
+func (c *call) vector(name ir.ParamName, n int, def float32) []float32 {
 	t, ok := c.opt(name)
 	if !ok {
 		vs := c.buffer(n)
@@ -45,11 +45,11 @@ func planes(c *call, x Tensor, minRank int) (n, ch, inner int) {
 }
 
 func batchNorm(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	n, ch, inner := planes(c, x, 2)
-	mean, variance := c.vector("mean", ch, 0), c.vector("variance", ch, 1)
-	gamma, beta := c.vector("gamma", ch, 1), c.vector("beta", ch, 0)
-	eps := c.float("epsilon", float64(float32(1e-5)))
+	mean, variance := c.vector(ir.ParamMean, ch, 0), c.vector(ir.ParamVariance, ch, 1)
+	gamma, beta := c.vector(ir.ParamGamma, ch, 1), c.vector(ir.ParamBeta, ch, 0)
+	eps := c.float(ir.ParamEpsilon, float64(float32(1e-5)))
 	xs := c.floats(x)
 	if c.err != nil {
 		return nil
@@ -92,10 +92,10 @@ func moments(xs []float32) (mean, variance float64) {
 }
 
 func instanceNorm(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	n, ch, inner := planes(c, x, 3)
-	gamma, beta := c.vector("gamma", ch, 1), c.vector("beta", ch, 0)
-	eps := c.float("epsilon", float64(float32(1e-5)))
+	gamma, beta := c.vector(ir.ParamGamma, ch, 1), c.vector(ir.ParamBeta, ch, 0)
+	eps := c.float(ir.ParamEpsilon, float64(float32(1e-5)))
 	xs := c.floats(x)
 	if c.bound.Acc > 0 {
 		c.acc = c.buffer(len(xs))
@@ -122,14 +122,14 @@ func instanceNorm(c *call) []Tensor {
 // layerNorm normalises over the axes; gamma and beta have the shape of those
 // axes, in ascending order.
 func layerNorm(c *call) []Tensor {
-	x := c.numeric("x")
-	on := c.axesArg("axes", x.Type.Rank())
-	eps := c.float("epsilon", float64(float32(1e-5)))
+	x := c.numeric(ir.ParamX)
+	on := c.axesArg(ir.ParamAxes, x.Type.Rank())
+	eps := c.float(ir.ParamEpsilon, float64(float32(1e-5)))
 	if c.err != nil {
 		return nil
 	}
 	fd := c.foldOver(x.Type.Shape, on, true)
-	gamma, beta := c.vector("gamma", len(fd.terms), 1), c.vector("beta", len(fd.terms), 0)
+	gamma, beta := c.vector(ir.ParamGamma, len(fd.terms), 1), c.vector(ir.ParamBeta, len(fd.terms), 0)
 	xs := c.floats(x)
 	if c.bound.Acc > 0 {
 		c.acc = c.buffer(len(xs))
@@ -160,8 +160,8 @@ func layerNorm(c *call) []Tensor {
 // l2Norm divides by the root of the sum of squares over the last three axes,
 // epsilon under the root.
 func l2Norm(c *call) []Tensor {
-	x := c.numeric("x")
-	eps := c.float("epsilon", float64(float32(1e-6)))
+	x := c.numeric(ir.ParamX)
+	eps := c.float(ir.ParamEpsilon, float64(float32(1e-6)))
 	if c.err == nil && x.Type.Rank() < 3 {
 		return c.fail("x has shape %s, needs at least 3 dimensions", ir.ShapeString(x.Type.Shape))
 	}
@@ -189,10 +189,10 @@ func l2Norm(c *call) []Tensor {
 // localResponseNorm divides each element by
 // (k + alpha/size * sum of squares over size neighbouring channels)^beta.
 func localResponseNorm(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	n, ch, inner := planes(c, x, 3)
-	size := c.int("size", 0)
-	alpha, beta, k := c.float("alpha", float64(float32(1e-4))), c.float("beta", 0.75), c.float("k", 1)
+	size := c.int(ir.ParamSize, 0)
+	alpha, beta, k := c.float(ir.ParamAlpha, float64(float32(1e-4))), c.float(ir.ParamBeta, 0.75), c.float(ir.ParamK, 1)
 	xs := c.floats(x)
 	out := c.buffer(len(xs))
 	if c.err == nil && (size < 1 || size > 1<<30) {

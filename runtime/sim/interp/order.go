@@ -77,11 +77,11 @@ func (c *call) values(t Tensor) []float64 {
 // topk gives the k largest (or smallest) elements of an axis and their indices,
 // in order even where sort is false, which leaves the order open.
 func topk(c *call) []Tensor {
-	x, size := c.moved("x")
-	axis := c.axis("axis", -1, x.Type.Rank())
-	k := c.int("k", 1)
-	ascending := c.bool("ascending", false)
-	withIndices := c.bool("return_indices", true)
+	x, size := c.moved(ir.ParamX)
+	axis := c.axis(ir.ParamAxis, -1, x.Type.Rank())
+	k := c.int(ir.ParamK, 1)
+	ascending := c.bool(ir.ParamAscending, false)
+	withIndices := c.bool(ir.ParamReturnIndices, true)
 	if c.err != nil {
 		return nil
 	}
@@ -118,9 +118,9 @@ func topk(c *call) []Tensor {
 }
 
 func argsort(c *call) []Tensor {
-	x := c.numeric("x")
-	axis := c.axis("axis", -1, x.Type.Rank())
-	ascending := c.bool("ascending", false)
+	x := c.numeric(ir.ParamX)
+	axis := c.axis(ir.ParamAxis, -1, x.Type.Rank())
+	ascending := c.bool(ir.ParamAscending, false)
 	if c.err != nil {
 		return nil
 	}
@@ -144,9 +144,9 @@ func argsort(c *call) []Tensor {
 // cumsum adds up along an axis; exclusive leaves each element out of its own
 // sum, reverse starts at the end.
 func cumsum(c *call) []Tensor {
-	x := c.numeric("x")
-	axis := c.axis("axis", 0, x.Type.Rank())
-	exclusive, reverse := c.bool("exclusive", false), c.bool("reverse", false)
+	x := c.numeric(ir.ParamX)
+	axis := c.axis(ir.ParamAxis, 0, x.Type.Rank())
+	exclusive, reverse := c.bool(ir.ParamExclusive, false), c.bool(ir.ParamReverse, false)
 	if c.err != nil {
 		return nil
 	}
@@ -199,10 +199,10 @@ func cumsum(c *call) []Tensor {
 
 // range1d counts from start to end, end excluded, by step.
 func range1d(c *call) []Tensor {
-	for _, n := range []string{"start", "end", "step"} {
+	for _, n := range []ir.ParamName{ir.ParamStart, ir.ParamEnd, ir.ParamStep} {
 		c.numeric(n)
 	}
-	start, end, step := c.float("start", 0), c.float("end", 0), c.float("step", 1)
+	start, end, step := c.float(ir.ParamStart, 0), c.float(ir.ParamEnd, 0), c.float(ir.ParamStep, 1)
 	if c.err != nil {
 		return nil
 	}
@@ -226,7 +226,7 @@ func range1d(c *call) []Tensor {
 		return nil
 	}
 	out := make([]int64, int(n))
-	from, by := c.int("start", 0), c.int("step", 1)
+	from, by := c.int(ir.ParamStart, 0), c.int(ir.ParamStep, 1)
 	for i := range out {
 		out[i] = from + int64(i)*by
 	}
@@ -241,7 +241,7 @@ func (c *call) filled(shape []int64) []Tensor {
 			return c.fail("argument shape is %v: %d is negative", shape, n)
 		}
 	}
-	v := c.element("value", d)
+	v := c.element(ir.ParamValue, d)
 	b := c.bytes(d, shape)
 	if c.err != nil {
 		return nil
@@ -253,27 +253,27 @@ func (c *call) filled(shape []int64) []Tensor {
 }
 
 func fill(c *call) []Tensor {
-	shape, ok := c.ints("shape")
+	shape, ok := c.ints(ir.ParamShape)
 	if !ok {
 		return c.fail("argument shape is missing")
 	}
 	return c.filled(shape)
 }
 
-func fillLike(c *call) []Tensor { return c.filled(c.in("ref_tensor").Type.Shape) }
+func fillLike(c *call) []Tensor { return c.filled(c.in(ir.ParamRefTensor).Type.Shape) }
 
 // oneHot inserts an axis that holds on_value at the index and off_value
 // elsewhere; an index outside the axis gives off_value alone.
 func oneHot(c *call) []Tensor {
-	ind := c.numeric("indices")
-	n := c.int("one_hot_vector_size", 0)
-	axis := c.axis("axis", -1, ind.Type.Rank()+1)
+	ind := c.numeric(ir.ParamIndices)
+	n := c.int(ir.ParamOneHotVectorSize, 0)
+	axis := c.axis(ir.ParamAxis, -1, ind.Type.Rank()+1)
 	d := c.dtype(0)
-	on, off := c.element("on_value", d), c.element("off_value", d)
+	on, off := c.element(ir.ParamOnValue, d), c.element(ir.ParamOffValue, d)
 	if c.err != nil {
 		return nil
 	}
-	if _, given := c.opt("on_value"); !given {
+	if _, given := c.opt(ir.ParamOnValue); !given {
 		if d.IsFloat() {
 			packFloats(on, d, []float32{1})
 		} else {
@@ -308,7 +308,7 @@ func oneHot(c *call) []Tensor {
 // nonZero lists the coordinates of the elements that are not zero, in row-major
 // order.
 func nonZero(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	vals := c.values(x)
 	if c.err != nil {
 		return nil

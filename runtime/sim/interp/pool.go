@@ -21,13 +21,13 @@ const (
 )
 
 func pool(c *call, kind poolKind) []Tensor {
-	x := c.numeric("x")
-	sizes, ok := c.ints("kernel_sizes")
+	x := c.numeric(ir.ParamX)
+	sizes, ok := c.ints(ir.ParamKernelSizes)
 	if !ok {
 		return c.fail("argument kernel_sizes is missing")
 	}
-	w := c.newWindow(x, sizes, c.bool("ceil_mode", false))
-	exclude := kind == avgPool && c.bool("exclude_padding_from_average", false)
+	w := c.newWindow(x, sizes, c.bool(ir.ParamCeilMode, false))
+	exclude := kind == avgPool && c.bool(ir.ParamExcludePaddingFromAverage, false)
 	if c.err != nil {
 		return nil
 	}

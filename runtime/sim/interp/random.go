@@ -21,7 +21,7 @@ var _ = add(map[*ir.Operation]kernel{
 type source struct{ key uint64 }
 
 func (c *call) source() source {
-	seed := c.int("seed", -1)
+	seed := c.int(ir.ParamSeed, -1)
 	k := uint64(seed)
 	if seed == -1 {
 		k = mix(c.r.opt.Seed)
@@ -36,7 +36,7 @@ func (s source) unit(i int) float64 {
 
 // draw fills result 0 of the shape that the argument shape names.
 func (c *call) draw(f func(s source, i int) float64) []Tensor {
-	shape, ok := c.ints("shape")
+	shape, ok := c.ints(ir.ParamShape)
 	if !ok {
 		return c.fail("argument shape is missing")
 	}
@@ -53,7 +53,7 @@ func (c *call) draw(f func(s source, i int) float64) []Tensor {
 }
 
 func randomBernoulli(c *call) []Tensor {
-	p := c.float("prob", 0.5)
+	p := c.float(ir.ParamProb, 0.5)
 	return c.draw(func(s source, i int) float64 {
 		if s.unit(i) < p {
 			return 1
@@ -63,13 +63,13 @@ func randomBernoulli(c *call) []Tensor {
 }
 
 func randomUniform(c *call) []Tensor {
-	low, high := c.float("low", 0), c.float("high", 1)
+	low, high := c.float(ir.ParamLow, 0), c.float(ir.ParamHigh, 1)
 	return c.draw(func(s source, i int) float64 { return low + (high-low)*s.unit(i) })
 }
 
 // randomNormal is the transform of Box and Muller.
 func randomNormal(c *call) []Tensor {
-	mean, dev := c.float("mean", 0), c.float("stddev", 1)
+	mean, dev := c.float(ir.ParamMean, 0), c.float(ir.ParamStddev, 1)
 	return c.draw(func(s source, i int) float64 {
 		return mean + dev*math.Sqrt(-2*math.Log(s.unit(2*i)))*math.Cos(2*math.Pi*s.unit(2*i+1))
 	})
@@ -78,9 +78,9 @@ func randomNormal(c *call) []Tensor {
 // randomCategorical draws size categories for every row of x, whose elements
 // are logits or probabilities of the last axis.
 func randomCategorical(c *call) []Tensor {
-	x := c.numeric("x")
-	logits := c.choice("mode", "logits", "logits", "probs") == "logits"
-	size := c.int("size", 1)
+	x := c.numeric(ir.ParamX)
+	logits := c.choice(ir.ParamMode, "logits", "logits", "probs") == "logits"
+	size := c.int(ir.ParamSize, 1)
 	if c.err == nil && (x.Type.Rank() < 1 || x.Type.Shape[x.Type.Rank()-1] < 1 || size < 0 || size > maxDim) {
 		return c.fail("cannot draw %d categories from x of shape %s", size, ir.ShapeString(x.Type.Shape))
 	}

@@ -26,7 +26,7 @@ var gateActivations = map[string]func(x float64) float64{
 
 func hardSigmoid(x float64) float64 { return clip(0.2*x+0.5, 0, 1) }
 
-func (c *call) activation(name, def string) func(x float64) float64 {
+func (c *call) activation(name ir.ParamName, def string) func(x float64) float64 {
 	s := c.string(name, def)
 	f := gateActivations[s]
 	if f == nil {
@@ -44,17 +44,21 @@ type cell struct {
 	gates      int
 }
 
-// cell reads the weights of one direction, whose arguments end in suffix.
-func (c *call) cell(suffix string, gates, in, hidden int) cell {
+// cell reads the weights of one direction.
+func (c *call) cell(back bool, gates, in, hidden int) cell {
+	ih, hh, bias := ir.ParamWeightIH, ir.ParamWeightHH, ir.ParamBias
+	if back {
+		ih, hh, bias = ir.ParamWeightIHBack, ir.ParamWeightHHBack, ir.ParamBiasBack
+	}
 	k := cell{in: in, hidden: hidden, gates: gates}
-	k.wih = c.matrix("weight_ih"+suffix, gates*hidden, in)
-	k.whh = c.matrix("weight_hh"+suffix, gates*hidden, hidden)
-	k.bias = c.vector("bias"+suffix, gates*hidden, 0)
+	k.wih = c.matrix(ih, gates*hidden, in)
+	k.whh = c.matrix(hh, gates*hidden, hidden)
+	k.bias = c.vector(bias, gates*hidden, 0)
 	return k
 }
 
 // matrix returns an argument that must be [rows, cols].
-func (c *call) matrix(name string, rows, cols int) []float32 {
+func (c *call) matrix(name ir.ParamName, rows, cols int) []float32 {
 	t := c.numeric(name)
 	if c.err == nil && !slices.Equal(t.Type.Shape, []int64{int64(rows), int64(cols)}) {
 		c.fail("argument %s has shape %s, needs [%d, %d]", name, ir.ShapeString(t.Type.Shape), rows, cols)
@@ -88,9 +92,9 @@ type recurrent struct {
 
 func (c *call) recurrent() recurrent {
 	var r recurrent
-	x, h := c.numeric("x"), c.numeric("initial_h")
-	dir := c.choice("direction", "forward", "forward", "reverse", "bidirectional")
-	r.sequence = c.bool("output_sequence", false)
+	x, h := c.numeric(ir.ParamX), c.numeric(ir.ParamInitialH)
+	dir := c.choice(ir.ParamDirection, "forward", "forward", "reverse", "bidirectional")
+	r.sequence = c.bool(ir.ParamOutputSequence, false)
 	if c.err == nil && (x.Type.Rank() != 3 || h.Type.Rank() != 2) {
 		c.fail("x has shape %s and initial_h has shape %s, need [steps, batch, inputs] and [batch, hidden]",
 			ir.ShapeString(x.Type.Shape), ir.ShapeString(h.Type.Shape))
@@ -116,7 +120,7 @@ func (c *call) recurrent() recurrent {
 }
 
 // state returns direction d's part of an initial state [batch, dirs*hidden].
-func (r recurrent) state(c *call, name string, d int) []float32 {
+func (r recurrent) state(c *call, name ir.ParamName, d int) []float32 {
 	all := c.matrix(name, r.batch, len(r.directions)*r.hidden)
 	out := c.buffer(r.batch * r.hidden)
 	if c.err != nil {
@@ -196,24 +200,23 @@ func (r recurrent) run(c *call, start func(d int) (h []float32, step func(t int)
 // update.
 func lstm(c *call) []Tensor {
 	r := c.recurrent()
-	gate := c.activation("recurrent_activation", "sigmoid")
-	cellAct := c.activation("cell_activation", "tanh")
-	act := c.activation("activation", "tanh")
-	limit := c.float("clip", math.Inf(1))
+	gate := c.activation(ir.ParamRecurrentActivation, "sigmoid")
+	cellAct := c.activation(ir.ParamCellActivation, "tanh")
+	act := c.activation(ir.ParamActivation, "tanh")
+	limit := c.float(ir.ParamClip, math.Inf(1))
 	if c.err != nil {
 		return nil
 	}
 	return r.run(c, func(d int) ([]float32, func(int), [][]float32) {
-		suffix := ""
+		k, peephole := c.cell(d == 1, 4, r.in, r.hidden), ir.ParamPeephole
 		if d == 1 {
-			suffix = "_back"
+			peephole = ir.ParamPeepholeBack
 		}
-		k := c.cell(suffix, 4, r.in, r.hidden)
 		var peep []float32
-		if _, ok := c.opt("peephole" + suffix); ok {
-			peep = c.vector("peephole"+suffix, 3*r.hidden, 0)
+		if _, ok := c.opt(peephole); ok {
+			peep = c.vector(peephole, 3*r.hidden, 0)
 		}
-		h, cs := r.state(c, "initial_h", d), r.state(c, "initial_c", d)
+		h, cs := r.state(c, ir.ParamInitialH, d), r.state(c, ir.ParamInitialC, d)
 		if c.err != nil {
 			return nil, nil, nil
 		}
@@ -252,9 +255,9 @@ func lstm(c *call) []Tensor {
 // W_ho, or with reset_after the product (plus its bias) after.
 func gru(c *call) []Tensor {
 	r := c.recurrent()
-	gate := c.activation("recurrent_activation", "sigmoid")
-	act := c.activation("activation", "tanh")
-	after := c.bool("reset_after", false)
+	gate := c.activation(ir.ParamRecurrentActivation, "sigmoid")
+	act := c.activation(ir.ParamActivation, "tanh")
+	after := c.bool(ir.ParamResetAfter, false)
 	if c.err == nil && len(r.directions) != 1 {
 		return c.fail("direction is bidirectional, which gru does not have")
 	}
@@ -263,9 +266,9 @@ func gru(c *call) []Tensor {
 	}
 	return r.run(c, func(int) ([]float32, func(int), [][]float32) {
 		n := r.hidden
-		k := c.cell("", 3, r.in, n)
-		inBias := c.vector("input_bias", 3*n, 0)
-		h := r.state(c, "initial_h", 0)
+		k := c.cell(false, 3, r.in, n)
+		inBias := c.vector(ir.ParamInputBias, 3*n, 0)
+		h := r.state(c, ir.ParamInitialH, 0)
 		if c.err != nil {
 			return nil, nil, nil
 		}
@@ -314,7 +317,7 @@ func gru(c *call) []Tensor {
 // rnn is one gate without more.
 func rnn(c *call) []Tensor {
 	r := c.recurrent()
-	act := c.activation("activation", "tanh")
+	act := c.activation(ir.ParamActivation, "tanh")
 	if c.err == nil && len(r.directions) != 1 {
 		return c.fail("direction is bidirectional, which rnn does not have")
 	}
@@ -323,8 +326,8 @@ func rnn(c *call) []Tensor {
 	}
 	return r.run(c, func(int) ([]float32, func(int), [][]float32) {
 		n := r.hidden
-		k := c.cell("", 1, r.in, n)
-		h := r.state(c, "initial_h", 0)
+		k := c.cell(false, 1, r.in, n)
+		h := r.state(c, ir.ParamInitialH, 0)
 		if c.err != nil {
 			return nil, nil, nil
 		}

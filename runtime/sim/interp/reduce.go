@@ -124,7 +124,7 @@ var _ = add(func() map[*ir.Operation]kernel {
 }())
 
 // axesArg returns the axes of an argument, all of them where it is absent.
-func (c *call) axesArg(name string, rank int) []bool {
+func (c *call) axesArg(name ir.ParamName, rank int) []bool {
 	on := make([]bool, rank)
 	vs, ok := c.ints(name)
 	if !ok {
@@ -188,9 +188,9 @@ func (c *call) foldOver(shape []int64, on []bool, keep bool) fold {
 }
 
 func (r reduction) kernel(c *call) []Tensor {
-	x := c.numeric("x")
-	on := c.axesArg("axes", x.Type.Rank())
-	keep := c.bool("keep_dims", false)
+	x := c.numeric(ir.ParamX)
+	on := c.axesArg(ir.ParamAxes, x.Type.Rank())
+	keep := c.bool(ir.ParamKeepDims, false)
 	if c.err != nil {
 		return nil
 	}
@@ -240,10 +240,10 @@ func (r reduction) kernel(c *call) []Tensor {
 // argReduce finds the extreme element of an axis, the first of equal ones; a
 // NaN is more extreme than any number.
 func argReduce(c *call, better func(a, b float64) bool) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	rank := x.Type.Rank()
-	axis := c.axis("axis", -1, rank)
-	keep := c.bool("keep_dims", false)
+	axis := c.axis(ir.ParamAxis, -1, rank)
+	keep := c.bool(ir.ParamKeepDims, false)
 	if c.err != nil {
 		return nil
 	}

@@ -15,7 +15,7 @@ var _ = add(map[*ir.Operation]kernel{
 })
 
 func identity(c *call) []Tensor {
-	x, ok := c.opt("x")
+	x, ok := c.opt(ir.ParamX)
 	if !ok {
 		return c.fail("argument x is missing")
 	}
@@ -44,8 +44,8 @@ func (c *call) view(x Tensor, shape []int64) []Tensor {
 // keeps the dimension at its own position; from iOS 17 on zeros are matched from
 // the right, and one that matches no dimension becomes 1.
 func reshape(c *call) []Tensor {
-	x := c.in("x")
-	shape, ok := c.ints("shape")
+	x := c.in(ir.ParamX)
+	shape, ok := c.ints(ir.ParamShape)
 	if !ok {
 		return c.fail("argument shape is missing")
 	}
@@ -97,8 +97,9 @@ func reshape(c *call) []Tensor {
 
 // reshapeLike takes the new shape from pieces of the shapes of other tensors.
 func reshapeLike(c *call) []Tensor {
-	x := c.in("x")
-	refs, begins, ends, masks := c.tuple("ref_tensors"), c.tuple("begins"), c.tuple("ends"), c.tuple("end_masks")
+	x := c.in(ir.ParamX)
+	refs, begins, ends, masks := c.tuple(ir.ParamRefTensors), c.tuple(ir.ParamBegins), c.tuple(ir.ParamEnds),
+		c.tuple(ir.ParamEndMasks)
 	if c.err != nil {
 		return nil
 	}
@@ -135,15 +136,15 @@ func reshapeLike(c *call) []Tensor {
 
 // expandDims inserts dimensions of 1 at positions of the result.
 func expandDims(c *call) []Tensor {
-	x := c.in("x")
-	axes, ok := c.ints("axes")
+	x := c.in(ir.ParamX)
+	axes, ok := c.ints(ir.ParamAxes)
 	if !ok {
 		return c.fail("argument axes is missing")
 	}
 	rank := x.Type.Rank() + len(axes)
 	one := make([]bool, rank)
 	for _, a := range axes {
-		i := c.wrapAxis("axes", a, rank)
+		i := c.wrapAxis(ir.ParamAxes, a, rank)
 		if c.err == nil && one[i] {
 			return c.fail("argument axes is %v: %d appears twice", axes, a)
 		}
@@ -167,8 +168,8 @@ func expandDims(c *call) []Tensor {
 
 // squeeze drops dimensions of 1; one that is named and is not 1 stays.
 func squeeze(c *call) []Tensor {
-	x := c.in("x")
-	on := c.axesArg("axes", x.Type.Rank())
+	x := c.in(ir.ParamX)
+	on := c.axesArg(ir.ParamAxes, x.Type.Rank())
 	if c.err != nil {
 		return nil
 	}
@@ -183,9 +184,9 @@ func squeeze(c *call) []Tensor {
 
 // flatten2d multiplies the dimensions before and from axis on.
 func flatten2d(c *call) []Tensor {
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	rank := x.Type.Rank()
-	a := c.int("axis", 1)
+	a := c.int(ir.ParamAxis, 1)
 	if a < 0 {
 		a += int64(rank)
 	}
@@ -199,7 +200,7 @@ func flatten2d(c *call) []Tensor {
 }
 
 func shapeOf(c *call) []Tensor {
-	x := c.in("x")
+	x := c.in(ir.ParamX)
 	if c.err != nil {
 		return nil
 	}

@@ -44,7 +44,8 @@ var grids = map[string]func(i, in, out float64) float64{
 }
 
 func (c *call) samplingGrid() grid {
-	m := c.choice("sampling_mode", "DEFAULT", "DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "UNALIGN_CORNERS",
+	m := c.choice(ir.ParamSamplingMode, "DEFAULT", "DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS",
+		"UNALIGN_CORNERS",
 		"OFFSET_CORNERS")
 	return grid{at: grids[m]}
 }
@@ -52,8 +53,8 @@ func (c *call) samplingGrid() grid {
 // upsampleGrid reads align_corners and, from iOS 16 on, half_pixel_centers,
 // which is the opposite of align_corners where it is absent.
 func (c *call) upsampleGrid() grid {
-	align := c.bool("align_corners", true)
-	switch half := c.bool("half_pixel_centers", !align); {
+	align := c.bool(ir.ParamAlignCorners, true)
+	switch half := c.bool(ir.ParamHalfPixelCenters, !align); {
 	case align:
 		return grid{at: grids["STRICT_ALIGN_CORNERS"]}
 	case half:
@@ -65,7 +66,7 @@ func (c *call) upsampleGrid() grid {
 // upsampled is the size of an axis times its factor, rounded down; the scale of
 // the grid is computed again from that size.
 func (c *call) upsampled(h, w int64) (int64, int64) {
-	size := func(name string, n int64) int64 {
+	size := func(name ir.ParamName, n int64) int64 {
 		f := math.Floor(c.float(name, 1) * float64(n))
 		if !(f >= 1) || f > maxDim {
 			c.fail("argument %s makes %g of %d elements", name, f, n)
@@ -73,16 +74,16 @@ func (c *call) upsampled(h, w int64) (int64, int64) {
 		}
 		return int64(f)
 	}
-	return size("scale_factor_height", h), size("scale_factor_width", w)
+	return size(ir.ParamScaleFactorHeight, h), size(ir.ParamScaleFactorWidth, w)
 }
 
 func (c *call) targeted(int64, int64) (int64, int64) {
-	return c.int("target_size_height", 1), c.int("target_size_width", 1)
+	return c.int(ir.ParamTargetSizeHeight, 1), c.int(ir.ParamTargetSizeWidth, 1)
 }
 
 // resized resizes the last two dimensions.
 func resized(c *call, size func(c *call, h, w int64) (int64, int64), g grid) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	n := x.Type.Rank()
 	if c.err == nil && n < 3 {
 		return c.fail("x has shape %s, needs at least 3 dimensions", ir.ShapeString(x.Type.Shape))
@@ -98,11 +99,11 @@ func resized(c *call, size func(c *call, h, w int64) (int64, int64), g grid) []T
 // resize takes the new sizes of the last resized_dims dimensions from the end
 // of shape, where 0 keeps one.
 func resize(c *call) []Tensor {
-	x := c.numeric("x")
-	want, ok := c.ints("shape")
-	k := c.int("resized_dims", 0)
+	x := c.numeric(ir.ParamX)
+	want, ok := c.ints(ir.ParamShape)
+	k := c.int(ir.ParamResizedDims, 0)
 	g := c.samplingGrid()
-	if c.choice("interpolation_mode", "LINEAR", "LINEAR", "NEAREST_NEIGHBOR") == "NEAREST_NEIGHBOR" {
+	if c.choice(ir.ParamInterpolationMode, "LINEAR", "LINEAR", "NEAREST_NEIGHBOR") == "NEAREST_NEIGHBOR" {
 		at := g.at
 		g = grid{func(i, in, out float64) float64 { return math.Floor(at(i, in, out) + 0.5) }, true}
 	}
@@ -176,7 +177,7 @@ func (c *call) resample(x Tensor, shape []int64, g grid) []Tensor {
 }
 
 func (c *call) resampleNearest(x Tensor, shape []int64, g grid) []Tensor {
-	x, size := c.movedTensor("x", x)
+	x, size := c.movedTensor(ir.ParamX, x)
 	index := make([][]int, len(shape))
 	for d, out := range shape {
 		if !c.reserve(8 * out) {

@@ -15,9 +15,9 @@ func (b *bld) withBlocks(name string, a args, blocks ...*ir.Block) []*ir.Value {
 	for n, v := range a {
 		switch v := v.(type) {
 		case *ir.Value:
-			op.Args[def.ParamIndex(n)] = []*ir.Value{v}
+			op.Args[def.ParamIndex(ir.ParamName(n))] = []*ir.Value{v}
 		case []*ir.Value:
-			op.Args[def.ParamIndex(n)] = v
+			op.Args[def.ParamIndex(ir.ParamName(n))] = v
 		}
 	}
 	types, err := ir.InferOp(op)

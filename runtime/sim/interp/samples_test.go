@@ -193,7 +193,7 @@ func (s sample) run(t *testing.T, opset string) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if p.Const || shapeParams[p.Name] {
+		if p.Const || shapeParams[string(p.Name)] {
 			return constant(x)
 		}
 		return b.input(fmt.Sprintf("%s%d", p.Name, i), x)
@@ -204,7 +204,7 @@ func (s sample) run(t *testing.T, opset string) {
 		t.Fatalf("no row %s", s.op)
 	}
 	for _, arg := range s.args {
-		i := def.ParamIndex(arg[0])
+		i := def.ParamIndex(ir.ParamName(arg[0]))
 		if i < 0 {
 			t.Fatalf("%s has no parameter %s", s.op, arg[0])
 		}

@@ -108,7 +108,7 @@ func (s *sampler) sample(t tap, src, dst []float32, step int) {
 }
 
 // images returns a tensor of images, [n, channels, h, w], none of them empty.
-func (c *call) images(name string) Tensor {
+func (c *call) images(name ir.ParamName) Tensor {
 	x := c.numeric(name)
 	if c.err == nil && (x.Type.Rank() != 4 || x.Type.Shape[2] == 0 || x.Type.Shape[3] == 0) {
 		c.fail("argument %s has shape %s, needs [n, channels, height, width] with elements", name,
@@ -118,7 +118,7 @@ func (c *call) images(name string) Tensor {
 }
 
 // imageSize returns a size that the program states.
-func (c *call) imageSize(name string, def int64) int64 {
+func (c *call) imageSize(name ir.ParamName, def int64) int64 {
 	n := c.int(name, def)
 	if n < 1 || n > maxDim {
 		c.fail("argument %s is %d, outside [1, %d]", name, n, int64(maxDim))
@@ -129,9 +129,9 @@ func (c *call) imageSize(name string, def int64) int64 {
 
 // sampler reads the arguments that resample and affine share.
 func (c *call) sampler(x Tensor) *sampler {
-	s := &sampler{pad: float32(c.float("padding_value", 0))}
-	s.nearest = c.choice("sampling_mode", "bilinear", "bilinear", "nearest") == "nearest"
-	s.border = borders[c.choice("padding_mode", "constant", "constant", "border", "reflection", "symmetric")]
+	s := &sampler{pad: float32(c.float(ir.ParamPaddingValue, 0))}
+	s.nearest = c.choice(ir.ParamSamplingMode, "bilinear", "bilinear", "nearest") == "nearest"
+	s.border = borders[c.choice(ir.ParamPaddingMode, "constant", "constant", "border", "reflection", "symmetric")]
 	if c.err == nil {
 		s.h, s.w = x.Type.Shape[2], x.Type.Shape[3]
 	}
@@ -141,7 +141,7 @@ func (c *call) sampler(x Tensor) *sampler {
 // place returns the function that turns a coordinate into a place in an axis of
 // n elements.
 func (c *call) place() func(v float64, n int64) float64 {
-	align := c.bool("align_corners", true)
+	align := c.bool(ir.ParamAlignCorners, true)
 	// unit is the place of a coordinate of which the axis is [0, 1]: between the
 	// middles of the outer elements, or between their outer edges.
 	unit := func(v float64, n int64) float64 {
@@ -150,7 +150,7 @@ func (c *call) place() func(v float64, n int64) float64 {
 		}
 		return v*float64(n) - 0.5
 	}
-	switch c.choice("coordinates_mode", "unnormalized", "unnormalized", "normalized_minus_one_to_one",
+	switch c.choice(ir.ParamCoordinatesMode, "unnormalized", "unnormalized", "normalized_minus_one_to_one",
 		"normalized_zero_to_one") {
 	case "normalized_minus_one_to_one":
 		return func(v float64, n int64) float64 { return unit((v+1)/2, n) }
@@ -162,7 +162,7 @@ func (c *call) place() func(v float64, n int64) float64 {
 
 // resample reads x at the coordinates [n, h, w, 2], each (x, y).
 func resample(c *call) []Tensor {
-	x, at := c.images("x"), c.numeric("coordinates")
+	x, at := c.images(ir.ParamX), c.numeric(ir.ParamCoordinates)
 	s, place := c.sampler(x), c.place()
 	if c.err != nil {
 		return nil
@@ -182,11 +182,11 @@ func resample(c *call) []Tensor {
 // element at (u, v), -1 to 1 across the result, is read at
 // (a0 u + a1 v + a2, b0 u + b1 v + b2), -1 to 1 across x.
 func transformed(c *call) []Tensor {
-	x, m := c.images("x"), c.numeric("transform_matrix")
-	h, w := c.imageSize("output_height", 0), c.imageSize("output_width", 0)
+	x, m := c.images(ir.ParamX), c.numeric(ir.ParamTransformMatrix)
+	h, w := c.imageSize(ir.ParamOutputHeight, 0), c.imageSize(ir.ParamOutputWidth, 0)
 	s, place := c.sampler(x), c.place()
-	mode := c.string("coordinates_mode", "")
-	align := c.bool("align_corners", true)
+	mode := c.string(ir.ParamCoordinatesMode, "")
+	align := c.bool(ir.ParamAlignCorners, true)
 	if c.err != nil {
 		return nil
 	}

@@ -52,13 +52,14 @@ func (g region) walk(shape []int64) (base int, st []int) {
 // starts from.
 func (c *call) region(shape []int64) region {
 	n := len(shape)
-	begin, ok1 := c.ints("begin")
-	end, ok2 := c.ints("end")
+	begin, ok1 := c.ints(ir.ParamBegin)
+	end, ok2 := c.ints(ir.ParamEnd)
 	if c.err == nil && (!ok1 || !ok2 || len(begin) != n || len(end) != n) {
 		c.fail("begin has %d and end has %d elements, x has shape %s", len(begin), len(end), ir.ShapeString(shape))
 	}
-	stride := c.intsN("stride", n, 1)
-	beginMask, endMask, squeeze := c.intsN("begin_mask", n, 0), c.intsN("end_mask", n, 0), c.intsN("squeeze_mask", n, 0)
+	stride := c.intsN(ir.ParamStride, n, 1)
+	beginMask, endMask, squeeze := c.intsN(ir.ParamBeginMask, n, 0), c.intsN(ir.ParamEndMask, n, 0),
+		c.intsN(ir.ParamSqueezeMask, n, 0)
 	g := region{begin: make([]int, n), step: make([]int, n), size: make([]int64, n), squeeze: make([]bool, n)}
 	if c.err != nil {
 		return g
@@ -141,16 +142,16 @@ func (c *call) slice(x Tensor, size int, g region) []Tensor {
 }
 
 func sliceByIndex(c *call) []Tensor {
-	x, size := c.moved("x")
+	x, size := c.moved(ir.ParamX)
 	return c.slice(x, size, c.region(x.Type.Shape))
 }
 
 // sliceBySize takes size elements from begin on; -1 takes the rest.
 func sliceBySize(c *call) []Tensor {
-	x, size := c.moved("x")
+	x, size := c.moved(ir.ParamX)
 	n := x.Type.Rank()
-	begin, ok1 := c.ints("begin")
-	sizes, ok2 := c.ints("size")
+	begin, ok1 := c.ints(ir.ParamBegin)
+	sizes, ok2 := c.ints(ir.ParamSize)
 	if c.err == nil && (!ok1 || !ok2 || len(begin) != n || len(sizes) != n) {
 		return c.fail("begin has %d and size has %d elements, x has shape %s", len(begin), len(sizes),
 			ir.ShapeString(x.Type.Shape))
@@ -177,8 +178,8 @@ func sliceBySize(c *call) []Tensor {
 
 // sliceUpdate is x with the region replaced by update.
 func sliceUpdate(c *call) []Tensor {
-	x, size := c.moved("x")
-	u, _ := c.moved("update")
+	x, size := c.moved(ir.ParamX)
+	u, _ := c.moved(ir.ParamUpdate)
 	g := c.region(x.Type.Shape)
 	if c.err != nil {
 		return nil

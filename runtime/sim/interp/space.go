@@ -7,10 +7,10 @@ import (
 )
 
 var _ = add(map[*ir.Operation]kernel{
-	ir.OpDepthToSpace:   func(c *call) []Tensor { return depthToSpace(c, "block_size", true) },
-	ir.OpPixelShuffle:   func(c *call) []Tensor { return depthToSpace(c, "upscale_factor", false) },
-	ir.OpSpaceToDepth:   func(c *call) []Tensor { return spaceToDepth(c, "block_size", true) },
-	ir.OpPixelUnshuffle: func(c *call) []Tensor { return spaceToDepth(c, "downscale_factor", false) },
+	ir.OpDepthToSpace:   func(c *call) []Tensor { return depthToSpace(c, ir.ParamBlockSize, true) },
+	ir.OpPixelShuffle:   func(c *call) []Tensor { return depthToSpace(c, ir.ParamUpscaleFactor, false) },
+	ir.OpSpaceToDepth:   func(c *call) []Tensor { return spaceToDepth(c, ir.ParamBlockSize, true) },
+	ir.OpPixelUnshuffle: func(c *call) []Tensor { return spaceToDepth(c, ir.ParamDownscaleFactor, false) },
 	ir.OpSpaceToBatch:   spaceToBatch,
 	ir.OpBatchToSpace:   batchToSpace,
 })
@@ -29,8 +29,8 @@ func (c *call) permuted(x Tensor, size int, from []int64, perm []int, to []int64
 }
 
 // image returns x [N, C, H, W] and a block size that must be positive.
-func (c *call) image(name string) (x Tensor, size int, b int64) {
-	x, size = c.moved("x")
+func (c *call) image(name ir.ParamName) (x Tensor, size int, b int64) {
+	x, size = c.moved(ir.ParamX)
 	b = c.int(name, 0)
 	if c.err == nil && x.Type.Rank() != 4 {
 		c.fail("x has shape %s, needs [N, C, H, W]", ir.ShapeString(x.Type.Shape))
@@ -44,7 +44,7 @@ func (c *call) image(name string) (x Tensor, size int, b int64) {
 // depthToSpace moves channels into blocks of b*b pixels. The place in the block
 // is the slow part of the channels (depth_to_space: [b, b, C]) or the fast one
 // (pixel_shuffle: [C, b, b]).
-func depthToSpace(c *call, name string, slow bool) []Tensor {
+func depthToSpace(c *call, name ir.ParamName, slow bool) []Tensor {
 	x, size, b := c.image(name)
 	if c.err != nil {
 		return nil
@@ -62,7 +62,7 @@ func depthToSpace(c *call, name string, slow bool) []Tensor {
 }
 
 // spaceToDepth is the inverse of depthToSpace.
-func spaceToDepth(c *call, name string, slow bool) []Tensor {
+func spaceToDepth(c *call, name ir.ParamName, slow bool) []Tensor {
 	x, size, b := c.image(name)
 	if c.err != nil {
 		return nil
@@ -80,9 +80,9 @@ func spaceToDepth(c *call, name string, slow bool) []Tensor {
 }
 
 // blocks reads the argument block_shape and a [2, 2] argument of borders.
-func (c *call) blocks(borders string) (x Tensor, size int, b []int64, edge []int64) {
-	x, size = c.moved("x")
-	b = c.intsN("block_shape", 2, 1)
+func (c *call) blocks(borders ir.ParamName) (x Tensor, size int, b []int64, edge []int64) {
+	x, size = c.moved(ir.ParamX)
+	b = c.intsN(ir.ParamBlockShape, 2, 1)
 	t := c.numeric(borders)
 	if c.err == nil && (t.Elems() != 4 || t.Type.DType.IsFloat()) {
 		c.fail("argument %s is %s, needs [2, 2] integers", borders, t.Type)
@@ -108,7 +108,7 @@ func (c *call) blocks(borders string) (x Tensor, size int, b []int64, edge []int
 // spaceToBatch pads the image with zeros and moves the place in a block into
 // the batch, as its slow part.
 func spaceToBatch(c *call) []Tensor {
-	x, size, b, p := c.blocks("paddings")
+	x, size, b, p := c.blocks(ir.ParamPaddings)
 	if c.err != nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ func spaceToBatch(c *call) []Tensor {
 
 // batchToSpace is the inverse of spaceToBatch: it crops instead of padding.
 func batchToSpace(c *call) []Tensor {
-	x, size, b, p := c.blocks("crops")
+	x, size, b, p := c.blocks(ir.ParamCrops)
 	if c.err != nil {
 		return nil
 	}

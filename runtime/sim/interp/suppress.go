@@ -29,11 +29,11 @@ func (a corners) overlap(b corners) float32 {
 // that has it. Rows past the boxes kept are 0 with index -1. Where no box has a
 // score of score_threshold or more, the best one is still kept.
 func nonMaximumSuppression(c *call) []Tensor {
-	boxes, scores := c.numeric("boxes"), c.numeric("scores")
-	limit := float32(c.float("iou_threshold", 0))
-	floor, hasFloor := float32(c.float("score_threshold", 0)), c.op.Def.ParamIndex("score_threshold") >= 0
-	most := c.imageSize("max_boxes", 0)
-	perClass := c.bool("per_class_suppression", false)
+	boxes, scores := c.numeric(ir.ParamBoxes), c.numeric(ir.ParamScores)
+	limit := float32(c.float(ir.ParamIOUThreshold, 0))
+	floor, hasFloor := float32(c.float(ir.ParamScoreThreshold, 0)), c.op.Def.ParamIndex(ir.ParamScoreThreshold) >= 0
+	most := c.imageSize(ir.ParamMaxBoxes, 0)
+	perClass := c.bool(ir.ParamPerClassSuppression, false)
 	if c.err != nil {
 		return nil
 	}
@@ -134,8 +134,8 @@ func nonMaximumSuppression(c *call) []Tensor {
 // classify returns the class of the highest probability, the first of equal ones,
 // and the probabilities, in the order of classes.
 func classify(c *call) []Tensor {
-	p := c.numeric("probabilities")
-	classes, ok := c.opt("classes")
+	p := c.numeric(ir.ParamProbabilities)
+	classes, ok := c.opt(ir.ParamClasses)
 	if !ok {
 		return c.fail("argument classes is missing")
 	}

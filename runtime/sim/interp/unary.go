@@ -107,7 +107,7 @@ func mapFloats(c *call, xs []float32, f func(float32) float32) {
 }
 
 func (u unary) kernel(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	if c.err != nil {
 		return nil
 	}
@@ -141,8 +141,8 @@ var epsilons = map[*ir.Operation]epsilon{
 }
 
 func (k epsilon) kernel(c *call) []Tensor {
-	x := c.numeric("x")
-	eps, given := c.opt("epsilon")
+	x := c.numeric(ir.ParamX)
+	eps, given := c.opt(ir.ParamEpsilon)
 	def := k.def
 	if !given {
 		// The default has the element type of x.
@@ -154,7 +154,7 @@ func (k epsilon) kernel(c *call) []Tensor {
 	} else if eps.Type.DType == ir.String {
 		return c.fail("argument epsilon is a string")
 	}
-	e := c.float("epsilon", def)
+	e := c.float(ir.ParamEpsilon, def)
 	xs := c.floats(x)
 	if c.err != nil {
 		return nil
@@ -169,7 +169,7 @@ func (k epsilon) kernel(c *call) []Tensor {
 }
 
 func logicalNot(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	if c.err != nil {
 		return nil
 	}
@@ -183,9 +183,9 @@ func logicalNot(c *call) []Tensor {
 // cast converts to the declared element type: floats to integers truncate and
 // saturate, integers wrap, anything nonzero is true.
 func cast(c *call) []Tensor {
-	x := c.numeric("x")
+	x := c.numeric(ir.ParamX)
 	d := c.dtype(0)
-	if s := c.string("dtype", ""); c.err == nil && s != "" {
+	if s := c.string(ir.ParamDType, ""); c.err == nil && s != "" {
 		if want, ok := ir.ParseDType(s); ok && want != d {
 			c.fail("argument dtype is %q and the result is declared %s", s, d)
 		}

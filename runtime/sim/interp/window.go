@@ -46,12 +46,12 @@ func (c *call) newWindow(x Tensor, kernel []int64, ceil bool) window {
 		c.fail("the kernel has %d spatial sizes, x of shape %s has %d", len(kernel), ir.ShapeString(x.Type.Shape), n)
 		return w
 	}
-	strides := c.intsN("strides", n, 1)
-	dilations := c.intsN("dilations", n, 1)
-	kind := c.choice("pad_type", "valid", "valid", "same", "same_lower", "custom")
+	strides := c.intsN(ir.ParamStrides, n, 1)
+	dilations := c.intsN(ir.ParamDilations, n, 1)
+	kind := c.choice(ir.ParamPadType, "valid", "valid", "same", "same_lower", "custom")
 	pad := make([]int64, 2*n)
 	if kind == "custom" {
-		pad = c.intsN("pad", 2*n, 0)
+		pad = c.intsN(ir.ParamPad, 2*n, 0)
 	}
 	if c.err != nil {
 		return w
