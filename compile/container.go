@@ -30,6 +30,9 @@ func (d *driver) container() (*hwx.File, error) {
 			d.prov.procedure(u, p, steps[i], offs)
 		}
 	}
+	if err := d.checkLoad(); err != nil {
+		return nil, err
+	}
 	if len(img.Procedures) == 0 {
 		if err := idle(img); err != nil {
 			return nil, err

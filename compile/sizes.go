@@ -102,6 +102,26 @@ func (c *chain) checkBuffers() error {
 		"use smaller shapes", place, total, uint64(e5.MaxBytes), of, largest)
 }
 
+// checkLoad refuses procedures that fit a container but that no load takes: with more
+// scratch than a container may ask for, or more tasks than a load has numbers for.
+func (d *driver) checkLoad() error {
+	tasks := 0
+	for _, u := range d.units {
+		for _, p := range u.procs {
+			if p.Scratch > target.ScratchBytes {
+				return fmt.Errorf("procedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
+					"use smaller shapes or cut the model in two", p.Name, p.Scratch, int64(target.ScratchBytes))
+			}
+			tasks += len(p.Tasks)
+		}
+	}
+	if tasks > target.LoadTasks {
+		return fmt.Errorf("the procedures have %d tasks together, the limit of one container is %d; "+
+			"cut the model in two", tasks, target.LoadTasks)
+	}
+	return nil
+}
+
 // spaceError names the largest surface of a container that does not fit the engine's
 // address space, since no layout of it would.
 func (d *driver) spaceError(err error) error {

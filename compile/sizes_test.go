@@ -10,6 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -64,6 +67,15 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 			tensor<fp32, [900000000]> y = floor(x = x);
 			tensor<fp32, [900000000]> z = exp(x = y);
 		} -> (y, z);`, []string{"m.mil:3:", `"x"`, "10800021504 bytes", "8589934592"}},
+		{"scratch between tasks", `func main<ios18>(tensor<fp16, [1, 50000, 1, 1]> x,
+			tensor<fp16, [1, 1, 1, 16384]> y) {
+			tensor<fp16, [1, 50000, 1, 16384]> p = add(x = x, y = y);
+			tensor<fp16, [1, 50000, 1, 16384]> q = exp(x = p);
+			tensor<int32, [1]> a = const()[val = tensor<int32, [1]>([3])];
+			bool k = const()[val = bool(true)];
+			tensor<fp16, [1, 50000, 1, 1]> r = reduce_sum(x = q, axes = a, keep_dims = k);
+			tensor<fp16, [1, 50000, 1, 1]> z = reduce_sum(x = p, axes = a, keep_dims = k);
+		} -> (r, z);`, []string{"bytes of scratch", "3221225472"}},
 		{"surfaces together", `func main<ios18>(tensor<fp16, [1, 28672, 1, 16384]> x,
 			tensor<fp16, [1, 28672, 1, 16384]> y) {
 			tensor<fp16, [1, 28672, 1, 16384]> p = relu(x = x);
@@ -81,6 +93,23 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTasksOfAllProceduresAreBounded: each procedure has fewer tasks than a load numbers,
+// all of them together more.
+func TestTasksOfAllProceduresAreBounded(t *testing.T) {
+	d := &driver{units: []*unit{
+		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 40000)}}},
+		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 25536)}}},
+	}}
+	if err := d.checkLoad(); err != nil {
+		t.Errorf("65536 tasks: %v", err)
+	}
+	p := d.units[1].procs[0]
+	p.Tasks = append(p.Tasks, nil)
+	if err := d.checkLoad(); err == nil || !strings.Contains(err.Error(), "65537 tasks together") {
+		t.Errorf("65537 tasks: %v", err)
 	}
 }
 
@@ -109,6 +138,10 @@ func TestAddressSpaceIsStatedAlike(t *testing.T) {
 	if hwx.AddrLimit-hwx.Base != target.AddressBytes || translation.ApertureSize != target.ClientBytes {
 		t.Errorf("a container has %d addresses, a client %d; target says %d and %d", uint64(hwx.AddrLimit-hwx.Base),
 			uint64(translation.ApertureSize), uint64(target.AddressBytes), uint64(target.ClientBytes))
+	}
+	if loader.MaxScratch != target.ScratchBytes || loader.MaxTasks != target.LoadTasks {
+		t.Errorf("a load takes %d bytes of scratch and %d tasks; target says %d and %d", uint64(loader.MaxScratch),
+			loader.MaxTasks, uint64(target.ScratchBytes), target.LoadTasks)
 	}
 	if target.AddressBytes > target.ClientBytes-translation.PageSize {
 		t.Errorf("a container of %d bytes is more than a client maps, %d", uint64(target.AddressBytes),

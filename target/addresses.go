@@ -10,4 +10,10 @@ const (
 	// ClientBytes is the address space of a client, 3.5 GiB, which no buffer that a
 	// client hands to the runtime can be larger than.
 	ClientBytes = 0xE000_0000
+	// ScratchBytes is the most scratch that a container may ask for: the compiler's
+	// --bss-limit of listing 23.4.
+	ScratchBytes = 3221225472
+	// LoadTasks is the most tasks that one container may have, all procedures together:
+	// a load numbers them in 16 bits.
+	LoadTasks = 1 << 16
 )

@@ -64,12 +64,12 @@ func Read(container []byte) (*Program, error) {
 	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
 	var tasks []*td.Task
 	err = p.take(func(t *td.Task, image []byte, records []td.Record) error {
-		if len(tasks) == maxTasks {
+		if len(tasks) == MaxTasks {
 			return &Error{
 				Where: "container",
 				Rule:  "a record's task index has 16 bits; split the model",
 				Val:   len(tasks) + 1,
-				Limit: maxTasks,
+				Limit: MaxTasks,
 			}
 		}
 		for i := range records {
@@ -177,8 +177,8 @@ func (at place) take(t *td.Task, keep func(t *td.Task, image []byte, records []t
 	return keep(t, images[0], records)
 }
 
-// maxTasks is how many tasks a record's index tells apart.
-const maxTasks = 1 << 16
+// MaxTasks is the most tasks of a container: a record's index of its task has 16 bits.
+const MaxTasks = 1 << 16
 
 // procedure reads the bars of one procedure.
 func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
