@@ -104,6 +104,23 @@ type RefusalInfo struct {
 	Limit   string `json:"limit"`
 	Rewrite string `json:"rewrite,omitempty"`
 	State   string `json:"state,omitempty"` // that breaks the rule
+	// Verdict says whether the hardware cannot, zinc cannot yet, or it is not worth it; Source what the first is
+	// known from.
+	Verdict target.Verdict `json:"verdict"`
+	Source  string         `json:"source,omitempty"`
+	// Native is what the target's hardware does with the operation, "" where no published table lists it.
+	Native string `json:"native,omitempty"`
+}
+
+// Phrase is the verdict, with what it is about: the source of a limit, or what the hardware does with the operation.
+func (i *RefusalInfo) Phrase() string {
+	switch {
+	case i.Source != "":
+		return string(i.Verdict) + ": " + i.Source
+	case i.Native != "" && i.Verdict == target.ZincCannotYet:
+		return string(i.Verdict) + ": the hardware's verdict is " + i.Native
+	}
+	return string(i.Verdict)
 }
 
 // TableInfo is a lookup table in use and its largest errors.
@@ -189,7 +206,9 @@ func (d *driver) account(u *unit, f *e5.Function) {
 					Limit:   no.Limit,
 					Rewrite: no.Hint(),
 					State:   no.State,
+					Native:  op.Def.Native[d.o.Target.Family.Generation()].String(),
 				}
+				o.Refusal.Verdict, o.Refusal.Source = no.Verdict()
 			}
 			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)
@@ -401,18 +420,21 @@ func (r *Report) Text(w io.Writer) error {
 		r.Estimate.text(w)
 	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\ttasks\tus\tbinding\trule\twhy")
+	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\ttasks\tus\tbinding\trule\tverdict\twhy")
 	for _, o := range r.Ops {
 		why := o.Reason
 		if o.Fused != "" {
 			why = "fused into " + o.Fused
 		}
-		tasks, us, bound := "", "", ""
+		tasks, us, bound, verdict := "", "", "", ""
+		if o.Refusal != nil {
+			verdict = string(o.Refusal.Verdict)
+		}
 		if e := o.Estimate; e != nil {
 			tasks, us, bound = strconv.Itoa(o.Tasks), e.Time.String(), e.Bound
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, tasks, us,
-			bound, o.Rule, why)
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, tasks,
+			us, bound, o.Rule, verdict, why)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

@@ -105,9 +105,10 @@ func (p *printer) operator(o *Operator) {
 
 // refusal prints the facts of a refusal, each on a line.
 func (p *printer) refusal(head string, no *compile.RefusalInfo) {
-	p.f("%s  rule   %s\n  value  %s: %s\n  limit  %s\n", head, no.Rule, no.What, no.Value, no.Limit)
+	p.f("%s  verdict %s\n  rule    %s\n  value   %s: %s\n  limit   %s\n", head, no.Phrase(), no.Rule, no.What,
+		no.Value, no.Limit)
 	if no.Rewrite != "" {
-		p.f("  hint   %s\n", no.Rewrite)
+		p.f("  hint    %s\n", no.Rewrite)
 	}
 }
 

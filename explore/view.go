@@ -96,6 +96,7 @@ type refusal struct {
 	Op      string `json:"op"`
 	Line    int32  `json:"line,omitempty"`
 	Reason  string `json:"reason"`
+	Verdict string `json:"verdict,omitempty"`
 	Rewrite string `json:"rewrite,omitempty"`
 }
 
@@ -141,7 +142,7 @@ func (v *view) summary() (*summary, error) {
 		}
 		r := refusal{Name: o.Name, Op: o.Op, Line: o.Line, Reason: o.Reason}
 		if o.Refusal != nil {
-			r.Rewrite = o.Refusal.Rewrite
+			r.Rewrite, r.Verdict = o.Refusal.Rewrite, o.Refusal.Phrase()
 		}
 		s.Refusals = append(s.Refusals, r)
 	}

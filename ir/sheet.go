@@ -15,7 +15,9 @@ type Operation struct {
 	// Error says how far the engine's result may be from the exact one; Unstated
 	// where the engine never runs the operation.
 	Error numerics.Why
-	// Gate is the first generation of hardware that has the operation.
+	// Native is what the hardware does with the operation, by generation (natives).
+	Native [Generations]Support
+	// Gate is the first generation of hardware that has the operation, by the vendor's validator.
 	Gate Gate
 	// Picks are the arguments whose elements the results are, beside constants:
 	// nothing is computed and nothing rounded.
@@ -115,6 +117,11 @@ func sheet(families ...forms) (out []*Operation) {
 		d.index = make(map[ParamName]int, len(d.Params))
 		for i := range d.Params {
 			d.index[d.Params[i].Name] = i
+		}
+	}
+	for _, n := range natives {
+		for _, o := range n.ops {
+			o.Native = n.on
 		}
 	}
 	return out

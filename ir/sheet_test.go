@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
@@ -164,6 +166,62 @@ func TestParametersAreThoseOfTheSheet(t *testing.T) {
 	for n := range declared {
 		if !used[n] {
 			t.Errorf("no operation has the parameter %s", n)
+		}
+	}
+}
+
+// TestNativesAreThoseOfTheTable holds the sheet to the published table, column by column.
+func TestNativesAreThoseOfTheTable(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(shareddir.Find(t), "spec", "native-ops.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[*Operation]bool{}
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || cells[0] == "op" {
+			continue
+		}
+		rows++
+		o := Named(cells[0])
+		if o == nil {
+			for _, c := range cells[2:6] {
+				if c == Native.String() {
+					t.Errorf("the sheet has no %s, which hardware runs", cells[0])
+				}
+			}
+			continue
+		}
+		listed[o] = true
+		for col, gen := range []int{0, 1, 2, 2} { // h13, h14, h15, h16 with h17
+			if got := o.Native[gen].String(); got != cells[2+col] {
+				t.Errorf("%s, column %d: %q, want %q", o.Name, col, got, cells[2+col])
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("the table has no rows")
+	}
+	for _, o := range Operations {
+		if o.Native[0] != Unlisted && !listed[o] {
+			t.Errorf("%s has a verdict, and the table no row", o.Name)
+		}
+	}
+}
+
+// TestNativesListOperationsOnce: a second row would override the first.
+func TestNativesListOperationsOnce(t *testing.T) {
+	seen := map[*Operation]bool{}
+	for _, n := range natives {
+		for _, o := range n.ops {
+			if seen[o] {
+				t.Errorf("%s is listed twice", o.Name)
+			}
+			seen[o] = true
+			if never := o.Gate == Never; never && n.on[0] != None {
+				t.Errorf("%s is in no generation by its gate, and %s by the table", o.Name, n.on[0])
+			}
 		}
 	}
 }

@@ -62,7 +62,8 @@ func TestGated(t *testing.T) {
 	}{
 		{op: "sin", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A15"},
 		{op: "sin", t: h15, rule: target.RuleNoLowering, have: "sin", lim: "one that a rule lowers"},
-		{op: "reduce_argmax", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A15"},
+		{op: "affine", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A14"},
+		{op: "make_list", t: target.H13, rule: target.RuleNever, have: "make_list", lim: "in no hardware family"},
 		{op: "lstm", t: h15, rule: target.RuleNever, have: "lstm", lim: "in no hardware family"},
 		{op: "topk", t: target.H13, rule: target.RuleNoCode, have: "topk", lim: "no code generation on h13"},
 		{op: "topk", t: h15, rule: target.RuleNoLowering, have: "topk", lim: "one that a rule lowers"},

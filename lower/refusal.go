@@ -59,23 +59,18 @@ func typesOf(op *ir.Op) string {
 // gate refuses an operation that the target's hardware does not have.
 func gate(op *ir.Operation, t *target.Table) error {
 	from, gated := target.ParseFamily(string(op.Gate))
+	native := op.Native[t.Family.Generation()]
+	if native == ir.Gated {
+		from, gated = firstWith(op), true
+	}
 	switch {
-	case op.Gate == ir.Never:
+	case op.Gate == ir.Never || native == ir.None:
 		return &Refusal{
 			Rule:    target.RuleNever,
 			What:    "operation",
 			Have:    op.Name,
 			Limit:   "in no hardware family",
 			Reason:  "the engine has no " + op.Name,
-			Instead: op.Instead,
-		}
-	case gated && t.Family < from:
-		return &Refusal{
-			Rule:    target.RuleFamily,
-			What:    "hardware family",
-			Have:    t.Family.String(),
-			Limit:   from.String(),
-			Reason:  fmt.Sprintf("the engine has %s from family %s on; %s is %s", op.Name, from, t.Name, t.Family),
 			Instead: op.Instead,
 		}
 	case slices.Contains(t.NoCode, op.Name):
@@ -87,6 +82,25 @@ func gate(op *ir.Operation, t *target.Table) error {
 			Reason:  fmt.Sprintf("no code generation is known for %s on %s", op.Name, t.Name),
 			Instead: op.Instead,
 		}
+	// The validator gates some operations that measurements found on the hardware.
+	case gated && t.Family < from && (t.Family < target.A13 || !native.Has()):
+		return &Refusal{
+			Rule:    target.RuleFamily,
+			What:    "hardware family",
+			Have:    t.Family.String(),
+			Limit:   from.String(),
+			Reason:  fmt.Sprintf("the engine has %s from family %s on; %s is %s", op.Name, from, t.Name, t.Family),
+			Instead: op.Instead,
+		}
 	}
 	return nil
+}
+
+// firstWith returns the first family whose generation has an operation that an earlier one does not.
+func firstWith(op *ir.Operation) target.Family {
+	f := target.A13
+	for f < target.A17 && !op.Native[f.Generation()].Has() {
+		f++
+	}
+	return f
 }

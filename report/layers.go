@@ -24,6 +24,7 @@ type Layer struct {
 	Step      int
 	Op, Name  string
 	Unit, Why string
+	Verdict   string // of an operation on the CPU
 	Rule      string
 	Tasks     int
 	MACs      int64
@@ -69,6 +70,9 @@ func Layers(r *compile.Report) []Layer {
 				Rule:  o.Rule,
 				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line,
 				Col: o.Col,
+			}
+			if o.Refusal != nil {
+				l.Verdict = string(o.Refusal.Verdict)
 			}
 			if o.Fused != "" {
 				l.Why = "fused into " + o.Fused
@@ -127,6 +131,7 @@ var layerColumns = []struct {
 	{"column", func(l *Layer) string { return number(l.Col, l.Col > 0) }},
 	{"padding_bytes", func(l *Layer) string { return number(l.Padding, true) }},
 	{"shared_weight_bytes", func(l *Layer) string { return number(l.Shared, true) }},
+	{"verdict", func(l *Layer) string { return l.Verdict }},
 }
 
 // number is a number, or nothing where none is known.

@@ -100,15 +100,15 @@ func markdownCPU(b *bytes.Buffer, r *compile.Report) {
 		b.WriteString("\nNothing runs on the CPU.\n")
 		return
 	}
-	b.WriteString("\n#### On the CPU\n\n| operation | times | first line | multiply-accumulates | why | rewrite " +
-		"|\n| --- | ---: | ---: | ---: | --- | --- |\n")
+	b.WriteString("\n#### On the CPU\n\n| operation | times | first line | multiply-accumulates | verdict | why | " +
+		"rewrite |\n| --- | ---: | ---: | ---: | --- | --- | --- |\n")
 	for i, g := range groups {
 		if i == markdownGroups {
 			fmt.Fprintf(b, "\nand %d more.\n", len(groups)-i)
 			break
 		}
-		fmt.Fprintf(b, "| %s | %d | %d | %s | %s | %s |\n", md(g.Op), g.Count, g.Line, grouped(g.MACs), md(g.Why),
-			md(g.Rewrite))
+		fmt.Fprintf(b, "| %s | %d | %d | %s | %s | %s | %s |\n", md(g.Op), g.Count, g.Line, grouped(g.MACs),
+			md(g.Verdict), md(g.Why), md(g.Rewrite))
 	}
 }
 

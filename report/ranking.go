@@ -11,6 +11,7 @@ import (
 // cpuGroup is operations of one kind on the CPU for one reason.
 type cpuGroup struct {
 	Op, Why string
+	Verdict string
 	Rewrite string
 	Count   int
 	MACs    int64
@@ -35,7 +36,7 @@ func cpuGroups(r *compile.Report) []cpuGroup {
 			at[k] = j
 			out = append(out, cpuGroup{Op: o.Op, Why: o.Reason, Line: o.Line})
 			if o.Refusal != nil {
-				out[j].Rewrite = o.Refusal.Rewrite
+				out[j].Rewrite, out[j].Verdict = o.Refusal.Rewrite, o.Refusal.Phrase()
 			}
 		}
 		out[j].Count++

@@ -37,13 +37,20 @@ func Review(d *Document, tool, level string) sarif.Run {
 		if no == nil {
 			continue
 		}
-		msg := fmt.Sprintf("%s %q runs on the CPU: %s.", o.Op, o.Name, o.Reason)
+		msg := fmt.Sprintf("%s %q runs on the CPU: %s (%s).", o.Op, o.Name, o.Reason, no.Verdict)
 		props := map[string]any{
 			"operation": o.Op,
 			"what":      no.What,
 			"value":     no.Value,
 			"limit":     no.Limit,
 			"macs":      o.MACs,
+			"verdict":   no.Verdict,
+		}
+		if no.Native != "" {
+			props["native"] = no.Native
+		}
+		if no.Source != "" {
+			props["source"] = no.Source
 		}
 		if no.Rewrite != "" {
 			msg += " Rewrite: " + no.Rewrite + "."

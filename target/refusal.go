@@ -30,6 +30,59 @@ func (r *Refusal) Hint() string {
 	return ""
 }
 
+// Verdict says what stands behind a refusal. Reports of every form show it by this word.
+type Verdict string
+
+// Verdicts.
+const (
+	HardwareCannot Verdict = "hardware-cannot" // a gate or a limit of the target
+	ZincCannotYet  Verdict = "zinc-cannot-yet" // the hardware can
+	NotWorthIt     Verdict = "not-worth-it"    // both can, and it would take longer
+)
+
+// hardware has the rules that a gate or a limit of the hardware stands behind, with the source.
+var hardware = map[string]string{
+	RuleNever:       operationTable,
+	RuleFamily:      operationTable,
+	RuleNoCode:      operationTable,
+	RuleValueKind:   "tasks read and write tensors alone",
+	RuleFloatType:   "the fp16 datapath, docs/numerics.md",
+	RuleElementType: "the fp16 datapath, docs/numerics.md",
+	RuleDynamic:     "task registers hold fixed extents, docs/registers.md",
+	RuleRank:        limitTable,
+	RuleEmpty:       "task registers hold extents from 1 on, docs/registers.md",
+	RuleExtent:      limitTable,
+	RuleSurfaces:    "the 5 bits of a buffer-access register number",
+	RuleTasks:       "the 16 bits of a task's index",
+	RuleKernel:      limitTable,
+	RuleStride:      limitTable,
+	RulePadding:     "the bits of the padding registers, docs/registers.md",
+	RuleGroups:      limitTable,
+	RuleKernelBytes: limitTable,
+	RuleWindow:      limitTable,
+	RuleControl:     "tasks run one after another, without jumps",
+	RuleState:       "a published report of states on the M4",
+}
+
+const (
+	operationTable = "the published table of operations by generation"
+	limitTable     = "the target's published limits"
+)
+
+// worthless are the rules that only time stands behind.
+var worthless = []string{RuleConversion, RuleIdleMove}
+
+// Verdict says what stands behind the refusal, and the source where that is the hardware.
+func (r *Refusal) Verdict() (v Verdict, source string) {
+	if source, ok := hardware[r.Rule]; ok {
+		return HardwareCannot, source
+	}
+	if slices.Contains(worthless, r.Rule) {
+		return NotWorthIt, ""
+	}
+	return ZincCannotYet, ""
+}
+
 // Rule is one rule that placement holds operations to.
 type Rule struct {
 	ID   string

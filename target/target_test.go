@@ -141,3 +141,27 @@ func TestRules(t *testing.T) {
 		t.Errorf("hint %q", r.Hint())
 	}
 }
+
+// TestVerdicts: every rule has a verdict, and those of the hardware a source.
+func TestVerdicts(t *testing.T) {
+	count := map[Verdict]int{}
+	for _, r := range Rules {
+		v, source := (&Refusal{Rule: r.ID}).Verdict()
+		count[v]++
+		if (v == HardwareCannot) != (source != "") {
+			t.Errorf("rule %s: verdict %s, source %q", r.ID, v, source)
+		}
+	}
+	if n := count[HardwareCannot]; n != len(hardware) || count[NotWorthIt] != len(worthless) ||
+		count[ZincCannotYet] == 0 {
+		t.Errorf("verdicts %v: the lists name rules that are none", count)
+	}
+}
+
+func TestGenerations(t *testing.T) {
+	for name, want := range map[string]int{"h11": 0, "h13": 0, "h14": 1, "h15": 2, "h16": 2, "h17": 2, "h18": 2} {
+		if tab, err := Lookup(name); err != nil || tab.Family.Generation() != want {
+			t.Errorf("%s: generation %d (%v), want %d", name, tab.Family.Generation(), err, want)
+		}
+	}
+}

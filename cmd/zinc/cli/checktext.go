@@ -28,16 +28,16 @@ func (t *targetResult) text(w io.Writer, model string) error {
 	fmt.Fprintln(w)
 	var table bytes.Buffer
 	tw := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "step\tplace\tunit\toperation\tresult\trule\tvalue\tlimit")
+	fmt.Fprintln(tw, "step\tplace\tunit\toperation\tresult\trule\tverdict\tvalue\tlimit")
 	for _, o := range t.Ops {
 		fmt.Fprintf(tw, "%d\t%d:%d\t%s\t%s\t%s\t", o.Step, o.Line, o.Col, o.Unit, o.Op, o.Name)
 		switch no := o.Refusal; {
 		case no != nil:
-			fmt.Fprintf(tw, "%s\t%s: %s\t%s\n", no.Rule, no.What, no.Value, no.Limit)
+			fmt.Fprintf(tw, "%s\t%s\t%s: %s\t%s\n", no.Rule, no.Verdict, no.What, no.Value, no.Limit)
 		case o.Fused != "":
-			fmt.Fprintf(tw, "%s\tfused into %s\t\n", o.Rule, o.Fused)
+			fmt.Fprintf(tw, "%s\t\tfused into %s\t\n", o.Rule, o.Fused)
 		default:
-			fmt.Fprintf(tw, "%s\t\t\n", o.Rule)
+			fmt.Fprintf(tw, "%s\t\t\t\n", o.Rule)
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -81,7 +81,7 @@ func (t *targetResult) dispatchText(w io.Writer) {
 // rewriteText prints the operations on the CPU in groups of a rule and an operation:
 // how often, the rewrite where one is known, and the command that explains the first.
 func (t *targetResult) rewriteText(w io.Writer) {
-	type group struct{ rule, op, text string }
+	type group struct{ rule, op, verdict, text string }
 	type members struct {
 		count   int
 		command string
@@ -94,7 +94,7 @@ func (t *targetResult) rewriteText(w io.Writer) {
 		if o.Refusal == nil {
 			continue
 		}
-		g := group{o.Refusal.Rule, o.Op, o.Refusal.Rewrite}
+		g := group{o.Refusal.Rule, o.Op, o.Refusal.Phrase(), o.Refusal.Rewrite}
 		if by[g] == nil {
 			by[g] = &members{command: t.Explain[k].Command}
 			order = append(order, g)
@@ -109,7 +109,7 @@ func (t *targetResult) rewriteText(w io.Writer) {
 	}
 	for _, g := range order {
 		m := by[g]
-		fmt.Fprintf(w, "  %s %s, %s", g.rule, g.op, diag.Count(m.count, "time", "times"))
+		fmt.Fprintf(w, "  %s %s, %s (%s)", g.rule, g.op, diag.Count(m.count, "time", "times"), g.verdict)
 		if g.text != "" {
 			fmt.Fprintf(w, ": %s", g.text)
 		}

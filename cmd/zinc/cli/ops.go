@@ -11,6 +11,7 @@ import (
 
 func newOps(e *env) *cobra.Command {
 	var targets, format string
+	var natives bool
 	cmd := &cobra.Command{
 		Use:     "ops [NAME]...",
 		GroupID: groupInspect,
@@ -18,9 +19,16 @@ func newOps(e *env) *cobra.Command {
 		Long: `Ops prints the table of operations: for each, its forms by operation set with
 parameters, element types and defaults, and for each target whether the engine runs it,
 through which rule and within which limits. Without a NAME it prints one line for each
-operation; with names, everything about these.`,
+operation and last how many of the operations that the hardware runs are on the engine;
+with names, everything about these.
+
+--native prints what the published table of native operations says of each operation,
+beside what zinc does with it: a rule or a pass, or the verdict that keeps it on the
+CPU. hardware-cannot is a gate or a limit, zinc-cannot-yet an operation or form that no
+rule lowers, not-worth-it one that would take longer on the engine.`,
 		Example: `  zinc ops
   zinc ops conv --target h13,h16
+  zinc ops --native
   zinc ops --target h13 --format md >docs/ops.md`,
 		RunE: func(_ *cobra.Command, names []string) error {
 			var ts []*target.Table
@@ -39,18 +47,21 @@ operation; with names, everything about these.`,
 			if err != nil {
 				return usagef("ops: %w", err)
 			}
-			switch format {
-			case "md":
-				return opref.Markdown(e.out, ts, rows)
-			case "json":
+			switch {
+			case format == "json":
 				return opref.JSON(e.out, ts, rows)
+			case natives:
+				return opref.Natives(e.out, ts, rows)
+			case format == "md":
+				return opref.Markdown(e.out, ts, rows)
 			}
-			return opref.Text(e.out, rows, len(names) > 0)
+			return opref.Text(e.out, ts, rows, len(names) > 0)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&targets, "target", "t", "h13", "hardware `TARGETS`, separated by commas, or all: "+
 		strings.Join(target.Names(), ", "))
+	f.BoolVar(&natives, "native", false, "compare with what the hardware runs natively (text, json)")
 	f.Var(newChoice(&format, "text", "md", "json"), "format", "format of the table: text, md (Markdown) or json")
 	return cmd
 }

@@ -71,12 +71,13 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Text(&b, rows, true); err != nil {
+	if err := Text(&b, h13, rows, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"  ios15: Convolution", "  ios17: Convolution", `pad_type="valid"`, "groups=1", "bias?",
-		`output_dtype="int32"`, "kernels up to 13 wide and 29 high", "from family A15 on; h13 is A13",
+		`output_dtype="int32"`, "kernels up to 13 wide and 29 high",
+		"zinc-cannot-yet: no rule lowers reduce_argmax; the hardware's verdict is native",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -90,7 +91,9 @@ func TestForms(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Operations) != 3 || d.Operations[1].Placement[0].Native != "A15" || d.Targets[0].Limits == nil {
+	if len(d.Operations) != 3 || d.Operations[1].Placement[0].Family != "A15" ||
+		d.Operations[1].Placement[0].Native != "native" || d.Natives[0].Native.Operations != 3 ||
+		d.Targets[0].Limits == nil {
 		t.Errorf("%+v", d)
 	}
 }

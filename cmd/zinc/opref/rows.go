@@ -51,7 +51,11 @@ type Placement struct {
 	Limits  []string `json:"limits,omitempty"`  // beyond those of every tensor
 	Reason  string   `json:"reason,omitempty"`  // why not the engine
 	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and compute the same
-	Native  string   `json:"native,omitempty"`  // hardware family from which on it has the operation
+	Family  string   `json:"family,omitempty"`  // from which on the vendor's validator takes the operation
+	// Native is what the target's hardware does with the operation: native, bridge, gated or none; empty where no
+	// published table lists it.
+	Native  string         `json:"native,omitempty"`
+	Verdict target.Verdict `json:"verdict,omitempty"` // what stands behind Reason
 }
 
 // compiled is the unit of what the compiler leaves nothing of.
@@ -147,9 +151,13 @@ func defaultText(v any) string {
 }
 
 func placementOf(o *ir.Operation, t *target.Table) Placement {
-	p := Placement{Target: t.Name, Unit: ir.CPU.String()}
+	p := Placement{
+		Target: t.Name,
+		Unit:   ir.CPU.String(),
+		Native: o.Native[t.Family.Generation()].String(),
+	}
 	if o.Gate != ir.Never {
-		p.Native = string(o.Gate)
+		p.Family = string(o.Gate)
 	}
 	if s, ok := passes.SettledOps[o]; ok {
 		p.Unit, p.Rule, p.How = s.Unit.String(), s.Pass, s.Doc
@@ -164,6 +172,7 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 	rule, no := lower.Explain(o, t)
 	if no != nil {
 		p.Rule, p.Reason, p.Rewrite = no.Rule, no.Reason, o.Instead
+		p.Verdict, _ = no.Verdict()
 		return p
 	}
 	p.Unit, p.Rule, p.How, p.Limits = ir.Engine.String(), rule.Name, rule.Doc, rule.Limits(t)

@@ -16,6 +16,8 @@ import (
 type Document struct {
 	Targets    []Target `json:"targets"`
 	Operations []Row    `json:"operations"`
+	// Natives is what Operations say of each target against its hardware.
+	Natives []Comparison `json:"natives"`
 }
 
 // Target is a target and its limits for every tensor.
@@ -34,7 +36,7 @@ func targetsOf(ts []*target.Table) []Target {
 
 // JSON writes rows as one JSON object.
 func JSON(w io.Writer, ts []*target.Table, rows []Row) error {
-	return jsonform.Write(w, Document{targetsOf(ts), rows})
+	return jsonform.Write(w, Document{targetsOf(ts), rows, Compare(ts, rows)})
 }
 
 // signature is a parameter in short: name, marks, default.
@@ -74,9 +76,12 @@ func (p *Placement) by() string {
 
 func (p *Placement) text() string {
 	if p.Reason != "" {
-		s := "CPU: " + p.Reason
-		if p.Native != "" && p.Rule == target.RuleNoLowering {
-			s += "; the hardware has it from family " + p.Native + " on"
+		s := "CPU, " + string(p.Verdict) + ": " + p.Reason
+		if p.Native != "" && p.Verdict == target.ZincCannotYet {
+			s += "; the hardware's verdict is " + p.Native
+		}
+		if p.Family != "" && p.Rule == target.RuleNoLowering {
+			s += ", from family " + p.Family + " on"
 		}
 		if p.Rewrite != "" {
 			s += ". Rewrite: " + p.Rewrite
@@ -91,7 +96,7 @@ func (p *Placement) text() string {
 }
 
 // Text writes rows for a terminal: one line per operation, or everything with details.
-func Text(w io.Writer, rows []Row, details bool) error {
+func Text(w io.Writer, ts []*target.Table, rows []Row, details bool) error {
 	var err error
 	put := func(format string, args ...any) {
 		if err == nil {
@@ -110,6 +115,9 @@ func Text(w io.Writer, rows []Row, details bool) error {
 				units = append(units, u+" "+p.Rule)
 			}
 			put("%-40s %-22s %s\n", r.Name, strings.Join(units, " "), r.Forms[len(r.Forms)-1].Doc)
+		}
+		for _, c := range Compare(ts, rows) {
+			put("%s\n", c.String())
 		}
 		return err
 	}

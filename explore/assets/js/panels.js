@@ -373,6 +373,7 @@ export class Placement {
           {},
           el("div", { class: "values", textContent: `${r.op} ${r.name}` }),
           el("div", { textContent: r.reason }),
+          r.verdict ? el("div", { class: "dim", textContent: r.verdict }) : null,
           r.rewrite ? el("div", { class: "rewrite", textContent: r.rewrite }) : null,
         ),
       );
@@ -395,7 +396,7 @@ export class Placement {
     if (refusals.length)
       this.host.append(
         el("p", {}, el("b", { textContent: "On the CPU, and why" })),
-        table(["line", "operation, reason, what to write instead"], refusals),
+        table(["line", "operation, reason, verdict, what to write instead"], refusals),
       );
   }
 }
